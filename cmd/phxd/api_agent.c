@@ -73,11 +73,11 @@ static bool is_own_address(const char *address)
 
 /* Where it comes from is not for the machine to say. */
 static void set_origin(const struct daemon *d, const struct phx_http_request *q,
-		       struct phx_event *ev)
+		       struct phx_event_enrol *p)
 {
-	PHX_STR_SET(ev->address, phx_http_peer(q)->address);
-	ev->local = is_own_address(ev->address);
-	ev->local_ok = ev->local && d->cfg.enrol_over_loopback;
+	PHX_STR_SET(p->address, phx_http_peer(q)->address);
+	p->local = is_own_address(p->address);
+	p->local_ok = p->local && d->cfg.enrol_over_loopback;
 }
 
 /* For a machine that nobody announced: tells nothing of it. */
@@ -92,6 +92,7 @@ void api_enrol(struct phx_http_request *q, void *arg)
 {
 	struct daemon *d = arg;
 	struct phx_event ev = {.kind = PHX_EV_enrol};
+	struct phx_event_enrol *p = &ev.enrol;
 	struct phx_outcome out = {0};
 	struct phx_err err = {0};
 	PHX_AUTO_JSON json_t *j = body_json(q);
@@ -99,17 +100,17 @@ void api_enrol(struct phx_http_request *q, void *arg)
 		return;
 	const char *csr = phx_json_str(j, "csr", "");
 	person_name(phx_http_peer(q), ev.by, sizeof(ev.by));
-	set_origin(d, q, &ev);
-	draw_name(ev.name);
-	if (phx_csr_fingerprint(csr, ev.key_fp, &err) < 0) {
+	set_origin(d, q, &ev.enrol);
+	draw_name(p->name);
+	if (phx_csr_fingerprint(csr, p->key_fp, &err) < 0) {
 		phx_err_prefix(&err, 0, "csr");
 		phx_http_reply_error(q, -EINVAL, err.text);
 		return;
 	}
-	if (take_macs(q, j, &ev.macs) && TAKE(q, j, "serial", ev.serial) &&
-	    TAKE(q, j, "uuid", ev.uuid) && TAKE(q, j, "boot_id", ev.boot_id) &&
-	    take_token(q, j, ev.token_sha256) &&
-	    take_enum(q, j, "env", &phx_node_env_names, &ev.env)) {
+	if (take_macs(q, j, &p->macs) && TAKE(q, j, "serial", p->serial) &&
+	    TAKE(q, j, "uuid", p->uuid) && TAKE(q, j, "boot_id", p->boot_id) &&
+	    take_token(q, j, p->token_sha256) &&
+	    take_enum(q, j, "env", &phx_node_env_names, &p->env)) {
 		int r = engine_submit(d->engine, &ev, &out, &err);
 		if (r < 0)
 			phx_http_reply_error(q, r, err.text);
@@ -153,15 +154,15 @@ static void reply_hello(struct daemon *d, struct phx_http_request *q, const char
 	phx_http_reply_json(q, 200, j);
 }
 
-static bool take_hello(struct phx_http_request *q, const json_t *j, struct phx_event *ev)
+static bool take_hello(struct phx_http_request *q, const json_t *j, struct phx_event_hello *p)
 {
-	ev->healthy = phx_json_bool(j, "healthy", false);
-	return TAKE(q, j, "boot_id", ev->boot_id) && TAKE(q, j, "actual_role", ev->actual_role) &&
-		TAKE(q, j, "actual_identity", ev->actual_identity) &&
-		TAKE(q, j, "system_image", ev->system_image) &&
-		TAKE(q, j, "system_digest", ev->system_digest) &&
-		take_enum(q, j, "env", &phx_node_env_names, &ev->env) &&
-		take_record(q, j, "facts", &phx_facts_record, &ev->facts);
+	p->healthy = phx_json_bool(j, "healthy", false);
+	return TAKE(q, j, "boot_id", p->boot_id) && TAKE(q, j, "actual_role", p->actual_role) &&
+		TAKE(q, j, "actual_identity", p->actual_identity) &&
+		TAKE(q, j, "system_image", p->system_image) &&
+		TAKE(q, j, "system_digest", p->system_digest) &&
+		take_enum(q, j, "env", &phx_node_env_names, &p->env) &&
+		take_record(q, j, "facts", &phx_facts_record, &p->facts);
 }
 
 void api_hello(struct phx_http_request *q, void *arg)
@@ -175,8 +176,8 @@ void api_hello(struct phx_http_request *q, void *arg)
 	if (!j)
 		return;
 	snprintf(ev.by, sizeof(ev.by), "node:%.50s", ev.node);
-	PHX_STR_SET(ev.address, phx_http_peer(q)->address);
-	if (take_hello(q, j, &ev) && take_told(d, q, ev.node)) {
+	PHX_STR_SET(ev.hello.address, phx_http_peer(q)->address);
+	if (take_hello(q, j, &ev.hello) && take_told(d, q, ev.node)) {
 		live_heard(d->live, ev.node);
 		/* what it last reported is of before: its next beat is told whole */
 		live_untold(d->live, ev.node);
@@ -209,18 +210,18 @@ static bool same_boot(struct daemon *d, const char *node, const char *boot_id, c
 static void tell_report(struct daemon *d, const char *node, const json_t *j)
 {
 	struct phx_event ev = {.kind = PHX_EV_report,
-			       .healthy = phx_json_bool(j, "healthy", false)};
+			       .report.healthy = phx_json_bool(j, "healthy", false)};
 	char key[PHX_NAME_MAX + 400];
 	const char *role = phx_json_str(j, "actual_role", ""),
 		   *identity = phx_json_str(j, "actual_identity", "");
 	const char *text = phx_json_str(j, "health_text", "");
-	snprintf(key, sizeof(key), "%s|%s|%d|%.150s", role, identity, ev.healthy, text);
+	snprintf(key, sizeof(key), "%s|%s|%d|%.150s", role, identity, ev.report.healthy, text);
 	if (!live_report_changed(d->live, node, key))
 		return;
 	PHX_STR_SET(ev.node, node);
 	snprintf(ev.by, sizeof(ev.by), "node:%.50s", node);
-	snprintf(ev.actual_role, sizeof(ev.actual_role), "%s", role);
-	snprintf(ev.actual_identity, sizeof(ev.actual_identity), "%s", identity);
+	snprintf(ev.report.actual_role, sizeof(ev.report.actual_role), "%s", role);
+	snprintf(ev.report.actual_identity, sizeof(ev.report.actual_identity), "%s", identity);
 	take_words(ev.text, 151, text);
 	if (engine_submit(d->engine, &ev, NULL, NULL) < 0)
 		live_untold(d->live, node);
@@ -270,13 +271,13 @@ static bool take_wipe(struct phx_http_request *q, const json_t *j, struct phx_ev
 		return true;
 	int64_t size = phx_json_int(wipe, "size_bytes", 0),
 		verified = phx_json_int(wipe, "verified_bytes", 0);
-	ev->erased_bytes = size > 0 ? (uint64_t)size : 0;
-	ev->verified_bytes =
+	ev->answer.erased_bytes = size > 0 ? (uint64_t)size : 0;
+	ev->answer.verified_bytes =
 		verified > 0 && phx_json_bool(wipe, "verified", false) ? (uint64_t)verified : 0;
 	if (phx_json_str(wipe, "detail", "")[0])
 		take_words(ev->text, sizeof(ev->text), phx_json_str(wipe, "detail", ""));
-	return TAKE(q, wipe, "disk_id", ev->erased_disk) &&
-		take_enum(q, wipe, "method", &phx_wipe_method_names, &ev->setup.method);
+	return TAKE(q, wipe, "disk_id", ev->answer.erased_disk) &&
+		take_enum(q, wipe, "method", &phx_wipe_method_names, &ev->answer.setup.method);
 }
 
 static bool take_job_result(struct phx_http_request *q, const json_t *j, uint64_t id,
@@ -287,15 +288,16 @@ static bool take_job_result(struct phx_http_request *q, const json_t *j, uint64_
 	    !take_number(q, j, "cpu_ms", 0, INT64_MAX, &cpu_ms) ||
 	    !take_number(q, j, "memory_peak_bytes", 0, INT64_MAX, &memory) ||
 	    !take_number(q, j, "output_cut_bytes", 0, INT64_MAX, &cut) ||
-	    !take_enum(q, j, "ended_by", &phx_job_ended_by_names, &ev->ended_by))
+	    !take_enum(q, j, "ended_by", &phx_job_ended_by_names, &ev->job_result.ended_by))
 		return false;
 	ev->kind = PHX_EV_job_result;
-	ev->job = id;
-	ev->run = (uint32_t)run;
-	ev->forced = phx_json_bool(j, "forced", false);
-	ev->cpu_ms = (uint64_t)cpu_ms;
-	ev->memory_peak_bytes = (uint64_t)memory;
-	ev->output_cut_bytes = (uint64_t)cut;
+	ev->job_result.job = id;
+	ev->job_result.run = (uint32_t)run;
+	ev->job_result.result = phx_json_int(j, "result", 0);
+	ev->job_result.forced = phx_json_bool(j, "forced", false);
+	ev->job_result.cpu_ms = (uint64_t)cpu_ms;
+	ev->job_result.memory_peak_bytes = (uint64_t)memory;
+	ev->job_result.output_cut_bytes = (uint64_t)cut;
 	return true;
 }
 
@@ -307,14 +309,14 @@ static bool take_result(struct phx_http_request *q, const json_t *j, struct phx_
 		phx_http_reply_error(q, -EINVAL, "id, epoch: must be positive numbers");
 		return false;
 	}
-	ev->result = phx_json_int(j, "result", 0);
 	take_words(ev->text, sizeof(ev->text), phx_json_str(j, "text", ""));
 	if (!strcmp(phx_json_str(j, "kind", ""), "job"))
 		return take_job_result(q, j, (uint64_t)id, ev);
 	ev->kind = PHX_EV_step_result;
-	ev->step_id = (uint64_t)id;
-	ev->attempt = attempt > 0 && attempt <= UINT32_MAX ? (uint32_t)attempt : 0;
-	ev->epoch = (uint64_t)epoch;
+	ev->answer.result = phx_json_int(j, "result", 0);
+	ev->answer.step_id = (uint64_t)id;
+	ev->answer.attempt = attempt > 0 && attempt <= UINT32_MAX ? (uint32_t)attempt : 0;
+	ev->answer.epoch = (uint64_t)epoch;
 	return take_wipe(q, j, ev);
 }
 
@@ -350,7 +352,7 @@ void api_inventory(struct phx_http_request *q, void *arg)
 	if (!j || !take_told(d, q, ev.node))
 		return;
 	snprintf(ev.by, sizeof(ev.by), "node:%.50s", ev.node);
-	int r = phx_json_to_record(&phx_facts_record, j, &ev.facts, &err);
+	int r = phx_json_to_record(&phx_facts_record, j, &ev.inventory.facts, &err);
 	r = r ? r : engine_submit(d->engine, &ev, NULL, &err);
 	PHX_AUTO_JSON json_t *empty = json_object();
 	if (r < 0)

@@ -27,10 +27,10 @@ void api_cert_revoke(struct phx_http_request *q, void *arg)
 	struct phx_event ev = {.kind = PHX_EV_cert_revoke};
 	PHX_AUTO_JSON json_t *body = body_json(q);
 	if (!body || !take_only(q, body, members, PHX_ARRAY_SIZE(members)) ||
-	    !TAKE(q, body, "name", ev.name) || !TAKE(q, body, "reason", ev.text))
+	    !TAKE(q, body, "name", ev.cert_revoke.name) || !TAKE(q, body, "reason", ev.text))
 		return;
 	person_name(phx_http_peer(q), ev.by, sizeof(ev.by));
-	if (PHX_STR_SET(ev.serial, phx_http_param(q, 0)) < 0) {
+	if (PHX_STR_SET(ev.cert_revoke.serial, phx_http_param(q, 0)) < 0) {
 		phx_http_reply_error(q, -EINVAL,
 				     "serial: that is longer than the number of a certificate");
 		return;

@@ -231,20 +231,20 @@ static bool take_last(struct daemon *d, struct phx_http_request *q, struct phx_e
 	bool all = true;
 	PHX_AUTO_JSON json_t *body = body_json(q);
 	if (!body || !take_only(q, body, members, ev->kind == PHX_EV_job_cancel ? 1 : 0) ||
-	    !take_number(q, body, "last", (int64_t)ev->job, INT64_MAX, &last))
+	    !take_number(q, body, "last", (int64_t)ev->job_order.job, INT64_MAX, &last))
 		return false;
 	struct viewer viewer = viewer_of(d, q);
 	const struct phx_state *s = engine_lock(d->engine);
 	all = (uint64_t)last <= s->last_job_id;
 	/* those that are there, not the numbers: most of a long row may have been forgotten */
-	for (uint32_t at = phx_state_job_place(s, ev->job); all && at < s->jobs.n; at++) {
+	for (uint32_t at = phx_state_job_place(s, ev->job_order.job); all && at < s->jobs.n; at++) {
 		const struct phx_job *job = PHX_LIST_AT(&s->jobs, struct phx_job, at);
 		if (job->id > (uint64_t)last)
 			break;
 		all = may_see(s, &viewer, job);
 	}
 	engine_unlock(d->engine);
-	ev->job_last = (uint64_t)last;
+	ev->job_order.job_last = (uint64_t)last;
 	if (!all)
 		phx_http_reply_error(q, -ENOENT, "last: not all of these jobs are there");
 	return all;
@@ -253,16 +253,16 @@ static bool take_last(struct daemon *d, struct phx_http_request *q, struct phx_e
 static void order_job(struct daemon *d, struct phx_http_request *q, enum phx_event_kind kind,
 		      bool hold)
 {
-	struct phx_event ev = {.kind = (int)kind, .hold = hold};
+	struct phx_event ev = {.kind = (int)kind, .job_order.hold = hold};
 	struct phx_outcome out = {0};
 	struct phx_err err = {0};
-	PHX_AUTO_JSON json_t *j = job_of_path(d, q, false, &ev.job);
+	PHX_AUTO_JSON json_t *j = job_of_path(d, q, false, &ev.job_order.job);
 	if (!j || !take_last(d, q, &ev))
 		return;
 	person_name(phx_http_peer(q), ev.by, sizeof(ev.by));
 	int r = engine_submit(d->engine, &ev, &out, &err);
 	PHX_AUTO_JSON json_t *answer =
-		json_pack("{s:I,s:b}", "id", (json_int_t)ev.job, "changed", out.changed);
+		json_pack("{s:I,s:b}", "id", (json_int_t)ev.job_order.job, "changed", out.changed);
 	if (r < 0)
 		phx_http_reply_error(q, r, err.text);
 	else

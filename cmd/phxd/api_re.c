@@ -151,7 +151,7 @@ static int try_order(struct daemon *d, struct phx_event *ev, struct phx_outcome 
 	bool ends = ev->kind == PHX_EV_re_deactivate;
 	ev->now_ms = engine_now(d->engine);
 	if (ends)
-		ev->jobs = PHX_JOBS_ANY;
+		ev->re_order.jobs = PHX_JOBS_ANY;
 	const struct phx_state *s = engine_lock(d->engine);
 	ev->now_ms = s->now_ms > ev->now_ms ? s->now_ms : ev->now_ms;
 	*ret_jobs = ends ? view_ends_re(s, ev->re) : json_array();
@@ -259,14 +259,14 @@ void api_re_ask(struct phx_http_request *q, void *arg)
 	PHX_AUTO_JSON json_t *j = body_json(q);
 	if (!j || !take_only(q, j, members, PHX_ARRAY_SIZE(members)) ||
 	    !take_bool(q, j, "create", &create) || !take_bool(q, j, "dry_run", &dry_run) ||
-	    !take_agreement(q, j, &ev.agreement))
+	    !take_agreement(q, j, &ev.ask.agreement))
 		return;
 	ev.kind = create ? PHX_EV_re_create : PHX_EV_re_request;
-	if (settle_owner(q, &asker, &ev.agreement)) {
+	if (settle_owner(q, &asker, &ev.ask.agreement)) {
 		bool as_provider =
-			create ? asker.provider : !is_service_provider(&asker, &ev.agreement);
-		ev.who = as_provider ? PHX_RE_WHO_PROVIDER : PHX_RE_WHO_SERVICE;
-		carry_out(d, q, &ev, ev.agreement.name, dry_run);
+			create ? asker.provider : !is_service_provider(&asker, &ev.ask.agreement);
+		ev.ask.who = as_provider ? PHX_RE_WHO_PROVIDER : PHX_RE_WHO_SERVICE;
+		carry_out(d, q, &ev, ev.ask.agreement.name, dry_run);
 	}
 	phx_event_fini(&ev);
 }
@@ -302,6 +302,13 @@ static bool find_who(struct daemon *d, const struct asker *asker, const char *na
 	return seen;
 }
 
+static int *who_of(struct phx_event *ev)
+{
+	if (ev->kind == PHX_EV_re_create)
+		return &ev->ask.who;
+	return ev->kind == PHX_EV_re_use ? &ev->re_use.who : &ev->re_order.who;
+}
+
 static bool take_order(struct phx_http_request *q, const json_t *j, struct phx_event *ev,
 		       bool *ret_dry_run)
 {
@@ -311,10 +318,12 @@ static bool take_order(struct phx_http_request *q, const json_t *j, struct phx_e
 	    !take_bool(q, j, "dry_run", ret_dry_run) || !TAKE(q, j, "text", ev->text) ||
 	    !take_number(q, j, "use_ppm", 0, 1000000, &use_ppm))
 		return false;
-	ev->use_ppm = (uint32_t)use_ppm;
-	if (ev->kind == PHX_EV_re_deactivate && !take_kill_jobs(q, j, ev))
-		return false;
-	if (ev->kind != PHX_EV_re_use || json_object_get(j, "use_ppm"))
+	if (ev->kind == PHX_EV_re_deactivate)
+		return take_kill_jobs(q, j, &ev->re_order.jobs, &ev->re_order.may_end);
+	if (ev->kind != PHX_EV_re_use)
+		return true;
+	ev->re_use.use_ppm = (uint32_t)use_ppm;
+	if (json_object_get(j, "use_ppm"))
 		return true;
 	phx_http_reply_error(
 		q, -EINVAL,
@@ -337,12 +346,12 @@ void api_re_order(struct phx_http_request *q, void *arg)
 		return;
 	}
 	ev.kind = (int)orders[i].kind;
-	if (!find_who(d, &asker, name, orders[i].provider, &ev.who) ||
+	if (!find_who(d, &asker, name, orders[i].provider, who_of(&ev)) ||
 	    phx_str_copy(ev.re, sizeof(ev.re), name) < 0) {
 		reply_no_re(q, name);
 		return;
 	}
-	if (ev.kind == PHX_EV_re_use && ev.who != PHX_RE_WHO_PROVIDER) {
+	if (ev.kind == PHX_EV_re_use && ev.re_use.who != PHX_RE_WHO_PROVIDER) {
 		phx_http_reply_error(q, -EPERM,
 				     "measurements are taken from the resource provider only");
 		return;

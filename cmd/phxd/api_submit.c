@@ -14,7 +14,7 @@ enum { TIME_MAX_S = 366 * 86400, GRACE_MAX_S = 3600, SIGNAL_MAX = 64 };
 
 /* As whom the job runs; false after answering. */
 static bool take_user(struct daemon *d, struct phx_http_request *q, const json_t *j,
-		      struct phx_event *ev)
+		      struct phx_event_job_submit *p)
 {
 	struct person_login login;
 	char asked[PHX_NAME_MAX] = "";
@@ -27,9 +27,9 @@ static bool take_user(struct daemon *d, struct phx_http_request *q, const json_t
 	}
 	if (!person_login(q, asked[0] ? asked : NULL, &login))
 		return false;
-	ev->uid = login.uid;
-	ev->gid = login.gid;
-	PHX_STR_SET(ev->user, login.name);
+	p->uid = login.uid;
+	p->gid = login.gid;
+	PHX_STR_SET(p->user, login.name);
 	return true;
 }
 
@@ -75,14 +75,14 @@ static bool take_words_of(struct phx_http_request *q, const json_t *j, const cha
 }
 
 /* "1,5,9", "1-10:2%3": any length that a body may have. */
-static bool take_array(struct phx_http_request *q, const json_t *j, struct phx_event *ev)
+static bool take_array(struct phx_http_request *q, const json_t *j, struct phx_event_job_submit *p)
 {
 	struct phx_err err = {0};
 	const json_t *v = json_object_get(j, "array");
 	if (!v || json_is_null(v))
 		return true;
 	int r = json_is_string(v)
-		? phx_array_parse(json_string_value(v), &ev->array_rows, &ev->array_at_once, &err)
+		? phx_array_parse(json_string_value(v), &p->array_rows, &p->array_at_once, &err)
 		: phx_err_set(&err, -EINVAL, "array: must be a text");
 	if (r < 0)
 		phx_http_reply_error(q, r, err.text);
@@ -102,32 +102,32 @@ static bool take_script(struct phx_http_request *q, const json_t *j, char **ret)
 }
 
 /* How it is queued, and how it is ended when it must be. */
-static bool take_queueing(struct phx_http_request *q, const json_t *j, struct phx_event *ev)
+static bool take_queueing(struct phx_http_request *q, const json_t *j,
+			  struct phx_event_job_submit *p)
 {
 	int64_t nodes = 1, time_s = 0, grace_s = 0, signal = 0, checkpoint_s = 0;
-	if (!TAKE(q, j, "re", ev->re) || !take_number(q, j, "nodes", 1, PHX_NODESET_MAX, &nodes) ||
+	if (!take_number(q, j, "nodes", 1, PHX_NODESET_MAX, &nodes) ||
 	    !take_number(q, j, "time_s", 0, TIME_MAX_S, &time_s) ||
-	    !take_bool(q, j, "no_requeue", &ev->no_requeue) ||
-	    !take_bool(q, j, "hold", &ev->hold) ||
+	    !take_bool(q, j, "no_requeue", &p->no_requeue) || !take_bool(q, j, "hold", &p->hold) ||
 	    !take_number(q, j, "grace_s", 0, GRACE_MAX_S, &grace_s) ||
 	    !take_number(q, j, "checkpoint_signal", 0, SIGNAL_MAX, &signal) ||
 	    !take_number(q, j, "checkpoint_s", 0, GRACE_MAX_S, &checkpoint_s))
 		return false;
-	ev->job_nodes = (uint32_t)nodes;
-	ev->estimate_ms = time_s * 1000;
-	ev->grace_ms = (uint32_t)grace_s * 1000;
-	ev->checkpoint_signal = (uint32_t)signal;
-	ev->checkpoint_ms = (uint32_t)checkpoint_s * 1000;
+	p->job_nodes = (uint32_t)nodes;
+	p->estimate_ms = time_s * 1000;
+	p->grace_ms = (uint32_t)grace_s * 1000;
+	p->checkpoint_signal = (uint32_t)signal;
+	p->checkpoint_ms = (uint32_t)checkpoint_s * 1000;
 	return true;
 }
 
 /* Of an array the first number and the last. */
-static json_t *submitted_json(const struct phx_event *ev, uint64_t id)
+static json_t *submitted_json(const struct phx_event_job_submit *p, uint64_t id)
 {
 	json_t *j = json_pack("{s:I}", "id", (json_int_t)id);
-	if (phx_array_is(ev))
+	if (phx_array_is(p))
 		json_object_set_new(j, "last",
-				    json_integer((json_int_t)(id + phx_array_size(ev) - 1)));
+				    json_integer((json_int_t)(id + phx_array_size(p) - 1)));
 	return j;
 }
 
@@ -140,22 +140,22 @@ void api_job_submit(struct phx_http_request *q, void *arg)
 					      "stage_out",    "env",     "script",
 					      "array"};
 	struct daemon *d = arg;
-	struct phx_event ev = {.kind = PHX_EV_job_submit};
+	struct phx_event ev = {.kind = PHX_EV_job_submit, .job_submit.must_fit = true};
+	struct phx_event_job_submit *p = &ev.job_submit;
 	struct phx_outcome out = {0};
 	struct phx_err err = {0};
 	PHX_AUTO_JSON json_t *j = body_json(q);
 	if (!j)
 		return;
-	ev.must_fit = true;
 	person_name(phx_http_peer(q), ev.by, sizeof(ev.by));
-	if (take_only(q, j, members, PHX_ARRAY_SIZE(members)) && take_queueing(q, j, &ev) &&
-	    take_array(q, j, &ev) && take_user(d, q, j, &ev) && TAKE(q, j, "chdir", ev.chdir) &&
-	    take_words_of(q, j, "argv", &texts, &ev.argv) &&
-	    take_words_of(q, j, "env", &texts, &ev.job_env) && take_script(q, j, &ev.script) &&
-	    take_words_of(q, j, "stage_in", &paths, &ev.stage_in) &&
-	    take_words_of(q, j, "stage_out", &paths, &ev.stage_out)) {
+	if (take_only(q, j, members, PHX_ARRAY_SIZE(members)) && TAKE(q, j, "re", ev.re) &&
+	    take_queueing(q, j, p) && take_array(q, j, p) && take_user(d, q, j, p) &&
+	    TAKE(q, j, "chdir", p->chdir) && take_words_of(q, j, "argv", &texts, &p->argv) &&
+	    take_words_of(q, j, "env", &texts, &p->job_env) && take_script(q, j, &p->script) &&
+	    take_words_of(q, j, "stage_in", &paths, &p->stage_in) &&
+	    take_words_of(q, j, "stage_out", &paths, &p->stage_out)) {
 		int r = engine_submit(d->engine, &ev, &out, &err);
-		PHX_AUTO_JSON json_t *answer = submitted_json(&ev, out.job);
+		PHX_AUTO_JSON json_t *answer = submitted_json(p, out.job);
 		if (r < 0)
 			phx_http_reply_error(q, r, err.text);
 		else

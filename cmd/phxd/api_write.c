@@ -37,6 +37,7 @@ void api_node_add(struct phx_http_request *q, void *arg)
 					      "token", "ip",   "hold",   "bmc"};
 	struct daemon *d = arg;
 	struct phx_event ev = {.kind = PHX_EV_node_add};
+	struct phx_event_node_add *p = &ev.node_add;
 	struct phx_outcome out = {0};
 	struct phx_err err = {0};
 	PHX_AUTO_JSON json_t *j = body_json(q);
@@ -44,14 +45,14 @@ void api_node_add(struct phx_http_request *q, void *arg)
 		return;
 	person_name(phx_http_peer(q), ev.by, sizeof(ev.by));
 	if (!take_only(q, j, members, PHX_ARRAY_SIZE(members)) ||
-	    !take_bool(q, j, "hold", &ev.hold) || !TAKE(q, j, "name", ev.node) ||
-	    !TAKE(q, j, "serial", ev.serial) || !TAKE(q, j, "uuid", ev.uuid) ||
-	    !TAKE(q, j, "ip", ev.ip) || !take_token(q, j, ev.token_sha256) ||
-	    !take_macs(q, j, &ev.macs) || !take_bmc(q, j, &ev.bmc)) {
+	    !take_bool(q, j, "hold", &p->hold) || !TAKE(q, j, "name", ev.node) ||
+	    !TAKE(q, j, "serial", p->serial) || !TAKE(q, j, "uuid", p->uuid) ||
+	    !TAKE(q, j, "ip", p->ip) || !take_token(q, j, p->token_sha256) ||
+	    !take_macs(q, j, &p->macs) || !take_bmc(q, j, &p->bmc)) {
 		phx_event_fini(&ev);
 		return;
 	}
-	int r = ev.ip[0] ? phx_config_check_ip(&d->cfg, ev.ip, &err) : 0;
+	int r = p->ip[0] ? phx_config_check_ip(&d->cfg, p->ip, &err) : 0;
 	r = r ? r : engine_submit(d->engine, &ev, &out, &err);
 	PHX_AUTO_JSON json_t *answer =
 		json_pack("{s:I,s:s}", "seq", (json_int_t)phx_store_last(engine_store(d->engine)),
@@ -73,22 +74,14 @@ static const struct {
 	enum phx_event_kind kind;
 	/* has a plan that --dry-run can show; the others are tried on a copy of the state */
 	bool plans;
-	bool ends; /* may end jobs: says which */
 } actions[] = {
-	{"accept", PHX_EV_node_accept, false, false},
-	{"assign", PHX_EV_assign, true, true},
-	{"release", PHX_EV_release, true, true},
-	{"rebuild", PHX_EV_rebuild, true, true},
-	{"wipe", PHX_EV_wipe, true, true},
-	{"drain", PHX_EV_drain, true, true},
-	{"resume", PHX_EV_resume, false, true},
-	{"quarantine", PHX_EV_quarantine, false, true},
-	{"power", PHX_EV_power, false, true},
-	{"rm", PHX_EV_node_remove, false, true},
-	{"bmc", PHX_EV_node_bmc, false, false},
-	{"inspect", PHX_EV_inspect, false, false},
-	{"label", PHX_EV_node_label, false, false},
-	{"cancel", PHX_EV_cancel, false, false},
+	{"accept", PHX_EV_node_accept, false}, {"assign", PHX_EV_assign, true},
+	{"release", PHX_EV_release, true},     {"rebuild", PHX_EV_rebuild, true},
+	{"wipe", PHX_EV_wipe, true},           {"drain", PHX_EV_drain, true},
+	{"resume", PHX_EV_resume, false},      {"quarantine", PHX_EV_quarantine, false},
+	{"power", PHX_EV_power, false},        {"rm", PHX_EV_node_remove, false},
+	{"bmc", PHX_EV_node_bmc, false},       {"inspect", PHX_EV_inspect, false},
+	{"label", PHX_EV_node_label, false},   {"cancel", PHX_EV_cancel, false},
 };
 
 static int find_action(const char *name)
@@ -99,24 +92,17 @@ static int find_action(const char *name)
 	return -ENOENT;
 }
 
-static bool take_setup(struct phx_http_request *q, const json_t *j, struct phx_event *ev)
-{
-	ev->has_setup = json_is_object(json_object_get(j, "setup"));
-	return take_record(q, j, "setup", &phx_setup_record, &ev->setup) &&
-		take_enum(q, j, "method", &phx_wipe_method_names, &ev->setup.method);
-}
-
 /* "labels": {KEY: VALUE, or null to take it off} */
-static bool take_labels(struct phx_http_request *q, const json_t *j, struct phx_event *ev)
+static bool take_labels(struct phx_http_request *q, const json_t *j, struct phx_event_node_label *p)
 {
 	json_t *labels = json_object_get(j, "labels"), *value;
 	const char *key;
 	bool ok = !labels || (json_is_object(labels) && json_object_size(labels) <= PHX_LABELS_MAX);
 	json_object_foreach(labels, key, value) {
 		struct phx_label *l =
-			ok && json_is_string(value) ? phx_list_push(&ev->labels, sizeof(*l)) : NULL;
+			ok && json_is_string(value) ? phx_list_push(&p->labels, sizeof(*l)) : NULL;
 		struct phx_word *w =
-			ok && json_is_null(value) ? phx_list_push(&ev->unlabel, sizeof(*w)) : NULL;
+			ok && json_is_null(value) ? phx_list_push(&p->unlabel, sizeof(*w)) : NULL;
 		ok = (l && PHX_STR_SET(l->key, key) == 0 &&
 		      PHX_STR_SET(l->value, json_string_value(value)) == 0) ||
 			(w && PHX_STR_SET(w->text, key) == 0);
@@ -129,27 +115,42 @@ static bool take_labels(struct phx_http_request *q, const json_t *j, struct phx_
 	return false;
 }
 
+static bool take_order(struct phx_http_request *q, const json_t *j, struct phx_event_order *p)
+{
+	int64_t grace_s = -1;
+	if (!take_number(q, j, "grace_s", 0, GRACE_MAX_S, &grace_s) ||
+	    !take_kill_jobs(q, j, &p->jobs, &p->may_end))
+		return false;
+	p->has_grace = grace_s >= 0;
+	p->grace_ms = p->has_grace ? (uint32_t)grace_s * 1000 : 0;
+	p->has_setup = json_is_object(json_object_get(j, "setup"));
+	return take_bool(q, j, "encrypt", &p->encrypt) && take_bool(q, j, "pin", &p->pin) &&
+		take_bool(q, j, "power_cycle", &p->power_cycle) &&
+		take_bool(q, j, "force", &p->force) && TAKE(q, j, "role", p->role) &&
+		TAKE(q, j, "pool", p->pool) &&
+		take_record(q, j, "setup", &phx_setup_record, &p->setup) &&
+		take_enum(q, j, "method", &phx_wipe_method_names, &p->setup.method);
+}
+
 /* What all nodes of the request have in common; false after answering. */
-static bool take_event(struct phx_http_request *q, const json_t *j, bool ends, struct phx_event *ev)
+static bool take_event(struct phx_http_request *q, const json_t *j, struct phx_event *ev)
 {
 	static const char *const members[] = {
 		"nodes",       "dry_run", "role",   "pool",      "name",    "op",
 		"text",        "setup",   "method", "bmc",       "encrypt", "pin",
 		"power_cycle", "force",   "labels", "kill_jobs", "grace_s", "ends_only"};
-	int64_t grace_s = -1;
+	enum phx_payload payload = phx_event_payload((enum phx_event_kind)ev->kind);
 	person_name(phx_http_peer(q), ev->by, sizeof(ev->by));
-	if (!take_number(q, j, "grace_s", 0, GRACE_MAX_S, &grace_s) ||
-	    (ends && !take_kill_jobs(q, j, ev)))
+	if (!take_only(q, j, members, PHX_ARRAY_SIZE(members)) ||
+	    !TAKE(q, j, ev->kind == PHX_EV_power ? "op" : "text", ev->text))
 		return false;
-	ev->has_grace = ends && grace_s >= 0;
-	ev->grace_ms = ev->has_grace ? (uint32_t)grace_s * 1000 : 0;
-	return take_only(q, j, members, PHX_ARRAY_SIZE(members)) &&
-		take_bool(q, j, "encrypt", &ev->encrypt) && take_bool(q, j, "pin", &ev->pin) &&
-		take_bool(q, j, "power_cycle", &ev->power_cycle) &&
-		take_bool(q, j, "force", &ev->force) && TAKE(q, j, "role", ev->role) &&
-		TAKE(q, j, "pool", ev->pool) && TAKE(q, j, "name", ev->name) &&
-		TAKE(q, j, ev->kind == PHX_EV_power ? "op" : "text", ev->text) &&
-		take_setup(q, j, ev) && take_bmc(q, j, &ev->bmc) && take_labels(q, j, ev);
+	if (payload == PHX_PAYLOAD_named)
+		return TAKE(q, j, "name", ev->named.name);
+	if (payload == PHX_PAYLOAD_node_bmc)
+		return take_bmc(q, j, &ev->node_bmc.bmc);
+	if (payload == PHX_PAYLOAD_node_label)
+		return take_labels(q, j, &ev->node_label);
+	return payload != PHX_PAYLOAD_order || take_order(q, j, &ev->order);
 }
 
 /* What all nodes of one request have in common, and what was looked up for the ones before. */
@@ -287,20 +288,21 @@ static json_t *plan_begun(const struct phx_state *copy, const char *name, uint64
 
 /* What decides for itself whether it takes steps, done to a copy of the state: is it refused, and
  * what would it come to? */
-static json_t *try_node(struct daemon *d, struct phx_state *copy, struct phx_event *ev)
+static json_t *try_node(struct daemon *d, struct phx_state *copy, const struct phx_event *ev)
 {
+	struct phx_event told = *ev; /* borrows */
 	struct phx_err err = {0};
 	struct phx_outcome out = {0};
 	PHX_AUTO_JSON json_t *jobs = view_ends(copy, ev);
-	ev->now_ms = copy->now_ms;
+	told.now_ms = copy->now_ms;
 	if (json_array_size(jobs))
 		/* they are told: the question is what else stands against it */
-		ev->jobs = PHX_JOBS_ANY;
+		told.order.jobs = PHX_JOBS_ANY;
 	struct phx_bmc bmc;
 	const struct phx_node *n = phx_state_node(copy, ev->node);
 	uint64_t epoch = n ? n->epoch : 0;
 	int r = bmc_of(copy, ev, &bmc) ? phx_power_ready(&bmc, &err) : 0;
-	r = r ? r : phx_core_apply(copy, ev, &out, &err);
+	r = r ? r : phx_core_apply(copy, &told, &out, &err);
 	json_t *j = json_pack(
 		"{s:s,s:i,s:s,s:b,s:I,s:o,s:O,s:o,s:o}", "node", ev->node, "code", r, "error",
 		err.text, "changed", out.changed, "epoch", (json_int_t)0, "plan",
@@ -315,7 +317,7 @@ static bool image_of(const struct phx_state *s, const struct phx_event *ev,
 		     char ret_name[PHX_NAME_MAX], char ret_version[PHX_NAME_MAX])
 {
 	const struct phx_node *n = ev->kind == PHX_EV_rebuild ? phx_state_node(s, ev->node) : NULL;
-	const char *name = ev->kind == PHX_EV_assign ? ev->role : n ? n->role : "";
+	const char *name = ev->kind == PHX_EV_assign ? ev->order.role : n ? n->role : "";
 	const struct phx_role *role = name[0] ? phx_state_role(s, name) : NULL;
 	if (!role || !role->image[0])
 		return false;
@@ -394,14 +396,15 @@ static int check_request(struct daemon *d, const struct phx_event *ev,
 	int r = 0;
 	if (!names->n)
 		return phx_err_set(err, -EINVAL, "nodes: no node is in this list");
-	if (ev->kind == PHX_EV_node_accept && ev->name[0] && names->n > 1)
+	if (ev->kind == PHX_EV_node_accept && ev->named.name[0] && names->n > 1)
 		return phx_err_set(err, -EINVAL, "name: only one node can be given a new name");
 	const struct phx_state *s = engine_lock(d->engine);
-	bool no_role = ev->kind == PHX_EV_assign && !phx_state_role(s, ev->role);
-	if (!no_role && ev->pool[0] && !phx_state_pool(s, ev->pool))
-		r = phx_err_set(err, -ENOENT, "there is no pool '%s'", ev->pool);
+	bool no_role = ev->kind == PHX_EV_assign && !phx_state_role(s, ev->order.role);
+	bool orders = phx_event_payload((enum phx_event_kind)ev->kind) == PHX_PAYLOAD_order;
+	if (!no_role && orders && ev->order.pool[0] && !phx_state_pool(s, ev->order.pool))
+		r = phx_err_set(err, -ENOENT, "there is no pool '%s'", ev->order.pool);
 	engine_unlock(d->engine);
-	return no_role ? catalog_no_role(d, ev->role, err) : r;
+	return no_role ? catalog_no_role(d, ev->order.role, err) : r;
 }
 
 static void reply_results(struct daemon *d, struct phx_http_request *q, const json_t *results)
@@ -440,7 +443,6 @@ static void try_all(struct daemon *d, struct phx_http_request *q, struct phx_eve
 		    const struct phx_nodeset *names)
 {
 	struct phx_state copy;
-	int jobs = ev->jobs;
 	PHX_AUTO_JSON json_t *results = json_array();
 	const struct phx_state *s = engine_lock(d->engine);
 	int r = phx_record_copy(&phx_state_record, &copy, s);
@@ -451,7 +453,6 @@ static void try_all(struct daemon *d, struct phx_http_request *q, struct phx_eve
 	}
 	for (uint32_t i = 0; i < names->n; i++) {
 		PHX_STR_SET(ev->node, names->names[i]);
-		ev->jobs = jobs;
 		json_array_append_new(results, try_node(d, &copy, ev));
 	}
 	phx_state_fini(&copy);
@@ -472,8 +473,8 @@ void api_action(struct phx_http_request *q, void *arg)
 	struct phx_event ev = {.kind = (int)actions[which].kind};
 	PHX_AUTO(request_fini) struct request rq = {.d = d, .ev = &ev};
 	bool dry_run;
-	if (!j || !take_event(q, j, actions[which].ends, &ev) ||
-	    !take_bool(q, j, "dry_run", &dry_run) || !take_bool(q, j, "ends_only", &rq.ends_only)) {
+	if (!j || !take_event(q, j, &ev) || !take_bool(q, j, "dry_run", &dry_run) ||
+	    !take_bool(q, j, "ends_only", &rq.ends_only)) {
 		phx_event_fini(&ev);
 		return;
 	}

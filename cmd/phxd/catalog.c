@@ -86,7 +86,7 @@ static int submit(struct daemon *d, struct phx_event *ev, struct phx_err *err)
 static int put_settings(struct daemon *d, struct phx_err *err)
 {
 	struct phx_event ev = {.kind = PHX_EV_settings};
-	phx_config_settings(&d->cfg, &ev.settings);
+	phx_config_settings(&d->cfg, &ev.site.settings);
 	return submit(d, &ev, err);
 }
 
@@ -95,7 +95,7 @@ static int put_settings(struct daemon *d, struct phx_err *err)
 static int put_pools(struct daemon *d, json_t *errors, struct phx_err *err)
 {
 	PHX_LIST_EACH(struct phx_pool, p, &d->cfg.pools) {
-		struct phx_event ev = {.kind = PHX_EV_pool_put, .pool_put = *p};
+		struct phx_event ev = {.kind = PHX_EV_pool_put, .pool.pool_put = *p};
 		int r = submit(d, &ev, err);
 		if (r == -EBUSY || r == -EEXIST)
 			complain(errors, "%s", err->text);
@@ -151,7 +151,7 @@ static void remove_gone(struct daemon *d, const struct phx_list *roles, json_t *
 	PHX_LIST_EACH(struct phx_word, w, &names) {
 		struct phx_err why = {0};
 		struct phx_event ev = {.kind = roles ? PHX_EV_role_remove : PHX_EV_pool_remove};
-		phx_str_copy(ev.name, sizeof(ev.name), w->text);
+		phx_str_copy(ev.named.name, sizeof(ev.named.name), w->text);
 		if (submit(d, &ev, &why) < 0)
 			complain(errors, "%s", why.text);
 	}
@@ -162,7 +162,7 @@ static void put_roles(struct daemon *d, const struct phx_list *roles, json_t *er
 {
 	PHX_LIST_EACH(struct phx_role, role, roles) {
 		struct phx_err why = {0};
-		struct phx_event ev = {.kind = PHX_EV_role_put, .role_put = *role};
+		struct phx_event ev = {.kind = PHX_EV_role_put, .role.role_put = *role};
 		if (submit(d, &ev, &why) < 0)
 			complain(errors, "role %s: %s", role->name, why.text);
 	}
@@ -175,12 +175,12 @@ static void put_rules(struct daemon *d, json_t *errors)
 	struct phx_err why = {0};
 	struct phx_event ev = {.kind = PHX_EV_rules_put};
 	static const char core_name[] = "rules.conf:"; /* the core knows of no files */
-	if (phx_rules_load(d->cfg.rules_file, NULL, &ev.rules, &why) == 0 &&
+	if (phx_rules_load(d->cfg.rules_file, NULL, &ev.rules_put.rules, &why) == 0 &&
 	    submit(d, &ev, &why) < 0 && phx_str_starts(why.text, core_name))
 		complain(errors, "%s:%s", d->cfg.rules_file, why.text + strlen(core_name));
 	else if (why.text[0])
 		complain(errors, "%s", why.text);
-	phx_rules_fini(&ev.rules);
+	phx_rules_fini(&ev.rules_put.rules);
 }
 
 /* ---- which kernel runs ---- */

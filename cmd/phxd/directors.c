@@ -140,7 +140,7 @@ static void tell_uses(struct directors *b)
 	struct phx_list uses = take_uses(b);
 	PHX_LIST_EACH(struct use, u, &uses) {
 		struct phx_event ev = {.kind = PHX_EV_re_use,
-				       .use_ppm = (uint32_t)(u->sum_ppm / u->n)};
+				       .re_use.use_ppm = (uint32_t)(u->sum_ppm / u->n)};
 		PHX_STR_SET(ev.by, "phxd");
 		PHX_STR_SET(ev.re, u->re);
 		engine_submit(b->d->engine, &ev, NULL, NULL);
@@ -305,7 +305,8 @@ static bool is_met(const struct wait *w, const struct director *d, uint64_t tabl
 
 static void tell_balanced(struct directors *b, const struct wait *w, const char *director)
 {
-	struct phx_event ev = {.kind = PHX_EV_balanced, .step_id = w->step_id, .epoch = w->epoch};
+	struct phx_event ev = {.kind = PHX_EV_balanced,
+			       .answer = {.step_id = w->step_id, .epoch = w->epoch}};
 	PHX_STR_SET(ev.by, "phxd");
 	PHX_STR_SET(ev.node, w->node);
 	snprintf(ev.text, sizeof(ev.text), "%s %s", director,

@@ -91,7 +91,7 @@ int engine_tell(struct engine *e)
 	int r = 0;
 	while (!later && begin_telling(e, &n)) {
 		struct phx_event ev = {
-			.kind = PHX_EV_notice, .by = "phxd", .skip_jobs = n.skip_jobs};
+			.kind = PHX_EV_notice, .by = "phxd", .notice.skip_jobs = n.skip_jobs};
 		PHX_STR_SET(ev.re, n.re);
 		PHX_STR_SET(ev.text, n.text);
 		r = engine_submit(e, &ev, NULL, NULL);

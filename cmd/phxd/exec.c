@@ -51,10 +51,9 @@ static int bmc_of(struct exec *x, const char *node, struct phx_bmc *ret)
 
 static void power_failed(struct exec *x, const struct ticket *t, int code, const char *text)
 {
-	struct phx_event ev = {.kind = PHX_EV_power_result,
-			       .step_id = t->step_id,
-			       .epoch = t->epoch,
-			       .result = code};
+	struct phx_event ev = {
+		.kind = PHX_EV_power_result,
+		.answer = {.step_id = t->step_id, .epoch = t->epoch, .result = code}};
 	PHX_STR_SET(ev.node, t->node);
 	snprintf(ev.text, sizeof(ev.text), "%s", text);
 	submit(x, &ev);
@@ -137,14 +136,13 @@ static void power_done(void *arg, uint64_t id, int result, enum phx_power_state 
 	struct ticket t;
 	if (!take_ticket(x, id, &t))
 		return;
-	struct phx_event ev = {.kind = PHX_EV_power_result,
-			       .step_id = t.step_id,
-			       .epoch = t.epoch,
-			       .result = result};
+	struct phx_event ev = {
+		.kind = PHX_EV_power_result,
+		.answer = {.step_id = t.step_id, .epoch = t.epoch, .result = result}};
 	PHX_STR_SET(ev.node, t.node);
-	ev.power = state == PHX_POWER_IS_ON ? PHX_POWER_KNOWN_ON
-		: state == PHX_POWER_IS_OFF ? PHX_POWER_KNOWN_OFF
-					    : PHX_POWER_KNOWN_NOT;
+	ev.answer.power = state == PHX_POWER_IS_ON ? PHX_POWER_KNOWN_ON
+		: state == PHX_POWER_IS_OFF        ? PHX_POWER_KNOWN_OFF
+						   : PHX_POWER_KNOWN_NOT;
 	snprintf(ev.text, sizeof(ev.text), "%s: %s", t.op, text && text[0] ? text : "done");
 	submit(x, &ev);
 }
@@ -162,13 +160,12 @@ static void do_key(struct exec *x, const struct phx_action *act)
 	} else {
 		r = phx_diskkey_destroy(x->d->cfg.key_dir, act->key_id, &err);
 	}
-	struct phx_event ev = {.kind = PHX_EV_key_result,
-			       .step_id = act->step_id,
-			       .epoch = act->epoch,
-			       .result = r};
+	struct phx_event ev = {
+		.kind = PHX_EV_key_result,
+		.answer = {.step_id = act->step_id, .epoch = act->epoch, .result = r}};
 	PHX_STR_SET(ev.node, act->node);
 	if (!act->step_id)
-		PHX_STR_SET(ev.name, act->key_id);
+		PHX_STR_SET(ev.answer.name, act->key_id);
 	snprintf(ev.text, sizeof(ev.text), "%s", err.text);
 	submit(x, &ev);
 }

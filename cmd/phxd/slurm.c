@@ -125,9 +125,10 @@ static int tell_changes(struct worker *w, const struct phx_slurm *slurm,
 		return r;
 	}
 	/* what it does not know any more has ended somehow */
-	phx_slurm_ask_ends(slurm, &ev.engine_jobs, NULL);
-	if (ev.whole || w->troubled || ev.engine_jobs.n || ev.engine_nodes.n ||
-	    ev.engine_partitions.n)
+	phx_slurm_ask_ends(slurm, &ev.re_queue.engine_jobs, NULL);
+	const struct phx_event_re_queue *p = &ev.re_queue;
+	if (p->whole || w->troubled || p->engine_jobs.n || p->engine_nodes.n ||
+	    p->engine_partitions.n)
 		r = submit(w, &ev);
 	phx_event_fini(&ev);
 	remember(w, now, r == 0);

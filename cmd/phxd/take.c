@@ -73,25 +73,25 @@ static int compare_refs(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
-bool take_kill_jobs(struct phx_http_request *q, const json_t *j, struct phx_event *ev)
+bool take_kill_jobs(struct phx_http_request *q, const json_t *j, int *ret_say,
+		    struct phx_list *ret_may_end)
 {
 	const json_t *v = json_object_get(j, "kill_jobs");
 	size_t i;
 	json_t *id;
 	bool ok = !v || json_is_null(v) || json_is_boolean(v) || json_is_array(v);
 	json_array_foreach((json_t *)v, i, id) {
-		struct phx_job_ref *ref = ok && json_is_integer(id)
-			? phx_list_push(&ev->may_end, sizeof(*ref))
-			: NULL;
+		struct phx_job_ref *ref =
+			ok && json_is_integer(id) ? phx_list_push(ret_may_end, sizeof(*ref)) : NULL;
 		ok = ref && json_integer_value(id) > 0;
 		if (ok)
 			ref->id = (uint64_t)json_integer_value(id);
 	}
 	if (!ok)
 		return refuse(q, "kill_jobs", "must be true, or a list of numbers of jobs");
-	if (ev->may_end.n)
-		qsort(ev->may_end.items, ev->may_end.n, sizeof(struct phx_job_ref), compare_refs);
-	ev->jobs = json_is_true(v) ? PHX_JOBS_ANY
+	if (ret_may_end->n)
+		qsort(ret_may_end->items, ret_may_end->n, sizeof(struct phx_job_ref), compare_refs);
+	*ret_say = json_is_true(v) ? PHX_JOBS_ANY
 		: json_is_array(v) ? PHX_JOBS_NAMED
 				   : PHX_JOBS_SPARE;
 	return true;

@@ -17,8 +17,10 @@ bool take_bool(struct phx_http_request *q, const json_t *j, const char *key, boo
 /** A whole number from min to max; an absent one leaves it. */
 bool take_number(struct phx_http_request *q, const json_t *j, const char *key, int64_t min,
 		 int64_t max, int64_t *ret);
-/** "kill_jobs": true, or a list of the jobs that may end; absent or false: none. */
-bool take_kill_jobs(struct phx_http_request *q, const json_t *j, struct phx_event *ev);
+/** "kill_jobs": true, or a list of the jobs that may end; absent or false: none. As enum
+ * phx_jobs_say and struct phx_job_ref, by id. */
+bool take_kill_jobs(struct phx_http_request *q, const json_t *j, int *ret_say,
+		    struct phx_list *ret_may_end);
 /** No member but those of `known`: a misspelt "dry_run" must not be acted upon. */
 bool take_only(struct phx_http_request *q, const json_t *j, const char *const *known,
 	       size_t n_known);

@@ -1,13 +1,11 @@
 /* core_apply: dispatch by table, and the events of configuration. Called by
  * the daemon for each event and at replay, by tests and by the simulator.
- * Every handler checks first and changes afterwards, so that a refused event
- * leaves the state as it was. Pure. */
+ * Pure. */
 #include "core/core.h"
 
 #include <errno.h>
 #include <string.h>
 
-#include "core/internal.h"
 #include "job/job.h"
 #include "node/director.h"
 #include "node/holding.h"
@@ -16,11 +14,11 @@
 #include "state/counts.h"
 #include "state/index.h"
 
-static int apply_settings(struct phx_apply *a)
+int phx_apply_settings(struct phx_apply *a, const struct phx_event_site *p)
 {
-	if (a->ev->settings.missing_after_ms < 1000)
+	if (p->settings.missing_after_ms < 1000)
 		return phx_err_set(a->err, -EINVAL, "missing_after_ms: must be at least 1000");
-	struct phx_settings set = a->ev->settings;
+	struct phx_settings set = p->settings;
 	set.job_lease_ms = set.job_lease_ms ? set.job_lease_ms : PHX_JOB_LEASE_MS;
 	a->out->changed = !phx_record_equal(&phx_settings_record, &a->s->settings, &set);
 	a->s->settings = set;
@@ -36,9 +34,9 @@ static const struct phx_node *user_of(const struct phx_state *s, const struct ph
 	return NULL;
 }
 
-static int apply_pool_put(struct phx_apply *a)
+int phx_apply_pool_put(struct phx_apply *a, const struct phx_event_pool *p)
 {
-	const struct phx_pool *put = &a->ev->pool_put;
+	const struct phx_pool *put = &p->pool_put;
 	if (!phx_name_valid(put->name))
 		return phx_err_set(a->err, -EINVAL, "pool: '%s' is no name", put->name);
 	const struct phx_re *re = phx_state_re(a->s, put->name);
@@ -47,48 +45,49 @@ static int apply_pool_put(struct phx_apply *a)
 			a->err, -EEXIST,
 			"pool '%s' is that of an RE: its agreement says how it is set up",
 			put->name);
-	struct phx_pool *p = phx_state_pool(a->s, put->name);
-	if (p && phx_record_equal(&phx_pool_record, p, put))
+	struct phx_pool *pool = phx_state_pool(a->s, put->name);
+	if (pool && phx_record_equal(&phx_pool_record, pool, put))
 		return 0;
-	const struct phx_node *n = p && strcmp(p->owner, put->owner) ? user_of(a->s, p) : NULL;
+	const struct phx_node *n =
+		pool && strcmp(pool->owner, put->owner) ? user_of(a->s, pool) : NULL;
 	if (n)
 		return phx_err_set(a->err, -EBUSY,
 				   "pool '%s' cannot pass from owner '%s' to '%s': node %s holds "
 				   "data of it, or serves it",
-				   p->name, p->owner, put->owner, n->name);
-	if (!p)
-		p = phx_grow(a, &a->s->pools, sizeof(*p));
-	if (!p)
+				   pool->name, pool->owner, put->owner, n->name);
+	if (!pool)
+		pool = phx_grow(a, &a->s->pools, sizeof(*pool));
+	if (!pool)
 		return -ENOMEM;
-	*p = *put;
+	*pool = *put;
 	a->out->changed = true;
 	return 0;
 }
 
-static int apply_pool_remove(struct phx_apply *a)
+int phx_apply_pool_remove(struct phx_apply *a, const struct phx_event_named *p)
 {
-	struct phx_pool *p = phx_state_pool(a->s, a->ev->name);
-	if (!p)
-		return phx_err_set(a->err, -ENOENT, "there is no pool '%s'", a->ev->name);
-	if (!strcmp(p->name, PHX_POOL_FREE))
+	struct phx_pool *pool = phx_state_pool(a->s, p->name);
+	if (!pool)
+		return phx_err_set(a->err, -ENOENT, "there is no pool '%s'", p->name);
+	if (!strcmp(pool->name, PHX_POOL_FREE))
 		return phx_err_set(a->err, -EPERM, "the pool '%s' is always there", PHX_POOL_FREE);
-	const struct phx_re *re = phx_state_re(a->s, p->name);
+	const struct phx_re *re = phx_state_re(a->s, pool->name);
 	if (re && re->state != PHX_RE_STATE_NONE)
 		return phx_err_set(a->err, -EBUSY, "pool '%s' is that of an RE: destroy the RE",
-				   p->name);
-	const struct phx_node *n = user_of(a->s, p);
+				   pool->name);
+	const struct phx_node *n = user_of(a->s, pool);
 	if (n)
-		return phx_err_set(a->err, -EBUSY, "pool '%s' still holds node %s", p->name,
+		return phx_err_set(a->err, -EBUSY, "pool '%s' still holds node %s", pool->name,
 				   n->name);
-	phx_list_remove(&a->s->pools, sizeof(*p),
-			(uint32_t)(p - PHX_LIST_AT(&a->s->pools, struct phx_pool, 0)));
+	phx_list_remove(&a->s->pools, sizeof(*pool),
+			(uint32_t)(pool - PHX_LIST_AT(&a->s->pools, struct phx_pool, 0)));
 	a->out->changed = true;
 	return 0;
 }
 
-static int apply_role_put(struct phx_apply *a)
+int phx_apply_role_put(struct phx_apply *a, const struct phx_event_role *p)
 {
-	const struct phx_role *put = &a->ev->role_put;
+	const struct phx_role *put = &p->role_put;
 	int r = phx_role_check(put, a->err);
 	if (r < 0)
 		return r;
@@ -116,11 +115,11 @@ static int apply_role_put(struct phx_apply *a)
 	return 0;
 }
 
-static int apply_role_remove(struct phx_apply *a)
+int phx_apply_role_remove(struct phx_apply *a, const struct phx_event_named *p)
 {
-	struct phx_role *role = phx_state_role(a->s, a->ev->name);
+	struct phx_role *role = phx_state_role(a->s, p->name);
 	if (!role)
-		return phx_err_set(a->err, -ENOENT, "there is no role '%s'", a->ev->name);
+		return phx_err_set(a->err, -ENOENT, "there is no role '%s'", p->name);
 	PHX_LIST_EACH(struct phx_node, n, &a->s->nodes)
 		if (!strcmp(n->role, role->name) || !strcmp(n->plan.to_role, role->name) ||
 		    !strcmp(n->actual_role, role->name))
@@ -137,9 +136,9 @@ static int apply_role_remove(struct phx_apply *a)
 	return 0;
 }
 
-static int check_rules(struct phx_apply *a)
+static int check_rules(struct phx_apply *a, const struct phx_list *rules)
 {
-	PHX_LIST_EACH(struct phx_rule, rule, &a->ev->rules) {
+	PHX_LIST_EACH(struct phx_rule, rule, rules) {
 		if (!phx_state_role(a->s, rule->role))
 			return phx_err_set(a->err, -ENOENT, "rules.conf:%u: there is no role '%s'",
 					   rule->line, rule->role);
@@ -150,31 +149,24 @@ static int check_rules(struct phx_apply *a)
 	return 0;
 }
 
-static int apply_rules_put(struct phx_apply *a)
+int phx_apply_rules_put(struct phx_apply *a, const struct phx_event_rules_put *p)
 {
-	static const struct phx_field rules_field[] = {
-		PHX_LIST(struct phx_event, rules, &phx_rule_record)};
-	static const struct phx_record rules_of_event =
-		PHX_RECORD("rules", struct phx_event, rules_field);
-	int r = check_rules(a);
+	struct phx_event_rules_put copy, old = {a->s->rules};
+	int r = check_rules(a, &p->rules);
+	r = r ? r : phx_record_copy(&phx_event_rules_put_record, &copy, p);
 	if (r < 0)
 		return r;
-	struct phx_event copy;
-	r = phx_record_copy(&rules_of_event, &copy, a->ev);
-	if (r < 0)
-		return r;
-	struct phx_event old = {.rules = a->s->rules};
-	a->out->changed = !phx_record_equal(&rules_of_event, &old, &copy);
-	phx_record_fini(&rules_of_event, &old);
+	a->out->changed = !phx_record_equal(&phx_event_rules_put_record, &old, &copy);
+	phx_record_fini(&phx_event_rules_put_record, &old);
 	a->s->rules = copy.rules;
 	for (uint32_t i = 0; i < a->s->nodes.n; i++)
 		phx_auto_assign(a, PHX_LIST_AT(&a->s->nodes, struct phx_node, i));
 	return 0;
 }
 
-static int apply_notice(struct phx_apply *a)
+int phx_apply_notice(struct phx_apply *a, const struct phx_event_notice *p)
 {
-	a->s->last_job_id += a->ev->skip_jobs;
+	a->s->last_job_id += p->skip_jobs;
 	a->out->changed = true;
 	phx_note_re(a, NULL, a->ev->re, NULL, "%s", a->ev->text);
 	return 0;
@@ -182,8 +174,9 @@ static int apply_notice(struct phx_apply *a)
 
 /* What the deadlines of nodes, keys, jobs, leases and the ledger's timers lead to, in this
  * order. */
-static int apply_tick(struct phx_apply *a)
+int phx_apply_tick(struct phx_apply *a, const struct phx_event_none *p)
 {
+	(void)p;
 	struct phx_node *n;
 	for (uint32_t at = 0; (n = phx_index_next_due(a->s, at));
 	     at = phx_index_place(a->s, n) + 1) {
@@ -200,63 +193,18 @@ static int apply_tick(struct phx_apply *a)
 	return 0;
 }
 
-typedef int (*handler)(struct phx_apply *a);
-
-static const handler handlers[] = {
-	[PHX_EV_settings] = apply_settings,
-	[PHX_EV_pool_put] = apply_pool_put,
-	[PHX_EV_pool_remove] = apply_pool_remove,
-	[PHX_EV_role_put] = apply_role_put,
-	[PHX_EV_role_remove] = apply_role_remove,
-	[PHX_EV_rules_put] = apply_rules_put,
-	[PHX_EV_node_add] = phx_apply_node_add,
-	[PHX_EV_node_remove] = phx_apply_node_remove,
-	[PHX_EV_node_accept] = phx_apply_node_accept,
-	[PHX_EV_node_bmc] = phx_apply_node_bmc,
-	[PHX_EV_node_label] = phx_apply_node_label,
-	[PHX_EV_enrol] = phx_apply_enrol,
-	[PHX_EV_hello] = phx_apply_hello,
-	[PHX_EV_missing] = phx_apply_missing,
-	[PHX_EV_quiet] = phx_apply_quiet,
-	[PHX_EV_back] = phx_apply_back,
-	[PHX_EV_report] = phx_apply_report,
-	[PHX_EV_inventory] = phx_apply_inventory,
-	[PHX_EV_inspect] = phx_apply_inspect,
-	[PHX_EV_assign] = phx_apply_assign,
-	[PHX_EV_release] = phx_apply_release,
-	[PHX_EV_rebuild] = phx_apply_rebuild,
-	[PHX_EV_wipe] = phx_apply_wipe,
-	[PHX_EV_drain] = phx_apply_drain,
-	[PHX_EV_resume] = phx_apply_resume,
-	[PHX_EV_quarantine] = phx_apply_quarantine,
-	[PHX_EV_cancel] = phx_apply_cancel,
-	[PHX_EV_power] = phx_apply_power,
-	[PHX_EV_step_result] = phx_apply_step_result,
-	[PHX_EV_balanced] = phx_apply_balanced,
-	[PHX_EV_power_result] = phx_apply_power_result,
-	[PHX_EV_key_result] = phx_apply_key_result,
-	[PHX_EV_tick] = apply_tick,
-	[PHX_EV_restart] = phx_apply_restart,
-	[PHX_EV_job_submit] = phx_apply_job_submit,
-	[PHX_EV_job_cancel] = phx_apply_job_cancel,
-	[PHX_EV_job_result] = phx_apply_job_result,
-	[PHX_EV_job_hold] = phx_apply_job_hold,
-	[PHX_EV_re_request] = phx_apply_re_request,
-	[PHX_EV_re_refuse] = phx_apply_re_operate,
-	[PHX_EV_re_withdraw] = phx_apply_re_operate,
-	[PHX_EV_re_create] = phx_apply_re_create,
-	[PHX_EV_re_activate] = phx_apply_re_operate,
-	[PHX_EV_re_suspend] = phx_apply_re_operate,
-	[PHX_EV_re_resume] = phx_apply_re_operate,
-	[PHX_EV_re_deactivate] = phx_apply_re_operate,
-	[PHX_EV_re_safe_deactivate] = phx_apply_re_operate,
-	[PHX_EV_re_destroy] = phx_apply_re_operate,
-	[PHX_EV_re_use] = phx_apply_re_use,
-	[PHX_EV_re_queue] = phx_apply_re_queue,
-	[PHX_EV_cert_revoke] = phx_apply_cert_revoke,
-	[PHX_EV_notice] = apply_notice,
-};
-_Static_assert(PHX_ARRAY_SIZE(handlers) == PHX_EV_COUNT_, "every event has a handler");
+static int handle(struct phx_apply *a, const struct phx_event *ev)
+{
+	switch ((enum phx_event_kind)ev->kind) {
+#define EVENT(name, text, payload, handler) \
+	case PHX_EV_##name: \
+		return handler(a, &ev->payload);
+#include "state/event.def"
+	case PHX_EV_COUNT_:
+		break;
+	}
+	return -EINVAL;
+}
 
 /* Makes ledger and nodes agree, and ends REs whose safe deactivation is complete by that. If
  * nothing changed they agree already. */
@@ -343,12 +291,12 @@ int phx_core_apply(struct phx_state *s, const struct phx_event *ev, struct phx_o
 	int64_t before = s->now_ms;
 	struct phx_incarnation was = phx_incarnation_begin(s, ev->incarnation);
 	PHX_AUTO(phx_list_fini) struct phx_list todo = {0}, left = {0};
-	struct phx_apply a = {s,     ev,    ret, err, ev->by, (enum phx_jobs_say)ev->jobs,
-			      &todo, &left, work};
+	struct phx_apply a = {s,    &ev->head, ret,   err, ev->by, PHX_JOBS_UNSAID,
+			      NULL, &todo,     &left, work};
 	s->now_ms = ev->now_ms;
 	if (s->ledger)
 		phx_ledger_of_before(s->ledger, phx_of_before(s));
-	int r = handlers[ev->kind](&a);
+	int r = handle(&a, ev);
 	if (r == 0)
 		follow_up(&a);
 	r = lacked(&a) ? -ENOMEM : r;

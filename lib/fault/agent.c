@@ -68,9 +68,10 @@ void phx_fault_identity(const struct fault_sim *f, const struct fault_machine *m
 	if (role < 0)
 		return;
 	phx_fault_role_event(f, role, &ev);
-	struct phx_package_ref *p = PHX_LIST_AT(&ev.role_put.packages, struct phx_package_ref, 0);
+	struct phx_package_ref *p =
+		PHX_LIST_AT(&ev.role.role_put.packages, struct phx_package_ref, 0);
 	snprintf(p->version, sizeof(p->version), "%u", version);
-	phx_role_identity(&ev.role_put, ret, size);
+	phx_role_identity(&ev.role.role_put, ret, size);
 	phx_event_fini(&ev);
 }
 

@@ -255,12 +255,14 @@ static void check_uuid(struct fault_sim *f, struct fault_machine *m, const struc
 	struct fault_seen *seen = &m->seen;
 	if (ev->kind != PHX_EV_hello && ev->kind != PHX_EV_inventory)
 		return;
-	bool changed = seen->uuid[0] && ev->facts.uuid[0] && strcmp(seen->uuid, ev->facts.uuid);
+	const char *uuid =
+		ev->kind == PHX_EV_hello ? ev->hello.facts.uuid : ev->inventory.facts.uuid;
+	bool changed = seen->uuid[0] && uuid[0] && strcmp(seen->uuid, uuid);
 	if (changed && seen->state != PHX_NODE_QUARANTINED && n->state != PHX_NODE_QUARANTINED)
 		phx_fault_violated(f, "identity",
 				   "%s reports another UUID than before and stays %s", m->node,
 				   phx_enum_name(&phx_node_state_names, n->state));
-	PHX_STR_SET(seen->uuid, ev->facts.uuid);
+	PHX_STR_SET(seen->uuid, uuid);
 	if (changed)
 		phx_fault_cause(f, m);
 	if (n->state != PHX_NODE_READY || seen->state != PHX_NODE_COMMISSIONING ||
@@ -386,38 +388,50 @@ void phx_fault_check_reset(struct fault_sim *f)
 
 /* ---- around an event ---- */
 
+/* What it says came of a step; nothing where it is no answer. */
+static struct phx_event_answer answer_of(const struct phx_event *ev)
+{
+	bool answers = phx_event_payload((enum phx_event_kind)ev->kind) == PHX_PAYLOAD_answer;
+	return answers ? ev->answer : (struct phx_event_answer){0};
+}
+
 void phx_fault_check_before(struct fault_sim *f, const struct phx_event *ev,
 			    struct fault_before *ret)
 {
 	struct fault_machine *m = phx_fault_machine(f, ev->node);
 	*ret = (struct fault_before){.seq = f->head.s->seq, .kind = ev->kind};
+	const struct phx_event_answer p = answer_of(ev);
 	ret->is_current =
-		m && m->seen.plan && ev->step_id == m->seen.step_id && ev->epoch == m->seen.epoch;
+		m && m->seen.plan && p.step_id == m->seen.step_id && p.epoch == m->seen.epoch;
 }
 
 static void note_event(struct fault_sim *f, const struct phx_event *ev, int r)
 {
 	struct fault_machine *m = phx_fault_machine(f, ev->node);
+	bool orders = phx_event_payload((enum phx_event_kind)ev->kind) == PHX_PAYLOAD_order;
+	const char *role = orders ? ev->order.role : "";
+	const struct phx_event_answer p = answer_of(ev);
 	if (f->notes_cap)
 		phx_fault_note(f, m ? (int)m->i : -1,
 			       "%s %s %s%s%s step %llu.%llu result %lld -> %d",
-			       phx_enum_name(&phx_event_kind_names, ev->kind), ev->node, ev->role,
-			       ev->role[0] ? " " : "", ev->text, (unsigned long long)ev->epoch,
-			       (unsigned long long)ev->step_id, (long long)ev->result, r);
+			       phx_enum_name(&phx_event_kind_names, ev->kind), ev->node, role,
+			       role[0] ? " " : "", ev->text, (unsigned long long)p.epoch,
+			       (unsigned long long)p.step_id, (long long)p.result, r);
 }
 
 /* An answer of the past is refused and changes nothing. */
 static void check_stale(struct fault_sim *f, const struct phx_event *ev, int r,
 			const struct fault_before *b)
 {
-	if (!ev->step_id || b->is_current)
+	const struct phx_event_answer p = answer_of(ev);
+	if (!p.step_id || b->is_current)
 		return;
 	bool answers = ev->kind == PHX_EV_step_result || ev->kind == PHX_EV_key_result;
 	if (answers && (r == 0 || f->head.s->seq != b->seq))
 		phx_fault_violated(
 			f, "stale",
 			"%s: the answer to step %llu of epoch %llu is of the past, and counts",
-			ev->node, (unsigned long long)ev->step_id, (unsigned long long)ev->epoch);
+			ev->node, (unsigned long long)p.step_id, (unsigned long long)p.epoch);
 }
 
 /* "n1 is erased: WHY", and whoever reads it knows who or what wanted it. */
@@ -440,8 +454,8 @@ static void check_proof(struct fault_sim *f, const struct phx_event *ev,
 {
 	PHX_LIST_EACH(struct phx_action, act, &out->actions)
 		if (act->kind == PHX_ACT_ERASED && ev->kind == PHX_EV_step_result &&
-		    (!ev->verified_bytes || strcmp(ev->erased_disk, act->disk) ||
-		     ev->setup.method != act->method))
+		    (!ev->answer.verified_bytes || strcmp(ev->answer.erased_disk, act->disk) ||
+		     ev->answer.setup.method != act->method))
 			phx_fault_violated(f, "proof", "%s: an erase counts that was not proven",
 					   ev->node);
 }

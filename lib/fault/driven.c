@@ -13,10 +13,9 @@ enum { BMC_TIMEOUT_MS = 60 * SECOND };
 static void op_result(struct fault_sim *f, struct fault_machine *m, int result, const char *text)
 {
 	struct fault_op op = m->ops[0];
-	struct phx_event ev = {.kind = PHX_EV_power_result,
-			       .step_id = op.step_id,
-			       .epoch = op.epoch,
-			       .result = result};
+	struct phx_event ev = {
+		.kind = PHX_EV_power_result,
+		.answer = {.step_id = op.step_id, .epoch = op.epoch, .result = result}};
 	m->n_ops--;
 	m->op_gen++;
 	memmove(&m->ops[0], &m->ops[1], m->n_ops * sizeof(m->ops[0]));
@@ -25,7 +24,8 @@ static void op_result(struct fault_sim *f, struct fault_machine *m, int result, 
 	snprintf(ev.text, sizeof(ev.text), "%s: %s", op.op, text);
 	bool lies = f->now < m->early_off_until && !strcmp(op.op, "off");
 	if (result == 0)
-		ev.power = phx_fault_on(m) && !lies ? PHX_POWER_KNOWN_ON : PHX_POWER_KNOWN_OFF;
+		ev.answer.power =
+			phx_fault_on(m) && !lies ? PHX_POWER_KNOWN_ON : PHX_POWER_KNOWN_OFF;
 	if (phx_fault_submit(f, &ev, NULL) == -EROFS && op.step_id)
 		phx_fault_note(f, m->i, "the result of its BMC is lost");
 }
@@ -94,12 +94,12 @@ static void change_key(struct fault_sim *f, const struct fault_key_op *op)
 void phx_fault_key_done(struct fault_sim *f, uint64_t slot)
 {
 	struct fault_key_op op = *PHX_LIST_AT(&f->head.key_ops, struct fault_key_op, slot);
-	struct phx_event ev = {
-		.kind = PHX_EV_key_result, .step_id = op.act.step_id, .epoch = op.act.epoch};
+	struct phx_event ev = {.kind = PHX_EV_key_result,
+			       .answer = {.step_id = op.act.step_id, .epoch = op.act.epoch}};
 	PHX_LIST_AT(&f->head.key_ops, struct fault_key_op, slot)->used = false;
 	if (!f->calm && phx_fault_chance(f, 10)) {
 		struct fault_machine *m = phx_fault_machine(f, op.act.node);
-		ev.result = -EIO;
+		ev.answer.result = -EIO;
 		PHX_STR_SET(ev.text, "the key store has an error");
 		if (m)
 			phx_fault_cause(f, m);
@@ -107,6 +107,6 @@ void phx_fault_key_done(struct fault_sim *f, uint64_t slot)
 		change_key(f, &op);
 	}
 	PHX_STR_SET(ev.node, op.act.node);
-	PHX_STR_SET(ev.name, op.act.key_id);
+	PHX_STR_SET(ev.answer.name, op.act.key_id);
 	phx_fault_submit(f, &ev, NULL);
 }

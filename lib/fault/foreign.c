@@ -62,10 +62,10 @@ static void add_node(struct phx_list *list, const char *name, bool closed)
 	n->ours = closed;
 }
 
-static void add_job(const struct fault_sim *f, struct phx_event *ev,
+static void add_job(const struct fault_sim *f, struct phx_event_re_queue *p,
 		    const struct fault_engine_job *j, bool gone)
 {
-	struct phx_engine_job *t = phx_list_push(&ev->engine_jobs, sizeof(*t));
+	struct phx_engine_job *t = phx_list_push(&p->engine_jobs, sizeof(*t));
 	if (!t)
 		return;
 	snprintf(t->id, sizeof(t->id), "%u", j->id);
@@ -84,24 +84,24 @@ static void add_job(const struct fault_sim *f, struct phx_event *ev,
 	t->started_ms = t->hosts.n ? j->started : 0;
 }
 
-static void make_event(const struct fault_sim *f, struct phx_event *ev)
+static void make_event(const struct fault_sim *f, struct phx_event_re_queue *p)
 {
 	const struct fault_engine *e = &f->engine;
-	ev->whole = !e->told;
+	p->whole = !e->told;
 	for (uint32_t i = 0; i < f->n; i++) {
 		const struct fault_machine *m = &f->m[i];
-		if (ev->whole || m->engine_news || m->engine_asked != m->engine_told ||
+		if (p->whole || m->engine_news || m->engine_asked != m->engine_told ||
 		    strcmp(m->engine_name, m->node))
-			add_node(&ev->engine_nodes, m->node, m->engine_asked);
+			add_node(&p->engine_nodes, m->node, m->engine_asked);
 	}
-	if (ev->whole || e->news || e->asked_refuses != e->told_refuses)
-		add_node(&ev->engine_partitions, "long", e->asked_refuses);
+	if (p->whole || e->news || e->asked_refuses != e->told_refuses)
+		add_node(&p->engine_partitions, "long", e->asked_refuses);
 	for (uint32_t i = 0; i < FAULT_ENGINE_JOBS; i++) {
 		const struct fault_engine_job *now = &e->asked[i], *old = &e->known[i];
-		if (!ev->whole && old->id && old->id != now->id)
-			add_job(f, ev, old, true);
-		if (now->id && (ev->whole || memcmp(now, old, sizeof(*now))))
-			add_job(f, ev, now, false);
+		if (!p->whole && old->id && old->id != now->id)
+			add_job(f, p, old, true);
+		if (now->id && (p->whole || memcmp(now, old, sizeof(*now))))
+			add_job(f, p, now, false);
 	}
 }
 
@@ -123,11 +123,12 @@ static void tell(struct fault_sim *f)
 {
 	struct fault_engine *e = &f->engine;
 	struct phx_event ev = {.kind = PHX_EV_re_queue};
+	struct phx_event_re_queue *p = &ev.re_queue;
 	int r = 0;
 	PHX_STR_SET(ev.re, phx_fault_engine_re_name);
-	make_event(f, &ev);
-	if (ev.whole || e->troubled || ev.engine_jobs.n || ev.engine_nodes.n ||
-	    ev.engine_partitions.n)
+	make_event(f, p);
+	if (p->whole || e->troubled || p->engine_jobs.n || p->engine_nodes.n ||
+	    p->engine_partitions.n)
 		r = phx_fault_submit(f, &ev, NULL);
 	phx_event_fini(&ev);
 	remember(f, r == 0);

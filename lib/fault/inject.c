@@ -110,22 +110,22 @@ static void inject_bad_uuid(struct fault_sim *f)
  * happens to it. */
 static void claim_to_be(struct fault_sim *f, struct fault_machine *m)
 {
-	struct phx_event ev = {
-		.kind = PHX_EV_enrol, .key_fp = "key-of-a-claimant", .address = "10.10.10.10"};
+	struct phx_event ev = {.kind = PHX_EV_enrol,
+			       .enrol = {.key_fp = "key-of-a-claimant", .address = "10.10.10.10"}};
 	struct phx_outcome out = {0};
-	struct phx_mac *mac = phx_list_push(&ev.macs, sizeof(*mac));
+	struct phx_mac *mac = phx_list_push(&ev.enrol.macs, sizeof(*mac));
 	const struct phx_node *n = phx_fault_node(f, m);
 	int before = n ? n->state : -1;
 	bool reserved = n && n->ip[0];
 	if (!mac || !n || !n->serial[0])
 		goto out;
 	PHX_STR_SET(mac->mac, m->mac);
-	PHX_STR_SET(ev.serial, reserved ? m->serial : "serial-of-a-claimant");
+	PHX_STR_SET(ev.enrol.serial, reserved ? m->serial : "serial-of-a-claimant");
 	int r = phx_fault_submit(f, &ev, &out);
 	n = phx_fault_node(f, m);
 	if (r == 0 &&
 	    (!n || n->state != before || out.enrol != PHX_ENROL_REFUSED ||
-	     !strcmp(n->key_fp, ev.key_fp)))
+	     !strcmp(n->key_fp, ev.enrol.key_fp)))
 		phx_fault_violated(f, "identity", "somebody with the MAC address of %s changed it",
 				   m->node);
 out:
@@ -140,19 +140,24 @@ static void inject_shared_mac(struct fault_sim *f)
 	bool announce = phx_fault_chance(f, 300);
 	struct phx_event ev = {.kind = announce ? PHX_EV_node_add : PHX_EV_enrol};
 	struct phx_outcome out = {0};
-	struct phx_mac *mac = phx_list_push(&ev.macs, 2 * sizeof(*mac));
+	struct phx_list *macs = announce ? &ev.node_add.macs : &ev.enrol.macs;
+	struct phx_mac *mac = phx_list_push(macs, 2 * sizeof(*mac));
 	if (!mac)
 		return;
-	ev.macs.n = ev.macs.cap = 2;
+	macs->n = macs->cap = 2;
 	/* of two nodes: whatever else fits, it is neither */
 	bool known = a != b && phx_fault_node(f, a) && phx_fault_node(f, b);
 	PHX_STR_SET(mac[0].mac, a->mac);
 	PHX_STR_SET(mac[1].mac, a == b ? "52:54:ff:00:00:01" : b->mac);
-	PHX_STR_SET(ev.node, announce ? "intruder" : "");
-	PHX_STR_SET(ev.key_fp, announce ? "" : "key-of-a-stranger");
-	PHX_STR_SET(ev.address, announce ? "" : "10.10.10.11");
-	PHX_STR_SET(ev.serial,
-		    known && phx_fault_chance(f, 700) ? a->serial : "serial-of-a-stranger");
+	const char *serial = known && phx_fault_chance(f, 700) ? a->serial : "serial-of-a-stranger";
+	if (announce) {
+		PHX_STR_SET(ev.node, "intruder");
+		PHX_STR_SET(ev.node_add.serial, serial);
+	} else {
+		PHX_STR_SET(ev.enrol.key_fp, "key-of-a-stranger");
+		PHX_STR_SET(ev.enrol.address, "10.10.10.11");
+		PHX_STR_SET(ev.enrol.serial, serial);
+	}
 	phx_fault_cause(f, a);
 	phx_fault_cause(f, b);
 	int r = phx_fault_submit(f, &ev, &out);
@@ -245,9 +250,9 @@ static void inject_early_off(struct fault_sim *f)
 	struct fault_machine *m = phx_fault_any(f);
 	m->early_off_until = f->now + phx_fault_between(f, MINUTE, 20 * MINUTE);
 	sick_until(m, m->early_off_until);
-	struct phx_event ev = {.kind = PHX_EV_assign, .power_cycle = true};
+	struct phx_event ev = {.kind = PHX_EV_assign, .order.power_cycle = true};
 	PHX_STR_SET(ev.node, m->node);
-	PHX_STR_SET(ev.role, phx_fault_role_names[phx_rng_below(&f->rng, FAULT_ROLES)]);
+	PHX_STR_SET(ev.order.role, phx_fault_role_names[phx_rng_below(&f->rng, FAULT_ROLES)]);
 	phx_fault_submit(f, &ev, NULL);
 }
 
@@ -325,10 +330,10 @@ static void inject_role_in_use(struct fault_sim *f)
 	struct phx_event ev = {.kind = role ? PHX_EV_role_remove : PHX_EV_pool_remove};
 	if (!n || !n->role[0] || !n->pool[0])
 		return;
-	PHX_STR_SET(ev.name, role ? n->role : n->pool);
+	PHX_STR_SET(ev.named.name, role ? n->role : n->pool);
 	if (phx_fault_submit(f, &ev, NULL) == 0)
 		phx_fault_violated(f, "in_use", "%s '%s' is deleted, and %s uses it",
-				   role ? "role" : "pool", ev.name, m->node);
+				   role ? "role" : "pool", ev.named.name, m->node);
 }
 
 static void inject_hasty_move(struct fault_sim *f)

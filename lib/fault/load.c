@@ -8,26 +8,26 @@
 #include <string.h>
 
 /* Most say that jobs may end, some spare them, some are from before that was asked. */
-static void say_of_jobs(struct fault_sim *f, struct phx_event *ev)
+static void say_of_jobs(struct fault_sim *f, struct phx_event_order *p)
 {
 	static const int says[] = {PHX_JOBS_ANY, PHX_JOBS_ANY, PHX_JOBS_ANY, PHX_JOBS_SPARE,
 				   PHX_JOBS_UNSAID};
-	ev->jobs = says[phx_rng_below(&f->rng, PHX_ARRAY_SIZE(says))];
-	ev->has_grace = phx_fault_chance(f, 500);
-	ev->grace_ms = ev->has_grace ? (uint32_t)phx_rng_below(&f->rng, 600 * SECOND) : 0;
+	p->jobs = says[phx_rng_below(&f->rng, PHX_ARRAY_SIZE(says))];
+	p->has_grace = phx_fault_chance(f, 500);
+	p->grace_ms = p->has_grace ? (uint32_t)phx_rng_below(&f->rng, 600 * SECOND) : 0;
 }
 
 int phx_fault_order(struct fault_sim *f, int kind, const struct fault_machine *m, const char *role,
 		    const char *pool, const struct phx_setup *setup)
 {
-	struct phx_event ev = {.kind = kind, .has_setup = setup};
+	struct phx_event ev = {.kind = kind, .order.has_setup = setup};
 	PHX_STR_SET(ev.by, "uid:0");
 	PHX_STR_SET(ev.node, m->node);
-	PHX_STR_SET(ev.role, role ? role : "");
-	PHX_STR_SET(ev.pool, pool ? pool : "");
+	PHX_STR_SET(ev.order.role, role ? role : "");
+	PHX_STR_SET(ev.order.pool, pool ? pool : "");
 	if (setup)
-		ev.setup = *setup;
-	say_of_jobs(f, &ev);
+		ev.order.setup = *setup;
+	say_of_jobs(f, &ev.order);
 	return phx_fault_submit(f, &ev, NULL);
 }
 
@@ -63,12 +63,12 @@ static void assign(struct fault_sim *f)
 {
 	struct fault_machine *m = phx_fault_any(f);
 	struct phx_event ev = {.kind = PHX_EV_assign,
-			       .has_setup = phx_fault_chance(f, 150),
-			       .encrypt = phx_fault_chance(f, 150),
-			       .power_cycle = phx_fault_chance(f, 100),
-			       .setup = {phx_fault_chance(f, 500), PHX_WIPE_AUTO, 0}};
+			       .order = {.has_setup = phx_fault_chance(f, 150),
+					 .encrypt = phx_fault_chance(f, 150),
+					 .power_cycle = phx_fault_chance(f, 100),
+					 .setup = {phx_fault_chance(f, 500), PHX_WIPE_AUTO, 0}}};
 	PHX_STR_SET(ev.node, m->node);
-	PHX_STR_SET(ev.role, any_role(f));
+	PHX_STR_SET(ev.order.role, any_role(f));
 	if (phx_fault_chance(f, 150))
 		assign_many(f, &ev);
 	else
@@ -130,11 +130,11 @@ static void power(struct fault_sim *f)
 {
 	static const char *const ops[] = {"on", "off", "cycle", "reset", "status"};
 	struct fault_machine *m = phx_fault_any(f);
-	struct phx_event ev = {.kind = PHX_EV_power, .force = phx_fault_chance(f, 100)};
+	struct phx_event ev = {.kind = PHX_EV_power, .order.force = phx_fault_chance(f, 100)};
 	PHX_STR_SET(ev.node, m->node);
 	PHX_STR_SET(ev.text, ops[phx_rng_below(&f->rng, PHX_ARRAY_SIZE(ops))]);
-	say_of_jobs(f, &ev);
-	ev.has_grace = false;
+	say_of_jobs(f, &ev.order);
+	ev.order.has_grace = false;
 	if (phx_fault_submit(f, &ev, NULL) == 0)
 		phx_fault_cause(f, m);
 }
@@ -172,7 +172,7 @@ static void tell_bmc(struct fault_sim *f, const struct fault_machine *m)
 {
 	struct phx_event ev = {.kind = PHX_EV_node_bmc};
 	PHX_STR_SET(ev.node, m->node);
-	PHX_STR_SET(ev.bmc.driver, "ipmi");
+	PHX_STR_SET(ev.node_bmc.bmc.driver, "ipmi");
 	phx_fault_submit(f, &ev, NULL);
 }
 
@@ -210,9 +210,9 @@ static void forget(struct fault_sim *f)
 
 static void submit_job(struct fault_sim *f)
 {
-	struct phx_event ev = {.kind = PHX_EV_job_submit, .uid = 1000, .gid = 1000};
-	ev.job_nodes = (uint32_t)phx_fault_between(f, 1, 4);
-	phx_text_push(&ev.argv, "true");
+	struct phx_event ev = {.kind = PHX_EV_job_submit, .job_submit = {.uid = 1000, .gid = 1000}};
+	ev.job_submit.job_nodes = (uint32_t)phx_fault_between(f, 1, 4);
+	phx_text_push(&ev.job_submit.argv, "true");
 	phx_fault_submit(f, &ev, NULL);
 	phx_event_fini(&ev);
 }
@@ -221,7 +221,7 @@ static void cancel_job(struct fault_sim *f)
 {
 	struct phx_event ev = {.kind = PHX_EV_job_cancel};
 	uint64_t last = f->head.s->last_job_id;
-	ev.job = last > 8 ? last - phx_rng_below(&f->rng, 8) : last;
+	ev.job_order.job = last > 8 ? last - phx_rng_below(&f->rng, 8) : last;
 	phx_fault_submit(f, &ev, NULL);
 }
 
@@ -240,15 +240,15 @@ static void new_version(struct fault_sim *f)
 
 static void settings(struct fault_sim *f)
 {
-	struct phx_event ev = {.kind = PHX_EV_settings, .settings = f->head.s->settings};
-	ev.settings.auto_assign = !ev.settings.auto_assign && phx_fault_chance(f, 300);
+	struct phx_event ev = {.kind = PHX_EV_settings, .site.settings = f->head.s->settings};
+	ev.site.settings.auto_assign = !ev.site.settings.auto_assign && phx_fault_chance(f, 300);
 	phx_fault_submit(f, &ev, NULL);
 }
 
 static void rules(struct fault_sim *f)
 {
 	struct phx_event ev = {.kind = PHX_EV_rules_put};
-	struct phx_rule *rule = phx_list_push(&ev.rules, sizeof(*rule));
+	struct phx_rule *rule = phx_list_push(&ev.rules_put.rules, sizeof(*rule));
 	if (rule)
 		PHX_STR_SET(rule->role, any_role(f));
 	phx_fault_submit(f, &ev, NULL);

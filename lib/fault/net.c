@@ -32,13 +32,13 @@ void phx_fault_enrol(struct fault_sim *f, struct fault_machine *m)
 		again(f, m, WHAT_ENROL, AGAIN_MS);
 		return;
 	}
-	struct phx_mac *mac = phx_list_push(&ev.macs, sizeof(*mac));
+	struct phx_mac *mac = phx_list_push(&ev.enrol.macs, sizeof(*mac));
 	if (mac)
 		PHX_STR_SET(mac->mac, m->mac);
-	PHX_STR_SET(ev.serial, m->serial);
-	PHX_STR_SET(ev.uuid, m->uuid);
-	PHX_STR_SET(ev.address, m->address);
-	key_name(m, ev.key_fp, sizeof(ev.key_fp));
+	PHX_STR_SET(ev.enrol.serial, m->serial);
+	PHX_STR_SET(ev.enrol.uuid, m->uuid);
+	PHX_STR_SET(ev.enrol.address, m->address);
+	key_name(m, ev.enrol.key_fp, sizeof(ev.enrol.key_fp));
 	int r = phx_fault_submit(f, &ev, &out);
 	if (r == 0)
 		PHX_STR_SET(m->node, out.node);
@@ -61,25 +61,24 @@ static bool certificate_holds(const struct fault_sim *f, const struct fault_mach
 }
 
 static void make_hello(const struct fault_sim *f, const struct fault_machine *m,
-		       struct phx_event *ev)
+		       struct phx_event_hello *p)
 {
 	uint32_t version;
 	bool run;
 	int role = phx_fault_role_of(m, &version, &run);
-	PHX_STR_SET(ev->node, m->node);
-	snprintf(ev->boot_id, sizeof(ev->boot_id), "boot-%u-%u", m->i, m->boots);
-	ev->env = phx_fault_env(m);
-	ev->healthy = m->serves;
+	snprintf(p->boot_id, sizeof(p->boot_id), "boot-%u-%u", m->i, m->boots);
+	p->env = phx_fault_env(m);
+	p->healthy = m->serves;
 	if (role >= 0 && run) {
-		PHX_STR_SET(ev->actual_role, phx_fault_role_names[role]);
-		phx_fault_identity(f, m, ev->actual_identity, sizeof(ev->actual_identity));
+		PHX_STR_SET(p->actual_role, phx_fault_role_names[role]);
+		phx_fault_identity(f, m, p->actual_identity, sizeof(p->actual_identity));
 	}
-	PHX_STR_SET(ev->system_digest, m->system_digest);
-	PHX_STR_SET(ev->system_image,
+	PHX_STR_SET(p->system_digest, m->system_digest);
+	PHX_STR_SET(p->system_image,
 		    !m->system_digest[0]                 ? ""
 			    : m->system_digest[0] == 'd' ? "debian-12"
 							 : "hardened");
-	phx_fault_facts(m, &ev->facts);
+	phx_fault_facts(m, &p->facts);
 }
 
 /* What the head answers: enter the installed system, or start what the role wants. */
@@ -118,7 +117,8 @@ void phx_fault_hello(struct fault_sim *f, struct fault_machine *m)
 		again(f, m, WHAT_ENROL, AGAIN_MS);
 		return;
 	}
-	make_hello(f, m, &ev);
+	PHX_STR_SET(ev.node, m->node);
+	make_hello(f, m, &ev.hello);
 	m->fresh = m->missing_told = false;
 	m->reported[0] = '\0';
 	int r = phx_fault_submit(f, &ev, NULL);
@@ -138,7 +138,7 @@ void phx_fault_hello(struct fault_sim *f, struct fault_machine *m)
 
 static void tell_report(struct fault_sim *f, struct fault_machine *m)
 {
-	struct phx_event ev = {.kind = PHX_EV_report, .healthy = m->serves};
+	struct phx_event ev = {.kind = PHX_EV_report, .report.healthy = m->serves};
 	char report[200];
 	uint32_t version;
 	bool run;
@@ -148,8 +148,9 @@ static void tell_report(struct fault_sim *f, struct fault_machine *m)
 		return;
 	PHX_STR_SET(ev.node, m->node);
 	if (role >= 0 && run) {
-		PHX_STR_SET(ev.actual_role, phx_fault_role_names[role]);
-		phx_fault_identity(f, m, ev.actual_identity, sizeof(ev.actual_identity));
+		PHX_STR_SET(ev.report.actual_role, phx_fault_role_names[role]);
+		phx_fault_identity(f, m, ev.report.actual_identity,
+				   sizeof(ev.report.actual_identity));
 	}
 	PHX_STR_SET(m->reported, report);
 	if (phx_fault_submit(f, &ev, NULL) < 0)
@@ -246,7 +247,7 @@ static void answer_inspect(struct fault_sim *f, struct fault_machine *m)
 {
 	struct phx_event ev = {.kind = PHX_EV_inventory};
 	PHX_STR_SET(ev.node, m->node);
-	phx_fault_facts(m, &ev.facts);
+	phx_fault_facts(m, &ev.inventory.facts);
 	if (phx_fault_submit(f, &ev, NULL) == -EROFS)
 		phx_fault_later(f, 5 * SECOND, WHAT_ORDERS, m->i, m->gen, 0);
 	phx_event_fini(&ev);
@@ -301,24 +302,36 @@ static void heard(struct fault_sim *f, struct fault_machine *m)
 		phx_fault_later(f, SILENT_MS, WHAT_SILENCE, m->i, m->link_gen, 0);
 }
 
+static int deliver_end(struct fault_sim *f, const struct fault_message *msg)
+{
+	struct phx_event ev = {.kind = PHX_EV_job_result,
+			       .job_result = {.job = FAULT_RUN_JOB(msg->id),
+					      .run = FAULT_RUN_RUN(msg->id),
+					      .result = msg->result}};
+	PHX_STR_SET(ev.node, f->m[msg->m].node);
+	heard(f, &f->m[msg->m]);
+	return phx_fault_submit(f, &ev, NULL);
+}
+
 static int deliver(struct fault_sim *f, const struct fault_message *msg)
 {
-	struct phx_event ev = {.kind = msg->job ? PHX_EV_job_result : PHX_EV_step_result,
-			       .job = msg->job ? FAULT_RUN_JOB(msg->id) : 0,
-			       .run = msg->job ? FAULT_RUN_RUN(msg->id) : 0,
-			       .step_id = msg->job ? 0 : msg->id,
-			       .epoch = msg->epoch,
-			       .attempt = msg->job ? 0 : msg->done.attempt,
-			       .result = msg->result};
 	const struct fault_done *d = &msg->done;
+	struct phx_event ev = {.kind = PHX_EV_step_result,
+			       .answer = {.step_id = msg->id,
+					  .epoch = msg->epoch,
+					  .attempt = d->attempt,
+					  .result = msg->result}};
+	if (msg->job)
+		return deliver_end(f, msg);
 	PHX_STR_SET(ev.node, f->m[msg->m].node);
-	PHX_STR_SET(ev.text, msg->result && !msg->job ? "it did not work" : "");
+	PHX_STR_SET(ev.text, msg->result ? "it did not work" : "");
 	heard(f, &f->m[msg->m]);
-	if (!msg->job && d->task.kind == PHX_STEP_wipe) {
-		PHX_STR_SET(ev.erased_disk, msg->wrong_disk ? "serial-another" : d->task.disk);
-		ev.setup.method = msg->wrong_method ? msg->wrong_method : d->task.method;
-		ev.erased_bytes = d->bytes;
-		ev.verified_bytes = msg->unverified ? 0 : d->verified;
+	if (d->task.kind == PHX_STEP_wipe) {
+		PHX_STR_SET(ev.answer.erased_disk,
+			    msg->wrong_disk ? "serial-another" : d->task.disk);
+		ev.answer.setup.method = msg->wrong_method ? msg->wrong_method : d->task.method;
+		ev.answer.erased_bytes = d->bytes;
+		ev.answer.verified_bytes = msg->unverified ? 0 : d->verified;
 	}
 	return phx_fault_submit(f, &ev, NULL);
 }

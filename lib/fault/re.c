@@ -10,8 +10,8 @@
 static void create(struct fault_sim *f, int re)
 {
 	const struct fault_re *r = &phx_fault_res[re];
-	struct phx_event ev = {.kind = PHX_EV_re_create, .who = PHX_RE_WHO_PROVIDER};
-	struct phx_agreement *a = &ev.agreement;
+	struct phx_event ev = {.kind = PHX_EV_re_create, .ask.who = PHX_RE_WHO_PROVIDER};
+	struct phx_agreement *a = &ev.ask.agreement;
 	phx_agreement_init(a);
 	phx_str_copy(a->name, sizeof(a->name), phx_fault_re_name(re));
 	phx_str_copy(a->owner, sizeof(a->owner), phx_fault_pool_owners[r->pool]);
@@ -34,11 +34,11 @@ static void create(struct fault_sim *f, int re)
 
 static void operate(struct fault_sim *f, int kind, int re)
 {
-	struct phx_event ev = {.kind = kind, .who = PHX_RE_WHO_SERVICE};
+	struct phx_event ev = {.kind = kind, .re_order.who = PHX_RE_WHO_SERVICE};
 	if (kind == PHX_EV_re_destroy)
-		ev.who = PHX_RE_WHO_PROVIDER;
+		ev.re_order.who = PHX_RE_WHO_PROVIDER;
 	if (kind == PHX_EV_re_deactivate)
-		ev.jobs = phx_fault_chance(f, 800) ? PHX_JOBS_ANY : PHX_JOBS_SPARE;
+		ev.re_order.jobs = phx_fault_chance(f, 800) ? PHX_JOBS_ANY : PHX_JOBS_SPARE;
 	phx_str_copy(ev.re, sizeof(ev.re), phx_fault_re_name(re));
 	phx_fault_submit(f, &ev, NULL);
 }
@@ -61,13 +61,13 @@ void phx_fault_re_live(struct fault_sim *f)
 
 void phx_fault_re_job(struct fault_sim *f)
 {
-	struct phx_event ev = {.kind = PHX_EV_job_submit, .uid = 1000, .gid = 1000};
-	ev.job_nodes = (uint32_t)phx_fault_between(f, 1, 4);
+	struct phx_event ev = {.kind = PHX_EV_job_submit, .job_submit = {.uid = 1000, .gid = 1000}};
+	ev.job_submit.job_nodes = (uint32_t)phx_fault_between(f, 1, 4);
 	bool paired = phx_fault_chance(f, 700);
 	phx_str_copy(ev.re, sizeof(ev.re), phx_fault_re_name(paired ? 0 : 2));
-	phx_text_push(&ev.argv, "true");
+	phx_text_push(&ev.job_submit.argv, "true");
 	if (f->o.foreign && paired)
-		phx_fault_engine_submit(f, ev.job_nodes);
+		phx_fault_engine_submit(f, ev.job_submit.job_nodes);
 	else
 		phx_fault_submit(f, &ev, NULL);
 	phx_event_fini(&ev);
@@ -78,8 +78,8 @@ void phx_fault_re_use(struct fault_sim *f)
 {
 	struct phx_event ev = {.kind = PHX_EV_re_use};
 	bool busy = f->now / HOUR % 3 == 1;
-	ev.use_ppm = (uint32_t)(busy ? phx_fault_between(f, 800000, 1000000)
-				     : phx_fault_between(f, 50000, 700000));
+	ev.re_use.use_ppm = (uint32_t)(busy ? phx_fault_between(f, 800000, 1000000)
+					    : phx_fault_between(f, 50000, 700000));
 	phx_str_copy(ev.re, sizeof(ev.re), phx_fault_re_name(1));
 	phx_fault_submit(f, &ev, NULL);
 }

@@ -35,7 +35,7 @@ static void end_jobs(struct fault_sim *f)
 {
 	for (uint32_t i = 0; i < f->head.s->jobs.n; i++) {
 		const struct phx_job *j = PHX_LIST_AT(&f->head.s->jobs, struct phx_job, i);
-		struct phx_event ev = {.kind = PHX_EV_job_cancel, .job = j->id};
+		struct phx_event ev = {.kind = PHX_EV_job_cancel, .job_order.job = j->id};
 		int r = j->state == PHX_JOB_QUEUED || j->state == PHX_JOB_RUNNING
 			? phx_fault_submit(f, &ev, NULL)
 			: 0;
@@ -45,7 +45,7 @@ static void end_jobs(struct fault_sim *f)
 			phx_fault_violated(
 				f, "model",
 				"faults have stopped, and job %llu cannot be cancelled: %s",
-				(unsigned long long)ev.job, strerror(-r));
+				(unsigned long long)ev.job_order.job, strerror(-r));
 	}
 }
 

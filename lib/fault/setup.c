@@ -18,9 +18,9 @@ static const struct phx_setup setups[FAULT_POOLS] = {
 static void pool_event(const struct fault_sim *f, int pool, struct phx_event *ret)
 {
 	ret->kind = PHX_EV_pool_put;
-	PHX_STR_SET(ret->pool_put.name, phx_fault_pool_names[pool]);
-	PHX_STR_SET(ret->pool_put.owner, phx_fault_pool_owners[pool]);
-	ret->pool_put.setup = f->pool_setup[pool];
+	PHX_STR_SET(ret->pool.pool_put.name, phx_fault_pool_names[pool]);
+	PHX_STR_SET(ret->pool.pool_put.owner, phx_fault_pool_owners[pool]);
+	ret->pool.pool_put.setup = f->pool_setup[pool];
 }
 
 static int configure(struct fault_sim *f)
@@ -76,11 +76,11 @@ static void make_machine(struct fault_sim *f, struct fault_machine *m, uint32_t 
 
 static int announce(struct fault_sim *f, struct fault_machine *m)
 {
-	struct phx_event ev = {.kind = PHX_EV_node_add, .hold = phx_fault_chance(f, 100)};
-	struct phx_mac *mac = phx_list_push(&ev.macs, sizeof(*mac));
+	struct phx_event ev = {.kind = PHX_EV_node_add, .node_add.hold = phx_fault_chance(f, 100)};
+	struct phx_mac *mac = phx_list_push(&ev.node_add.macs, sizeof(*mac));
 	PHX_STR_SET(ev.node, m->node);
-	PHX_STR_SET(ev.bmc.driver, m->bmc ? "ipmi" : "");
-	PHX_STR_SET(ev.ip, m->i % 2 ? m->address : "");
+	PHX_STR_SET(ev.node_add.bmc.driver, m->bmc ? "ipmi" : "");
+	PHX_STR_SET(ev.node_add.ip, m->i % 2 ? m->address : "");
 	if (mac)
 		PHX_STR_SET(mac->mac, m->mac);
 	int r = mac ? phx_fault_submit(f, &ev, NULL) : -ENOMEM;

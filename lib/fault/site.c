@@ -58,16 +58,16 @@ int phx_fault_role_index(const char *name)
 void phx_fault_role_event(const struct fault_sim *f, int role, struct phx_event *ret)
 {
 	const struct site_role *r = &roles[role];
-	struct phx_package_ref *p = phx_list_push(&ret->role_put.packages, sizeof(*p));
+	struct phx_package_ref *p = phx_list_push(&ret->role.role_put.packages, sizeof(*p));
 	ret->kind = PHX_EV_role_put;
-	ret->role_put.runs_jobs = r->jobs;
-	ret->role_put.boot = r->boot;
-	PHX_STR_SET(ret->role_put.name, r->name);
-	PHX_STR_SET(ret->role_put.pool, r->pool);
-	PHX_STR_SET(ret->role_put.image, r->image);
-	PHX_STR_SET(ret->role_put.image_version, "1");
-	PHX_STR_SET(ret->role_put.image_digest, r->image[0] == 'd' ? "d1" : "h1");
-	ret->role_put.drain_grace_s = 30;
+	ret->role.role_put.runs_jobs = r->jobs;
+	ret->role.role_put.boot = r->boot;
+	PHX_STR_SET(ret->role.role_put.name, r->name);
+	PHX_STR_SET(ret->role.role_put.pool, r->pool);
+	PHX_STR_SET(ret->role.role_put.image, r->image);
+	PHX_STR_SET(ret->role.role_put.image_version, "1");
+	PHX_STR_SET(ret->role.role_put.image_digest, r->image[0] == 'd' ? "d1" : "h1");
+	ret->role.role_put.drain_grace_s = 30;
 	if (!p)
 		return;
 	snprintf(p->name, sizeof(p->name), "pkg-%s", r->name);

@@ -122,22 +122,22 @@ int phx_array_parse(const char *text, struct phx_list *ret_rows, uint32_t *ret_a
 }
 
 /* Those of the event; of one of before the one it has, put into `one`. */
-static struct phx_list rows_of(const struct phx_event *ev, struct phx_index_row *one)
+static struct phx_list rows_of(const struct phx_event_job_submit *p, struct phx_index_row *one)
 {
-	*one = (struct phx_index_row){ev->array_from, ev->array_to, ev->array_step};
-	return ev->array_rows.n ? ev->array_rows
-				: (struct phx_list){.items = one, .n = ev->array_step != 0};
+	*one = (struct phx_index_row){p->array_from, p->array_to, p->array_step};
+	return p->array_rows.n ? p->array_rows
+			       : (struct phx_list){.items = one, .n = p->array_step != 0};
 }
 
-bool phx_array_is(const struct phx_event *ev)
+bool phx_array_is(const struct phx_event_job_submit *p)
 {
-	return ev->array_rows.n || ev->array_step;
+	return p->array_rows.n || p->array_step;
 }
 
-int phx_array_check(const struct phx_event *ev, struct phx_err *err)
+int phx_array_check(const struct phx_event_job_submit *p, struct phx_err *err)
 {
 	struct phx_index_row one;
-	struct phx_list rows = rows_of(ev, &one);
+	struct phx_list rows = rows_of(p, &one);
 	const struct phx_index_row *last = NULL;
 	PHX_LIST_EACH(struct phx_index_row, row, &rows) {
 		if (row->to < row->from || !row->step)
@@ -154,10 +154,10 @@ int phx_array_check(const struct phx_event *ev, struct phx_err *err)
 	return 0;
 }
 
-uint32_t phx_array_size(const struct phx_event *ev)
+uint32_t phx_array_size(const struct phx_event_job_submit *p)
 {
 	struct phx_index_row one;
-	struct phx_list rows = rows_of(ev, &one);
+	struct phx_list rows = rows_of(p, &one);
 	uint32_t n = 0;
 	PHX_LIST_EACH(struct phx_index_row, row, &rows)
 		n += row_size(row);
@@ -182,18 +182,18 @@ static int add_member(struct phx_list *jobs, uint32_t at, uint32_t i)
 	return 0;
 }
 
-int phx_array_make(struct phx_apply *a, const struct phx_event *ev)
+int phx_array_make(struct phx_apply *a, const struct phx_event_job_submit *p)
 {
 	struct phx_list *jobs = &a->s->jobs;
 	struct phx_index_row one;
-	struct phx_list rows = rows_of(ev, &one);
-	uint32_t n = phx_array_size(ev), at = jobs->n - 1, i = 0;
+	struct phx_list rows = rows_of(p, &one);
+	uint32_t n = phx_array_size(p), at = jobs->n - 1, i = 0;
 	struct phx_job *first = PHX_LIST_AT(jobs, struct phx_job, at);
 	first->array = first->id;
 	first->array_n = first->array_open = n;
-	first->array_next = ev->array_at_once ? ev->array_at_once : n;
+	first->array_next = p->array_at_once ? p->array_at_once : n;
 	/* in journals of before the first one took them with it: so they are replayed */
-	first->words_stay = ev->array_rows.n > 0;
+	first->words_stay = p->array_rows.n > 0;
 	PHX_LIST_EACH(struct phx_index_row, row, &rows)
 		for (uint64_t index = row->from; index <= row->to; index += row->step, i++) {
 			if (i && add_member(jobs, at, i) < 0)

@@ -80,27 +80,27 @@ static bool is_ours(const struct phx_re *re, const struct phx_engine_node *told,
 	return refuses(re);
 }
 
-static int put_partitions(const struct phx_apply *a, struct phx_re *re)
+static int put_partitions(const struct phx_event_re_queue *p, struct phx_re *re)
 {
 	struct phx_list before = re->engine_partitions, now = {0};
-	struct phx_list *to = a->ev->whole ? &now : &before;
+	struct phx_list *to = p->whole ? &now : &before;
 	int r = 0;
-	PHX_LIST_EACH(struct phx_engine_node, told, &a->ev->engine_partitions) {
-		struct phx_engine_node p = *told;
-		p.ours = is_ours(re, told, phx_engine_there(&before, told->name));
-		r = r ? r : put(to, &p);
+	PHX_LIST_EACH(struct phx_engine_node, told, &p->engine_partitions) {
+		struct phx_engine_node one = *told;
+		one.ours = is_ours(re, told, phx_engine_there(&before, told->name));
+		r = r ? r : put(to, &one);
 	}
-	phx_list_fini(a->ev->whole ? &before : &now);
+	phx_list_fini(p->whole ? &before : &now);
 	re->engine_partitions = *to;
 	return r;
 }
 
-int phx_engine_put(const struct phx_apply *a, struct phx_re *re)
+int phx_engine_put(const struct phx_event_re_queue *p, struct phx_re *re)
 {
-	int r = put_partitions(a, re);
-	if (a->ev->whole)
+	int r = put_partitions(p, re);
+	if (p->whole)
 		re->engine_nodes.n = 0;
-	PHX_LIST_EACH(struct phx_engine_node, told, &a->ev->engine_nodes)
+	PHX_LIST_EACH(struct phx_engine_node, told, &p->engine_nodes)
 		r = r ? r : put(&re->engine_nodes, told);
 	return r;
 }

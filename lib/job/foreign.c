@@ -25,6 +25,7 @@ struct report {
 	struct told *items;  /* in order of the report: new jobs get their numbers in this order */
 	struct told **by_id; /* the same, sorted by name */
 	uint32_t n;
+	const struct phx_event_re_queue *event;
 };
 
 static void report_fini(struct report *r)
@@ -50,11 +51,11 @@ static struct told *told_of(const struct report *r, const char *id)
 	return found ? *found : NULL;
 }
 
-static int report_init(struct phx_apply *a, struct report *ret)
+static int report_init(struct phx_apply *a, const struct phx_event_re_queue *p, struct report *ret)
 {
-	const struct phx_list *jobs = &a->ev->engine_jobs;
+	const struct phx_list *jobs = &p->engine_jobs;
 	struct report r = {calloc(jobs->n + 1u, sizeof(*r.items)),
-			   calloc(jobs->n + 1u, sizeof(*r.by_id)), jobs->n};
+			   calloc(jobs->n + 1u, sizeof(*r.by_id)), jobs->n, p};
 	*ret = r;
 	if (!r.items || !r.by_id)
 		return -ENOMEM;
@@ -180,7 +181,7 @@ static void look_at_old(struct phx_apply *a, const struct phx_re *re, const stru
 		struct told *t = told_of(report, j->engine_id);
 		if (t)
 			look_at_one(a, re, j, t->job);
-		else if (a->ev->whole)
+		else if (report->event->whole)
 			end_job(a, re, j, PHX_ENGINE_JOB_DONE, 0);
 		if (t && phx_job_is_open(j))
 			t->at = i + 1;
@@ -349,29 +350,28 @@ static int check_job(struct phx_apply *a, const struct phx_engine_job *t)
 	return 0;
 }
 
-static int check_event(struct phx_apply *a, struct phx_re **ret)
+static int check_event(struct phx_apply *a, const struct phx_event_re_queue *p, struct phx_re **ret)
 {
-	const struct phx_event *ev = a->ev;
-	*ret = phx_state_re(a->s, ev->re);
+	const char *re = a->ev->re;
+	*ret = phx_state_re(a->s, re);
 	int r = 0;
 	if (!*ret)
-		return phx_err_set(a->err, -ENOENT, "there is no RE '%s'", ev->re);
+		return phx_err_set(a->err, -ENOENT, "there is no RE '%s'", re);
 	if (!(*ret)->attached)
 		return phx_err_set(a->err, -EINVAL,
-				   "RE '%s' is not active with an engine of its own", ev->re);
-	if (ev->engine_jobs.n > JOBS_MAX || ev->engine_nodes.n > HOSTS_MAX ||
-	    ev->engine_partitions.n > HOSTS_MAX)
+				   "RE '%s' is not active with an engine of its own", re);
+	if (p->engine_jobs.n > JOBS_MAX || p->engine_nodes.n > HOSTS_MAX ||
+	    p->engine_partitions.n > HOSTS_MAX)
 		return phx_err_set(a->err, -E2BIG,
-				   "RE '%s': more jobs or nodes than are looked after", ev->re);
-	PHX_LIST_EACH(struct phx_engine_job, t, &ev->engine_jobs)
+				   "RE '%s': more jobs or nodes than are looked after", re);
+	PHX_LIST_EACH(struct phx_engine_job, t, &p->engine_jobs)
 		r = r ? r : check_job(a, t);
-	PHX_LIST_EACH(struct phx_engine_node, n, &ev->engine_nodes)
+	PHX_LIST_EACH(struct phx_engine_node, n, &p->engine_nodes)
 		if (!n->name[0] && !r)
-			r = phx_err_set(a->err, -EINVAL, "RE '%s': a node has no name", ev->re);
-	PHX_LIST_EACH(struct phx_engine_node, p, &ev->engine_partitions)
-		if (!p->name[0] && !r)
-			r = phx_err_set(a->err, -EINVAL, "RE '%s': a partition has no name",
-					ev->re);
+			r = phx_err_set(a->err, -EINVAL, "RE '%s': a node has no name", re);
+	PHX_LIST_EACH(struct phx_engine_node, part, &p->engine_partitions)
+		if (!part->name[0] && !r)
+			r = phx_err_set(a->err, -EINVAL, "RE '%s': a partition has no name", re);
 	return r;
 }
 
@@ -412,10 +412,11 @@ static int apply_report(struct phx_apply *a, struct phx_re *re, const struct rep
 	if (re->trouble[0])
 		phx_note_re(a, NULL, re->name, NULL, "%s of RE %s answers",
 			    phx_enum_name(&phx_re_engine_names, re->agreement.engine), re->name);
-	a->out->changed = a->out->changed || re->trouble[0] || a->ev->engine_nodes.n ||
-		a->ev->engine_partitions.n || a->ev->whole;
+	const struct phx_event_re_queue *p = report->event;
+	a->out->changed = a->out->changed || re->trouble[0] || p->engine_nodes.n ||
+		p->engine_partitions.n || p->whole;
 	re->trouble[0] = '\0';
-	int r = phx_engine_put(a, re);
+	int r = phx_engine_put(p, re);
 	look_at_old(a, re, report);
 	for (uint32_t i = 0; i < report->n; i++)
 		r = r ? r : look_at_new(a, re, &report->items[i]);
@@ -434,14 +435,14 @@ void phx_engine_count_runs(struct phx_apply *a)
 	phx_jobs_forget_old(a->s);
 }
 
-int phx_apply_re_queue(struct phx_apply *a)
+int phx_apply_re_queue(struct phx_apply *a, const struct phx_event_re_queue *p)
 {
 	struct phx_re *re;
 	PHX_AUTO(report_fini) struct report report = {0};
-	int r = check_event(a, &re);
+	int r = check_event(a, p, &re);
 	if (r < 0 || a->ev->text[0])
 		return r < 0 ? r : apply_trouble(a, re);
-	r = report_init(a, &report);
+	r = report_init(a, p, &report);
 	return r < 0 ? r : apply_report(a, re, &report);
 }
 

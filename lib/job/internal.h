@@ -8,7 +8,7 @@
 
 /* engine.c: orders for external engines */
 /** Nodes and partitions of the event become those of the RE. -ENOMEM. */
-int phx_engine_put(const struct phx_apply *a, struct phx_re *re);
+int phx_engine_put(const struct phx_event_re_queue *p, struct phx_re *re);
 /** By name in a list of struct phx_engine_node; borrowed, NULL. */
 struct phx_engine_node *phx_engine_there(const struct phx_list *list, const char *name);
 /** Does the node serve the RE, and is no order taking it away? */
@@ -39,10 +39,10 @@ void phx_job_left_nodes(struct phx_apply *a, const struct phx_job *j);
 
 /* array.c */
 /** Rows that are none, or not one behind the other: -EINVAL. */
-int phx_array_check(const struct phx_event *ev, struct phx_err *err);
+int phx_array_check(const struct phx_event_job_submit *p, struct phx_err *err);
 /** The first of an array is the last job of the list, and queued: the others follow, copies without
  * its words. They are put into no queue. -ENOMEM: some may be there. */
-int phx_array_make(struct phx_apply *a, const struct phx_event *ev);
+int phx_array_make(struct phx_apply *a, const struct phx_event_job_submit *p);
 
 /* jobs.c */
 /** Removes the oldest jobs that have ended; open jobs stay. */

@@ -7,14 +7,6 @@
 #include "state/apply.h"
 #include "state/order.h"
 
-/* handlers of events, for the dispatcher (core/apply.c) alone */
-int phx_apply_restart(struct phx_apply *a);
-int phx_apply_re_queue(struct phx_apply *a);
-int phx_apply_job_submit(struct phx_apply *a);
-int phx_apply_job_cancel(struct phx_apply *a);
-int phx_apply_job_result(struct phx_apply *a);
-int phx_apply_job_hold(struct phx_apply *a);
-
 /* job.c: one job */
 /** The job's name for people. */
 struct phx_job_title {
@@ -41,9 +33,9 @@ const struct phx_job *phx_job_words(const struct phx_state *s, const struct phx_
  * the caller owns. */
 int phx_array_parse(const char *text, struct phx_list *ret_rows, uint32_t *ret_at_once,
 		    struct phx_err *err);
-/** How many members the array of the event has: 1 when it is none. */
-uint32_t phx_array_size(const struct phx_event *ev);
-bool phx_array_is(const struct phx_event *ev);
+/** How many members the array has: 1 when it is none. */
+uint32_t phx_array_size(const struct phx_event_job_submit *p);
+bool phx_array_is(const struct phx_event_job_submit *p);
 
 /* jobs.c: their starts and ends */
 /** Jobs that run for longer than their time end, for good. */

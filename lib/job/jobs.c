@@ -170,16 +170,15 @@ void phx_jobs_forget_old(struct phx_state *s)
 	s->jobs.n -= i - kept;
 }
 
-static int need_job(struct phx_apply *a, struct phx_job **ret)
+static int need_job(struct phx_apply *a, uint64_t id, struct phx_job **ret)
 {
-	*ret = phx_state_job(a->s, a->ev->job);
+	*ret = phx_state_job(a->s, id);
 	if (!*ret)
-		return phx_err_set(a->err, -ENOENT, "there is no job %llu",
-				   (unsigned long long)a->ev->job);
+		return phx_err_set(a->err, -ENOENT, "there is no job %llu", (unsigned long long)id);
 	if ((*ret)->engine_id[0])
 		return phx_err_set(a->err, -EOPNOTSUPP,
 				   "job %llu is run by Slurm as %s: tell Slurm (scancel, scontrol)",
-				   (unsigned long long)a->ev->job, (*ret)->engine_id);
+				   (unsigned long long)id, (*ret)->engine_id);
 	return 0;
 }
 
@@ -201,15 +200,14 @@ static void cancel(struct phx_apply *a, struct phx_job *j)
 
 /* Of a row those that are there, from the end: none that was throttled goes on before it is
  * cancelled itself. */
-int phx_apply_job_cancel(struct phx_apply *a)
+int phx_apply_job_cancel(struct phx_apply *a, const struct phx_event_job_order *p)
 {
 	struct phx_job *j;
-	int r = need_job(a, &j);
+	int r = need_job(a, p->job, &j);
 	if (r < 0)
 		return r;
 	uint32_t first = (uint32_t)(j - PHX_LIST_AT(&a->s->jobs, struct phx_job, 0)), n = first + 1;
-	while (n < a->s->jobs.n &&
-	       PHX_LIST_AT(&a->s->jobs, struct phx_job, n)->id <= a->ev->job_last)
+	while (n < a->s->jobs.n && PHX_LIST_AT(&a->s->jobs, struct phx_job, n)->id <= p->job_last)
 		n++;
 	for (uint32_t i = n; i-- > first;)
 		if (!PHX_LIST_AT(&a->s->jobs, struct phx_job, i)->engine_id[0])
@@ -217,26 +215,26 @@ int phx_apply_job_cancel(struct phx_apply *a)
 	return 0;
 }
 
-int phx_apply_job_hold(struct phx_apply *a)
+int phx_apply_job_hold(struct phx_apply *a, const struct phx_event_job_order *p)
 {
 	struct phx_job *j;
-	int r = need_job(a, &j);
+	int r = need_job(a, p->job, &j);
 	if (r < 0)
 		return r;
 	if (j->state != PHX_JOB_QUEUED)
 		return phx_err_set(
 			a->err, -EINVAL, "job %llu is %s: only a queued job is held back or let go",
 			(unsigned long long)j->id, phx_enum_name(&phx_job_state_names, j->state));
-	if (j->held == a->ev->hold)
+	if (j->held == p->hold)
 		return 0;
 	const struct phx_re *re = phx_state_re(a->s, j->re);
 	if (re && re->active && !j->throttled)
-		r = phx_ledger_job_hold(a->s->ledger, (int)re->number, j->id, a->ev->hold,
-					a->s->now_ms, a->todo);
+		r = phx_ledger_job_hold(a->s->ledger, (int)re->number, j->id, p->hold, a->s->now_ms,
+					a->todo);
 	if (r < 0)
 		return phx_err_set(a->err, r, "job %llu cannot be held back or let go now",
 				   (unsigned long long)j->id);
-	j->held = a->ev->hold;
+	j->held = p->hold;
 	a->out->changed = true;
 	return 0;
 }
@@ -283,38 +281,37 @@ static void end_by_force(struct phx_apply *a, struct phx_job *j)
 }
 
 /* What its agent says of its end; the first bad news is what ended it. */
-static void judge_end(struct phx_apply *a, struct phx_job *j)
+static void judge_end(struct phx_apply *a, const struct phx_event_job_result *p, struct phx_job *j)
 {
-	const struct phx_event *ev = a->ev;
-	bool limit = ev->ended_by == PHX_ENDED_LIMIT;
+	bool limit = p->ended_by == PHX_ENDED_LIMIT;
 	j->timed_out = j->timed_out || limit ||
-		(j->overdue && (ev->result || ev->ended_by == PHX_ENDED_TOLD));
+		(j->overdue && (p->result || p->ended_by == PHX_ENDED_TOLD));
 	if (limit)
 		say_limit(a, j);
-	else if (ev->result && ev->text[0])
-		phx_job_why(a, j, "%s: %s", ev->node, ev->text);
+	else if (p->result && a->ev->text[0])
+		phx_job_why(a, j, "%s: %s", a->ev->node, a->ev->text);
 }
 
-int phx_apply_job_result(struct phx_apply *a)
+int phx_apply_job_result(struct phx_apply *a, const struct phx_event_job_result *p)
 {
 	struct phx_job *j;
-	int r = need_job(a, &j);
+	int r = need_job(a, p->job, &j);
 	if (r < 0)
 		return r;
-	if (a->ev->run != j->kills)
+	if (p->run != j->kills)
 		return phx_err_set(a->err, -ESTALE, "job %llu is in run %u: run %u is of the past",
-				   (unsigned long long)j->id, j->kills, a->ev->run);
-	struct phx_job_part *p = part_of(j, a->ev->node);
-	if (!p || p->ended)
+				   (unsigned long long)j->id, j->kills, p->run);
+	struct phx_job_part *part = part_of(j, a->ev->node);
+	if (!part || part->ended)
 		return phx_err_set(a->err, -ESTALE, "job %llu has no open part on %s",
 				   (unsigned long long)j->id, a->ev->node);
-	if (a->ev->forced && a->ev->result && j->re[0])
+	if (p->forced && p->result && j->re[0])
 		end_by_force(a, j);
-	judge_end(a, j);
-	p->cpu_ms = a->ev->cpu_ms;
-	p->memory_peak_bytes = a->ev->memory_peak_bytes;
-	p->output_cut_bytes = a->ev->output_cut_bytes;
-	phx_job_part_end(a, j, p, a->ev->result);
+	judge_end(a, p, j);
+	part->cpu_ms = p->cpu_ms;
+	part->memory_peak_bytes = p->memory_peak_bytes;
+	part->output_cut_bytes = p->output_cut_bytes;
+	phx_job_part_end(a, j, part, p->result);
 	return 0;
 }
 

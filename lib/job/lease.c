@@ -147,8 +147,9 @@ void phx_jobs_leave(struct phx_apply *a, struct phx_node *n, const char *why)
 
 /* The clock may have been set while nobody looked: the agents' own have not, so silence is counted
  * from now on. */
-int phx_apply_restart(struct phx_apply *a)
+int phx_apply_restart(struct phx_apply *a, const struct phx_event_none *none)
 {
+	(void)none;
 	PHX_LIST_EACH(struct phx_job, j, &a->s->jobs)
 		PHX_LIST_EACH(struct phx_job_part, p, &j->parts) {
 			if (j->state != PHX_JOB_RUNNING || p->ended || !p->lost_ms)

@@ -79,36 +79,35 @@ static int queue_in_re(struct phx_apply *a, const struct phx_re *re, const struc
 }
 
 /* How it wants to be killed. */
-static int check_kill(const struct phx_event *ev, struct phx_err *err)
+static int check_kill(const struct phx_event_job_submit *p, struct phx_err *err)
 {
-	if (ev->grace_ms > GRACE_MAX_MS || ev->checkpoint_ms > GRACE_MAX_MS)
+	if (p->grace_ms > GRACE_MAX_MS || p->checkpoint_ms > GRACE_MAX_MS)
 		return phx_err_set(err, -EINVAL, "grace: at most an hour");
-	if (ev->checkpoint_signal > SIGNAL_MAX)
+	if (p->checkpoint_signal > SIGNAL_MAX)
 		return phx_err_set(err, -EINVAL, "checkpoint signal: must be from 1 to %d",
 				   SIGNAL_MAX);
 	return 0;
 }
 
 /* Files it wants from its RE's data directory, or brings there. */
-static int check_stage(const struct phx_event *ev, const char *what, const struct phx_list *paths,
-		       struct phx_err *err)
+static int check_stage(struct phx_apply *a, const char *what, const struct phx_list *paths)
 {
-	if (paths->n && !ev->re[0])
-		return phx_err_set(err, -EINVAL,
+	if (paths->n && !a->ev->re[0])
+		return phx_err_set(a->err, -EINVAL,
 				   "%s: only an RE has a data directory: submit to one", what);
 	if (paths->n > STAGE_MAX)
-		return phx_err_set(err, -E2BIG, "%s: at most %d files", what, STAGE_MAX);
+		return phx_err_set(a->err, -E2BIG, "%s: at most %d files", what, STAGE_MAX);
 	PHX_LIST_EACH(struct phx_word, w, paths) {
-		int r = phx_beneath_check(w->text, err);
+		int r = phx_beneath_check(w->text, a->err);
 		if (r < 0)
-			return phx_err_prefix(err, r, "%s", what);
+			return phx_err_prefix(a->err, r, "%s", what);
 	}
 	return 0;
 }
 
-static int check_chdir(const struct phx_event *ev, struct phx_err *err)
+static int check_chdir(const char *chdir, struct phx_err *err)
 {
-	if (ev->chdir[0] && ev->chdir[0] != '/')
+	if (chdir[0] && chdir[0] != '/')
 		return phx_err_set(err, -EINVAL,
 				   "chdir: must be an absolute path on the job's nodes");
 	return 0;
@@ -134,50 +133,49 @@ static int check_env(const struct phx_list *env, struct phx_err *err)
 }
 
 /* All that is carried to each node with the order. */
-static int check_size(const struct phx_event *ev, struct phx_err *err)
+static int check_size(const struct phx_event_job_submit *p, struct phx_err *err)
 {
-	size_t n = ev->script ? strlen(ev->script) : 0;
-	for (uint32_t i = 0; i < ev->argv.n; i++)
-		n += strlen(phx_text_at(&ev->argv, i)) + 1;
-	for (uint32_t i = 0; i < ev->job_env.n; i++)
-		n += strlen(phx_text_at(&ev->job_env, i)) + 1;
+	size_t n = p->script ? strlen(p->script) : 0;
+	for (uint32_t i = 0; i < p->argv.n; i++)
+		n += strlen(phx_text_at(&p->argv, i)) + 1;
+	for (uint32_t i = 0; i < p->job_env.n; i++)
+		n += strlen(phx_text_at(&p->job_env, i)) + 1;
 	if (n > PHX_TEXT_MAX)
 		return phx_err_set(err, -E2BIG,
 				   "words, script and environment of a job: at most %u KiB in all",
 				   PHX_TEXT_MAX >> 10);
-	if (ev->script && ev->script[0] && (ev->script[0] != '#' || ev->script[1] != '!'))
+	if (p->script && p->script[0] && (p->script[0] != '#' || p->script[1] != '!'))
 		return phx_err_set(err, -EINVAL,
 				   "script: the first line must name its interpreter (#!/bin/sh)");
 	return 0;
 }
 
 /* Nobody takes all the room: not by number, and not by what the state keeps for it. */
-static int check_room(struct phx_apply *a)
+static int check_room(struct phx_apply *a, const struct phx_event_job_submit *p)
 {
-	const struct phx_event *ev = a->ev;
 	const struct phx_settings *set = &a->s->settings;
-	uint32_t n_more = phx_array_size(ev),
+	uint32_t n_more = phx_array_size(p),
 		 n_open = phx_index_jobs(a->s)->n_open - phx_index_jobs(a->s)->n_foreign;
-	struct phx_tally t = phx_index_tally_of(a->s, ev->uid);
-	uint64_t size = phx_tally_size(&ev->argv, &ev->job_env, ev->script);
+	struct phx_tally t = phx_index_tally_of(a->s, p->uid);
+	uint64_t size = phx_tally_size(&p->argv, &p->job_env, p->script);
 	if (n_more > 1 && set->jobs_per_user && t.n_open + n_more > set->jobs_per_user)
 		return phx_err_set(a->err, -EDQUOT,
 				   "array: it has %u members, and user %s, who has %u jobs queued "
 				   "or running, may have "
 				   "%u (jobs_per_user)",
-				   n_more, ev->user, t.n_open, set->jobs_per_user);
+				   n_more, p->user, t.n_open, set->jobs_per_user);
 	if (set->jobs_per_user && t.n_open + n_more > set->jobs_per_user)
 		return phx_err_set(a->err, -EDQUOT,
 				   "user %s has %u jobs queued or running, as many as one may have "
 				   "(jobs_per_user): submit more when some have ended",
-				   ev->user, t.n_open);
+				   p->user, t.n_open);
 	if (set->job_mb_per_user && t.size_bytes + size > (uint64_t)set->job_mb_per_user << 20)
 		return phx_err_set(a->err, -EDQUOT,
 				   "the words, scripts and environments of user %s's %u jobs take "
 				   "%llu KiB, and "
 				   "%u MiB is what one user may take (job_mb_per_user): submit "
 				   "more when some have ended",
-				   ev->user, t.n_open, (unsigned long long)(t.size_bytes >> 10),
+				   p->user, t.n_open, (unsigned long long)(t.size_bytes >> 10),
 				   set->job_mb_per_user);
 	if (n_open + n_more > JOBS_OPEN_MAX)
 		return phx_err_set(a->err, -EAGAIN,
@@ -189,81 +187,80 @@ static int check_room(struct phx_apply *a)
 				   "%u jobs are queued or running: only who has less than %d is "
 				   "let in, and user %s "
 				   "has %u: submit more when some have ended",
-				   n_open, FEW, ev->user, t.n_open);
+				   n_open, FEW, p->user, t.n_open);
 	return 0;
 }
 
 /* No RE runs it: are there nodes that could? One that is held back waits for somebody anyway. */
-static int check_fit(struct phx_apply *a, const struct phx_re *re)
+static int check_fit(struct phx_apply *a, const struct phx_event_job_submit *p,
+		     const struct phx_re *re)
 {
-	if (re || !a->ev->must_fit || a->ev->hold)
+	if (re || !p->must_fit || p->hold)
 		return 0;
 	uint32_t n = phx_index_count(a->s, PHX_SET_COULD);
 	if (!n)
 		return phx_err_set(
 			a->err, -EINVAL,
 			"no node outside of the REs runs jobs: submit it to an RE (--re)");
-	if (n < a->ev->job_nodes)
+	if (n < p->job_nodes)
 		return phx_err_set(a->err, -EINVAL,
 				   "the job wants %u nodes, and %u outside of the REs run%s jobs: "
 				   "ask for fewer, or "
 				   "submit it to an RE (--re)",
-				   a->ev->job_nodes, n, n == 1 ? "s" : "");
+				   p->job_nodes, n, n == 1 ? "s" : "");
 	return 0;
 }
 
-static int check(struct phx_apply *a, const struct phx_re **ret_re)
+static int check(struct phx_apply *a, const struct phx_event_job_submit *p,
+		 const struct phx_re **ret_re)
 {
-	const struct phx_event *ev = a->ev;
-	if (!ev->argv.n)
+	if (!p->argv.n)
 		return phx_err_set(a->err, -EINVAL, "argv: a job needs a command");
-	if (!ev->uid || !ev->gid)
+	if (!p->uid || !p->gid)
 		return phx_err_set(a->err, -EPERM,
 				   "jobs never run as root: submit as the user, or name one");
-	if (!phx_id_valid(ev->uid) || !phx_id_valid(ev->gid))
+	if (!phx_id_valid(p->uid) || !phx_id_valid(p->gid))
 		return phx_err_set(
 			a->err, -EPERM,
 			"%u is no number of a user or group: a job would run as root with it",
 			UINT32_MAX);
-	if (!ev->job_nodes || ev->job_nodes > 65536)
+	if (!p->job_nodes || p->job_nodes > 65536)
 		return phx_err_set(a->err, -EINVAL, "nodes: must be from 1 to 65536");
-	int r = phx_array_check(ev, a->err);
-	r = r ? r : check_room(a);
+	int r = phx_array_check(p, a->err);
+	r = r ? r : check_room(a, p);
 	r = r ? r : need_re(a, ret_re);
-	r = r ? r : check_fit(a, *ret_re);
-	r = r ? r : check_size(ev, a->err);
-	r = r ? r : check_env(&ev->job_env, a->err);
-	r = r ? r : check_kill(ev, a->err);
-	r = r ? r : check_chdir(ev, a->err);
-	r = r ? r : check_stage(ev, "stage_in", &ev->stage_in, a->err);
-	return r ? r : check_stage(ev, "stage_out", &ev->stage_out, a->err);
+	r = r ? r : check_fit(a, p, *ret_re);
+	r = r ? r : check_size(p, a->err);
+	r = r ? r : check_env(&p->job_env, a->err);
+	r = r ? r : check_kill(p, a->err);
+	r = r ? r : check_chdir(p->chdir, a->err);
+	r = r ? r : check_stage(a, "stage_in", &p->stage_in);
+	return r ? r : check_stage(a, "stage_out", &p->stage_out);
 }
 
 /* What the job is, but for its number. */
-static int fill(struct phx_apply *a, const struct phx_re *re, struct phx_job *j)
+static int fill(struct phx_apply *a, const struct phx_event_job_submit *p, const struct phx_re *re,
+		struct phx_job *j)
 {
-	const struct phx_event *ev = a->ev;
-	j->nodes = ev->job_nodes;
-	j->uid = ev->uid;
-	j->gid = ev->gid;
-	PHX_STR_SET(j->user, ev->user);
-	PHX_STR_SET(j->re, ev->re);
-	PHX_STR_SET(j->chdir, ev->chdir);
-	j->estimate_ms = ev->estimate_ms;
-	j->no_requeue = ev->no_requeue || (re && re->agreement.no_requeue);
-	j->grace_ms = ev->grace_ms ? ev->grace_ms
-		: re               ? re->agreement.kill_grace_s * 1000
-				   : GRACE_MS;
-	j->checkpoint_signal = ev->checkpoint_signal;
-	j->checkpoint_ms = ev->checkpoint_signal ? ev->checkpoint_ms : 0;
+	j->nodes = p->job_nodes;
+	j->uid = p->uid;
+	j->gid = p->gid;
+	PHX_STR_SET(j->user, p->user);
+	PHX_STR_SET(j->re, a->ev->re);
+	PHX_STR_SET(j->chdir, p->chdir);
+	j->estimate_ms = p->estimate_ms;
+	j->no_requeue = p->no_requeue || (re && re->agreement.no_requeue);
+	j->grace_ms = p->grace_ms ? p->grace_ms : re ? re->agreement.kill_grace_s * 1000 : GRACE_MS;
+	j->checkpoint_signal = p->checkpoint_signal;
+	j->checkpoint_ms = p->checkpoint_signal ? p->checkpoint_ms : 0;
 	j->submitted_ms = a->s->now_ms;
-	j->held = ev->hold;
-	j->script = ev->script && ev->script[0] ? strdup(ev->script) : NULL;
-	int r = ev->script && ev->script[0] && !j->script ? -ENOMEM : 0;
-	r = r ? r : copy_texts(&j->argv, &ev->argv);
-	r = r ? r : copy_texts(&j->env, &ev->job_env);
-	r = r ? r : copy_words(&j->stage_in, &ev->stage_in);
-	return r ? r : copy_words(&j->stage_out, &ev->stage_out);
+	j->held = p->hold;
+	j->script = p->script && p->script[0] ? strdup(p->script) : NULL;
+	int r = p->script && p->script[0] && !j->script ? -ENOMEM : 0;
+	r = r ? r : copy_texts(&j->argv, &p->argv);
+	r = r ? r : copy_texts(&j->env, &p->job_env);
+	r = r ? r : copy_words(&j->stage_in, &p->stage_in);
+	return r ? r : copy_words(&j->stage_out, &p->stage_out);
 }
 
 /* Removes the jobs from `at` on; the first `n_queued` of them are in the RE's queue. */
@@ -293,18 +290,18 @@ static int queue_all(struct phx_apply *a, const struct phx_re *re, uint32_t at)
 	return 0;
 }
 
-int phx_apply_job_submit(struct phx_apply *a)
+int phx_apply_job_submit(struct phx_apply *a, const struct phx_event_job_submit *p)
 {
 	const struct phx_re *re = NULL;
 	uint32_t at = a->s->jobs.n;
-	int r = check(a, &re);
+	int r = check(a, p, &re);
 	struct phx_job *j = r == 0 ? phx_grow(a, &a->s->jobs, sizeof(*j)) : NULL;
 	if (!j)
 		return r ? r : -ENOMEM;
 	j->id = a->s->last_job_id + 1;
-	r = fill(a, re, j);
-	if (r == 0 && phx_array_is(a->ev))
-		r = phx_array_make(a, a->ev);
+	r = fill(a, p, re, j);
+	if (r == 0 && phx_array_is(p))
+		r = phx_array_make(a, p);
 	if (r < 0) {
 		undo(a, NULL, at, 0);
 		return r;

@@ -270,7 +270,8 @@ static int make_row(const struct phx_journal *j, const struct phx_event *ev,
 {
 	struct phx_event told = *ev; /* borrows */
 	if (ev->kind == PHX_EV_job_submit)
-		told.job = e->out.job; /* for people: the core numbers the job again at a replay */
+		/* for people: the core numbers the job again at a replay */
+		told.job_submit.job = e->out.job;
 	ret->event =
 		(struct phx_store_event){e->seq,
 					 ev->now_ms,

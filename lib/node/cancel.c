@@ -168,8 +168,9 @@ static int go_back(struct phx_apply *a, struct phx_node *n)
 	return r;
 }
 
-int phx_apply_cancel(struct phx_apply *a)
+int phx_apply_cancel(struct phx_apply *a, const struct phx_event_none *p)
 {
+	(void)p;
 	char why[128];
 	struct phx_node *n;
 	int r = phx_need_node(a, &n);

@@ -18,36 +18,36 @@ enum {
 
 /* ---- announcing ---- */
 
-static int check_add(struct phx_apply *a)
+static int check_add(struct phx_apply *a, const struct phx_event_node_add *p)
 {
-	const struct phx_event *ev = a->ev;
-	if (!phx_name_valid(ev->node))
+	const char *name = a->ev->node;
+	if (!phx_name_valid(name))
 		return phx_err_set(
 			a->err, -EINVAL,
-			"'%s' is no node name: letters, digits, '-', '_', '.', at most %d",
-			ev->node, PHX_NAME_MAX - 1);
-	if (!ev->macs.n && !ev->serial[0] && !ev->token_sha256[0])
+			"'%s' is no node name: letters, digits, '-', '_', '.', at most %d", name,
+			PHX_NAME_MAX - 1);
+	if (!p->macs.n && !p->serial[0] && !p->token_sha256[0])
 		return phx_err_set(a->err, -EINVAL,
 				   "%s: give a MAC address, a serial number or a token by which it "
 				   "will be known",
-				   ev->node);
-	if (ev->macs.n > MACS_MAX)
+				   name);
+	if (p->macs.n > MACS_MAX)
 		return phx_err_set(a->err, -EINVAL,
 				   "macs: a machine has at most %d MAC addresses here", MACS_MAX);
-	PHX_LIST_EACH(struct phx_mac, m, &ev->macs) {
+	PHX_LIST_EACH(struct phx_mac, m, &p->macs) {
 		char mac[PHX_MAC_MAX];
 		if (phx_mac_parse(m->mac, mac) < 0 || strcmp(mac, m->mac))
 			return phx_err_set(a->err, -EINVAL,
 					   "'%s' is no MAC address (aa:bb:cc:dd:ee:ff)", m->mac);
 		const struct phx_node *owner = phx_state_node_by_mac(a->s, m->mac);
-		if (owner && strcmp(owner->name, ev->node))
+		if (owner && strcmp(owner->name, name))
 			return phx_err_set(a->err, -EEXIST, "MAC %s belongs to node %s already",
 					   m->mac, owner->name);
 	}
 	PHX_LIST_EACH(struct phx_node, n, &a->s->nodes)
-		if (ev->ip[0] && !strcmp(n->ip, ev->ip) && strcmp(n->name, ev->node))
+		if (p->ip[0] && !strcmp(n->ip, p->ip) && strcmp(n->name, name))
 			return phx_err_set(a->err, -EEXIST, "address %s belongs to node %s already",
-					   ev->ip, n->name);
+					   p->ip, n->name);
 	return 0;
 }
 
@@ -75,7 +75,8 @@ static int copy_macs(struct phx_list *dst, const struct phx_list *src)
 	return 0;
 }
 
-static struct phx_node *new_node(struct phx_apply *a, const char *name)
+static struct phx_node *new_node(struct phx_apply *a, const char *name, const struct phx_list *macs,
+				 const char *serial, const char *uuid)
 {
 	struct phx_node *n = phx_grow(a, &a->s->nodes, sizeof(*n));
 	if (!n)
@@ -85,36 +86,36 @@ static struct phx_node *new_node(struct phx_apply *a, const char *name)
 	/* above every epoch of a removed node of this name: neither its orders nor its keys come
 	 * back */
 	n->epoch = a->s->last_step_id;
-	if (copy_macs(&n->macs, &a->ev->macs) < 0 || phx_index_ready(a->s) < 0) {
+	if (copy_macs(&n->macs, macs) < 0 || phx_index_ready(a->s) < 0) {
 		phx_record_fini(&phx_node_record, n);
 		a->s->nodes.n--;
 		return NULL;
 	}
-	PHX_STR_SET(n->serial, a->ev->serial);
-	PHX_STR_SET(n->uuid, a->ev->uuid);
+	PHX_STR_SET(n->serial, serial);
+	PHX_STR_SET(n->uuid, uuid);
 	return n;
 }
 
-int phx_apply_node_add(struct phx_apply *a)
+int phx_apply_node_add(struct phx_apply *a, const struct phx_event_node_add *p)
 {
-	const struct phx_event *ev = a->ev;
-	int r = check_add(a);
+	const char *name = a->ev->node;
+	int r = check_add(a, p);
 	if (r < 0)
 		return r;
-	struct phx_node *n = phx_state_node(a->s, ev->node);
-	if (n && !same_macs(n, &ev->macs))
+	struct phx_node *n = phx_state_node(a->s, name);
+	if (n && !same_macs(n, &p->macs))
 		return phx_err_set(a->err, -EEXIST,
-				   "node %s is there already, with other MAC addresses", ev->node);
+				   "node %s is there already, with other MAC addresses", name);
 	if (n)
 		return 0;
-	n = new_node(a, ev->node);
+	n = new_node(a, name, &p->macs, p->serial, p->uuid);
 	if (!n)
 		return -ENOMEM;
-	PHX_STR_SET(n->ip, ev->ip);
-	PHX_STR_SET(n->token_sha256, ev->token_sha256);
-	n->hold = ev->hold;
-	n->accepted = !ev->hold;
-	n->bmc = ev->bmc;
+	PHX_STR_SET(n->ip, p->ip);
+	PHX_STR_SET(n->token_sha256, p->token_sha256);
+	n->hold = p->hold;
+	n->accepted = !p->hold;
+	n->bmc = p->bmc;
 	PHX_STR_SET(n->bmc.node, n->name);
 	PHX_STR_SET(a->out->node, n->name);
 	a->out->changed = true;
@@ -122,24 +123,24 @@ int phx_apply_node_add(struct phx_apply *a)
 	return 0;
 }
 
-int phx_apply_node_remove(struct phx_apply *a)
+int phx_apply_node_remove(struct phx_apply *a, const struct phx_event_order *p)
 {
 	struct phx_node_order o;
 	struct phx_node *n;
-	int r = phx_need_order(a, &n, &o);
+	int r = phx_need_order(a, p, &n, &o);
 	if (r < 0)
 		return r;
 	bool idle = n->state == PHX_NODE_NEW || n->state == PHX_NODE_READY ||
 		n->state == PHX_NODE_QUARANTINED || n->state == PHX_NODE_COMMISSIONING;
-	if (!idle && !a->ev->force)
+	if (!idle && !p->force)
 		return phx_err_set(a->err, -EPERM, "%s is %s: release it first, or use force",
 				   n->name, phx_enum_name(&phx_node_state_names, n->state));
-	if (n->jobs_running && !a->ev->force)
+	if (n->jobs_running && !p->force)
 		return phx_err_set(a->err, -EBUSY,
 				   "%s runs jobs, which would be started elsewhere too: switch it "
 				   "off, or use force if it is off",
 				   n->name);
-	if (n->dirty && !a->ev->force)
+	if (n->dirty && !p->force)
 		return phx_err_set(a->err, -EPERM,
 				   "%s holds data of %s, which would be forgotten: wipe it first, "
 				   "or use force",
@@ -147,7 +148,7 @@ int phx_apply_node_remove(struct phx_apply *a)
 	r = phx_spare_order(a, &o);
 	if (r < 0)
 		return r;
-	if (a->ev->jobs != PHX_JOBS_UNSAID)
+	if (p->jobs != PHX_JOBS_UNSAID)
 		PHX_STR_SET(n->cut_by, a->ev->by[0] ? a->ev->by : "phxd");
 	phx_jobs_lost(a, n, 255);
 	phx_holding_leave(a, n);
@@ -161,13 +162,13 @@ int phx_apply_node_remove(struct phx_apply *a)
 	return 0;
 }
 
-int phx_apply_node_bmc(struct phx_apply *a)
+int phx_apply_node_bmc(struct phx_apply *a, const struct phx_event_node_bmc *p)
 {
 	struct phx_node *n;
 	int r = phx_need_node(a, &n);
 	if (r < 0)
 		return r;
-	struct phx_bmc bmc = a->ev->bmc;
+	struct phx_bmc bmc = p->bmc;
 	PHX_STR_SET(bmc.node, n->name);
 	a->out->changed = !phx_record_equal(&phx_bmc_record, &n->bmc, &bmc);
 	n->bmc = bmc;
@@ -184,10 +185,10 @@ static void rename_node(struct phx_apply *a, struct phx_node *n, const char *nam
 	phx_index_renew(a->s);
 }
 
-int phx_apply_node_accept(struct phx_apply *a)
+int phx_apply_node_accept(struct phx_apply *a, const struct phx_event_named *p)
 {
 	struct phx_node *n;
-	const char *name = a->ev->name;
+	const char *name = p->name;
 	int r = phx_need_node(a, &n);
 	if (r < 0)
 		return r;
@@ -221,11 +222,11 @@ int phx_apply_node_accept(struct phx_apply *a)
 /* ---- enrolment ---- */
 
 /* The node that the machine's MACs, serial or token point to. -ENOTUNIQ when they point to two. */
-static int find_enrolling(struct phx_apply *a, struct phx_node **ret)
+static int find_enrolling(struct phx_apply *a, const struct phx_event_enrol *p,
+			  struct phx_node **ret)
 {
-	const struct phx_event *ev = a->ev;
 	struct phx_node *found = NULL;
-	PHX_LIST_EACH(struct phx_mac, m, &ev->macs) {
+	PHX_LIST_EACH(struct phx_mac, m, &p->macs) {
 		struct phx_node *n = phx_state_node_by_mac(a->s, m->mac);
 		if (n && found && n != found)
 			return phx_err_set(a->err, -ENOTUNIQ,
@@ -236,8 +237,8 @@ static int find_enrolling(struct phx_apply *a, struct phx_node **ret)
 	PHX_LIST_EACH(struct phx_node, n, &a->s->nodes) {
 		if (found)
 			break;
-		bool serial = ev->serial[0] && !n->macs.n && !strcmp(n->serial, ev->serial);
-		bool token = ev->token_sha256[0] && !strcmp(n->token_sha256, ev->token_sha256);
+		bool serial = p->serial[0] && !n->macs.n && !strcmp(n->serial, p->serial);
+		bool token = p->token_sha256[0] && !strcmp(n->token_sha256, p->token_sha256);
 		if (serial || token)
 			found = n;
 	}
@@ -255,10 +256,10 @@ static unsigned count_strangers(const struct phx_state *s)
 
 /* Drawn by who submits the event: every user sees names, and a MAC address is for nobody but the
  * resource provider. In journals of before the name was made of the boot MAC. */
-static void name_stranger(const struct phx_event *ev, char ret[PHX_NAME_MAX])
+static void name_stranger(const struct phx_event_enrol *p, char ret[PHX_NAME_MAX])
 {
-	const char *mac = PHX_LIST_AT(&ev->macs, struct phx_mac, 0)->mac;
-	int at = snprintf(ret, PHX_NAME_MAX, "%s", ev->name);
+	const char *mac = PHX_LIST_AT(&p->macs, struct phx_mac, 0)->mac;
+	int at = snprintf(ret, PHX_NAME_MAX, "%s", p->name);
 	if (at)
 		return;
 	at = snprintf(ret, PHX_NAME_MAX, "n-");
@@ -270,7 +271,7 @@ static void name_stranger(const struct phx_event *ev, char ret[PHX_NAME_MAX])
 
 /* A machine that nobody announced: it gets a name and waits. Whoever makes machines up fills
  * nothing but this waiting room. */
-static int stranger(struct phx_apply *a, struct phx_node **ret)
+static int stranger(struct phx_apply *a, const struct phx_event_enrol *p, struct phx_node **ret)
 {
 	char name[PHX_NAME_MAX];
 	if (count_strangers(a->s) >= STRANGERS_MAX)
@@ -278,22 +279,23 @@ static int stranger(struct phx_apply *a, struct phx_node **ret)
 			a->err, -EAGAIN,
 			"%d unknown machines wait to be accepted already: no more are taken",
 			STRANGERS_MAX);
-	name_stranger(a->ev, name);
+	name_stranger(p, name);
 	if (phx_state_node(a->s, name))
 		return phx_err_set(a->err, -EEXIST, "a node of another MAC address is called %s",
 				   name);
-	*ret = new_node(a, name);
+	*ret = new_node(a, name, &p->macs, p->serial, p->uuid);
 	return *ret ? 0 : -ENOMEM;
 }
 
 /* Since when an enrolment says where it came from, it counts for more than before; a journal of
  * before has none. */
-static bool says_from(const struct phx_event *ev)
+static bool says_from(const struct phx_event_enrol *p)
 {
-	return ev->address[0];
+	return p->address[0];
 }
 
-static void tell_refusal(struct phx_apply *a, struct phx_node *n, const char *why)
+static void tell_refusal(struct phx_apply *a, const struct phx_event_enrol *p, struct phx_node *n,
+			 const char *why)
 {
 	int64_t now = a->s->now_ms;
 	bool told = n->refused_ms && now - n->refused_ms < TOLD_AGAIN_MS;
@@ -303,7 +305,7 @@ static void tell_refusal(struct phx_apply *a, struct phx_node *n, const char *wh
 	n->refused_ms = a->s->refused_ms = now;
 	a->out->changed = true;
 	phx_note(a, n, "%s: a certificate is refused to who asks for it from %.60s: %s", n->name,
-		 a->ev->address, why);
+		 p->address, why);
 }
 
 static int answer_refused(struct phx_apply *a, const char *why)
@@ -314,75 +316,76 @@ static int answer_refused(struct phx_apply *a, const char *why)
 }
 
 /* Somebody who is not shown to be the machine is sent away; to the node nothing happens. */
-static int refuse_stranger(struct phx_apply *a, struct phx_node *n, const char *why)
+static int refuse_stranger(struct phx_apply *a, const struct phx_event_enrol *p, struct phx_node *n,
+			   const char *why)
 {
-	tell_refusal(a, n, why);
+	tell_refusal(a, p, n, why);
 	return answer_refused(a, why);
 }
 
 /* What asks is the machine by all that is known of it, or so it was in journals of before. */
-static int refuse(struct phx_apply *a, struct phx_node *n, const char *why)
+static int refuse(struct phx_apply *a, const struct phx_event_enrol *p, struct phx_node *n,
+		  const char *why)
 {
 	/* a machine without a serial number on record is known by its MAC address alone, which
 	 * anybody can have */
-	if (says_from(a->ev) && !n->serial[0])
-		return refuse_stranger(a, n, why);
+	if (says_from(p) && !n->serial[0])
+		return refuse_stranger(a, p, n, why);
 	/* A node that is up with its own key is not disturbed by somebody who borrows its
 	 * address. */
 	if (!n->up && n->state != PHX_NODE_QUARANTINED)
 		phx_quarantine(a, n, why);
-	else if (says_from(a->ev))
-		tell_refusal(a, n, why);
+	else if (says_from(p))
+		tell_refusal(a, p, n, why);
 	return answer_refused(a, why);
 }
 
 /* What is wrong with where it asks from, or NULL. A reserved address is the node's alone; a machine
  * without one may ask from any but the head's own, at which every user of the head is. */
-static const char *wrong_place(const struct phx_node *n, const struct phx_event *ev)
+static const char *wrong_place(const struct phx_node *n, const struct phx_event_enrol *p)
 {
-	if (!says_from(ev) || (ev->local && ev->local_ok))
+	if (!says_from(p) || (p->local && p->local_ok))
 		return NULL;
 	if (n->ip[0])
-		return strcmp(n->ip, ev->address)
+		return strcmp(n->ip, p->address)
 			? "it asks from another address than the one reserved for the node"
 			: NULL;
-	return ev->local ? "it asks on the head itself (enrol_over_loopback is off)" : NULL;
+	return p->local ? "it asks on the head itself (enrol_over_loopback is off)" : NULL;
 }
 
 /* What does not fit a node that it claims to be, or NULL. */
-static const char *not_the_node(const struct phx_node *n, const struct phx_event *ev)
+static const char *not_the_node(const struct phx_node *n, const struct phx_event_enrol *p)
 {
-	const char *wrong = wrong_place(n, ev);
+	const char *wrong = wrong_place(n, p);
 	if (wrong)
 		return wrong;
-	if (n->serial[0] && strcmp(n->serial, ev->serial))
+	if (n->serial[0] && strcmp(n->serial, p->serial))
 		return "its MAC address is known with another serial number";
-	if (says_from(ev) && n->token_sha256[0] && strcmp(n->token_sha256, ev->token_sha256))
+	if (says_from(p) && n->token_sha256[0] && strcmp(n->token_sha256, p->token_sha256))
 		return "it was announced with a token, and this one is not it";
 	return NULL;
 }
 
-static bool certify_changes(const struct phx_node *n, const struct phx_event *ev)
+static bool certify_changes(const struct phx_node *n, const struct phx_event_enrol *p)
 {
-	return strcmp(n->key_fp, ev->key_fp) || n->window || !n->asked || n->token_sha256[0] ||
-		n->state == PHX_NODE_NEW || (!n->serial[0] && ev->serial[0]) ||
-		(!n->uuid[0] && ev->uuid[0]) || (!same_macs(n, &ev->macs) && n->macs.n < MACS_MAX);
+	return strcmp(n->key_fp, p->key_fp) || n->window || !n->asked || n->token_sha256[0] ||
+		n->state == PHX_NODE_NEW || (!n->serial[0] && p->serial[0]) ||
+		(!n->uuid[0] && p->uuid[0]) || (!same_macs(n, &p->macs) && n->macs.n < MACS_MAX);
 }
 
-static void certify(struct phx_apply *a, struct phx_node *n)
+static void certify(struct phx_apply *a, const struct phx_event_enrol *p, struct phx_node *n)
 {
-	const struct phx_event *ev = a->ev;
 	a->out->enrol = PHX_ENROL_CERTIFY;
-	if (!certify_changes(n, ev))
+	if (!certify_changes(n, p))
 		return; /* its answer was lost, or it has lost its certificate: the same again */
-	PHX_STR_SET(n->key_fp, ev->key_fp);
+	PHX_STR_SET(n->key_fp, p->key_fp);
 	n->window = false;
 	n->asked = true;
 	if (!n->serial[0])
-		PHX_STR_SET(n->serial, ev->serial);
+		PHX_STR_SET(n->serial, p->serial);
 	if (!n->uuid[0])
-		PHX_STR_SET(n->uuid, ev->uuid);
-	copy_macs(&n->macs, &ev->macs);
+		PHX_STR_SET(n->uuid, p->uuid);
+	copy_macs(&n->macs, &p->macs);
 	n->token_sha256[0] = '\0'; /* good for one enrolment */
 	if (n->state == PHX_NODE_NEW)
 		phx_node_must_become(n, PHX_NODE_COMMISSIONING);
@@ -390,17 +393,17 @@ static void certify(struct phx_apply *a, struct phx_node *n)
 	phx_act(a, PHX_ACT_DHCP, n);
 }
 
-static int check_enrol(struct phx_apply *a)
+static int check_enrol(struct phx_apply *a, const struct phx_event_enrol *p)
 {
-	if (!a->ev->key_fp[0])
+	if (!p->key_fp[0])
 		return phx_err_set(a->err, -EINVAL, "key_fp: an enrolment names its key");
-	if (!a->ev->macs.n)
+	if (!p->macs.n)
 		return phx_err_set(a->err, -EINVAL,
 				   "macs: an enrolment names at least one MAC address");
-	if (a->ev->macs.n > MACS_MAX)
+	if (p->macs.n > MACS_MAX)
 		return phx_err_set(a->err, -EINVAL,
 				   "macs: a machine has at most %d MAC addresses here", MACS_MAX);
-	PHX_LIST_EACH(struct phx_mac, m, &a->ev->macs) {
+	PHX_LIST_EACH(struct phx_mac, m, &p->macs) {
 		char mac[PHX_MAC_MAX];
 		if (phx_mac_parse(m->mac, mac) < 0 || strcmp(mac, m->mac))
 			return phx_err_set(a->err, -EINVAL, "macs: '%s' is no MAC address", m->mac);
@@ -408,29 +411,28 @@ static int check_enrol(struct phx_apply *a)
 	return 0;
 }
 
-int phx_apply_enrol(struct phx_apply *a)
+int phx_apply_enrol(struct phx_apply *a, const struct phx_event_enrol *p)
 {
-	const struct phx_event *ev = a->ev;
 	struct phx_node *n = NULL;
-	int r = check_enrol(a);
-	r = r ? r : find_enrolling(a, &n);
+	int r = check_enrol(a, p);
+	r = r ? r : find_enrolling(a, p, &n);
 	if (r < 0)
 		return r;
-	if (!n && says_from(ev) && ev->local && !ev->local_ok)
+	if (!n && says_from(p) && p->local && !p->local_ok)
 		return answer_refused(
 			a, "machines do not enrol on the head itself (enrol_over_loopback is off)");
 	if (!n)
-		r = stranger(a, &n);
+		r = stranger(a, p, &n);
 	if (r < 0)
 		return r;
 	PHX_STR_SET(a->out->node, n->name);
-	const char *wrong = not_the_node(n, ev);
-	if (wrong && says_from(ev))
-		return refuse_stranger(a, n, wrong);
+	const char *wrong = not_the_node(n, p);
+	if (wrong && says_from(p))
+		return refuse_stranger(a, p, n, wrong);
 	if (n->state == PHX_NODE_QUARANTINED && !n->awaited)
 		return answer_refused(a, n->reason);
 	if (wrong)
-		return refuse(a, n, wrong);
+		return refuse(a, p, n, wrong);
 	if (!n->accepted) {
 		a->out->enrol = PHX_ENROL_PENDING;
 		a->out->changed = !n->asked;
@@ -438,9 +440,9 @@ int phx_apply_enrol(struct phx_apply *a)
 		return 0;
 	}
 	bool window = n->window && n->window_until_ms > a->s->now_ms;
-	if (!n->key_fp[0] || !strcmp(n->key_fp, ev->key_fp) || window) {
-		certify(a, n);
+	if (!n->key_fp[0] || !strcmp(n->key_fp, p->key_fp) || window) {
+		certify(a, p, n);
 		return 0;
 	}
-	return refuse(a, n, "it came back without its key, and no order of ours had started it");
+	return refuse(a, p, n, "it came back without its key, and no order of ours had started it");
 }

@@ -52,14 +52,14 @@ void phx_key_doom_unsure(struct phx_apply *a, const struct phx_node *n)
 		phx_key_doom(a, step->key_id);
 }
 
-int phx_key_gone(struct phx_apply *a)
+int phx_key_gone(struct phx_apply *a, const struct phx_event_answer *p)
 {
 	struct phx_list *l = &a->s->doomed_keys;
 	for (uint32_t i = 0; i < l->n; i++) {
 		const struct phx_doomed_key *k = PHX_LIST_AT(l, struct phx_doomed_key, i);
-		if (strcmp(k->key_id, a->ev->name))
+		if (strcmp(k->key_id, p->name))
 			continue;
-		if (a->ev->result < 0) {
+		if (p->result < 0) {
 			phx_note(a, NULL, "disk key %s is not destroyed yet: %.150s", k->key_id,
 				 a->ev->text);
 			return 0;
@@ -68,7 +68,7 @@ int phx_key_gone(struct phx_apply *a)
 		a->out->changed = true;
 		return 0;
 	}
-	return phx_err_set(a->err, -ESTALE, "no key '%s' is waiting to be destroyed", a->ev->name);
+	return phx_err_set(a->err, -ESTALE, "no key '%s' is waiting to be destroyed", p->name);
 }
 
 void phx_keys_tick(struct phx_apply *a)

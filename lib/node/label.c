@@ -23,16 +23,17 @@ static struct phx_label *find(const struct phx_node *n, const char *key)
 	return NULL;
 }
 
-static int check(struct phx_apply *a, const struct phx_node *n)
+static int check(struct phx_apply *a, const struct phx_event_node_label *p,
+		 const struct phx_node *n)
 {
 	uint32_t more = 0;
 	int r = 0;
-	PHX_LIST_EACH(struct phx_label, l, &a->ev->labels) {
+	PHX_LIST_EACH(struct phx_label, l, &p->labels) {
 		r = r ? r : check_word(a, "key", l->key, sizeof(l->key));
 		r = r ? r : check_word(a, "value", l->value, sizeof(l->value));
 		more += !find(n, l->key);
 	}
-	PHX_LIST_EACH(struct phx_word, key, &a->ev->unlabel)
+	PHX_LIST_EACH(struct phx_word, key, &p->unlabel)
 		r = r ? r : check_word(a, "key", key->text, sizeof(((struct phx_label *)0)->key));
 	if (r == 0 && (more > PHX_LABELS_MAX || n->labels.n + more > PHX_LABELS_MAX))
 		return phx_err_set(a->err, -E2BIG, "%s: a node has at most %d labels", n->name,
@@ -64,16 +65,16 @@ static struct phx_label *insert(struct phx_node *n, const char *key)
 	return &all[at];
 }
 
-int phx_apply_node_label(struct phx_apply *a)
+int phx_apply_node_label(struct phx_apply *a, const struct phx_event_node_label *p)
 {
 	struct phx_node *n;
 	int r = phx_need_node(a, &n);
-	r = r ? r : check(a, n);
+	r = r ? r : check(a, p, n);
 	if (r < 0)
 		return r;
-	PHX_LIST_EACH(struct phx_word, key, &a->ev->unlabel)
+	PHX_LIST_EACH(struct phx_word, key, &p->unlabel)
 		take_off(a, n, key->text);
-	PHX_LIST_EACH(struct phx_label, want, &a->ev->labels) {
+	PHX_LIST_EACH(struct phx_label, want, &p->labels) {
 		struct phx_label *l = find(n, want->key);
 		if (l && !strcmp(l->value, want->value))
 			continue;

@@ -63,15 +63,15 @@ static void plan_after_hello(struct phx_apply *a, struct phx_node *n, bool new_b
 	phx_handover_advance(a, n);
 }
 
-static void note_system(struct phx_node *n, const struct phx_event *ev)
+static void note_system(struct phx_node *n, const struct phx_event_hello *p)
 {
-	PHX_STR_SET(n->actual_role, ev->actual_role);
-	PHX_STR_SET(n->actual_identity, ev->actual_identity);
-	PHX_STR_SET(n->system_image, ev->system_image);
-	PHX_STR_SET(n->system_digest, ev->system_digest);
-	if (!ev->system_digest[0])
+	PHX_STR_SET(n->actual_role, p->actual_role);
+	PHX_STR_SET(n->actual_identity, p->actual_identity);
+	PHX_STR_SET(n->system_image, p->system_image);
+	PHX_STR_SET(n->system_digest, p->system_digest);
+	if (!p->system_digest[0])
 		n->system_disk[0] = '\0';
-	n->healthy = ev->healthy;
+	n->healthy = p->healthy;
 	n->unserved = false; /* a start is told what it is to do */
 }
 
@@ -84,40 +84,39 @@ static bool came_as_another(const struct phx_node *n, bool new_boot)
 }
 
 /* An agent whose answer was lost registers again: that is no event. */
-static bool tells_news(const struct phx_node *n, const struct phx_event *ev)
+static bool tells_news(const struct phx_node *n, const struct phx_event_hello *p)
 {
-	return !n->up || n->inspect || n->power != PHX_POWER_KNOWN_ON || n->env != ev->env ||
-		n->healthy != ev->healthy || strcmp(n->boot_id, ev->boot_id) ||
-		strcmp(n->address, ev->address) || strcmp(n->actual_role, ev->actual_role) ||
-		strcmp(n->actual_identity, ev->actual_identity) ||
-		strcmp(n->system_image, ev->system_image) ||
-		strcmp(n->system_digest, ev->system_digest) ||
-		(n->system_disk[0] && !ev->system_digest[0]) ||
-		!phx_record_equal(&phx_facts_record, &n->facts, &ev->facts);
+	return !n->up || n->inspect || n->power != PHX_POWER_KNOWN_ON || n->env != p->env ||
+		n->healthy != p->healthy || strcmp(n->boot_id, p->boot_id) ||
+		strcmp(n->address, p->address) || strcmp(n->actual_role, p->actual_role) ||
+		strcmp(n->actual_identity, p->actual_identity) ||
+		strcmp(n->system_image, p->system_image) ||
+		strcmp(n->system_digest, p->system_digest) ||
+		(n->system_disk[0] && !p->system_digest[0]) ||
+		!phx_record_equal(&phx_facts_record, &n->facts, &p->facts);
 }
 
-int phx_apply_hello(struct phx_apply *a)
+int phx_apply_hello(struct phx_apply *a, const struct phx_event_hello *p)
 {
-	const struct phx_event *ev = a->ev;
 	struct phx_node *n;
 	int r = phx_need_node(a, &n);
 	if (r < 0)
 		return r;
-	if (!ev->boot_id[0] || ev->env == PHX_ENV_NONE)
+	if (!p->boot_id[0] || p->env == PHX_ENV_NONE)
 		return phx_err_set(a->err, -EINVAL, "hello: boot_id and env must be given");
 	if (n->state == PHX_NODE_NEW)
 		return phx_err_set(a->err, -EPERM, "%s is not accepted", n->name);
-	if (ev->facts.disks.n > PHX_FACTS_DISKS_MAX || ev->facts.nics.n > PHX_FACTS_NICS_MAX)
+	if (p->facts.disks.n > PHX_FACTS_DISKS_MAX || p->facts.nics.n > PHX_FACTS_NICS_MAX)
 		return phx_err_set(a->err, -EINVAL,
 				   "hello: facts of more than %d disks or %d network interfaces",
 				   PHX_FACTS_DISKS_MAX, PHX_FACTS_NICS_MAX);
-	a->out->changed = tells_news(n, ev);
-	bool another = phx_facts_of_another(n, &ev->facts);
-	r = phx_facts_take(n, &ev->facts);
+	a->out->changed = tells_news(n, p);
+	bool another = phx_facts_of_another(n, &p->facts);
+	r = phx_facts_take(n, &p->facts);
 	if (r < 0)
 		return r;
-	bool new_boot = strcmp(n->boot_id, ev->boot_id) != 0;
-	bool new_env = n->env != ev->env;
+	bool new_boot = strcmp(n->boot_id, p->boot_id) != 0;
+	bool new_env = n->env != p->env;
 	if (new_boot)
 		phx_jobs_lost(a, n, 255);
 	else
@@ -129,13 +128,13 @@ int phx_apply_hello(struct phx_apply *a)
 	phx_fence_over(a, n);
 	n->inspect = false; /* a registration brings the facts along */
 	n->missing_since_ms = 0;
-	n->env = ev->env;
+	n->env = p->env;
 	n->power = PHX_POWER_KNOWN_ON;
-	PHX_STR_SET(n->boot_id, ev->boot_id);
-	PHX_STR_SET(n->address, ev->address);
+	PHX_STR_SET(n->boot_id, p->boot_id);
+	PHX_STR_SET(n->address, p->address);
 	if (new_boot)
 		n->window = false; /* it came back from what the window was opened for */
-	note_system(n, ev);
+	note_system(n, p);
 	if (new_boot)
 		phx_memory_reset(a, n);
 	if (another || came_as_another(n, new_boot)) {
@@ -157,8 +156,9 @@ int phx_apply_hello(struct phx_apply *a)
 	return 0;
 }
 
-int phx_apply_missing(struct phx_apply *a)
+int phx_apply_missing(struct phx_apply *a, const struct phx_event_none *p)
 {
+	(void)p;
 	struct phx_node *n;
 	int r = phx_need_node(a, &n);
 	if (r < 0 || !n->up)
@@ -197,8 +197,9 @@ void phx_quiet_over(struct phx_node *n)
 }
 
 /* It may be the head that was slow to listen: what is connected to the node goes on for a while. */
-int phx_apply_quiet(struct phx_apply *a)
+int phx_apply_quiet(struct phx_apply *a, const struct phx_event_none *p)
 {
+	(void)p;
 	struct phx_node *n;
 	int r = phx_need_node(a, &n);
 	if (r < 0 || !n->up || n->quiet || !phx_node_is_balanced(a->s, n))
@@ -218,8 +219,9 @@ static void end_rest(struct phx_apply *a, struct phx_node *n)
 	a->out->changed = true;
 }
 
-int phx_apply_back(struct phx_apply *a)
+int phx_apply_back(struct phx_apply *a, const struct phx_event_none *p)
 {
+	(void)p;
 	struct phx_node *n;
 	int r = phx_need_node(a, &n);
 	if (r < 0)
@@ -250,33 +252,32 @@ int phx_apply_back(struct phx_apply *a)
 	return phx_resume_unserved(a, n);
 }
 
-int phx_apply_report(struct phx_apply *a)
+int phx_apply_report(struct phx_apply *a, const struct phx_event_report *p)
 {
 	struct phx_node *n;
 	int r = phx_need_node(a, &n);
 	if (r < 0)
 		return r;
-	a->out->changed = strcmp(n->actual_role, a->ev->actual_role) ||
-		strcmp(n->actual_identity, a->ev->actual_identity) ||
-		n->healthy != a->ev->healthy || strcmp(n->health_text, a->ev->text) != 0;
-	PHX_STR_SET(n->actual_role, a->ev->actual_role);
-	PHX_STR_SET(n->actual_identity, a->ev->actual_identity);
+	a->out->changed = strcmp(n->actual_role, p->actual_role) ||
+		strcmp(n->actual_identity, p->actual_identity) || n->healthy != p->healthy ||
+		strcmp(n->health_text, a->ev->text) != 0;
+	PHX_STR_SET(n->actual_role, p->actual_role);
+	PHX_STR_SET(n->actual_identity, p->actual_identity);
 	PHX_STR_SET(n->health_text, a->ev->text);
-	n->healthy = a->ev->healthy;
+	n->healthy = p->healthy;
 	return 0;
 }
 
-int phx_apply_inventory(struct phx_apply *a)
+int phx_apply_inventory(struct phx_apply *a, const struct phx_event_inventory *p)
 {
 	struct phx_node *n;
 	int r = phx_need_node(a, &n);
-	r = r ? r : phx_facts_check(&a->ev->facts, a->err);
+	r = r ? r : phx_facts_check(&p->facts, a->err);
 	if (r < 0)
 		return r;
-	a->out->changed =
-		n->inspect || !phx_record_equal(&phx_facts_record, &n->facts, &a->ev->facts);
-	bool another = phx_facts_of_another(n, &a->ev->facts);
-	r = phx_facts_take(n, &a->ev->facts);
+	a->out->changed = n->inspect || !phx_record_equal(&phx_facts_record, &n->facts, &p->facts);
+	bool another = phx_facts_of_another(n, &p->facts);
+	r = phx_facts_take(n, &p->facts);
 	if (r == 0)
 		n->inspect = false;
 	if (r == 0 && another)
@@ -287,8 +288,9 @@ int phx_apply_inventory(struct phx_apply *a)
 }
 
 /* Facts on demand: an order that stands until the agent has answered. */
-int phx_apply_inspect(struct phx_apply *a)
+int phx_apply_inspect(struct phx_apply *a, const struct phx_event_none *p)
 {
+	(void)p;
 	struct phx_node *n;
 	int r = phx_need_node(a, &n);
 	if (r < 0)

@@ -6,34 +6,6 @@
 
 #include "state/apply.h"
 
-/* handlers of events, for the dispatcher (core/apply.c) alone */
-int phx_apply_cancel(struct phx_apply *a);
-int phx_apply_step_result(struct phx_apply *a);
-int phx_apply_balanced(struct phx_apply *a);
-int phx_apply_power_result(struct phx_apply *a);
-int phx_apply_key_result(struct phx_apply *a);
-int phx_apply_assign(struct phx_apply *a);
-int phx_apply_release(struct phx_apply *a);
-int phx_apply_rebuild(struct phx_apply *a);
-int phx_apply_wipe(struct phx_apply *a);
-int phx_apply_drain(struct phx_apply *a);
-int phx_apply_resume(struct phx_apply *a);
-int phx_apply_quarantine(struct phx_apply *a);
-int phx_apply_power(struct phx_apply *a);
-int phx_apply_node_add(struct phx_apply *a);
-int phx_apply_node_remove(struct phx_apply *a);
-int phx_apply_node_accept(struct phx_apply *a);
-int phx_apply_node_bmc(struct phx_apply *a);
-int phx_apply_enrol(struct phx_apply *a);
-int phx_apply_node_label(struct phx_apply *a);
-int phx_apply_hello(struct phx_apply *a);
-int phx_apply_missing(struct phx_apply *a);
-int phx_apply_quiet(struct phx_apply *a);
-int phx_apply_back(struct phx_apply *a);
-int phx_apply_report(struct phx_apply *a);
-int phx_apply_inventory(struct phx_apply *a);
-int phx_apply_inspect(struct phx_apply *a);
-
 /* live.c, keys.c: deadlines */
 /** A deadline of the node has passed. */
 void phx_node_tick(struct phx_apply *a, struct phx_node *n);

@@ -10,24 +10,25 @@ int phx_need_node(struct phx_apply *a, struct phx_node **ret)
 	return *ret ? 0 : phx_err_set(a->err, -ENOENT, "there is no node '%s'", a->ev->node);
 }
 
-struct phx_node_order phx_order_of(const struct phx_event *ev, const struct phx_node *n)
+struct phx_node_order phx_order_of(const struct phx_event_head *ev, const struct phx_event_order *p,
+				   const struct phx_node *n)
 {
 	return (struct phx_node_order){.kind = (enum phx_event_kind)ev->kind,
 				       .node = n,
 				       .by = ev->by,
 				       .text = ev->text,
-				       .role = ev->role,
-				       .pool = ev->pool,
-				       .has_setup = ev->has_setup,
-				       .setup = ev->setup,
-				       .encrypt = ev->encrypt,
-				       .pin = ev->pin,
-				       .power_cycle = ev->power_cycle,
-				       .force = ev->force,
-				       .jobs = (enum phx_jobs_say)ev->jobs,
-				       .may_end = &ev->may_end,
-				       .has_grace = ev->has_grace,
-				       .grace_ms = ev->grace_ms};
+				       .role = p->role,
+				       .pool = p->pool,
+				       .has_setup = p->has_setup,
+				       .setup = p->setup,
+				       .encrypt = p->encrypt,
+				       .pin = p->pin,
+				       .power_cycle = p->power_cycle,
+				       .force = p->force,
+				       .jobs = (enum phx_jobs_say)p->jobs,
+				       .may_end = &p->may_end,
+				       .has_grace = p->has_grace,
+				       .grace_ms = p->grace_ms};
 }
 
 struct phx_node_order phx_order_own(enum phx_event_kind kind, const struct phx_node *n,
@@ -44,10 +45,13 @@ struct phx_node_order phx_order_own(enum phx_event_kind kind, const struct phx_n
 				       .may_end = &none};
 }
 
-int phx_need_order(struct phx_apply *a, struct phx_node **ret_node, struct phx_node_order *ret)
+int phx_need_order(struct phx_apply *a, const struct phx_event_order *p, struct phx_node **ret_node,
+		   struct phx_node_order *ret)
 {
 	int r = phx_need_node(a, ret_node);
-	if (r == 0)
-		*ret = phx_order_of(a->ev, *ret_node);
-	return r;
+	if (r < 0)
+		return r;
+	*ret = phx_order_of(a->ev, p, *ret_node);
+	a->jobs = ret->jobs;
+	return 0;
 }

@@ -25,14 +25,18 @@ struct phx_node_order {
 };
 
 /* order.c */
-/** What the event says of `n`, which may be NULL where the caller looks at that. */
-struct phx_node_order phx_order_of(const struct phx_event *ev, const struct phx_node *n);
+/** What the event with that payload says of `n`, which may be NULL where the caller looks at
+ * that. */
+struct phx_node_order phx_order_of(const struct phx_event_head *ev, const struct phx_event_order *p,
+				   const struct phx_node *n);
 /** What the core wants of `n` by itself; the caller adds the rest. `why`: for events and
  * histories. */
 struct phx_node_order phx_order_own(enum phx_event_kind kind, const struct phx_node *n,
 				    const char *why);
-/** The event's node, and what it orders of it; -ENOENT with a text. */
-int phx_need_order(struct phx_apply *a, struct phx_node **ret_node, struct phx_node_order *ret);
+/** The event's node, and what it orders of it, which is the event's word on jobs from then on;
+ * -ENOENT with a text. */
+int phx_need_order(struct phx_apply *a, const struct phx_event_order *p, struct phx_node **ret_node,
+		   struct phx_node_order *ret);
 
 /* planning.c */
 /** May a plan be made for the node as it is now? -EPERM, -EBUSY with a text. */
@@ -57,6 +61,8 @@ int phx_order_by_itself(struct phx_apply *a, const struct phx_node_order *o, str
 int phx_spare_order(struct phx_apply *a, const struct phx_node_order *o);
 /** The same for the open jobs of an RE. */
 int phx_spare_re(struct phx_apply *a, const struct phx_re *re);
+/** The job that the order would end; NULL: none. */
+const struct phx_job *phx_order_ends(const struct phx_state *s, const struct phx_node_order *o);
 /** The job that `ev`, an order on a node, would end there, though it need not have ended by then;
  * NULL: none. Borrowed. */
 const struct phx_job *phx_spare_ends(const struct phx_state *s, const struct phx_event *ev);

@@ -8,11 +8,11 @@
 #include <string.h>
 
 /* A pin is part of the order that put the node where it is: it lasts until the next one by hand. */
-static int order_and_pin(struct phx_apply *a)
+static int order_and_pin(struct phx_apply *a, const struct phx_event_order *p)
 {
 	struct phx_node_order o;
 	struct phx_node *n;
-	int r = phx_need_order(a, &n, &o);
+	int r = phx_need_order(a, p, &n, &o);
 	r = r ? r : phx_order_begin(a, &o);
 	if (r < 0 || n->pinned == o.pin)
 		return r;
@@ -22,27 +22,27 @@ static int order_and_pin(struct phx_apply *a)
 	return 0;
 }
 
-int phx_apply_assign(struct phx_apply *a)
+int phx_apply_assign(struct phx_apply *a, const struct phx_event_order *p)
 {
-	return order_and_pin(a);
+	return order_and_pin(a, p);
 }
 
-int phx_apply_release(struct phx_apply *a)
+int phx_apply_release(struct phx_apply *a, const struct phx_event_order *p)
 {
-	return order_and_pin(a);
+	return order_and_pin(a, p);
 }
 
-int phx_apply_rebuild(struct phx_apply *a)
+int phx_apply_rebuild(struct phx_apply *a, const struct phx_event_order *p)
 {
 	struct phx_node_order o;
 	struct phx_node *n;
-	int r = phx_need_order(a, &n, &o);
+	int r = phx_need_order(a, p, &n, &o);
 	return r ? r : phx_order_begin(a, &o);
 }
 
-int phx_apply_wipe(struct phx_apply *a)
+int phx_apply_wipe(struct phx_apply *a, const struct phx_event_order *p)
 {
-	return phx_apply_rebuild(a);
+	return phx_apply_rebuild(a, p);
 }
 
 /* ---- what the core orders by itself ---- */
@@ -105,16 +105,16 @@ void phx_read_back(struct phx_apply *a, struct phx_node *n)
 
 /* The drain that is under way is given another time for its job: sooner, later, or for as long as
  * it takes. */
-static int drain_anew(struct phx_apply *a, struct phx_node *n)
+static int drain_anew(struct phx_apply *a, struct phx_node *n, const struct phx_node_order *o)
 {
 	struct phx_plan *p = &n->plan;
 	struct phx_step *step = phx_node_step(n);
-	if (!p->waits || a->ev->jobs == PHX_JOBS_UNSAID ||
-	    (p->has_grace == a->ev->has_grace && (!p->has_grace || p->grace_ms == a->ev->grace_ms)))
+	if (!p->waits || o->jobs == PHX_JOBS_UNSAID ||
+	    (p->has_grace == o->has_grace && (!p->has_grace || p->grace_ms == o->grace_ms)))
 		return 0;
-	PHX_STR_SET(p->by, a->ev->by);
-	p->has_grace = a->ev->has_grace;
-	p->grace_ms = p->has_grace ? a->ev->grace_ms : 0;
+	PHX_STR_SET(p->by, o->by);
+	p->has_grace = o->has_grace;
+	p->grace_ms = p->has_grace ? o->grace_ms : 0;
 	p->kill_at_ms = 0;
 	a->out->changed = true;
 	if (step->kind == PHX_STEP_drain)
@@ -122,17 +122,17 @@ static int drain_anew(struct phx_apply *a, struct phx_node *n)
 	return 0;
 }
 
-int phx_apply_drain(struct phx_apply *a)
+int phx_apply_drain(struct phx_apply *a, const struct phx_event_order *p)
 {
 	struct phx_node_order o;
 	struct phx_node *n;
 	struct phx_plan plan;
-	int r = phx_need_order(a, &n, &o);
+	int r = phx_need_order(a, p, &n, &o);
 	if (r < 0 || n->state == PHX_NODE_MAINTENANCE)
 		return r;
 	r = phx_spare_order(a, &o);
 	if (r == 0 && phx_node_step(n) && !strcmp(n->plan.request, "drain") && n->plan.waits)
-		return drain_anew(a, n);
+		return drain_anew(a, n, &o);
 	r = r ? r : phx_order_plan(a->s, &o, &plan, a->err);
 	if (r < 0)
 		return r;
@@ -233,11 +233,11 @@ static int resume_detached(struct phx_apply *a, const struct phx_node *n)
 		n->name, n->power == PHX_POWER_KNOWN_OFF ? "off" : "silent");
 }
 
-int phx_apply_resume(struct phx_apply *a)
+int phx_apply_resume(struct phx_apply *a, const struct phx_event_order *p)
 {
 	struct phx_node_order o;
 	struct phx_node *n;
-	int r = phx_need_order(a, &n, &o);
+	int r = phx_need_order(a, p, &n, &o);
 	if (r < 0 || (r = phx_spare_order(a, &o)) < 0)
 		return r;
 	if (n->state == PHX_NODE_QUARANTINED)
@@ -292,11 +292,11 @@ static void say_another_reason(struct phx_apply *a, struct phx_node *n)
 	phx_note(a, n, "%s stays quarantined: %.150s (before: %.150s)", n->name, n->reason, before);
 }
 
-int phx_apply_quarantine(struct phx_apply *a)
+int phx_apply_quarantine(struct phx_apply *a, const struct phx_event_order *p)
 {
 	struct phx_node_order o;
 	struct phx_node *n;
-	int r = phx_need_order(a, &n, &o);
+	int r = phx_need_order(a, p, &n, &o);
 	if (r == 0 && n->state == PHX_NODE_QUARANTINED)
 		say_another_reason(a, n);
 	else if (r == 0 && (r = phx_spare_order(a, &o)) == 0)
@@ -305,11 +305,11 @@ int phx_apply_quarantine(struct phx_apply *a)
 }
 
 /* What runs there is gone as soon as the power is: it runs again then, and knows why. */
-static void cut(struct phx_apply *a, struct phx_node *n)
+static void cut(struct phx_apply *a, struct phx_node *n, const struct phx_node_order *o)
 {
-	const struct phx_job *j = phx_spare_ends(a->s, a->ev);
+	const struct phx_job *j = phx_order_ends(a->s, o);
 	n->cut_by[0] = '\0';
-	if (a->ev->jobs == PHX_JOBS_UNSAID || !strcmp(a->ev->text, "on"))
+	if (o->jobs == PHX_JOBS_UNSAID || !strcmp(a->ev->text, "on"))
 		return;
 	PHX_STR_SET(n->cut_by, a->ev->by[0] ? a->ev->by : "phxd");
 	if (j)
@@ -319,14 +319,14 @@ static void cut(struct phx_apply *a, struct phx_node *n)
 			    j->kills + 1, n->name, a->ev->text, n->cut_by);
 }
 
-int phx_apply_power(struct phx_apply *a)
+int phx_apply_power(struct phx_apply *a, const struct phx_event_order *p)
 {
 	static const char *const ops[] = {"on", "off", "cycle", "reset", "status"};
 	const char *op = a->ev->text;
 	struct phx_node_order o;
 	struct phx_node *n;
 	bool known = false;
-	int r = phx_need_order(a, &n, &o);
+	int r = phx_need_order(a, p, &n, &o);
 	if (r < 0)
 		return r;
 	for (size_t i = 0; i < PHX_ARRAY_SIZE(ops); i++)
@@ -338,7 +338,7 @@ int phx_apply_power(struct phx_apply *a)
 	if (!phx_node_has_bmc(n))
 		return phx_err_set(a->err, -EHOSTUNREACH, "%s has no BMC", n->name);
 	bool query = !strcmp(op, "status") || !strcmp(op, "on");
-	if (!query && phx_node_step(n) && !a->ev->force)
+	if (!query && phx_node_step(n) && !p->force)
 		return phx_err_set(a->err, -EBUSY, "%s is in the middle of %s: use force", n->name,
 				   n->plan.request);
 	r = phx_spare_order(a, &o);
@@ -352,7 +352,7 @@ int phx_apply_power(struct phx_apply *a)
 	if (act)
 		PHX_STR_SET(act->text, op);
 	if (strcmp(op, "status"))
-		cut(a, n);
+		cut(a, n, &o);
 	a->out->changed = true;
 	return 0;
 }

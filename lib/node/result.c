@@ -11,37 +11,38 @@ static const struct phx_step_info *info_of(const struct phx_step *s)
 	return phx_step_info((enum phx_step_kind)s->kind);
 }
 
-static bool is_current(const struct phx_event *ev, const struct phx_node *n,
+static bool is_current(const struct phx_event_answer *p, const struct phx_node *n,
 		       const struct phx_step *step)
 {
-	return step && step->id == ev->step_id && n->plan.epoch == ev->epoch;
+	return step && step->id == p->step_id && n->plan.epoch == p->epoch;
 }
 
 /* An order of the past is refused: other epoch, other step, or already done (faults.md 33). */
-static int need_current(struct phx_apply *a, struct phx_node **ret_node, struct phx_step **ret)
+static int need_current(struct phx_apply *a, const struct phx_event_answer *p,
+			struct phx_node **ret_node, struct phx_step **ret)
 {
 	struct phx_node *n;
 	int r = phx_need_node(a, &n);
 	if (r < 0)
 		return r;
 	struct phx_step *step = phx_node_step(n);
-	if (!is_current(a->ev, n, step))
+	if (!is_current(p, n, step))
 		return phx_err_set(a->err, -ESTALE, "%s: step %llu of epoch %llu is of the past",
-				   n->name, (unsigned long long)a->ev->step_id,
-				   (unsigned long long)a->ev->epoch);
+				   n->name, (unsigned long long)p->step_id,
+				   (unsigned long long)p->epoch);
 	*ret_node = n;
 	*ret = step;
 	return 0;
 }
 
 /* What a wipe must show before it counts (faults.md 25, 29). */
-static const char *wipe_fault(const struct phx_event *ev, const struct phx_step *step)
+static const char *wipe_fault(const struct phx_event_answer *p, const struct phx_step *step)
 {
-	if (strcmp(ev->erased_disk, step->disk))
+	if (strcmp(p->erased_disk, step->disk))
 		return "the agent erased another disk than the one ordered";
-	if (ev->setup.method != step->method)
+	if (p->setup.method != step->method)
 		return "the agent used another method than the one ordered";
-	if (!ev->verified_bytes)
+	if (!p->verified_bytes)
 		return "the erase was not read back";
 	return NULL;
 }
@@ -60,15 +61,16 @@ static void record_unread(struct phx_apply *a, const struct phx_node *n,
 	PHX_STR_SET(act->text, "key destroyed, unread");
 }
 
-static void record_erase(struct phx_apply *a, struct phx_node *n, const struct phx_step *step)
+static void record_erase(struct phx_apply *a, const struct phx_event_answer *p, struct phx_node *n,
+			 const struct phx_step *step)
 {
 	struct phx_action *act = phx_act(a, PHX_ACT_ERASED, n);
 	if (!act)
 		return;
 	act->step_id = step->id;
 	act->method = step->method;
-	act->size_bytes = a->ev->erased_bytes;
-	act->verified_bytes = a->ev->verified_bytes;
+	act->size_bytes = p->erased_bytes;
+	act->verified_bytes = p->verified_bytes;
 	PHX_STR_SET(act->disk, step->disk);
 	PHX_STR_SET(act->key_id, step->key_id);
 	PHX_STR_SET(act->text, a->ev->text);
@@ -86,11 +88,11 @@ static void heard(struct phx_apply *a, struct phx_node *n)
 	phx_jobs_heard(a, n);
 }
 
-int phx_apply_step_result(struct phx_apply *a)
+int phx_apply_step_result(struct phx_apply *a, const struct phx_event_answer *p)
 {
 	struct phx_node *n;
 	struct phx_step *step;
-	int r = need_current(a, &n, &step);
+	int r = need_current(a, p, &n, &step);
 	if (r < 0)
 		return r;
 	if (info_of(step)->executor != PHX_EXEC_AGENT)
@@ -99,13 +101,13 @@ int phx_apply_step_result(struct phx_apply *a)
 	if (!step->attempt)
 		return phx_err_set(a->err, -ESTALE, "%s: step %s has not been ordered yet", n->name,
 				   info_of(step)->name);
-	if (a->ev->result < 0 && a->ev->attempt && a->ev->attempt != step->attempt)
+	if (p->result < 0 && p->attempt && p->attempt != step->attempt)
 		return phx_err_set(a->err, -ESTALE, "%s: step %s is in attempt %u, not %u", n->name,
-				   info_of(step)->name, step->attempt, a->ev->attempt);
+				   info_of(step)->name, step->attempt, p->attempt);
 	heard(a, n);
 	const char *fault =
-		step->kind == PHX_STEP_wipe && a->ev->result == 0 ? wipe_fault(a->ev, step) : NULL;
-	if (a->ev->result < 0 || fault) {
+		step->kind == PHX_STEP_wipe && p->result == 0 ? wipe_fault(p, step) : NULL;
+	if (p->result < 0 || fault) {
 		phx_handover_failed(a, n, fault ? fault : a->ev->text);
 		return 0;
 	}
@@ -114,17 +116,17 @@ int phx_apply_step_result(struct phx_apply *a)
 		return 0;
 	a->out->changed = true;
 	if (step->kind == PHX_STEP_wipe)
-		record_erase(a, n, step);
+		record_erase(a, p, n, step);
 	phx_handover_done(a, n);
 	return 0;
 }
 
 /* phxd has it from a director: the step that waits for it is done. */
-int phx_apply_balanced(struct phx_apply *a)
+int phx_apply_balanced(struct phx_apply *a, const struct phx_event_answer *p)
 {
 	struct phx_node *n;
 	struct phx_step *step;
-	int r = need_current(a, &n, &step);
+	int r = need_current(a, p, &n, &step);
 	if (r < 0)
 		return r;
 	if (info_of(step)->executor != PHX_EXEC_DIRECTOR)
@@ -167,32 +169,31 @@ static void seen_off(struct phx_apply *a, struct phx_node *n)
 	n->missing_since_ms = a->s->now_ms;
 }
 
-int phx_apply_power_result(struct phx_apply *a)
+int phx_apply_power_result(struct phx_apply *a, const struct phx_event_answer *p)
 {
-	const struct phx_event *ev = a->ev;
 	struct phx_node *n;
 	int r = phx_need_node(a, &n);
 	if (r < 0)
 		return r;
 	struct phx_step *step = phx_node_step(n);
-	if (ev->power != PHX_POWER_KNOWN_NOT)
-		n->power = ev->power;
-	if (ev->power == PHX_POWER_KNOWN_OFF)
+	if (p->power != PHX_POWER_KNOWN_NOT)
+		n->power = p->power;
+	if (p->power == PHX_POWER_KNOWN_OFF)
 		seen_off(a, n);
 	a->out->changed = true;
-	if (!ev->step_id && ev->result < 0)
+	if (!p->step_id && p->result < 0)
 		n->cut_by[0] = '\0'; /* nothing came of it */
-	if (ev->step_id) {
+	if (p->step_id) {
 		/* of a step of the past only what was seen counts */
-		if (!is_current(ev, n, step) || step->status != PHX_STEP_ISSUED)
+		if (!is_current(p, n, step) || step->status != PHX_STEP_ISSUED)
 			return 0;
-		if (ev->result < 0)
-			phx_handover_failed(a, n, ev->text);
+		if (p->result < 0)
+			phx_handover_failed(a, n, a->ev->text);
 		else if (step->kind == PHX_STEP_boot)
 			started(a, n, step);
 		return 0;
 	}
-	if (!step || ev->power != PHX_POWER_KNOWN_OFF || info_of(step)->executor != PHX_EXEC_AGENT)
+	if (!step || p->power != PHX_POWER_KNOWN_OFF || info_of(step)->executor != PHX_EXEC_AGENT)
 		return 0;
 	/* the node is off in the middle of an agent's step: no answer will come */
 	if (step->status == PHX_STEP_ISSUED && !n->up)
@@ -203,19 +204,19 @@ int phx_apply_power_result(struct phx_apply *a)
 	return 0;
 }
 
-int phx_apply_key_result(struct phx_apply *a)
+int phx_apply_key_result(struct phx_apply *a, const struct phx_event_answer *p)
 {
 	struct phx_node *n;
 	struct phx_step *step;
-	if (!a->ev->step_id)
-		return phx_key_gone(a);
-	int r = need_current(a, &n, &step);
+	if (!p->step_id)
+		return phx_key_gone(a, p);
+	int r = need_current(a, p, &n, &step);
 	if (r < 0)
 		return r;
 	if (info_of(step)->executor != PHX_EXEC_KEY)
 		return phx_err_set(a->err, -EINVAL, "%s: step %s has nothing to do with keys",
 				   n->name, info_of(step)->name);
-	if (a->ev->result < 0) {
+	if (p->result < 0) {
 		phx_handover_failed(a, n, a->ev->text);
 		return 0;
 	}

@@ -64,7 +64,7 @@ const struct phx_job *phx_spare_waits_for(const struct phx_state *s, const struc
 	return n ? waited_for(s, n) : NULL;
 }
 
-static const struct phx_job *ended_by(const struct phx_state *s, const struct phx_node_order *o)
+const struct phx_job *phx_order_ends(const struct phx_state *s, const struct phx_node_order *o)
 {
 	return ends_jobs(o) ? waited_for(s, o->node) : NULL;
 }
@@ -72,8 +72,10 @@ static const struct phx_job *ended_by(const struct phx_state *s, const struct ph
 const struct phx_job *phx_spare_ends(const struct phx_state *s, const struct phx_event *ev)
 {
 	const struct phx_node *n = phx_state_node(s, ev->node);
-	const struct phx_node_order o = phx_order_of(ev, n);
-	return n ? ended_by(s, &o) : NULL;
+	if (!n || phx_event_payload((enum phx_event_kind)ev->kind) != PHX_PAYLOAD_order)
+		return NULL;
+	const struct phx_node_order o = phx_order_of(&ev->head, &ev->order, n);
+	return phx_order_ends(s, &o);
 }
 
 static int compare_ref(const void *id, const void *ref)
@@ -92,7 +94,7 @@ static bool may_end(int jobs, const struct phx_list *named, const struct phx_job
 
 int phx_spare_order(struct phx_apply *a, const struct phx_node_order *o)
 {
-	const struct phx_job *j = ended_by(a->s, o);
+	const struct phx_job *j = phx_order_ends(a->s, o);
 	if (!j || may_end(o->jobs, o->may_end, j))
 		return 0;
 	return phx_err_set(a->err, -EBUSY,
@@ -106,11 +108,11 @@ int phx_spare_re(struct phx_apply *a, const struct phx_re *re)
 {
 	const struct phx_job *first = NULL;
 	uint32_t n_open = 0;
-	if (a->ev->jobs == PHX_JOBS_UNSAID || a->ev->jobs == PHX_JOBS_ANY)
+	if (a->jobs == PHX_JOBS_UNSAID || a->jobs == PHX_JOBS_ANY)
 		return 0;
 	PHX_LIST_EACH(struct phx_job, j, &a->s->jobs) {
 		if (!phx_job_is_open(j) || j->cancel || strcmp(j->re, re->name) ||
-		    may_end(a->ev->jobs, &a->ev->may_end, j))
+		    may_end((int)a->jobs, a->may_end, j))
 			continue;
 		first = first ? first : j;
 		n_open++;

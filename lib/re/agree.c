@@ -156,12 +156,12 @@ static int check_waiting(struct phx_apply *a, const char *owner)
 	return 0;
 }
 
-int phx_apply_re_request(struct phx_apply *a)
+int phx_apply_re_request(struct phx_apply *a, const struct phx_event_ask *p)
 {
-	const struct phx_agreement *g = &a->ev->agreement;
+	const struct phx_agreement *g = &p->agreement;
 	enum phx_re_state state;
 	struct phx_re *re;
-	int r = phx_re_life_apply(PHX_RE_STATE_NONE, PHX_RE_OP_request, (enum phx_re_who)a->ev->who,
+	int r = phx_re_life_apply(PHX_RE_STATE_NONE, PHX_RE_OP_request, (enum phx_re_who)p->who,
 				  &state, a->err);
 	r = r ? r : check_agreement(a, g);
 	r = r ? r : check_name_free(a, g->name);
@@ -217,12 +217,12 @@ static int need_ledger(struct phx_apply *a)
 }
 
 /* The agreement to create by: the event's, or that of the request which the event names. */
-static int find_agreement(struct phx_apply *a, struct phx_re **ret_request,
-			  const struct phx_agreement **ret)
+static int find_agreement(struct phx_apply *a, const struct phx_agreement *of_event,
+			  struct phx_re **ret_request, const struct phx_agreement **ret)
 {
 	*ret_request = NULL;
-	*ret = &a->ev->agreement;
-	if (a->ev->agreement.name[0] || !a->ev->re[0])
+	*ret = of_event;
+	if (of_event->name[0] || !a->ev->re[0])
 		return 0;
 	*ret_request = phx_state_re(a->s, a->ev->re);
 	if (!*ret_request)
@@ -246,12 +246,11 @@ static int check_address_free(struct phx_apply *a, const struct phx_agreement *g
 	return 0;
 }
 
-static int check_create(struct phx_apply *a, const struct phx_re *request,
+static int check_create(struct phx_apply *a, enum phx_re_who who, const struct phx_re *request,
 			const struct phx_agreement *g, enum phx_re_state *ret_state)
 {
 	enum phx_re_state from = request ? (enum phx_re_state)request->state : PHX_RE_STATE_NONE;
-	int r = phx_re_life_apply(from, PHX_RE_OP_create, (enum phx_re_who)a->ev->who, ret_state,
-				  a->err);
+	int r = phx_re_life_apply(from, PHX_RE_OP_create, who, ret_state, a->err);
 	if (r < 0 && request)
 		return phx_err_prefix(a->err, r, "RE '%s'", request->name);
 	if (r == 0 && !request)
@@ -260,13 +259,13 @@ static int check_create(struct phx_apply *a, const struct phx_re *request,
 	return r ? r : check_agreement(a, g);
 }
 
-int phx_apply_re_create(struct phx_apply *a)
+int phx_apply_re_create(struct phx_apply *a, const struct phx_event_ask *p)
 {
 	const struct phx_agreement *g;
 	struct phx_re *re;
 	enum phx_re_state state;
-	int r = find_agreement(a, &re, &g);
-	r = r ? r : check_create(a, re, g, &state);
+	int r = find_agreement(a, &p->agreement, &re, &g);
+	r = r ? r : check_create(a, (enum phx_re_who)p->who, re, g, &state);
 	r = r ? r : need_ledger(a);
 	r = r ? r : add_pool(a, g);
 	if (r < 0)

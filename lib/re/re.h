@@ -5,13 +5,6 @@
 
 #include "state/apply.h"
 
-/* handlers of events, for the dispatcher (core/apply.c) alone */
-int phx_apply_re_request(struct phx_apply *a);
-int phx_apply_re_create(struct phx_apply *a);
-/** Every other operation of the life of an RE: re_refuse .. re_destroy. */
-int phx_apply_re_operate(struct phx_apply *a);
-int phx_apply_re_use(struct phx_apply *a);
-
 /* res.c */
 /** Ends safe deactivations whose jobs have ended; true: there was one. */
 bool phx_res_drained(struct phx_apply *a);

@@ -175,12 +175,12 @@ static const struct {
 	{PHX_EV_re_withdraw, PHX_RE_OP_withdraw, withdraw},
 };
 
-static int operate(struct phx_apply *a, struct phx_re *re, size_t i)
+static int operate(struct phx_apply *a, enum phx_re_who who, struct phx_re *re, size_t i)
 {
 	enum phx_re_state state;
 	struct phx_err why = {0};
-	int r = phx_re_life_apply((enum phx_re_state)re->state, operations[i].op,
-				  (enum phx_re_who)a->ev->who, &state, &why);
+	int r = phx_re_life_apply((enum phx_re_state)re->state, operations[i].op, who, &state,
+				  &why);
 	if (r == -EINVAL && re->state == PHX_RE_STATE_NONE)
 		return phx_err_set(
 			a->err, r,
@@ -207,19 +207,21 @@ static int need_re(struct phx_apply *a, struct phx_re **ret)
 	return *ret ? 0 : phx_err_set(a->err, -ENOENT, "there is no RE '%s'", a->ev->re);
 }
 
-int phx_apply_re_operate(struct phx_apply *a)
+int phx_apply_re_operate(struct phx_apply *a, const struct phx_event_re_order *p)
 {
 	struct phx_re *re;
 	int r = need_re(a, &re);
 	if (r < 0)
 		return r;
+	a->jobs = (enum phx_jobs_say)p->jobs;
+	a->may_end = &p->may_end;
 	for (size_t i = 0; i < PHX_ARRAY_SIZE(operations); i++)
 		if ((int)operations[i].kind == a->ev->kind)
-			return operate(a, re, i);
+			return operate(a, (enum phx_re_who)p->who, re, i);
 	return -EINVAL;
 }
 
-int phx_apply_re_use(struct phx_apply *a)
+int phx_apply_re_use(struct phx_apply *a, const struct phx_event_re_use *p)
 {
 	struct phx_re *re;
 	int r = need_re(a, &re);
@@ -228,9 +230,9 @@ int phx_apply_re_use(struct phx_apply *a)
 	bool serves = re->state == PHX_RE_STATE_RUNNING || re->state == PHX_RE_STATE_SUSPENDED;
 	if (!phx_re_kind(&re->agreement)->has_demand || !serves)
 		return phx_err_set(a->err, -EINVAL, "RE '%s' is no web RE that serves", re->name);
-	if (a->ev->use_ppm > 1000000)
+	if (p->use_ppm > 1000000)
 		return phx_err_set(a->err, -EINVAL, "use_ppm: at most 1000000");
-	r = phx_ledger_sample(a->s->ledger, (int)re->number, a->ev->use_ppm, a->s->now_ms);
+	r = phx_ledger_sample(a->s->ledger, (int)re->number, p->use_ppm, a->s->now_ms);
 	a->out->changed = r == 0;
 	return r;
 }

@@ -4,14 +4,14 @@
 
 #include "slurm/internal.h"
 
-static int add_job(struct phx_event *ev, const struct phx_engine_job *job, bool gone)
+static int add_job(struct phx_list *to, const struct phx_engine_job *job, bool gone)
 {
-	struct phx_engine_job *j = phx_list_push(&ev->engine_jobs, sizeof(*j));
+	struct phx_engine_job *j = phx_list_push(to, sizeof(*j));
 	if (!j)
 		return -ENOMEM;
 	int r = phx_record_copy(&phx_engine_job_record, j, job);
 	if (r < 0) {
-		ev->engine_jobs.n--;
+		to->n--;
 		return r;
 	}
 	if (gone) {
@@ -22,7 +22,7 @@ static int add_job(struct phx_event *ev, const struct phx_engine_job *job, bool 
 }
 
 static int job_changes(const struct phx_list *known, const struct phx_list *now,
-		       struct phx_event *ev)
+		       struct phx_list *to)
 {
 	uint32_t i = 0, k = 0;
 	int r = 0;
@@ -33,9 +33,9 @@ static int job_changes(const struct phx_list *known, const struct phx_list *now,
 			k < now->n ? PHX_LIST_AT(now, struct phx_engine_job, k) : NULL;
 		int c = !old ? 1 : !new ? -1 : strcmp(old->id, new->id);
 		if (c < 0)
-			r = add_job(ev, old, true);
+			r = add_job(to, old, true);
 		else if (c > 0 || !phx_record_equal(&phx_engine_job_record, old, new))
-			r = add_job(ev, new, false);
+			r = add_job(to, new, false);
 		i += c <= 0;
 		k += c >= 0;
 	}
@@ -108,10 +108,11 @@ int phx_slurm_changes(const struct phx_slurm_report *known, const struct phx_slu
 {
 	static const struct phx_slurm_report nothing = {0};
 	const struct phx_slurm_report *base = known ? known : &nothing;
-	*ret = (struct phx_event){.kind = PHX_EV_re_queue, .whole = !known};
-	int r = job_changes(&base->jobs, &now->jobs, ret);
-	r = r ? r : node_changes(&base->nodes, &now->nodes, &ret->engine_nodes);
-	r = r ? r : node_changes(&base->partitions, &now->partitions, &ret->engine_partitions);
+	*ret = (struct phx_event){.kind = PHX_EV_re_queue, .re_queue.whole = !known};
+	int r = job_changes(&base->jobs, &now->jobs, &ret->re_queue.engine_jobs);
+	r = r ? r : node_changes(&base->nodes, &now->nodes, &ret->re_queue.engine_nodes);
+	r = r ? r
+	      : node_changes(&base->partitions, &now->partitions, &ret->re_queue.engine_partitions);
 	if (r < 0)
 		phx_event_fini(ret);
 	return r;

@@ -24,17 +24,25 @@ typedef void (*phx_work_fn)(struct phx_apply *a, struct phx_node *n);
 /** One application of one event. */
 struct phx_apply {
 	struct phx_state *s;
-	const struct phx_event *ev;
+	const struct phx_event_head *ev; /* what it carries is given to its handler alone */
 	struct phx_outcome *out;
 	struct phx_err *err;
 	/* who sent the event; "" when the core orders by itself */
 	const char *by;
-	enum phx_jobs_say jobs; /* may jobs end by the event? */
+	enum phx_jobs_say jobs;         /* may jobs end by the event? */
+	const struct phx_list *may_end; /* struct phx_job_ref: NAMED; of an order on an RE */
 	/* struct phx_ledger_action: actions of the ledger that share.c has to carry out */
 	struct phx_list *todo;
 	struct phx_list *work;      /* the worklist */
 	const phx_work_fn *do_work; /* by kind */
 };
+
+/** Handlers, in the rooms above, for the dispatcher (core/apply.c) alone: each applies one kind of
+ * event, or several (event.def). It checks first and changes afterwards, so that a refused event
+ * leaves the state as it was. */
+#define EVENT(name, text, payload, handler) \
+	int handler(struct phx_apply *a, const struct phx_event_##payload *p);
+#include "state/event.def"
 
 /* outcome.c */
 /** Returns `r`. -ENOMEM sticks: the event ends with it, also when a caller drops the result. */

@@ -1,20 +1,25 @@
-/* What comes in and what comes of it: events, actions, the outcome of an event. Every event is
- * applied to the state by phx_core_apply() (core/core.h), and told of by drivers, tests and the
- * simulator. Pure. */
+/* Events: what happens to the state. One row of event.def is one kind: its name, a phrase for
+ * people, its payload and the function of the core that applies it. A payload is one struct and one
+ * table of members, from which its JSON in the journal comes; kinds that carry the same share it.
+ * Pure.
+ *
+ * In JSON an event is one flat object: the members of its head, then those of its payload; what is
+ * zero is left out. */
 #ifndef PHX_STATE_EVENT_H
 #define PHX_STATE_EVENT_H
 
 #include "state/state.h"
 
 enum phx_event_kind {
-#define EVENT(name, text) PHX_EV_##name,
+#define EVENT(name, text, payload, handler) PHX_EV_##name,
 #include "state/event.def"
-#undef EVENT
 	PHX_EV_COUNT_
 };
 extern const struct phx_enum phx_event_kind_names;
 /** One phrase for people ("agent registered"). */
 const char *phx_event_text(enum phx_event_kind kind);
+
+/* ---- what payloads are made of ---- */
 
 enum phx_engine_job_state {
 	PHX_ENGINE_JOB_WAITING,
@@ -28,28 +33,26 @@ enum phx_engine_job_state {
 extern const struct phx_enum phx_engine_job_state_names;
 
 /** A node that a job has. */
-struct phx_engine_host {
-	char node[PHX_NAME_MAX];
-};
-extern const struct phx_record phx_engine_host_record;
+#define PHX_ENGINE_HOST_FIELDS(F, S) F(S, node, STR(PHX_NAME_MAX))
+PHX_RECORD_STRUCT(phx_engine_host, PHX_ENGINE_HOST_FIELDS);
 
 /** A job as an engine that is not ours tells of it. */
-struct phx_engine_job {
-	char id[32]; /* its name there, as people know it */
-	char user[PHX_NAME_MAX];
-	uint32_t uid;
-	int state;                        /* enum phx_engine_job_state */
-	uint32_t nodes;                   /* wanted */
-	int64_t submitted_ms, started_ms; /* of the present run; by its clock */
-	int64_t limit_ms;                 /* 0 = none */
-	/* WAITING, HELD: for that time, by its clock; 0 = for something else */
-	int64_t begin_ms;
-	uint32_t restarts;
-	bool no_requeue;       /* cannot run again: a kill is its end */
-	int64_t status;        /* exit status of one that ended */
-	struct phx_list hosts; /* struct phx_engine_host: RUNNING, ENDING */
-};
-extern const struct phx_record phx_engine_job_record;
+#define PHX_ENGINE_JOB_FIELDS(F, S) \
+	F(S, id, STR(32)) /* its name there, as people know it */ \
+	F(S, user, STR(PHX_NAME_MAX)) \
+	F(S, uid, U32) \
+	F(S, state, ENUM(phx_engine_job_state)) \
+	F(S, nodes, U32) /* wanted */ \
+	F(S, submitted_ms, I64) \
+	F(S, started_ms, I64) /* of the present run; both by its clock */ \
+	F(S, limit_ms, I64)   /* 0 = none */ \
+	/* WAITING, HELD: for that time, by its clock; 0 = for something else */ \
+	F(S, begin_ms, I64) \
+	F(S, restarts, U32) \
+	F(S, no_requeue, BOOL)             /* cannot run again: a kill is its end */ \
+	F(S, status, I64)                  /* exit status of one that ended */ \
+	F(S, hosts, LIST(phx_engine_host)) /* RUNNING, ENDING */
+PHX_RECORD_STRUCT(phx_engine_job, PHX_ENGINE_JOB_FIELDS);
 
 /** What an order says of jobs that it would end. */
 enum phx_jobs_say {
@@ -61,16 +64,15 @@ enum phx_jobs_say {
 extern const struct phx_enum phx_jobs_say_names;
 
 /** A job by its number. */
-struct phx_job_ref {
-	uint64_t id;
-};
-extern const struct phx_record phx_job_ref_record;
+#define PHX_JOB_REF_FIELDS(F, S) F(S, id, U64)
+PHX_RECORD_STRUCT(phx_job_ref, PHX_JOB_REF_FIELDS);
 
 /** Indices of an array: from, from + step, ... up to `to`. */
-struct phx_index_row {
-	uint32_t from, to, step;
-};
-extern const struct phx_record phx_index_row_record;
+#define PHX_INDEX_ROW_FIELDS(F, S) \
+	F(S, from, U32) \
+	F(S, to, U32) \
+	F(S, step, U32)
+PHX_RECORD_STRUCT(phx_index_row, PHX_INDEX_ROW_FIELDS);
 
 /** What ended a run of a job, as its agent tells. */
 enum phx_job_ended_by {
@@ -82,115 +84,218 @@ enum phx_job_ended_by {
 };
 extern const struct phx_enum phx_job_ended_by_names;
 
-/** One event; which fields count depends on the kind, the rest stay zero and
- * are left out of its JSON. `now_ms` is core time (milliseconds, never going back). */
-struct phx_event {
-	int kind;
-	int64_t now_ms;
-	char by[PHX_NAME_MAX]; /* who asked: "uid:0", "node:n1", "phxd" */
-	char node[PHX_NAME_MAX];
-	/* pool_remove, role_remove; node_accept: new name or ""; enrol: of a machine that nobody
-	 * announced; key_result without step: key id */
-	char name[PHX_NAME_MAX];
-	/* node_add, enrol */
-	struct phx_list macs; /* struct phx_mac */
-	char serial[64];      /* cert_revoke: the certificate's number; `name` is whose it was */
-	char uuid[40];
-	char ip[46];
-	char token_sha256[65];
-	char key_fp[72];
-	/* enrol: asked for on the head itself, over loopback or from one of its own addresses */
-	bool local;
-	bool local_ok;      /* enrol: its configuration lets machines enrol so */
-	bool hold;          /* job_hold, job_submit too: held back until let go */
-	struct phx_bmc bmc; /* node_add, node_bmc */
-	/* node_label */
-	struct phx_list labels;  /* struct phx_label: put on, or given another value */
-	struct phx_list unlabel; /* struct phx_word: keys taken off, before the others are put on */
-	/* hello, back, report, inventory */
-	int env;
-	char boot_id[40];
-	/* hello; enrol: where it came from ("" in journals of before: who asks is known by less
-	 * then) */
-	char address[64];
-	char actual_role[PHX_NAME_MAX];
-	char actual_identity[200];
-	char system_image[PHX_NAME_MAX];
-	char system_digest[65];
-	bool healthy;
-	struct phx_facts facts;
-	/* assign, release, rebuild, wipe, drain, resume */
-	char role[PHX_NAME_MAX];
-	char pool[PHX_NAME_MAX];
-	bool has_setup; /* setup was asked for by hand */
-	struct phx_setup setup;
-	bool encrypt, pin, power_cycle, force;
-	/* enum phx_jobs_say: may jobs end by the order? re_deactivate too */
-	int jobs;
-	struct phx_list may_end; /* struct phx_job_ref: NAMED; by id, ascending */
-	/* assign, release, rebuild, wipe, drain: a job has grace_ms, and is killed then */
-	bool has_grace;
-	/* results */
-	uint64_t step_id;
-	uint64_t epoch;
-	uint32_t attempt;      /* step_result: which of the step's attempts failed; 0 = not known */
-	int64_t result;        /* 0 or negative errno */
-	char text[256];        /* error or reason; power: operation asked for */
-	int power;             /* power_result: 0 unknown, 1 on, 2 off */
-	char erased_disk[160]; /* wipe done: what was erased and read back, for the signed record */
-	uint64_t erased_bytes, verified_bytes;
-	/* jobs */
-	uint64_t job;
-	uint32_t run; /* job_result: of which run of the job */
-	/* job_result: the agent ended it itself (its lease, its node's drain): it may run again */
-	bool forced;
-	int ended_by; /* job_result: enum phx_job_ended_by */
-	uint64_t cpu_ms, memory_peak_bytes, output_cut_bytes; /* job_result */
-	uint32_t job_nodes;
-	/* job_submit: struct phx_index_row, one behind the other: a member for each index */
-	struct phx_list array_rows;
-	/* such a row, in events of before there were several; step 0: none */
-	uint32_t array_from, array_to, array_step;
-	uint32_t array_at_once; /* job_submit: so many members run at a time; 0 = any */
-	uint64_t job_last;      /* job_cancel: all from `job` to this one; 0 = that one */
-	bool must_fit; /* job_submit: refuse it where no node that is there could ever run it */
-	uint32_t uid, gid;
-	char user[PHX_NAME_MAX];
-	struct phx_list argv;    /* struct phx_text */
-	struct phx_list job_env; /* job_submit: struct phx_text, "NAME=value" */
-	char *script;            /* job_submit: NULL, or a program text in place of argv[0] */
-	int64_t estimate_ms;
-	bool no_requeue;
-	/* job_submit: from SIGTERM to SIGKILL; 0 = 5 s. Orders on nodes: with has_grace */
-	uint32_t grace_ms;
-	uint32_t checkpoint_signal, checkpoint_ms; /* job_submit */
-	char chdir[256];                           /* job_submit: absolute, or "" */
-	struct phx_list stage_in, stage_out;       /* job_submit: struct phx_word */
-	/* runtime environments; the RE of a job */
-	char re[PHX_NAME_MAX];
-	int who; /* enum phx_re_who: what the one who asks is to this RE */
-	/* re_request; re_create: without a name, the request `re` is granted */
-	struct phx_agreement agreement;
-	uint32_t use_ppm; /* re_use: CPU use of one instance, millionths of its share */
-	/* re_queue: what changed since the last one; text: why nothing is known any more */
-	bool whole;                   /* all there is: what is not named is gone */
-	struct phx_list engine_jobs;  /* struct phx_engine_job */
-	struct phx_list engine_nodes; /* struct phx_engine_node */
-	/* struct phx_engine_node; ours: somebody drained it, maybe we */
-	struct phx_list engine_partitions;
-	/* configuration */
-	struct phx_settings settings;
-	struct phx_pool pool_put;
-	struct phx_role role_put;
-	struct phx_list rules; /* struct phx_rule */
-	/* any: a number that the head drew at its start, above the one before; 0 = as before. Step
-	 * ids and epochs go on above it, so that none comes again after a journal was restored */
-	uint64_t incarnation;
-	/* notice: so many job ids may have been given by events that are lost */
-	uint64_t skip_jobs;
+/* ---- payloads: PHX_EVENT_FIELDS_name is struct phx_event_name ---- */
+
+/* all that there is to say is said by the head */
+#define PHX_EVENT_FIELDS_none(F, S)
+
+#define PHX_EVENT_FIELDS_site(F, S) F(S, settings, REC(phx_settings))
+#define PHX_EVENT_FIELDS_pool(F, S) F(S, pool_put, REC(phx_pool))
+#define PHX_EVENT_FIELDS_role(F, S) F(S, role_put, REC(phx_role))
+#define PHX_EVENT_FIELDS_rules_put(F, S) F(S, rules, LIST(phx_rule))
+/* of the pool or role; node_accept: the node's new name, or "" */
+#define PHX_EVENT_FIELDS_named(F, S) F(S, name, STR(PHX_NAME_MAX))
+
+/* by what a machine is known */
+#define PHX_EVENT_MACHINE(F, S) \
+	F(S, macs, LIST(phx_mac)) \
+	F(S, serial, STR(64)) \
+	F(S, uuid, STR(40)) \
+	F(S, token_sha256, STR(65))
+
+#define PHX_EVENT_FIELDS_node_add(F, S) \
+	PHX_EVENT_MACHINE(F, S) \
+	F(S, ip, STR(46)) \
+	F(S, hold, BOOL) \
+	F(S, bmc, REC(phx_bmc))
+
+#define PHX_EVENT_FIELDS_enrol(F, S) \
+	PHX_EVENT_MACHINE(F, S) \
+	F(S, name, STR(PHX_NAME_MAX)) /* of a machine that nobody announced */ \
+	F(S, key_fp, STR(72)) \
+	/* asked for on the head itself, over loopback or from one of its own addresses */ \
+	F(S, local, BOOL) \
+	F(S, local_ok, BOOL) /* its configuration lets machines enrol so */ \
+	/* where it came from; "" in journals of before: who asks is known by less then */ \
+	F(S, address, STR(64)) \
+	F(S, env, ENUM(phx_node_env)) /* this and the next: for people */ \
+	F(S, boot_id, STR(40))
+
+#define PHX_EVENT_FIELDS_node_bmc(F, S) F(S, bmc, REC(phx_bmc))
+
+#define PHX_EVENT_FIELDS_node_label(F, S) \
+	F(S, labels, LIST(phx_label)) /* put on, or given another value */ \
+	F(S, unlabel, LIST(phx_word)) /* keys taken off, before the others are put on */
+
+/* what a node's agent says that it runs */
+#define PHX_EVENT_REPORT(F, S) \
+	F(S, actual_role, STR(PHX_NAME_MAX)) \
+	F(S, actual_identity, STR(200)) \
+	F(S, healthy, BOOL)
+#define PHX_EVENT_FIELDS_report(F, S) PHX_EVENT_REPORT(F, S)
+
+#define PHX_EVENT_FIELDS_hello(F, S) \
+	F(S, env, ENUM(phx_node_env)) \
+	F(S, boot_id, STR(40)) \
+	F(S, address, STR(64)) \
+	F(S, system_image, STR(PHX_NAME_MAX)) \
+	F(S, system_digest, STR(65)) \
+	PHX_EVENT_REPORT(F, S) \
+	F(S, facts, REC(phx_facts))
+
+#define PHX_EVENT_FIELDS_inventory(F, S) F(S, facts, REC(phx_facts))
+
+/* an order of somebody on a node */
+#define PHX_EVENT_FIELDS_order(F, S) \
+	F(S, role, STR(PHX_NAME_MAX)) \
+	F(S, pool, STR(PHX_NAME_MAX)) \
+	F(S, has_setup, BOOL) /* setup was asked for by hand */ \
+	F(S, setup, REC(phx_setup)) \
+	F(S, encrypt, BOOL) \
+	F(S, pin, BOOL) \
+	F(S, power_cycle, BOOL) \
+	F(S, force, BOOL) \
+	F(S, jobs, ENUM(phx_jobs_say))   /* may jobs end by the order? */ \
+	F(S, may_end, LIST(phx_job_ref)) /* NAMED; by id, ascending */ \
+	F(S, has_grace, BOOL)            /* a job has grace_ms, and is killed then */ \
+	F(S, grace_ms, U32)
+
+/* what came of a step of a plan, of a power operation or of a key's end */
+#define PHX_EVENT_FIELDS_answer(F, S) \
+	F(S, step_id, U64) \
+	F(S, epoch, U64) \
+	/* step_result: which of the step's attempts failed; 0 = not known */ \
+	F(S, attempt, U32) \
+	F(S, result, I64)             /* 0 or negative errno; text: the error */ \
+	F(S, power, ENUM(phx_power))  /* power_result */ \
+	F(S, name, STR(PHX_NAME_MAX)) /* key_result without step: key id */ \
+	/* wipe done: what was erased and read back, for the signed record */ \
+	F(S, erased_disk, STR(160)) \
+	F(S, setup, REC(phx_setup)) /* by that method */ \
+	F(S, erased_bytes, U64) \
+	F(S, verified_bytes, U64)
+
+#define PHX_EVENT_FIELDS_job_submit(F, S) \
+	/* the number that it was given, for people: the core numbers it again at a replay */ \
+	F(S, job, U64) \
+	F(S, job_nodes, U32) \
+	F(S, must_fit, BOOL) /* refuse it where no node that is there could ever run it */ \
+	F(S, hold, BOOL)     /* held back until let go */ \
+	/* one behind the other: a member for each index */ \
+	F(S, array_rows, LIST(phx_index_row)) \
+	/* such a row, in events of before there were several; step 0: none */ \
+	F(S, array_from, U32) \
+	F(S, array_to, U32) \
+	F(S, array_step, U32) \
+	F(S, array_at_once, U32) /* so many members run at a time; 0 = any */ \
+	F(S, uid, U32) \
+	F(S, gid, U32) \
+	F(S, user, STR(PHX_NAME_MAX)) \
+	F(S, argv, LIST(phx_text)) \
+	F(S, job_env, LIST(phx_text)) /* "NAME=value" */ \
+	F(S, script, TEXT)            /* NULL, or a program text in place of argv[0] */ \
+	F(S, estimate_ms, I64) \
+	F(S, no_requeue, BOOL) \
+	F(S, grace_ms, U32) /* from SIGTERM to SIGKILL; 0 = 5 s */ \
+	F(S, checkpoint_signal, U32) \
+	F(S, checkpoint_ms, U32) \
+	F(S, chdir, STR(256)) /* absolute, or "" */ \
+	F(S, stage_in, LIST(phx_word)) \
+	F(S, stage_out, LIST(phx_word))
+
+#define PHX_EVENT_FIELDS_job_order(F, S) \
+	F(S, job, U64) \
+	F(S, job_last, U64) /* job_cancel: all from `job` to this one; 0 = that one */ \
+	F(S, hold, BOOL)    /* job_hold: held back until let go */
+
+#define PHX_EVENT_FIELDS_job_result(F, S) \
+	F(S, job, U64) \
+	F(S, run, U32)    /* of which run of the job */ \
+	F(S, result, I64) /* exit status, or negative errno; text: the error */ \
+	/* the agent ended it itself (its lease, its node's drain): it may run again */ \
+	F(S, forced, BOOL) \
+	F(S, ended_by, ENUM(phx_job_ended_by)) \
+	F(S, cpu_ms, U64) \
+	F(S, memory_peak_bytes, U64) \
+	F(S, output_cut_bytes, U64)
+
+/* who: what the one who asks is to this RE */
+#define PHX_EVENT_FIELDS_ask(F, S) \
+	F(S, who, ENUM(phx_re_who)) \
+	/* re_create: without a name, the request `re` is granted */ \
+	F(S, agreement, REC(phx_agreement))
+
+#define PHX_EVENT_FIELDS_re_order(F, S) \
+	F(S, who, ENUM(phx_re_who)) \
+	F(S, jobs, ENUM(phx_jobs_say))   /* re_deactivate: may jobs end by it? */ \
+	F(S, may_end, LIST(phx_job_ref)) /* NAMED; by id, ascending */
+
+#define PHX_EVENT_FIELDS_re_use(F, S) \
+	F(S, who, ENUM(phx_re_who)) \
+	F(S, use_ppm, U32) /* CPU use of one instance, millionths of its share */
+
+/* what changed since the last one; text: why nothing is known any more */
+#define PHX_EVENT_FIELDS_re_queue(F, S) \
+	F(S, whole, BOOL) /* all there is: what is not named is gone */ \
+	F(S, engine_jobs, LIST(phx_engine_job)) \
+	F(S, engine_nodes, LIST(phx_engine_node)) \
+	/* ours: somebody drained it, maybe we */ \
+	F(S, engine_partitions, LIST(phx_engine_node))
+
+#define PHX_EVENT_FIELDS_cert_revoke(F, S) \
+	F(S, serial, STR(64))         /* the certificate's number */ \
+	F(S, name, STR(PHX_NAME_MAX)) /* whose it was */
+
+#define PHX_EVENT_FIELDS_notice(F, S) \
+	/* so many job ids may have been given by events that are lost */ \
+	F(S, skip_jobs, U64)
+
+#define PAYLOAD(name) PHX_RECORD_STRUCT(phx_event_##name, PHX_EVENT_FIELDS_##name);
+#include "state/event.def"
+
+/** Which payload a kind has: PHX_PAYLOAD_order is member `order` of the event, and so on. */
+enum phx_payload {
+#define PAYLOAD(name) PHX_PAYLOAD_##name,
+#include "state/event.def"
 };
+enum phx_payload phx_event_payload(enum phx_event_kind kind);
+
+/* ---- the event ---- */
+
+/** What is said of every event, whatever its kind. */
+#define PHX_EVENT_HEAD_FIELDS(F, S) \
+	F(S, kind, ENUM(phx_event_kind)) \
+	F(S, now_ms, I64)             /* core time: milliseconds, never going back */ \
+	F(S, by, STR(PHX_NAME_MAX))   /* who asked: "uid:0", "node:n1", "phxd" */ \
+	F(S, node, STR(PHX_NAME_MAX)) /* which it is about, or "" */ \
+	F(S, re, STR(PHX_NAME_MAX))   /* the same; of a job: in whose queue it is */ \
+	/* reason, error, what was seen: in their words. power: operation asked for */ \
+	F(S, text, STR(256)) \
+	/* A number that the head drew at its start, above the one before; 0 = as before. Step \
+	 * ids and epochs go on above it, so that none comes again after a journal was restored. */ \
+	F(S, incarnation, U64)
+struct phx_event_head {
+	PHX_MEMBERS(phx_event_head, PHX_EVENT_HEAD_FIELDS)
+};
+
+/** One event. Of the payloads only that of its kind may be touched (phx_event_payload()). */
+struct phx_event {
+	union {
+		struct phx_event_head head;
+		struct {
+			PHX_MEMBERS(phx_event_head, PHX_EVENT_HEAD_FIELDS)
+		};
+	};
+	union {
+#define PAYLOAD(name) struct phx_event_##name name;
+#include "state/event.def"
+	};
+};
+/** Reads a member of another kind's payload as if it were not there. */
 extern const struct phx_record phx_event_record;
 void phx_event_fini(struct phx_event *ev);
+
+/* ---- what comes of it ---- */
 
 enum phx_action_kind {
 	PHX_ACT_ORDER, /* node has new orders: wake its long poll */
@@ -205,19 +310,20 @@ enum phx_action_kind {
 };
 extern const struct phx_enum phx_action_kind_names;
 
-struct phx_action {
-	int kind;
-	char node[PHX_NAME_MAX];
-	uint64_t step_id; /* id by which a repeated action is known; 0 for hints */
-	uint64_t epoch;
-	char key_id[PHX_NAME_MAX];
-	char disk[160];
-	int method;
-	uint64_t size_bytes, verified_bytes;
-	char text[256];
-	char re[PHX_NAME_MAX], other_re[PHX_NAME_MAX]; /* whose history a note belongs to */
-};
-extern const struct phx_record phx_action_record;
+#define PHX_ACTION_FIELDS(F, S) \
+	F(S, kind, ENUM(phx_action_kind)) \
+	F(S, node, STR(PHX_NAME_MAX)) \
+	F(S, step_id, U64) /* id by which a repeated action is known; 0 for hints */ \
+	F(S, epoch, U64) \
+	F(S, key_id, STR(PHX_NAME_MAX)) \
+	F(S, disk, STR(160)) \
+	F(S, method, ENUM(phx_wipe_method)) \
+	F(S, size_bytes, U64) \
+	F(S, verified_bytes, U64) \
+	F(S, text, STR(256)) \
+	F(S, re, STR(PHX_NAME_MAX)) \
+	F(S, other_re, STR(PHX_NAME_MAX)) /* it and `re`: whose history a note belongs to */
+PHX_RECORD_STRUCT(phx_action, PHX_ACTION_FIELDS);
 
 /** What enrolment was answered with. */
 enum phx_enrol_answer { PHX_ENROL_PENDING, PHX_ENROL_CERTIFY, PHX_ENROL_REFUSED };

@@ -11,20 +11,19 @@
  * "table": the table of a director, at all times, also when the node is no director any more; kind
  * "stock": packages to prefetch, at all times while a policy may move the node (only role.packages
  * is used). */
-struct phx_order {
-	char kind[16]; /* "step", "job", "kill", "inspect", "table", "stock" */
-	uint64_t id;   /* step id or job id */
-	uint64_t epoch;
-	uint32_t run; /* run of the job */
-	uint32_t deadline_s;
-	struct phx_step step;
-	struct phx_role role; /* role of the step, whole */
-	struct phx_job job;   /* kinds "job", "kill" */
-	char request[32];     /* request of the plan */
-	/* kind "table": the director's table; id: phx_web_table_id() */
-	struct phx_web_table table;
-};
-extern const struct phx_record phx_order_record;
+#define PHX_ORDER_FIELDS(F, S) \
+	F(S, kind, STR(16)) /* "step", "job", "kill", "inspect", "table", "stock" */ \
+	F(S, id, U64)       /* step id or job id */ \
+	F(S, epoch, U64) \
+	F(S, run, U32) /* run of the job */ \
+	F(S, deadline_s, U32) \
+	F(S, step, REC(phx_step)) \
+	F(S, role, REC(phx_role)) /* role of the step, whole */ \
+	F(S, job, REC(phx_job))   /* kinds "job", "kill" */ \
+	F(S, request, STR(32))    /* request of the plan */ \
+	/* kind "table": the director's table; id: phx_web_table_id() */ \
+	F(S, table, REC(phx_web_table))
+PHX_RECORD_STRUCT(phx_order, PHX_ORDER_FIELDS);
 
 /** Orders for an external engine. */
 enum phx_engine_act {

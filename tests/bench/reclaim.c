@@ -97,9 +97,9 @@ static void set_mac_text(char mac[PHX_MAC_MAX], uint32_t i)
 	snprintf(mac, PHX_MAC_MAX, "52:54:00:%02x:%02x:%02x", i >> 16, i >> 8 & 0xff, i & 0xff);
 }
 
-static void set_mac(struct phx_event *ev, uint32_t i)
+static void set_mac(struct phx_list *macs, uint32_t i)
 {
-	struct phx_mac *m = phx_list_push(&ev->macs, sizeof(*m));
+	struct phx_mac *m = phx_list_push(macs, sizeof(*m));
 	set_mac_text(m->mac, i);
 }
 
@@ -117,16 +117,17 @@ static void set_facts(struct phx_facts *f, uint32_t i)
 
 static void hello(struct bench *b, const struct phx_node *n, int env, bool new_boot)
 {
-	struct phx_event ev = {.kind = PHX_EV_hello, .env = env};
+	struct phx_event ev = {.kind = PHX_EV_hello, .hello.env = env};
 	PHX_STR_SET(ev.node, n->name);
-	snprintf(ev.boot_id, sizeof(ev.boot_id), "boot-%u", ++b->boots);
-	snprintf(ev.address, sizeof(ev.address), "10.9.%u.%u", n->number >> 8, n->number & 255);
+	snprintf(ev.hello.boot_id, sizeof(ev.hello.boot_id), "boot-%u", ++b->boots);
+	snprintf(ev.hello.address, sizeof(ev.hello.address), "10.9.%u.%u", n->number >> 8,
+		 n->number & 255);
 	if (!new_boot)
-		PHX_STR_SET(ev.boot_id, n->boot_id);
-	PHX_STR_SET(ev.system_image, n->system_image);
-	PHX_STR_SET(ev.system_digest, n->system_digest);
-	PHX_STR_SET(ev.actual_role, n->actual_role);
-	set_facts(&ev.facts, n->number);
+		PHX_STR_SET(ev.hello.boot_id, n->boot_id);
+	PHX_STR_SET(ev.hello.system_image, n->system_image);
+	PHX_STR_SET(ev.hello.system_digest, n->system_digest);
+	PHX_STR_SET(ev.hello.actual_role, n->actual_role);
+	set_facts(&ev.hello.facts, n->number);
 	apply(b, &ev, STEP, NULL);
 	phx_event_fini(&ev);
 }
@@ -135,10 +136,10 @@ static void add_node(struct bench *b, uint32_t i)
 {
 	struct phx_event ev = {.kind = PHX_EV_node_add};
 	set_name(ev.node, i);
-	set_mac(&ev, i);
+	set_mac(&ev.node_add.macs, i);
 	apply(b, &ev, STEP, NULL);
 	ev.kind = PHX_EV_enrol;
-	PHX_STR_SET(ev.key_fp, ev.node);
+	PHX_STR_SET(ev.enrol.key_fp, ev.node);
 	apply(b, &ev, STEP, NULL);
 	hello(b, PHX_LIST_AT(&b->s.nodes, struct phx_node, i - 1), PHX_ENV_DEPLOY, true);
 	phx_event_fini(&ev);
@@ -146,13 +147,13 @@ static void add_node(struct bench *b, uint32_t i)
 
 static void step_done(struct bench *b, const struct phx_node *n, const struct phx_step *step)
 {
-	struct phx_event ev = {
-		.kind = PHX_EV_step_result, .step_id = step->id, .epoch = n->plan.epoch};
-	struct phx_event report = {.kind = PHX_EV_report, .healthy = true};
+	struct phx_event ev = {.kind = PHX_EV_step_result,
+			       .answer = {.step_id = step->id, .epoch = n->plan.epoch}};
+	struct phx_event report = {.kind = PHX_EV_report, .report.healthy = true};
 	bool runs = step->kind == PHX_STEP_activate;
 	PHX_STR_SET(ev.node, n->name);
 	PHX_STR_SET(report.node, n->name);
-	PHX_STR_SET(report.actual_role, step->role);
+	PHX_STR_SET(report.report.actual_role, step->role);
 	apply(b, &ev, STEP, NULL);
 	if (runs)
 		apply(b, &report, STEP, NULL);
@@ -183,18 +184,18 @@ static void run_plans(struct bench *b)
 static void add_role(struct bench *b, const char *name, bool jobs, bool director)
 {
 	struct phx_event ev = {.kind = PHX_EV_role_put,
-			       .role_put = {.runs_jobs = jobs, .director = director}};
-	PHX_STR_SET(ev.role_put.name, name);
-	PHX_STR_SET(ev.role_put.pool, PHX_POOL_FREE);
-	PHX_STR_SET(ev.role_put.image, "debian");
-	PHX_STR_SET(ev.role_put.image_digest, "d1");
+			       .role.role_put = {.runs_jobs = jobs, .director = director}};
+	PHX_STR_SET(ev.role.role_put.name, name);
+	PHX_STR_SET(ev.role.role_put.pool, PHX_POOL_FREE);
+	PHX_STR_SET(ev.role.role_put.image, "debian");
+	PHX_STR_SET(ev.role.role_put.image_digest, "d1");
 	apply(b, &ev, STEP, NULL);
 }
 
 static void add_re(struct bench *b, const char *name, const char *partner, int type, uint32_t lower)
 {
-	struct phx_event ev = {.kind = PHX_EV_re_create, .who = PHX_RE_WHO_PROVIDER};
-	struct phx_agreement *a = &ev.agreement;
+	struct phx_event ev = {.kind = PHX_EV_re_create, .ask.who = PHX_RE_WHO_PROVIDER};
+	struct phx_agreement *a = &ev.ask.agreement;
 	phx_agreement_init(a);
 	PHX_STR_SET(a->name, name);
 	PHX_STR_SET(a->partner, partner);
@@ -209,7 +210,7 @@ static void add_re(struct bench *b, const char *name, const char *partner, int t
 	a->lower = a->upper = lower;
 	a->lease_s = 3600;
 	apply(b, &ev, STEP, NULL);
-	struct phx_event on = {.kind = PHX_EV_re_activate, .who = PHX_RE_WHO_SERVICE};
+	struct phx_event on = {.kind = PHX_EV_re_activate, .re_order.who = PHX_RE_WHO_SERVICE};
 	PHX_STR_SET(on.re, name);
 	apply(b, &on, STEP, NULL);
 }
@@ -217,21 +218,21 @@ static void add_re(struct bench *b, const char *name, const char *partner, int t
 /* The last node, beside those that are shared. */
 static void add_director(struct bench *b)
 {
-	struct phx_event ev = {.kind = PHX_EV_assign, .pin = true};
+	struct phx_event ev = {.kind = PHX_EV_assign, .order.pin = true};
 	add_node(b, b->nodes + 1);
 	set_name(ev.node, b->nodes + 1);
-	PHX_STR_SET(ev.role, "balance");
+	PHX_STR_SET(ev.order.role, "balance");
 	apply(b, &ev, STEP, NULL);
 }
 
 static void submit(struct bench *b, uint32_t nodes)
 {
 	struct phx_event ev = {.kind = PHX_EV_job_submit,
-			       .job_nodes = nodes,
-			       .uid = 1000,
-			       .gid = 1000,
-			       .estimate_ms = 1000 * 3600 * 1000LL};
-	phx_text_push(&ev.argv, "/bin/true");
+			       .job_submit = {.job_nodes = nodes,
+					      .uid = 1000,
+					      .gid = 1000,
+					      .estimate_ms = 1000 * 3600 * 1000LL}};
+	phx_text_push(&ev.job_submit.argv, "/bin/true");
 	PHX_STR_SET(ev.re, "queue");
 	apply(b, &ev, SUBMIT, NULL);
 	phx_event_fini(&ev);
@@ -280,8 +281,8 @@ static uint32_t running(const struct bench *b)
 static void end_part(struct bench *b, const struct phx_job *j, const char *node, int64_t status,
 		     enum kind kind)
 {
-	struct phx_event ev = {
-		.kind = PHX_EV_job_result, .job = j->id, .run = j->kills, .result = status};
+	struct phx_event ev = {.kind = PHX_EV_job_result,
+			       .job_result = {.job = j->id, .run = j->kills, .result = status}};
 	PHX_STR_SET(ev.node, node);
 	apply(b, &ev, kind, NULL);
 }
@@ -302,10 +303,10 @@ static void report(struct bench *b, uint32_t i)
 {
 	const struct phx_node *n =
 		PHX_LIST_AT(&b->s.nodes, struct phx_node, i * 7919 % b->s.nodes.n);
-	struct phx_event ev = {.kind = PHX_EV_report, .healthy = n->healthy};
+	struct phx_event ev = {.kind = PHX_EV_report, .report.healthy = n->healthy};
 	PHX_STR_SET(ev.node, n->name);
-	PHX_STR_SET(ev.actual_role, n->actual_role);
-	PHX_STR_SET(ev.actual_identity, n->actual_identity);
+	PHX_STR_SET(ev.report.actual_role, n->actual_role);
+	PHX_STR_SET(ev.report.actual_identity, n->actual_identity);
 	snprintf(ev.text, sizeof(ev.text), "load %u", i);
 	apply(b, &ev, REPORT, NULL);
 }
@@ -346,7 +347,7 @@ static void look_at_table(struct bench *b)
 
 static void use(struct bench *b)
 {
-	struct phx_event ev = {.kind = PHX_EV_re_use, .use_ppm = BUSY_PPM};
+	struct phx_event ev = {.kind = PHX_EV_re_use, .re_use.use_ppm = BUSY_PPM};
 	PHX_STR_SET(ev.re, "shop");
 	apply(b, &ev, USE, NULL);
 }
@@ -381,10 +382,10 @@ static void vacate(struct bench *b, struct phx_job *j)
 /* All that Slurm has: `n` jobs that wait. */
 static void tell_whole(struct bench *b, uint32_t n, uint32_t first, enum kind kind)
 {
-	struct phx_event ev = {.kind = PHX_EV_re_queue, .whole = true};
+	struct phx_event ev = {.kind = PHX_EV_re_queue, .re_queue.whole = true};
 	PHX_STR_SET(ev.re, "queue");
 	for (uint32_t i = 0; i < n; i++) {
-		struct phx_engine_job *j = phx_list_push(&ev.engine_jobs, sizeof(*j));
+		struct phx_engine_job *j = phx_list_push(&ev.re_queue.engine_jobs, sizeof(*j));
 		snprintf(j->id, sizeof(j->id), "%u", first + i);
 		PHX_STR_SET(j->user, "nobody");
 		j->nodes = 1 + i % 3;

@@ -83,7 +83,7 @@ static bool was_erased(const struct phx_node *before, const struct phx_node *n,
 {
 	const struct phx_step *was = before ? phx_node_step(before) : NULL;
 	if (!was || was->kind != PHX_STEP_wipe || ev->kind != PHX_EV_step_result ||
-	    !ev->verified_bytes)
+	    !ev->answer.verified_bytes)
 		return false;
 	for (uint32_t i = before->plan.cursor + 1; i < before->plan.steps.n; i++)
 		if (PHX_LIST_AT(&before->plan.steps, struct phx_step, i)->kind == PHX_STEP_wipe)
@@ -103,7 +103,7 @@ static void follow_data(struct life *l, struct machine *m, const struct phx_even
 	const struct phx_node *n = phx_state_node(&l->w->s, m->node),
 			      *old = phx_state_node(before, m->node);
 	if (!n) {
-		if (m->dirty && !ev->force)
+		if (m->dirty && !(ev->kind == PHX_EV_node_remove && ev->order.force))
 			FAIL(l, "%s is forgotten, and with it whose data it holds", m->node);
 		m->owner[0] = '\0'; /* whoever forgets by force answers for its disks */
 		m->wipe_on_release = m->dirty = false;
@@ -173,23 +173,23 @@ static int happens(struct life *l, struct phx_event *ev, struct phx_outcome *ret
 
 static void says_hello(struct life *l, struct machine *m)
 {
-	struct phx_event ev = {.kind = PHX_EV_hello, .env = m->env};
+	struct phx_event ev = {.kind = PHX_EV_hello, .hello.env = m->env};
 	PHX_STR_SET(ev.node, m->node);
-	snprintf(ev.boot_id, sizeof(ev.boot_id), "%s-%u", m->node, m->boot);
-	PHX_STR_SET(ev.system_digest, m->digest);
-	PHX_STR_SET(ev.system_image, m->digest[0] ? "debian-12" : "");
-	PHX_STR_SET(ev.actual_role, m->role);
-	PHX_STR_SET(ev.actual_identity, m->identity);
-	world_facts(&ev.facts, world_index(m->node));
+	snprintf(ev.hello.boot_id, sizeof(ev.hello.boot_id), "%s-%u", m->node, m->boot);
+	PHX_STR_SET(ev.hello.system_digest, m->digest);
+	PHX_STR_SET(ev.hello.system_image, m->digest[0] ? "debian-12" : "");
+	PHX_STR_SET(ev.hello.actual_role, m->role);
+	PHX_STR_SET(ev.hello.actual_identity, m->identity);
+	world_facts(&ev.hello.facts, world_index(m->node));
 	happens(l, &ev, NULL);
 }
 
 static void asks_for_certificate(struct life *l, struct machine *m)
 {
 	struct phx_event ev = {.kind = PHX_EV_enrol};
-	world_event_mac(&ev, world_index(m->node));
-	snprintf(ev.key_fp, sizeof(ev.key_fp), "key-%u", m->key);
-	snprintf(ev.serial, sizeof(ev.serial), "serial-%u", world_index(m->node));
+	world_event_mac(&ev.enrol.macs, world_index(m->node));
+	snprintf(ev.enrol.key_fp, sizeof(ev.enrol.key_fp), "key-%u", m->key);
+	snprintf(ev.enrol.serial, sizeof(ev.enrol.serial), "serial-%u", world_index(m->node));
 	happens(l, &ev, NULL);
 }
 
@@ -197,17 +197,16 @@ static void tells(struct life *l, struct machine *m, int64_t result)
 {
 	const struct phx_node *n = phx_state_node(&l->w->s, m->node);
 	const struct phx_step *step = phx_node_step(n);
-	struct phx_event ev = {.kind = PHX_EV_step_result,
-			       .result = result,
-			       .step_id = step->id,
-			       .epoch = n->plan.epoch};
+	struct phx_event ev = {
+		.kind = PHX_EV_step_result,
+		.answer = {.result = result, .step_id = step->id, .epoch = n->plan.epoch}};
 	if (phx_step_info((enum phx_step_kind)step->kind)->executor == PHX_EXEC_KEY)
 		ev.kind = PHX_EV_key_result;
 	PHX_STR_SET(ev.node, m->node);
 	PHX_STR_SET(ev.text, result ? "it did not work" : "");
-	PHX_STR_SET(ev.erased_disk, step->disk);
-	ev.setup.method = step->method;
-	ev.erased_bytes = ev.verified_bytes = step->kind == PHX_STEP_wipe ? 4096 : 0;
+	PHX_STR_SET(ev.answer.erased_disk, step->disk);
+	ev.answer.setup.method = step->method;
+	ev.answer.erased_bytes = ev.answer.verified_bytes = step->kind == PHX_STEP_wipe ? 4096 : 0;
 	happens(l, &ev, NULL);
 }
 
@@ -254,8 +253,8 @@ static void announces(struct life *l, struct machine *m)
 {
 	struct phx_event ev = {.kind = PHX_EV_node_add};
 	PHX_STR_SET(ev.node, m->node);
-	world_event_mac(&ev, world_index(m->node));
-	PHX_STR_SET(ev.bmc.driver, world_index(m->node) % 2 ? "ipmi" : "");
+	world_event_mac(&ev.node_add.macs, world_index(m->node));
+	PHX_STR_SET(ev.node_add.bmc.driver, world_index(m->node) % 2 ? "ipmi" : "");
 	happens(l, &ev, NULL);
 }
 
@@ -273,10 +272,10 @@ static void behaves(struct life *l, struct machine *m)
 	snprintf(boot, sizeof(boot), "%s-%u", m->node, m->boot);
 	bool boots = step && step->kind == PHX_STEP_boot && step->status == PHX_STEP_ISSUED;
 	if (boots) {
-		struct phx_event done = {
-			.kind = PHX_EV_power_result, .step_id = step->id, .epoch = n->plan.epoch};
+		struct phx_event done = {.kind = PHX_EV_power_result,
+					 .answer = {.step_id = step->id, .epoch = n->plan.epoch}};
 		PHX_STR_SET(done.node, m->node);
-		done.power = PHX_POWER_KNOWN_ON;
+		done.answer.power = PHX_POWER_KNOWN_ON;
 		happens(l, &done, NULL);
 		starts_in(m, PHX_ENV_DEPLOY);
 		says_hello(l, m);
@@ -310,7 +309,7 @@ static void behaves(struct life *l, struct machine *m)
 static void loses_power(struct life *l, struct machine *m)
 {
 	struct phx_event ev = {.kind = chance(l, 50) ? PHX_EV_missing : PHX_EV_power_result,
-			       .power = PHX_POWER_KNOWN_OFF};
+			       .answer.power = PHX_POWER_KNOWN_OFF};
 	PHX_STR_SET(ev.node, m->node);
 	m->on = false;
 	if (chance(l, 5))
@@ -335,18 +334,28 @@ static void fails(struct life *l, struct machine *m)
 static void reports_anything(struct life *l, struct machine *m)
 {
 	static const char *const roles[] = {"", "web", "compute", "ramweb", "nosuch"};
-	struct phx_event ev = {.kind = chance(l, 50) ? PHX_EV_report : PHX_EV_hello,
-			       .env = (int)roll(l, 3)};
+	struct phx_event ev = {.kind = chance(l, 50) ? PHX_EV_report : PHX_EV_hello},
+			 hello = {.kind = PHX_EV_hello};
+	struct phx_event_hello *p = &hello.hello;
+	p->env = (int)roll(l, 3);
 	PHX_STR_SET(ev.node, m->node);
-	PHX_STR_SET(ev.actual_role, roles[roll(l, 5)]);
-	const struct phx_role *role = phx_state_role(&l->w->s, ev.actual_role);
+	PHX_STR_SET(p->actual_role, roles[roll(l, 5)]);
+	const struct phx_role *role = phx_state_role(&l->w->s, p->actual_role);
 	if (role)
-		phx_role_identity(role, ev.actual_identity, sizeof(ev.actual_identity));
-	PHX_STR_SET(ev.system_digest, chance(l, 50) ? "d1" : "");
-	snprintf(ev.boot_id, sizeof(ev.boot_id), "%s-%u", m->node, m->boot);
-	world_facts(&ev.facts, chance(l, 90) ? world_index(m->node) : 1 + roll(l, MACHINES));
+		phx_role_identity(role, p->actual_identity, sizeof(p->actual_identity));
+	PHX_STR_SET(p->system_digest, chance(l, 50) ? "d1" : "");
+	snprintf(p->boot_id, sizeof(p->boot_id), "%s-%u", m->node, m->boot);
+	world_facts(&p->facts, chance(l, 90) ? world_index(m->node) : 1 + roll(l, MACHINES));
 	if (chance(l, 20))
-		PHX_LIST_AT(&ev.facts.disks, struct phx_disk_facts, 0)->read_only = true;
+		PHX_LIST_AT(&p->facts.disks, struct phx_disk_facts, 0)->read_only = true;
+	if (ev.kind == PHX_EV_hello) {
+		ev.hello = *p;
+		*p = (struct phx_event_hello){0};
+	} else {
+		PHX_STR_SET(ev.report.actual_role, p->actual_role);
+		PHX_STR_SET(ev.report.actual_identity, p->actual_identity);
+	}
+	phx_event_fini(&hello);
 	happens(l, &ev, NULL);
 }
 
@@ -361,16 +370,19 @@ static void order(struct life *l, struct machine *m)
 					    "vault",   "lab", "intake", "nosuch"};
 	static const char *const ops[] = {"on", "off", "cycle", "reset", "status", ""};
 	struct phx_event ev = {.kind = kinds[roll(l, PHX_ARRAY_SIZE(kinds))]};
+	struct phx_event_order p = {0};
 	PHX_STR_SET(ev.node, m->node);
-	PHX_STR_SET(ev.role, roles[roll(l, PHX_ARRAY_SIZE(roles))]);
+	PHX_STR_SET(p.role, roles[roll(l, PHX_ARRAY_SIZE(roles))]);
 	PHX_STR_SET(ev.text, ops[roll(l, PHX_ARRAY_SIZE(ops))]);
-	PHX_STR_SET(ev.pool, chance(l, 15) ? "web" : "");
-	ev.has_setup = chance(l, 40);
-	ev.setup.mode = (int)roll(l, 2);
-	ev.setup.method = chance(l, 70) ? PHX_WIPE_AUTO : (int)roll(l, 5);
-	ev.power_cycle = chance(l, 10);
-	ev.encrypt = chance(l, 15);
-	ev.pin = chance(l, 5);
+	PHX_STR_SET(p.pool, chance(l, 15) ? "web" : "");
+	p.has_setup = chance(l, 40);
+	p.setup.mode = (int)roll(l, 2);
+	p.setup.method = chance(l, 70) ? PHX_WIPE_AUTO : (int)roll(l, 5);
+	p.power_cycle = chance(l, 10);
+	p.encrypt = chance(l, 15);
+	p.pin = chance(l, 5);
+	if (phx_event_payload((enum phx_event_kind)ev.kind) == PHX_PAYLOAD_order)
+		ev.order = p;
 	happens(l, &ev, NULL);
 }
 
@@ -380,35 +392,49 @@ static void job(struct life *l, struct machine *m)
 				    PHX_EV_job_result, PHX_EV_job_result, PHX_EV_job_cancel,
 				    PHX_EV_job_hold};
 	struct phx_event ev = {.kind = kinds[roll(l, PHX_ARRAY_SIZE(kinds))]};
+	struct phx_event_job_submit p = {0};
 	PHX_STR_SET(ev.node, m->node);
-	assert_int_equal(phx_text_push(&ev.argv, "true"), 0);
-	ev.uid = ev.gid = chance(l, 90) ? 1000 : 0;
-	ev.job_nodes = roll(l, 3);
-	ev.job = l->w->s.last_job_id > 3 ? l->w->s.last_job_id - roll(l, 4) : roll(l, 4);
-	ev.result = chance(l, 70) ? 0 : 1;
-	const struct phx_job *j = phx_state_job(&l->w->s, ev.job);
-	ev.run = j && chance(l, 90) ? j->kills : roll(l, 3);
+	p.uid = p.gid = chance(l, 90) ? 1000 : 0;
+	p.job_nodes = roll(l, 3);
+	uint64_t id = l->w->s.last_job_id > 3 ? l->w->s.last_job_id - roll(l, 4) : roll(l, 4);
+	int64_t result = chance(l, 70) ? 0 : 1;
+	const struct phx_job *j = phx_state_job(&l->w->s, id);
+	uint32_t run = j && chance(l, 90) ? j->kills : roll(l, 3);
 	PHX_STR_SET(ev.re, chance(l, 50) ? "queue" : "");
-	ev.no_requeue = chance(l, 20);
-	ev.hold = chance(l, 30);
-	ev.estimate_ms = chance(l, 40) ? (int64_t)roll(l, 30000) : 0;
+	p.no_requeue = chance(l, 20);
+	p.hold = chance(l, 30);
+	p.estimate_ms = chance(l, 40) ? (int64_t)roll(l, 30000) : 0;
+	if (ev.kind == PHX_EV_job_result)
+		ev.job_result =
+			(struct phx_event_job_result){.job = id, .run = run, .result = result};
+	else if (ev.kind != PHX_EV_job_submit)
+		ev.job_order = (struct phx_event_job_order){.job = id, .hold = p.hold};
+	else
+		ev.job_submit = p;
+	if (ev.kind == PHX_EV_job_submit)
+		assert_int_equal(phx_text_push(&ev.job_submit.argv, "true"), 0);
 	happens(l, &ev, NULL);
 }
 
 static void removal(struct life *l, struct machine *m)
 {
-	struct phx_event ev = {.kind = PHX_EV_node_remove, .force = chance(l, 50)};
+	struct phx_event ev = {.kind = PHX_EV_node_remove, .order.force = chance(l, 50)};
 	PHX_STR_SET(ev.node, m->node);
 	happens(l, &ev, NULL);
 }
 
 static void rules(struct life *l)
 {
-	struct phx_event ev = {.kind = chance(l, 50) ? PHX_EV_rules_put : PHX_EV_settings,
-			       .settings = l->w->s.settings};
-	struct phx_rule *rule = phx_list_push(&ev.rules, sizeof(*rule));
-	PHX_STR_SET(rule->role, chance(l, 90) ? "web" : "nosuch");
-	ev.settings.auto_assign = chance(l, 30);
+	struct phx_event ev = {.kind = chance(l, 50) ? PHX_EV_rules_put : PHX_EV_settings};
+	const char *role = chance(l, 90) ? "web" : "nosuch";
+	bool by_itself = chance(l, 30);
+	if (ev.kind == PHX_EV_rules_put) {
+		struct phx_rule *rule = phx_list_push(&ev.rules_put.rules, sizeof(*rule));
+		PHX_STR_SET(rule->role, role);
+	} else {
+		ev.site.settings = l->w->s.settings;
+		ev.site.settings.auto_assign = by_itself;
+	}
 	happens(l, &ev, NULL);
 }
 
@@ -417,8 +443,8 @@ static void agreement(struct life *l)
 	struct phx_event ev = {.kind = PHX_EV_pool_put};
 	const struct phx_pool *p =
 		PHX_LIST_AT(&l->w->s.pools, struct phx_pool, roll(l, l->w->s.pools.n));
-	ev.pool_put = *p;
-	PHX_STR_SET(ev.pool_put.owner, chance(l, 50) ? "somebody" : p->owner);
+	ev.pool.pool_put = *p;
+	PHX_STR_SET(ev.pool.pool_put.owner, chance(l, 50) ? "somebody" : p->owner);
 	happens(l, &ev, NULL);
 }
 
@@ -426,7 +452,7 @@ static void asks_for_re(struct life *l, struct phx_event *ev)
 {
 	static const int models[] = {PHX_POLICY_fb, PHX_POLICY_flb_nub, PHX_POLICY_coop2008,
 				     PHX_POLICY_dr};
-	struct phx_agreement *g = &ev->agreement;
+	struct phx_agreement *g = &ev->ask.agreement;
 	bool web = chance(l, 50);
 	phx_agreement_init(g);
 	g->type = web ? PHX_RE_WEB : PHX_RE_BATCH;
@@ -454,34 +480,49 @@ static void shares(struct life *l)
 		PHX_EV_re_resume,     PHX_EV_re_resume,   PHX_EV_re_safe_deactivate,
 		PHX_EV_re_deactivate, PHX_EV_re_destroy,  PHX_EV_re_request,
 		PHX_EV_re_request,    PHX_EV_re_refuse,   PHX_EV_re_withdraw};
-	struct phx_event ev = {.kind = kinds[roll(l, PHX_ARRAY_SIZE(kinds))],
-			       .who = PHX_RE_WHO_SERVICE};
+	struct phx_event ev = {.kind = kinds[roll(l, PHX_ARRAY_SIZE(kinds))]};
 	PHX_STR_SET(ev.re, chance(l, 50) ? "queue" : "shop");
-	ev.use_ppm = roll(l, 1000001);
-	if (ev.kind == PHX_EV_re_use)
+	uint32_t use_ppm = roll(l, 1000001);
+	bool provider = ev.kind == PHX_EV_re_destroy || ev.kind == PHX_EV_re_create ||
+		ev.kind == PHX_EV_re_refuse;
+	int who = provider ? PHX_RE_WHO_PROVIDER : PHX_RE_WHO_SERVICE;
+	bool asks = ev.kind == PHX_EV_re_request || ev.kind == PHX_EV_re_create;
+	if (ev.kind == PHX_EV_re_use) {
 		PHX_STR_SET(ev.re, "shop");
-	if (ev.kind == PHX_EV_re_destroy || ev.kind == PHX_EV_re_create ||
-	    ev.kind == PHX_EV_re_refuse)
-		ev.who = PHX_RE_WHO_PROVIDER;
+		ev.re_use.use_ppm = use_ppm;
+	} else if (asks)
+		ev.ask.who = who;
+	else
+		ev.re_order.who = who;
 	/* one of two creations is that of a request */
-	if (ev.kind == PHX_EV_re_request || (ev.kind == PHX_EV_re_create && chance(l, 50)))
+	if (ev.kind == PHX_EV_re_request || (asks && chance(l, 50)))
 		asks_for_re(l, &ev);
 	happens(l, &ev, NULL);
 }
 
 static void nonsense(struct life *l, struct machine *m)
 {
-	struct phx_event ev = {.kind = (int)roll(l, PHX_EV_COUNT_), .settings = l->w->s.settings};
+	struct phx_event ev = {.kind = (int)roll(l, PHX_EV_COUNT_)};
+	struct phx_event_answer p = {.name = "nosuch"};
 	if (chance(l, 50))
 		PHX_STR_SET(ev.node, m->node);
-	PHX_STR_SET(ev.name, "nosuch");
-	ev.step_id = roll(l, 50);
-	ev.epoch = roll(l, 5);
-	ev.power = (int)roll(l, 3);
-	if (chance(l, 50))
-		world_event_mac(&ev, 1 + roll(l, 2 * MACHINES));
+	p.step_id = roll(l, 50);
+	p.epoch = roll(l, 5);
+	p.power = (int)roll(l, 3);
+	uint32_t mac = chance(l, 50) ? 1 + roll(l, 2 * MACHINES) : 0;
 	if (ev.kind == PHX_EV_pool_put || ev.kind == PHX_EV_quarantine)
 		ev.kind = PHX_EV_tick;
+	enum phx_payload payload = phx_event_payload((enum phx_event_kind)ev.kind);
+	if (payload == PHX_PAYLOAD_answer)
+		ev.answer = p;
+	else if (payload == PHX_PAYLOAD_named)
+		PHX_STR_SET(ev.named.name, "nosuch");
+	else if (payload == PHX_PAYLOAD_site)
+		ev.site.settings = l->w->s.settings;
+	else if (mac && payload == PHX_PAYLOAD_node_add)
+		world_event_mac(&ev.node_add.macs, mac);
+	else if (mac && payload == PHX_PAYLOAD_enrol)
+		world_event_mac(&ev.enrol.macs, mac);
 	happens(l, &ev, NULL);
 }
 

@@ -29,10 +29,10 @@ static void a_system_in_memory_does_not_outlive_the_way_down(void **state)
 {
 	struct world *w = *state;
 	char buf[200];
-	struct phx_event ev = {.kind = PHX_EV_assign, .power_cycle = true};
+	struct phx_event ev = {.kind = PHX_EV_assign, .order.power_cycle = true};
 	world_serving(w, "n1", "ramweb", true);
 	PHX_STR_SET(ev.node, "n1");
-	PHX_STR_SET(ev.role, "ramweb");
+	PHX_STR_SET(ev.order.role, "ramweb");
 	assert_int_equal(world_apply(w, &ev, NULL), 0);
 	assert_string_equal(world_plan(w, "n1", buf, sizeof(buf)),
 			    "stop boot ram enter activate start health join");
@@ -56,13 +56,13 @@ static void nothing_is_in_place_in_the_memory_of_a_dead_node(void **state)
 
 static void twin_disks_hello(struct world *w, const char *node)
 {
-	struct phx_event ev = {.kind = PHX_EV_hello, .env = PHX_ENV_DEPLOY};
+	struct phx_event ev = {.kind = PHX_EV_hello, .hello.env = PHX_ENV_DEPLOY};
 	PHX_STR_SET(ev.node, node);
-	snprintf(ev.boot_id, sizeof(ev.boot_id), "boot-%u", ++w->boots);
-	world_facts(&ev.facts, world_index(node));
-	struct phx_disk_facts *d = phx_list_push(&ev.facts.disks, sizeof(*d));
+	snprintf(ev.hello.boot_id, sizeof(ev.hello.boot_id), "boot-%u", ++w->boots);
+	world_facts(&ev.hello.facts, world_index(node));
+	struct phx_disk_facts *d = phx_list_push(&ev.hello.facts.disks, sizeof(*d));
 	assert_non_null(d);
-	*d = *PHX_LIST_AT(&ev.facts.disks, struct phx_disk_facts, 0);
+	*d = *PHX_LIST_AT(&ev.hello.facts.disks, struct phx_disk_facts, 0);
 	assert_int_equal(world_apply(w, &ev, NULL), 0);
 	phx_event_fini(&ev);
 }
@@ -249,13 +249,14 @@ static void an_answer_is_a_sign_of_life(void **state)
 static void a_failure_told_twice_is_one_failure(void **state)
 {
 	struct world *w = *state;
-	struct phx_event failed = {.kind = PHX_EV_step_result, .result = -EIO, .attempt = 1};
+	struct phx_event failed = {.kind = PHX_EV_step_result,
+				   .answer = {.result = -EIO, .attempt = 1}};
 	world_serving(w, "n1", "web", true);
 	assert_int_equal(world_order(w, PHX_EV_assign, "n1", "compute"), 0);
 	world_run_to(w, "n1", PHX_STEP_stop);
 	PHX_STR_SET(failed.node, "n1");
-	failed.step_id = step_now(w, "n1")->id;
-	failed.epoch = world_node(w, "n1")->plan.epoch;
+	failed.answer.step_id = step_now(w, "n1")->id;
+	failed.answer.epoch = world_node(w, "n1")->plan.epoch;
 	assert_int_equal(world_apply(w, &failed, NULL), 0);
 	world_run_to(w, "n1", PHX_STEP_stop);
 	assert_int_equal(step_now(w, "n1")->attempt, 2);

@@ -71,15 +71,15 @@ static inline struct phx_agreement agreement(const char *name, int type, uint32_
 
 static inline int create(struct world *w, const struct phx_agreement *a)
 {
-	struct phx_event ev = {
-		.kind = PHX_EV_re_create, .who = PHX_RE_WHO_PROVIDER, .agreement = *a};
+	struct phx_event ev = {.kind = PHX_EV_re_create,
+			       .ask = {.who = PHX_RE_WHO_PROVIDER, .agreement = *a}};
 	return world_apply(w, &ev, NULL);
 }
 
 static inline int operate(struct world *w, int kind, const char *re)
 {
-	struct phx_event ev = {.kind = kind, .who = PHX_RE_WHO_SERVICE};
-	ev.who = kind == PHX_EV_re_destroy ? PHX_RE_WHO_PROVIDER : PHX_RE_WHO_SERVICE;
+	struct phx_event ev = {.kind = kind, .re_order.who = PHX_RE_WHO_SERVICE};
+	ev.re_order.who = kind == PHX_EV_re_destroy ? PHX_RE_WHO_PROVIDER : PHX_RE_WHO_SERVICE;
 	PHX_STR_SET(ev.re, re);
 	return world_apply(w, &ev, NULL);
 }
@@ -115,10 +115,10 @@ static inline void tick(struct world *w, int64_t ms)
 /* A job of the queue; its number. */
 static inline uint64_t submit(struct world *w, uint32_t nodes)
 {
-	struct phx_event ev = {
-		.kind = PHX_EV_job_submit, .job_nodes = nodes, .uid = 1000, .gid = 1000};
+	struct phx_event ev = {.kind = PHX_EV_job_submit,
+			       .job_submit = {.job_nodes = nodes, .uid = 1000, .gid = 1000}};
 	struct phx_outcome out = {0};
-	assert_int_equal(phx_text_push(&ev.argv, "/bin/true"), 0);
+	assert_int_equal(phx_text_push(&ev.job_submit.argv, "/bin/true"), 0);
 	PHX_STR_SET(ev.re, "queue");
 	assert_int_equal(world_apply(w, &ev, &out), 0);
 	uint64_t id = out.job;
@@ -130,7 +130,7 @@ static inline uint64_t submit(struct world *w, uint32_t nodes)
 /* A window of full use: one instance more is wanted. */
 static inline void web_is_busy(struct world *w)
 {
-	struct phx_event ev = {.kind = PHX_EV_re_use, .use_ppm = 950000};
+	struct phx_event ev = {.kind = PHX_EV_re_use, .re_use.use_ppm = 950000};
 	PHX_STR_SET(ev.re, "shop");
 	assert_int_equal(world_apply(w, &ev, NULL), 0);
 	int64_t due = phx_ledger_next_ms(w->s.ledger);

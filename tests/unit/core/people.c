@@ -4,8 +4,8 @@
 static int revoke(struct world *w, const char *serial, const char *name, struct phx_outcome *out)
 {
 	struct phx_event ev = {.kind = PHX_EV_cert_revoke};
-	PHX_STR_SET(ev.serial, serial);
-	PHX_STR_SET(ev.name, name);
+	PHX_STR_SET(ev.cert_revoke.serial, serial);
+	PHX_STR_SET(ev.cert_revoke.name, name);
 	PHX_STR_SET(ev.text, "lost");
 	return world_apply(w, &ev, out);
 }

@@ -32,75 +32,144 @@ static const char *pick(const char *const *of, size_t n)
 
 /* ---- events ---- */
 
-static void of_step(struct world *w, struct phx_event *ev)
+/* All that is drawn for one event; its kind takes what it carries. */
+struct drawn {
+	struct phx_event_answer answer;
+	struct phx_event_hello hello;
+	struct phx_event_order order;
+	struct phx_event_job_submit job;
+	struct phx_event_enrol machine;
+	int64_t status;
+	bool bmc, hold;
+};
+
+static void of_step(struct world *w, struct phx_event *ev, struct phx_event_answer *p)
 {
 	const struct phx_node *n = phx_state_node(&w->s, ev->node);
 	const struct phx_step *step = n ? phx_node_step(n) : NULL;
-	ev->result = chance(93) ? 0 : -EIO;
-	PHX_STR_SET(ev->text, ev->result ? "it did not work" : "");
+	p->result = chance(93) ? 0 : -EIO;
+	PHX_STR_SET(ev->text, p->result ? "it did not work" : "");
 	if (!step || chance(5)) {
-		ev->step_id = roll(20);
-		ev->epoch = roll(5);
+		p->step_id = roll(20);
+		p->epoch = roll(5);
 		return;
 	}
-	ev->step_id = step->id;
-	ev->epoch = n->plan.epoch;
-	PHX_STR_SET(ev->erased_disk, step->disk);
-	ev->setup.method = chance(90) ? step->method : PHX_WIPE_OVERWRITE;
-	ev->erased_bytes = ev->verified_bytes = chance(95) ? 4096 : 0;
+	p->step_id = step->id;
+	p->epoch = n->plan.epoch;
+	PHX_STR_SET(p->erased_disk, step->disk);
+	p->setup.method = chance(90) ? step->method : PHX_WIPE_OVERWRITE;
+	p->erased_bytes = p->verified_bytes = chance(95) ? 4096 : 0;
 }
 
-static void of_hello(struct world *w, struct phx_event *ev, unsigned i)
+static void of_hello(const struct phx_node *n, struct phx_event_hello *p, unsigned i)
 {
-	const struct phx_node *n = phx_state_node(&w->s, ev->node);
 	const struct phx_step *step = n ? phx_node_step(n) : NULL;
 	int kind = step ? step->kind : -1;
 	bool goes_down = kind == PHX_STEP_kexec || kind == PHX_STEP_boot;
-	ev->env = n ? n->env : PHX_ENV_DEPLOY;
+	p->env = n ? n->env : PHX_ENV_DEPLOY;
 	/* mostly it does what its step wants, at times it turns up from anywhere */
 	if (goes_down || kind == PHX_STEP_enter)
-		ev->env = goes_down ? PHX_ENV_DEPLOY : PHX_ENV_OS;
+		p->env = goes_down ? PHX_ENV_DEPLOY : PHX_ENV_OS;
 	if (chance(10))
-		ev->env = chance(50) ? PHX_ENV_DEPLOY : PHX_ENV_OS;
-	snprintf(ev->boot_id, sizeof(ev->boot_id), "boot-%u", roll(1000));
+		p->env = chance(50) ? PHX_ENV_DEPLOY : PHX_ENV_OS;
+	snprintf(p->boot_id, sizeof(p->boot_id), "boot-%u", roll(1000));
 	if (n && chance(goes_down ? 10 : 95))
-		PHX_STR_SET(ev->boot_id, n->boot_id);
-	PHX_STR_SET(ev->system_digest, n && chance(98) ? n->system_digest : "");
-	PHX_STR_SET(ev->system_image, ev->system_digest[0] ? "debian-12" : "");
-	world_facts(&ev->facts, chance(99) ? i : 1);
+		PHX_STR_SET(p->boot_id, n->boot_id);
+	PHX_STR_SET(p->system_digest, n && chance(98) ? n->system_digest : "");
+	PHX_STR_SET(p->system_image, p->system_digest[0] ? "debian-12" : "");
+	world_facts(&p->facts, chance(99) ? i : 1);
 	if (chance(1))
-		PHX_LIST_AT(&ev->facts.disks, struct phx_disk_facts, 0)->size_bytes = 0;
+		PHX_LIST_AT(&p->facts.disks, struct phx_disk_facts, 0)->size_bytes = 0;
 }
 
-static void of_order(struct phx_event *ev)
+static void of_order(struct phx_event *ev, struct phx_event_order *p)
 {
-	PHX_STR_SET(ev->role, PICK("compute", "web", "ramweb", "guest", "vault", "nosuch"));
-	PHX_STR_SET(ev->pool, chance(20) ? PICK("batch", "web", "nosuch") : "");
-	ev->has_setup = chance(40);
-	ev->setup.mode = (int)roll(2);
-	ev->setup.method = (int)roll(5);
-	ev->power_cycle = chance(10);
-	ev->force = chance(10);
-	ev->encrypt = chance(20);
+	PHX_STR_SET(p->role, PICK("compute", "web", "ramweb", "guest", "vault", "nosuch"));
+	PHX_STR_SET(p->pool, chance(20) ? PICK("batch", "web", "nosuch") : "");
+	p->has_setup = chance(40);
+	p->setup.mode = (int)roll(2);
+	p->setup.method = (int)roll(5);
+	p->power_cycle = chance(10);
+	p->force = chance(10);
+	p->encrypt = chance(20);
 	PHX_STR_SET(ev->text, PICK("on", "off", "cycle", "status", "odd"));
 }
 
-static void of_job(struct phx_event *ev)
+static void of_job(struct drawn *d)
 {
-	assert_int_equal(phx_text_push(&ev->argv, "true"), 0);
-	ev->uid = ev->gid = chance(90) ? 1000 : 0;
-	ev->job_nodes = roll(3);
-	ev->job = roll(30);
-	ev->result = chance(70) ? 0 : 1;
+	assert_int_equal(phx_text_push(&d->job.argv, "true"), 0);
+	d->job.uid = d->job.gid = chance(90) ? 1000 : 0;
+	d->job.job_nodes = roll(3);
+	d->job.job = roll(30);
+	d->status = chance(70) ? 0 : 1;
 }
 
-static void of_machine(struct phx_event *ev, unsigned i)
+static void of_machine(struct drawn *d, unsigned i)
 {
-	world_event_mac(ev, chance(98) ? i : i + 1);
-	snprintf(ev->key_fp, sizeof(ev->key_fp), "key-%u", chance(98) ? i : roll(9));
-	snprintf(ev->serial, sizeof(ev->serial), "serial-%u", chance(99) ? i : 99);
-	PHX_STR_SET(ev->bmc.driver, chance(50) ? "ipmi" : "");
-	ev->hold = chance(30);
+	world_event_mac(&d->machine.macs, chance(98) ? i : i + 1);
+	snprintf(d->machine.key_fp, sizeof(d->machine.key_fp), "key-%u", chance(98) ? i : roll(9));
+	snprintf(d->machine.serial, sizeof(d->machine.serial), "serial-%u", chance(99) ? i : 99);
+	d->bmc = chance(50);
+	d->hold = chance(30);
+}
+
+#define TAKE(to, from) ((to) = (from), memset(&(from), 0, sizeof(from)))
+
+static void take_machine(struct phx_event_node_add *p, struct drawn *d)
+{
+	TAKE(p->macs, d->machine.macs);
+	PHX_STR_SET(p->serial, d->machine.serial);
+	PHX_STR_SET(p->bmc.driver, d->bmc ? "ipmi" : "");
+	p->hold = d->hold;
+}
+
+static void take_report(struct phx_event_report *p, const struct drawn *d)
+{
+	PHX_STR_SET(p->actual_role, d->hello.actual_role);
+	p->healthy = d->hello.healthy;
+}
+
+static void take_payload(struct phx_event *ev, struct drawn *d)
+{
+	switch (phx_event_payload((enum phx_event_kind)ev->kind)) {
+	case PHX_PAYLOAD_answer:
+		ev->answer = d->answer;
+		break;
+	case PHX_PAYLOAD_order:
+		ev->order = d->order;
+		break;
+	case PHX_PAYLOAD_hello:
+		TAKE(ev->hello, d->hello);
+		break;
+	case PHX_PAYLOAD_report:
+		take_report(&ev->report, d);
+		break;
+	case PHX_PAYLOAD_inventory:
+		TAKE(ev->inventory.facts, d->hello.facts);
+		break;
+	case PHX_PAYLOAD_enrol:
+		TAKE(ev->enrol, d->machine);
+		break;
+	case PHX_PAYLOAD_node_add:
+		take_machine(&ev->node_add, d);
+		break;
+	case PHX_PAYLOAD_node_bmc:
+		PHX_STR_SET(ev->node_bmc.bmc.driver, d->bmc ? "ipmi" : "");
+		break;
+	case PHX_PAYLOAD_job_submit:
+		TAKE(ev->job_submit, d->job);
+		ev->job_submit.hold = d->hold;
+		break;
+	case PHX_PAYLOAD_job_order:
+		ev->job_order = (struct phx_event_job_order){.job = d->job.job, .hold = d->hold};
+		break;
+	case PHX_PAYLOAD_job_result:
+		ev->job_result =
+			(struct phx_event_job_result){.job = d->job.job, .result = d->status};
+		break;
+	default:
+		break;
+	}
 }
 
 static void make_event(struct world *w, struct phx_event *ev)
@@ -112,28 +181,33 @@ static void make_event(struct world *w, struct phx_event *ev)
 				    PHX_EV_release,     PHX_EV_job_result,  PHX_EV_resume,
 				    PHX_EV_enrol,       PHX_EV_node_add};
 	unsigned i = 1 + roll(NODES);
+	struct drawn d = {0};
 	*ev = (struct phx_event){.kind = chance(92) ? often[roll(PHX_ARRAY_SIZE(often))]
 						    : (int)roll(PHX_EV_COUNT_ - PHX_EV_node_add) +
 						 PHX_EV_node_add};
 	snprintf(ev->node, sizeof(ev->node), "n%u", i);
 	PHX_STR_SET(ev->by, "test");
-	PHX_STR_SET(ev->actual_role, PICK("", "web", "compute"));
-	ev->healthy = chance(50);
+	PHX_STR_SET(d.hello.actual_role, PICK("", "web", "compute"));
+	d.hello.healthy = chance(50);
 	const struct phx_node *n = phx_state_node(&w->s, ev->node);
 	if (n && chance(70)) {
-		PHX_STR_SET(ev->actual_role, n->actual_role);
-		ev->healthy = n->healthy;
+		PHX_STR_SET(d.hello.actual_role, n->actual_role);
+		d.hello.healthy = n->healthy;
 	}
-	of_order(ev);
-	of_machine(ev, i);
-	of_job(ev);
-	of_hello(w, ev, i);
+	of_order(ev, &d.order);
+	of_machine(&d, i);
+	of_job(&d);
+	of_hello(n, &d.hello, i);
 	if (ev->kind == PHX_EV_step_result || ev->kind == PHX_EV_key_result ||
 	    ev->kind == PHX_EV_power_result)
-		of_step(w, ev);
+		of_step(w, ev, &d.answer);
 	if (ev->kind == PHX_EV_power_result && chance(40))
-		ev->step_id = 0;
-	ev->power = (int)roll(3);
+		d.answer.step_id = 0;
+	d.answer.power = (int)roll(3);
+	take_payload(ev, &d);
+	phx_record_fini(&phx_event_hello_record, &d.hello);
+	phx_record_fini(&phx_event_job_submit_record, &d.job);
+	phx_record_fini(&phx_event_enrol_record, &d.machine);
 	w->now += roll(50) ? roll(3000) : roll(400000);
 }
 
@@ -258,10 +332,10 @@ static void what_is_told_twice_is_told_once(void **state)
 {
 	struct world *w = *state;
 	world_serving(w, "n1", "web", true);
-	struct phx_event report = {.kind = PHX_EV_report, .healthy = true};
+	struct phx_event report = {.kind = PHX_EV_report, .report.healthy = true};
 	struct phx_event back = {.kind = PHX_EV_back};
 	PHX_STR_SET(report.node, "n1");
-	PHX_STR_SET(report.actual_role, "web");
+	PHX_STR_SET(report.report.actual_role, "web");
 	PHX_STR_SET(report.text, "answers");
 	PHX_STR_SET(back.node, "n1");
 	assert_int_equal(world_hello(w, "n1", PHX_ENV_OS, false), 0);

@@ -42,7 +42,7 @@ enum {
 
 static void set_label(struct phx_event *ev)
 {
-	struct phx_label *l = phx_list_push(&ev->labels, sizeof(*l));
+	struct phx_label *l = phx_list_push(&ev->node_label.labels, sizeof(*l));
 	PHX_STR_SET(l->key, "rack");
 	PHX_STR_SET(l->value, "7");
 }
@@ -52,8 +52,8 @@ static void set_step(struct world *w, struct phx_event *ev)
 	const struct phx_node *n = world_node(w, ev->node);
 	const struct phx_step *step = phx_node_step(n);
 	assert_non_null(step);
-	ev->step_id = step->id;
-	ev->epoch = n->plan.epoch;
+	ev->answer.step_id = step->id;
+	ev->answer.epoch = n->plan.epoch;
 }
 
 static void make(struct world *w, int which, const char *node, struct phx_event *ev)
@@ -68,18 +68,24 @@ static void make(struct world *w, int which, const char *node, struct phx_event 
 		[QUARANTINE] = PHX_EV_quarantine,
 	};
 	const struct phx_node *n = world_node(w, node);
-	*ev = (struct phx_event){.kind = kinds[which], .env = PHX_ENV_DEPLOY, .healthy = true};
+	*ev = (struct phx_event){.kind = kinds[which]};
 	PHX_STR_SET(ev->node, which == TICK ? "" : node);
-	if (which == HELLO)
-		PHX_STR_SET(ev->boot_id, n->boot_id);
-	if (which == HELLO || which == INVENTORY)
-		world_facts(&ev->facts, world_index(node));
+	if (which == HELLO) {
+		ev->hello.healthy = true;
+		ev->hello.env = PHX_ENV_DEPLOY;
+		PHX_STR_SET(ev->hello.boot_id, n->boot_id);
+		world_facts(&ev->hello.facts, world_index(node));
+	}
+	if (which == REPORT)
+		ev->report.healthy = true;
+	if (which == INVENTORY)
+		world_facts(&ev->inventory.facts, world_index(node));
 	if (which == LABEL)
 		set_label(ev);
 	if (which == POWER || which == QUARANTINE)
 		PHX_STR_SET(ev->text, which == POWER ? "status" : "it smells");
 	if (which == ASSIGN)
-		PHX_STR_SET(ev->role, "compute");
+		PHX_STR_SET(ev->order.role, "compute");
 	if (which == STEP || which == STEP_2)
 		set_step(w, ev);
 }

@@ -48,9 +48,9 @@ static inline int world_apply(struct world *w, struct phx_event *ev, struct phx_
 static inline void world_add_pool(struct world *w, const char *name, const char *owner,
 				  struct phx_setup setup)
 {
-	struct phx_event ev = {.kind = PHX_EV_pool_put, .pool_put = {.setup = setup}};
-	PHX_STR_SET(ev.pool_put.name, name);
-	PHX_STR_SET(ev.pool_put.owner, owner);
+	struct phx_event ev = {.kind = PHX_EV_pool_put, .pool.pool_put = {.setup = setup}};
+	PHX_STR_SET(ev.pool.pool_put.name, name);
+	PHX_STR_SET(ev.pool.pool_put.owner, owner);
 	assert_int_equal(world_apply(w, &ev, NULL), 0);
 }
 
@@ -58,13 +58,13 @@ static inline void world_add_role(struct world *w, const char *name, const char 
 				  int boot)
 {
 	struct phx_event ev = {.kind = PHX_EV_role_put,
-			       .role_put = {.runs_jobs = jobs, .boot = boot}};
-	struct phx_package_ref *p = phx_list_push(&ev.role_put.packages, sizeof(*p));
-	PHX_STR_SET(ev.role_put.name, name);
-	PHX_STR_SET(ev.role_put.pool, pool);
-	PHX_STR_SET(ev.role_put.image, "debian-12");
-	PHX_STR_SET(ev.role_put.image_version, "1");
-	PHX_STR_SET(ev.role_put.image_digest, "d1");
+			       .role.role_put = {.runs_jobs = jobs, .boot = boot}};
+	struct phx_package_ref *p = phx_list_push(&ev.role.role_put.packages, sizeof(*p));
+	PHX_STR_SET(ev.role.role_put.name, name);
+	PHX_STR_SET(ev.role.role_put.pool, pool);
+	PHX_STR_SET(ev.role.role_put.image, "debian-12");
+	PHX_STR_SET(ev.role.role_put.image_version, "1");
+	PHX_STR_SET(ev.role.role_put.image_digest, "d1");
 	snprintf(p->name, sizeof(p->name), "pkg-%s", name);
 	PHX_STR_SET(p->version, "1");
 	assert_int_equal(world_apply(w, &ev, NULL), 0);
@@ -131,9 +131,9 @@ static inline unsigned world_index(const char *node)
 	return (unsigned)strtoul(node + strcspn(node, "0123456789"), NULL, 10);
 }
 
-static inline void world_event_mac(struct phx_event *ev, unsigned i)
+static inline void world_event_mac(struct phx_list *macs, unsigned i)
 {
-	struct phx_mac *m = phx_list_push(&ev->macs, sizeof(*m));
+	struct phx_mac *m = phx_list_push(macs, sizeof(*m));
 	snprintf(m->mac, sizeof(m->mac), "52:54:00:00:00:%02x", i);
 }
 
@@ -141,8 +141,8 @@ static inline void world_add(struct world *w, const char *name, bool bmc)
 {
 	struct phx_event ev = {.kind = PHX_EV_node_add};
 	PHX_STR_SET(ev.node, name);
-	world_event_mac(&ev, world_index(name));
-	PHX_STR_SET(ev.bmc.driver, bmc ? "ipmi" : "");
+	world_event_mac(&ev.node_add.macs, world_index(name));
+	PHX_STR_SET(ev.node_add.bmc.driver, bmc ? "ipmi" : "");
 	assert_int_equal(world_apply(w, &ev, NULL), 0);
 	phx_event_fini(&ev);
 }
@@ -151,9 +151,9 @@ static inline int world_enrol(struct world *w, unsigned i, const char *key)
 {
 	struct phx_event ev = {.kind = PHX_EV_enrol};
 	struct phx_outcome out = {0};
-	world_event_mac(&ev, i);
-	PHX_STR_SET(ev.key_fp, key);
-	snprintf(ev.serial, sizeof(ev.serial), "serial-%u", i);
+	world_event_mac(&ev.enrol.macs, i);
+	PHX_STR_SET(ev.enrol.key_fp, key);
+	snprintf(ev.enrol.serial, sizeof(ev.enrol.serial), "serial-%u", i);
 	int r = world_apply(w, &ev, &out);
 	int answer = r < 0 ? r : out.enrol;
 	phx_outcome_fini(&out);
@@ -164,19 +164,19 @@ static inline int world_enrol(struct world *w, unsigned i, const char *key)
 /* The agent of `node` registers; a new boot id unless it only changed sides of the switch-root. */
 static inline int world_hello(struct world *w, const char *node, int env, bool new_boot)
 {
-	struct phx_event ev = {.kind = PHX_EV_hello, .env = env};
+	struct phx_event ev = {.kind = PHX_EV_hello, .hello.env = env};
 	struct phx_node *n = world_node(w, node);
 	PHX_STR_SET(ev.node, node);
 	if (new_boot)
 		w->boots++;
-	snprintf(ev.boot_id, sizeof(ev.boot_id), "boot-%u", w->boots);
+	snprintf(ev.hello.boot_id, sizeof(ev.hello.boot_id), "boot-%u", w->boots);
 	if (!new_boot)
-		PHX_STR_SET(ev.boot_id, n->boot_id);
-	PHX_STR_SET(ev.system_image, n->system_image);
-	PHX_STR_SET(ev.system_digest, n->system_digest);
-	PHX_STR_SET(ev.actual_role, n->actual_role);
-	PHX_STR_SET(ev.actual_identity, n->actual_identity);
-	world_facts(&ev.facts, world_index(node));
+		PHX_STR_SET(ev.hello.boot_id, n->boot_id);
+	PHX_STR_SET(ev.hello.system_image, n->system_image);
+	PHX_STR_SET(ev.hello.system_digest, n->system_digest);
+	PHX_STR_SET(ev.hello.actual_role, n->actual_role);
+	PHX_STR_SET(ev.hello.actual_identity, n->actual_identity);
+	world_facts(&ev.hello.facts, world_index(node));
 	int r = world_apply(w, &ev, NULL);
 	phx_event_fini(&ev);
 	return r;
@@ -197,10 +197,10 @@ static inline void world_ready(struct world *w, const char *name, bool bmc)
 static inline void world_started(struct world *w, const char *node)
 {
 	struct phx_node *n = world_node(w, node);
-	struct phx_event ev = {.kind = PHX_EV_power_result, .power = PHX_POWER_KNOWN_ON};
+	struct phx_event ev = {.kind = PHX_EV_power_result, .answer.power = PHX_POWER_KNOWN_ON};
 	PHX_STR_SET(ev.node, node);
-	ev.step_id = phx_node_step(n)->id;
-	ev.epoch = n->plan.epoch;
+	ev.answer.step_id = phx_node_step(n)->id;
+	ev.answer.epoch = n->plan.epoch;
 	assert_int_equal(world_apply(w, &ev, NULL), 0);
 }
 
@@ -208,17 +208,17 @@ static inline int world_order(struct world *w, int kind, const char *node, const
 {
 	struct phx_event ev = {.kind = kind};
 	PHX_STR_SET(ev.node, node);
-	PHX_STR_SET(ev.role, role ? role : "");
+	PHX_STR_SET(ev.order.role, role ? role : "");
 	return world_apply(w, &ev, NULL);
 }
 
 static inline int world_assign_setup(struct world *w, const char *node, const char *role, int mode,
 				     int method)
 {
-	struct phx_event ev = {
-		.kind = PHX_EV_assign, .has_setup = true, .setup = {mode, method, 0}};
+	struct phx_event ev = {.kind = PHX_EV_assign,
+			       .order = {.has_setup = true, .setup = {mode, method, 0}}};
 	PHX_STR_SET(ev.node, node);
-	PHX_STR_SET(ev.role, role);
+	PHX_STR_SET(ev.order.role, role);
 	return world_apply(w, &ev, NULL);
 }
 
@@ -226,16 +226,16 @@ static inline int world_result(struct world *w, const char *node, int64_t result
 {
 	struct phx_node *n = world_node(w, node);
 	struct phx_step *step = phx_node_step(n);
-	struct phx_event ev = {.kind = PHX_EV_step_result, .result = result};
+	struct phx_event ev = {.kind = PHX_EV_step_result, .answer.result = result};
 	assert_non_null(step);
 	PHX_STR_SET(ev.node, node);
 	PHX_STR_SET(ev.text, text ? text : "");
-	ev.step_id = step->id;
-	ev.epoch = n->plan.epoch;
+	ev.answer.step_id = step->id;
+	ev.answer.epoch = n->plan.epoch;
 	if (step->kind == PHX_STEP_wipe) {
-		PHX_STR_SET(ev.erased_disk, step->disk);
-		ev.setup.method = step->method;
-		ev.erased_bytes = ev.verified_bytes = 4ULL << 30;
+		PHX_STR_SET(ev.answer.erased_disk, step->disk);
+		ev.answer.setup.method = step->method;
+		ev.answer.erased_bytes = ev.answer.verified_bytes = 4ULL << 30;
 	}
 	return world_apply(w, &ev, NULL);
 }
@@ -271,13 +271,13 @@ static inline bool world_step(struct world *w, const char *node)
 	} else if (kind == PHX_STEP_enter) {
 		world_hello(w, node, PHX_ENV_OS, false);
 	} else if (kind == PHX_STEP_make_key || kind == PHX_STEP_destroy_key) {
-		struct phx_event ev = {
-			.kind = PHX_EV_key_result, .step_id = step->id, .epoch = n->plan.epoch};
+		struct phx_event ev = {.kind = PHX_EV_key_result,
+				       .answer = {.step_id = step->id, .epoch = n->plan.epoch}};
 		PHX_STR_SET(ev.node, node);
 		assert_int_equal(world_apply(w, &ev, NULL), 0);
 	} else if (kind == PHX_STEP_divert || kind == PHX_STEP_settle) {
-		struct phx_event ev = {
-			.kind = PHX_EV_balanced, .step_id = step->id, .epoch = n->plan.epoch};
+		struct phx_event ev = {.kind = PHX_EV_balanced,
+				       .answer = {.step_id = step->id, .epoch = n->plan.epoch}};
 		PHX_STR_SET(ev.node, node);
 		assert_int_equal(world_apply(w, &ev, NULL), 0);
 	} else {

@@ -97,22 +97,22 @@ static void fake_requeue(struct fake_engine *e, struct fake_job *j)
 /* All that it knows, as one event. */
 static int report(struct world *w, const struct fake_engine *e)
 {
-	struct phx_event ev = {.kind = PHX_EV_re_queue, .whole = true};
+	struct phx_event ev = {.kind = PHX_EV_re_queue, .re_queue.whole = true};
 	PHX_STR_SET(ev.re, "queue");
 	for (unsigned i = 0; i < NODES; i++) {
-		struct phx_engine_node *n = phx_list_push(&ev.engine_nodes, sizeof(*n));
+		struct phx_engine_node *n = phx_list_push(&ev.re_queue.engine_nodes, sizeof(*n));
 		PHX_STR_SET(n->name, node_name(i));
 		n->state = e->closed[i] ? PHX_ENGINE_NODE_CLOSED : PHX_ENGINE_NODE_OPEN;
 		n->ours = e->closed[i];
 	}
-	struct phx_engine_node *p = phx_list_push(&ev.engine_partitions, sizeof(*p));
+	struct phx_engine_node *p = phx_list_push(&ev.re_queue.engine_partitions, sizeof(*p));
 	PHX_STR_SET(p->name, "Long");
 	p->state = e->refuses ? PHX_ENGINE_NODE_CLOSED : PHX_ENGINE_NODE_OPEN;
 	p->ours = e->refuses;
 	for (unsigned i = 0; i < FAKE_JOBS; i++) {
 		const struct fake_job *j = &e->jobs[i];
 		struct phx_engine_job *t =
-			j->id ? phx_list_push(&ev.engine_jobs, sizeof(*t)) : NULL;
+			j->id ? phx_list_push(&ev.re_queue.engine_jobs, sizeof(*t)) : NULL;
 		if (!t)
 			continue;
 		snprintf(t->id, sizeof(t->id), "%d", j->id);
@@ -395,15 +395,16 @@ static void test_jobs_are_ended_by_their_engine_alone(void **state)
 	go_on(w, &e);
 	const struct phx_job *j = seen(w, id);
 	const char *node = PHX_LIST_AT(&j->parts, struct phx_job_part, 0)->node;
-	struct phx_event cancel = {.kind = PHX_EV_job_cancel, .job = j->id},
-			 hold = {.kind = PHX_EV_job_hold, .job = j->id};
-	struct phx_event result = {.kind = PHX_EV_job_result, .job = j->id};
-	struct phx_event submit = {.kind = PHX_EV_job_submit, .job_nodes = 1, .uid = 1, .gid = 1};
+	struct phx_event cancel = {.kind = PHX_EV_job_cancel, .job_order.job = j->id},
+			 hold = {.kind = PHX_EV_job_hold, .job_order.job = j->id};
+	struct phx_event result = {.kind = PHX_EV_job_result, .job_result.job = j->id};
+	struct phx_event submit = {.kind = PHX_EV_job_submit,
+				   .job_submit = {.job_nodes = 1, .uid = 1, .gid = 1}};
 	struct phx_event gone = {.kind = PHX_EV_missing};
 	PHX_STR_SET(result.node, node);
 	PHX_STR_SET(gone.node, node);
 	PHX_STR_SET(submit.re, "queue");
-	assert_int_equal(phx_text_push(&submit.argv, "true"), 0);
+	assert_int_equal(phx_text_push(&submit.job_submit.argv, "true"), 0);
 	assert_int_equal(world_apply(w, &cancel, NULL), -EOPNOTSUPP);
 	assert_int_equal(world_apply(w, &hold, NULL), -EOPNOTSUPP);
 	assert_int_equal(world_apply(w, &result, NULL), -EOPNOTSUPP);
@@ -550,7 +551,7 @@ static void test_deactivated_admits_first(void **state)
 {
 	struct world *w = *state;
 	struct fake_engine e = {0};
-	struct phx_event destroy = {.kind = PHX_EV_re_destroy, .who = PHX_RE_WHO_PROVIDER};
+	struct phx_event destroy = {.kind = PHX_EV_re_destroy, .re_order.who = PHX_RE_WHO_PROVIDER};
 	running(w, &e, 4, 1);
 	assert_int_equal(operate(w, PHX_EV_re_suspend, "queue"), 0);
 	go_on(w, &e);
@@ -597,7 +598,7 @@ static void test_refused(void **state)
 	PHX_STR_SET(ev.re, "nix");
 	assert_int_equal(world_apply(w, &ev, NULL), -ENOENT);
 	PHX_STR_SET(ev.re, "queue");
-	struct phx_engine_job *t = phx_list_push(&ev.engine_jobs, sizeof(*t));
+	struct phx_engine_job *t = phx_list_push(&ev.re_queue.engine_jobs, sizeof(*t));
 	t->nodes = 1;
 	t->state = PHX_ENGINE_JOB_RUNNING;
 	assert_int_equal(world_apply(w, &ev, NULL), -EINVAL); /* no name */
@@ -607,13 +608,13 @@ static void test_refused(void **state)
 	t->nodes = 0;
 	assert_int_equal(world_apply(w, &ev, NULL), -EINVAL);
 	t->nodes = 1;
-	t = phx_list_push(&ev.engine_jobs, sizeof(*t));
-	*t = *PHX_LIST_AT(&ev.engine_jobs, struct phx_engine_job, 0);
+	t = phx_list_push(&ev.re_queue.engine_jobs, sizeof(*t));
+	*t = *PHX_LIST_AT(&ev.re_queue.engine_jobs, struct phx_engine_job, 0);
 	assert_int_equal(world_apply(w, &ev, NULL), -EINVAL); /* twice */
 	PHX_STR_SET(t->id, "8");
-	phx_list_push(&ev.engine_partitions, sizeof(struct phx_engine_node));
+	phx_list_push(&ev.re_queue.engine_partitions, sizeof(struct phx_engine_node));
 	assert_int_equal(world_apply(w, &ev, NULL), -EINVAL); /* no name */
-	ev.engine_partitions.n = 0;
+	ev.re_queue.engine_partitions.n = 0;
 	assert_int_equal(world_apply(w, &ev, NULL), 0);
 	phx_event_fini(&ev);
 }
@@ -653,7 +654,7 @@ static void do_something(struct world *w, struct fake_engine *e, uint64_t *seed)
 		return;
 	case 8: {
 		struct phx_event use = {.kind = PHX_EV_re_use,
-					.use_ppm = draw(seed, 2) ? 950000 : 50000};
+					.re_use.use_ppm = draw(seed, 2) ? 950000 : 50000};
 		PHX_STR_SET(use.re, "shop");
 		world_apply(w, &use, NULL);
 		tick(w, 20000);

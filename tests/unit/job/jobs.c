@@ -9,10 +9,10 @@ static int submit_ev(struct world *w, struct phx_event *ev, uint64_t *ret_id, st
 	struct phx_outcome out = {0};
 	ev->kind = PHX_EV_job_submit;
 	ev->now_ms = w->now;
-	ev->uid = ev->gid = 1000;
-	ev->job_nodes = ev->job_nodes ? ev->job_nodes : 1;
-	if (!ev->argv.n)
-		assert_int_equal(phx_text_push(&ev->argv, "true"), 0);
+	ev->job_submit.uid = ev->job_submit.gid = 1000;
+	ev->job_submit.job_nodes = ev->job_submit.job_nodes ? ev->job_submit.job_nodes : 1;
+	if (!ev->job_submit.argv.n)
+		assert_int_equal(phx_text_push(&ev->job_submit.argv, "true"), 0);
 	phx_err_clear(err);
 	int r = phx_core_apply(&w->s, ev, &out, err);
 	*ret_id = out.job;
@@ -46,17 +46,17 @@ static void words_of_any_length(void **state)
 	uint64_t id;
 	PHX_AUTO_FREE char *most = letters(PHX_TEXT_MAX - 3);
 	PHX_AUTO_FREE char *more = letters(PHX_TEXT_MAX - 2);
-	phx_text_push(&ev.argv, "c");
-	phx_text_push(&ev.argv, most);
+	phx_text_push(&ev.job_submit.argv, "c");
+	phx_text_push(&ev.job_submit.argv, most);
 	assert_int_equal(submit_ev(w, &ev, &id, &err), 0);
 	assert_string_equal(phx_text_at(&job(w, id)->argv, 1), most);
-	phx_text_push(&ev.argv, "c");
-	phx_text_push(&ev.argv, more);
+	phx_text_push(&ev.job_submit.argv, "c");
+	phx_text_push(&ev.job_submit.argv, more);
 	assert_int_equal(submit_ev(w, &ev, &id, &err), -E2BIG);
 	assert_string_equal(err.text,
 			    "words, script and environment of a job: at most 128 KiB in all");
-	phx_text_push(&ev.job_env, "A=");
-	ev.script = strdup(more);
+	phx_text_push(&ev.job_submit.job_env, "A=");
+	ev.job_submit.script = strdup(more);
 	assert_int_equal(submit_ev(w, &ev, &id, &err), -E2BIG);
 	assert_int_equal(w->s.jobs.n, 1);
 }
@@ -64,14 +64,14 @@ static void words_of_any_length(void **state)
 static void scripts_and_environment(void **state)
 {
 	struct world *w = *state;
-	struct phx_event ev = {.script = strdup("#!/bin/sh\necho\n")};
+	struct phx_event ev = {.job_submit.script = strdup("#!/bin/sh\necho\n")};
 	struct phx_err err = {0};
 	uint64_t id;
-	phx_text_push(&ev.job_env, "_a1=b=c");
+	phx_text_push(&ev.job_submit.job_env, "_a1=b=c");
 	assert_int_equal(submit_ev(w, &ev, &id, &err), 0);
 	assert_string_equal(job(w, id)->script, "#!/bin/sh\necho\n");
 	assert_string_equal(phx_text_at(&job(w, id)->env, 0), "_a1=b=c");
-	ev.script = strdup("echo\n");
+	ev.job_submit.script = strdup("echo\n");
 	assert_int_equal(submit_ev(w, &ev, &id, &err), -EINVAL);
 	assert_string_equal(err.text,
 			    "script: the first line must name its interpreter (#!/bin/sh)");
@@ -79,16 +79,16 @@ static void scripts_and_environment(void **state)
 	PHX_AUTO_FREE char *half = calloc(1, PHX_TEXT_MAX / 2 + 1);
 	memset(half, 'x', PHX_TEXT_MAX / 2);
 	memcpy(half, "A=", 2);
-	phx_text_push(&ev.job_env, half);
-	phx_text_push(&ev.job_env, half);
+	phx_text_push(&ev.job_submit.job_env, half);
+	phx_text_push(&ev.job_submit.job_env, half);
 	assert_int_equal(submit_ev(w, &ev, &id, &err), -E2BIG);
 	static const char *const bad[] = {"A", "=b", "1A=b", "A-B=c", ""};
 	for (size_t i = 0; i < PHX_ARRAY_SIZE(bad); i++) {
-		phx_text_push(&ev.job_env, bad[i]);
+		phx_text_push(&ev.job_submit.job_env, bad[i]);
 		assert_int_equal(submit_ev(w, &ev, &id, &err), -EINVAL);
 		assert_non_null(strstr(err.text, "is not NAME=value"));
 	}
-	phx_text_push(&ev.job_env, "PHX_JOB_RANK=7");
+	phx_text_push(&ev.job_submit.job_env, "PHX_JOB_RANK=7");
 	assert_int_equal(submit_ev(w, &ev, &id, &err), -EINVAL);
 	assert_non_null(strstr(err.text, "names that begin with PHX_"));
 }
@@ -103,8 +103,8 @@ static void jobs_of_before_are_read(void **state)
 	struct phx_event ev;
 	assert_int_equal(phx_json_parse(text, strlen(text), &j, NULL), 0);
 	assert_int_equal(phx_json_to_record(&phx_event_record, j, &ev, NULL), 0);
-	assert_int_equal(ev.argv.n, 2);
-	assert_string_equal(phx_text_at(&ev.argv, 1), "b c");
+	assert_int_equal(ev.job_submit.argv.n, 2);
+	assert_string_equal(phx_text_at(&ev.job_submit.argv, 1), "b c");
 	PHX_AUTO_FREE char *written = phx_json_record_text_sparse(&phx_event_record, &ev);
 	PHX_AUTO_JSON json_t *again = json_loads(written, 0, NULL);
 	assert_true(json_equal(j, again));
@@ -123,7 +123,7 @@ static const char *waits(const struct world *w, uint64_t id)
 
 static uint64_t submit(struct world *w, const char *re, uint32_t nodes)
 {
-	struct phx_event ev = {.job_nodes = nodes};
+	struct phx_event ev = {.job_submit.job_nodes = nodes};
 	struct phx_err err = {0};
 	uint64_t id;
 	PHX_STR_SET(ev.re, re);
@@ -135,7 +135,7 @@ static uint64_t submit(struct world *w, const char *re, uint32_t nodes)
 static int end_part(struct world *w, uint64_t id, const char *node, struct phx_event ev)
 {
 	ev.kind = PHX_EV_job_result;
-	ev.job = id;
+	ev.job_result.job = id;
 	PHX_STR_SET(ev.node, node);
 	return world_apply(w, &ev, NULL);
 }
@@ -143,7 +143,7 @@ static int end_part(struct world *w, uint64_t id, const char *node, struct phx_e
 static void refused_where_no_node_could(void **state)
 {
 	struct world *w = *state;
-	struct phx_event ev = {.must_fit = true};
+	struct phx_event ev = {.job_submit.must_fit = true};
 	struct phx_err err = {0};
 	uint64_t id;
 	assert_int_equal(submit_ev(w, &ev, &id, &err), -EINVAL);
@@ -151,16 +151,16 @@ static void refused_where_no_node_could(void **state)
 			    "no node outside of the REs runs jobs: submit it to an RE (--re)");
 	world_serving(w, "n1", "compute", true);
 	world_serving(w, "n2", "web", true);
-	ev.must_fit = true;
-	ev.job_nodes = 2;
+	ev.job_submit.must_fit = true;
+	ev.job_submit.job_nodes = 2;
 	assert_int_equal(submit_ev(w, &ev, &id, &err), -EINVAL);
 	assert_string_equal(err.text,
 			    "the job wants 2 nodes, and 1 outside of the REs runs jobs: ask for "
 			    "fewer, or submit it to an RE (--re)");
-	ev.must_fit = ev.hold = true; /* somebody else decides about it */
-	ev.job_nodes = 2;
+	ev.job_submit.must_fit = ev.job_submit.hold = true; /* somebody else decides about it */
+	ev.job_submit.job_nodes = 2;
 	assert_int_equal(submit_ev(w, &ev, &id, &err), 0);
-	ev.must_fit = true;
+	ev.job_submit.must_fit = true;
 	assert_int_equal(submit_ev(w, &ev, &id, &err), 0);
 	assert_int_equal(job(w, id)->state, PHX_JOB_RUNNING);
 }
@@ -179,7 +179,7 @@ static void outside_of_res_they_say_why(void **state)
 	world_serving(w, "n2", "compute", true);
 	assert_string_equal(waits(w, wide),
 			    "waits for 2 nodes: 1 of the 2 outside of the REs idle");
-	struct phx_event hold = {.kind = PHX_EV_job_hold, .job = wide, .hold = true};
+	struct phx_event hold = {.kind = PHX_EV_job_hold, .job_order = {.job = wide, .hold = true}};
 	assert_int_equal(world_apply(w, &hold, NULL), 0);
 	assert_string_equal(waits(w, wide), "held back until it is let go");
 }
@@ -187,19 +187,19 @@ static void outside_of_res_they_say_why(void **state)
 /* A batch RE that runs, with as many nodes as its lower bound. */
 static void queue_running(struct world *w, uint32_t lower)
 {
-	struct phx_event ev = {.kind = PHX_EV_re_create, .who = PHX_RE_WHO_PROVIDER};
-	struct phx_event on = {.kind = PHX_EV_re_activate, .who = PHX_RE_WHO_SERVICE};
+	struct phx_event ev = {.kind = PHX_EV_re_create, .ask.who = PHX_RE_WHO_PROVIDER};
+	struct phx_event on = {.kind = PHX_EV_re_activate, .re_order.who = PHX_RE_WHO_SERVICE};
 	char name[8];
 	for (unsigned i = 1; i <= lower; i++) {
 		snprintf(name, sizeof(name), "n%u", i);
 		world_ready(w, name, true);
 	}
-	phx_agreement_init(&ev.agreement);
-	PHX_STR_SET(ev.agreement.name, "queue");
-	PHX_STR_SET(ev.agreement.owner, "hpc");
-	PHX_STR_SET(ev.agreement.role, "compute");
-	ev.agreement.lower = ev.agreement.upper = lower;
-	ev.agreement.scheduler = PHX_SCHEDULER_fcfs;
+	phx_agreement_init(&ev.ask.agreement);
+	PHX_STR_SET(ev.ask.agreement.name, "queue");
+	PHX_STR_SET(ev.ask.agreement.owner, "hpc");
+	PHX_STR_SET(ev.ask.agreement.role, "compute");
+	ev.ask.agreement.lower = ev.ask.agreement.upper = lower;
+	ev.ask.agreement.scheduler = PHX_SCHEDULER_fcfs;
 	if (world_apply(w, &ev, NULL) < 0)
 		fail_msg("%s", w->err.text);
 	PHX_STR_SET(on.re, "queue");
@@ -224,7 +224,7 @@ static void in_an_re_they_say_why(void **state)
 	char text[80];
 	snprintf(text, sizeof(text), "job %llu is before it", (unsigned long long)wide);
 	assert_string_equal(waits(w, small), text);
-	struct phx_event ev = {.kind = PHX_EV_quarantine, .text = "broken", .force = true};
+	struct phx_event ev = {.kind = PHX_EV_quarantine, .text = "broken", .order.force = true};
 	PHX_STR_SET(ev.node, "n3");
 	assert_int_equal(world_apply(w, &ev, NULL), 0);
 	assert_string_equal(waits(w, wide), "waits for 3 nodes: queue has 2, at most 3");
@@ -241,31 +241,38 @@ static void a_time_limit_is_no_failure(void **state)
 		int state;
 		const char *why;
 	} cases[] = {
-		{{.result = 143, .ended_by = PHX_ENDED_LIMIT, .text = "x"},
+		{{.job_result = {.result = 143, .ended_by = PHX_ENDED_LIMIT}, .text = "x"},
 		 false,
 		 PHX_JOB_TIMEOUT,
 		 "it ran for the 60 s that it may"},
-		{{.result = 143, .ended_by = PHX_ENDED_TOLD},
+		{{.job_result = {.result = 143, .ended_by = PHX_ENDED_TOLD}},
 		 true,
 		 PHX_JOB_TIMEOUT,
 		 "it ran for the 60 s that it may"},
-		{{.result = 0, .ended_by = PHX_ENDED_TOLD},
+		{{.job_result = {.result = 0, .ended_by = PHX_ENDED_TOLD}},
 		 true,
 		 PHX_JOB_TIMEOUT,
 		 "it ran for the 60 s that it may"},
 		/* an agent of before says nothing of what ended it */
-		{{.result = 143}, true, PHX_JOB_TIMEOUT, "it ran for the 60 s that it may"},
-		{{.result = 143}, false, PHX_JOB_FAILED, ""},
+		{{.job_result.result = 143},
+		 true,
+		 PHX_JOB_TIMEOUT,
+		 "it ran for the 60 s that it may"},
+		{{.job_result.result = 143}, false, PHX_JOB_FAILED, ""},
 		/* it was done when it was told */
-		{{.result = 0, .ended_by = PHX_ENDED_ITSELF}, true, PHX_JOB_DONE, ""},
-		{{.result = 126, .text = "stage-in nosuch: there is no such file"},
+		{{.job_result = {.result = 0, .ended_by = PHX_ENDED_ITSELF}},
+		 true,
+		 PHX_JOB_DONE,
+		 ""},
+		{{.job_result.result = 126, .text = "stage-in nosuch: there is no such file"},
 		 false,
 		 PHX_JOB_FAILED,
 		 "n1: stage-in nosuch: there is no such file"},
 	};
 	world_serving(w, "n1", "compute", true);
 	for (size_t i = 0; i < PHX_ARRAY_SIZE(cases); i++) {
-		struct phx_event ev = {.estimate_ms = 60000}, tick = {.kind = PHX_EV_tick};
+		struct phx_event ev = {.job_submit.estimate_ms = 60000},
+				 tick = {.kind = PHX_EV_tick};
 		uint64_t id;
 		assert_int_equal(submit_ev(w, &ev, &id, &w->err), 0);
 		w->now += 60000;
@@ -284,15 +291,17 @@ static void the_first_bad_news_is_the_reason(void **state)
 	world_serving(w, "n2", "compute", true);
 	uint64_t id = submit(w, "", 2);
 	assert_int_equal(end_part(w, id, "n2",
-				  (struct phx_event){.result = 126, .text = "stage-in a: refused"}),
+				  (struct phx_event){.job_result.result = 126,
+						     .text = "stage-in a: refused"}),
 			 0);
-	assert_int_equal(
-		end_part(w, id, "n1", (struct phx_event){.result = 143, .text = "stopped"}), 0);
+	assert_int_equal(end_part(w, id, "n1",
+				  (struct phx_event){.job_result.result = 143, .text = "stopped"}),
+			 0);
 	assert_string_equal(job(w, id)->why, "n2: stage-in a: refused");
 	uint64_t lost = submit(w, "", 1);
-	struct phx_event anew = {.kind = PHX_EV_hello, .env = PHX_ENV_OS};
+	struct phx_event anew = {.kind = PHX_EV_hello, .hello.env = PHX_ENV_OS};
 	PHX_STR_SET(anew.node, "n1");
-	PHX_STR_SET(anew.boot_id, "another");
+	PHX_STR_SET(anew.hello.boot_id, "another");
 	assert_int_equal(world_apply(w, &anew, NULL), 0);
 	assert_int_equal(job(w, lost)->state, PHX_JOB_FAILED);
 	assert_string_equal(job(w, lost)->why, "n1 was lost while it ran");
@@ -303,11 +312,11 @@ static void the_first_bad_news_is_the_reason(void **state)
 static uint64_t submit_array(struct world *w, const char *re, uint32_t from, uint32_t to,
 			     uint32_t step, uint32_t at_once)
 {
-	struct phx_event ev = {.array_from = from,
-			       .array_to = to,
-			       .array_step = step,
-			       .array_at_once = at_once,
-			       .script = strdup("#!/bin/sh\n")};
+	struct phx_event ev = {.job_submit = {.array_from = from,
+					      .array_to = to,
+					      .array_step = step,
+					      .array_at_once = at_once,
+					      .script = strdup("#!/bin/sh\n")}};
 	struct phx_err err = {0};
 	uint64_t id;
 	PHX_STR_SET(ev.re, re);
@@ -358,14 +367,12 @@ static void files_lie_in_the_data_directory(void **state)
 	queue_running(w, 1);
 	for (size_t i = 0; i < 2 * PHX_ARRAY_SIZE(bad); i++) {
 		struct phx_event ev = {.kind = PHX_EV_job_submit,
-				       .job_nodes = 1,
-				       .uid = 1000,
-				       .gid = 1000,
-				       .re = "queue"};
-		struct phx_word *path =
-			phx_list_push(i % 2 ? &ev.stage_out : &ev.stage_in, sizeof(*path));
+				       .re = "queue",
+				       .job_submit = {.job_nodes = 1, .uid = 1000, .gid = 1000}};
+		struct phx_word *path = phx_list_push(
+			i % 2 ? &ev.job_submit.stage_out : &ev.job_submit.stage_in, sizeof(*path));
 		PHX_STR_SET(path->text, bad[i / 2]);
-		phx_text_push(&ev.argv, "true");
+		phx_text_push(&ev.job_submit.argv, "true");
 		assert_int_equal(world_apply(w, &ev, NULL), -EINVAL);
 		assert_ptr_equal(strstr(w->err.text, i % 2 ? "stage_out" : "stage_in"),
 				 w->err.text);
@@ -380,14 +387,14 @@ static void a_refused_array_leaves_nothing(void **state)
 	struct world *w = *state;
 	queue_running(w, 1);
 	struct phx_event ev = {.kind = PHX_EV_job_submit,
-			       .job_nodes = 2,
-			       .uid = 1000,
-			       .gid = 1000,
 			       .re = "queue",
-			       .array_from = 1,
-			       .array_to = 9,
-			       .array_step = 1};
-	phx_text_push(&ev.argv, "true");
+			       .job_submit = {.job_nodes = 2,
+					      .uid = 1000,
+					      .gid = 1000,
+					      .array_from = 1,
+					      .array_to = 9,
+					      .array_step = 1}};
+	phx_text_push(&ev.job_submit.argv, "true");
 	assert_int_equal(world_apply(w, &ev, NULL), -E2BIG);
 	assert_int_equal(w->s.jobs.n, 0);
 	assert_int_equal(w->s.last_job_id, 0);
@@ -402,7 +409,7 @@ static void end_running(struct world *w, int64_t result)
 			continue;
 		assert_int_equal(end_part(w, j->id,
 					  PHX_LIST_AT(&j->parts, struct phx_job_part, 0)->node,
-					  (struct phx_event){.result = result}),
+					  (struct phx_event){.job_result.result = result}),
 				 0);
 		return;
 	}
@@ -439,22 +446,23 @@ static void members_are_held_and_cancelled(void **state)
 	world_serving(w, "n1", "compute", true);
 	world_serving(w, "n2", "compute", true);
 	uint64_t id = submit_array(w, "", 1, 6, 1, 1);
-	struct phx_event hold = {.kind = PHX_EV_job_hold, .job = id + 1, .hold = true};
-	struct phx_event cancel = {.kind = PHX_EV_job_cancel, .job = id + 2};
+	struct phx_event hold = {.kind = PHX_EV_job_hold,
+				 .job_order = {.job = id + 1, .hold = true}};
+	struct phx_event cancel = {.kind = PHX_EV_job_cancel, .job_order.job = id + 2};
 	assert_int_equal(world_apply(w, &hold, NULL), 0);
 	assert_int_equal(world_apply(w, &cancel, NULL), 0);
 	assert_int_equal(count(w, PHX_JOB_RUNNING), 1);
 	end_running(w, 0);
 	assert_int_equal(count(w, PHX_JOB_RUNNING), 0);
 	assert_string_equal(waits(w, id + 1), "held back until it is let go");
-	hold.hold = false;
+	hold.job_order.hold = false;
 	assert_int_equal(world_apply(w, &hold, NULL), 0);
 	assert_int_equal(job(w, id + 1)->state, PHX_JOB_RUNNING);
 	end_running(w, 0);
 	assert_int_equal(job(w, id + 3)->state, PHX_JOB_RUNNING);
 	/* the rest in one go: nothing is let go on the way */
-	cancel.job = id;
-	cancel.job_last = id + 5;
+	cancel.job_order.job = id;
+	cancel.job_order.job_last = id + 5;
 	assert_int_equal(world_apply(w, &cancel, NULL), 0);
 	assert_int_equal(count(w, PHX_JOB_RUNNING), 1);
 	assert_true(job(w, id + 3)->cancel);
@@ -470,12 +478,13 @@ static void members_are_held_in_an_re(void **state)
 	struct world *w = *state;
 	queue_running(w, 2);
 	uint64_t id = submit_array(w, "queue", 1, 3, 1, 1);
-	struct phx_event hold = {.kind = PHX_EV_job_hold, .job = id + 1, .hold = true};
+	struct phx_event hold = {.kind = PHX_EV_job_hold,
+				 .job_order = {.job = id + 1, .hold = true}};
 	assert_int_equal(world_apply(w, &hold, NULL), 0);
 	end_running(w, 0);
 	assert_int_equal(count(w, PHX_JOB_RUNNING), 0);
 	assert_int_equal(job(w, id + 1)->state, PHX_JOB_QUEUED);
-	hold.hold = false;
+	hold.job_order.hold = false;
 	assert_int_equal(world_apply(w, &hold, NULL), 0);
 	assert_int_equal(job(w, id + 1)->state, PHX_JOB_RUNNING);
 }
@@ -536,9 +545,10 @@ static void an_array_of_a_list(void **state)
 	static const uint32_t indices[] = {1, 2, 3, 10, 40};
 	queue_running(w, 2);
 	PHX_STR_SET(ev.re, "queue");
-	assert_int_equal(phx_array_parse("40,1-3,10%1", &ev.array_rows, &ev.array_at_once, NULL),
+	assert_int_equal(phx_array_parse("40,1-3,10%1", &ev.job_submit.array_rows,
+					 &ev.job_submit.array_at_once, NULL),
 			 0);
-	assert_int_equal(phx_array_size(&ev), 5);
+	assert_int_equal(phx_array_size(&ev.job_submit), 5);
 	assert_int_equal(submit_ev(w, &ev, &id, &err), 0);
 	assert_int_equal(w->s.last_job_id, id + 4);
 	for (uint32_t i = 0; i < 5; i++) {
@@ -548,7 +558,7 @@ static void an_array_of_a_list(void **state)
 	}
 	/* what no text says */
 	for (int i = 0; i < 2; i++)
-		*(struct phx_index_row *)phx_list_push(&wrong.array_rows,
+		*(struct phx_index_row *)phx_list_push(&wrong.job_submit.array_rows,
 						       sizeof(struct phx_index_row)) =
 			(struct phx_index_row){5, 9, 4};
 	assert_int_equal(submit_ev(w, &wrong, &other, &err), -EINVAL);
@@ -560,8 +570,8 @@ static void an_array_of_a_list(void **state)
 static void ten_thousand_members(void **state)
 {
 	struct world *w = *state;
-	struct phx_event more = {.array_from = 1, .array_to = 2, .array_step = 1},
-			 none = {.array_from = 2, .array_to = 1, .array_step = 1};
+	struct phx_event more = {.job_submit = {.array_from = 1, .array_to = 2, .array_step = 1}},
+			 none = {.job_submit = {.array_from = 2, .array_to = 1, .array_step = 1}};
 	struct phx_err err = {0};
 	uint64_t other, id;
 	queue_running(w, 2);
@@ -571,7 +581,7 @@ static void ten_thousand_members(void **state)
 	assert_int_equal(w->s.jobs.n, 9999);
 	for (uint32_t i = 0; i < 3000; i++) {
 		const struct phx_job *j = job(w, id + i);
-		struct phx_event ev = {.kind = PHX_EV_job_result, .job = j->id};
+		struct phx_event ev = {.kind = PHX_EV_job_result, .job_result.job = j->id};
 		struct phx_outcome out = {0};
 		PHX_STR_SET(ev.node, PHX_LIST_AT(&j->parts, struct phx_job_part, 0)->node);
 		ev.now_ms = w->now;

@@ -19,19 +19,19 @@ static void settle(struct world *w)
 /* A batch RE of `lower` nodes that runs, and `spare` nodes beside it. */
 static void queue_running(struct world *w, uint32_t lower, unsigned spare)
 {
-	struct phx_event ev = {.kind = PHX_EV_re_create, .who = PHX_RE_WHO_PROVIDER};
-	struct phx_event on = {.kind = PHX_EV_re_activate, .who = PHX_RE_WHO_SERVICE};
+	struct phx_event ev = {.kind = PHX_EV_re_create, .ask.who = PHX_RE_WHO_PROVIDER};
+	struct phx_event on = {.kind = PHX_EV_re_activate, .re_order.who = PHX_RE_WHO_SERVICE};
 	char name[8];
 	for (unsigned i = 1; i <= lower + spare; i++) {
 		snprintf(name, sizeof(name), "n%u", i);
 		world_ready(w, name, true);
 	}
-	phx_agreement_init(&ev.agreement);
-	PHX_STR_SET(ev.agreement.name, "queue");
-	PHX_STR_SET(ev.agreement.owner, "hpc");
-	PHX_STR_SET(ev.agreement.role, "compute");
-	ev.agreement.lower = ev.agreement.upper = lower;
-	ev.agreement.kill_grace_s = GRACE / 1000;
+	phx_agreement_init(&ev.ask.agreement);
+	PHX_STR_SET(ev.ask.agreement.name, "queue");
+	PHX_STR_SET(ev.ask.agreement.owner, "hpc");
+	PHX_STR_SET(ev.ask.agreement.role, "compute");
+	ev.ask.agreement.lower = ev.ask.agreement.upper = lower;
+	ev.ask.agreement.kill_grace_s = GRACE / 1000;
 	assert_int_equal(world_apply(w, &ev, NULL), 0);
 	PHX_STR_SET(on.re, "queue");
 	assert_int_equal(world_apply(w, &on, NULL), 0);
@@ -42,8 +42,8 @@ static uint64_t submit_as(struct world *w, struct phx_event *ev)
 {
 	struct phx_outcome out = {0};
 	ev->kind = PHX_EV_job_submit;
-	ev->uid = ev->gid = 1000;
-	assert_int_equal(phx_text_push(&ev->argv, "/bin/true"), 0);
+	ev->job_submit.uid = ev->job_submit.gid = 1000;
+	assert_int_equal(phx_text_push(&ev->job_submit.argv, "/bin/true"), 0);
 	PHX_STR_SET(ev->re, "queue");
 	assert_int_equal(world_apply(w, ev, &out), 0);
 	uint64_t id = out.job;
@@ -54,7 +54,7 @@ static uint64_t submit_as(struct world *w, struct phx_event *ev)
 
 static uint64_t submit(struct world *w, uint32_t nodes)
 {
-	struct phx_event ev = {.job_nodes = nodes};
+	struct phx_event ev = {.job_submit.job_nodes = nodes};
 	return submit_as(w, &ev);
 }
 
@@ -77,7 +77,8 @@ static const char *node_of(struct world *w, uint64_t id, uint32_t part)
 
 static int result(struct world *w, uint64_t id, uint32_t run, const char *node, int64_t status)
 {
-	struct phx_event ev = {.kind = PHX_EV_job_result, .job = id, .run = run, .result = status};
+	struct phx_event ev = {.kind = PHX_EV_job_result,
+			       .job_result = {.job = id, .run = run, .result = status}};
 	PHX_STR_SET(ev.node, node);
 	return world_apply(w, &ev, NULL);
 }
@@ -91,7 +92,7 @@ static void tell(struct world *w, int kind, const char *node)
 
 static void power(struct world *w, const char *node, int known)
 {
-	struct phx_event ev = {.kind = PHX_EV_power_result, .power = known};
+	struct phx_event ev = {.kind = PHX_EV_power_result, .answer.power = known};
 	PHX_STR_SET(ev.node, node);
 	assert_int_equal(world_apply(w, &ev, NULL), 0);
 }
@@ -244,8 +245,10 @@ static void all_of_a_job_or_none(void **state)
 static void a_longer_goodbye_is_waited_for(void **state)
 {
 	struct world *w = *state;
-	struct phx_event ev = {
-		.job_nodes = 1, .grace_ms = 20000, .checkpoint_signal = 10, .checkpoint_ms = 30000};
+	struct phx_event ev = {.job_submit = {.grace_ms = 20000,
+					      .job_nodes = 1,
+					      .checkpoint_signal = 10,
+					      .checkpoint_ms = 30000}};
 	queue_running(w, 2, 0);
 	uint64_t id = submit_as(w, &ev);
 	assert_int_equal(job(w, id)->checkpoint_signal, 10);
@@ -262,8 +265,8 @@ static void lease_is_that_of_the_start(void **state)
 	struct world *w = *state;
 	queue_running(w, 2, 0);
 	uint64_t id = submit(w, 1);
-	struct phx_event set = {.kind = PHX_EV_settings, .settings = w->s.settings};
-	set.settings.job_lease_ms = 20000;
+	struct phx_event set = {.kind = PHX_EV_settings, .site.settings = w->s.settings};
+	set.site.settings.job_lease_ms = 20000;
 	assert_int_equal(world_apply(w, &set, NULL), 0);
 	tell(w, PHX_EV_missing, node_of(w, id, 0));
 	tick(w, WAIT - 1);
@@ -271,7 +274,7 @@ static void lease_is_that_of_the_start(void **state)
 	tick(w, 1);
 	assert_int_equal(job(w, id)->kills, 1);
 	assert_int_equal(job(w, id)->lease_ms, 20000);
-	set.settings.job_lease_ms = 0;
+	set.site.settings.job_lease_ms = 0;
 	assert_int_equal(world_apply(w, &set, NULL), 0);
 	assert_int_equal(w->s.settings.job_lease_ms, LEASE);
 }
@@ -283,15 +286,16 @@ static void an_agents_own_kill_is_no_end(void **state)
 	struct world *w = *state;
 	queue_running(w, 2, 0);
 	uint64_t id = submit(w, 1);
-	struct phx_event ev = {.kind = PHX_EV_job_result, .job = id, .result = 137, .forced = true};
+	struct phx_event ev = {.kind = PHX_EV_job_result,
+			       .job_result = {.job = id, .result = 137, .forced = true}};
 	PHX_STR_SET(ev.node, node_of(w, id, 0));
 	assert_int_equal(world_apply(w, &ev, NULL), 0);
 	assert_int_equal(job(w, id)->kills, 1);
 	assert_int_equal(job(w, id)->state, PHX_JOB_RUNNING);
 	assert_int_equal(world_apply(w, &ev, NULL), -ESTALE);
 	/* it came to its own end in that moment */
-	ev.run = 1;
-	ev.result = 0;
+	ev.job_result.run = 1;
+	ev.job_result.result = 0;
 	PHX_STR_SET(ev.node, node_of(w, id, 0));
 	assert_int_equal(world_apply(w, &ev, NULL), 0);
 	assert_int_equal(job(w, id)->state, PHX_JOB_DONE);
@@ -303,7 +307,8 @@ static void usage_is_told_with_the_end(void **state)
 	queue_running(w, 2, 0);
 	uint64_t id = submit(w, 2);
 	struct phx_event ev = {
-		.kind = PHX_EV_job_result, .job = id, .cpu_ms = 1234, .memory_peak_bytes = 5 << 20};
+		.kind = PHX_EV_job_result,
+		.job_result = {.job = id, .cpu_ms = 1234, .memory_peak_bytes = 5 << 20}};
 	PHX_STR_SET(ev.node, node_of(w, id, 1));
 	assert_int_equal(world_apply(w, &ev, NULL), 0);
 	const struct phx_job_part *p = PHX_LIST_AT(&job(w, id)->parts, struct phx_job_part, 1);
@@ -342,7 +347,7 @@ static void removal_waits_for_jobs(void **state)
 	struct phx_event rm = {.kind = PHX_EV_node_remove};
 	PHX_STR_SET(rm.node, node);
 	assert_int_equal(world_apply(w, &rm, NULL), -EBUSY);
-	rm.force = true;
+	rm.order.force = true;
 	assert_int_equal(world_apply(w, &rm, NULL), 0);
 	assert_int_equal(job(w, id)->kills, 1);
 }
@@ -351,7 +356,7 @@ static void removal_waits_for_jobs(void **state)
 static void grace_of_the_re(void **state)
 {
 	struct world *w = *state;
-	struct phx_event ev = {.job_nodes = 1, .grace_ms = 1000};
+	struct phx_event ev = {.job_submit = {.grace_ms = 1000, .job_nodes = 1}};
 	queue_running(w, 2, 0);
 	assert_int_equal(job(w, submit(w, 1))->grace_ms, GRACE);
 	assert_int_equal(job(w, submit_as(w, &ev))->grace_ms, 1000);
@@ -361,14 +366,15 @@ static void submissions_that_ask_too_much(void **state)
 {
 	struct world *w = *state;
 	struct phx_event ev = {
-		.kind = PHX_EV_job_submit, .uid = 1, .gid = 1, .job_nodes = 1, .grace_ms = 3600001};
-	assert_int_equal(phx_text_push(&ev.argv, "true"), 0);
+		.kind = PHX_EV_job_submit,
+		.job_submit = {.uid = 1, .gid = 1, .job_nodes = 1, .grace_ms = 3600001}};
+	assert_int_equal(phx_text_push(&ev.job_submit.argv, "true"), 0);
 	assert_int_equal(world_apply(w, &ev, NULL), -EINVAL);
-	ev.grace_ms = 0;
-	ev.checkpoint_signal = 65;
+	ev.job_submit.grace_ms = 0;
+	ev.job_submit.checkpoint_signal = 65;
 	assert_int_equal(world_apply(w, &ev, NULL), -EINVAL);
 	assert_non_null(strstr(w->err.text, "signal"));
-	ev.checkpoint_signal = 0;
+	ev.job_submit.checkpoint_signal = 0;
 	assert_int_equal(world_apply(w, &ev, NULL), 0);
 	phx_event_fini(&ev);
 }

@@ -100,7 +100,7 @@ static int teardown(void **state)
 static int add(const char *node)
 {
 	struct phx_event ev = {.kind = PHX_EV_node_add, .by = "test"};
-	struct phx_mac *m = phx_list_push(&ev.macs, sizeof(*m));
+	struct phx_mac *m = phx_list_push(&ev.node_add.macs, sizeof(*m));
 	snprintf(m->mac, sizeof(m->mac), "02:00:00:00:%02x:%02x", added / 256, added % 256);
 	added++;
 	PHX_STR_SET(ev.node, node);
@@ -342,7 +342,7 @@ static void label_many(void)
 {
 	static const char *const names[MANY] = {"m0", "m1", "nobody", "m3", "m4", "m5"};
 	struct phx_event ev = {.kind = PHX_EV_node_label, .by = "test"};
-	struct phx_label *l = phx_list_push(&ev.labels, sizeof(*l));
+	struct phx_label *l = phx_list_push(&ev.node_label.labels, sizeof(*l));
 	PHX_STR_SET(l->key, "rack");
 	snprintf(l->value, sizeof(l->value), "r%d", added++);
 	for (int i = 0; i < MANY; i++)

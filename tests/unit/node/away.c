@@ -57,7 +57,7 @@ static int order(struct world *w, int kind, const char *node, const char *by)
 
 static void seen_off(struct world *w, const char *node)
 {
-	struct phx_event ev = {.kind = PHX_EV_power_result, .power = PHX_POWER_KNOWN_OFF};
+	struct phx_event ev = {.kind = PHX_EV_power_result, .answer.power = PHX_POWER_KNOWN_OFF};
 	PHX_STR_SET(ev.node, node);
 	assert_int_equal(apply(w, &ev), 0);
 }
@@ -65,15 +65,15 @@ static void seen_off(struct world *w, const char *node)
 /* Registers: a start through the deploy initramfs, or the system behind it. */
 static void hello(struct world *w, const char *node, int env)
 {
-	struct phx_event ev = {.kind = PHX_EV_hello, .env = env};
+	struct phx_event ev = {.kind = PHX_EV_hello, .hello.env = env};
 	const struct phx_node *n = world_node(w, node);
 	w->boots += env == PHX_ENV_DEPLOY;
 	PHX_STR_SET(ev.node, node);
-	snprintf(ev.boot_id, sizeof(ev.boot_id), "boot-%u", w->boots);
-	PHX_STR_SET(ev.system_image, "debian-12");
-	PHX_STR_SET(ev.system_digest, "d1");
-	PHX_STR_SET(ev.actual_role, env == PHX_ENV_OS ? n->role : "");
-	world_facts(&ev.facts, world_index(node));
+	snprintf(ev.hello.boot_id, sizeof(ev.hello.boot_id), "boot-%u", w->boots);
+	PHX_STR_SET(ev.hello.system_image, "debian-12");
+	PHX_STR_SET(ev.hello.system_digest, "d1");
+	PHX_STR_SET(ev.hello.actual_role, env == PHX_ENV_OS ? n->role : "");
+	world_facts(&ev.hello.facts, world_index(node));
 	assert_int_equal(apply(w, &ev), 0);
 	phx_event_fini(&ev);
 }
@@ -81,11 +81,11 @@ static void hello(struct world *w, const char *node, int env)
 static void in_health(struct world *w, const char *node)
 {
 	const struct phx_node *n = world_node(w, node);
-	struct phx_event ev = {.kind = PHX_EV_report, .healthy = true};
+	struct phx_event ev = {.kind = PHX_EV_report, .report.healthy = true};
 	PHX_STR_SET(ev.node, node);
-	PHX_STR_SET(ev.actual_role, n->role);
-	phx_role_identity(phx_state_role(&w->s, n->role), ev.actual_identity,
-			  sizeof(ev.actual_identity));
+	PHX_STR_SET(ev.report.actual_role, n->role);
+	phx_role_identity(phx_state_role(&w->s, n->role), ev.report.actual_identity,
+			  sizeof(ev.report.actual_identity));
 	assert_int_equal(apply(w, &ev), 0);
 }
 
@@ -219,10 +219,10 @@ static void in_memory(void **state)
 	alone(w, 3, 300, "ramweb");
 	seen_off(w, "n2");
 	later(w, 12000);
-	struct phx_event ev = {.kind = PHX_EV_hello, .env = PHX_ENV_DEPLOY};
+	struct phx_event ev = {.kind = PHX_EV_hello, .hello.env = PHX_ENV_DEPLOY};
 	PHX_STR_SET(ev.node, "n2");
-	snprintf(ev.boot_id, sizeof(ev.boot_id), "boot-%u", ++w->boots);
-	world_facts(&ev.facts, 2);
+	snprintf(ev.hello.boot_id, sizeof(ev.hello.boot_id), "boot-%u", ++w->boots);
+	world_facts(&ev.hello.facts, 2);
 	assert_int_equal(apply(w, &ev), 0);
 	phx_event_fini(&ev);
 	assert_non_null(phx_node_step(world_node(w, "n2"))); /* it is brought there again */
@@ -337,12 +337,13 @@ static void heard_with_something_else(void **state)
 	seen_off(w, "n2");
 	hello(w, "n2", PHX_ENV_DEPLOY);
 	/* what the deploy initramfs says of the disk is not what serves */
-	struct phx_event ev = {
-		.kind = PHX_EV_report, .healthy = true, .node = "n2", .actual_role = "compute"};
+	struct phx_event ev = {.kind = PHX_EV_report,
+			       .node = "n2",
+			       .report = {.healthy = true, .actual_role = "compute"}};
 	assert_int_equal(apply(w, &ev), 0);
 	assert_int_equal(told(NULL, "is back in RE"), 0);
 	hello(w, "n2", PHX_ENV_OS);
-	PHX_STR_SET(ev.actual_role, "guest");
+	PHX_STR_SET(ev.report.actual_role, "guest");
 	assert_int_equal(apply(w, &ev), 0);
 	assert_int_equal(share_of(w, "n2"), PHX_SHARE_AWAY);
 	in_health(w, "n2");
@@ -383,7 +384,7 @@ static void given_another_role(void **state)
 	struct world *w = *state;
 	alone(w, 3, 300, "compute");
 	struct phx_event ev = {
-		.kind = PHX_EV_assign, .node = "n2", .role = "guest", .pool = "queue"};
+		.kind = PHX_EV_assign, .node = "n2", .order = {.role = "guest", .pool = "queue"}};
 	assert_int_equal(apply(w, &ev), 0);
 	assert_int_equal(share_of(w, "n2"), PHX_SHARE_OUTSIDE);
 	world_run(w, "n2");
@@ -489,8 +490,8 @@ static void unwell(struct world *w, const char *node)
 {
 	struct phx_event ev = {.kind = PHX_EV_report, .text = "does not answer"};
 	PHX_STR_SET(ev.node, node);
-	PHX_STR_SET(ev.actual_role, world_node(w, node)->actual_role);
-	PHX_STR_SET(ev.actual_identity, world_node(w, node)->actual_identity);
+	PHX_STR_SET(ev.report.actual_role, world_node(w, node)->actual_role);
+	PHX_STR_SET(ev.report.actual_identity, world_node(w, node)->actual_identity);
 	assert_int_equal(apply(w, &ev), 0);
 }
 
@@ -542,7 +543,7 @@ static void ordered_there_afterwards(void **state)
 {
 	struct world *w = *state;
 	struct phx_event ev = {
-		.kind = PHX_EV_assign, .node = "n2", .role = "compute", .pool = "queue"};
+		.kind = PHX_EV_assign, .node = "n2", .order = {.role = "compute", .pool = "queue"}};
 	alone(w, 3, 300, "compute");
 	assert_int_equal(operate(w, PHX_EV_re_deactivate, "queue"), 0);
 	settle(w);
@@ -596,7 +597,8 @@ static void deactivated_beside_a_pinned_one(void **state)
 {
 	struct world *w = *state;
 	alone(w, 3, 300, "compute");
-	struct phx_event ev = {.kind = PHX_EV_assign, .node = "n2", .role = "compute", .pin = true};
+	struct phx_event ev = {
+		.kind = PHX_EV_assign, .node = "n2", .order = {.role = "compute", .pin = true}};
 	assert_int_equal(apply(w, &ev), 0);
 	settle(w);
 	assert_int_equal(operate(w, PHX_EV_re_deactivate, "queue"), 0);
@@ -631,7 +633,8 @@ static void deactivated_under_a_silent_job(void **state)
 	tell(w, PHX_EV_missing, "n2");
 	assert_int_equal(operate(w, PHX_EV_re_deactivate, "queue"), 0);
 	for (const char *const *at = (const char *const[]){"n1", "n3", NULL}; *at; at++) {
-		struct phx_event ev = {.kind = PHX_EV_job_result, .job = 1, .result = 143};
+		struct phx_event ev = {.kind = PHX_EV_job_result,
+				       .job_result = {.job = 1, .result = 143}};
 		PHX_STR_SET(ev.node, *at);
 		assert_int_equal(apply(w, &ev), 0);
 	}
@@ -672,10 +675,10 @@ static void deactivated_with_its_system_in_memory(void **state)
 	seen_off(w, "n2");
 	assert_int_equal(operate(w, PHX_EV_re_deactivate, "queue"), 0);
 	settle(w);
-	struct phx_event ev = {.kind = PHX_EV_hello, .env = PHX_ENV_DEPLOY};
+	struct phx_event ev = {.kind = PHX_EV_hello, .hello.env = PHX_ENV_DEPLOY};
 	PHX_STR_SET(ev.node, "n2");
-	snprintf(ev.boot_id, sizeof(ev.boot_id), "boot-%u", ++w->boots);
-	world_facts(&ev.facts, 2);
+	snprintf(ev.hello.boot_id, sizeof(ev.hello.boot_id), "boot-%u", ++w->boots);
+	world_facts(&ev.hello.facts, 2);
 	assert_int_equal(apply(w, &ev), 0);
 	phx_event_fini(&ev);
 	assert_int_equal(told(NULL, "is brought there again"), 0);
@@ -710,12 +713,12 @@ static void destroyed_and_cannot_be_released(void **state)
 	assert_int_equal(operate(w, PHX_EV_re_deactivate, "queue"), 0);
 	settle(w);
 	assert_int_equal(operate(w, PHX_EV_re_destroy, "queue"), 0);
-	struct phx_event ev = {.kind = PHX_EV_hello, .env = PHX_ENV_DEPLOY};
+	struct phx_event ev = {.kind = PHX_EV_hello, .hello.env = PHX_ENV_DEPLOY};
 	PHX_STR_SET(ev.node, "n2");
-	snprintf(ev.boot_id, sizeof(ev.boot_id), "boot-%u", ++w->boots);
-	PHX_STR_SET(ev.system_digest, "d1");
-	world_facts(&ev.facts, 2);
-	PHX_LIST_AT(&ev.facts.disks, struct phx_disk_facts, 0)->read_only = true;
+	snprintf(ev.hello.boot_id, sizeof(ev.hello.boot_id), "boot-%u", ++w->boots);
+	PHX_STR_SET(ev.hello.system_digest, "d1");
+	world_facts(&ev.hello.facts, 2);
+	PHX_LIST_AT(&ev.hello.facts.disks, struct phx_disk_facts, 0)->read_only = true;
 	assert_int_equal(apply(w, &ev), 0);
 	phx_event_fini(&ev);
 	assert_int_equal(world_node(w, "n2")->state, PHX_NODE_QUARANTINED);

@@ -8,8 +8,8 @@ static void put_version(struct world *w, const char *version)
 {
 	struct phx_event ev = {.kind = PHX_EV_role_put};
 	const struct phx_role *now = phx_state_role(&w->s, "web");
-	assert_int_equal(phx_record_copy(&phx_role_record, &ev.role_put, now), 0);
-	PHX_STR_SET(PHX_LIST_AT(&ev.role_put.packages, struct phx_package_ref, 0)->version,
+	assert_int_equal(phx_record_copy(&phx_role_record, &ev.role.role_put, now), 0);
+	PHX_STR_SET(PHX_LIST_AT(&ev.role.role_put.packages, struct phx_package_ref, 0)->version,
 		    version);
 	assert_int_equal(world_apply(w, &ev, NULL), 0);
 	phx_event_fini(&ev);

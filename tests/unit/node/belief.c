@@ -9,13 +9,13 @@ static struct phx_event erased(struct world *w, const char *node)
 	const struct phx_node *n = world_node(w, node);
 	const struct phx_step *step = phx_node_step(n);
 	struct phx_event ev = {.kind = PHX_EV_step_result,
-			       .step_id = step->id,
-			       .epoch = n->plan.epoch,
-			       .erased_bytes = 4ULL << 30,
-			       .verified_bytes = 1ULL << 30,
-			       .setup = {.method = step->method}};
+			       .answer = {.step_id = step->id,
+					  .epoch = n->plan.epoch,
+					  .erased_bytes = 4ULL << 30,
+					  .verified_bytes = 1ULL << 30,
+					  .setup = {.method = step->method}}};
 	PHX_STR_SET(ev.node, node);
-	PHX_STR_SET(ev.erased_disk, step->disk);
+	PHX_STR_SET(ev.answer.erased_disk, step->disk);
 	return ev;
 }
 
@@ -41,7 +41,7 @@ static void another_disk_is_no_erase(void **state)
 	to_the_wipe(w);
 	struct phx_node *n = world_node(w, "n1");
 	struct phx_event ev = erased(w, "n1");
-	PHX_STR_SET(ev.erased_disk, "serial-disk2");
+	PHX_STR_SET(ev.answer.erased_disk, "serial-disk2");
 	assert_int_equal(world_apply(w, &ev, &out), 0);
 	assert_int_equal(records(&out), 0);
 	phx_outcome_fini(&out);
@@ -51,7 +51,7 @@ static void another_disk_is_no_erase(void **state)
 	assert_true(n->dirty);
 	/* nor is an erase that names none */
 	world_run_to(w, "n1", PHX_STEP_wipe);
-	ev.erased_disk[0] = '\0';
+	ev.answer.erased_disk[0] = '\0';
 	assert_int_equal(world_apply(w, &ev, NULL), 0);
 	assert_int_equal(n->state, PHX_NODE_QUARANTINED);
 	assert_true(n->dirty);
@@ -71,7 +71,7 @@ static void the_record_says_what_was_told(void **state)
 			continue;
 		assert_string_equal(act->node, "n1");
 		assert_string_equal(act->disk, "serial-disk1");
-		assert_int_equal(act->step_id, ev.step_id);
+		assert_int_equal(act->step_id, ev.answer.step_id);
 		assert_int_equal(act->method, PHX_WIPE_OVERWRITE);
 		assert_int_equal(act->size_bytes, 4ULL << 30);
 		assert_int_equal(act->verified_bytes, 1ULL << 30);
@@ -85,10 +85,11 @@ static void the_record_says_what_was_told(void **state)
 
 static uint64_t running_job(struct world *w, const char *node)
 {
-	struct phx_event ev = {.kind = PHX_EV_job_submit, .job_nodes = 1, .uid = 1000, .gid = 1000};
+	struct phx_event ev = {.kind = PHX_EV_job_submit,
+			       .job_submit = {.job_nodes = 1, .uid = 1000, .gid = 1000}};
 	struct phx_outcome out = {0};
-	PHX_STR_SET(ev.user, "u");
-	assert_int_equal(phx_text_push(&ev.argv, "sleep"), 0);
+	PHX_STR_SET(ev.job_submit.user, "u");
+	assert_int_equal(phx_text_push(&ev.job_submit.argv, "sleep"), 0);
 	assert_int_equal(world_apply(w, &ev, &out), 0);
 	uint64_t id = out.job;
 	phx_outcome_fini(&out);

@@ -43,10 +43,11 @@ static void before_anything_nothing_happens(void **state)
 static void a_drain_that_waits_goes_on_serving_its_job(void **state)
 {
 	struct world *w = *state;
-	struct phx_event job = {.kind = PHX_EV_job_submit, .uid = 1, .gid = 1, .job_nodes = 1};
-	struct phx_event drain = {.kind = PHX_EV_drain, .jobs = PHX_JOBS_SPARE};
+	struct phx_event job = {.kind = PHX_EV_job_submit,
+				.job_submit = {.uid = 1, .gid = 1, .job_nodes = 1}};
+	struct phx_event drain = {.kind = PHX_EV_drain, .order.jobs = PHX_JOBS_SPARE};
 	world_serving(w, "n1", "compute", true);
-	phx_text_push(&job.argv, "true");
+	phx_text_push(&job.job_submit.argv, "true");
 	assert_int_equal(world_apply(w, &job, NULL), 0);
 	PHX_STR_SET(drain.node, "n1");
 	assert_int_equal(world_apply(w, &drain, NULL), 0);

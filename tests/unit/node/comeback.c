@@ -6,9 +6,9 @@ static char buf[512];
 
 static int order_crypto(struct world *w, const char *node)
 {
-	struct phx_event ev = {.kind = PHX_EV_release,
-			       .has_setup = true,
-			       .setup = {PHX_SETUP_WIPE, PHX_WIPE_CRYPTO, 0}};
+	struct phx_event ev = {
+		.kind = PHX_EV_release,
+		.order = {.has_setup = true, .setup = {PHX_SETUP_WIPE, PHX_WIPE_CRYPTO, 0}}};
 	PHX_STR_SET(ev.node, node);
 	return world_apply(w, &ev, NULL);
 }
@@ -23,7 +23,7 @@ static int power_order(struct world *w, const char *node, const char *op)
 
 static void seen_off(struct world *w, const char *node)
 {
-	struct phx_event ev = {.kind = PHX_EV_power_result, .power = PHX_POWER_KNOWN_OFF};
+	struct phx_event ev = {.kind = PHX_EV_power_result, .answer.power = PHX_POWER_KNOWN_OFF};
 	PHX_STR_SET(ev.node, node);
 	assert_int_equal(world_apply(w, &ev, NULL), 0);
 }
@@ -38,12 +38,12 @@ static void silent(struct world *w, const char *node)
 /* Registers from the deploy initramfs after a reset; what it found on its disk is `digest`. */
 static void comes_back(struct world *w, const char *node, const char *digest)
 {
-	struct phx_event ev = {.kind = PHX_EV_hello, .env = PHX_ENV_DEPLOY};
+	struct phx_event ev = {.kind = PHX_EV_hello, .hello.env = PHX_ENV_DEPLOY};
 	PHX_STR_SET(ev.node, node);
-	snprintf(ev.boot_id, sizeof(ev.boot_id), "boot-%u", ++w->boots);
-	PHX_STR_SET(ev.system_image, digest[0] ? "debian-12" : "");
-	PHX_STR_SET(ev.system_digest, digest);
-	world_facts(&ev.facts, world_index(node));
+	snprintf(ev.hello.boot_id, sizeof(ev.hello.boot_id), "boot-%u", ++w->boots);
+	PHX_STR_SET(ev.hello.system_image, digest[0] ? "debian-12" : "");
+	PHX_STR_SET(ev.hello.system_digest, digest);
+	world_facts(&ev.hello.facts, world_index(node));
 	assert_int_equal(world_apply(w, &ev, NULL), 0);
 	phx_event_fini(&ev);
 }
@@ -145,7 +145,7 @@ static void resumed_while_silent_it_serves_when_it_is_heard(void **state)
 	world_serving(w, "n1", "web", true);
 	assert_int_equal(world_order(w, PHX_EV_drain, "n1", NULL), 0);
 	PHX_STR_SET(stopped.node, "n1");
-	PHX_STR_SET(stopped.actual_role, "web");
+	PHX_STR_SET(stopped.report.actual_role, "web");
 	assert_int_equal(world_apply(w, &stopped, NULL), 0);
 	silent(w, "n1");
 	assert_int_equal(world_order(w, PHX_EV_resume, "n1", NULL), 0);
@@ -236,11 +236,11 @@ static void a_disk_with_its_system_goes_on(void **state)
 static void a_plan_begun_by_a_registration_is_not_interrupted_by_it(void **state)
 {
 	struct world *w = *state;
-	struct phx_event settings = {.kind = PHX_EV_settings, .settings = w->s.settings};
+	struct phx_event settings = {.kind = PHX_EV_settings, .site.settings = w->s.settings};
 	struct phx_event rules = {.kind = PHX_EV_rules_put};
-	struct phx_rule *rule = phx_list_push(&rules.rules, sizeof(*rule));
+	struct phx_rule *rule = phx_list_push(&rules.rules_put.rules, sizeof(*rule));
 	PHX_STR_SET(rule->role, "web");
-	settings.settings.auto_assign = true;
+	settings.site.settings.auto_assign = true;
 	assert_int_equal(world_apply(w, &settings, NULL), 0);
 	assert_int_equal(world_apply(w, &rules, NULL), 0);
 	phx_event_fini(&rules);
@@ -265,9 +265,9 @@ static void a_dead_nodes_key_goes_before_it_is_waked(void **state)
 	assert_int_equal(order_crypto(w, "n1"), 0);
 	assert_string_equal(world_plan(w, "n1", buf, sizeof(buf)), "destroy_key boot wipe");
 	struct phx_step *step = phx_node_step(world_node(w, "n1"));
-	struct phx_event ev = {.kind = PHX_EV_key_result,
-			       .step_id = step->id,
-			       .epoch = world_node(w, "n1")->plan.epoch};
+	struct phx_event ev = {
+		.kind = PHX_EV_key_result,
+		.answer = {.step_id = step->id, .epoch = world_node(w, "n1")->plan.epoch}};
 	struct phx_outcome out = {0};
 	PHX_STR_SET(ev.node, "n1");
 	assert_int_equal(world_apply(w, &ev, &out), 0);
@@ -296,11 +296,11 @@ static void a_key_that_goes_alone_is_an_erase(void **state)
 {
 	struct world *w = *state;
 	struct phx_outcome out = {0};
-	struct phx_event ev = {.kind = PHX_EV_release,
-			       .node = "n1",
-			       .by = "uid:0",
-			       .has_setup = true,
-			       .setup = {PHX_SETUP_WIPE, PHX_WIPE_CRYPTO, 0}};
+	struct phx_event ev = {
+		.kind = PHX_EV_release,
+		.node = "n1",
+		.by = "uid:0",
+		.order = {.has_setup = true, .setup = {PHX_SETUP_WIPE, PHX_WIPE_CRYPTO, 0}}};
 	int told = 0;
 	world_serving(w, "n1", "vault", false);
 	silent(w, "n1");
@@ -343,9 +343,9 @@ static void a_live_nodes_erase_has_one_record(void **state)
 	assert_int_equal(order_crypto(w, "n1"), 0);
 	world_run_to(w, "n1", PHX_STEP_destroy_key);
 	struct phx_step *step = phx_node_step(world_node(w, "n1"));
-	struct phx_event ev = {.kind = PHX_EV_key_result,
-			       .step_id = step->id,
-			       .epoch = world_node(w, "n1")->plan.epoch};
+	struct phx_event ev = {
+		.kind = PHX_EV_key_result,
+		.answer = {.step_id = step->id, .epoch = world_node(w, "n1")->plan.epoch}};
 	struct phx_outcome out = {0};
 	PHX_STR_SET(ev.node, "n1");
 	assert_int_equal(world_apply(w, &ev, &out), 0);

@@ -4,22 +4,22 @@
 static void add_web_role(struct world *w, const char *name, const char *address, bool director)
 {
 	struct phx_event ev = {.kind = PHX_EV_role_put,
-			       .role_put = {.director = director, .web = {.port = 80}}};
-	PHX_STR_SET(ev.role_put.name, name);
-	PHX_STR_SET(ev.role_put.pool, "web");
-	PHX_STR_SET(ev.role_put.image, "debian-12");
-	PHX_STR_SET(ev.role_put.image_version, "1");
-	PHX_STR_SET(ev.role_put.image_digest, "d1");
-	PHX_STR_SET(ev.role_put.web.address, address);
-	PHX_STR_SET(ev.role_put.web.scheduler, "wlc");
+			       .role.role_put = {.director = director, .web = {.port = 80}}};
+	PHX_STR_SET(ev.role.role_put.name, name);
+	PHX_STR_SET(ev.role.role_put.pool, "web");
+	PHX_STR_SET(ev.role.role_put.image, "debian-12");
+	PHX_STR_SET(ev.role.role_put.image_version, "1");
+	PHX_STR_SET(ev.role.role_put.image_digest, "d1");
+	PHX_STR_SET(ev.role.role_put.web.address, address);
+	PHX_STR_SET(ev.role.role_put.web.scheduler, "wlc");
 	assert_int_equal(world_apply(w, &ev, NULL), 0);
 }
 
 static void report(struct world *w, const char *node, const char *role, bool healthy)
 {
-	struct phx_event ev = {.kind = PHX_EV_report, .healthy = healthy};
+	struct phx_event ev = {.kind = PHX_EV_report, .report.healthy = healthy};
 	PHX_STR_SET(ev.node, node);
-	PHX_STR_SET(ev.actual_role, role);
+	PHX_STR_SET(ev.report.actual_role, role);
 	assert_int_equal(world_apply(w, &ev, NULL), 0);
 }
 
@@ -187,8 +187,8 @@ static void quiet_nodes_are_left_out(void **state)
 
 static void rest_for(struct world *w, uint32_t rest_ms)
 {
-	struct phx_event ev = {.kind = PHX_EV_settings, .settings = w->s.settings};
-	ev.settings.balance_rest_ms = rest_ms;
+	struct phx_event ev = {.kind = PHX_EV_settings, .site.settings = w->s.settings};
+	ev.site.settings.balance_rest_ms = rest_ms;
 	assert_int_equal(world_apply(w, &ev, NULL), 0);
 }
 
@@ -276,9 +276,9 @@ static void who_is_behind_no_balancer_is_not_quiet(void **state)
 
 static int balanced(struct world *w, const char *node, uint64_t step_id)
 {
-	struct phx_event ev = {.kind = PHX_EV_balanced,
-			       .step_id = step_id,
-			       .epoch = world_node(w, node)->plan.epoch};
+	struct phx_event ev = {
+		.kind = PHX_EV_balanced,
+		.answer = {.step_id = step_id, .epoch = world_node(w, node)->plan.epoch}};
 	PHX_STR_SET(ev.node, node);
 	return world_apply(w, &ev, NULL);
 }
@@ -387,14 +387,14 @@ static struct phx_agreement web_re(const char *name, const char *address, uint32
 
 static int create(struct world *w, struct phx_agreement a)
 {
-	struct phx_event ev = {
-		.kind = PHX_EV_re_create, .who = PHX_RE_WHO_PROVIDER, .agreement = a};
+	struct phx_event ev = {.kind = PHX_EV_re_create,
+			       .ask = {.who = PHX_RE_WHO_PROVIDER, .agreement = a}};
 	return world_apply(w, &ev, NULL);
 }
 
 static void operate(struct world *w, int kind, const char *re)
 {
-	struct phx_event ev = {.kind = kind, .who = PHX_RE_WHO_SERVICE};
+	struct phx_event ev = {.kind = kind, .re_order.who = PHX_RE_WHO_SERVICE};
 	PHX_STR_SET(ev.re, re);
 	assert_int_equal(world_apply(w, &ev, NULL), 0);
 }
@@ -554,8 +554,8 @@ static void two_fenced_directors(struct world *w)
 static void a_fenced_director_is_off_before_another_acts(void **state)
 {
 	struct world *w = *state;
-	struct phx_event off = {.kind = PHX_EV_power_result, .power = PHX_POWER_KNOWN_OFF};
-	struct phx_event fails = {.kind = PHX_EV_power_result, .result = -EIO};
+	struct phx_event off = {.kind = PHX_EV_power_result, .answer.power = PHX_POWER_KNOWN_OFF};
+	struct phx_event fails = {.kind = PHX_EV_power_result, .answer.result = -EIO};
 	PHX_STR_SET(off.node, "n1");
 	PHX_STR_SET(fails.node, "n1");
 	two_fenced_directors(w);

@@ -16,7 +16,7 @@ static void unknown_machine_waits(void **state)
 	assert_int_equal(w->s.seq, seq); /* asking again is no event */
 	struct phx_event ev = {.kind = PHX_EV_node_accept};
 	PHX_STR_SET(ev.node, n->name);
-	PHX_STR_SET(ev.name, "n7");
+	PHX_STR_SET(ev.named.name, "n7");
 	assert_int_equal(world_apply(w, &ev, NULL), 0);
 	assert_int_equal(world_enrol(w, 7, "k"), PHX_ENROL_CERTIFY);
 	assert_int_equal(world_node(w, "n7")->state, PHX_NODE_COMMISSIONING);
@@ -27,13 +27,13 @@ static void unknown_machine_has_the_name_that_was_drawn(void **state)
 {
 	struct world *w = *state;
 	struct phx_event ev = {.kind = PHX_EV_enrol};
-	PHX_STR_SET(ev.name, "n-0badcafe");
-	PHX_STR_SET(ev.key_fp, "k");
-	world_event_mac(&ev, 7);
+	PHX_STR_SET(ev.enrol.name, "n-0badcafe");
+	PHX_STR_SET(ev.enrol.key_fp, "k");
+	world_event_mac(&ev.enrol.macs, 7);
 	assert_int_equal(world_apply(w, &ev, NULL), 0);
 	assert_int_equal(world_node(w, "n-0badcafe")->state, PHX_NODE_NEW);
 	assert_null(phx_state_node(&w->s, "n-525400000007"));
-	PHX_STR_SET(ev.name, "n-00000001"); /* it asks again */
+	PHX_STR_SET(ev.enrol.name, "n-00000001"); /* it asks again */
 	assert_int_equal(world_apply(w, &ev, NULL), 0);
 	assert_null(phx_state_node(&w->s, "n-00000001"));
 	phx_event_fini(&ev);
@@ -42,9 +42,9 @@ static void unknown_machine_has_the_name_that_was_drawn(void **state)
 static void announced_on_hold_waits_too(void **state)
 {
 	struct world *w = *state;
-	struct phx_event ev = {.kind = PHX_EV_node_add, .hold = true};
+	struct phx_event ev = {.kind = PHX_EV_node_add, .node_add.hold = true};
 	PHX_STR_SET(ev.node, "n1");
-	world_event_mac(&ev, 1);
+	world_event_mac(&ev.node_add.macs, 1);
 	assert_int_equal(world_apply(w, &ev, NULL), 0);
 	phx_event_fini(&ev);
 	assert_int_equal(world_enrol(w, 1, "k"), PHX_ENROL_PENDING);
@@ -101,9 +101,9 @@ static void known_mac_with_another_serial_is_refused(void **state)
 	world_ready(w, "n1", true);
 	struct phx_event ev = {.kind = PHX_EV_enrol};
 	struct phx_outcome out;
-	world_event_mac(&ev, 1);
-	PHX_STR_SET(ev.key_fp, "k");
-	PHX_STR_SET(ev.serial, "another machine");
+	world_event_mac(&ev.enrol.macs, 1);
+	PHX_STR_SET(ev.enrol.key_fp, "k");
+	PHX_STR_SET(ev.enrol.serial, "another machine");
 	assert_int_equal(world_apply(w, &ev, &out), 0);
 	assert_int_equal(out.enrol, PHX_ENROL_REFUSED);
 	phx_outcome_fini(&out);
@@ -116,14 +116,14 @@ static void macs_of_two_nodes_are_never_merged(void **state)
 	world_ready(w, "n1", true);
 	world_ready(w, "n2", true);
 	struct phx_event ev = {.kind = PHX_EV_enrol};
-	world_event_mac(&ev, 1);
-	world_event_mac(&ev, 2);
-	PHX_STR_SET(ev.key_fp, "k");
+	world_event_mac(&ev.enrol.macs, 1);
+	world_event_mac(&ev.enrol.macs, 2);
+	PHX_STR_SET(ev.enrol.key_fp, "k");
 	assert_int_equal(world_apply(w, &ev, NULL), -ENOTUNIQ);
 	phx_event_fini(&ev);
 	struct phx_event add = {.kind = PHX_EV_node_add};
 	PHX_STR_SET(add.node, "n3");
-	world_event_mac(&add, 1);
+	world_event_mac(&add.node_add.macs, 1);
 	assert_int_equal(world_apply(w, &add, NULL), -EEXIST);
 	assert_non_null(strstr(w->err.text, "n1"));
 	phx_event_fini(&add);
@@ -135,11 +135,11 @@ static void duplicate_uuid_quarantines_both(void **state)
 	world_ready(w, "n1", true);
 	world_add(w, "n2", true);
 	assert_int_equal(world_enrol(w, 2, "k2"), PHX_ENROL_CERTIFY);
-	struct phx_event ev = {.kind = PHX_EV_hello, .env = PHX_ENV_DEPLOY};
+	struct phx_event ev = {.kind = PHX_EV_hello, .hello.env = PHX_ENV_DEPLOY};
 	PHX_STR_SET(ev.node, "n2");
-	PHX_STR_SET(ev.boot_id, "b");
-	world_facts(&ev.facts, 2);
-	PHX_STR_SET(ev.facts.uuid, "uuid-1");
+	PHX_STR_SET(ev.hello.boot_id, "b");
+	world_facts(&ev.hello.facts, 2);
+	PHX_STR_SET(ev.hello.facts.uuid, "uuid-1");
 	assert_int_equal(world_apply(w, &ev, NULL), 0);
 	phx_event_fini(&ev);
 	assert_int_equal(world_node(w, "n1")->state, PHX_NODE_QUARANTINED);
@@ -151,12 +151,12 @@ static void two_disks_with_one_serial_quarantine(void **state)
 	struct world *w = *state;
 	world_add(w, "n1", true);
 	world_enrol(w, 1, "k");
-	struct phx_event ev = {.kind = PHX_EV_hello, .env = PHX_ENV_DEPLOY};
+	struct phx_event ev = {.kind = PHX_EV_hello, .hello.env = PHX_ENV_DEPLOY};
 	PHX_STR_SET(ev.node, "n1");
-	PHX_STR_SET(ev.boot_id, "b");
-	world_facts(&ev.facts, 1);
-	struct phx_disk_facts *d = phx_list_push(&ev.facts.disks, sizeof(*d));
-	*d = *PHX_LIST_AT(&ev.facts.disks, struct phx_disk_facts, 0);
+	PHX_STR_SET(ev.hello.boot_id, "b");
+	world_facts(&ev.hello.facts, 1);
+	struct phx_disk_facts *d = phx_list_push(&ev.hello.facts.disks, sizeof(*d));
+	*d = *PHX_LIST_AT(&ev.hello.facts.disks, struct phx_disk_facts, 0);
 	assert_int_equal(world_apply(w, &ev, NULL), 0);
 	phx_event_fini(&ev);
 	assert_int_equal(world_node(w, "n1")->state, PHX_NODE_QUARANTINED);
@@ -166,11 +166,11 @@ static void two_disks_with_one_serial_quarantine(void **state)
 static void rules_deploy_by_themselves(void **state)
 {
 	struct world *w = *state;
-	struct phx_event on = {.kind = PHX_EV_settings, .settings = w->s.settings};
-	on.settings.auto_assign = true;
+	struct phx_event on = {.kind = PHX_EV_settings, .site.settings = w->s.settings};
+	on.site.settings.auto_assign = true;
 	assert_int_equal(world_apply(w, &on, NULL), 0);
 	struct phx_event rules = {.kind = PHX_EV_rules_put};
-	struct phx_rule *r = phx_list_push(&rules.rules, sizeof(*r));
+	struct phx_rule *r = phx_list_push(&rules.rules_put.rules, sizeof(*r));
 	struct phx_rule_term *t = phx_list_push(&r->terms, sizeof(*t));
 	PHX_STR_SET(r->role, "web");
 	r->line = 3;
@@ -187,10 +187,10 @@ static void rules_deploy_by_themselves(void **state)
 
 static uint64_t submit(struct world *w, uint32_t nodes, uint32_t uid)
 {
-	struct phx_event ev = {
-		.kind = PHX_EV_job_submit, .job_nodes = nodes, .uid = uid, .gid = uid};
+	struct phx_event ev = {.kind = PHX_EV_job_submit,
+			       .job_submit = {.job_nodes = nodes, .uid = uid, .gid = uid}};
 	struct phx_outcome out;
-	assert_int_equal(phx_text_push(&ev.argv, "hostname"), 0);
+	assert_int_equal(phx_text_push(&ev.job_submit.argv, "hostname"), 0);
 	int r = world_apply(w, &ev, &out);
 	uint64_t id = r < 0 ? 0 : out.job;
 	phx_outcome_fini(&out);
@@ -200,7 +200,8 @@ static uint64_t submit(struct world *w, uint32_t nodes, uint32_t uid)
 
 static void end_part(struct world *w, uint64_t id, const char *node, int status)
 {
-	struct phx_event ev = {.kind = PHX_EV_job_result, .job = id, .result = status};
+	struct phx_event ev = {.kind = PHX_EV_job_result,
+			       .job_result = {.job = id, .result = status}};
 	PHX_STR_SET(ev.node, node);
 	assert_int_equal(world_apply(w, &ev, NULL), 0);
 }
@@ -250,12 +251,10 @@ static void jobs_never_run_as_root(void **state)
 	/* which the system's calls take for "as it is" */
 	assert_int_equal(submit(w, 1, UINT32_MAX), 0);
 	assert_non_null(strstr(w->err.text, "no number of a user"));
-	struct phx_event away = {.kind = PHX_EV_job_submit,
-				 .job_nodes = 1,
-				 .uid = 1000,
-				 .gid = 1000,
-				 .chdir = "tmp"};
-	assert_int_equal(phx_text_push(&away.argv, "/bin/true"), 0);
+	struct phx_event away = {
+		.kind = PHX_EV_job_submit,
+		.job_submit = {.job_nodes = 1, .uid = 1000, .gid = 1000, .chdir = "tmp"}};
+	assert_int_equal(phx_text_push(&away.job_submit.argv, "/bin/true"), 0);
 	assert_int_equal(world_apply(w, &away, NULL), -EINVAL); /* where the agent happens to be */
 	assert_non_null(strstr(w->err.text, "absolute path"));
 	phx_event_fini(&away);
@@ -268,11 +267,10 @@ static void jobs_never_run_as_root(void **state)
 		     {1000, UINT32_MAX, "no number of a user or group"},
 		     {UINT32_MAX, 1000, "no number of a user or group"}};
 	for (size_t i = 0; i < PHX_ARRAY_SIZE(cases); i++) {
-		struct phx_event ev = {.kind = PHX_EV_job_submit,
-				       .job_nodes = 1,
-				       .uid = cases[i].uid,
-				       .gid = cases[i].gid};
-		assert_int_equal(phx_text_push(&ev.argv, "/bin/true"), 0);
+		struct phx_event ev = {
+			.kind = PHX_EV_job_submit,
+			.job_submit = {.job_nodes = 1, .uid = cases[i].uid, .gid = cases[i].gid}};
+		assert_int_equal(phx_text_push(&ev.job_submit.argv, "/bin/true"), 0);
 		assert_int_equal(world_apply(w, &ev, NULL), -EPERM);
 		assert_non_null(strstr(w->err.text, cases[i].why));
 		phx_event_fini(&ev);
@@ -301,8 +299,8 @@ static void facts_on_demand(void **state)
 	phx_list_fini(&orders);
 	struct phx_event ev = {.kind = PHX_EV_inventory};
 	PHX_STR_SET(ev.node, "n1");
-	world_facts(&ev.facts, 1);
-	ev.facts.memory_bytes = 2ULL << 30;
+	world_facts(&ev.inventory.facts, 1);
+	ev.inventory.facts.memory_bytes = 2ULL << 30;
 	assert_int_equal(world_apply(w, &ev, NULL), 0);
 	phx_event_fini(&ev);
 	phx_core_orders(&w->s, "n1", &orders);

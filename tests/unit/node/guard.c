@@ -58,9 +58,9 @@ static void a_resume_without_a_start_opens_no_window(void **state)
 static int stranger(struct world *w, unsigned i)
 {
 	struct phx_event ev = {.kind = PHX_EV_enrol};
-	struct phx_mac *m = phx_list_push(&ev.macs, sizeof(*m));
+	struct phx_mac *m = phx_list_push(&ev.enrol.macs, sizeof(*m));
 	snprintf(m->mac, sizeof(m->mac), "02:00:00:00:%02x:%02x", i >> 8, i & 255);
-	PHX_STR_SET(ev.key_fp, "made up");
+	PHX_STR_SET(ev.enrol.key_fp, "made up");
 	int r = world_apply(w, &ev, NULL);
 	phx_event_fini(&ev);
 	return r;
@@ -87,12 +87,12 @@ static void a_machine_has_so_many_addresses(void **state)
 	struct world *w = *state;
 	struct phx_event ev = {.kind = PHX_EV_enrol};
 	for (unsigned i = 0; i < 65; i++)
-		world_event_mac(&ev, i);
-	PHX_STR_SET(ev.key_fp, "k");
+		world_event_mac(&ev.enrol.macs, i);
+	PHX_STR_SET(ev.enrol.key_fp, "k");
 	assert_int_equal(world_apply(w, &ev, NULL), -EINVAL);
-	ev.macs.n = 1;
+	ev.enrol.macs.n = 1;
 	for (unsigned i = 0; i < 4; i++)
-		world_event_mac(&ev, 0); /* one address, five times */
+		world_event_mac(&ev.enrol.macs, 0); /* one address, five times */
 	assert_int_equal(world_apply(w, &ev, NULL), 0);
 	phx_event_fini(&ev);
 	assert_int_equal(world_node(w, "n-525400000000")->macs.n, 1);
@@ -130,14 +130,14 @@ static void a_step_that_was_not_ordered_cannot_be_done(void **state)
 static void an_order_that_is_met_hides_no_change(void **state)
 {
 	struct world *w = *state;
-	struct phx_event ev = {.kind = PHX_EV_hello, .env = PHX_ENV_DEPLOY};
+	struct phx_event ev = {.kind = PHX_EV_hello, .hello.env = PHX_ENV_DEPLOY};
 	world_serving(w, "n1", "ramweb", true);
 	const struct phx_node *n = world_node(w, "n1");
 	PHX_STR_SET(ev.node, "n1");
-	PHX_STR_SET(ev.boot_id, "another boot");
-	PHX_STR_SET(ev.actual_role, n->actual_role);
-	PHX_STR_SET(ev.actual_identity, n->actual_identity);
-	world_facts(&ev.facts, 1);
+	PHX_STR_SET(ev.hello.boot_id, "another boot");
+	PHX_STR_SET(ev.hello.actual_role, n->actual_role);
+	PHX_STR_SET(ev.hello.actual_identity, n->actual_identity);
+	world_facts(&ev.hello.facts, 1);
 	uint64_t seq = w->s.seq;
 	assert_int_equal(world_apply(w, &ev, NULL), 0);
 	phx_event_fini(&ev);

@@ -264,19 +264,19 @@ static void wrong_disk_or_method_or_unread_is_no_erase(void **state)
 	world_run_to(w, "n1", PHX_STEP_wipe);
 	struct phx_node *n = world_node(w, "n1");
 	struct phx_event ev = {.kind = PHX_EV_step_result,
-			       .step_id = phx_node_step(n)->id,
-			       .epoch = n->plan.epoch,
-			       .erased_bytes = 1,
-			       .verified_bytes = 1,
-			       .setup = {.method = PHX_WIPE_DISCARD}};
+			       .answer = {.step_id = phx_node_step(n)->id,
+					  .epoch = n->plan.epoch,
+					  .erased_bytes = 1,
+					  .verified_bytes = 1,
+					  .setup = {.method = PHX_WIPE_DISCARD}}};
 	PHX_STR_SET(ev.node, "n1");
-	PHX_STR_SET(ev.erased_disk, "serial-disk1");
+	PHX_STR_SET(ev.answer.erased_disk, "serial-disk1");
 	assert_int_equal(world_apply(w, &ev, NULL), 0);
 	assert_string_equal(phx_node_step(n)->error,
 			    "the agent used another method than the one ordered");
 	world_run_to(w, "n1", PHX_STEP_wipe);
-	ev.setup.method = PHX_WIPE_OVERWRITE;
-	ev.verified_bytes = 0;
+	ev.answer.setup.method = PHX_WIPE_OVERWRITE;
+	ev.answer.verified_bytes = 0;
 	assert_int_equal(world_apply(w, &ev, NULL), 0);
 	assert_int_equal(n->state, PHX_NODE_QUARANTINED);
 	assert_true(n->dirty);
@@ -288,12 +288,12 @@ static void order_of_an_older_epoch_is_refused(void **state)
 	world_serving(w, "n1", "compute", true);
 	world_order(w, PHX_EV_assign, "n1", "web");
 	struct phx_node *n = world_node(w, "n1");
-	struct phx_event ev = {.kind = PHX_EV_step_result,
-			       .step_id = phx_node_step(n)->id,
-			       .epoch = n->plan.epoch - 1};
+	struct phx_event ev = {
+		.kind = PHX_EV_step_result,
+		.answer = {.step_id = phx_node_step(n)->id, .epoch = n->plan.epoch - 1}};
 	PHX_STR_SET(ev.node, "n1");
 	assert_int_equal(world_apply(w, &ev, NULL), -ESTALE);
-	ev.epoch++;
+	ev.answer.epoch++;
 	assert_int_equal(world_apply(w, &ev, NULL), 0);
 	assert_int_equal(world_apply(w, &ev, NULL), -ESTALE); /* told twice */
 }
@@ -328,7 +328,7 @@ static void power_cut_in_the_middle_of_an_image(void **state)
 	assert_int_equal(out.actions.n, 1); /* is it off? */
 	assert_string_equal(PHX_LIST_AT(&out.actions, struct phx_action, 0)->text, "status");
 	phx_outcome_fini(&out);
-	struct phx_event off = {.kind = PHX_EV_power_result, .power = PHX_POWER_KNOWN_OFF};
+	struct phx_event off = {.kind = PHX_EV_power_result, .answer.power = PHX_POWER_KNOWN_OFF};
 	PHX_STR_SET(off.node, "n1");
 	assert_int_equal(world_apply(w, &off, NULL), 0);
 	assert_string_equal(world_plan(w, "n1", buf, sizeof(buf)),
@@ -344,7 +344,8 @@ static void endless_repair_ends_in_quarantine(void **state)
 	world_order(w, PHX_EV_assign, "n1", "web");
 	for (int i = 0; i < 20 && world_node(w, "n1")->state != PHX_NODE_QUARANTINED; i++) {
 		struct phx_event gone = {.kind = PHX_EV_missing};
-		struct phx_event off = {.kind = PHX_EV_power_result, .power = PHX_POWER_KNOWN_OFF};
+		struct phx_event off = {.kind = PHX_EV_power_result,
+					.answer.power = PHX_POWER_KNOWN_OFF};
 		PHX_STR_SET(gone.node, "n1");
 		PHX_STR_SET(off.node, "n1");
 		world_run_to(w, "n1", PHX_STEP_image);
@@ -432,7 +433,7 @@ static void dry_run_changes_nothing(void **state)
 	phx_record_copy(&phx_state_record, &before, &w->s);
 	struct phx_event ev = {.kind = PHX_EV_assign, .now_ms = w->now};
 	PHX_STR_SET(ev.node, "n1");
-	PHX_STR_SET(ev.role, "web");
+	PHX_STR_SET(ev.order.role, "web");
 	assert_int_equal(phx_order_plan_of(&w->s, &ev, &plan, &w->err), 0);
 	assert_int_equal(plan.steps.n, 8);
 	assert_true(plan.expected_ms > 0);

@@ -46,11 +46,11 @@ static void serve_keys(struct world *w, struct store *s)
 			make(s, act->key_id);
 		else if (!s->broken)
 			destroy(s, act->key_id);
-		struct phx_event ev = {
-			.kind = PHX_EV_key_result, .step_id = act->step_id, .epoch = act->epoch};
+		struct phx_event ev = {.kind = PHX_EV_key_result,
+				       .answer = {.step_id = act->step_id, .epoch = act->epoch}};
 		PHX_STR_SET(ev.node, act->node);
-		PHX_STR_SET(ev.name, act->step_id ? "" : act->key_id);
-		ev.result = s->broken ? -EIO : 0;
+		PHX_STR_SET(ev.answer.name, act->step_id ? "" : act->key_id);
+		ev.answer.result = s->broken ? -EIO : 0;
 		assert_int_equal(world_apply(w, &ev, NULL), 0);
 	}
 	phx_list_fini(&todo);
@@ -87,8 +87,8 @@ static void silent(struct world *w, const char *node)
 
 static int order_wipe(struct world *w, const char *node, int method)
 {
-	struct phx_event ev = {
-		.kind = PHX_EV_wipe, .has_setup = true, .setup = {PHX_SETUP_WIPE, method, 0}};
+	struct phx_event ev = {.kind = PHX_EV_wipe,
+			       .order = {.has_setup = true, .setup = {PHX_SETUP_WIPE, method, 0}}};
 	PHX_STR_SET(ev.node, node);
 	return world_apply(w, &ev, NULL);
 }
@@ -179,11 +179,11 @@ static void an_erase_that_cannot_be_finished_quarantines(void **state)
 	silent(w, "n1");
 	assert_int_equal(order_wipe(w, "n1", PHX_WIPE_CRYPTO), 0);
 	run(w, &s, "n1");
-	struct phx_event ev = {.kind = PHX_EV_hello, .env = PHX_ENV_DEPLOY};
+	struct phx_event ev = {.kind = PHX_EV_hello, .hello.env = PHX_ENV_DEPLOY};
 	PHX_STR_SET(ev.node, "n1");
-	PHX_STR_SET(ev.boot_id, "boot-returned");
-	world_facts(&ev.facts, 1);
-	PHX_LIST_AT(&ev.facts.disks, struct phx_disk_facts, 0)->read_only = true;
+	PHX_STR_SET(ev.hello.boot_id, "boot-returned");
+	world_facts(&ev.hello.facts, 1);
+	PHX_LIST_AT(&ev.hello.facts.disks, struct phx_disk_facts, 0)->read_only = true;
 	assert_int_equal(world_apply(w, &ev, NULL), 0);
 	phx_event_fini(&ev);
 	assert_int_equal(n->state, PHX_NODE_QUARANTINED);
@@ -195,14 +195,15 @@ static void rules_leave_the_unread_alone(void **state)
 {
 	struct world *w = *state;
 	struct store s = {0};
-	struct phx_event settings = {.kind = PHX_EV_settings, .settings = w->s.settings};
+	struct phx_event settings = {.kind = PHX_EV_settings, .site.settings = w->s.settings};
 	struct phx_event rules = {.kind = PHX_EV_rules_put};
-	struct phx_event bmc = {.kind = PHX_EV_node_bmc, .node = "n1", .bmc.driver = "ipmi"};
+	struct phx_event bmc = {
+		.kind = PHX_EV_node_bmc, .node = "n1", .node_bmc.bmc.driver = "ipmi"};
 	serve(w, &s, "n1", "vault", false);
 	silent(w, "n1");
-	struct phx_rule *rule = phx_list_push(&rules.rules, sizeof(*rule));
+	struct phx_rule *rule = phx_list_push(&rules.rules_put.rules, sizeof(*rule));
 	PHX_STR_SET(rule->role, "web");
-	settings.settings.auto_assign = true;
+	settings.site.settings.auto_assign = true;
 	assert_int_equal(world_apply(w, &settings, NULL), 0);
 	assert_int_equal(world_apply(w, &rules, NULL), 0);
 	assert_int_equal(order_wipe(w, "n1", PHX_WIPE_CRYPTO), 0);
@@ -270,7 +271,7 @@ static void a_key_of_a_removed_node_goes_whatever_happens_to_the_head(void **sta
 	struct world *w = *state;
 	struct store s = {0};
 	serve(w, &s, "n1", "vault", true);
-	struct phx_event ev = {.kind = PHX_EV_node_remove, .force = true};
+	struct phx_event ev = {.kind = PHX_EV_node_remove, .order.force = true};
 	PHX_STR_SET(ev.node, "n1");
 	assert_int_equal(world_apply(w, &ev, NULL), 0);
 	/* the head died before it did it: after the restart it is asked for again */
@@ -293,7 +294,7 @@ static void a_key_of_a_removed_node_goes_whatever_happens_to_the_head(void **sta
 	assert_int_equal(s.keys.n, 0);
 	assert_int_equal(w->s.doomed_keys.n, 0);
 	struct phx_event late = {.kind = PHX_EV_key_result};
-	PHX_STR_SET(late.name, "n1-1");
+	PHX_STR_SET(late.answer.name, "n1-1");
 	assert_int_equal(world_apply(w, &late, NULL), -ESTALE);
 	phx_list_fini(&s.keys);
 }

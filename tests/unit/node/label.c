@@ -8,8 +8,9 @@ static int label(struct world *w, const char *node, const char *const pairs[][2]
 	PHX_STR_SET(ev.node, node);
 	for (size_t i = 0; pairs[i][0]; i++) {
 		struct phx_word *off =
-			pairs[i][1] ? NULL : phx_list_push(&ev.unlabel, sizeof(*off));
-		struct phx_label *on = pairs[i][1] ? phx_list_push(&ev.labels, sizeof(*on)) : NULL;
+			pairs[i][1] ? NULL : phx_list_push(&ev.node_label.unlabel, sizeof(*off));
+		struct phx_label *on =
+			pairs[i][1] ? phx_list_push(&ev.node_label.labels, sizeof(*on)) : NULL;
 		if (off)
 			PHX_STR_SET(off->text, pairs[i][0]);
 		if (on) {

@@ -35,18 +35,18 @@ static void a_removed_node_s_name_begins_above_its_epochs(void **state)
 	/* what the machine of before still holds: an order, and its answer to it */
 	struct phx_event late = {.kind = PHX_EV_step_result};
 	PHX_STR_SET(late.node, "n1");
-	late.step_id = step_now(w, "n1")->id;
-	late.epoch = world_node(w, "n1")->plan.epoch;
+	late.answer.step_id = step_now(w, "n1")->id;
+	late.answer.epoch = world_node(w, "n1")->plan.epoch;
 	uint64_t old = world_node(w, "n1")->epoch;
-	struct phx_event rm = {.kind = PHX_EV_node_remove, .force = true};
+	struct phx_event rm = {.kind = PHX_EV_node_remove, .order.force = true};
 	PHX_STR_SET(rm.node, "n1");
 	assert_int_equal(world_apply(w, &rm, NULL), 0);
-	assert_true(old >= late.epoch && late.epoch > 0);
+	assert_true(old >= late.answer.epoch && late.answer.epoch > 0);
 	world_ready(w, "n1", true);
 	assert_true(world_node(w, "n1")->epoch >= old);
 	assert_int_equal(world_order(w, PHX_EV_assign, "n1", "web"), 0);
 	assert_true(world_node(w, "n1")->plan.epoch > old);
-	assert_true(step_now(w, "n1")->id > late.step_id);
+	assert_true(step_now(w, "n1")->id > late.answer.step_id);
 	assert_int_equal(world_apply(w, &late, NULL), -ESTALE);
 }
 
@@ -58,7 +58,7 @@ static void a_removed_node_s_keys_are_not_made_again(void **state)
 	world_serving(w, "n1", "vault", true);
 	PHX_STR_SET(old, world_node(w, "n1")->disk_key_id);
 	assert_true(old[0]);
-	struct phx_event rm = {.kind = PHX_EV_node_remove, .force = true};
+	struct phx_event rm = {.kind = PHX_EV_node_remove, .order.force = true};
 	PHX_STR_SET(rm.node, "n1");
 	assert_int_equal(world_apply(w, &rm, NULL), 0);
 	world_serving(w, "n1", "vault", true);
@@ -143,15 +143,14 @@ static void a_power_operation_of_another_step_starts_nothing(void **state)
 	assert_int_equal(world_apply(w, &gone, NULL), 0);
 	assert_int_equal(world_order(w, PHX_EV_release, "n1", NULL), 0);
 	world_run_to(w, "n1", PHX_STEP_boot);
-	const struct phx_event others[] = {
+	const struct phx_event_answer others[] = {
 		{.step_id = 0, .epoch = world_node(w, "n1")->plan.epoch},
 		{.step_id = step_now(w, "n1")->id + 1, .epoch = world_node(w, "n1")->plan.epoch},
 		{.step_id = step_now(w, "n1")->id, .epoch = world_node(w, "n1")->plan.epoch - 1},
 	};
 	for (size_t i = 0; i < PHX_ARRAY_SIZE(others); i++) {
-		struct phx_event ev = others[i];
-		ev.kind = PHX_EV_power_result;
-		ev.power = PHX_POWER_KNOWN_ON;
+		struct phx_event ev = {.kind = PHX_EV_power_result, .answer = others[i]};
+		ev.answer.power = PHX_POWER_KNOWN_ON;
 		PHX_STR_SET(ev.node, "n1");
 		assert_int_equal(world_apply(w, &ev, NULL), 0);
 		assert_false(step_now(w, "n1")->started);
@@ -164,11 +163,12 @@ static void a_power_operation_of_another_step_starts_nothing(void **state)
 
 static int fail_attempt(struct world *w, const char *node, uint32_t attempt)
 {
-	struct phx_event ev = {.kind = PHX_EV_step_result, .result = -EIO, .attempt = attempt};
+	struct phx_event ev = {.kind = PHX_EV_step_result,
+			       .answer = {.result = -EIO, .attempt = attempt}};
 	PHX_STR_SET(ev.node, node);
 	PHX_STR_SET(ev.text, "it failed");
-	ev.step_id = step_now(w, node)->id;
-	ev.epoch = world_node(w, node)->plan.epoch;
+	ev.answer.step_id = step_now(w, node)->id;
+	ev.answer.epoch = world_node(w, node)->plan.epoch;
 	return world_apply(w, &ev, NULL);
 }
 
@@ -194,7 +194,8 @@ static void a_failure_counts_for_its_own_attempt_only(void **state)
 static int job_ends(struct world *w, uint64_t id, uint32_t run, int status)
 {
 	struct phx_event ev = {
-		.kind = PHX_EV_job_result, .job = id, .run = run, .result = status, .cpu_ms = 77};
+		.kind = PHX_EV_job_result,
+		.job_result = {.job = id, .run = run, .result = status, .cpu_ms = 77}};
 	PHX_STR_SET(ev.node, "n1");
 	return world_apply(w, &ev, NULL);
 }
@@ -202,9 +203,10 @@ static int job_ends(struct world *w, uint64_t id, uint32_t run, int status)
 static void an_end_counts_for_its_own_run_only(void **state)
 {
 	struct world *w = *state;
-	struct phx_event ev = {.kind = PHX_EV_job_submit, .job_nodes = 1, .uid = 1000, .gid = 1000};
+	struct phx_event ev = {.kind = PHX_EV_job_submit,
+			       .job_submit = {.job_nodes = 1, .uid = 1000, .gid = 1000}};
 	struct phx_outcome out;
-	assert_int_equal(phx_text_push(&ev.argv, "true"), 0);
+	assert_int_equal(phx_text_push(&ev.job_submit.argv, "true"), 0);
 	world_serving(w, "n1", "compute", true);
 	assert_int_equal(world_apply(w, &ev, &out), 0);
 	struct phx_job *j = phx_state_job(&w->s, out.job);

@@ -11,15 +11,15 @@ static void event_of(struct world *w, int kind, const char *node)
 
 static void hello_with(struct world *w, const char *node, const char *uuid, bool twin_disks)
 {
-	struct phx_event ev = {.kind = PHX_EV_hello, .env = PHX_ENV_DEPLOY};
+	struct phx_event ev = {.kind = PHX_EV_hello, .hello.env = PHX_ENV_DEPLOY};
 	PHX_STR_SET(ev.node, node);
-	snprintf(ev.boot_id, sizeof(ev.boot_id), "boot-%u", ++w->boots);
-	world_facts(&ev.facts, world_index(node));
+	snprintf(ev.hello.boot_id, sizeof(ev.hello.boot_id), "boot-%u", ++w->boots);
+	world_facts(&ev.hello.facts, world_index(node));
 	if (uuid)
-		PHX_STR_SET(ev.facts.uuid, uuid);
+		PHX_STR_SET(ev.hello.facts.uuid, uuid);
 	if (twin_disks) {
-		struct phx_disk_facts *d = phx_list_push(&ev.facts.disks, sizeof(*d));
-		*d = *PHX_LIST_AT(&ev.facts.disks, struct phx_disk_facts, 0);
+		struct phx_disk_facts *d = phx_list_push(&ev.hello.facts.disks, sizeof(*d));
+		*d = *PHX_LIST_AT(&ev.hello.facts.disks, struct phx_disk_facts, 0);
 	}
 	assert_int_equal(world_apply(w, &ev, NULL), 0);
 	phx_event_fini(&ev);
@@ -114,12 +114,12 @@ static void an_ambiguous_disk_is_no_target(void **state)
 static void more_disks_than_a_machine_has_are_refused(void **state)
 {
 	struct world *w = *state;
-	struct phx_event ev = {.kind = PHX_EV_hello, .env = PHX_ENV_DEPLOY};
+	struct phx_event ev = {.kind = PHX_EV_hello, .hello.env = PHX_ENV_DEPLOY};
 	world_ready(w, "n1", true);
 	PHX_STR_SET(ev.node, "n1");
-	PHX_STR_SET(ev.boot_id, "b");
+	PHX_STR_SET(ev.hello.boot_id, "b");
 	for (unsigned i = 0; i < 1000; i++)
-		world_facts(&ev.facts, i % 250);
+		world_facts(&ev.hello.facts, i % 250);
 	assert_int_equal(world_apply(w, &ev, NULL), -EINVAL);
 	phx_event_fini(&ev);
 }
@@ -152,7 +152,7 @@ static void off_until_it_is_seen_off(void **state)
 	assert_int_equal(n->state, PHX_NODE_QUARANTINED);
 	assert_int_equal(offs_pending(w), 1);
 	struct phx_event tick = {.kind = PHX_EV_tick},
-			 result = {.kind = PHX_EV_power_result, .result = -ETIMEDOUT};
+			 result = {.kind = PHX_EV_power_result, .answer.result = -ETIMEDOUT};
 	struct phx_outcome out = {0};
 	PHX_STR_SET(result.node, "n1");
 	assert_int_equal(world_apply(w, &result, NULL), 0);
@@ -161,8 +161,8 @@ static void off_until_it_is_seen_off(void **state)
 	assert_int_equal(out.actions.n, 1);
 	assert_string_equal(PHX_LIST_AT(&out.actions, struct phx_action, 0)->text, "off");
 	phx_outcome_fini(&out);
-	result.result = 0;
-	result.power = PHX_POWER_KNOWN_OFF;
+	result.answer.result = 0;
+	result.answer.power = PHX_POWER_KNOWN_OFF;
 	assert_int_equal(world_apply(w, &result, NULL), 0);
 	assert_int_equal(offs_pending(w), 0);
 	assert_int_equal(phx_core_next_deadline(&w->s), INT64_MAX);
@@ -172,9 +172,9 @@ static void off_until_it_is_seen_off(void **state)
 
 static int submit(struct world *w, uint32_t nodes)
 {
-	struct phx_event ev = {
-		.kind = PHX_EV_job_submit, .job_nodes = nodes, .uid = 1000, .gid = 1000};
-	assert_int_equal(phx_text_push(&ev.argv, "true"), 0);
+	struct phx_event ev = {.kind = PHX_EV_job_submit,
+			       .job_submit = {.job_nodes = nodes, .uid = 1000, .gid = 1000}};
+	assert_int_equal(phx_text_push(&ev.job_submit.argv, "true"), 0);
 	int r = world_apply(w, &ev, NULL);
 	phx_event_fini(&ev);
 	return r;
@@ -182,7 +182,7 @@ static int submit(struct world *w, uint32_t nodes)
 
 static void cancel(struct world *w, uint64_t id)
 {
-	struct phx_event ev = {.kind = PHX_EV_job_cancel, .job = id};
+	struct phx_event ev = {.kind = PHX_EV_job_cancel, .job_order.job = id};
 	assert_int_equal(world_apply(w, &ev, NULL), 0);
 }
 

@@ -13,14 +13,14 @@ static void two_serve(struct world *w)
 static uint64_t submit_to(struct world *w, const char *re, bool no_requeue, int64_t limit_ms)
 {
 	struct phx_event ev = {.kind = PHX_EV_job_submit,
-			       .uid = 1000,
-			       .gid = 1000,
-			       .job_nodes = 1,
-			       .no_requeue = no_requeue,
-			       .estimate_ms = limit_ms};
+			       .job_submit = {.uid = 1000,
+					      .gid = 1000,
+					      .job_nodes = 1,
+					      .no_requeue = no_requeue,
+					      .estimate_ms = limit_ms}};
 	struct phx_outcome out = {0};
-	assert_int_equal(phx_text_push(&ev.argv, "/bin/sleep"), 0);
-	PHX_STR_SET(ev.user, "alice");
+	assert_int_equal(phx_text_push(&ev.job_submit.argv, "/bin/sleep"), 0);
+	PHX_STR_SET(ev.job_submit.user, "alice");
 	PHX_STR_SET(ev.re, re);
 	assert_int_equal(world_apply(w, &ev, &out), 0);
 	uint64_t id = out.job;
@@ -44,11 +44,11 @@ static struct phx_job *job(struct world *w, uint64_t id)
 /* An order of alice's administrator. */
 static struct phx_event order_of(int kind, int jobs)
 {
-	struct phx_event ev = {.kind = kind, .jobs = jobs};
+	struct phx_event ev = {.kind = kind, .order.jobs = jobs};
 	PHX_STR_SET(ev.by, "uid:0");
 	PHX_STR_SET(ev.node, "n1");
 	if (kind == PHX_EV_assign)
-		PHX_STR_SET(ev.role, "web");
+		PHX_STR_SET(ev.order.role, "web");
 	if (kind == PHX_EV_power)
 		PHX_STR_SET(ev.text, "off");
 	return ev;
@@ -74,7 +74,8 @@ static void pass_time(struct world *w, int64_t ms)
 static void job_ends(struct world *w, uint64_t id, const char *node, int64_t status)
 {
 	struct phx_event ev = {
-		.kind = PHX_EV_job_result, .job = id, .run = job(w, id)->kills, .result = status};
+		.kind = PHX_EV_job_result,
+		.job_result = {.job = id, .run = job(w, id)->kills, .result = status}};
 	PHX_STR_SET(ev.node, node);
 	assert_int_equal(world_apply(w, &ev, NULL), 0);
 }
@@ -105,7 +106,7 @@ static void no_order_ends_a_job_unasked(void **state)
 	w->now += 125000;
 	for (size_t i = 0; i < PHX_ARRAY_SIZE(kinds); i++) {
 		struct phx_event ev = order_of(kinds[i], PHX_JOBS_SPARE);
-		ev.has_grace = ev.force = true;
+		ev.order.has_grace = ev.order.force = true;
 		uint64_t seq = w->s.seq;
 		assert_int_equal(world_apply(w, &ev, NULL), -EBUSY);
 		assert_non_null(strstr(w->err.text, "job 1 of alice has run on n1 for 125 s"));
@@ -117,7 +118,7 @@ static void no_order_ends_a_job_unasked(void **state)
 	PHX_STR_SET(on.text, "on");
 	assert_int_equal(world_apply(w, &on, NULL), 0);
 	struct phx_event same = order_of(PHX_EV_assign, PHX_JOBS_SPARE);
-	PHX_STR_SET(same.role, "compute");
+	PHX_STR_SET(same.order.role, "compute");
 	assert_int_equal(world_apply(w, &same, NULL), 0);
 	assert_int_equal(job(w, id)->state, PHX_JOB_RUNNING);
 }
@@ -130,7 +131,7 @@ static void only_the_named_may_end(void **state)
 	job_ends(w, first, "n1", 0);
 	uint64_t second = submit(w);
 	struct phx_event ev = order_of(PHX_EV_assign, PHX_JOBS_NAMED);
-	struct phx_job_ref *ref = phx_list_push(&ev.may_end, sizeof(*ref));
+	struct phx_job_ref *ref = phx_list_push(&ev.order.may_end, sizeof(*ref));
 	ref->id = first; /* what was agreed to has ended, and another one has begun */
 	assert_int_equal(world_apply(w, &ev, NULL), -EBUSY);
 	ref->id = second;
@@ -179,7 +180,7 @@ static void one_that_must_not_run_again_fails(void **state)
 	two_serve(w);
 	uint64_t id = submit_to(w, "", true, 0);
 	struct phx_event ev = order_of(PHX_EV_release, PHX_JOBS_ANY);
-	ev.has_grace = true; /* and none is given */
+	ev.order.has_grace = true; /* and none is given */
 	assert_int_equal(world_apply(w, &ev, NULL), 0);
 	assert_true(told_to_kill(w, "n1"));
 	job_ends(w, id, "n1", 143);
@@ -218,10 +219,10 @@ static void a_drain_is_hurried_afterwards(void **state)
 	struct phx_event ev = order_of(PHX_EV_drain, PHX_JOBS_SPARE);
 	assert_int_equal(world_apply(w, &ev, NULL), 0);
 	pass_time(w, 60 * MINUTE);
-	ev.has_grace = true;
-	ev.grace_ms = MINUTE;
+	ev.order.has_grace = true;
+	ev.order.grace_ms = MINUTE;
 	assert_int_equal(world_apply(w, &ev, NULL), -EBUSY);
-	ev.jobs = PHX_JOBS_ANY;
+	ev.order.jobs = PHX_JOBS_ANY;
 	assert_int_equal(world_apply(w, &ev, NULL), 0);
 	pass_time(w, MINUTE - 1);
 	assert_false(told_to_kill(w, "n1"));
@@ -240,7 +241,7 @@ static void power_off_says_who_it_was(void **state)
 	struct phx_event ev = order_of(PHX_EV_power, PHX_JOBS_ANY);
 	assert_int_equal(world_apply(w, &ev, NULL), 0);
 	struct phx_event missing = {.kind = PHX_EV_missing},
-			 off = {.kind = PHX_EV_power_result, .power = PHX_POWER_KNOWN_OFF};
+			 off = {.kind = PHX_EV_power_result, .answer.power = PHX_POWER_KNOWN_OFF};
 	PHX_STR_SET(missing.node, "n1");
 	PHX_STR_SET(off.node, "n1");
 	w->now += MINUTE;
@@ -259,7 +260,7 @@ static void power_that_did_nothing_is_no_cause(void **state)
 	uint64_t id = submit(w);
 	struct phx_event ev = order_of(PHX_EV_power, PHX_JOBS_ANY);
 	assert_int_equal(world_apply(w, &ev, NULL), 0);
-	struct phx_event failed = {.kind = PHX_EV_power_result, .result = -EIO};
+	struct phx_event failed = {.kind = PHX_EV_power_result, .answer.result = -EIO};
 	PHX_STR_SET(failed.node, "n1");
 	assert_int_equal(world_apply(w, &failed, NULL), 0);
 	job_ends(w, id, "n1", 1);
@@ -301,7 +302,7 @@ static void quarantine_and_removal_queue_it_again(void **state)
 	assert_int_equal(job(w, id)->state, PHX_JOB_RUNNING);
 	struct phx_event rm = order_of(PHX_EV_node_remove, PHX_JOBS_ANY);
 	PHX_STR_SET(rm.node, "n2");
-	rm.force = true;
+	rm.order.force = true;
 	assert_int_equal(world_apply(w, &rm, NULL), 0);
 	assert_int_equal(job(w, id)->state, PHX_JOB_QUEUED);
 	assert_int_equal(job(w, id)->kills, 2);
@@ -316,7 +317,8 @@ static void an_old_order_does_what_it_did(void **state)
 	uint64_t id = submit(w);
 	assert_int_equal(world_order(w, PHX_EV_drain, "n1", NULL), 0);
 	assert_int_equal(phx_node_step(world_node(w, "n1"))->status, PHX_STEP_ISSUED);
-	struct phx_event ev = {.kind = PHX_EV_job_result, .job = id, .result = 143, .forced = true};
+	struct phx_event ev = {.kind = PHX_EV_job_result,
+			       .job_result = {.job = id, .result = 143, .forced = true}};
 	PHX_STR_SET(ev.node, "n1");
 	assert_int_equal(world_apply(w, &ev, NULL), 0);
 	assert_int_equal(job(w, id)->state, PHX_JOB_FAILED);
@@ -350,15 +352,15 @@ static void the_plan_counts_the_waiting(void **state)
 
 static void queue_running(struct world *w)
 {
-	struct phx_event ev = {.kind = PHX_EV_re_create, .who = PHX_RE_WHO_PROVIDER};
-	struct phx_event on = {.kind = PHX_EV_re_activate, .who = PHX_RE_WHO_SERVICE};
+	struct phx_event ev = {.kind = PHX_EV_re_create, .ask.who = PHX_RE_WHO_PROVIDER};
+	struct phx_event on = {.kind = PHX_EV_re_activate, .re_order.who = PHX_RE_WHO_SERVICE};
 	world_ready(w, "n1", true);
 	phx_state_role(&w->s, "compute")->drain_grace_s = 30;
-	phx_agreement_init(&ev.agreement);
-	PHX_STR_SET(ev.agreement.name, "queue");
-	PHX_STR_SET(ev.agreement.owner, "hpc");
-	PHX_STR_SET(ev.agreement.role, "compute");
-	ev.agreement.lower = ev.agreement.upper = 1;
+	phx_agreement_init(&ev.ask.agreement);
+	PHX_STR_SET(ev.ask.agreement.name, "queue");
+	PHX_STR_SET(ev.ask.agreement.owner, "hpc");
+	PHX_STR_SET(ev.ask.agreement.role, "compute");
+	ev.ask.agreement.lower = ev.ask.agreement.upper = 1;
 	assert_int_equal(world_apply(w, &ev, NULL), 0);
 	PHX_STR_SET(on.re, "queue");
 	assert_int_equal(world_apply(w, &on, NULL), 0);
@@ -374,8 +376,8 @@ static void in_an_re_it_is_the_same(void **state)
 	assert_int_equal(job(w, id)->state, PHX_JOB_RUNNING);
 	struct phx_event ev = order_of(PHX_EV_wipe, PHX_JOBS_SPARE);
 	assert_int_equal(world_apply(w, &ev, NULL), -EBUSY);
-	ev.jobs = PHX_JOBS_ANY;
-	ev.has_grace = true;
+	ev.order.jobs = PHX_JOBS_ANY;
+	ev.order.has_grace = true;
 	assert_int_equal(world_apply(w, &ev, &out), 0);
 	bool told = false; /* the RE's history has it */
 	PHX_LIST_EACH(struct phx_action, act, &out.actions)
@@ -398,17 +400,17 @@ static void an_re_is_not_deactivated_over_its_jobs(void **state)
 	queue_running(w);
 	uint64_t id = submit_to(w, "queue", false, 0);
 	submit_to(w, "queue", false, 0);
-	struct phx_event ev = {
-		.kind = PHX_EV_re_deactivate, .who = PHX_RE_WHO_SERVICE, .jobs = PHX_JOBS_SPARE};
+	struct phx_event ev = {.kind = PHX_EV_re_deactivate,
+			       .re_order = {.who = PHX_RE_WHO_SERVICE, .jobs = PHX_JOBS_SPARE}};
 	PHX_STR_SET(ev.re, "queue");
 	PHX_STR_SET(ev.by, "uid:7");
 	assert_int_equal(world_apply(w, &ev, NULL), -EBUSY);
 	assert_non_null(strstr(w->err.text, "2 jobs that would end, such as 1 of alice"));
-	struct phx_job_ref *ref = phx_list_push(&ev.may_end, sizeof(*ref));
+	struct phx_job_ref *ref = phx_list_push(&ev.re_order.may_end, sizeof(*ref));
 	ref->id = id;
-	ev.jobs = PHX_JOBS_NAMED;
+	ev.re_order.jobs = PHX_JOBS_NAMED;
 	assert_int_equal(world_apply(w, &ev, NULL), -EBUSY);
-	ref = phx_list_push(&ev.may_end, sizeof(*ref));
+	ref = phx_list_push(&ev.re_order.may_end, sizeof(*ref));
 	ref->id = id + 1;
 	assert_int_equal(world_apply(w, &ev, NULL), 0);
 	phx_event_fini(&ev);

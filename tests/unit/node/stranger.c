@@ -13,12 +13,13 @@ struct asking {
 
 static int ask(struct world *w, unsigned i, const struct asking *q, struct phx_outcome *ret)
 {
-	struct phx_event ev = {.kind = PHX_EV_enrol, .local = q->local, .local_ok = q->local_ok};
-	world_event_mac(&ev, i);
-	PHX_STR_SET(ev.key_fp, q->key ? q->key : "key-of-a-stranger");
-	PHX_STR_SET(ev.serial, q->serial ? q->serial : "");
-	PHX_STR_SET(ev.token_sha256, q->token ? q->token : "");
-	PHX_STR_SET(ev.address, q->bare ? "" : q->address ? q->address : ITS_ADDRESS);
+	struct phx_event ev = {.kind = PHX_EV_enrol,
+			       .enrol = {.local = q->local, .local_ok = q->local_ok}};
+	world_event_mac(&ev.enrol.macs, i);
+	PHX_STR_SET(ev.enrol.key_fp, q->key ? q->key : "key-of-a-stranger");
+	PHX_STR_SET(ev.enrol.serial, q->serial ? q->serial : "");
+	PHX_STR_SET(ev.enrol.token_sha256, q->token ? q->token : "");
+	PHX_STR_SET(ev.enrol.address, q->bare ? "" : q->address ? q->address : ITS_ADDRESS);
 	int r = world_apply(w, &ev, ret);
 	int answer = r < 0 ? r : ret->enrol;
 	phx_event_fini(&ev);
@@ -47,10 +48,10 @@ static struct phx_node *silent(struct world *w)
 {
 	struct phx_event add = {.kind = PHX_EV_node_add};
 	PHX_STR_SET(add.node, "n1");
-	PHX_STR_SET(add.ip, ITS_ADDRESS);
-	PHX_STR_SET(add.serial, "serial-1");
-	PHX_STR_SET(add.bmc.driver, "ipmi");
-	world_event_mac(&add, 1);
+	PHX_STR_SET(add.node_add.ip, ITS_ADDRESS);
+	PHX_STR_SET(add.node_add.serial, "serial-1");
+	PHX_STR_SET(add.node_add.bmc.driver, "ipmi");
+	world_event_mac(&add.node_add.macs, 1);
 	assert_int_equal(world_apply(w, &add, NULL), 0);
 	phx_event_fini(&add);
 	world_serving(w, "n1", "web", true);
@@ -134,9 +135,9 @@ static void the_head_itself(void **state)
 	assert_int_equal(w->s.nodes.n, nodes);
 	assert_int_equal(asked(w, 2, allowed), PHX_ENROL_CERTIFY);
 	assert_int_equal(asked(w, 9, allowed), PHX_ENROL_PENDING);
-	struct phx_event add = {.kind = PHX_EV_node_add, .ip = "127.0.0.3"};
+	struct phx_event add = {.kind = PHX_EV_node_add, .node_add.ip = "127.0.0.3"};
 	PHX_STR_SET(add.node, "n3");
-	world_event_mac(&add, 3);
+	world_event_mac(&add.node_add.macs, 3);
 	assert_int_equal(world_apply(w, &add, NULL), 0);
 	phx_event_fini(&add);
 	assert_int_equal(asked(w, 3, (struct asking){.address = "127.0.0.4", .local = true}),
@@ -150,8 +151,8 @@ static void its_token_is_demanded(void **state)
 	struct world *w = *state;
 	struct phx_event add = {.kind = PHX_EV_node_add};
 	PHX_STR_SET(add.node, "n1");
-	PHX_STR_SET(add.token_sha256, "digest-of-its-token");
-	world_event_mac(&add, 1);
+	PHX_STR_SET(add.node_add.token_sha256, "digest-of-its-token");
+	world_event_mac(&add.node_add.macs, 1);
 	assert_int_equal(world_apply(w, &add, NULL), 0);
 	phx_event_fini(&add);
 	assert_int_equal(asked(w, 1, (struct asking){.serial = "s"}), PHX_ENROL_REFUSED);

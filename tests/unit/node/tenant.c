@@ -38,9 +38,9 @@ static void a_key_covers_only_what_it_encrypted(void **state)
 {
 	struct world *w = *state;
 	world_serving(w, "n1", "web", true);
-	struct phx_event ev = {.kind = PHX_EV_assign, .encrypt = true};
+	struct phx_event ev = {.kind = PHX_EV_assign, .order.encrypt = true};
 	PHX_STR_SET(ev.node, "n1");
-	PHX_STR_SET(ev.role, "compute");
+	PHX_STR_SET(ev.order.role, "compute");
 	assert_int_equal(world_apply(w, &ev, NULL), 0);
 	world_run(w, "n1");
 	struct phx_node *n = world_node(w, "n1");
@@ -73,8 +73,9 @@ static void an_agreement_that_changes_under_way_holds(void **state)
 
 static int pass_pool(struct world *w, const char *pool, const char *owner)
 {
-	struct phx_event ev = {.kind = PHX_EV_pool_put, .pool_put = *phx_state_pool(&w->s, pool)};
-	PHX_STR_SET(ev.pool_put.owner, owner);
+	struct phx_event ev = {.kind = PHX_EV_pool_put,
+			       .pool.pool_put = *phx_state_pool(&w->s, pool)};
+	PHX_STR_SET(ev.pool.pool_put.owner, owner);
 	return world_apply(w, &ev, NULL);
 }
 
@@ -94,7 +95,7 @@ static void a_pool_does_not_change_hands_with_its_nodes(void **state)
 
 static int forget(struct world *w, const char *node, bool force, struct phx_outcome *out)
 {
-	struct phx_event ev = {.kind = PHX_EV_node_remove, .force = force};
+	struct phx_event ev = {.kind = PHX_EV_node_remove, .order.force = force};
 	PHX_STR_SET(ev.node, node);
 	return world_apply(w, &ev, out);
 }

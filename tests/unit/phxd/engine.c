@@ -123,7 +123,7 @@ static void happens(int n)
 	for (int i = 0; i < n; i++) {
 		struct phx_event ev = {.kind = PHX_EV_node_add, .by = "test"};
 		snprintf(ev.node, sizeof(ev.node), "n%d", ++added);
-		struct phx_mac *m = phx_list_push(&ev.macs, sizeof(*m));
+		struct phx_mac *m = phx_list_push(&ev.node_add.macs, sizeof(*m));
 		snprintf(m->mac, sizeof(m->mac), "02:00:00:00:%02x:%02x", added / 256, added % 256);
 		assert_int_equal(engine_submit(e, &ev, NULL, &err), 0);
 		phx_event_fini(&ev);
@@ -307,7 +307,7 @@ static void meddle(const char *sql)
 static int add_one(const char *name)
 {
 	struct phx_event ev = {.kind = PHX_EV_node_add, .by = "test"};
-	struct phx_mac *m = phx_list_push(&ev.macs, sizeof(*m));
+	struct phx_mac *m = phx_list_push(&ev.node_add.macs, sizeof(*m));
 	snprintf(m->mac, sizeof(m->mac), "02:00:00:00:ff:%02x", (unsigned char)name[0]);
 	PHX_STR_SET(ev.node, name);
 	phx_err_clear(&err);
@@ -394,16 +394,17 @@ static void submit(struct phx_event *ev)
 
 static void registers(const char *node, const char *disk)
 {
-	struct phx_event enrol = {.kind = PHX_EV_enrol, .key_fp = "key"};
-	struct phx_event hello = {.kind = PHX_EV_hello, .env = PHX_ENV_DEPLOY, .boot_id = "boot"};
-	struct phx_mac *m = phx_list_push(&enrol.macs, sizeof(*m));
+	struct phx_event enrol = {.kind = PHX_EV_enrol, .enrol.key_fp = "key"};
+	struct phx_event hello = {.kind = PHX_EV_hello,
+				  .hello = {.env = PHX_ENV_DEPLOY, .boot_id = "boot"}};
+	struct phx_mac *m = phx_list_push(&enrol.enrol.macs, sizeof(*m));
 	snprintf(m->mac, sizeof(m->mac), "02:00:00:00:00:01");
 	submit(&enrol);
 	PHX_STR_SET(hello.node, node);
-	struct phx_disk_facts *d = phx_list_push(&hello.facts.disks, sizeof(*d));
+	struct phx_disk_facts *d = phx_list_push(&hello.hello.facts.disks, sizeof(*d));
 	PHX_STR_SET(d->id, disk);
 	d->size_bytes = 4096;
-	struct phx_nic_facts *nic = phx_list_push(&hello.facts.nics, sizeof(*nic));
+	struct phx_nic_facts *nic = phx_list_push(&hello.hello.facts.nics, sizeof(*nic));
 	snprintf(nic->mac, sizeof(nic->mac), "02:00:00:00:00:01");
 	submit(&hello);
 }
@@ -413,18 +414,18 @@ static void registers(const char *node, const char *disk)
 static void erases(const char *node, const char *disk)
 {
 	struct phx_event ev = {.kind = PHX_EV_step_result,
-			       .erased_bytes = 4096,
-			       .verified_bytes = 4096,
-			       .setup.method = PHX_WIPE_OVERWRITE};
+			       .answer = {.erased_bytes = 4096,
+					  .verified_bytes = 4096,
+					  .setup.method = PHX_WIPE_OVERWRITE}};
 	const struct phx_node *n = phx_state_node(engine_lock(e), node);
 	const struct phx_step *step = phx_node_step(n);
 	bool erase = step && step->kind == PHX_STEP_wipe;
-	ev.step_id = erase ? step->id : 0;
-	ev.epoch = n->plan.epoch;
+	ev.answer.step_id = erase ? step->id : 0;
+	ev.answer.epoch = n->plan.epoch;
 	engine_unlock(e);
 	assert_true(erase);
 	PHX_STR_SET(ev.node, node);
-	PHX_STR_SET(ev.erased_disk, disk);
+	PHX_STR_SET(ev.answer.erased_disk, disk);
 	submit(&ev);
 }
 
@@ -453,10 +454,10 @@ static void an_erase_leaves_a_signed_record(void **state)
 	assert_int_equal(start(), 0);
 	happens(1);
 	registers("n1", "serial-1");
-	struct phx_event order = {.kind = PHX_EV_wipe,
-				  .node = "n1",
-				  .has_setup = true,
-				  .setup = {PHX_SETUP_WIPE, PHX_WIPE_OVERWRITE, 0}};
+	struct phx_event order = {
+		.kind = PHX_EV_wipe,
+		.node = "n1",
+		.order = {.has_setup = true, .setup = {PHX_SETUP_WIPE, PHX_WIPE_OVERWRITE, 0}}};
 	submit(&order);
 	erases("n1", "serial-1");
 	assert_int_equal(phx_store_erasures(engine_store(e), "n1", is_signed, &n, &err), 0);

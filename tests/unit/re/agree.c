@@ -39,13 +39,14 @@ static struct phx_agreement agreement(const char *name, int type, uint32_t lower
 
 static int with_agreement(struct world *w, int kind, int who, const struct phx_agreement *a)
 {
-	struct phx_event ev = {.kind = kind, .who = who, .agreement = *a};
+	struct phx_event ev = {.kind = kind, .ask = {.who = who, .agreement = *a}};
 	return world_apply(w, &ev, NULL);
 }
 
 static int operate(struct world *w, int kind, int who, const char *re, struct phx_outcome *out)
 {
-	struct phx_event ev = {.kind = kind, .who = who};
+	struct phx_event ev = {.kind = kind};
+	*(kind == PHX_EV_re_create ? &ev.ask.who : &ev.re_order.who) = who;
 	PHX_STR_SET(ev.re, re);
 	return world_apply(w, &ev, out);
 }
@@ -105,8 +106,9 @@ static void a_request_is_refused_or_withdrawn(void **state)
 {
 	struct world *w = *state;
 	struct phx_agreement q = agreement("queue", PHX_RE_BATCH, 2);
-	struct phx_event no = {
-		.kind = PHX_EV_re_refuse, .who = PHX_RE_WHO_PROVIDER, .text = "no nodes this year"};
+	struct phx_event no = {.kind = PHX_EV_re_refuse,
+			       .text = "no nodes this year",
+			       .re_order.who = PHX_RE_WHO_PROVIDER};
 	struct phx_outcome out = {0};
 	PHX_STR_SET(no.re, "queue");
 	assert_int_equal(with_agreement(w, PHX_EV_re_request, PHX_RE_WHO_SERVICE, &q), 0);
@@ -132,7 +134,7 @@ static void a_request_reserves_nothing(void **state)
 	assert_int_equal(with_agreement(w, PHX_EV_re_request, PHX_RE_WHO_SERVICE, &q), 0);
 	world_add_pool(w, "later", "hpc", (struct phx_setup){0});
 	assert_int_equal(provider(w, PHX_EV_re_create, "later"), -EEXIST);
-	PHX_STR_SET(role.name, "compute");
+	PHX_STR_SET(role.named.name, "compute");
 	assert_int_equal(world_apply(w, &role, NULL), 0);
 }
 
@@ -192,8 +194,8 @@ static void too_few_nodes_are_told_and_refused(void **state)
 {
 	struct world *w = *state;
 	struct phx_agreement q = agreement("queue", PHX_RE_BATCH, 3);
-	struct phx_event ev = {
-		.kind = PHX_EV_re_create, .who = PHX_RE_WHO_PROVIDER, .agreement = q};
+	struct phx_event ev = {.kind = PHX_EV_re_create,
+			       .ask = {.who = PHX_RE_WHO_PROVIDER, .agreement = q}};
 	struct phx_outcome out = {0};
 	nodes_ready(w, 2);
 	assert_int_equal(world_apply(w, &ev, &out), 0);
@@ -239,7 +241,7 @@ static bool passes_unwiped(struct world *w, struct phx_setup queue, struct phx_s
 			     s = agreement("shop", PHX_RE_WEB, 1);
 	struct phx_plan plan;
 	/* else the policy takes it back */
-	struct phx_event ev = {.kind = PHX_EV_assign, .pin = true};
+	struct phx_event ev = {.kind = PHX_EV_assign, .order.pin = true};
 	bool wipes = false;
 	q.setup = queue;
 	s.setup = shop;
@@ -251,8 +253,8 @@ static bool passes_unwiped(struct world *w, struct phx_setup queue, struct phx_s
 	PHX_LIST_EACH(struct phx_node, n, &w->s.nodes)
 		if (!strcmp(n->pool, "queue"))
 			PHX_STR_SET(ev.node, n->name);
-	PHX_STR_SET(ev.role, "web");
-	PHX_STR_SET(ev.pool, "shop");
+	PHX_STR_SET(ev.order.role, "web");
+	PHX_STR_SET(ev.order.pool, "shop");
 	assert_int_equal(phx_order_plan_of(&w->s, &ev, &plan, &w->err), 0);
 	PHX_LIST_EACH(struct phx_step, step, &plan.steps)
 		wipes = wipes || step->kind == PHX_STEP_wipe;
@@ -303,13 +305,13 @@ static void noop_asked_by_nobody(void **state)
 static uint64_t submit(struct world *w, const char *re, int64_t limit_ms, bool hold)
 {
 	struct phx_event ev = {.kind = PHX_EV_job_submit,
-			       .job_nodes = 1,
-			       .uid = 1000,
-			       .gid = 1000,
-			       .estimate_ms = limit_ms,
-			       .hold = hold};
+			       .job_submit = {.job_nodes = 1,
+					      .uid = 1000,
+					      .gid = 1000,
+					      .estimate_ms = limit_ms,
+					      .hold = hold}};
 	struct phx_outcome out = {0};
-	assert_int_equal(phx_text_push(&ev.argv, "/bin/true"), 0);
+	assert_int_equal(phx_text_push(&ev.job_submit.argv, "/bin/true"), 0);
 	PHX_STR_SET(ev.re, re);
 	assert_int_equal(world_apply(w, &ev, &out), 0);
 	uint64_t id = out.job;
@@ -320,7 +322,7 @@ static uint64_t submit(struct world *w, const char *re, int64_t limit_ms, bool h
 
 static int hold(struct world *w, uint64_t id, bool on)
 {
-	struct phx_event ev = {.kind = PHX_EV_job_hold, .job = id, .hold = on};
+	struct phx_event ev = {.kind = PHX_EV_job_hold, .job_order = {.job = id, .hold = on}};
 	return world_apply(w, &ev, NULL);
 }
 
@@ -331,7 +333,8 @@ static int state_of(struct world *w, uint64_t id)
 
 static void end(struct world *w, uint64_t id, int64_t status)
 {
-	struct phx_event ev = {.kind = PHX_EV_job_result, .job = id, .result = status};
+	struct phx_event ev = {.kind = PHX_EV_job_result,
+			       .job_result = {.job = id, .result = status}};
 	PHX_STR_SET(ev.node,
 		    PHX_LIST_AT(&phx_state_job(&w->s, id)->parts, struct phx_job_part, 0)->node);
 	assert_int_equal(world_apply(w, &ev, NULL), 0);
@@ -418,9 +421,10 @@ static void a_job_of_an_re_ends_with_its_time(void **state)
 static void a_job_larger_than_the_re_can_ever_be(void **state)
 {
 	struct world *w = *state;
-	struct phx_event ev = {.kind = PHX_EV_job_submit, .job_nodes = 2, .uid = 1000, .gid = 1000};
+	struct phx_event ev = {.kind = PHX_EV_job_submit,
+			       .job_submit = {.job_nodes = 2, .uid = 1000, .gid = 1000}};
 	alone(w, true);
-	assert_int_equal(phx_text_push(&ev.argv, "/bin/true"), 0);
+	assert_int_equal(phx_text_push(&ev.job_submit.argv, "/bin/true"), 0);
 	PHX_STR_SET(ev.re, "queue");
 	assert_int_equal(world_apply(w, &ev, NULL), -E2BIG);
 	assert_non_null(strstr(w->err.text, "queue can never have more than 1"));
@@ -448,7 +452,7 @@ static void a_try_changes_nothing(void **state)
 	struct phx_state before;
 	struct phx_outcome out = {0};
 	struct phx_event ev = {
-		.kind = PHX_EV_re_activate, .who = PHX_RE_WHO_SERVICE, .now_ms = w->now};
+		.kind = PHX_EV_re_activate, .now_ms = w->now, .re_order.who = PHX_RE_WHO_SERVICE};
 	nodes_ready(w, 2);
 	ev.now_ms = w->now;
 	PHX_STR_SET(ev.re, "queue");

@@ -159,7 +159,7 @@ static void mend(struct world *w, const char *node)
 {
 	struct phx_event ev = {.kind = PHX_EV_inventory};
 	PHX_STR_SET(ev.node, node);
-	world_facts(&ev.facts, world_index(node));
+	world_facts(&ev.inventory.facts, world_index(node));
 	assert_int_equal(world_apply(w, &ev, NULL), 0);
 	phx_event_fini(&ev);
 }

@@ -70,9 +70,9 @@ static void nodes_ready(struct world *w)
 static void re_runs(struct world *w, const char *name, int type, int model, uint32_t lower)
 {
 	bool batch = type == PHX_RE_BATCH;
-	struct phx_event ev = {.kind = PHX_EV_re_create, .who = PHX_RE_WHO_PROVIDER};
-	struct phx_event on = {.kind = PHX_EV_re_activate, .who = PHX_RE_WHO_SERVICE};
-	struct phx_agreement *a = &ev.agreement;
+	struct phx_event ev = {.kind = PHX_EV_re_create, .ask.who = PHX_RE_WHO_PROVIDER};
+	struct phx_event on = {.kind = PHX_EV_re_activate, .re_order.who = PHX_RE_WHO_SERVICE};
+	struct phx_agreement *a = &ev.ask.agreement;
 	phx_agreement_init(a);
 	PHX_STR_SET(a->name, name);
 	PHX_STR_SET(a->owner, "hpc");
@@ -101,9 +101,9 @@ static uint32_t held(const struct world *w, const char *re)
 
 static uint64_t submit(struct world *w, uint32_t nodes)
 {
-	struct phx_event ev = {
-		.kind = PHX_EV_job_submit, .job_nodes = nodes, .uid = 1000, .gid = 1000};
-	assert_int_equal(phx_text_push(&ev.argv, "/bin/true"), 0);
+	struct phx_event ev = {.kind = PHX_EV_job_submit,
+			       .job_submit = {.job_nodes = nodes, .uid = 1000, .gid = 1000}};
+	assert_int_equal(phx_text_push(&ev.job_submit.argv, "/bin/true"), 0);
 	PHX_STR_SET(ev.re, "queue");
 	uint64_t id = apply(w, &ev);
 	phx_event_fini(&ev);
@@ -120,10 +120,9 @@ static void parts_end(struct world *w, uint64_t id, int64_t status)
 	struct phx_job before;
 	assert_int_equal(phx_record_copy(&phx_job_record, &before, phx_state_job(&w->s, id)), 0);
 	PHX_LIST_EACH(struct phx_job_part, p, &before.parts) {
-		struct phx_event ev = {.kind = PHX_EV_job_result,
-				       .job = id,
-				       .run = before.kills,
-				       .result = status};
+		struct phx_event ev = {
+			.kind = PHX_EV_job_result,
+			.job_result = {.job = id, .run = before.kills, .result = status}};
 		PHX_STR_SET(ev.node, p->node);
 		apply(w, &ev);
 	}
@@ -142,7 +141,7 @@ static void pass(struct world *w, int64_t ms)
 /* A window of this use, and its end. */
 static void window(struct world *w, uint32_t use_ppm)
 {
-	struct phx_event ev = {.kind = PHX_EV_re_use, .use_ppm = use_ppm};
+	struct phx_event ev = {.kind = PHX_EV_re_use, .re_use.use_ppm = use_ppm};
 	PHX_STR_SET(ev.re, "shop");
 	apply(w, &ev);
 	pass(w, WINDOW_MS);
@@ -236,9 +235,9 @@ static void all_of_2008_share_at_once(void **state)
 {
 	struct world *w = *state;
 	nodes_ready(w);
-	struct phx_event pin = {.kind = PHX_EV_assign, .pin = true};
+	struct phx_event pin = {.kind = PHX_EV_assign, .order.pin = true};
 	PHX_STR_SET(pin.node, "n6");
-	PHX_STR_SET(pin.role, "ramweb");
+	PHX_STR_SET(pin.order.role, "ramweb");
 	apply(w, &pin);
 	settle(w);
 	re_runs(w, "queue", PHX_RE_BATCH, PHX_POLICY_coop2008, 0);

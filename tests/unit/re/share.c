@@ -18,10 +18,9 @@ static void parts_end(struct world *w, uint64_t id, int64_t status)
 	struct phx_job before;
 	assert_int_equal(phx_record_copy(&phx_job_record, &before, job(w, id)), 0);
 	PHX_LIST_EACH(struct phx_job_part, p, &before.parts) {
-		struct phx_event ev = {.kind = PHX_EV_job_result,
-				       .job = id,
-				       .run = before.kills,
-				       .result = status};
+		struct phx_event ev = {
+			.kind = PHX_EV_job_result,
+			.job_result = {.job = id, .run = before.kills, .result = status}};
 		PHX_STR_SET(ev.node, p->node);
 		assert_int_equal(world_apply(w, &ev, NULL), 0);
 	}
@@ -175,9 +174,9 @@ static void test_pinned_node_is_out_of_reach(void **state)
 {
 	struct world *w = *state;
 	nodes_ready(w);
-	struct phx_event pin = {.kind = PHX_EV_assign, .pin = true};
+	struct phx_event pin = {.kind = PHX_EV_assign, .order.pin = true};
 	PHX_STR_SET(pin.node, "n1");
-	PHX_STR_SET(pin.role, "ramweb");
+	PHX_STR_SET(pin.order.role, "ramweb");
 	assert_int_equal(world_apply(w, &pin, NULL), 0);
 	settle(w);
 	struct phx_agreement q = agreement("queue", PHX_RE_BATCH, 5);
@@ -191,10 +190,10 @@ static void test_pinned_node_is_out_of_reach(void **state)
 
 static void assign(struct world *w, const char *node, const char *role, const char *pool, bool pin)
 {
-	struct phx_event ev = {.kind = PHX_EV_assign, .pin = pin};
+	struct phx_event ev = {.kind = PHX_EV_assign, .order.pin = pin};
 	PHX_STR_SET(ev.node, node);
-	PHX_STR_SET(ev.role, role);
-	PHX_STR_SET(ev.pool, pool);
+	PHX_STR_SET(ev.order.role, role);
+	PHX_STR_SET(ev.order.pool, pool);
 	assert_int_equal(world_apply(w, &ev, NULL), 0);
 }
 
@@ -298,8 +297,9 @@ static void test_job_wider_than_the_web_leaves(void **state)
 {
 	struct world *w = *state;
 	pair_running(w, 3, 2);
-	struct phx_event ev = {.kind = PHX_EV_job_submit, .job_nodes = 4, .uid = 1000, .gid = 1000};
-	assert_int_equal(phx_text_push(&ev.argv, "/bin/true"), 0);
+	struct phx_event ev = {.kind = PHX_EV_job_submit,
+			       .job_submit = {.job_nodes = 4, .uid = 1000, .gid = 1000}};
+	assert_int_equal(phx_text_push(&ev.job_submit.argv, "/bin/true"), 0);
 	PHX_STR_SET(ev.re, "queue");
 	assert_int_equal(world_apply(w, &ev, NULL), -E2BIG);
 	assert_non_null(strstr(w->err.text, "can never have more than 3"));
@@ -312,7 +312,7 @@ static void test_web_never_below_its_lower_bound(void **state)
 	struct world *w = *state;
 	pair_running(w, 3, 2);
 	for (int i = 0; i < 3; i++) {
-		struct phx_event ev = {.kind = PHX_EV_re_use, .use_ppm = 1000};
+		struct phx_event ev = {.kind = PHX_EV_re_use, .re_use.use_ppm = 1000};
 		PHX_STR_SET(ev.re, "shop");
 		assert_int_equal(world_apply(w, &ev, NULL), 0);
 		tick(w, 20000);
@@ -341,8 +341,9 @@ static void test_safe_deactivation_waits_for_jobs(void **state)
 	uint64_t running = submit(w, 4), waiting = submit(w, 1);
 	assert_int_equal(operate(w, PHX_EV_re_safe_deactivate, "queue"), 0);
 	assert_int_equal(phx_state_re(&w->s, "queue")->state, PHX_RE_STATE_SUSPENDED);
-	struct phx_event late = {.kind = PHX_EV_job_submit, .job_nodes = 1, .uid = 1, .gid = 1};
-	assert_int_equal(phx_text_push(&late.argv, "true"), 0);
+	struct phx_event late = {.kind = PHX_EV_job_submit,
+				 .job_submit = {.job_nodes = 1, .uid = 1, .gid = 1}};
+	assert_int_equal(phx_text_push(&late.job_submit.argv, "true"), 0);
 	PHX_STR_SET(late.re, "queue");
 	assert_int_equal(world_apply(w, &late, NULL), -EBUSY);
 	phx_event_fini(&late);
@@ -390,7 +391,8 @@ static void test_refusals(void **state)
 {
 	struct world *w = *state;
 	struct phx_agreement q = agreement("queue", PHX_RE_BATCH, 2);
-	struct phx_event ev = {.kind = PHX_EV_re_create, .who = PHX_RE_WHO_SERVICE, .agreement = q};
+	struct phx_event ev = {.kind = PHX_EV_re_create,
+			       .ask = {.who = PHX_RE_WHO_SERVICE, .agreement = q}};
 	assert_int_equal(world_apply(w, &ev, NULL), -EPERM);
 	PHX_STR_SET(q.role, "nosuch");
 	assert_int_equal(create(w, &q), -ENOENT);
@@ -409,7 +411,7 @@ static void test_refusals(void **state)
 	assert_int_equal(create(w, &q), -EEXIST);
 	assert_int_equal(operate(w, PHX_EV_re_suspend, "queue"), -EINVAL);
 	struct phx_event rm = {.kind = PHX_EV_pool_remove};
-	PHX_STR_SET(rm.name, "queue");
+	PHX_STR_SET(rm.named.name, "queue");
 	assert_int_equal(world_apply(w, &rm, NULL), -EBUSY);
 }
 

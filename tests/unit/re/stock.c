@@ -57,8 +57,9 @@ static void put_version(struct world *w, const char *role, const char *version)
 {
 	struct phx_event ev = {.kind = PHX_EV_role_put};
 	assert_int_equal(
-		phx_record_copy(&phx_role_record, &ev.role_put, phx_state_role(&w->s, role)), 0);
-	phx_str_copy(PHX_LIST_AT(&ev.role_put.packages, struct phx_package_ref, 0)->version,
+		phx_record_copy(&phx_role_record, &ev.role.role_put, phx_state_role(&w->s, role)),
+		0);
+	phx_str_copy(PHX_LIST_AT(&ev.role.role_put.packages, struct phx_package_ref, 0)->version,
 		     PHX_NAME_MAX, version);
 	assert_int_equal(world_apply(w, &ev, NULL), 0);
 	phx_event_fini(&ev);
@@ -144,8 +145,9 @@ static void other_systems_are_not_stocked(void **state)
 	one_owner(w, 3, 1);
 	struct phx_event ev = {.kind = PHX_EV_role_put};
 	assert_int_equal(
-		phx_record_copy(&phx_role_record, &ev.role_put, phx_state_role(&w->s, "web")), 0);
-	PHX_STR_SET(ev.role_put.image_digest, "d2");
+		phx_record_copy(&phx_role_record, &ev.role.role_put, phx_state_role(&w->s, "web")),
+		0);
+	PHX_STR_SET(ev.role.role_put.image_digest, "d2");
 	assert_int_equal(world_apply(w, &ev, NULL), 0);
 	phx_event_fini(&ev);
 	assert_string_equal(stock_of(w, serves(w, "compute")), "pkg-compute-1");

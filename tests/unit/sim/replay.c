@@ -55,7 +55,7 @@ static int make_journal(void **state)
 	for (int i = 0; i < EVENTS; i++) {
 		struct phx_event ev = {.kind = PHX_EV_node_add, .now_ms = 1000000 + i * 1000};
 		snprintf(ev.node, sizeof(ev.node), "node%d", i);
-		snprintf(ev.serial, sizeof(ev.serial), "SN%d", i);
+		snprintf(ev.node_add.serial, sizeof(ev.node_add.serial), "SN%d", i);
 		PHX_STR_SET(ev.by, "uid:0");
 		journal_event(store, &s, &ev, &err);
 		phx_event_fini(&ev);

@@ -236,24 +236,27 @@ static void test_changes(void **state)
 	struct phx_slurm_report b =
 		report(after, "n2|idle+drain|queue|drain|phoenix: \nn3|idle|queue|drain|none\n");
 	assert_int_equal(phx_slurm_changes(NULL, &a, &ev), 0);
-	assert_true(ev.whole);
-	assert_int_equal(ev.engine_jobs.n, 3);
+	assert_true(ev.re_queue.whole);
+	assert_int_equal(ev.re_queue.engine_jobs.n, 3);
 	phx_event_fini(&ev);
 	assert_int_equal(phx_slurm_changes(&a, &a, &ev), 0);
-	assert_int_equal(ev.engine_jobs.n + ev.engine_nodes.n + ev.engine_partitions.n, 0);
+	assert_int_equal(ev.re_queue.engine_jobs.n + ev.re_queue.engine_nodes.n +
+				 ev.re_queue.engine_partitions.n,
+			 0);
 	assert_int_equal(phx_slurm_changes(&a, &b, &ev), 0);
-	assert_false(ev.whole);
-	assert_int_equal(ev.engine_jobs.n, 2);
-	assert_int_equal(job(&ev.engine_jobs, "1")->state, PHX_ENGINE_JOB_DONE);
-	assert_int_equal(job(&ev.engine_jobs, "1")->hosts.n, 0);
-	assert_int_equal(job(&ev.engine_jobs, "3")->state, PHX_ENGINE_JOB_RUNNING);
-	assert_int_equal(ev.engine_nodes.n, 3);
-	const struct phx_engine_node *n = ev.engine_nodes.items;
+	assert_false(ev.re_queue.whole);
+	assert_int_equal(ev.re_queue.engine_jobs.n, 2);
+	assert_int_equal(job(&ev.re_queue.engine_jobs, "1")->state, PHX_ENGINE_JOB_DONE);
+	assert_int_equal(job(&ev.re_queue.engine_jobs, "1")->hosts.n, 0);
+	assert_int_equal(job(&ev.re_queue.engine_jobs, "3")->state, PHX_ENGINE_JOB_RUNNING);
+	assert_int_equal(ev.re_queue.engine_nodes.n, 3);
+	const struct phx_engine_node *n = ev.re_queue.engine_nodes.items;
 	assert_int_equal(n[0].state, PHX_ENGINE_NODE_ABSENT);
 	assert_int_equal(n[1].state, PHX_ENGINE_NODE_CLOSED);
 	assert_int_equal(n[2].state, PHX_ENGINE_NODE_OPEN);
-	assert_int_equal(ev.engine_partitions.n, 1);
-	assert_int_equal(named(&ev.engine_partitions, "queue")->state, PHX_ENGINE_NODE_CLOSED);
+	assert_int_equal(ev.re_queue.engine_partitions.n, 1);
+	assert_int_equal(named(&ev.re_queue.engine_partitions, "queue")->state,
+			 PHX_ENGINE_NODE_CLOSED);
 	phx_event_fini(&ev);
 	phx_slurm_report_fini(&a);
 	phx_slurm_report_fini(&b);

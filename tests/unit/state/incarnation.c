@@ -6,7 +6,7 @@ static void assign(struct world *w, const char *role, uint64_t incarnation)
 {
 	struct phx_event ev = {.kind = PHX_EV_assign, .incarnation = incarnation};
 	PHX_STR_SET(ev.node, "n1");
-	PHX_STR_SET(ev.role, role);
+	PHX_STR_SET(ev.order.role, role);
 	assert_int_equal(world_apply(w, &ev, NULL), 0);
 }
 
@@ -70,7 +70,7 @@ static void what_comes_to_nothing_changes_nothing(void **state)
 	struct phx_state before;
 	world_ready(w, "n1", false);
 	struct phx_event refused = {
-		.kind = PHX_EV_assign, .incarnation = 7, .node = "nosuch", .role = "compute"};
+		.kind = PHX_EV_assign, .incarnation = 7, .node = "nosuch", .order.role = "compute"};
 	struct phx_event nothing = {.kind = PHX_EV_restart, .incarnation = 7};
 	assert_int_equal(phx_record_copy(&phx_state_record, &before, &w->s), 0);
 	assert_int_equal(world_apply(w, &refused, NULL), -ENOENT);
@@ -85,9 +85,9 @@ static void jobs_that_may_be_lost_keep_their_numbers(void **state)
 	struct world *w = *state;
 	struct phx_outcome out;
 	struct phx_event ev = {.kind = PHX_EV_notice,
-			       .skip_jobs = 40,
 			       .re = "queue",
-			       .text = "40 events are missing"};
+			       .text = "40 events are missing",
+			       .notice.skip_jobs = 40};
 	uint64_t last = w->s.last_job_id;
 	assert_int_equal(world_apply(w, &ev, &out), 0);
 	assert_int_equal(w->s.last_job_id, last + 40);

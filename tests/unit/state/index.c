@@ -36,7 +36,7 @@ static void test_removed_and_renamed_nodes(void **state)
 	assert_int_equal(world_node(w, "n71")->number, 71);
 	struct phx_event ev = {.kind = PHX_EV_node_accept};
 	PHX_STR_SET(ev.node, "n71");
-	PHX_STR_SET(ev.name, "head");
+	PHX_STR_SET(ev.named.name, "head");
 	assert_int_equal(world_apply(w, &ev, NULL), 0);
 	assert_null(phx_state_node(&w->s, "n71"));
 	assert_int_equal(world_node(w, "head")->number, 71);
@@ -85,13 +85,11 @@ static void test_untold_change_is_found(void **state)
 
 static uint64_t submit(struct world *w, int64_t estimate_ms)
 {
-	struct phx_event ev = {.kind = PHX_EV_job_submit,
-			       .job_nodes = 1,
-			       .uid = 1,
-			       .gid = 1,
-			       .estimate_ms = estimate_ms};
+	struct phx_event ev = {
+		.kind = PHX_EV_job_submit,
+		.job_submit = {.job_nodes = 1, .uid = 1, .gid = 1, .estimate_ms = estimate_ms}};
 	struct phx_outcome out = {0};
-	assert_int_equal(phx_text_push(&ev.argv, "/bin/true"), 0);
+	assert_int_equal(phx_text_push(&ev.job_submit.argv, "/bin/true"), 0);
 	assert_int_equal(world_apply(w, &ev, &out), 0);
 	uint64_t id = out.job;
 	phx_outcome_fini(&out);
@@ -117,7 +115,7 @@ static void test_times_of_jobs(void **state)
 	for (unsigned i = 0; i < 4; i++)
 		assert_int_equal(phx_state_job(&w->s, ids[i])->state, PHX_JOB_RUNNING);
 	assert_int_equal(phx_core_next_deadline(&w->s), begin + 20000);
-	struct phx_event ev = {.kind = PHX_EV_job_result, .job = ids[1]};
+	struct phx_event ev = {.kind = PHX_EV_job_result, .job_result.job = ids[1]};
 	PHX_STR_SET(
 		ev.node,
 		PHX_LIST_AT(&phx_state_job(&w->s, ids[1])->parts, struct phx_job_part, 0)->node);

@@ -7,16 +7,14 @@ static int submit_as(struct world *w, uint32_t uid, size_t n_word, uint64_t *ret
 		     struct phx_err *err)
 {
 	struct phx_outcome out = {0};
-	struct phx_event ev = {.kind = PHX_EV_job_submit,
-			       .now_ms = w->now,
-			       .uid = uid,
-			       .gid = uid,
-			       .job_nodes = 1,
-			       .hold = true};
+	struct phx_event ev = {
+		.kind = PHX_EV_job_submit,
+		.now_ms = w->now,
+		.job_submit = {.uid = uid, .gid = uid, .job_nodes = 1, .hold = true}};
 	PHX_AUTO_FREE char *word = calloc(1, n_word + 1);
 	memset(word, 'x', n_word);
-	snprintf(ev.user, sizeof(ev.user), "u%u", uid);
-	assert_int_equal(phx_text_push(&ev.argv, word), 0);
+	snprintf(ev.job_submit.user, sizeof(ev.job_submit.user), "u%u", uid);
+	assert_int_equal(phx_text_push(&ev.job_submit.argv, word), 0);
 	phx_err_clear(err);
 	int r = phx_core_apply(&w->s, &ev, &out, err);
 	*ret_id = out.job;
@@ -30,15 +28,15 @@ static int submit_as(struct world *w, uint32_t uid, size_t n_word, uint64_t *ret
 
 static void limit(struct world *w, uint32_t jobs, uint32_t mb)
 {
-	struct phx_event set = {.kind = PHX_EV_settings, .settings = w->s.settings};
-	set.settings.jobs_per_user = jobs;
-	set.settings.job_mb_per_user = mb;
+	struct phx_event set = {.kind = PHX_EV_settings, .site.settings = w->s.settings};
+	set.site.settings.jobs_per_user = jobs;
+	set.site.settings.job_mb_per_user = mb;
 	assert_int_equal(world_apply(w, &set, NULL), 0);
 }
 
 static void cancel(struct world *w, uint64_t id)
 {
-	struct phx_event ev = {.kind = PHX_EV_job_cancel, .job = id};
+	struct phx_event ev = {.kind = PHX_EV_job_cancel, .job_order.job = id};
 	assert_int_equal(world_apply(w, &ev, NULL), 0);
 	assert_int_equal(phx_index_check(&w->s, NULL), 0);
 }
@@ -95,20 +93,20 @@ static void a_size_of_words(void **state)
 static void words_of_an_array_count_until_its_last_ends(void **state)
 {
 	struct world *w = *state;
-	struct phx_event ev = {.kind = PHX_EV_job_submit,
-			       .now_ms = w->now,
-			       .uid = 1000,
-			       .gid = 1000,
-			       .job_nodes = 1,
-			       .hold = true};
+	struct phx_event ev = {
+		.kind = PHX_EV_job_submit,
+		.now_ms = w->now,
+		.job_submit = {.uid = 1000, .gid = 1000, .job_nodes = 1, .hold = true}};
 	struct phx_outcome out = {0};
 	struct phx_err err = {0};
 	uint64_t id;
 	static char word[100001];
 	memset(word, 'x', sizeof(word) - 1);
 	limit(w, 0, 1);
-	assert_int_equal(phx_array_parse("1-3", &ev.array_rows, &ev.array_at_once, NULL), 0);
-	assert_int_equal(phx_text_push(&ev.argv, word), 0);
+	assert_int_equal(phx_array_parse("1-3", &ev.job_submit.array_rows,
+					 &ev.job_submit.array_at_once, NULL),
+			 0);
+	assert_int_equal(phx_text_push(&ev.job_submit.argv, word), 0);
 	assert_int_equal(phx_core_apply(&w->s, &ev, &out, &err), 0);
 	uint64_t first = out.job, all = phx_index_tally_of(&w->s, 1000).size_bytes;
 	phx_outcome_fini(&out);
@@ -129,14 +127,14 @@ static void words_of_an_array_count_until_its_last_ends(void **state)
 	 * again */
 	struct phx_event old = {.kind = PHX_EV_job_submit,
 				.now_ms = w->now,
-				.uid = 1001,
-				.gid = 1001,
-				.job_nodes = 1,
-				.hold = true,
-				.array_from = 1,
-				.array_to = 2,
-				.array_step = 1};
-	assert_int_equal(phx_text_push(&old.argv, word), 0);
+				.job_submit = {.uid = 1001,
+					       .gid = 1001,
+					       .job_nodes = 1,
+					       .hold = true,
+					       .array_from = 1,
+					       .array_to = 2,
+					       .array_step = 1}};
+	assert_int_equal(phx_text_push(&old.job_submit.argv, word), 0);
 	assert_int_equal(phx_core_apply(&w->s, &old, &out, &err), 0);
 	cancel(w, out.job);
 	assert_true(phx_index_tally_of(&w->s, 1001).size_bytes < 100000);
@@ -153,8 +151,9 @@ static void the_last_places_are_for_who_has_few(void **state)
 	uint64_t id;
 	limit(w, 10000, 0);
 	struct phx_event ev = {
-		.kind = PHX_EV_job_submit, .uid = 1000, .gid = 1000, .job_nodes = 1, .hold = true};
-	assert_int_equal(phx_text_push(&ev.argv, "true"), 0);
+		.kind = PHX_EV_job_submit,
+		.job_submit = {.uid = 1000, .gid = 1000, .job_nodes = 1, .hold = true}};
+	assert_int_equal(phx_text_push(&ev.job_submit.argv, "true"), 0);
 	for (int i = 0; i < 9000; i++) {
 		struct phx_outcome out = {0};
 		ev.now_ms = w->now;
