@@ -17,11 +17,7 @@
 
 enum { RECORDS_KEPT = 256, STATUS_LOST = 255, RECORD_MAX = 4096 };
 
-static const struct phx_field job_fields[] = {
-	PHX_U64(struct job_record, id), PHX_U32(struct job_record, run),
-	PHX_BOOL(struct job_record, reported), PHX_I64(struct job_record, goodbye_ms),
-	PHX_I64(struct job_record, submitted_ms)};
-static const struct phx_record job_record = PHX_RECORD("job", struct job_record, job_fields);
+PHX_RECORD_LOCAL(job, job_record, JOB_RECORD_FIELDS);
 
 int job_store_init(struct job_store *s, const char *state_dir, const char *cache_dir,
 		   struct phx_err *err)

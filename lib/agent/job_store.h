@@ -13,14 +13,16 @@ struct job_store {
 	char dir[AGENT_PATH_MAX + 8], out_dir[AGENT_PATH_MAX + 8];
 };
 
+#define JOB_RECORD_FIELDS(F, S) \
+	F(S, id, U64) \
+	F(S, run, U32) \
+	F(S, reported, BOOL) \
+	F(S, goodbye_ms, I64) /* how long the run may take to end when it is told to */ \
+	/* tells jobs of one number apart: a head that lost its journal uses numbers again; \
+	 * 0 = not known */ \
+	F(S, submitted_ms, I64)
 struct job_record {
-	uint64_t id;
-	uint32_t run;
-	bool reported;
-	int64_t goodbye_ms; /* how long the run may take to end when it is told to */
-	/* tells jobs of one number apart: a head that lost its journal uses numbers again; 0 = not
-	 * known */
-	int64_t submitted_ms;
+	PHX_MEMBERS(job_record, JOB_RECORD_FIELDS)
 };
 
 /** Make missing directories below the two. */

@@ -14,18 +14,7 @@
 
 enum { ENTRY_MAX = 65536 };
 
-static const struct phx_field entry_fields[] = {
-	PHX_U64(struct journal_entry, id),
-	PHX_U64(struct journal_entry, epoch),
-	PHX_U32(struct journal_entry, attempt),
-	PHX_STR(struct journal_entry, kind),
-	PHX_I64(struct journal_entry, result),
-	PHX_STR(struct journal_entry, text),
-	PHX_BOOL(struct journal_entry, has_wipe),
-	PHX_REC(struct journal_entry, wipe, &phx_wipe_result_record),
-};
-const struct phx_record journal_entry_record =
-	PHX_RECORD("step result", struct journal_entry, entry_fields);
+PHX_RECORD_TABLE(journal_entry, JOURNAL_ENTRY_FIELDS);
 
 static int read_epoch(const char *state_dir, uint64_t *ret_epoch, struct phx_err *err)
 {

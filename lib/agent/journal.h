@@ -10,16 +10,16 @@
 /** Result files kept; older ones are removed. */
 #define JOURNAL_KEEP 128
 
-struct journal_entry {
-	uint64_t id, epoch;
-	uint32_t attempt;
-	char kind[32];  /* name of the kind of step */
-	int64_t result; /* 0 or negative errno */
-	char text[256];
-	bool has_wipe;
-	struct phx_wipe_result wipe;
-};
-extern const struct phx_record journal_entry_record;
+#define JOURNAL_ENTRY_FIELDS(F, S) \
+	F(S, id, U64) \
+	F(S, epoch, U64) \
+	F(S, attempt, U32) \
+	F(S, kind, STR(32)) /* name of the kind of step */ \
+	F(S, result, I64)   /* 0 or negative errno */ \
+	F(S, text, STR(256)) \
+	F(S, has_wipe, BOOL) \
+	F(S, wipe, REC(phx_wipe_result))
+PHX_RECORD_STRUCT(journal_entry, JOURNAL_ENTRY_FIELDS);
 
 struct journal {
 	char dir[256];

@@ -12,26 +12,9 @@
 
 enum { STATE_FILE_MAX = 1 << 20 };
 
-static const struct phx_field role_fields[] = {
-	PHX_BOOL(struct role_state, run),
-	PHX_REC(struct role_state, role, &phx_role_record),
-};
-const struct phx_record role_state_record =
-	PHX_RECORD("active role", struct role_state, role_fields);
-
-static const struct phx_field system_fields[] = {
-	PHX_STR(struct system_state, image),
-	PHX_STR(struct system_state, version),
-	PHX_STR(struct system_state, digest),
-};
-const struct phx_record system_state_record =
-	PHX_RECORD("system", struct system_state, system_fields);
-
-static const struct phx_field stock_fields[] = {
-	PHX_U64(struct stock_state, id),
-	PHX_LIST(struct stock_state, packages, &phx_package_ref_record),
-};
-const struct phx_record stock_state_record = PHX_RECORD("stock", struct stock_state, stock_fields);
+PHX_RECORD_TABLE(role_state, ROLE_STATE_FIELDS);
+PHX_RECORD_TABLE(system_state, SYSTEM_STATE_FIELDS);
+PHX_RECORD_TABLE(stock_state, STOCK_STATE_FIELDS);
 
 static int read_record(const char *dir, const char *name, const struct phx_record *rec, void *ret,
 		       struct phx_err *err)

@@ -8,26 +8,23 @@
 #include "types/role.h"
 
 /** The role whose packages are active here. `run`: should its services run? */
-struct role_state {
-	bool run;
-	struct phx_role role;
-};
-extern const struct phx_record role_state_record;
+#define ROLE_STATE_FIELDS(F, S) \
+	F(S, run, BOOL) \
+	F(S, role, REC(phx_role))
+PHX_RECORD_STRUCT(role_state, ROLE_STATE_FIELDS);
 
 /** The image that was written to this disk or loaded into RAM. */
-struct system_state {
-	char image[PHX_NAME_MAX];
-	char version[PHX_NAME_MAX];
-	char digest[65];
-};
-extern const struct phx_record system_state_record;
+#define SYSTEM_STATE_FIELDS(F, S) \
+	F(S, image, STR(PHX_NAME_MAX)) \
+	F(S, version, STR(PHX_NAME_MAX)) \
+	F(S, digest, STR(65))
+PHX_RECORD_STRUCT(system_state, SYSTEM_STATE_FIELDS);
 
 /** Packages to prefetch, and the id by which the head knows the list. */
-struct stock_state {
-	uint64_t id;
-	struct phx_list packages; /* struct phx_package_ref */
-};
-extern const struct phx_record stock_state_record;
+#define STOCK_STATE_FIELDS(F, S) \
+	F(S, id, U64) \
+	F(S, packages, LIST(phx_package_ref))
+PHX_RECORD_STRUCT(stock_state, STOCK_STATE_FIELDS);
 
 /** -ENOENT: there is no role. The caller frees *ret by phx_record_fini(&role_state_record, ret). */
 int role_state_read(const char *state_dir, struct role_state *ret, struct phx_err *err);

@@ -160,23 +160,6 @@ struct phx_live {
 	static const struct phx_record name##_record = {sizeof(struct tag), name##_fields, \
 							PHX_ARRAY_SIZE(name##_fields)}
 
-/* clang-format off */
-#define PHX_FIELD_(type_, s, m, names_, rec_) \
-	{ #m, type_, offsetof(s, m), sizeof(((s *)0)->m), names_, rec_, NULL, NULL, NULL }
-#define PHX_STR(s, m) PHX_FIELD_(PHX_F_STR, s, m, NULL, NULL)
-#define PHX_TEXT(s, m) PHX_FIELD_(PHX_F_TEXT, s, m, NULL, NULL)
-#define PHX_U32(s, m) PHX_FIELD_(PHX_F_U32, s, m, NULL, NULL)
-#define PHX_U64(s, m) PHX_FIELD_(PHX_F_U64, s, m, NULL, NULL)
-#define PHX_I64(s, m) PHX_FIELD_(PHX_F_I64, s, m, NULL, NULL)
-#define PHX_BOOL(s, m) PHX_FIELD_(PHX_F_BOOL, s, m, NULL, NULL)
-#define PHX_ENUM(s, m, names) PHX_FIELD_(PHX_F_ENUM, s, m, names, NULL)
-#define PHX_REC(s, m, rec) PHX_FIELD_(PHX_F_REC, s, m, NULL, rec)
-#define PHX_LIST(s, m, rec) PHX_FIELD_(PHX_F_LIST, s, m, NULL, rec)
-#define PHX_LIVE(s, m, live_) \
-	{ #m, PHX_F_LIVE, offsetof(s, m), sizeof(((s *)0)->m), NULL, NULL, live_, NULL, NULL }
-#define PHX_RECORD(name_, s, fields_) { sizeof(s), fields_, PHX_ARRAY_SIZE(fields_) }
-/* clang-format on */
-
 /** An item of a list of words that may be long, such as those of a job. Lists of it:
  * phx_record_fini(), never phx_list_fini() alone. */
 #define PHX_TEXT_FIELDS(F, S) F(S, text, TEXT)

@@ -23,82 +23,87 @@ enum re_state {
 };
 
 /** A promise: nodes of this RE go to another RE as they come free. Oldest first. */
-struct phx_ledger_debt {
-	int64_t to; /* RE, or PHX_LEDGER_FREE */
-	uint32_t nodes;
-	int reason; /* enum phx_policy_reason */
-};
+#define PHX_LEDGER_DEBT_FIELDS(F, S) \
+	F(S, to, I64) /* RE, or PHX_LEDGER_FREE */ \
+	F(S, nodes, U32) \
+	F(S, reason, ENUM(phx_policy_reason))
+PHX_RECORD_STRUCT(phx_ledger_debt, PHX_LEDGER_DEBT_FIELDS);
 
 /** Under DR: dynamic nodes obtained together (003 3.5). Under job leases: nodes that a finished job
  * has paid for. A heap by (end_ms, seq). */
-struct phx_ledger_lease {
-	int64_t end_ms;
-	uint64_t seq;
-	uint32_t size;
-	uint32_t idle; /* its own idle nodes; only where a lease releases its own (reading 16) */
-};
+#define PHX_LEDGER_LEASE_FIELDS(F, S) \
+	F(S, end_ms, I64) \
+	F(S, seq, U64) \
+	F(S, size, U32) \
+	/* its own idle nodes; only where a lease releases its own (reading 16) */ \
+	F(S, idle, U32)
+PHX_RECORD_STRUCT(phx_ledger_lease, PHX_LEDGER_LEASE_FIELDS);
 
 /** Nodes of a lease that a running job has; only where a lease releases its own. */
-struct phx_ledger_part {
-	uint64_t job, lease; /* lease: its seq */
-	uint32_t nodes;
-};
+#define PHX_LEDGER_PART_FIELDS(F, S) \
+	F(S, job, U64) \
+	F(S, lease, U64) /* its seq */ \
+	F(S, nodes, U32)
+PHX_RECORD_STRUCT(phx_ledger_part, PHX_LEDGER_PART_FIELDS);
 
 /** A job that waits for its lease (job leases), in order. */
-struct phx_ledger_ask {
-	uint64_t job;
-	uint32_t nodes;
-};
+#define PHX_LEDGER_ASK_FIELDS(F, S) \
+	F(S, job, U64) \
+	F(S, nodes, U32)
+PHX_RECORD_STRUCT(phx_ledger_ask, PHX_LEDGER_ASK_FIELDS);
 
 /** Nodes that cannot go to this RE, though they could by count: struct phx_ledger_barred. */
-struct phx_ledger_unfit {
-	int64_t from; /* RE that has them, or PHX_LEDGER_FREE */
-	uint32_t nodes;
-	uint32_t idle; /* how many of them are idle; in the free pool all are */
-};
+#define PHX_LEDGER_UNFIT_FIELDS(F, S) \
+	F(S, from, I64) /* RE that has them, or PHX_LEDGER_FREE */ \
+	F(S, nodes, U32) \
+	F(S, idle, U32) /* how many of them are idle; in the free pool all are */
+PHX_RECORD_STRUCT(phx_ledger_unfit, PHX_LEDGER_UNFIT_FIELDS);
 
 /** A job that is forgotten, not queued again, when its kill is confirmed. */
-struct phx_ledger_gone {
-	uint64_t job;
-};
+#define PHX_LEDGER_GONE_FIELDS(F, S) F(S, job, U64)
+PHX_RECORD_STRUCT(phx_ledger_gone, PHX_LEDGER_GONE_FIELDS);
 
 /** One RE without the indexes of its jobs. Fields without a comment belong to policies or
  * timers. */
-struct phx_ledger_re {
-	int state; /* enum re_state */
-	struct phx_agreement agreement;
-	uint32_t partner; /* number + 1; 0 none */
-	bool suspended;
-	uint32_t idle; /* web: held; batch: in images only */
-	uint32_t coming, owed, owed_in;
-	uint32_t kept; /* idle nodes of job leases: nobody else's until the lease ends */
-	/* nodes that are not heard: still held, neither idle nor busy, and no other RE's */
-	uint32_t away;
-	/* nodes that the RE lost and that are replaced at once, as far as its lower bound asks */
-	uint32_t lack;
-	uint32_t want;      /* web */
-	uint32_t asked;     /* batch: nodes requested by its policy and not granted */
-	uint64_t asked_seq; /* the RE that asked first is served first; 0 = asks for nothing */
-	bool asked_lease;
-	int asked_reason;
-	bool cycle_open;       /* now is an instant of the cycle: a pass may start jobs */
-	int64_t began_ms;      /* activation */
-	int64_t last_cycle_ms; /* when the cycle was used last */
-	int64_t next_cycle_ms; /* INT64_MAX while no job waits: then a cycle changes nothing */
-	int64_t next_unit_ms;
-	struct phx_web_window window;
-	struct phx_ledger_meter meter;
-	uint32_t leased;        /* sum of the sizes of leases */
-	uint32_t unleased;      /* sum of asks */
-	struct phx_list leases; /* struct phx_ledger_lease */
-	struct phx_list parts;  /* struct phx_ledger_part */
-	struct phx_list debts;  /* struct phx_ledger_debt */
-	struct phx_list asks;   /* struct phx_ledger_ask */
-	struct phx_list gone;   /* struct phx_ledger_gone */
-	struct phx_list unfit;  /* struct phx_ledger_unfit, each of at least one node */
-	struct phx_list jobs;   /* struct phx_batch_job; in images only */
-};
-extern const struct phx_record phx_ledger_re_record;
+#define PHX_LEDGER_RE_FIELDS(F, S) \
+	F(S, state, ENUM(re_state)) \
+	F(S, agreement, REC(phx_agreement)) \
+	F(S, partner, U32) /* number + 1; 0 none */ \
+	F(S, suspended, BOOL) \
+	F(S, idle, U32) /* web: held; batch: in images only */ \
+	F(S, coming, U32) \
+	F(S, owed, U32) \
+	F(S, owed_in, U32) \
+	F(S, kept, U32) /* idle nodes of job leases: nobody else's until the lease ends */ \
+	/* nodes that are not heard: still held, neither idle nor busy, and no other RE's */ \
+	F(S, away, U32) \
+	/* nodes that the RE lost and that are replaced at once, as far as its lower bound \
+	 * asks */ \
+	F(S, lack, U32) \
+	F(S, want, U32)  /* web */ \
+	F(S, asked, U32) /* batch: nodes requested by its policy and not granted */ \
+	/* the RE that asked first is served first; 0 = asks for nothing */ \
+	F(S, asked_seq, U64) \
+	F(S, asked_lease, BOOL) \
+	F(S, asked_reason, ENUM(phx_policy_reason)) \
+	F(S, cycle_open, BOOL)   /* now is an instant of the cycle: a pass may start jobs */ \
+	F(S, began_ms, I64)      /* activation */ \
+	F(S, last_cycle_ms, I64) /* when the cycle was used last */ \
+	/* INT64_MAX while no job waits: then a cycle changes nothing */ \
+	F(S, next_cycle_ms, I64) \
+	F(S, next_unit_ms, I64) \
+	F(S, window, REC(phx_web_window)) \
+	F(S, meter, REC(phx_ledger_meter)) \
+	F(S, leased, U32)   /* sum of the sizes of leases */ \
+	F(S, unleased, U32) /* sum of asks */ \
+	F(S, leases, LIST(phx_ledger_lease)) \
+	F(S, parts, LIST(phx_ledger_part)) \
+	F(S, debts, LIST(phx_ledger_debt)) \
+	F(S, asks, LIST(phx_ledger_ask)) \
+	F(S, gone, LIST(phx_ledger_gone)) \
+	F(S, unfit, LIST(phx_ledger_unfit)) /* each of at least one node */ \
+	F(S, jobs, LIST(phx_batch_job))     /* in images only */
+PHX_RECORD_STRUCT(phx_ledger_re, PHX_LEDGER_RE_FIELDS);
 
 struct re {
 	struct phx_ledger_re r;

@@ -37,22 +37,22 @@ struct phx_ledger_action {
 };
 
 /** Sums since the RE became active; node·milliseconds are exact up to the last call's time. */
-struct phx_ledger_meter {
-	int64_t at_ms;
-	uint64_t held_node_ms; /* idle + busy (+ coming) */
-	uint64_t busy_node_ms;
-	/* web: nodes wanted and not in service; batch: nodes asked for and not granted */
-	uint64_t unmet_node_ms;
-	uint64_t lost_node_ms; /* work of killed runs */
-	uint32_t peak;         /* most nodes held for longer than an instant */
-	/* decisions: requests, releases, provisions, returns; not the start's (000 6.1; reading
-	 * 14) */
-	uint64_t n_adjusted;
-	/* nodes obtained and released, the start's and the end's too (003) */
-	uint64_t nodes_moved;
-	uint64_t n_kills; /* kills by forced returns and broken nodes; not cancelled jobs */
-};
-extern const struct phx_record phx_ledger_meter_record;
+#define PHX_LEDGER_METER_FIELDS(F, S) \
+	F(S, at_ms, I64) \
+	F(S, held_node_ms, U64) /* idle + busy (+ coming) */ \
+	F(S, busy_node_ms, U64) \
+	/* web: nodes wanted and not in service; batch: nodes asked for and not granted */ \
+	F(S, unmet_node_ms, U64) \
+	F(S, lost_node_ms, U64) /* work of killed runs */ \
+	F(S, peak, U32)         /* most nodes held for longer than an instant */ \
+	/* decisions: requests, releases, provisions, returns; not the start's (000 6.1; \
+	 * reading 14) */ \
+	F(S, n_adjusted, U64) \
+	/* nodes obtained and released, the start's and the end's too (003) */ \
+	F(S, nodes_moved, U64) \
+	/* kills by forced returns and broken nodes; not cancelled jobs */ \
+	F(S, n_kills, U64)
+PHX_RECORD_STRUCT(phx_ledger_meter, PHX_LEDGER_METER_FIELDS);
 
 /** The nodes of one RE now. */
 struct phx_ledger_counts {
@@ -195,18 +195,18 @@ const struct phx_batch *phx_ledger_batch(const struct phx_ledger *l, int re);
 int phx_ledger_check(const struct phx_ledger *l, struct phx_err *err);
 
 /* ---- as a record, for snapshots of the core ---- */
-struct phx_ledger_image {
-	/* struct phx_ledger_re: agreement, counts, timers, leases, debts, jobs (internal.h) */
-	struct phx_list res;
-	uint32_t nodes, free;
-	uint32_t returning; /* on the way to FREE */
-	uint32_t missing;   /* lost and not found again */
-	bool unlimited;
-	uint64_t seq;   /* last number given to a request or a lease */
-	int64_t now_ms; /* time of the last event; INT64_MIN before the first */
-	struct phx_ledger_meter total;
-};
-extern const struct phx_record phx_ledger_image_record;
+#define PHX_LEDGER_IMAGE_FIELDS(F, S) \
+	/* agreement, counts, timers, leases, debts, jobs (internal.h) */ \
+	F(S, res, LIST(phx_ledger_re)) \
+	F(S, nodes, U32) \
+	F(S, free, U32) \
+	F(S, returning, U32) /* on the way to FREE */ \
+	F(S, missing, U32)   /* lost and not found again */ \
+	F(S, unlimited, BOOL) \
+	F(S, seq, U64)    /* last number given to a request or a lease */ \
+	F(S, now_ms, I64) /* time of the last event; INT64_MIN before the first */ \
+	F(S, total, REC(phx_ledger_meter))
+PHX_RECORD_STRUCT(phx_ledger_image, PHX_LEDGER_IMAGE_FIELDS);
 /** save: a deep copy, which the caller frees by phx_record_fini(). restore: a ledger that decides
  * like the ledger that was saved; -EINVAL: the image contradicts itself. Both -ENOMEM. */
 int phx_ledger_save(const struct phx_ledger *l, struct phx_ledger_image *ret);

@@ -20,42 +20,45 @@ PHX_RECORD_STRUCT(phx_pool, PHX_POOL_FIELDS);
  * otherwise. */
 #define PHX_JOB_LEASE_MS 60000
 
-struct phx_settings {
-	bool auto_assign;          /* rules.conf deploys accepted nodes by itself */
-	uint32_t missing_after_ms; /* silence after which a node is missing */
-	uint32_t repairs_max;      /* per plan */
-	bool power_off_quarantined;
-	char image_deploy[PHX_NAME_MAX];
-	/* MiB of a job's output that a node keeps; 0 = the agent's default */
-	uint32_t job_output_max_mb;
-	/* an agent that does not hear the head for this long ends its jobs; 0 = 60 s */
-	uint32_t job_lease_ms;
-	/* open jobs of one user, and their stored words in MiB; 0 = no limit */
-	uint32_t jobs_per_user, job_mb_per_user;
-	/* time after which a quiet web node is taken out of the balancers; 0 = at once */
-	uint32_t balance_rest_ms;
-};
-extern const struct phx_record phx_settings_record;
+#define PHX_SETTINGS_FIELDS(F, S) \
+	F(S, auto_assign, BOOL)     /* rules.conf deploys accepted nodes by itself */ \
+	F(S, missing_after_ms, U32) /* silence after which a node is missing */ \
+	F(S, repairs_max, U32)      /* per plan */ \
+	F(S, power_off_quarantined, BOOL) \
+	F(S, image_deploy, STR(PHX_NAME_MAX)) \
+	/* an agent that does not hear the head for this long ends its jobs; 0 = 60 s */ \
+	F(S, job_lease_ms, U32) \
+	/* MiB of a job's output that a node keeps; 0 = the agent's default */ \
+	F(S, job_output_max_mb, U32) \
+	/* time after which a quiet web node is taken out of the balancers; 0 = at once */ \
+	F(S, balance_rest_ms, U32) \
+	/* open jobs of one user, and their stored words in MiB; 0 = no limit */ \
+	F(S, jobs_per_user, U32) \
+	F(S, job_mb_per_user, U32)
+PHX_RECORD_STRUCT(phx_settings, PHX_SETTINGS_FIELDS);
 
 /** A runtime environment: its agreement and its state. The ledger has its holdings; its pool has
  * its name. */
-struct phx_re {
-	char name[PHX_NAME_MAX];
-	struct phx_agreement agreement;
-	int state;          /* enum phx_re_state */
-	bool active;        /* the ledger knows it */
-	uint32_t number;    /* its number in the ledger, while active */
-	bool leaving;       /* a safe deactivation waits for its jobs */
-	int64_t asked_ms;   /* time of the request, or of a creation without request */
-	uint64_t asked_seq; /* number of that event */
-	int64_t created_ms, changed_ms;
-	/* its external engine, by its last report (foreign.c) */
-	bool attached;     /* the engine may still run jobs on nodes of the RE */
-	char trouble[200]; /* why the engine does not answer; it keeps its nodes meanwhile */
-	struct phx_list engine_nodes;      /* struct phx_engine_node, by name */
-	struct phx_list engine_partitions; /* the same of its partitions: may they take new jobs? */
-};
-extern const struct phx_record phx_re_record;
+#define PHX_RE_FIELDS(F, S) \
+	F(S, name, STR(PHX_NAME_MAX)) \
+	F(S, agreement, REC(phx_agreement)) \
+	F(S, state, ENUM(phx_re_state)) \
+	F(S, active, BOOL)   /* the ledger knows it */ \
+	F(S, number, U32)    /* its number in the ledger, while active */ \
+	F(S, leaving, BOOL)  /* a safe deactivation waits for its jobs */ \
+	F(S, asked_ms, I64)  /* time of the request, or of a creation without request */ \
+	F(S, asked_seq, U64) /* number of that event */ \
+	F(S, created_ms, I64) \
+	F(S, changed_ms, I64) \
+	/* its external engine, by its last report (foreign.c); the engine may still run \
+	 * jobs on nodes of the RE */ \
+	F(S, attached, BOOL) \
+	/* why the engine does not answer; it keeps its nodes meanwhile */ \
+	F(S, trouble, STR(200)) \
+	F(S, engine_nodes, LIST(phx_engine_node)) /* by name */ \
+	/* the same of its partitions: may they take new jobs? */ \
+	F(S, engine_partitions, LIST(phx_engine_node))
+PHX_RECORD_STRUCT(phx_re, PHX_RE_FIELDS);
 
 /** May an external engine start jobs on a node, or take new jobs in a partition? */
 enum phx_engine_node_state {
@@ -65,16 +68,15 @@ enum phx_engine_node_state {
 };
 extern const struct phx_enum phx_engine_node_state_names;
 
-struct phx_engine_node {
-	char name[PHX_NAME_MAX];
-	int state; /* enum phx_engine_node_state */
-	/* CLOSED: by us, so that we may open it; an OPEN partition: we may have ordered its close
-	 */
-	bool ours;
-	/* the engine reported this after the last order for the node, which is done then */
-	bool sure;
-};
-extern const struct phx_record phx_engine_node_record;
+#define PHX_ENGINE_NODE_FIELDS(F, S) \
+	F(S, name, STR(PHX_NAME_MAX)) \
+	F(S, state, ENUM(phx_engine_node_state)) \
+	/* CLOSED: by us, so that we may open it; an OPEN partition: we may have ordered its \
+	 * close */ \
+	F(S, ours, BOOL) \
+	/* the engine reported this after the last order for the node, which is done then */ \
+	F(S, sure, BOOL)
+PHX_RECORD_STRUCT(phx_engine_node, PHX_ENGINE_NODE_FIELDS);
 
 enum phx_job_state {
 	PHX_JOB_QUEUED,
@@ -87,120 +89,130 @@ enum phx_job_state {
 extern const struct phx_enum phx_job_state_names;
 
 /** One node's part of a job. */
-struct phx_job_part {
-	char node[PHX_NAME_MAX];
-	bool ended;
-	int64_t status;  /* exit status; 128 + signal */
-	uint64_t cpu_ms; /* CPU time of all its processes; reported with its end */
-	/* peak of its control group, or of its largest process if there is no group */
-	uint64_t memory_peak_bytes;
-	uint64_t output_cut_bytes; /* output that was dropped; reported with its end */
-	char address[64];          /* address of its node; only in orders for agents */
-	/* its node is not heard: when the part surely has ended; 0 = the node is heard */
-	int64_t lost_ms;
-};
-extern const struct phx_record phx_job_part_record;
+#define PHX_JOB_PART_FIELDS(F, S) \
+	F(S, node, STR(PHX_NAME_MAX)) \
+	F(S, ended, BOOL) \
+	F(S, status, I64) /* exit status; 128 + signal */ \
+	F(S, cpu_ms, U64) /* CPU time of all its processes; reported with its end */ \
+	/* peak of its control group, or of its largest process if there is no group */ \
+	F(S, memory_peak_bytes, U64) \
+	/* its node is not heard: when the part surely has ended; 0 = the node is heard */ \
+	F(S, lost_ms, I64) \
+	F(S, address, STR(64))      /* address of its node; only in orders for agents */ \
+	F(S, output_cut_bytes, U64) /* output that was dropped; reported with its end */
+PHX_RECORD_STRUCT(phx_job_part, PHX_JOB_PART_FIELDS);
 
-struct phx_job {
-	uint64_t id;
-	int state;
-	uint32_t nodes; /* wanted */
-	uint32_t uid, gid;
-	char user[PHX_NAME_MAX];
-	/* the batch RE that it was submitted to; "" = nodes of no RE */
-	char re[PHX_NAME_MAX];
-	int64_t estimate_ms; /* time limit of its run, from its user; 0 = no limit */
-	bool held;           /* waits until a user releases it */
-	bool overdue;        /* ran longer than its limit: ends for good */
-	bool no_requeue;     /* a killed run is not queued again */
-	/* how often it was killed and queued again; the number of its run */
-	uint32_t kills;
-	uint32_t output_max_mb;     /* setting of the run: job_output_max_mb when it was started */
-	uint32_t lease_ms;          /* setting of the run: job_lease_ms when it was started */
-	uint32_t grace_ms;          /* from SIGTERM to SIGKILL */
-	uint32_t checkpoint_signal; /* sent first when it is to run again; 0 = none */
-	uint32_t checkpoint_ms;     /* from there to SIGTERM */
-	/* its RE must return nodes, one broke, or one was ordered away: it ends to run again */
-	bool killing;
-	/* who ended its present or last run early; "" = no person or RE did */
-	char killed_by[PHX_NAME_MAX];
-	char killed_why[200];
-	int64_t killed_ms;
-	bool cancel;    /* its cancellation was asked for */
-	bool timed_out; /* its time limit ended it */
-	bool broken;    /* a part failed: the other parts are told to end */
-	int64_t submitted_ms, started_ms, ended_ms;
-	int64_t status; /* status of the worst part */
-	/* why its last run ended; NULL if it ended well, or its status says enough */
-	char *why;
-	struct phx_list argv; /* struct phx_text */
-	/* struct phx_text, "NAME=value": replaces variables that every job gets */
-	struct phx_list env;
-	char *script;    /* NULL, or a program text that runs in place of argv[0] */
-	char chdir[256]; /* start directory on its nodes; "" = the directory of the run */
-	/* struct phx_word: files of the RE's data directory that each of its nodes gets */
-	struct phx_list stage_in;
-	struct phx_list stage_out; /* struct phx_word: files that come back from its first node */
-	struct phx_list parts;     /* struct phx_job_part */
-	/* a member of an array; members have consecutive numbers, and only the first has their
-	 * words (argv, env, script, files) */
-	uint64_t array; /* number of the first member; 0 = no array */
-	uint32_t array_index;
-	bool throttled; /* waits until another member has ended */
-	/* first member: its words count as its user's until the last member has ended */
-	bool words_stay;
-	/* first member: how many members there are, how many have not ended, which one may start
-	 * next */
-	uint32_t array_n, array_open, array_next;
-	/* name of the job in the external engine that starts and ends it; "" = built-in engine */
-	char engine_id[32];
-	bool ending; /* in the engine: it ends, and has parts on the nodes it still uses */
-	/* in the engine: queued again because of us, so it need not wait for its begin time */
-	bool hurry;
-	/* in the engine: the time that it waits for, by the engine's clock; 0 = none */
-	int64_t begin_ms;
-};
-extern const struct phx_record phx_job_record;
+#define PHX_JOB_FIELDS(F, S) \
+	F(S, id, U64) \
+	F(S, state, ENUM(phx_job_state)) \
+	F(S, nodes, U32) /* wanted */ \
+	F(S, uid, U32) \
+	F(S, gid, U32) \
+	F(S, user, STR(PHX_NAME_MAX)) \
+	/* the batch RE that it was submitted to; "" = nodes of no RE */ \
+	F(S, re, STR(PHX_NAME_MAX)) \
+	F(S, estimate_ms, I64) /* time limit of its run, from its user; 0 = no limit */ \
+	F(S, held, BOOL)       /* waits until a user releases it */ \
+	F(S, overdue, BOOL)    /* ran longer than its limit: ends for good */ \
+	F(S, no_requeue, BOOL) /* a killed run is not queued again */ \
+	/* how often it was killed and queued again; the number of its run */ \
+	F(S, kills, U32) \
+	/* its RE must return nodes, one broke, or one was ordered away: it ends to run \
+	 * again */ \
+	F(S, killing, BOOL) \
+	F(S, lease_ms, U32) /* setting of the run: job_lease_ms when it was started */ \
+	/* setting of the run: job_output_max_mb when it was started */ \
+	F(S, output_max_mb, U32) \
+	F(S, grace_ms, U32)          /* from SIGTERM to SIGKILL */ \
+	F(S, checkpoint_signal, U32) /* sent first when it is to run again; 0 = none */ \
+	F(S, checkpoint_ms, U32)     /* from there to SIGTERM */ \
+	/* who ended its present or last run early; "" = no person or RE did */ \
+	F(S, killed_by, STR(PHX_NAME_MAX)) \
+	F(S, killed_why, STR(200)) \
+	F(S, killed_ms, I64) \
+	F(S, cancel, BOOL) /* its cancellation was asked for */ \
+	F(S, broken, BOOL) /* a part failed: the other parts are told to end */ \
+	F(S, submitted_ms, I64) \
+	F(S, started_ms, I64) \
+	F(S, ended_ms, I64) \
+	F(S, status, I64) /* status of the worst part */ \
+	F(S, argv, LIST(phx_text)) \
+	F(S, env, LIST(phx_text)) /* "NAME=value": replaces variables that every job gets */ \
+	F(S, script, TEXT)        /* NULL, or a program text that runs in place of argv[0] */ \
+	/* start directory on its nodes; "" = the directory of the run */ \
+	F(S, chdir, STR(256)) \
+	/* files of the RE's data directory that each of its nodes gets */ \
+	F(S, stage_in, LIST(phx_word)) \
+	F(S, stage_out, LIST(phx_word)) /* files that come back from its first node */ \
+	F(S, timed_out, BOOL)           /* its time limit ended it */ \
+	/* why its last run ended; NULL if it ended well, or its status says enough */ \
+	F(S, why, TEXT) \
+	/* a member of an array; members have consecutive numbers, and only the first has \
+	 * their words (argv, env, script, files); number of the first member; 0 = no array */ \
+	F(S, array, U64) \
+	F(S, array_index, U32) \
+	F(S, throttled, BOOL) /* waits until another member has ended */ \
+	/* first member: its words count as its user's until the last member has ended */ \
+	F(S, words_stay, BOOL) \
+	/* first member: how many members there are, how many have not ended, which one may \
+	 * start next */ \
+	F(S, array_n, U32) \
+	F(S, array_open, U32) \
+	F(S, array_next, U32) \
+	F(S, parts, LIST(phx_job_part)) \
+	/* name of the job in the external engine that starts and ends it; "" = built-in \
+	 * engine */ \
+	F(S, engine_id, STR(32)) \
+	/* in the engine: it ends, and has parts on the nodes it still uses */ \
+	F(S, ending, BOOL) \
+	/* in the engine: queued again because of us, so it need not wait for its begin \
+	 * time */ \
+	F(S, hurry, BOOL) \
+	/* in the engine: the time that it waits for, by the engine's clock; 0 = none */ \
+	F(S, begin_ms, I64)
+PHX_RECORD_STRUCT(phx_job, PHX_JOB_FIELDS);
 
 /** A disk key that belongs to no node any more, and whose destruction is not confirmed yet. */
-struct phx_doomed_key {
-	char key_id[PHX_NAME_MAX];
-	int64_t again_ms; /* when its destruction is asked for again */
-};
-extern const struct phx_record phx_doomed_key_record;
+#define PHX_DOOMED_KEY_FIELDS(F, S) \
+	F(S, key_id, STR(PHX_NAME_MAX)) \
+	F(S, again_ms, I64) /* when its destruction is asked for again */
+PHX_RECORD_STRUCT(phx_doomed_key, PHX_DOOMED_KEY_FIELDS);
 
 /** A person's certificate that was revoked. */
-struct phx_revoked {
-	char serial[64];         /* lower-case hexadecimal digits */
-	char name[PHX_NAME_MAX]; /* its owner, if the order named one */
-	int64_t at_ms;
-};
-extern const struct phx_record phx_revoked_record;
+#define PHX_REVOKED_FIELDS(F, S) \
+	F(S, serial, STR(64))         /* lower-case hexadecimal digits */ \
+	F(S, name, STR(PHX_NAME_MAX)) /* its owner, if the order named one */ \
+	F(S, at_ms, I64)
+PHX_RECORD_STRUCT(phx_revoked, PHX_REVOKED_FIELDS);
 
 struct phx_index; /* state/index.h */
 
+#define PHX_STATE_FIELDS(F, S) \
+	F(S, seq, U64)    /* number of the last applied event */ \
+	F(S, now_ms, I64) /* time of the last applied event: never goes back */ \
+	/* incarnation of the head that last changed the state; 0 = from before there were \
+	 * any */ \
+	F(S, incarnation, U64) \
+	F(S, last_step_id, U64) \
+	F(S, last_job_id, U64) \
+	F(S, last_node_number, U32) \
+	F(S, settings, REC(phx_settings)) \
+	F(S, pools, LIST(phx_pool)) /* "free" is always there */ \
+	F(S, roles, LIST(phx_role)) \
+	F(S, formers, LIST(phx_role)) /* replaced, but nodes still run them */ \
+	F(S, rules, LIST(phx_rule)) \
+	F(S, nodes, LIST(phx_node)) /* by number */ \
+	F(S, jobs, LIST(phx_job))   /* by id */ \
+	F(S, doomed_keys, LIST(phx_doomed_key)) \
+	F(S, res, LIST(phx_re)) \
+	F(S, revoked, LIST(phx_revoked)) /* in order of time */ \
+	F(S, refused_ms, I64)            /* when a refused enrolment was last noted */ \
+	/* the node that keeps the virtual addresses as long as it is heard */ \
+	F(S, director, STR(PHX_NAME_MAX)) \
+	/* NULL until an RE was created */ \
+	F(S, ledger, LIVE(struct phx_ledger, ledger_live))
 struct phx_state {
-	uint64_t seq;   /* number of the last applied event */
-	int64_t now_ms; /* time of the last applied event: never goes back */
-	/* incarnation of the head that last changed the state; 0 = from before there were any */
-	uint64_t incarnation;
-	uint64_t last_step_id;
-	uint64_t last_job_id;
-	uint32_t last_node_number;
-	struct phx_settings settings;
-	struct phx_list pools;       /* struct phx_pool; "free" is always there */
-	struct phx_list roles;       /* struct phx_role */
-	struct phx_list formers;     /* struct phx_role: replaced, but nodes still run them */
-	struct phx_list rules;       /* struct phx_rule */
-	struct phx_list nodes;       /* struct phx_node, by number */
-	struct phx_list jobs;        /* struct phx_job, by id */
-	struct phx_list doomed_keys; /* struct phx_doomed_key */
-	struct phx_list res;         /* struct phx_re */
-	struct phx_list revoked;     /* struct phx_revoked, in order of time */
-	int64_t refused_ms;          /* when a refused enrolment was last noted */
-	/* the node that keeps the virtual addresses as long as it is heard */
-	char director[PHX_NAME_MAX];
-	struct phx_ledger *ledger; /* NULL until an RE was created */
+	PHX_MEMBERS(phx_state, PHX_STATE_FIELDS)
 	/* follows from the other fields, is in no record; NULL until the first event is applied */
 	struct phx_index *index;
 };

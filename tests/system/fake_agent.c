@@ -21,6 +21,15 @@
 
 enum { RETRY_MS = 60, WAIT_MS = 700, TIMEOUT_MS = 5000 };
 
+/* What a machine remembers: in DIR/memory. */
+#define MEMORY_FIELDS(F, S) \
+	F(S, boot_id, STR(40)) \
+	F(S, env, STR(16)) \
+	F(S, role, STR(PHX_NAME_MAX)) \
+	F(S, identity, STR(200)) \
+	F(S, image, STR(PHX_NAME_MAX)) \
+	F(S, digest, STR(65))
+
 struct fake {
 	const char *dir, *server, *ca, *mac, *serial, *fail;
 	int fail_left;
@@ -28,18 +37,11 @@ struct fake {
 	bool unread; /* says of its erases that they were not verified */
 	uint32_t number;
 	struct phx_http_client *client;
-	/* what a machine remembers: in DIR/memory */
-	char boot_id[40], env[16], role[PHX_NAME_MAX], identity[200], image[PHX_NAME_MAX],
-		digest[65];
+	PHX_MEMBERS(fake, MEMORY_FIELDS)
 	bool up; /* said hello in this boot */
 	char power[16];
 };
-
-static const struct phx_field memory_fields[] = {
-	PHX_STR(struct fake, boot_id),  PHX_STR(struct fake, env),   PHX_STR(struct fake, role),
-	PHX_STR(struct fake, identity), PHX_STR(struct fake, image), PHX_STR(struct fake, digest),
-};
-static const struct phx_record memory_record = PHX_RECORD("memory", struct fake, memory_fields);
+PHX_RECORD_LOCAL(memory, fake, MEMORY_FIELDS);
 
 static void nap(int ms)
 {

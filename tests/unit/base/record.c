@@ -6,32 +6,32 @@
 
 enum mood { CALM, TENSE };
 static const char *const mood_names[] = {"calm", "tense"};
-static const struct phx_enum moods = {"mood", mood_names, 2};
+static const struct phx_enum moods_names = {"mood", mood_names, 2};
 
+#define PORT_FIELDS(F, S) \
+	F(S, name, STR(8)) \
+	F(S, speed, U32)
 struct port {
-	char name[8];
-	uint32_t speed;
+	PHX_MEMBERS(port, PORT_FIELDS)
 };
-static const struct phx_field port_fields[] = {PHX_STR(struct port, name),
-					       PHX_U32(struct port, speed)};
-static const struct phx_record port_record = PHX_RECORD("port", struct port, port_fields);
+PHX_RECORD_LOCAL(port, port, PORT_FIELDS);
 
+#define CARD_FIELDS(F, S) \
+	F(S, slot, STR(8)) \
+	F(S, ports, LIST(port))
 struct card {
-	char slot[8];
-	struct phx_list ports; /* struct port */
+	PHX_MEMBERS(card, CARD_FIELDS)
 };
-static const struct phx_field card_fields[] = {PHX_STR(struct card, slot),
-					       PHX_LIST(struct card, ports, &port_record)};
-static const struct phx_record card_record = PHX_RECORD("card", struct card, card_fields);
+PHX_RECORD_LOCAL(card, card, CARD_FIELDS);
 
 /* A live object: keeps a sum ready, its image is what was added. */
+#define TALLY_IMAGE_FIELDS(F, S) \
+	F(S, ports, LIST(port)) \
+	F(S, wrong, BOOL)
 struct tally_image {
-	struct phx_list ports; /* struct port */
-	bool wrong;
+	PHX_MEMBERS(tally_image, TALLY_IMAGE_FIELDS)
 };
-static const struct phx_field tally_fields[] = {PHX_LIST(struct tally_image, ports, &port_record),
-						PHX_BOOL(struct tally_image, wrong)};
-static const struct phx_record tally_record = PHX_RECORD("tally", struct tally_image, tally_fields);
+PHX_RECORD_LOCAL(tally, tally_image, TALLY_IMAGE_FIELDS);
 
 struct tally {
 	struct phx_list ports; /* struct port */
@@ -75,33 +75,21 @@ static int tally_restore(const void *image, void **ret_live)
 }
 static const struct phx_live tally_live = {&tally_record, tally_save, tally_restore, tally_free};
 
+#define BOX_FIELDS(F, S) \
+	F(S, name, STR(16)) \
+	F(S, weight, U32) \
+	F(S, bytes, U64) \
+	F(S, offset, I64) \
+	F(S, open, BOOL) \
+	F(S, mood, ENUM(moods)) \
+	F(S, uplink, REC(port)) \
+	F(S, cards, LIST(card)) \
+	F(S, tally, LIVE(struct tally, tally_live)) \
+	F(S, note, TEXT)
 struct box {
-	char name[16];
-	uint32_t weight;
-	uint64_t bytes;
-	int64_t offset;
-	bool open;
-	int mood;
-	struct port uplink;
-	struct phx_list cards; /* struct card */
-	struct tally *tally;
-	char *note;
+	PHX_MEMBERS(box, BOX_FIELDS)
 };
-static const struct phx_field box_fields[] = {
-#define B struct box
-	PHX_STR(B, name),
-	PHX_U32(B, weight),
-	PHX_U64(B, bytes),
-	PHX_I64(B, offset),
-	PHX_BOOL(B, open),
-	PHX_ENUM(B, mood, &moods),
-	PHX_REC(B, uplink, &port_record),
-	PHX_LIST(B, cards, &card_record),
-	PHX_LIVE(B, tally, &tally_live),
-	PHX_TEXT(B, note),
-#undef B
-};
-static const struct phx_record box_record = PHX_RECORD("box", struct box, box_fields);
+PHX_RECORD_LOCAL(box, box, BOX_FIELDS);
 
 static void box_fini(struct box *b)
 {
@@ -216,26 +204,28 @@ static void test_texts_of_any_length(void **state)
 	assert_string_equal(err.text, "note: is too long");
 }
 
+#define TEXTS_FIELDS(F, S) F(S, words, LIST(phx_text))
+struct texts {
+	PHX_MEMBERS(texts, TEXTS_FIELDS)
+};
+PHX_RECORD_LOCAL(texts, texts, TEXTS_FIELDS);
+
 static void test_lists_of_texts(void **state)
 {
 	(void)state;
-	struct {
-		struct phx_list words;
-	} a = {0}, b;
-	static const struct phx_field fields[] = {PHX_LIST(__typeof__(a), words, &phx_text_record)};
-	const struct phx_record record = PHX_RECORD("texts", __typeof__(a), fields);
+	struct texts a = {0}, b;
 	assert_int_equal(phx_text_push(&a.words, "one"), 0);
 	assert_int_equal(phx_text_push(&a.words, ""), 0);
-	assert_int_equal(phx_record_copy(&record, &b, &a), 0);
-	phx_record_fini(&record, &a);
+	assert_int_equal(phx_record_copy(&texts_record, &b, &a), 0);
+	phx_record_fini(&texts_record, &a);
 	assert_int_equal(b.words.n, 2);
 	assert_string_equal(phx_text_at(&b.words, 0), "one");
 	assert_string_equal(phx_text_at(&b.words, 1), "");
 	/* as words of a fixed size were written */
-	PHX_AUTO_JSON json_t *j = phx_json_from_record(&record, &b);
+	PHX_AUTO_JSON json_t *j = phx_json_from_record(&texts_record, &b);
 	PHX_AUTO_FREE char *text = phx_json_text(j);
 	assert_string_equal(text, "{\"words\":[{\"text\":\"one\"},{\"text\":\"\"}]}");
-	phx_record_fini(&record, &b);
+	phx_record_fini(&texts_record, &b);
 }
 
 static void test_equal_ignores_what_is_behind_a_string(void **state)
