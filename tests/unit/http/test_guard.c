@@ -435,6 +435,23 @@ static bool is_let_go(int fd)
 	return poll(&p, 1, 30000) == 1 && (p.revents & POLLHUP);
 }
 
+/* SIGTERM waits for await_term(): it may come before. */
+static sigset_t block_term(void)
+{
+	sigset_t term;
+	sigemptyset(&term);
+	sigaddset(&term, SIGTERM);
+	sigprocmask(SIG_BLOCK, &term, NULL);
+	return term;
+}
+
+static void await_term(void)
+{
+	sigset_t term = block_term();
+	int sig;
+	sigwait(&term, &sig);
+}
+
 /* Opens 2,000 connections that send nothing: the last hundred must be told why they are refused,
  * and the last of all be let go soon. */
 static int hostile(const char *path, int ready)
@@ -460,13 +477,8 @@ static int hostile(const char *path, int ready)
 			close(fd);
 	}
 	(void)!write(ready, "x", 1);
-	pause();
+	await_term();
 	return n_told == 100 ? 0 : 1;
-}
-
-static void on_term(int sig)
-{
-	(void)sig;
 }
 
 static void test_silence_of_one_keeps_nobody_out(void **state)
@@ -485,7 +497,7 @@ static void test_silence_of_one_keeps_nobody_out(void **state)
 	pid_t pid = fork();
 	assert_true(pid >= 0);
 	if (pid == 0) {
-		signal(SIGTERM, on_term);
+		block_term();
 		_exit(hostile(w->unix_path, pipe_fds[1]));
 	}
 	close(pipe_fds[1]);
@@ -517,7 +529,7 @@ static int ask_at_the_door(const char *path, int ready)
 		    (ssize_t)strlen(ask))
 			return 1;
 	(void)!write(ready, "x", 1);
-	pause();
+	await_term();
 	return 0;
 }
 
@@ -538,7 +550,7 @@ static void test_root_does_not_wait_for_users(void **state)
 	pid_t pid = fork();
 	assert_true(pid >= 0);
 	if (pid == 0) {
-		signal(SIGTERM, on_term);
+		block_term();
 		_exit(ask_at_the_door(w->unix_path, pipe_fds[1]));
 	}
 	close(pipe_fds[1]);
