@@ -1,5 +1,5 @@
-/* core_apply: dispatch by table, and the events of configuration. Called by
- * the daemon for each event and at replay, by tests and by the simulator.
+/* core_apply: dispatches events by a table, and handles events of configuration.
+ * Called by the daemon for each event and at replay, by tests and by the simulator.
  * Pure. */
 #include "core/core.h"
 
@@ -172,8 +172,7 @@ int phx_apply_notice(struct phx_apply *a, const struct phx_event_notice *p)
 	return 0;
 }
 
-/* What the deadlines of nodes, keys, jobs, leases and the ledger's timers lead to, in this
- * order. */
+/* Handles deadlines of nodes, keys, jobs and leases, and the ledger's timers, in this order. */
 int phx_apply_tick(struct phx_apply *a, const struct phx_event_none *p)
 {
 	(void)p;

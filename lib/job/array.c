@@ -121,7 +121,7 @@ int phx_array_parse(const char *text, struct phx_list *ret_rows, uint32_t *ret_a
 	return make_rows(&all, ret_rows);
 }
 
-/* Those of the event; of one of before the one it has, put into `one`. */
+/* The event's rows. An older event has a single row in other fields, which is put into `one`. */
 static struct phx_list rows_of(const struct phx_event_job_submit *p, struct phx_index_row *one)
 {
 	*one = (struct phx_index_row){p->array_from, p->array_to, p->array_step};
@@ -192,7 +192,8 @@ int phx_array_make(struct phx_apply *a, const struct phx_event_job_submit *p)
 	first->array = first->id;
 	first->array_n = first->array_open = n;
 	first->array_next = p->array_at_once ? p->array_at_once : n;
-	/* in journals of before the first one took them with it: so they are replayed */
+	/* in older journals the words did not count after the end of the first member: their
+	 * replay keeps to that */
 	first->words_stay = p->array_rows.n > 0;
 	PHX_LIST_EACH(struct phx_index_row, row, &rows)
 		for (uint64_t index = row->from; index <= row->to; index += row->step, i++) {

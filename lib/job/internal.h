@@ -9,7 +9,7 @@
 /* engine.c: orders for external engines */
 /** Nodes and partitions of the event become those of the RE. -ENOMEM. */
 int phx_engine_put(const struct phx_event_re_queue *p, struct phx_re *re);
-/** By name in a list of struct phx_engine_node; borrowed, NULL. */
+/** The node of that name in a list of struct phx_engine_node; borrowed; NULL: none. */
 struct phx_engine_node *phx_engine_there(const struct phx_list *list, const char *name);
 /** Does the node serve the RE, and is no order taking it away? */
 bool phx_engine_serves(const struct phx_re *re, const struct phx_node *n);
@@ -38,10 +38,10 @@ void phx_job_count(struct phx_apply *a, const struct phx_job *j, uint32_t by);
 void phx_job_left_nodes(struct phx_apply *a, const struct phx_job *j);
 
 /* array.c */
-/** Rows that are none, or not one behind the other: -EINVAL. */
+/** Checks the rows of the event's array: -EINVAL for invalid rows, or rows out of order. */
 int phx_array_check(const struct phx_event_job_submit *p, struct phx_err *err);
-/** The first of an array is the last job of the list, and queued: the others follow, copies without
- * its words. They are put into no queue. -ENOMEM: some may be there. */
+/** Appends the other members of an array, whose first member is the last job of the list: copies
+ * without its words, in no queue. -ENOMEM: some members may have been appended. */
 int phx_array_make(struct phx_apply *a, const struct phx_event_job_submit *p);
 
 /* jobs.c */

@@ -198,8 +198,8 @@ static void cancel(struct phx_apply *a, struct phx_job *j)
 	phx_job_tell(a, j);
 }
 
-/* Of a row those that are there, from the end: none that was throttled goes on before it is
- * cancelled itself. */
+/* Cancels a range of jobs from its end, so that no throttled member starts before it is cancelled
+ * itself. */
 int phx_apply_job_cancel(struct phx_apply *a, const struct phx_event_job_order *p)
 {
 	struct phx_job *j;
@@ -280,7 +280,7 @@ static void end_by_force(struct phx_apply *a, struct phx_job *j)
 	phx_ledger_lost_busy(a->s->ledger, (int)re->number, j->id, 0, a->s->now_ms, a->todo);
 }
 
-/* What its agent says of its end; the first bad news is what ended it. */
+/* Notes why the job ended, by its agent's report; the first bad report counts. */
 static void judge_end(struct phx_apply *a, const struct phx_event_job_result *p, struct phx_job *j)
 {
 	bool limit = p->ended_by == PHX_ENDED_LIMIT;

@@ -145,8 +145,8 @@ void phx_jobs_leave(struct phx_apply *a, struct phx_node *n, const char *why)
 	a->out->changed = true;
 }
 
-/* The clock may have been set while nobody looked: the agents' own have not, so silence is counted
- * from now on. */
+/* phxd began anew, and the clock may have been set meanwhile. The agents' clocks were not, so
+ * silence is counted from now on. */
 int phx_apply_restart(struct phx_apply *a, const struct phx_event_none *none)
 {
 	(void)none;

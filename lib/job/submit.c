@@ -78,7 +78,7 @@ static int queue_in_re(struct phx_apply *a, const struct phx_re *re, const struc
 	return r;
 }
 
-/* How it wants to be killed. */
+/* Checks grace and checkpoint of the job. */
 static int check_kill(const struct phx_event_job_submit *p, struct phx_err *err)
 {
 	if (p->grace_ms > GRACE_MAX_MS || p->checkpoint_ms > GRACE_MAX_MS)
@@ -89,7 +89,7 @@ static int check_kill(const struct phx_event_job_submit *p, struct phx_err *err)
 	return 0;
 }
 
-/* Files it wants from its RE's data directory, or brings there. */
+/* Checks paths that the job copies from its RE's data directory, or to it. */
 static int check_stage(struct phx_apply *a, const char *what, const struct phx_list *paths)
 {
 	if (paths->n && !a->ev->re[0])
@@ -132,7 +132,7 @@ static int check_env(const struct phx_list *env, struct phx_err *err)
 	return 0;
 }
 
-/* All that is carried to each node with the order. */
+/* Words, script and environment go to each node with the order: their size is bounded. */
 static int check_size(const struct phx_event_job_submit *p, struct phx_err *err)
 {
 	size_t n = p->script ? strlen(p->script) : 0;
@@ -150,7 +150,7 @@ static int check_size(const struct phx_event_job_submit *p, struct phx_err *err)
 	return 0;
 }
 
-/* Nobody takes all the room: not by number, and not by what the state keeps for it. */
+/* No user takes all the room, by the number of jobs or by their size in the state. */
 static int check_room(struct phx_apply *a, const struct phx_event_job_submit *p)
 {
 	const struct phx_settings *set = &a->s->settings;
@@ -191,7 +191,8 @@ static int check_room(struct phx_apply *a, const struct phx_event_job_submit *p)
 	return 0;
 }
 
-/* No RE runs it: are there nodes that could? One that is held back waits for somebody anyway. */
+/* For a job of no RE, are there nodes that could run it? A held job is not checked: it waits for a
+ * person anyway. */
 static int check_fit(struct phx_apply *a, const struct phx_event_job_submit *p,
 		     const struct phx_re *re)
 {
@@ -238,7 +239,7 @@ static int check(struct phx_apply *a, const struct phx_event_job_submit *p,
 	return r ? r : check_stage(a, "stage_out", &p->stage_out);
 }
 
-/* What the job is, but for its number. */
+/* Fills in all of the job but its number. */
 static int fill(struct phx_apply *a, const struct phx_event_job_submit *p, const struct phx_re *re,
 		struct phx_job *j)
 {

@@ -122,7 +122,7 @@ bool phx_back_begin(struct phx_apply *a, struct phx_node *n, struct phx_step *fa
 		 p->to_role, why, p->from_identity);
 	failed->status = PHX_STEP_FAILED;
 	failed->ended_ms = a->s->now_ms;
-	p->steps.n = ++p->cursor; /* nothing that follows is done */
+	p->steps.n = ++p->cursor; /* later steps of the plan are dropped */
 	/* services of the new version are stopped as the new version's */
 	bool all = add_step(a, n, PHX_STEP_stop, false) &&
 		add_step(a, n, PHX_STEP_activate, true) && add_step(a, n, PHX_STEP_start, true) &&

@@ -221,7 +221,8 @@ int phx_apply_node_accept(struct phx_apply *a, const struct phx_event_named *p)
 
 /* ---- enrolment ---- */
 
-/* The node that the machine's MACs, serial or token point to. -ENOTUNIQ when they point to two. */
+/* Finds the node that the machine's MAC addresses, serial number or token belong to. -ENOTUNIQ:
+ * they belong to two nodes. */
 static int find_enrolling(struct phx_apply *a, const struct phx_event_enrol *p,
 			  struct phx_node **ret)
 {
@@ -254,8 +255,8 @@ static unsigned count_strangers(const struct phx_state *s)
 	return count;
 }
 
-/* Drawn by who submits the event: every user sees names, and a MAC address is for nobody but the
- * resource provider. In journals of before the name was made of the boot MAC. */
+/* The name of an unknown machine. phxd draws it: all users see names, but only the resource
+ * provider may see MAC addresses. In older journals the name was made of the boot MAC. */
 static void name_stranger(const struct phx_event_enrol *p, char ret[PHX_NAME_MAX])
 {
 	const char *mac = PHX_LIST_AT(&p->macs, struct phx_mac, 0)->mac;
@@ -269,8 +270,8 @@ static void name_stranger(const struct phx_event_enrol *p, char ret[PHX_NAME_MAX
 	ret[at] = '\0';
 }
 
-/* A machine that nobody announced: it gets a name and waits. Whoever makes machines up fills
- * nothing but this waiting room. */
+/* A machine that was not announced gets a name and waits. Invented machines can fill only these
+ * waiting places. */
 static int stranger(struct phx_apply *a, const struct phx_event_enrol *p, struct phx_node **ret)
 {
 	char name[PHX_NAME_MAX];
@@ -287,8 +288,8 @@ static int stranger(struct phx_apply *a, const struct phx_event_enrol *p, struct
 	return *ret ? 0 : -ENOMEM;
 }
 
-/* Since when an enrolment says where it came from, it counts for more than before; a journal of
- * before has none. */
+/* Does the enrolment say where it came from? Stricter rules hold then; events of older journals do
+ * not say it. */
 static bool says_from(const struct phx_event_enrol *p)
 {
 	return p->address[0];
@@ -315,7 +316,7 @@ static int answer_refused(struct phx_apply *a, const char *why)
 	return 0;
 }
 
-/* Somebody who is not shown to be the machine is sent away; to the node nothing happens. */
+/* Refuses a caller that is not shown to be the machine; the node does not change. */
 static int refuse_stranger(struct phx_apply *a, const struct phx_event_enrol *p, struct phx_node *n,
 			   const char *why)
 {
@@ -323,16 +324,16 @@ static int refuse_stranger(struct phx_apply *a, const struct phx_event_enrol *p,
 	return answer_refused(a, why);
 }
 
-/* What asks is the machine by all that is known of it, or so it was in journals of before. */
+/* Refuses a caller that fits all that is known of the machine; older journals refused all this way.
+ */
 static int refuse(struct phx_apply *a, const struct phx_event_enrol *p, struct phx_node *n,
 		  const char *why)
 {
-	/* a machine without a serial number on record is known by its MAC address alone, which
-	 * anybody can have */
+	/* without a serial number the machine is known only by its MAC address, which anybody can
+	 * use */
 	if (says_from(p) && !n->serial[0])
 		return refuse_stranger(a, p, n, why);
-	/* A node that is up with its own key is not disturbed by somebody who borrows its
-	 * address. */
+	/* a node that is up with its own key is not disturbed by a machine that uses its address */
 	if (!n->up && n->state != PHX_NODE_QUARANTINED)
 		phx_quarantine(a, n, why);
 	else if (says_from(p))
@@ -340,8 +341,9 @@ static int refuse(struct phx_apply *a, const struct phx_event_enrol *p, struct p
 	return answer_refused(a, why);
 }
 
-/* What is wrong with where it asks from, or NULL. A reserved address is the node's alone; a machine
- * without one may ask from any but the head's own, at which every user of the head is. */
+/* What is wrong with the address that the machine asks from; NULL: nothing. A node with a reserved
+ * address must ask from it; others may ask from any address except those of the head, which every
+ * user of the head can use. */
 static const char *wrong_place(const struct phx_node *n, const struct phx_event_enrol *p)
 {
 	if (!says_from(p) || (p->local && p->local_ok))
@@ -353,7 +355,7 @@ static const char *wrong_place(const struct phx_node *n, const struct phx_event_
 	return p->local ? "it asks on the head itself (enrol_over_loopback is off)" : NULL;
 }
 
-/* What does not fit a node that it claims to be, or NULL. */
+/* Why the machine is not the node that it claims to be; NULL: it fits. */
 static const char *not_the_node(const struct phx_node *n, const struct phx_event_enrol *p)
 {
 	const char *wrong = wrong_place(n, p);
@@ -377,7 +379,7 @@ static void certify(struct phx_apply *a, const struct phx_event_enrol *p, struct
 {
 	a->out->enrol = PHX_ENROL_CERTIFY;
 	if (!certify_changes(n, p))
-		return; /* its answer was lost, or it has lost its certificate: the same again */
+		return; /* the last answer or the certificate was lost: the same answer again */
 	PHX_STR_SET(n->key_fp, p->key_fp);
 	n->window = false;
 	n->asked = true;

@@ -62,7 +62,7 @@ bool phx_away_may(const struct phx_state *s, const struct phx_node *n)
 		return false;
 	if (!phx_node_step(n))
 		return n->state == PHX_NODE_ACTIVE;
-	/* what brings it back to where it was */
+	/* a plan that brings the node back to where it was */
 	return !strcmp(n->plan.to_pool, re->name) && !strcmp(n->plan.to_role, n->role);
 }
 

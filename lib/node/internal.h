@@ -85,7 +85,7 @@ void phx_key_name(const struct phx_node *n, struct phx_step *step);
 void phx_key_doom(struct phx_apply *a, const char *key_id);
 /** The plan is given up while its key is being made: dooms the key, which may exist. */
 void phx_key_doom_unsure(struct phx_apply *a, const struct phx_node *n);
-/** What the key store says of a doomed key (event: name, result). */
+/** The key store's answer for a doomed key (event: name, result). */
 int phx_key_gone(struct phx_apply *a, const struct phx_event_answer *p);
 
 /* director.c */

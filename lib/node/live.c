@@ -72,7 +72,7 @@ static void note_system(struct phx_node *n, const struct phx_event_hello *p)
 	if (!p->system_digest[0])
 		n->system_disk[0] = '\0';
 	n->healthy = p->healthy;
-	n->unserved = false; /* a start is told what it is to do */
+	n->unserved = false; /* the answer to a registration says what the node is to do */
 }
 
 /* Does the node run another role than it was given? It was started without us then, from a disk
@@ -83,7 +83,8 @@ static bool came_as_another(const struct phx_node *n, bool new_boot)
 		!phx_node_step(n) && strcmp(n->actual_role, n->role) != 0;
 }
 
-/* An agent whose answer was lost registers again: that is no event. */
+/* Does the registration bring news? An agent that lost the answer registers again, which changes
+ * nothing. */
 static bool tells_news(const struct phx_node *n, const struct phx_event_hello *p)
 {
 	return !n->up || n->inspect || n->power != PHX_POWER_KNOWN_ON || n->env != p->env ||
@@ -133,7 +134,7 @@ int phx_apply_hello(struct phx_apply *a, const struct phx_event_hello *p)
 	PHX_STR_SET(n->boot_id, p->boot_id);
 	PHX_STR_SET(n->address, p->address);
 	if (new_boot)
-		n->window = false; /* it came back from what the window was opened for */
+		n->window = false; /* the start that the window was opened for is over */
 	note_system(n, p);
 	if (new_boot)
 		phx_memory_reset(a, n);
@@ -177,7 +178,7 @@ int phx_apply_missing(struct phx_apply *a, const struct phx_event_none *p)
 			step->deadline_ms = a->s->now_ms + SILENCE_GRACE_MS;
 			step->silences++;
 		} else if (info->executor == PHX_EXEC_AGENT && !leaves) {
-			step->silences = 0; /* enough: now they count */
+			step->silences = 0; /* too many: from now on they count as failures */
 			phx_handover_failed(a, n, "the node comes and goes");
 		}
 	}
@@ -196,7 +197,8 @@ void phx_quiet_over(struct phx_node *n)
 	n->rests_until_ms = 0;
 }
 
-/* It may be the head that was slow to listen: what is connected to the node goes on for a while. */
+/* A node is quiet. The head may have been slow to listen, so connections to the node go on for a
+ * while. */
 int phx_apply_quiet(struct phx_apply *a, const struct phx_event_none *p)
 {
 	(void)p;
@@ -287,7 +289,7 @@ int phx_apply_inventory(struct phx_apply *a, const struct phx_event_inventory *p
 	return r;
 }
 
-/* Facts on demand: an order that stands until the agent has answered. */
+/* Asks a node for its facts: the order stands until the agent has answered. */
 int phx_apply_inspect(struct phx_apply *a, const struct phx_event_none *p)
 {
 	(void)p;

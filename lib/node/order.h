@@ -29,7 +29,7 @@ struct phx_node_order {
  * that. */
 struct phx_node_order phx_order_of(const struct phx_event_head *ev, const struct phx_event_order *p,
 				   const struct phx_node *n);
-/** What the core wants of `n` by itself; the caller adds the rest. `why`: for events and
+/** An order of the core itself on `n`; the caller adds role, pool and so on. `why`: for events and
  * histories. */
 struct phx_node_order phx_order_own(enum phx_event_kind kind, const struct phx_node *n,
 				    const char *why);
@@ -63,8 +63,8 @@ int phx_spare_order(struct phx_apply *a, const struct phx_node_order *o);
 int phx_spare_re(struct phx_apply *a, const struct phx_re *re);
 /** The job that the order would end; NULL: none. */
 const struct phx_job *phx_order_ends(const struct phx_state *s, const struct phx_node_order *o);
-/** The job that `ev`, an order on a node, would end there, though it need not have ended by then;
- * NULL: none. Borrowed. */
+/** The job on the node that `ev`, an order on a node, would end; it may end by itself before. NULL:
+ * none. Borrowed. */
 const struct phx_job *phx_spare_ends(const struct phx_state *s, const struct phx_event *ev);
 /** The job on the node of `ev` for whose end the order waits; NULL: none, or it is ending already.
  */

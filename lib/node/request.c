@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* A pin is part of the order that put the node where it is: it lasts until the next one by hand. */
+/* A pin is part of the order that placed the node: it lasts until the next order by hand. */
 static int order_and_pin(struct phx_apply *a, const struct phx_event_order *p)
 {
 	struct phx_node_order o;
@@ -103,8 +103,7 @@ void phx_read_back(struct phx_apply *a, struct phx_node *n)
 
 /* ---- out of service and back ---- */
 
-/* The drain that is under way is given another time for its job: sooner, later, or for as long as
- * it takes. */
+/* Gives the running drain another grace for its job: shorter, longer or without end. */
 static int drain_anew(struct phx_apply *a, struct phx_node *n, const struct phx_node_order *o)
 {
 	struct phx_plan *p = &n->plan;
@@ -304,7 +303,7 @@ int phx_apply_quarantine(struct phx_apply *a, const struct phx_event_order *p)
 	return r;
 }
 
-/* What runs there is gone as soon as the power is: it runs again then, and knows why. */
+/* Notes who switches the power: that kills the node's job, whose record names the cause. */
 static void cut(struct phx_apply *a, struct phx_node *n, const struct phx_node_order *o)
 {
 	const struct phx_job *j = phx_order_ends(a->s, o);

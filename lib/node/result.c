@@ -17,7 +17,8 @@ static bool is_current(const struct phx_event_answer *p, const struct phx_node *
 	return step && step->id == p->step_id && n->plan.epoch == p->epoch;
 }
 
-/* An order of the past is refused: other epoch, other step, or already done (faults.md 33). */
+/* Refuses answers to past orders: another epoch, another step, or a step that is done (faults.md
+ * 33). */
 static int need_current(struct phx_apply *a, const struct phx_event_answer *p,
 			struct phx_node **ret_node, struct phx_step **ret)
 {
@@ -35,7 +36,7 @@ static int need_current(struct phx_apply *a, const struct phx_event_answer *p,
 	return 0;
 }
 
-/* What a wipe must show before it counts (faults.md 25, 29). */
+/* Says why the result of a wipe does not count; NULL: it counts (faults.md 25, 29). */
 static const char *wipe_fault(const struct phx_event_answer *p, const struct phx_step *step)
 {
 	if (strcmp(p->erased_disk, step->disk))
@@ -121,7 +122,7 @@ int phx_apply_step_result(struct phx_apply *a, const struct phx_event_answer *p)
 	return 0;
 }
 
-/* phxd has it from a director: the step that waits for it is done. */
+/* A director has confirmed, by phxd: the step that waits for it is done. */
 int phx_apply_balanced(struct phx_apply *a, const struct phx_event_answer *p)
 {
 	struct phx_node *n;
@@ -182,9 +183,9 @@ int phx_apply_power_result(struct phx_apply *a, const struct phx_event_answer *p
 		seen_off(a, n);
 	a->out->changed = true;
 	if (!p->step_id && p->result < 0)
-		n->cut_by[0] = '\0'; /* nothing came of it */
+		n->cut_by[0] = '\0'; /* the power was not switched */
 	if (p->step_id) {
-		/* of a step of the past only what was seen counts */
+		/* for a past step only the seen power state counts */
 		if (!is_current(p, n, step) || step->status != PHX_STEP_ISSUED)
 			return 0;
 		if (p->result < 0)

@@ -216,7 +216,7 @@ static int need_ledger(struct phx_apply *a)
 	return a->s->ledger ? 0 : phx_ledger_new(&empty, &a->s->ledger);
 }
 
-/* The agreement to create by: the event's, or that of the request which the event names. */
+/* The agreement of the new RE: the event's, or that of the request which the event names. */
 static int find_agreement(struct phx_apply *a, const struct phx_agreement *of_event,
 			  struct phx_re **ret_request, const struct phx_agreement **ret)
 {

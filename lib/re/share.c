@@ -135,7 +135,7 @@ static void send(struct phx_apply *a, struct phx_node *n, const struct phx_re *f
 	phx_str_copy(n->share_re, sizeof(n->share_re), to ? to->name : "");
 	phx_str_copy(n->share_from, sizeof(n->share_from), from ? from->name : "");
 	a->out->changed = true;
-	if (n->pinned) { /* it stays, and whoever was to have it has to look for another one */
+	if (n->pinned) { /* the node stays, and the ledger looks for another one */
 		phx_holding_lose(a, n);
 		return;
 	}
