@@ -1,7 +1,6 @@
 /* Records to JSON and back: see json.h. Called by the journal, the API, the
  * agent and the CLI; does no I/O. */
 #include "base/json.h"
-#include "base/utf8.h"
 
 #include <errno.h>
 #include <string.h>
@@ -21,55 +20,6 @@ struct style {
 	bool in_lists;                    /* there, too */
 	const struct phx_json_less *less; /* NULL: nothing */
 };
-
-static void put_escaped(struct phx_buf *b, unsigned char c)
-{
-	static const char from[] = "\"\\\b\f\n\r\t", to[] = "\"\\bfnrt";
-	const char *at = strchr(from, c);
-	if (at)
-		phx_buf_add(b, (char[]){'\\', to[at - from]}, 2);
-	else
-		phx_buf_addf(b, "\\u%04X", c);
-}
-
-/* Valid UTF-8. */
-static void put_valid(struct phx_buf *b, const char *s)
-{
-	const char *from = s;
-	phx_buf_add(b, "\"", 1);
-	for (; *s; s++) {
-		unsigned char c = (unsigned char)*s;
-		if (c >= 0x20 && c != '"' && c != '\\')
-			continue;
-		phx_buf_add(b, from, (size_t)(s - from));
-		put_escaped(b, c);
-		from = s + 1;
-	}
-	phx_buf_add(b, from, (size_t)(s - from));
-	phx_buf_add(b, "\"", 1);
-}
-
-static bool is_ascii(const char *s)
-{
-	while (*s > 0)
-		s++;
-	return !*s;
-}
-
-/* A text that was cut within a character must not keep the state from being written. */
-void phx_json_put_text(struct phx_buf *b, const char *text)
-{
-	if (is_ascii(text)) {
-		put_valid(b, text);
-		return;
-	}
-	PHX_AUTO_FREE char *copy = strdup(text);
-	b->failed = b->failed || !copy;
-	if (!copy)
-		return;
-	phx_utf8_repair(copy);
-	put_valid(b, copy);
-}
 
 static void put_integer(struct phx_buf *b, int64_t value)
 {
@@ -450,7 +400,8 @@ static bool is_known(const struct phx_record *rec, const char *name)
 	return found;
 }
 
-/* Members of `rec`; others are let pass if `later`, or if they are of the union's record `whole`. */
+/* Members of `rec`; others are let pass if `later`, or if they are of the union's record
+ * `whole`. */
 static int members_from_json(const struct phx_record *rec, const struct phx_record *whole,
 			     bool later, const json_t *j, void *obj, const struct path *up,
 			     struct phx_err *err)

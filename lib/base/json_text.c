@@ -1,8 +1,60 @@
-/* JSON texts of others, and members of objects: see json.h. Called by whoever reads what came over
- * the network or from a file without a record; does no I/O. */
+/* Strings as JSON, JSON texts of others, and members of objects: see json.h. Called by whoever
+ * reads what came over the network or from a file without a record; does no I/O. */
 #include "base/json.h"
 
 #include <errno.h>
+#include <string.h>
+
+#include "base/utf8.h"
+
+static void put_escaped(struct phx_buf *b, unsigned char c)
+{
+	static const char from[] = "\"\\\b\f\n\r\t", to[] = "\"\\bfnrt";
+	const char *at = strchr(from, c);
+	if (at)
+		phx_buf_add(b, (char[]){'\\', to[at - from]}, 2);
+	else
+		phx_buf_addf(b, "\\u%04X", c);
+}
+
+/* Valid UTF-8. */
+static void put_valid(struct phx_buf *b, const char *s)
+{
+	const char *from = s;
+	phx_buf_add(b, "\"", 1);
+	for (; *s; s++) {
+		unsigned char c = (unsigned char)*s;
+		if (c >= 0x20 && c != '"' && c != '\\')
+			continue;
+		phx_buf_add(b, from, (size_t)(s - from));
+		put_escaped(b, c);
+		from = s + 1;
+	}
+	phx_buf_add(b, from, (size_t)(s - from));
+	phx_buf_add(b, "\"", 1);
+}
+
+static bool is_ascii(const char *s)
+{
+	while (*s > 0)
+		s++;
+	return !*s;
+}
+
+/* A text that was cut within a character must not keep the state from being written. */
+void phx_json_put_text(struct phx_buf *b, const char *text)
+{
+	if (is_ascii(text)) {
+		put_valid(b, text);
+		return;
+	}
+	PHX_AUTO_FREE char *copy = strdup(text);
+	b->failed = b->failed || !copy;
+	if (!copy)
+		return;
+	phx_utf8_repair(copy);
+	put_valid(b, copy);
+}
 
 int phx_json_check_shape(const char *text, size_t n, unsigned depth_max, unsigned containers_max,
 			 struct phx_err *err)
