@@ -282,7 +282,8 @@ void view_node_put(struct daemon *d, const struct phx_state *s, const struct phx
 
 /* ---- hosts.c ---- */
 
-/** The folded names of the nodes of a group, as JSON: a new reference, NULL on ENOMEM. Under the engine's lock. */
+/** The folded names of the nodes of a group, as JSON: a new reference, NULL on ENOMEM. Under the
+ * engine's lock. */
 json_t *hosts_json(struct phx_list *hosts, const struct phx_state *s, enum phx_members_kind kind,
 		   const char *key);
 void hosts_fini(struct phx_list *hosts);

@@ -1,5 +1,5 @@
-/* What the core is told of many nodes at once, and asked of all: for live.c, which knows contacts and
- * no event. Never decides. */
+/* What the core is told of many nodes at once, and asked of all: for live.c, which knows contacts
+ * and no event. Never decides. */
 #include "phxd/daemon.h"
 
 #include <errno.h>

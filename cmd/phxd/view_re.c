@@ -3,7 +3,8 @@
 
 #include "phxd/daemon.h"
 
-/* In its pool, on the way out too; but for those that it gave up while they are away: nobody knows when they come. */
+/* In its pool, on the way out too; but for those that it gave up while they are away: nobody knows
+ * when they come. */
 static uint32_t count_in_pool(const struct phx_state *s, const struct phx_re *re)
 {
 	return phx_members_count(s, PHX_MEMBERS_POOL, re->name) -
@@ -38,15 +39,15 @@ static void add_holdings(struct daemon *d, json_t *j, const struct phx_state *s,
 	}
 	json_object_set_new(
 		j, "nodes",
-		json_pack(
-			"{s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I}", "held",
-			(json_int_t)c.idle + c.busy + c.away, "away", (json_int_t)c.away, "idle",
-			(json_int_t)c.idle, "busy", (json_int_t)c.busy, "coming",
-			(json_int_t)c.coming, "owed", (json_int_t)c.owed, "want",
-			(json_int_t)c.want, "pinned",
-			/* pinned there by an administrator: it serves the RE and the policy does not count on it */
-			(json_int_t)phx_members_count(s, PHX_MEMBERS_PINNED, re->name), "in_pool",
-			(json_int_t)count_in_pool(s, re)));
+		json_pack("{s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I}", "held",
+			  (json_int_t)c.idle + c.busy + c.away, "away", (json_int_t)c.away, "idle",
+			  (json_int_t)c.idle, "busy", (json_int_t)c.busy, "coming",
+			  (json_int_t)c.coming, "owed", (json_int_t)c.owed, "want",
+			  (json_int_t)c.want, "pinned",
+			  /* pinned there by an administrator: it serves the RE and the policy does
+			 * not count on it */
+			  (json_int_t)phx_members_count(s, PHX_MEMBERS_PINNED, re->name), "in_pool",
+			  (json_int_t)count_in_pool(s, re)));
 	json_object_set_new(j, "jobs",
 			    json_pack("{s:I,s:I,s:I,s:I}", "waiting", (json_int_t)c.batch.n_waiting,
 				      "running", (json_int_t)c.batch.n_running, "held",

@@ -15,7 +15,8 @@ char *phx_json_record_text(const struct phx_record *rec, const void *obj);
  * for the journal, whose events use few of their fields. Reads back to the same record. */
 char *phx_json_record_text_sparse(const struct phx_record *rec, const void *obj);
 
-/** The same in lists, too: for snapshots, of which most is lists of records that are mostly zero. */
+/** The same in lists, too: for snapshots, of which most is lists of records that are mostly
+ * zero. */
 char *phx_json_record_text_least(const struct phx_record *rec, const void *obj);
 
 /** A list of records as text, each sparse: as the journal keeps the actions of an event. malloc'd,

@@ -1,6 +1,7 @@
-/* A fake of Slurm, the engine of one batch RE under faults (options: foreign). Jobs that fit start on
- * its open nodes where a service of the RE runs; a job whose machine falls away is queued again. It is
- * silent for a while and, when it starts anew, has forgotten what it was told since it was last asked.
+/* A fake of Slurm, the engine of one batch RE under faults (options: foreign). Jobs that fit start
+ * on its open nodes where a service of the RE runs; a job whose machine falls away is queued again.
+ * It is silent for a while and, when it starts anew, has forgotten what it was told since it was
+ * last asked.
  *
  * What must hold: no node is taken from under a job, or while more could start there; no job runs
  * twice at once; what waits for the engine goes on when it answers; a job that was killed for the

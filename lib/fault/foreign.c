@@ -1,4 +1,5 @@
-/* A fake of phxd's worker that asks an engine which is not ours (engine.c). It is one thread as in phxd:
+/* A fake of phxd's worker that asks an engine which is not ours (engine.c). It is one thread as in
+ * phxd:
  *
  *   ask nodes ─▶ ask jobs ─▶ tell the head what changed ─▶ orders, one by one ─▶ ask …
  *

@@ -296,7 +296,8 @@ static void adopt(struct fault_sim *f, struct fault_machine *m)
 		phx_fault_later(f, SILENT_MS, WHAT_SILENCE, m->i, ++m->link_gen, 0);
 }
 
-/* It is written before the next event, as by a thread of its own: a head that dies until then has none. */
+/* It is written before the next event, as by a thread of its own: a head that dies until then has
+ * none. */
 static void snapshot_due(void *arg)
 {
 	struct fault_sim *f = arg;

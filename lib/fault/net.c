@@ -1,6 +1,6 @@
-/* What agents and head say to each other: enrolment, registration, beats, orders, results. Beats are
- * not simulated one by one (line.c). Results are sent until they are answered; the network loses,
- * doubles, delays and reorders them. Called by fault.c when time has come. */
+/* What agents and head say to each other: enrolment, registration, beats, orders, results. Beats
+ * are not simulated one by one (line.c). Results are sent until they are answered; the network
+ * loses, doubles, delays and reorders them. Called by fault.c when time has come. */
 #include "fault/parts.h"
 
 #include <errno.h>

@@ -85,7 +85,8 @@ void phx_fault_engine_submit(struct fault_sim *f, uint32_t nodes);
 void phx_fault_engine_head_died(struct fault_sim *f);
 /** It answers, and its jobs are cancelled. */
 void phx_fault_engine_calm(struct fault_sim *f);
-/** An agent begins a step: no node is taken from under a job of the engine, or one that may start. */
+/** An agent begins a step: no node is taken from under a job of the engine, or one that may
+ * start. */
 void phx_fault_engine_taken(struct fault_sim *f, const struct fault_machine *m,
 			    const struct fault_task *t);
 /** An agent is told to start a part of a job of ours: not where that engine starts jobs. */

@@ -1,5 +1,5 @@
-/* Runtime environments under faults: a coordinated pair of a batch and a web RE of two owners, and a
- * batch RE alone; their lives, their jobs, the use of the web. Called by the table of loads. */
+/* Runtime environments under faults: a coordinated pair of a batch and a web RE of two owners, and
+ * a batch RE alone; their lives, their jobs, the use of the web. Called by the table of loads. */
 #include "fault/parts.h"
 
 #include <errno.h>

@@ -1,5 +1,5 @@
-/* A site is set up: pools of several owners with several setup policies, roles on disk and in memory,
- * machines of several kinds. Called by fault.c once a run. */
+/* A site is set up: pools of several owners with several setup policies, roles on disk and in
+ * memory, machines of several kinds. Called by fault.c once a run. */
 #include "fault/parts.h"
 
 #include <errno.h>

@@ -43,8 +43,8 @@ struct phx_journal_config {
 	/** Signs an erase record: hexadecimal digits. NULL: records are not signed. */
 	int (*sign)(void *arg, const char *record, char ret[PHX_JOURNAL_SIGNATURE_MAX],
 		    struct phx_err *err);
-	/** A snapshot is due; another thread has to call phx_journal_snapshot() soon. Called with the
-	 * lock. NULL: the journal takes the snapshot itself, and every caller waits for it. */
+	/** A snapshot is due; another thread has to call phx_journal_snapshot() soon. Called with
+	 * the lock. NULL: the journal takes the snapshot itself, and every caller waits for it. */
 	void (*snapshot_due)(void *arg);
 	/** Called after the actions of each commit; `seq` is the last event's number. */
 	void (*committed)(void *arg, uint64_t seq);

@@ -33,7 +33,8 @@ struct phx_policy_params {
 	bool return_full;     /* FB: reclaim the whole request, not the shortfall (reading 10) */
 };
 
-/** Where nodes are: in the free pool, or with one of the sides that coordinate. Of which side an RE is says its kind. */
+/** Where nodes are: in the free pool, or with one of the sides that coordinate. Of which side an RE
+ * is says its kind. */
 enum phx_policy_place { PHX_PLACE_FREE, PHX_PLACE_BATCH, PHX_PLACE_WEB, PHX_PLACE_COUNT_ };
 
 /** One side of those that coordinate as a policy sees it. */

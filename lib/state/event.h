@@ -272,7 +272,7 @@ enum phx_payload phx_event_payload(enum phx_event_kind kind);
 	/* reason, error, what was seen: in their words. power: operation asked for */ \
 	F(S, text, STR(256)) \
 	/* A number that the head drew at its start, above the one before; 0 = as before. Step \
-	 * ids and epochs go on above it, so that none comes again after a journal was restored. */ \
+	 * ids and epochs go on above it: none comes again after a journal was restored. */ \
 	F(S, incarnation, U64)
 struct phx_event_head {
 	PHX_MEMBERS(phx_event_head, PHX_EVENT_HEAD_FIELDS)

@@ -64,7 +64,8 @@ bool phx_store_has_hash(sqlite3_stmt *st, int at, const uint8_t hash[PHX_CHAIN_H
 
 /** `text` packed, malloc'd; NULL for one that is too small for that. -ENOMEM. */
 int phx_store_pack(const char *text, void **ret, size_t *ret_n);
-/** The text in column `at` of the row, packed or not; malloc'd. -EBADMSG: it cannot be unpacked; -ENOMEM. */
+/** The text in column `at` of the row, packed or not; malloc'd. -EBADMSG: it cannot be unpacked;
+ * -ENOMEM. */
 int phx_store_unpack(sqlite3_stmt *st, int at, char **ret_text, struct phx_err *err);
 
 /* ---- chain.c ---- */

@@ -1,5 +1,6 @@
-/* The text of a snapshot in a form that is written quickly: of ten thousand nodes it has 28 MB, of which most is the
- * same for each of them, and a journal that writes them keeps everybody waiting. A small one stays the text that it is. */
+/* The text of a snapshot in a form that is written quickly: of ten thousand nodes it has 28 MB, of
+ * which most is the same for each of them, and a journal that writes them keeps everybody waiting.
+ * A small one stays the text that it is. */
 #include <errno.h>
 #include <string.h>
 #include <zstd.h>

@@ -143,9 +143,9 @@ unsigned phx_agreement_check_new(const struct phx_agreement *a, phx_agreement_fo
 				 void *arg);
 /** Do two agreements with engine slurm mean the same Slurm? */
 bool phx_agreement_same_slurm(const struct phx_agreement *a, const struct phx_agreement *b);
-/** May the two be a coordinated pair, in any order? One has jobs and one a demand (types/re_kind.h),
- * both want coordination, each names the other or no partner, they have one owner where one of them
- * insists on it, and one model. 0, or -EINVAL with a text. */
+/** May the two be a coordinated pair, in any order? One has jobs and one a demand
+ * (types/re_kind.h), both want coordination, each names the other or no partner, they have one
+ * owner where one of them insists on it, and one model. 0, or -EINVAL with a text. */
 int phx_agreement_check_pair(const struct phx_agreement *a, const struct phx_agreement *b,
 			     struct phx_err *err);
 /** The parameters as the policy takes them. Times that the model does not use are 0, so only DR and

@@ -1,5 +1,5 @@
-/* The list of nodes hidden from who applies an event or shows something: each page of it that is read nevertheless is
- * counted. So a walk is found wherever it is made. */
+/* The list of nodes hidden from who applies an event or shows something: each page of it that is
+ * read nevertheless is counted. So a walk is found wherever it is made. */
 #ifndef TESTS_CORE_HIDDEN_H
 #define TESTS_CORE_HIDDEN_H
 

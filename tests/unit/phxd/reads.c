@@ -1,6 +1,6 @@
-/* What is shown of one node, of one RE, or of all in sum looks at no node of another: the list of nodes is hidden
- * (tests/unit/core/hidden.h) while it is made, and each page of it that is read nevertheless is counted. And what is
- * kept of it between two requests follows what happens. */
+/* What is shown of one node, of one RE, or of all in sum looks at no node of another: the list of
+ * nodes is hidden (tests/unit/core/hidden.h) while it is made, and each page of it that is read
+ * nevertheless is counted. And what is kept of it between two requests follows what happens. */
 #include "unit/core/hidden.h"
 
 #include "state/index.h"
