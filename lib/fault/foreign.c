@@ -125,6 +125,7 @@ static void tell(struct fault_sim *f)
 	struct fault_engine *e = &f->engine;
 	struct phx_event ev = {.kind = PHX_EV_re_queue};
 	struct phx_event_re_queue *p = &ev.re_queue;
+	uint32_t gen = e->gen;
 	int r = 0;
 	PHX_STR_SET(ev.re, phx_fault_engine_re_name);
 	make_event(f, p);
@@ -132,6 +133,8 @@ static void tell(struct fault_sim *f)
 	    p->engine_partitions.n)
 		r = phx_fault_submit(f, &ev, NULL);
 	phx_event_fini(&ev);
+	if (gen != e->gen) /* the head died meanwhile: the driver of the next one begins anew */
+		return;
 	remember(f, r == 0);
 	e->troubled = e->troubled && r < 0;
 	e->orders.n = e->obeyed = 0;
