@@ -175,7 +175,10 @@ static void test_groups(void **state)
  * of ours. */
 static void test_signals(void **state)
 {
-	static const char masks[] = "grep -E '^Sig(Blk|Ign)' /proc/self/status";
+	/* 0x180000000: two signals of the C library, which nobody can set; who runs the tests may
+	 * ignore them */
+	static const char masks[] = "sed -n 's/^Sig\\(Blk\\|Ign\\):\\t/\\1 /p' /proc/self/status | "
+				    "sed 's/ 0000000180/ 0000000000/; s/ 0*/ /'";
 	struct phx_launch l = {.argv = ARGV("sh", "-c", masks)};
 	sigset_t usr, old;
 	sigemptyset(&usr);
@@ -183,9 +186,9 @@ static void test_signals(void **state)
 	sigprocmask(SIG_BLOCK, &usr, &old);
 	signal(SIGHUP, SIG_IGN);
 	signal(SIGPIPE, SIG_IGN);
-	assert_said(&l, *state, "SigBlk:\t0000000000000000\nSigIgn:\t0000000000000001\n");
+	assert_said(&l, *state, "Blk \nIgn 1\n");
 	l.group = PHX_GROUP_SESSION;
-	assert_said(&l, *state, "SigBlk:\t0000000000000000\nSigIgn:\t0000000000000000\n");
+	assert_said(&l, *state, "Blk \nIgn \n");
 	signal(SIGHUP, SIG_DFL);
 	signal(SIGPIPE, SIG_DFL);
 	sigprocmask(SIG_SETMASK, &old, NULL);
