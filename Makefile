@@ -180,7 +180,7 @@ check-layout:
 
 # what every change must pass; one that fails does not hide the others
 check: deps
-	+$(Q)tests/each "$(MAKE)" check-tests check-planted check-fuzz check-asan-unit check-tsan
+	+$(Q)tests/each "$(MAKE)" check-tests check-planted check-fuzz check-asan-unit
 .PHONY: check-tests check-all
 check-tests:
 	$(Q)$(MAKE) all $(UNIT_BIN) $(SYSTEM_BIN) $(LAB_BIN) $(SIM_BIN) agent-bundle images packages
