@@ -363,11 +363,17 @@ static int field_from_json(const struct phx_field *f, const json_t *j, void *at,
 	return -EINVAL;
 }
 
+static bool is_called(const char *field, const char *name, size_t n)
+{
+	return field && strlen(field) == n && !memcmp(field, name, n);
+}
+
 static const struct phx_field *find_field(const struct phx_record *rec, const char *name, size_t n)
 {
 	for (size_t i = 0; i < rec->n_fields; i++)
-		if (rec->fields[i].type != PHX_F_CASE && strlen(rec->fields[i].name) == n &&
-		    !memcmp(rec->fields[i].name, name, n))
+		if (rec->fields[i].type != PHX_F_CASE &&
+		    (is_called(rec->fields[i].name, name, n) ||
+		     is_called(rec->fields[i].was, name, n)))
 			return &rec->fields[i];
 	return NULL;
 }

@@ -45,6 +45,8 @@ struct phx_field {
 	const struct phx_cases *cases;   /* PHX_F_CASE */
 	/* how configuration files have it (base/key.h); NULL: they do not */
 	const struct phx_key *key;
+	/* its name in JSON that was written before it was renamed; NULL: it was not */
+	const char *was;
 };
 
 struct phx_record {
@@ -104,8 +106,8 @@ struct phx_live {
  *	LIST(r)		struct phx_list of struct r, of the record r_record
  *	LIVE(t, l)	t *, an object of the struct phx_live `l`
  *
- * A row may have a fourth word, KEY(...): how configuration files have the member, see
- * base/key.h. */
+ * A row may have a fourth word: KEY(...), how configuration files have the member, see base/key.h;
+ * or WAS(name), the name that JSON of before has for it, which is still read. */
 #define PHX_TYPE_STR(n) __typeof__(char[n])
 #define PHX_TYPE_TEXT __typeof__(char *)
 #define PHX_TYPE_U32 uint32_t
@@ -136,6 +138,7 @@ struct phx_live {
 	 PHX_KIND_##kind, \
 	 PHX_HAS_##__VA_ARGS__},
 #define PHX_HAS_
+#define PHX_HAS_WAS(name_) .was = #name_
 /** The row of a union, behind all others; `m`: any of its members. */
 #define PHX_ROW_CASE(S, m, cases_) \
 	{.name = #m, .type = PHX_F_CASE, .offset = offsetof(struct S, m), .cases = &cases_},

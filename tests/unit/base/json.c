@@ -44,8 +44,35 @@ static void test_shape(void **state)
 	}
 }
 
+#define CAT_FIELDS(F, S) \
+	F(S, name, STR(16)) \
+	F(S, age_s, U32, WAS(age))
+struct cat {
+	PHX_MEMBERS(cat, CAT_FIELDS)
+};
+PHX_RECORD_LOCAL(cat, cat, CAT_FIELDS);
+
+/* What was written before a member was renamed is read by its old name; only the new one is
+ * written. A name that no member ever had is refused. */
+static void test_a_renamed_member_is_read(void **state)
+{
+	static const char *const texts[] = {"{\"name\":\"Tom\",\"age\":7}",
+					    "{\"name\":\"Tom\",\"age_s\":7}"};
+	struct cat cat;
+	(void)state;
+	for (size_t i = 0; i < PHX_ARRAY_SIZE(texts); i++) {
+		assert_int_equal(phx_json_text_to_record(&cat_record, texts[i], &cat, NULL), 0);
+		assert_int_equal(cat.age_s, 7);
+		PHX_AUTO_FREE char *text = phx_json_record_text(&cat_record, &cat);
+		assert_string_equal(text, texts[1]);
+	}
+	assert_int_equal(phx_json_text_to_record(&cat_record, "{\"years\":7}", &cat, NULL),
+			 -EINVAL);
+}
+
 int main(void)
 {
-	const struct CMUnitTest tests[] = {cmocka_unit_test(test_shape)};
+	const struct CMUnitTest tests[] = {cmocka_unit_test(test_shape),
+					   cmocka_unit_test(test_a_renamed_member_is_read)};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
