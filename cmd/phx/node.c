@@ -45,7 +45,7 @@ static void put_note(struct phx_buf *b, const json_t *value, const json_t *row)
 		phx_buf_addf(b, "%s%s",
 			     phx_str_eq(phx_json_str(row, "power", ""), "off") ? "is off"
 									       : "is not heard",
-			     phx_str_eq(phx_json_str(row, "share", ""), "away")
+			     phx_str_eq(phx_json_str(row, "allocation", ""), "away")
 				     ? ", its RE waits for it"
 				     : "");
 	} else if (phx_str_eq(state, "active") && phx_json_bool(row, "drift", false)) {
@@ -105,7 +105,7 @@ static const struct cli_column list_columns[] = {
 /* What the columns that are no wide ones are made of. Of most nodes the half of it is empty, and is
  * not sent. */
 static const char list_fields[] = "name,state,pool,role,up,up_since_ms,missing_since_ms,power,plan,"
-				  "reason,gave_up,share,drift,"
+				  "reason,gave_up,allocation,drift,"
 				  "actual_identity,healthy,health_text,asked&sparse=yes";
 
 int cmd_node_list(struct cli *cli)

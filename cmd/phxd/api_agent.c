@@ -11,7 +11,7 @@
 #include <sys/random.h>
 
 #include "node/node.h"
-#include "phxd/take.h"
+#include "phxd/parse.h"
 #include "state/counts.h"
 
 enum { CERT_DAYS = 3650, WAIT_MAX_MS = 60000, MONITOR_MAX = 32 << 10 };
@@ -107,10 +107,10 @@ void api_enrol(struct phx_http_request *q, void *arg)
 		phx_http_reply_error(q, -EINVAL, err.text);
 		return;
 	}
-	if (take_macs(q, j, &p->macs) && TAKE(q, j, "serial", p->serial) &&
+	if (parse_macs(q, j, &p->macs) && TAKE(q, j, "serial", p->serial) &&
 	    TAKE(q, j, "uuid", p->uuid) && TAKE(q, j, "boot_id", p->boot_id) &&
-	    take_token(q, j, p->token_sha256) &&
-	    take_enum(q, j, "env", &phx_node_env_names, &p->env)) {
+	    parse_token(q, j, p->token_sha256) &&
+	    parse_enum(q, j, "env", &phx_node_env_names, &p->env)) {
 		int r = engine_submit(d->engine, &ev, &out, &err);
 		if (r < 0)
 			phx_http_reply_error(q, r, err.text);
@@ -123,7 +123,7 @@ void api_enrol(struct phx_http_request *q, void *arg)
 
 /* The journal keeps what agents tell. A node that tells without end is put off; it asks again, as
  * after any 503. */
-static bool take_told(struct daemon *d, struct phx_http_request *q, const char *node)
+static bool parse_told(struct daemon *d, struct phx_http_request *q, const char *node)
 {
 	size_t n = 0;
 	phx_http_body(q, &n);
@@ -154,15 +154,15 @@ static void reply_hello(struct daemon *d, struct phx_http_request *q, const char
 	phx_http_reply_json(q, 200, j);
 }
 
-static bool take_hello(struct phx_http_request *q, const json_t *j, struct phx_event_hello *p)
+static bool parse_hello(struct phx_http_request *q, const json_t *j, struct phx_event_hello *p)
 {
 	p->healthy = phx_json_bool(j, "healthy", false);
 	return TAKE(q, j, "boot_id", p->boot_id) && TAKE(q, j, "actual_role", p->actual_role) &&
 		TAKE(q, j, "actual_identity", p->actual_identity) &&
 		TAKE(q, j, "system_image", p->system_image) &&
 		TAKE(q, j, "system_digest", p->system_digest) &&
-		take_enum(q, j, "env", &phx_node_env_names, &p->env) &&
-		take_record(q, j, "facts", &phx_facts_record, &p->facts);
+		parse_enum(q, j, "env", &phx_node_env_names, &p->env) &&
+		parse_record(q, j, "facts", &phx_facts_record, &p->facts);
 }
 
 void api_hello(struct phx_http_request *q, void *arg)
@@ -177,7 +177,7 @@ void api_hello(struct phx_http_request *q, void *arg)
 		return;
 	snprintf(ev.by, sizeof(ev.by), "node:%.50s", ev.node);
 	PHX_STR_SET(ev.hello.address, phx_http_peer(q)->address);
-	if (take_hello(q, j, &ev.hello) && take_told(d, q, ev.node)) {
+	if (parse_hello(q, j, &ev.hello) && parse_told(d, q, ev.node)) {
 		live_heard(d->live, ev.node);
 		/* what it last reported is of before: its next beat is told whole */
 		live_untold(d->live, ev.node);
@@ -222,7 +222,7 @@ static void tell_report(struct daemon *d, const char *node, const json_t *j)
 	snprintf(ev.by, sizeof(ev.by), "node:%.50s", node);
 	snprintf(ev.report.actual_role, sizeof(ev.report.actual_role), "%s", role);
 	snprintf(ev.report.actual_identity, sizeof(ev.report.actual_identity), "%s", identity);
-	take_words(ev.text, 151, text);
+	parse_words(ev.text, 151, text);
 	if (engine_submit(d->engine, &ev, NULL, NULL) < 0)
 		live_untold(d->live, node);
 }
@@ -264,7 +264,7 @@ void api_beat(struct phx_http_request *q, void *arg)
 
 /* ---- results ---- */
 
-static bool take_wipe(struct phx_http_request *q, const json_t *j, struct phx_event *ev)
+static bool parse_wipe(struct phx_http_request *q, const json_t *j, struct phx_event *ev)
 {
 	const json_t *wipe = json_object_get(j, "wipe");
 	if (!json_is_object(wipe))
@@ -275,20 +275,20 @@ static bool take_wipe(struct phx_http_request *q, const json_t *j, struct phx_ev
 	ev->answer.verified_bytes =
 		verified > 0 && phx_json_bool(wipe, "verified", false) ? (uint64_t)verified : 0;
 	if (phx_json_str(wipe, "detail", "")[0])
-		take_words(ev->text, sizeof(ev->text), phx_json_str(wipe, "detail", ""));
+		parse_words(ev->text, sizeof(ev->text), phx_json_str(wipe, "detail", ""));
 	return TAKE(q, wipe, "disk_id", ev->answer.erased_disk) &&
-		take_enum(q, wipe, "method", &phx_wipe_method_names, &ev->answer.setup.method);
+		parse_enum(q, wipe, "method", &phx_wipe_method_names, &ev->answer.setup.method);
 }
 
-static bool take_job_result(struct phx_http_request *q, const json_t *j, uint64_t id,
-			    struct phx_event *ev)
+static bool parse_job_result(struct phx_http_request *q, const json_t *j, uint64_t id,
+			     struct phx_event *ev)
 {
 	int64_t run = 0, cpu_ms = 0, memory = 0, cut = 0;
-	if (!take_number(q, j, "run", 0, UINT32_MAX, &run) ||
-	    !take_number(q, j, "cpu_ms", 0, INT64_MAX, &cpu_ms) ||
-	    !take_number(q, j, "memory_peak_bytes", 0, INT64_MAX, &memory) ||
-	    !take_number(q, j, "output_cut_bytes", 0, INT64_MAX, &cut) ||
-	    !take_enum(q, j, "ended_by", &phx_job_ended_by_names, &ev->job_result.ended_by))
+	if (!parse_number(q, j, "run", 0, UINT32_MAX, &run) ||
+	    !parse_number(q, j, "cpu_ms", 0, INT64_MAX, &cpu_ms) ||
+	    !parse_number(q, j, "memory_peak_bytes", 0, INT64_MAX, &memory) ||
+	    !parse_number(q, j, "output_cut_bytes", 0, INT64_MAX, &cut) ||
+	    !parse_enum(q, j, "ended_by", &phx_job_ended_by_names, &ev->job_result.ended_by))
 		return false;
 	ev->kind = PHX_EV_job_result;
 	ev->job_result.job = id;
@@ -301,7 +301,7 @@ static bool take_job_result(struct phx_http_request *q, const json_t *j, uint64_
 	return true;
 }
 
-static bool take_result(struct phx_http_request *q, const json_t *j, struct phx_event *ev)
+static bool parse_result(struct phx_http_request *q, const json_t *j, struct phx_event *ev)
 {
 	int64_t id = phx_json_int(j, "id", 0), epoch = phx_json_int(j, "epoch", 0);
 	int64_t attempt = phx_json_int(j, "attempt", 0);
@@ -309,15 +309,15 @@ static bool take_result(struct phx_http_request *q, const json_t *j, struct phx_
 		phx_http_reply_error(q, -EINVAL, "id, epoch: must be positive numbers");
 		return false;
 	}
-	take_words(ev->text, sizeof(ev->text), phx_json_str(j, "text", ""));
+	parse_words(ev->text, sizeof(ev->text), phx_json_str(j, "text", ""));
 	if (!strcmp(phx_json_str(j, "kind", ""), "job"))
-		return take_job_result(q, j, (uint64_t)id, ev);
+		return parse_job_result(q, j, (uint64_t)id, ev);
 	ev->kind = PHX_EV_step_result;
 	ev->answer.result = phx_json_int(j, "result", 0);
 	ev->answer.step_id = (uint64_t)id;
 	ev->answer.attempt = attempt > 0 && attempt <= UINT32_MAX ? (uint32_t)attempt : 0;
 	ev->answer.epoch = (uint64_t)epoch;
-	return take_wipe(q, j, ev);
+	return parse_wipe(q, j, ev);
 }
 
 void api_result(struct phx_http_request *q, void *arg)
@@ -328,7 +328,7 @@ void api_result(struct phx_http_request *q, void *arg)
 	if (!person_agent(d, q, ev.node))
 		return;
 	PHX_AUTO_JSON json_t *j = body_json(q);
-	if (!j || !take_result(q, j, &ev))
+	if (!j || !parse_result(q, j, &ev))
 		return;
 	snprintf(ev.by, sizeof(ev.by), "node:%.50s", ev.node);
 	live_heard(d->live, ev.node);
@@ -349,7 +349,7 @@ void api_inventory(struct phx_http_request *q, void *arg)
 	if (!person_agent(d, q, ev.node))
 		return;
 	PHX_AUTO_JSON json_t *j = body_json(q);
-	if (!j || !take_told(d, q, ev.node))
+	if (!j || !parse_told(d, q, ev.node))
 		return;
 	snprintf(ev.by, sizeof(ev.by), "node:%.50s", ev.node);
 	int r = phx_json_to_record(&phx_facts_record, j, &ev.inventory.facts, &err);

@@ -4,7 +4,7 @@
 
 #include <errno.h>
 
-#include "phxd/take.h"
+#include "phxd/parse.h"
 
 void api_certs(struct phx_http_request *q, void *arg)
 {
@@ -26,7 +26,7 @@ void api_cert_revoke(struct phx_http_request *q, void *arg)
 	struct phx_outcome out = {0};
 	struct phx_event ev = {.kind = PHX_EV_cert_revoke};
 	PHX_AUTO_JSON json_t *body = body_json(q);
-	if (!body || !take_only(q, body, members, PHX_ARRAY_SIZE(members)) ||
+	if (!body || !parse_only(q, body, members, PHX_ARRAY_SIZE(members)) ||
 	    !TAKE(q, body, "name", ev.cert_revoke.name) || !TAKE(q, body, "reason", ev.text))
 		return;
 	person_name(phx_http_peer(q), ev.by, sizeof(ev.by));

@@ -12,7 +12,7 @@
 #include "base/file.h"
 #include "base/nodeset.h"
 #include "job/job.h"
-#include "phxd/take.h"
+#include "phxd/parse.h"
 
 enum { OUTPUT_SHOWN_MAX = 1 << 20 };
 
@@ -224,14 +224,14 @@ void api_job(struct phx_http_request *q, void *arg)
 
 /* The last of a row of jobs, all of which the asker may end; of other orders nothing. False after
  * answering. */
-static bool take_last(struct daemon *d, struct phx_http_request *q, struct phx_event *ev)
+static bool parse_last(struct daemon *d, struct phx_http_request *q, struct phx_event *ev)
 {
 	static const char *const members[] = {"last"};
 	int64_t last = 0;
 	bool all = true;
 	PHX_AUTO_JSON json_t *body = body_json(q);
-	if (!body || !take_only(q, body, members, ev->kind == PHX_EV_job_cancel ? 1 : 0) ||
-	    !take_number(q, body, "last", (int64_t)ev->job_order.job, INT64_MAX, &last))
+	if (!body || !parse_only(q, body, members, ev->kind == PHX_EV_job_cancel ? 1 : 0) ||
+	    !parse_number(q, body, "last", (int64_t)ev->job_order.job, INT64_MAX, &last))
 		return false;
 	struct viewer viewer = viewer_of(d, q);
 	const struct phx_state *s = engine_lock(d->engine);
@@ -257,7 +257,7 @@ static void order_job(struct daemon *d, struct phx_http_request *q, enum phx_eve
 	struct phx_outcome out = {0};
 	struct phx_err err = {0};
 	PHX_AUTO_JSON json_t *j = job_of_path(d, q, false, &ev.job_order.job);
-	if (!j || !take_last(d, q, &ev))
+	if (!j || !parse_last(d, q, &ev))
 		return;
 	person_name(phx_http_peer(q), ev.by, sizeof(ev.by));
 	int r = engine_submit(d->engine, &ev, &out, &err);

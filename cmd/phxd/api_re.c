@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "phxd/take.h"
+#include "phxd/parse.h"
 
 struct asker {
 	bool provider;
@@ -205,7 +205,7 @@ static int check_new(const struct phx_agreement *g, struct phx_err *err)
 }
 
 /* The members that are given, over an agreement's defaults. */
-static bool take_agreement(struct phx_http_request *q, const json_t *j, struct phx_agreement *ret)
+static bool parse_agreement(struct phx_http_request *q, const json_t *j, struct phx_agreement *ret)
 {
 	struct phx_err err = {0};
 	struct phx_agreement fallback;
@@ -257,9 +257,9 @@ void api_re_ask(struct phx_http_request *q, void *arg)
 	struct phx_event ev = {0};
 	bool create, dry_run;
 	PHX_AUTO_JSON json_t *j = body_json(q);
-	if (!j || !take_only(q, j, members, PHX_ARRAY_SIZE(members)) ||
-	    !take_bool(q, j, "create", &create) || !take_bool(q, j, "dry_run", &dry_run) ||
-	    !take_agreement(q, j, &ev.ask.agreement))
+	if (!j || !parse_only(q, j, members, PHX_ARRAY_SIZE(members)) ||
+	    !parse_bool(q, j, "create", &create) || !parse_bool(q, j, "dry_run", &dry_run) ||
+	    !parse_agreement(q, j, &ev.ask.agreement))
 		return;
 	ev.kind = create ? PHX_EV_re_create : PHX_EV_re_request;
 	if (settle_owner(q, &asker, &ev.ask.agreement)) {
@@ -309,17 +309,17 @@ static int *who_of(struct phx_event *ev)
 	return ev->kind == PHX_EV_re_use ? &ev->re_use.who : &ev->re_order.who;
 }
 
-static bool take_order(struct phx_http_request *q, const json_t *j, struct phx_event *ev,
-		       bool *ret_dry_run)
+static bool parse_order(struct phx_http_request *q, const json_t *j, struct phx_event *ev,
+			bool *ret_dry_run)
 {
 	static const char *const members[] = {"dry_run", "text", "use_ppm", "kill_jobs"};
 	int64_t use_ppm = 0;
-	if (!take_only(q, j, members, PHX_ARRAY_SIZE(members)) ||
-	    !take_bool(q, j, "dry_run", ret_dry_run) || !TAKE(q, j, "text", ev->text) ||
-	    !take_number(q, j, "use_ppm", 0, 1000000, &use_ppm))
+	if (!parse_only(q, j, members, PHX_ARRAY_SIZE(members)) ||
+	    !parse_bool(q, j, "dry_run", ret_dry_run) || !TAKE(q, j, "text", ev->text) ||
+	    !parse_number(q, j, "use_ppm", 0, 1000000, &use_ppm))
 		return false;
 	if (ev->kind == PHX_EV_re_deactivate)
-		return take_kill_jobs(q, j, &ev->re_order.jobs, &ev->re_order.may_end);
+		return parse_kill_jobs(q, j, &ev->re_order.jobs, &ev->re_order.may_end);
 	if (ev->kind != PHX_EV_re_use)
 		return true;
 	ev->re_use.use_ppm = (uint32_t)use_ppm;
@@ -357,7 +357,7 @@ void api_re_order(struct phx_http_request *q, void *arg)
 		return;
 	}
 	PHX_AUTO_JSON json_t *j = body_json(q);
-	if (j && take_order(q, j, &ev, &dry_run))
+	if (j && parse_order(q, j, &ev, &dry_run))
 		carry_out(d, q, &ev, name, dry_run);
 	phx_event_fini(&ev);
 }

@@ -8,7 +8,7 @@
 #include "base/clock.h"
 #include "base/utf8.h"
 #include "phxd/names.h"
-#include "phxd/take.h"
+#include "phxd/parse.h"
 
 enum { EVENTS_MAX = 1000, WAIT_MAX_S = 60, PORTION_US = 1000 };
 
@@ -101,14 +101,14 @@ static bool put_nodes(struct daemon *d, struct node_list *of, struct phx_buf *b)
 }
 
 /* False after answering. */
-static bool take_node_list(struct phx_http_request *q, struct daemon *d, struct node_list *ret)
+static bool parse_node_list(struct phx_http_request *q, struct daemon *d, struct node_list *ret)
 {
 	struct phx_err err = {0};
 	PHX_AUTO(phx_nodeset_fini) struct phx_nodeset names = {0};
 	const char *filter = phx_http_query(q, "names"), *fields = phx_http_query(q, "fields");
 	uint64_t limit;
-	if (!take_query_number(q, "after", UINT32_MAX, 0, &ret->after) ||
-	    !take_query_number(q, "limit", UINT32_MAX, UINT32_MAX, &limit))
+	if (!parse_query_number(q, "after", UINT32_MAX, 0, &ret->after) ||
+	    !parse_query_number(q, "limit", UINT32_MAX, UINT32_MAX, &limit))
 		return false;
 	ret->left = (uint32_t)limit;
 	ret->all = !filter;
@@ -129,7 +129,7 @@ void api_nodes(struct phx_http_request *q, void *arg)
 	struct daemon *d = arg;
 	struct node_list of = {0};
 	struct phx_buf b = {0};
-	if (take_node_list(q, d, &of)) {
+	if (parse_node_list(q, d, &of)) {
 		phx_buf_addf(&b, "{\"nodes\":[");
 		while (put_nodes(d, &of, &b))
 			reads_breathe(phx_clock_us());
@@ -327,9 +327,9 @@ void api_events(struct phx_http_request *q, void *arg)
 	struct daemon *d = arg;
 	uint64_t after, wait_s, limit;
 	const char *node = phx_http_query(q, "node");
-	if (!take_query_number(q, "after", INT64_MAX, 0, &after) ||
-	    !take_query_number(q, "wait", WAIT_MAX_S, 0, &wait_s) ||
-	    !take_query_number(q, "limit", EVENTS_MAX, EVENTS_MAX, &limit))
+	if (!parse_query_number(q, "after", INT64_MAX, 0, &after) ||
+	    !parse_query_number(q, "wait", WAIT_MAX_S, 0, &wait_s) ||
+	    !parse_query_number(q, "limit", EVENTS_MAX, EVENTS_MAX, &limit))
 		return;
 	if (node && !node_is_known(d, q, node))
 		return;

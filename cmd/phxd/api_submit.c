@@ -8,13 +8,13 @@
 
 #include "base/nodeset.h"
 #include "job/job.h"
-#include "phxd/take.h"
+#include "phxd/parse.h"
 
 enum { TIME_MAX_S = 366 * 86400, GRACE_MAX_S = 3600, SIGNAL_MAX = 64 };
 
 /* As whom the job runs; false after answering. */
-static bool take_user(struct daemon *d, struct phx_http_request *q, const json_t *j,
-		      struct phx_event_job_submit *p)
+static bool parse_user(struct daemon *d, struct phx_http_request *q, const json_t *j,
+		       struct phx_event_job_submit *p)
 {
 	struct person_login login;
 	char asked[PHX_NAME_MAX] = "";
@@ -57,8 +57,8 @@ static const struct words paths = {256, "words of at most 255 characters", push_
 static const struct words texts = {4096, "words", phx_text_push};
 
 /* A member that is a list of words; none when it is not there. */
-static bool take_words_of(struct phx_http_request *q, const json_t *j, const char *key,
-			  const struct words *of, struct phx_list *ret)
+static bool parse_words_of(struct phx_http_request *q, const json_t *j, const char *key,
+			   const struct words *of, struct phx_list *ret)
 {
 	size_t i;
 	json_t *v;
@@ -75,7 +75,7 @@ static bool take_words_of(struct phx_http_request *q, const json_t *j, const cha
 }
 
 /* "1,5,9", "1-10:2%3": any length that a body may have. */
-static bool take_array(struct phx_http_request *q, const json_t *j, struct phx_event_job_submit *p)
+static bool parse_array(struct phx_http_request *q, const json_t *j, struct phx_event_job_submit *p)
 {
 	struct phx_err err = {0};
 	const json_t *v = json_object_get(j, "array");
@@ -90,7 +90,7 @@ static bool take_array(struct phx_http_request *q, const json_t *j, struct phx_e
 }
 
 /* The text of a program; lines and all. */
-static bool take_script(struct phx_http_request *q, const json_t *j, char **ret)
+static bool parse_script(struct phx_http_request *q, const json_t *j, char **ret)
 {
 	const json_t *v = json_object_get(j, "script");
 	if (!v || json_is_null(v))
@@ -102,16 +102,17 @@ static bool take_script(struct phx_http_request *q, const json_t *j, char **ret)
 }
 
 /* How it is queued, and how it is ended when it must be. */
-static bool take_queueing(struct phx_http_request *q, const json_t *j,
-			  struct phx_event_job_submit *p)
+static bool parse_queueing(struct phx_http_request *q, const json_t *j,
+			   struct phx_event_job_submit *p)
 {
 	int64_t nodes = 1, time_s = 0, grace_s = 0, signal = 0, checkpoint_s = 0;
-	if (!take_number(q, j, "nodes", 1, PHX_NODESET_MAX, &nodes) ||
-	    !take_number(q, j, "time_s", 0, TIME_MAX_S, &time_s) ||
-	    !take_bool(q, j, "no_requeue", &p->no_requeue) || !take_bool(q, j, "hold", &p->hold) ||
-	    !take_number(q, j, "grace_s", 0, GRACE_MAX_S, &grace_s) ||
-	    !take_number(q, j, "checkpoint_signal", 0, SIGNAL_MAX, &signal) ||
-	    !take_number(q, j, "checkpoint_s", 0, GRACE_MAX_S, &checkpoint_s))
+	if (!parse_number(q, j, "nodes", 1, PHX_NODESET_MAX, &nodes) ||
+	    !parse_number(q, j, "time_s", 0, TIME_MAX_S, &time_s) ||
+	    !parse_bool(q, j, "no_requeue", &p->no_requeue) ||
+	    !parse_bool(q, j, "hold", &p->hold) ||
+	    !parse_number(q, j, "grace_s", 0, GRACE_MAX_S, &grace_s) ||
+	    !parse_number(q, j, "checkpoint_signal", 0, SIGNAL_MAX, &signal) ||
+	    !parse_number(q, j, "checkpoint_s", 0, GRACE_MAX_S, &checkpoint_s))
 		return false;
 	p->job_nodes = (uint32_t)nodes;
 	p->estimate_ms = time_s * 1000;
@@ -148,12 +149,12 @@ void api_job_submit(struct phx_http_request *q, void *arg)
 	if (!j)
 		return;
 	person_name(phx_http_peer(q), ev.by, sizeof(ev.by));
-	if (take_only(q, j, members, PHX_ARRAY_SIZE(members)) && TAKE(q, j, "re", ev.re) &&
-	    take_queueing(q, j, p) && take_array(q, j, p) && take_user(d, q, j, p) &&
-	    TAKE(q, j, "chdir", p->chdir) && take_words_of(q, j, "argv", &texts, &p->argv) &&
-	    take_words_of(q, j, "env", &texts, &p->job_env) && take_script(q, j, &p->script) &&
-	    take_words_of(q, j, "stage_in", &paths, &p->stage_in) &&
-	    take_words_of(q, j, "stage_out", &paths, &p->stage_out)) {
+	if (parse_only(q, j, members, PHX_ARRAY_SIZE(members)) && TAKE(q, j, "re", ev.re) &&
+	    parse_queueing(q, j, p) && parse_array(q, j, p) && parse_user(d, q, j, p) &&
+	    TAKE(q, j, "chdir", p->chdir) && parse_words_of(q, j, "argv", &texts, &p->argv) &&
+	    parse_words_of(q, j, "env", &texts, &p->job_env) && parse_script(q, j, &p->script) &&
+	    parse_words_of(q, j, "stage_in", &paths, &p->stage_in) &&
+	    parse_words_of(q, j, "stage_out", &paths, &p->stage_out)) {
 		int r = engine_submit(d->engine, &ev, &out, &err);
 		PHX_AUTO_JSON json_t *answer = submitted_json(p, out.job);
 		if (r < 0)

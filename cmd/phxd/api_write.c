@@ -9,15 +9,15 @@
 #include "deploy/store.h"
 #include "node/order.h"
 #include "phxd/names.h"
-#include "phxd/take.h"
+#include "phxd/parse.h"
 #include "power/power.h"
 
 /* What cannot work is refused now, and not when the power of a node is wanted. */
-static bool take_bmc(struct phx_http_request *q, const json_t *j, struct phx_bmc *ret)
+static bool parse_bmc(struct phx_http_request *q, const json_t *j, struct phx_bmc *ret)
 {
 	struct phx_err err = {0};
 	const json_t *bmc = json_object_get(j, "bmc");
-	if (!take_record(q, j, "bmc", &phx_bmc_record, ret))
+	if (!parse_record(q, j, "bmc", &phx_bmc_record, ret))
 		return false;
 	struct phx_bmc whole = *ret;
 	PHX_STR_SET(whole.node, "its-node"); /* the core fills it in */
@@ -44,11 +44,11 @@ void api_node_add(struct phx_http_request *q, void *arg)
 	if (!j)
 		return;
 	person_name(phx_http_peer(q), ev.by, sizeof(ev.by));
-	if (!take_only(q, j, members, PHX_ARRAY_SIZE(members)) ||
-	    !take_bool(q, j, "hold", &p->hold) || !TAKE(q, j, "name", ev.node) ||
+	if (!parse_only(q, j, members, PHX_ARRAY_SIZE(members)) ||
+	    !parse_bool(q, j, "hold", &p->hold) || !TAKE(q, j, "name", ev.node) ||
 	    !TAKE(q, j, "serial", p->serial) || !TAKE(q, j, "uuid", p->uuid) ||
-	    !TAKE(q, j, "ip", p->ip) || !take_token(q, j, p->token_sha256) ||
-	    !take_macs(q, j, &p->macs) || !take_bmc(q, j, &p->bmc)) {
+	    !TAKE(q, j, "ip", p->ip) || !parse_token(q, j, p->token_sha256) ||
+	    !parse_macs(q, j, &p->macs) || !parse_bmc(q, j, &p->bmc)) {
 		phx_event_fini(&ev);
 		return;
 	}
@@ -93,7 +93,8 @@ static int find_action(const char *name)
 }
 
 /* "labels": {KEY: VALUE, or null to take it off} */
-static bool take_labels(struct phx_http_request *q, const json_t *j, struct phx_event_node_label *p)
+static bool parse_labels(struct phx_http_request *q, const json_t *j,
+			 struct phx_event_node_label *p)
 {
 	json_t *labels = json_object_get(j, "labels"), *value;
 	const char *key;
@@ -118,22 +119,22 @@ static bool take_labels(struct phx_http_request *q, const json_t *j, struct phx_
 static bool take_order(struct phx_http_request *q, const json_t *j, struct phx_event_order *p)
 {
 	int64_t grace_s = -1;
-	if (!take_number(q, j, "grace_s", 0, GRACE_MAX_S, &grace_s) ||
-	    !take_kill_jobs(q, j, &p->jobs, &p->may_end))
+	if (!parse_number(q, j, "grace_s", 0, GRACE_MAX_S, &grace_s) ||
+	    !parse_kill_jobs(q, j, &p->jobs, &p->may_end))
 		return false;
 	p->has_grace = grace_s >= 0;
 	p->grace_ms = p->has_grace ? (uint32_t)grace_s * 1000 : 0;
 	p->has_setup = json_is_object(json_object_get(j, "setup"));
-	return take_bool(q, j, "encrypt", &p->encrypt) && take_bool(q, j, "pin", &p->pin) &&
-		take_bool(q, j, "power_cycle", &p->power_cycle) &&
-		take_bool(q, j, "force", &p->force) && TAKE(q, j, "role", p->role) &&
+	return parse_bool(q, j, "encrypt", &p->encrypt) && parse_bool(q, j, "pin", &p->pin) &&
+		parse_bool(q, j, "power_cycle", &p->power_cycle) &&
+		parse_bool(q, j, "force", &p->force) && TAKE(q, j, "role", p->role) &&
 		TAKE(q, j, "pool", p->pool) &&
-		take_record(q, j, "setup", &phx_setup_record, &p->setup) &&
-		take_enum(q, j, "method", &phx_wipe_method_names, &p->setup.method);
+		parse_record(q, j, "setup", &phx_setup_record, &p->setup) &&
+		parse_enum(q, j, "method", &phx_wipe_method_names, &p->setup.method);
 }
 
 /* What all nodes of the request have in common; false after answering. */
-static bool take_event(struct phx_http_request *q, const json_t *j, struct phx_event *ev)
+static bool parse_event(struct phx_http_request *q, const json_t *j, struct phx_event *ev)
 {
 	static const char *const members[] = {
 		"nodes",       "dry_run", "role",   "pool",      "name",    "op",
@@ -141,15 +142,15 @@ static bool take_event(struct phx_http_request *q, const json_t *j, struct phx_e
 		"power_cycle", "force",   "labels", "kill_jobs", "grace_s", "ends_only"};
 	enum phx_payload payload = phx_event_payload((enum phx_event_kind)ev->kind);
 	person_name(phx_http_peer(q), ev->by, sizeof(ev->by));
-	if (!take_only(q, j, members, PHX_ARRAY_SIZE(members)) ||
+	if (!parse_only(q, j, members, PHX_ARRAY_SIZE(members)) ||
 	    !TAKE(q, j, ev->kind == PHX_EV_power ? "op" : "text", ev->text))
 		return false;
 	if (payload == PHX_PAYLOAD_named)
 		return TAKE(q, j, "name", ev->named.name);
 	if (payload == PHX_PAYLOAD_node_bmc)
-		return take_bmc(q, j, &ev->node_bmc.bmc);
+		return parse_bmc(q, j, &ev->node_bmc.bmc);
 	if (payload == PHX_PAYLOAD_node_label)
-		return take_labels(q, j, &ev->node_label);
+		return parse_labels(q, j, &ev->node_label);
 	return payload != PHX_PAYLOAD_order || take_order(q, j, &ev->order);
 }
 
@@ -473,8 +474,8 @@ void api_action(struct phx_http_request *q, void *arg)
 	struct phx_event ev = {.kind = (int)actions[which].kind};
 	PHX_AUTO(request_fini) struct request rq = {.d = d, .ev = &ev};
 	bool dry_run;
-	if (!j || !take_event(q, j, &ev) || !take_bool(q, j, "dry_run", &dry_run) ||
-	    !take_bool(q, j, "ends_only", &rq.ends_only)) {
+	if (!j || !parse_event(q, j, &ev) || !parse_bool(q, j, "dry_run", &dry_run) ||
+	    !parse_bool(q, j, "ends_only", &rq.ends_only)) {
 		phx_event_fini(&ev);
 		return;
 	}

@@ -84,7 +84,7 @@ static bool re_of(struct daemon *d, const char *node, char ret[PHX_NAME_MAX])
 	const struct phx_state *s = engine_lock(d->engine);
 	const struct phx_node *n = phx_state_node(s, node);
 	const struct phx_re *re =
-		n && n->share == PHX_SHARE_HELD ? phx_state_re(s, n->share_re) : NULL;
+		n && n->allocation == PHX_ALLOCATION_HELD ? phx_state_re(s, n->allocated_to) : NULL;
 	bool counts = re && counts_use(re);
 	if (counts)
 		phx_str_copy(ret, PHX_NAME_MAX, re->name);

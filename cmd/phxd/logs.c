@@ -14,7 +14,7 @@
 #include <string.h>
 
 #include "base/utf8.h"
-#include "phxd/take.h"
+#include "phxd/parse.h"
 
 enum {
 	GONE_MS = 500 /* so soon it is seen that who asked is gone */,
@@ -114,7 +114,7 @@ static int check_node(struct daemon *d, struct phx_http_request *q, const char *
 	return r;
 }
 
-static bool take_ask(struct phx_http_request *q, struct ask *a)
+static bool parse_ask(struct phx_http_request *q, struct ask *a)
 {
 	const char *service = phx_http_query(q, "service"), *after = phx_http_query(q, "after");
 	if (service && *service && !phx_name_valid(service)) {
@@ -127,8 +127,8 @@ static bool take_ask(struct phx_http_request *q, struct ask *a)
 	}
 	PHX_STR_SET(a->service, service ? service : "");
 	PHX_STR_SET(a->cursor, after ? after : "");
-	return take_query_number(q, "lines", LINES_MAX, LINES, &a->lines) &&
-		take_query_number(q, "wait", WAIT_MAX_S, 0, &a->wait_s);
+	return parse_query_number(q, "lines", LINES_MAX, LINES, &a->lines) &&
+		parse_query_number(q, "wait", WAIT_MAX_S, 0, &a->wait_s);
 }
 
 /* Kept; -EBUSY when there are too many. */
@@ -159,7 +159,7 @@ void api_node_logs(struct phx_http_request *q, void *arg)
 		phx_http_reply_error(q, r, err.text);
 		return;
 	}
-	if (!take_ask(q, &a) || !phx_http_claim(q, PHX_HTTP_POLL, ASKS_OF_PERSON_MAX))
+	if (!parse_ask(q, &a) || !phx_http_claim(q, PHX_HTTP_POLL, ASKS_OF_PERSON_MAX))
 		return;
 	a.until_ms = engine_now(d->engine) + (int64_t)a.wait_s * 1000 + ANSWER_MS;
 	phx_http_suspend(q);

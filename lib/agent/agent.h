@@ -4,7 +4,7 @@
  *	link     enrol, hello, beat: one connection; hands orders on
  *	worker   carries out steps, one at a time
  *	outbox   brings results to the head
- *	stock    prefetches packages that the next role may need
+ *	prefetch    prefetches packages that the next role may need
  *	services, health, jobs: threads of their own (service.h, health.h, jobs.h) */
 #ifndef PHX_AGENT_AGENT_H
 #define PHX_AGENT_AGENT_H
@@ -21,7 +21,7 @@
 #include "agent/logs.h"
 #include "agent/outbox.h"
 #include "agent/service.h"
-#include "agent/stock.h"
+#include "agent/prefetch.h"
 #include "agent/web.h"
 #include "agent/worker.h"
 
@@ -35,7 +35,7 @@ struct agent {
 	struct jobs *jobs;
 	struct web *web;
 	struct outbox *outbox;
-	struct stock *stock;
+	struct prefetch *prefetch;
 	struct logs *logs;
 	struct worker *worker;
 	pthread_t link;

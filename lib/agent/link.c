@@ -137,7 +137,7 @@ static void add_running(struct link *l, json_t *j)
 	add_steps(l->agent, list);
 	add_jobs(l->agent, list);
 	add_standing(list, "table", director_id(l->agent->web));
-	add_standing(list, "stock", stock_id(l->agent->stock));
+	add_standing(list, "prefetch", prefetch_id(l->agent->prefetch));
 	json_object_set_new(j, "running", list);
 }
 
@@ -163,7 +163,7 @@ static void add_monitor(struct link *l, json_t *j)
 	l->has_sample = true;
 	json_t *monitor = phx_json_from_record(&phx_monitor_record, &now);
 	web_monitor(l->agent->web, l->agent->services, monitor);
-	stock_monitor(l->agent->stock, monitor);
+	prefetch_monitor(l->agent->prefetch, monitor);
 	services_monitor(l->agent->services, monitor);
 	add_sessions(l, monitor);
 	json_object_set_new(j, "monitor", monitor);
@@ -403,10 +403,11 @@ static int take_table(struct link *l, struct phx_order *o, const json_t *extra, 
 	return director_apply(l->agent->web, o->id, &o->table, err);
 }
 
-static int take_stock(struct link *l, struct phx_order *o, const json_t *extra, struct phx_err *err)
+static int take_prefetch(struct link *l, struct phx_order *o, const json_t *extra,
+			 struct phx_err *err)
 {
 	(void)extra;
-	return stock_want(l->agent->stock, o->id, &o->role.packages, err);
+	return prefetch_want(l->agent->prefetch, o->id, &o->role.packages, err);
 }
 
 static int take_logs(struct link *l, struct phx_order *o, const json_t *extra, struct phx_err *err)
@@ -418,7 +419,7 @@ static const struct {
 	const char *kind;
 	int (*take)(struct link *l, struct phx_order *o, const json_t *extra, struct phx_err *err);
 } order_kinds[] = {{"step", take_step},       {"job", take_job},     {"kill", take_kill},
-		   {"inspect", take_inspect}, {"table", take_table}, {"stock", take_stock},
+		   {"inspect", take_inspect}, {"table", take_table}, {"prefetch", take_prefetch},
 		   {"logs", take_logs}};
 
 /* A job that could not be started ends at once, with 126 as a shell would say. */

@@ -1,5 +1,5 @@
 /* Packages of roles: see package.h. Called by steps (worker) and by the prefetch
- * (stock.c). An archive is hashed once on its way in and once when it is unpacked;
+ * (prefetch.c). An archive is hashed once on its way in and once when it is unpacked;
  * an unpacked package carries the digest of its archive and is not hashed again. */
 #include "agent/package.h"
 

@@ -1,5 +1,5 @@
 /* One package on this node: its archive in the cache, its unpacked files below pkg_root. Called by
- * steps and by the prefetch, one at a time (stock_begin()). */
+ * steps and by the prefetch, one at a time (prefetch_begin()). */
 #ifndef PHX_AGENT_PACKAGE_H
 #define PHX_AGENT_PACKAGE_H
 

@@ -71,7 +71,7 @@ static int start_parts(struct agent *a, struct phx_err *err)
 	r = r ? r : logs_new(a->services, agent_client, a, &a->logs, err);
 	r = r ? r : jobs_new(&jobs, &a->jobs, err);
 	if (r == 0 && a->env == PHX_ENV_OS)
-		r = stock_new(&a->cfg, agent_client, a, &a->stock, err);
+		r = prefetch_new(&a->cfg, agent_client, a, &a->prefetch, err);
 	r = r ? r : worker_new(a, &a->worker, err);
 	r = r ? r : -pthread_create(&a->link, NULL, link_thread, a);
 	if (r == 0)

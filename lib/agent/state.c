@@ -1,5 +1,5 @@
 /* Role, system and prefetch list of this node as files: see state.h. Called by
- * steps, link, stock and boot. Never starts or stops a service. */
+ * steps, link, prefetch and boot. Never starts or stops a service. */
 #include "agent/state.h"
 
 #include <errno.h>
@@ -14,7 +14,7 @@ enum { STATE_FILE_MAX = 1 << 20 };
 
 PHX_RECORD_TABLE(role_state, ROLE_STATE_FIELDS);
 PHX_RECORD_TABLE(system_state, SYSTEM_STATE_FIELDS);
-PHX_RECORD_TABLE(stock_state, STOCK_STATE_FIELDS);
+PHX_RECORD_TABLE(prefetch_state, STOCK_STATE_FIELDS);
 
 static int read_record(const char *dir, const char *name, const struct phx_record *rec, void *ret,
 		       struct phx_err *err)
@@ -121,14 +121,14 @@ int system_state_write(const char *state_dir, const struct system_state *s, stru
 	return write_record(state_dir, "system.json", &system_state_record, s, err);
 }
 
-int stock_state_read(const char *state_dir, struct stock_state *ret, struct phx_err *err)
+int prefetch_state_read(const char *state_dir, struct prefetch_state *ret, struct phx_err *err)
 {
-	return read_record(state_dir, "stock.json", &stock_state_record, ret, err);
+	return read_record(state_dir, "prefetch.json", &prefetch_state_record, ret, err);
 }
 
-int stock_state_write(const char *state_dir, const struct stock_state *s, struct phx_err *err)
+int prefetch_state_write(const char *state_dir, const struct prefetch_state *s, struct phx_err *err)
 {
-	return write_record(state_dir, "stock.json", &stock_state_record, s, err);
+	return write_record(state_dir, "prefetch.json", &prefetch_state_record, s, err);
 }
 
 void state_identity(const char *state_dir, const char *pkg_root, const struct phx_role *role,

@@ -1,5 +1,5 @@
 /* Files with this node's state: the active role (STATE/role.json), the system that
- * it was deployed with (STATE/system.json), packages to prefetch (STATE/stock.json). */
+ * it was deployed with (STATE/system.json), packages to prefetch (STATE/prefetch.json). */
 #ifndef PHX_AGENT_STATE_H
 #define PHX_AGENT_STATE_H
 
@@ -24,7 +24,7 @@ PHX_RECORD_STRUCT(system_state, SYSTEM_STATE_FIELDS);
 #define STOCK_STATE_FIELDS(F, S) \
 	F(S, id, U64) \
 	F(S, packages, LIST(phx_package_ref))
-PHX_RECORD_STRUCT(stock_state, STOCK_STATE_FIELDS);
+PHX_RECORD_STRUCT(prefetch_state, STOCK_STATE_FIELDS);
 
 /** -ENOENT: there is no role. The caller frees *ret by phx_record_fini(&role_state_record, ret). */
 int role_state_read(const char *state_dir, struct role_state *ret, struct phx_err *err);
@@ -46,8 +46,9 @@ int system_state_read(const char *state_dir, struct system_state *ret, struct ph
 int system_state_write(const char *state_dir, const struct system_state *s, struct phx_err *err);
 
 /** -ENOENT: there is no list. The caller frees *ret by phx_record_fini(). */
-int stock_state_read(const char *state_dir, struct stock_state *ret, struct phx_err *err);
-int stock_state_write(const char *state_dir, const struct stock_state *s, struct phx_err *err);
+int prefetch_state_read(const char *state_dir, struct prefetch_state *ret, struct phx_err *err);
+int prefetch_state_write(const char *state_dir, const struct prefetch_state *s,
+			 struct phx_err *err);
 
 /** phx_role_identity() of the software that is really here: the role's packages, "none" as version
  * if a package is not current below `pkg_root`, and the system's own image. `ret` is "" without a

@@ -137,7 +137,7 @@ int step_leave(struct step_run *s, struct phx_err *err)
 	struct agent *a = s->agent;
 	int r = remove_role(a, &s->order->role, NULL, err);
 	PHX_LIST_EACH(struct phx_package_ref, p, &s->order->role.packages)
-		if (r == 0 && !stock_keeps(a->stock, p))
+		if (r == 0 && !prefetch_keeps(a->prefetch, p))
 			package_drop(&a->cfg, p);
 	return r ? r : role_state_remove(a->cfg.state_dir, err);
 }

@@ -102,10 +102,10 @@ static void run_task(struct worker *w, struct task *t)
 	struct phx_err err = {0};
 	agent_log("step %" PRIu64 " %s of epoch %" PRIu64, t->order.id,
 		  phx_enum_name(&phx_step_kind_names, t->order.step.kind), t->order.epoch);
-	stock_pause(w->agent->stock, &t->order.role);
+	prefetch_pause(w->agent->prefetch, &t->order.role);
 	int r = step_cancelled(&s) ? phx_err_set(&err, -ECANCELED, "given up before it began")
 				   : step_run(&s, &err);
-	stock_resume(w->agent->stock);
+	prefetch_resume(w->agent->prefetch);
 	w->http = s.http;
 	if (r != STEP_LEAVES)
 		finish(w, t, &s, r, &err);

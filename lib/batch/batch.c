@@ -185,7 +185,7 @@ int phx_batch_started(struct phx_batch *b, uint64_t id, uint32_t size, int64_t s
 	uint32_t i = phx_batch_find(b, id);
 	if (!i)
 		return -ENOENT;
-	if (!size || !b->config.foreign)
+	if (!size || !b->config.external)
 		return -EINVAL;
 	if (runs(b, i))
 		return -EBUSY;
@@ -302,7 +302,7 @@ int phx_batch_pass(struct phx_batch *b, int64_t now_ms, struct phx_list *ret_ids
 	uint32_t root = b->classes ? b->waiting[__builtin_ctzll(b->classes)].root : 0,
 		 idle = b->counts.idle;
 	b->due = false;
-	if (b->config.foreign || !root || b->nodes[root].min_size > idle)
+	if (b->config.external || !root || b->nodes[root].min_size > idle)
 		return 0;
 	uint32_t most = idle / b->nodes[root].min_size;
 	b->due = true;

@@ -69,7 +69,7 @@ struct phx_batch_config {
 	int kill_order; /* enum phx_kill_order */
 	/* an external engine starts the jobs: a pass starts none, phx_batch_started() reports
 	 * each start */
-	bool foreign;
+	bool external;
 };
 
 /** Figures for policies and people, in nodes unless said otherwise. O(1). */
@@ -111,7 +111,7 @@ int phx_batch_cancel(struct phx_batch *b, uint64_t id);
 /** The job ended by itself (a killing job may, too): its nodes are idle, the job is gone. -ENOENT,
  * -EINVAL not running. */
 int phx_batch_ended(struct phx_batch *b, uint64_t id);
-/** The external engine (config.foreign) started the job on `size` idle nodes, which is its size
+/** The external engine (config.external) started the job on `size` idle nodes, which is its size
  * from now on. -ENOENT, -EBUSY the job runs already, -ENOSPC fewer nodes are idle, -EINVAL. */
 int phx_batch_started(struct phx_batch *b, uint64_t id, uint32_t size, int64_t start_ms);
 /** The job was told to end; its nodes stay busy until phx_batch_killed(). Safe twice. -ENOENT,

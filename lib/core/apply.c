@@ -212,7 +212,7 @@ static void settle(struct phx_apply *a)
 	if (!a->s->ledger || (!a->out->changed && !a->todo->n))
 		return;
 	do
-		phx_share_agree(a);
+		phx_allocation_agree(a);
 	while (phx_res_drained(a));
 }
 

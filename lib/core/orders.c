@@ -103,12 +103,12 @@ static int add_table_order(const struct phx_state *s, const struct phx_node *n,
 	return 0;
 }
 
-static int add_stock_order(const struct phx_state *s, const struct phx_node *n,
-			   struct phx_list *ret)
+static int add_prefetch_order(const struct phx_state *s, const struct phx_node *n,
+			      struct phx_list *ret)
 {
 	struct phx_list packages = {0};
 	uint64_t id;
-	int r = phx_re_stock(s, n, &packages, &id);
+	int r = phx_re_prefetch(s, n, &packages, &id);
 	struct phx_order *o = r == 0 ? phx_list_push(ret, sizeof(*o)) : NULL;
 	if (!o) {
 		phx_list_fini(&packages);
@@ -116,7 +116,7 @@ static int add_stock_order(const struct phx_state *s, const struct phx_node *n,
 	}
 	o->id = id;
 	o->role.packages = packages;
-	return PHX_STR_SET(o->kind, "stock");
+	return PHX_STR_SET(o->kind, "prefetch");
 }
 
 /* A node still balances although it should not (it was quarantined, or goes to another role): its
@@ -143,7 +143,7 @@ int phx_core_orders(const struct phx_state *s, const char *node, struct phx_list
 	const struct phx_job *j = phx_index_job_on(s, n);
 	if (r == 0 && j && !j->engine_id[0])
 		r = add_job_order(s, j, ret_orders);
-	return r ? r : add_stock_order(s, n, ret_orders);
+	return r ? r : add_prefetch_order(s, n, ret_orders);
 }
 
 static int add_pending(const struct phx_node *n, const struct phx_step *step, struct phx_list *ret)

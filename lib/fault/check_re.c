@@ -23,19 +23,21 @@ static bool pair_runs(const struct fault_sim *f)
 void phx_fault_re_check(struct fault_sim *f, struct fault_machine *m, const struct phx_node *n)
 {
 	struct fault_seen *seen = &m->seen;
-	bool is = (n->share == PHX_SHARE_HELD || n->share == PHX_SHARE_COMING) &&
-		in_pair(n->share_re);
+	bool is =
+		(n->allocation == PHX_ALLOCATION_HELD || n->allocation == PHX_ALLOCATION_COMING) &&
+		in_pair(n->allocated_to);
 	/* to the free pool is no reclaim: while the pair lacks nodes they are reserved for it
 	 * there; and from there none */
-	bool taken = seen->in_pair && !is && n->share == PHX_SHARE_COMING && n->share_re[0] &&
-		in_pair(n->share_from);
+	bool taken = seen->in_pair && !is && n->allocation == PHX_ALLOCATION_COMING &&
+		n->allocated_to[0] && in_pair(n->allocated_from);
 	uint32_t count = 0, lower = phx_fault_re_lower(f, 0) + phx_fault_re_lower(f, 1);
 	seen->in_pair = is;
 	if (!taken || !pair_runs(f))
 		return;
 	PHX_LIST_EACH(struct phx_node, o, &f->head.s->nodes)
-		count += (o->share == PHX_SHARE_HELD || o->share == PHX_SHARE_COMING) &&
-			in_pair(o->share_re);
+		count += (o->allocation == PHX_ALLOCATION_HELD ||
+			  o->allocation == PHX_ALLOCATION_COMING) &&
+			in_pair(o->allocated_to);
 	if (count < lower)
 		phx_fault_violated(f, "bounds",
 				   "%s is taken from the pair of REs, which keeps %u nodes of %u",
@@ -54,15 +56,16 @@ static bool belongs(const struct fault_sim *f, const struct phx_node *n, const c
 
 static bool is_its(const struct phx_node *n, const char *re)
 {
-	return (n->share == PHX_SHARE_HELD || n->share == PHX_SHARE_AWAY) &&
-		!strcmp(n->share_re, re);
+	return (n->allocation == PHX_ALLOCATION_HELD || n->allocation == PHX_ALLOCATION_AWAY) &&
+		!strcmp(n->allocated_to, re);
 }
 
 void phx_fault_re_adopt(struct fault_machine *m, const struct phx_node *n)
 {
 	struct fault_seen *seen = &m->seen;
-	bool its = n && (n->share == PHX_SHARE_HELD || n->share == PHX_SHARE_AWAY);
-	phx_str_copy(seen->its_re, sizeof(seen->its_re), its ? n->share_re : "");
+	bool its =
+		n && (n->allocation == PHX_ALLOCATION_HELD || n->allocation == PHX_ALLOCATION_AWAY);
+	phx_str_copy(seen->its_re, sizeof(seen->its_re), its ? n->allocated_to : "");
 	seen->gone_at = !its ? 0 : n->away_since_ms ? n->away_since_ms : n->missing_since_ms;
 }
 
@@ -72,7 +75,8 @@ void phx_fault_re_check_away(struct fault_sim *f, struct fault_machine *m, const
 	struct fault_seen *seen = &m->seen;
 	int64_t now = phx_fault_core_now(f);
 	bool was = seen->its_re[0] && !ordered && belongs(f, n, seen->its_re);
-	bool moved = n->share == PHX_SHARE_COMING && !strcmp(n->share_from, seen->its_re);
+	bool moved =
+		n->allocation == PHX_ALLOCATION_COMING && !strcmp(n->allocated_from, seen->its_re);
 	if (was && !is_its(n, seen->its_re) && !moved) {
 		const struct phx_re *re = phx_state_re(f->head.s, seen->its_re);
 		int64_t waits = (int64_t)re->agreement.replace_after_s * SECOND;
@@ -87,7 +91,7 @@ void phx_fault_re_check_away(struct fault_sim *f, struct fault_machine *m, const
 	int64_t gone_at = seen->gone_at;
 	bool same = seen->its_re[0] && is_its(n, seen->its_re);
 	phx_fault_re_adopt(m, n);
-	bool there = n->up && n->share != PHX_SHARE_AWAY;
+	bool there = n->up && n->allocation != PHX_ALLOCATION_AWAY;
 	/* as it was seen, not as the core says */
 	seen->gone_at = !seen->its_re[0] || there ? 0 : same && gone_at ? gone_at : now;
 }
@@ -95,6 +99,6 @@ void phx_fault_re_check_away(struct fault_sim *f, struct fault_machine *m, const
 bool phx_fault_re_moves(const struct phx_node *n)
 {
 	int to = phx_fault_pool_index(n->plan.to_pool), from = phx_fault_pool_index(n->tenant_pool);
-	return n->share == PHX_SHARE_COMING || to >= FAULT_PUT_POOLS ||
+	return n->allocation == PHX_ALLOCATION_COMING || to >= FAULT_PUT_POOLS ||
 		(to == 0 && from >= FAULT_PUT_POOLS);
 }

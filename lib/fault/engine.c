@@ -1,4 +1,4 @@
-/* A fake of Slurm, the engine of one batch RE under faults (options: foreign). Jobs that fit start
+/* A fake of Slurm, the engine of one batch RE under faults (options: external). Jobs that fit start
  * on its open nodes where a service of the RE runs; a job whose machine falls away is queued again.
  * It is silent for a while and, when it starts anew, has forgotten what it was told since it was
  * last asked.
@@ -6,13 +6,13 @@
  * What must hold: no node is taken from under a job, or while more could start there; no job runs
  * twice at once; what waits for the engine goes on when it answers; a job that was killed for the
  * head starts again soon; in the end the nodes that serve the RE are open, and no others. Called by
- * foreign.c, which asks it for the head, by agents and by loads. */
+ * external.c, which asks it for the head, by agents and by loads. */
 #include "fault/parts.h"
 
 #include <string.h>
 
 enum {
-	/* a job that was queued again is not started before, unless it is told to hurry */
+	/* a job that was queued again is not started before, unless it is expedited */
 	BEGIN_MS = HOUR,
 	PATIENCE_MS = 20 * MINUTE, /* for what must go on when all is well */
 };
@@ -222,7 +222,7 @@ static void check_progress(struct fault_sim *f)
 			j->begin = 0;
 		if (j->id && j->begin > f->now &&
 		    f->now - latest(j->since, e->well_since) > PATIENCE_MS)
-			phx_fault_violated(f, "hurry",
+			phx_fault_violated(f, "expedite",
 					   "job %u was killed for the head and waits for its time",
 					   j->id);
 	}
@@ -233,7 +233,7 @@ void phx_fault_engine_taken(struct fault_sim *f, const struct fault_machine *m,
 {
 	const struct phx_node *n = phx_fault_node(f, m);
 	const struct phx_step *step = n ? phx_node_step(n) : NULL;
-	if (!f->o.foreign || t->kind != PHX_STEP_drain || !step || step->id != t->id ||
+	if (!f->o.external || t->kind != PHX_STEP_drain || !step || step->id != t->id ||
 	    !has_service(m) || strcmp(n->pool, phx_fault_engine_re_name))
 		return;
 	if (is_busy(f, m))
@@ -246,22 +246,22 @@ void phx_fault_engine_taken(struct fault_sim *f, const struct fault_machine *m,
 
 void phx_fault_engine_started(struct fault_sim *f, const struct fault_machine *m)
 {
-	if (f->o.foreign && has_service(m))
+	if (f->o.external && has_service(m))
 		phx_fault_violated(f, "under", "%s is the engine's, and is told to start a job",
 				   m->node);
 }
 
 void phx_fault_engine_check_rest(struct fault_sim *f)
 {
-	const struct phx_re *re = f->o.foreign ? phx_fault_engine_re(f) : NULL;
+	const struct phx_re *re = f->o.external ? phx_fault_engine_re(f) : NULL;
 	if (!re)
 		return;
 	for (uint32_t i = 0; i < f->n; i++) {
 		const struct fault_machine *m = &f->m[i];
 		const struct phx_node *n = phx_fault_node(f, m);
 		bool serves = n && n->state == PHX_NODE_ACTIVE && n->up &&
-			n->share == PHX_SHARE_HELD &&
-			!strcmp(n->share_re, phx_fault_engine_re_name);
+			n->allocation == PHX_ALLOCATION_HELD &&
+			!strcmp(n->allocated_to, phx_fault_engine_re_name);
 		if (n && serves == m->engine_closed &&
 		    !(n->pinned && !strcmp(n->pool, phx_fault_engine_re_name)))
 			phx_fault_violated(f, "rest",
@@ -305,7 +305,7 @@ void phx_fault_engine_obey(struct fault_sim *f, const struct phx_engine_order *o
 		j->cancelled = o->kind == PHX_ENGINE_CANCEL;
 		end_run(f, j, true);
 		return;
-	case PHX_ENGINE_HURRY:
+	case PHX_ENGINE_EXPEDITE:
 		if (j && j->state == PHX_ENGINE_JOB_WAITING)
 			j->begin = 0;
 		return;
@@ -319,7 +319,7 @@ void phx_fault_engine_obey(struct fault_sim *f, const struct phx_engine_order *o
 void phx_fault_engine_head_died(struct fault_sim *f)
 {
 	struct fault_engine *e = &f->engine;
-	if (!f->o.foreign)
+	if (!f->o.external)
 		return;
 	/* a command that was under way ends all the same, or never began */
 	if (e->obeyed < e->orders.n && phx_fault_chance(f, 500))
@@ -365,7 +365,7 @@ void phx_fault_engine_live(struct fault_sim *f)
 
 void phx_fault_engine_begin(struct fault_sim *f)
 {
-	if (!f->o.foreign)
+	if (!f->o.external)
 		return;
 	for (uint32_t i = 0; i < f->n; i++)
 		f->m[i].engine_closed = f->m[i].engine_saved = phx_fault_chance(f, 500);

@@ -29,7 +29,7 @@ struct phx_fault_options {
 	bool res;              /* runtime environments too: a coordinated pair and one alone */
 	/* with res: the batch RE of the pair has an engine of its own, a fake of Slurm with its
 	 * faults */
-	bool foreign;
+	bool external;
 	uint32_t events_kept; /* lines of the event list; 0 = 200 */
 	/* events between two checks of everything (what an event touches is always checked); 0 =
 	 * 256 */

@@ -258,7 +258,7 @@ static void take_one(struct fault_sim *f, struct fault_machine *m, const struct 
 	struct fault_task t;
 	if (!strcmp(o->kind, "inspect")) {
 		answer_inspect(f, m);
-	} else if (!strcmp(o->kind, "stock")) {
+	} else if (!strcmp(o->kind, "prefetch")) {
 		return; /* packages cost it no time anyway */
 	} else if (strcmp(o->kind, "step") != 0) {
 		phx_fault_take_job(f, m, o);

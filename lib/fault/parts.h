@@ -193,7 +193,7 @@ void phx_fault_orders(struct fault_sim *f, struct fault_machine *m);
 void phx_fault_message(struct fault_sim *f, uint64_t slot);
 void phx_fault_late(struct fault_sim *f, struct fault_machine *m, uint64_t slot);
 
-/* foreign.c: who asks the engine */
+/* external.c: who asks the engine */
 void phx_fault_engine(struct fault_sim *f, uint32_t gen, uint64_t phase);
 
 /* re.c: lives of runtime environments */

@@ -24,7 +24,7 @@ static void create(struct fault_sim *f, int re)
 	a->upper = phx_policy(r->model)->same_bounds ? a->lower : 0;
 	a->lease_s = 600;
 	a->replace_after_s = r->partner[0] ? 300 : 90;
-	if (f->o.foreign && re == 0)
+	if (f->o.external && re == 0)
 		a->engine = PHX_RE_ENGINE_SLURM;
 	a->setup = f->pool_setup[r->pool];
 	if (phx_fault_submit(f, &ev, NULL) == -EINVAL)
@@ -66,7 +66,7 @@ void phx_fault_re_job(struct fault_sim *f)
 	bool paired = phx_fault_chance(f, 700);
 	phx_str_copy(ev.re, sizeof(ev.re), phx_fault_re_name(paired ? 0 : 2));
 	phx_text_push(&ev.job_submit.argv, "true");
-	if (f->o.foreign && paired)
+	if (f->o.external && paired)
 		phx_fault_engine_submit(f, ev.job_submit.job_nodes);
 	else
 		phx_fault_submit(f, &ev, NULL);

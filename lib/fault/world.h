@@ -6,7 +6,7 @@
  *                     ├▶ driven.c (BMCs, keys)     ├─▶ head.c: lib/journal: apply, commit, act
  *                     ├▶ net.c ─▶ agent.c          │        │
  *                     ├▶ load.c (orders, jobs)     │        └─▶ check.c, after every event
- *                     ├▶ foreign.c (an engine)     │
+ *                     ├▶ external.c (an engine)     │
  *                     └▶ inject.c (fault.def)      ┘
  *
  * What the observer knows of a machine is kept in the machine, never in core state. */
@@ -334,7 +334,7 @@ struct fault_re {
 	uint32_t percent; /* of the nodes: the lower bound */
 };
 
-/* ---- an engine that is not ours (engine.c, foreign.c) ---- */
+/* ---- an engine that is not ours (engine.c, external.c) ---- */
 
 /** What it, or who asks it for the head, does next. */
 enum fault_phase { PHASE_LIVE, PHASE_NODES, PHASE_JOBS, PHASE_TELL, PHASE_OBEY };

@@ -1,5 +1,5 @@
 /* One job: its state and the counts of it, its title, who ended it and why. Files
- * that start or end jobs (jobs.c, lease.c, foreign.c, spare.c, res.c) change jobs
+ * that start or end jobs (jobs.c, lease.c, external.c, spare.c, res.c) change jobs
  * through this file, which calls none of them. Pure. */
 #include "job/internal.h"
 
@@ -49,7 +49,7 @@ void phx_job_count(struct phx_apply *a, const struct phx_job *j, uint32_t by)
 {
 	struct phx_index_jobs *c = phx_index_jobs(a->s);
 	c->n_open += phx_job_is_open(j) ? by : 0;
-	c->n_foreign += phx_job_is_open(j) && j->engine_id[0] ? by : 0;
+	c->n_external += phx_job_is_open(j) && j->engine_id[0] ? by : 0;
 	c->n_queued += j->state == PHX_JOB_QUEUED && !j->re[0] ? by : 0;
 	phx_index_tally(a->s, j, by == 1);
 }
@@ -122,9 +122,9 @@ void phx_job_left_nodes(struct phx_apply *a, const struct phx_job *j)
 {
 	PHX_LIST_EACH(struct phx_job_part, p, &j->parts) {
 		struct phx_node *n = phx_state_node(a->s, p->node);
-		if (!n || n->share_job != j->id)
+		if (!n || n->allocated_job != j->id)
 			continue;
-		n->share_job = 0;
+		n->allocated_job = 0;
 		phx_touch(a->s, n);
 	}
 }

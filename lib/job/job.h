@@ -81,7 +81,7 @@ struct phx_job_waits {
  * other jobs. O(1), except for the first call for a job of no RE. */
 void phx_job_waits_for(struct phx_job_waits *w, const struct phx_job *j, char *ret, size_t size);
 
-/* foreign.c: jobs of engines that are not ours */
+/* external.c: jobs of engines that are not ours */
 /** The second half of a re_queue event, after free nodes have gone where they were promised: the
  * ledger hears which jobs began, and hand-overs that wait for the engine look again. */
 void phx_engine_count_runs(struct phx_apply *a);

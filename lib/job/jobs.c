@@ -1,5 +1,5 @@
 /* Jobs on their nodes: they start in parts, end, are killed. All parts of a job
- * start or none. The ledger queues and chooses jobs of batch REs (share.c carries
+ * start or none. The ledger queues and chooses jobs of batch REs (allocation.c carries
  * that out); other jobs start in order of submission, first fit, on nodes that run
  * jobs and belong to no RE. Pure. */
 #include "job/internal.h"
@@ -33,7 +33,7 @@ static void start_job(struct phx_apply *a, struct phx_job *j)
 			return;
 		PHX_STR_SET(p->node, n->name);
 		n->jobs_running++;
-		n->share_job = j->re[0] ? j->id : 0;
+		n->allocated_job = j->re[0] ? j->id : 0;
 		phx_index_runs(a->s, n, j->id);
 		phx_act(a, PHX_ACT_ORDER, n);
 	}

@@ -155,7 +155,7 @@ static int check_room(struct phx_apply *a, const struct phx_event_job_submit *p)
 {
 	const struct phx_settings *set = &a->s->settings;
 	uint32_t n_more = phx_array_size(p),
-		 n_open = phx_index_jobs(a->s)->n_open - phx_index_jobs(a->s)->n_foreign;
+		 n_open = phx_index_jobs(a->s)->n_open - phx_index_jobs(a->s)->n_external;
 	struct phx_tally t = phx_index_tally_of(a->s, p->uid);
 	uint64_t size = phx_tally_size(&p->argv, &p->job_env, p->script);
 	if (n_more > 1 && set->jobs_per_user && t.n_open + n_more > set->jobs_per_user)

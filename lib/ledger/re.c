@@ -19,7 +19,7 @@ int phx_ledger_equip(struct re *re)
 	const struct phx_agreement *a = &re->r.agreement;
 	struct phx_batch_config config = {.scheduler = a->scheduler,
 					  .kill_order = a->kill_order,
-					  .foreign = a->engine != PHX_RE_ENGINE_BUILTIN};
+					  .external = a->engine != PHX_RE_ENGINE_BUILTIN};
 
 	re->kind = phx_re_kind(a);
 	re->policy = phx_policy((enum phx_policy_id)a->model);

@@ -70,7 +70,7 @@ static int check(struct phx_apply *a, const struct phx_node *n)
 				   "%s is being brought back: nothing of that can be cancelled; "
 				   "drain or quarantine it",
 				   n->name);
-	if (n->share == PHX_SHARE_COMING)
+	if (n->allocation == PHX_ALLOCATION_COMING)
 		return phx_err_set(a->err, -EPERM,
 				   "%s goes to %s by the policy of an RE, which would send it "
 				   "again: pin it, or suspend the RE",

@@ -9,7 +9,7 @@
  *    ▲                                     │                          │ heard
  *    └──── serves its role, in good health ┘       RE takes it back, or it is released
  *
- * Called by handlers that change a node, and by share.c. Calls the ledger alone. Pure. */
+ * Called by handlers that change a node, and by allocation.c. Calls the ledger alone. Pure. */
 #include "node/internal.h"
 
 #include <stdio.h>
@@ -43,7 +43,7 @@ static struct span span_of(int64_t ms)
 /* The RE that counts the node, if the RE is running or suspended; else NULL. */
 static const struct phx_re *re_of(const struct phx_state *s, const struct phx_node *n)
 {
-	const struct phx_re *re = n->share_re[0] ? phx_state_re(s, n->share_re) : NULL;
+	const struct phx_re *re = n->allocated_to[0] ? phx_state_re(s, n->allocated_to) : NULL;
 	bool lives = re && re->active &&
 		(re->state == PHX_RE_STATE_RUNNING || re->state == PHX_RE_STATE_SUSPENDED);
 	return lives ? re : NULL;
@@ -77,23 +77,25 @@ int phx_holding_number(const struct phx_state *s, const char *name)
 static void set_outside(struct phx_apply *a, struct phx_node *n)
 {
 	phx_touch(a->s, n);
-	n->share = PHX_SHARE_OUTSIDE;
-	n->share_re[0] = n->share_from[0] = '\0';
-	n->share_job = 0;
+	n->allocation = PHX_ALLOCATION_OUTSIDE;
+	n->allocated_to[0] = n->allocated_from[0] = '\0';
+	n->allocated_job = 0;
 	n->away_since_ms = n->away_until_ms = 0;
 }
 
 void phx_holding_lose(struct phx_apply *a, struct phx_node *n)
 {
-	int number = phx_holding_number(a->s, n->share_re);
-	const struct phx_re *re = number == PHX_LEDGER_FREE || n->share == PHX_SHARE_COMING
+	int number = phx_holding_number(a->s, n->allocated_to);
+	const struct phx_re *re =
+		number == PHX_LEDGER_FREE || n->allocation == PHX_ALLOCATION_COMING
 		? NULL
-		: phx_state_re(a->s, n->share_re);
-	enum phx_ledger_place place = n->share == PHX_SHARE_COMING ? PHX_LEDGER_COMING
-		: n->share == PHX_SHARE_AWAY                       ? PHX_LEDGER_AWAY
-								   : PHX_LEDGER_THERE;
-	if (n->share_job)
-		phx_ledger_lost_busy(a->s->ledger, number, n->share_job, 1, a->s->now_ms, a->todo);
+		: phx_state_re(a->s, n->allocated_to);
+	enum phx_ledger_place place = n->allocation == PHX_ALLOCATION_COMING ? PHX_LEDGER_COMING
+		: n->allocation == PHX_ALLOCATION_AWAY                       ? PHX_LEDGER_AWAY
+									     : PHX_LEDGER_THERE;
+	if (n->allocated_job)
+		phx_ledger_lost_busy(a->s->ledger, number, n->allocated_job, 1, a->s->now_ms,
+				     a->todo);
 	else
 		phx_ledger_lost(a->s->ledger, number, 1, place, a->s->now_ms, a->todo);
 	set_outside(a, n);
@@ -104,15 +106,15 @@ void phx_holding_lose(struct phx_apply *a, struct phx_node *n)
 
 void phx_holding_leave(struct phx_apply *a, struct phx_node *n)
 {
-	if (n->share != PHX_SHARE_OUTSIDE)
+	if (n->allocation != PHX_ALLOCATION_OUTSIDE)
 		phx_holding_lose(a, n);
 }
 
 void phx_holding_job_lost(struct phx_apply *a, struct phx_node *n)
 {
-	if (n->share == PHX_SHARE_HELD && phx_away_may(a->s, n))
+	if (n->allocation == PHX_ALLOCATION_HELD && phx_away_may(a->s, n))
 		phx_away_begin(a, n);
-	else if (n->share != PHX_SHARE_AWAY)
+	else if (n->allocation != PHX_ALLOCATION_AWAY)
 		phx_holding_leave(a, n);
 }
 
@@ -123,11 +125,11 @@ static void say_why(struct phx_node *n, int64_t now)
 	struct span since = span_of(now - n->away_since_ms);
 	if (!n->up)
 		snprintf(n->gave_up, sizeof(n->gave_up), "RE %.63s gave it up: silent for %s%s",
-			 n->share_re, since.text,
+			 n->allocated_to, since.text,
 			 n->power == PHX_POWER_KNOWN_OFF ? ", it is off" : "");
 	else
 		snprintf(n->gave_up, sizeof(n->gave_up),
-			 "RE %.63s gave it up: not in service again for %s%s%.60s", n->share_re,
+			 "RE %.63s gave it up: not in service again for %s%s%.60s", n->allocated_to,
 			 since.text, n->health_text[0] ? ": " : "", n->health_text);
 }
 
@@ -159,9 +161,9 @@ void phx_away_give_up(struct phx_apply *a, struct phx_node *n, const struct phx_
 void phx_away_deactivated(struct phx_apply *a, const struct phx_re *re)
 {
 	PHX_LIST_EACH(struct phx_node, n, &a->s->nodes) {
-		if (n->share == PHX_SHARE_AWAY && !strcmp(n->share_re, re->name))
+		if (n->allocation == PHX_ALLOCATION_AWAY && !strcmp(n->allocated_to, re->name))
 			phx_holding_lose(a, n);
-		if (n->share == PHX_SHARE_OUTSIDE && !phx_node_step(n))
+		if (n->allocation == PHX_ALLOCATION_OUTSIDE && !phx_node_step(n))
 			phx_away_give_up(a, n, re);
 	}
 }
@@ -176,7 +178,7 @@ void phx_away_activated(struct phx_apply *a, const struct phx_re *re)
 void phx_away_end(struct phx_apply *a, struct phx_node *n)
 {
 	const struct phx_re *re =
-		n->share == PHX_SHARE_OUTSIDE ? phx_state_re(a->s, n->pool) : NULL;
+		n->allocation == PHX_ALLOCATION_OUTSIDE ? phx_state_re(a->s, n->pool) : NULL;
 	/* a plan for that pool that was made after the deactivation is meant so */
 	if (re && re->state == PHX_RE_STATE_DEACTIVATED && re->changed_ms >= n->plan.started_ms)
 		phx_away_give_up(a, n, re);
@@ -220,9 +222,9 @@ void phx_away_begin(struct phx_apply *a, struct phx_node *n)
 		replace(a, n, re);
 		return;
 	}
-	phx_ledger_away(a->s->ledger, (int)re->number, n->share_job, 1, now, a->todo);
-	n->share = PHX_SHARE_AWAY;
-	n->share_job = 0;
+	phx_ledger_away(a->s->ledger, (int)re->number, n->allocated_job, 1, now, a->todo);
+	n->allocation = PHX_ALLOCATION_AWAY;
+	n->allocated_job = 0;
 	phx_note_re(a, n, re->name, NULL, "%s of RE %s is away, with its role and its data: %s",
 		    n->name, re->name,
 		    phx_node_step(n) ? "it is set up again"
@@ -241,7 +243,7 @@ static void come_back(struct phx_apply *a, struct phx_node *n, const struct phx_
 	phx_note_re(a, n, re->name, NULL, "%s is back in RE %s after %s", n->name, re->name,
 		    span_of(a->s->now_ms - n->away_since_ms).text);
 	phx_ledger_back(a->s->ledger, (int)re->number, 1, a->s->now_ms, a->todo);
-	n->share = PHX_SHARE_HELD;
+	n->allocation = PHX_ALLOCATION_HELD;
 	n->away_since_ms = n->away_until_ms = 0;
 	phx_touch(a->s, n);
 	a->out->changed = true;
@@ -270,8 +272,8 @@ void phx_away_look(struct phx_apply *a, struct phx_node *n)
 void phx_away_tick(struct phx_apply *a, struct phx_node *n)
 {
 	const struct phx_re *re = re_of(a->s, n);
-	if (n->share != PHX_SHARE_AWAY || !n->away_until_ms || n->away_until_ms > a->s->now_ms ||
-	    !re)
+	if (n->allocation != PHX_ALLOCATION_AWAY || !n->away_until_ms ||
+	    n->away_until_ms > a->s->now_ms || !re)
 		return;
 	a->out->changed = true;
 	replace(a, n, re);
@@ -305,8 +307,8 @@ const struct phx_re *phx_holding_full(struct phx_apply *a, const struct phx_node
 {
 	const struct phx_state *s = a->s;
 	const struct phx_re *re = phx_state_re(s, n->pool);
-	if (!s->ledger || !re || !re->active || n->share != PHX_SHARE_OUTSIDE || n->pinned ||
-	    strcmp(n->role, re->agreement.role))
+	if (!s->ledger || !re || !re->active || n->allocation != PHX_ALLOCATION_OUTSIDE ||
+	    n->pinned || strcmp(n->role, re->agreement.role))
 		return NULL;
 	return would_take(a, (int)re->number) ? NULL : re;
 }

@@ -14,7 +14,7 @@ static void cycle(const struct phx_policy_params *p, const struct phx_policy_vie
 		  struct phx_policy_moves *ret)
 {
 	const struct phx_policy_side *batch = &v->side[PHX_PLACE_BATCH];
-	uint64_t owned = phx_policy_hers(batch), idle = (uint64_t)batch->idle + batch->coming;
+	uint64_t owned = phx_policy_holdings(batch), idle = (uint64_t)batch->idle + batch->coming;
 	uint64_t waiting = batch->waiting_nodes, has = p->release_by_idle ? idle : owned;
 	bool ratio = waiting * 1000 > p->r_milli * owned;
 

@@ -26,7 +26,7 @@ static void adjust(const struct phx_policy_params *p, const struct phx_policy_vi
 {
 	const struct phx_policy_side *batch = &v->side[PHX_PLACE_BATCH];
 	const struct phx_policy_side *web = &v->side[PHX_PLACE_WEB];
-	uint64_t owned = (uint64_t)phx_policy_hers(batch) + provided;
+	uint64_t owned = (uint64_t)phx_policy_holdings(batch) + provided;
 	uint64_t idle = (uint64_t)batch->idle + batch->coming + provided;
 	uint64_t waiting = batch->waiting_nodes, big = batch->waiting_biggest;
 
@@ -38,7 +38,7 @@ static void adjust(const struct phx_policy_params *p, const struct phx_policy_vi
 		phx_policy_wish(ret, PHX_PLACE_FREE, PHX_PLACE_BATCH, n, PHX_REASON_biggest_job);
 	} else if (waiting * 1000 < p->v_milli * owned) {
 		phx_policy_wish(ret, PHX_PLACE_BATCH, PHX_PLACE_FREE,
-				releasing_size(p, v, owned + phx_policy_hers(web)),
+				releasing_size(p, v, owned + phx_policy_holdings(web)),
 				PHX_REASON_batch_release);
 	}
 }
@@ -49,7 +49,7 @@ static void lease_unit(const struct phx_policy_params *p, const struct phx_polic
 	const struct phx_policy_side *batch = &v->side[PHX_PLACE_BATCH];
 	const struct phx_policy_side *web = &v->side[PHX_PLACE_WEB];
 	uint64_t bound = (uint64_t)batch->lower + web->lower;
-	uint64_t pair = (uint64_t)phx_policy_hers(batch) + phx_policy_hers(web);
+	uint64_t pair = (uint64_t)phx_policy_holdings(batch) + phx_policy_holdings(web);
 	uint32_t provided = bound > pair ? least(v->free, bound - pair) : 0;
 
 	if (!batch->there)

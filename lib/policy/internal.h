@@ -14,7 +14,7 @@ void phx_policy_wish(struct phx_policy_moves *moves, enum phx_policy_place from,
 		     enum phx_policy_place to, uint64_t n, enum phx_policy_reason reason);
 
 /** Nodes that the side has or will have: held or coming, less those promised to others. */
-uint32_t phx_policy_hers(const struct phx_policy_side *s);
+uint32_t phx_policy_holdings(const struct phx_policy_side *s);
 
 /** web_request under a provider that grants: all k nodes come from the free pool (000 5.2, 6.6.2).
  */

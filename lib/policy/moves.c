@@ -19,7 +19,7 @@ void phx_policy_wish(struct phx_policy_moves *moves, enum phx_policy_place from,
 	};
 }
 
-uint32_t phx_policy_hers(const struct phx_policy_side *s)
+uint32_t phx_policy_holdings(const struct phx_policy_side *s)
 {
 	uint32_t has = s->owned + s->coming;
 	return has > s->owed ? has - s->owed : 0;
@@ -42,7 +42,7 @@ void phx_policy_web_force(const struct phx_policy_params *p, const struct phx_po
 			  uint32_t k, struct phx_policy_moves *ret)
 {
 	const struct phx_policy_side *batch = &v->side[PHX_PLACE_BATCH];
-	uint32_t can = batch->there ? phx_policy_hers(batch) : 0;
+	uint32_t can = batch->there ? phx_policy_holdings(batch) : 0;
 	uint32_t granted = p->return_full ? 0 : least(k, v->free);
 	uint32_t returned =
 		p->return_full ? least(k, can) : least(k - granted, least(batch->idle, can));

@@ -2,7 +2,7 @@
  * node that cannot be handed over to an RE (because of its disks, its BMC or the
  * role) stays where it is and is marked: its plan is made once, and not again until
  * there is news of the node or of an RE. The ledger is told how many nodes are
- * marked, so that it counts them for all REs but that one. Called by share.c.
+ * marked, so that it counts them for all REs but that one. Called by allocation.c.
  * Pure. */
 #include "re/internal.h"
 
@@ -66,8 +66,8 @@ static void count(struct phx_apply *a, struct phx_list *barred, const struct phx
 		  const struct phx_unfit *u)
 {
 	const struct phx_state *s = a->s;
-	int from =
-		n->share == PHX_SHARE_FREE ? PHX_LEDGER_FREE : phx_holding_number(s, n->share_re);
+	int from = n->allocation == PHX_ALLOCATION_FREE ? PHX_LEDGER_FREE
+							: phx_holding_number(s, n->allocated_to);
 	int to = phx_holding_number(s, u->re);
 	struct phx_ledger_barred *b = NULL;
 	if (to == PHX_LEDGER_FREE || from == to)
@@ -79,7 +79,7 @@ static void count(struct phx_apply *a, struct phx_list *barred, const struct phx
 	if (!b)
 		return;
 	b->nodes++;
-	b->idle += !n->share_job;
+	b->idle += !n->allocated_job;
 }
 
 void phx_choose_tell(struct phx_apply *a)
@@ -88,7 +88,7 @@ void phx_choose_tell(struct phx_apply *a)
 	struct phx_node *n;
 	for (uint32_t at = 0; (n = phx_index_next(a->s, PHX_SET_UNFIT, at));
 	     at = phx_index_place(a->s, n) + 1) {
-		if (n->share != PHX_SHARE_FREE && n->share != PHX_SHARE_HELD)
+		if (n->allocation != PHX_ALLOCATION_FREE && n->allocation != PHX_ALLOCATION_HELD)
 			continue;
 		PHX_LIST_EACH(struct phx_unfit, u, &n->unfit_for)
 			count(a, &barred, n, u);
@@ -193,9 +193,9 @@ static void try_odd(struct choice *c, const char *to_pool, struct phx_list *cand
 	struct phx_node *n;
 	for (uint32_t at = 0; (n = phx_index_next(s, PHX_SET_ODD, at));
 	     at = phx_index_place(s, n) + 1) {
-		bool there = c->from
-			? n->share == PHX_SHARE_HELD && !strcmp(n->share_re, c->from->name)
-			: n->share == PHX_SHARE_FREE;
+		bool there = c->from ? n->allocation == PHX_ALLOCATION_HELD &&
+				!strcmp(n->allocated_to, c->from->name)
+				     : n->allocation == PHX_ALLOCATION_FREE;
 		if (there && rank(n, to_pool) < PLAIN)
 			put_off(c->a, candidates, rank(n, to_pool), phx_index_place(s, n));
 	}

@@ -9,21 +9,21 @@
 /** Ends safe deactivations whose jobs have ended; true: there was one. */
 bool phx_res_drained(struct phx_apply *a);
 
-/* share.c */
+/* allocation.c */
 /** Carries out the ledger's actions and tells it the state of its nodes, until both agree. At the
  * end of every event. */
-void phx_share_agree(struct phx_apply *a);
+void phx_allocation_agree(struct phx_apply *a);
 
 /* choose.c */
 /** The node has reported news, or something has changed for all nodes: every RE may choose it
  * again. */
 void phx_choose_again(struct phx_apply *a, struct phx_node *n);
 
-/* stock.c */
+/* prefetch.c */
 /** The packages (struct phx_package_ref) that `n` is to prefetch, maybe none, and an id that equal
  * lists share. -ENOENT: no list applies (the node is on its way, in doubt, or no policy moves it);
  * the packages that it has stay. */
-int phx_re_stock(const struct phx_state *s, const struct phx_node *n, struct phx_list *ret_packages,
-		 uint64_t *ret_id);
+int phx_re_prefetch(const struct phx_state *s, const struct phx_node *n,
+		    struct phx_list *ret_packages, uint64_t *ret_id);
 
 #endif

@@ -280,13 +280,13 @@ int phx_slurm_tell(const struct phx_slurm *slurm, const struct phx_engine_order 
 	const char *const open[] = {"scontrol", "update", node, "state=resume", NULL};
 	const char *const requeue[] = {"scontrol", "requeue", o->target, NULL};
 	const char *const cancel[] = {"scancel", o->target, NULL};
-	const char *const hurry[] = {"scontrol", "update", job, "starttime=now", NULL};
+	const char *const expedite[] = {"scontrol", "update", job, "starttime=now", NULL};
 	const char *const refuse[] = {"scontrol", "update", partition, "state=drain", NULL};
 	const char *const admit[] = {"scontrol", "update", partition, "state=up", NULL};
 	const char *const *const argv[] = {
-		[PHX_ENGINE_CLOSE] = close,     [PHX_ENGINE_OPEN] = open,
-		[PHX_ENGINE_REQUEUE] = requeue, [PHX_ENGINE_CANCEL] = cancel,
-		[PHX_ENGINE_HURRY] = hurry,     [PHX_ENGINE_REFUSE] = refuse,
+		[PHX_ENGINE_CLOSE] = close,       [PHX_ENGINE_OPEN] = open,
+		[PHX_ENGINE_REQUEUE] = requeue,   [PHX_ENGINE_CANCEL] = cancel,
+		[PHX_ENGINE_EXPEDITE] = expedite, [PHX_ENGINE_REFUSE] = refuse,
 		[PHX_ENGINE_ADMIT] = admit};
 	PHX_AUTO(phx_run_result_fini) struct phx_run_result out = {0};
 	snprintf(node, sizeof(node), "nodename=%s", o->target);

@@ -98,7 +98,7 @@ void phx_slurm_forget(struct phx_slurm_report *known, const struct phx_engine_or
 		return;
 	case PHX_ENGINE_REQUEUE:
 	case PHX_ENGINE_CANCEL:
-	case PHX_ENGINE_HURRY:
+	case PHX_ENGINE_EXPEDITE:
 		return;
 	}
 }

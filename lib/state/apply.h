@@ -31,7 +31,7 @@ struct phx_apply {
 	const char *by;
 	enum phx_jobs_say jobs;         /* may jobs end by the event? */
 	const struct phx_list *may_end; /* struct phx_job_ref: NAMED; of an order on an RE */
-	/* struct phx_ledger_action: actions of the ledger that share.c has to carry out */
+	/* struct phx_ledger_action: actions of the ledger that allocation.c has to carry out */
 	struct phx_list *todo;
 	struct phx_list *work;      /* the worklist */
 	const phx_work_fn *do_work; /* by kind */

@@ -97,10 +97,10 @@ static int check_re(const struct phx_state *s, const struct phx_re *re, struct p
 	uint32_t held = 0, coming = 0, away = 0;
 	phx_ledger_counts(s->ledger, (int)re->number, &c);
 	PHX_LIST_EACH(struct phx_node, n, &s->nodes) {
-		bool its = !strcmp(n->share_re, re->name);
-		held += n->share == PHX_SHARE_HELD && its;
-		coming += n->share == PHX_SHARE_COMING && its;
-		away += n->share == PHX_SHARE_AWAY && its;
+		bool its = !strcmp(n->allocated_to, re->name);
+		held += n->allocation == PHX_ALLOCATION_HELD && its;
+		coming += n->allocation == PHX_ALLOCATION_COMING && its;
+		away += n->allocation == PHX_ALLOCATION_AWAY && its;
 	}
 	if (held != c.idle + c.busy || coming != c.coming || away != c.away)
 		return phx_err_set(err, -EPROTO,
@@ -116,7 +116,7 @@ static int check_ledger(const struct phx_state *s, struct phx_err *err)
 	if (!s->ledger)
 		return 0;
 	PHX_LIST_EACH(struct phx_node, n, &s->nodes)
-		n_free += n->share == PHX_SHARE_FREE;
+		n_free += n->allocation == PHX_ALLOCATION_FREE;
 	if (n_free != phx_ledger_free_nodes(s->ledger))
 		return phx_err_set(err, -EPROTO, "%u nodes are free, the ledger says %u", n_free,
 				   phx_ledger_free_nodes(s->ledger));

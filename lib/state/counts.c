@@ -9,20 +9,20 @@
 bool phx_node_counts_free(const struct phx_state *s, const struct phx_node *n)
 {
 	(void)s;
-	return n->share == PHX_SHARE_FREE;
+	return n->allocation == PHX_ALLOCATION_FREE;
 }
 
 bool phx_node_is_idle(const struct phx_state *s, const struct phx_node *n)
 {
 	(void)s;
-	return n->share == PHX_SHARE_HELD && !n->share_job;
+	return n->allocation == PHX_ALLOCATION_HELD && !n->allocated_job;
 }
 
 bool phx_node_is_odd(const struct phx_state *s, const struct phx_node *n)
 {
 	if (phx_node_counts_free(s, n))
 		return strcmp(n->pool, PHX_POOL_FREE);
-	return phx_node_is_idle(s, n) && strcmp(n->pool, n->share_re);
+	return phx_node_is_idle(s, n) && strcmp(n->pool, n->allocated_to);
 }
 
 bool phx_node_is_unfit(const struct phx_state *s, const struct phx_node *n)
@@ -56,7 +56,7 @@ static bool is_releasable(const struct phx_state *s, const struct phx_node *n)
 	bool waits =
 		n->state == PHX_NODE_ACTIVE || (n->state == PHX_NODE_MAINTENANCE && !n->pool[0]);
 	return phx_node_is_given_up(s, n) && waits && n->up && !n->jobs_running &&
-		!phx_node_step(n) && n->share == PHX_SHARE_OUTSIDE;
+		!phx_node_step(n) && n->allocation == PHX_ALLOCATION_OUTSIDE;
 }
 
 bool phx_node_is_stray(const struct phx_state *s, const struct phx_node *n)
@@ -69,7 +69,7 @@ bool phx_node_is_stray(const struct phx_state *s, const struct phx_node *n)
 bool phx_node_takes_jobs(const struct phx_state *s, const struct phx_node *n)
 {
 	if (n->state != PHX_NODE_ACTIVE || !n->up || n->env != PHX_ENV_OS || phx_node_step(n) ||
-	    n->jobs_running || !n->healthy || n->share != PHX_SHARE_OUTSIDE ||
+	    n->jobs_running || !n->healthy || n->allocation != PHX_ALLOCATION_OUTSIDE ||
 	    strcmp(n->actual_role, n->role))
 		return false;
 	/* last, since it searches a role by name: most nodes of a full cluster are busy */
@@ -164,7 +164,7 @@ int64_t phx_node_due(const struct phx_node *n)
 		due = n->off_again_ms;
 	if (n->rests_until_ms && n->rests_until_ms < due)
 		due = n->rests_until_ms;
-	if (n->share == PHX_SHARE_AWAY && n->away_until_ms && n->away_until_ms < due)
+	if (n->allocation == PHX_ALLOCATION_AWAY && n->away_until_ms && n->away_until_ms < due)
 		due = n->away_until_ms;
 	return due;
 }

@@ -35,8 +35,8 @@ static const char *const engine_job_states[] = {"waiting", "held",   "running", 
 const struct phx_enum phx_engine_job_state_names = {"job state", engine_job_states,
 						    PHX_ARRAY_SIZE(engine_job_states)};
 
-static const char *const engine_acts[] = {"close", "open",   "requeue", "cancel",
-					  "hurry", "refuse", "admit"};
+static const char *const engine_acts[] = {"close",    "open",   "requeue", "cancel",
+					  "expedite", "refuse", "admit"};
 const struct phx_enum phx_engine_act_names = {"order", engine_acts, PHX_ARRAY_SIZE(engine_acts)};
 
 static const char *const jobs_says[] = {"unsaid", "spare", "named", "any"};

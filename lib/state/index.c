@@ -105,7 +105,7 @@ static void derive(struct phx_state *s, uint32_t i)
 	const struct phx_node *n = node_at(s, i);
 	for (int k = PHX_SET_FREE; k < PHX_SET_COUNT_; k++)
 		put(x->sets[k], i, predicates[k](s, n));
-	x->groups[i] = phx_node_is_idle(s, n) ? phx_hash_text(n->share_re) : 0;
+	x->groups[i] = phx_node_is_idle(s, n) ? phx_hash_text(n->allocated_to) : 0;
 	x->due[i] = phx_node_due(n);
 	if (phx_members_put(x->members, i, n) < 0)
 		x->untrue = true;
@@ -163,7 +163,7 @@ struct phx_node *phx_index_next_idle(struct phx_state *s, const char *re, uint32
 	uint32_t group = phx_hash_text(re), i = at;
 	refresh(s);
 	for (; (i = next_of(s->index, PHX_SET_IDLE, i)) < s->index->n; i++)
-		if (s->index->groups[i] == group && !strcmp(node_at(s, i)->share_re, re))
+		if (s->index->groups[i] == group && !strcmp(node_at(s, i)->allocated_to, re))
 			return node_at(s, i);
 	return NULL;
 }
@@ -342,7 +342,7 @@ static void add_job(struct phx_state *s, const struct phx_job *j)
 {
 	struct phx_index *x = s->index;
 	x->jobs.n_open += phx_job_is_open(j);
-	x->jobs.n_foreign += phx_job_is_open(j) && j->engine_id[0];
+	x->jobs.n_external += phx_job_is_open(j) && j->engine_id[0];
 	x->jobs.n_queued += j->state == PHX_JOB_QUEUED && !j->re[0];
 	phx_index_tally(s, j, true);
 	phx_index_job_due(s, j);

@@ -15,7 +15,7 @@
 /** Sets of nodes, by their place in the list. The sets of sets.def have predicates in counts.h. */
 enum phx_node_set {
 	PHX_SET_TOUCHED, /* the sets below must be derived again for the node */
-	PHX_SET_LOOK,    /* touched since share.c looked at the node */
+	PHX_SET_LOOK,    /* touched since allocation.c looked at the node */
 #define NODE_SET(name, predicate) PHX_SET_##name,
 #include "state/sets.def"
 #undef NODE_SET
@@ -41,7 +41,7 @@ struct phx_node *phx_index_next_idle(struct phx_state *s, const char *re, uint32
  * itself: touched nodes, and without an index all nodes, are candidates. Usable at any time. */
 struct phx_node *phx_index_candidate(const struct phx_state *s, enum phx_node_set set, uint32_t at);
 uint32_t phx_index_count(struct phx_state *s, enum phx_node_set set);
-/** share.c looks at `n` now: it leaves the set LOOK. */
+/** allocation.c looks at `n` now: it leaves the set LOOK. */
 void phx_index_looked(struct phx_state *s, const struct phx_node *n);
 static inline uint32_t phx_index_place(const struct phx_state *s, const struct phx_node *n)
 {
@@ -66,7 +66,7 @@ struct phx_job *phx_index_job_on(const struct phx_state *s, const struct phx_nod
 /** Counts of jobs: queued or running; queued and of no RE; queued or running of an external engine.
  */
 struct phx_index_jobs {
-	uint32_t n_open, n_queued, n_foreign;
+	uint32_t n_open, n_queued, n_external;
 };
 struct phx_index_jobs *phx_index_jobs(struct phx_state *s);
 /** Count the job in its user's tally (`in`), or take it out. A change of a job is enclosed by both:

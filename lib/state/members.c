@@ -44,17 +44,17 @@ static const char *of_gave_up(const struct phx_node *n)
 
 static const char *of_held(const struct phx_node *n)
 {
-	return n->share == PHX_SHARE_HELD ? n->share_re : NULL;
+	return n->allocation == PHX_ALLOCATION_HELD ? n->allocated_to : NULL;
 }
 
 static const char *of_coming(const struct phx_node *n)
 {
-	return n->share == PHX_SHARE_COMING ? n->share_re : NULL;
+	return n->allocation == PHX_ALLOCATION_COMING ? n->allocated_to : NULL;
 }
 
 static const char *of_away(const struct phx_node *n)
 {
-	return n->share == PHX_SHARE_AWAY ? n->share_re : NULL;
+	return n->allocation == PHX_ALLOCATION_AWAY ? n->allocated_to : NULL;
 }
 
 static const char *(*const keys[PHX_MEMBERS_KINDS])(const struct phx_node *) = {

@@ -9,10 +9,10 @@
 /** An order for an agent. kind "step": the node's current step, if the agent can do it where it
  * runs; kind "job"/"kill": the node's part of a job; kind "inspect": report the facts again; kind
  * "table": the table of a director, at all times, also when the node is no director any more; kind
- * "stock": packages to prefetch, at all times while a policy may move the node (only role.packages
- * is used). */
+ * "prefetch": packages to prefetch, at all times while a policy may move the node (only
+ * role.packages is used). */
 #define PHX_ORDER_FIELDS(F, S) \
-	F(S, kind, STR(16)) /* "step", "job", "kill", "inspect", "table", "stock" */ \
+	F(S, kind, STR(16)) /* "step", "job", "kill", "inspect", "table", "prefetch" */ \
 	F(S, id, U64)       /* step id or job id */ \
 	F(S, epoch, U64) \
 	F(S, run, U32) /* run of the job */ \
@@ -31,12 +31,12 @@ enum phx_engine_act {
 	PHX_ENGINE_OPEN,
 	PHX_ENGINE_REQUEUE,
 	PHX_ENGINE_CANCEL,
-	PHX_ENGINE_HURRY,
+	PHX_ENGINE_EXPEDITE,
 	PHX_ENGINE_REFUSE,
 	PHX_ENGINE_ADMIT,
 };
-/** "close" and "open" a node; "requeue", "cancel" and "hurry" a job; a partition "refuse"s new jobs
- * or "admit"s them */
+/** "close" and "open" a node; "requeue", "cancel" and "expedite" a job; a partition "refuse"s new
+ * jobs or "admit"s them */
 extern const struct phx_enum phx_engine_act_names;
 struct phx_engine_order {
 	int kind;                  /* enum phx_engine_act */

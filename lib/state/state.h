@@ -50,7 +50,7 @@ PHX_RECORD_STRUCT(phx_settings, PHX_SETTINGS_FIELDS);
 	F(S, asked_seq, U64) /* number of that event */ \
 	F(S, created_ms, I64) \
 	F(S, changed_ms, I64) \
-	/* its external engine, by its last report (foreign.c); the engine may still run \
+	/* its external engine, by its last report (external.c); the engine may still run \
 	 * jobs on nodes of the RE */ \
 	F(S, attached, BOOL) \
 	/* why the engine does not answer; it keeps its nodes meanwhile */ \
@@ -167,7 +167,7 @@ PHX_RECORD_STRUCT(phx_job_part, PHX_JOB_PART_FIELDS);
 	F(S, ending, BOOL) \
 	/* in the engine: queued again because of us, so it need not wait for its begin \
 	 * time */ \
-	F(S, hurry, BOOL) \
+	F(S, expedite, BOOL, WAS(hurry)) \
 	/* in the engine: the time that it waits for, by the engine's clock; 0 = none */ \
 	F(S, begin_ms, I64)
 PHX_RECORD_STRUCT(phx_job, PHX_JOB_FIELDS);

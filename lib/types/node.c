@@ -58,8 +58,9 @@ PHX_RECORD_TABLE(phx_node, PHX_NODE_FIELDS);
 static const char *const powers[] = {"unknown", "on", "off"};
 const struct phx_enum phx_power_names = {"power state", powers, PHX_ARRAY_SIZE(powers)};
 
-static const char *const shares[] = {"outside", "free", "held", "coming", "away"};
-const struct phx_enum phx_node_share_names = {"share", shares, PHX_ARRAY_SIZE(shares)};
+static const char *const allocations[] = {"outside", "free", "held", "coming", "away"};
+const struct phx_enum phx_node_allocation_names = {"allocation", allocations,
+						   PHX_ARRAY_SIZE(allocations)};
 
 /* The states that may follow `from`, as bits. */
 static unsigned successors(enum phx_node_state from)

@@ -136,15 +136,15 @@ extern const struct phx_enum phx_tier_names;
 PHX_RECORD_STRUCT(phx_plan, PHX_PLAN_FIELDS);
 
 /** How the ledger of the runtime environments (ledger/ledger.h) counts a node. */
-enum phx_node_share {
-	PHX_SHARE_OUTSIDE, /* not counted: given by hand, pinned, broken, silent */
-	PHX_SHARE_FREE,
-	PHX_SHARE_HELD,   /* held by an RE */
-	PHX_SHARE_COMING, /* on its way to an RE, or to the free pool */
+enum phx_node_allocation {
+	PHX_ALLOCATION_OUTSIDE, /* not counted: given by hand, pinned, broken, silent */
+	PHX_ALLOCATION_FREE,
+	PHX_ALLOCATION_HELD,   /* held by an RE */
+	PHX_ALLOCATION_COMING, /* on its way to an RE, or to the free pool */
 	/* held by an RE that waits for it: it is not heard, or starts again */
-	PHX_SHARE_AWAY,
+	PHX_ALLOCATION_AWAY,
 };
-extern const struct phx_enum phx_node_share_names;
+extern const struct phx_enum phx_node_allocation_names;
 
 #define PHX_MAC_FIELDS(F, S) F(S, mac, STR(PHX_MAC_MAX))
 PHX_RECORD_STRUCT(phx_mac, PHX_MAC_FIELDS);
@@ -236,12 +236,14 @@ PHX_RECORD_STRUCT(phx_unfit, PHX_UNFIT_FIELDS);
 	F(S, healthy, BOOL) \
 	F(S, health_text, STR(160)) \
 	F(S, jobs_running, U32) \
-	F(S, share, ENUM(phx_node_share)) \
-	F(S, share_re, STR(PHX_NAME_MAX))   /* HELD, COMING, AWAY: the RE; "" = the free pool */ \
-	F(S, share_from, STR(PHX_NAME_MAX)) /* COMING: the RE it leaves; "" = the free pool */ \
+	F(S, allocation, ENUM(phx_node_allocation), WAS(share)) \
+	/* HELD, COMING, AWAY: the RE; "" = the free pool */ \
+	F(S, allocated_to, STR(PHX_NAME_MAX), WAS(share_re)) \
+	/* COMING: the RE that the node leaves; "" = the free pool */ \
+	F(S, allocated_from, STR(PHX_NAME_MAX), WAS(share_from)) \
 	/* HELD: the job of the RE that keeps it busy, also when its own part has ended; 0 = \
 	 * idle */ \
-	F(S, share_job, U64) \
+	F(S, allocated_job, U64, WAS(share_job)) \
 	F(S, away_since_ms, I64) \
 	F(S, away_until_ms, I64) /* AWAY: when its RE gives it up; 0 = a plan brings it back */ \
 	/* why its RE gave it up, until the node is given something else to do; "" = its RE did \

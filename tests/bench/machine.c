@@ -1,4 +1,4 @@
-/* See machine.h. Called by swarm.c and share.c; measures nothing. */
+/* See machine.h. Called by swarm.c and allocation.c; measures nothing. */
 #include "bench/machine.h"
 
 #include <errno.h>

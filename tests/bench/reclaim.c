@@ -45,7 +45,7 @@ struct bench {
 	unsigned boots;
 	uint32_t nodes, jobs, runs;
 	bool counts;               /* from now on times are kept */
-	bool foreign;              /* Slurm starts the jobs */
+	bool external;             /* Slurm starts the jobs */
 	struct phx_list ns[KINDS]; /* double */
 };
 
@@ -204,7 +204,7 @@ static void add_re(struct bench *b, const char *name, const char *partner, int t
 	PHX_STR_SET(a->address, type == PHX_RE_BATCH ? "" : "10.9.255.250");
 	a->type = type;
 	a->engine =
-		b->foreign && type == PHX_RE_BATCH ? PHX_RE_ENGINE_SLURM : PHX_RE_ENGINE_BUILTIN;
+		b->external && type == PHX_RE_BATCH ? PHX_RE_ENGINE_SLURM : PHX_RE_ENGINE_BUILTIN;
 	a->coordination = PHX_RE_COORDINATED_OTHER;
 	a->model = PHX_POLICY_fb;
 	a->lower = a->upper = lower;
@@ -264,7 +264,7 @@ static void build(struct bench *b)
 	add_re(b, "queue", "shop", PHX_RE_BATCH, b->nodes - WEB_NODES);
 	add_re(b, "shop", "queue", PHX_RE_WEB, WEB_NODES);
 	run_plans(b);
-	if (!b->foreign)
+	if (!b->external)
 		submit_all(b);
 }
 
@@ -396,9 +396,9 @@ static void tell_whole(struct bench *b, uint32_t n, uint32_t first, enum kind ki
 	b->now += 1000;
 }
 
-static void measure_foreign(struct bench *b)
+static void measure_external(struct bench *b)
 {
-	b->foreign = true;
+	b->external = true;
 	b->nodes = 2 * WEB_NODES;
 	build(b);
 	b->counts = true;
@@ -448,7 +448,7 @@ int main(int argc, char **argv)
 	if (!strcmp(argv[1], "slurm")) {
 		b.jobs = number(argv[2], 100000);
 		b.runs = number(argv[3], 1000);
-		measure_foreign(&b);
+		measure_external(&b);
 		print(&b, 0);
 		phx_state_fini(&b.s);
 		return 0;

@@ -242,10 +242,10 @@ int main(int argc, char **argv)
 		else if (c != 'n' && texts[c & 0xff])
 			*texts[c & 0xff] = optarg;
 		else
-			machine_die("usage: see the head of share.c");
+			machine_die("usage: see the head of allocation.c");
 	}
 	if (!s.server || !s.ca || !s.socket || !s.image || !s.digest || argc - optind != 2)
-		machine_die("usage: see the head of share.c");
+		machine_die("usage: see the head of allocation.c");
 	enrol(&s);
 	measure(&s, argv + optind);
 	finish(&s);

@@ -120,16 +120,16 @@ static void follow_data(struct life *l, struct machine *m, const struct phx_even
 	const struct phx_pool *p = phx_state_pool(&l->w->s, n->pool);
 	if (!p)
 		return;
-	bool foreign = m->owner[0] && strcmp(m->owner, p->owner);
+	bool external = m->owner[0] && strcmp(m->owner, p->owner);
 	/* nobody's: its key is destroyed, and whoever is to have it waits until it is read back */
 	bool unread = n->key_unread && !strcmp(p->name, PHX_POOL_FREE);
-	if (foreign && !unread &&
+	if (external && !unread &&
 	    (m->wipe_on_release || (n->state == PHX_NODE_ACTIVE && wants(p, PHX_WHEN_ASSIGN))))
 		FAIL(l, "%s holds data of %s in pool %s of %s", m->node, m->owner, p->name,
 		     p->owner);
 	if (!n->dirty || strcmp(n->tenant_pool, p->name))
 		return;
-	if (foreign)
+	if (external)
 		m->wipe_on_release = false;
 	PHX_STR_SET(m->owner, p->owner);
 	m->wipe_on_release = m->wipe_on_release || wants(p, PHX_WHEN_RELEASE);

@@ -226,7 +226,7 @@ replays() {
 
 # ---- the agreement that wants nodes wiped when they leave the queue ----
 
-hosts_of() { curl_head /v1/nodes | jq -r "[.nodes[] | select(.share == \"held\" and .share_re == \"$1\") | .name] | join(\" \")"; }
+hosts_of() { curl_head /v1/nodes | jq -r "[.nodes[] | select(.allocation == \"held\" and .allocated_to == \"$1\") | .name] | join(\" \")"; }
 canary_everywhere() {
 	local n
 	for n in $(hosts_of "queue$1"); do has_canary "$n" || return 1; done

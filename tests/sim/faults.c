@@ -6,7 +6,7 @@
  *   faults SEED [HOURS [NODES]]  one life, with its whole event list when an invariant does not
  *                                hold
  *   faults FIRST-LAST [HOURS]    many; exit status 1 when one is not ok (tests/planted)
- * with "re" before them: runtime environments too; "foreign": those, and the jobs of one are
+ * with "re" before them: runtime environments too; "external": those, and the jobs of one are
  * started by a fake of Slurm; with "only N": no fault but number N of the table, often */
 #include <stdio.h>
 #include <string.h>
@@ -36,7 +36,7 @@ static void tell(const struct phx_fault_options *o, const struct phx_fault_resul
 {
 	printf("not ok seed %llu after %.3f h: %s: %s\n", (unsigned long long)r->seed,
 	       (double)r->time_ms / 3600000, r->invariant, r->violation);
-	printf("  to see it again: faults %s", o->foreign ? "foreign " : o->res ? "re " : "");
+	printf("  to see it again: faults %s", o->external ? "external " : o->res ? "re " : "");
 	if (o->only)
 		printf("only %u ", o->only);
 	printf("%llu %u %u\n", (unsigned long long)o->seed, o->hours, o->nodes);
@@ -110,7 +110,7 @@ static void batch(uint64_t first, struct sum *s)
 	struct phx_fault_options o = {.hours = HOURS,
 				      .nodes = NODES,
 				      .res = first / BATCH % 4 == 3,
-				      .foreign = first / BATCH % 8 == 7};
+				      .external = first / BATCH % 8 == 7};
 	double t = cpu_seconds();
 	for (o.seed = first; o.seed < first + BATCH; o.seed++) {
 		struct phx_fault_result r;
@@ -127,7 +127,7 @@ static void batch(uint64_t first, struct sum *s)
 	s->ok = s->ok && ok;
 	printf("%s seeds %llu to %llu%s\n", ok ? "ok" : "not ok", (unsigned long long)first,
 	       (unsigned long long)first + BATCH - 1,
-	       o.foreign       ? ", with runtime environments, one with a fake of Slurm"
+	       o.external      ? ", with runtime environments, one with a fake of Slurm"
 		       : o.res ? ", with runtime environments"
 			       : "");
 	fflush(stdout);
@@ -245,9 +245,9 @@ int main(int argc, char **argv)
 	struct phx_fault_options o = {.hours = HOURS, .nodes = NODES};
 	if (argc < 2)
 		return all();
-	if ((!strcmp(argv[1], "re") || !strcmp(argv[1], "foreign")) && argc > 2) {
+	if ((!strcmp(argv[1], "re") || !strcmp(argv[1], "external")) && argc > 2) {
 		o.res = true;
-		o.foreign = argv[1][0] == 'f';
+		o.external = argv[1][0] == 'f';
 		argv++;
 		argc--;
 	}

@@ -346,7 +346,7 @@ static void obey(struct fake *f, const json_t *j)
 		do_step(f, &o);
 		return;
 	}
-	if (!strcmp(kind, "stock"))
+	if (!strcmp(kind, "prefetch"))
 		return; /* it has every package already */
 	int n = snprintf(line, sizeof(line), "%s %lld", strcmp(kind, "kill") ? "JOB" : "KILL",
 			 (long long)o.id);

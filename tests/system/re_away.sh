@@ -45,10 +45,10 @@ off_and_on() {
 	local before
 	before=$(places)
 	agent_kill n2
-	until_true 20 is n2 .share away && holds "2 1 1" && phx re show queue | grep -qE '^ *Away *n2' || return 1
+	until_true 20 is n2 .allocation away && holds "2 1 1" && phx re show queue | grep -qE '^ *Away *n2' || return 1
 	phx node list | grep -E '^n2 ' | grep -q 'its RE waits for it' || return 1
 	agent_start n2 boot-again
-	until_true 40 holds "2 0 2" && is n2 .share held && [ "$(places)" = "$before" ] || { places; return 1; }
+	until_true 40 holds "2 0 2" && is n2 .allocation held && [ "$(places)" = "$before" ] || { places; return 1; }
 	history 'n2 of RE queue is away' && history 'n2 is back in RE queue after' && ! history 'n2 is replaced' &&
 		[ "$(phx re history queue | grep -c 'goes from')" = 2 ]
 }
@@ -56,7 +56,7 @@ off_and_on() {
 # Deactivated while it is off: the RE can be destroyed, and the node is released when it is heard.
 deactivated_while_one_is_off() {
 	agent_kill n2
-	until_true 20 is n2 .share away || return 1
+	until_true 20 is n2 .allocation away || return 1
 	owner re deactivate queue --yes --wait --timeout 60 >/dev/null || return 1
 	until_true 20 is n1 .state ready && phx re destroy queue --yes >/dev/null || return 1
 	is n2 .state maintenance && is n2 .pool '' || return 1

@@ -58,7 +58,7 @@ static void tables_have_names_and_texts(void **state)
 
 static void jobs_that_others_start(void **state)
 {
-	struct phx_batch_config config = {.foreign = true};
+	struct phx_batch_config config = {.external = true};
 	struct phx_batch *b = NULL, *ours = make(PHX_SCHEDULER_first_fit, 4);
 	struct phx_batch_job one = job(1, 2), two = job(2, 3);
 	struct phx_batch_counts c;

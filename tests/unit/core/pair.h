@@ -100,7 +100,7 @@ static inline uint32_t held(const struct world *w, const char *re)
 {
 	uint32_t n_held = 0;
 	PHX_LIST_EACH(struct phx_node, n, &w->s.nodes)
-		n_held += n->share == PHX_SHARE_HELD && !strcmp(n->share_re, re) &&
+		n_held += n->allocation == PHX_ALLOCATION_HELD && !strcmp(n->allocated_to, re) &&
 			n->state == PHX_NODE_ACTIVE && !strcmp(n->pool, re);
 	return n_held;
 }

@@ -337,12 +337,13 @@ static inline void world_serving(struct world *w, const char *node, const char *
 	phx_list_fini(&w->done);
 }
 
-/* Its orders without the stock, which stands beside all others. Freed one by one by the caller. */
+/* Its orders without the prefetch, which stands beside all others. Freed one by one by the
+ * caller. */
 static inline void world_orders(struct world *w, const char *node, struct phx_list *ret)
 {
 	assert_int_equal(phx_core_orders(&w->s, node, ret), 0);
 	struct phx_order *last = ret->n ? PHX_LIST_AT(ret, struct phx_order, ret->n - 1) : NULL;
-	if (!last || strcmp(last->kind, "stock") != 0)
+	if (!last || strcmp(last->kind, "prefetch") != 0)
 		return;
 	phx_record_fini(&phx_order_record, last);
 	ret->n--;

@@ -124,7 +124,7 @@ static void alone(struct world *w, uint32_t lower, uint32_t replace_after_s, con
 
 static int share_of(struct world *w, const char *node)
 {
-	return world_node(w, node)->share;
+	return world_node(w, node)->allocation;
 }
 
 /* Nothing was planned for it since: it has its role and its data. */
@@ -147,17 +147,17 @@ static void off_for_a_moment(void **state)
 	alone(w, 3, 300, "compute");
 	uint64_t epoch = world_node(w, "n2")->epoch;
 	seen_off(w, "n2");
-	assert_int_equal(share_of(w, "n2"), PHX_SHARE_AWAY);
+	assert_int_equal(share_of(w, "n2"), PHX_ALLOCATION_AWAY);
 	assert_int_equal(told("queue", "n2 of RE queue is away"), 1);
 	assert_int_equal(phx_core_next_deadline(&w->s), w->now + REPLACE_MS);
 	later(w, 12000);
 	hello(w, "n2", PHX_ENV_DEPLOY);
-	assert_int_equal(share_of(w, "n2"), PHX_SHARE_AWAY);
+	assert_int_equal(share_of(w, "n2"), PHX_ALLOCATION_AWAY);
 	assert_true(phx_node_boots_local(&w->s, world_node(w, "n2")));
 	hello(w, "n2", PHX_ENV_OS);
-	assert_int_equal(share_of(w, "n2"), PHX_SHARE_AWAY); /* its services start */
+	assert_int_equal(share_of(w, "n2"), PHX_ALLOCATION_AWAY); /* its services start */
 	in_health(w, "n2");
-	assert_int_equal(share_of(w, "n2"), PHX_SHARE_HELD);
+	assert_int_equal(share_of(w, "n2"), PHX_ALLOCATION_HELD);
 	assert_int_equal(told("queue", "n2 is back in RE queue after 12 s"), 1);
 	assert_int_equal(held(w, "queue"), 3);
 	kept_all(w, "n2", epoch);
@@ -171,10 +171,10 @@ static void silent_for_a_moment(void **state)
 	alone(w, 3, 300, "web");
 	uint64_t epoch = world_node(w, "n2")->epoch;
 	tell(w, PHX_EV_missing, "n2");
-	assert_int_equal(share_of(w, "n2"), PHX_SHARE_AWAY);
+	assert_int_equal(share_of(w, "n2"), PHX_ALLOCATION_AWAY);
 	later(w, 12000);
 	tell(w, PHX_EV_back, "n2");
-	assert_int_equal(share_of(w, "n2"), PHX_SHARE_HELD);
+	assert_int_equal(share_of(w, "n2"), PHX_ALLOCATION_HELD);
 	kept_all(w, "n2", epoch);
 }
 
@@ -189,7 +189,7 @@ static void restarted_under_a_job(void **state)
 		    PHX_LIST_AT(&phx_state_job(&w->s, id)->parts, struct phx_job_part, 0)->node);
 	uint64_t epoch = world_node(w, node)->epoch;
 	hello(w, node, PHX_ENV_DEPLOY);
-	assert_int_equal(share_of(w, node), PHX_SHARE_AWAY);
+	assert_int_equal(share_of(w, node), PHX_ALLOCATION_AWAY);
 	const struct phx_job *j = phx_state_job(&w->s, id);
 	assert_int_equal(j->kills, 1);
 	assert_int_equal(j->state, PHX_JOB_RUNNING); /* on another one */
@@ -226,10 +226,10 @@ static void in_memory(void **state)
 	assert_int_equal(apply(w, &ev), 0);
 	phx_event_fini(&ev);
 	assert_non_null(phx_node_step(world_node(w, "n2"))); /* it is brought there again */
-	assert_int_equal(share_of(w, "n2"), PHX_SHARE_AWAY);
+	assert_int_equal(share_of(w, "n2"), PHX_ALLOCATION_AWAY);
 	assert_int_equal(world_node(w, "n2")->away_until_ms, 0);
 	settle(w);
-	assert_int_equal(share_of(w, "n2"), PHX_SHARE_HELD);
+	assert_int_equal(share_of(w, "n2"), PHX_ALLOCATION_HELD);
 	assert_int_equal(held(w, "queue"), 3);
 	assert_int_equal(told(NULL, "is erased"), 0);
 }
@@ -239,12 +239,12 @@ static void rebuilt_by_hand(void **state)
 	struct world *w = *state;
 	alone(w, 3, 300, "compute");
 	assert_int_equal(order(w, PHX_EV_rebuild, "n2", "uid:0"), 0);
-	assert_int_equal(share_of(w, "n2"), PHX_SHARE_AWAY);
+	assert_int_equal(share_of(w, "n2"), PHX_ALLOCATION_AWAY);
 	/* its plan ends by itself: no time runs */
 	assert_int_equal(world_node(w, "n2")->away_until_ms, 0);
 	assert_int_equal(told("queue", "n2 is installed anew: rebuild ordered by uid:0"), 1);
 	settle(w);
-	assert_int_equal(share_of(w, "n2"), PHX_SHARE_HELD);
+	assert_int_equal(share_of(w, "n2"), PHX_ALLOCATION_HELD);
 	assert_int_equal(held(w, "queue"), 3);
 }
 
@@ -269,10 +269,10 @@ static void replaced_with_a_reason(void **state)
 	alone(w, 3, 300, "compute");
 	seen_off(w, "n2");
 	later(w, REPLACE_MS - 1000);
-	assert_int_equal(share_of(w, "n2"), PHX_SHARE_AWAY);
+	assert_int_equal(share_of(w, "n2"), PHX_ALLOCATION_AWAY);
 	assert_int_equal(told(NULL, "goes from"), 0);
 	later(w, 4000);
-	assert_int_equal(share_of(w, "n2"), PHX_SHARE_OUTSIDE);
+	assert_int_equal(share_of(w, "n2"), PHX_ALLOCATION_OUTSIDE);
 	assert_int_equal(told("queue",
 			      "n2 is replaced: RE queue gave it up: silent for 5 min 3 s, it is "
 			      "off, replace_after is "
@@ -304,7 +304,7 @@ static void wanted_back(void **state)
 	uint64_t erased = w->erasures;
 	tell(w, PHX_EV_missing, "n2");
 	later(w, REPLACE_MS);
-	assert_int_equal(share_of(w, "n2"), PHX_SHARE_OUTSIDE);
+	assert_int_equal(share_of(w, "n2"), PHX_ALLOCATION_OUTSIDE);
 	tell(w, PHX_EV_back, "n2");
 	settle(w);
 	assert_int_equal(held(w, "queue"), 5);
@@ -345,9 +345,9 @@ static void heard_with_something_else(void **state)
 	hello(w, "n2", PHX_ENV_OS);
 	PHX_STR_SET(ev.report.actual_role, "guest");
 	assert_int_equal(apply(w, &ev), 0);
-	assert_int_equal(share_of(w, "n2"), PHX_SHARE_AWAY);
+	assert_int_equal(share_of(w, "n2"), PHX_ALLOCATION_AWAY);
 	in_health(w, "n2");
-	assert_int_equal(share_of(w, "n2"), PHX_SHARE_HELD);
+	assert_int_equal(share_of(w, "n2"), PHX_ALLOCATION_HELD);
 }
 
 /* Somebody looks after it: its silence before that is no reason to replace it. */
@@ -358,11 +358,11 @@ static void rebuilt_after_a_long_silence(void **state)
 	submit(w, 5);
 	tell(w, PHX_EV_missing, "n2");
 	later(w, 65000);
-	assert_int_equal(share_of(w, "n2"), PHX_SHARE_HELD);
+	assert_int_equal(share_of(w, "n2"), PHX_ALLOCATION_HELD);
 	assert_int_equal(order(w, PHX_EV_rebuild, "n2", "uid:0"), 0);
 	world_run(w, "n2");
 	assert_int_equal(told(NULL, "is replaced"), 0);
-	assert_int_equal(share_of(w, "n2"), PHX_SHARE_HELD);
+	assert_int_equal(share_of(w, "n2"), PHX_ALLOCATION_HELD);
 }
 
 /* After a plan that did not bring it back its time runs again: nobody is waited for without end. */
@@ -373,7 +373,7 @@ static void away_without_a_plan_has_a_time(void **state)
 	seen_off(w, "n2");
 	world_node(w, "n2")->away_until_ms = 0; /* as while a plan is under way */
 	hello(w, "n2", PHX_ENV_DEPLOY);
-	assert_int_equal(share_of(w, "n2"), PHX_SHARE_AWAY);
+	assert_int_equal(share_of(w, "n2"), PHX_ALLOCATION_AWAY);
 	assert_int_equal(world_node(w, "n2")->away_until_ms, w->now + REPLACE_MS);
 }
 
@@ -386,10 +386,10 @@ static void given_another_role(void **state)
 	struct phx_event ev = {
 		.kind = PHX_EV_assign, .node = "n2", .order = {.role = "guest", .pool = "queue"}};
 	assert_int_equal(apply(w, &ev), 0);
-	assert_int_equal(share_of(w, "n2"), PHX_SHARE_OUTSIDE);
+	assert_int_equal(share_of(w, "n2"), PHX_ALLOCATION_OUTSIDE);
 	world_run(w, "n2");
 	assert_string_equal(world_node(w, "n2")->role, "guest");
-	assert_int_equal(share_of(w, "n2"), PHX_SHARE_OUTSIDE);
+	assert_int_equal(share_of(w, "n2"), PHX_ALLOCATION_OUTSIDE);
 }
 
 /* Cancelled by hand, a node that an RE sends for would be sent for again. */
@@ -400,8 +400,8 @@ static void what_a_policy_sends_is_not_cancelled(void **state)
 	seen_off(w, "n2");
 	later(w, REPLACE_MS);
 	const struct phx_node *n =
-		world_node(w, share_of(w, "n4") == PHX_SHARE_COMING ? "n4" : "n5");
-	assert_int_equal(n->share, PHX_SHARE_COMING);
+		world_node(w, share_of(w, "n4") == PHX_ALLOCATION_COMING ? "n4" : "n5");
+	assert_int_equal(n->allocation, PHX_ALLOCATION_COMING);
 	uint64_t epoch = n->epoch;
 	assert_int_equal(order(w, PHX_EV_cancel, n->name, "uid:0"), -EPERM);
 	assert_non_null(strstr(w->err.text, "by the policy of an RE"));
@@ -416,11 +416,11 @@ static void drained_while_it_is_away(void **state)
 	struct world *w = *state;
 	alone(w, 3, 300, "compute");
 	seen_off(w, "n2");
-	assert_int_equal(share_of(w, "n2"), PHX_SHARE_AWAY);
+	assert_int_equal(share_of(w, "n2"), PHX_ALLOCATION_AWAY);
 	assert_int_equal(order(w, PHX_EV_drain, "n2", "uid:0"), 0);
 	settle(w);
 	assert_int_equal(world_node(w, "n2")->state, PHX_NODE_MAINTENANCE);
-	assert_int_equal(share_of(w, "n2"), PHX_SHARE_OUTSIDE);
+	assert_int_equal(share_of(w, "n2"), PHX_ALLOCATION_OUTSIDE);
 	assert_int_equal(held(w, "queue"), 3);
 }
 
@@ -429,7 +429,7 @@ static void replaced_at_once(void **state)
 	struct world *w = *state;
 	alone(w, 3, 0, "compute");
 	seen_off(w, "n2");
-	assert_int_equal(share_of(w, "n2"), PHX_SHARE_OUTSIDE);
+	assert_int_equal(share_of(w, "n2"), PHX_ALLOCATION_OUTSIDE);
 }
 
 /* The job's lease ends first; a node that was silent for longer than its RE waits has used up its
@@ -440,9 +440,9 @@ static void a_job_is_waited_for(void **state)
 	alone(w, 5, 300, "compute");
 	uint64_t id = submit(w, 5);
 	tell(w, PHX_EV_missing, "n2");
-	assert_int_equal(share_of(w, "n2"), PHX_SHARE_HELD);
+	assert_int_equal(share_of(w, "n2"), PHX_ALLOCATION_HELD);
 	later(w, 90000);
-	assert_int_equal(share_of(w, "n2"), PHX_SHARE_AWAY);
+	assert_int_equal(share_of(w, "n2"), PHX_ALLOCATION_AWAY);
 	assert_int_equal(world_node(w, "n2")->away_until_ms, w->now - 90000 + REPLACE_MS);
 	assert_true(phx_state_job(&w->s, id)->killing);
 }
@@ -465,7 +465,7 @@ static void one_that_cannot_serve_is_passed_over(void **state)
 	later(w, REPLACE_MS);
 	assert_int_equal(world_node(w, "n4")->state, PHX_NODE_READY);
 	assert_non_null(strstr(world_node(w, "n4")->reason, "cannot go to queue"));
-	assert_int_equal(share_of(w, "n4"), PHX_SHARE_FREE); /* for others */
+	assert_int_equal(share_of(w, "n4"), PHX_ALLOCATION_FREE); /* for others */
 	settle(w);
 	assert_string_equal(world_node(w, "n5")->pool, "queue");
 	assert_int_equal(held(w, "queue"), 3);
@@ -473,7 +473,7 @@ static void one_that_cannot_serve_is_passed_over(void **state)
 	seen_off(w, "n3");
 	later(w, REPLACE_MS);
 	assert_int_equal(world_node(w, "n4")->state, PHX_NODE_READY);
-	assert_int_equal(share_of(w, "n4"), PHX_SHARE_FREE);
+	assert_int_equal(share_of(w, "n4"), PHX_ALLOCATION_FREE);
 	assert_int_equal(told("queue", "n4 is passed over: cannot go to queue"), 1);
 	later(w, 10 * REPLACE_MS);
 	assert_int_equal(told(NULL, "n4 is passed over"), 1);
@@ -560,7 +560,7 @@ static void deactivated_and_destroyed(void **state)
 	alone(w, 3, 300, "compute");
 	seen_off(w, "n2");
 	assert_int_equal(operate(w, PHX_EV_re_deactivate, "queue"), 0);
-	assert_int_equal(share_of(w, "n2"), PHX_SHARE_OUTSIDE);
+	assert_int_equal(share_of(w, "n2"), PHX_ALLOCATION_OUTSIDE);
 	assert_string_equal(world_node(w, "n2")->gave_up,
 			    "RE queue was deactivated while it was away");
 	settle(w);
@@ -763,7 +763,7 @@ static void a_drained_one_that_was_replaced_is_not_called_back(void **state)
 		uint64_t erased = w->erasures;
 		assert_int_equal(order(w, kinds[i], node, "uid:0"), 0);
 		world_run_to(w, node, i ? PHX_STEP_stop : PHX_STEP_drain);
-		assert_int_equal(share_of(w, node), PHX_SHARE_OUTSIDE);
+		assert_int_equal(share_of(w, node), PHX_ALLOCATION_OUTSIDE);
 		assert_int_equal(order(w, PHX_EV_cancel, node, "uid:0"), -EPERM);
 		assert_non_null(strstr(w->err.text,
 				       "RE queue has others in its place: in service again it "

@@ -107,7 +107,7 @@ static void check_request(struct page *p, const char *path, const char *who, con
 
 /* One text in backquotes: a method, a method and a path, a path, or a word in place of the path's
  * last. */
-static void take_token(struct page *p, char *token, const char *who, const char *listeners)
+static void parse_token(struct page *p, char *token, const char *who, const char *listeners)
 {
 	token[strcspn(token, "?")] = '\0';
 	char *slash = strchr(token, '/');
@@ -135,7 +135,7 @@ static void take_requests(struct page *p, char *cell, const char *who, const cha
 			snprintf(before, sizeof(before), "%s", part);
 			continue;
 		}
-		take_token(p, part, who, listeners);
+		parse_token(p, part, who, listeners);
 		if (before[0]) {
 			snprintf(p->method, sizeof(p->method), "%s", before);
 			check_request(p, p->path, who, listeners);

@@ -33,7 +33,7 @@ static uint32_t n_with(const struct world *w, int share, const char *re)
 {
 	uint32_t count = 0;
 	PHX_LIST_EACH(struct phx_node, n, &w->s.nodes)
-		count += n->share == share && !strcmp(n->share_re, re);
+		count += n->allocation == share && !strcmp(n->allocated_to, re);
 	return count;
 }
 
@@ -49,14 +49,14 @@ static void none_fits(struct world *w, uint32_t n)
 	uint64_t before = visits(w);
 	active(w, "queue", PHX_RE_BATCH, "compute", n / 2);
 	assert_int_equal(visits(w) - before, n);
-	assert_int_equal(n_with(w, PHX_SHARE_FREE, ""), n);
+	assert_int_equal(n_with(w, PHX_ALLOCATION_FREE, ""), n);
 	for (int i = 0; i < 5; i++)
 		tick(w, 60000);
 	assert_int_equal(visits(w) - before, n);
 	/* one tells news, its disk is as good as new: that one is tried, and goes */
 	assert_int_equal(world_hello(w, "n2", PHX_ENV_DEPLOY, true), 0);
 	assert_int_equal(visits(w) - before, n + 1);
-	assert_int_equal(n_with(w, PHX_SHARE_COMING, "queue"), 1);
+	assert_int_equal(n_with(w, PHX_ALLOCATION_COMING, "queue"), 1);
 }
 
 static void each_is_tried_once_of_100(void **state)
@@ -76,7 +76,7 @@ static void no_more_are_tried_than_go(void **state)
 	uint64_t before = visits(w);
 	active(w, "queue", PHX_RE_BATCH, "compute", 20);
 	assert_int_equal(visits(w) - before, 20);
-	assert_int_equal(n_with(w, PHX_SHARE_COMING, "queue"), 20);
+	assert_int_equal(n_with(w, PHX_ALLOCATION_COMING, "queue"), 20);
 }
 
 /* One that gave trouble before goes last of all, and those that cannot go at all are in nobody's
@@ -91,10 +91,10 @@ static void the_last_ones_fit(void **state)
 	uint64_t before = visits(w);
 	active(w, "queue", PHX_RE_BATCH, "compute", 9);
 	assert_int_equal(visits(w) - before, 99);
-	assert_int_equal(n_with(w, PHX_SHARE_COMING, "queue"), 9);
-	assert_int_equal(world_node(w, "n91")->share, PHX_SHARE_FREE);
+	assert_int_equal(n_with(w, PHX_ALLOCATION_COMING, "queue"), 9);
+	assert_int_equal(world_node(w, "n91")->allocation, PHX_ALLOCATION_FREE);
 	active(w, "other", PHX_RE_BATCH, "compute", 1);
-	assert_string_equal(world_node(w, "n91")->share_re, "other");
+	assert_string_equal(world_node(w, "n91")->allocated_to, "other");
 }
 
 /* ---- for whom it counts ---- */
@@ -133,7 +133,7 @@ static void a_quarantined_node_keeps_its_reason(void **state)
 	settle(w);
 	created(w, "other", PHX_RE_BATCH, "compute", 4);
 	struct phx_node *n = world_node(w, "n2");
-	assert_int_equal(n->share, PHX_SHARE_FREE);
+	assert_int_equal(n->allocation, PHX_ALLOCATION_FREE);
 	n->state = PHX_NODE_QUARANTINED;
 	n->pool[0] = '\0';
 	PHX_STR_SET(n->reason, "it smells of smoke");
@@ -169,7 +169,7 @@ static void serves_on(struct world *w, const char *node)
 	const struct phx_node *n = world_node(w, node);
 	assert_int_equal(n->state, PHX_NODE_ACTIVE);
 	assert_string_equal(n->pool, "queue");
-	assert_int_equal(n->share, PHX_SHARE_HELD);
+	assert_int_equal(n->allocation, PHX_ALLOCATION_HELD);
 	assert_non_null(strstr(n->reason, "cannot go to shop"));
 }
 

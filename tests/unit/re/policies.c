@@ -1,7 +1,7 @@
 /* Each policy of coordination live: by events through core_apply, with machines that do what they
- * are told. FB is that of share.c; here are FLB_NUB, DR and the cooperative policy of 2008, on six
- * nodes of which one may be pinned. What was decided is told in a sentence with its reason, in the
- * history of the REs that it concerns. */
+ * are told. FB is that of allocation.c; here are FLB_NUB, DR and the cooperative policy of 2008, on
+ * six nodes of which one may be pinned. What was decided is told in a sentence with its reason, in
+ * the history of the REs that it concerns. */
 #include "unit/core/world.h"
 
 enum { NODES = 6, WINDOW_MS = 20000, BUSY = 950000, IDLE = 10000 };
@@ -94,7 +94,7 @@ static uint32_t held(const struct world *w, const char *re)
 {
 	uint32_t n_held = 0;
 	PHX_LIST_EACH(struct phx_node, n, &w->s.nodes)
-		n_held += n->share == PHX_SHARE_HELD && !strcmp(n->share_re, re) &&
+		n_held += n->allocation == PHX_ALLOCATION_HELD && !strcmp(n->allocated_to, re) &&
 			!strcmp(n->pool, re);
 	return n_held;
 }
@@ -225,7 +225,7 @@ static void initial_nodes_stay_and_leases_end(void **state)
 	apply(w, &ev);
 	pass(w, 300000);
 	assert_int_equal(held(w, "shop"), 1);
-	assert_int_equal(world_node(w, ev.node)->share, PHX_SHARE_OUTSIDE);
+	assert_int_equal(world_node(w, ev.node)->allocation, PHX_ALLOCATION_OUTSIDE);
 	assert_int_equal(
 		told("shop", "goes from free to shop: nodes of the lower bound were missing"), 1);
 	phx_list_fini(&notes);
@@ -280,7 +280,7 @@ static void all_of_2008_share_at_once(void **state)
 	assert_int_equal(held(w, "queue"), 0);
 	const struct phx_node *n6 = world_node(w, "n6");
 	assert_string_equal(n6->role, "ramweb");
-	assert_int_equal(n6->share, PHX_SHARE_OUTSIDE);
+	assert_int_equal(n6->allocation, PHX_ALLOCATION_OUTSIDE);
 	phx_list_fini(&notes);
 }
 

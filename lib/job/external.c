@@ -150,7 +150,7 @@ static bool on_host(const struct phx_engine_job *t, const char *node)
 static void run_again(struct phx_apply *a, const struct phx_re *re, struct phx_job *j,
 		      const struct phx_engine_job *t)
 {
-	j->hurry = j->killing && !is_there(t->state);
+	j->expedite = j->killing && !is_there(t->state);
 	j->begin_ms = 0;
 	end_run(a, re, j, true);
 }
@@ -229,7 +229,8 @@ static int add_parts(struct phx_apply *a, struct phx_job *j, const struct phx_en
 /* Does the ledger count the node as idle in the RE? */
 static bool counts_idle(const struct phx_re *re, const struct phx_node *n)
 {
-	return n && n->share == PHX_SHARE_HELD && !n->share_job && !strcmp(n->share_re, re->name);
+	return n && n->allocation == PHX_ALLOCATION_HELD && !n->allocated_job &&
+		!strcmp(n->allocated_to, re->name);
 }
 
 /* How many nodes of the job the ledger counts as idle in the RE; ret_taken: a node that is on its
@@ -271,7 +272,7 @@ static void count_run(struct phx_apply *a, const struct phx_re *re, struct phx_j
 		struct phx_node *n = phx_state_node(a->s, p->node);
 		if (!counts_idle(re, n) || p->ended)
 			continue;
-		n->share_job = j->id;
+		n->allocated_job = j->id;
 		phx_touch(a->s, n);
 	}
 }
@@ -324,7 +325,8 @@ static int look_at_new(struct phx_apply *a, const struct phx_re *re, const struc
 	j->submitted_ms = t->submitted_ms;
 	j->held = t->state == PHX_ENGINE_JOB_HELD;
 	j->ending = t->state == PHX_ENGINE_JOB_ENDING;
-	j->hurry = j->hurry && !is_there(t->state) && (!j->begin_ms || t->begin_ms == j->begin_ms);
+	j->expedite =
+		j->expedite && !is_there(t->state) && (!j->begin_ms || t->begin_ms == j->begin_ms);
 	j->begin_ms = t->begin_ms;
 	a->out->changed = true;
 	if (!is_there(t->state))

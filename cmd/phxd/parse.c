@@ -1,5 +1,5 @@
-/* Members of a request's body into fixed structs: see take.h. */
-#include "phxd/take.h"
+/* Members of a request's body into fixed structs: see parse.h. */
+#include "phxd/parse.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -16,8 +16,8 @@ static bool refuse(struct phx_http_request *q, const char *key, const char *why)
 	return false;
 }
 
-bool take_text(struct phx_http_request *q, const json_t *j, const char *key, char *dst,
-	       size_t dst_size)
+bool parse_text(struct phx_http_request *q, const json_t *j, const char *key, char *dst,
+		size_t dst_size)
 {
 	char why[80];
 	const json_t *v = json_object_get(j, key);
@@ -34,7 +34,7 @@ bool take_text(struct phx_http_request *q, const json_t *j, const char *key, cha
 	return refuse(q, key, why);
 }
 
-void take_words(char *dst, size_t dst_size, const char *src)
+void parse_words(char *dst, size_t dst_size, const char *src)
 {
 	snprintf(dst, dst_size, "%s", src);
 	for (char *p = dst; *p; p++)
@@ -42,7 +42,7 @@ void take_words(char *dst, size_t dst_size, const char *src)
 			*p = ' ';
 }
 
-bool take_bool(struct phx_http_request *q, const json_t *j, const char *key, bool *ret)
+bool parse_bool(struct phx_http_request *q, const json_t *j, const char *key, bool *ret)
 {
 	const json_t *v = json_object_get(j, key);
 	if (v && !json_is_null(v) && !json_is_boolean(v))
@@ -51,8 +51,8 @@ bool take_bool(struct phx_http_request *q, const json_t *j, const char *key, boo
 	return true;
 }
 
-bool take_number(struct phx_http_request *q, const json_t *j, const char *key, int64_t min,
-		 int64_t max, int64_t *ret)
+bool parse_number(struct phx_http_request *q, const json_t *j, const char *key, int64_t min,
+		  int64_t max, int64_t *ret)
 {
 	char why[100];
 	const json_t *v = json_object_get(j, key);
@@ -73,8 +73,8 @@ static int compare_refs(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
-bool take_kill_jobs(struct phx_http_request *q, const json_t *j, int *ret_say,
-		    struct phx_list *ret_may_end)
+bool parse_kill_jobs(struct phx_http_request *q, const json_t *j, int *ret_say,
+		     struct phx_list *ret_may_end)
 {
 	const json_t *v = json_object_get(j, "kill_jobs");
 	size_t i;
@@ -97,8 +97,8 @@ bool take_kill_jobs(struct phx_http_request *q, const json_t *j, int *ret_say,
 	return true;
 }
 
-bool take_only(struct phx_http_request *q, const json_t *j, const char *const *known,
-	       size_t n_known)
+bool parse_only(struct phx_http_request *q, const json_t *j, const char *const *known,
+		size_t n_known)
 {
 	const char *key;
 	json_t *v;
@@ -112,7 +112,7 @@ bool take_only(struct phx_http_request *q, const json_t *j, const char *const *k
 	return true;
 }
 
-bool take_macs(struct phx_http_request *q, const json_t *j, struct phx_list *macs)
+bool parse_macs(struct phx_http_request *q, const json_t *j, struct phx_list *macs)
 {
 	size_t i;
 	json_t *v;
@@ -134,8 +134,8 @@ bool take_macs(struct phx_http_request *q, const json_t *j, struct phx_list *mac
 	return true;
 }
 
-bool take_enum(struct phx_http_request *q, const json_t *j, const char *key,
-	       const struct phx_enum *names, int *ret)
+bool parse_enum(struct phx_http_request *q, const json_t *j, const char *key,
+		const struct phx_enum *names, int *ret)
 {
 	struct phx_err err = {0};
 	const json_t *v = json_object_get(j, key);
@@ -144,8 +144,8 @@ bool take_enum(struct phx_http_request *q, const json_t *j, const char *key,
 	return refuse(q, key, err.text);
 }
 
-bool take_record(struct phx_http_request *q, const json_t *j, const char *key,
-		 const struct phx_record *rec, void *ret)
+bool parse_record(struct phx_http_request *q, const json_t *j, const char *key,
+		  const struct phx_record *rec, void *ret)
 {
 	struct phx_err err = {0};
 	const json_t *v = json_object_get(j, key);
@@ -154,7 +154,7 @@ bool take_record(struct phx_http_request *q, const json_t *j, const char *key,
 	return refuse(q, key, err.text);
 }
 
-bool take_token(struct phx_http_request *q, const json_t *j, char ret_sha256[PHX_SHA256_HEX])
+bool parse_token(struct phx_http_request *q, const json_t *j, char ret_sha256[PHX_SHA256_HEX])
 {
 	char token[256] = "";
 	struct phx_sha256 *sha;
@@ -171,8 +171,8 @@ bool take_token(struct phx_http_request *q, const json_t *j, char ret_sha256[PHX
 	return true;
 }
 
-bool take_query_number(struct phx_http_request *q, const char *name, uint64_t max,
-		       uint64_t fallback, uint64_t *ret)
+bool parse_query_number(struct phx_http_request *q, const char *name, uint64_t max,
+			uint64_t fallback, uint64_t *ret)
 {
 	const char *text = phx_http_query(q, name);
 	*ret = fallback;

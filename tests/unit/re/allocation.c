@@ -68,7 +68,7 @@ static void test_who_is_not_to_be_had_is_not_sent(void **state)
 	assert_int_equal(operate(w, PHX_EV_re_activate, "queue"), 0);
 	for (int i = 1; i <= 2; i++) {
 		const struct phx_node *n = world_node(w, i == 1 ? "n1" : "n2");
-		assert_int_equal(n->share, PHX_SHARE_OUTSIDE);
+		assert_int_equal(n->allocation, PHX_ALLOCATION_OUTSIDE);
 		assert_null(phx_node_step(n));
 	}
 	settle(w);
@@ -120,12 +120,12 @@ static void test_node_of_a_job_breaks(void **state)
 	assert_int_equal(world_order(w, PHX_EV_quarantine, broken, NULL), 0);
 	assert_int_equal(job(w, id)->state, PHX_JOB_RUNNING); /* both parts are told to end */
 	assert_true(job(w, id)->killing);
-	assert_int_equal(world_node(w, broken)->share, PHX_SHARE_OUTSIDE);
+	assert_int_equal(world_node(w, broken)->allocation, PHX_ALLOCATION_OUTSIDE);
 	parts_end(w, id, 143);
 	settle(w);
 	assert_int_equal(job(w, id)->kills, 1);
 	assert_int_equal(job(w, id)->state, PHX_JOB_RUNNING);
-	assert_int_equal(world_node(w, broken)->share, PHX_SHARE_OUTSIDE);
+	assert_int_equal(world_node(w, broken)->allocation, PHX_ALLOCATION_OUTSIDE);
 }
 
 static void test_silent_node_is_replaced_and_comes_back(void **state)
@@ -141,16 +141,16 @@ static void test_silent_node_is_replaced_and_comes_back(void **state)
 	PHX_STR_SET(back.node, name);
 	assert_int_equal(world_apply(w, &gone, NULL), 0);
 	settle(w);
-	assert_int_equal(world_node(w, name)->share, PHX_SHARE_AWAY);
+	assert_int_equal(world_node(w, name)->allocation, PHX_ALLOCATION_AWAY);
 	tick(w, 300000);
 	settle(w);
-	assert_int_equal(world_node(w, name)->share, PHX_SHARE_OUTSIDE);
+	assert_int_equal(world_node(w, name)->allocation, PHX_ALLOCATION_OUTSIDE);
 	assert_int_equal(held(w, "shop"), 1);
 	assert_int_equal(world_apply(w, &back, NULL), 0);
 	settle(w);
 	assert_int_equal(held(w, "shop"), 1);
-	assert_true(world_node(w, name)->share == PHX_SHARE_FREE ||
-		    world_node(w, name)->share == PHX_SHARE_HELD);
+	assert_true(world_node(w, name)->allocation == PHX_ALLOCATION_FREE ||
+		    world_node(w, name)->allocation == PHX_ALLOCATION_HELD);
 }
 
 static void test_node_lost_on_its_way(void **state)
@@ -160,12 +160,12 @@ static void test_node_lost_on_its_way(void **state)
 	web_is_busy(w);
 	const struct phx_node *coming = NULL;
 	PHX_LIST_EACH(struct phx_node, n, &w->s.nodes)
-		coming = n->share == PHX_SHARE_COMING ? n : coming;
+		coming = n->allocation == PHX_ALLOCATION_COMING ? n : coming;
 	assert_non_null(coming);
 	char name[PHX_NAME_MAX];
 	PHX_STR_SET(name, coming->name);
 	assert_int_equal(world_order(w, PHX_EV_quarantine, name, NULL), 0);
-	assert_int_equal(world_node(w, name)->share, PHX_SHARE_OUTSIDE);
+	assert_int_equal(world_node(w, name)->allocation, PHX_ALLOCATION_OUTSIDE);
 	settle(w);
 	assert_int_equal(held(w, "shop"), 2); /* another one is sent */
 }
@@ -185,7 +185,7 @@ static void test_pinned_node_is_out_of_reach(void **state)
 	assert_int_equal(create(w, &q), 0);
 	assert_int_equal(operate(w, PHX_EV_re_activate, "queue"), -ENOSPC);
 	assert_string_equal(world_node(w, "n1")->role, "ramweb");
-	assert_int_equal(world_node(w, "n1")->share, PHX_SHARE_OUTSIDE);
+	assert_int_equal(world_node(w, "n1")->allocation, PHX_ALLOCATION_OUTSIDE);
 }
 
 static void assign(struct world *w, const char *node, const char *role, const char *pool, bool pin)
@@ -206,7 +206,7 @@ static void test_pin_stays_in_place(void **state)
 	assert_null(phx_node_step(world_node(w, "n1"))); /* nothing has to be done for it */
 	settle(w);
 	assert_string_equal(world_node(w, "n1")->pool, "queue");
-	assert_int_equal(world_node(w, "n1")->share, PHX_SHARE_OUTSIDE);
+	assert_int_equal(world_node(w, "n1")->allocation, PHX_ALLOCATION_OUTSIDE);
 	/* it is the RE's all the same */
 	assert_false(phx_node_takes_jobs(&w->s, world_node(w, "n1")));
 	tick(w, 60000);
@@ -244,7 +244,7 @@ static void test_pin_ends_with_the_next_order(void **state)
 	assert_false(world_node(w, "n2")->pinned);
 	tick(w, 60000);
 	settle(w);
-	assert_int_equal(world_node(w, "n2")->share, PHX_SHARE_HELD);
+	assert_int_equal(world_node(w, "n2")->allocation, PHX_ALLOCATION_HELD);
 	assert_int_equal(held(w, "queue"), 5);
 }
 
@@ -267,7 +267,7 @@ static void test_pinned_with_a_job_stays(void **state)
 	settle(w);
 	assert_string_equal(world_node(w, node)->pool, "queue");
 	assert_string_equal(world_node(w, node)->role, "compute");
-	assert_int_equal(world_node(w, node)->share, PHX_SHARE_OUTSIDE);
+	assert_int_equal(world_node(w, node)->allocation, PHX_ALLOCATION_OUTSIDE);
 	if (held(w, "shop") == 1) { /* none was free */
 		assert_true(job(w, second)->killing);
 		parts_end(w, second, 143);
@@ -328,10 +328,10 @@ static void test_order_by_hand_takes_a_node_out(void **state)
 	assert_int_equal(world_order(w, PHX_EV_assign, "n2", "ramweb"), 0);
 	settle(w);
 	assert_string_equal(world_node(w, "n2")->role, "ramweb");
-	assert_int_equal(world_node(w, "n2")->share, PHX_SHARE_OUTSIDE);
+	assert_int_equal(world_node(w, "n2")->allocation, PHX_ALLOCATION_OUTSIDE);
 	assert_int_equal(world_order(w, PHX_EV_release, "n2", NULL), 0);
 	settle(w);
-	assert_int_not_equal(world_node(w, "n2")->share, PHX_SHARE_OUTSIDE);
+	assert_int_not_equal(world_node(w, "n2")->allocation, PHX_ALLOCATION_OUTSIDE);
 }
 
 static void test_safe_deactivation_waits_for_jobs(void **state)

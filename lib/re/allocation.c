@@ -1,5 +1,5 @@
 /* Turns the ledger's counts into nodes. The ledger says "two nodes from batch
- * to web"; share.c chooses the nodes, hands them over, and tells the ledger the
+ * to web"; allocation.c chooses the nodes, hands them over, and tells the ledger the
  * outcome. At the end of every event nodes and ledger are brought to agree:
  *
  *   outside ──ready, in the free pool──▶ free ──MOVE──▶ coming ──serves──▶ held
@@ -38,23 +38,24 @@ static bool serves_re(const struct phx_state *s, const struct phx_node *n)
 
 static void arrive(struct phx_apply *a, struct phx_node *n)
 {
-	phx_ledger_arrived(a->s->ledger, phx_holding_number(a->s, n->share_from),
-			   phx_holding_number(a->s, n->share_re), 1, a->s->now_ms, a->todo);
-	n->share = n->share_re[0] ? PHX_SHARE_HELD : PHX_SHARE_FREE;
-	n->share_from[0] = n->gave_up[0] = '\0';
+	phx_ledger_arrived(a->s->ledger, phx_holding_number(a->s, n->allocated_from),
+			   phx_holding_number(a->s, n->allocated_to), 1, a->s->now_ms, a->todo);
+	n->allocation = n->allocated_to[0] ? PHX_ALLOCATION_HELD : PHX_ALLOCATION_FREE;
+	n->allocated_from[0] = n->gave_up[0] = '\0';
 	phx_touch(a->s, n);
 	a->out->changed = true;
 }
 
 static void look_at_coming(struct phx_apply *a, struct phx_node *n)
 {
-	const char *to = n->share_re[0] ? n->share_re : PHX_POOL_FREE;
+	const char *to = n->allocated_to[0] ? n->allocated_to : PHX_POOL_FREE;
 	if (phx_node_step(n)) {
 		if (strcmp(n->plan.to_pool, to))
 			phx_holding_lose(a, n); /* an order by hand sends the node elsewhere */
 		return;
 	}
-	if (n->share_re[0] ? serves_re(a->s, n) && !strcmp(n->pool, to) : phx_node_is_available(n))
+	if (n->allocated_to[0] ? serves_re(a->s, n) && !strcmp(n->pool, to)
+			       : phx_node_is_available(n))
 		arrive(a, n);
 	else
 		phx_holding_lose(a, n);
@@ -65,13 +66,13 @@ static bool serves_where_held(const struct phx_state *s, const struct phx_node *
 	/* a node in the deploy initramfs is only on its way; for an RE that keeps no absent nodes
 	 * its environment does not count */
 	bool there = n->env == PHX_ENV_OS || !phx_away_may(s, n);
-	return !phx_node_step(n) && there && serves_re(s, n) && !strcmp(n->pool, n->share_re);
+	return !phx_node_step(n) && there && serves_re(s, n) && !strcmp(n->pool, n->allocated_to);
 }
 
 static void look_at_held(struct phx_apply *a, struct phx_node *n)
 {
 	/* a node with a job is held as long as the job runs: lease.c tells when it broke */
-	if (n->share_job || serves_where_held(a->s, n))
+	if (n->allocated_job || serves_where_held(a->s, n))
 		return;
 	if (phx_away_may(a->s, n))
 		phx_away_begin(a, n);
@@ -81,27 +82,27 @@ static void look_at_held(struct phx_apply *a, struct phx_node *n)
 
 static void look_at(struct phx_apply *a, struct phx_node *n)
 {
-	switch ((enum phx_node_share)n->share) {
-	case PHX_SHARE_OUTSIDE:
+	switch ((enum phx_node_allocation)n->allocation) {
+	case PHX_ALLOCATION_OUTSIDE:
 		if (phx_node_step(n) || (!phx_node_is_available(n) && !serves_re(a->s, n)) ||
 		    n->jobs_running)
 			return;
-		n->share = PHX_SHARE_FREE;
+		n->allocation = PHX_ALLOCATION_FREE;
 		phx_touch(a->s, n);
 		phx_ledger_found(a->s->ledger, 1, a->s->now_ms, a->todo);
 		a->out->changed = true;
 		return;
-	case PHX_SHARE_FREE:
+	case PHX_ALLOCATION_FREE:
 		if (phx_node_step(n) || (!phx_node_is_available(n) && !serves_re(a->s, n)))
 			phx_holding_lose(a, n);
 		return;
-	case PHX_SHARE_HELD:
+	case PHX_ALLOCATION_HELD:
 		look_at_held(a, n);
 		return;
-	case PHX_SHARE_COMING:
+	case PHX_ALLOCATION_COMING:
 		look_at_coming(a, n);
 		return;
-	case PHX_SHARE_AWAY:
+	case PHX_ALLOCATION_AWAY:
 		phx_away_look(a, n);
 		return;
 	}
@@ -130,10 +131,10 @@ static void send(struct phx_apply *a, struct phx_node *n, const struct phx_re *f
 {
 	const char *pool = to ? to->name : PHX_POOL_FREE;
 	struct phx_err why = {0};
-	n->share = PHX_SHARE_COMING;
+	n->allocation = PHX_ALLOCATION_COMING;
 	phx_touch(a->s, n);
-	phx_str_copy(n->share_re, sizeof(n->share_re), to ? to->name : "");
-	phx_str_copy(n->share_from, sizeof(n->share_from), from ? from->name : "");
+	phx_str_copy(n->allocated_to, sizeof(n->allocated_to), to ? to->name : "");
+	phx_str_copy(n->allocated_from, sizeof(n->allocated_from), from ? from->name : "");
 	a->out->changed = true;
 	if (n->pinned) { /* the node stays, and the ledger looks for another one */
 		phx_holding_lose(a, n);
@@ -249,7 +250,7 @@ static void settle(struct phx_apply *a)
 	}
 }
 
-void phx_share_agree(struct phx_apply *a)
+void phx_allocation_agree(struct phx_apply *a)
 {
 	settle(a);
 	release_strays(a);

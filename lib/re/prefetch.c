@@ -1,4 +1,4 @@
-/* The stock of a node: packages of the roles that the policy may give it next
+/* The prefetch of a node: packages of the roles that the policy may give it next
  * without touching its system, so that a hand-over finds them there. The agent
  * has it as a standing order, like a director's table. It is derived from the
  * state, so it is in no journal and is right after a restart. Called for a node's
@@ -8,12 +8,12 @@
 #include <errno.h>
 #include <string.h>
 
-/* The node has a stock: it is up, at rest, in its system, and counted by the ledger as free or
+/* The node has a prefetch: it is up, at rest, in its system, and counted by the ledger as free or
  * held. */
-static bool is_stocked(const struct phx_node *n)
+static bool is_prefetched(const struct phx_node *n)
 {
 	bool at_rest = n->state == PHX_NODE_ACTIVE || n->state == PHX_NODE_READY;
-	bool counted = n->share == PHX_SHARE_FREE || n->share == PHX_SHARE_HELD;
+	bool counted = n->allocation == PHX_ALLOCATION_FREE || n->allocation == PHX_ALLOCATION_HELD;
 	return counted && at_rest && !phx_node_step(n) && n->up && !n->quiet &&
 		n->env == PHX_ENV_OS && !n->pinned && !n->key_unread;
 }
@@ -21,8 +21,9 @@ static bool is_stocked(const struct phx_node *n)
 /* A pair of REs shares its nodes; a free node may go to any RE. */
 static bool may_go_to(const struct phx_state *s, const struct phx_node *n, const struct phx_re *re)
 {
-	const struct phx_re *at = n->share == PHX_SHARE_HELD ? phx_state_re(s, n->share_re) : NULL;
-	if (!re->active || n->share == PHX_SHARE_FREE)
+	const struct phx_re *at =
+		n->allocation == PHX_ALLOCATION_HELD ? phx_state_re(s, n->allocated_to) : NULL;
+	if (!re->active || n->allocation == PHX_ALLOCATION_FREE)
 		return re->active;
 	return at && at->active &&
 		(at == re || phx_ledger_partner(s->ledger, (int)at->number) == (int)re->number);
@@ -83,12 +84,12 @@ static uint64_t id_of(const struct phx_list *packages)
 	return h ? h : 1;
 }
 
-int phx_re_stock(const struct phx_state *s, const struct phx_node *n, struct phx_list *ret_packages,
-		 uint64_t *ret_id)
+int phx_re_prefetch(const struct phx_state *s, const struct phx_node *n,
+		    struct phx_list *ret_packages, uint64_t *ret_id)
 {
 	struct phx_list packages = {0};
 	int r = 0;
-	if (!is_stocked(n))
+	if (!is_prefetched(n))
 		return -ENOENT;
 	PHX_LIST_EACH(struct phx_re, re, &s->res) {
 		const struct phx_role *role =

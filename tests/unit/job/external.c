@@ -158,7 +158,7 @@ static uint32_t obey(struct world *w, struct fake_engine *e)
 			fake_end(e, atoi(o->target));
 		else if (o->kind == PHX_ENGINE_REFUSE || o->kind == PHX_ENGINE_ADMIT)
 			e->refuses = o->kind == PHX_ENGINE_REFUSE;
-		else if (o->kind == PHX_ENGINE_HURRY && j) {
+		else if (o->kind == PHX_ENGINE_EXPEDITE && j) {
 			j->begin_ms = 0;
 			e->n_hurried++;
 		}
@@ -480,7 +480,7 @@ static void test_killed_job_need_not_wait(void **state)
 	assert_int_equal(e.n_killed, 1);
 	assert_int_equal(e.n_hurried, 1);
 	assert_int_equal(fake_job(&e, own)->begin_ms, 7);
-	assert_false(seen(w, id)->hurry);
+	assert_false(seen(w, id)->expedite);
 	/* told, and then its user wants another time: that is left to him */
 	fake_job(&e, id)->nodes = 3;
 	go_on(w, &e);
@@ -488,13 +488,13 @@ static void test_killed_job_need_not_wait(void **state)
 	web_is_busy(w);
 	obey(w, &e); /* its nodes are closed, and it is killed */
 	report(w, &e);
-	assert_true(seen(w, id)->hurry);
+	assert_true(seen(w, id)->expedite);
 	fake_job(&e, id)->begin_ms = 9999999;
 	report(w, &e);
-	assert_false(seen(w, id)->hurry);
+	assert_false(seen(w, id)->expedite);
 	assert_int_equal(phx_engine_orders(&w->s, "queue", &orders), 0);
 	PHX_LIST_EACH(struct phx_engine_order, o, &orders)
-		assert_int_not_equal(o->kind, PHX_ENGINE_HURRY);
+		assert_int_not_equal(o->kind, PHX_ENGINE_EXPEDITE);
 	phx_list_fini(&orders);
 }
 
@@ -731,5 +731,5 @@ int main(void)
 		WORLD_TEST(test_refused),
 		cmocka_unit_test(test_random),
 	};
-	return cmocka_run_group_tests_name("foreign", tests, NULL, NULL);
+	return cmocka_run_group_tests_name("external", tests, NULL, NULL);
 }

@@ -1,11 +1,11 @@
 /* What engines that are not ours are to be told: derived from state at any time,
- * from what they last told of themselves (foreign.c), so that nothing has to be
+ * from what they last told of themselves (external.c), so that nothing has to be
  * remembered and telling it twice does it once:
  *
  *   node serves the RE           ──▶ open:    it may start jobs there
  *   anything else                ──▶ close:   it starts no more; then
  *   job must go                  ──▶ requeue: it is queued again there (or cancel, if it cannot)
- *   job was, and waits for that  ──▶ hurry:   it need not wait for its time
+ *   job was, and waits for that  ──▶ expedite:   it need not wait for its time
  *   RE is suspended              ──▶ refuse:  a partition takes no new job, those it has may start
  *   anything else                ──▶ admit
  *
@@ -147,9 +147,11 @@ static bool is_doubtful(const struct phx_re *re, const struct phx_node *n,
 static bool may_open(const struct phx_state *s, const struct phx_re *re, const struct phx_node *n,
 		     bool kills)
 {
-	if (!phx_engine_serves(re, n) || !n->up || (n->share != PHX_SHARE_HELD && !n->pinned))
+	if (!phx_engine_serves(re, n) || !n->up ||
+	    (n->allocation != PHX_ALLOCATION_HELD && !n->pinned))
 		return false;
-	const struct phx_job *j = n->share_job && kills ? phx_state_job(s, n->share_job) : NULL;
+	const struct phx_job *j =
+		n->allocated_job && kills ? phx_state_job(s, n->allocated_job) : NULL;
 	return !j || !j->killing;
 }
 
@@ -257,13 +259,13 @@ static int order_jobs(const struct phx_state *s, const struct phx_re *re, struct
 	return r;
 }
 
-static int order_hurry(const struct phx_state *s, const struct phx_re *re, struct phx_list *ret)
+static int order_expedite(const struct phx_state *s, const struct phx_re *re, struct phx_list *ret)
 {
 	int r = 0;
 	PHX_LIST_EACH(struct phx_job, j, &s->jobs)
-		if (r == 0 && j->hurry && j->begin_ms && j->state == PHX_JOB_QUEUED &&
+		if (r == 0 && j->expedite && j->begin_ms && j->state == PHX_JOB_QUEUED &&
 		    !strcmp(j->re, re->name))
-			r = add_order(ret, PHX_ENGINE_HURRY, j->engine_id);
+			r = add_order(ret, PHX_ENGINE_EXPEDITE, j->engine_id);
 	return r;
 }
 
@@ -292,5 +294,5 @@ int phx_engine_orders(const struct phx_state *s, const char *name, struct phx_li
 	r = r ? r : order_nodes(s, re, PHX_ENGINE_OPEN, ret_orders);
 	/* last: no hand-over waits for these */
 	r = r ? r : order_partitions(re, ret_orders);
-	return r ? r : order_hurry(s, re, ret_orders);
+	return r ? r : order_expedite(s, re, ret_orders);
 }

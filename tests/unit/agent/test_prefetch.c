@@ -1,6 +1,6 @@
 /* What the agent has at hand: lists that are told, written down and taken up again; what goes and
  * what stays; pauses for steps. Packages that come from a head are the business of
- * tests/system/agent_stock.sh. */
+ * tests/system/agent_prefetch.sh. */
 #include "unit/agent/scratch.h"
 
 #include <stdatomic.h>
@@ -8,14 +8,14 @@
 #include "base/json.h"
 #include "agent/package.h"
 #include "agent/state.h"
-#include "agent/stock.h"
+#include "agent/prefetch.h"
 
 #define DIGEST "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
 
 struct world {
 	struct scratch *scratch;
 	struct agent_config cfg;
-	struct stock *stock;
+	struct prefetch *prefetch;
 	atomic_uint asked; /* the head, for something */
 };
 
@@ -30,7 +30,7 @@ static int fake_client(void *arg, struct phx_http_client **ret, struct phx_err *
 static void start(struct world *w)
 {
 	struct phx_err err = {0};
-	assert_int_equal(stock_new(&w->cfg, fake_client, w, &w->stock, &err), 0);
+	assert_int_equal(prefetch_new(&w->cfg, fake_client, w, &w->prefetch, &err), 0);
 }
 
 static int setup(void **state)
@@ -50,7 +50,7 @@ static int setup(void **state)
 static int teardown(void **state)
 {
 	struct world *w = *state;
-	stock_free(w->stock);
+	prefetch_free(w->prefetch);
 	scratch_teardown((void **)&w->scratch);
 	free(w);
 	return 0;
@@ -71,7 +71,7 @@ static void want(struct world *w, uint64_t id, uint32_t n, const char *const nam
 	for (uint32_t i = 0; i < n; i++)
 		*(struct phx_package_ref *)phx_list_push(
 			&packages, sizeof(struct phx_package_ref)) = ref(names[i], "1.0");
-	assert_int_equal(stock_want(w->stock, id, &packages, &err), 0);
+	assert_int_equal(prefetch_want(w->prefetch, id, &packages, &err), 0);
 	phx_list_fini(&packages);
 }
 
@@ -94,7 +94,7 @@ static bool is_unpacked(struct world *w, const char *name)
 static int64_t told(struct world *w, const char *what)
 {
 	PHX_AUTO_JSON json_t *j = json_object();
-	stock_monitor(w->stock, j);
+	prefetch_monitor(w->prefetch, j);
 	return phx_json_int(j, what, -1);
 }
 
@@ -112,15 +112,15 @@ static void nothing_was_told_yet(void **state)
 {
 	struct world *w = *state;
 	struct phx_package_ref p = ref("web", "1.0");
-	assert_true(stock_id(w->stock) == 0);
-	assert_false(stock_keeps(w->stock, &p));
-	assert_int_equal(told(w, "stock_wanted"), -1);
+	assert_true(prefetch_id(w->prefetch) == 0);
+	assert_false(prefetch_keeps(w->prefetch, &p));
+	assert_int_equal(told(w, "prefetch_wanted"), -1);
 	/* in the deploy environment there is none */
-	assert_true(stock_id(NULL) == 0);
-	assert_false(stock_keeps(NULL, &p));
-	stock_pause(NULL, NULL);
-	stock_resume(NULL);
-	assert_int_equal(stock_want(NULL, 7, &(struct phx_list){0}, NULL), -EOPNOTSUPP);
+	assert_true(prefetch_id(NULL) == 0);
+	assert_false(prefetch_keeps(NULL, &p));
+	prefetch_pause(NULL, NULL);
+	prefetch_resume(NULL);
+	assert_int_equal(prefetch_want(NULL, 7, &(struct phx_list){0}, NULL), -EOPNOTSUPP);
 }
 
 static void it_outlives_the_agent(void **state)
@@ -128,24 +128,24 @@ static void it_outlives_the_agent(void **state)
 	struct world *w = *state;
 	struct phx_package_ref p = ref("web", "1.0");
 	want(w, 7, 2, (const char *const[]){"engine", "web"});
-	stock_free(w->stock);
+	prefetch_free(w->prefetch);
 	start(w);
-	assert_true(stock_id(w->stock) == 7);
-	assert_true(stock_keeps(w->stock, &p));
-	assert_int_equal(told(w, "stock_wanted"), 2);
+	assert_true(prefetch_id(w->prefetch) == 7);
+	assert_true(prefetch_keeps(w->prefetch, &p));
+	assert_int_equal(told(w, "prefetch_wanted"), 2);
 }
 
 static void what_is_missing_is_asked_for_when_no_step_is_under_way(void **state)
 {
 	struct world *w = *state;
 	struct phx_role role = {.name = "web"};
-	stock_pause(w->stock, &role);
+	prefetch_pause(w->prefetch, &role);
 	put_unpacked(w, "engine");
 	want(w, 7, 2, (const char *const[]){"engine", "web"});
 	assert_int_equal(atomic_load(&w->asked), 0);
-	stock_resume(w->stock);
+	prefetch_resume(w->prefetch);
 	WAIT_FOR(atomic_load(&w->asked) > 0);
-	assert_int_equal(told(w, "stock_there"), 1);
+	assert_int_equal(told(w, "prefetch_there"), 1);
 	assert_false(is_unpacked(w, "web"));
 }
 
@@ -175,9 +175,9 @@ static void what_is_wanted_no_more_goes(void **state)
 	assert_true(is_unpacked(w, "web"));
 	assert_true(is_unpacked(w, "other"));
 	/* the role that runs it leaves */
-	stock_pause(w->stock, NULL);
+	prefetch_pause(w->prefetch, NULL);
 	assert_int_equal(role_state_remove(w->cfg.state_dir, NULL), 0);
-	stock_resume(w->stock);
+	prefetch_resume(w->prefetch);
 	WAIT_FOR(!is_unpacked(w, "web"));
 	assert_true(is_unpacked(w, "other"));
 }
@@ -187,11 +187,11 @@ static void wanted_again_it_stays(void **state)
 	struct world *w = *state;
 	put_unpacked(w, "web");
 	put_unpacked(w, "engine");
-	stock_pause(w->stock, NULL);
+	prefetch_pause(w->prefetch, NULL);
 	want(w, 7, 2, (const char *const[]){"engine", "web"});
 	want(w, 8, 0, NULL);
 	want(w, 9, 1, (const char *const[]){"web"});
-	stock_resume(w->stock);
+	prefetch_resume(w->prefetch);
 	WAIT_FOR(!is_unpacked(w, "engine"));
 	assert_true(is_unpacked(w, "web"));
 }

@@ -1,4 +1,4 @@
-/* Members of a request's body (cmd/phxd/take.c): what is taken, and what is answered to the rest.
+/* Members of a request's body (cmd/phxd/parse.c): what is taken, and what is answered to the rest.
  * The request is a fake one that keeps its answer. */
 #include <errno.h>
 #include <setjmp.h>
@@ -8,7 +8,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "phxd/take.c" /* a part of a program, not of the library */
+#include "phxd/parse.c" /* a part of a program, not of the library */
 
 static int code;
 static char said[400];
@@ -72,7 +72,7 @@ static void words_of_agents_are_cut_and_cleaned(void **state)
 {
 	char dst[8];
 	(void)state;
-	take_words(dst, sizeof(dst), "a\x1b[2J\nb\x7f and more");
+	parse_words(dst, sizeof(dst), "a\x1b[2J\nb\x7f and more");
 	assert_string_equal(dst, "a [2J b");
 }
 
@@ -82,12 +82,12 @@ static void booleans_are_no_words(void **state)
 	PHX_AUTO_JSON json_t *j =
 		body("{\"yes\": true, \"no\": false, \"word\": \"true\", \"one\": 1}");
 	(void)state;
-	assert_true(take_bool(NULL, j, "absent", &b) && !b);
-	assert_true(take_bool(NULL, j, "yes", &b) && b);
-	assert_true(take_bool(NULL, j, "no", &b) && !b);
-	refused(take_bool(NULL, j, "word", &b), "word: must be true or false");
+	assert_true(parse_bool(NULL, j, "absent", &b) && !b);
+	assert_true(parse_bool(NULL, j, "yes", &b) && b);
+	assert_true(parse_bool(NULL, j, "no", &b) && !b);
+	refused(parse_bool(NULL, j, "word", &b), "word: must be true or false");
 	code = 0;
-	refused(take_bool(NULL, j, "one", &b), "one: must be true or false");
+	refused(parse_bool(NULL, j, "one", &b), "one: must be true or false");
 }
 
 static void numbers_have_bounds(void **state)
@@ -97,12 +97,12 @@ static void numbers_have_bounds(void **state)
 				       "\"part\": 2.5, \"word\": \"3\"}");
 	static const char *const bad[] = {"below", "above", "part", "word"};
 	(void)state;
-	assert_true(take_number(NULL, j, "absent", 1, 10, &n) && n == 7);
-	assert_true(take_number(NULL, j, "low", 1, 10, &n) && n == 1);
-	assert_true(take_number(NULL, j, "high", 1, 10, &n) && n == 10);
+	assert_true(parse_number(NULL, j, "absent", 1, 10, &n) && n == 7);
+	assert_true(parse_number(NULL, j, "low", 1, 10, &n) && n == 1);
+	assert_true(parse_number(NULL, j, "high", 1, 10, &n) && n == 10);
 	for (size_t i = 0; i < PHX_ARRAY_SIZE(bad); i++) {
 		code = 0;
-		refused(take_number(NULL, j, bad[i], 1, 10, &n),
+		refused(parse_number(NULL, j, bad[i], 1, 10, &n),
 			"must be a whole number from 1 to 10");
 		assert_int_equal(n, 10);
 	}
@@ -114,14 +114,14 @@ static void numbers_of_the_query_have_bounds(void **state)
 	(void)state;
 	code = 0;
 	query = NULL;
-	assert_true(take_query_number(NULL, "limit", 100, 9, &n) && n == 9);
+	assert_true(parse_query_number(NULL, "limit", 100, 9, &n) && n == 9);
 	query = "100";
-	assert_true(take_query_number(NULL, "limit", 100, 9, &n) && n == 100);
+	assert_true(parse_query_number(NULL, "limit", 100, 9, &n) && n == 100);
 	static const char *const bad[] = {"101", "-1", "", "1x", "18446744073709551616"};
 	for (size_t i = 0; i < PHX_ARRAY_SIZE(bad); i++) {
 		code = 0;
 		query = bad[i];
-		refused(take_query_number(NULL, "limit", 100, 9, &n),
+		refused(parse_query_number(NULL, "limit", 100, 9, &n),
 			"limit: must be a number from 0 to 100");
 	}
 }
@@ -133,8 +133,8 @@ static void a_misspelt_member_is_refused(void **state)
 	PHX_AUTO_JSON json_t *good = body("{\"nodes\": \"n1\", \"dry_run\": true}");
 	PHX_AUTO_JSON json_t *bad = body("{\"nodes\": \"n1\", \"dry-run\": true}");
 	(void)state;
-	assert_true(take_only(NULL, good, known, 2));
-	refused(take_only(NULL, bad, known, 2), "dry-run: is not known here");
+	assert_true(parse_only(NULL, good, known, 2));
+	refused(parse_only(NULL, bad, known, 2), "dry-run: is not known here");
 }
 
 static void addresses_are_normalised(void **state)
@@ -143,14 +143,14 @@ static void addresses_are_normalised(void **state)
 	PHX_AUTO_JSON json_t *j =
 		body("{\"macs\": [\"AA:bb:CC:00:11:22\", \"02-00-00-00-00-01\"]}");
 	(void)state;
-	assert_true(take_macs(NULL, j, &macs));
+	assert_true(parse_macs(NULL, j, &macs));
 	assert_int_equal(macs.n, 2);
 	assert_string_equal(PHX_LIST_AT(&macs, struct phx_mac, 0)->mac, "aa:bb:cc:00:11:22");
 	static const char *const bad[] = {"{\"macs\": [\"aa:bb\"]}", "{\"macs\": [7]}",
 					  "{\"macs\": \"aa:bb:cc:00:11:22\"}"};
 	for (size_t i = 0; i < PHX_ARRAY_SIZE(bad); i++) {
 		PHX_AUTO_JSON json_t *b = body(bad[i]);
-		refused(take_macs(NULL, b, &macs), "macs: ");
+		refused(parse_macs(NULL, b, &macs), "macs: ");
 	}
 }
 
@@ -161,9 +161,9 @@ static void tokens_are_digested(void **state)
 	PHX_AUTO_JSON json_t *j = body("{\"token\": \"abc\"}");
 	PHX_AUTO_JSON json_t *none = body("{}");
 	(void)state;
-	assert_true(take_token(NULL, none, hex));
+	assert_true(parse_token(NULL, none, hex));
 	assert_string_equal(hex, "");
-	assert_true(take_token(NULL, j, hex));
+	assert_true(parse_token(NULL, j, hex));
 	assert_string_equal(hex,
 			    "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
 }

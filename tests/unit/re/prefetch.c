@@ -3,12 +3,12 @@
  * doubt. */
 #include "unit/core/pair.h"
 
-static const char *stock_of(struct world *w, const char *node)
+static const char *prefetch_of(struct world *w, const char *node)
 {
 	static char text[400];
 	struct phx_list packages = {0};
 	uint64_t id = 0;
-	int r = phx_re_stock(&w->s, world_node(w, node), &packages, &id);
+	int r = phx_re_prefetch(&w->s, world_node(w, node), &packages, &id);
 	if (r == -ENOENT)
 		return "nothing is said";
 	assert_int_equal(r, 0);
@@ -25,7 +25,7 @@ static uint64_t id_of(struct world *w, const char *node)
 {
 	struct phx_list packages = {0};
 	uint64_t id = 0;
-	assert_int_equal(phx_re_stock(&w->s, world_node(w, node), &packages, &id), 0);
+	assert_int_equal(phx_re_prefetch(&w->s, world_node(w, node), &packages, &id), 0);
 	phx_list_fini(&packages);
 	return id;
 }
@@ -69,8 +69,8 @@ static void pairs_have_both_roles(void **state)
 {
 	struct world *w = *state;
 	one_owner(w, 3, 1);
-	assert_string_equal(stock_of(w, serves(w, "compute")), "pkg-compute-1 pkg-web-1");
-	assert_string_equal(stock_of(w, serves(w, "web")), "pkg-compute-1 pkg-web-1");
+	assert_string_equal(prefetch_of(w, serves(w, "compute")), "pkg-compute-1 pkg-web-1");
+	assert_string_equal(prefetch_of(w, serves(w, "web")), "pkg-compute-1 pkg-web-1");
 	assert_true(id_of(w, serves(w, "compute")) == id_of(w, serves(w, "web")));
 }
 
@@ -81,12 +81,12 @@ static void id_follows_versions(void **state)
 	uint64_t before = id_of(w, "n1");
 	put_version(w, "web", "2");
 	assert_true(id_of(w, "n1") != before);
-	assert_string_equal(stock_of(w, "n1"), "pkg-compute-1 pkg-web-2");
+	assert_string_equal(prefetch_of(w, "n1"), "pkg-compute-1 pkg-web-2");
 	put_version(w, "web", "1");
 	assert_true(id_of(w, "n1") == before);
 }
 
-static void strangers_are_not_stocked(void **state)
+static void strangers_are_not_prefetched(void **state)
 {
 	struct world *w = *state;
 	struct phx_agreement q = agreement("queue", PHX_RE_BATCH, 2);
@@ -102,8 +102,8 @@ static void strangers_are_not_stocked(void **state)
 	assert_int_equal(create(w, &s), 0);
 	assert_int_equal(operate(w, PHX_EV_re_activate, "shop"), 0);
 	settle(w);
-	assert_string_equal(stock_of(w, serves(w, "compute")), "pkg-compute-1");
-	assert_string_equal(stock_of(w, serves(w, "web")), "pkg-web-1");
+	assert_string_equal(prefetch_of(w, serves(w, "compute")), "pkg-compute-1");
+	assert_string_equal(prefetch_of(w, serves(w, "web")), "pkg-web-1");
 }
 
 /* Not in its system it would be deployed anyway. */
@@ -111,16 +111,16 @@ static void free_nodes_have_those_of_all(void **state)
 {
 	struct world *w = *state;
 	one_owner(w, 2, 1);
-	assert_string_equal(stock_of(w, "n5"), "nothing is said");
+	assert_string_equal(prefetch_of(w, "n5"), "nothing is said");
 	world_order(w, PHX_EV_assign, "n5", "compute");
 	world_run(w, "n5");
-	assert_string_equal(stock_of(w, "n5"), "nothing is said"); /* given by hand */
+	assert_string_equal(prefetch_of(w, "n5"), "nothing is said"); /* given by hand */
 	world_order(w, PHX_EV_release, "n5", NULL);
 	world_run(w, "n5");
-	assert_int_equal(world_node(w, "n5")->share, PHX_SHARE_FREE);
-	assert_string_equal(stock_of(w, "n5"), "pkg-compute-1 pkg-web-1");
+	assert_int_equal(world_node(w, "n5")->allocation, PHX_ALLOCATION_FREE);
+	assert_string_equal(prefetch_of(w, "n5"), "pkg-compute-1 pkg-web-1");
 	assert_int_equal(operate(w, PHX_EV_re_deactivate, "shop"), 0);
-	assert_string_equal(stock_of(w, "n5"), "pkg-compute-1");
+	assert_string_equal(prefetch_of(w, "n5"), "pkg-compute-1");
 }
 
 static void what_would_be_erased_is_not_fetched(void **state)
@@ -135,11 +135,11 @@ static void what_would_be_erased_is_not_fetched(void **state)
 	assert_int_equal(operate(w, PHX_EV_re_activate, "queue"), 0);
 	assert_int_equal(operate(w, PHX_EV_re_activate, "shop"), 0);
 	settle(w);
-	assert_string_equal(stock_of(w, serves(w, "compute")), "pkg-compute-1");
-	assert_string_equal(stock_of(w, serves(w, "web")), "pkg-web-1");
+	assert_string_equal(prefetch_of(w, serves(w, "compute")), "pkg-compute-1");
+	assert_string_equal(prefetch_of(w, serves(w, "web")), "pkg-web-1");
 }
 
-static void other_systems_are_not_stocked(void **state)
+static void other_systems_are_not_prefetched(void **state)
 {
 	struct world *w = *state;
 	one_owner(w, 3, 1);
@@ -150,7 +150,7 @@ static void other_systems_are_not_stocked(void **state)
 	PHX_STR_SET(ev.role.role_put.image_digest, "d2");
 	assert_int_equal(world_apply(w, &ev, NULL), 0);
 	phx_event_fini(&ev);
-	assert_string_equal(stock_of(w, serves(w, "compute")), "pkg-compute-1");
+	assert_string_equal(prefetch_of(w, serves(w, "compute")), "pkg-compute-1");
 }
 
 static void tell(struct world *w, int kind, const char *node)
@@ -167,15 +167,15 @@ static void nodes_in_doubt_are_told_nothing(void **state)
 	char node[PHX_NAME_MAX];
 	PHX_STR_SET(node, serves(w, "compute"));
 	tell(w, PHX_EV_missing, node);
-	assert_string_equal(stock_of(w, node), "nothing is said");
+	assert_string_equal(prefetch_of(w, node), "nothing is said");
 	tell(w, PHX_EV_back, node);
 	settle(w);
-	assert_string_equal(stock_of(w, node), "pkg-compute-1 pkg-web-1");
+	assert_string_equal(prefetch_of(w, node), "pkg-compute-1 pkg-web-1");
 	tell(w, PHX_EV_quarantine, node);
-	assert_string_equal(stock_of(w, node), "nothing is said");
+	assert_string_equal(prefetch_of(w, node), "nothing is said");
 }
 
-static void stock_is_an_order_that_stands(void **state)
+static void prefetch_is_an_order_that_stands(void **state)
 {
 	struct world *w = *state;
 	PHX_AUTO(phx_list_fini) struct phx_list orders = {0};
@@ -184,7 +184,7 @@ static void stock_is_an_order_that_stands(void **state)
 	assert_int_equal(phx_core_orders(&w->s, node, &orders), 0);
 	assert_int_equal(orders.n, 1);
 	struct phx_order *o = PHX_LIST_AT(&orders, struct phx_order, 0);
-	assert_string_equal(o->kind, "stock");
+	assert_string_equal(o->kind, "prefetch");
 	assert_true(o->id == id_of(w, node));
 	assert_int_equal(o->role.packages.n, 2);
 	assert_string_equal(o->role.name, "");
@@ -203,12 +203,12 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		WORLD_TEST(pairs_have_both_roles),
 		WORLD_TEST(id_follows_versions),
-		WORLD_TEST(strangers_are_not_stocked),
+		WORLD_TEST(strangers_are_not_prefetched),
 		WORLD_TEST(free_nodes_have_those_of_all),
 		WORLD_TEST(what_would_be_erased_is_not_fetched),
-		WORLD_TEST(other_systems_are_not_stocked),
+		WORLD_TEST(other_systems_are_not_prefetched),
 		WORLD_TEST(nodes_in_doubt_are_told_nothing),
-		WORLD_TEST(stock_is_an_order_that_stands),
+		WORLD_TEST(prefetch_is_an_order_that_stands),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

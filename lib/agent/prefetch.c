@@ -1,11 +1,11 @@
-/* See stock.h. Called by the link (orders, beats) and the worker (pause).
+/* See prefetch.h. Called by the link (orders, beats) and the worker (pause).
  *
  *	rests ──package missing, no step for a while──────▶ works on one package ──▶ rests
  *	              ▲                                            │ failed: later
  *	              └────────────────────────────────────────────┘
  *
  * Never activates a package, never touches packages of the active role. */
-#include "agent/stock.h"
+#include "agent/prefetch.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -25,18 +25,18 @@
 
 enum { QUIET_MS = 3000, AGAIN_MS = 60000, LOW_PRIORITY = 10, ARCHIVE_MAX_RATIO = 5 };
 
-struct stock {
+struct prefetch {
 	const struct agent_config *cfg;
-	stock_client_fn make_client;
+	prefetch_client_fn make_client;
 	void *client_arg;
 	pthread_t thread;
 	pthread_mutex_t lock;
 	pthread_cond_t changed;
-	struct stock_state want; /* as it is written down */
-	struct phx_list gone;    /* struct phx_package_ref: wanted earlier, to be removed */
-	uint32_t there;          /* how many wanted packages were unpacked at the last check */
-	bool look;               /* a package may be missing */
-	int64_t due_ms;          /* work begins not before; on phx_clock_ms()'s clock */
+	struct prefetch_state want; /* as it is written down */
+	struct phx_list gone;       /* struct phx_package_ref: wanted earlier, to be removed */
+	uint32_t there;             /* how many wanted packages were unpacked at the last check */
+	bool look;                  /* a package may be missing */
+	int64_t due_ms;             /* work begins not before; on phx_clock_ms()'s clock */
 	uint32_t paused;
 	bool quit, working;
 	struct phx_package_ref at;     /* the package that the thread works on */
@@ -62,7 +62,7 @@ static bool holds(const struct phx_list *packages, const struct phx_package_ref 
 /* Must the thread stop its work? Asked while bytes come in. */
 static bool must_let_go(void *arg)
 {
-	struct stock *s = arg;
+	struct prefetch *s = arg;
 	pthread_mutex_lock(&s->lock);
 	bool stop = s->quit || (s->paused && !(s->needed && holds(&s->needed->packages, &s->at))) ||
 		!holds(&s->want.packages, &s->at);
@@ -71,14 +71,14 @@ static bool must_let_go(void *arg)
 }
 
 struct loan {
-	struct stock *stock;
+	struct prefetch *prefetch;
 	struct phx_http_client *client; /* made when asked for */
 };
 
 static int lend_client(void *arg, struct phx_http_client **ret, struct phx_err *err)
 {
 	struct loan *l = arg;
-	int r = l->client ? 0 : l->stock->make_client(l->stock->client_arg, &l->client, err);
+	int r = l->client ? 0 : l->prefetch->make_client(l->prefetch->client_arg, &l->client, err);
 	if (r == 0)
 		*ret = l->client;
 	return r;
@@ -93,9 +93,9 @@ static int check_room(const struct agent_config *cfg, const struct phx_package_r
 	return r ? r : package_room(cfg->pkg_root, p->size_bytes * (1 + ARCHIVE_MAX_RATIO), err);
 }
 
-static int provide(struct stock *s, const struct phx_package_ref *p, struct phx_err *err)
+static int provide(struct prefetch *s, const struct phx_package_ref *p, struct phx_err *err)
 {
-	struct loan loan = {.stock = s};
+	struct loan loan = {.prefetch = s};
 	struct package_from from = {lend_client, &loan, {must_let_go, s}};
 	int r = check_room(s->cfg, p, err);
 	r = r ? r : package_need(s->cfg, p, &from, err);
@@ -113,7 +113,7 @@ static int provide(struct stock *s, const struct phx_package_ref *p, struct phx_
 
 /* Finds the first package that is not unpacked, and counts those that are. With the lock: it reads
  * only small files. */
-static bool find_missing(struct stock *s, struct phx_package_ref *ret)
+static bool find_missing(struct prefetch *s, struct phx_package_ref *ret)
 {
 	uint32_t there = 0;
 	bool found = false;
@@ -128,16 +128,16 @@ static bool find_missing(struct stock *s, struct phx_package_ref *ret)
 	return found;
 }
 
-static void work(struct stock *s)
+static void work(struct prefetch *s)
 {
 	struct phx_err err = {0};
 	s->working = true;
 	pthread_mutex_unlock(&s->lock);
 	int r = provide(s, &s->at, &err);
 	if (r == 0)
-		agent_log("stock: %s-%s is at hand", s->at.name, s->at.version);
+		agent_log("prefetch: %s-%s is at hand", s->at.name, s->at.version);
 	else if (r != -ECANCELED)
-		agent_log("stock: %s-%s: %s", s->at.name, s->at.version,
+		agent_log("prefetch: %s-%s: %s", s->at.name, s->at.version,
 			  err.text[0] ? err.text : strerror(-r));
 	setpriority(PRIO_PROCESS, (id_t)s->tid, LOW_PRIORITY);
 	pthread_mutex_lock(&s->lock);
@@ -148,7 +148,7 @@ static void work(struct stock *s)
 }
 
 /* Is the package used by the active role, or by a role that a step is starting? */
-static bool in_use(const struct stock *s, const struct phx_package_ref *p)
+static bool in_use(const struct prefetch *s, const struct phx_package_ref *p)
 {
 	struct role_state role;
 	char current[PHX_NAME_MAX];
@@ -164,7 +164,7 @@ static bool in_use(const struct stock *s, const struct phx_package_ref *p)
 
 /* Removes packages that are not wanted any more. With the lock, so that no step begins meanwhile. A
  * package in use is kept for a later turn. */
-static void drop_gone(struct stock *s)
+static void drop_gone(struct prefetch *s)
 {
 	for (uint32_t i = s->gone.n; i > 0; i--) {
 		const struct phx_package_ref *p =
@@ -182,7 +182,7 @@ static void drop_gone(struct stock *s)
 
 static void *run_thread(void *arg)
 {
-	struct stock *s = arg;
+	struct prefetch *s = arg;
 	pthread_mutex_lock(&s->lock);
 	s->tid = (pid_t)syscall(SYS_gettid);
 	setpriority(PRIO_PROCESS, (id_t)s->tid, LOW_PRIORITY);
@@ -204,14 +204,14 @@ static void *run_thread(void *arg)
 
 /* ---- the wanted packages ---- */
 
-static int copy_of(uint64_t id, const struct phx_list *packages, struct stock_state *ret)
+static int copy_of(uint64_t id, const struct phx_list *packages, struct prefetch_state *ret)
 {
-	struct stock_state from = {.id = id, .packages = *packages};
-	return phx_record_copy(&stock_state_record, ret, &from);
+	struct prefetch_state from = {.id = id, .packages = *packages};
+	return phx_record_copy(&prefetch_state_record, ret, &from);
 }
 
 /* With the lock; takes `want`. */
-static void replace(struct stock *s, struct stock_state want)
+static void replace(struct prefetch *s, struct prefetch_state want)
 {
 	PHX_LIST_EACH(struct phx_package_ref, p, &s->want.packages) {
 		struct phx_package_ref *gone =
@@ -219,32 +219,33 @@ static void replace(struct stock *s, struct stock_state want)
 		if (gone)
 			*gone = *p;
 	}
-	phx_record_fini(&stock_state_record, &s->want);
+	phx_record_fini(&prefetch_state_record, &s->want);
 	s->want = want;
 	s->look = true;
 	s->due_ms = phx_clock_ms() + QUIET_MS;
 	pthread_cond_broadcast(&s->changed);
 }
 
-int stock_want(struct stock *s, uint64_t id, const struct phx_list *packages, struct phx_err *err)
+int prefetch_want(struct prefetch *s, uint64_t id, const struct phx_list *packages,
+		  struct phx_err *err)
 {
-	struct stock_state want = {0};
+	struct prefetch_state want = {0};
 	int r = s ? copy_of(id, packages, &want) : -EOPNOTSUPP;
 	if (r < 0)
 		return r;
 	pthread_mutex_lock(&s->lock);
 	if (s->want.id != id)
-		r = stock_state_write(s->cfg->state_dir, &want, err);
+		r = prefetch_state_write(s->cfg->state_dir, &want, err);
 	if (r == 0 && s->want.id != id) {
 		replace(s, want);
-		want = (struct stock_state){0};
+		want = (struct prefetch_state){0};
 	}
 	pthread_mutex_unlock(&s->lock);
-	phx_record_fini(&stock_state_record, &want);
+	phx_record_fini(&prefetch_state_record, &want);
 	return r;
 }
 
-uint64_t stock_id(struct stock *s)
+uint64_t prefetch_id(struct prefetch *s)
 {
 	if (!s)
 		return 0;
@@ -254,7 +255,7 @@ uint64_t stock_id(struct stock *s)
 	return id;
 }
 
-bool stock_keeps(struct stock *s, const struct phx_package_ref *p)
+bool prefetch_keeps(struct prefetch *s, const struct phx_package_ref *p)
 {
 	if (!s)
 		return false;
@@ -264,19 +265,19 @@ bool stock_keeps(struct stock *s, const struct phx_package_ref *p)
 	return keeps;
 }
 
-void stock_monitor(struct stock *s, json_t *monitor)
+void prefetch_monitor(struct prefetch *s, json_t *monitor)
 {
-	if (!stock_id(s))
+	if (!prefetch_id(s))
 		return;
 	pthread_mutex_lock(&s->lock);
-	json_object_set_new(monitor, "stock_wanted", json_integer(s->want.packages.n));
-	json_object_set_new(monitor, "stock_there", json_integer(s->there));
+	json_object_set_new(monitor, "prefetch_wanted", json_integer(s->want.packages.n));
+	json_object_set_new(monitor, "prefetch_there", json_integer(s->there));
 	pthread_mutex_unlock(&s->lock);
 }
 
 /* ---- steps come first ---- */
 
-void stock_pause(struct stock *s, const struct phx_role *role)
+void prefetch_pause(struct prefetch *s, const struct phx_role *role)
 {
 	if (!s)
 		return;
@@ -292,7 +293,7 @@ void stock_pause(struct stock *s, const struct phx_role *role)
 	pthread_mutex_unlock(&s->lock);
 }
 
-void stock_resume(struct stock *s)
+void prefetch_resume(struct prefetch *s)
 {
 	if (!s)
 		return;
@@ -306,29 +307,29 @@ void stock_resume(struct stock *s)
 
 /* ---- life ---- */
 
-int stock_new(const struct agent_config *cfg, stock_client_fn client, void *arg, struct stock **ret,
-	      struct phx_err *err)
+int prefetch_new(const struct agent_config *cfg, prefetch_client_fn client, void *arg,
+		 struct prefetch **ret, struct phx_err *err)
 {
-	struct stock *s = calloc(1, sizeof(*s));
+	struct prefetch *s = calloc(1, sizeof(*s));
 	if (!s)
 		return -ENOMEM;
-	*s = (struct stock){.cfg = cfg, .make_client = client, .client_arg = arg, .look = true};
+	*s = (struct prefetch){.cfg = cfg, .make_client = client, .client_arg = arg, .look = true};
 	s->due_ms = phx_clock_ms() + QUIET_MS;
 	pthread_mutex_init(&s->lock, NULL);
 	phx_cond_init(&s->changed);
-	if (stock_state_read(cfg->state_dir, &s->want, NULL) < 0)
-		s->want = (struct stock_state){0};
+	if (prefetch_state_read(cfg->state_dir, &s->want, NULL) < 0)
+		s->want = (struct prefetch_state){0};
 	int r = -pthread_create(&s->thread, NULL, run_thread, s);
 	if (r < 0) {
-		phx_record_fini(&stock_state_record, &s->want);
+		phx_record_fini(&prefetch_state_record, &s->want);
 		free(s);
-		return phx_err_set(err, r, "stock thread: %s", strerror(-r));
+		return phx_err_set(err, r, "prefetch thread: %s", strerror(-r));
 	}
 	*ret = s;
 	return 0;
 }
 
-void stock_free(struct stock *s)
+void prefetch_free(struct prefetch *s)
 {
 	if (!s)
 		return;
@@ -337,7 +338,7 @@ void stock_free(struct stock *s)
 	pthread_cond_broadcast(&s->changed);
 	pthread_mutex_unlock(&s->lock);
 	pthread_join(s->thread, NULL);
-	phx_record_fini(&stock_state_record, &s->want);
+	phx_record_fini(&prefetch_state_record, &s->want);
 	phx_list_fini(&s->gone);
 	pthread_mutex_destroy(&s->lock);
 	pthread_cond_destroy(&s->changed);

@@ -37,7 +37,7 @@ pair_has_both() {
 	all_have 'engine-1.0 web-1.0*' "$WEB" || return 1
 	local i
 	for i in 1 2 3 4; do [ "$i" = "$WEB" ] || all_have 'engine-1.0* web-1.0' $i || return 1; done
-	until_true 10 is n1 '"\(.monitor.stock_there) of \(.monitor.stock_wanted)"' '2 of 2'
+	until_true 10 is n1 '"\(.monitor.prefetch_there) of \(.monitor.prefetch_wanted)"' '2 of 2'
 }
 # and the new instance is told of as serving without another report
 hand_over_fetches_nothing() {

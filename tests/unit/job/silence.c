@@ -329,7 +329,7 @@ static void quarantined_while_silent(void **state)
 	tick(w, 1000);
 	assert_int_equal(world_order(w, PHX_EV_quarantine, node, NULL), 0);
 	settle(w);
-	assert_int_equal(world_node(w, node)->share, PHX_SHARE_OUTSIDE);
+	assert_int_equal(world_node(w, node)->allocation, PHX_ALLOCATION_OUTSIDE);
 	assert_int_equal(job(w, id)->kills, 0); /* it may run on */
 	tick(w, WAIT - 1000);
 	assert_int_equal(job(w, id)->kills, 1);
