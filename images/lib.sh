@@ -55,7 +55,9 @@ apt_options() {
 }
 
 # bootstrap VARIANT ROOT [option...]: mmdebstrap with the packages of image.conf;
-# what it says is shown when it fails.
+# what it says is shown when it fails. It mounts /proc below ROOT and cannot take it
+# away while another program looks there: in a mount namespace of its own it ends
+# with the program.
 bootstrap() {
 	local variant=$1 root=$2 suite sources options=()
 	shift 2
@@ -63,7 +65,7 @@ bootstrap() {
 	sources=$WORK/sources
 	apt_sources "$suite" "$sources"
 	mapfile -t options < <(apt_options)
-	mmdebstrap --mode=root --variant="$variant" --architectures="$(conf_required architecture)" \
+	unshare --mount mmdebstrap --mode=root --variant="$variant" --architectures="$(conf_required architecture)" \
 		--include="$(conf_list packages | paste -sd,)" "${options[@]}" "$@" \
 		"$suite" "$root" "$sources"/* >"$WORK/mmdebstrap.log" 2>&1 || {
 		cat "$WORK/mmdebstrap.log" >&2
