@@ -57,7 +57,7 @@ all: $(PROGRAMS:%=$(BUILD)/bin/%)
 $(BUILD)/obj/%.o: %.c
 	@mkdir -p $(@D)
 	@echo "  CC    $<"
-	$(Q)$(CC) $(CPPFLAGS) $(CFLAGS) $(if $(filter $(PURE:%=lib/%/),$(dir $<)),-Wconversion) -MMD -MP -c $< -o $@
+	$(Q)$(CC) $(CPPFLAGS) $(CFLAGS) $(if $(filter $(PURE:%=lib/%/),$(dir $<)),-Wconversion -Wsign-conversion) -MMD -MP -c $< -o $@
 
 $(BUILD)/libphx.a: $(LIB_OBJ)
 	@echo "  AR    $@"

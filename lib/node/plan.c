@@ -98,7 +98,7 @@ static int disk_method(const struct phx_plan_request *q, const struct phx_disk_f
 	if (!disk_can(n, d, asked))
 		return phx_err_set(
 			err, -EOPNOTSUPP, "disk %s cannot be erased by %s; it can: %s%s%soverwrite",
-			d->id, phx_enum_name(&phx_wipe_method_names, asked),
+			d->id, phx_enum_name(&phx_wipe_method_names, (int)asked),
 			encrypted(n, d) ? "crypto, " : "", d->can_discard ? "discard, " : "",
 			secure_erase_able(d) ? "secure-erase, " : "");
 	*ret = asked;
@@ -121,7 +121,7 @@ static struct phx_step *add(struct builder *b, enum phx_step_kind kind, const st
 		b->code = -ENOMEM;
 		return NULL;
 	}
-	s->kind = kind;
+	s->kind = (int)kind;
 	s->expected_ms = phx_step_info(kind)->expected_ms;
 	b->plan->expected_ms += s->expected_ms;
 	if (role)

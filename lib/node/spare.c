@@ -84,7 +84,7 @@ static int compare_ref(const void *id, const void *ref)
 	return a < b ? -1 : a > b;
 }
 
-static bool may_end(int jobs, const struct phx_list *named, const struct phx_job *j)
+static bool may_end(enum phx_jobs_say jobs, const struct phx_list *named, const struct phx_job *j)
 {
 	if (jobs == PHX_JOBS_NAMED && named->n)
 		return bsearch(&j->id, named->items, named->n, sizeof(struct phx_job_ref),
@@ -112,7 +112,7 @@ int phx_spare_re(struct phx_apply *a, const struct phx_re *re)
 		return 0;
 	PHX_LIST_EACH(struct phx_job, j, &a->s->jobs) {
 		if (!phx_job_is_open(j) || j->cancel || strcmp(j->re, re->name) ||
-		    may_end((int)a->jobs, a->may_end, j))
+		    may_end(a->jobs, a->may_end, j))
 			continue;
 		first = first ? first : j;
 		n_open++;

@@ -127,7 +127,7 @@ static void give_up(struct phx_apply *a, struct phx_node *n, const char *to, con
 }
 
 static void send(struct phx_apply *a, struct phx_node *n, const struct phx_re *from,
-		 const struct phx_re *to, enum phx_policy_reason reason)
+		 const struct phx_re *to, int reason)
 {
 	const char *pool = to ? to->name : PHX_POOL_FREE;
 	struct phx_err why = {0};
@@ -162,8 +162,7 @@ static void move(struct phx_apply *a, const struct phx_ledger_action *act)
 	PHX_AUTO(phx_list_fini) struct phx_list chosen = {0};
 	phx_choose(a, from, to, act->nodes, &chosen);
 	PHX_LIST_EACH(uint32_t, place, &chosen)
-		send(a, PHX_LIST_AT(&a->s->nodes, struct phx_node, *place), from, to,
-		     (enum phx_policy_reason)act->reason);
+		send(a, PHX_LIST_AT(&a->s->nodes, struct phx_node, *place), from, to, act->reason);
 	if (chosen.n == act->nodes || !to)
 		return;
 	phx_choose_tell(a); /* first, or the ledger wants the same nodes again */
@@ -186,10 +185,10 @@ static void do_action(struct phx_apply *a, const struct phx_ledger_action *act)
 			phx_note_re(a, NULL, j->re, NULL, "job %s of RE %s is killed%s: %s",
 				    phx_job_title(j).text, j->re,
 				    j->no_requeue ? "" : " and queued again",
-				    phx_policy_reason_text((enum phx_policy_reason)act->reason));
+				    phx_policy_reason_text(act->reason));
 		if (!j->cancel && !j->overdue)
 			phx_job_blame(a, j, "phxd", "RE %s: %s", j->re,
-				      phx_policy_reason_text((enum phx_policy_reason)act->reason));
+				      phx_policy_reason_text(act->reason));
 		phx_job_kill(a, j);
 		return;
 	case PHX_LEDGER_MOVE:

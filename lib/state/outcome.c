@@ -27,7 +27,7 @@ struct phx_action *phx_act(struct phx_apply *a, enum phx_action_kind kind, const
 	struct phx_action *act = phx_grow(a, &a->out->actions, sizeof(*act));
 	if (!act)
 		return NULL;
-	act->kind = kind;
+	act->kind = (int)kind;
 	if (n) {
 		phx_touch(a->s, n);
 		PHX_STR_SET(act->node, n->name);
