@@ -16,7 +16,8 @@ enum { LIST_MAX = PHX_SIM_RES_MAX };
 	F(S, clusters, LIST(cluster), KEY(clusters, OTHER, PHX_REQUIRED, "")) \
 	F(S, traces, LIST(cluster), KEY(traces, OTHER, PHX_REQUIRED, "")) \
 	F(S, res, LIST(cluster), KEY(res, OTHER, PHX_REQUIRED, ""))
-/* clang-format off: a key holds a '-' */
+/* a key holds a '-' */
+/* clang-format off */
 #define DELAY_ROWS(F, S) \
 	F(S, handover_ms, U32, KEY(handover, SPAN, "", "")) \
 	F(S, kill_ms, U32, KEY(kill, SPAN, "", "")) \
@@ -24,7 +25,7 @@ enum { LIST_MAX = PHX_SIM_RES_MAX };
 	F(S, wipe_ms[PHX_WIPE_CRYPTO], U32, KEY(crypto, SPAN, "", "")) \
 	F(S, wipe_ms[PHX_WIPE_DISCARD], U32, KEY(discard, SPAN, "", "")) \
 	F(S, wipe_ms[PHX_WIPE_OVERWRITE], U32, KEY(overwrite, SPAN, "", "")) \
-	F(S, wipe_ms[PHX_WIPE_SECURE_ERASE], U32, KEY(secure - erase, SPAN, "", ""))
+	F(S, wipe_ms[PHX_WIPE_SECURE_ERASE], U32, KEY(secure-erase, SPAN, "", ""))
 /* clang-format on */
 #define CLUSTER_ROWS(F, S) \
 	F(S, name, STR(PHX_NAME_MAX), KEY(name, NAME, PHX_REQUIRED, "")) \

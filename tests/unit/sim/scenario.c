@@ -108,7 +108,8 @@ static void mistakes_have_file_and_line(void **state)
 
 static const char whole[] =
 	"name = \"t\"; window = \"2d\"; estimates = \"exact\";\n"
-	"delays = { handover = 1.5; kill = \"5s\"; crypto = 2; };\n" CLUSTER TRACES "res = (\n"
+	"delays = { handover = 1.5; kill = \"5s\"; crypto = 2; secure-erase = 3; };\n" CLUSTER
+		TRACES "res = (\n"
 	"{ name = \"w\"; type = \"web_service\"; demand = \"d\"; partner = \"b\"; lower_bound_size "
 	"= 3; },\n"
 	"{ " BATCH "partner = \"w\"; lease = \"30m\"; scheduler = \"easy\"; } );\n";
@@ -128,6 +129,7 @@ static void what_is_said_is_read(void **state)
 	assert_int_equal(s.delays.handover_ms, 1500);
 	assert_int_equal(s.delays.kill_ms, 5000);
 	assert_int_equal(s.delays.wipe_ms[PHX_WIPE_CRYPTO], 2000);
+	assert_int_equal(s.delays.wipe_ms[PHX_WIPE_SECURE_ERASE], 3000);
 	assert_string_equal(w->cluster, "c"); /* the only one */
 	assert_int_equal(w->agreement.lower, 3);
 	assert_int_equal(b->agreement.lower, 17); /* what is left */
