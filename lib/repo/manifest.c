@@ -12,6 +12,9 @@
 #include "base/json.h"
 
 PHX_RECORD_TABLE(phx_package, PHX_PACKAGE_FIELDS);
+static const struct phx_field conf_fields[] = {PHX_PACKAGE_CONF_FIELDS(PHX_ROW_, phx_package)};
+const struct phx_record phx_package_conf_record = {sizeof(struct phx_package), conf_fields,
+						   PHX_ARRAY_SIZE(conf_fields)};
 
 bool phx_version_valid(const char *s)
 {
@@ -37,87 +40,51 @@ static bool summary_valid(const char *s)
 	return text != NULL;
 }
 
-static bool count_valid(const char *s)
-{
-	uint64_t value;
-	return phx_u64_parse(s, 0, INT64_MAX, &value) == 0;
-}
-
-struct key {
-	const char *name;
-	size_t offset, size; /* of the string member; size 0: a count */
-	bool generated;      /* written by build, not by people */
+/* What the form of a key does not say. */
+static const struct {
+	const char *key;
 	bool (*valid)(const char *value);
 	const char *right;
+} checks[] = {
+	{"name", phx_name_valid, "letters, digits, '-', '_', '.'"},
+	{"version", phx_version_valid, "a digit, then letters, digits, '.', '_' (no '-')"},
+	{"arch", arch_valid, "one of amd64, arm64, armhf, i386, ppc64el, riscv64, s390x, all"},
+	{"summary", summary_valid, "one line of UTF-8"},
 };
 
-#define STRING(m) offsetof(struct phx_package, m), sizeof(((struct phx_package *)0)->m)
-static const struct key keys[] = {
-	{"name", STRING(name), false, phx_name_valid, "letters, digits, '-', '_', '.'"},
-	{"version", STRING(version), false, phx_version_valid,
-	 "a digit, then letters, digits, '.', '_' (no '-')"},
-	{"arch", STRING(arch), false, arch_valid,
-	 "one of amd64, arm64, armhf, i386, ppc64el, riscv64, s390x, all"},
-	{"summary", STRING(summary), false, summary_valid, "one line of UTF-8"},
-	{"unpacked_bytes", offsetof(struct phx_package, unpacked_bytes), 0, true, count_valid,
-	 "a number in quotes"},
-	{"n_entries", offsetof(struct phx_package, n_entries), 0, true, count_valid,
-	 "a number in quotes"},
-};
-#undef STRING
-
-static const struct key *find_key(const char *name, bool generated)
-{
-	for (size_t i = 0; i < PHX_ARRAY_SIZE(keys); i++)
-		if (phx_str_eq(keys[i].name, name))
-			return keys[i].generated && !generated ? NULL : &keys[i];
-	return NULL;
-}
-
-/* Counts are strings in the text, since libconfig cuts large integers silently. */
-static int store_count(const struct key *k, const char *value, struct phx_package *p)
-{
-	uint64_t count;
-	bool narrow = k->offset == offsetof(struct phx_package, n_entries);
-	int r = phx_u64_parse(value, 0, narrow ? UINT32_MAX : INT64_MAX, &count);
-	if (r < 0)
-		return r;
-	if (narrow)
-		p->n_entries = (uint32_t)count;
-	else
-		p->unpacked_bytes = count;
-	return 0;
-}
-
-static int read_key(const config_setting_t *s, bool generated, struct phx_package *p,
+/* Counts are strings in the text, too, since libconfig cuts large integers silently. */
+static int read_key(const config_setting_t *s, const struct phx_record *rec, struct phx_package *p,
 		    struct phx_err *err)
 {
-	const char *name = config_setting_name(s);
+	const char *name = config_setting_name(s), *value = config_setting_get_string(s);
 	unsigned int line = config_setting_source_line(s);
-	const struct key *k = name ? find_key(name, generated) : NULL;
-	if (!k)
+	const struct phx_field *f = name ? phx_key_find(rec, name) : NULL;
+	if (!f)
 		return phx_err_set(err, -EINVAL,
 				   "line %u: unknown key \"%s\" (name, version, arch, summary)",
 				   line, name ? name : "");
-	const char *value = config_setting_get_string(s);
-	if (!value || !k->valid(value))
-		return phx_err_set(err, -EINVAL, "line %u: %s must be %s", line, name, k->right);
-	int r = k->size ? phx_str_copy((char *)p + k->offset, k->size, value)
-			: store_count(k, value, p);
-	return r < 0 ? phx_err_set(err, -EINVAL, "line %u: %s is too large", line, name) : 0;
+	for (size_t i = 0; i < PHX_ARRAY_SIZE(checks); i++)
+		if (phx_str_eq(checks[i].key, name) && (!value || !checks[i].valid(value)))
+			return phx_err_set(err, -EINVAL, "line %u: %s must be %s", line, name,
+					   checks[i].right);
+	int r = value ? phx_key_parse(f, value, (char *)p + f->offset, err)
+		      : phx_err_set(err, -EINVAL, "must be a text in quotes");
+	return r < 0 ? phx_err_prefix(err, -EINVAL, "line %u: %s", line, name) : 0;
 }
 
-static int read_keys(const config_t *c, bool generated, struct phx_package *p, struct phx_err *err)
+static int read_keys(const config_t *c, const struct phx_record *rec, struct phx_package *p,
+		     struct phx_err *err)
 {
 	const config_setting_t *root = config_root_setting(c);
 	int n = config_setting_length(root), r = 0;
 	/* first those that are there: a key that is misspelt is told as that, not as missing */
 	for (int i = 0; r == 0 && i < n; i++)
-		r = read_key(config_setting_get_elem(root, (unsigned int)i), generated, p, err);
-	for (size_t i = 0; r == 0 && i < PHX_ARRAY_SIZE(keys); i++)
-		if ((generated || !keys[i].generated) &&
-		    !config_setting_get_member(root, keys[i].name))
-			r = phx_err_set(err, -EINVAL, "%s is missing", keys[i].name);
+		r = read_key(config_setting_get_elem(root, (unsigned int)i), rec, p, err);
+	for (size_t i = 0; r == 0 && i < rec->n_fields; i++) {
+		const struct phx_key *k = rec->fields[i].key;
+		if (k && !config_setting_get_member(root, k->name))
+			r = phx_err_set(err, -EINVAL, "%s is missing", k->name);
+	}
 	return r;
 }
 
@@ -141,7 +108,8 @@ int phx_manifest_parse(const char *text, size_t n, bool generated, struct phx_pa
 		r = phx_err_set(err, -EINVAL, "line %d: %s", config_error_line(&c),
 				config_error_text(&c));
 	else
-		r = read_keys(&c, generated, &p, err);
+		r = read_keys(&c, generated ? &phx_package_record : &phx_package_conf_record, &p,
+			      err);
 	config_destroy(&c);
 	if (r == 0)
 		*ret = p;

@@ -4,18 +4,30 @@
 #ifndef PHX_REPO_REPO_H
 #define PHX_REPO_REPO_H
 
-#include "base/record.h"
+#include "base/key.h"
+
+/** What package.conf says: the rows with a key, which are all required. */
+#define PHX_PACKAGE_CONF_FIELDS(F, S) \
+	F(S, name, STR(PHX_NAME_MAX), \
+	  KEY(name, NAME, PHX_REQUIRED, "Letters, digits, -, _, .; at most 63.")) \
+	F(S, version, STR(PHX_NAME_MAX), \
+	  KEY(version, NAME, PHX_REQUIRED, \
+	      "Begins with a digit; letters, digits, ., _, no -. Runs of digits compare as " \
+	      "numbers: 1.10 is newer than 1.9.")) \
+	F(S, arch, STR(16), \
+	  KEY(arch, NAME, PHX_REQUIRED, \
+	      "amd64, arm64, armhf, i386, ppc64el, riscv64, s390x; or all: for every machine. A " \
+	      "node of another kind refuses the package.")) \
+	F(S, summary, STR(160), KEY(summary, LINE, PHX_REQUIRED, "One line of UTF-8."))
+extern const struct phx_record phx_package_conf_record;
 
 /** The manifest, first entry of the archive ("PHX/manifest.conf", libconfig) and shown by `phx
- * package list`. */
+ * package list`: that, and what build adds. */
 #define PHX_PACKAGE_FIELDS(F, S) \
-	F(S, name, STR(PHX_NAME_MAX)) \
-	F(S, version, STR(PHX_NAME_MAX)) \
-	F(S, arch, STR(16)) /* "amd64", "all" */ \
-	F(S, summary, STR(160)) \
+	PHX_PACKAGE_CONF_FIELDS(F, S) \
 	F(S, size_bytes, U64) /* of the .tar.zst */ \
-	F(S, unpacked_bytes, U64) \
-	F(S, n_entries, U32) \
+	F(S, unpacked_bytes, U64, KEY(unpacked_bytes, SIZE, PHX_REQUIRED, "Of all entries.")) \
+	F(S, n_entries, U32, KEY(n_entries, COUNT, PHX_REQUIRED, "How many there are.")) \
 	F(S, sha256, STR(65)) /* of the .tar.zst */
 PHX_RECORD_STRUCT(phx_package, PHX_PACKAGE_FIELDS);
 
