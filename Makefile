@@ -125,7 +125,7 @@ $(BUILD)/tests/system/phxd_that_dies: $(PHXD_OBJ)
 $(BUILD)/tests/system/phxd_that_dies: TEST_OBJ := $(PHXD_OBJ) -Wl,--wrap=phx_journal_open
 
 # what tests the command line runs it
-$(filter $(BUILD)/tests/unit/cli/%,$(UNIT_BIN)): | $(BUILD)/bin/phx $(BUILD)/bin/phx-sim
+$(filter $(BUILD)/tests/unit/cli/%,$(UNIT_BIN)): | $(BUILD)/bin/phx $(BUILD)/bin/phx-sim man
 
 # some tests of the agent run the program itself
 $(filter $(BUILD)/tests/unit/agent/%,$(UNIT_BIN)): | $(BUILD)/bin/phx-agent
@@ -256,9 +256,11 @@ MAN := $(addprefix $(BUILD)/man/,$(notdir $(MAN_SRC:.scd=)))
 all: man
 man: $(MAN)
 vpath %.scd $(sort $(dir $(MAN_SRC)))
-$(BUILD)/man/%: %.scd
+# a line "@ PART" stands for what comes from a table: cmd/phx/manual.c
+$(BUILD)/man/%: %.scd $(BUILD)/bin/phx
 	@mkdir -p $(@D)
-	$(Q)scdoc <$< >$@
+	$(Q)awk '/^@ / { if (system("$(BUILD)/bin/phx completion manual " $$2)) exit 1; next } { print; fflush() }' $< >$@.scd
+	$(Q)scdoc <$@.scd >$@
 
 PREFIX ?= /usr
 SYSCONFDIR ?= /etc

@@ -203,27 +203,3 @@ void cli_manual(FILE *out)
 		fputs("\n\n", out);
 	}
 }
-
-/* "A number from 8 to 30, unit bits." */
-static void put_bounds(FILE *out, const struct phx_key *k)
-{
-	if (k->form == PHX_KEY_NUMBER)
-		fprintf(out, " A number from %u to %u%s%s.", k->min, k->max,
-			*k->unit ? ", unit " : "", k->unit);
-}
-
-void cli_manual_config(FILE *out)
-{
-	fputs("# KEYS\n\n", out);
-	for (int id = 0; id < PHX_OPT_COUNT_; id++) {
-		const struct phx_key *o = phx_option((enum phx_option_id)id)->key;
-		fputc('*', out);
-		cli_scd(out, o->name);
-		fputs("*\n\t", out);
-		cli_scd(out, o->prose);
-		put_bounds(out, o);
-		fputs(*o->fallback ? " Default: " : " Empty by default.", out);
-		cli_scd(out, o->fallback);
-		fputs("\n\n", out);
-	}
-}

@@ -1,4 +1,4 @@
-/* What completion.c prints beside completions. */
+/* What cmd/phx/manual.c puts together: the parts of the manual that come from tables. */
 #ifndef PHX_CLI_HELP_H
 #define PHX_CLI_HELP_H
 
@@ -6,9 +6,6 @@
 
 /** The sections COMMANDS and OPTIONS of phx(1) in scdoc, made from the tables. */
 void cli_manual(FILE *out);
-/** The section KEYS of phoenix.conf(5), made from the rows of lib/config/config.h. */
-void cli_manual_config(FILE *out);
-
 /** The sections POLICIES, SCHEDULERS and METRICS of phx-sim(1), made from the tables of the
  * simulator. */
 void sim_manual(FILE *out);

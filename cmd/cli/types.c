@@ -288,6 +288,7 @@ static const struct cli_type types[] = {
 	{"ADDRESS", "an address", "", NULL},
 	{"TEXT", "a text", "", NULL},
 	{"CMD", "a command", "", NULL},
+	{"PART", "a part of the manual", "", NULL},
 	{"WORD", "a word", "", NULL},
 };
 #undef PROVISIONING

@@ -179,4 +179,10 @@ int cli_plan_steps(struct cli *cli, const json_t *plan);
 /** "image 4/9", "" when idle. */
 void cli_plan_short(struct phx_buf *b, const json_t *plan);
 
+/* ---- manual.c ---- */
+
+/** Prints the part of the manual that comes from the table `part`; NULL: of commands. Returns an
+ * exit status. */
+int phx_manual(const char *part);
+
 #endif

@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "phx/cli.h"
-#include "cli/help.h"
 
 /* How a shell completes a word of this type: "@nodes", "@files", or the words themselves. */
 static void put_kind(const char *type)
@@ -207,17 +206,8 @@ static const char zsh_tail[] = "_phx() {\n"
 int cmd_completion(struct cli *cli)
 {
 	const char *what = cli_arg(cli, 0);
-	static const struct {
-		const char *word;
-		void (*print)(FILE *out);
-	} manuals[] = {{"manual", cli_manual},
-		       {"conf-manual", cli_manual_config},
-		       {"sim-manual", sim_manual}};
-	for (size_t i = 0; i < PHX_ARRAY_SIZE(manuals); i++)
-		if (phx_str_eq(what, manuals[i].word)) {
-			manuals[i].print(stdout);
-			return CLI_OK;
-		}
+	if (phx_str_eq(what, "manual"))
+		return phx_manual(cli_arg(cli, 1));
 	bool zsh = phx_str_eq(what, "zsh");
 	puts(zsh ? "#compdef phx\n# zsh completion, made by: phx completion zsh"
 		 : "# bash completion, made by: phx completion bash");

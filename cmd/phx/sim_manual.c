@@ -1,5 +1,5 @@
 /* The sections of phx-sim(1) that come from tables: policies, schedulers,
- * what phx sim iaas chooses among, metrics. Printed by phx completion sim-manual; prints only. */
+ * what phx sim iaas chooses among, metrics. Called by manual.c; prints only. */
 #include "cli/help.h"
 #include "phx/policy_rows.h"
 #include "sim/metrics.h"

@@ -17,7 +17,7 @@ const struct phx_enum agent_supervisor_names = {"supervisor", supervisor_names,
 static const char *const yes_names[] = {"no", "yes"};
 const struct phx_enum agent_yes_names = {"answer", yes_names, PHX_ARRAY_SIZE(yes_names)};
 
-PHX_RECORD_LOCAL(agent_config, agent_config, AGENT_CONFIG_FIELDS);
+PHX_RECORD_TABLE(agent_config, AGENT_CONFIG_FIELDS);
 
 static int read_settings(struct agent_config *c, const struct phx_conf *conf, struct phx_err *err)
 {

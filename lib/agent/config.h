@@ -14,10 +14,11 @@ extern const struct phx_enum agent_supervisor_names, agent_yes_names;
 #define AGENT_CONFIG_FIELDS(F, S) \
 	F(S, deploy, BOOL)        /* --deploy: child of the deploy initramfs' /init */ \
 	F(S, whole_machine, BOOL) /* no --root: may mount, partition, reboot */ \
-	F(S, server, STR(128), KEY(server, PEER, "", "Where phxd is: ADDRESS:PORT.")) \
+	F(S, server, STR(128), \
+	  KEY(server, PEER, "", "\"ADDRESS:PORT\" of phxd's HTTPS. Required.")) \
 	F(S, http, STR(128), \
 	  KEY(http, PEER, "", \
-	      "Where images are without TLS: ADDRESS:PORT; empty: they come over TLS too.")) \
+	      "\"ADDRESS:PORT\" of its plain HTTP, for images. Default: they come by HTTPS too.")) \
 	F(S, root, \
 	  STR(AGENT_PATH_MAX)) /* "" or the directory below which this agent lives (tests) */ \
 	F(S, config, STR(AGENT_PATH_MAX)) \
@@ -25,34 +26,38 @@ extern const struct phx_enum agent_supervisor_names, agent_yes_names;
 	  KEY(run_dir, PATH(1, 255), "/run/phoenix", "What may vanish at a reboot.")) \
 	F(S, state_dir, STR(AGENT_PATH_MAX), \
 	  KEY(state_dir, PATH(1, 255), "/var/lib/phoenix", \
-	      "Key, certificate, journal: small, on phx-state.")) \
+	      "Its key and certificate, and what it has done: small.")) \
 	F(S, cache_dir, STR(AGENT_PATH_MAX), \
 	  KEY(cache_dir, PATH(1, 255), "/var/cache/phoenix", \
-	      "Packages, output of jobs: on the root file system.")) \
+	      "Archives of packages, directories and output of jobs.")) \
 	F(S, pkg_root, STR(AGENT_PATH_MAX), \
 	  KEY(pkg_root, PATH(1, 255), "/opt/phoenix/pkg", "Where packages are unpacked.")) \
 	F(S, ca, STR(AGENT_PATH_MAX), \
-	  KEY(ca, PATH(1, 255), "/etc/phoenix/ca.pem", "Certificate of the site.")) \
+	  KEY(ca, PATH(1, 255), "/etc/phoenix/ca.pem", "The site's CA certificate.")) \
 	F(S, site_pub, STR(AGENT_PATH_MAX), \
-	  KEY(site_pub, PATH(1, 255), "/etc/phoenix/site.pub", \
-	      "Public key that packages are signed with.")) \
+	  KEY(site_pub, PATH(1, 255), "/etc/phoenix/site.pub", "The site's package key.")) \
 	F(S, token_file, STR(AGENT_PATH_MAX), \
 	  KEY(token_file, PATH(1, 255), "/etc/phoenix/token", \
-	      "By which it was announced; may be absent.")) \
+	      "The secret shown when enrolling; it need not be there.")) \
 	F(S, hosts_file, STR(AGENT_PATH_MAX), \
 	  KEY(hosts_file, PATH(1, 255), "/etc/hosts", \
-	      "Where programs look names up: nodes of running jobs are put there.")) \
+	      "Where programs look names up: the nodes of running jobs are put there.")) \
 	F(S, fact_root, STR(AGENT_PATH_MAX))  /* read facts below this directory */ \
 	F(S, facts_file, STR(AGENT_PATH_MAX)) /* or take them from this JSON file */ \
 	F(S, boot_id, STR(40))                /* "" = the kernel's */ \
 	F(S, supervisor, ENUM(agent_supervisor), \
-	  KEY(supervisor, CHOICE, "auto", "Who keeps the services of roles running.")) \
+	  KEY(supervisor, CHOICE, "auto", \
+	      "Who runs services: systemd, own (the agent itself), or auto: systemd where it " \
+	      "runs the machine. What they write on stdout and stderr is in the journal with " \
+	      "systemd (phx-NAME.service); with own the agent passes it on to its own stderr and " \
+	      "keeps the last 64 KiB or more of each service in memory. The last lines are in " \
+	      "the reason when a service fails; phx node logs shows them.")) \
 	F(S, job_scopes, ENUM(agent_yes), \
 	  KEY(job_scopes, CHOICE, "yes", \
-	      "Whether systemd is asked for a scope for each run of a job."))
-struct agent_config {
-	PHX_MEMBERS(agent_config, AGENT_CONFIG_FIELDS)
-};
+	      "yes: where systemd runs the machine, and answers, each run of a job gets a scope, " \
+	      "and with it a control group. no, or where it does not: a job is its session. The " \
+	      "log says at the start which it is."))
+PHX_RECORD_STRUCT(agent_config, AGENT_CONFIG_FIELDS);
 
 /** Read options, then the file or the kernel command line. Default paths lie below --root; paths
  * that the file or an option names are used as they are. 0; 1 when --help or --version was

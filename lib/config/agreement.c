@@ -15,10 +15,18 @@ PHX_RECORD_TABLE(phx_agreement_finding, PHX_AGREEMENT_FINDING_FIELDS);
 
 /* What a file has instead of the member `setup`, and a word that is kept nowhere. */
 #define SETUP_ROWS(F, S) \
-	F(S, setup.mode, ENUM(phx_setup_mode), KEY(setup_policy, CHOICE, "noop", "")) \
-	F(S, setup.method, ENUM(phx_wipe_method), KEY(setup_method, CHOICE, "auto", "")) \
-	F(S, setup.when, ENUM(phx_setup_when), KEY(setup_moment, CHOICE, "release", ""))
-#define UNIT_ROWS(F, S) F(S, name, STR(PHX_NAME_MAX), KEY(granularity, OTHER, "node", ""))
+	F(S, setup.mode, ENUM(phx_setup_mode), \
+	  KEY(setup_policy, CHOICE, "noop", "What is done to a node that changes hands.")) \
+	F(S, setup.method, ENUM(phx_wipe_method), \
+	  KEY(setup_method, CHOICE, "auto", "How wipe erases; refused with noop.")) \
+	F(S, setup.when, ENUM(phx_setup_when), \
+	  KEY(setup_moment, CHOICE, "release", \
+	      "When wipe erases: as the node leaves, as it comes, or both; refused with noop."))
+#define UNIT_ROWS(F, S) \
+	F(S, name, STR(PHX_NAME_MAX), \
+	  KEY(granularity, OTHER, "node", \
+	      "Of what the agreement counts: node. Anything virtual is refused: the unit is the " \
+	      "physical machine."))
 static const struct phx_field setup_rows[] = {SETUP_ROWS(PHX_ROW_, phx_agreement)};
 static const struct phx_field unit_rows[] = {UNIT_ROWS(PHX_ROW_, phx_agreement)};
 

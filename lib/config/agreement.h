@@ -35,4 +35,8 @@ int phx_agreement_parse(const char *text, size_t n, const char *what, const char
 int phx_agreement_write_conf(const struct phx_agreement *a, struct phx_buf *buf);
 int phx_agreement_write_xml(const struct phx_agreement *a, struct phx_buf *buf);
 
+/** Row `i` of what a file may have, in the order of its keys: those of the agreement, and those
+ * that are not members of it. NULL behind the last. */
+const struct phx_field *phx_agreement_row(size_t i);
+
 #endif

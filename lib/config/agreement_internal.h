@@ -5,10 +5,6 @@
 
 #include "config/agreement.h"
 
-/** Row `i` of what a file may have, in the order of its keys: those of the agreement, and those
- * that are not members of it. NULL behind the last. */
-const struct phx_field *phx_agreement_row(size_t i);
-
 /** A file being read. */
 struct agreement_reading {
 	struct phx_agreement a;

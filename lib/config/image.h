@@ -29,10 +29,14 @@ enum phx_image_kind {
 extern const struct phx_enum phx_image_kind_names; /* "initramfs", "rootfs" */
 
 #define PHX_IMAGE_FILE_FIELDS(F, S) \
-	F(S, name, STR(PHX_NAME_MAX), KEY(name, NAME, PHX_REQUIRED, "Its name.")) \
+	F(S, name, STR(PHX_NAME_MAX), \
+	  KEY(name, NAME, PHX_REQUIRED, \
+	      "vmlinuz, which every image has; of an initramfs initrd.zst; of a rootfs " \
+	      "root.ext4.zst (for disks), root.squashfs (for memory), or both.")) \
 	F(S, size, U64, KEY(size, SIZE, PHX_REQUIRED, "Bytes of the file as it is.")) \
 	F(S, sha256, STR(65), KEY(sha256, LINE, PHX_REQUIRED, "Digest of the file as it is.")) \
-	F(S, raw_size, U64, KEY(raw_size, SIZE, "0", "Bytes when decompressed; 0: not compressed."))
+	F(S, raw_size, U64, \
+	  KEY(raw_size, SIZE, "0", "Bytes when it is decompressed; 0: it is not compressed."))
 PHX_RECORD_STRUCT(phx_image_file, PHX_IMAGE_FILE_FIELDS);
 
 /** What of image.conf the programs need; the recipe reads the rest itself. */
@@ -40,7 +44,8 @@ PHX_RECORD_STRUCT(phx_image_file, PHX_IMAGE_FILE_FIELDS);
 	F(S, name, STR(PHX_NAME_MAX), KEY(name, NAME, PHX_REQUIRED, "Of the image.")) \
 	F(S, version, STR(PHX_NAME_MAX), KEY(version, NAME, PHX_REQUIRED, "Of the image.")) \
 	F(S, kind, ENUM(phx_image_kind), KEY(kind, CHOICE, PHX_REQUIRED, "What it is for.")) \
-	F(S, architecture, STR(16), KEY(architecture, NAME, PHX_REQUIRED, "Of the machines."))
+	F(S, architecture, STR(16), \
+	  KEY(architecture, NAME, PHX_REQUIRED, "Of the machines: amd64."))
 PHX_RECORD_STRUCT(phx_image_conf, PHX_IMAGE_CONF_FIELDS);
 
 /** What manifest.conf says: the above, and the files. */
@@ -49,7 +54,8 @@ PHX_RECORD_STRUCT(phx_image_conf, PHX_IMAGE_CONF_FIELDS);
 	F(S, kernel_release, STR(96), \
 	  KEY(kernel_release, LINE, PHX_REQUIRED, "Of the kernel in it.")) \
 	F(S, digest, STR(65)) /* SHA-256 of manifest.conf: the image's identity */ \
-	F(S, files, LIST(phx_image_file), KEY(files, OTHER, PHX_REQUIRED, "A group for each file."))
+	F(S, files, LIST(phx_image_file), \
+	  KEY(files, OTHER, PHX_REQUIRED, "A list of groups, one a file: see below."))
 PHX_RECORD_STRUCT(phx_image, PHX_IMAGE_FIELDS);
 
 /** Parse the text of a manifest; `what` (a path or URL) begins every error text. The digest is

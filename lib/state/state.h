@@ -11,9 +11,13 @@
 #define PHX_POOL_FREE "free"
 
 #define PHX_POOL_FIELDS(F, S) \
-	F(S, name, STR(PHX_NAME_MAX), KEY(name, NAME, PHX_REQUIRED, "Of the pool.")) \
-	F(S, owner, STR(PHX_NAME_MAX), KEY(owner, NAME, "", "The service provider.")) \
-	F(S, setup, REC(phx_setup), KEY(setup, GROUP, "", "What is done to a node at a hand-over."))
+	F(S, name, STR(PHX_NAME_MAX), \
+	  KEY(name, NAME, PHX_REQUIRED, "Of the pool. It belongs in one file.")) \
+	F(S, owner, STR(PHX_NAME_MAX), KEY(owner, NAME, "", "Whose nodes they are.")) \
+	F(S, setup, REC(phx_setup), \
+	  KEY(setup, GROUP, "", \
+	      "What is done to a node at a hand-over unless phx node assign --setup says " \
+	      "otherwise; without it, what leaves the pool is wiped."))
 PHX_RECORD_STRUCT(phx_pool, PHX_POOL_FIELDS);
 
 /** How long an agent that does not hear the head goes on with its jobs, unless the settings say

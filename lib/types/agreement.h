@@ -39,87 +39,125 @@ PHX_RECORD_STRUCT(phx_re_extension, PHX_RE_EXTENSION_FIELDS);
 	F(S, name, STR(PHX_NAME_MAX), \
 	  KEY(name, NAME, "", "Of the RE; its pool has that name too. Default: the file's name.")) \
 	F(S, owner, STR(PHX_NAME_MAX), \
-	  KEY(owner, NAME, "", "The service provider. Default: whoever asks for the RE.")) \
+	  KEY(owner, NAME, "", \
+	      "The service provider: the name of a user on the head or of a certificate. " \
+	      "Default: whoever asks for the RE. The resource provider must name it, unless the " \
+	      "relationship is same.")) \
 	F(S, relationship, ENUM(phx_re_relationship), \
-	  KEY(relationship, CHOICE, "same", "Of the service provider to the resource provider.")) \
+	  KEY(relationship, CHOICE, "same", \
+	      "Of the service provider to the resource provider; same: one person is both.")) \
 	F(S, type, ENUM(phx_re_type), KEY(type, CHOICE, "parallel_batch_jobs", "Its workload.")) \
 	F(S, coordination, ENUM(phx_re_coordination), \
 	  KEY(coordinated_RE, CHOICE, "none", \
-	      "Whether it shares nodes with an RE of its own owner, or of any that consents " \
-	      "likewise.")) \
+	      "With whom it shares nodes. none (or no): with nobody; own (or yes): with an RE of " \
+	      "the same owner; other: with an RE of anybody who consents likewise.")) \
 	F(S, partner, STR(PHX_NAME_MAX), \
-	  KEY(partner, NAME, "", "The RE to share with; empty: to be found at the activation.")) \
+	  KEY(partner, NAME, "", \
+	      "The RE to share with. Without it, the first RE of the other type that allows it " \
+	      "is found when this one is activated.")) \
 	F(S, role, STR(PHX_NAME_MAX), \
-	  KEY(role, NAME, "", "What its nodes run. Default: what its type of workload wants.")) \
+	  KEY(role, NAME, "", \
+	      "What its nodes run. Default: batch-compute or web-server, by the type.")) \
 	F(S, image, STR(PHX_NAME_MAX), \
-	  KEY(image, NAME, "", "The operating system asked for. Default: the role's.")) \
-	F(S, image_version, STR(PHX_NAME_MAX), KEY(image_version, NAME, "", "And its version.")) \
+	  KEY(image, NAME, "", \
+	      "The operating system asked for. It must be the role's. Default: the role's.")) \
+	F(S, image_version, STR(PHX_NAME_MAX), \
+	  KEY(image_version, NAME, "", \
+	      "And its version, which must be the role's. Default: the role's.")) \
 	/* enum phx_policy_id */ \
 	F(S, model, ENUM(phx_policy), \
 	  KEY(resource_coordination_model, CHOICE, "fb", \
-	      "The rule by which it gets and returns nodes; partners have one.")) \
+	      "The rule by which it gets and returns nodes: fb has fixed bounds, flb-nub a fixed " \
+	      "lower bound and no upper bound, dr is that of DawningCloud; phx policy list tells " \
+	      "of each. Partners have one model.")) \
 	/* rigid: these nodes are held or reserved as long as the RE is active */ \
 	F(S, lower, U32, \
 	  KEY(lower_bound_size, NUMBER(0, 65536, "nodes"), "", \
-	      "Nodes that are guaranteed, to it or its partner.")) \
+	      "The one field that has no default. Nodes that are guaranteed, to it or its " \
+	      "partner. See BOUNDS.")) \
 	/* flexible: between the bounds nodes are lent out while idle and come back on demand */ \
 	F(S, upper, U32, \
-	  KEY(upper_bound_size, BOUND(65536), "", "Nodes that it may have; 0: no limit.")) \
+	  KEY(upper_bound_size, BOUND(65536), "", \
+	      "Nodes that it may have; none or null: no limit. See BOUNDS. Default: none.")) \
 	F(S, replace_after_s, U32, \
 	  KEY(replace_after, TIME(0, UINT32_MAX), "5m", \
-	      "A node that is not heard for so long is replaced, and cleaned when it comes; 0: " \
-	      "at once.")) \
+	      "For how long a node of the RE may be off, silent or starting again before another " \
+	      "one takes its place, at most 366 days; 0s: at once. See NODES THAT ARE NOT " \
+	      "HEARD.")) \
 	/* policy parameters: phx_agreement_params() */ \
-	F(S, lease_s, U32, KEY(lease, TIME(0, UINT32_MAX), "1h", "L, C: time unit of leasing.")) \
+	F(S, lease_s, U32, \
+	  KEY(lease, TIME(0, UINT32_MAX), "1h", \
+	      "Time unit of leasing (fb: idle nodes go to batch so often; dr: how long a lease " \
+	      "lasts).")) \
 	F(S, cycle_s, U32, \
 	  KEY(cycle, TIME(0, UINT32_MAX), "60s", \
-	      "S of dr: how often the manager checks and schedules.")) \
-	F(S, u_milli, U32, KEY(request_threshold, FRACTION, "1.2", "U of flb-nub.")) \
-	F(S, v_milli, U32, KEY(release_threshold, FRACTION, "0.2", "V of flb-nub.")) \
-	F(S, g_milli, U32, KEY(elastic_factor, FRACTION, "0.5", "G of flb-nub.")) \
-	F(S, r_milli, U32, KEY(obtain_threshold, FRACTION, "1.5", "R of dr.")) \
+	      "dr: how often the manager checks and schedules (S).")) \
+	F(S, u_milli, U32, KEY(request_threshold, FRACTION, "1.2", "flb-nub: U.")) \
+	F(S, v_milli, U32, KEY(release_threshold, FRACTION, "0.2", "flb-nub: V.")) \
+	F(S, g_milli, U32, KEY(elastic_factor, FRACTION, "0.5", "flb-nub: G.")) \
+	F(S, r_milli, U32, KEY(obtain_threshold, FRACTION, "1.5", "dr: R.")) \
 	/* reading 16 */ \
 	F(S, release_own, BOOL, \
 	  KEY(release_own, YES, "false", "dr: a lease releases idle nodes of its own only.")) \
 	/* reading 16 */ \
 	F(S, obtain_by_idle, BOOL, \
 	  KEY(obtain_by_idle, YES, "false", \
-	      "dr: what is idle is subtracted from the queue, not what is owned.")) \
+	      "dr: what is idle is subtracted from the queue, not what is held.")) \
 	/* reading 10 */ \
 	F(S, return_full, BOOL, \
 	  KEY(return_full, YES, "false", \
 	      "fb, coop2008: batch returns all that the web asks for, not the shortfall.")) \
 	/* batch */ \
-	F(S, engine, ENUM(phx_re_engine), KEY(engine, CHOICE, "builtin", "Who runs its jobs.")) \
+	F(S, engine, ENUM(phx_re_engine), \
+	  KEY(engine, CHOICE, "builtin", \
+	      "Who runs the jobs of a batch RE. builtin: jobs are submitted by phx job submit, " \
+	      "agents start them; slurm: jobs are submitted by sbatch, see SLURM below.")) \
 	/* older agreements may hold a path, whose last part counts */ \
 	F(S, slurm_conf, STR(200), \
 	  KEY(slurm_conf, TEXT(1, 199), "", \
-	      "Engine slurm: the name of what the resource provider has put on the head.")) \
+	      "With engine slurm: the name of the Slurm that runs the jobs of this RE. NAME " \
+	      "stands for NAME.conf in the slurm_dir of phoenix.conf(5) (/etc/phoenix/slurm), " \
+	      "where the resource provider has put it; a path is refused. Default: the head's " \
+	      "own, /etc/slurm/slurm.conf.")) \
 	F(S, scheduler, ENUM(phx_scheduler), \
-	  KEY(scheduler, CHOICE, "first-fit", "In which order jobs start.")) \
+	  KEY(scheduler, CHOICE, "first-fit", "Of a batch RE: in which order its jobs start.")) \
 	F(S, kill_order, ENUM(phx_kill_order), \
 	  KEY(kill_order, CHOICE, "smallest-latest", \
 	      "Whose job ends first when nodes must be returned.")) \
 	F(S, no_requeue, BOOL, KEY(no_requeue, YES, "false", "Killed jobs are not queued again.")) \
 	F(S, kill_grace_s, U32, \
 	  KEY(kill_grace, TIME(0, UINT32_MAX), "5s", \
-	      "From SIGTERM to SIGKILL, for jobs that ask for nothing else.")) \
+	      "From SIGTERM to SIGKILL, for jobs that were submitted without a --grace; at most " \
+	      "1h.")) \
 	/* web */ \
 	F(S, window_s, U32, \
 	  KEY(window, TIME(0, UINT32_MAX), "20s", \
-	      "W: over which the use of its instances is measured.")) \
+	      "Of a web RE: the time over which the mean use of its instances is taken. Use is " \
+	      "the CPU time of the services of the role, with all that they start, against all " \
+	      "CPUs of the node, or against cpu_milli of the role. phx re show tells it, or why " \
+	      "it is not known; phx re activate warns where it cannot be measured.")) \
 	F(S, threshold_milli, U32, \
-	  KEY(threshold, FRACTION, "0.8", "T: the use above which one is added.")) \
+	  KEY(threshold, FRACTION, "0.8", \
+	      "Of a web RE: mean use above it adds an instance; use below threshold x (n - 1) / " \
+	      "n removes one.")) \
 	F(S, address, STR(16), \
 	  KEY(address, NAME, "", \
-	      "The virtual address of its service, IPv4. Default: the role's.")) \
+	      "Of a web RE: the virtual address of its service, IPv4, on the director and on " \
+	      "each of its nodes, whatever their role says (web in phoenix-role(5)): so that " \
+	      "several web REs share roles and one director. No two REs have the same address " \
+	      "and port. Default: the role's.")) \
 	/* 0: 80; an agreement without an address uses its role's port */ \
-	F(S, port, U32, KEY(port, NUMBER(1, 65535), "", "The port at that address.")) \
+	F(S, port, U32, \
+	  KEY(port, NUMBER(1, 65535), "", \
+	      "Of a web RE: the port at that address. Default: 80; without an address the " \
+	      "role's.")) \
 	/* cleaning at grant and reclaim; files hold it as three keys: config/agreement.c */ \
 	F(S, setup, REC(phx_setup)) \
 	F(S, noop_between_owners, BOOL, \
 	  KEY(noop_between_owners, YES, "false", \
-	      "Consents to noop with REs of other owners that consent too.")) \
+	      "A node that passes between REs of two owners is wiped if one of both agreements " \
+	      "wants it. With this set in both, it is left as it is where one of them asks for " \
+	      "noop.")) \
 	F(S, extensions, LIST(phx_re_extension))
 PHX_RECORD_STRUCT(phx_agreement, PHX_AGREEMENT_FIELDS);
 

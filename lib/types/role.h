@@ -29,31 +29,45 @@ extern const struct phx_enum phx_drain_signal_names;
 
 /** One supervised program. argv[0] relative = inside the package `package`. */
 #define PHX_SERVICE_FIELDS(F, S) \
-	F(S, name, STR(PHX_NAME_MAX), KEY(name, NAME, PHX_REQUIRED, "Its name in the role.")) \
+	F(S, name, STR(PHX_NAME_MAX), KEY(name, NAME, PHX_REQUIRED, "Of the service.")) \
 	F(S, package, STR(PHX_NAME_MAX), \
 	  KEY(package, NAME, "", \
-	      "One of the role's packages, by its name without version: where the service " \
-	      "starts.")) \
-	F(S, user, STR(32), KEY(user, LINE, "", "Whom it runs as; empty: root.")) \
+	      "One of the role's packages, by its name without version. Its directory, " \
+	      "/opt/phoenix/pkg/NAME/VERSION, is where the service starts, and belongs to root.")) \
+	F(S, user, STR(32), \
+	  KEY(user, LINE, "", \
+	      "Whom it runs as. The image, or nobody, knows the user: a package makes none. " \
+	      "Default: root.")) \
 	F(S, restart, BOOL, \
 	  KEY(restart, YES, "true", \
-	      "Started again when it ends, and with it the services that come after it.")) \
+	      "It is started again when it ends, after 0.1 s, when it goes on dying up to 10 s; " \
+	      "services that come after it with it. phx node show tells how often, and how the " \
+	      "last one ended (Restarts): a node may be healthy whenever one looks.")) \
 	F(S, stop_grace_s, U32, KEY(stop_grace, TIME(1, 3600), "10s", "From SIGTERM to SIGKILL.")) \
 	/* resolved at load: the default depends on the role's health check */ \
 	F(S, settle_s, U32, \
 	  KEY(settle, TIME(0, 60), "", \
-	      "How long it must have run before its start counts as done.")) \
+	      "How long it must have run before its start counts as done. One that ends before " \
+	      "(and is not to end: restart = false, status 0) fails the hand-over, with what it " \
+	      "wrote last. Services of a role settle side by side; when the node or its agent " \
+	      "starts again, nobody waits for it. Default: 1s in a role without a health check; " \
+	      "0s where there is one, which says more.")) \
 	F(S, drain_signal, ENUM(phx_drain_signal), \
 	  KEY(drain_signal, CHOICE, "none", \
-	      "Sent to its main process when clients stay connected while the node drains.")) \
+	      "Sent to its main process when clients stay connected while the node drains, see " \
+	      "WEB; a service that ends by it is not started again.")) \
 	F(S, argv, LIST(phx_word), \
 	  KEY(exec, WORDS(0), PHX_REQUIRED, \
-	      "The words of its command line; no shell reads them.")) \
+	      "The words of its command line; no shell reads them. A program that is not an " \
+	      "absolute path lies in the service's package. It stays in the foreground: its end " \
+	      "is the end of the service.")) \
 	F(S, env, LIST(phx_word), \
 	  KEY(env, WORDS(0), "", \
-	      "NAME=value of each variable, beside those that every service has.")) \
+	      "A list of \"NAME=value\". PHX_PACKAGE (the package's directory), PHX_ROLE and " \
+	      "PATH are set, and of the agent's own environment nothing.")) \
 	F(S, after, LIST(phx_word), \
-	  KEY(after, WORDS(0), "", "Services of the role that must run before."))
+	  KEY(after, WORDS(0), "", \
+	      "Services of the role that must run before. They stop in the opposite order."))
 PHX_RECORD_STRUCT(phx_service, PHX_SERVICE_FIELDS);
 
 enum phx_health_kind { PHX_HEALTH_NONE, PHX_HEALTH_HTTP, PHX_HEALTH_TCP, PHX_HEALTH_EXEC };
@@ -62,11 +76,15 @@ extern const struct phx_enum phx_health_kind_names;
 /** Healthy = one success; unhealthy = `failures` failures in a row. */
 #define PHX_HEALTH_FIELDS(F, S) \
 	F(S, kind, ENUM(phx_health_kind), \
-	  KEY(kind, CHOICE, PHX_REQUIRED, "How the node is checked.")) \
+	  KEY(kind, CHOICE, PHX_REQUIRED, \
+	      "none: the services run. http: GET of target answers with a status from 200 to " \
+	      "299. tcp: target takes connections. exec: the program ends with status 0.")) \
 	F(S, target, STR(256), \
-	  KEY(target, LINE, "", \
-	      "http: a URL, like http://127.0.0.1:80/health; tcp: ADDRESS:PORT.")) \
-	F(S, argv, LIST(phx_word), KEY(exec, WORDS(0), "", "exec: the words of a command line.")) \
+	  KEY(target, LINE, "", "\"http://127.0.0.1:80/health\", or \"127.0.0.1:80\".")) \
+	F(S, argv, LIST(phx_word), \
+	  KEY(exec, WORDS(0), "", \
+	      "The words of a command line; a program that is not an absolute path is looked for " \
+	      "in the role's packages.")) \
 	F(S, interval_s, U32, KEY(interval, TIME(1, 86400), "5s", "How often it is checked.")) \
 	F(S, timeout_s, U32, KEY(timeout, TIME(1, 3600), "2s", "How long one check may take.")) \
 	F(S, failures, U32, \
@@ -82,15 +100,17 @@ extern const struct phx_enum phx_role_boot_names;
 #define PHX_ROLE_WEB_FIELDS(F, S) \
 	/* the node accepts packets for this address, but answers no ARP for it */ \
 	F(S, address, STR(16), \
-	  KEY(address, LINE, "", "The virtual address of the service, IPv4.")) \
+	  KEY(address, LINE, "", \
+	      "The virtual address, IPv4, unless the agreement of its RE has one.")) \
 	F(S, port, U32, KEY(port, NUMBER(1, 65535), "80", "Its port.")) \
 	F(S, scheduler, STR(16), \
 	  KEY(scheduler, LINE, "wlc", \
-	      "How the kernel's balancer chooses (web/table.h has the names).")) \
+	      "How the kernel's balancer chooses: rr, wrr, lc, wlc, sh, dh, sed, nq or mh.")) \
 	F(S, cpu_milli, U32, \
 	  KEY(cpu_milli, NUMBER(10, 256000), "", \
-	      "What its services get of one CPU, in thousandths, and of which their use is told; " \
-	      "0: all CPUs of the node."))
+	      "In thousandths of a CPU: all that its services get from their first good health " \
+	      "check on (where systemd runs them; elsewhere it limits nothing), and the whole " \
+	      "against which a web RE measures their use. Default: all CPUs of the node."))
 PHX_RECORD_STRUCT(phx_role_web, PHX_ROLE_WEB_FIELDS);
 
 /** What is done to a director that is not heard, before another director takes its place: nothing,
@@ -102,36 +122,58 @@ extern const struct phx_enum phx_role_fence_names;
 	F(S, name, STR(PHX_NAME_MAX)) /* the name of its file */ \
 	F(S, summary, STR(160), KEY(summary, LINE, "", "One line for people.")) \
 	F(S, pool, STR(PHX_NAME_MAX), \
-	  KEY(pool, NAME, PHX_REQUIRED, "Where nodes of this role land unless told otherwise.")) \
+	  KEY(pool, NAME, PHX_REQUIRED, \
+	      "Where nodes of this role land unless phx node assign --pool names another: one of " \
+	      "phoenix.conf(5), or free, or that of an RE.")) \
 	F(S, boot, ENUM(phx_role_boot), \
-	  KEY(boot, CHOICE, "disk", "Whether the system lies on a disk or in memory.")) \
-	F(S, image, STR(PHX_NAME_MAX), KEY(image, NAME, PHX_REQUIRED, "The system.")) \
+	  KEY(boot, CHOICE, "disk", \
+	      "disk: the image is written to a disk, and the system comes back from there after " \
+	      "a reset. ram: it runs in memory, no disk is touched, and it is fetched anew after " \
+	      "a reset.")) \
+	F(S, image, STR(PHX_NAME_MAX), \
+	  KEY(image, NAME, PHX_REQUIRED, \
+	      "The system: a name of phx image list. Nodes run it with the kernel of the deploy " \
+	      "image, see phoenix-image(5).")) \
 	/* resolved at load */ \
 	F(S, image_version, STR(PHX_NAME_MAX), \
-	  KEY(image_version, NAME, "", "The version of the image; empty: the newest.")) \
+	  KEY(image_version, NAME, "", "The version of the image. Default: the newest.")) \
 	F(S, image_digest, STR(65)) /* resolved: SHA-256 of the image's manifest */ \
 	F(S, runs_jobs, BOOL, \
 	  KEY(runs_jobs, YES, "false", "The agent takes jobs of users while the role is active.")) \
 	F(S, drain_grace_s, U32, \
 	  KEY(drain_grace, TIME(0, 604800), "30s", \
-	      "How long jobs, or requests, may go on when the node is called back.")) \
+	      "How long jobs, or requests of a web service, may go on when the node is called " \
+	      "back.")) \
 	F(S, packages, LIST(phx_package_ref), \
-	  KEY(packages, OTHER, "", "NAME or NAME-VERSION of each package.")) \
-	F(S, services, LIST(phx_service), KEY(services, OTHER, "", "What runs.")) \
+	  KEY(packages, OTHER, "", \
+	      "A list of \"NAME\" or \"NAME-VERSION\": the newest version that the head has at " \
+	      "the reload unless one is named. At most 64.")) \
+	F(S, services, LIST(phx_service), \
+	  KEY(services, OTHER, "", "A list of groups, at most 64: what runs. See SERVICES.")) \
 	/* see phx_role_removal_check() */ \
 	F(S, leave_remove, LIST(phx_word), \
-	  KEY(leave, OTHER, "", "Paths that are removed on leave.")) \
+	  KEY(leave, OTHER, "", \
+	      "{ remove = [ ... ] }: paths that go when the role goes. They lie below /var/lib, " \
+	      "/var/cache, /var/log, /srv or /etc/opt, are written plainly (no \"..\", no " \
+	      "\"//\"), and are none of what the system or Phoenix lives by (such as " \
+	      "/var/lib/dpkg or /var/lib/phoenix); others are refused when the role is read. " \
+	      "What else its services changed in the system stays after a hand-over in place, " \
+	      "unless a package takes it back with a program leave: phoenix-package(5).")) \
 	F(S, ports, LIST(phx_word), \
-	  KEY(ports, OTHER, "", "TCP ports that must be closed after the services have stopped.")) \
-	F(S, health, REC(phx_health), KEY(health, GROUP, "{}", "How one sees that it works.")) \
+	  KEY(ports, OTHER, "", \
+	      "TCP ports that must be closed after the services have stopped: [ 80, 443 ].")) \
+	F(S, health, REC(phx_health), \
+	  KEY(health, GROUP, "{}", "How one sees that it works. See HEALTH.")) \
 	F(S, web, REC(phx_role_web), \
-	  KEY(web, GROUP, "", "Its nodes are instances of a web service.")) \
+	  KEY(web, GROUP, "", \
+	      "The node is an instance of a service behind a virtual address. See WEB.")) \
 	F(S, director, BOOL, \
-	  KEY(director, YES, "false", "Its nodes balance the load of all roles that have a web.")) \
+	  KEY(director, YES, "false", \
+	      "Its nodes balance the load of all roles that have a web. See WEB.")) \
 	F(S, fence, ENUM(phx_role_fence), \
 	  KEY(fence, CHOICE, "none", \
-	      "What is done to a director that is not heard, before another one takes its " \
-	      "place."))
+	      "Beside director = true: what is done to a director that is not heard, before " \
+	      "another one takes its place. See WEB."))
 PHX_RECORD_STRUCT(phx_role, PHX_ROLE_FIELDS);
 
 /** The image and packages that a role runs, as a text to compare: "IMAGE@VERSION NAME-VERSION …",
@@ -171,7 +213,9 @@ PHX_RECORD_STRUCT(phx_rule_term, PHX_RULE_TERM_FIELDS);
 	F(S, line, U32) /* of rules.conf, for reasons */ \
 	/* all must hold; none = always */ \
 	F(S, terms, LIST(phx_rule_term), \
-	  KEY(when, OTHER, "", "The terms; without any the rule always holds."))
+	  KEY(when, OTHER, "", \
+	      "A list of at most 32 terms, \"FACT OPERATOR VALUE\"; without any the rule always " \
+	      "holds."))
 PHX_RECORD_STRUCT(phx_rule, PHX_RULE_FIELDS);
 
 /** Find the first rule that holds for `name` and `facts`. Returns its index, -ENOENT or -ENOMEM.

@@ -23,10 +23,11 @@ extern const struct phx_enum phx_setup_when_names;
 
 #define PHX_SETUP_FIELDS(F, S) \
 	F(S, mode, ENUM(phx_setup_mode), \
-	  KEY(mode, CHOICE, PHX_REQUIRED, "Whether disks are erased.")) \
-	F(S, method, ENUM(phx_wipe_method), KEY(method, CHOICE, "auto", "How.")) \
+	  KEY(mode, CHOICE, PHX_REQUIRED, "noop: nothing; wipe: its disks are erased.")) \
+	F(S, method, ENUM(phx_wipe_method), \
+	  KEY(method, CHOICE, "auto", "How wipe erases; auto: the best that the disk can do.")) \
 	F(S, when, ENUM(phx_setup_when), \
-	  KEY(when, CHOICE, "release", "As nodes leave, as they come, or both."))
+	  KEY(when, CHOICE, "release", "release: as nodes leave; assign: as they come; both."))
 PHX_RECORD_STRUCT(phx_setup, PHX_SETUP_FIELDS);
 
 /** Does the policy want an erase at `moment` (RELEASE or ASSIGN)? */

@@ -121,27 +121,6 @@ a_start_sweeps_the_stores() {
 		[ -e "$packages/x-1.tar.zst.$$.tmp" ] && rm -r "$images/.add.$$" "$packages/x-1.tar.zst.$$.tmp"
 }
 
-# ---- the pages of the manual name the keys that the program has ----
-
-# known_here LINE...: what a role file with an unknown key is told of the keys there are
-known_here() {
-	printf '%s\n' 'pool = "web"; image = "test";' "$@" >"$WORK/tried.conf"
-	phx role check "$WORK/tried.conf" 2>&1 | sed -n 's/.*known here: //p' | tr -d ' ' | tr ',' '\n' | sort
-}
-# keys_of SECTION: those that the page explains there
-keys_of() {
-	awk -v section="# $1" '/^# / { on = $0 == section } on && /^\*/' etc/phoenix-role.5.scd | tr -d '*\\ ' | tr ',' '\n' | sort
-}
-the_page_has_every_key() {
-	diff <(known_here 'nosuch = 1;') <(keys_of KEYS) && diff <(known_here 'services = ( { nosuch = 1; } );') <(keys_of SERVICES) &&
-		diff <(known_here 'health = { nosuch = 1; };') <(keys_of HEALTH) && [ "$(keys_of HEALTH | wc -l)" = 6 ] || return 1
-	# of a package
-	mkdir -p "$WORK/bad" && echo 'name = "a"; version = "1"; arch = "all"; summary = "a"; nosuch = "1";' >"$WORK/bad/package.conf"
-	phx package build "$WORK/bad" 2>"$WORK/err"
-	diff <(sed -n 's/.*(\(.*\))$/\1/p' "$WORK/err" | tr -d ' ' | tr , '\n' | sort) \
-		<(awk '/^# / { on = $0 == "# KEYS" } on && /^\*/' etc/phoenix-package.5.scd | tr -d '*' | sort)
-}
-
 # ---- the socket alone says which head ----
 
 the_socket_alone_is_enough() (
@@ -168,7 +147,7 @@ a_socket_that_does_not_answer_is_no_other_head() (
 head_init
 roles_init
 for t in the_own_kernel_is_nothing_to_warn_of another_kernel_is_told a_head_without_deploy_image_says_so \
-	the_same_is_taken_and_refused the_page_has_every_key a_start_sweeps_the_stores without_phxd_the_directories_are_read the_socket_alone_is_enough \
+	the_same_is_taken_and_refused a_start_sweeps_the_stores without_phxd_the_directories_are_read the_socket_alone_is_enough \
 	a_socket_that_does_not_answer_is_no_other_head; do
 	check "$t" "$t"
 done

@@ -347,30 +347,6 @@ static void test_examples(void **state)
 	}
 }
 
-/* The manual has every field, every model and every order of kills. */
-static void test_manual(void **state)
-{
-	PHX_AUTO_FREE char *page = NULL;
-	const struct phx_field *f;
-	(void)state;
-	assert_int_equal(phx_file_read(TEST_DIR "/../etc/phoenix-agreement.5.scd", 1 << 20, &page,
-				       NULL, NULL),
-			 0);
-	for (size_t i = 0; (f = phx_agreement_row(i)); i++) {
-		PHX_AUTO(phx_buf_fini) struct phx_buf b = {0};
-		phx_buf_addf(&b, "*");
-		for (const char *p = f->key->name; *p; p++)
-			phx_buf_addf(&b, "%s%c", *p == '_' ? "\\" : "", *p);
-		phx_buf_addf(&b, "*");
-		if (!strstr(page, b.data))
-			fail_msg("%s is not in the manual", b.data);
-		for (int v = 0; f->names && v < f->names->n_names; v++)
-			if (!strchr(f->names->names[v], '_') && !strstr(page, f->names->names[v]))
-				fail_msg("%s of %s is not in the manual", f->names->names[v],
-					 f->key->name);
-	}
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -381,7 +357,6 @@ int main(void)
 		cmocka_unit_test(test_refused),
 		cmocka_unit_test(test_every_finding),
 		cmocka_unit_test(test_examples),
-		cmocka_unit_test(test_manual),
 		cmocka_unit_test_setup_teardown(test_files, place_make, place_remove),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,129 @@
+/* The parts of the manual that come from tables. A page (*.scd) names such a part by a line
+ * "@ PART"; the Makefile puts there what phx completion manual PART prints. Prints only. */
+#include <string.h>
+
+#include "agent/config.h"
+#include "cli/help.h"
+#include "config/agreement.h"
+#include "config/image.h"
+#include "config/option.h"
+#include "phx/cli.h"
+#include "repo/repo.h"
+#include "types/role.h"
+
+/* "7d", "90s": as people write it in a file. */
+static void put_time(FILE *out, uint32_t seconds)
+{
+	static const struct {
+		uint32_t seconds;
+		char letter;
+	} units[] = {{86400, 'd'}, {3600, 'h'}, {60, 'm'}, {1, 's'}};
+	size_t i = 0;
+	while (!seconds ? units[i].letter != 's' : seconds % units[i].seconds != 0)
+		i++;
+	fprintf(out, "%u%c", seconds / units[i].seconds, units[i].letter);
+}
+
+static void put_choices(FILE *out, const struct phx_enum *names)
+{
+	for (int i = 0; i < names->n_names; i++) {
+		fputs(!i ? " One of " : i + 1 < names->n_names ? ", " : " and ", out);
+		cli_scd(out, names->names[i]);
+	}
+	fputc('.', out);
+}
+
+/* What a value may be, where the form of the key alone does not say it. */
+static void put_bounds(FILE *out, const struct phx_field *f)
+{
+	const struct phx_key *k = f->key;
+	if (k->form == PHX_KEY_NUMBER && k->max != UINT32_MAX)
+		fprintf(out, " A number from %u to %u%s%s.", k->min, k->max,
+			*k->unit ? ", unit " : "", k->unit);
+	else if (k->form == PHX_KEY_BOUND)
+		fprintf(out, " A number from %u to %u, or none.", k->min, k->max);
+	else if (k->form == PHX_KEY_TIME && k->max != UINT32_MAX) {
+		fputs(" From ", out);
+		put_time(out, k->min);
+		fputs(" to ", out);
+		put_time(out, k->max);
+		fputc('.', out);
+	} else if (k->form == PHX_KEY_CHOICE)
+		put_choices(out, f->names);
+}
+
+/* Is the key a text that may be empty? */
+static bool may_be_empty(const struct phx_key *k)
+{
+	return (k->form == PHX_KEY_TEXT && !k->min) || k->form == PHX_KEY_ADDRESS ||
+		k->form == PHX_KEY_RANGE || k->form == PHX_KEY_WORDS;
+}
+
+static void put_default(FILE *out, const struct phx_key *k)
+{
+	if (!k->fallback) {
+		fputs(" Required.", out);
+	} else if (*k->fallback && k->form != PHX_KEY_GROUP) {
+		fputs(" Default: ", out);
+		cli_scd(out, k->fallback);
+	} else if (may_be_empty(k) && !strstr(k->prose, "Default: ") &&
+		   !strstr(k->prose, "Required.")) {
+		fputs(" Empty by default.", out);
+	}
+}
+
+static void put_key(FILE *out, const struct phx_field *f)
+{
+	fputc('*', out);
+	cli_scd(out, f->key->name);
+	fputs("*\n\t", out);
+	cli_scd(out, f->key->prose);
+	put_bounds(out, f);
+	put_default(out, f->key);
+	fputs("\n\n", out);
+}
+
+static void put_agreement(FILE *out)
+{
+	const struct phx_field *f;
+	for (size_t i = 0; (f = phx_agreement_row(i)); i++)
+		put_key(out, f);
+}
+
+static const struct {
+	const char *name;
+	void (*print)(FILE *out);
+	const struct phx_record *keys;
+} parts[] = {
+	{"commands", cli_manual, NULL},
+	{"sim", sim_manual, NULL},
+	{"phoenix.conf", NULL, &phx_options_record},
+	{"pool", NULL, &phx_pool_record},
+	{"setup", NULL, &phx_setup_record},
+	{"agreement", put_agreement, NULL},
+	{"role", NULL, &phx_role_record},
+	{"web", NULL, &phx_role_web_record},
+	{"service", NULL, &phx_service_record},
+	{"health", NULL, &phx_health_record},
+	{"rule", NULL, &phx_rule_record},
+	{"image.conf", NULL, &phx_image_conf_record},
+	{"manifest.conf", NULL, &phx_image_record},
+	{"image-file", NULL, &phx_image_file_record},
+	{"package.conf", NULL, &phx_package_conf_record},
+	{"agent.conf", NULL, &agent_config_record},
+};
+
+int phx_manual(const char *part)
+{
+	for (size_t i = 0; i < PHX_ARRAY_SIZE(parts); i++) {
+		if (!phx_str_eq(parts[i].name, part ? part : "commands"))
+			continue;
+		if (parts[i].print)
+			parts[i].print(stdout);
+		for (size_t k = 0; parts[i].keys && k < parts[i].keys->n_fields; k++)
+			if (parts[i].keys->fields[k].key)
+				put_key(stdout, &parts[i].keys->fields[k]);
+		return CLI_OK;
+	}
+	return cli_fail(CLI_USAGE, "\"%s\" is no part of the manual that comes from a table", part);
+}
