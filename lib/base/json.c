@@ -5,6 +5,10 @@
 #include <errno.h>
 #include <string.h>
 
+#include "base/json_scan.h"
+
+enum { FIELDS_MAX = 128 }; /* of a record that is read */
+
 /* Where in the document an error is: "disks[1].size_bytes". */
 struct path {
 	const struct path *up;
@@ -229,6 +233,11 @@ json_t *phx_json_from_record(const struct phx_record *rec, const void *obj)
 
 /* ---- text to records ---- */
 
+struct reader {
+	struct phx_scan s;
+	struct phx_err *err;
+};
+
 static void path_text(const struct path *p, struct phx_buf *b)
 {
 	if (!p)
@@ -247,36 +256,43 @@ static int bad(const struct path *p, struct phx_err *err, const char *want)
 	return phx_err_set(err, -EINVAL, "%s: %s", b.data ? b.data : "document", want);
 }
 
-static int record_from_json(const struct phx_record *rec, const json_t *j, void *obj,
-			    const struct path *up, struct phx_err *err);
-
-static int list_from_json(const struct phx_record *rec, const json_t *j, struct phx_list *l,
-			  const struct path *p, struct phx_err *err)
+/* 0, or what stopped the scan. */
+static int scanned(const struct reader *r)
 {
-	if (!json_is_array(j))
-		return bad(p, err, "must be a list");
-	for (size_t i = 0; i < json_array_size(j); i++) {
-		struct path here = {p, NULL, l->n};
-		void *item = phx_list_push(l, rec->size);
-		if (!item)
-			return -ENOMEM;
-		int r = record_from_json(rec, json_array_get(j, i), item, &here, err);
-		if (r < 0)
-			return r;
-	}
-	return 0;
+	return r->s.want ? phx_err_set(r->err, -EINVAL, "JSON, byte %zu: %s",
+				       (size_t)(r->s.at - r->s.text), r->s.want)
+			 : 0;
 }
 
-static int integer_from_json(const struct phx_field *f, const json_t *j, void *at,
-			     const struct path *p, struct phx_err *err)
+static int read_record(struct reader *r, const struct phx_record *rec, void *obj,
+		       const struct path *up);
+
+static int read_list(struct reader *r, const struct phx_record *rec, struct phx_list *l,
+		     const struct path *p)
 {
-	if (!json_is_integer(j))
-		return bad(p, err, "must be a whole number");
-	json_int_t v = json_integer_value(j);
+	if (phx_scan_peek(&r->s) != '[')
+		return bad(p, r->err, "must be a list");
+	for (bool began = false; phx_scan_item(&r->s, &began);) {
+		struct path here = {p, NULL, l->n};
+		void *item = phx_list_push(l, rec->size);
+		int code = item ? read_record(r, rec, item, &here) : -ENOMEM;
+		if (code < 0)
+			return code;
+	}
+	return scanned(r);
+}
+
+static int read_integer(struct reader *r, const struct phx_field *f, void *at, const struct path *p)
+{
+	int64_t v = 0;
+	char c = phx_scan_peek(&r->s);
+	bool whole = (c == '-' || (c >= '0' && c <= '9')) && phx_scan_integer(&r->s, &v) == 0;
+	if (!whole)
+		return r->s.want ? scanned(r) : bad(p, r->err, "must be a whole number");
 	if (f->type != PHX_F_I64 && v < 0)
-		return bad(p, err, "must not be negative");
+		return bad(p, r->err, "must not be negative");
 	if (f->type == PHX_F_U32 && v > UINT32_MAX)
-		return bad(p, err, "is too large");
+		return bad(p, r->err, "is too large");
 	if (f->type == PHX_F_U32)
 		*(uint32_t *)at = (uint32_t)v;
 	else
@@ -284,79 +300,91 @@ static int integer_from_json(const struct phx_field *f, const json_t *j, void *a
 	return 0;
 }
 
-static int string_from_json(const struct phx_field *f, const json_t *j, void *at,
-			    const struct path *p, struct phx_err *err)
+static int read_string(struct reader *r, char *dst, size_t size, const struct path *p)
 {
-	if (!json_is_string(j))
-		return bad(p, err, "must be a string");
-	if (phx_str_copy(at, f->size, json_string_value(j)) < 0)
-		return bad(p, err, "is too long");
-	return 0;
+	if (phx_scan_peek(&r->s) != '"')
+		return bad(p, r->err, "must be a string");
+	int64_t n = phx_scan_string(&r->s, dst, size);
+	if (n < 0)
+		return scanned(r);
+	return (size_t)n < size ? 0 : bad(p, r->err, "is too long");
 }
 
-static int text_from_json(const json_t *j, char **at, const struct path *p, struct phx_err *err)
+static int read_text(struct reader *r, char **at, const struct path *p)
 {
-	if (!json_is_string(j))
-		return bad(p, err, "must be a string");
-	if (json_string_length(j) > PHX_TEXT_MAX)
-		return bad(p, err, "is too long");
-	free(*at);
-	*at = json_string_length(j) ? strdup(json_string_value(j)) : NULL;
-	return json_string_length(j) && !*at ? -ENOMEM : 0;
+	struct phx_scan ahead = r->s;
+	int64_t n = phx_scan_string(&ahead, NULL, 0);
+	free(PHX_TAKE(*at));
+	if (n > PHX_TEXT_MAX)
+		return bad(p, r->err, "is too long");
+	*at = n > 0 ? malloc((size_t)n + 1) : NULL;
+	if (n > 0 && !*at)
+		return -ENOMEM;
+	return read_string(r, *at ? *at : (char[1]){""}, (size_t)(n > 0 ? n : 0) + 1, p);
 }
 
-static int enum_from_json(const struct phx_field *f, const json_t *j, void *at,
-			  const struct path *p, struct phx_err *err)
+static int read_bool(struct reader *r, bool *at, const struct path *p)
+{
+	char c = phx_scan_peek(&r->s);
+	if (c != 't' && c != 'f')
+		return bad(p, r->err, "must be true or false");
+	phx_scan_word(&r->s, c == 't' ? "true" : "false");
+	*at = c == 't';
+	return scanned(r);
+}
+
+static int read_enum(struct reader *r, const struct phx_enum *names, int *at, const struct path *p)
 {
 	struct phx_err why = {0};
-	if (phx_enum_parse(f->names, json_string_value(j), at, &why) < 0)
-		return bad(p, err, why.text);
-	return 0;
+	char name[PHX_SCAN_NAME_MAX];
+	bool text = phx_scan_peek(&r->s) == '"';
+	if (text && phx_scan_string(&r->s, name, sizeof(name)) < 0)
+		return scanned(r);
+	return phx_enum_parse(names, text ? name : NULL, at, &why) < 0 ? bad(p, r->err, why.text)
+								       : 0;
 }
 
-static int live_from_json(const struct phx_live *live, const json_t *j, void **object,
-			  const struct path *p, struct phx_err *err)
+static int read_live(struct reader *r, const struct phx_live *live, void **object,
+		     const struct path *p)
 {
-	if (json_is_null(j))
-		return 0;
+	if (phx_scan_peek(&r->s) == 'n') {
+		phx_scan_word(&r->s, "null");
+		return scanned(r);
+	}
 	PHX_AUTO_FREE void *image = calloc(1, live->image->size);
 	if (!image)
 		return -ENOMEM;
-	int r = record_from_json(live->image, j, image, p, err);
-	if (r == 0) {
-		r = live->restore(image, object);
-		if (r == -EINVAL)
-			bad(p, err, "contradicts itself");
+	int code = read_record(r, live->image, image, p);
+	if (code == 0) {
+		code = live->restore(image, object);
+		if (code == -EINVAL)
+			bad(p, r->err, "contradicts itself");
 	}
 	phx_record_fini(live->image, image);
-	return r;
+	return code;
 }
 
-static int field_from_json(const struct phx_field *f, const json_t *j, void *at,
-			   const struct path *p, struct phx_err *err)
+static int read_field(struct reader *r, const struct phx_field *f, void *at, const struct path *p)
 {
 	switch (f->type) {
 	case PHX_F_STR:
-		return string_from_json(f, j, at, p, err);
+		return read_string(r, at, f->size, p);
 	case PHX_F_TEXT:
-		return text_from_json(j, at, p, err);
+		return read_text(r, at, p);
 	case PHX_F_U32:
 	case PHX_F_U64:
 	case PHX_F_I64:
-		return integer_from_json(f, j, at, p, err);
+		return read_integer(r, f, at, p);
 	case PHX_F_BOOL:
-		if (!json_is_boolean(j))
-			return bad(p, err, "must be true or false");
-		*(bool *)at = json_is_true(j);
-		return 0;
+		return read_bool(r, at, p);
 	case PHX_F_ENUM:
-		return enum_from_json(f, j, at, p, err);
+		return read_enum(r, f->names, at, p);
 	case PHX_F_REC:
-		return record_from_json(f->record, j, at, p, err);
+		return read_record(r, f->record, at, p);
 	case PHX_F_LIST:
-		return list_from_json(f->record, j, at, p, err);
+		return read_list(r, f->record, at, p);
 	case PHX_F_LIVE:
-		return live_from_json(f->live, j, at, p, err);
+		return read_live(r, f->live, at, p);
 	case PHX_F_CASE: /* it has no name */
 		break;
 	}
@@ -365,23 +393,27 @@ static int field_from_json(const struct phx_field *f, const json_t *j, void *at,
 
 static bool is_called(const char *field, const char *name, size_t n)
 {
-	return field && strlen(field) == n && !memcmp(field, name, n);
+	return field && !strncmp(field, name, n) && !field[n];
 }
 
-static const struct phx_field *find_field(const struct phx_record *rec, const char *name, size_t n)
+/* Who wrote the text followed the table: the member is looked for from `from` on, and then from the
+ * beginning. The number of members: there is none. */
+static size_t find_field(const struct phx_record *rec, size_t from, const char *name, size_t n)
 {
-	for (size_t i = 0; i < rec->n_fields; i++)
+	for (size_t k = 0; k < rec->n_fields; k++) {
+		size_t i = from + k < rec->n_fields ? from + k : from + k - rec->n_fields;
 		if (rec->fields[i].type != PHX_F_CASE &&
 		    (is_called(rec->fields[i].name, name, n) ||
 		     is_called(rec->fields[i].was, name, n)))
-			return &rec->fields[i];
-	return NULL;
+			return i;
+	}
+	return rec->n_fields;
 }
 
 int phx_json_less_add(struct phx_json_less *less, const struct phx_record *rec, const char *path)
 {
-	size_t n = strcspn(path, ".");
-	const struct phx_field *f = find_field(rec, path, n);
+	size_t n = strcspn(path, "."), i = find_field(rec, 0, path, n);
+	const struct phx_field *f = i < rec->n_fields ? &rec->fields[i] : NULL;
 	if (!f || (path[n] && !f->record) || less->n == PHX_ARRAY_SIZE(less->fields))
 		return -EINVAL;
 	if (path[n])
@@ -400,158 +432,80 @@ static const struct phx_field *cases_of(const struct phx_record *rec)
 static bool is_known(const struct phx_record *rec, const char *name)
 {
 	const struct phx_field *cases = cases_of(rec);
-	bool found = find_field(rec, name, strlen(name));
-	for (size_t i = 0; !found && cases && i < cases->cases->n; i++)
-		found = find_field(cases->cases->records[i], name, strlen(name));
+	size_t n = strlen(name);
+	bool found = find_field(rec, 0, name, n) < rec->n_fields;
+	for (size_t i = 0; !found && cases && i < cases->cases->n; i++) {
+		const struct phx_record *one = cases->cases->records[i];
+		found = find_field(one, 0, name, n) < one->n_fields;
+	}
 	return found;
 }
 
 /* Members of `rec`; others are let pass if `later`, or if they are of the union's record
  * `whole`. */
-static int members_from_json(const struct phx_record *rec, const struct phx_record *whole,
-			     bool later, const json_t *j, void *obj, const struct path *up,
-			     struct phx_err *err)
+static int read_members(struct reader *r, const struct phx_record *rec,
+			const struct phx_record *whole, bool later, void *obj,
+			const struct path *up)
 {
-	const char *key;
-	json_t *value;
-	json_object_foreach((json_t *)j, key, value) {
-		struct path here = {up, key, 0};
-		const struct phx_field *f = find_field(rec, key, strlen(key));
-		if (!f && !later && !(whole && is_known(whole, key)))
-			return bad(&here, err, "is not known here");
-		int r = f ? field_from_json(f, value, (char *)obj + f->offset, &here, err) : 0;
-		if (r < 0)
-			return r;
+	char name[PHX_SCAN_NAME_MAX];
+	uint64_t seen[FIELDS_MAX / 64] = {0};
+	size_t next = 0;
+	if (rec->n_fields > FIELDS_MAX)
+		return -E2BIG;
+	for (bool began = false; phx_scan_member(&r->s, &began, name);) {
+		struct path here = {up, name, 0};
+		size_t i = find_field(rec, next, name, strlen(name));
+		bool found = i < rec->n_fields;
+		if (!found && !later && !(whole && is_known(whole, name)))
+			return bad(&here, r->err, "is not known here");
+		if (found && seen[i / 64] >> i % 64 & 1)
+			return bad(&here, r->err, "is there twice");
+		const struct phx_field *f = &rec->fields[i];
+		int code = found ? read_field(r, f, (char *)obj + f->offset, &here)
+				 : phx_scan_skip(&r->s);
+		if (code < 0)
+			return found ? code : scanned(r);
+		if (found) {
+			seen[i / 64] |= 1ull << i % 64;
+			next = i + 1;
+		}
 	}
-	return 0;
+	return scanned(r);
 }
 
 /* What a union holds is read when the enum is known that says so. */
-static int record_from_json(const struct phx_record *rec, const json_t *j, void *obj,
-			    const struct path *up, struct phx_err *err)
+static int read_record(struct reader *r, const struct phx_record *rec, void *obj,
+		       const struct path *up)
 {
-	if (!json_is_object(j))
-		return bad(up, err, "must be an object");
+	if (phx_scan_peek(&r->s) != '{')
+		return bad(up, r->err, "must be an object");
 	const struct phx_field *cases = cases_of(rec);
-	int r = members_from_json(rec, NULL, cases, j, obj, up, err);
-	if (r == 0 && cases)
-		r = members_from_json(phx_case_of(cases, obj), rec, false, j,
-				      (char *)obj + cases->offset, up, err);
-	return r;
-}
-
-int phx_json_to_record(const struct phx_record *rec, const json_t *j, void *ret_obj,
-		       struct phx_err *err)
-{
-	memset(ret_obj, 0, rec->size);
-	int r = record_from_json(rec, j, ret_obj, NULL, err);
-	if (r < 0)
-		phx_record_fini(rec, ret_obj);
-	return r;
-}
-
-/* ---- a large record, part by part: the tree of one part is there at a time ---- */
-
-struct parts {
-	const char *text, *at, *end;
-	const struct phx_record *rec;
-	uint64_t seen; /* bit i: field i was there */
-	struct phx_err *err;
-};
-
-static bool take(struct parts *p, char c)
-{
-	while (p->at < p->end && strchr(" \t\r\n", *p->at))
-		p->at++;
-	if (p->at == p->end || *p->at != c)
-		return false;
-	p->at++;
-	return true;
-}
-
-static int malformed(const struct parts *p, const char *want)
-{
-	return phx_err_set(p->err, -EINVAL, "JSON, byte %zu: %s", (size_t)(p->at - p->text), want);
-}
-
-/* One value, whatever it is. */
-static int take_part(struct parts *p, json_t **ret)
-{
-	json_error_t why;
-	size_t flags = JSON_REJECT_DUPLICATES | JSON_DECODE_ANY | JSON_DISABLE_EOF_CHECK;
-	*ret = json_loadb(p->at, (size_t)(p->end - p->at), flags, &why);
-	if (!*ret)
-		return malformed(p, why.text);
-	p->at += why.position;
-	return 0;
-}
-
-static int take_items(struct parts *p, const struct phx_field *f, struct phx_list *l,
-		      const struct path *path)
-{
-	if (take(p, ']'))
-		return 0;
-	do {
-		PHX_AUTO_JSON json_t *item = NULL, *one = json_array();
-		int r = take_part(p, &item);
-		r = r ? r
-			: json_array_append(one, item)
-			? -ENOMEM
-			: list_from_json(f->record, one, l, path, p->err);
-		if (r < 0)
-			return r;
-	} while (take(p, ','));
-	return take(p, ']') ? 0 : malformed(p, "',' or ']' is expected");
-}
-
-static int take_member(struct parts *p, void *obj)
-{
-	PHX_AUTO_JSON json_t *key = NULL, *value = NULL;
-	int r = take_part(p, &key);
-	if (r < 0)
-		return r;
-	if (!json_is_string(key) || !take(p, ':'))
-		return malformed(p, "a member is expected");
-	struct path path = {NULL, json_string_value(key), 0};
-	const struct phx_field *f = find_field(p->rec, path.name, strlen(path.name));
-	if (!f)
-		return bad(&path, p->err, "is not known here");
-	uint64_t bit = 1ULL << (f - p->rec->fields);
-	if (p->seen & bit)
-		return bad(&path, p->err, "is there twice");
-	p->seen |= bit;
-	void *at = (char *)obj + f->offset;
-	if (f->type == PHX_F_LIST && take(p, '['))
-		return take_items(p, f, at, &path);
-	r = take_part(p, &value);
-	return r ? r : field_from_json(f, value, at, &path, p->err);
-}
-
-static int take_members(struct parts *p, void *obj)
-{
-	if (!take(p, '{'))
-		return malformed(p, "an object is expected");
-	if (!take(p, '}')) {
-		do {
-			int r = take_member(p, obj);
-			if (r < 0)
-				return r;
-		} while (take(p, ','));
-		if (!take(p, '}'))
-			return malformed(p, "',' or '}' is expected");
-	}
-	take(p, '\0'); /* blanks */
-	return p->at == p->end ? 0 : malformed(p, "the end is expected");
+	struct phx_scan again = r->s;
+	int code = read_members(r, rec, NULL, cases, obj, up);
+	if (code < 0 || !cases)
+		return code;
+	r->s = again;
+	return read_members(r, phx_case_of(cases, obj), rec, false, (char *)obj + cases->offset,
+			    up);
 }
 
 int phx_json_text_to_record(const struct phx_record *rec, const char *text, void *ret_obj,
 			    struct phx_err *err)
 {
-	struct parts p = {
-		.text = text, .at = text, .end = text + strlen(text), .rec = rec, .err = err};
+	struct reader r = {phx_scan_of(text), err};
 	memset(ret_obj, 0, rec->size);
-	int r = rec->n_fields > 64 ? -E2BIG : take_members(&p, ret_obj);
-	if (r < 0)
+	int code = read_record(&r, rec, ret_obj, NULL);
+	if (code == 0 && !phx_scan_end(&r.s))
+		code = scanned(&r);
+	if (code < 0)
 		phx_record_fini(rec, ret_obj);
-	return r;
+	return code;
+}
+
+int phx_json_to_record(const struct phx_record *rec, const json_t *j, void *ret_obj,
+		       struct phx_err *err)
+{
+	PHX_AUTO_FREE char *text = j ? phx_json_text(j) : strdup("null");
+	memset(ret_obj, 0, rec->size);
+	return text ? phx_json_text_to_record(rec, text, ret_obj, err) : -ENOMEM;
 }

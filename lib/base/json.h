@@ -54,9 +54,8 @@ void phx_json_put_field(struct phx_buf *b, const struct phx_field *f, const void
 int phx_json_to_record(const struct phx_record *rec, const json_t *j, void *ret_obj,
 		       struct phx_err *err);
 
-/** The same of a text, for a record of at most 64 fields that may be large: of its lists one item
- * at a time is taken apart, so that memory is needed for the record alone. Duplicate keys and
- * trailing text are errors, too. */
+/** The same of a text, which is taken apart in place: memory is needed for the record alone.
+ * Duplicate keys and trailing text are errors, too. */
 int phx_json_text_to_record(const struct phx_record *rec, const char *text, void *ret_obj,
 			    struct phx_err *err);
 

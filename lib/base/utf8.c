@@ -1,12 +1,11 @@
 /* Texts that JSON takes: see utf8.h. Pure. */
 #include "base/utf8.h"
 
-#include <stddef.h>
 #include <stdint.h>
 
-/* Bytes of the character that `s` begins with; 0 when there is none. */
-static size_t utf8_length(const unsigned char *s)
+size_t phx_utf8_length(const char *text)
 {
+	const unsigned char *s = (const unsigned char *)text;
 	static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
 	size_t n = s[0] >= 0xf0 ? 4 : s[0] >= 0xe0 ? 3 : 2;
 	uint32_t v = s[0] & (0xffu >> (n + 1));
@@ -25,7 +24,7 @@ static size_t utf8_length(const unsigned char *s)
 void phx_utf8_repair(char *s)
 {
 	while (*s) {
-		size_t n = utf8_length((const unsigned char *)s);
+		size_t n = phx_utf8_length(s);
 		if (!n)
 			*s = '?';
 		s += n ? n : 1;

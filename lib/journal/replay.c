@@ -25,13 +25,11 @@ static int compare(const struct phx_state *s, const struct phx_store_event *stor
 int phx_journal_replay(struct phx_state *s, const struct phx_store_event *stored,
 		       struct phx_replayed *ret, struct phx_err *err)
 {
-	PHX_AUTO_JSON json_t *j = NULL;
 	struct phx_event ev;
 	struct phx_outcome out = {0};
 	struct phx_err why = {0};
 	struct phx_replayed done = {0};
-	int r = phx_json_parse(stored->event, strlen(stored->event), &j, &why);
-	r = r ? r : phx_json_to_record(&phx_event_record, j, &ev, &why);
+	int r = phx_json_text_to_record(&phx_event_record, stored->event, &ev, &why);
 	if (r < 0)
 		return phx_err_set(err, r == -ENOMEM ? r : -EBADMSG, "event %llu: %s",
 				   (unsigned long long)stored->seq, why.text);

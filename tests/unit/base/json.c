@@ -1,4 +1,4 @@
-/* The shape of JSON that somebody else wrote, before it is parsed. */
+/* The shape of JSON that somebody else wrote, before it is parsed; text that is read in place. */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -8,6 +8,7 @@
 #include <cmocka.h>
 
 #include "base/json.h"
+#include "base/json_scan.h"
 
 static void test_shape(void **state)
 {
@@ -70,9 +71,72 @@ static void test_a_renamed_member_is_read(void **state)
 			 -EINVAL);
 }
 
+/* What is passed over is looked at as closely as by a parser that makes a tree. */
+static void test_scan_takes_what_a_parser_takes(void **state)
+{
+	(void)state;
+	static const char *const texts[] = {
+		"{}", " [ ] ", "{\"a\":[1,{\"b\":null}],\"c\":true}", "\"\"", "false", "-0",
+		"0.5e-3", "1E+2", "9223372036854775807", "-9223372036854775808",
+		"\"\\u00e4\\ud83d\\ude00\"", "\"\u00e4\U0001f600\"",
+		"\"\\\"\\\\\\/\\b\\f\\n\\r\\t\"", "\"\x7f\"",
+		/* and these not */
+		"", "{", "[", "[1", "[1,]", "[,1]", "[1 2]", "{\"a\"}", "{\"a\":}", "{\"a\":1,}",
+		"{a:1}", "{\"a\":1 \"b\":2}", "}", "1]", "tru", "nul", "truex", "+1", "01", "-",
+		"1.", ".5", "1e", "1e+", "--1", "9223372036854775808", "-9223372036854775809",
+		"99999999999999999999", "\"", "\"a", "\"\\", "\"\\x\"", "\"\\u12\"", "\"\\u0000\"",
+		"\"\\ud83d\"", "\"\\ud83dx\"", "\"\\ud83d\\u0041\"", "\"\\ude00\"", "\"\n\"",
+		"\"\xff\"", "\"\xc3\"", "\"\xed\xa0\x80\"", "'a'", "1 2", "[\"a\":1]"};
+	for (size_t i = 0; i < PHX_ARRAY_SIZE(texts); i++) {
+		struct phx_scan s = phx_scan_of(texts[i]);
+		PHX_AUTO_JSON json_t *j = json_loads(texts[i], JSON_DECODE_ANY, NULL);
+		bool taken = phx_scan_skip(&s) == 0 && phx_scan_end(&s);
+		if (taken != !!j || taken != !s.want)
+			fail_msg("'%s' is %s", texts[i], taken ? "taken" : s.want);
+	}
+}
+
+static void test_scan_ends_in_the_deep(void **state)
+{
+	enum { DEEP = PHX_SCAN_DEPTH_MAX };
+	char text[2 * DEEP + 3] = "";
+	(void)state;
+	memset(text, '[', DEEP);
+	memset(text + DEEP, ']', DEEP);
+	struct phx_scan s = phx_scan_of(text);
+	assert_int_equal(phx_scan_skip(&s), 0);
+	memset(text, '[', DEEP + 1);
+	memset(text + DEEP + 1, ']', DEEP + 1);
+	s = phx_scan_of(text);
+	assert_int_equal(phx_scan_skip(&s), -EINVAL);
+}
+
+/* A string is decoded as far as there is room, and its whole length told. */
+static void test_scan_decodes_strings(void **state)
+{
+	static const char text[] = "[ \"a\\u00e4\\ud83d\\ude00\\n\\\"\" ,\"longer\"]";
+	struct phx_scan s = phx_scan_of(text);
+	char dst[12];
+	bool began = false;
+	(void)state;
+	assert_true(phx_scan_item(&s, &began));
+	assert_int_equal(phx_scan_string(&s, dst, sizeof(dst)), 9);
+	assert_string_equal(dst, "a\u00e4\U0001f600\n\"");
+	assert_true(phx_scan_item(&s, &began));
+	assert_int_equal(phx_scan_string(&s, dst, 5), 6);
+	assert_string_equal(dst, "long");
+	assert_false(phx_scan_item(&s, &began));
+	assert_true(phx_scan_end(&s));
+	assert_int_equal(phx_scan_string(&s, dst, sizeof(dst)), -EINVAL);
+	assert_string_equal(s.want, "a string is expected");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {cmocka_unit_test(test_shape),
+					   cmocka_unit_test(test_scan_takes_what_a_parser_takes),
+					   cmocka_unit_test(test_scan_ends_in_the_deep),
+					   cmocka_unit_test(test_scan_decodes_strings),
 					   cmocka_unit_test(test_a_renamed_member_is_read)};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -371,8 +371,8 @@ static void test_a_record_part_by_part(void **state)
 	assert_int_equal(b.weight, 7);
 	box_fini(&b);
 	assert_int_equal(phx_json_text_to_record(&box_record, "{}", &b, &err), 0);
-	assert_no_record("", "an object is expected");
-	assert_no_record("[]", "an object is expected");
+	assert_no_record("", "document: must be an object");
+	assert_no_record("[]", "document: must be an object");
 	assert_no_record("{\"weight\":7", "'}' is expected");
 	assert_no_record("{\"weight\":7}}", "the end is expected");
 	assert_no_record("{\"weight\":7,\"weight\":8}", "weight: is there twice");
@@ -383,7 +383,8 @@ static void test_a_record_part_by_part(void **state)
 	assert_no_record("{\"cards\":[{\"slot\":\"a\"},{\"slot\":1}]}",
 			 "cards[1].slot: must be a string");
 	assert_no_record("{\"cards\":[{\"slot\":\"a\"}", "']' is expected");
-	assert_no_record("{\"cards\":[{\"slot\":\"a\",\"slot\":\"b\"}]}", "duplicate");
+	assert_no_record("{\"cards\":[{\"slot\":\"a\",\"slot\":\"b\"}]}",
+			 "cards[0].slot: is there twice");
 	assert_no_record("{\"cards\":7}", "cards: must be a list");
 }
 
