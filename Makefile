@@ -166,8 +166,9 @@ deps:
 
 # ---- tests ----
 
-SYSTEM_TESTS := $(sort $(wildcard tests/system/*.sh))
-LAB_TESTS := tests/lab/images tests/lab/power tests/lab/boot.sh tests/lab/share-short.sh
+# what takes longest begins first
+SYSTEM_TESTS := tests/system/slurm.sh $(filter-out tests/system/slurm.sh,$(sort $(wildcard tests/system/*.sh)))
+LAB_TESTS := tests/lab/share-short.sh tests/lab/boot.sh tests/lab/images tests/lab/power
 
 check-layers: $(PROGRAMS:%=$(BUILD)/bin/%)
 	$(Q)BUILD=$(BUILD) tests/check-layers
@@ -184,7 +185,7 @@ check: deps
 .PHONY: check-tests check-all
 check-tests:
 	$(Q)$(MAKE) all $(UNIT_BIN) $(SYSTEM_BIN) $(LAB_BIN) $(SIM_BIN) agent-bundle images packages
-	$(Q)BUILD=$(BUILD) PHX=$(BUILD)/bin/phx IMAGES=$(BUILD)/images PHX_TEST_TRIES=2 tests/run tests/check-layers tests/check-pure tests/check-size tests/check-layout tests/check-walks tests/check-mutants $(SIM_BIN) $(UNIT_BIN) $(SYSTEM_TESTS) $(LAB_TESTS)
+	$(Q)BUILD=$(BUILD) PHX=$(BUILD)/bin/phx IMAGES=$(BUILD)/images PHX_TEST_TRIES=2 tests/run tests/check-layers tests/check-pure tests/check-size tests/check-layout tests/check-walks tests/check-mutants $(SIM_BIN) $(UNIT_BIN) $(LAB_TESTS) $(SYSTEM_TESTS)
 # what is too long for every change; its last line stands in CHANGES.md at a release
 check-all:
 	+$(Q)tests/each "$(MAKE)" check check-lab check-import check-web check-asan check-tsan check-mutants lint

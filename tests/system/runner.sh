@@ -94,6 +94,31 @@ programs_run_together() {
 	SET=(PHX_TEST_JOBS=1)
 	runs 1 "$WORK/meets1" "$WORK/meets2" && last_line_is '1 passed, 1 failed'
 }
+# a script that waits for the other one to begin; the second line of one that runs alone says so
+scripts_run_together() {
+	local name other
+	for name in first second; do
+		other=$([ $name = first ] && echo second || echo first)
+		script $name <<-END
+			${1:-# with others}
+			touch "$WORK/$name.here"
+			for ((i = 0; i < 40; i++)); do [ ! -e "$WORK/$other.here" ] || break; sleep 0.05; done
+			[ -e "$WORK/$other.here" ] && echo "ok met" || echo "not ok met"
+		END
+	done
+	rm -f "$WORK"/*.here
+	runs "${2:-0}" "$WORK/first" "$WORK/second"
+}
+scripts_run_alone_when_they_say_so() {
+	scripts_run_together '# alone: it measures' 1 && last_line_is '1 passed, 1 failed'
+}
+ports_of_a_script_are_its_own() {
+	[ "$(id -u)" = 0 ] || return 0
+	script counts <<-'END'
+		ip -o link show lo | grep -q UP && [ "$(ip -o addr show up | awk '{ print $4 }' | grep -F . | xargs)" = "127.0.0.1/8 192.0.2.1/24" ] && echo "ok its own"
+	END
+	runs 0 "$WORK/counts" && last_line_is '1 passed, 0 failed'
+}
 golden_tables_are_not_written() {
 	local table
 	for table in policy ledger plan; do
@@ -116,7 +141,8 @@ each_target_is_made() {
 }
 
 for test in skips_are_counted_and_named skips_of_programs_are_named nothing_is_a_failure bad_end_is_a_failure endless_is_a_failure \
-	second_try_is_told programs_run_together each_target_is_made golden_tables_are_not_written; do
+	second_try_is_told programs_run_together scripts_run_together scripts_run_alone_when_they_say_so \
+	ports_of_a_script_are_its_own each_target_is_made golden_tables_are_not_written; do
 	SET=(PHX_TEST_TIMEOUT=20)
 	check $test $test
 done
