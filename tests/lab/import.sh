@@ -1,4 +1,5 @@
 #!/bin/bash
+# alone: it fetches packages over the network of the machine
 # An image that Phoenix did not build: a tar of another Debian release, made by mmdebstrap from the machine's own mirror, is
 # imported and deployed, first into memory, then to a disk. Real parts in an emulated machine. Prints "ok NAME" or
 # "not ok NAME" a check; leaves nothing behind.
