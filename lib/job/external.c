@@ -302,7 +302,7 @@ static struct phx_job *add_job(struct phx_apply *a, const struct phx_re *re,
 	j->id = ++a->s->last_job_id;
 	PHX_STR_SET(j->re, re->name);
 	PHX_STR_SET(j->engine_id, t->id);
-	phx_job_count(a, j, 1);
+	phx_index_job(a->s, j, true);
 	return j;
 }
 
@@ -469,7 +469,7 @@ static void forget_jobs(struct phx_apply *a, const struct phx_re *re)
 		PHX_LIST_EACH(struct phx_job_part, p, &j->parts)
 			end_part(a, p);
 		phx_job_left_nodes(a, j);
-		phx_job_count(a, j, -1u);
+		phx_index_job(a->s, j, false);
 		phx_record_fini(&phx_job_record, j);
 	}
 	a->s->jobs.n = kept;

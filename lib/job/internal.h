@@ -31,8 +31,9 @@ bool phx_engine_refuses(const struct phx_re *re);
 /** Records what ended the run; a reason that is recorded already stays. */
 void phx_job_why(struct phx_apply *a, struct phx_job *j, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
-/** Counts `j` in the index: by 1 when it comes into the list, by -1 before it leaves the list. */
-void phx_job_count(struct phx_apply *a, const struct phx_job *j, uint32_t by);
+/** Holds the job back from its queue, for a user or for its array, or lets it go on: it waits there
+ * as soon as neither holds it. The error is the ledger's: nothing is changed. */
+int phx_job_hold_back(struct phx_apply *a, struct phx_job *j, bool held, bool throttled);
 /** No run of `j` is on its nodes any more: they count as idle. The caller tells the ledger in the
  * same event. */
 void phx_job_left_nodes(struct phx_apply *a, const struct phx_job *j);

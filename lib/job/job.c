@@ -45,22 +45,21 @@ void phx_job_blame(struct phx_apply *a, struct phx_job *j, const char *by, const
 	j->killed_ms = a->s->now_ms;
 }
 
-void phx_job_count(struct phx_apply *a, const struct phx_job *j, uint32_t by)
-{
-	struct phx_index_jobs *c = phx_index_jobs(a->s);
-	c->n_open += phx_job_is_open(j) ? by : 0;
-	c->n_external += phx_job_is_open(j) && j->engine_id[0] ? by : 0;
-	c->n_queued += j->state == PHX_JOB_QUEUED && !j->re[0] ? by : 0;
-	phx_index_tally(a->s, j, by == 1);
-}
-
-static void let_go(struct phx_apply *a, struct phx_job *j)
+int phx_job_hold_back(struct phx_apply *a, struct phx_job *j, bool held, bool throttled)
 {
 	const struct phx_re *re = phx_state_re(a->s, j->re);
-	j->throttled = false;
-	if (re && re->active && !j->held)
-		phx_ledger_job_hold(a->s->ledger, (int)re->number, j->id, false, a->s->now_ms,
-				    a->todo);
+	bool back = held || throttled;
+	int r = 0;
+	if (re && re->active && back != (j->held || j->throttled))
+		r = phx_ledger_job_hold(a->s->ledger, (int)re->number, j->id, back, a->s->now_ms,
+					a->todo);
+	if (r < 0)
+		return r;
+	phx_index_job(a->s, j, false);
+	j->held = held;
+	j->throttled = throttled;
+	phx_index_job(a->s, j, true);
+	return 0;
 }
 
 /* A member of an array has ended: the next throttled member may start. */
@@ -69,13 +68,13 @@ static void member_ended(struct phx_apply *a, const struct phx_job *j)
 	struct phx_job *first = phx_state_job(a->s, j->array);
 	if (!first)
 		return;
-	phx_job_count(a, first, -1u); /* its size includes the words of the others */
+	phx_index_job(a->s, first, false); /* its size includes the words of the others */
 	first->array_open -= first->array_open > 0;
-	phx_job_count(a, first, 1);
+	phx_index_job(a->s, first, true);
 	while (!j->throttled && first->array_next < first->array_n) {
 		struct phx_job *next = phx_state_job(a->s, first->id + first->array_next++);
 		if (next && next->throttled && phx_job_is_open(next)) {
-			let_go(a, next);
+			phx_job_hold_back(a, next, next->held, false);
 			return;
 		}
 	}
@@ -99,10 +98,10 @@ bool phx_job_state_may(enum phx_job_state from, enum phx_job_state to)
 void phx_job_become(struct phx_apply *a, struct phx_job *j, enum phx_job_state state)
 {
 	assert(phx_job_state_may((enum phx_job_state)j->state, state));
-	phx_job_count(a, j, -1u);
+	phx_index_job(a->s, j, false);
 	bool ends = j->array && phx_job_is_open(j);
 	j->state = (int)state;
-	phx_job_count(a, j, 1);
+	phx_index_job(a->s, j, true);
 	if (ends && !phx_job_is_open(j))
 		member_ended(a, j);
 }

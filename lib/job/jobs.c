@@ -1,7 +1,7 @@
 /* Jobs on their nodes: they start in parts, end, are killed. All parts of a job
  * start or none. The ledger queues and chooses jobs of batch REs (allocation.c carries
- * that out); other jobs start in order of submission, first fit, on nodes that run
- * jobs and belong to no RE. Pure. */
+ * that out); jobs of no RE have a manager of lib/batch to themselves (state/index.h), whose
+ * nodes are those that run jobs and belong to no RE. Pure. */
 #include "job/internal.h"
 
 #include <errno.h>
@@ -62,18 +62,16 @@ void phx_job_kill(struct phx_apply *a, struct phx_job *j)
 
 void phx_jobs_start(struct phx_apply *a)
 {
-	uint32_t n_free = phx_index_jobs(a->s)->n_queued ? phx_index_count(a->s, PHX_SET_TAKES) : 0;
-	if (!n_free)
+	struct phx_batch *outside = phx_index_outside(a->s);
+	PHX_AUTO(phx_list_fini) struct phx_list ids = {0};
+	if (!phx_batch_first(outside))
 		return;
-	PHX_LIST_EACH(struct phx_job, j, &a->s->jobs) {
-		if (j->state != PHX_JOB_QUEUED || j->re[0] || j->held || j->throttled ||
-		    j->nodes > n_free)
-			continue;
-		start_job(a, j);
-		n_free -= j->nodes;
-		if (!n_free)
-			return;
-	}
+	uint32_t n_free = phx_index_count(a->s, PHX_SET_TAKES);
+	phx_batch_give(outside, n_free);
+	phx_stick(a, phx_batch_pass(outside, a->s->now_ms, &ids));
+	PHX_LIST_EACH(uint64_t, id, &ids)
+		start_job(a, phx_state_job(a->s, *id));
+	phx_batch_take(outside, n_free);
 }
 
 static void queue_again(struct phx_apply *a, struct phx_job *j)
@@ -227,14 +225,10 @@ int phx_apply_job_hold(struct phx_apply *a, const struct phx_event_job_order *p)
 			(unsigned long long)j->id, phx_enum_name(&phx_job_state_names, j->state));
 	if (j->held == p->hold)
 		return 0;
-	const struct phx_re *re = phx_state_re(a->s, j->re);
-	if (re && re->active && !j->throttled)
-		r = phx_ledger_job_hold(a->s->ledger, (int)re->number, j->id, p->hold, a->s->now_ms,
-					a->todo);
+	r = phx_job_hold_back(a, j, p->hold, j->throttled);
 	if (r < 0)
 		return phx_err_set(a->err, r, "job %llu cannot be held back or let go now",
 				   (unsigned long long)j->id);
-	j->held = p->hold;
 	a->out->changed = true;
 	return 0;
 }

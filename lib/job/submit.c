@@ -312,7 +312,7 @@ int phx_apply_job_submit(struct phx_apply *a, const struct phx_event_job_submit 
 		return r;
 	a->out->job = a->s->last_job_id + 1;
 	for (uint32_t i = at; i < a->s->jobs.n; i++)
-		phx_job_count(a, PHX_LIST_AT(&a->s->jobs, struct phx_job, i), 1);
+		phx_index_job(a->s, PHX_LIST_AT(&a->s->jobs, struct phx_job, i), true);
 	a->s->last_job_id += a->s->jobs.n - at;
 	a->out->changed = true;
 	phx_jobs_forget_old(a->s);

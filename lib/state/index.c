@@ -1,6 +1,7 @@
 /* The index of a state: see index.h. Bitmaps over the list of nodes, a hash table of
  * names, the nodes' times in one array, the jobs' times in a heap whose stale
- * entries are dropped when they reach the top. Used by the pure rooms above. Pure. */
+ * entries are dropped when they reach the top, the queued jobs of no RE in a
+ * manager of lib/batch. Used by the pure rooms above. Pure. */
 #include "state/index.h"
 
 #include <errno.h>
@@ -33,7 +34,8 @@ struct phx_index {
 	bool untrue;  /* memory was lacking: the index must be built anew */
 	uint64_t visits;
 	struct phx_index_jobs jobs;
-	struct phx_list tallies; /* struct phx_tally, of users */
+	struct phx_batch *outside; /* queued jobs of no RE */
+	struct phx_list tallies;   /* struct phx_tally, of users */
 	struct phx_members *members;
 };
 
@@ -317,9 +319,14 @@ struct phx_job *phx_index_job_on(const struct phx_state *s, const struct phx_nod
 	return NULL;
 }
 
-struct phx_index_jobs *phx_index_jobs(struct phx_state *s)
+const struct phx_index_jobs *phx_index_jobs(const struct phx_state *s)
 {
 	return &s->index->jobs;
+}
+
+struct phx_batch *phx_index_outside(struct phx_state *s)
+{
+	return s->index->outside;
 }
 
 uint64_t *phx_index_visits(struct phx_state *s)
@@ -327,10 +334,31 @@ uint64_t *phx_index_visits(struct phx_state *s)
 	return &s->index->visits;
 }
 
-void phx_index_tally(struct phx_state *s, const struct phx_job *j, bool in)
+static int queue_outside(struct phx_batch *outside, const struct phx_job *j, bool in)
 {
-	if (phx_tally_job(&s->index->tallies, j, in) < 0)
-		s->index->untrue = true;
+	const struct phx_batch_job b = {
+		.id = j->id,
+		.submit_ms = j->submitted_ms,
+		.estimate_ms = j->estimate_ms ? j->estimate_ms : -1,
+		.size = j->nodes,
+		.state = j->held || j->throttled ? PHX_BATCH_HELD : PHX_BATCH_WAITING,
+	};
+	if (in)
+		return phx_batch_submit(outside, &b);
+	/* -EBUSY: a pass has started it just now */
+	return phx_batch_cancel(outside, j->id) == -EBUSY ? phx_batch_ended(outside, j->id) : 0;
+}
+
+void phx_index_job(struct phx_state *s, const struct phx_job *j, bool in)
+{
+	struct phx_index *x = s->index;
+	uint32_t by = !phx_job_is_open(j) ? 0 : in ? 1 : -1u;
+	x->jobs.n_open += by;
+	x->jobs.n_external += j->engine_id[0] ? by : 0;
+	bool queued = j->state == PHX_JOB_QUEUED && !j->re[0];
+	if (phx_tally_job(&x->tallies, j, in) < 0 ||
+	    (queued && queue_outside(x->outside, j, in) < 0))
+		x->untrue = true;
 }
 
 struct phx_tally phx_index_tally_of(const struct phx_state *s, uint32_t uid)
@@ -338,14 +366,8 @@ struct phx_tally phx_index_tally_of(const struct phx_state *s, uint32_t uid)
 	return phx_tally_of(&s->index->tallies, uid);
 }
 
-static void add_job(struct phx_state *s, const struct phx_job *j)
+static void note_runs(struct phx_state *s, const struct phx_job *j)
 {
-	struct phx_index *x = s->index;
-	x->jobs.n_open += phx_job_is_open(j);
-	x->jobs.n_external += phx_job_is_open(j) && j->engine_id[0];
-	x->jobs.n_queued += j->state == PHX_JOB_QUEUED && !j->re[0];
-	phx_index_tally(s, j, true);
-	phx_index_job_due(s, j);
 	if (j->state != PHX_JOB_RUNNING)
 		return;
 	PHX_LIST_EACH(struct phx_job_part, p, &j->parts) {
@@ -369,6 +391,7 @@ static void free_index(struct phx_index *x)
 	free(x->runs);
 	phx_list_fini(&x->dues);
 	phx_list_fini(&x->tallies);
+	phx_batch_free(x->outside);
 	phx_members_free(x->members);
 	free(x);
 }
@@ -393,6 +416,9 @@ static struct phx_index *new_index(uint32_t n, uint64_t seq)
 	x->due = calloc(x->cap, sizeof(*x->due));
 	x->runs = calloc(x->cap, sizeof(*x->runs));
 	x->members = phx_members_new(x->cap, seq << CHANGES_BITS);
+	failed = phx_batch_new(&(struct phx_batch_config){.scheduler = PHX_SCHEDULER_first_fit},
+			       &x->outside) < 0 ||
+		failed;
 	if (!failed && x->groups && x->due && x->runs && x->members)
 		return x;
 	free_index(x);
@@ -407,12 +433,13 @@ static void add_node(struct phx_state *s)
 	phx_touch(s, node_at(s, i));
 }
 
+/* Adds all nodes that are not indexed yet, and the runs of jobs on them. */
 static void fill(struct phx_state *s)
 {
 	while (s->index->n < s->nodes.n)
 		add_node(s);
 	PHX_LIST_EACH(struct phx_job, j, &s->jobs)
-		add_job(s, j);
+		note_runs(s, j);
 }
 
 void phx_index_renew(struct phx_state *s)
@@ -422,8 +449,7 @@ void phx_index_renew(struct phx_state *s)
 		memset(x->sets[k], 0, x->cap / WORD * sizeof(uint64_t));
 	phx_hash_clear(&x->names);
 	phx_members_clear(x->members);
-	x->n = x->dues.n = x->tallies.n = 0;
-	x->jobs = (struct phx_index_jobs){0};
+	x->n = 0;
 	fill(s);
 }
 
@@ -442,6 +468,10 @@ int phx_index_ready(struct phx_state *s)
 	phx_index_drop(s);
 	s->index = x;
 	fill(s);
+	PHX_LIST_EACH(struct phx_job, j, &s->jobs) {
+		phx_index_job(s, j, true);
+		phx_index_job_due(s, j);
+	}
 	return 0;
 }
 
@@ -485,15 +515,19 @@ static int check_node(const struct phx_state *s, const struct phx_index *fresh, 
 
 static int compare(const struct phx_state *s, const struct phx_index *fresh, struct phx_err *err)
 {
+	struct phx_batch_counts are, should;
 	int r = 0;
 	for (uint32_t i = 0; r == 0 && i < s->nodes.n; i++)
 		r = check_node(s, fresh, i, err);
 	if (r == 0 && memcmp(&s->index->jobs, &fresh->jobs, sizeof(fresh->jobs)))
-		r = phx_err_set(
-			err, -EPROTO,
-			"%u jobs are open, %u of them queued outside; the index says %u and %u",
-			fresh->jobs.n_open, fresh->jobs.n_queued, s->index->jobs.n_open,
-			s->index->jobs.n_queued);
+		r = phx_err_set(err, -EPROTO, "%u jobs are open; the index says %u",
+				fresh->jobs.n_open, s->index->jobs.n_open);
+	phx_batch_counts(s->index->outside, &are);
+	phx_batch_counts(fresh->outside, &should);
+	if (r == 0 && memcmp(&are, &should, sizeof(are)))
+		r = phx_err_set(err, -EPROTO,
+				"%u jobs of no RE wait and %u are held; the index says %u and %u",
+				should.n_waiting, should.n_held, are.n_waiting, are.n_held);
 	if (r == 0 && !phx_tally_equal(&s->index->tallies, &fresh->tallies))
 		r = phx_err_set(err, -EPROTO,
 				"the index does not count the jobs of each user right");

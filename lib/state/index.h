@@ -63,15 +63,17 @@ void phx_index_runs(struct phx_state *s, const struct phx_node *n, uint64_t id);
 /** The job that has an open part on `n`; NULL. Also without an index. */
 struct phx_job *phx_index_job_on(const struct phx_state *s, const struct phx_node *n);
 
-/** Counts of jobs: queued or running; queued and of no RE; queued or running of an external engine.
- */
+/** Counts of jobs: queued or running; queued or running of an external engine. */
 struct phx_index_jobs {
-	uint32_t n_open, n_queued, n_external;
+	uint32_t n_open, n_external;
 };
-struct phx_index_jobs *phx_index_jobs(struct phx_state *s);
-/** Count the job in its user's tally (`in`), or take it out. A change of a job is enclosed by both:
- * out before it, in after it. */
-void phx_index_tally(struct phx_state *s, const struct phx_job *j, bool in);
+const struct phx_index_jobs *phx_index_jobs(const struct phx_state *s);
+/** Count the job (`in`), or take it out of all counts: those above, its user's tally, the queue of
+ * no RE. A change of a job is enclosed by both: out before it, in after it. */
+void phx_index_job(struct phx_state *s, const struct phx_job *j, bool in);
+/** The manager of the queued jobs of no RE: first-fit. It has no nodes but during a pass
+ * (phx_jobs_start()); a job that runs has left it. */
+struct phx_batch *phx_index_outside(struct phx_state *s);
 struct phx_tally phx_index_tally_of(const struct phx_state *s, uint32_t uid);
 
 /** Counter of nodes and jobs that were looked at one by one since the index was built; callers add

@@ -1,5 +1,5 @@
-/* The list of nodes hidden from who applies an event or shows something: each page of it that is
- * read nevertheless is counted. So a walk is found wherever it is made. */
+/* The list of nodes, or another, hidden from who applies an event or shows something: each page of
+ * it that is read nevertheless is counted. So a walk is found wherever it is made. */
 #ifndef TESTS_CORE_HIDDEN_H
 #define TESTS_CORE_HIDDEN_H
 
@@ -9,7 +9,7 @@
 
 #include "unit/core/pair.h"
 
-/* The list of nodes while it is watched. */
+/* The list while it is watched. */
 static struct {
 	char *base;
 	size_t n, page;
@@ -30,29 +30,37 @@ static void on_touch(int signo, siginfo_t *si, void *context)
 }
 
 /* The list moves to pages of its own; it must not grow there. */
-static void hide(struct world *w)
+static void hide_list(struct phx_list *l, size_t item_size)
 {
-	struct phx_list *l = &w->s.nodes;
 	hidden.page = (size_t)sysconf(_SC_PAGESIZE);
-	hidden.n = (l->n * sizeof(struct phx_node) / hidden.page + 1) * hidden.page;
+	hidden.n = (l->n * item_size / hidden.page + 1) * hidden.page;
 	hidden.base =
 		mmap(NULL, hidden.n, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	assert_true(hidden.base != MAP_FAILED);
-	memcpy(hidden.base, l->items, l->n * sizeof(struct phx_node));
+	memcpy(hidden.base, l->items, l->n * item_size);
 	free(l->items);
 	l->items = hidden.base;
 	l->cap = l->n;
 }
 
-static void show(struct world *w)
+static void show_list(struct phx_list *l, size_t item_size)
 {
-	struct phx_list *l = &w->s.nodes;
-	void *items = malloc(l->n * sizeof(struct phx_node));
+	void *items = malloc(l->n * item_size);
 	assert_non_null(items);
-	memcpy(items, l->items, l->n * sizeof(struct phx_node));
+	memcpy(items, l->items, l->n * item_size);
 	l->items = items;
 	munmap(hidden.base, hidden.n);
 	hidden.base = NULL;
+}
+
+static void hide(struct world *w)
+{
+	hide_list(&w->s.nodes, sizeof(struct phx_node));
+}
+
+static void show(struct world *w)
+{
+	show_list(&w->s.nodes, sizeof(struct phx_node));
 }
 
 /* From here on pages are counted, until hidden_told(). */

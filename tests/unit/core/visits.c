@@ -4,7 +4,7 @@
  * for a hundred times the nodes is a binary search. */
 #include "unit/core/hidden.h"
 
-enum { FEW = 100, MANY = 10000, PAGES_MAX = 120, RE_NODES = 20 };
+enum { FEW = 100, MANY = 10000, PAGES_MAX = 120, RE_NODES = 20, JOBS = 2000 };
 
 /* The pages that the event looked at. */
 static unsigned pages_of(struct world *w, struct phx_event *ev)
@@ -161,12 +161,49 @@ static void nor_do_those_of_an_res_node(void **state)
 	compare(*state, true);
 }
 
+/* Jobs that wait for others of their array are in nobody's way: no event goes through them while a
+ * node is free that they may not have. */
+static void throttled_jobs_are_not_looked_at(void **state)
+{
+	struct world *w = *state;
+	struct phx_event ev = {.kind = PHX_EV_job_submit,
+			       .job_submit = {.uid = 1000,
+					      .gid = 1000,
+					      .job_nodes = 1,
+					      .array_to = JOBS - 1,
+					      .array_step = 1,
+					      .array_at_once = 1}};
+	struct sigaction before;
+	for (int i = 1; i <= 2; i++)
+		world_serving(w, i == 1 ? "n1" : "n2", "compute", true);
+	assert_int_equal(phx_text_push(&ev.job_submit.argv, "true"), 0);
+	assert_int_equal(world_apply(w, &ev, NULL), 0);
+	assert_int_equal(w->s.jobs.n, JOBS);
+	hidden_begin(&before);
+	hide_list(&w->s.jobs, sizeof(struct phx_job));
+	make(w, LABEL, "n1", &ev);
+	unsigned pages = pages_of(w, &ev);
+	phx_event_fini(&ev);
+	/* one ends, and the next one starts */
+	const struct phx_job *first = PHX_LIST_AT(&w->s.jobs, struct phx_job, 0);
+	ev = (struct phx_event){.kind = PHX_EV_job_result, .job_result.job = first->id};
+	PHX_STR_SET(ev.node, PHX_LIST_AT(&first->parts, struct phx_job_part, 0)->node);
+	unsigned at_end = pages_of(w, &ev);
+	show_list(&w->s.jobs, sizeof(struct phx_job));
+	sigaction(SIGSEGV, &before, NULL);
+	assert_int_equal(PHX_LIST_AT(&w->s.jobs, struct phx_job, 1)->state, PHX_JOB_RUNNING);
+	print_message("%u pages of %d jobs, %u when one ends\n", pages, JOBS, at_end);
+	assert_true(pages <= 2 && at_end >= 1 && at_end <= 20);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(visits_do_not_grow_with_the_cluster, world_setup,
 						world_teardown),
 		cmocka_unit_test_setup_teardown(nor_do_those_of_an_res_node, world_setup,
+						world_teardown),
+		cmocka_unit_test_setup_teardown(throttled_jobs_are_not_looked_at, world_setup,
 						world_teardown),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
