@@ -247,7 +247,7 @@ int main(int argc, char **argv)
 		return all();
 	if ((!strcmp(argv[1], "re") || !strcmp(argv[1], "external")) && argc > 2) {
 		o.res = true;
-		o.external = argv[1][0] == 'f';
+		o.external = !strcmp(argv[1], "external");
 		argv++;
 		argc--;
 	}
