@@ -1,32 +1,38 @@
 /* phx-agent: the program on a node. --deploy: child of /init in the deploy
  * initramfs; otherwise the service phx-agent of the running system. This file:
  * start, signals, end. */
-#include <errno.h>
 #include <malloc.h>
 #include <pthread.h>
 #include <signal.h>
 #include <string.h>
 #include <systemd/sd-daemon.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "agent/start.h"
 #include "agent/log.h"
 
-enum { EXIT_CONFIG = 78, WATCHDOG_S = 5 };
+enum { EXIT_CONFIG = 78 };
 
-/* Waits for the order to end; tells the watchdog that we are alive. */
-static void wait_signal(const sigset_t *set)
+static int on_signal(sd_event_source *s, const struct signalfd_siginfo *si, void *loop)
 {
-	struct timespec period = {WATCHDOG_S, 0};
-	int sig;
+	(void)s;
+	(void)si;
+	loop_quit(loop);
+	return 0;
+}
+
+/* Turns the loop until the agent is to end. */
+static int turn(struct loop *loop)
+{
+	loop_hold(loop);
+	int r = sd_event_add_signal(loop_event(loop), NULL, SIGTERM, on_signal, loop);
+	r = r < 0 ? r : sd_event_add_signal(loop_event(loop), NULL, SIGINT, on_signal, loop);
+	r = r < 0 ? r : sd_event_set_watchdog(loop_event(loop), true);
+	loop_release(loop);
 	sd_notify(0, "READY=1");
-	do {
-		sig = sigtimedwait(set, NULL, &period);
-		if (sig < 0 && errno == EAGAIN)
-			sd_notify(0, "WATCHDOG=1");
-	} while (sig != SIGTERM && sig != SIGINT);
+	r = r < 0 ? r : loop_run(loop);
 	sd_notify(0, "STOPPING=1");
+	return r;
 }
 
 /* Small nodes: few heaps for many threads, and stacks no larger than needed. */
@@ -40,21 +46,20 @@ static void save_memory(void)
 	pthread_attr_destroy(&attr);
 }
 
-static void block_signals(sigset_t *ret)
+static void block_signals(void)
 {
-	sigemptyset(ret);
-	sigaddset(ret, SIGTERM);
-	sigaddset(ret, SIGINT);
-	sigaddset(ret, SIGPIPE);
-	pthread_sigmask(SIG_BLOCK, ret, NULL);
-	sigdelset(ret, SIGPIPE);
+	sigset_t set;
+	sigemptyset(&set);
+	sigaddset(&set, SIGTERM);
+	sigaddset(&set, SIGINT);
+	sigaddset(&set, SIGPIPE);
+	pthread_sigmask(SIG_BLOCK, &set, NULL);
 }
 
 int main(int argc, char **argv)
 {
 	struct agent a = {0};
 	struct phx_err err = {0};
-	sigset_t signals;
 	int r = agent_config_init(argc, argv, &a.cfg, &err);
 	if (r != 0) {
 		if (r < 0)
@@ -65,11 +70,11 @@ int main(int argc, char **argv)
 	if (a.cfg.deploy)
 		setenv("DM_DISABLE_UDEV", "1", 1);
 	save_memory();
-	block_signals(&signals);
+	block_signals();
 	r = agent_start(&a, &err);
 	if (r == 0)
-		wait_signal(&signals);
-	else
+		r = turn(a.loop);
+	if (r < 0)
 		agent_log("%s", err.text[0] ? err.text : strerror(-r));
 	agent_finish(&a);
 	/* in the deploy initramfs, /init starts the agent again unless it is to leave */

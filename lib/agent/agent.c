@@ -1,8 +1,7 @@
-/* Functions that the threads of the agent share: see agent.h. Called by every thread. */
+/* Functions that the parts of the agent share: see agent.h. */
 #include "agent/agent.h"
 
 #include <errno.h>
-#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -31,48 +30,40 @@ int agent_client(void *agent, struct phx_http_client **ret, struct phx_err *err)
 void agent_wait_ms(struct agent *a, uint32_t ms)
 {
 	int64_t due_ms = phx_clock_ms() + ms;
-	pthread_mutex_lock(&a->lock);
-	while (!agent_stopping(a) && phx_cond_until(&a->news, &a->lock, due_ms))
+	loop_hold(a->loop);
+	while (!agent_stopping(a) && loop_wait(a->loop, due_ms))
 		;
-	pthread_mutex_unlock(&a->lock);
+	loop_release(a->loop);
 }
 
 void agent_news(struct agent *a)
 {
-	pthread_mutex_lock(&a->lock);
-	pthread_cond_broadcast(&a->news);
-	pthread_mutex_unlock(&a->lock);
+	loop_news(a->loop);
 	if (a->services)
 		services_wake(a->services);
 	if (a->jobs)
 		jobs_wake(a->jobs);
 }
 
-void agent_end(struct agent *a)
-{
-	(void)a;
-	kill(getpid(), SIGTERM);
-}
-
 void agent_node_name(struct agent *a, char ret[PHX_NAME_MAX])
 {
-	pthread_mutex_lock(&a->lock);
+	loop_hold(a->loop);
 	phx_str_copy(ret, PHX_NAME_MAX, a->node);
-	pthread_mutex_unlock(&a->lock);
+	loop_release(a->loop);
 }
 
 void agent_set_trouble(struct agent *a, const char *text)
 {
-	pthread_mutex_lock(&a->lock);
+	loop_hold(a->loop);
 	snprintf(a->trouble, sizeof(a->trouble), "%s", text ? text : "");
-	pthread_mutex_unlock(&a->lock);
+	loop_release(a->loop);
 }
 
 static uint32_t all_cpus_milli(struct agent *a)
 {
-	pthread_mutex_lock(&a->lock);
+	loop_hold(a->loop);
 	uint32_t cpus = a->facts.cpus;
-	pthread_mutex_unlock(&a->lock);
+	loop_release(a->loop);
 	return 1000 * (cpus ? cpus : (uint32_t)sysconf(_SC_NPROCESSORS_ONLN));
 }
 
@@ -106,10 +97,10 @@ int agent_read_facts(struct agent *a, struct phx_err *err)
 				     : phx_inventory_read(a->cfg.fact_root, &facts, err);
 	if (r < 0)
 		return r;
-	pthread_mutex_lock(&a->lock);
+	loop_hold(a->loop);
 	bool same = phx_record_equal(&phx_facts_record, &a->facts, &facts);
 	phx_record_fini(&phx_facts_record, &a->facts);
 	a->facts = facts;
-	pthread_mutex_unlock(&a->lock);
+	loop_release(a->loop);
 	return same ? 0 : 1;
 }

@@ -1,15 +1,14 @@
-/* The agent itself: the state that its threads share.
+/* The agent itself: the state of its parts, which belongs to the loop (loop.h).
  *
- *	main     signals, watchdog
- *	link     enrol, hello, beat: one connection; hands orders on
+ *	main     turns the loop: signals, watchdog, timers, descriptors
+ *	link     enrol, hello, beat: one connection; hands orders on. A worker for good, since the
+ *	         head holds its calls back
  *	worker   carries out steps, one at a time
  *	outbox   brings results to the head
- *	prefetch    prefetches packages that the next role may need
- *	services, health, jobs: threads of their own (service.h, health.h, jobs.h) */
+ *	prefetch    prefetches packages that the next role may need */
 #ifndef PHX_AGENT_AGENT_H
 #define PHX_AGENT_AGENT_H
 
-#include <pthread.h>
 #include <stdatomic.h>
 
 #include "http/http.h"
@@ -19,6 +18,7 @@
 #include "agent/jobs.h"
 #include "agent/journal.h"
 #include "agent/logs.h"
+#include "agent/loop.h"
 #include "agent/outbox.h"
 #include "agent/service.h"
 #include "agent/prefetch.h"
@@ -27,9 +27,10 @@
 
 struct agent {
 	struct agent_config cfg;
+	struct loop *loop;
 	enum phx_node_env env;
 	char boot_id[40];
-	struct journal journal; /* link admits, worker puts; `lock` for the epoch */
+	struct journal journal; /* link admits, worker puts */
 	struct services *services;
 	struct health *health;
 	struct jobs *jobs;
@@ -38,33 +39,27 @@ struct agent {
 	struct prefetch *prefetch;
 	struct logs *logs;
 	struct worker *worker;
-	pthread_t link;
 	atomic_bool stop;
-	atomic_bool leave;   /* deploy: /run/phoenix/next is written, end with status 0 */
-	pthread_cond_t news; /* with `lock`: the agent stops, or an order of a newer epoch came */
-	/* guarded by `lock`: */
-	pthread_mutex_t lock;
+	atomic_bool leave; /* deploy: /run/phoenix/next is written, end with status 0 */
+	/* who reads or changes these holds the loop: */
 	char node[PHX_NAME_MAX]; /* the node's name, from the head; "" before hello */
 	struct phx_facts facts;  /* as last read */
 	char trouble[160];       /* why this node cannot start its system, for people; "" none */
 };
 
-/** A client with the node's certificate, for one thread; the caller frees it. */
+/** A client with the node's certificate, for one worker; the caller frees it. */
 int agent_client(void *agent, struct phx_http_client **ret, struct phx_err *err);
 
-/** Wake every waiting thread: each checks again whether it has to give up. */
+/** Wake every waiting worker: each checks again whether it has to give up. */
 void agent_news(struct agent *a);
 
-/** Does the agent stop? Threads end their waits then. */
+/** Does the agent stop? Workers end their waits then. */
 static inline bool agent_stopping(struct agent *a)
 {
 	return atomic_load(&a->stop);
 }
 /** Sleep until `ms` passed or the agent stops. */
 void agent_wait_ms(struct agent *a, uint32_t ms);
-
-/** Make the main thread end the agent. */
-void agent_end(struct agent *a);
 
 /** Copy of the node's name. */
 void agent_node_name(struct agent *a, char ret[PHX_NAME_MAX]);

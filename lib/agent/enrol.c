@@ -1,4 +1,4 @@
-/* Enrolment: see enrol.h. Called by the link thread. The key is never sent. */
+/* Enrolment: see enrol.h. Called by the link. The key is never sent. */
 #include "agent/enrol.h"
 
 #include <errno.h>
@@ -77,12 +77,12 @@ static json_t *make_body(struct agent *a, const char *csr)
 {
 	char token[256];
 	read_token(a, token);
-	pthread_mutex_lock(&a->lock);
+	loop_hold(a->loop);
 	json_t *body =
 		json_pack("{s:s,s:o,s:s,s:s,s:s,s:s}", "csr", csr, "macs", macs_of(&a->facts),
 			  "serial", a->facts.serial, "uuid", a->facts.uuid, "boot_id", a->boot_id,
 			  "env", phx_enum_name(&phx_node_env_names, (int)a->env));
-	pthread_mutex_unlock(&a->lock);
+	loop_release(a->loop);
 	if (body && token[0])
 		json_object_set_new(body, "token", json_string(token));
 	explicit_bzero(token, sizeof(token));

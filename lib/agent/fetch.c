@@ -1,4 +1,4 @@
-/* See fetch.h. Called by steps, from the worker thread. */
+/* See fetch.h. Called by steps, in a worker. */
 #include "agent/fetch.h"
 
 #include <errno.h>

@@ -1,4 +1,4 @@
-/* Health checks: see health.h. The thread checks at the role's interval; the
+/* Health checks: see health.h. A timer has a worker check at the role's interval; the
  * step `health` calls health_check() itself. Never restarts a service. */
 #include "agent/health.h"
 
@@ -7,11 +7,9 @@
 #include <fcntl.h>
 #include <netdb.h>
 #include <poll.h>
-#include <pthread.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -172,21 +170,19 @@ int health_check(const struct phx_role *role, const char *pkg_root, struct phx_e
 	return kinds[kind](role, pkg_root, err);
 }
 
-/* ---- the thread ---- */
+/* ---- the verdict over time ---- */
 
 struct health {
+	struct loop *loop;
+	sd_event_source *due; /* the next check; not armed while one is under way */
 	char pkg_root[AGENT_PATH_MAX];
-	pthread_t thread;
-	pthread_mutex_t lock;
-	pthread_cond_t changed;
 	struct phx_role role;
-	bool watching, quit, ok;
+	bool watching, checking, ok;
 	uint32_t failed;     /* in a row */
 	uint64_t generation; /* of `role` */
 	char text[160];
 };
 
-/* Called with the lock. */
 static void count_result(struct health *h, int r, const char *text)
 {
 	uint32_t limit = h->role.health.failures ? h->role.health.failures : DEFAULT_FAILURES;
@@ -198,63 +194,64 @@ static void count_result(struct health *h, int r, const char *text)
 	snprintf(h->text, sizeof(h->text), "%s", r == 0 ? "" : text);
 }
 
-/* Called with the lock, which is released for the check itself. */
-static void check_once(struct health *h)
-{
-	struct phx_role copy;
-	struct phx_err err = {0};
-	uint64_t generation = h->generation;
-	if (phx_record_copy(&phx_role_record, &copy, &h->role) < 0)
-		return;
-	pthread_mutex_unlock(&h->lock);
-	int r = health_check(&copy, h->pkg_root, &err);
-	phx_record_fini(&phx_role_record, &copy);
-	pthread_mutex_lock(&h->lock);
-	if (generation == h->generation)
-		count_result(h, r, err.text);
-}
-
-static void wait_interval(struct health *h)
+/* When the next check is due, one of another role at once. */
+static void arm(struct health *h, bool same_role)
 {
 	uint32_t interval_s =
 		h->role.health.interval_s ? h->role.health.interval_s : DEFAULT_INTERVAL_S;
-	uint64_t generation = h->generation;
-	int64_t due_ms = phx_clock_ms() + (int64_t)interval_s * 1000;
-	while (!h->quit && generation == h->generation &&
-	       phx_cond_until(&h->changed, &h->lock, due_ms))
-		;
+	int64_t now_ms = phx_clock_ms();
+	loop_arm(h->loop, h->due,
+		 !h->watching        ? INT64_MAX
+			 : same_role ? now_ms + (int64_t)interval_s * 1000
+				     : now_ms);
 }
 
-static void *run_thread(void *arg)
+/* In a worker. */
+static void check_once(void *arg)
 {
 	struct health *h = arg;
-	pthread_mutex_lock(&h->lock);
-	while (!h->quit) {
-		if (!h->watching) {
-			pthread_cond_wait(&h->changed, &h->lock);
-			continue;
-		}
-		check_once(h);
-		wait_interval(h);
-	}
-	pthread_mutex_unlock(&h->lock);
-	return NULL;
+	struct phx_role copy = {0};
+	struct phx_err err = {0};
+	loop_hold(h->loop);
+	uint64_t generation = h->generation;
+	int copied = phx_record_copy(&phx_role_record, &copy, &h->role);
+	loop_release(h->loop);
+	int r = copied == 0 ? health_check(&copy, h->pkg_root, &err) : 0;
+	phx_record_fini(&phx_role_record, &copy);
+	loop_hold(h->loop);
+	if (copied == 0 && generation == h->generation)
+		count_result(h, r, err.text);
+	h->checking = false;
+	arm(h, generation == h->generation);
+	loop_news(h->loop);
+	loop_release(h->loop);
 }
 
-int health_new(const char *pkg_root, struct health **ret, struct phx_err *err)
+static int on_due(sd_event_source *s, uint64_t us, void *arg)
+{
+	struct health *h = arg;
+	(void)s;
+	(void)us;
+	h->checking = h->watching && loop_work(h->loop, check_once, h) == 0;
+	if (!h->checking)
+		arm(h, true);
+	return 0;
+}
+
+int health_new(struct loop *loop, const char *pkg_root, struct health **ret, struct phx_err *err)
 {
 	struct health *h = calloc(1, sizeof(*h));
 	if (!h)
 		return -ENOMEM;
-	pthread_mutex_init(&h->lock, NULL);
-	phx_cond_init(&h->changed);
+	h->loop = loop;
 	h->ok = true;
 	int r = PHX_STR_SET(h->pkg_root, pkg_root);
-	if (r == 0)
-		r = -pthread_create(&h->thread, NULL, run_thread, h);
+	loop_hold(loop);
+	r = r ? r : loop_timer(loop, on_due, h, &h->due);
+	loop_release(loop);
 	if (r < 0) {
 		free(h);
-		return phx_err_set(err, r, "health thread: %s", strerror(-r));
+		return phx_err_set(err, r, "health checks: %s", strerror(-r));
 	}
 	*ret = h;
 	return 0;
@@ -264,14 +261,12 @@ void health_free(struct health *h)
 {
 	if (!h)
 		return;
-	pthread_mutex_lock(&h->lock);
-	h->quit = true;
-	pthread_cond_broadcast(&h->changed);
-	pthread_mutex_unlock(&h->lock);
-	pthread_join(h->thread, NULL);
+	loop_hold(h->loop);
+	loop_forget(&h->due);
+	while (h->checking)
+		loop_wait(h->loop, INT64_MAX);
+	loop_release(h->loop);
 	phx_record_fini(&phx_role_record, &h->role);
-	pthread_mutex_destroy(&h->lock);
-	pthread_cond_destroy(&h->changed);
 	free(h);
 }
 
@@ -280,7 +275,7 @@ int health_watch(struct health *h, const struct phx_role *role, struct phx_err *
 	struct phx_role copy = {0};
 	if (role && phx_record_copy(&phx_role_record, &copy, role) < 0)
 		return phx_err_set(err, -ENOMEM, "out of memory");
-	pthread_mutex_lock(&h->lock);
+	loop_hold(h->loop);
 	phx_record_fini(&phx_role_record, &h->role);
 	h->role = copy;
 	h->watching = role && role->health.kind != PHX_HEALTH_NONE;
@@ -288,23 +283,24 @@ int health_watch(struct health *h, const struct phx_role *role, struct phx_err *
 	h->failed = 0;
 	h->generation++;
 	snprintf(h->text, sizeof(h->text), "%s", h->watching ? "not checked yet" : "");
-	pthread_cond_broadcast(&h->changed);
-	pthread_mutex_unlock(&h->lock);
+	if (!h->checking)
+		arm(h, false);
+	loop_release(h->loop);
 	return 0;
 }
 
 bool health_ok(struct health *h, char *ret_text, size_t ret_size)
 {
-	pthread_mutex_lock(&h->lock);
+	loop_hold(h->loop);
 	bool ok = h->ok;
 	snprintf(ret_text, ret_size, "%s", h->text);
-	pthread_mutex_unlock(&h->lock);
+	loop_release(h->loop);
 	return ok;
 }
 
 void health_passed(struct health *h)
 {
-	pthread_mutex_lock(&h->lock);
+	loop_hold(h->loop);
 	count_result(h, 0, "");
-	pthread_mutex_unlock(&h->lock);
+	loop_release(h->loop);
 }

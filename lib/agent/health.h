@@ -3,6 +3,7 @@
 #define PHX_AGENT_HEALTH_H
 
 #include "types/role.h"
+#include "agent/loop.h"
 
 /** Run the check of `role` once, within its timeout. 0: healthy (kind none always is); negative:
  * the text says why not. A relative program is searched in the role's packages below `pkg_root`. */
@@ -14,8 +15,9 @@ int health_listens(const struct phx_role *role, struct phx_err *err);
 
 struct health;
 
-/** Starts the checking thread; it checks nothing until health_watch(). */
-int health_new(const char *pkg_root, struct health **ret, struct phx_err *err);
+/** Checks nothing until health_watch(). `loop` is borrowed. */
+int health_new(struct loop *loop, const char *pkg_root, struct health **ret, struct phx_err *err);
+/** Waits for a check under way. Safe on NULL. */
 void health_free(struct health *h);
 
 /** From now on check this role (copied), which counts as unhealthy until a check succeeds; NULL =

@@ -1,4 +1,4 @@
-/* The agent's record of steps: see journal.h. Used by the link thread (admit, find)
+/* The agent's record of steps: see journal.h. Used by the link (admit, find)
  * and the worker (put). Never decides what a step does. */
 #include "agent/journal.h"
 
@@ -49,12 +49,14 @@ static int write_epoch(const char *state_dir, uint64_t epoch, struct phx_err *er
 int journal_open(struct journal *j, const char *state_dir, struct phx_err *err)
 {
 	struct journal new = {0};
+	uint64_t epoch = 0;
 	if (PHX_STR_SET(new.dir, state_dir) < 0)
 		return phx_err_set(err, -ENAMETOOLONG, "%s: too long", state_dir);
 	PHX_AUTO_FREE char *steps = phx_path("%s/steps", state_dir);
 	int r = steps ? phx_dir_make(steps, 0700, err) : -ENOMEM;
 	if (r == 0)
-		r = read_epoch(state_dir, &new.epoch, err);
+		r = read_epoch(state_dir, &epoch, err);
+	new.epoch = epoch;
 	if (r == 0)
 		*j = new;
 	return r;

@@ -23,7 +23,7 @@ PHX_RECORD_STRUCT(journal_entry, JOURNAL_ENTRY_FIELDS);
 
 struct journal {
 	char dir[256];
-	uint64_t epoch;
+	_Atomic uint64_t epoch; /* one writes it, others read it */
 };
 
 /** Open the journal below `state_dir`, with missing directories made. -EBADMSG: the epoch file is

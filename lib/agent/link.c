@@ -1,10 +1,10 @@
-/* The link thread: enrols, says hello, beats, hands orders on.
+/* The link: enrols, says hello, beats, hands orders on.
  *
  *	enrol ──certificate──▶ hello ──▶ beat ◀─┐
  *	  ▲                      ▲ 409,   │ └─────┘ order or time
  *	  └──── 401, 403 ────────┴─facts──┘
  *
- * A lost head is tried again without end, with jitter. The thread never carries out
+ * A lost head is tried again without end, with jitter. The link never carries out
  * a step itself, and never waits for one. */
 #include "agent/link.h"
 
@@ -79,9 +79,9 @@ static void add_health(struct agent *a, json_t *j)
 	char services[160], check[160], trouble[160], given_up[DIRECTOR_NOTE_MAX];
 	bool up = services_ok(a->services, services, sizeof(services));
 	bool ok = health_ok(a->health, check, sizeof(check));
-	pthread_mutex_lock(&a->lock);
+	loop_hold(a->loop);
 	PHX_STR_SET(trouble, a->trouble);
-	pthread_mutex_unlock(&a->lock);
+	loop_release(a->loop);
 	director_note(a->web, given_up);
 	const char *text = trouble[0] ? trouble : given_up[0] ? given_up : !up ? services : check;
 	json_object_set_new(j, "healthy", json_boolean(up && ok && !trouble[0]));
@@ -197,9 +197,9 @@ static json_t *hello_body(struct link *l)
 	struct system_state sys = {0};
 	json_t *j = json_object();
 	add_where(a, j);
-	pthread_mutex_lock(&a->lock);
+	loop_hold(a->loop);
 	json_object_set_new(j, "facts", phx_json_from_record(&phx_facts_record, &a->facts));
-	pthread_mutex_unlock(&a->lock);
+	loop_release(a->loop);
 	add_role(l, j);
 	add_health(a, j);
 	add_waiting(l, j);
@@ -310,10 +310,10 @@ static void take_hello(struct link *l, const json_t *answer)
 	l->beat_ms = beat_ms > 0 && beat_ms <= BEAT_MAX_MS ? (uint32_t)beat_ms : BEAT_DEFAULT_MS;
 	l->boot_local = a->env == PHX_ENV_DEPLOY &&
 		phx_str_eq(phx_json_str(answer, "boot", "wait"), "local");
-	pthread_mutex_lock(&a->lock);
+	loop_hold(a->loop);
 	bool renamed = !phx_str_eq(a->node, phx_json_str(answer, "node", ""));
 	PHX_STR_SET(a->node, phx_json_str(answer, "node", ""));
-	pthread_mutex_unlock(&a->lock);
+	loop_release(a->loop);
 	if (renamed)
 		agent_log("registered as %s in environment %s", phx_json_str(answer, "node", "?"),
 			  phx_enum_name(&phx_node_env_names, (int)a->env));
@@ -390,9 +390,9 @@ static int take_inspect(struct link *l, struct phx_order *o, const json_t *extra
 	int r = agent_read_facts(l->agent, err);
 	if (r < 0)
 		return r;
-	pthread_mutex_lock(&l->agent->lock);
+	loop_hold(l->agent->loop);
 	PHX_AUTO_JSON json_t *facts = phx_json_from_record(&phx_facts_record, &l->agent->facts);
-	pthread_mutex_unlock(&l->agent->lock);
+	loop_release(l->agent->loop);
 	return facts ? post(l, "/v1/agent/inventory", facts, CALL_TIMEOUT_MS, &status, &answer, err)
 		     : -ENOMEM;
 }
@@ -491,7 +491,7 @@ static void beat(struct link *l)
 	agent_wait_ms(l->agent, pause_ms);
 }
 
-/* ---- the thread ---- */
+/* ---- for good ---- */
 
 static void refresh_facts(struct link *l)
 {
@@ -538,7 +538,7 @@ static int need_client(struct link *l)
 	return r;
 }
 
-void *link_thread(void *agent)
+void link_run(void *agent)
 {
 	struct link l = {.agent = agent, .beat_ms = BEAT_DEFAULT_MS, .retry_ms = RETRY_FIRST_MS};
 	while (!agent_stopping(l.agent)) {
@@ -554,5 +554,4 @@ void *link_thread(void *agent)
 	}
 	drop_client(&l);
 	role_view_fini(&l.role);
-	return NULL;
 }

@@ -2,7 +2,7 @@
 #ifndef PHX_AGENT_LINK_H
 #define PHX_AGENT_LINK_H
 
-/** Body of the link thread; `agent` is a struct agent. Returns once the agent stops. */
-void *link_thread(void *agent);
+/** The link, in a worker; `agent` is a struct agent. Returns once the agent stops. */
+void link_run(void *agent);
 
 #endif

@@ -1,4 +1,4 @@
-/* See log.h. Called from every thread of the agent. */
+/* See log.h. Called from every part of the agent. */
 #include "agent/log.h"
 
 #include <stdarg.h>

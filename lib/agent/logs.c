@@ -4,7 +4,6 @@
 
 #include <errno.h>
 #include <inttypes.h>
-#include <pthread.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -13,21 +12,21 @@
 #include "agent/log.h"
 #include "agent/service_backend.h"
 
-enum { THREADS = 8, QUESTIONS_MAX = 16, LINES_MAX = 10000, WAIT_MAX_MS = 30000, CALL_MS = 10000 };
+enum { QUESTIONS_MAX = 24, LINES_MAX = 10000, WAIT_MAX_MS = 30000, CALL_MS = 10000 };
 
 struct question {
+	struct logs *logs;
 	uint64_t id;
 	char service[PHX_NAME_MAX];
 	struct service_log_ask ask;
 };
 
 struct logs {
+	struct loop *loop;
 	struct services *services;
 	logs_client_fn client;
 	void *arg;
-	pthread_mutex_t lock;
-	pthread_cond_t more;
-	struct phx_list questions; /* struct question */
+	uint32_t n_questions; /* under way */
 };
 
 static json_t *answer_of(struct logs *l, struct question *q)
@@ -59,50 +58,51 @@ static void tell(struct logs *l, const json_t *answer)
 	phx_http_client_free(client);
 }
 
-static void *run_thread(void *arg)
+/* In a worker; takes the question. */
+static void answer(void *arg)
 {
-	struct logs *l = arg;
-	for (;;) {
-		pthread_mutex_lock(&l->lock);
-		while (!l->questions.n)
-			pthread_cond_wait(&l->more, &l->lock);
-		struct question q = *PHX_LIST_AT(&l->questions, struct question, 0);
-		phx_list_remove(&l->questions, sizeof(q), 0);
-		pthread_mutex_unlock(&l->lock);
-		PHX_AUTO_JSON json_t *answer = answer_of(l, &q);
-		if (answer)
-			tell(l, answer);
-	}
-	return NULL;
+	struct question *q = arg;
+	struct logs *l = q->logs;
+	PHX_AUTO_JSON json_t *j = answer_of(l, q);
+	if (j)
+		tell(l, j);
+	loop_hold(l->loop);
+	l->n_questions--;
+	loop_release(l->loop);
+	free(q);
 }
 
-int logs_new(struct services *services, logs_client_fn client, void *arg, struct logs **ret,
-	     struct phx_err *err)
+int logs_new(struct loop *loop, struct services *services, logs_client_fn client, void *arg,
+	     struct logs **ret)
 {
 	struct logs *l = calloc(1, sizeof(*l));
-	pthread_t thread;
 	if (!l)
 		return -ENOMEM;
-	*l = (struct logs){.services = services, .client = client, .arg = arg};
-	pthread_mutex_init(&l->lock, NULL);
-	pthread_cond_init(&l->more, NULL);
-	for (int i = 0; i < THREADS; i++) {
-		int r = -pthread_create(&thread, NULL, run_thread, l);
-		if (r < 0 && i == 0) {
-			free(l);
-			return phx_err_set(err, r, "threads for logs: %s", strerror(-r));
-		}
-		if (r == 0)
-			pthread_detach(thread);
-	}
+	*l = (struct logs){.loop = loop, .services = services, .client = client, .arg = arg};
 	*ret = l;
 	return 0;
+}
+
+/* Hands the question to a worker, unless too many are under way. */
+static int hand_over(struct logs *l, const struct question *q)
+{
+	struct question *copy = malloc(sizeof(*copy));
+	if (!copy)
+		return -ENOMEM;
+	*copy = *q;
+	loop_hold(l->loop);
+	int r = l->n_questions < QUESTIONS_MAX ? loop_work(l->loop, answer, copy) : -EBUSY;
+	l->n_questions += r == 0;
+	loop_release(l->loop);
+	if (r < 0)
+		free(copy);
+	return r;
 }
 
 int logs_ask(struct logs *l, uint64_t id, const json_t *ask, struct phx_err *err)
 {
 	int64_t lines = phx_json_int(ask, "lines", 0), wait_ms = phx_json_int(ask, "wait_ms", 0);
-	struct question q = {.id = id};
+	struct question q = {.logs = l, .id = id};
 	bool fits =
 		phx_str_copy(q.service, sizeof(q.service), phx_json_str(ask, "service", "")) == 0 &&
 		PHX_STR_SET(q.ask.cursor, phx_json_str(ask, "cursor", "")) == 0;
@@ -110,12 +110,6 @@ int logs_ask(struct logs *l, uint64_t id, const json_t *ask, struct phx_err *err
 		return phx_err_set(err, -EINVAL, "the request for logs is not valid");
 	q.ask.lines = lines > 0 && lines < LINES_MAX ? (uint32_t)lines : LINES_MAX;
 	q.ask.wait_ms = wait_ms > 0 && wait_ms < WAIT_MAX_MS ? (uint32_t)wait_ms : 0;
-	pthread_mutex_lock(&l->lock);
-	struct question *to =
-		l->questions.n < QUESTIONS_MAX ? phx_list_push(&l->questions, sizeof(*to)) : NULL;
-	if (to)
-		*to = q;
-	pthread_cond_signal(&l->more);
-	pthread_mutex_unlock(&l->lock);
-	return to ? 0 : phx_err_set(err, -EBUSY, "too many ask for logs");
+	int r = hand_over(l, &q);
+	return r < 0 ? phx_err_set(err, r, "too many ask for logs") : 0;
 }

@@ -1,12 +1,69 @@
-/* Loop devices. */
+/* The one event loop of the agent (sd-event), and the workers that do what blocks.
+ *
+ * All state of the agent belongs to the loop. Handlers of timers and descriptors hold it while they
+ * run; a worker holds it only for the moment in which it reads or changes state (loop_hold()), and
+ * never while it calls the head, waits for a program, or writes to a disk. So there is one lock,
+ * and one condition for all who wait for a change.
+ *
+ *	timer, descriptor ──▶ handler (holds) ──loop_work()──▶ worker (does not hold)
+ *	      ▲                                                  │ hold, result, arm, news, release
+ *	      └──────────────────────────────────────────────────┘ */
 #ifndef PHX_AGENT_LOOP_H
 #define PHX_AGENT_LOOP_H
 
+#include <systemd/sd-event.h>
+
 #include "base/util.h"
 
-/** Bind `file` read-only to a free loop device ("/dev/loop0"), which releases the file with its
- * last user. Returns an open descriptor of the device: the caller closes it once the device is
- * mounted. */
-int loop_attach(const char *file, char ret_device[64], struct phx_err *err);
+struct loop;
+typedef void (*loop_fn)(void *arg);
+
+int loop_new(struct loop **ret, struct phx_err *err);
+/** Ends the loop and its workers, after the calls that are under way. All sources are gone then.
+ * Safe on NULL. */
+void loop_free(struct loop *l);
+
+/** Turn until loop_quit(), in one thread. Negative errno: no event can be waited for. */
+int loop_run(struct loop *l);
+/** End loop_run(). Callable from any thread. */
+void loop_quit(struct loop *l);
+
+/* ---- state ---- */
+
+/** Hold the loop: no handler and no other holder runs. Holds of one thread may nest. */
+void loop_hold(struct loop *l);
+void loop_release(struct loop *l);
+/** State changed for which a worker may wait: each looks again. */
+void loop_news(struct loop *l);
+/** Wait for news in a worker that holds the loop once: it is released meanwhile. False when
+ * `due_ms` of phx_clock_ms() has come (INT64_MAX: never); true may have no cause. */
+bool loop_wait(struct loop *l, int64_t due_ms);
+
+/** Make `*busy`, a flag of what only one worker may use at a time, one's own: waits until nobody
+ * else has it. Not for handlers, nor while the loop is held. */
+void loop_take(struct loop *l, bool *busy);
+void loop_give(struct loop *l, bool *busy);
+
+/* ---- work ---- */
+
+/** Call run(arg) in a worker, which does not hold the loop. There are as many workers as calls were
+ * ever under way at once; they stay, since children of a thread may end with it. -EAGAIN: there is
+ * no worker, and run() is not called. */
+int loop_work(struct loop *l, loop_fn run, void *arg);
+
+/* ---- sources; the callers hold the loop, or nothing runs yet ---- */
+
+/** A timer, not armed yet. Its handler holds the loop and returns 0. loop_forget() ends it. */
+int loop_timer(struct loop *l, sd_event_time_handler_t fn, void *arg, sd_event_source **ret);
+/** Have the timer expire once at due_ms of phx_clock_ms(), at once if that is past; INT64_MAX:
+ * never. */
+void loop_arm(struct loop *l, sd_event_source *timer, int64_t due_ms);
+/** Watch a descriptor until loop_forget(): the handler is called while there is something to read.
+ * Its caller keeps the descriptor open until then. */
+int loop_watch(struct loop *l, int fd, sd_event_io_handler_t fn, void *arg, sd_event_source **ret);
+/** The source is gone, *s is NULL. Safe on NULL. */
+void loop_forget(sd_event_source **s);
+/** For sources of other kinds. */
+sd_event *loop_event(struct loop *l);
 
 #endif

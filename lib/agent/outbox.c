@@ -1,10 +1,14 @@
-/* See outbox.h. One thread with its own connection, so that a beat which the head
- * holds back never delays a result. */
+/* See outbox.h. One worker at a time, with a connection of its own, so that a beat which the head
+ * holds back never delays a result.
+ *
+ *	closed ──outbox_open()──▶ rests ──item──▶ sending ──answered, no other item──▶ rests
+ *	                                            │  ▲
+ *	                                head away   ▼  │ time to try again
+ *	                                            due */
 #include "agent/outbox.h"
 
 #include <errno.h>
 #include <inttypes.h>
-#include <pthread.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -26,13 +30,13 @@ struct item {
 };
 
 struct outbox {
+	struct loop *loop;
 	outbox_client_fn make_client;
 	void *client_arg;
-	struct phx_http_client *client; /* of the thread */
-	pthread_t thread;
-	pthread_mutex_t lock;
-	pthread_cond_t changed;
-	bool quit, open;
+	struct phx_http_client *client; /* of the worker, while it sends */
+	bool open, sending, waiting;    /* `waiting`: to try again */
+	uint32_t retry_ms;
+	sd_event_source *due;  /* to try again, or to close a connection that nobody needs */
 	struct phx_list items; /* struct item, the first is being sent */
 };
 
@@ -93,80 +97,95 @@ static void item_fini(struct item *it)
 	free(it->upload);
 }
 
-/* Removes the first item, which was answered. */
-static void finish(struct outbox *o, int r, const struct phx_err *err)
+/* Removes the first item, which was answered. In the worker, without the loop. */
+static void finish(struct outbox *o, struct item *it, int r, const struct phx_err *err)
 {
-	struct item it = *PHX_LIST_AT(&o->items, struct item, 0);
 	if (r < 0)
-		agent_log("%s %" PRIu64 ": result refused: %s", it.about.is_job ? "job" : "step",
-			  it.about.id, err->text);
-	pthread_mutex_unlock(&o->lock);
-	if (it.done)
-		it.done(it.arg, it.about.id, it.about.run);
-	pthread_mutex_lock(&o->lock);
-	phx_list_remove(&o->items, sizeof(it), 0);
-	item_fini(&it);
+		agent_log("%s %" PRIu64 ": result refused: %s", it->about.is_job ? "job" : "step",
+			  it->about.id, err->text);
+	if (it->done)
+		it->done(it->arg, it->about.id, it->about.run);
+	loop_hold(o->loop);
+	phx_list_remove(&o->items, sizeof(*it), 0);
+	loop_release(o->loop);
+	item_fini(it);
 }
 
-static void wait_ms(struct outbox *o, uint32_t ms)
+static bool first_item(struct outbox *o, struct item *ret)
 {
-	int64_t due_ms = phx_clock_ms() + ms;
-	while (!o->quit && phx_cond_until(&o->changed, &o->lock, due_ms))
-		;
+	loop_hold(o->loop);
+	bool any = o->items.n;
+	if (any)
+		*ret = *PHX_LIST_AT(&o->items, struct item, 0);
+	else
+		o->sending = false; /* whoever puts another item has it sent */
+	if (!any)
+		loop_arm(o->loop, o->due, phx_clock_ms() + IDLE_CLOSE_MS);
+	loop_release(o->loop);
+	return any;
 }
 
-static void wait_item(struct outbox *o)
+static void try_later(struct outbox *o)
 {
-	int64_t close_ms = phx_clock_ms() + IDLE_CLOSE_MS;
-	while (!o->quit && (!o->items.n || !o->open)) {
-		if (phx_cond_until(&o->changed, &o->lock, o->client ? close_ms : INT64_MAX))
-			continue;
-		phx_http_client_free(o->client);
-		o->client = NULL;
-	}
+	phx_http_client_free(PHX_TAKE(o->client));
+	loop_hold(o->loop);
+	o->sending = false;
+	o->waiting = true;
+	loop_arm(o->loop, o->due, phx_clock_ms() + o->retry_ms);
+	o->retry_ms = o->retry_ms * 2 > RETRY_MAX_MS ? RETRY_MAX_MS : o->retry_ms * 2;
+	loop_release(o->loop);
 }
 
-static void *run_thread(void *arg)
+/* In a worker: sends items until there is none or the head is away. */
+static void send_items(void *arg)
 {
 	struct outbox *o = arg;
-	uint32_t retry_ms = RETRY_MS;
-	pthread_mutex_lock(&o->lock);
-	for (;;) {
+	struct item it;
+	while (first_item(o, &it)) {
 		struct phx_err err = {0};
-		wait_item(o);
-		if (o->quit)
-			break;
-		struct item it = *PHX_LIST_AT(&o->items, struct item, 0);
-		pthread_mutex_unlock(&o->lock);
 		int r = send_item(o, &it, &err);
-		pthread_mutex_lock(&o->lock);
-		if (!decide_again(r)) {
-			finish(o, r, &err);
-			retry_ms = RETRY_MS;
-			continue;
+		if (decide_again(r)) {
+			try_later(o);
+			return;
 		}
-		phx_http_client_free(o->client);
-		o->client = NULL;
-		wait_ms(o, retry_ms);
-		retry_ms = retry_ms * 2 > RETRY_MAX_MS ? RETRY_MAX_MS : retry_ms * 2;
+		finish(o, &it, r, &err);
+		o->retry_ms = RETRY_MS;
 	}
-	pthread_mutex_unlock(&o->lock);
-	return NULL;
 }
 
-int outbox_new(outbox_client_fn client, void *arg, struct outbox **ret, struct phx_err *err)
+static void begin_sending(struct outbox *o)
+{
+	if (!o->open || o->sending || o->waiting || !o->items.n)
+		return;
+	o->sending = loop_work(o->loop, send_items, o) == 0;
+	o->waiting = !o->sending;
+	loop_arm(o->loop, o->due, o->sending ? INT64_MAX : phx_clock_ms() + RETRY_MS);
+}
+
+static int on_due(sd_event_source *s, uint64_t us, void *arg)
+{
+	struct outbox *o = arg;
+	(void)s;
+	(void)us;
+	if (!o->waiting)
+		phx_http_client_free(PHX_TAKE(o->client));
+	o->waiting = false;
+	begin_sending(o);
+	return 0;
+}
+
+int outbox_new(struct loop *loop, outbox_client_fn client, void *arg, struct outbox **ret,
+	       struct phx_err *err)
 {
 	struct outbox *o = calloc(1, sizeof(*o));
 	if (!o)
 		return -ENOMEM;
-	o->make_client = client;
-	o->client_arg = arg;
-	pthread_mutex_init(&o->lock, NULL);
-	phx_cond_init(&o->changed);
-	int r = -pthread_create(&o->thread, NULL, run_thread, o);
+	*o = (struct outbox){
+		.loop = loop, .make_client = client, .client_arg = arg, .retry_ms = RETRY_MS};
+	int r = loop_timer(loop, on_due, o, &o->due);
 	if (r < 0) {
 		free(o);
-		return phx_err_set(err, r, "outbox thread: %s", strerror(-r));
+		return phx_err_set(err, r, "outbox: %s", strerror(-r));
 	}
 	*ret = o;
 	return 0;
@@ -174,10 +193,10 @@ int outbox_new(outbox_client_fn client, void *arg, struct outbox **ret, struct p
 
 void outbox_open(struct outbox *o)
 {
-	pthread_mutex_lock(&o->lock);
+	loop_hold(o->loop);
 	o->open = true;
-	pthread_cond_broadcast(&o->changed);
-	pthread_mutex_unlock(&o->lock);
+	begin_sending(o);
+	loop_release(o->loop);
 }
 
 int outbox_put(struct outbox *o, struct outbox_subject about, json_t *message, const char *upload,
@@ -186,20 +205,20 @@ int outbox_put(struct outbox *o, struct outbox_subject about, json_t *message, c
 	PHX_AUTO_FREE char *copy = upload ? strdup(upload) : NULL;
 	if (upload && !copy)
 		return -ENOMEM;
-	pthread_mutex_lock(&o->lock);
+	loop_hold(o->loop);
 	struct item *it = phx_list_push(&o->items, sizeof(*it));
 	if (it) {
 		*it = (struct item){about, json_incref(message), PHX_TAKE(copy), before, done, arg};
-		pthread_cond_broadcast(&o->changed);
+		begin_sending(o);
 	}
-	pthread_mutex_unlock(&o->lock);
+	loop_release(o->loop);
 	return it ? 0 : -ENOMEM;
 }
 
 uint32_t outbox_list(struct outbox *o, bool jobs, struct outbox_subject *ret, uint32_t max)
 {
 	uint32_t n = 0;
-	pthread_mutex_lock(&o->lock);
+	loop_hold(o->loop);
 	PHX_LIST_EACH(struct item, it, &o->items) {
 		if (it->about.is_job != jobs)
 			continue;
@@ -207,6 +226,6 @@ uint32_t outbox_list(struct outbox *o, bool jobs, struct outbox_subject *ret, ui
 			ret[n] = it->about;
 		n++;
 	}
-	pthread_mutex_unlock(&o->lock);
+	loop_release(o->loop);
 	return n;
 }

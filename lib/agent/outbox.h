@@ -6,18 +6,20 @@
 #include <jansson.h>
 
 #include "http/http.h"
+#include "agent/loop.h"
 
 /** Makes a new client, which the outbox frees; called whenever it has none. */
 typedef int (*outbox_client_fn)(void *arg, struct phx_http_client **ret, struct phx_err *err);
 
 struct outbox;
-/** An outbox that keeps what is put into it until it is opened. */
-int outbox_new(outbox_client_fn client, void *arg, struct outbox **ret, struct phx_err *err);
+/** An outbox that keeps what is put into it until it is opened. `loop` is borrowed. */
+int outbox_new(struct loop *loop, outbox_client_fn client, void *arg, struct outbox **ret,
+	       struct phx_err *err);
 /** Let messages go out: only once the head knows of this boot, or jobs that ended with the last
  * boot would be counted twice. Safe twice. */
 void outbox_open(struct outbox *o);
 
-/** Called from the outbox thread, once the message was taken or refused. */
+/** Called from a worker, once the message was taken or refused. */
 typedef void (*outbox_done_fn)(void *arg, uint64_t id, uint32_t run);
 
 /** The subject of a message: a step, or one run of a job (both have ids of their own). */
@@ -27,7 +29,7 @@ struct outbox_subject {
 	uint32_t run; /* of the job */
 };
 
-/** Called from the outbox thread before the message goes out, again with every try: brings the
+/** Called from a worker before the message goes out, again with every try: brings the
  * files of the subject to the head. A final error becomes the message's text, and changes its
  * result from 0 to 125. */
 typedef int (*outbox_before_fn)(void *arg, struct phx_http_client *c, uint64_t id, uint32_t run,

@@ -187,7 +187,7 @@ int root_enter(struct agent *a, struct phx_err *err)
 	if (r == 0) {
 		sync();
 		atomic_store(&a->leave, true);
-		agent_end(a);
+		loop_quit(a->loop);
 	}
 	return r;
 }

@@ -1,4 +1,4 @@
-/* Starts and ends the threads of the agent: see start.h. Called by main(). */
+/* Starts and ends the parts of the agent: see start.h. Called by main(). */
 #include "agent/start.h"
 
 #include <errno.h>
@@ -66,25 +66,22 @@ static int start_parts(struct agent *a, struct phx_err *err)
 	int r = journal_open(&a->journal, a->cfg.state_dir, err);
 	r = r ? r : services_new(&services, &a->services, err);
 	r = r ? r : web_new(a->cfg.whole_machine, &a->web);
-	r = r ? r : health_new(a->cfg.pkg_root, &a->health, err);
-	r = r ? r : outbox_new(agent_client, a, &a->outbox, err);
-	r = r ? r : logs_new(a->services, agent_client, a, &a->logs, err);
+	r = r ? r : health_new(a->loop, a->cfg.pkg_root, &a->health, err);
+	r = r ? r : outbox_new(a->loop, agent_client, a, &a->outbox, err);
+	r = r ? r : logs_new(a->loop, a->services, agent_client, a, &a->logs);
 	r = r ? r : jobs_new(&jobs, &a->jobs, err);
 	if (r == 0 && a->env == PHX_ENV_OS)
 		r = prefetch_new(&a->cfg, agent_client, a, &a->prefetch, err);
 	r = r ? r : worker_new(a, &a->worker, err);
-	r = r ? r : -pthread_create(&a->link, NULL, link_thread, a);
-	if (r == 0)
-		pthread_setname_np(a->link, "phx-link");
+	r = r ? r : loop_work(a->loop, link_run, a);
 	return r < 0 ? phx_err_set(err, r, "start: %s", strerror(-r)) : 0;
 }
 
 static int prepare(struct agent *a, struct phx_err *err)
 {
 	a->env = a->cfg.deploy ? PHX_ENV_DEPLOY : PHX_ENV_OS;
-	pthread_mutex_init(&a->lock, NULL);
-	phx_cond_init(&a->news);
-	int r = make_dirs(a, err);
+	int r = loop_new(&a->loop, err);
+	r = r ? r : make_dirs(a, err);
 	if (r == 0 && a->cfg.boot_id[0])
 		r = PHX_STR_SET(a->boot_id, a->cfg.boot_id);
 	else if (r == 0)
@@ -105,11 +102,13 @@ int agent_start(struct agent *a, struct phx_err *err)
 }
 
 /* The step under way ends, no job start is under way, our own services stop. The state of the other
- * threads is in files: they end with the process, so that a call which the head holds back does not
+ * workers is in files: they end with the process, so that a call which the head holds back does not
  * delay the end. */
 void agent_finish(struct agent *a)
 {
 	atomic_store(&a->stop, true);
+	if (!a->loop)
+		return;
 	agent_news(a);
 	if (a->worker)
 		worker_end(a->worker);

@@ -13,7 +13,7 @@ int step_http(struct step_run *s, struct phx_http_client **ret, struct phx_err *
 	return r;
 }
 
-/* With the lock of the agent. */
+/* Called by who holds the loop. */
 static bool is_cancelled(const struct step_run *s)
 {
 	bool newer = decide_given_up(s->agent->journal.epoch, s->order->epoch);
@@ -31,10 +31,10 @@ bool step_wait_ms(void *step_run, uint32_t ms)
 	int64_t due_ms = phx_clock_ms() + ms;
 	if (due_ms > s->deadline_ms)
 		due_ms = s->deadline_ms;
-	pthread_mutex_lock(&s->agent->lock);
+	loop_hold(s->agent->loop);
 	while (!is_cancelled(s) && phx_clock_ms() < due_ms)
-		phx_cond_until(&s->agent->news, &s->agent->lock, due_ms);
+		loop_wait(s->agent->loop, due_ms);
 	bool cancelled = is_cancelled(s);
-	pthread_mutex_unlock(&s->agent->lock);
+	loop_release(s->agent->loop);
 	return cancelled;
 }

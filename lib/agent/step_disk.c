@@ -23,7 +23,7 @@
 #include "agent/fetch.h"
 #include "agent/install.h"
 #include "agent/log.h"
-#include "agent/loop.h"
+#include "agent/loop_device.h"
 #include "agent/order.h"
 #include "agent/root.h"
 #include "agent/state.h"
@@ -53,11 +53,11 @@ static int find_disk(struct step_run *s, struct phx_disk_facts *ret_facts, char 
 		r = agent_read_facts(a, err);
 	if (r < 0)
 		return r;
-	pthread_mutex_lock(&a->lock);
+	loop_hold(a->loop);
 	const struct phx_disk_facts *d = phx_facts_disk(&a->facts, id);
 	if (d)
 		*ret_facts = *d;
-	pthread_mutex_unlock(&a->lock);
+	loop_release(a->loop);
 	if (!d)
 		return phx_err_set(err, -ENODEV,
 				   "disk %s: this machine has no such disk, or two of them", id);
@@ -258,7 +258,7 @@ int step_image(struct step_run *s, struct phx_err *err)
 static int mount_ram(const char *squashfs, struct phx_err *err)
 {
 	char loop[64];
-	PHX_AUTO_CLOSE int keep = loop_attach(squashfs, loop, err);
+	PHX_AUTO_CLOSE int keep = loop_device_attach(squashfs, loop, err);
 	int r = keep < 0 ? keep : phx_dir_make(RAM_DIR "/lower", 0755, err);
 	if (r == 0)
 		r = phx_dir_make(RAM_DIR "/upper", 0755, err);

@@ -24,12 +24,10 @@ struct task {
 
 struct worker {
 	struct agent *agent;
-	pthread_t thread;
-	pthread_mutex_t lock;
-	pthread_cond_t changed;
-	bool quit;
-	struct phx_list tasks;        /* struct task; the first may be running */
-	struct phx_http_client *http; /* of the thread, between steps */
+	bool quit, running;
+	struct phx_list tasks;        /* struct task; the first is running, if one is */
+	struct phx_http_client *http; /* of the step under way; kept for a while for the next */
+	sd_event_source *idle;        /* the connection is to be closed */
 };
 
 /* ---- answers ---- */
@@ -117,49 +115,46 @@ static void task_fini(struct task *t)
 	json_decref(t->extra);
 }
 
-static void wait_task(struct worker *w)
+/* Carries out the first step, in a worker. False: there is none, nor will there be one before
+ * another order comes. */
+static bool run_first(struct worker *w)
 {
-	int64_t close_ms = phx_clock_ms() + IDLE_CLOSE_MS;
-	while (!w->quit && !w->tasks.n) {
-		if (phx_cond_until(&w->changed, &w->lock, w->http ? close_ms : INT64_MAX))
-			continue;
-		phx_http_client_free(w->http);
-		w->http = NULL;
-	}
+	struct task t;
+	loop_hold(w->agent->loop);
+	w->running = w->tasks.n && !w->quit;
+	bool any = w->running;
+	if (any)
+		t = *PHX_LIST_AT(&w->tasks, struct task, 0);
+	else
+		loop_arm(w->agent->loop, w->idle, phx_clock_ms() + IDLE_CLOSE_MS);
+	loop_news(w->agent->loop);
+	loop_release(w->agent->loop);
+	if (!any)
+		return false;
+	run_task(w, &t);
+	loop_hold(w->agent->loop);
+	phx_list_remove(&w->tasks, sizeof(t), 0);
+	loop_release(w->agent->loop);
+	task_fini(&t);
+	return true;
 }
 
-static void *run_thread(void *arg)
+static void run_all(void *worker)
+{
+	while (run_first(worker))
+		;
+}
+
+static int on_idle(sd_event_source *s, uint64_t us, void *arg)
 {
 	struct worker *w = arg;
-	pthread_mutex_lock(&w->lock);
-	for (;;) {
-		wait_task(w);
-		if (w->quit)
-			break;
-		struct task t = *PHX_LIST_AT(&w->tasks, struct task, 0);
-		pthread_mutex_unlock(&w->lock);
-		run_task(w, &t);
-		pthread_mutex_lock(&w->lock);
-		phx_list_remove(&w->tasks, sizeof(t), 0);
-		task_fini(&t);
-	}
-	pthread_mutex_unlock(&w->lock);
-	return NULL;
+	(void)s;
+	(void)us;
+	phx_http_client_free(PHX_TAKE(w->http));
+	return 0;
 }
 
 /* ---- orders ---- */
-
-static bool known(struct worker *w, uint64_t id)
-{
-	struct outbox_subject waiting[DECIDE_STEPS_MAX];
-	uint32_t n = outbox_list(w->agent->outbox, false, waiting, DECIDE_STEPS_MAX);
-	bool found = false;
-	for (uint32_t i = 0; i < n && i < DECIDE_STEPS_MAX; i++)
-		found = found || waiting[i].id == id;
-	PHX_LIST_EACH(struct task, t, &w->tasks)
-		found = found || t->order.id == id;
-	return found;
-}
 
 /* What is asked while an order is decided on. */
 struct lookup {
@@ -169,16 +164,22 @@ struct lookup {
 
 static bool pending(void *arg, uint64_t id)
 {
-	return known(((struct lookup *)arg)->worker, id);
+	struct worker *w = ((struct lookup *)arg)->worker;
+	struct outbox_subject waiting[DECIDE_STEPS_MAX];
+	loop_hold(w->agent->loop);
+	uint32_t n = outbox_list(w->agent->outbox, false, waiting, DECIDE_STEPS_MAX);
+	bool found = false;
+	for (uint32_t i = 0; i < n && i < DECIDE_STEPS_MAX; i++)
+		found = found || waiting[i].id == id;
+	PHX_LIST_EACH(struct task, t, &w->tasks)
+		found = found || t->order.id == id;
+	loop_release(w->agent->loop);
+	return found;
 }
 
 static int keep_epoch(void *arg, uint64_t epoch, struct phx_err *err)
 {
-	struct agent *a = ((struct lookup *)arg)->worker->agent;
-	pthread_mutex_lock(&a->lock);
-	int r = journal_keep_epoch(&a->journal, epoch, err);
-	pthread_mutex_unlock(&a->lock);
-	return r;
+	return journal_keep_epoch(&((struct lookup *)arg)->worker->agent->journal, epoch, err);
 }
 
 static int find(void *arg, uint64_t id, struct decide_done *ret, struct phx_err *err)
@@ -192,28 +193,33 @@ static int find(void *arg, uint64_t id, struct decide_done *ret, struct phx_err 
 
 static int push(struct worker *w, struct phx_order *o, const json_t *extra)
 {
-	struct task *t = phx_list_push(&w->tasks, sizeof(*t));
-	if (!t)
-		return -ENOMEM;
+	struct loop *loop = w->agent->loop;
 	/* a little before the head gives up, so that the head gets the reason */
 	int64_t deadline_ms = (int64_t)(o->deadline_s ? o->deadline_s : DEFAULT_DEADLINE_S) * 950;
-	*t = (struct task){*o, json_incref((json_t *)extra), phx_clock_ms() + deadline_ms};
-	*o = (struct phx_order){0};
-	pthread_cond_broadcast(&w->changed);
-	return 0;
+	loop_hold(loop);
+	struct task *t = phx_list_push(&w->tasks, sizeof(*t));
+	int r = !t ? -ENOMEM : w->running ? 0 : loop_work(loop, run_all, w);
+	if (t && r < 0)
+		phx_list_remove(&w->tasks, sizeof(*t), w->tasks.n - 1);
+	if (r == 0) {
+		*t = (struct task){*o, json_incref((json_t *)extra), phx_clock_ms() + deadline_ms};
+		*o = (struct phx_order){0};
+		w->running = true;
+		loop_arm(loop, w->idle, INT64_MAX);
+	}
+	loop_release(loop);
+	return r;
 }
 
+/* Called by the link alone: nobody else adds steps, or changes the epoch. */
 int worker_order(struct worker *w, struct phx_order *order, const json_t *extra)
 {
 	struct phx_err err = {0};
 	struct lookup look = {.worker = w};
 	const struct decide_order o = {order->id, order->epoch, order->step.attempt};
-	int r = 0;
-	pthread_mutex_lock(&w->lock);
-	/* only the link, which calls this, changes the epoch */
 	const struct decide_memory m = {
-		&look, w->agent->journal.epoch, w->tasks.n, pending, keep_epoch, find};
-	int verdict = decide_order(&m, &o, &err);
+		&look, w->agent->journal.epoch, worker_ids(w, NULL, 0), pending, keep_epoch, find};
+	int r = 0, verdict = decide_order(&m, &o, &err);
 	if (verdict == DECIDE_RUN)
 		r = push(w, order, extra);
 	else if (verdict == DECIDE_REPEAT)
@@ -222,7 +228,6 @@ int worker_order(struct worker *w, struct phx_order *order, const json_t *extra)
 		r = -EBUSY;
 	else if (verdict < 0)
 		answer(w, order, verdict, err.text);
-	pthread_mutex_unlock(&w->lock);
 	agent_news(w->agent); /* the step under way may be stale now */
 	return r;
 }
@@ -230,13 +235,13 @@ int worker_order(struct worker *w, struct phx_order *order, const json_t *extra)
 uint32_t worker_ids(struct worker *w, uint64_t *ret_ids, uint32_t max)
 {
 	uint32_t n = 0;
-	pthread_mutex_lock(&w->lock);
+	loop_hold(w->agent->loop);
 	PHX_LIST_EACH(struct task, t, &w->tasks) {
 		if (n < max)
 			ret_ids[n] = t->order.id;
 		n++;
 	}
-	pthread_mutex_unlock(&w->lock);
+	loop_release(w->agent->loop);
 	return n;
 }
 
@@ -246,12 +251,10 @@ int worker_new(struct agent *a, struct worker **ret, struct phx_err *err)
 	if (!w)
 		return -ENOMEM;
 	w->agent = a;
-	pthread_mutex_init(&w->lock, NULL);
-	phx_cond_init(&w->changed);
-	int r = -pthread_create(&w->thread, NULL, run_thread, w);
+	int r = loop_timer(a->loop, on_idle, w, &w->idle);
 	if (r < 0) {
 		free(w);
-		return phx_err_set(err, r, "worker thread: %s", strerror(-r));
+		return phx_err_set(err, r, "worker: %s", strerror(-r));
 	}
 	*ret = w;
 	return 0;
@@ -259,9 +262,9 @@ int worker_new(struct agent *a, struct worker **ret, struct phx_err *err)
 
 void worker_end(struct worker *w)
 {
-	pthread_mutex_lock(&w->lock);
+	loop_hold(w->agent->loop);
 	w->quit = true;
-	pthread_cond_broadcast(&w->changed);
-	pthread_mutex_unlock(&w->lock);
-	pthread_join(w->thread, NULL);
+	while (w->running)
+		loop_wait(w->agent->loop, INT64_MAX);
+	loop_release(w->agent->loop);
 }

@@ -1,4 +1,4 @@
-/* The worker thread: queues steps and carries them out one after the other, so that
+/* The worker: queues steps and has them carried out one after the other, so that
  * the beat goes on. */
 #ifndef PHX_AGENT_WORKER_H
 #define PHX_AGENT_WORKER_H
@@ -10,8 +10,8 @@ struct agent;
 struct worker;
 
 int worker_new(struct agent *a, struct worker **ret, struct phx_err *err);
-/** Ends the thread after the step under way, which is given up. Queued steps are not begun: the
- * head repeats their orders. */
+/** Returns after the step under way, which gives up when the agent stops. Queued steps are not
+ * begun: the head repeats their orders. */
 void worker_end(struct worker *w);
 
 /** Take an order of kind "step" (zeroed when it is queued) with the members that phxd added

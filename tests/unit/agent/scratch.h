@@ -19,6 +19,7 @@
 #include "base/file.h"
 #include "types/role.h"
 #include "agent/log.h"
+#include "agent/loop.h"
 
 struct scratch {
 	char dir[64];
@@ -77,6 +78,20 @@ static inline bool exists(const char *path)
 			phx_sleep_ms(10); \
 		assert_true(cond); \
 	} while (0)
+
+static inline void turn_loop(void *loop)
+{
+	assert_int_equal(loop_run(loop), 0);
+}
+
+/* A loop that turns, in a worker of its own. loop_free() ends it. */
+static inline struct loop *loop_started(void)
+{
+	struct loop *loop;
+	assert_int_equal(loop_new(&loop, NULL), 0);
+	assert_int_equal(loop_work(loop, turn_loop, loop), 0);
+	return loop;
+}
 
 static inline void add_word(struct phx_list *l, const char *text)
 {

@@ -135,10 +135,11 @@ static void test_verdict(void **state)
 	(void)state;
 	struct server s;
 	struct health *h;
+	struct loop *loop = loop_started();
 	char text[160];
 	server_start(&s);
 	struct phx_role role = role_with(PHX_HEALTH_HTTP, "http://127.0.0.1:%d/", s.port);
-	assert_int_equal(health_new("/none", &h, NULL), 0);
+	assert_int_equal(health_new(loop, "/none", &h, NULL), 0);
 	assert_true(health_ok(h, text, sizeof(text))); /* nothing to check */
 	atomic_store(&s.status, 500);
 	assert_int_equal(health_watch(h, &role, NULL), 0);
@@ -157,6 +158,7 @@ static void test_verdict(void **state)
 	assert_int_equal(health_watch(h, NULL, NULL), 0);
 	assert_true(health_ok(h, text, sizeof(text)));
 	health_free(h);
+	loop_free(loop);
 	server_stop(&s);
 }
 

@@ -19,12 +19,13 @@ static bool runs_from_ram(void)
 /* What the agent is in the deploy initramfs, but for the machine. */
 static struct agent in_deploy(const struct scratch *s)
 {
-	struct agent a = {.env = PHX_ENV_DEPLOY, .lock = PTHREAD_MUTEX_INITIALIZER};
+	struct agent a = {.env = PHX_ENV_DEPLOY};
 	struct phx_err err = {0};
 	a.cfg.whole_machine = true;
 	PHX_STR_SET(a.cfg.state_dir, s->dir);
 	PHX_STR_SET(a.cfg.fact_root, s->dir);
 	assert_int_equal(journal_open(&a.journal, s->dir, &err), 0);
+	assert_int_equal(loop_new(&a.loop, &err), 0);
 	return a;
 }
 
@@ -41,6 +42,7 @@ static int order(const struct scratch *s, enum phx_step_kind kind, const char *e
 	int r = step_run(&run, err);
 	assert_false(run.has_wipe);
 	phx_record_fini(&phx_facts_record, &a.facts);
+	loop_free(a.loop);
 	return r;
 }
 
@@ -54,9 +56,7 @@ static void *order_of_newer_epoch(void *arg)
 {
 	struct newer_order *n = arg;
 	phx_sleep_ms(100);
-	pthread_mutex_lock(&n->agent->lock);
 	n->r = journal_keep_epoch(&n->agent->journal, 2, &n->err);
-	pthread_mutex_unlock(&n->agent->lock);
 	agent_news(n->agent);
 	return NULL;
 }
@@ -70,7 +70,6 @@ static void test_waits(void **state)
 	struct step_run run = {.agent = &a, .order = &o, .deadline_ms = INT64_MAX};
 	struct newer_order newer = {.agent = &a};
 	pthread_t thread;
-	phx_cond_init(&a.news);
 	int64_t began = phx_clock_ms();
 	assert_false(step_wait_ms(&run, 50));
 	assert_in_range(phx_clock_ms() - began, 50, 10000);
@@ -84,6 +83,7 @@ static void test_waits(void **state)
 	assert_int_equal(newer.r, 0);
 	assert_in_range(phx_clock_ms() - began, 200, 30000);
 	assert_true(step_cancelled(&run));
+	loop_free(a.loop);
 }
 
 static void test_a_system_on_a_disk_erases_none(void **state)
