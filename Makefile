@@ -169,6 +169,7 @@ deps:
 # what takes longest begins first
 SYSTEM_TESTS := tests/system/slurm.sh $(filter-out tests/system/slurm.sh,$(sort $(wildcard tests/system/*.sh)))
 LAB_TESTS := tests/lab/share-short.sh tests/lab/boot.sh tests/lab/images tests/lab/power
+TRUST_TESTS := $(sort $(wildcard tests/trust/*/*.sh))
 
 check-layers: $(PROGRAMS:%=$(BUILD)/bin/%)
 	$(Q)BUILD=$(BUILD) tests/check-layers
@@ -185,10 +186,16 @@ check: deps
 .PHONY: check-tests check-all
 check-tests:
 	$(Q)$(MAKE) all $(UNIT_BIN) $(SYSTEM_BIN) $(LAB_BIN) $(SIM_BIN) agent-bundle images packages
-	$(Q)BUILD=$(BUILD) PHX=$(BUILD)/bin/phx IMAGES=$(BUILD)/images PHX_TEST_TRIES=2 tests/run tests/check-layers tests/check-pure tests/check-size tests/check-layout tests/check-walks tests/check-mutants $(SIM_BIN) $(UNIT_BIN) $(LAB_TESTS) $(SYSTEM_TESTS)
+	$(Q)BUILD=$(BUILD) PHX=$(BUILD)/bin/phx IMAGES=$(BUILD)/images PHX_TEST_TRIES=2 tests/run tests/check-layers tests/check-pure tests/check-size tests/check-layout tests/check-walks tests/check-mutants $(SIM_BIN) $(UNIT_BIN) $(LAB_TESTS) $(SYSTEM_TESTS) $(TRUST_TESTS)
 # what is too long for every change; its last line stands in CHANGES.md at a release
 check-all:
 	+$(Q)tests/each "$(MAKE)" check check-lab check-import check-web check-asan check-tsan check-mutants lint
+
+# what people whom the head separates would do to each other, a script an attack; also part of check
+.PHONY: check-trust
+check-trust: deps
+	$(Q)$(MAKE) all $(SYSTEM_BIN)
+	$(Q)BUILD=$(BUILD) PHX=$(BUILD)/bin/phx tests/run $(TRUST_TESTS)
 
 # the lab's breadth: RAM boot, proxyDHCP, lost keys, damaged images, erases; five minutes
 .PHONY: check-lab

@@ -144,11 +144,19 @@ static bool add_jobs(struct daemon *d, struct jobs_page *p)
 	return more;
 }
 
-static bool re_is_known(struct daemon *d, const char *name)
+/* Is it there for the asker? */
+static bool re_is_known(struct daemon *d, const struct phx_http_request *q, const struct viewer *v,
+			const char *name)
 {
+	struct member member;
+	member_of(q, &member);
 	const struct phx_state *s = engine_lock(d->engine);
-	bool known = phx_state_re(s, name) != NULL;
+	const struct phx_re *re = phx_state_re(s, name);
+	bool known = re &&
+		(v->all || !strcmp(re->agreement.owner, v->account) ||
+		 member_is(&member, &re->agreement, NULL));
 	engine_unlock(d->engine);
+	member_fini(&member);
 	return known;
 }
 
@@ -173,7 +181,8 @@ void api_jobs(struct phx_http_request *q, void *arg)
 	while ((more = add_jobs(d, &p)) && !is_full(&p))
 		reads_breathe(phx_clock_us());
 	/* the first page has nothing, and there is no more: is that a name at all? */
-	if (p.re && !after && !more && !json_array_size(list) && !re_is_known(d, p.re)) {
+	if (p.re && !after && !more && !json_array_size(list) &&
+	    !re_is_known(d, q, &p.viewer, p.re)) {
 		phx_http_reply_error(q, -ENOENT, "re: there is no such RE");
 		return;
 	}

@@ -59,15 +59,20 @@ bool re_of_user(struct daemon *d, struct phx_http_request *q, bool take, char re
 		bool *ret_all)
 {
 	struct asker asker = asker_of(d, q);
+	struct member member;
+	member_of(q, &member);
 	const struct phx_state *s = engine_lock(d->engine);
 	const struct phx_re *re = phx_state_re(s, phx_http_param(q, 0));
 	bool there = re && re->state != PHX_RE_STATE_NONE,
 	     all = there && may_see(&asker, &re->agreement);
 	/* what he has there he can still fetch when it takes no more */
-	bool may = all || (there && (take ? takes_jobs(re) : has_users(re)));
+	bool may = all ||
+		(there && member_is(&member, &re->agreement, NULL) &&
+		 (take ? takes_jobs(re) : has_users(re)));
 	if (may)
 		phx_str_copy(ret, PHX_NAME_MAX, re->name);
 	engine_unlock(d->engine);
+	member_fini(&member);
 	*ret_all = all;
 	if (!may)
 		reply_no_re(q, phx_http_param(q, 0));
@@ -95,13 +100,16 @@ void api_res(struct phx_http_request *q, void *arg)
 	bool user = person_of(d, phx_http_peer(q)) == PERSON_USER;
 	int64_t now_ms = engine_now(d->engine);
 	PHX_AUTO_JSON json_t *list = json_array();
+	struct member member;
+	member_of(q, &member);
 	const struct phx_state *s = engine_lock(d->engine);
 	PHX_LIST_EACH(struct phx_re, re, &s->res)
 		if (!user && may_see(&asker, &re->agreement))
 			json_array_append_new(list, view_re(d, s, re, now_ms));
-		else if (user && takes_jobs(re))
+		else if (takes_jobs(re) && member_is(&member, &re->agreement, NULL))
 			json_array_append_new(list, brief_re(s, re));
 	engine_unlock(d->engine);
+	member_fini(&member);
 	PHX_AUTO_JSON json_t *j = json_pack("{s:O}", "res", list);
 	phx_http_reply_json(q, 200, j);
 }

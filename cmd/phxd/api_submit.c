@@ -12,15 +12,31 @@
 
 enum { TIME_MAX_S = 366 * 86400, GRACE_MAX_S = 3600, SIGNAL_MAX = 64 };
 
+/* Is its user a member of the RE? What he is now goes into the event; the core decides. */
+static void find_member(struct daemon *d, const struct person_login *login, struct phx_event *ev)
+{
+	struct member member;
+	const char *group = "";
+	member_init(login, &member);
+	const struct phx_state *s = engine_lock(d->engine);
+	const struct phx_re *re = phx_state_re(s, ev->re);
+	if (re && member_is(&member, &re->agreement, &group))
+		PHX_STR_SET(ev->job_submit.group, group);
+	engine_unlock(d->engine);
+	member_fini(&member);
+}
+
 /* As whom the job runs; false after answering. */
 static bool parse_user(struct daemon *d, struct phx_http_request *q, const json_t *j,
-		       struct phx_event_job_submit *p)
+		       struct phx_event *ev)
 {
+	struct phx_event_job_submit *p = &ev->job_submit;
 	struct person_login login;
 	char asked[PHX_NAME_MAX] = "";
+	bool provider = person_of(d, phx_http_peer(q)) == PERSON_PROVIDER;
 	if (!TAKE(q, j, "user", asked))
 		return false;
-	if (asked[0] && person_of(d, phx_http_peer(q)) != PERSON_PROVIDER) {
+	if (asked[0] && !provider) {
 		phx_http_reply_error(q, -EPERM,
 				     "user: only the resource provider submits for somebody else");
 		return false;
@@ -30,6 +46,9 @@ static bool parse_user(struct daemon *d, struct phx_http_request *q, const json_
 	p->uid = login.uid;
 	p->gid = login.gid;
 	PHX_STR_SET(p->user, login.name);
+	p->must_be_member = !provider && ev->re[0];
+	if (p->must_be_member)
+		find_member(d, &login, ev);
 	return true;
 }
 
@@ -150,7 +169,7 @@ void api_job_submit(struct phx_http_request *q, void *arg)
 		return;
 	person_name(phx_http_peer(q), ev.by, sizeof(ev.by));
 	if (parse_only(q, j, members, PHX_ARRAY_SIZE(members)) && TAKE(q, j, "re", ev.re) &&
-	    parse_queueing(q, j, p) && parse_array(q, j, p) && parse_user(d, q, j, p) &&
+	    parse_queueing(q, j, p) && parse_array(q, j, p) && parse_user(d, q, j, &ev) &&
 	    TAKE(q, j, "chdir", p->chdir) && parse_words_of(q, j, "argv", &texts, &p->argv) &&
 	    parse_words_of(q, j, "env", &texts, &p->job_env) && parse_script(q, j, &p->script) &&
 	    parse_words_of(q, j, "stage_in", &paths, &p->stage_in) &&

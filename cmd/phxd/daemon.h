@@ -351,12 +351,6 @@ int begin_make_dirs(const struct phx_config *cfg, struct phx_err *err);
  * runs. */
 void begin_sweep(const struct phx_config *cfg);
 
-/** Who puts and fetches files of the RE of the path's first word: *ret_all, those two, who have all
- * of it, or a user who submits jobs to it, who has his own. `take`: it must take jobs now. False
- * after answering. */
-bool re_of_user(struct daemon *d, struct phx_http_request *q, bool take, char ret[PHX_NAME_MAX],
-		bool *ret_all);
-
 /* ---- people ---- */
 
 enum person { PERSON_NOBODY, PERSON_NODE, PERSON_USER, PERSON_SERVICE_PROVIDER, PERSON_PROVIDER };
@@ -377,6 +371,25 @@ struct person_login {
 /** The user `name`, or, by NULL, the one who asks: of the socket, or whom his certificate names.
  * False after answering. */
 bool person_login(struct phx_http_request *q, const char *name, struct person_login *ret);
+/** Who asks, as one of an RE's members: found out before the engine is locked, since the user
+ * database may take long. */
+struct member {
+	char user[PHX_NAME_MAX]; /* of the head; "" none */
+	struct phx_list groups;  /* struct phx_word */
+};
+/** Of the user `login`. Never fails: who lacks memory is in no group. */
+void member_init(const struct person_login *login, struct member *ret);
+/** Of who asks. */
+void member_of(const struct phx_http_request *q, struct member *ret);
+void member_fini(struct member *m);
+/** Is he a member? `ret_group` (may be NULL): the group by which he is one, "" if by his name. */
+bool member_is(const struct member *m, const struct phx_agreement *a, const char **ret_group);
+
+/** Who puts and fetches files of the RE of the path's first word: *ret_all, those two, who have all
+ * of it, or a user who submits jobs to it, who has his own. `take`: it must take jobs now. False
+ * after answering. */
+bool re_of_user(struct daemon *d, struct phx_http_request *q, bool take, char ret[PHX_NAME_MAX],
+		bool *ret_all);
 /** False after answering 403. */
 bool person_require(struct daemon *d, struct phx_http_request *q, enum person least);
 /** The node that a request of a node's certificate speaks for: the certificate must still be the

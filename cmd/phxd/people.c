@@ -90,23 +90,59 @@ bool person_holds(const struct phx_state *s, const char *account, const struct p
 		!strcmp(re->agreement.owner, account);
 }
 
-bool person_login(struct phx_http_request *q, const char *name, struct person_login *ret)
+/* -ENOENT and its like: he is no user of this machine. */
+static int login_of(const struct phx_http_peer *peer, const char *name, struct person_login *ret)
 {
 	PHX_AUTO_FREE char *texts = NULL;
 	struct passwd pw;
-	const struct phx_http_peer *peer = phx_http_peer(q);
 	if (!name && peer->via == PHX_HTTP_TLS)
 		name = peer->cert.name;
 	int r = name ? phx_user_named(name, &pw, &texts)
 		     : phx_user_numbered(peer->uid, &pw, &texts);
-	if (r < 0) {
-		phx_http_reply_error(q, -EINVAL, "user: not known on the head");
-		return false;
-	}
+	if (r < 0)
+		return r;
 	ret->uid = pw.pw_uid;
 	ret->gid = pw.pw_gid;
-	snprintf(ret->name, sizeof(ret->name), "%s", pw.pw_name);
-	return true;
+	return phx_str_copy(ret->name, sizeof(ret->name), pw.pw_name);
+}
+
+bool person_login(struct phx_http_request *q, const char *name, struct person_login *ret)
+{
+	int r = login_of(phx_http_peer(q), name, ret);
+	if (r < 0)
+		phx_http_reply_error(q, -EINVAL, "user: not known on the head");
+	return r == 0;
+}
+
+void member_init(const struct person_login *login, struct member *ret)
+{
+	*ret = (struct member){0};
+	PHX_STR_SET(ret->user, login->name);
+	phx_user_groups(login->name, login->gid, &ret->groups);
+}
+
+void member_of(const struct phx_http_request *q, struct member *ret)
+{
+	struct person_login login;
+	*ret = (struct member){0};
+	if (login_of(phx_http_peer(q), NULL, &login) == 0)
+		member_init(&login, ret);
+}
+
+void member_fini(struct member *m)
+{
+	phx_list_fini(&m->groups);
+}
+
+bool member_is(const struct member *m, const struct phx_agreement *a, const char **ret_group)
+{
+	const char *by = phx_agreement_has_member(a, m->user, "") ? "" : NULL;
+	PHX_LIST_EACH(struct phx_word, group, &m->groups)
+		if (!by && phx_agreement_has_member(a, m->user, group->text))
+			by = group->text;
+	if (ret_group)
+		*ret_group = by;
+	return by;
 }
 
 bool person_require(struct daemon *d, struct phx_http_request *q, enum person least)

@@ -77,27 +77,61 @@ int phx_group_named(const char *name, gid_t *ret)
 	return r;
 }
 
-static bool is_among(gid_t gid, const gid_t *groups, int n)
+static int group_of_number(const void *key, void *entry, char *buf, size_t size, bool *ret_found)
 {
-	for (int i = 0; i < n; i++)
-		if (groups[i] == gid)
-			return true;
-	return false;
+	struct group *found = NULL;
+	int r = getgrgid_r(*(const gid_t *)key, entry, buf, size, &found);
+	*ret_found = found;
+	return r;
+}
+
+/* Numbers of all groups of a user, malloc'd; NULL: nobody can tell. */
+static gid_t *groups_of(const char *name, gid_t gid, int *ret_n)
+{
+	for (int size = GROUPS; size <= GROUPS_MAX; size *= 2) {
+		PHX_AUTO_FREE gid_t *groups = calloc((size_t)size, sizeof(*groups));
+		*ret_n = size;
+		if (!groups)
+			return NULL;
+		if (getgrouplist(name, gid, groups, ret_n) >= 0)
+			return PHX_TAKE(groups);
+	}
+	return NULL;
+}
+
+static int push_group(gid_t gid, struct phx_list *to)
+{
+	PHX_AUTO_FREE char *texts = NULL;
+	struct group gr;
+	struct phx_word word = {0}, *at;
+	if (look_up(group_of_number, &gid, &gr, &texts) < 0 ||
+	    phx_str_copy(word.text, sizeof(word.text), gr.gr_name) < 0)
+		return 0;
+	at = phx_list_push(to, sizeof(*at));
+	if (at)
+		*at = word;
+	return at ? 0 : -ENOMEM;
+}
+
+int phx_user_groups(const char *name, gid_t gid, struct phx_list *ret_words)
+{
+	int n = 0, r = 0;
+	PHX_AUTO_FREE gid_t *groups = groups_of(name, gid, &n);
+	for (int i = 0; groups && i < n && r == 0; i++)
+		r = push_group(groups[i], ret_words);
+	return r;
 }
 
 bool phx_user_is_member(uid_t uid, gid_t gid)
 {
 	PHX_AUTO_FREE char *texts = NULL;
 	struct passwd pw;
+	int n = 0;
 	if (phx_user_numbered(uid, &pw, &texts) < 0)
 		return false;
-	for (int size = GROUPS; size <= GROUPS_MAX; size *= 2) {
-		PHX_AUTO_FREE gid_t *groups = calloc((size_t)size, sizeof(*groups));
-		int n = size;
-		if (!groups)
-			return false;
-		if (getgrouplist(pw.pw_name, pw.pw_gid, groups, &n) >= 0)
-			return is_among(gid, groups, n);
-	}
+	PHX_AUTO_FREE gid_t *groups = groups_of(pw.pw_name, pw.pw_gid, &n);
+	for (int i = 0; groups && i < n; i++)
+		if (groups[i] == gid)
+			return true;
 	return false;
 }

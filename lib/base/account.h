@@ -9,6 +9,8 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
+#include "base/key.h"
+
 /** The user of that name; his texts are in `ret_texts`, which the caller frees. -ENOENT: there is
  * none; another negative errno: nobody can tell. */
 int phx_user_named(const char *name, struct passwd *ret, char **ret_texts);
@@ -16,6 +18,9 @@ int phx_user_named(const char *name, struct passwd *ret, char **ret_texts);
 int phx_user_numbered(uid_t uid, struct passwd *ret, char **ret_texts);
 /** The number of the group of that name; errors as above. */
 int phx_group_named(const char *name, gid_t *ret);
+/** Names of the user's groups, his own among them, appended as struct phx_word; those without a
+ * name are left out. 0 or -ENOMEM; a user that nobody knows has none. */
+int phx_user_groups(const char *name, gid_t gid, struct phx_list *ret_words);
 /** Is the group that user's own, or one of his others? No, where nobody can tell. */
 bool phx_user_is_member(uid_t uid, gid_t gid);
 

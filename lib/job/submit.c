@@ -35,12 +35,15 @@ static int copy_texts(struct phx_list *dst, const struct phx_list *src)
 }
 
 /* The RE that the event names, which must take jobs; NULL: it names none. */
-static int need_re(struct phx_apply *a, const struct phx_re **ret)
+static int need_re(struct phx_apply *a, const struct phx_event_job_submit *p,
+		   const struct phx_re **ret)
 {
 	if (!a->ev->re[0])
 		return 0;
 	*ret = phx_state_re(a->s, a->ev->re);
-	if (!*ret)
+	/* it is not there for who is no member */
+	if (!*ret ||
+	    (p->must_be_member && !phx_agreement_has_member(&(*ret)->agreement, p->user, p->group)))
 		return phx_err_set(a->err, -ENOENT, "there is no RE '%s'", a->ev->re);
 	if (!phx_re_kind(&(*ret)->agreement)->has_jobs)
 		return phx_err_set(a->err, -EINVAL,
@@ -229,7 +232,7 @@ static int check(struct phx_apply *a, const struct phx_event_job_submit *p,
 		return phx_err_set(a->err, -EINVAL, "nodes: must be from 1 to 65536");
 	int r = phx_array_check(p, a->err);
 	r = r ? r : check_room(a, p);
-	r = r ? r : need_re(a, ret_re);
+	r = r ? r : need_re(a, p, ret_re);
 	r = r ? r : check_fit(a, p, *ret_re);
 	r = r ? r : check_size(p, a->err);
 	r = r ? r : check_env(&p->job_env, a->err);

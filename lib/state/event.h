@@ -181,6 +181,10 @@ extern const struct phx_enum phx_job_ended_by_names;
 	F(S, job_nodes, U32) \
 	F(S, must_fit, BOOL) /* refuse it where no node that is there could ever run it */ \
 	F(S, hold, BOOL)     /* held back until let go */ \
+	/* refuse it where its user is no member of the RE; not asked for an administrator, nor \
+	 * in journals of before there were members */ \
+	F(S, must_be_member, BOOL) \
+	F(S, group, STR(PHX_NAME_MAX)) /* of its user, by which he is one; "" by his name */ \
 	/* one behind the other: a member for each index */ \
 	F(S, array_rows, LIST(phx_index_row)) \
 	/* such a row, in events of before there were several; step 0: none */ \

@@ -11,6 +11,7 @@
 #include "types/agreement_findings.h"
 
 #define LEASE_S_MAX (366u * 86400u)
+#define SEPARATORS " ,"
 
 static const char *const relationships[] = {"same", "affiliated", "business"};
 const struct phx_enum phx_re_relationship_names = {"relationship", relationships,
@@ -29,6 +30,24 @@ void phx_agreement_init(struct phx_agreement *a)
 {
 	*a = (struct phx_agreement){0};
 	phx_key_defaults(&phx_agreement_record, a, NULL); /* cannot fail: the table is tested */
+}
+
+bool phx_agreement_lists(const char *list, const char *name)
+{
+	size_t n = strlen(name);
+	for (const char *at = list; *at; at += strcspn(at, SEPARATORS)) {
+		at += strspn(at, SEPARATORS);
+		size_t n_word = strcspn(at, SEPARATORS);
+		if ((n_word == 1 && *at == '*') || (n && n_word == n && !memcmp(at, name, n)))
+			return true;
+	}
+	return false;
+}
+
+bool phx_agreement_has_member(const struct phx_agreement *a, const char *user, const char *group)
+{
+	bool named = !strcmp(user, a->owner) || phx_agreement_lists(a->users, user);
+	return user[0] && (named || (group[0] && phx_agreement_lists(a->groups, group)));
 }
 
 uint32_t phx_agreement_port(const struct phx_agreement *a)
@@ -61,12 +80,24 @@ static bool extension_fits(const struct phx_re_extension *e)
 	return fits && phx_name_valid(e->key) && !strchr(e->key, '.');
 }
 
+/* Names of accounts may be written otherwise than ours: no blank, comma or colon is in one. */
+static bool names_fit(const char *list)
+{
+	for (const char *p = list; *p; p++)
+		if ((unsigned char)*p < 0x20 || *p == 0x7f || strchr(":/\"'", *p))
+			return false;
+	return !list[0] || list[strspn(list, SEPARATORS)];
+}
+
 static void check_names(struct phx_agreement_findings *f)
 {
 	const struct phx_agreement *a = f->a;
 
 	wrong_if(f, !phx_name_valid(a->name), "name", "is no valid name");
 	wrong_if(f, a->owner[0] && !phx_name_valid(a->owner), "owner", "is no valid name");
+	wrong_if(f, !names_fit(a->users), "users", "must be names with blanks between them, or *");
+	wrong_if(f, !names_fit(a->groups) || phx_agreement_lists(a->groups, ""), "groups",
+		 "must be names with blanks between them; users = \"*\" means everybody");
 	wrong_if(f, a->role[0] && !phx_name_valid(a->role), "role", "is no valid name");
 	wrong_if(f, a->image[0] && !phx_name_valid(a->image), "image", "is no valid name");
 	wrong_if(f, !a->image[0] && a->image_version[0], "image_version",

@@ -43,6 +43,13 @@ PHX_RECORD_STRUCT(phx_re_extension, PHX_RE_EXTENSION_FIELDS);
 	      "The service provider: the name of a user on the head or of a certificate. " \
 	      "Default: whoever asks for the RE. The resource provider must name it, unless the " \
 	      "relationship is same.")) \
+	F(S, users, STR(256), \
+	  KEY(users, TEXT(1, 255), "", \
+	      "Members of the RE beside its owner: names of users of the head, with blanks or " \
+	      "commas between them; \"*\" means all users of the head. Default: nobody.")) \
+	F(S, groups, STR(256), \
+	  KEY(groups, TEXT(1, 255), "", \
+	      "The same by groups of the head: everybody who is in one of them is a member.")) \
 	F(S, relationship, ENUM(phx_re_relationship), \
 	  KEY(relationship, CHOICE, "same", \
 	      "Of the service provider to the resource provider; same: one person is both.")) \
@@ -165,6 +172,11 @@ PHX_RECORD_STRUCT(phx_agreement, PHX_AGREEMENT_FIELDS);
  * 1.5, S 60 s, W 20 s, T 0.8); batch, FB, not coordinated. Parameters that the model does not use
  * have no effect while they have their default. */
 void phx_agreement_init(struct phx_agreement *a);
+/** Does `users` or `groups` of an agreement name `name`, or all ("*")? */
+bool phx_agreement_lists(const char *list, const char *name);
+/** Is a user of the head a member: the owner, or named by the agreement, by himself or by `group`,
+ * one of his ("" none)? Members submit jobs, stage files and know of the RE. */
+bool phx_agreement_has_member(const struct phx_agreement *a, const char *user, const char *group);
 /** Port of the RE's virtual address. */
 uint32_t phx_agreement_port(const struct phx_agreement *a);
 /** The most nodes that the RE may have by itself; 0 = no bound. Its lower bound, where the model

@@ -85,7 +85,7 @@ agreements() {
 	cat >"$RUN/queue$1.conf" <<-END
 		name = "queue$1"; relationship = "affiliated"; type = "parallel_batch_jobs"; granularity = "node";
 		role = "batch-compute"; coordinated_RE = "other"; partner = "pages$1"; resource_coordination_model = "fb";
-		lower_bound_size = $2; upper_bound_size = $2; lease = "20s"; scheduler = "first-fit";
+		lower_bound_size = $2; upper_bound_size = $2; lease = "20s"; scheduler = "first-fit"; users = "nobody";
 		kill_order = "smallest-latest"; kill_grace = "2s"; setup_policy = "$3"; setup_moment = "release";
 	END
 	cat >"$RUN/pages$1.conf" <<-END

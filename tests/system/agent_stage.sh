@@ -32,7 +32,7 @@ queue_runs() {
 	cat >"$WORK/queue.conf" <<-END
 		name = "queue"; owner = "games"; type = "parallel_batch_jobs"; relationship = "affiliated"; granularity = "node";
 		role = "batch-compute"; coordinated_RE = "none"; resource_coordination_model = "fb"; lower_bound_size = 2; upper_bound_size = 2;
-		lease = "2s"; scheduler = "first-fit"; setup_policy = "noop";
+		lease = "2s"; scheduler = "first-fit"; setup_policy = "noop"; users = "nobody, daemon";
 	END
 	phx re create "$WORK/queue.conf" && owner re activate queue --wait --timeout 60
 }

@@ -43,7 +43,7 @@ agreements() {
 	cat >"$WORK/queue.conf" <<-END
 		name = "queue"; type = "parallel_batch_jobs"; relationship = "affiliated"; granularity = "node";
 		coordinated_RE = "other"; resource_coordination_model = "fb"; lower_bound_size = 3; upper_bound_size = 3;
-		lease = "2s"; scheduler = "first-fit"; extensions = { cost_centre = "4711"; };
+		lease = "2s"; scheduler = "first-fit"; users = "nobody"; extensions = { cost_centre = "4711"; };
 	END
 	cat >"$WORK/pages.xml" <<-END
 		<RE_agreement>
@@ -160,7 +160,7 @@ reload_keeps_them() {
 
 refused_while_running() {
 	says 64 'the RE is running' phx re destroy queue --yes && says 64 'can never have more than 3' user job submit --re queue -n 4 -- true &&
-		says 64 'serves the web' user job submit --re pages -- true && says 64 "there is no RE 'nix'" user job submit --re nix -- true
+		says 64 'serves the web' web_dept job submit --re pages -- true && says 64 "there is no RE 'pages'" user job submit --re pages -- true && says 64 "there is no RE 'nix'" user job submit --re nix -- true
 }
 
 # ---- jobs ----

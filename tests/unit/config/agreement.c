@@ -21,6 +21,8 @@ static const struct phx_agreement_finding *finding(const struct phx_list *l, uin
 static const char whole_conf[] =
 	"name = \"queue\";\n"
 	"owner = \"physics\";\n"
+	"users = \"ann, bob\";\n"
+	"groups = \"staff\";\n"
 	"relationship = \"affiliated\";\n"
 	"type = \"parallel_batch_jobs\";\n"
 	"granularity = \"node\";\n"
@@ -46,6 +48,8 @@ static void test_libconfig(void **state)
 	assert_int_equal(r, 0);
 	assert_string_equal(a.name, "queue");
 	assert_string_equal(a.owner, "physics");
+	assert_string_equal(a.users, "ann, bob");
+	assert_string_equal(a.groups, "staff");
 	assert_int_equal(a.relationship, PHX_RE_AFFILIATED);
 	assert_int_equal(a.coordination, PHX_RE_COORDINATED_OTHER);
 	assert_string_equal(a.partner, "pages");

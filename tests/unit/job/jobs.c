@@ -213,6 +213,39 @@ static void queue_running(struct world *w, uint32_t lower)
 	}
 }
 
+/* Who is no member of an RE is told that it is not there; a journal of before asked nobody. */
+static void strangers_submit_to_no_re(void **state)
+{
+	struct world *w = *state;
+	struct phx_err err = {0};
+	uint64_t id;
+	queue_running(w, 2);
+	struct phx_re *re = phx_state_re(&w->s, "queue");
+	PHX_STR_SET(re->agreement.users, "rob");
+	PHX_STR_SET(re->agreement.groups, "staff");
+	static const struct {
+		const char *user, *group;
+		bool asked;
+		int result;
+	} cases[] = {
+		{"bob", "", true, -ENOENT},   {"bob", "users", true, -ENOENT},
+		{"bob", "staff", true, 0},    {"rob", "", true, 0},
+		{"hpc", "", true, 0},         {"bob", "", false, 0},
+		{"", "staff", true, -ENOENT},
+	};
+	for (size_t i = 0; i < PHX_ARRAY_SIZE(cases); i++) {
+		struct phx_event ev = {.job_submit.must_be_member = cases[i].asked};
+		PHX_STR_SET(ev.re, "queue");
+		PHX_STR_SET(ev.job_submit.user, cases[i].user);
+		PHX_STR_SET(ev.job_submit.group, cases[i].group);
+		int r = submit_ev(w, &ev, &id, &err);
+		if (r != cases[i].result)
+			fail_msg("case %zu: %d (%s)", i, r, err.text);
+		if (r < 0)
+			assert_string_equal(err.text, "there is no RE 'queue'");
+	}
+}
+
 static void in_an_re_they_say_why(void **state)
 {
 	struct world *w = *state;
@@ -623,6 +656,7 @@ int main(void)
 		TEST(scripts_and_environment),
 		TEST(jobs_of_before_are_read),
 		TEST(refused_where_no_node_could),
+		TEST(strangers_submit_to_no_re),
 		TEST(outside_of_res_they_say_why),
 		TEST(in_an_re_they_say_why),
 		TEST(a_time_limit_is_no_failure),

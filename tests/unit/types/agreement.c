@@ -55,6 +55,35 @@ static void names_are_checked(void **state)
 	      a.coordination = PHX_RE_COORDINATED_NONE);
 }
 
+/* Who is named, by himself or by a group, and nobody else; who says nothing has its owner alone. */
+static void members_are_named(void **state)
+{
+	struct phx_agreement named = agreement("x", PHX_RE_BATCH, PHX_POLICY_fb, 4);
+	(void)state;
+	strcpy(named.owner, "ann");
+	assert_true(phx_agreement_has_member(&named, "ann", ""));
+	assert_false(phx_agreement_has_member(&named, "bob", ""));
+	assert_false(phx_agreement_has_member(&named, "bob", "ann"));
+	strcpy(named.users, " bobby, bo,rob");
+	assert_false(phx_agreement_has_member(&named, "bob", ""));
+	assert_true(phx_agreement_has_member(&named, "bo", ""));
+	assert_true(phx_agreement_has_member(&named, "rob", "staff"));
+	strcpy(named.groups, "staff physics");
+	assert_true(phx_agreement_has_member(&named, "bob", "physics"));
+	assert_false(phx_agreement_has_member(&named, "bob", "phys"));
+	assert_false(phx_agreement_has_member(&named, "bob", ""));
+	assert_int_equal(phx_agreement_check(&named, NULL, NULL), 0);
+	strcpy(named.users, "*");
+	assert_true(phx_agreement_has_member(&named, "zoe", ""));
+	assert_false(phx_agreement_has_member(&named, "", "physics"));
+	assert_int_equal(phx_agreement_check(&named, NULL, NULL), 0);
+	WRONG(fb, PHX_RE_BATCH, 4, "users", "names", strcpy(a.users, "unix:ann"));
+	WRONG(fb, PHX_RE_BATCH, 4, "users", "names", strcpy(a.users, " , "));
+	WRONG(fb, PHX_RE_BATCH, 4, "groups", "everybody", strcpy(a.groups, "staff *"));
+	named.owner[0] = named.users[0] = '\0';
+	assert_false(phx_agreement_has_member(&named, "", ""));
+}
+
 static void engine_is_checked(void **state)
 {
 	struct phx_agreement good = agreement("x", PHX_RE_BATCH, PHX_POLICY_fb, 4);
@@ -290,6 +319,7 @@ int main(void)
 		cmocka_unit_test(rows_of_kinds_are_sound),
 		cmocka_unit_test(defaults_are_sound),
 		cmocka_unit_test(names_are_checked),
+		cmocka_unit_test(members_are_named),
 		cmocka_unit_test(engine_is_checked),
 		cmocka_unit_test(slurm_is_named),
 		cmocka_unit_test(one_upper_bound),
