@@ -207,59 +207,59 @@ static bool same_boot(struct daemon *d, const char *node, const char *boot_id, c
 }
 
 /* Role, identity and health go to the core when they change, and only then. */
-static void tell_report(struct daemon *d, const char *node, const json_t *j)
+static void tell_report(struct daemon *d, const char *node, const struct beat_report *r)
 {
-	struct phx_event ev = {.kind = PHX_EV_report,
-			       .report.healthy = phx_json_bool(j, "healthy", false)};
-	char key[PHX_NAME_MAX + 400];
-	const char *role = phx_json_str(j, "actual_role", ""),
-		   *identity = phx_json_str(j, "actual_identity", "");
-	const char *text = phx_json_str(j, "health_text", "");
-	snprintf(key, sizeof(key), "%s|%s|%d|%.150s", role, identity, ev.report.healthy, text);
-	if (!live_report_changed(d->live, node, key))
-		return;
+	struct phx_event ev = {.kind = PHX_EV_report, .report.healthy = r->healthy};
 	PHX_STR_SET(ev.node, node);
 	snprintf(ev.by, sizeof(ev.by), "node:%.50s", node);
-	snprintf(ev.report.actual_role, sizeof(ev.report.actual_role), "%s", role);
-	snprintf(ev.report.actual_identity, sizeof(ev.report.actual_identity), "%s", identity);
-	parse_words(ev.text, 151, text);
+	PHX_STR_SET(ev.report.actual_role, r->role);
+	PHX_STR_SET(ev.report.actual_identity, r->identity);
+	parse_words(ev.text, sizeof(r->text), r->text);
 	if (engine_submit(d->engine, &ev, NULL, NULL) < 0)
 		live_untold(d->live, node);
+}
+
+/* False after answering. */
+static bool parse_beat(struct phx_http_request *q, struct beat *ret)
+{
+	size_t n = 0;
+	struct phx_err err = {0};
+	int r = beat_parse(phx_http_body(q, &n), ret, &err);
+	size_t told = (ret->monitor ? strlen(ret->monitor) : 0) +
+		(ret->sessions ? strlen(ret->sessions) : 0);
+	if (r == 0 && told > MONITOR_MAX)
+		r = phx_err_set(&err, -EINVAL, "monitor: longer than 32 KiB");
+	if (r < 0)
+		phx_http_reply_error(q, r, err.text);
+	return r == 0;
+}
+
+static void take_beat(struct daemon *d, struct phx_http_request *q, const char *node,
+		      struct beat *b)
+{
+	bool down;
+	if (!same_boot(d, node, b->boot_id, b->env, &down)) {
+		phx_http_reply_error(q, -ESTALE, "say hello first");
+		return;
+	}
+	directors_sample(d->directors, node, b);
+	directors_heard(d->directors, node, b);
+	struct live_news news = live_beat(d->live, node, b);
+	if (news.back || down)
+		live_back(d->live, node);
+	if (news.report)
+		tell_report(d, node, &b->report);
+	live_hold(d->live, node, q, &b->running, news.look,
+		  b->wait_ms < WAIT_MAX_MS ? b->wait_ms : WAIT_MAX_MS);
 }
 
 void api_beat(struct phx_http_request *q, void *arg)
 {
 	struct daemon *d = arg;
 	char node[PHX_NAME_MAX];
-	if (!person_agent(d, q, node))
-		return;
-	PHX_AUTO_JSON json_t *j = body_json(q);
-	if (!j)
-		return;
-	json_t *monitor = json_object_get(j, "monitor");
-	PHX_AUTO_JSON json_t *who = json_incref(json_object_get(monitor, "sessions"));
-	json_object_del(monitor, "sessions"); /* they are for other eyes than the rest */
-	PHX_AUTO_FREE char *text = json_is_object(monitor) ? phx_json_text(monitor) : NULL;
-	PHX_AUTO_FREE char *sessions = json_is_array(who) ? phx_json_text(who) : NULL;
-	if ((text ? strlen(text) : 0) + (sessions ? strlen(sessions) : 0) > MONITOR_MAX) {
-		phx_http_reply_error(q, -EINVAL, "monitor: longer than 32 KiB");
-		return;
-	}
-	bool down;
-	if (!same_boot(d, node, phx_json_str(j, "boot_id", ""), phx_json_str(j, "env", ""),
-		       &down)) {
-		phx_http_reply_error(q, -ESTALE, "say hello first");
-		return;
-	}
-	if (live_heard(d->live, node) || down)
-		live_back(d->live, node);
-	live_set_monitor(d->live, node, text, text ? monitor : NULL, sessions);
-	directors_sample(d->directors, node, monitor);
-	directors_heard(d->directors, node, json_object_get(j, "running"), monitor);
-	tell_report(d, node, j);
-	int64_t wait_ms = phx_json_int(j, "wait_ms", 0);
-	live_hold(d->live, node, q, json_object_get(j, "running"),
-		  wait_ms < WAIT_MAX_MS ? wait_ms : WAIT_MAX_MS);
+	PHX_AUTO(beat_fini) struct beat b = {0};
+	if (person_agent(d, q, node) && parse_beat(q, &b))
+		take_beat(d, q, node, &b);
 }
 
 /* ---- results ---- */

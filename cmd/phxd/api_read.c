@@ -91,7 +91,7 @@ static bool put_nodes(struct daemon *d, struct node_list *of, struct phx_buf *b)
 		more = n && of->left;
 		if (!more)
 			break;
-		phx_buf_add(b, ",", b->data[b->n - 1] != '[');
+		phx_json_put_item(b);
 		view_node_put(d, s, n, &of->members, b);
 		of->after = n->number;
 		of->left--;

@@ -10,6 +10,7 @@
 #include "deploy/child.h"
 #include "deploy/deploy.h"
 #include "http/http.h"
+#include "phxd/beat.h"
 #include "phxd/engine.h"
 #include "power/power.h"
 
@@ -25,7 +26,6 @@ struct logs;      /* logs.c: what services of nodes write */
 struct directors; /* directors.c: use of web instances, tables of directors */
 
 enum { JOB_OUTPUT_MAX_MB = 64 }; /* of one job on one node; no option */
-enum { LIVE_ERROR_MAX = 160 };
 
 struct daemon {
 	struct phx_config cfg;
@@ -72,15 +72,17 @@ int64_t wake_begin(struct wake *w);
 
 /* ---- orders.c ---- */
 
-/** Orders of `node` that its agent does not run yet, and questions to it. New reference, NULL on
- * ENOMEM. */
-json_t *orders_of(struct daemon *d, const char *node, const json_t *running);
+/** Append the orders of `node` that its agent does not run yet (`running`: struct beat_running),
+ * and questions to it, to a list that is being written. */
+void orders_put(struct daemon *d, const char *node, const struct phx_list *running,
+		struct phx_buf *b);
 
 /* ---- live.c ---- */
 
-/** What the agent of a node is to be told that does not run `running` (json array) yet. New
- * reference; NULL: nothing. */
-typedef json_t *(*live_orders_fn)(struct daemon *d, const char *node, const json_t *running);
+/** Appends what the agent of a node is to be told that does not run `running` (struct
+ * beat_running) yet. */
+typedef void (*live_orders_fn)(struct daemon *d, const char *node, const struct phx_list *running,
+			       struct phx_buf *b);
 
 int live_new(struct daemon *d, live_orders_fn orders, struct live **ret);
 /** Answers all long polls; from then on none is held. Safe on NULL and twice. */
@@ -102,23 +104,24 @@ void live_put_monitor(struct live *l, const char *node, struct phx_buf *b);
 json_t *live_sessions(struct live *l, const char *node);
 /** The use of a web RE that it measured, in ppm; -1 none, `ret_error` may say why. Also under the
  * engine's lock. */
-int64_t live_use(struct live *l, const char *node, char ret_error[LIVE_ERROR_MAX]);
-/** What a node measures, without its sessions: `text` and `monitor` are the same; NULL is none.
- * `sessions`: as text. */
-void live_set_monitor(struct live *l, const char *node, const char *text, const json_t *monitor,
-		      const char *sessions);
+int64_t live_use(struct live *l, const char *node, char ret_error[BEAT_ERROR_MAX]);
+/** What a beat says that was not known. */
+struct live_news {
+	bool back;   /* as live_heard() */
+	bool report; /* another role, identity or health than was told last: may be told */
+	bool look;   /* its orders may be others by now: live_hold() looks */
+};
+/** A node beats: takes the texts of what it measures, and remembers what it reports. */
+struct live_news live_beat(struct live *l, const char *node, struct beat *b);
 /** May this node have so many bytes journalled? False while it tells more than is kept of one node:
  * ask again later. */
 bool live_may_tell(struct live *l, const char *node, size_t bytes);
-/** True when `report` (role, identity, health) differs from the last one of this node, and the node
- * may tell; remembers it. */
-bool live_report_changed(struct live *l, const char *node, const char *report);
 /** What is known of a node did not reach the core, or is of before: its next beat is told whole. */
 void live_untold(struct live *l, const char *node);
-/** Hold `q` until there is an order for the node not in `running` (json array), or wait_ms passed.
- * Answers at once if there is one. */
-void live_hold(struct live *l, const char *node, struct phx_http_request *q, json_t *running,
-	       int64_t wait_ms);
+/** Hold `q` until there is an order for the node not in `running` (struct beat_running; taken), or
+ * wait_ms passed. `look`: answers at once if there is one. */
+void live_hold(struct live *l, const char *node, struct phx_http_request *q,
+	       struct phx_list *running, bool look, int64_t wait_ms);
 /** Orders of `node` may have changed. */
 void live_wake(struct live *l, const char *node);
 /** A node is there again: the next tick tells it. */
@@ -190,9 +193,8 @@ int logs_new(struct daemon *d, struct logs **ret);
 void logs_stop(struct logs *l);
 /** After logs_stop() and when nobody asks any more. Safe on NULL. */
 void logs_free(struct logs *l);
-/** Questions for the agent of `node` that it was not told yet, appended to its orders (json
- * array). */
-void logs_orders(struct logs *l, const char *node, json_t *orders);
+/** Append questions for the agent of `node` that it was not told yet to its orders. */
+void logs_orders_put(struct logs *l, const char *node, struct phx_buf *b);
 /** Time passes: who was not answered in time hears so. Returns ms until it wants to be called
  * again, or WAKE_NEVER. */
 int logs_tick(struct logs *l);
@@ -204,12 +206,11 @@ int directors_new(struct daemon *d, struct directors **ret);
 void directors_free(struct directors *b);
 /** What a node last measured: the use of its instance (member `web_use_ppm`, if it has one) is
  * counted for its web RE. */
-void directors_sample(struct directors *b, const char *node, const json_t *monitor);
+void directors_sample(struct directors *b, const char *node, const struct beat *beat);
 /** What a director tells with its beat: the table in force (in `running`) and what its kernel has
  * (member `balancer` of the monitor). Steps that wait for it go on with the next tick. Of others:
  * nothing. */
-void directors_heard(struct directors *b, const char *node, const json_t *running,
-		     const json_t *monitor);
+void directors_heard(struct directors *b, const char *node, const struct beat *beat);
 /** Time passes: directors are woken when the wanted table is another one; once a heartbeat the mean
  * use over the instances of each web RE goes to the core. Returns ms until it wants to be called
  * again, or WAKE_NEVER. */
@@ -293,7 +294,8 @@ void hosts_fini(struct phx_list *hosts);
 json_t *view_plan(const struct phx_plan *p);
 /** `whole`: also whom a limit kept away. */
 json_t *view_status(struct daemon *d, bool whole);
-json_t *view_order(struct daemon *d, const struct phx_order *o);
+/** Append an order, with what its agent needs beside it, to a list that is being written. */
+void view_order_put(struct daemon *d, const struct phx_order *o, struct phx_buf *b);
 char *view_metrics(struct daemon *d);
 
 /* ---- ends.c ---- */

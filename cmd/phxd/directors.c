@@ -103,10 +103,10 @@ static struct use *use_of(struct directors *b, const char *re)
 	return u;
 }
 
-void directors_sample(struct directors *b, const char *node, const json_t *monitor)
+void directors_sample(struct directors *b, const char *node, const struct beat *beat)
 {
 	char re[PHX_NAME_MAX];
-	int64_t ppm = phx_json_int(monitor, "web_use_ppm", -1);
+	int64_t ppm = beat->use_ppm;
 	if (ppm < 0 || !b->d->cfg.measure_web_use || !re_of(b->d, node, re))
 		return;
 	int64_t now = engine_now(b->d->engine);
@@ -200,15 +200,11 @@ static struct director *director_of(struct directors *b, const char *node, bool 
 	return d;
 }
 
-static uint64_t table_in(const json_t *running)
+static uint64_t table_in(const struct phx_list *running)
 {
-	size_t i;
-	json_t *it;
-	json_array_foreach((json_t *)running, i, it) {
-		const char *what = json_string_value(json_array_get(it, 0));
-		if (what && !strcmp(what, "table"))
-			return (uint64_t)json_integer_value(json_array_get(it, 1));
-	}
+	PHX_LIST_EACH(struct beat_running, r, running)
+		if (!strcmp(r->kind, "table"))
+			return (uint64_t)r->id;
 	return 0;
 }
 
@@ -229,11 +225,11 @@ static void take_active(const json_t *services, struct phx_list *ret)
 		}
 }
 
-void directors_heard(struct directors *b, const char *node, const json_t *running,
-		     const json_t *monitor)
+void directors_heard(struct directors *b, const char *node, const struct beat *beat)
 {
-	uint64_t id = table_in(running);
+	uint64_t id = table_in(&beat->running);
 	int64_t now = engine_now(b->d->engine);
+	PHX_AUTO_JSON json_t *monitor = beat->balancer ? json_loads(beat->monitor, 0, NULL) : NULL;
 	pthread_mutex_lock(&b->lock);
 	struct director *d = director_of(b, node, id != 0);
 	if (d) {

@@ -1,7 +1,6 @@
 /* Liveness and long polls: soft state that a restart may lose. A beat that
  * brings nothing new never touches the core; silence and change do, as events.
  * Called by the API's threads and the loop.
- *
  * Time is the monotonic clock's: how long a node was silent is nobody's to set. Each contact stands
  * in the slot of a wheel at or before the moment at which something is due for it (a poll to be
  * answered, silence to be told); the loop looks at the slots that have come, and sleeps until the
@@ -18,13 +17,14 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/hash.h"
 #include "node/lateness.h"
 
 enum {
 	BACK_MS = 10, /* who comes back together is told together */
-	SLOT_MS = 50,
-	SLOTS = 1024 /* what is due later stands in the last one, and is looked at again */,
-	LOOK_AGAIN_MS = 5000
+	LOOK_AGAIN_MS = 5000,
+	SLOT_MS = 100 /* libmicrohttpd looks at all that are held whenever a slot is answered */,
+	SLOTS = 512 /* what is due later stands in the last one, and is looked at again */
 };
 
 /* What one agent may have journalled at once; a byte a millisecond is forgotten. The journal keeps
@@ -34,6 +34,7 @@ enum { TELL_BYTES_MAX = 4 << 20, REPORT_BYTES = 1024 };
 /* One node as it is heard now. */
 struct contact {
 	char node[PHX_NAME_MAX];
+	uint32_t place;            /* in the table */
 	int64_t heard_ms, away_ms; /* and for how long the head had been away until then */
 	int64_t free_ms; /* since when its next beat may come; 0: not known, or it has come */
 	bool missing;    /* told to the core */
@@ -43,11 +44,12 @@ struct contact {
 	int64_t looked_ms;
 	char *monitor, *sessions;
 	int64_t use_ppm;                /* of the monitor: -1 none told */
-	char use_error[LIVE_ERROR_MAX]; /* and why */
-	char report[PHX_NAME_MAX + 200 + 200];
+	char use_error[BEAT_ERROR_MAX]; /* and why */
+	bool reported;                  /* to the core, since the last hello: */
+	struct beat_report report;
 	struct phx_http_request *held;
 	int64_t held_until_ms;
-	json_t *running;
+	struct phx_list running;     /* struct beat_running: what its agent runs that is held */
 	int64_t told_bytes, told_ms; /* what it had journalled lately, and as of when */
 	int64_t slot;                /* of the wheel, counted from the clock's beginning; 0 none */
 	struct contact *next, *prev; /* in that slot */
@@ -57,8 +59,8 @@ struct live {
 	struct daemon *d;
 	live_orders_fn orders;
 	pthread_mutex_t lock;
-	struct contact **contacts; /* sorted by name */
-	size_t n, cap;
+	struct phx_list contacts; /* struct contact * */
+	struct phx_hash places;   /* of contacts, by their names */
 	struct contact *wheel[SLOTS];
 	int64_t turned; /* up to this slot everything was looked at */
 	struct phx_lateness late;
@@ -80,24 +82,19 @@ int live_new(struct daemon *d, live_orders_fn orders, struct live **ret)
 	return 0;
 }
 
-/* Index of `node`, or where it belongs. */
-static size_t find(const struct live *l, const char *node, bool *ret_found)
+static struct contact *contact_at(const struct live *l, uint32_t i)
 {
-	size_t lo = 0, hi = l->n;
-	*ret_found = false;
-	while (lo < hi) {
-		size_t mid = (lo + hi) / 2;
-		int c = strcmp(l->contacts[mid]->node, node);
-		if (c == 0) {
-			*ret_found = true;
-			return mid;
-		}
-		if (c < 0)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return lo;
+	return *PHX_LIST_AT(&l->contacts, struct contact *, i);
+}
+
+/* The contact of `node`; NULL: there is none. */
+static struct contact *find(const struct live *l, const char *node)
+{
+	uint32_t hash = phx_hash_text(node), i;
+	for (uint32_t at = hash; phx_hash_next(&l->places, hash, &at, &i);)
+		if (!strcmp(contact_at(l, i)->node, node))
+			return contact_at(l, i);
+	return NULL;
 }
 
 /* ---- the wheel: all under the lock ---- */
@@ -157,40 +154,62 @@ static void put_in(struct live *l, struct contact *c)
 /* The contact of `node`, made when it is new; NULL on ENOMEM. */
 static struct contact *contact_of(struct live *l, const char *node, int64_t now)
 {
-	bool found;
-	size_t at = find(l, node, &found);
-	if (found)
-		return l->contacts[at];
-	if (l->n == l->cap) {
-		size_t cap = l->cap ? l->cap * 2 : 64;
-		struct contact **grown = reallocarray(l->contacts, cap, sizeof(struct contact *));
-		if (!grown)
-			return NULL;
-		l->contacts = grown;
-		l->cap = cap;
-	}
-	struct contact *c = calloc(1, sizeof(*c));
-	if (!c)
+	struct contact *c = find(l, node);
+	bool room = c || phx_hash_reserve(&l->places, l->contacts.n + 1) == 0;
+	if (c || !room || !(c = calloc(1, sizeof(*c))))
+		return c;
+	struct contact **to = phx_list_push(&l->contacts, sizeof(*to));
+	if (!to) {
+		free(c);
 		return NULL;
+	}
+	*to = c;
+	c->place = l->contacts.n - 1;
+	phx_hash_put(&l->places, phx_hash_text(node), c->place);
 	PHX_STR_SET(c->node, node);
 	c->fresh = c->wake = true;
 	c->heard_ms = now;
 	c->away_ms = l->late.away_ms;
 	c->use_ppm = -1;
-	memmove(&l->contacts[at + 1], &l->contacts[at], (l->n - at) * sizeof(struct contact *));
-	l->contacts[at] = c;
-	l->n++;
 	put_in(l, c);
 	return c;
+}
+
+/* Out of the table, in which the last one takes its place. */
+static void remove_contact(struct live *l, struct contact *c)
+{
+	struct contact *last = contact_at(l, --l->contacts.n);
+	phx_hash_drop(&l->places, phx_hash_text(last->node), last->place);
+	if (last == c)
+		return;
+	phx_hash_drop(&l->places, phx_hash_text(c->node), c->place);
+	last->place = c->place;
+	*PHX_LIST_AT(&l->contacts, struct contact *, last->place) = last;
+	phx_hash_put(&l->places, phx_hash_text(last->node), last->place); /* there is room */
 }
 
 static void free_contact(struct contact *c)
 {
 	if (!c)
 		return;
+	phx_list_fini(&c->running);
 	free(c->monitor);
 	free(c->sessions);
 	free(c);
+}
+
+/* Under the lock. */
+static bool hear(struct live *l, struct contact *c, int64_t now)
+{
+	bool tell = c->missing || c->fresh || c->quiet;
+	if (c->free_ms && !c->missing && !c->fresh)
+		phx_lateness_read(&l->late, c->free_ms, now, l->d->cfg.missing_after_ms);
+	c->heard_ms = now;
+	c->away_ms = l->late.away_ms;
+	c->free_ms = 0;
+	c->missing = c->fresh = c->quiet = false;
+	put_in(l, c);
+	return tell;
 }
 
 bool live_heard(struct live *l, const char *node)
@@ -198,26 +217,16 @@ bool live_heard(struct live *l, const char *node)
 	int64_t now = phx_clock_ms();
 	pthread_mutex_lock(&l->lock);
 	struct contact *c = contact_of(l, node, now);
-	bool tell = c && (c->missing || c->fresh || c->quiet);
-	if (c) {
-		if (c->free_ms && !c->missing && !c->fresh)
-			phx_lateness_read(&l->late, c->free_ms, now, l->d->cfg.missing_after_ms);
-		c->heard_ms = now;
-		c->away_ms = l->late.away_ms;
-		c->free_ms = 0;
-		c->missing = c->fresh = c->quiet = false;
-		put_in(l, c);
-	}
+	bool tell = c && hear(l, c, now);
 	pthread_mutex_unlock(&l->lock);
 	return tell;
 }
 
 void live_put_monitor(struct live *l, const char *node, struct phx_buf *b)
 {
-	bool found;
 	pthread_mutex_lock(&l->lock);
-	size_t at = find(l, node, &found);
-	const char *text = found && l->contacts[at]->monitor ? l->contacts[at]->monitor : "null";
+	const struct contact *c = find(l, node);
+	const char *text = c && c->monitor ? c->monitor : "null";
 	phx_buf_add(b, text, strlen(text));
 	pthread_mutex_unlock(&l->lock);
 }
@@ -233,51 +242,24 @@ json_t *live_monitor(struct live *l, const char *node)
 
 json_t *live_sessions(struct live *l, const char *node)
 {
-	bool found;
 	PHX_AUTO_FREE char *text = NULL;
 	assert(!engine_is_locked(l->d->engine));
 	pthread_mutex_lock(&l->lock);
-	size_t at = find(l, node, &found);
-	if (found && l->contacts[at]->sessions)
-		text = strdup(l->contacts[at]->sessions);
+	const struct contact *c = find(l, node);
+	if (c && c->sessions)
+		text = strdup(c->sessions);
 	pthread_mutex_unlock(&l->lock);
 	return text ? json_loads(text, 0, NULL) : NULL;
 }
 
-int64_t live_use(struct live *l, const char *node, char ret_error[LIVE_ERROR_MAX])
+int64_t live_use(struct live *l, const char *node, char ret_error[BEAT_ERROR_MAX])
 {
-	bool found;
-	int64_t ppm = -1;
-	ret_error[0] = '\0';
 	pthread_mutex_lock(&l->lock);
-	size_t at = find(l, node, &found);
-	if (found) {
-		ppm = l->contacts[at]->use_ppm;
-		phx_str_copy(ret_error, LIVE_ERROR_MAX, l->contacts[at]->use_error);
-	}
+	const struct contact *c = find(l, node);
+	int64_t ppm = c ? c->use_ppm : -1;
+	phx_str_copy(ret_error, BEAT_ERROR_MAX, c ? c->use_error : "");
 	pthread_mutex_unlock(&l->lock);
 	return ppm;
-}
-
-void live_set_monitor(struct live *l, const char *node, const char *text, const json_t *monitor,
-		      const char *sessions)
-{
-	char *copy = text ? strdup(text) : NULL, *who = sessions ? strdup(sessions) : NULL;
-	int64_t now = phx_clock_ms();
-	pthread_mutex_lock(&l->lock);
-	struct contact *c = contact_of(l, node, now);
-	if (c) {
-		free(c->monitor);
-		free(c->sessions);
-		c->monitor = PHX_TAKE(copy);
-		c->sessions = PHX_TAKE(who);
-		c->use_ppm = phx_json_int(monitor, "web_use_ppm", -1);
-		snprintf(c->use_error, sizeof(c->use_error), "%s",
-			 phx_json_str(monitor, "web_use_error", ""));
-	}
-	pthread_mutex_unlock(&l->lock);
-	free(copy);
-	free(who);
 }
 
 /* Under the lock. */
@@ -302,90 +284,114 @@ bool live_may_tell(struct live *l, const char *node, size_t bytes)
 	return may;
 }
 
-bool live_report_changed(struct live *l, const char *node, const char *report)
+/* Under the lock: is it another report than the core was told? Remembers it. */
+static bool changes(struct contact *c, const struct beat_report *r, int64_t now)
+{
+	bool same = c->reported && !memcmp(&c->report, r, sizeof(*r));
+	if (same || !may_tell(c, REPORT_BYTES, now))
+		return false;
+	c->reported = true;
+	c->report = *r;
+	return true;
+}
+
+/* Under the lock. */
+static void measure(struct contact *c, struct beat *b)
+{
+	free(c->monitor);
+	free(c->sessions);
+	c->monitor = PHX_TAKE(b->monitor);
+	c->sessions = PHX_TAKE(b->sessions);
+	c->use_ppm = b->use_ppm;
+	PHX_STR_SET(c->use_error, b->use_error);
+}
+
+struct live_news live_beat(struct live *l, const char *node, struct beat *b)
 {
 	int64_t now = phx_clock_ms();
+	struct live_news news = {0};
 	pthread_mutex_lock(&l->lock);
 	struct contact *c = contact_of(l, node, now);
-	bool changed = c && strcmp(c->report, report) != 0 && may_tell(c, REPORT_BYTES, now);
-	if (changed)
-		snprintf(c->report, sizeof(c->report), "%s", report);
+	if (c) {
+		measure(c, b);
+		news.back = hear(l, c, now);
+		news.report = changes(c, &b->report, now);
+		/* an answer may have been lost on its way: now and then it is time to look */
+		news.look = c->wake || now - c->looked_ms > LOOK_AGAIN_MS;
+		c->looked_ms = news.look ? now : c->looked_ms;
+		c->wake = false;
+	}
 	pthread_mutex_unlock(&l->lock);
-	return changed;
+	return news;
 }
 
 void live_untold(struct live *l, const char *node)
 {
-	bool found;
 	pthread_mutex_lock(&l->lock);
-	size_t at = find(l, node, &found);
-	if (found) {
-		l->contacts[at]->fresh = true;
-		l->contacts[at]->missing = l->contacts[at]->quiet = false;
-		l->contacts[at]->report[0] = '\0';
-		put_in(l, l->contacts[at]);
+	struct contact *c = find(l, node);
+	if (c) {
+		c->fresh = true;
+		c->missing = c->quiet = c->reported = false;
+		put_in(l, c);
 	}
 	pthread_mutex_unlock(&l->lock);
 }
 
 /* ---- long polls ---- */
 
-static void answer(struct phx_http_request *q, json_t *orders)
-{
-	PHX_AUTO_JSON json_t *j = json_pack("{s:o}", "orders", orders);
-	phx_http_reply_json(q, 200, j);
-}
+static const char no_orders[] = "{\"orders\":[]}";
 
 /* What has to be answered, taken out of the table so that replies happen without its lock. */
 struct release {
 	struct phx_http_request *q;
-	json_t *running;
+	struct phx_list running;
 };
 
 static struct release take_held(struct contact *c)
 {
 	struct release r = {c->held, c->running};
 	c->held = NULL;
-	c->running = NULL;
+	c->running = (struct phx_list){0};
 	c->free_ms = r.q ? phx_clock_ms() : c->free_ms;
 	return r;
 }
 
 static void answer_empty(struct release r)
 {
-	if (r.q)
-		answer(r.q, json_array());
-	json_decref(r.running);
+	phx_http_reply_all(&r.q, r.q ? 1 : 0, 200, no_orders);
+	phx_list_fini(&r.running);
 }
 
-/* Is it time to look for orders? An answer may have been lost on its way: now and then it is. */
-static bool take_look(struct live *l, const char *node, int64_t now)
+/* False, and no answer, when there are no orders. */
+static bool answer_orders(struct live *l, const char *node, const struct release *r)
 {
-	pthread_mutex_lock(&l->lock);
-	struct contact *c = contact_of(l, node, now);
-	bool look = c && (c->wake || now - c->looked_ms > LOOK_AGAIN_MS);
-	if (look) {
-		c->wake = false;
-		c->looked_ms = now;
-	}
-	pthread_mutex_unlock(&l->lock);
-	return look;
+	struct phx_buf b = {0};
+	phx_buf_addf(&b, "{\"orders\":[");
+	size_t none = b.n;
+	l->orders(l->d, node, &r->running, &b);
+	bool some = b.n > none || b.failed;
+	phx_buf_addf(&b, "]}");
+	if (some)
+		phx_http_reply_json_text(r->q, 200, phx_buf_take(&b));
+	phx_buf_fini(&b);
+	return some;
 }
 
-/* Puts the suspended `q` where live_wake() finds it. What has to be answered instead, at once, is
- * returned: the poll that was held before, or `q` itself when nothing can be held. */
-static struct release hold(struct live *l, const char *node, struct phx_http_request *q,
-			   json_t *running, int64_t now, int64_t until, bool *ret_again)
+/* Puts the suspended poll where live_wake() finds it. What has to be answered instead, at once, is
+ * returned: the poll that was held before, or `new` itself when nothing can be held. */
+static struct release hold(struct live *l, const char *node, struct release new, int64_t wait_ms,
+			   bool *ret_again)
 {
+	int64_t now = phx_clock_ms();
 	*ret_again = false;
 	pthread_mutex_lock(&l->lock);
 	struct contact *c = l->stopped ? NULL : contact_of(l, node, now);
-	struct release old = {q, NULL};
+	struct release old = new;
 	if (c) {
 		old = take_held(c);
-		c->held = q;
-		c->held_until_ms = until;
-		c->running = json_incref(running);
+		c->held = new.q;
+		c->held_until_ms = now + wait_ms;
+		c->running = new.running;
 		*ret_again = c->wake;
 		put_in(l, c);
 	}
@@ -393,22 +399,23 @@ static struct release hold(struct live *l, const char *node, struct phx_http_req
 	return old;
 }
 
-void live_hold(struct live *l, const char *node, struct phx_http_request *q, json_t *running,
-	       int64_t wait_ms)
+void live_hold(struct live *l, const char *node, struct phx_http_request *q,
+	       struct phx_list *running, bool look, int64_t wait_ms)
 {
-	int64_t now = phx_clock_ms();
+	struct release new = {q, *running};
 	bool again;
-	json_t *orders = take_look(l, node, now) ? l->orders(l->d, node, running) : json_array();
-	if (json_array_size(orders) || wait_ms <= 0) {
-		answer(q, orders);
-		return;
+	*running = (struct phx_list){0};
+	if (look && answer_orders(l, node, &new)) {
+		phx_list_fini(&new.running);
+	} else if (wait_ms <= 0) {
+		answer_empty(new);
+	} else {
+		phx_http_drop_body(q);
+		phx_http_suspend(q);
+		answer_empty(hold(l, node, new, wait_ms, &again));
+		if (again)
+			live_wake(l, node);
 	}
-	json_decref(orders);
-	phx_http_drop_body(q);
-	phx_http_suspend(q);
-	answer_empty(hold(l, node, q, running, now, now + wait_ms, &again));
-	if (again)
-		live_wake(l, node);
 }
 
 void live_wake(struct live *l, const char *node)
@@ -423,32 +430,26 @@ void live_wake(struct live *l, const char *node)
 		c->looked_ms = now;
 	}
 	pthread_mutex_unlock(&l->lock);
-	if (!r.q)
-		return;
-	json_t *orders = l->orders(l->d, node, r.running);
-	json_decref(r.running);
-	answer(r.q, orders);
+	if (r.q && !answer_orders(l, node, &r))
+		answer_empty(r);
+	else
+		phx_list_fini(&r.running);
 }
 
 void live_forget_gone(struct live *l, const char *node)
 {
 	struct release r = {0};
-	struct contact *gone = NULL;
 	const struct phx_state *s = engine_lock(l->d->engine);
 	bool there = phx_state_node(s, node);
 	engine_unlock(l->d->engine);
 	if (there)
 		return;
 	pthread_mutex_lock(&l->lock);
-	bool found;
-	size_t at = find(l, node, &found);
-	if (found) {
-		gone = l->contacts[at];
+	struct contact *gone = find(l, node);
+	if (gone) {
 		r = take_held(gone);
 		take_out(l, gone);
-		l->n--;
-		memmove(&l->contacts[at], &l->contacts[at + 1],
-			(l->n - at) * sizeof(struct contact *));
+		remove_contact(l, gone);
 	}
 	pthread_mutex_unlock(&l->lock);
 	answer_empty(r);
@@ -527,7 +528,7 @@ static void turn_wheel(struct live *l, int64_t now, struct phx_list *overdue, st
 		if (q) {
 			struct release r = take_held(c);
 			*q = r.q;
-			json_decref(r.running);
+			phx_list_fini(&r.running);
 		}
 		look_for_silence(l, c, now, t);
 		put_in(l, c);
@@ -558,7 +559,7 @@ int live_tick(struct live *l, int64_t due_ms)
 	l->back = (struct phx_list){0};
 	int ms = next_ms(l, now);
 	pthread_mutex_unlock(&l->lock);
-	phx_http_reply_all(overdue.items, overdue.n, 200, "{\"orders\":[]}");
+	phx_http_reply_all(overdue.items, overdue.n, 200, no_orders);
 	tell(l, PHX_EV_back, &t.back);
 	tell(l, PHX_EV_quiet, &t.quiet);
 	tell(l, PHX_EV_missing, &t.missing);
@@ -571,8 +572,8 @@ static struct release take_any(struct live *l)
 	struct release r = {0};
 	pthread_mutex_lock(&l->lock);
 	l->stopped = true;
-	for (size_t i = 0; i < l->n && !r.q; i++)
-		r = take_held(l->contacts[i]);
+	for (uint32_t i = 0; i < l->contacts.n && !r.q; i++)
+		r = take_held(contact_at(l, i));
 	pthread_mutex_unlock(&l->lock);
 	return r;
 }
@@ -587,11 +588,12 @@ void live_free(struct live *l)
 {
 	if (!l)
 		return;
-	for (size_t i = 0; i < l->n; i++) {
-		answer_empty(take_held(l->contacts[i]));
-		free_contact(l->contacts[i]);
+	for (uint32_t i = 0; i < l->contacts.n; i++) {
+		answer_empty(take_held(contact_at(l, i)));
+		free_contact(contact_at(l, i));
 	}
-	free(l->contacts);
+	phx_list_fini(&l->contacts);
+	phx_hash_fini(&l->places);
 	phx_list_fini(&l->back);
 	pthread_mutex_destroy(&l->lock);
 	free(l);

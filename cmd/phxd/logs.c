@@ -68,19 +68,19 @@ void logs_free(struct logs *l)
 
 /* ---- to the agent ---- */
 
-void logs_orders(struct logs *l, const char *node, json_t *orders)
+void logs_orders_put(struct logs *l, const char *node, struct phx_buf *b)
 {
 	pthread_mutex_lock(&l->lock);
 	PHX_LIST_EACH(struct ask, a, &l->asks) {
 		if (a->sent || strcmp(a->node, node))
 			continue;
 		a->sent = true;
-		json_array_append_new(orders,
-				      json_pack("{s:s,s:I,s:{s:s,s:s,s:I,s:I}}", "kind", "logs",
-						"id", (json_int_t)a->id, "logs", "service",
-						a->service, "cursor", a->cursor, "lines",
-						(json_int_t)a->lines, "wait_ms",
-						(json_int_t)a->wait_s * 1000));
+		PHX_AUTO_JSON json_t *j = json_pack(
+			"{s:s,s:I,s:{s:s,s:s,s:I,s:I}}", "kind", "logs", "id", (json_int_t)a->id,
+			"logs", "service", a->service, "cursor", a->cursor, "lines",
+			(json_int_t)a->lines, "wait_ms", (json_int_t)a->wait_s * 1000);
+		phx_json_put_item(b);
+		phx_json_put_tree(b, j);
 	}
 	pthread_mutex_unlock(&l->lock);
 }

@@ -233,7 +233,7 @@ static int start(struct daemon *d, struct phx_err *err)
 	int r = open_pki(d, err);
 	r = r ? r : begin_anew(d, err);
 	r = r ? r : wake_new(&d->wake);
-	r = r ? r : live_new(d, orders_of, &d->live);
+	r = r ? r : live_new(d, orders_put, &d->live);
 	r = r ? r : logs_new(d, &d->logs);
 	r = r ? r : waits_new(d, &d->waits, err);
 	r = r ? r : reads_new(d, &d->reads);

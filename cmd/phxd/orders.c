@@ -4,48 +4,36 @@
 
 #include <string.h>
 
-/* Beats list what runs: a step as its id, a run of a job as [ID, RUN], what stands by its kind:
- * ["table", ID]. */
-static bool is_same(const json_t *it, const struct phx_order *o)
+static bool is_same(const struct beat_running *r, const struct phx_order *o)
 {
-	const json_t *first = json_array_get(it, 0), *second = json_array_get(it, 1);
-	json_int_t id = (json_int_t)o->id;
-	if (json_is_string(first))
-		return !strcmp(json_string_value(first), o->kind) &&
-			json_integer_value(second) == id;
-	if (!strcmp(o->kind, "job"))
-		return json_is_integer(first) && json_integer_value(first) == id &&
-			json_integer_value(second) == (json_int_t)o->run;
-	return json_is_integer(it) && json_integer_value(it) == id;
+	bool job = !strcmp(o->kind, "job");
+	bool fits = r->kind[0] ? !strcmp(r->kind, o->kind) : !job;
+	return fits && (uint64_t)r->id == o->id && (!job || r->run == (int64_t)o->run);
 }
 
-static bool is_running(const json_t *running, const struct phx_order *o)
+static bool is_running(const struct phx_list *running, const struct phx_order *o)
 {
-	size_t i;
-	json_t *it;
 	/* a kill is for something that runs: it always goes out */
 	if (!strcmp(o->kind, "kill"))
 		return false;
-	json_array_foreach((json_t *)running, i, it) {
-		if (is_same(it, o))
+	PHX_LIST_EACH(struct beat_running, r, running)
+		if (is_same(r, o))
 			return true;
-	}
 	return false;
 }
 
-json_t *orders_of(struct daemon *d, const char *node, const json_t *running)
+void orders_put(struct daemon *d, const char *node, const struct phx_list *running,
+		struct phx_buf *b)
 {
 	struct phx_list orders = {0};
-	json_t *a = json_array();
 	const struct phx_state *s = engine_lock(d->engine);
 	phx_core_orders(s, node, &orders);
 	engine_unlock(d->engine);
 	PHX_LIST_EACH(struct phx_order, o, &orders) {
 		if (!is_running(running, o))
-			json_array_append_new(a, view_order(d, o));
+			view_order_put(d, o, b);
 		phx_record_fini(&phx_order_record, o);
 	}
 	phx_list_fini(&orders);
-	logs_orders(d->logs, node, a);
-	return a;
+	logs_orders_put(d->logs, node, b);
 }

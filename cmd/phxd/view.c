@@ -136,20 +136,28 @@ static json_t *deploy_json(struct daemon *d, struct phx_err *why)
 	return j;
 }
 
-json_t *view_order(struct daemon *d, const struct phx_order *o)
+static void put_beside(struct phx_buf *b, const char *name, json_t *j)
+{
+	phx_json_put_member(b, name);
+	phx_json_put_tree(b, j);
+	json_decref(j);
+}
+
+void view_order_put(struct daemon *d, const struct phx_order *o, struct phx_buf *b)
 {
 	struct phx_err why = {0};
-	json_t *j = phx_json_from_record(&phx_order_record, o);
-	if (!j || strcmp(o->kind, "step"))
-		return j;
-	if (o->step.kind == PHX_STEP_kexec)
-		json_object_set_new(j, "deploy", deploy_json(d, &why));
-	if (o->step.kind == PHX_STEP_image || o->step.kind == PHX_STEP_ram)
-		json_object_set_new(j, "image",
-				    image_json(d, o->role.image, o->role.image_version, &why));
+	PHX_AUTO_FREE char *text = phx_json_record_text(&phx_order_record, o);
+	int kind = strcmp(o->kind, "step") ? -1 : o->step.kind;
+	b->failed = b->failed || !text;
+	phx_json_put_item(b);
+	phx_buf_add(b, text, text ? strlen(text) - 1 : 0); /* it goes on */
+	if (kind == PHX_STEP_kexec)
+		put_beside(b, "deploy", deploy_json(d, &why));
+	if (kind == PHX_STEP_image || kind == PHX_STEP_ram)
+		put_beside(b, "image", image_json(d, o->role.image, o->role.image_version, &why));
 	if (why.text[0])
-		json_object_set_new(j, "image_error", json_string(why.text));
-	return j;
+		put_beside(b, "image_error", json_string(why.text));
+	phx_buf_add(b, "}", 1);
 }
 
 /* ---- metrics (Prometheus text, base units) ---- */

@@ -7,21 +7,21 @@
 #include "phxd/daemon.h"
 
 /* ppm, or -1 with a reason; nothing told yet is no reason to worry: `*ret_waits`. */
-static int64_t use_of(struct daemon *d, const struct phx_node *n, char ret_reason[LIVE_ERROR_MAX],
+static int64_t use_of(struct daemon *d, const struct phx_node *n, char ret_reason[BEAT_ERROR_MAX],
 		      bool *ret_waits)
 {
 	int64_t ppm = live_use(d->live, n->name, ret_reason);
 	*ret_waits = !n->up || !ret_reason[0];
 	if (!n->up)
-		snprintf(ret_reason, LIVE_ERROR_MAX, "it is not heard");
+		snprintf(ret_reason, BEAT_ERROR_MAX, "it is not heard");
 	else if (!ret_reason[0])
-		snprintf(ret_reason, LIVE_ERROR_MAX, "its agent has told none yet");
+		snprintf(ret_reason, BEAT_ERROR_MAX, "its agent has told none yet");
 	return n->up ? ppm : -1;
 }
 
 void view_node_use(struct daemon *d, const struct phx_node *n, json_t *to)
 {
-	char reason[LIVE_ERROR_MAX];
+	char reason[BEAT_ERROR_MAX];
 	bool waits;
 	int64_t ppm = use_of(d, n, reason, &waits);
 	json_object_set_new(to, "use_ppm", ppm < 0 ? json_null() : json_integer(ppm));
@@ -55,7 +55,7 @@ json_t *view_use(struct daemon *d, const struct phx_state *s, const struct phx_r
 		add_reason(unknown, "", re->agreement.role, never, false);
 	for (const struct phx_node *n;
 	     !never && (n = phx_members_next(s, PHX_MEMBERS_HELD, re->name, &at));) {
-		char reason[LIVE_ERROR_MAX];
+		char reason[BEAT_ERROR_MAX];
 		bool waits;
 		int64_t ppm = use_of(d, n, reason, &waits);
 		if (ppm < 0)

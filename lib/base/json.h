@@ -41,6 +41,10 @@ int phx_json_less_add(struct phx_json_less *less, const struct phx_record *rec, 
 /** Append `"name":` to an object that is being written, and a comma before it where it is not the
  * first member. */
 void phx_json_put_member(struct phx_buf *b, const char *name);
+/** Append a comma, where this is not the first item of a list that is being written. */
+void phx_json_put_item(struct phx_buf *b);
+/** Append a value as compact text; NULL, or lack of memory: b->failed. */
+void phx_json_put_tree(struct phx_buf *b, const json_t *j);
 /** Append a string, quoted; as phx_json_record_text() for what is not UTF-8. */
 void phx_json_put_text(struct phx_buf *b, const char *text);
 /** Append the member that field `f` of `obj` is, without what `less` (may be NULL) names. */

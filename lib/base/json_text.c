@@ -56,6 +56,19 @@ void phx_json_put_text(struct phx_buf *b, const char *text)
 	put_valid(b, copy);
 }
 
+void phx_json_put_item(struct phx_buf *b)
+{
+	phx_buf_add(b, ",", b->n && b->data[b->n - 1] != '[');
+}
+
+void phx_json_put_tree(struct phx_buf *b, const json_t *j)
+{
+	PHX_AUTO_FREE char *text = phx_json_text(j);
+	b->failed = b->failed || !text;
+	if (text)
+		phx_buf_add(b, text, strlen(text));
+}
+
 int phx_json_check_shape(const char *text, size_t n, unsigned depth_max, unsigned containers_max,
 			 struct phx_err *err)
 {

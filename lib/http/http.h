@@ -54,9 +54,9 @@ void phx_http_reply_json(struct phx_http_request *q, int status, const json_t *j
 void phx_http_reply_json_text(struct phx_http_request *q, int status, char *text);
 void phx_http_reply_text(struct phx_http_request *q, int status, const char *type,
 			 const char *text);
-/** One text, JSON already, to `n` requests that are suspended, all of the same server:
- * libmicrohttpd looks at all that are suspended whenever one is answered, but at those that are
- * answered together once. */
+/** One constant, JSON already, to `n` requests of the same server. libmicrohttpd looks at all that
+ * are suspended whenever one is answered, but at those that are answered together once; and of the
+ * first `text` that is given a server makes the answer only once. */
 void phx_http_reply_all(struct phx_http_request *const *q, size_t n, int status, const char *text);
 /** {"error": text, "code": "EINVAL"} with a status derived from the code: -EINVAL 400,
  * -EPERM/-EACCES 403, -ENOENT 404, -EEXIST/-EBUSY/-ESTALE/-ENOTUNIQ 409, -E2BIG/-EFBIG 413, -EDQUOT

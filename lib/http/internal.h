@@ -73,6 +73,7 @@ struct phx_http_request {
 	uint64_t spool_claim; /* bytes */
 	/* under server->lock: */
 	struct MHD_Response *response;
+	bool constant; /* it is the server's */
 	unsigned status;
 	bool suspended;
 	struct phx_http_request *next, *prev;
@@ -110,6 +111,8 @@ struct phx_http_server {
 	pthread_mutex_t lock;
 	pthread_cond_t drained;
 	struct phx_http_request *requests;
+	struct MHD_Response *constant; /* of phx_http_reply_all() */
+	const char *constant_text;
 };
 
 /* listen.c: bound, listening sockets. */

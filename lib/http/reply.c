@@ -12,10 +12,13 @@
 /* Under the server's lock. */
 static void give_locked(struct phx_http_request *q, int status, struct MHD_Response *response)
 {
+	bool constant = response == q->server->constant;
 	if (response && q->response) {
-		MHD_destroy_response(response);
+		if (!constant)
+			MHD_destroy_response(response);
 	} else if (response) {
 		q->response = response;
+		q->constant = constant;
 		q->status = (unsigned)status;
 		if (q->suspended)
 			MHD_resume_connection(q->mhd);
@@ -104,6 +107,19 @@ void phx_http_reply_text(struct phx_http_request *q, int status, const char *typ
 	give(q, status, make_response(strdup(text), type), NULL, NULL);
 }
 
+/* Under the server's lock. */
+static struct MHD_Response *constant_response(struct phx_http_server *s, const char *text)
+{
+	if (s->constant && s->constant_text == text)
+		return s->constant;
+	struct MHD_Response *r = make_response(strdup(text), "application/json");
+	if (!s->constant) {
+		s->constant = r;
+		s->constant_text = text;
+	}
+	return r;
+}
+
 void phx_http_reply_all(struct phx_http_request *const *q, size_t n, int status, const char *text)
 {
 	struct phx_http_server *s = n ? q[0]->server : NULL;
@@ -111,7 +127,7 @@ void phx_http_reply_all(struct phx_http_request *const *q, size_t n, int status,
 		return;
 	pthread_mutex_lock(&s->lock);
 	for (size_t i = 0; i < n; i++) {
-		struct MHD_Response *r = make_response(strdup(text), "application/json");
+		struct MHD_Response *r = constant_response(s, text);
 		give_locked(q[i], r ? status : 500, r ? r : empty_response());
 	}
 	pthread_mutex_unlock(&s->lock);

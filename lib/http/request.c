@@ -109,7 +109,7 @@ static void free_request(struct phx_http_request *q)
 {
 	struct phx_http_connection *c = q->connection;
 	phx_http_guard_give_back(c->listener->guard, &c->entry, q->claims, q->spool_claim);
-	if (q->response)
+	if (q->response && !q->constant)
 		MHD_destroy_response(q->response);
 	phx_http_body_fini(q);
 	PHX_LIST_EACH(struct phx_http_arg, a, &q->args) {
@@ -330,11 +330,13 @@ static enum MHD_Result queue(struct phx_http_request *q)
 	pthread_mutex_lock(&q->server->lock);
 	struct MHD_Response *response = PHX_TAKE(q->response);
 	q->suspended = false;
+	bool constant = q->constant;
 	pthread_mutex_unlock(&q->server->lock);
 	if (!response)
 		return MHD_NO;
 	enum MHD_Result r = MHD_queue_response(q->mhd, q->status, response);
-	MHD_destroy_response(response);
+	if (!constant)
+		MHD_destroy_response(response);
 	return r;
 }
 

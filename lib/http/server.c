@@ -276,6 +276,8 @@ void phx_http_server_free(struct phx_http_server *s)
 	drain(s);
 	for (size_t i = 0; i < PHX_HTTP_LISTENERS; i++)
 		close_listener(&s->listeners[i]);
+	if (s->constant)
+		MHD_destroy_response(s->constant);
 	pthread_cond_destroy(&s->drained);
 	pthread_mutex_destroy(&s->lock);
 	free(s->unix_path);

@@ -1,25 +1,43 @@
-/* Fuzzing of JSON that is read in place: any bytes as a text, as an event of the journal and as the
- * state of a snapshot. What the scan takes a parser takes that makes a tree; what became a record
- * is written and read as the same one. */
+/* Fuzzing of JSON that is read in place: any bytes as a text, as an event of the journal, as the
+ * state of a snapshot and as a beat. What the scan takes, and what a beat leaves as text, a parser
+ * takes that makes a tree; what became a record is written and read as the same one. */
 #include <string.h>
 
 #include "base/json.h"
 #include "base/json_scan.h"
+#include "phxd/beat.c" /* a part of a program, not of the library */
 #include "state/event.h"
 #include "state/state.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
 
-static void scan(const char *text)
+static void parse(const char *text)
 {
 	json_error_t why;
-	struct phx_scan s = phx_scan_of(text);
 	json_t *j = json_loads(text, JSON_DECODE_ANY, &why);
-	bool taken = phx_scan_skip(&s) == 0 && phx_scan_end(&s);
 	/* a fraction that no double can hold is nobody's number */
-	if (taken && !j && json_error_code(&why) != json_error_numeric_overflow)
+	if (!j && json_error_code(&why) != json_error_numeric_overflow)
 		abort();
 	json_decref(j);
+}
+
+static void scan(const char *text)
+{
+	struct phx_scan s = phx_scan_of(text);
+	if (phx_scan_skip(&s) == 0 && phx_scan_end(&s))
+		parse(text);
+}
+
+static void beat(const char *text)
+{
+	struct phx_err err = {0};
+	struct beat b;
+	int r = beat_parse(text, &b, &err);
+	if (r == 0 && b.monitor)
+		parse(b.monitor);
+	if (r == 0 && b.sessions)
+		parse(b.sessions);
+	beat_fini(&b);
 }
 
 static void read_as(const struct phx_record *rec, void *first, void *second, const char *text)
@@ -44,6 +62,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 	memcpy(text, data, n);
 	text[n] = '\0';
 	scan(text);
+	beat(text);
 	read_as(&phx_event_record, &events[0], &events[1], text);
 	read_as(&phx_state_record, &states[0], &states[1], text);
 	free(text);

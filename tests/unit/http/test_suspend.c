@@ -152,10 +152,11 @@ static void test_long_poll_on_every_listener(void **state)
 }
 
 /* The same answer to all that wait, one of which has gone and one of which was answered already:
- * each hears once. */
+ * each hears once; one hears another answer. */
 static void test_one_answer_for_many(void **state)
 {
 	enum { MANY = 40 };
+	static const char one[] = "[1]", other[] = "[2]";
 	static struct call calls[MANY];
 	for (int i = 0; i < MANY; i++) {
 		calls[i] = (struct call){
@@ -169,9 +170,10 @@ static void test_one_answer_for_many(void **state)
 	for (int i = 0; i < MANY; i++)
 		phx_http_drop_body(desk.waiting[i]);
 	phx_http_reply_text(desk.waiting[1], 200, "text/plain", "before");
-	phx_http_reply_all(desk.waiting, 1, 200, "[1]");
-	phx_http_reply_all(desk.waiting + 2, MANY - 2, 200, "[1]");
-	phx_http_reply_all(NULL, 0, 200, "[1]");
+	phx_http_reply_all(desk.waiting, 2, 200, one);
+	phx_http_reply_all(desk.waiting + 2, 1, 200, other);
+	phx_http_reply_all(desk.waiting + 3, MANY - 3, 200, one);
+	phx_http_reply_all(NULL, 0, 200, one);
 	desk.n = 0;
 	pthread_mutex_unlock(&desk.lock);
 	assert_int_equal(calls[0].r, -ETIMEDOUT);
@@ -179,7 +181,7 @@ static void test_one_answer_for_many(void **state)
 	for (int i = 1; i < MANY; i++) {
 		end_call(&calls[i]);
 		assert_int_equal(calls[i].r, 0);
-		assert_string_equal(calls[i].body, i == 1 ? "before" : "[1]");
+		assert_string_equal(calls[i].body, i == 1 ? "before" : i == 2 ? other : one);
 	}
 }
 

@@ -56,7 +56,7 @@ void live_put_monitor(struct live *l, const char *node, struct phx_buf *b)
 	phx_buf_add(b, "null", 4);
 }
 
-int64_t live_use(struct live *l, const char *node, char ret_error[LIVE_ERROR_MAX])
+int64_t live_use(struct live *l, const char *node, char ret_error[BEAT_ERROR_MAX])
 {
 	(void)l;
 	(void)node;

@@ -1,0 +1,171 @@
+/* Beats of agents: see beat.h. Called by the API for each beat. Memory and strings only. */
+#include "phxd/beat.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "base/json_scan.h"
+
+/* ---- members of any type: one value is passed over, whatever it is ---- */
+
+#define TAKE_STRING(s, dst) take_string(s, dst, sizeof(dst))
+static void take_string(struct phx_scan *s, char *dst, size_t size)
+{
+	if (phx_scan_peek(s) == '"')
+		phx_scan_string(s, dst, size);
+	else
+		phx_scan_skip(s);
+}
+
+static int64_t take_integer(struct phx_scan *s, int64_t fallback)
+{
+	char c = phx_scan_peek(s);
+	int64_t v;
+	if (c != '-' && (c < '0' || c > '9')) {
+		phx_scan_skip(s);
+		return fallback;
+	}
+	return phx_scan_integer(s, &v) == 0 ? v : fallback;
+}
+
+static bool take_bool(struct phx_scan *s)
+{
+	bool yes = phx_scan_peek(s) == 't';
+	return phx_scan_skip(s) == 0 && yes;
+}
+
+/* ---- what runs ---- */
+
+/* [ID, RUN] of a job, [KIND, ID] of another. */
+static void take_pair(struct phx_scan *s, struct beat_running *r)
+{
+	size_t i = 0;
+	for (bool began = false; phx_scan_item(s, &began); i++)
+		if (!i && phx_scan_peek(s) == '"')
+			TAKE_STRING(s, r->kind);
+		else if (i < 2)
+			*(i && !r->kind[0] ? &r->run : &r->id) = take_integer(s, 0);
+		else
+			phx_scan_skip(s);
+	if (!r->kind[0])
+		PHX_STR_SET(r->kind, "job");
+}
+
+static int take_running(struct phx_scan *s, struct phx_list *list)
+{
+	for (bool began = false; phx_scan_item(s, &began);) {
+		struct beat_running *r = phx_list_push(list, sizeof(*r));
+		if (!r)
+			return -ENOMEM;
+		if (phx_scan_peek(s) == '[')
+			take_pair(s, r);
+		else
+			r->id = take_integer(s, 0);
+	}
+	return 0;
+}
+
+/* ---- the monitor ---- */
+
+/* The value that comes next, as a text of its own. */
+static int take_text(struct phx_scan *s, char **ret)
+{
+	phx_scan_peek(s);
+	const char *from = s->at;
+	if (phx_scan_skip(s) < 0)
+		return 0;
+	free(*ret);
+	*ret = strndup(from, (size_t)(s->at - from));
+	return *ret ? 0 : -ENOMEM;
+}
+
+/* One member, which is kept with the monitor unless it is for other eyes. */
+static int take_measure(struct phx_scan *s, const char *name, struct beat *b, bool *ret_apart)
+{
+	*ret_apart = !strcmp(name, "sessions");
+	if (*ret_apart && phx_scan_peek(s) == '[')
+		return take_text(s, &b->sessions);
+	if (!strcmp(name, "web_use_ppm"))
+		b->use_ppm = take_integer(s, -1);
+	else if (!strcmp(name, "web_use_error"))
+		TAKE_STRING(s, b->use_error);
+	else
+		phx_scan_skip(s);
+	b->balancer = b->balancer || !strcmp(name, "balancer");
+	return 0;
+}
+
+static int take_monitor(struct phx_scan *s, struct beat *b)
+{
+	PHX_AUTO(phx_buf_fini) struct phx_buf kept = {0};
+	char name[PHX_SCAN_NAME_MAX];
+	bool began = false, apart = false;
+	phx_buf_add(&kept, "{", 1);
+	for (const char *from = s->at + 1; phx_scan_member(s, &began, name); from = s->at) {
+		int r = take_measure(s, name, b, &apart);
+		if (r < 0)
+			return r;
+		from += kept.n == 1 && *from == ',';
+		if (!apart)
+			phx_buf_add(&kept, from, (size_t)(s->at - from));
+		phx_scan_peek(s);
+	}
+	phx_buf_add(&kept, "}", 1);
+	free(b->monitor);
+	b->monitor = phx_buf_take(&kept);
+	return b->monitor ? 0 : -ENOMEM;
+}
+
+/* ---- the beat ---- */
+
+#define TEXT(name, member) \
+	{ \
+		name, offsetof(struct beat, member), sizeof(((struct beat *)0)->member) \
+	}
+static const struct {
+	const char *name;
+	size_t offset, size;
+} texts[] = {TEXT("boot_id", boot_id), TEXT("env", env), TEXT("actual_role", report.role),
+	     TEXT("actual_identity", report.identity), TEXT("health_text", report.text)};
+
+static int take_member(struct phx_scan *s, const char *name, struct beat *b)
+{
+	char c = phx_scan_peek(s);
+	for (size_t i = 0; i < PHX_ARRAY_SIZE(texts); i++)
+		if (!strcmp(name, texts[i].name)) {
+			take_string(s, (char *)b + texts[i].offset, texts[i].size);
+			return 0;
+		}
+	if (!strcmp(name, "healthy"))
+		b->report.healthy = take_bool(s);
+	else if (!strcmp(name, "wait_ms"))
+		b->wait_ms = take_integer(s, 0);
+	else if (!strcmp(name, "running") && c == '[')
+		return take_running(s, &b->running);
+	else if (!strcmp(name, "monitor") && c == '{')
+		return take_monitor(s, b);
+	else
+		phx_scan_skip(s);
+	return 0;
+}
+
+int beat_parse(const char *text, struct beat *ret, struct phx_err *err)
+{
+	struct phx_scan s = phx_scan_of(text);
+	char name[PHX_SCAN_NAME_MAX];
+	*ret = (struct beat){.use_ppm = -1};
+	int r = 0;
+	for (bool began = false; r == 0 && phx_scan_member(&s, &began, name);)
+		r = take_member(&s, name, ret);
+	if (r == 0 && !phx_scan_end(&s))
+		r = phx_err_set(err, -EINVAL, "JSON, byte %zu: %s", (size_t)(s.at - s.text),
+				s.want);
+	return r;
+}
+
+void beat_fini(struct beat *b)
+{
+	phx_list_fini(&b->running);
+	free(PHX_TAKE(b->monitor));
+	free(PHX_TAKE(b->sessions));
+}

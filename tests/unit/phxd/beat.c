@@ -1,0 +1,153 @@
+/* Beats of agents (cmd/phxd/beat.c): what is taken of them. */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "phxd/beat.c" /* a part of a program, not of the library */
+
+#define AUTO_BEAT PHX_AUTO(beat_fini) struct beat
+
+static void parsed(const char *text, struct beat *ret)
+{
+	struct phx_err err = {0};
+	if (beat_parse(text, ret, &err) < 0)
+		fail_msg("%s: %s", text, err.text);
+}
+
+static void a_beat_is_read(void **state)
+{
+	AUTO_BEAT b = {0};
+	(void)state;
+	parsed("{\"boot_id\":\"b1\",\"env\":\"os\",\"actual_role\":\"web\",\"actual_identity\":"
+	       "\"i1\",\"healthy\":true,\"health_text\":\"all \\u00e4 well\",\"running\":[],"
+	       "\"monitor\":{\"load\":1.5},\"wait_ms\":2000}",
+	       &b);
+	assert_string_equal(b.boot_id, "b1");
+	assert_string_equal(b.env, "os");
+	assert_string_equal(b.report.role, "web");
+	assert_string_equal(b.report.identity, "i1");
+	assert_string_equal(b.report.text, "all \u00e4 well");
+	assert_true(b.report.healthy);
+	assert_int_equal(b.wait_ms, 2000);
+	assert_int_equal(b.running.n, 0);
+	assert_string_equal(b.monitor, "{\"load\":1.5}");
+	assert_null(b.sessions);
+	assert_int_equal(b.use_ppm, -1);
+	assert_false(b.balancer);
+}
+
+static void what_runs_is_of_three_forms(void **state)
+{
+	static const struct beat_running wanted[] = {
+		{"", 7, 0}, {"job", 8, 2}, {"table", 9, 0}, {"", 0, 0}, {"job", 1, 2}};
+	AUTO_BEAT b = {0};
+	(void)state;
+	parsed("{\"running\":[7, [8, 2],[\"table\",9] ,{\"id\":5},[1,2,3,\"x\"]]}", &b);
+	assert_int_equal(b.running.n, PHX_ARRAY_SIZE(wanted));
+	for (uint32_t i = 0; i < b.running.n; i++) {
+		const struct beat_running *r = PHX_LIST_AT(&b.running, struct beat_running, i);
+		assert_string_equal(r->kind, wanted[i].kind);
+		assert_int_equal(r->id, wanted[i].id);
+		assert_int_equal(r->run, wanted[i].run);
+	}
+}
+
+/* Who is logged in stands apart from the rest, wherever it stands. */
+static void sessions_stand_apart(void **state)
+{
+	static const struct {
+		const char *text, *monitor, *sessions;
+	} rows[] = {
+		{"{}", "{}", NULL},
+		{"{\"a\":1,\"b\":[2]}", "{\"a\":1,\"b\":[2]}", NULL},
+		{"{\"sessions\":[{\"user\":\"x\"}]}", "{}", "[{\"user\":\"x\"}]"},
+		{"{\"sessions\":[],\"a\":1}", "{\"a\":1}", "[]"},
+		{"{\"a\":1,\"sessions\":[],\"b\":2}", "{\"a\":1,\"b\":2}", "[]"},
+		{" { \"sessions\" : [ ] , \"a\" : 1 , \"b\" : 2 } ", "{ \"a\" : 1, \"b\" : 2}",
+		 "[ ]"},
+		{"{\"a\":1,\"sessions\":null}", "{\"a\":1}", NULL},
+		{"[]", NULL, NULL},
+		{"7", NULL, NULL},
+	};
+	(void)state;
+	for (size_t i = 0; i < PHX_ARRAY_SIZE(rows); i++) {
+		AUTO_BEAT b = {0};
+		PHX_AUTO_FREE char *text = NULL;
+		assert_true(asprintf(&text, "{\"monitor\":%s}", rows[i].text) > 0);
+		parsed(text, &b);
+		assert_true(phx_str_eq(b.monitor ? b.monitor : "-",
+				       rows[i].monitor ? rows[i].monitor : "-"));
+		assert_true(phx_str_eq(b.sessions ? b.sessions : "-",
+				       rows[i].sessions ? rows[i].sessions : "-"));
+	}
+}
+
+static void what_the_head_wants_of_a_monitor_is_read(void **state)
+{
+	AUTO_BEAT b = {0};
+	(void)state;
+	parsed("{\"monitor\":{\"web_use_ppm\":5,\"web_use_error\":\"no\",\"balancer\":{}}}", &b);
+	assert_int_equal(b.use_ppm, 5);
+	assert_string_equal(b.use_error, "no");
+	assert_true(b.balancer);
+	assert_string_equal(b.monitor,
+			    "{\"web_use_ppm\":5,\"web_use_error\":\"no\",\"balancer\":{}}");
+}
+
+/* Of another type it is as if it were not there; what is too long is cut; what comes twice is what
+ * came last. */
+static void odd_members_count_as_absent(void **state)
+{
+	AUTO_BEAT b = {0};
+	(void)state;
+	parsed("{\"env\":3,\"boot_id\":null,\"healthy\":1,\"wait_ms\":\"9\",\"running\":{},"
+	       "\"other\":[{}],\"monitor\":{\"a\":1},\"monitor\":{\"web_use_ppm\":0.5},\"actual_"
+	       "role\":"
+	       "\"a234567890123456789012345678901234567890123456789012345678901234567890\"}",
+	       &b);
+	assert_string_equal(b.env, "");
+	assert_string_equal(b.boot_id, "");
+	assert_false(b.report.healthy);
+	assert_int_equal(b.wait_ms, 0);
+	assert_int_equal(b.running.n, 0);
+	assert_int_equal(strlen(b.report.role), PHX_NAME_MAX - 1);
+	assert_string_equal(b.monitor, "{\"web_use_ppm\":0.5}");
+	assert_int_equal(b.use_ppm, -1);
+}
+
+static void what_is_no_object_is_refused(void **state)
+{
+	static const char *const rows[] = {"",
+					   "[]",
+					   "{\"env\"}",
+					   "{\"env\":\"os\"",
+					   "{\"env\":\"os\"}x",
+					   "{\"monitor\":{\"a\":}}",
+					   "{\"monitor\":{\"a\":1]}",
+					   "{\"monitor\":{\"sessions\":[}}",
+					   "{\"running\":[[1,]]}",
+					   "{\"health_text\":\"\xff\"}"};
+	(void)state;
+	for (size_t i = 0; i < PHX_ARRAY_SIZE(rows); i++) {
+		AUTO_BEAT b = {0};
+		struct phx_err err = {0};
+		assert_int_equal(beat_parse(rows[i], &b, &err), -EINVAL);
+		assert_non_null(strstr(err.text, "is expected"));
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_beat_is_read),
+		cmocka_unit_test(what_runs_is_of_three_forms),
+		cmocka_unit_test(sessions_stand_apart),
+		cmocka_unit_test(what_the_head_wants_of_a_monitor_is_read),
+		cmocka_unit_test(odd_members_count_as_absent),
+		cmocka_unit_test(what_is_no_object_is_refused)};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
