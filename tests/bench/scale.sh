@@ -50,9 +50,10 @@ scale_missed() {
 
 # scale_asks NAME TARGET RUNS PATH: answers through the socket, in ms
 scale_asks() {
-	local i times=()
+	local i s times=()
 	for ((i = 0; i < $3; i++)); do
-		times+=("$(curl -s -m 60 -o "$WORK/answer" -w '%{time_total}' --unix-socket "$PHX_SOCKET" "http://unix$4" | awk '{ print $1 * 1000 }')")
+		s=$(curl -sS -f -m 60 -o "$WORK/answer" -w '%{time_total}' --unix-socket "$PHX_SOCKET" "http://unix$4") || { missed "$1" "$4 was refused"; return; }
+		times+=("$(awk '{ print $1 * 1000 }' <<<"$s")")
 		sleep 0.1
 	done
 	row "$1" "$2" ms - "${times[@]}"
@@ -90,7 +91,7 @@ scale_reads() {
 	scale_runs "phx node list ONE" 10 20 phx node list swarm77
 	scale_one
 }
-scale_fields() { echo name,state,pool,role,up,up_since_ms,missing_since_ms,power,plan,reason,gave_up,share,drift,actual_identity,healthy,health_text,asked; }
+scale_fields() { echo name,state,pool,role,up,up_since_ms,missing_since_ms,power,plan,reason,gave_up,allocation,drift,actual_identity,healthy,health_text,asked; }
 
 # scale_order NAME FROM TO HOW: orders for half of the nodes; one line a node's first order is in $WORK/orders
 scale_order() {
