@@ -60,14 +60,16 @@ int root_mount(const char *device, const char *state_device, struct phx_err *err
 
 /* ---- the installed system ---- */
 
-static int adopt_files(struct agent *a, struct phx_err *err)
+/* What an old tenant may have written is no memory of ours: neither results of steps, which would
+ * answer orders, nor an epoch, which would refuse them. */
+int root_adopt_from(struct agent *a, const char *dir, struct phx_err *err)
 {
 	static const struct {
 		const char *name;
 		bool needed;
 	} files[] = {{"agent.key", true}, {"agent.pem", true}, {"system.json", false}};
 	for (size_t i = 0; i < PHX_ARRAY_SIZE(files); i++) {
-		PHX_AUTO_FREE char *from = phx_path(OLD_STATE "/%s", files[i].name);
+		PHX_AUTO_FREE char *from = phx_path("%s/%s", dir, files[i].name);
 		PHX_AUTO_FREE char *to = phx_path("%s/%s", a->cfg.state_dir, files[i].name);
 		if (!from || !to)
 			return -ENOMEM;
@@ -77,11 +79,7 @@ static int adopt_files(struct agent *a, struct phx_err *err)
 		if (r < 0)
 			return r;
 	}
-	/* mounted read-only: the directories that journal_open() makes must exist, or the journal
-	 * is empty */
-	struct journal old;
-	int r = journal_open(&old, OLD_STATE, err);
-	return r ? r : journal_copy(&old, a->cfg.state_dir, err);
+	return 0;
 }
 
 int root_adopt(struct agent *a, struct phx_err *err)
@@ -96,7 +94,7 @@ int root_adopt(struct agent *a, struct phx_err *err)
 	if (r < 0)
 		return r;
 	if (access(OLD_STATE "/agent.key", R_OK) == 0 && access(OLD_STATE "/agent.pem", R_OK) == 0)
-		r = adopt_files(a, err);
+		r = root_adopt_from(a, OLD_STATE, err);
 	umount2(OLD_STATE, 0);
 	return r;
 }

@@ -69,22 +69,25 @@ static struct fault_disk *state_disk(struct fault_machine *m)
 	return NULL;
 }
 
-/* What outlasts the agent is the same in another place; but jobs are of the system they ran in. */
+/* What the agent remembers goes along into a system, beside what is there of the same epoch; but
+ * jobs are of the system they ran in. */
 static void copy_memory(struct fault_memory *to, const struct fault_memory *from)
 {
+	if (from->epoch < to->epoch)
+		return;
+	if (from->epoch > to->epoch)
+		to->n_done = 0;
 	to->epoch = from->epoch;
-	to->n_done = from->n_done;
-	memcpy(to->done, from->done, sizeof(to->done));
+	for (uint32_t i = 0; i < from->n_done; i++)
+		phx_fault_remember(to, &from->done[i]);
 }
 
-/* The agent takes the key and the memory it finds on the disk, or makes a key. */
+/* The agent takes the key that it finds on the disk, or makes one. */
 static void adopt_state(struct fault_machine *m)
 {
 	struct fault_disk *d = state_disk(m);
 	m->key = d ? d->state_key : ++m->keys;
 	m->certified = d && d->state_certified;
-	if (d)
-		copy_memory(&m->memory, &d->memory);
 	phx_str_copy(m->system_digest, sizeof(m->system_digest), d ? d->digest : "");
 }
 

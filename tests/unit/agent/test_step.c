@@ -7,6 +7,7 @@
 #include <sys/vfs.h>
 
 #include "base/json.h"
+#include "agent/root.h"
 #include "agent/step_table.h"
 
 static bool runs_from_ram(void)
@@ -114,10 +115,36 @@ static void test_nor_does_it_write_an_image(void **state)
 	}
 }
 
+/* The tenant of before had root: what it wrote for the agent of the deploy initramfs, the answer to
+ * the erase that is to come and an epoch that refuses every order, is not taken. */
+static void test_an_old_tenant_answers_nothing(void **state)
+{
+	const struct scratch *s = *state;
+	struct agent a = {.env = PHX_ENV_DEPLOY};
+	struct journal old, now;
+	struct journal_entry e = {.id = 65537, .epoch = 9, .attempt = 1}, found;
+	const char *dir = scratch_path(s, "old-state");
+	PHX_STR_SET(a.cfg.state_dir, scratch_path(s, "state"));
+	assert_int_equal(mkdir(a.cfg.state_dir, 0700), 0);
+	assert_int_equal(mkdir(dir, 0700), 0);
+	assert_int_equal(journal_open(&old, dir, NULL), 0);
+	assert_int_equal(journal_put(&old, &e, NULL), 0);
+	assert_int_equal(journal_keep_epoch(&old, INT64_MAX, NULL), 0);
+	write_text(scratch_path(s, "old-state/agent.key"), "key", 0600);
+	write_text(scratch_path(s, "old-state/agent.pem"), "pem", 0600);
+	assert_int_equal(root_adopt_from(&a, dir, NULL), 0);
+	assert_int_equal(access(scratch_path(s, "state/agent.key"), R_OK), 0);
+	assert_int_equal(journal_open(&now, a.cfg.state_dir, NULL), 0);
+	assert_int_equal(now.epoch, 0);
+	assert_int_equal(journal_find(&now, e.id, &found, NULL), -ENOENT);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_waits, scratch_setup, scratch_teardown),
+		cmocka_unit_test_setup_teardown(test_an_old_tenant_answers_nothing, scratch_setup,
+						scratch_teardown),
 		cmocka_unit_test_setup_teardown(test_a_system_on_a_disk_erases_none, scratch_setup,
 						scratch_teardown),
 		cmocka_unit_test_setup_teardown(test_nor_does_it_write_an_image, scratch_setup,
