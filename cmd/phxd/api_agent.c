@@ -157,6 +157,7 @@ static void reply_hello(struct daemon *d, struct phx_http_request *q, const char
 static bool parse_hello(struct phx_http_request *q, const json_t *j, struct phx_event_hello *p)
 {
 	p->healthy = phx_json_bool(j, "healthy", false);
+	p->echoes = phx_json_bool(j, "echoes", false);
 	return TAKE(q, j, "boot_id", p->boot_id) && TAKE(q, j, "actual_role", p->actual_role) &&
 		TAKE(q, j, "actual_identity", p->actual_identity) &&
 		TAKE(q, j, "system_image", p->system_image) &&
@@ -304,7 +305,7 @@ static bool parse_job_result(struct phx_http_request *q, const json_t *j, uint64
 static bool parse_result(struct phx_http_request *q, const json_t *j, struct phx_event *ev)
 {
 	int64_t id = phx_json_int(j, "id", 0), epoch = phx_json_int(j, "epoch", 0);
-	int64_t attempt = phx_json_int(j, "attempt", 0);
+	int64_t attempt = phx_json_int(j, "attempt", 0), nonce = phx_json_int(j, "nonce", 0);
 	if (id <= 0 || epoch < 0) {
 		phx_http_reply_error(q, -EINVAL, "id, epoch: must be positive numbers");
 		return false;
@@ -317,6 +318,7 @@ static bool parse_result(struct phx_http_request *q, const json_t *j, struct phx
 	ev->answer.step_id = (uint64_t)id;
 	ev->answer.attempt = attempt > 0 && attempt <= UINT32_MAX ? (uint32_t)attempt : 0;
 	ev->answer.epoch = (uint64_t)epoch;
+	ev->answer.nonce = nonce > 0 ? (uint64_t)nonce : 0;
 	return parse_wipe(q, j, ev);
 }
 

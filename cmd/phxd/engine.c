@@ -179,9 +179,9 @@ static void add_advice(const struct engine *e, int code, const char *advice, str
 
 /* ---- what the journal calls ---- */
 
-static uint32_t draw(void *arg)
+static uint64_t draw(void *arg)
 {
-	uint32_t number = 0;
+	uint64_t number = 0;
 	(void)arg;
 	(void)!getrandom(&number, sizeof(number), 0);
 	return number;

@@ -146,8 +146,11 @@ static void put_beside(struct phx_buf *b, const char *name, json_t *j)
 void view_order_put(struct daemon *d, const struct phx_order *o, struct phx_buf *b)
 {
 	struct phx_err why = {0};
-	PHX_AUTO_FREE char *text = phx_json_record_text(&phx_order_record, o);
 	int kind = strcmp(o->kind, "step") ? -1 : o->step.kind;
+	/* an older agent, which gets no number, refuses members that it does not know */
+	PHX_AUTO_FREE char *text = kind >= 0 && !o->step.nonce
+		? phx_json_record_text_sparse(&phx_order_record, o)
+		: phx_json_record_text(&phx_order_record, o);
 	b->failed = b->failed || !text;
 	phx_json_put_item(b);
 	phx_buf_add(b, text, text ? strlen(text) - 1 : 0); /* it goes on */

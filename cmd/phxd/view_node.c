@@ -26,6 +26,7 @@ static const char *const hardware[] = {
 	"facts.nics.mac",
 	"plan.steps.disk",
 	"plan.steps.key_id",
+	"plan.steps.nonce",
 };
 
 /* ---- what is not in the record ---- */

@@ -6,6 +6,8 @@
 
 bool decide_answers(const struct decide_done *done, const struct decide_order *o)
 {
+	if (done->nonce != o->nonce)
+		return false;
 	return done->epoch == o->epoch && (done->result == 0 || done->attempt >= o->attempt);
 }
 

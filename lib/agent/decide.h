@@ -13,6 +13,7 @@
 struct decide_order {
 	uint64_t id, epoch;
 	uint32_t attempt;
+	uint64_t nonce; /* of the attempt, by the head; 0 = none */
 };
 
 /** How a step ended. */
@@ -20,6 +21,7 @@ struct decide_done {
 	uint64_t epoch;
 	uint32_t attempt;
 	int64_t result; /* 0 or negative errno */
+	uint64_t nonce; /* of its order */
 };
 
 /** What this agent remembers, and where. Only what keep_epoch() wrote and finished steps outlast
@@ -49,9 +51,9 @@ enum decide_step {
  * the order is refused by that, -ESTALE if its epoch is of the past. */
 int decide_order(const struct decide_memory *m, const struct decide_order *o, struct phx_err *err);
 
-/** Does a step that ended so answer the order? A success always; a failure unless the order is a
- * newer attempt. A step of another epoch that has the same id is another step: a head that goes on
- * from an older journal may give ids again. */
+/** Does a step that ended so answer the order? Only if the order has the nonce that it had: then a
+ * success always; a failure unless the order is a newer attempt. A step of another epoch that has
+ * the same id is another step: a head that goes on from an older journal may give ids again. */
 bool decide_answers(const struct decide_done *done, const struct decide_order *o);
 
 /** Is a step of `epoch` given up, now that `seen` is the highest epoch that was seen? One that

@@ -14,6 +14,7 @@
 	F(S, id, U64) \
 	F(S, epoch, U64) \
 	F(S, attempt, U32) \
+	F(S, nonce, U64)    /* of the order; 0 = none */ \
 	F(S, kind, STR(32)) /* name of the kind of step */ \
 	F(S, result, I64)   /* 0 or negative errno */ \
 	F(S, text, STR(256)) \

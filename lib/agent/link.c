@@ -197,6 +197,7 @@ static json_t *hello_body(struct link *l)
 	struct system_state sys = {0};
 	json_t *j = json_object();
 	add_where(a, j);
+	json_object_set_new(j, "echoes", json_true()); /* the nonces of orders */
 	loop_hold(a->loop);
 	json_object_set_new(j, "facts", phx_json_from_record(&phx_facts_record, &a->facts));
 	loop_release(a->loop);

@@ -34,9 +34,10 @@ struct worker {
 
 static json_t *result_message(const struct journal_entry *e)
 {
-	json_t *j = json_pack("{s:s,s:I,s:I,s:I,s:I,s:s}", "kind", "step", "id", (json_int_t)e->id,
-			      "epoch", (json_int_t)e->epoch, "attempt", (json_int_t)e->attempt,
-			      "result", (json_int_t)e->result, "text", e->text);
+	json_t *j =
+		json_pack("{s:s,s:I,s:I,s:I,s:I,s:I,s:s}", "kind", "step", "id", (json_int_t)e->id,
+			  "epoch", (json_int_t)e->epoch, "attempt", (json_int_t)e->attempt, "nonce",
+			  (json_int_t)e->nonce, "result", (json_int_t)e->result, "text", e->text);
 	if (j && e->has_wipe)
 		json_object_set_new(j, "wipe",
 				    phx_json_from_record(&phx_wipe_result_record, &e->wipe));
@@ -54,8 +55,11 @@ static void send_result(struct worker *w, const struct journal_entry *e)
 
 static struct journal_entry entry_of(const struct phx_order *o, int64_t result, const char *text)
 {
-	struct journal_entry e = {
-		.id = o->id, .epoch = o->epoch, .attempt = o->step.attempt, .result = result};
+	struct journal_entry e = {.id = o->id,
+				  .epoch = o->epoch,
+				  .attempt = o->step.attempt,
+				  .nonce = o->step.nonce,
+				  .result = result};
 	PHX_STR_SET(e.kind, phx_enum_name(&phx_step_kind_names, o->step.kind));
 	snprintf(e.text, sizeof(e.text), "%s", text);
 	phx_utf8_repair(e.text); /* the text may be cut, or hold any bytes of a service's output */
@@ -187,7 +191,8 @@ static int find(void *arg, uint64_t id, struct decide_done *ret, struct phx_err 
 	struct lookup *l = arg;
 	int r = journal_find(&l->worker->agent->journal, id, &l->found, err);
 	if (r == 0)
-		*ret = (struct decide_done){l->found.epoch, l->found.attempt, l->found.result};
+		*ret = (struct decide_done){l->found.epoch, l->found.attempt, l->found.result,
+					    l->found.nonce};
 	return r;
 }
 
@@ -216,7 +221,8 @@ int worker_order(struct worker *w, struct phx_order *order, const json_t *extra)
 {
 	struct phx_err err = {0};
 	struct lookup look = {.worker = w};
-	const struct decide_order o = {order->id, order->epoch, order->step.attempt};
+	const struct decide_order o = {order->id, order->epoch, order->step.attempt,
+				       order->step.nonce};
 	const struct decide_memory m = {
 		&look, w->agent->journal.epoch, worker_ids(w, NULL, 0), pending, keep_epoch, find};
 	int r = 0, verdict = decide_order(&m, &o, &err);

@@ -33,6 +33,8 @@ static int add_step_order(const struct phx_state *s, const struct phx_node *n,
 	o->epoch = n->plan.epoch;
 	o->deadline_s = phx_step_info((enum phx_step_kind)step->kind)->deadline_s;
 	o->step = *step;
+	if (!n->echoes)
+		o->step.nonce = 0; /* an older agent refuses what it does not know */
 	int r = role ? phx_record_copy(&phx_role_record, &o->role, role) : 0;
 	if (role && r == 0)
 		o->role.web = phx_node_web_of(s, n, role);

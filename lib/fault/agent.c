@@ -443,7 +443,8 @@ static int find(void *arg, uint64_t id, struct decide_done *ret, struct phx_err 
 	l->found = phx_fault_find_done(phx_fault_memory(l->m), id);
 	if (!l->found)
 		return -ENOENT;
-	*ret = (struct decide_done){l->found->task.epoch, l->found->attempt, l->found->result};
+	*ret = (struct decide_done){l->found->task.epoch, l->found->attempt, l->found->result,
+				    l->found->task.nonce};
 	return 0;
 }
 
@@ -452,7 +453,7 @@ void phx_fault_take_order(struct fault_sim *f, struct fault_machine *m, const st
 	struct lookup look = {.f = f, .m = m};
 	const struct decide_memory memory = {
 		&look, phx_fault_memory(m)->epoch, m->n_tasks, pending, keep_epoch, find};
-	const struct decide_order o = {t->id, t->epoch, t->attempt};
+	const struct decide_order o = {t->id, t->epoch, t->attempt, t->nonce};
 	struct fault_done refused = {.id = t->id, .attempt = t->attempt, .task = *t};
 	phx_fault_check_ordered(m, t);
 	int verdict = decide_order(&memory, &o, NULL);

@@ -522,7 +522,7 @@ void phx_fault_check_begins(struct fault_sim *f, struct fault_machine *m,
 			m->node, kind, (unsigned long long)t->epoch,
 			(unsigned long long)m->seen.ordered);
 	for (uint32_t i = 0; i < m->seen.n_done; i++)
-		if (t->epoch == m->seen.ordered && m->seen.done[i] == t->id)
+		if (t->epoch == m->seen.ordered && m->seen.done[i] == (t->id ^ t->nonce))
 			phx_fault_violated(
 				f, "twice",
 				"%s: the agent begins step %s, number %llu, that it has done",
@@ -533,5 +533,5 @@ void phx_fault_check_begins(struct fault_sim *f, struct fault_machine *m,
 void phx_fault_check_done(struct fault_machine *m, const struct fault_task *t)
 {
 	if (t->epoch == m->seen.ordered && m->seen.n_done < FAULT_DONE)
-		m->seen.done[m->seen.n_done++] = t->id;
+		m->seen.done[m->seen.n_done++] = t->id ^ t->nonce;
 }

@@ -64,10 +64,10 @@ static bool is_synchronised(void *arg)
 	return false;
 }
 
-static uint32_t draw(void *arg)
+static uint64_t draw(void *arg)
 {
 	struct fault_sim *f = arg;
-	return (uint32_t)phx_rng_below(&f->rng, UINT32_MAX);
+	return phx_rng_next(&f->rng);
 }
 
 /* ---- what the journal writes, and what it has done ---- */

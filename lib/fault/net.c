@@ -119,6 +119,7 @@ void phx_fault_hello(struct fault_sim *f, struct fault_machine *m)
 	}
 	PHX_STR_SET(ev.node, m->node);
 	make_hello(f, m, &ev.hello);
+	ev.hello.echoes = true;
 	m->fresh = m->missing_told = false;
 	m->reported[0] = '\0';
 	int r = phx_fault_submit(f, &ev, NULL);
@@ -207,6 +208,7 @@ static void task_of(const struct phx_order *o, struct fault_task *ret)
 	*ret = (struct fault_task){.id = o->id,
 				   .epoch = o->epoch,
 				   .attempt = o->step.attempt,
+				   .nonce = o->step.nonce,
 				   .kind = o->step.kind,
 				   .method = o->step.method,
 				   .role_ram = o->role.boot == PHX_ROLE_BOOT_RAM};
@@ -320,6 +322,7 @@ static int deliver(struct fault_sim *f, const struct fault_message *msg)
 			       .answer = {.step_id = msg->id,
 					  .epoch = msg->epoch,
 					  .attempt = d->attempt,
+					  .nonce = d->task.nonce,
 					  .result = msg->result}};
 	if (msg->job)
 		return deliver_end(f, msg);

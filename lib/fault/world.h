@@ -95,7 +95,7 @@ struct fault_residue {
 };
 
 struct fault_task {
-	uint64_t id, epoch;
+	uint64_t id, epoch, nonce;
 	uint32_t attempt;
 	int kind, method;
 	char disk[48];

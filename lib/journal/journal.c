@@ -100,7 +100,7 @@ static int reload(struct phx_journal *j, struct phx_err *ret_damage, struct phx_
 static uint64_t draw_incarnation(const struct phx_journal *j)
 {
 	enum { DRAW_BITS = 7, YEAR_2026_S = 1767225600 };
-	uint32_t draw = j->config.draw(j->config.arg);
+	uint32_t draw = (uint32_t)j->config.draw(j->config.arg);
 	int64_t s = now_locked(j) / 1000 - YEAR_2026_S;
 	uint64_t of_clock = s > 0 ? (uint64_t)s << DRAW_BITS | (draw & ((1 << DRAW_BITS) - 1)) : 0;
 	uint64_t next = j->state.incarnation + 1 + (draw >> 12);
@@ -216,12 +216,13 @@ void phx_journal_close(struct phx_journal *j, bool last_snapshot)
 
 static json_t *erasure_json(const struct phx_event *ev, const struct phx_action *act)
 {
-	return json_pack("{s:I,s:s,s:s,s:s,s:s,s:I,s:I,s:I,s:I,s:s}", "time_ms",
+	return json_pack("{s:I,s:s,s:s,s:s,s:s,s:I,s:I,s:I,s:I,s:I,s:s}", "time_ms",
 			 (json_int_t)ev->now_ms, "node", act->node, "disk", act->disk, "method",
 			 phx_enum_name(&phx_wipe_method_names, act->method), "key_id", act->key_id,
 			 "size_bytes", (json_int_t)act->size_bytes, "verified_bytes",
 			 (json_int_t)act->verified_bytes, "step_id", (json_int_t)act->step_id,
-			 "epoch", (json_int_t)act->epoch, "text", act->text);
+			 "epoch", (json_int_t)act->epoch, "nonce", (json_int_t)act->nonce, "text",
+			 act->text);
 }
 
 /* What one transaction writes, and what is carried out after it. */
@@ -269,6 +270,7 @@ static int make_row(const struct phx_journal *j, const struct phx_event *ev,
 		    const struct phx_each *e, struct phx_store_row *ret, struct phx_err *err)
 {
 	struct phx_event told = *ev; /* borrows */
+	told.random = e->out.drew ? ev->random : 0;
 	if (ev->kind == PHX_EV_job_submit)
 		/* for people: the core numbers the job again at a replay */
 		told.job_submit.job = e->out.job;
@@ -403,6 +405,7 @@ static int apply_one(struct phx_journal *j, struct phx_event *ev, struct phx_eac
 	set_node(ev, e);
 	ev->now_ms = now_locked(j);
 	ev->incarnation = j->state.incarnation == j->incarnation ? 0 : j->incarnation;
+	ev->random = j->config.draw(j->config.arg) >> 1 | 1;
 	e->result = phx_core_apply(&j->state, ev, &e->out, &e->err);
 	if (e->result == -ENOMEM) {
 		*e = (struct phx_each){.node = e->node};

@@ -34,7 +34,7 @@ struct phx_journal_config {
 	bool accept_clock;           /* believe the clock however far it is ahead */
 	uint32_t snapshot_every;     /* events between two snapshots */
 	uint32_t keep_days;          /* older events are forgotten at a snapshot; 0 = none */
-	uint32_t (*draw)(void *arg); /* a random number */
+	uint64_t (*draw)(void *arg); /* a random number that nobody can guess */
 	/** Carries out one action after its commit, without the lock: one at a time, in the order
 	 * of the commits, perhaps on another thread than the one that submitted. Must not block for
 	 * long. Negative: the action could not be queued; the journal ends, and the next start

@@ -295,6 +295,12 @@ static bool repair(struct phx_apply *a, struct phx_node *n, struct phx_step *ste
 	return insert_step(a, n, n->plan.cursor, kind) != NULL;
 }
 
+void phx_step_renew(struct phx_apply *a, struct phx_step *step)
+{
+	uint64_t nonce = phx_draw(a, step->id);
+	step->nonce = nonce ? nonce : step->nonce;
+}
+
 void phx_handover_restarted(struct phx_apply *a, struct phx_node *n)
 {
 	struct phx_step *step = phx_node_step(n);
@@ -375,6 +381,15 @@ static bool issue(struct phx_apply *a, struct phx_node *n, struct phx_step *step
 		snprintf(why, sizeof(why),
 			 "disk %.100s is not on it, or there twice: nothing is erased", step->disk);
 		phx_quarantine(a, n, why);
+		return false;
+	}
+	if (!step->nonce)
+		phx_step_renew(a, step);
+	if (step->kind == PHX_STEP_wipe && step->nonce && !n->echoes) {
+		phx_quarantine(
+			a, n,
+			"its agent is older than phxd, so its word on an erase is not taken: "
+			"build the deploy image anew, then resume it");
 		return false;
 	}
 	begin_effects(a, n, step);
@@ -543,6 +558,7 @@ void phx_handover_failed(struct phx_apply *a, struct phx_node *n, const char *wh
 		return;
 	}
 	step->status = PHX_STEP_PENDING;
+	phx_step_renew(a, step);
 	step->deadline_ms = a->s->now_ms + (int64_t)BACKOFF_MS * step->attempt;
 }
 

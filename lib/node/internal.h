@@ -44,6 +44,9 @@ int phx_setup_effective(const struct phx_state *s, const struct phx_node *n,
 void phx_window_open(struct phx_apply *a, struct phx_node *n);
 int phx_handover_begin(struct phx_apply *a, struct phx_node *n, struct phx_plan *plan,
 		       const char *request);
+/** The step's next attempt is another one, also for the agent: nothing that it remembers answers
+ * it. */
+void phx_step_renew(struct phx_apply *a, struct phx_step *step);
 /** The node is in its system after a restart. If the plan waits for its health, the services are
  * started again. */
 void phx_handover_restarted(struct phx_apply *a, struct phx_node *n);

@@ -58,6 +58,8 @@ static void plan_after_hello(struct phx_apply *a, struct phx_node *n, bool new_b
 	if (step->status == PHX_STEP_PENDING &&
 	    phx_step_info((enum phx_step_kind)step->kind)->executor == PHX_EXEC_AGENT) {
 		step->deadline_ms = a->s->now_ms; /* the step waited for the node */
+		if (new_boot && step->nonce)
+			phx_step_renew(a, step);
 		a->out->changed = true;
 	}
 	phx_handover_advance(a, n);
@@ -87,8 +89,8 @@ static bool came_as_another(const struct phx_node *n, bool new_boot)
  * nothing. */
 static bool tells_news(const struct phx_node *n, const struct phx_event_hello *p)
 {
-	return !n->up || n->inspect || n->power != PHX_POWER_KNOWN_ON || n->env != p->env ||
-		n->healthy != p->healthy || strcmp(n->boot_id, p->boot_id) ||
+	return !n->up || n->inspect || n->echoes != p->echoes || n->power != PHX_POWER_KNOWN_ON ||
+		n->env != p->env || n->healthy != p->healthy || strcmp(n->boot_id, p->boot_id) ||
 		strcmp(n->address, p->address) || strcmp(n->actual_role, p->actual_role) ||
 		strcmp(n->actual_identity, p->actual_identity) ||
 		strcmp(n->system_image, p->system_image) ||
@@ -133,6 +135,7 @@ int phx_apply_hello(struct phx_apply *a, const struct phx_event_hello *p)
 	n->power = PHX_POWER_KNOWN_ON;
 	PHX_STR_SET(n->boot_id, p->boot_id);
 	PHX_STR_SET(n->address, p->address);
+	n->echoes = p->echoes;
 	if (new_boot)
 		n->window = false; /* the start that the window was opened for is over */
 	note_system(n, p);

@@ -41,6 +41,9 @@ static const char *wipe_fault(const struct phx_event_answer *p, const struct phx
 {
 	if (strcmp(p->erased_disk, step->disk))
 		return "the agent erased another disk than the one ordered";
+	if (step->nonce && !p->nonce)
+		return "the answer does not carry the number of this attempt: an older agent, or "
+		       "none of ours";
 	if (p->setup.method != step->method)
 		return "the agent used another method than the one ordered";
 	if (!p->verified_bytes)
@@ -72,6 +75,7 @@ static void record_erase(struct phx_apply *a, const struct phx_event_answer *p, 
 	act->method = step->method;
 	act->size_bytes = p->erased_bytes;
 	act->verified_bytes = p->verified_bytes;
+	act->nonce = p->nonce;
 	PHX_STR_SET(act->disk, step->disk);
 	PHX_STR_SET(act->key_id, step->key_id);
 	PHX_STR_SET(act->text, a->ev->text);
@@ -105,6 +109,11 @@ int phx_apply_step_result(struct phx_apply *a, const struct phx_event_answer *p)
 	if (p->result < 0 && p->attempt && p->attempt != step->attempt)
 		return phx_err_set(a->err, -ESTALE, "%s: step %s is in attempt %u, not %u", n->name,
 				   info_of(step)->name, step->attempt, p->attempt);
+	if (step->kind == PHX_STEP_wipe && p->nonce && p->nonce != step->nonce)
+		return phx_err_set(a->err, -ESTALE,
+				   "%s: the answer is to another attempt of step %s than the one "
+				   "under way",
+				   n->name, info_of(step)->name);
 	heard(a, n);
 	const char *fault =
 		step->kind == PHX_STEP_wipe && p->result == 0 ? wipe_fault(p, step) : NULL;

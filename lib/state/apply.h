@@ -68,6 +68,12 @@ void phx_work_now(struct phx_apply *a, enum phx_work_kind kind, struct phx_node 
 /** Do all entries of the worklist, with those that they add. */
 void phx_work_settle(struct phx_apply *a);
 
+/* draw.c */
+/** A number that nobody can know before the event, from 1 to INT64_MAX, another one for each `of`
+ * (the id of a step). Numbers of one event follow from each other for whoever knows one of them. 0:
+ * the event has no random number, as in journals of before. */
+uint64_t phx_draw(struct phx_apply *a, uint64_t of);
+
 /* incarnation.c */
 /** The numbers that phx_incarnation_begin() found, for phx_incarnation_undo(). */
 struct phx_incarnation {

@@ -141,6 +141,7 @@ extern const struct phx_enum phx_job_ended_by_names;
 	F(S, system_image, STR(PHX_NAME_MAX)) \
 	F(S, system_digest, STR(65)) \
 	PHX_EVENT_REPORT(F, S) \
+	F(S, echoes, BOOL) /* its answers carry the nonces of the attempts */ \
 	F(S, facts, REC(phx_facts))
 
 #define PHX_EVENT_FIELDS_inventory(F, S) F(S, facts, REC(phx_facts))
@@ -166,6 +167,7 @@ extern const struct phx_enum phx_job_ended_by_names;
 	F(S, epoch, U64) \
 	/* step_result: which of the step's attempts failed; 0 = not known */ \
 	F(S, attempt, U32) \
+	F(S, nonce, U64)              /* step_result: of the order that was followed; 0 = none */ \
 	F(S, result, I64)             /* 0 or negative errno; text: the error */ \
 	F(S, power, ENUM(phx_power))  /* power_result */ \
 	F(S, name, STR(PHX_NAME_MAX)) /* key_result without step: key id */ \
@@ -277,7 +279,10 @@ enum phx_payload phx_event_payload(enum phx_event_kind kind);
 	F(S, text, STR(256)) \
 	/* A number that the head drew at its start, above the one before; 0 = as before. Step \
 	 * ids and epochs go on above it: none comes again after a journal was restored. */ \
-	F(S, incarnation, U64)
+	F(S, incarnation, U64) \
+	/* A random number for what nobody is to know before (phx_draw()), up to INT64_MAX; \
+	 * 0 = none: an event of before, or one that drew nothing from it. */ \
+	F(S, random, U64)
 struct phx_event_head {
 	PHX_MEMBERS(phx_event_head, PHX_EVENT_HEAD_FIELDS)
 };
@@ -324,6 +329,7 @@ extern const struct phx_enum phx_action_kind_names;
 	F(S, method, ENUM(phx_wipe_method)) \
 	F(S, size_bytes, U64) \
 	F(S, verified_bytes, U64) \
+	F(S, nonce, U64) /* erased: of the attempt */ \
 	F(S, text, STR(256)) \
 	F(S, re, STR(PHX_NAME_MAX)) \
 	F(S, other_re, STR(PHX_NAME_MAX)) /* it and `re`: whose history a note belongs to */
@@ -338,6 +344,7 @@ struct phx_outcome {
 	int enrol;               /* enum phx_enrol_answer */
 	uint64_t job;            /* job_submit: its id */
 	bool changed;            /* false: nothing to do, it already was so */
+	bool drew;               /* something came of the event's random number */
 	char text[256];
 	/* -ENOMEM as soon as something could not be stored; never seen by the caller */
 	int error;

@@ -79,6 +79,10 @@ extern const struct phx_enum phx_step_status_names;
 	F(S, kind, ENUM(phx_step_kind)) \
 	F(S, status, ENUM(phx_step_status)) \
 	F(S, attempt, U32) \
+	/* The head's random number for the attempt, which the agent's answer carries: what was \
+	 * written down before the attempt cannot answer it. An attempt that was only lost sight \
+	 * of keeps it. 0 = none: a step of before */ \
+	F(S, nonce, U64) \
 	/* attempts that ended because the node went silent; they do not count as failures */ \
 	F(S, silences, U32) \
 	F(S, expected_ms, U32) \
@@ -205,6 +209,8 @@ PHX_RECORD_STRUCT(phx_unfit, PHX_UNFIT_FIELDS);
 	F(S, up_since_ms, I64) \
 	F(S, missing_since_ms, I64) \
 	F(S, boot_id, STR(40)) \
+	F(S, echoes, \
+	  BOOL) /* its agent answers with nonces; false: an older one, or never heard */ \
 	F(S, address, STR(64)) \
 	F(S, power, ENUM(phx_power)) /* enum phx_power_known, as last observed */ \
 	/* quarantined after a failed cleaning, or a director in the way of its successor: is \

@@ -117,7 +117,7 @@ static void set_facts(struct phx_facts *f, uint32_t i)
 
 static void hello(struct bench *b, const struct phx_node *n, int env, bool new_boot)
 {
-	struct phx_event ev = {.kind = PHX_EV_hello, .hello.env = env};
+	struct phx_event ev = {.kind = PHX_EV_hello, .hello = {.env = env, .echoes = true}};
 	PHX_STR_SET(ev.node, n->name);
 	snprintf(ev.hello.boot_id, sizeof(ev.hello.boot_id), "boot-%u", ++b->boots);
 	snprintf(ev.hello.address, sizeof(ev.hello.address), "10.9.%u.%u", n->number >> 8,

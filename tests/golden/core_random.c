@@ -173,7 +173,7 @@ static int happens(struct life *l, struct phx_event *ev, struct phx_outcome *ret
 
 static void says_hello(struct life *l, struct machine *m)
 {
-	struct phx_event ev = {.kind = PHX_EV_hello, .hello.env = m->env};
+	struct phx_event ev = {.kind = PHX_EV_hello, .hello = {.env = m->env, .echoes = true}};
 	PHX_STR_SET(ev.node, m->node);
 	snprintf(ev.hello.boot_id, sizeof(ev.hello.boot_id), "%s-%u", m->node, m->boot);
 	PHX_STR_SET(ev.hello.system_digest, m->digest);
@@ -197,9 +197,11 @@ static void tells(struct life *l, struct machine *m, int64_t result)
 {
 	const struct phx_node *n = phx_state_node(&l->w->s, m->node);
 	const struct phx_step *step = phx_node_step(n);
-	struct phx_event ev = {
-		.kind = PHX_EV_step_result,
-		.answer = {.result = result, .step_id = step->id, .epoch = n->plan.epoch}};
+	struct phx_event ev = {.kind = PHX_EV_step_result,
+			       .answer = {.result = result,
+					  .step_id = step->id,
+					  .epoch = n->plan.epoch,
+					  .nonce = step->nonce}};
 	if (phx_step_info((enum phx_step_kind)step->kind)->executor == PHX_EXEC_KEY)
 		ev.kind = PHX_EV_key_result;
 	PHX_STR_SET(ev.node, m->node);

@@ -200,10 +200,10 @@ static json_t *facts(const struct fake *f)
 static void say_hello(struct fake *f)
 {
 	PHX_AUTO_JSON json_t *answer = NULL;
-	PHX_AUTO_JSON json_t *body =
-		json_pack("{s:s,s:s,s:o,s:s,s:s,s:s,s:s}", "boot_id", f->boot_id, "env", f->env,
-			  "facts", facts(f), "actual_role", f->role, "actual_identity", f->identity,
-			  "system_image", f->image, "system_digest", f->digest);
+	PHX_AUTO_JSON json_t *body = json_pack(
+		"{s:b,s:s,s:s,s:o,s:s,s:s,s:s,s:s}", "echoes", 1, "boot_id", f->boot_id, "env",
+		f->env, "facts", facts(f), "actual_role", f->role, "actual_identity", f->identity,
+		"system_image", f->image, "system_digest", f->digest);
 	int r = call(f, "/v1/agent/hello", body, &answer);
 	f->up = r == 0;
 	if (r < 0)
@@ -220,7 +220,7 @@ static void say_hello(struct fake *f)
 /* ---- orders ---- */
 
 struct order {
-	int64_t id, epoch, run;
+	int64_t id, epoch, run, nonce;
 	const char *kind; /* of the step */
 	const char *disk, *method;
 	const json_t *role;
@@ -282,10 +282,10 @@ static const struct {
 
 static void send_result(struct fake *f, const char *kind, const struct order *o, int64_t result)
 {
-	PHX_AUTO_JSON json_t *body =
-		json_pack("{s:s,s:I,s:I,s:I,s:I,s:s}", "kind", kind, "id", (json_int_t)o->id, "run",
-			  (json_int_t)o->run, "epoch", (json_int_t)o->epoch, "result",
-			  (json_int_t)result, "text", result ? "it was told to fail" : "");
+	PHX_AUTO_JSON json_t *body = json_pack(
+		"{s:s,s:I,s:I,s:I,s:I,s:I,s:s}", "kind", kind, "id", (json_int_t)o->id, "run",
+		(json_int_t)o->run, "epoch", (json_int_t)o->epoch, "nonce", (json_int_t)o->nonce,
+		"result", (json_int_t)result, "text", result ? "it was told to fail" : "");
 	if (o->kind && !strcmp(o->kind, "wipe") && !result)
 		json_object_set_new(body, "wipe",
 				    json_pack("{s:s,s:s,s:I,s:I,s:b,s:s}", "disk_id", o->disk,
@@ -336,6 +336,7 @@ static void obey(struct fake *f, const json_t *j)
 	struct order o = {.id = phx_json_int(j, "id", 0),
 			  .epoch = phx_json_int(j, "epoch", 0),
 			  .run = phx_json_int(j, "run", 0),
+			  .nonce = phx_json_int(step, "nonce", 0),
 			  .role = json_object_get(j, "role"),
 			  .disk = phx_json_str(step, "disk", ""),
 			  .method = phx_json_str(step, "method", "")};

@@ -51,36 +51,37 @@ static void test_new_step(void **state)
 {
 	struct memory m = {.finds = -ENOENT};
 	(void)state;
-	assert_int_equal(decide(&m, 3, 0, (struct decide_order){7, 3, 1}, NULL), DECIDE_RUN);
+	assert_int_equal(decide(&m, 3, 0, (struct decide_order){7, 3, 1, 0}, NULL), DECIDE_RUN);
 	assert_int_equal(m.kept, 0); /* it was kept when it was new */
-	assert_int_equal(decide(&m, 3, 0, (struct decide_order){7, 4, 1}, NULL), DECIDE_RUN);
+	assert_int_equal(decide(&m, 3, 0, (struct decide_order){7, 4, 1, 0}, NULL), DECIDE_RUN);
 	assert_int_equal(m.kept, 4);
-	assert_int_equal(decide(&m, 4, DECIDE_STEPS_MAX - 1, (struct decide_order){8, 4, 1}, NULL),
-			 DECIDE_RUN);
-	assert_int_equal(decide(&m, 4, DECIDE_STEPS_MAX, (struct decide_order){8, 4, 1}, NULL),
+	assert_int_equal(
+		decide(&m, 4, DECIDE_STEPS_MAX - 1, (struct decide_order){8, 4, 1, 0}, NULL),
+		DECIDE_RUN);
+	assert_int_equal(decide(&m, 4, DECIDE_STEPS_MAX, (struct decide_order){8, 4, 1, 0}, NULL),
 			 DECIDE_BUSY);
 }
 
 static void test_step_that_is_known(void **state)
 {
-	struct memory m = {.pending = 7, .finds = 0, .done = {3, 1, 0}};
+	struct memory m = {.pending = 7, .finds = 0, .done = {3, 1, 0, 0}};
 	(void)state;
-	assert_int_equal(decide(&m, 3, 1, (struct decide_order){7, 3, 1}, NULL), DECIDE_KNOWN);
+	assert_int_equal(decide(&m, 3, 1, (struct decide_order){7, 3, 1, 0}, NULL), DECIDE_KNOWN);
 	assert_int_equal(m.n_finds, 0);
 	m.pending = 0;
-	assert_int_equal(decide(&m, 3, 0, (struct decide_order){7, 3, 1}, NULL), DECIDE_REPEAT);
+	assert_int_equal(decide(&m, 3, 0, (struct decide_order){7, 3, 1, 0}, NULL), DECIDE_REPEAT);
 	/* even where no other would be taken */
-	assert_int_equal(decide(&m, 3, DECIDE_STEPS_MAX, (struct decide_order){7, 3, 1}, NULL),
+	assert_int_equal(decide(&m, 3, DECIDE_STEPS_MAX, (struct decide_order){7, 3, 1, 0}, NULL),
 			 DECIDE_REPEAT);
 }
 
 /* Nothing is read, kept or begun. */
 static void test_order_of_the_past(void **state)
 {
-	struct memory m = {.finds = 0, .done = {2, 1, 0}};
+	struct memory m = {.finds = 0, .done = {2, 1, 0, 0}};
 	struct phx_err err = {0};
 	(void)state;
-	assert_int_equal(decide(&m, 3, 0, (struct decide_order){7, 2, 1}, &err), -ESTALE);
+	assert_int_equal(decide(&m, 3, 0, (struct decide_order){7, 2, 1, 0}, &err), -ESTALE);
 	assert_non_null(strstr(err.text, "epoch 2, but 3 was seen"));
 	assert_int_equal(m.n_finds, 0);
 	assert_int_equal(m.kept, 0);
@@ -92,11 +93,11 @@ static void test_memory_that_fails(void **state)
 	struct memory m = {.keeps = -ENOSPC, .finds = -ENOENT};
 	struct phx_err err = {0};
 	(void)state;
-	assert_int_equal(decide(&m, 3, 0, (struct decide_order){7, 4, 1}, &err), -ENOSPC);
+	assert_int_equal(decide(&m, 3, 0, (struct decide_order){7, 4, 1, 0}, &err), -ENOSPC);
 	assert_string_equal(err.text, "not kept");
 	phx_err_clear(&err);
 	m = (struct memory){.finds = -EBADMSG};
-	assert_int_equal(decide(&m, 3, 0, (struct decide_order){7, 3, 1}, &err), -EBADMSG);
+	assert_int_equal(decide(&m, 3, 0, (struct decide_order){7, 3, 1, 0}, &err), -EBADMSG);
 	assert_string_equal(err.text, "damaged");
 	assert_int_equal(decide_result(0, 0), 0);
 	assert_int_equal(decide_result(0, -ENOSPC), -EIO);
@@ -106,18 +107,24 @@ static void test_memory_that_fails(void **state)
 
 static void test_which_attempt_is_answered(void **state)
 {
-	static const struct decide_done good = {3, 1, 0}, bad = {3, 2, -EBUSY};
+	static const struct decide_done good = {3, 1, 0, 0}, bad = {3, 2, -EBUSY, 0};
 	(void)state;
-	assert_true(decide_answers(&good, &(struct decide_order){1, 3, 1}));
-	assert_true(decide_answers(&good, &(struct decide_order){1, 3, 9})); /* done is done */
-	assert_true(decide_answers(&bad, &(struct decide_order){1, 3, 1}));
+	assert_true(decide_answers(&good, &(struct decide_order){1, 3, 1, 0}));
+	assert_true(decide_answers(&good, &(struct decide_order){1, 3, 9, 0})); /* done is done */
+	assert_true(decide_answers(&bad, &(struct decide_order){1, 3, 1, 0}));
 	/* a repeated order repeats the answer */
-	assert_true(decide_answers(&bad, &(struct decide_order){1, 3, 2}));
+	assert_true(decide_answers(&bad, &(struct decide_order){1, 3, 2, 0}));
 	/* a new attempt is made */
-	assert_false(decide_answers(&bad, &(struct decide_order){1, 3, 3}));
+	assert_false(decide_answers(&bad, &(struct decide_order){1, 3, 3, 0}));
 	/* the same id from a head that has lost its journal */
-	assert_false(decide_answers(&good, &(struct decide_order){1, 4, 1}));
-	assert_false(decide_answers(&good, &(struct decide_order){1, 2, 1}));
+	assert_false(decide_answers(&good, &(struct decide_order){1, 4, 1, 0}));
+	assert_false(decide_answers(&good, &(struct decide_order){1, 2, 1, 0}));
+	/* what was written down before the attempt had its number is no answer to it */
+	const struct decide_done known = {3, 1, 0, 77};
+	assert_true(decide_answers(&known, &(struct decide_order){1, 3, 1, 77}));
+	assert_true(decide_answers(&known, &(struct decide_order){1, 3, 2, 77}));
+	assert_false(decide_answers(&known, &(struct decide_order){1, 3, 1, 78}));
+	assert_false(decide_answers(&good, &(struct decide_order){1, 3, 1, 77}));
 }
 
 static void test_step_that_waits(void **state)

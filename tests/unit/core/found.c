@@ -56,7 +56,8 @@ static void nothing_is_in_place_in_the_memory_of_a_dead_node(void **state)
 
 static void twin_disks_hello(struct world *w, const char *node)
 {
-	struct phx_event ev = {.kind = PHX_EV_hello, .hello.env = PHX_ENV_DEPLOY};
+	struct phx_event ev = {.kind = PHX_EV_hello,
+			       .hello = {.env = PHX_ENV_DEPLOY, .echoes = true}};
 	PHX_STR_SET(ev.node, node);
 	snprintf(ev.hello.boot_id, sizeof(ev.hello.boot_id), "boot-%u", ++w->boots);
 	world_facts(&ev.hello.facts, world_index(node));

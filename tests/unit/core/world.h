@@ -28,6 +28,7 @@ struct world {
 	struct phx_list done; /* struct phx_word: "NODE STEP" in the order they took effect */
 	uint32_t power_offs;
 	uint32_t erasures;
+	uint64_t random; /* each event has another one, as a head's */
 };
 
 static inline int world_apply(struct world *w, struct phx_event *ev, struct phx_outcome *out)
@@ -36,6 +37,8 @@ static inline int world_apply(struct world *w, struct phx_event *ev, struct phx_
 	struct phx_err why = {0};
 	phx_err_clear(&w->err);
 	ev->now_ms = w->now;
+	w->random = w->random * 6364136223846793005u + 1442695040888963407u;
+	ev->random = w->random >> 1 | 1;
 	int r = phx_core_apply(&w->s, ev, out ? out : &mine, &w->err);
 	if (!out)
 		phx_outcome_fini(&mine);
@@ -164,7 +167,7 @@ static inline int world_enrol(struct world *w, unsigned i, const char *key)
 /* The agent of `node` registers; a new boot id unless it only changed sides of the switch-root. */
 static inline int world_hello(struct world *w, const char *node, int env, bool new_boot)
 {
-	struct phx_event ev = {.kind = PHX_EV_hello, .hello.env = env};
+	struct phx_event ev = {.kind = PHX_EV_hello, .hello = {.env = env, .echoes = true}};
 	struct phx_node *n = world_node(w, node);
 	PHX_STR_SET(ev.node, node);
 	if (new_boot)
@@ -232,6 +235,7 @@ static inline int world_result(struct world *w, const char *node, int64_t result
 	PHX_STR_SET(ev.text, text ? text : "");
 	ev.answer.step_id = step->id;
 	ev.answer.epoch = n->plan.epoch;
+	ev.answer.nonce = step->nonce;
 	if (step->kind == PHX_STEP_wipe) {
 		PHX_STR_SET(ev.answer.erased_disk, step->disk);
 		ev.answer.setup.method = step->method;

@@ -332,7 +332,8 @@ static void the_first_bad_news_is_the_reason(void **state)
 			 0);
 	assert_string_equal(job(w, id)->why, "n2: stage-in a: refused");
 	uint64_t lost = submit(w, "", 1);
-	struct phx_event anew = {.kind = PHX_EV_hello, .hello.env = PHX_ENV_OS};
+	struct phx_event anew = {.kind = PHX_EV_hello,
+				 .hello = {.env = PHX_ENV_OS, .echoes = true}};
 	PHX_STR_SET(anew.node, "n1");
 	PHX_STR_SET(anew.hello.boot_id, "another");
 	assert_int_equal(world_apply(w, &anew, NULL), 0);

@@ -44,7 +44,7 @@ static bool is_synchronised(void *arg)
 	return synchronised;
 }
 
-static uint32_t draw(void *arg)
+static uint64_t draw(void *arg)
 {
 	(void)arg;
 	return 4711;

@@ -65,7 +65,7 @@ static void seen_off(struct world *w, const char *node)
 /* Registers: a start through the deploy initramfs, or the system behind it. */
 static void hello(struct world *w, const char *node, int env)
 {
-	struct phx_event ev = {.kind = PHX_EV_hello, .hello.env = env};
+	struct phx_event ev = {.kind = PHX_EV_hello, .hello = {.env = env, .echoes = true}};
 	const struct phx_node *n = world_node(w, node);
 	w->boots += env == PHX_ENV_DEPLOY;
 	PHX_STR_SET(ev.node, node);
@@ -219,7 +219,8 @@ static void in_memory(void **state)
 	alone(w, 3, 300, "ramweb");
 	seen_off(w, "n2");
 	later(w, 12000);
-	struct phx_event ev = {.kind = PHX_EV_hello, .hello.env = PHX_ENV_DEPLOY};
+	struct phx_event ev = {.kind = PHX_EV_hello,
+			       .hello = {.env = PHX_ENV_DEPLOY, .echoes = true}};
 	PHX_STR_SET(ev.node, "n2");
 	snprintf(ev.hello.boot_id, sizeof(ev.hello.boot_id), "boot-%u", ++w->boots);
 	world_facts(&ev.hello.facts, 2);
@@ -675,7 +676,8 @@ static void deactivated_with_its_system_in_memory(void **state)
 	seen_off(w, "n2");
 	assert_int_equal(operate(w, PHX_EV_re_deactivate, "queue"), 0);
 	settle(w);
-	struct phx_event ev = {.kind = PHX_EV_hello, .hello.env = PHX_ENV_DEPLOY};
+	struct phx_event ev = {.kind = PHX_EV_hello,
+			       .hello = {.env = PHX_ENV_DEPLOY, .echoes = true}};
 	PHX_STR_SET(ev.node, "n2");
 	snprintf(ev.hello.boot_id, sizeof(ev.hello.boot_id), "boot-%u", ++w->boots);
 	world_facts(&ev.hello.facts, 2);
@@ -713,7 +715,8 @@ static void destroyed_and_cannot_be_released(void **state)
 	assert_int_equal(operate(w, PHX_EV_re_deactivate, "queue"), 0);
 	settle(w);
 	assert_int_equal(operate(w, PHX_EV_re_destroy, "queue"), 0);
-	struct phx_event ev = {.kind = PHX_EV_hello, .hello.env = PHX_ENV_DEPLOY};
+	struct phx_event ev = {.kind = PHX_EV_hello,
+			       .hello = {.env = PHX_ENV_DEPLOY, .echoes = true}};
 	PHX_STR_SET(ev.node, "n2");
 	snprintf(ev.hello.boot_id, sizeof(ev.hello.boot_id), "boot-%u", ++w->boots);
 	PHX_STR_SET(ev.hello.system_digest, "d1");

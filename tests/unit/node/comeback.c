@@ -38,7 +38,8 @@ static void silent(struct world *w, const char *node)
 /* Registers from the deploy initramfs after a reset; what it found on its disk is `digest`. */
 static void comes_back(struct world *w, const char *node, const char *digest)
 {
-	struct phx_event ev = {.kind = PHX_EV_hello, .hello.env = PHX_ENV_DEPLOY};
+	struct phx_event ev = {.kind = PHX_EV_hello,
+			       .hello = {.env = PHX_ENV_DEPLOY, .echoes = true}};
 	PHX_STR_SET(ev.node, node);
 	snprintf(ev.hello.boot_id, sizeof(ev.hello.boot_id), "boot-%u", ++w->boots);
 	PHX_STR_SET(ev.hello.system_image, digest[0] ? "debian-12" : "");

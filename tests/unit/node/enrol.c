@@ -135,7 +135,8 @@ static void duplicate_uuid_quarantines_both(void **state)
 	world_ready(w, "n1", true);
 	world_add(w, "n2", true);
 	assert_int_equal(world_enrol(w, 2, "k2"), PHX_ENROL_CERTIFY);
-	struct phx_event ev = {.kind = PHX_EV_hello, .hello.env = PHX_ENV_DEPLOY};
+	struct phx_event ev = {.kind = PHX_EV_hello,
+			       .hello = {.env = PHX_ENV_DEPLOY, .echoes = true}};
 	PHX_STR_SET(ev.node, "n2");
 	PHX_STR_SET(ev.hello.boot_id, "b");
 	world_facts(&ev.hello.facts, 2);
@@ -151,7 +152,8 @@ static void two_disks_with_one_serial_quarantine(void **state)
 	struct world *w = *state;
 	world_add(w, "n1", true);
 	world_enrol(w, 1, "k");
-	struct phx_event ev = {.kind = PHX_EV_hello, .hello.env = PHX_ENV_DEPLOY};
+	struct phx_event ev = {.kind = PHX_EV_hello,
+			       .hello = {.env = PHX_ENV_DEPLOY, .echoes = true}};
 	PHX_STR_SET(ev.node, "n1");
 	PHX_STR_SET(ev.hello.boot_id, "b");
 	world_facts(&ev.hello.facts, 1);

@@ -130,7 +130,8 @@ static void a_step_that_was_not_ordered_cannot_be_done(void **state)
 static void an_order_that_is_met_hides_no_change(void **state)
 {
 	struct world *w = *state;
-	struct phx_event ev = {.kind = PHX_EV_hello, .hello.env = PHX_ENV_DEPLOY};
+	struct phx_event ev = {.kind = PHX_EV_hello,
+			       .hello = {.env = PHX_ENV_DEPLOY, .echoes = true}};
 	world_serving(w, "n1", "ramweb", true);
 	const struct phx_node *n = world_node(w, "n1");
 	PHX_STR_SET(ev.node, "n1");

@@ -266,6 +266,7 @@ static void wrong_disk_or_method_or_unread_is_no_erase(void **state)
 	struct phx_event ev = {.kind = PHX_EV_step_result,
 			       .answer = {.step_id = phx_node_step(n)->id,
 					  .epoch = n->plan.epoch,
+					  .nonce = phx_node_step(n)->nonce,
 					  .erased_bytes = 1,
 					  .verified_bytes = 1,
 					  .setup = {.method = PHX_WIPE_DISCARD}}};
@@ -276,6 +277,7 @@ static void wrong_disk_or_method_or_unread_is_no_erase(void **state)
 			    "the agent used another method than the one ordered");
 	world_run_to(w, "n1", PHX_STEP_wipe);
 	ev.answer.setup.method = PHX_WIPE_OVERWRITE;
+	ev.answer.nonce = phx_node_step(n)->nonce;
 	ev.answer.verified_bytes = 0;
 	assert_int_equal(world_apply(w, &ev, NULL), 0);
 	assert_int_equal(n->state, PHX_NODE_QUARANTINED);

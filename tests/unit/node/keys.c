@@ -179,7 +179,8 @@ static void an_erase_that_cannot_be_finished_quarantines(void **state)
 	silent(w, "n1");
 	assert_int_equal(order_wipe(w, "n1", PHX_WIPE_CRYPTO), 0);
 	run(w, &s, "n1");
-	struct phx_event ev = {.kind = PHX_EV_hello, .hello.env = PHX_ENV_DEPLOY};
+	struct phx_event ev = {.kind = PHX_EV_hello,
+			       .hello = {.env = PHX_ENV_DEPLOY, .echoes = true}};
 	PHX_STR_SET(ev.node, "n1");
 	PHX_STR_SET(ev.hello.boot_id, "boot-returned");
 	world_facts(&ev.hello.facts, 1);

@@ -11,7 +11,8 @@ static void event_of(struct world *w, int kind, const char *node)
 
 static void hello_with(struct world *w, const char *node, const char *uuid, bool twin_disks)
 {
-	struct phx_event ev = {.kind = PHX_EV_hello, .hello.env = PHX_ENV_DEPLOY};
+	struct phx_event ev = {.kind = PHX_EV_hello,
+			       .hello = {.env = PHX_ENV_DEPLOY, .echoes = true}};
 	PHX_STR_SET(ev.node, node);
 	snprintf(ev.hello.boot_id, sizeof(ev.hello.boot_id), "boot-%u", ++w->boots);
 	world_facts(&ev.hello.facts, world_index(node));
@@ -114,7 +115,8 @@ static void an_ambiguous_disk_is_no_target(void **state)
 static void more_disks_than_a_machine_has_are_refused(void **state)
 {
 	struct world *w = *state;
-	struct phx_event ev = {.kind = PHX_EV_hello, .hello.env = PHX_ENV_DEPLOY};
+	struct phx_event ev = {.kind = PHX_EV_hello,
+			       .hello = {.env = PHX_ENV_DEPLOY, .echoes = true}};
 	world_ready(w, "n1", true);
 	PHX_STR_SET(ev.node, "n1");
 	PHX_STR_SET(ev.hello.boot_id, "b");

@@ -395,8 +395,9 @@ static void submit(struct phx_event *ev)
 static void registers(const char *node, const char *disk)
 {
 	struct phx_event enrol = {.kind = PHX_EV_enrol, .enrol.key_fp = "key"};
-	struct phx_event hello = {.kind = PHX_EV_hello,
-				  .hello = {.env = PHX_ENV_DEPLOY, .boot_id = "boot"}};
+	struct phx_event hello = {
+		.kind = PHX_EV_hello,
+		.hello = {.env = PHX_ENV_DEPLOY, .boot_id = "boot", .echoes = true}};
 	struct phx_mac *m = phx_list_push(&enrol.enrol.macs, sizeof(*m));
 	snprintf(m->mac, sizeof(m->mac), "02:00:00:00:00:01");
 	submit(&enrol);
@@ -421,6 +422,7 @@ static void erases(const char *node, const char *disk)
 	const struct phx_step *step = phx_node_step(n);
 	bool erase = step && step->kind == PHX_STEP_wipe;
 	ev.answer.step_id = erase ? step->id : 0;
+	ev.answer.nonce = erase ? step->nonce : 0;
 	ev.answer.epoch = n->plan.epoch;
 	engine_unlock(e);
 	assert_true(erase);
