@@ -39,8 +39,6 @@ void agent_wait_ms(struct agent *a, uint32_t ms)
 void agent_news(struct agent *a)
 {
 	loop_news(a->loop);
-	if (a->services)
-		services_wake(a->services);
 	if (a->jobs)
 		jobs_wake(a->jobs);
 }

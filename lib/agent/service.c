@@ -1,5 +1,6 @@
-/* Supervision: see service.h. One thread owns the slots and talks to the
- * backend; other threads hand it a command and wait.
+/* Supervision: see service.h. Whoever has taken the services (loop_take()) owns the slots and talks
+ * to the backend, which may take long: a worker with a step, the link, or look_after(), which is
+ * called when a service dies or one is to be started again.
  *
  *	down ──start──▶ up ──dies──▶ down (restart, after its backoff; its dependants too)
  *	                up ──dies──▶ done (status 0) or failed, when it is not to be restarted
@@ -8,14 +9,10 @@
 #include "agent/service.h"
 
 #include <errno.h>
-#include <poll.h>
-#include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/eventfd.h>
 #include <systemd/sd-daemon.h>
-#include <unistd.h>
 
 #include "base/clock.h"
 #include "base/file.h"
@@ -28,19 +25,7 @@ enum {
 	BACKOFF_MAX_MS = 10000,
 	GOOD_RUN_MS = 30000,
 	GLANCE_MS = 50,
-	TICK_MS = 500,
-	CALM_MS = 10000
-};
-
-enum command_op { CMD_START, CMD_SETTLE, CMD_STOP, CMD_DRAIN, CMD_LIMIT };
-
-struct command {
-	enum command_op op;
-	const struct phx_role *role;
-	const struct fetch_stop *stop;
-	int r;
-	bool done;
-	struct phx_err err;
+	TICK_MS = 500
 };
 
 /* ---- one service ---- */
@@ -202,6 +187,24 @@ static bool all_up(struct services *s, const struct phx_role *role)
 
 /* ---- do services live? ---- */
 
+static int on_death(sd_event_source *source, int fd, uint32_t events, void *arg);
+
+/* With the loop, as is the next: a pidfd that is watched must not be closed. */
+static void unwatch_slots(struct services *s)
+{
+	for (uint32_t i = 0; i < s->n; i++)
+		loop_forget(&s->slots[i].death);
+}
+
+static void watch_slots(struct services *s)
+{
+	for (uint32_t i = 0; i < s->n; i++) {
+		struct slot *slot = &s->slots[i];
+		if (slot->state == SLOT_UP && slot->proc.pidfd >= 0)
+			loop_watch(s->loop, slot->proc.pidfd, on_death, s, &slot->death);
+	}
+}
+
 /* How long a service must have lived before its start counts: its settle time, or a moment in which
  * a program that cannot run at all ends. */
 static uint32_t must_live_ms(const struct slot *slot, bool settle)
@@ -223,21 +226,18 @@ static int check_alive(struct services *s, struct slot *slot, struct phx_err *er
 			   within, slot->status, slot->said[0] ? ": " : "", slot->said);
 }
 
-static void wait_event(struct services *s, int timeout_ms)
+/* Waits until a service dies, there is other news, or the time has come. Whether to give up is
+ * asked when no news can be missed any more. */
+static bool wait_death(struct services *s, const struct fetch_stop *stop, int64_t due_ms)
 {
-	PHX_AUTO_FREE struct pollfd *fds = calloc(s->n + 1, sizeof(*fds));
-	uint64_t count;
-	if (!fds) {
-		phx_sleep_ms(TICK_MS);
-		return;
-	}
-	fds[0] = (struct pollfd){s->wake_fd, POLLIN, 0};
-	for (uint32_t i = 0; i < s->n; i++)
-		fds[i + 1] = (struct pollfd){
-			s->slots[i].state == SLOT_UP ? s->slots[i].proc.pidfd : -1, POLLIN, 0};
-	poll(fds, s->n + 1, timeout_ms);
-	if (fds[0].revents)
-		(void)!read(s->wake_fd, &count, sizeof(count));
+	loop_hold(s->loop);
+	bool given_up = stop && stop->wanted(stop->arg);
+	watch_slots(s);
+	if (!given_up)
+		loop_wait(s->loop, due_ms);
+	unwatch_slots(s);
+	loop_release(s->loop);
+	return given_up;
 }
 
 /* Waits until all services have lived long enough. Wakes when one dies; a service without pidfd is
@@ -246,24 +246,22 @@ static int await_life(struct services *s, bool settle, const struct fetch_stop *
 		      struct phx_err *err)
 {
 	for (;;) {
-		int64_t left = 0;
+		int64_t due_ms = 0;
 		for (uint32_t i = 0; i < s->n; i++) {
 			struct slot *slot = &s->slots[i];
-			int64_t missing =
-				slot->started_ms + must_live_ms(slot, settle) - phx_clock_ms();
+			int64_t until_ms = slot->started_ms + must_live_ms(slot, settle);
 			int r = check_alive(s, slot, err);
 			if (r < 0)
 				return r;
-			if (slot->state == SLOT_UP && missing > left)
-				left = missing;
+			if (slot->state == SLOT_UP && until_ms > due_ms)
+				due_ms = until_ms;
 		}
-		if (left <= 0)
+		if (due_ms <= phx_clock_ms())
 			return 0;
-		if (stop && stop->wanted(stop->arg))
+		if (wait_death(s, stop, due_ms))
 			return phx_err_set(
 				err, -ECANCELED,
 				"given up before the services had run for their settle time");
-		wait_event(s, (int)left);
 	}
 }
 
@@ -366,12 +364,13 @@ static void restart_slot(struct services *s, struct slot *slot)
 		slot->next_start_ms = phx_clock_ms() + BACKOFF_MAX_MS;
 		return;
 	}
-	pthread_mutex_lock(&s->lock);
+	loop_hold(s->loop);
 	s->restarts++;
-	pthread_mutex_unlock(&s->lock);
+	loop_release(s->loop);
 }
 
-/* Does every running service have a pidfd, so that its end wakes the thread? */
+/* Does every running service have a pidfd, so that its end is noticed? systemd names none while it
+ * ends the rest of a unit: it has to be asked then. */
 static bool all_watched(const struct services *s)
 {
 	for (uint32_t i = 0; i < s->n; i++)
@@ -380,26 +379,25 @@ static bool all_watched(const struct services *s)
 	return true;
 }
 
-/* Restarts services that died. Returns the milliseconds until the next call is due. */
-static int supervise(struct services *s)
+/* Restarts services that died. Returns when the next call is due. */
+static int64_t supervise(struct services *s)
 {
 	for (uint32_t i = 0; i < s->n; i++)
 		if (slot_died(s, &s->slots[i])) {
 			slot_tell_end(s, &s->slots[i]);
 			bury(s, &s->slots[i]);
 		}
-	int64_t due = all_watched(s) ? CALM_MS : TICK_MS;
+	int64_t due_ms = all_watched(s) ? INT64_MAX : phx_clock_ms() + TICK_MS;
 	for (uint32_t i = 0; i < s->n; i++) {
 		struct slot *slot = &s->slots[i];
-		int64_t wait = slot->next_start_ms - phx_clock_ms();
 		if (slot->state != SLOT_DOWN || !dependencies_up(s, slot))
 			continue;
-		if (wait <= 0)
+		if (slot->next_start_ms <= phx_clock_ms())
 			restart_slot(s, slot);
-		else if (wait < due)
-			due = wait;
+		if (slot->state == SLOT_DOWN && slot->next_start_ms < due_ms)
+			due_ms = slot->next_start_ms;
 	}
-	return (int)due;
+	return due_ms;
 }
 
 /* ---- clients that stay ---- */
@@ -424,76 +422,72 @@ static int drain_all(struct services *s, struct phx_err *err)
 	return r;
 }
 
-/* ---- the thread ---- */
+/* ---- who may touch the slots ---- */
 
-static void obey(struct services *s, struct command *c)
+/* -ECANCELED: the services have ended for good. */
+static int begin(struct services *s, struct phx_err *err)
 {
-	switch (c->op) {
-	case CMD_START:
-		c->r = start_role(s, c->role, &c->err);
-		break;
-	case CMD_SETTLE:
-		c->r = settle(s, c->stop, &c->err);
-		break;
-	case CMD_STOP:
-		stop_all(s);
-		c->r = stop_leftovers(s, c->role, &c->err);
-		break;
-	case CMD_DRAIN:
-		c->r = drain_all(s, &c->err);
-		break;
-	case CMD_LIMIT:
-		if (s->role.web.cpu_milli && s->backend->limit)
-			c->r = s->backend->limit(s->self, s->role.web.cpu_milli, &c->err);
-		break;
-	}
-	services_publish(s);
-	pthread_mutex_lock(&s->lock);
-	c->done = true;
-	s->command = NULL;
-	pthread_cond_broadcast(&s->changed);
-	pthread_mutex_unlock(&s->lock);
+	loop_take(s->loop, &s->busy);
+	loop_hold(s->loop);
+	unwatch_slots(s);
+	bool ended = s->ended;
+	loop_release(s->loop);
+	if (ended)
+		loop_give(s->loop, &s->busy);
+	return ended ? phx_err_set(err, -ECANCELED, "the agent stops") : 0;
 }
 
-static void *run_thread(void *arg)
+/* Gives the services back. From now on deaths have look_after() called, and the time does. */
+static int finish(struct services *s, int64_t due_ms, int r)
+{
+	services_publish(s);
+	loop_hold(s->loop);
+	watch_slots(s);
+	loop_arm(s->loop, s->due, due_ms);
+	loop_give(s->loop, &s->busy);
+	loop_release(s->loop);
+	return r;
+}
+
+/* In a worker. */
+static void look_after(void *arg)
 {
 	struct services *s = arg;
-	for (;;) {
-		pthread_mutex_lock(&s->lock);
-		struct command *c = s->command;
-		bool quit = s->quit;
-		pthread_mutex_unlock(&s->lock);
-		if (c)
-			obey(s, c);
-		if (quit)
-			break;
-		int timeout_ms = supervise(s);
-		services_publish(s);
-		wait_event(s, timeout_ms);
-	}
-	if (!s->backend->outlives_agent)
-		stop_all(s);
-	return NULL;
+	int r = begin(s, NULL);
+	loop_hold(s->loop);
+	s->looking = false; /* who wants another look from now on shall have it */
+	loop_news(s->loop);
+	loop_release(s->loop);
+	if (r == 0)
+		finish(s, supervise(s), 0);
 }
 
-void services_wake(struct services *s)
+/* Something is to be looked at: by whoever has the services, or by look_after(). */
+static void notice(struct services *s)
 {
-	uint64_t one = 1;
-	(void)!write(s->wake_fd, &one, sizeof(one));
+	loop_news(s->loop);
+	if (s->busy || s->looking)
+		return;
+	s->looking = loop_work(s->loop, look_after, s) == 0;
+	if (!s->looking)
+		loop_arm(s->loop, s->due, phx_clock_ms() + TICK_MS);
 }
 
-static int command(struct services *s, struct command c, struct phx_err *err)
+static int on_death(sd_event_source *source, int fd, uint32_t events, void *arg)
 {
-	pthread_mutex_lock(&s->lock);
-	while (s->command)
-		pthread_cond_wait(&s->changed, &s->lock);
-	/* cppcheck-suppress autoVariables ; the thread has dropped it before we return */
-	s->command = &c;
-	services_wake(s);
-	while (!c.done)
-		pthread_cond_wait(&s->changed, &s->lock);
-	pthread_mutex_unlock(&s->lock);
-	return c.r < 0 ? phx_err_set(err, c.r, "%s", c.err.text) : 0;
+	(void)fd;
+	(void)events;
+	sd_event_source_set_enabled(source, SD_EVENT_OFF); /* told once */
+	notice(arg);
+	return 0;
+}
+
+static int on_due(sd_event_source *source, uint64_t us, void *arg)
+{
+	(void)source;
+	(void)us;
+	notice(arg);
+	return 0;
 }
 
 static int open_backend(struct services *s, const struct services_config *config,
@@ -502,7 +496,7 @@ static int open_backend(struct services *s, const struct services_config *config
 	bool systemd = config->supervisor == AGENT_SUPERVISOR_SYSTEMD ||
 		(config->supervisor == AGENT_SUPERVISOR_AUTO && sd_booted() > 0);
 	return systemd ? service_systemd_new(&s->backend, &s->self, err)
-		       : service_own_new(config->run_dir, &s->backend, &s->self, err);
+		       : service_own_new(s->loop, config->run_dir, &s->backend, &s->self, err);
 }
 
 int services_new(const struct services_config *config, struct services **ret, struct phx_err *err)
@@ -510,21 +504,18 @@ int services_new(const struct services_config *config, struct services **ret, st
 	struct services *s = calloc(1, sizeof(*s));
 	if (!s)
 		return -ENOMEM;
+	s->loop = config->loop;
 	s->ok = true;
-	s->wake_fd = -1;
-	pthread_mutex_init(&s->lock, NULL);
-	pthread_cond_init(&s->changed, NULL);
 	int r = PHX_STR_SET(s->pkg_root, config->pkg_root);
 	if (r == 0)
 		r = open_backend(s, config, err);
-	if (r == 0) {
-		s->wake_fd = eventfd(0, EFD_CLOEXEC);
-		r = s->wake_fd < 0 ? -errno : -pthread_create(&s->thread, NULL, run_thread, s);
-	}
+	loop_hold(s->loop);
+	if (r == 0)
+		r = loop_timer(s->loop, on_due, s, &s->due);
+	loop_release(s->loop);
 	if (r < 0) {
 		if (s->backend)
 			s->backend->free(s->self);
-		phx_close_fd(&s->wake_fd);
 		free(s);
 		return phx_err_set(err, r, "services: %s", strerror(-r));
 	}
@@ -534,11 +525,12 @@ int services_new(const struct services_config *config, struct services **ret, st
 
 void services_end(struct services *s)
 {
-	pthread_mutex_lock(&s->lock);
-	s->quit = true;
-	pthread_mutex_unlock(&s->lock);
-	services_wake(s);
-	pthread_join(s->thread, NULL);
+	if (begin(s, NULL) < 0)
+		return;
+	if (!s->backend->outlives_agent)
+		stop_all(s);
+	s->ended = true;
+	finish(s, INT64_MAX, 0);
 }
 
 void services_free(struct services *s)
@@ -546,36 +538,51 @@ void services_free(struct services *s)
 	if (!s)
 		return;
 	services_end(s);
+	loop_hold(s->loop);
+	unwatch_slots(s);
+	loop_forget(&s->due);
+	while (s->looking || s->busy)
+		loop_wait(s->loop, INT64_MAX);
+	loop_release(s->loop);
 	s->backend->free(s->self);
 	forget_role(s);
 	phx_list_fini(&s->ids);
-	phx_close_fd(&s->wake_fd);
-	pthread_mutex_destroy(&s->lock);
-	pthread_cond_destroy(&s->changed);
 	free(s);
 }
 
 int services_start(struct services *s, const struct phx_role *role, struct phx_err *err)
 {
-	return command(s, (struct command){.op = CMD_START, .role = role}, err);
+	int r = begin(s, err);
+	return r ? r : finish(s, 0, start_role(s, role, err));
 }
 
 int services_settle(struct services *s, const struct fetch_stop *stop, struct phx_err *err)
 {
-	return command(s, (struct command){.op = CMD_SETTLE, .stop = stop}, err);
+	int r = begin(s, err);
+	return r ? r : finish(s, 0, settle(s, stop, err));
 }
 
 int services_stop(struct services *s, const struct phx_role *role, struct phx_err *err)
 {
-	return command(s, (struct command){.op = CMD_STOP, .role = role}, err);
+	int r = begin(s, err);
+	if (r < 0)
+		return r;
+	stop_all(s);
+	return finish(s, 0, stop_leftovers(s, role, err));
 }
 
 int services_drain(struct services *s, struct phx_err *err)
 {
-	return command(s, (struct command){.op = CMD_DRAIN}, err);
+	int r = begin(s, err);
+	return r ? r : finish(s, 0, drain_all(s, err));
 }
 
 int services_limit(struct services *s, struct phx_err *err)
 {
-	return command(s, (struct command){.op = CMD_LIMIT}, err);
+	int r = begin(s, err);
+	if (r < 0)
+		return r;
+	if (s->role.web.cpu_milli && s->backend->limit)
+		r = s->backend->limit(s->self, s->role.web.cpu_milli, err);
+	return finish(s, 0, r);
 }

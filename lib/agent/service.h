@@ -6,9 +6,11 @@
 
 #include "types/role.h"
 #include "agent/fetch.h"
+#include "agent/loop.h"
 
 struct services_config {
-	const char *pkg_root; /* borrowed, as long as the services live */
+	struct loop *loop; /* borrowed, as is the next, as long as the services live */
+	const char *pkg_root;
 	const char *run_dir;
 	int supervisor; /* enum agent_supervisor */
 };
@@ -17,15 +19,13 @@ struct service_log_ask;
 
 enum { SERVICE_TEXT_MAX = 256 };
 
-/** Starts the supervising thread; no service runs yet. Signals should be blocked in the caller's
- * thread. */
+/** No service runs yet. */
 int services_new(const struct services_config *config, struct services **ret, struct phx_err *err);
 
-/** Ends the thread, as services_free(), but keeps the memory: services_ok() may still be called. */
+/** Services of our own backend are stopped in reverse order; systemd's go on running. None is
+ * started any more (-ECANCELED). */
 void services_end(struct services *s);
-
-/** Ends the thread. Services of our own backend are stopped in reverse order; systemd's go on
- * running. Safe on NULL. */
+/** Ends them, if that was not done. Safe on NULL. */
 void services_free(struct services *s);
 
 /** Run the role's services (copied); returns when all run. Services of another role, or of another
@@ -36,11 +36,8 @@ int services_start(struct services *s, const struct phx_role *role, struct phx_e
 
 /** Wait until each service that services_start() started has lived for its settle time. When one
  * ends earlier, all are stopped: -EIO, naming it. `stop` (may be NULL) is asked at first and at
- * each services_wake(): -ECANCELED. */
+ * each loop_news(), with the loop held: -ECANCELED. */
 int services_settle(struct services *s, const struct fetch_stop *stop, struct phx_err *err);
-
-/** Make services_settle() ask its `stop` again. Callable from any thread. */
-void services_wake(struct services *s);
 
 /** Stop all running services, and services of `role` (may be NULL) that an earlier agent left
  * running. On return the processes are gone. No running service is no error. */

@@ -1,12 +1,13 @@
 /* How programs of services are run: the contract between supervision (service.c)
- * and its two backends. Calls come from the services thread, unless said
- * otherwise. */
+ * and its two backends. Calls come from whoever has the services, in workers,
+ * one at a time, unless said otherwise. */
 #ifndef PHX_AGENT_SERVICE_BACKEND_H
 #define PHX_AGENT_SERVICE_BACKEND_H
 
 #include <sys/types.h>
 
 #include "types/role.h"
+#include "agent/loop.h"
 
 /** One program, ready to run. Everything is borrowed for the call. */
 struct service_command {
@@ -86,8 +87,9 @@ struct service_backend {
 	uint32_t log_lag_ms;
 };
 
-int service_own_new(const char *run_dir, const struct service_backend **ret, void **ret_self,
-		    struct phx_err *err);
+/** `loop` and `run_dir` are borrowed. */
+int service_own_new(struct loop *loop, const char *run_dir, const struct service_backend **ret,
+		    void **ret_self, struct phx_err *err);
 int service_systemd_new(const struct service_backend **ret, void **ret_self, struct phx_err *err);
 
 #endif

@@ -1,8 +1,6 @@
-/* What service.c (the thread) and service_look.c (readers in other threads) share. */
+/* What service.c (who has the services) and service_look.c (readers) share. */
 #ifndef PHX_AGENT_SERVICE_INTERNAL_H
 #define PHX_AGENT_SERVICE_INTERNAL_H
-
-#include <pthread.h>
 
 #include "agent/config.h"
 #include "agent/service.h"
@@ -16,6 +14,7 @@ struct slot {
 	const struct phx_service *svc; /* into role */
 	enum slot_state state;
 	struct service_proc proc;
+	sd_event_source *death; /* of proc.pidfd, while nobody has the services */
 	int status;
 	int64_t started_ms, next_start_ms;
 	uint32_t backoff_ms;
@@ -25,20 +24,18 @@ struct slot {
 };
 
 struct services {
+	struct loop *loop;
 	char pkg_root[AGENT_PATH_MAX];
 	const struct service_backend *backend;
 	void *self;
-	pthread_t thread;
-	int wake_fd;
-	/* used by the thread alone */
+	/* of who has taken `busy` */
 	struct phx_role role;
 	struct slot *slots; /* in start order */
 	uint32_t n;
-	/* guarded by `lock` */
-	pthread_mutex_t lock;
-	pthread_cond_t changed;
-	struct command *command; /* of service.c */
-	bool quit, ok;
+	bool ended; /* for good */
+	/* with the loop */
+	bool busy, looking, ok; /* looking: a worker is about to take the services */
+	sd_event_source *due;   /* a service is to be started again, or asked after */
 	uint32_t restarts;
 	char last_end[SERVICE_TEXT_MAX]; /* how the last service that died ended */
 	char text[SERVICE_TEXT_MAX];
@@ -49,7 +46,7 @@ struct services {
 
 /** Publish how the slot's service ended. */
 void slot_tell_end(struct services *s, const struct slot *slot);
-/** Publish the state of all slots for readers; called by the thread. */
+/** Publish the state of all slots for readers; called by who has the services. */
 void services_publish(struct services *s);
 /** Publish only which services there are: readers of logs find them also when their start fails. */
 void services_publish_names(struct services *s);

@@ -1,23 +1,20 @@
 /* See service_log.h. Called by service_own.c. A stream is the output of one service
- * over all its starts, of which the last bytes are kept; a source is one pipe. */
+ * over all its starts, of which the last bytes are kept; a source is one pipe. Output is copied to
+ * our stderr, which may block: a worker does that, and no pipe is watched meanwhile. */
 #include "agent/service_log.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
-#include <pthread.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/epoll.h>
-#include <sys/eventfd.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/clock.h"
 #include "base/file.h"
 #include "agent/log.h"
 
-enum { KEEP_MAX = 128 << 10, KEEP_MIN = 64 << 10, CHUNK = 4096, CHUNKS_AT_ONCE = 16, EVENTS = 16 };
+enum { KEEP_MAX = 128 << 10, KEEP_MIN = 64 << 10, CHUNK = 4096, CHUNKS_AT_ONCE = 16 };
 
 struct stream {
 	char name[PHX_NAME_MAX];
@@ -29,22 +26,21 @@ struct stream {
 
 struct source {
 	int fd;
+	sd_event_source *output;
 	struct stream *stream;
 	struct source *next;
 };
 
 struct service_logs {
-	pthread_t thread;
-	pthread_mutex_t lock;
-	pthread_cond_t more;
-	int epoll_fd, quit_fd;
-	bool quit;
+	struct loop *loop;
+	bool busy;     /* somebody reads pipes: streams and sources are his */
+	bool draining; /* a worker is to read them all */
 	uint64_t mark; /* tells our cursors from those of an earlier agent process */
 	struct stream *streams;
 	struct source *sources;
 };
 
-/* ---- streams; with the lock ---- */
+/* ---- streams; of who has them ---- */
 
 /* The stream of service `name`, which is made at first; NULL: out of memory. */
 static struct stream *stream_of(struct service_logs *l, const char *name)
@@ -90,110 +86,93 @@ static bool drain(struct source *src)
 	return true;
 }
 
-/* ---- the thread ---- */
+/* ---- pipes ---- */
 
 static void drop_source(struct service_logs *l, struct source *gone)
 {
 	struct source **at = &l->sources;
-	while (*at && *at != gone)
+	while (*at != gone)
 		at = &(*at)->next;
-	if (*at)
-		*at = gone->next;
-	epoll_ctl(l->epoll_fd, EPOLL_CTL_DEL, gone->fd, NULL);
+	*at = gone->next;
+	loop_hold(l->loop);
+	loop_forget(&gone->output);
+	loop_release(l->loop);
 	close(gone->fd);
 	free(gone);
 }
 
-static void *run_thread(void *arg)
+/* In a worker. */
+static void drain_all(void *arg)
 {
 	struct service_logs *l = arg;
-	struct epoll_event events[EVENTS];
-	for (;;) {
-		int n = epoll_wait(l->epoll_fd, events, EVENTS, -1);
-		pthread_mutex_lock(&l->lock);
-		bool quit = l->quit;
-		for (int i = 0; i < n && !quit; i++)
-			if (events[i].data.ptr && !drain(events[i].data.ptr))
-				drop_source(l, events[i].data.ptr);
-		pthread_cond_broadcast(&l->more);
-		pthread_mutex_unlock(&l->lock);
-		if (quit)
-			return NULL;
+	loop_take(l->loop, &l->busy);
+	for (struct source *src = l->sources, *next; src; src = next) {
+		next = src->next;
+		if (!drain(src))
+			drop_source(l, src);
 	}
+	loop_hold(l->loop);
+	for (struct source *src = l->sources; src; src = src->next)
+		sd_event_source_set_enabled(src->output, SD_EVENT_ON);
+	l->draining = false;
+	loop_give(l->loop, &l->busy);
+	loop_release(l->loop);
 }
 
-static int prepare(struct service_logs *l)
+static int on_output(sd_event_source *s, int fd, uint32_t events, void *arg)
 {
-	struct epoll_event quit = {.events = EPOLLIN};
-	pthread_mutex_init(&l->lock, NULL);
-	phx_cond_init(&l->more);
-	l->mark = (uint64_t)phx_wall_ms();
-	l->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
-	l->quit_fd = eventfd(0, EFD_CLOEXEC);
-	if (l->epoll_fd < 0 || l->quit_fd < 0 ||
-	    epoll_ctl(l->epoll_fd, EPOLL_CTL_ADD, l->quit_fd, &quit) < 0)
-		return -errno;
-	return -pthread_create(&l->thread, NULL, run_thread, l);
+	struct service_logs *l = arg;
+	(void)fd;
+	(void)events;
+	l->draining = l->draining || loop_work(l->loop, drain_all, l) == 0;
+	sd_event_source_set_enabled(s, l->draining ? SD_EVENT_OFF : SD_EVENT_ON);
+	return 0;
 }
 
-static void dispose(struct service_logs *l)
-{
-	while (l->sources)
-		drop_source(l, l->sources);
-	for (struct stream *s = l->streams, *next; s; s = next) {
-		next = s->next;
-		free(s->data);
-		free(s);
-	}
-	phx_close_fd(&l->epoll_fd);
-	phx_close_fd(&l->quit_fd);
-	pthread_cond_destroy(&l->more);
-	pthread_mutex_destroy(&l->lock);
-	free(l);
-}
-
-int service_logs_new(struct service_logs **ret, struct phx_err *err)
+int service_logs_new(struct loop *loop, struct service_logs **ret)
 {
 	struct service_logs *l = calloc(1, sizeof(*l));
 	if (!l)
 		return -ENOMEM;
-	int r = prepare(l);
-	if (r < 0) {
-		dispose(l);
-		return phx_err_set(err, r, "logs of services: %s", strerror(-r));
-	}
+	*l = (struct service_logs){.loop = loop, .mark = (uint64_t)phx_wall_ms()};
 	*ret = l;
 	return 0;
 }
 
 void service_logs_free(struct service_logs *l)
 {
-	uint64_t one = 1;
 	if (!l)
 		return;
-	pthread_mutex_lock(&l->lock);
-	l->quit = true;
-	pthread_mutex_unlock(&l->lock);
-	(void)!write(l->quit_fd, &one, sizeof(one));
-	pthread_join(l->thread, NULL);
-	dispose(l);
+	loop_hold(l->loop);
+	while (l->draining)
+		loop_wait(l->loop, INT64_MAX);
+	while (l->sources)
+		drop_source(l, l->sources);
+	loop_release(l->loop);
+	for (struct stream *s = l->streams, *next; s; s = next) {
+		next = s->next;
+		free(s->data);
+		free(s);
+	}
+	free(l);
 }
 
-/* With the lock. */
+/* Takes the descriptor. */
 static int add_source(struct service_logs *l, const char *name, int fd)
 {
 	struct stream *stream = stream_of(l, name);
 	struct source *src = stream ? calloc(1, sizeof(*src)) : NULL;
 	if (!src)
 		return -ENOMEM;
-	*src = (struct source){fd, stream, l->sources};
-	struct epoll_event in = {.events = EPOLLIN, .data.ptr = src};
-	if (epoll_ctl(l->epoll_fd, EPOLL_CTL_ADD, fd, &in) < 0) {
+	*src = (struct source){.fd = fd, .stream = stream, .next = l->sources};
+	loop_hold(l->loop);
+	int r = loop_watch(l->loop, fd, on_output, l, &src->output);
+	loop_release(l->loop);
+	if (r < 0)
 		free(src);
-		return -errno;
-	}
-	l->sources = src;
-	return 0;
+	else
+		l->sources = src;
+	return r;
 }
 
 int service_logs_open(struct service_logs *l, const char *name)
@@ -202,9 +181,9 @@ int service_logs_open(struct service_logs *l, const char *name)
 	if (pipe2(fds, O_CLOEXEC) < 0)
 		return -errno;
 	int r = fcntl(fds[0], F_SETFL, O_NONBLOCK) < 0 ? -errno : 0;
-	pthread_mutex_lock(&l->lock);
+	loop_take(l->loop, &l->busy);
 	r = r ? r : add_source(l, name, fds[0]);
-	pthread_mutex_unlock(&l->lock);
+	loop_give(l->loop, &l->busy);
 	if (r == 0)
 		return fds[1];
 	close(fds[0]);
@@ -219,13 +198,7 @@ static void drain_stream(struct service_logs *l, const struct stream *s)
 {
 	for (struct source *src = l->sources; src; src = src->next)
 		if (src->stream == s)
-			drain(src); /* the thread sees the end of a pipe itself */
-}
-
-/* False when the time is up. */
-static bool wait_more(struct service_logs *l, int64_t due_ms)
-{
-	return !l->quit && phx_cond_until(&l->more, &l->lock, due_ms);
+			drain(src); /* drain_all() sees the end of a pipe itself */
 }
 
 /* Where the last lines of the stream begin. */
@@ -251,27 +224,39 @@ static size_t first_byte(const struct service_logs *l, const struct stream *s,
 	return at < kept_from ? 0 : (size_t)(at - kept_from);
 }
 
+/* Waits for output of any stream; others may read pipes meanwhile. */
+static void wait_more(struct service_logs *l, int64_t due_ms)
+{
+	loop_hold(l->loop);
+	loop_give(l->loop, &l->busy);
+	loop_wait(l->loop, due_ms);
+	loop_release(l->loop);
+	loop_take(l->loop, &l->busy);
+}
+
 int service_logs_read(struct service_logs *l, const char *name, const struct service_log_ask *ask,
 		      struct phx_buf *ret_text, char ret_cursor[SERVICE_CURSOR_MAX],
 		      struct phx_err *err)
 {
 	int64_t due_ms = phx_clock_ms() + ask->wait_ms;
-	pthread_mutex_lock(&l->lock);
+	loop_take(l->loop, &l->busy);
 	struct stream *s = stream_of(l, name);
 	if (!s) {
-		pthread_mutex_unlock(&l->lock);
+		loop_give(l->loop, &l->busy);
 		return phx_err_set(err, -ENOMEM, "out of memory");
 	}
 	drain_stream(l, s);
 	size_t from = first_byte(l, s, ask);
-	while (ask->cursor[0] && ask->wait_ms && from >= s->n && wait_more(l, due_ms))
+	while (ask->cursor[0] && from >= s->n && phx_clock_ms() < due_ms) {
+		wait_more(l, due_ms);
 		from = first_byte(l, s, ask);
+	}
 	size_t n = s->n - from < SERVICE_LOG_MAX ? s->n - from : SERVICE_LOG_MAX;
 	if (!ask->cursor[0])
 		from = s->n - n; /* the end of the output, so that later answers leave no gap */
 	phx_buf_add(ret_text, s->data + from, n);
 	snprintf(ret_cursor, SERVICE_CURSOR_MAX, "%" PRIu64 ":%" PRIu64, l->mark,
 		 s->end - s->n + from + n);
-	pthread_mutex_unlock(&l->lock);
+	loop_give(l->loop, &l->busy);
 	return 0;
 }

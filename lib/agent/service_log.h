@@ -1,6 +1,6 @@
-/* The output of our own services, on stdout and stderr: a pipe for each start, read by one thread,
- * which keeps the last bytes in memory and copies all to the agent's stderr. Any thread may read.
- * No output is written to a disk. */
+/* The output of our own services, on stdout and stderr: a pipe for each start. Workers read them,
+ * keep the last bytes in memory and copy all to the agent's stderr. No output is written to a
+ * disk. Not for handlers of the loop. */
 #ifndef PHX_AGENT_SERVICE_LOG_H
 #define PHX_AGENT_SERVICE_LOG_H
 
@@ -8,9 +8,9 @@
 
 struct service_logs;
 
-/** Starts the reading thread. */
-int service_logs_new(struct service_logs **ret, struct phx_err *err);
-/** Ends the thread; no other thread may still read. Safe on NULL. */
+/** `loop` is borrowed. -ENOMEM. */
+int service_logs_new(struct loop *loop, struct service_logs **ret);
+/** Nobody may still read. Safe on NULL. */
 void service_logs_free(struct service_logs *l);
 
 /** Make a pipe for service `name`: returns its write end (close-on-exec), which the caller closes,

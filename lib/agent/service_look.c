@@ -1,4 +1,4 @@
-/* Services as other threads see them: whether they run, their CPU time, their
+/* Services as others see them: whether they run, their CPU time, their
  * output. Called by the link, by steps and by logs.c; changes no service. */
 #include "agent/service_internal.h"
 
@@ -16,7 +16,7 @@ static void name_slot(const struct slot *slot, struct service_id *ret)
 	PHX_STR_SET(ret->invocation, slot->proc.invocation);
 }
 
-/* Called with the lock. Keeps the services of the last role while none runs: people ask why it
+/* Called with the loop. Keeps the services of the last role while none runs: people ask why it
  * ended. */
 static void publish_ids(struct services *s)
 {
@@ -33,9 +33,9 @@ static void publish_ids(struct services *s)
 
 void services_publish_names(struct services *s)
 {
-	pthread_mutex_lock(&s->lock);
+	loop_hold(s->loop);
 	publish_ids(s);
-	pthread_mutex_unlock(&s->lock);
+	loop_release(s->loop);
 }
 
 static bool is_dead(const struct slot *slot)
@@ -52,33 +52,33 @@ void services_publish(struct services *s)
 				     b.n ? ", " : "not running: ", s->slots[i].svc->name,
 				     s->slots[i].status, s->slots[i].said[0] ? ": " : "",
 				     s->slots[i].said);
-	pthread_mutex_lock(&s->lock);
+	loop_hold(s->loop);
 	s->ok = b.n == 0;
 	snprintf(s->text, sizeof(s->text), "%s", b.data ? b.data : "");
 	phx_utf8_repair(s->text);
 	publish_ids(s);
-	pthread_mutex_unlock(&s->lock);
+	loop_release(s->loop);
 }
 
 bool services_ok(struct services *s, char *ret_text, size_t ret_size)
 {
-	pthread_mutex_lock(&s->lock);
+	loop_hold(s->loop);
 	bool ok = s->ok;
 	snprintf(ret_text, ret_size, "%s", s->text);
 	phx_utf8_repair(ret_text); /* the copy may be cut within a character */
-	pthread_mutex_unlock(&s->lock);
+	loop_release(s->loop);
 	return ok;
 }
 
 /* A copy of the services that run, or ran last; NULL with n 0: there are none. */
 static struct service_id *copy_ids(struct services *s, uint32_t *ret_n)
 {
-	pthread_mutex_lock(&s->lock);
+	loop_hold(s->loop);
 	uint32_t n = s->ids.n;
 	struct service_id *ids = n ? calloc(n, sizeof(*ids)) : NULL;
 	if (ids)
 		memcpy(ids, s->ids.items, n * sizeof(*ids));
-	pthread_mutex_unlock(&s->lock);
+	loop_release(s->loop);
 	*ret_n = ids ? n : 0;
 	return ids;
 }
@@ -87,9 +87,9 @@ int services_used(struct services *s, uint64_t *ret_us, struct phx_err *err)
 {
 	uint32_t n;
 	PHX_AUTO_FREE struct service_id *ids = copy_ids(s, &n);
-	pthread_mutex_lock(&s->lock);
+	loop_hold(s->loop);
 	bool any = s->any;
-	pthread_mutex_unlock(&s->lock);
+	loop_release(s->loop);
 	if (!any || !n)
 		return phx_err_set(err, -ENODATA, "no services run");
 	return s->backend->used(s->self, ids, n, ret_us, err);
@@ -250,19 +250,19 @@ int services_log(struct services *s, char name[PHX_NAME_MAX], const struct servi
 
 void slot_tell_end(struct services *s, const struct slot *slot)
 {
-	pthread_mutex_lock(&s->lock);
+	loop_hold(s->loop);
 	snprintf(s->last_end, sizeof(s->last_end), "%s ended with status %d%s%s", slot->svc->name,
 		 slot->status, slot->said[0] ? ": " : "", slot->said);
 	phx_utf8_repair(s->last_end);
-	pthread_mutex_unlock(&s->lock);
+	loop_release(s->loop);
 }
 
 uint32_t services_restarts(struct services *s, char *ret_why, size_t ret_size)
 {
-	pthread_mutex_lock(&s->lock);
+	loop_hold(s->loop);
 	uint32_t n = s->restarts;
 	snprintf(ret_why, ret_size, "%s", n ? s->last_end : "");
-	pthread_mutex_unlock(&s->lock);
+	loop_release(s->loop);
 	return n;
 }
 

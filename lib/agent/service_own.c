@@ -1,7 +1,7 @@
 /* Services as our own children, where systemd is not process 1: each has its own
  * session, a cgroup where version 2 is writable, and a file RUN/services/NAME.pid
- * by which the next agent finds services of a killed agent. Started and stopped by
- * the services thread only (children die with that thread). */
+ * by which the next agent finds services of a killed agent. Started in
+ * workers, which live as long as the agent (children die with the thread that started them). */
 #include "agent/service_backend.h"
 
 #include <errno.h>
@@ -253,15 +253,15 @@ static const struct service_backend own_backend = {
 	.outlives_agent = false,
 };
 
-int service_own_new(const char *run_dir, const struct service_backend **ret, void **ret_self,
-		    struct phx_err *err)
+int service_own_new(struct loop *loop, const char *run_dir, const struct service_backend **ret,
+		    void **ret_self, struct phx_err *err)
 {
 	struct own *o = calloc(1, sizeof(*o));
 	if (!o)
 		return -ENOMEM;
 	int n = snprintf(o->dir, sizeof(o->dir), "%s/services", run_dir);
 	int r = (size_t)n < sizeof(o->dir) ? phx_dir_make(o->dir, 0755, err) : -ENAMETOOLONG;
-	r = r ? r : service_logs_new(&o->logs, err);
+	r = r ? r : service_logs_new(loop, &o->logs);
 	if (r < 0) {
 		free(o);
 		return r;

@@ -54,7 +54,8 @@ static int make_dirs(const struct agent *a, struct phx_err *err)
 
 static int start_parts(struct agent *a, struct phx_err *err)
 {
-	struct services_config services = {a->cfg.pkg_root, a->cfg.run_dir, a->cfg.supervisor};
+	struct services_config services = {a->loop, a->cfg.pkg_root, a->cfg.run_dir,
+					   a->cfg.supervisor};
 	struct jobs_config jobs = {a->cfg.state_dir,
 				   a->cfg.cache_dir,
 				   a->cfg.run_dir,

@@ -13,13 +13,14 @@
 
 struct world {
 	struct scratch *scratch;
+	struct loop *loop;
 	struct services *services;
 	struct phx_role role;
 };
 
 static void start_services(struct world *w)
 {
-	struct services_config config = {scratch_path(w->scratch, "pkg"),
+	struct services_config config = {w->loop, scratch_path(w->scratch, "pkg"),
 					 scratch_path(w->scratch, "run"), AGENT_SUPERVISOR_OWN};
 	struct phx_err err = {0};
 	assert_int_equal(services_new(&config, &w->services, &err), 0);
@@ -30,6 +31,7 @@ static int setup(void **state)
 	struct world *w = calloc(1, sizeof(*w));
 	scratch_setup((void **)&w->scratch);
 	PHX_STR_SET(w->role.name, "web");
+	w->loop = loop_started();
 	start_services(w);
 	*state = w;
 	return 0;
@@ -39,6 +41,7 @@ static int teardown(void **state)
 {
 	struct world *w = *state;
 	services_free(w->services);
+	loop_free(w->loop);
 	phx_record_fini(&phx_role_record, &w->role);
 	scratch_teardown((void **)&w->scratch);
 	free(w);
@@ -217,9 +220,9 @@ static void test_settling_is_given_up(void **state)
 	assert_int_equal(services_start(w->services, &w->role, NULL), 0);
 	WAIT_FOR(pid_of(w, "db"));
 	assert_int_equal(pthread_create(&thread, NULL, settle, &s), 0);
-	services_wake(w->services); /* for nothing: it goes on */
+	loop_news(w->loop); /* for nothing: it goes on */
 	atomic_store(&s.give_up, true);
-	services_wake(w->services);
+	loop_news(w->loop);
 	pthread_join(thread, NULL);
 	assert_int_equal(s.r, -ECANCELED);
 	assert_true(gone(pid_of(w, "db")));
@@ -335,6 +338,7 @@ static void test_as_another_user(void **state)
 static void *run_and_hang(void *arg)
 {
 	struct world *w = arg;
+	w->loop = loop_started();
 	start_services(w);
 	services_start(w->services, &w->role, NULL);
 	return NULL;

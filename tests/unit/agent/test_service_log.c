@@ -8,6 +8,7 @@
 
 struct world {
 	struct scratch *scratch;
+	struct loop *loop;
 	struct services *services;
 	struct phx_role role;
 };
@@ -18,7 +19,8 @@ static int setup(void **state)
 	struct phx_err err = {0};
 	scratch_setup((void **)&w->scratch);
 	PHX_STR_SET(w->role.name, "web");
-	struct services_config config = {scratch_path(w->scratch, "pkg"),
+	w->loop = loop_started();
+	struct services_config config = {w->loop, scratch_path(w->scratch, "pkg"),
 					 scratch_path(w->scratch, "run"), AGENT_SUPERVISOR_OWN};
 	assert_int_equal(services_new(&config, &w->services, &err), 0);
 	*state = w;
@@ -29,6 +31,7 @@ static int teardown(void **state)
 {
 	struct world *w = *state;
 	services_free(w->services);
+	loop_free(w->loop);
 	phx_record_fini(&phx_role_record, &w->role);
 	scratch_teardown((void **)&w->scratch);
 	free(w);
