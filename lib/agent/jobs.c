@@ -7,11 +7,9 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <poll.h>
-#include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/eventfd.h>
 #include <sys/pidfd.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -28,7 +26,7 @@
 
 enum { AGAIN_MS = 100, STATUS_NEVER_RAN = 143, STATUS_NOT_STAGED = 126 };
 
-/* ---- the list; all with the lock held ---- */
+/* ---- the list; of who has the jobs ---- */
 
 static struct running *find(struct jobs *j, struct job_run run)
 {
@@ -47,10 +45,24 @@ static bool tracked(void *arg, uint64_t id)
 	return false;
 }
 
-static void wake_thread(struct jobs *j)
+static void look_after_all(void *jobs);
+
+/* Has a worker look after the jobs, soon. With the loop. */
+static void look_soon(struct jobs *j)
 {
-	uint64_t one = 1;
-	(void)!write(j->wake_fd, &one, sizeof(one));
+	if (j->looking || !j->again)
+		return;
+	j->looking = loop_work(j->loop, look_after_all, j) == 0;
+	if (!j->looking)
+		loop_arm(j->loop, j->again, phx_clock_ms() + AGAIN_MS);
+}
+
+static void unwatch(struct jobs *j, struct running *r)
+{
+	loop_hold(j->loop);
+	loop_forget(&r->death);
+	loop_release(j->loop);
+	phx_close_fd(&r->pidfd);
 }
 
 static void untrack(struct jobs *j, struct job_run run)
@@ -58,7 +70,7 @@ static void untrack(struct jobs *j, struct job_run run)
 	struct running *r = find(j, run);
 	if (!r)
 		return;
-	phx_close_fd(&r->pidfd);
+	unwatch(j, r);
 	phx_list_remove(&j->list, sizeof(*r),
 			(uint32_t)(r - PHX_LIST_AT(&j->list, struct running, 0)));
 }
@@ -67,7 +79,7 @@ static int track(struct jobs *j, struct job_run run, pid_t keeper, int64_t goodb
 {
 	struct running *r = find(j, run);
 	if (r)
-		phx_close_fd(&r->pidfd);
+		unwatch(j, r);
 	else
 		r = phx_list_push(&j->list, sizeof(*r));
 	if (!r)
@@ -75,7 +87,9 @@ static int track(struct jobs *j, struct job_run run, pid_t keeper, int64_t goodb
 	*r = (struct running){.run = run, .keeper = keeper, .pidfd = -1, .goodbye_ms = goodbye_ms};
 	if (keeper > 0)
 		r->pidfd = pidfd_open(keeper, 0);
-	wake_thread(j);
+	loop_hold(j->loop);
+	look_soon(j);
+	loop_release(j->loop);
 	return 0;
 }
 
@@ -109,7 +123,7 @@ static void look_after(struct jobs *j, struct running *r, struct job_end *ret_en
 	pid_t keeper, session;
 	if (keeper_lives(j, r))
 		return;
-	phx_close_fd(&r->pidfd);
+	unwatch(j, r);
 	if (r->keeper > 0)
 		waitpid(r->keeper, NULL, 0);
 	job_store_alive(&j->at.store, r->run, &keeper, &session);
@@ -118,19 +132,54 @@ static void look_after(struct jobs *j, struct running *r, struct job_end *ret_en
 	r->ended = true;
 }
 
-/* Reports an end; the lock is released meanwhile. Waits for the end of jobs include it. */
+/* Reports an end; others may have the jobs meanwhile. Waits for the end of jobs include it. */
 static void tell_end(struct jobs *j, const struct job_end *end)
 {
 	j->n_telling++;
-	pthread_mutex_unlock(&j->lock);
+	loop_give(j->loop, &j->busy);
 	j->ended(j->arg, end);
-	pthread_mutex_lock(&j->lock);
+	loop_take(j->loop, &j->busy);
 	j->n_telling--;
-	pthread_cond_broadcast(&j->changed);
 }
 
-static void look_after_all(struct jobs *j)
+static int on_death(sd_event_source *s, int fd, uint32_t events, void *arg)
 {
+	(void)fd;
+	(void)events;
+	sd_event_source_set_enabled(s, SD_EVENT_OFF); /* told once */
+	look_soon(arg);
+	return 0;
+}
+
+static int on_again(sd_event_source *s, uint64_t us, void *arg)
+{
+	(void)s;
+	(void)us;
+	look_soon(arg);
+	return 0;
+}
+
+/* The keeper of an earlier agent that has not written its process id yet is looked at again. */
+static void watch_all(struct jobs *j)
+{
+	loop_hold(j->loop);
+	PHX_LIST_EACH(struct running, r, &j->list) {
+		if (r->ended || r->staging || r->death || !j->again)
+			continue;
+		if (r->pidfd < 0 || loop_watch(j->loop, r->pidfd, on_death, j, &r->death) < 0)
+			loop_arm(j->loop, j->again, phx_clock_ms() + AGAIN_MS);
+	}
+	loop_release(j->loop);
+}
+
+/* In a worker. */
+static void look_after_all(void *jobs)
+{
+	struct jobs *j = jobs;
+	loop_take(j->loop, &j->busy);
+	loop_hold(j->loop);
+	j->looking = false; /* what happens from now on is looked after again */
+	loop_release(j->loop);
 	for (uint32_t i = 0; i < j->list.n; i++) {
 		struct running *r = PHX_LIST_AT(&j->list, struct running, i);
 		struct job_end end = {0};
@@ -141,41 +190,8 @@ static void look_after_all(struct jobs *j)
 			continue;
 		tell_end(j, &end);
 	}
-}
-
-/* Waits until a keeper ends or the list changes. Called with the lock, which is released meanwhile.
- */
-static void wait_event(struct jobs *j)
-{
-	nfds_t n = 0;
-	uint64_t count;
-	int timeout_ms = -1;
-	PHX_AUTO_FREE struct pollfd *fds = calloc(j->list.n + 1, sizeof(*fds));
-	PHX_LIST_EACH(struct running, r, &j->list) {
-		if (fds && r->pidfd >= 0)
-			fds[++n] = (struct pollfd){r->pidfd, POLLIN, 0};
-		else if (!r->ended && !r->staging)
-			timeout_ms = AGAIN_MS;
-	}
-	if (fds)
-		fds[0] = (struct pollfd){j->wake_fd, POLLIN, 0};
-	pthread_mutex_unlock(&j->lock);
-	poll(fds, fds ? n + 1 : 0, fds ? timeout_ms : AGAIN_MS);
-	if (fds && fds[0].revents)
-		(void)!read(j->wake_fd, &count, sizeof(count));
-	pthread_mutex_lock(&j->lock);
-}
-
-static void *run_thread(void *arg)
-{
-	struct jobs *j = arg;
-	pthread_mutex_lock(&j->lock);
-	while (!j->quit) {
-		look_after_all(j);
-		wait_event(j);
-	}
-	pthread_mutex_unlock(&j->lock);
-	return NULL;
+	watch_all(j);
+	loop_give(j->loop, &j->busy);
 }
 
 void jobs_heard(struct jobs *j, int64_t clock_ms)
@@ -213,14 +229,14 @@ static bool is_awaited(void *arg)
 {
 	const struct staging *s = arg;
 	struct jobs *j = s->jobs;
-	pthread_mutex_lock(&j->lock);
+	loop_take(j->loop, &j->busy);
 	const struct running *r = find(j, (struct job_run){s->job.id, s->job.kills});
-	bool awaited = r && !r->told && !j->quit && !j->closed;
-	pthread_mutex_unlock(&j->lock);
+	bool awaited = r && !r->told && j->again && !j->closed;
+	loop_give(j->loop, &j->busy);
 	return awaited;
 }
 
-/* Ends a run that has not begun. Called with the lock, which is released for the report. */
+/* Ends a run that has not begun. Called by who has the jobs; others may while it is reported. */
 static void end_unstarted(struct jobs *j, struct running *r, int status, const char *text)
 {
 	struct job_end end = {
@@ -232,7 +248,8 @@ static void end_unstarted(struct jobs *j, struct running *r, int status, const c
 	tell_end(j, &end);
 }
 
-static void *stage_thread(void *arg)
+/* In a worker. */
+static void stage(void *arg)
 {
 	struct staging *s = arg;
 	struct jobs *j = s->jobs;
@@ -240,7 +257,7 @@ static void *stage_thread(void *arg)
 	struct phx_err err = {0};
 	struct job_stage_calls calls = {j->client, j->arg, is_awaited, s};
 	int r = job_stage_fetch(j->at.stage, &calls, &s->job, s->node, &err);
-	pthread_mutex_lock(&j->lock);
+	loop_take(j->loop, &j->busy);
 	struct running *known = find(j, run);
 	bool go = known && !known->told && !j->closed;
 	if (r == 0 && go)
@@ -250,11 +267,9 @@ static void *stage_thread(void *arg)
 		end_unstarted(j, known, known->told ? STATUS_NEVER_RAN : STATUS_NOT_STAGED,
 			      err.text);
 	j->n_staging--;
-	pthread_cond_broadcast(&j->changed);
-	pthread_mutex_unlock(&j->lock);
+	loop_give(j->loop, &j->busy);
 	phx_record_fini(&phx_job_record, &s->job);
 	free(s);
-	return NULL;
 }
 
 static int begin_staging(struct jobs *j, const struct phx_job *job, const char *node,
@@ -262,7 +277,6 @@ static int begin_staging(struct jobs *j, const struct phx_job *job, const char *
 {
 	struct job_run run = {job->id, job->kills};
 	struct staging *s = calloc(1, sizeof(*s));
-	pthread_t thread;
 	int r = !s           ? -ENOMEM
 		: !j->client ? -EOPNOTSUPP
 			     : phx_record_copy(&phx_job_record, &s->job, job);
@@ -271,7 +285,7 @@ static int begin_staging(struct jobs *j, const struct phx_job *job, const char *
 		s->jobs = j;
 		PHX_STR_SET(s->node, node);
 		find(j, run)->staging = true;
-		r = -pthread_create(&thread, NULL, stage_thread, s);
+		r = loop_work(j->loop, stage, s);
 	}
 	if (r < 0) {
 		untrack(j, run);
@@ -281,7 +295,6 @@ static int begin_staging(struct jobs *j, const struct phx_job *job, const char *
 		return phx_err_set(err, r, "job %" PRIu64 ": cannot write its files: %s", run.id,
 				   strerror(-r));
 	}
-	pthread_detach(thread);
 	j->n_staging++;
 	return 0;
 }
@@ -365,7 +378,7 @@ int jobs_start(struct jobs *j, const struct phx_job *job, const char *node, stru
 				   UINT32_MAX);
 	if (!job->argv.n)
 		return phx_err_set(err, -EINVAL, "job %" PRIu64 ": no program", job->id);
-	pthread_mutex_lock(&j->lock);
+	loop_take(j->loop, &j->busy);
 	int r = j->closed ? -ECANCELED : judge(j, run, job->submitted_ms, &rec);
 	if (r == DECIDE_JOB_NEW)
 		r = launch(j, job, node, err);
@@ -375,7 +388,7 @@ int jobs_start(struct jobs *j, const struct phx_job *job, const char *node, stru
 		r = stale(&rec, job->kills, err);
 	else if (r != -ECANCELED) /* what is damaged was here, too */
 		r = repeat(j, run, goodbye_of(job));
-	pthread_mutex_unlock(&j->lock);
+	loop_give(j->loop, &j->busy);
 	return r;
 }
 
@@ -413,7 +426,7 @@ static int bar(struct jobs *j, struct job_run run, const struct job_record *olde
 int jobs_kill(struct jobs *j, struct job_run run, bool to_run_again, struct phx_err *err)
 {
 	struct job_record rec = {0};
-	pthread_mutex_lock(&j->lock);
+	loop_take(j->loop, &j->busy);
 	struct running *known = find(j, run);
 	int r = known ? 0 : judge(j, run, 0, &rec);
 	if (known && !known->ended)
@@ -426,7 +439,7 @@ int jobs_kill(struct jobs *j, struct job_run run, bool to_run_again, struct phx_
 		r = bar(j, run, &rec, err);
 	else if (!known)
 		r = track(j, run, 0, 0);
-	pthread_mutex_unlock(&j->lock);
+	loop_give(j->loop, &j->busy);
 	return r;
 }
 
@@ -436,7 +449,7 @@ void jobs_reported(struct jobs *j, struct job_run run)
 {
 	struct phx_err err = {0};
 	struct job_record rec;
-	pthread_mutex_lock(&j->lock);
+	loop_take(j->loop, &j->busy);
 	untrack(j, run);
 	int r = job_store_read(&j->at.store, run.id, &rec);
 	if (r == 0 && rec.run == run.run) {
@@ -452,16 +465,16 @@ void jobs_reported(struct jobs *j, struct job_run run)
 	job_store_drop(&j->at.store, run);
 	job_stage_drop(j->at.stage, run);
 	job_store_prune(&j->at.store, tracked, j);
-	pthread_mutex_unlock(&j->lock);
+	loop_give(j->loop, &j->busy);
 }
 
 uint32_t jobs_list(struct jobs *j, struct job_run *ret, uint32_t max)
 {
-	pthread_mutex_lock(&j->lock);
+	loop_take(j->loop, &j->busy);
 	uint32_t n = j->list.n;
 	for (uint32_t i = 0; i < n && i < max; i++)
 		ret[i] = PHX_LIST_AT(&j->list, struct running, i)->run;
-	pthread_mutex_unlock(&j->lock);
+	loop_give(j->loop, &j->busy);
 	return n;
 }
 
@@ -502,12 +515,9 @@ static int prepare(struct jobs *j, const struct jobs_config *c, struct phx_err *
 static void dispose(struct jobs *j)
 {
 	PHX_LIST_EACH(struct running, r, &j->list)
-		phx_close_fd(&r->pidfd);
+		unwatch(j, r);
 	phx_close_fd(&j->at.contact_fd);
-	phx_close_fd(&j->wake_fd);
 	phx_list_fini(&j->list);
-	pthread_mutex_destroy(&j->lock);
-	pthread_cond_destroy(&j->changed);
 	free(j);
 }
 
@@ -516,16 +526,17 @@ int jobs_new(const struct jobs_config *config, struct jobs **ret, struct phx_err
 	struct jobs *j = calloc(1, sizeof(*j));
 	if (!j)
 		return -ENOMEM;
-	j->ended = config->ended;
-	j->arg = config->arg;
-	j->client = config->client;
-	j->at.contact_fd = -1;
-	pthread_mutex_init(&j->lock, NULL);
-	phx_cond_init(&j->changed);
-	j->wake_fd = eventfd(0, EFD_CLOEXEC);
-	int r = j->wake_fd < 0 ? -errno : prepare(j, config, err);
+	*j = (struct jobs){.loop = config->loop,
+			   .ended = config->ended,
+			   .arg = config->arg,
+			   .client = config->client,
+			   .at.contact_fd = -1};
+	int r = prepare(j, config, err);
+	loop_hold(j->loop);
+	r = r ? r : loop_timer(j->loop, on_again, j, &j->again);
 	if (r == 0)
-		r = -pthread_create(&j->thread, NULL, run_thread, j);
+		look_soon(j);
+	loop_release(j->loop);
 	if (r < 0) {
 		dispose(j);
 		return phx_err_set(err, r, "jobs: %s", strerror(-r));
@@ -536,21 +547,20 @@ int jobs_new(const struct jobs_config *config, struct jobs **ret, struct phx_err
 
 void jobs_close(struct jobs *j)
 {
-	pthread_mutex_lock(&j->lock);
+	loop_take(j->loop, &j->busy);
 	j->closed = true;
-	pthread_mutex_unlock(&j->lock);
+	loop_give(j->loop, &j->busy);
 }
 
 void jobs_free(struct jobs *j)
 {
 	if (!j)
 		return;
-	pthread_mutex_lock(&j->lock);
-	j->quit = true;
-	wake_thread(j);
-	while (j->n_staging)
-		pthread_cond_wait(&j->changed, &j->lock);
-	pthread_mutex_unlock(&j->lock);
-	pthread_join(j->thread, NULL);
+	loop_take(j->loop, &j->busy);
+	loop_hold(j->loop);
+	loop_forget(&j->again);
+	loop_release(j->loop);
+	while (j->n_staging || j->n_telling || j->looking)
+		loop_yield(j->loop, &j->busy, INT64_MAX);
 	dispose(j);
 }

@@ -8,6 +8,7 @@
 #include "state/event.h"
 #include "http/http.h"
 #include "agent/config.h"
+#include "agent/loop.h"
 
 /** One run of a job: a job that is killed to run again gets the next run number. */
 struct job_run {
@@ -27,7 +28,7 @@ struct job_end {
 	char output[AGENT_PATH_MAX + 64]; /* path of its output; may not exist */
 };
 
-/** Called from the jobs thread, once for every end; after a restart of the agent again, until
+/** Called in a worker, once for every end; after a restart of the agent again, until
  * jobs_reported(). */
 typedef void (*jobs_ended_fn)(void *arg, const struct job_end *end);
 
@@ -35,6 +36,7 @@ typedef void (*jobs_ended_fn)(void *arg, const struct job_end *end);
 typedef int (*jobs_client_fn)(void *arg, struct phx_http_client **ret, struct phx_err *err);
 
 struct jobs_config {
+	struct loop *loop;                           /* borrowed */
 	const char *state_dir, *cache_dir, *run_dir; /* all borrowed during jobs_new() */
 	const char *hosts_file;                      /* where programs look names up; "" none */
 	bool may_ask_systemd;                        /* for a scope for each run */
@@ -44,12 +46,12 @@ struct jobs_config {
 };
 struct jobs;
 
-/** Starts the thread and takes up the jobs of an earlier agent: living jobs go on, ends are
+/** Takes up the jobs of an earlier agent: living jobs go on, ends are
  * reported, and jobs whose keeper is gone without a record end with 255. */
 int jobs_new(const struct jobs_config *config, struct jobs **ret, struct phx_err *err);
 /** From now on jobs_start() starts no job (-ECANCELED), and no start is under way. */
 void jobs_close(struct jobs *j);
-/** Ends the thread; jobs go on. */
+/** Jobs go on. Waits for what is under way. Safe on NULL. */
 void jobs_free(struct jobs *j);
 
 /** Bring the files of a run to the head, if it ended by itself; called before its end is reported.
@@ -80,13 +82,11 @@ uint32_t jobs_list(struct jobs *j, struct job_run *ret, uint32_t max);
 
 /** When a wait ends early. */
 struct jobs_until {
-	/* asked when a job has ended, after jobs_wake(), and at due_ms */
+	/* asked when a job has ended, after loop_news(), and at due_ms, with the loop held */
 	bool (*cancelled)(void *arg);
 	void *arg;
 	int64_t due_ms; /* on phx_clock_ms()'s clock */
 };
-/** Make threads that wait in jobs_drain() ask `cancelled` again. */
-void jobs_wake(struct jobs *j);
 /** Wait until no job runs. Jobs have `grace_ms` to end; then they are ended so that they run again.
  * 0, -ETIMEDOUT: some do not die, -ECANCELED: `until` said so. */
 int jobs_drain(struct jobs *j, uint32_t grace_ms, const struct jobs_until *until,

@@ -9,8 +9,8 @@
 #include "agent/job_keeper.h"
 #include "agent/jobs_internal.h"
 
-/* How many jobs run, and the longest time that one of them may take to end. Called with the lock.
- */
+/* How many jobs run, and the longest time that one of them may take to end. Called by
+ * who has the jobs. */
 static uint32_t count_running(struct jobs *j, int64_t *ret_goodbye_ms)
 {
 	uint32_t n = j->n_telling;
@@ -23,34 +23,38 @@ static uint32_t count_running(struct jobs *j, int64_t *ret_goodbye_ms)
 	return n;
 }
 
-/* Called with the lock. */
+/* Waits for news. Whether to give up is asked when none can be missed any more. */
+static bool wait_news(struct jobs *j, int64_t due_ms, const struct jobs_until *until)
+{
+	loop_hold(j->loop);
+	bool given_up = until->cancelled(until->arg);
+	loop_give(j->loop, &j->busy);
+	if (!given_up)
+		loop_wait(j->loop, due_ms);
+	loop_release(j->loop);
+	loop_take(j->loop, &j->busy);
+	return given_up;
+}
+
+/* Called by who has the jobs. */
 static int wait_none(struct jobs *j, int64_t timeout_ms, const struct jobs_until *until)
 {
 	int64_t now = phx_clock_ms(), end = now + timeout_ms, goodbye_ms;
-	while (count_running(j, &goodbye_ms)) {
-		if (until->cancelled(until->arg))
-			return -ECANCELED;
+	for (; count_running(j, &goodbye_ms); now = phx_clock_ms()) {
 		if (now >= end)
-			return -ETIMEDOUT;
-		phx_cond_until(&j->changed, &j->lock,
-			       until->due_ms > now && until->due_ms < end ? until->due_ms : end);
-		now = phx_clock_ms();
+			return until->cancelled(until->arg) ? -ECANCELED : -ETIMEDOUT;
+		if (wait_news(j, until->due_ms > now && until->due_ms < end ? until->due_ms : end,
+			      until))
+			return -ECANCELED;
 	}
 	return 0;
-}
-
-void jobs_wake(struct jobs *j)
-{
-	pthread_mutex_lock(&j->lock);
-	pthread_cond_broadcast(&j->changed);
-	pthread_mutex_unlock(&j->lock);
 }
 
 int jobs_drain(struct jobs *j, uint32_t grace_ms, const struct jobs_until *until,
 	       struct phx_err *err)
 {
 	int64_t goodbye_ms;
-	pthread_mutex_lock(&j->lock);
+	loop_take(j->loop, &j->busy);
 	int r = wait_none(j, grace_ms, until);
 	if (r == -ETIMEDOUT) {
 		count_running(j, &goodbye_ms);
@@ -59,7 +63,7 @@ int jobs_drain(struct jobs *j, uint32_t grace_ms, const struct jobs_until *until
 				jobs_tell_keeper(j, run, JOB_SIGNAL_RETURN);
 		r = wait_none(j, goodbye_ms + JOB_DIE_MS, until);
 	}
-	pthread_mutex_unlock(&j->lock);
+	loop_give(j->loop, &j->busy);
 	return r < 0 ? phx_err_set(err, r, "jobs: %s",
 				   r == -ETIMEDOUT ? "some processes do not end" : strerror(-r))
 		     : 0;

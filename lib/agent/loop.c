@@ -86,6 +86,15 @@ void loop_give(struct loop *l, bool *busy)
 	loop_release(l);
 }
 
+void loop_yield(struct loop *l, bool *busy, int64_t due_ms)
+{
+	loop_hold(l);
+	loop_give(l, busy);
+	loop_wait(l, due_ms);
+	loop_release(l);
+	loop_take(l, busy);
+}
+
 /* ---- turning ---- */
 
 /* What sleeps on the descriptors of sd-event has not seen the change. */

@@ -43,6 +43,8 @@ bool loop_wait(struct loop *l, int64_t due_ms);
  * else has it. Not for handlers, nor while the loop is held. */
 void loop_take(struct loop *l, bool *busy);
 void loop_give(struct loop *l, bool *busy);
+/** Give it, wait for news, take it again. What the caller knows may have changed then. */
+void loop_yield(struct loop *l, bool *busy, int64_t due_ms);
 
 /* ---- work ---- */
 

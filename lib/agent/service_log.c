@@ -224,16 +224,6 @@ static size_t first_byte(const struct service_logs *l, const struct stream *s,
 	return at < kept_from ? 0 : (size_t)(at - kept_from);
 }
 
-/* Waits for output of any stream; others may read pipes meanwhile. */
-static void wait_more(struct service_logs *l, int64_t due_ms)
-{
-	loop_hold(l->loop);
-	loop_give(l->loop, &l->busy);
-	loop_wait(l->loop, due_ms);
-	loop_release(l->loop);
-	loop_take(l->loop, &l->busy);
-}
-
 int service_logs_read(struct service_logs *l, const char *name, const struct service_log_ask *ask,
 		      struct phx_buf *ret_text, char ret_cursor[SERVICE_CURSOR_MAX],
 		      struct phx_err *err)
@@ -248,7 +238,7 @@ int service_logs_read(struct service_logs *l, const char *name, const struct ser
 	drain_stream(l, s);
 	size_t from = first_byte(l, s, ask);
 	while (ask->cursor[0] && from >= s->n && phx_clock_ms() < due_ms) {
-		wait_more(l, due_ms);
+		loop_yield(l->loop, &l->busy, due_ms);
 		from = first_byte(l, s, ask);
 	}
 	size_t n = s->n - from < SERVICE_LOG_MAX ? s->n - from : SERVICE_LOG_MAX;

@@ -56,13 +56,10 @@ static int start_parts(struct agent *a, struct phx_err *err)
 {
 	struct services_config services = {a->loop, a->cfg.pkg_root, a->cfg.run_dir,
 					   a->cfg.supervisor};
-	struct jobs_config jobs = {a->cfg.state_dir,
-				   a->cfg.cache_dir,
-				   a->cfg.run_dir,
-				   a->cfg.hosts_file,
-				   a->cfg.whole_machine && a->cfg.job_scopes,
-				   job_ended,
-				   a,
+	struct jobs_config jobs = {a->loop,           a->cfg.state_dir,
+				   a->cfg.cache_dir,  a->cfg.run_dir,
+				   a->cfg.hosts_file, a->cfg.whole_machine && a->cfg.job_scopes,
+				   job_ended,         a,
 				   agent_client};
 	int r = journal_open(&a->journal, a->cfg.state_dir, err);
 	r = r ? r : services_new(&services, &a->services, err);

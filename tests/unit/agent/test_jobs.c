@@ -20,10 +20,11 @@ enum { NOBODY = 65534 };
 
 struct world {
 	struct scratch *scratch;
+	struct loop *loop;
 	struct jobs *jobs;
 	pthread_mutex_t lock;
 	struct job_end ends[64];
-	uint32_t n_ends;
+	_Atomic uint32_t n_ends;
 };
 
 static void on_end(void *arg, const struct job_end *end)
@@ -36,7 +37,8 @@ static void on_end(void *arg, const struct job_end *end)
 
 static void start_agent(struct world *w)
 {
-	struct jobs_config config = {scratch_path(w->scratch, "state"),
+	struct jobs_config config = {w->loop,
+				     scratch_path(w->scratch, "state"),
 				     scratch_path(w->scratch, "cache"),
 				     scratch_path(w->scratch, "run"),
 				     scratch_path(w->scratch, "hosts"),
@@ -56,6 +58,7 @@ static int setup(void **state)
 	scratch_setup((void **)&w->scratch);
 	assert_int_equal(mkdir(scratch_path(w->scratch, "out"), 0777), 0);
 	assert_int_equal(chmod(scratch_path(w->scratch, "out"), 0777), 0);
+	w->loop = loop_started();
 	start_agent(w);
 	*state = w;
 	return 0;
@@ -65,6 +68,7 @@ static int teardown(void **state)
 {
 	struct world *w = *state;
 	jobs_free(w->jobs);
+	loop_free(w->loop);
 	scratch_teardown((void **)&w->scratch);
 	free(w);
 	return 0;
@@ -477,7 +481,7 @@ static bool is_set(void *arg)
 }
 
 struct giving_up {
-	struct jobs *jobs;
+	struct loop *loop;
 	atomic_bool now;
 };
 
@@ -486,7 +490,7 @@ static void *give_up_soon(void *arg)
 	struct giving_up *g = arg;
 	phx_sleep_ms(100);
 	atomic_store(&g->now, true);
-	jobs_wake(g->jobs);
+	loop_news(g->loop);
 	return NULL;
 }
 
@@ -495,7 +499,7 @@ static void test_drain_given_up(void **state)
 {
 	struct world *w = *state;
 	pthread_t thread;
-	struct giving_up g = {.jobs = w->jobs};
+	struct giving_up g = {.loop = w->loop};
 	struct jobs_until until = {is_set, &g.now, INT64_MAX};
 	assert_int_equal(start(w, 17, "exec sleep 100", NULL), 0);
 	int64_t began = phx_clock_ms();
