@@ -1,18 +1,15 @@
 /* See prefetch.h. Called by the link (orders, beats) and the worker (pause).
  *
- *	rests ──package missing, no step for a while──────▶ works on one package ──▶ rests
- *	              ▲                                            │ failed: later
- *	              └────────────────────────────────────────────┘
+ *	rests ──package missing, no step for a while──▶ works (a worker) ──none missing──▶ rests
+ *	              ▲                                    │ failed, or a step begins: later
+ *	              └────────────────────────────────────┘
  *
  * Never activates a package, never touches packages of the active role. */
 #include "agent/prefetch.h"
 
 #include <errno.h>
-#include <pthread.h>
 #include <string.h>
 #include <sys/resource.h>
-#include <sys/syscall.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -26,22 +23,21 @@
 enum { QUIET_MS = 3000, AGAIN_MS = 60000, LOW_PRIORITY = 10, ARCHIVE_MAX_RATIO = 5 };
 
 struct prefetch {
+	struct loop *loop;
 	const struct agent_config *cfg;
 	prefetch_client_fn make_client;
 	void *client_arg;
-	pthread_t thread;
-	pthread_mutex_t lock;
-	pthread_cond_t changed;
+	sd_event_source *due;       /* a worker is to look */
 	struct prefetch_state want; /* as it is written down */
 	struct phx_list gone;       /* struct phx_package_ref: wanted earlier, to be removed */
 	uint32_t there;             /* how many wanted packages were unpacked at the last check */
 	bool look;                  /* a package may be missing */
-	int64_t due_ms;             /* work begins not before; on phx_clock_ms()'s clock */
+	int64_t due_ms;             /* packages are fetched not before; on phx_clock_ms()'s clock */
 	uint32_t paused;
-	bool quit, working;
-	struct phx_package_ref at;     /* the package that the thread works on */
+	bool working;
+	struct phx_package_ref at;     /* of the worker: the package that it works on */
 	const struct phx_role *needed; /* role of the step that waits; NULL none */
-	pid_t tid;
+	pid_t tid;                     /* of the worker */
 };
 
 static bool same(const struct phx_package_ref *a, const struct phx_package_ref *b)
@@ -57,16 +53,16 @@ static bool holds(const struct phx_list *packages, const struct phx_package_ref 
 	return false;
 }
 
-/* ---- one package; without the lock ---- */
+/* ---- one package; in a worker ---- */
 
-/* Must the thread stop its work? Asked while bytes come in. */
+/* Must the worker stop its work? Asked while bytes come in. */
 static bool must_let_go(void *arg)
 {
 	struct prefetch *s = arg;
-	pthread_mutex_lock(&s->lock);
-	bool stop = s->quit || (s->paused && !(s->needed && holds(&s->needed->packages, &s->at))) ||
+	loop_hold(s->loop);
+	bool stop = !s->due || (s->paused && !(s->needed && holds(&s->needed->packages, &s->at))) ||
 		!holds(&s->want.packages, &s->at);
-	pthread_mutex_unlock(&s->lock);
+	loop_release(s->loop);
 	return stop;
 }
 
@@ -109,42 +105,52 @@ static int provide(struct prefetch *s, const struct phx_package_ref *p, struct p
 	return r;
 }
 
-/* ---- the thread ---- */
+/* ---- the work; in a worker ---- */
 
-/* Finds the first package that is not unpacked, and counts those that are. With the lock: it reads
- * only small files. */
-static bool find_missing(struct prefetch *s, struct phx_package_ref *ret)
+static int copy_of(uint64_t id, const struct phx_list *packages, struct prefetch_state *ret)
 {
+	struct prefetch_state from = {.id = id, .packages = *packages};
+	return phx_record_copy(&prefetch_state_record, ret, &from);
+}
+
+/* Finds the first package that is not unpacked, and counts those that are. False also when it is
+ * not the time to fetch one. */
+static bool find_missing(struct prefetch *s)
+{
+	struct prefetch_state want = {0};
 	uint32_t there = 0;
 	bool found = false;
-	PHX_LIST_EACH(struct phx_package_ref, p, &s->want.packages) {
+	loop_hold(s->loop);
+	bool look = s->look && !s->paused && s->due && phx_clock_ms() >= s->due_ms &&
+		copy_of(s->want.id, &s->want.packages, &want) == 0;
+	loop_release(s->loop);
+	PHX_LIST_EACH(struct phx_package_ref, p, &want.packages) {
 		bool is = package_unpacked(s->cfg, p);
 		there += is;
 		if (!is && !found)
-			*ret = *p;
+			s->at = *p;
 		found = found || !is;
 	}
-	s->there = there;
+	loop_hold(s->loop);
+	if (look)
+		s->there = there;
+	if (look && !found && want.id == s->want.id)
+		s->look = false;
+	loop_release(s->loop);
+	phx_record_fini(&prefetch_state_record, &want);
 	return found;
 }
 
-static void work(struct prefetch *s)
+static int fetch_one(struct prefetch *s)
 {
 	struct phx_err err = {0};
-	s->working = true;
-	pthread_mutex_unlock(&s->lock);
 	int r = provide(s, &s->at, &err);
 	if (r == 0)
 		agent_log("prefetch: %s-%s is at hand", s->at.name, s->at.version);
 	else if (r != -ECANCELED)
 		agent_log("prefetch: %s-%s: %s", s->at.name, s->at.version,
 			  err.text[0] ? err.text : strerror(-r));
-	setpriority(PRIO_PROCESS, (id_t)s->tid, LOW_PRIORITY);
-	pthread_mutex_lock(&s->lock);
-	s->working = false;
-	if (r < 0 && r != -ECANCELED)
-		s->due_ms = phx_clock_ms() + AGAIN_MS;
-	pthread_cond_broadcast(&s->changed);
+	return r;
 }
 
 /* Is the package used by the active role, or by a role that a step is starting? */
@@ -162,55 +168,87 @@ static bool in_use(const struct prefetch *s, const struct phx_package_ref *p)
 		 phx_str_eq(current, p->version));
 }
 
-/* Removes packages that are not wanted any more. With the lock, so that no step begins meanwhile. A
- * package in use is kept for a later turn. */
-static void drop_gone(struct prefetch *s)
+/* Removes a package that is not wanted any more. One in use is kept for a later turn, and so are
+ * all when a step waits: none begins before the worker is done. */
+static void drop(struct prefetch *s, const struct phx_package_ref *p)
 {
-	for (uint32_t i = s->gone.n; i > 0; i--) {
-		const struct phx_package_ref *p =
-			PHX_LIST_AT(&s->gone, struct phx_package_ref, i - 1);
-		bool wanted = holds(&s->want.packages, p);
-		if (!wanted && in_use(s, p))
-			continue;
-		if (!wanted) {
-			package_drop(s->cfg, p);
-			phx_package_remove(s->cfg->pkg_root, p->name, p->version, NULL);
-		}
-		phx_list_remove(&s->gone, sizeof(*p), i - 1);
-	}
+	loop_hold(s->loop);
+	bool wanted = holds(&s->want.packages, p), later = s->paused;
+	loop_release(s->loop);
+	if (wanted)
+		return;
+	later = later || in_use(s, p);
+	loop_hold(s->loop);
+	struct phx_package_ref *kept = later ? phx_list_push(&s->gone, sizeof(*kept)) : NULL;
+	if (kept)
+		*kept = *p;
+	loop_release(s->loop);
+	if (later)
+		return;
+	package_drop(s->cfg, p);
+	phx_package_remove(s->cfg->pkg_root, p->name, p->version, NULL);
 }
 
-static void *run_thread(void *arg)
+static void drop_gone(struct prefetch *s)
+{
+	loop_hold(s->loop);
+	struct phx_list gone = s->gone;
+	s->gone = (struct phx_list){0};
+	loop_release(s->loop);
+	PHX_LIST_EACH(struct phx_package_ref, p, &gone)
+		drop(s, p);
+	phx_list_fini(&gone);
+}
+
+/* When a worker is to look again, unless something happens before. */
+static void arm(struct prefetch *s, int64_t due_ms)
+{
+	if (s->due && !s->working)
+		loop_arm(s->loop, s->due, s->paused ? INT64_MAX : due_ms);
+}
+
+static void work(void *arg)
 {
 	struct prefetch *s = arg;
-	pthread_mutex_lock(&s->lock);
-	s->tid = (pid_t)syscall(SYS_gettid);
+	int r = 0;
+	loop_hold(s->loop);
+	s->tid = gettid();
 	setpriority(PRIO_PROCESS, (id_t)s->tid, LOW_PRIORITY);
-	while (!s->quit) {
-		if (s->gone.n && !s->paused)
-			drop_gone(s);
-		if (!s->look || s->paused)
-			pthread_cond_wait(&s->changed, &s->lock);
-		else if (phx_clock_ms() < s->due_ms)
-			phx_cond_until(&s->changed, &s->lock, s->due_ms);
-		else if (find_missing(s, &s->at))
-			work(s);
-		else
-			s->look = false;
-	}
-	pthread_mutex_unlock(&s->lock);
-	return NULL;
+	loop_release(s->loop);
+	drop_gone(s);
+	while (r == 0 && find_missing(s))
+		r = fetch_one(s);
+	loop_hold(s->loop);
+	setpriority(PRIO_PROCESS, (id_t)s->tid, 0);
+	if (r < 0 && r != -ECANCELED)
+		s->due_ms = phx_clock_ms() + AGAIN_MS;
+	s->working = false;
+	arm(s, s->look ? s->due_ms : INT64_MAX);
+	loop_news(s->loop);
+	loop_release(s->loop);
+}
+
+static int on_due(sd_event_source *source, uint64_t us, void *arg)
+{
+	struct prefetch *s = arg;
+	(void)source;
+	(void)us;
+	s->working = !s->paused && loop_work(s->loop, work, s) == 0;
+	arm(s, phx_clock_ms() + QUIET_MS);
+	return 0;
+}
+
+/* Packages are looked at after a while without steps; those to be removed go at once. */
+static void look_soon(struct prefetch *s)
+{
+	s->look = true;
+	s->due_ms = phx_clock_ms() + QUIET_MS;
+	arm(s, s->gone.n ? 0 : s->due_ms);
 }
 
 /* ---- the wanted packages ---- */
 
-static int copy_of(uint64_t id, const struct phx_list *packages, struct prefetch_state *ret)
-{
-	struct prefetch_state from = {.id = id, .packages = *packages};
-	return phx_record_copy(&prefetch_state_record, ret, &from);
-}
-
-/* With the lock; takes `want`. */
+/* Takes `want`. */
 static void replace(struct prefetch *s, struct prefetch_state want)
 {
 	PHX_LIST_EACH(struct phx_package_ref, p, &s->want.packages) {
@@ -221,37 +259,35 @@ static void replace(struct prefetch *s, struct prefetch_state want)
 	}
 	phx_record_fini(&prefetch_state_record, &s->want);
 	s->want = want;
-	s->look = true;
-	s->due_ms = phx_clock_ms() + QUIET_MS;
-	pthread_cond_broadcast(&s->changed);
+	look_soon(s);
 }
 
+/* Called by the link alone, so that nobody changes the list between the two. */
 int prefetch_want(struct prefetch *s, uint64_t id, const struct phx_list *packages,
 		  struct phx_err *err)
 {
 	struct prefetch_state want = {0};
+	if (s && prefetch_id(s) == id)
+		return 0;
 	int r = s ? copy_of(id, packages, &want) : -EOPNOTSUPP;
-	if (r < 0)
+	r = r ? r : prefetch_state_write(s->cfg->state_dir, &want, err);
+	if (r < 0) {
+		phx_record_fini(&prefetch_state_record, &want);
 		return r;
-	pthread_mutex_lock(&s->lock);
-	if (s->want.id != id)
-		r = prefetch_state_write(s->cfg->state_dir, &want, err);
-	if (r == 0 && s->want.id != id) {
-		replace(s, want);
-		want = (struct prefetch_state){0};
 	}
-	pthread_mutex_unlock(&s->lock);
-	phx_record_fini(&prefetch_state_record, &want);
-	return r;
+	loop_hold(s->loop);
+	replace(s, want);
+	loop_release(s->loop);
+	return 0;
 }
 
 uint64_t prefetch_id(struct prefetch *s)
 {
 	if (!s)
 		return 0;
-	pthread_mutex_lock(&s->lock);
+	loop_hold(s->loop);
 	uint64_t id = s->want.id;
-	pthread_mutex_unlock(&s->lock);
+	loop_release(s->loop);
 	return id;
 }
 
@@ -259,9 +295,9 @@ bool prefetch_keeps(struct prefetch *s, const struct phx_package_ref *p)
 {
 	if (!s)
 		return false;
-	pthread_mutex_lock(&s->lock);
+	loop_hold(s->loop);
 	bool keeps = holds(&s->want.packages, p);
-	pthread_mutex_unlock(&s->lock);
+	loop_release(s->loop);
 	return keeps;
 }
 
@@ -269,10 +305,10 @@ void prefetch_monitor(struct prefetch *s, json_t *monitor)
 {
 	if (!prefetch_id(s))
 		return;
-	pthread_mutex_lock(&s->lock);
+	loop_hold(s->loop);
 	json_object_set_new(monitor, "prefetch_wanted", json_integer(s->want.packages.n));
 	json_object_set_new(monitor, "prefetch_there", json_integer(s->there));
-	pthread_mutex_unlock(&s->lock);
+	loop_release(s->loop);
 }
 
 /* ---- steps come first ---- */
@@ -281,49 +317,48 @@ void prefetch_pause(struct prefetch *s, const struct phx_role *role)
 {
 	if (!s)
 		return;
-	pthread_mutex_lock(&s->lock);
+	loop_hold(s->loop);
 	s->paused++;
 	s->needed = role;
-	/* a step waits for the thread now */
+	/* a step waits for the worker now */
 	if (s->working)
 		setpriority(PRIO_PROCESS, (id_t)s->tid, 0);
 	while (s->working)
-		pthread_cond_wait(&s->changed, &s->lock);
+		loop_wait(s->loop, INT64_MAX);
 	s->needed = NULL;
-	pthread_mutex_unlock(&s->lock);
+	loop_release(s->loop);
 }
 
 void prefetch_resume(struct prefetch *s)
 {
 	if (!s)
 		return;
-	pthread_mutex_lock(&s->lock);
+	loop_hold(s->loop);
 	s->paused--;
-	s->look = true;
-	s->due_ms = phx_clock_ms() + QUIET_MS;
-	pthread_cond_broadcast(&s->changed);
-	pthread_mutex_unlock(&s->lock);
+	look_soon(s);
+	loop_release(s->loop);
 }
 
 /* ---- life ---- */
 
-int prefetch_new(const struct agent_config *cfg, prefetch_client_fn client, void *arg,
-		 struct prefetch **ret, struct phx_err *err)
+int prefetch_new(struct loop *loop, const struct agent_config *cfg, prefetch_client_fn client,
+		 void *arg, struct prefetch **ret, struct phx_err *err)
 {
 	struct prefetch *s = calloc(1, sizeof(*s));
 	if (!s)
 		return -ENOMEM;
-	*s = (struct prefetch){.cfg = cfg, .make_client = client, .client_arg = arg, .look = true};
-	s->due_ms = phx_clock_ms() + QUIET_MS;
-	pthread_mutex_init(&s->lock, NULL);
-	phx_cond_init(&s->changed);
+	*s = (struct prefetch){.loop = loop, .cfg = cfg, .make_client = client, .client_arg = arg};
 	if (prefetch_state_read(cfg->state_dir, &s->want, NULL) < 0)
 		s->want = (struct prefetch_state){0};
-	int r = -pthread_create(&s->thread, NULL, run_thread, s);
+	loop_hold(loop);
+	int r = loop_timer(loop, on_due, s, &s->due);
+	if (r == 0)
+		look_soon(s);
+	loop_release(loop);
 	if (r < 0) {
 		phx_record_fini(&prefetch_state_record, &s->want);
 		free(s);
-		return phx_err_set(err, r, "prefetch thread: %s", strerror(-r));
+		return phx_err_set(err, r, "prefetch: %s", strerror(-r));
 	}
 	*ret = s;
 	return 0;
@@ -333,14 +368,12 @@ void prefetch_free(struct prefetch *s)
 {
 	if (!s)
 		return;
-	pthread_mutex_lock(&s->lock);
-	s->quit = true;
-	pthread_cond_broadcast(&s->changed);
-	pthread_mutex_unlock(&s->lock);
-	pthread_join(s->thread, NULL);
+	loop_hold(s->loop);
+	loop_forget(&s->due);
+	while (s->working)
+		loop_wait(s->loop, INT64_MAX);
+	loop_release(s->loop);
 	phx_record_fini(&prefetch_state_record, &s->want);
 	phx_list_fini(&s->gone);
-	pthread_mutex_destroy(&s->lock);
-	pthread_cond_destroy(&s->changed);
 	free(s);
 }

@@ -1,7 +1,7 @@
 /* Prefetch: packages that this node has before a step needs them. The head names them (order
- * "prefetch"); a thread of low priority fetches, verifies and unpacks them while no step is under
+ * "prefetch"); a worker of low priority fetches, verifies and unpacks them while no step is under
  * way. It activates none. Packages that are not wanted any more are removed, unless the active role
- * has them. Full disks and a head that is away only make the thread wait. */
+ * has them. Full disks and a head that is away only make it wait. */
 #ifndef PHX_AGENT_PREFETCH_H
 #define PHX_AGENT_PREFETCH_H
 
@@ -10,15 +10,16 @@
 #include "http/http.h"
 #include "types/role.h"
 #include "agent/config.h"
+#include "agent/loop.h"
 
 struct prefetch;
 
 /** Makes a client; the caller frees it. */
 typedef int (*prefetch_client_fn)(void *arg, struct phx_http_client **ret, struct phx_err *err);
 
-/** Reads the list that an earlier agent wrote down and starts the thread. `cfg` is borrowed. */
-int prefetch_new(const struct agent_config *cfg, prefetch_client_fn client, void *arg,
-		 struct prefetch **ret, struct phx_err *err);
+/** Reads the list that an earlier agent wrote down and begins. `loop` and `cfg` are borrowed. */
+int prefetch_new(struct loop *loop, const struct agent_config *cfg, prefetch_client_fn client,
+		 void *arg, struct prefetch **ret, struct phx_err *err);
 void prefetch_free(struct prefetch *s);
 
 /** From now on these packages are wanted (struct phx_package_ref, copied), a list known by `id`.
@@ -32,9 +33,9 @@ uint64_t prefetch_id(struct prefetch *s);
 /** Must the package's archive stay when its role leaves? */
 bool prefetch_keeps(struct prefetch *s, const struct phx_package_ref *p);
 
-/** A step of `role` begins: the thread gives up its package (at once, or, if the step needs the
+/** A step of `role` begins: the worker gives up its package (at once, or, if the step needs the
  * very package, when it has it) and rests until some seconds after prefetch_resume(). Returns when
- * the thread rests. */
+ * it rests. */
 void prefetch_pause(struct prefetch *s, const struct phx_role *role);
 void prefetch_resume(struct prefetch *s);
 

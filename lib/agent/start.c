@@ -69,7 +69,7 @@ static int start_parts(struct agent *a, struct phx_err *err)
 	r = r ? r : logs_new(a->loop, a->services, agent_client, a, &a->logs);
 	r = r ? r : jobs_new(&jobs, &a->jobs, err);
 	if (r == 0 && a->env == PHX_ENV_OS)
-		r = prefetch_new(&a->cfg, agent_client, a, &a->prefetch, err);
+		r = prefetch_new(a->loop, &a->cfg, agent_client, a, &a->prefetch, err);
 	r = r ? r : worker_new(a, &a->worker, err);
 	r = r ? r : loop_work(a->loop, link_run, a);
 	return r < 0 ? phx_err_set(err, r, "start: %s", strerror(-r)) : 0;

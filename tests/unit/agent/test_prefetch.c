@@ -15,6 +15,7 @@
 struct world {
 	struct scratch *scratch;
 	struct agent_config cfg;
+	struct loop *loop;
 	struct prefetch *prefetch;
 	atomic_uint asked; /* the head, for something */
 };
@@ -30,7 +31,7 @@ static int fake_client(void *arg, struct phx_http_client **ret, struct phx_err *
 static void start(struct world *w)
 {
 	struct phx_err err = {0};
-	assert_int_equal(prefetch_new(&w->cfg, fake_client, w, &w->prefetch, &err), 0);
+	assert_int_equal(prefetch_new(w->loop, &w->cfg, fake_client, w, &w->prefetch, &err), 0);
 }
 
 static int setup(void **state)
@@ -42,6 +43,7 @@ static int setup(void **state)
 	PHX_STR_SET(w->cfg.pkg_root, scratch_path(w->scratch, "pkg"));
 	phx_dir_make(w->cfg.state_dir, 0700, NULL);
 	phx_dir_make(w->cfg.cache_dir, 0700, NULL);
+	w->loop = loop_started();
 	start(w);
 	*state = w;
 	return 0;
@@ -51,6 +53,7 @@ static int teardown(void **state)
 {
 	struct world *w = *state;
 	prefetch_free(w->prefetch);
+	loop_free(w->loop);
 	scratch_teardown((void **)&w->scratch);
 	free(w);
 	return 0;
