@@ -50,7 +50,7 @@ int director_apply(struct web *w, uint64_t id, const struct phx_web_table *table
 	int r = phx_web_table_check(table, err);
 	if (r < 0)
 		return r;
-	pthread_mutex_lock(&w->lock);
+	loop_take(w->loop, &w->busy);
 	w->table_id = 0;
 	w->balances = true;
 	r = w->touch ? put_table(w, table, err) : 0;
@@ -58,7 +58,7 @@ int director_apply(struct web *w, uint64_t id, const struct phx_web_table *table
 		w->table_id = id;
 	if (r == 0 && w->touch)
 		vip_settled(w->vips);
-	pthread_mutex_unlock(&w->lock);
+	loop_give(w->loop, &w->busy);
 	return r;
 }
 
@@ -66,14 +66,14 @@ int director_clear(struct web *w, struct phx_err *err)
 {
 	static const struct phx_web_table none;
 	int r = 0;
-	pthread_mutex_lock(&w->lock);
+	loop_take(w->loop, &w->busy);
 	if (w->touch && w->balances)
 		r = put_table(w, &none, err);
 	if (r == 0)
 		w->balances = false;
 	if (r == 0)
 		w->table_id = 0;
-	pthread_mutex_unlock(&w->lock);
+	loop_give(w->loop, &w->busy);
 	return r;
 }
 
@@ -95,9 +95,9 @@ void director_told(struct web *w, const char *text)
 /* While an address of the table is given up, the table is not in force. */
 uint64_t director_id(struct web *w)
 {
-	pthread_mutex_lock(&w->lock);
+	loop_take(w->loop, &w->busy);
 	uint64_t id = vip_given_up(w->vips) ? 0 : w->table_id;
-	pthread_mutex_unlock(&w->lock);
+	loop_give(w->loop, &w->busy);
 	return id;
 }
 

@@ -63,7 +63,7 @@ static int start_parts(struct agent *a, struct phx_err *err)
 				   agent_client};
 	int r = journal_open(&a->journal, a->cfg.state_dir, err);
 	r = r ? r : services_new(&services, &a->services, err);
-	r = r ? r : web_new(a->cfg.whole_machine, &a->web);
+	r = r ? r : web_new(a->loop, a->cfg.whole_machine, &a->web);
 	r = r ? r : health_new(a->loop, a->cfg.pkg_root, &a->health, err);
 	r = r ? r : outbox_new(a->loop, agent_client, a, &a->outbox, err);
 	r = r ? r : logs_new(a->loop, a->services, agent_client, a, &a->logs);

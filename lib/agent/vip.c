@@ -1,20 +1,15 @@
 /* Virtual addresses of a director: see vip.h. Called by director.c. When another
- * machine has an address too, the thread does what lib/web/claim.c decides. Never
- * decides which addresses there are. */
+ * machine has an address too, what lib/web/claim.c decides is done. Never decides
+ * which addresses there are. The loop is held while the kernel answers: at once. */
 #include "agent/vip.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
 #include <ifaddrs.h>
-#include <limits.h>
 #include <net/if.h>
-#include <poll.h>
-#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/eventfd.h>
-#include <unistd.h>
 
 #include "base/clock.h"
 #include "ipvs/ipvs.h"
@@ -27,71 +22,30 @@ struct held {
 	char address[PHX_WEB_ADDRESS_MAX];
 	char interface[16];
 	struct phx_ipvs_watch *watch;
+	sd_event_source *frames; /* of the watch */
 	struct phx_web_hold hold;
 	char other[18]; /* the last machine that said it has the address */
 };
 
 struct vips {
-	pthread_mutex_t lock;
+	struct loop *loop;
+	sd_event_source *due;
 	struct phx_list held; /* struct held */
 	struct phx_web_head head;
 	char note[160];
 	bool given_up;
-	bool watched, stop; /* there is a thread; it is to end */
-	pthread_t thread;
-	int wake_fd; /* wakes the thread: a new address, the head is back, or its end */
 };
-
-int vip_new(struct vips **ret)
-{
-	struct vips *v = calloc(1, sizeof(*v));
-	if (!v)
-		return -ENOMEM;
-	v->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-	if (v->wake_fd < 0) {
-		int r = -errno;
-		free(v);
-		return r;
-	}
-	v->head = (struct phx_web_head){.heard_ms = phx_clock_ms(), .beat_ms = BEAT_MS};
-	pthread_mutex_init(&v->lock, NULL);
-	*ret = v;
-	return 0;
-}
 
 static struct held *held_at(const struct vips *v, uint32_t i)
 {
 	return PHX_LIST_AT(&v->held, struct held, i);
 }
 
-static void wake_thread(struct vips *v)
-{
-	uint64_t one = 1;
-	(void)!write(v->wake_fd, &one, sizeof(one));
-}
-
-void vip_free(struct vips *v)
-{
-	if (!v)
-		return;
-	pthread_mutex_lock(&v->lock);
-	v->stop = true;
-	wake_thread(v);
-	pthread_mutex_unlock(&v->lock);
-	if (v->watched)
-		pthread_join(v->thread, NULL);
-	PHX_LIST_EACH(struct held, h, &v->held)
-		phx_ipvs_watch_close(h->watch);
-	phx_list_fini(&v->held);
-	close(v->wake_fd);
-	pthread_mutex_destroy(&v->lock);
-	free(v);
-}
-
 /* ---- watching ---- */
 
 static void forget(struct vips *v, uint32_t i)
 {
+	loop_forget(&held_at(v, i)->frames);
 	phx_ipvs_watch_close(held_at(v, i)->watch);
 	phx_list_remove(&v->held, sizeof(struct held), i);
 }
@@ -127,53 +81,71 @@ static void look(struct vips *v, uint32_t i)
 		give_up(v, i);
 }
 
-static int ms_until(int64_t due_ms)
+/* The next look is when it would do something although nothing is seen. */
+static void arm(struct vips *v)
 {
-	int64_t ms = due_ms - phx_clock_ms();
-	return ms < 0 ? 0 : ms > INT_MAX ? INT_MAX : (int)ms;
-}
-
-/* Waits until a frame comes, until a look is due, or until the thread is woken. A socket that
- * is closed meanwhile only ends the wait. */
-static void wait_for_sight(struct vips *v)
-{
-	struct pollfd fds[PHX_WEB_SERVICES_MAX + 1] = {{.fd = v->wake_fd, .events = POLLIN}};
-	nfds_t n = 1;
-	int64_t due_ms = INT64_MAX;
-	uint64_t woken;
-	pthread_mutex_lock(&v->lock);
+	int64_t due_ms = INT64_MAX, soon_ms = phx_clock_ms() + PAUSE_MS;
 	PHX_LIST_EACH(struct held, h, &v->held) {
 		int64_t at_ms = phx_web_hold_due_ms(&h->hold, &v->head);
 		due_ms = at_ms < due_ms ? at_ms : due_ms;
-		if (n < PHX_ARRAY_SIZE(fds))
-			fds[n++] = (struct pollfd){.fd = phx_ipvs_watch_fd(h->watch),
-						   .events = POLLIN};
 	}
-	pthread_mutex_unlock(&v->lock);
-	poll(fds, n, due_ms == INT64_MAX ? -1 : ms_until(due_ms));
-	(void)!read(v->wake_fd, &woken, sizeof(woken));
+	loop_arm(v->loop, v->due, due_ms < soon_ms ? soon_ms : due_ms);
 }
 
-static void *watch_thread(void *arg)
+static int look_at_all(struct vips *v)
 {
-	struct vips *v = arg;
-	for (bool stop = false; !stop;) {
-		wait_for_sight(v);
-		pthread_mutex_lock(&v->lock);
-		for (uint32_t i = v->held.n; i > 0; i--)
-			look(v, i - 1);
-		stop = v->stop;
-		pthread_mutex_unlock(&v->lock);
-		phx_sleep_ms(PAUSE_MS);
-	}
-	return NULL;
+	for (uint32_t i = v->held.n; i > 0; i--)
+		look(v, i - 1);
+	arm(v);
+	return 0;
 }
 
-static int start_watching(struct vips *v)
+static int on_due(sd_event_source *s, uint64_t us, void *arg)
 {
-	int r = v->watched ? 0 : -pthread_create(&v->thread, NULL, watch_thread, v);
-	v->watched = v->watched || r == 0;
-	return r;
+	(void)s;
+	(void)us;
+	return look_at_all(arg);
+}
+
+static int on_frame(sd_event_source *s, int fd, uint32_t events, void *arg)
+{
+	(void)s;
+	(void)fd;
+	(void)events;
+	return look_at_all(arg);
+}
+
+/* ---- life ---- */
+
+int vip_new(struct loop *loop, struct vips **ret)
+{
+	struct vips *v = calloc(1, sizeof(*v));
+	if (!v)
+		return -ENOMEM;
+	v->loop = loop;
+	v->head = (struct phx_web_head){.heard_ms = phx_clock_ms(), .beat_ms = BEAT_MS};
+	loop_hold(loop);
+	int r = loop_timer(loop, on_due, v, &v->due);
+	loop_release(loop);
+	if (r < 0) {
+		free(v);
+		return r;
+	}
+	*ret = v;
+	return 0;
+}
+
+void vip_free(struct vips *v)
+{
+	if (!v)
+		return;
+	loop_hold(v->loop);
+	while (v->held.n)
+		forget(v, v->held.n - 1);
+	loop_forget(&v->due);
+	loop_release(v->loop);
+	phx_list_fini(&v->held);
+	free(v);
 }
 
 /* ---- taking and giving back ---- */
@@ -212,32 +184,37 @@ static bool holds(const struct vips *v, const char *address)
 	return false;
 }
 
+static int watch(struct vips *v, struct held *h, const char *address, struct phx_err *err)
+{
+	int r = phx_ipvs_watch_open(h->interface, address, &h->watch, err);
+	r = r ? r : loop_watch(v->loop, phx_ipvs_watch_fd(h->watch), on_frame, v, &h->frames);
+	return r ? r : sd_event_source_set_ratelimit(h->frames, PAUSE_MS * 1000, 1);
+}
+
 static int take(struct vips *v, const char *address, struct phx_err *err)
 {
-	struct held h = {0};
 	if (holds(v, address))
 		return 0;
-	int r = find_interface(address, h.interface, err);
-	r = r ? r : phx_ipvs_watch_open(h.interface, address, &h.watch, err);
-	r = r ? r : start_watching(v);
-	r = r ? r : phx_ipvs_address_add(h.interface, address, err);
-	struct held *item = r == 0 ? phx_list_push(&v->held, sizeof(*item)) : NULL;
-	if (!item) {
-		phx_ipvs_watch_close(h.watch);
-		return r ? r : -ENOMEM;
-	}
-	PHX_STR_SET(h.address, address);
-	*item = h;
-	look(v, v->held.n - 1); /* the network is told at once */
-	wake_thread(v);
-	return 0;
+	struct held *h = phx_list_push(&v->held, sizeof(*h));
+	if (!h)
+		return -ENOMEM;
+	int r = find_interface(address, h->interface, err);
+	r = r ? r : watch(v, h, address, err);
+	r = r ? r : phx_ipvs_address_add(h->interface, address, err);
+	PHX_STR_SET(h->address, address);
+	if (r < 0)
+		forget(v, v->held.n - 1);
+	else
+		look(v, v->held.n - 1); /* the network is told at once */
+	arm(v);
+	return r < 0 ? r : 0;
 }
 
 int vip_take(struct vips *v, const char *address, struct phx_err *err)
 {
-	pthread_mutex_lock(&v->lock);
+	loop_hold(v->loop);
 	int r = take(v, address, err);
-	pthread_mutex_unlock(&v->lock);
+	loop_release(v->loop);
 	return r;
 }
 
@@ -252,7 +229,7 @@ static bool in_table(const struct phx_web_table *t, const char *address)
 int vip_keep_only(struct vips *v, const struct phx_web_table *keep, struct phx_err *err)
 {
 	int r = 0;
-	pthread_mutex_lock(&v->lock);
+	loop_hold(v->loop);
 	for (uint32_t i = v->held.n; r == 0 && i > 0; i--) {
 		const struct held *h = held_at(v, i - 1);
 		if (in_table(keep, h->address))
@@ -261,7 +238,7 @@ int vip_keep_only(struct vips *v, const struct phx_web_table *keep, struct phx_e
 		if (r == 0)
 			forget(v, i - 1);
 	}
-	pthread_mutex_unlock(&v->lock);
+	loop_release(v->loop);
 	return r;
 }
 
@@ -269,39 +246,42 @@ int vip_keep_only(struct vips *v, const struct phx_web_table *keep, struct phx_e
 
 void vip_heard(struct vips *v, uint32_t beat_ms)
 {
-	pthread_mutex_lock(&v->lock);
-	if (phx_web_head_lost(&v->head, phx_clock_ms()))
-		wake_thread(v);
+	loop_hold(v->loop);
+	bool lost = phx_web_head_lost(&v->head, phx_clock_ms());
 	v->head = (struct phx_web_head){.heard_ms = phx_clock_ms(), .beat_ms = beat_ms};
-	pthread_mutex_unlock(&v->lock);
+	if (lost)
+		look_at_all(v);
+	else
+		arm(v);
+	loop_release(v->loop);
 }
 
 bool vip_given_up(struct vips *v)
 {
-	pthread_mutex_lock(&v->lock);
+	loop_hold(v->loop);
 	bool is = v->given_up;
-	pthread_mutex_unlock(&v->lock);
+	loop_release(v->loop);
 	return is;
 }
 
 void vip_settled(struct vips *v)
 {
-	pthread_mutex_lock(&v->lock);
+	loop_hold(v->loop);
 	v->given_up = false;
-	pthread_mutex_unlock(&v->lock);
+	loop_release(v->loop);
 }
 
 void vip_note(struct vips *v, char ret[160])
 {
-	pthread_mutex_lock(&v->lock);
+	loop_hold(v->loop);
 	phx_str_copy(ret, 160, v->note);
-	pthread_mutex_unlock(&v->lock);
+	loop_release(v->loop);
 }
 
 void vip_told(struct vips *v, const char *text)
 {
-	pthread_mutex_lock(&v->lock);
+	loop_hold(v->loop);
 	if (!v->given_up && phx_str_eq(v->note, text))
 		v->note[0] = '\0';
-	pthread_mutex_unlock(&v->lock);
+	loop_release(v->loop);
 }

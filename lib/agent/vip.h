@@ -1,16 +1,17 @@
-/* The virtual addresses of a director: it takes them and gives them back; a thread watches them
+/* The virtual addresses of a director: it takes them and gives them back; the loop watches them
  * meanwhile. An address that another machine took over while the head was lost is given up
  * (lib/web/claim.h says when). */
 #ifndef PHX_AGENT_VIP_H
 #define PHX_AGENT_VIP_H
 
 #include "web/table.h"
+#include "agent/loop.h"
 
 struct vips;
 
-/** No address is held and no thread runs yet. -ENOMEM. */
-int vip_new(struct vips **ret);
-/** Ends the thread; addresses stay on their cards. Safe on NULL. */
+/** No address is held yet. `loop` is borrowed. -ENOMEM. */
+int vip_new(struct loop *loop, struct vips **ret);
+/** Addresses stay on their cards. Safe on NULL. */
 void vip_free(struct vips *v);
 
 /** Put the address on the network card in whose network it is, and announce it there. Does nothing

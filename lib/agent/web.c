@@ -21,17 +21,17 @@
 enum { QUIET_MS = 1000, LOOK_MS = 50, TCP_TEXT_MAX = 16 << 20 };
 enum { TIME_WAIT_TICKS = 6000, TICK_MS = 10 };
 
-int web_new(bool touch, struct web **ret)
+int web_new(struct loop *loop, bool touch, struct web **ret)
 {
 	struct web *w = calloc(1, sizeof(*w));
 	if (!w)
 		return -ENOMEM;
+	w->loop = loop;
 	w->touch = touch;
-	if (vip_new(&w->vips) < 0) {
+	if (vip_new(loop, &w->vips) < 0) {
 		free(w);
 		return -ENOMEM;
 	}
-	pthread_mutex_init(&w->lock, NULL);
 	*ret = w;
 	return 0;
 }
@@ -41,7 +41,6 @@ void web_free(struct web *w)
 	if (!w)
 		return;
 	vip_free(w->vips);
-	pthread_mutex_destroy(&w->lock);
 	free(w);
 }
 
@@ -49,10 +48,10 @@ void web_free(struct web *w)
 
 static void measure_against(struct web *w, uint32_t whole_milli)
 {
-	pthread_mutex_lock(&w->lock);
+	loop_take(w->loop, &w->busy);
 	w->whole_milli = whole_milli;
 	w->read_us = 0;
-	pthread_mutex_unlock(&w->lock);
+	loop_give(w->loop, &w->busy);
 }
 
 int web_enter(struct web *w, const struct phx_role *role, struct phx_err *err)
@@ -72,9 +71,9 @@ void web_measure(struct web *w, uint32_t whole_milli)
 
 bool web_measures(struct web *w)
 {
-	pthread_mutex_lock(&w->lock);
+	loop_take(w->loop, &w->busy);
 	bool is = w->whole_milli;
-	pthread_mutex_unlock(&w->lock);
+	loop_give(w->loop, &w->busy);
 	return is;
 }
 
@@ -197,7 +196,7 @@ static int measure(struct web *w, struct services *services, uint32_t *ret_ppm, 
 {
 	uint64_t used;
 	int measured = 0;
-	pthread_mutex_lock(&w->lock);
+	loop_take(w->loop, &w->busy);
 	if (w->whole_milli)
 		measured = services_used(services, &used, err);
 	if (w->whole_milli && measured == 0) {
@@ -211,7 +210,7 @@ static int measure(struct web *w, struct services *services, uint32_t *ret_ppm, 
 		w->used_us = used;
 		w->read_us = now;
 	}
-	pthread_mutex_unlock(&w->lock);
+	loop_give(w->loop, &w->busy);
 	return measured;
 }
 

@@ -7,12 +7,14 @@
 #include <jansson.h>
 
 #include "state/order.h"
+#include "agent/loop.h"
 
 struct services;
 struct web;
 
-/** `touch`: may the machine's addresses, settings and balancer be changed? -ENOMEM. */
-int web_new(bool touch, struct web **ret);
+/** `touch`: may the machine's addresses, settings and balancer be changed? `loop` is borrowed.
+ * -ENOMEM. */
+int web_new(struct loop *loop, bool touch, struct web **ret);
 /** Addresses, settings and table of the machine stay. Safe on NULL. */
 void web_free(struct web *w);
 
@@ -60,7 +62,7 @@ void web_connections(const char *proc_net_tcp, const char *address, uint32_t por
 
 /** Add to the monitor of a beat: `web_use_ppm` (use since the last call, millionths of the whole)
  * or `web_use_error` (why it is not known) if use is measured, and on a director `balancer` (its
- * kernel's table). For one thread. */
+ * kernel's table). For the link alone. */
 void web_monitor(struct web *w, struct services *services, json_t *monitor);
 
 /** Use of a share of the CPU, millionths: `used_us` of CPU time in `passed_us`, against

@@ -2,13 +2,13 @@
 #ifndef PHX_AGENT_WEB_INTERNAL_H
 #define PHX_AGENT_WEB_INTERNAL_H
 
-#include <pthread.h>
-
 #include "agent/web.h"
 
 struct web {
+	struct loop *loop;
 	bool touch;
-	pthread_mutex_t lock; /* link (beats, tables) and worker (steps) */
+	/* link (beats, tables) or worker (steps) has the rest: the kernel is asked meanwhile */
+	bool busy;
 	/* an instance */
 	/* its whole share, thousandths of a CPU; 0: use is not measured */
 	uint32_t whole_milli;

@@ -37,11 +37,18 @@ static void obey(struct vips *v, const char *address, char *line)
 	say(err.text[0] ? "failed" : "done", &err);
 }
 
+static void turn(void *loop)
+{
+	loop_run(loop);
+}
+
 int main(int argc, char **argv)
 {
 	char said[160] = "", now[160], line[80];
+	struct loop *loop;
 	struct vips *v;
-	if (argc != 2 || vip_new(&v) < 0)
+	if (argc != 2 || loop_new(&loop, NULL) < 0 || loop_work(loop, turn, loop) < 0 ||
+	    vip_new(loop, &v) < 0)
 		return 2;
 	for (;;) {
 		struct pollfd in = {.fd = STDIN_FILENO, .events = POLLIN};
@@ -58,5 +65,6 @@ int main(int argc, char **argv)
 		phx_str_copy(said, sizeof(said), now);
 	}
 	vip_free(v);
+	loop_free(loop);
 	return 0;
 }

@@ -91,10 +91,11 @@ static void test_nothing_is_touched(void **state)
 	struct phx_web_table t = {0};
 	struct phx_err err = {0};
 	struct web *w;
+	struct loop *loop = loop_started();
 	PHX_AUTO_JSON json_t *monitor = json_object();
 	(void)state;
 	PHX_STR_SET(role.web.address, "10.77.0.250");
-	assert_int_equal(web_new(false, &w), 0);
+	assert_int_equal(web_new(loop, false, &w), 0);
 	assert_int_equal(web_enter(w, &role, &err), 0);
 	const struct web_drain_calls calls = {.wait_ms = never};
 	assert_int_equal(web_drain(w, &role, 10000, &calls, &err), 0);
@@ -113,6 +114,7 @@ static void test_nothing_is_touched(void **state)
 	assert_int_equal(director_id(w), 0);
 	phx_web_table_fini(&t);
 	web_free(w);
+	loop_free(loop);
 }
 
 int main(void)
