@@ -30,10 +30,9 @@ int agent_client(void *agent, struct phx_http_client **ret, struct phx_err *err)
 void agent_wait_ms(struct agent *a, uint32_t ms)
 {
 	int64_t due_ms = phx_clock_ms() + ms;
-	loop_hold(a->loop);
+	LOOP_HELD(a->loop);
 	while (!agent_stopping(a) && loop_wait(a->loop, due_ms))
 		;
-	loop_release(a->loop);
 }
 
 void agent_news(struct agent *a)
@@ -43,23 +42,20 @@ void agent_news(struct agent *a)
 
 void agent_node_name(struct agent *a, char ret[PHX_NAME_MAX])
 {
-	loop_hold(a->loop);
+	LOOP_HELD(a->loop);
 	phx_str_copy(ret, PHX_NAME_MAX, a->node);
-	loop_release(a->loop);
 }
 
 void agent_set_trouble(struct agent *a, const char *text)
 {
-	loop_hold(a->loop);
+	LOOP_HELD(a->loop);
 	snprintf(a->trouble, sizeof(a->trouble), "%s", text ? text : "");
-	loop_release(a->loop);
 }
 
 static uint32_t all_cpus_milli(struct agent *a)
 {
-	loop_hold(a->loop);
+	LOOP_HELD(a->loop);
 	uint32_t cpus = a->facts.cpus;
-	loop_release(a->loop);
 	return 1000 * (cpus ? cpus : (uint32_t)sysconf(_SC_NPROCESSORS_ONLN));
 }
 
@@ -93,10 +89,9 @@ int agent_read_facts(struct agent *a, struct phx_err *err)
 				     : phx_inventory_read(a->cfg.fact_root, &facts, err);
 	if (r < 0)
 		return r;
-	loop_hold(a->loop);
+	LOOP_HELD(a->loop);
 	bool same = phx_record_equal(&phx_facts_record, &a->facts, &facts);
 	phx_record_fini(&phx_facts_record, &a->facts);
 	a->facts = facts;
-	loop_release(a->loop);
 	return same ? 0 : 1;
 }

@@ -50,7 +50,7 @@ int director_apply(struct web *w, uint64_t id, const struct phx_web_table *table
 	int r = phx_web_table_check(table, err);
 	if (r < 0)
 		return r;
-	loop_take(w->loop, &w->busy);
+	LOOP_TAKEN(w->loop, &w->busy);
 	w->table_id = 0;
 	w->balances = true;
 	r = w->touch ? put_table(w, table, err) : 0;
@@ -58,7 +58,6 @@ int director_apply(struct web *w, uint64_t id, const struct phx_web_table *table
 		w->table_id = id;
 	if (r == 0 && w->touch)
 		vip_settled(w->vips);
-	loop_give(w->loop, &w->busy);
 	return r;
 }
 
@@ -66,14 +65,13 @@ int director_clear(struct web *w, struct phx_err *err)
 {
 	static const struct phx_web_table none;
 	int r = 0;
-	loop_take(w->loop, &w->busy);
+	LOOP_TAKEN(w->loop, &w->busy);
 	if (w->touch && w->balances)
 		r = put_table(w, &none, err);
 	if (r == 0)
 		w->balances = false;
 	if (r == 0)
 		w->table_id = 0;
-	loop_give(w->loop, &w->busy);
 	return r;
 }
 
@@ -95,10 +93,8 @@ void director_told(struct web *w, const char *text)
 /* While an address of the table is given up, the table is not in force. */
 uint64_t director_id(struct web *w)
 {
-	loop_take(w->loop, &w->busy);
-	uint64_t id = vip_given_up(w->vips) ? 0 : w->table_id;
-	loop_give(w->loop, &w->busy);
-	return id;
+	LOOP_TAKEN(w->loop, &w->busy);
+	return vip_given_up(w->vips) ? 0 : w->table_id;
 }
 
 static uint32_t count_servers(const struct phx_web_table *t)

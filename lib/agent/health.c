@@ -227,15 +227,12 @@ static void check_once(void *arg)
 	loop_release(h->loop);
 }
 
-static int on_due(sd_event_source *s, uint64_t us, void *arg)
+static void on_due(void *arg)
 {
 	struct health *h = arg;
-	(void)s;
-	(void)us;
 	h->checking = h->watching && loop_work(h->loop, check_once, h) == 0;
 	if (!h->checking)
 		arm(h, true);
-	return 0;
 }
 
 int health_new(struct loop *loop, const char *pkg_root, struct health **ret, struct phx_err *err)
@@ -275,7 +272,7 @@ int health_watch(struct health *h, const struct phx_role *role, struct phx_err *
 	struct phx_role copy = {0};
 	if (role && phx_record_copy(&phx_role_record, &copy, role) < 0)
 		return phx_err_set(err, -ENOMEM, "out of memory");
-	loop_hold(h->loop);
+	LOOP_HELD(h->loop);
 	phx_record_fini(&phx_role_record, &h->role);
 	h->role = copy;
 	h->watching = role && role->health.kind != PHX_HEALTH_NONE;
@@ -285,22 +282,19 @@ int health_watch(struct health *h, const struct phx_role *role, struct phx_err *
 	snprintf(h->text, sizeof(h->text), "%s", h->watching ? "not checked yet" : "");
 	if (!h->checking)
 		arm(h, false);
-	loop_release(h->loop);
 	return 0;
 }
 
 bool health_ok(struct health *h, char *ret_text, size_t ret_size)
 {
-	loop_hold(h->loop);
+	LOOP_HELD(h->loop);
 	bool ok = h->ok;
 	snprintf(ret_text, ret_size, "%s", h->text);
-	loop_release(h->loop);
 	return ok;
 }
 
 void health_passed(struct health *h)
 {
-	loop_hold(h->loop);
+	LOOP_HELD(h->loop);
 	count_result(h, 0, "");
-	loop_release(h->loop);
 }

@@ -48,8 +48,9 @@ static bool tracked(void *arg, uint64_t id)
 static void look_after_all(void *jobs);
 
 /* Has a worker look after the jobs, soon. With the loop. */
-static void look_soon(struct jobs *j)
+static void look_soon(void *jobs)
 {
+	struct jobs *j = jobs;
 	if (j->looking || !j->again)
 		return;
 	j->looking = loop_work(j->loop, look_after_all, j) == 0;
@@ -87,9 +88,8 @@ static int track(struct jobs *j, struct job_run run, pid_t keeper, int64_t goodb
 	*r = (struct running){.run = run, .keeper = keeper, .pidfd = -1, .goodbye_ms = goodbye_ms};
 	if (keeper > 0)
 		r->pidfd = pidfd_open(keeper, 0);
-	loop_hold(j->loop);
+	LOOP_HELD(j->loop);
 	look_soon(j);
-	loop_release(j->loop);
 	return 0;
 }
 
@@ -142,41 +142,23 @@ static void tell_end(struct jobs *j, const struct job_end *end)
 	j->n_telling--;
 }
 
-static int on_death(sd_event_source *s, int fd, uint32_t events, void *arg)
-{
-	(void)fd;
-	(void)events;
-	sd_event_source_set_enabled(s, SD_EVENT_OFF); /* told once */
-	look_soon(arg);
-	return 0;
-}
-
-static int on_again(sd_event_source *s, uint64_t us, void *arg)
-{
-	(void)s;
-	(void)us;
-	look_soon(arg);
-	return 0;
-}
-
 /* The keeper of an earlier agent that has not written its process id yet is looked at again. */
 static void watch_all(struct jobs *j)
 {
-	loop_hold(j->loop);
+	LOOP_HELD(j->loop);
 	PHX_LIST_EACH(struct running, r, &j->list) {
 		if (r->ended || r->staging || r->death || !j->again)
 			continue;
-		if (r->pidfd < 0 || loop_watch(j->loop, r->pidfd, on_death, j, &r->death) < 0)
+		if (r->pidfd < 0 || loop_watch(j->loop, r->pidfd, look_soon, j, &r->death) < 0)
 			loop_arm(j->loop, j->again, phx_clock_ms() + AGAIN_MS);
 	}
-	loop_release(j->loop);
 }
 
 /* In a worker. */
 static void look_after_all(void *jobs)
 {
 	struct jobs *j = jobs;
-	loop_take(j->loop, &j->busy);
+	LOOP_TAKEN(j->loop, &j->busy);
 	loop_hold(j->loop);
 	j->looking = false; /* what happens from now on is looked after again */
 	loop_release(j->loop);
@@ -191,7 +173,6 @@ static void look_after_all(void *jobs)
 		tell_end(j, &end);
 	}
 	watch_all(j);
-	loop_give(j->loop, &j->busy);
 }
 
 void jobs_heard(struct jobs *j, int64_t clock_ms)
@@ -229,11 +210,9 @@ static bool is_awaited(void *arg)
 {
 	const struct staging *s = arg;
 	struct jobs *j = s->jobs;
-	loop_take(j->loop, &j->busy);
+	LOOP_TAKEN(j->loop, &j->busy);
 	const struct running *r = find(j, (struct job_run){s->job.id, s->job.kills});
-	bool awaited = r && !r->told && j->again && !j->closed;
-	loop_give(j->loop, &j->busy);
-	return awaited;
+	return r && !r->told && j->again && !j->closed;
 }
 
 /* Ends a run that has not begun. Called by who has the jobs; others may while it is reported. */
@@ -378,7 +357,7 @@ int jobs_start(struct jobs *j, const struct phx_job *job, const char *node, stru
 				   UINT32_MAX);
 	if (!job->argv.n)
 		return phx_err_set(err, -EINVAL, "job %" PRIu64 ": no program", job->id);
-	loop_take(j->loop, &j->busy);
+	LOOP_TAKEN(j->loop, &j->busy);
 	int r = j->closed ? -ECANCELED : judge(j, run, job->submitted_ms, &rec);
 	if (r == DECIDE_JOB_NEW)
 		r = launch(j, job, node, err);
@@ -388,7 +367,6 @@ int jobs_start(struct jobs *j, const struct phx_job *job, const char *node, stru
 		r = stale(&rec, job->kills, err);
 	else if (r != -ECANCELED) /* what is damaged was here, too */
 		r = repeat(j, run, goodbye_of(job));
-	loop_give(j->loop, &j->busy);
 	return r;
 }
 
@@ -426,7 +404,7 @@ static int bar(struct jobs *j, struct job_run run, const struct job_record *olde
 int jobs_kill(struct jobs *j, struct job_run run, bool to_run_again, struct phx_err *err)
 {
 	struct job_record rec = {0};
-	loop_take(j->loop, &j->busy);
+	LOOP_TAKEN(j->loop, &j->busy);
 	struct running *known = find(j, run);
 	int r = known ? 0 : judge(j, run, 0, &rec);
 	if (known && !known->ended)
@@ -439,7 +417,6 @@ int jobs_kill(struct jobs *j, struct job_run run, bool to_run_again, struct phx_
 		r = bar(j, run, &rec, err);
 	else if (!known)
 		r = track(j, run, 0, 0);
-	loop_give(j->loop, &j->busy);
 	return r;
 }
 
@@ -449,7 +426,7 @@ void jobs_reported(struct jobs *j, struct job_run run)
 {
 	struct phx_err err = {0};
 	struct job_record rec;
-	loop_take(j->loop, &j->busy);
+	LOOP_TAKEN(j->loop, &j->busy);
 	untrack(j, run);
 	int r = job_store_read(&j->at.store, run.id, &rec);
 	if (r == 0 && rec.run == run.run) {
@@ -465,16 +442,14 @@ void jobs_reported(struct jobs *j, struct job_run run)
 	job_store_drop(&j->at.store, run);
 	job_stage_drop(j->at.stage, run);
 	job_store_prune(&j->at.store, tracked, j);
-	loop_give(j->loop, &j->busy);
 }
 
 uint32_t jobs_list(struct jobs *j, struct job_run *ret, uint32_t max)
 {
-	loop_take(j->loop, &j->busy);
+	LOOP_TAKEN(j->loop, &j->busy);
 	uint32_t n = j->list.n;
 	for (uint32_t i = 0; i < n && i < max; i++)
 		ret[i] = PHX_LIST_AT(&j->list, struct running, i)->run;
-	loop_give(j->loop, &j->busy);
 	return n;
 }
 
@@ -533,7 +508,7 @@ int jobs_new(const struct jobs_config *config, struct jobs **ret, struct phx_err
 			   .at.contact_fd = -1};
 	int r = prepare(j, config, err);
 	loop_hold(j->loop);
-	r = r ? r : loop_timer(j->loop, on_again, j, &j->again);
+	r = r ? r : loop_timer(j->loop, look_soon, j, &j->again);
 	if (r == 0)
 		look_soon(j);
 	loop_release(j->loop);
@@ -547,9 +522,8 @@ int jobs_new(const struct jobs_config *config, struct jobs **ret, struct phx_err
 
 void jobs_close(struct jobs *j)
 {
-	loop_take(j->loop, &j->busy);
+	LOOP_TAKEN(j->loop, &j->busy);
 	j->closed = true;
-	loop_give(j->loop, &j->busy);
 }
 
 void jobs_free(struct jobs *j)

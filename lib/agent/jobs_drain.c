@@ -54,7 +54,7 @@ int jobs_drain(struct jobs *j, uint32_t grace_ms, const struct jobs_until *until
 	       struct phx_err *err)
 {
 	int64_t goodbye_ms;
-	loop_take(j->loop, &j->busy);
+	LOOP_TAKEN(j->loop, &j->busy);
 	int r = wait_none(j, grace_ms, until);
 	if (r == -ETIMEDOUT) {
 		count_running(j, &goodbye_ms);
@@ -63,7 +63,6 @@ int jobs_drain(struct jobs *j, uint32_t grace_ms, const struct jobs_until *until
 				jobs_tell_keeper(j, run, JOB_SIGNAL_RETURN);
 		r = wait_none(j, goodbye_ms + JOB_DIE_MS, until);
 	}
-	loop_give(j->loop, &j->busy);
 	return r < 0 ? phx_err_set(err, r, "jobs: %s",
 				   r == -ETIMEDOUT ? "some processes do not end" : strerror(-r))
 		     : 0;

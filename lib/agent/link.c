@@ -391,9 +391,8 @@ static int take_inspect(struct link *l, struct phx_order *o, const json_t *extra
 	int r = agent_read_facts(l->agent, err);
 	if (r < 0)
 		return r;
-	loop_hold(l->agent->loop);
+	LOOP_HELD(l->agent->loop);
 	PHX_AUTO_JSON json_t *facts = phx_json_from_record(&phx_facts_record, &l->agent->facts);
-	loop_release(l->agent->loop);
 	return facts ? post(l, "/v1/agent/inventory", facts, CALL_TIMEOUT_MS, &status, &answer, err)
 		     : -ENOMEM;
 }

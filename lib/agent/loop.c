@@ -106,14 +106,12 @@ static void wake(struct loop *l)
 	l->asleep = false;
 }
 
-static int on_wake(sd_event_source *s, int fd, uint32_t events, void *arg)
+static void on_wake(void *arg)
 {
+	struct loop *l = arg;
 	uint64_t count;
-	(void)s;
-	(void)events;
-	(void)arg;
-	(void)!read(fd, &count, sizeof(count));
-	return 0;
+	(void)!read(l->wake_fd, &count, sizeof(count));
+	loop_watch_again(l, l->wake);
 }
 
 /* Sleeps outside of sd-event, which allows no other thread to change sources while it waits. */
@@ -198,10 +196,48 @@ sd_event *loop_event(struct loop *l)
 	return l->event;
 }
 
-int loop_timer(struct loop *l, sd_event_time_handler_t fn, void *arg, sd_event_source **ret)
+static int on_time(sd_event_source *s, uint64_t us, void *arg)
 {
-	int r = sd_event_add_time(l->event, ret, CLOCK_MONOTONIC, UINT64_MAX, ACCURACY_US, fn, arg);
-	return r < 0 ? r : 0;
+	const struct work *w = arg;
+	(void)s;
+	(void)us;
+	w->run(w->arg);
+	return 0;
+}
+
+static int on_fd(sd_event_source *s, int fd, uint32_t events, void *arg)
+{
+	const struct work *w = arg;
+	(void)s;
+	(void)fd;
+	(void)events;
+	w->run(w->arg);
+	return 0;
+}
+
+/* What a source calls; it goes with the source. */
+static struct work *call_of(loop_fn fn, void *arg)
+{
+	struct work *w = malloc(sizeof(*w));
+	if (w)
+		*w = (struct work){fn, arg};
+	return w;
+}
+
+static int keep_call(int r, sd_event_source *s, struct work *w)
+{
+	if (r < 0)
+		free(w);
+	return r < 0 ? r : sd_event_source_set_destroy_callback(s, free);
+}
+
+int loop_timer(struct loop *l, loop_fn fn, void *arg, sd_event_source **ret)
+{
+	struct work *w = call_of(fn, arg);
+	int r = w ? sd_event_add_time(l->event, ret, CLOCK_MONOTONIC, UINT64_MAX, ACCURACY_US,
+				      on_time, w)
+		  : -ENOMEM;
+	return keep_call(r, *ret, w);
 }
 
 void loop_arm(struct loop *l, sd_event_source *timer, int64_t due_ms)
@@ -211,10 +247,18 @@ void loop_arm(struct loop *l, sd_event_source *timer, int64_t due_ms)
 	wake(l);
 }
 
-int loop_watch(struct loop *l, int fd, sd_event_io_handler_t fn, void *arg, sd_event_source **ret)
+int loop_watch(struct loop *l, int fd, loop_fn fn, void *arg, sd_event_source **ret)
 {
-	int r = sd_event_add_io(l->event, ret, fd, POLLIN, fn, arg);
-	return r < 0 ? r : 0;
+	struct work *w = call_of(fn, arg);
+	int r = w ? sd_event_add_io(l->event, ret, fd, POLLIN, on_fd, w) : -ENOMEM;
+	r = keep_call(r, *ret, w);
+	return r < 0 ? r : sd_event_source_set_enabled(*ret, SD_EVENT_ONESHOT);
+}
+
+void loop_watch_again(struct loop *l, sd_event_source *fd)
+{
+	sd_event_source_set_enabled(fd, SD_EVENT_ONESHOT);
+	wake(l);
 }
 
 void loop_forget(sd_event_source **s)
@@ -235,7 +279,7 @@ static int prepare(struct loop *l)
 	phx_cond_init(&l->more);
 	l->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	int r = l->wake_fd < 0 ? -errno : sd_event_new(&l->event);
-	return r < 0 ? r : loop_watch(l, l->wake_fd, on_wake, NULL, &l->wake);
+	return r < 0 ? r : loop_watch(l, l->wake_fd, on_wake, l, &l->wake);
 }
 
 int loop_new(struct loop **ret, struct phx_err *err)

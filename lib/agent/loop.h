@@ -33,6 +33,8 @@ void loop_quit(struct loop *l);
 /** Hold the loop: no handler and no other holder runs. Holds of one thread may nest. */
 void loop_hold(struct loop *l);
 void loop_release(struct loop *l);
+/** Hold it until the end of the scope. */
+#define LOOP_HELD(l) PHX_AUTO(loop_release_held_) struct loop *held_ = loop_held_(l)
 /** State changed for which a worker may wait: each looks again. */
 void loop_news(struct loop *l);
 /** Wait for news in a worker that holds the loop once: it is released meanwhile. False when
@@ -43,6 +45,10 @@ bool loop_wait(struct loop *l, int64_t due_ms);
  * else has it. Not for handlers, nor while the loop is held. */
 void loop_take(struct loop *l, bool *busy);
 void loop_give(struct loop *l, bool *busy);
+/** Have it until the end of the scope. */
+#define LOOP_TAKEN(l, busy) \
+	PHX_AUTO(loop_give_taken_) struct loop_taken_ taken_ = {l, busy}; \
+	loop_take(l, busy)
 /** Give it, wait for news, take it again. What the caller knows may have changed then. */
 void loop_yield(struct loop *l, bool *busy, int64_t due_ms);
 
@@ -53,19 +59,44 @@ void loop_yield(struct loop *l, bool *busy, int64_t due_ms);
  * no worker, and run() is not called. */
 int loop_work(struct loop *l, loop_fn run, void *arg);
 
-/* ---- sources; the callers hold the loop, or nothing runs yet ---- */
+/* ---- sources; the callers hold the loop, or nothing runs yet. Handlers hold it, too ---- */
 
-/** A timer, not armed yet. Its handler holds the loop and returns 0. loop_forget() ends it. */
-int loop_timer(struct loop *l, sd_event_time_handler_t fn, void *arg, sd_event_source **ret);
+/** A timer that calls fn(arg), not armed yet. loop_forget() ends it. */
+int loop_timer(struct loop *l, loop_fn fn, void *arg, sd_event_source **ret);
 /** Have the timer expire once at due_ms of phx_clock_ms(), at once if that is past; INT64_MAX:
  * never. */
 void loop_arm(struct loop *l, sd_event_source *timer, int64_t due_ms);
-/** Watch a descriptor until loop_forget(): the handler is called while there is something to read.
- * Its caller keeps the descriptor open until then. */
-int loop_watch(struct loop *l, int fd, sd_event_io_handler_t fn, void *arg, sd_event_source **ret);
+/** Call fn(arg) once, when there is something to read from a descriptor, which its owner keeps open
+ * until loop_forget(). */
+int loop_watch(struct loop *l, int fd, loop_fn fn, void *arg, sd_event_source **ret);
+/** Once more. */
+void loop_watch_again(struct loop *l, sd_event_source *fd);
 /** The source is gone, *s is NULL. Safe on NULL. */
 void loop_forget(sd_event_source **s);
 /** For sources of other kinds. */
 sd_event *loop_event(struct loop *l);
+
+/* ---- of the macros ---- */
+
+static inline struct loop *loop_held_(struct loop *l)
+{
+	loop_hold(l);
+	return l;
+}
+
+static inline void loop_release_held_(struct loop **l)
+{
+	loop_release(*l);
+}
+
+struct loop_taken_ {
+	struct loop *loop;
+	bool *busy;
+};
+
+static inline void loop_give_taken_(struct loop_taken_ *t)
+{
+	loop_give(t->loop, t->busy);
+}
 
 #endif

@@ -113,7 +113,7 @@ static void finish(struct outbox *o, struct item *it, int r, const struct phx_er
 
 static bool first_item(struct outbox *o, struct item *ret)
 {
-	loop_hold(o->loop);
+	LOOP_HELD(o->loop);
 	bool any = o->items.n;
 	if (any)
 		*ret = *PHX_LIST_AT(&o->items, struct item, 0);
@@ -121,19 +121,17 @@ static bool first_item(struct outbox *o, struct item *ret)
 		o->sending = false; /* whoever puts another item has it sent */
 	if (!any)
 		loop_arm(o->loop, o->due, phx_clock_ms() + IDLE_CLOSE_MS);
-	loop_release(o->loop);
 	return any;
 }
 
 static void try_later(struct outbox *o)
 {
 	phx_http_client_free(PHX_TAKE(o->client));
-	loop_hold(o->loop);
+	LOOP_HELD(o->loop);
 	o->sending = false;
 	o->waiting = true;
 	loop_arm(o->loop, o->due, phx_clock_ms() + o->retry_ms);
 	o->retry_ms = o->retry_ms * 2 > RETRY_MAX_MS ? RETRY_MAX_MS : o->retry_ms * 2;
-	loop_release(o->loop);
 }
 
 /* In a worker: sends items until there is none or the head is away. */
@@ -162,16 +160,13 @@ static void begin_sending(struct outbox *o)
 	loop_arm(o->loop, o->due, o->sending ? INT64_MAX : phx_clock_ms() + RETRY_MS);
 }
 
-static int on_due(sd_event_source *s, uint64_t us, void *arg)
+static void on_due(void *arg)
 {
 	struct outbox *o = arg;
-	(void)s;
-	(void)us;
 	if (!o->waiting)
 		phx_http_client_free(PHX_TAKE(o->client));
 	o->waiting = false;
 	begin_sending(o);
-	return 0;
 }
 
 int outbox_new(struct loop *loop, outbox_client_fn client, void *arg, struct outbox **ret,
@@ -193,10 +188,9 @@ int outbox_new(struct loop *loop, outbox_client_fn client, void *arg, struct out
 
 void outbox_open(struct outbox *o)
 {
-	loop_hold(o->loop);
+	LOOP_HELD(o->loop);
 	o->open = true;
 	begin_sending(o);
-	loop_release(o->loop);
 }
 
 int outbox_put(struct outbox *o, struct outbox_subject about, json_t *message, const char *upload,
@@ -205,20 +199,19 @@ int outbox_put(struct outbox *o, struct outbox_subject about, json_t *message, c
 	PHX_AUTO_FREE char *copy = upload ? strdup(upload) : NULL;
 	if (upload && !copy)
 		return -ENOMEM;
-	loop_hold(o->loop);
+	LOOP_HELD(o->loop);
 	struct item *it = phx_list_push(&o->items, sizeof(*it));
 	if (it) {
 		*it = (struct item){about, json_incref(message), PHX_TAKE(copy), before, done, arg};
 		begin_sending(o);
 	}
-	loop_release(o->loop);
 	return it ? 0 : -ENOMEM;
 }
 
 uint32_t outbox_list(struct outbox *o, bool jobs, struct outbox_subject *ret, uint32_t max)
 {
 	uint32_t n = 0;
-	loop_hold(o->loop);
+	LOOP_HELD(o->loop);
 	PHX_LIST_EACH(struct item, it, &o->items) {
 		if (it->about.is_job != jobs)
 			continue;
@@ -226,6 +219,5 @@ uint32_t outbox_list(struct outbox *o, bool jobs, struct outbox_subject *ret, ui
 			ret[n] = it->about;
 		n++;
 	}
-	loop_release(o->loop);
 	return n;
 }

@@ -59,11 +59,9 @@ static bool holds(const struct phx_list *packages, const struct phx_package_ref 
 static bool must_let_go(void *arg)
 {
 	struct prefetch *s = arg;
-	loop_hold(s->loop);
-	bool stop = !s->due || (s->paused && !(s->needed && holds(&s->needed->packages, &s->at))) ||
+	LOOP_HELD(s->loop);
+	return !s->due || (s->paused && !(s->needed && holds(&s->needed->packages, &s->at))) ||
 		!holds(&s->want.packages, &s->at);
-	loop_release(s->loop);
-	return stop;
 }
 
 struct loan {
@@ -228,14 +226,11 @@ static void work(void *arg)
 	loop_release(s->loop);
 }
 
-static int on_due(sd_event_source *source, uint64_t us, void *arg)
+static void on_due(void *arg)
 {
 	struct prefetch *s = arg;
-	(void)source;
-	(void)us;
 	s->working = !s->paused && loop_work(s->loop, work, s) == 0;
 	arm(s, phx_clock_ms() + QUIET_MS);
-	return 0;
 }
 
 /* Packages are looked at after a while without steps; those to be removed go at once. */
@@ -275,9 +270,8 @@ int prefetch_want(struct prefetch *s, uint64_t id, const struct phx_list *packag
 		phx_record_fini(&prefetch_state_record, &want);
 		return r;
 	}
-	loop_hold(s->loop);
+	LOOP_HELD(s->loop);
 	replace(s, want);
-	loop_release(s->loop);
 	return 0;
 }
 
@@ -285,30 +279,25 @@ uint64_t prefetch_id(struct prefetch *s)
 {
 	if (!s)
 		return 0;
-	loop_hold(s->loop);
-	uint64_t id = s->want.id;
-	loop_release(s->loop);
-	return id;
+	LOOP_HELD(s->loop);
+	return s->want.id;
 }
 
 bool prefetch_keeps(struct prefetch *s, const struct phx_package_ref *p)
 {
 	if (!s)
 		return false;
-	loop_hold(s->loop);
-	bool keeps = holds(&s->want.packages, p);
-	loop_release(s->loop);
-	return keeps;
+	LOOP_HELD(s->loop);
+	return holds(&s->want.packages, p);
 }
 
 void prefetch_monitor(struct prefetch *s, json_t *monitor)
 {
 	if (!prefetch_id(s))
 		return;
-	loop_hold(s->loop);
+	LOOP_HELD(s->loop);
 	json_object_set_new(monitor, "prefetch_wanted", json_integer(s->want.packages.n));
 	json_object_set_new(monitor, "prefetch_there", json_integer(s->there));
-	loop_release(s->loop);
 }
 
 /* ---- steps come first ---- */
@@ -317,7 +306,7 @@ void prefetch_pause(struct prefetch *s, const struct phx_role *role)
 {
 	if (!s)
 		return;
-	loop_hold(s->loop);
+	LOOP_HELD(s->loop);
 	s->paused++;
 	s->needed = role;
 	/* a step waits for the worker now */
@@ -326,17 +315,15 @@ void prefetch_pause(struct prefetch *s, const struct phx_role *role)
 	while (s->working)
 		loop_wait(s->loop, INT64_MAX);
 	s->needed = NULL;
-	loop_release(s->loop);
 }
 
 void prefetch_resume(struct prefetch *s)
 {
 	if (!s)
 		return;
-	loop_hold(s->loop);
+	LOOP_HELD(s->loop);
 	s->paused--;
 	look_soon(s);
-	loop_release(s->loop);
 }
 
 /* ---- life ---- */

@@ -187,7 +187,7 @@ static bool all_up(struct services *s, const struct phx_role *role)
 
 /* ---- do services live? ---- */
 
-static int on_death(sd_event_source *source, int fd, uint32_t events, void *arg);
+static void notice(void *services);
 
 /* With the loop, as is the next: a pidfd that is watched must not be closed. */
 static void unwatch_slots(struct services *s)
@@ -201,7 +201,7 @@ static void watch_slots(struct services *s)
 	for (uint32_t i = 0; i < s->n; i++) {
 		struct slot *slot = &s->slots[i];
 		if (slot->state == SLOT_UP && slot->proc.pidfd >= 0)
-			loop_watch(s->loop, slot->proc.pidfd, on_death, s, &slot->death);
+			loop_watch(s->loop, slot->proc.pidfd, notice, s, &slot->death);
 	}
 }
 
@@ -230,13 +230,12 @@ static int check_alive(struct services *s, struct slot *slot, struct phx_err *er
  * asked when no news can be missed any more. */
 static bool wait_death(struct services *s, const struct fetch_stop *stop, int64_t due_ms)
 {
-	loop_hold(s->loop);
+	LOOP_HELD(s->loop);
 	bool given_up = stop && stop->wanted(stop->arg);
 	watch_slots(s);
 	if (!given_up)
 		loop_wait(s->loop, due_ms);
 	unwatch_slots(s);
-	loop_release(s->loop);
 	return given_up;
 }
 
@@ -364,9 +363,8 @@ static void restart_slot(struct services *s, struct slot *slot)
 		slot->next_start_ms = phx_clock_ms() + BACKOFF_MAX_MS;
 		return;
 	}
-	loop_hold(s->loop);
+	LOOP_HELD(s->loop);
 	s->restarts++;
-	loop_release(s->loop);
 }
 
 /* Does every running service have a pidfd, so that its end is noticed? systemd names none while it
@@ -441,11 +439,10 @@ static int begin(struct services *s, struct phx_err *err)
 static int finish(struct services *s, int64_t due_ms, int r)
 {
 	services_publish(s);
-	loop_hold(s->loop);
+	LOOP_HELD(s->loop);
 	watch_slots(s);
 	loop_arm(s->loop, s->due, due_ms);
 	loop_give(s->loop, &s->busy);
-	loop_release(s->loop);
 	return r;
 }
 
@@ -462,32 +459,16 @@ static void look_after(void *arg)
 		finish(s, supervise(s), 0);
 }
 
-/* Something is to be looked at: by whoever has the services, or by look_after(). */
-static void notice(struct services *s)
+/* A service has died, or the time has come: whoever has the services looks, or a worker does. */
+static void notice(void *services)
 {
+	struct services *s = services;
 	loop_news(s->loop);
 	if (s->busy || s->looking)
 		return;
 	s->looking = loop_work(s->loop, look_after, s) == 0;
 	if (!s->looking)
 		loop_arm(s->loop, s->due, phx_clock_ms() + TICK_MS);
-}
-
-static int on_death(sd_event_source *source, int fd, uint32_t events, void *arg)
-{
-	(void)fd;
-	(void)events;
-	sd_event_source_set_enabled(source, SD_EVENT_OFF); /* told once */
-	notice(arg);
-	return 0;
-}
-
-static int on_due(sd_event_source *source, uint64_t us, void *arg)
-{
-	(void)source;
-	(void)us;
-	notice(arg);
-	return 0;
 }
 
 static int open_backend(struct services *s, const struct services_config *config,
@@ -511,7 +492,7 @@ int services_new(const struct services_config *config, struct services **ret, st
 		r = open_backend(s, config, err);
 	loop_hold(s->loop);
 	if (r == 0)
-		r = loop_timer(s->loop, on_due, s, &s->due);
+		r = loop_timer(s->loop, notice, s, &s->due);
 	loop_release(s->loop);
 	if (r < 0) {
 		if (s->backend)
@@ -529,6 +510,7 @@ void services_end(struct services *s)
 		return;
 	if (!s->backend->outlives_agent)
 		stop_all(s);
+	LOOP_HELD(s->loop);
 	s->ended = true;
 	finish(s, INT64_MAX, 0);
 }

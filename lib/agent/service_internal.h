@@ -32,9 +32,9 @@ struct services {
 	struct phx_role role;
 	struct slot *slots; /* in start order */
 	uint32_t n;
-	bool ended; /* for good */
 	/* with the loop */
 	bool busy, looking, ok; /* looking: a worker is about to take the services */
+	bool ended;             /* for good */
 	sd_event_source *due;   /* a service is to be started again, or asked after */
 	uint32_t restarts;
 	char last_end[SERVICE_TEXT_MAX]; /* how the last service that died ended */

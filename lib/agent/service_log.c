@@ -101,6 +101,12 @@ static void drop_source(struct service_logs *l, struct source *gone)
 	free(gone);
 }
 
+static void watch_all(struct service_logs *l)
+{
+	for (struct source *src = l->sources; src; src = src->next)
+		loop_watch_again(l->loop, src->output);
+}
+
 /* In a worker. */
 static void drain_all(void *arg)
 {
@@ -111,22 +117,18 @@ static void drain_all(void *arg)
 		if (!drain(src))
 			drop_source(l, src);
 	}
-	loop_hold(l->loop);
-	for (struct source *src = l->sources; src; src = src->next)
-		sd_event_source_set_enabled(src->output, SD_EVENT_ON);
+	LOOP_HELD(l->loop);
+	watch_all(l);
 	l->draining = false;
 	loop_give(l->loop, &l->busy);
-	loop_release(l->loop);
 }
 
-static int on_output(sd_event_source *s, int fd, uint32_t events, void *arg)
+static void on_output(void *arg)
 {
 	struct service_logs *l = arg;
-	(void)fd;
-	(void)events;
 	l->draining = l->draining || loop_work(l->loop, drain_all, l) == 0;
-	sd_event_source_set_enabled(s, l->draining ? SD_EVENT_OFF : SD_EVENT_ON);
-	return 0;
+	if (!l->draining)
+		watch_all(l);
 }
 
 int service_logs_new(struct loop *loop, struct service_logs **ret)

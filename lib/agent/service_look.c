@@ -33,9 +33,8 @@ static void publish_ids(struct services *s)
 
 void services_publish_names(struct services *s)
 {
-	loop_hold(s->loop);
+	LOOP_HELD(s->loop);
 	publish_ids(s);
-	loop_release(s->loop);
 }
 
 static bool is_dead(const struct slot *slot)
@@ -52,21 +51,19 @@ void services_publish(struct services *s)
 				     b.n ? ", " : "not running: ", s->slots[i].svc->name,
 				     s->slots[i].status, s->slots[i].said[0] ? ": " : "",
 				     s->slots[i].said);
-	loop_hold(s->loop);
+	LOOP_HELD(s->loop);
 	s->ok = b.n == 0;
 	snprintf(s->text, sizeof(s->text), "%s", b.data ? b.data : "");
 	phx_utf8_repair(s->text);
 	publish_ids(s);
-	loop_release(s->loop);
 }
 
 bool services_ok(struct services *s, char *ret_text, size_t ret_size)
 {
-	loop_hold(s->loop);
+	LOOP_HELD(s->loop);
 	bool ok = s->ok;
 	snprintf(ret_text, ret_size, "%s", s->text);
 	phx_utf8_repair(ret_text); /* the copy may be cut within a character */
-	loop_release(s->loop);
 	return ok;
 }
 
@@ -250,19 +247,17 @@ int services_log(struct services *s, char name[PHX_NAME_MAX], const struct servi
 
 void slot_tell_end(struct services *s, const struct slot *slot)
 {
-	loop_hold(s->loop);
+	LOOP_HELD(s->loop);
 	snprintf(s->last_end, sizeof(s->last_end), "%s ended with status %d%s%s", slot->svc->name,
 		 slot->status, slot->said[0] ? ": " : "", slot->said);
 	phx_utf8_repair(s->last_end);
-	loop_release(s->loop);
 }
 
 uint32_t services_restarts(struct services *s, char *ret_why, size_t ret_size)
 {
-	loop_hold(s->loop);
+	LOOP_HELD(s->loop);
 	uint32_t n = s->restarts;
 	snprintf(ret_why, ret_size, "%s", n ? s->last_end : "");
-	loop_release(s->loop);
 	return n;
 }
 

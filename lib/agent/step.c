@@ -31,10 +31,8 @@ bool step_wait_ms(void *step_run, uint32_t ms)
 	int64_t due_ms = phx_clock_ms() + ms;
 	if (due_ms > s->deadline_ms)
 		due_ms = s->deadline_ms;
-	loop_hold(s->agent->loop);
+	LOOP_HELD(s->agent->loop);
 	while (!is_cancelled(s) && phx_clock_ms() < due_ms)
 		loop_wait(s->agent->loop, due_ms);
-	bool cancelled = is_cancelled(s);
-	loop_release(s->agent->loop);
-	return cancelled;
+	return is_cancelled(s);
 }

@@ -81,38 +81,24 @@ static void look(struct vips *v, uint32_t i)
 		give_up(v, i);
 }
 
-/* The next look is when it would do something although nothing is seen. */
+/* The next look is when a frame comes, or when it would do something although none does. */
 static void arm(struct vips *v)
 {
 	int64_t due_ms = INT64_MAX, soon_ms = phx_clock_ms() + PAUSE_MS;
 	PHX_LIST_EACH(struct held, h, &v->held) {
 		int64_t at_ms = phx_web_hold_due_ms(&h->hold, &v->head);
 		due_ms = at_ms < due_ms ? at_ms : due_ms;
+		loop_watch_again(v->loop, h->frames);
 	}
 	loop_arm(v->loop, v->due, due_ms < soon_ms ? soon_ms : due_ms);
 }
 
-static int look_at_all(struct vips *v)
+static void look_at_all(void *vips)
 {
+	struct vips *v = vips;
 	for (uint32_t i = v->held.n; i > 0; i--)
 		look(v, i - 1);
 	arm(v);
-	return 0;
-}
-
-static int on_due(sd_event_source *s, uint64_t us, void *arg)
-{
-	(void)s;
-	(void)us;
-	return look_at_all(arg);
-}
-
-static int on_frame(sd_event_source *s, int fd, uint32_t events, void *arg)
-{
-	(void)s;
-	(void)fd;
-	(void)events;
-	return look_at_all(arg);
 }
 
 /* ---- life ---- */
@@ -125,7 +111,7 @@ int vip_new(struct loop *loop, struct vips **ret)
 	v->loop = loop;
 	v->head = (struct phx_web_head){.heard_ms = phx_clock_ms(), .beat_ms = BEAT_MS};
 	loop_hold(loop);
-	int r = loop_timer(loop, on_due, v, &v->due);
+	int r = loop_timer(loop, look_at_all, v, &v->due);
 	loop_release(loop);
 	if (r < 0) {
 		free(v);
@@ -187,7 +173,7 @@ static bool holds(const struct vips *v, const char *address)
 static int watch(struct vips *v, struct held *h, const char *address, struct phx_err *err)
 {
 	int r = phx_ipvs_watch_open(h->interface, address, &h->watch, err);
-	r = r ? r : loop_watch(v->loop, phx_ipvs_watch_fd(h->watch), on_frame, v, &h->frames);
+	r = r ? r : loop_watch(v->loop, phx_ipvs_watch_fd(h->watch), look_at_all, v, &h->frames);
 	return r ? r : sd_event_source_set_ratelimit(h->frames, PAUSE_MS * 1000, 1);
 }
 
@@ -212,10 +198,8 @@ static int take(struct vips *v, const char *address, struct phx_err *err)
 
 int vip_take(struct vips *v, const char *address, struct phx_err *err)
 {
-	loop_hold(v->loop);
-	int r = take(v, address, err);
-	loop_release(v->loop);
-	return r;
+	LOOP_HELD(v->loop);
+	return take(v, address, err);
 }
 
 static bool in_table(const struct phx_web_table *t, const char *address)
@@ -229,7 +213,7 @@ static bool in_table(const struct phx_web_table *t, const char *address)
 int vip_keep_only(struct vips *v, const struct phx_web_table *keep, struct phx_err *err)
 {
 	int r = 0;
-	loop_hold(v->loop);
+	LOOP_HELD(v->loop);
 	for (uint32_t i = v->held.n; r == 0 && i > 0; i--) {
 		const struct held *h = held_at(v, i - 1);
 		if (in_table(keep, h->address))
@@ -238,7 +222,6 @@ int vip_keep_only(struct vips *v, const struct phx_web_table *keep, struct phx_e
 		if (r == 0)
 			forget(v, i - 1);
 	}
-	loop_release(v->loop);
 	return r;
 }
 
@@ -246,42 +229,36 @@ int vip_keep_only(struct vips *v, const struct phx_web_table *keep, struct phx_e
 
 void vip_heard(struct vips *v, uint32_t beat_ms)
 {
-	loop_hold(v->loop);
+	LOOP_HELD(v->loop);
 	bool lost = phx_web_head_lost(&v->head, phx_clock_ms());
 	v->head = (struct phx_web_head){.heard_ms = phx_clock_ms(), .beat_ms = beat_ms};
 	if (lost)
 		look_at_all(v);
 	else
 		arm(v);
-	loop_release(v->loop);
 }
 
 bool vip_given_up(struct vips *v)
 {
-	loop_hold(v->loop);
-	bool is = v->given_up;
-	loop_release(v->loop);
-	return is;
+	LOOP_HELD(v->loop);
+	return v->given_up;
 }
 
 void vip_settled(struct vips *v)
 {
-	loop_hold(v->loop);
+	LOOP_HELD(v->loop);
 	v->given_up = false;
-	loop_release(v->loop);
 }
 
 void vip_note(struct vips *v, char ret[160])
 {
-	loop_hold(v->loop);
+	LOOP_HELD(v->loop);
 	phx_str_copy(ret, 160, v->note);
-	loop_release(v->loop);
 }
 
 void vip_told(struct vips *v, const char *text)
 {
-	loop_hold(v->loop);
+	LOOP_HELD(v->loop);
 	if (!v->given_up && phx_str_eq(v->note, text))
 		v->note[0] = '\0';
-	loop_release(v->loop);
 }

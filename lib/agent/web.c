@@ -48,10 +48,9 @@ void web_free(struct web *w)
 
 static void measure_against(struct web *w, uint32_t whole_milli)
 {
-	loop_take(w->loop, &w->busy);
+	LOOP_TAKEN(w->loop, &w->busy);
 	w->whole_milli = whole_milli;
 	w->read_us = 0;
-	loop_give(w->loop, &w->busy);
 }
 
 int web_enter(struct web *w, const struct phx_role *role, struct phx_err *err)
@@ -71,10 +70,8 @@ void web_measure(struct web *w, uint32_t whole_milli)
 
 bool web_measures(struct web *w)
 {
-	loop_take(w->loop, &w->busy);
-	bool is = w->whole_milli;
-	loop_give(w->loop, &w->busy);
-	return is;
+	LOOP_TAKEN(w->loop, &w->busy);
+	return w->whole_milli;
 }
 
 int web_leave(struct web *w, const struct phx_role *role, struct phx_err *err)
@@ -196,7 +193,7 @@ static int measure(struct web *w, struct services *services, uint32_t *ret_ppm, 
 {
 	uint64_t used;
 	int measured = 0;
-	loop_take(w->loop, &w->busy);
+	LOOP_TAKEN(w->loop, &w->busy);
 	if (w->whole_milli)
 		measured = services_used(services, &used, err);
 	if (w->whole_milli && measured == 0) {
@@ -210,7 +207,6 @@ static int measure(struct web *w, struct services *services, uint32_t *ret_ppm, 
 		w->used_us = used;
 		w->read_us = now;
 	}
-	loop_give(w->loop, &w->busy);
 	return measured;
 }
 

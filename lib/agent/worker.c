@@ -149,13 +149,10 @@ static void run_all(void *worker)
 		;
 }
 
-static int on_idle(sd_event_source *s, uint64_t us, void *arg)
+static void on_idle(void *arg)
 {
 	struct worker *w = arg;
-	(void)s;
-	(void)us;
 	phx_http_client_free(PHX_TAKE(w->http));
-	return 0;
 }
 
 /* ---- orders ---- */
@@ -170,14 +167,13 @@ static bool pending(void *arg, uint64_t id)
 {
 	struct worker *w = ((struct lookup *)arg)->worker;
 	struct outbox_subject waiting[DECIDE_STEPS_MAX];
-	loop_hold(w->agent->loop);
+	LOOP_HELD(w->agent->loop);
 	uint32_t n = outbox_list(w->agent->outbox, false, waiting, DECIDE_STEPS_MAX);
 	bool found = false;
 	for (uint32_t i = 0; i < n && i < DECIDE_STEPS_MAX; i++)
 		found = found || waiting[i].id == id;
 	PHX_LIST_EACH(struct task, t, &w->tasks)
 		found = found || t->order.id == id;
-	loop_release(w->agent->loop);
 	return found;
 }
 
@@ -201,7 +197,7 @@ static int push(struct worker *w, struct phx_order *o, const json_t *extra)
 	struct loop *loop = w->agent->loop;
 	/* a little before the head gives up, so that the head gets the reason */
 	int64_t deadline_ms = (int64_t)(o->deadline_s ? o->deadline_s : DEFAULT_DEADLINE_S) * 950;
-	loop_hold(loop);
+	LOOP_HELD(loop);
 	struct task *t = phx_list_push(&w->tasks, sizeof(*t));
 	int r = !t ? -ENOMEM : w->running ? 0 : loop_work(loop, run_all, w);
 	if (t && r < 0)
@@ -212,7 +208,6 @@ static int push(struct worker *w, struct phx_order *o, const json_t *extra)
 		w->running = true;
 		loop_arm(loop, w->idle, INT64_MAX);
 	}
-	loop_release(loop);
 	return r;
 }
 
@@ -241,13 +236,12 @@ int worker_order(struct worker *w, struct phx_order *order, const json_t *extra)
 uint32_t worker_ids(struct worker *w, uint64_t *ret_ids, uint32_t max)
 {
 	uint32_t n = 0;
-	loop_hold(w->agent->loop);
+	LOOP_HELD(w->agent->loop);
 	PHX_LIST_EACH(struct task, t, &w->tasks) {
 		if (n < max)
 			ret_ids[n] = t->order.id;
 		n++;
 	}
-	loop_release(w->agent->loop);
 	return n;
 }
 
@@ -268,9 +262,8 @@ int worker_new(struct agent *a, struct worker **ret, struct phx_err *err)
 
 void worker_end(struct worker *w)
 {
-	loop_hold(w->agent->loop);
+	LOOP_HELD(w->agent->loop);
 	w->quit = true;
 	while (w->running)
 		loop_wait(w->agent->loop, INT64_MAX);
-	loop_release(w->agent->loop);
 }
