@@ -35,9 +35,13 @@ WARN := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wpointe
 WARN += $(if $(findstring Free Software,$(shell $(CC) --version 2>/dev/null)),-Wno-format-truncation)
 WERROR ?= -Werror
 OPT ?= -O2 -g
-CFLAGS += -std=gnu17 -D_GNU_SOURCE $(OPT) $(WARN) $(WERROR) -fstack-protector-strong -ffunction-sections -fdata-sections
-CPPFLAGS += -Ilib -Icmd -I$(BUILD)/gen -D_FORTIFY_SOURCE=2 -DPHX_VERSION='"$(VERSION)"' $(shell pkg-config --cflags $(PKGS))
-LDFLAGS += -Wl,--gc-sections -Wl,--as-needed
+# what makes an error in memory end the program and not obey who sent it; tests/check-hardening looks for it in what was built
+HARDEN := -fstack-protector-strong -fstack-clash-protection
+HARDEN += $(if $(findstring x86_64,$(shell $(CC) -dumpmachine 2>/dev/null)),-fcf-protection)
+HARDEN += $(if $(findstring Free Software,$(shell $(CC) --version 2>/dev/null)),-ftrivial-auto-var-init=zero)# clang 14 calls that an experiment
+CFLAGS += -std=gnu17 -D_GNU_SOURCE $(OPT) $(WARN) $(WERROR) $(HARDEN) $(if $(SHARED),-fPIC,-fPIE) -ffunction-sections -fdata-sections
+CPPFLAGS += -Ilib -Icmd -I$(BUILD)/gen -D_FORTIFY_SOURCE=3 -DPHX_VERSION='"$(VERSION)"' $(shell pkg-config --cflags $(PKGS))
+LDFLAGS += -pie -Wl,-z,relro,-z,now,-z,noexecstack -Wl,--gc-sections -Wl,--as-needed
 LIBS = -Wl,-Bstatic -larchive -Wl,-Bdynamic $(shell pkg-config --libs $(PKGS)) -lgnutls -lnettle -lacl -llzma -lzstd -lbz2 -llz4 -lz -lpthread -lm
 VERSION := 0.1.0
 
@@ -69,7 +73,6 @@ $(BUILD)/libphx.so: $(LIB_OBJ)
 	$(Q)$(CC) -shared -o $@ $^
 TEST_LIB := $(BUILD)/libphx.$(if $(SHARED),so,a)
 TEST_RPATH := -Wl,-rpath,$(abspath $(BUILD))
-CFLAGS += $(if $(SHARED),-fPIC)
 
 CLI_OBJ := $(patsubst %.c,$(BUILD)/obj/%.o,$(wildcard cmd/cli/*.c))
 DEPS_FILES += $(CLI_OBJ:.o=.d)
@@ -150,7 +153,7 @@ DEPS_TEST := clang clang-format clang-tidy cppcheck libclang-rt-14-dev universal
 	slurmctld slurmd slurm-client munge
 DEPS := $(DEPS_BUILD) $(DEPS_RUN) $(DEPS_LAB) $(DEPS_TEST)
 
-.PHONY: deps check lab lab-share lab-down bench check-layers check-pure check-size check-layout check-asan check-asan-unit check-tsan lint packages images agent-bundle
+.PHONY: deps check lab lab-share lab-down bench check-layers check-pure check-size check-layout check-hardening check-asan check-asan-unit check-tsan lint packages images agent-bundle
 deps:
 	$(Q)tests/deps $(DEPS)
 
@@ -179,6 +182,8 @@ check-size:
 	$(Q)BUILD=$(BUILD) tests/check-size
 check-layout:
 	$(Q)tests/check-layout
+check-hardening: $(PROGRAMS:%=$(BUILD)/bin/%)
+	$(Q)BUILD=$(BUILD) tests/check-hardening
 
 # what every change must pass; one that fails does not hide the others
 check: deps
@@ -186,7 +191,7 @@ check: deps
 .PHONY: check-tests check-all
 check-tests:
 	$(Q)$(MAKE) all $(UNIT_BIN) $(SYSTEM_BIN) $(LAB_BIN) $(SIM_BIN) agent-bundle images packages
-	$(Q)BUILD=$(BUILD) PHX=$(BUILD)/bin/phx IMAGES=$(BUILD)/images PHX_TEST_TRIES=2 tests/run tests/check-layers tests/check-pure tests/check-size tests/check-layout tests/check-walks tests/check-mutants $(SIM_BIN) $(UNIT_BIN) $(LAB_TESTS) $(SYSTEM_TESTS) $(TRUST_TESTS)
+	$(Q)BUILD=$(BUILD) PHX=$(BUILD)/bin/phx IMAGES=$(BUILD)/images PHX_TEST_TRIES=2 tests/run tests/check-layers tests/check-pure tests/check-size tests/check-layout tests/check-hardening tests/check-walks tests/check-mutants $(SIM_BIN) $(UNIT_BIN) $(LAB_TESTS) $(SYSTEM_TESTS) $(TRUST_TESTS)
 # what is too long for every change; its last line stands in CHANGES.md at a release
 check-all:
 	+$(Q)tests/each "$(MAKE)" check check-lab check-import check-web check-asan check-tsan check-mutants lint
