@@ -15,63 +15,9 @@
 #define ETAG_MAX 128
 #define READ_BYTES (64u * 1024)
 
-enum range_kind { RANGE_NONE, RANGE_PART, RANGE_BAD };
-
 static const char *header(const struct phx_http_request *q, const char *name)
 {
 	return MHD_lookup_connection_value(q->mhd, MHD_HEADER_KIND, name);
-}
-
-/* Digits at *s; steps over them. -EINVAL when there are none or too many. */
-static int take_number(const char **s, uint64_t *ret)
-{
-	size_t n = strspn(*s, "0123456789");
-	char digits[20];
-	if (n == 0 || n >= sizeof(digits))
-		return -EINVAL;
-	memcpy(digits, *s, n);
-	digits[n] = '\0';
-	*s += n;
-	return phx_u64_parse(digits, 0, INT64_MAX, ret);
-}
-
-/* "bytes=a-b", "bytes=a-", "bytes=-n" of a file of `size` bytes. What is not understood, several
- * ranges among it, is ignored as the standard allows: the whole file is the answer. */
-static enum range_kind parse_range(const char *s, uint64_t size, uint64_t *ret_from,
-				   uint64_t *ret_n)
-{
-	uint64_t first = 0, last = UINT64_MAX, n = 0;
-	if (!s || !phx_str_starts(s, "bytes="))
-		return RANGE_NONE;
-	s += strlen("bytes=");
-	if (*s == '-') {
-		s++;
-		if (take_number(&s, &n) < 0 || *s)
-			return RANGE_NONE;
-		first = n < size ? size - n : 0;
-		last = n ? UINT64_MAX : 0;
-		if (n == 0)
-			return RANGE_BAD;
-	} else {
-		if (take_number(&s, &first) < 0 || *s++ != '-' ||
-		    (*s && take_number(&s, &last) < 0) || *s || last < first)
-			return RANGE_NONE;
-	}
-	if (first >= size)
-		return RANGE_BAD;
-	*ret_from = first;
-	*ret_n = (last < size ? last + 1 : size) - first;
-	return RANGE_PART;
-}
-
-/* Is `etag` (quoted) in the list of If-None-Match? */
-static bool listed(const char *list, const char *etag)
-{
-	size_t n = strlen(etag);
-	for (const char *p = list; (p = strstr(p, etag)); p += n)
-		if (strchr(", ", p[n]) || !p[n])
-			return true;
-	return !strcmp(list, "*");
 }
 
 static void format_etag(const char *given, const struct stat *st, char *ret, size_t ret_size)
@@ -160,11 +106,11 @@ static void add_headers(struct MHD_Response *r, const char *etag, const char *ty
 				type ? type : "application/octet-stream");
 }
 
-static void add_content_range(struct MHD_Response *r, enum range_kind kind, uint64_t from,
+static void add_content_range(struct MHD_Response *r, enum phx_http_range kind, uint64_t from,
 			      uint64_t n, uint64_t size)
 {
 	char text[96];
-	if (kind == RANGE_BAD)
+	if (kind == PHX_HTTP_RANGE_BAD)
 		snprintf(text, sizeof(text), "bytes */%llu", (unsigned long long)size);
 	else
 		snprintf(text, sizeof(text), "bytes %llu-%llu/%llu", (unsigned long long)from,
@@ -173,13 +119,13 @@ static void add_content_range(struct MHD_Response *r, enum range_kind kind, uint
 }
 
 /* The range asked for, if it is to be honoured: of GET only, and of the file the asker knows. */
-static enum range_kind wanted_range(const struct phx_http_request *q, const char *etag,
-				    uint64_t size, uint64_t *ret_from, uint64_t *ret_n)
+static enum phx_http_range wanted_range(const struct phx_http_request *q, const char *etag,
+					uint64_t size, uint64_t *ret_from, uint64_t *ret_n)
 {
 	const char *if_range = header(q, MHD_HTTP_HEADER_IF_RANGE);
 	if (strcmp(q->method, "GET") || (if_range && strcmp(if_range, etag)))
-		return RANGE_NONE;
-	return parse_range(header(q, MHD_HTTP_HEADER_RANGE), size, ret_from, ret_n);
+		return PHX_HTTP_RANGE_NONE;
+	return phx_http_range_parse(header(q, MHD_HTTP_HEADER_RANGE), size, ret_from, ret_n);
 }
 
 static void give_file(struct phx_http_request *q, int fd, const struct stat *st, const char *etag,
@@ -188,13 +134,13 @@ static void give_file(struct phx_http_request *q, int fd, const struct stat *st,
 	uint64_t size = (uint64_t)st->st_size, from = 0, n = size;
 	const char *known = header(q, MHD_HTTP_HEADER_IF_NONE_MATCH);
 	int status = 200;
-	enum range_kind kind = RANGE_NONE;
-	if (known && listed(known, etag)) {
+	enum phx_http_range kind = PHX_HTTP_RANGE_NONE;
+	if (known && phx_http_etag_listed(known, etag)) {
 		status = 304;
 		n = 0;
-	} else if ((kind = wanted_range(q, etag, size, &from, &n)) != RANGE_NONE) {
-		status = kind == RANGE_PART ? 206 : 416;
-		n = kind == RANGE_PART ? n : 0;
+	} else if ((kind = wanted_range(q, etag, size, &from, &n)) != PHX_HTTP_RANGE_NONE) {
+		status = kind == PHX_HTTP_RANGE_PART ? 206 : 416;
+		n = kind == PHX_HTTP_RANGE_PART ? n : 0;
 	}
 	struct MHD_Response *r = part_response(q, fd, from, n);
 	if (!r) {
@@ -202,7 +148,7 @@ static void give_file(struct phx_http_request *q, int fd, const struct stat *st,
 		return;
 	}
 	add_headers(r, etag, type);
-	if (kind != RANGE_NONE)
+	if (kind != PHX_HTTP_RANGE_NONE)
 		add_content_range(r, kind, from, n, size);
 	phx_http_give(q, status, r);
 }

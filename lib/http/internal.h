@@ -31,6 +31,18 @@ bool phx_http_path_match(const char *pattern, const struct phx_http_path *p,
 /** Percent-decode; malloc'd. -EINVAL for bad escapes and control characters, NUL included. */
 int phx_http_decode(const char *s, size_t n, char **ret_text);
 
+/* ---- range.c ---- */
+
+enum phx_http_range { PHX_HTTP_RANGE_NONE, PHX_HTTP_RANGE_PART, PHX_HTTP_RANGE_BAD };
+
+/** "bytes=a-b", "bytes=a-", "bytes=-n" (`s` may be NULL) of a file of `size` bytes. PART: ret_n
+ * bytes from ret_from, all within the file; BAD: none of it is there. What is not understood,
+ * several ranges among it, is NONE as the standard allows: the whole file is the answer. */
+enum phx_http_range phx_http_range_parse(const char *s, uint64_t size, uint64_t *ret_from,
+					 uint64_t *ret_n);
+/** Is `etag` (quoted) in the list of If-None-Match? */
+bool phx_http_etag_listed(const char *list, const char *etag);
+
 /* ---- status.c ---- */
 
 int phx_http_status_of(int code);
