@@ -72,7 +72,7 @@ int phx_inventory_read_nics(const char *root, struct phx_facts *f, struct phx_er
 	struct listing l = {root, &f->nics, err};
 	int r = phx_sys_each(root, "sys/class/net", add_nic, &l);
 	if (r < 0 && r != -ENOENT)
-		return r;
+		return phx_err_set(err, r, "%s/sys/class/net: %s", root, strerror(-r));
 	if (f->nics.n)
 		qsort(f->nics.items, f->nics.n, sizeof(struct phx_nic_facts), by_mac);
 	return 0;

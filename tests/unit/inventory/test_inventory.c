@@ -158,6 +158,14 @@ static void test_server_nics(void **state)
 	assert_string_equal(nic[1].driver, "ixgbe");
 }
 
+static void test_nics_cannot_be_listed(void **state)
+{
+	struct machine *m = *state;
+	make(m, "sys/class/net = no directory\nproc/\n");
+	assert_int_equal(phx_inventory_read(m->root, &m->facts, &m->err), -ENOTDIR);
+	assert_non_null(strstr(m->err.text, "/sys/class/net: Not a directory"));
+}
+
 /* The report survives its way over the network. */
 static void test_report_as_json(void **state)
 {
@@ -495,6 +503,7 @@ int main(void)
 		T(test_server),
 		T(test_server_disks),
 		T(test_server_nics),
+		T(test_nics_cannot_be_listed),
 		T(test_report_as_json),
 		T(test_two_disks_with_one_serial),
 		T(test_almost_nothing),
