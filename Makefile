@@ -2,7 +2,7 @@
 #
 #   make            build everything into $(BUILD)/bin
 #   make deps       install what is missing (Debian 12, root)
-#   make check      what every change must pass: all tests, a real lab boot included, planted bugs that they must find, seeds of the fuzzers
+#   make check      what every change must pass: all tests, a real lab boot included, planted bugs that they must find, fuzzers of all parsers
 #   make check-all  that and most of what follows, for a release; hours
 #   make lab        the emulated cluster and its main job; make lab-down ends it
 #   make lab-share  two departments share emulated machines for a day of web load; time-lines in $(BUILD)
@@ -12,6 +12,7 @@
 #   make check-share  lab-share, shortened: three shared machines, one exchange with a wipe
 #   make check-web  a load balancer and two web nodes in the emulated lab, under load
 #   make check-sim  the fault simulation alone; make check-planted: bugs of others that it must find
+#   make fuzz FUZZ_SECONDS=60  every fuzzer for so long; make fuzz-coverage: what their corpora reach
 #   make check-mutants  single faults planted into the source, which the tests must find; hours
 #   make check-asan the unit and system tests under the sanitizers; the unit tests alone are part of make check
 #   make check-tsan the daemon under many clients, watched by ThreadSanitizer
@@ -148,7 +149,7 @@ DEPS_BUILD := gcc make pkg-config libmicrohttpd-dev libgnutls28-dev libcurl4-ope
 DEPS_RUN := dnsmasq-base tftpd-hpa ipxe ipmitool freeipmi-tools zstd e2fsprogs squashfs-tools dosfstools
 DEPS_LAB := mmdebstrap fakeroot arch-test busybox-static cpio kmod qemu-system-x86 qemu-utils ovmf openipmi \
 	iproute2 jq curl xz-utils wrk
-DEPS_TEST := clang clang-format clang-tidy cppcheck libclang-rt-14-dev universal-ctags openssh-server openssh-client \
+DEPS_TEST := clang llvm clang-format clang-tidy cppcheck libclang-rt-14-dev universal-ctags openssh-server openssh-client \
 	tftp-hpa nftables gdisk strace systemd socat sqlite3 valgrind zsh clustershell openssl \
 	slurmctld slurmd slurm-client munge
 DEPS := $(DEPS_BUILD) $(DEPS_RUN) $(DEPS_LAB) $(DEPS_TEST)
@@ -194,7 +195,7 @@ check-tests:
 	$(Q)BUILD=$(BUILD) PHX=$(BUILD)/bin/phx IMAGES=$(BUILD)/images PHX_TEST_TRIES=2 tests/run tests/check-layers tests/check-pure tests/check-size tests/check-layout tests/check-hardening tests/check-walks tests/check-mutants $(SIM_BIN) $(UNIT_BIN) $(LAB_TESTS) $(SYSTEM_TESTS) $(TRUST_TESTS)
 # what is too long for every change; its last line stands in CHANGES.md at a release
 check-all:
-	+$(Q)tests/each "$(MAKE)" check check-lab check-import check-web check-asan check-tsan check-mutants lint
+	+$(Q)tests/each "$(MAKE)" check fuzz check-lab check-import check-web check-asan check-tsan check-mutants lint
 
 # what people whom the head separates would do to each other, a script an attack; also part of check
 .PHONY: check-trust

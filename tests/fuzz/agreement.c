@@ -1,9 +1,11 @@
 /* RE agreements in both formats: whatever the bytes, no crash; what is accepted is written and read
- * back the same. */
+ * back the same.
+ * Parsers: lib/config/agreement.c lib/config/agreement_read.c lib/config/agreement_xml.c */
 #include <assert.h>
 #include <stdlib.h>
 
 #include "config/agreement.h"
+#include "fuzz/fuzz.h"
 
 static void round_trip(const struct phx_agreement *a,
 		       int (*write)(const struct phx_agreement *, struct phx_buf *))

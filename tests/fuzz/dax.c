@@ -1,10 +1,10 @@
 /* Fuzzing of the reader of workflows: any bytes as XML. Whatever comes: dependencies lie within the
- * jobs, and every job is on a level above its parents. */
+ * jobs, and every job is on a level above its parents.
+ * Parsers: lib/trace/dax.c */
 #include <string.h>
 
+#include "fuzz/fuzz.h"
 #include "trace/dax.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
 
 static void check(const struct phx_trace_jobs *w)
 {

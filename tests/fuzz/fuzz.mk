@@ -1,24 +1,34 @@
-# Fuzzing with clang's libFuzzer. A target is tests/fuzz/NAME.c with LLVMFuzzerTestOneInput(); seeds, where it has any, are made
-# by tests/fuzz/NAME.seeds DIR. They are linked to a library of
-# their own, made by clang with the sanitizers.
-#   make fuzz FUZZ=package FUZZ_SECONDS=60   one of them, for so long; what it found worth keeping stays in the build folder
-#   make check-fuzz                          every target: all of its seeds, and some seconds of fuzzing (a part of make check)
-FUZZ ?= package
+# Fuzzing with clang's libFuzzer: tests/fuzz/README.md. Targets are linked to a library of their own, made once by clang with
+# the sanitizers and with counters of what was reached.
+#   make check-fuzz                          every target: all of its corpus, whose reach is measured, and some seconds of fuzzing
+#                                            (a part of make check)
+#   make fuzz FUZZ=package FUZZ_SECONDS=600  one of them, or all ("FUZZ="), for so long; what it found worth keeping stays in
+#                                            the build folder
+#   make fuzz-coverage                       the report of what the corpora reach; nothing else
+FUZZ ?=
 FUZZ_SECONDS ?= 60
 FUZZ_BUILD := $(BUILD)/fuzz
-FUZZ_TARGETS := $(patsubst tests/fuzz/%.c,%,$(wildcard tests/fuzz/*.c))
+FUZZ_TARGETS ?= $(patsubst tests/fuzz/%.c,%,$(wildcard tests/fuzz/*.c))
+FUZZ_FLAGS := -fsanitize=address,undefined,fuzzer-no-link -fno-sanitize-recover=undefined -fno-omit-frame-pointer \
+	-fprofile-instr-generate -fcoverage-mapping
+# rooms without a parser, of which no target needs anything
+FUZZ_WITHOUT := fault journal iaas ssh study
+FUZZ_MAKE = $(MAKE) -j$(shell nproc) BUILD=$(FUZZ_BUILD) CC=clang WERROR= OPT="-O1 -g $(FUZZ_FLAGS)" \
+	LIB_SRC="$(filter-out $(FUZZ_WITHOUT:%=lib/%/%),$(LIB_SRC))"
 
-.PHONY: fuzz check-fuzz fuzz-programs
+.PHONY: fuzz fuzz-coverage check-fuzz fuzz-programs
 fuzz-programs:
-	$(Q)$(MAKE) BUILD=$(FUZZ_BUILD) CC=clang WERROR= OPT="-O1 -g -fsanitize=address,undefined,fuzzer-no-link -fno-sanitize-recover=undefined -fno-omit-frame-pointer" \
-		$(FUZZ_TARGETS:%=$(FUZZ_BUILD)/tests/fuzz/%)
+	$(Q)$(FUZZ_MAKE) $(FUZZ_TARGETS:%=$(FUZZ_BUILD)/tests/fuzz/%)
 fuzz: fuzz-programs
 	$(Q)BUILD=$(FUZZ_BUILD) FUZZ_SECONDS=$(FUZZ_SECONDS) tests/fuzz/run $(FUZZ)
+fuzz-coverage: fuzz-programs
+	$(Q)BUILD=$(FUZZ_BUILD) FUZZ_SECONDS=0 tests/fuzz/run $(FUZZ)
 check-fuzz: fuzz-programs
-	$(Q)BUILD=$(FUZZ_BUILD) FUZZ_SECONDS=10 tests/run tests/fuzz/run
+	$(Q)BUILD=$(FUZZ_BUILD) FUZZ_SECONDS=7 tests/run tests/fuzz/run
 
 # in that build alone
 $(BUILD)/tests/fuzz/%: tests/fuzz/%.c $(BUILD)/libphx.a
 	@mkdir -p $(@D)
 	@echo "  FUZZ  $<"
-	$(Q)$(CC) $(CPPFLAGS) $(filter-out -Wmissing-prototypes,$(CFLAGS)) -fsanitize=fuzzer $(LDFLAGS) -o $@ $< $(BUILD)/libphx.a $(LIBS)
+	$(Q)$(CC) $(CPPFLAGS) -Itests $(CFLAGS) -MMD -MP -MF $@.d -fsanitize=fuzzer $(LDFLAGS) -o $@ $< $(BUILD)/libphx.a $(LIBS)
+DEPS_FILES += $(FUZZ_TARGETS:%=$(BUILD)/tests/fuzz/%.d)

@@ -1,15 +1,13 @@
 /* Fuzzing of JSON that is read in place: any bytes as a text, as an event of the journal, as the
  * state of a snapshot and as a beat. What the scan takes, and what a beat leaves as text, a parser
- * takes that makes a tree; what became a record is written and read as the same one. */
-#include <string.h>
-
+ * takes that makes a tree; what became a record is written and read as the same one.
+ * Parsers: lib/base/json_scan.c cmd/phxd/beat.c */
 #include "base/json.h"
 #include "base/json_scan.h"
+#include "fuzz/fuzz.h"
 #include "phxd/beat.c" /* a part of a program, not of the library */
 #include "state/event.h"
 #include "state/state.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
 
 static void parse(const char *text)
 {

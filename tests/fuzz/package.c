@@ -1,6 +1,7 @@
 /* Fuzzing of the package reader: any bytes as archive, and any bytes as the tar inside one.
  * Whatever comes, nothing may be written outside the directory given, nothing special may be made,
- * and nobody may crash. Built by fuzz.mk. */
+ * and nobody may crash.
+ * Parsers: lib/repo/walk.c lib/repo/manifest.c lib/repo/entry.c */
 #include <dirent.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -11,9 +12,8 @@
 #include <zstd.h>
 
 #include "base/file.h"
+#include "fuzz/fuzz.h"
 #include "repo/internal.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
 
 static const struct phx_package_limits limits = {.bytes_max = 1 << 20, .entries_max = 64};
 

@@ -1,12 +1,12 @@
 /* Fuzzing of the readers of job logs and of web series: any bytes as text. Whatever comes: jobs in
  * order, sizes of at least one node, times not negative, series that rise. The first byte chooses
- * the options. */
+ * the options.
+ * Parsers: lib/trace/swf.c lib/trace/series.c */
 #include <string.h>
 
+#include "fuzz/fuzz.h"
 #include "trace/series.h"
 #include "trace/swf.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
 
 static void log_of(uint8_t how, const char *text, size_t n)
 {

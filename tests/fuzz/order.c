@@ -1,0 +1,35 @@
+/* Orders as the agent gets them, and the images that they bring: names are no paths, digests are
+ * digests.
+ * Parsers: lib/agent/order.c */
+#include "agent/order.h"
+#include "fuzz/fuzz.h"
+
+static void take_image(const json_t *j, const char *member)
+{
+	struct phx_image image;
+	struct phx_err err = {0};
+	if (order_image(j, member, &image, &err) < 0) {
+		fuzz_never(!err.text[0]);
+		return;
+	}
+	fuzz_never(!phx_name_valid(image.name) || !phx_name_valid(image.version));
+	PHX_LIST_EACH(struct phx_image_file, f, &image.files)
+		fuzz_never(!phx_name_valid(f->name) || strlen(f->sha256) != 64);
+	phx_record_fini(&phx_image_record, &image);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
+{
+	PHX_AUTO_FREE char *text = fuzz_text(data, n);
+	PHX_AUTO_JSON json_t *j = NULL;
+	struct phx_order o = {0};
+	struct phx_err err = {0};
+	if (phx_json_parse(text, strlen(text), &j, NULL) < 0)
+		return 0;
+	if (order_parse(j, &o, &err) < 0)
+		fuzz_never(!err.text[0]);
+	phx_record_fini(&phx_order_record, &o);
+	take_image(j, "image");
+	take_image(j, "deploy");
+	return 0;
+}

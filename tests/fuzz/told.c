@@ -1,0 +1,217 @@
+/* What agents tell phxd: enrolment, hello, beats, results, inventory. The first byte chooses which,
+ * and what comes of it; the rest is the body. All behind the handlers is fake: each request is
+ * answered once or held, and an event that reaches the core is one that the journal gives back as
+ * it was.
+ * Parsers: cmd/phxd/api_agent.c */
+#include "fuzz/fuzz.h"
+#include "state/event.h"
+
+/* parts of a program, not of the library */
+#include "phxd/api_agent.c"
+#include "phxd/beat.c"
+#include "phxd/parse.c"
+
+enum { DEPTH_MAX = 32, CONTAINERS_MAX = 20000 };
+
+/* what comes of it */
+enum { CERTIFIED, PENDING, REFUSED, DISK_FULL, TELLS_TOO_MUCH, MOODS };
+
+static const char *body;
+static unsigned answers, mood;
+static const struct phx_http_peer peer = {.via = PHX_HTTP_TLS, .address = "10.77.0.9"};
+
+/* ---- the request ---- */
+
+const struct phx_http_peer *phx_http_peer(const struct phx_http_request *q)
+{
+	(void)q;
+	return &peer;
+}
+
+const char *phx_http_body(const struct phx_http_request *q, size_t *ret_n)
+{
+	(void)q;
+	*ret_n = strlen(body);
+	return body;
+}
+
+const char *phx_http_param(const struct phx_http_request *q, int index)
+{
+	(void)q, (void)index;
+	return "n1-k1";
+}
+
+const char *phx_http_query(const struct phx_http_request *q, const char *name)
+{
+	(void)q, (void)name;
+	return NULL;
+}
+
+void phx_http_reply_json(struct phx_http_request *q, int status, const json_t *j)
+{
+	(void)q;
+	fuzz_never(!j || status < 200 || status > 299);
+	answers++;
+}
+
+void phx_http_reply_error(struct phx_http_request *q, int code, const char *text)
+{
+	(void)q;
+	fuzz_never(code >= 0 || !text[0]);
+	answers++;
+}
+
+json_t *body_json(struct phx_http_request *q)
+{
+	struct phx_err err = {0};
+	json_t *j = NULL;
+	size_t n = strlen(body);
+	int r = phx_json_check_shape(body, n, DEPTH_MAX, CONTAINERS_MAX, &err);
+	r = r ? r : phx_json_parse(body, n, &j, &err);
+	if (r == 0 && json_is_object(j))
+		return j;
+	json_decref(j);
+	phx_http_reply_error(q, -EINVAL, "no object");
+	return NULL;
+}
+
+bool person_agent(struct daemon *d, struct phx_http_request *q, char ret_node[PHX_NAME_MAX])
+{
+	(void)d, (void)q;
+	strcpy(ret_node, "n1");
+	return true;
+}
+
+void person_name(const struct phx_http_peer *p, char *ret, size_t ret_size)
+{
+	snprintf(ret, ret_size, "addr:%s", p->address);
+}
+
+/* ---- the core ---- */
+
+static struct phx_state state;
+
+const struct phx_state *engine_lock(struct engine *e)
+{
+	(void)e;
+	return &state;
+}
+
+void engine_unlock(struct engine *e)
+{
+	(void)e;
+}
+
+int engine_submit(struct engine *e, struct phx_event *ev, struct phx_outcome *ret,
+		  struct phx_err *err)
+{
+	struct phx_event again = {0};
+	PHX_AUTO_FREE char *text = phx_json_record_text_sparse(&phx_event_record, ev);
+	(void)e;
+	PHX_AUTO_JSON json_t *j = NULL;
+	fuzz_never(!text || phx_json_parse(text, strlen(text), &j, NULL) < 0);
+	fuzz_never(phx_json_to_record(&phx_event_record, j, &again, NULL) < 0);
+	PHX_AUTO_FREE char *other = phx_json_record_text_sparse(&phx_event_record, &again);
+	fuzz_never(!other || strcmp(text, other));
+	phx_event_fini(&again);
+	if (ret) {
+		ret->enrol = mood == PENDING ? PHX_ENROL_PENDING
+			: mood == REFUSED    ? PHX_ENROL_REFUSED
+					     : PHX_ENROL_CERTIFY;
+		snprintf(ret->node, sizeof(ret->node), "n1");
+		snprintf(ret->text, sizeof(ret->text), "not announced");
+	}
+	return mood == DISK_FULL ? phx_err_set(err, -ENOSPC, "the disk is full") : 0;
+}
+
+bool live_heard(struct live *l, const char *node)
+{
+	(void)l, (void)node;
+	return true;
+}
+
+bool live_may_tell(struct live *l, const char *node, size_t bytes)
+{
+	(void)l, (void)node, (void)bytes;
+	return mood != TELLS_TOO_MUCH;
+}
+
+void live_untold(struct live *l, const char *node)
+{
+	(void)l, (void)node;
+}
+
+struct live_news live_beat(struct live *l, const char *node, struct beat *b)
+{
+	(void)l, (void)node;
+	for (const char *text = b->monitor; text; text = text == b->monitor ? b->sessions : NULL) {
+		PHX_AUTO_JSON json_t *j = NULL;
+		fuzz_never(phx_json_parse(text, strlen(text), &j, NULL) < 0);
+	}
+	return (struct live_news){.report = mood != TELLS_TOO_MUCH, .back = mood == PENDING};
+}
+
+void live_hold(struct live *l, const char *node, struct phx_http_request *q,
+	       struct phx_list *running, bool look, int64_t wait_ms)
+{
+	(void)l, (void)node, (void)q, (void)look;
+	fuzz_never(wait_ms > WAIT_MAX_MS);
+	PHX_LIST_EACH(const struct beat_running, r, running)
+		fuzz_never(strlen(r->kind) >= sizeof(r->kind));
+	phx_list_fini(running);
+	answers++;
+}
+
+void live_wake(struct live *l, const char *node)
+{
+	(void)l, (void)node;
+}
+
+void live_back(struct live *l, const char *node)
+{
+	(void)l, (void)node;
+}
+
+void directors_sample(struct directors *b, const char *node, const struct beat *beat)
+{
+	(void)b, (void)node, (void)beat;
+}
+
+void directors_heard(struct directors *b, const char *node, const struct beat *beat)
+{
+	(void)b, (void)node, (void)beat;
+}
+
+/* One node, which may have the key n1-k1. */
+static void begin(struct daemon *d)
+{
+	static struct phx_node node = {.name = "n1",
+				       .boot_id = "b1",
+				       .disk_key_id = "n1-k1",
+				       .env = PHX_ENV_DEPLOY,
+				       .up = true};
+	PHX_AUTO_FREE char *dir = phx_path("%s/pki", fuzz_dir());
+	if (d->pki)
+		return;
+	snprintf(d->cfg.key_dir, sizeof(d->cfg.key_dir), "%s/keys", fuzz_dir());
+	state.nodes = (struct phx_list){.items = &node, .n = 1};
+	fuzz_never(!dir || phx_pki_open(dir, NULL, 0, &d->pki, NULL) < 0);
+	fuzz_never(phx_diskkey_make(d->cfg.key_dir, "n1-k1", NULL) < 0);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
+{
+	static const phx_http_handler handlers[] = {api_enrol,  api_hello,     api_beat,
+						    api_result, api_inventory, api_disk_key};
+	static struct daemon d;
+	if (!n)
+		return 0;
+	begin(&d);
+	PHX_AUTO_FREE char *text = fuzz_text(data + 1, n - 1);
+	body = text;
+	answers = 0;
+	mood = data[0] / PHX_ARRAY_SIZE(handlers) % MOODS;
+	handlers[data[0] % PHX_ARRAY_SIZE(handlers)](NULL, &d);
+	fuzz_never(answers != 1);
+	return 0;
+}
