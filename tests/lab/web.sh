@@ -1,4 +1,5 @@
 #!/bin/bash
+# alone: it fetches packages over the network of the machine
 # A balancer and two web nodes: the kernel's table is the wanted one (ipvsadm says so too); a node leaves by a NOOP
 # hand-over and no request fails; a node that loses power is out of the table within 5 s; a web RE grows under load,
 # measured against the CPU quota of its instances; a director that dies, or is cut off, has a successor, and one of them

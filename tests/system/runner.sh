@@ -119,6 +119,13 @@ ports_of_a_script_are_its_own() {
 	END
 	runs 0 "$WORK/counts" && last_line_is '1 passed, 0 failed'
 }
+# in a network of its own a script reaches no mirror; guest.sh is run by others
+scripts_that_fetch_run_alone() {
+	grep -lE '/fetch-debs |^[^#]*(mmdebstrap|apt-get) ' tests/lab/*.sh tests/system/*.sh | grep -vE '/(guest|runner)\.sh$' >"$WORK/fetch"
+	[ "$(wc -l <"$WORK/fetch")" -ge 2 ] || return 1
+	xargs -I{} sh -c 'sed -n 2p {} | grep -q "^# alone: " || echo {}' <"$WORK/fetch" >"$WORK/out"
+	[ ! -s "$WORK/out" ]
+}
 golden_tables_are_not_written() {
 	local table
 	for table in policy ledger plan; do
@@ -142,7 +149,7 @@ each_target_is_made() {
 
 for test in skips_are_counted_and_named skips_of_programs_are_named nothing_is_a_failure bad_end_is_a_failure endless_is_a_failure \
 	second_try_is_told programs_run_together scripts_run_together scripts_run_alone_when_they_say_so \
-	ports_of_a_script_are_its_own each_target_is_made golden_tables_are_not_written; do
+	ports_of_a_script_are_its_own scripts_that_fetch_run_alone each_target_is_made golden_tables_are_not_written; do
 	SET=(PHX_TEST_TIMEOUT=20)
 	check $test $test
 done
