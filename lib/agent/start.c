@@ -52,6 +52,23 @@ static int make_dirs(const struct agent *a, struct phx_err *err)
 	return r ? r : phx_dir_make(a->cfg.run_dir, 0755, err);
 }
 
+/* Removes what an agent that was killed had begun to write where agents alone do. */
+static int sweep(const struct agent *a)
+{
+	const char *const dirs[][2] = {{a->cfg.state_dir, ""},
+				       {a->cfg.state_dir, "/steps"},
+				       {a->cfg.state_dir, "/jobs"},
+				       {a->cfg.cache_dir, "-jobs"},
+				       {a->cfg.run_dir, "/jobs"}};
+	for (size_t i = 0; i < PHX_ARRAY_SIZE(dirs); i++) {
+		PHX_AUTO_FREE char *dir = phx_path("%s%s", dirs[i][0], dirs[i][1]);
+		if (!dir)
+			return -ENOMEM;
+		phx_file_sweep(dir);
+	}
+	return 0;
+}
+
 static int start_parts(struct agent *a, struct phx_err *err)
 {
 	struct services_config services = {a->loop, a->cfg.pkg_root, a->cfg.run_dir,
@@ -80,6 +97,7 @@ static int prepare(struct agent *a, struct phx_err *err)
 	a->env = a->cfg.deploy ? PHX_ENV_DEPLOY : PHX_ENV_OS;
 	int r = loop_new(&a->loop, err);
 	r = r ? r : make_dirs(a, err);
+	r = r ? r : sweep(a);
 	if (r == 0 && a->cfg.boot_id[0])
 		r = PHX_STR_SET(a->boot_id, a->cfg.boot_id);
 	else if (r == 0)

@@ -103,6 +103,29 @@ static void test_enrol(void **state)
 	assert_int_equal(h->n_enrols, 3); /* known */
 }
 
+/* What an agent that was killed had begun to write goes; what only looks like it stays. */
+static void test_sweeps(void **state)
+{
+	static const char *const gone[] = {
+		"var/lib/phoenix/epoch.1234.tmp", "var/lib/phoenix/steps/7.json.1234.tmp",
+		"var/lib/phoenix/jobs/3.json.1234.tmp", "run/jobs/3.nodes.1234.tmp"};
+	static const char *const stays[] = {"var/lib/phoenix/jobs/3.0.end.tmp",
+					    "var/lib/phoenix/a.1234"};
+	struct fake_head *h = *state;
+	assert_int_equal(phx_dir_make(root_path(h, "var/lib/phoenix/steps"), 0700, NULL), 0);
+	assert_int_equal(phx_dir_make(root_path(h, "var/lib/phoenix/jobs"), 0700, NULL), 0);
+	assert_int_equal(phx_dir_make(root_path(h, "run/jobs"), 0755, NULL), 0);
+	for (size_t i = 0; i < PHX_ARRAY_SIZE(gone); i++)
+		world_put(root_path(h, gone[i]), "half of a fi");
+	for (size_t i = 0; i < PHX_ARRAY_SIZE(stays); i++)
+		world_put(root_path(h, stays[i]), "whole");
+	start_registered(h);
+	for (size_t i = 0; i < PHX_ARRAY_SIZE(gone); i++)
+		assert_int_equal(access(root_path(h, gone[i]), F_OK), -1);
+	for (size_t i = 0; i < PHX_ARRAY_SIZE(stays); i++)
+		assert_int_equal(access(root_path(h, stays[i]), F_OK), 0);
+}
+
 /* What it is given and cannot be used is not kept: it asks again, with the same key. */
 static void test_unusable_certificates(void **state)
 {
@@ -642,6 +665,7 @@ int main(void)
 #define TEST(f) cmocka_unit_test_setup_teardown(f, fake_head_setup, fake_head_teardown)
 	const struct CMUnitTest tests[] = {
 		TEST(test_enrol),
+		TEST(test_sweeps),
 		TEST(test_unusable_certificates),
 		TEST(test_kept_certificate_is_looked_at),
 		TEST(test_hello_again),
