@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <linux/magic.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -18,7 +19,7 @@
 #include "base/file.h"
 #include "agent/log.h"
 
-enum { REMOVE_TRIES = 50 };
+enum { CLEAR_MS = 500 };
 
 /* ---- by the agent ---- */
 
@@ -128,14 +129,30 @@ void job_group_make(const struct job_groups *g, uint64_t id, uint32_t run,
 		ret_dir[0] = '\0';
 }
 
+/* The kernel tells when the last process has gone: who has read the file is woken once it changes.
+ */
+void job_group_clear(const char *dir)
+{
+	char text[256];
+	PHX_AUTO_FREE char *path = phx_path("%s/cgroup.events", dir);
+	PHX_AUTO_CLOSE int fd = path ? open(path, O_RDONLY | O_CLOEXEC) : -1;
+	int64_t end_ms = phx_clock_ms() + CLEAR_MS, left_ms = CLEAR_MS;
+	while (rmdir(dir) < 0 && errno == EBUSY && left_ms > 0) {
+		job_group_kill(dir);
+		ssize_t n = pread(fd, text, sizeof(text) - 1, 0);
+		text[n > 0 ? n : 0] = '\0';
+		if (strstr(text, "populated 1") || rmdir(dir) < 0)
+			poll(&(struct pollfd){fd, POLLPRI, 0}, 1, (int)left_ms);
+		left_ms = end_ms - phx_clock_ms();
+	}
+}
+
 void job_group_remove(const struct job_groups *g, uint64_t id, uint32_t run)
 {
 	char dir[JOB_GROUP_MAX];
 	group_path(g, id, run, dir);
-	for (int i = 0; dir[0] && i < REMOVE_TRIES && rmdir(dir) < 0 && errno == EBUSY; i++) {
-		job_group_kill(dir);
-		phx_sleep_ms(10);
-	}
+	if (dir[0])
+		job_group_clear(dir);
 	if (!g->scopes)
 		rmdir(g->base); /* succeeds when the last group is gone */
 }

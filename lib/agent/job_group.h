@@ -31,7 +31,10 @@ void job_group_find(const char *tell_apart, bool may_ask, struct job_groups *ret
 void job_group_make(const struct job_groups *g, uint64_t id, uint32_t run,
 		    char ret_dir[JOB_GROUP_MAX]);
 
-/** Kill processes that are left in the group of a run, and remove it. No group is no error. */
+/** Kill the processes in a group and remove it; waits for their end, half a second at most. No
+ * group is no error. */
+void job_group_clear(const char *dir);
+/** The same for the group of a run. */
 void job_group_remove(const struct job_groups *g, uint64_t id, uint32_t run);
 
 /* ---- job_scope.c ---- */

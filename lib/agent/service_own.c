@@ -21,6 +21,7 @@
 #include "base/file.h"
 #include "base/process.h"
 #include "agent/cpu_time.h"
+#include "agent/job_group.h"
 #include "agent/log.h"
 #include "agent/service_log.h"
 
@@ -86,14 +87,8 @@ static int open_cgroup(const struct own *o, const char *name)
 static void kill_cgroup(const struct own *o, const char *name)
 {
 	PHX_AUTO_FREE char *dir = phx_path("%s%s", o->cgroup, name);
-	PHX_AUTO_FREE char *path = phx_path("%s%s/cgroup.kill", o->cgroup, name);
-	if (!o->cgroup[0] || !dir || !path)
-		return;
-	PHX_AUTO_CLOSE int fd = open(path, O_WRONLY | O_CLOEXEC);
-	if (fd >= 0)
-		(void)!write(fd, "1", 1);
-	for (int i = 0; i < 50 && rmdir(dir) < 0 && errno == EBUSY; i++)
-		phx_sleep_ms(10);
+	if (o->cgroup[0] && dir)
+		job_group_clear(dir);
 }
 
 /* ---- services that an earlier agent left ---- */
