@@ -8,6 +8,7 @@
 #include "config/image.h"
 #include "config/option.h"
 #include "phx/cli.h"
+#include "types/rights.h"
 #include "repo/repo.h"
 #include "types/role.h"
 
@@ -90,6 +91,26 @@ static void put_agreement(FILE *out)
 		put_key(out, f);
 }
 
+/* A table: a row a right, a column a role. */
+static void put_rights(FILE *out)
+{
+	fputs("[[ *What*\n:[ *Right*\n", out);
+	for (int who = 0; who < PHX_WHO_COUNT_; who++)
+		fprintf(out, ":- *%s*\n", phx_enum_name(&phx_who_names, who));
+	for (int i = 0; i < PHX_RIGHT_COUNT_; i++) {
+		fputs("|[ ", out);
+		cli_scd(out, phx_right_text((enum phx_right)i));
+		fputs("\n:[ ", out);
+		cli_scd(out, phx_enum_name(&phx_right_names, i));
+		fputc('\n', out);
+		for (int who = 0; who < PHX_WHO_COUNT_; who++)
+			fprintf(out, ":- %s\n",
+				phx_enum_name(&phx_scope_names,
+					      (int)phx_right_scope((enum phx_right)i, 1u << who)));
+	}
+	fputc('\n', out);
+}
+
 static const struct {
 	const char *name;
 	void (*print)(FILE *out);
@@ -100,6 +121,7 @@ static const struct {
 	{"phoenix.conf", NULL, &phx_options_record},
 	{"pool", NULL, &phx_pool_record},
 	{"setup", NULL, &phx_setup_record},
+	{"rights", put_rights, NULL},
 	{"agreement", put_agreement, NULL},
 	{"role", NULL, &phx_role_record},
 	{"web", NULL, &phx_role_web_record},

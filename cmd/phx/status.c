@@ -166,6 +166,35 @@ int cmd_reload(struct cli *cli)
 	return json_array_size(json_object_get(answer, "errors")) ? CLI_CONFIG : CLI_OK;
 }
 
+/* ---- who asks ---- */
+
+static void print_who(const json_t *who)
+{
+	size_t i;
+	json_t *name;
+	const char *right;
+	printf("%s %s", phx_json_str(who, "identity", "?"), phx_json_str(who, "name", ""));
+	json_array_foreach(json_object_get(who, "roles"), i, name)
+		printf("%s %s", i ? "," : ":", json_string_value(name));
+	printf("\n");
+	json_object_foreach(json_object_get(who, "rights"), right, name)
+		if (!phx_str_eq(json_string_value(name), "-"))
+			printf("  %-12s %s\n", right, json_string_value(name));
+}
+
+int cmd_whoami(struct cli *cli)
+{
+	PHX_AUTO_JSON json_t *who = NULL;
+	int code = cli_get(cli, "/v1/whoami", &who);
+	if (code)
+		return code;
+	if (cli_structured(cli))
+		cli_print_value(cli, who);
+	else
+		print_who(who);
+	return CLI_OK;
+}
+
 /* ---- config ---- */
 
 static const struct cli_column config_columns[] = {

@@ -30,16 +30,16 @@ enum {
  * database. */
 struct viewer {
 	const struct phx_http_peer *peer;
-	bool all;                   /* the resource provider */
+	bool all;                   /* everybody's */
 	char account[PHX_NAME_MAX]; /* whose REs' jobs it sees too */
 };
 
-static struct viewer viewer_of(struct daemon *d, const struct phx_http_request *q)
+static struct viewer viewer_of(struct daemon *d, const struct phx_http_request *q,
+			       enum phx_right right)
 {
 	const struct phx_http_peer *peer = phx_http_peer(q);
-	enum person person = person_of(d, peer);
-	struct viewer v = {.peer = peer, .all = person == PERSON_PROVIDER};
-	if (person == PERSON_SERVICE_PROVIDER)
+	struct viewer v = {.peer = peer, .all = person_has_all(d, peer, right)};
+	if (person_roles(d, peer) & 1u << PHX_WHO_PROVIDER)
 		person_account(peer, v.account);
 	return v;
 }
@@ -172,7 +172,7 @@ void api_jobs(struct phx_http_request *q, void *arg)
 		return;
 	}
 	PHX_AUTO_JSON json_t *list = json_array();
-	struct jobs_page p = {.viewer = viewer_of(d, q),
+	struct jobs_page p = {.viewer = viewer_of(d, q, PHX_RIGHT_job_see),
 			      .re = phx_http_query(q, "re"),
 			      .last = after,
 			      .limit = (uint32_t)limit,
@@ -201,12 +201,14 @@ static json_t *words_json(const struct phx_job *job)
 	return j;
 }
 
-/* The job of the path, copied as JSON, if there is one that the asker may see (own: that is his).
- * New reference; NULL after answering. */
-static json_t *job_of_path(struct daemon *d, struct phx_http_request *q, bool own, uint64_t *ret_id)
+/* The job of the path, copied as JSON, if there is one for which the asker has the right; what a
+ * job wrote is its user's alone. New reference; NULL after answering. */
+static json_t *job_of_path(struct daemon *d, struct phx_http_request *q, enum phx_right right,
+			   uint64_t *ret_id)
 {
 	json_t *j = NULL;
-	struct viewer viewer = viewer_of(d, q);
+	bool own = right == PHX_RIGHT_job_output;
+	struct viewer viewer = viewer_of(d, q, right);
 	if (phx_u64_parse(phx_http_param(q, 0), 1, INT64_MAX, ret_id) == 0) {
 		const struct phx_state *s = engine_lock(d->engine);
 		const struct phx_job *job = phx_state_job(s, *ret_id);
@@ -226,9 +228,14 @@ void api_job(struct phx_http_request *q, void *arg)
 {
 	struct daemon *d = arg;
 	uint64_t id;
-	PHX_AUTO_JSON json_t *j = job_of_path(d, q, false, &id);
+	PHX_AUTO_JSON json_t *j = job_of_path(d, q, PHX_RIGHT_job_see, &id);
 	if (j)
 		phx_http_reply_json(q, 200, j);
+}
+
+static enum phx_right right_of(const struct phx_event *ev)
+{
+	return ev->kind == PHX_EV_job_cancel ? PHX_RIGHT_job_cancel : PHX_RIGHT_job_hold;
 }
 
 /* The last of a row of jobs, all of which the asker may end; of other orders nothing. False after
@@ -242,7 +249,7 @@ static bool parse_last(struct daemon *d, struct phx_http_request *q, struct phx_
 	if (!body || !parse_only(q, body, members, ev->kind == PHX_EV_job_cancel ? 1 : 0) ||
 	    !parse_number(q, body, "last", (int64_t)ev->job_order.job, INT64_MAX, &last))
 		return false;
-	struct viewer viewer = viewer_of(d, q);
+	struct viewer viewer = viewer_of(d, q, right_of(ev));
 	const struct phx_state *s = engine_lock(d->engine);
 	all = (uint64_t)last <= s->last_job_id;
 	/* those that are there, not the numbers: most of a long row may have been forgotten */
@@ -265,7 +272,7 @@ static void order_job(struct daemon *d, struct phx_http_request *q, enum phx_eve
 	struct phx_event ev = {.kind = (int)kind, .job_order.hold = hold};
 	struct phx_outcome out = {0};
 	struct phx_err err = {0};
-	PHX_AUTO_JSON json_t *j = job_of_path(d, q, false, &ev.job_order.job);
+	PHX_AUTO_JSON json_t *j = job_of_path(d, q, right_of(&ev), &ev.job_order.job);
 	if (!j || !parse_last(d, q, &ev))
 		return;
 	person_name(phx_http_peer(q), ev.by, sizeof(ev.by));
@@ -415,7 +422,7 @@ void api_job_output(struct phx_http_request *q, void *arg)
 	struct daemon *d = arg;
 	struct output_of of;
 	const char *node = phx_http_query(q, "node");
-	PHX_AUTO_JSON json_t *j = job_of_path(d, q, true, &of.id);
+	PHX_AUTO_JSON json_t *j = job_of_path(d, q, PHX_RIGHT_job_output, &of.id);
 	if (!j)
 		return;
 	PHX_AUTO_JSON json_t *nodes = run_of_query(d, q, j, &of);

@@ -11,14 +11,15 @@
 #include "phxd/parse.h"
 
 struct asker {
-	bool provider;
+	bool provider; /* the right goes for all REs */
 	char account[PHX_NAME_MAX];
 };
 
-static struct asker asker_of(struct daemon *d, const struct phx_http_request *q)
+static struct asker asker_of(struct daemon *d, const struct phx_http_request *q,
+			     enum phx_right right)
 {
 	const struct phx_http_peer *peer = phx_http_peer(q);
-	struct asker a = {.provider = person_of(d, peer) == PERSON_PROVIDER};
+	struct asker a = {.provider = person_has_all(d, peer, right)};
 	person_account(peer, a.account);
 	return a;
 }
@@ -58,7 +59,7 @@ static bool takes_jobs(const struct phx_re *re)
 bool re_of_user(struct daemon *d, struct phx_http_request *q, bool take, char ret[PHX_NAME_MAX],
 		bool *ret_all)
 {
-	struct asker asker = asker_of(d, q);
+	struct asker asker = asker_of(d, q, PHX_RIGHT_re_data);
 	struct member member;
 	member_of(q, &member);
 	const struct phx_state *s = engine_lock(d->engine);
@@ -96,8 +97,8 @@ static json_t *brief_re(const struct phx_state *s, const struct phx_re *re)
 void api_res(struct phx_http_request *q, void *arg)
 {
 	struct daemon *d = arg;
-	struct asker asker = asker_of(d, q);
-	bool user = person_of(d, phx_http_peer(q)) == PERSON_USER;
+	struct asker asker = asker_of(d, q, PHX_RIGHT_re_see);
+	bool user = !person_scope(d, phx_http_peer(q), PHX_RIGHT_re_see);
 	int64_t now_ms = engine_now(d->engine);
 	PHX_AUTO_JSON json_t *list = json_array();
 	struct member member;
@@ -117,7 +118,7 @@ void api_res(struct phx_http_request *q, void *arg)
 void api_re(struct phx_http_request *q, void *arg)
 {
 	struct daemon *d = arg;
-	struct asker asker = asker_of(d, q);
+	struct asker asker = asker_of(d, q, PHX_RIGHT_re_see);
 	int64_t now_ms = engine_now(d->engine);
 	const char *name = phx_http_param(q, 0);
 	const struct phx_state *s = engine_lock(d->engine);
@@ -261,7 +262,7 @@ void api_re_ask(struct phx_http_request *q, void *arg)
 {
 	static const char *const members[] = {"agreement", "create", "dry_run"};
 	struct daemon *d = arg;
-	struct asker asker = asker_of(d, q);
+	struct asker asker = asker_of(d, q, PHX_RIGHT_re_grant);
 	struct phx_event ev = {0};
 	bool create, dry_run;
 	PHX_AUTO_JSON json_t *j = body_json(q);
@@ -342,7 +343,7 @@ static bool parse_order(struct phx_http_request *q, const json_t *j, struct phx_
 void api_re_order(struct phx_http_request *q, void *arg)
 {
 	struct daemon *d = arg;
-	struct asker asker = asker_of(d, q);
+	struct asker asker = asker_of(d, q, PHX_RIGHT_re_grant);
 	const char *name = phx_http_param(q, 0), *order = phx_http_param(q, 1);
 	struct phx_event ev = {0};
 	bool dry_run;

@@ -15,7 +15,7 @@ enum { EVENTS_MAX = 1000, WAIT_MAX_S = 60, PORTION_US = 1000 };
 void api_status(struct phx_http_request *q, void *arg)
 {
 	struct daemon *d = arg;
-	bool provider = person_of(d, phx_http_peer(q)) == PERSON_PROVIDER;
+	bool provider = person_has_all(d, phx_http_peer(q), PHX_RIGHT_hardware);
 	PHX_AUTO_JSON json_t *j = view_status(d, provider);
 	if (provider)
 		json_object_set_new(j, "mistakes", catalog_mistakes(d));
@@ -114,7 +114,7 @@ static bool parse_node_list(struct phx_http_request *q, struct daemon *d, struct
 	ret->all = !filter;
 	int r = filter ? names_parse(d, filter, &names, &err) : 0;
 	r = r ? r
-	      : view_members(fields, person_of(d, phx_http_peer(q)) == PERSON_PROVIDER,
+	      : view_members(fields, person_has_all(d, phx_http_peer(q), PHX_RIGHT_hardware),
 			     &ret->members, &err);
 	ret->members.less.empty = phx_http_query(q, "sparse");
 	if (r < 0)
@@ -151,7 +151,8 @@ void api_node(struct phx_http_request *q, void *arg)
 	struct phx_err err = {0};
 	struct phx_buf b = {0};
 	int r = view_members(phx_http_query(q, "fields"),
-			     person_of(d, phx_http_peer(q)) == PERSON_PROVIDER, &members, &err);
+			     person_has_all(d, phx_http_peer(q), PHX_RIGHT_hardware), &members,
+			     &err);
 	const struct phx_state *s = engine_lock(d->engine);
 	const struct phx_node *n = r < 0 ? NULL : phx_state_node(s, name);
 	if (n)
@@ -293,7 +294,7 @@ static int add_erasure(void *arg, const struct phx_store_erasure *e)
 static bool sees_hardware(struct daemon *d, const struct phx_http_peer *peer, const char *node)
 {
 	char account[PHX_NAME_MAX] = "";
-	if (person_of(d, peer) == PERSON_PROVIDER)
+	if (person_has_all(d, peer, PHX_RIGHT_hardware))
 		return true;
 	/* before the engine is taken: it may ask the user database */
 	person_account(peer, account);

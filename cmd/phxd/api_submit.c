@@ -33,7 +33,7 @@ static bool parse_user(struct daemon *d, struct phx_http_request *q, const json_
 	struct phx_event_job_submit *p = &ev->job_submit;
 	struct person_login login;
 	char asked[PHX_NAME_MAX] = "";
-	bool provider = person_of(d, phx_http_peer(q)) == PERSON_PROVIDER;
+	bool provider = person_has_all(d, phx_http_peer(q), PHX_RIGHT_job_submit);
 	if (!TAKE(q, j, "user", asked))
 		return false;
 	if (asked[0] && !provider) {

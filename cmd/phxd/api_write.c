@@ -13,7 +13,8 @@
 #include "power/power.h"
 
 /* What cannot work is refused now, and not when the power of a node is wanted. */
-static bool parse_bmc(struct phx_http_request *q, const json_t *j, struct phx_bmc *ret)
+static bool parse_bmc(struct daemon *d, struct phx_http_request *q, const json_t *j,
+		      struct phx_bmc *ret)
 {
 	struct phx_err err = {0};
 	const json_t *bmc = json_object_get(j, "bmc");
@@ -21,6 +22,8 @@ static bool parse_bmc(struct phx_http_request *q, const json_t *j, struct phx_bm
 		return false;
 	struct phx_bmc whole = *ret;
 	PHX_STR_SET(whole.node, "its-node"); /* the core fills it in */
+	if (json_object_size(bmc) && !person_require(d, q, PHX_RIGHT_bmc))
+		return false;
 	int r = json_object_size(bmc) && !ret->driver[0]
 		? phx_err_set(&err, -EINVAL, "driver: is missing")
 		: phx_power_check(&whole, &err);
@@ -48,7 +51,7 @@ void api_node_add(struct phx_http_request *q, void *arg)
 	    !parse_bool(q, j, "hold", &p->hold) || !TAKE(q, j, "name", ev.node) ||
 	    !TAKE(q, j, "serial", p->serial) || !TAKE(q, j, "uuid", p->uuid) ||
 	    !TAKE(q, j, "ip", p->ip) || !parse_token(q, j, p->token_sha256) ||
-	    !parse_macs(q, j, &p->macs) || !parse_bmc(q, j, &p->bmc)) {
+	    !parse_macs(q, j, &p->macs) || !parse_bmc(d, q, j, &p->bmc)) {
 		phx_event_fini(&ev);
 		return;
 	}
@@ -134,7 +137,8 @@ static bool take_order(struct phx_http_request *q, const json_t *j, struct phx_e
 }
 
 /* What all nodes of the request have in common; false after answering. */
-static bool parse_event(struct phx_http_request *q, const json_t *j, struct phx_event *ev)
+static bool parse_event(struct daemon *d, struct phx_http_request *q, const json_t *j,
+			struct phx_event *ev)
 {
 	static const char *const members[] = {
 		"nodes",       "dry_run", "role",   "pool",      "name",    "op",
@@ -148,7 +152,7 @@ static bool parse_event(struct phx_http_request *q, const json_t *j, struct phx_
 	if (payload == PHX_PAYLOAD_named)
 		return TAKE(q, j, "name", ev->named.name);
 	if (payload == PHX_PAYLOAD_node_bmc)
-		return parse_bmc(q, j, &ev->node_bmc.bmc);
+		return person_require(d, q, PHX_RIGHT_bmc) && parse_bmc(d, q, j, &ev->node_bmc.bmc);
 	if (payload == PHX_PAYLOAD_node_label)
 		return parse_labels(q, j, &ev->node_label);
 	return payload != PHX_PAYLOAD_order || take_order(q, j, &ev->order);
@@ -474,7 +478,7 @@ void api_action(struct phx_http_request *q, void *arg)
 	struct phx_event ev = {.kind = (int)actions[which].kind};
 	PHX_AUTO(request_fini) struct request rq = {.d = d, .ev = &ev};
 	bool dry_run;
-	if (!j || !parse_event(q, j, &ev) || !parse_bool(q, j, "dry_run", &dry_run) ||
+	if (!j || !parse_event(d, q, j, &ev) || !parse_bool(q, j, "dry_run", &dry_run) ||
 	    !parse_bool(q, j, "ends_only", &rq.ends_only)) {
 		phx_event_fini(&ev);
 		return;

@@ -13,6 +13,7 @@
 #include "phxd/beat.h"
 #include "phxd/engine.h"
 #include "power/power.h"
+#include "types/rights.h"
 
 struct wake;      /* wake.c: when the loop turns next */
 struct live;      /* live.c: liveness and long polls */
@@ -355,8 +356,14 @@ void begin_sweep(const struct phx_config *cfg);
 
 /* ---- people ---- */
 
-enum person { PERSON_NOBODY, PERSON_NODE, PERSON_USER, PERSON_SERVICE_PROVIDER, PERSON_PROVIDER };
-enum person person_of(struct daemon *d, const struct phx_http_peer *peer);
+/** The roles (1u << enum phx_who) of who asks; 0: nobody, or one whose certificate is revoked. */
+unsigned person_roles(struct daemon *d, const struct phx_http_peer *peer);
+bool person_is_admin(struct daemon *d, const struct phx_http_peer *peer);
+/** How far a right goes for who asks. */
+enum phx_scope person_scope(struct daemon *d, const struct phx_http_peer *peer,
+			    enum phx_right right);
+/** Is it everybody's and everything, and not only his own? */
+bool person_has_all(struct daemon *d, const struct phx_http_peer *peer, enum phx_right right);
 /** "uid:1000", "node:n1", "cert:NAME" into an event's `by`. */
 void person_name(const struct phx_http_peer *peer, char *ret, size_t ret_size);
 /** The name by which REs are owned: that of the certificate, or of the user on this machine. False:
@@ -393,7 +400,7 @@ bool member_is(const struct member *m, const struct phx_agreement *a, const char
 bool re_of_user(struct daemon *d, struct phx_http_request *q, bool take, char ret[PHX_NAME_MAX],
 		bool *ret_all);
 /** False after answering 403. */
-bool person_require(struct daemon *d, struct phx_http_request *q, enum person least);
+bool person_require(struct daemon *d, struct phx_http_request *q, enum phx_right right);
 /** The node that a request of a node's certificate speaks for: the certificate must still be the
  * enrolled one (a newer key, or a removal, makes it worthless). False after answering 403. */
 bool person_agent(struct daemon *d, struct phx_http_request *q, char ret_node[PHX_NAME_MAX]);
@@ -402,6 +409,8 @@ json_t *body_json(struct phx_http_request *q);
 
 extern const struct phx_http_route routes[];
 extern const size_t n_routes;
+/** The table of routes and rights, a line a route, to standard output. */
+void routes_print(void);
 
 /* May this body come? Asked before its first byte is taken; false after answering. */
 bool re_data_may_put(struct phx_http_request *q, void *arg);
@@ -410,6 +419,8 @@ bool job_output_may_put(struct phx_http_request *q, void *arg);
 
 /* handlers by file; all: phx_http_handler with arg = struct daemon */
 #define HANDLER(name) void name(struct phx_http_request *q, void *arg)
+/* people.c */
+HANDLER(api_whoami);
 /* api_read.c */
 HANDLER(api_status);
 HANDLER(api_nodes);

@@ -91,7 +91,7 @@ static int check_node(struct daemon *d, struct phx_http_request *q, const char *
 		      struct phx_err *err)
 {
 	const struct phx_http_peer *peer = phx_http_peer(q);
-	bool provider = person_of(d, peer) == PERSON_PROVIDER;
+	bool all = person_has_all(d, peer, PHX_RIGHT_logs);
 	char account[PHX_NAME_MAX] = "";
 	/* before the engine is taken: it may ask the user database */
 	person_account(peer, account);
@@ -100,7 +100,7 @@ static int check_node(struct daemon *d, struct phx_http_request *q, const char *
 	int r = 0;
 	if (!n)
 		r = phx_err_set(err, -ENOENT, "there is no node '%s'", node);
-	else if (!provider && !person_holds(s, account, n))
+	else if (!all && !person_holds(s, account, n))
 		r = phx_err_set(err, -EACCES,
 				"%s: what its services write is for the resource provider and the "
 				"owner of the RE that has it",

@@ -152,7 +152,7 @@ static int open_engine(struct daemon *d, enum task task, struct phx_err *err)
 /* Users of this machine are told by the kernel; certificates are looked at here. */
 static bool is_admin(void *arg, const struct phx_http_peer *peer)
 {
-	return person_of(arg, peer) == PERSON_PROVIDER;
+	return person_is_admin(arg, peer);
 }
 
 /* A group that is named and not there is nobody's. */
@@ -329,7 +329,7 @@ static void usage(FILE *to)
 {
 	fprintf(to,
 		"usage: phxd [-c FILE] [--check | --new-journal | --accept-journal | "
-		"--accept-clock] [--version]\n"
+		"--accept-clock] [--rights] [--version]\n"
 		"  -c, --config FILE     configuration (default %s)\n"
 		"      --check           read the configuration, say what is wrong or not there, "
 		"and end\n"
@@ -337,7 +337,8 @@ static void usage(FILE *to)
 		"      --accept-journal  take the journal as it is, whatever is missing in it, and "
 		"end\n"
 		"      --accept-clock    take the clock as it is, however far it is ahead, and "
-		"end\n",
+		"end\n"
+		"      --rights          print which role may ask which route, and end\n",
 		PHX_CONFIG_PATH);
 }
 
@@ -350,6 +351,7 @@ static int read_options(int argc, char **argv, const char **ret_config, enum tas
 		{"new-journal", no_argument, NULL, NEW_JOURNAL},
 		{"accept-journal", no_argument, NULL, ACCEPT_JOURNAL},
 		{"accept-clock", no_argument, NULL, ACCEPT_CLOCK},
+		{"rights", no_argument, NULL, 'r'},
 		{"version", no_argument, NULL, 'v'},
 		{"help", no_argument, NULL, 'h'},
 		{0}};
@@ -358,6 +360,9 @@ static int read_options(int argc, char **argv, const char **ret_config, enum tas
 			*ret_config = optarg;
 		} else if (c == 'v') {
 			return puts("phxd " PHX_VERSION) < 0 ? 1 : -1;
+		} else if (c == 'r') {
+			routes_print();
+			return -1;
 		} else if (c >= CHECK && c <= ACCEPT_CLOCK) {
 			*ret_task = (enum task)c;
 		} else {

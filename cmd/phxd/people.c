@@ -1,7 +1,6 @@
-/* Who asks, and what they may. The resource provider is root, the socket's
- * group, or a provider certificate; service providers (a group, or a
- * certificate) ask for REs and order theirs; users submit and see their jobs;
- * nodes speak for themselves only. */
+/* Who asks, and which roles he has; what a role may is types/rights.def. Roles come from what the
+ * kernel says of a user of this machine and the groups of the configuration, or from the kind of a
+ * certificate. */
 #include "phxd/daemon.h"
 
 #include <errno.h>
@@ -18,21 +17,21 @@ static bool in_group(uid_t uid, gid_t gid, const char *group)
 	return gid == wanted || phx_user_is_member(uid, wanted);
 }
 
-static enum person of_certificate(enum phx_cert_kind kind)
+static unsigned of_certificate(enum phx_cert_kind kind)
 {
 	switch (kind) {
 	case PHX_CERT_PROVIDER:
-		return PERSON_PROVIDER;
+		return 1u << PHX_WHO_ADMIN | 1u << PHX_WHO_USER;
 	case PHX_CERT_SERVICE_PROVIDER:
-		return PERSON_SERVICE_PROVIDER;
+		return 1u << PHX_WHO_PROVIDER | 1u << PHX_WHO_USER;
 	case PHX_CERT_USER:
-		return PERSON_USER;
+		return 1u << PHX_WHO_USER;
 	case PHX_CERT_NODE:
-		return PERSON_NODE;
+		return 1u << PHX_WHO_NODE;
 	case PHX_CERT_SERVER:
-		return PERSON_NOBODY;
+		return 0;
 	}
-	return PERSON_NOBODY;
+	return 0;
 }
 
 /* A certificate that was revoked is none, from the event on. Those of nodes are told by their
@@ -47,17 +46,48 @@ static bool is_revoked(struct daemon *d, const struct phx_http_peer *peer)
 	return is;
 }
 
-enum person person_of(struct daemon *d, const struct phx_http_peer *peer)
+/* Of a user of this machine, by the groups of the configuration. */
+static unsigned of_user(const struct daemon *d, uid_t uid, gid_t gid)
 {
-	if (peer->via == PHX_HTTP_UNIX) {
-		if (peer->uid == 0 || in_group(peer->uid, peer->gid, d->cfg.socket_group))
-			return PERSON_PROVIDER;
-		return in_group(peer->uid, peer->gid, d->cfg.service_group)
-			? PERSON_SERVICE_PROVIDER
-			: PERSON_USER;
-	}
-	return peer->has_cert && !is_revoked(d, peer) ? of_certificate(peer->cert.kind)
-						      : PERSON_NOBODY;
+	const struct {
+		enum phx_who who;
+		const char *group;
+	} rows[] = {
+		{PHX_WHO_ADMIN, d->cfg.socket_group},
+		{PHX_WHO_OPERATOR, d->cfg.operator_group},
+		{PHX_WHO_AUDITOR, d->cfg.auditor_group},
+		{PHX_WHO_PROVIDER, d->cfg.service_group},
+	};
+	unsigned roles = 1u << PHX_WHO_USER;
+	if (uid == 0)
+		return roles | 1u << PHX_WHO_ADMIN;
+	for (size_t i = 0; i < PHX_ARRAY_SIZE(rows); i++)
+		if (in_group(uid, gid, rows[i].group))
+			roles |= 1u << rows[i].who;
+	return roles;
+}
+
+unsigned person_roles(struct daemon *d, const struct phx_http_peer *peer)
+{
+	if (peer->via == PHX_HTTP_UNIX)
+		return of_user(d, peer->uid, peer->gid);
+	return peer->has_cert && !is_revoked(d, peer) ? of_certificate(peer->cert.kind) : 0;
+}
+
+bool person_is_admin(struct daemon *d, const struct phx_http_peer *peer)
+{
+	return person_roles(d, peer) & 1u << PHX_WHO_ADMIN;
+}
+
+enum phx_scope person_scope(struct daemon *d, const struct phx_http_peer *peer,
+			    enum phx_right right)
+{
+	return phx_right_scope(right, person_roles(d, peer));
+}
+
+bool person_has_all(struct daemon *d, const struct phx_http_peer *peer, enum phx_right right)
+{
+	return person_scope(d, peer, right) == PHX_SCOPE_ALL;
 }
 
 void person_name(const struct phx_http_peer *peer, char *ret, size_t ret_size)
@@ -145,22 +175,69 @@ bool member_is(const struct member *m, const struct phx_agreement *a, const char
 	return by;
 }
 
-bool person_require(struct daemon *d, struct phx_http_request *q, enum person least)
+static const char *const texts[PHX_WHO_COUNT_] = {
+	[PHX_WHO_ADMIN] = "the resource provider",
+	[PHX_WHO_OPERATOR] = "an operator",
+	[PHX_WHO_AUDITOR] = "an auditor",
+	[PHX_WHO_PROVIDER] = "a service provider",
+	[PHX_WHO_USER] = "a user",
+	[PHX_WHO_NODE] = "a node",
+};
+
+/* Who needs least to have the right; what he who asks has most. */
+static const char *least_of(enum phx_right right)
 {
-	static const char *const names[] = {"nobody", "a node", "a user", "a service provider",
-					    "the resource provider"};
-	enum person p = person_of(d, phx_http_peer(q));
-	if (least == PERSON_NODE ? p == PERSON_NODE : p >= least)
-		return true;
+	static const enum phx_who order[] = {PHX_WHO_USER, PHX_WHO_PROVIDER, PHX_WHO_ADMIN};
+	for (size_t i = 0; i < PHX_ARRAY_SIZE(order); i++)
+		if (phx_right_scope(right, 1u << order[i]))
+			return texts[order[i]];
+	return texts[PHX_WHO_NODE];
+}
+
+static const char *most_of(unsigned roles)
+{
+	for (int i = 0; i < PHX_WHO_COUNT_; i++)
+		if (roles & 1u << i)
+			return texts[i];
+	return "nobody";
+}
+
+bool person_require(struct daemon *d, struct phx_http_request *q, enum phx_right right)
+{
+	unsigned roles = person_roles(d, phx_http_peer(q));
 	char text[200];
+	if (phx_right_scope(right, roles))
+		return true;
 	if (is_revoked(d, phx_http_peer(q)))
 		snprintf(text, sizeof(text), "not permitted: your certificate %s is revoked",
 			 phx_http_peer(q)->cert.serial);
 	else
 		snprintf(text, sizeof(text), "not permitted: %s may do this, and you are %s",
-			 names[least], names[p]);
+			 least_of(right), most_of(roles));
 	phx_http_reply_error(q, -EPERM, text);
 	return false;
+}
+
+void api_whoami(struct phx_http_request *q, void *arg)
+{
+	struct daemon *d = arg;
+	const struct phx_http_peer *peer = phx_http_peer(q);
+	unsigned roles = person_roles(d, peer);
+	char by[PHX_NAME_MAX], account[PHX_NAME_MAX];
+	PHX_AUTO_JSON json_t *names = json_array(), *rights = json_object();
+	person_name(peer, by, sizeof(by));
+	person_account(peer, account);
+	for (int i = 0; i < PHX_WHO_COUNT_; i++)
+		if (roles & 1u << i)
+			json_array_append_new(names, json_string(phx_enum_name(&phx_who_names, i)));
+	for (int i = 0; i < PHX_RIGHT_COUNT_; i++)
+		json_object_set_new(
+			rights, phx_enum_name(&phx_right_names, i),
+			json_string(phx_enum_name(&phx_scope_names,
+						  (int)phx_right_scope((enum phx_right)i, roles))));
+	PHX_AUTO_JSON json_t *j = json_pack("{s:s,s:s,s:O,s:O}", "identity", by, "name", account,
+					    "roles", names, "rights", rights);
+	phx_http_reply_json(q, 200, j);
 }
 
 bool person_agent(struct daemon *d, struct phx_http_request *q, char ret_node[PHX_NAME_MAX])

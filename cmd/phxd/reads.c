@@ -85,7 +85,7 @@ int reads_new(struct daemon *d, struct reads **ret)
 
 void reads_take(struct reads *r, struct phx_http_request *q, phx_http_handler handler)
 {
-	bool admin = person_of(r->d, phx_http_peer(q)) == PERSON_PROVIDER;
+	bool admin = person_is_admin(r->d, phx_http_peer(q));
 	struct lane *l = &r->lanes[admin ? ADMINS : OTHERS];
 	if (!phx_http_claim(q, PHX_HTTP_HEAVY, UNDER_WAY_MAX))
 		return;

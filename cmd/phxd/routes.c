@@ -4,6 +4,7 @@
 #include "phxd/daemon.h"
 
 #include <errno.h>
+#include <stdio.h>
 
 enum {
 	U = 1u << PHX_HTTP_UNIX,
@@ -34,19 +35,17 @@ static bool may_spool(phx_http_handler handler, struct phx_http_request *q, void
 }
 
 /* What people order is journalled: its amount has a limit. */
-static bool may_write(const char *method, enum person least, struct phx_http_request *q,
+static bool may_write(const char *method, enum phx_right right, struct phx_http_request *q,
 		      struct daemon *d)
 {
-	bool writes =
-		method[0] != 'G' && (least == PERSON_USER || least == PERSON_SERVICE_PROVIDER);
+	bool writes = method[0] != 'G' && right != PHX_RIGHT_agent && right != PHX_RIGHT_public;
 	return !writes || quota_may_write(d->quota, q);
 }
 
-#define ROUTE(method, path, via, handler, person, body_max, body_file) \
+#define ROUTE(method, path, via, handler, right, body_max, body_file) \
 	static bool gate_##handler(struct phx_http_request *q, void *arg) \
 	{ \
-		return (PERSON_##person == PERSON_NOBODY || \
-			person_require(arg, q, PERSON_##person)) && \
+		return person_require(arg, q, PHX_RIGHT_##right) && \
 			(!(body_file) || may_spool(handler, q, arg)); \
 	} \
 	static void guarded_##handler(struct phx_http_request *q, void *arg) \
@@ -54,18 +53,18 @@ static bool may_write(const char *method, enum person least, struct phx_http_req
 		if (((via)&R) != 0) \
 			reads_take(((struct daemon *)arg)->reads, q, handler); \
 		else if ((!(body_file) || \
-			  person_require(arg, q, PERSON_##person)) /* it may have taken long */ \
-			 && may_write(method, PERSON_##person, q, arg)) \
+			  person_require(arg, q, PHX_RIGHT_##right)) /* it may have taken long */ \
+			 && may_write(method, PHX_RIGHT_##right, q, arg)) \
 			handler(q, arg); \
 	}
 #include "phxd/routes.def"
 #undef ROUTE
 
 const struct phx_http_route routes[] = {
-#define ROUTE(method, path, via, handler, person, body_max, body_file) \
+#define ROUTE(method, path, via, handler, right, body_max, body_file) \
 	{method, \
 	 path, \
-	 ((via) & (U | T | P | B)) | (PERSON_##person != PERSON_NOBODY ? PHX_HTTP_CERT : 0), \
+	 ((via) & (U | T | P | B)) | (PHX_RIGHT_##right != PHX_RIGHT_public ? PHX_HTTP_CERT : 0), \
 	 guarded_##handler, \
 	 body_max, \
 	 body_file, \
@@ -74,3 +73,39 @@ const struct phx_http_route routes[] = {
 #undef ROUTE
 };
 const size_t n_routes = PHX_ARRAY_SIZE(routes);
+
+/* How far a right goes for each role, and for nobody. */
+static void print_scopes(enum phx_right right)
+{
+	for (int who = 0; who <= PHX_WHO_COUNT_; who++)
+		printf("\t%s",
+		       phx_enum_name(
+			       &phx_scope_names,
+			       (int)phx_right_scope(right, who < PHX_WHO_COUNT_ ? 1u << who : 0)));
+	printf("\n");
+}
+
+void routes_print(void)
+{
+	static const struct {
+		const char *method, *path;
+		unsigned via;
+		enum phx_right right;
+	} rows[] = {
+#define ROUTE(method, path, via, handler, right, body_max, body_file) \
+	{method, path, via, PHX_RIGHT_##right},
+#include "phxd/routes.def"
+#undef ROUTE
+	};
+	printf("method\tpath\tvia\tright");
+	for (int who = 0; who < PHX_WHO_COUNT_; who++)
+		printf("\t%s", phx_enum_name(&phx_who_names, who));
+	printf("\tnobody\n");
+	for (size_t i = 0; i < PHX_ARRAY_SIZE(rows); i++) {
+		printf("%s\t%s\t%s%s%s\t%s", rows[i].method, rows[i].path,
+		       rows[i].via & U ? "U" : "", rows[i].via & T ? "T" : "",
+		       rows[i].via & P ? "P" : "",
+		       phx_enum_name(&phx_right_names, (int)rows[i].right));
+		print_scopes(rows[i].right);
+	}
+}

@@ -329,7 +329,7 @@ void waits_hold(struct waits *w, struct phx_http_request *q, uint64_t after, uin
 	struct wait x = {.q = q, .after = after, .limit = limit};
 	x.until_ms = wait_ms > 0 ? phx_clock_ms() + wait_ms : 0;
 	PHX_STR_SET(x.node, node);
-	x.all = person_of(w->d, peer) == PERSON_PROVIDER;
+	x.all = person_has_all(w->d, peer, PHX_RIGHT_events);
 	person_name(peer, x.by, sizeof(x.by));
 	if (!phx_http_claim(q, PHX_HTTP_POLL, POLLS_MAX))
 		return;

@@ -57,6 +57,14 @@ extern const struct phx_enum phx_tftp_mode_names;
 	F(S, socket_group, STR(256), \
 	  KEY(socket_group, TEXT(0, 31), "", \
 	      "Members of this group are resource providers beside root.")) \
+	F(S, operator_group, STR(256), \
+	  KEY(operator_group, TEXT(0, 31), "", \
+	      "Members of this group are operators: they order nodes and grant REs, and have no " \
+	      "part in " \
+	      "certificates, BMCs and the data of REs.")) \
+	F(S, auditor_group, STR(256), \
+	  KEY(auditor_group, TEXT(0, 31), "", \
+	      "Members of this group read the journal, nodes, REs and jobs, and change nothing.")) \
 	F(S, service_group, STR(256), \
 	  KEY(service_group, TEXT(0, 31), "", \
 	      "Members of this group are service providers on this machine, each by the name of " \

@@ -1,5 +1,5 @@
-/* API.md against the table of routes: each row of the one is in the other, with its method, who may
- * at least, and the listeners that have it. */
+/* API.md against the table of routes: each row of the one is in the other, with its method, its
+ * right, and the listeners that have it. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -12,21 +12,14 @@
 
 #include "base/file.h"
 #include "base/util.h"
+#include "types/rights.h"
 
 static const struct {
-	const char *method, *path, *via, *person;
+	const char *method, *path, *via, *right;
 } routes[] = {
-#define ROUTE(method, path, via, handler, person, body_max, body_file) \
-	{method, path, #via, #person},
+#define ROUTE(method, path, via, handler, right, body_max, body_file) {method, path, #via, #right},
 #include "phxd/routes.def"
 #undef ROUTE
-};
-
-/* From the least to the most, as routes.def and as API.md calls them. */
-static const char *const persons[][2] = {
-	{"NOBODY", "anybody"},    {"NODE", "node"},
-	{"USER", "user"},         {"SERVICE_PROVIDER", "service-provider"},
-	{"PROVIDER", "provider"},
 };
 
 enum { TEXT = 200 };
@@ -45,14 +38,6 @@ static void complain(struct page *p, const char *what, const char *which)
 	size_t n = strlen(p->wrong);
 	snprintf(p->wrong + n, sizeof(p->wrong) - n, "API.md:%d: %s %s: %s\n", p->line, p->method,
 		 which, what);
-}
-
-static int rank(const char *name, int column)
-{
-	for (size_t i = 0; i < PHX_ARRAY_SIZE(persons); i++)
-		if (!strcmp(persons[i][column], name))
-			return (int)i;
-	return -1;
 }
 
 /* Does the path of a page (/v1/nodes/NAME) stand for that of a route? A small word may stand for a
@@ -87,6 +72,7 @@ static bool same_listeners(const char *a, const char *b)
 static void check_request(struct page *p, const char *path, const char *who, const char *listeners)
 {
 	bool word = false;
+	int any;
 	size_t i = 0;
 	while (i < PHX_ARRAY_SIZE(routes) &&
 	       (strcmp(routes[i].method, p->method) != 0 ||
@@ -97,10 +83,10 @@ static void check_request(struct page *p, const char *path, const char *who, con
 		return;
 	}
 	p->documented[i] = true;
-	int said = rank(who, 1), least = rank(routes[i].person, 0);
-	if (word ? said < least
-		 : said != least) /* a handler may ask for more, for one word of several */
-		complain(p, "another person may, by routes.def", path);
+	/* a handler may ask for another one, for one word of several */
+	if (word ? phx_enum_parse(&phx_right_names, who, &any, NULL) < 0
+		 : strcmp(who, routes[i].right) != 0)
+		complain(p, "another right is asked for, by routes.def", path);
 	if (!same_listeners(listeners, routes[i].via))
 		complain(p, "other listeners have it, by routes.def", path);
 }
@@ -151,8 +137,8 @@ static void take_row(struct page *p, char *line)
 	const char *second = strstr(line, " | ");
 	snprintf(listeners, sizeof(listeners), "%s", p->listeners);
 	if (!second || (size_t)(second - line) >= sizeof(cell) ||
-	    sscanf(second, " | %190[a-z-] (%190[^)])", who, listeners) < 1) {
-		complain(p, "the row names nobody who may", line);
+	    sscanf(second, " | %190[a-z_] (%190[^)])", who, listeners) < 1) {
+		complain(p, "the row names no right", line);
 		return;
 	}
 	snprintf(cell, sizeof(cell), "%.*s", (int)(second - line), line);

@@ -32,11 +32,11 @@ const char *phx_http_body(const struct phx_http_request *q, size_t *ret_n)
 	*ret_n = body_bytes;
 	return "";
 }
-enum person person_of(struct daemon *d, const struct phx_http_peer *peer)
+bool person_is_admin(struct daemon *d, const struct phx_http_peer *peer)
 {
 	(void)d;
 	(void)peer;
-	return strcmp(who, "root") ? PERSON_USER : PERSON_PROVIDER;
+	return !strcmp(who, "root");
 }
 void person_name(const struct phx_http_peer *peer, char *dst, size_t size)
 {

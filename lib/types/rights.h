@@ -1,0 +1,36 @@
+/* Rights: which role of a person, or a node, may what (rights.def). Asked by the daemon for every
+ * request; the manual's table is printed from it. Pure. */
+#ifndef PHX_TYPES_RIGHTS_H
+#define PHX_TYPES_RIGHTS_H
+
+#include "base/util.h"
+
+/** What somebody is to the head; several add up, as bits 1u << role. */
+enum phx_who {
+	PHX_WHO_ADMIN,    /* root, the socket's group, a provider certificate */
+	PHX_WHO_OPERATOR, /* operator_group */
+	PHX_WHO_AUDITOR,  /* auditor_group */
+	PHX_WHO_PROVIDER, /* of services: service_group, a service-provider certificate */
+	PHX_WHO_USER,     /* every person */
+	PHX_WHO_NODE,     /* the certificate of a node */
+	PHX_WHO_COUNT_
+};
+extern const struct phx_enum phx_who_names;
+
+enum phx_scope { PHX_SCOPE_NONE, PHX_SCOPE_OWN, PHX_SCOPE_ALL };
+extern const struct phx_enum phx_scope_names;
+
+enum phx_right {
+#define RIGHT(name, text, ...) PHX_RIGHT_##name,
+#include "types/rights.def"
+#undef RIGHT
+	PHX_RIGHT_COUNT_
+};
+extern const struct phx_enum phx_right_names;
+/** One phrase for people. */
+const char *phx_right_text(enum phx_right right);
+
+/** How far the right goes for who has these roles; of nobody (0) the right `public` alone. */
+enum phx_scope phx_right_scope(enum phx_right right, unsigned roles);
+
+#endif

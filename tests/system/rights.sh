@@ -1,0 +1,121 @@
+#!/bin/bash
+# Every route as every identity, of his own and of another's, against the table that phxd --rights prints: whoever it lets in is not
+# refused for who he is, whoever it does not is, and what is another's is not there for whom it gives his own alone.
+. "$(dirname "$0")/phxd.bash"
+
+declare -A USER_OF=([admin]=root [operator]=daemon [auditor]=bin [provider]=games [user]=nobody)
+for who in "${USER_OF[@]}"; do id "$who" >/dev/null 2>&1 || { echo "skip rights: there is no user $who"; exit 0; }; done
+URL=https://127.0.0.1:$HTTPS
+TRIED=0 WRONG=0
+
+on_socket() { setpriv --reuid="$1" --regid="$(id -g "$1")" --init-groups curl -sS -m 20 --unix-socket "$PHX_SOCKET" "${@:2}"; }
+with_cert() { curl -sS -m 20 --cacert "$WORK/head/pki/ca.pem" --cert "$WORK/$1/cert.pem" --key "$WORK/$1/key.pem" "${@:2}"; }
+# request IDENTITY METHOD PATH: the status; the text is in $WORK/answer
+request() {
+	local how=${1%%:*} who=${1#*:} args=(-o "$WORK/answer" -w '%{http_code}' -X "$2")
+	[ "$2" = GET ] || args+=(-d '{"dry_run": true}')
+	case $how in
+	U) on_socket "${USER_OF[$who]}" "${args[@]}" "http://unix$3" ;;
+	T) with_cert "$who" "${args[@]}" "$URL$3" ;;
+	N) curl -sS -m 20 --cacert "$WORK/head/pki/ca.pem" "${args[@]}" "$URL$3" ;;
+	P) curl -sS -m 20 "${args[@]}" "http://127.0.0.1:$HTTP$3" ;;
+	esac </dev/null
+}
+# wants IDENTITY METHOD PATH PATTERN
+wants() {
+	local got
+	got=$(request "${@:1:3}")
+	TRIED=$((TRIED + 1))
+	# what is refused for who asks, and not for what he asks
+	[ "$got" = 403 ] && ! grep -qE 'not permitted|certificate' "$WORK/answer" && got=400
+	[[ $got =~ ^($4)$ ]] && return
+	WRONG=$((WRONG + 1))
+	echo "$1 $2 $3: wanted $4, got $got: $(head -c 300 "$WORK/answer")"
+}
+# a path of the table with its stars filled: own or another's
+path_of() { # ROUTE OWN
+	case $1 in
+	/v1/jobs/\**) echo "${1/\*/$([ "$2" = own ] && echo "$OWN_JOB" || echo "$OTHER_JOB")}" ;;
+	/v1/res/\*/\*) echo "/v1/res/$([ "$2" = own ] && echo mine || echo other)/activate" ;;
+	/v1/res/\**) echo "${1/\*/$([ "$2" = own ] && echo mine || echo other)}" | sed 's,\*\*,file,' ;;
+	/v1/actions/\*) echo /v1/actions/assign ;;
+	# there is none: nobody is to wait for its agent
+	/v1/nodes/\*/logs) echo /v1/nodes/n9/logs ;;
+	*) echo "$1" | sed 's,\*\*,file,; s,\*,n1,g' ;;
+	esac
+}
+# one row: METHOD PATH VIA RIGHT and the cells
+try_row() {
+	local method=$1 route=$2 via=$3 identity how cell own other
+	local -A cells=([admin]=$5 [operator]=$6 [auditor]=$7 [provider]=$8 [user]=$9 [node]=${10} [nobody]=${11})
+	for identity in U:admin U:operator U:auditor U:provider U:user T:admin T:provider T:user T:node N:nobody P:nobody; do
+		how=${identity%%:*}
+		[ "$how" = N ] && how=T
+		cell=${cells[${identity#*:}]}
+		# every person is a user, too
+		case ${identity#*:}:$cell in admin:- | operator:- | auditor:- | provider:-) cell=${cells[user]} ;; esac
+		own=$(path_of "$route" own)
+		if [[ $via != *$how* ]]; then
+			wants "$identity" "$method" "$own" '404|405|403'
+		elif [ "$cell" = - ]; then
+			wants "$identity" "$method" "$own" 403
+		else
+			wants "$identity" "$method" "$own" '[1245]..|40[0-2457]'
+			[ "$cell" = own ] && other=$(path_of "$route" other) && [ "$other" != "$own" ] || continue
+			# the owner of both is none of these; the job of a user is not his provider's
+			wants "$identity" "$method" "$other" 404
+		fi
+	done
+}
+every_route_is_as_the_table_says() {
+	local line row
+	"$BUILD/bin/phxd" --rights >"$WORK/rights" && [ "$(wc -l <"$WORK/rights")" -gt 40 ] || return 1
+	while read -r line; do
+		IFS=$'\t' read -ra row <<<"$line"
+		[ "${row[0]}" = method ] || try_row "${row[@]}"
+	done <"$WORK/rights"
+	echo "    $TRIED requests, $WRONG not as the table says"
+	[ $WRONG = 0 ] && [ $TRIED -gt 400 ]
+}
+everybody_is_told_who_he_is() {
+	local who
+	for who in "${!USER_OF[@]}"; do
+		on_socket "${USER_OF[$who]}" http://unix/v1/whoami | jq -e --arg who "$who" '.roles | index($who) and index("user")' >/dev/null || return 1
+	done
+	with_cert provider "$URL/v1/whoami" | jq -e '.roles == ["provider", "user"] and .rights.re_order == "own"' >/dev/null &&
+		phx whoami | grep -q '^uid:0 root: admin, user' && phx whoami -o json | jq -e '.rights.people == "all"' >/dev/null
+}
+# what the one right holds that the other does not
+an_operator_is_no_administrator() {
+	on_socket daemon http://unix/v1/actions/bmc -d '{"nodes": "n1", "bmc": {"driver": "none"}}' | grep -q 'the resource provider may do this' || return 1
+	on_socket daemon http://unix/v1/nodes -d '{"name": "n9", "macs": ["02:00:00:00:00:09"], "bmc": {"driver": "none"}}' | grep -q 'not permitted' || return 1
+	on_socket daemon http://unix/v1/actions/quarantine -d '{"nodes": "n2", "text": "by an operator"}' | jq -e '.results[0].code == 0' >/dev/null || return 1
+	on_socket bin http://unix/v1/actions/quarantine -d '{"nodes": "n1"}' | grep -q 'not permitted' || return 1
+	on_socket bin "http://unix/v1/events?limit=1000" | jq -e '[.events[] | select(.kind == "quarantine")] | length == 1' >/dev/null
+}
+
+head_conf 'service_group = "games"; operator_group = "daemon"; auditor_group = "bin"; requests_per_s = 100000;'
+head_start
+package tools 1 'exit 0'
+roles_init
+post /v1/reload >/dev/null
+for i in 1 2; do
+	post /v1/nodes "{\"name\": \"n$i\", \"macs\": [\"02:00:00:00:00:0$i\"]}" >/dev/null
+	fake_start n$i $i
+done
+for i in 1 2; do until_true 20 idle n$i ready "" || { not_ok "n$i is not ready"; exit 1; }; done
+for kind in provider user; do phx cert issue "$([ $kind = user ] && echo nobody || echo games)" --kind "${kind/#provider/service-provider}" --out "$WORK/$kind" >/dev/null || exit 1; done
+phx cert issue root --kind provider --out "$WORK/admin" >/dev/null
+mkdir -p "$WORK/node" && cp "$WORK/n1/cert.pem" "$WORK/n1/key.pem" "$WORK/node/"
+for re in mine other; do
+	printf 'name = "%s"; owner = "%s"; type = "parallel_batch_jobs"; relationship = "affiliated"; role = "batch"; lower_bound_size = 1; upper_bound_size = 1; %s\n' \
+		$re "$([ $re = mine ] && echo games || echo sync)" "$([ $re = mine ] && echo 'users = "nobody daemon bin root";')" >"$WORK/$re.conf"
+	phx re create "$WORK/$re.conf" >/dev/null || { not_ok "RE $re is not there"; exit 1; }
+done
+on_socket games http://unix/v1/res/mine/activate -d '{}' >/dev/null
+: >"$WORK/answer" && chmod 666 "$WORK/answer" && chmod 755 "$WORK"
+check everybody_is_told_who_he_is everybody_is_told_who_he_is
+check an_operator_is_no_administrator an_operator_is_no_administrator
+OWN_JOB=$(phx job submit --hold --re mine --user nobody -- true) OTHER_JOB=$(phx job submit --hold --user sync -- true)
+check every_route_is_as_the_table_says every_route_is_as_the_table_says
+exit $FAILED
