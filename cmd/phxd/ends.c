@@ -48,8 +48,7 @@ json_t *view_ends_re(const struct phx_state *s, const char *re)
 static bool ends_sessions(const struct phx_event *ev)
 {
 	if (ev->kind == PHX_EV_power)
-		return !strcmp(ev->text, "off") || !strcmp(ev->text, "cycle") ||
-			!strcmp(ev->text, "reset");
+		return phx_power_ends(ev->text);
 	return ev->kind == PHX_EV_assign || ev->kind == PHX_EV_release ||
 		ev->kind == PHX_EV_rebuild || ev->kind == PHX_EV_wipe || ev->kind == PHX_EV_resume;
 }

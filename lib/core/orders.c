@@ -28,7 +28,7 @@ static int add_step_order(const struct phx_state *s, const struct phx_node *n,
 	if (!o)
 		return -ENOMEM;
 	PHX_STR_SET(o->kind, "step");
-	PHX_STR_SET(o->request, n->plan.request);
+	o->request = n->plan.request;
 	o->id = step->id;
 	o->epoch = n->plan.epoch;
 	o->deadline_s = phx_step_info((enum phx_step_kind)step->kind)->deadline_s;
@@ -165,7 +165,7 @@ static int add_pending(const struct phx_node *n, const struct phx_step *step, st
 		break;
 	case PHX_EXEC_POWER:
 		act->kind = PHX_ACT_POWER;
-		PHX_STR_SET(act->text, "boot");
+		PHX_STR_SET(act->text, phx_enum_name(&phx_power_op_names, PHX_POWER_BOOT));
 		break;
 	case PHX_EXEC_KEY:
 		act->kind =
@@ -183,7 +183,7 @@ static int add_off(const struct phx_node *n, struct phx_list *ret)
 	act->kind = PHX_ACT_POWER;
 	act->epoch = n->plan.epoch;
 	PHX_STR_SET(act->node, n->name);
-	return PHX_STR_SET(act->text, "off");
+	return PHX_STR_SET(act->text, phx_enum_name(&phx_power_op_names, PHX_POWER_OFF));
 }
 
 static int add_keys(const struct phx_state *s, struct phx_list *ret)

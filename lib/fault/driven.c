@@ -21,8 +21,9 @@ static void op_result(struct fault_sim *f, struct fault_machine *m, int result, 
 	memmove(&m->ops[0], &m->ops[1], m->n_ops * sizeof(m->ops[0]));
 	phx_fault_next_op(f, m);
 	PHX_STR_SET(ev.node, m->node);
-	snprintf(ev.text, sizeof(ev.text), "%s: %s", op.op, text);
-	bool lies = f->now < m->early_off_until && !strcmp(op.op, "off");
+	snprintf(ev.text, sizeof(ev.text), "%s: %s", phx_enum_name(&phx_power_op_names, op.op),
+		 text);
+	bool lies = f->now < m->early_off_until && op.op == PHX_POWER_OFF;
 	if (result == 0)
 		ev.answer.power =
 			phx_fault_on(m) && !lies ? PHX_POWER_KNOWN_ON : PHX_POWER_KNOWN_OFF;
@@ -43,12 +44,12 @@ static void tell_off(struct fault_sim *f, struct fault_machine *m)
 /* True when the operation has another stage. */
 static bool do_stage(struct fault_sim *f, struct fault_machine *m, struct fault_op *op)
 {
-	bool off_first = !strcmp(op->op, "boot") || !strcmp(op->op, "cycle");
-	if (!strcmp(op->op, "off") || (off_first && op->stage == 0))
+	bool off_first = op->op == PHX_POWER_BOOT || op->op == PHX_POWER_CYCLE;
+	if (op->op == PHX_POWER_OFF || (off_first && op->stage == 0))
 		tell_off(f, m);
-	else if (!strcmp(op->op, "on") || off_first)
+	else if (op->op == PHX_POWER_ON || off_first)
 		phx_fault_power_on(f, m);
-	else if (!strcmp(op->op, "reset") && phx_fault_on(m))
+	else if (op->op == PHX_POWER_RESET && phx_fault_on(m))
 		phx_fault_reset(f, m);
 	return off_first && op->stage++ == 0;
 }

@@ -26,7 +26,7 @@ static void start_power(struct fault_sim *f, const struct phx_action *act)
 			return;
 	struct fault_op *op = &m->ops[m->n_ops++];
 	*op = (struct fault_op){.step_id = act->step_id, .epoch = act->epoch};
-	phx_str_copy(op->op, sizeof(op->op), act->text);
+	phx_enum_parse(&phx_power_op_names, act->text, &op->op, NULL);
 	if (m->n_ops == 1)
 		phx_fault_next_op(f, m);
 }

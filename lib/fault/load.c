@@ -128,11 +128,11 @@ static void resume(struct fault_sim *f)
 
 static void power(struct fault_sim *f)
 {
-	static const char *const ops[] = {"on", "off", "cycle", "reset", "status"};
 	struct fault_machine *m = phx_fault_any(f);
 	struct phx_event ev = {.kind = PHX_EV_power, .order.force = phx_fault_chance(f, 100)};
 	PHX_STR_SET(ev.node, m->node);
-	PHX_STR_SET(ev.text, ops[phx_rng_below(&f->rng, PHX_ARRAY_SIZE(ops))]);
+	int op = (int)phx_rng_below(&f->rng, PHX_POWER_STATUS + 1);
+	PHX_STR_SET(ev.text, phx_enum_name(&phx_power_order_names, op));
 	say_of_jobs(f, &ev.order);
 	ev.order.has_grace = false;
 	if (phx_fault_submit(f, &ev, NULL) == 0)

@@ -167,7 +167,7 @@ enum fault_stage {
 };
 
 struct fault_op {
-	char op[8];
+	int op; /* enum phx_power_op */
 	uint64_t step_id, epoch;
 	uint32_t stage;
 };

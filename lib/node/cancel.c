@@ -55,7 +55,7 @@ static const struct phx_step *point_of_no_return(const struct phx_plan *p)
  * back, to maintenance if its request is a drain. */
 static bool is_way_back(const struct phx_plan *p)
 {
-	return !strcmp(p->request, "resume") || !strcmp(p->request, "cancel") ||
+	return p->request == PHX_REQUEST_resume || p->request == PHX_REQUEST_cancel ||
 		phx_node_state_transient((enum phx_node_state)p->from_state);
 }
 
@@ -82,12 +82,13 @@ static int check(struct phx_apply *a, const struct phx_node *n)
 		return phx_err_set(a->err, -EPERM,
 				   "%s: RE %s has others in its place: in service again it would "
 				   "be %s; %s goes on to its end",
-				   n->name, full->name, phx_release_words(a->s, n), p->request);
+				   n->name, full->name, phx_release_words(a->s, n),
+				   phx_request_name(p));
 	if (done)
 		return phx_err_set(a->err, -EPERM,
 				   "%s: %s is past step %s, which cannot be taken back: it goes on "
 				   "to its end, or into quarantine",
-				   n->name, p->request,
+				   n->name, phx_request_name(p),
 				   phx_step_info((enum phx_step_kind)done->kind)->name);
 	return 0;
 }
@@ -157,12 +158,12 @@ static int go_back(struct phx_apply *a, struct phx_node *n)
 	PHX_STR_SET(plan.to_pool, n->role[0] ? n->pool : PHX_POOL_FREE);
 	PHX_STR_SET(plan.from_pool, n->pool);
 	PHX_STR_SET(plan.by, a->ev->by);
-	snprintf(plan.reason, sizeof(plan.reason), "%s was cancelled", n->plan.request);
+	snprintf(plan.reason, sizeof(plan.reason), "%s was cancelled", phx_request_name(&n->plan));
 	if (add_steps(&plan, &w, n->role) < 0) {
 		phx_record_fini(&phx_plan_record, &plan);
 		return -ENOMEM;
 	}
-	int r = phx_handover_begin(a, n, &plan, rests ? "drain" : "cancel");
+	int r = phx_handover_begin(a, n, &plan, rests ? PHX_REQUEST_drain : PHX_REQUEST_cancel);
 	if (rests)
 		PHX_STR_SET(n->reason, "its hand-over was cancelled");
 	return r;
@@ -179,7 +180,7 @@ int phx_apply_cancel(struct phx_apply *a, const struct phx_event_none *p)
 	r = check(a, n);
 	if (r < 0)
 		return r;
-	phx_note(a, n, "%s: %s is cancelled at step %s", n->name, n->plan.request,
+	phx_note(a, n, "%s: %s is cancelled at step %s", n->name, phx_request_name(&n->plan),
 		 phx_step_info((enum phx_step_kind)phx_node_step(n)->kind)->name);
 	if (!untouched(&n->plan))
 		return go_back(a, n);

@@ -182,7 +182,7 @@ static void finish_plan(struct phx_apply *a, struct phx_node *n)
 {
 	struct phx_plan *p = &n->plan;
 	phx_away_settle(a->s, n);
-	if (!strcmp(p->request, "drain")) {
+	if (p->request == PHX_REQUEST_drain) {
 		phx_node_must_become(n, PHX_NODE_MAINTENANCE);
 		phx_away_end(a, n);
 		return;
@@ -197,7 +197,7 @@ static void finish_plan(struct phx_apply *a, struct phx_node *n)
 		n->role[0] = '\0';
 	}
 	struct phx_err why = {0};
-	if (!strcmp(p->request, "resume") && phx_facts_unsound(a, n, &why)) {
+	if (p->request == PHX_REQUEST_resume && phx_facts_unsound(a, n, &why)) {
 		phx_quarantine(a, n, why.text);
 		return;
 	}
@@ -334,11 +334,9 @@ static void issue_key(struct phx_apply *a, struct phx_node *n, const struct phx_
 
 static void issue_power(struct phx_apply *a, struct phx_node *n, const struct phx_step *step)
 {
-	struct phx_action *act = phx_act(a, PHX_ACT_POWER, n);
-	if (!act)
-		return;
-	act->step_id = step->id;
-	PHX_STR_SET(act->text, "boot");
+	struct phx_action *act = phx_act_power(a, n, PHX_POWER_BOOT);
+	if (act)
+		act->step_id = step->id;
 }
 
 /* Does the step name exactly one disk, by the facts that the machine reports now (faults.md 12)? */
@@ -470,7 +468,7 @@ void phx_handover_done(struct phx_apply *a, struct phx_node *n)
 }
 
 int phx_handover_begin(struct phx_apply *a, struct phx_node *n, struct phx_plan *plan,
-		       const char *request)
+		       enum phx_request request)
 {
 	phx_touch(a->s, n);
 	phx_record_fini(&phx_plan_record, &n->plan);
@@ -481,7 +479,7 @@ int phx_handover_begin(struct phx_apply *a, struct phx_node *n, struct phx_plan 
 		a->s->last_step_id++; /* epochs never run ahead of step ids: see new_node() */
 	n->plan.started_ms = a->s->now_ms;
 	n->plan.from_state = n->state;
-	PHX_STR_SET(n->plan.request, request);
+	n->plan.request = (int)request;
 	phx_back_prepare(a, n);
 	PHX_LIST_EACH(struct phx_step, s, &n->plan.steps) {
 		s->id = ++a->s->last_step_id;

@@ -43,7 +43,7 @@ int phx_setup_effective(const struct phx_state *s, const struct phx_node *n,
 /** Our own order starts the node: for a time it may ask for a new certificate. */
 void phx_window_open(struct phx_apply *a, struct phx_node *n);
 int phx_handover_begin(struct phx_apply *a, struct phx_node *n, struct phx_plan *plan,
-		       const char *request);
+		       enum phx_request request);
 /** The step's next attempt is another one, also for the agent: nothing that it remembers answers
  * it. */
 void phx_step_renew(struct phx_apply *a, struct phx_step *step);

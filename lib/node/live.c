@@ -186,11 +186,8 @@ int phx_apply_missing(struct phx_apply *a, const struct phx_event_none *p)
 		}
 	}
 	/* if the node is seen off, its jobs need not wait for the end of their lease */
-	if ((step || n->jobs_running) && phx_node_has_bmc(n)) {
-		struct phx_action *act = phx_act(a, PHX_ACT_POWER, n);
-		if (act)
-			PHX_STR_SET(act->text, "status");
-	}
+	if ((step || n->jobs_running) && phx_node_has_bmc(n))
+		phx_act_power(a, n, PHX_POWER_STATUS);
 	return 0;
 }
 

@@ -27,13 +27,22 @@ int phx_plan_may(const struct phx_node *n, enum phx_event_kind kind, struct phx_
 				   n->accepted ? "it has not registered yet" : "accept it first");
 	if (phx_node_step(n))
 		return phx_err_set(err, -EBUSY, "%s is in the middle of %s (step %u of %u)",
-				   n->name, n->plan.request, n->plan.cursor + 1, n->plan.steps.n);
+				   n->name, phx_request_name(&n->plan), n->plan.cursor + 1,
+				   n->plan.steps.n);
 	return 0;
 }
 
-static const char *request_name(const struct phx_node_order *o)
+static enum phx_request request_of(const struct phx_node_order *o)
 {
-	return phx_enum_name(&phx_event_kind_names, (int)o->kind);
+	switch (o->kind) {
+#define REQUEST(name) \
+	case PHX_EV_##name: \
+		return PHX_REQUEST_##name;
+#include "types/request.def"
+#undef REQUEST
+	default: /* the kinds of events are far more than those that make a plan */
+		return PHX_REQUEST_NONE;
+	}
 }
 
 static int find_role(const struct phx_state *s, struct draft *d, struct phx_err *err)
@@ -185,7 +194,7 @@ int phx_order_plan_of(const struct phx_state *s, const struct phx_event *ev, str
 static bool under_way(const struct phx_node_order *o)
 {
 	const struct phx_node *n = o->node;
-	if (!phx_node_step(n) || strcmp(n->plan.request, request_name(o)))
+	if (!phx_node_step(n) || n->plan.request != (int)request_of(o))
 		return false;
 	if (o->has_setup &&
 	    (o->setup.mode == PHX_SETUP_WIPE) != phx_plan_has(&n->plan, PHX_STEP_wipe))
@@ -201,7 +210,7 @@ static int begin_order(struct phx_apply *a, const struct draft *d, struct phx_pl
 	struct phx_node *n =
 		PHX_LIST_AT(&a->s->nodes, struct phx_node, phx_index_place(a->s, o->node));
 	phx_say_cause(a, o, d->why.text, plan);
-	int r = phx_handover_begin(a, n, plan, request_name(o));
+	int r = phx_handover_begin(a, n, plan, request_of(o));
 	phx_work_settle(a); /* before a pin of this order counts */
 	return r;
 }

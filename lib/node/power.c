@@ -6,9 +6,7 @@ enum { OFF_AGAIN_MS = 300 * 1000 }; /* a node that is still on is switched off a
 
 void phx_power_off(struct phx_apply *a, struct phx_node *n)
 {
-	struct phx_action *act = phx_act(a, PHX_ACT_POWER, n);
-	if (act)
-		PHX_STR_SET(act->text, "off");
+	phx_act_power(a, n, PHX_POWER_OFF);
 	n->off_wanted = true;
 	n->off_again_ms = a->s->now_ms + OFF_AGAIN_MS;
 }

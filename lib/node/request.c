@@ -130,12 +130,12 @@ int phx_apply_drain(struct phx_apply *a, const struct phx_event_order *p)
 	if (r < 0 || n->state == PHX_NODE_MAINTENANCE)
 		return r;
 	r = phx_spare_order(a, &o);
-	if (r == 0 && phx_node_step(n) && !strcmp(n->plan.request, "drain") && n->plan.waits)
+	if (r == 0 && phx_node_step(n) && n->plan.request == PHX_REQUEST_drain && n->plan.waits)
 		return drain_anew(a, n, &o);
 	r = r ? r : phx_order_plan(a->s, &o, &plan, a->err);
 	if (r < 0)
 		return r;
-	r = phx_handover_begin(a, n, &plan, "drain");
+	r = phx_handover_begin(a, n, &plan, PHX_REQUEST_drain);
 	PHX_STR_SET(n->reason, a->ev->text[0] ? a->ev->text : "drained by hand");
 	return r;
 }
@@ -145,9 +145,7 @@ int phx_apply_drain(struct phx_apply *a, const struct phx_event_order *p)
  * If it were refused until then, it would never be heard. */
 static int await(struct phx_apply *a, struct phx_node *n)
 {
-	struct phx_action *act = phx_node_has_bmc(n) ? phx_act(a, PHX_ACT_POWER, n) : NULL;
-	if (act)
-		PHX_STR_SET(act->text, "boot");
+	struct phx_action *act = phx_node_has_bmc(n) ? phx_act_power(a, n, PHX_POWER_BOOT) : NULL;
 	n->awaited = true;
 	n->off_wanted = false;
 	phx_window_open(a, n);
@@ -211,7 +209,7 @@ static int serve_again(struct phx_apply *a, struct phx_node *n)
 		step->expected_ms = phx_step_info(kinds[i])->expected_ms;
 		PHX_STR_SET(step->role, n->role);
 	}
-	return phx_handover_begin(a, n, &plan, "resume");
+	return phx_handover_begin(a, n, &plan, PHX_REQUEST_resume);
 }
 
 int phx_resume_unserved(struct phx_apply *a, struct phx_node *n)
@@ -308,7 +306,7 @@ static void cut(struct phx_apply *a, struct phx_node *n, const struct phx_node_o
 {
 	const struct phx_job *j = phx_order_ends(a->s, o);
 	n->cut_by[0] = '\0';
-	if (o->jobs == PHX_JOBS_UNSAID || !strcmp(a->ev->text, "on"))
+	if (o->jobs == PHX_JOBS_UNSAID || !phx_power_ends(a->ev->text))
 		return;
 	PHX_STR_SET(n->cut_by, a->ev->by[0] ? a->ev->by : "phxd");
 	if (j)
@@ -320,37 +318,26 @@ static void cut(struct phx_apply *a, struct phx_node *n, const struct phx_node_o
 
 int phx_apply_power(struct phx_apply *a, const struct phx_event_order *p)
 {
-	static const char *const ops[] = {"on", "off", "cycle", "reset", "status"};
-	const char *op = a->ev->text;
 	struct phx_node_order o;
 	struct phx_node *n;
-	bool known = false;
-	int r = phx_need_order(a, p, &n, &o);
+	int op, r = phx_need_order(a, p, &n, &o);
+	r = r ? r : phx_enum_parse(&phx_power_order_names, a->ev->text, &op, a->err);
 	if (r < 0)
 		return r;
-	for (size_t i = 0; i < PHX_ARRAY_SIZE(ops); i++)
-		known = known || !strcmp(op, ops[i]);
-	if (!known)
-		return phx_err_set(
-			a->err, -EINVAL,
-			"'%s' is no power operation; there are: on, off, cycle, reset, status", op);
 	if (!phx_node_has_bmc(n))
 		return phx_err_set(a->err, -EHOSTUNREACH, "%s has no BMC", n->name);
-	bool query = !strcmp(op, "status") || !strcmp(op, "on");
-	if (!query && phx_node_step(n) && !p->force)
+	if (phx_power_ends(a->ev->text) && phx_node_step(n) && !p->force)
 		return phx_err_set(a->err, -EBUSY, "%s is in the middle of %s: use force", n->name,
-				   n->plan.request);
+				   phx_request_name(&n->plan));
 	r = phx_spare_order(a, &o);
 	if (r < 0)
 		return r;
-	if (strcmp(op, "status"))
+	if (op != PHX_POWER_STATUS)
 		n->off_wanted = false; /* an order by hand replaces the core's wish */
-	if (strcmp(op, "status") && strcmp(op, "off"))
+	if (op != PHX_POWER_STATUS && op != PHX_POWER_OFF)
 		phx_window_open(a, n);
-	struct phx_action *act = phx_act(a, PHX_ACT_POWER, n);
-	if (act)
-		PHX_STR_SET(act->text, op);
-	if (strcmp(op, "status"))
+	phx_act_power(a, n, (enum phx_power_op)op);
+	if (op != PHX_POWER_STATUS)
 		cut(a, n, &o);
 	a->out->changed = true;
 	return 0;

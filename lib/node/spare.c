@@ -39,8 +39,7 @@ static bool ends_jobs(const struct phx_node_order *o)
 	case PHX_EV_resume:
 		return o->node->state == PHX_NODE_QUARANTINED;
 	case PHX_EV_power:
-		return !strcmp(o->text, "off") || !strcmp(o->text, "cycle") ||
-			!strcmp(o->text, "reset");
+		return phx_power_ends(o->text);
 	default: /* the kinds of events are far more than those of orders on nodes */
 		return false;
 	}
@@ -132,10 +131,11 @@ int phx_spare_re(struct phx_apply *a, const struct phx_re *re)
 static void say_why(const struct phx_node *n, char *buf, size_t n_buf)
 {
 	const struct phx_plan *p = &n->plan;
-	if (p->to_role[0] && strcmp(p->request, "drain"))
-		snprintf(buf, n_buf, "%s: %s of role %s", n->name, p->request, p->to_role);
+	const char *request = phx_request_name(p);
+	if (p->to_role[0] && p->request != PHX_REQUEST_drain)
+		snprintf(buf, n_buf, "%s: %s of role %s", n->name, request, p->to_role);
 	else
-		snprintf(buf, n_buf, "%s: %s", n->name, p->request);
+		snprintf(buf, n_buf, "%s: %s", n->name, request);
 }
 
 /* Kills the job for the order on its node; the job runs again unless it has no_requeue. */
@@ -204,7 +204,7 @@ void phx_spare_begin(struct phx_apply *a, struct phx_node *n)
 {
 	struct phx_job *j = n->plan.waits ? phx_index_job_on(a->s, n) : NULL;
 	/* a node that is drained and is not heard may still run its job to the end */
-	if (!j || drain_of(&n->plan) || !strcmp(n->plan.request, "drain"))
+	if (!j || drain_of(&n->plan) || n->plan.request == PHX_REQUEST_drain)
 		return;
 	end_job(a, j, n);
 }

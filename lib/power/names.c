@@ -1,10 +1,5 @@
-/* Names of power operations and states, as people and scripts of sites have
- * them. */
+/* Names of power states, as people and scripts of sites have them. */
 #include "power/power.h"
-
-static const char *const op_names[] = {"status", "on",       "off",       "cycle",
-				       "reset",  "boot-pxe", "boot-disk", "boot"};
-const struct phx_enum phx_power_op_names = {"power operation", op_names, PHX_ARRAY_SIZE(op_names)};
 
 static const char *const state_names[] = {"unknown", "on", "off"};
 const struct phx_enum phx_power_state_names = {"power state", state_names,

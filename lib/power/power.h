@@ -5,22 +5,6 @@
 
 #include "types/bmc.h"
 
-/** What can be asked for. CYCLE is off (observed), then on (observed); BOOT is
- * off (observed), network boot once (left out where the driver cannot choose
- * the boot device), on (observed). */
-enum phx_power_op {
-	PHX_POWER_STATUS,
-	PHX_POWER_ON,
-	PHX_POWER_OFF,
-	PHX_POWER_CYCLE,
-	PHX_POWER_RESET,
-	PHX_POWER_BOOT_PXE,
-	PHX_POWER_BOOT_DISK,
-	PHX_POWER_BOOT,
-};
-/** "status", "on", "off", "cycle", "reset", "boot-pxe", "boot-disk", "boot". */
-extern const struct phx_enum phx_power_op_names;
-
 enum phx_power_state { PHX_POWER_UNKNOWN, PHX_POWER_IS_ON, PHX_POWER_IS_OFF };
 /** "unknown", "on", "off". */
 extern const struct phx_enum phx_power_state_names;

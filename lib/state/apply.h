@@ -52,6 +52,9 @@ void *phx_grow(struct phx_apply *a, struct phx_list *list, size_t item_size);
 /** Append an action for `n` (may be NULL). NULL: out of memory, which sticks. */
 struct phx_action *phx_act(struct phx_apply *a, enum phx_action_kind kind,
 			   const struct phx_node *n);
+/** Append an action on the power of `n`, of no step. NULL: out of memory, which sticks. */
+struct phx_action *phx_act_power(struct phx_apply *a, const struct phx_node *n,
+				 enum phx_power_op op);
 /** Append a note: a sentence about `n` for `phx events`. */
 void phx_note(struct phx_apply *a, const struct phx_node *n, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));

@@ -307,9 +307,8 @@ void phx_event_fini(struct phx_event *ev);
 /* ---- what comes of it ---- */
 
 enum phx_action_kind {
-	PHX_ACT_ORDER, /* node has new orders: wake its long poll */
-	/* op in text: "boot" (off, observed; network boot; on), "on", "off", "cycle", "status" */
-	PHX_ACT_POWER,
+	PHX_ACT_ORDER,    /* node has new orders: wake its long poll */
+	PHX_ACT_POWER,    /* text: enum phx_power_op */
 	PHX_ACT_KEY_MAKE, /* key_id */
 	/* key_id; step_id 0: answered by a key_result with the key id as name */
 	PHX_ACT_KEY_DESTROY,

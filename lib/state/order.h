@@ -18,9 +18,9 @@
 	F(S, run, U32) /* run of the job */ \
 	F(S, deadline_s, U32) \
 	F(S, step, REC(phx_step)) \
-	F(S, role, REC(phx_role)) /* role of the step, whole */ \
-	F(S, job, REC(phx_job))   /* kinds "job", "kill" */ \
-	F(S, request, STR(32))    /* request of the plan */ \
+	F(S, role, REC(phx_role))        /* role of the step, whole */ \
+	F(S, job, REC(phx_job))          /* kinds "job", "kill" */ \
+	F(S, request, ENUM(phx_request)) /* of the plan */ \
 	/* kind "table": the director's table; id: phx_web_table_id() */ \
 	F(S, table, REC(phx_web_table))
 PHX_RECORD_STRUCT(phx_order, PHX_ORDER_FIELDS);

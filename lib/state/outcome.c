@@ -36,6 +36,15 @@ struct phx_action *phx_act(struct phx_apply *a, enum phx_action_kind kind, const
 	return act;
 }
 
+struct phx_action *phx_act_power(struct phx_apply *a, const struct phx_node *n,
+				 enum phx_power_op op)
+{
+	struct phx_action *act = phx_act(a, PHX_ACT_POWER, n);
+	if (act)
+		PHX_STR_SET(act->text, phx_enum_name(&phx_power_op_names, (int)op));
+	return act;
+}
+
 void phx_note(struct phx_apply *a, const struct phx_node *n, const char *fmt, ...)
 {
 	struct phx_action *act = phx_act(a, PHX_ACT_NOTE, n);

@@ -1,5 +1,6 @@
-/* How a node's power is switched: the record of its BMC. Kept in core state beside
- * the node, without any secret: passwords stay in files. Read by lib/power. Pure. */
+/* How a node's power is switched: the record of its BMC, and what can be done. The record is kept
+ * in core state beside the node, without any secret: passwords stay in files. Read by lib/power.
+ * Pure. */
 #ifndef PHX_TYPES_BMC_H
 #define PHX_TYPES_BMC_H
 
@@ -22,5 +23,16 @@
 	/* redfish: path of the system; "" = the only member of /redfish/v1/Systems */ \
 	F(S, system, STR(128))
 PHX_RECORD_STRUCT(phx_bmc, PHX_BMC_FIELDS);
+
+enum phx_power_op {
+#define POWER_OP(name, ...) PHX_POWER_##name,
+#include "types/power_op.def"
+#undef POWER_OP
+	PHX_POWER_OP_COUNT_
+};
+/** All operations, and those that people may order. */
+extern const struct phx_enum phx_power_op_names, phx_power_order_names;
+/** Does what runs on the node end by this operation? A text that names none: false. */
+bool phx_power_ends(const char *op);
 
 #endif

@@ -28,6 +28,14 @@ const struct phx_enum phx_step_status_names = {"step status", step_statuses,
 static const char *const tiers[] = {"none", "in-place", "deploy", "kexec", "power"};
 const struct phx_enum phx_tier_names = {"tier", tiers, PHX_ARRAY_SIZE(tiers)};
 
+static const char *const requests[] = {
+	"",
+#define REQUEST(name) #name,
+#include "types/request.def"
+#undef REQUEST
+};
+const struct phx_enum phx_request_names = {"request", requests, PHX_ARRAY_SIZE(requests)};
+
 static const struct phx_step_info step_infos[] = {
 #define STEP(name, phase, executor, needs, deadline, attempts, expected, on_fail, text) \
 	{#name, \

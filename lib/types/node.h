@@ -108,6 +108,15 @@ PHX_RECORD_STRUCT(phx_step, PHX_STEP_FIELDS);
 enum phx_tier { PHX_TIER_NONE, PHX_TIER_IN_PLACE, PHX_TIER_DEPLOY, PHX_TIER_KEXEC, PHX_TIER_POWER };
 extern const struct phx_enum phx_tier_names;
 
+/** What a plan was asked for. */
+enum phx_request {
+	PHX_REQUEST_NONE, /* "" */
+#define REQUEST(name) PHX_REQUEST_##name,
+#include "types/request.def"
+#undef REQUEST
+};
+extern const struct phx_enum phx_request_names;
+
 /** What a node is doing, and why. No steps = idle. */
 #define PHX_PLAN_FIELDS(F, S) \
 	F(S, epoch, U64) \
@@ -121,8 +130,7 @@ extern const struct phx_enum phx_tier_names;
 	F(S, to_role, STR(PHX_NAME_MAX)) /* "" = release */ \
 	F(S, to_pool, STR(PHX_NAME_MAX)) \
 	F(S, from_pool, STR(PHX_NAME_MAX)) \
-	/* "assign", "release", "rebuild", "wipe", "resume", "drain", "cancel" */ \
-	F(S, request, STR(32)) \
+	F(S, request, ENUM(phx_request)) \
 	F(S, reason, STR(200))      /* why this tier */ \
 	F(S, by, STR(PHX_NAME_MAX)) /* who ordered it; "" = no person, or an older journal */ \
 	/* the step drain begins when the node's job has ended: by itself, or killed at \
@@ -271,6 +279,11 @@ bool phx_node_state_may(enum phx_node_state from, enum phx_node_state to);
 /** Put the node into state `to`; no other code writes a node's state. -EPROTO: `to` may not follow
  * the present state, which stays. */
 int phx_node_become(struct phx_node *n, enum phx_node_state to);
+/** The name of the plan's request, "" if it has none. */
+static inline const char *phx_request_name(const struct phx_plan *p)
+{
+	return phx_enum_name(&phx_request_names, p->request);
+}
 /** Current step, NULL when idle. */
 struct phx_step *phx_node_step(const struct phx_node *n);
 /** A job ended on the node: a plan whose step drain waits for the job goes on at the next tick. */

@@ -662,7 +662,7 @@ static void deactivated_and_resumed_after_a_start(void **state)
 	hello(w, "n2", PHX_ENV_OS);
 	assert_int_equal(world_node(w, "n2")->state, PHX_NODE_MAINTENANCE);
 	assert_int_equal(order(w, PHX_EV_resume, "n2", "uid:0"), 0);
-	assert_string_equal(world_node(w, "n2")->plan.request, "release");
+	assert_int_equal(world_node(w, "n2")->plan.request, PHX_REQUEST_release);
 	settle(w);
 	assert_string_equal(world_node(w, "n2")->pool, "free");
 	assert_string_equal(world_node(w, "n2")->gave_up, "");
