@@ -76,7 +76,7 @@ static int add_job_order(const struct phx_state *s, const struct phx_job *j, str
 	struct phx_order *o = phx_list_push(ret, sizeof(*o));
 	if (!o)
 		return -ENOMEM;
-	PHX_STR_SET(o->kind, j->cancel || j->broken || j->killing || j->overdue ? "kill" : "job");
+	PHX_STR_SET(o->kind, phx_job_is_told(j) ? "kill" : "job");
 	o->id = j->id;
 	o->run = j->kills;
 	int r = phx_record_copy(&phx_job_record, &o->job, j);

@@ -91,7 +91,7 @@ static bool leave_ledger(struct phx_apply *a, struct phx_job *j)
 	if (!re || !re->active)
 		return false;
 	/* otherwise the job ended by itself first */
-	bool told = j->cancel || j->overdue || (j->killing && j->status);
+	bool told = phx_job_ends_for_good(j) || (j->killing && j->status);
 	if (!told) {
 		phx_ledger_job_ended(a->s->ledger, (int)re->number, j->id, a->s->now_ms, a->todo);
 		return false;
@@ -108,7 +108,7 @@ static void finish_job(struct phx_apply *a, struct phx_job *j)
 		if (p->status)
 			j->status = p->status;
 	}
-	bool told = j->killing && j->status && !j->cancel && !j->overdue && !j->no_requeue;
+	bool told = j->killing && j->status && !phx_job_ends_for_good(j) && !j->no_requeue;
 	if (j->re[0] ? leave_ledger(a, j) : told) {
 		queue_again(a, j);
 		return;

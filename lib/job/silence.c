@@ -131,7 +131,7 @@ void phx_jobs_leave(struct phx_apply *a, struct phx_node *n, const char *why)
 	struct phx_job *j = job_on(a, n, &p);
 	if (!j)
 		return;
-	if (!j->killing && !j->cancel && !j->overdue)
+	if (!j->killing && !phx_job_ends_for_good(j))
 		phx_job_blame(a, j, a->by, "%s left: %s", n->name, why);
 	if (j->re[0])
 		lose_in_ledger(a, j, n);

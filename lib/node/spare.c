@@ -45,16 +45,11 @@ static bool ends_jobs(const struct phx_node_order *o)
 	}
 }
 
-static bool ends_anyway(const struct phx_job *j)
-{
-	return j->killing || j->cancel || j->overdue || j->broken;
-}
-
 /* The job that runs on the node and is not ending already; NULL: none. */
 static const struct phx_job *waited_for(const struct phx_state *s, const struct phx_node *n)
 {
 	const struct phx_job *j = phx_index_job_on(s, n);
-	return j && j->state == PHX_JOB_RUNNING && !ends_anyway(j) ? j : NULL;
+	return j && j->state == PHX_JOB_RUNNING && !phx_job_is_told(j) ? j : NULL;
 }
 
 const struct phx_job *phx_spare_waits_for(const struct phx_state *s, const struct phx_event *ev)
@@ -144,7 +139,7 @@ static void end_job(struct phx_apply *a, struct phx_job *j, const struct phx_nod
 	char why[160];
 	const char *by = n->plan.by;
 	const struct phx_re *re = phx_state_re(a->s, j->re);
-	if (ends_anyway(j))
+	if (phx_job_is_told(j))
 		return;
 	say_why(n, why, sizeof(why));
 	phx_job_blame(a, j, by, "%s", why);
@@ -232,7 +227,7 @@ static bool job_waits(struct phx_apply *a, struct phx_node *n, struct phx_step *
 	if (n->plan.kill_at_ms <= a->s->now_ms)
 		end_job(a, j, n);
 	step->deadline_ms = a->s->now_ms + JOB_AGAIN_MS;
-	if (!ends_anyway(j) && n->plan.kill_at_ms < step->deadline_ms)
+	if (!phx_job_is_told(j) && n->plan.kill_at_ms < step->deadline_ms)
 		step->deadline_ms = n->plan.kill_at_ms;
 	return true;
 }

@@ -181,14 +181,14 @@ static void do_action(struct phx_apply *a, const struct phx_ledger_action *act)
 	case PHX_LEDGER_KILL:
 		if (!j || j->killing)
 			return;
-		if (!j->cancel && !j->overdue)
+		if (!phx_job_ends_for_good(j)) {
 			phx_note_re(a, NULL, j->re, NULL, "job %s of RE %s is killed%s: %s",
 				    phx_job_title(j).text, j->re,
 				    j->no_requeue ? "" : " and queued again",
 				    phx_policy_reason_text(act->reason));
-		if (!j->cancel && !j->overdue)
 			phx_job_blame(a, j, "phxd", "RE %s: %s", j->re,
 				      phx_policy_reason_text(act->reason));
+		}
 		phx_job_kill(a, j);
 		return;
 	case PHX_LEDGER_MOVE:

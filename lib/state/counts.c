@@ -172,7 +172,7 @@ int64_t phx_node_due(const struct phx_node *n)
 int64_t phx_job_limit_due(const struct phx_job *j)
 {
 	bool limited = j->state == PHX_JOB_RUNNING && !j->engine_id[0] && j->estimate_ms > 0 &&
-		!j->overdue && !j->cancel;
+		!phx_job_ends_for_good(j);
 	return limited ? j->started_ms + j->estimate_ms : INT64_MAX;
 }
 

@@ -106,6 +106,29 @@ extern const struct phx_enum phx_job_state_names;
 	F(S, output_cut_bytes, U64) /* output that was dropped; reported with its end */
 PHX_RECORD_STRUCT(phx_job_part, PHX_JOB_PART_FIELDS);
 
+/** What is true of a job beside its state (job/job_life.def). */
+#define PHX_JOB_MARKS(F, S) \
+	/* while it is queued: what holds it back */ \
+	F(S, held, BOOL)      /* waits until a user releases it */ \
+	F(S, throttled, BOOL) /* waits until another member of its array has ended */ \
+	/* while it runs: why the run is told to end */ \
+	/* its RE must return nodes, one broke, or one was ordered away: it runs again */ \
+	F(S, killing, BOOL) \
+	F(S, broken, BOOL)  /* a part failed: the other parts are told to end */ \
+	F(S, cancel, BOOL)  /* its cancellation was asked for: for good */ \
+	F(S, overdue, BOOL) /* ran longer than its limit: for good */ \
+	/* what came of it */ \
+	F(S, timed_out, BOOL) /* its time limit ended it */ \
+	/* in the engine: it ends, and has parts on the nodes it still uses */ \
+	F(S, ending, BOOL) \
+	/* in the engine: queued again because of us, so it need not wait for its begin \
+	 * time */ \
+	F(S, expedite, BOOL, WAS(hurry)) \
+	/* for its whole life */ \
+	F(S, no_requeue, BOOL) /* a killed run is not queued again */ \
+	/* first member: its words count as its user's until the last member has ended */ \
+	F(S, words_stay, BOOL)
+
 #define PHX_JOB_FIELDS(F, S) \
 	F(S, id, U64) \
 	F(S, state, ENUM(phx_job_state)) \
@@ -116,14 +139,8 @@ PHX_RECORD_STRUCT(phx_job_part, PHX_JOB_PART_FIELDS);
 	/* the batch RE that it was submitted to; "" = nodes of no RE */ \
 	F(S, re, STR(PHX_NAME_MAX)) \
 	F(S, estimate_ms, I64) /* time limit of its run, from its user; 0 = no limit */ \
-	F(S, held, BOOL)       /* waits until a user releases it */ \
-	F(S, overdue, BOOL)    /* ran longer than its limit: ends for good */ \
-	F(S, no_requeue, BOOL) /* a killed run is not queued again */ \
 	/* how often it was killed and queued again; the number of its run */ \
 	F(S, kills, U32) \
-	/* its RE must return nodes, one broke, or one was ordered away: it ends to run \
-	 * again */ \
-	F(S, killing, BOOL) \
 	F(S, lease_ms, U32) /* setting of the run: job_lease_ms when it was started */ \
 	/* setting of the run: job_output_max_mb when it was started */ \
 	F(S, output_max_mb, U32) \
@@ -134,8 +151,6 @@ PHX_RECORD_STRUCT(phx_job_part, PHX_JOB_PART_FIELDS);
 	F(S, killed_by, STR(PHX_NAME_MAX)) \
 	F(S, killed_why, STR(200)) \
 	F(S, killed_ms, I64) \
-	F(S, cancel, BOOL) /* its cancellation was asked for */ \
-	F(S, broken, BOOL) /* a part failed: the other parts are told to end */ \
 	F(S, submitted_ms, I64) \
 	F(S, started_ms, I64) \
 	F(S, ended_ms, I64) \
@@ -148,16 +163,12 @@ PHX_RECORD_STRUCT(phx_job_part, PHX_JOB_PART_FIELDS);
 	/* files of the RE's data directory that each of its nodes gets */ \
 	F(S, stage_in, LIST(phx_word)) \
 	F(S, stage_out, LIST(phx_word)) /* files that come back from its first node */ \
-	F(S, timed_out, BOOL)           /* its time limit ended it */ \
 	/* why its last run ended; NULL if it ended well, or its status says enough */ \
 	F(S, why, TEXT) \
 	/* a member of an array; members have consecutive numbers, and only the first has \
 	 * their words (argv, env, script, files); number of the first member; 0 = no array */ \
 	F(S, array, U64) \
 	F(S, array_index, U32) \
-	F(S, throttled, BOOL) /* waits until another member has ended */ \
-	/* first member: its words count as its user's until the last member has ended */ \
-	F(S, words_stay, BOOL) \
 	/* first member: how many members there are, how many have not ended, which one may \
 	 * start next */ \
 	F(S, array_n, U32) \
@@ -167,13 +178,9 @@ PHX_RECORD_STRUCT(phx_job_part, PHX_JOB_PART_FIELDS);
 	/* name of the job in the external engine that starts and ends it; "" = built-in \
 	 * engine */ \
 	F(S, engine_id, STR(32)) \
-	/* in the engine: it ends, and has parts on the nodes it still uses */ \
-	F(S, ending, BOOL) \
-	/* in the engine: queued again because of us, so it need not wait for its begin \
-	 * time */ \
-	F(S, expedite, BOOL, WAS(hurry)) \
 	/* in the engine: the time that it waits for, by the engine's clock; 0 = none */ \
-	F(S, begin_ms, I64)
+	F(S, begin_ms, I64) \
+	PHX_JOB_MARKS(F, S)
 PHX_RECORD_STRUCT(phx_job, PHX_JOB_FIELDS);
 
 /** A disk key that belongs to no node any more, and whose destruction is not confirmed yet. */
@@ -238,6 +245,16 @@ struct phx_job *phx_state_job(const struct phx_state *s, uint64_t id);
  * go through a long list in portions. */
 uint32_t phx_state_job_place(const struct phx_state *s, uint64_t id);
 uint32_t phx_state_node_place(const struct phx_state *s, uint64_t number);
+/** Is its run to end for good, not to run again? */
+static inline bool phx_job_ends_for_good(const struct phx_job *j)
+{
+	return j->cancel || j->overdue;
+}
+/** Is its run told to end, for whatever reason? */
+static inline bool phx_job_is_told(const struct phx_job *j)
+{
+	return j->killing || j->broken || phx_job_ends_for_good(j);
+}
 static inline bool phx_job_is_open(const struct phx_job *j)
 {
 	return j->state == PHX_JOB_QUEUED || j->state == PHX_JOB_RUNNING;
