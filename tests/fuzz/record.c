@@ -1,7 +1,7 @@
 /* Records as JSON, as agents and clients send them and the journal keeps them. The first byte
  * chooses the record. Both ways of reading agree; what is taken is written and read back the same,
  * whole and without what is empty.
- * Parsers: lib/base/json.c lib/base/json_text.c lib/base/record.c */
+ * Parsers: lib/base/json.c lib/base/json_text.c */
 #include "base/json.h"
 #include "fuzz/fuzz.h"
 #include "inventory/inventory.h"
@@ -37,6 +37,24 @@ static void check(const struct phx_record *rec, const void *obj)
 	read_back(rec, obj, phx_json_record_text_least(rec, obj));
 }
 
+/* As a list of its own, and without some of its members. */
+static void check_parts(const struct phx_record *rec, const void *obj)
+{
+	const struct phx_list one = {.items = (void *)obj, .n = 1};
+	PHX_AUTO_FREE char *text = phx_json_list_text(rec, &one);
+	PHX_AUTO_JSON json_t *j = NULL;
+	PHX_AUTO(phx_buf_fini) struct phx_buf b = {0};
+	struct phx_json_less less = {.empty = true};
+	fuzz_never(!text || phx_json_parse(text, strlen(text), &j, NULL) < 0);
+	fuzz_never(json_array_size(j) != 1 || phx_json_less_add(&less, rec, "no.such") == 0);
+	for (size_t i = 0; i < rec->n_fields && i < PHX_ARRAY_SIZE(less.fields); i += 2)
+		fuzz_never(rec->fields[i].type != PHX_F_CASE &&
+			   phx_json_less_add(&less, rec, rec->fields[i].name) < 0);
+	for (size_t i = 0; i < rec->n_fields; i++)
+		if (rec->fields[i].type != PHX_F_CASE)
+			phx_json_put_field(&b, &rec->fields[i], obj, &less);
+}
+
 /* As an object first, then as text: one verdict. */
 static void read_record(const struct phx_record *rec, const char *text, const json_t *j)
 {
@@ -49,6 +67,7 @@ static void read_record(const struct phx_record *rec, const char *text, const js
 	fuzz_never((r < 0) != (other_r < 0));
 	if (r == 0) {
 		check(rec, obj);
+		check_parts(rec, obj);
 		fuzz_never(!phx_record_equal(rec, obj, other));
 	} else {
 		fuzz_never((j && !err.text[0]) || !other_err.text[0]);
