@@ -35,11 +35,6 @@ void agent_wait_ms(struct agent *a, uint32_t ms)
 		;
 }
 
-void agent_news(struct agent *a)
-{
-	loop_news(a->loop);
-}
-
 void agent_node_name(struct agent *a, char ret[PHX_NAME_MAX])
 {
 	LOOP_HELD(a->loop);

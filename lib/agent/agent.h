@@ -50,9 +50,6 @@ struct agent {
 /** A client with the node's certificate, for one worker; the caller frees it. */
 int agent_client(void *agent, struct phx_http_client **ret, struct phx_err *err);
 
-/** Wake every waiting worker: each checks again whether it has to give up. */
-void agent_news(struct agent *a);
-
 /** Does the agent stop? Workers end their waits then. */
 static inline bool agent_stopping(struct agent *a)
 {

@@ -243,9 +243,7 @@ int health_new(struct loop *loop, const char *pkg_root, struct health **ret, str
 	h->loop = loop;
 	h->ok = true;
 	int r = PHX_STR_SET(h->pkg_root, pkg_root);
-	loop_hold(loop);
 	r = r ? r : loop_timer(loop, on_due, h, &h->due);
-	loop_release(loop);
 	if (r < 0) {
 		free(h);
 		return phx_err_set(err, r, "health checks: %s", strerror(-r));
@@ -259,7 +257,7 @@ void health_free(struct health *h)
 	if (!h)
 		return;
 	loop_hold(h->loop);
-	loop_forget(&h->due);
+	loop_forget(h->loop, &h->due);
 	while (h->checking)
 		loop_wait(h->loop, INT64_MAX);
 	loop_release(h->loop);

@@ -60,9 +60,7 @@ static void look_soon(void *jobs)
 
 static void unwatch(struct jobs *j, struct running *r)
 {
-	loop_hold(j->loop);
-	loop_forget(&r->death);
-	loop_release(j->loop);
+	loop_forget(j->loop, &r->death);
 	phx_close_fd(&r->pidfd);
 }
 
@@ -531,9 +529,7 @@ void jobs_free(struct jobs *j)
 	if (!j)
 		return;
 	loop_take(j->loop, &j->busy);
-	loop_hold(j->loop);
-	loop_forget(&j->again);
-	loop_release(j->loop);
+	loop_forget(j->loop, &j->again);
 	while (j->n_staging || j->n_telling || j->looking)
 		loop_yield(j->loop, &j->busy, INT64_MAX);
 	dispose(j);

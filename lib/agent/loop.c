@@ -233,6 +233,7 @@ static int keep_call(int r, sd_event_source *s, struct work *w)
 
 int loop_timer(struct loop *l, loop_fn fn, void *arg, sd_event_source **ret)
 {
+	LOOP_HELD(l);
 	struct work *w = call_of(fn, arg);
 	int r = w ? sd_event_add_time(l->event, ret, CLOCK_MONOTONIC, UINT64_MAX, ACCURACY_US,
 				      on_time, w)
@@ -242,6 +243,7 @@ int loop_timer(struct loop *l, loop_fn fn, void *arg, sd_event_source **ret)
 
 void loop_arm(struct loop *l, sd_event_source *timer, int64_t due_ms)
 {
+	LOOP_HELD(l);
 	sd_event_source_set_time(timer, due_ms == INT64_MAX ? UINT64_MAX : (uint64_t)due_ms * 1000);
 	sd_event_source_set_enabled(timer, due_ms == INT64_MAX ? SD_EVENT_OFF : SD_EVENT_ONESHOT);
 	wake(l);
@@ -249,6 +251,7 @@ void loop_arm(struct loop *l, sd_event_source *timer, int64_t due_ms)
 
 int loop_watch(struct loop *l, int fd, loop_fn fn, void *arg, sd_event_source **ret)
 {
+	LOOP_HELD(l);
 	struct work *w = call_of(fn, arg);
 	int r = w ? sd_event_add_io(l->event, ret, fd, POLLIN, on_fd, w) : -ENOMEM;
 	r = keep_call(r, *ret, w);
@@ -257,12 +260,14 @@ int loop_watch(struct loop *l, int fd, loop_fn fn, void *arg, sd_event_source **
 
 void loop_watch_again(struct loop *l, sd_event_source *fd)
 {
+	LOOP_HELD(l);
 	sd_event_source_set_enabled(fd, SD_EVENT_ONESHOT);
 	wake(l);
 }
 
-void loop_forget(sd_event_source **s)
+void loop_forget(struct loop *l, sd_event_source **s)
 {
+	LOOP_HELD(l);
 	*s = sd_event_source_disable_unref(*s);
 }
 
@@ -306,7 +311,7 @@ void loop_free(struct loop *l)
 	loop_release(l);
 	PHX_LIST_EACH(pthread_t, t, &l->workers)
 		pthread_join(*t, NULL);
-	loop_forget(&l->wake);
+	loop_forget(l, &l->wake);
 	sd_event_unref(l->event);
 	phx_close_fd(&l->wake_fd);
 	phx_list_fini(&l->works);

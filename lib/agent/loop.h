@@ -59,7 +59,7 @@ void loop_yield(struct loop *l, bool *busy, int64_t due_ms);
  * no worker, and run() is not called. */
 int loop_work(struct loop *l, loop_fn run, void *arg);
 
-/* ---- sources; the callers hold the loop, or nothing runs yet. Handlers hold it, too ---- */
+/* ---- sources, whose handlers hold the loop ---- */
 
 /** A timer that calls fn(arg), not armed yet. loop_forget() ends it. */
 int loop_timer(struct loop *l, loop_fn fn, void *arg, sd_event_source **ret);
@@ -72,7 +72,7 @@ int loop_watch(struct loop *l, int fd, loop_fn fn, void *arg, sd_event_source **
 /** Once more. */
 void loop_watch_again(struct loop *l, sd_event_source *fd);
 /** The source is gone, *s is NULL. Safe on NULL. */
-void loop_forget(sd_event_source **s);
+void loop_forget(struct loop *l, sd_event_source **s);
 /** For sources of other kinds. */
 sd_event *loop_event(struct loop *l);
 

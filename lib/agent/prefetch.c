@@ -356,7 +356,7 @@ void prefetch_free(struct prefetch *s)
 	if (!s)
 		return;
 	loop_hold(s->loop);
-	loop_forget(&s->due);
+	loop_forget(s->loop, &s->due);
 	while (s->working)
 		loop_wait(s->loop, INT64_MAX);
 	loop_release(s->loop);

@@ -193,7 +193,7 @@ static void notice(void *services);
 static void unwatch_slots(struct services *s)
 {
 	for (uint32_t i = 0; i < s->n; i++)
-		loop_forget(&s->slots[i].death);
+		loop_forget(s->loop, &s->slots[i].death);
 }
 
 static void watch_slots(struct services *s)
@@ -490,10 +490,8 @@ int services_new(const struct services_config *config, struct services **ret, st
 	int r = PHX_STR_SET(s->pkg_root, config->pkg_root);
 	if (r == 0)
 		r = open_backend(s, config, err);
-	loop_hold(s->loop);
 	if (r == 0)
 		r = loop_timer(s->loop, notice, s, &s->due);
-	loop_release(s->loop);
 	if (r < 0) {
 		if (s->backend)
 			s->backend->free(s->self);
@@ -522,7 +520,7 @@ void services_free(struct services *s)
 	services_end(s);
 	loop_hold(s->loop);
 	unwatch_slots(s);
-	loop_forget(&s->due);
+	loop_forget(s->loop, &s->due);
 	while (s->looking || s->busy)
 		loop_wait(s->loop, INT64_MAX);
 	loop_release(s->loop);

@@ -94,9 +94,7 @@ static void drop_source(struct service_logs *l, struct source *gone)
 	while (*at != gone)
 		at = &(*at)->next;
 	*at = gone->next;
-	loop_hold(l->loop);
-	loop_forget(&gone->output);
-	loop_release(l->loop);
+	loop_forget(l->loop, &gone->output);
 	close(gone->fd);
 	free(gone);
 }
@@ -167,9 +165,7 @@ static int add_source(struct service_logs *l, const char *name, int fd)
 	if (!src)
 		return -ENOMEM;
 	*src = (struct source){.fd = fd, .stream = stream, .next = l->sources};
-	loop_hold(l->loop);
 	int r = loop_watch(l->loop, fd, on_output, l, &src->output);
-	loop_release(l->loop);
 	if (r < 0)
 		free(src);
 	else

@@ -125,7 +125,7 @@ void agent_finish(struct agent *a)
 	atomic_store(&a->stop, true);
 	if (!a->loop)
 		return;
-	agent_news(a);
+	loop_news(a->loop);
 	if (a->worker)
 		worker_end(a->worker);
 	if (a->jobs)

@@ -45,7 +45,7 @@ static struct held *held_at(const struct vips *v, uint32_t i)
 
 static void forget(struct vips *v, uint32_t i)
 {
-	loop_forget(&held_at(v, i)->frames);
+	loop_forget(v->loop, &held_at(v, i)->frames);
 	phx_ipvs_watch_close(held_at(v, i)->watch);
 	phx_list_remove(&v->held, sizeof(struct held), i);
 }
@@ -110,9 +110,7 @@ int vip_new(struct loop *loop, struct vips **ret)
 		return -ENOMEM;
 	v->loop = loop;
 	v->head = (struct phx_web_head){.heard_ms = phx_clock_ms(), .beat_ms = BEAT_MS};
-	loop_hold(loop);
 	int r = loop_timer(loop, look_at_all, v, &v->due);
-	loop_release(loop);
 	if (r < 0) {
 		free(v);
 		return r;
@@ -128,7 +126,7 @@ void vip_free(struct vips *v)
 	loop_hold(v->loop);
 	while (v->held.n)
 		forget(v, v->held.n - 1);
-	loop_forget(&v->due);
+	loop_forget(v->loop, &v->due);
 	loop_release(v->loop);
 	phx_list_fini(&v->held);
 	free(v);

@@ -229,7 +229,7 @@ int worker_order(struct worker *w, struct phx_order *order, const json_t *extra)
 		r = -EBUSY;
 	else if (verdict < 0)
 		answer(w, order, verdict, err.text);
-	agent_news(w->agent); /* the step under way may be stale now */
+	loop_news(w->agent->loop); /* the step under way may be stale now */
 	return r;
 }
 

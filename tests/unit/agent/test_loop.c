@@ -69,7 +69,7 @@ static void test_timer(void **state)
 	loop_arm(w->loop, w->timer, phx_clock_ms() + 50);
 	loop_arm(w->loop, w->timer, INT64_MAX);
 	assert_false(loop_wait(w->loop, phx_clock_ms() + 150));
-	loop_forget(&w->timer);
+	loop_forget(w->loop, &w->timer);
 	assert_null(w->timer);
 	loop_release(w->loop);
 }
@@ -98,7 +98,7 @@ static void test_descriptor(void **state)
 	loop_watch_again(w->loop, w->fd);
 	assert_true(loop_wait(w->loop, phx_clock_ms() + 10000));
 	assert_int_equal(w->n_read, 6);
-	loop_forget(&w->fd);
+	loop_forget(w->loop, &w->fd);
 	assert_int_equal(write(fd, &three, sizeof(three)), sizeof(three));
 	assert_false(loop_wait(w->loop, phx_clock_ms() + 50));
 	loop_release(w->loop);

@@ -58,7 +58,7 @@ static void *order_of_newer_epoch(void *arg)
 	struct newer_order *n = arg;
 	phx_sleep_ms(100);
 	n->r = journal_keep_epoch(&n->agent->journal, 2, &n->err);
-	agent_news(n->agent);
+	loop_news(n->agent->loop);
 	return NULL;
 }
 
