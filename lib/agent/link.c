@@ -5,11 +5,13 @@
  *	  └──── 401, 403 ────────┴─facts──┘
  *
  * A lost head is tried again without end, with jitter. The link never carries out
- * a step itself, and never waits for one. */
+ * a step itself, and never waits for one. It is a worker for good, since the head holds its calls
+ * back and entering a system or starting a role takes long: between calls it would only wait. */
 #include "agent/link.h"
 
 #include <errno.h>
 #include <inttypes.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/random.h>
@@ -541,6 +543,7 @@ static int need_client(struct link *l)
 void link_run(void *agent)
 {
 	struct link l = {.agent = agent, .beat_ms = BEAT_DEFAULT_MS, .retry_ms = RETRY_FIRST_MS};
+	pthread_setname_np(pthread_self(), "phx-link"); /* its wake-ups are beats */
 	while (!agent_stopping(l.agent)) {
 		refresh_facts(&l);
 		if (need_client(&l) < 0)
