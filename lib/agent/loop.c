@@ -246,7 +246,8 @@ void loop_arm(struct loop *l, sd_event_source *timer, int64_t due_ms)
 	LOOP_HELD(l);
 	sd_event_source_set_time(timer, due_ms == INT64_MAX ? UINT64_MAX : (uint64_t)due_ms * 1000);
 	sd_event_source_set_enabled(timer, due_ms == INT64_MAX ? SD_EVENT_OFF : SD_EVENT_ONESHOT);
-	wake(l);
+	if (due_ms != INT64_MAX) /* else it may wake for nothing once, but not at each beat */
+		wake(l);
 }
 
 int loop_watch(struct loop *l, int fd, loop_fn fn, void *arg, sd_event_source **ret)
