@@ -505,7 +505,11 @@ void api_reload(struct phx_http_request *q, void *arg)
 	struct daemon *d = arg;
 	struct phx_err err = {0};
 	PHX_AUTO_JSON json_t *errors = json_array(), *warnings = json_array();
-	int r = catalog_load(d, errors, warnings, &err);
+	struct phx_event told = {.kind = PHX_EV_notice,
+				 .text = "roles, rules, pools and settings are read again"};
+	person_name(phx_http_peer(q), told.by, sizeof(told.by));
+	int r = engine_submit(d->engine, &told, NULL, &err);
+	r = r ? r : catalog_load(d, told.by, errors, warnings, &err);
 	if (r < 0) {
 		phx_http_reply_error(q, r, err.text);
 		return;

@@ -77,26 +77,26 @@ static int lookup_pool(void *arg, const char *name, struct phx_err *err)
 
 /* ---- events ---- */
 
-static int submit(struct daemon *d, struct phx_event *ev, struct phx_err *err)
+static int submit(struct daemon *d, const char *by, struct phx_event *ev, struct phx_err *err)
 {
-	PHX_STR_SET(ev->by, "phxd");
+	PHX_STR_SET(ev->by, by);
 	return engine_submit(d->engine, ev, NULL, err);
 }
 
-static int put_settings(struct daemon *d, struct phx_err *err)
+static int put_settings(struct daemon *d, const char *by, struct phx_err *err)
 {
 	struct phx_event ev = {.kind = PHX_EV_settings};
 	phx_config_settings(&d->cfg, &ev.site.settings);
-	return submit(d, &ev, err);
+	return submit(d, by, &ev, err);
 }
 
 /* A pool that cannot pass to the owner that the file names keeps the one it has, and serves; one
  * that has the name of an RE is not made. */
-static int put_pools(struct daemon *d, json_t *errors, struct phx_err *err)
+static int put_pools(struct daemon *d, const char *by, json_t *errors, struct phx_err *err)
 {
 	PHX_LIST_EACH(struct phx_pool, p, &d->cfg.pools) {
 		struct phx_event ev = {.kind = PHX_EV_pool_put, .pool.pool_put = *p};
-		int r = submit(d, &ev, err);
+		int r = submit(d, by, &ev, err);
 		if (r == -EBUSY || r == -EEXIST)
 			complain(errors, "%s", err->text);
 		else if (r < 0)
@@ -145,38 +145,40 @@ static struct phx_list gone_names(struct daemon *d, const struct phx_list *roles
 
 /* What is gone from the files goes from the core, unless a node still needs it: then it stays and
  * is told. */
-static void remove_gone(struct daemon *d, const struct phx_list *roles, json_t *errors)
+static void remove_gone(struct daemon *d, const char *by, const struct phx_list *roles,
+			json_t *errors)
 {
 	struct phx_list names = gone_names(d, roles);
 	PHX_LIST_EACH(struct phx_word, w, &names) {
 		struct phx_err why = {0};
 		struct phx_event ev = {.kind = roles ? PHX_EV_role_remove : PHX_EV_pool_remove};
 		phx_str_copy(ev.named.name, sizeof(ev.named.name), w->text);
-		if (submit(d, &ev, &why) < 0)
+		if (submit(d, by, &ev, &why) < 0)
 			complain(errors, "%s", why.text);
 	}
 	phx_list_fini(&names);
 }
 
-static void put_roles(struct daemon *d, const struct phx_list *roles, json_t *errors)
+static void put_roles(struct daemon *d, const char *by, const struct phx_list *roles,
+		      json_t *errors)
 {
 	PHX_LIST_EACH(struct phx_role, role, roles) {
 		struct phx_err why = {0};
 		struct phx_event ev = {.kind = PHX_EV_role_put, .role.role_put = *role};
-		if (submit(d, &ev, &why) < 0)
+		if (submit(d, by, &ev, &why) < 0)
 			complain(errors, "role %s: %s", role->name, why.text);
 	}
 }
 
 /* The roles that rules name are the core's: one whose file has just gone bad is still among
  * them. */
-static void put_rules(struct daemon *d, json_t *errors)
+static void put_rules(struct daemon *d, const char *by, json_t *errors)
 {
 	struct phx_err why = {0};
 	struct phx_event ev = {.kind = PHX_EV_rules_put};
 	static const char core_name[] = "rules.conf:"; /* the core knows of no files */
 	if (phx_rules_load(d->cfg.rules_file, NULL, &ev.rules_put.rules, &why) == 0 &&
-	    submit(d, &ev, &why) < 0 && phx_str_starts(why.text, core_name))
+	    submit(d, by, &ev, &why) < 0 && phx_str_starts(why.text, core_name))
 		complain(errors, "%s:%s", d->cfg.rules_file, why.text + strlen(core_name));
 	else if (why.text[0])
 		complain(errors, "%s", why.text);
@@ -212,7 +214,8 @@ static void warn_kernels(const struct daemon *d, const struct phx_list *roles, j
 	phx_record_fini(&phx_image_record, &deploy);
 }
 
-static int load_roles(struct daemon *d, json_t *errors, json_t *warnings, struct phx_err *err)
+static int load_roles(struct daemon *d, const char *by, json_t *errors, json_t *warnings,
+		      struct phx_err *err)
 {
 	struct phx_role_lookup lookup = {d, lookup_image, lookup_package, lookup_pool};
 	struct phx_list roles = {0}, bad = {0};
@@ -221,11 +224,11 @@ static int load_roles(struct daemon *d, json_t *errors, json_t *warnings, struct
 		return r;
 	PHX_LIST_EACH(struct phx_role_bad, b, &bad)
 		complain(errors, "%s", b->reason);
-	put_roles(d, &roles, errors);
+	put_roles(d, by, &roles, errors);
 	/* a file that is there but bad does not make its role vanish */
 	if (!bad.n)
-		remove_gone(d, &roles, errors);
-	put_rules(d, errors);
+		remove_gone(d, by, &roles, errors);
+	put_rules(d, by, errors);
 	warn_kernels(d, &roles, warnings);
 	phx_roles_fini(&roles);
 	phx_list_fini(&bad);
@@ -238,14 +241,15 @@ void catalog_sweep(const struct daemon *d)
 	phx_repo_sweep(d->cfg.package_dir);
 }
 
-int catalog_load(struct daemon *d, json_t *errors, json_t *warnings, struct phx_err *err)
+int catalog_load(struct daemon *d, const char *by, json_t *errors, json_t *warnings,
+		 struct phx_err *err)
 {
 	json_t *found = errors ? json_incref(errors) : json_array();
-	int r = put_settings(d, err);
-	r = r ? r : put_pools(d, found, err);
-	r = r ? r : load_roles(d, found, warnings, err);
+	int r = put_settings(d, by, err);
+	r = r ? r : put_pools(d, by, found, err);
+	r = r ? r : load_roles(d, by, found, warnings, err);
 	if (r == 0)
-		remove_gone(d, NULL, found);
+		remove_gone(d, by, NULL, found);
 	engine_lock(d->engine);
 	json_decref(d->mistakes);
 	d->mistakes = found;

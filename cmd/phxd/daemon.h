@@ -228,10 +228,11 @@ int slurm_tick(struct slurm *s);
 
 /* ---- catalog.c ---- */
 
-/** Read pools, settings, roles and rules into the core; `errors` (json array, may be NULL) gets
- * what was refused, `warnings` (the same) what was taken and may surprise: roles whose image brings
- * another kernel than the one that runs. Returns 0 or the first hard failure. */
-int catalog_load(struct daemon *d, json_t *errors, json_t *warnings, struct phx_err *err);
+/** Read pools, settings, roles and rules into the core, as `by` asked for. `errors` (json array,
+ * may be NULL) gets what was refused, `warnings` (the same) what was taken and may surprise: roles
+ * whose image brings another kernel than the one that runs. Returns 0 or the first hard failure. */
+int catalog_load(struct daemon *d, const char *by, json_t *errors, json_t *warnings,
+		 struct phx_err *err);
 /** What it told in `errors` last, as long as that is not mended. New reference. */
 json_t *catalog_mistakes(struct daemon *d);
 /** -ENOENT: there is no role of this name; with what is wrong with its file, if that was not
@@ -261,6 +262,8 @@ void refused_free(struct refused *f);
 /** Says what was refused since it was said last, at most once a minute for each limit. Returns ms
  * until it wants to be called again, or WAKE_NEVER. */
 int refused_tick(struct refused *f);
+/** Somebody was refused for want of a right: journalled, of one identity at most once a minute. */
+void refused_person(struct refused *f, const char *who, enum phx_right right);
 /** One entry a limit that was reached since the start; `whole`: also whom it kept away. */
 json_t *refused_view(struct refused *f, bool whole);
 

@@ -93,7 +93,7 @@ static int on_signal(sd_event_source *s, const struct signalfd_siginfo *si, void
 	if (si->ssi_signo != SIGHUP)
 		return sd_event_exit(l->event, 0);
 	sd_notify(0, "RELOADING=1");
-	if (catalog_load(l->d, NULL, NULL, &err) < 0)
+	if (catalog_load(l->d, "phxd", NULL, NULL, &err) < 0)
 		fprintf(stderr, "phxd: reload: %s\n", err.text);
 	return sd_notify(0, "READY=1");
 }
@@ -244,7 +244,7 @@ static int start(struct daemon *d, struct phx_err *err)
 	r = r ? r : exec_new(d, &d->exec, err);
 	if (r == 0)
 		catalog_sweep(d);
-	r = r ? r : catalog_load(d, NULL, NULL, err);
+	r = r ? r : catalog_load(d, "phxd", NULL, NULL, err);
 	if (r == 0)
 		re_dirs_begin(d);
 	r = r ? r : net_start(d, err);

@@ -214,6 +214,11 @@ bool person_require(struct daemon *d, struct phx_http_request *q, enum phx_right
 	else
 		snprintf(text, sizeof(text), "not permitted: %s may do this, and you are %s",
 			 least_of(right), most_of(roles));
+	if (phx_http_peer(q)->via == PHX_HTTP_UNIX || phx_http_peer(q)->has_cert) {
+		char who[PHX_NAME_MAX];
+		person_name(phx_http_peer(q), who, sizeof(who));
+		refused_person(d->refused, who, right);
+	}
 	phx_http_reply_error(q, -EPERM, text);
 	return false;
 }
