@@ -6,6 +6,10 @@
 
 enum { BEAT_ERROR_MAX = 160 };
 
+/* Of a beat and of any other body: what is kept of it, and shown to others, must be what they can
+ * read; and a MiB of "{}" is 200 MB of records. */
+enum { BODY_DEPTH_MAX = 32, BODY_CONTAINERS_MAX = 20000 };
+
 /** Something that runs on a node: a step, a run of a job, or what stands by its kind ("table"). */
 struct beat_running {
 	char kind[16]; /* "" of a step, "job" */
@@ -32,7 +36,8 @@ struct beat {
 };
 
 /** Texts that are too long are cut, members of another type than they should have count as absent,
- * unknown ones are passed over. -EINVAL: no JSON object. Then, too: beat_fini(). */
+ * unknown ones are passed over. -EINVAL: no JSON object, or nested too deep; -E2BIG: of too many
+ * parts. Then, too: beat_fini(). */
 int beat_parse(const char *text, struct beat *ret, struct phx_err *err);
 /** Safe on a zeroed one. */
 void beat_fini(struct beat *b);

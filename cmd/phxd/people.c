@@ -1,6 +1,7 @@
 /* Who asks, and which roles he has; what a role may is types/rights.def. Roles come from what the
  * kernel says of a user of this machine and the groups of the configuration, or from the kind of a
  * certificate. */
+#include "phxd/beat.h"
 #include "phxd/daemon.h"
 
 #include <errno.h>
@@ -260,17 +261,13 @@ bool person_agent(struct daemon *d, struct phx_http_request *q, char ret_node[PH
 	return true;
 }
 
-/* What is kept of a body, and shown to others, must be what they can read; and a MiB of "{}" is 200
- * MB of records. */
-enum { DEPTH_MAX = 32, CONTAINERS_MAX = 20000 };
-
 json_t *body_json(struct phx_http_request *q)
 {
 	struct phx_err err = {0};
 	size_t n = 0;
 	json_t *j = NULL;
 	const char *body = phx_http_body(q, &n);
-	int r = phx_json_check_shape(body, n, DEPTH_MAX, CONTAINERS_MAX, &err);
+	int r = phx_json_check_shape(body, n, BODY_DEPTH_MAX, BODY_CONTAINERS_MAX, &err);
 	r = r ? r : phx_json_parse(n ? body : "{}", n ? n : 2, &j, &err);
 	if (r == 0 && !json_is_object(j)) {
 		json_decref(j);

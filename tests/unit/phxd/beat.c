@@ -140,6 +140,21 @@ static void what_is_no_object_is_refused(void **state)
 	}
 }
 
+/* A monitor is shown to others with lists of nodes, within which it stands deeper still. */
+static void what_is_nested_too_deep_is_refused(void **state)
+{
+	(void)state;
+	for (int n = 30; n <= 31; n++) {
+		char text[128];
+		AUTO_BEAT b = {0};
+		struct phx_err err = {0};
+		snprintf(text, sizeof(text), "{\"monitor\":{\"a\":%.*s%.*s}}", n,
+			 "[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[", n, "]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]");
+		assert_int_equal(beat_parse(text, &b, &err), n == 30 ? 0 : -EINVAL);
+		assert_int_equal(!!strstr(err.text, "nested deeper than 32"), n == 31);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -148,6 +163,7 @@ int main(void)
 		cmocka_unit_test(sessions_stand_apart),
 		cmocka_unit_test(what_the_head_wants_of_a_monitor_is_read),
 		cmocka_unit_test(odd_members_count_as_absent),
-		cmocka_unit_test(what_is_no_object_is_refused)};
+		cmocka_unit_test(what_is_no_object_is_refused),
+		cmocka_unit_test(what_is_nested_too_deep_is_refused)};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
