@@ -55,8 +55,10 @@ static inline void fuzz_dir_remove(void)
 /** A directory of this process alone, in memory, gone when it ends. */
 static inline const char *fuzz_dir(void)
 {
-	if (fuzz_dir_[sizeof(fuzz_dir_) - 2] == 'X') {
+	static bool made;
+	if (!made) {
 		fuzz_never(!mkdtemp(fuzz_dir_));
+		made = true;
 		atexit(fuzz_dir_remove);
 	}
 	return fuzz_dir_;
