@@ -113,7 +113,7 @@ ALLOC_WRAP := malloc calloc realloc reallocarray strdup strndup phx_core_apply
 DEPS_FILES += $(ALLOC_OBJ:.o=.d)
 $(ALLOC_OBJ): $(BUILD)/tests/alloc/%.o: tests/unit/%.c
 	@mkdir -p $(@D)
-	$(Q)$(CC) $(CPPFLAGS) -Itests $(CFLAGS) -Dmain=main_of_$(subst /,_,$*) -Wno-missing-prototypes -MMD -MP -c $< -o $@
+	$(Q)$(CC) $(CPPFLAGS) -Itests $(CFLAGS) -Dmain=main_of_$(subst /,_,$*) -DTEST_DIR='"$(CURDIR)/tests"' -Wno-missing-prototypes -MMD -MP -c $< -o $@
 $(BUILD)/tests/golden/alloc: $(ALLOC_OBJ) $(BUILD)/libphx.a
 $(BUILD)/tests/golden/alloc: private CPPFLAGS += -DPROGRAMS="$(foreach p,$(ALLOC_SRC:tests/unit/%.c=%),PROGRAM($(subst /,_,$(p))))"
 $(BUILD)/tests/golden/alloc: private TEST_LIB := $(ALLOC_OBJ) $(BUILD)/libphx.a $(ALLOC_WRAP:%=-Wl,--wrap=%)

@@ -1,5 +1,7 @@
 /* Events in JSON: every kind has the members of its head and of its payload, and comes back as it
- * was; what belongs to another kind means nothing, what belongs to none is refused. */
+ * was; what belongs to another kind means nothing, what belongs to none is refused. events.txt has
+ * one text a kind, as a journal of today holds it: it is read and written back the same for ever. A
+ * member that is new gets another line of its kind; no line is ever changed. */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -8,6 +10,7 @@
 #include <string.h>
 #include <cmocka.h>
 
+#include "base/file.h"
 #include "base/json.h"
 #include "state/event.h"
 
@@ -129,6 +132,32 @@ static void members_of_other_kinds_mean_nothing(void **state)
 	}
 }
 
+/* ---- events.txt ---- */
+
+static void texts_of_a_journal_come_back_as_they_are(void **state)
+{
+	bool has[PHX_EV_COUNT_] = {false};
+	PHX_AUTO_FREE char *text = NULL;
+	char *save = NULL;
+	(void)state;
+	assert_int_equal(
+		phx_file_read(TEST_DIR "/unit/state/events.txt", 1 << 20, &text, NULL, NULL), 0);
+	for (char *l = strtok_r(text, "\n", &save); l; l = strtok_r(NULL, "\n", &save)) {
+		struct phx_event ev;
+		PHX_AUTO_JSON json_t *j = json_loads(l, JSON_REJECT_DUPLICATES, NULL);
+		assert_non_null(j);
+		read_back(j, &ev);
+		PHX_AUTO_FREE char *again = phx_json_record_text_sparse(&phx_event_record, &ev);
+		assert_string_equal(again, l);
+		has[ev.kind] = true;
+		phx_event_fini(&ev);
+	}
+	for (int kind = 0; kind < PHX_EV_COUNT_; kind++)
+		if (!has[kind])
+			fail_msg("events.txt has no %s",
+				 phx_enum_name(&phx_event_kind_names, kind));
+}
+
 static void check_refused(const char *text, const char *why)
 {
 	struct phx_err err = {0};
@@ -173,6 +202,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(every_kind_comes_back),
 		cmocka_unit_test(members_of_other_kinds_mean_nothing),
+		cmocka_unit_test(texts_of_a_journal_come_back_as_they_are),
 		cmocka_unit_test(what_is_of_no_kind_is_refused),
 		cmocka_unit_test(the_kind_may_stand_last),
 		cmocka_unit_test(a_payload_belongs_to_its_kinds),
