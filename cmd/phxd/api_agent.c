@@ -268,6 +268,7 @@ void api_beat(struct phx_http_request *q, void *arg)
 static bool parse_wipe(struct phx_http_request *q, const json_t *j, struct phx_event *ev)
 {
 	const json_t *wipe = json_object_get(j, "wipe");
+	PHX_CARRIES(ev, answer);
 	if (!json_is_object(wipe))
 		return true;
 	int64_t size = phx_json_int(wipe, "size_bytes", 0),

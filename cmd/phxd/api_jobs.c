@@ -270,6 +270,7 @@ static void order_job(struct daemon *d, struct phx_http_request *q, enum phx_eve
 		      bool hold)
 {
 	struct phx_event ev = {.kind = (int)kind, .job_order.hold = hold};
+	PHX_CARRIES(&ev, job_order);
 	struct phx_outcome out = {0};
 	struct phx_err err = {0};
 	PHX_AUTO_JSON json_t *j = job_of_path(d, q, right_of(&ev), &ev.job_order.job);

@@ -315,7 +315,10 @@ static int *who_of(struct phx_event *ev)
 {
 	if (ev->kind == PHX_EV_re_create)
 		return &ev->ask.who;
-	return ev->kind == PHX_EV_re_use ? &ev->re_use.who : &ev->re_order.who;
+	if (ev->kind == PHX_EV_re_use)
+		return &ev->re_use.who;
+	PHX_CARRIES(ev, re_order);
+	return &ev->re_order.who;
 }
 
 static bool parse_order(struct phx_http_request *q, const json_t *j, struct phx_event *ev,

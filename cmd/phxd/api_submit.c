@@ -17,6 +17,7 @@ static void find_member(struct daemon *d, const struct person_login *login, stru
 {
 	struct member member;
 	const char *group = "";
+	PHX_CARRIES(ev, job_submit);
 	member_init(login, &member);
 	const struct phx_state *s = engine_lock(d->engine);
 	const struct phx_re *re = phx_state_re(s, ev->re);
@@ -34,6 +35,7 @@ static bool parse_user(struct daemon *d, struct phx_http_request *q, const json_
 	struct person_login login;
 	char asked[PHX_NAME_MAX] = "";
 	bool provider = person_has_all(d, phx_http_peer(q), PHX_RIGHT_job_submit);
+	PHX_CARRIES(ev, job_submit);
 	if (!TAKE(q, j, "user", asked))
 		return false;
 	if (asked[0] && !provider) {

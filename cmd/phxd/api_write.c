@@ -300,9 +300,11 @@ static json_t *try_node(struct daemon *d, struct phx_state *copy, const struct p
 	struct phx_outcome out = {0};
 	PHX_AUTO_JSON json_t *jobs = view_ends(copy, ev);
 	told.now_ms = copy->now_ms;
-	if (json_array_size(jobs))
+	if (json_array_size(jobs)) {
 		/* they are told: the question is what else stands against it */
+		PHX_CARRIES(&told, order);
 		told.order.jobs = PHX_JOBS_ANY;
+	}
 	struct phx_bmc bmc;
 	const struct phx_node *n = phx_state_node(copy, ev->node);
 	uint64_t epoch = n ? n->epoch : 0;

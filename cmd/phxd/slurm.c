@@ -124,6 +124,7 @@ static int tell_changes(struct worker *w, const struct phx_slurm *slurm,
 		phx_slurm_report_fini(now);
 		return r;
 	}
+	PHX_CARRIES(&ev, re_queue);
 	/* what it does not know any more has ended somehow */
 	phx_slurm_ask_ends(slurm, &ev.re_queue.engine_jobs, NULL);
 	const struct phx_event_re_queue *p = &ev.re_queue;

@@ -68,6 +68,7 @@ void phx_fault_identity(const struct fault_sim *f, const struct fault_machine *m
 	if (role < 0)
 		return;
 	phx_fault_role_event(f, role, &ev);
+	PHX_CARRIES(&ev, role);
 	struct phx_package_ref *p =
 		PHX_LIST_AT(&ev.role.role_put.packages, struct phx_package_ref, 0);
 	snprintf(p->version, sizeof(p->version), "%u", version);

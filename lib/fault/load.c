@@ -20,6 +20,7 @@ static void say_of_jobs(struct fault_sim *f, struct phx_event_order *p)
 int phx_fault_order(struct fault_sim *f, int kind, const struct fault_machine *m, const char *role,
 		    const char *pool, const struct phx_setup *setup)
 {
+	/* a kind without PHX_PAYLOAD_order passes over what it is given here */
 	struct phx_event ev = {.kind = kind, .order.has_setup = setup};
 	PHX_STR_SET(ev.by, "uid:0");
 	PHX_STR_SET(ev.node, m->node);

@@ -183,6 +183,7 @@ int phx_order_plan_of(const struct phx_state *s, const struct phx_event *ev, str
 	const struct phx_node *n = phx_state_node(s, ev->node);
 	if (!n)
 		return phx_err_set(err, -ENOENT, "there is no node '%s'", ev->node);
+	PHX_CARRIES(ev, order);
 	const struct phx_node_order o = phx_order_of(&ev->head, &ev->order, n);
 	if (o.kind != PHX_EV_drain || n->state != PHX_NODE_MAINTENANCE)
 		return phx_order_plan(s, &o, ret, err);

@@ -8,6 +8,8 @@
 #ifndef PHX_STATE_EVENT_H
 #define PHX_STATE_EVENT_H
 
+#include <assert.h>
+
 #include "state/state.h"
 
 enum phx_event_kind {
@@ -287,7 +289,8 @@ struct phx_event_head {
 	PHX_MEMBERS(phx_event_head, PHX_EVENT_HEAD_FIELDS)
 };
 
-/** One event. Of the payloads only that of its kind may be touched (phx_event_payload()). */
+/** One event. Of the payloads only that of its kind may be touched: who does names the kind, or
+ * says PHX_CARRIES(); tests/check-events sees to it. */
 struct phx_event {
 	union {
 		struct phx_event_head head;
@@ -300,6 +303,9 @@ struct phx_event {
 #include "state/event.def"
 	};
 };
+/** That event `ev` carries payload `name` is given here; another one is a bug of the caller. */
+#define PHX_CARRIES(ev, name) \
+	assert(phx_event_payload((enum phx_event_kind)(ev)->kind) == PHX_PAYLOAD_##name)
 /** Reads a member of another kind's payload as if it were not there. */
 extern const struct phx_record phx_event_record;
 void phx_event_fini(struct phx_event *ev);
