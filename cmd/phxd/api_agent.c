@@ -129,8 +129,9 @@ static bool parse_told(struct daemon *d, struct phx_http_request *q, const char 
 	phx_http_body(q, &n);
 	if (live_may_tell(d->live, node, n))
 		return true;
-	phx_http_reply_error(q, -EAGAIN,
-			     "this node tells more than is kept of one: ask again later");
+	phx_http_reply_error(
+		q, -EAGAIN,
+		"this node sends more than phxd keeps of one node: send it again later");
 	return false;
 }
 

@@ -66,7 +66,8 @@ static int report_init(struct phx_apply *a, const struct phx_event_re_queue *p, 
 	qsort(r.by_id, r.n, sizeof(*r.by_id), compare_told);
 	for (uint32_t i = 1; i < r.n; i++)
 		if (!compare_told(&r.by_id[i - 1], &r.by_id[i]))
-			return phx_err_set(a->err, -EINVAL, "job '%s' is told of twice",
+			return phx_err_set(a->err, -EINVAL,
+					   "the engine's report names job '%s' twice",
 					   r.by_id[i]->job->id);
 	return 0;
 }
@@ -344,11 +345,14 @@ static int check_job(struct phx_apply *a, const struct phx_engine_job *t)
 {
 	if (!t->id[0] || !t->nodes || t->nodes > HOSTS_MAX || t->hosts.n > HOSTS_MAX ||
 	    t->state < 0 || t->state > PHX_ENGINE_JOB_CANCELLED || t->limit_ms < 0)
-		return phx_err_set(a->err, -EINVAL, "job '%s': cannot be as it is told", t->id);
+		return phx_err_set(a->err, -EINVAL,
+				   "the engine's report of job '%s' says what no job can be",
+				   t->id);
 	if (is_there(t->state) == !t->hosts.n)
-		return phx_err_set(a->err, -EINVAL, "job '%s': runs on %u nodes and is %s", t->id,
-				   t->hosts.n,
-				   phx_enum_name(&phx_engine_job_state_names, t->state));
+		return phx_err_set(a->err, -EINVAL,
+				   "the engine's report says that job '%s' is %s and has %u nodes",
+				   t->id, phx_enum_name(&phx_engine_job_state_names, t->state),
+				   t->hosts.n);
 	return 0;
 }
 
@@ -364,16 +368,20 @@ static int check_event(struct phx_apply *a, const struct phx_event_re_queue *p, 
 				   "RE '%s' is not active with an engine of its own", re);
 	if (p->engine_jobs.n > JOBS_MAX || p->engine_nodes.n > HOSTS_MAX ||
 	    p->engine_partitions.n > HOSTS_MAX)
-		return phx_err_set(a->err, -E2BIG,
-				   "RE '%s': more jobs or nodes than are looked after", re);
+		return phx_err_set(
+			a->err, -E2BIG,
+			"the engine of RE '%s' reports more jobs or nodes than phxd keeps", re);
 	PHX_LIST_EACH(struct phx_engine_job, t, &p->engine_jobs)
 		r = r ? r : check_job(a, t);
 	PHX_LIST_EACH(struct phx_engine_node, n, &p->engine_nodes)
 		if (!n->name[0] && !r)
-			r = phx_err_set(a->err, -EINVAL, "RE '%s': a node has no name", re);
+			r = phx_err_set(a->err, -EINVAL,
+					"the engine of RE '%s' reports a node without a name", re);
 	PHX_LIST_EACH(struct phx_engine_node, part, &p->engine_partitions)
 		if (!part->name[0] && !r)
-			r = phx_err_set(a->err, -EINVAL, "RE '%s': a partition has no name", re);
+			r = phx_err_set(a->err, -EINVAL,
+					"the engine of RE '%s' reports a partition without a name",
+					re);
 	return r;
 }
 

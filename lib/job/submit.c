@@ -187,9 +187,9 @@ static int check_room(struct phx_apply *a, const struct phx_event_job_submit *p)
 	if (set->jobs_per_user && n_open + n_more > JOBS_OPEN_MAX - JOBS_LAST &&
 	    t.n_open + n_more > FEW)
 		return phx_err_set(a->err, -EDQUOT,
-				   "%u jobs are queued or running: only who has less than %d is "
-				   "let in, and user %s "
-				   "has %u: submit more when some have ended",
+				   "%u jobs are queued or running, and only users with fewer than "
+				   "%d may submit more; user %s has %u: submit when some have "
+				   "ended",
 				   n_open, FEW, p->user, t.n_open);
 	return 0;
 }

@@ -162,7 +162,7 @@ static void the_last_places_are_for_who_has_few(void **state)
 	}
 	phx_event_fini(&ev);
 	assert_int_equal(submit_as(w, 1000, 1, &id, &err), -EDQUOT);
-	assert_non_null(strstr(err.text, "less than 100"));
+	assert_non_null(strstr(err.text, "fewer than 100"));
 	for (int i = 0; i < 100; i++)
 		assert_int_equal(submit_as(w, 1001, 1, &id, &err), 0);
 	assert_int_equal(submit_as(w, 1001, 1, &id, &err), -EDQUOT);
