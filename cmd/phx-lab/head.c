@@ -2,7 +2,6 @@
  * roles of its own below the lab's directory. Called by lab.c. */
 #include <dirent.h>
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>

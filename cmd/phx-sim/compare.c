@@ -1,6 +1,5 @@
 /* phx sim compare: two scenarios, or results kept from -o json, side by side.
  * Needs no phxd. */
-#include <errno.h>
 #include <string.h>
 
 #include "base/file.h"

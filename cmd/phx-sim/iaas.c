@@ -3,7 +3,6 @@
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
-#include <string.h>
 
 #include "base/json.h"
 #include "phx-sim/sim.h"

@@ -1,6 +1,5 @@
 /* phx sim replay: a journal of phxd through the same core again. Needs no phxd,
  * and changes nothing in the journal. */
-#include <string.h>
 
 #include "phx-sim/sim.h"
 #include "sim/replay.h"

@@ -2,7 +2,6 @@
  * Needs no phxd. */
 #include <errno.h>
 #include <stdio.h>
-#include <string.h>
 
 #include "base/clock.h"
 #include "phx-sim/sim.h"

@@ -2,7 +2,6 @@
  * beside ours. Needs no phxd. */
 #include <errno.h>
 #include <math.h>
-#include <string.h>
 
 #include "phx-sim/sim.h"
 #include "study/papers.h"

@@ -4,7 +4,6 @@
  *   select ─▶ (dry run: print plans) ─▶ permit ─▶ POST ─▶ (wait) ─▶ report
  *
  * An unknown name stops the command before anything is ordered. */
-#include <errno.h>
 #include <string.h>
 
 #include "base/json.h"

@@ -1,6 +1,5 @@
 /* What an order ends that somebody uses, in words: jobs and people who are
  * logged in, as the dry run of phxd tells them. Orders nothing. */
-#include <string.h>
 
 #include "base/clock.h"
 #include "base/json.h"

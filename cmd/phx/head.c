@@ -2,7 +2,6 @@
  * roles. phxd is asked, so that every command looks where phxd looks; without
  * it the configuration of this machine counts, unless a socket or server was
  * named that does not answer. Asked once a run. */
-#include <string.h>
 
 #include "base/json.h"
 #include "phx/cli.h"

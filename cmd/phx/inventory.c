@@ -2,7 +2,6 @@
  * (--list, --host) and the upcalls of ClusterShell's groups (--groups). Reads
  * only; groups are the pools, roles, states and labels that phxd knows. */
 #include <ctype.h>
-#include <string.h>
 
 #include "base/json.h"
 #include "phx/cli.h"

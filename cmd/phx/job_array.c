@@ -1,8 +1,6 @@
 /* phx job submit --array --wait: all members are waited for. phxd may forget those
  * that ended long ago while others still run: what each came to is kept here. */
 #include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
 #include "base/clock.h"
 #include "base/file.h"

@@ -1,9 +1,7 @@
 /* phx job cancel, hold, release: of jobs by number, by rows of numbers, by their
  * user or RE. What is named by more than numbers is looked up first, and whoever
  * would end several is asked. */
-#include <errno.h>
 #include <inttypes.h>
-#include <string.h>
 
 #include "base/json.h"
 #include "phx/job.h"

@@ -1,6 +1,5 @@
 /* phx job submit: a command, or a script with what it says of itself, into a
  * queue of phxd's. Judges nothing that phxd judges. */
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,6 +1,5 @@
 /* phx node logs: what a service of a node wrote, as its agent has it; with -f
  * what it writes from now on, by long poll. */
-#include <string.h>
 #include <unistd.h>
 
 #include "base/json.h"

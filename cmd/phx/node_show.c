@@ -1,5 +1,4 @@
 /* phx node show and phx node erasures: one node in full, for people. */
-#include <string.h>
 
 #include "base/file.h"
 #include "base/json.h"

@@ -1,6 +1,5 @@
 /* phx re: agreements of runtime environments checked and printed, REs asked
  * for, created, ordered, looked at. What may be done is phxd's to say. */
-#include <errno.h>
 #include <string.h>
 #include <unistd.h>
 

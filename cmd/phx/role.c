@@ -1,6 +1,5 @@
 /* phx role: what roles there are, and which role the rules would give. Roles are
  * edited as files; nothing here changes one. Checking them is in role_check.c. */
-#include <string.h>
 
 #include "base/json.h"
 #include "phx/cli.h"

@@ -1,5 +1,4 @@
 /* phx status, phx reload, phx config: the daemon itself. */
-#include <string.h>
 
 #include "base/clock.h"
 #include "base/json.h"

@@ -10,7 +10,6 @@
 
 #include "base/clock.h"
 #include "base/file.h"
-#include "base/nodeset.h"
 #include "job/job.h"
 #include "phxd/parse.h"
 

@@ -6,7 +6,6 @@
 #include <errno.h>
 #include <pthread.h>
 #include <stdio.h>
-#include <string.h>
 
 struct exec {
 	struct daemon *d;

@@ -13,11 +13,9 @@
 #include <sys/stat.h>
 #include <systemd/sd-daemon.h>
 #include <systemd/sd-event.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/account.h"
-#include "base/file.h"
 
 enum { EXIT_USAGE_ = 64, EXIT_CONFIG_ = 78 };
 

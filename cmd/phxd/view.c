@@ -5,7 +5,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/nodeset.h"
 #include "deploy/store.h"
 
 json_t *view_plan(const struct phx_plan *p)

@@ -1,5 +1,4 @@
 /* What the API shows of runtime environments. Reads only. */
-#include <string.h>
 
 #include "phxd/daemon.h"
 

@@ -2,7 +2,6 @@
  * much, and where it is not known why. Policy follows what is told here as
  * `use`; who would see an RE never grow finds the reason. Reads only. */
 #include <stdio.h>
-#include <string.h>
 
 #include "phxd/daemon.h"
 

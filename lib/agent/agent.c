@@ -3,14 +3,12 @@
 
 #include <errno.h>
 #include <stdio.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/json.h"
 #include "inventory/inventory.h"
-#include "agent/log.h"
 
 enum { FACTS_MAX = 1 << 20 };
 

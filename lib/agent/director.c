@@ -2,8 +2,6 @@
  * tables; only the differences are applied to the kernel's table, so that
  * connections under way stay. A director that loses the head goes on with its last
  * table. Never decides which servers are in the table; vip.c keeps its addresses. */
-#include <errno.h>
-#include <string.h>
 
 #include "base/json.h"
 #include "ipvs/ipvs.h"

@@ -17,7 +17,6 @@
 #include "base/spawn.h"
 #include "http/http.h"
 #include "agent/config.h"
-#include "agent/log.h"
 
 enum { DEFAULT_TIMEOUT_S = 5, DEFAULT_INTERVAL_S = 5, DEFAULT_FAILURES = 3 };
 

@@ -17,7 +17,6 @@
 
 #include "base/clock.h"
 #include "base/file.h"
-#include "agent/log.h"
 
 enum { CLEAR_MS = 500 };
 

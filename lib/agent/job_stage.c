@@ -15,7 +15,6 @@
 #include "base/file.h"
 #include "base/json.h"
 #include "agent/fetch.h"
-#include "agent/log.h"
 
 enum { LIST_BYTES_MAX = 64 * 260, TRIES = 30, AGAIN_MS = 1000 };
 

@@ -21,7 +21,6 @@
 #include "inventory/inventory.h"
 #include "agent/agent.h"
 #include "agent/enrol.h"
-#include "agent/job_keeper.h"
 #include "agent/log.h"
 #include "agent/order.h"
 #include "agent/root.h"

@@ -3,7 +3,6 @@
 #include "agent/root.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/mount.h>
 #include <sys/stat.h>

@@ -7,7 +7,6 @@
 #include <string.h>
 #include <systemd/sd-journal.h>
 
-#include "agent/log.h"
 #include "base/clock.h"
 
 /* Matches entries whose field has this value; "": any value. */

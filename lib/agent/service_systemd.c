@@ -11,7 +11,6 @@
 
 #include "base/file.h"
 #include "agent/cpu_time.h"
-#include "agent/service.h"
 #include "agent/service_journal.h"
 #include "agent/systemd.h"
 

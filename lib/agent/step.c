@@ -3,7 +3,6 @@
 
 #include "base/clock.h"
 #include "agent/decide.h"
-#include "agent/log.h"
 
 int step_http(struct step_run *s, struct phx_http_client **ret, struct phx_err *err)
 {

@@ -9,7 +9,6 @@
 #include <linux/falloc.h>
 #include <linux/fs.h>
 #include <linux/magic.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/mount.h>

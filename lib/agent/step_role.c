@@ -4,7 +4,6 @@
 
 #include <arpa/inet.h>
 #include <errno.h>
-#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -14,7 +13,6 @@
 #include "base/file.h"
 #include "base/spawn.h"
 #include "agent/guard.h"
-#include "agent/log.h"
 #include "agent/package.h"
 #include "agent/state.h"
 #include "repo/repo.h"

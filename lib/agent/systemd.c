@@ -5,7 +5,6 @@
 #include <errno.h>
 #include <string.h>
 
-#include "agent/log.h"
 #include "base/clock.h"
 
 /* Connects to systemd's own socket, as root: an image need not have a bus (a minimal Debian has

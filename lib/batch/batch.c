@@ -4,7 +4,6 @@
 #include "batch/internal.h"
 
 #include <errno.h>
-#include <string.h>
 
 static const char *const scheduler_labels[] = {
 #define SCHEDULER(name, label, ...) label,

@@ -4,14 +4,12 @@
 #include "core/core.h"
 
 #include <errno.h>
-#include <string.h>
 
 #include "job/job.h"
 #include "node/director.h"
 #include "node/holding.h"
 #include "node/node.h"
 #include "re/re.h"
-#include "state/counts.h"
 #include "state/index.h"
 
 /* Handles deadlines of nodes, keys, jobs and leases, and the ledger's timers, in this order. */

@@ -4,7 +4,6 @@
 #include "core/core.h"
 
 #include <errno.h>
-#include <string.h>
 
 #include "job/job.h"
 #include "node/director.h"

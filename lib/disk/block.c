@@ -7,7 +7,6 @@
 #include <inttypes.h>
 #include <linux/falloc.h>
 #include <linux/fs.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/stat.h>

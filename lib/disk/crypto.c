@@ -4,7 +4,6 @@
  * table, which says where everything is, goes last. */
 #include <errno.h>
 #include <inttypes.h>
-#include <string.h>
 #include <sys/stat.h>
 
 #include "disk/internal.h"

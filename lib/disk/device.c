@@ -6,7 +6,6 @@
 #include <errno.h>
 #include <linux/nvme_ioctl.h>
 #include <scsi/sg.h>
-#include <string.h>
 #include <sys/ioctl.h>
 
 #include "base/clock.h"

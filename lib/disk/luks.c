@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <jansson.h>
 #include <libcryptsetup.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "base/json.h"

@@ -2,7 +2,6 @@
  * the medium and nobody else. Only phx_samples_mark() writes. */
 #include <errno.h>
 #include <inttypes.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/random.h>
 

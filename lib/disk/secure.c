@@ -6,7 +6,6 @@
  *   sanitize:  start -> poll until done, failed or over time
  *   security:  (unlock) -> set password -> prepare -> erase -> password gone? */
 #include <errno.h>
-#include <inttypes.h>
 #include <string.h>
 
 #include "disk/identify.h"

@@ -4,7 +4,6 @@
 #include <blkid.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <inttypes.h>
 #include <libfdisk.h>
 #include <linux/blkpg.h>
 #include <linux/fs.h>

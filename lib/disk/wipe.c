@@ -6,13 +6,10 @@
  *   ------ nothing touched up to here ------ */
 #include <errno.h>
 #include <fcntl.h>
-#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/clock.h"
-#include "base/file.h"
-#include "disk/identify.h"
 #include "disk/internal.h"
 
 struct wipe {

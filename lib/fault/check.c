@@ -5,7 +5,6 @@
  * by agents when they take orders and begin steps. Changes nothing but its own memory. */
 #include "fault/parts.h"
 
-#include <errno.h>
 #include <string.h>
 
 enum {

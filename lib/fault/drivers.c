@@ -3,8 +3,6 @@
  * stops where it is. Called by head.c. */
 #include "fault/parts.h"
 
-#include <errno.h>
-#include <stdio.h>
 #include <string.h>
 
 /* ---- power ---- */

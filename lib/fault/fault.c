@@ -4,8 +4,6 @@
 #include "fault/parts.h"
 
 #include <errno.h>
-#include <stdio.h>
-#include <string.h>
 
 enum {
 	HOURS = 24,

@@ -6,7 +6,6 @@
 #include "fault/parts.h"
 
 #include <errno.h>
-#include <string.h>
 
 enum { SNAPSHOT_EVERY = 256, RETRY_MS = 2000, TICK_LATE_MS = 10 };
 

@@ -3,7 +3,6 @@
  * Called by fault.c when a row's time has come. */
 #include "fault/parts.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 

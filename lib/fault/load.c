@@ -3,9 +3,7 @@
  * one generator. Called by fault.c when a source's time has come. */
 #include "fault/parts.h"
 
-#include <errno.h>
 #include <stdio.h>
-#include <string.h>
 
 /* Most say that jobs may end, some spare them, some are from before that was asked. */
 static void say_of_jobs(struct fault_sim *f, struct phx_event_order *p)

@@ -3,7 +3,6 @@
 #include "fault/parts.h"
 
 #include <errno.h>
-#include <string.h>
 
 /* ---- lives ---- */
 

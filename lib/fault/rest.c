@@ -4,7 +4,6 @@
 #include "fault/parts.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <string.h>
 
 /* ---- all is whole again ---- */

@@ -11,7 +11,6 @@
 #include <gnutls/x509.h>
 #include <netinet/in.h>
 #include <stdio.h>
-#include <string.h>
 #include <sys/socket.h>
 
 static int connection_fd(struct MHD_Connection *mhd)

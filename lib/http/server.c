@@ -4,7 +4,6 @@
 #include "http/internal.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>

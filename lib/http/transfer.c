@@ -1,14 +1,12 @@
 /* Large bodies: files fetched with resumption, files sent. Called by the agent (images,
  * packages) and the CLI (imports). Bytes go straight to the sink: never twice, never out of
  * order, and nothing after a file that changed in between. */
-#include "http/internal.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/clock.h"

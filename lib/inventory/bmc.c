@@ -2,8 +2,6 @@
  * ipmitool: see internal.h. Called by inventory.c; bounded in time, since a
  * BMC that hangs must not delay the report. */
 #include <arpa/inet.h>
-#include <stdio.h>
-#include <string.h>
 
 #include "base/spawn.h"
 #include "base/sysfs.h"

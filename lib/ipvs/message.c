@@ -7,7 +7,6 @@
 #include <netlink/attr.h>
 #include <netlink/genl/genl.h>
 #include <stdio.h>
-#include <string.h>
 
 #include "ipvs/internal.h"
 

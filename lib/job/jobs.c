@@ -5,7 +5,6 @@
 #include "job/internal.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <string.h>
 
 enum { JOBS_KEPT = 1000 }; /* with ended jobs, which people may still ask about */

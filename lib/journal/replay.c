@@ -3,7 +3,6 @@
 #include "journal/replay.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "base/json.h"

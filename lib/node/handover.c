@@ -9,7 +9,6 @@
  * (faults.md 17). Pure. */
 #include "node/internal.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 

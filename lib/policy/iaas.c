@@ -1,7 +1,6 @@
 /* The table of provisioning policies, and the state they keep. Called by
  * lib/iaas/iaas.c; decides nothing itself. */
 #include <errno.h>
-#include <string.h>
 
 #include "policy/iaas_rules.h"
 

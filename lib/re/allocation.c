@@ -12,7 +12,6 @@
  * its own. How many nodes move is decided in lib/ledger. Pure. */
 #include "re/internal.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 

@@ -6,7 +6,6 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <libconfig.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "base/json.h"

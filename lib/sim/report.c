@@ -2,7 +2,6 @@
  * says what there is. */
 #include <errno.h>
 #include <math.h>
-#include <string.h>
 
 #include "base/json.h"
 #include "sim/report.h"

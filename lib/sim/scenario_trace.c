@@ -1,7 +1,6 @@
 /* One group of a scenario's traces into a definition. Which member names the
  * file says what kind of trace it is. Called by scenario.c. */
 #include <errno.h>
-#include <string.h>
 
 #include "sim/scenario_internal.h"
 

@@ -2,7 +2,6 @@
  * Called by phx sim run --svg. */
 #include <errno.h>
 #include <math.h>
-#include <string.h>
 
 #include "sim/report.h"
 #include "sim/svg.h"

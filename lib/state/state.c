@@ -3,7 +3,6 @@
 #include "state/index.h"
 
 #include <errno.h>
-#include <string.h>
 
 PHX_RECORD_TABLE(phx_pool, PHX_POOL_FIELDS);
 PHX_RECORD_TABLE(phx_settings, PHX_SETTINGS_FIELDS);

@@ -1,7 +1,6 @@
 /* What the papers conclude from several of their results, concluded from ours.
  * Called by papers.c through the table of papers_measure.def. */
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "study/papers_internal.h"

@@ -1,7 +1,5 @@
 /* What a run of the papers' experiments gave, and what it was set to. Called by
  * papers.c through the table of papers_measure.def. */
-#include <math.h>
-#include <string.h>
 
 #include "study/papers_internal.h"
 

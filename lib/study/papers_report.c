@@ -2,7 +2,6 @@
  * Called by phx sim tables; nobody types that file. */
 #include <errno.h>
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "study/papers_internal.h"

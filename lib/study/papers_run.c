@@ -2,7 +2,6 @@
  * workloads and a cluster. Called by the measures; each run is made once. */
 #include <errno.h>
 #include <stdio.h>
-#include <string.h>
 
 #include "study/papers_internal.h"
 

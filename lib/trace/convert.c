@@ -2,7 +2,6 @@
  * the capacity that the papers do not print. Called by phx sim; decides nothing
  * itself: lib/web does. */
 #include <errno.h>
-#include <string.h>
 
 #include "trace/series.h"
 

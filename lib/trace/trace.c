@@ -3,9 +3,7 @@
  * series.c and their neighbours. */
 #include <errno.h>
 #include <pthread.h>
-#include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/file.h"
 #include "trace/input.h"

@@ -3,7 +3,6 @@
 #include "trace/workload.h"
 
 #include <errno.h>
-#include <string.h>
 
 void phx_trace_jobs_fini(struct phx_trace_jobs *w)
 {
