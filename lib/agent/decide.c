@@ -6,9 +6,11 @@
 
 bool decide_answers(const struct decide_done *done, const struct decide_order *o)
 {
-	if (done->nonce != o->nonce)
+	if (done->epoch != o->epoch)
 		return false;
-	return done->epoch == o->epoch && (done->result == 0 || done->attempt >= o->attempt);
+	if (done->attempt > o->attempt)
+		return true; /* a copy of an order that is over, late on its way */
+	return done->nonce == o->nonce && (done->result == 0 || done->attempt == o->attempt);
 }
 
 int decide_order(const struct decide_memory *m, const struct decide_order *o, struct phx_err *err)

@@ -51,9 +51,11 @@ enum decide_step {
  * the order is refused by that, -ESTALE if its epoch is of the past. */
 int decide_order(const struct decide_memory *m, const struct decide_order *o, struct phx_err *err);
 
-/** Does a step that ended so answer the order? Only if the order has the nonce that it had: then a
- * success always; a failure unless the order is a newer attempt. A step of another epoch that has
- * the same id is another step: a head that goes on from an older journal may give ids again. */
+/** Does a step that ended so answer the order? An order of an earlier attempt always: it is a late
+ * copy, and the head counts attempts at each issue. Of the same attempt or a newer one only an
+ * order with the same nonce: a success always, a failure unless the attempt is newer. A step of
+ * another epoch that has the same id is another step: a head that goes on from an older journal may
+ * give ids again. */
 bool decide_answers(const struct decide_done *done, const struct decide_order *o);
 
 /** Is a step of `epoch` given up, now that `seen` is the highest epoch that was seen? One that
