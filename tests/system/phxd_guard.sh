@@ -148,7 +148,7 @@ a_node_that_tells_without_end_is_put_off() {
 	for i in 1 2 3; do curl -sS -m 60 --config "$WORK/flood"; done >"$WORK/codes"
 	grep -qx 200 "$WORK/codes" && [ "$(tail -n 1 "$WORK/codes")" = 503 ] || return 1
 	before=$(seq_now)
-	as_node n1 /v1/agent/inventory -d @"$WORK/facts1" | grep -q 'ask again later' && [ "$(seq_now)" = "$before" ] || return 1
+	as_node n1 /v1/agent/inventory -d @"$WORK/facts1" | grep -q 'send it again later' && [ "$(seq_now)" = "$before" ] || return 1
 	# its orders go on, and others are not put off
 	as_node n3 /v1/agent/inventory -d "$(api /v1/nodes/n3 | jq -c ".facts | .cpus = 3")" | grep -qx "{}" || return 1
 	phx node assign n1 batch --yes --wait --timeout 30 2>/dev/null
