@@ -105,7 +105,7 @@ it_comes_back_and_is_nobody_s() {
 	heard_again
 	until_true 40 is "$CUT" .up true && until_true 40 is "$CUT" .state ready && is "$CUT" .pool free && held 1 2 || return 1
 	touch "$WORK/shared/end.first"
-	until_true 40 job_is "$FIRST" .state 'done' && until_true 40 job_is "$SECOND" .state running && touch "$WORK/shared/end.second" &&
+	until_true 40 job_is "$FIRST" .state 'done' && until_true 40 grep -qsx 1 "$WORK/shared/second" && touch "$WORK/shared/end.second" &&
 		until_true 40 job_is "$SECOND" .state 'done' && job_is "$SECOND" .kills 1 &&
 		[ "$(uniq <"$WORK/shared/second" | tr '\n' ' ')" = "0 1 end " ] &&
 		owner re history queue | grep -q "is silent and the lease of job $SECOND has ended"
