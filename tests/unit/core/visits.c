@@ -178,6 +178,7 @@ static void throttled_jobs_are_not_looked_at(void **state)
 		world_serving(w, i == 1 ? "n1" : "n2", "compute", true);
 	assert_int_equal(phx_text_push(&ev.job_submit.argv, "true"), 0);
 	assert_int_equal(world_apply(w, &ev, NULL), 0);
+	phx_event_fini(&ev);
 	assert_int_equal(w->s.jobs.n, JOBS);
 	hidden_begin(&before);
 	hide_list(&w->s.jobs, sizeof(struct phx_job));
