@@ -14,8 +14,8 @@
 #   make check-sim  the fault simulation alone; make check-planted: bugs of others that it must find
 #   make fuzz FUZZ_SECONDS=60  every fuzzer for so long; make fuzz-coverage: what their corpora reach
 #   make check-mutants  single faults planted into the source, which the tests must find; hours
-#   make check-asan the unit and system tests under the sanitizers; the unit tests alone are part of make check
-#   make check-tsan the daemon under many clients, watched by ThreadSanitizer
+#   make check-asan the unit and system tests under the sanitizers; all unit tests and some of the system are part of make check
+#   make check-tsan the daemon under many clients, watched by ThreadSanitizer; part of make check
 #   make install    programs, manual, units, examples (DESTDIR, PREFIX)
 
 BUILD ?= build
@@ -41,9 +41,11 @@ HARDEN := -fstack-protector-strong -fstack-clash-protection
 HARDEN += $(if $(findstring x86_64,$(shell $(CC) -dumpmachine 2>/dev/null)),-fcf-protection)
 HARDEN += $(if $(findstring Free Software,$(shell $(CC) --version 2>/dev/null)),-ftrivial-auto-var-init=zero)# clang 14 calls that an experiment
 CFLAGS += -std=gnu17 -D_GNU_SOURCE $(OPT) $(WARN) $(WERROR) $(HARDEN) $(if $(SHARED),-fPIC,-fPIE) -ffunction-sections -fdata-sections
-CPPFLAGS += -Ilib -Icmd -I$(BUILD)/gen -D_FORTIFY_SOURCE=3 -DPHX_VERSION='"$(VERSION)"' $(shell pkg-config --cflags $(PKGS))
+PKG_CFLAGS := $(shell pkg-config --cflags $(PKGS))
+PKG_LIBS := $(shell pkg-config --libs $(PKGS))
+CPPFLAGS += -Ilib -Icmd -I$(BUILD)/gen -D_FORTIFY_SOURCE=3 -DPHX_VERSION='"$(VERSION)"' $(PKG_CFLAGS)
 LDFLAGS += -pie -Wl,-z,relro,-z,now,-z,noexecstack -Wl,--gc-sections -Wl,--as-needed
-LIBS = -Wl,-Bstatic -larchive -Wl,-Bdynamic $(shell pkg-config --libs $(PKGS)) -lgnutls -lnettle -lacl -llzma -lzstd -lbz2 -llz4 -lz -lpthread -lm
+LIBS = -Wl,-Bstatic -larchive -Wl,-Bdynamic $(PKG_LIBS) -lgnutls -lnettle -lacl -llzma -lzstd -lbz2 -llz4 -lz -lpthread -lm
 VERSION := 0.1.0
 
 
@@ -59,7 +61,16 @@ DEPS_FILES := $(LIB_OBJ:.o=.d) $(patsubst %,$(BUILD)/%.d,$(UNIT_SRC:.c=))
 .SECONDARY:
 all: $(PROGRAMS:%=$(BUILD)/bin/%)
 
-$(BUILD)/obj/%.o: %.c
+# what all objects are compiled with: when that changes, so do they. Written anew by no make that finds it as it is
+FLAGS := $(strip $(CC) $(CPPFLAGS) $(CFLAGS) $(LDFLAGS))
+FLAGS_FILE := $(BUILD)/flags
+ifneq ($(MAKECMDGOALS),clean)
+ifneq ($(file <$(FLAGS_FILE)),$(FLAGS))
+$(shell mkdir -p $(BUILD))$(file >$(FLAGS_FILE),$(FLAGS))
+endif
+endif
+
+$(BUILD)/obj/%.o: %.c $(FLAGS_FILE)
 	@mkdir -p $(@D)
 	@echo "  CC    $<"
 	$(Q)$(CC) $(CPPFLAGS) $(CFLAGS) $(if $(filter $(PURE:%=lib/%/),$(dir $<)),-Wconversion -Wsign-conversion) -MMD -MP -c $< -o $@
@@ -99,7 +110,7 @@ $(BUILD)/bin/phx-agent: LDFLAGS += -Wl,--disable-new-dtags -Wl,-rpath,'$$ORIGIN/
 room: $(patsubst %.c,$(BUILD)/obj/%.o,$(wildcard lib/$(ROOM)/*.c))
 
 # unit tests: one cmocka program a file; make unit ROOM=disk runs one room's
-$(BUILD)/tests/%: tests/%.c $(if $(SHARED),|) $(TEST_LIB)
+$(BUILD)/tests/%: tests/%.c $(FLAGS_FILE) $(if $(SHARED),|) $(TEST_LIB)
 	@mkdir -p $(@D)
 	@echo "  LD    $@"
 	$(Q)$(CC) $(CPPFLAGS) -Itests $(CFLAGS) -DTEST_DIR='"$(CURDIR)/tests"' -MMD -MP -MF $@.d $(LDFLAGS) -o $@ $< $(TEST_OBJ) $(TEST_LIB) $(if $(SHARED),$(TEST_RPATH)) $(LIBS) -lcmocka
@@ -111,7 +122,7 @@ ALLOC_SRC := $(filter-out %/replay.c %/visits.c,$(wildcard $(ALLOC_ROOMS:%=tests
 ALLOC_OBJ := $(ALLOC_SRC:tests/unit/%.c=$(BUILD)/tests/alloc/%.o)
 ALLOC_WRAP := malloc calloc realloc reallocarray strdup strndup phx_core_apply
 DEPS_FILES += $(ALLOC_OBJ:.o=.d)
-$(ALLOC_OBJ): $(BUILD)/tests/alloc/%.o: tests/unit/%.c
+$(ALLOC_OBJ): $(BUILD)/tests/alloc/%.o: tests/unit/%.c $(FLAGS_FILE)
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(CPPFLAGS) -Itests $(CFLAGS) -Dmain=main_of_$(subst /,_,$*) -DTEST_DIR='"$(CURDIR)/tests"' -Wno-missing-prototypes -MMD -MP -c $< -o $@
 $(BUILD)/tests/golden/alloc: $(ALLOC_OBJ) $(BUILD)/libphx.a
@@ -154,7 +165,7 @@ DEPS_TEST := clang llvm clang-format clang-tidy cppcheck libclang-rt-14-dev univ
 	slurmctld slurmd slurm-client munge
 DEPS := $(DEPS_BUILD) $(DEPS_RUN) $(DEPS_LAB) $(DEPS_TEST)
 
-.PHONY: deps check lab lab-share lab-down bench check-layers check-pure check-size check-layout check-hardening check-asan check-asan-unit check-tsan lint packages images agent-bundle
+.PHONY: deps check lab lab-share lab-down bench check-layers check-pure check-sleeps check-size check-layout check-hardening check-asan check-asan-unit check-asan-system check-tsan lint packages images agent-bundle
 deps:
 	$(Q)tests/deps $(DEPS)
 
@@ -179,6 +190,8 @@ check-layers: $(PROGRAMS:%=$(BUILD)/bin/%)
 	$(Q)BUILD=$(BUILD) tests/check-layers
 check-pure: $(BUILD)/libphx.a
 	$(Q)BUILD=$(BUILD) tests/check-pure
+check-sleeps: $(PROGRAMS:%=$(BUILD)/bin/%)
+	$(Q)BUILD=$(BUILD) tests/check-sleeps
 check-size:
 	$(Q)BUILD=$(BUILD) tests/check-size
 check-layout:
@@ -188,14 +201,14 @@ check-hardening: $(PROGRAMS:%=$(BUILD)/bin/%)
 
 # what every change must pass; one that fails does not hide the others
 check: deps
-	+$(Q)tests/each "$(MAKE)" check-tests check-planted check-fuzz check-asan-unit
+	+$(Q)tests/each "$(MAKE)" check-tests check-planted check-fuzz check-asan-unit check-asan-system check-tsan
 .PHONY: check-tests check-all
 check-tests:
 	$(Q)$(MAKE) all $(UNIT_BIN) $(SYSTEM_BIN) $(LAB_BIN) $(SIM_BIN) agent-bundle images packages
-	$(Q)BUILD=$(BUILD) PHX=$(BUILD)/bin/phx IMAGES=$(BUILD)/images PHX_TEST_TRIES=2 tests/run tests/check-layers tests/check-pure tests/check-size tests/check-layout tests/check-hardening tests/check-walks tests/check-mutants $(SIM_BIN) $(UNIT_BIN) $(LAB_TESTS) $(SYSTEM_TESTS) $(TRUST_TESTS)
+	$(Q)BUILD=$(BUILD) PHX=$(BUILD)/bin/phx IMAGES=$(BUILD)/images PHX_TEST_TRIES=2 tests/run tests/check-layers tests/check-pure tests/check-sleeps tests/check-size tests/check-layout tests/check-hardening tests/check-walks tests/check-mutants $(SIM_BIN) $(UNIT_BIN) $(LAB_TESTS) $(SYSTEM_TESTS) $(TRUST_TESTS)
 # what is too long for every change; its last line stands in CHANGES.md at a release
 check-all:
-	+$(Q)tests/each "$(MAKE)" check fuzz check-lab check-import check-web check-asan check-tsan check-mutants lint
+	+$(Q)tests/each "$(MAKE)" check fuzz check-lab check-import check-web check-asan check-mutants lint
 
 # what people whom the head separates would do to each other, a script an attack; also part of check
 .PHONY: check-trust
@@ -232,10 +245,15 @@ ASAN_UNIT := $(UNIT_SRC:%.c=$(ASAN)/%)
 ASAN_MAKE := $(MAKE) BUILD=$(ASAN) SHARED=yes OPT="-O1 -g -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer"
 check-asan-unit:
 	$(Q)$(ASAN_MAKE) all $(ASAN_UNIT)
-	$(Q)BUILD=$(ASAN) ASAN_OPTIONS=detect_leaks=1 tests/run $(ASAN_UNIT)
+	$(Q)BUILD=$(ASAN) tests/sanitized $(ASAN_UNIT)
+# those that reach most of head and agent: enrolment, hand-over, jobs, REs, the whole API
+ASAN_SYSTEM := $(addprefix tests/system/,agent.sh agent_jobs.sh phxd_api.sh re.sh)
+check-asan-system:
+	$(Q)$(ASAN_MAKE) all $(SYSTEM_BIN:$(BUILD)/%=$(ASAN)/%)
+	$(Q)BUILD=$(ASAN) PHX_TEST_TRIES=2 tests/sanitized $(ASAN_SYSTEM)
 check-asan:
 	$(Q)$(ASAN_MAKE) all $(ASAN_UNIT) $(SYSTEM_BIN:$(BUILD)/%=$(ASAN)/%)
-	$(Q)BUILD=$(ASAN) ASAN_OPTIONS=detect_leaks=1 tests/run $(ASAN_UNIT) $(SYSTEM_TESTS)
+	$(Q)BUILD=$(ASAN) tests/sanitized $(ASAN_UNIT) $(SYSTEM_TESTS)
 
 TSAN := $(BUILD)/tsan
 check-tsan:

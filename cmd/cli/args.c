@@ -1,5 +1,5 @@
-/* Arguments: options by getopt_long() built from the table, the longest command
- * that matches, and each word checked by its type. Called once by main.c. */
+/* Arguments: options by getopt_long() built from the table, the longest command that matches,
+ * and each word checked by its type. Called once by run.c. Runs no command. */
 #include <errno.h>
 #include <getopt.h>
 #include <string.h>

@@ -162,7 +162,7 @@ struct cli {
 	bool has_config;
 	struct phx_http_client *http;
 	bool remote; /* by HTTPS, not by the socket of this machine */
-	/* {"config": [{key, value}]} of the head (head.c), NULL before it was wanted */
+	/* {"config": [{key, value}]} of the head (phx/head.c), NULL before it was wanted */
 	json_t *head;
 	bool head_answers; /* phxd told it */
 	/* what to exit with where cli_head_value() or cli_head_dir() gave NULL */
@@ -226,6 +226,8 @@ bool cli_plain(void);
 void cli_put_size(struct phx_buf *b, const json_t *value, const json_t *row); /* bytes */
 /* a duration in milliseconds */
 void cli_put_ms(struct phx_buf *b, const json_t *value, const json_t *row);
+/** Words with blanks between them: strings, or objects with a member `text`. */
+void cli_put_words(struct phx_buf *b, const json_t *value, const json_t *row);
 void cli_put_when(struct phx_buf *b, const json_t *value, const json_t *row);  /* local time */
 void cli_put_since(struct phx_buf *b, const json_t *value, const json_t *row); /* age of a time */
 void cli_put_yes(struct phx_buf *b, const json_t *value, const json_t *row);   /* yes or no */

@@ -1,5 +1,5 @@
-/* How the programs behind the words of phx fail: one line on stderr, one exit
- * code. */
+/* How the programs behind the words of phx fail: one line on stderr, one exit code. Called by
+ * every command that fails. Ends nothing: the command returns the exit code. */
 #include <errno.h>
 #include <stdarg.h>
 #include <string.h>

@@ -1,5 +1,5 @@
-/* Help, and the sections of phx(1) that are made from the command table.
- * Prints only. */
+/* Help, and the sections of phx(1) that are made from the command table. Called by run.c and by
+ * phx for the manual. Prints only. */
 #include <ctype.h>
 #include <string.h>
 

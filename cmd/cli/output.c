@@ -1,5 +1,5 @@
-/* Output: rows of JSON objects as a table (libsmartcols), names, TSV, JSON or
- * YAML, and the formats of single values. Prints on stdout only. */
+/* Output: rows of JSON objects as a table (libsmartcols), names, TSV, JSON or YAML, and the
+ * formats of single values. Called by all commands. Prints on stdout only. */
 #include <errno.h>
 #include <libsmartcols.h>
 #include <string.h>
@@ -89,6 +89,19 @@ void cli_put_duration(struct phx_buf *b, int64_t ms)
 		phx_buf_addf(b, "%lld h %lld min", s / 3600, s / 60 % 60);
 	else
 		phx_buf_addf(b, "%lld d %lld h", s / 86400, s / 3600 % 24);
+}
+
+void cli_put_words(struct phx_buf *b, const json_t *value, const json_t *row)
+{
+	(void)row;
+	size_t i;
+	json_t *word;
+	json_array_foreach((json_t *)value, i, word) {
+		phx_buf_addf(b, "%s", i ? " " : "");
+		cli_put_clean(b,
+			      json_is_string(word) ? json_string_value(word)
+						   : phx_json_str(word, "text", ""));
+	}
 }
 
 void cli_put_ms(struct phx_buf *b, const json_t *value, const json_t *row)
@@ -286,22 +299,10 @@ void cli_print_lines(const struct cli_column *columns, size_t n_columns, const j
 
 /* ---- the other formats ---- */
 
-static void print_tsv_line(const struct cli *cli, const struct cli_column *columns, size_t n,
-			   const json_t *row)
+static void print_tsv_cell(const char *text)
 {
-	const char *separator = "";
-	for (size_t i = 0; i < n; i++) {
-		if (!column_shown(cli, &columns[i]))
-			continue;
-		PHX_AUTO_FREE char *text =
-			row ? cell_text(&columns[i], row) : strdup(columns[i].head);
-		for (char *p = text; p && *p; p++)
-			if (*p == '\t' || *p == '\n')
-				*p = ' ';
-		printf("%s%s", separator, text ? text : "");
-		separator = "\t";
-	}
-	putchar('\n');
+	for (const char *p = text; *p; p++)
+		putchar(*p == '\t' || *p == '\n' ? ' ' : *p);
 }
 
 /* As RFC 4180 has it: quoted where a comma, a quote or a line's end is in it. */
@@ -320,72 +321,51 @@ static void print_csv_cell(const char *text)
 	putchar('"');
 }
 
-static void print_csv_line(const struct cli *cli, const struct cli_column *columns, size_t n,
-			   const json_t *row)
+static void print_markdown_cell(const char *text)
 {
-	const char *separator = "";
+	for (const char *p = text; *p; p++)
+		printf(*p == '|' ? "\\|" : "%c", *p == '\n' ? ' ' : *p);
+}
+
+/* A format of lines: what stands before, between and after the cells, and how a cell is printed. */
+struct line_format {
+	const char *begin, *separator, *end;
+	void (*put)(const char *text);
+};
+static const struct line_format tsv = {"", "\t", "\n", print_tsv_cell},
+				csv = {"", ",", "\n", print_csv_cell},
+				markdown = {"| ", " | ", " |\n", print_markdown_cell};
+
+/* `row` NULL: the heads. */
+static void print_line(const struct cli *cli, const struct line_format *f,
+		       const struct cli_column *columns, size_t n, const json_t *row)
+{
+	const char *before = f->begin;
 	for (size_t i = 0; i < n; i++) {
 		if (!column_shown(cli, &columns[i]))
 			continue;
 		PHX_AUTO_FREE char *text =
 			row ? cell_text(&columns[i], row) : strdup(columns[i].head);
-		fputs(separator, stdout);
-		print_csv_cell(text ? text : "");
-		separator = ",";
+		fputs(before, stdout);
+		f->put(text ? text : "");
+		before = f->separator;
 	}
-	putchar('\n');
+	fputs(f->end, stdout);
 }
 
-static void print_csv(const struct cli *cli, const struct cli_column *columns, size_t n,
-		      const json_t *rows)
+static void print_lines(const struct cli *cli, const struct line_format *f,
+			const struct cli_column *columns, size_t n, const json_t *rows)
 {
-	if (!cli_has(cli, CLI_OPT_no_header))
-		print_csv_line(cli, columns, n, NULL);
-	size_t i;
-	json_t *row;
-	json_array_foreach((json_t *)rows, i, row)
-		print_csv_line(cli, columns, n, row);
-}
-
-static void print_markdown_line(const struct cli *cli, const struct cli_column *columns, size_t n,
-				const json_t *row)
-{
-	for (size_t i = 0; i < n; i++) {
-		if (!column_shown(cli, &columns[i]))
-			continue;
-		PHX_AUTO_FREE char *text =
-			row ? cell_text(&columns[i], row) : strdup(columns[i].head);
-		fputs("| ", stdout);
-		for (const char *p = text ? text : ""; *p; p++)
-			printf(*p == '|' ? "\\|" : "%c", *p == '\n' ? ' ' : *p);
-		putchar(' ');
-	}
-	puts("|");
-}
-
-static void print_markdown(const struct cli *cli, const struct cli_column *columns, size_t n,
-			   const json_t *rows)
-{
-	print_markdown_line(cli, columns, n, NULL);
-	for (size_t i = 0; i < n; i++)
+	if (f == &markdown || !cli_has(cli, CLI_OPT_no_header))
+		print_line(cli, f, columns, n, NULL);
+	for (size_t i = 0; f == &markdown && i < n; i++)
 		if (column_shown(cli, &columns[i]))
 			fputs(columns[i].right ? "|---:" : "|---", stdout);
-	puts("|");
+	fputs(f == &markdown ? "|\n" : "", stdout);
 	size_t i;
 	json_t *row;
 	json_array_foreach((json_t *)rows, i, row)
-		print_markdown_line(cli, columns, n, row);
-}
-
-static void print_tsv(const struct cli *cli, const struct cli_column *columns, size_t n,
-		      const json_t *rows)
-{
-	if (!cli_has(cli, CLI_OPT_no_header))
-		print_tsv_line(cli, columns, n, NULL);
-	size_t i;
-	json_t *row;
-	json_array_foreach((json_t *)rows, i, row)
-		print_tsv_line(cli, columns, n, row);
+		print_line(cli, f, columns, n, row);
 }
 
 static void print_names(const struct cli *cli, const struct cli_column *first, const json_t *rows)
@@ -470,13 +450,13 @@ int cli_print_rows(struct cli *cli, const struct cli_column *columns, size_t n_c
 		print_names(cli, columns, rows);
 		return CLI_OK;
 	case CLI_TSV:
-		print_tsv(cli, columns, n_columns, rows);
+		print_lines(cli, &tsv, columns, n_columns, rows);
 		return CLI_OK;
 	case CLI_CSV:
-		print_csv(cli, columns, n_columns, rows);
+		print_lines(cli, &csv, columns, n_columns, rows);
 		return CLI_OK;
 	case CLI_MARKDOWN:
-		print_markdown(cli, columns, n_columns, rows);
+		print_lines(cli, &markdown, columns, n_columns, rows);
 		return CLI_OK;
 	}
 	return CLI_PARTIAL;

@@ -3,12 +3,13 @@
  * between runs. */
 #include <errno.h>
 #include <locale.h>
+#include <poll.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "cli/cli.h"
 
-enum { WATCH_SECONDS = 2 };
+enum { WATCH_MS = 2000 };
 
 static void init_terminal(struct cli *cli)
 {
@@ -33,7 +34,8 @@ static int run_command(const struct cli_program *program, struct cli *cli)
 		int r = command(cli);
 		if (fflush(stdout) != 0 || (r != CLI_OK && r != CLI_UNAVAILABLE))
 			return r;
-		sleep(WATCH_SECONDS);
+		if (poll(&(struct pollfd){.fd = STDOUT_FILENO}, 1, WATCH_MS) > 0)
+			return CLI_OK; /* whoever read it is gone */
 	}
 }
 

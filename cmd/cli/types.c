@@ -1,6 +1,6 @@
-/* Types of arguments: one row says what a value must look like and how a shell
- * completes it. Checks the form only; whether a node or role exists is asked of
- * phxd by the command. */
+/* Types of arguments: one row says what a value must look like and how a shell completes it.
+ * Checks the form only; whether a node or role exists is asked of phxd by the command. Called by
+ * args.c and by the completion. */
 #include <errno.h>
 #include <signal.h>
 #include <string.h>

@@ -1,5 +1,5 @@
-/* YAML of a JSON value: block style, strings in double quotes (JSON's own
- * escapes) wherever a plain scalar could be read as something else. */
+/* YAML of a JSON value: block style, strings in double quotes (JSON's own escapes) wherever a
+ * plain scalar could be read as something else. Called by output.c; prints nothing. */
 #include <string.h>
 
 #include "base/json.h"

@@ -1,17 +1,27 @@
-/* phx-agent: the program on a node. --deploy: child of /init in the deploy
- * initramfs; otherwise the service phx-agent of the running system. This file:
- * start, signals, end. */
+/* phx-agent: the program on a node. --deploy: child of /init in the deploy initramfs; otherwise
+ * the service phx-agent of the running system. This file: start, signals, end. Does nothing
+ * else: lib/agent does. */
 #include <malloc.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <systemd/sd-daemon.h>
 #include <unistd.h>
 
+#include "agent/anchors.h"
 #include "agent/start.h"
 #include "agent/log.h"
 
 enum { EXIT_CONFIG = 78 };
+
+/* of a thread; ThreadSanitizer keeps its own books there */
+#ifdef __SANITIZE_THREAD__
+enum { STACK_BYTES = 8 << 20 };
+#else
+enum { STACK_BYTES = 512 << 10 };
+#endif
 
 static int on_signal(sd_event_source *s, const struct signalfd_siginfo *si, void *loop)
 {
@@ -41,7 +51,7 @@ static void save_memory(void)
 	pthread_attr_t attr;
 	mallopt(M_ARENA_MAX, 2);
 	pthread_attr_init(&attr);
-	pthread_attr_setstacksize(&attr, 512 * 1024);
+	pthread_attr_setstacksize(&attr, STACK_BYTES);
 	pthread_setattr_default_np(&attr);
 	pthread_attr_destroy(&attr);
 }
@@ -56,6 +66,17 @@ static void block_signals(void)
 	pthread_sigmask(SIG_BLOCK, &set, NULL);
 }
 
+/* For people, beside the agent that runs. */
+static int print_anchors(const struct agent *a)
+{
+	struct phx_err err = {0};
+	PHX_AUTO_FREE char *text = NULL;
+	int r = anchors_text(a->cfg.state_dir, &text, &err);
+	if (r < 0)
+		agent_log("%s", err.text[0] ? err.text : strerror(-r));
+	return r < 0 || fputs(text, stdout) < 0 || fflush(stdout) ? EXIT_FAILURE : 0;
+}
+
 int main(int argc, char **argv)
 {
 	struct agent a = {0};
@@ -66,6 +87,8 @@ int main(int argc, char **argv)
 			agent_log("%s", err.text);
 		return r < 0 ? EXIT_CONFIG : 0;
 	}
+	if (a.cfg.anchors)
+		return print_anchors(&a);
 	/* there is no udev in the deploy initramfs for libdevmapper to wait for */
 	if (a.cfg.deploy)
 		setenv("DM_DISABLE_UDEV", "1", 1);

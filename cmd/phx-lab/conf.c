@@ -1,5 +1,5 @@
 /* lab.conf into a struct lab, and the lab as it was made in LABS/NAME/lab.json,
- * which the other `phx lab` commands work on. Called by lab.c. */
+ * which the other `phx lab` commands work on. Called by main.c. */
 #include <arpa/inet.h>
 #include <dirent.h>
 #include <errno.h>
@@ -8,24 +8,12 @@
 #include <unistd.h>
 
 #include "base/file.h"
-#include "base/json.h"
+#include "base/record_file.h"
 #include "base/nodeset.h"
 #include "config/conf.h"
 #include "phx-lab/lab.h"
 
 enum { LAB_JSON_MAX = 1 << 20, MIB = 1 << 20, MEMORY_MIN_MIB = 128 };
-
-static const char *const firmware[] = {"bios", "uefi"};
-static const char *const nic[] = {"virtio", "e1000"};
-static const char *const bus[] = {"virtio", "ahci", "nvme", "ide", "scsi"};
-const struct phx_enum lab_firmware_names = {"firmware", firmware, PHX_ARRAY_SIZE(firmware)};
-const struct phx_enum lab_nic_names = {"network card", nic, PHX_ARRAY_SIZE(nic)};
-const struct phx_enum lab_bus_names = {"disk bus", bus, PHX_ARRAY_SIZE(bus)};
-
-PHX_RECORD_TABLE(lab_disk, LAB_DISK_FIELDS);
-
-PHX_RECORD_TABLE(lab_machine, LAB_MACHINE_FIELDS);
-PHX_RECORD_TABLE(lab, LAB_FIELDS);
 
 void lab_fini(struct lab *lab)
 {
@@ -296,12 +284,8 @@ int lab_conf_add(struct lab *lab, const struct phx_nodeset *names, const struct 
 
 int lab_save(const struct lab *lab, struct phx_err *err)
 {
-	PHX_AUTO_JSON json_t *j = phx_json_from_record(&lab_record, lab);
-	PHX_AUTO_FREE char *text = j ? phx_json_text(j) : NULL;
 	PHX_AUTO_FREE char *path = phx_path("%s/lab.json", lab->dir);
-	if (!text || !path)
-		return -ENOMEM;
-	return phx_file_write(path, text, strlen(text), 0644, err);
+	return phx_record_file_write(path, &lab_record, lab, 0644, err);
 }
 
 /* Is there a lab in this directory of labs? */
@@ -338,18 +322,10 @@ int lab_only(const char *labs_dir, char ret_name[LAB_NAME_MAX], struct phx_err *
 int lab_load(const char *labs_dir, const char *name, struct lab *ret, struct phx_err *err)
 {
 	PHX_AUTO_FREE char *path = phx_path("%s/%s/lab.json", labs_dir, name);
-	PHX_AUTO_FREE char *text = NULL;
-	PHX_AUTO_JSON json_t *j = NULL;
-	size_t n;
-	if (!path)
-		return -ENOMEM;
-	int r = phx_file_read(path, LAB_JSON_MAX, &text, &n, NULL);
+	struct phx_err why = {0};
+	int r = phx_record_file_read(path, LAB_JSON_MAX, &lab_record, ret, &why);
 	if (r == -ENOENT)
 		return phx_err_set(err, r, "there is no lab '%s' in %s; make it with: phx lab up",
 				   name, labs_dir);
-	if (r == 0)
-		r = phx_json_parse(text, n, &j, err);
-	if (r == 0)
-		r = phx_json_to_record(&lab_record, j, ret, err);
-	return r < 0 ? phx_err_prefix(err, r, "%s", path) : 0;
+	return r < 0 ? phx_err_set(err, r, "%s", why.text) : 0;
 }

@@ -1,5 +1,5 @@
 /* The lab's head: phxd in the lab's namespace, with a configuration, images and
- * roles of its own below the lab's directory. Called by lab.c. */
+ * roles of its own below the lab's directory. Called by main.c. */
 #include <dirent.h>
 #include <errno.h>
 #include <stdlib.h>
@@ -14,7 +14,14 @@
 #include "http/http.h"
 #include "phx-lab/lab.h"
 
-enum { READY_MS = 15000, STEP_MS = 50, STOP_MS = 10000, CALL_MS = 5000, CONF_MAX = 1 << 16 };
+enum {
+	READY_MS = 15000,
+	READY_FIRST_MS = 20,
+	READY_MOST_MS = 500,
+	STOP_MS = 10000,
+	CALL_MS = 5000,
+	CONF_MAX = 1 << 16
+};
 
 /* ---- configuration ---- */
 
@@ -124,11 +131,12 @@ static int call(const struct lab *lab, const char *method, const char *path, con
 
 static int wait_ready(const struct lab *lab, struct phx_err *err)
 {
-	for (unsigned ms = 0; ms < READY_MS && lab_head_pid(lab); ms += STEP_MS) {
+	int64_t end_ms = phx_clock_ms() + READY_MS;
+	struct phx_again again = {READY_FIRST_MS, READY_MOST_MS, 0};
+	do {
 		if (call(lab, "GET", "/v1/status", NULL, NULL) == 0)
 			return 0;
-		phx_sleep_ms(STEP_MS);
-	}
+	} while (lab_head_pid(lab) && phx_again(&again, end_ms));
 	return phx_err_set(err, lab_head_pid(lab) ? -ETIMEDOUT : -EIO,
 			   "phxd does not serve; see %s/phxd.log", lab->dir);
 }

@@ -5,7 +5,7 @@
 #define PHX_LAB_H
 
 #include "base/nodeset.h"
-#include "base/key.h"
+#include "config/lab.h"
 
 enum {
 	LAB_MACHINES_MAX = 48,
@@ -14,52 +14,8 @@ enum {
 	LAB_HOST_NODES = 10,  /* machine i has .11 + i */
 	LAB_HOST_RANGE = 100, /* unknown machines: .100 to .199 */
 	LAB_HOST_BMCS = 200,  /* BMC i has .201 + i */
-	LAB_NAME_MAX = 24,
 };
 
-enum lab_firmware { LAB_BIOS, LAB_UEFI };
-enum lab_nic { LAB_NIC_VIRTIO, LAB_NIC_E1000 };
-enum lab_bus { LAB_DISK_VIRTIO, LAB_DISK_AHCI, LAB_DISK_NVME, LAB_DISK_IDE, LAB_DISK_SCSI };
-extern const struct phx_enum lab_firmware_names, lab_nic_names, lab_bus_names;
-
-#define LAB_DISK_FIELDS(F, S) \
-	F(S, bus, ENUM(lab_bus), KEY(bus, CHOICE, PHX_REQUIRED, "What it hangs on.")) \
-	F(S, size_bytes, U64, KEY(size, SIZE, PHX_REQUIRED, "How large it is.")) \
-	F(S, serial, STR(21), KEY(serial, LINE, "", "Its serial number.")) \
-	/* ahci, ide and scsi only */ \
-	F(S, wwn, STR(19), KEY(wwn, LINE, "", "0x and 16 digits; empty: none."))
-PHX_RECORD_STRUCT(lab_disk, LAB_DISK_FIELDS);
-
-#define LAB_MACHINE_FIELDS(F, S) \
-	F(S, name, STR(PHX_NAME_MAX), KEY(name, NAME, PHX_REQUIRED, "Of the machine.")) \
-	F(S, index, U32) /* decides addresses, MAC and tap */ \
-	F(S, firmware, ENUM(lab_firmware), KEY(firmware, CHOICE, "bios", "What it starts by.")) \
-	F(S, nic, ENUM(lab_nic), KEY(nic, CHOICE, "virtio", "Its network card.")) \
-	F(S, memory_bytes, U64, KEY(memory, SIZE, "384 MiB", "In whole MiB.")) \
-	F(S, cpus, U32, KEY(cpus, NUMBER(1, 16), "1", "How many it has.")) \
-	F(S, bmc, BOOL, KEY(bmc, YES, "true", "Whether it has a BMC.")) \
-	F(S, mac, STR(PHX_MAC_MAX), KEY(mac, LINE, "", "Empty: made of the index.")) \
-	F(S, serial, STR(PHX_NAME_MAX), KEY(serial, NAME, "", "Empty: made of the names.")) \
-	F(S, uuid, STR(37)) \
-	F(S, ip, STR(16)) \
-	F(S, bmc_ip, STR(16)) /* "" = no BMC */ \
-	F(S, disks, LIST(lab_disk), KEY(disks, OTHER, "", "A group for each disk."))
-PHX_RECORD_STRUCT(lab_machine, LAB_MACHINE_FIELDS);
-
-#define LAB_FIELDS(F, S) \
-	F(S, name, STR(LAB_NAME_MAX), KEY(name, NAME, "phoenix", "Of the lab.")) \
-	F(S, subnet, STR(20), KEY(subnet, LINE, "10.77.0.0/24", "A network of 24 bits.")) \
-	F(S, deploy_image, STR(PHX_NAME_MAX), \
-	  KEY(deploy_image, NAME, "deploy", "The image that machines boot.")) \
-	F(S, head_conf, STR(200), \
-	  KEY(head_conf, LINE, "", "A file whose text becomes conf.d/lab.conf; empty: none.")) \
-	F(S, source, STR(200))             /* where roles/ and pxe/ are */ \
-	F(S, images, STR(200))             /* where built images are, NAME each */ \
-	F(S, dir, STR(200))                /* LABS/NAME */ \
-	F(S, netns, STR(LAB_NAME_MAX + 8)) /* its namespace; "" = phx-NAME */ \
-	F(S, machines, LIST(lab_machine), \
-	  KEY(machines, OTHER, PHX_REQUIRED, "A group for each machine."))
-PHX_RECORD_STRUCT(lab, LAB_FIELDS);
 #define LAB_AUTO PHX_AUTO(lab_fini)
 void lab_fini(struct lab *lab);
 

@@ -1,6 +1,6 @@
 /* The lab's machines: QEMU by software emulation, each with a directory of its
  * own for disks, firmware variables, console log and QMP socket. Power here is
- * the process: on = it runs, a power cut = SIGKILL. Called by lab.c for
+ * the process: on = it runs, a power cut = SIGKILL. Called by main.c for
  * people and by bmc.c for the virtual BMC. */
 #include <errno.h>
 #include <fcntl.h>
@@ -9,6 +9,7 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
+#include <sys/pidfd.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -22,7 +23,7 @@
 enum {
 	ARGS_MAX = 96,
 	START_WAIT_MS = 5000,
-	STEP_MS = 20,
+	QMP_SECONDS = 5,
 	VARS_MAX = 1 << 20,
 	BMC_SERIAL_PORT = 9000, /* + index: where QEMU finds its BMC */
 };
@@ -238,13 +239,11 @@ bool lab_machine_is_on(const struct lab *lab, const struct lab_machine *m)
 static int wait_started(const struct lab *lab, const struct lab_machine *m, const char *sock,
 			struct phx_err *err)
 {
-	for (unsigned ms = 0; ms < START_WAIT_MS; ms += STEP_MS) {
-		if (access(sock, F_OK) == 0)
-			return 0;
-		if (!lab_machine_is_on(lab, m))
-			break;
-		phx_sleep_ms(STEP_MS);
-	}
+	PHX_AUTO_FREE char *path = pid_file(lab, m);
+	pid_t pid = path ? phx_process_noted(path) : 0;
+	PHX_AUTO_CLOSE int pidfd = pid ? pidfd_open(pid, 0) : -1;
+	if (pidfd >= 0 && phx_file_await(sock, pidfd, START_WAIT_MS) == 0)
+		return 0;
 	return phx_err_set(err, -EIO, "%s: QEMU did not start; see %s/machines/%s/qemu.log",
 			   m->name, lab->dir, m->name);
 }
@@ -301,16 +300,37 @@ static int qmp_open(const char *sock)
 	return fd < 0 ? -errno : fd;
 }
 
+/* Reads until it has answered `n` commands. */
+static int qmp_answers(int fd, unsigned n)
+{
+	static const char answer[] = "\"return\"";
+	const struct timeval most = {.tv_sec = QMP_SECONDS};
+	PHX_AUTO(phx_buf_fini) struct phx_buf b = {0};
+	char part[1024];
+	setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &most, sizeof(most));
+	while (n) {
+		ssize_t got = read(fd, part, sizeof(part));
+		if (got <= 0)
+			return got < 0 ? -errno : -EPIPE;
+		phx_buf_add(&b, part, (size_t)got);
+		if (b.failed)
+			return -ENOMEM;
+		unsigned told = 0;
+		for (const char *at = b.data; (at = strstr(at, answer)); at += sizeof(answer) - 1)
+			told++;
+		n = told >= n ? 0 : n;
+	}
+	return 0;
+}
+
 int lab_machine_button(const struct lab *lab, const struct lab_machine *m, struct phx_err *err)
 {
 	static const char talk[] =
 		"{\"execute\":\"qmp_capabilities\"}\n{\"execute\":\"system_powerdown\"}\n";
 	PHX_AUTO_FREE char *sock = lab_machine_path(lab, m, "qmp.sock");
 	PHX_AUTO_CLOSE int fd = sock ? qmp_open(sock) : -ENOMEM;
-	char answer[1024];
-	if (fd < 0 || phx_write_all(fd, talk, sizeof(talk) - 1) < 0 ||
-	    read(fd, answer, sizeof(answer)) < 0)
+	/* what it has not answered it may not have read when the socket closes */
+	if (fd < 0 || phx_write_all(fd, talk, sizeof(talk) - 1) < 0 || qmp_answers(fd, 2) < 0)
 		return phx_err_set(err, -EIO, "%s: QEMU does not answer", m->name);
-	phx_sleep_ms(STEP_MS); /* it reads both before the socket closes */
 	return 0;
 }

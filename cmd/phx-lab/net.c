@@ -1,5 +1,5 @@
 /* The lab's network: one namespace with a bridge (the head's card), a tap a
- * machine and an address a BMC. Made by iproute2; called by lab.c. Never touches
+ * machine and an address a BMC. Made by iproute2; called by main.c. Never touches
  * the machine's own network. */
 #include <errno.h>
 #include <fcntl.h>

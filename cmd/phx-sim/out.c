@@ -42,6 +42,13 @@ int sim_fail(int error, const struct phx_err *err)
 	return error == -ENOENT ? CLI_USAGE : cli_exit_of(error);
 }
 
+uint32_t sim_number(const struct cli *cli, enum cli_option_id id)
+{
+	uint64_t n = 0;
+	phx_u64_parse(cli_opt(cli, id, "0"), 0, UINT32_MAX, &n);
+	return (uint32_t)n;
+}
+
 unsigned sim_workers(const struct cli *cli)
 {
 	uint64_t n = 0;

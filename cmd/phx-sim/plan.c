@@ -15,13 +15,6 @@ struct plan_run {
 	struct phx_sim_plan plan;
 };
 
-static uint32_t number_option(const struct cli *cli, enum cli_option_id id)
-{
-	uint64_t n = 0;
-	phx_u64_parse(cli_opt(cli, id, "0"), 0, UINT32_MAX, &n);
-	return (uint32_t)n;
-}
-
 /* "5" or "5%" or "2.5%" in thousandths. */
 static int percent_option(const struct cli *cli, enum cli_option_id id, uint32_t *ret,
 			  struct phx_err *err)
@@ -58,8 +51,8 @@ static int set_batch(struct plan_run *p, struct phx_err *err)
 		return phx_err_set(err, -EINVAL,
 				   "--swf FILE is wanted: the log of the batch cluster");
 	p->batch.kind = PHX_TRACE_SWF;
-	p->batch.swf.per_node = number_option(cli, CLI_OPT_processors_per_node);
-	p->batch.swf.nodes = number_option(cli, CLI_OPT_nodes);
+	p->batch.swf.per_node = sim_number(cli, CLI_OPT_processors_per_node);
+	p->batch.swf.nodes = sim_number(cli, CLI_OPT_nodes);
 	p->batch.swf.length_ms = p->config.window_ms;
 	p->batch.swf.lenient = cli_has(cli, CLI_OPT_lenient);
 	return 0;
@@ -87,8 +80,8 @@ static int set_web(struct plan_run *p, struct phx_err *err)
 				   "\"1998-06-07 12:00:00\"",
 				   begin);
 	p->web.rule = (struct phx_series_rule){.web = {20000, 800, 1, UINT32_MAX}, .start = 2};
-	p->web.peak = number_option(cli, CLI_OPT_peak);
-	p->web.rule.capacity_milli = (uint64_t)number_option(cli, CLI_OPT_capacity) * 1000;
+	p->web.peak = sim_number(cli, CLI_OPT_peak);
+	p->web.rule.capacity_milli = (uint64_t)sim_number(cli, CLI_OPT_capacity) * 1000;
 	if (requests && !p->web.peak == !p->web.rule.capacity_milli)
 		return phx_err_set(
 			err, -EINVAL,

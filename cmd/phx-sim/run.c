@@ -153,13 +153,6 @@ static int run_file(struct cli *cli, const char *path)
 
 /* ---- the quick form ---- */
 
-static uint32_t number_option(const struct cli *cli, enum cli_option_id id)
-{
-	uint64_t n = 0;
-	phx_u64_parse(cli_opt(cli, id, "0"), 0, UINT32_MAX, &n);
-	return (uint32_t)n;
-}
-
 /* The log with the options, and the RE that runs it. */
 struct quick {
 	struct phx_trace trace;
@@ -178,8 +171,8 @@ static int read_quick(struct cli *cli, struct quick *q, struct phx_err *err)
 		return code;
 	if (PHX_STR_SET(t->file, cli_opt(cli, CLI_OPT_swf, "")) < 0)
 		return phx_err_set(err, CLI_USAGE, "--swf: the name is too long");
-	t->swf.per_node = number_option(cli, CLI_OPT_processors_per_node);
-	t->swf.nodes = number_option(cli, CLI_OPT_nodes);
+	t->swf.per_node = sim_number(cli, CLI_OPT_processors_per_node);
+	t->swf.nodes = sim_number(cli, CLI_OPT_nodes);
 	t->swf.length_ms = (int64_t)q->window_s * 1000;
 	t->swf.lenient = cli_has(cli, CLI_OPT_lenient);
 	phx_agreement_init(&q->agreement);

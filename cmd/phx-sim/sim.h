@@ -14,6 +14,8 @@ const char *sim_traces(const struct cli *cli);
 /** What a failed run exits with: a mistake in a file is a configuration error (78), one in an
  * option is usage (64). The text was printed. */
 int sim_fail(int error, const struct phx_err *err);
+/** The number of an option; 0 without it. */
+uint32_t sim_number(const struct cli *cli, enum cli_option_id id);
 /** Worker threads: --workers, else one a core. */
 unsigned sim_workers(const struct cli *cli);
 

@@ -14,7 +14,7 @@
 #include "phx/cli.h"
 #include "pki/pki.h"
 
-enum { DAYS_MAX = 3650, CERT_SIZE_MAX = 16384 };
+enum { DAYS_MAX = 3650, CERT_SIZE_MAX = 16384, TELL_MS = 5000 };
 
 struct issued {
 	char *key, *csr, *cert;
@@ -87,6 +87,23 @@ static int issue(const struct cli *cli, const char *pki_dir, const char *dir, st
 	return r;
 }
 
+/* The certificate is good whether or not phxd can write that down now. */
+static void tell_issued(struct cli *cli, const char *dir)
+{
+	struct phx_cert_info info;
+	struct phx_err err = {0};
+	PHX_AUTO_FREE char *path = phx_path("%s/cert.pem", dir), *pem = NULL;
+	PHX_AUTO_JSON json_t *answer = NULL;
+	if (!path || phx_file_read(path, CERT_SIZE_MAX, &pem, NULL, NULL) < 0 ||
+	    phx_cert_info_pem(pem, path, &info, NULL) < 0)
+		return;
+	PHX_AUTO_JSON json_t *body =
+		json_pack("{s:s, s:s, s:s}", "serial", info.serial, "name", info.name, "kind",
+			  phx_enum_name(&phx_cert_kind_names, (int)info.kind));
+	if (cli_call_quiet(cli, "POST", "/v1/certs", body, TELL_MS, &answer, &err))
+		fprintf(stderr, "phx: warning: it is not in the journal: %s\n", err.text);
+}
+
 int cmd_cert_issue(struct cli *cli)
 {
 	const char *pki_dir = cli_head_dir(cli, "pki_dir"),
@@ -105,6 +122,7 @@ int cmd_cert_issue(struct cli *cli)
 	int r = issue(cli, pki_dir, dir, &err);
 	if (r < 0)
 		return cli_fail_err(r, &err);
+	tell_issued(cli, dir);
 	printf("%s\n", dir);
 	return CLI_OK;
 }

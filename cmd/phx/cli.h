@@ -3,6 +3,7 @@
 #ifndef PHX_CLI_H
 #define PHX_CLI_H
 
+#include "base/clock.h"
 #include "cli/cli.h"
 
 /* ---- config.c ---- */
@@ -35,6 +36,9 @@ int cli_upload(struct cli *cli, const char *path, const char *file);
 int cli_download(struct cli *cli, const char *path, const char *file);
 /** Percent-encode a path segment or query value; malloc'd, NULL on ENOMEM. */
 char *cli_url_escape(const char *text);
+/** Find out where phxd is, for the calls; again is no harm. 0 or an exit code; no text: it was told
+ * already. */
+int cli_client_open(struct cli *cli, struct phx_err *err);
 void cli_client_close(struct cli *cli);
 
 /* ---- follow.c: what goes on ---- */
@@ -44,12 +48,21 @@ bool cli_passes(int code);
 /** "TEXT; still waiting" on stderr where `code` is the first in a row that is not 0; `*away`:
  * whether it was one. */
 void cli_tell_away(bool *away, int code, const struct phx_err *err);
-/** Whoever read the pipe is gone ("phx events -f | head -1"): told by the pipe itself, since
- * nothing may happen that would be written. Flushes standard output. */
-bool cli_nobody_reads(void);
-/** For how long to wait for news at once, at most `seconds`: of a pipe it is to be seen soon that
- * its reader is gone. */
-int cli_patience(int seconds);
+/** Whoever read standard output is gone ("phx events -f | head -1"), or goes within `wait_ms`: told
+ * by the pipe itself, since nothing may happen that would be written. Flushes it. */
+bool cli_nobody_reads(uint32_t wait_ms);
+/** Calls end when that is so, from now on. A bad configuration is an exit code, told already. */
+int cli_follow_begin(struct cli *cli);
+/** Until when --timeout lets wait: phx_clock_ms(); INT64_MAX without. */
+int64_t cli_deadline_ms(const struct cli *cli);
+/** For how many seconds a request is to be held until end_ms of phx_clock_ms(), at most a portion
+ * of them: what lies between may cut a silent connection. */
+int cli_hold_s(int64_t end_ms);
+/** Before one asks again who asked at `asked_ms` and was told nothing new: a pause where that came
+ * at once, of a head that is away or ends. */
+void cli_pause(struct phx_again *a, int64_t asked_ms, int64_t end_ms);
+/** The pauses of one who asks a head that is away for a moment. */
+struct phx_again cli_away_again(void);
 
 /* ---- head.c: the head's own files ---- */
 

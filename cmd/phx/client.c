@@ -1,11 +1,13 @@
-/* The connection to phxd: over its Unix socket, or HTTPS with a certificate.
- * Turns HTTP statuses into exit codes and says what to do about them. */
+/* The connection to phxd: over its Unix socket, or HTTPS with a certificate. Turns HTTP statuses
+ * into exit codes and says what to do about them. Called by the commands that ask phxd. Repeats
+ * no request. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/file.h"
 #include "base/json.h"
 #include "http/http.h"
@@ -41,9 +43,8 @@ static int open_local(struct cli *cli, const char *path, struct phx_err *err)
 		&cli->http, err);
 }
 
-/* Where phxd is: what was said here wins over the environment, that over the configuration. 0 or an
- * exit code. */
-static int open_client(struct cli *cli, struct phx_err *err)
+/* What was said here wins over the environment, that over the configuration. */
+int cli_client_open(struct cli *cli, struct phx_err *err)
 {
 	if (cli->http)
 		return CLI_OK;
@@ -107,7 +108,7 @@ static int refused(const struct phx_http_response *a, struct phx_err *err)
 static int call(struct cli *cli, const char *method, const char *path, const json_t *body,
 		uint32_t timeout_ms, struct phx_http_response *ret, struct phx_err *err)
 {
-	int code = open_client(cli, err);
+	int code = cli_client_open(cli, err);
 	if (code)
 		return code;
 	int r = phx_http_call(cli->http, method, path, body, timeout_ms, ret, err);
@@ -115,7 +116,7 @@ static int call(struct cli *cli, const char *method, const char *path, const jso
 	for (int i = 1; i < TRIES && r == 0 && ret->status == 429 && ret->retry_after_s &&
 	     ret->retry_after_s <= TRY_AGAIN_MAX_S;
 	     i++) {
-		sleep(ret->retry_after_s);
+		phx_sleep_ms(ret->retry_after_s * 1000);
 		phx_http_response_fini(ret);
 		r = phx_http_call(cli->http, method, path, body, timeout_ms, ret, err);
 	}
@@ -142,7 +143,7 @@ int cli_upload(struct cli *cli, const char *path, const char *file)
 {
 	struct phx_err err = {0};
 	PHX_AUTO_JSON json_t *answer = NULL;
-	int code = open_client(cli, &err);
+	int code = cli_client_open(cli, &err);
 	if (code)
 		return err.text[0] ? cli_fail(code, "%s", err.text) : code;
 	int r = phx_http_upload(cli->http, path, file, &answer, &err);
@@ -166,7 +167,7 @@ int cli_download(struct cli *cli, const char *path, const char *file)
 {
 	struct phx_err err = {0};
 	PHX_AUTO_FREE char *temp = phx_path("%s.phx-part", file);
-	int code = open_client(cli, &err);
+	int code = cli_client_open(cli, &err);
 	if (code)
 		return err.text[0] ? cli_fail(code, "%s", err.text) : code;
 	PHX_AUTO_CLOSE int fd =

@@ -1,6 +1,7 @@
-/* Completion for bash and zsh, made from the command table: one line a command
- * with the types of its arguments and its options, and a little shell that
- * reads them. Names of nodes, roles, images and packages are asked of phxd. */
+/* Completion for bash and zsh, made from the command table: one line a command with the types of
+ * its arguments and its options, and a little shell that reads them. Names of nodes, roles,
+ * images and packages are asked of phxd. Called by phx completion, and by the shells. Changes
+ * nothing. */
 #include <string.h>
 
 #include "phx/cli.h"

@@ -1,4 +1,5 @@
-/* The configuration of this head, read when a command first wants it. */
+/* The configuration of this head, read when a command first wants it. Called by what needs a key
+ * of it; keeps it for the run. */
 #include <unistd.h>
 
 #include "phx/cli.h"

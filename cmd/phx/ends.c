@@ -1,5 +1,5 @@
-/* What an order ends that somebody uses, in words: jobs and people who are
- * logged in, as the dry run of phxd tells them. Orders nothing. */
+/* What an order ends that somebody uses, in words: jobs and people who are logged in, as the dry
+ * run of phxd tells them. Called by the commands that give such orders. Orders nothing. */
 
 #include "base/clock.h"
 #include "base/json.h"

@@ -5,11 +5,12 @@
 #include <unistd.h>
 
 #include "base/file.h"
+#include "base/clock.h"
 #include "base/json.h"
 #include "state/event.h"
 #include "phx/cli.h"
 
-enum { FOLLOW_SECONDS = 25, LINES = 50, BATCH = 1000, AWAY_SECONDS = 1 };
+enum { FOLLOW_SECONDS = 25, LINES = 50, BATCH = 1000 };
 
 /* Details worth telling, by kind: members of the event and what stands before them. */
 struct detail {
@@ -332,19 +333,24 @@ static int print_past(struct cli *cli, int64_t *after, size_t keep)
 static int follow(struct cli *cli, int64_t after)
 {
 	bool away = false;
-	int seconds = cli_patience(FOLLOW_SECONDS);
-	while (!cli_nobody_reads()) {
+	struct phx_again again = cli_away_again();
+	int code = cli_follow_begin(cli);
+	if (code)
+		return code;
+	while (!cli_nobody_reads(away ? phx_again_ms(&again) : 0)) {
 		PHX_AUTO_JSON json_t *answer = NULL;
 		struct phx_err err = {0};
-		int code = get_batch(cli, after, seconds, &answer, &err);
+		code = get_batch(cli, after, FOLLOW_SECONDS, &answer, &err);
+		if (cli_nobody_reads(0))
+			break;
 		if (code && !cli_passes(code))
 			return cli_fail(code, "%s", err.text);
 		cli_tell_away(&away, code, &err);
 		json_t *events = json_object_get(answer, "events");
 		after = last_seq(answer, after);
 		print_batch(cli, events);
-		if (away)
-			sleep(AWAY_SECONDS);
+		if (!away)
+			again.last_ms = 0;
 	}
 	return CLI_OK; /* what could not be written, main tells */
 }

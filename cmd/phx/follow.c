@@ -3,12 +3,13 @@
  * Decides nothing else. */
 #include <poll.h>
 #include <stdio.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/clock.h"
+#include "http/http.h"
 #include "phx/cli.h"
 
-enum { PIPE_SECONDS = 1 };
+enum { HOLD_S = 20, AWAY_FIRST_MS = 200, AWAY_MOST_MS = 2000, HELD_MS = 1000 };
 
 bool cli_passes(int code)
 {
@@ -22,17 +23,44 @@ void cli_tell_away(bool *away, int code, const struct phx_err *err)
 	*away = code != CLI_OK;
 }
 
-bool cli_nobody_reads(void)
+struct phx_again cli_away_again(void)
 {
-	struct pollfd p = {.fd = STDOUT_FILENO};
-	return fflush(stdout) != 0 || ferror(stdout) ||
-		(poll(&p, 1, 0) > 0 && (p.revents & POLLERR));
+	return (struct phx_again){AWAY_FIRST_MS, AWAY_MOST_MS, 0};
 }
 
-int cli_patience(int seconds)
+bool cli_nobody_reads(uint32_t wait_ms)
 {
-	struct stat st;
-	bool is_pipe =
-		fstat(STDOUT_FILENO, &st) == 0 && (S_ISFIFO(st.st_mode) || S_ISSOCK(st.st_mode));
-	return is_pipe ? PIPE_SECONDS : seconds;
+	struct pollfd p = {.fd = STDOUT_FILENO};
+	return fflush(stdout) != 0 || ferror(stdout) || poll(&p, 1, (int)wait_ms) > 0;
+}
+
+int cli_follow_begin(struct cli *cli)
+{
+	struct phx_err err = {0};
+	int code = cli_client_open(cli, &err);
+	if (code)
+		return err.text[0] ? cli_fail(code, "%s", err.text) : code;
+	phx_http_client_watch(cli->http, STDOUT_FILENO);
+	return CLI_OK;
+}
+
+void cli_pause(struct phx_again *a, int64_t asked_ms, int64_t end_ms)
+{
+	if (phx_clock_ms() - asked_ms < HELD_MS)
+		phx_again(a, end_ms);
+	else
+		a->last_ms = 0;
+}
+
+int64_t cli_deadline_ms(const struct cli *cli)
+{
+	uint64_t seconds = 0;
+	phx_duration_parse(cli_opt(cli, CLI_OPT_timeout, "0"), &seconds);
+	return seconds ? phx_clock_ms() + (int64_t)seconds * 1000 : INT64_MAX;
+}
+
+int cli_hold_s(int64_t end_ms)
+{
+	int64_t left_s = end_ms == INT64_MAX ? HOLD_S : (end_ms - phx_clock_ms() + 999) / 1000;
+	return left_s < 0 ? 0 : left_s < HOLD_S ? (int)left_s : HOLD_S;
 }

@@ -17,16 +17,12 @@ static bool said(const struct cli *cli, enum cli_option_id id, const char *varia
 static int local_config(struct cli *cli, json_t **ret)
 {
 	const struct phx_config *cfg = cli_config(cli);
-	struct phx_list lines = {0};
+	PHX_AUTO(phx_list_fini) struct phx_list lines = {0};
 	if (!cfg)
 		return CLI_CONFIG;
 	if (phx_config_show(cfg, &lines) < 0)
 		return cli_fail(CLI_PARTIAL, "out of memory");
-	json_t *rows = json_array();
-	PHX_LIST_EACH(struct phx_config_line, line, &lines)
-		json_array_append_new(rows, phx_json_from_record(&phx_config_line_record, line));
-	phx_list_fini(&lines);
-	*ret = json_pack("{s:o}", "config", rows);
+	*ret = json_pack("{s:o}", "config", phx_json_from_list(&phx_config_line_record, &lines));
 	return CLI_OK;
 }
 

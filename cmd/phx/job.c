@@ -9,20 +9,7 @@
 #include "phx/cli.h"
 #include "phx/job.h"
 
-enum { POLL_MS = 200, CALL_MS = 60000 };
-
-static void put_argv(struct phx_buf *b, const json_t *value, const json_t *row)
-{
-	(void)row;
-	size_t i;
-	json_t *word;
-	json_array_foreach((json_t *)value, i, word) {
-		phx_buf_addf(b, "%s", i ? " " : "");
-		cli_put_clean(b,
-			      json_is_string(word) ? json_string_value(word)
-						   : phx_json_str(word, "text", ""));
-	}
-}
+enum { CALL_MS = 60000 };
 
 static void put_nodes(struct phx_buf *b, const json_t *value, const json_t *row)
 {
@@ -77,14 +64,6 @@ static void put_state(struct phx_buf *b, const json_t *value, const json_t *row)
 			     ends && phx_str_eq(json_string_value(value), "running")
 				     ? "ending"
 				     : json_string_value(value));
-}
-
-/* A time limit; nothing when there is none. */
-static void put_limit(struct phx_buf *b, const json_t *value, const json_t *row)
-{
-	(void)row;
-	if (json_integer_value(value) > 0)
-		cli_put_duration(b, json_integer_value(value));
 }
 
 /* ---- arrays ---- */
@@ -179,13 +158,13 @@ static const struct cli_column job_columns[] = {
 	{.head = "N", .path = "nodes", .right = true},
 	{.head = "NODES", .path = "parts", .put = put_nodes},
 	{.head = "TIME", .path = "", .put = put_time, .right = true},
-	{.head = "LIMIT", .path = "estimate_ms", .put = put_limit, .wide = true, .right = true},
+	{.head = "LIMIT", .path = "estimate_ms", .put = cli_put_ms, .wide = true, .right = true},
 	{.head = "KILLS", .path = "kills", .wide = true, .right = true},
 	{.head = "STATUS", .path = "status", .right = true},
 	{.head = "REASON", .path = "reason", .put = put_reason},
 	{.head = "SUBMITTED", .path = "submitted_ms", .put = cli_put_when, .wide = true},
 	{.head = "SLURM", .path = "engine_id", .wide = true},
-	{.head = "COMMAND", .path = "argv", .put = put_argv},
+	{.head = "COMMAND", .path = "argv", .put = cli_put_words},
 };
 
 int cli_jobs(struct cli *cli, const char *re, json_t *jobs)
@@ -235,10 +214,11 @@ int cmd_job_list(struct cli *cli)
 	return cli_print_rows(cli, job_columns + 1, PHX_ARRAY_SIZE(job_columns) - 1, rows, answer);
 }
 
-static int ask_job(struct cli *cli, const char *id, json_t **ret, struct phx_err *err)
+/* Now, or when it has ended or `hold_s` are over. */
+static int ask_job(struct cli *cli, const char *id, int hold_s, json_t **ret, struct phx_err *err)
 {
 	PHX_AUTO_FREE char *path = NULL;
-	if (asprintf(&path, "/v1/jobs/%s", id) < 0)
+	if (asprintf(&path, "/v1/jobs/%s?wait=%d", id, hold_s) < 0)
 		return phx_err_set(err, CLI_PARTIAL, "out of memory");
 	return cli_call_quiet(cli, "GET", path, NULL, CALL_MS, ret, err);
 }
@@ -246,7 +226,7 @@ static int ask_job(struct cli *cli, const char *id, json_t **ret, struct phx_err
 static int get_job(struct cli *cli, const char *id, json_t **ret)
 {
 	struct phx_err err = {0};
-	int code = ask_job(cli, id, ret, &err);
+	int code = ask_job(cli, id, 0, ret, &err);
 	/* a bad configuration has been told already */
 	return code && err.text[0] ? cli_fail(code, "%s", err.text) : code;
 }
@@ -274,12 +254,12 @@ static const struct cli_column job_lines[] = {
 	{.head = "Array", .path = "array", .put = put_array},
 	{.head = "User", .path = "user"},
 	{.head = "RE", .path = "re"},
-	{.head = "Time limit", .path = "estimate_ms", .put = put_limit},
+	{.head = "Time limit", .path = "estimate_ms", .put = cli_put_ms},
 	{.head = "Runs killed", .path = "kills", .put = put_kills},
 	{.head = "Killed by", .path = "killed_by"},
 	{.head = "Killed because", .path = "killed_why"},
 	{.head = "Killed at", .path = "killed_ms", .put = cli_put_when},
-	{.head = "Command", .path = "argv", .put = put_argv},
+	{.head = "Command", .path = "argv", .put = cli_put_words},
 	{.head = "Nodes", .path = "nodes"},
 	{.head = "Submitted", .path = "submitted_ms", .put = cli_put_when},
 	{.head = "Started", .path = "started_ms", .put = cli_put_when},
@@ -392,21 +372,16 @@ bool cli_job_ended(const json_t *job)
 	return state[0] && !phx_str_eq(state, "queued") && !phx_str_eq(state, "running");
 }
 
-int64_t cli_deadline_ms(const struct cli *cli)
-{
-	uint64_t seconds = 0;
-	phx_duration_parse(cli_opt(cli, CLI_OPT_timeout, "0"), &seconds);
-	return seconds ? phx_clock_ms() + (int64_t)seconds * 1000 : INT64_MAX;
-}
-
 static int wait_job(struct cli *cli, const char *id, json_t **ret_job)
 {
 	int64_t end = cli_deadline_ms(cli);
 	bool away = false;
+	struct phx_again again = cli_away_again();
 	for (;;) {
 		struct phx_err err = {0};
 		PHX_AUTO_JSON json_t *job = NULL;
-		int code = ask_job(cli, id, &job, &err);
+		int64_t asked = phx_clock_ms();
+		int code = ask_job(cli, id, away ? 0 : cli_hold_s(end), &job, &err);
 		if (code && !cli_passes(code))
 			return cli_fail(code, "%s", err.text);
 		cli_tell_away(&away, code, &err);
@@ -416,7 +391,7 @@ static int wait_job(struct cli *cli, const char *id, json_t **ret_job)
 		}
 		if (phx_clock_ms() >= end)
 			return cli_fail(CLI_TIMEOUT, "job %s: not ended in time; it goes on", id);
-		phx_sleep_ms(POLL_MS);
+		cli_pause(&again, asked, end);
 	}
 }
 

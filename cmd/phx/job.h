@@ -10,8 +10,6 @@ int cli_job_follow(struct cli *cli, const char *id);
 
 /** The same of all members of an array, by their numbers: nothing of what they wrote is printed. */
 int cli_job_follow_array(struct cli *cli, int64_t first, int64_t last);
-/** Until when --timeout lets wait: phx_clock_ms(); INT64_MAX without. */
-int64_t cli_deadline_ms(const struct cli *cli);
 bool cli_job_ended(const json_t *job);
 
 /** All jobs that one sees, of one RE or of all (NULL), appended to `jobs`; returns an exit code,

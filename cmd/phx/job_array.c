@@ -7,7 +7,7 @@
 #include "base/json.h"
 #include "phx/job.h"
 
-enum { POLL_MS = 1000, CALL_MS = 60000 };
+enum { CALL_MS = 60000 };
 
 struct array {
 	int64_t first, last;
@@ -66,9 +66,25 @@ static int look(struct cli *cli, struct array *a, struct phx_err *err)
 	return CLI_OK;
 }
 
+/* Until the last of those that go on has ended, which most often is the last of all: that one
+ * request tells of the end of all the others, too. */
+static void await(struct cli *cli, const struct array *a, int64_t end)
+{
+	struct phx_err err = {0};
+	int64_t id = a->last;
+	while (id > a->first && a->ended[id - a->first])
+		id--;
+	PHX_AUTO_JSON json_t *job = NULL;
+	PHX_AUTO_FREE char *path =
+		phx_path("/v1/jobs/%lld?wait=%d", (long long)id, cli_hold_s(end));
+	if (path)
+		cli_call_quiet(cli, "GET", path, NULL, CALL_MS, &job, &err);
+}
+
 static int wait_all(struct cli *cli, struct array *a)
 {
 	int64_t end = cli_deadline_ms(cli);
+	struct phx_again again = cli_away_again();
 	for (bool away = false;;) {
 		struct phx_err err = {0};
 		int code = look(cli, a, &err);
@@ -83,7 +99,10 @@ static int wait_all(struct cli *cli, struct array *a)
 					"job %lld: not ended in time; it goes on, and maybe others "
 					"of its array",
 					(long long)open);
-		phx_sleep_ms(POLL_MS);
+		int64_t asked = phx_clock_ms();
+		if (!away)
+			await(cli, a, end);
+		cli_pause(&again, asked, end);
 	}
 }
 

@@ -1,5 +1,5 @@
-/* Labels on the command line: putting them on nodes and printing them; choosing
- * nodes by them is in cli/words.c. They decide nothing at phxd. */
+/* Labels on the command line: putting them on nodes and printing them; choosing nodes by them is
+ * in cli/words.c. They decide nothing at phxd. Called by the commands of nodes. */
 #include <string.h>
 
 #include "base/json.h"

@@ -98,6 +98,43 @@ LATE CURLcode curl_easy_perform(CURL *curl)
 	return CURL_FOUND("curl_easy_perform", CURLcode, CURL *)(curl);
 }
 
+LATE CURLM *curl_multi_init(void)
+{
+	return CURL_FOUND("curl_multi_init", CURLM *, void)();
+}
+
+LATE CURLMcode curl_multi_cleanup(CURLM *multi)
+{
+	return CURL_FOUND("curl_multi_cleanup", CURLMcode, CURLM *)(multi);
+}
+
+LATE CURLMcode curl_multi_add_handle(CURLM *multi, CURL *curl)
+{
+	return CURL_FOUND("curl_multi_add_handle", CURLMcode, CURLM *, CURL *)(multi, curl);
+}
+
+LATE CURLMcode curl_multi_remove_handle(CURLM *multi, CURL *curl)
+{
+	return CURL_FOUND("curl_multi_remove_handle", CURLMcode, CURLM *, CURL *)(multi, curl);
+}
+
+LATE CURLMcode curl_multi_perform(CURLM *multi, int *running)
+{
+	return CURL_FOUND("curl_multi_perform", CURLMcode, CURLM *, int *)(multi, running);
+}
+
+LATE CURLMcode curl_multi_poll(CURLM *multi, struct curl_waitfd fds[], unsigned n, int timeout_ms,
+			       int *ret)
+{
+	return CURL_FOUND("curl_multi_poll", CURLMcode, CURLM *, struct curl_waitfd *, unsigned,
+			  int, int *)(multi, fds, n, timeout_ms, ret);
+}
+
+LATE CURLMsg *curl_multi_info_read(CURLM *multi, int *ret_left)
+{
+	return CURL_FOUND("curl_multi_info_read", CURLMsg *, CURLM *, int *)(multi, ret_left);
+}
+
 LATE const char *curl_easy_strerror(CURLcode code)
 {
 	return CURL_FOUND("curl_easy_strerror", const char *, CURLcode)(code);

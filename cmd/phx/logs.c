@@ -1,11 +1,10 @@
-/* phx node logs: what a service of a node wrote, as its agent has it; with -f
- * what it writes from now on, by long poll. */
-#include <unistd.h>
-
+/* phx node logs: what a service of a node wrote, as its agent has it; with -f what it writes
+ * from now on, by long poll. Changes nothing. */
+#include "base/clock.h"
 #include "base/json.h"
 #include "phx/cli.h"
 
-enum { FOLLOW_SECONDS = 20, CALL_MS = 60000, AWAY_SECONDS = 1, CURSOR_MAX = 512 };
+enum { FOLLOW_SECONDS = 20, CALL_MS = 60000, CURSOR_MAX = 512 };
 
 static char *path_of(struct cli *cli, const char *cursor, int seconds)
 {
@@ -47,18 +46,19 @@ static int print_answer(struct cli *cli, const json_t *answer)
 static int follow(struct cli *cli, char cursor[CURSOR_MAX])
 {
 	bool away = false;
-	int seconds = cli_patience(FOLLOW_SECONDS);
-	while (!cli_nobody_reads()) {
+	struct phx_again again = cli_away_again();
+	while (!cli_nobody_reads(away ? phx_again_ms(&again) : 0)) {
 		struct phx_err err = {0};
 		PHX_AUTO_JSON json_t *answer = NULL;
-		int code = get_logs(cli, cursor, seconds, &answer, &err);
+		int code = get_logs(cli, cursor, FOLLOW_SECONDS, &answer, &err);
+		if (cli_nobody_reads(0))
+			break;
 		if (code && !cli_passes(code))
 			return cli_fail(code, "%s", err.text);
 		cli_tell_away(&away, code, &err);
-		if (away) {
-			sleep(AWAY_SECONDS);
+		if (away)
 			continue;
-		}
+		again.last_ms = 0;
 		if (phx_json_str(answer, "text", "")[0])
 			code = print_answer(cli, answer);
 		if (code)
@@ -81,5 +81,6 @@ int cmd_node_logs(struct cli *cli)
 	if (code || !cli_has(cli, CLI_OPT_follow))
 		return code;
 	phx_str_copy(cursor, CURSOR_MAX, phx_json_str(answer, "cursor", ""));
-	return follow(cli, cursor);
+	code = cli_follow_begin(cli);
+	return code ? code : follow(cli, cursor);
 }

@@ -6,10 +6,12 @@
 #include "cli/help.h"
 #include "config/agreement.h"
 #include "config/image.h"
+#include "config/lab.h"
 #include "config/option.h"
 #include "phx/cli.h"
 #include "types/rights.h"
 #include "repo/repo.h"
+#include "sim/scenario.h"
 #include "types/role.h"
 
 /* "7d", "90s": as people write it in a file. */
@@ -91,6 +93,25 @@ static void put_agreement(FILE *out)
 		put_key(out, f);
 }
 
+static void put_keys(FILE *out, const struct phx_record *keys)
+{
+	for (size_t i = 0; i < keys->n_fields; i++)
+		if (keys->fields[i].key)
+			put_key(out, &keys->fields[i]);
+}
+
+/* The other keys of an RE of a scenario are those of its agreement. */
+static void put_agreed(FILE *out)
+{
+	const char *name;
+	for (size_t i = 0; (name = phx_sim_scenario_agreed(i)); i++) {
+		fputs(!i ? "_" : phx_sim_scenario_agreed(i + 1) ? ", _" : " and _", out);
+		cli_scd(out, name);
+		fputc('_', out);
+	}
+	fputs("\n", out);
+}
+
 /* A table: a row a right, a column a role. */
 static void put_rights(FILE *out)
 {
@@ -133,6 +154,10 @@ static const struct {
 	{"image-file", NULL, &phx_image_file_record},
 	{"package.conf", NULL, &phx_package_conf_record},
 	{"agent.conf", NULL, &agent_config_record},
+	{"lab.conf", NULL, &lab_record},
+	{"lab-machine", NULL, &lab_machine_record},
+	{"lab-disk", NULL, &lab_disk_record},
+	{"agreed", put_agreed, NULL},
 };
 
 int phx_manual(const char *part)
@@ -142,9 +167,13 @@ int phx_manual(const char *part)
 			continue;
 		if (parts[i].print)
 			parts[i].print(stdout);
-		for (size_t k = 0; parts[i].keys && k < parts[i].keys->n_fields; k++)
-			if (parts[i].keys->fields[k].key)
-				put_key(stdout, &parts[i].keys->fields[k]);
+		if (parts[i].keys)
+			put_keys(stdout, parts[i].keys);
+		return CLI_OK;
+	}
+	const struct phx_record *scenario = part ? phx_sim_scenario_table(part) : NULL;
+	if (scenario) {
+		put_keys(stdout, scenario);
 		return CLI_OK;
 	}
 	return cli_fail(CLI_USAGE, "\"%s\" is no part of the manual that comes from a table", part);

@@ -1,5 +1,5 @@
-/* Node lists against what phxd knows: groups, unknown names with the nearest
- * one. Every command that takes nodes comes through here. */
+/* Node lists against what phxd knows: groups, unknown names with the nearest one. Every command
+ * that takes nodes comes through here. Changes nothing. */
 #include <errno.h>
 #include <string.h>
 

@@ -297,6 +297,8 @@ static void set_setup(const struct cli *cli, json_t *body)
 	json_object_set_new(setup, "mode",
 			    json_stringn(text, colon ? (size_t)(colon - text) : strlen(text)));
 	json_object_set_new(setup, "method", json_string(colon ? colon + 1 : "auto"));
+	if (cli_has(cli, CLI_OPT_verify))
+		json_object_set_new(setup, "verify", json_string(cli_opt(cli, CLI_OPT_verify, "")));
 	json_object_set_new(body, "setup", setup);
 }
 
@@ -308,13 +310,10 @@ static json_t *make_body(const struct cli *cli)
 		const char *key;
 		bool is_switch;
 	} members[] = {
-		{CLI_OPT_pool, "pool", false},
-		{CLI_OPT_method, "method", false},
-		{CLI_OPT_reason, "text", false},
-		{CLI_OPT_name, "name", false},
-		{CLI_OPT_encrypt, "encrypt", true},
-		{CLI_OPT_pin, "pin", true},
-		{CLI_OPT_power_cycle, "power_cycle", true},
+		{CLI_OPT_pool, "pool", false},     {CLI_OPT_method, "method", false},
+		{CLI_OPT_verify, "verify", false}, {CLI_OPT_reason, "text", false},
+		{CLI_OPT_name, "name", false},     {CLI_OPT_encrypt, "encrypt", true},
+		{CLI_OPT_pin, "pin", true},        {CLI_OPT_power_cycle, "power_cycle", true},
 	};
 	json_t *body = json_object();
 	for (size_t i = 0; i < PHX_ARRAY_SIZE(members); i++) {
@@ -358,50 +357,27 @@ int cmd_node_assign(struct cli *cli)
 	return assign(cli);
 }
 
-int cmd_node_accept(struct cli *cli)
-{
-	return act(cli, "accept", CLI_SAFE, "accept");
-}
+/* Orders that name nodes and nothing else: NAME, when it is asked for consent. */
+#define ORDER(name, danger) \
+	int cmd_node_##name(struct cli *cli) \
+	{ \
+		return act(cli, #name, danger, #name); \
+	}
+ORDER(accept, CLI_SAFE)
+ORDER(release, CLI_BY_PLAN)
+ORDER(rebuild, CLI_ALWAYS)
+ORDER(wipe, CLI_ALWAYS)
+/* without a time for them it ends no jobs */
+ORDER(drain, cli_has(cli, CLI_OPT_grace) ? CLI_BY_PLAN : CLI_SAFE)
+ORDER(cancel, CLI_SAFE)
+ORDER(resume, CLI_BY_PLAN)
+ORDER(quarantine, CLI_BY_PLAN)
+ORDER(inspect, CLI_SAFE)
 
-int cmd_node_release(struct cli *cli)
+int cmd_node_forget_disk(struct cli *cli)
 {
-	return act(cli, "release", CLI_BY_PLAN, "release");
-}
-
-int cmd_node_rebuild(struct cli *cli)
-{
-	return act(cli, "rebuild", CLI_ALWAYS, "rebuild");
-}
-
-int cmd_node_wipe(struct cli *cli)
-{
-	return act(cli, "wipe", CLI_ALWAYS, "wipe");
-}
-
-/* Without a time for them it ends no jobs. */
-int cmd_node_drain(struct cli *cli)
-{
-	return act(cli, "drain", cli_has(cli, CLI_OPT_grace) ? CLI_BY_PLAN : CLI_SAFE, "drain");
-}
-
-int cmd_node_cancel(struct cli *cli)
-{
-	return act(cli, "cancel", CLI_SAFE, "cancel");
-}
-
-int cmd_node_resume(struct cli *cli)
-{
-	return act(cli, "resume", CLI_BY_PLAN, "resume");
-}
-
-int cmd_node_quarantine(struct cli *cli)
-{
-	return act(cli, "quarantine", CLI_BY_PLAN, "quarantine");
-}
-
-int cmd_node_inspect(struct cli *cli)
-{
-	return act(cli, "inspect", CLI_SAFE, "inspect");
+	PHX_AUTO_JSON json_t *body = json_pack("{s:s}", "text", cli_arg(cli, 1));
+	return cli_act(cli, "forget-disk", cli_arg(cli, 0), body, CLI_ALWAYS, "forget the disk of");
 }
 
 int cmd_node_rm(struct cli *cli)

@@ -1,4 +1,4 @@
-/* phx node show and phx node erasures: one node in full, for people. */
+/* phx node show and phx node erasures: one node in full, for people. Changes nothing. */
 
 #include "base/file.h"
 #include "base/json.h"
@@ -326,6 +326,14 @@ static const struct cli_column erasure_columns[] = {
 	{.head = "SIZE", .path = "size_bytes", .put = cli_put_size, .right = true},
 	{.head = "READ BACK", .path = "verified_bytes", .put = cli_put_size, .right = true},
 	{.head = "SIGNATURE", .path = "signature", .put = cli_put_digest},
+	{.head = "OF", .path = "from_owner"},
+	{.head = "FOR", .path = "to_owner", .wide = true},
+	{.head = "USED", .path = "used", .wide = true},
+	{.head = "TRIED", .path = "tried", .wide = true},
+	{.head = "HIDDEN", .path = "hidden", .wide = true},
+	{.head = "PLACES", .path = "places", .wide = true, .right = true},
+	{.head = "SUM", .path = "read_sha256", .put = cli_put_digest, .wide = true},
+	{.head = "NONCE", .path = "nonce", .wide = true, .right = true},
 	{.head = "STEP", .path = "step_id", .wide = true, .right = true},
 	{.head = "EPOCH", .path = "epoch", .wide = true, .right = true},
 	{.head = "TEXT", .path = "text"},

@@ -133,22 +133,9 @@ static const struct cli_column package_columns[] = {
 static int list_dir(struct cli *cli, const char *dir, json_t **ret)
 {
 	PHX_AUTO_FREE char *pub = site_file(cli, CLI_OPT_pub, "site.pub");
-	struct phx_list packages = {0}, bad = {0};
 	struct phx_err err = {0};
-	int r = pub ? phx_repo_list(dir, pub, &packages, &bad, &err) : -ENOMEM;
-	if (r < 0)
-		return cli_fail_err(r, &err);
-	*ret = json_pack("{s:[], s:[]}", "packages", "bad");
-	PHX_LIST_EACH(struct phx_package, p, &packages)
-		json_array_append_new(json_object_get(*ret, "packages"),
-				      phx_json_from_record(&phx_package_record, p));
-	PHX_LIST_EACH(struct phx_package_bad, b, &bad)
-		json_array_append_new(
-			json_object_get(*ret, "bad"),
-			json_pack("{s:s, s:s}", "file", b->file, "reason", b->reason));
-	phx_list_fini(&packages);
-	phx_list_fini(&bad);
-	return CLI_OK;
+	int r = pub ? phx_repo_json(dir, pub, ret, &err) : -ENOMEM;
+	return r < 0 ? cli_fail_err(r, &err) : CLI_OK;
 }
 
 int cmd_package_list(struct cli *cli)

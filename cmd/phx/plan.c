@@ -1,5 +1,6 @@
-/* Plans for people: the steps with their phases and expected times, equal plans
- * of several nodes once. What a kind of step means comes from the step table. */
+/* Plans for people: the steps with their phases and expected times, equal plans of several nodes
+ * once. What a kind of step means comes from the step table. Called by the commands that show
+ * plans. Decides nothing. */
 #include <string.h>
 
 #include "base/clock.h"

@@ -1,5 +1,5 @@
-/* The rows of policy_rows.h, made of the tables from which the policies are
- * made too. Prints nothing. */
+/* The rows of policy_rows.h, made of the tables from which the policies are made too. Called by
+ * policy.c and sim_manual.c. Prints nothing. */
 #include "phx/policy_rows.h"
 
 #include "base/util.h"

@@ -22,7 +22,6 @@
 enum {
 	TOKEN_BYTES = 24,
 	ENROL_SECONDS = 120,
-	POLL_MS = 500,
 	PEM_MAX = 65536,
 	SSH_TIMEOUT_MS = 60000,
 	CALL_TIMEOUT_MS = 10000
@@ -222,17 +221,37 @@ static bool node_up(struct cli *cli, const char *name)
 	return phx_json_bool(answer, "up", false) && *phx_json_str(answer, "key_fp", "");
 }
 
+/* The next event of the node after *seq; with 0 seconds only how far the journal is. */
+static int await_event(struct cli *cli, const char *name, int seconds, int64_t *seq)
+{
+	PHX_AUTO_JSON json_t *answer = NULL;
+	PHX_AUTO_FREE char *path = seconds
+		? phx_path("/v1/events?node=%s&after=%lld&wait=%d", name, (long long)*seq, seconds)
+		: phx_path("/v1/status");
+	struct phx_err err = {0};
+	int code = path ? cli_call_quiet(cli, "GET", path, NULL,
+					 (uint32_t)seconds * 1000 + CALL_TIMEOUT_MS, &answer, &err)
+			: CLI_PARTIAL;
+	*seq = phx_json_int(answer, seconds ? "last" : "seq", *seq);
+	return code;
+}
+
 static int wait_enrolled(struct cli *cli, const char *name, struct phx_err *err)
 {
 	uint64_t seconds = ENROL_SECONDS;
 	phx_duration_parse(cli_opt(cli, CLI_OPT_timeout, ""), &seconds);
 	int64_t end = phx_clock_ms() + (int64_t)seconds * 1000;
+	int64_t seq = 0;
+	struct phx_again again = cli_away_again();
+	await_event(cli, name, 0, &seq); /* from now on */
 	while (!node_up(cli, name)) {
 		if (phx_clock_ms() >= end)
 			return phx_err_set(err, -ETIMEDOUT,
 					   "the agent is installed but has not enrolled in %llu s",
 					   (unsigned long long)seconds);
-		phx_sleep_ms(POLL_MS);
+		int64_t asked = phx_clock_ms();
+		if (await_event(cli, name, cli_hold_s(end), &seq) != CLI_OK)
+			cli_pause(&again, asked, end);
 	}
 	return 0;
 }

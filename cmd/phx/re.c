@@ -9,7 +9,13 @@
 #include "config/agreement.h"
 #include "phx/cli.h"
 
-enum { POLL_MS = 200, USE_MS = 5000, HISTORY_MAX = 10000 };
+enum {
+	CALL_MS = 60000,
+	USE_MS = 5000,
+	USE_FIRST_MS = 100,
+	USE_MOST_MS = 1000,
+	HISTORY_MAX = 10000
+};
 
 /* ---- check ---- */
 
@@ -194,56 +200,51 @@ int cmd_re_withdraw(struct cli *cli)
 
 /* ---- waiting ---- */
 
-static int get_re(struct cli *cli, const char *name, json_t **ret)
+/* Now, or when it has come to `until` (NULL: to nothing) or `hold_s` are over. */
+static int ask_re(struct cli *cli, const char *name, const char *until, int hold_s, json_t **ret,
+		  struct phx_err *err)
 {
 	PHX_AUTO_FREE char *escaped = cli_url_escape(name);
-	PHX_AUTO_FREE char *path = NULL;
-	if (!escaped || asprintf(&path, "/v1/res/%s", escaped) < 0)
-		return cli_fail(CLI_PARTIAL, "out of memory");
-	return cli_get(cli, path, ret);
+	PHX_AUTO_FREE char *path = escaped ? phx_path("/v1/res/%s?wait=%d%s%s", escaped, hold_s,
+						      until ? "&until=" : "", until ? until : "")
+					   : NULL;
+	return path ? cli_call_quiet(cli, "GET", path, NULL, CALL_MS, ret, err)
+		    : phx_err_set(err, CLI_PARTIAL, "out of memory");
 }
 
-/* All nodes that its lower bound guarantees are there, or have been lent to its partner; nothing is
- * on its way. */
-static bool serves(const json_t *re)
+static int get_re(struct cli *cli, const char *name, json_t **ret)
 {
-	const json_t *nodes = json_object_get(re, "nodes");
-	int64_t lower = phx_json_int(json_object_get(re, "agreement"), "lower", 0);
-	return phx_json_int(nodes, "held", 0) >= lower && phx_json_int(nodes, "coming", 0) == 0;
+	struct phx_err err = {0};
+	int code = ask_re(cli, name, NULL, 0, ret, &err);
+	/* a bad configuration has been told already */
+	return code && err.text[0] ? cli_fail(code, "%s", err.text) : code;
 }
 
-static bool gave_back(const json_t *re)
+static int wait_for(struct cli *cli, const char *name, const char *until)
 {
-	const json_t *nodes = json_object_get(re, "nodes");
-	int64_t pinned = phx_json_int(nodes, "pinned", 0); /* an administrator's: they stay */
-	return phx_str_eq(phx_json_str(re, "state", ""), "deactivated") &&
-		!phx_json_bool(re, "active", false) && phx_json_int(nodes, "in_pool", 0) <= pinned;
-}
-
-static int wait_for(struct cli *cli, const char *name, bool (*reached)(const json_t *re))
-{
-	uint64_t seconds = 0;
-	phx_duration_parse(cli_opt(cli, CLI_OPT_timeout, "0"), &seconds);
-	int64_t end = seconds ? phx_clock_ms() + (int64_t)seconds * 1000 : INT64_MAX;
-	for (;;) {
+	int64_t end = cli_deadline_ms(cli);
+	struct phx_again again = cli_away_again();
+	for (bool away = false;;) {
 		PHX_AUTO_JSON json_t *re = NULL;
-		int code = get_re(cli, name, &re);
-		if (code && code != CLI_UNAVAILABLE)
-			return code;
-		if (re && reached(re))
+		struct phx_err err = {0};
+		int64_t asked = phx_clock_ms();
+		int code = ask_re(cli, name, until, away ? 0 : cli_hold_s(end), &re, &err);
+		if (code && !cli_passes(code))
+			return err.text[0] ? cli_fail(code, "%s", err.text) : code;
+		cli_tell_away(&away, code, &err);
+		if (phx_json_bool(re, "reached", false))
 			return CLI_OK;
 		if (phx_clock_ms() >= end)
 			return cli_fail(CLI_TIMEOUT, "RE %s: not there in time; it goes on", name);
-		phx_sleep_ms(POLL_MS);
+		cli_pause(&again, asked, end);
 	}
 }
 
-static int order_and_wait(struct cli *cli, const char *what, json_t *body,
-			  bool (*reached)(const json_t *re))
+static int order_and_wait(struct cli *cli, const char *what, json_t *body, const char *until)
 {
 	int code = order_with(cli, what, cli_arg(cli, 0), body);
 	bool wait = cli_has(cli, CLI_OPT_wait) && !cli_has(cli, CLI_OPT_dry_run);
-	return code || !wait ? code : wait_for(cli, cli_arg(cli, 0), reached);
+	return code || !wait ? code : wait_for(cli, cli_arg(cli, 0), until);
 }
 
 /* Has every node of a web RE told its use, or why there is none? They do so with a beat or two
@@ -261,9 +262,9 @@ static bool use_is_known(const json_t *re)
 static int get_with_use(struct cli *cli, const char *name, json_t **ret)
 {
 	int code = get_re(cli, name, ret);
-	for (int64_t end = phx_clock_ms() + USE_MS;
-	     code == CLI_OK && !use_is_known(*ret) && phx_clock_ms() < end;) {
-		phx_sleep_ms(POLL_MS);
+	int64_t end = phx_clock_ms() + USE_MS;
+	struct phx_again again = {USE_FIRST_MS, USE_MOST_MS, 0}; /* beats are no events */
+	while (code == CLI_OK && !use_is_known(*ret) && phx_again(&again, end)) {
 		json_decref(PHX_TAKE(*ret));
 		code = get_re(cli, name, ret);
 	}
@@ -293,7 +294,7 @@ static int print_unmeasured(struct cli *cli)
 int cmd_re_activate(struct cli *cli)
 {
 	PHX_AUTO_JSON json_t *body = json_object();
-	int code = order_and_wait(cli, "activate", body, serves);
+	int code = order_and_wait(cli, "activate", body, "serves");
 	bool waited = cli_has(cli, CLI_OPT_wait) && !cli_has(cli, CLI_OPT_dry_run);
 	return code || !waited ? code : print_unmeasured(cli);
 }
@@ -350,8 +351,9 @@ int cmd_re_deactivate(struct cli *cli)
 	bool safe = cli_has(cli, CLI_OPT_safe);
 	PHX_AUTO_JSON json_t *body = json_object();
 	int code = safe ? CLI_OK : permit_end(cli, body);
-	return code ? code
-		    : order_and_wait(cli, safe ? "safe-deactivate" : "deactivate", body, gave_back);
+	return code
+		? code
+		: order_and_wait(cli, safe ? "safe-deactivate" : "deactivate", body, "returned");
 }
 
 int cmd_re_destroy(struct cli *cli)

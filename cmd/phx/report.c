@@ -1,4 +1,5 @@
-/* Which nodes failed and why: grouped by reason, folded, on stderr. */
+/* Which nodes failed and why: grouped by reason, folded, on stderr. Called by the commands that
+ * act on several nodes or jobs. Orders nothing. */
 #include <string.h>
 
 #include "base/json.h"

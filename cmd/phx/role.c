@@ -15,24 +15,6 @@ static void put_packages(struct phx_buf *b, const json_t *value, const json_t *r
 			     phx_json_str(package, "version", ""));
 }
 
-static void put_words(struct phx_buf *b, const json_t *value)
-{
-	size_t i;
-	json_t *word;
-	json_array_foreach((json_t *)value, i, word) {
-		phx_buf_addf(b, "%s", i ? " " : "");
-		cli_put_clean(b,
-			      json_is_string(word) ? json_string_value(word)
-						   : phx_json_str(word, "text", ""));
-	}
-}
-
-static void put_word_list(struct phx_buf *b, const json_t *value, const json_t *row)
-{
-	(void)row;
-	put_words(b, value);
-}
-
 /* A time of a role's file; 0 is one too. */
 static void put_seconds(struct phx_buf *b, const json_t *value, const json_t *row)
 {
@@ -56,7 +38,7 @@ static void put_health(struct phx_buf *b, const json_t *value, const json_t *row
 	if (phx_str_eq(kind, "none"))
 		return;
 	phx_buf_addf(b, " %s", phx_json_str(value, "target", ""));
-	put_words(b, json_object_get(value, "argv"));
+	cli_put_words(b, json_object_get(value, "argv"), NULL);
 	phx_buf_addf(b, " every %lld s, %lld failures",
 		     (long long)phx_json_int(value, "interval_s", 0),
 		     (long long)phx_json_int(value, "failures", 0));
@@ -88,8 +70,8 @@ static const struct cli_column service_columns[] = {
 	{.head = "USER", .path = "user"},
 	{.head = "RESTART", .path = "restart", .put = cli_put_yes},
 	{.head = "SETTLE", .path = "settle_s", .put = put_seconds, .right = true},
-	{.head = "AFTER", .path = "after", .put = put_word_list},
-	{.head = "COMMAND", .path = "argv", .put = put_word_list},
+	{.head = "AFTER", .path = "after", .put = cli_put_words},
+	{.head = "COMMAND", .path = "argv", .put = cli_put_words},
 };
 
 static const struct cli_column show_lines[] = {
@@ -100,8 +82,8 @@ static const struct cli_column show_lines[] = {
 	{.head = "Packages", .path = "packages", .put = put_packages},
 	{.head = "Jobs", .path = "runs_jobs", .put = cli_put_yes},
 	{.head = "Drain grace", .path = "drain_grace_s", .put = put_seconds},
-	{.head = "Ports", .path = "ports", .put = put_word_list},
-	{.head = "On leave", .path = "leave_remove", .put = put_word_list},
+	{.head = "Ports", .path = "ports", .put = cli_put_words},
+	{.head = "On leave", .path = "leave_remove", .put = cli_put_words},
 	{.head = "Health", .path = "health", .put = put_health},
 };
 

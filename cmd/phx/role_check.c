@@ -42,18 +42,9 @@ static int ask_phxd(struct known *k)
 
 static int read_packages(struct cli *cli, json_t **ret, struct phx_err *err)
 {
-	struct phx_list packages = {0};
 	const char *dir = cli_head_dir(cli, "package_dir"), *pki = cli_head_dir(cli, "pki_dir");
 	PHX_AUTO_FREE char *pub = pki ? phx_path("%s/site.pub", pki) : NULL;
-	int r = dir && pub ? phx_repo_list(dir, pub, &packages, NULL, err) : -ENOMEM;
-	if (r < 0)
-		return r;
-	json_t *list = json_array();
-	PHX_LIST_EACH(struct phx_package, p, &packages)
-		json_array_append_new(list, phx_json_from_record(&phx_package_record, p));
-	phx_list_fini(&packages);
-	*ret = json_pack("{s:o}", "packages", list);
-	return 0;
+	return dir && pub ? phx_repo_json(dir, pub, ret, err) : -ENOMEM;
 }
 
 /* Without phxd the pools of runtime environments are not known. */

@@ -12,7 +12,7 @@
 #include "base/json.h"
 #include "phx/cli.h"
 
-enum { POLL_SECONDS = 3, PAUSE_MS = 150, AWAY_PAUSE_MS = 1000, CALL_SLACK_MS = 10000 };
+enum { POLL_SECONDS = 3, PAUSE_MS = 150, CALL_SLACK_MS = 10000 };
 
 /* One node that is waited for. */
 struct going {
@@ -263,6 +263,7 @@ static int fail_timeout(const struct waiting *w)
 
 static int follow(struct waiting *w)
 {
+	struct phx_again again = cli_away_again();
 	while (w->n_ended < w->n) {
 		struct phx_err err = {0};
 		int code = poll_events(w, w->away ? 0 : w->begun_ms ? seconds_left(w) : 0, &err);
@@ -276,7 +277,10 @@ static int follow(struct waiting *w)
 		show_progress(w);
 		if (w->n_ended < w->n && time_is_up(w))
 			break;
-		phx_sleep_ms(code ? AWAY_PAUSE_MS : PAUSE_MS);
+		if (code)
+			phx_again(&again, w->end_ms ? w->end_ms : INT64_MAX);
+		else
+			phx_sleep_ms(PAUSE_MS); /* events that come together are looked at once */
 	}
 	end_progress(w);
 	return w->n_ended < w->n ? fail_timeout(w) : CLI_OK;

@@ -1,4 +1,4 @@
-/* phx web: who is behind the balancers. */
+/* phx web: who is behind the balancers. Changes nothing. */
 #include "base/json.h"
 #include "phx/cli.h"
 

@@ -1,5 +1,5 @@
-/* What agents ask: certificates, registration, beats, results, disk keys.
- * Every agent speaks for itself only: its name is its certificate's. */
+/* What agents ask: certificates, registration, beats, results, disk keys. Every agent speaks for
+ * itself only: its name is its certificate's. Called by way of routes.def. */
 #include "phxd/daemon.h"
 
 #include <arpa/inet.h>
@@ -12,22 +12,32 @@
 
 #include "node/node.h"
 #include "phxd/parse.h"
-#include "state/counts.h"
+#include "state/node_sets.h"
 
-enum { CERT_DAYS = 3650, WAIT_MAX_MS = 60000, MONITOR_MAX = 32 << 10 };
+enum { WAIT_MAX_MS = 60000, MONITOR_MAX = 32 << 10 };
 
 /* ---- enrolment ---- */
+
+/* What left the head for a node. */
+static void tell_of_node(struct daemon *d, const char *node, const char *kind, const char *what)
+{
+	char who[PHX_NAME_MAX + 8], text[PHX_NAME_MAX + 64];
+	snprintf(who, sizeof(who), "node:%.50s", node);
+	snprintf(text, sizeof(text), "%s %s", node, what);
+	seldom_tell(d->seldom, &(struct seldom_fact){.who = who, .kind = kind, .text = text});
+}
 
 static void reply_certified(struct daemon *d, struct phx_http_request *q, const char *csr,
 			    const char *node)
 {
 	struct phx_err err = {0};
 	PHX_AUTO_FREE char *cert = NULL;
-	int r = phx_cert_issue(d->pki, csr, PHX_CERT_NODE, node, CERT_DAYS, &cert, &err);
+	int r = phx_cert_issue(d->pki, csr, PHX_CERT_NODE, node, PHX_NODE_CERT_DAYS, &cert, &err);
 	if (r < 0) {
 		phx_http_reply_error(q, r, err.text);
 		return;
 	}
+	tell_of_node(d, node, "certificate", "was given a certificate");
 	PHX_AUTO_JSON json_t *j = json_pack("{s:s,s:s,s:s}", "node", node, "cert", cert, "ca",
 					    phx_pki_ca_pem(d->pki));
 	phx_http_reply_json(q, 200, j);
@@ -279,7 +289,13 @@ static bool parse_wipe(struct phx_http_request *q, const json_t *j, struct phx_e
 		verified > 0 && phx_json_bool(wipe, "verified", false) ? (uint64_t)verified : 0;
 	if (phx_json_str(wipe, "detail", "")[0])
 		parse_words(ev->text, sizeof(ev->text), phx_json_str(wipe, "detail", ""));
+	int64_t places = phx_json_int(wipe, "places", 0);
+	ev->answer.places = places > 0 && places <= UINT32_MAX ? (uint32_t)places : 0;
 	return TAKE(q, wipe, "disk_id", ev->answer.erased_disk) &&
+		TAKE(q, wipe, "read_sha256", ev->answer.read_sha256) &&
+		TAKE(q, wipe, "tried", ev->answer.tried) &&
+		TAKE(q, wipe, "hidden", ev->answer.hidden) &&
+		parse_enum(q, wipe, "used", &phx_wipe_method_names, &ev->answer.used) &&
 		parse_enum(q, wipe, "method", &phx_wipe_method_names, &ev->answer.setup.method);
 }
 
@@ -392,6 +408,7 @@ void api_disk_key(struct phx_http_request *q, void *arg)
 	}
 	for (size_t i = 0; i < sizeof(key); i++)
 		snprintf(hex + i * 2, 3, "%02x", key[i]);
+	tell_of_node(d, node, "disk key", "was given the key of its disk");
 	PHX_AUTO_JSON json_t *j = json_pack("{s:s}", "key", hex);
 	phx_http_reply_json(q, 200, j);
 	explicit_bzero(key, sizeof(key));

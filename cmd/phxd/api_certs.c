@@ -1,5 +1,5 @@
-/* Certificates of people that count no more. They are issued by the command line
- * on the head, which is where the CA is; here they end. */
+/* Certificates of people that count no more. They are issued by the command line on the head,
+ * which is where the CA is; here they end. Called by way of routes.def. */
 #include "phxd/daemon.h"
 
 #include <errno.h>
@@ -9,13 +9,35 @@
 void api_certs(struct phx_http_request *q, void *arg)
 {
 	struct daemon *d = arg;
-	PHX_AUTO_JSON json_t *list = json_array();
 	const struct phx_state *s = engine_lock(d->engine);
-	PHX_LIST_EACH(struct phx_revoked, c, &s->revoked)
-		json_array_append_new(list, phx_json_from_record(&phx_revoked_record, c));
+	PHX_AUTO_JSON json_t *j =
+		json_pack("{s:o}", "revoked", phx_json_from_list(&phx_revoked_record, &s->revoked));
 	engine_unlock(d->engine);
-	PHX_AUTO_JSON json_t *j = json_pack("{s:O}", "revoked", list);
 	phx_http_reply_json(q, 200, j);
+}
+
+/* The command line issues them with the CA's key, and says so here. */
+void api_cert_issued(struct phx_http_request *q, void *arg)
+{
+	static const char *const members[] = {"serial", "name", "kind"};
+	struct daemon *d = arg;
+	struct phx_event ev = {.kind = PHX_EV_notice};
+	struct phx_err err = {0};
+	char serial[PHX_SERIAL_MAX], name[PHX_NAME_MAX], kind[32];
+	PHX_AUTO_JSON json_t *body = body_json(q);
+	if (!body || !parse_only(q, body, members, PHX_ARRAY_SIZE(members)) ||
+	    !TAKE(q, body, "serial", serial) || !TAKE(q, body, "name", name) ||
+	    !TAKE(q, body, "kind", kind))
+		return;
+	person_name(phx_http_peer(q), ev.by, sizeof(ev.by));
+	snprintf(ev.text, sizeof(ev.text), "certificate %s was issued to %s (%s)", serial, name,
+		 kind);
+	int r = engine_submit(d->engine, &ev, NULL, &err);
+	PHX_AUTO_JSON json_t *empty = json_object();
+	if (r < 0)
+		phx_http_reply_error(q, r, err.text);
+	else
+		phx_http_reply_json(q, 200, empty);
 }
 
 void api_cert_revoke(struct phx_http_request *q, void *arg)

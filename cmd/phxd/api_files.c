@@ -1,4 +1,5 @@
-/* Files for booting machines and agents: iPXE scripts, images, packages. */
+/* Files for booting machines and agents: iPXE scripts, images, packages. Called by way of
+ * routes.def. Changes nothing. */
 #include "phxd/daemon.h"
 
 #include <errno.h>
@@ -53,19 +54,64 @@ void api_boot(struct phx_http_request *q, void *arg)
 	reply_script(q, r, text, &err);
 }
 
-void api_image_file(struct phx_http_request *q, void *arg)
+static const char *last_word(struct phx_http_request *q)
 {
-	struct daemon *d = arg;
+	const char *slash = strrchr(phx_http_path(q), '/');
+	return slash ? slash + 1 : "";
+}
+
+static void reply_image_file(struct daemon *d, struct phx_http_request *q)
+{
 	struct phx_err err = {0};
 	char digest[65] = "";
 	PHX_AUTO_FREE char *path = NULL;
-	const char *file = strrchr(phx_http_path(q), '/');
 	int r = phx_images_file(d->cfg.image_dir, phx_http_param(q, 0), phx_http_param(q, 1),
-				file ? file + 1 : "", &path, digest, &err);
+				last_word(q), &path, digest, &err);
 	if (r < 0)
 		phx_http_reply_error(q, r, err.text);
 	else
 		phx_http_reply_file(q, path, digest, "application/octet-stream");
+}
+
+/* Images that boot have to be everybody's: firmware fetches them, and has no name. */
+static bool is_open(struct daemon *d, struct phx_http_request *q)
+{
+	struct phx_image im;
+	if (d->cfg.open_images)
+		return true;
+	if (phx_images_find(d->cfg.image_dir, phx_http_param(q, 0), phx_http_param(q, 1), &im,
+			    NULL) < 0)
+		return false;
+	bool boots = phx_image_boots(&im);
+	phx_record_fini(&phx_image_record, &im);
+	return boots;
+}
+
+/* An order of the node that asks names the image. False after answering. */
+static bool is_ordered(struct daemon *d, struct phx_http_request *q)
+{
+	char node[PHX_NAME_MAX];
+	if (!phx_http_peer(q)->has_cert) {
+		phx_http_reply_error(
+			q, -ENOENT,
+			"there is no such image that boots: a node fetches others by "
+			"HTTPS when it is ordered to deploy them (open_images is off)");
+		return false;
+	}
+	if (!person_agent(d, q, node))
+		return false;
+	const struct phx_state *s = engine_lock(d->engine);
+	bool given = phx_core_gives_image(s, node, phx_http_param(q, 0), phx_http_param(q, 1));
+	engine_unlock(d->engine);
+	if (!given)
+		phx_http_reply_error(q, -ENOENT, "no order of this node names that image");
+	return given;
+}
+
+void api_image_file(struct phx_http_request *q, void *arg)
+{
+	if (is_open(arg, q) || is_ordered(arg, q))
+		reply_image_file(arg, q);
 }
 
 void api_site_cpio(struct phx_http_request *q, void *arg)
@@ -97,6 +143,13 @@ void api_package_file(struct phx_http_request *q, void *arg)
 		return;
 	if (strchr(file, '/') || file[0] == '.') {
 		phx_http_reply_error(q, -EINVAL, "packages/FILE: a plain file name is wanted");
+		return;
+	}
+	const struct phx_state *s = engine_lock(d->engine);
+	bool given = phx_core_gives_package(s, node, file);
+	engine_unlock(d->engine);
+	if (!given) {
+		phx_http_reply_error(q, -ENOENT, "no order of this node names that package");
 		return;
 	}
 	PHX_AUTO_FREE char *path = phx_path("%s/%s", d->cfg.package_dir, file);

@@ -1,5 +1,5 @@
-/* Jobs that were submitted (api_submit.c): shown, held back, ended; output is kept in
- * a file a run and node. */
+/* Jobs that were submitted (api_submit.c): shown, held back, ended; output is kept in a file a
+ * run and node. Called by way of routes.def. Starts no job: the core does. */
 #include "phxd/daemon.h"
 
 #include <dirent.h>
@@ -223,13 +223,35 @@ static json_t *job_of_path(struct daemon *d, struct phx_http_request *q, enum ph
 	return j;
 }
 
-void api_job(struct phx_http_request *q, void *arg)
+static bool has_ended(const struct phx_state *s, const struct phx_http_request *q)
+{
+	uint64_t id = 0;
+	phx_u64_parse(phx_http_param(q, 0), 1, INT64_MAX, &id);
+	const struct phx_job *job = phx_state_job(s, id);
+	return !job || !phx_job_is_open(job);
+}
+
+static void show_job(struct phx_http_request *q, void *arg)
 {
 	struct daemon *d = arg;
 	uint64_t id;
 	PHX_AUTO_JSON json_t *j = job_of_path(d, q, PHX_RIGHT_job_see, &id);
 	if (j)
 		phx_http_reply_json(q, 200, j);
+}
+
+void api_job(struct phx_http_request *q, void *arg)
+{
+	struct daemon *d = arg;
+	uint64_t id, wait_s;
+	if (!parse_query_number(q, "wait", HOLD_MAX_S, 0, &wait_s))
+		return;
+	/* that another's ends is not to be told by when the refusal comes */
+	PHX_AUTO_JSON json_t *may = wait_s ? job_of_path(d, q, PHX_RIGHT_job_see, &id) : NULL;
+	if (may)
+		holds_take(d->holds, q, has_ended, show_job, (int64_t)wait_s * 1000);
+	else if (!wait_s)
+		show_job(q, d);
 }
 
 static enum phx_right right_of(const struct phx_event *ev)

@@ -115,7 +115,44 @@ void api_res(struct phx_http_request *q, void *arg)
 	phx_http_reply_json(q, 200, j);
 }
 
-void api_re(struct phx_http_request *q, void *arg)
+/* What may be waited for, by its name in the query. */
+static const struct {
+	const char *name;
+	bool (*is)(const struct phx_state *s, const struct phx_re *re);
+} goals[] = {{"serves", view_re_serves}, {"returned", view_re_returned}};
+
+static bool goal_reached(const struct phx_state *s, const struct phx_http_request *q)
+{
+	const struct phx_re *re = phx_state_re(s, phx_http_param(q, 0));
+	const char *until = phx_http_query(q, "until");
+	for (size_t i = 0; re && until && i < PHX_ARRAY_SIZE(goals); i++)
+		if (!strcmp(goals[i].name, until))
+			return goals[i].is(s, re);
+	return true;
+}
+
+static bool parse_goal(struct phx_http_request *q, uint64_t *ret_wait_s)
+{
+	const char *until = phx_http_query(q, "until");
+	bool known = !until;
+	for (size_t i = 0; until && i < PHX_ARRAY_SIZE(goals); i++)
+		known |= !strcmp(goals[i].name, until);
+	if (!known)
+		phx_http_reply_error(q, -EINVAL, "until: must be 'serves' or 'returned'");
+	return known && parse_query_number(q, "wait", HOLD_MAX_S, 0, ret_wait_s);
+}
+
+static bool is_for(struct daemon *d, const struct phx_http_request *q)
+{
+	struct asker asker = asker_of(d, q, PHX_RIGHT_re_see);
+	const struct phx_state *s = engine_lock(d->engine);
+	const struct phx_re *re = phx_state_re(s, phx_http_param(q, 0));
+	bool is = re && may_see(&asker, &re->agreement);
+	engine_unlock(d->engine);
+	return is;
+}
+
+static void show_re(struct phx_http_request *q, void *arg)
 {
 	struct daemon *d = arg;
 	struct asker asker = asker_of(d, q, PHX_RIGHT_re_see);
@@ -125,11 +162,25 @@ void api_re(struct phx_http_request *q, void *arg)
 	const struct phx_re *re = phx_state_re(s, name);
 	PHX_AUTO_JSON json_t *j =
 		re && may_see(&asker, &re->agreement) ? view_re(d, s, re, now_ms) : NULL;
+	if (j && phx_http_query(q, "until"))
+		json_object_set_new(j, "reached", json_boolean(goal_reached(s, q)));
 	engine_unlock(d->engine);
 	if (j)
 		phx_http_reply_json(q, 200, j);
 	else
 		reply_no_re(q, name);
+}
+
+void api_re(struct phx_http_request *q, void *arg)
+{
+	struct daemon *d = arg;
+	uint64_t wait_s;
+	if (!parse_goal(q, &wait_s))
+		return;
+	if (wait_s && is_for(d, q))
+		holds_take(d->holds, q, goal_reached, show_re, (int64_t)wait_s * 1000);
+	else
+		show_re(q, d);
 }
 
 /* ---- doing ---- */

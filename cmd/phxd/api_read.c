@@ -1,4 +1,4 @@
-/* The API's reading requests: see API.md. */
+/* The API's reading requests: see API.md. Called by way of routes.def. They change nothing. */
 #include "phxd/daemon.h"
 
 #include <errno.h>
@@ -170,12 +170,10 @@ void api_node(struct phx_http_request *q, void *arg)
 void api_roles(struct phx_http_request *q, void *arg)
 {
 	struct daemon *d = arg;
-	PHX_AUTO_JSON json_t *list = json_array();
 	const struct phx_state *s = engine_lock(d->engine);
-	PHX_LIST_EACH(struct phx_role, role, &s->roles)
-		json_array_append_new(list, phx_json_from_record(&phx_role_record, role));
+	PHX_AUTO_JSON json_t *j =
+		json_pack("{s:o}", "roles", phx_json_from_list(&phx_role_record, &s->roles));
 	engine_unlock(d->engine);
-	PHX_AUTO_JSON json_t *j = json_pack("{s:O}", "roles", list);
 	phx_http_reply_json(q, 200, j);
 }
 
@@ -282,8 +280,10 @@ static int add_erasure(void *arg, const struct phx_store_erasure *e)
 		json_object_set_new(j, "record", json_string(e->record));
 	} else {
 		json_object_del(j, "disk");
-		json_object_del(j, "key_id");
-		json_object_del(j, "text");
+		static const char *const hardware[] = {"key_id", "text", "disks", "hidden",
+						       "tried"};
+		for (size_t i = 0; i < PHX_ARRAY_SIZE(hardware); i++)
+			json_object_del(j, hardware[i]);
 	}
 	return json_array_append_new(to->list, j) ? -ENOMEM : 0;
 }
@@ -340,17 +340,14 @@ void api_events(struct phx_http_request *q, void *arg)
 void api_config(struct phx_http_request *q, void *arg)
 {
 	struct daemon *d = arg;
-	struct phx_list lines = {0};
-	PHX_AUTO_JSON json_t *list = json_array();
+	PHX_AUTO(phx_list_fini) struct phx_list lines = {0};
 	int r = phx_config_show(&d->cfg, &lines);
-	PHX_LIST_EACH(struct phx_config_line, line, &lines)
-		json_array_append_new(list, phx_json_from_record(&phx_config_line_record, line));
-	phx_list_fini(&lines);
 	if (r < 0) {
 		phx_http_reply_error(q, r, "configuration cannot be shown");
 		return;
 	}
-	PHX_AUTO_JSON json_t *j = json_pack("{s:O}", "config", list);
+	PHX_AUTO_JSON json_t *j =
+		json_pack("{s:o}", "config", phx_json_from_list(&phx_config_line_record, &lines));
 	phx_http_reply_json(q, 200, j);
 }
 

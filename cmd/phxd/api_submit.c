@@ -1,5 +1,5 @@
-/* A job is submitted: by its user, or by the resource provider for one. What is
- * wrong with the request is said here, what is wrong with the job by the core. */
+/* A job is submitted: by its user, or by the resource provider for one. What is wrong with the
+ * request is said here, what is wrong with the job by the core. Called by way of routes.def. */
 #include "phxd/daemon.h"
 
 #include <errno.h>

@@ -1,5 +1,6 @@
-/* The API's commands: announcing nodes and acting on them. Each is one event a
- * node, some hundred of them a transaction, answered after the last commit. */
+/* The API's commands: announcing nodes and acting on them. Each is one event a node, some
+ * hundred of them a transaction, answered after the last commit. Called by way of routes.def.
+ * Decides nothing. */
 #include "phxd/daemon.h"
 
 #include <errno.h>
@@ -11,6 +12,29 @@
 #include "phxd/names.h"
 #include "phxd/parse.h"
 #include "power/power.h"
+
+/* Who is no root would get what root alone may read, or have phxd run his program, if he could name
+ * any file: he names those that root has put into bmc_dir. */
+static int check_bmc_file(const struct daemon *d, const char *what, const char *path,
+			  struct phx_err *err)
+{
+	size_t n = strlen(d->cfg.bmc_dir);
+	const char *name = strncmp(path, d->cfg.bmc_dir, n) || path[n] != '/' ? "" : path + n + 1;
+	if (!path[0] || (name[0] && name[0] != '.' && !strchr(name, '/')))
+		return 0;
+	return phx_err_set(err, -EPERM,
+			   "%s %s: who is not root names a file of %s (bmc_dir of phoenix.conf)",
+			   what, path, d->cfg.bmc_dir);
+}
+
+static int check_bmc_files(const struct daemon *d, const struct phx_http_peer *peer,
+			   const struct phx_bmc *bmc, struct phx_err *err)
+{
+	if (peer->via == PHX_HTTP_UNIX && peer->uid == 0)
+		return 0;
+	int r = check_bmc_file(d, "script", bmc->script, err);
+	return r ? r : check_bmc_file(d, "password_file", bmc->password_file, err);
+}
 
 /* What cannot work is refused now, and not when the power of a node is wanted. */
 static bool parse_bmc(struct daemon *d, struct phx_http_request *q, const json_t *j,
@@ -27,9 +51,10 @@ static bool parse_bmc(struct daemon *d, struct phx_http_request *q, const json_t
 	int r = json_object_size(bmc) && !ret->driver[0]
 		? phx_err_set(&err, -EINVAL, "driver: is missing")
 		: phx_power_check(&whole, &err);
+	r = r < 0 ? -EINVAL : check_bmc_files(d, phx_http_peer(q), ret, &err);
 	if (r < 0) {
 		phx_err_prefix(&err, r, "bmc");
-		phx_http_reply_error(q, -EINVAL, err.text);
+		phx_http_reply_error(q, r, err.text);
 	}
 	return r == 0;
 }
@@ -78,13 +103,21 @@ static const struct {
 	/* has a plan that --dry-run can show; the others are tried on a copy of the state */
 	bool plans;
 } actions[] = {
-	{"accept", PHX_EV_node_accept, false}, {"assign", PHX_EV_assign, true},
-	{"release", PHX_EV_release, true},     {"rebuild", PHX_EV_rebuild, true},
-	{"wipe", PHX_EV_wipe, true},           {"drain", PHX_EV_drain, true},
-	{"resume", PHX_EV_resume, false},      {"quarantine", PHX_EV_quarantine, false},
-	{"power", PHX_EV_power, false},        {"rm", PHX_EV_node_remove, false},
-	{"bmc", PHX_EV_node_bmc, false},       {"inspect", PHX_EV_inspect, false},
-	{"label", PHX_EV_node_label, false},   {"cancel", PHX_EV_cancel, false},
+	{"accept", PHX_EV_node_accept, false},
+	{"assign", PHX_EV_assign, true},
+	{"release", PHX_EV_release, true},
+	{"rebuild", PHX_EV_rebuild, true},
+	{"wipe", PHX_EV_wipe, true},
+	{"drain", PHX_EV_drain, true},
+	{"resume", PHX_EV_resume, false},
+	{"quarantine", PHX_EV_quarantine, false},
+	{"power", PHX_EV_power, false},
+	{"rm", PHX_EV_node_remove, false},
+	{"bmc", PHX_EV_node_bmc, false},
+	{"inspect", PHX_EV_inspect, false},
+	{"label", PHX_EV_node_label, false},
+	{"cancel", PHX_EV_cancel, false},
+	{"forget-disk", PHX_EV_disk_forget, false},
 };
 
 static int find_action(const char *name)
@@ -133,7 +166,8 @@ static bool take_order(struct phx_http_request *q, const json_t *j, struct phx_e
 		parse_bool(q, j, "force", &p->force) && TAKE(q, j, "role", p->role) &&
 		TAKE(q, j, "pool", p->pool) &&
 		parse_record(q, j, "setup", &phx_setup_record, &p->setup) &&
-		parse_enum(q, j, "method", &phx_wipe_method_names, &p->setup.method);
+		parse_enum(q, j, "method", &phx_wipe_method_names, &p->setup.method) &&
+		parse_enum(q, j, "verify", &phx_verify_names, &p->setup.verify);
 }
 
 /* What all nodes of the request have in common; false after answering. */
@@ -141,9 +175,9 @@ static bool parse_event(struct daemon *d, struct phx_http_request *q, const json
 			struct phx_event *ev)
 {
 	static const char *const members[] = {
-		"nodes",       "dry_run", "role",   "pool",      "name",    "op",
-		"text",        "setup",   "method", "bmc",       "encrypt", "pin",
-		"power_cycle", "force",   "labels", "kill_jobs", "grace_s", "ends_only"};
+		"nodes",  "dry_run",   "role",    "pool",      "name",  "op",          "text",
+		"setup",  "method",    "bmc",     "encrypt",   "pin",   "power_cycle", "force",
+		"labels", "kill_jobs", "grace_s", "ends_only", "verify"};
 	enum phx_payload payload = phx_event_payload((enum phx_event_kind)ev->kind);
 	person_name(phx_http_peer(q), ev->by, sizeof(ev->by));
 	if (!parse_only(q, j, members, PHX_ARRAY_SIZE(members)) ||

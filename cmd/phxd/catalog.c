@@ -1,5 +1,5 @@
-/* The catalogue: what configuration, roles, rules, images and packages say,
- * brought into the core as events. Called at start and by `phx reload`. */
+/* The catalogue: what configuration, roles, rules, images and packages say, brought into the
+ * core as events. Called at start and by `phx reload`. Changes none of these files. */
 #include "phxd/daemon.h"
 
 #include <errno.h>
@@ -289,17 +289,9 @@ json_t *catalog_images(struct daemon *d)
 
 json_t *catalog_packages(struct daemon *d)
 {
-	struct phx_list packages = {0}, bad = {0};
-	json_t *list = json_array(), *bads = json_array();
 	PHX_AUTO_FREE char *pub = site_pub(d);
-	if (pub)
-		phx_repo_list(d->cfg.package_dir, pub, &packages, &bad, NULL);
-	PHX_LIST_EACH(struct phx_package, p, &packages)
-		json_array_append_new(list, phx_json_from_record(&phx_package_record, p));
-	PHX_LIST_EACH(struct phx_package_bad, b, &bad)
-		json_array_append_new(bads,
-				      json_pack("{s:s,s:s}", "file", b->file, "reason", b->reason));
-	phx_list_fini(&packages);
-	phx_list_fini(&bad);
-	return json_pack("{s:o,s:o}", "packages", list, "bad", bads);
+	json_t *j = NULL;
+	return pub && phx_repo_json(d->cfg.package_dir, pub, &j, NULL) == 0
+		? j
+		: json_pack("{s:[],s:[]}", "packages", "bad");
 }

@@ -1,4 +1,4 @@
-/* The clocks of this machine, for lib/journal. Never sets one. */
+/* The clocks of this machine, for lib/journal. Called by way of engine.c. Never sets one. */
 #include "phxd/engine.h"
 
 #include <sys/timex.h>

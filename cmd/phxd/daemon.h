@@ -19,8 +19,11 @@ struct wake;      /* wake.c: when the loop turns next */
 struct live;      /* live.c: liveness and long polls */
 struct exec;      /* exec.c: actions to drivers */
 struct waits;     /* waits.c: clients that wait for events */
+struct holds;     /* holds.c: clients that wait for an end */
 struct reads;     /* reads.c: requests that read much */
+struct anchors;   /* anchors.c: how far the journal is, for others to keep */
 struct quota;     /* quota.c: what people have journalled */
+struct seldom;    /* seldom.c: what is journalled of somebody once a minute */
 struct refused;   /* refused.c: whom the listeners refused */
 struct slurm;     /* slurm.c: REs whose jobs Slurm starts */
 struct logs;      /* logs.c: what services of nodes write */
@@ -38,9 +41,12 @@ struct daemon {
 	struct live *live;
 	struct exec *exec;
 	struct waits *waits;
+	struct holds *holds;
 	struct reads *reads;
 	struct phx_list hosts; /* hosts.c */
 	struct quota *quota;
+	struct anchors *anchors;
+	struct seldom *seldom;
 	struct refused *refused;
 	struct directors *directors;
 	struct logs *logs;
@@ -173,6 +179,33 @@ void quota_free(struct quota *u);
 /** May its sender have this request journalled? Counts it. False after answering 429. */
 bool quota_may_write(struct quota *u, struct phx_http_request *q);
 
+/* ---- seldom.c ---- */
+
+/** What somebody did, for people. */
+struct seldom_fact {
+	const char *who;  /* as of person_name() */
+	const char *kind; /* what counts as the same */
+	const char *re;   /* whose owner is told, too; NULL: none */
+	const char *text;
+};
+
+int seldom_new(struct daemon *d, struct seldom **ret);
+/** When nobody asks any more. Safe on NULL. */
+void seldom_free(struct seldom *s);
+/** Journal it, of one identity and kind at most once a minute: then with how often it was. */
+void seldom_tell(struct seldom *s, const struct seldom_fact *f);
+
+/* ---- anchors.c ---- */
+
+int anchors_new(struct daemon *d, struct anchors **ret);
+/** Makes a last one, if there is news. Safe on NULL. */
+void anchors_free(struct anchors *a);
+/** Events are journalled, the last is `seq`. Returns at once. */
+void anchors_committed(struct anchors *a, uint64_t seq);
+/** The last one as an order, for an agent that keeps them and has another (`running`: struct
+ * beat_running). */
+void anchors_orders_put(struct anchors *a, const struct phx_list *running, struct phx_buf *b);
+
 /* ---- waits.c ---- */
 
 int waits_new(struct daemon *d, struct waits **ret, struct phx_err *err);
@@ -186,6 +219,25 @@ void waits_hold(struct waits *w, struct phx_http_request *q, uint64_t after, uin
 		const char *node, int64_t wait_ms);
 /** The journal has grown to event `seq`: returns at once. */
 void waits_wake(struct waits *w, uint64_t seq);
+
+/* ---- holds.c ---- */
+
+enum { HOLD_MAX_S = 60 };
+
+/** Is it so by now? Of `q` the path and the query are asked. */
+typedef bool (*holds_reached_fn)(const struct phx_state *s, const struct phx_http_request *q);
+
+int holds_new(struct daemon *d, struct holds **ret);
+/** Answers all who wait; from then on nobody is held. Safe on NULL and twice. */
+void holds_stop(struct holds *h);
+/** After holds_stop() and when nobody asks any more. Safe on NULL. */
+void holds_free(struct holds *h);
+/** Have `answer` answer `q`, whose sender may know what he asks for, once it is `reached` or after
+ * `wait_ms`; on another thread. */
+void holds_take(struct holds *h, struct phx_http_request *q, holds_reached_fn reached,
+		phx_http_handler answer, int64_t wait_ms);
+/** The state has changed: returns at once. */
+void holds_wake(struct holds *h);
 
 /* ---- logs.c ---- */
 
@@ -262,8 +314,6 @@ void refused_free(struct refused *f);
 /** Says what was refused since it was said last, at most once a minute for each limit. Returns ms
  * until it wants to be called again, or WAKE_NEVER. */
 int refused_tick(struct refused *f);
-/** Somebody was refused for want of a right: journalled, of one identity at most once a minute. */
-void refused_person(struct refused *f, const char *who, enum phx_right right);
 /** One entry a limit that was reached since the start; `whole`: also whom it kept away. */
 json_t *refused_view(struct refused *f, bool whole);
 
@@ -317,6 +367,11 @@ json_t *view_sessions(struct daemon *d, const struct phx_event *ev, const struct
 
 /* ---- view_re.c ---- */
 
+/** All nodes that its lower bound guarantees are there, or have been lent to its partner; nothing
+ * is on its way. Under the engine's lock. */
+bool view_re_serves(const struct phx_state *s, const struct phx_re *re);
+/** It is deactivated, and its nodes have left it. Under the engine's lock. */
+bool view_re_returned(const struct phx_state *s, const struct phx_re *re);
 /** An RE as the API shows it: record, what it holds, jobs, partner. Under the engine's lock. New
  * reference. */
 json_t *view_re(struct daemon *d, const struct phx_state *s, const struct phx_re *re,
@@ -435,6 +490,8 @@ HANDLER(api_rules_match);
 HANDLER(api_images);
 HANDLER(api_packages);
 HANDLER(api_events);
+/* anchors.c */
+HANDLER(api_anchors);
 HANDLER(api_config);
 HANDLER(api_metrics);
 /* directors.c */
@@ -448,6 +505,7 @@ HANDLER(api_action);
 HANDLER(api_reload);
 /* api_certs.c */
 HANDLER(api_certs);
+HANDLER(api_cert_issued);
 HANDLER(api_cert_revoke);
 /* re_data.c */
 HANDLER(api_stage_in);

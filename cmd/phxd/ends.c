@@ -1,6 +1,6 @@
-/* What an order ends that somebody uses: jobs, and people who are logged in.
- * Which jobs is the core's to say; of sessions the agent tells with its beat, so
- * that they are shown and asked about, and never decided on. Reads only. */
+/* What an order ends that somebody uses: jobs, and people who are logged in. Which jobs is the
+ * core's to say; of sessions the agent tells with its beat, so that they are shown and asked
+ * about, and never decided on. Called by what answers a dry run. Reads only. */
 #include "phxd/daemon.h"
 
 #include <string.h>
@@ -26,9 +26,9 @@ static json_t *view_job(const struct phx_job *j, bool ends, bool again)
 json_t *view_ends(const struct phx_state *s, const struct phx_event *ev)
 {
 	json_t *list = json_array();
-	const struct phx_job *ends = phx_spare_ends(s, ev), *waits = NULL;
+	const struct phx_job *ends = phx_event_ends_job(s, ev), *waits = NULL;
 	if (!ends && ev->kind == PHX_EV_drain)
-		waits = phx_spare_waits_for(s, ev);
+		waits = phx_event_waits_for_job(s, ev);
 	if (ends || waits)
 		json_array_append_new(list, view_job(ends ? ends : waits, ends != NULL, true));
 	return list;

@@ -16,6 +16,7 @@ enum { DAY_MS = 24 * 3600 * 1000 };
 struct engine {
 	struct engine_config config;
 	struct phx_store *store;
+	struct phx_signer signer;
 	struct phx_journal *journal;
 	_Atomic(pthread_t) looker;
 	/* of what follows; the journal has its own, which may be taken before this one */
@@ -255,6 +256,22 @@ static int bring_back(struct engine *e, struct phx_err *ret_damage, struct phx_e
 	return phx_journal_open(&config, &e->journal, ret_damage, err);
 }
 
+/* Where the chain begins is signed, so that nobody moves it later. What stands before it is told
+ * once. */
+static void seal(struct engine *e, enum phx_anchor_kind kind, const struct phx_store_findings *f)
+{
+	struct phx_err err = {0};
+	int r = phx_store_seal(e->store, kind, &err);
+	if (r < 0)
+		notice(e, "", 0, "where the journal's chain begins is not signed: %.150s",
+		       err.text);
+	else if (r > 0 && kind == PHX_ANCHOR_BEGUN)
+		notice(e, "", 0,
+		       "the journal's chain begins after event %llu: no hash says that what was "
+		       "before is as it was written",
+		       (unsigned long long)f->uncovered);
+}
+
 static int open_journal(struct engine *e, struct phx_err *err)
 {
 	struct phx_store_findings found;
@@ -262,6 +279,8 @@ static int open_journal(struct engine *e, struct phx_err *err)
 	int r = phx_store_open(e->config.journal, &e->store, err);
 	if (r == 0 && e->config.accept_journal)
 		r = accept_journal(e, err);
+	if (r == 0)
+		phx_store_sign_with(e->store, &e->signer);
 	r = r ? r : phx_store_verify(e->store, &found, err);
 	if (r == -EBADMSG || r == -ENODATA)
 		add_advice(e, r, damaged_advice, err);
@@ -272,6 +291,8 @@ static int open_journal(struct engine *e, struct phx_err *err)
 		add_advice(e, r, replay_advice, err);
 	if (r == 0)
 		tell_findings(e, &found, &damage);
+	if (r == 0)
+		seal(e, e->config.accept_journal ? PHX_ANCHOR_ACCEPTED : PHX_ANCHOR_BEGUN, &found);
 	return r;
 }
 
@@ -281,6 +302,8 @@ int engine_open(const struct engine_config *config, struct engine **ret, struct 
 	if (!e)
 		return -ENOMEM;
 	e->config = *config;
+	if (config->site_key_path[0])
+		e->signer = (struct phx_signer){sign, e};
 	pthread_mutex_init(&e->lock, NULL);
 	pthread_cond_init(&e->wanted, NULL);
 	int r = open_journal(e, err);
@@ -394,6 +417,11 @@ int engine_tick(struct engine *e, int max_ms)
 	PHX_STR_SET(ev.by, "phxd");
 	engine_submit(e, &ev, NULL, NULL);
 	return 10;
+}
+
+const struct phx_signer *engine_signer(const struct engine *e)
+{
+	return &e->signer;
 }
 
 struct phx_store *engine_store(struct engine *e)

@@ -19,8 +19,9 @@ typedef void (*engine_commit_fn)(void *arg, uint64_t seq);
 struct engine_config {
 	const char *journal;
 	uint32_t snapshot_every;
-	uint32_t keep_days;        /* older events go after a snapshot; 0 = none */
-	const char *site_key_path; /* signs erase records */
+	uint32_t keep_days; /* older events go after a snapshot; 0 = none */
+	/* signs erase records, and what is said of the journal; "": that is not signed */
+	const char *site_key_path;
 	engine_act_fn act;
 	engine_commit_fn committed;
 	void *arg;
@@ -71,6 +72,8 @@ bool engine_is_locked(const struct engine *e);
  * the journal has ended, and the daemon must. */
 int engine_tick(struct engine *e, int max_ms);
 
+/** Signs with the site's key, wherever that is; borrowed. */
+const struct phx_signer *engine_signer(const struct engine *e);
 struct phx_store *engine_store(struct engine *e);
 /** Why nothing can be journalled, copied into `ret`; false when all is well. */
 bool engine_readonly(struct engine *e, struct phx_err *ret);

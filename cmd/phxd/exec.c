@@ -1,6 +1,6 @@
-/* Actions to drivers, after their commit. Power goes to its queue; what
- * touches files (disk keys, DHCP host files) to one worker thread; orders wake
- * the agent's long poll. Results come back as events. Decides nothing. */
+/* Actions to drivers, after their commit. Power goes to its queue; what touches files (disk
+ * keys, DHCP host files) to one worker thread; orders wake the agent's long poll. Results come
+ * back as events. Called by the engine, through main.c. Decides nothing. */
 #include "phxd/daemon.h"
 
 #include <errno.h>
@@ -139,9 +139,7 @@ static void power_done(void *arg, uint64_t id, int result, enum phx_power_state 
 		.kind = PHX_EV_power_result,
 		.answer = {.step_id = t.step_id, .epoch = t.epoch, .result = result}};
 	PHX_STR_SET(ev.node, t.node);
-	ev.answer.power = state == PHX_POWER_IS_ON ? PHX_POWER_KNOWN_ON
-		: state == PHX_POWER_IS_OFF        ? PHX_POWER_KNOWN_OFF
-						   : PHX_POWER_KNOWN_NOT;
+	ev.answer.power = (int)state;
 	snprintf(ev.text, sizeof(ev.text), "%s: %s", t.op, text && text[0] ? text : "done");
 	submit(x, &ev);
 }

@@ -1,6 +1,7 @@
 /* The names of the nodes of a pool or an RE, folded, as the API shows them. Who is in which is
- * asked again and again and seldom changes: a text is made anew only when its nodes are others. All
- * of it under the engine's lock. */
+ * asked again and again and seldom changes: a text is made anew only when its nodes are others.
+ * All of it under the engine's lock. Called by the files that show pools and REs (view.c,
+ * view_re.c). */
 #include <string.h>
 
 #include "base/nodeset.h"

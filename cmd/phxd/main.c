@@ -44,6 +44,10 @@ static void committed(void *arg, uint64_t seq)
 	struct daemon *d = arg;
 	if (d->waits) /* before it is there, nobody waits */
 		waits_wake(d->waits, seq);
+	if (d->holds)
+		holds_wake(d->holds);
+	if (d->anchors)
+		anchors_committed(d->anchors, seq);
 	if (d->wake)
 		wake_in(d->wake, GATHER_MS);
 }
@@ -231,11 +235,14 @@ static int start(struct daemon *d, struct phx_err *err)
 	int r = open_pki(d, err);
 	r = r ? r : begin_anew(d, err);
 	r = r ? r : wake_new(&d->wake);
+	r = r ? r : anchors_new(d, &d->anchors);
 	r = r ? r : live_new(d, orders_put, &d->live);
 	r = r ? r : logs_new(d, &d->logs);
 	r = r ? r : waits_new(d, &d->waits, err);
+	r = r ? r : holds_new(d, &d->holds);
 	r = r ? r : reads_new(d, &d->reads);
 	r = r ? r : quota_new(d, &d->quota);
+	r = r ? r : seldom_new(d, &d->seldom);
 	r = r ? r : refused_new(d, &d->refused);
 	r = r ? r : directors_new(d, &d->directors);
 	r = r ? r : slurm_new(d, &d->slurm);
@@ -257,6 +264,7 @@ static void stop(struct daemon *d)
 	/* who waits is answered, then nobody asks, then nobody works, then nothing is left */
 	live_stop(d->live);
 	waits_stop(d->waits);
+	holds_stop(d->holds);
 	reads_stop(d->reads);
 	logs_stop(d->logs);
 	phx_http_server_free(d->http);
@@ -264,12 +272,16 @@ static void stop(struct daemon *d)
 	exec_free(d->exec);
 	net_stop(d);
 	directors_free(d->directors);
+	/* it may have something to tell, which is journalled and wakes who waits */
+	anchors_free(PHX_TAKE(d->anchors));
 	waits_free(d->waits);
+	holds_free(d->holds);
 	reads_free(d->reads);
 	hosts_fini(&d->hosts);
 	logs_free(d->logs);
 	quota_free(d->quota);
 	refused_free(d->refused);
+	seldom_free(d->seldom);
 	live_free(d->live);
 	engine_close(d->engine);
 	json_decref(d->mistakes);

@@ -1,5 +1,6 @@
-/* What an agent is told with the answer to its beat: orders of the core, questions for logs. Called
- * for live.c, which holds the beats and knows nothing of what is in an answer. Reads only. */
+/* What an agent is told with the answer to its beat: orders of the core, questions for logs, the
+ * journal's last anchor. Called for live.c, which holds the beats and knows nothing of what is in
+ * an answer. Reads only. */
 #include "phxd/daemon.h"
 
 #include <string.h>
@@ -36,4 +37,5 @@ void orders_put(struct daemon *d, const char *node, const struct phx_list *runni
 	}
 	phx_list_fini(&orders);
 	logs_orders_put(d->logs, node, b);
+	anchors_orders_put(d->anchors, running, b);
 }

@@ -1,6 +1,6 @@
-/* Who asks, and which roles he has; what a role may is types/rights.def. Roles come from what the
- * kernel says of a user of this machine and the groups of the configuration, or from the kind of a
- * certificate. */
+/* Who asks, and which roles he has; what a role may is types/rights.def. Roles come from what
+ * the kernel says of a user of this machine and the groups of the configuration, or from the
+ * kind of a certificate. Called by routes.c and by the handlers of requests. Changes nothing. */
 #include "phxd/beat.h"
 #include "phxd/daemon.h"
 
@@ -203,6 +203,15 @@ static const char *most_of(unsigned roles)
 	return "nobody";
 }
 
+static void tell_refused(struct daemon *d, const struct phx_http_peer *peer, enum phx_right right)
+{
+	char who[PHX_NAME_MAX], text[150];
+	person_name(peer, who, sizeof(who));
+	snprintf(text, sizeof(text), "%s is refused: no right %s", who,
+		 phx_enum_name(&phx_right_names, (int)right));
+	seldom_tell(d->seldom, &(struct seldom_fact){.who = who, .kind = "refused", .text = text});
+}
+
 bool person_require(struct daemon *d, struct phx_http_request *q, enum phx_right right)
 {
 	unsigned roles = person_roles(d, phx_http_peer(q));
@@ -215,11 +224,8 @@ bool person_require(struct daemon *d, struct phx_http_request *q, enum phx_right
 	else
 		snprintf(text, sizeof(text), "not permitted: %s may do this, and you are %s",
 			 least_of(right), most_of(roles));
-	if (phx_http_peer(q)->via == PHX_HTTP_UNIX || phx_http_peer(q)->has_cert) {
-		char who[PHX_NAME_MAX];
-		person_name(phx_http_peer(q), who, sizeof(who));
-		refused_person(d->refused, who, right);
-	}
+	if (phx_http_peer(q)->via == PHX_HTTP_UNIX || phx_http_peer(q)->has_cert)
+		tell_refused(d, phx_http_peer(q), right);
 	phx_http_reply_error(q, -EPERM, text);
 	return false;
 }

@@ -12,7 +12,7 @@
 
 #include "base/beneath.h"
 #include "base/file.h"
-#include "base/rights.h"
+#include "base/file_rights.h"
 
 enum { LIST_MAX = 10000, DEPTH_MAX = 16, PATH_TEXT = 512 };
 

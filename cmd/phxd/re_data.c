@@ -108,7 +108,7 @@ static void reply_published(struct phx_http_request *q, int r, const struct phx_
 /* ---- agents ---- */
 
 struct staged {
-	char re[PHX_NAME_MAX];
+	char re[PHX_NAME_MAX], node[PHX_NAME_MAX];
 	struct person_login user;
 	bool owns; /* the RE: its directory is his */
 	struct phx_word path;
@@ -132,8 +132,8 @@ static bool has_part(const struct phx_job *j, const char *node, uint64_t run, bo
 static bool find_staged(struct daemon *d, struct phx_http_request *q, bool out, struct staged *ret)
 {
 	uint64_t id = 0, i = 0, run = 0;
-	char node[PHX_NAME_MAX];
 	const char *asked = phx_http_query(q, "run");
+	char *node = ret->node;
 	if (!person_agent(d, q, node))
 		return false;
 	bool good = phx_u64_parse(phx_http_param(q, 0), 1, INT64_MAX, &id) == 0 &&
@@ -160,6 +160,23 @@ static bool find_staged(struct daemon *d, struct phx_http_request *q, bool out, 
 	return good;
 }
 
+/* Whose files went where is journalled; of many in a minute, once. */
+static void tell_access(struct daemon *d, const char *who, const char *re, const char *verb)
+{
+	char kind[2 * PHX_NAME_MAX], text[2 * PHX_NAME_MAX + 64];
+	snprintf(kind, sizeof(kind), "%s %s", verb, re);
+	snprintf(text, sizeof(text), "%s %s files of %s", who, verb, re);
+	seldom_tell(d->seldom,
+		    &(struct seldom_fact){.who = who, .kind = kind, .re = re, .text = text});
+}
+
+static void tell_staged(struct daemon *d, const struct staged *s, const char *verb)
+{
+	char who[PHX_NAME_MAX + 8];
+	snprintf(who, sizeof(who), "node:%.50s", s->node);
+	tell_access(d, who, s->re, verb);
+}
+
 /* A user's own file before one that is there for all; of others' none. */
 static int open_staged(struct daemon *d, const struct staged *s, struct phx_err *err)
 {
@@ -174,8 +191,10 @@ void api_stage_in(struct phx_http_request *q, void *arg)
 {
 	struct staged s;
 	struct phx_err err = {0};
-	if (find_staged(arg, q, false, &s))
-		reply_file(q, open_staged(arg, &s, &err), &err);
+	if (!find_staged(arg, q, false, &s))
+		return;
+	tell_staged(arg, &s, "reads");
+	reply_file(q, open_staged(arg, &s, &err), &err);
 }
 
 void api_stage_out(struct phx_http_request *q, void *arg)
@@ -183,11 +202,13 @@ void api_stage_out(struct phx_http_request *q, void *arg)
 	struct staged s;
 	struct phx_err err = {0};
 	const char *body = phx_http_body_path(q);
-	if (find_staged(arg, q, true, &s))
-		reply_published(q,
-				s.owns ? publish_in(arg, body, s.re, s.path.text, &err)
-				       : publish_of(arg, body, s.re, &s.user, s.path.text, &err),
-				&err);
+	if (!find_staged(arg, q, true, &s))
+		return;
+	tell_staged(arg, &s, "writes");
+	reply_published(q,
+			s.owns ? publish_in(arg, body, s.re, s.path.text, &err)
+			       : publish_of(arg, body, s.re, &s.user, s.path.text, &err),
+			&err);
 }
 
 /* Before its first byte is taken. */
@@ -225,6 +246,18 @@ static bool find_asked(struct daemon *d, struct phx_http_request *q, bool put, s
 		(ret->all || person_login(q, NULL, &ret->who));
 }
 
+/* As find_asked(), and what is then done is journalled. */
+static bool begin_access(struct daemon *d, struct phx_http_request *q, const char *verb,
+			 struct asked *ret)
+{
+	char who[PHX_NAME_MAX];
+	if (!find_asked(d, q, !strcmp(verb, "writes"), ret))
+		return false;
+	person_name(phx_http_peer(q), who, sizeof(who));
+	tell_access(d, who, ret->re, verb);
+	return true;
+}
+
 /* The rest of /v1/res/NAME/data/PATH. */
 static const char *path_of(const struct phx_http_request *q)
 {
@@ -235,7 +268,7 @@ void api_re_data_get(struct phx_http_request *q, void *arg)
 {
 	struct asked a;
 	struct phx_err err = {0};
-	if (find_asked(arg, q, false, &a))
+	if (begin_access(arg, q, "reads", &a))
 		reply_file(q,
 			   a.all ? open_file_in(arg, a.re, path_of(q), &err)
 				 : open_file_of(arg, a.re, &a.who, path_of(q), &err),
@@ -253,7 +286,7 @@ void api_re_data_put(struct phx_http_request *q, void *arg)
 	struct asked a;
 	struct phx_err err = {0};
 	const char *body = phx_http_body_path(q);
-	if (find_asked(arg, q, true, &a))
+	if (begin_access(arg, q, "writes", &a))
 		reply_published(q,
 				a.all ? publish_in(arg, body, a.re, path_of(q), &err)
 				      : publish_of(arg, body, a.re, &a.who, path_of(q), &err),
@@ -280,7 +313,7 @@ void api_re_data_list(struct phx_http_request *q, void *arg)
 	struct asked a;
 	struct phx_err err = {0};
 	PHX_AUTO_JSON json_t *files = json_array();
-	int r = find_asked(arg, q, false, &a) ? list_files(arg, &a, files, &err) : 1;
+	int r = begin_access(arg, q, "lists", &a) ? list_files(arg, &a, files, &err) : 1;
 	PHX_AUTO_JSON json_t *j = json_pack("{s:O}", "files", files);
 	if (r < 0)
 		phx_http_reply_error(q, r, err.text);

@@ -6,7 +6,6 @@
 
 #include <errno.h>
 #include <pthread.h>
-#include <time.h>
 
 #include "base/clock.h"
 
@@ -104,7 +103,7 @@ void reads_breathe(int64_t since_us)
 	/* a mutex is not fair: who unlocks and locks again at once keeps it */
 	int64_t us = phx_clock_us() - since_us;
 	us = us < BREATH_MIN_US ? BREATH_MIN_US : us > BREATH_MAX_US ? BREATH_MAX_US : us;
-	nanosleep(&(struct timespec){.tv_nsec = us * 1000}, NULL);
+	phx_sleep_ms((uint32_t)((us + 999) / 1000));
 }
 
 void reads_stop(struct reads *r)

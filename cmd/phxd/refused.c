@@ -9,7 +9,7 @@
 #include <string.h>
 #include <sys/resource.h>
 
-enum { TELL_AGAIN_MS = 60000, PERSONS_MAX = 256 };
+enum { TELL_AGAIN_MS = 60000 };
 
 /* One limit of one listener. */
 struct row {
@@ -19,16 +19,8 @@ struct row {
 	int64_t told_ms;
 };
 
-/* Who asked for what he has no right to, lately. */
-struct denied {
-	char who[PHX_NAME_MAX];
-	int64_t told_ms;
-	unsigned n; /* since that was told */
-};
-
 struct refused {
 	struct daemon *d;
-	struct phx_list denied; /* struct denied, whoever was told of longest ago first */
 	pthread_mutex_t lock;
 	struct row rows[PHX_HTTP_LISTENERS][PHX_HTTP_LIMITS];
 };
@@ -48,7 +40,6 @@ void refused_free(struct refused *f)
 {
 	if (!f)
 		return;
-	phx_list_fini(&f->denied);
 	pthread_mutex_destroy(&f->lock);
 	free(f);
 }
@@ -124,49 +115,6 @@ int refused_tick(struct refused *f)
 		}
 	pthread_mutex_unlock(&f->lock);
 	return ms;
-}
-
-/* So often was he refused since it was told; 0: it is not to be told now. Under the lock. */
-static unsigned count_denied(struct refused *f, const char *who, int64_t now)
-{
-	struct denied d = {.told_ms = now};
-	PHX_STR_SET(d.who, who);
-	for (uint32_t i = 0; i < f->denied.n; i++) {
-		struct denied *at = PHX_LIST_AT(&f->denied, struct denied, i);
-		if (strcmp(at->who, who) != 0)
-			continue;
-		at->n++;
-		if (now - at->told_ms < TELL_AGAIN_MS)
-			return 0;
-		d.n = at->n - 1;
-		phx_list_remove(&f->denied, sizeof(d), i);
-		break;
-	}
-	if (f->denied.n >= PERSONS_MAX)
-		phx_list_remove(&f->denied, sizeof(d), 0);
-	struct denied *to = phx_list_push(&f->denied, sizeof(d));
-	unsigned n = d.n + 1;
-	d.n = 0;
-	if (to)
-		*to = d;
-	return to ? n : 0;
-}
-
-void refused_person(struct refused *f, const char *who, enum phx_right right)
-{
-	struct phx_event ev = {.kind = PHX_EV_notice};
-	pthread_mutex_lock(&f->lock);
-	unsigned n = count_denied(f, who, engine_now(f->d->engine));
-	pthread_mutex_unlock(&f->lock);
-	if (!n)
-		return;
-	PHX_STR_SET(ev.by, who);
-	snprintf(ev.text, sizeof(ev.text), "%s is refused: no right %s", who,
-		 phx_enum_name(&phx_right_names, (int)right));
-	if (n > 1)
-		snprintf(ev.text + strlen(ev.text), sizeof(ev.text) - strlen(ev.text),
-			 ", and %u times before", n - 1);
-	engine_submit(f->d->engine, &ev, NULL, NULL);
 }
 
 json_t *refused_view(struct refused *f, bool whole)

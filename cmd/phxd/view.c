@@ -25,7 +25,7 @@ json_t *view_plan(const struct phx_plan *p)
 
 /* ---- status ---- */
 
-/* All that is told of nodes here is counted already (members.h): no node is looked at. */
+/* All that is told of nodes here is counted already (state/members.h): no node is looked at. */
 
 static uint32_t count_state(const struct phx_state *s, int state)
 {
@@ -57,14 +57,10 @@ static json_t *view_pools(struct daemon *d, const struct phx_state *s)
 
 static json_t *view_children(struct daemon *d)
 {
-	struct phx_list list = {0};
-	json_t *a = json_array();
+	PHX_AUTO(phx_list_fini) struct phx_list list = {0};
 	if (d->children)
 		phx_children_status(d->children, &list);
-	PHX_LIST_EACH(struct phx_child_status, c, &list)
-		json_array_append_new(a, phx_json_from_record(&phx_child_status_record, c));
-	phx_list_fini(&list);
-	return a;
+	return phx_json_from_list(&phx_child_status_record, &list);
 }
 
 /* Where the journal begins: what is older was forgotten. */
@@ -126,10 +122,10 @@ static json_t *image_json(struct daemon *d, const char *name, const char *versio
 
 static json_t *deploy_json(struct daemon *d, struct phx_err *why)
 {
-	char cmdline[PHX_CONFIG_TEXT_MAX + 200];
+	char head[PHX_BOOT_WORDS_MAX], cmdline[PHX_CONFIG_TEXT_MAX + PHX_BOOT_WORDS_MAX];
 	json_t *j = image_json(d, d->cfg.deploy_image, NULL, why);
-	snprintf(cmdline, sizeof(cmdline), "%s phx.server=%s:%u phx.http=%s:%u", d->cfg.kernel_args,
-		 d->cfg.address, d->cfg.https_port, d->cfg.address, d->cfg.http_port);
+	phx_boot_words(&d->cfg, head);
+	snprintf(cmdline, sizeof(cmdline), "%s %s", d->cfg.kernel_args, head);
 	if (json_is_object(j))
 		json_object_set_new(j, "cmdline", json_string(cmdline));
 	return j;

@@ -24,6 +24,8 @@ static const char *const hardware[] = {
 	"facts.disks.wwn",
 	"facts.disks.serial",
 	"facts.nics.mac",
+	"known_disks.id",
+	"known_disks.serial",
 	"plan.steps.disk",
 	"plan.steps.key_id",
 	"plan.steps.nonce",

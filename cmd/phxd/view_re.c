@@ -10,6 +10,21 @@ static uint32_t count_in_pool(const struct phx_state *s, const struct phx_re *re
 		phx_members_count(s, PHX_MEMBERS_GAVE_UP, re->name);
 }
 
+bool view_re_serves(const struct phx_state *s, const struct phx_re *re)
+{
+	struct phx_ledger_counts c = {0};
+	if (re->active)
+		phx_ledger_counts(s->ledger, (int)re->number, &c);
+	return c.idle + c.busy + c.away >= re->agreement.lower && c.coming == 0;
+}
+
+bool view_re_returned(const struct phx_state *s, const struct phx_re *re)
+{
+	/* an administrator's stay */
+	return re->state == PHX_RE_STATE_DEACTIVATED && !re->active &&
+		count_in_pool(s, re) <= phx_members_count(s, PHX_MEMBERS_PINNED, re->name);
+}
+
 static const char *partner_name(const struct phx_state *s, const struct phx_re *re)
 {
 	int partner = phx_ledger_partner(s->ledger, (int)re->number);

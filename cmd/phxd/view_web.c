@@ -3,8 +3,10 @@
 #include <errno.h>
 #include <string.h>
 
+#include "base/hash.h"
 #include "node/director.h"
 #include "phxd/daemon.h"
+#include "state/index.h"
 
 /* The table in the kernel of a director, as its last beat told it; empty if it told none. */
 static void told_table(struct daemon *d, const char *director, struct phx_web_table *ret)
@@ -28,29 +30,57 @@ server_at(const struct phx_web_table *t, const struct phx_web_service *service, 
 	return NULL;
 }
 
-static json_t *server_json(struct daemon *d, const struct phx_state *s,
-			   const struct phx_web_server *wanted, const struct phx_web_server *told)
+/* The instances by their addresses: places in the list of nodes. An empty table, or one that lacks
+ * some, where memory lacks. */
+static void find_instances(const struct phx_state *s, struct phx_hash *ret)
+{
+	const struct phx_node *n;
+	for (uint32_t at = 0; (n = phx_index_candidate(s, PHX_SET_BALANCED, at));
+	     at = phx_index_place(s, n) + 1)
+		phx_hash_put(ret, phx_hash_text(phx_director_address(n)), phx_index_place(s, n));
+}
+
+static const struct phx_node *instance_at(const struct phx_state *s,
+					  const struct phx_hash *instances, const char *address)
+{
+	uint32_t hash = phx_hash_text(address), i;
+	for (uint32_t at = hash; phx_hash_next(instances, hash, &at, &i);) {
+		const struct phx_node *n = PHX_LIST_AT(&s->nodes, struct phx_node, i);
+		if (!strcmp(phx_director_address(n), address))
+			return n;
+	}
+	return NULL;
+}
+
+/* What a table is shown with. */
+struct shown {
+	struct daemon *d;
+	const struct phx_state *s;
+	struct phx_hash instances;
+	const struct phx_web_table *told;
+};
+
+static json_t *server_json(const struct shown *of, const struct phx_web_server *wanted,
+			   const struct phx_web_server *told)
 {
 	json_t *j = phx_json_from_record(&phx_web_server_record, wanted);
-	PHX_LIST_EACH(struct phx_node, n, &s->nodes)
-		if (!strcmp(phx_director_address(n), wanted->address)) {
-			json_object_set_new(j, "node", json_string(n->name));
-			json_object_set_new(j, "pool", json_string(n->pool));
-			view_node_use(d, n, j);
-			break;
-		}
+	const struct phx_node *n = instance_at(of->s, &of->instances, wanted->address);
+	if (n) {
+		json_object_set_new(j, "node", json_string(n->name));
+		json_object_set_new(j, "pool", json_string(n->pool));
+		view_node_use(of->d, n, j);
+	}
 	json_object_set_new(j, "active", told ? json_integer(told->active) : json_null());
 	json_object_set_new(j, "inactive", told ? json_integer(told->inactive) : json_null());
 	return j;
 }
 
-static json_t *service_json(struct daemon *d, const struct phx_state *s,
-			    const struct phx_web_service *service, const struct phx_web_table *told)
+static json_t *service_json(const struct shown *of, const struct phx_web_service *service)
 {
 	json_t *j = phx_json_from_record(&phx_web_service_record, service), *servers = json_array();
 	PHX_LIST_EACH(struct phx_web_server, v, &service->servers)
 		json_array_append_new(servers,
-				      server_json(d, s, v, server_at(told, service, v->address)));
+				      server_json(of, v, server_at(of->told, service, v->address)));
 	json_object_set_new(j, "servers", servers);
 	return j;
 }
@@ -71,10 +101,13 @@ static json_t *table_json(struct daemon *d, const struct phx_state *s, const cha
 	if (phx_director_table(s, &wanted) < 0)
 		return NULL;
 	bool is_told = acting && !strcmp(acting->name, director);
-	const struct phx_web_table none = {0}, *of = is_told ? told : &none;
+	const struct phx_web_table none = {0};
+	struct shown of = {.d = d, .s = s, .told = is_told ? told : &none};
+	find_instances(s, &of.instances);
 	json_t *services = json_array();
 	PHX_LIST_EACH(struct phx_web_service, service, &wanted.services)
-		json_array_append_new(services, service_json(d, s, service, of));
+		json_array_append_new(services, service_json(&of, service));
+	phx_hash_fini(&of.instances);
 	return json_pack("{s:s,s:b,s:o}", "director", acting ? acting->name : "", "in_force",
 			 is_told && phx_web_table_id(told) == phx_web_table_id(&wanted), "services",
 			 services);

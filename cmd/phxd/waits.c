@@ -11,13 +11,15 @@
 
 #include <errno.h>
 #include <pthread.h>
+#include <limits.h>
 #include <string.h>
-#include <time.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
 
 #include "base/clock.h"
+#include "base/file.h"
 
 enum {
-	GONE_MS = 500,       /* so soon it is seen that a client is gone */
 	POLLS_MAX = 16,      /* of one identity at once */
 	LOOKED_MAX = 20000,  /* events, in one request */
 	BYTES_MAX = 4 << 20, /* of events in one answer; one at least */
@@ -34,6 +36,7 @@ struct wait {
 	char by[PHX_NAME_MAX]; /* else: who it is */
 	int64_t until_ms;
 	bool looked; /* at least once */
+	bool gone;   /* its client has hung up */
 };
 
 struct lane {
@@ -41,13 +44,15 @@ struct lane {
 	pthread_t thread;
 	bool running;
 	struct phx_store_reader *reader;
-	struct phx_list list; /* struct wait */
+	struct phx_list list; /* struct wait; only the thread takes out */
+	int news;             /* eventfd: it is to look again */
+	struct pollfd *fds;   /* the thread's own: what it waits for */
+	size_t n_fds;
 };
 
 struct waits {
 	struct daemon *d;
 	pthread_mutex_t lock;
-	pthread_cond_t news;
 	uint64_t last; /* event of the journal */
 	bool stopped;
 	struct lane lanes[LANES];
@@ -209,7 +214,7 @@ static bool answer(struct lane *l, struct wait *x, uint64_t last, bool at_last)
 /* Is there something to do for it? `last` and `now` as of this moment. */
 static bool is_due(const struct wait *x, uint64_t last, int64_t now)
 {
-	return !x->looked || x->after < last || now >= x->until_ms || phx_http_gone(x->q);
+	return !x->looked || x->after < last || now >= x->until_ms || x->gone;
 }
 
 /* Takes the waits out that are due. With the lock held. */
@@ -243,7 +248,7 @@ static bool keep(struct lane *l, const struct wait *x)
 static void answer_all(struct lane *l, struct phx_list *due, uint64_t last, int64_t now)
 {
 	PHX_LIST_EACH(struct wait, x, due) {
-		bool at_last = now >= x->until_ms || phx_http_gone(x->q);
+		bool at_last = now >= x->until_ms || x->gone;
 		int64_t began_us = phx_clock_us();
 		if (!answer(l, x, last, at_last) && !keep(l, x))
 			answer(l, x, last, true);
@@ -253,20 +258,52 @@ static void answer_all(struct lane *l, struct phx_list *due, uint64_t last, int6
 	phx_list_fini(due);
 }
 
-/* Until there is news, or the time of one has come; that a client is gone is seen now and then.
- * With the lock held. */
+/* What the lane waits for: news, and that a client hangs up. Returns how many they are, and in
+ * ret_ms for how long; -ENOMEM: room for them is missing. With the lock held. */
+static int gather(struct lane *l, int64_t now, int *ret_ms)
+{
+	int64_t until_ms = INT64_MAX;
+	if (l->n_fds < l->list.n + 1) {
+		struct pollfd *fds = reallocarray(l->fds, l->list.n + 1, 2 * sizeof(*fds));
+		if (!fds)
+			return -ENOMEM;
+		l->fds = fds;
+		l->n_fds = 2 * (l->list.n + 1);
+	}
+	int n = 0;
+	l->fds[n++] = (struct pollfd){.fd = l->news, .events = POLLIN};
+	PHX_LIST_EACH(struct wait, x, &l->list) {
+		l->fds[n++] = phx_http_hang_up(x->q);
+		until_ms = x->until_ms < until_ms ? x->until_ms : until_ms;
+	}
+	int64_t ms = until_ms - now;
+	*ret_ms = until_ms == INT64_MAX ? -1 : ms < 0 ? 0 : ms < INT_MAX ? (int)ms : INT_MAX;
+	return n;
+}
+
+/* Until there is news, a client hangs up, or the time of one has come. With the lock held, but not
+ * meanwhile. */
 static void pause_for_news(struct lane *l, int64_t now)
 {
-	struct waits *w = l->waits;
-	int64_t ms = GONE_MS;
-	if (!l->list.n) {
-		pthread_cond_wait(&w->news, &w->lock);
-		return;
-	}
-	PHX_LIST_EACH(struct wait, x, &l->list)
-		ms = x->until_ms - now < ms ? x->until_ms - now : ms;
-	struct timespec until = phx_clock_in(ms > 0 ? ms : 0);
-	pthread_cond_timedwait(&w->news, &w->lock, &until);
+	uint64_t n_news;
+	int ms = 0, n = gather(l, now, &ms);
+	pthread_mutex_unlock(&l->waits->lock);
+	if (n > 0)
+		poll(l->fds, (nfds_t)n, ms);
+	else
+		reads_breathe(phx_clock_us());
+	(void)!read(l->news, &n_news, sizeof(n_news));
+	pthread_mutex_lock(&l->waits->lock);
+	/* others are behind these now, and nobody else took one out */
+	for (int i = 1; i < n; i++)
+		PHX_LIST_AT(&l->list, struct wait, i - 1)->gone = l->fds[i].revents;
+}
+
+static void tell_lanes(struct waits *w)
+{
+	static const uint64_t one = 1;
+	for (size_t i = 0; i < LANES; i++)
+		(void)!write(w->lanes[i].news, &one, sizeof(one));
 }
 
 static void *run(void *arg)
@@ -291,7 +328,8 @@ static void *run(void *arg)
 static int start_lane(struct waits *w, struct lane *l, struct phx_err *err)
 {
 	l->waits = w;
-	int r = phx_store_reader_open(w->d->cfg.journal, &l->reader, err);
+	l->news = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	int r = l->news < 0 ? -errno : phx_store_reader_open(w->d->cfg.journal, &l->reader, err);
 	r = r ? r : -pthread_create(&l->thread, NULL, run, l);
 	l->running = r == 0;
 	return r;
@@ -305,7 +343,8 @@ int waits_new(struct daemon *d, struct waits **ret, struct phx_err *err)
 	w->d = d;
 	w->last = phx_store_last(engine_store(d->engine));
 	pthread_mutex_init(&w->lock, NULL);
-	phx_cond_init(&w->news);
+	for (size_t i = 0; i < LANES; i++)
+		w->lanes[i].news = -1;
 	*ret = w;
 	int r = 0;
 	for (size_t i = 0; i < LANES && r == 0; i++)
@@ -318,7 +357,7 @@ void waits_wake(struct waits *w, uint64_t seq)
 	pthread_mutex_lock(&w->lock);
 	if (seq > w->last)
 		w->last = seq;
-	pthread_cond_broadcast(&w->news);
+	tell_lanes(w);
 	pthread_mutex_unlock(&w->lock);
 }
 
@@ -347,7 +386,7 @@ void waits_stop(struct waits *w)
 		return;
 	pthread_mutex_lock(&w->lock);
 	w->stopped = true;
-	pthread_cond_broadcast(&w->news);
+	tell_lanes(w);
 	pthread_mutex_unlock(&w->lock);
 	for (size_t i = 0; i < LANES; i++) {
 		if (w->lanes[i].running)
@@ -364,8 +403,9 @@ void waits_free(struct waits *w)
 	for (size_t i = 0; i < LANES; i++) {
 		phx_store_reader_close(w->lanes[i].reader);
 		phx_list_fini(&w->lanes[i].list);
+		phx_close_fd(&w->lanes[i].news);
+		free(w->lanes[i].fds);
 	}
-	pthread_cond_destroy(&w->news);
 	pthread_mutex_destroy(&w->lock);
 	free(w);
 }

@@ -7,7 +7,7 @@
 
 #include "base/clock.h"
 #include "base/file.h"
-#include "base/json.h"
+#include "base/record_file.h"
 #include "inventory/inventory.h"
 
 enum { FACTS_MAX = 1 << 20 };
@@ -62,24 +62,12 @@ int agent_limit(struct agent *a, const struct phx_role *role, struct phx_err *er
 	return r;
 }
 
-static int facts_from_file(const char *path, struct phx_facts *ret, struct phx_err *err)
-{
-	PHX_AUTO_FREE char *text = NULL;
-	PHX_AUTO_JSON json_t *j = NULL;
-	size_t n;
-	int r = phx_file_read(path, FACTS_MAX, &text, &n, err);
-	if (r == 0)
-		r = phx_json_parse(text, n, &j, err);
-	if (r == 0)
-		r = phx_json_to_record(&phx_facts_record, j, ret, err);
-	return r < 0 ? phx_err_prefix(err, r, "%s", path) : 0;
-}
-
 int agent_read_facts(struct agent *a, struct phx_err *err)
 {
 	struct phx_facts facts;
-	int r = a->cfg.facts_file[0] ? facts_from_file(a->cfg.facts_file, &facts, err)
-				     : phx_inventory_read(a->cfg.fact_root, &facts, err);
+	int r = a->cfg.facts_file[0]
+		? phx_record_file_read(a->cfg.facts_file, FACTS_MAX, &phx_facts_record, &facts, err)
+		: phx_inventory_read(a->cfg.fact_root, &facts, err);
 	if (r < 0)
 		return r;
 	LOOP_HELD(a->loop);

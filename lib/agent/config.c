@@ -6,6 +6,7 @@
 #include <getopt.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/file.h"
 #include "config/conf.h"
@@ -16,6 +17,10 @@ const struct phx_enum agent_supervisor_names = {"supervisor", supervisor_names,
 
 static const char *const yes_names[] = {"no", "yes"};
 const struct phx_enum agent_yes_names = {"answer", yes_names, PHX_ARRAY_SIZE(yes_names)};
+
+static const char *const private_names[] = {"auto", "no", "yes"};
+const struct phx_enum agent_private_names = {"answer", private_names,
+					     PHX_ARRAY_SIZE(private_names)};
 
 PHX_RECORD_TABLE(agent_config, AGENT_CONFIG_FIELDS);
 
@@ -44,6 +49,12 @@ int agent_config_read(struct agent_config *c, const char *path, struct phx_err *
 	if (r == 0)
 		*c = copy;
 	return r;
+}
+
+bool agent_config_private(const struct agent_config *c)
+{
+	return c->job_private == AGENT_PRIVATE_AUTO ? c->whole_machine && geteuid() == 0
+						    : c->job_private == AGENT_PRIVATE_YES;
 }
 
 /* The value of the last NAME= among the blank-separated words; malloc'd, NULL when there is
@@ -86,6 +97,7 @@ static const char usage[] =
 	"usage: phx-agent [--config FILE] [--root DIR] [--run-dir DIR] [--fact-root DIR | --facts "
 	"FILE] [--boot-id ID]\n"
 	"       phx-agent --deploy\n"
+	"       phx-agent [--config FILE] [--root DIR] --anchors\n"
 	"       phx-agent --help | --version\n";
 
 enum option_id {
@@ -96,6 +108,7 @@ enum option_id {
 	OPT_FACT_ROOT,
 	OPT_FACTS,
 	OPT_BOOT_ID,
+	OPT_ANCHORS,
 	OPT_HELP,
 	OPT_VERSION
 };
@@ -115,6 +128,8 @@ static int set_option(struct agent_config *c, int id, const char *value, struct 
 	};
 	if (id == OPT_DEPLOY)
 		c->deploy = true;
+	else if (id == OPT_ANCHORS)
+		c->anchors = true;
 	else if (phx_str_copy(text[id].to, text[id].size, value) < 0)
 		return phx_err_set(err, -EINVAL, "\"%s\" is too long", value);
 	return 0;
@@ -130,6 +145,7 @@ static int read_options(struct agent_config *c, int argc, char **argv, struct ph
 		{"fact-root", required_argument, NULL, OPT_FACT_ROOT},
 		{"facts", required_argument, NULL, OPT_FACTS},
 		{"boot-id", required_argument, NULL, OPT_BOOT_ID},
+		{"anchors", no_argument, NULL, OPT_ANCHORS},
 		{"help", no_argument, NULL, OPT_HELP},
 		{"version", no_argument, NULL, OPT_VERSION},
 		{0},

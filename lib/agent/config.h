@@ -8,11 +8,14 @@
 #define AGENT_PATH_MAX 256
 
 enum agent_supervisor { AGENT_SUPERVISOR_AUTO, AGENT_SUPERVISOR_OWN, AGENT_SUPERVISOR_SYSTEMD };
-extern const struct phx_enum agent_supervisor_names, agent_yes_names;
+/* auto: yes where the agent has the whole machine and is root */
+enum agent_private { AGENT_PRIVATE_AUTO, AGENT_PRIVATE_NO, AGENT_PRIVATE_YES };
+extern const struct phx_enum agent_supervisor_names, agent_yes_names, agent_private_names;
 
 /** Rows with a key are the keys of agent.conf; default paths lie below --root. */
 #define AGENT_CONFIG_FIELDS(F, S) \
 	F(S, deploy, BOOL)        /* --deploy: child of the deploy initramfs' /init */ \
+	F(S, anchors, BOOL)       /* --anchors: print those that are kept, and end */ \
 	F(S, whole_machine, BOOL) /* no --root: may mount, partition, reboot */ \
 	F(S, server, STR(128), \
 	  KEY(server, PEER, "", "\"ADDRESS:PORT\" of phxd's HTTPS. Required.")) \
@@ -56,13 +59,26 @@ extern const struct phx_enum agent_supervisor_names, agent_yes_names;
 	  KEY(job_scopes, CHOICE, "yes", \
 	      "yes: where systemd runs the machine, and answers, each run of a job gets a scope, " \
 	      "and with it a control group. no, or where it does not: a job is its session. The " \
-	      "log says at the start which it is."))
+	      "log says at the start which it is.")) \
+	F(S, job_private, ENUM(agent_private), \
+	  KEY(job_private, CHOICE, "auto", \
+	      "yes: each run of a job has /tmp, /var/tmp, /dev/shm, /run/lock and IPC of its " \
+	      "own, " \
+	      "which go with it, sees the processes of its user alone, and gains no rights by " \
+	      "setuid programs. After the last run of a user on the node his other processes are " \
+	      "ended there, and what he left is removed: files in those places, shared memory, " \
+	      "his crontab, jobs of at, a lingering user manager; accounts below 1000 are " \
+	      "spared. " \
+	      "auto: yes, except for an agent that is not root or has --root."))
 PHX_RECORD_STRUCT(agent_config, AGENT_CONFIG_FIELDS);
 
 /** Read options, then the file or the kernel command line. Default paths lie below --root; paths
  * that the file or an option names are used as they are. 0; 1 when --help or --version was
  * answered; -EINVAL with the option, "FILE:LINE: ..." or the missing word of the command line. */
 int agent_config_init(int argc, char **argv, struct agent_config *ret, struct phx_err *err);
+
+/** Has each run of a job its own places (job_private), and is what its user leaves removed? */
+bool agent_config_private(const struct agent_config *c);
 
 /** Read agent.conf into `c`; its keys override. -EINVAL "FILE:LINE: reason", -ENOENT. */
 int agent_config_read(struct agent_config *c, const char *path, struct phx_err *err);

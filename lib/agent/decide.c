@@ -4,6 +4,10 @@
 #include <errno.h>
 #include <inttypes.h>
 
+#include "pki/pki.h"
+
+#define DAY_S INT64_C(86400)
+
 bool decide_answers(const struct decide_done *done, const struct decide_order *o)
 {
 	if (done->epoch != o->epoch)
@@ -65,6 +69,14 @@ bool decide_again(int r)
 		if (r == final[i])
 			return false;
 	return r < 0;
+}
+
+bool decide_renews(int64_t now_s, int64_t expires_s, int64_t had_ms)
+{
+	int64_t left_s = expires_s - now_s, had_s = had_ms / 1000;
+	return left_s < PHX_NODE_CERT_RENEW_DAYS * DAY_S ||
+		left_s > (PHX_NODE_CERT_DAYS + 1) * DAY_S ||
+		had_s > (PHX_NODE_CERT_DAYS - PHX_NODE_CERT_RENEW_DAYS) * DAY_S;
 }
 
 enum decide_job decide_job(const struct decide_run *known, const struct decide_run *o)

@@ -72,6 +72,11 @@ int64_t decide_result(int64_t result, int kept);
 /** A message to the head failed with `r`: is it sent again? Not if the head refused it for good. */
 bool decide_again(int r);
 
+/** Is it time to renew a certificate that ends at `expires_s`, by a clock that says `now_s`, and
+ * that was given `had_ms` ago by a clock that nobody sets? The first clock may be wrong: more left
+ * than a certificate is given for says that it is. Renewing too early costs one call. */
+bool decide_renews(int64_t now_s, int64_t expires_s, int64_t had_ms);
+
 /** A run of a job, as far as it decides. */
 struct decide_run {
 	uint32_t run;

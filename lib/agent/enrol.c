@@ -4,10 +4,13 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/random.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/file.h"
 #include "base/json.h"
+#include "agent/decide.h"
 #include "agent/log.h"
 #include "pki/pki.h"
 
@@ -16,6 +19,9 @@ enum {
 	WAIT_FIRST_MS = 500,
 	WAIT_MAX_MS = 2000,
 	REFUSED_WAIT_MS = 10000,
+	LOOK_EVERY_MS = 60 * 1000,
+	FAILED_WAIT_MS = 2 * 3600 * 1000,
+	RENEWED_WAIT_MS = 24 * 3600 * 1000,
 	PEM_MAX = 65536
 };
 
@@ -205,6 +211,59 @@ int enrol(struct agent *a, struct phx_err *err)
 		return 0;
 	int r = make_request(a, &csr, err);
 	return r ? r : ask_until_certified(a, csr);
+}
+
+/* 0 with the time at which the certificate ends. */
+static int read_end(const struct agent *a, int64_t *ret_expires_s, struct phx_err *err)
+{
+	PHX_AUTO_FREE char *path = state_path(a, "agent.pem");
+	PHX_AUTO_FREE char *pem = NULL;
+	struct phx_cert_info info;
+	int r = path ? phx_file_read(path, PEM_MAX, &pem, NULL, err) : -ENOMEM;
+	r = r ? r : phx_cert_info_pem(pem, path, &info, err);
+	if (r == 0)
+		*ret_expires_s = info.expires_s;
+	return r;
+}
+
+static int renew(struct agent *a, struct phx_err *err)
+{
+	struct phx_http_client *c = NULL;
+	PHX_AUTO_FREE char *csr = NULL;
+	int r = make_request(a, &csr, err);
+	r = r ? r : enrol_client(a, &c, err);
+	r = r ? r : ask_once(a, c, csr, err);
+	phx_http_client_free(c);
+	return r;
+}
+
+/* Half of it is fixed, half drawn: a thousand nodes got their certificates on one day. */
+static int64_t spread(int64_t ms)
+{
+	uint32_t draw = 0;
+	(void)!getrandom(&draw, sizeof(draw), GRND_NONBLOCK);
+	return ms / 2 + draw % (ms / 2);
+}
+
+bool enrol_renew(struct agent *a, struct renewal *w)
+{
+	int64_t expires_s = 0, now_ms = phx_clock_boot_ms();
+	struct phx_err err = {0};
+	if (!w->got_ms)
+		w->got_ms = now_ms;
+	if (now_ms < w->due_ms)
+		return false;
+	w->due_ms = now_ms + LOOK_EVERY_MS;
+	int r = read_end(a, &expires_s, &err);
+	if (r == 0 && !decide_renews(phx_wall_ms() / 1000, expires_s, now_ms - w->got_ms))
+		return false;
+	r = r ? r : renew(a, &err);
+	if (r < 0)
+		agent_log("the certificate is not renewed yet: %s", err.text);
+	else
+		w->got_ms = now_ms;
+	w->due_ms = now_ms + spread(r < 0 ? FAILED_WAIT_MS : RENEWED_WAIT_MS);
+	return r == 0;
 }
 
 void enrol_forget(struct agent *a)

@@ -13,4 +13,15 @@ int enrol(struct agent *a, struct phx_err *err);
  * stays. */
 void enrol_forget(struct agent *a);
 
+/** Renewal of the certificate while the agent runs; zeroed at first. Times are of
+ * phx_clock_boot_ms(). */
+struct renewal {
+	int64_t got_ms; /* when the agent started, or had its last certificate */
+	int64_t due_ms; /* not before then */
+};
+/** Has the certificate renewed, for the same key, if it is time to. True: there is a new one, and
+ * connections of the old one are to be made anew. After a failure it is tried again within two
+ * hours, after a success not for half a day, whatever the clock says. */
+bool enrol_renew(struct agent *a, struct renewal *r);
+
 #endif

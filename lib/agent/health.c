@@ -244,7 +244,7 @@ int health_new(struct loop *loop, const char *pkg_root, struct health **ret, str
 	int r = PHX_STR_SET(h->pkg_root, pkg_root);
 	r = r ? r : loop_timer(loop, on_due, h, &h->due);
 	if (r < 0) {
-		free(h);
+		health_free(h);
 		return phx_err_set(err, r, "health checks: %s", strerror(-r));
 	}
 	*ret = h;

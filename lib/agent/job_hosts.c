@@ -192,11 +192,19 @@ static int settle(const char *dir, const char *hosts_file, struct phx_err *err)
 	return phx_file_write(path, all.data ? all.data : "", all.n, 0644, err);
 }
 
-void job_hosts_settle(const char *dir, const char *hosts_file)
+static void settle_all(const char *dir, const char *hosts_file)
 {
 	struct phx_err err = {0};
 	if (hosts_file[0] && settle(dir, hosts_file, &err) < 0)
 		agent_log("names of nodes: %s", err.text);
+}
+
+void job_hosts_begin(const char *dir, const char *hosts_file)
+{
+	PHX_AUTO_FREE char *real = hosts_file[0] ? realpath(hosts_file, NULL) : NULL;
+	if (real)
+		phx_file_sweep_of(real);
+	settle_all(dir, hosts_file);
 }
 
 void job_hosts_put(const char *dir, const char *hosts_file, const struct phx_job *job)
@@ -211,12 +219,12 @@ void job_hosts_put(const char *dir, const char *hosts_file, const struct phx_job
 		return;
 	if (phx_file_write(path, lines.data, lines.n, 0644, &err) < 0)
 		agent_log("names of nodes: %s", err.text);
-	job_hosts_settle(dir, hosts_file);
+	settle_all(dir, hosts_file);
 }
 
 void job_hosts_drop(const char *dir, const char *hosts_file, uint64_t id)
 {
 	PHX_AUTO_FREE char *path = list_path(dir, id);
 	if (path && unlink(path) == 0)
-		job_hosts_settle(dir, hosts_file);
+		settle_all(dir, hosts_file);
 }

@@ -12,8 +12,9 @@
 void job_hosts_put(const char *dir, const char *hosts_file, const struct phx_job *job);
 /** The job is over: remove its lines, unless another job has them too. */
 void job_hosts_drop(const char *dir, const char *hosts_file, uint64_t id);
-/** Make the block hold the lines of the jobs in `dir`, and remove it when they have none: also
- * lines left by an agent that was killed, or from before the machine started anew. */
-void job_hosts_settle(const char *dir, const char *hosts_file);
+/** Of an agent that starts: make the block hold the lines of the jobs in `dir`, and remove it when
+ * they have none, so that nothing stays of an agent that was killed, or from before the machine
+ * started anew; nor what that agent had begun to write. */
+void job_hosts_begin(const char *dir, const char *hosts_file);
 
 #endif

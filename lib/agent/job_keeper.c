@@ -19,6 +19,7 @@
 #include <unistd.h>
 
 #include "agent/job_group.h"
+#include "agent/job_private.h"
 #include "base/clock.h"
 
 enum { STATUS_NOT_STARTED = 126, DIE_AGAIN_MS = 1000 };
@@ -77,7 +78,8 @@ static void job_exec(const struct job_keeper *k, int out, pid_t keeper)
 		.arg = k,
 	};
 	const char *what;
-	const char *why = strerrordesc_np(-phx_process_become(&l, keeper, &what));
+	int r = k->private_dir ? job_private_enter(k->private_dir, &what) : 0;
+	const char *why = strerrordesc_np(-(r ? r : phx_process_become(&l, keeper, &what)));
 	(void)!write(out, what, strlen(what));
 	(void)!write(out, ": ", 2);
 	(void)!write(out, why, why ? strlen(why) : 0);

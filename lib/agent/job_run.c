@@ -12,6 +12,7 @@
 #include "agent/job_env.h"
 #include "agent/job_hosts.h"
 #include "agent/job_keeper.h"
+#include "agent/job_private.h"
 #include "agent/job_stage.h"
 #include "agent/log.h"
 
@@ -101,6 +102,7 @@ pid_t job_run_start(struct job_place *at, const struct phx_job *job, const char 
 			       .limit_ms = job->estimate_ms,
 			       .output_max_mb = job->output_max_mb};
 	PHX_AUTO_FREE char *script = NULL;
+	PHX_AUTO_FREE char *private = NULL;
 	PHX_AUTO_FREE const char **argv = calloc(job->argv.n + 1, sizeof(*argv));
 	PHX_AUTO_FREE char *nodes = phx_path("%s/%" PRIu64 ".nodes", at->node_dir, job->id);
 	if (!argv || !nodes || !dir)
@@ -115,6 +117,10 @@ pid_t job_run_start(struct job_place *at, const struct phx_job *job, const char 
 	k.env = (const char *const *)env.list;
 	if (r == 0 && job->script && (r = job_stage_script(at->stage, job, &script, err)) == 0)
 		argv[0] = script;
+	if (r == 0 && at->private_places)
+		r = job_private_make(at->stage, run, err);
+	if (r == 0 && at->private_places)
+		r = (k.private_dir = private = job_private_dir(at->stage, run)) ? 0 : -ENOMEM;
 	if (r == 0)
 		r = fork_keeper(at, run, &k, err);
 	job_env_fini(&env);

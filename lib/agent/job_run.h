@@ -17,6 +17,8 @@ struct job_place {
 	struct job_groups groups;
 	char hosts_file[AGENT_PATH_MAX]; /* gets the names of nodes; "" none does */
 	int contact_fd;                  /* holds when the head was last heard */
+	bool private_places;             /* runs have them, and their users leave nothing */
+	char root[AGENT_PATH_MAX];       /* below which users may have left something */
 };
 
 /** Start the run `job->kills` on this `node`; returns the process id of its keeper, a child of the

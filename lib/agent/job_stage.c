@@ -15,8 +15,9 @@
 #include "base/file.h"
 #include "base/json.h"
 #include "agent/fetch.h"
+#include "agent/job_private.h"
 
-enum { LIST_BYTES_MAX = 64 * 260, TRIES = 30, AGAIN_MS = 1000 };
+enum { LIST_BYTES_MAX = 64 * 260, TRIES = 30, AGAIN_FIRST_MS = 200, AGAIN_MOST_MS = 1200 };
 
 bool job_stage_wanted(const struct phx_job *job)
 {
@@ -43,9 +44,11 @@ void job_stage_drop(const char *stage, struct job_run run)
 	PHX_AUTO_FREE char *dir = job_stage_dir(stage, run);
 	PHX_AUTO_FREE char *list = list_path(stage, run);
 	PHX_AUTO_FREE char *script = script_path(stage, run);
-	if (!dir || !list || !script)
+	PHX_AUTO_FREE char *private = job_private_dir(stage, run);
+	if (!dir || !list || !script || !private)
 		return;
 	phx_dir_remove(dir, NULL);
+	phx_dir_remove(private, NULL);
 	unlink(list);
 	unlink(script);
 }
@@ -168,11 +171,12 @@ int job_stage_fetch(const char *stage, const struct job_stage_calls *calls,
 		    const struct phx_job *job, const char *node, struct phx_err *err)
 {
 	bool first = phx_str_eq(PHX_LIST_AT(&job->parts, struct phx_job_part, 0)->node, node);
+	struct phx_again again = {AGAIN_FIRST_MS, AGAIN_MOST_MS, 0};
 	int r = -EAGAIN;
 	for (int i = 0; i < TRIES && may_pass(r) && calls->awaited(calls->awaited_arg); i++) {
 		struct phx_http_client *c = NULL;
 		if (i)
-			phx_sleep_ms(AGAIN_MS);
+			phx_again(&again, INT64_MAX);
 		phx_err_clear(err);
 		r = calls->client(calls->client_arg, &c, err);
 		r = r ? r : stage_in(stage, c, job, first, err);

@@ -40,7 +40,7 @@ int job_stage_fetch(const char *stage, const struct job_stage_calls *calls,
  * or could not be reached. */
 int job_stage_out(const char *stage, struct phx_http_client *c, struct job_run run,
 		  struct phx_err *err);
-/** Remove directory, script and notes of a run. Missing ones are no error. */
+/** Remove the directories, script and notes of a run. Missing ones are no error. */
 void job_stage_drop(const char *stage, struct job_run run);
 
 #endif

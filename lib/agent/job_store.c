@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "base/file.h"
-#include "base/json.h"
+#include "base/record_file.h"
 #include "agent/job_keeper.h"
 
 enum { RECORDS_KEPT = 256, STATUS_LOST = 255, RECORD_MAX = 4096 };
@@ -46,23 +46,13 @@ static char *record_path(const struct job_store *s, uint64_t id)
 int job_store_read(const struct job_store *s, uint64_t id, struct job_record *ret)
 {
 	PHX_AUTO_FREE char *path = record_path(s, id);
-	PHX_AUTO_FREE char *text = NULL;
-	PHX_AUTO_JSON json_t *json = NULL;
-	size_t n;
-	int r = path ? phx_file_read(path, RECORD_MAX, &text, &n, NULL) : -ENOMEM;
-	if (r == 0)
-		r = phx_json_parse(text, n, &json, NULL);
-	return r < 0 ? r : phx_json_to_record(&job_record, json, ret, NULL);
+	return phx_record_file_read(path, RECORD_MAX, &job_record, ret, NULL);
 }
 
 int job_store_write(const struct job_store *s, const struct job_record *rec, struct phx_err *err)
 {
 	PHX_AUTO_FREE char *path = record_path(s, rec->id);
-	PHX_AUTO_JSON json_t *json = phx_json_from_record(&job_record, rec);
-	PHX_AUTO_FREE char *text = json ? phx_json_text(json) : NULL;
-	if (!path || !text)
-		return -ENOMEM;
-	return phx_file_write(path, text, strlen(text), 0600, err);
+	return phx_record_file_write(path, &job_record, rec, 0600, err);
 }
 
 int job_store_write_end(const struct job_store *s, struct job_run run, int status,

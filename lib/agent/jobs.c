@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/pidfd.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -19,8 +20,10 @@
 #include "agent/decide.h"
 #include "agent/job_hosts.h"
 #include "agent/job_keeper.h"
+#include "agent/job_private.h"
 #include "agent/job_run.h"
 #include "agent/job_stage.h"
+#include "agent/job_user.h"
 #include "agent/jobs_internal.h"
 #include "agent/log.h"
 
@@ -420,6 +423,29 @@ int jobs_kill(struct jobs *j, struct job_run run, bool to_run_again, struct phx_
 
 /* ---- reported ---- */
 
+/* The user of a run: its directory is his. -ENOENT: nobody knows. */
+static int find_user(const struct jobs *j, struct job_run run, uid_t *ret)
+{
+	struct stat st;
+	PHX_AUTO_FREE char *dir = job_stage_dir(j->at.stage, run);
+	if (!dir || lstat(dir, &st) < 0)
+		return dir ? -errno : -ENOMEM;
+	*ret = st.st_uid;
+	return 0;
+}
+
+/* Removes what the user of a run that is over left on the node, unless another run is his. */
+static void clear_user(struct jobs *j, struct job_run run)
+{
+	uid_t user, other;
+	if (!j->at.private_places || find_user(j, run, &user) < 0)
+		return;
+	PHX_LIST_EACH(struct running, r, &j->list)
+		if (find_user(j, r->run, &other) == 0 && other == user)
+			return;
+	job_user_leave(j->at.root, user);
+}
+
 void jobs_reported(struct jobs *j, struct job_run run)
 {
 	struct phx_err err = {0};
@@ -438,6 +464,7 @@ void jobs_reported(struct jobs *j, struct job_run run)
 		job_hosts_drop(j->at.node_dir, j->at.hosts_file, run.id);
 	}
 	job_store_drop(&j->at.store, run);
+	clear_user(j, run);
 	job_stage_drop(j->at.stage, run);
 	job_store_prune(&j->at.store, tracked, j);
 }
@@ -469,29 +496,37 @@ static int open_contact(struct jobs *j, struct phx_err *err)
 		: 0;
 }
 
+/* Runs have to see their own directories, and their lists of nodes. */
+static int check_seen(const struct jobs *j, struct phx_err *err)
+{
+	const char *const dirs[][2] = {{"cache_dir", j->at.stage}, {"run_dir", j->at.node_dir}};
+	for (size_t i = 0; i < PHX_ARRAY_SIZE(dirs); i++)
+		if (job_private_hides(dirs[i][1]))
+			return phx_err_set(err, -EINVAL,
+					   "%s: jobs would not see %s, for each run has that place "
+					   "for its own: name another directory, or say "
+					   "job_private = \"no\"",
+					   dirs[i][0], dirs[i][1]);
+	return 0;
+}
+
 static int prepare(struct jobs *j, const struct jobs_config *c, struct phx_err *err)
 {
 	snprintf(j->at.node_dir, sizeof(j->at.node_dir), "%s/jobs", c->run_dir);
 	snprintf(j->at.stage, sizeof(j->at.stage), "%s-jobs", c->cache_dir);
-	int r = job_store_init(&j->at.store, c->state_dir, c->cache_dir, err);
+	int r = c->private_places ? check_seen(j, err) : 0;
+	r = r ? r : job_store_init(&j->at.store, c->state_dir, c->cache_dir, err);
 	r = r ? r : phx_dir_make(j->at.node_dir, 0755, err);
 	r = r ? r : open_contact(j, err);
 	if (r < 0)
 		return r;
 	PHX_STR_SET(j->at.hosts_file, c->hosts_file);
-	job_hosts_settle(j->at.node_dir, j->at.hosts_file);
+	PHX_STR_SET(j->at.root, c->root ? c->root : "");
+	j->at.private_places = c->private_places;
+	job_hosts_begin(j->at.node_dir, j->at.hosts_file);
 	job_group_find(j->at.store.dir, c->may_ask_systemd, &j->at.groups);
 	agent_log("jobs: each run has %s", j->at.groups.how);
 	return job_store_each(&j->at.store, take_up, j);
-}
-
-static void dispose(struct jobs *j)
-{
-	PHX_LIST_EACH(struct running, r, &j->list)
-		unwatch(j, r);
-	phx_close_fd(&j->at.contact_fd);
-	phx_list_fini(&j->list);
-	free(j);
 }
 
 int jobs_new(const struct jobs_config *config, struct jobs **ret, struct phx_err *err)
@@ -511,7 +546,7 @@ int jobs_new(const struct jobs_config *config, struct jobs **ret, struct phx_err
 		look_soon(j);
 	loop_release(j->loop);
 	if (r < 0) {
-		dispose(j);
+		jobs_free(j);
 		return phx_err_set(err, r, "jobs: %s", strerror(-r));
 	}
 	*ret = j;
@@ -532,5 +567,9 @@ void jobs_free(struct jobs *j)
 	loop_forget(j->loop, &j->again);
 	while (j->n_staging || j->n_telling || j->looking)
 		loop_yield(j->loop, &j->busy, INT64_MAX);
-	dispose(j);
+	PHX_LIST_EACH(struct running, r, &j->list)
+		unwatch(j, r);
+	phx_close_fd(&j->at.contact_fd);
+	phx_list_fini(&j->list);
+	free(j);
 }

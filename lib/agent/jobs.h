@@ -40,6 +40,8 @@ struct jobs_config {
 	const char *state_dir, *cache_dir, *run_dir; /* all borrowed during jobs_new() */
 	const char *hosts_file;                      /* where programs look names up; "" none */
 	bool may_ask_systemd;                        /* for a scope for each run */
+	bool private_places;                         /* job_private.h, job_user.h */
+	const char *root;                            /* "" or what lies below it is the node's */
 	jobs_ended_fn ended;
 	void *arg;
 	jobs_client_fn client; /* for the transfer of files; called with arg */

@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "base/file.h"
-#include "base/json.h"
+#include "base/record_file.h"
 
 enum { ENTRY_MAX = 65536 };
 
@@ -81,22 +81,14 @@ int journal_find(const struct journal *j, uint64_t id, struct journal_entry *ret
 		 struct phx_err *err)
 {
 	PHX_AUTO_FREE char *path = entry_path(j->dir, id);
-	PHX_AUTO_FREE char *text = NULL;
-	PHX_AUTO_JSON json_t *json = NULL;
-	size_t n = 0;
-	if (!path)
-		return -ENOMEM;
-	int r = phx_file_read(path, ENTRY_MAX, &text, &n, NULL);
-	if (r == -ENOENT)
-		return r;
-	if (r < 0)
-		return phx_err_set(err, r, "%s: %s", path, strerror(-r));
-	r = phx_json_parse(text, n, &json, err);
-	if (r == 0)
-		r = phx_json_to_record(&journal_entry_record, json, ret, err);
+	struct phx_err why = {0};
+	int r = phx_record_file_read(path, ENTRY_MAX, &journal_entry_record, ret, &why);
 	if (r == 0 && ret->id != id)
-		r = phx_err_set(err, -EBADMSG, "holds the result of step %" PRIu64, ret->id);
-	return r < 0 ? phx_err_prefix(err, -EBADMSG, "%s", path) : 0;
+		r = phx_err_set(&why, -EINVAL, "%s: holds the result of step %" PRIu64, path,
+				ret->id);
+	if (r == -EINVAL)
+		r = -EBADMSG;
+	return r < 0 && r != -ENOENT ? phx_err_set(err, r, "%s", why.text) : r;
 }
 
 /* Calls `fn` with the id of every result file. */
@@ -147,13 +139,8 @@ static void prune(const struct journal *j)
 
 static int write_entry(const char *state_dir, const struct journal_entry *e, struct phx_err *err)
 {
-	PHX_AUTO_JSON json_t *json = phx_json_from_record(&journal_entry_record, e);
-	PHX_AUTO_FREE char *text = json ? phx_json_text(json) : NULL;
 	PHX_AUTO_FREE char *path = entry_path(state_dir, e->id);
-	if (!text || !path)
-		return phx_err_set(err, -ENOMEM,
-				   "step %" PRIu64 ": result cannot be written as JSON", e->id);
-	return phx_file_write(path, text, strlen(text), 0600, err);
+	return phx_record_file_write(path, &journal_entry_record, e, 0600, err);
 }
 
 int journal_put(const struct journal *j, const struct journal_entry *e, struct phx_err *err)

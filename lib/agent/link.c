@@ -20,6 +20,7 @@
 #include "base/json.h"
 #include "inventory/inventory.h"
 #include "agent/agent.h"
+#include "agent/anchors.h"
 #include "agent/enrol.h"
 #include "agent/log.h"
 #include "agent/order.h"
@@ -47,11 +48,13 @@ struct link {
 	bool has_sample;
 	bool registered;
 	bool boot_local;
-	bool resumed; /* services of an earlier boot's role were started, or need not be */
+	bool resumed;    /* services of an earlier boot's role were started, or need not be */
+	uint64_t anchor; /* event of the last anchor that is kept */
 	uint32_t beat_ms;
 	uint32_t retry_ms;
 	uint32_t refusals;
 	int64_t facts_due_ms, local_due_ms;
+	struct renewal renewal;
 };
 
 /* ---- what the agent reports ---- */
@@ -139,6 +142,8 @@ static void add_running(struct link *l, json_t *j)
 	add_jobs(l->agent, list);
 	add_standing(list, "table", director_id(l->agent->web));
 	add_standing(list, "prefetch", prefetch_id(l->agent->prefetch));
+	/* also of none: so the head knows that anchors are kept here */
+	json_array_append_new(list, json_pack("[s,I]", "anchor", (json_int_t)l->anchor));
 	json_object_set_new(j, "running", list);
 }
 
@@ -148,10 +153,7 @@ static void add_sessions(struct link *l, json_t *monitor)
 	PHX_AUTO(phx_list_fini) struct phx_list list = {0};
 	if (phx_sessions_read(l->agent->cfg.fact_root, &list) < 0)
 		return;
-	json_t *sessions = json_array();
-	PHX_LIST_EACH(struct phx_session, s, &list)
-		json_array_append_new(sessions, phx_json_from_record(&phx_session_record, s));
-	json_object_set_new(monitor, "sessions", sessions);
+	json_object_set_new(monitor, "sessions", phx_json_from_list(&phx_session_record, &list));
 }
 
 static void add_monitor(struct link *l, json_t *j)
@@ -416,12 +418,20 @@ static int take_logs(struct link *l, struct phx_order *o, const json_t *extra, s
 	return logs_ask(l->agent->logs, o->id, json_object_get(extra, "logs"), err);
 }
 
+static int take_anchor(struct link *l, struct phx_order *o, const json_t *extra,
+		       struct phx_err *err)
+{
+	(void)o;
+	return anchors_keep(l->agent->cfg.state_dir, phx_json_str(extra, "anchor", ""), &l->anchor,
+			    err);
+}
+
 static const struct {
 	const char *kind;
 	int (*take)(struct link *l, struct phx_order *o, const json_t *extra, struct phx_err *err);
-} order_kinds[] = {{"step", take_step},       {"job", take_job},     {"kill", take_kill},
-		   {"inspect", take_inspect}, {"table", take_table}, {"prefetch", take_prefetch},
-		   {"logs", take_logs}};
+} order_kinds[] = {{"step", take_step},       {"job", take_job},      {"kill", take_kill},
+		   {"inspect", take_inspect}, {"table", take_table},  {"prefetch", take_prefetch},
+		   {"logs", take_logs},       {"anchor", take_anchor}};
 
 /* A job that could not be started ends at once, with 126 as a shell would say. */
 static void refuse_job(struct agent *a, const struct phx_order *o, const char *text)
@@ -542,11 +552,16 @@ static int need_client(struct link *l)
 void link_run(void *agent)
 {
 	struct link l = {.agent = agent, .beat_ms = BEAT_DEFAULT_MS, .retry_ms = RETRY_FIRST_MS};
+	l.anchor = anchors_last(l.agent->cfg.state_dir);
 	pthread_setname_np(pthread_self(), "phx-link"); /* its wake-ups are beats */
 	while (!agent_stopping(l.agent)) {
 		refresh_facts(&l);
 		if (need_client(&l) < 0)
 			continue;
+		if (enrol_renew(l.agent, &l.renewal)) {
+			drop_client(&l);
+			continue;
+		}
 		if (!l.registered)
 			say_hello(&l);
 		else

@@ -5,7 +5,7 @@
 #include <string.h>
 
 /* Members that phxd adds to the core's record. */
-static const char *const extras[] = {"deploy", "image", "logs"};
+static const char *const extras[] = {"deploy", "image", "logs", "anchor"};
 
 int order_parse(const json_t *j, struct phx_order *ret, struct phx_err *err)
 {

@@ -6,8 +6,8 @@
 #include "config/image.h"
 #include "state/order.h"
 
-/** Parse one order without the members "deploy", "image" and "logs". -EINVAL with the path in the
- * JSON. The caller frees *ret by phx_record_fini(&phx_order_record, ret). */
+/** Parse one order without the members "deploy", "image", "logs" and "anchor". -EINVAL with
+ * the path in the JSON. The caller frees *ret by phx_record_fini(&phx_order_record, ret). */
 int order_parse(const json_t *j, struct phx_order *ret, struct phx_err *err);
 
 /** The image in member `member` of an order: name, version, digest, kernel_release, files. -ENOENT:

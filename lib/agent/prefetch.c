@@ -343,8 +343,7 @@ int prefetch_new(struct loop *loop, const struct agent_config *cfg, prefetch_cli
 		look_soon(s);
 	loop_release(loop);
 	if (r < 0) {
-		phx_record_fini(&prefetch_state_record, &s->want);
-		free(s);
+		prefetch_free(s);
 		return phx_err_set(err, r, "prefetch: %s", strerror(-r));
 	}
 	*ret = s;

@@ -493,9 +493,7 @@ int services_new(const struct services_config *config, struct services **ret, st
 	if (r == 0)
 		r = loop_timer(s->loop, notice, s, &s->due);
 	if (r < 0) {
-		if (s->backend)
-			s->backend->free(s->self);
-		free(s);
+		services_free(s);
 		return phx_err_set(err, r, "services: %s", strerror(-r));
 	}
 	*ret = s;
@@ -517,14 +515,16 @@ void services_free(struct services *s)
 {
 	if (!s)
 		return;
-	services_end(s);
+	if (s->due) /* it was made whole */
+		services_end(s);
 	loop_hold(s->loop);
 	unwatch_slots(s);
 	loop_forget(s->loop, &s->due);
 	while (s->looking || s->busy)
 		loop_wait(s->loop, INT64_MAX);
 	loop_release(s->loop);
-	s->backend->free(s->self);
+	if (s->backend)
+		s->backend->free(s->self);
 	forget_role(s);
 	phx_list_fini(&s->ids);
 	free(s);

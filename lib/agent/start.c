@@ -73,11 +73,19 @@ static int start_parts(struct agent *a, struct phx_err *err)
 {
 	struct services_config services = {a->loop, a->cfg.pkg_root, a->cfg.run_dir,
 					   a->cfg.supervisor};
-	struct jobs_config jobs = {a->loop,           a->cfg.state_dir,
-				   a->cfg.cache_dir,  a->cfg.run_dir,
-				   a->cfg.hosts_file, a->cfg.whole_machine && a->cfg.job_scopes,
-				   job_ended,         a,
-				   agent_client};
+	struct jobs_config jobs = {
+		.loop = a->loop,
+		.state_dir = a->cfg.state_dir,
+		.cache_dir = a->cfg.cache_dir,
+		.run_dir = a->cfg.run_dir,
+		.hosts_file = a->cfg.hosts_file,
+		.may_ask_systemd = a->cfg.whole_machine && a->cfg.job_scopes,
+		.private_places = agent_config_private(&a->cfg),
+		.root = a->cfg.root,
+		.ended = job_ended,
+		.arg = a,
+		.client = agent_client,
+	};
 	int r = journal_open(&a->journal, a->cfg.state_dir, err);
 	r = r ? r : services_new(&services, &a->services, err);
 	r = r ? r : web_new(a->loop, a->cfg.whole_machine, &a->web);

@@ -7,42 +7,27 @@
 #include <unistd.h>
 
 #include "base/file.h"
-#include "base/json.h"
+#include "base/record_file.h"
 #include "repo/repo.h"
 
 enum { STATE_FILE_MAX = 1 << 20 };
 
 PHX_RECORD_TABLE(role_state, ROLE_STATE_FIELDS);
 PHX_RECORD_TABLE(system_state, SYSTEM_STATE_FIELDS);
-PHX_RECORD_TABLE(prefetch_state, STOCK_STATE_FIELDS);
+PHX_RECORD_TABLE(prefetch_state, PREFETCH_STATE_FIELDS);
 
 static int read_record(const char *dir, const char *name, const struct phx_record *rec, void *ret,
 		       struct phx_err *err)
 {
 	PHX_AUTO_FREE char *path = phx_path("%s/%s", dir, name);
-	PHX_AUTO_FREE char *text = NULL;
-	PHX_AUTO_JSON json_t *json = NULL;
-	size_t n = 0;
-	if (!path)
-		return -ENOMEM;
-	int r = phx_file_read(path, STATE_FILE_MAX, &text, &n, err);
-	if (r < 0)
-		return r;
-	r = phx_json_parse(text, n, &json, err);
-	if (r == 0)
-		r = phx_json_to_record(rec, json, ret, err);
-	return r < 0 ? phx_err_prefix(err, r, "%s", path) : 0;
+	return phx_record_file_read(path, STATE_FILE_MAX, rec, ret, err);
 }
 
 static int write_record(const char *dir, const char *name, const struct phx_record *rec,
 			const void *obj, struct phx_err *err)
 {
 	PHX_AUTO_FREE char *path = phx_path("%s/%s", dir, name);
-	PHX_AUTO_JSON json_t *json = phx_json_from_record(rec, obj);
-	PHX_AUTO_FREE char *text = json ? phx_json_text(json) : NULL;
-	if (!path || !text)
-		return phx_err_set(err, -ENOMEM, "%s: cannot be written as JSON", name);
-	return phx_file_write(path, text, strlen(text), 0600, err);
+	return phx_record_file_write(path, rec, obj, 0600, err);
 }
 
 int role_state_read(const char *state_dir, struct role_state *ret, struct phx_err *err)

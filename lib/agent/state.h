@@ -21,10 +21,10 @@ PHX_RECORD_STRUCT(role_state, ROLE_STATE_FIELDS);
 PHX_RECORD_STRUCT(system_state, SYSTEM_STATE_FIELDS);
 
 /** Packages to prefetch, and the id by which the head knows the list. */
-#define STOCK_STATE_FIELDS(F, S) \
+#define PREFETCH_STATE_FIELDS(F, S) \
 	F(S, id, U64) \
 	F(S, packages, LIST(phx_package_ref))
-PHX_RECORD_STRUCT(prefetch_state, STOCK_STATE_FIELDS);
+PHX_RECORD_STRUCT(prefetch_state, PREFETCH_STATE_FIELDS);
 
 /** -ENOENT: there is no role. The caller frees *ret by phx_record_fini(&role_state_record, ret). */
 int role_state_read(const char *state_dir, struct role_state *ret, struct phx_err *err);

@@ -96,8 +96,12 @@ int step_wipe(struct step_run *s, struct phx_err *err)
 	if (r < 0)
 		return r;
 	forget_system(s->agent, path);
-	enum phx_wipe_method method = (enum phx_wipe_method)s->order->step.method;
-	r = phx_disk_wipe(path, &facts, method, false, show_progress, &next_ms, &s->wipe, err);
+	const struct phx_step *step = &s->order->step;
+	const struct phx_wipe_order order = {.method = (enum phx_wipe_method)step->method,
+					     .or_less = step->or_less,
+					     .full = step->verify == PHX_VERIFY_FULL,
+					     .seed = step->nonce};
+	r = phx_disk_wipe(path, &facts, &order, show_progress, &next_ms, &s->wipe, err);
 	s->has_wipe = r == 0 || r == -EUCLEAN;
 	return r;
 }

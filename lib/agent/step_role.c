@@ -12,12 +12,12 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/spawn.h"
-#include "agent/guard.h"
+#include "agent/removal.h"
 #include "agent/package.h"
 #include "agent/state.h"
 #include "repo/repo.h"
 
-enum { PORT_WAIT_MS = 5000, PORT_AGAIN_MS = 20, HEALTH_AGAIN_MS = 50, LEAVE_MS = 60000 };
+enum { PORT_WAIT_MS = 5000, AGAIN_FIRST_MS = 20, AGAIN_MOST_MS = 250, LEAVE_MS = 60000 };
 
 /* ---- packages ---- */
 
@@ -108,7 +108,7 @@ static int remove_role(const struct agent *a, const struct phx_role *role,
 		       const struct phx_role *keep, struct phx_err *err)
 {
 	PHX_LIST_EACH(struct phx_word, w, &role->leave_remove) {
-		int r = guard_check(w->text, err);
+		int r = removal_check(w->text, err);
 		if (r < 0)
 			return r;
 	}
@@ -123,7 +123,7 @@ static int remove_role(const struct agent *a, const struct phx_role *role,
 			return r;
 	}
 	PHX_LIST_EACH(struct phx_word, w, &role->leave_remove) {
-		int r = guard_remove(a->cfg.root, w->text, err);
+		int r = removal_remove(a->cfg.root, w->text, err);
 		if (r < 0)
 			return r;
 	}
@@ -226,9 +226,10 @@ static bool port_open(const char *port)
 static int wait_ports_closed(struct step_run *s, struct phx_err *err)
 {
 	int64_t end = phx_clock_ms() + PORT_WAIT_MS;
+	struct phx_again again = {AGAIN_FIRST_MS, AGAIN_MOST_MS, 0};
 	PHX_LIST_EACH(struct phx_word, port, &s->order->role.ports)
 		while (port_open(port->text)) {
-			if (phx_clock_ms() >= end || step_wait_ms(s, PORT_AGAIN_MS))
+			if (phx_clock_ms() >= end || step_wait_ms(s, phx_again_ms(&again)))
 				return phx_err_set(err, -EBUSY, "port %s is still open",
 						   port->text);
 		}
@@ -296,13 +297,14 @@ static int ask_health(struct step_run *s, struct phx_err *why)
 int step_health(struct step_run *s, struct phx_err *err)
 {
 	struct agent *a = s->agent;
+	struct phx_again again = {AGAIN_FIRST_MS, AGAIN_MOST_MS, 0};
 	for (;;) {
 		struct phx_err why = {0};
 		if (ask_health(s, &why) == 0) {
 			health_passed(a->health);
 			return agent_limit(a, &s->order->role, err);
 		}
-		if (step_wait_ms(s, HEALTH_AGAIN_MS)) {
+		if (step_wait_ms(s, phx_again_ms(&again))) {
 			char said[SERVICE_TEXT_MAX];
 			services_said(a->services, said, sizeof(said));
 			/* the text of a service that died has its last output already */

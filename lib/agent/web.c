@@ -17,7 +17,7 @@
 #include "agent/vip.h"
 #include "agent/web_internal.h"
 
-enum { QUIET_MS = 1000, LOOK_MS = 50, TCP_TEXT_MAX = 16 << 20 };
+enum { QUIET_MS = 1000, LOOK_FIRST_MS = 20, LOOK_MOST_MS = 200, TCP_TEXT_MAX = 16 << 20 };
 enum { TIME_WAIT_TICKS = 6000, TICK_MS = 10 };
 
 int web_new(struct loop *loop, bool touch, struct web **ret)
@@ -28,7 +28,7 @@ int web_new(struct loop *loop, bool touch, struct web **ret)
 	w->loop = loop;
 	w->touch = touch;
 	if (vip_new(loop, &w->vips) < 0) {
-		free(w);
+		web_free(w);
 		return -ENOMEM;
 	}
 	*ret = w;
@@ -165,12 +165,15 @@ int web_drain(struct web *w, const struct phx_role *role, uint32_t grace_ms,
 	struct draining d = {.began = now,
 			     .end = now + (grace_ms > QUIET_MS ? grace_ms : QUIET_MS),
 			     .quiet_since = now};
+	struct phx_again again = {LOOK_FIRST_MS, LOOK_MOST_MS, 0};
 	while (now < d.end && now - d.quiet_since < QUIET_MS) {
 		now = phx_clock_ms();
 		int r = look_again(&d, role, calls, now, err);
 		if (r < 0)
 			return r;
-		if (calls->wait_ms(calls->arg, LOOK_MS))
+		int64_t quiet_ms = QUIET_MS - (now - d.quiet_since), ms = phx_again_ms(&again);
+		if (calls->wait_ms(calls->arg,
+				   (uint32_t)(ms < quiet_ms || quiet_ms < 0 ? ms : quiet_ms)))
 			return phx_err_set(err, -ECANCELED, "given up while requests were served");
 	}
 	if (now >= d.end)

@@ -39,6 +39,21 @@ void phx_sleep_ms(uint32_t ms)
 		;
 }
 
+uint32_t phx_again_ms(struct phx_again *a)
+{
+	uint64_t ms = a->last_ms ? (uint64_t)a->last_ms * 3 / 2 + 1 : a->first_ms;
+	a->last_ms = ms < a->most_ms ? (uint32_t)ms : a->most_ms;
+	return a->last_ms;
+}
+
+bool phx_again(struct phx_again *a, int64_t end_ms)
+{
+	int64_t left_ms = end_ms - phx_clock_ms(), ms = phx_again_ms(a);
+	if (left_ms > 0)
+		phx_sleep_ms((uint32_t)(ms < left_ms ? ms : left_ms));
+	return left_ms > 0;
+}
+
 void phx_cond_init(pthread_cond_t *c)
 {
 	pthread_condattr_t attr;

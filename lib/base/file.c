@@ -5,11 +5,17 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <libgen.h>
+#include <poll.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/inotify.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+#include "base/clock.h"
+
+#define TEMPORARY "%s.%d.tmp" /* of a path, by a thread */
 
 void phx_close_fd(int *fd)
 {
@@ -97,7 +103,7 @@ static int write_temporary(const char *tmp, const void *data, size_t n, mode_t m
 
 int phx_file_write(const char *path, const void *data, size_t n, mode_t mode, struct phx_err *err)
 {
-	PHX_AUTO_FREE char *tmp = phx_path("%s.%d.tmp", path, (int)gettid());
+	PHX_AUTO_FREE char *tmp = phx_path(TEMPORARY, path, (int)gettid());
 	if (!tmp)
 		return -ENOMEM;
 	int r = write_temporary(tmp, data, n, mode);
@@ -129,6 +135,33 @@ bool phx_file_is_temporary(const char *name, pid_t *ret_tid)
 	return true;
 }
 
+bool phx_file_is_abandoned(const char *name)
+{
+	char proc[40];
+	pid_t tid;
+	if (!phx_file_is_temporary(name, &tid))
+		return false;
+	snprintf(proc, sizeof(proc), "/proc/%d", (int)tid);
+	return access(proc, F_OK) < 0;
+}
+
+void phx_file_sweep_of(const char *path)
+{
+	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+	PHX_AUTO_FREE char *dir = slash ? strndup(path, (size_t)(name - path)) : strdup(".");
+	DIR *d = dir ? opendir(dir) : NULL;
+	pid_t tid;
+	for (struct dirent *e; d && (e = readdir(d));) {
+		PHX_AUTO_FREE char *its = phx_file_is_temporary(e->d_name, &tid)
+			? phx_path(TEMPORARY, name, (int)tid)
+			: NULL;
+		if (its && phx_str_eq(e->d_name, its) && phx_file_is_abandoned(its))
+			unlinkat(dirfd(d), its, 0);
+	}
+	if (d)
+		closedir(d);
+}
+
 void phx_file_sweep(const char *dir)
 {
 	DIR *d = opendir(dir);
@@ -145,6 +178,42 @@ int phx_file_publish(const char *from, const char *to, struct phx_err *err)
 	PHX_AUTO_CLOSE int fd = open(from, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
 	int r = fd < 0 || fsync(fd) < 0 || rename(from, to) < 0 ? -errno : sync_parent(to);
 	return r < 0 ? phx_err_set(err, r, "%s: %s", to, strerror(-r)) : 0;
+}
+
+/* The events themselves say nothing: whoever waits looks. */
+static void drain(int watch)
+{
+	char events[4096];
+	while (read(watch, events, sizeof(events)) > 0)
+		;
+}
+
+static int await(const char *path, int watch, int pidfd, int64_t end_ms)
+{
+	struct pollfd p[] = {{.fd = watch, .events = POLLIN}, {.fd = pidfd, .events = POLLIN}};
+	for (bool ended = false;; drain(watch)) {
+		if (access(path, F_OK) == 0)
+			return 0;
+		if (ended)
+			return -ESRCH;
+		int64_t left_ms = end_ms - phx_clock_ms();
+		if (left_ms <= 0)
+			return -ETIMEDOUT;
+		poll(p, PHX_ARRAY_SIZE(p), (int)left_ms);
+		ended = p[1].revents; /* and what it did last is looked at */
+	}
+}
+
+int phx_file_await(const char *path, int pidfd, uint32_t timeout_ms)
+{
+	int64_t end_ms = phx_clock_ms() + timeout_ms;
+	PHX_AUTO_FREE char *copy = strdup(path);
+	PHX_AUTO_CLOSE int watch = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
+	if (!copy)
+		return -ENOMEM;
+	if (watch < 0 || inotify_add_watch(watch, dirname(copy), IN_CREATE | IN_MOVED_TO) < 0)
+		return -errno;
+	return await(path, watch, pidfd, end_ms);
 }
 
 int phx_dir_make(const char *path, mode_t mode, struct phx_err *err)
@@ -216,6 +285,43 @@ int phx_dir_remove(const char *path, struct phx_err *err)
 	if (r == 0 && unlinkat(AT_FDCWD, path, S_ISDIR(st.st_mode) ? AT_REMOVEDIR : 0) < 0)
 		r = -errno;
 	return r < 0 ? phx_err_set(err, r, "%s: %s", path, strerror(-r)) : 0;
+}
+
+static int check_trusted(const char *path, struct phx_err *err)
+{
+	struct stat st;
+	if (lstat(path, &st) < 0)
+		return phx_err_set(err, -errno, "%s: %s", path, strerror(errno));
+	bool ours = st.st_uid == 0 || st.st_uid == geteuid();
+	bool open_to_all = (st.st_mode & (S_IWGRP | S_IWOTH)) && !S_ISLNK(st.st_mode) &&
+		!(S_ISDIR(st.st_mode) && (st.st_mode & S_ISVTX));
+	if (ours && !open_to_all)
+		return 0;
+	return phx_err_set(err, -EPERM, "%s: others may change it (owner %u, mode %04o)", path,
+			   (unsigned)st.st_uid, (unsigned)st.st_mode & 07777);
+}
+
+/* `path` and all above it, as it is written; it is changed on the way. */
+static int check_up(char *path, struct phx_err *err)
+{
+	int r = check_trusted(path, err);
+	for (char *slash; r == 0 && (slash = strrchr(path, '/')) && path[1];) {
+		slash[slash == path] = '\0';
+		r = check_trusted(path, err);
+	}
+	return r;
+}
+
+int phx_file_trusted(const char *path, struct phx_err *err)
+{
+	PHX_AUTO_FREE char *written = strdup(path);
+	PHX_AUTO_FREE char *real = realpath(path, NULL);
+	if (!written || path[0] != '/')
+		return written ? phx_err_set(err, -EINVAL, "%s: must begin with /", path) : -ENOMEM;
+	if (!real)
+		return phx_err_set(err, -errno, "%s: %s", path, strerror(errno));
+	int r = check_up(written, err);
+	return r ? r : check_up(real, err);
 }
 
 char *phx_path(const char *fmt, ...)

@@ -231,6 +231,13 @@ json_t *phx_json_from_record(const struct phx_record *rec, const void *obj)
 	return text ? json_loads(text, 0, NULL) : NULL;
 }
 
+json_t *phx_json_from_list(const struct phx_record *rec, const struct phx_list *list)
+{
+	PHX_AUTO(phx_buf_fini) struct phx_buf b = {0};
+	put_list(&b, rec, list, (struct style){0});
+	return b.failed ? NULL : json_loads(b.data, 0, NULL);
+}
+
 /* ---- text to records ---- */
 
 struct reader {

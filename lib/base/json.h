@@ -25,6 +25,8 @@ char *phx_json_list_text(const struct phx_record *rec, const struct phx_list *li
 
 /** What phx_json_record_text() gives, as an object: a new reference, NULL on ENOMEM. */
 json_t *phx_json_from_record(const struct phx_record *rec, const void *obj);
+/** The same of a list of records: an array. */
+json_t *phx_json_from_list(const struct phx_record *rec, const struct phx_list *list);
 
 /** Fields that are not written, wherever they occur. Zero-initialise. */
 struct phx_json_less {

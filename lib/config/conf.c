@@ -2,6 +2,7 @@
  * this room; never changes a file. */
 #include "config/conf.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <stdarg.h>
@@ -43,6 +44,36 @@ int phx_conf_read(const char *path, struct phx_conf *ret, struct phx_err *err)
 	size_t n = 0;
 	int r = phx_file_read(path, PHX_CONF_FILE_MAX, &text, &n, err);
 	return r < 0 ? r : phx_conf_parse(text, n, path, ret, err);
+}
+
+static int is_conf(const struct dirent *e)
+{
+	size_t n = strlen(e->d_name);
+	return e->d_name[0] != '.' && n > 5 && !strcmp(e->d_name + n - 5, ".conf");
+}
+
+static int by_bytes(const struct dirent **a, const struct dirent **b)
+{
+	return strcmp((*a)->d_name, (*b)->d_name);
+}
+
+int phx_conf_each(const char *dir, int max,
+		  int (*fn)(void *arg, const char *path, struct phx_err *err), void *arg,
+		  struct phx_err *err)
+{
+	struct dirent **names = NULL;
+	int n = scandir(dir, &names, is_conf, by_bytes);
+	int r = n < 0     ? phx_err_set(err, -errno, "%s: %s", dir, strerror(errno))
+		: n > max ? phx_err_set(err, -E2BIG, "%s: more than %d files", dir, max)
+			  : 0;
+	for (int i = 0; i < n; i++) {
+		PHX_AUTO_FREE char *path = phx_path("%s/%s", dir, names[i]->d_name);
+		if (r == 0)
+			r = path ? fn(arg, path, err) : -ENOMEM;
+		free(names[i]);
+	}
+	free(names);
+	return r;
 }
 
 void phx_conf_fini(struct phx_conf *c)

@@ -21,6 +21,12 @@ int phx_conf_read(const char *path, struct phx_conf *ret, struct phx_err *err);
 /** As phx_conf_read() with text at hand; `what` stands for the file in errors. */
 int phx_conf_parse(const char *text, size_t n, const char *what, struct phx_conf *ret,
 		   struct phx_err *err);
+/** Calls `fn` with the path of every NAME.conf of the directory, by the bytes of the names, up to
+ * the first error, which is returned. An error of the directory itself has a text: -ENOENT there is
+ * none, -E2BIG more than `max` files. */
+int phx_conf_each(const char *dir, int max,
+		  int (*fn)(void *arg, const char *path, struct phx_err *err), void *arg,
+		  struct phx_err *err);
 /** Safe on a zeroed one. */
 void phx_conf_fini(struct phx_conf *c);
 /** What libconfig lets pass (confscan.c): -EINVAL "WHAT:LINE: ...". `text` is NUL-terminated at

@@ -2,11 +2,11 @@
  * by phxd and by `phx config`; keeps nothing. */
 #include "config/config.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <libgen.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/file.h"
 #include "config/conf.h"
@@ -42,7 +42,8 @@ static int find_pool(const struct phx_config *cfg, const char *name)
 static int read_pool(const struct phx_conf *c, const config_setting_t *s, struct phx_pool *ret,
 		     struct phx_err *err)
 {
-	*ret = (struct phx_pool){.setup = {PHX_SETUP_WIPE, PHX_WIPE_AUTO, PHX_WHEN_RELEASE}};
+	*ret = (struct phx_pool){
+		.setup = {PHX_SETUP_WIPE, PHX_WIPE_AUTO, PHX_WHEN_RELEASE, PHX_VERIFY_SAMPLE}};
 	return phx_conf_group(c, s, &phx_pool_record, ret, err);
 }
 
@@ -96,8 +97,9 @@ static int unknown_option(const struct phx_conf *c, const config_setting_t *s, s
 			     close ? "is '" : "", close ? close : "", close ? "' meant? " : "");
 }
 
-static int merge_file(const char *path, struct phx_config *cfg, struct phx_err *err)
+static int merge_file(void *into, const char *path, struct phx_err *err)
 {
+	struct phx_config *cfg = into;
 	PHX_AUTO(phx_conf_fini) struct phx_conf c = {0};
 	int r = phx_conf_read(path, &c, err);
 	const config_setting_t *root = r == 0 ? config_root_setting(&c.cfg) : NULL;
@@ -113,37 +115,6 @@ static int merge_file(const char *path, struct phx_config *cfg, struct phx_err *
 		set_origin(&cfg->origins[o - phx_options_record.fields], &c, s);
 	}
 	return r < 0 ? r : read_pools(&c, cfg, err);
-}
-
-static int is_conf(const struct dirent *e)
-{
-	size_t n = strlen(e->d_name);
-	return e->d_name[0] != '.' && n > 5 && !strcmp(e->d_name + n - 5, ".conf");
-}
-
-static int by_bytes(const struct dirent **a, const struct dirent **b)
-{
-	return strcmp((*a)->d_name, (*b)->d_name);
-}
-
-static int merge_directory(const char *dir, struct phx_config *cfg, struct phx_err *err)
-{
-	struct dirent **names = NULL;
-	int n = scandir(dir, &names, is_conf, by_bytes);
-	if (n < 0)
-		return errno == ENOENT ? 0
-				       : phx_err_set(err, -errno, "%s: %s", dir, strerror(errno));
-	int r = n > CONF_FILES_MAX
-		? phx_err_set(err, -E2BIG, "%s: more than %d files", dir, CONF_FILES_MAX)
-		: 0;
-	for (int i = 0; i < n; i++) {
-		PHX_AUTO_FREE char *path = phx_path("%s/%s", dir, names[i]->d_name);
-		if (r == 0)
-			r = path ? merge_file(path, cfg, err) : -ENOMEM;
-		free(names[i]);
-	}
-	free(names);
-	return r;
 }
 
 /* ---- paths that begin with another ---- */
@@ -205,9 +176,10 @@ int phx_config_load(const char *path, struct phx_config *ret, struct phx_err *er
 	struct phx_config cfg = {0};
 	int r = conf_d ? phx_key_defaults(&phx_options_record, &cfg, err) : -ENOMEM;
 	if (r == 0)
-		r = merge_file(path, &cfg, err);
-	if (r == 0)
-		r = merge_directory(conf_d, &cfg, err);
+		r = merge_file(&cfg, path, err);
+	bool there = access(conf_d, F_OK) == 0 || errno != ENOENT;
+	if (r == 0 && there)
+		r = phx_conf_each(conf_d, CONF_FILES_MAX, merge_file, &cfg, err);
 	if (r == 0)
 		r = expand_paths(dir, &cfg, err);
 	if (r == 0)
@@ -247,6 +219,7 @@ void phx_config_settings(const struct phx_config *cfg, struct phx_settings *ret)
 		.balance_rest_ms = rest_ms(cfg),
 		.jobs_per_user = cfg->jobs_per_user,
 		.job_mb_per_user = cfg->job_mb_per_user,
+		.looks = true,
 	};
 	PHX_STR_SET(ret->image_deploy, cfg->deploy_image);
 }
@@ -271,10 +244,12 @@ static int show_pools(const struct phx_config *cfg, struct phx_list *lines)
 		if (!l)
 			return -ENOMEM;
 		snprintf(l->key, sizeof(l->key), "pools.%s", p->name);
-		snprintf(l->value, sizeof(l->value), "owner=%s setup=%s method=%s when=%s",
-			 p->owner, phx_enum_name(&phx_setup_mode_names, p->setup.mode),
+		snprintf(l->value, sizeof(l->value),
+			 "owner=%s setup=%s method=%s when=%s verify=%s", p->owner,
+			 phx_enum_name(&phx_setup_mode_names, p->setup.mode),
 			 phx_enum_name(&phx_wipe_method_names, p->setup.method),
-			 phx_enum_name(&phx_setup_when_names, p->setup.when));
+			 phx_enum_name(&phx_setup_when_names, p->setup.when),
+			 phx_enum_name(&phx_verify_names, p->setup.verify));
 		format_origin(PHX_LIST_AT(&cfg->pool_origins, struct phx_origin, i), l->origin,
 			      sizeof(l->origin));
 	}

@@ -36,6 +36,10 @@ extern const struct phx_enum phx_tftp_mode_names;
 	      "Disk keys, outside the journal; never back it up.")) \
 	F(S, image_dir, STR(256), \
 	  KEY(image_dir, PLACE(1, 255), "{state_dir}/images", "Images, as NAME/VERSION/.")) \
+	F(S, bmc_dir, STR(256), \
+	  KEY(bmc_dir, PLACE(1, 255), "/etc/phoenix/bmc", \
+	      "Password files and scripts of BMCs that administrators who are not root may name. " \
+	      "Root names any.")) \
 	F(S, package_dir, STR(256), \
 	  KEY(package_dir, PLACE(1, 255), "{state_dir}/packages", "Signed packages.")) \
 	F(S, output_dir, STR(256), \
@@ -86,6 +90,12 @@ extern const struct phx_enum phx_tftp_mode_names;
 	F(S, http_port, U32, \
 	  KEY(http_port, NUMBER(1, 65535), "8080", \
 	      "Plain HTTP on the provisioning network: boot scripts and images.")) \
+	F(S, open_images, BOOL, \
+	  KEY(open_images, YES, "false", \
+	      "Give every image to everybody on the provisioning network, by plain HTTP: less " \
+	      "work for the head where hundreds of nodes are deployed at once, but nothing in an " \
+	      "image is secret then. Otherwise only the deploy image is public, and a node gets " \
+	      "the others by HTTPS, when it is ordered to deploy them.")) \
 	F(S, https_port, U32, \
 	  KEY(https_port, NUMBER(1, 65535), "8443", "HTTPS for agents and remote command lines.")) \
 	F(S, dhcp_mode, ENUM(phx_dhcp_mode), \
@@ -199,6 +209,19 @@ extern const struct phx_enum phx_tftp_mode_names;
 	  KEY(journal_mb_per_user, NUMBER(1, 4096, "MiB"), "32", \
 	      "What one user or service provider may have journalled at once; in 17 minutes all " \
 	      "of it is forgotten. More is refused with 429.")) \
+	F(S, anchor_file, LIST(phx_word), \
+	  KEY(anchor_file, WORDS(8), "", \
+	      "Files (best on other machines) to which phxd appends its anchors, a line each: " \
+	      "how " \
+	      "far the journal is, signed, every minute or 1000 events while there is news. With " \
+	      "them phx journal verify finds out later whether somebody rewrote the journal.")) \
+	F(S, anchor_program, LIST(phx_word), \
+	  KEY(anchor_program, WORDS(32), "", \
+	      "A program and its words that is run for each anchor, with the line as its last " \
+	      "word.")) \
+	F(S, anchor_syslog, BOOL, \
+	  KEY(anchor_syslog, YES, "true", \
+	      "Whether anchors go to the system's log, too (authpriv.notice).")) \
 	F(S, snapshot_every, U32, \
 	  KEY(snapshot_every, NUMBER(100, 10000000, "events"), "10000", \
 	      "A snapshot of the state after so many events.")) \

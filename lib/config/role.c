@@ -2,8 +2,8 @@
  * check`. What a role names is looked up through the caller's functions. */
 #include "config/role.h"
 
-#include <dirent.h>
 #include <errno.h>
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -371,35 +371,32 @@ void phx_roles_fini(struct phx_list *roles)
 	phx_list_fini(roles);
 }
 
-static int is_role(const struct dirent *e)
-{
-	size_t n = strlen(e->d_name);
-	return e->d_name[0] != '.' && n > 5 && !strcmp(e->d_name + n - 5, ".conf") &&
-		strcmp(e->d_name, "rules.conf");
-}
+/* Roles that are being read, and files that are none. */
+struct loading {
+	const struct phx_role_lookup *lookup;
+	struct phx_list roles, bad;
+	bool keep_bad;
+};
 
-static int by_bytes(const struct dirent **a, const struct dirent **b)
+static int add_role(void *arg, const char *path, struct phx_err *err)
 {
-	return strcmp((*a)->d_name, (*b)->d_name);
-}
-
-static int add_role(const char *path, const struct phx_role_lookup *lookup, struct phx_list *roles,
-		    struct phx_list *bad, struct phx_err *err)
-{
+	struct loading *l = arg;
 	struct phx_err why = {0};
 	struct phx_role role;
-	int r = phx_role_load(path, lookup, &role, bad ? &why : err);
-	if (r < 0 && (!bad || r == -ENOMEM))
+	if (phx_str_eq(strrchr(path, '/'), "/rules.conf"))
+		return 0;
+	int r = phx_role_load(path, l->lookup, &role, l->keep_bad ? &why : err);
+	if (r < 0 && (!l->keep_bad || r == -ENOMEM))
 		return r;
 	if (r < 0) {
-		struct phx_role_bad *b = phx_list_push(bad, sizeof(*b));
+		struct phx_role_bad *b = phx_list_push(&l->bad, sizeof(*b));
 		if (!b)
 			return -ENOMEM;
 		snprintf(b->file, sizeof(b->file), "%s", path);
 		PHX_STR_SET(b->reason, why.text);
 		return 0;
 	}
-	struct phx_role *to = phx_list_push(roles, sizeof(*to));
+	struct phx_role *to = phx_list_push(&l->roles, sizeof(*to));
 	if (!to) {
 		phx_record_fini(&phx_role_record, &role);
 		return -ENOMEM;
@@ -411,25 +408,15 @@ static int add_role(const char *path, const struct phx_role_lookup *lookup, stru
 int phx_roles_load(const char *dir, const struct phx_role_lookup *lookup,
 		   struct phx_list *ret_roles, struct phx_list *ret_bad, struct phx_err *err)
 {
-	struct dirent **names = NULL;
-	struct phx_list roles = {0}, bad = {0};
-	int n = scandir(dir, &names, is_role, by_bytes);
-	int r = n < 0 ? phx_err_set(err, -errno, "%s: %s", dir, strerror(errno)) : 0;
-	for (int i = 0; i < n; i++) {
-		PHX_AUTO_FREE char *path = phx_path("%s/%s", dir, names[i]->d_name);
-		if (r == 0)
-			r = path ? add_role(path, lookup, &roles, ret_bad ? &bad : NULL, err)
-				 : -ENOMEM;
-		free(names[i]);
-	}
-	free(names);
+	struct loading l = {.lookup = lookup, .keep_bad = ret_bad};
+	int r = phx_conf_each(dir, INT_MAX, add_role, &l, err);
 	if (r < 0) {
-		phx_roles_fini(&roles);
-		phx_list_fini(&bad);
+		phx_roles_fini(&l.roles);
+		phx_list_fini(&l.bad);
 		return r;
 	}
-	*ret_roles = roles;
+	*ret_roles = l.roles;
 	if (ret_bad)
-		*ret_bad = bad;
+		*ret_bad = l.bad;
 	return 0;
 }

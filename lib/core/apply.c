@@ -151,6 +151,14 @@ int phx_core_apply(struct phx_state *s, const struct phx_event *ev, struct phx_o
 	return r;
 }
 
+int phx_core_ready(struct phx_state *s)
+{
+	int r = phx_index_ready(s);
+	if (r == 0)
+		phx_index_settle(s);
+	return r;
+}
+
 int phx_core_try(const struct phx_state *s, const struct phx_event *ev, struct phx_outcome *ret,
 		 struct phx_err *err)
 {

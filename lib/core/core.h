@@ -21,6 +21,10 @@ int phx_core_apply(struct phx_state *s, const struct phx_event *ev, struct phx_o
 int phx_core_try(const struct phx_state *s, const struct phx_event *ev, struct phx_outcome *ret,
 		 struct phx_err *err);
 
+/** Build what nodes and jobs are found by, for who reads a state that was brought back before its
+ * first event. -ENOMEM. */
+int phx_core_ready(struct phx_state *s);
+
 /** Actions outstanding in `s` (after a restart): those of issued steps, the 'off' of quarantined
  * nodes, keys without a node. */
 int phx_core_pending(const struct phx_state *s, struct phx_list *ret_actions);
@@ -35,5 +39,12 @@ enum phx_boot_choice phx_core_boot(const struct phx_state *s, const char *mac,
 
 /** The present orders for an agent, appended to ret_orders (struct phx_order). */
 int phx_core_orders(const struct phx_state *s, const char *node, struct phx_list *ret_orders);
+
+/** What an agent is given of the head's files: the image and the packages that one of its present
+ * orders names, and nothing else. `file` is a package's archive or its signature. False also where
+ * memory runs out. */
+bool phx_core_gives_image(const struct phx_state *s, const char *node, const char *image,
+			  const char *version);
+bool phx_core_gives_package(const struct phx_state *s, const char *node, const char *file);
 
 #endif

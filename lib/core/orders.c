@@ -4,12 +4,15 @@
 #include "core/core.h"
 
 #include <errno.h>
+#include <stdio.h>
+#include <string.h>
 
 #include "job/job.h"
 #include "node/director.h"
 #include "node/node.h"
+#include "node/wipes.h"
 #include "re/re.h"
-#include "state/counts.h"
+#include "state/node_sets.h"
 #include "state/index.h"
 
 static bool agent_may_do(const struct phx_node *n, const struct phx_step *step)
@@ -30,7 +33,7 @@ static int add_step_order(const struct phx_state *s, const struct phx_node *n,
 	o->request = n->plan.request;
 	o->id = step->id;
 	o->epoch = n->plan.epoch;
-	o->deadline_s = phx_step_info((enum phx_step_kind)step->kind)->deadline_s;
+	o->deadline_s = phx_wipes_deadline_s(n, step);
 	o->step = *step;
 	if (!n->echoes)
 		o->step.nonce = 0; /* an older agent refuses what it does not know */
@@ -146,6 +149,56 @@ int phx_core_orders(const struct phx_state *s, const char *node, struct phx_list
 		r = add_job_order(s, j, ret_orders);
 	return r ? r : add_prefetch_order(s, n, ret_orders);
 }
+
+/* ---- files ---- */
+
+struct wanted {
+	const char *name, *version; /* version NULL: `name` is a file of a package */
+};
+
+static bool names_image(const struct phx_order *o, const struct wanted *w)
+{
+	return phx_str_eq(o->role.image, w->name) &&
+		(!o->role.image_version[0] || phx_str_eq(o->role.image_version, w->version));
+}
+
+static bool names_package(const struct phx_order *o, const struct wanted *w)
+{
+	char archive[2 * PHX_NAME_MAX + 16];
+	PHX_LIST_EACH(struct phx_package_ref, p, &o->role.packages) {
+		int n = snprintf(archive, sizeof(archive), "%s-%s.tar.zst", p->name, p->version);
+		if (!strncmp(w->name, archive, (size_t)n) &&
+		    (!w->name[n] || !strcmp(w->name + n, ".sig")))
+			return true;
+	}
+	return false;
+}
+
+static bool is_named(const struct phx_state *s, const char *node, const struct wanted *w,
+		     bool (*names)(const struct phx_order *o, const struct wanted *w))
+{
+	struct phx_list orders = {0};
+	bool found = false, whole = phx_core_orders(s, node, &orders) == 0;
+	PHX_LIST_EACH(struct phx_order, o, &orders) {
+		found = found || (whole && names(o, w));
+		phx_record_fini(&phx_order_record, o);
+	}
+	phx_list_fini(&orders);
+	return found;
+}
+
+bool phx_core_gives_image(const struct phx_state *s, const char *node, const char *image,
+			  const char *version)
+{
+	return is_named(s, node, &(struct wanted){image, version}, names_image);
+}
+
+bool phx_core_gives_package(const struct phx_state *s, const char *node, const char *file)
+{
+	return is_named(s, node, &(struct wanted){file, NULL}, names_package);
+}
+
+/* ---- outstanding ---- */
 
 static int add_pending(const struct phx_node *n, const struct phx_step *step, struct phx_list *ret)
 {

@@ -381,16 +381,6 @@ static void remove_locked(struct phx_children *c, int slot)
 	child_free(ch);
 }
 
-int phx_children_remove(struct phx_children *c, const char *name, struct phx_err *err)
-{
-	pthread_mutex_lock(&c->lock);
-	int slot = find(c, name);
-	if (slot >= 0)
-		remove_locked(c, slot);
-	pthread_mutex_unlock(&c->lock);
-	return slot < 0 ? phx_err_set(err, -ENOENT, "%s: no such child program", name) : 0;
-}
-
 int phx_children_signal(struct phx_children *c, const char *name, int sig, struct phx_err *err)
 {
 	pthread_mutex_lock(&c->lock);

@@ -41,8 +41,6 @@ void phx_children_free(struct phx_children *c);
  */
 int phx_children_add(struct phx_children *c, const struct phx_child_spec *spec,
 		     struct phx_err *err);
-/** Stop and forget. -ENOENT. */
-int phx_children_remove(struct phx_children *c, const char *name, struct phx_err *err);
 /** Send a signal to the running program, by its pidfd. -ENOENT, -ESRCH when it does not run now. */
 int phx_children_signal(struct phx_children *c, const char *name, int sig, struct phx_err *err);
 /** End it; the supervisor starts it again at once (new configuration file). */

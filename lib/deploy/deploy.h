@@ -60,6 +60,10 @@ struct phx_ipxe_boot {
 	const char *mac;               /* normalised */
 	const char *node;              /* name, or "" when unknown */
 };
+enum { PHX_BOOT_WORDS_MAX = 256 };
+/** The words of a deploy kernel's command line that say where the head is. */
+void phx_boot_words(const struct phx_config *cfg, char ret[PHX_BOOT_WORDS_MAX]);
+
 /** Script that boots the deploy initramfs and asks again when a fetch fails; malloc'd. No secret in
  * it. */
 int phx_ipxe_boot_script(const struct phx_ipxe_boot *b, char **ret_text, struct phx_err *err);

@@ -92,22 +92,31 @@ static void url_of(const struct phx_config *cfg, char *buf, size_t size)
 	snprintf(buf, size, "http://%s:%u", cfg->address, cfg->http_port);
 }
 
+/* phx.http is where images are that anybody may have: an agent fetches its own there, if it knows
+ * the place, without TLS. */
+void phx_boot_words(const struct phx_config *cfg, char ret[PHX_BOOT_WORDS_MAX])
+{
+	int n = snprintf(ret, PHX_BOOT_WORDS_MAX, "phx.server=%s:%u", cfg->address,
+			 cfg->https_port);
+	if (cfg->open_images && n > 0 && n < PHX_BOOT_WORDS_MAX)
+		snprintf(ret + n, (size_t)(PHX_BOOT_WORDS_MAX - n), " phx.http=%s:%u", cfg->address,
+			 cfg->http_port);
+}
+
 int phx_ipxe_boot_script(const struct phx_ipxe_boot *b, char **ret_text, struct phx_err *err)
 {
-	char url[96], https[80], http[80], mac[PHX_MAC_MAX];
+	char url[96], head[PHX_BOOT_WORDS_MAX], mac[PHX_MAC_MAX];
 	if (!phx_image_boots(b->image))
 		return phx_err_set(
 			err, -EINVAL,
 			"image %s is no initramfs: nodes cannot boot it over the network",
 			b->image->name);
 	url_of(b->cfg, url, sizeof(url));
-	snprintf(https, sizeof(https), "%s:%u", b->cfg->address, b->cfg->https_port);
-	snprintf(http, sizeof(http), "%s:%u", b->cfg->address, b->cfg->http_port);
+	phx_boot_words(b->cfg, head);
 	hyphens(b->mac, mac);
 	const struct word words[] = {
 		{"URL", url},
-		{"SERVER", https},
-		{"HTTP", http},
+		{"HEAD", head},
 		{"MAC", mac},
 		{"NODE", b->node[0] ? b->node : "unknown"},
 		{"IMAGE", b->image->name},

@@ -17,8 +17,7 @@
 enum { ZERO_CHUNK = 4 * PHX_MIB };
 #define DISCARD_CHUNK (1024ull * PHX_MIB)
 
-/* Size and sector of an open descriptor. */
-static int measure(struct phx_block *b, struct phx_err *err)
+int phx_block_measure(struct phx_block *b, struct phx_err *err)
 {
 	struct stat st;
 	int sector = 512;
@@ -56,7 +55,7 @@ int phx_block_open(const char *path, bool writable, bool exclusive, struct phx_b
 	if (b.fd < 0)
 		return phx_err_set(err, -errno, "%s: %s", path,
 				   errno == EBUSY ? "is in use by the kernel" : strerror(errno));
-	int r = measure(&b, err);
+	int r = phx_block_measure(&b, err);
 	if (r < 0)
 		phx_block_close(&b);
 	else

@@ -23,6 +23,8 @@ typedef void (*phx_block_step_fn)(void *arg, uint64_t done_bytes);
  * kernel uses it. Caller closes. */
 int phx_block_open(const char *path, bool writable, bool exclusive, struct phx_block *ret,
 		   struct phx_err *err);
+/** Read size and sector anew. */
+int phx_block_measure(struct phx_block *b, struct phx_err *err);
 /** Safe on a zeroed or closed one (fd < 0). */
 void phx_block_close(struct phx_block *b);
 

@@ -32,7 +32,9 @@ static uint64_t destroyed_bytes(const struct phx_part *p)
 	return is_state(p) || p->size_bytes < n ? p->size_bytes : n;
 }
 
-static int check_zero(const struct phx_block *b, uint64_t offset, uint64_t n, struct phx_err *err)
+/* rb: what is read counts there; NULL: nowhere. */
+static int check_zero(const struct phx_block *b, uint64_t offset, uint64_t n,
+		      struct phx_readback *rb, struct phx_err *err)
 {
 	PHX_AUTO_FREE uint8_t *data = phx_block_buffer(PHX_MIB);
 	if (!data)
@@ -40,6 +42,8 @@ static int check_zero(const struct phx_block *b, uint64_t offset, uint64_t n, st
 	for (uint64_t end = offset + n; offset < end;) {
 		size_t now = end - offset < PHX_MIB ? (size_t)(end - offset) : PHX_MIB;
 		int r = phx_block_read(b, offset, data, now, err);
+		if (r == 0 && rb)
+			r = phx_readback_add(rb, offset, data, now);
 		if (r < 0)
 			return r;
 		if (!phx_block_is_all(data, now, 0))
@@ -61,7 +65,7 @@ static int check_part(const struct phx_block *b, const struct phx_part *p, struc
 	if (r < 0 || phx_str_eq(type, "crypto_LUKS"))
 		return r;
 	/* destroyed before the power went away */
-	if (is_root(p) && check_zero(b, p->start_bytes, destroyed_bytes(p), NULL) == 0)
+	if (is_root(p) && check_zero(b, p->start_bytes, destroyed_bytes(p), NULL, NULL) == 0)
 		return 0;
 	return phx_err_set(
 		err, -EOPNOTSUPP,
@@ -74,8 +78,8 @@ static int check_blank(const struct phx_block *b, struct phx_err *err)
 {
 	uint64_t head = b->size_bytes < BLANK_BYTES ? b->size_bytes : BLANK_BYTES;
 	uint64_t tail = b->size_bytes < TABLE_BYTES ? 0 : b->size_bytes - TABLE_BYTES;
-	if (check_zero(b, 0, head, NULL) == 0 &&
-	    check_zero(b, tail, b->size_bytes - tail, NULL) == 0)
+	if (check_zero(b, 0, head, NULL, NULL) == 0 &&
+	    check_zero(b, tail, b->size_bytes - tail, NULL, NULL) == 0)
 		return 0;
 	return phx_err_set(err, -EOPNOTSUPP,
 			   "%s: holds no encrypted partition: a crypto wipe would erase nothing",
@@ -167,17 +171,17 @@ int phx_crypto_wipe(const struct phx_block *b, const struct phx_part_table *tabl
 }
 
 int phx_crypto_verify(const struct phx_block *b, const struct phx_part_table *table,
-		      uint64_t *ret_bytes, struct phx_err *err)
+		      struct phx_readback *rb, struct phx_err *err)
 {
 	uint64_t n = b->size_bytes < TABLE_BYTES ? b->size_bytes : TABLE_BYTES;
-	int r = check_zero(b, 0, n, err);
+	int r = phx_readback_begin(rb, err);
 	if (r == 0)
-		r = check_zero(b, b->size_bytes - n, n, err);
-	*ret_bytes = 2 * n;
+		r = check_zero(b, 0, n, rb, err);
+	if (r == 0)
+		r = check_zero(b, b->size_bytes - n, n, rb, err);
 	for (uint32_t i = 0; r == 0 && i < table->n; i++) {
 		const struct phx_part *p = &table->parts[i];
-		r = check_zero(b, p->start_bytes, destroyed_bytes(p), err);
-		*ret_bytes += destroyed_bytes(p);
+		r = check_zero(b, p->start_bytes, destroyed_bytes(p), rb, err);
 	}
 	return r;
 }

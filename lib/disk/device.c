@@ -4,11 +4,20 @@
 #include "disk/device.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
 #include <linux/nvme_ioctl.h>
 #include <scsi/sg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 #include <sys/ioctl.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
 
 #include "base/clock.h"
+#include "base/file.h"
 
 enum {
 	ATA_16 = 0x85,
@@ -23,6 +32,7 @@ enum {
 	STATUS_FAULT = 0x20,
 	SENSE_DESCRIPTOR = 0x72,
 	ATA_RETURN = 0x09,
+	DEVICE_LBA = 0x40,
 	SECTOR = 512,
 };
 
@@ -47,6 +57,7 @@ static void fill_cdb(uint8_t cdb[16], const struct phx_ata_command *c)
 	cdb[10] = (uint8_t)(c->lba >> 8);
 	cdb[11] = (uint8_t)(c->lba >> 40);
 	cdb[12] = (uint8_t)(c->lba >> 16);
+	cdb[13] = c->lba_mode ? DEVICE_LBA : 0;
 	cdb[14] = c->command;
 }
 
@@ -112,6 +123,36 @@ static int linux_nvme_nsid(void *dev)
 	return r < 0 ? -errno : r;
 }
 
+static void write_to(const char *path, const char *text)
+{
+	PHX_AUTO_CLOSE int fd = open(path, O_WRONLY | O_CLOEXEC);
+	if (fd >= 0)
+		(void)!write(fd, text, strlen(text));
+}
+
+/* libata keeps the size of a drive until it looks at the port again, and believes what is behind a
+ * host protected area to be there only when told to. What is no such disk has none of these files,
+ * and needs none. */
+static void linux_rescan(void *dev)
+{
+	struct stat st;
+	char path[96], where[PATH_MAX];
+	if (fstat(*(int *)dev, &st) < 0 || !S_ISBLK(st.st_mode))
+		return;
+	snprintf(path, sizeof(path), "/sys/dev/block/%u:%u/device", major(st.st_rdev),
+		 minor(st.st_rdev));
+	const char *host = realpath(path, where) ? strstr(where, "/host") : NULL;
+	if (!host)
+		return;
+	write_to("/sys/module/libata/parameters/ignore_hpa", "1");
+	snprintf(path, sizeof(path), "/sys/class/scsi_host/%.*s/scan", (int)strcspn(host + 1, "/"),
+		 host + 1);
+	write_to(path, "- - -");
+	snprintf(path, sizeof(path), "/sys/dev/block/%u:%u/device/rescan", major(st.st_rdev),
+		 minor(st.st_rdev));
+	write_to(path, "1");
+}
+
 static void linux_wait_ms(void *dev, uint32_t ms)
 {
 	(void)dev;
@@ -119,4 +160,4 @@ static void linux_wait_ms(void *dev, uint32_t ms)
 }
 
 const struct phx_device_ops phx_device_linux = {linux_ata, linux_nvme, linux_nvme_nsid,
-						linux_wait_ms};
+						linux_rescan, linux_wait_ms};

@@ -14,7 +14,8 @@ struct phx_ata_command {
 	uint16_t feature;
 	uint16_t count;
 	uint64_t lba;
-	bool ext; /* 48 bit command */
+	bool ext;      /* 48 bit command */
+	bool lba_mode; /* `lba` is an address: the device register says so */
 	enum phx_ata_data direction;
 	void *data; /* 512 bytes, unless NO_DATA */
 	uint32_t timeout_ms;
@@ -42,6 +43,8 @@ struct phx_device_ops {
 	int (*nvme)(void *dev, struct phx_nvme_command *cmd);
 	/** Namespace id of this block device, or -errno. */
 	int (*nvme_nsid)(void *dev);
+	/** Have the kernel ask the drive for its size again. */
+	void (*rescan)(void *dev);
 	/** Let time pass between two questions about progress. */
 	void (*wait_ms)(void *dev, uint32_t ms);
 };

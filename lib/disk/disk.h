@@ -29,19 +29,35 @@ struct phx_wipe_progress {
 };
 typedef void (*phx_wipe_progress_fn)(void *arg, const struct phx_wipe_progress *p);
 
+/** How a disk is to be erased and read back. */
+struct phx_wipe_order {
+	enum phx_wipe_method method; /* not AUTO */
+	/* the method was chosen, not asked for: a drive that refuses it, or keeps its data and
+	 * says that it is done, is erased by discard or else by overwriting */
+	bool or_less;
+	bool full;     /* read everything back */
+	uint64_t seed; /* where it is read back; 0 = drawn at the time */
+};
+
 /** What a finished wipe is known to have done; all of it goes into the erase record. */
 #define PHX_WIPE_RESULT_FIELDS(F, S) \
 	F(S, disk_id, STR(160)) \
 	F(S, method, ENUM(phx_wipe_method)) /* as ordered */ \
-	F(S, size_bytes, U64) \
-	F(S, verified_bytes, U64) /* read back after the wipe */ \
+	F(S, used, ENUM(phx_wipe_method))   /* that erased it; AUTO: an agent of before */ \
+	F(S, size_bytes, U64)               /* with what was hidden */ \
+	F(S, verified_bytes, U64)           /* read back after the wipe */ \
+	F(S, places, U32)                   /* at so many places */ \
+	F(S, read_sha256, STR(65))          /* of these places and what was read there */ \
 	F(S, seconds, U64) \
 	F(S, verified, BOOL) \
-	F(S, detail, STR(160)) /* "discard, reads zero"; key slots seen; ... */
+	F(S, detail, STR(160)) /* "discard, reads zero"; key slots seen; ... */ \
+	F(S, tried, STR(200))  /* the method before it, and why it did not do; "" none */ \
+	F(S, hidden, STR(96))  /* areas that were hidden, and are erased too; "" none */
 PHX_RECORD_STRUCT(phx_wipe_result, PHX_WIPE_RESULT_FIELDS);
 
-/** Erase the whole disk by `method` and read it back. `path` must be free and,
+/** Erase the whole disk as ordered and read it back. `path` must be free and,
  * if it is hardware, carry the id and size of `facts` (-EBUSY, -ESTALE, -EMEDIUMTYPE).
+ * What the drive hides of itself is opened before, or the wipe is refused (-EOPNOTSUPP).
  * DISCARD: BLKDISCARD, and zeros written where discarded blocks do not read zero.
  * OVERWRITE: zeros over every byte with O_DIRECT.
  * SECURE_ERASE: sanitize, security erase or format by the drive itself; IDENTIFY is
@@ -51,13 +67,13 @@ PHX_RECORD_STRUCT(phx_wipe_result, PHX_WIPE_RESULT_FIELDS);
  * headers, then the state partition, last the partition table; refused when a
  * partition holds anything unencrypted. A wipe that was cut off can be repeated.
  * Read-back: first and last 16 MiB, the start of every partition of the old table,
- * and even samples of 1 % (of everything up to 1 GiB when `full_verify`); for CRYPTO
- * every byte of the destroyed areas.
+ * and 1 % of the disk at places that follow from the seed; `full`: every byte, which must be zero
+ * then; for CRYPTO every byte of the destroyed areas.
  * -EOPNOTSUPP when the disk cannot do the method (nothing was touched), -EUCLEAN when
  * the read-back finds data (ret is filled, verified = false); other errors: the disk
  * is in an unknown state. `ret` holds nothing to free. */
-int phx_disk_wipe(const char *path, const struct phx_disk_facts *facts, enum phx_wipe_method method,
-		  bool full_verify, phx_wipe_progress_fn progress, void *arg,
+int phx_disk_wipe(const char *path, const struct phx_disk_facts *facts,
+		  const struct phx_wipe_order *order, phx_wipe_progress_fn progress, void *arg,
 		  struct phx_wipe_result *ret, struct phx_err *err);
 
 /* ---- layout and image ---- */

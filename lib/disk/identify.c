@@ -12,6 +12,7 @@ enum {
 	CNS_NAMESPACE = 0,
 	CNS_CONTROLLER = 1,
 	CNS_NAMESPACE_LIST = 2,
+	CNS_ALLOCATED_LIST = 0x10,
 	ASK_MS = 10000,
 };
 
@@ -36,7 +37,7 @@ static uint32_t erase_minutes(uint32_t word)
 	return (bit(word, 15) ? word & 0x7fff : word & 0xff) * 2;
 }
 
-static bool checksum_bad(const uint8_t data[512])
+bool phx_ata_checksum_bad(const uint8_t data[512])
 {
 	uint8_t sum = 0;
 	if (data[510] != 0xa5)
@@ -46,11 +47,26 @@ static bool checksum_bad(const uint8_t data[512])
 	return sum != 0;
 }
 
+/* Words 82 to 84, 87 and 119 hold flags only where bits 15 and 14 of 83 are 01. */
+static void decode_size(const uint8_t data[512], struct phx_ata_identity *ret)
+{
+	uint32_t sets = le16(data + 82 * 2), more = le16(data + 83 * 2),
+		 size = le16(data + 106 * 2);
+	bool valid = bit(more, 14) && !bit(more, 15);
+	ret->lba48 = valid && bit(more, 10);
+	ret->protected_area = valid && bit(sets, 10);
+	ret->overlay = valid && bit(more, 11);
+	ret->accessible_max = valid && bit(le16(data + 119 * 2), 8);
+	ret->sector_bytes = bit(size, 14) && bit(size, 12) ? le32(data + 117 * 2) * 2 : 512;
+	ret->sectors = ret->lba48 ? le32(data + 100 * 2) | (uint64_t)le32(data + 102 * 2) << 32
+				  : le32(data + 60 * 2);
+}
+
 int phx_ata_decode(const uint8_t data[512], struct phx_ata_identity *ret, struct phx_err *err)
 {
 	uint32_t word0 = le16(data), sets = le16(data + 82 * 2), security = le16(data + 128 * 2);
 	uint32_t sanitize = le16(data + 59 * 2);
-	if (bit(word0, 15) || checksum_bad(data))
+	if (bit(word0, 15) || phx_ata_checksum_bad(data))
 		return phx_err_set(
 			err, -EBADMSG,
 			"the drive's IDENTIFY data is no ATA disk's or has a wrong checksum");
@@ -67,6 +83,7 @@ int phx_ata_decode(const uint8_t data[512], struct phx_ata_identity *ret, struct
 		.sanitize_crypto = bit(sanitize, 12) && bit(sanitize, 13),
 		.sanitize_overwrite = bit(sanitize, 12) && bit(sanitize, 14),
 	};
+	decode_size(data, ret);
 	return 0;
 }
 
@@ -124,6 +141,7 @@ static void decode_controller(const uint8_t page[NVME_PAGE], struct phx_nvme_ide
 	uint32_t oacs = le16(page + 256), sanicap = le32(page + 328);
 	uint8_t fna = page[524];
 	ret->format = bit(oacs, 1);
+	ret->manages = bit(oacs, 3);
 	ret->format_is_global = bit(fna, 0) || bit(fna, 1);
 	ret->sanitize_crypto = bit(sanicap, 0);
 	ret->sanitize_block = bit(sanicap, 1);
@@ -153,23 +171,9 @@ int phx_nvme_identify(const struct phx_device *dev, struct phx_nvme_identity *re
 	if (r < 0)
 		return r;
 	id.n_namespaces = count_namespaces(page);
+	/* only a controller that manages namespaces has some that are not attached */
+	if (id.manages && ask_nvme(dev, 0, CNS_ALLOCATED_LIST, page, NULL) == 0)
+		id.n_allocated = count_namespaces(page);
 	*ret = id;
 	return 0;
-}
-
-void phx_disk_ask_abilities(const struct phx_device *dev, struct phx_disk_facts *d)
-{
-	struct phx_nvme_identity nvme;
-	struct phx_ata_identity ata;
-	if (phx_str_eq(d->bus, "nvme") && phx_nvme_identify(dev, &nvme, NULL) == 0) {
-		bool alone = nvme.n_namespaces <= 1;
-		d->can_nvme_format = nvme.format && (alone || !nvme.format_is_global);
-		d->can_nvme_sanitize = alone &&
-			(nvme.sanitize_block || nvme.sanitize_crypto || nvme.sanitize_overwrite);
-	}
-	if (phx_str_eq(d->bus, "ata") && phx_ata_identify(dev, &ata, NULL) == 0) {
-		d->can_ata_sanitize =
-			ata.sanitize_block || ata.sanitize_crypto || ata.sanitize_overwrite;
-		d->can_ata_secure_erase = ata.security && !ata.frozen;
-	}
 }

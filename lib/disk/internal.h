@@ -20,7 +20,7 @@ int phx_disk_find_below(const char *root, const struct phx_disk_facts *facts, ch
 int phx_disk_check_same(const struct phx_block *b, const struct phx_disk_facts *facts,
 			struct phx_err *err);
 
-/* ---- table.c: the partition table ---- */
+/* ---- partition.c: the partition table ---- */
 
 #define PHX_PART_MAX 128
 
@@ -60,12 +60,27 @@ int phx_luks_format(const char *device, const void *key, size_t n_key, const cha
 		    struct phx_err *err);
 /** Key id of a LUKS2 device, "" when it has none. -ENOENT when the device is no LUKS2. */
 int phx_luks_key_id(const char *device, char ret[64], struct phx_err *err);
-/** 0 when `key` opens a slot, -EPERM when it does not. Needs no device mapper. */
-int phx_luks_check_key(const char *device, const void *key, size_t n_key, struct phx_err *err);
 int phx_luks_open(const char *device, const void *key, size_t n_key, char ret_root[64],
 		  struct phx_err *err);
 /** Destroy every key slot; positive: how many there were. -ENOENT when it is no LUKS2. */
 int phx_luks_destroy(const char *device, struct phx_err *err);
+
+/* ---- digest.c ---- */
+
+/** One pass of reading a disk back: of each place its offset, its length and its bytes go into a
+ * sum, in their order. {0} before the first pass. */
+struct phx_readback {
+	uint64_t n_bytes;
+	uint32_t n_places;
+	void *md; /* owned */
+};
+/** Begin a pass; what an earlier one has read does not count any more. */
+int phx_readback_begin(struct phx_readback *rb, struct phx_err *err);
+int phx_readback_add(struct phx_readback *rb, uint64_t offset, const void *data, size_t n);
+/** Write bytes, places and sum of the pass into the result, and end it. */
+void phx_readback_end(struct phx_readback *rb, struct phx_wipe_result *ret);
+/** Twice is once. */
+void phx_readback_fini(struct phx_readback *rb);
 
 /* ---- readback.c ---- */
 
@@ -83,21 +98,44 @@ struct phx_samples {
 	uint8_t mark[32];     /* random, of this erase */
 };
 
-/** Both ends (16 MiB), the first MiB of each old partition, and even samples of
- * 1 % (of everything up to 1 GiB when `full`). Free: phx_list_fini(&list). */
-int phx_samples_plan(uint64_t size_bytes, const struct phx_part_table *table, bool full,
+/** Both ends (16 MiB), the first MiB of each old partition, and 1 % of the disk's MiBs, each as
+ * likely as any other: which they are follows from `seed` alone. Free: phx_list_fini(&list). */
+int phx_samples_plan(uint64_t size_bytes, const struct phx_part_table *table, uint64_t seed,
 		     struct phx_samples *ret, struct phx_err *err);
-/** All samples must read zero; -EUCLEAN names the first byte that does not. Counts into *ret_bytes
- * what was read. */
+/** All samples must read zero; with `s` NULL every byte of the disk. -EUCLEAN names the first byte
+ * that does not. */
 int phx_samples_read_zero(const struct phx_block *b, const struct phx_samples *s,
-			  uint64_t *ret_bytes, struct phx_err *err);
+			  struct phx_readback *rb, struct phx_err *err);
 /** Before an erase that may leave another pattern than zero: mark every sample
  * and remember what it holds. Overwrites data: only once the erase is certain to be tried. */
 int phx_samples_mark(const struct phx_block *b, struct phx_samples *s, struct phx_err *err);
 /** After it: no sample holds its mark, and each part of one is of one byte value or differs from
  * what was remembered; -EUCLEAN otherwise. */
 int phx_samples_read_changed(const struct phx_block *b, const struct phx_samples *s,
-			     bool *ret_all_zero, uint64_t *ret_bytes, struct phx_err *err);
+			     bool *ret_all_zero, struct phx_readback *rb, struct phx_err *err);
+
+/* ---- hidden.c ---- */
+
+/** What a drive keeps from those who read its size. */
+struct phx_hidden {
+	uint64_t shown_bytes;  /* ATA: what it says to have; 0 = it was not asked, or did not say */
+	uint64_t native_bytes; /* without its host protected area */
+	uint64_t real_bytes;   /* without its configuration overlay */
+	bool overlay_unknown;  /* it has overlays, and does not say whether there is one */
+	uint32_t namespaces, namespaces_off; /* NVMe: of its controller, attached and not */
+};
+/** Ask the drive. Changes nothing on it; what it does not answer stays 0. */
+void phx_hidden_read(const struct phx_device *dev, const char *bus, struct phx_hidden *ret);
+/** Bytes that nobody reaches now. */
+uint64_t phx_hidden_bytes(const struct phx_hidden *h);
+/** Set the can_ata_* and can_nvme_* members of a disk, and what it hides, by asking the drive; what
+ * cannot be asked stays false. Opens nothing, changes nothing on the drive. */
+void phx_disk_ask_abilities(const struct phx_device *dev, struct phx_disk_facts *d);
+/** Opens the host protected area until the next power cycle, and has the kernel look at the size
+ * again. -EOPNOTSUPP, and nothing was touched: something of the drive stays hidden, and the text
+ * says what, and what to do. ret_text: what was opened, for the erase record; "" nothing. */
+int phx_hidden_open(const struct phx_device *dev, const char *bus, char ret_text[96],
+		    struct phx_err *err);
 
 /* ---- secure.c ---- */
 
@@ -131,15 +169,15 @@ int phx_crypto_wipe(const struct phx_block *b, const struct phx_part_table *tabl
 		    struct phx_err *err);
 /** Where the headers, the state partition and the table were reads zero. */
 int phx_crypto_verify(const struct phx_block *b, const struct phx_part_table *table,
-		      uint64_t *ret_bytes, struct phx_err *err);
+		      struct phx_readback *rb, struct phx_err *err);
 
 /* ---- wipe.c ---- */
 
 /** phx_disk_wipe() with the drive behind `dev`; NULL = the kernel's ioctls on `path`. */
 int phx_disk_wipe_with(const struct phx_device *dev, const char *path,
-		       const struct phx_disk_facts *facts, enum phx_wipe_method method,
-		       bool full_verify, phx_wipe_progress_fn progress, void *arg,
-		       struct phx_wipe_result *ret, struct phx_err *err);
+		       const struct phx_disk_facts *facts, const struct phx_wipe_order *order,
+		       phx_wipe_progress_fn progress, void *arg, struct phx_wipe_result *ret,
+		       struct phx_err *err);
 
 /* ---- system.c ---- */
 

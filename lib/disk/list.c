@@ -180,6 +180,19 @@ static int add_disk(void *arg, const char *name)
 	return 0;
 }
 
+/* A namespace that this kernel cannot read, for its format, is none of the disks. */
+static void count_namespaces(struct phx_list *disks)
+{
+	PHX_LIST_EACH(struct phx_disk_facts, d, disks) {
+		uint32_t seen = 0;
+		PHX_LIST_EACH(struct phx_disk_facts, o, disks)
+			seen += phx_str_eq(o->bus, "nvme") && phx_str_eq(o->serial, d->serial) &&
+				phx_str_eq(o->model, d->model);
+		if (d->namespaces > seen)
+			d->namespaces_off += d->namespaces - seen;
+	}
+}
+
 static int by_id(const void *a, const void *b)
 {
 	const struct phx_disk_facts *x = a, *y = b;
@@ -196,6 +209,7 @@ int phx_disk_list(const char *root, struct phx_list *ret, struct phx_err *err)
 		phx_list_fini(&disks);
 		return phx_err_set(err, r, "%s/sys/block: %s", root, strerror(-r));
 	}
+	count_namespaces(&disks);
 	if (disks.n)
 		qsort(disks.items, disks.n, sizeof(struct phx_disk_facts), by_id);
 	*ret = disks;

@@ -110,7 +110,7 @@ int phx_luks_key_id(const char *device, char ret[64], struct phx_err *err)
 	return phx_str_copy(ret, 64, id);
 }
 
-/* `name` NULL only tries the key. */
+/* Opens the mapping `name`; NULL: only tries the key. */
 static int try_key(struct crypt_device *cd, const char *device, const char *name, const void *key,
 		   size_t n_key, struct phx_err *err)
 {
@@ -120,13 +120,6 @@ static int try_key(struct crypt_device *cd, const char *device, const char *name
 	if (r == -EPERM || r == -ENOENT)
 		return phx_err_set(err, -EPERM, "%s: the key fits no key slot", device);
 	return r < 0 ? phx_err_set(err, r, "%s: opening LUKS2: %s", device, strerror(-r)) : 0;
-}
-
-int phx_luks_check_key(const char *device, const void *key, size_t n_key, struct phx_err *err)
-{
-	AUTO_CRYPT cd = NULL;
-	int r = load_device(device, &cd, err);
-	return r < 0 ? r : try_key(cd, device, NULL, key, n_key, err);
 }
 
 static crypt_status_info mapping_status(void)

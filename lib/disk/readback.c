@@ -5,6 +5,7 @@
 #include <string.h>
 #include <sys/random.h>
 
+#include "base/rng.h"
 #include "disk/internal.h"
 
 enum {
@@ -13,7 +14,6 @@ enum {
 	PIECE = CHUNK / PHX_SAMPLE_PIECES,
 	MARK_BYTES = PHX_BLOCK_ALIGN,
 };
-#define FULL_MAX (1024ull * PHX_MIB)
 
 struct range {
 	uint64_t begin, end;
@@ -30,12 +30,18 @@ static int add_range(struct phx_list *ranges, uint64_t begin, uint64_t n, uint64
 	return 0;
 }
 
-static int add_even(struct phx_list *ranges, uint64_t size, uint64_t budget)
+/* `n` of the disk's MiBs, all different, each as likely as any other. */
+static int add_drawn(struct phx_list *ranges, uint64_t size, uint64_t n, uint64_t seed)
 {
-	uint64_t n = (budget + CHUNK - 1) / CHUNK, stride = size / (n ? n : 1);
-	for (uint64_t i = 0; i < n; i++)
-		if (add_range(ranges, i * stride, CHUNK, size) < 0)
+	struct phx_rng rng = {seed};
+	uint64_t there = size / CHUNK;
+	for (uint64_t i = 0; i < there && n; i++) {
+		if (phx_rng_below(&rng, there - i) >= n)
+			continue;
+		n--;
+		if (add_range(ranges, i * CHUNK, CHUNK, size) < 0)
 			return -ENOMEM;
+	}
 	return 0;
 }
 
@@ -65,26 +71,23 @@ static int cut(struct phx_list *ranges, struct phx_list *ret_samples)
 }
 
 static int collect(struct phx_list *ranges, uint64_t size, const struct phx_part_table *table,
-		   bool full)
+		   uint64_t seed)
 {
-	uint64_t budget = full ? FULL_MAX : size / 100;
 	int r = add_range(ranges, 0, END_BYTES, size);
 	if (r == 0)
 		r = add_range(ranges, size > END_BYTES ? size - END_BYTES : 0,
 			      END_BYTES + PHX_BLOCK_ALIGN, size);
 	for (uint32_t i = 0; r == 0 && i < table->n; i++)
 		r = add_range(ranges, table->parts[i].start_bytes, CHUNK, size);
-	if (r < 0)
-		return r;
-	return budget >= size ? add_range(ranges, 0, size, size) : add_even(ranges, size, budget);
+	return r < 0 ? r : add_drawn(ranges, size, (size / 100 + CHUNK - 1) / CHUNK, seed);
 }
 
-int phx_samples_plan(uint64_t size_bytes, const struct phx_part_table *table, bool full,
+int phx_samples_plan(uint64_t size_bytes, const struct phx_part_table *table, uint64_t seed,
 		     struct phx_samples *ret, struct phx_err *err)
 {
 	PHX_AUTO(phx_list_fini) struct phx_list ranges = {0};
 	struct phx_samples s = {0};
-	int r = collect(&ranges, size_bytes, table, full);
+	int r = collect(&ranges, size_bytes, table, seed);
 	if (r == 0)
 		r = cut(&ranges, &s.list);
 	if (r < 0) {
@@ -106,22 +109,44 @@ static int dirty(const struct phx_block *b, const struct phx_sample *s, const ui
 			   s->offset + i, data[i]);
 }
 
+/* Reads one place of the disk; what it reads counts. */
+static int read_place(const struct phx_block *b, uint64_t offset, uint32_t n, uint8_t *data,
+		      struct phx_readback *rb, struct phx_err *err)
+{
+	int r = phx_block_read(b, offset, data, n, err);
+	if (r == 0 && (r = phx_readback_add(rb, offset, data, n)) < 0)
+		phx_err_set(err, r, "%s: what was read cannot be summed", b->path);
+	return r;
+}
+
+/* The places of the samples, or else of the whole disk, one after the other; false: no more. */
+static bool next_place(const struct phx_block *b, const struct phx_samples *s, uint64_t i,
+		       struct phx_sample *ret)
+{
+	if (s && i < s->list.n)
+		*ret = *PHX_LIST_AT(&s->list, struct phx_sample, (uint32_t)i);
+	if (s)
+		return i < s->list.n;
+	uint64_t left = i * CHUNK < b->size_bytes ? b->size_bytes - i * CHUNK : 0;
+	*ret = (struct phx_sample){.offset = i * CHUNK,
+				   .n_bytes = left < CHUNK ? (uint32_t)left : CHUNK};
+	return left;
+}
+
 int phx_samples_read_zero(const struct phx_block *b, const struct phx_samples *s,
-			  uint64_t *ret_bytes, struct phx_err *err)
+			  struct phx_readback *rb, struct phx_err *err)
 {
 	PHX_AUTO_FREE uint8_t *data = phx_block_buffer(CHUNK);
+	struct phx_sample p = {0};
 	if (!data)
 		return phx_err_set(err, -ENOMEM, "out of memory");
-	*ret_bytes = 0;
-	PHX_LIST_EACH(struct phx_sample, p, &s->list) {
-		int r = phx_block_read(b, p->offset, data, p->n_bytes, err);
-		if (r < 0)
-			return r;
-		*ret_bytes += p->n_bytes;
-		if (!phx_block_is_all(data, p->n_bytes, 0))
-			return dirty(b, p, data, err);
+	int r = phx_readback_begin(rb, err);
+	for (uint64_t i = 0; r == 0 && next_place(b, s, i, &p); i++) {
+		r = read_place(b, p.offset, p.n_bytes, data, rb, err);
+		if (r == 0 && !phx_block_is_all(data, p.n_bytes, 0))
+			r = dirty(b, &p, data, err);
 	}
-	return 0;
+	return r;
 }
 
 /* Tells contents apart, no more: nobody forges what a drive forgets to erase. */
@@ -193,18 +218,19 @@ static bool holds_old(const struct phx_samples *s, const struct phx_sample *p, c
 }
 
 int phx_samples_read_changed(const struct phx_block *b, const struct phx_samples *s,
-			     bool *ret_all_zero, uint64_t *ret_bytes, struct phx_err *err)
+			     bool *ret_all_zero, struct phx_readback *rb, struct phx_err *err)
 {
 	PHX_AUTO_FREE uint8_t *data = phx_block_buffer(CHUNK);
 	if (!data)
 		return phx_err_set(err, -ENOMEM, "out of memory");
-	*ret_bytes = 0;
 	*ret_all_zero = true;
+	int r = phx_readback_begin(rb, err);
+	if (r < 0)
+		return r;
 	PHX_LIST_EACH(struct phx_sample, p, &s->list) {
-		int r = phx_block_read(b, p->offset, data, p->n_bytes, err);
+		r = read_place(b, p->offset, p->n_bytes, data, rb, err);
 		if (r < 0)
 			return r;
-		*ret_bytes += p->n_bytes;
 		if (!phx_block_is_all(data, p->n_bytes, 0))
 			*ret_all_zero = false;
 		if (holds_old(s, p, data))

@@ -139,7 +139,8 @@ static struct fault_disk *find_disk(struct fault_machine *m, const char *id)
 {
 	struct fault_disk *found = NULL;
 	for (uint32_t i = 0; i < m->n_disks; i++) {
-		if (strcmp(m->twins ? m->disks[0].id : m->disks[i].id, id))
+		if (strcmp(m->twins ? m->disks[0].id : m->disks[i].id, id) ||
+		    m->disks[i].hides == FAULT_HIDES_EVERYWHERE)
 			continue;
 		if (found)
 			return NULL;

@@ -212,7 +212,8 @@ static void check_grant(struct fault_sim *f, struct fault_machine *m, const stru
 /* A fault that stays: it stands, names itself wrongly, or another names itself like it. */
 static bool stays_sick(const struct fault_sim *f, const struct fault_machine *m)
 {
-	if (m->twins || m->hung || m->stage == STAGE_DEAD || strcmp(m->shown_uuid, m->uuid))
+	if (phx_fault_hides(m) || m->twins || m->hung || m->stage == STAGE_DEAD ||
+	    strcmp(m->shown_uuid, m->uuid))
 		return true;
 	PHX_LIST_EACH(struct phx_node, o, &f->head.s->nodes)
 		if (strcmp(o->name, m->node) && !strcmp(o->facts.uuid, m->shown_uuid))

@@ -1,6 +1,6 @@
 /* What the head has done: BMCs, the store of disk keys and orders on their way to agents take its
- * actions here, and driven.c says what comes of them. An operation that the head's death interrupts
- * stops where it is. Called by head.c. */
+ * actions here, and driver_results.c says what comes of them. An operation that the head's death
+ * interrupts stops where it is. Called by head.c. */
 #include "fault/parts.h"
 
 #include <string.h>

@@ -122,6 +122,9 @@ static void happens_to_boot(struct fault_sim *f, struct fault_machine *m,
 	case WHAT_COMES_ON:
 		phx_fault_power_on(f, m);
 		return;
+	case WHAT_LEAVES:
+		phx_fault_order(f, PHX_EV_release, m, NULL, NULL, NULL);
+		return;
 	case WHAT_GOES_OFF:
 		phx_fault_power_off(f, m);
 		return;
@@ -192,6 +195,7 @@ static void happens(struct fault_sim *f, const struct fault_item *it)
 	case WHAT_ORDERS:
 	case WHAT_LATE:
 	case WHAT_COMES_ON:
+	case WHAT_LEAVES:
 	case WHAT_GOES_OFF:
 	case WHAT_COUNT_:
 		happens_to_boot(f, m, it);

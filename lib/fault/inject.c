@@ -172,7 +172,7 @@ static void inject_shared_mac(struct fault_sim *f)
 static void inject_twin_disks(struct fault_sim *f)
 {
 	struct fault_machine *m = phx_fault_any(f);
-	if (m->n_disks < 2)
+	if (m->n_disks < 2 || phx_fault_hides(m))
 		return;
 	m->twins = true;
 	phx_fault_cause(f, m);
@@ -230,6 +230,24 @@ static void inject_erase_ignored(struct fault_sim *f)
 	m->disks[phx_rng_below(&f->rng, m->n_disks)].erase_ignored =
 		(uint8_t)phx_fault_between(f, 1, 2);
 	phx_fault_order(f, PHX_EV_release, m, NULL, NULL, NULL);
+}
+
+/* The owner of a machine has root on it, and something to hide from the next one. */
+static void inject_hidden_disk(struct fault_sim *f)
+{
+	static const enum fault_hides ways[] = {FAULT_HIDES_IN_SYSTEM, FAULT_HIDES_EVERYWHERE,
+						FAULT_HIDES_REMOVABLE};
+	struct fault_machine *m = serving(f);
+	struct fault_disk *d = &m->disks[phx_rng_below(&f->rng, m->n_disks)];
+	/* a twin that hides is one disk that grew: nobody can tell */
+	if (!m->serves || m->twins || (m->entered >= 0 && d == &m->disks[m->entered]))
+		return;
+	d->hides = ways[phx_rng_below(&f->rng, PHX_ARRAY_SIZE(ways))];
+	phx_fault_cause(f, m);
+	for (int i = 0; i < 6; i++)
+		phx_fault_tenant_writes(f, m);
+	phx_fault_order(f, PHX_EV_inspect, m, NULL, NULL, NULL);
+	phx_fault_later(f, phx_fault_between(f, SECOND, MINUTE), WHAT_LEAVES, m->i, m->gen, 0);
 }
 
 /* ---- BMCs ---- */

@@ -18,15 +18,17 @@ static void say_of_jobs(struct fault_sim *f, struct phx_event_order *p)
 int phx_fault_order(struct fault_sim *f, int kind, const struct fault_machine *m, const char *role,
 		    const char *pool, const struct phx_setup *setup)
 {
-	/* a kind without PHX_PAYLOAD_order passes over what it is given here */
-	struct phx_event ev = {.kind = kind, .order.has_setup = setup};
+	struct phx_event ev = {.kind = kind};
+	struct phx_event_order order = {.has_setup = setup};
 	PHX_STR_SET(ev.by, "uid:0");
 	PHX_STR_SET(ev.node, m->node);
-	PHX_STR_SET(ev.order.role, role ? role : "");
-	PHX_STR_SET(ev.order.pool, pool ? pool : "");
+	PHX_STR_SET(order.role, role ? role : "");
+	PHX_STR_SET(order.pool, pool ? pool : "");
 	if (setup)
-		ev.order.setup = *setup;
-	say_of_jobs(f, &ev.order);
+		order.setup = *setup;
+	say_of_jobs(f, &order); /* of every kind: a seed draws the same */
+	if (phx_event_payload((enum phx_event_kind)kind) == PHX_PAYLOAD_order)
+		ev.order = order;
 	return phx_fault_submit(f, &ev, NULL);
 }
 
@@ -86,7 +88,7 @@ static void rebuild(struct fault_sim *f)
 
 static void wipe(struct fault_sim *f)
 {
-	struct phx_setup setup = {PHX_SETUP_WIPE, (int)phx_rng_below(&f->rng, 5), 0};
+	struct phx_setup setup = {.mode = PHX_SETUP_WIPE, .method = (int)phx_rng_below(&f->rng, 5)};
 	phx_fault_order(f, PHX_EV_wipe, phx_fault_any(f), NULL, NULL, &setup);
 }
 

@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "state/counts.h"
+#include "state/node_sets.h"
 
 enum { AGAIN_MS = 15 * SECOND };
 
@@ -210,8 +210,7 @@ static void task_of(const struct phx_order *o, struct fault_task *ret)
 				   .attempt = o->step.attempt,
 				   .nonce = o->step.nonce,
 				   .kind = o->step.kind,
-				   .method = o->step.method,
-				   .role_ram = o->role.boot == PHX_ROLE_BOOT_RAM};
+				   .method = o->step.method};
 	ret->role = (int8_t)phx_fault_role_index(o->role.name);
 	phx_str_copy(ret->disk, sizeof(ret->disk), o->step.disk);
 	PHX_STR_SET(ret->key_id, o->step.key_id);
@@ -333,6 +332,8 @@ static int deliver(struct fault_sim *f, const struct fault_message *msg)
 		PHX_STR_SET(ev.answer.erased_disk,
 			    msg->wrong_disk ? "serial-another" : d->task.disk);
 		ev.answer.setup.method = msg->wrong_method ? msg->wrong_method : d->task.method;
+		ev.answer.used = ev.answer.setup.method;
+		PHX_STR_SET(ev.answer.read_sha256, "sum");
 		ev.answer.erased_bytes = d->bytes;
 		ev.answer.verified_bytes = msg->unverified ? 0 : d->verified;
 	}

@@ -38,9 +38,11 @@ uint32_t phx_fault_re_lower(const struct fault_sim *f, int re);
 void phx_fault_role_event(const struct fault_sim *f, int role, struct phx_event *ret);
 /** The machine of a node name; NULL for strangers. */
 struct fault_machine *phx_fault_machine(struct fault_sim *f, const char *node);
+/** Does a tenant hide one of the disks, or pass it off as removable? */
+bool phx_fault_hides(const struct fault_machine *m);
 void phx_fault_facts(const struct fault_machine *m, struct phx_facts *ret);
 
-/* memory.c: what an agent has written down */
+/* agent_files.c: what an agent has written down */
 /** What the agent has written down, where it lies now. */
 struct fault_memory *phx_fault_memory(struct fault_machine *m);
 /** How step `id` ended; NULL: it did not end here, or long ago. */
@@ -79,7 +81,7 @@ void phx_fault_send_in(struct fault_sim *f, const struct fault_message *msg, uin
  * likes. */
 void phx_fault_copy_by_chance(struct fault_sim *f, const struct fault_message *msg);
 
-/* engine.c: a fake of Slurm; nothing of it happens without that option */
+/* fake_slurm.c: a fake of Slurm; nothing of it happens without that option */
 void phx_fault_engine_begin(struct fault_sim *f);
 void phx_fault_engine_submit(struct fault_sim *f, uint32_t nodes);
 void phx_fault_engine_head_died(struct fault_sim *f);
@@ -180,7 +182,7 @@ void phx_fault_identity(const struct fault_sim *f, const struct fault_machine *m
 /** The tenant of the pool that the node is in writes on the machine's disks. */
 void phx_fault_tenant_writes(struct fault_sim *f, struct fault_machine *m);
 
-/* driven.c: what BMCs and the store of keys come to */
+/* driver_results.c: what BMCs and the store of keys come to */
 void phx_fault_power(struct fault_sim *f, struct fault_machine *m, uint32_t gen);
 void phx_fault_key_done(struct fault_sim *f, uint64_t slot);
 
@@ -193,7 +195,7 @@ void phx_fault_orders(struct fault_sim *f, struct fault_machine *m);
 void phx_fault_message(struct fault_sim *f, uint64_t slot);
 void phx_fault_late(struct fault_sim *f, struct fault_machine *m, uint64_t slot);
 
-/* external.c: who asks the engine */
+/* slurm_worker.c: who asks the engine */
 void phx_fault_engine(struct fault_sim *f, uint32_t gen, uint64_t phase);
 
 /* re.c: lives of runtime environments */
@@ -224,7 +226,7 @@ extern void (*const phx_fault_injections[])(struct fault_sim *f);
 /* setup.c */
 int phx_fault_setup(struct fault_sim *f);
 
-/* rest.c: how it ends */
+/* last_phase.c: how it ends */
 bool phx_fault_at_rest(struct fault_sim *f);
 /** Says what is under way after the time in which everything must end. */
 void phx_fault_rest_or_fail(struct fault_sim *f);

@@ -7,12 +7,12 @@
 #include <string.h>
 
 static const struct phx_setup setups[FAULT_POOLS] = {
-	[3] = {PHX_SETUP_WIPE, PHX_WIPE_AUTO, PHX_WHEN_BOTH},
-	[4] = {PHX_SETUP_WIPE, PHX_WIPE_CRYPTO, PHX_WHEN_RELEASE},
-	[6] = {PHX_SETUP_WIPE, PHX_WIPE_AUTO, PHX_WHEN_ASSIGN},
-	[7] = {PHX_SETUP_WIPE, PHX_WIPE_OVERWRITE, PHX_WHEN_RELEASE},
-	[9] = {PHX_SETUP_WIPE, PHX_WIPE_AUTO, PHX_WHEN_BOTH},
-	[10] = {PHX_SETUP_WIPE, PHX_WIPE_AUTO, PHX_WHEN_RELEASE},
+	[3] = {PHX_SETUP_WIPE, PHX_WIPE_AUTO, PHX_WHEN_BOTH, PHX_VERIFY_SAMPLE},
+	[4] = {PHX_SETUP_WIPE, PHX_WIPE_CRYPTO, PHX_WHEN_RELEASE, PHX_VERIFY_SAMPLE},
+	[6] = {PHX_SETUP_WIPE, PHX_WIPE_AUTO, PHX_WHEN_ASSIGN, PHX_VERIFY_SAMPLE},
+	[7] = {PHX_SETUP_WIPE, PHX_WIPE_OVERWRITE, PHX_WHEN_RELEASE, PHX_VERIFY_SAMPLE},
+	[9] = {PHX_SETUP_WIPE, PHX_WIPE_AUTO, PHX_WHEN_BOTH, PHX_VERIFY_SAMPLE},
+	[10] = {PHX_SETUP_WIPE, PHX_WIPE_AUTO, PHX_WHEN_RELEASE, PHX_VERIFY_SAMPLE},
 };
 
 static void pool_event(const struct fault_sim *f, int pool, struct phx_event *ret)
@@ -40,7 +40,9 @@ static int configure(struct fault_sim *f)
 		r = phx_fault_submit(f, &ev, NULL);
 		phx_event_fini(&ev);
 	}
-	return r;
+	struct phx_event ev = {.kind = PHX_EV_settings, .site.settings = f->head.s->settings};
+	ev.site.settings.looks = true;
+	return r ? r : phx_fault_submit(f, &ev, NULL);
 }
 
 /* ---- machines ---- */

@@ -105,6 +105,22 @@ static void disk_facts(const struct fault_machine *m, uint32_t i, struct phx_dis
 	ret->size_bytes = d->size_bytes;
 	ret->can_discard = d->can_discard;
 	ret->can_ata_sanitize = d->can_secure;
+	ret->removable = d->hides == FAULT_HIDES_REMOVABLE;
+}
+
+bool phx_fault_hides(const struct fault_machine *m)
+{
+	bool hides = false;
+	for (uint32_t i = 0; i < m->n_disks; i++)
+		hides = hides || m->disks[i].hides;
+	return hides;
+}
+
+static bool hidden(const struct fault_machine *m, uint32_t i)
+{
+	enum fault_hides hides = m->disks[i].hides;
+	return hides == FAULT_HIDES_EVERYWHERE ||
+		(hides == FAULT_HIDES_IN_SYSTEM && phx_fault_env(m) == PHX_ENV_OS);
 }
 
 void phx_fault_facts(const struct fault_machine *m, struct phx_facts *ret)
@@ -113,6 +129,8 @@ void phx_fault_facts(const struct fault_machine *m, struct phx_facts *ret)
 	if (nic)
 		PHX_STR_SET(nic->mac, m->mac);
 	for (uint32_t i = 0; i < m->n_disks; i++) {
+		if (hidden(m, i))
+			continue;
 		struct phx_disk_facts *d = phx_list_push(&ret->disks, sizeof(*d));
 		if (d)
 			disk_facts(m, i, d);

@@ -3,10 +3,10 @@
  * people who give orders, and the observer who checks. Nobody else includes this.
  *
  *   queue ─▶ fault.c ─┬▶ machine.c (power, boot)   ┐
- *                     ├▶ driven.c (BMCs, keys)     ├─▶ head.c: lib/journal: apply, commit, act
+ *                     ├▶ driver_results.c (BMCs)   ├─▶ head.c: lib/journal: apply, commit, act
  *                     ├▶ net.c ─▶ agent.c          │        │
  *                     ├▶ load.c (orders, jobs)     │        └─▶ check.c, after every event
- *                     ├▶ external.c (an engine)     │
+ *                     ├▶ slurm_worker.c            │
  *                     └▶ inject.c (fault.def)      ┘
  *
  * What the observer knows of a machine is kept in the machine, never in core state. */
@@ -59,6 +59,7 @@ enum fault_what {
 	WHAT_MESSAGE,  /* a: slot of a result on its way */
 	WHAT_POWER,    /* BMC: the operation at the head of its queue goes on */
 	WHAT_COMES_ON, /* a machine whose plug was pulled has its power back */
+	WHAT_LEAVES,   /* a tenant that has hidden a disk is told to leave */
 	WHAT_GOES_OFF, /* a machine that was told 'off' a while ago is off now */
 	WHAT_KEY,      /* a: slot of a disk-key operation */
 	WHAT_TICK,     /* head: a deadline */
@@ -102,7 +103,6 @@ struct fault_task {
 	char key_id[PHX_NAME_MAX];
 	int8_t role;
 	uint32_t role_version;
-	bool role_ram;
 	char digest[16];
 };
 
@@ -136,7 +136,13 @@ struct fault_disk {
 	char id[48];
 	uint64_t size_bytes;
 	bool can_discard, can_secure;
-	bool removable;
+	/* what its tenant has made of it; the truth is that it is there and fixed */
+	enum fault_hides {
+		FAULT_HIDES_NOT,
+		FAULT_HIDES_IN_SYSTEM, /* the tenant's system does not report it */
+		FAULT_HIDES_EVERYWHERE,
+		FAULT_HIDES_REMOVABLE, /* it calls itself removable */
+	} hides;
 	/* what is on it */
 	bool has_state; /* the partition with the agent's key and memory */
 	struct fault_memory memory;
@@ -334,7 +340,7 @@ struct fault_re {
 	uint32_t percent; /* of the nodes: the lower bound */
 };
 
-/* ---- an engine that is not ours (engine.c, external.c) ---- */
+/* ---- an engine that is not ours (fake_slurm.c, slurm_worker.c) ---- */
 
 /** What it, or who asks it for the head, does next. */
 enum fault_phase { PHASE_LIVE, PHASE_NODES, PHASE_JOBS, PHASE_TELL, PHASE_OBEY };
@@ -378,7 +384,6 @@ struct fault_message {
 	struct fault_done done;
 	int wrong_method;
 	bool wrong_disk, unverified;
-	uint32_t tries;
 };
 
 struct fault_late {

@@ -1,7 +1,8 @@
 /* Taking connections: one thread a listener accepts, looks who it is, and gives the connection
  * to one of libmicrohttpd's threads when the books (guard.h) allow it. It never reads what a
  * peer sends, so nobody can keep it waiting; and libmicrohttpd, which would stop listening for
- * everybody when it is full, never is. Once a second it cuts who kept a listener waiting. */
+ * everybody when it is full, never is. Once a second it cuts who kept a listener waiting.
+ * Started by server.c. */
 #include "http/internal.h"
 
 #include <errno.h>
@@ -15,7 +16,7 @@
 #include "base/clock.h"
 #include "base/file.h"
 
-enum { TICK_MS = 1000, TURNED_AWAY = 64, PAUSE_MS = 20 };
+enum { TICK_MS = 1000, TURNED_AWAY = 64, SHUT_MS = 20 };
 
 /* Those who were refused, until they have read why: a socket that is closed with something
  * unread in it takes its last words with it. */
@@ -97,8 +98,8 @@ static void welcome(struct phx_http_listener_state *l, struct leavers *w, int fd
 	}
 }
 
-/* All who stand before the door. */
-static void accept_all(struct phx_http_listener_state *l, struct leavers *w)
+/* All who stand before the door. False: some stay there, others must close something first. */
+static bool accept_all(struct phx_http_listener_state *l, struct leavers *w)
 {
 	for (;;) {
 		struct sockaddr_storage ss = {0};
@@ -110,10 +111,9 @@ static void accept_all(struct phx_http_listener_state *l, struct leavers *w)
 			 errno == ENOMEM) {
 			let_go(w);
 			phx_http_guard_refuse(l->guard, PHX_HTTP_LIMIT_FILES, "");
-			phx_sleep_ms(PAUSE_MS); /* others must close something first */
-			return;
+			return false;
 		} else if (errno != EINTR && errno != ECONNABORTED)
-			return;
+			return true;
 	}
 }
 
@@ -126,15 +126,18 @@ static void *run(void *arg)
 	leavers.any = false;
 	struct pollfd p[] = {{.fd = l->fd, .events = POLLIN}, {.fd = l->stop_fd, .events = POLLIN}};
 	int64_t tick_ms = phx_clock_ms() + TICK_MS;
+	bool shut = false; /* there was no descriptor for who stands there */
 	while (!p[1].revents) {
 		int64_t left = tick_ms - phx_clock_ms();
 		/* who comes next comes through here */
 		bool rests = !leavers.any && phx_http_guard_idle(l->guard);
-		poll(p, PHX_ARRAY_SIZE(p), rests ? -1 : left > 0 ? (int)left : 0);
+		p[0].fd = shut ? -1 : l->fd;
+		if (shut)
+			left = left < SHUT_MS ? left : SHUT_MS;
+		poll(p, PHX_ARRAY_SIZE(p), rests && !shut ? -1 : left > 0 ? (int)left : 0);
 		int64_t now = phx_clock_ms();
 		tick_ms = rests ? now + TICK_MS : tick_ms;
-		if (p[0].revents)
-			accept_all(l, &leavers);
+		shut = p[0].revents && !accept_all(l, &leavers);
 		if (now < tick_ms)
 			continue;
 		phx_http_guard_tick(l->guard, now);

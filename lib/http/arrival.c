@@ -1,5 +1,5 @@
-/* Connections between the door and libmicrohttpd: what accept.c gave to it, by
- * descriptor, until peer.c is told that it began. */
+/* Connections between the door and libmicrohttpd: what accept.c gave to it, by descriptor, until
+ * peer.c is told that it began. Closes none of them. */
 #include "http/internal.h"
 
 #include <string.h>

@@ -5,6 +5,7 @@
 
 #include <curl/curl.h>
 #include <errno.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -15,6 +16,7 @@
 
 #define CONNECT_TIMEOUT_MS 5000
 #define CALL_TIMEOUT_MS 30000
+#define WATCHED_MS 60000 /* libcurl has timers of its own beside */
 
 static int copy_text(char **dst, const char *src)
 {
@@ -58,6 +60,7 @@ int phx_http_client_new(const struct phx_http_client_config *config, struct phx_
 		curl_global_cleanup();
 		return -ENOMEM;
 	}
+	c->watched_fd = -1;
 	c->easy = curl_easy_init();
 	int r = c->easy ? copy_config(c, config) : -ENOMEM;
 	if (r < 0)
@@ -74,6 +77,8 @@ void phx_http_client_free(struct phx_http_client *c)
 	if (!c)
 		return;
 	curl_easy_cleanup(c->easy);
+	if (c->multi)
+		curl_multi_cleanup(c->multi);
 	curl_slist_free_all(c->headers);
 	if (c->password)
 		explicit_bzero(c->password, strlen(c->password));
@@ -92,6 +97,11 @@ void phx_http_response_fini(struct phx_http_response *r)
 {
 	free(r->body);
 	*r = (struct phx_http_response){0};
+}
+
+void phx_http_client_watch(struct phx_http_client *c, int fd)
+{
+	c->watched_fd = fd;
 }
 
 /* ---- one request ---- */
@@ -174,9 +184,36 @@ void phx_http_client_header(struct phx_http_client *c, const char *name, const c
 	curl_easy_setopt(c->easy, CURLOPT_HTTPHEADER, c->headers);
 }
 
+static bool has_hung_up(int fd)
+{
+	struct pollfd p = {.fd = fd};
+	return poll(&p, 1, 0) > 0;
+}
+
+/* Until the answer is there, or whoever reads what is watched is gone. */
+static CURLcode perform_watching(struct phx_http_client *c)
+{
+	int running = 0, left;
+	CURLcode code = CURLE_ABORTED_BY_CALLBACK;
+	c->multi = c->multi ? c->multi : curl_multi_init();
+	if (!c->multi || curl_multi_add_handle(c->multi, c->easy) != CURLM_OK)
+		return CURLE_OUT_OF_MEMORY;
+	while (curl_multi_perform(c->multi, &running) == CURLM_OK && running &&
+	       !has_hung_up(c->watched_fd)) {
+		struct curl_waitfd watched = {.fd = c->watched_fd}; /* that it hung up is told */
+		if (curl_multi_poll(c->multi, &watched, 1, WATCHED_MS, NULL) != CURLM_OK)
+			break;
+	}
+	for (CURLMsg *m; (m = curl_multi_info_read(c->multi, &left));)
+		if (m->msg == CURLMSG_DONE)
+			code = m->data.result;
+	curl_multi_remove_handle(c->multi, c->easy);
+	return code;
+}
+
 /* OpenSSL writes with write(2): a peer that hangs up would kill a program that has not
  * ignored SIGPIPE. Not our decision to change for the process, so it is held off this thread. */
-static CURLcode perform_quietly(CURL *easy)
+static CURLcode perform_quietly(struct phx_http_client *c)
 {
 	sigset_t pipe, before, pending;
 	const struct timespec no_wait = {0};
@@ -185,7 +222,7 @@ static CURLcode perform_quietly(CURL *easy)
 	sigpending(&pending);
 	bool was_pending = sigismember(&pending, SIGPIPE);
 	pthread_sigmask(SIG_BLOCK, &pipe, &before);
-	CURLcode code = curl_easy_perform(easy);
+	CURLcode code = c->watched_fd < 0 ? curl_easy_perform(c->easy) : perform_watching(c);
 	if (!was_pending)
 		while (sigtimedwait(&pipe, NULL, &no_wait) < 0 && errno == EINTR)
 			continue;
@@ -199,6 +236,7 @@ static const struct {
 	int code;
 } curl_codes[] = {
 	{CURLE_OPERATION_TIMEDOUT, -ETIMEDOUT},
+	{CURLE_ABORTED_BY_CALLBACK, -ECANCELED},
 	{CURLE_COULDNT_RESOLVE_HOST, -EHOSTUNREACH},
 	{CURLE_URL_MALFORMAT, -EINVAL},
 	{CURLE_SSL_CONNECT_ERROR, -EPROTO},
@@ -236,7 +274,7 @@ static int code_of(CURL *easy, CURLcode curl)
 int phx_http_client_perform(struct phx_http_client *c, const char *path, const int *receiver_code,
 			    struct phx_err *err)
 {
-	CURLcode curl = perform_quietly(c->easy);
+	CURLcode curl = perform_quietly(c);
 	if (receiver_code && *receiver_code < 0)
 		return *receiver_code;
 	if (curl == CURLE_OK && c->headers_ended)

@@ -11,6 +11,8 @@ struct phx_http_client {
 	struct curl_slist *headers; /* of the request under way */
 	char *unix_path, *base_url, *ca, *cert, *key, *user, *password;
 	uint32_t connect_timeout_ms;
+	int watched_fd; /* -1: none */
+	CURLM *multi;   /* of calls beside which that one is watched; NULL before the first */
 	bool insecure;
 	char error[CURL_ERROR_SIZE];
 	/* of the request under way: */

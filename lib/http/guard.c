@@ -387,11 +387,3 @@ uint64_t phx_http_guard_spooled(struct phx_http_guard *g)
 	pthread_mutex_unlock(&g->lock);
 	return n;
 }
-
-unsigned phx_http_guard_count(struct phx_http_guard *g)
-{
-	pthread_mutex_lock(&g->lock);
-	unsigned n = g->n_admins + g->n_rest;
-	pthread_mutex_unlock(&g->lock);
-	return n;
-}

@@ -94,7 +94,4 @@ void phx_http_guard_refused(struct phx_http_guard *g, enum phx_http_limit limit,
 /** One more of them that the books do not know of. */
 void phx_http_guard_refuse(struct phx_http_guard *g, enum phx_http_limit limit, const char *whom);
 
-/** Connections in the books. */
-unsigned phx_http_guard_count(struct phx_http_guard *g);
-
 #endif

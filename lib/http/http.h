@@ -5,6 +5,7 @@
 #ifndef PHX_HTTP_HTTP_H
 #define PHX_HTTP_HTTP_H
 
+#include <poll.h>
 #include <sys/types.h>
 #include <jansson.h>
 
@@ -33,7 +34,6 @@ struct phx_http_peer {
 
 struct phx_http_request; /* opaque; valid until answered */
 
-const char *phx_http_method(const struct phx_http_request *q);
 /** As sent: without the query, not decoded. */
 const char *phx_http_path(const struct phx_http_request *q);
 const struct phx_http_peer *phx_http_peer(const struct phx_http_request *q);
@@ -72,6 +72,8 @@ void phx_http_reply_file(struct phx_http_request *q, const char *path, const cha
  * this. */
 void phx_http_suspend(struct phx_http_request *q);
 bool phx_http_gone(const struct phx_http_request *q);
+/** What to poll() for to be told so: `revents` will not be 0 then. Valid as long as `q` is. */
+struct pollfd phx_http_hang_up(const struct phx_http_request *q);
 /** Its body is not needed any more: what is held for long should cost little. */
 void phx_http_drop_body(struct phx_http_request *q);
 
@@ -192,6 +194,9 @@ struct phx_http_client;
 int phx_http_client_new(const struct phx_http_client_config *config, struct phx_http_client **ret,
 			struct phx_err *err);
 void phx_http_client_free(struct phx_http_client *c);
+/** From now on a call ends with -ECANCELED once whoever is at the other end of `fd` (a pipe, a
+ * socket, a terminal; borrowed) is gone. Not uploads nor phx_http_fetch(). */
+void phx_http_client_watch(struct phx_http_client *c, int fd);
 
 struct phx_http_response {
 	long status;

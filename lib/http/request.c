@@ -21,11 +21,6 @@
 
 /* ---- what handlers ask ---- */
 
-const char *phx_http_method(const struct phx_http_request *q)
-{
-	return q->method;
-}
-
 const char *phx_http_path(const struct phx_http_request *q)
 {
 	return q->path;
@@ -99,8 +94,13 @@ bool phx_http_claim(struct phx_http_request *q, enum phx_http_claim what, unsign
 
 bool phx_http_gone(const struct phx_http_request *q)
 {
-	struct pollfd p = {.fd = q->connection->fd, .events = POLLRDHUP};
-	return poll(&p, 1, 0) > 0 && (p.revents & (POLLRDHUP | POLLHUP | POLLERR | POLLNVAL));
+	struct pollfd p = phx_http_hang_up(q);
+	return poll(&p, 1, 0) > 0;
+}
+
+struct pollfd phx_http_hang_up(const struct phx_http_request *q)
+{
+	return (struct pollfd){.fd = q->connection->fd, .events = POLLRDHUP};
 }
 
 /* ---- life of the object ---- */

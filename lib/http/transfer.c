@@ -14,7 +14,8 @@
 #include "http/client.h"
 
 #define RETRIES_MAX 5
-#define RETRY_FIRST_MS 100 /* doubled each time */
+#define RETRY_FIRST_MS 100
+#define RETRY_MOST_MS 2000
 #define SLOW_BYTES 1024L
 #define SLOW_SECONDS 10L
 #define UPLOAD_SILENT_SECONDS 600L
@@ -178,9 +179,10 @@ int phx_http_fetch(struct phx_http_client *c, const char *path, phx_http_sink_fn
 {
 	struct fetch f = {.c = c, .sink = sink, .arg = arg, .err = err};
 	struct phx_err last = {0};
+	struct phx_again again = {RETRY_FIRST_MS, RETRY_MOST_MS, 0};
 	int r = fetch_once(&f, path, &last);
 	for (unsigned i = 0; r < 0 && i < RETRIES_MAX && worth_retry(&f, r); i++) {
-		phx_sleep_ms(RETRY_FIRST_MS << i);
+		phx_again(&again, INT64_MAX);
 		phx_err_clear(&last);
 		r = fetch_once(&f, path, &last);
 	}

@@ -45,7 +45,6 @@ static int add(struct maker *m, double at_s, double run_s)
 		.submit_ms = (int64_t)(at_s * 1000),
 		.run_ms = (int64_t)(run_s * 1000),
 		.estimate_ms = -1,
-		.logged_wait_ms = -1,
 		.size = 1,
 		.class = (uint32_t)(run_s / 10),
 	};

@@ -1,7 +1,8 @@
-/* Arrays: jobs that differ only in their index. Each member is a job with a number
- * of its own, and members have consecutive numbers; the first one has the words, the
- * script, the environment and the files of all. If only some may run at a time, the
- * others are throttled: queued, and held back in the ledger, until one ends. Pure. */
+/* Arrays: jobs that differ only in their index. Each member is a job with a number of its own,
+ * and members have consecutive numbers; the first one has the words, the script, the environment
+ * and the files of all. If only some may run at a time, the others are throttled: queued, and
+ * held back in the ledger, until one ends. Called when an array is submitted, and by the API.
+ * Pure. */
 #include "job/internal.h"
 
 #include <errno.h>

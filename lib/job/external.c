@@ -1,9 +1,9 @@
-/* Batch REs whose jobs an external engine starts: Slurm. It reports its jobs and
- * nodes (re_queue). Here they become jobs of the RE that the ledger counts, so that
- * demand, idle nodes, kill order and forced returns work as for every RE. Orders for
- * the engine are derived from that (engine.c). A node is handed on only after a
- * report in which it is closed and empty. Missing reports stop all this, but lose
- * nothing. Pure. */
+/* Batch REs whose jobs an external engine starts: Slurm. It reports its jobs and nodes
+ * (re_queue). Here they become jobs of the RE that the ledger counts, so that demand, idle
+ * nodes, kill order and forced returns work as for every RE. Orders for the engine are derived
+ * from that (external_orders.c). A node is handed on only after a report in which it is closed
+ * and empty. Missing reports stop all this, but lose nothing. Called by the table of events.
+ * Pure. */
 #include "job/internal.h"
 
 #include <errno.h>

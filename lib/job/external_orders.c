@@ -9,11 +9,11 @@
  *   RE is suspended              ──▶ refuse:  a partition takes no new job, those it has may start
  *   anything else                ──▶ admit
  *
- * A node is closed before its jobs are told to go, so that nothing else starts
- * on what comes free. Orders take their time: what an engine last told of a node
- * counts for its hand-over only if it was told after that began (sure), and
- * whoever asks the engine tells anew of what it had an order for. What somebody
- * else closed is left to him. Pure. */
+ * A node is closed before its jobs are told to go, so that nothing else starts on what comes
+ * free. Orders take their time: what an engine last told of a node counts for its hand-over only
+ * if it was told after that began (sure), and whoever asks the engine tells anew of what it had
+ * an order for. What somebody else closed is left to him. Called for the worker that asks the
+ * engine, and where a node is handed on. Pure. */
 #include "job/internal.h"
 
 #include <errno.h>

@@ -3,10 +3,10 @@
 #define PHX_JOB_INTERNAL_H
 
 #include "job/job.h"
-#include "state/counts.h"
+#include "state/node_sets.h"
 #include "state/index.h"
 
-/* engine.c: orders for external engines */
+/* external_orders.c: orders for external engines */
 /** Nodes and partitions of the event become those of the RE. -ENOMEM. */
 int phx_engine_put(const struct phx_event_re_queue *p, struct phx_re *re);
 /** The node of that name in a list of struct phx_engine_node; borrowed; NULL: none. */
@@ -45,7 +45,7 @@ int phx_array_check(const struct phx_event_job_submit *p, struct phx_err *err);
  * without its words, in no queue. -ENOMEM: some members may have been appended. */
 int phx_array_make(struct phx_apply *a, const struct phx_event_job_submit *p);
 
-/* jobs.c */
+/* parts.c */
 /** Removes the oldest jobs that have ended; open jobs stay. */
 void phx_jobs_forget_old(struct phx_state *s);
 /** A part of a running job ended with `status`: a failure ends the other parts; the last part ends

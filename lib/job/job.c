@@ -1,6 +1,6 @@
 /* One job: its state and the counts of it, its title, who ended it and why. Files
- * that start or end jobs (jobs.c, lease.c, external.c, spare.c, res.c) change jobs
- * through this file, which calls none of them. Pure. */
+ * that start or end jobs (parts.c, silence.c, external.c, node/order_jobs.c,
+ * re/life.c) change jobs through this file, which calls none of them. Pure. */
 #include "job/internal.h"
 
 #include <assert.h>

@@ -37,7 +37,7 @@ int phx_array_parse(const char *text, struct phx_list *ret_rows, uint32_t *ret_a
 uint32_t phx_array_size(const struct phx_event_job_submit *p);
 bool phx_array_is(const struct phx_event_job_submit *p);
 
-/* jobs.c: their starts and ends */
+/* parts.c: their starts and ends */
 /** Jobs that run for longer than their time end, for good. */
 void phx_jobs_tick(struct phx_apply *a);
 /** Starts a queued job on the idle nodes of its RE, as the ledger said. */
@@ -50,7 +50,7 @@ void phx_jobs_end_of_re(struct phx_apply *a, const struct phx_re *re);
 /** Starts queued jobs of no RE that fit. */
 void phx_jobs_start(struct phx_apply *a);
 
-/* lease.c: nodes of jobs are not heard, or lost */
+/* silence.c: nodes of jobs are not heard, or lost */
 /** `n` started anew or was seen off: job parts that ran on it ended with `status`. */
 void phx_jobs_lost(struct phx_apply *a, struct phx_node *n, int64_t status);
 /** `n` is not heard: its parts may run until their lease ends, and do not run afterwards. Twice is
@@ -75,10 +75,10 @@ struct phx_job_waits {
 	bool counted;
 	/* outside of REs: nodes that would start a job now, nodes that run jobs at all */
 	uint32_t n_idle, n_could;
-	uint64_t first; /* the first waiting job outside of REs */
 };
 /** Says why a queued job waits, or that a running job waits for a node that is not heard; "" for
- * other jobs. O(1), except for the first call for a job of no RE. */
+ * other jobs. Looks at no other job; the first call for a job of no RE looks at the nodes
+ * outside of the REs. */
 void phx_job_waits_for(struct phx_job_waits *w, const struct phx_job *j, char *ret, size_t size);
 
 /* external.c: jobs of engines that are not ours */
@@ -91,7 +91,7 @@ void phx_engine_begin(struct phx_re *re);
  * engine alone again. */
 void phx_engine_end(struct phx_apply *a, struct phx_re *re);
 
-/* engine.c: orders for external engines */
+/* external_orders.c: orders for external engines */
 /** The RE is suspended from now on: we may close its open nodes and partitions. */
 void phx_engine_suspended(struct phx_re *re);
 /** May the engine of an RE still use the node? A step that ends the node's service then waits, and

@@ -8,7 +8,7 @@
  *     ▲                          │
  *     └──── heard, same start ───┘
  *
- * Pure. */
+ * Called where a node is lost, silent or heard again. Pure. */
 #include "job/internal.h"
 
 #include <string.h>
@@ -175,7 +175,7 @@ static struct phx_job_part *overdue_part(struct phx_job *j, int64_t now)
 static void say_silence(struct phx_apply *a, const struct phx_job *j, const struct phx_job_part *p,
 			const struct phx_node *n)
 {
-	bool off = n && n->power == PHX_POWER_KNOWN_OFF && !phx_of_before(a->s);
+	bool off = n && n->power == PHX_POWER_IS_OFF && !phx_of_before(a->s);
 	phx_note_re(a, n, j->re, NULL,
 		    off ? "%s is silent and was seen off: job %llu does not run there any more"
 			: "%s is silent and the lease of job %llu has ended: it does not run there "

@@ -1,5 +1,5 @@
-/* Submission of a job: all checks, before anything is changed. The job's life
- * after that is in jobs.c. Pure. */
+/* Submission of a job: all checks, before anything is changed. The job's life after that is in
+ * parts.c. Called by the table of events. Pure. */
 #include "job/internal.h"
 
 #include <errno.h>

@@ -10,7 +10,7 @@ static const char *plural(uint32_t n)
 	return n == 1 ? "" : "s";
 }
 
-/* Counts, once for all jobs, the nodes outside of the REs, and finds the first waiting job. */
+/* Counts, once for all jobs, the nodes outside of the REs. */
 static void count_outside(struct phx_job_waits *w)
 {
 	const struct phx_state *s = w->s;
@@ -23,10 +23,6 @@ static void count_outside(struct phx_job_waits *w)
 		w->n_could += phx_node_could_take_jobs(s, n);
 		w->n_idle += phx_node_takes_jobs(s, n);
 	}
-	PHX_LIST_EACH(struct phx_job, j, &s->jobs)
-		if (!w->first && j->state == PHX_JOB_QUEUED && !j->re[0] && !j->held &&
-		    !j->throttled)
-			w->first = j->id;
 }
 
 static void put_behind(uint64_t first, const struct phx_job *j, char *ret, size_t size)
@@ -49,7 +45,7 @@ static void wait_outside(struct phx_job_waits *w, const struct phx_job *j, char 
 		snprintf(ret, size, "waits for %u node%s: %u of the %u outside of the REs idle",
 			 j->nodes, plural(j->nodes), w->n_idle, w->n_could);
 	else
-		put_behind(w->first, j, ret, size);
+		put_behind(phx_index_first_outside(w->s), j, ret, size);
 }
 
 static void wait_in_re(const struct phx_state *s, const struct phx_re *re, const struct phx_job *j,
@@ -77,7 +73,7 @@ static void wait_in_re(const struct phx_state *s, const struct phx_re *re, const
 }
 
 /* For a running job, names a node that is not heard: the job counts as running there until the
- * lease ends (lease.c). */
+ * lease ends (silence.c). */
 static void run_unheard(const struct phx_job *j, char *ret, size_t size)
 {
 	PHX_LIST_EACH(struct phx_job_part, p, &j->parts)

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/json.h"
+#include "journal/erasure.h"
 #include "journal/replay.h"
 
 enum { DAY_MS = 24 * 3600 * 1000 };
@@ -213,17 +214,6 @@ void phx_journal_close(struct phx_journal *j, bool last_snapshot)
 
 /* ---- committing ---- */
 
-static json_t *erasure_json(const struct phx_event *ev, const struct phx_action *act)
-{
-	return json_pack("{s:I,s:s,s:s,s:s,s:s,s:I,s:I,s:I,s:I,s:I,s:s}", "time_ms",
-			 (json_int_t)ev->now_ms, "node", act->node, "disk", act->disk, "method",
-			 phx_enum_name(&phx_wipe_method_names, act->method), "key_id", act->key_id,
-			 "size_bytes", (json_int_t)act->size_bytes, "verified_bytes",
-			 (json_int_t)act->verified_bytes, "step_id", (json_int_t)act->step_id,
-			 "epoch", (json_int_t)act->epoch, "nonce", (json_int_t)act->nonce, "text",
-			 act->text);
-}
-
 /* What one transaction writes, and what is carried out after it. */
 struct transaction {
 	/* struct phx_store_row; their texts are owned, the names of nodes are not */
@@ -252,7 +242,7 @@ static int make_erasure(const struct phx_journal *j, const struct phx_event *ev,
 	PHX_LIST_EACH(struct phx_action, act, actions) {
 		if (act->kind != PHX_ACT_ERASED)
 			continue;
-		PHX_AUTO_JSON json_t *record = erasure_json(ev, act);
+		PHX_AUTO_JSON json_t *record = phx_erasure_json(&j->state, ev, act);
 		*ret = (struct phx_store_erasure){act->step_id, act->node,
 						  record ? phx_json_text(record) : NULL, NULL};
 		int r = !ret->record ? -ENOMEM

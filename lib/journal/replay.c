@@ -130,6 +130,8 @@ int phx_journal_recall(const struct phx_journal_store *store, struct phx_recalle
 	r = r ? r : check_reach(store, &rc, err);
 	r = r ? r : store->events(store->arg, rc.state.seq, recall_event, &to, err);
 	r = r ? r : phx_state_check(&rc.state, err);
+	/* whoever reads before the first event finds by it, too */
+	r = r ? r : phx_core_ready(&rc.state);
 	if (r == 0)
 		*ret = rc;
 	else

@@ -53,6 +53,15 @@ static bool same_pair(const struct phx_ledger *l, uint32_t i, uint32_t j)
 	return i == j || re_at(l, i)->r.partner == j + 1;
 }
 
+/* Does `j` stand for another active pair than that of `i`? The second of a pair counts with the
+ * first. */
+static bool is_other_pair(const struct phx_ledger *l, uint32_t i, uint32_t j)
+{
+	const struct re *re = re_at(l, j);
+	bool counted = re->r.partner && re->r.partner - 1 < j;
+	return re->r.state == RE_ACTIVE && !counted && !same_pair(l, i, j);
+}
+
 /* Nodes that the pair lacks of its lower bounds. */
 static uint64_t lacks(const struct phx_ledger_pair *pair)
 {
@@ -65,9 +74,7 @@ static uint64_t reserved_from(const struct phx_ledger *l, uint32_t i)
 	uint64_t sum = 0;
 
 	for (uint32_t j = 0; j < l->res.n; j++) {
-		const struct re *re = re_at(l, j);
-		bool counted = re->r.partner && re->r.partner - 1 < j; /* with its partner */
-		if (re->r.state != RE_ACTIVE || counted || same_pair(l, i, j))
+		if (!is_other_pair(l, i, j))
 			continue;
 		struct phx_ledger_pair other = phx_ledger_pair(l, j);
 		sum += lacks(&other);
@@ -390,9 +397,7 @@ static uint64_t claimable(const struct phx_ledger *l, uint32_t i, bool rigid)
 	uint64_t sum = 0;
 
 	for (uint32_t j = 0; j < l->res.n; j++) {
-		const struct re *re = re_at(l, j);
-		bool counted = re->r.partner && re->r.partner - 1 < j; /* with its partner */
-		if (re->r.state != RE_ACTIVE || counted || same_pair(l, i, j))
+		if (!is_other_pair(l, i, j))
 			continue;
 		struct phx_ledger_pair pair = phx_ledger_pair(l, j);
 		uint64_t floor = rigid ? pair.lower : pair.entitled;

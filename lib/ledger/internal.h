@@ -1,7 +1,7 @@
 /* What the files of the ledger share. Each file calls only files before it: record.c (field
  * tables), re.c (finds an RE, counts its nodes), meter.c (sums), lease.c, flow.c (how nodes move
  * and who may have them), check.c, allocate.c (asks policies, does their wishes, serves all REs),
- * and the calls: ledger.c, node.c (nodes arrive, break, join), timer.c, image.c (save and
+ * and the calls: ledger.c, node.c (nodes arrive, break, join), timer.c, snapshot.c (save and
  * restore). Used within lib/ledger only.
  *
  * A pair is a batch RE and a web RE that are each other's partner; an RE without

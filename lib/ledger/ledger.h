@@ -25,7 +25,6 @@
 #define PHX_LEDGER_FREE (-1) /* the free pool, in place of an RE */
 
 enum phx_ledger_act { PHX_LEDGER_START, PHX_LEDGER_KILL, PHX_LEDGER_MOVE };
-extern const struct phx_enum phx_ledger_act_names;
 
 struct phx_ledger_action {
 	int kind; /* enum phx_ledger_act */

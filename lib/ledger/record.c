@@ -1,9 +1,6 @@
-/* The records of the ledger: of an RE, its debts, leases and sums, and of the ledger's
- * image in a snapshot of the core. Pure. */
+/* The records of the ledger: of an RE, its debts, leases and sums, and of the ledger's image in
+ * a snapshot of the core. Used by who stores or shows a ledger. Pure. */
 #include "ledger/internal.h"
-
-static const char *const acts[] = {"start", "kill", "move"};
-const struct phx_enum phx_ledger_act_names = {"ledger action", acts, PHX_ARRAY_SIZE(acts)};
 
 static const char *const re_states[] = {"gone", "active", "leaving"};
 static const struct phx_enum re_state_names = {"state in the ledger", re_states,

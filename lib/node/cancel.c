@@ -8,7 +8,8 @@
  *   a system entered for another role, its
  *   packages activated ────────────────────────▶ refused: it goes on to its end
  *
- * The role, the pool and the data stay in all cases but the last. Pure. */
+ * The role, the pool and the data stay in all cases but the last. Called by the table of events.
+ * Pure. */
 #include "node/internal.h"
 
 #include <errno.h>

@@ -44,7 +44,7 @@ static bool is_in_the_way(const struct phx_state *s, const struct phx_node *n)
 {
 	const struct phx_role *role = n && !n->up ? phx_state_role(s, n->role) : NULL;
 	return role && role->fence == PHX_ROLE_FENCE_POWER && phx_node_has_bmc(n) &&
-		n->power != PHX_POWER_KNOWN_OFF;
+		n->power != PHX_POWER_IS_OFF;
 }
 
 static const struct phx_node *first_heard(const struct phx_state *s)

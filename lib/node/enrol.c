@@ -1,12 +1,14 @@
-/* Enrolment: announces, accepts, certifies and removes nodes. A known node without
- * its key is certified again only in the window that our own power or kexec order
- * opened, matched on MAC and serial, at its reserved address if it has one. A
- * machine that does not fit changes nothing. Pure. */
+/* Enrolment: announces, accepts, certifies and removes nodes. A known node without its key is
+ * certified again only in the window that our own power or kexec order opened, matched on MAC
+ * and serial, at its reserved address if it has one. A machine that does not fit changes
+ * nothing. Called by the table of events. Pure. */
 #include "node/internal.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+
+#include "state/known.h"
 
 enum {
 	STRANGERS_MAX = 1000, /* unknown machines that wait to be accepted */
@@ -44,11 +46,12 @@ static int check_add(struct phx_apply *a, const struct phx_event_node_add *p)
 			return phx_err_set(a->err, -EEXIST, "MAC %s belongs to node %s already",
 					   m->mac, owner->name);
 	}
-	PHX_LIST_EACH(struct phx_node, n, &a->s->nodes)
-		if (p->ip[0] && !strcmp(n->ip, p->ip) && strcmp(n->name, name))
-			return phx_err_set(a->err, -EEXIST, "address %s belongs to node %s already",
-					   p->ip, n->name);
-	return 0;
+	const struct phx_node *n = phx_known_next(a->s, PHX_KNOWN_IP, p->ip, 0);
+	if (n && !strcmp(n->name, name))
+		n = phx_known_next(a->s, PHX_KNOWN_IP, p->ip, phx_index_place(a->s, n) + 1);
+	return !n ? 0
+		  : phx_err_set(a->err, -EEXIST, "address %s belongs to node %s already", p->ip,
+				n->name);
 }
 
 static bool same_macs(const struct phx_node *n, const struct phx_list *macs)
@@ -145,7 +148,7 @@ int phx_apply_node_remove(struct phx_apply *a, const struct phx_event_order *p)
 				   "%s holds data of %s, which would be forgotten: wipe it first, "
 				   "or use force",
 				   n->name, n->tenant);
-	r = phx_spare_order(a, &o);
+	r = phx_order_jobs_allow(a, &o);
 	if (r < 0)
 		return r;
 	if (p->jobs != PHX_JOBS_UNSAID)
@@ -235,24 +238,14 @@ static int find_enrolling(struct phx_apply *a, const struct phx_event_enrol *p,
 					   n->name);
 		found = n ? n : found;
 	}
-	PHX_LIST_EACH(struct phx_node, n, &a->s->nodes) {
-		if (found)
-			break;
-		bool serial = p->serial[0] && !n->macs.n && !strcmp(n->serial, p->serial);
-		bool token = p->token_sha256[0] && !strcmp(n->token_sha256, p->token_sha256);
-		if (serial || token)
-			found = n;
+	if (!found) {
+		struct phx_node *serial = phx_known_next(a->s, PHX_KNOWN_SERIAL, p->serial, 0),
+				*token = phx_known_next(a->s, PHX_KNOWN_TOKEN, p->token_sha256, 0);
+		/* the first in the list */
+		found = !serial || (token && token < serial) ? token : serial;
 	}
 	*ret = found;
 	return 0;
-}
-
-static unsigned count_strangers(const struct phx_state *s)
-{
-	unsigned count = 0;
-	PHX_LIST_EACH(struct phx_node, n, &s->nodes)
-		count += n->state == PHX_NODE_NEW && !n->accepted && !n->hold;
-	return count;
 }
 
 /* The name of an unknown machine. phxd draws it: all users see names, but only the resource
@@ -275,7 +268,7 @@ static void name_stranger(const struct phx_event_enrol *p, char ret[PHX_NAME_MAX
 static int stranger(struct phx_apply *a, const struct phx_event_enrol *p, struct phx_node **ret)
 {
 	char name[PHX_NAME_MAX];
-	if (count_strangers(a->s) >= STRANGERS_MAX)
+	if (phx_index_count(a->s, PHX_SET_STRANGER) >= STRANGERS_MAX)
 		return phx_err_set(
 			a->err, -EAGAIN,
 			"%d unknown machines wait to be accepted already: no more are taken",

@@ -6,15 +6,15 @@
 #include <errno.h>
 #include <string.h>
 
+#include "state/known.h"
+
 struct phx_node *phx_facts_twin(const struct phx_state *s, const struct phx_node *n)
 {
-	PHX_LIST_EACH(struct phx_node, o, &s->nodes) {
-		if (o == n || o->state == PHX_NODE_NEW)
-			continue;
-		if (n->facts.uuid[0] && !strcmp(o->facts.uuid, n->facts.uuid))
-			return o;
-	}
-	return NULL;
+	const char *uuid = n->facts.uuid;
+	struct phx_node *o = phx_known_next(s, PHX_KNOWN_UUID, uuid, 0);
+	while (o && (o == n || o->state == PHX_NODE_NEW))
+		o = phx_known_next(s, PHX_KNOWN_UUID, uuid, phx_index_place(s, o) + 1);
+	return o;
 }
 
 bool phx_facts_of_another(const struct phx_node *n, const struct phx_facts *facts)

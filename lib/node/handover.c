@@ -5,10 +5,12 @@
  *      ▲                  │ failed, silent, deadline
  *      └──── back-off ────┘        after the last attempt: abort, fall back or quarantine
  *
- * Every issued or waiting step has a deadline, so that nothing is stuck
- * (faults.md 17). Pure. */
+ * Every issued or waiting step has a deadline, so that nothing is stuck (faults.md 17). Called
+ * by what begins a plan, and by what hears of its steps. Pure. */
 #include "node/internal.h"
+#include "node/wipes.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -209,7 +211,7 @@ static void finish_plan(struct phx_apply *a, struct phx_node *n)
 	phx_note(a, n, "%s is %s in pool %s%s%s after %lld ms", n->name,
 		 phx_enum_name(&phx_node_state_names, n->state), n->pool, n->role[0] ? " as " : "",
 		 n->role, (long long)(a->s->now_ms - p->started_ms));
-	phx_back_done(a, n);
+	phx_update_gone_back(a, n);
 	phx_away_end(a, n);
 	if (!p->to_role[0])
 		phx_work_add(a, PHX_WORK_NODE_READY, n);
@@ -217,28 +219,12 @@ static void finish_plan(struct phx_apply *a, struct phx_node *n)
 
 /* ---- repair ---- */
 
-static struct phx_step *insert_step(struct phx_apply *a, struct phx_node *n, uint32_t at,
-				    enum phx_step_kind kind)
-{
-	struct phx_list *l = &n->plan.steps;
-	if (!phx_grow(a, l, sizeof(struct phx_step)))
-		return NULL;
-	struct phx_step *steps = l->items;
-	memmove(&steps[at + 1], &steps[at], (l->n - 1 - at) * sizeof(*steps));
-	steps[at] = (struct phx_step){.id = ++a->s->last_step_id,
-				      .kind = (int)kind,
-				      .expected_ms = phx_step_info(kind)->expected_ms,
-				      .deadline_ms = a->s->now_ms};
-	PHX_STR_SET(steps[at].role, n->plan.to_role);
-	return &steps[at];
-}
-
 /* The step that brings the node to where the current step needs it; COUNT_: there is none. */
 static enum phx_step_kind repair_kind(const struct phx_node *n, enum phx_step_needs needs)
 {
 	if (!n->up || n->env == PHX_ENV_NONE)
 		return phx_node_has_bmc(n) ? PHX_STEP_boot : PHX_STEP_COUNT_;
-	if (n->env == PHX_ENV_DEPLOY && phx_memory_lacks(n))
+	if (n->env == PHX_ENV_DEPLOY && phx_ram_system_lost(n))
 		return PHX_STEP_ram;
 	if (needs == PHX_NEEDS_DEPLOY)
 		return PHX_STEP_kexec;
@@ -291,7 +277,7 @@ static bool repair(struct phx_apply *a, struct phx_node *n, struct phx_step *ste
 		return false;
 	}
 	n->plan.repairs++;
-	return insert_step(a, n, n->plan.cursor, kind) != NULL;
+	return phx_steps_insert(a, n, n->plan.cursor, kind) != NULL;
 }
 
 void phx_step_renew(struct phx_apply *a, struct phx_step *step)
@@ -315,7 +301,7 @@ void phx_handover_restarted(struct phx_apply *a, struct phx_node *n)
 			step->deadline_ms = a->s->now_ms;
 	}
 	bool former = PHX_LIST_AT(&n->plan.steps, struct phx_step, at)->former;
-	if ((step = insert_step(a, n, at, PHX_STEP_start)))
+	if ((step = phx_steps_insert(a, n, at, PHX_STEP_start)))
 		step->former = former;
 }
 
@@ -347,10 +333,11 @@ static bool names_one_disk(const struct phx_node *n, const struct phx_step *step
 
 /* The deadline of a step that is issued now. A step waits for a director as long as the role's
  * drain grace. */
-static int64_t deadline_of(const struct phx_apply *a, const struct phx_step *step)
+static int64_t deadline_of(const struct phx_apply *a, const struct phx_node *n,
+			   const struct phx_step *step)
 {
 	const struct phx_role *role = phx_state_role(a->s, step->role);
-	uint32_t s = info_of(step)->deadline_s;
+	uint32_t s = phx_wipes_deadline_s(n, step);
 	if (info_of(step)->executor == PHX_EXEC_DIRECTOR && role)
 		s = role->drain_grace_s ? role->drain_grace_s : 1;
 	return a->s->now_ms + (int64_t)s * 1000;
@@ -394,7 +381,7 @@ static bool issue(struct phx_apply *a, struct phx_node *n, struct phx_step *step
 	step->started = step->turned_up = false;
 	step->attempt++;
 	step->issued_ms = a->s->now_ms;
-	step->deadline_ms = deadline_of(a, step);
+	step->deadline_ms = deadline_of(a, n, step);
 	switch (info->executor) {
 	case PHX_EXEC_AGENT: {
 		struct phx_action *act = phx_act(a, PHX_ACT_ORDER, n);
@@ -425,6 +412,19 @@ static void complete(struct phx_apply *a, struct phx_node *n, struct phx_step *s
 	a->out->changed = true;
 }
 
+/* Its erases are those of the disks that it has now; false: it was quarantined instead. */
+static bool settle_wipes(struct phx_apply *a, struct phx_node *n, uint32_t at)
+{
+	struct phx_err why = {0};
+	int r = phx_wipes_settle(a, n, at, &why);
+	if (r == 0 || phx_stick(a, r) == -ENOMEM)
+		return r == 0;
+	/* that is a cleaning that failed, also where no step of it has begun: it goes off */
+	phx_node_become(n, PHX_NODE_CLEANING);
+	phx_quarantine(a, n, why.text);
+	return false;
+}
+
 void phx_handover_advance(struct phx_apply *a, struct phx_node *n)
 {
 	phx_touch(a->s, n);
@@ -434,14 +434,19 @@ void phx_handover_advance(struct phx_apply *a, struct phx_node *n)
 			return;
 		if (step->attempt && step->deadline_ms > a->s->now_ms)
 			return; /* backing off */
-		if (phx_spare_waits(a, n, step))
+		if (phx_order_jobs_wait(a, n, step))
 			return;
 		bool ready = node_fits(n, info_of(step)->needs) &&
-			!(step->kind == PHX_STEP_enter && phx_memory_lacks(n));
+			!(step->kind == PHX_STEP_enter && phx_ram_system_lost(n));
 		if (!ready) {
 			if (!repair(a, n, step))
 				return;
 			continue;
+		}
+		if (step->kind == PHX_STEP_wipe) {
+			if (!settle_wipes(a, n, n->plan.cursor))
+				return;
+			step = phx_node_step(n); /* a disk may have come before it */
 		}
 		if (!issue(a, n, step) || !done_at_once(a, step))
 			return;
@@ -459,7 +464,10 @@ void phx_handover_done(struct phx_apply *a, struct phx_node *n)
 	phx_note(a, n, "%s: step %s done after %lld ms%s%.150s", n->name, info_of(step)->name,
 		 (long long)(a->s->now_ms - step->issued_ms), a->ev->text[0] ? ": " : "",
 		 a->ev->text);
-	complete(a, n, step);
+	step->status = PHX_STEP_DONE;
+	if (step->kind == PHX_STEP_wipe && !settle_wipes(a, n, n->plan.cursor + 1))
+		return;
+	complete(a, n, phx_node_step(n));
 	if (phx_node_step(n))
 		phx_handover_advance(a, n);
 	else
@@ -479,7 +487,7 @@ int phx_handover_begin(struct phx_apply *a, struct phx_node *n, struct phx_plan 
 	n->plan.started_ms = a->s->now_ms;
 	n->plan.from_state = n->state;
 	n->plan.request = (int)request;
-	phx_back_prepare(a, n);
+	phx_update_prepare(a, n);
 	PHX_LIST_EACH(struct phx_step, s, &n->plan.steps) {
 		s->id = ++a->s->last_step_id;
 		s->deadline_ms = a->s->now_ms + WAIT_MS;
@@ -490,7 +498,7 @@ int phx_handover_begin(struct phx_apply *a, struct phx_node *n, struct phx_plan 
 	n->off_wanted = n->unserved = false;
 	a->out->changed = true;
 	phx_engine_doubt(a, n);
-	phx_spare_begin(a, n);
+	phx_order_jobs_begin(a, n);
 	if (phx_node_step(n))
 		phx_handover_advance(a, n);
 	else
@@ -535,7 +543,7 @@ static void give_up(struct phx_apply *a, struct phx_node *n, struct phx_step *st
 		phx_quarantine(a, n, why);
 		return;
 	case PHX_ON_FAIL_QUARANTINE:
-		if (phx_back_begin(a, n, step, why))
+		if (phx_update_go_back(a, n, step, why))
 			phx_handover_advance(a, n);
 		else
 			phx_quarantine(a, n, why);

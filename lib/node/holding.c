@@ -9,7 +9,7 @@
  *    ▲                                     │                          │ heard
  *    └──── serves its role, in good health ┘       RE takes it back, or it is released
  *
- * Called by handlers that change a node, and by allocation.c. Calls the ledger alone. Pure. */
+ * Called by handlers that change a node, and by re/allocation.c. Calls the ledger alone. Pure. */
 #include "node/internal.h"
 
 #include <stdio.h>
@@ -126,7 +126,7 @@ static void say_why(struct phx_node *n, int64_t now)
 	if (!n->up)
 		snprintf(n->gave_up, sizeof(n->gave_up), "RE %.63s gave it up: silent for %s%s",
 			 n->allocated_to, since.text,
-			 n->power == PHX_POWER_KNOWN_OFF ? ", it is off" : "");
+			 n->power == PHX_POWER_IS_OFF ? ", it is off" : "");
 	else
 		snprintf(n->gave_up, sizeof(n->gave_up),
 			 "RE %.63s gave it up: not in service again for %s%s%.60s", n->allocated_to,

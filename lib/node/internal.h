@@ -9,10 +9,10 @@
 #include "node/holding.h"
 #include "node/node.h"
 #include "node/order.h"
-#include "state/counts.h"
+#include "state/node_sets.h"
 #include "state/index.h"
 
-/** Changes the state; the caller knows that node_life.def allows it. */
+/** Changes the state; the caller knows that types/node_life.def allows it. */
 static inline void phx_node_must_become(struct phx_node *n, enum phx_node_state to)
 {
 	int r = phx_node_become(n, to);
@@ -51,16 +51,22 @@ void phx_step_renew(struct phx_apply *a, struct phx_step *step);
  * started again. */
 void phx_handover_restarted(struct phx_apply *a, struct phx_node *n);
 
-/* back.c: an update that failed */
+/* steps.c */
+/** Puts a step of that kind at place `at` of the plan; steps that were borrowed before are not any
+ * more. NULL: no memory, which sticks. */
+struct phx_step *phx_steps_insert(struct phx_apply *a, struct phx_node *n, uint32_t at,
+				  enum phx_step_kind kind);
+
+/* role_update.c: an update that failed */
 /** A plan begins: if it updates the node's role in place, the plan records the version that the
  * node may go back to. */
-void phx_back_prepare(struct phx_apply *a, struct phx_node *n);
+void phx_update_prepare(struct phx_apply *a, struct phx_node *n);
 /** The step has failed for good: true when the node goes back to the version that it ran; its plan
  * then goes on. */
-bool phx_back_begin(struct phx_apply *a, struct phx_node *n, struct phx_step *failed,
-		    const char *why);
+bool phx_update_go_back(struct phx_apply *a, struct phx_node *n, struct phx_step *failed,
+			const char *why);
 /** The plan has ended: notes it if the node went back. */
-void phx_back_done(struct phx_apply *a, struct phx_node *n);
+void phx_update_gone_back(struct phx_apply *a, struct phx_node *n);
 /** The current step is done. */
 void phx_handover_done(struct phx_apply *a, struct phx_node *n);
 /** The current attempt failed: tries again, falls back, aborts or quarantines, by the step's row.
@@ -69,16 +75,16 @@ void phx_handover_failed(struct phx_apply *a, struct phx_node *n, const char *wh
 /** Drops the plan, whose steps have changed nothing yet: the node has its former state. */
 void phx_handover_abort(struct phx_apply *a, struct phx_node *n, const char *why);
 
-/* spare.c: jobs that an order would end */
+/* order_jobs.c: jobs that an order would end */
 /** Writes into the plan of the order's node, which runs `from` (may be NULL): who ordered it, the
  * grace of the node's job, and the expected time until the job ends. */
-void phx_spare_plan(const struct phx_state *s, const struct phx_node_order *o,
-		    const struct phx_role *from, struct phx_plan *plan);
+void phx_order_jobs_plan(const struct phx_state *s, const struct phx_node_order *o,
+			 const struct phx_role *from, struct phx_plan *plan);
 /** The hand-over of `n` begins: a job that no drain step waits for is killed now. */
-void phx_spare_begin(struct phx_apply *a, struct phx_node *n);
+void phx_order_jobs_begin(struct phx_apply *a, struct phx_node *n);
 /** Does the step drain of `n` have to wait, for a job or for an external engine? Its deadline is
  * then the time of the next look. */
-bool phx_spare_waits(struct phx_apply *a, struct phx_node *n, struct phx_step *step);
+bool phx_order_jobs_wait(struct phx_apply *a, struct phx_node *n, struct phx_step *step);
 
 /* keys.c */
 /** Names the key that a step of a beginning plan will make. */
@@ -110,12 +116,12 @@ void phx_resume_awaited(struct phx_apply *a, struct phx_node *n);
 /** The node is heard: if it was resumed while it was silent, it starts to serve. */
 int phx_resume_unserved(struct phx_apply *a, struct phx_node *n);
 
-/* memory.c */
+/* ram_system.c */
 /** The machine has started anew: a system that its plan had fetched into memory is gone. */
-void phx_memory_reset(struct phx_apply *a, struct phx_node *n);
+void phx_ram_system_reset(struct phx_apply *a, struct phx_node *n);
 /** Is the system gone that the plan had fetched into memory? It must be fetched again before the
  * node enters it. */
-bool phx_memory_lacks(const struct phx_node *n);
+bool phx_ram_system_lost(const struct phx_node *n);
 
 /* facts.c */
 /** Another accepted node that reports the same system UUID; NULL: none does. */

@@ -1,5 +1,5 @@
 /* Labels that people give nodes, such as "rack=3". The core decides nothing by them.
- * Called by apply.c. Pure. */
+ * Called by core/apply.c. Pure. */
 #include "node/internal.h"
 
 #include <errno.h>

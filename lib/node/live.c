@@ -1,6 +1,7 @@
-/* Liveness of nodes: registrations, silence, reports, and deadlines that pass.
- * Decides what these mean for the node's plan. Pure. */
+/* Liveness of nodes: registrations, silence, reports, and deadlines that pass. Decides what
+ * these mean for the node's plan. Called by the table of events. Pure. */
 #include "node/internal.h"
+#include "node/wipes.h"
 
 #include <errno.h>
 #include <string.h>
@@ -65,8 +66,10 @@ static void plan_after_hello(struct phx_apply *a, struct phx_node *n, bool new_b
 	phx_handover_advance(a, n);
 }
 
-static void note_system(struct phx_node *n, const struct phx_event_hello *p)
+static void note_system(struct phx_apply *a, struct phx_node *n, const struct phx_event_hello *p)
 {
+	if (phx_known_take(a, n))
+		a->out->changed = true;
 	PHX_STR_SET(n->actual_role, p->actual_role);
 	PHX_STR_SET(n->actual_identity, p->actual_identity);
 	PHX_STR_SET(n->system_image, p->system_image);
@@ -89,7 +92,7 @@ static bool came_as_another(const struct phx_node *n, bool new_boot)
  * nothing. */
 static bool tells_news(const struct phx_node *n, const struct phx_event_hello *p)
 {
-	return !n->up || n->inspect || n->echoes != p->echoes || n->power != PHX_POWER_KNOWN_ON ||
+	return !n->up || n->inspect || n->echoes != p->echoes || n->power != PHX_POWER_IS_ON ||
 		n->env != p->env || n->healthy != p->healthy || strcmp(n->boot_id, p->boot_id) ||
 		strcmp(n->address, p->address) || strcmp(n->actual_role, p->actual_role) ||
 		strcmp(n->actual_identity, p->actual_identity) ||
@@ -132,15 +135,15 @@ int phx_apply_hello(struct phx_apply *a, const struct phx_event_hello *p)
 	n->inspect = false; /* a registration brings the facts along */
 	n->missing_since_ms = 0;
 	n->env = p->env;
-	n->power = PHX_POWER_KNOWN_ON;
+	n->power = PHX_POWER_IS_ON;
 	PHX_STR_SET(n->boot_id, p->boot_id);
 	PHX_STR_SET(n->address, p->address);
 	n->echoes = p->echoes;
 	if (new_boot)
 		n->window = false; /* the start that the window was opened for is over */
-	note_system(n, p);
+	note_system(a, n, p);
 	if (new_boot)
-		phx_memory_reset(a, n);
+		phx_ram_system_reset(a, n);
 	if (another || came_as_another(n, new_boot)) {
 		phx_quarantine(
 			a, n,
@@ -234,7 +237,7 @@ int phx_apply_back(struct phx_apply *a, const struct phx_event_none *p)
 		return 0;
 	n->up = true;
 	n->missing_since_ms = 0;
-	n->power = PHX_POWER_KNOWN_ON;
+	n->power = PHX_POWER_IS_ON;
 	a->out->changed = true;
 	phx_fence_over(a, n);
 	phx_jobs_heard(a, n);
@@ -282,6 +285,8 @@ int phx_apply_inventory(struct phx_apply *a, const struct phx_event_inventory *p
 	r = phx_facts_take(n, &p->facts);
 	if (r == 0)
 		n->inspect = false;
+	if (r == 0 && phx_known_take(a, n))
+		a->out->changed = true;
 	if (r == 0 && another)
 		phx_quarantine(
 			a, n,

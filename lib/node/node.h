@@ -25,7 +25,7 @@ void phx_quarantine(struct phx_apply *a, struct phx_node *n, const char *why);
 /** Rules give a ready, idle node its role, if automatic assignment is on. */
 void phx_auto_assign(struct phx_apply *a, struct phx_node *n);
 
-/* back.c */
+/* role_update.c */
 /** Before a role is replaced: its old definition stays known for as long as nodes run it.
  * -ENOMEM. */
 int phx_former_keep(struct phx_apply *a, const struct phx_role *old, const struct phx_role *put);

@@ -1,5 +1,5 @@
-/* An order on one node, from an event or from the core itself, in the form that
- * planning and spare.c read. Pure. */
+/* An order on one node, from an event or from the core itself, in the form that planning and
+ * order_jobs.c read. Called by the handlers of orders. Pure. */
 #include "node/internal.h"
 
 #include <errno.h>

@@ -8,7 +8,7 @@
 /** An order on one node, by an event or by the core itself. Its members are borrowed; no text is
  * NULL. */
 struct phx_node_order {
-	/* assign, release, rebuild, wipe, resume, drain; for spare.c others that may end jobs */
+	/* assign, release, rebuild, wipe, resume, drain; others too for order_jobs.c */
 	enum phx_event_kind kind;
 	const struct phx_node *node;
 	const char *by;   /* who; "" = the core */
@@ -55,19 +55,20 @@ struct phx_apply phx_by_itself(const struct phx_apply *a, struct phx_err *err);
 /** Begins an order of the core itself; `err` takes the reason if it is refused. */
 int phx_order_by_itself(struct phx_apply *a, const struct phx_node_order *o, struct phx_err *err);
 
-/* spare.c: jobs that an order would end */
+/* order_jobs.c: jobs that an order would end */
 /** -EBUSY, with a text that names the job, if the order would end a job and does not say that it
  * may. */
-int phx_spare_order(struct phx_apply *a, const struct phx_node_order *o);
+int phx_order_jobs_allow(struct phx_apply *a, const struct phx_node_order *o);
 /** The same for the open jobs of an RE. */
-int phx_spare_re(struct phx_apply *a, const struct phx_re *re);
+int phx_order_jobs_allow_re(struct phx_apply *a, const struct phx_re *re);
 /** The job that the order would end; NULL: none. */
 const struct phx_job *phx_order_ends(const struct phx_state *s, const struct phx_node_order *o);
 /** The job on the node that `ev`, an order on a node, would end; it may end by itself before. NULL:
  * none. Borrowed. */
-const struct phx_job *phx_spare_ends(const struct phx_state *s, const struct phx_event *ev);
+const struct phx_job *phx_event_ends_job(const struct phx_state *s, const struct phx_event *ev);
 /** The job on the node of `ev` for whose end the order waits; NULL: none, or it is ending already.
  */
-const struct phx_job *phx_spare_waits_for(const struct phx_state *s, const struct phx_event *ev);
+const struct phx_job *phx_event_waits_for_job(const struct phx_state *s,
+					      const struct phx_event *ev);
 
 #endif

@@ -2,15 +2,11 @@
  * role, and its setup policy. Called by the core, for the daemon and for --dry-run
  * alike; the agent and the drivers carry the steps out. Pure. */
 #include "node/plan.h"
+#include "node/wipes.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
-
-static bool erasable(const struct phx_disk_facts *d)
-{
-	return !d->removable;
-}
 
 /* The disk for the system: the present system disk, else the smallest fixed, writable disk of at
  * least PHX_SYSTEM_DISK_MIN; of equals the first by id. NULL: there is none. */
@@ -22,7 +18,7 @@ static const struct phx_disk_facts *disk_for_system(const struct phx_node *n)
 	if (best)
 		return best;
 	PHX_LIST_EACH(struct phx_disk_facts, d, &n->facts.disks) {
-		if (!d->id[0] || !erasable(d) || d->read_only ||
+		if (!d->id[0] || d->removable || d->read_only ||
 		    d->size_bytes < PHX_SYSTEM_DISK_MIN)
 			continue;
 		if (!best || d->size_bytes < best->size_bytes ||
@@ -30,79 +26,6 @@ static const struct phx_disk_facts *disk_for_system(const struct phx_node *n)
 			best = d;
 	}
 	return best;
-}
-
-static bool secure_erase_able(const struct phx_disk_facts *d)
-{
-	return d->can_ata_sanitize || d->can_ata_secure_erase || d->can_nvme_format ||
-		d->can_nvme_sanitize;
-}
-
-static bool encrypted(const struct phx_node *n, const struct phx_disk_facts *d)
-{
-	return n->disk_key_id[0] && !n->plain && !strcmp(n->system_disk, d->id);
-}
-
-static bool disk_can(const struct phx_node *n, const struct phx_disk_facts *d,
-		     enum phx_wipe_method m)
-{
-	switch (m) {
-	case PHX_WIPE_AUTO:
-		return true;
-	case PHX_WIPE_CRYPTO:
-		return encrypted(n, d);
-	case PHX_WIPE_DISCARD:
-		return d->can_discard;
-	case PHX_WIPE_OVERWRITE:
-		return true;
-	case PHX_WIPE_SECURE_ERASE:
-		return secure_erase_able(d);
-	}
-	return false;
-}
-
-/* The cheapest method that erases the whole disk. Crypto first: it takes no time whatever the
- * size. */
-static enum phx_wipe_method best_method(const struct phx_node *n, const struct phx_disk_facts *d)
-{
-	static const enum phx_wipe_method order[] = {PHX_WIPE_CRYPTO, PHX_WIPE_DISCARD,
-						     PHX_WIPE_SECURE_ERASE};
-	for (size_t i = 0; i < PHX_ARRAY_SIZE(order); i++)
-		if (disk_can(n, d, order[i]))
-			return order[i];
-	return PHX_WIPE_OVERWRITE;
-}
-
-/* Method for one disk. 'crypto' is for the encrypted disk; other disks of the node get their best
- * method. So does every disk when an agreement says 'crypto' and the node was never encrypted:
- * there is no key to destroy. */
-static int disk_method(const struct phx_plan_request *q, const struct phx_disk_facts *d,
-		       enum phx_wipe_method *ret, struct phx_err *err)
-{
-	const struct phx_node *n = q->node;
-	enum phx_wipe_method asked = (enum phx_wipe_method)q->setup.method;
-	if (!d->id[0])
-		return phx_err_set(err, -EOPNOTSUPP,
-				   "disk %s has neither serial number nor WWN: it cannot be named, "
-				   "so it cannot be "
-				   "erased safely",
-				   d->dev);
-	if (d->read_only)
-		return phx_err_set(err, -EOPNOTSUPP, "disk %s is read-only and cannot be erased",
-				   d->id);
-	if (asked == PHX_WIPE_AUTO ||
-	    (asked == PHX_WIPE_CRYPTO && (n->disk_key_id[0] || q->agreed))) {
-		*ret = best_method(n, d);
-		return 0;
-	}
-	if (!disk_can(n, d, asked))
-		return phx_err_set(
-			err, -EOPNOTSUPP, "disk %s cannot be erased by %s; it can: %s%s%soverwrite",
-			d->id, phx_enum_name(&phx_wipe_method_names, (int)asked),
-			encrypted(n, d) ? "crypto, " : "", d->can_discard ? "discard, " : "",
-			secure_erase_able(d) ? "secure-erase, " : "");
-	*ret = asked;
-	return 0;
 }
 
 /* ---- building ---- */
@@ -194,30 +117,55 @@ static void add_destroy_key(struct builder *b)
 	PHX_STR_SET(key->disk, n->system_disk);
 }
 
-static void add_wipe(struct builder *b, const struct phx_disk_facts *d)
+static void add_wipe_step(struct builder *b, struct phx_step wipe)
 {
-	const struct phx_node *n = b->q->node;
-	enum phx_wipe_method method = PHX_WIPE_AUTO;
-	int r = disk_method(b->q, d, &method, b->err);
-	if (r < 0) {
-		b->code = b->code ? b->code : r;
-		return;
-	}
 	struct phx_step *s = add(b, PHX_STEP_wipe, NULL);
 	if (!s)
 		return;
-	PHX_STR_SET(s->disk, d->id);
-	PHX_STR_SET(s->key_id, encrypted(n, d) ? n->disk_key_id : "");
-	s->method = (int)method;
+	wipe.kind = s->kind;
+	wipe.expected_ms = s->expected_ms;
+	*s = wipe;
+}
+
+static void add_wipe(struct builder *b, const struct phx_wipes *w, const struct phx_disk_facts *d)
+{
+	struct phx_step wipe = {0};
+	int r = phx_wipes_step(w, d, &wipe, b->err);
+	if (r == 0)
+		add_wipe_step(b, wipe);
+	else
+		b->code = b->code ? b->code : r;
+}
+
+/* Disks that the node had before and does not report now: no tenant keeps a node by saying that it
+ * has none. The deploy environment sees whether they are there, and how they are erased. */
+static void add_unseen(struct builder *b)
+{
+	const struct phx_plan_request *q = b->q;
+	bool chosen = q->setup.method == PHX_WIPE_AUTO || q->setup.method == PHX_WIPE_CRYPTO;
+	PHX_LIST_EACH(struct phx_known_disk, k, &q->node->known_disks) {
+		struct phx_step wipe = {.method = chosen ? PHX_WIPE_OVERWRITE : q->setup.method,
+					.verify = q->setup.verify};
+		PHX_STR_SET(wipe.disk, k->id);
+		if (!phx_facts_disk(&q->node->facts, k->id))
+			add_wipe_step(b, wipe);
+	}
 }
 
 static void add_wipes(struct builder *b)
 {
-	const struct phx_node *n = b->q->node;
+	const struct phx_plan_request *q = b->q;
+	const struct phx_wipes w = {q->node, &q->setup, q->agreed, q->looks};
 	uint32_t before = b->plan->steps.n;
-	PHX_LIST_EACH(struct phx_disk_facts, d, &n->facts.disks)
-		if (erasable(d))
-			add_wipe(b, d);
+	b->plan->erase = q->setup;
+	/* the key that 'crypto' destroys is gone with the first of the disks */
+	b->plan->agreed = q->agreed || q->node->disk_key_id[0];
+	b->plan->looks = q->looks;
+	PHX_LIST_EACH(struct phx_disk_facts, d, &q->node->facts.disks)
+		if (phx_wipes_wants(&w, d))
+			add_wipe(b, &w, d);
+	if (q->looks)
+		add_unseen(b);
 	if (!b->code && b->plan->steps.n == before)
 		b->code = phx_err_set(b->err, -ENODEV,
 				      "the node reports no disk that could be erased");
@@ -226,7 +174,7 @@ static void add_wipes(struct builder *b)
 static void add_image(struct builder *b)
 {
 	const struct phx_plan_request *q = b->q;
-	if (q->to->boot == PHX_ROLE_BOOT_RAM) {
+	if (!phx_role_boot(q->to)->on_disk) {
 		add(b, PHX_STEP_ram, q->to);
 		return;
 	}
@@ -257,13 +205,13 @@ static void add_image(struct builder *b)
 static bool system_fits(const struct phx_plan_request *q)
 {
 	const struct phx_node *n = q->node;
-	bool in_ram = !n->system_disk[0];
+	bool on_disk = n->system_disk[0];
 	if (q->rebuild || !n->system_digest[0])
 		return false;
 	if (!q->to)
 		return true;
 	return !strcmp(n->system_digest, q->to->image_digest) &&
-		in_ram == (q->to->boot == PHX_ROLE_BOOT_RAM) && (!q->encrypt || n->disk_key_id[0]);
+		on_disk == phx_role_boot(q->to)->on_disk && (!q->encrypt || n->disk_key_id[0]);
 }
 
 static bool runs_already(const struct phx_plan_request *q)
@@ -297,13 +245,13 @@ static const char *why_not_in_place(const struct phx_plan_request *q)
 	const struct phx_node *n = q->node;
 	if (q->setup.mode == PHX_SETUP_WIPE || q->rebuild || !n->system_digest[0] || system_fits(q))
 		return "";
-	if (n->system_disk[0] && q->to->boot == PHX_ROLE_BOOT_RAM)
-		return "; not in place: the role runs in memory, the system is on disk";
-	if (!n->system_disk[0] && q->to->boot == PHX_ROLE_BOOT_DISK)
-		return "; not in place: the role runs from disk, the system is in memory";
+	const struct phx_role_boot_kind *boot = phx_role_boot(q->to);
+	bool on_disk = n->system_disk[0];
+	if (on_disk != boot->on_disk)
+		return boot->elsewhere;
 	if (strcmp(n->system_digest, q->to->image_digest))
-		return "; not in place: the role wants another image";
-	return "; not in place: the role's disk is encrypted, this one is not";
+		return "the role wants another image";
+	return "the role's disk is encrypted, this one is not";
 }
 
 /* Is the machine out of reach, while its disk key is on the head? Destroying the key erases its
@@ -353,8 +301,9 @@ static void add_way_down(struct builder *b)
 		add_destroy_key(b);
 	if (b->plan->tier != PHX_TIER_DEPLOY)
 		add(b, b->plan->tier == PHX_TIER_KEXEC ? PHX_STEP_kexec : PHX_STEP_boot, NULL);
-	snprintf(b->plan->reason, sizeof(b->plan->reason), "%s%s", why,
-		 q->to ? why_not_in_place(q) : "");
+	const char *not_in_place = q->to ? why_not_in_place(q) : "";
+	snprintf(b->plan->reason, sizeof(b->plan->reason), "%s%s%s", why,
+		 not_in_place[0] ? "; not in place: " : "", not_in_place);
 }
 
 /* Why a disk is erased by another method than the agreement's 'crypto', for the plan's reason. */
@@ -374,7 +323,7 @@ static const char *why_not_crypto(const struct phx_plan_request *q, const struct
  * already, the system that it reports is on a disk, where an earlier role left it. */
 static bool gone_from_memory(const struct phx_plan_request *q)
 {
-	return q->to->boot == PHX_ROLE_BOOT_RAM;
+	return !phx_role_boot(q->to)->on_disk;
 }
 
 static void plan_deploy(struct builder *b)

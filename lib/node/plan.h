@@ -16,6 +16,9 @@ struct phx_plan_request {
 	/* the method comes from an agreement, not from an order for this node: if `crypto` has no
 	 * key to destroy, a plain disk gets the best method it can do */
 	bool agreed;
+	/* erases are planned again by what the deploy environment sees; false: as in journals of
+	 * before */
+	bool looks;
 	bool encrypt;         /* deploy the root encrypted */
 	bool rebuild;         /* write the image even if it is there */
 	bool power_cycle;     /* start from reset, no kexec */

@@ -1,6 +1,6 @@
-/* From an order on one node, by a person or by the core itself, to a plan that
- * begins. Decides the setup policy that must hold, asks the planner, and refuses
- * orders that do not fit the node's state. Pure. */
+/* From an order on one node, by a person or by the core itself, to a plan that begins. Decides
+ * the setup policy that must hold, asks the planner, and refuses orders that do not fit the
+ * node's state. Called by request.c, by the allocation and for a dry run. Pure. */
 #include "node/internal.h"
 #include "node/plan.h"
 
@@ -75,7 +75,7 @@ static const struct phx_pool *find_pool(const struct phx_state *s, const struct 
 /* The root is encrypted if the order says so, or if the pool erases by destroying the key. */
 static bool wants_encryption(const struct draft *d, const struct phx_pool *to)
 {
-	if (!d->q.to || d->q.to->boot == PHX_ROLE_BOOT_RAM)
+	if (!d->q.to || !phx_role_boot(d->q.to)->on_disk)
 		return false;
 	return d->order->encrypt ||
 		(to->setup.mode == PHX_SETUP_WIPE && to->setup.method == PHX_WIPE_CRYPTO);
@@ -114,9 +114,13 @@ static int fill(const struct phx_state *s, struct draft *d, struct phx_err *err)
 	d->q.rebuild = o->kind == PHX_EV_rebuild;
 	d->q.power_cycle = o->power_cycle;
 	d->q.encrypt = wants_encryption(d, pool);
+	d->q.looks = s->settings.looks;
 	d->q.agreed = !o->has_setup && o->kind != PHX_EV_wipe;
-	return phx_setup_effective(s, o->node, pool, o->has_setup ? &o->setup : NULL, &d->q.setup,
-				   &d->why, err);
+	r = phx_setup_effective(s, o->node, pool, o->has_setup ? &o->setup : NULL, &d->q.setup,
+				&d->why, err);
+	if (r == 0 && o->setup.verify > d->q.setup.verify)
+		d->q.setup.verify = o->setup.verify;
+	return r;
 }
 
 static int make_drain(const struct phx_state *s, const struct phx_node_order *o,
@@ -139,7 +143,7 @@ static int make_drain(const struct phx_state *s, const struct phx_node_order *o,
 		phx_record_fini(&phx_plan_record, &plan);
 		return r;
 	}
-	phx_spare_plan(s, o, role, &plan);
+	phx_order_jobs_plan(s, o, role, &plan);
 	*ret = plan;
 	return 0;
 }
@@ -166,7 +170,7 @@ static int make(const struct phx_state *s, struct draft *d, struct phx_plan *ret
 	}
 	r = phx_plan_handover(&d->q, ret, err);
 	if (r == 0)
-		phx_spare_plan(s, o, d->q.from, ret);
+		phx_order_jobs_plan(s, o, d->q.from, ret);
 	return r;
 }
 
@@ -233,7 +237,7 @@ int phx_order_begin(struct phx_apply *a, const struct phx_node_order *o)
 	int r = phx_stick(a, make(a->s, &d, &plan, a->err));
 	if (r < 0)
 		return r;
-	if (!is_so(&d, &plan) && (r = phx_spare_order(a, o)) == 0)
+	if (!is_so(&d, &plan) && (r = phx_order_jobs_allow(a, o)) == 0)
 		return begin_order(a, &d, &plan);
 	phx_record_fini(&phx_plan_record, &plan);
 	return r;

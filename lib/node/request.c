@@ -1,6 +1,6 @@
-/* Orders of people: assign, release, rebuild, wipe, drain, resume, quarantine,
- * power; and orders of the core itself when a node is ready or is heard again.
- * planning.c makes the plans. Pure. */
+/* Orders of people: assign, release, rebuild, wipe, drain, resume, quarantine, power; and orders
+ * of the core itself when a node is ready or is heard again. planning.c makes the plans. Called
+ * by the table of events. Pure. */
 #include "node/internal.h"
 
 #include <errno.h>
@@ -72,7 +72,7 @@ void phx_restore_system(struct phx_apply *a, struct phx_node *n)
 	    phx_node_boots_local(a->s, n))
 		return;
 	const struct phx_role *role = phx_state_role(a->s, n->role);
-	if (!role || role->boot != PHX_ROLE_BOOT_RAM) {
+	if (!role || phx_role_boot(role)->on_disk) {
 		phx_quarantine(a, n, "it came back without its installed system");
 		return;
 	}
@@ -129,7 +129,7 @@ int phx_apply_drain(struct phx_apply *a, const struct phx_event_order *p)
 	int r = phx_need_order(a, p, &n, &o);
 	if (r < 0 || n->state == PHX_NODE_MAINTENANCE)
 		return r;
-	r = phx_spare_order(a, &o);
+	r = phx_order_jobs_allow(a, &o);
 	if (r == 0 && phx_node_step(n) && n->plan.request == PHX_REQUEST_drain && n->plan.waits)
 		return drain_anew(a, n, &o);
 	r = r ? r : phx_order_plan(a->s, &o, &plan, a->err);
@@ -227,7 +227,7 @@ static int resume_detached(struct phx_apply *a, const struct phx_node *n)
 	return phx_err_set(
 		a->err, -EHOSTUNREACH,
 		"%s is %s, and its RE is no more: it is erased and released as soon as it is heard",
-		n->name, n->power == PHX_POWER_KNOWN_OFF ? "off" : "silent");
+		n->name, n->power == PHX_POWER_IS_OFF ? "off" : "silent");
 }
 
 int phx_apply_resume(struct phx_apply *a, const struct phx_event_order *p)
@@ -235,7 +235,7 @@ int phx_apply_resume(struct phx_apply *a, const struct phx_event_order *p)
 	struct phx_node_order o;
 	struct phx_node *n;
 	int r = phx_need_order(a, p, &n, &o);
-	if (r < 0 || (r = phx_spare_order(a, &o)) < 0)
+	if (r < 0 || (r = phx_order_jobs_allow(a, &o)) < 0)
 		return r;
 	if (n->state == PHX_NODE_QUARANTINED)
 		return resume_quarantined(a, n, &o);
@@ -267,7 +267,7 @@ int phx_apply_resume(struct phx_apply *a, const struct phx_event_order *p)
 	else {
 		snprintf(a->out->text, sizeof(a->out->text),
 			 "%s is out of maintenance, and it is %s: it %s when it is heard", n->name,
-			 n->power == PHX_POWER_KNOWN_OFF ? "off" : "silent",
+			 n->power == PHX_POWER_IS_OFF ? "off" : "silent",
 			 left                 ? "is released"
 				 : n->role[0] ? "serves"
 					      : "is free");
@@ -296,7 +296,7 @@ int phx_apply_quarantine(struct phx_apply *a, const struct phx_event_order *p)
 	int r = phx_need_order(a, p, &n, &o);
 	if (r == 0 && n->state == PHX_NODE_QUARANTINED)
 		say_another_reason(a, n);
-	else if (r == 0 && (r = phx_spare_order(a, &o)) == 0)
+	else if (r == 0 && (r = phx_order_jobs_allow(a, &o)) == 0)
 		phx_quarantine(a, n, a->ev->text[0] ? a->ev->text : "by hand");
 	return r;
 }
@@ -329,7 +329,7 @@ int phx_apply_power(struct phx_apply *a, const struct phx_event_order *p)
 	if (phx_power_ends(a->ev->text) && phx_node_step(n) && !p->force)
 		return phx_err_set(a->err, -EBUSY, "%s is in the middle of %s: use force", n->name,
 				   phx_request_name(&n->plan));
-	r = phx_spare_order(a, &o);
+	r = phx_order_jobs_allow(a, &o);
 	if (r < 0)
 		return r;
 	if (op != PHX_POWER_STATUS)

@@ -1,7 +1,8 @@
 /* Answers of agents, BMCs and the key store to the steps of a plan: whether the
  * step still waits, whether the answer is believed, and the record of an erase.
- * Called by apply.c; never talks to any of them. Pure. */
+ * Called by core/apply.c; never talks to any of them. Pure. */
 #include "node/internal.h"
+#include "node/wipes.h"
 
 #include <errno.h>
 #include <string.h>
@@ -37,7 +38,8 @@ static int need_current(struct phx_apply *a, const struct phx_event_answer *p,
 }
 
 /* Says why the result of a wipe does not count; NULL: it counts (faults.md 25, 29). */
-static const char *wipe_fault(const struct phx_event_answer *p, const struct phx_step *step)
+static const char *wipe_fault(const struct phx_event_answer *p, const struct phx_node *n,
+			      const struct phx_step *step)
 {
 	if (strcmp(p->erased_disk, step->disk))
 		return "the agent erased another disk than the one ordered";
@@ -48,7 +50,17 @@ static const char *wipe_fault(const struct phx_event_answer *p, const struct phx
 		return "the agent used another method than the one ordered";
 	if (!p->verified_bytes)
 		return "the erase was not read back";
-	return NULL;
+	return phx_wipes_fault(n, step, p);
+}
+
+/* Between whom the erase stands. */
+static void set_owners(const struct phx_apply *a, const struct phx_node *n, struct phx_action *act)
+{
+	const struct phx_pool *to = phx_state_pool(a->s, n->plan.to_pool);
+	if (!a->s->settings.looks)
+		return; /* a journal of before says nothing of them */
+	PHX_STR_SET(act->from_owner, n->tenant);
+	PHX_STR_SET(act->to_owner, to ? to->owner : "");
 }
 
 /* Records an erase that is not read back, since the node is not up: only its key is destroyed. */
@@ -63,6 +75,7 @@ static void record_unread(struct phx_apply *a, const struct phx_node *n,
 	PHX_STR_SET(act->disk, step->disk);
 	PHX_STR_SET(act->key_id, step->key_id);
 	PHX_STR_SET(act->text, "key destroyed, unread");
+	set_owners(a, n, act);
 }
 
 static void record_erase(struct phx_apply *a, const struct phx_event_answer *p, struct phx_node *n,
@@ -76,9 +89,15 @@ static void record_erase(struct phx_apply *a, const struct phx_event_answer *p, 
 	act->size_bytes = p->erased_bytes;
 	act->verified_bytes = p->verified_bytes;
 	act->nonce = p->nonce;
+	act->used = p->used;
+	act->places = p->places;
+	PHX_STR_SET(act->read_sha256, p->read_sha256);
+	PHX_STR_SET(act->tried, p->tried);
+	PHX_STR_SET(act->hidden, p->hidden);
 	PHX_STR_SET(act->disk, step->disk);
 	PHX_STR_SET(act->key_id, step->key_id);
 	PHX_STR_SET(act->text, a->ev->text);
+	set_owners(a, n, act);
 }
 
 /* A node that answers is up, even if its beats were missed: it is not brought back (faults.md
@@ -116,7 +135,7 @@ int phx_apply_step_result(struct phx_apply *a, const struct phx_event_answer *p)
 				   n->name, info_of(step)->name);
 	heard(a, n);
 	const char *fault =
-		step->kind == PHX_STEP_wipe && p->result == 0 ? wipe_fault(p, step) : NULL;
+		step->kind == PHX_STEP_wipe && p->result == 0 ? wipe_fault(p, n, step) : NULL;
 	if (p->result < 0 || fault) {
 		phx_handover_failed(a, n, fault ? fault : a->ev->text);
 		return 0;
@@ -186,9 +205,9 @@ int phx_apply_power_result(struct phx_apply *a, const struct phx_event_answer *p
 	if (r < 0)
 		return r;
 	struct phx_step *step = phx_node_step(n);
-	if (p->power != PHX_POWER_KNOWN_NOT)
+	if (p->power != PHX_POWER_UNKNOWN)
 		n->power = p->power;
-	if (p->power == PHX_POWER_KNOWN_OFF)
+	if (p->power == PHX_POWER_IS_OFF)
 		seen_off(a, n);
 	a->out->changed = true;
 	if (!p->step_id && p->result < 0)
@@ -203,7 +222,7 @@ int phx_apply_power_result(struct phx_apply *a, const struct phx_event_answer *p
 			started(a, n, step);
 		return 0;
 	}
-	if (!step || p->power != PHX_POWER_KNOWN_OFF || info_of(step)->executor != PHX_EXEC_AGENT)
+	if (!step || p->power != PHX_POWER_IS_OFF || info_of(step)->executor != PHX_EXEC_AGENT)
 		return 0;
 	/* the node is off in the middle of an agent's step: no answer will come */
 	if (step->status == PHX_STEP_ISSUED && !n->up)

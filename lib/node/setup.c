@@ -80,6 +80,11 @@ int phx_setup_effective(const struct phx_state *s, const struct phx_node *n,
 		setup = *asked;
 		snprintf(ret_why->text, sizeof(ret_why->text), "the order says so");
 	}
+	/* of an erase at least as much is read back as either pool wants */
+	if (from && from->setup.verify > setup.verify)
+		setup.verify = from->setup.verify;
+	if (to->setup.verify > setup.verify)
+		setup.verify = to->setup.verify;
 	if (n->key_unread) {
 		snprintf(ret_why->text, sizeof(ret_why->text),
 			 "its key was destroyed while it was away");

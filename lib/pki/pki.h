@@ -46,6 +46,10 @@ int phx_csr_fingerprint(const char *csr_pem, char ret_fp[PHX_FINGERPRINT_MAX], s
  * request asks for is ignored). Thread-safe. malloc'd PEM. */
 int phx_cert_issue(struct phx_pki *p, const char *csr_pem, enum phx_cert_kind kind,
 		   const char *name, uint32_t days, char **ret_cert_pem, struct phx_err *err);
+/** Days for which the certificate of a node is issued, and how many of them are left when its agent
+ * has it renewed. */
+#define PHX_NODE_CERT_DAYS 30
+#define PHX_NODE_CERT_RENEW_DAYS 10
 /** Read kind, name and public-key fingerprint of a certificate (verified against nothing). */
 struct phx_cert_info {
 	enum phx_cert_kind kind;

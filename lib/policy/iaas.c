@@ -14,7 +14,7 @@ const struct phx_enum phx_provisioning_names = {"provisioning policy", names,
 
 static const struct phx_iaas_policy policies[] = {
 #define PROVISIONING(id, name, params, pools, knows, trigger, text, source) \
-	{name, params, pools, knows, trigger, text, source, &phx_iaas_rules_##id},
+	{name, pools, knows, &phx_iaas_rules_##id},
 #include "policy/provisioning.def"
 #undef PROVISIONING
 };

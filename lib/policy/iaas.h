@@ -121,10 +121,9 @@ struct phx_iaas_rules {
 
 /** One policy: its row and its rules. */
 struct phx_iaas_policy {
-	const char *name, *params;
+	const char *name;
 	uint32_t n_pools;
 	bool knows_run; /* wants exact run times */
-	const char *trigger, *text, *source;
 	const struct phx_iaas_rules *rules;
 };
 /** Constant, never NULL. */

@@ -4,7 +4,7 @@
 #ifndef PHX_POWER_DRIVERS_H
 #define PHX_POWER_DRIVERS_H
 
-/** D(name, "keys of a node's BMC record (node/bmc.h) that it reads"). An empty driver is the last
+/** D(name, "keys of a node's BMC record (types/bmc.h) that it reads"). An empty driver is the last
  * one. */
 #define PHX_POWER_DRIVERS(D) \
 	D(ipmi, "address, user, password_file, workarounds, tool") \

@@ -94,12 +94,6 @@ static uint32_t call_time(const struct run *run)
 	return left <= 0 ? 0 : (uint32_t)(left < CALL_MS ? left : CALL_MS);
 }
 
-static void nap(const struct run *run, uint32_t ms)
-{
-	uint32_t left = call_time(run);
-	phx_sleep_ms(ms < left ? ms : left);
-}
-
 static int read_state(struct run *run, struct phx_err *err)
 {
 	uint32_t timeout_ms = call_time(run);
@@ -125,8 +119,7 @@ static enum phx_power_state goal_of(enum phx_power_op op)
 static int give_order(struct run *run, enum phx_power_op op, struct phx_err *err)
 {
 	enum phx_power_state goal = goal_of(op);
-	for (uint32_t wait_ms = POLL_FIRST_MS;;
-	     wait_ms = wait_ms < POLL_MOST_MS ? wait_ms * 2 : POLL_MOST_MS) {
+	for (struct phx_again again = {POLL_FIRST_MS, POLL_MOST_MS, 0};;) {
 		struct phx_err why = {0};
 		uint32_t timeout_ms = call_time(run);
 		if (!timeout_ms)
@@ -134,7 +127,7 @@ static int give_order(struct run *run, enum phx_power_op op, struct phx_err *err
 		int r = run->driver->order(run->bmc, op, timeout_ms, &why);
 		if (r != -EBUSY)
 			return r < 0 ? phx_err_set(err, r, "%s", why.text) : 0;
-		nap(run, wait_ms);
+		phx_again(&again, run->end_ms);
 		if (!call_time(run))
 			return phx_err_set(err, -EBUSY, "%s", why.text);
 		if (goal != PHX_POWER_UNKNOWN && read_state(run, NULL) == 0 && run->seen == goal)
@@ -168,7 +161,8 @@ static int not_observed(const struct run *run, enum phx_power_state goal, const 
 static int observe(struct run *run, enum phx_power_op op, enum phx_power_state goal,
 		   struct phx_err *err)
 {
-	uint32_t wait_ms = POLL_FIRST_MS;
+	struct phx_again again = {POLL_FIRST_MS, POLL_MOST_MS, 0};
+	struct phx_again settle = {OFF_SETTLE_MS, OFF_SETTLE_MS, 0};
 	int64_t ordered = phx_clock_ms();
 	bool seen_before = false;
 	struct phx_err why = {0};
@@ -184,8 +178,7 @@ static int observe(struct run *run, enum phx_power_op op, enum phx_power_state g
 			(void)give_order(run, op, NULL);
 			ordered = phx_clock_ms();
 		}
-		nap(run, seen ? OFF_SETTLE_MS : wait_ms);
-		wait_ms = wait_ms < POLL_MOST_MS ? wait_ms * 2 : POLL_MOST_MS;
+		phx_again(seen ? &settle : &again, run->end_ms);
 		seen_before = seen;
 	}
 	return not_observed(run, goal, &why, err);

@@ -5,10 +5,6 @@
 
 #include "types/bmc.h"
 
-enum phx_power_state { PHX_POWER_UNKNOWN, PHX_POWER_IS_ON, PHX_POWER_IS_OFF };
-/** "unknown", "on", "off". */
-extern const struct phx_enum phx_power_state_names;
-
 /** Do `op`. ON/OFF/CYCLE/BOOT return after the state was observed (poll with STATUS until
  * `timeout_ms`), except where the driver cannot observe (wol: ret PHX_POWER_UNKNOWN). Already-so is
  * success. -ETIMEDOUT not observed in time, -EHOSTUNREACH BMC silent, -EACCES refused credentials,

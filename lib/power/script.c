@@ -9,6 +9,7 @@
 #include <sysexits.h>
 #include <unistd.h>
 
+#include "base/file.h"
 #include "base/spawn.h"
 
 static int check(const struct phx_bmc *bmc, struct phx_err *err)
@@ -21,11 +22,17 @@ static int check(const struct phx_bmc *bmc, struct phx_err *err)
 	return 0;
 }
 
+/* It runs with all rights of phxd. */
+static int check_trusted(const struct phx_bmc *bmc, struct phx_err *err)
+{
+	return phx_file_trusted(bmc->script, err) < 0 ? phx_err_prefix(err, -EINVAL, "script") : 0;
+}
+
 static int ready(const struct phx_bmc *bmc, struct phx_err *err)
 {
-	return access(bmc->script, X_OK) < 0
-		? phx_err_set(err, -EINVAL, "script %s: %s", bmc->script, strerror(errno))
-		: 0;
+	if (access(bmc->script, X_OK) < 0)
+		return phx_err_set(err, -EINVAL, "script %s: %s", bmc->script, strerror(errno));
+	return check_trusted(bmc, err);
 }
 
 static int code_of(int status)
@@ -51,7 +58,8 @@ static int call(const struct phx_bmc *bmc, enum phx_power_op op, uint32_t timeou
 	const char *const argv[] = {bmc->script, phx_enum_name(&phx_power_op_names, (int)op),
 				    bmc->node, NULL};
 	const struct phx_run run = {.argv = argv, .timeout_ms = timeout_ms, .output_max = 65536};
-	int r = phx_run(&run, ret, err);
+	int r = check_trusted(bmc, err);
+	r = r ? r : phx_run(&run, ret, err);
 	if (r == -ETIMEDOUT)
 		return -EHOSTUNREACH;
 	if (r < 0)

@@ -5,11 +5,11 @@
  *   outside ──ready, in the free pool──▶ free ──MOVE──▶ coming ──serves──▶ held
  *      ▲                                  ▲               │                  │ MOVE
  *      │                                  └──released─────┤ ◀────────────────┘
- *      └──given up, pinned, broken, given by hand (lost)──┘      held ◀──▶ away (away.c)
+ *      └──given up, pinned, broken, given by hand (lost)──┘      held ◀──▶ away (node/holding.c)
  *
- * The share of a node follows from the node itself (its state, pool, plan), so
- * a hand-over that is retried, quarantined or cut by a restart needs no case of
- * its own. How many nodes move is decided in lib/ledger. Pure. */
+ * The allocation of a node follows from the node itself (its state, pool, plan), so a hand-over
+ * that is retried, quarantined or cut by a restart needs no case of its own. How many nodes move
+ * is decided in lib/ledger. Called by core/apply.c at the end of an event. Pure. */
 #include "re/internal.h"
 
 #include <stdio.h>
@@ -70,7 +70,7 @@ static bool serves_where_held(const struct phx_state *s, const struct phx_node *
 
 static void look_at_held(struct phx_apply *a, struct phx_node *n)
 {
-	/* a node with a job is held as long as the job runs: lease.c tells when it broke */
+	/* a node with a job is held as long as the job runs: job/silence.c tells when it broke */
 	if (n->allocated_job || serves_where_held(a->s, n))
 		return;
 	if (phx_away_may(a->s, n))

@@ -7,7 +7,7 @@
 #include "node/node.h"
 #include "node/order.h"
 #include "re/re.h"
-#include "state/counts.h"
+#include "state/node_sets.h"
 #include "state/index.h"
 
 /* choose.c: which nodes go */

@@ -5,7 +5,7 @@
 
 #include "state/apply.h"
 
-/* res.c */
+/* life.c */
 /** Ends safe deactivations whose jobs have ended; true: there was one. */
 bool phx_res_drained(struct phx_apply *a);
 

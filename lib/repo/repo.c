@@ -144,6 +144,19 @@ int phx_repo_list(const char *dir, const char *pub_pem_path, struct phx_list *re
 	return 0;
 }
 
+int phx_repo_json(const char *dir, const char *pub_pem_path, json_t **ret, struct phx_err *err)
+{
+	PHX_AUTO(phx_list_fini) struct phx_list packages = {0}, bad = {0};
+	int r = phx_repo_list(dir, pub_pem_path, &packages, &bad, err);
+	if (r < 0)
+		return r;
+	json_t *j = json_pack("{s:o,s:o}", "packages",
+			      phx_json_from_list(&phx_package_record, &packages), "bad",
+			      phx_json_from_list(&phx_package_bad_record, &bad));
+	*ret = j ? j : *ret;
+	return j ? 0 : -ENOMEM;
+}
+
 /* Version in a file name NAME-VERSION.tar.zst of package `name`; false for another package's
  * file. */
 static bool version_of(const char *file, const char *name, char ret_version[PHX_NAME_MAX])
@@ -277,12 +290,7 @@ static int add_open(const char *dir, const char *pub_pem_path, const char *path,
 /* "NAME.TID.tmp" of a thread that is no more: what a killed push or build has left. */
 static bool is_abandoned(const char *name)
 {
-	char proc[40];
-	pid_t tid;
-	if (!strstr(name, PHX_PACKAGE_SUFFIX ".") || !phx_file_is_temporary(name, &tid))
-		return false;
-	snprintf(proc, sizeof(proc), "/proc/%d", (int)tid);
-	return access(proc, F_OK) < 0;
+	return strstr(name, PHX_PACKAGE_SUFFIX ".") && phx_file_is_abandoned(name);
 }
 
 void phx_repo_sweep(const char *dir)

@@ -4,6 +4,7 @@
 #ifndef PHX_REPO_REPO_H
 #define PHX_REPO_REPO_H
 
+#include "base/json.h"
 #include "base/key.h"
 
 /** What package.conf says: the rows with a key, which are all required. */
@@ -86,12 +87,14 @@ int phx_package_remove(const char *root, const char *name, const char *version,
 
 /** The head's repository directory: list what is there (verified against pub; bad ones are skipped
  * and named in `ret_bad`, a list of struct phx_package_bad). */
-struct phx_package_bad {
-	char file[256];
-	char reason[256];
-};
+#define PHX_PACKAGE_BAD_FIELDS(F, S) \
+	F(S, file, STR(256)) \
+	F(S, reason, STR(256))
+PHX_RECORD_STRUCT(phx_package_bad, PHX_PACKAGE_BAD_FIELDS);
 int phx_repo_list(const char *dir, const char *pub_pem_path, struct phx_list *ret_packages,
 		  struct phx_list *ret_bad, struct phx_err *err);
+/** The same as {packages: [PACKAGE], bad: [{file, reason}]}, a new reference. */
+int phx_repo_json(const char *dir, const char *pub_pem_path, json_t **ret, struct phx_err *err);
 /** Add a package file and its .sig (verified and read whole first; copied in; `ret` may be NULL;
  * -EEXIST if the same name-version is there with other bytes). */
 int phx_repo_add(const char *dir, const char *pub_pem_path, const char *path,

@@ -70,6 +70,14 @@ static int open_package(const char *path, int *ret_fd, struct phx_err *err)
 	return 0;
 }
 
+/* The open package, its digest and size. */
+static int open_digested(const char *path, int *ret_fd, char ret_hex[PHX_SHA256_HEX],
+			 uint64_t *ret_size, struct phx_err *err)
+{
+	int r = open_package(path, ret_fd, err);
+	return r ? r : digest_fd(*ret_fd, ret_hex, ret_size, err);
+}
+
 static int check_signature(const char *path, const char *pub_pem_path,
 			   const char hex[PHX_SHA256_HEX], struct phx_err *err)
 {
@@ -101,9 +109,7 @@ int phx_package_open_signed(const char *path, const char *pub_pem_path, int *ret
 	PHX_AUTO_CLOSE int fd = -1;
 	char hex[PHX_SHA256_HEX];
 	uint64_t size;
-	int r = open_package(path, &fd, err);
-	if (r == 0)
-		r = digest_fd(fd, hex, &size, err);
+	int r = open_digested(path, &fd, hex, &size, err);
 	if (r == 0)
 		r = check_signature(path, pub_pem_path, hex, err);
 	if (r < 0)
@@ -121,9 +127,7 @@ int phx_package_sign(const char *path, const char *key_pem_path, struct phx_err 
 	char hex[PHX_SHA256_HEX], text[128];
 	uint64_t size;
 	uint8_t sig[PHX_SIG_SIZE];
-	int r = open_package(path, &fd, err);
-	if (r == 0)
-		r = digest_fd(fd, hex, &size, err);
+	int r = open_digested(path, &fd, hex, &size, err);
 	if (r < 0)
 		return phx_err_prefix(err, r, "%s", path);
 	signed_text(hex, text, sizeof(text));
@@ -170,9 +174,7 @@ int phx_package_inspect(const char *path, struct phx_package *ret, struct phx_er
 	PHX_AUTO_CLOSE int fd = -1;
 	char hex[PHX_SHA256_HEX];
 	uint64_t size;
-	int r = open_package(path, &fd, err);
-	if (r == 0)
-		r = digest_fd(fd, hex, &size, err);
+	int r = open_digested(path, &fd, hex, &size, err);
 	if (r == 0)
 		r = read_package(fd, true, hex, ret, err);
 	return r < 0 ? phx_err_prefix(err, r, "%s", path) : 0;

@@ -7,7 +7,7 @@
 #define PHX_SIM_PLAN_H
 
 #include "sim/metrics.h"
-#include "sim/pool.h"
+#include "sim/threads.h"
 
 struct phx_sim_plan_config {
 	const struct phx_trace_jobs *jobs;

@@ -4,33 +4,54 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/file.h"
 #include "sim/scenario_internal.h"
 
 enum { LIST_MAX = PHX_SIM_RES_MAX };
 
 #define FILE_ROWS(F, S) \
-	F(S, name, STR(128), KEY(name, LINE, "", "")) \
-	F(S, window_s, U32, KEY(window, TIME(0, 1000000000), "", "")) \
-	F(S, estimates, ENUM(phx_sim_estimates), KEY(estimates, CHOICE, "", "")) \
-	F(S, delays, REC(delays), KEY(delays, GROUP, "", "")) \
-	F(S, clusters, LIST(cluster), KEY(clusters, OTHER, PHX_REQUIRED, "")) \
-	F(S, traces, LIST(cluster), KEY(traces, OTHER, PHX_REQUIRED, "")) \
-	F(S, res, LIST(cluster), KEY(res, OTHER, PHX_REQUIRED, ""))
+	F(S, name, STR(128), KEY(name, LINE, "", "What the result is called.")) \
+	F(S, window_s, U32, \
+	  KEY(window, TIME(0, 1000000000), "", \
+	      "Jobs submitted within it count, those that finish by its end are completed, and " \
+	      "the run ends there. Without it the run ends when all jobs have ended and all " \
+	      "series are over.")) \
+	F(S, estimates, ENUM(phx_sim_estimates), \
+	  KEY(estimates, CHOICE, "", \
+	      "Where the run times come from that a scheduler plans with: those of the log, and " \
+	      "the run time where it has none; exact ones; or strictly those of the log, and " \
+	      "none where it has none. Default: log.")) \
+	F(S, delays, REC(delays), \
+	  KEY(delays, GROUP, "", \
+	      "How long what phxd does takes; all 0 unless said, as in the simulations of the " \
+	      "papers.")) \
+	F(S, clusters, LIST(cluster), \
+	  KEY(clusters, OTHER, PHX_REQUIRED, "Groups, see Clusters below.")) \
+	F(S, traces, LIST(cluster), \
+	  KEY(traces, OTHER, PHX_REQUIRED, \
+	      "Groups, each with a name and one key of TRACES that names its file.")) \
+	F(S, res, LIST(cluster), \
+	  KEY(res, OTHER, PHX_REQUIRED, \
+	      "Groups, see REs below, in the order in which they become active."))
 /* a key holds a '-' */
 /* clang-format off */
 #define DELAY_ROWS(F, S) \
-	F(S, handover_ms, U32, KEY(handover, SPAN, "", "")) \
-	F(S, kill_ms, U32, KEY(kill, SPAN, "", "")) \
-	F(S, wipe_ms[PHX_WIPE_AUTO], U32, KEY(auto, SPAN, "", "")) \
-	F(S, wipe_ms[PHX_WIPE_CRYPTO], U32, KEY(crypto, SPAN, "", "")) \
-	F(S, wipe_ms[PHX_WIPE_DISCARD], U32, KEY(discard, SPAN, "", "")) \
-	F(S, wipe_ms[PHX_WIPE_OVERWRITE], U32, KEY(overwrite, SPAN, "", "")) \
-	F(S, wipe_ms[PHX_WIPE_SECURE_ERASE], U32, KEY(secure-erase, SPAN, "", ""))
+	F(S, handover_ms, U32, KEY(handover, SPAN, "", "Of each node that moves.")) \
+	F(S, kill_ms, U32, KEY(kill, SPAN, "", "Until a job that is told to end has ended.")) \
+	F(S, wipe_ms[PHX_WIPE_AUTO], U32, \
+	  KEY(auto, SPAN, "", "A wipe whose method the node decides.")) \
+	F(S, wipe_ms[PHX_WIPE_CRYPTO], U32, KEY(crypto, SPAN, "", "A wipe by its key.")) \
+	F(S, wipe_ms[PHX_WIPE_DISCARD], U32, KEY(discard, SPAN, "", "A wipe by discard.")) \
+	F(S, wipe_ms[PHX_WIPE_OVERWRITE], U32, \
+	  KEY(overwrite, SPAN, "", "A wipe by writing over it.")) \
+	F(S, wipe_ms[PHX_WIPE_SECURE_ERASE], U32, \
+	  KEY(secure-erase, SPAN, "", "A wipe by the disk itself."))
 /* clang-format on */
 #define CLUSTER_ROWS(F, S) \
-	F(S, name, STR(PHX_NAME_MAX), KEY(name, NAME, PHX_REQUIRED, "")) \
-	F(S, nodes, U32, KEY(nodes, NUMBER(1, 1000000), "", "")) \
-	F(S, unlimited, BOOL, KEY(unlimited, YES, "", ""))
+	F(S, name, STR(PHX_NAME_MAX), KEY(name, NAME, PHX_REQUIRED, "By which REs name it.")) \
+	F(S, nodes, U32, \
+	  KEY(nodes, NUMBER(1, 1000000), "", "How many it has; this or unlimited is wanted.")) \
+	F(S, unlimited, BOOL, KEY(unlimited, YES, "", "A provider that grants whatever is asked."))
 PHX_RECORD_LOCAL(cluster, phx_sim_scenario_cluster, CLUSTER_ROWS);
 PHX_RECORD_LOCAL(delays, phx_sim_delays, DELAY_ROWS);
 PHX_RECORD_LOCAL(file, phx_sim_scenario, FILE_ROWS);
@@ -38,11 +59,16 @@ PHX_RECORD_LOCAL(file, phx_sim_scenario, FILE_ROWS);
 /* An RE has these keys, and those of its agreement that the simulator knows how to use: their rows
  * are the agreement's own. */
 #define RE_ROWS(F, S) \
-	F(S, cluster, STR(PHX_NAME_MAX), KEY(cluster, NAME, "", "")) \
-	F(S, jobs, STR(PHX_NAME_MAX), KEY(jobs, NAME, "", "")) \
-	F(S, demand, STR(PHX_NAME_MAX), KEY(demand, NAME, "", "")) \
-	F(S, agreement.setup, REC(phx_setup), KEY(setup_policy, GROUP, "", ""))
+	F(S, cluster, STR(PHX_NAME_MAX), \
+	  KEY(cluster, NAME, "", "Whose nodes it uses; needed where there are several.")) \
+	F(S, jobs, STR(PHX_NAME_MAX), KEY(jobs, NAME, "", "The trace of its jobs.")) \
+	F(S, demand, STR(PHX_NAME_MAX), KEY(demand, NAME, "", "The trace of its demand.")) \
+	F(S, agreement.setup, REC(phx_setup), \
+	  KEY(setup_policy, GROUP, "", \
+	      "A group as in phoenix.conf(5): what is done to a node that moves."))
 static const struct phx_field re_fields[] = {RE_ROWS(PHX_ROW_, phx_sim_scenario_re)};
+static const struct phx_record re_record = {sizeof(struct phx_sim_scenario_re), re_fields,
+					    PHX_ARRAY_SIZE(re_fields)};
 static const char *const agreed[] = {
 	"name",
 	"type",
@@ -63,6 +89,26 @@ static const char *const agreed[] = {
 	"obtain_by_idle",
 	"return_full",
 };
+
+const struct phx_record *phx_sim_scenario_table(const char *part)
+{
+	static const struct {
+		const char *name;
+		const struct phx_record *rows;
+	} parts[] = {{"scenario", &file_record},
+		     {"delays", &delays_record},
+		     {"cluster", &cluster_record},
+		     {"scenario-re", &re_record}};
+	for (size_t i = 0; i < PHX_ARRAY_SIZE(parts); i++)
+		if (phx_str_eq(parts[i].name, part))
+			return parts[i].rows;
+	return phx_sim_scenario_trace_table(part);
+}
+
+const char *phx_sim_scenario_agreed(size_t i)
+{
+	return i < PHX_ARRAY_SIZE(agreed) ? agreed[i] : NULL;
+}
 
 /* ---- clusters, REs, traces ---- */
 
@@ -265,14 +311,18 @@ static int read_tree(const struct phx_conf *c, struct phx_sim_scenario *s, struc
 	return r;
 }
 
-static int read_conf(struct phx_conf *c, const char *const *set, size_t n_set,
-		     struct phx_sim_scenario *ret, struct phx_err *err)
+int phx_sim_scenario_parse(const char *text, size_t n, const char *what, const char *const *set,
+			   size_t n_set, struct phx_sim_scenario *ret, struct phx_err *err)
 {
-	struct phx_sim_scenario s = {.file = strdup(c->file)};
-	int r = s.file ? 0 : -ENOMEM;
+	PHX_AUTO(phx_conf_fini) struct phx_conf c = {0};
+	int r = phx_conf_parse(text, n, what, &c, err);
+	if (r < 0)
+		return r;
+	struct phx_sim_scenario s = {.file = strdup(c.file)};
+	r = s.file ? 0 : -ENOMEM;
 	for (size_t i = 0; r == 0 && i < n_set; i++)
-		r = phx_sim_scenario_set(c, set[i], err);
-	r = r < 0 ? r : read_tree(c, &s, err);
+		r = phx_sim_scenario_set(&c, set[i], err);
+	r = r < 0 ? r : read_tree(&c, &s, err);
 	if (r == 0 && !s.name[0])
 		PHX_STR_SET(s.name, s.file);
 	if (r < 0)
@@ -285,17 +335,10 @@ static int read_conf(struct phx_conf *c, const char *const *set, size_t n_set,
 int phx_sim_scenario_read(const char *path, const char *const *set, size_t n_set,
 			  struct phx_sim_scenario *ret, struct phx_err *err)
 {
-	PHX_AUTO(phx_conf_fini) struct phx_conf c = {0};
-	int r = phx_conf_read(path, &c, err);
-	return r < 0 ? r : read_conf(&c, set, n_set, ret, err);
-}
-
-int phx_sim_scenario_parse(const char *text, size_t n, const char *what, const char *const *set,
-			   size_t n_set, struct phx_sim_scenario *ret, struct phx_err *err)
-{
-	PHX_AUTO(phx_conf_fini) struct phx_conf c = {0};
-	int r = phx_conf_parse(text, n, what, &c, err);
-	return r < 0 ? r : read_conf(&c, set, n_set, ret, err);
+	PHX_AUTO_FREE char *text = NULL;
+	size_t n = 0;
+	int r = phx_file_read(path, PHX_CONF_FILE_MAX, &text, &n, err);
+	return r < 0 ? r : phx_sim_scenario_parse(text, n, path, set, n_set, ret, err);
 }
 
 void phx_sim_scenario_fini(struct phx_sim_scenario *s)

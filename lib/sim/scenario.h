@@ -41,6 +41,12 @@ int phx_sim_scenario_read(const char *path, const char *const *set, size_t n_set
 /** The same with a text at hand; `what` stands for the file. */
 int phx_sim_scenario_parse(const char *text, size_t n, const char *what, const char *const *set,
 			   size_t n_set, struct phx_sim_scenario *ret, struct phx_err *err);
+/** The keys of one part of such a file, for the manual: "scenario", "delays", "cluster",
+ * "scenario-re" (beside those of its agreement), and of a trace by the key that names its file
+ * ("swf"). NULL: there is no such part. */
+const struct phx_record *phx_sim_scenario_table(const char *part);
+/** Those keys of an agreement that the simulator knows how to use; NULL behind the last. */
+const char *phx_sim_scenario_agreed(size_t i);
 /** Safe on a zeroed one. */
 void phx_sim_scenario_fini(struct phx_sim_scenario *s);
 

@@ -11,5 +11,7 @@ int phx_sim_scenario_set(struct phx_conf *c, const char *set, struct phx_err *er
 /** One group of `traces` into `ret` (zeroed). */
 int phx_sim_scenario_trace(const struct phx_conf *c, const config_setting_t *s,
 			   struct phx_trace *ret, struct phx_err *err);
+/** The keys of one kind of trace, by the one that names its file; NULL: there is no such kind. */
+const struct phx_record *phx_sim_scenario_trace_table(const char *kind);
 
 #endif

@@ -3,7 +3,7 @@
 #ifndef PHX_SIM_SWEEP_H
 #define PHX_SIM_SWEEP_H
 
-#include "sim/pool.h"
+#include "sim/threads.h"
 #include "sim/scenario.h"
 
 #define PHX_SIM_SWEEP_VARIED_MAX 8

@@ -1,5 +1,5 @@
 /* Runs Slurm's commands: argument vectors, our formats, a time-out. Called on a
- * thread of its own (phxd's slurm.c). See slurm.h. */
+ * thread of its own (phxd's phxd/slurm.c). See slurm.h. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -129,12 +129,6 @@ static int ask_jobs(const struct phx_slurm *slurm, struct phx_list *ret, struct 
 
 /* ---- a report ---- */
 
-static int by_id(const void *a, const void *b)
-{
-	return strcmp(((const struct phx_engine_job *)a)->id,
-		      ((const struct phx_engine_job *)b)->id);
-}
-
 static int by_name(const void *a, const void *b)
 {
 	return strcmp(((const struct phx_engine_node *)a)->name,
@@ -173,8 +167,8 @@ static void drop_same(struct phx_list *nodes)
 static int check_once(const struct phx_slurm_report *r, struct phx_err *err)
 {
 	for (uint32_t i = 1; i < r->jobs.n; i++)
-		if (!by_id(PHX_LIST_AT(&r->jobs, struct phx_engine_job, i - 1),
-			   PHX_LIST_AT(&r->jobs, struct phx_engine_job, i)))
+		if (!phx_slurm_by_id(PHX_LIST_AT(&r->jobs, struct phx_engine_job, i - 1),
+				     PHX_LIST_AT(&r->jobs, struct phx_engine_job, i)))
 			return phx_err_set(err, -EPROTO, "squeue: job %s is listed twice",
 					   PHX_LIST_AT(&r->jobs, struct phx_engine_job, i)->id);
 	return 0;
@@ -223,7 +217,8 @@ int phx_slurm_ask(const struct phx_slurm *slurm, struct phx_slurm_report *ret, s
 	if (r == 0) {
 		drop_waiting(&got.jobs);
 		if (got.jobs.n)
-			qsort(got.jobs.items, got.jobs.n, sizeof(struct phx_engine_job), by_id);
+			qsort(got.jobs.items, got.jobs.n, sizeof(struct phx_engine_job),
+			      phx_slurm_by_id);
 		drop_same(&got.nodes);
 		drop_same(&got.partitions);
 		r = check_once(&got, err);

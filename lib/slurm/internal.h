@@ -16,6 +16,9 @@
 #define PHX_SLURM_NODE_FORMAT "NodeList:|,StateComplete:|,PartitionName:|,Available:|,Reason:9"
 #define PHX_SLURM_NODE_FIELDS 5u
 
+/** Compares two struct phx_engine_job, for qsort() and bsearch(). */
+int phx_slurm_by_id(const void *a, const void *b);
+
 /** How the reason of a node begins that we closed. */
 #define PHX_SLURM_REASON_MARK "phoenix:"
 

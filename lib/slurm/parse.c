@@ -245,7 +245,7 @@ int phx_slurm_parse_jobs(const char *text, struct phx_list *ret_jobs, struct phx
 	return each_line(text, "squeue", PHX_SLURM_JOB_FIELDS + 1, take_job, ret_jobs, err);
 }
 
-static int by_id(const void *a, const void *b)
+int phx_slurm_by_id(const void *a, const void *b)
 {
 	return strcmp(((const struct phx_engine_job *)a)->id,
 		      ((const struct phx_engine_job *)b)->id);
@@ -265,7 +265,7 @@ static int take_end(char **f, void *to, const char **ret_why)
 				    : (int64_t)(status >> 8 & 0xff);
 	struct phx_engine_job *j = NULL;
 	if (told.state >= PHX_ENGINE_JOB_DONE && list->n && PHX_STR_SET(told.id, f[0]) == 0)
-		j = bsearch(&told, list->items, list->n, sizeof(told), by_id);
+		j = bsearch(&told, list->items, list->n, sizeof(told), phx_slurm_by_id);
 	if (j) {
 		j->state = told.state;
 		j->status = told.status;

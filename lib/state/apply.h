@@ -5,7 +5,7 @@
 
 #include "state/event.h"
 
-/** Work that a lower room leaves to an upper one within one event (work.c). */
+/** Work that a lower room leaves to an upper one within one event (worklist.c). */
 enum phx_work_kind {
 	PHX_WORK_NODE_READY, /* a plan ended in the free pool: rules may give the node a role */
 	/* an engine has told of its jobs: what came free is promised before what began is
@@ -31,7 +31,7 @@ struct phx_apply {
 	const char *by;
 	enum phx_jobs_say jobs;         /* may jobs end by the event? */
 	const struct phx_list *may_end; /* struct phx_job_ref: NAMED; of an order on an RE */
-	/* struct phx_ledger_action: actions of the ledger that allocation.c has to carry out */
+	/* struct phx_ledger_action: actions of the ledger that re/allocation.c has to carry out */
 	struct phx_list *todo;
 	struct phx_list *work;      /* the worklist */
 	const phx_work_fn *do_work; /* by kind */
@@ -63,7 +63,7 @@ void phx_note(struct phx_apply *a, const struct phx_node *n, const char *fmt, ..
 void phx_note_re(struct phx_apply *a, const struct phx_node *n, const char *re,
 		 const char *other_re, const char *fmt, ...) __attribute__((format(printf, 5, 6)));
 
-/* work.c */
+/* worklist.c */
 /** Add an entry for `n` (may be NULL if the kind needs no node) to the worklist. */
 void phx_work_add(struct phx_apply *a, enum phx_work_kind kind, const struct phx_node *n);
 /** The same, done at once: where the caller goes on with what comes of it. */
@@ -71,7 +71,7 @@ void phx_work_now(struct phx_apply *a, enum phx_work_kind kind, struct phx_node 
 /** Do all entries of the worklist, with those that they add. */
 void phx_work_settle(struct phx_apply *a);
 
-/* draw.c */
+/* random.c */
 /** A number that nobody can know before the event, from 1 to INT64_MAX, another one for each `of`
  * (the id of a step). Numbers of one event follow from each other for whoever knows one of them. 0:
  * the event has no random number, as in journals of before. */

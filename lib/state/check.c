@@ -5,6 +5,8 @@
 #include <errno.h>
 #include <string.h>
 
+#include "state/members.h"
+
 static int check_place(const struct phx_state *s, const struct phx_node *n, struct phx_err *err)
 {
 	if (n->pool[0] && !phx_state_pool(s, n->pool))
@@ -55,9 +57,8 @@ static int check_tenant(const struct phx_state *s, const struct phx_node *n, str
 	return 0;
 }
 
-static int check_macs(const struct phx_state *s, uint32_t i, struct phx_err *err)
+static int check_macs(const struct phx_state *s, const struct phx_node *n, struct phx_err *err)
 {
-	const struct phx_node *n = PHX_LIST_AT(&s->nodes, struct phx_node, i);
 	PHX_LIST_EACH(struct phx_mac, m, &n->macs)
 		if (phx_state_node_by_mac(s, m->mac) != n)
 			return phx_err_set(err, -EPROTO, "MAC %s belongs to two nodes", m->mac);
@@ -75,18 +76,35 @@ static int check_order(const struct phx_state *s, struct phx_err *err)
 	return 0;
 }
 
-/* A node counts as many parts as jobs have open parts on it. */
-static int check_jobs(const struct phx_state *s, const struct phx_node *n, struct phx_err *err)
+/* Counts the open parts of jobs on each node, by its place. */
+static void count_parts(const struct phx_state *s, uint32_t *counts)
 {
-	uint32_t open = 0;
-	PHX_LIST_EACH(struct phx_job, j, &s->jobs)
-		PHX_LIST_EACH(struct phx_job_part, p, &j->parts)
-			open += j->state == PHX_JOB_RUNNING && !p->ended &&
-				!strcmp(p->node, n->name);
-	if (open != n->jobs_running)
-		return phx_err_set(err, -EPROTO, "%s runs %u parts of jobs and counts %u", n->name,
-				   open, n->jobs_running);
-	return 0;
+	PHX_LIST_EACH(struct phx_job, j, &s->jobs) {
+		if (j->state != PHX_JOB_RUNNING)
+			continue;
+		PHX_LIST_EACH(struct phx_job_part, p, &j->parts) {
+			const struct phx_node *n = p->ended ? NULL : phx_state_node(s, p->node);
+			if (n)
+				counts[phx_index_place(s, n)]++;
+		}
+	}
+}
+
+/* A node counts as many parts as jobs have open parts on it. */
+static int check_jobs(const struct phx_state *s, struct phx_err *err)
+{
+	uint32_t *counts = calloc(s->nodes.n + 1, sizeof(*counts));
+	int r = counts ? 0 : -ENOMEM;
+	if (counts)
+		count_parts(s, counts);
+	for (uint32_t i = 0; r == 0 && i < s->nodes.n; i++) {
+		const struct phx_node *n = PHX_LIST_AT(&s->nodes, struct phx_node, i);
+		if (counts[i] != n->jobs_running)
+			r = phx_err_set(err, -EPROTO, "%s runs %u parts of jobs and counts %u",
+					n->name, counts[i], n->jobs_running);
+	}
+	free(counts);
+	return r;
 }
 
 /* ---- the ledger and the nodes agree ---- */
@@ -94,14 +112,10 @@ static int check_jobs(const struct phx_state *s, const struct phx_node *n, struc
 static int check_re(const struct phx_state *s, const struct phx_re *re, struct phx_err *err)
 {
 	struct phx_ledger_counts c;
-	uint32_t held = 0, coming = 0, away = 0;
+	uint32_t held = phx_members_count(s, PHX_MEMBERS_HELD, re->name),
+		 coming = phx_members_count(s, PHX_MEMBERS_COMING, re->name),
+		 away = phx_members_count(s, PHX_MEMBERS_AWAY, re->name);
 	phx_ledger_counts(s->ledger, (int)re->number, &c);
-	PHX_LIST_EACH(struct phx_node, n, &s->nodes) {
-		bool its = !strcmp(n->allocated_to, re->name);
-		held += n->allocation == PHX_ALLOCATION_HELD && its;
-		coming += n->allocation == PHX_ALLOCATION_COMING && its;
-		away += n->allocation == PHX_ALLOCATION_AWAY && its;
-	}
 	if (held != c.idle + c.busy || coming != c.coming || away != c.away)
 		return phx_err_set(err, -EPROTO,
 				   "RE %s holds %u nodes, %u are coming and %u away, the ledger "
@@ -110,13 +124,11 @@ static int check_re(const struct phx_state *s, const struct phx_re *re, struct p
 	return 0;
 }
 
-static int check_ledger(const struct phx_state *s, struct phx_err *err)
+static int check_ledger(struct phx_state *s, struct phx_err *err)
 {
-	uint32_t n_free = 0;
 	if (!s->ledger)
 		return 0;
-	PHX_LIST_EACH(struct phx_node, n, &s->nodes)
-		n_free += n->allocation == PHX_ALLOCATION_FREE;
+	uint32_t n_free = phx_index_count(s, PHX_SET_FREE);
 	if (n_free != phx_ledger_free_nodes(s->ledger))
 		return phx_err_set(err, -EPROTO, "%u nodes are free, the ledger says %u", n_free,
 				   phx_ledger_free_nodes(s->ledger));
@@ -128,20 +140,33 @@ static int check_ledger(const struct phx_state *s, struct phx_err *err)
 	return phx_ledger_check(s->ledger, err);
 }
 
+static int check_node(const struct phx_state *s, uint32_t i, struct phx_err *err)
+{
+	const struct phx_node *n = PHX_LIST_AT(&s->nodes, struct phx_node, i);
+	int r = check_place(s, n, err);
+	r = r ? r : check_deadline(n, err);
+	r = r ? r : check_tenant(s, n, err);
+	r = r ? r : check_macs(s, n, err);
+	if (!r && phx_state_node(s, n->name) != n)
+		r = phx_err_set(err, -EPROTO, "two nodes are called %s", n->name);
+	return r;
+}
+
+/* What is found by an index is found by a fresh one: the one that the state has is checked, too. */
 int phx_state_check(const struct phx_state *s, struct phx_err *err)
 {
-	int r = 0;
-	for (uint32_t i = 0; r == 0 && i < s->nodes.n; i++) {
-		const struct phx_node *n = PHX_LIST_AT(&s->nodes, struct phx_node, i);
-		r = check_place(s, n, err);
-		r = r ? r : check_deadline(n, err);
-		r = r ? r : check_tenant(s, n, err);
-		r = r ? r : check_macs(s, i, err);
-		r = r ? r : check_jobs(s, n, err);
-		if (!r && phx_state_node(s, n->name) != n)
-			r = phx_err_set(err, -EPROTO, "two nodes are called %s", n->name);
-	}
+	struct phx_state fresh = *s; /* borrows all but its index */
+	fresh.index = NULL;
+	int r = phx_index_ready(&fresh);
+	if (r < 0)
+		return r;
+	phx_index_settle(&fresh);
+	for (uint32_t i = 0; r == 0 && i < s->nodes.n; i++)
+		r = check_node(&fresh, i, err);
+	r = r ? r : check_jobs(&fresh, err);
 	r = r ? r : check_order(s, err);
-	r = r ? r : phx_index_check(s, err);
-	return r ? r : check_ledger(s, err);
+	r = r ? r : phx_index_check(s, &fresh, err);
+	r = r ? r : check_ledger(&fresh, err);
+	phx_index_drop(&fresh);
+	return r;
 }

@@ -169,15 +169,20 @@ extern const struct phx_enum phx_job_ended_by_names;
 	F(S, epoch, U64) \
 	/* step_result: which of the step's attempts failed; 0 = not known */ \
 	F(S, attempt, U32) \
-	F(S, nonce, U64)              /* step_result: of the order that was followed; 0 = none */ \
-	F(S, result, I64)             /* 0 or negative errno; text: the error */ \
-	F(S, power, ENUM(phx_power))  /* power_result */ \
-	F(S, name, STR(PHX_NAME_MAX)) /* key_result without step: key id */ \
+	F(S, nonce, U64)  /* step_result: of the order that was followed; 0 = none */ \
+	F(S, result, I64) /* 0 or negative errno; text: the error */ \
+	F(S, power, ENUM(phx_power_state)) /* power_result */ \
+	F(S, name, STR(PHX_NAME_MAX))      /* key_result without step: key id */ \
 	/* wipe done: what was erased and read back, for the signed record */ \
 	F(S, erased_disk, STR(160)) \
 	F(S, setup, REC(phx_setup)) /* by that method */ \
 	F(S, erased_bytes, U64) \
-	F(S, verified_bytes, U64)
+	F(S, verified_bytes, U64) \
+	F(S, used, ENUM(phx_wipe_method)) /* the method that erased it at last */ \
+	F(S, places, U32)                 /* read back there; their sum and what was read */ \
+	F(S, read_sha256, STR(65)) \
+	F(S, tried, STR(200)) /* the method before, and why it did not do */ \
+	F(S, hidden, STR(96)) /* what the disk hid, and is erased, too */
 
 #define PHX_EVENT_FIELDS_job_submit(F, S) \
 	/* the number that it was given, for people: the core numbers it again at a replay */ \
@@ -335,6 +340,14 @@ extern const struct phx_enum phx_action_kind_names;
 	F(S, size_bytes, U64) \
 	F(S, verified_bytes, U64) \
 	F(S, nonce, U64) /* erased: of the attempt */ \
+	/* erased: as in the answer */ \
+	F(S, used, ENUM(phx_wipe_method)) \
+	F(S, places, U32) \
+	F(S, read_sha256, STR(65)) \
+	F(S, tried, STR(200)) \
+	F(S, hidden, STR(96)) \
+	F(S, from_owner, STR(PHX_NAME_MAX)) /* whose data was there */ \
+	F(S, to_owner, STR(PHX_NAME_MAX))   /* who has the node next; "" nobody yet */ \
 	F(S, text, STR(256)) \
 	F(S, re, STR(PHX_NAME_MAX)) \
 	F(S, other_re, STR(PHX_NAME_MAX)) /* it and `re`: whose history a note belongs to */

@@ -1,5 +1,5 @@
-/* Finds items of a state's lists by name or number; the index finds nodes by name. Called by the
- * pure rooms above and by the API. Pure. */
+/* Finds items of a state's lists by name or number; the index finds nodes by name and by what
+ * their machines are known by. Called by the pure rooms above and by the API. Pure. */
 #include "state/state.h"
 
 #include <string.h>
@@ -26,14 +26,6 @@ struct phx_pool *phx_state_pool(const struct phx_state *s, const char *name)
 struct phx_role *phx_state_role(const struct phx_state *s, const char *name)
 {
 	return FIND(&s->roles, struct phx_role, name);
-}
-
-struct phx_node *phx_state_node_by_mac(const struct phx_state *s, const char *mac)
-{
-	PHX_LIST_EACH(struct phx_node, n, &s->nodes)
-		if (phx_node_has_mac(n, mac))
-			return n;
-	return NULL;
 }
 
 struct phx_re *phx_state_re(const struct phx_state *s, const char *name)

@@ -4,8 +4,8 @@
  * memory, so work would count as done that was never done. Therefore each start of
  * phxd draws a number above the last one (from its clock), the first event that
  * changes the state carries it, and ids go on above `number << ID_BITS`. A plan
- * under way keeps its ids. Journals of before have incarnation 0. Called by apply.c
- * and handover.c. Pure. */
+ * under way keeps its ids. Journals of before have incarnation 0. Called by core/apply.c
+ * and node/handover.c. Pure. */
 #include "state/apply.h"
 
 /* room for 65,536 steps; more steps use ids of the next number, which does no harm */

@@ -1,7 +1,7 @@
 /* The index of a state: see index.h. Bitmaps over the list of nodes, a hash table of
- * names, the nodes' times in one array, the jobs' times in a heap whose stale
- * entries are dropped when they reach the top, the queued jobs of no RE in a
- * manager of lib/batch. Used by the pure rooms above. Pure. */
+ * names, another of what machines are known by, the nodes' times in one array, the
+ * jobs' times in a heap whose stale entries are dropped when they reach the top, the
+ * queued jobs of no RE in a manager of lib/batch. Used by the pure rooms above. Pure. */
 #include "state/index.h"
 
 #include <errno.h>
@@ -9,8 +9,9 @@
 
 #include "base/hash.h"
 #include "base/heap.h"
-#include "state/counts.h"
+#include "state/known.h"
 #include "state/members.h"
+#include "state/node_sets.h"
 
 enum { WORD = 64, LEAST = 64 };
 enum { CHANGES_BITS = 24 }; /* of one event less than so many: of 65,536 nodes all groups */
@@ -37,6 +38,7 @@ struct phx_index {
 	struct phx_batch *outside; /* queued jobs of no RE */
 	struct phx_list tallies;   /* struct phx_tally, of users */
 	struct phx_members *members;
+	struct phx_known *known;
 };
 
 static struct phx_node *node_at(const struct phx_state *s, uint32_t i)
@@ -97,7 +99,7 @@ struct phx_node *phx_state_node(const struct phx_state *s, const char *name)
 /* by enum phx_node_set; TOUCHED and LOOK have no predicate */
 static bool (*const predicates[])(const struct phx_state *, const struct phx_node *) = {
 #define NODE_SET(name, predicate) [PHX_SET_##name] = predicate,
-#include "state/sets.def"
+#include "state/node_sets.def"
 #undef NODE_SET
 };
 
@@ -109,7 +111,7 @@ static void derive(struct phx_state *s, uint32_t i)
 		put(x->sets[k], i, predicates[k](s, n));
 	x->groups[i] = phx_node_is_idle(s, n) ? phx_hash_text(n->allocated_to) : 0;
 	x->due[i] = phx_node_due(n);
-	if (phx_members_put(x->members, i, n) < 0)
+	if (phx_members_put(x->members, i, n) < 0 || phx_known_put(x->known, i, n) < 0)
 		x->untrue = true;
 }
 
@@ -249,6 +251,34 @@ uint32_t phx_members_count(const struct phx_state *s, enum phx_members_kind kind
 	return count;
 }
 
+/* ---- what machines are known by ---- */
+
+struct phx_node *phx_known_next(const struct phx_state *s, enum phx_known_kind kind,
+				const char *key, uint32_t at)
+{
+	const struct phx_index *x = s->index;
+	bool there = x && x->n == s->nodes.n && !x->untrue;
+	uint32_t end = s->nodes.n;
+	if (!key[0])
+		return NULL;
+	if (there)
+		end = phx_known_find(x->known, &s->nodes, kind, key, at, end);
+	/* nodes that are kept under the keys that they had are looked at */
+	for (uint32_t i = at;; i++) {
+		i = !there ? i : x->touched ? next_of(x, PHX_SET_TOUCHED, i) : end;
+		if (i >= end)
+			break;
+		if (phx_known_is(node_at(s, i), kind, key))
+			end = i;
+	}
+	return end < s->nodes.n ? node_at(s, end) : NULL;
+}
+
+struct phx_node *phx_state_node_by_mac(const struct phx_state *s, const char *mac)
+{
+	return phx_known_next(s, PHX_KNOWN_MAC, mac, 0);
+}
+
 /* ---- jobs ---- */
 
 static bool sooner(const struct due *a, const struct due *b)
@@ -329,6 +359,16 @@ struct phx_batch *phx_index_outside(struct phx_state *s)
 	return s->index->outside;
 }
 
+uint64_t phx_index_first_outside(const struct phx_state *s)
+{
+	if (s->index && !s->index->untrue)
+		return phx_batch_first(s->index->outside);
+	PHX_LIST_EACH(struct phx_job, j, &s->jobs)
+		if (j->state == PHX_JOB_QUEUED && !j->re[0] && !j->held && !j->throttled)
+			return j->id;
+	return 0;
+}
+
 uint64_t *phx_index_visits(struct phx_state *s)
 {
 	return &s->index->visits;
@@ -393,6 +433,7 @@ static void free_index(struct phx_index *x)
 	phx_list_fini(&x->tallies);
 	phx_batch_free(x->outside);
 	phx_members_free(x->members);
+	phx_known_free(x->known);
 	free(x);
 }
 
@@ -416,10 +457,11 @@ static struct phx_index *new_index(uint32_t n, uint64_t seq)
 	x->due = calloc(x->cap, sizeof(*x->due));
 	x->runs = calloc(x->cap, sizeof(*x->runs));
 	x->members = phx_members_new(x->cap, seq << CHANGES_BITS);
+	x->known = phx_known_new(x->cap);
 	failed = phx_batch_new(&(struct phx_batch_config){.scheduler = PHX_SCHEDULER_first_fit},
 			       &x->outside) < 0 ||
 		failed;
-	if (!failed && x->groups && x->due && x->runs && x->members)
+	if (!failed && x->groups && x->due && x->runs && x->members && x->known)
 		return x;
 	free_index(x);
 	return NULL;
@@ -449,6 +491,7 @@ void phx_index_renew(struct phx_state *s)
 		memset(x->sets[k], 0, x->cap / WORD * sizeof(uint64_t));
 	phx_hash_clear(&x->names);
 	phx_members_clear(x->members);
+	phx_known_clear(x->known);
 	x->n = 0;
 	fill(s);
 }
@@ -503,6 +546,11 @@ static int check_node(const struct phx_state *s, const struct phx_index *fresh, 
 		return phx_err_set(err, -EPROTO,
 				   "%s was changed but not touched: its group is out of date",
 				   n->name);
+	if (!phx_known_agree(x->known, i, n))
+		return phx_err_set(err, -EPROTO,
+				   "%s was changed but not touched: what it is known by is out of "
+				   "date",
+				   n->name);
 	if (x->due[i] != fresh->due[i])
 		return phx_err_set(err, -EPROTO, "%s is due at %lld, the index says %lld", n->name,
 				   (long long)fresh->due[i], (long long)x->due[i]);
@@ -534,21 +582,14 @@ static int compare(const struct phx_state *s, const struct phx_index *fresh, str
 	return r;
 }
 
-int phx_index_check(const struct phx_state *s, struct phx_err *err)
+int phx_index_check(const struct phx_state *s, const struct phx_state *fresh, struct phx_err *err)
 {
-	struct phx_state twin = *s;
 	if (!s->index || s->index->n != s->nodes.n || s->index->untrue)
 		return 0;
-	twin.index = NULL;
-	int r = phx_index_ready(&twin);
-	if (r < 0)
-		return r;
-	phx_index_settle(&twin);
-	r = compare(s, twin.index, err);
-	if (r == 0 && phx_index_jobs_due(s) != phx_index_jobs_due(&twin))
+	int r = compare(s, fresh->index, err);
+	if (r == 0 && phx_index_jobs_due(s) != phx_index_jobs_due(fresh))
 		r = phx_err_set(err, -EPROTO, "the first job is due at %lld, the index says %lld",
-				(long long)phx_index_jobs_due(&twin),
+				(long long)phx_index_jobs_due(fresh),
 				(long long)phx_index_jobs_due(s));
-	free_index(twin.index);
 	return r;
 }

@@ -10,14 +10,15 @@
 #define PHX_STATE_INDEX_H
 
 #include "state/state.h"
-#include "state/tally.h"
+#include "state/user_tally.h"
 
-/** Sets of nodes, by their place in the list. The sets of sets.def have predicates in counts.h. */
+/** Sets of nodes, by their place in the list: the rows of node_sets.def, each with a predicate of
+ * node_sets.h. */
 enum phx_node_set {
 	PHX_SET_TOUCHED, /* the sets below must be derived again for the node */
-	PHX_SET_LOOK,    /* touched since allocation.c looked at the node */
+	PHX_SET_LOOK,    /* touched since re/allocation.c looked at the node */
 #define NODE_SET(name, predicate) PHX_SET_##name,
-#include "state/sets.def"
+#include "state/node_sets.def"
 #undef NODE_SET
 	PHX_SET_COUNT_
 };
@@ -41,7 +42,7 @@ struct phx_node *phx_index_next_idle(struct phx_state *s, const char *re, uint32
  * itself: touched nodes, and without an index all nodes, are candidates. Usable at any time. */
 struct phx_node *phx_index_candidate(const struct phx_state *s, enum phx_node_set set, uint32_t at);
 uint32_t phx_index_count(struct phx_state *s, enum phx_node_set set);
-/** allocation.c looks at `n` now: it leaves the set LOOK. */
+/** re/allocation.c looks at `n` now: it leaves the set LOOK. */
 void phx_index_looked(struct phx_state *s, const struct phx_node *n);
 static inline uint32_t phx_index_place(const struct phx_state *s, const struct phx_node *n)
 {
@@ -74,6 +75,8 @@ void phx_index_job(struct phx_state *s, const struct phx_job *j, bool in);
 /** The manager of the queued jobs of no RE: first-fit. It has no nodes but during a pass
  * (phx_jobs_start()); a job that runs has left it. */
 struct phx_batch *phx_index_outside(struct phx_state *s);
+/** The first job of no RE that waits for nodes; 0: there is none. Also without an index. */
+uint64_t phx_index_first_outside(const struct phx_state *s);
 struct phx_tally phx_index_tally_of(const struct phx_state *s, uint32_t uid);
 
 /** Counter of nodes and jobs that were looked at one by one since the index was built; callers add
@@ -84,8 +87,8 @@ uint64_t *phx_index_visits(struct phx_state *s);
 void phx_index_settle(struct phx_state *s);
 /** Is the index complete? If memory was lacking, the next event builds it anew. */
 bool phx_index_is_whole(const struct phx_state *s);
-/** Compare the index with one built anew. -EPROTO with the first difference; 0 also without index.
- */
-int phx_index_check(const struct phx_state *s, struct phx_err *err);
+/** Compare the index with that of `fresh`, the same state with an index just built. -EPROTO with
+ * the first difference; 0 also without index. */
+int phx_index_check(const struct phx_state *s, const struct phx_state *fresh, struct phx_err *err);
 
 #endif

@@ -38,7 +38,10 @@ PHX_RECORD_STRUCT(phx_pool, PHX_POOL_FIELDS);
 	F(S, balance_rest_ms, U32) \
 	/* open jobs of one user, and their stored words in MiB; 0 = no limit */ \
 	F(S, jobs_per_user, U32) \
-	F(S, job_mb_per_user, U32)
+	F(S, job_mb_per_user, U32) \
+	/* erases are planned by what the deploy environment sees, of all disks that a node was \
+	 * ever seen with; false in journals of before this was so */ \
+	F(S, looks, BOOL)
 PHX_RECORD_STRUCT(phx_settings, PHX_SETTINGS_FIELDS);
 
 /** A runtime environment: its agreement and its state. The ledger has its holdings; its pool has
@@ -54,7 +57,7 @@ PHX_RECORD_STRUCT(phx_settings, PHX_SETTINGS_FIELDS);
 	F(S, asked_seq, U64) /* number of that event */ \
 	F(S, created_ms, I64) \
 	F(S, changed_ms, I64) \
-	/* its external engine, by its last report (external.c); the engine may still run \
+	/* its external engine, by its last report (job/external.c); the engine may still run \
 	 * jobs on nodes of the RE */ \
 	F(S, attached, BOOL) \
 	/* why the engine does not answer; it keeps its nodes meanwhile */ \

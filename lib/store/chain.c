@@ -7,7 +7,7 @@
  *
  * Numbers are 8 bytes, texts their length in 8 bytes and then themselves, most
  * significant byte first; who caused an event is in its text. The chain begins
- * at the anchor, the hash of the last event that is not covered (or, of a new
+ * at the hash of the last event that is not covered (or, of a new
  * journal, of its identity): it moves on when events are forgotten, and when
  * somebody accepts a journal that is not whole. */
 #include "store/internal.h"
@@ -83,6 +83,12 @@ int phx_chain_erasure(const struct phx_store_erasure *e, uint8_t ret[PHX_CHAIN_H
 		   ret);
 }
 
+void phx_chain_hex(const uint8_t hash[PHX_CHAIN_HASH], char ret[2 * PHX_CHAIN_HASH + 1])
+{
+	for (size_t i = 0; i < PHX_CHAIN_HASH; i++)
+		snprintf(ret + 2 * i, 3, "%02x", hash[i]);
+}
+
 /* 32 hexadecimal digits. */
 static int draw_id(char ret[PHX_STORE_ID_MAX], struct phx_err *err)
 {
@@ -102,7 +108,7 @@ static void bind_chain(sqlite3_stmt *st, const struct phx_chain *c)
 	sqlite3_bind_blob(st, 2, c->hash, PHX_CHAIN_HASH, SQLITE_STATIC);
 }
 
-int phx_chain_anchor(struct phx_store *s, const struct phx_chain *at, struct phx_err *err)
+int phx_chain_begin_at(struct phx_store *s, const struct phx_chain *at, struct phx_err *err)
 {
 	sqlite3_stmt *st = NULL;
 	int rc = sqlite3_prepare_v2(s->db, "UPDATE chain SET seq=?1,hash=?2", -1, &st, NULL);
@@ -139,11 +145,11 @@ static int read_chain(struct phx_store *s, const char *query, uint64_t seq, stru
 
 int phx_chain_at(struct phx_store *s, uint64_t seq, struct phx_chain *ret, struct phx_err *err)
 {
-	if (seq == s->anchor.seq) {
-		*ret = s->anchor;
+	if (seq == s->begin.seq) {
+		*ret = s->begin;
 		return 0;
 	}
-	return seq < s->anchor.seq
+	return seq < s->begin.seq
 		? -ENOENT
 		: read_chain(s, "SELECT seq,hash FROM events WHERE seq=?1", seq, ret, err);
 }
@@ -154,14 +160,14 @@ static int begin_chain(struct phx_store *s, struct phx_err *err)
 {
 	sqlite3_stmt *st = NULL;
 	int r = draw_id(s->id, err);
-	s->anchor.seq = s->last;
-	r = r ? r : phx_chain_sum(s->last, s->id, s->anchor.hash);
+	s->begin.seq = s->last;
+	r = r ? r : phx_chain_sum(s->last, s->id, s->begin.hash);
 	if (r < 0)
 		return r;
 	int rc = sqlite3_prepare_v2(s->db, "INSERT INTO chain(seq,hash,id) VALUES(?1,?2,?3)", -1,
 				    &st, NULL);
 	if (rc == SQLITE_OK) {
-		bind_chain(st, &s->anchor);
+		bind_chain(st, &s->begin);
 		sqlite3_bind_text(st, 3, s->id, -1, SQLITE_STATIC);
 		rc = sqlite3_step(st);
 	}
@@ -171,7 +177,7 @@ static int begin_chain(struct phx_store *s, struct phx_err *err)
 
 int phx_chain_open(struct phx_store *s, struct phx_err *err)
 {
-	int r = read_chain(s, "SELECT seq,hash,id FROM chain", 0, &s->anchor, err);
+	int r = read_chain(s, "SELECT seq,hash,id FROM chain", 0, &s->begin, err);
 	if (r == -ENOENT)
 		r = begin_chain(s, err);
 	if (r < 0)

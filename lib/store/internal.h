@@ -12,7 +12,7 @@ enum {
 	PHX_STORE_PATH_MAX = 4096,
 	PHX_CHAIN_HASH = 32,
 	PHX_STORE_ID_MAX = 33,
-	PHX_STORE_STATEMENTS = 14
+	PHX_STORE_STATEMENTS = 13
 };
 
 /** A place in the chain: event `seq` and its hash. */
@@ -37,8 +37,9 @@ struct phx_store {
 	sqlite3_stmt *st[PHX_STORE_STATEMENTS]; /* by enum statement of store.c */
 	bool writes;                            /* it is the daemon's: it may be changed */
 	uint64_t last;
-	struct phx_chain end;    /* of the last event */
-	struct phx_chain anchor; /* where the chain begins: what is older is not covered */
+	struct phx_chain end;     /* of the last event */
+	struct phx_chain begin;   /* of the chain: what is older is not covered */
+	struct phx_signer signer; /* sign NULL: nothing is signed */
 	char id[PHX_STORE_ID_MAX];
 	char path[PHX_STORE_PATH_MAX];
 	dev_t dev; /* of the file that is open */
@@ -56,6 +57,8 @@ extern const char phx_store_indexes[];
 /** The text of SQLite's last failure, as an errno. */
 int phx_store_failed(struct phx_store *s, int rc, struct phx_err *err);
 int phx_store_execute(struct phx_store *s, const char *text, struct phx_err *err);
+/** The first number that `query` gives; *ret stays where it gives none. */
+int phx_store_number(struct phx_store *s, const char *query, int64_t *ret, struct phx_err *err);
 
 /** Is column `at` of the row exactly this hash? */
 bool phx_store_has_hash(sqlite3_stmt *st, int at, const uint8_t hash[PHX_CHAIN_HASH]);
@@ -80,9 +83,12 @@ int phx_chain_erasure(const struct phx_store_erasure *e, uint8_t ret[PHX_CHAIN_H
 /** Who this journal is and where its chain begins and ends. A new one is given an identity. */
 int phx_chain_open(struct phx_store *s, struct phx_err *err);
 /** The chain begins after `at` from now on: within a transaction of the caller. */
-int phx_chain_anchor(struct phx_store *s, const struct phx_chain *at, struct phx_err *err);
+int phx_chain_begin_at(struct phx_store *s, const struct phx_chain *at, struct phx_err *err);
 /** The hash of event `seq`: -ENOENT when it is not kept or not covered. */
 int phx_chain_at(struct phx_store *s, uint64_t seq, struct phx_chain *ret, struct phx_err *err);
+
+/** As hexadecimal digits. */
+void phx_chain_hex(const uint8_t hash[PHX_CHAIN_HASH], char ret[2 * PHX_CHAIN_HASH + 1]);
 
 /* ---- mark.c ---- */
 

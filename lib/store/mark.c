@@ -19,12 +19,6 @@ enum { MARK_SIZE = 256, SYNC_MS = 1000, HEX = 2 * PHX_CHAIN_HASH };
 
 static const char form[] = "phoenix journal %s event %020llu hash %s";
 
-static void to_hex(const uint8_t hash[PHX_CHAIN_HASH], char ret[HEX + 1])
-{
-	for (size_t i = 0; i < PHX_CHAIN_HASH; i++)
-		snprintf(ret + 2 * i, 3, "%02x", hash[i]);
-}
-
 static int mark_path(const char *journal, char *ret, size_t size, struct phx_err *err)
 {
 	if (snprintf(ret, size, "%s.mark", journal) >= (int)size)
@@ -37,12 +31,12 @@ static int format(const struct phx_mark *m, char ret[MARK_SIZE + 1])
 {
 	uint8_t sum[PHX_CHAIN_HASH];
 	char hash[HEX + 1], hex[HEX + 1], text[MARK_SIZE];
-	to_hex(m->chain.hash, hash);
+	phx_chain_hex(m->chain.hash, hash);
 	snprintf(text, sizeof(text), form, m->id, (unsigned long long)m->chain.seq, hash);
 	int r = phx_chain_sum(m->chain.seq, text, sum);
 	if (r < 0)
 		return r;
-	to_hex(sum, hex);
+	phx_chain_hex(sum, hex);
 	int n = snprintf(ret, MARK_SIZE + 1, "%s sum %.16s", text, hex);
 	memset(ret + n, ' ', (size_t)(MARK_SIZE - 1 - n));
 	ret[MARK_SIZE - 1] = '\n';

@@ -1,5 +1,5 @@
-/* SQLite's answers in our words, and texts of SQL that more than one file of
- * this room runs. Never judges. */
+/* SQLite's answers in our words, and texts of SQL that more than one file of this room runs.
+ * Never judges. Called by the other files of this room. */
 #include "store/internal.h"
 
 #include <errno.h>
@@ -32,6 +32,16 @@ int phx_store_failed(struct phx_store *s, int rc, struct phx_err *err)
 int phx_store_execute(struct phx_store *s, const char *text, struct phx_err *err)
 {
 	int rc = sqlite3_exec(s->db, text, NULL, NULL, NULL);
+	return rc == SQLITE_OK ? 0 : phx_store_failed(s, rc, err);
+}
+
+int phx_store_number(struct phx_store *s, const char *query, int64_t *ret, struct phx_err *err)
+{
+	sqlite3_stmt *st = NULL;
+	int rc = sqlite3_prepare_v2(s->db, query, -1, &st, NULL);
+	if (rc == SQLITE_OK && sqlite3_step(st) == SQLITE_ROW)
+		*ret = sqlite3_column_int64(st, 0);
+	sqlite3_finalize(st);
 	return rc == SQLITE_OK ? 0 : phx_store_failed(s, rc, err);
 }
 

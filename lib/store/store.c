@@ -9,7 +9,7 @@
 #include <sys/file.h>
 #include <unistd.h>
 
-enum { SCHEMA = 2 };
+enum { SCHEMA = 3 };
 
 /* those that change something come first: who only reads prepares none of them */
 enum statement {
@@ -17,7 +17,6 @@ enum statement {
 	ERASURE,
 	SNAPSHOT,
 	FORGET,
-	PRUNE,
 	FIRST_READING,
 	LATEST = FIRST_READING,
 	FIRST,
@@ -42,7 +41,6 @@ static const char *const sql[] = {
 	[FORGET] = "DELETE FROM snapshots WHERE seq NOT IN (SELECT seq FROM snapshots ORDER BY seq "
 		   "DESC LIMIT 2)",
 	[LATEST] = "SELECT seq,state FROM snapshots WHERE seq<?1 ORDER BY seq DESC LIMIT 1",
-	[PRUNE] = "DELETE FROM events WHERE seq<=?1",
 	[FIRST] = "SELECT seq,time_ms FROM events ORDER BY seq LIMIT 1",
 	/* two texts, not one with a condition that is off: only so each is walked by its index */
 	[EVENTS] = "SELECT " EVENT " FROM events WHERE seq>?1 ORDER BY seq LIMIT ?2",
@@ -68,6 +66,7 @@ static const char *const additions[SCHEMA] = {
 	"ALTER TABLE events ADD COLUMN hash BLOB; ALTER TABLE snapshots ADD COLUMN hash BLOB;"
 	"ALTER TABLE erasures ADD COLUMN hash BLOB;"
 	"CREATE TABLE chain(id TEXT NOT NULL, seq INTEGER NOT NULL, hash BLOB NOT NULL);",
+	"CREATE TABLE begins(seq INTEGER NOT NULL, line TEXT NOT NULL);",
 };
 
 /* Runs a bound statement that returns no rows, and resets it. */
@@ -78,16 +77,6 @@ static int step_done(struct phx_store *s, enum statement which, struct phx_err *
 	sqlite3_reset(s->st[which]);
 	sqlite3_clear_bindings(s->st[which]);
 	return r;
-}
-
-static int read_number(struct phx_store *s, const char *query, int64_t *ret, struct phx_err *err)
-{
-	sqlite3_stmt *st = NULL;
-	int rc = sqlite3_prepare_v2(s->db, query, -1, &st, NULL);
-	if (rc == SQLITE_OK && sqlite3_step(st) == SQLITE_ROW)
-		*ret = sqlite3_column_int64(st, 0);
-	sqlite3_finalize(st);
-	return rc == SQLITE_OK ? 0 : phx_store_failed(s, rc, err);
 }
 
 /* One transaction each: a full disk leaves the old schema whole. */
@@ -110,7 +99,7 @@ static int make_schema(struct phx_store *s, struct phx_err *err)
 {
 	int64_t version = 0;
 	int r = phx_store_execute(s, "PRAGMA synchronous=FULL; PRAGMA secure_delete=ON;", err);
-	r = r ? r : read_number(s, "PRAGMA user_version", &version, err);
+	r = r ? r : phx_store_number(s, "PRAGMA user_version", &version, err);
 	if (r == 0 && version > SCHEMA)
 		r = phx_err_set(err, -EPROTONOSUPPORT,
 				"journal: written by a newer Phoenix (schema %lld, this one: %d)",
@@ -127,7 +116,7 @@ static int prepare(struct phx_store *s, struct phx_err *err)
 {
 	int64_t last = 0;
 	int r = make_schema(s, err);
-	r = r ? r : read_number(s, "SELECT COALESCE(MAX(seq),0) FROM events", &last, err);
+	r = r ? r : phx_store_number(s, "SELECT COALESCE(MAX(seq),0) FROM events", &last, err);
 	s->last = (uint64_t)last;
 	for (int i = s->writes ? 0 : FIRST_READING; r == 0 && i < STATEMENTS; i++) {
 		int rc = sqlite3_prepare_v3(s->db, sql[i], -1, SQLITE_PREPARE_PERSISTENT, &s->st[i],
@@ -498,53 +487,6 @@ int phx_store_events_of(struct phx_store *s, const char *kind, phx_store_event_f
 	pthread_mutex_lock(&s->lock);
 	bind_text(s, OF_KIND, 1, kind);
 	int r = walk(s, OF_KIND, fn, arg, err);
-	pthread_mutex_unlock(&s->lock);
-	return r;
-}
-
-/* The last event that may go: the older of two snapshots still has all that follows it, younger
- * ones stay, and no more than PRUNE_MAX go at once. */
-static const char last_to_go[] =
-	"WITH f AS (SELECT MIN(seq) AS seq FROM events) SELECT COALESCE(MIN("
-	" (SELECT CASE COUNT(*) WHEN 2 THEN MIN(seq) ELSE 0 END FROM snapshots), f.seq+9999,"
-	" COALESCE((SELECT seq-1 FROM events WHERE time_ms>=%lld AND seq<f.seq+10000 ORDER BY seq "
-	"LIMIT 1), f.seq+9999)"
-	"),0) FROM f";
-
-/* The chain then begins with what was forgotten last. */
-static int prune_to(struct phx_store *s, uint64_t seq, struct phx_err *err)
-{
-	struct phx_chain at = s->anchor;
-	int r = seq > s->anchor.seq ? phx_chain_at(s, seq, &at, err) : 0;
-	if (r == -ENOENT)
-		return phx_err_set(err, -EBADMSG, "journal: event %llu has no hash",
-				   (unsigned long long)seq);
-	r = r ? r : step_done(s, BEGIN, err);
-	if (r < 0)
-		return r;
-	sqlite3_bind_int64(s->st[PRUNE], 1, (sqlite3_int64)seq);
-	r = step_done(s, PRUNE, err);
-	int n = sqlite3_changes(s->db);
-	r = r ? r : phx_chain_anchor(s, &at, err);
-	r = r ? r : step_done(s, COMMIT, err);
-	if (r < 0) {
-		step_done(s, ROLLBACK, NULL);
-		return r;
-	}
-	s->anchor = at;
-	return n;
-}
-
-int phx_store_prune(struct phx_store *s, int64_t before_ms, struct phx_err *err)
-{
-	char text[sizeof(last_to_go) + 24];
-	int64_t seq = 0, first = 0;
-	snprintf(text, sizeof(text), last_to_go, (long long)before_ms);
-	pthread_mutex_lock(&s->lock);
-	int r = read_number(s, text, &seq, err);
-	r = r ? r : read_number(s, "SELECT COALESCE(MIN(seq),0) FROM events", &first, err);
-	if (r == 0 && first && seq >= first)
-		r = prune_to(s, (uint64_t)seq, err);
 	pthread_mutex_unlock(&s->lock);
 	return r;
 }

@@ -6,6 +6,7 @@
 #define PHX_STORE_STORE_H
 
 #include "base/util.h"
+#include "pki/anchor.h"
 
 struct phx_store;
 
@@ -43,6 +44,18 @@ int phx_store_verify(struct phx_store *s, struct phx_store_findings *ret, struct
  * last event. *ret_missing: how many acknowledged events it lacks at its end, as far as that is
  * known. */
 int phx_store_accept(struct phx_store *s, uint64_t *ret_missing, struct phx_err *err);
+
+/** What signs where the chain begins from now on; what `arg` points to is borrowed. Without it
+ * nothing is signed. */
+void phx_store_sign_with(struct phx_store *s, const struct phx_signer *signer);
+
+/** Sign where the chain begins, where that is not the first event and no line says it yet: `kind`
+ * says why. 1: signed now; 0: there was no need. */
+int phx_store_seal(struct phx_store *s, enum phx_anchor_kind kind, struct phx_err *err);
+
+/** How far the journal is, to be signed by the caller. -ENODATA: nothing came since the chain
+ * began. */
+int phx_store_reached(struct phx_store *s, struct phx_anchor *ret);
 
 /** Make a damaged file sound again, with `state_json` as the only snapshot; events and erase
  * records stay. Call it while nobody else uses the store. */

@@ -41,7 +41,7 @@ static int check_event(struct phx_store *s, sqlite3_stmt *st, void *arg, struct 
 {
 	struct phx_chain *at = arg;
 	uint64_t seq = (uint64_t)sqlite3_column_int64(st, 0);
-	if (seq <= s->anchor.seq)
+	if (seq <= s->begin.seq)
 		return 0;
 	if (seq != at->seq + 1)
 		return phx_err_set(err, -EBADMSG, "journal: event %llu is missing",
@@ -63,11 +63,11 @@ static int check_event(struct phx_store *s, sqlite3_stmt *st, void *arg, struct 
 
 static int check_chain(struct phx_store *s, struct phx_err *err)
 {
-	struct phx_chain at = s->anchor;
+	struct phx_chain at = s->begin;
 	int r = each_row(s,
 			 "SELECT seq,time_ms,kind,node,event,actions,hash FROM events ORDER BY seq",
 			 check_event, &at, err);
-	if (r == 0 && at.seq != (s->last > s->anchor.seq ? s->last : s->anchor.seq))
+	if (r == 0 && at.seq != (s->last > s->begin.seq ? s->last : s->begin.seq))
 		r = phx_err_set(err, -EBADMSG, "journal: event %llu is missing",
 				(unsigned long long)at.seq + 1);
 	return r;
@@ -149,7 +149,7 @@ int phx_store_verify(struct phx_store *s, struct phx_store_findings *ret, struct
 		r = marked < 0 ? 0 : check_mark(s, &mark, err);
 	}
 	r = r ? r : phx_mark_write(s, true, err);
-	f.uncovered = s->anchor.seq;
+	f.uncovered = s->begin.seq;
 	pthread_mutex_unlock(&s->lock);
 	if (r == 0)
 		*ret = f;
@@ -164,10 +164,10 @@ int phx_store_accept(struct phx_store *s, uint64_t *ret_missing, struct phx_err 
 	bool behind =
 		s->path[0] && phx_mark_read(s->path, &mark, NULL) == 0 && mark.chain.seq > s->last;
 	int r = phx_chain_sum(s->last, s->id, at.hash);
-	r = r ? r : phx_chain_anchor(s, &at, err);
+	r = r ? r : phx_chain_begin_at(s, &at, err);
 	r = r ? r : phx_store_execute(s, "UPDATE erasures SET hash=NULL", err);
 	if (r == 0) {
-		s->anchor = s->end = at;
+		s->begin = s->end = at;
 		r = phx_mark_write(s, true, err);
 	}
 	pthread_mutex_unlock(&s->lock);

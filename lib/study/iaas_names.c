@@ -1,4 +1,5 @@
-/* The names of the published list of 002 and what they stand for. */
+/* The names of the published list of 002 and what they stand for. Read by iaas_study.c and
+ * iaas_facts.c. */
 #include "study/iaas_study_internal.h"
 
 const struct study_name study_clouds[STUDY_CLOUDS] = {{"DAS4", 64}, {"FIU", 7}, {"EC2", 20}};

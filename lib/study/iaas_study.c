@@ -129,7 +129,7 @@ int phx_iaas_study_new(uint64_t seed, uint32_t repetitions, struct phx_iaas_stud
 	s->seed = seed;
 	s->repetitions = repetitions;
 	int r = run_all(s, err);
-	if (!r && (study_measure(s) || study_find(s)))
+	if (!r && study_measure(s))
 		r = phx_err_set(err, -ENOMEM, "out of memory");
 	if (r)
 		phx_iaas_study_free(s);
@@ -143,7 +143,6 @@ void phx_iaas_study_free(struct phx_iaas_study *s)
 	if (!s)
 		return;
 	phx_list_fini(&s->facts);
-	phx_list_fini(&s->findings);
 	free(s);
 }
 
@@ -160,13 +159,6 @@ const struct phx_iaas_result *phx_iaas_study_pairs(const struct phx_iaas_study *
 	return workload < STUDY_MIXED && allocation < 2 && policy < 3
 		? &s->pairs[workload][allocation][policy]
 		: NULL;
-}
-
-size_t phx_iaas_study_findings(const struct phx_iaas_study *s,
-			       const struct phx_iaas_study_finding **ret)
-{
-	*ret = s->findings.items;
-	return s->findings.n;
 }
 
 /* ---- rows of the published list ---- */

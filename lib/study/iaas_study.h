@@ -1,7 +1,6 @@
 /* The IaaS study (002) run again: sections 5.3 and 5.4 with its own figures,
  * 5.1 and 5.2, which were measured on live clouds, with those of its
- * simulations, and what the text finds, checked. Used by the papers' tables and
- * tests. Same seed, same figures. */
+ * simulations. Used by the papers' tables and tests. Same seed, same figures. */
 #ifndef PHX_STUDY_IAAS_STUDY_H
 #define PHX_STUDY_IAAS_STUDY_H
 
@@ -28,18 +27,6 @@ struct phx_iaas_study_figure {
 int phx_iaas_study_experiment(const struct phx_iaas_study *s, const char *experiment,
 			      const char *config, const char *metric,
 			      struct phx_iaas_study_figure *ret);
-
-/** What 002 says in words, and whether it is so here. */
-struct phx_iaas_study_finding {
-	const char *section; /* "5.3" */
-	const char *text;    /* in our words */
-	bool live;           /* 002 found it on live clouds; here it is simulated */
-	bool holds;
-	char figures[512];
-};
-/** All findings, in the order of the paper; borrowed from the study. */
-size_t phx_iaas_study_findings(const struct phx_iaas_study *s,
-			       const struct phx_iaas_study_finding **ret);
 
 /* ---- what the study has run; for those who print it ---- */
 

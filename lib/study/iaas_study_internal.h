@@ -1,5 +1,5 @@
-/* What the files of the IaaS study share: the runs (iaas_study.c), the rows of
- * the published list and the findings (iaas_findings.c). Nobody else includes it. */
+/* What the files of the IaaS study share: the runs (iaas_study.c) and the rows of the published
+ * list (iaas_facts.c). A test reads the runs too. */
 #ifndef PHX_STUDY_IAAS_STUDY_INTERNAL_H
 #define PHX_STUDY_IAAS_STUDY_INTERNAL_H
 
@@ -40,8 +40,7 @@ struct phx_iaas_study {
 	struct phx_iaas_result allocation[STUDY_CLOUDS][STUDY_ALLOCATIONS][STUDY_HOURS];
 	struct phx_iaas_result sizes[STUDY_SIZES][STUDY_PAIRS];
 	struct phx_iaas_result pairs[STUDY_MIXED][2][3];
-	struct phx_list facts;    /* struct study_fact */
-	struct phx_list findings; /* struct phx_iaas_study_finding */
+	struct phx_list facts; /* struct study_fact */
 };
 
 /** Parameters of a run: those of 5.3 and 5.4, or with idle time 0 those of 5.1 and 5.2. */
@@ -49,10 +48,5 @@ void study_config(int provisioning, int allocation, uint32_t nodes, bool live,
 		  struct phx_iaas_config *ret);
 /** Fill s->facts from the workloads and parameters. -ENOMEM. */
 int study_measure(struct phx_iaas_study *s);
-/** Fill s->findings from the runs. -ENOMEM. */
-int study_find(struct phx_iaas_study *s);
-/** How many times more Startup is charged than the cheapest dynamic policy, at most, over clouds
- * and workloads. */
-double study_static_ratio(const struct phx_iaas_study *s);
 
 #endif

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "study/papers_internal.h"
-#include "sim/pool.h"
+#include "sim/threads.h"
 
 static const char *const near_names[] = {"exact", "within 1 %", "within 5 %", "beyond 5 %",
 					 "no figure"};

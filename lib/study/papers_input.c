@@ -28,7 +28,7 @@ static int read_swf(struct phx_papers *p, const char *file, const struct phx_swf
 {
 	PHX_AUTO_TRACE_INPUT struct phx_trace_input in = {0};
 	int r = phx_trace_input_find(file, p->traces, &in, err);
-	return r < 0 ? r : phx_swf_read(file, in.data, in.n, o, ret, NULL, err);
+	return r < 0 ? r : phx_swf_read(file, in.data, in.n, o, ret, err);
 }
 
 static int read_log(struct phx_papers *p, const struct input *in, struct phx_trace_jobs *ret,
@@ -124,7 +124,6 @@ static int read_workflow_leases(struct phx_papers *p, const struct input *in,
 	struct phx_trace_job lease = {.id = 1,
 				      .run_ms = p->montage.critical_path_ms,
 				      .estimate_ms = -1,
-				      .logged_wait_ms = -1,
 				      .size = MONTAGE_WIDEST};
 	struct phx_trace_jobs leases = {.jobs = &lease, .n = 1};
 	return phx_trace_jobs_repeat(&leases, at_ms, SUBMISSIONS, ret);

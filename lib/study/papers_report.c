@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "study/papers_internal.h"
-#include "sim/pool.h"
+#include "sim/threads.h"
 
 static const struct {
 	const char *prefix, *name;

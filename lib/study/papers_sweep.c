@@ -29,7 +29,7 @@ enum measures {
 static const struct {
 	unsigned bit;
 	const char *name;   /* of the row */
-	const char *metric; /* of metric.def */
+	const char *metric; /* of sim/metric.def */
 	bool total;         /* of all REs, not the batch RE */
 } columns[] = {
 	{COMPLETED, "completed_jobs", "completed", false},

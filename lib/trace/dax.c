@@ -127,8 +127,7 @@ static int read_job(struct reading *rd, xmlNode *node)
 		       *runtime = attribute(node, "runtime");
 	if (!id || !*id)
 		return fail_at(rd, line, "job: id: missing");
-	struct phx_trace_job job = {
-		.id = rd->tasks.n + 1, .estimate_ms = -1, .logged_wait_ms = -1, .size = 1};
+	struct phx_trace_job job = {.id = rd->tasks.n + 1, .estimate_ms = -1, .size = 1};
 	job.run_ms = runtime ? parse_seconds(runtime) : -1;
 	if (job.run_ms < 0)
 		return fail_at(rd, line, "job \"%.60s\": runtime: \"%.40s\": expected seconds", id,

@@ -1,4 +1,5 @@
-/* Distributions for generators of workloads; keeps nothing between draws. */
+/* Distributions for generators of workloads; keeps nothing between draws. Called by the
+ * generators. */
 #include <math.h>
 
 #include "trace/draw.h"

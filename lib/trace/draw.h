@@ -1,4 +1,4 @@
-/* Distributions drawn from the simulator's source of chance (rng.h). They use
+/* Distributions drawn from the simulator's source of chance (base/rng.h). They use
  * libm: for generators of workloads, never for pure rooms. */
 #ifndef PHX_TRACE_DRAW_H
 #define PHX_TRACE_DRAW_H

@@ -140,8 +140,7 @@ static uint32_t draw_size(struct phx_rng *rng, uint32_t max)
 static struct phx_trace_job draw_job(struct phx_rng *rng, const struct phx_gen_jobs *g, uint64_t id,
 				     int64_t at_ms)
 {
-	struct phx_trace_job j = {
-		.id = id, .submit_ms = at_ms, .estimate_ms = -1, .logged_wait_ms = -1};
+	struct phx_trace_job j = {.id = id, .submit_ms = at_ms, .estimate_ms = -1};
 	j.run_ms = draw_run(rng, g);
 	j.size = draw_size(rng, g->nodes_max);
 	j.user = (uint32_t)phx_rng_below(rng, g->users ? g->users : 1) + 1;

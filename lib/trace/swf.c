@@ -7,8 +7,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/utf8.h"
-
 static const char *const sizes_names[] = {"either", "allocated"};
 const struct phx_enum phx_swf_sizes_names = {"source of sizes", sizes_names,
 					     PHX_ARRAY_SIZE(sizes_names)};
@@ -124,35 +122,18 @@ static int scan_row(const struct phx_swf *swf, const char **p, struct phx_swf_ro
 
 static const struct {
 	const char *key;
-	size_t offset, size;
-	bool is_text;
+	size_t offset;
 } header_keys[] = {
-#define TEXT(key, m) \
-	{ \
-		key, offsetof(struct phx_swf_header, m), sizeof(((struct phx_swf_header *)0)->m), \
-			true \
-	}
-#define COUNT(key, m) \
-	{ \
-		key, offsetof(struct phx_swf_header, m), sizeof(uint64_t), false \
-	}
-	TEXT("Version", version),           TEXT("Computer", computer),
-	TEXT("Installation", installation), COUNT("MaxJobs", max_jobs),
-	COUNT("MaxRecords", max_records),   COUNT("MaxNodes", max_nodes),
-	COUNT("MaxProcs", max_procs),       COUNT("UnixStartTime", unix_start_s),
+	{"MaxNodes", offsetof(struct phx_swf_header, max_nodes)},
+	{"MaxProcs", offsetof(struct phx_swf_header, max_procs)},
+	{"UnixStartTime", offsetof(struct phx_swf_header, unix_start_s)},
 };
 
-static void set_header(struct phx_swf_header *h, size_t i, const char *value, size_t n)
+static void set_header(struct phx_swf_header *h, size_t i, const char *value)
 {
-	char *at = (char *)h + header_keys[i].offset;
-	if (header_keys[i].is_text) {
-		snprintf(at, header_keys[i].size, "%.*s", (int)n, value);
-		phx_utf8_repair(at);
-		return;
-	}
 	int64_t number;
 	if (scan_number(value, NUMBER, &number) && number >= 0)
-		memcpy(at, &number, sizeof(number));
+		memcpy((char *)h + header_keys[i].offset, &number, sizeof(number));
 }
 
 /* "; Key: value"; keys that we do not use and free text are passed over. */
@@ -172,8 +153,7 @@ static void read_header(struct phx_swf *swf, const char *p, const char *end)
 	for (size_t i = 0; i < PHX_ARRAY_SIZE(header_keys); i++)
 		if (strlen(header_keys[i].key) == n_key &&
 		    memcmp(header_keys[i].key, p, n_key) == 0)
-			set_header(&swf->header, i, value,
-				   (size_t)(end - value) < 200 ? (size_t)(end - value) : 200);
+			set_header(&swf->header, i, value);
 }
 
 void phx_swf_open(struct phx_swf *swf, const char *name, const char *text, size_t n)
@@ -284,11 +264,6 @@ static int add_job(struct reading *rd, const struct phx_trace_job *job)
 	return 0;
 }
 
-static inline int64_t known_ms(int64_t ms)
-{
-	return ms < 0 ? -1 : ms;
-}
-
 static inline uint32_t known_u32(int64_t value)
 {
 	return value < 0 || value > UINT32_MAX ? 0 : (uint32_t)value;
@@ -319,7 +294,6 @@ static int take_row(struct reading *rd, const struct phx_swf_row *row)
 					  : f[PHX_SWF_SUBMIT],
 		.run_ms = f[PHX_SWF_RUN],
 		.estimate_ms = f[PHX_SWF_TIME_ASKED] > 0 ? f[PHX_SWF_TIME_ASKED] : -1,
-		.logged_wait_ms = known_ms(f[PHX_SWF_WAIT]),
 		.size = size,
 		.user = known_u32(f[PHX_SWF_USER]),
 		.class = known_u32(f[PHX_SWF_QUEUE]),
@@ -349,14 +323,6 @@ static int read_rows(struct reading *rd, struct phx_err *err)
 		if (r == -ENOMEM)
 			return r;
 	}
-}
-
-static int by_submit(const void *a, const void *b)
-{
-	const struct phx_trace_job *x = a, *y = b;
-	if (x->submit_ms != y->submit_ms)
-		return x->submit_ms < y->submit_ms ? -1 : 1;
-	return (x->id > y->id) - (x->id < y->id);
 }
 
 static int by_id(const void *a, const void *b)
@@ -406,13 +372,13 @@ static void cut_window(struct phx_trace_jobs *w, const struct phx_swf_options *o
 
 static uint32_t nodes_of(const struct phx_swf_options *o, const struct phx_swf_header *h)
 {
-	uint64_t procs = h->max_procs ? h->max_procs : h->max_nodes;
-	return procs == 0 || procs > PROCS_MAX ? 0 : size_of(o, (int64_t)procs);
+	int64_t procs = h->max_procs ? h->max_procs : h->max_nodes;
+	return procs == 0 || procs > PROCS_MAX ? 0 : size_of(o, procs);
 }
 
 int phx_swf_read(const char *name, const char *text, size_t n,
 		 const struct phx_swf_options *options, struct phx_trace_jobs *ret,
-		 struct phx_swf_header *ret_header, struct phx_err *err)
+		 struct phx_err *err)
 {
 	struct reading rd = {.o = options, .ids_rise = true, .last_submit_ms = INT64_MIN};
 	if (options->gap_milli > GAP_MAX_MILLI)
@@ -427,12 +393,10 @@ int phx_swf_read(const char *name, const char *text, size_t n,
 		return r;
 	}
 	if (rd.w.n_unsorted || !rd.ids_rise)
-		qsort(rd.w.jobs, rd.w.n, sizeof(*rd.w.jobs), by_submit);
+		phx_trace_jobs_sort(&rd.w);
 	rd.w.max_nodes = nodes_of(options, &rd.swf.header);
 	rd.w.unix_start_s = rd.swf.header.unix_start_s;
 	cut_window(&rd.w, options);
 	*ret = rd.w;
-	if (ret_header)
-		*ret_header = rd.swf.header;
 	return 0;
 }

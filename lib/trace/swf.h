@@ -38,11 +38,9 @@ struct phx_swf_row {
 	int64_t field[PHX_SWF_FIELDS];
 };
 
-/** What the header says; 0 or "" when it does not. */
+/** What the header says; 0 when it does not. */
 struct phx_swf_header {
-	char version[16], computer[128], installation[128];
-	uint64_t max_jobs, max_records, max_nodes, max_procs;
-	int64_t unix_start_s;
+	int64_t max_nodes, max_procs, unix_start_s;
 };
 
 /** A text being read; set up by phx_swf_open(). */
@@ -80,10 +78,10 @@ struct phx_swf_options {
 };
 
 /** Read all of `text` (as phx_swf_open). Jobs are sorted by (submit, number); times count from the
- * window's begin. ret_header may be NULL. -EINVAL (also: a job number that comes twice), -ENOMEM;
+ * window's begin. -EINVAL (also: a job number that comes twice), -ENOMEM;
  * outputs untouched then. */
 int phx_swf_read(const char *name, const char *text, size_t n,
 		 const struct phx_swf_options *options, struct phx_trace_jobs *ret,
-		 struct phx_swf_header *ret_header, struct phx_err *err);
+		 struct phx_err *err);
 
 #endif

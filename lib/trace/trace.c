@@ -1,5 +1,5 @@
 /* From the definition of a trace to its workload, and the store that reads
- * each once. Called by scenario.c and by phx sim; the readers are in swf.c,
+ * each once. Called by sim/scenario.c and by phx sim; the readers are in swf.c,
  * series.c and their neighbours. */
 #include <errno.h>
 #include <pthread.h>
@@ -111,7 +111,7 @@ static int load_text(const struct phx_trace *t, const struct phx_trace_input *in
 {
 	switch ((enum phx_trace_kind)t->kind) {
 	case PHX_TRACE_SWF:
-		return phx_swf_read(in->path, in->data, in->n, &t->swf, &ret->jobs, NULL, err);
+		return phx_swf_read(in->path, in->data, in->n, &t->swf, &ret->jobs, err);
 	case PHX_TRACE_REQUESTS:
 		return load_requests(t, in, ret, err);
 	case PHX_TRACE_DEMAND:

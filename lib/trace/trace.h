@@ -1,6 +1,6 @@
 /* Traces of a scenario: what a group of `traces` says, and the workload that
  * comes of it. A store keeps what was read, so that the points of a sweep read
- * each file once. Used by scenario.c and by the quick forms of phx sim. */
+ * each file once. Used by sim/scenario.c and by the quick forms of phx sim. */
 #ifndef PHX_TRACE_TRACE_H
 #define PHX_TRACE_TRACE_H
 

@@ -29,6 +29,11 @@ static int by_submit(const void *a, const void *b)
 	return (x->id > y->id) - (x->id < y->id);
 }
 
+void phx_trace_jobs_sort(struct phx_trace_jobs *w)
+{
+	qsort(w->jobs, w->n, sizeof(*w->jobs), by_submit);
+}
+
 static void copy_one(const struct phx_trace_jobs *one, size_t k, int64_t at_ms, uint64_t ids,
 		     struct phx_trace_jobs *w)
 {
@@ -62,7 +67,7 @@ int phx_trace_jobs_repeat(const struct phx_trace_jobs *one, const int64_t *at_ms
 		copy_one(one, k, at_ms[k], last_id(one), &w);
 	/* of workflows the children name places: all are submitted at once, and rise already */
 	if (!w.n_children)
-		qsort(w.jobs, w.n, sizeof(*w.jobs), by_submit);
+		phx_trace_jobs_sort(&w);
 	*ret = w;
 	return 0;
 }

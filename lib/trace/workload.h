@@ -12,7 +12,6 @@ struct phx_trace_job {
 	int64_t submit_ms; /* from the workload's start */
 	int64_t run_ms;
 	int64_t estimate_ms;              /* -1 unknown */
-	int64_t logged_wait_ms;           /* -1 unknown */
 	uint32_t size;                    /* nodes */
 	uint32_t user, class;             /* class: workflow level or task class of a study */
 	uint32_t first_child, n_children; /* into children of the workload */
@@ -31,6 +30,9 @@ struct phx_trace_jobs {
 		n_too_wide;
 };
 void phx_trace_jobs_fini(struct phx_trace_jobs *w);
+/** In the order of submission, of one instant by number. Not for workflows: their children are
+ * named by place. */
+void phx_trace_jobs_sort(struct phx_trace_jobs *w);
 
 /** `one` submitted n times, at at_ms[0], at_ms[1], … (rising): numbers go on from copy to copy.
  * -EOVERFLOW more jobs than 32 bits count, -ENOMEM. */

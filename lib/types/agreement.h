@@ -9,7 +9,7 @@
 #include "policy/policy.h"
 
 enum phx_re_relationship { PHX_RE_SAME, PHX_RE_AFFILIATED, PHX_RE_BUSINESS };
-/** Its workload, and so its kind of RE (kind.h). */
+/** Its workload, and so its kind of RE (re_kind.h). */
 enum phx_re_type {
 #define KIND(id, name, text) PHX_RE_##id,
 #include "types/re_kind.def"

@@ -3,6 +3,10 @@
 
 PHX_RECORD_TABLE(phx_bmc, PHX_BMC_FIELDS);
 
+static const char *const state_names[] = {"unknown", "on", "off"};
+const struct phx_enum phx_power_state_names = {"power state", state_names,
+					       PHX_ARRAY_SIZE(state_names)};
+
 #define POWER_OP(name, label, ...) label,
 static const char *const op_names[] = {
 #include "types/power_op.def"

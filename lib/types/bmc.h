@@ -24,6 +24,11 @@
 	F(S, system, STR(128))
 PHX_RECORD_STRUCT(phx_bmc, PHX_BMC_FIELDS);
 
+/** Is the machine on? By what its BMC reports, never assumed. */
+enum phx_power_state { PHX_POWER_UNKNOWN, PHX_POWER_IS_ON, PHX_POWER_IS_OFF };
+/** "unknown", "on", "off": as people and scripts of sites have them. */
+extern const struct phx_enum phx_power_state_names;
+
 enum phx_power_op {
 #define POWER_OP(name, ...) PHX_POWER_##name,
 #include "types/power_op.def"

@@ -8,6 +8,7 @@ static const char *const boot_modes[] = {"unknown", "bios", "uefi"};
 const struct phx_enum phx_boot_mode_names = {"boot mode", boot_modes, PHX_ARRAY_SIZE(boot_modes)};
 
 PHX_RECORD_TABLE(phx_disk_facts, PHX_DISK_FACTS_FIELDS);
+PHX_RECORD_TABLE(phx_known_disk, PHX_KNOWN_DISK_FIELDS);
 PHX_RECORD_TABLE(phx_nic_facts, PHX_NIC_FACTS_FIELDS);
 PHX_RECORD_TABLE(phx_facts, PHX_FACTS_FIELDS);
 

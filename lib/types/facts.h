@@ -28,8 +28,21 @@ extern const struct phx_enum phx_boot_mode_names;
 	F(S, can_ata_secure_erase, BOOL) \
 	F(S, can_ata_sanitize, BOOL) \
 	F(S, can_nvme_format, BOOL) \
-	F(S, can_nvme_sanitize, BOOL)
+	F(S, can_nvme_sanitize, BOOL) \
+	/* what it keeps from those who read its size: bytes behind it, and of its controller \
+	 * the namespaces that are there and are no disk here */ \
+	F(S, hidden_bytes, U64) \
+	F(S, namespaces, U32) /* attached */ \
+	F(S, namespaces_off, U32)
 PHX_RECORD_STRUCT(phx_disk_facts, PHX_DISK_FACTS_FIELDS);
+
+/** A disk that a node was seen with, whoever had the node then. */
+#define PHX_KNOWN_DISK_FIELDS(F, S) \
+	F(S, id, STR(160)) \
+	F(S, serial, STR(64)) \
+	F(S, size_bytes, U64) /* the most that it was seen with, what it hides included */ \
+	F(S, deploy, BOOL)    /* seen by the deploy environment, not by a tenant's system alone */
+PHX_RECORD_STRUCT(phx_known_disk, PHX_KNOWN_DISK_FIELDS);
 
 #define PHX_NIC_FACTS_FIELDS(F, S) \
 	F(S, mac, STR(PHX_MAC_MAX)) \

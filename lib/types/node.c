@@ -63,9 +63,6 @@ PHX_RECORD_TABLE(phx_label, PHX_LABEL_FIELDS);
 PHX_RECORD_TABLE(phx_unfit, PHX_UNFIT_FIELDS);
 PHX_RECORD_TABLE(phx_node, PHX_NODE_FIELDS);
 
-static const char *const powers[] = {"unknown", "on", "off"};
-const struct phx_enum phx_power_names = {"power state", powers, PHX_ARRAY_SIZE(powers)};
-
 static const char *const allocations[] = {"outside", "free", "held", "coming", "away"};
 const struct phx_enum phx_node_allocation_names = {"allocation", allocations,
 						   PHX_ARRAY_SIZE(allocations)};

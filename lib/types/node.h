@@ -32,10 +32,6 @@ extern const struct phx_enum phx_node_state_names;
 enum phx_node_env { PHX_ENV_NONE, PHX_ENV_DEPLOY, PHX_ENV_OS };
 extern const struct phx_enum phx_node_env_names;
 
-/** The power state, by the last answer of the BMC. */
-enum phx_power_known { PHX_POWER_KNOWN_NOT, PHX_POWER_KNOWN_ON, PHX_POWER_KNOWN_OFF };
-extern const struct phx_enum phx_power_names;
-
 enum phx_step_kind {
 #define STEP(name, ...) PHX_STEP_##name,
 #include "types/step.def"
@@ -99,6 +95,10 @@ extern const struct phx_enum phx_step_status_names;
 	F(S, former, BOOL)   /* the role as it was before an update: plan.from_identity */ \
 	F(S, disk, STR(160)) /* wipe, image: disk id */ \
 	F(S, method, ENUM(phx_wipe_method)) /* wipe */ \
+	/* wipe: the plan chose the method: where the drive does not do what it says, discard or \
+	 * overwriting does as well */ \
+	F(S, or_less, BOOL) \
+	F(S, verify, ENUM(phx_verify)) /* wipe */ \
 	/* keys, image with encryption, crypto wipe; "new" in a plan that is only printed */ \
 	F(S, key_id, STR(PHX_NAME_MAX)) \
 	F(S, error, STR(256)) /* text of the last failed attempt */
@@ -144,6 +144,10 @@ extern const struct phx_enum phx_request_names;
 	F(S, from_identity, STR(200)) \
 	F(S, back, STR(200))  /* the update failed and the role goes back: why */ \
 	F(S, cause, STR(256)) /* who wants the plan, and whose agreement asks for an erase */ \
+	/* what its erases were asked for as, by which they are planned again: node/wipes.h */ \
+	F(S, erase, REC(phx_setup)) \
+	F(S, agreed, BOOL) \
+	F(S, looks, BOOL) \
 	F(S, steps, LIST(phx_step))
 PHX_RECORD_STRUCT(phx_plan, PHX_PLAN_FIELDS);
 
@@ -220,7 +224,7 @@ PHX_RECORD_STRUCT(phx_unfit, PHX_UNFIT_FIELDS);
 	F(S, echoes, \
 	  BOOL) /* its agent answers with nonces; false: an older one, or never heard */ \
 	F(S, address, STR(64)) \
-	F(S, power, ENUM(phx_power)) /* enum phx_power_known, as last observed */ \
+	F(S, power, ENUM(phx_power_state)) /* as last observed */ \
 	/* quarantined after a failed cleaning, or a director in the way of its successor: is \
 	 * powered off until it is seen off */ \
 	F(S, off_wanted, BOOL) \
@@ -269,12 +273,13 @@ PHX_RECORD_STRUCT(phx_unfit, PHX_UNFIT_FIELDS);
 	F(S, unfit, BOOL) \
 	F(S, epoch, U64) \
 	F(S, facts, REC(phx_facts)) \
+	F(S, known_disks, LIST(phx_known_disk)) /* all that it was ever seen with */ \
 	F(S, plan, REC(phx_plan))
 PHX_RECORD_STRUCT(phx_node, PHX_NODE_FIELDS);
 
 /** Is the state one of a plan's phases? */
 bool phx_node_state_transient(enum phx_node_state s);
-/** May `to` follow `from` (life.def)? Quarantined may follow any state. */
+/** May `to` follow `from` (re_life.def)? Quarantined may follow any state. */
 bool phx_node_state_may(enum phx_node_state from, enum phx_node_state to);
 /** Put the node into state `to`; no other code writes a node's state. -EPROTO: `to` may not follow
  * the present state, which stays. */

@@ -1,4 +1,4 @@
-/* The table of kinds of RE: see kind.h. Called by every room that has to do with REs. Pure. */
+/* The table of kinds of RE: see re_kind.h. Called by every room that has to do with REs. Pure. */
 #include <string.h>
 
 #include "types/agreement_findings.h"

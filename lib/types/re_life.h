@@ -1,5 +1,5 @@
 /* The life of a runtime environment: which operation leads from which state to
- * which, and who may order it (003 2, Fig. 1; 000 4.3). The table is life.def.
+ * which, and who may order it (003 2, Fig. 1; 000 4.3). The table is re_life.def.
  * The ledger and the core do what an operation means for nodes and jobs.
  *
  *  request, refuse, withdraw

@@ -16,7 +16,10 @@ static const char *const drain_signals[] = {"none", "HUP", "QUIT", "USR1", "USR2
 const struct phx_enum phx_drain_signal_names = {"signal", drain_signals,
 						PHX_ARRAY_SIZE(drain_signals)};
 
-static const char *const role_boots[] = {"disk", "ram"};
+#define NAME(id, name, ...) name,
+static const char *const role_boots[] = {PHX_ROLE_BOOTS(NAME)};
+#define ROW(id, name, on_disk, elsewhere) {on_disk, elsewhere},
+static const struct phx_role_boot_kind boot_kinds[] = {PHX_ROLE_BOOTS(ROW)};
 static const char *const role_fences[] = {"none", "power"};
 const struct phx_enum phx_role_fence_names = {"fence", role_fences, PHX_ARRAY_SIZE(role_fences)};
 
@@ -27,6 +30,11 @@ PHX_RECORD_TABLE(phx_service, PHX_SERVICE_FIELDS);
 PHX_RECORD_TABLE(phx_health, PHX_HEALTH_FIELDS);
 PHX_RECORD_TABLE(phx_role_web, PHX_ROLE_WEB_FIELDS);
 PHX_RECORD_TABLE(phx_role, PHX_ROLE_FIELDS);
+
+const struct phx_role_boot_kind *phx_role_boot(const struct phx_role *r)
+{
+	return &boot_kinds[r->boot];
+}
 
 void phx_role_identity(const struct phx_role *r, char *ret, size_t ret_size)
 {

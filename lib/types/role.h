@@ -92,8 +92,23 @@ extern const struct phx_enum phx_health_kind_names;
 	      "After so many failures in a row the node is unhealthy."))
 PHX_RECORD_STRUCT(phx_health, PHX_HEALTH_FIELDS);
 
-enum phx_role_boot { PHX_ROLE_BOOT_DISK, PHX_ROLE_BOOT_RAM };
+/** Where the system of a role runs, one row a kind:
+ * K(ID, "name", is it on a disk: a reset does not take it away, and it can be encrypted; what is
+ * said of a node whose system is not there). */
+#define PHX_ROLE_BOOTS(K) \
+	K(DISK, "disk", true, "the role runs from disk, the system is in memory") \
+	K(RAM, "ram", false, "the role runs in memory, the system is on disk")
+
+enum phx_role_boot {
+#define K(id, ...) PHX_ROLE_BOOT_##id,
+	PHX_ROLE_BOOTS(K)
+#undef K
+};
 extern const struct phx_enum phx_role_boot_names;
+struct phx_role_boot_kind {
+	bool on_disk;
+	const char *elsewhere;
+};
 
 /** What the balancer knows of an instance of a web service. A role without an address, whose RE has
  * none either, is behind no balancer. */
@@ -176,6 +191,8 @@ extern const struct phx_enum phx_role_fence_names;
 	      "another one takes its place. See WEB."))
 PHX_RECORD_STRUCT(phx_role, PHX_ROLE_FIELDS);
 
+/** The row of the kind of boot that the role has. */
+const struct phx_role_boot_kind *phx_role_boot(const struct phx_role *r);
 /** The image and packages that a role runs, as a text to compare: "IMAGE@VERSION NAME-VERSION …",
  * truncated to ret_size. Equal texts: the node runs what it should. */
 void phx_role_identity(const struct phx_role *r, char *ret, size_t ret_size);

@@ -11,6 +11,9 @@ static const char *const whens[] = {"release", "assign", "both"};
 const struct phx_enum phx_setup_when_names = {"moment of a setup policy", whens,
 					      PHX_ARRAY_SIZE(whens)};
 
+static const char *const verifies[] = {"sample", "full"};
+const struct phx_enum phx_verify_names = {"read-back", verifies, PHX_ARRAY_SIZE(verifies)};
+
 PHX_RECORD_TABLE(phx_setup, PHX_SETUP_FIELDS);
 
 bool phx_setup_wipes(const struct phx_setup *s, enum phx_setup_when moment)

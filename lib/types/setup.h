@@ -21,13 +21,22 @@ extern const struct phx_enum phx_wipe_method_names;
 enum phx_setup_when { PHX_WHEN_RELEASE, PHX_WHEN_ASSIGN, PHX_WHEN_BOTH };
 extern const struct phx_enum phx_setup_when_names;
 
+/** How much of an erased disk is read back: places that nobody knows before, or everything. */
+enum phx_verify { PHX_VERIFY_SAMPLE, PHX_VERIFY_FULL };
+extern const struct phx_enum phx_verify_names;
+
 #define PHX_SETUP_FIELDS(F, S) \
 	F(S, mode, ENUM(phx_setup_mode), \
 	  KEY(mode, CHOICE, PHX_REQUIRED, "noop: nothing; wipe: its disks are erased.")) \
 	F(S, method, ENUM(phx_wipe_method), \
 	  KEY(method, CHOICE, "auto", "How wipe erases; auto: the best that the disk can do.")) \
 	F(S, when, ENUM(phx_setup_when), \
-	  KEY(when, CHOICE, "release", "release: as nodes leave; assign: as they come; both."))
+	  KEY(when, CHOICE, "release", "release: as nodes leave; assign: as they come; both.")) \
+	F(S, verify, ENUM(phx_verify), \
+	  KEY(verify, CHOICE, "sample", \
+	      "What of an erased disk is read back: its ends and 1 % of it at places that are " \
+	      "drawn for each erase, or all of it (full), which takes as long as overwriting " \
+	      "it."))
 PHX_RECORD_STRUCT(phx_setup, PHX_SETUP_FIELDS);
 
 /** Does the policy want an erase at `moment` (RELEASE or ASSIGN)? */

@@ -13,7 +13,7 @@
  *
  * One thread, one epoll: what it costs itself is not phxd's and not counted. Prints one line of
  * JSON after S seconds, or, with --seconds 0, at each SIGUSR1 one about the time since the one
- * before, and ends at SIGTERM. */
+ * before, until SIGTERM ends it. */
 #include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -435,11 +435,12 @@ static void print_window(struct swarm *s, const struct window *w, double enrol_m
 	fflush(stdout);
 }
 
-static volatile sig_atomic_t asked, ended;
+static volatile sig_atomic_t asked;
 
 static void on_signal(int signo)
 {
-	*(signo == SIGTERM ? &ended : &asked) = 1;
+	(void)signo;
+	asked = 1;
 }
 
 static void measure(struct swarm *s, double enrol_ms, double connect_ms)
@@ -454,7 +455,7 @@ static void measure(struct swarm *s, double enrol_ms, double connect_ms)
 		print_window(s, &w, enrol_ms, connect_ms);
 		return;
 	}
-	while (!ended) {
+	for (;;) {
 		turn_for(s, LOOK_MS);
 		if (!asked)
 			continue;
@@ -532,7 +533,6 @@ int main(int argc, char **argv)
 		machine_die("usage: see the head of swarm.c");
 	signal(SIGPIPE, SIG_IGN); /* a head that hangs up is a failure to be counted */
 	signal(SIGUSR1, on_signal);
-	signal(SIGTERM, on_signal);
 	if (s.orders && !(s.orders_to = fopen(s.orders, "we")))
 		machine_die("%s cannot be written", s.orders);
 	prepare(&s);

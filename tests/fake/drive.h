@@ -12,8 +12,13 @@ struct fake_drive {
 	/* what it says it can */
 	bool security, enhanced, frozen, san_block, san_crypto, san_overwrite;
 	bool format, format_global;
-	uint32_t n_namespaces;
+	uint32_t n_namespaces, n_allocated;
+	uint64_t native, real; /* bytes; 0: it hides nothing */
+	bool accessible_max;   /* by the later feature set */
+	const char *hides;     /* what is there when the area is opened */
 	/* how it behaves */
+	bool keeps_hidden;     /* does not open its protected area */
+	bool mute_overlay;     /* does not say whether it has an overlay */
 	bool lies;             /* reports success, keeps the data */
 	bool lies_in_part;     /* erases the first half only */
 	uint32_t spares_bytes; /* of each MiB, at its end, keeps so many */
@@ -28,6 +33,7 @@ struct fake_drive {
 	/* its state */
 	bool enabled, locked, foreign_password;
 	bool prepared;
+	bool asked_native; /* by the command before */
 	uint32_t polls_left;
 	uint32_t polls;
 	uint64_t waited_ms;
@@ -69,12 +75,19 @@ static inline void fake_ata_identify(const struct fake_drive *d, uint8_t *page)
 	fake_set16(page, 59,
 		   (uint16_t)(sanitize << 12 | d->san_crypto << 13 | d->san_overwrite << 14 |
 			      d->san_block << 15));
-	fake_set16(page, 82, (uint16_t)(d->security << 1));
 	fake_set16(page, 89, 3);
 	fake_set16(page, 90, 0x8000 | 5);
 	fake_set16(page, 128,
 		   (uint16_t)(d->security | d->enabled << 1 | d->locked << 2 | d->frozen << 3 |
 			      d->enhanced << 5));
+	uint64_t sectors = d->size / 512;
+	for (int i = 0; i < 4; i++)
+		fake_set16(page, 100 + i, (uint16_t)(sectors >> 16 * i));
+	/* 48 bit addresses; a protected area; an overlay */
+	fake_set16(page, 82,
+		   (uint16_t)(d->security << 1 | (d->native && !d->accessible_max) << 10));
+	fake_set16(page, 83, (uint16_t)(1 << 14 | 1 << 10 | (d->real || d->mute_overlay) << 11));
+	fake_set16(page, 119, (uint16_t)(1 << 14 | d->accessible_max << 8));
 	uint8_t sum = 0;
 	page[510] = 0xa5;
 	for (int i = 0; i < 511; i++)
@@ -137,6 +150,36 @@ static inline int fake_security(struct fake_drive *d, struct phx_ata_command *c)
 	}
 }
 
+/* The commands about what is hidden; 1: it is another one. */
+static inline int fake_hidden(struct fake_drive *d, struct phx_ata_command *c)
+{
+	uint8_t native = d->accessible_max ? 0x78 : 0x27, set = d->accessible_max ? 0x78 : 0x37;
+	bool sets = c->command == set && c->feature == d->accessible_max && c->lba;
+	if (c->command == 0xb1) {
+		uint8_t *page = c->data, sum = 0;
+		if (c->feature != 0xc2 || d->mute_overlay || !d->real)
+			return -EIO;
+		memset(page, 0, 512);
+		for (int i = 0; i < 8; i++)
+			page[6 + i] = (uint8_t)((d->real / 512 - 1) >> 8 * i);
+		page[510] = 0xa5;
+		for (int i = 0; i < 511; i++)
+			sum = (uint8_t)(sum + page[i]);
+		page[511] = (uint8_t)-sum;
+		return 0;
+	}
+	if (!sets && c->command != native)
+		return 1;
+	if (!d->native || !c->ext || !c->lba_mode || (sets && !d->asked_native))
+		return -EIO;
+	d->asked_native = !sets;
+	if (!sets)
+		c->lba = d->native / 512 - 1;
+	else if (!d->keeps_hidden)
+		d->size = (c->lba + 1) * 512;
+	return 0;
+}
+
 static inline int fake_ata(void *dev, struct phx_ata_command *c)
 {
 	struct fake_drive *d = dev;
@@ -147,6 +190,9 @@ static inline int fake_ata(void *dev, struct phx_ata_command *c)
 		fake_ata_identify(d, c->data);
 		return 0;
 	}
+	int r = fake_hidden(d, c);
+	if (r <= 0)
+		return r;
 	return c->command == 0xb4 ? fake_sanitize(d, c) : fake_security(d, c);
 }
 
@@ -157,11 +203,12 @@ static inline void fake_nvme_identify(const struct fake_drive *d, uint32_t cns, 
 		page[26] = 0x13; /* LBA format 3, metadata at the end of the data */
 		page[29] = 0x09; /* protection type 1, first eight bytes */
 	} else if (cns == 1) {
-		page[256] = (uint8_t)(d->format << 1);
+		page[256] = (uint8_t)(d->format << 1 | (d->n_allocated > 0) << 3);
 		page[524] = (uint8_t)(d->format_global << 1);
 		page[328] = (uint8_t)(d->san_crypto | d->san_block << 1 | d->san_overwrite << 2);
 	} else {
-		for (uint32_t i = 0; i < d->n_namespaces; i++)
+		uint32_t n = cns == 0x10 ? d->n_allocated : d->n_namespaces;
+		for (uint32_t i = 0; i < n; i++)
 			page[4 * i] = (uint8_t)(i + 1);
 	}
 }
@@ -211,11 +258,25 @@ static inline int fake_nsid(void *dev)
 	return ((struct fake_drive *)dev)->nvme ? 1 : -ENOTTY;
 }
 
+/* The kernel sees the size that the drive says to have. */
+static inline void fake_rescan(void *dev)
+{
+	struct fake_drive *d = dev;
+	struct stat st;
+	int fd = open(d->file, O_RDWR | O_CLOEXEC);
+	assert_int_equal(fstat(fd, &st), 0);
+	assert_int_equal(ftruncate(fd, (off_t)d->size), 0);
+	close(fd);
+	if (d->hides)
+		put(d->file, (uint64_t)st.st_size + 70000, d->hides, strlen(d->hides));
+}
+
 static inline void fake_wait(void *dev, uint32_t ms)
 {
 	((struct fake_drive *)dev)->waited_ms += ms;
 }
 
-static const struct phx_device_ops fake_drive_ops = {fake_ata, fake_nvme, fake_nsid, fake_wait};
+static const struct phx_device_ops fake_drive_ops = {fake_ata, fake_nvme, fake_nsid, fake_rescan,
+						     fake_wait};
 
 #endif

@@ -57,13 +57,12 @@ static struct fake_answer *fake_find(struct fake_phxd *f, const char *request)
 	return last;
 }
 
-static void fake_handle(struct phx_http_request *q, void *arg)
+static void fake_handle(struct phx_http_request *q, struct fake_phxd *f, const char *method)
 {
-	struct fake_phxd *f = arg;
 	char request[1024];
 	size_t n = 0;
 	const char *body = phx_http_body(q, &n);
-	snprintf(request, sizeof(request), "%s %s", phx_http_method(q), phx_http_path(q));
+	snprintf(request, sizeof(request), "%s %s", method, phx_http_path(q));
 	pthread_mutex_lock(&f->lock);
 	size_t at = strlen(f->log);
 	const char *after = phx_http_query(q, "after");
@@ -79,9 +78,19 @@ static void fake_handle(struct phx_http_request *q, void *arg)
 		phx_http_reply_text(q, a->status, "application/json", a->body);
 }
 
+static void fake_get(struct phx_http_request *q, void *arg)
+{
+	fake_handle(q, arg, "GET");
+}
+
+static void fake_post(struct phx_http_request *q, void *arg)
+{
+	fake_handle(q, arg, "POST");
+}
+
 static const struct phx_http_route fake_routes[] = {
-	{"GET", "/v1/**", 1u << PHX_HTTP_UNIX, fake_handle, 0, false, NULL},
-	{"POST", "/v1/**", 1u << PHX_HTTP_UNIX, fake_handle, 1 << 20, false, NULL},
+	{"GET", "/v1/**", 1u << PHX_HTTP_UNIX, fake_get, 0, false, NULL},
+	{"POST", "/v1/**", 1u << PHX_HTTP_UNIX, fake_post, 1 << 20, false, NULL},
 };
 
 static void fake_start(struct fake_phxd *f)

@@ -1,7 +1,7 @@
 /* Facts, measurements and sessions of a machine from what its kernel and firmware say: files below
  * a root directory, each as "=== PATH" and its text, or "=== PATH -> TARGET" for a link. Whatever
  * comes: every text of the report is one that JSON can have.
- * Parsers: lib/inventory/board.c lib/inventory/line.c lib/inventory/monitor.c
+ * Parsers: lib/inventory/board.c lib/inventory/key_value.c lib/inventory/monitor.c
  * Parsers: lib/inventory/nics.c lib/inventory/session.c lib/inventory/inventory.c lib/base/sysfs.c
  */
 #include "base/json.h"

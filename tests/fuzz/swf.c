@@ -20,9 +20,8 @@ static void log_of(uint8_t how, const char *text, size_t n)
 				    .length_ms = how & 8 ? 100000 : 0,
 				    .lenient = how & 128};
 	struct phx_trace_jobs w = {0};
-	struct phx_swf_header header;
 	struct phx_err err = {0};
-	if (phx_swf_read("fuzz", text, n, &o, &w, &header, &err) < 0) {
+	if (phx_swf_read("fuzz", text, n, &o, &w, &err) < 0) {
 		if (w.jobs || !*err.text)
 			abort();
 		return;

@@ -207,8 +207,10 @@ static void tells(struct life *l, struct machine *m, int64_t result)
 	PHX_STR_SET(ev.node, m->node);
 	PHX_STR_SET(ev.text, result ? "it did not work" : "");
 	PHX_STR_SET(ev.answer.erased_disk, step->disk);
-	ev.answer.setup.method = step->method;
-	ev.answer.erased_bytes = ev.answer.verified_bytes = step->kind == PHX_STEP_wipe ? 4096 : 0;
+	ev.answer.setup.method = ev.answer.used = step->method;
+	PHX_STR_SET(ev.answer.read_sha256, "sum");
+	ev.answer.erased_bytes = step->kind == PHX_STEP_wipe ? 4ULL << 30 : 0;
+	ev.answer.verified_bytes = step->kind == PHX_STEP_wipe ? 4096 : 0;
 	happens(l, &ev, NULL);
 }
 
@@ -277,7 +279,7 @@ static void behaves(struct life *l, struct machine *m)
 		struct phx_event done = {.kind = PHX_EV_power_result,
 					 .answer = {.step_id = step->id, .epoch = n->plan.epoch}};
 		PHX_STR_SET(done.node, m->node);
-		done.answer.power = PHX_POWER_KNOWN_ON;
+		done.answer.power = PHX_POWER_IS_ON;
 		happens(l, &done, NULL);
 		starts_in(m, PHX_ENV_DEPLOY);
 		says_hello(l, m);
@@ -311,7 +313,7 @@ static void behaves(struct life *l, struct machine *m)
 static void loses_power(struct life *l, struct machine *m)
 {
 	struct phx_event ev = {.kind = chance(l, 50) ? PHX_EV_missing : PHX_EV_power_result,
-			       .answer.power = PHX_POWER_KNOWN_OFF};
+			       .answer.power = PHX_POWER_IS_OFF};
 	PHX_STR_SET(ev.node, m->node);
 	m->on = false;
 	if (chance(l, 5))
@@ -612,7 +614,8 @@ static void begin(struct life *l, struct world *w, uint64_t seed)
 	*l = (struct life){.w = w, .seed = seed, .dice = seed};
 	world_add_pool(w, "lab", "uni", (struct phx_setup){0});
 	world_add_pool(w, "intake", "uni",
-		       (struct phx_setup){PHX_SETUP_WIPE, PHX_WIPE_AUTO, PHX_WHEN_ASSIGN});
+		       (struct phx_setup){PHX_SETUP_WIPE, PHX_WIPE_AUTO, PHX_WHEN_ASSIGN,
+					  PHX_VERIFY_SAMPLE});
 	world_add_role(w, "lab", "lab", true, PHX_ROLE_BOOT_DISK);
 	world_add_role(w, "intake", "intake", false, PHX_ROLE_BOOT_RAM);
 	for (unsigned i = 0; i < MACHINES; i++) {

@@ -357,7 +357,7 @@ nvme_serves() {
 	phx node assign nvme1 web-server --wait --timeout 5m && serves nvme1 &&
 		phx node assign nvme1 batch-compute --setup noop --wait --timeout 2m || return 1
 	setpriv --reuid=65534 --regid=65534 --clear-groups "$PHX" job submit -n 1 --wait --timeout 2m -- \
-		/bin/sh -c "i=0; while [ \$i -lt 200 ]; do echo $CANARY; i=\$((i+1)); done >/var/tmp/canary; sync" || return 1
+		/bin/sh -c "yes $CANARY | head -n 50000 >/var/tmp/canary; sync" || return 1
 	disk_has nvme1 "$CANARY" || die "the canary is not in its disk image"
 }
 

@@ -58,11 +58,11 @@ act2_serve() {
 	grep -q 'job on node1 as 65534' <<<"$out" && grep -q 'job on node2 as 65534' <<<"$out" || die "the job did not run on both nodes"
 }
 
-# a file with the canary on the node's root, written by a job's user, flushed to the disk
+# a file with the canary on the node's root, written by a job's user, flushed to the disk; it goes with the job, its blocks stay
 plant_canary() {
 	local id
 	setpriv --reuid=65534 --regid=65534 --clear-groups "$PHX" job submit -n "$1" --wait --timeout 2m -- \
-		/bin/sh -c "i=0; while [ \$i -lt 200 ]; do echo $CANARY; i=\$((i+1)); done >/var/tmp/canary; sync" >/dev/null || die "canary job"
+		/bin/sh -c "yes $CANARY | head -n 50000 >/var/tmp/canary; sync" >/dev/null || die "canary job"
 }
 # 16 bytes of a key slot of the LUKS header, as \xNN for grep -P, none of them NUL or a newline
 slot_bytes() {

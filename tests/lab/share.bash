@@ -124,7 +124,7 @@ end_sharing() {
 
 # ---- jobs: each computes a little every second on each of its nodes, and leaves a canary on their disks ----
 
-JOB='for i in $(seq $1); do head -c 65536 /dev/urandom | sha256sum; sleep 1; done >/var/tmp/work.$PHX_JOB_ID; echo "$2 $2 $2 $2" >/var/tmp/canary.$PHX_JOB_ID; sync; echo "$(hostname) is done"'
+JOB='for i in $(seq $1); do head -c 65536 /dev/urandom | sha256sum; sleep 1; done >/var/tmp/work.$PHX_JOB_ID; yes "$2" | head -n 20000 >/var/tmp/canary.$PHX_JOB_ID; sync; echo "$(hostname) is done"'
 submit_job() {
 	local id
 	id=$(end_user job submit --re "$1" -n "$2" -t 20m -- /bin/sh -c "$JOB" job "$3" "$CANARY") || die "job submit"

@@ -78,8 +78,7 @@ pack_restarter() {
 		while :; do
 			echo "SLEEPERS $(grep -lzx '765[456]' /proc/[0-9]*/cmdline 2>/dev/null | wc -l)" >/dev/console
 			sleep 1
-			[ -e /tmp/restart-agent ] || continue
-			rm -f /tmp/restart-agent
+			rm /var/cache/phoenix-jobs/*/restart-agent 2>/dev/null || continue
 			systemctl restart phx-agent
 			systemctl kill --kill-whom=all --signal=KILL phx-agent
 		done
@@ -154,7 +153,7 @@ jobs_have_scopes() {
 }
 agent_restarts_under_a_job() {
 	local id
-	id=$(submit -- sh -c 'a=$(systemctl show -P MainPID phx-agent); touch /tmp/restart-agent; sleep 15; b=$(systemctl show -P MainPID phx-agent); echo "agent $a then $b"; [ "$a" != "$b" ]')
+	id=$(submit -- sh -c 'a=$(systemctl show -P MainPID phx-agent); touch restart-agent; sleep 15; b=$(systemctl show -P MainPID phx-agent); echo "agent $a then $b"; [ "$a" != "$b" ]')
 	wait_for 180 "the job ends" job_is "$id" done
 	phx job output "$id" | sed 's/^/    /'
 	[ "$(job_field "$id" .kills)" = 0 ] || die "it was killed"

@@ -1,5 +1,5 @@
 # A head and agents as processes on loopback, each agent below a root of its own.
-# Sourced by the system tests; makes everything in $WORK and leaves nothing behind.
+# Sourced by the system tests; makes everything in $WORK, below $WORK_IN (/tmp), and leaves nothing behind.
 #
 #	head_init [KEY = VALUE;...]   configuration, image, then head_start
 #	agent_start NAME, agent_stop NAME, agent_kill NAME
@@ -8,7 +8,7 @@
 set -u
 cd "$(dirname "${BASH_SOURCE[0]}")/../.." || exit 1
 BUILD=$(realpath "${BUILD:-build}")
-WORK=$(mktemp -d /tmp/phx-system.XXXXXX)
+WORK=$(mktemp -d "${WORK_IN:-/tmp}/phx-system.XXXXXX")
 # two free ports below those that the kernel gives to clients (32768 and up)
 port_free() { ! (exec 3<>"/dev/tcp/127.0.0.1/$1") 2>/dev/null; }
 HTTPS=$((20000 + RANDOM % 11998))

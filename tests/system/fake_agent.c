@@ -34,7 +34,8 @@ struct fake {
 	const char *dir, *server, *ca, *mac, *serial, *fail;
 	int fail_left;
 	int verbose;
-	bool unread; /* says of its erases that they were not verified */
+	const char *hang; /* steps of that kind it takes, and is never heard of them */
+	bool unread;      /* says of its erases that they were not verified */
 	uint32_t number;
 	struct phx_http_client *client;
 	PHX_MEMBERS(fake, MEMORY_FIELDS)
@@ -186,15 +187,41 @@ static bool enrolled(struct fake *f)
 	return true;
 }
 
+/* Disk number `i` of the machine: the word of line `i` of DIR/disks, if there is the file, says
+ * what it is made out to be: "shown", "removable", "hidden", or "deploy" (the installed system does
+ * not report it). Without the file there is one, and it is shown. */
+static json_t *disk(const struct fake *f, unsigned i, const char *word)
+{
+	char id[40];
+	bool hides = !strcmp(word, "hidden") || (!strcmp(word, "deploy") && !strcmp(f->env, "os"));
+	snprintf(id, sizeof(id), i ? "serial-FAKE-%u-%u" : "serial-FAKE-%u", f->number, i);
+	return hides ? NULL
+		     : json_pack("{s:s,s:I,s:b,s:b}", "id", id, "size_bytes", (json_int_t)4 << 30,
+				 "can_discard", 1, "removable", !strcmp(word, "removable"));
+}
+
+static json_t *disks(const struct fake *f)
+{
+	PHX_AUTO_FREE char *path = in_dir(f, "disks");
+	PHX_AUTO_FREE char *text = NULL;
+	json_t *list = json_array();
+	unsigned i = 0;
+	if (phx_file_read(path, 4096, &text, NULL, NULL) < 0)
+		text = strdup("shown");
+	for (char *rest = text, *word; (word = strsep(&rest, "\n"));) {
+		json_t *d = *word ? disk(f, i++, word) : NULL;
+		if (d)
+			json_array_append_new(list, d);
+	}
+	return list;
+}
+
 static json_t *facts(const struct fake *f)
 {
-	char disk[40];
-	snprintf(disk, sizeof(disk), "serial-FAKE-%u", f->number);
-	return json_pack("{s:s,s:i,s:I,s:s,s:s,s:[{s:s,s:I,s:b}],s:[{s:s,s:s,s:b}]}", "arch",
-			 "x86_64", "cpus", 2, "memory_bytes", (json_int_t)1 << 30, "serial",
-			 f->serial, "boot_mode", "uefi", "disks", "id", disk, "size_bytes",
-			 (json_int_t)4 << 30, "can_discard", 1, "nics", "mac", f->mac, "dev",
-			 "eth0", "link", 1);
+	return json_pack("{s:s,s:i,s:I,s:s,s:s,s:o,s:[{s:s,s:s,s:b}]}", "arch", "x86_64", "cpus", 2,
+			 "memory_bytes", (json_int_t)1 << 30, "serial", f->serial, "boot_mode",
+			 "uefi", "disks", disks(f), "nics", "mac", f->mac, "dev", "eth0", "link",
+			 1);
 }
 
 static void say_hello(struct fake *f)
@@ -288,11 +315,12 @@ static void send_result(struct fake *f, const char *kind, const struct order *o,
 		"result", (json_int_t)result, "text", result ? "it was told to fail" : "");
 	if (o->kind && !strcmp(o->kind, "wipe") && !result)
 		json_object_set_new(body, "wipe",
-				    json_pack("{s:s,s:s,s:I,s:I,s:b,s:s}", "disk_id", o->disk,
-					      "method", o->method, "size_bytes",
-					      (json_int_t)4 << 30, "verified_bytes",
+				    json_pack("{s:s,s:s,s:s,s:I,s:I,s:b,s:s,s:i,s:s}", "disk_id",
+					      o->disk, "method", o->method, "used", o->method,
+					      "size_bytes", (json_int_t)4 << 30, "verified_bytes",
 					      (json_int_t)4 << 30, "verified", !f->unread, "detail",
-					      "read back by a fake"));
+					      "read back by a fake", "places", 4096, "read_sha256",
+					      "of-a-fake"));
 	for (;;) {
 		PHX_AUTO_JSON json_t *answer = NULL;
 		int r = call(f, "/v1/agent/result", body, &answer);
@@ -313,6 +341,10 @@ static void do_step(struct fake *f, const struct order *o)
 	if (f->fail && !strcmp(f->fail, o->kind) && f->fail_left > 0) {
 		f->fail_left--;
 		send_result(f, "step", o, -EIO);
+		return;
+	}
+	if (f->hang && !strcmp(f->hang, o->kind)) {
+		nap(RETRY_MS);
 		return;
 	}
 	snprintf(line, sizeof(line), "STEP %lld %s %s %s", (long long)o->id, o->kind,
@@ -349,6 +381,12 @@ static void obey(struct fake *f, const json_t *j)
 	}
 	if (!strcmp(kind, "prefetch"))
 		return; /* it has every package already */
+	if (!strcmp(kind, "inspect")) {
+		PHX_AUTO_JSON json_t *answer = NULL;
+		PHX_AUTO_JSON json_t *told = facts(f);
+		call(f, "/v1/agent/inventory", told, &answer);
+		return;
+	}
 	int n = snprintf(line, sizeof(line), "%s %lld", strcmp(kind, "kill") ? "JOB" : "KILL",
 			 (long long)o.id);
 	if (o.run)
@@ -399,7 +437,7 @@ static void usage(void)
 {
 	fputs("usage: fake_agent --dir DIR --server URL --ca FILE --number N [--env os|deploy] "
 	      "[--image NAME --digest HEX]\n"
-	      "       [--fail STEP --times N] [--unread] [-v]\n",
+	      "       [--fail STEP --times N] [--hang STEP] [--unread] [-v]\n",
 	      stderr);
 	exit(64);
 }
@@ -407,17 +445,10 @@ static void usage(void)
 int main(int argc, char **argv)
 {
 	static const struct option options[] = {
-		{"dir", 1, NULL, 'd'},
-		{"server", 1, NULL, 's'},
-		{"ca", 1, NULL, 'c'},
-		{"number", 1, NULL, 'n'},
-		{"env", 1, NULL, 'e'},
-		{"image", 1, NULL, 'i'},
-		{"digest", 1, NULL, 'g'},
-		{"fail", 1, NULL, 'f'},
-		{"times", 1, NULL, 't'},
-		{"unread", 0, NULL, 'u'},
-		{0},
+		{"dir", 1, NULL, 'd'},    {"server", 1, NULL, 's'}, {"ca", 1, NULL, 'c'},
+		{"number", 1, NULL, 'n'}, {"env", 1, NULL, 'e'},    {"image", 1, NULL, 'i'},
+		{"digest", 1, NULL, 'g'}, {"fail", 1, NULL, 'f'},   {"times", 1, NULL, 't'},
+		{"hang", 1, NULL, 'h'},   {"unread", 0, NULL, 'u'}, {0},
 	};
 	struct fake f = {.env = "os", .power = "on"};
 	char mac[PHX_MAC_MAX], serial[16];
@@ -449,6 +480,9 @@ int main(int argc, char **argv)
 			break;
 		case 't':
 			f.fail_left = atoi(optarg);
+			break;
+		case 'h':
+			f.hang = optarg;
 			break;
 		case 'u':
 			f.unread = true;

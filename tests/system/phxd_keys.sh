@@ -35,6 +35,9 @@ a_node_gets_the_key_of_its_own_disk_only() {
 			[ $node = $other ] || ! grep -q '"key"' "$WORK/key" || return 1
 		done
 	done
+	# and that it was given is told
+	api '/v1/events?limit=1000' | jq -e '[.events[] | select(.by == "node:c1" and (.text | startswith("c1 was given the key of its disk")))] | length >= 1' \
+		>/dev/null || return 1
 	action quarantine '{"nodes": "c3"}' >/dev/null && [ "$(key_for c3 "$(field c3 .disk_key_id)")" = 403 ] &&
 		action resume '{"nodes": "c3"}' >/dev/null && until_true 40 idle c3 ready '' &&
 		action assign '{"nodes": "c3", "role": "vault"}' >/dev/null && until_true 40 idle c3 active vault

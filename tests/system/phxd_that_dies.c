@@ -1,7 +1,8 @@
 /* phxd, of the same objects as the one that is installed, with the points of death of lib/journal
  * armed: by PHXD_TEST_CRASH_AT=STAGE:SEQ it ends itself by SIGKILL at STAGE (apply, commit, act) of
- * event SEQ, by STAGE:label:N at that of the Nth label. Nothing else can hit that instant. Linked
- * with --wrap=phx_journal_open (Makefile). */
+ * event SEQ, or of the next one where that was committed together with one before; by
+ * STAGE:label:N at that of the Nth label. Nothing else can hit that instant. Linked with
+ * --wrap=phx_journal_open (Makefile). */
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,8 +21,9 @@ static bool die_here(void *arg, enum phx_journal_point point, uint64_t seq,
 	char here[64];
 	(void)arg;
 	(void)out;
-	snprintf(here, sizeof(here), "%s:%llu", stages[point], (unsigned long long)seq);
-	if (at && !strcmp(here, at))
+	size_t n = strlen(stages[point]);
+	if (at && !strncmp(at, stages[point], n) && at[n] == ':' && at[n + 1] >= '0' &&
+	    at[n + 1] <= '9' && seq >= strtoull(at + n + 1, NULL, 10))
 		kill(getpid(), SIGKILL);
 	if (ev->kind == PHX_EV_node_label)
 		snprintf(here, sizeof(here), "%s:label:%d", stages[point], ++n_labels[point]);

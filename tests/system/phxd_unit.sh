@@ -77,7 +77,7 @@ traced_stop() {
 made() { sort -u "$WORK"/*.calls | grep -xE '[a-z0-9_]+' | grep -vxE 'syscall|total'; }
 
 unit_conf() {
-	head_conf 'slurm_dir = "'"$SLURM_ETC"'"; engine_user = "slurm";'
+	head_conf 'slurm_dir = "'"$SLURM_ETC"'"; engine_user = "slurm"; open_images = true;'
 	sed -i 's/dhcp_mode = "none"; tftp = "none"/dhcp_mode = "dhcp"; dhcp_range = "127.0.0.10,127.0.0.99"; tftp = "in.tftpd"/' "$PHX_CONFIG"
 	roles_init
 }

@@ -13,6 +13,7 @@ SLURM=$WORK/slurm
 SLURM_USER=${SLURM_USER:-root}
 CTLD=
 MUNGED=
+SLURM_ETC= # until slurm_init()
 
 # a free range of N ports below those that the kernel gives to clients
 slurm_ports() {
@@ -116,6 +117,7 @@ slurmd_script() {
 # steps outlive their slurmd, and die with their job
 slurm_stop() {
 	local pid
+	[ -n "$SLURM_ETC" ] || return 0
 	[ -z "$CTLD" ] || timeout 20 "${SLURM_NET[@]}" scancel --full --signal=KILL --user=nobody 2>/dev/null
 	for pid in $(pgrep -f "^slurmstepd: " 2>/dev/null); do
 		grep -qzF "SLURM_CONF=$SLURM_ETC/" "/proc/$pid/environ" 2>/dev/null && kill -9 "$pid"

@@ -44,6 +44,24 @@ logs_follow() {
 	[ "$(cat "$WORK/follow")" = "pages, version 1.0
 said so" ]
 }
+# With nothing to write, and while the agent says nothing.
+followers_end_with_their_reader() {
+	local pid command status=0
+	mkfifo "$WORK/pipe" || return 1
+	for command in "events -f" "node logs n1 -f"; do
+		"$BUILD/bin/phx" $command -n 0 >"$WORK/pipe" 2>"$WORK/err" &
+		pid=$!
+		exec 9<"$WORK/pipe"
+		sleep 2
+		kill -STOP "${AGENT[n1]}"
+		exec 9<&-
+		until_true 4 gone $pid && [ ! -s "$WORK/err" ] || { status=1 && echo "$command:" && cat "$WORK/err"; }
+		kill -CONT "${AGENT[n1]}"
+		kill $pid 2>/dev/null
+	done
+	return $status
+}
+gone() { ! kill -0 "$1" 2>/dev/null; }
 # Eight may follow at once, and each is served; who comes then hears that there are too many, and the agent goes on.
 # A reader that left a moment ago may still have its place: who was refused for that asks again.
 follows() { # NUMBER
@@ -96,6 +114,7 @@ check "a version that does not start goes back, with what it wrote" bad_update_g
 check "events and the node's record say so" it_is_told
 check "phx node logs shows what a service wrote" logs_are_shown
 check "it goes on with what it writes" logs_follow
+check "who follows ends with his reader" followers_end_with_their_reader
 check "eight may follow at once" eight_may_follow
 check "logs are for the resource provider and the owner" logs_are_not_for_everybody
 check "a better version is taken" good_update_is_taken

@@ -173,10 +173,25 @@ static void test_messages(void **state)
 	assert_false(decide_again(0));
 }
 
+static void test_renews(void **state)
+{
+	const int64_t day = 86400, now = 20000 * day;
+	(void)state;
+	assert_false(decide_renews(now, now + 30 * day, 0));
+	assert_false(decide_renews(now, now + 10 * day, 20 * day * 1000));
+	assert_true(decide_renews(now, now + 10 * day - 1, 0));
+	assert_true(decide_renews(now, now - day, 0));        /* it has ended */
+	assert_true(decide_renews(now, now + 3650 * day, 0)); /* of before there was an end */
+	assert_true(decide_renews(0, now + 30 * day, 0));     /* no time was set yet */
+	assert_true(decide_renews(now + 400 * day, now, 0));  /* set forward */
+	assert_true(decide_renews(now, now + 30 * day, 20 * day * 1000 + 1000)); /* set back */
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_new_step),
+		cmocka_unit_test(test_renews),
 		cmocka_unit_test(test_step_that_is_known),
 		cmocka_unit_test(test_order_of_the_past),
 		cmocka_unit_test(test_memory_that_fails),

@@ -37,15 +37,15 @@ static void on_end(void *arg, const struct job_end *end)
 
 static void start_agent(struct world *w)
 {
-	struct jobs_config config = {w->loop,
-				     scratch_path(w->scratch, "state"),
-				     scratch_path(w->scratch, "cache"),
-				     scratch_path(w->scratch, "run"),
-				     scratch_path(w->scratch, "hosts"),
-				     false,
-				     on_end,
-				     w,
-				     NULL};
+	struct jobs_config config = {
+		.loop = w->loop,
+		.state_dir = scratch_path(w->scratch, "state"),
+		.cache_dir = scratch_path(w->scratch, "cache"),
+		.run_dir = scratch_path(w->scratch, "run"),
+		.hosts_file = scratch_path(w->scratch, "hosts"),
+		.ended = on_end,
+		.arg = w,
+	};
 	struct phx_err err = {0};
 	assert_int_equal(jobs_new(&config, &w->jobs, &err), 0);
 	jobs_heard(w->jobs, phx_clock_boot_ms());
@@ -282,6 +282,26 @@ static void test_loopback_does_not_hide_a_node(void **state)
 	snprintf(all, sizeof(all), "%s10.0.0.77 new\n", mine);
 	check_hosts(w, all);
 	phx_record_fini(&phx_job_record, &job);
+}
+
+/* An agent that was killed while it wrote the file leaves what it had begun; what others have there
+ * stays. */
+static void test_what_was_begun_is_swept(void **state)
+{
+	struct world *w = *state;
+	/* no thread has such a number */
+	static const char *const names[] = {"hosts.4194305.tmp", "hosts.1.tmp", "hosts.tmp",
+					    "hosts.old.4194305.tmp", "other.4194305.tmp"};
+	assert_int_equal(phx_file_write(scratch_path(w->scratch, "hosts"), "x\n", 2, 0644, NULL),
+			 0);
+	for (size_t i = 0; i < PHX_ARRAY_SIZE(names); i++)
+		assert_int_equal(
+			phx_file_write(scratch_path(w->scratch, names[i]), "x", 1, 0644, NULL), 0);
+	jobs_free(w->jobs);
+	start_agent(w);
+	for (size_t i = 0; i < PHX_ARRAY_SIZE(names); i++)
+		assert_int_equal(exists(scratch_path(w->scratch, names[i])), i > 0);
+	check_hosts(w, "x\n");
 }
 
 /* Its script is in the way of itself: of a job that did not start nothing stays. */
@@ -959,6 +979,7 @@ int main(void)
 		TEST(test_scripts_and_environment),
 		TEST(test_names_of_its_nodes),
 		TEST(test_loopback_does_not_hide_a_node),
+		TEST(test_what_was_begun_is_swept),
 		TEST(test_names_of_one_that_did_not_start),
 		TEST(test_never_as_root),
 		TEST(test_no_descriptors_inherited),

@@ -28,6 +28,25 @@ static void test_sleep(void **state)
 	assert_true(phx_clock_us() - from < 10000000);
 }
 
+static void test_again(void **state)
+{
+	(void)state;
+	static const uint32_t want[] = {10, 16, 25, 38, 50, 50};
+	struct phx_again a = {10, 50, 0};
+	for (size_t i = 0; i < PHX_ARRAY_SIZE(want); i++)
+		assert_int_equal(phx_again_ms(&a), want[i]);
+	a = (struct phx_again){20, 5000, 0};
+	int64_t from = phx_clock_ms();
+	assert_true(phx_again(&a, INT64_MAX));
+	assert_in_range(phx_clock_ms() - from, 19, 4000);
+	/* never beyond the end, and after it not at all */
+	a.last_ms = 4000;
+	from = phx_clock_ms();
+	assert_true(phx_again(&a, from + 30));
+	assert_false(phx_again(&a, from + 30));
+	assert_in_range(phx_clock_ms() - from, 29, 4000);
+}
+
 static void test_instants(void **state)
 {
 	(void)state;
@@ -69,9 +88,8 @@ static void test_timed_wait(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_units),
-		cmocka_unit_test(test_sleep),
-		cmocka_unit_test(test_instants),
+		cmocka_unit_test(test_units),      cmocka_unit_test(test_sleep),
+		cmocka_unit_test(test_again),      cmocka_unit_test(test_instants),
 		cmocka_unit_test(test_timed_wait),
 	};
 	return cmocka_run_group_tests_name("base/clock", tests, NULL, NULL);

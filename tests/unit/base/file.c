@@ -7,11 +7,13 @@
 #include <sched.h>
 #include <signal.h>
 #include <sys/mount.h>
+#include <sys/pidfd.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "unit/base/test_base.h"
 
 static char dir[64];
@@ -297,6 +299,38 @@ static size_t count_files(const char *in)
 	return n;
 }
 
+static void check_trusted(const char *name, int want, const char *say)
+{
+	struct phx_err err = {0};
+	assert_int_equal(phx_file_trusted(in_dir(name), &err), want);
+	assert_non_null(strstr(err.text, say));
+}
+
+/* What anybody else could change nobody trusts: the file, a directory above, a link's way. */
+static void test_trusted(void **state)
+{
+	(void)state;
+	assert_int_equal(phx_dir_make(in_dir("t/sub"), 0755, NULL), 0);
+	put("t/sub/file", "x");
+	assert_int_equal(symlink("sub/file", in_dir("t/link")), 0);
+	check_trusted("t/sub/file", 0, "");
+	check_trusted("t/link", 0, "");
+	check_trusted("t/none", -ENOENT, "t/none");
+	assert_int_equal(chmod(in_dir("t/sub/file"), 0664), 0);
+	check_trusted("t/sub/file", -EPERM, "t/sub/file: others may change it (owner");
+	assert_int_equal(chmod(in_dir("t/sub/file"), 0644), 0);
+	assert_int_equal(chmod(in_dir("t/sub"), 0777), 0);
+	check_trusted("t/sub/file", -EPERM, "t/sub: ");
+	check_trusted("t/link", -EPERM, "t/sub: ");
+	assert_int_equal(chmod(in_dir("t/sub"), 01777), 0); /* each keeps what is his */
+	check_trusted("t/sub/file", 0, "");
+	if (geteuid() == 0) {
+		assert_int_equal(chown(in_dir("t/sub/file"), 65534, 65534), 0);
+		check_trusted("t/link", -EPERM, "t/sub/file: ");
+	}
+	assert_int_equal(phx_file_trusted("relative", NULL), -EINVAL);
+}
+
 static void test_sweep(void **state)
 {
 	/* a data directory of an RE may have such a name, and whatever is no temporary stays */
@@ -320,6 +354,44 @@ static void test_sweep(void **state)
 	phx_file_sweep(path); /* is not there */
 }
 
+/* Another process makes the file `path` (or nothing), and ends. */
+static int maker(const char *path, uint32_t after_ms, pid_t *ret_pid)
+{
+	*ret_pid = fork();
+	if (*ret_pid == 0) {
+		phx_sleep_ms(after_ms);
+		int fd = path ? open(path, O_WRONLY | O_CREAT, 0600) : 0;
+		_exit(fd < 0);
+	}
+	int pidfd = pidfd_open(*ret_pid, 0);
+	assert_true(pidfd >= 0);
+	return pidfd;
+}
+
+static void test_await(void **state)
+{
+	PHX_AUTO_FREE char *path = phx_path("%s/awaited", dir);
+	PHX_AUTO_FREE char *nowhere = phx_path("%s/no-folder/awaited", dir);
+	(void)state;
+	pid_t pid;
+	assert_int_equal(phx_file_await(path, -1, 30), -ETIMEDOUT);
+	assert_int_equal(phx_file_await(nowhere, -1, 30), -ENOENT);
+	/* who is to make it ends without */
+	int pidfd = maker(NULL, 0, &pid);
+	assert_int_equal(phx_file_await(path, pidfd, 60000), -ESRCH);
+	close(pidfd);
+	waitpid(pid, NULL, 0);
+	/* what it did last counts, and somebody whom nobody knows is waited for, too */
+	for (int known = 0; known < 2; known++) {
+		pidfd = maker(path, 50, &pid);
+		assert_int_equal(phx_file_await(path, known ? pidfd : -1, 60000), 0);
+		assert_int_equal(phx_file_await(path, pidfd, 0), 0);
+		close(pidfd);
+		waitpid(pid, NULL, 0);
+		unlink(path);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -337,7 +409,9 @@ int main(void)
 		cmocka_unit_test(test_dir_make),
 		cmocka_unit_test(test_write_all),
 		cmocka_unit_test(test_close_and_path),
+		cmocka_unit_test(test_trusted),
 		cmocka_unit_test(test_sweep),
+		cmocka_unit_test(test_await),
 	};
 	return cmocka_run_group_tests(tests, setup, teardown);
 }

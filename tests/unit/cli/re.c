@@ -20,12 +20,13 @@ static const char re_body[] =
 	"'extensions':[{'key':'floor','value':'2 < "
 	"3'}]},'nodes':{'held':%d,'busy':2,'coming':%d,'want':0,'in_pool':%d},"
 	"'hosts':'n[1-3]','jobs':{'running':2,'waiting':5},'paired_with':'pages','meter':{'n_kills'"
-	":7}}";
+	":7},'reached':%s}";
 
 static void answer_re(struct fake_phxd *f, int held, int coming)
 {
 	char body[1024];
-	snprintf(body, sizeof(body), re_body, held, coming, held + coming);
+	snprintf(body, sizeof(body), re_body, held, coming, held + coming,
+		 held >= 3 && !coming ? "true" : "false");
 	fake_answer(f, "GET /v1/res/queue", body);
 }
 
@@ -163,7 +164,7 @@ static void list_and_show(void **state)
 {
 	struct fake_phxd *f = *state;
 	char one[1024], all[1100];
-	snprintf(one, sizeof(one), re_body, 3, 0, 3);
+	snprintf(one, sizeof(one), re_body, 3, 0, 3, "false");
 	snprintf(all, sizeof(all), "{'res':[%s]}", one);
 	fake_answer(f, "GET /v1/res", all);
 	answer_re(f, 3, 0);

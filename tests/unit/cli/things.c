@@ -428,8 +428,9 @@ static void an_array_is_waited_for(void **state)
 	assert_string_equal(s.errout, "phx: jobs 7-10\nphx: job[9-10]: failed: exit status 3\n");
 	const char *asked = strstr(f->log, "GET");
 	assert_non_null(asked);
-	assert_string_equal(
-		asked, "GET /v1/jobs?after=6 \nGET /v1/jobs?after=8 \nGET /v1/jobs?after=7 \n");
+	assert_string_equal(asked,
+			    "GET /v1/jobs?after=6 \nGET /v1/jobs?after=8 \nGET /v1/jobs/10 \n"
+			    "GET /v1/jobs?after=7 \n");
 }
 
 static void an_array_that_ends_well_or_is_forgotten(void **state)

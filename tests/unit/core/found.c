@@ -293,7 +293,8 @@ static void data_of_earlier_tenants_is_not_forgotten(void **state)
 	struct world *w = *state;
 	world_add_pool(w, "lab", "uni", (struct phx_setup){0});
 	world_add_pool(w, "intake", "uni",
-		       (struct phx_setup){PHX_SETUP_WIPE, PHX_WIPE_AUTO, PHX_WHEN_ASSIGN});
+		       (struct phx_setup){PHX_SETUP_WIPE, PHX_WIPE_AUTO, PHX_WHEN_ASSIGN,
+					  PHX_VERIFY_SAMPLE});
 	world_add_role(w, "lab", "lab", false, PHX_ROLE_BOOT_DISK);
 	world_add_role(w, "intake", "intake", false, PHX_ROLE_BOOT_DISK);
 	world_serving(w, "n1", "web", true);

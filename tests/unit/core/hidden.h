@@ -29,18 +29,19 @@ static void on_touch(int signo, siginfo_t *si, void *context)
 		 PROT_READ | PROT_WRITE);
 }
 
-/* The list moves to pages of its own; it must not grow there. */
+/* The list moves to pages of its own, with room for some items more; it must not grow beyond. */
+enum { HIDDEN_SPARE = 8 };
 static void hide_list(struct phx_list *l, size_t item_size)
 {
 	hidden.page = (size_t)sysconf(_SC_PAGESIZE);
-	hidden.n = (l->n * item_size / hidden.page + 1) * hidden.page;
+	hidden.n = ((l->n + HIDDEN_SPARE) * item_size / hidden.page + 1) * hidden.page;
 	hidden.base =
 		mmap(NULL, hidden.n, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	assert_true(hidden.base != MAP_FAILED);
 	memcpy(hidden.base, l->items, l->n * item_size);
 	free(l->items);
 	l->items = hidden.base;
-	l->cap = l->n;
+	l->cap = l->n + HIDDEN_SPARE;
 }
 
 static void show_list(struct phx_list *l, size_t item_size)
@@ -49,6 +50,7 @@ static void show_list(struct phx_list *l, size_t item_size)
 	assert_non_null(items);
 	memcpy(items, l->items, l->n * item_size);
 	l->items = items;
+	l->cap = l->n;
 	munmap(hidden.base, hidden.n);
 	hidden.base = NULL;
 }

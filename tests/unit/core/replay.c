@@ -58,7 +58,10 @@ static void of_step(struct world *w, struct phx_event *ev, struct phx_event_answ
 	p->epoch = n->plan.epoch;
 	PHX_STR_SET(p->erased_disk, step->disk);
 	p->setup.method = chance(90) ? step->method : PHX_WIPE_OVERWRITE;
-	p->erased_bytes = p->verified_bytes = chance(95) ? 4096 : 0;
+	p->used = p->setup.method;
+	PHX_STR_SET(p->read_sha256, chance(95) ? "sum" : "");
+	p->erased_bytes = 4ULL << 30;
+	p->verified_bytes = chance(95) ? 4096 : 0;
 }
 
 static void of_hello(const struct phx_node *n, struct phx_event_hello *p, unsigned i)

@@ -37,6 +37,13 @@ enum {
 	STEP_2,
 	TICK,
 	QUARANTINE,
+	ADD,
+	ENROL,
+	FIRST_HELLO,
+	ADD_BY_SERIAL,
+	ENROL_BY_SERIAL,
+	ENROL_STRANGER,
+	ACCEPT,
 	KINDS
 };
 
@@ -56,17 +63,80 @@ static void set_step(struct world *w, struct phx_event *ev)
 	ev->answer.epoch = n->plan.epoch;
 }
 
+/* ---- of machines that were not there before ---- */
+
+static void set_mac(struct phx_list *macs, const char *mac)
+{
+	struct phx_mac *m = phx_list_push(macs, sizeof(*m));
+	assert_non_null(m);
+	PHX_STR_SET(m->mac, mac);
+}
+
+#define NEW_MAC "52:54:00:01:00:01"
+
+static void make_enrol(int which, struct phx_event_enrol *p)
+{
+	set_mac(&p->macs,
+		which == ENROL                     ? NEW_MAC
+			: which == ENROL_BY_SERIAL ? "52:54:00:01:00:02"
+						   : "52:54:00:01:00:03");
+	PHX_STR_SET(p->serial, which == ENROL_BY_SERIAL ? "serial-of-new2" : "");
+	PHX_STR_SET(p->key_fp, "key-of-a-newcomer");
+	PHX_STR_SET(p->address, which == ENROL ? "10.9.0.1" : "10.9.0.9");
+	PHX_STR_SET(p->name, which == ENROL_STRANGER ? "stranger" : "");
+}
+
+static void make_newcomer(int which, struct phx_event *ev)
+{
+	if (which == ADD || which == ADD_BY_SERIAL || which == FIRST_HELLO)
+		PHX_STR_SET(ev->node, which == ADD_BY_SERIAL ? "new2" : "new1");
+	if (which == ACCEPT)
+		PHX_STR_SET(ev->node, "stranger");
+	if (which == ADD) {
+		set_mac(&ev->node_add.macs, NEW_MAC);
+		PHX_STR_SET(ev->node_add.ip, "10.9.0.1");
+	}
+	if (which == ADD_BY_SERIAL)
+		PHX_STR_SET(ev->node_add.serial, "serial-of-new2");
+	if (which == ENROL || which == ENROL_BY_SERIAL || which == ENROL_STRANGER)
+		make_enrol(which, &ev->enrol);
+	if (which == FIRST_HELLO) {
+		ev->hello.healthy = true;
+		ev->hello.env = PHX_ENV_DEPLOY;
+		PHX_STR_SET(ev->hello.boot_id, "its-first-boot");
+		world_facts(&ev->hello.facts, 1 << 20);
+	}
+}
+
 static void make(struct world *w, int which, const char *node, struct phx_event *ev)
 {
 	static const int kinds[] = {
-		[REPORT] = PHX_EV_report,         [QUIET] = PHX_EV_quiet,
-		[MISSING] = PHX_EV_missing,       [BACK] = PHX_EV_back,
-		[HELLO] = PHX_EV_hello,           [INVENTORY] = PHX_EV_inventory,
-		[LABEL] = PHX_EV_node_label,      [POWER] = PHX_EV_power,
-		[ASSIGN] = PHX_EV_assign,         [STEP] = PHX_EV_step_result,
-		[STEP_2] = PHX_EV_step_result,    [TICK] = PHX_EV_tick,
+		[REPORT] = PHX_EV_report,
+		[QUIET] = PHX_EV_quiet,
+		[MISSING] = PHX_EV_missing,
+		[BACK] = PHX_EV_back,
+		[HELLO] = PHX_EV_hello,
+		[INVENTORY] = PHX_EV_inventory,
+		[LABEL] = PHX_EV_node_label,
+		[POWER] = PHX_EV_power,
+		[ASSIGN] = PHX_EV_assign,
+		[STEP] = PHX_EV_step_result,
+		[STEP_2] = PHX_EV_step_result,
+		[TICK] = PHX_EV_tick,
 		[QUARANTINE] = PHX_EV_quarantine,
+		[ADD] = PHX_EV_node_add,
+		[ENROL] = PHX_EV_enrol,
+		[FIRST_HELLO] = PHX_EV_hello,
+		[ADD_BY_SERIAL] = PHX_EV_node_add,
+		[ENROL_BY_SERIAL] = PHX_EV_enrol,
+		[ENROL_STRANGER] = PHX_EV_enrol,
+		[ACCEPT] = PHX_EV_node_accept,
 	};
+	if (which >= ADD) {
+		*ev = (struct phx_event){.kind = kinds[which]};
+		make_newcomer(which, ev);
+		return;
+	}
 	const struct phx_node *n = world_node(w, node);
 	*ev = (struct phx_event){.kind = kinds[which]};
 	PHX_STR_SET(ev->node, which == TICK ? "" : node);
@@ -127,9 +197,26 @@ static void count(struct world *w, uint32_t n, bool re, unsigned ret[KINDS])
 
 static void compare(struct world *w, bool re)
 {
-	static const char *const names[KINDS] = {
-		"report", "quiet",  "missing", "back",        "hello", "inventory", "label",
-		"power",  "assign", "step",    "second step", "tick",  "quarantine"};
+	static const char *const names[KINDS] = {"report",
+						 "quiet",
+						 "missing",
+						 "back",
+						 "hello",
+						 "inventory",
+						 "label",
+						 "power",
+						 "assign",
+						 "step",
+						 "second step",
+						 "tick",
+						 "quarantine",
+						 "announcement",
+						 "enrolment",
+						 "first registration",
+						 "announcement by serial number",
+						 "enrolment by serial number",
+						 "enrolment of a stranger",
+						 "acceptance"};
 	unsigned few[KINDS], many[KINDS], all = 0;
 	struct sigaction before;
 	void *other = NULL;
@@ -159,6 +246,40 @@ static void visits_do_not_grow_with_the_cluster(void **state)
 static void nor_do_those_of_an_res_node(void **state)
 {
 	compare(*state, true);
+}
+
+/* iPXE asks once a start: of a node, and of a machine that nobody knows. */
+static unsigned pages_of_boots(struct world *w, uint32_t n)
+{
+	const char *name = "";
+	char mac[PHX_MAC_MAX];
+	many_ready(w, n);
+	world_order(w, PHX_EV_tick, "", NULL); /* the index is made */
+	PHX_STR_SET(mac, PHX_LIST_AT(&world_node(w, "n77")->macs, struct phx_mac, 0)->mac);
+	hide(w);
+	hidden_watch();
+	enum phx_boot_choice its = phx_core_boot(&w->s, mac, &name);
+	bool known = !strcmp(name, "n77");
+	enum phx_boot_choice others = phx_core_boot(&w->s, "52:54:00:ff:ff:ff", &name);
+	unsigned pages = hidden_told();
+	assert_true(known && !name[0]);
+	assert_true(its == PHX_BOOT_DEPLOY && others == PHX_BOOT_DEPLOY);
+	show(w);
+	return pages;
+}
+
+static void nor_do_those_of_a_boot(void **state)
+{
+	struct sigaction before;
+	void *other = NULL;
+	hidden_begin(&before);
+	unsigned few = pages_of_boots(*state, FEW);
+	world_setup(&other);
+	unsigned many = pages_of_boots(other, MANY);
+	world_teardown(&other);
+	sigaction(SIGSEGV, &before, NULL);
+	print_message("boot: %u pages of %u nodes, %u of %u\n", few, FEW, many, MANY);
+	assert_true(few >= 1 && many <= 2 * few);
 }
 
 /* Jobs that wait for others of their array are in nobody's way: no event goes through them while a
@@ -197,6 +318,41 @@ static void throttled_jobs_are_not_looked_at(void **state)
 	assert_true(pages <= 2 && at_end >= 1 && at_end <= 20);
 }
 
+/* Why a job waits is told without a look at those before it. */
+static void nor_are_those_before_it(void **state)
+{
+	struct world *w = *state;
+	char text[200];
+	struct phx_event ev = {.kind = PHX_EV_job_submit,
+			       .job_submit = {.uid = 1000,
+					      .gid = 1000,
+					      .job_nodes = 1,
+					      .array_to = JOBS - 1,
+					      .array_step = 1}};
+	struct sigaction before;
+	world_serving(w, "n1", "compute", true);
+	assert_int_equal(phx_text_push(&ev.job_submit.argv, "true"), 0);
+	assert_int_equal(world_apply(w, &ev, NULL), 0);
+	phx_event_fini(&ev);
+	/* it would start if it were the first */
+	struct phx_job_waits waits = {.s = &w->s, .counted = true, .n_idle = 1, .n_could = 1};
+	hidden_begin(&before);
+	hide_list(&w->s.jobs, sizeof(struct phx_job));
+	hidden_watch();
+	phx_job_waits_for(&waits, PHX_LIST_AT(&w->s.jobs, struct phx_job, JOBS - 1), text,
+			  sizeof(text));
+	struct phx_job_waits again = {.s = &w->s};
+	phx_job_waits_for(&again, PHX_LIST_AT(&w->s.jobs, struct phx_job, JOBS - 1), text + 100,
+			  sizeof(text) - 100);
+	unsigned pages = hidden_told();
+	show_list(&w->s.jobs, sizeof(struct phx_job));
+	sigaction(SIGSEGV, &before, NULL);
+	text[99] = '\0';
+	assert_string_equal(text, "job 2 is before it");
+	assert_string_equal(text + 100, "waits for 1 node: 0 of the 1 outside of the REs idle");
+	assert_in_range(pages, 1, 2);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -204,7 +360,11 @@ int main(void)
 						world_teardown),
 		cmocka_unit_test_setup_teardown(nor_do_those_of_an_res_node, world_setup,
 						world_teardown),
+		cmocka_unit_test_setup_teardown(nor_do_those_of_a_boot, world_setup,
+						world_teardown),
 		cmocka_unit_test_setup_teardown(throttled_jobs_are_not_looked_at, world_setup,
+						world_teardown),
+		cmocka_unit_test_setup_teardown(nor_are_those_before_it, world_setup,
 						world_teardown),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

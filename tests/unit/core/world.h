@@ -18,7 +18,7 @@
 #include "node/node.h"
 #include "node/order.h"
 #include "re/re.h"
-#include "state/counts.h"
+#include "state/node_sets.h"
 
 struct world {
 	struct phx_state s;
@@ -28,6 +28,8 @@ struct world {
 	struct phx_list done; /* struct phx_word: "NODE STEP" in the order they took effect */
 	uint32_t power_offs;
 	uint32_t erasures;
+	/* what else the machine reports from that environment; NULL: nothing */
+	void (*more_facts)(struct phx_facts *f, int env);
 	uint64_t random; /* each event has another one, as a head's */
 };
 
@@ -83,13 +85,16 @@ static inline int world_setup(void **state)
 	 * (tests/golden/before.c) */
 	w->s.incarnation = 1;
 	w->s.last_step_id = 1 << 16;
+	w->s.settings.looks = true;
 	struct phx_setup noop = {0};
 	world_add_pool(w, "batch", "hpc", noop);
 	world_add_pool(w, "web", "hpc", noop);
 	world_add_pool(w, "guest", "other",
-		       (struct phx_setup){PHX_SETUP_WIPE, PHX_WIPE_AUTO, PHX_WHEN_BOTH});
+		       (struct phx_setup){PHX_SETUP_WIPE, PHX_WIPE_AUTO, PHX_WHEN_BOTH,
+					  PHX_VERIFY_SAMPLE});
 	world_add_pool(w, "vault", "hpc",
-		       (struct phx_setup){PHX_SETUP_WIPE, PHX_WIPE_CRYPTO, PHX_WHEN_RELEASE});
+		       (struct phx_setup){PHX_SETUP_WIPE, PHX_WIPE_CRYPTO, PHX_WHEN_RELEASE,
+					  PHX_VERIFY_SAMPLE});
 	world_add_role(w, "compute", "batch", true, PHX_ROLE_BOOT_DISK);
 	world_add_role(w, "web", "web", false, PHX_ROLE_BOOT_DISK);
 	world_add_role(w, "ramweb", "web", false, PHX_ROLE_BOOT_RAM);
@@ -180,6 +185,8 @@ static inline int world_hello(struct world *w, const char *node, int env, bool n
 	PHX_STR_SET(ev.hello.actual_role, n->actual_role);
 	PHX_STR_SET(ev.hello.actual_identity, n->actual_identity);
 	world_facts(&ev.hello.facts, world_index(node));
+	if (w->more_facts)
+		w->more_facts(&ev.hello.facts, env);
 	int r = world_apply(w, &ev, NULL);
 	phx_event_fini(&ev);
 	return r;
@@ -200,7 +207,7 @@ static inline void world_ready(struct world *w, const char *name, bool bmc)
 static inline void world_started(struct world *w, const char *node)
 {
 	struct phx_node *n = world_node(w, node);
-	struct phx_event ev = {.kind = PHX_EV_power_result, .answer.power = PHX_POWER_KNOWN_ON};
+	struct phx_event ev = {.kind = PHX_EV_power_result, .answer.power = PHX_POWER_IS_ON};
 	PHX_STR_SET(ev.node, node);
 	ev.answer.step_id = phx_node_step(n)->id;
 	ev.answer.epoch = n->plan.epoch;
@@ -218,8 +225,9 @@ static inline int world_order(struct world *w, int kind, const char *node, const
 static inline int world_assign_setup(struct world *w, const char *node, const char *role, int mode,
 				     int method)
 {
-	struct phx_event ev = {.kind = PHX_EV_assign,
-			       .order = {.has_setup = true, .setup = {mode, method, 0}}};
+	struct phx_event ev = {
+		.kind = PHX_EV_assign,
+		.order = {.has_setup = true, .setup = {mode, method, 0, PHX_VERIFY_SAMPLE}}};
 	PHX_STR_SET(ev.node, node);
 	PHX_STR_SET(ev.order.role, role);
 	return world_apply(w, &ev, NULL);
@@ -238,7 +246,8 @@ static inline int world_result(struct world *w, const char *node, int64_t result
 	ev.answer.nonce = step->nonce;
 	if (step->kind == PHX_STEP_wipe) {
 		PHX_STR_SET(ev.answer.erased_disk, step->disk);
-		ev.answer.setup.method = step->method;
+		ev.answer.setup.method = ev.answer.used = step->method;
+		PHX_STR_SET(ev.answer.read_sha256, "sum");
 		ev.answer.erased_bytes = ev.answer.verified_bytes = 4ULL << 30;
 	}
 	return world_apply(w, &ev, NULL);

@@ -25,7 +25,7 @@ static void test_boot_script(void **state)
 	assert_contains(text, "http://10.9.0.1:81/images/deploy/1");
 	assert_contains(text, "initrd=initrd.zst initrd=site.cpio ");
 	assert_contains(text,
-			" phx.server=10.9.0.1:8443 phx.http=10.9.0.1:81 "
+			" phx.server=10.9.0.1:8443 "
 			"BOOTIF=01-52-54-00-00-00-0a console=ttyS0 quiet");
 	assert_contains(text, "chain --replace http://10.9.0.1:81/boot/52-54-00-00-00-0a");
 	assert_contains(text, "node n1 ");
@@ -33,6 +33,16 @@ static void test_boot_script(void **state)
 	/* whatever is fetched is tried again */
 	for (const char *p = text; (p = strstr(p, "http://10.9.0.1:81/site.cpio")); p++)
 		assert_contains(p, "|| goto again");
+	free(text);
+}
+
+static void test_open_images(void **state)
+{
+	struct head *h = *state;
+	char *text = NULL;
+	head_configure(h, "http_port = 81;\nopen_images = true;\n");
+	assert_int_equal(boot(h, "n1", &text, NULL), 0);
+	assert_contains(text, " phx.server=10.9.0.1:8443 phx.http=10.9.0.1:81 BOOTIF=");
 	free(text);
 }
 
@@ -162,6 +172,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		RUN_HEAD(test_boot_script),
+		RUN_HEAD(test_open_images),
 		RUN_HEAD(test_unknown_node),
 		RUN_HEAD(test_refuse_script),
 		RUN_HEAD(test_odd_texts_stay_out),

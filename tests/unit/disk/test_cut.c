@@ -87,8 +87,8 @@ static int wipe(struct bench *b)
 {
 	phx_err_clear(&b->err);
 	medium.n_writes = 0;
-	return phx_disk_wipe(b->p->file, &b->p->facts, PHX_WIPE_CRYPTO, false, NULL, NULL,
-			     &b->result, &b->err);
+	const struct phx_wipe_order order = {.method = PHX_WIPE_CRYPTO};
+	return phx_disk_wipe(b->p->file, &b->p->facts, &order, NULL, NULL, &b->result, &b->err);
 }
 
 static void assert_gone(struct bench *b)

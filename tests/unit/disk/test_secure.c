@@ -10,6 +10,7 @@ struct bench {
 	struct place *p;
 	struct fake_drive drive;
 	struct phx_device dev;
+	struct phx_wipe_order order;
 	struct phx_wipe_result result;
 	struct phx_err err;
 };
@@ -21,6 +22,7 @@ static int setup(void **state)
 	b->drive = (struct fake_drive){
 		.file = b->p->file, .size = SIZE, .n_namespaces = 1, .polls_left = 3};
 	b->dev = (struct phx_device){&fake_drive_ops, &b->drive};
+	b->order = (struct phx_wipe_order){.method = PHX_WIPE_SECURE_ERASE, .seed = 4711};
 	strcpy(b->p->facts.bus, "ata");
 	for (uint64_t at = 0; at < SIZE; at += MIB / 2)
 		put(b->p->file, at + 1000, canary, sizeof(canary));
@@ -41,8 +43,8 @@ static int wipe(struct bench *b)
 	phx_err_clear(&b->err);
 	if (b->drive.nvme)
 		strcpy(b->p->facts.bus, "nvme");
-	return phx_disk_wipe_with(&b->dev, b->p->file, &b->p->facts, PHX_WIPE_SECURE_ERASE, false,
-				  NULL, NULL, &b->result, &b->err);
+	return phx_disk_wipe_with(&b->dev, b->p->file, &b->p->facts, &b->order, NULL, NULL,
+				  &b->result, &b->err);
 }
 
 static void assert_erased(struct bench *b, const char *detail)
@@ -215,9 +217,8 @@ static void test_progress_is_told(void **state)
 	struct bench *b = *state;
 	uint64_t last = 0;
 	b->drive.san_overwrite = true;
-	assert_int_equal(phx_disk_wipe_with(&b->dev, b->p->file, &b->p->facts,
-					    PHX_WIPE_SECURE_ERASE, false, note_progress, &last,
-					    &b->result, &b->err),
+	assert_int_equal(phx_disk_wipe_with(&b->dev, b->p->file, &b->p->facts, &b->order,
+					    note_progress, &last, &b->result, &b->err),
 			 0);
 	assert_int_equal(last, SIZE);
 	assert_int_equal(b->drive.last_feature, 0x14);
@@ -369,9 +370,151 @@ static void test_no_drive_at_all(void **state)
 	assert_untouched(b);
 	/* the kernel's ioctls on a plain file */
 	strcpy(b->p->facts.bus, "ata");
-	assert_true(phx_disk_wipe(b->p->file, &b->p->facts, PHX_WIPE_SECURE_ERASE, false, NULL,
-				  NULL, &b->result, &b->err) < 0);
+	assert_true(phx_disk_wipe(b->p->file, &b->p->facts, &b->order, NULL, NULL, &b->result,
+				  &b->err) < 0);
 	assert_untouched(b);
+}
+
+/* ---- what the plan chose, and the drive does not do ---- */
+
+/* The method was chosen for it: one that lies, refuses or fails is erased all the same. */
+static void test_chosen_and_not_done(void **state)
+{
+	struct bench *b = *state;
+	static const struct fake_drive bad[] = {
+		{.security = true, .lies = true},
+		{.security = true, .lies_in_part = true},
+		{.security = true, .aborts = true},
+		{.security = true, .frozen = true},
+		{.san_block = true, .refuses_sanitize = true},
+		{.san_block = true, .sanitize_fails = true},
+		{.nvme = true, .format = true, .lies = true},
+	};
+	for (size_t i = 0; i < PHX_ARRAY_SIZE(bad); i++) {
+		b->drive = bad[i];
+		b->drive.file = b->p->file;
+		b->drive.size = SIZE;
+		b->drive.n_namespaces = 1;
+		b->p->facts.can_discard = i % 2;
+		strcpy(b->p->facts.bus, "ata");
+		for (uint64_t at = 0; at < SIZE; at += MIB / 2)
+			put(b->p->file, at + 1000, canary, sizeof(canary));
+		b->order.or_less = false;
+		assert_true(wipe(b) < 0);
+		b->order.or_less = true;
+		b->result = (struct phx_wipe_result){0};
+		assert_int_equal(wipe(b), 0);
+		assert_int_equal(b->result.method, PHX_WIPE_SECURE_ERASE);
+		assert_true(b->result.used == PHX_WIPE_OVERWRITE ||
+			    (i % 2 && b->result.used == PHX_WIPE_DISCARD));
+		assert_true(phx_str_starts(b->result.tried, "secure-erase: "));
+		assert_true(strlen(b->result.tried) > 20);
+		assert_true(b->result.verified);
+		assert_int_equal(search(b->p->file, canary, sizeof(canary)), -1);
+	}
+	/* one that does what it says is believed after it was read back, and nothing else tried */
+	b->drive = (struct fake_drive){
+		.security = true, .file = b->p->file, .size = SIZE, .n_namespaces = 1};
+	strcpy(b->p->facts.bus, "ata");
+	assert_int_equal(wipe(b), 0);
+	assert_int_equal(b->result.used, PHX_WIPE_SECURE_ERASE);
+	assert_string_equal(b->result.tried, "");
+}
+
+/* All of it: noise says nothing of what was there, zeros do. */
+static void test_everything_is_read_back(void **state)
+{
+	struct bench *b = *state;
+	b->order.full = true;
+	b->drive.security = true;
+	assert_int_equal(wipe(b), 0);
+	assert_string_equal(b->result.detail, "ATA security erase, reads zero");
+	assert_int_equal(b->result.verified_bytes, SIZE);
+	assert_int_equal(b->result.places, SIZE / MIB);
+	b->drive.scrambles = true;
+	assert_int_equal(wipe(b), 0);
+	assert_non_null(strstr(b->result.detail, "zeros written as well"));
+	assert_int_equal(b->result.verified_bytes, SIZE);
+	uint8_t *all = malloc(SIZE);
+	get(b->p->file, 0, all, SIZE);
+	assert_true(phx_block_is_all(all, SIZE, 0));
+	free(all);
+}
+
+/* ---- what the drive hides ---- */
+
+static void test_protected_area_is_opened_and_erased(void **state)
+{
+	struct bench *b = *state;
+	for (int later = 0; later < 2; later++) {
+		struct phx_disk_facts d = {.bus = "ata"};
+		make_file(b->p->file, SIZE);
+		b->drive.security = true;
+		b->drive.size = SIZE;
+		b->drive.native = SIZE + 24 * MIB;
+		b->drive.accessible_max = later;
+		b->drive.hides = canary;
+		phx_disk_ask_abilities(&b->dev, &d);
+		assert_int_equal(d.hidden_bytes, 24 * MIB);
+		b->order.method = later ? PHX_WIPE_OVERWRITE : PHX_WIPE_SECURE_ERASE;
+		assert_int_equal(wipe(b), 0);
+		assert_int_equal(b->result.size_bytes, SIZE + 24 * MIB);
+		assert_string_equal(b->result.hidden, "host protected area of 25165824 bytes");
+		assert_int_equal(search(b->p->file, canary, strlen(canary)), -1);
+		phx_disk_ask_abilities(&b->dev, &d);
+		assert_int_equal(d.hidden_bytes, 0);
+	}
+}
+
+static void refused(struct bench *b, const char *text)
+{
+	assert_int_equal(wipe(b), -EOPNOTSUPP);
+	assert_text(b->err, text);
+	b->order.or_less = true; /* nor is it by a lesser method */
+	assert_int_equal(wipe(b), -EOPNOTSUPP);
+	b->order.or_less = false;
+	assert_untouched(b);
+}
+
+static void test_protected_area_that_stays_is_refused(void **state)
+{
+	struct bench *b = *state;
+	b->drive.security = b->drive.keeps_hidden = true;
+	b->drive.native = SIZE + MIB;
+	refused(b, "hides 1048576 bytes in a host protected area");
+}
+
+static void test_overlay_is_refused(void **state)
+{
+	struct bench *b = *state;
+	struct phx_disk_facts d = {.bus = "ata"};
+	b->drive.security = true;
+	b->drive.native = SIZE + MIB;
+	b->drive.real = SIZE + 3 * MIB;
+	phx_disk_ask_abilities(&b->dev, &d);
+	assert_int_equal(d.hidden_bytes, 3 * MIB);
+	refused(b, "hides 2097152 bytes by a device configuration overlay");
+	assert_int_equal(b->drive.size, SIZE);
+	/* firmware that keeps it from being asked is no reason to refuse the disk: it is told */
+	b->drive.real = b->drive.native = 0;
+	b->drive.mute_overlay = true;
+	assert_int_equal(wipe(b), 0);
+	assert_string_equal(b->result.hidden, "the drive does not say whether it has an overlay");
+}
+
+static void test_namespaces_that_are_off_are_refused(void **state)
+{
+	struct bench *b = *state;
+	struct phx_disk_facts d = {.bus = "nvme"};
+	b->drive.nvme = b->drive.format = true;
+	b->drive.n_allocated = 3;
+	phx_disk_ask_abilities(&b->dev, &d);
+	assert_int_equal(d.namespaces, 1);
+	assert_int_equal(d.namespaces_off, 2);
+	refused(b, "2 namespaces that are not attached");
+	b->drive.n_allocated = 1;
+	assert_int_equal(wipe(b), 0);
+	assert_string_equal(b->result.hidden, "");
 }
 
 /* ---- identify ---- */
@@ -449,6 +592,12 @@ int main(void)
 		T(test_nvme_sanitize_never_begins),
 		T(test_nvme_other_namespaces_are_spared),
 		T(test_no_drive_at_all),
+		T(test_chosen_and_not_done),
+		T(test_everything_is_read_back),
+		T(test_protected_area_is_opened_and_erased),
+		T(test_protected_area_that_stays_is_refused),
+		T(test_overlay_is_refused),
+		T(test_namespaces_that_are_off_are_refused),
 		T(test_abilities),
 		T(test_identify_data),
 	};

@@ -1,5 +1,6 @@
 /* Layout, LUKS2, finding the system again, growing. What needs the device
  * mapper is skipped where the kernel has none. */
+#include <libcryptsetup.h>
 #include <sys/mount.h>
 
 #include "unit/disk/help.h"
@@ -46,6 +47,17 @@ static void assert_signature(const char *path, const char *type)
 
 /* ---- LUKS on a regular file ---- */
 
+/* 0 when the key opens a slot, -EPERM when it does not; needs no device mapper. */
+static int try_key(const char *device, const void *k, size_t n)
+{
+	struct crypt_device *cd = NULL;
+	assert_int_equal(crypt_init(&cd, device), 0);
+	int r = crypt_load(cd, CRYPT_LUKS2, NULL);
+	r = r < 0 ? r : crypt_activate_by_passphrase(cd, NULL, CRYPT_ANY_SLOT, k, n, 0);
+	crypt_free(cd);
+	return r == -ENOENT ? -EPERM : r < 0 ? r : 0;
+}
+
 static void test_luks_format(void **state)
 {
 	struct bench *b = *state;
@@ -54,17 +66,16 @@ static void test_luks_format(void **state)
 	assert_signature(b->p->file, "crypto_LUKS");
 	assert_int_equal(phx_luks_key_id(b->p->file, id, &b->err), 0);
 	assert_string_equal(id, "node1-7");
-	assert_int_equal(phx_luks_check_key(b->p->file, key, sizeof(key), &b->err), 0);
+	assert_int_equal(try_key(b->p->file, key, sizeof(key)), 0);
 }
 
 static void test_luks_wrong_keys(void **state)
 {
 	struct bench *b = *state;
 	assert_int_equal(phx_luks_format(b->p->file, key, sizeof(key), "node1-7", &b->err), 0);
-	assert_int_equal(phx_luks_check_key(b->p->file, other_key, sizeof(key), &b->err), -EPERM);
-	assert_text(b->err, "fits no key slot");
-	assert_int_equal(phx_luks_check_key(b->p->file, key, sizeof(key) - 1, NULL), -EPERM);
-	assert_int_equal(phx_luks_check_key(b->p->file, "", 0, NULL), -EPERM);
+	assert_int_equal(try_key(b->p->file, other_key, sizeof(key)), -EPERM);
+	assert_int_equal(try_key(b->p->file, key, sizeof(key) - 1), -EPERM);
+	assert_int_equal(try_key(b->p->file, "", 0), -EPERM);
 }
 
 static void test_luks_cheap_slots(void **state)
@@ -91,7 +102,7 @@ static void test_luks_destroyed(void **state)
 	struct bench *b = *state;
 	assert_int_equal(phx_luks_format(b->p->file, key, sizeof(key), "node1-7", &b->err), 0);
 	assert_int_equal(phx_luks_destroy(b->p->file, &b->err), 1);
-	assert_int_equal(phx_luks_check_key(b->p->file, key, sizeof(key), NULL), -EPERM);
+	assert_int_equal(try_key(b->p->file, key, sizeof(key)), -EPERM);
 	assert_int_equal(phx_luks_destroy(b->p->file, &b->err), 0);
 }
 
@@ -194,8 +205,8 @@ static void test_layout_encrypted(void **state)
 	assert_int_equal(phx_disk_system_on(b->p->loop, &sys, NULL), 0);
 	assert_string_equal(sys.luks_key_id, "node1-7");
 	assert_signature(sys.root, "crypto_LUKS");
-	assert_int_equal(phx_luks_check_key(sys.root, key, sizeof(key), NULL), 0);
-	assert_int_equal(phx_luks_check_key(sys.root, other_key, sizeof(key), NULL), -EPERM);
+	assert_int_equal(try_key(sys.root, key, sizeof(key)), 0);
+	assert_int_equal(try_key(sys.root, other_key, sizeof(key)), -EPERM);
 	assert_int_equal(search(b->p->file, "plain data of old", 17), -1);
 	assert_int_equal(phx_disk_unlock(&sys, other_key, sizeof(key), root, NULL), -EPERM);
 	assert_int_equal(phx_disk_lock(NULL), 0);

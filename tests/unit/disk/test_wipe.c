@@ -12,6 +12,7 @@ static const char key[] = "0123456789abcdef0123456789abcdef0123456789abcdef01234
 struct bench {
 	struct place *p;
 	char dir[64];
+	uint64_t seed;
 	struct phx_wipe_result result;
 	struct phx_err err;
 };
@@ -45,7 +46,8 @@ static void scatter(struct bench *b)
 static int wipe(struct bench *b, const char *path, enum phx_wipe_method method, bool full)
 {
 	phx_err_clear(&b->err);
-	return phx_disk_wipe(path, &b->p->facts, method, full, NULL, NULL, &b->result, &b->err);
+	const struct phx_wipe_order order = {.method = method, .full = full, .seed = b->seed};
+	return phx_disk_wipe(path, &b->p->facts, &order, NULL, NULL, &b->result, &b->err);
 }
 
 static void assert_blank(struct bench *b)
@@ -142,9 +144,10 @@ static void test_samples(void **state)
 	static struct phx_part_table t;
 	struct phx_samples s;
 	uint64_t size = 100 * 1024 * MIB, total = 0, at = 0;
+	uint32_t inside = 0;
 	t = (struct phx_part_table){.n = 1,
 				    .parts = {{.start_bytes = 50 * MIB, .size_bytes = MIB}}};
-	assert_int_equal(phx_samples_plan(size, &t, false, &s, &b->err), 0);
+	assert_int_equal(phx_samples_plan(size, &t, 99, &s, &b->err), 0);
 	bool first = false, last = false, part = false;
 	PHX_LIST_EACH(struct phx_sample, p, &s.list) {
 		assert_true(p->offset >= at && p->n_bytes && p->n_bytes <= MIB &&
@@ -155,25 +158,81 @@ static void test_samples(void **state)
 		first |= p->offset == 0;
 		last |= at == size;
 		part |= p->offset <= 50 * MIB && at > 50 * MIB;
+		inside += p->offset >= size / 2 && p->offset < size - 32 * MIB;
 	}
 	assert_true(first && last && part && total >= size / 100);
+	/* about half of the places that are drawn lie in the upper half */
+	assert_true(inside > 400 && inside < 620);
 	phx_list_fini(&s.list);
+}
+
+/* Of two lists of places those that are in both. */
+static uint32_t in_both(const struct phx_samples *x, const struct phx_samples *y)
+{
+	uint32_t n = 0;
+	PHX_LIST_EACH(struct phx_sample, p, &x->list)
+		PHX_LIST_EACH(struct phx_sample, q, &y->list)
+			n += p->offset == q->offset;
+	return n;
+}
+
+/* Nobody knows the places before, everybody who has the number afterwards; and no stride. */
+static void test_places_follow_from_the_number(void **state)
+{
+	struct bench *b = *state;
+	static struct phx_part_table none;
+	struct phx_samples one, same, other;
+	uint64_t size = 100 * 1024 * MIB, strides = 0, before = 0;
+	assert_int_equal(phx_samples_plan(size, &none, 7, &one, &b->err), 0);
+	assert_int_equal(phx_samples_plan(size, &none, 7, &same, &b->err), 0);
+	assert_int_equal(phx_samples_plan(size, &none, 8, &other, &b->err), 0);
+	assert_int_equal(one.list.n, same.list.n);
+	assert_int_equal(in_both(&one, &same), one.list.n);
+	/* the ends are in both, and of the others no more than chance has it */
+	assert_true(in_both(&one, &other) < 33 + 40);
+	PHX_LIST_EACH(struct phx_sample, p, &one.list) {
+		strides += p->offset - before == size / 1024;
+		before = p->offset;
+	}
+	assert_true(strides < 50);
+	phx_list_fini(&one.list);
+	phx_list_fini(&same.list);
+	phx_list_fini(&other.list);
+}
+
+/* What the record says of the read-back: of the same places and the same bytes the same sum. */
+static void test_the_sum_of_what_was_read(void **state)
+{
+	struct bench *b = *state;
+	char first[65];
+	b->seed = 7;
+	assert_int_equal(wipe(b, b->p->file, PHX_WIPE_OVERWRITE, false), 0);
+	assert_int_equal(strlen(b->result.read_sha256), 64);
+	assert_true(b->result.places >= 33);
+	strcpy(first, b->result.read_sha256);
+	assert_int_equal(wipe(b, b->p->file, PHX_WIPE_OVERWRITE, false), 0);
+	assert_string_equal(b->result.read_sha256, first);
+	b->seed = 8;
+	assert_int_equal(wipe(b, b->p->file, PHX_WIPE_OVERWRITE, false), 0);
+	assert_string_not_equal(b->result.read_sha256, first);
+	/* without a number they are drawn at the time */
+	b->seed = 0;
+	assert_int_equal(wipe(b, b->p->file, PHX_WIPE_OVERWRITE, false), 0);
+	strcpy(first, b->result.read_sha256);
+	assert_int_equal(wipe(b, b->p->file, PHX_WIPE_OVERWRITE, false), 0);
+	assert_string_not_equal(b->result.read_sha256, first);
 }
 
 static void test_read_back_finds_one_byte(void **state)
 {
 	struct bench *b = *state;
 	struct phx_block block;
-	struct phx_samples s;
-	static struct phx_part_table none;
-	uint64_t n;
-	assert_int_equal(phx_samples_plan(SIZE, &none, true, &s, &b->err), 0);
+	PHX_AUTO(phx_readback_fini) struct phx_readback rb = {0};
 	put(b->p->file, 123456789, "x", 1);
 	assert_int_equal(phx_block_open(b->p->file, false, false, &block, &b->err), 0);
-	assert_int_equal(phx_samples_read_zero(&block, &s, &n, &b->err), -EUCLEAN);
+	assert_int_equal(phx_samples_read_zero(&block, NULL, &rb, &b->err), -EUCLEAN);
 	assert_text(b->err, "byte 123456789");
 	assert_text(b->err, "0x78");
-	phx_list_fini(&s.list);
 	phx_block_close(&block);
 }
 
@@ -415,6 +474,8 @@ int main(void)
 		T(test_auto_is_no_method),
 		T(test_what_is_no_disk),
 		T(test_samples),
+		T(test_places_follow_from_the_number),
+		T(test_the_sum_of_what_was_read),
 		T(test_read_back_finds_one_byte),
 		T(test_mounted),
 		T(test_partition_mounted),

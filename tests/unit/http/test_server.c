@@ -24,9 +24,9 @@ static void reply_params(struct phx_http_request *q, void *arg)
 {
 	const char *x = phx_http_query(q, "x"), *none = phx_http_query(q, "none");
 	(void)arg;
-	json_t *j = json_pack("{s:s, s:s, s:s, s:s, s:s?, s:s?}", "method", phx_http_method(q),
-			      "path", phx_http_path(q), "p0", phx_http_param(q, 0), "p1",
-			      phx_http_param(q, 1), "x", x, "none", none);
+	json_t *j =
+		json_pack("{s:s, s:s, s:s, s:s?, s:s?}", "path", phx_http_path(q), "p0",
+			  phx_http_param(q, 0), "p1", phx_http_param(q, 1), "x", x, "none", none);
 	phx_http_reply_json(q, 200, j);
 	json_decref(j);
 }

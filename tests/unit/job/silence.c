@@ -159,10 +159,10 @@ static void missing_then_seen_off_at_once(void **state)
 	uint64_t id = submit(w, 1);
 	const char *node = node_of(w, id, 0);
 	tell(w, PHX_EV_missing, node);
-	power(w, node, PHX_POWER_KNOWN_NOT);
-	power(w, node, PHX_POWER_KNOWN_ON);
+	power(w, node, PHX_POWER_UNKNOWN);
+	power(w, node, PHX_POWER_IS_ON);
 	assert_int_equal(job(w, id)->kills, 0);
-	power(w, node, PHX_POWER_KNOWN_OFF);
+	power(w, node, PHX_POWER_IS_OFF);
 	assert_int_equal(job(w, id)->kills, 1);
 	assert_string_not_equal(node_of(w, id, 0), node);
 }
@@ -193,7 +193,7 @@ static void a_silent_node_that_is_told_off_wrongly(void **state)
 	queue_running(w, 2, 0);
 	uint64_t id = submit(w, 1);
 	const char *node = node_of(w, id, 0);
-	power(w, node, PHX_POWER_KNOWN_OFF); /* it was heard a moment ago */
+	power(w, node, PHX_POWER_IS_OFF); /* it was heard a moment ago */
 	assert_int_equal(job(w, id)->kills, 0);
 	assert_false(world_node(w, node)->up);
 	tell(w, PHX_EV_back, node);
@@ -211,7 +211,7 @@ static void switched_off_and_silent(void **state)
 	const char *node = node_of(w, id, 0);
 	int64_t wait = w->s.settings.missing_after_ms;
 	assert_true(wait < WAIT);
-	power(w, node, PHX_POWER_KNOWN_OFF); /* it was heard a moment ago */
+	power(w, node, PHX_POWER_IS_OFF); /* it was heard a moment ago */
 	tick(w, wait - 1);
 	assert_int_equal(job(w, id)->kills, 0);
 	tick(w, 1);

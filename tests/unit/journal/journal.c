@@ -275,6 +275,19 @@ static void a_commit_that_fails_and_lasts_is_there_afterwards(void **state)
 	assert_int_equal(add("lost"), 0);
 }
 
+/* Who reads before the first event of a start looks for nodes as everybody does. */
+static void a_state_out_of_a_snapshot_has_its_index(void **state)
+{
+	(void)state;
+	memory.fate = NULL;
+	restart();
+	assert_int_equal(add("answered"), 0);
+	phx_journal_close(PHX_TAKE(journal), true);
+	assert_int_equal(begin(phx_journal_on_memory(&memory)), 0);
+	assert_true(knows("answered"));
+	assert_non_null(phx_journal_state(journal)->index);
+}
+
 static int out_of_memory(void *arg, const struct phx_store_row *rows, uint32_t n,
 			 struct phx_err *why)
 {
@@ -625,6 +638,7 @@ int main(void)
 		T(a_disk_that_is_full_between_any_two_writes),
 		T(a_full_disk_is_probed),
 		T(a_commit_that_fails_and_lasts_is_there_afterwards),
+		T(a_state_out_of_a_snapshot_has_its_index),
 		T(out_of_memory_ends_it_and_nothing_was_done),
 		T(a_store_that_cannot_be_read_again_ends_it),
 		T(an_action_that_cannot_be_queued_ends_it),

@@ -147,8 +147,7 @@ static void print_call(const struct world *w, const char *call)
 {
 	printf("%lld ms: %s; free %u\n", (long long)w->now_ms, call, phx_ledger_free_nodes(w->l));
 	PHX_LIST_EACH(struct phx_ledger_action, a, &w->out)
-		printf("    %s %d > %d, job %llu, %u nodes, %s\n",
-		       phx_enum_name(&phx_ledger_act_names, a->kind), a->re, a->to,
+		printf("    act %d: %d > %d, job %llu, %u nodes, %s\n", a->kind, a->re, a->to,
 		       (unsigned long long)a->job, a->nodes,
 		       phx_enum_name(&phx_policy_reason_names, a->reason));
 	for (unsigned i = 0; i < MAX_RES; i++) {

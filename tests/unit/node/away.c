@@ -57,7 +57,7 @@ static int order(struct world *w, int kind, const char *node, const char *by)
 
 static void seen_off(struct world *w, const char *node)
 {
-	struct phx_event ev = {.kind = PHX_EV_power_result, .answer.power = PHX_POWER_KNOWN_OFF};
+	struct phx_event ev = {.kind = PHX_EV_power_result, .answer.power = PHX_POWER_IS_OFF};
 	PHX_STR_SET(ev.node, node);
 	assert_int_equal(apply(w, &ev), 0);
 }
@@ -119,7 +119,8 @@ static void alone_with(struct world *w, uint32_t lower, uint32_t replace_after_s
 static void alone(struct world *w, uint32_t lower, uint32_t replace_after_s, const char *role)
 {
 	alone_with(w, lower, replace_after_s, role,
-		   (struct phx_setup){PHX_SETUP_WIPE, PHX_WIPE_AUTO, PHX_WHEN_RELEASE});
+		   (struct phx_setup){PHX_SETUP_WIPE, PHX_WIPE_AUTO, PHX_WHEN_RELEASE,
+				      PHX_VERIFY_SAMPLE});
 }
 
 static int share_of(struct world *w, const char *node)

@@ -14,6 +14,8 @@ static struct phx_event erased(struct world *w, const char *node)
 					  .nonce = step->nonce,
 					  .erased_bytes = 4ULL << 30,
 					  .verified_bytes = 1ULL << 30,
+					  .used = step->method,
+					  .read_sha256 = "sum",
 					  .setup = {.method = step->method}}};
 	PHX_STR_SET(ev.node, node);
 	PHX_STR_SET(ev.answer.erased_disk, step->disk);

@@ -23,7 +23,7 @@ static int power_order(struct world *w, const char *node, const char *op)
 
 static void seen_off(struct world *w, const char *node)
 {
-	struct phx_event ev = {.kind = PHX_EV_power_result, .answer.power = PHX_POWER_KNOWN_OFF};
+	struct phx_event ev = {.kind = PHX_EV_power_result, .answer.power = PHX_POWER_IS_OFF};
 	PHX_STR_SET(ev.node, node);
 	assert_int_equal(world_apply(w, &ev, NULL), 0);
 }

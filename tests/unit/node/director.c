@@ -1,6 +1,8 @@
 /* Who is behind the balancers at each moment of a node's life. */
 #include "unit/core/world.h"
 
+#include "state/index.h"
+
 static void add_web_role(struct world *w, const char *name, const char *address, bool director)
 {
 	struct phx_event ev = {.kind = PHX_EV_role_put,
@@ -23,11 +25,19 @@ static void report(struct world *w, const char *node, const char *role, bool hea
 	assert_int_equal(world_apply(w, &ev, NULL), 0);
 }
 
+static void set_ip(struct world *w, const char *node, const char *ip)
+{
+	struct phx_node *n = world_node(w, node);
+	PHX_STR_SET(n->ip, ip);
+	phx_touch(&w->s, n);
+	phx_index_settle(&w->s);
+}
+
 static void serve(struct world *w, const char *node, const char *ip)
 {
 	world_serving(w, node, "pages", true);
 	report(w, node, "pages", true);
-	PHX_STR_SET(world_node(w, node)->ip, ip);
+	set_ip(w, node, ip);
 	PHX_STR_SET(world_node(w, node)->address, "");
 }
 
@@ -129,7 +139,7 @@ static void in_the_table_with_its_health_step(void **state)
 	struct world *w = *state;
 	add_web_role(w, "pages", "10.0.0.250", false);
 	world_serving(w, "n1", "pages", true);
-	PHX_STR_SET(world_node(w, "n1")->ip, "10.0.0.11");
+	set_ip(w, "n1", "10.0.0.11");
 	PHX_STR_SET(world_node(w, "n1")->address, "");
 	check_table(w, "10.0.0.250:80 10.0.0.11=1");
 	assert_int_equal(world_assign_setup(w, "n1", "compute", PHX_SETUP_NOOP, PHX_WIPE_AUTO), 0);
@@ -433,8 +443,8 @@ static void res_have_addresses_of_their_own(void **state)
 	check_order_web(w, "n2", "10.0.0.101", 8080);
 	world_run(w, "n1");
 	world_run(w, "n2");
-	PHX_STR_SET(world_node(w, "n1")->ip, "10.0.0.11");
-	PHX_STR_SET(world_node(w, "n2")->ip, "10.0.0.12");
+	set_ip(w, "n1", "10.0.0.11");
+	set_ip(w, "n2", "10.0.0.12");
 	report(w, "n1", "pages", true);
 	report(w, "n2", "pages", true);
 	check_table(w, "10.0.0.100:80 10.0.0.11=1; 10.0.0.101:8080 10.0.0.12=1");
@@ -554,7 +564,7 @@ static void two_fenced_directors(struct world *w)
 static void a_fenced_director_is_off_before_another_acts(void **state)
 {
 	struct world *w = *state;
-	struct phx_event off = {.kind = PHX_EV_power_result, .answer.power = PHX_POWER_KNOWN_OFF};
+	struct phx_event off = {.kind = PHX_EV_power_result, .answer.power = PHX_POWER_IS_OFF};
 	struct phx_event fails = {.kind = PHX_EV_power_result, .answer.result = -EIO};
 	PHX_STR_SET(off.node, "n1");
 	PHX_STR_SET(fails.node, "n1");

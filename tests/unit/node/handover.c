@@ -330,7 +330,7 @@ static void power_cut_in_the_middle_of_an_image(void **state)
 	assert_int_equal(out.actions.n, 1); /* is it off? */
 	assert_string_equal(PHX_LIST_AT(&out.actions, struct phx_action, 0)->text, "status");
 	phx_outcome_fini(&out);
-	struct phx_event off = {.kind = PHX_EV_power_result, .answer.power = PHX_POWER_KNOWN_OFF};
+	struct phx_event off = {.kind = PHX_EV_power_result, .answer.power = PHX_POWER_IS_OFF};
 	PHX_STR_SET(off.node, "n1");
 	assert_int_equal(world_apply(w, &off, NULL), 0);
 	assert_string_equal(world_plan(w, "n1", buf, sizeof(buf)),
@@ -347,7 +347,7 @@ static void endless_repair_ends_in_quarantine(void **state)
 	for (int i = 0; i < 20 && world_node(w, "n1")->state != PHX_NODE_QUARANTINED; i++) {
 		struct phx_event gone = {.kind = PHX_EV_missing};
 		struct phx_event off = {.kind = PHX_EV_power_result,
-					.answer.power = PHX_POWER_KNOWN_OFF};
+					.answer.power = PHX_POWER_IS_OFF};
 		PHX_STR_SET(gone.node, "n1");
 		PHX_STR_SET(off.node, "n1");
 		world_run_to(w, "n1", PHX_STEP_image);

@@ -307,7 +307,8 @@ static void a_plain_node_enters_an_encrypted_pool(void **state)
 	struct world *w = *state;
 	struct store s = {0};
 	world_add_pool(w, "safe", "uni",
-		       (struct phx_setup){PHX_SETUP_WIPE, PHX_WIPE_CRYPTO, PHX_WHEN_BOTH});
+		       (struct phx_setup){PHX_SETUP_WIPE, PHX_WIPE_CRYPTO, PHX_WHEN_BOTH,
+					  PHX_VERIFY_SAMPLE});
 	world_add_role(w, "safe", "safe", false, PHX_ROLE_BOOT_DISK);
 	serve(w, &s, "n1", "web", true);
 	struct phx_node *n = world_node(w, "n1");

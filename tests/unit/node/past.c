@@ -150,7 +150,7 @@ static void a_power_operation_of_another_step_starts_nothing(void **state)
 	};
 	for (size_t i = 0; i < PHX_ARRAY_SIZE(others); i++) {
 		struct phx_event ev = {.kind = PHX_EV_power_result, .answer = others[i]};
-		ev.answer.power = PHX_POWER_KNOWN_ON;
+		ev.answer.power = PHX_POWER_IS_ON;
 		PHX_STR_SET(ev.node, "n1");
 		assert_int_equal(world_apply(w, &ev, NULL), 0);
 		assert_false(step_now(w, "n1")->started);

@@ -164,7 +164,7 @@ static void off_until_it_is_seen_off(void **state)
 	assert_string_equal(PHX_LIST_AT(&out.actions, struct phx_action, 0)->text, "off");
 	phx_outcome_fini(&out);
 	result.answer.result = 0;
-	result.answer.power = PHX_POWER_KNOWN_OFF;
+	result.answer.power = PHX_POWER_IS_OFF;
 	assert_int_equal(world_apply(w, &result, NULL), 0);
 	assert_int_equal(offs_pending(w), 0);
 	assert_int_equal(phx_core_next_deadline(&w->s), INT64_MAX);

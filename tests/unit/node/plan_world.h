@@ -96,6 +96,7 @@ static inline void plan_world_flag(struct plan_world *w, const char *flag)
 	}
 	n->key_unread = n->key_unread || !strcmp(flag, "unread");
 	n->plain = n->plain || !strcmp(flag, "plain");
+	w->q.looks = w->q.looks || !strcmp(flag, "looks");
 	w->q.agreed = w->q.agreed || !strcmp(flag, "agreed");
 	w->q.encrypt = w->q.encrypt || !strcmp(flag, "encrypt");
 	w->q.rebuild = w->q.rebuild || !strcmp(flag, "rebuild");
@@ -107,7 +108,8 @@ static inline void plan_world_flag(struct plan_world *w, const char *flag)
  * system=...; wipe=METHOD; a=, b=, c= a disk that can d(iscard) s(ecure erase) n(vme) or is
  * r(ead-only) u(sb) - small + large 0 nameless; encrypt rebuild cycle resume; agreed: the method is
  * an agreement's; unread: its key was destroyed while it was out of reach; plain: part of the data
- * lies outside the encryption; pool=same; state=... */
+ * lies outside the encryption; looks: as by a head of today, not as in a journal of before;
+ * pool=same; state=... */
 static inline void plan_world_read(struct plan_world *w, char *words)
 {
 	struct phx_nic_facts *nic = phx_list_push(&w->node.facts.nics, sizeof(*nic));

@@ -417,6 +417,8 @@ static void erases(const char *node, const char *disk)
 	struct phx_event ev = {.kind = PHX_EV_step_result,
 			       .answer = {.erased_bytes = 4096,
 					  .verified_bytes = 4096,
+					  .used = PHX_WIPE_OVERWRITE,
+					  .read_sha256 = "sum",
 					  .setup.method = PHX_WIPE_OVERWRITE}};
 	const struct phx_node *n = phx_state_node(engine_lock(e), node);
 	const struct phx_step *step = phx_node_step(n);

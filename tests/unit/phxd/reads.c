@@ -10,8 +10,9 @@
 #include "phxd/view_node.c"
 #include "phxd/view_re.c"
 #include "phxd/view_use.c"
+#include "phxd/view_web.c"
 
-enum { FEW = 100, MANY = 10000, RE_NODES = 5 };
+enum { FEW = 100, MANY = 10000, RE_NODES = 5, INSTANCES = 3 };
 
 static struct daemon d;
 static struct phx_store *store;
@@ -64,6 +65,13 @@ int64_t live_use(struct live *l, const char *node, char ret_error[BEAT_ERROR_MAX
 	return 7;
 }
 
+json_t *live_monitor(struct live *l, const char *node)
+{
+	(void)l;
+	(void)node;
+	return NULL;
+}
+
 json_t *refused_view(struct refused *r, bool whole)
 {
 	(void)r;
@@ -112,14 +120,29 @@ static json_t *ask_node(void)
 	return json_loads(text, 0, NULL);
 }
 
+static json_t *ask_balance(void)
+{
+	struct phx_web_table none = {0};
+	json_t *answer = table_json(&d, shown, "", &none);
+	const json_t *service = json_array_get(json_object_get(answer, "services"), 0),
+		     *servers = json_object_get(service, "servers");
+	assert_int_equal(json_array_size(servers), INSTANCES);
+	for (size_t i = 0; i < INSTANCES; i++)
+		assert_true(*phx_json_str(json_array_get(servers, i), "node", ""));
+	return answer;
+}
+
 /* Each may read so many pages, whatever the number of nodes. */
 static const struct {
 	const char *name;
 	json_t *(*ask)(void);
 	unsigned pages;
 } questions[] = {
-	{"status", ask_status, 0}, {"metrics", ask_metrics, 0},
-	{"one RE", ask_re, 0},     {"use of an RE's nodes", ask_use, 3 * RE_NODES},
+	{"status", ask_status, 0},
+	{"metrics", ask_metrics, 0},
+	{"one RE", ask_re, 0},
+	{"use of an RE's nodes", ask_use, 3 * RE_NODES},
+	{"the balancers' table", ask_balance, 3 * (RE_NODES + INSTANCES)},
 	{"one node", ask_node, 3},
 };
 enum { QUESTIONS = PHX_ARRAY_SIZE(questions) };
@@ -154,6 +177,31 @@ static void make_re(struct world *w)
 	}
 }
 
+/* The last nodes run a role that is behind a balancer. */
+static void make_instances(struct world *w)
+{
+	PHX_LIST_EACH(struct phx_role, role, &w->s.roles) {
+		if (strcmp(role->name, "web") != 0)
+			continue;
+		role->web.port = 80;
+		PHX_STR_SET(role->web.address, "10.0.0.250");
+		PHX_STR_SET(role->web.scheduler, "wlc");
+	}
+	for (uint32_t i = 0; i < INSTANCES; i++) {
+		struct phx_node *n =
+			PHX_LIST_AT(&w->s.nodes, struct phx_node, w->s.nodes.n - 1 - i);
+		snprintf(n->ip, sizeof(n->ip), "10.0.1.%u", i + 1);
+		n->address[0] = '\0';
+		n->state = PHX_NODE_ACTIVE;
+		n->healthy = true;
+		PHX_STR_SET(n->pool, "web");
+		PHX_STR_SET(n->role, "web");
+		PHX_STR_SET(n->actual_role, "web");
+		phx_touch(&w->s, n);
+	}
+	phx_index_settle(&w->s);
+}
+
 static void count(uint32_t n)
 {
 	void *world = NULL;
@@ -162,6 +210,7 @@ static void count(uint32_t n)
 	struct world *w = world;
 	many_ready(w, n);
 	make_re(w);
+	make_instances(w);
 	shown = &w->s;
 	hide(w);
 	hidden_begin(&before);

@@ -96,6 +96,18 @@ static void test_script_errors(void **state)
 	}
 }
 
+/* The program runs with the rights of the head: who could change it would have them. */
+static void test_script_of_others(void **state)
+{
+	(void)state;
+	struct phx_bmc bmc = make_bmc("node1");
+	assert_int_equal(chmod(script, 0775), 0);
+	power(&bmc, PHX_POWER_STATUS, 3000, -EINVAL, "script: ");
+	assert_int_equal(phx_power_ready(&bmc, NULL), -EINVAL);
+	assert_int_equal(chmod(script, 0755), 0);
+	assert_int_equal(phx_power_ready(&bmc, NULL), 0);
+}
+
 /* Off, then on, even where the boot device cannot be chosen. */
 static void test_boot_without_boot_device(void **state)
 {
@@ -365,6 +377,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_script_on_off),
 		cmocka_unit_test(test_script_errors),
+		cmocka_unit_test(test_script_of_others),
 		cmocka_unit_test(test_boot_without_boot_device),
 		cmocka_unit_test(test_busy_is_repeated),
 		cmocka_unit_test(test_script_hangs),

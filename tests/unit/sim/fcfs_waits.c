@@ -87,7 +87,7 @@ static void on_the_sample(void **state)
 	(void)state;
 	assert_int_equal(phx_trace_input_read(TEST_DIR "/../etc/sim/samples/jobs.swf", &in, &err),
 			 0);
-	assert_int_equal(phx_swf_read("jobs.swf", in.data, in.n, &o, &w, NULL, &err), 0);
+	assert_int_equal(phx_swf_read("jobs.swf", in.data, in.n, &o, &w, &err), 0);
 	compare(&w, 32);
 	phx_trace_jobs_fini(&w);
 }

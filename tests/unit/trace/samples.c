@@ -64,7 +64,7 @@ static void test_jobs(void **state)
 	PHX_AUTO_TRACE_INPUT struct phx_trace_input in = {0};
 	struct phx_swf_options o = {.per_node = 4, .nodes = 32};
 	assert_int_equal(phx_trace_input_read(DIR "jobs.swf", &in, &err), 0);
-	assert_int_equal(phx_swf_read("jobs.swf", in.data, in.n, &o, &back, NULL, &err), 0);
+	assert_int_equal(phx_swf_read("jobs.swf", in.data, in.n, &o, &back, &err), 0);
 	assert_int_equal(back.n, w.n);
 	assert_int_equal(back.max_nodes, 32);
 	for (size_t i = 0; i < w.n; i++) {

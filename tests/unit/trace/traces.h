@@ -40,7 +40,7 @@ static inline void read_jobs(const char *name, const struct phx_swf_options *opt
 	PHX_AUTO_TRACE_INPUT struct phx_trace_input in = {0};
 	struct phx_err err = {0};
 	read_trace(name, &in);
-	if (phx_swf_read(name, in.data, in.n, options, ret, NULL, &err) < 0)
+	if (phx_swf_read(name, in.data, in.n, options, ret, &err) < 0)
 		fail_msg("%s", err.text);
 }
 

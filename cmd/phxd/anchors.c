@@ -1,0 +1,255 @@
+/* Anchors: now and then the head signs how far its journal is, and the line
+ * leaves it: to the agents with the answers to their beats, to the system's log,
+ * to the files and the program that an administrator chose. Whoever is root on
+ * the head later cannot rewrite what was before it unnoticed (phx journal
+ * verify). On a thread of its own, since a file may lie on a slow disk; its timer
+ * runs only while there are events that no anchor covers. Told by the loop's and
+ * the API's threads. Decides nothing. */
+#include "phxd/daemon.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <string.h>
+#include <syslog.h>
+
+#include "base/clock.h"
+#include "base/file.h"
+#include "base/spawn.h"
+
+enum { EVERY_MS = 60000, EVERY_EVENTS = 1000, KEEP = 300, PROGRAM_MS = 20000, WORDS_MAX = 32 };
+
+/* What may fail, each told by itself: files are counted from FILES on. */
+enum { SIGNING, OWN_FILE, PROGRAM, FILES, FILES_MAX = 8, PLACES = FILES + FILES_MAX };
+
+struct anchors {
+	struct daemon *d;
+	char own[PHX_CONFIG_TEXT_MAX + 16]; /* the head's file of them */
+	pthread_t thread;
+	bool started, ended;
+	pthread_mutex_t lock;
+	pthread_cond_t wanted;
+	uint64_t seq;      /* the last event */
+	uint64_t covered;  /* the last one that needs no further anchor */
+	int64_t due_ms;    /* INT64_MAX: nothing is new */
+	uint64_t last_seq; /* of the line that agents are given */
+	char last[PHX_ANCHOR_LINE_MAX];
+	/* of the thread: what could not be written when it was tried last; told when that begins */
+	bool failed[PLACES];
+};
+
+/* ---- where they go ---- */
+
+/* Told once, until it works again. */
+static void tell(struct anchors *a, size_t which, int r, const struct phx_err *err)
+{
+	char text[300];
+	bool news = r < 0 && !a->failed[which];
+	a->failed[which] = r < 0;
+	if (!news)
+		return;
+	snprintf(text, sizeof(text), "an anchor of the journal does not reach its place: %.200s",
+		 err->text);
+	engine_notice(a->d->engine, "", text);
+}
+
+static int run_program(const struct phx_list *words, const char *line, struct phx_err *err)
+{
+	const char *argv[WORDS_MAX + 2] = {NULL};
+	size_t n = 0;
+	PHX_LIST_EACH(struct phx_word, w, words)
+		if (n < WORDS_MAX)
+			argv[n++] = w->text;
+	argv[n] = line;
+	const struct phx_run run = {.argv = argv, .timeout_ms = PROGRAM_MS};
+	return n ? phx_run_check(&run, NULL, err) : 0;
+}
+
+static void publish(struct anchors *a, const char *line)
+{
+	const struct phx_config *cfg = &a->d->cfg;
+	struct phx_err err = {0};
+	size_t which = FILES;
+	tell(a, OWN_FILE, phx_anchor_append(a->own, line, KEEP, &err), &err);
+	PHX_LIST_EACH(struct phx_word, file, &cfg->anchor_file) {
+		phx_err_clear(&err);
+		tell(a, which, phx_anchor_append(file->text, line, 0, &err), &err);
+		which += which < PLACES - 1;
+	}
+	if (cfg->anchor_syslog)
+		syslog(LOG_AUTHPRIV | LOG_NOTICE, "%s", line);
+	phx_err_clear(&err);
+	tell(a, PROGRAM, run_program(&cfg->anchor_program, line, &err), &err);
+}
+
+/* ---- making one ---- */
+
+static int sign_line(struct anchors *a, struct phx_anchor *ret, struct phx_err *err)
+{
+	int r = phx_store_reached(engine_store(a->d->engine), ret);
+	return r ? r : phx_anchor_sign(ret, engine_signer(a->d->engine), err);
+}
+
+static void take(struct anchors *a, const struct phx_anchor *anchor, const char *line)
+{
+	pthread_mutex_lock(&a->lock);
+	a->last_seq = anchor->seq;
+	PHX_STR_SET(a->last, line);
+	pthread_mutex_unlock(&a->lock);
+}
+
+static void make(struct anchors *a)
+{
+	struct phx_anchor anchor;
+	struct phx_err err = {0};
+	char line[PHX_ANCHOR_LINE_MAX];
+	int r = sign_line(a, &anchor, &err);
+	if (r == -ENODATA)
+		return;
+	tell(a, SIGNING, r, &err);
+	if (r < 0)
+		return;
+	phx_anchor_format(&anchor, line);
+	take(a, &anchor, line);
+	publish(a, line);
+}
+
+static bool is_due(const struct anchors *a)
+{
+	return a->due_ms != INT64_MAX &&
+		(phx_clock_ms() >= a->due_ms || a->seq - a->covered >= EVERY_EVENTS || a->ended);
+}
+
+static void *work(void *arg)
+{
+	struct anchors *a = arg;
+	pthread_mutex_lock(&a->lock);
+	while (!a->ended || is_due(a)) {
+		if (!is_due(a)) {
+			phx_cond_until(&a->wanted, &a->lock, a->due_ms);
+			continue;
+		}
+		a->covered = a->seq;
+		a->due_ms = INT64_MAX;
+		pthread_mutex_unlock(&a->lock);
+		make(a);
+		pthread_mutex_lock(&a->lock);
+	}
+	pthread_mutex_unlock(&a->lock);
+	return NULL;
+}
+
+void anchors_committed(struct anchors *a, uint64_t seq)
+{
+	pthread_mutex_lock(&a->lock);
+	bool many = a->seq - a->covered < EVERY_EVENTS && seq - a->covered >= EVERY_EVENTS,
+	     first = a->due_ms == INT64_MAX && seq > a->covered;
+	a->seq = seq > a->seq ? seq : a->seq;
+	if (first)
+		a->due_ms = phx_clock_ms() + EVERY_MS;
+	if (first || many)
+		pthread_cond_signal(&a->wanted);
+	pthread_mutex_unlock(&a->lock);
+}
+
+/* ---- start and end ---- */
+
+/* The last one of an earlier phxd: agents that lack it get it, and no second one is made of the
+ * same event. */
+static void go_on(struct anchors *a)
+{
+	struct phx_list lines = {0};
+	uint32_t n_bad;
+	if (phx_anchor_read(a->own, 1, &lines, &n_bad, NULL) == 0 && lines.n) {
+		const struct phx_anchor *last = PHX_LIST_AT(&lines, struct phx_anchor, 0);
+		uint64_t seq = phx_store_last(engine_store(a->d->engine));
+		bool ours = !strcmp(last->journal, phx_store_id(engine_store(a->d->engine)));
+		if (ours && last->seq <= seq) {
+			a->covered = a->last_seq = last->seq;
+			phx_anchor_format(last, a->last);
+		}
+	}
+	phx_list_fini(&lines);
+	anchors_committed(a, phx_store_last(engine_store(a->d->engine)));
+}
+
+int anchors_new(struct daemon *d, struct anchors **ret)
+{
+	struct anchors *a = calloc(1, sizeof(*a));
+	if (!a)
+		return -ENOMEM;
+	a->d = d;
+	a->due_ms = INT64_MAX;
+	snprintf(a->own, sizeof(a->own), "%s/anchors", d->cfg.state_dir);
+	pthread_mutex_init(&a->lock, NULL);
+	phx_cond_init(&a->wanted);
+	go_on(a);
+	int r = -pthread_create(&a->thread, NULL, work, a);
+	a->started = r == 0;
+	if (r < 0) {
+		anchors_free(a);
+		return r;
+	}
+	*ret = a;
+	return 0;
+}
+
+void anchors_free(struct anchors *a)
+{
+	if (!a)
+		return;
+	pthread_mutex_lock(&a->lock);
+	a->ended = true;
+	pthread_cond_signal(&a->wanted);
+	pthread_mutex_unlock(&a->lock);
+	if (a->started)
+		pthread_join(a->thread, NULL);
+	pthread_cond_destroy(&a->wanted);
+	pthread_mutex_destroy(&a->lock);
+	free(a);
+}
+
+/* ---- to agents and people ---- */
+
+/* An agent that keeps them says which it has last; to others it is no order that they know. */
+void anchors_orders_put(struct anchors *a, const struct phx_list *running, struct phx_buf *b)
+{
+	pthread_mutex_lock(&a->lock);
+	PHX_LIST_EACH(struct beat_running, r, running) {
+		if (strcmp(r->kind, "anchor") || !a->last_seq || (uint64_t)r->id == a->last_seq)
+			continue;
+		PHX_AUTO_JSON json_t *j = json_pack("{s:s,s:I,s:s}", "kind", "anchor", "id",
+						    (json_int_t)a->last_seq, "anchor", a->last);
+		phx_json_put_item(b);
+		phx_json_put_tree(b, j);
+		break;
+	}
+	pthread_mutex_unlock(&a->lock);
+}
+
+static json_t *view(const struct phx_anchor *anchor)
+{
+	char line[PHX_ANCHOR_LINE_MAX];
+	phx_anchor_format(anchor, line);
+	return json_pack("{s:I,s:I,s:s,s:s,s:s}", "seq", (json_int_t)anchor->seq, "time_ms",
+			 (json_int_t)anchor->time_ms, "journal", anchor->journal, "hash",
+			 anchor->hash, "line", line);
+}
+
+void api_anchors(struct phx_http_request *q, void *arg)
+{
+	const struct daemon *d = arg;
+	struct phx_err err = {0};
+	struct phx_list lines = {0};
+	uint32_t n_bad = 0;
+	PHX_AUTO_JSON json_t *list = json_array();
+	int r = phx_anchor_read(d->anchors->own, KEEP, &lines, &n_bad, &err);
+	if (r < 0 && r != -ENOENT) {
+		phx_http_reply_error(q, r, err.text);
+		return;
+	}
+	PHX_LIST_EACH(struct phx_anchor, anchor, &lines)
+		json_array_append_new(list, view(anchor));
+	phx_list_fini(&lines);
+	PHX_AUTO_JSON json_t *j = json_pack("{s:O,s:I}", "anchors", list, "bad", (json_int_t)n_bad);
+	phx_http_reply_json(q, 200, j);
+}

@@ -1,0 +1,156 @@
+/* Requests that are held until what they ask for has come about: the end of a job, an RE that has
+ * its nodes. Each is answered by its handler when that is so, or when its time is up; a thread of
+ * their own looks at all of them when the journal has grown, and at no other time. */
+#include "phxd/daemon.h"
+
+#include <errno.h>
+#include <pthread.h>
+
+#include "base/clock.h"
+
+enum { HELD_MAX = 16 /* of one identity at once */ };
+
+struct held {
+	struct phx_http_request *q;
+	holds_reached_fn reached;
+	phx_http_handler answer;
+	int64_t until_ms;
+};
+
+struct holds {
+	struct daemon *d;
+	pthread_t thread;
+	bool running;
+	pthread_mutex_t lock;
+	pthread_cond_t changed;
+	bool news, stopped;
+	struct phx_list fresh; /* struct held, not looked at yet */
+	struct phx_list list;  /* the thread's own */
+};
+
+static int64_t next_ms(const struct holds *h)
+{
+	int64_t ms = INT64_MAX;
+	PHX_LIST_EACH(struct held, x, &h->list)
+		ms = x->until_ms < ms ? x->until_ms : ms;
+	return ms;
+}
+
+/* Until there is something to look at. False: nobody is held any more. */
+static bool await_news(struct holds *h)
+{
+	int64_t due_ms = next_ms(h);
+	pthread_mutex_lock(&h->lock);
+	while (!h->stopped && !h->news && !h->fresh.n && phx_clock_ms() < due_ms)
+		phx_cond_until(&h->changed, &h->lock, due_ms);
+	PHX_LIST_EACH(struct held, x, &h->fresh) {
+		struct held *to = phx_list_push(&h->list, sizeof(*to));
+		if (to)
+			*to = *x;
+		else
+			phx_http_reply_error(x->q, -ENOMEM, "");
+	}
+	phx_list_fini(&h->fresh);
+	h->news = false;
+	bool goes_on = !h->stopped;
+	pthread_mutex_unlock(&h->lock);
+	return goes_on;
+}
+
+/* Takes those out that are to be answered now. */
+static struct phx_list take_due(struct holds *h, bool all)
+{
+	struct phx_list due = {0};
+	int64_t now = phx_clock_ms();
+	const struct phx_state *s = engine_lock(h->d->engine);
+	for (uint32_t i = 0; i < h->list.n;) {
+		struct held *x = PHX_LIST_AT(&h->list, struct held, i), *to;
+		bool is_due = all || now >= x->until_ms || x->reached(s, x->q);
+		if (!is_due || !(to = phx_list_push(&due, sizeof(*to)))) {
+			i++;
+			continue;
+		}
+		*to = *x;
+		phx_list_remove(&h->list, sizeof(*x), i);
+	}
+	engine_unlock(h->d->engine);
+	return due;
+}
+
+static void *run(void *arg)
+{
+	struct holds *h = arg;
+	for (bool goes_on = true; goes_on;) {
+		goes_on = await_news(h);
+		int64_t began_us = phx_clock_us();
+		struct phx_list due = take_due(h, !goes_on);
+		PHX_LIST_EACH(struct held, x, &due)
+			x->answer(x->q, h->d);
+		phx_list_fini(&due);
+		if (h->list.n) /* what comes at once is looked at together */
+			reads_breathe(began_us);
+	}
+	return NULL;
+}
+
+int holds_new(struct daemon *d, struct holds **ret)
+{
+	struct holds *h = calloc(1, sizeof(*h));
+	if (!h)
+		return -ENOMEM;
+	h->d = d;
+	pthread_mutex_init(&h->lock, NULL);
+	phx_cond_init(&h->changed);
+	int r = -pthread_create(&h->thread, NULL, run, h);
+	h->running = r == 0;
+	*ret = h;
+	return r;
+}
+
+void holds_take(struct holds *h, struct phx_http_request *q, holds_reached_fn reached,
+		phx_http_handler answer, int64_t wait_ms)
+{
+	if (!phx_http_claim(q, PHX_HTTP_POLL, HELD_MAX))
+		return;
+	phx_http_suspend(q);
+	pthread_mutex_lock(&h->lock);
+	struct held *x = h->stopped ? NULL : phx_list_push(&h->fresh, sizeof(*x));
+	if (x)
+		*x = (struct held){q, reached, answer, phx_clock_ms() + wait_ms};
+	pthread_cond_signal(&h->changed);
+	pthread_mutex_unlock(&h->lock);
+	if (!x)
+		phx_http_reply_error(q, -EAGAIN, "phxd is ending");
+}
+
+void holds_wake(struct holds *h)
+{
+	pthread_mutex_lock(&h->lock);
+	h->news = true;
+	pthread_cond_signal(&h->changed);
+	pthread_mutex_unlock(&h->lock);
+}
+
+void holds_stop(struct holds *h)
+{
+	if (!h || !h->running)
+		return;
+	pthread_mutex_lock(&h->lock);
+	h->stopped = true;
+	pthread_cond_signal(&h->changed);
+	pthread_mutex_unlock(&h->lock);
+	pthread_join(h->thread, NULL);
+	h->running = false;
+}
+
+void holds_free(struct holds *h)
+{
+	if (!h)
+		return;
+	holds_stop(h);
+	phx_list_fini(&h->list);
+	phx_list_fini(&h->fresh);
+	pthread_cond_destroy(&h->changed);
+	pthread_mutex_destroy(&h->lock);
+	free(h);
+}

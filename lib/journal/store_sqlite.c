@@ -1,0 +1,54 @@
+/* The journal on SQLite: the calls of journal/store.h on lib/store. Given to the journal by
+ * phxd; holds no rule of its own. */
+#include "journal/store.h"
+
+static int append(void *arg, const struct phx_store_row *rows, uint32_t n, struct phx_err *err)
+{
+	return phx_store_append(arg, rows, n, err);
+}
+
+static int snapshot(void *arg, uint64_t seq, const char *state_json, struct phx_err *err)
+{
+	return phx_store_snapshot(arg, seq, state_json, err);
+}
+
+static int latest_before(void *arg, uint64_t seq, uint64_t *ret_seq, char **ret_json,
+			 struct phx_err *err)
+{
+	return phx_store_latest_before(arg, seq, ret_seq, ret_json, err);
+}
+
+static int events(void *arg, uint64_t after, phx_store_event_fn fn, void *fn_arg,
+		  struct phx_err *err)
+{
+	return phx_store_events(arg, after, 0, NULL, fn, fn_arg, err);
+}
+
+static int first(void *arg, uint64_t *ret_seq, struct phx_err *err)
+{
+	int64_t time_ms;
+	return phx_store_first(arg, ret_seq, &time_ms, err);
+}
+
+static uint64_t last(void *arg)
+{
+	return phx_store_last(arg);
+}
+
+static int ready(void *arg, bool probe, struct phx_err *err)
+{
+	int r = phx_store_watch(arg, err);
+	return r == 0 && probe ? phx_store_probe(arg, err) : r;
+}
+
+/* An error is ignored: old events are pruned again after the next snapshot. */
+static void forget(void *arg, int64_t before_ms)
+{
+	phx_store_prune(arg, before_ms, NULL);
+}
+
+struct phx_journal_store phx_journal_on_sqlite(struct phx_store *store)
+{
+	return (struct phx_journal_store){append, snapshot, latest_before, events, first,
+					  last,   ready,    forget,        store};
+}

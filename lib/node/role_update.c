@@ -1,0 +1,142 @@
+/* The way back of an update: when a node updates its role in place and the new
+ * version does not start or is not healthy, the node goes back to the version that
+ * it ran. Therefore the old definition of a role is kept as long as a node runs it.
+ * Called by handover.c when the last attempt of a step has failed, and where roles
+ * are put. Pure. */
+#include "node/internal.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+static bool is_version(const struct phx_role *r, const char *name, const char *identity)
+{
+	char its[sizeof(((struct phx_node *)0)->actual_identity)];
+	if (strcmp(r->name, name))
+		return false;
+	phx_role_identity(r, its, sizeof(its));
+	return !strcmp(its, identity);
+}
+
+static const struct phx_role *former_of(const struct phx_state *s, const char *name,
+					const char *identity)
+{
+	PHX_LIST_EACH(struct phx_role, r, &s->formers)
+		if (is_version(r, name, identity))
+			return r;
+	return NULL;
+}
+
+const struct phx_role *phx_step_role(const struct phx_state *s, const struct phx_node *n,
+				     const struct phx_step *step)
+{
+	return step->former ? former_of(s, step->role, n->plan.from_identity)
+			    : phx_state_role(s, step->role);
+}
+
+/* ---- replaced definitions ---- */
+
+static bool is_run(const struct phx_state *s, const struct phx_role *r)
+{
+	PHX_LIST_EACH(struct phx_node, n, &s->nodes)
+		if (is_version(r, n->actual_role, n->actual_identity) ||
+		    (phx_node_step(n) && is_version(r, n->plan.to_role, n->plan.from_identity)))
+			return true;
+	return false;
+}
+
+static void drop_former(struct phx_state *s, uint32_t i)
+{
+	phx_record_fini(&phx_role_record, PHX_LIST_AT(&s->formers, struct phx_role, i));
+	phx_list_remove(&s->formers, sizeof(struct phx_role), i);
+}
+
+/* Drops old definitions that no node runs, and one that equals `again` (may be NULL). */
+static void drop_formers(struct phx_state *s, const struct phx_role *again)
+{
+	char identity[sizeof(((struct phx_node *)0)->actual_identity)] = "";
+	if (again)
+		phx_role_identity(again, identity, sizeof(identity));
+	for (uint32_t i = s->formers.n; i > 0; i--) {
+		const struct phx_role *r = PHX_LIST_AT(&s->formers, struct phx_role, i - 1);
+		if ((again && is_version(r, again->name, identity)) || !is_run(s, r))
+			drop_former(s, i - 1);
+	}
+}
+
+int phx_former_keep(struct phx_apply *a, const struct phx_role *old, const struct phx_role *put)
+{
+	char identity[sizeof(((struct phx_node *)0)->actual_identity)];
+	struct phx_role copy;
+	phx_role_identity(put, identity, sizeof(identity));
+	drop_formers(a->s, old);
+	if (is_version(old, put->name, identity) || !is_run(a->s, old))
+		return 0;
+	int r = phx_record_copy(&phx_role_record, &copy, old);
+	if (r < 0)
+		return r;
+	struct phx_role *kept = phx_grow(a, &a->s->formers, sizeof(*kept));
+	if (kept)
+		*kept = copy;
+	else
+		phx_record_fini(&phx_role_record, &copy);
+	return kept ? 0 : -ENOMEM;
+}
+
+/* ---- the way back ---- */
+
+void phx_update_prepare(struct phx_apply *a, struct phx_node *n)
+{
+	struct phx_plan *p = &n->plan;
+	bool update = p->tier == PHX_TIER_IN_PLACE && p->from_state == PHX_NODE_ACTIVE &&
+		p->to_role[0] && !strcmp(n->actual_role, p->to_role);
+	if (update && !phx_of_before(a->s) && former_of(a->s, n->actual_role, n->actual_identity))
+		PHX_STR_SET(p->from_identity, n->actual_identity);
+}
+
+static bool add_step(struct phx_apply *a, struct phx_node *n, enum phx_step_kind kind, bool former)
+{
+	struct phx_step *s = phx_grow(a, &n->plan.steps, sizeof(*s));
+	if (!s)
+		return false;
+	*s = (struct phx_step){.id = ++a->s->last_step_id,
+			       .kind = (int)kind,
+			       .former = former,
+			       .expected_ms = phx_step_info(kind)->expected_ms,
+			       .deadline_ms = a->s->now_ms};
+	PHX_STR_SET(s->role, n->plan.to_role);
+	return true;
+}
+
+bool phx_update_go_back(struct phx_apply *a, struct phx_node *n, struct phx_step *failed,
+			const char *why)
+{
+	struct phx_plan *p = &n->plan;
+	bool ours = failed->kind == PHX_STEP_activate || failed->kind == PHX_STEP_start ||
+		failed->kind == PHX_STEP_health;
+	if (!ours || !n->up || p->back[0] || !p->from_identity[0] ||
+	    !former_of(a->s, p->to_role, p->from_identity))
+		return false;
+	snprintf(p->back, sizeof(p->back), "%s", why);
+	phx_note(a, n, "%s: the update of role %s failed: %.200s; it goes back to %.100s", n->name,
+		 p->to_role, why, p->from_identity);
+	failed->status = PHX_STEP_FAILED;
+	failed->ended_ms = a->s->now_ms;
+	p->steps.n = ++p->cursor; /* later steps of the plan are dropped */
+	/* services of the new version are stopped as the new version's */
+	bool all = add_step(a, n, PHX_STEP_stop, false) &&
+		add_step(a, n, PHX_STEP_activate, true) && add_step(a, n, PHX_STEP_start, true) &&
+		add_step(a, n, PHX_STEP_health, true) && add_step(a, n, PHX_STEP_join, true);
+	return all;
+}
+
+void phx_update_gone_back(struct phx_apply *a, struct phx_node *n)
+{
+	const struct phx_plan *p = &n->plan;
+	if (!p->back[0])
+		return;
+	snprintf(n->reason, sizeof(n->reason), "update failed, runs %.80s again: %.140s",
+		 p->from_identity, p->back);
+	phx_note(a, n, "%s runs %.100s again: the update of role %s failed", n->name,
+		 p->from_identity, p->to_role);
+}
