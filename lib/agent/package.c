@@ -17,7 +17,7 @@ enum { SIG_MAX = 4096 };
 
 static char *archive_path(const struct agent_config *cfg, const struct phx_package_ref *p)
 {
-	return phx_path("%s/packages/%s-%s.tar.zst", cfg->cache_dir, p->name, p->version);
+	return phx_path("%s/packages/" PHX_PACKAGE_ARCHIVE, cfg->cache_dir, p->name, p->version);
 }
 
 static int check_ref(const struct phx_package_ref *p, struct phx_err *err)
@@ -61,8 +61,9 @@ static int fetch(const struct phx_package_ref *p, const char *path, const struct
 		 struct phx_err *err)
 {
 	struct phx_http_client *http;
-	PHX_AUTO_FREE char *url = phx_path("/packages/%s-%s.tar.zst", p->name, p->version);
-	PHX_AUTO_FREE char *sig_url = phx_path("/packages/%s-%s.tar.zst.sig", p->name, p->version);
+	PHX_AUTO_FREE char *url = phx_path("/packages/" PHX_PACKAGE_ARCHIVE, p->name, p->version);
+	PHX_AUTO_FREE char *sig_url =
+		phx_path("/packages/" PHX_PACKAGE_ARCHIVE ".sig", p->name, p->version);
 	PHX_AUTO_FREE char *sig = phx_path("%s.sig", path);
 	if (!url || !sig_url || !sig)
 		return -ENOMEM;

@@ -166,7 +166,8 @@ static bool names_package(const struct phx_order *o, const struct wanted *w)
 {
 	char archive[2 * PHX_NAME_MAX + 16];
 	PHX_LIST_EACH(struct phx_package_ref, p, &o->role.packages) {
-		int n = snprintf(archive, sizeof(archive), "%s-%s.tar.zst", p->name, p->version);
+		int n = snprintf(archive, sizeof(archive), PHX_PACKAGE_ARCHIVE, p->name,
+				 p->version);
 		if (!strncmp(w->name, archive, (size_t)n) &&
 		    (!w->name[n] || !strcmp(w->name + n, ".sig")))
 			return true;

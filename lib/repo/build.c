@@ -247,7 +247,7 @@ int phx_package_build(const char *src_dir, const char *out_dir, char **ret_path,
 	if (r < 0)
 		return r;
 	char *path =
-		phx_path("%s/%s-%s" PHX_PACKAGE_SUFFIX, out_dir, b.package.name, b.package.version);
+		phx_path("%s/" PHX_PACKAGE_ARCHIVE, out_dir, b.package.name, b.package.version);
 	if (!path)
 		return -ENOMEM;
 	r = build_from(&b, src_dir, out_dir, path, err);

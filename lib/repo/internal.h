@@ -7,6 +7,7 @@
 
 #include "pki/pki.h"
 #include "repo/repo.h"
+#include "types/role.h"
 
 struct archive;
 struct archive_entry;
@@ -16,7 +17,6 @@ struct archive_entry;
 #define PHX_PACKAGE_RESERVED "PHX"
 #define PHX_PACKAGE_MANIFEST "PHX/manifest.conf"
 #define PHX_PACKAGE_DIGEST "PHX/sha256"
-#define PHX_PACKAGE_SUFFIX ".tar.zst"
 #define PHX_MANIFEST_MAX 65536
 
 /* ---- manifest.c ---- */

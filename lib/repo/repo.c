@@ -60,7 +60,7 @@ static int read_names(const char *dir, struct phx_list *ret_files, struct phx_er
 
 static char *file_of(const char *dir, const struct phx_package *p)
 {
-	return phx_path("%s/%s-%s" PHX_PACKAGE_SUFFIX, dir, p->name, p->version);
+	return phx_path("%s/" PHX_PACKAGE_ARCHIVE, dir, p->name, p->version);
 }
 
 /* Verify DIR/FILE, which must hold what its name says. */

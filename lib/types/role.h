@@ -15,6 +15,9 @@
 	F(S, sha256, STR(65)) \
 	F(S, size_bytes, U64)
 PHX_RECORD_STRUCT(phx_package_ref, PHX_PACKAGE_REF_FIELDS);
+/** The file of a package, with PHX_PACKAGE_ARCHIVE as the format of its name and version. */
+#define PHX_PACKAGE_SUFFIX ".tar.zst"
+#define PHX_PACKAGE_ARCHIVE "%s-%s" PHX_PACKAGE_SUFFIX
 
 /** The signal that a service gets when the requests of its node are to end. */
 enum phx_drain_signal {
