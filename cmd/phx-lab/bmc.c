@@ -31,8 +31,7 @@ int lab_bmc_password_make(const struct lab *lab, struct phx_err *err)
 		return 0;
 	if (getrandom(raw, sizeof(raw), 0) != sizeof(raw))
 		return phx_err_set(err, -errno, "no random bytes: %s", strerror(errno));
-	for (size_t i = 0; i < sizeof(raw); i++)
-		snprintf(text + 2 * i, 3, "%02x", raw[i]);
+	phx_hex(raw, sizeof(raw), text);
 	strcat(text, "\n");
 	return phx_file_write(path, text, strlen(text), 0600, err);
 }

@@ -159,8 +159,7 @@ static int make_token(char ret[2 * TOKEN_BYTES + 1], struct phx_err *err)
 	unsigned char bytes[TOKEN_BYTES];
 	if (getrandom(bytes, sizeof(bytes), 0) != (ssize_t)sizeof(bytes))
 		return phx_err_set(err, -EIO, "the kernel gives no random bytes");
-	for (size_t i = 0; i < sizeof(bytes); i++)
-		snprintf(ret + 2 * i, 3, "%02x", bytes[i]);
+	phx_hex(bytes, sizeof(bytes), ret);
 	return 0;
 }
 

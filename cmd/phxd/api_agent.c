@@ -406,8 +406,7 @@ void api_disk_key(struct phx_http_request *q, void *arg)
 		phx_http_reply_error(q, r, err.text);
 		return;
 	}
-	for (size_t i = 0; i < sizeof(key); i++)
-		snprintf(hex + i * 2, 3, "%02x", key[i]);
+	phx_hex(key, sizeof(key), hex);
 	tell_of_node(d, node, "disk key", "was given the key of its disk");
 	PHX_AUTO_JSON json_t *j = json_pack("{s:s}", "key", hex);
 	phx_http_reply_json(q, 200, j);

@@ -235,8 +235,8 @@ static int sign(void *arg, const char *record, char ret[PHX_JOURNAL_SIGNATURE_MA
 	uint8_t sig[PHX_SIG_SIZE];
 	_Static_assert(sizeof(sig) * 2 < PHX_JOURNAL_SIGNATURE_MAX, "a signature has room");
 	int r = phx_sign(e->config.site_key_path, record, strlen(record), sig, err);
-	for (size_t i = 0; r == 0 && i < sizeof(sig); i++)
-		snprintf(ret + i * 2, 3, "%02x", sig[i]);
+	if (r == 0)
+		phx_hex(sig, sizeof(sig), ret);
 	return r;
 }
 

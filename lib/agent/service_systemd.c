@@ -211,8 +211,7 @@ static void read_invocation(struct systemd *s, const char *unit, char ret[SERVIC
 				NULL, &m, "ay") >= 0 &&
 	    sd_bus_message_read_array(m, 'y', (const void **)&id, &n) >= 0 &&
 	    n == SERVICE_INVOCATION_MAX / 2)
-		for (size_t i = 0; i < n; i++)
-			snprintf(ret + 2 * i, 3, "%02x", id[i]);
+		phx_hex(id, n, ret);
 	sd_bus_message_unref(m);
 	free(path);
 }

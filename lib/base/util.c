@@ -161,6 +161,17 @@ int phx_mac_parse(const char *s, char ret_mac[PHX_MAC_MAX])
 	return 0;
 }
 
+void phx_hex(const void *bytes, size_t n, char *ret)
+{
+	static const char digits[] = "0123456789abcdef";
+	const uint8_t *b = bytes;
+	for (size_t i = 0; i < n; i++) {
+		ret[2 * i] = digits[b[i] >> 4];
+		ret[2 * i + 1] = digits[b[i] & 15];
+	}
+	ret[2 * n] = '\0';
+}
+
 const char *phx_enum_name(const struct phx_enum *e, int value)
 {
 	return value >= 0 && value < e->n_names ? e->names[value] : "?";

@@ -67,6 +67,9 @@ int phx_duration_parse(const char *s, uint64_t *ret_seconds);
 #define PHX_MAC_MAX 18
 int phx_mac_parse(const char *s, char ret_mac[PHX_MAC_MAX]);
 
+/** `n` bytes as 2 n lower-case hexadecimal digits and a '\0'; `ret` has room for 2 n + 1. */
+void phx_hex(const void *bytes, size_t n, char *ret);
+
 /** A table of an enum's names, index = value. */
 struct phx_enum {
 	const char *what; /* "node state": used in error text */

@@ -39,8 +39,7 @@ void phx_readback_end(struct phx_readback *rb, struct phx_wipe_result *ret)
 	ret->places = rb->n_places;
 	ret->read_sha256[0] = '\0';
 	if (rb->md && EVP_DigestFinal_ex(rb->md, digest, &n) == 1)
-		for (unsigned i = 0; i < 32; i++)
-			snprintf(ret->read_sha256 + 2 * i, 3, "%02x", digest[i]);
+		phx_hex(digest, n, ret->read_sha256);
 	phx_readback_fini(rb);
 }
 

@@ -407,8 +407,7 @@ static int check_digest(struct phx_image_sink *s, const char *sha256, struct phx
 	unsigned int n;
 	if (EVP_DigestFinal_ex(s->md, digest, &n) != 1 || n != 32)
 		return phx_err_set(err, -EIO, "SHA-256 failed");
-	for (unsigned int i = 0; i < n; i++)
-		snprintf(hex + 2 * i, 3, "%02x", digest[i]);
+	phx_hex(digest, n, hex);
 	if (strcasecmp(hex, sha256))
 		return phx_err_set(err, -EBADMSG, "the image's SHA-256 is %s, the manifest says %s",
 				   hex, sha256);

@@ -147,8 +147,7 @@ static int serial_text(X509 *x, char *ret, size_t ret_size)
 	int n = ASN1_STRING_length(serial);
 	if (n < 1 || (size_t)n * 2 >= ret_size)
 		return -EINVAL;
-	for (int i = 0; i < n; i++)
-		snprintf(ret + 2 * i, 3, "%02x", bytes[i]);
+	phx_hex(bytes, (size_t)n, ret);
 	return 0;
 }
 

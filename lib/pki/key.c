@@ -84,8 +84,6 @@ int phx_pki_fingerprint(EVP_PKEY *key, char ret_fp[PHX_FINGERPRINT_MAX], struct 
 	OPENSSL_free(der);
 	if (!ok)
 		return phx_pki_fail(err, -EIO, "cannot digest the public key");
-	char *p = stpcpy(ret_fp, "sha256:");
-	for (size_t i = 0; i < n_digest; i++, p += 2)
-		snprintf(p, 3, "%02x", digest[i]);
+	phx_hex(digest, n_digest, stpcpy(ret_fp, "sha256:"));
 	return 0;
 }

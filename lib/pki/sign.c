@@ -91,8 +91,7 @@ void phx_sha256_hex(struct phx_sha256 *d, char ret_hex[PHX_SHA256_HEX])
 	if (d->ended || EVP_DigestFinal_ex(d->ctx, digest, &n) != 1)
 		return;
 	d->ended = true;
-	for (unsigned i = 0; i < n; i++)
-		snprintf(ret_hex + 2 * i, 3, "%02x", digest[i]);
+	phx_hex(digest, n, ret_hex);
 }
 
 void phx_sha256_free(struct phx_sha256 *d)

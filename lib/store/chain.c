@@ -85,8 +85,7 @@ int phx_chain_erasure(const struct phx_store_erasure *e, uint8_t ret[PHX_CHAIN_H
 
 void phx_chain_hex(const uint8_t hash[PHX_CHAIN_HASH], char ret[2 * PHX_CHAIN_HASH + 1])
 {
-	for (size_t i = 0; i < PHX_CHAIN_HASH; i++)
-		snprintf(ret + 2 * i, 3, "%02x", hash[i]);
+	phx_hex(hash, PHX_CHAIN_HASH, ret);
 }
 
 /* 32 hexadecimal digits. */
@@ -95,8 +94,7 @@ static int draw_id(char ret[PHX_STORE_ID_MAX], struct phx_err *err)
 	uint8_t bytes[(PHX_STORE_ID_MAX - 1) / 2];
 	if (getrandom(bytes, sizeof(bytes), 0) != (ssize_t)sizeof(bytes))
 		return phx_err_set(err, -EIO, "journal: the kernel gives no random bytes");
-	for (size_t i = 0; i < sizeof(bytes); i++)
-		snprintf(ret + 2 * i, 3, "%02x", bytes[i]);
+	phx_hex(bytes, sizeof(bytes), ret);
 	return 0;
 }
 

@@ -202,6 +202,18 @@ static void test_mac(void **state)
 static const char *const colour_names[] = {"red", "green"};
 static const struct phx_enum colours = {"colour", colour_names, 2};
 
+static void test_hex(void **state)
+{
+	(void)state;
+	char text[9] = "????????";
+	phx_hex("\x00\x09\xaf\xf0", 4, text);
+	assert_string_equal(text, "0009aff0");
+	phx_hex("\x7f", 1, text);
+	assert_string_equal(text, "7f");
+	phx_hex(NULL, 0, text);
+	assert_string_equal(text, "");
+}
+
 static void test_enum(void **state)
 {
 	(void)state;
@@ -379,6 +391,7 @@ int main(void)
 		cmocka_unit_test(test_size_format),
 		cmocka_unit_test(test_duration),
 		cmocka_unit_test(test_mac),
+		cmocka_unit_test(test_hex),
 		cmocka_unit_test(test_enum),
 		cmocka_unit_test(test_list),
 		cmocka_unit_test(test_list_gives_zeroed_items_again),
