@@ -23,17 +23,31 @@ struct phx_journal {
 	struct phx_journal_store store;
 	struct phx_state state;
 	struct phx_core_clock clock;
-	pthread_mutex_t lock;
+	/* who changes the state has both, `changes` first; who looks at it has one of them, and a
+	 * look that takes long is taken by `changes`: others go on looking meanwhile */
+	pthread_mutex_t changes, lock;
 	struct batch *todo, **todo_end; /* of committed events, in their order */
 	bool acting;                    /* a thread is carrying them out */
 	/* this start's number; the next event that changes the state records it */
 	uint64_t incarnation;
 	uint64_t snapshot_seq;
-	bool snapshot_asked; /* another thread has yet to write the asked snapshot */
+	bool snapshot_asked; /* for one that is yet to be written */
 	int trouble;         /* 0, -EROFS: the store refuses; -EAGAIN: ended */
 	struct phx_err why;
 	int64_t retry_ms;
 };
+
+static void begin_change(struct phx_journal *j)
+{
+	pthread_mutex_lock(&j->changes);
+	pthread_mutex_lock(&j->lock);
+}
+
+static void end_change(struct phx_journal *j)
+{
+	pthread_mutex_unlock(&j->lock);
+	pthread_mutex_unlock(&j->changes);
+}
 
 static int64_t now_locked(const struct phx_journal *j)
 {
@@ -116,6 +130,7 @@ int phx_journal_open(const struct phx_journal_config *config, struct phx_journal
 	j->config = *config;
 	j->store = config->store;
 	j->todo_end = &j->todo;
+	pthread_mutex_init(&j->changes, NULL);
 	pthread_mutex_init(&j->lock, NULL);
 	int r = reload(j, ret_damage, err);
 	if (r < 0) {
@@ -142,52 +157,46 @@ void phx_journal_snapshotted(struct phx_journal *j, uint64_t seq)
 	j->snapshot_seq = seq;
 }
 
-/* Called with the lock, after a snapshot was written. */
-static void forget_older(struct phx_journal *j)
+/* Called with both locks, after a snapshot was written. *ret_before_ms: what is older may be
+ * forgotten; false: nothing may. */
+static bool note_snapshot(struct phx_journal *j, uint64_t seq, int64_t *ret_before_ms)
 {
-	int64_t before_ms = j->state.now_ms - (int64_t)j->config.keep_days * DAY_MS;
-	if (j->config.keep_days && j->store.forget && phx_core_clock_settled(&j->clock))
-		j->store.forget(j->store.arg, before_ms);
+	j->snapshot_seq = seq > j->snapshot_seq ? seq : j->snapshot_seq;
+	*ret_before_ms = j->state.now_ms - (int64_t)j->config.keep_days * DAY_MS;
+	return j->config.keep_days && j->store.forget && phx_core_clock_settled(&j->clock);
 }
 
-/* A snapshot that fails is tried again after the next event; no event is lost by it. */
-static void snapshot(struct phx_journal *j)
-{
-	uint64_t seq;
-	PHX_AUTO_FREE char *text = phx_journal_state_text(j, &seq);
-	if (!text || j->store.snapshot(j->store.arg, seq, text, NULL) < 0)
-		return;
-	j->snapshot_seq = seq;
-	forget_older(j);
-}
-
+/* While the state becomes a text, and while that is written, whoever changes the state waits, and
+ * whoever looks at it does not. */
 void phx_journal_snapshot(struct phx_journal *j)
 {
 	uint64_t seq = 0;
-	pthread_mutex_lock(&j->lock);
-	PHX_AUTO_FREE char *text = j->trouble ? NULL : phx_journal_state_text(j, &seq);
-	pthread_mutex_unlock(&j->lock);
-	int r = text ? j->store.snapshot(j->store.arg, seq, text, NULL) : -EAGAIN;
+	int64_t before_ms;
+	struct phx_store_packed packed = {0};
+	pthread_mutex_lock(&j->changes);
+	PHX_AUTO_FREE char *text =
+		phx_journal_status(j, NULL) ? NULL : phx_journal_state_text(j, &seq);
+	pthread_mutex_unlock(&j->changes);
+	int r = !text ? -EAGAIN : j->store.pack ? j->store.pack(seq, text, &packed) : 0;
+	pthread_mutex_lock(&j->changes);
+	r = r ? r : j->store.snapshot(j->store.arg, seq, text, &packed, NULL);
 	pthread_mutex_lock(&j->lock);
 	j->snapshot_asked = false;
 	/* the state was committed when it became a text, whatever was refused since */
-	if (r == 0 && seq > j->snapshot_seq) {
-		j->snapshot_seq = seq;
-		forget_older(j);
-	}
+	bool forgets = r == 0 && note_snapshot(j, seq, &before_ms);
 	pthread_mutex_unlock(&j->lock);
+	if (forgets)
+		j->store.forget(j->store.arg, before_ms);
+	pthread_mutex_unlock(&j->changes);
+	free(packed.bytes);
 }
 
-/* Called with the lock, after a commit. */
-static void snapshot_if_due(struct phx_journal *j)
+/* Called with both locks, after a commit. True: it is to be asked for. */
+static bool snapshot_is_due(struct phx_journal *j)
 {
-	if (j->snapshot_asked || j->state.seq - j->snapshot_seq < j->config.snapshot_every)
-		return;
-	j->snapshot_asked = j->config.snapshot_due != NULL;
-	if (j->snapshot_asked)
-		j->config.snapshot_due(j->config.arg);
-	else
-		snapshot(j);
+	bool due = !j->snapshot_asked && j->state.seq - j->snapshot_seq >= j->config.snapshot_every;
+	j->snapshot_asked = j->snapshot_asked || due;
+	return due;
 }
 
 static void free_batches(struct batch *b)
@@ -205,10 +214,11 @@ void phx_journal_close(struct phx_journal *j, bool last_snapshot)
 	if (!j)
 		return;
 	if (last_snapshot && j->state.seq > j->snapshot_seq && !j->trouble)
-		snapshot(j);
+		phx_journal_snapshot(j);
 	phx_state_fini(&j->state);
 	free_batches(j->todo);
 	pthread_mutex_destroy(&j->lock);
+	pthread_mutex_destroy(&j->changes);
 	free(j);
 }
 
@@ -451,7 +461,6 @@ static int submit_locked(struct phx_journal *j, struct phx_event *ev, struct phx
 		return refuse_each(each, n, j->trouble ? r : refuse(j, r, &why, &err), &err);
 	if (dies_at_any(j, PHX_JOURNAL_COMMITTED, ev, each, n))
 		return refuse_each(each, n, -EAGAIN, &err);
-	snapshot_if_due(j);
 	return t.rows.n > 0;
 }
 
@@ -494,10 +503,15 @@ static void carry_out(struct phx_journal *j)
 void phx_journal_submit_each(struct phx_journal *j, struct phx_event *ev, struct phx_each *each,
 			     uint32_t n)
 {
-	pthread_mutex_lock(&j->lock);
+	begin_change(j);
 	int r = submit_locked(j, ev, each, n);
 	uint64_t seq = j->state.seq;
-	pthread_mutex_unlock(&j->lock);
+	bool due = r == 1 && snapshot_is_due(j);
+	end_change(j);
+	if (due && j->config.snapshot_due)
+		j->config.snapshot_due(j->config.arg);
+	else if (due)
+		phx_journal_snapshot(j);
 	if (r >= 0)
 		carry_out(j);
 	if (r == 1 && dies_at_any(j, PHX_JOURNAL_ACTED, ev, each, n))
@@ -532,11 +546,11 @@ int phx_journal_resume(struct phx_journal *j)
 void phx_journal_probe(struct phx_journal *j)
 {
 	struct phx_err why = {0};
-	pthread_mutex_lock(&j->lock);
+	begin_change(j);
 	if (!j->trouble && j->store.ready(j->store.arg, false, &why) < 0)
 		begin_readonly(j, &why);
 	try_again(j);
-	pthread_mutex_unlock(&j->lock);
+	end_change(j);
 	carry_out(j);
 }
 

@@ -43,8 +43,8 @@ struct phx_journal_config {
 	/** Signs an erase record: hexadecimal digits. NULL: records are not signed. */
 	int (*sign)(void *arg, const char *record, char ret[PHX_JOURNAL_SIGNATURE_MAX],
 		    struct phx_err *err);
-	/** A snapshot is due; another thread has to call phx_journal_snapshot() soon. Called with
-	 * the lock. NULL: the journal takes the snapshot itself, and every caller waits for it. */
+	/** A snapshot is due; another thread has to call phx_journal_snapshot() soon. NULL: the
+	 * submission that made it due takes it. */
 	void (*snapshot_due)(void *arg);
 	/** Called after the actions of each commit; `seq` is the last event's number. */
 	void (*committed)(void *arg, uint64_t seq);
@@ -118,9 +118,9 @@ bool phx_journal_clock_believe(struct phx_journal *j);
 /** The state as the text of a snapshot; the caller has the lock and frees the text. *ret_seq: the
  * last event in it. NULL: out of memory. */
 char *phx_journal_state_text(struct phx_journal *j, uint64_t *ret_seq);
-/** Take a snapshot of the present state. The lock is held while the state becomes a text, not while
- * the text is written. A snapshot that fails is due again after the next event; no event is lost by
- * it. One thread at a time. */
+/** Take a snapshot of the present state. No event is taken while the state becomes a text, and
+ * while that is written; phx_journal_lock() waits for neither. A snapshot that fails is due again
+ * after the next event; no event is lost by it. One thread at a time. */
 void phx_journal_snapshot(struct phx_journal *j);
 /** The caller has written a snapshot of event `seq` itself. */
 void phx_journal_snapshotted(struct phx_journal *j, uint64_t seq);

@@ -5,11 +5,15 @@
 
 #include "store/store.h"
 
-/** The calls of a store; each does what the function of its name in store/store.h does, with `arg`.
- */
+/** The calls of a store; each does what the function of its name in store/store.h does, with
+ * `arg`; snapshot() what phx_store_snapshot_write() does. */
 struct phx_journal_store {
 	int (*append)(void *arg, const struct phx_store_row *rows, uint32_t n, struct phx_err *err);
-	int (*snapshot)(void *arg, uint64_t seq, const char *state_json, struct phx_err *err);
+	/** Makes the form in which snapshot() writes the text: takes long and waits for nobody.
+	 * NULL: the text is written as it is. */
+	int (*pack)(uint64_t seq, const char *state_json, struct phx_store_packed *ret);
+	int (*snapshot)(void *arg, uint64_t seq, const char *state_json,
+			const struct phx_store_packed *packed, struct phx_err *err);
 	int (*latest_before)(void *arg, uint64_t seq, uint64_t *ret_seq, char **ret_json,
 			     struct phx_err *err);
 	int (*events)(void *arg, uint64_t after, phx_store_event_fn fn, void *fn_arg,

@@ -91,9 +91,11 @@ static void drop_events(struct phx_memory *m, uint64_t up_to)
 			m->events.n * sizeof(struct phx_store_event));
 }
 
-static int snapshot(void *arg, uint64_t seq, const char *state_json, struct phx_err *err)
+static int snapshot(void *arg, uint64_t seq, const char *state_json,
+		    const struct phx_store_packed *packed, struct phx_err *err)
 {
 	struct phx_memory *m = arg;
+	(void)packed;
 	bool there;
 	enum phx_memory_fate fate = fate_of(m, PHX_MEMORY_SNAPSHOT);
 	int r = fate == PHX_MEMORY_FULL ? phx_err_set(err, -ENOSPC, "no room is left") : 0;
@@ -174,6 +176,6 @@ void phx_memory_fini(struct phx_memory *m)
 
 struct phx_journal_store phx_journal_on_memory(struct phx_memory *m)
 {
-	return (struct phx_journal_store){append, snapshot, latest_before, events, first,
-					  last,   ready,    NULL,          m};
+	return (struct phx_journal_store){append, NULL, snapshot, latest_before, events,
+					  first,  last, ready,    NULL,          m};
 }

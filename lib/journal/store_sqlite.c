@@ -7,9 +7,10 @@ static int append(void *arg, const struct phx_store_row *rows, uint32_t n, struc
 	return phx_store_append(arg, rows, n, err);
 }
 
-static int snapshot(void *arg, uint64_t seq, const char *state_json, struct phx_err *err)
+static int snapshot(void *arg, uint64_t seq, const char *state_json,
+		    const struct phx_store_packed *packed, struct phx_err *err)
 {
-	return phx_store_snapshot(arg, seq, state_json, err);
+	return phx_store_snapshot_write(arg, seq, state_json, packed, err);
 }
 
 static int latest_before(void *arg, uint64_t seq, uint64_t *ret_seq, char **ret_json,
@@ -49,6 +50,9 @@ static void forget(void *arg, int64_t before_ms)
 
 struct phx_journal_store phx_journal_on_sqlite(struct phx_store *store)
 {
-	return (struct phx_journal_store){append, snapshot, latest_before, events, first,
-					  last,   ready,    forget,        store};
+	return (struct phx_journal_store){append,   phx_store_snapshot_pack,
+					  snapshot, latest_before,
+					  events,   first,
+					  last,     ready,
+					  forget,   store};
 }

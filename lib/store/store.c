@@ -366,26 +366,36 @@ int phx_store_append(struct phx_store *s, const struct phx_store_row *rows, uint
 	return r;
 }
 
+int phx_store_snapshot_pack(uint64_t seq, const char *state_json, struct phx_store_packed *ret)
+{
+	_Static_assert(sizeof(ret->hash) == PHX_CHAIN_HASH, "a hash has its room");
+	int r = phx_chain_sum(seq, state_json, ret->hash);
+	return r ? r : phx_store_pack(state_json, &ret->bytes, &ret->n);
+}
+
+int phx_store_snapshot_write(struct phx_store *s, uint64_t seq, const char *state_json,
+			     const struct phx_store_packed *packed, struct phx_err *err)
+{
+	pthread_mutex_lock(&s->lock);
+	sqlite3_bind_int64(s->st[SNAPSHOT], 1, (sqlite3_int64)seq);
+	if (packed->bytes)
+		sqlite3_bind_blob64(s->st[SNAPSHOT], 2, packed->bytes, packed->n, SQLITE_STATIC);
+	else
+		bind_text(s, SNAPSHOT, 2, state_json);
+	bind_hash(s, SNAPSHOT, 3, packed->hash);
+	int r = step_done(s, SNAPSHOT, err);
+	r = r ? r : step_done(s, FORGET, err);
+	pthread_mutex_unlock(&s->lock);
+	return r;
+}
+
 int phx_store_snapshot(struct phx_store *s, uint64_t seq, const char *state_json,
 		       struct phx_err *err)
 {
-	uint8_t hash[PHX_CHAIN_HASH];
-	PHX_AUTO_FREE void *packed = NULL;
-	size_t n_packed = 0;
-	int r = phx_chain_sum(seq, state_json, hash);
-	r = r ? r : phx_store_pack(state_json, &packed, &n_packed);
-	if (r < 0)
-		return r;
-	pthread_mutex_lock(&s->lock);
-	sqlite3_bind_int64(s->st[SNAPSHOT], 1, (sqlite3_int64)seq);
-	if (packed)
-		sqlite3_bind_blob64(s->st[SNAPSHOT], 2, packed, n_packed, SQLITE_STATIC);
-	else
-		bind_text(s, SNAPSHOT, 2, state_json);
-	bind_hash(s, SNAPSHOT, 3, hash);
-	r = step_done(s, SNAPSHOT, err);
-	r = r ? r : step_done(s, FORGET, err);
-	pthread_mutex_unlock(&s->lock);
+	struct phx_store_packed packed = {0};
+	int r = phx_store_snapshot_pack(seq, state_json, &packed);
+	r = r ? r : phx_store_snapshot_write(s, seq, state_json, &packed, err);
+	free(packed.bytes);
 	return r;
 }
 

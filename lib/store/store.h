@@ -108,6 +108,18 @@ int phx_store_append(struct phx_store *s, const struct phx_store_row *rows, uint
 int phx_store_snapshot(struct phx_store *s, uint64_t seq, const char *state_json,
 		       struct phx_err *err);
 
+/** The form in which a snapshot is written. */
+struct phx_store_packed {
+	void *bytes; /* malloc'd, the caller's; NULL: the text itself is written */
+	size_t n;
+	uint8_t hash[32];
+};
+/** The two halves of phx_store_snapshot(): the first takes the longer and touches no store, so that
+ * a caller holds nobody up by it. -ENOMEM. */
+int phx_store_snapshot_pack(uint64_t seq, const char *state_json, struct phx_store_packed *ret);
+int phx_store_snapshot_write(struct phx_store *s, uint64_t seq, const char *state_json,
+			     const struct phx_store_packed *packed, struct phx_err *err);
+
 /** Newest snapshot, malloc'd; *ret_seq 0 and *ret_json NULL when there is none. */
 int phx_store_latest(struct phx_store *s, uint64_t *ret_seq, char **ret_json, struct phx_err *err);
 /** The same of those older than event `seq`: where the newest is damaged. -EBADMSG: so is this one;

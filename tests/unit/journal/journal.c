@@ -1,11 +1,18 @@
 /* The rule of a crash, on SQLite whose disk fails at any write, and on the store in memory: what is
  * answered lasts, what is in doubt is called so, and whoever starts next finds one whole state. */
 #include <errno.h>
+#include <pthread.h>
+#include <sched.h>
+#include <semaphore.h>
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <time.h>
+#include <unistd.h>
 #include <cmocka.h>
 
 #include "base/file.h"
@@ -588,13 +595,25 @@ static void due(void *arg)
 	n_due++;
 }
 
-/* Whoever orders something while a snapshot is written is not kept waiting. */
-static int snapshot_beside(void *arg, uint64_t seq, const char *text, struct phx_err *why)
+/* Whoever orders something while a snapshot is packed is not kept waiting. */
+static int pack_beside(uint64_t seq, const char *text, struct phx_store_packed *ret)
 {
 	char name[16];
+	(void)seq;
 	snprintf(name, sizeof(name), "meanwhile%d", n_due);
 	assert_int_equal(add(name), 0);
-	return snapshots_fail-- > 0 ? -ENOSPC : below.snapshot(arg, seq, text, why);
+	ret->bytes = strdup(text);
+	return ret->bytes ? 0 : -ENOMEM;
+}
+
+/* Nor is, while it is written, who looks. */
+static int snapshot_beside(void *arg, uint64_t seq, const char *text,
+			   const struct phx_store_packed *packed, struct phx_err *why)
+{
+	assert_string_equal(packed->bytes, text);
+	assert_true(phx_journal_lock(journal)->seq > seq);
+	phx_journal_unlock(journal);
+	return snapshots_fail-- > 0 ? -ENOSPC : below.snapshot(arg, seq, text, packed, why);
 }
 
 static void a_snapshot_is_written_beside_events(void **state)
@@ -602,6 +621,7 @@ static void a_snapshot_is_written_beside_events(void **state)
 	(void)state;
 	below = phx_journal_on_memory(&memory);
 	struct phx_journal_store ops = below;
+	ops.pack = pack_beside;
 	ops.snapshot = snapshot_beside;
 	struct phx_journal_config config = {.store = ops,
 					    .clock = {wall_ms, mono_ms, is_synchronised, NULL},
@@ -628,6 +648,118 @@ static void a_snapshot_is_written_beside_events(void **state)
 	assert_true(knows("meanwhile1") && knows("meanwhile2"));
 }
 
+/* ---- while the state becomes a text ---- */
+
+enum { PATIENCE_S = 20 };
+
+static struct {
+	char *base;
+	size_t n;
+	sem_t reached, go_on;
+	bool alone;
+} page;
+
+static bool wait_long(sem_t *sem)
+{
+	struct timespec until;
+	clock_gettime(CLOCK_REALTIME, &until);
+	until.tv_sec += PATIENCE_S;
+	return sem_timedwait(sem, &until) == 0;
+}
+
+/* The thread that makes the text has come to the nodes, and stays there for as long as the test
+ * wants. */
+static void at_the_nodes(int signo, siginfo_t *si, void *context)
+{
+	char *at = si->si_addr;
+	(void)context;
+	if (at < page.base || at >= page.base + page.n) {
+		signal(signo, SIG_DFL); /* a mistake like any other */
+		return;
+	}
+	mprotect(page.base, page.n, PROT_READ | PROT_WRITE);
+	sem_post(&page.reached);
+	page.alone = !wait_long(&page.go_on);
+}
+
+static void *take_one(void *arg)
+{
+	(void)arg;
+	phx_journal_snapshot(journal);
+	return NULL;
+}
+
+static void *add_one(void *arg)
+{
+	assert_int_equal(add("meanwhile"), 0);
+	sem_post(arg);
+	return NULL;
+}
+
+/* The list of nodes moves to pages of its own. */
+static void hide_nodes(void)
+{
+	struct phx_list *nodes = (struct phx_list *)&phx_journal_state(journal)->nodes;
+	size_t unit = (size_t)sysconf(_SC_PAGESIZE);
+	page.n = ((nodes->n + 4) * sizeof(struct phx_node) / unit + 1) * unit;
+	page.base = mmap(NULL, page.n, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	assert_true(page.base != MAP_FAILED);
+	memcpy(page.base, nodes->items, nodes->n * sizeof(struct phx_node));
+	free(nodes->items);
+	nodes->items = page.base;
+	nodes->cap = nodes->n + 4;
+	mprotect(page.base, page.n, PROT_NONE);
+}
+
+static void show_nodes(void)
+{
+	struct phx_list *nodes = (struct phx_list *)&phx_journal_state(journal)->nodes;
+	void *items = malloc(nodes->n * sizeof(struct phx_node));
+	assert_non_null(items);
+	memcpy(items, nodes->items, nodes->n * sizeof(struct phx_node));
+	nodes->items = items;
+	nodes->cap = nodes->n;
+	munmap(page.base, page.n);
+}
+
+/* Who looks does not wait for it; what changes the state does: the text is that of one event. */
+static void whoever_looks_does_not_wait_for_a_snapshot(void **state)
+{
+	struct sigaction fault = {.sa_sigaction = at_the_nodes, .sa_flags = SA_SIGINFO}, before;
+	pthread_t taker, adder;
+	sem_t added_one;
+	int n_added = -1;
+	(void)state;
+	assert_int_equal(sem_init(&page.reached, 0, 0) | sem_init(&page.go_on, 0, 0) |
+				 sem_init(&added_one, 0, 0),
+			 0);
+	assert_int_equal(sigaction(SIGSEGV, &fault, &before), 0);
+	assert_int_equal(begin(phx_journal_on_memory(&memory)), 0);
+	assert_int_equal(add("n1") | add("n2"), 0);
+	uint64_t seq = phx_journal_state(journal)->seq;
+	hide_nodes();
+	assert_int_equal(pthread_create(&taker, NULL, take_one, NULL), 0);
+	assert_true(wait_long(&page.reached));
+	assert_true(phx_journal_lock(journal)->seq == seq);
+	phx_journal_unlock(journal);
+	assert_true(phx_journal_now(journal) > 0);
+	assert_int_equal(pthread_create(&adder, NULL, add_one, &added_one), 0);
+	for (int i = 0; i < 10000 && n_added <= 0; i++) {
+		sched_yield(); /* it has its chance */
+		sem_getvalue(&added_one, &n_added);
+	}
+	sem_post(&page.go_on);
+	pthread_join(taker, NULL);
+	pthread_join(adder, NULL);
+	sigaction(SIGSEGV, &before, NULL);
+	show_nodes();
+	assert_false(page.alone);
+	assert_int_equal(n_added, 0);
+	assert_int_equal(memory.snapshots[0].seq, seq);
+	assert_null(strstr(memory.snapshots[0].state, "meanwhile"));
+	assert_int_equal(phx_journal_state(journal)->seq, seq + 1);
+}
+
 #define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 
 int main(void)
@@ -643,6 +775,7 @@ int main(void)
 		T(a_store_that_cannot_be_read_again_ends_it),
 		T(an_action_that_cannot_be_queued_ends_it),
 		T(a_snapshot_is_written_beside_events),
+		T(whoever_looks_does_not_wait_for_a_snapshot),
 		T(many_nodes_are_one_transaction),
 		T(a_node_with_a_result_is_passed_over),
 		T(a_write_that_fails_among_many_undoes_all),
