@@ -248,9 +248,6 @@ void logs_stop(struct logs *l);
 void logs_free(struct logs *l);
 /** Append questions for the agent of `node` that it was not told yet to its orders. */
 void logs_orders_put(struct logs *l, const char *node, struct phx_buf *b);
-/** Time passes: who was not answered in time hears so. Returns ms until it wants to be called
- * again, or WAKE_NEVER. */
-int logs_tick(struct logs *l);
 
 /* ---- directors.c ---- */
 

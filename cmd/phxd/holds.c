@@ -1,12 +1,14 @@
 /* Requests that are held until what they ask for has come about: the end of a job, an RE that has
  * its nodes. Each is answered by its handler when that is so, or when its time is up; a thread of
- * their own looks at all of them when the journal has grown, and at no other time. */
+ * their own looks at all of them when the journal has grown or a client has hung up, and at no other
+ * time. */
 #include "phxd/daemon.h"
 
 #include <errno.h>
 #include <pthread.h>
 
 #include "base/clock.h"
+#include "phxd/hang_ups.h"
 
 enum { HELD_MAX = 16 /* of one identity at once */ };
 
@@ -15,6 +17,7 @@ struct held {
 	holds_reached_fn reached;
 	phx_http_handler answer;
 	int64_t until_ms;
+	bool gone; /* its client has hung up */
 };
 
 struct holds {
@@ -22,8 +25,8 @@ struct holds {
 	pthread_t thread;
 	bool running;
 	pthread_mutex_t lock;
-	pthread_cond_t changed;
-	bool news, stopped;
+	bool stopped;
+	struct hang_ups hang_ups;
 	struct phx_list fresh; /* struct held, not looked at yet */
 	struct phx_list list;  /* the thread's own */
 };
@@ -39,10 +42,13 @@ static int64_t next_ms(const struct holds *h)
 /* Until there is something to look at. False: nobody is held any more. */
 static bool await_news(struct holds *h)
 {
-	int64_t due_ms = next_ms(h);
+	hang_ups_clear(&h->hang_ups);
+	PHX_LIST_EACH(struct held, x, &h->list)
+		hang_ups_add(&h->hang_ups, x->q);
+	hang_ups_wait(&h->hang_ups, next_ms(h));
+	for (uint32_t i = 0; i < h->list.n; i++)
+		PHX_LIST_AT(&h->list, struct held, i)->gone = hang_ups_has(&h->hang_ups, i);
 	pthread_mutex_lock(&h->lock);
-	while (!h->stopped && !h->news && !h->fresh.n && phx_clock_ms() < due_ms)
-		phx_cond_until(&h->changed, &h->lock, due_ms);
 	PHX_LIST_EACH(struct held, x, &h->fresh) {
 		struct held *to = phx_list_push(&h->list, sizeof(*to));
 		if (to)
@@ -51,7 +57,6 @@ static bool await_news(struct holds *h)
 			phx_http_reply_error(x->q, -ENOMEM, "");
 	}
 	phx_list_fini(&h->fresh);
-	h->news = false;
 	bool goes_on = !h->stopped;
 	pthread_mutex_unlock(&h->lock);
 	return goes_on;
@@ -65,7 +70,7 @@ static struct phx_list take_due(struct holds *h, bool all)
 	const struct phx_state *s = engine_lock(h->d->engine);
 	for (uint32_t i = 0; i < h->list.n;) {
 		struct held *x = PHX_LIST_AT(&h->list, struct held, i), *to;
-		bool is_due = all || now >= x->until_ms || x->reached(s, x->q);
+		bool is_due = all || x->gone || now >= x->until_ms || x->reached(s, x->q);
 		if (!is_due || !(to = phx_list_push(&due, sizeof(*to)))) {
 			i++;
 			continue;
@@ -77,6 +82,14 @@ static struct phx_list take_due(struct holds *h, bool all)
 	return due;
 }
 
+static void answer(struct holds *h, const struct held *x)
+{
+	if (x->gone)
+		phx_http_reply_error(x->q, -EAGAIN, "nobody waits for this answer");
+	else
+		x->answer(x->q, h->d);
+}
+
 static void *run(void *arg)
 {
 	struct holds *h = arg;
@@ -85,7 +98,7 @@ static void *run(void *arg)
 		int64_t began_us = phx_clock_us();
 		struct phx_list due = take_due(h, !goes_on);
 		PHX_LIST_EACH(struct held, x, &due)
-			x->answer(x->q, h->d);
+			answer(h, x);
 		phx_list_fini(&due);
 		if (h->list.n) /* what comes at once is looked at together */
 			reads_breathe(began_us);
@@ -100,15 +113,15 @@ int holds_new(struct daemon *d, struct holds **ret)
 		return -ENOMEM;
 	h->d = d;
 	pthread_mutex_init(&h->lock, NULL);
-	phx_cond_init(&h->changed);
-	int r = -pthread_create(&h->thread, NULL, run, h);
+	int r = hang_ups_init(&h->hang_ups);
+	r = r ? r : -pthread_create(&h->thread, NULL, run, h);
 	h->running = r == 0;
 	*ret = h;
 	return r;
 }
 
 void holds_take(struct holds *h, struct phx_http_request *q, holds_reached_fn reached,
-		phx_http_handler answer, int64_t wait_ms)
+		phx_http_handler handler, int64_t wait_ms)
 {
 	if (!phx_http_claim(q, PHX_HTTP_POLL, HELD_MAX))
 		return;
@@ -116,19 +129,16 @@ void holds_take(struct holds *h, struct phx_http_request *q, holds_reached_fn re
 	pthread_mutex_lock(&h->lock);
 	struct held *x = h->stopped ? NULL : phx_list_push(&h->fresh, sizeof(*x));
 	if (x)
-		*x = (struct held){q, reached, answer, phx_clock_ms() + wait_ms};
-	pthread_cond_signal(&h->changed);
+		*x = (struct held){q, reached, handler, phx_clock_ms() + wait_ms, false};
 	pthread_mutex_unlock(&h->lock);
+	hang_ups_tell(&h->hang_ups);
 	if (!x)
 		phx_http_reply_error(q, -EAGAIN, "phxd is ending");
 }
 
 void holds_wake(struct holds *h)
 {
-	pthread_mutex_lock(&h->lock);
-	h->news = true;
-	pthread_cond_signal(&h->changed);
-	pthread_mutex_unlock(&h->lock);
+	hang_ups_tell(&h->hang_ups);
 }
 
 void holds_stop(struct holds *h)
@@ -137,8 +147,8 @@ void holds_stop(struct holds *h)
 		return;
 	pthread_mutex_lock(&h->lock);
 	h->stopped = true;
-	pthread_cond_signal(&h->changed);
 	pthread_mutex_unlock(&h->lock);
+	hang_ups_tell(&h->hang_ups);
 	pthread_join(h->thread, NULL);
 	h->running = false;
 }
@@ -150,7 +160,7 @@ void holds_free(struct holds *h)
 	holds_stop(h);
 	phx_list_fini(&h->list);
 	phx_list_fini(&h->fresh);
-	pthread_cond_destroy(&h->changed);
+	hang_ups_fini(&h->hang_ups);
 	pthread_mutex_destroy(&h->lock);
 	free(h);
 }

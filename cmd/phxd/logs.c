@@ -13,11 +13,12 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/utf8.h"
+#include "phxd/hang_ups.h"
 #include "phxd/parse.h"
 
 enum {
-	GONE_MS = 500 /* so soon it is seen that who asked is gone */,
 	ASKS_MAX = 64,
 	ASKS_OF_NODE_MAX = 8,
 	ASKS_OF_PERSON_MAX = 16,
@@ -32,7 +33,7 @@ struct ask {
 	char node[PHX_NAME_MAX], service[PHX_NAME_MAX], cursor[CURSOR_MAX];
 	uint64_t lines, wait_s;
 	struct phx_http_request *q;
-	int64_t until_ms;
+	int64_t until_ms; /* of phx_clock_ms() */
 	bool sent;
 };
 
@@ -41,30 +42,10 @@ struct logs {
 	pthread_mutex_t lock;
 	struct phx_list asks; /* struct ask */
 	uint64_t last_id;
-	bool stopped;
+	bool stopped, running;
+	pthread_t thread; /* answers those whose time is up, or who is gone */
+	struct hang_ups hang_ups;
 };
-
-int logs_new(struct daemon *d, struct logs **ret)
-{
-	struct logs *l = calloc(1, sizeof(*l));
-	if (!l)
-		return -ENOMEM;
-	l->d = d;
-	/* answers to an earlier daemon are not taken for ours */
-	l->last_id = (uint64_t)d->started_ms;
-	pthread_mutex_init(&l->lock, NULL);
-	*ret = l;
-	return 0;
-}
-
-void logs_free(struct logs *l)
-{
-	if (!l)
-		return;
-	phx_list_fini(&l->asks);
-	pthread_mutex_destroy(&l->lock);
-	free(l);
-}
 
 /* ---- to the agent ---- */
 
@@ -161,13 +142,13 @@ void api_node_logs(struct phx_http_request *q, void *arg)
 	}
 	if (!parse_ask(q, &a) || !phx_http_claim(q, PHX_HTTP_POLL, ASKS_OF_PERSON_MAX))
 		return;
-	a.until_ms = engine_now(d->engine) + (int64_t)a.wait_s * 1000 + ANSWER_MS;
+	a.until_ms = phx_clock_ms() + (int64_t)a.wait_s * 1000 + ANSWER_MS;
 	phx_http_suspend(q);
 	if (keep(d->logs, &a) < 0)
 		phx_http_reply_error(q, -EBUSY, "too many ask for logs just now");
 	else
 		live_wake(d->live, a.node);
-	wake_in(d->wake, GONE_MS);
+	hang_ups_tell(&d->logs->hang_ups);
 }
 
 /* ---- from the agent ---- */
@@ -185,6 +166,8 @@ static struct phx_http_request *take(struct logs *l, const char *node, uint64_t 
 		phx_list_remove(&l->asks, sizeof(*a), i);
 	}
 	pthread_mutex_unlock(&l->lock);
+	if (q) /* its connection is watched no longer, so that it can be closed */
+		hang_ups_tell(&l->hang_ups);
 	return q;
 }
 
@@ -241,13 +224,47 @@ static void answer_due(struct logs *l, int64_t now)
 	}
 }
 
-int logs_tick(struct logs *l)
+/* Until an ask is new or answered, its time is up, or who asked has hung up. False: it ends. */
+static bool await(struct logs *l)
 {
-	answer_due(l, engine_now(l->d->engine));
+	int64_t until_ms = INT64_MAX;
+	hang_ups_clear(&l->hang_ups);
 	pthread_mutex_lock(&l->lock);
-	bool waits = l->asks.n;
+	PHX_LIST_EACH(struct ask, a, &l->asks) {
+		hang_ups_add(&l->hang_ups, a->q);
+		until_ms = a->until_ms < until_ms ? a->until_ms : until_ms;
+	}
+	bool stopped = l->stopped;
 	pthread_mutex_unlock(&l->lock);
-	return waits ? GONE_MS : WAKE_NEVER;
+	if (!stopped)
+		hang_ups_wait(&l->hang_ups, until_ms);
+	return !stopped;
+}
+
+static void *run(void *arg)
+{
+	struct logs *l = arg;
+	while (await(l))
+		answer_due(l, phx_clock_ms());
+	return NULL;
+}
+
+/* ---- life ---- */
+
+int logs_new(struct daemon *d, struct logs **ret)
+{
+	struct logs *l = calloc(1, sizeof(*l));
+	if (!l)
+		return -ENOMEM;
+	l->d = d;
+	/* answers to an earlier daemon are not taken for ours */
+	l->last_id = (uint64_t)d->started_ms;
+	pthread_mutex_init(&l->lock, NULL);
+	*ret = l;
+	int r = hang_ups_init(&l->hang_ups);
+	r = r ? r : -pthread_create(&l->thread, NULL, run, l);
+	l->running = r == 0;
+	return r;
 }
 
 void logs_stop(struct logs *l)
@@ -257,5 +274,20 @@ void logs_stop(struct logs *l)
 	pthread_mutex_lock(&l->lock);
 	l->stopped = true;
 	pthread_mutex_unlock(&l->lock);
+	hang_ups_tell(&l->hang_ups);
+	if (l->running)
+		pthread_join(l->thread, NULL);
+	l->running = false;
 	answer_due(l, INT64_MAX);
+}
+
+void logs_free(struct logs *l)
+{
+	if (!l)
+		return;
+	logs_stop(l);
+	phx_list_fini(&l->asks);
+	hang_ups_fini(&l->hang_ups);
+	pthread_mutex_destroy(&l->lock);
+	free(l);
 }

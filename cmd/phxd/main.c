@@ -80,7 +80,6 @@ static int turn(sd_event_source *s, int fd, uint32_t revents, void *arg)
 		return sd_event_exit(l->event, ms);
 	ms = min(ms, live_tick(d->live, due_ms));
 	ms = min(ms, directors_tick(d->directors));
-	ms = min(ms, logs_tick(d->logs));
 	ms = min(ms, slurm_tick(d->slurm));
 	ms = min(ms, refused_tick(d->refused));
 	wake_in(d->wake, ms);

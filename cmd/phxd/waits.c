@@ -11,13 +11,10 @@
 
 #include <errno.h>
 #include <pthread.h>
-#include <limits.h>
 #include <string.h>
-#include <sys/eventfd.h>
-#include <unistd.h>
 
 #include "base/clock.h"
-#include "base/file.h"
+#include "phxd/hang_ups.h"
 
 enum {
 	POLLS_MAX = 16,      /* of one identity at once */
@@ -45,9 +42,7 @@ struct lane {
 	bool running;
 	struct phx_store_reader *reader;
 	struct phx_list list; /* struct wait; only the thread takes out */
-	int news;             /* eventfd: it is to look again */
-	struct pollfd *fds;   /* the thread's own: what it waits for */
-	size_t n_fds;
+	struct hang_ups hang_ups;
 };
 
 struct waits {
@@ -258,52 +253,28 @@ static void answer_all(struct lane *l, struct phx_list *due, uint64_t last, int6
 	phx_list_fini(due);
 }
 
-/* What the lane waits for: news, and that a client hangs up. Returns how many they are, and in
- * ret_ms for how long; -ENOMEM: room for them is missing. With the lock held. */
-static int gather(struct lane *l, int64_t now, int *ret_ms)
-{
-	int64_t until_ms = INT64_MAX;
-	if (l->n_fds < l->list.n + 1) {
-		struct pollfd *fds = reallocarray(l->fds, l->list.n + 1, 2 * sizeof(*fds));
-		if (!fds)
-			return -ENOMEM;
-		l->fds = fds;
-		l->n_fds = 2 * (l->list.n + 1);
-	}
-	int n = 0;
-	l->fds[n++] = (struct pollfd){.fd = l->news, .events = POLLIN};
-	PHX_LIST_EACH(struct wait, x, &l->list) {
-		l->fds[n++] = phx_http_hang_up(x->q);
-		until_ms = x->until_ms < until_ms ? x->until_ms : until_ms;
-	}
-	int64_t ms = until_ms - now;
-	*ret_ms = until_ms == INT64_MAX ? -1 : ms < 0 ? 0 : ms < INT_MAX ? (int)ms : INT_MAX;
-	return n;
-}
-
 /* Until there is news, a client hangs up, or the time of one has come. With the lock held, but not
  * meanwhile. */
-static void pause_for_news(struct lane *l, int64_t now)
+static void pause_for_news(struct lane *l)
 {
-	uint64_t n_news;
-	int ms = 0, n = gather(l, now, &ms);
+	int64_t until_ms = INT64_MAX;
+	hang_ups_clear(&l->hang_ups);
+	PHX_LIST_EACH(struct wait, x, &l->list) {
+		hang_ups_add(&l->hang_ups, x->q);
+		until_ms = x->until_ms < until_ms ? x->until_ms : until_ms;
+	}
 	pthread_mutex_unlock(&l->waits->lock);
-	if (n > 0)
-		poll(l->fds, (nfds_t)n, ms);
-	else
-		reads_breathe(phx_clock_us());
-	(void)!read(l->news, &n_news, sizeof(n_news));
+	hang_ups_wait(&l->hang_ups, until_ms);
 	pthread_mutex_lock(&l->waits->lock);
 	/* others are behind these now, and nobody else took one out */
-	for (int i = 1; i < n; i++)
-		PHX_LIST_AT(&l->list, struct wait, i - 1)->gone = l->fds[i].revents;
+	for (uint32_t i = 0; i < l->list.n; i++)
+		PHX_LIST_AT(&l->list, struct wait, i)->gone = hang_ups_has(&l->hang_ups, i);
 }
 
 static void tell_lanes(struct waits *w)
 {
-	static const uint64_t one = 1;
 	for (size_t i = 0; i < LANES; i++)
-		(void)!write(w->lanes[i].news, &one, sizeof(one));
+		hang_ups_tell(&w->lanes[i].hang_ups);
 }
 
 static void *run(void *arg)
@@ -318,7 +289,7 @@ static void *run(void *arg)
 		struct phx_list due =
 			take_due(l, stopped ? UINT64_MAX : last, stopped ? INT64_MAX : now);
 		if (!due.n && !stopped)
-			pause_for_news(l, now);
+			pause_for_news(l);
 		pthread_mutex_unlock(&w->lock);
 		answer_all(l, &due, last, stopped ? INT64_MAX : now);
 	}
@@ -328,8 +299,7 @@ static void *run(void *arg)
 static int start_lane(struct waits *w, struct lane *l, struct phx_err *err)
 {
 	l->waits = w;
-	l->news = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-	int r = l->news < 0 ? -errno : phx_store_reader_open(w->d->cfg.journal, &l->reader, err);
+	int r = phx_store_reader_open(w->d->cfg.journal, &l->reader, err);
 	r = r ? r : -pthread_create(&l->thread, NULL, run, l);
 	l->running = r == 0;
 	return r;
@@ -343,10 +313,12 @@ int waits_new(struct daemon *d, struct waits **ret, struct phx_err *err)
 	w->d = d;
 	w->last = phx_store_last(engine_store(d->engine));
 	pthread_mutex_init(&w->lock, NULL);
-	for (size_t i = 0; i < LANES; i++)
-		w->lanes[i].news = -1;
 	*ret = w;
 	int r = 0;
+	for (size_t i = 0; i < LANES; i++) {
+		int failed = hang_ups_init(&w->lanes[i].hang_ups);
+		r = r ? r : failed;
+	}
 	for (size_t i = 0; i < LANES && r == 0; i++)
 		r = start_lane(w, &w->lanes[i], err);
 	return r;
@@ -403,8 +375,7 @@ void waits_free(struct waits *w)
 	for (size_t i = 0; i < LANES; i++) {
 		phx_store_reader_close(w->lanes[i].reader);
 		phx_list_fini(&w->lanes[i].list);
-		phx_close_fd(&w->lanes[i].news);
-		free(w->lanes[i].fds);
+		hang_ups_fini(&w->lanes[i].hang_ups);
 	}
 	pthread_mutex_destroy(&w->lock);
 	free(w);

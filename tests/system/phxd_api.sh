@@ -522,6 +522,24 @@ what_ends_is_waited_for() {
 	refused 400 'wait: must be' GET "/v1/jobs/$id?wait=61" && refused 400 'until: must be' GET '/v1/res/none?wait=1&until=whenever' &&
 		refused 404 "there is no RE 'none'" GET '/v1/res/none?wait=60&until=serves'
 }
+# Who hangs up is held no longer: what he asked for counts as his until then, and here for most of a minute.
+who_hangs_up_is_forgotten() {
+	local id i held=1 pids=()
+	: >"$WORK/body" && chmod 666 "$WORK/body" && as_nobody
+	req POST /v1/jobs '{"argv": ["true"], "nodes": 1, "hold": true}'
+	id=$(jq .id "$WORK/body")
+	for i in {1..30}; do
+		$AS curl -s -o /dev/null --unix-socket "$PHX_SOCKET" "http://unix/v1/jobs/$id?wait=60" &
+		pids+=($!)
+		[ "$i" -ge 16 ] && req GET "/v1/jobs/$id?wait=1" && said 429 'you have 16' && held=0 && break
+	done
+	kill "${pids[@]}"
+	wait "${pids[@]}" 2>/dev/null
+	[ $held = 0 ] && until_true 8 one_more_is_held "$id" || { AS= && cat "$WORK/body"; return 1; }
+	AS=
+	post "/v1/jobs/$id/cancel" >/dev/null
+}
+one_more_is_held() { req GET "/v1/jobs/$1?wait=1" && has 200 '.state == "queued"'; }
 # by what a machine is known is for the resource provider: who has it could claim to be the machine
 users_do_not_see_hardware() {
 	local path serial
@@ -726,7 +744,7 @@ a_kill_keeps_everything() { a_restart_keeps_everything kill; }
 	plain_http_gives_nothing_secret boot_scripts enrolment a_node_speaks_for_itself_only a_removed_node_is_nobody comes_up \
 	dry_run_does_nothing dry_run_of_what_ends assigns rm_of_a_node_in_use_is_no_dry_promise counts matches_rules drains_and_resumes a_step_that_fails_is_tried_again \
 	a_step_that_never_works_changes_nothing quarantine_is_left_by_resume_only wipes power_is_switched \
-	a_node_that_is_off_is_started unknown_names_are_told an_event_is_about_its_node users_read_and_submit users_do_not_see_hardware members_that_are_asked_for nodes_page_by_page users_do_not_act users_see_their_own_jobs what_ends_is_waited_for a_job_runs an_ended_jobs_output_stays \
+	a_node_that_is_off_is_started unknown_names_are_told an_event_is_about_its_node users_read_and_submit users_do_not_see_hardware members_that_are_asked_for nodes_page_by_page users_do_not_act users_see_their_own_jobs what_ends_is_waited_for who_hangs_up_is_forgotten a_job_runs an_ended_jobs_output_stays \
 	a_bad_role_is_told_and_the_old_one_stays a_role_in_use_stays a_restart_keeps_everything a_kill_keeps_everything \
 	a_second_head_is_refused a_full_disk_refuses_and_loses_nothing freed_it_works_again fills_up_while_steps_run \
 	silence_on_a_full_disk_is_told_later ends_cleanly
