@@ -202,11 +202,28 @@ static json_t *match_of(const struct phx_state *s, const struct phx_node *n)
 	return json_pack("{s:s,s:s,s:s}", "node", n->name, "role", role, "reason", reason);
 }
 
+/* The next nodes of a list, as in put_nodes(). */
+static bool add_matches(struct daemon *d, struct node_list *of, json_t *list)
+{
+	const struct phx_state *s = engine_lock(d->engine);
+	int64_t until_us = phx_clock_us() + PORTION_US;
+	bool more = true;
+	while (more && phx_clock_us() < until_us) {
+		const struct phx_node *n = next_named(s, of);
+		more = n;
+		if (n)
+			json_array_append_new(list, match_of(s, n));
+	}
+	engine_unlock(d->engine);
+	return more;
+}
+
 void api_rules_match(struct phx_http_request *q, void *arg)
 {
 	struct daemon *d = arg;
 	struct phx_err err = {0};
-	struct phx_nodeset names = {0};
+	PHX_AUTO(phx_nodeset_fini) struct phx_nodeset names = {0};
+	struct node_list of = {0};
 	const char *filter = phx_http_query(q, "nodes");
 	int r = names_parse(d, filter ? filter : "@all", &names, &err);
 	if (r < 0) {
@@ -214,12 +231,10 @@ void api_rules_match(struct phx_http_request *q, void *arg)
 		return;
 	}
 	PHX_AUTO_JSON json_t *list = json_array();
-	const struct phx_state *s = engine_lock(d->engine);
-	PHX_LIST_EACH(struct phx_node, n, &s->nodes)
-		if (phx_nodeset_has(&names, n->name))
-			json_array_append_new(list, match_of(s, n));
-	engine_unlock(d->engine);
-	phx_nodeset_fini(&names);
+	find_numbers(d, &names, &of);
+	while (add_matches(d, &of, list))
+		reads_breathe(phx_clock_us());
+	phx_list_fini(&of.numbers);
 	PHX_AUTO_JSON json_t *j = json_pack("{s:O}", "matches", list);
 	phx_http_reply_json(q, 200, j);
 }

@@ -1,7 +1,7 @@
 /* Requests that are held until what they ask for has come about: the end of a job, an RE that has
  * its nodes. Each is answered by its handler when that is so, or when its time is up; a thread of
- * their own looks at all of them when the journal has grown or a client has hung up, and at no other
- * time. */
+ * their own looks at all of them when the journal has grown or a client has hung up, and at no
+ * other time. */
 #include "phxd/daemon.h"
 
 #include <errno.h>

@@ -19,15 +19,28 @@ static void told_table(struct daemon *d, const char *director, struct phx_web_ta
 		*ret = (struct phx_web_table){0};
 }
 
-static const struct phx_web_server *
-server_at(const struct phx_web_table *t, const struct phx_web_service *service, const char *address)
+/* A server of a table, and of which service. */
+struct told {
+	const struct phx_web_service *service;
+	const struct phx_web_server *server;
+};
+
+static uint32_t hash_server(const struct phx_web_service *service, const char *address)
+{
+	return phx_hash_text(address) + 31 * phx_hash_text(service->address) + service->port;
+}
+
+/* Each server of a table that was told, to be found by its service and address. */
+static void find_told(const struct phx_web_table *t, struct phx_list *ret, struct phx_hash *ret_at)
 {
 	PHX_LIST_EACH(struct phx_web_service, s, &t->services)
-		if (!strcmp(s->address, service->address) && s->port == service->port)
-			PHX_LIST_EACH(struct phx_web_server, v, &s->servers)
-				if (!strcmp(v->address, address))
-					return v;
-	return NULL;
+		PHX_LIST_EACH(struct phx_web_server, v, &s->servers) {
+			struct told *to = phx_list_push(ret, sizeof(*to));
+			if (!to)
+				return; /* the answer then lacks what was told of it */
+			*to = (struct told){s, v};
+			phx_hash_put(ret_at, hash_server(s, v->address), ret->n - 1);
+		}
 }
 
 /* The instances by their addresses: places in the list of nodes. An empty table, or one that lacks
@@ -57,8 +70,22 @@ struct shown {
 	struct daemon *d;
 	const struct phx_state *s;
 	struct phx_hash instances;
-	const struct phx_web_table *told;
+	struct phx_list told; /* struct told */
+	struct phx_hash told_at;
 };
+
+static const struct phx_web_server *
+told_of(const struct shown *of, const struct phx_web_service *service, const char *address)
+{
+	uint32_t hash = hash_server(service, address), i;
+	for (uint32_t at = hash; phx_hash_next(&of->told_at, hash, &at, &i);) {
+		const struct told *t = PHX_LIST_AT(&of->told, struct told, i);
+		if (!strcmp(t->server->address, address) && t->service->port == service->port &&
+		    !strcmp(t->service->address, service->address))
+			return t->server;
+	}
+	return NULL;
+}
 
 static json_t *server_json(const struct shown *of, const struct phx_web_server *wanted,
 			   const struct phx_web_server *told)
@@ -80,7 +107,7 @@ static json_t *service_json(const struct shown *of, const struct phx_web_service
 	json_t *j = phx_json_from_record(&phx_web_service_record, service), *servers = json_array();
 	PHX_LIST_EACH(struct phx_web_server, v, &service->servers)
 		json_array_append_new(servers,
-				      server_json(of, v, server_at(of->told, service, v->address)));
+				      server_json(of, v, told_of(of, service, v->address)));
 	json_object_set_new(j, "servers", servers);
 	return j;
 }
@@ -101,13 +128,16 @@ static json_t *table_json(struct daemon *d, const struct phx_state *s, const cha
 	if (phx_director_table(s, &wanted) < 0)
 		return NULL;
 	bool is_told = acting && !strcmp(acting->name, director);
-	const struct phx_web_table none = {0};
-	struct shown of = {.d = d, .s = s, .told = is_told ? told : &none};
+	struct shown of = {.d = d, .s = s};
 	find_instances(s, &of.instances);
+	if (is_told)
+		find_told(told, &of.told, &of.told_at);
 	json_t *services = json_array();
 	PHX_LIST_EACH(struct phx_web_service, service, &wanted.services)
 		json_array_append_new(services, service_json(&of, service));
 	phx_hash_fini(&of.instances);
+	phx_hash_fini(&of.told_at);
+	phx_list_fini(&of.told);
 	return json_pack("{s:s,s:b,s:o}", "director", acting ? acting->name : "", "in_force",
 			 is_told && phx_web_table_id(told) == phx_web_table_id(&wanted), "services",
 			 services);

@@ -10,7 +10,16 @@
 #include "phxd/view_node.c"
 #include "phxd/view_re.c"
 #include "phxd/view_use.c"
+
+static unsigned n_compared;
+static int counted_strcmp(const char *a, const char *b)
+{
+	n_compared++;
+	return strcmp(a, b);
+}
+#define strcmp counted_strcmp
 #include "phxd/view_web.c"
+#undef strcmp
 
 enum { FEW = 100, MANY = 10000, RE_NODES = 5, INSTANCES = 3 };
 
@@ -234,6 +243,44 @@ static void pages_do_not_grow_with_the_cluster(void **state)
 	count(MANY);
 }
 
+/* ---- what a director tells ---- */
+
+/* Comparisons until each of `n` servers of two services is found. */
+static unsigned compared(uint32_t n)
+{
+	PHX_AUTO(phx_web_table_fini) struct phx_web_table table = {0};
+	struct shown of = {.d = &d};
+	for (int i = 0; i < 2; i++) {
+		struct phx_web_service *s = phx_list_push(&table.services, sizeof(*s));
+		PHX_STR_SET(s->address, "10.0.0.250");
+		s->port = i ? 443 : 80;
+		for (uint32_t k = 0; k < n; k++) {
+			struct phx_web_server *v = phx_list_push(&s->servers, sizeof(*v));
+			snprintf(v->address, sizeof(v->address), "10.1.%u.%u", k / 250, k % 250);
+		}
+	}
+	n_compared = 0;
+	find_told(&table, &of.told, &of.told_at);
+	PHX_LIST_EACH(struct phx_web_service, s, &table.services)
+		PHX_LIST_EACH(struct phx_web_server, v, &s->servers)
+			assert_ptr_equal(told_of(&of, s, v->address), v);
+	struct phx_web_service other = {.port = 8080};
+	PHX_STR_SET(other.address, "10.0.0.250");
+	assert_null(told_of(&of, &other, "10.1.0.1"));
+	phx_hash_fini(&of.told_at);
+	phx_list_fini(&of.told);
+	return n_compared;
+}
+
+static void a_server_is_found_among_many(void **state)
+{
+	unsigned few = compared(FEW), many = compared(10 * FEW);
+	(void)state;
+	print_message("%u comparisons for %u servers, %u for %u\n", few, FEW, many, 10 * FEW);
+	assert_in_range(few, 2 * FEW, 8 * FEW);
+	assert_true(many <= 20 * few);
+}
+
 /* ---- what is kept ---- */
 
 static const char *hosts_of(const json_t *answer, const char *pool)
@@ -289,6 +336,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(pages_do_not_grow_with_the_cluster, setup,
 						teardown),
+		cmocka_unit_test(a_server_is_found_among_many),
 		cmocka_unit_test_setup_teardown(hosts_follow_what_happens, setup, teardown),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
