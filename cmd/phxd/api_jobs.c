@@ -12,6 +12,7 @@
 #include "base/file.h"
 #include "job/job.h"
 #include "phxd/parse.h"
+#include "state/index.h"
 
 enum { OUTPUT_SHOWN_MAX = 1 << 20 };
 
@@ -119,28 +120,34 @@ static bool is_full(const struct jobs_page *p)
 	return json_array_size(p->list) >= p->limit || p->n_parts >= PARTS_SHOWN;
 }
 
+static const struct phx_job *next_job(const struct phx_state *s, const struct jobs_page *p)
+{
+	if (p->re)
+		return phx_index_job_of(s, p->re, p->last);
+	uint32_t at = phx_state_job_place(s, p->last + 1);
+	return at < s->jobs.n ? PHX_LIST_AT(&s->jobs, struct phx_job, at) : NULL;
+}
+
 /* The next jobs of a long list: the engine is let go in between. False: these were the last. */
 static bool add_jobs(struct daemon *d, struct jobs_page *p)
 {
 	const struct phx_state *s = engine_lock(d->engine);
 	struct phx_job_waits waits = {.s = s};
-	uint32_t at = phx_state_job_place(s, p->last + 1), n_looked = 0, n_shown = 0;
-	for (;
-	     at < s->jobs.n && !is_full(p) && n_looked < LOOKED_AT_ONCE && n_shown < SHOWN_AT_ONCE;
-	     at++, n_looked++) {
-		const struct phx_job *job = PHX_LIST_AT(&s->jobs, struct phx_job, at);
+	uint32_t n_looked = 0, n_shown = 0;
+	const struct phx_job *job = next_job(s, p);
+	for (; job && !is_full(p) && n_looked < LOOKED_AT_ONCE && n_shown < SHOWN_AT_ONCE;
+	     job = next_job(s, p), n_looked++) {
 		struct brief brief;
 		p->last = job->id;
-		if (!may_see(s, &p->viewer, job) || (p->re && strcmp(job->re, p->re) != 0))
+		if (!may_see(s, &p->viewer, job))
 			continue;
 		make_brief(job, phx_job_words(s, job), &brief);
 		json_array_append_new(p->list, job_json(&waits, &brief.job));
 		p->n_parts += job->parts.n;
 		n_shown++;
 	}
-	bool more = at < s->jobs.n;
 	engine_unlock(d->engine);
-	return more;
+	return job;
 }
 
 /* Is it there for the asker? */

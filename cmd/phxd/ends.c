@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "node/order.h"
+#include "state/index.h"
 
 enum { JOBS_MAX = 10000 };
 
@@ -37,10 +38,9 @@ json_t *view_ends(const struct phx_state *s, const struct phx_event *ev)
 json_t *view_ends_re(const struct phx_state *s, const char *re)
 {
 	json_t *list = json_array();
-	PHX_LIST_EACH(struct phx_job, j, &s->jobs)
-		if (phx_job_is_open(j) && !j->cancel && !strcmp(j->re, re) &&
-		    json_array_size(list) < JOBS_MAX)
-			json_array_append_new(list, view_job(j, true, false));
+	PHX_INDEX_EACH_JOB_OF(j, s, re)
+	if (phx_job_is_open(j) && !j->cancel && json_array_size(list) < JOBS_MAX)
+		json_array_append_new(list, view_job(j, true, false));
 	return list;
 }
 

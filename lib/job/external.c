@@ -286,9 +286,9 @@ static bool counts_run(const struct phx_apply *a, const struct phx_re *re, const
 
 static void count_runs(struct phx_apply *a, const struct phx_re *re)
 {
-	PHX_LIST_EACH(struct phx_job, j, &a->s->jobs)
-		if (phx_engine_runs(j, re) && !j->killing && !counts_run(a, re, j))
-			count_run(a, re, j);
+	PHX_INDEX_EACH_JOB_OF(j, a->s, re->name)
+	if (phx_engine_runs(j, re) && !j->killing && !counts_run(a, re, j))
+		count_run(a, re, j);
 }
 
 static struct phx_job *add_job(struct phx_apply *a, const struct phx_re *re,

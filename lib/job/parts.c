@@ -244,8 +244,11 @@ void phx_jobs_tick(struct phx_apply *a)
 {
 	if (phx_index_jobs_due(a->s) > a->s->now_ms)
 		return;
-	PHX_LIST_EACH(struct phx_job, j, &a->s->jobs) {
-		if (phx_job_limit_due(j) > a->s->now_ms)
+	PHX_AUTO(phx_list_fini) struct phx_list due = {0};
+	phx_stick(a, phx_index_due_jobs(a->s, &due));
+	PHX_LIST_EACH(uint64_t, id, &due) {
+		struct phx_job *j = phx_state_job(a->s, *id);
+		if (!j || phx_job_limit_due(j) > a->s->now_ms)
 			continue;
 		j->overdue = true;
 		a->out->changed = true;
@@ -311,9 +314,9 @@ int phx_apply_job_result(struct phx_apply *a, const struct phx_event_job_result 
 
 void phx_jobs_end_of_re(struct phx_apply *a, const struct phx_re *re)
 {
-	PHX_LIST_EACH(struct phx_job, j, &a->s->jobs) {
-		if (strcmp(j->re, re->name) || j->engine_id[0] ||
-		    (j->state != PHX_JOB_QUEUED && j->state != PHX_JOB_RUNNING))
+	PHX_INDEX_EACH_JOB_OF(j, a->s, re->name)
+	{
+		if (j->engine_id[0] || (j->state != PHX_JOB_QUEUED && j->state != PHX_JOB_RUNNING))
 			continue;
 		j->cancel = true;
 		phx_job_blame(a, j, a->ev->by, "RE %s is deactivated", re->name);

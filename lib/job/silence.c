@@ -187,8 +187,11 @@ void phx_lease_tick(struct phx_apply *a)
 {
 	if (phx_index_jobs_due(a->s) > a->s->now_ms)
 		return;
-	PHX_LIST_EACH(struct phx_job, j, &a->s->jobs)
-		for (struct phx_job_part *p; (p = overdue_part(j, a->s->now_ms));) {
+	PHX_AUTO(phx_list_fini) struct phx_list due = {0};
+	phx_stick(a, phx_index_due_jobs(a->s, &due));
+	PHX_LIST_EACH(uint64_t, id, &due) {
+		struct phx_job *j = phx_state_job(a->s, *id);
+		for (struct phx_job_part *p; j && (p = overdue_part(j, a->s->now_ms));) {
 			struct phx_node *n = phx_state_node(a->s, p->node);
 			say_silence(a, j, p, n);
 			if (n)
@@ -198,4 +201,5 @@ void phx_lease_tick(struct phx_apply *a)
 				lose_in_ledger(a, j, n);
 			phx_job_part_end(a, j, p, 255);
 		}
+	}
 }

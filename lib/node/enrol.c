@@ -183,9 +183,9 @@ int phx_apply_node_bmc(struct phx_apply *a, const struct phx_event_node_bmc *p)
 static void rename_node(struct phx_apply *a, struct phx_node *n, const char *name)
 {
 	phx_act(a, PHX_ACT_DHCP, n);
+	phx_index_rename(a->s, n, name);
 	PHX_STR_SET(n->name, name);
 	PHX_STR_SET(n->bmc.node, name);
-	phx_index_renew(a->s);
 }
 
 int phx_apply_node_accept(struct phx_apply *a, const struct phx_event_named *p)

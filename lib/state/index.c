@@ -1,14 +1,14 @@
 /* The index of a state: see index.h. Bitmaps over the list of nodes, a hash table of
  * names, another of what machines are known by, the nodes' times in one array, the
- * jobs' times in a heap whose stale entries are dropped when they reach the top, the
- * queued jobs of no RE in a manager of lib/batch. Used by the pure rooms above. Pure. */
+ * jobs' in a heap, the jobs of each RE in a list, the queued jobs of no RE in a
+ * manager of lib/batch. Used by the pure rooms above. Pure. */
 #include "state/index.h"
 
 #include <errno.h>
 #include <string.h>
 
 #include "base/hash.h"
-#include "base/heap.h"
+#include "state/job_lists.h"
 #include "state/known.h"
 #include "state/members.h"
 #include "state/node_sets.h"
@@ -16,23 +16,16 @@
 enum { WORD = 64, LEAST = 64 };
 enum { CHANGES_BITS = 24 }; /* of one event less than so many: of 65,536 nodes all groups */
 
-struct due {
-	int64_t at_ms;
-	uint64_t job;
-};
-
 struct phx_index {
 	uint32_t n, cap; /* nodes: indexed, and room for (a multiple of WORD) */
 	uint64_t *sets[PHX_SET_COUNT_];
-	struct phx_hash names; /* of nodes: their places; room for `cap` */
-	uint32_t *groups;      /* of IDLE nodes: hash of their RE's name */
-	int64_t *due;          /* of nodes */
-	uint64_t *runs;        /* the job whose open part is on the node */
-	/* struct due: a heap, the earliest first; each job with a time has an entry that is not
-	 * later */
-	struct phx_list dues;
-	bool touched; /* some node is touched */
-	bool untrue;  /* memory was lacking: the index must be built anew */
+	struct phx_hash names;        /* of nodes: their places; room for `cap` */
+	uint32_t *groups;             /* of IDLE nodes: hash of their RE's name */
+	int64_t *due;                 /* of nodes */
+	uint64_t *runs;               /* the job whose open part is on the node */
+	struct phx_list dues, of_res; /* jobs: job_lists.h */
+	bool touched;                 /* some node is touched */
+	bool untrue;                  /* memory was lacking: the index must be built anew */
 	uint64_t visits;
 	struct phx_index_jobs jobs;
 	struct phx_batch *outside; /* queued jobs of no RE */
@@ -281,33 +274,17 @@ struct phx_node *phx_state_node_by_mac(const struct phx_state *s, const char *ma
 
 /* ---- jobs ---- */
 
-static bool sooner(const struct due *a, const struct due *b)
-{
-	return a->at_ms < b->at_ms;
-}
-PHX_HEAP(due, struct due, sooner)
-
 void phx_index_job_due(struct phx_state *s, const struct phx_job *j)
 {
-	int64_t at_ms = phx_job_due(j);
-	if (at_ms != INT64_MAX && due_push(&s->index->dues, (struct due){at_ms, j->id}) < 0)
+	if (phx_dues_put(&s->index->dues, j) < 0)
 		s->index->untrue = true;
 }
 
-/* Drops entries from the top of the heap that are stale: the job is over or its time has changed.
- */
-static void settle_dues(struct phx_state *s)
+int phx_index_due_jobs(struct phx_state *s, struct phx_list *ret)
 {
-	struct phx_index *x = s->index;
-	while (x->dues.n) {
-		struct due d = *due_top(&x->dues);
-		const struct phx_job *j = phx_state_job(s, d.job);
-		if (j && phx_job_due(j) == d.at_ms)
-			return;
-		due_pop(&x->dues);
-		if (j)
-			phx_index_job_due(s, j);
-	}
+	int r = phx_dues_come(&s->index->dues, s, s->now_ms, ret);
+	s->index->untrue = s->index->untrue || r < 0;
+	return r;
 }
 
 int64_t phx_index_jobs_due(const struct phx_state *s)
@@ -315,7 +292,7 @@ int64_t phx_index_jobs_due(const struct phx_state *s)
 	const struct phx_index *x = s->index;
 	int64_t next = INT64_MAX;
 	if (x && !x->untrue)
-		return x->dues.n ? due_top(&x->dues)->at_ms : INT64_MAX;
+		return phx_dues_next(&x->dues);
 	PHX_LIST_EACH(struct phx_job, j, &s->jobs)
 		next = phx_job_due(j) < next ? phx_job_due(j) : next;
 	return next;
@@ -397,8 +374,20 @@ void phx_index_job(struct phx_state *s, const struct phx_job *j, bool in)
 	x->jobs.n_external += j->engine_id[0] ? by : 0;
 	bool queued = j->state == PHX_JOB_QUEUED && !j->re[0];
 	if (phx_tally_job(&x->tallies, j, in) < 0 ||
+	    (in && phx_re_jobs_put(&x->of_res, s, j) < 0) ||
 	    (queued && queue_outside(x->outside, j, in) < 0))
 		x->untrue = true;
+}
+
+struct phx_job *phx_index_job_of(const struct phx_state *s, const char *re, uint64_t after)
+{
+	const struct phx_index *x = s->index;
+	if (x && !x->untrue)
+		return phx_re_jobs_next(&x->of_res, s, re, after);
+	for (uint32_t i = phx_state_job_place(s, after + 1); i < s->jobs.n; i++)
+		if (!strcmp(PHX_LIST_AT(&s->jobs, struct phx_job, i)->re, re))
+			return PHX_LIST_AT(&s->jobs, struct phx_job, i);
+	return NULL;
 }
 
 struct phx_tally phx_index_tally_of(const struct phx_state *s, uint32_t uid)
@@ -430,6 +419,7 @@ static void free_index(struct phx_index *x)
 	free(x->due);
 	free(x->runs);
 	phx_list_fini(&x->dues);
+	phx_re_jobs_fini(&x->of_res);
 	phx_list_fini(&x->tallies);
 	phx_batch_free(x->outside);
 	phx_members_free(x->members);
@@ -496,6 +486,15 @@ void phx_index_renew(struct phx_state *s)
 	fill(s);
 }
 
+void phx_index_rename(struct phx_state *s, const struct phx_node *n, const char *name)
+{
+	struct phx_hash *names = &s->index->names;
+	uint32_t i = phx_index_place(s, n);
+	phx_hash_drop(names, phx_hash_text(n->name), i);
+	phx_hash_put(names, phx_hash_text(name), i); /* there is room: that of its old name */
+	phx_touch(s, n);
+}
+
 int phx_index_ready(struct phx_state *s)
 {
 	bool kept = s->index && !s->index->untrue && s->nodes.n >= s->index->n &&
@@ -526,7 +525,8 @@ bool phx_index_is_whole(const struct phx_state *s)
 void phx_index_settle(struct phx_state *s)
 {
 	refresh(s);
-	settle_dues(s);
+	if (phx_dues_settle(&s->index->dues, s) < 0)
+		s->index->untrue = true;
 }
 
 /* ---- checking ---- */
@@ -579,6 +579,10 @@ static int compare(const struct phx_state *s, const struct phx_index *fresh, str
 	if (r == 0 && !phx_tally_equal(&s->index->tallies, &fresh->tallies))
 		r = phx_err_set(err, -EPROTO,
 				"the index does not count the jobs of each user right");
+	PHX_LIST_EACH(struct phx_job, j, &s->jobs)
+		if (r == 0 && !phx_re_jobs_has(&s->index->of_res, j))
+			r = phx_err_set(err, -EPROTO, "job %llu is not in the list of its RE",
+					(unsigned long long)j->id);
 	return r;
 }
 

@@ -25,8 +25,10 @@ enum phx_node_set {
 
 /** Build the index if it is missing or lacks nodes; the calls below may be used then. -ENOMEM. */
 int phx_index_ready(struct phx_state *s);
-/** Nodes were removed or renamed: build the whole index anew. */
+/** A node was removed, and others have other places: build the whole index anew. */
 void phx_index_renew(struct phx_state *s);
+/** The node is about to be named so by the caller. */
+void phx_index_rename(struct phx_state *s, const struct phx_node *n, const char *name);
 void phx_index_drop(struct phx_state *s);
 
 /** The node was or will be changed in this event. Does nothing without an index. */
@@ -56,6 +58,9 @@ struct phx_node *phx_index_next_due(struct phx_state *s, uint32_t at);
  * without an index. */
 int64_t phx_index_nodes_due(const struct phx_state *s);
 int64_t phx_index_jobs_due(const struct phx_state *s);
+/** Numbers (uint64_t) of the jobs that want a tick by now, in their order. *ret is empty.
+ * -ENOMEM. */
+int phx_index_due_jobs(struct phx_state *s, struct phx_list *ret);
 /** The job may want a tick sooner than it did. */
 void phx_index_job_due(struct phx_state *s, const struct phx_job *j);
 
@@ -63,6 +68,13 @@ void phx_index_job_due(struct phx_state *s, const struct phx_job *j);
 void phx_index_runs(struct phx_state *s, const struct phx_node *n, uint64_t id);
 /** The job that has an open part on `n`; NULL. Also without an index. */
 struct phx_job *phx_index_job_on(const struct phx_state *s, const struct phx_node *n);
+
+/** The first job of the RE ("": of none) after number `after`; NULL. Also without an index. */
+struct phx_job *phx_index_job_of(const struct phx_state *s, const char *re, uint64_t after);
+/** Each job of an RE, in order; jobs may be changed meanwhile, but for their RE. */
+#define PHX_INDEX_EACH_JOB_OF(j, s, re) \
+	for (struct phx_job *j = phx_index_job_of((s), (re), 0); j; \
+	     j = phx_index_job_of((s), (re), j->id))
 
 /** Counts of jobs: queued or running; queued or running of an external engine. */
 struct phx_index_jobs {

@@ -4,6 +4,8 @@
  * for a hundred times the nodes is a binary search. */
 #include "unit/core/hidden.h"
 
+#include "state/index.h"
+
 enum { FEW = 100, MANY = 10000, PAGES_MAX = 120, RE_NODES = 20, JOBS = 2000 };
 
 /* The pages that the event looked at. */
@@ -44,6 +46,8 @@ enum {
 	ENROL_BY_SERIAL,
 	ENROL_STRANGER,
 	ACCEPT,
+	ENROL_ANOTHER,
+	ACCEPT_AS,
 	KINDS
 };
 
@@ -79,26 +83,33 @@ static void make_enrol(int which, struct phx_event_enrol *p)
 	set_mac(&p->macs,
 		which == ENROL                     ? NEW_MAC
 			: which == ENROL_BY_SERIAL ? "52:54:00:01:00:02"
-						   : "52:54:00:01:00:03");
+			: which == ENROL_STRANGER  ? "52:54:00:01:00:03"
+						   : "52:54:00:01:00:04");
 	PHX_STR_SET(p->serial, which == ENROL_BY_SERIAL ? "serial-of-new2" : "");
 	PHX_STR_SET(p->key_fp, "key-of-a-newcomer");
 	PHX_STR_SET(p->address, which == ENROL ? "10.9.0.1" : "10.9.0.9");
-	PHX_STR_SET(p->name, which == ENROL_STRANGER ? "stranger" : "");
+	PHX_STR_SET(p->name,
+		    which == ENROL_STRANGER          ? "stranger"
+			    : which == ENROL_ANOTHER ? "stranger2"
+						     : "");
 }
 
 static void make_newcomer(int which, struct phx_event *ev)
 {
 	if (which == ADD || which == ADD_BY_SERIAL || which == FIRST_HELLO)
 		PHX_STR_SET(ev->node, which == ADD_BY_SERIAL ? "new2" : "new1");
-	if (which == ACCEPT)
-		PHX_STR_SET(ev->node, "stranger");
+	if (which == ACCEPT || which == ACCEPT_AS)
+		PHX_STR_SET(ev->node, which == ACCEPT ? "stranger" : "stranger2");
+	if (which == ACCEPT_AS)
+		PHX_STR_SET(ev->named.name, "new3");
 	if (which == ADD) {
 		set_mac(&ev->node_add.macs, NEW_MAC);
 		PHX_STR_SET(ev->node_add.ip, "10.9.0.1");
 	}
 	if (which == ADD_BY_SERIAL)
 		PHX_STR_SET(ev->node_add.serial, "serial-of-new2");
-	if (which == ENROL || which == ENROL_BY_SERIAL || which == ENROL_STRANGER)
+	if (which == ENROL || which == ENROL_BY_SERIAL || which == ENROL_STRANGER ||
+	    which == ENROL_ANOTHER)
 		make_enrol(which, &ev->enrol);
 	if (which == FIRST_HELLO) {
 		ev->hello.healthy = true;
@@ -131,6 +142,8 @@ static void make(struct world *w, int which, const char *node, struct phx_event 
 		[ENROL_BY_SERIAL] = PHX_EV_enrol,
 		[ENROL_STRANGER] = PHX_EV_enrol,
 		[ACCEPT] = PHX_EV_node_accept,
+		[ENROL_ANOTHER] = PHX_EV_enrol,
+		[ACCEPT_AS] = PHX_EV_node_accept,
 	};
 	if (which >= ADD) {
 		*ev = (struct phx_event){.kind = kinds[which]};
@@ -216,7 +229,9 @@ static void compare(struct world *w, bool re)
 						 "announcement by serial number",
 						 "enrolment by serial number",
 						 "enrolment of a stranger",
-						 "acceptance"};
+						 "acceptance",
+						 "enrolment of another stranger",
+						 "acceptance under another name"};
 	unsigned few[KINDS], many[KINDS], all = 0;
 	struct sigaction before;
 	void *other = NULL;
@@ -353,6 +368,72 @@ static void nor_are_those_before_it(void **state)
 	assert_in_range(pages, 1, 2);
 }
 
+static void submit_many(struct world *w, const char *re, uint32_t n, int64_t limit_ms)
+{
+	struct phx_event ev = {.kind = PHX_EV_job_submit,
+			       .job_submit = {.uid = 1000,
+					      .gid = 1000,
+					      .job_nodes = 1,
+					      .estimate_ms = limit_ms,
+					      .array_to = n - 1,
+					      .array_step = 1}};
+	PHX_STR_SET(ev.re, re);
+	assert_int_equal(phx_text_push(&ev.job_submit.argv, "true"), 0);
+	assert_int_equal(world_apply(w, &ev, NULL), 0);
+	phx_event_fini(&ev);
+}
+
+/* A job whose time is over is found without a look at the others. */
+static void nor_are_others_when_ones_time_is_over(void **state)
+{
+	struct world *w = *state;
+	struct sigaction before;
+	world_serving(w, "n1", "compute", true);
+	submit_many(w, "", JOBS, 60000);
+	const struct phx_job *first = PHX_LIST_AT(&w->s.jobs, struct phx_job, 0);
+	assert_int_equal(first->state, PHX_JOB_RUNNING);
+	uint64_t id = first->id;
+	w->now += 60000;
+	hidden_begin(&before);
+	hide_list(&w->s.jobs, sizeof(struct phx_job));
+	struct phx_event tick = {.kind = PHX_EV_tick};
+	unsigned pages = pages_of(w, &tick);
+	show_list(&w->s.jobs, sizeof(struct phx_job));
+	sigaction(SIGSEGV, &before, NULL);
+	assert_true(phx_state_job(&w->s, id)->overdue);
+	print_message("time limit: %u pages of %d jobs\n", pages, JOBS);
+	assert_in_range(pages, 1, 20);
+}
+
+/* Those of one RE are found without a look at those of others. */
+static void nor_are_those_of_others_beside_an_res(void **state)
+{
+	enum { ITS = 3, NUMBER_OF_LOOKS = 12 /* of a search in the list */ };
+	struct world *w = *state;
+	struct sigaction before;
+	uint32_t n = 0;
+	many_ready(w, FEW);
+	make_re(w);
+	submit_many(w, "queue", 2, 0);
+	submit_many(w, "", JOBS, 0);
+	submit_many(w, "queue", ITS - 2, 0);
+	hidden_begin(&before);
+	hide_list(&w->s.jobs, sizeof(struct phx_job));
+	hidden_watch();
+	PHX_INDEX_EACH_JOB_OF(j, &w->s, "queue")
+	n += !strcmp(j->re, "queue");
+	unsigned pages = hidden_told();
+	show_list(&w->s.jobs, sizeof(struct phx_job));
+	sigaction(SIGSEGV, &before, NULL);
+	print_message("of an RE: %u pages of %u jobs\n", pages, w->s.jobs.n);
+	assert_int_equal(n, ITS);
+	assert_in_range(pages, 1, ITS * NUMBER_OF_LOOKS);
+	phx_index_drop(&w->s);
+	PHX_INDEX_EACH_JOB_OF(j, &w->s, "queue")
+	n--;
+	assert_int_equal(n, 0); /* the same without an index */
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -365,6 +446,10 @@ int main(void)
 		cmocka_unit_test_setup_teardown(throttled_jobs_are_not_looked_at, world_setup,
 						world_teardown),
 		cmocka_unit_test_setup_teardown(nor_are_those_before_it, world_setup,
+						world_teardown),
+		cmocka_unit_test_setup_teardown(nor_are_others_when_ones_time_is_over, world_setup,
+						world_teardown),
+		cmocka_unit_test_setup_teardown(nor_are_those_of_others_beside_an_res, world_setup,
 						world_teardown),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
