@@ -80,7 +80,7 @@ static int read_history(struct phx_store_reader *reader, struct history *h, bool
 	*ret_more = true;
 	for (uint32_t n_looked = 0; n_looked < LOOKED_MAX; n_looked += CHUNK) {
 		uint64_t before = h->last;
-		int r = phx_store_reader_events(reader, h->last, CHUNK, NULL, add_notes, h, err);
+		int r = reads_page(reader, h->last, CHUNK, h->re, add_notes, h, err);
 		if (r < 0)
 			return r;
 		if (h->last == before) {

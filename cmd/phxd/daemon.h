@@ -162,6 +162,11 @@ int reads_new(struct daemon *d, struct reads **ret);
 /** Carries out `handler` on a thread that does nothing else, administrators' apart from others':
  * suspends q. 429 where this identity has enough of them under way. */
 void reads_take(struct reads *r, struct phx_http_request *q, phx_http_handler handler);
+/** The next events about `name`, a node or an RE ("": all events): by index where the journal knows
+ * whom they are about; of a time before that also events about others. As
+ * phx_store_reader_events(). */
+int reads_page(struct phx_store_reader *r, uint64_t after, uint32_t limit, const char *name,
+	       phx_store_event_fn fn, void *arg, struct phx_err *err);
 /** Who reads much rests as long as he has worked since `since_us` (phx_clock_us(); a millisecond at
  * least, a tenth of a second at most), without a lock: agents and others get theirs. */
 void reads_breathe(int64_t since_us);

@@ -98,6 +98,14 @@ void reads_take(struct reads *r, struct phx_http_request *q, phx_http_handler ha
 		phx_http_reply_error(q, -EAGAIN, "phxd is ending");
 }
 
+int reads_page(struct phx_store_reader *r, uint64_t after, uint32_t limit, const char *name,
+	       phx_store_event_fn fn, void *arg, struct phx_err *err)
+{
+	if (name[0] && after >= phx_store_reader_unsaid(r))
+		return phx_store_reader_about(r, after, limit, name, fn, arg, err);
+	return phx_store_reader_events(r, after, limit, NULL, fn, arg, err);
+}
+
 void reads_breathe(int64_t since_us)
 {
 	/* a mutex is not fair: who unlocks and locks again at once keeps it */

@@ -171,7 +171,7 @@ static int look(struct lane *l, struct collector *c, bool *ret_more, struct phx_
 	*ret_more = true;
 	while (!c->full && c->n_looked < LOOKED_MAX) {
 		uint32_t before = c->n_looked;
-		int r = phx_store_reader_events(l->reader, c->looked, PAGE, NULL, collect, c, err);
+		int r = reads_page(l->reader, c->looked, PAGE, c->x->node, collect, c, err);
 		if (r < 0)
 			return r;
 		if (r == 0 && c->n_looked - before < PAGE) {

@@ -6,8 +6,8 @@
 #include <string.h>
 
 #include "base/json.h"
-#include "journal/erasure.h"
 #include "journal/replay.h"
+#include "journal/row.h"
 
 enum { DAY_MS = 24 * 3600 * 1000 };
 enum { RETRY_MS = 2000 }; /* between two tries to write while the store refuses */
@@ -233,56 +233,10 @@ struct transaction {
 
 static void transaction_fini(struct transaction *t)
 {
-	PHX_LIST_EACH(struct phx_store_row, row, &t->rows) {
-		free((char *)row->event.event);
-		free((char *)row->event.actions);
-		free((char *)row->erasure.record);
-		free((char *)row->erasure.signature);
-	}
+	PHX_LIST_EACH(struct phx_store_row, row, &t->rows)
+		phx_journal_row_fini(row);
 	phx_list_fini(&t->rows);
 	free_batches(t->batch);
-}
-
-/* Makes the signed record of the erase among the actions, if there is one. */
-static int make_erasure(const struct phx_journal *j, const struct phx_event *ev,
-			const struct phx_list *actions, struct phx_store_erasure *ret,
-			struct phx_err *err)
-{
-	char signature[PHX_JOURNAL_SIGNATURE_MAX] = "";
-	PHX_LIST_EACH(struct phx_action, act, actions) {
-		if (act->kind != PHX_ACT_ERASED)
-			continue;
-		PHX_AUTO_JSON json_t *record = phx_erasure_json(&j->state, ev, act);
-		*ret = (struct phx_store_erasure){act->step_id, act->node,
-						  record ? phx_json_text(record) : NULL, NULL};
-		int r = !ret->record ? -ENOMEM
-			: j->config.sign
-			? j->config.sign(j->config.arg, ret->record, signature, err)
-			: 0;
-		ret->signature = strdup(signature);
-		return r < 0 || ret->signature ? r : -ENOMEM;
-	}
-	return 0;
-}
-
-static int make_row(const struct phx_journal *j, const struct phx_event *ev,
-		    const struct phx_each *e, struct phx_store_row *ret, struct phx_err *err)
-{
-	struct phx_event told = *ev; /* borrows */
-	told.random = e->out.drew ? ev->random : 0;
-	if (ev->kind == PHX_EV_job_submit)
-		/* for people: the core numbers the job again at a replay */
-		told.job_submit.job = e->out.job;
-	ret->event =
-		(struct phx_store_event){e->seq,
-					 ev->now_ms,
-					 phx_enum_name(&phx_event_kind_names, ev->kind),
-					 e->node[0] ? e->node : e->out.node,
-					 phx_json_record_text_sparse(&phx_event_record, &told),
-					 phx_json_list_text(&phx_action_record, &e->out.actions)};
-	if (!ret->event.event || !ret->event.actions)
-		return -ENOMEM;
-	return make_erasure(j, ev, &e->out.actions, &ret->erasure, err);
 }
 
 static void link_actions(struct phx_journal *j, struct batch *b)
@@ -297,7 +251,7 @@ static int add_event(const struct phx_journal *j, const struct phx_event *ev,
 		     const struct phx_each *e, struct transaction *t, struct phx_err *err)
 {
 	struct phx_store_row *row = phx_list_push(&t->rows, sizeof(*row));
-	int r = row ? make_row(j, ev, e, row, err) : -ENOMEM;
+	int r = row ? phx_journal_row(&j->config, &j->state, ev, e, row, err) : -ENOMEM;
 	PHX_LIST_EACH(struct phx_action, act, &e->out.actions) {
 		struct phx_action *to =
 			r == 0 ? phx_list_push(&t->batch->actions, sizeof(*to)) : NULL;

@@ -105,8 +105,10 @@ static int delete_to(struct phx_store *s, uint64_t seq, const struct phx_chain *
 		     struct phx_err *err)
 {
 	char text[128];
-	snprintf(text, sizeof(text), "DELETE FROM events WHERE seq<=%llu", (unsigned long long)seq);
+	snprintf(text, sizeof(text), "DELETE FROM about WHERE seq<=%llu", (unsigned long long)seq);
 	int r = phx_store_execute(s, text, err);
+	snprintf(text, sizeof(text), "DELETE FROM events WHERE seq<=%llu", (unsigned long long)seq);
+	r = r ? r : phx_store_execute(s, text, err);
 	*ret_n = sqlite3_changes(s->db);
 	r = r ? r : phx_chain_begin_at(s, at, err);
 	if (r < 0 || at->seq == s->begin.seq)

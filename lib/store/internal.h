@@ -12,7 +12,7 @@ enum {
 	PHX_STORE_PATH_MAX = 4096,
 	PHX_CHAIN_HASH = 32,
 	PHX_STORE_ID_MAX = 33,
-	PHX_STORE_STATEMENTS = 13
+	PHX_STORE_STATEMENTS = 14
 };
 
 /** A place in the chain: event `seq` and its hash. */
@@ -53,6 +53,9 @@ struct phx_store {
 
 /** What makes the indexes that are not there. */
 extern const char phx_store_indexes[];
+/** What makes the table of whom events are about (by name), and notes from which event on it is
+ * kept. */
+extern const char phx_store_about[];
 
 /** The text of SQLite's last failure, as an errno. */
 int phx_store_failed(struct phx_store *s, int rc, struct phx_err *err);
@@ -62,6 +65,11 @@ int phx_store_number(struct phx_store *s, const char *query, int64_t *ret, struc
 
 /** Is column `at` of the row exactly this hash? */
 bool phx_store_has_hash(sqlite3_stmt *st, int at, const uint8_t hash[PHX_CHAIN_HASH]);
+
+/* ---- reader.c ---- */
+
+enum { PHX_READER_STATEMENTS = 3 };
+extern const char *const phx_store_reader_sql[PHX_READER_STATEMENTS];
 
 /* ---- pack.c ---- */
 

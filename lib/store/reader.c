@@ -1,24 +1,27 @@
 /* Reading the journal beside its writer: see store.h. In WAL mode a reader sees what was
  * committed when it began and holds nobody up. Called by the daemon's threads that answer
  * clients; writes nothing. */
-#include "store/store.h"
+#include "store/internal.h"
 
 #include <errno.h>
 #include <sqlite3.h>
 
-enum { ALL, OF_NODE, STATEMENTS };
+enum statement { ALL, OF_NODE, ABOUT };
 
-/* Two texts, not one with a condition that is off: only so each is walked by its index. */
-static const char *const sql[] = {
-	[ALL] = "SELECT seq,time_ms,kind,node,event,actions FROM events WHERE seq>?1 ORDER BY seq "
-		"LIMIT ?2",
-	[OF_NODE] = "SELECT seq,time_ms,kind,node,event,actions FROM events WHERE node=?3 AND "
-		    "seq>?1 ORDER BY seq LIMIT ?2",
+#define EVENTS "SELECT seq,time_ms,kind,node,event,actions FROM events WHERE "
+
+/* Texts of their own, not one with conditions that are off: only so each is walked by its index. */
+const char *const phx_store_reader_sql[PHX_READER_STATEMENTS] = {
+	[ALL] = EVENTS "seq>?1 ORDER BY seq LIMIT ?2",
+	[OF_NODE] = EVENTS "node=?3 AND seq>?1 ORDER BY seq LIMIT ?2",
+	[ABOUT] = EVENTS "seq IN (SELECT seq FROM events WHERE node=?3 AND seq>?1 UNION SELECT seq "
+			 "FROM about WHERE name=?3 AND seq>?1 ORDER BY seq LIMIT ?2) ORDER BY seq",
 };
 
 struct phx_store_reader {
 	sqlite3 *db;
-	sqlite3_stmt *st[STATEMENTS];
+	sqlite3_stmt *st[PHX_READER_STATEMENTS];
+	uint64_t unsaid;
 };
 
 static int failed(struct phx_store_reader *r, int rc, struct phx_err *err)
@@ -30,6 +33,19 @@ static int failed(struct phx_store_reader *r, int rc, struct phx_err *err)
 	return phx_err_set(err, code, "journal: %s", sqlite3_errmsg(r->db));
 }
 
+/* Where that cannot be read, it is known of no event whom it is about. */
+static uint64_t read_unsaid(struct phx_store_reader *r)
+{
+	static const char text[] = "SELECT COALESCE(MAX(seq),0) FROM unsaid";
+	sqlite3_stmt *st = NULL;
+	uint64_t unsaid = UINT64_MAX;
+	if (sqlite3_prepare_v2(r->db, text, -1, &st, NULL) == SQLITE_OK &&
+	    sqlite3_step(st) == SQLITE_ROW)
+		unsaid = (uint64_t)sqlite3_column_int64(st, 0);
+	sqlite3_finalize(st);
+	return unsaid;
+}
+
 int phx_store_reader_open(const char *path, struct phx_store_reader **ret, struct phx_err *err)
 {
 	struct phx_store_reader *r = calloc(1, sizeof(*r));
@@ -38,14 +54,15 @@ int phx_store_reader_open(const char *path, struct phx_store_reader **ret, struc
 	int code = 0,
 	    rc = sqlite3_open_v2(path, &r->db, SQLITE_OPEN_READONLY | SQLITE_OPEN_NOMUTEX, NULL);
 	sqlite3_busy_timeout(r->db, 5000);
-	for (int i = 0; rc == SQLITE_OK && i < STATEMENTS; i++)
-		rc = sqlite3_prepare_v3(r->db, sql[i], -1, SQLITE_PREPARE_PERSISTENT, &r->st[i],
-					NULL);
+	for (int i = 0; rc == SQLITE_OK && i < PHX_READER_STATEMENTS; i++)
+		rc = sqlite3_prepare_v3(r->db, phx_store_reader_sql[i], -1,
+					SQLITE_PREPARE_PERSISTENT, &r->st[i], NULL);
 	if (rc != SQLITE_OK) {
 		code = failed(r, rc, err);
 		phx_store_reader_close(r);
 		return phx_err_prefix(err, code, "%s", path);
 	}
+	r->unsaid = read_unsaid(r);
 	*ret = r;
 	return 0;
 }
@@ -54,7 +71,7 @@ void phx_store_reader_close(struct phx_store_reader *r)
 {
 	if (!r)
 		return;
-	for (int i = 0; i < STATEMENTS; i++)
+	for (int i = 0; i < PHX_READER_STATEMENTS; i++)
 		sqlite3_finalize(r->st[i]);
 	sqlite3_close(r->db);
 	free(r);
@@ -65,15 +82,15 @@ static const char *text(sqlite3_stmt *st, int at)
 	return (const char *)sqlite3_column_text(st, at);
 }
 
-int phx_store_reader_events(struct phx_store_reader *r, uint64_t after, uint32_t limit,
-			    const char *node, phx_store_event_fn fn, void *arg, struct phx_err *err)
+static int walk(struct phx_store_reader *r, enum statement which, uint64_t after, uint32_t limit,
+		const char *name, phx_store_event_fn fn, void *arg, struct phx_err *err)
 {
-	sqlite3_stmt *st = r->st[node ? OF_NODE : ALL];
+	sqlite3_stmt *st = r->st[which];
 	int rc, code = 0;
 	sqlite3_bind_int64(st, 1, after > INT64_MAX ? INT64_MAX : (sqlite3_int64)after);
 	sqlite3_bind_int64(st, 2, limit ? (sqlite3_int64)limit : -1);
-	if (node)
-		sqlite3_bind_text(st, 3, node, -1, SQLITE_STATIC);
+	if (name)
+		sqlite3_bind_text(st, 3, name, -1, SQLITE_STATIC);
 	while (code == 0 && (rc = sqlite3_step(st)) != SQLITE_DONE) {
 		if (rc != SQLITE_ROW) {
 			code = failed(r, rc, err);
@@ -90,4 +107,21 @@ int phx_store_reader_events(struct phx_store_reader *r, uint64_t after, uint32_t
 	sqlite3_reset(st); /* ends the look at the journal: its log can be taken in */
 	sqlite3_clear_bindings(st);
 	return code;
+}
+
+int phx_store_reader_events(struct phx_store_reader *r, uint64_t after, uint32_t limit,
+			    const char *node, phx_store_event_fn fn, void *arg, struct phx_err *err)
+{
+	return walk(r, node ? OF_NODE : ALL, after, limit, node, fn, arg, err);
+}
+
+int phx_store_reader_about(struct phx_store_reader *r, uint64_t after, uint32_t limit,
+			   const char *name, phx_store_event_fn fn, void *arg, struct phx_err *err)
+{
+	return walk(r, ABOUT, after, limit, name, fn, arg, err);
+}
+
+uint64_t phx_store_reader_unsaid(const struct phx_store_reader *r)
+{
+	return r->unsaid;
 }

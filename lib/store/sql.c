@@ -9,6 +9,13 @@ const char phx_store_indexes[] =
 	"CREATE INDEX IF NOT EXISTS events_by_node ON events(node, seq);"
 	"CREATE INDEX IF NOT EXISTS erasures_by_node ON erasures(node, step_id);";
 
+/* A row for each name; only few events are about others than their own node. */
+const char phx_store_about[] =
+	"CREATE TABLE about(seq INTEGER NOT NULL, name TEXT NOT NULL, PRIMARY KEY(seq, name)) "
+	"WITHOUT ROWID; CREATE INDEX about_by_name ON about(name, seq);"
+	"CREATE TABLE unsaid(seq INTEGER NOT NULL);"
+	"INSERT INTO unsaid SELECT COALESCE(MAX(seq),0) FROM events;";
+
 static int errno_of(int rc)
 {
 	static const struct {

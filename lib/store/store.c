@@ -9,11 +9,14 @@
 #include <sys/file.h>
 #include <unistd.h>
 
-enum { SCHEMA = 3 };
+#include "base/key.h"
+
+enum { SCHEMA = 4 };
 
 /* those that change something come first: who only reads prepares none of them */
 enum statement {
 	APPEND,
+	ABOUT,
 	ERASURE,
 	SNAPSHOT,
 	FORGET,
@@ -37,6 +40,7 @@ static const char *const sql[] = {
 		   "VALUES(?,?,?,?,?,?,?)",
 	[ERASURE] = "INSERT OR IGNORE INTO erasures(step_id,node,record,signature,hash) "
 		    "VALUES(?,?,?,?,?)",
+	[ABOUT] = "INSERT OR IGNORE INTO about(seq,name) VALUES(?,?)",
 	[SNAPSHOT] = "INSERT OR REPLACE INTO snapshots(seq,state,hash) VALUES(?,?,?)",
 	[FORGET] = "DELETE FROM snapshots WHERE seq NOT IN (SELECT seq FROM snapshots ORDER BY seq "
 		   "DESC LIMIT 2)",
@@ -67,6 +71,7 @@ static const char *const additions[SCHEMA] = {
 	"ALTER TABLE erasures ADD COLUMN hash BLOB;"
 	"CREATE TABLE chain(id TEXT NOT NULL, seq INTEGER NOT NULL, hash BLOB NOT NULL);",
 	"CREATE TABLE begins(seq INTEGER NOT NULL, line TEXT NOT NULL);",
+	phx_store_about,
 };
 
 /* Runs a bound statement that returns no rows, and resets it. */
@@ -84,7 +89,7 @@ static int upgrade(struct phx_store *s, int64_t version, struct phx_err *err)
 {
 	int r = 0;
 	for (; r == 0 && version < SCHEMA; version++) {
-		char text[512];
+		char text[640];
 		snprintf(text, sizeof(text),
 			 "BEGIN IMMEDIATE; %s PRAGMA user_version=%lld; COMMIT;",
 			 additions[version], (long long)version + 1);
@@ -248,6 +253,17 @@ static int insert_event(struct phx_store *s, const struct phx_store_event *ev,
 	return step_done(s, APPEND, err);
 }
 
+static int insert_about(struct phx_store *s, const struct phx_store_row *row, struct phx_err *err)
+{
+	int r = 0;
+	PHX_LIST_EACH(struct phx_word, name, &row->about) {
+		sqlite3_bind_int64(s->st[ABOUT], 1, (sqlite3_int64)row->event.seq);
+		bind_text(s, ABOUT, 2, name->text);
+		r = r ? r : step_done(s, ABOUT, err);
+	}
+	return r;
+}
+
 static int insert_erasure(struct phx_store *s, const struct phx_store_erasure *e,
 			  struct phx_err *err)
 {
@@ -333,6 +349,7 @@ static int insert(struct phx_store *s, const struct phx_store_row *row, struct p
 				   (unsigned long long)row->event.seq, (unsigned long long)at->seq);
 	int r = phx_chain_next(at, &row->event, at);
 	r = r ? r : insert_event(s, &row->event, at, err);
+	r = r ? r : insert_about(s, row, err);
 	if (r == 0 && row->erasure.record)
 		r = insert_erasure(s, &row->erasure, err);
 	return r;

@@ -90,6 +90,9 @@ struct phx_store_event {
 /** What is written of one event; all is borrowed. */
 struct phx_store_row {
 	struct phx_store_event event;
+	/* struct phx_word: whom it is about beside event.node; phx_store_reader_about() finds it
+	 * under each of these names */
+	struct phx_list about;
 	struct phx_store_erasure erasure; /* record NULL: none */
 };
 
@@ -150,6 +153,11 @@ void phx_store_reader_close(struct phx_store_reader *r);
 int phx_store_reader_events(struct phx_store_reader *r, uint64_t after, uint32_t limit,
 			    const char *node, phx_store_event_fn fn, void *arg,
 			    struct phx_err *err);
+/** The same of the events of node `name`, and those that were said to be about that name. */
+int phx_store_reader_about(struct phx_store_reader *r, uint64_t after, uint32_t limit,
+			   const char *name, phx_store_event_fn fn, void *arg, struct phx_err *err);
+/** Of events up to this one it is not known whom they are about: they are of a time before. */
+uint64_t phx_store_reader_unsaid(const struct phx_store_reader *r);
 
 /** Forget events from before that time, at most 10,000 at once: of those that the older of two
  * snapshots contains, so that a start needs none of them even where the newest snapshot is damaged.

@@ -493,6 +493,18 @@ an_event_is_about_its_node() {
 	req GET '/v1/events?after=0&limit=1000'
 	has 200 '[.events[] | .node as $n | .text as $t | select($n != "" and ([.notes[] | select(.text == $t and .node != "" and .node != $n)] | length) > 0)] == []'
 }
+# those that the journal's index finds, and those of a walk through all
+events_of_a_node_are_all_of_it() {
+	local node
+	req GET '/v1/events?after=0&limit=1000'
+	cp "$WORK/body" "$WORK/all"
+	for node in $(jq -r '[.events[] | .node, .notes[].node | select(. != "")] | unique | .[]' "$WORK/all"); do
+		req GET "/v1/events?node=$node&after=0&limit=1000"
+		[ "$(jq -c '[.events[].seq]' "$WORK/body")" = "$(jq -c --arg n "$node" \
+			'[.events[] | select(.node == $n or any(.notes[]; .node == $n)) | .seq]' "$WORK/all")" ] ||
+			{ echo "$node: $(jq -c '[.events[].seq]' "$WORK/body")"; return 1; }
+	done
+}
 users_read_and_submit() {
 	local path
 	: >"$WORK/body" && chmod 666 "$WORK/body" && as_nobody
@@ -744,7 +756,7 @@ a_kill_keeps_everything() { a_restart_keeps_everything kill; }
 	plain_http_gives_nothing_secret boot_scripts enrolment a_node_speaks_for_itself_only a_removed_node_is_nobody comes_up \
 	dry_run_does_nothing dry_run_of_what_ends assigns rm_of_a_node_in_use_is_no_dry_promise counts matches_rules drains_and_resumes a_step_that_fails_is_tried_again \
 	a_step_that_never_works_changes_nothing quarantine_is_left_by_resume_only wipes power_is_switched \
-	a_node_that_is_off_is_started unknown_names_are_told an_event_is_about_its_node users_read_and_submit users_do_not_see_hardware members_that_are_asked_for nodes_page_by_page users_do_not_act users_see_their_own_jobs what_ends_is_waited_for who_hangs_up_is_forgotten a_job_runs an_ended_jobs_output_stays \
+	a_node_that_is_off_is_started unknown_names_are_told an_event_is_about_its_node events_of_a_node_are_all_of_it users_read_and_submit users_do_not_see_hardware members_that_are_asked_for nodes_page_by_page users_do_not_act users_see_their_own_jobs what_ends_is_waited_for who_hangs_up_is_forgotten a_job_runs an_ended_jobs_output_stays \
 	a_bad_role_is_told_and_the_old_one_stays a_role_in_use_stays a_restart_keeps_everything a_kill_keeps_everything \
 	a_second_head_is_refused a_full_disk_refuses_and_loses_nothing freed_it_works_again fills_up_while_steps_run \
 	silence_on_a_full_disk_is_told_later ends_cleanly

@@ -19,6 +19,7 @@
 #include "fake/failing_vfs.h"
 #include "journal/journal.h"
 #include "journal/replay.h"
+#include "journal/row.h"
 
 enum { FILE_SIZE_MAX = 1 << 24, HOUR_MS = 3600 * 1000, WRITES = 12 };
 
@@ -648,6 +649,42 @@ static void a_snapshot_is_written_beside_events(void **state)
 	assert_true(knows("meanwhile1") && knows("meanwhile2"));
 }
 
+/* ---- whom an event is about ---- */
+
+static void add_note(struct phx_list *actions, int kind, const char *node, const char *re,
+		     const char *other_re)
+{
+	struct phx_action *act = phx_list_push(actions, sizeof(*act));
+	act->kind = kind;
+	PHX_STR_SET(act->node, node);
+	PHX_STR_SET(act->re, re);
+	PHX_STR_SET(act->other_re, other_re);
+}
+
+/* Its notes say so, and its own node is found without. */
+static void an_event_is_found_by_all_whom_it_is_about(void **state)
+{
+	static const char *const names[] = {"queue", "web", "n2"};
+	struct phx_journal_config config = {.draw = draw};
+	struct phx_event ev = {.kind = PHX_EV_quarantine, .node = "n1"};
+	struct phx_each each = {.node = ev.node, .seq = 1};
+	struct phx_store_row row = {0};
+	struct phx_state s;
+	(void)state;
+	add_note(&each.out.actions, PHX_ACT_NOTE, "n1", "queue", "web");
+	add_note(&each.out.actions, PHX_ACT_POWER, "n3", "", "");
+	add_note(&each.out.actions, PHX_ACT_NOTE, "n2", "", "");
+	assert_int_equal(phx_state_init(&s), 0);
+	assert_int_equal(phx_journal_row(&config, &s, &ev, &each, &row, &err), 0);
+	assert_string_equal(row.event.node, "n1");
+	assert_int_equal(row.about.n, PHX_ARRAY_SIZE(names));
+	for (uint32_t i = 0; i < row.about.n; i++)
+		assert_string_equal(PHX_LIST_AT(&row.about, struct phx_word, i)->text, names[i]);
+	phx_journal_row_fini(&row);
+	phx_outcome_fini(&each.out);
+	phx_state_fini(&s);
+}
+
 /* ---- while the state becomes a text ---- */
 
 enum { PATIENCE_S = 20 };
@@ -776,6 +813,7 @@ int main(void)
 		T(an_action_that_cannot_be_queued_ends_it),
 		T(a_snapshot_is_written_beside_events),
 		T(whoever_looks_does_not_wait_for_a_snapshot),
+		T(an_event_is_found_by_all_whom_it_is_about),
 		T(many_nodes_are_one_transaction),
 		T(a_node_with_a_result_is_passed_over),
 		T(a_write_that_fails_among_many_undoes_all),

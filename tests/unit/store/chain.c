@@ -259,6 +259,11 @@ static void an_old_journal_is_read_and_covered_from_then_on(void **state)
 	assert_int_equal(found.uncovered, 2);
 	assert_true(found.no_mark);
 	assert_string_equal(found.mark_trouble, "");
+	/* whom its events are about is said from then on */
+	struct phx_store_reader *reader = NULL;
+	assert_int_equal(phx_store_reader_open(path, &reader, &err), 0);
+	assert_int_equal(phx_store_reader_unsaid(reader), 2);
+	phx_store_reader_close(reader);
 	assert_int_equal(phx_store_latest(store, &seq, &text, &err), 0);
 	assert_string_equal(text, "{\"at\":2}");
 	free(text);
@@ -488,7 +493,7 @@ static void a_mending_that_was_cut_off_is_done_at_the_next_start(void **state)
 					 0);
 		assert_int_equal(open_and_verify(), 0);
 		assert_string_equal(found.damage, "");
-		assert_int_equal(count_tables(), 5);
+		assert_int_equal(count_tables(), 7);
 	}
 	assert_true(n_unmended > 0);
 }
