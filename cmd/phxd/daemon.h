@@ -305,8 +305,11 @@ json_t *catalog_packages(struct daemon *d);
 
 /** Start or skip dnsmasq and in.tftpd by configuration; publish site.cpio. */
 int net_start(struct daemon *d, struct phx_err *err);
-/** Make dnsmasq's host files follow the state. */
-void net_sync_hosts(struct daemon *d);
+/** Make dnsmasq's host file of this node follow the state: PHX_DHCP_SAME, _LIVE or _SIGHUP, which
+ * dnsmasq is told by net_hosts_changed(): once, where there were several. */
+int net_sync_host(struct daemon *d, const char *name);
+/** Host files have changed so; the number of nodes may have outgrown dnsmasq's limits. */
+void net_hosts_changed(struct daemon *d, int change);
 void net_stop(struct daemon *d);
 
 /* ---- refused.c ---- */

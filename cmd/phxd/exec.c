@@ -167,15 +167,18 @@ static void do_key(struct exec *x, const struct phx_action *act)
 	submit(x, &ev);
 }
 
-static void work(struct exec *x, const struct phx_action *act)
+/* *change_max: the most that came of the host files so far, PHX_DHCP_SAME, ... */
+static void work(struct exec *x, const struct phx_action *act, int *change_max)
 {
+	int change;
 	switch ((enum phx_action_kind)act->kind) {
 	case PHX_ACT_KEY_MAKE:
 	case PHX_ACT_KEY_DESTROY:
 		do_key(x, act);
 		return;
 	case PHX_ACT_DHCP:
-		net_sync_hosts(x->d);
+		change = net_sync_host(x->d, act->node);
+		*change_max = change > *change_max ? change : *change_max;
 		return;
 	case PHX_ACT_ORDER:
 	case PHX_ACT_POWER:
@@ -183,6 +186,27 @@ static void work(struct exec *x, const struct phx_action *act)
 	case PHX_ACT_NOTE:
 		return;
 	}
+}
+
+static bool stops(struct exec *x)
+{
+	pthread_mutex_lock(&x->lock);
+	bool stop = x->stop;
+	pthread_mutex_unlock(&x->lock);
+	return stop;
+}
+
+/* All that waits, in its order. dnsmasq reads all host files again at a signal: after the last. */
+static void work_all(struct exec *x, const struct phx_list *todo)
+{
+	int change = -1;
+	PHX_LIST_EACH(struct phx_action, act, todo) {
+		work(x, act, &change);
+		if (stops(x)) /* the next start asks for the others again */
+			break;
+	}
+	if (change >= 0)
+		net_hosts_changed(x->d, change);
 }
 
 static void *worker(void *arg)
@@ -194,36 +218,26 @@ static void *worker(void *arg)
 			pthread_cond_wait(&x->more, &x->lock);
 			continue;
 		}
-		struct phx_action act = *PHX_LIST_AT(&x->todo, struct phx_action, 0);
-		phx_list_remove(&x->todo, sizeof(act), 0);
+		struct phx_list todo = x->todo;
+		x->todo = (struct phx_list){0};
 		pthread_mutex_unlock(&x->lock);
-		work(x, &act);
+		work_all(x, &todo);
+		phx_list_fini(&todo);
 		pthread_mutex_lock(&x->lock);
 	}
 	pthread_mutex_unlock(&x->lock);
 	return NULL;
 }
 
-/* One reading of the whole state serves all who ask for it before it begins. */
-static bool asked_already(const struct exec *x, const struct phx_action *act)
-{
-	if (act->kind == PHX_ACT_DHCP)
-		PHX_LIST_EACH(struct phx_action, a, &x->todo)
-			if (a->kind == PHX_ACT_DHCP)
-				return true;
-	return false;
-}
-
 static int enqueue(struct exec *x, const struct phx_action *act)
 {
 	pthread_mutex_lock(&x->lock);
-	bool asked = asked_already(x, act);
-	struct phx_action *to = asked ? NULL : phx_list_push(&x->todo, sizeof(*to));
+	struct phx_action *to = phx_list_push(&x->todo, sizeof(*to));
 	if (to)
 		*to = *act;
 	pthread_cond_signal(&x->more);
 	pthread_mutex_unlock(&x->lock);
-	return to || asked ? 0 : -ENOMEM;
+	return to ? 0 : -ENOMEM;
 }
 
 int exec_action(struct exec *x, const struct phx_action *act)

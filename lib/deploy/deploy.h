@@ -35,12 +35,18 @@ struct phx_dhcp_host {
 #define PHX_DHCP_SAME 0   /* nothing changed */
 #define PHX_DHCP_LIVE 1   /* only new files: dnsmasq has seen them by itself */
 #define PHX_DHCP_SIGHUP 2 /* something changed or went: dnsmasq needs SIGHUP */
+#define PHX_DHCP_ALL 3    /* cards went from node to node: all files are to be made to agree */
 
 /** Make the host files (one a node, named after it) say `hosts`; files of other nodes go. Returns
  * PHX_DHCP_SAME, _LIVE or _SIGHUP, or -EINVAL (bad MAC, IP or name; a MAC or IP twice: both named)
  * with nothing touched. */
 int phx_dhcp_hosts_sync(const struct phx_config *cfg, const struct phx_dhcp_host *hosts,
 			size_t n_hosts, struct phx_err *err);
+/** Make the host file of one node say `host`, which no other has a MAC or IP in common with; NULL:
+ * it has none. The files of others are not looked at. Returns as phx_dhcp_hosts_sync(), or
+ * PHX_DHCP_ALL with nothing touched: that is to be called. */
+int phx_dhcp_host_sync(const struct phx_config *cfg, const char *name,
+		       const struct phx_dhcp_host *host, struct phx_err *err);
 
 /* ---- TFTP (TFTP_DIR holds iPXE for BIOS and UEFI and nothing that changes) ---- */
 

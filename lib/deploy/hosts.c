@@ -1,5 +1,5 @@
-/* Host files of dnsmasq, one a node: see deploy.h. Called by phxd whenever the
- * core says that host entries changed. dnsmasq sees a new file by itself; of a
+/* Host files of dnsmasq, one a node: see deploy.h. Called by phxd at its start, and whenever the
+ * core says that the entry of a node changed. dnsmasq sees a new file by itself; of a
  * changed or vanished one it learns by SIGHUP only. No tags in these files:
  * a tag with a lease and a SIGHUP aborts dnsmasq 2.90. */
 #include <arpa/inet.h>
@@ -14,6 +14,14 @@
 #include "deploy/internal.h"
 
 enum { LINE_MAX_BYTES = 256, MACS_MAX = 4 };
+
+#define FORMER "%s/dnsmasq/former-cards"
+
+/* What came of all files. */
+struct sync {
+	int change;  /* PHX_DHCP_SAME, ... */
+	bool former; /* some entry has cards of before */
+};
 
 static int check_host(const struct phx_dhcp_host *h, struct phx_err *err)
 {
@@ -190,8 +198,21 @@ static void wanted_entry(const struct phx_dhcp_host *h, const struct entry *had,
 			strcpy(ret->macs[ret->n_macs++], had->macs[i]);
 }
 
+/* What came of a file: *change is PHX_DHCP_SAME, or what came of those before. */
+static int put_line(int dir, const char *tmp, const char *name, const char *line,
+		    const char *had_line, int *change)
+{
+	if (!strcmp(line, had_line))
+		return 0;
+	if (had_line[0])
+		*change = PHX_DHCP_SIGHUP;
+	else if (*change == PHX_DHCP_SAME)
+		*change = PHX_DHCP_LIVE;
+	return write_host(dir, tmp, name, line);
+}
+
 static int put_host(int dir, const char *tmp, const struct phx_dhcp_host *h,
-		    const struct phx_dhcp_host **hosts, size_t n, int *change)
+		    const struct phx_dhcp_host **hosts, size_t n, struct sync *to)
 {
 	char line[LINE_MAX_BYTES], had_line[LINE_MAX_BYTES], copy[LINE_MAX_BYTES];
 	struct entry had, want;
@@ -203,13 +224,19 @@ static int put_host(int dir, const char *tmp, const struct phx_dhcp_host *h,
 	wanted_entry(h, &had, hosts, plain ? 0 : n, &want);
 	want.n_macs = plain ? 1 : want.n_macs;
 	format_entry(&want, line);
-	if (!strcmp(line, had_line))
-		return 0;
-	if (had_line[0])
-		*change = PHX_DHCP_SIGHUP;
-	else if (*change == PHX_DHCP_SAME)
-		*change = PHX_DHCP_LIVE;
-	return write_host(dir, tmp, h->name, line);
+	to->former = to->former || want.n_macs > 1;
+	return put_line(dir, tmp, h->name, line, had_line, &to->change);
+}
+
+/* A file beside the folder says that some entry has cards of before: one that another node gets
+ * must go from there. */
+static void note_former(const struct phx_config *cfg, bool former)
+{
+	PHX_AUTO_FREE char *path = phx_path(FORMER, cfg->run_dir);
+	if (path && former)
+		phx_file_write(path, "", 0, 0644, NULL);
+	else if (path)
+		unlink(path);
 }
 
 int phx_dhcp_hosts_sync(const struct phx_config *cfg, const struct phx_dhcp_host *hosts,
@@ -226,9 +253,54 @@ int phx_dhcp_hosts_sync(const struct phx_config *cfg, const struct phx_dhcp_host
 	if (r < 0)
 		return r;
 	PHX_AUTO_CLOSE int dir = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	int change = PHX_DHCP_SAME;
-	r = dir < 0 ? -errno : remove_others(path, dir, sorted, n_hosts, &change);
+	struct sync to = {.change = PHX_DHCP_SAME};
+	r = dir < 0 ? -errno : remove_others(path, dir, sorted, n_hosts, &to.change);
 	for (size_t i = 0; r == 0 && i < n_hosts; i++)
-		r = put_host(dir, tmp, sorted[i], sorted, n_hosts, &change);
-	return r < 0 ? phx_err_set(err, r, "%s: %s", path, strerror(-r)) : change;
+		r = put_host(dir, tmp, sorted[i], sorted, n_hosts, &to);
+	note_former(cfg, to.former);
+	return r < 0 ? phx_err_set(err, r, "%s: %s", path, strerror(-r)) : to.change;
+}
+
+/* ---- one node ---- */
+
+static int remove_one(int dir, const char *name)
+{
+	if (unlinkat(dir, name, 0) == 0)
+		return PHX_DHCP_SIGHUP;
+	return errno == ENOENT ? PHX_DHCP_SAME : -errno;
+}
+
+static int put_one(int dir, const char *tmp, const struct phx_dhcp_host *h)
+{
+	char line[LINE_MAX_BYTES], had_line[LINE_MAX_BYTES], copy[LINE_MAX_BYTES];
+	struct entry had, want;
+	int change = PHX_DHCP_SAME;
+	read_host(dir, h->name, had_line);
+	memcpy(copy, had_line, sizeof(copy));
+	parse_entry(copy, &had);
+	if (had_line[0] && (had.n_macs != 1 || strcmp(had.macs[0], h->mac)))
+		return PHX_DHCP_ALL;
+	wanted_entry(h, &had, NULL, 0, &want);
+	want.n_macs = 1;
+	format_entry(&want, line);
+	int r = put_line(dir, tmp, h->name, line, had_line, &change);
+	return r < 0 ? r : change;
+}
+
+int phx_dhcp_host_sync(const struct phx_config *cfg, const char *name,
+		       const struct phx_dhcp_host *host, struct phx_err *err)
+{
+	PHX_AUTO_FREE char *path = phx_path("%s/dnsmasq/hosts", cfg->run_dir);
+	PHX_AUTO_FREE char *tmp = phx_path("%s/dnsmasq/host.tmp", cfg->run_dir);
+	PHX_AUTO_FREE char *former = phx_path(FORMER, cfg->run_dir);
+	if (!path || !tmp || !former)
+		return -ENOMEM;
+	if (!phx_name_valid(name))
+		return phx_err_set(err, -EINVAL, "'%s' is no name for a node", name);
+	int r = host ? check_host(host, err) : 0;
+	if (r < 0 || access(former, F_OK) == 0)
+		return r < 0 ? r : PHX_DHCP_ALL;
+	PHX_AUTO_CLOSE int dir = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	r = dir < 0 ? -errno : host ? put_one(dir, tmp, host) : remove_one(dir, name);
+	return r < 0 ? phx_err_set(err, r, "%s: %s", path, strerror(-r)) : r;
 }

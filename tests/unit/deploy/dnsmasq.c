@@ -213,6 +213,56 @@ static void test_a_replaced_card(void **state)
 			    "1c,10.9.0.11,n1\n");
 }
 
+/* One node's file is made without a look at those of others. */
+static void test_one_host(void **state)
+{
+	struct head *h = *state;
+	struct phx_err err = {0};
+	struct phx_dhcp_host hosts[] = {{"52:54:00:00:00:01", "10.9.0.11", "n1"},
+					{"52:54:00:00:00:02", "10.9.0.12", "n2"}};
+	assert_int_equal(phx_dhcp_hosts_sync(&h->cfg, hosts, 1, &err), PHX_DHCP_LIVE);
+	place_write(&h->place, "run/dnsmasq/hosts/n1", "not looked at\n");
+	assert_int_equal(phx_dhcp_host_sync(&h->cfg, "n2", &hosts[1], &err), PHX_DHCP_LIVE);
+	assert_int_equal(phx_dhcp_host_sync(&h->cfg, "n2", &hosts[1], &err), PHX_DHCP_SAME);
+	PHX_AUTO_FREE char *two = host_text(h, "n2");
+	assert_string_equal(two, "52:54:00:00:00:02,10.9.0.12,n2\n");
+	strcpy(hosts[1].ip, "10.9.0.22");
+	assert_int_equal(phx_dhcp_host_sync(&h->cfg, "n2", &hosts[1], &err), PHX_DHCP_SIGHUP);
+	assert_int_equal(phx_dhcp_host_sync(&h->cfg, "n2", NULL, &err), PHX_DHCP_SIGHUP);
+	assert_int_equal(phx_dhcp_host_sync(&h->cfg, "n2", NULL, &err), PHX_DHCP_SAME);
+	assert_null(host_text(h, "n2"));
+	PHX_AUTO_FREE char *one = host_text(h, "n1");
+	assert_string_equal(one, "not looked at\n");
+	assert_string_equal(err.text, "");
+	strcpy(hosts[1].ip, "10.9");
+	assert_int_equal(phx_dhcp_host_sync(&h->cfg, "n2", &hosts[1], &err), -EINVAL);
+	assert_int_equal(phx_dhcp_host_sync(&h->cfg, "../n2", NULL, &err), -EINVAL);
+}
+
+/* Where a card may go from one node to another, all files are to be made to agree. */
+static void test_one_host_with_anothers_card(void **state)
+{
+	struct head *h = *state;
+	struct phx_err err = {0};
+	struct phx_dhcp_host hosts[] = {{"52:54:00:00:00:01", "10.9.0.11", "n1"},
+					{"52:54:00:00:00:02", "10.9.0.12", "n2"}};
+	assert_int_equal(phx_dhcp_hosts_sync(&h->cfg, hosts, 1, &err), PHX_DHCP_LIVE);
+	strcpy(hosts[0].mac, "52:54:00:00:00:09");
+	assert_int_equal(phx_dhcp_host_sync(&h->cfg, "n1", &hosts[0], &err), PHX_DHCP_ALL);
+	PHX_AUTO_FREE char *before = host_text(h, "n1");
+	assert_string_equal(before, "52:54:00:00:00:01,10.9.0.11,n1\n");
+	assert_int_equal(phx_dhcp_hosts_sync(&h->cfg, hosts, 1, &err), PHX_DHCP_SIGHUP);
+	/* n1's card of before is in another machine */
+	strcpy(hosts[1].mac, "52:54:00:00:00:01");
+	assert_int_equal(phx_dhcp_host_sync(&h->cfg, "n2", &hosts[1], &err), PHX_DHCP_ALL);
+	assert_null(host_text(h, "n2"));
+	assert_int_equal(phx_dhcp_hosts_sync(&h->cfg, hosts, 2, &err), PHX_DHCP_SIGHUP);
+	PHX_AUTO_FREE char *one = host_text(h, "n1");
+	assert_string_equal(one, "52:54:00:00:00:09,10.9.0.11,n1\n");
+	/* no entry has cards of before any more */
+	assert_int_equal(phx_dhcp_host_sync(&h->cfg, "n2", NULL, &err), PHX_DHCP_SIGHUP);
+}
+
 static void test_what_is_no_ours_goes(void **state)
 {
 	struct head *h = *state;
@@ -284,6 +334,8 @@ int main(void)
 		RUN_HEAD(test_none_has_no_dnsmasq),
 		RUN_HEAD(test_host_files),
 		RUN_HEAD(test_a_replaced_card),
+		RUN_HEAD(test_one_host),
+		RUN_HEAD(test_one_host_with_anothers_card),
 		RUN_HEAD(test_what_is_no_ours_goes),
 		RUN_HEAD(test_bad_hosts_touch_nothing),
 		RUN_HEAD(test_many_hosts),

@@ -1,5 +1,6 @@
 /* Actions to drivers: what cannot be queued is said to be so, and nothing of it is done. */
 #include <errno.h>
+#include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdint.h>
@@ -7,6 +8,7 @@
 #include <cmocka.h>
 
 #include "base/util.h"
+#include "deploy/deploy.h"
 
 static bool no_memory;
 
@@ -19,7 +21,7 @@ static void *list_push(struct phx_list *l, size_t size)
 #include "phxd/exec.c" /* parts of a program, not of the library */
 #undef phx_list_push
 
-static int n_synced, n_woken;
+static int n_synced, n_changed, n_woken;
 
 /* what of the daemon it calls */
 void live_wake(struct live *l, const char *node)
@@ -35,10 +37,23 @@ void live_forget_gone(struct live *l, const char *node)
 	(void)node;
 }
 
-void net_sync_hosts(struct daemon *d)
+static pthread_mutex_t busy = PTHREAD_MUTEX_INITIALIZER;
+
+int net_sync_host(struct daemon *d, const char *name)
 {
 	(void)d;
+	pthread_mutex_lock(&busy);
+	pthread_mutex_unlock(&busy);
+	assert_string_not_equal(name, "");
 	__atomic_add_fetch(&n_synced, 1, __ATOMIC_SEQ_CST);
+	return PHX_DHCP_LIVE;
+}
+
+void net_hosts_changed(struct daemon *d, int change)
+{
+	(void)d;
+	assert_int_equal(change, PHX_DHCP_LIVE);
+	__atomic_add_fetch(&n_changed, 1, __ATOMIC_SEQ_CST);
 }
 
 int engine_submit(struct engine *e, struct phx_event *ev, struct phx_outcome *ret,
@@ -94,8 +109,35 @@ static void what_cannot_be_queued_is_an_error(void **state)
 	assert_int_equal(__atomic_load_n(&n_synced, __ATOMIC_SEQ_CST), 1);
 }
 
+/* Each entry is looked at by itself, in its order, and dnsmasq is told of all of them. */
+static void entries_that_change_together_are_told_once(void **state)
+{
+	enum { NODES = 50 };
+	struct daemon d = {.cfg = {.power_threads = 1}};
+	struct phx_err err = {0};
+	struct exec *x = NULL;
+	(void)state;
+	assert_int_equal(exec_new(&d, &x, &err), 0);
+	n_synced = n_changed = 0;
+	pthread_mutex_lock(&busy);
+	for (int i = 0; i < NODES; i++) {
+		struct phx_action a = {.kind = PHX_ACT_DHCP};
+		snprintf(a.node, sizeof(a.node), "n%d", i);
+		assert_int_equal(exec_action(x, &a), 0);
+	}
+	pthread_mutex_unlock(&busy);
+	while (__atomic_load_n(&n_synced, __ATOMIC_SEQ_CST) < NODES)
+		sched_yield();
+	exec_free(x);
+	assert_int_equal(n_synced, NODES);
+	/* what the worker had taken when the rest came, and the rest */
+	assert_in_range(n_changed, 1, 2);
+}
+
 int main(void)
 {
-	const struct CMUnitTest tests[] = {cmocka_unit_test(what_cannot_be_queued_is_an_error)};
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(what_cannot_be_queued_is_an_error),
+		cmocka_unit_test(entries_that_change_together_are_told_once)};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
