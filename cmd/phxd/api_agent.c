@@ -11,6 +11,7 @@
 #include <sys/random.h>
 
 #include "node/node.h"
+#include "pki/token.h"
 #include "phxd/parse.h"
 #include "state/node_sets.h"
 
@@ -109,6 +110,7 @@ void api_enrol(struct phx_http_request *q, void *arg)
 	if (!j)
 		return;
 	const char *csr = phx_json_str(j, "csr", "");
+	char token[PHX_START_TOKEN_MAX] = "";
 	person_name(phx_http_peer(q), ev.by, sizeof(ev.by));
 	set_origin(d, q, &ev.enrol);
 	draw_name(p->name);
@@ -119,8 +121,9 @@ void api_enrol(struct phx_http_request *q, void *arg)
 	}
 	if (parse_macs(q, j, &p->macs) && TAKE(q, j, "serial", p->serial) &&
 	    TAKE(q, j, "uuid", p->uuid) && TAKE(q, j, "boot_id", p->boot_id) &&
-	    parse_token(q, j, p->token_sha256) &&
+	    parse_token(q, j, p->token_sha256) && TAKE(q, j, "start", token) &&
 	    parse_enum(q, j, "env", &phx_node_env_names, &p->env)) {
+		p->start = phx_start_of_token(d->pki, token);
 		int r = engine_submit(d->engine, &ev, &out, &err);
 		if (r < 0)
 			phx_http_reply_error(q, r, err.text);

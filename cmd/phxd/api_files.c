@@ -8,6 +8,7 @@
 
 #include "base/file.h"
 #include "deploy/store.h"
+#include "pki/token.h"
 
 static void reply_script(struct phx_http_request *q, int r, char *text, const struct phx_err *err)
 {
@@ -22,7 +23,7 @@ void api_boot(struct phx_http_request *q, void *arg)
 {
 	struct daemon *d = arg;
 	char mac[PHX_MAC_MAX], name[PHX_NAME_MAX], reason[256] = "";
-	const char *node = "";
+	char token[PHX_START_TOKEN_MAX];
 	struct phx_err err = {0};
 	char *text = NULL;
 	if (phx_mac_parse(phx_http_param(q, 0), mac) < 0) {
@@ -30,13 +31,14 @@ void api_boot(struct phx_http_request *q, void *arg)
 		return;
 	}
 	const struct phx_state *s = engine_lock(d->engine);
-	enum phx_boot_choice choice = phx_core_boot(s, mac, &node);
-	const struct phx_node *n = phx_state_node(s, node);
-	PHX_STR_SET(name, node);
+	const struct phx_boot its = phx_core_boot(s, mac, phx_http_peer(q)->address);
+	const struct phx_node *n = phx_state_node(s, its.node);
+	PHX_STR_SET(name, its.node);
 	if (n)
 		PHX_STR_SET(reason, n->reason);
 	engine_unlock(d->engine);
-	if (choice == PHX_BOOT_REFUSE) {
+	phx_start_token(d->pki, its.start, token);
+	if (its.choice == PHX_BOOT_REFUSE) {
 		int r = phx_ipxe_refuse_script(&d->cfg, mac, reason, &text, &err);
 		reply_script(q, r, text, &err);
 		return;
@@ -44,7 +46,7 @@ void api_boot(struct phx_http_request *q, void *arg)
 	struct phx_image im;
 	int r = phx_images_find(d->cfg.image_dir, d->cfg.deploy_image, NULL, &im, &err);
 	if (r == 0) {
-		struct phx_ipxe_boot boot = {&d->cfg, &im, mac, name};
+		struct phx_ipxe_boot boot = {&d->cfg, &im, mac, name, token};
 		r = phx_ipxe_boot_script(&boot, &text, &err);
 		phx_record_fini(&phx_image_record, &im);
 	} else {

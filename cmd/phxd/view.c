@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "deploy/store.h"
+#include "pki/token.h"
 
 json_t *view_plan(const struct phx_plan *p)
 {
@@ -120,11 +121,14 @@ static json_t *image_json(struct daemon *d, const char *name, const char *versio
 	return j;
 }
 
-static json_t *deploy_json(struct daemon *d, struct phx_err *why)
+/* start: the step itself, by which the machine starts anew. */
+static json_t *deploy_json(struct daemon *d, uint64_t start, struct phx_err *why)
 {
 	char head[PHX_BOOT_WORDS_MAX], cmdline[PHX_CONFIG_TEXT_MAX + PHX_BOOT_WORDS_MAX];
+	char token[PHX_START_TOKEN_MAX];
 	json_t *j = image_json(d, d->cfg.deploy_image, NULL, why);
-	phx_boot_words(&d->cfg, head);
+	phx_start_token(d->pki, start, token);
+	phx_boot_words(&d->cfg, token, head);
 	snprintf(cmdline, sizeof(cmdline), "%s %s", d->cfg.kernel_args, head);
 	if (json_is_object(j))
 		json_object_set_new(j, "cmdline", json_string(cmdline));
@@ -150,7 +154,7 @@ void view_order_put(struct daemon *d, const struct phx_order *o, struct phx_buf 
 	phx_json_put_item(b);
 	phx_buf_add(b, text, text ? strlen(text) - 1 : 0); /* it goes on */
 	if (kind == PHX_STEP_kexec)
-		put_beside(b, "deploy", deploy_json(d, &why));
+		put_beside(b, "deploy", deploy_json(d, o->step.id, &why));
 	if (kind == PHX_STEP_image || kind == PHX_STEP_ram)
 		put_beside(b, "image", image_json(d, o->role.image, o->role.image_version, &why));
 	if (why.text[0])

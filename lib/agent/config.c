@@ -89,8 +89,16 @@ int agent_config_cmdline(struct agent_config *c, const char *cmdline, struct phx
 		if (r < 0)
 			return phx_err_prefix(err, r, "kernel command line: %s", words[i].word);
 	}
+	agent_config_start(&copy, cmdline);
 	*c = copy;
 	return 0;
+}
+
+bool agent_config_start(struct agent_config *c, const char *words)
+{
+	PHX_AUTO_FREE char *token = find_word(words, "phx.start");
+	return token && token[0] && strcmp(token, c->start) != 0 &&
+		PHX_STR_SET(c->start, token) == 0;
 }
 
 static const char usage[] =

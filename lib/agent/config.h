@@ -6,6 +6,7 @@
 #include "base/key.h"
 
 #define AGENT_PATH_MAX 256
+#define AGENT_TOKEN_MAX 96
 
 enum agent_supervisor { AGENT_SUPERVISOR_AUTO, AGENT_SUPERVISOR_OWN, AGENT_SUPERVISOR_SYSTEMD };
 /* auto: yes where the agent has the whole machine and is root */
@@ -48,6 +49,9 @@ extern const struct phx_enum agent_supervisor_names, agent_yes_names, agent_priv
 	F(S, fact_root, STR(AGENT_PATH_MAX))  /* read facts below this directory */ \
 	F(S, facts_file, STR(AGENT_PATH_MAX)) /* or take them from this JSON file */ \
 	F(S, boot_id, STR(40))                /* "" = the kernel's */ \
+	/* the token of the start, by which the head knows the machine that it started; "" = none \
+	 * */ \
+	F(S, start, STR(AGENT_TOKEN_MAX)) \
 	F(S, supervisor, ENUM(agent_supervisor), \
 	  KEY(supervisor, CHOICE, "auto", \
 	      "Who runs services: systemd, own (the agent itself), or auto: systemd where it " \
@@ -83,8 +87,10 @@ bool agent_config_private(const struct agent_config *c);
 /** Read agent.conf into `c`; its keys override. -EINVAL "FILE:LINE: reason", -ENOENT. */
 int agent_config_read(struct agent_config *c, const char *path, struct phx_err *err);
 
-/** Read phx.server= and phx.http= of a kernel command line into `c`. -EINVAL: the text names the
- * missing or wrong word. */
+/** Read phx.server=, phx.http= and phx.start= of a kernel command line into `c`. -EINVAL: the text
+ * names the missing or wrong word. */
 int agent_config_cmdline(struct agent_config *c, const char *cmdline, struct phx_err *err);
+/** Take the word phx.start= among `words`; false: there is none, or it is what `c` has. */
+bool agent_config_start(struct agent_config *c, const char *words);
 
 #endif

@@ -12,6 +12,7 @@
 #include "base/json.h"
 #include "agent/decide.h"
 #include "agent/log.h"
+#include "agent/root.h"
 #include "pki/pki.h"
 
 enum {
@@ -91,6 +92,8 @@ static json_t *make_body(struct agent *a, const char *csr)
 	loop_release(a->loop);
 	if (body && token[0])
 		json_object_set_new(body, "token", json_string(token));
+	if (body && a->cfg.start[0])
+		json_object_set_new(body, "start", json_string(a->cfg.start));
 	explicit_bzero(token, sizeof(token));
 	return body;
 }
@@ -164,28 +167,6 @@ static uint32_t next_wait(uint32_t wait_ms, uint32_t max_ms)
 	return wait_ms * 3 / 2 > max_ms ? max_ms : wait_ms * 3 / 2;
 }
 
-static int ask_until_certified(struct agent *a, const char *csr)
-{
-	struct phx_http_client *c = NULL;
-	uint32_t wait_ms = WAIT_FIRST_MS;
-	struct phx_err last = {0};
-	int r = -EAGAIN;
-	while (!agent_stopping(a)) {
-		struct phx_err err = {0};
-		r = c ? 0 : enrol_client(a, &c, &err);
-		r = r ? r : ask_once(a, c, csr, &err);
-		if (r == 0)
-			break;
-		if (!phx_str_eq(err.text, last.text))
-			agent_log("%s", err.text);
-		last = err;
-		agent_wait_ms(a, r == -EPERM ? REFUSED_WAIT_MS : wait_ms);
-		wait_ms = next_wait(wait_ms, r == -EBADMSG ? REFUSED_WAIT_MS : WAIT_MAX_MS);
-	}
-	phx_http_client_free(c);
-	return r == 0 ? 0 : -ECANCELED;
-}
-
 /* Is there a certificate that can be used? A useless one is replaced: the head would refuse it each
  * time. */
 static bool has_certificate(const struct agent *a, const char *path)
@@ -200,17 +181,125 @@ static bool has_certificate(const struct agent *a, const char *path)
 	return false;
 }
 
-int enrol(struct agent *a, struct phx_err *err)
+/* A key, and a certificate for it. */
+static bool has_both(const struct agent *a)
+{
+	PHX_AUTO_FREE char *cert = state_path(a, "agent.pem");
+	return cert && enrol_has_key(a) && has_certificate(a, cert);
+}
+
+/* ---- refused in the deploy environment ---- */
+
+/* True when the head gives a token for that interface that was not tried yet. */
+static bool given_token(struct agent *a, struct phx_http_client *c, const char *mac)
+{
+	struct phx_http_response response = {0};
+	PHX_AUTO_FREE char *path = phx_path("/boot/%s", mac);
+	bool given = path &&
+		phx_http_call(c, "GET", path, NULL, TIMEOUT_MS, &response, NULL) == 0 &&
+		response.status == 200 && response.body &&
+		agent_config_start(&a->cfg, response.body);
+	phx_http_response_fini(&response);
+	return given;
+}
+
+/* Asks the head for the token of this start, as the machine's firmware did: it may have asked too
+ * early, or its token may be used up by a start that did not come to its end. */
+static bool ask_token(struct agent *a, struct phx_http_client *c)
+{
+	PHX_AUTO(phx_list_fini) struct phx_list macs = {0};
+	bool given = false;
+	loop_hold(a->loop);
+	PHX_LIST_EACH(struct phx_nic_facts, nic, &a->facts.nics) {
+		struct phx_mac *mac = phx_list_push(&macs, sizeof(*mac));
+		if (mac)
+			PHX_STR_SET(mac->mac, nic->mac);
+	}
+	loop_release(a->loop);
+	PHX_LIST_EACH(struct phx_mac, mac, &macs)
+		given = given || given_token(a, c, mac->mac);
+	return given;
+}
+
+static void forget_key(struct agent *a)
 {
 	PHX_AUTO_FREE char *key = state_path(a, "agent.key");
-	PHX_AUTO_FREE char *cert = state_path(a, "agent.pem");
-	PHX_AUTO_FREE char *csr = NULL;
-	if (!key || !cert)
-		return -ENOMEM;
-	if (access(key, R_OK) == 0 && has_certificate(a, cert))
+	enrol_forget(a);
+	if (key)
+		unlink(key);
+}
+
+/* What one call of enrol() has tried. */
+struct attempt {
+	char *csr;
+	bool tried_disk;
+};
+
+/* What it showed is refused. With a token that it has not tried it makes a key for that; without,
+ * it uses the key of the installed system, once. True: there is a certificate now. */
+static bool try_otherwise(struct agent *a, struct phx_http_client *c, struct attempt *t)
+{
+	struct phx_err err = {0};
+	char *csr = NULL;
+	if (a->env != PHX_ENV_DEPLOY || !c)
+		return false;
+	if (ask_token(a, c)) {
+		forget_key(a);
+	} else {
+		bool adopted = !t->tried_disk && root_adopt(a, true, &err) == 0 && has_both(a);
+		t->tried_disk = true;
+		return adopted;
+	}
+	if (make_request(a, &csr, &err) < 0) {
+		agent_log("%s", err.text);
+		return false;
+	}
+	free(t->csr);
+	t->csr = csr;
+	return false;
+}
+
+/* ---- until there is one ---- */
+
+static int ask_until_certified(struct agent *a, struct attempt *t)
+{
+	struct phx_http_client *c = NULL;
+	uint32_t wait_ms = WAIT_FIRST_MS;
+	struct phx_err last = {0};
+	int r = -EAGAIN;
+	while (!agent_stopping(a)) {
+		struct phx_err err = {0};
+		r = c ? 0 : enrol_client(a, &c, &err);
+		r = r ? r : ask_once(a, c, t->csr, &err);
+		if (r == -EPERM && try_otherwise(a, c, t))
+			r = 0;
+		if (r == 0)
+			break;
+		if (!phx_str_eq(err.text, last.text))
+			agent_log("%s", err.text);
+		last = err;
+		agent_wait_ms(a, r == -EPERM ? REFUSED_WAIT_MS : wait_ms);
+		wait_ms = next_wait(wait_ms, r == -EBADMSG ? REFUSED_WAIT_MS : WAIT_MAX_MS);
+	}
+	phx_http_client_free(c);
+	return r == 0 ? 0 : -ECANCELED;
+}
+
+bool enrol_has_key(const struct agent *a)
+{
+	PHX_AUTO_FREE char *key = state_path(a, "agent.key");
+	return key && access(key, R_OK) == 0;
+}
+
+int enrol(struct agent *a, struct phx_err *err)
+{
+	struct attempt t = {0};
+	if (has_both(a))
 		return 0;
-	int r = make_request(a, &csr, err);
-	return r ? r : ask_until_certified(a, csr);
+	int r = make_request(a, &t.csr, err);
+	r = r ? r : ask_until_certified(a, &t);
+	free(t.csr);
+	return r;
 }
 
 /* 0 with the time at which the certificate ends. */

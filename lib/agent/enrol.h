@@ -6,8 +6,13 @@
 #include "agent/agent.h"
 
 /** Make sure that there is a key (STATE/agent.key) and a certificate for it (STATE/agent.pem). Asks
- * the head until it gives a certificate, or the agent stops (-ECANCELED). */
+ * the head until it gives a certificate, or the agent stops (-ECANCELED). Where it is refused in
+ * the deploy environment, it asks for the token of its start and makes a key for that, or else uses
+ * the key of the installed system. */
 int enrol(struct agent *a, struct phx_err *err);
+
+/** Is there a key in the state directory? */
+bool enrol_has_key(const struct agent *a);
 
 /** The head does not know the node's certificate: remove it, so that enrol() asks again. The key
  * stays. */

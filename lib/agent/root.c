@@ -61,18 +61,18 @@ int root_mount(const char *device, const char *state_device, struct phx_err *err
 
 /* What an old tenant may have written is no memory of ours: neither results of steps, which would
  * answer orders, nor an epoch, which would refuse them. */
-int root_adopt_from(struct agent *a, const char *dir, struct phx_err *err)
+int root_adopt_from(struct agent *a, const char *dir, bool with_key, struct phx_err *err)
 {
 	static const struct {
 		const char *name;
-		bool needed;
+		bool of_key;
 	} files[] = {{"agent.key", true}, {"agent.pem", true}, {"system.json", false}};
 	for (size_t i = 0; i < PHX_ARRAY_SIZE(files); i++) {
 		PHX_AUTO_FREE char *from = phx_path("%s/%s", dir, files[i].name);
 		PHX_AUTO_FREE char *to = phx_path("%s/%s", a->cfg.state_dir, files[i].name);
 		if (!from || !to)
 			return -ENOMEM;
-		if (access(from, R_OK) < 0 && !files[i].needed)
+		if (files[i].of_key ? !with_key : access(from, R_OK) < 0)
 			continue;
 		int r = copy_file(from, to, err);
 		if (r < 0)
@@ -81,7 +81,7 @@ int root_adopt_from(struct agent *a, const char *dir, struct phx_err *err)
 	return 0;
 }
 
-int root_adopt(struct agent *a, struct phx_err *err)
+int root_adopt(struct agent *a, bool with_key, struct phx_err *err)
 {
 	struct phx_disk_system sys;
 	struct phx_err why = {0};
@@ -93,7 +93,7 @@ int root_adopt(struct agent *a, struct phx_err *err)
 	if (r < 0)
 		return r;
 	if (access(OLD_STATE "/agent.key", R_OK) == 0 && access(OLD_STATE "/agent.pem", R_OK) == 0)
-		r = root_adopt_from(a, OLD_STATE, err);
+		r = root_adopt_from(a, OLD_STATE, with_key, err);
 	umount2(OLD_STATE, 0);
 	return r;
 }

@@ -10,11 +10,12 @@
 #define ROOT_DIR "/newroot"
 #define ROOT_STATE_DIR ROOT_DIR "/var/lib/phoenix"
 
-/** Copy key, certificate and system.json from the installed system's state partition into RAM, and
- * nothing else: no steps, no epoch. 0 also when there is no system, or its state has no key. */
-int root_adopt(struct agent *a, struct phx_err *err);
+/** Copy system.json from the installed system's state partition into RAM, its key and certificate
+ * too when asked for, and nothing else: no steps, no epoch. 0 also when there is no system, or its
+ * state has no key. */
+int root_adopt(struct agent *a, bool with_key, struct phx_err *err);
 /** The same from the state directory `dir`, which has a key and a certificate. */
-int root_adopt_from(struct agent *a, const char *dir, struct phx_err *err);
+int root_adopt_from(struct agent *a, const char *dir, bool with_key, struct phx_err *err);
 
 /** Get the disk key `key_id` from the head. The caller overwrites `ret_key` after use. */
 int root_disk_key(struct phx_http_client *c, const char *key_id, uint8_t ret_key[PHX_DISK_KEY_SIZE],

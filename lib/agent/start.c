@@ -8,6 +8,7 @@
 #include "base/file.h"
 #include "base/json.h"
 #include "inventory/inventory.h"
+#include "agent/enrol.h"
 #include "agent/link.h"
 #include "agent/log.h"
 #include "agent/root.h"
@@ -113,7 +114,9 @@ static int prepare(struct agent *a, struct phx_err *err)
 	if (r == 0 && a->cfg.deploy) {
 		/* without the state on disk the node can still be enrolled anew and erased */
 		struct phx_err why = {0};
-		if (root_adopt(a, &why) < 0)
+		/* a start that has a token is for a new key, and so is a key that was made here */
+		bool with_key = !a->cfg.start[0] && !enrol_has_key(a);
+		if (root_adopt(a, with_key, &why) < 0)
 			agent_log("%s", why.text);
 	}
 	return r;

@@ -220,6 +220,7 @@ void phx_config_settings(const struct phx_config *cfg, struct phx_settings *ret)
 		.jobs_per_user = cfg->jobs_per_user,
 		.job_mb_per_user = cfg->job_mb_per_user,
 		.looks = true,
+		.tokens = true,
 	};
 	PHX_STR_SET(ret->image_deploy, cfg->deploy_image);
 }

@@ -32,10 +32,15 @@ int phx_core_pending(const struct phx_state *s, struct phx_list *ret_actions);
 /** When the next tick is due (core time), INT64_MAX when never. */
 int64_t phx_core_next_deadline(const struct phx_state *s);
 
-/** The boot answer for a booting machine. */
+/** The boot answer for a machine that boots. */
 enum phx_boot_choice { PHX_BOOT_DEPLOY, PHX_BOOT_REFUSE };
-enum phx_boot_choice phx_core_boot(const struct phx_state *s, const char *mac,
-				   const char **ret_node);
+struct phx_boot {
+	enum phx_boot_choice choice;
+	const char *node; /* borrows; "" when it is unknown */
+	uint64_t start;   /* whose token it is given; 0 = none */
+};
+/** For who asks from `address` with that MAC address. */
+struct phx_boot phx_core_boot(const struct phx_state *s, const char *mac, const char *address);
 
 /** The present orders for an agent, appended to ret_orders (struct phx_order). */
 int phx_core_orders(const struct phx_state *s, const char *node, struct phx_list *ret_orders);

@@ -275,11 +275,13 @@ int64_t phx_core_next_deadline(const struct phx_state *s)
 	return next;
 }
 
-enum phx_boot_choice phx_core_boot(const struct phx_state *s, const char *mac,
-				   const char **ret_node)
+struct phx_boot phx_core_boot(const struct phx_state *s, const char *mac, const char *address)
 {
 	const struct phx_node *n = phx_state_node_by_mac(s, mac);
-	*ret_node = n ? n->name : "";
-	return n && n->state == PHX_NODE_QUARANTINED && !n->awaited ? PHX_BOOT_REFUSE
-								    : PHX_BOOT_DEPLOY;
+	struct phx_boot ret = {.node = n ? n->name : ""};
+	if (n && n->state == PHX_NODE_QUARANTINED && !n->awaited)
+		ret.choice = PHX_BOOT_REFUSE;
+	else if (n)
+		ret.start = phx_start_given(n, address);
+	return ret;
 }

@@ -65,13 +65,15 @@ struct phx_ipxe_boot {
 	const struct phx_image *image; /* kind initramfs */
 	const char *mac;               /* normalised */
 	const char *node;              /* name, or "" when unknown */
+	const char *token;             /* of its start, or "" */
 };
-enum { PHX_BOOT_WORDS_MAX = 256 };
-/** The words of a deploy kernel's command line that say where the head is. */
-void phx_boot_words(const struct phx_config *cfg, char ret[PHX_BOOT_WORDS_MAX]);
+enum { PHX_BOOT_WORDS_MAX = 384 };
+/** The words of a deploy kernel's command line that say where the head is, and what the machine
+ * shows it there: the token of its start, or "". */
+void phx_boot_words(const struct phx_config *cfg, const char *token, char ret[PHX_BOOT_WORDS_MAX]);
 
-/** Script that boots the deploy initramfs and asks again when a fetch fails; malloc'd. No secret in
- * it. */
+/** Script that boots the deploy initramfs and asks again when a fetch fails; malloc'd. The
+ * token is the only secret in it. */
 int phx_ipxe_boot_script(const struct phx_ipxe_boot *b, char **ret_text, struct phx_err *err);
 /** Script that shows `reason`, waits and asks again; malloc'd. */
 int phx_ipxe_refuse_script(const struct phx_config *cfg, const char *mac, const char *reason,

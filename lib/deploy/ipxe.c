@@ -1,6 +1,7 @@
 /* iPXE scripts from templates: see deploy.h. Called by phxd for GET /boot/MAC,
  * on any HTTP thread; keeps nothing. Whatever stands in a script can be read by
- * everybody on the network. */
+ * everybody on the network who sits on the way; the token of a start, which is given to one address
+ * alone, is good for one certificate. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -94,13 +95,15 @@ static void url_of(const struct phx_config *cfg, char *buf, size_t size)
 
 /* phx.http is where images are that anybody may have: an agent fetches its own there, if it knows
  * the place, without TLS. */
-void phx_boot_words(const struct phx_config *cfg, char ret[PHX_BOOT_WORDS_MAX])
+void phx_boot_words(const struct phx_config *cfg, const char *token, char ret[PHX_BOOT_WORDS_MAX])
 {
 	int n = snprintf(ret, PHX_BOOT_WORDS_MAX, "phx.server=%s:%u", cfg->address,
 			 cfg->https_port);
 	if (cfg->open_images && n > 0 && n < PHX_BOOT_WORDS_MAX)
-		snprintf(ret + n, (size_t)(PHX_BOOT_WORDS_MAX - n), " phx.http=%s:%u", cfg->address,
-			 cfg->http_port);
+		n += snprintf(ret + n, (size_t)(PHX_BOOT_WORDS_MAX - n), " phx.http=%s:%u",
+			      cfg->address, cfg->http_port);
+	if (token[0] && n > 0 && n < PHX_BOOT_WORDS_MAX)
+		snprintf(ret + n, (size_t)(PHX_BOOT_WORDS_MAX - n), " phx.start=%s", token);
 }
 
 int phx_ipxe_boot_script(const struct phx_ipxe_boot *b, char **ret_text, struct phx_err *err)
@@ -112,7 +115,7 @@ int phx_ipxe_boot_script(const struct phx_ipxe_boot *b, char **ret_text, struct 
 			"image %s is no initramfs: nodes cannot boot it over the network",
 			b->image->name);
 	url_of(b->cfg, url, sizeof(url));
-	phx_boot_words(b->cfg, head);
+	phx_boot_words(b->cfg, b->token, head);
 	hyphens(b->mac, mac);
 	const struct word words[] = {
 		{"URL", url},

@@ -310,7 +310,7 @@ static bool do_step(struct fault_sim *f, struct fault_machine *m, struct fault_d
 		do_stop_step(f, m, t);
 		return true;
 	case PHX_STEP_kexec:
-		phx_fault_kexec(f, m);
+		phx_fault_kexec(f, m, t->id);
 		return false;
 	case PHX_STEP_wipe:
 		done->result = do_wipe(f, m, done);

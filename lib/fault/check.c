@@ -285,6 +285,18 @@ static void check_key(struct fault_sim *f, const struct fault_machine *m, const 
 				   m->node, n->key_fp);
 }
 
+/* Nor does it get another key without the token of a start of this very machine. */
+static void check_token(struct fault_sim *f, const struct fault_machine *m, const struct phx_node *n,
+			const struct phx_event *ev)
+{
+	const struct fault_seen *seen = &m->seen;
+	if (!seen->key[0] || !strcmp(seen->key, n->key_fp) || ev->kind != PHX_EV_enrol)
+		return;
+	if (!ev->enrol.start || ev->enrol.start != m->start)
+		phx_fault_violated(f, "token", "%s gets another key, and shows the token of start %llu",
+				   m->node, (unsigned long long)ev->enrol.start);
+}
+
 /* ---- one node ---- */
 
 static void remember(struct fault_machine *m, const struct phx_node *n)
@@ -298,6 +310,7 @@ static void remember(struct fault_machine *m, const struct phx_node *n)
 	seen->n_steps = n ? n->plan.steps.n : 0;
 	seen->unread = n && n->key_unread;
 	seen->awaited = n && n->awaited;
+	PHX_STR_SET(seen->key, n ? n->key_fp : "");
 	if (!n) /* forgotten; whoever comes next is new */
 		seen->uuid[0] = '\0';
 }
@@ -314,6 +327,8 @@ static void look_at(struct fault_sim *f, struct fault_machine *m, const struct p
 		check_uuid(f, m, n, ev);
 	check_quarantine(f, m, n, kind);
 	check_key(f, m, n);
+	if (ev)
+		check_token(f, m, n, ev);
 	check_tenants(f, m, n, pool);
 	check_one_pool(f, m, n, pool);
 	check_deadlines(f, m, n);

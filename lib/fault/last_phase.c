@@ -130,15 +130,21 @@ static void power_by_hand(struct fault_sim *f, struct fault_machine *m, const ch
 		phx_fault_by_hand(f, m);
 }
 
+/* It is on, and does nothing by which it could be heard; so does an old system whose key is of the
+ * past. */
+static bool stands(const struct fault_machine *m)
+{
+	return m->stage == STAGE_DEAD || m->hung || (m->stage == STAGE_OS && !m->linked);
+}
+
 /* A machine that is not heard of: on, or from reset when it stands. */
 static void wake(struct fault_sim *f, struct fault_machine *m, const struct phx_node *n)
 {
-	bool stands = m->stage == STAGE_DEAD || m->hung || (m->stage == STAGE_OS && !m->linked);
-	if (n->up && !stands)
+	if (n->up && !stands(m))
 		return;
 	if (m->stage == STAGE_OFF)
 		power_by_hand(f, m, "on");
-	else if (stands)
+	else if (stands(m))
 		power_by_hand(f, m, "cycle");
 }
 
@@ -153,7 +159,7 @@ static void bring_back(struct fault_sim *f, struct fault_machine *m)
 	if (n->plan.cursor < n->plan.steps.n)
 		return;
 	if (n->state == PHX_NODE_QUARANTINED) {
-		if (!m->bmc && (!phx_fault_on(m) || m->hung || m->stage == STAGE_DEAD))
+		if (!m->bmc && (!phx_fault_on(m) || stands(m)))
 			phx_fault_by_hand(f, m);
 		int r = phx_fault_order(f, PHX_EV_resume, m, NULL, NULL, NULL);
 		phx_fault_note(f, m->i, "%s: resume: %d", m->node, r);

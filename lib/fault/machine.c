@@ -19,7 +19,7 @@ static void leave_environment(struct fault_sim *f, struct fault_machine *m, enum
 {
 	m->stage = to;
 	m->gen++;
-	m->registered = m->boot_local = m->serves = false;
+	m->registered = m->boot_local = m->serves = m->tries_disk = false;
 	m->entered = -1;
 	lose_agent(m);
 	phx_fault_link(f, m);
@@ -32,6 +32,7 @@ static void lose_memory(struct fault_machine *m)
 	m->ram_role = -1;
 	m->memory = (struct fault_memory){0};
 	m->key = 0;
+	m->start = 0;
 	m->certified = false;
 	m->system_digest[0] = '\0';
 }
@@ -82,12 +83,24 @@ static void copy_memory(struct fault_memory *to, const struct fault_memory *from
 		phx_fault_remember(to, &from->done[i]);
 }
 
-/* The agent takes the key that it finds on the disk, or makes one. */
-static void adopt_state(struct fault_machine *m)
+bool phx_fault_adopt_key(struct fault_machine *m)
 {
 	struct fault_disk *d = state_disk(m);
-	m->key = d ? d->state_key : ++m->keys;
-	m->certified = d && d->state_certified;
+	if (!d || !d->state_certified)
+		return false;
+	m->key = d->state_key;
+	m->certified = true;
+	return true;
+}
+
+/* The agent makes a key if it was given a token for it; else it takes the one that it finds on the
+ * disk, or makes one. */
+static void adopt_state(struct fault_machine *m)
+{
+	const struct fault_disk *d = state_disk(m);
+	m->certified = false;
+	if (m->start || !phx_fault_adopt_key(m))
+		m->key = ++m->keys;
 	phx_str_copy(m->system_digest, sizeof(m->system_digest), d ? d->digest : "");
 }
 
@@ -107,10 +120,11 @@ static void into_deploy(struct fault_sim *f, struct fault_machine *m)
 	agent_starts(f, m);
 }
 
-void phx_fault_kexec(struct fault_sim *f, struct fault_machine *m)
+void phx_fault_kexec(struct fault_sim *f, struct fault_machine *m, uint64_t start)
 {
 	leave_environment(f, m, STAGE_POST);
 	lose_memory(m);
+	m->start = start; /* on the command line of the next kernel */
 	/* a kernel that does not come up: only a power cycle helps */
 	if (!f->calm && phx_fault_chance(f, 5)) {
 		m->stage = STAGE_DEAD;
@@ -149,7 +163,6 @@ static bool start_from_disk(struct fault_sim *f, struct fault_machine *m)
 /* The firmware has done its part: ask the head what to boot. */
 static void fetch(struct fault_sim *f, struct fault_machine *m)
 {
-	const char *node;
 	bool reached = f->head.up && f->now >= m->cut_until;
 	if (reached && m->fetch_fails > 0) {
 		m->fetch_fails--;
@@ -157,10 +170,14 @@ static void fetch(struct fault_sim *f, struct fault_machine *m)
 	}
 	if (!reached && phx_fault_chance(f, 300) && start_from_disk(f, m))
 		return;
-	if (!reached || phx_core_boot(f->head.s, m->mac, &node) == PHX_BOOT_REFUSE) {
+	struct phx_boot boot = {.choice = PHX_BOOT_REFUSE};
+	if (reached)
+		boot = phx_core_boot(f->head.s, m->mac, m->address);
+	if (boot.choice == PHX_BOOT_REFUSE) {
 		phx_fault_later(f, reached ? MINUTE : 15 * SECOND, WHAT_STAGE, m->i, m->gen, 0);
 		return;
 	}
+	m->start = boot.start;
 	into_deploy(f, m);
 }
 

@@ -7,9 +7,10 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "node/node.h"
 #include "state/node_sets.h"
 
-enum { AGAIN_MS = 15 * SECOND };
+enum { AGAIN_MS = 15 * SECOND, REFUSED_MS = 10 * SECOND };
 
 /* ---- enrolment and registration ---- */
 
@@ -22,6 +23,23 @@ static void again(struct fault_sim *f, struct fault_machine *m, enum fault_what 
 		  int64_t most_ms)
 {
 	phx_fault_later(f, phx_fault_between(f, most_ms / 4, most_ms), what, m->i, m->gen, 0);
+}
+
+/* It was refused: it asks for the token of its start, as its firmware did, and makes a key for
+ * that; or else it uses the key on its disk. Then it asks again. */
+static void try_otherwise(struct fault_sim *f, struct fault_machine *m)
+{
+	struct phx_boot boot = {0};
+	bool deploy = phx_fault_env(m) == PHX_ENV_DEPLOY;
+	if (deploy)
+		boot = phx_core_boot(f->head.s, m->mac, m->address);
+	if (boot.start && boot.start != m->start) {
+		m->start = boot.start;
+		m->key = ++m->keys;
+	} else if (deploy && !m->tries_disk && phx_fault_adopt_key(m)) {
+		m->tries_disk = true;
+	}
+	again(f, m, m->certified ? WHAT_HELLO : WHAT_ENROL, REFUSED_MS);
 }
 
 void phx_fault_enrol(struct fault_sim *f, struct fault_machine *m)
@@ -39,14 +57,19 @@ void phx_fault_enrol(struct fault_sim *f, struct fault_machine *m)
 	PHX_STR_SET(ev.enrol.uuid, m->uuid);
 	PHX_STR_SET(ev.enrol.address, m->address);
 	key_name(m, ev.enrol.key_fp, sizeof(ev.enrol.key_fp));
+	ev.enrol.start = m->start;
 	int r = phx_fault_submit(f, &ev, &out);
+	bool lost = !f->calm && phx_fault_chance(f, 15); /* the answer */
 	if (r == 0)
 		PHX_STR_SET(m->node, out.node);
-	if (r == 0 && out.enrol == PHX_ENROL_CERTIFY) {
+	if (r == 0 && !lost && out.enrol == PHX_ENROL_CERTIFY) {
 		m->certified = true;
+		m->tries_disk = false;
 		again(f, m, WHAT_HELLO, SECOND);
+	} else if (r == 0 && !lost && out.enrol == PHX_ENROL_REFUSED) {
+		try_otherwise(f, m);
 	} else {
-		again(f, m, WHAT_ENROL, r == -ENOTCONN ? AGAIN_MS : 2 * MINUTE);
+		again(f, m, WHAT_ENROL, AGAIN_MS);
 	}
 	phx_outcome_fini(&out);
 	phx_event_fini(&ev);
@@ -57,7 +80,7 @@ static bool certificate_holds(const struct fault_sim *f, const struct fault_mach
 	char key[40];
 	const struct phx_node *n = phx_fault_node(f, m);
 	key_name(m, key, sizeof(key));
-	return n && !strcmp(n->key_fp, key);
+	return n && phx_node_key_holds(n, key);
 }
 
 static void make_hello(const struct fault_sim *f, const struct fault_machine *m,
@@ -67,6 +90,7 @@ static void make_hello(const struct fault_sim *f, const struct fault_machine *m,
 	bool run;
 	int role = phx_fault_role_of(m, &version, &run);
 	snprintf(p->boot_id, sizeof(p->boot_id), "boot-%u-%u", m->i, m->boots);
+	PHX_STR_SET(p->address, m->address);
 	p->env = phx_fault_env(m);
 	p->healthy = m->serves;
 	if (role >= 0 && run) {
@@ -124,8 +148,10 @@ void phx_fault_hello(struct fault_sim *f, struct fault_machine *m)
 	m->reported[0] = '\0';
 	int r = phx_fault_submit(f, &ev, NULL);
 	phx_event_fini(&ev);
+	if (r == -EACCES)
+		m->certified = false;
 	if (r < 0) {
-		again(f, m, WHAT_HELLO, AGAIN_MS);
+		again(f, m, r == -EACCES ? WHAT_ENROL : WHAT_HELLO, AGAIN_MS);
 		return;
 	}
 	m->registered = true;

@@ -147,8 +147,10 @@ void phx_fault_reset(struct fault_sim *f, struct fault_machine *m);
 void phx_fault_stage(struct fault_sim *f, struct fault_machine *m);
 /** Into the installed system (disk >= 0) or the one in memory (-1). */
 void phx_fault_enter(struct fault_sim *f, struct fault_machine *m, int disk);
-/** kexec: the deploy environment without firmware. */
-void phx_fault_kexec(struct fault_sim *f, struct fault_machine *m);
+/** kexec: the deploy environment without firmware, with the token of that start. */
+void phx_fault_kexec(struct fault_sim *f, struct fault_machine *m, uint64_t start);
+/** Takes the key on its disk; false when there is none with a certificate. */
+bool phx_fault_adopt_key(struct fault_machine *m);
 /** A restart that is over before anybody has noticed a silence. */
 void phx_fault_quick_start(struct fault_sim *f, struct fault_machine *m);
 /** The disk an installed system can be entered from now, -1 none. */

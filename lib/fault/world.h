@@ -197,6 +197,7 @@ struct fault_seen {
 	uint64_t step_id; /* of the current step */
 	uint32_t n_steps;
 	char uuid[40]; /* last reported and taken */
+	char key[72];  /* that it is known by */
 	bool unread, awaited;
 	bool told;                 /* an event said that it is erased or installed anew, and why */
 	uint64_t told_epoch;       /* the plan that this was said of */
@@ -233,6 +234,8 @@ struct fault_machine {
 	uint32_t boots;
 	uint32_t key, keys; /* of the agent, 0 = none; made so far */
 	bool certified, registered, boot_local;
+	uint64_t start; /* whose token it has: by its order, or by the head's answer; 0 = none */
+	bool tries_disk; /* its token was refused: it uses the key on its disk */
 	char system_digest[16]; /* what the agent in the deploy environment knows to be installed */
 	bool ram;               /* a system in memory: its image */
 	char ram_digest[16];

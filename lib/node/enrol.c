@@ -1,6 +1,6 @@
 /* Enrolment: announces, accepts, certifies and removes nodes. A known node without its key is
- * certified again only in the window that our own power or kexec order opened, matched on MAC
- * and serial, at its reserved address if it has one. A machine that does not fit changes
+ * certified again only by the token of a start that the head ordered or awaits (start.c), matched
+ * on MAC and serial, at its reserved address if it has one. A machine that does not fit changes
  * nothing. Called by the table of events. Pure. */
 #include "node/internal.h"
 
@@ -15,8 +15,8 @@ enum {
 	MACS_MAX = 64,        /* MAC addresses of one machine */
 };
 /* Anybody can cause refusals at any rate: notes about them come at most this often. */
-#define TOLD_AGAIN_MS (10 * 60 * 1000) /* of one node */
-#define TOLD_NEXT_MS (10 * 1000)       /* of any */
+#define TOLD_AGAIN_MS (60 * 1000) /* of one node */
+#define TOLD_NEXT_MS (10 * 1000)  /* of any */
 
 /* ---- announcing ---- */
 
@@ -334,6 +334,37 @@ static int refuse(struct phx_apply *a, const struct phx_event_enrol *p, struct p
 	return answer_refused(a, why);
 }
 
+/* A node that is silent, and asks from its own address, with its serial number and without its key:
+ * its machine was reset, and no order of ours had started it. Is it not waited for either? */
+static bool is_lost(const struct phx_node *n, const struct phx_event_enrol *p)
+{
+	const char *its = n->ip[0] ? n->ip : n->address;
+	return n->serial[0] && its[0] && !strcmp(its, p->address) && !n->up && !n->window &&
+		!phx_node_step(n) && n->state != PHX_NODE_QUARANTINED;
+}
+
+/* Fits what is known of the machine, and shows no token of a start that is awaited. Nothing is done
+ * to the node because of it, but where nothing else would bring it back. */
+static int without_token(struct phx_apply *a, const struct phx_event_enrol *p, struct phx_node *n)
+{
+	const char *why = n->start ? "it comes without its key, and does not show the token of its "
+				     "last start"
+				   : "it comes without its key, and no start of it is awaited";
+	if (!is_lost(n, p))
+		return refuse_stranger(a, p, n, why);
+	if (!phx_node_has_bmc(n)) {
+		phx_quarantine(a, n,
+			       "it came back without its key, and no order of ours had started it: "
+			       "phx node resume lets it in again");
+		return answer_refused(a, why);
+	}
+	phx_note(a, n, "%s has come back without its key: it is started again, with a token",
+		 n->name);
+	phx_act_power(a, n, PHX_POWER_BOOT);
+	phx_start_await(a, n);
+	return answer_refused(a, why);
+}
+
 /* What is wrong with the address that the machine asks from; NULL: nothing. A node with a reserved
  * address must ask from it; others may ask from any address except those of the head, which every
  * user of the head can use. */
@@ -361,20 +392,33 @@ static const char *not_the_node(const struct phx_node *n, const struct phx_event
 	return NULL;
 }
 
-static bool certify_changes(const struct phx_node *n, const struct phx_event_enrol *p)
+static bool certify_changes(const struct phx_apply *a, const struct phx_node *n,
+			    const struct phx_event_enrol *p)
 {
-	return strcmp(n->key_fp, p->key_fp) || n->window || !n->asked || n->token_sha256[0] ||
+	return strcmp(n->key_fp, p->key_fp) || (n->window && !a->s->settings.tokens) || !n->asked || n->token_sha256[0] ||
 		n->state == PHX_NODE_NEW || (!n->serial[0] && p->serial[0]) ||
 		(!n->uuid[0] && p->uuid[0]) || (!same_macs(n, &p->macs) && n->macs.n < MACS_MAX);
+}
+
+static void take_key(struct phx_apply *a, const struct phx_event_enrol *p, struct phx_node *n)
+{
+	bool tokens = a->s->settings.tokens, another = strcmp(n->key_fp, p->key_fp) != 0;
+	bool starts = (p->start && p->start == n->start) || n->state == PHX_NODE_NEW;
+	PHX_STR_SET(n->key_fp, p->key_fp);
+	if (tokens && says_from(p))
+		PHX_STR_SET(n->address, p->address);
+	if (another || !tokens)
+		phx_start_close(n);
+	if (another && tokens && starts)
+		phx_start_used(a, n);
 }
 
 static void certify(struct phx_apply *a, const struct phx_event_enrol *p, struct phx_node *n)
 {
 	a->out->enrol = PHX_ENROL_CERTIFY;
-	if (!certify_changes(n, p))
+	if (!certify_changes(a, n, p))
 		return; /* the last answer or the certificate was lost: the same answer again */
-	PHX_STR_SET(n->key_fp, p->key_fp);
-	n->window = false;
+	take_key(a, p, n);
 	n->asked = true;
 	if (!n->serial[0])
 		PHX_STR_SET(n->serial, p->serial);
@@ -435,9 +479,12 @@ int phx_apply_enrol(struct phx_apply *a, const struct phx_event_enrol *p)
 		return 0;
 	}
 	bool window = n->window && n->window_until_ms > a->s->now_ms;
-	if (!n->key_fp[0] || !strcmp(n->key_fp, p->key_fp) || window) {
+	bool shows = !n->start || p->start == n->start; /* a head of before gave no token */
+	if (!n->key_fp[0] || !strcmp(n->key_fp, p->key_fp) || (window && shows)) {
 		certify(a, p, n);
 		return 0;
 	}
+	if (a->s->settings.tokens)
+		return without_token(a, p, n);
 	return refuse(a, p, n, "it came back without its key, and no order of ours had started it");
 }

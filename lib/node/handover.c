@@ -15,9 +15,8 @@
 #include <string.h>
 
 enum {
-	BACKOFF_MS = 2000,       /* before the second attempt; doubled for the third */
-	WAIT_MS = 300 * 1000,    /* for a node without BMC to come back by itself */
-	WINDOW_MS = 1200 * 1000, /* for a node that we started to ask for a new certificate */
+	BACKOFF_MS = 2000,    /* before the second attempt; doubled for the third */
+	WAIT_MS = 300 * 1000, /* for a node without BMC to come back by itself */
 };
 
 static const struct phx_step_info *info_of(const struct phx_step *s)
@@ -40,7 +39,8 @@ void phx_quarantine(struct phx_apply *a, struct phx_node *n, const char *why)
 	phx_jobs_leave(a, n, why);
 	phx_node_must_become(n, PHX_NODE_QUARANTINED);
 	n->pool[0] = n->role[0] = n->gave_up[0] = '\0';
-	n->window = n->awaited = false;
+	phx_start_close(n);
+	n->awaited = false;
 	snprintf(n->reason, sizeof(n->reason), "%s", why);
 	a->out->changed = true;
 	phx_note(a, n, "%s is quarantined: %s", n->name, n->reason);
@@ -97,7 +97,9 @@ static void begin_effects(struct phx_apply *a, struct phx_node *n, struct phx_st
 	if (info->on_fail != PHX_ON_FAIL_ABORT)
 		phx_node_become(n, info->phase); /* quarantine stays until it is clean */
 	if (step->kind == PHX_STEP_kexec || step->kind == PHX_STEP_boot)
-		phx_window_open(a, n);
+		phx_start_begin(a, n, step);
+	if (step->kind == PHX_STEP_enter)
+		phx_start_over(a, n); /* what runs from now on has its key on the disk */
 	if (step->kind == PHX_STEP_wipe || step->kind == PHX_STEP_image) {
 		n->system_image[0] = n->system_digest[0] = '\0';
 		n->actual_role[0] = n->actual_identity[0] = '\0';
@@ -247,6 +249,8 @@ static bool node_fits(const struct phx_node *n, enum phx_step_needs needs)
 /* No order of ours brings the node back: gives it time to come by itself. */
 static void wait_for_node(struct phx_apply *a, struct phx_node *n, struct phx_step *step)
 {
+	if (!n->up)
+		phx_start_await(a, n);
 	if (step->deadline_ms > a->s->now_ms)
 		return;
 	a->out->changed = true;
@@ -565,12 +569,4 @@ void phx_handover_failed(struct phx_apply *a, struct phx_node *n, const char *wh
 	step->status = PHX_STEP_PENDING;
 	phx_step_renew(a, step);
 	step->deadline_ms = a->s->now_ms + (int64_t)BACKOFF_MS * step->attempt;
-}
-
-/* ---- time ---- */
-
-void phx_window_open(struct phx_apply *a, struct phx_node *n)
-{
-	n->window = true;
-	n->window_until_ms = a->s->now_ms + WINDOW_MS;
 }

@@ -39,9 +39,29 @@ int phx_setup_effective(const struct phx_state *s, const struct phx_node *n,
 			const struct phx_pool *to, const struct phx_setup *asked,
 			struct phx_setup *ret, struct phx_why_erase *ret_why, struct phx_err *err);
 
+/* start.c: starts that the head ordered or awaits, after which a node may have another key */
+/** Step kexec or boot is ordered. The token of a kexec goes with its order; that of a boot is given
+ * when the BMC has switched the machine off and on, and what was given before is void. */
+void phx_start_begin(struct phx_apply *a, struct phx_node *n, const struct phx_step *step);
+/** The BMC has done its part of step boot. */
+void phx_start_done(struct phx_apply *a, struct phx_node *n, const struct phx_step *step);
+/** A start is awaited that is no step: by hand, or by itself. A start that is awaited already is
+ * awaited longer. */
+void phx_start_await(struct phx_apply *a, struct phx_node *n);
+/** The token was used. The machine may start again before it has a system with its key, so that
+ * another token is ready for it. */
+void phx_start_used(struct phx_apply *a, struct phx_node *n);
+/** No start is awaited any more; in journals of before, nothing. */
+void phx_start_over(struct phx_apply *a, struct phx_node *n);
+/** The same whatever the journal. */
+void phx_start_close(struct phx_node *n);
+/** Its present key is of before the start that the current step has ordered: what is said under it
+ * is not said by the machine that was started. */
+bool phx_start_wants_key(const struct phx_node *n);
+/** The node has registered, in another boot or environment than before. */
+void phx_start_arrived(struct phx_apply *a, struct phx_node *n);
+
 /* handover.c */
-/** Our own order starts the node: for a time it may ask for a new certificate. */
-void phx_window_open(struct phx_apply *a, struct phx_node *n);
 int phx_handover_begin(struct phx_apply *a, struct phx_node *n, struct phx_plan *plan,
 		       enum phx_request request);
 /** The step's next attempt is another one, also for the agent: nothing that it remembers answers

@@ -31,14 +31,14 @@ static void commission(struct phx_apply *a, struct phx_node *n)
 
 /* Did this registration end the step that waited for it? A machine that started by itself before
  * the BMC was done has not arrived: its power will be cut. */
-static bool step_arrived(struct phx_step *step, int env, bool new_boot)
+static bool step_arrived(const struct phx_node *n, struct phx_step *step, bool new_boot)
 {
-	bool new_deploy = env == PHX_ENV_DEPLOY && new_boot;
+	bool new_deploy = n->env == PHX_ENV_DEPLOY && new_boot;
 	if (step->kind == PHX_STEP_boot && new_deploy && !step->started)
 		step->turned_up = true;
 	if (step->kind == PHX_STEP_kexec || step->kind == PHX_STEP_boot)
 		return new_deploy && (step->kind == PHX_STEP_kexec || step->started);
-	return step->kind == PHX_STEP_enter && env == PHX_ENV_OS;
+	return step->kind == PHX_STEP_enter && n->env == PHX_ENV_OS;
 }
 
 /* Advances a plan after a registration. */
@@ -47,7 +47,7 @@ static void plan_after_hello(struct phx_apply *a, struct phx_node *n, bool new_b
 	struct phx_step *step = phx_node_step(n);
 	if (!step)
 		return;
-	if (step->status == PHX_STEP_ISSUED && step_arrived(step, n->env, new_boot)) {
+	if (step->status == PHX_STEP_ISSUED && step_arrived(n, step, new_boot)) {
 		phx_handover_done(a, n);
 		return;
 	}
@@ -112,6 +112,11 @@ int phx_apply_hello(struct phx_apply *a, const struct phx_event_hello *p)
 		return phx_err_set(a->err, -EINVAL, "hello: boot_id and env must be given");
 	if (n->state == PHX_NODE_NEW)
 		return phx_err_set(a->err, -EPERM, "%s is not accepted", n->name);
+	if (p->env == PHX_ENV_DEPLOY && phx_start_wants_key(n))
+		return phx_err_set(a->err, -EACCES,
+				   "%s was started to come with a new key: enrol with the token of "
+				   "that start (an older deploy image knows of none: build it anew)",
+				   n->name);
 	if (p->facts.disks.n > PHX_FACTS_DISKS_MAX || p->facts.nics.n > PHX_FACTS_NICS_MAX)
 		return phx_err_set(a->err, -EINVAL,
 				   "hello: facts of more than %d disks or %d network interfaces",
@@ -139,7 +144,7 @@ int phx_apply_hello(struct phx_apply *a, const struct phx_event_hello *p)
 	PHX_STR_SET(n->boot_id, p->boot_id);
 	PHX_STR_SET(n->address, p->address);
 	n->echoes = p->echoes;
-	if (new_boot)
+	if (new_boot && !a->s->settings.tokens)
 		n->window = false; /* the start that the window was opened for is over */
 	note_system(a, n, p);
 	if (new_boot)
@@ -160,6 +165,8 @@ int phx_apply_hello(struct phx_apply *a, const struct phx_event_hello *p)
 	phx_resume_awaited(a, n);
 	phx_restore_system(a, n);
 	phx_read_back(a, n);
+	if (new_boot || new_env)
+		phx_start_arrived(a, n);
 	return 0;
 }
 
@@ -244,7 +251,7 @@ int phx_apply_back(struct phx_apply *a, const struct phx_event_none *p)
 	struct phx_step *step = phx_node_step(n);
 	/* the node is heard after the BMC was done: this is the ordered start */
 	if (step && step->status == PHX_STEP_ISSUED && step->started && step->turned_up &&
-	    n->env == PHX_ENV_DEPLOY) {
+	    n->env == PHX_ENV_DEPLOY && !phx_start_wants_key(n)) {
 		phx_handover_done(a, n);
 		phx_read_back(a, n);
 		return 0;
@@ -319,10 +326,14 @@ static void close_window(struct phx_apply *a, struct phx_node *n)
 {
 	if (!n->window || n->window_until_ms > a->s->now_ms)
 		return;
-	n->window = n->awaited = false;
+	bool came = n->up && a->s->settings.tokens;
+	phx_start_close(n);
+	n->awaited = false;
 	a->out->changed = true;
-	phx_note(a, n, "%s has not come back for a new certificate: that is no longer possible",
-		 n->name);
+	if (!came)
+		phx_note(a, n,
+			 "%s has not come back for a new certificate: that is no longer possible",
+			 n->name);
 }
 
 void phx_node_tick(struct phx_apply *a, struct phx_node *n)
@@ -345,7 +356,11 @@ void phx_node_tick(struct phx_apply *a, struct phx_node *n)
 			 n->name, phx_step_info((enum phx_step_kind)step->kind)->name);
 		phx_handover_done(a, n);
 	} else if (step->status == PHX_STEP_ISSUED)
-		phx_handover_failed(a, n, "no answer before the deadline");
+		phx_handover_failed(a, n,
+				    phx_start_wants_key(n)
+					    ? "it has not come with the token of this start before "
+					      "the deadline"
+					    : "no answer before the deadline");
 	else
 		phx_handover_advance(a, n);
 	a->out->changed = true;

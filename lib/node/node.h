@@ -11,6 +11,15 @@
 void phx_node_tick(struct phx_apply *a, struct phx_node *n);
 void phx_keys_tick(struct phx_apply *a);
 
+/* start.c */
+/** The start whose token a machine is given that boots, or asks again, from `address`; 0: none. It
+ * is given to the node's reserved address, or else to the one that it last registered from, as
+ * often as it asks, until it is used; and to no node that is heard. */
+uint64_t phx_start_given(const struct phx_node *n, const char *address);
+/** Does `key_fp` speak for the node? Not, although it did, since its machine was switched off and
+ * on for an order: it has to come with a new key. */
+bool phx_node_key_holds(const struct phx_node *n, const char *key_fp);
+
 /* keys.c */
 /** May this node be given this disk key? It may have the key of its disk, and the key that its plan
  * made for the image that it writes; a quarantined node gets none. */

@@ -148,7 +148,7 @@ static int await(struct phx_apply *a, struct phx_node *n)
 	struct phx_action *act = phx_node_has_bmc(n) ? phx_act_power(a, n, PHX_POWER_BOOT) : NULL;
 	n->awaited = true;
 	n->off_wanted = false;
-	phx_window_open(a, n);
+	phx_start_await(a, n);
 	a->out->changed = true;
 	phx_note(a, n,
 		 act ? "%s is started, to be seen as it is now"
@@ -335,7 +335,7 @@ int phx_apply_power(struct phx_apply *a, const struct phx_event_order *p)
 	if (op != PHX_POWER_STATUS)
 		n->off_wanted = false; /* an order by hand replaces the core's wish */
 	if (op != PHX_POWER_STATUS && op != PHX_POWER_OFF)
-		phx_window_open(a, n);
+		phx_start_await(a, n);
 	phx_act_power(a, n, (enum phx_power_op)op);
 	if (op != PHX_POWER_STATUS)
 		cut(a, n, &o);

@@ -173,7 +173,7 @@ int phx_apply_balanced(struct phx_apply *a, const struct phx_event_answer *p)
 static void started(struct phx_apply *a, struct phx_node *n, struct phx_step *step)
 {
 	step->started = true;
-	phx_window_open(a, n);
+	phx_start_done(a, n, step);
 	phx_jobs_lost(a, n, 255);
 	if (!n->up)
 		return;

@@ -26,6 +26,7 @@ struct phx_pki {
 	EVP_PKEY *ca_key;
 	X509 *ca;
 	char *ca_pem, *server_pem, *server_key_pem, *site_pub_pem;
+	uint8_t start_key[PHX_DISK_KEY_SIZE];
 };
 
 EVP_PKEY *phx_pki_ca_key(const struct phx_pki *p)
@@ -58,6 +59,11 @@ const char *phx_pki_site_pub_pem(const struct phx_pki *p)
 	return p->site_pub_pem;
 }
 
+const uint8_t *phx_pki_start_key(const struct phx_pki *p)
+{
+	return p->start_key;
+}
+
 void phx_pki_free(struct phx_pki *p)
 {
 	if (!p)
@@ -68,6 +74,7 @@ void phx_pki_free(struct phx_pki *p)
 	free(p->server_pem);
 	phx_pki_wipe_free(p->server_key_pem);
 	free(p->site_pub_pem);
+	explicit_bzero(p->start_key, sizeof(p->start_key));
 	free(p);
 }
 
@@ -176,6 +183,16 @@ static int open_site_key(const char *dir, struct phx_pki *p, struct phx_err *err
 		return phx_err_set(err, -EINVAL, "%s: site.pub and site.key do not belong together",
 				   dir);
 	return 0;
+}
+
+/* A lost one costs the machines that are being started another start, and nothing else. */
+static int open_start_key(const char *dir, struct phx_pki *p, struct phx_err *err)
+{
+	struct phx_err why = {0};
+	int r = phx_diskkey_make(dir, "start.key", &why);
+	if (r == 0 || r == -EEXIST)
+		return phx_diskkey_read(dir, "start.key", p->start_key, err);
+	return phx_err_set(err, r, "%s", why.text);
 }
 
 /* ---- the server's certificate ---- */
@@ -298,6 +315,8 @@ int phx_pki_open(const char *dir, const char *const *server_names, size_t n_name
 	r = open_ca(dir, p, err);
 	if (r == 0)
 		r = open_site_key(dir, p, err);
+	if (r == 0)
+		r = open_start_key(dir, p, err);
 	if (r == 0 && n_names > 0)
 		r = open_server(dir, server_names, n_names, p, err);
 	if (r == 0)

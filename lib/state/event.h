@@ -115,6 +115,8 @@ extern const struct phx_enum phx_job_ended_by_names;
 	PHX_EVENT_MACHINE(F, S) \
 	F(S, name, STR(PHX_NAME_MAX)) /* of a machine that nobody announced */ \
 	F(S, key_fp, STR(72)) \
+	/* the start whose token was shown, as phxd found it to be true; 0 = none */ \
+	F(S, start, U64) \
 	/* asked for on the head itself, over loopback or from one of its own addresses */ \
 	F(S, local, BOOL) \
 	F(S, local_ok, BOOL) /* its configuration lets machines enrol so */ \

@@ -41,7 +41,10 @@ PHX_RECORD_STRUCT(phx_pool, PHX_POOL_FIELDS);
 	F(S, job_mb_per_user, U32) \
 	/* erases are planned by what the deploy environment sees, of all disks that a node was \
 	 * ever seen with; false in journals of before this was so */ \
-	F(S, looks, BOOL)
+	F(S, looks, BOOL) \
+	/* a known node gets a certificate for another key only by the token of a start that the \
+	 * head ordered or awaits (node/start.c); false in journals of before this was so */ \
+	F(S, tokens, BOOL)
 PHX_RECORD_STRUCT(phx_settings, PHX_SETTINGS_FIELDS);
 
 /** A runtime environment: its agreement and its state. The ledger has its holdings; its pool has

@@ -202,6 +202,9 @@ PHX_RECORD_STRUCT(phx_unfit, PHX_UNFIT_FIELDS);
 	/* one new key will be certified: our own power or kexec order opened the window */ \
 	F(S, window, BOOL) \
 	F(S, window_until_ms, I64) /* when the window closes by itself */ \
+	/* whose token the new key needs; 0 = no window, or one of a head of before, which needs \
+	 * none */ \
+	F(S, start, U64) \
 	/* when people were last told that another machine asked for its certificate; 0 = \
 	 * never */ \
 	F(S, refused_ms, I64) \

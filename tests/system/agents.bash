@@ -82,6 +82,20 @@ image_init() {
 	IMAGE_DIGEST=$(sha256sum <"$dir/manifest.conf" | cut -d' ' -f1)
 }
 
+# deploy_image RELEASE: what every node boots, made like the images that a head has
+deploy_image() {
+	local dir=$WORK/head/images/deploy/1 file
+	rm -rf "$dir" && mkdir -p "$dir"
+	for file in vmlinuz initrd.zst; do echo "$file $1" >"$dir/$file"; done
+	{
+		echo "name = \"deploy\"; version = \"1\"; kind = \"initramfs\"; architecture = \"amd64\"; kernel_release = \"$1\"; files = ("
+		for file in vmlinuz initrd.zst; do
+			printf '{ name = "%s"; size = %dL; sha256 = "%s"; },\n' "$file" "$(stat -c %s "$dir/$file")" "$(sha256sum <"$dir/$file" | cut -d' ' -f1)"
+		done | sed '$s/,$//'
+		echo ');'
+	} >"$dir/manifest.conf"
+}
+
 head_init() {
 	mkdir -p "$WORK/head" "$WORK/etc/roles"
 	cat >"$WORK/etc/phoenix.conf" <<-END

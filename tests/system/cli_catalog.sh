@@ -15,20 +15,6 @@ not_ok() {
 	echo "status $status" && tail -n 8 "$WORK/out" "$WORK/err" "$WORK/phxd.log"
 }
 
-# deploy_image RELEASE: what every node boots, made like the images that a head has
-deploy_image() {
-	local dir=$WORK/head/images/deploy/1 file
-	rm -rf "$dir" && mkdir -p "$dir"
-	for file in vmlinuz initrd.zst; do echo "$file $1" >"$dir/$file"; done
-	{
-		echo "name = \"deploy\"; version = \"1\"; kind = \"initramfs\"; architecture = \"amd64\"; kernel_release = \"$1\"; files = ("
-		for file in vmlinuz initrd.zst; do
-			printf '{ name = "%s"; size = %dL; sha256 = "%s"; },\n' "$file" "$(stat -c %s "$dir/$file")" "$(sha256sum <"$dir/$file" | cut -d' ' -f1)"
-		done | sed '$s/,$//'
-		echo ');'
-	} >"$dir/manifest.conf"
-}
-
 roles_init() {
 	printf 'pool = "web"; image = "test"; boot = "ram"; packages = [ "hello-1.0" ];\n%s\n' \
 		'services = ( { name = "hello"; package = "hello"; exec = [ "bin/hello" ]; } );' >"$WORK/etc/roles/hello.conf"

@@ -4,7 +4,8 @@
  * later run) in DIR/effects, written once an id: what an agent's own journal is for.
  *
  * It is up as long as DIR/power says so: a line "off" takes it down without a word, "on" starts it
- * anew in the deploy environment. A lost answer is asked for again, for ever. */
+ * anew in the deploy environment. A lost answer is asked for again, for ever. Like a machine it is
+ * given the token of a start by the order or by the answer to /boot/MAC, and makes a key for it. */
 #include <errno.h>
 #include <getopt.h>
 #include <signal.h>
@@ -28,7 +29,8 @@ enum { RETRY_MS = 60, WAIT_MS = 700, TIMEOUT_MS = 5000 };
 	F(S, role, STR(PHX_NAME_MAX)) \
 	F(S, identity, STR(200)) \
 	F(S, image, STR(PHX_NAME_MAX)) \
-	F(S, digest, STR(65))
+	F(S, digest, STR(65)) \
+	F(S, start, STR(96)) /* the token of its last start */
 
 struct fake {
 	const char *dir, *server, *ca, *mac, *serial, *fail;
@@ -91,6 +93,7 @@ static bool recall(struct fake *f)
 	PHX_STR_SET(f->identity, was.identity);
 	PHX_STR_SET(f->image, was.image);
 	PHX_STR_SET(f->digest, was.digest);
+	PHX_STR_SET(f->start, was.start);
 	return true;
 }
 
@@ -167,6 +170,40 @@ static char *make_csr(struct fake *f)
 	return csr;
 }
 
+/* The token among those words, if it is another than before: a key is made for it. */
+static bool take_start(struct fake *f, const char *words)
+{
+	const char *at = strstr(words, "phx.start=");
+	char token[sizeof(f->start)];
+	PHX_AUTO_FREE char *cert = in_dir(f, "cert.pem");
+	PHX_AUTO_FREE char *key = in_dir(f, "key.pem");
+	if (!at)
+		return false;
+	at += strlen("phx.start=");
+	snprintf(token, sizeof(token), "%.*s", (int)strcspn(at, " \n"), at);
+	if (!strcmp(token, f->start))
+		return false;
+	PHX_STR_SET(f->start, token);
+	unlink(cert);
+	unlink(key);
+	remember(f);
+	return true;
+}
+
+/* What its firmware is told, and asks again when it is refused. */
+static bool ask_start(struct fake *f)
+{
+	struct phx_http_response r = {0};
+	char path[64];
+	snprintf(path, sizeof(path), "/boot/%s", f->mac);
+	bool given = phx_http_call(f->client, "GET", path, NULL, TIMEOUT_MS, &r, NULL) == 0 &&
+		r.status == 200 && r.body && take_start(f, r.body);
+	phx_http_response_fini(&r);
+	if (given)
+		connect_again(f);
+	return given;
+}
+
 static bool enrolled(struct fake *f)
 {
 	PHX_AUTO_FREE char *path = in_dir(f, "cert.pem");
@@ -177,8 +214,13 @@ static bool enrolled(struct fake *f)
 	PHX_AUTO_JSON json_t *body =
 		json_pack("{s:s,s:[s],s:s,s:s,s:s}", "csr", csr, "macs", f->mac, "serial",
 			  f->serial, "boot_id", f->boot_id, "env", f->env);
+	if (f->start[0])
+		json_object_set_new(body, "start", json_string(f->start));
 	connect_again(f);
-	if (call(f, "/v1/agent/enrol", body, &answer) < 0)
+	int r = call(f, "/v1/agent/enrol", body, &answer);
+	if (r == -EACCES && !strcmp(f->env, "deploy"))
+		ask_start(f);
+	if (r < 0)
 		return false;
 	const char *cert = phx_json_str(answer, "cert", NULL);
 	if (!cert || phx_file_write(path, cert, strlen(cert), 0600, NULL) < 0)
@@ -233,7 +275,7 @@ static void say_hello(struct fake *f)
 		"system_image", f->image, "system_digest", f->digest);
 	int r = call(f, "/v1/agent/hello", body, &answer);
 	f->up = r == 0;
-	if (r < 0)
+	if (r < 0 && !(r == -EACCES && !strcmp(f->env, "deploy") && ask_start(f)))
 		nap(RETRY_MS);
 	/* nothing is to be done: enter what is installed, as the deploy environment does */
 	if (r == 0 && !strcmp(phx_json_str(answer, "boot", ""), "local") &&
@@ -250,6 +292,7 @@ struct order {
 	int64_t id, epoch, run, nonce;
 	const char *kind; /* of the step */
 	const char *disk, *method;
+	const char *cmdline; /* kexec: of the next kernel */
 	const json_t *role;
 };
 
@@ -284,9 +327,10 @@ static void lose_role(struct fake *f, const struct order *o)
 
 static void go_down(struct fake *f, const struct order *o)
 {
-	(void)o;
 	lose_role(f, o);
 	boot(f, "deploy");
+	if (take_start(f, o->cmdline))
+		connect_again(f);
 }
 
 static void go_up(struct fake *f, const struct order *o)
@@ -371,7 +415,8 @@ static void obey(struct fake *f, const json_t *j)
 			  .nonce = phx_json_int(step, "nonce", 0),
 			  .role = json_object_get(j, "role"),
 			  .disk = phx_json_str(step, "disk", ""),
-			  .method = phx_json_str(step, "method", "")};
+			  .method = phx_json_str(step, "method", ""),
+			  .cmdline = phx_json_str(json_object_get(j, "deploy"), "cmdline", "")};
 	const char *kind = phx_json_str(j, "kind", "");
 	char line[64];
 	if (!strcmp(kind, "step")) {
@@ -405,8 +450,8 @@ static void beat(struct fake *f)
 			  "actual_role", f->role, "actual_identity", f->identity, "healthy",
 			  f->role[0] != '\0', "running", "wait_ms", WAIT_MS);
 	int r = call(f, "/v1/agent/beat", body, &answer);
-	if (r == -ESTALE || r == -EBUSY || r == -EEXIST)
-		f->up = false; /* 409: hello first */
+	if (r == -ESTALE || r == -EBUSY || r == -EEXIST || r == -EACCES)
+		f->up = false; /* 409: hello first; 403: its key is of the past */
 	if (r < 0) {
 		nap(RETRY_MS);
 		return;
@@ -428,6 +473,7 @@ static bool has_power(struct fake *f)
 	if (!strcmp(f->power, "off") && strcmp(now, "off")) {
 		lose_role(f, NULL);
 		boot(f, "deploy");
+		ask_start(f);
 	}
 	PHX_STR_SET(f->power, now);
 	return strcmp(now, "off") != 0;

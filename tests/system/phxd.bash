@@ -33,6 +33,8 @@ fake_start() {
 	local name=$1 number=$2
 	shift 2
 	mkdir -p "$WORK/$name"
+	# without one no node is started, nor given a token
+	[ -e "$WORK/head/images/deploy" ] || deploy_image 6.1.0-test
 	"$BUILD/tests/system/fake_agent" --dir "$WORK/$name" --server "https://127.0.0.1:$HTTPS" --ca "$WORK/head/pki/ca.pem" \
 		--number "$number" "$@" >>"$WORK/$name.log" 2>&1 &
 	AGENT[$name]=$!

@@ -119,11 +119,12 @@ static json_t *facts_of(unsigned i)
 			 "can_discard", 1);
 }
 
-static json_t *enrolment(unsigned i, const char *csr)
+static json_t *enrolment(unsigned i, const char *csr, const char *start)
 {
 	char mac[24];
 	snprintf(mac, sizeof(mac), "52:54:00:00:%02x:%02x", i >> 8, i & 255);
-	return json_pack("{s:s,s:[s],s:s}", "csr", csr, "macs", mac, "serial", mac);
+	return json_pack("{s:s,s:[s],s:s,s:s}", "csr", csr, "macs", mac, "serial", mac, "start",
+			 start);
 }
 
 static json_t *hello(unsigned i, unsigned boot, const char *env)
@@ -134,9 +135,23 @@ static json_t *hello(unsigned i, unsigned boot, const char *env)
 			 "facts", facts_of(i));
 }
 
+/* The token of its start, if there is one now, as a machine that boots is given it. */
+static void ask_start(struct phx_http_client *c, unsigned i, char ret[96])
+{
+	struct phx_http_response r = {0};
+	char path[64];
+	snprintf(path, sizeof(path), "/boot/52:54:00:00:%02x:%02x", i >> 8, i & 255);
+	int got = phx_http_call(c, "GET", path, NULL, 5000, &r, NULL);
+	const char *at = got == 0 && r.body ? strstr(r.body, "phx.start=") : NULL;
+	if (at)
+		snprintf(ret, 96, "%.*s", (int)strcspn(at + 10, " \n"), at + 10);
+	phx_http_response_fini(&r);
+}
+
 /* A certificate of its own in `cert`, `key`; false when the head would not give one in time. */
 static bool certify(struct worker *w, unsigned i, char cert[200], char key[200])
 {
+	char start[96] = "";
 	struct stress *s = w->s;
 	char *key_pem = NULL, *csr = NULL;
 	struct phx_http_client *c = client(s, NULL, NULL);
@@ -147,7 +162,8 @@ static bool certify(struct worker *w, unsigned i, char cert[200], char key[200])
 		abort();
 	while (!done && going_on(s)) {
 		PHX_AUTO_JSON json_t *j = NULL;
-		if (ask(s, c, "POST", "/v1/agent/enrol", enrolment(i, csr), &j) == 200) {
+		ask_start(c, i, start);
+		if (ask(s, c, "POST", "/v1/agent/enrol", enrolment(i, csr, start), &j) == 200) {
 			const char *pem = phx_json_str(j, "cert", "");
 			done = phx_file_write(cert, pem, strlen(pem), 0600, NULL) == 0 &&
 				phx_file_write(key, key_pem, strlen(key_pem), 0600, NULL) == 0;
@@ -285,7 +301,7 @@ static void *stranger(void *arg)
 	while (going_on(w->s)) {
 		static const char *const others[] = {"/v1/agent/beat", "/v1/agent/hello",
 						     "/v1/actions/rm", "/v1/nodes"};
-		ask(w->s, c, "POST", "/v1/agent/enrol", enrolment(1000 + roll(w, 3000), csr), NULL);
+		ask(w->s, c, "POST", "/v1/agent/enrol", enrolment(1000 + roll(w, 3000), csr, "1.not-a-token"), NULL);
 		const char *path = others[roll(w, PHX_ARRAY_SIZE(others))];
 		if (ask(w->s, c, "POST", path, json_pack("{s:s}", "nodes", "@all"), NULL) == 200)
 			atomic_fetch_add(&w->s->broken, 1);

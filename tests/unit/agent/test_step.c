@@ -132,7 +132,7 @@ static void test_an_old_tenant_answers_nothing(void **state)
 	assert_int_equal(journal_keep_epoch(&old, INT64_MAX, NULL), 0);
 	write_text(scratch_path(s, "old-state/agent.key"), "key", 0600);
 	write_text(scratch_path(s, "old-state/agent.pem"), "pem", 0600);
-	assert_int_equal(root_adopt_from(&a, dir, NULL), 0);
+	assert_int_equal(root_adopt_from(&a, dir, true, NULL), 0);
 	assert_int_equal(access(scratch_path(s, "state/agent.key"), R_OK), 0);
 	assert_int_equal(journal_open(&now, a.cfg.state_dir, NULL), 0);
 	assert_int_equal(now.epoch, 0);

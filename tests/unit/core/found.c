@@ -84,14 +84,13 @@ static void a_disk_that_became_ambiguous_is_not_erased(void **state)
 static void a_repaired_node_is_seen_before_it_is_planned_for(void **state)
 {
 	struct world *w = *state;
-	const char *name;
 	a_disk_that_became_ambiguous_is_not_erased(state);
 	struct phx_node *n = world_node(w, "n1");
 	event_of(w, PHX_EV_missing, "n1");
-	assert_int_equal(phx_core_boot(&w->s, "52:54:00:00:00:01", &name), PHX_BOOT_REFUSE);
+	assert_int_equal(phx_core_boot(&w->s, "52:54:00:00:00:01", "").choice, PHX_BOOT_REFUSE);
 	assert_int_equal(world_order(w, PHX_EV_resume, "n1", NULL), 0);
 	assert_int_equal(n->state, PHX_NODE_QUARANTINED);
-	assert_int_equal(phx_core_boot(&w->s, "52:54:00:00:00:01", &name), PHX_BOOT_DEPLOY);
+	assert_int_equal(phx_core_boot(&w->s, "52:54:00:00:00:01", "").choice, PHX_BOOT_DEPLOY);
 	empty_hello(w, "n1", PHX_ENV_DEPLOY);
 	assert_int_equal(n->state, PHX_NODE_CLEANING);
 	world_run(w, "n1");

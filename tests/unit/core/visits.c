@@ -266,19 +266,18 @@ static void nor_do_those_of_an_res_node(void **state)
 /* iPXE asks once a start: of a node, and of a machine that nobody knows. */
 static unsigned pages_of_boots(struct world *w, uint32_t n)
 {
-	const char *name = "";
 	char mac[PHX_MAC_MAX];
 	many_ready(w, n);
 	world_order(w, PHX_EV_tick, "", NULL); /* the index is made */
 	PHX_STR_SET(mac, PHX_LIST_AT(&world_node(w, "n77")->macs, struct phx_mac, 0)->mac);
 	hide(w);
 	hidden_watch();
-	enum phx_boot_choice its = phx_core_boot(&w->s, mac, &name);
-	bool known = !strcmp(name, "n77");
-	enum phx_boot_choice others = phx_core_boot(&w->s, "52:54:00:ff:ff:ff", &name);
+	struct phx_boot its = phx_core_boot(&w->s, mac, "10.0.0.77");
+	struct phx_boot others = phx_core_boot(&w->s, "52:54:00:ff:ff:ff", "10.0.0.78");
 	unsigned pages = hidden_told();
-	assert_true(known && !name[0]);
-	assert_true(its == PHX_BOOT_DEPLOY && others == PHX_BOOT_DEPLOY);
+	assert_string_equal(its.node, "n77");
+	assert_string_equal(others.node, "");
+	assert_true(its.choice == PHX_BOOT_DEPLOY && others.choice == PHX_BOOT_DEPLOY);
 	show(w);
 	return pages;
 }

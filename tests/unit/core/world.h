@@ -155,9 +155,10 @@ static inline void world_add(struct world *w, const char *name, bool bmc)
 	phx_event_fini(&ev);
 }
 
-static inline int world_enrol(struct world *w, unsigned i, const char *key)
+/* Of node number i, with the token of that start. */
+static inline int world_enrol_by(struct world *w, unsigned i, const char *key, uint64_t start)
 {
-	struct phx_event ev = {.kind = PHX_EV_enrol};
+	struct phx_event ev = {.kind = PHX_EV_enrol, .enrol.start = start};
 	struct phx_outcome out = {0};
 	world_event_mac(&ev.enrol.macs, i);
 	PHX_STR_SET(ev.enrol.key_fp, key);
@@ -167,6 +168,22 @@ static inline int world_enrol(struct world *w, unsigned i, const char *key)
 	phx_outcome_fini(&out);
 	phx_event_fini(&ev);
 	return answer;
+}
+
+static inline int world_enrol(struct world *w, unsigned i, const char *key)
+{
+	return world_enrol_by(w, i, key, 0);
+}
+
+/* A machine that was started shows the token that it was given, and has a key for it. */
+static inline void world_new_key(struct world *w, const char *node)
+{
+	char key[80];
+	struct phx_node *n = world_node(w, node);
+	if (!n->start)
+		return;
+	snprintf(key, sizeof(key), "key-%s-%llu", node, (unsigned long long)n->start);
+	assert_int_equal(world_enrol_by(w, world_index(node), key, n->start), PHX_ENROL_CERTIFY);
 }
 
 /* The agent of `node` registers; a new boot id unless it only changed sides of the switch-root. */
@@ -280,6 +297,7 @@ static inline bool world_step(struct world *w, const char *node)
 	if (kind == PHX_STEP_boot)
 		world_started(w, node);
 	if (kind == PHX_STEP_kexec || kind == PHX_STEP_boot) {
+		world_new_key(w, node);
 		world_hello(w, node, PHX_ENV_DEPLOY, true);
 	} else if (kind == PHX_STEP_enter) {
 		world_hello(w, node, PHX_ENV_OS, false);

@@ -8,7 +8,7 @@ static struct phx_image image = {.name = "deploy", .version = "1", .kind = PHX_I
 
 static int boot(struct head *h, const char *node, char **ret, struct phx_err *err)
 {
-	const struct phx_ipxe_boot b = {&h->cfg, &image, "52:54:00:00:00:0a", node};
+	const struct phx_ipxe_boot b = {&h->cfg, &image, "52:54:00:00:00:0a", node, ""};
 	return phx_ipxe_boot_script(&b, ret, err);
 }
 
@@ -89,7 +89,7 @@ static void test_wrong_image_and_templates(void **state)
 {
 	struct head *h = *state;
 	struct phx_image root = {.name = "debian-12", .version = "1", .kind = PHX_IMAGE_ROOTFS};
-	const struct phx_ipxe_boot b = {&h->cfg, &root, "52:54:00:00:00:0a", "n1"};
+	const struct phx_ipxe_boot b = {&h->cfg, &root, "52:54:00:00:00:0a", "n1", ""};
 	struct phx_err err = {0};
 	char *text = NULL;
 	assert_int_equal(phx_ipxe_boot_script(&b, &text, &err), -EINVAL);
