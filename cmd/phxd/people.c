@@ -9,7 +9,6 @@
 #include <string.h>
 
 #include "base/account.h"
-#include "node/node.h"
 
 static bool in_group(uid_t uid, gid_t gid, const char *group)
 {
@@ -257,8 +256,7 @@ bool person_agent(struct daemon *d, struct phx_http_request *q, char ret_node[PH
 {
 	const struct phx_http_peer *peer = phx_http_peer(q);
 	const struct phx_state *s = engine_lock(d->engine);
-	const struct phx_node *n = phx_state_node(s, peer->cert.name);
-	bool known = n && phx_node_key_holds(n, peer->cert.fingerprint);
+	bool known = phx_core_key_holds(s, peer->cert.name, peer->cert.fingerprint);
 	engine_unlock(d->engine);
 	if (!known) {
 		phx_http_reply_error(q, -EACCES, "this certificate is not the node's present one");

@@ -42,6 +42,10 @@ struct phx_boot {
 /** For who asks from `address` with that MAC address. */
 struct phx_boot phx_core_boot(const struct phx_state *s, const char *mac, const char *address);
 
+/** Does a certificate for that key speak for the node? Not, although it did, since the machine was
+ * switched off and on for an order: it has to come with a new key. */
+bool phx_core_key_holds(const struct phx_state *s, const char *node, const char *key_fp);
+
 /** The present orders for an agent, appended to ret_orders (struct phx_order). */
 int phx_core_orders(const struct phx_state *s, const char *node, struct phx_list *ret_orders);
 

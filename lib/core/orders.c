@@ -275,6 +275,12 @@ int64_t phx_core_next_deadline(const struct phx_state *s)
 	return next;
 }
 
+bool phx_core_key_holds(const struct phx_state *s, const char *node, const char *key_fp)
+{
+	const struct phx_node *n = phx_state_node(s, node);
+	return n && phx_node_key_holds(n, key_fp);
+}
+
 struct phx_boot phx_core_boot(const struct phx_state *s, const char *mac, const char *address)
 {
 	const struct phx_node *n = phx_state_node_by_mac(s, mac);

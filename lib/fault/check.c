@@ -286,14 +286,15 @@ static void check_key(struct fault_sim *f, const struct fault_machine *m, const 
 }
 
 /* Nor does it get another key without the token of a start of this very machine. */
-static void check_token(struct fault_sim *f, const struct fault_machine *m, const struct phx_node *n,
-			const struct phx_event *ev)
+static void check_token(struct fault_sim *f, const struct fault_machine *m,
+			const struct phx_node *n, const struct phx_event *ev)
 {
 	const struct fault_seen *seen = &m->seen;
 	if (!seen->key[0] || !strcmp(seen->key, n->key_fp) || ev->kind != PHX_EV_enrol)
 		return;
 	if (!ev->enrol.start || ev->enrol.start != m->start)
-		phx_fault_violated(f, "token", "%s gets another key, and shows the token of start %llu",
+		phx_fault_violated(f, "token",
+				   "%s gets another key, and shows the token of start %llu",
 				   m->node, (unsigned long long)ev->enrol.start);
 }
 

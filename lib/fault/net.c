@@ -7,7 +7,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "node/node.h"
 #include "state/node_sets.h"
 
 enum { AGAIN_MS = 15 * SECOND, REFUSED_MS = 10 * SECOND };
@@ -78,9 +77,8 @@ void phx_fault_enrol(struct fault_sim *f, struct fault_machine *m)
 static bool certificate_holds(const struct fault_sim *f, const struct fault_machine *m)
 {
 	char key[40];
-	const struct phx_node *n = phx_fault_node(f, m);
 	key_name(m, key, sizeof(key));
-	return n && phx_node_key_holds(n, key);
+	return phx_core_key_holds(f->head.s, m->node, key);
 }
 
 static void make_hello(const struct fault_sim *f, const struct fault_machine *m,

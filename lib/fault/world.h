@@ -234,7 +234,7 @@ struct fault_machine {
 	uint32_t boots;
 	uint32_t key, keys; /* of the agent, 0 = none; made so far */
 	bool certified, registered, boot_local;
-	uint64_t start; /* whose token it has: by its order, or by the head's answer; 0 = none */
+	uint64_t start;  /* whose token it has: by its order, or by the head's answer; 0 = none */
 	bool tries_disk; /* its token was refused: it uses the key on its disk */
 	char system_digest[16]; /* what the agent in the deploy environment knows to be installed */
 	bool ram;               /* a system in memory: its image */

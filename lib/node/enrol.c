@@ -395,8 +395,8 @@ static const char *not_the_node(const struct phx_node *n, const struct phx_event
 static bool certify_changes(const struct phx_apply *a, const struct phx_node *n,
 			    const struct phx_event_enrol *p)
 {
-	return strcmp(n->key_fp, p->key_fp) || (n->window && !a->s->settings.tokens) || !n->asked || n->token_sha256[0] ||
-		n->state == PHX_NODE_NEW || (!n->serial[0] && p->serial[0]) ||
+	return strcmp(n->key_fp, p->key_fp) || (n->window && !a->s->settings.tokens) || !n->asked ||
+		n->token_sha256[0] || n->state == PHX_NODE_NEW || (!n->serial[0] && p->serial[0]) ||
 		(!n->uuid[0] && p->uuid[0]) || (!same_macs(n, &p->macs) && n->macs.n < MACS_MAX);
 }
 

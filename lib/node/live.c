@@ -102,25 +102,35 @@ static bool tells_news(const struct phx_node *n, const struct phx_event_hello *p
 		!phx_record_equal(&phx_facts_record, &n->facts, &p->facts);
 }
 
+static int check_hello(struct phx_apply *a, const struct phx_node *n,
+		       const struct phx_event_hello *p)
+{
+	if (!p->boot_id[0] || p->env == PHX_ENV_NONE)
+		return phx_err_set(a->err, -EINVAL, "hello: boot_id and env must be given");
+	if (n->state == PHX_NODE_NEW)
+		return phx_err_set(a->err, -EPERM, "%s is not accepted", n->name);
+	if (p->env == PHX_ENV_DEPLOY && phx_start_wants_key(n))
+		return phx_err_set(
+			a->err, -EACCES,
+			"%s was started to come with a new key: enrol with the token of "
+			"that start (an older deploy image knows of none: build it anew)",
+			n->name);
+	if (p->facts.disks.n > PHX_FACTS_DISKS_MAX || p->facts.nics.n > PHX_FACTS_NICS_MAX)
+		return phx_err_set(a->err, -EINVAL,
+				   "hello: facts of more than %d disks or %d network interfaces",
+				   PHX_FACTS_DISKS_MAX, PHX_FACTS_NICS_MAX);
+	return 0;
+}
+
 int phx_apply_hello(struct phx_apply *a, const struct phx_event_hello *p)
 {
 	struct phx_node *n;
 	int r = phx_need_node(a, &n);
 	if (r < 0)
 		return r;
-	if (!p->boot_id[0] || p->env == PHX_ENV_NONE)
-		return phx_err_set(a->err, -EINVAL, "hello: boot_id and env must be given");
-	if (n->state == PHX_NODE_NEW)
-		return phx_err_set(a->err, -EPERM, "%s is not accepted", n->name);
-	if (p->env == PHX_ENV_DEPLOY && phx_start_wants_key(n))
-		return phx_err_set(a->err, -EACCES,
-				   "%s was started to come with a new key: enrol with the token of "
-				   "that start (an older deploy image knows of none: build it anew)",
-				   n->name);
-	if (p->facts.disks.n > PHX_FACTS_DISKS_MAX || p->facts.nics.n > PHX_FACTS_NICS_MAX)
-		return phx_err_set(a->err, -EINVAL,
-				   "hello: facts of more than %d disks or %d network interfaces",
-				   PHX_FACTS_DISKS_MAX, PHX_FACTS_NICS_MAX);
+	r = check_hello(a, n, p);
+	if (r < 0)
+		return r;
 	a->out->changed = tells_news(n, p);
 	bool another = phx_facts_of_another(n, &p->facts);
 	r = phx_facts_take(n, &p->facts);

@@ -16,8 +16,7 @@ void phx_keys_tick(struct phx_apply *a);
  * is given to the node's reserved address, or else to the one that it last registered from, as
  * often as it asks, until it is used; and to no node that is heard. */
 uint64_t phx_start_given(const struct phx_node *n, const char *address);
-/** Does `key_fp` speak for the node? Not, although it did, since its machine was switched off and
- * on for an order: it has to come with a new key. */
+/** phx_core_key_holds() */
 bool phx_node_key_holds(const struct phx_node *n, const char *key_fp);
 
 /* keys.c */

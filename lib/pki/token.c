@@ -36,8 +36,8 @@ uint64_t phx_start_of_token(const struct phx_pki *p, const char *token)
 {
 	char right[PHX_START_TOKEN_MAX] = "", shown[PHX_START_TOKEN_MAX] = "";
 	uint64_t start = strtoull(token, NULL, 10);
-	if (phx_str_copy(shown, sizeof(shown), token) < 0 ||
-	    phx_start_token(p, start, right) < 0 || !right[0])
+	if (phx_str_copy(shown, sizeof(shown), token) < 0 || phx_start_token(p, start, right) < 0 ||
+	    !right[0])
 		return 0;
 	bool same = CRYPTO_memcmp(right, shown, sizeof(right)) == 0;
 	explicit_bzero(right, sizeof(right));

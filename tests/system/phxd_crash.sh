@@ -52,7 +52,8 @@ order_through() {
 		if head_died; then
 			wait "$HEAD" 2>/dev/null
 			DEATHS=$((DEATHS + 1))
-			at=$((at + 1))
+			# a certificate is journalled before it is given: who dies of that each time never gives it
+			at=$((at + 1 + (DEATHS % 12 == 11)))
 			head_that_dies "$stage:$at"
 			continue
 		fi

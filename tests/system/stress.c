@@ -301,7 +301,8 @@ static void *stranger(void *arg)
 	while (going_on(w->s)) {
 		static const char *const others[] = {"/v1/agent/beat", "/v1/agent/hello",
 						     "/v1/actions/rm", "/v1/nodes"};
-		ask(w->s, c, "POST", "/v1/agent/enrol", enrolment(1000 + roll(w, 3000), csr, "1.not-a-token"), NULL);
+		ask(w->s, c, "POST", "/v1/agent/enrol",
+		    enrolment(1000 + roll(w, 3000), csr, "1.not-a-token"), NULL);
 		const char *path = others[roll(w, PHX_ARRAY_SIZE(others))];
 		if (ask(w->s, c, "POST", path, json_pack("{s:s}", "nodes", "@all"), NULL) == 200)
 			atomic_fetch_add(&w->s->broken, 1);

@@ -236,8 +236,7 @@ static void failed_step_is_tried_again_then_quarantined(void **state)
 	assert_string_equal(n->pool, "");
 	assert_non_null(strstr(n->reason, "I/O error at block 7"));
 	assert_int_equal(world_order(w, PHX_EV_assign, "n1", "web"), -EPERM);
-	assert_int_equal(phx_core_boot(&w->s, "52:54:00:00:00:01", "").choice,
-			 PHX_BOOT_REFUSE);
+	assert_int_equal(phx_core_boot(&w->s, "52:54:00:00:00:01", "").choice, PHX_BOOT_REFUSE);
 }
 
 static void failed_prefetch_keeps_the_node_as_it_was(void **state)

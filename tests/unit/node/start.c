@@ -166,15 +166,13 @@ static void it_may_start_again_before_it_has_a_system(void **state)
 	struct world *w = *state;
 	struct phx_node *n = serving(w, "web", false);
 	uint64_t start = to_be_wiped(w, false)->id;
-	assert_int_equal(asked(w, (struct asking){.key = "k2", .start = start}),
-			 PHX_ENROL_CERTIFY);
+	assert_int_equal(asked(w, (struct asking){.key = "k2", .start = start}), PHX_ENROL_CERTIFY);
 	assert_int_equal(world_hello(w, "n1", PHX_ENV_DEPLOY, true), 0);
 	assert_int_equal(given(w, ITS_ADDRESS), 0); /* it is heard */
 	event_of(w, PHX_EV_missing, "n1");
 	uint64_t next = given(w, ITS_ADDRESS);
 	assert_true(next && next != start);
-	assert_int_equal(asked(w, (struct asking){.key = "k3", .start = start}),
-			 PHX_ENROL_REFUSED);
+	assert_int_equal(asked(w, (struct asking){.key = "k3", .start = start}), PHX_ENROL_REFUSED);
 	assert_int_equal(asked(w, (struct asking){.key = "k3", .start = next}), PHX_ENROL_CERTIFY);
 	assert_int_equal(world_hello(w, "n1", PHX_ENV_DEPLOY, true), 0);
 	assert_int_not_equal(n->state, PHX_NODE_QUARANTINED);
@@ -204,8 +202,7 @@ static void a_start_by_hand_is_awaited(void **state)
 	assert_int_equal(power(w, "n1", "cycle"), 0); /* once more: the same */
 	assert_int_equal(given(w, ITS_ADDRESS), start);
 	assert_int_equal(asked(w, (struct asking){.key = "x"}), PHX_ENROL_REFUSED);
-	assert_int_equal(asked(w, (struct asking){.key = "k2", .start = start}),
-			 PHX_ENROL_CERTIFY);
+	assert_int_equal(asked(w, (struct asking){.key = "k2", .start = start}), PHX_ENROL_CERTIFY);
 	assert_int_equal(n->state, PHX_NODE_ACTIVE);
 }
 
