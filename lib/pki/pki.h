@@ -22,8 +22,8 @@ extern const struct phx_enum phx_cert_kind_names;
 /** Open DIR as the site's PKI, making what is missing: ca.key (0600), ca.pem, server.key/server.pem
  * (SANs: the addresses and names given; re-issued when they change or expire within 30 days;
  * without names none is made and phx_pki_server_pem() is NULL), site.key/site.pub (Ed25519, signs
- * packages, images and erase records), start.key (pki/token.h). Keys 0600, dir 0700. A lost ca.key or site.key whose public
- * half is still there is an error, never replaced. */
+ * packages, images and erase records), start.key (pki/token.h). Keys 0600, dir 0700. A lost ca.key
+ * or site.key whose public half is still there is an error, never replaced. */
 struct phx_pki;
 int phx_pki_open(const char *dir, const char *const *server_names, size_t n_names,
 		 struct phx_pki **ret, struct phx_err *err);
