@@ -26,8 +26,7 @@ int phx_start_token(const struct phx_pki *p, uint64_t start, char ret[PHX_START_
 		  (size_t)n, sum, &n_sum))
 		return -EIO;
 	int at = snprintf(ret, PHX_START_TOKEN_MAX, "%" PRIu64 ".", start);
-	for (unsigned i = 0; i < n_sum; i++)
-		at += snprintf(ret + at, (size_t)(PHX_START_TOKEN_MAX - at), "%02x", sum[i]);
+	phx_hex(sum, n_sum, ret + at);
 	explicit_bzero(sum, sizeof(sum));
 	return 0;
 }
