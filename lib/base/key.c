@@ -7,6 +7,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/identity.h"
+
 PHX_RECORD_TABLE(phx_word, PHX_WORD_FIELDS);
 PHX_RECORD_TABLE(phx_ip_range, PHX_IP_RANGE_FIELDS);
 
@@ -70,6 +72,14 @@ static int parse_name(const struct phx_field *f, const char *text, void *member,
 				   "'.', at most %d",
 				   PHX_NAME_MAX - 1);
 	return copy_text(f, text, member, err);
+}
+
+static int parse_identity(const struct phx_field *f, const char *text, void *member,
+			  struct phx_err *err)
+{
+	struct phx_identity is;
+	int r = phx_identity_parse(text, &is, err);
+	return r ? r : copy_text(f, text, member, err);
 }
 
 static int parse_path(const struct phx_field *f, const char *text, void *member,
@@ -255,15 +265,16 @@ typedef int (*parse_fn)(const struct phx_field *f, const char *text, void *membe
 int phx_key_parse(const struct phx_field *f, const char *text, void *member, struct phx_err *err)
 {
 	static const parse_fn parsers[] = {
-		[PHX_KEY_TEXT] = copy_text,        [PHX_KEY_NAME] = parse_name,
-		[PHX_KEY_PATH] = parse_path,       [PHX_KEY_PLACE] = parse_place,
-		[PHX_KEY_ADDRESS] = parse_address, [PHX_KEY_PEER] = parse_peer,
-		[PHX_KEY_RANGE] = parse_range,     [PHX_KEY_NUMBER] = parse_number,
-		[PHX_KEY_BOUND] = parse_bound,     [PHX_KEY_TIME] = parse_time,
-		[PHX_KEY_SPAN] = parse_span,       [PHX_KEY_FRACTION] = parse_fraction,
-		[PHX_KEY_SIZE] = parse_size,       [PHX_KEY_YES] = parse_yes,
-		[PHX_KEY_CHOICE] = parse_choice,   [PHX_KEY_WORDS] = parse_nothing,
-		[PHX_KEY_GROUP] = parse_nothing,   [PHX_KEY_OTHER] = parse_nothing,
+		[PHX_KEY_TEXT] = copy_text,          [PHX_KEY_NAME] = parse_name,
+		[PHX_KEY_PATH] = parse_path,         [PHX_KEY_PLACE] = parse_place,
+		[PHX_KEY_ADDRESS] = parse_address,   [PHX_KEY_PEER] = parse_peer,
+		[PHX_KEY_RANGE] = parse_range,       [PHX_KEY_NUMBER] = parse_number,
+		[PHX_KEY_BOUND] = parse_bound,       [PHX_KEY_TIME] = parse_time,
+		[PHX_KEY_SPAN] = parse_span,         [PHX_KEY_FRACTION] = parse_fraction,
+		[PHX_KEY_SIZE] = parse_size,         [PHX_KEY_YES] = parse_yes,
+		[PHX_KEY_CHOICE] = parse_choice,     [PHX_KEY_WORDS] = parse_nothing,
+		[PHX_KEY_GROUP] = parse_nothing,     [PHX_KEY_OTHER] = parse_nothing,
+		[PHX_KEY_IDENTITY] = parse_identity,
 	};
 	const struct phx_key *k = f->key;
 	size_t n = strlen(text);
@@ -326,6 +337,7 @@ void phx_key_format(const struct phx_field *f, const void *member, char *buf, si
 	switch (f->key->form) {
 	case PHX_KEY_TEXT:
 	case PHX_KEY_NAME:
+	case PHX_KEY_IDENTITY:
 	case PHX_KEY_PATH:
 	case PHX_KEY_PLACE:
 	case PHX_KEY_ADDRESS:

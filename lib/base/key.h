@@ -14,9 +14,10 @@
 
 /** How a value is written, and of what kind the member is. */
 enum phx_key_form {
-	PHX_KEY_TEXT, /* STR: one printable line of min to max bytes; max 0: what fits */
-	PHX_KEY_NAME, /* STR: phx_name_valid() */
-	PHX_KEY_PATH, /* STR: an absolute path of min to max bytes */
+	PHX_KEY_TEXT,     /* STR: one printable line of min to max bytes; max 0: what fits */
+	PHX_KEY_NAME,     /* STR: phx_name_valid() */
+	PHX_KEY_IDENTITY, /* STR: phx_identity_parse(), with a kind or without */
+	PHX_KEY_PATH,     /* STR: an absolute path of min to max bytes */
 	/* STR: the same, or one that begins with {config_dir}/, {state_dir}/ or {run_dir}/ */
 	PHX_KEY_PLACE,
 	PHX_KEY_ADDRESS,  /* STR: IPv4, or nothing */
@@ -38,6 +39,7 @@ enum phx_key_form {
 #define PHX_FORM_TEXT(min_, max_) .form = PHX_KEY_TEXT, .min = min_, .max = max_
 #define PHX_FORM_LINE .form = PHX_KEY_TEXT
 #define PHX_FORM_NAME .form = PHX_KEY_NAME
+#define PHX_FORM_IDENTITY .form = PHX_KEY_IDENTITY
 #define PHX_FORM_PATH(min_, max_) .form = PHX_KEY_PATH, .min = min_, .max = max_
 #define PHX_FORM_PLACE(min_, max_) .form = PHX_KEY_PLACE, .min = min_, .max = max_
 #define PHX_FORM_ADDRESS .form = PHX_KEY_ADDRESS

@@ -285,15 +285,16 @@ int phx_conf_value(const struct phx_conf *c, const config_setting_t *s, const st
 		   void *member, struct phx_err *err)
 {
 	static const get_fn getters[] = {
-		[PHX_KEY_TEXT] = get_text,    [PHX_KEY_NAME] = get_text,
-		[PHX_KEY_PATH] = get_text,    [PHX_KEY_PLACE] = get_text,
-		[PHX_KEY_ADDRESS] = get_text, [PHX_KEY_PEER] = get_text,
-		[PHX_KEY_RANGE] = get_text,   [PHX_KEY_NUMBER] = get_number,
-		[PHX_KEY_BOUND] = get_number, [PHX_KEY_TIME] = get_number,
-		[PHX_KEY_SPAN] = get_milli,   [PHX_KEY_FRACTION] = get_milli,
-		[PHX_KEY_SIZE] = get_size,    [PHX_KEY_YES] = get_yes,
-		[PHX_KEY_CHOICE] = get_text,  [PHX_KEY_WORDS] = get_words,
-		[PHX_KEY_GROUP] = get_group,  [PHX_KEY_OTHER] = get_other,
+		[PHX_KEY_TEXT] = get_text,     [PHX_KEY_NAME] = get_text,
+		[PHX_KEY_PATH] = get_text,     [PHX_KEY_PLACE] = get_text,
+		[PHX_KEY_ADDRESS] = get_text,  [PHX_KEY_PEER] = get_text,
+		[PHX_KEY_RANGE] = get_text,    [PHX_KEY_NUMBER] = get_number,
+		[PHX_KEY_BOUND] = get_number,  [PHX_KEY_TIME] = get_number,
+		[PHX_KEY_SPAN] = get_milli,    [PHX_KEY_FRACTION] = get_milli,
+		[PHX_KEY_SIZE] = get_size,     [PHX_KEY_YES] = get_yes,
+		[PHX_KEY_CHOICE] = get_text,   [PHX_KEY_WORDS] = get_words,
+		[PHX_KEY_GROUP] = get_group,   [PHX_KEY_OTHER] = get_other,
+		[PHX_KEY_IDENTITY] = get_text,
 	};
 	return getters[f->key->form](c, s, f, member, err);
 }
