@@ -5,6 +5,7 @@
 #include <signal.h>
 #include <string.h>
 
+#include "base/identity.h"
 #include "cli/cli.h"
 #include "iaas/iaas.h"
 #include "types/setup.h"
@@ -119,6 +120,13 @@ static int check_env(const char *text, struct phx_err *err)
 	if (*text && *text != '=')
 		return 0;
 	return phx_err_set(err, -EINVAL, "\"%s\": expected NAME=VALUE or NAME", text);
+}
+
+static int check_identity(const char *text, struct phx_err *err)
+{
+	struct phx_identity is;
+	int r = phx_identity_parse(text, &is, err);
+	return r ? phx_err_prefix(err, r, "\"%.80s\"", text) : 0;
 }
 
 /* "KEY=VALUE", or "KEY-" to take it off; both are names. */
@@ -280,6 +288,9 @@ static const struct cli_type types[] = {
 	{"MAC", "a MAC address", "", check_mac},
 	{"KEY=VALUE", "a setting", "", check_assignment},
 	{"LABEL", "a label", "labels", check_label},
+	{"IDENTITY", "a user or a certificate", "", check_identity},
+	{"RIGHT", "a role, or login:USER", "(admin operator auditor provider login:)", NULL},
+	{"MEMBER", "a member", "", NULL},
 	{"LABELS", "labels", "labels", check_labels},
 	{"UPCALL", "an upcall", "(map all list reverse)", check_upcall},
 	{"URL", "a URL", "", check_url},

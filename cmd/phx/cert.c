@@ -168,7 +168,7 @@ static json_t *rows_issued(const char *pki_dir)
 }
 
 /* All that is known: the copies, and what phxd says is revoked (of which there may be no copy). */
-static int all_rows(struct cli *cli, json_t **ret)
+int cli_cert_rows(struct cli *cli, json_t **ret)
 {
 	/* from elsewhere only what is revoked can be seen: the copies lie on the head */
 	const char *pki_dir = cli_head_value(cli, "pki_dir");
@@ -226,7 +226,7 @@ static const struct cli_column columns[] = {
 int cmd_cert_list(struct cli *cli)
 {
 	PHX_AUTO_JSON json_t *rows = NULL;
-	int code = all_rows(cli, &rows);
+	int code = cli_cert_rows(cli, &rows);
 	if (code)
 		return code;
 	PHX_AUTO_JSON json_t *whole = json_pack("{s:O}", "certs", rows);
@@ -276,7 +276,7 @@ static int row_of_file(const char *path, json_t **ret, struct phx_err *err)
 static int revoke_known(struct cli *cli, const char *word)
 {
 	PHX_AUTO_JSON json_t *rows = NULL;
-	int code = all_rows(cli, &rows), n = 0;
+	int code = cli_cert_rows(cli, &rows), n = 0;
 	size_t i;
 	json_t *row;
 	json_array_foreach(rows, i, row) {

@@ -192,6 +192,12 @@ int cli_plan_steps(struct cli *cli, const json_t *plan);
 /** "image 4/9", "" when idle. */
 void cli_plan_short(struct phx_buf *b, const json_t *plan);
 
+/* ---- cert.c ---- */
+
+/** Certificates of people that are known: members serial, name, kind, expires_s, revoked. On the
+ * head all that were issued there, from elsewhere those that are revoked. A new list. */
+int cli_cert_rows(struct cli *cli, json_t **ret);
+
 /* ---- manual.c ---- */
 
 /** Prints the part of the manual that comes from the table `part`; NULL: of commands. Returns an

@@ -377,7 +377,7 @@ static const struct cli_column re_columns[] = {
 	{.head = "RE", .path = "name"},
 	{.head = "STATE", .path = "state"},
 	{.head = "TYPE", .path = "agreement.type"},
-	{.head = "OWNER", .path = "agreement.owner"},
+	{.head = "OWNER", .path = "owner_name"},
 	{.head = "MODEL", .path = "agreement.model"},
 	{.head = "LOWER", .path = "agreement.lower", .right = true},
 	{.head = "UPPER", .path = "agreement.upper", .put = put_upper, .right = true},
@@ -490,6 +490,54 @@ int cmd_re_show(struct cli *cli)
 	printf("\n");
 	return print_agreement(re, false);
 }
+
+/* ---- members ---- */
+
+static const struct cli_column member_columns[] = {
+	{.head = "MEMBER", .path = "member"},
+	{.head = "BY", .path = "by"},
+};
+
+static void add_members(json_t *rows, const char *list, const char *prefix, const char *by)
+{
+	char word[PHX_IDENTITY_MAX];
+	for (const char *at = list; phx_words_next(&at, word, sizeof(word));)
+		json_array_append_new(rows,
+				      json_pack("{s:s+,s:s}", "member", prefix, word, "by", by));
+}
+
+static int show_members(struct cli *cli)
+{
+	PHX_AUTO_JSON json_t *re = NULL, *rows = json_array();
+	int code = get_re(cli, cli_arg(cli, 0), &re);
+	if (code)
+		return code;
+	const json_t *g = json_object_get(re, "agreement");
+	add_members(rows, phx_json_str(g, "owner", ""), "", "owner");
+	add_members(rows, phx_json_str(g, "users", ""), "", "users");
+	add_members(rows, phx_json_str(g, "groups", ""), "group:", "groups");
+	PHX_AUTO_JSON json_t *whole = json_pack("{s:O}", "members", rows);
+	return cli_print_rows(cli, member_columns, PHX_ARRAY_SIZE(member_columns), rows, whole);
+}
+
+/* MEMBER names one, MEMBER- strikes him out. */
+int cmd_re_members(struct cli *cli)
+{
+	PHX_AUTO(phx_buf_fini) struct phx_buf add = {0}, remove = {0};
+	if (cli->args.n_args == 1)
+		return show_members(cli);
+	for (unsigned i = 1; i < cli->args.n_args; i++) {
+		const char *word = cli_arg(cli, i);
+		size_t n = strlen(word);
+		bool off = n > 1 && word[n - 1] == '-';
+		phx_buf_addf(off ? &remove : &add, "%.*s ", (int)(n - off), word);
+	}
+	PHX_AUTO_JSON json_t *body = json_pack("{s:s,s:s}", "add", add.data ? add.data : "",
+					       "remove", remove.data ? remove.data : "");
+	return order_with(cli, "members", cli_arg(cli, 0), body);
+}
+
+/* ---- history ---- */
 
 static const struct cli_column history_columns[] = {
 	{.head = "TIME", .path = "time_ms", .put = cli_put_when},

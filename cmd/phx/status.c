@@ -18,7 +18,7 @@ static void put_setup(struct phx_buf *b, const json_t *value, const json_t *row)
 
 static const struct cli_column pool_columns[] = {
 	{.head = "POOL", .path = "name"},
-	{.head = "OWNER", .path = "owner"},
+	{.head = "OWNER", .path = "owner_name"},
 	{.head = "SETUP", .path = "setup", .put = put_setup},
 	{.head = "N", .path = "nodes", .right = true},
 	{.head = "NODES", .path = "hosts"},
@@ -172,10 +172,14 @@ static void print_who(const json_t *who)
 	size_t i;
 	json_t *name;
 	const char *right;
-	printf("%s %s", phx_json_str(who, "identity", "?"), phx_json_str(who, "name", ""));
+	json_t *way;
+	printf("%s", phx_json_str(who, "identity", "?"));
 	json_array_foreach(json_object_get(who, "roles"), i, name)
 		printf("%s %s", i ? "," : ":", json_string_value(name));
 	printf("\n");
+	json_array_foreach(json_object_get(who, "ways"), i, way)
+		printf("  as %s by %s %s\n", phx_json_str(way, "role", "?"),
+		       phx_json_str(way, "way", "?"), phx_json_str(way, "of", ""));
 	json_object_foreach(json_object_get(who, "rights"), right, name)
 		if (!phx_str_eq(json_string_value(name), "-"))
 			printf("  %-12s %s\n", right, json_string_value(name));

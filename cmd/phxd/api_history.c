@@ -61,13 +61,13 @@ static int add_notes(void *arg, const struct phx_store_event *ev)
 static bool may_know(struct daemon *d, const struct phx_http_request *q, const char *name,
 		     uint64_t *ret_after)
 {
-	char account[PHX_NAME_MAX];
+	struct person person;
 	const struct phx_http_peer *peer = phx_http_peer(q);
-	bool provider = person_has_all(d, peer, PHX_RIGHT_re_see),
-	     known = person_account(peer, account);
+	bool provider = person_has_all(d, peer, PHX_RIGHT_re_see);
+	person_of(d, peer, &person);
 	const struct phx_state *s = engine_lock(d->engine);
 	const struct phx_re *re = phx_state_re(s, name);
-	bool own = re && known && !strcmp(re->agreement.owner, account);
+	bool own = re && person_is(&person, re->agreement.owner);
 	*ret_after = own && !provider ? re->asked_seq - 1 : 0;
 	engine_unlock(d->engine);
 	return provider || own;

@@ -30,8 +30,9 @@ enum {
  * database. */
 struct viewer {
 	const struct phx_http_peer *peer;
-	bool all;                   /* everybody's */
-	char account[PHX_NAME_MAX]; /* whose REs' jobs it sees too */
+	bool all;      /* everybody's */
+	bool provider; /* it sees jobs of its REs, too */
+	struct person person;
 };
 
 static struct viewer viewer_of(struct daemon *d, const struct phx_http_request *q,
@@ -39,8 +40,8 @@ static struct viewer viewer_of(struct daemon *d, const struct phx_http_request *
 {
 	const struct phx_http_peer *peer = phx_http_peer(q);
 	struct viewer v = {.peer = peer, .all = person_has_all(d, peer, right)};
-	if (person_roles(d, peer) & 1u << PHX_WHO_PROVIDER)
-		person_account(peer, v.account);
+	v.provider = person_roles(d, peer) & 1u << PHX_WHO_PROVIDER;
+	person_of(d, peer, &v.person);
 	return v;
 }
 
@@ -49,16 +50,16 @@ static bool is_own(const struct viewer *v, const struct phx_job *job)
 	if (v->all)
 		return true;
 	return v->peer->via == PHX_HTTP_UNIX ? job->uid == v->peer->uid
-					     : !strcmp(job->user, v->peer->cert.name);
+					     : !strcmp(job->user, v->person.login);
 }
 
 /* A service provider sees and cancels what runs in its REs; what a job wrote is its user's. */
 static bool may_see(const struct phx_state *s, const struct viewer *v, const struct phx_job *job)
 {
-	const struct phx_re *re = job->re[0] && v->account[0] ? phx_state_re(s, job->re) : NULL;
+	const struct phx_re *re = job->re[0] && v->provider ? phx_state_re(s, job->re) : NULL;
 	/* jobs of an RE that had this name before were somebody else's */
 	return is_own(v, job) ||
-		(re && !strcmp(re->agreement.owner, v->account) &&
+		(re && person_is(&v->person, re->agreement.owner) &&
 		 job->submitted_ms >= re->created_ms);
 }
 
@@ -155,11 +156,11 @@ static bool re_is_known(struct daemon *d, const struct phx_http_request *q, cons
 			const char *name)
 {
 	struct member member;
-	member_of(q, &member);
+	member_of(d, q, &member);
 	const struct phx_state *s = engine_lock(d->engine);
 	const struct phx_re *re = phx_state_re(s, name);
 	bool known = re &&
-		(v->all || !strcmp(re->agreement.owner, v->account) ||
+		(v->all || (v->provider && person_is(&v->person, re->agreement.owner)) ||
 		 member_is(&member, &re->agreement, NULL));
 	engine_unlock(d->engine);
 	member_fini(&member);

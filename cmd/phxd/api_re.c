@@ -12,7 +12,7 @@
 
 struct asker {
 	bool provider; /* the right goes for all REs */
-	char account[PHX_NAME_MAX];
+	struct person person;
 };
 
 static struct asker asker_of(struct daemon *d, const struct phx_http_request *q,
@@ -20,15 +20,14 @@ static struct asker asker_of(struct daemon *d, const struct phx_http_request *q,
 {
 	const struct phx_http_peer *peer = phx_http_peer(q);
 	struct asker a = {.provider = person_has_all(d, peer, right)};
-	person_account(peer, a.account);
+	person_of(d, peer, &a.person);
 	return a;
 }
 
 /* One who is both says so in the agreement (000 4.2: the relationship 'same'). */
 static bool is_service_provider(const struct asker *a, const struct phx_agreement *g)
 {
-	return (a->account[0] && !strcmp(a->account, g->owner)) ||
-		(a->provider && g->relationship == PHX_RE_SAME);
+	return person_is(&a->person, g->owner) || (a->provider && g->relationship == PHX_RE_SAME);
 }
 
 static bool may_see(const struct asker *a, const struct phx_agreement *g)
@@ -61,7 +60,7 @@ bool re_of_user(struct daemon *d, struct phx_http_request *q, bool take, char re
 {
 	struct asker asker = asker_of(d, q, PHX_RIGHT_re_data);
 	struct member member;
-	member_of(q, &member);
+	member_of(d, q, &member);
 	const struct phx_state *s = engine_lock(d->engine);
 	const struct phx_re *re = phx_state_re(s, phx_http_param(q, 0));
 	bool there = re && re->state != PHX_RE_STATE_NONE,
@@ -94,6 +93,21 @@ static json_t *brief_re(const struct phx_state *s, const struct phx_re *re)
 			 (json_int_t)phx_ledger_widest(s->ledger, (int)re->number));
 }
 
+static void name_owner(json_t *re)
+{
+	const json_t *g = json_object_get(re, "agreement");
+	if (g)
+		identity_add_name(re, phx_json_str(g, "owner", ""));
+}
+
+static void name_owners(const json_t *res)
+{
+	size_t i;
+	json_t *re;
+	json_array_foreach((json_t *)res, i, re)
+		name_owner(re);
+}
+
 void api_res(struct phx_http_request *q, void *arg)
 {
 	struct daemon *d = arg;
@@ -102,7 +116,7 @@ void api_res(struct phx_http_request *q, void *arg)
 	int64_t now_ms = engine_now(d->engine);
 	PHX_AUTO_JSON json_t *list = json_array();
 	struct member member;
-	member_of(q, &member);
+	member_of(d, q, &member);
 	const struct phx_state *s = engine_lock(d->engine);
 	PHX_LIST_EACH(struct phx_re, re, &s->res)
 		if (!user && may_see(&asker, &re->agreement))
@@ -111,6 +125,7 @@ void api_res(struct phx_http_request *q, void *arg)
 			json_array_append_new(list, brief_re(s, re));
 	engine_unlock(d->engine);
 	member_fini(&member);
+	name_owners(list);
 	PHX_AUTO_JSON json_t *j = json_pack("{s:O}", "res", list);
 	phx_http_reply_json(q, 200, j);
 }
@@ -165,6 +180,7 @@ static void show_re(struct phx_http_request *q, void *arg)
 	if (j && phx_http_query(q, "until"))
 		json_object_set_new(j, "reached", json_boolean(goal_reached(s, q)));
 	engine_unlock(d->engine);
+	name_owner(j);
 	if (j)
 		phx_http_reply_json(q, 200, j);
 	else
@@ -264,6 +280,18 @@ static int check_new(const struct phx_agreement *g, struct phx_err *err)
 	return phx_agreement_check_new(g, keep_first, &first) ? -EINVAL : 0;
 }
 
+/* Whom the agreement names gets his kind. */
+static int settle_people(struct phx_agreement *g, struct phx_err *err)
+{
+	char word[PHX_IDENTITY_MAX];
+	PHX_STR_SET(word, g->owner);
+	int r = word[0] ? identity_settle(word, "", g->owner, err) : 0;
+	if (r < 0)
+		return phx_err_prefix(err, r, "owner");
+	r = identity_settle_list(g->users, sizeof(g->users), err);
+	return r < 0 ? phx_err_prefix(err, r, "users") : 0;
+}
+
 /* The members that are given, over an agreement's defaults. */
 static bool parse_agreement(struct phx_http_request *q, const json_t *j, struct phx_agreement *ret)
 {
@@ -279,6 +307,7 @@ static bool parse_agreement(struct phx_http_request *q, const json_t *j, struct 
 	r = r ? r : phx_json_to_record(&phx_agreement_record, whole, ret, &err);
 	if (r == 0) {
 		r = check_new(ret, &err);
+		r = r ? r : settle_people(ret, &err);
 		if (r < 0)
 			phx_record_fini(&phx_agreement_record, ret);
 	}
@@ -295,7 +324,7 @@ static bool settle_owner(struct phx_http_request *q, const struct asker *asker,
 {
 	bool own = !asker->provider || g->relationship == PHX_RE_SAME;
 	if (!g->owner[0] && own)
-		PHX_STR_SET(g->owner, asker->account);
+		PHX_STR_SET(g->owner, asker->person.identity);
 	if (!g->owner[0]) {
 		phx_http_reply_error(
 			q, -EINVAL,
@@ -303,7 +332,7 @@ static bool settle_owner(struct phx_http_request *q, const struct asker *asker,
 			"or ask for it as that user; relationship = \"same\" where you are both");
 		return false;
 	}
-	if (asker->provider || !strcmp(g->owner, asker->account))
+	if (asker->provider || person_is(&asker->person, g->owner))
 		return true;
 	phx_http_reply_error(q, -EPERM, "owner: a service provider asks for an RE of its own only");
 	return false;
@@ -346,6 +375,7 @@ static const struct {
 	{"safe-deactivate", PHX_EV_re_safe_deactivate, false},
 	{"destroy", PHX_EV_re_destroy, true},
 	{"use", PHX_EV_re_use, true},
+	{"members", PHX_EV_re_members, false},
 };
 
 /* What the asker is to the RE, for this order; false: nothing that may know of it. */
@@ -368,8 +398,28 @@ static int *who_of(struct phx_event *ev)
 		return &ev->ask.who;
 	if (ev->kind == PHX_EV_re_use)
 		return &ev->re_use.who;
+	if (ev->kind == PHX_EV_re_members)
+		return &ev->re_members.who;
 	PHX_CARRIES(ev, re_order);
 	return &ev->re_order.who;
+}
+
+/* With whom it is from now on, and without whom: words with blanks between them. */
+static bool parse_members(struct phx_http_request *q, const json_t *j,
+			  struct phx_event_re_members *p, bool *ret_dry_run)
+{
+	static const char *const members[] = {"dry_run", "add", "remove"};
+	struct phx_err err = {0};
+	if (!parse_only(q, j, members, PHX_ARRAY_SIZE(members)) ||
+	    !parse_bool(q, j, "dry_run", ret_dry_run) || !TAKE(q, j, "add", p->add) ||
+	    !TAKE(q, j, "remove", p->remove))
+		return false;
+	int r = identity_settle_list(p->add, sizeof(p->add), &err);
+	r = r ? phx_err_prefix(&err, r, "add")
+	      : identity_settle_list(p->remove, sizeof(p->remove), &err);
+	if (r < 0)
+		phx_http_reply_error(q, r, err.text);
+	return r == 0;
 }
 
 static bool parse_order(struct phx_http_request *q, const json_t *j, struct phx_event *ev,
@@ -377,6 +427,8 @@ static bool parse_order(struct phx_http_request *q, const json_t *j, struct phx_
 {
 	static const char *const members[] = {"dry_run", "text", "use_ppm", "kill_jobs"};
 	int64_t use_ppm = 0;
+	if (ev->kind == PHX_EV_re_members)
+		return parse_members(q, j, &ev->re_members, ret_dry_run);
 	if (!parse_only(q, j, members, PHX_ARRAY_SIZE(members)) ||
 	    !parse_bool(q, j, "dry_run", ret_dry_run) || !TAKE(q, j, "text", ev->text) ||
 	    !parse_number(q, j, "use_ppm", 0, 1000000, &use_ppm))

@@ -307,14 +307,14 @@ static int add_erasure(void *arg, const struct phx_store_erasure *e)
  * name. */
 static bool sees_hardware(struct daemon *d, const struct phx_http_peer *peer, const char *node)
 {
-	char account[PHX_NAME_MAX] = "";
+	struct person person;
 	if (person_has_all(d, peer, PHX_RIGHT_hardware))
 		return true;
 	/* before the engine is taken: it may ask the user database */
-	person_account(peer, account);
+	person_of(d, peer, &person);
 	const struct phx_state *s = engine_lock(d->engine);
 	const struct phx_node *n = phx_state_node(s, node);
-	bool sees = n && person_holds(s, account, n);
+	bool sees = n && person_holds(s, &person, n);
 	engine_unlock(d->engine);
 	return sees;
 }

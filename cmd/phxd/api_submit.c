@@ -12,8 +12,9 @@
 
 enum { TIME_MAX_S = 366 * 86400, GRACE_MAX_S = 3600, SIGNAL_MAX = 64 };
 
-/* Is its user a member of the RE? What he is now goes into the event; the core decides. */
-static void find_member(struct daemon *d, const struct person_login *login, struct phx_event *ev)
+/* By which of his groups is its user a member of the RE? What he is now goes into the event; the
+ * core decides. */
+static void find_group(struct daemon *d, const struct person_login *login, struct phx_event *ev)
 {
 	struct member member;
 	const char *group = "";
@@ -43,14 +44,15 @@ static bool parse_user(struct daemon *d, struct phx_http_request *q, const json_
 				     "user: only the resource provider submits for somebody else");
 		return false;
 	}
-	if (!person_login(q, asked[0] ? asked : NULL, &login))
+	if (!person_works_as(d, q, asked[0] ? asked : NULL, &login))
 		return false;
 	p->uid = login.uid;
 	p->gid = login.gid;
 	PHX_STR_SET(p->user, login.name);
 	p->must_be_member = !provider && ev->re[0];
+	person_identity(phx_http_peer(q), p->identity);
 	if (p->must_be_member)
-		find_member(d, &login, ev);
+		find_group(d, &login, ev);
 	return true;
 }
 

@@ -90,13 +90,30 @@ static int put_settings(struct daemon *d, const char *by, struct phx_err *err)
 	return submit(d, by, &ev, err);
 }
 
+/* A name without a kind means whom it meant when it was read first. */
+static int settle_owner(struct daemon *d, struct phx_pool *pool, struct phx_err *err)
+{
+	char word[PHX_IDENTITY_MAX], known[PHX_IDENTITY_MAX] = "";
+	if (!pool->owner[0])
+		return 0;
+	PHX_STR_SET(word, pool->owner);
+	const struct phx_state *s = engine_lock(d->engine);
+	const struct phx_pool *there = phx_state_pool(s, pool->name);
+	if (there)
+		PHX_STR_SET(known, there->owner);
+	engine_unlock(d->engine);
+	int r = identity_settle(word, known, pool->owner, err);
+	return r ? phx_err_prefix(err, r, "pool %s: owner", pool->name) : 0;
+}
+
 /* A pool that cannot pass to the owner that the file names keeps the one it has, and serves; one
  * that has the name of an RE is not made. */
 static int put_pools(struct daemon *d, const char *by, json_t *errors, struct phx_err *err)
 {
 	PHX_LIST_EACH(struct phx_pool, p, &d->cfg.pools) {
 		struct phx_event ev = {.kind = PHX_EV_pool_put, .pool.pool_put = *p};
-		int r = submit(d, by, &ev, err);
+		int r = settle_owner(d, &ev.pool.pool_put, err);
+		r = r ? r : submit(d, by, &ev, err);
 		if (r == -EBUSY || r == -EEXIST)
 			complain(errors, "%s", err->text);
 		else if (r < 0)

@@ -417,11 +417,34 @@ int begin_make_dirs(const struct phx_config *cfg, struct phx_err *err);
  * runs. */
 void begin_sweep(const struct phx_config *cfg);
 
+/* ---- identity.c ---- */
+
+/** An owner as people write it, with its kind: as `known` (may be ""), if that is one of this name,
+ * else the user of the head of that name, else the certificate. Asks the user database: not under
+ * the engine's lock. */
+int identity_settle(const char *word, const char *known, char ret[PHX_IDENTITY_MAX],
+		    struct phx_err *err);
+/** The same of each word of a list with blanks between them; "*" and group:NAME stay. -E2BIG: with
+ * the kinds it does not fit. */
+int identity_settle_list(char *list, size_t size, struct phx_err *err);
+/** Member owner_name: the owner as people may write it and mean the same, without its kind where
+ * that is found out rightly. Asks the user database: not under the engine's lock. */
+void identity_add_name(json_t *j, const char *owner);
+/** At the start: owners of before that have no kind get theirs, by an event. 0 also where nothing
+ * can be journalled. */
+int identity_settle_owners(struct daemon *d, struct phx_err *err);
+
 /* ---- people ---- */
 
 /** The roles (1u << enum phx_who) of who asks; 0: nobody, or one whose certificate is revoked. */
 unsigned person_roles(struct daemon *d, const struct phx_http_peer *peer);
 bool person_is_admin(struct daemon *d, const struct phx_http_peer *peer);
+/** Of a certificate of that kind, by itself. */
+unsigned person_kind_roles(enum phx_cert_kind kind);
+/** The group of the head whose users have the role; "" none. */
+const char *person_group(const struct daemon *d, enum phx_who who);
+/** Is the user who asks on the socket in it? */
+bool person_in_group(const struct daemon *d, const struct phx_http_peer *peer, enum phx_who who);
 /** How far a right goes for who asks. */
 enum phx_scope person_scope(struct daemon *d, const struct phx_http_peer *peer,
 			    enum phx_right right);
@@ -429,32 +452,42 @@ enum phx_scope person_scope(struct daemon *d, const struct phx_http_peer *peer,
 bool person_has_all(struct daemon *d, const struct phx_http_peer *peer, enum phx_right right);
 /** "uid:1000", "node:n1", "cert:NAME" into an event's `by`. */
 void person_name(const struct phx_http_peer *peer, char *ret, size_t ret_size);
-/** The name by which REs are owned: that of the certificate, or of the user on this machine. False:
- * it has none. */
-bool person_account(const struct phx_http_peer *peer, char ret[PHX_NAME_MAX]);
-/** Is `account` the service provider whose RE has the node now? */
-bool person_holds(const struct phx_state *s, const char *account, const struct phx_node *n);
+/** "unix:alice", "cert:campus", "node:n1"; "" and false: nobody, or a user without a name. */
+bool person_identity(const struct phx_http_peer *peer, char ret[PHX_IDENTITY_MAX]);
+/** Who asks, found out before the engine is locked: it may ask the user database. */
+struct person {
+	char identity[PHX_IDENTITY_MAX];
+	char login[PHX_NAME_MAX]; /* the user of the head as whom he works; "" none */
+};
+void person_of(struct daemon *d, const struct phx_http_peer *peer, struct person *ret);
+/** Is he that owner: by his identity, or as the user of the head as whom he works? */
+bool person_is(const struct person *p, const char *owner);
+/** Is he the service provider whose RE has the node now? */
+bool person_holds(const struct phx_state *s, const struct person *p, const struct phx_node *n);
 /** A user of this machine. */
 struct person_login {
 	char name[PHX_NAME_MAX];
 	uid_t uid;
 	gid_t gid;
 };
-/** The user `name`, or, by NULL, the one who asks: of the socket, or whom his certificate names.
- * False after answering. */
-bool person_login(struct phx_http_request *q, const char *name, struct person_login *ret);
+/** The user of that name; false: there is none. */
+bool person_login(const char *name, struct person_login *ret);
+/** The user `name`, or, by NULL, the one who asks: of the socket, or as whom his certificate was
+ * granted to work. False after answering. */
+bool person_works_as(struct daemon *d, struct phx_http_request *q, const char *name,
+		     struct person_login *ret);
 /** Who asks, as one of an RE's members: found out before the engine is locked, since the user
  * database may take long. */
 struct member {
-	char user[PHX_NAME_MAX]; /* of the head; "" none */
-	struct phx_list groups;  /* struct phx_word */
+	struct person person;
+	struct phx_list groups; /* struct phx_word: of his login */
 };
 /** Of the user `login`. Never fails: who lacks memory is in no group. */
 void member_init(const struct person_login *login, struct member *ret);
 /** Of who asks. */
-void member_of(const struct phx_http_request *q, struct member *ret);
+void member_of(struct daemon *d, const struct phx_http_request *q, struct member *ret);
 void member_fini(struct member *m);
-/** Is he a member? `ret_group` (may be NULL): the group by which he is one, "" if by his name. */
+/** Is he a member? `ret_group` (may be NULL): the group by which he is one, "" if by himself. */
 bool member_is(const struct member *m, const struct phx_agreement *a, const char **ret_group);
 
 /** Who puts and fetches files of the RE of the path's first word: *ret_all, those two, who have all
@@ -482,8 +515,10 @@ bool job_output_may_put(struct phx_http_request *q, void *arg);
 
 /* handlers by file; all: phx_http_handler with arg = struct daemon */
 #define HANDLER(name) void name(struct phx_http_request *q, void *arg)
-/* people.c */
+/* access.c */
 HANDLER(api_whoami);
+HANDLER(api_access);
+HANDLER(api_access_order);
 /* api_read.c */
 HANDLER(api_status);
 HANDLER(api_nodes);

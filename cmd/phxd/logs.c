@@ -73,15 +73,15 @@ static int check_node(struct daemon *d, struct phx_http_request *q, const char *
 {
 	const struct phx_http_peer *peer = phx_http_peer(q);
 	bool all = person_has_all(d, peer, PHX_RIGHT_logs);
-	char account[PHX_NAME_MAX] = "";
+	struct person person;
 	/* before the engine is taken: it may ask the user database */
-	person_account(peer, account);
+	person_of(d, peer, &person);
 	const struct phx_state *s = engine_lock(d->engine);
 	const struct phx_node *n = phx_state_node(s, node);
 	int r = 0;
 	if (!n)
 		r = phx_err_set(err, -ENOENT, "there is no node '%s'", node);
-	else if (!all && !person_holds(s, account, n))
+	else if (!all && !person_holds(s, &person, n))
 		r = phx_err_set(err, -EACCES,
 				"%s: what its services write is for the resource provider and the "
 				"owner of the RE that has it",

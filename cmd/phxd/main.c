@@ -246,6 +246,7 @@ static int start(struct daemon *d, struct phx_err *err)
 	r = r ? r : directors_new(d, &d->directors);
 	r = r ? r : slurm_new(d, &d->slurm);
 	r = r ? r : exec_new(d, &d->exec, err);
+	r = r ? r : identity_settle_owners(d, err);
 	if (r == 0)
 		catalog_sweep(d);
 	r = r ? r : catalog_load(d, "phxd", NULL, NULL, err);

@@ -18,7 +18,7 @@ static bool in_group(uid_t uid, gid_t gid, const char *group)
 	return gid == wanted || phx_user_is_member(uid, wanted);
 }
 
-static unsigned of_certificate(enum phx_cert_kind kind)
+unsigned person_kind_roles(enum phx_cert_kind kind)
 {
 	switch (kind) {
 	case PHX_CERT_PROVIDER:
@@ -47,32 +47,54 @@ static bool is_revoked(struct daemon *d, const struct phx_http_peer *peer)
 	return is;
 }
 
-/* Of a user of this machine, by the groups of the configuration. */
-static unsigned of_user(const struct daemon *d, uid_t uid, gid_t gid)
+/* What was granted to this identity alone. */
+static unsigned granted_to(struct daemon *d, const char *identity)
 {
-	const struct {
-		enum phx_who who;
-		const char *group;
-	} rows[] = {
-		{PHX_WHO_ADMIN, d->cfg.socket_group},
-		{PHX_WHO_OPERATOR, d->cfg.operator_group},
-		{PHX_WHO_AUDITOR, d->cfg.auditor_group},
-		{PHX_WHO_PROVIDER, d->cfg.service_group},
+	const struct phx_state *s = engine_lock(d->engine);
+	unsigned roles = phx_state_granted(s, identity);
+	engine_unlock(d->engine);
+	return roles;
+}
+
+const char *person_group(const struct daemon *d, enum phx_who who)
+{
+	const char *const groups[PHX_WHO_COUNT_] = {
+		[PHX_WHO_ADMIN] = d->cfg.socket_group,
+		[PHX_WHO_OPERATOR] = d->cfg.operator_group,
+		[PHX_WHO_AUDITOR] = d->cfg.auditor_group,
+		[PHX_WHO_PROVIDER] = d->cfg.service_group,
 	};
+	return groups[who] ? groups[who] : "";
+}
+
+bool person_in_group(const struct daemon *d, const struct phx_http_peer *peer, enum phx_who who)
+{
+	return in_group(peer->uid, peer->gid, person_group(d, who));
+}
+
+/* Of a user of this machine, by the groups of the configuration. */
+static unsigned of_user(const struct daemon *d, const struct phx_http_peer *peer)
+{
 	unsigned roles = 1u << PHX_WHO_USER;
-	if (uid == 0)
+	if (peer->uid == 0)
 		return roles | 1u << PHX_WHO_ADMIN;
-	for (size_t i = 0; i < PHX_ARRAY_SIZE(rows); i++)
-		if (in_group(uid, gid, rows[i].group))
-			roles |= 1u << rows[i].who;
+	for (int who = PHX_WHO_ADMIN; who <= PHX_WHO_PROVIDER; who++)
+		if (person_in_group(d, peer, (enum phx_who)who))
+			roles |= 1u << who;
 	return roles;
 }
 
 unsigned person_roles(struct daemon *d, const struct phx_http_peer *peer)
 {
+	char identity[PHX_IDENTITY_MAX];
+	unsigned roles = 0;
 	if (peer->via == PHX_HTTP_UNIX)
-		return of_user(d, peer->uid, peer->gid);
-	return peer->has_cert && !is_revoked(d, peer) ? of_certificate(peer->cert.kind) : 0;
+		roles = of_user(d, peer);
+	else if (peer->has_cert && !is_revoked(d, peer))
+		roles = person_kind_roles(peer->cert.kind);
+	if (roles & 1u << PHX_WHO_USER && person_identity(peer, identity))
+		roles |= granted_to(d, identity);
+	return roles;
 }
 
 bool person_is_admin(struct daemon *d, const struct phx_http_peer *peer)
@@ -103,61 +125,97 @@ void person_name(const struct phx_http_peer *peer, char *ret, size_t ret_size)
 		snprintf(ret, ret_size, "%.46s", peer->address);
 }
 
-bool person_account(const struct phx_http_peer *peer, char ret[PHX_NAME_MAX])
+static bool user_name(uid_t uid, char ret[PHX_NAME_MAX])
 {
 	PHX_AUTO_FREE char *texts = NULL;
 	struct passwd pw;
-	ret[0] = '\0';
-	if (peer->via != PHX_HTTP_UNIX)
-		return peer->has_cert && phx_str_copy(ret, PHX_NAME_MAX, peer->cert.name) == 0;
-	return phx_user_numbered(peer->uid, &pw, &texts) == 0 &&
+	return phx_user_numbered(uid, &pw, &texts) == 0 &&
 		phx_str_copy(ret, PHX_NAME_MAX, pw.pw_name) == 0;
 }
 
-bool person_holds(const struct phx_state *s, const char *account, const struct phx_node *n)
+bool person_identity(const struct phx_http_peer *peer, char ret[PHX_IDENTITY_MAX])
 {
-	const struct phx_re *re = phx_state_re(s, n->pool);
-	return re && re->state != PHX_RE_STATE_NONE && account[0] &&
-		!strcmp(re->agreement.owner, account);
+	char name[PHX_NAME_MAX];
+	ret[0] = '\0';
+	if (peer->via == PHX_HTTP_UNIX && user_name(peer->uid, name))
+		phx_identity_format(PHX_IDENTITY_UNIX, name, ret);
+	else if (peer->via != PHX_HTTP_UNIX && peer->has_cert)
+		phx_identity_format(peer->cert.kind == PHX_CERT_NODE ? PHX_IDENTITY_NODE
+								     : PHX_IDENTITY_CERT,
+				    peer->cert.name, ret);
+	return ret[0];
 }
 
-/* -ENOENT and its like: he is no user of this machine. */
-static int login_of(const struct phx_http_peer *peer, const char *name, struct person_login *ret)
+void person_of(struct daemon *d, const struct phx_http_peer *peer, struct person *ret)
+{
+	*ret = (struct person){0};
+	person_identity(peer, ret->identity);
+	if (peer->via == PHX_HTTP_UNIX) {
+		user_name(peer->uid, ret->login);
+		return;
+	}
+	const struct phx_state *s = engine_lock(d->engine);
+	PHX_STR_SET(ret->login, phx_state_login(s, ret->identity));
+	engine_unlock(d->engine);
+}
+
+bool person_is(const struct person *p, const char *owner)
+{
+	return owner[0] &&
+		(!strcmp(p->identity, owner) ||
+		 phx_identity_is(owner, PHX_IDENTITY_UNIX, p->login));
+}
+
+bool person_holds(const struct phx_state *s, const struct person *p, const struct phx_node *n)
+{
+	const struct phx_re *re = phx_state_re(s, n->pool);
+	return re && re->state != PHX_RE_STATE_NONE && person_is(p, re->agreement.owner);
+}
+
+bool person_login(const char *name, struct person_login *ret)
 {
 	PHX_AUTO_FREE char *texts = NULL;
 	struct passwd pw;
-	if (!name && peer->via == PHX_HTTP_TLS)
-		name = peer->cert.name;
-	int r = name ? phx_user_named(name, &pw, &texts)
-		     : phx_user_numbered(peer->uid, &pw, &texts);
-	if (r < 0)
-		return r;
+	if (!name[0] || phx_user_named(name, &pw, &texts) < 0)
+		return false;
 	ret->uid = pw.pw_uid;
 	ret->gid = pw.pw_gid;
-	return phx_str_copy(ret->name, sizeof(ret->name), pw.pw_name);
+	return phx_str_copy(ret->name, sizeof(ret->name), pw.pw_name) == 0;
 }
 
-bool person_login(struct phx_http_request *q, const char *name, struct person_login *ret)
+bool person_works_as(struct daemon *d, struct phx_http_request *q, const char *name,
+		     struct person_login *ret)
 {
-	int r = login_of(phx_http_peer(q), name, ret);
-	if (r < 0)
-		phx_http_reply_error(q, -EINVAL, "user: not known on the head");
-	return r == 0;
+	struct person p;
+	char text[2 * PHX_IDENTITY_MAX + 128] = "user: not known on the head";
+	person_of(d, phx_http_peer(q), &p);
+	if (person_login(name ? name : p.login, ret))
+		return true;
+	if (!name && phx_http_peer(q)->has_cert)
+		snprintf(text, sizeof(text),
+			 "user: %s works as no user of the head; an administrator grants it one: "
+			 "phx access grant %s login:USER",
+			 p.identity, p.identity);
+	phx_http_reply_error(q, -EINVAL, text);
+	return false;
 }
 
 void member_init(const struct person_login *login, struct member *ret)
 {
 	*ret = (struct member){0};
-	PHX_STR_SET(ret->user, login->name);
+	PHX_STR_SET(ret->person.login, login->name);
 	phx_user_groups(login->name, login->gid, &ret->groups);
 }
 
-void member_of(const struct phx_http_request *q, struct member *ret)
+void member_of(struct daemon *d, const struct phx_http_request *q, struct member *ret)
 {
 	struct person_login login;
+	struct person p;
 	*ret = (struct member){0};
-	if (login_of(phx_http_peer(q), NULL, &login) == 0)
+	person_of(d, phx_http_peer(q), &p);
+	if (person_login(p.login, &login))
 		member_init(&login, ret);
+	ret->person = p;
 }
 
 void member_fini(struct member *m)
@@ -167,9 +225,11 @@ void member_fini(struct member *m)
 
 bool member_is(const struct member *m, const struct phx_agreement *a, const char **ret_group)
 {
-	const char *by = phx_agreement_has_member(a, m->user, "") ? "" : NULL;
+	const char *user = m->person.login;
+	bool named = phx_agreement_names(a, m->person.identity);
+	const char *by = named || phx_agreement_has_member(a, user, "") ? "" : NULL;
 	PHX_LIST_EACH(struct phx_word, group, &m->groups)
-		if (!by && phx_agreement_has_member(a, m->user, group->text))
+		if (!by && phx_agreement_has_member(a, user, group->text))
 			by = group->text;
 	if (ret_group)
 		*ret_group = by;
@@ -228,28 +288,6 @@ bool person_require(struct daemon *d, struct phx_http_request *q, enum phx_right
 		tell_refused(d, phx_http_peer(q), right);
 	phx_http_reply_error(q, -EPERM, text);
 	return false;
-}
-
-void api_whoami(struct phx_http_request *q, void *arg)
-{
-	struct daemon *d = arg;
-	const struct phx_http_peer *peer = phx_http_peer(q);
-	unsigned roles = person_roles(d, peer);
-	char by[PHX_NAME_MAX], account[PHX_NAME_MAX];
-	PHX_AUTO_JSON json_t *names = json_array(), *rights = json_object();
-	person_name(peer, by, sizeof(by));
-	person_account(peer, account);
-	for (int i = 0; i < PHX_WHO_COUNT_; i++)
-		if (roles & 1u << i)
-			json_array_append_new(names, json_string(phx_enum_name(&phx_who_names, i)));
-	for (int i = 0; i < PHX_RIGHT_COUNT_; i++)
-		json_object_set_new(
-			rights, phx_enum_name(&phx_right_names, i),
-			json_string(phx_enum_name(&phx_scope_names,
-						  (int)phx_right_scope((enum phx_right)i, roles))));
-	PHX_AUTO_JSON json_t *j = json_pack("{s:s,s:s,s:O,s:O}", "identity", by, "name", account,
-					    "roles", names, "rights", rights);
-	phx_http_reply_json(q, 200, j);
 }
 
 bool person_agent(struct daemon *d, struct phx_http_request *q, char ret_node[PHX_NAME_MAX])

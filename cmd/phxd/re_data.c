@@ -150,7 +150,7 @@ static bool find_staged(struct daemon *d, struct phx_http_request *q, bool out, 
 		PHX_STR_SET(ret->user.name, j->user);
 		ret->user.uid = j->uid;
 		ret->user.gid = j->gid;
-		ret->owns = re && !strcmp(re->agreement.owner, j->user);
+		ret->owns = re && phx_agreement_is_of_user(&re->agreement, j->user);
 		ret->path = *PHX_LIST_AT(list, struct phx_word, i);
 	}
 	engine_unlock(d->engine);
@@ -243,7 +243,7 @@ struct asked {
 static bool find_asked(struct daemon *d, struct phx_http_request *q, bool put, struct asked *ret)
 {
 	return re_of_user(d, q, put, ret->re, &ret->all) &&
-		(ret->all || person_login(q, NULL, &ret->who));
+		(ret->all || person_works_as(d, q, NULL, &ret->who));
 }
 
 /* As find_asked(), and what is then done is journalled. */

@@ -23,10 +23,18 @@ enum { MARKER_MAX = 300, ID_MAX = 40, TRIES = 1000 };
 
 /* Which creation of an RE. */
 struct dir {
-	char name[PHX_NAME_MAX], owner[PHX_NAME_MAX];
+	char name[PHX_NAME_MAX];
+	char login[PHX_NAME_MAX]; /* user of the head who is, or works for, its owner; "" none */
 	int64_t created_ms;
 	char site[ID_MAX]; /* of the journal; "" in markers of the time before */
 };
+
+static void login_of(const struct phx_state *s, const char *owner, char ret[PHX_NAME_MAX])
+{
+	struct phx_identity is = {0};
+	bool user = phx_identity_parse(owner, &is, NULL) == 0 && is.kind == PHX_IDENTITY_UNIX;
+	phx_str_copy(ret, PHX_NAME_MAX, user ? is.name : phx_state_login(s, owner));
+}
 
 static struct phx_list wanted_dirs(struct daemon *d)
 {
@@ -38,7 +46,7 @@ static struct phx_list wanted_dirs(struct daemon *d)
 		if (!to)
 			continue;
 		PHX_STR_SET(to->name, re->name);
-		PHX_STR_SET(to->owner, re->agreement.owner);
+		login_of(s, re->agreement.owner, to->login);
 		PHX_STR_SET(to->site, phx_store_id(engine_store(d->engine)));
 		to->created_ms = re->created_ms;
 	}
@@ -188,12 +196,12 @@ static int end_dir(struct daemon *d, const struct dir *what)
 
 /* ---- what is wanted ---- */
 
-static int make_dir(const char *path, const char *owner, struct phx_err *err)
+static int make_dir(const char *path, const char *login, struct phx_err *err)
 {
 	PHX_AUTO_FREE char *texts = NULL;
 	struct passwd pw;
 	int r = phx_dir_make(path, 0750, err);
-	if (r == 0 && phx_user_named(owner, &pw, &texts) == 0 &&
+	if (r == 0 && phx_user_named(login, &pw, &texts) == 0 &&
 	    chown(path, pw.pw_uid, pw.pw_gid) < 0)
 		r = phx_err_set(err, -errno, "%s", strerror(errno));
 	return r;
@@ -232,7 +240,7 @@ static void have_dir(struct daemon *d, const struct dir *dir, bool starting)
 		tell_missing(d, dir);
 	if (r == 0 && !(of_this && marker.site[0]))
 		r = write_marker(d->cfg.re_dir, dir, &err);
-	r = r ? r : make_dir(path, dir->owner, &err);
+	r = r ? r : make_dir(path, dir->login, &err);
 	if (r < 0)
 		complain(path, &err);
 }

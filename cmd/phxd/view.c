@@ -100,6 +100,10 @@ json_t *view_status(struct daemon *d, bool whole)
 			      (json_int_t)phx_members_count(s, PHX_MEMBERS_UP, ""), "states",
 			      view_states(s), "pools", view_pools(d, s));
 	engine_unlock(d->engine);
+	size_t i;
+	json_t *pool;
+	json_array_foreach(json_object_get(j, "pools"), i, pool)
+		identity_add_name(pool, phx_json_str(pool, "owner", ""));
 	json_object_set_new(j, "children", view_children(d));
 	json_object_set_new(j, "refused", refused_view(d->refused, whole));
 	add_first(d, j);

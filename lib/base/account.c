@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <grp.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/util.h"
 
@@ -119,6 +120,38 @@ int phx_user_groups(const char *name, gid_t gid, struct phx_list *ret_words)
 	PHX_AUTO_FREE gid_t *groups = groups_of(name, gid, &n);
 	for (int i = 0; groups && i < n && r == 0; i++)
 		r = push_group(groups[i], ret_words);
+	return r;
+}
+
+static int push_user(const char *name, struct phx_list *to)
+{
+	struct phx_word word = {0}, *at;
+	PHX_LIST_EACH(struct phx_word, w, to)
+		if (!strcmp(w->text, name))
+			return 0;
+	if (phx_str_copy(word.text, sizeof(word.text), name) < 0)
+		return 0;
+	at = phx_list_push(to, sizeof(*at));
+	if (at)
+		*at = word;
+	return at ? 0 : -ENOMEM;
+}
+
+int phx_group_members(const char *name, struct phx_list *ret_words)
+{
+	PHX_AUTO_FREE char *texts = NULL, *buf = malloc(SIZE_BYTES);
+	struct group gr;
+	struct passwd pw, *found;
+	int r = buf ? look_up(group_of_name, name, &gr, &texts) : -ENOMEM;
+	if (r < 0)
+		return r;
+	for (char **member = gr.gr_mem; *member && r == 0; member++)
+		r = push_user(*member, ret_words);
+	setpwent();
+	while (r == 0 && getpwent_r(&pw, buf, SIZE_BYTES, &found) == 0)
+		if (pw.pw_gid == gr.gr_gid)
+			r = push_user(pw.pw_name, ret_words);
+	endpwent();
 	return r;
 }
 

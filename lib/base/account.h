@@ -21,6 +21,10 @@ int phx_group_named(const char *name, gid_t *ret);
 /** Names of the user's groups, his own among them, appended as struct phx_word; those without a
  * name are left out. 0 or -ENOMEM; a user that nobody knows has none. */
 int phx_user_groups(const char *name, gid_t gid, struct phx_list *ret_words);
+/** Names of the users who are in a group, by its list or because it is their own, appended as
+ * struct phx_word. Goes through all users of this machine, which has one reader: one thread at a
+ * time. 0, -ENOENT or -ENOMEM. */
+int phx_group_members(const char *name, struct phx_list *ret_words);
 /** Is the group that user's own, or one of his others? No, where nobody can tell. */
 bool phx_user_is_member(uid_t uid, gid_t gid);
 

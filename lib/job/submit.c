@@ -43,7 +43,9 @@ static int need_re(struct phx_apply *a, const struct phx_event_job_submit *p,
 	*ret = phx_state_re(a->s, a->ev->re);
 	/* it is not there for who is no member */
 	if (!*ret ||
-	    (p->must_be_member && !phx_agreement_has_member(&(*ret)->agreement, p->user, p->group)))
+	    (p->must_be_member &&
+	     !phx_agreement_has_member(&(*ret)->agreement, p->user, p->group) &&
+	     !phx_agreement_names(&(*ret)->agreement, p->identity)))
 		return phx_err_set(a->err, -ENOENT, "there is no RE '%s'", a->ev->re);
 	if (!phx_re_kind(&(*ret)->agreement)->has_jobs)
 		return phx_err_set(a->err, -EINVAL,

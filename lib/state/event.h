@@ -196,6 +196,8 @@ extern const struct phx_enum phx_job_ended_by_names;
 	 * in journals of before there were members */ \
 	F(S, must_be_member, BOOL) \
 	F(S, group, STR(PHX_NAME_MAX)) /* of its user, by which he is one; "" by his name */ \
+	/* who submits it, as whom he may be one, too; "" in journals of before */ \
+	F(S, identity, STR(PHX_IDENTITY_MAX)) \
 	/* one behind the other: a member for each index */ \
 	F(S, array_rows, LIST(phx_index_row)) \
 	/* such a row, in events of before there were several; step 0: none */ \
@@ -260,6 +262,25 @@ extern const struct phx_enum phx_job_ended_by_names;
 #define PHX_EVENT_FIELDS_cert_revoke(F, S) \
 	F(S, serial, STR(64))         /* the certificate's number */ \
 	F(S, name, STR(PHX_NAME_MAX)) /* whose it was */
+
+/* who: what the one who asks is to this RE. Lists of words with blanks between them: identities,
+ * and group:NAME for a group of the head */
+#define PHX_EVENT_FIELDS_re_members(F, S) \
+	F(S, who, ENUM(phx_re_who)) \
+	F(S, add, STR(PHX_MEMBERS_MAX)) \
+	F(S, remove, STR(PHX_MEMBERS_MAX))
+
+/* a role, or the login of a certificate */
+#define PHX_EVENT_FIELDS_access(F, S) \
+	F(S, identity, STR(PHX_IDENTITY_MAX)) \
+	F(S, role, ENUM(phx_who)) \
+	F(S, login, STR(PHX_NAME_MAX)) /* not "": it works as this user of the head */ \
+	F(S, revoke, BOOL)
+
+/* what the head has found out of an owner that was written without a kind */
+#define PHX_EVENT_FIELDS_identity(F, S) \
+	F(S, word, STR(PHX_NAME_MAX)) \
+	F(S, identity, STR(PHX_IDENTITY_MAX))
 
 #define PHX_EVENT_FIELDS_notice(F, S) \
 	/* so many job ids may have been given by events that are lost */ \
@@ -348,8 +369,8 @@ extern const struct phx_enum phx_action_kind_names;
 	F(S, read_sha256, STR(65)) \
 	F(S, tried, STR(200)) \
 	F(S, hidden, STR(96)) \
-	F(S, from_owner, STR(PHX_NAME_MAX)) /* whose data was there */ \
-	F(S, to_owner, STR(PHX_NAME_MAX))   /* who has the node next; "" nobody yet */ \
+	F(S, from_owner, STR(PHX_IDENTITY_MAX)) /* whose data was there */ \
+	F(S, to_owner, STR(PHX_IDENTITY_MAX))   /* who has the node next; "" nobody yet */ \
 	F(S, text, STR(256)) \
 	F(S, re, STR(PHX_NAME_MAX)) \
 	F(S, other_re, STR(PHX_NAME_MAX)) /* it and `re`: whose history a note belongs to */

@@ -41,6 +41,23 @@ const struct phx_revoked *phx_state_revoked(const struct phx_state *s, const cha
 	return NULL;
 }
 
+unsigned phx_state_granted(const struct phx_state *s, const char *identity)
+{
+	unsigned roles = 0;
+	PHX_LIST_EACH(struct phx_grant, g, &s->grants)
+		if (!g->login[0] && !strcmp(g->identity, identity))
+			roles |= 1u << g->role;
+	return roles;
+}
+
+const char *phx_state_login(const struct phx_state *s, const char *identity)
+{
+	PHX_LIST_EACH(struct phx_grant, g, &s->grants)
+		if (g->login[0] && !strcmp(g->identity, identity))
+			return g->login;
+	return "";
+}
+
 static uint64_t number_of_job(const void *item)
 {
 	return ((const struct phx_job *)item)->id;

@@ -7,13 +7,18 @@
 #include "ledger/ledger.h"
 #include "types/node.h"
 #include "types/re_life.h"
+#include "types/rights.h"
 
 #define PHX_POOL_FREE "free"
 
 #define PHX_POOL_FIELDS(F, S) \
 	F(S, name, STR(PHX_NAME_MAX), \
 	  KEY(name, NAME, PHX_REQUIRED, "Of the pool. It belongs in one file.")) \
-	F(S, owner, STR(PHX_NAME_MAX), KEY(owner, NAME, "", "Whose nodes they are.")) \
+	F(S, owner, STR(PHX_IDENTITY_MAX), \
+	  KEY(owner, IDENTITY, "", \
+	      "Whose nodes they are: unix:NAME, a user of the head, or cert:NAME, a certificate. " \
+	      "A name without a kind is that user if there is one when it is read first, else " \
+	      "the certificate.")) \
 	F(S, setup, REC(phx_setup), \
 	  KEY(setup, GROUP, "", \
 	      "What is done to a node at a hand-over unless phx node assign --setup says " \
@@ -202,6 +207,16 @@ PHX_RECORD_STRUCT(phx_doomed_key, PHX_DOOMED_KEY_FIELDS);
 	F(S, at_ms, I64)
 PHX_RECORD_STRUCT(phx_revoked, PHX_REVOKED_FIELDS);
 
+/** What a person may beyond what the groups of the head and his certificate say: a role, or for a
+ * certificate the user of the head as whom it works. */
+#define PHX_GRANT_FIELDS(F, S) \
+	F(S, identity, STR(PHX_IDENTITY_MAX)) \
+	F(S, role, ENUM(phx_who)) /* counts where there is no login */ \
+	F(S, login, STR(PHX_NAME_MAX)) \
+	F(S, by, STR(PHX_NAME_MAX)) /* who gave it */ \
+	F(S, at_ms, I64)
+PHX_RECORD_STRUCT(phx_grant, PHX_GRANT_FIELDS);
+
 struct phx_index; /* state/index.h */
 
 #define PHX_STATE_FIELDS(F, S) \
@@ -223,6 +238,7 @@ struct phx_index; /* state/index.h */
 	F(S, doomed_keys, LIST(phx_doomed_key)) \
 	F(S, res, LIST(phx_re)) \
 	F(S, revoked, LIST(phx_revoked)) /* in order of time */ \
+	F(S, grants, LIST(phx_grant))    /* the same */ \
 	F(S, refused_ms, I64)            /* when a refused enrolment was last noted */ \
 	/* the node that keeps the virtual addresses as long as it is heard */ \
 	F(S, director, STR(PHX_NAME_MAX)) \
@@ -246,6 +262,10 @@ struct phx_role *phx_state_role(const struct phx_state *s, const char *name);
 struct phx_re *phx_state_re(const struct phx_state *s, const char *name);
 /** The revoked certificate of this number; NULL: it is not revoked. */
 const struct phx_revoked *phx_state_revoked(const struct phx_state *s, const char *serial);
+/** The roles (1u << enum phx_who) that an identity was granted. */
+unsigned phx_state_granted(const struct phx_state *s, const char *identity);
+/** The user of the head as whom a certificate works; "" none. */
+const char *phx_state_login(const struct phx_state *s, const char *identity);
 struct phx_job *phx_state_job(const struct phx_state *s, uint64_t id);
 /** Place in its list of the first job, or node, with this number or a higher one: for readers that
  * go through a long list in portions. */

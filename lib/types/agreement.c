@@ -34,20 +34,28 @@ void phx_agreement_init(struct phx_agreement *a)
 
 bool phx_agreement_lists(const char *list, const char *name)
 {
-	size_t n = strlen(name);
-	for (const char *at = list; *at; at += strcspn(at, SEPARATORS)) {
-		at += strspn(at, SEPARATORS);
-		size_t n_word = strcspn(at, SEPARATORS);
-		if ((n_word == 1 && *at == '*') || (n && n_word == n && !memcmp(at, name, n)))
-			return true;
-	}
-	return false;
+	return phx_words_have(list, "*") || phx_words_have(list, name);
+}
+
+bool phx_agreement_is_of_user(const struct phx_agreement *a, const char *user)
+{
+	return user[0] &&
+		(!strcmp(user, a->owner) || phx_identity_is(a->owner, PHX_IDENTITY_UNIX, user));
 }
 
 bool phx_agreement_has_member(const struct phx_agreement *a, const char *user, const char *group)
 {
-	bool named = !strcmp(user, a->owner) || phx_agreement_lists(a->users, user);
+	char typed[PHX_IDENTITY_MAX];
+	phx_identity_format(PHX_IDENTITY_UNIX, user, typed);
+	bool named = phx_agreement_is_of_user(a, user) || phx_agreement_lists(a->users, user) ||
+		phx_words_have(a->users, typed);
 	return user[0] && (named || (group[0] && phx_agreement_lists(a->groups, group)));
+}
+
+bool phx_agreement_names(const struct phx_agreement *a, const char *identity)
+{
+	return phx_identity_is_typed(identity) &&
+		(!strcmp(identity, a->owner) || phx_words_have(a->users, identity));
 }
 
 uint32_t phx_agreement_port(const struct phx_agreement *a)
@@ -89,13 +97,40 @@ static bool names_fit(const char *list)
 	return !list[0] || list[strspn(list, SEPARATORS)];
 }
 
+/* The same of users, who may be written with their kinds. */
+static bool members_fit(const char *list)
+{
+	char word[PHX_IDENTITY_MAX + 1];
+	bool any = false;
+	for (const char *at = list; phx_words_next(&at, word, sizeof(word)); any = true) {
+		struct phx_identity is = {.kind = PHX_IDENTITY_KINDS};
+		bool typed = strchr(word, ':');
+		if (typed ? phx_identity_parse(word, &is, NULL) < 0 : !names_fit(word))
+			return false;
+		if (is.kind == PHX_IDENTITY_NODE)
+			return false;
+	}
+	return !list[0] || any;
+}
+
+/* A node owns no RE. */
+static bool owner_fits(const char *owner)
+{
+	struct phx_identity is;
+	return phx_identity_parse(owner, &is, NULL) == 0 && is.kind != PHX_IDENTITY_NODE;
+}
+
 static void check_names(struct phx_agreement_findings *f)
 {
 	const struct phx_agreement *a = f->a;
 
 	wrong_if(f, !phx_name_valid(a->name), "name", "is no valid name");
-	wrong_if(f, a->owner[0] && !phx_name_valid(a->owner), "owner", "is no valid name");
-	wrong_if(f, !names_fit(a->users), "users", "must be names with blanks between them, or *");
+	wrong_if(f, a->owner[0] && !owner_fits(a->owner), "owner",
+		 "is nobody: unix:NAME is a user of the head, cert:NAME a certificate");
+	wrong_if(f, !members_fit(a->users), "users",
+		 "must be names with blanks between them (unix:NAME is a user of the head, "
+		 "cert:NAME "
+		 "a certificate), or *");
 	wrong_if(f, !names_fit(a->groups) || phx_agreement_lists(a->groups, ""), "groups",
 		 "must be names with blanks between them; users = \"*\" means everybody");
 	wrong_if(f, a->role[0] && !phx_name_valid(a->role), "role", "is no valid name");

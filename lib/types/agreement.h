@@ -4,6 +4,7 @@
 #ifndef PHX_TYPES_AGREEMENT_H
 #define PHX_TYPES_AGREEMENT_H
 
+#include "base/identity.h"
 #include "base/key.h"
 #include "types/setup.h"
 #include "policy/policy.h"
@@ -35,20 +36,25 @@ extern const struct phx_enum phx_re_engine_names;
 	F(S, value, STR(256))
 PHX_RECORD_STRUCT(phx_re_extension, PHX_RE_EXTENSION_FIELDS);
 
+/* room for the words of users, and of groups */
+enum { PHX_MEMBERS_MAX = 1024 };
+
 #define PHX_AGREEMENT_FIELDS(F, S) \
 	F(S, name, STR(PHX_NAME_MAX), \
 	  KEY(name, NAME, "", "Of the RE; its pool has that name too. Default: the file's name.")) \
-	F(S, owner, STR(PHX_NAME_MAX), \
-	  KEY(owner, NAME, "", \
-	      "The service provider: the name of a user on the head or of a certificate. " \
-	      "Default: whoever asks for the RE. The resource provider must name it, unless the " \
-	      "relationship is same.")) \
-	F(S, users, STR(256), \
-	  KEY(users, TEXT(1, 255), "", \
-	      "Members of the RE beside its owner: names of users of the head, with blanks or " \
-	      "commas between them; \"*\" means all users of the head. Default: nobody.")) \
-	F(S, groups, STR(256), \
-	  KEY(groups, TEXT(1, 255), "", \
+	F(S, owner, STR(PHX_IDENTITY_MAX), \
+	  KEY(owner, IDENTITY, "", \
+	      "The service provider: unix:NAME, a user of the head, or cert:NAME, a certificate. " \
+	      "A name without a kind is that user if there is one when the RE is asked for, else " \
+	      "the certificate. Default: whoever asks for the RE. The resource provider must " \
+	      "name " \
+	      "it, unless the relationship is same.")) \
+	F(S, users, STR(PHX_MEMBERS_MAX), \
+	  KEY(users, TEXT(1, 1023), "", \
+	      "Members of the RE beside its owner, with blanks or commas between them, each " \
+	      "written as the owner; \"*\" means all users of the head. Default: nobody.")) \
+	F(S, groups, STR(PHX_MEMBERS_MAX), \
+	  KEY(groups, TEXT(1, 1023), "", \
 	      "The same by groups of the head: everybody who is in one of them is a member.")) \
 	F(S, relationship, ENUM(phx_re_relationship), \
 	  KEY(relationship, CHOICE, "same", \
@@ -174,9 +180,15 @@ PHX_RECORD_STRUCT(phx_agreement, PHX_AGREEMENT_FIELDS);
 void phx_agreement_init(struct phx_agreement *a);
 /** Does `users` or `groups` of an agreement name `name`, or all ("*")? */
 bool phx_agreement_lists(const char *list, const char *name);
+/** Is that user of the head the owner? An owner without a kind, of an old journal that is replayed,
+ * is taken for one. */
+bool phx_agreement_is_of_user(const struct phx_agreement *a, const char *user);
 /** Is a user of the head a member: the owner, or named by the agreement, by himself or by `group`,
- * one of his ("" none)? Members submit jobs, stage files and know of the RE. */
+ * one of his ("" none)? Members submit jobs, stage files and know of the RE. A name without a kind
+ * is a user's. */
 bool phx_agreement_has_member(const struct phx_agreement *a, const char *user, const char *group);
+/** Is this identity, of whatever kind, the owner or named by its kind and name? */
+bool phx_agreement_names(const struct phx_agreement *a, const char *identity);
 /** Port of the RE's virtual address. */
 uint32_t phx_agreement_port(const struct phx_agreement *a);
 /** The most nodes that the RE may have by itself; 0 = no bound. Its lower bound, where the model

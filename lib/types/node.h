@@ -10,6 +10,7 @@
 #ifndef PHX_TYPES_NODE_H
 #define PHX_TYPES_NODE_H
 
+#include "base/identity.h"
 #include "types/bmc.h"
 #include "types/facts.h"
 #include "types/role.h"
@@ -243,7 +244,7 @@ PHX_RECORD_STRUCT(phx_unfit, PHX_UNFIT_FIELDS);
 	F(S, disk_key_id, STR(PHX_NAME_MAX)) /* root is encrypted with it */ \
 	F(S, key_unread, BOOL) /* key destroyed while the node was dead: read back before use */ \
 	F(S, dirty, BOOL)      /* disks hold a tenant's data */ \
-	F(S, tenant, STR(PHX_NAME_MAX)) /* owner of that data */ \
+	F(S, tenant, STR(PHX_IDENTITY_MAX)) /* owner of that data */ \
 	/* the pool in which that data was written: its setup policy holds */ \
 	F(S, tenant_pool, STR(PHX_NAME_MAX)) \
 	F(S, mixed, BOOL) /* data of earlier tenants lies beneath: handed over without an erase */ \

@@ -79,7 +79,7 @@ configuration() {
 }
 metrics() {
 	req GET /v1/metrics
-	said 200 'phx_journal_events_total' && grep -q '^phx_pool_nodes{pool="web",owner="hpc"} [0-9]' "$WORK/body" &&
+	said 200 'phx_journal_events_total' && grep -q '^phx_pool_nodes{pool="web",owner="cert:hpc"} [0-9]' "$WORK/body" &&
 		grep -q '^phx_readonly 0' "$WORK/body"
 }
 events() {

@@ -94,7 +94,7 @@ each_sees_its_own() {
 
 only_the_provider_creates() {
 	says 77 'resource provider' batch_dept re create queue && says 77 'resource provider' web_dept re create "$WORK/pages.xml" &&
-		says 0 'RE queue of games is deployed' phx re create queue && says 0 'RE pages of daemon is deployed' phx re create pages &&
+		says 0 'RE queue of unix:games is deployed' phx re create queue && says 0 'RE pages of unix:daemon is deployed' phx re create pages &&
 		says 0 'the cluster has 4' phx re create toobig && [ "$(stat -c '%U %a' "$WORK/head/re/queue")" = 'games 750' ] &&
 		says 64 'wants it requested' phx re create queue
 }
@@ -146,7 +146,7 @@ pinned_by_hand() {
 agreement_comes_back() {
 	batch_dept re show queue --xml >"$WORK/back.xml" && batch_dept re show queue --conf >"$WORK/back.conf" &&
 		phx re check "$WORK/back.xml" "$WORK/back.conf" >/dev/null && grep -q '<cost_centre>4711<' "$WORK/back.xml" &&
-		[ "$(web_dept re show pages -o json | jq -r .agreement.owner)" = daemon ]
+		[ "$(web_dept re show pages -o json | jq -r .agreement.owner)" = unix:daemon ]
 }
 
 # what the configuration does not name stays: the pool of an RE, the role of one
@@ -208,7 +208,7 @@ demand_kills_the_smallest_latest() {
 web_s_node_serves() {
 	local node
 	for node in $(api /v1/nodes | jq -r '.nodes[] | select(.pool == "pages") | .name'); do
-		is "$node" .actual_role web-server && is "$node" .tenant daemon || return 1
+		is "$node" .actual_role web-server && is "$node" .tenant unix:daemon || return 1
 	done
 }
 
@@ -301,7 +301,7 @@ provider_for_himself() {
 		relationship = "same"; type = "parallel_batch_jobs"; resource_coordination_model = "flb-nub"; lower_bound_size = 1;
 		setup_policy = "wipe";
 	END
-	says 64 'whose RE is it' phx re create "$WORK/queue.conf" && says 0 'RE own of root is deployed' phx re create "$WORK/own.conf" &&
+	says 64 'whose RE is it' phx re create "$WORK/queue.conf" && says 0 'RE own of unix:root is deployed' phx re create "$WORK/own.conf" &&
 		says 0 'RE own is running' phx re activate own --dry-run && phx re destroy own --yes >/dev/null &&
 		says 0 'root asks for RE own' phx re request "$WORK/own.conf" && says 0 'is withdrawn' phx re withdraw own
 }
@@ -309,8 +309,8 @@ provider_for_himself() {
 # a service provider elsewhere, by certificate
 by_certificate() {
 	phx cert issue chem --kind service-provider --out "$WORK/chem" >/dev/null && sed -i 's/"queue"/"far"/' "$WORK/queue.conf" &&
-		says 0 'chem asks for RE far' phx --server "https://localhost:$HTTPS" --cert "$WORK/chem/cert.pem" --key "$WORK/chem/key.pem" \
-			--ca "$WORK/chem/ca.pem" re request "$WORK/queue.conf" && re_is far .agreement.owner chem
+		says 0 'cert:chem asks for RE far' phx --server "https://localhost:$HTTPS" --cert "$WORK/chem/cert.pem" --key "$WORK/chem/key.pem" \
+			--ca "$WORK/chem/ca.pem" re request "$WORK/queue.conf" && re_is far .agreement.owner cert:chem
 }
 
 replayed() { replays_the_same 120 150 && ! grep -i -E 'cannot|differ|sanitizer' "$WORK/phxd.log"; }

@@ -10,7 +10,8 @@ TRIED=0 WRONG=0
 
 on_socket() { setpriv --reuid="$1" --regid="$(id -g "$1")" --init-groups curl -sS -m 20 --unix-socket "$PHX_SOCKET" "${@:2}"; }
 with_cert() { curl -sS -m 20 --cacert "$WORK/head/pki/ca.pem" --cert "$WORK/$1/cert.pem" --key "$WORK/$1/key.pem" "${@:2}"; }
-IDENTITIES=(U:admin U:operator U:auditor U:provider U:user T:admin T:provider T:user T:node N:nobody P:nobody)
+# G: a certificate that is a user alone, and has the role by a grant
+IDENTITIES=(U:admin U:operator U:auditor U:provider U:user T:admin T:provider T:user T:node G:operator G:auditor N:nobody P:nobody)
 # wants IDENTITY METHOD PATH PATTERN: is asked later, all of one identity by one curl, over one connection
 wants() {
 	local how=${1%%:*} who=${1#*:} dir=$WORK/asked/$1 base
@@ -18,7 +19,7 @@ wants() {
 	case $how in
 	U) base="unix-socket = \"$PHX_SOCKET\"
 url = \"http://unix$3\"" ;;
-	T) base="cacert = \"$WORK/head/pki/ca.pem\"
+	T | G) base="cacert = \"$WORK/head/pki/ca.pem\"
 cert = \"$WORK/$who/cert.pem\"
 key = \"$WORK/$who/key.pem\"
 url = \"$URL$3\"" ;;
@@ -67,7 +68,7 @@ try_row() {
 	local -A cells=([admin]=$5 [operator]=$6 [auditor]=$7 [provider]=$8 [user]=$9 [node]=${10} [nobody]=${11})
 	for identity in "${IDENTITIES[@]}"; do
 		how=${identity%%:*}
-		[ "$how" = N ] && how=T
+		[[ $how = [NG] ]] && how=T
 		cell=${cells[${identity#*:}]}
 		# every person is a user, too
 		case ${identity#*:}:$cell in admin:- | operator:- | auditor:- | provider:-) cell=${cells[user]} ;; esac
@@ -100,8 +101,11 @@ everybody_is_told_who_he_is() {
 	for who in "${!USER_OF[@]}"; do
 		on_socket "${USER_OF[$who]}" http://unix/v1/whoami | jq -e --arg who "$who" '.roles | index($who) and index("user")' >/dev/null || return 1
 	done
-	with_cert provider "$URL/v1/whoami" | jq -e '.roles == ["provider", "user"] and .rights.re_order == "own"' >/dev/null &&
-		phx whoami | grep -q '^uid:0 root: admin, user' && phx whoami -o json | jq -e '.rights.people == "all"' >/dev/null
+	with_cert provider "$URL/v1/whoami" | jq -e '.identity == "cert:games" and .login == "games" and .roles == ["provider", "user"] and .rights.re_order == "own" and
+			(.ways | map(.way) == ["certificate", "grant"])' >/dev/null &&
+		with_cert operator "$URL/v1/whoami" | jq -e '.roles == ["operator", "user"] and .login == ""' >/dev/null &&
+		on_socket daemon http://unix/v1/whoami | jq -e '.identity == "unix:daemon" and .ways[0].way == "group"' >/dev/null &&
+		phx whoami | grep -q '^unix:root: admin, user' && phx whoami | grep -q 'as admin by root' && phx whoami -o json | jq -e '.rights.people == "all"' >/dev/null
 }
 # what the one right holds that the other does not
 an_operator_is_no_administrator() {
@@ -124,6 +128,11 @@ done
 for i in 1 2; do until_true 20 idle n$i ready "" || { not_ok "n$i is not ready"; exit 1; }; done
 for kind in provider user; do phx cert issue "$([ $kind = user ] && echo nobody || echo games)" --kind "${kind/#provider/service-provider}" --out "$WORK/$kind" >/dev/null || exit 1; done
 phx cert issue root --kind provider --out "$WORK/admin" >/dev/null
+for role in operator auditor; do
+	phx cert issue $role --out "$WORK/$role" >/dev/null && phx access grant cert:$role $role 2>/dev/null || exit 1
+done
+# by themselves they are nobody of these names
+phx access grant cert:games login:games 2>/dev/null && phx access grant cert:nobody login:nobody 2>/dev/null || exit 1
 mkdir -p "$WORK/node" && cp "$WORK/n1/cert.pem" "$WORK/n1/key.pem" "$WORK/node/"
 for re in mine other; do
 	printf 'name = "%s"; owner = "%s"; type = "parallel_batch_jobs"; relationship = "affiliated"; role = "batch"; lower_bound_size = 1; upper_bound_size = 1; %s\n' \

@@ -28,7 +28,7 @@ hidden_in_his_system_is_erased() {
 	disks n1 shown deploy && until_true 20 n_disks n1 1 || { echo "his system still reports it"; return 1; }
 	leaves n1 && stands n1 ready || return 1
 	[ "$(effects n1 ' wipe .*serial-FAKE-1-1$')" = 1 ] || { echo "it was not erased:"; cat "$WORK/n1/effects"; return 1; }
-	[ "$(records n1 '.disk == "serial-FAKE-1-1" and (.disks | length) == 2 and .from_owner == "hpc" and .read_sha256 != ""')" = 1 ] ||
+	[ "$(records n1 '.disk == "serial-FAKE-1-1" and (.disks | length) == 2 and .from_owner == "cert:hpc" and .read_sha256 != ""')" = 1 ] ||
 		{ api /v1/nodes/n1/erasures; return 1; }
 }
 # it is not there while the node is erased, and comes back for the next one

@@ -13,7 +13,8 @@ static char *write_file(struct fake_phxd *f, const char *name, const char *text)
 }
 
 static const char re_body[] =
-	"{'name':'queue','state':'running','active':true,'agreement':{'name':'queue','owner':'ann',"
+	"{'name':'queue','state':'running','active':true,'owner_name':'ann','agreement':{'name':'"
+	"queue','owner':'ann',"
 	"'type':'parallel_batch_jobs','model':'fb','lower':3,'upper':0,'lease_s':600,'cycle_s':60,'"
 	"u_milli':1200,'v_milli':200,"
 	"'g_milli':500,'r_milli':1500,'window_s':20,'threshold_milli':800,'role':'batch-compute',"

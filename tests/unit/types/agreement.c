@@ -77,11 +77,43 @@ static void members_are_named(void **state)
 	assert_true(phx_agreement_has_member(&named, "zoe", ""));
 	assert_false(phx_agreement_has_member(&named, "", "physics"));
 	assert_int_equal(phx_agreement_check(&named, NULL, NULL), 0);
-	WRONG(fb, PHX_RE_BATCH, 4, "users", "names", strcpy(a.users, "unix:ann"));
+	WRONG(fb, PHX_RE_BATCH, 4, "users", "names", strcpy(a.users, "ann unix:"));
+	WRONG(fb, PHX_RE_BATCH, 4, "users", "names", strcpy(a.users, "node:n1"));
+	WRONG(fb, PHX_RE_BATCH, 4, "owner", "nobody", strcpy(a.owner, "group:staff"));
+	WRONG(fb, PHX_RE_BATCH, 4, "owner", "nobody", strcpy(a.owner, "node:n1"));
 	WRONG(fb, PHX_RE_BATCH, 4, "users", "names", strcpy(a.users, " , "));
 	WRONG(fb, PHX_RE_BATCH, 4, "groups", "everybody", strcpy(a.groups, "staff *"));
 	named.owner[0] = named.users[0] = '\0';
 	assert_false(phx_agreement_has_member(&named, "", ""));
+}
+
+/* A user and a certificate of one name are two; a name without a kind is a user. */
+static void kinds_are_not_compared(void **state)
+{
+	struct phx_agreement a = agreement("x", PHX_RE_BATCH, PHX_POLICY_fb, 4);
+	(void)state;
+	strcpy(a.owner, "cert:ann");
+	strcpy(a.users, "unix:bob cert:eve rob");
+	assert_false(phx_agreement_is_of_user(&a, "ann"));
+	assert_false(phx_agreement_has_member(&a, "ann", ""));
+	assert_true(phx_agreement_names(&a, "cert:ann"));
+	assert_false(phx_agreement_names(&a, "unix:ann"));
+	assert_false(phx_agreement_names(&a, "ann"));
+	assert_true(phx_agreement_has_member(&a, "bob", ""));
+	assert_false(phx_agreement_names(&a, "cert:bob"));
+	assert_true(phx_agreement_names(&a, "cert:eve"));
+	assert_false(phx_agreement_has_member(&a, "eve", ""));
+	assert_true(phx_agreement_has_member(&a, "rob", ""));
+	assert_false(phx_agreement_names(&a, "cert:rob"));
+	assert_false(phx_agreement_names(&a, "rob"));
+	assert_false(phx_agreement_names(&a, ""));
+	/* that it means all users of the head says nothing of certificates */
+	strcpy(a.users, "*");
+	assert_false(phx_agreement_names(&a, "cert:eve"));
+	strcpy(a.owner, "unix:ann");
+	assert_true(phx_agreement_is_of_user(&a, "ann"));
+	assert_false(phx_agreement_names(&a, "cert:ann"));
+	assert_int_equal(phx_agreement_check(&a, NULL, NULL), 0);
 }
 
 static void engine_is_checked(void **state)
@@ -320,6 +352,7 @@ int main(void)
 		cmocka_unit_test(defaults_are_sound),
 		cmocka_unit_test(names_are_checked),
 		cmocka_unit_test(members_are_named),
+		cmocka_unit_test(kinds_are_not_compared),
 		cmocka_unit_test(engine_is_checked),
 		cmocka_unit_test(slurm_is_named),
 		cmocka_unit_test(one_upper_bound),
