@@ -115,6 +115,14 @@ static bool parse_right(struct phx_http_request *q, const json_t *j, struct phx_
 	return r == 0;
 }
 
+void access_changed(struct daemon *d)
+{
+	d->rights++;
+	waits_wake(d->waits, 0);
+	holds_wake(d->holds);
+	logs_wake(d->logs);
+}
+
 void api_access_order(struct phx_http_request *q, void *arg)
 {
 	static const char *const members[] = {"identity", "role", "revoke"};
@@ -131,6 +139,8 @@ void api_access_order(struct phx_http_request *q, void *arg)
 	person_name(phx_http_peer(q), ev.by, sizeof(ev.by));
 	int r = identity_settle(word, "", ev.access.identity, &err);
 	r = r ? phx_err_prefix(&err, r, "identity") : engine_submit(d->engine, &ev, &out, &err);
+	if (out.changed)
+		access_changed(d);
 	PHX_AUTO_JSON json_t *j =
 		json_pack("{s:s,s:b}", "identity", ev.access.identity, "changed", out.changed);
 	phx_outcome_fini(&out);

@@ -62,6 +62,8 @@ void api_cert_revoke(struct phx_http_request *q, void *arg)
 		phx_http_reply_error(q, r, err.text);
 		return;
 	}
+	if (out.changed)
+		access_changed(d);
 	PHX_AUTO_JSON json_t *j = json_pack("{s:b}", "changed", out.changed);
 	phx_outcome_fini(&out);
 	phx_http_reply_json(q, 200, j);

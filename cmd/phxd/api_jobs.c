@@ -248,6 +248,8 @@ static void show_job(struct phx_http_request *q, void *arg)
 		phx_http_reply_json(q, 200, j);
 }
 
+static const struct holds_wish until_end = {has_ended, show_job, PHX_RIGHT_job_see};
+
 void api_job(struct phx_http_request *q, void *arg)
 {
 	struct daemon *d = arg;
@@ -257,7 +259,7 @@ void api_job(struct phx_http_request *q, void *arg)
 	/* that another's ends is not to be told by when the refusal comes */
 	PHX_AUTO_JSON json_t *may = wait_s ? job_of_path(d, q, PHX_RIGHT_job_see, &id) : NULL;
 	if (may)
-		holds_take(d->holds, q, has_ended, show_job, (int64_t)wait_s * 1000);
+		holds_take(d->holds, q, &until_end, (int64_t)wait_s * 1000);
 	else if (!wait_s)
 		show_job(q, d);
 }

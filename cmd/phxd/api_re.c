@@ -187,6 +187,8 @@ static void show_re(struct phx_http_request *q, void *arg)
 		reply_no_re(q, name);
 }
 
+static const struct holds_wish goal = {goal_reached, show_re, PHX_RIGHT_re_see};
+
 void api_re(struct phx_http_request *q, void *arg)
 {
 	struct daemon *d = arg;
@@ -194,7 +196,7 @@ void api_re(struct phx_http_request *q, void *arg)
 	if (!parse_goal(q, &wait_s))
 		return;
 	if (wait_s && is_for(d, q))
-		holds_take(d->holds, q, goal_reached, show_re, (int64_t)wait_s * 1000);
+		holds_take(d->holds, q, &goal, (int64_t)wait_s * 1000);
 	else
 		show_re(q, d);
 }

@@ -53,6 +53,8 @@ struct daemon {
 	struct slurm *slurm;
 	struct phx_children *children;
 	struct phx_http_server *http;
+	/* grows whenever somebody got or lost a right: who is held is looked at again */
+	_Atomic unsigned rights;
 	engine_act_fn act; /* what the engine calls */
 	engine_commit_fn committed;
 	char site_key_path[PHX_CONFIG_TEXT_MAX + 16];
@@ -231,16 +233,23 @@ enum { HOLD_MAX_S = 60 };
 
 /** Is it so by now? Of `q` the path and the query are asked. */
 typedef bool (*holds_reached_fn)(const struct phx_state *s, const struct phx_http_request *q);
+/** What is waited for. */
+struct holds_wish {
+	holds_reached_fn reached;
+	phx_http_handler answer;
+	enum phx_right right; /* without which nothing is answered any more */
+};
 
 int holds_new(struct daemon *d, struct holds **ret);
 /** Answers all who wait; from then on nobody is held. Safe on NULL and twice. */
 void holds_stop(struct holds *h);
 /** After holds_stop() and when nobody asks any more. Safe on NULL. */
 void holds_free(struct holds *h);
-/** Have `answer` answer `q`, whose sender may know what he asks for, once it is `reached` or after
- * `wait_ms`; on another thread. */
-void holds_take(struct holds *h, struct phx_http_request *q, holds_reached_fn reached,
-		phx_http_handler answer, int64_t wait_ms);
+/** Have `wish->answer` answer `q`, whose sender may know what he asks for, once it is reached or
+ * after `wait_ms`; on another thread. Who loses the right meanwhile, or a part of it, is answered
+ * at once, as he is then. */
+void holds_take(struct holds *h, struct phx_http_request *q, const struct holds_wish *wish,
+		int64_t wait_ms);
 /** The state has changed: returns at once. */
 void holds_wake(struct holds *h);
 
@@ -251,6 +260,8 @@ int logs_new(struct daemon *d, struct logs **ret);
 void logs_stop(struct logs *l);
 /** After logs_stop() and when nobody asks any more. Safe on NULL. */
 void logs_free(struct logs *l);
+/** Rights have changed: returns at once. */
+void logs_wake(struct logs *l);
 /** Append questions for the agent of `node` that it was not told yet to its orders. */
 void logs_orders_put(struct logs *l, const char *node, struct phx_buf *b);
 
@@ -433,6 +444,11 @@ void identity_add_name(json_t *j, const char *owner);
 /** At the start: owners of before that have no kind get theirs, by an event. 0 also where nothing
  * can be journalled. */
 int identity_settle_owners(struct daemon *d, struct phx_err *err);
+
+/* ---- access.c ---- */
+
+/** Somebody got or lost a right, which is journalled: whom phxd holds is looked at again. */
+void access_changed(struct daemon *d);
 
 /* ---- people ---- */
 

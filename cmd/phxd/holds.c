@@ -14,10 +14,12 @@ enum { HELD_MAX = 16 /* of one identity at once */ };
 
 struct held {
 	struct phx_http_request *q;
-	holds_reached_fn reached;
-	phx_http_handler answer;
+	struct holds_wish wish;
 	int64_t until_ms;
-	bool gone; /* its client has hung up */
+	bool gone;       /* its client has hung up */
+	unsigned rights; /* when it was looked at last what its sender may */
+	enum phx_scope scope;
+	bool lost; /* he may less than when he came */
 };
 
 struct holds {
@@ -62,6 +64,19 @@ static bool await_news(struct holds *h)
 	return goes_on;
 }
 
+/* Who may less than when he came. Before the engine is locked: it asks who people are. */
+static void look_at_rights(struct holds *h)
+{
+	for (uint32_t i = 0; i < h->list.n; i++) {
+		struct held *x = PHX_LIST_AT(&h->list, struct held, i);
+		unsigned now = h->d->rights;
+		if (x->rights == now || x->gone)
+			continue;
+		x->rights = now;
+		x->lost = person_scope(h->d, phx_http_peer(x->q), x->wish.right) < x->scope;
+	}
+}
+
 /* Takes those out that are to be answered now. */
 static struct phx_list take_due(struct holds *h, bool all)
 {
@@ -70,7 +85,8 @@ static struct phx_list take_due(struct holds *h, bool all)
 	const struct phx_state *s = engine_lock(h->d->engine);
 	for (uint32_t i = 0; i < h->list.n;) {
 		struct held *x = PHX_LIST_AT(&h->list, struct held, i), *to;
-		bool is_due = all || x->gone || now >= x->until_ms || x->reached(s, x->q);
+		bool is_due =
+			all || x->gone || x->lost || now >= x->until_ms || x->wish.reached(s, x->q);
 		if (!is_due || !(to = phx_list_push(&due, sizeof(*to)))) {
 			i++;
 			continue;
@@ -86,8 +102,8 @@ static void answer(struct holds *h, const struct held *x)
 {
 	if (x->gone)
 		phx_http_reply_error(x->q, -EAGAIN, "nobody waits for this answer");
-	else
-		x->answer(x->q, h->d);
+	else if (!x->lost || person_require(h->d, x->q, x->wish.right))
+		x->wish.answer(x->q, h->d);
 }
 
 static void *run(void *arg)
@@ -96,6 +112,7 @@ static void *run(void *arg)
 	for (bool goes_on = true; goes_on;) {
 		goes_on = await_news(h);
 		int64_t began_us = phx_clock_us();
+		look_at_rights(h);
 		struct phx_list due = take_due(h, !goes_on);
 		PHX_LIST_EACH(struct held, x, &due)
 			answer(h, x);
@@ -120,16 +137,19 @@ int holds_new(struct daemon *d, struct holds **ret)
 	return r;
 }
 
-void holds_take(struct holds *h, struct phx_http_request *q, holds_reached_fn reached,
-		phx_http_handler handler, int64_t wait_ms)
+void holds_take(struct holds *h, struct phx_http_request *q, const struct holds_wish *wish,
+		int64_t wait_ms)
 {
+	struct held held = {.q = q, .wish = *wish, .rights = h->d->rights};
+	held.until_ms = phx_clock_ms() + wait_ms;
+	held.scope = person_scope(h->d, phx_http_peer(q), wish->right);
 	if (!phx_http_claim(q, PHX_HTTP_POLL, HELD_MAX))
 		return;
 	phx_http_suspend(q);
 	pthread_mutex_lock(&h->lock);
 	struct held *x = h->stopped ? NULL : phx_list_push(&h->fresh, sizeof(*x));
 	if (x)
-		*x = (struct held){q, reached, handler, phx_clock_ms() + wait_ms, false};
+		*x = held;
 	pthread_mutex_unlock(&h->lock);
 	hang_ups_tell(&h->hang_ups);
 	if (!x)

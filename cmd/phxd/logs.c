@@ -35,6 +35,7 @@ struct ask {
 	struct phx_http_request *q;
 	int64_t until_ms; /* of phx_clock_ms() */
 	bool sent;
+	unsigned rights; /* when it was looked at last what its sender may */
 };
 
 struct logs {
@@ -133,7 +134,7 @@ void api_node_logs(struct phx_http_request *q, void *arg)
 {
 	struct daemon *d = arg;
 	struct phx_err err = {0};
-	struct ask a = {.q = q};
+	struct ask a = {.q = q, .rights = d->rights};
 	PHX_STR_SET(a.node, phx_http_param(q, 0));
 	int r = check_node(d, q, a.node, &err);
 	if (r < 0) {
@@ -204,7 +205,7 @@ static bool take_due(struct logs *l, int64_t now, struct ask *ret)
 	pthread_mutex_lock(&l->lock);
 	for (uint32_t i = 0; i < l->asks.n && !found; i++) {
 		const struct ask *a = PHX_LIST_AT(&l->asks, struct ask, i);
-		if (now < a->until_ms && !phx_http_gone(a->q))
+		if (now < a->until_ms && a->rights == l->d->rights && !phx_http_gone(a->q))
 			continue;
 		*ret = *a;
 		phx_list_remove(&l->asks, sizeof(*a), i);
@@ -214,11 +215,32 @@ static bool take_due(struct logs *l, int64_t now, struct ask *ret)
 	return found;
 }
 
+/* Rights were given or taken since it was looked at: it waits on, or its sender is refused. */
+static void look_again(struct logs *l, struct ask *a)
+{
+	struct phx_err err = {0};
+	a->rights = l->d->rights;
+	if (!person_require(l->d, a->q, PHX_RIGHT_logs))
+		return;
+	int r = check_node(l->d, a->q, a->node, &err);
+	pthread_mutex_lock(&l->lock);
+	struct ask *to = r || l->stopped ? NULL : phx_list_push(&l->asks, sizeof(*to));
+	if (to)
+		*to = *a;
+	pthread_mutex_unlock(&l->lock);
+	if (!to)
+		phx_http_reply_error(a->q, r ? r : -EAGAIN, r ? err.text : "phxd is ending");
+}
+
 static void answer_due(struct logs *l, int64_t now)
 {
 	struct ask a;
 	while (take_due(l, now, &a)) {
 		char text[160];
+		if (now < a.until_ms && a.rights != l->d->rights && !phx_http_gone(a.q)) {
+			look_again(l, &a);
+			continue;
+		}
 		snprintf(text, sizeof(text), "%s did not answer in time", a.node);
 		phx_http_reply_error(a.q, -EAGAIN, text);
 	}
@@ -250,6 +272,11 @@ static void *run(void *arg)
 }
 
 /* ---- life ---- */
+
+void logs_wake(struct logs *l)
+{
+	hang_ups_tell(&l->hang_ups);
+}
 
 int logs_new(struct daemon *d, struct logs **ret)
 {

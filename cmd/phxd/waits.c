@@ -32,8 +32,9 @@ struct wait {
 	bool all;              /* sees whole events, of everybody */
 	char by[PHX_NAME_MAX]; /* else: who it is */
 	int64_t until_ms;
-	bool looked; /* at least once */
-	bool gone;   /* its client has hung up */
+	bool looked;     /* at least once */
+	bool gone;       /* its client has hung up */
+	unsigned rights; /* when it was looked at last what its sender may */
 };
 
 struct lane {
@@ -207,9 +208,10 @@ static bool answer(struct lane *l, struct wait *x, uint64_t last, bool at_last)
 }
 
 /* Is there something to do for it? `last` and `now` as of this moment. */
-static bool is_due(const struct wait *x, uint64_t last, int64_t now)
+static bool is_due(const struct lane *l, const struct wait *x, uint64_t last, int64_t now)
 {
-	return !x->looked || x->after < last || now >= x->until_ms || x->gone;
+	return !x->looked || x->after < last || now >= x->until_ms || x->gone ||
+		x->rights != l->waits->d->rights;
 }
 
 /* Takes the waits out that are due. With the lock held. */
@@ -218,7 +220,7 @@ static struct phx_list take_due(struct lane *l, uint64_t last, int64_t now)
 	struct phx_list due = {0};
 	for (uint32_t i = 0; i < l->list.n;) {
 		struct wait *x = PHX_LIST_AT(&l->list, struct wait, i), *to;
-		if (!is_due(x, last, now) || !(to = phx_list_push(&due, sizeof(*to)))) {
+		if (!is_due(l, x, last, now) || !(to = phx_list_push(&due, sizeof(*to)))) {
 			i++;
 			continue;
 		}
@@ -240,12 +242,29 @@ static bool keep(struct lane *l, const struct wait *x)
 	return to;
 }
 
+/* Rights were given or taken since it was looked at. False after answering: its sender may not know
+ * this any more, or not all of it. */
+static bool may_go_on(struct lane *l, struct wait *x)
+{
+	struct daemon *d = l->waits->d;
+	unsigned now = d->rights;
+	if (x->rights == now || x->gone)
+		return true;
+	x->rights = now;
+	if (!person_require(d, x->q, PHX_RIGHT_events))
+		return false;
+	if (!x->all || person_has_all(d, phx_http_peer(x->q), PHX_RIGHT_events))
+		return true;
+	phx_http_reply_error(x->q, -EPERM, "you may know less than when you asked: ask again");
+	return false;
+}
+
 static void answer_all(struct lane *l, struct phx_list *due, uint64_t last, int64_t now)
 {
 	PHX_LIST_EACH(struct wait, x, due) {
 		bool at_last = now >= x->until_ms || x->gone;
 		int64_t began_us = phx_clock_us();
-		if (!answer(l, x, last, at_last) && !keep(l, x))
+		if (may_go_on(l, x) && !answer(l, x, last, at_last) && !keep(l, x))
 			answer(l, x, last, true);
 		if (due->n > 1) /* many followers are no reason to keep an agent waiting */
 			reads_breathe(began_us);
@@ -340,6 +359,7 @@ void waits_hold(struct waits *w, struct phx_http_request *q, uint64_t after, uin
 	struct wait x = {.q = q, .after = after, .limit = limit};
 	x.until_ms = wait_ms > 0 ? phx_clock_ms() + wait_ms : 0;
 	PHX_STR_SET(x.node, node);
+	x.rights = w->d->rights; /* before they are asked for */
 	x.all = person_has_all(w->d, peer, PHX_RIGHT_events);
 	person_name(peer, x.by, sizeof(x.by));
 	if (!phx_http_claim(q, PHX_HTTP_POLL, POLLS_MAX))
