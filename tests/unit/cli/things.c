@@ -613,7 +613,8 @@ static void status_is_readable(void **state)
 	fake_answer(f, "GET /v1/status",
 		    "{'version':'0.1.0','uptime_s':7265,'seq':9,'readonly':'disk "
 		    "full','nodes':3,'up':2,"
-		    "'states':{'active':2,'new':1,'ready':0},'pools':[{'name':'web','owner':'w','owner_name':'w','"
+		    "'states':{'active':2,'new':1,'ready':0},'pools':[{'name':'web','owner':'w','"
+		    "owner_name':'w','"
 		    "setup':{'mode':'wipe',"
 		    "'method':'auto','when':'release'},'nodes':2,'hosts':'n[1-2]'}],"
 		    "'children':[{'name':'dnsmasq','pid':77,'running':true}]}");
