@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "base/file.h"
-#include "pki/pki.h"
+#include "pki/internal.h"
 
 static const char *const kind_names[] = {"anchor", "forgotten", "begun", "accepted"};
 const struct phx_enum phx_anchor_kind_names = {"kind of anchor", kind_names,
@@ -51,13 +51,8 @@ int phx_anchor_verify(const struct phx_anchor *a, const char *pub_pem_path, stru
 	char text[PHX_ANCHOR_LINE_MAX];
 	uint8_t sig[PHX_SIG_SIZE];
 	format_signed(a, text);
-	if (!is_hex(a->signature, 2 * sizeof(sig)))
+	if (phx_pki_unhex(a->signature, sig, sizeof(sig)) != sizeof(sig))
 		return phx_err_set(err, -EKEYREJECTED, "it has no signature");
-	for (size_t i = 0; i < sizeof(sig); i++) {
-		unsigned byte = 0;
-		sscanf(a->signature + 2 * i, "%2x", &byte);
-		sig[i] = (uint8_t)byte;
-	}
 	return phx_verify(pub_pem_path, text, strlen(text), sig, err);
 }
 

@@ -34,6 +34,10 @@ void phx_pki_wipe_free(char *text);
 /** "sha256:" and the hex digest of the public key's SubjectPublicKeyInfo. */
 int phx_pki_fingerprint(EVP_PKEY *key, char ret_fp[PHX_FINGERPRINT_MAX], struct phx_err *err);
 
+/** The bytes of a text of phx_hex(): how many, at most `max`; -1: it is no such text, or too
+ * long. */
+int phx_pki_unhex(const char *hex, uint8_t *ret, size_t max);
+
 /** What goes into a certificate. */
 struct phx_cert_spec {
 	EVP_PKEY *subject_key;

@@ -87,3 +87,15 @@ int phx_pki_fingerprint(EVP_PKEY *key, char ret_fp[PHX_FINGERPRINT_MAX], struct 
 	phx_hex(digest, n_digest, stpcpy(ret_fp, "sha256:"));
 	return 0;
 }
+
+int phx_pki_unhex(const char *hex, uint8_t *ret, size_t max)
+{
+	static const char digits[] = "0123456789abcdef";
+	size_t n = strlen(hex);
+	if (n % 2 || n / 2 > max || strspn(hex, digits) != n)
+		return -1;
+	for (size_t i = 0; i < n / 2; i++)
+		ret[i] = (uint8_t)((strchr(digits, hex[2 * i]) - digits) << 4 |
+				   (strchr(digits, hex[2 * i + 1]) - digits));
+	return (int)(n / 2);
+}

@@ -22,8 +22,9 @@ extern const struct phx_enum phx_cert_kind_names;
 /** Open DIR as the site's PKI, making what is missing: ca.key (0600), ca.pem, server.key/server.pem
  * (SANs: the addresses and names given; re-issued when they change or expire within 30 days;
  * without names none is made and phx_pki_server_pem() is NULL), site.key/site.pub (Ed25519, signs
- * packages, images and erase records), start.key (pki/token.h). Keys 0600, dir 0700. A lost ca.key
- * or site.key whose public half is still there is an error, never replaced. */
+ * packages, images and erase records), attest.key/attest.pub (Ed25519, signs attestations of erases
+ * and nothing else), start.key (pki/token.h). Keys 0600, dir 0700. A lost ca.key, site.key or
+ * attest.key whose public half is still there is an error, never replaced. */
 struct phx_pki;
 int phx_pki_open(const char *dir, const char *const *server_names, size_t n_names,
 		 struct phx_pki **ret, struct phx_err *err);
@@ -34,6 +35,7 @@ const char *phx_pki_ca_pem(const struct phx_pki *p);
 const char *phx_pki_server_pem(const struct phx_pki *p);
 const char *phx_pki_server_key_pem(const struct phx_pki *p);
 const char *phx_pki_site_pub_pem(const struct phx_pki *p);
+const char *phx_pki_attest_pub_pem(const struct phx_pki *p);
 
 /** New private key (PEM) and certificate request (PEM) for `name`; malloc'd. */
 int phx_csr_make(const char *name, char **ret_key_pem, char **ret_csr_pem, struct phx_err *err);
@@ -77,6 +79,10 @@ int phx_sign(const char *key_pem_path, const void *data, size_t n, uint8_t ret_s
  * file. */
 int phx_verify(const char *pub_pem_path, const void *data, size_t n,
 	       const uint8_t sig[PHX_SIG_SIZE], struct phx_err *err);
+
+/** Fingerprint of the Ed25519 public key in a PEM file, as certificates have it. */
+int phx_pub_fingerprint(const char *pub_pem_path, char ret_fp[PHX_FINGERPRINT_MAX],
+			struct phx_err *err);
 
 #define PHX_SHA256_HEX 65
 /** A digest that takes its data in pieces. */

@@ -36,18 +36,27 @@ int phx_sign(const char *key_pem_path, const void *data, size_t n, uint8_t ret_s
 	return 0;
 }
 
-int phx_verify(const char *pub_pem_path, const void *data, size_t n,
-	       const uint8_t sig[PHX_SIG_SIZE], struct phx_err *err)
+static int read_public(const char *path, EVP_PKEY **ret, struct phx_err *err)
 {
 	PHX_AUTO_FREE char *pem = NULL;
-	int r = phx_file_read(pub_pem_path, PHX_PEM_MAX, &pem, NULL, err);
+	int r = phx_file_read(path, PHX_PEM_MAX, &pem, NULL, err);
 	if (r < 0)
 		return r;
 	PHX_AUTO_BIO BIO *bio = BIO_new_mem_buf(pem, -1);
 	PHX_AUTO_KEY EVP_PKEY *key = bio ? PEM_read_bio_PUBKEY(bio, NULL, NULL, NULL) : NULL;
 	if (!key || !EVP_PKEY_is_a(key, "ED25519"))
-		return phx_pki_fail(err, -EINVAL, "%s: not an Ed25519 public key in PEM",
-				    pub_pem_path);
+		return phx_pki_fail(err, -EINVAL, "%s: not an Ed25519 public key in PEM", path);
+	*ret = PHX_TAKE(key);
+	return 0;
+}
+
+int phx_verify(const char *pub_pem_path, const void *data, size_t n,
+	       const uint8_t sig[PHX_SIG_SIZE], struct phx_err *err)
+{
+	PHX_AUTO_KEY EVP_PKEY *key = NULL;
+	int r = read_public(pub_pem_path, &key, err);
+	if (r < 0)
+		return r;
 	PHX_AUTO_MD EVP_MD_CTX *ctx = EVP_MD_CTX_new();
 	if (!ctx || EVP_DigestVerifyInit(ctx, NULL, NULL, NULL, key) != 1)
 		return phx_pki_fail(err, -EIO, "%s: cannot verify", pub_pem_path);
@@ -56,6 +65,14 @@ int phx_verify(const char *pub_pem_path, const void *data, size_t n,
 				    "signature is wrong: not made with the key of %s",
 				    pub_pem_path);
 	return 0;
+}
+
+int phx_pub_fingerprint(const char *pub_pem_path, char ret_fp[PHX_FINGERPRINT_MAX],
+			struct phx_err *err)
+{
+	PHX_AUTO_KEY EVP_PKEY *key = NULL;
+	int r = read_public(pub_pem_path, &key, err);
+	return r < 0 ? r : phx_pki_fingerprint(key, ret_fp, err);
 }
 
 struct phx_sha256 {

@@ -7,6 +7,7 @@
 #include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
@@ -25,7 +26,7 @@
 struct phx_pki {
 	EVP_PKEY *ca_key;
 	X509 *ca;
-	char *ca_pem, *server_pem, *server_key_pem, *site_pub_pem;
+	char *ca_pem, *server_pem, *server_key_pem, *site_pub_pem, *attest_pub_pem;
 	uint8_t start_key[PHX_DISK_KEY_SIZE];
 };
 
@@ -64,6 +65,11 @@ const uint8_t *phx_pki_start_key(const struct phx_pki *p)
 	return p->start_key;
 }
 
+const char *phx_pki_attest_pub_pem(const struct phx_pki *p)
+{
+	return p->attest_pub_pem;
+}
+
 void phx_pki_free(struct phx_pki *p)
 {
 	if (!p)
@@ -75,6 +81,7 @@ void phx_pki_free(struct phx_pki *p)
 	phx_pki_wipe_free(p->server_key_pem);
 	free(p->site_pub_pem);
 	explicit_bzero(p->start_key, sizeof(p->start_key));
+	free(p->attest_pub_pem);
 	free(p);
 }
 
@@ -162,27 +169,33 @@ static int open_ca(const char *dir, struct phx_pki *p, struct phx_err *err)
 	return 0;
 }
 
-static int open_site_key(const char *dir, struct phx_pki *p, struct phx_err *err)
+/* A key that signs, NAME.key, and its public half, NAME.pub. */
+static int open_sign_key(const char *dir, const char *name, char **ret_pub_pem, struct phx_err *err)
 {
+	char private[32], public[32];
 	PHX_AUTO_FREE char *had = NULL;
+	PHX_AUTO_FREE char *pem = NULL;
 	PHX_AUTO_KEY EVP_PKEY *key = NULL;
-	int missing = read_pem(dir, "site.pub", &had, err);
+	snprintf(private, sizeof(private), "%s.key", name);
+	snprintf(public, sizeof(public), "%s.pub", name);
+	int missing = read_pem(dir, public, &had, err);
 	if (missing < 0)
 		return missing;
-	int r = open_key(dir, "site.key", "ED25519", missing, &key, err);
+	int r = open_key(dir, private, "ED25519", missing, &key, err);
 	if (r < 0)
 		return r;
 	PHX_AUTO_BIO BIO *bio = BIO_new(BIO_s_mem());
 	if (bio && PEM_write_bio_PUBKEY(bio, key))
-		p->site_pub_pem = phx_pki_bio_text(bio);
-	if (!p->site_pub_pem)
-		return phx_pki_fail(err, -EIO, "%s/site.pub: cannot be made", dir);
-	if (missing)
-		return write_pem(dir, "site.pub", p->site_pub_pem, 0644, err);
-	if (strcmp(had, p->site_pub_pem))
-		return phx_err_set(err, -EINVAL, "%s: site.pub and site.key do not belong together",
-				   dir);
-	return 0;
+		pem = phx_pki_bio_text(bio);
+	if (!pem)
+		return phx_pki_fail(err, -EIO, "%s/%s: cannot be made", dir, public);
+	if (!missing && strcmp(had, pem))
+		return phx_err_set(err, -EINVAL, "%s: %s and %s do not belong together", dir,
+				   public, private);
+	r = missing ? write_pem(dir, public, pem, 0644, err) : 0;
+	if (r == 0)
+		*ret_pub_pem = PHX_TAKE(pem);
+	return r;
 }
 
 /* A lost one costs the machines that are being started another start, and nothing else. */
@@ -314,7 +327,9 @@ int phx_pki_open(const char *dir, const char *const *server_names, size_t n_name
 		return -ENOMEM;
 	r = open_ca(dir, p, err);
 	if (r == 0)
-		r = open_site_key(dir, p, err);
+		r = open_sign_key(dir, "site", &p->site_pub_pem, err);
+	if (r == 0)
+		r = open_sign_key(dir, "attest", &p->attest_pub_pem, err);
 	if (r == 0)
 		r = open_start_key(dir, p, err);
 	if (r == 0 && n_names > 0)

@@ -1,0 +1,343 @@
+/* Attestations of erases: whole ones are believed, and nothing else: no altered bit, no disk
+ * without evidence, no evidence of another attempt, no gap between two of a node, and none that is
+ * too old or of another key. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <cmocka.h>
+#include <errno.h>
+
+#include "base/file.h"
+#include "base/json.h"
+#include "base/rng.h"
+#include "pki/attestation.h"
+
+enum { NOW_MS = 1000000, UNTIL_MS = 2000000, FLIPS = 1000 };
+
+static char dir[64], key[96], pub[96], node_key[96], other_key[96];
+static struct phx_attestation a;
+static struct phx_err err;
+
+static int sign(void *arg, const char *text, char ret[PHX_ANCHOR_SIGNATURE_MAX],
+		struct phx_err *why)
+{
+	uint8_t sig[PHX_SIG_SIZE];
+	(void)arg;
+	int r = phx_sign(key, text, strlen(text), sig, why);
+	if (r == 0)
+		phx_hex(sig, sizeof(sig), ret);
+	return r;
+}
+static const struct phx_signer signer = {sign, NULL};
+
+static struct phx_attested_disk *disk(uint32_t i)
+{
+	return PHX_LIST_AT(&a.disks, struct phx_attested_disk, i);
+}
+
+/* The deploy environment signs what stands in `said`. */
+static void seal(struct phx_attested_disk *d, const char *with)
+{
+	struct phx_seal s;
+	assert_int_equal(phx_statement_sign(&d->said, with, &s, &err), 0);
+	PHX_STR_SET(d->key, s.key);
+	PHX_STR_SET(d->signature, s.signature);
+	assert_int_equal(phx_statement_verify(&d->said, d->key, d->signature, d->signer, &err), 0);
+}
+
+static void add_disk(const char *id, uint64_t nonce)
+{
+	struct phx_attested_disk *d = phx_list_push(&a.disks, sizeof(*d));
+	PHX_STR_SET(d->id, id);
+	PHX_STR_SET(d->image, "deploy 1");
+	d->size_bytes = 4096;
+	d->nonce = nonce;
+	d->said = (struct phx_statement){.node = "n1",
+					 .step_id = 7,
+					 .epoch = 5,
+					 .nonce = nonce,
+					 .boot_id = "boot",
+					 .image_sha256 = "image",
+					 .method = "overwrite",
+					 .used = "overwrite",
+					 .size_bytes = 4096,
+					 .verified_bytes = 4096,
+					 .places = 1,
+					 .read_sha256 = "sum",
+					 .detail = "zeros"};
+	PHX_STR_SET(d->said.disk_id, id);
+	seal(d, node_key);
+}
+
+static void write_node_key(const char *path)
+{
+	char *pem = NULL, *csr = NULL;
+	assert_int_equal(phx_csr_make("node", &pem, &csr, &err), 0);
+	assert_int_equal(phx_file_write(path, pem, strlen(pem), 0600, &err), 0);
+	free(pem);
+	free(csr);
+}
+
+static int setup(void **state)
+{
+	struct phx_pki *pki = NULL;
+	(void)state;
+	strcpy(dir, "/tmp/phx-attest.XXXXXX");
+	if (!mkdtemp(dir))
+		return -1;
+	snprintf(key, sizeof(key), "%s/attest.key", dir);
+	snprintf(pub, sizeof(pub), "%s/attest.pub", dir);
+	snprintf(node_key, sizeof(node_key), "%s/node.key", dir);
+	snprintf(other_key, sizeof(other_key), "%s/other.key", dir);
+	phx_err_clear(&err);
+	int r = phx_pki_open(dir, NULL, 0, &pki, &err);
+	phx_pki_free(pki);
+	write_node_key(node_key);
+	write_node_key(other_key);
+	a = (struct phx_attestation){.format = PHX_ATTESTATION_FORMAT,
+				     .id = 7,
+				     .node = "n1",
+				     .from_owner = "hpc",
+				     .to_owner = "bank",
+				     .epoch = 5,
+				     .reset = "kexec",
+				     .tpm = "none",
+				     .made_ms = NOW_MS - 1,
+				     .until_ms = UNTIL_MS};
+	assert_int_equal(phx_pub_fingerprint(pub, a.key, &err), 0);
+	add_disk("serial-1", 4711);
+	add_disk("serial-2", 4712);
+	return r;
+}
+
+static int teardown(void **state)
+{
+	(void)state;
+	phx_record_fini(&phx_attestation_record, &a);
+	return phx_dir_remove(dir, NULL);
+}
+
+__attribute__((noinline)) static char *text_of(void)
+{
+	char *text = NULL;
+	assert_int_equal(phx_attestation_text(&a, &signer, &text, &err), 0);
+	return text;
+}
+
+static int verify_text(const char *text, size_t n, const char *with, int64_t now_ms)
+{
+	struct phx_attestation got = {0};
+	phx_err_clear(&err);
+	int r = phx_attestation_verify(text, n, with, now_ms, &got, &err);
+	assert_true(r == 0 || err.text[0]);
+	if (r == 0)
+		assert_true(phx_record_equal(&phx_attestation_record, &got, &a));
+	phx_record_fini(&phx_attestation_record, &got);
+	return r;
+}
+
+/* What is said of it as it is now, the head having signed all of it. */
+static int verify(void)
+{
+	PHX_AUTO_FREE char *text = text_of();
+	return verify_text(text, strlen(text), pub, NOW_MS);
+}
+
+static void a_whole_one_is_believed(void **state)
+{
+	(void)state;
+	assert_int_equal(verify(), 0);
+}
+
+static void any_altered_bit_is_found(void **state)
+{
+	PHX_AUTO_FREE char *text = text_of();
+	size_t n = strlen(text);
+	struct phx_rng rng = {20260801};
+	(void)state;
+	for (int i = 0; i < FLIPS; i++) {
+		size_t at = phx_rng_below(&rng, n);
+		char bit = (char)(1 << phx_rng_below(&rng, 8));
+		text[at] ^= bit;
+		if (verify_text(text, n, pub, NOW_MS) == 0)
+			fail_msg("bit %d of byte %zu can be altered", bit, at);
+		text[at] ^= bit;
+	}
+	assert_int_equal(verify_text(text, n, pub, NOW_MS), 0);
+}
+
+static void what_is_cut_off_or_added_is_found(void **state)
+{
+	PHX_AUTO_FREE char *text = text_of();
+	PHX_AUTO_FREE char *more = phx_path("%s ", text);
+	size_t n = strlen(text);
+	(void)state;
+	for (size_t i = 0; i < n; i++)
+		assert_int_equal(verify_text(text, i, pub, NOW_MS), -EINVAL);
+	assert_int_equal(verify_text(more, n + 1, pub, NOW_MS), -EINVAL);
+	assert_int_equal(verify_text(text, n + 1, pub, NOW_MS), -EINVAL); /* its end */
+}
+
+/* The same object, written in another way, or with more in it. */
+static void there_is_one_way_to_write_it(void **state)
+{
+	PHX_AUTO_FREE char *text = text_of();
+	static const char *const ways[][2] = {{"{\"format\":1,", "{\"format\": 1,"},
+					      {"{\"format\":1,", "{\"format\":01,"},
+					      {"{\"format\":1,", "{\"more\":1,\"format\":1,"},
+					      {"{\"format\":1,", "{\"format\":2,"},
+					      {"\"kexec\"", "\"\\u006bexec\""}};
+	(void)state;
+	for (size_t i = 0; i < PHX_ARRAY_SIZE(ways); i++) {
+		assert_non_null(strstr(text, ways[i][0]));
+		size_t at = (size_t)(strstr(text, ways[i][0]) - text);
+		PHX_AUTO_FREE char *other = phx_path("%.*s%s%s", (int)at, text, ways[i][1],
+						     text + at + strlen(ways[i][0]));
+		assert_int_equal(verify_text(other, strlen(other), pub, NOW_MS), -EINVAL);
+	}
+}
+
+static void a_list_of_nothing_is_not_stored(void **state)
+{
+	PHX_AUTO(phx_buf_fini) struct phx_buf b = {0};
+	(void)state;
+	phx_buf_addf(&b, "{\"attestation\":{\"disks\":[");
+	for (int i = 0; i < 10000; i++)
+		phx_buf_addf(&b, "%s{}", i ? "," : "");
+	phx_buf_addf(&b, "]},\"signature\":\"%0128d\"}\n", 0);
+	assert_int_equal(verify_text(b.data, b.n, pub, NOW_MS), -EINVAL);
+	assert_non_null(strstr(err.text, "more than 512"));
+}
+
+static void a_disk_without_evidence_is_named(void **state)
+{
+	(void)state;
+	struct phx_attested_disk d = {.id = "serial-2"};
+	*disk(1) = d;
+	assert_int_equal(verify(), -ENODATA);
+	assert_non_null(strstr(err.text, "serial-2"));
+	phx_list_remove(&a.disks, sizeof(struct phx_attested_disk), 1);
+	assert_int_equal(verify(), 0);
+	phx_list_remove(&a.disks, sizeof(struct phx_attested_disk), 0);
+	assert_int_equal(verify(), -ENODATA);
+}
+
+/* Root on the head signs what he likes with the head's key; the nodes' keys he does not have. */
+static void what_the_node_signed_cannot_be_altered(void **state)
+{
+	(void)state;
+	disk(1)->said.verified_bytes++;
+	assert_int_equal(verify(), -EKEYREJECTED);
+	assert_non_null(strstr(err.text, "serial-2"));
+	disk(1)->said.verified_bytes--;
+	assert_int_equal(verify(), 0);
+	struct phx_attested_disk was = *disk(1);
+	seal(disk(1), other_key);
+	PHX_STR_SET(disk(1)->signer, was.signer);
+	assert_int_equal(verify(), -EKEYREJECTED);
+}
+
+static void evidence_is_of_this_attempt(void **state)
+{
+	static const char *const words[] = {"another attempt", "another disk", "another node",
+					    "another plan",    "a step after", "less than"};
+	struct phx_attested_disk was = *disk(0);
+	(void)state;
+	for (size_t i = 0; i < PHX_ARRAY_SIZE(words); i++) {
+		struct phx_attested_disk *d = disk(0);
+		*d = was;
+		switch (i) {
+		case 0:
+			d->said.nonce++;
+			break;
+		case 1:
+			PHX_STR_SET(d->said.disk_id, "serial-3");
+			break;
+		case 2:
+			PHX_STR_SET(d->said.node, "n2");
+			break;
+		case 3:
+			d->said.epoch--;
+			break;
+		case 4:
+			d->said.step_id = a.id + 1;
+			break;
+		default:
+			d->said.size_bytes--;
+		}
+		seal(d, node_key);
+		assert_int_equal(verify(), -ESTALE);
+		assert_non_null(strstr(err.text, words[i]));
+	}
+}
+
+static void another_key_is_named(void **state)
+{
+	struct phx_pki *pki = NULL;
+	PHX_AUTO_FREE char *there = phx_path("%s/other", dir), *with = NULL;
+	PHX_AUTO_FREE char *text = text_of();
+	(void)state;
+	assert_int_equal(phx_pki_open(there, NULL, 0, &pki, &err), 0);
+	phx_pki_free(pki);
+	with = phx_path("%s/attest.pub", there);
+	assert_int_equal(verify_text(text, strlen(text), with, NOW_MS), -ENOKEY);
+	/* it says of itself that it is of that key */
+	assert_int_equal(phx_pub_fingerprint(with, a.key, &err), 0);
+	PHX_AUTO_FREE char *lies = text_of();
+	assert_int_equal(verify_text(lies, strlen(lies), with, NOW_MS), -EKEYREJECTED);
+	assert_int_equal(verify_text(text, strlen(text), "/nonexistent", NOW_MS), -ENOENT);
+}
+
+static void an_old_one_does_not_count(void **state)
+{
+	PHX_AUTO_FREE char *text = text_of();
+	struct phx_attestation got = {0};
+	(void)state;
+	assert_int_equal(verify_text(text, strlen(text), pub, UNTIL_MS), 0);
+	int r = phx_attestation_verify(text, strlen(text), pub, UNTIL_MS + 1, &got, &err);
+	assert_int_equal(r, -ETIME);
+	assert_non_null(strstr(err.text, "1970-01-01"));
+	assert_string_equal(got.node, "n1");
+	phx_record_fini(&phx_attestation_record, &got);
+}
+
+static void one_follows_the_other(void **state)
+{
+	char digest[PHX_SHA256_HEX];
+	PHX_AUTO_FREE char *text = text_of();
+	struct phx_attestation next = {.id = 9, .node = "n1"};
+	(void)state;
+	assert_int_equal(phx_attestation_digest(text, strlen(text), digest), 0);
+	PHX_STR_SET(next.previous, digest);
+	assert_int_equal(phx_attestation_follows(&a, digest, &next, &err), 0);
+	PHX_STR_SET(next.node, "n2");
+	assert_int_equal(phx_attestation_follows(&a, digest, &next, &err), -EXDEV);
+	PHX_STR_SET(next.node, "n1");
+	next.previous[3] ^= 1;
+	assert_int_equal(phx_attestation_follows(&a, digest, &next, &err), -EXDEV);
+	next.previous[0] = '\0';
+	phx_err_clear(&err);
+	assert_int_equal(phx_attestation_follows(&a, digest, &next, &err), -EXDEV);
+	assert_non_null(strstr(err.text, "attestation 9 of n1 does not follow 7"));
+}
+
+int main(void)
+{
+#define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
+	const struct CMUnitTest tests[] = {
+		T(a_whole_one_is_believed),
+		T(any_altered_bit_is_found),
+		T(what_is_cut_off_or_added_is_found),
+		T(there_is_one_way_to_write_it),
+		T(a_list_of_nothing_is_not_stored),
+		T(a_disk_without_evidence_is_named),
+		T(what_the_node_signed_cannot_be_altered),
+		T(evidence_is_of_this_attempt),
+		T(another_key_is_named),
+		T(an_old_one_does_not_count),
+		T(one_follows_the_other),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
