@@ -83,6 +83,16 @@ int phx_chain_erasure(const struct phx_store_erasure *e, uint8_t ret[PHX_CHAIN_H
 		   ret);
 }
 
+int phx_chain_attestation(const struct phx_store_attestation *a, uint8_t ret[PHX_CHAIN_HASH])
+{
+	EVP_MD_CTX *md = begin(nothing);
+	return end(md,
+		   md && add_number(md, a->id) && add_number(md, (uint64_t)a->time_ms) &&
+			   add_text(md, a->node) && add_text(md, a->from_owner) &&
+			   add_text(md, a->to_owner) && add_text(md, a->text),
+		   ret);
+}
+
 void phx_chain_hex(const uint8_t hash[PHX_CHAIN_HASH], char ret[2 * PHX_CHAIN_HASH + 1])
 {
 	phx_hex(hash, PHX_CHAIN_HASH, ret);

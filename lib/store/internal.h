@@ -88,6 +88,7 @@ int phx_chain_next(const struct phx_chain *prev, const struct phx_store_event *e
  * record. */
 int phx_chain_sum(uint64_t seq, const char *text, uint8_t ret[PHX_CHAIN_HASH]);
 int phx_chain_erasure(const struct phx_store_erasure *e, uint8_t ret[PHX_CHAIN_HASH]);
+int phx_chain_attestation(const struct phx_store_attestation *a, uint8_t ret[PHX_CHAIN_HASH]);
 /** Who this journal is and where its chain begins and ends. A new one is given an identity. */
 int phx_chain_open(struct phx_store *s, struct phx_err *err);
 /** The chain begins after `at` from now on: within a transaction of the caller. */
@@ -97,6 +98,12 @@ int phx_chain_at(struct phx_store *s, uint64_t seq, struct phx_chain *ret, struc
 
 /** As hexadecimal digits. */
 void phx_chain_hex(const uint8_t hash[PHX_CHAIN_HASH], char ret[2 * PHX_CHAIN_HASH + 1]);
+
+/* ---- attestations.c ---- */
+
+/** Write one, within a transaction of the caller. */
+int phx_attestations_insert(struct phx_store *s, const struct phx_store_attestation *a,
+			    struct phx_err *err);
 
 /* ---- mark.c ---- */
 

@@ -7,7 +7,10 @@
 
 const char phx_store_indexes[] =
 	"CREATE INDEX IF NOT EXISTS events_by_node ON events(node, seq);"
-	"CREATE INDEX IF NOT EXISTS erasures_by_node ON erasures(node, step_id);";
+	"CREATE INDEX IF NOT EXISTS erasures_by_node ON erasures(node, step_id);"
+	"CREATE INDEX IF NOT EXISTS attestations_by_node ON attestations(node, id);"
+	"CREATE INDEX IF NOT EXISTS attestations_from ON attestations(from_owner, id);"
+	"CREATE INDEX IF NOT EXISTS attestations_to ON attestations(to_owner, id);";
 
 /* A row for each name; only few events are about others than their own node. */
 const char phx_store_about[] =

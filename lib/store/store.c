@@ -11,7 +11,7 @@
 
 #include "base/key.h"
 
-enum { SCHEMA = 4 };
+enum { SCHEMA = 5 };
 
 /* those that change something come first: who only reads prepares none of them */
 enum statement {
@@ -50,8 +50,8 @@ static const char *const sql[] = {
 	[EVENTS] = "SELECT " EVENT " FROM events WHERE seq>?1 ORDER BY seq LIMIT ?2",
 	[OF_NODE] = "SELECT " EVENT " FROM events WHERE node=?3 AND seq>?1 ORDER BY seq LIMIT ?2",
 	[OF_KIND] = "SELECT " EVENT " FROM events WHERE kind=?1 ORDER BY seq DESC",
-	[ERASURES] =
-		"SELECT step_id,node,record,signature FROM erasures WHERE node=? ORDER BY step_id",
+	[ERASURES] = "SELECT step_id,node,record,signature FROM erasures WHERE node=?1 AND "
+		     "step_id BETWEEN ?2 AND ?3 ORDER BY step_id",
 	[BEGIN] = "BEGIN IMMEDIATE",
 	[COMMIT] = "COMMIT",
 	[ROLLBACK] = "ROLLBACK",
@@ -72,6 +72,9 @@ static const char *const additions[SCHEMA] = {
 	"CREATE TABLE chain(id TEXT NOT NULL, seq INTEGER NOT NULL, hash BLOB NOT NULL);",
 	"CREATE TABLE begins(seq INTEGER NOT NULL, line TEXT NOT NULL);",
 	phx_store_about,
+	"CREATE TABLE attestations(id INTEGER PRIMARY KEY, time_ms INTEGER NOT NULL,"
+	" node TEXT NOT NULL, from_owner TEXT NOT NULL, to_owner TEXT NOT NULL,"
+	" text TEXT NOT NULL, hash BLOB);",
 };
 
 /* Runs a bound statement that returns no rows, and resets it. */
@@ -113,8 +116,8 @@ static int make_schema(struct phx_store *s, struct phx_err *err)
 		return r;
 	r = phx_store_execute(s, "PRAGMA journal_mode=WAL;", err);
 	r = r ? r : phx_store_execute(s, schema, err);
-	r = r ? r : phx_store_execute(s, phx_store_indexes, err);
-	return r ? r : upgrade(s, version, err);
+	r = r ? r : upgrade(s, version, err);
+	return r ? r : phx_store_execute(s, phx_store_indexes, err);
 }
 
 static int prepare(struct phx_store *s, struct phx_err *err)
@@ -352,6 +355,8 @@ static int insert(struct phx_store *s, const struct phx_store_row *row, struct p
 	r = r ? r : insert_about(s, row, err);
 	if (r == 0 && row->erasure.record)
 		r = insert_erasure(s, &row->erasure, err);
+	if (r == 0 && row->attestation.text)
+		r = phx_attestations_insert(s, &row->attestation, err);
 	return r;
 }
 
@@ -549,9 +554,17 @@ uint64_t phx_store_last(struct phx_store *s)
 int phx_store_erasures(struct phx_store *s, const char *node, phx_store_erasure_fn fn, void *arg,
 		       struct phx_err *err)
 {
+	return phx_store_erasures_from(s, node, 0, INT64_MAX, fn, arg, err);
+}
+
+int phx_store_erasures_from(struct phx_store *s, const char *node, uint64_t first, uint64_t last,
+			    phx_store_erasure_fn fn, void *arg, struct phx_err *err)
+{
 	int rc, r = 0;
 	pthread_mutex_lock(&s->lock);
 	bind_text(s, ERASURES, 1, node);
+	sqlite3_bind_int64(s->st[ERASURES], 2, (sqlite3_int64)first);
+	sqlite3_bind_int64(s->st[ERASURES], 3, (sqlite3_int64)last);
 	while (r == 0 && (rc = sqlite3_step(s->st[ERASURES])) != SQLITE_DONE) {
 		if (rc != SQLITE_ROW) {
 			r = phx_store_failed(s, rc, err);

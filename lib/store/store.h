@@ -80,6 +80,14 @@ struct phx_store_erasure {
 	const char *signature; /* hex */
 };
 
+/** A signed attestation: pki/attestation.h. */
+struct phx_store_attestation {
+	uint64_t id; /* the step of the last erase */
+	int64_t time_ms;
+	const char *node, *from_owner, *to_owner;
+	const char *text; /* the document */
+};
+
 /** One journalled event, as stored. */
 struct phx_store_event {
 	uint64_t seq;
@@ -93,7 +101,8 @@ struct phx_store_row {
 	/* struct phx_word: whom it is about beside event.node; phx_store_reader_about() finds it
 	 * under each of these names */
 	struct phx_list about;
-	struct phx_store_erasure erasure; /* record NULL: none */
+	struct phx_store_erasure erasure;         /* record NULL: none */
+	struct phx_store_attestation attestation; /* text NULL: none */
 };
 
 /** phx_store_append() cannot say whether the events last: the commit reported a failure that may
@@ -170,5 +179,22 @@ int phx_store_first(struct phx_store *s, uint64_t *ret_seq, int64_t *ret_time_ms
 typedef int (*phx_store_erasure_fn)(void *arg, const struct phx_store_erasure *e);
 int phx_store_erasures(struct phx_store *s, const char *node, phx_store_erasure_fn fn, void *arg,
 		       struct phx_err *err);
+/** Those of one plan: of the steps from `first` to `last`. */
+int phx_store_erasures_from(struct phx_store *s, const char *node, uint64_t first, uint64_t last,
+			    phx_store_erasure_fn fn, void *arg, struct phx_err *err);
+
+/** Called with each attestation of a walk, which is borrowed during the call; a non-zero return
+ * ends the walk and is returned. */
+typedef int (*phx_store_attestation_fn)(void *arg, const struct phx_store_attestation *a);
+/** Which are asked for. All of it borrowed. */
+struct phx_store_attestations {
+	const char *node;  /* NULL: of all nodes */
+	const char *owner; /* who had it before, or has it next; NULL: whoever. Not with `node` */
+	uint64_t before;   /* of lower ids than that; 0: from the newest on */
+	uint32_t limit;
+};
+/** Walk attestations, newest first; each way to ask has its index. */
+int phx_store_attestations(struct phx_store *s, const struct phx_store_attestations *of,
+			   phx_store_attestation_fn fn, void *arg, struct phx_err *err);
 
 #endif

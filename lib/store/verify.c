@@ -92,6 +92,28 @@ static int check_erasure(struct phx_store *s, sqlite3_stmt *st, void *arg, struc
 	return r;
 }
 
+static int check_attestation(struct phx_store *s, sqlite3_stmt *st, void *arg, struct phx_err *err)
+{
+	uint8_t hash[PHX_CHAIN_HASH];
+	bool whole = sqlite3_column_type(st, 1) == SQLITE_INTEGER && has_texts(st, 2, 5);
+	struct phx_store_attestation a = {(uint64_t)sqlite3_column_int64(st, 0),
+					  sqlite3_column_int64(st, 1),
+					  TEXT(st, 2),
+					  TEXT(st, 3),
+					  TEXT(st, 4),
+					  TEXT(st, 5)};
+	(void)s;
+	(void)arg;
+	/* those of a journal that was taken as it is have their signature only */
+	if (whole && sqlite3_column_type(st, 6) == SQLITE_NULL)
+		return 0;
+	int r = whole ? phx_chain_attestation(&a, hash) : 0;
+	if (r == 0 && (!whole || !phx_store_has_hash(st, 6, hash)))
+		r = phx_err_set(err, -EBADMSG, "journal: attestation %llu is not as it was written",
+				(unsigned long long)a.id);
+	return r;
+}
+
 /* ---- the mark ---- */
 
 static int check_mark(struct phx_store *s, const struct phx_mark *m, struct phx_err *err)
@@ -140,6 +162,10 @@ int phx_store_verify(struct phx_store *s, struct phx_store_findings *ret, struct
 	r = r ? r
 	      : each_row(s, "SELECT step_id,node,record,signature,hash FROM erasures",
 			 check_erasure, NULL, err);
+	r = r ? r
+	      : each_row(s,
+			 "SELECT id,time_ms,node,from_owner,to_owner,text,hash FROM attestations",
+			 check_attestation, NULL, err);
 	r = r ? r : each_row(s, "PRAGMA integrity_check(1)", first_line, f.damage, err);
 	if (r == 0) {
 		int marked = s->path[0] ? phx_mark_read(s->path, &mark, &why) : -ENOENT;
@@ -165,7 +191,11 @@ int phx_store_accept(struct phx_store *s, uint64_t *ret_missing, struct phx_err 
 		s->path[0] && phx_mark_read(s->path, &mark, NULL) == 0 && mark.chain.seq > s->last;
 	int r = phx_chain_sum(s->last, s->id, at.hash);
 	r = r ? r : phx_chain_begin_at(s, &at, err);
-	r = r ? r : phx_store_execute(s, "UPDATE erasures SET hash=NULL", err);
+	r = r ? r
+	      : phx_store_execute(s,
+				  "UPDATE erasures SET hash=NULL;"
+				  "UPDATE attestations SET hash=NULL",
+				  err);
 	if (r == 0) {
 		s->begin = s->end = at;
 		r = phx_mark_write(s, true, err);
