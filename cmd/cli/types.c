@@ -253,6 +253,7 @@ static const struct cli_type types[] = {
 	{"RE", "an RE name", "res", check_name},
 	{"AGREEMENT", "an agreement", "files", NULL},
 	{"JOB", "a job number", "jobs", check_count},
+	{"ERASURE", "a number of phx erasure list, or a node", "nodes", check_name},
 	{"SCRIPT", "a script, or behind -- a command", "files", NULL},
 	{"ENV", "NAME or NAME=VALUE", "", check_env},
 	{"JOBS", "numbers of jobs", "jobs", check_jobs},

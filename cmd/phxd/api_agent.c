@@ -323,7 +323,8 @@ static bool parse_job_result(struct phx_http_request *q, const json_t *j, uint64
 	return true;
 }
 
-static bool parse_result(struct phx_http_request *q, const json_t *j, struct phx_event *ev)
+static bool parse_result(struct daemon *d, struct phx_http_request *q, const json_t *j,
+			 struct phx_event *ev)
 {
 	int64_t id = phx_json_int(j, "id", 0), epoch = phx_json_int(j, "epoch", 0);
 	int64_t attempt = phx_json_int(j, "attempt", 0), nonce = phx_json_int(j, "nonce", 0);
@@ -340,7 +341,7 @@ static bool parse_result(struct phx_http_request *q, const json_t *j, struct phx
 	ev->answer.attempt = attempt > 0 && attempt <= UINT32_MAX ? (uint32_t)attempt : 0;
 	ev->answer.epoch = (uint64_t)epoch;
 	ev->answer.nonce = nonce > 0 ? (uint64_t)nonce : 0;
-	return parse_wipe(q, j, ev);
+	return parse_wipe(q, j, ev) && seal_take(d, q, j, ev);
 }
 
 void api_result(struct phx_http_request *q, void *arg)
@@ -351,7 +352,7 @@ void api_result(struct phx_http_request *q, void *arg)
 	if (!person_agent(d, q, ev.node))
 		return;
 	PHX_AUTO_JSON json_t *j = body_json(q);
-	if (!j || !parse_result(q, j, &ev))
+	if (!j || !parse_result(d, q, j, &ev))
 		return;
 	snprintf(ev.by, sizeof(ev.by), "node:%.50s", ev.node);
 	live_heard(d->live, ev.node);

@@ -295,8 +295,9 @@ static int add_erasure(void *arg, const struct phx_store_erasure *e)
 		json_object_set_new(j, "record", json_string(e->record));
 	} else {
 		json_object_del(j, "disk");
-		static const char *const hardware[] = {"key_id", "text", "disks", "hidden",
-						       "tried"};
+		static const char *const hardware[] = {"key_id",          "text",  "disks",
+						       "hidden",          "tried", "signer_key",
+						       "signer_signature"};
 		for (size_t i = 0; i < PHX_ARRAY_SIZE(hardware); i++)
 			json_object_del(j, hardware[i]);
 	}

@@ -209,6 +209,18 @@ int catalog_deploy(const struct daemon *d, struct phx_image *ret, struct phx_err
 	return phx_images_find(d->cfg.image_dir, d->cfg.deploy_image, NULL, ret, err);
 }
 
+void catalog_deploy_of(const struct daemon *d, const char *sha256, char *ret, size_t size)
+{
+	struct phx_list images = {0};
+	*ret = '\0';
+	if (phx_images_list(d->cfg.image_dir, &images, NULL, NULL) < 0)
+		return;
+	PHX_LIST_EACH(struct phx_image, im, &images)
+		if (!strcmp(im->name, d->cfg.deploy_image) && !strcmp(im->digest, sha256))
+			snprintf(ret, size, "%s %s", im->name, im->version);
+	phx_images_fini(&images);
+}
+
 /* Roles whose image brings another kernel than the one that their nodes run. */
 static void warn_kernels(const struct daemon *d, const struct phx_list *roles, json_t *warnings)
 {

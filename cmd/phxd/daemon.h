@@ -57,7 +57,7 @@ struct daemon {
 	_Atomic unsigned rights;
 	engine_act_fn act; /* what the engine calls */
 	engine_commit_fn committed;
-	char site_key_path[PHX_CONFIG_TEXT_MAX + 16];
+	char site_key_path[PHX_CONFIG_TEXT_MAX + 16], attest_key_path[PHX_CONFIG_TEXT_MAX + 16];
 	/* what the catalogue's files had wrong when they were read last: texts; under the engine's
 	 * lock */
 	json_t *mistakes;
@@ -291,6 +291,12 @@ void slurm_free(struct slurm *s);
  * to be called again, or WAKE_NEVER. */
 int slurm_tick(struct slurm *s);
 
+/* ---- seal.c ---- */
+
+/** Member "seal" of a result: whether the erase that `ev` says is done was signed, by whom and from
+ * which deploy image, goes into `ev`. False after answering 400. */
+bool seal_take(struct daemon *d, struct phx_http_request *q, const json_t *j, struct phx_event *ev);
+
 /* ---- catalog.c ---- */
 
 /** Read pools, settings, roles and rules into the core, as `by` asked for. `errors` (json array,
@@ -308,6 +314,8 @@ int catalog_no_role(struct daemon *d, const char *name, struct phx_err *err);
 void catalog_sweep(const struct daemon *d);
 /** The image that every node boots, and whose kernel it runs; owned. */
 int catalog_deploy(const struct daemon *d, struct phx_image *ret, struct phx_err *err);
+/** "NAME VERSION" of the deploy image here that has this digest; "" there is none. */
+void catalog_deploy_of(const struct daemon *d, const char *sha256, char *ret, size_t size);
 /** {"images": [...]} / {"packages": [...], "bad": [...]}. New references. */
 json_t *catalog_images(struct daemon *d);
 json_t *catalog_packages(struct daemon *d);
@@ -546,6 +554,10 @@ HANDLER(api_rules_match);
 HANDLER(api_images);
 HANDLER(api_packages);
 HANDLER(api_events);
+/* api_erasures.c */
+HANDLER(api_erasure_list);
+HANDLER(api_erasure);
+HANDLER(api_erasure_key);
 /* anchors.c */
 HANDLER(api_anchors);
 HANDLER(api_config);

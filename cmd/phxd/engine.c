@@ -16,7 +16,8 @@ enum { DAY_MS = 24 * 3600 * 1000 };
 struct engine {
 	struct engine_config config;
 	struct phx_store *store;
-	struct phx_signer signer;
+	struct phx_signer signer, attests;
+	char attest_fp[PHX_FINGERPRINT_MAX];
 	struct phx_journal *journal;
 	_Atomic(pthread_t) looker;
 	/* of what follows; the journal has its own, which may be taken before this one */
@@ -228,16 +229,37 @@ static void *take_snapshots(void *arg)
 	return NULL;
 }
 
-static int sign(void *arg, const char *record, char ret[PHX_JOURNAL_SIGNATURE_MAX],
-		struct phx_err *err)
+static int sign_with(const char *key_path, const char *text, char ret[PHX_JOURNAL_SIGNATURE_MAX],
+		     struct phx_err *err)
 {
-	const struct engine *e = arg;
 	uint8_t sig[PHX_SIG_SIZE];
 	_Static_assert(sizeof(sig) * 2 < PHX_JOURNAL_SIGNATURE_MAX, "a signature has room");
-	int r = phx_sign(e->config.site_key_path, record, strlen(record), sig, err);
+	int r = phx_sign(key_path, text, strlen(text), sig, err);
 	if (r == 0)
 		phx_hex(sig, sizeof(sig), ret);
 	return r;
+}
+
+static int sign(void *arg, const char *record, char ret[PHX_JOURNAL_SIGNATURE_MAX],
+		struct phx_err *err)
+{
+	return sign_with(((const struct engine *)arg)->config.site_key_path, record, ret, err);
+}
+
+static int sign_attestation(void *arg, const char *text, char ret[PHX_JOURNAL_SIGNATURE_MAX],
+			    struct phx_err *err)
+{
+	return sign_with(((const struct engine *)arg)->config.attest_key_path, text, ret, err);
+}
+
+int engine_attests(struct engine *e, const char *pub_pem_path, struct phx_err *err)
+{
+	return phx_pub_fingerprint(pub_pem_path, e->attest_fp, err);
+}
+
+const char *engine_attest_key(const struct engine *e)
+{
+	return e->attest_fp;
 }
 
 static int bring_back(struct engine *e, struct phx_err *ret_damage, struct phx_err *err)
@@ -250,6 +272,8 @@ static int bring_back(struct engine *e, struct phx_err *ret_damage, struct phx_e
 					    .draw = draw,
 					    .act = act,
 					    .sign = sign,
+					    .attester = {e->attests.sign ? &e->attests : NULL,
+							 e->attest_fp, e->config.attestation_days},
 					    .snapshot_due = snapshot_due,
 					    .committed = committed,
 					    .arg = e};
@@ -304,6 +328,8 @@ int engine_open(const struct engine_config *config, struct engine **ret, struct 
 	e->config = *config;
 	if (config->site_key_path[0])
 		e->signer = (struct phx_signer){sign, e};
+	if (config->attest_key_path && config->attest_key_path[0])
+		e->attests = (struct phx_signer){sign_attestation, e};
 	pthread_mutex_init(&e->lock, NULL);
 	pthread_cond_init(&e->wanted, NULL);
 	int r = open_journal(e, err);

@@ -22,6 +22,9 @@ struct engine_config {
 	uint32_t keep_days; /* older events go after a snapshot; 0 = none */
 	/* signs erase records, and what is said of the journal; "": that is not signed */
 	const char *site_key_path;
+	/* signs attestations of erases, which count for so many days; "": they are not signed */
+	const char *attest_key_path;
+	uint32_t attestation_days;
 	engine_act_fn act;
 	engine_commit_fn committed;
 	void *arg;
@@ -37,6 +40,11 @@ extern const struct phx_clock_source engine_clock;
  * -EBADMSG, -ENODATA: phx_store_verify(), phx_journal_recall(). What is no reason to stop is
  * told. */
 int engine_open(const struct engine_config *config, struct engine **ret, struct phx_err *err);
+/** The key that signs attestations is there, and its public half is that file: before the first
+ * event that changes something. */
+int engine_attests(struct engine *e, const char *pub_pem_path, struct phx_err *err);
+/** Fingerprint of that key; "" there is none yet. Borrowed. */
+const char *engine_attest_key(const struct engine *e);
 /** Takes a last snapshot. Safe on NULL. */
 void engine_close(struct engine *e);
 

@@ -183,6 +183,7 @@ static void work(struct exec *x, const struct phx_action *act, int *change_max)
 	case PHX_ACT_ORDER:
 	case PHX_ACT_POWER:
 	case PHX_ACT_ERASED:
+	case PHX_ACT_ATTEST:
 	case PHX_ACT_NOTE:
 		return;
 	}
@@ -254,7 +255,8 @@ int exec_action(struct exec *x, const struct phx_action *act)
 	case PHX_ACT_KEY_MAKE:
 	case PHX_ACT_KEY_DESTROY:
 		return enqueue(x, act);
-	case PHX_ACT_ERASED: /* written with the commit */
+	case PHX_ACT_ERASED:
+	case PHX_ACT_ATTEST: /* written with the commit */
 	case PHX_ACT_NOTE:   /* told by the journal */
 		return 0;
 	}

@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "base/account.h"
+#include "base/file.h"
 
 enum { EXIT_USAGE_ = 64, EXIT_CONFIG_ = 78 };
 
@@ -131,12 +132,20 @@ static int open_pki(struct daemon *d, struct phx_err *err)
 	return phx_pki_open(d->cfg.pki_dir, names, n, &d->pki, err);
 }
 
+static int begin_attesting(struct daemon *d, struct phx_err *err)
+{
+	PHX_AUTO_FREE char *pub = phx_path("%s/attest.pub", d->cfg.pki_dir);
+	return pub ? engine_attests(d->engine, pub, err) : -ENOMEM;
+}
+
 static int open_engine(struct daemon *d, enum task task, struct phx_err *err)
 {
 	struct engine_config config = {.journal = d->cfg.journal,
 				       .snapshot_every = d->cfg.snapshot_every,
 				       .keep_days = task == SERVE ? d->cfg.journal_keep_days : 0,
 				       .site_key_path = d->site_key_path,
+				       .attest_key_path = d->attest_key_path,
+				       .attestation_days = d->cfg.attestation_days,
 				       .act = d->act,
 				       .committed = d->committed,
 				       .arg = d,
@@ -144,6 +153,7 @@ static int open_engine(struct daemon *d, enum task task, struct phx_err *err)
 					       task == NEW_JOURNAL || task == ACCEPT_JOURNAL,
 				       .accept_clock = task == ACCEPT_CLOCK};
 	snprintf(d->site_key_path, sizeof(d->site_key_path), "%s/site.key", d->cfg.pki_dir);
+	snprintf(d->attest_key_path, sizeof(d->attest_key_path), "%s/attest.key", d->cfg.pki_dir);
 	int r = engine_open(&config, &d->engine, err);
 	if (r == 0)
 		d->started_ms = engine_now(d->engine);
@@ -232,6 +242,7 @@ static int start(struct daemon *d, struct phx_err *err)
 {
 	begin_sweep(&d->cfg);
 	int r = open_pki(d, err);
+	r = r ? r : begin_attesting(d, err);
 	r = r ? r : begin_anew(d, err);
 	r = r ? r : wake_new(&d->wake);
 	r = r ? r : anchors_new(d, &d->anchors);

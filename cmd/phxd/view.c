@@ -130,12 +130,15 @@ static json_t *deploy_json(struct daemon *d, uint64_t start, struct phx_err *why
 {
 	char head[PHX_BOOT_WORDS_MAX], cmdline[PHX_CONFIG_TEXT_MAX + PHX_BOOT_WORDS_MAX];
 	char token[PHX_START_TOKEN_MAX];
-	json_t *j = image_json(d, d->cfg.deploy_image, NULL, why);
+	struct phx_image im;
+	if (catalog_deploy(d, &im, why) < 0)
+		return json_null();
+	json_t *j = phx_json_from_record(&phx_image_record, &im);
 	phx_start_token(d->pki, start, token);
-	phx_boot_words(&d->cfg, token, head);
+	phx_boot_words(&d->cfg, &im, token, head);
 	snprintf(cmdline, sizeof(cmdline), "%s %s", d->cfg.kernel_args, head);
-	if (json_is_object(j))
-		json_object_set_new(j, "cmdline", json_string(cmdline));
+	json_object_set_new(j, "cmdline", json_string(cmdline));
+	phx_record_fini(&phx_image_record, &im);
 	return j;
 }
 

@@ -90,6 +90,8 @@ int agent_config_cmdline(struct agent_config *c, const char *cmdline, struct phx
 			return phx_err_prefix(err, r, "kernel command line: %s", words[i].word);
 	}
 	agent_config_start(&copy, cmdline);
+	PHX_AUTO_FREE char *image = find_word(cmdline, "phx.image");
+	PHX_STR_SET(copy.image_sha256, image ? image : "");
 	*c = copy;
 	return 0;
 }

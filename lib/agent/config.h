@@ -52,6 +52,7 @@ extern const struct phx_enum agent_supervisor_names, agent_yes_names, agent_priv
 	/* the token of the start, by which the head knows the machine that it started; "" = none \
 	 * */ \
 	F(S, start, STR(AGENT_TOKEN_MAX)) \
+	F(S, image_sha256, STR(65)) /* deploy: of the image that the head had started */ \
 	F(S, supervisor, ENUM(agent_supervisor), \
 	  KEY(supervisor, CHOICE, "auto", \
 	      "Who runs services: systemd, own (the agent itself), or auto: systemd where it " \
@@ -87,7 +88,7 @@ bool agent_config_private(const struct agent_config *c);
 /** Read agent.conf into `c`; its keys override. -EINVAL "FILE:LINE: reason", -ENOENT. */
 int agent_config_read(struct agent_config *c, const char *path, struct phx_err *err);
 
-/** Read phx.server=, phx.http= and phx.start= of a kernel command line into `c`. -EINVAL: the text
+/** Read phx.server=, phx.http=, phx.start= and phx.image= of a kernel command line into `c`. -EINVAL: the text
  * names the missing or wrong word. */
 int agent_config_cmdline(struct agent_config *c, const char *cmdline, struct phx_err *err);
 /** Take the word phx.start= among `words`; false: there is none, or it is what `c` has. */

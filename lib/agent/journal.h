@@ -6,6 +6,7 @@
 #define PHX_AGENT_JOURNAL_H
 
 #include "disk/disk.h"
+#include "pki/statement.h"
 
 /** Result files kept; older ones are removed. */
 #define JOURNAL_KEEP 128
@@ -19,7 +20,8 @@
 	F(S, result, I64)   /* 0 or negative errno */ \
 	F(S, text, STR(256)) \
 	F(S, has_wipe, BOOL) \
-	F(S, wipe, REC(phx_wipe_result))
+	F(S, wipe, REC(phx_wipe_result)) \
+	F(S, seal, REC(phx_seal)) /* what the deploy environment signed of it */
 PHX_RECORD_STRUCT(journal_entry, JOURNAL_ENTRY_FIELDS);
 
 struct journal {

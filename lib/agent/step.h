@@ -4,6 +4,7 @@
 #define PHX_AGENT_STEP_H
 
 #include "agent/agent.h"
+#include "pki/statement.h"
 
 /** One step that is carried out. */
 struct step_run {
@@ -14,6 +15,7 @@ struct step_run {
 	int64_t deadline_ms;          /* on phx_clock_ms()'s clock */
 	bool has_wipe;
 	struct phx_wipe_result wipe;
+	struct phx_seal seal; /* of it, if it was done */
 };
 
 /** Positive result of a step: the machine enters another system, whose registration is the

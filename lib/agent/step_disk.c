@@ -87,6 +87,30 @@ static void show_progress(void *arg, const struct phx_wipe_progress *p)
 	agent_log("wipe: %" PRIu64 " %%", p->done_bytes * 100 / p->total_bytes);
 }
 
+/* What was done is signed with the key that the node has, for this attempt alone. */
+static int seal(struct step_run *s, struct phx_err *err)
+{
+	const struct phx_wipe_result *w = &s->wipe;
+	struct phx_statement said = {.step_id = s->order->id,
+				     .epoch = s->order->epoch,
+				     .nonce = s->order->step.nonce,
+				     .size_bytes = w->size_bytes,
+				     .verified_bytes = w->verified_bytes,
+				     .places = w->places};
+	PHX_AUTO_FREE char *key = phx_path("%s/agent.key", s->agent->cfg.state_dir);
+	agent_node_name(s->agent, said.node);
+	PHX_STR_SET(said.boot_id, s->agent->boot_id);
+	PHX_STR_SET(said.image_sha256, s->agent->cfg.image_sha256);
+	PHX_STR_SET(said.disk_id, w->disk_id);
+	PHX_STR_SET(said.method, phx_enum_name(&phx_wipe_method_names, w->method));
+	PHX_STR_SET(said.used, phx_enum_name(&phx_wipe_method_names, w->used));
+	PHX_STR_SET(said.tried, w->tried);
+	PHX_STR_SET(said.hidden, w->hidden);
+	PHX_STR_SET(said.read_sha256, w->read_sha256);
+	PHX_STR_SET(said.detail, w->detail);
+	return key ? phx_statement_sign(&said, key, &s->seal, err) : -ENOMEM;
+}
+
 int step_wipe(struct step_run *s, struct phx_err *err)
 {
 	struct phx_disk_facts facts;
@@ -103,7 +127,7 @@ int step_wipe(struct step_run *s, struct phx_err *err)
 					     .seed = step->nonce};
 	r = phx_disk_wipe(path, &facts, &order, show_progress, &next_ms, &s->wipe, err);
 	s->has_wipe = r == 0 || r == -EUCLEAN;
-	return r;
+	return r == 0 ? seal(s, err) : r;
 }
 
 /* ---- image ---- */

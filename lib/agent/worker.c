@@ -38,9 +38,11 @@ static json_t *result_message(const struct journal_entry *e)
 		json_pack("{s:s,s:I,s:I,s:I,s:I,s:I,s:s}", "kind", "step", "id", (json_int_t)e->id,
 			  "epoch", (json_int_t)e->epoch, "attempt", (json_int_t)e->attempt, "nonce",
 			  (json_int_t)e->nonce, "result", (json_int_t)e->result, "text", e->text);
-	if (j && e->has_wipe)
+	if (j && e->has_wipe) {
 		json_object_set_new(j, "wipe",
 				    phx_json_from_record(&phx_wipe_result_record, &e->wipe));
+		json_object_set_new(j, "seal", phx_json_from_record(&phx_seal_record, &e->seal));
+	}
 	return j;
 }
 
@@ -82,6 +84,7 @@ static void finish(struct worker *w, const struct task *t, const struct step_run
 	struct phx_err disk = {0};
 	e.has_wipe = s->has_wipe;
 	e.wipe = s->wipe;
+	e.seal = s->seal;
 	/* a result that is not on the disk may be lost, and the step be done twice: the step
 	 * fails */
 	int kept = journal_put(&w->agent->journal, &e, &disk);

@@ -221,6 +221,7 @@ void phx_config_settings(const struct phx_config *cfg, struct phx_settings *ret)
 		.job_mb_per_user = cfg->job_mb_per_user,
 		.looks = true,
 		.tokens = true,
+		.attests = true,
 	};
 	PHX_STR_SET(ret->image_deploy, cfg->deploy_image);
 }

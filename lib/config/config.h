@@ -201,6 +201,10 @@ extern const struct phx_enum phx_tftp_mode_names;
 	      "How long a power state may take to be observed.")) \
 	F(S, power_off_quarantined, BOOL, \
 	  KEY(power_off_quarantined, YES, "false", "Switch a node off when it is quarantined.")) \
+	F(S, attestation_days, U32, \
+	  KEY(attestation_days, NUMBER(1, 36500, "days"), "365", \
+	      "How long the attestation of a hand-over with erases counts: phx erasure verify " \
+	      "says of an older one that it does not.")) \
 	F(S, journal_keep_days, U32, \
 	  KEY(journal_keep_days, NUMBER(0, 36500, "days"), "0", \
 	      "Events older than this are forgotten after a snapshot; 0: all are kept. Erase " \

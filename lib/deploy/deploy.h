@@ -67,10 +67,12 @@ struct phx_ipxe_boot {
 	const char *node;              /* name, or "" when unknown */
 	const char *token;             /* of its start, or "" */
 };
-enum { PHX_BOOT_WORDS_MAX = 384 };
-/** The words of a deploy kernel's command line that say where the head is, and what the machine
- * shows it there: the token of its start, or "". */
-void phx_boot_words(const struct phx_config *cfg, const char *token, char ret[PHX_BOOT_WORDS_MAX]);
+enum { PHX_BOOT_WORDS_MAX = 512 };
+/** The words of a deploy kernel's command line that say where the head is, which image it is, as
+ * what runs there says again of each erase, and what the machine shows the head: the token of its
+ * start, or "". */
+void phx_boot_words(const struct phx_config *cfg, const struct phx_image *image, const char *token,
+		    char ret[PHX_BOOT_WORDS_MAX]);
 
 /** Script that boots the deploy initramfs and asks again when a fetch fails; malloc'd. The
  * token is the only secret in it. */

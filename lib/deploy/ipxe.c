@@ -95,10 +95,11 @@ static void url_of(const struct phx_config *cfg, char *buf, size_t size)
 
 /* phx.http is where images are that anybody may have: an agent fetches its own there, if it knows
  * the place, without TLS. */
-void phx_boot_words(const struct phx_config *cfg, const char *token, char ret[PHX_BOOT_WORDS_MAX])
+void phx_boot_words(const struct phx_config *cfg, const struct phx_image *image, const char *token,
+		    char ret[PHX_BOOT_WORDS_MAX])
 {
-	int n = snprintf(ret, PHX_BOOT_WORDS_MAX, "phx.server=%s:%u", cfg->address,
-			 cfg->https_port);
+	int n = snprintf(ret, PHX_BOOT_WORDS_MAX, "phx.server=%s:%u phx.image=%s", cfg->address,
+			 cfg->https_port, image->digest);
 	if (cfg->open_images && n > 0 && n < PHX_BOOT_WORDS_MAX)
 		n += snprintf(ret + n, (size_t)(PHX_BOOT_WORDS_MAX - n), " phx.http=%s:%u",
 			      cfg->address, cfg->http_port);
@@ -115,7 +116,7 @@ int phx_ipxe_boot_script(const struct phx_ipxe_boot *b, char **ret_text, struct 
 			"image %s is no initramfs: nodes cannot boot it over the network",
 			b->image->name);
 	url_of(b->cfg, url, sizeof(url));
-	phx_boot_words(b->cfg, b->token, head);
+	phx_boot_words(b->cfg, b->image, b->token, head);
 	hyphens(b->mac, mac);
 	const struct word words[] = {
 		{"URL", url},

@@ -67,6 +67,18 @@ static void order(struct fault_sim *f, const char *node)
 	phx_fault_later(f, in_ms, WHAT_ORDERS, m->i, m->gen, 0);
 }
 
+static void check_erased(struct fault_sim *f, const struct fault_machine *m,
+			 const struct fault_disk *d, const char *what)
+{
+	for (uint32_t k = 0; k < d->n_residues; k++)
+		if (!d->residues[k].key_id[0] || phx_fault_find_key(f, d->residues[k].key_id))
+			phx_fault_violated(
+				f, "record",
+				"%s: a signed %s says that %s is erased, and data of pool %s is "
+				"on it",
+				m->node, what, d->id, phx_fault_pool_names[d->residues[k].pool]);
+}
+
 /* A signed record says that a disk was erased: then nothing can be read on it. */
 static void check_record(struct fault_sim *f, const struct phx_action *act)
 {
@@ -74,19 +86,17 @@ static void check_record(struct fault_sim *f, const struct phx_action *act)
 	f->ret->erasures++;
 	if (!m || !strcmp(act->text, "key destroyed, unread"))
 		return;
-	for (uint32_t i = 0; i < m->n_disks; i++) {
-		struct fault_disk *d = &m->disks[i];
-		if (strcmp(d->id, act->disk))
-			continue;
-		for (uint32_t k = 0; k < d->n_residues; k++)
-			if (!d->residues[k].key_id[0] ||
-			    phx_fault_find_key(f, d->residues[k].key_id))
-				phx_fault_violated(
-					f, "record",
-					"%s: a signed record says that %s is erased, and data of "
-					"pool %s is on it",
-					m->node, d->id, phx_fault_pool_names[d->residues[k].pool]);
-	}
+	for (uint32_t i = 0; i < m->n_disks; i++)
+		if (!strcmp(m->disks[i].id, act->disk))
+			check_erased(f, m, &m->disks[i], "record");
+}
+
+/* An attestation says so of every disk of the machine. */
+static void check_attestation(struct fault_sim *f, const struct phx_action *act)
+{
+	struct fault_machine *m = phx_fault_machine(f, act->node);
+	for (uint32_t i = 0; m && i < m->n_disks; i++)
+		check_erased(f, m, &m->disks[i], "attestation");
 }
 
 void phx_fault_act(struct fault_sim *f, const struct phx_action *act)
@@ -104,6 +114,9 @@ void phx_fault_act(struct fault_sim *f, const struct phx_action *act)
 		return;
 	case PHX_ACT_ERASED:
 		check_record(f, act);
+		return;
+	case PHX_ACT_ATTEST:
+		check_attestation(f, act);
 		return;
 	case PHX_ACT_NOTE:
 		phx_fault_note(f, -1, "  %s", act->text);

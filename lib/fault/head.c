@@ -91,7 +91,7 @@ static int act(void *arg, const struct phx_action *action)
 {
 	struct fault_sim *f = arg;
 	bool matters = action->kind != PHX_ACT_NOTE && action->kind != PHX_ACT_ERASED &&
-		action->kind != PHX_ACT_DHCP;
+		action->kind != PHX_ACT_ATTEST && action->kind != PHX_ACT_DHCP;
 	if (f->head.lose_action && matters) {
 		f->head.lose_action = false;
 		f->ret->injected[f->head.lose_row]++;

@@ -358,6 +358,9 @@ static int deliver(struct fault_sim *f, const struct fault_message *msg)
 		ev.answer.setup.method = msg->wrong_method ? msg->wrong_method : d->task.method;
 		ev.answer.used = ev.answer.setup.method;
 		PHX_STR_SET(ev.answer.read_sha256, "sum");
+		PHX_STR_SET(ev.answer.signature, "of its key");
+		PHX_STR_SET(ev.answer.signer, "its key");
+		PHX_STR_SET(ev.answer.image, "deploy 1");
 		ev.answer.erased_bytes = d->bytes;
 		ev.answer.verified_bytes = msg->unverified ? 0 : d->verified;
 	}

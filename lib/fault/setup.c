@@ -41,7 +41,7 @@ static int configure(struct fault_sim *f)
 		phx_event_fini(&ev);
 	}
 	struct phx_event ev = {.kind = PHX_EV_settings, .site.settings = f->head.s->settings};
-	ev.site.settings.looks = ev.site.settings.tokens = true;
+	ev.site.settings.looks = ev.site.settings.tokens = ev.site.settings.attests = true;
 	return r ? r : phx_fault_submit(f, &ev, NULL);
 }
 

@@ -21,7 +21,7 @@ json_t *phx_erasure_json(const struct phx_state *s, const struct phx_event *ev,
 {
 	const char *used = act->used ? phx_enum_name(&phx_wipe_method_names, act->used) : "";
 	return json_pack("{s:I,s:s,s:s,s:s,s:s,s:I,s:I,s:I,s:I,s:I,s:s,"
-			 "s:s,s:s,s:s,s:s,s:I,s:s,s:s,s:o}",
+			 "s:s,s:s,s:s,s:s,s:I,s:s,s:s,s:s,s:s,s:s,s:s,s:s,s:s,s:o}",
 			 "time_ms", (json_int_t)ev->now_ms, "node", act->node, "disk", act->disk,
 			 "method", phx_enum_name(&phx_wipe_method_names, act->method), "key_id",
 			 act->key_id, "size_bytes", (json_int_t)act->size_bytes, "verified_bytes",
@@ -29,6 +29,8 @@ json_t *phx_erasure_json(const struct phx_state *s, const struct phx_event *ev,
 			 "epoch", (json_int_t)act->epoch, "nonce", (json_int_t)act->nonce, "text",
 			 act->text, "from_owner", act->from_owner, "to_owner", act->to_owner,
 			 "used", used, "tried", act->tried, "places", (json_int_t)act->places,
-			 "read_sha256", act->read_sha256, "hidden", act->hidden, "disks",
-			 disks_json(s, act->node));
+			 "read_sha256", act->read_sha256, "hidden", act->hidden, "boot_id",
+			 act->boot_id, "image", act->image, "image_sha256", act->image_sha256,
+			 "signer", act->signer, "signer_key", act->key, "signer_signature",
+			 act->signature, "disks", disks_json(s, act->node));
 }

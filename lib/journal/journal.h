@@ -18,6 +18,7 @@
 
 #include "core/core.h"
 #include "journal/core_clock.h"
+#include "journal/attest.h"
 #include "journal/store.h"
 
 enum { PHX_JOURNAL_SIGNATURE_MAX = 160 };
@@ -43,6 +44,8 @@ struct phx_journal_config {
 	/** Signs an erase record: hexadecimal digits. NULL: records are not signed. */
 	int (*sign)(void *arg, const char *record, char ret[PHX_JOURNAL_SIGNATURE_MAX],
 		    struct phx_err *err);
+	/** Who attests hand-overs with erases. */
+	struct phx_attester attester;
 	/** A snapshot is due; another thread has to call phx_journal_snapshot() soon. NULL: the
 	 * submission that made it due takes it. */
 	void (*snapshot_due)(void *arg);

@@ -15,6 +15,7 @@ void phx_journal_row_fini(struct phx_store_row *row)
 	free((char *)row->event.actions);
 	free((char *)row->erasure.record);
 	free((char *)row->erasure.signature);
+	free((char *)row->attestation.text);
 	phx_list_fini(&row->about);
 }
 
@@ -36,6 +37,19 @@ static int make_erasure(const struct phx_journal_config *config, const struct ph
 		ret->signature = strdup(signature);
 		return r < 0 || ret->signature ? r : -ENOMEM;
 	}
+	return 0;
+}
+
+/* Makes the attestation that is asked for among the actions, if one is. A node is in one event of a
+ * transaction, so its last attestation is in the store. */
+static int make_attestation(const struct phx_journal_config *config, const struct phx_state *s,
+			    const struct phx_event *ev, const struct phx_list *actions,
+			    struct phx_store_row *row, struct phx_err *err)
+{
+	PHX_LIST_EACH(struct phx_action, act, actions)
+		if (act->kind == PHX_ACT_ATTEST)
+			return phx_attest_make(&config->attester, &config->store, s, ev, act,
+					       &row->erasure, &row->attestation, err);
 	return 0;
 }
 
@@ -73,5 +87,6 @@ int phx_journal_row(const struct phx_journal_config *config, const struct phx_st
 	if (!ret->event.event || !ret->event.actions ||
 	    add_about(&e->out.actions, ret->event.node, &ret->about) < 0)
 		return -ENOMEM;
-	return make_erasure(config, s, ev, &e->out.actions, &ret->erasure, err);
+	int r = make_erasure(config, s, ev, &e->out.actions, &ret->erasure, err);
+	return r < 0 ? r : make_attestation(config, s, ev, &e->out.actions, ret, err);
 }

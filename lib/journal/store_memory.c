@@ -176,6 +176,12 @@ void phx_memory_fini(struct phx_memory *m)
 
 struct phx_journal_store phx_journal_on_memory(struct phx_memory *m)
 {
-	return (struct phx_journal_store){append, NULL, snapshot, latest_before, events,
-					  first,  last, ready,    NULL,          m};
+	return (struct phx_journal_store){.append = append,
+					  .snapshot = snapshot,
+					  .latest_before = latest_before,
+					  .events = events,
+					  .first = first,
+					  .last = last,
+					  .ready = ready,
+					  .arg = m};
 }

@@ -36,6 +36,18 @@ static uint64_t last(void *arg)
 	return phx_store_last(arg);
 }
 
+static int erasures_from(void *arg, const char *node, uint64_t from, uint64_t to,
+			 phx_store_erasure_fn fn, void *fn_arg, struct phx_err *err)
+{
+	return phx_store_erasures_from(arg, node, from, to, fn, fn_arg, err);
+}
+
+static int attestations(void *arg, const struct phx_store_attestations *of,
+			phx_store_attestation_fn fn, void *fn_arg, struct phx_err *err)
+{
+	return phx_store_attestations(arg, of, fn, fn_arg, err);
+}
+
 static int ready(void *arg, bool probe, struct phx_err *err)
 {
 	int r = phx_store_watch(arg, err);
@@ -50,9 +62,16 @@ static void forget(void *arg, int64_t before_ms)
 
 struct phx_journal_store phx_journal_on_sqlite(struct phx_store *store)
 {
-	return (struct phx_journal_store){append,   phx_store_snapshot_pack,
-					  snapshot, latest_before,
-					  events,   first,
-					  last,     ready,
-					  forget,   store};
+	return (struct phx_journal_store){.append = append,
+					  .pack = phx_store_snapshot_pack,
+					  .snapshot = snapshot,
+					  .latest_before = latest_before,
+					  .events = events,
+					  .first = first,
+					  .last = last,
+					  .erasures_from = erasures_from,
+					  .attestations = attestations,
+					  .ready = ready,
+					  .forget = forget,
+					  .arg = store};
 }

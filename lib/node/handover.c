@@ -471,7 +471,10 @@ void phx_handover_done(struct phx_apply *a, struct phx_node *n)
 	step->status = PHX_STEP_DONE;
 	if (step->kind == PHX_STEP_wipe && !settle_wipes(a, n, n->plan.cursor + 1))
 		return;
-	complete(a, n, phx_node_step(n));
+	step = phx_node_step(n);
+	if (step->kind == PHX_STEP_wipe && !wipes_left(n))
+		phx_attest(a, n);
+	complete(a, n, step);
 	if (phx_node_step(n))
 		phx_handover_advance(a, n);
 	else
@@ -491,6 +494,7 @@ int phx_handover_begin(struct phx_apply *a, struct phx_node *n, struct phx_plan 
 	n->plan.started_ms = a->s->now_ms;
 	n->plan.from_state = n->state;
 	n->plan.request = (int)request;
+	n->plan.attests = n->plan.looks && a->s->settings.attests;
 	phx_update_prepare(a, n);
 	PHX_LIST_EACH(struct phx_step, s, &n->plan.steps) {
 		s->id = ++a->s->last_step_id;

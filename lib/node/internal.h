@@ -71,6 +71,14 @@ void phx_step_renew(struct phx_apply *a, struct phx_step *step);
  * started again. */
 void phx_handover_restarted(struct phx_apply *a, struct phx_node *n);
 
+/* attest.c */
+/** Between whom an erase of the node stands. */
+void phx_erase_owners(const struct phx_apply *a, const struct phx_node *n, struct phx_action *act);
+/** The last erase of the plan is done, and those before it: leaves the action by which the
+ * hand-over gets its attestation, if it is to have one. Call it before it is forgotten whose data
+ * was there. */
+void phx_attest(struct phx_apply *a, const struct phx_node *n);
+
 /* steps.c */
 /** Puts a step of that kind at place `at` of the plan; steps that were borrowed before are not any
  * more. NULL: no memory, which sticks. */

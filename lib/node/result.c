@@ -53,16 +53,6 @@ static const char *wipe_fault(const struct phx_event_answer *p, const struct phx
 	return phx_wipes_fault(n, step, p);
 }
 
-/* Between whom the erase stands. */
-static void set_owners(const struct phx_apply *a, const struct phx_node *n, struct phx_action *act)
-{
-	const struct phx_pool *to = phx_state_pool(a->s, n->plan.to_pool);
-	if (!a->s->settings.looks)
-		return; /* a journal of before says nothing of them */
-	PHX_STR_SET(act->from_owner, n->tenant);
-	PHX_STR_SET(act->to_owner, to ? to->owner : "");
-}
-
 /* Records an erase that is not read back, since the node is not up: only its key is destroyed. */
 static void record_unread(struct phx_apply *a, const struct phx_node *n,
 			  const struct phx_step *step)
@@ -75,7 +65,7 @@ static void record_unread(struct phx_apply *a, const struct phx_node *n,
 	PHX_STR_SET(act->disk, step->disk);
 	PHX_STR_SET(act->key_id, step->key_id);
 	PHX_STR_SET(act->text, "key destroyed, unread");
-	set_owners(a, n, act);
+	phx_erase_owners(a, n, act);
 }
 
 static void record_erase(struct phx_apply *a, const struct phx_event_answer *p, struct phx_node *n,
@@ -94,10 +84,16 @@ static void record_erase(struct phx_apply *a, const struct phx_event_answer *p, 
 	PHX_STR_SET(act->read_sha256, p->read_sha256);
 	PHX_STR_SET(act->tried, p->tried);
 	PHX_STR_SET(act->hidden, p->hidden);
+	PHX_STR_SET(act->boot_id, p->boot_id);
+	PHX_STR_SET(act->image_sha256, p->image_sha256);
+	PHX_STR_SET(act->image, p->image);
+	PHX_STR_SET(act->signer, p->signer);
+	PHX_STR_SET(act->key, p->key);
+	PHX_STR_SET(act->signature, p->signature);
 	PHX_STR_SET(act->disk, step->disk);
 	PHX_STR_SET(act->key_id, step->key_id);
 	PHX_STR_SET(act->text, a->ev->text);
-	set_owners(a, n, act);
+	phx_erase_owners(a, n, act);
 }
 
 /* A node that answers is up, even if its beats were missed: it is not brought back (faults.md

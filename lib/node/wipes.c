@@ -290,6 +290,21 @@ int phx_wipes_settle(struct phx_apply *a, struct phx_node *n, uint32_t at, struc
 	return r;
 }
 
+/* What it signed is of this attempt, or the signature is not that of the key that it shows. */
+static const char *seal_fault(const struct phx_event_answer *p)
+{
+	if (!p->signature[0])
+		return "the deploy environment did not sign what it says of the erase: its agent "
+		       "is "
+		       "older than phxd: build the deploy image anew";
+	if (!p->signer[0])
+		return "what the deploy environment signed is not what it says, or not of this "
+		       "attempt, or not signed with its key";
+	if (!p->image[0])
+		return "the deploy environment is none of an image that this head has";
+	return NULL;
+}
+
 const char *phx_wipes_fault(const struct phx_node *n, const struct phx_step *step,
 			    const struct phx_event_answer *p)
 {
@@ -304,5 +319,5 @@ const char *phx_wipes_fault(const struct phx_node *n, const struct phx_step *ste
 		return "the agent used another method than the one ordered";
 	if (k && p->erased_bytes < k->size_bytes)
 		return "the agent erased less than the whole disk";
-	return NULL;
+	return n->plan.attests ? seal_fault(p) : NULL;
 }

@@ -13,6 +13,7 @@
 
 #include "pki/anchor.h"
 #include "pki/statement.h"
+#include "base/identity.h"
 
 enum {
 	PHX_ATTESTATION_FORMAT = 1,
@@ -37,11 +38,12 @@ PHX_RECORD_STRUCT(phx_attested_disk, PHX_ATTESTED_DISK_FIELDS);
 	F(S, format, U32) \
 	F(S, id, U64) /* of the step by which the last disk was erased */ \
 	F(S, node, STR(PHX_NAME_MAX)) \
-	F(S, serial, STR(64))               /* the machine's */ \
-	F(S, from_owner, STR(PHX_NAME_MAX)) /* whose data was there; "" nobody's that is known */ \
-	F(S, to_owner, STR(PHX_NAME_MAX))   /* who has it next; "" nobody yet */ \
-	F(S, epoch, U64)                    /* the plan */ \
-	F(S, ordered_by, STR(PHX_NAME_MAX)) /* the plan; "" the head by itself */ \
+	F(S, serial, STR(64)) /* the machine's */ \
+	F(S, from_owner, \
+	  STR(PHX_IDENTITY_MAX)) /* whose data was there; "" nobody's that is known */ \
+	F(S, to_owner, STR(PHX_IDENTITY_MAX))   /* who has it next; "" nobody yet */ \
+	F(S, epoch, U64)                        /* the plan */ \
+	F(S, ordered_by, STR(PHX_IDENTITY_MAX)) /* the plan; "" the head by itself */ \
 	/* how the machine left what ran there: kexec, power-cycle, or none: it was in the deploy \
 	 * environment already */ \
 	F(S, reset, STR(PHX_ATTESTATION_RESET_MAX)) \

@@ -67,8 +67,8 @@ void phx_event_fini(struct phx_event *ev)
 	phx_record_fini(&phx_event_record, ev);
 }
 
-static const char *const action_names[] = {"order",  "power", "key_make", "key_destroy",
-					   "erased", "dhcp",  "note"};
+static const char *const action_names[] = {"order",  "power",  "key_make", "key_destroy",
+					   "erased", "attest", "dhcp",     "note"};
 const struct phx_enum phx_action_kind_names = {"action", action_names,
 					       PHX_ARRAY_SIZE(action_names)};
 

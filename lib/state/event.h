@@ -184,7 +184,16 @@ extern const struct phx_enum phx_job_ended_by_names;
 	F(S, places, U32)                 /* read back there; their sum and what was read */ \
 	F(S, read_sha256, STR(65)) \
 	F(S, tried, STR(200)) /* the method before, and why it did not do */ \
-	F(S, hidden, STR(96)) /* what the disk hid, and is erased, too */
+	F(S, hidden, STR(96)) /* what the disk hid, and is erased, too */ \
+	/* what the deploy environment signed of it: pki/statement.h; `image` and `signer` are set \
+	 * by phxd, where it has such a deploy image, and the signature is that of the key that \
+	 * the node shows: "" it has not, or it is not */ \
+	F(S, boot_id, STR(40)) \
+	F(S, image_sha256, STR(65)) \
+	F(S, image, STR(128)) \
+	F(S, signer, STR(72)) \
+	F(S, key, STR(256)) \
+	F(S, signature, STR(160))
 
 #define PHX_EVENT_FIELDS_job_submit(F, S) \
 	/* the number that it was given, for people: the core numbers it again at a replay */ \
@@ -347,8 +356,11 @@ enum phx_action_kind {
 	/* key_id; step_id 0: answered by a key_result with the key id as name */
 	PHX_ACT_KEY_DESTROY,
 	PHX_ACT_ERASED, /* write a signed erase record (in the same transaction) */
-	PHX_ACT_DHCP,   /* host entries changed */
-	PHX_ACT_NOTE,   /* a sentence for `phx events` */
+	/* and the attestation of the hand-over, whose last erase it is: of the erases from step
+	 * first_id to step_id */
+	PHX_ACT_ATTEST,
+	PHX_ACT_DHCP, /* host entries changed */
+	PHX_ACT_NOTE, /* a sentence for `phx events` */
 };
 extern const struct phx_enum phx_action_kind_names;
 
@@ -369,8 +381,18 @@ extern const struct phx_enum phx_action_kind_names;
 	F(S, read_sha256, STR(65)) \
 	F(S, tried, STR(200)) \
 	F(S, hidden, STR(96)) \
+	F(S, boot_id, STR(40)) \
+	F(S, image_sha256, STR(65)) \
+	F(S, image, STR(128)) \
+	F(S, signer, STR(72)) \
+	F(S, key, STR(256)) \
+	F(S, signature, STR(160)) \
 	F(S, from_owner, STR(PHX_IDENTITY_MAX)) /* whose data was there */ \
 	F(S, to_owner, STR(PHX_IDENTITY_MAX))   /* who has the node next; "" nobody yet */ \
+	F(S, first_id, U64)                     /* attest: see there */ \
+	F(S, reset, STR(16))                    /* attest: pki/attestation.h */ \
+	F(S, reset_ms, I64) \
+	F(S, ordered_by, STR(PHX_IDENTITY_MAX)) /* attest: the plan */ \
 	F(S, text, STR(256)) \
 	F(S, re, STR(PHX_NAME_MAX)) \
 	F(S, other_re, STR(PHX_NAME_MAX)) /* it and `re`: whose history a note belongs to */

@@ -49,7 +49,10 @@ PHX_RECORD_STRUCT(phx_pool, PHX_POOL_FIELDS);
 	F(S, looks, BOOL) \
 	/* a known node gets a certificate for another key only by the token of a start that the \
 	 * head ordered or awaits (node/start.c); false in journals of before this was so */ \
-	F(S, tokens, BOOL)
+	F(S, tokens, BOOL) \
+	/* an erase counts only if the deploy environment has signed it, and a hand-over with \
+	 * erases ends in an attestation; false in journals of before this was so */ \
+	F(S, attests, BOOL)
 PHX_RECORD_STRUCT(phx_settings, PHX_SETTINGS_FIELDS);
 
 /** A runtime environment: its agreement and its state. The ledger has its holdings; its pool has

@@ -149,6 +149,7 @@ extern const struct phx_enum phx_request_names;
 	F(S, erase, REC(phx_setup)) \
 	F(S, agreed, BOOL) \
 	F(S, looks, BOOL) \
+	F(S, attests, BOOL) /* the settings did when it was made */ \
 	F(S, steps, LIST(phx_step))
 PHX_RECORD_STRUCT(phx_plan, PHX_PLAN_FIELDS);
 

@@ -2,7 +2,7 @@
  * and what comes of it; the rest is the body. All behind the handlers is fake: each request is
  * answered once or held, and an event that reaches the core is one that the journal gives back as
  * it was.
- * Parsers: cmd/phxd/api_agent.c */
+ * Parsers: cmd/phxd/api_agent.c cmd/phxd/seal.c */
 #include "fuzz/fuzz.h"
 #include "state/event.h"
 
@@ -10,6 +10,7 @@
 #include "phxd/api_agent.c"
 #include "phxd/beat.c"
 #include "phxd/parse.c"
+#include "phxd/seal.c"
 
 enum { DEPTH_MAX = 32, CONTAINERS_MAX = 20000 };
 
@@ -85,6 +86,12 @@ bool person_agent(struct daemon *d, struct phx_http_request *q, char ret_node[PH
 void person_name(const struct phx_http_peer *p, char *ret, size_t ret_size)
 {
 	snprintf(ret, ret_size, "addr:%s", p->address);
+}
+
+void catalog_deploy_of(const struct daemon *d, const char *sha256, char *ret, size_t size)
+{
+	(void)d;
+	snprintf(ret, size, "%s", sha256[0] == 'a' ? "deploy 1" : "");
 }
 
 /* ---- the core ---- */

@@ -63,23 +63,36 @@ trap finish EXIT
 
 # ---- the head ----
 
+# manifest_of DIR KIND FILE...: DIR is that of an image's version; prints the image's digest
+manifest_of() {
+	local dir=$1 kind=$2 file sep=
+	(
+		printf 'name = "%s"; version = "%s"; kind = "%s"; architecture = "amd64"; kernel_release = "6.1.0-test";\nfiles = (\n' \
+			"$(basename "$(dirname "$dir")")" "$(basename "$dir")" "$kind"
+		for file in "${@:3}"; do
+			printf '%s{ name = "%s"; size = %dL; sha256 = "%s";%s }\n' "$sep" "$file" "$(stat -c %s "$dir/$file")" \
+				"$(sha256sum <"$dir/$file" | cut -d' ' -f1)" "$([ "$file" = root.ext4.zst ] && echo ' raw_size = 5L;')"
+			sep=,
+		done
+		echo ');'
+	) >"$dir/manifest.conf"
+	sha256sum <"$dir/manifest.conf" | cut -d' ' -f1
+}
 # an image that no machine could boot, but that roles may name
 image_init() {
 	local dir=$WORK/head/images/test/1 file
 	mkdir -p "$dir"
 	for file in vmlinuz root.squashfs; do echo "$file" >"$dir/$file"; done
 	echo root | zstd -q >"$dir/root.ext4.zst"
-	(
-		echo 'name = "test"; version = "1"; kind = "rootfs"; architecture = "amd64"; kernel_release = "6.1.0-test";'
-		echo 'files = ('
-		for file in vmlinuz root.squashfs root.ext4.zst; do
-			printf '%s{ name = "%s"; size = %dL; sha256 = "%s";%s }\n' "${sep:-}" "$file" "$(stat -c %s "$dir/$file")" \
-				"$(sha256sum <"$dir/$file" | cut -d' ' -f1)" "$([ "$file" = root.ext4.zst ] && echo ' raw_size = 5L;')"
-			sep=,
-		done
-		echo ');'
-	) >"$dir/manifest.conf"
-	IMAGE_DIGEST=$(sha256sum <"$dir/manifest.conf" | cut -d' ' -f1)
+	IMAGE_DIGEST=$(manifest_of "$dir" rootfs vmlinuz root.squashfs root.ext4.zst)
+}
+# deploy_init [VERSION]: the same of the image that erases; fake agents say that they run from it
+deploy_init() {
+	local dir=$WORK/head/images/deploy/${1:-1} file
+	mkdir -p "$dir"
+	for file in vmlinuz initrd.zst; do echo "$file ${1:-1}" >"$dir/$file"; done
+	DEPLOY_SHA256=$(manifest_of "$dir" initramfs vmlinuz initrd.zst)
+	export DEPLOY_SHA256
 }
 
 # deploy_image RELEASE: what every node boots, made like the images that a head has

@@ -18,6 +18,7 @@
 #include "base/file.h"
 #include "base/json.h"
 #include "http/http.h"
+#include "pki/statement.h"
 #include "types/node.h"
 
 enum { RETRY_MS = 60, WAIT_MS = 700, TIMEOUT_MS = 5000 };
@@ -30,7 +31,8 @@ enum { RETRY_MS = 60, WAIT_MS = 700, TIMEOUT_MS = 5000 };
 	F(S, identity, STR(200)) \
 	F(S, image, STR(PHX_NAME_MAX)) \
 	F(S, digest, STR(65)) \
-	F(S, start, STR(96)) /* the token of its last start */
+	F(S, start, STR(96))  /* the token of its last start */ \
+	F(S, deploy, STR(65)) /* the deploy image that it was started with last */
 
 struct fake {
 	const char *dir, *server, *ca, *mac, *serial, *fail;
@@ -38,10 +40,14 @@ struct fake {
 	int verbose;
 	const char *hang; /* steps of that kind it takes, and is never heard of them */
 	bool unread;      /* says of its erases that they were not verified */
+	/* what is wrong with what it signs of the erase of disk `seal_of` ("": of all): "none" it
+	 * does not sign, "stale" it is of another attempt, "altered", "image" of no image */
+	const char *seal, *seal_of;
 	uint32_t number;
 	struct phx_http_client *client;
 	PHX_MEMBERS(fake, MEMORY_FIELDS)
-	bool up; /* said hello in this boot */
+	bool up;                 /* said hello in this boot */
+	char node[PHX_NAME_MAX]; /* as the head calls it */
 	char power[16];
 };
 PHX_RECORD_LOCAL(memory, fake, MEMORY_FIELDS);
@@ -94,6 +100,7 @@ static bool recall(struct fake *f)
 	PHX_STR_SET(f->image, was.image);
 	PHX_STR_SET(f->digest, was.digest);
 	PHX_STR_SET(f->start, was.start);
+	PHX_STR_SET(f->deploy, was.deploy);
 	return true;
 }
 
@@ -277,6 +284,8 @@ static void say_hello(struct fake *f)
 	f->up = r == 0;
 	if (r < 0 && !(r == -EACCES && !strcmp(f->env, "deploy") && ask_start(f)))
 		nap(RETRY_MS);
+	else
+		PHX_STR_SET(f->node, phx_json_str(answer, "node", ""));
 	/* nothing is to be done: enter what is installed, as the deploy environment does */
 	if (r == 0 && !strcmp(phx_json_str(answer, "boot", ""), "local") &&
 	    !strcmp(f->env, "deploy")) {
@@ -290,7 +299,8 @@ static void say_hello(struct fake *f)
 
 struct order {
 	int64_t id, epoch, run, nonce;
-	const char *kind; /* of the step */
+	const char *kind;   /* of the step */
+	const char *deploy; /* digest of the image to start */
 	const char *disk, *method;
 	const char *cmdline; /* kexec: of the next kernel */
 	const json_t *role;
@@ -328,6 +338,7 @@ static void lose_role(struct fake *f, const struct order *o)
 static void go_down(struct fake *f, const struct order *o)
 {
 	lose_role(f, o);
+	PHX_STR_SET(f->deploy, o->deploy);
 	boot(f, "deploy");
 	if (take_start(f, o->cmdline))
 		connect_again(f);
@@ -351,13 +362,47 @@ static const struct {
 	{"leave", lose_role, false},
 };
 
+/* What is true of the erase, and what the agent signs of it, unless it was told to do otherwise. */
+static json_t *sealed(struct fake *f, const struct order *o)
+{
+	struct phx_seal seal;
+	struct phx_err err = {0};
+	const char *wrong = f->seal && (!f->seal_of || !strcmp(f->seal_of, o->disk)) ? f->seal : "";
+	struct phx_statement said = {.step_id = (uint64_t)o->id,
+				     .epoch = (uint64_t)o->epoch,
+				     .nonce = (uint64_t)o->nonce,
+				     .size_bytes = 4ULL << 30,
+				     .verified_bytes = 4ULL << 30,
+				     .places = 4096,
+				     .read_sha256 = "of-a-fake",
+				     .detail = "read back by a fake"};
+	PHX_AUTO_FREE char *key = in_dir(f, "key.pem");
+	if (!strcmp(wrong, "none"))
+		return json_object();
+	PHX_STR_SET(said.node, f->node);
+	PHX_STR_SET(said.boot_id, f->boot_id);
+	PHX_STR_SET(said.image_sha256, strcmp(wrong, "image") ? f->deploy : "none of the head's");
+	PHX_STR_SET(said.disk_id, o->disk);
+	PHX_STR_SET(said.method, o->method);
+	PHX_STR_SET(said.used, o->method);
+	said.nonce += !strcmp(wrong, "stale");
+	if (phx_statement_sign(&said, key, &seal, &err) < 0) {
+		fprintf(stderr, "fake agent: %s\n", err.text);
+		exit(1);
+	}
+	if (!strcmp(wrong, "altered"))
+		seal.boot_id[0] ^= 1;
+	return phx_json_from_record(&phx_seal_record, &seal);
+}
+
 static void send_result(struct fake *f, const char *kind, const struct order *o, int64_t result)
 {
 	PHX_AUTO_JSON json_t *body = json_pack(
 		"{s:s,s:I,s:I,s:I,s:I,s:I,s:s}", "kind", kind, "id", (json_int_t)o->id, "run",
 		(json_int_t)o->run, "epoch", (json_int_t)o->epoch, "nonce", (json_int_t)o->nonce,
 		"result", (json_int_t)result, "text", result ? "it was told to fail" : "");
-	if (o->kind && !strcmp(o->kind, "wipe") && !result)
+	if (o->kind && !strcmp(o->kind, "wipe") && !result) {
+		json_object_set_new(body, "seal", sealed(f, o));
 		json_object_set_new(body, "wipe",
 				    json_pack("{s:s,s:s,s:s,s:I,s:I,s:b,s:s,s:i,s:s}", "disk_id",
 					      o->disk, "method", o->method, "used", o->method,
@@ -365,6 +410,7 @@ static void send_result(struct fake *f, const char *kind, const struct order *o,
 					      (json_int_t)4 << 30, "verified", !f->unread, "detail",
 					      "read back by a fake", "places", 4096, "read_sha256",
 					      "of-a-fake"));
+	}
 	for (;;) {
 		PHX_AUTO_JSON json_t *answer = NULL;
 		int r = call(f, "/v1/agent/result", body, &answer);
@@ -414,6 +460,7 @@ static void obey(struct fake *f, const json_t *j)
 			  .run = phx_json_int(j, "run", 0),
 			  .nonce = phx_json_int(step, "nonce", 0),
 			  .role = json_object_get(j, "role"),
+			  .deploy = phx_json_str(json_object_get(j, "deploy"), "digest", ""),
 			  .disk = phx_json_str(step, "disk", ""),
 			  .method = phx_json_str(step, "method", ""),
 			  .cmdline = phx_json_str(json_object_get(j, "deploy"), "cmdline", "")};
@@ -462,6 +509,12 @@ static void beat(struct fake *f)
 
 /* ---- power ---- */
 
+static void start_over_network(struct fake *f)
+{
+	const char *deploy = getenv("DEPLOY_SHA256");
+	PHX_STR_SET(f->deploy, deploy ? deploy : "");
+}
+
 /* Follows DIR/power; true while the machine is on. */
 static bool has_power(struct fake *f)
 {
@@ -472,6 +525,7 @@ static bool has_power(struct fake *f)
 		snprintf(now, sizeof(now), "%.*s", (int)strcspn(text, "\n"), text);
 	if (!strcmp(f->power, "off") && strcmp(now, "off")) {
 		lose_role(f, NULL);
+		start_over_network(f);
 		boot(f, "deploy");
 		ask_start(f);
 	}
@@ -483,7 +537,9 @@ static void usage(void)
 {
 	fputs("usage: fake_agent --dir DIR --server URL --ca FILE --number N [--env os|deploy] "
 	      "[--image NAME --digest HEX]\n"
-	      "       [--fail STEP --times N] [--hang STEP] [--unread] [-v]\n",
+	      "       [--fail STEP --times N] [--hang STEP] [--unread] [-v]\n"
+	      "       [--seal none|stale|altered|image [--seal-of DISK]]\n"
+	      "DEPLOY_SHA256: the deploy image that firmware starts\n",
 	      stderr);
 	exit(64);
 }
@@ -491,10 +547,13 @@ static void usage(void)
 int main(int argc, char **argv)
 {
 	static const struct option options[] = {
-		{"dir", 1, NULL, 'd'},    {"server", 1, NULL, 's'}, {"ca", 1, NULL, 'c'},
-		{"number", 1, NULL, 'n'}, {"env", 1, NULL, 'e'},    {"image", 1, NULL, 'i'},
-		{"digest", 1, NULL, 'g'}, {"fail", 1, NULL, 'f'},   {"times", 1, NULL, 't'},
-		{"hang", 1, NULL, 'h'},   {"unread", 0, NULL, 'u'}, {0},
+		{"dir", 1, NULL, 'd'},     {"server", 1, NULL, 's'},
+		{"ca", 1, NULL, 'c'},      {"number", 1, NULL, 'n'},
+		{"env", 1, NULL, 'e'},     {"image", 1, NULL, 'i'},
+		{"digest", 1, NULL, 'g'},  {"fail", 1, NULL, 'f'},
+		{"times", 1, NULL, 't'},   {"hang", 1, NULL, 'h'},
+		{"unread", 0, NULL, 'u'},  {"seal", 1, NULL, 'a'},
+		{"seal-of", 1, NULL, 'o'}, {0},
 	};
 	struct fake f = {.env = "os", .power = "on"};
 	char mac[PHX_MAC_MAX], serial[16];
@@ -533,6 +592,12 @@ int main(int argc, char **argv)
 		case 'u':
 			f.unread = true;
 			break;
+		case 'a':
+			f.seal = optarg;
+			break;
+		case 'o':
+			f.seal_of = optarg;
+			break;
 		case 'v':
 			f.verbose = 1;
 			break;
@@ -547,8 +612,10 @@ int main(int argc, char **argv)
 	snprintf(serial, sizeof(serial), "SN%u", f.number);
 	f.mac = mac;
 	f.serial = serial;
-	if (!recall(&f))
+	if (!recall(&f)) {
+		start_over_network(&f);
 		boot(&f, f.env);
+	}
 	connect_again(&f);
 	for (;;) {
 		if (!has_power(&f) || !enrolled(&f))

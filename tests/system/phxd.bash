@@ -18,6 +18,7 @@ head_conf() {
 		$*
 	END
 	image_init
+	deploy_init
 }
 
 roles_init() {

@@ -65,7 +65,7 @@ roles() {
 }
 images_and_packages() {
 	req GET /v1/images
-	has 200 '.images[0].name == "test" and (.images[0].files | length) == 3' || return 1
+	has 200 '[.images[].name] == ["deploy", "test"] and (.images[1].files | length) == 3' || return 1
 	cp "$WORK/head/packages/tools-1.0.tar.zst" "$WORK/head/packages/other-1.0.tar.zst"
 	head -c 64 /dev/urandom >"$WORK/head/packages/other-1.0.tar.zst.sig"
 	req GET /v1/packages

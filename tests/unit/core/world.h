@@ -85,7 +85,7 @@ static inline int world_setup(void **state)
 	 * (tests/golden/before.c) */
 	w->s.incarnation = 1;
 	w->s.last_step_id = 1 << 16;
-	w->s.settings.looks = true;
+	w->s.settings.looks = w->s.settings.attests = true;
 	struct phx_setup noop = {0};
 	world_add_pool(w, "batch", "hpc", noop);
 	world_add_pool(w, "web", "hpc", noop);
@@ -250,6 +250,14 @@ static inline int world_assign_setup(struct world *w, const char *node, const ch
 	return world_apply(w, &ev, NULL);
 }
 
+/* What phxd says of an answer whose signature and image it knows. */
+static inline void world_sealed(struct phx_event_answer *p)
+{
+	PHX_STR_SET(p->signature, "of its key");
+	PHX_STR_SET(p->signer, "its key");
+	PHX_STR_SET(p->image, "deploy 1");
+}
+
 static inline int world_result(struct world *w, const char *node, int64_t result, const char *text)
 {
 	struct phx_node *n = world_node(w, node);
@@ -265,6 +273,7 @@ static inline int world_result(struct world *w, const char *node, int64_t result
 		PHX_STR_SET(ev.answer.erased_disk, step->disk);
 		ev.answer.setup.method = ev.answer.used = step->method;
 		PHX_STR_SET(ev.answer.read_sha256, "sum");
+		world_sealed(&ev.answer);
 		ev.answer.erased_bytes = ev.answer.verified_bytes = 4ULL << 30;
 	}
 	return world_apply(w, &ev, NULL);

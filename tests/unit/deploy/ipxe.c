@@ -4,7 +4,8 @@
 #include <archive.h>
 #include <archive_entry.h>
 
-static struct phx_image image = {.name = "deploy", .version = "1", .kind = PHX_IMAGE_INITRAMFS};
+static struct phx_image image = {
+	.name = "deploy", .version = "1", .kind = PHX_IMAGE_INITRAMFS, .digest = "abc"};
 
 static int boot(struct head *h, const char *node, char **ret, struct phx_err *err)
 {
@@ -25,7 +26,7 @@ static void test_boot_script(void **state)
 	assert_contains(text, "http://10.9.0.1:81/images/deploy/1");
 	assert_contains(text, "initrd=initrd.zst initrd=site.cpio ");
 	assert_contains(text,
-			" phx.server=10.9.0.1:8443 "
+			" phx.server=10.9.0.1:8443 phx.image=abc "
 			"BOOTIF=01-52-54-00-00-00-0a console=ttyS0 quiet");
 	assert_contains(text, "chain --replace http://10.9.0.1:81/boot/52-54-00-00-00-0a");
 	assert_contains(text, "node n1 ");
@@ -42,7 +43,8 @@ static void test_open_images(void **state)
 	char *text = NULL;
 	head_configure(h, "http_port = 81;\nopen_images = true;\n");
 	assert_int_equal(boot(h, "n1", &text, NULL), 0);
-	assert_contains(text, " phx.server=10.9.0.1:8443 phx.http=10.9.0.1:81 BOOTIF=");
+	assert_contains(text,
+			" phx.server=10.9.0.1:8443 phx.image=abc phx.http=10.9.0.1:81 BOOTIF=");
 	free(text);
 }
 

@@ -19,6 +19,7 @@ static struct phx_event erased(struct world *w, const char *node)
 					  .setup = {.method = step->method}}};
 	PHX_STR_SET(ev.node, node);
 	PHX_STR_SET(ev.answer.erased_disk, step->disk);
+	world_sealed(&ev.answer);
 	return ev;
 }
 

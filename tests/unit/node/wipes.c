@@ -275,6 +275,7 @@ static struct phx_event answer(struct world *w)
 					  .setup = {.method = step->method}}};
 	PHX_STR_SET(ev.node, "n1");
 	PHX_STR_SET(ev.answer.erased_disk, step->disk);
+	world_sealed(&ev.answer);
 	return ev;
 }
 

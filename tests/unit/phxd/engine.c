@@ -14,6 +14,7 @@
 
 #include "base/file.h"
 #include "base/json.h"
+#include "pki/attestation.h"
 #include "phxd/clock.c" /* parts of a program, not of the library */
 #include "fake/append_one.h"
 #include "phxd/engine.c"
@@ -419,6 +420,10 @@ static void erases(const char *node, const char *disk)
 					  .verified_bytes = 4096,
 					  .used = PHX_WIPE_OVERWRITE,
 					  .read_sha256 = "sum",
+					  .image = "deploy 1",
+					  .image_sha256 = "its digest",
+					  .signer = "its key",
+					  .signature = "of its key",
 					  .setup.method = PHX_WIPE_OVERWRITE}};
 	const struct phx_node *n = phx_state_node(engine_lock(e), node);
 	const struct phx_step *step = phx_node_step(n);
@@ -466,6 +471,101 @@ static void an_erase_leaves_a_signed_record(void **state)
 	erases("n1", "serial-1");
 	assert_int_equal(phx_store_erasures(engine_store(e), "n1", is_signed, &n, &err), 0);
 	assert_int_equal(n, 1);
+}
+
+/* The newest first: each names the one before it, and the erases of its own plan. */
+static void is_attested(const char *text, char *follows)
+{
+	PHX_AUTO_FREE char *pub = phx_path("%s/attest.pub", dir);
+	struct phx_attestation a, none = {0};
+	char signature[PHX_ANCHOR_SIGNATURE_MAX], fp[PHX_FINGERPRINT_MAX];
+	size_t n = strlen(text);
+	assert_int_equal(phx_attestation_parse(text, n, &a, signature, &err), 0);
+	assert_int_equal(a.until_ms - a.made_ms, DAYS(3));
+	assert_int_equal(phx_pub_fingerprint(pub, fp, &err), 0);
+	assert_string_equal(a.key, fp);
+	assert_string_equal(engine_attest_key(e), fp);
+	assert_int_equal(a.disks.n, 1);
+	const struct phx_attested_disk *d = a.disks.items;
+	assert_string_equal(d->id, "serial-1");
+	assert_string_equal(d->said.read_sha256, "sum");
+	assert_int_equal(d->said.step_id, a.id);
+	assert_true(d->nonce && d->nonce == d->said.nonce);
+	/* the head's signature is right, and the node's is none */
+	assert_int_equal(phx_attestation_verify(text, n, pub, a.made_ms, &none, &err),
+			 -EKEYREJECTED);
+	assert_non_null(strstr(err.text, "not signed with the node's key"));
+	phx_err_clear(&err);
+	char digest[PHX_SHA256_HEX];
+	assert_int_equal(phx_attestation_digest(text, n, digest), 0);
+	if (follows[0])
+		assert_string_equal(follows, digest);
+	snprintf(follows, PHX_SHA256_HEX, "%s", a.previous);
+	phx_record_fini(&phx_attestation_record, &a);
+}
+
+static int copy_text(void *arg, const struct phx_store_attestation *row)
+{
+	struct phx_text *copy = phx_list_push(arg, sizeof(*copy));
+	copy->text = strdup(row->text);
+	return 0;
+}
+
+/* So many, at most; *follows: what the oldest of them names. */
+static void are_attested(uint32_t limit, char *follows)
+{
+	struct phx_store_attestations of = {.node = "n1", .limit = limit};
+	struct phx_list texts = {0};
+	assert_int_equal(phx_store_attestations(engine_store(e), &of, copy_text, &texts, &err), 0);
+	follows[0] = '\0';
+	PHX_LIST_EACH(struct phx_text, copy, &texts) {
+		is_attested(copy->text, follows);
+		free(copy->text);
+	}
+	phx_list_fini(&texts);
+}
+
+static void is_erased(const char *node, const char *disk)
+{
+	struct phx_event order = {
+		.kind = PHX_EV_wipe,
+		.order = {.has_setup = true, .setup = {PHX_SETUP_WIPE, PHX_WIPE_OVERWRITE, 0}}};
+	PHX_STR_SET(order.node, node);
+	submit(&order);
+	erases(node, disk);
+}
+
+static void each_hand_over_is_attested_and_names_the_one_before(void **state)
+{
+	PHX_AUTO_FREE char *key = phx_path("%s/attest.key", dir),
+			   *pub = phx_path("%s/attest.pub", dir),
+			   *site = phx_path("%s/site.key", dir);
+	struct phx_pki *pki = NULL;
+	struct phx_event settings = {.kind = PHX_EV_settings};
+	char follows[PHX_SHA256_HEX] = "";
+	(void)state;
+	assert_int_equal(phx_pki_open(dir, NULL, 0, &pki, &err), 0);
+	phx_pki_free(pki);
+	config.site_key_path = site;
+	config.attest_key_path = key;
+	config.attestation_days = 3;
+	assert_int_equal(start(), 0);
+	assert_int_equal(engine_attests(e, pub, &err), 0);
+	settings.site.settings =
+		(struct phx_settings){.missing_after_ms = 6000, .looks = true, .attests = true};
+	submit(&settings);
+	happens(1);
+	registers("n1", "serial-1");
+	for (int i = 0; i < 3; i++)
+		is_erased("n1", "serial-1");
+	are_attested(0, follows);
+	assert_string_equal(follows, "");
+	/* a start reads them, and goes on with the chain */
+	assert_int_equal(start(), 0);
+	assert_int_equal(engine_attests(e, pub, &err), 0);
+	is_erased("n1", "serial-1");
+	are_attested(2, follows);
+	assert_int_equal(strlen(follows), PHX_SHA256_HEX - 1);
 }
 
 /* ---- incarnations ---- */
@@ -549,6 +649,7 @@ int main(void)
 		T(a_removed_journal_is_seen_without_a_command),
 		T(events_that_no_snapshot_leads_to_are_told),
 		T(an_erase_leaves_a_signed_record),
+		T(each_hand_over_is_attested_and_names_the_one_before),
 		T(each_start_is_above_the_one_before),
 		T(a_flipped_bit_is_refused_or_changes_nothing),
 	};

@@ -1,0 +1,58 @@
+/* What a deploy environment signs of an erase: looked at before the core hears of it. Called with
+ * each result of an agent. The core is told whose signature it is and which image it speaks of, or
+ * neither where that is not so: it then says what is wrong with the erase. */
+#include "phxd/daemon.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "phxd/parse.h"
+#include "pki/statement.h"
+
+/* What the agent must have signed: what it says, about the attempt that it answers. */
+static void expect(const struct phx_event *ev, const struct phx_seal *seal,
+		   struct phx_statement *ret)
+{
+	PHX_CARRIES(ev, answer);
+	const struct phx_event_answer *p = &ev->answer;
+	*ret = (struct phx_statement){.step_id = p->step_id,
+				      .epoch = p->epoch,
+				      .nonce = p->nonce,
+				      .size_bytes = p->erased_bytes,
+				      .verified_bytes = p->verified_bytes,
+				      .places = p->places};
+	PHX_STR_SET(ret->node, ev->node);
+	PHX_STR_SET(ret->boot_id, seal->boot_id);
+	PHX_STR_SET(ret->image_sha256, seal->image_sha256);
+	PHX_STR_SET(ret->disk_id, p->erased_disk);
+	PHX_STR_SET(ret->method, phx_enum_name(&phx_wipe_method_names, p->setup.method));
+	PHX_STR_SET(ret->used, phx_enum_name(&phx_wipe_method_names, p->used));
+	PHX_STR_SET(ret->tried, p->tried);
+	PHX_STR_SET(ret->hidden, p->hidden);
+	PHX_STR_SET(ret->read_sha256, p->read_sha256);
+	PHX_STR_SET(ret->detail, ev->text);
+}
+
+bool seal_take(struct daemon *d, struct phx_http_request *q, const json_t *j, struct phx_event *ev)
+{
+	struct phx_seal seal;
+	struct phx_statement expected;
+	char fp[PHX_FINGERPRINT_MAX] = "";
+	PHX_CARRIES(ev, answer);
+	struct phx_event_answer *p = &ev->answer;
+	if (!parse_record(q, j, "seal", &phx_seal_record, &seal))
+		return false;
+	if (!seal.signature[0])
+		return true;
+	PHX_STR_SET(p->boot_id, seal.boot_id);
+	PHX_STR_SET(p->image_sha256, seal.image_sha256);
+	PHX_STR_SET(p->key, seal.key);
+	PHX_STR_SET(p->signature, seal.signature);
+	catalog_deploy_of(d, seal.image_sha256, p->image, sizeof(p->image));
+	expect(ev, &seal, &expected);
+	/* the key by which it speaks to us: another one is nobody's */
+	if (phx_statement_verify(&expected, seal.key, seal.signature, fp, NULL) == 0 &&
+	    !strcmp(fp, phx_http_peer(q)->cert.fingerprint))
+		PHX_STR_SET(p->signer, fp);
+	return true;
+}

@@ -1,0 +1,58 @@
+/* The attestation of a hand-over: when its last erase counts, what the head knows of all of them is
+ * left as an action, of which lib/journal makes the document. Called by handover.c; between whom an
+ * erase stands is asked by result.c, too. Pure. */
+#include "node/internal.h"
+
+/* How the machine left what ran there before its first erase; NULL: it was in the deploy
+ * environment already. */
+static const struct phx_step *last_reset(const struct phx_node *n)
+{
+	const struct phx_step *last = NULL;
+	PHX_LIST_EACH(struct phx_step, s, &n->plan.steps) {
+		if (s->kind == PHX_STEP_wipe)
+			break;
+		if (s->status == PHX_STEP_DONE &&
+		    (s->kind == PHX_STEP_kexec || s->kind == PHX_STEP_boot))
+			last = s;
+	}
+	return last;
+}
+
+static const char *reset_word(const struct phx_step *reset)
+{
+	return !reset ? "none" : reset->kind == PHX_STEP_kexec ? "kexec" : "power-cycle";
+}
+
+void phx_erase_owners(const struct phx_apply *a, const struct phx_node *n, struct phx_action *act)
+{
+	const struct phx_pool *to = phx_state_pool(a->s, n->plan.to_pool);
+	if (!a->s->settings.looks)
+		return; /* a journal of before says nothing of them */
+	PHX_STR_SET(act->from_owner, n->tenant);
+	PHX_STR_SET(act->to_owner, to ? to->owner : "");
+}
+
+/* Steps that were put in later have greater ids, wherever they stand. */
+static void set_range(const struct phx_node *n, struct phx_action *act)
+{
+	PHX_LIST_EACH(struct phx_step, s, &n->plan.steps) {
+		if (s->kind != PHX_STEP_wipe || s->status != PHX_STEP_DONE)
+			continue;
+		if (!act->first_id || s->id < act->first_id)
+			act->first_id = s->id;
+		act->step_id = s->id > act->step_id ? s->id : act->step_id;
+	}
+}
+
+void phx_attest(struct phx_apply *a, const struct phx_node *n)
+{
+	struct phx_action *act = n->plan.attests ? phx_act(a, PHX_ACT_ATTEST, n) : NULL;
+	const struct phx_step *reset = last_reset(n);
+	if (!act)
+		return;
+	set_range(n, act);
+	phx_erase_owners(a, n, act);
+	PHX_STR_SET(act->ordered_by, n->plan.by);
+	PHX_STR_SET(act->reset, reset_word(reset));
+	act->reset_ms = reset ? reset->ended_ms : 0;
+}
