@@ -30,7 +30,7 @@ WORDS := phx phx-sim # of these, what they share is cmd/cli
 
 # static libarchive: the shared one drags in ICU (the agent would be 42 MB)
 PKGS := libmicrohttpd libcurl jansson libcrypto libssl sqlite3 libconfig libssh2 hwloc fdisk blkid mount \
-	libcryptsetup libkmod libsystemd smartcols libxml-2.0 libnl-3.0 libnl-genl-3.0
+	libcryptsetup libkmod libsystemd smartcols libxml-2.0 libnl-3.0 libnl-genl-3.0 libseccomp
 WARN := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wpointer-arith -Wvla
 # we truncate on purpose; clang does not know the name
 WARN += $(if $(findstring Free Software,$(shell $(CC) --version 2>/dev/null)),-Wno-format-truncation)
@@ -146,6 +146,10 @@ $(filter $(BUILD)/tests/unit/cli/%,$(UNIT_BIN)): | $(BUILD)/bin/phx $(BUILD)/bin
 $(filter $(BUILD)/tests/unit/agent/%,$(UNIT_BIN)): | $(BUILD)/bin/phx-agent
 $(BUILD)/tests/unit/agent/%: private CPPFLAGS += -DAGENT_PROGRAM='"$(abspath $(BUILD))/bin/phx-agent"'
 
+# those of the vault start it
+$(filter $(BUILD)/tests/unit/vault/%,$(UNIT_BIN)): | $(BUILD)/bin/phxd
+$(BUILD)/tests/unit/vault/%: private CPPFLAGS += -DVAULT_PROGRAM='"$(abspath $(BUILD))/bin/phxd"'
+
 ROOM ?= *
 ROOM_UNIT := $(patsubst %.c,$(BUILD)/%,$(wildcard tests/unit/$(ROOM)/*.c) $(if $(filter *,$(ROOM)),$(wildcard tests/golden/*.c)))
 unit: $(ROOM_UNIT)
@@ -156,7 +160,7 @@ unit: $(ROOM_UNIT)
 DEPS_BUILD := gcc make pkg-config libmicrohttpd-dev libgnutls28-dev libcurl4-openssl-dev libjansson-dev libssl-dev \
 	libsqlite3-dev libconfig-dev libarchive-dev libssh2-1-dev libhwloc-dev libfdisk-dev libblkid-dev libmount-dev \
 	libcryptsetup-dev libkmod-dev libsystemd-dev libsmartcols-dev libcmocka-dev libacl1-dev liblzma-dev \
-	libzstd-dev libbz2-dev liblz4-dev zlib1g-dev nettle-dev libxml2-dev libnl-3-dev libnl-genl-3-dev scdoc
+	libzstd-dev libbz2-dev liblz4-dev zlib1g-dev nettle-dev libxml2-dev libnl-3-dev libnl-genl-3-dev libseccomp-dev scdoc
 DEPS_RUN := dnsmasq-base tftpd-hpa ipxe ipmitool freeipmi-tools zstd e2fsprogs squashfs-tools dosfstools
 DEPS_LAB := mmdebstrap fakeroot arch-test busybox-static cpio kmod qemu-system-x86 qemu-utils ovmf openipmi \
 	iproute2 jq curl xz-utils wrk
@@ -302,6 +306,7 @@ install: all man
 	install -D -m 755 -t $(DESTDIR)$(PREFIX)/sbin $(BUILD)/bin/phxd
 	install -D -m 644 -t $(DESTDIR)$(PREFIX)/share/phoenix/pxe pxe/*.ipxe
 	install -D -m 644 -t $(DESTDIR)$(PREFIX)/lib/systemd/system etc/systemd/phxd.service
+	install -D -m 644 etc/phoenix.sysusers $(DESTDIR)$(PREFIX)/lib/sysusers.d/phoenix.conf
 	install -D -m 644 -t $(DESTDIR)$(PREFIX)/share/phoenix/sim etc/sim/*.conf
 	install -D -m 644 -t $(DESTDIR)$(PREFIX)/share/phoenix/sim/samples etc/sim/samples/*
 	for page in $(MAN); do install -D -m 644 -t $(DESTDIR)$(PREFIX)/share/man/man$${page##*.} $$page || exit 1; done

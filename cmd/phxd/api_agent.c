@@ -33,7 +33,7 @@ static void reply_certified(struct daemon *d, struct phx_http_request *q, const 
 {
 	struct phx_err err = {0};
 	PHX_AUTO_FREE char *cert = NULL;
-	int r = phx_cert_issue(d->pki, csr, PHX_CERT_NODE, node, PHX_NODE_CERT_DAYS, &cert, &err);
+	int r = phx_vault_cert(keys_vault(d->keys), csr, node, PHX_NODE_CERT_DAYS, &cert, &err);
 	if (r < 0) {
 		phx_http_reply_error(q, r, err.text);
 		return;
@@ -405,7 +405,7 @@ void api_disk_key(struct phx_http_request *q, void *arg)
 		phx_http_reply_error(q, -EACCES, "this node may not have this key");
 		return;
 	}
-	int r = phx_diskkey_read(d->cfg.key_dir, key_id, key, &err);
+	int r = phx_vault_key_read(keys_vault(d->keys), key_id, key, &err);
 	if (r < 0) {
 		phx_http_reply_error(q, r, err.text);
 		return;

@@ -14,7 +14,9 @@
 #include "phxd/engine.h"
 #include "power/power.h"
 #include "types/rights.h"
+#include "vault/vault.h"
 
+struct keys;      /* keys.c: the process that holds the keys */
 struct wake;      /* wake.c: when the loop turns next */
 struct live;      /* live.c: liveness and long polls */
 struct exec;      /* exec.c: actions to drivers */
@@ -35,7 +37,8 @@ struct daemon {
 	struct phx_config cfg;
 	const char *config_path;
 	int64_t started_ms;
-	struct phx_pki *pki;
+	struct keys *keys;
+	struct phx_pki *pki; /* what is served with; issues nothing */
 	struct engine *engine;
 	struct wake *wake;
 	struct live *live;
@@ -57,7 +60,6 @@ struct daemon {
 	_Atomic unsigned rights;
 	engine_act_fn act; /* what the engine calls */
 	engine_commit_fn committed;
-	char site_key_path[PHX_CONFIG_TEXT_MAX + 16], attest_key_path[PHX_CONFIG_TEXT_MAX + 16];
 	/* what the catalogue's files had wrong when they were read last: texts; under the engine's
 	 * lock */
 	json_t *mistakes;
@@ -330,6 +332,23 @@ int net_sync_host(struct daemon *d, const char *name);
 /** Host files have changed so; the number of nodes may have outgrown dnsmasq's limits. */
 void net_hosts_changed(struct daemon *d, int change);
 void net_stop(struct daemon *d);
+
+/* ---- keys.c ---- */
+
+/** Starts the process; opens nothing yet. */
+int keys_new(struct daemon *d, struct keys **ret, struct phx_err *err);
+/** Ends it. Safe on NULL. */
+void keys_free(struct keys *k);
+/** Borrowed. */
+struct phx_vault *keys_vault(struct keys *k);
+/** Signs by it, on any thread, whatever lock it holds. */
+struct phx_signer keys_signer(struct keys *k);
+/** Likewise attestations of erases. */
+struct phx_signer keys_attester(struct keys *k);
+/** Opens the site's keys there, or makes them, and sets d->pki. */
+int keys_open(struct keys *k, struct phx_err *err);
+/** Journals that it was started again. Returns ms to the next call. */
+int keys_tick(struct keys *k);
 
 /* ---- refused.c ---- */
 

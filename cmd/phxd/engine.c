@@ -229,27 +229,12 @@ static void *take_snapshots(void *arg)
 	return NULL;
 }
 
-static int sign_with(const char *key_path, const char *text, char ret[PHX_JOURNAL_SIGNATURE_MAX],
-		     struct phx_err *err)
-{
-	uint8_t sig[PHX_SIG_SIZE];
-	_Static_assert(sizeof(sig) * 2 < PHX_JOURNAL_SIGNATURE_MAX, "a signature has room");
-	int r = phx_sign(key_path, text, strlen(text), sig, err);
-	if (r == 0)
-		phx_hex(sig, sizeof(sig), ret);
-	return r;
-}
-
 static int sign(void *arg, const char *record, char ret[PHX_JOURNAL_SIGNATURE_MAX],
 		struct phx_err *err)
 {
-	return sign_with(((const struct engine *)arg)->config.site_key_path, record, ret, err);
-}
-
-static int sign_attestation(void *arg, const char *text, char ret[PHX_JOURNAL_SIGNATURE_MAX],
-			    struct phx_err *err)
-{
-	return sign_with(((const struct engine *)arg)->config.attest_key_path, text, ret, err);
+	const struct engine *e = arg;
+	_Static_assert((int)PHX_ANCHOR_SIGNATURE_MAX == (int)PHX_JOURNAL_SIGNATURE_MAX, "one size");
+	return e->signer.sign(e->signer.arg, record, ret, err);
 }
 
 int engine_attests(struct engine *e, const char *pub_pem_path, struct phx_err *err)
@@ -271,7 +256,7 @@ static int bring_back(struct engine *e, struct phx_err *ret_damage, struct phx_e
 					    .keep_days = e->config.keep_days,
 					    .draw = draw,
 					    .act = act,
-					    .sign = sign,
+					    .sign = e->signer.sign ? sign : NULL,
 					    .attester = {e->attests.sign ? &e->attests : NULL,
 							 e->attest_fp, e->config.attestation_days},
 					    .snapshot_due = snapshot_due,
@@ -326,10 +311,8 @@ int engine_open(const struct engine_config *config, struct engine **ret, struct 
 	if (!e)
 		return -ENOMEM;
 	e->config = *config;
-	if (config->site_key_path[0])
-		e->signer = (struct phx_signer){sign, e};
-	if (config->attest_key_path && config->attest_key_path[0])
-		e->attests = (struct phx_signer){sign_attestation, e};
+	e->signer = config->signer;
+	e->attests = config->attester;
 	pthread_mutex_init(&e->lock, NULL);
 	pthread_cond_init(&e->wanted, NULL);
 	int r = open_journal(e, err);

@@ -20,10 +20,10 @@ struct engine_config {
 	const char *journal;
 	uint32_t snapshot_every;
 	uint32_t keep_days; /* older events go after a snapshot; 0 = none */
-	/* signs erase records, and what is said of the journal; "": that is not signed */
-	const char *site_key_path;
-	/* signs attestations of erases, which count for so many days; "": they are not signed */
-	const char *attest_key_path;
+	/* signs erase records, and what is said of the journal; `sign` NULL: that is not signed */
+	struct phx_signer signer;
+	/* signs attestations of erases, which count for so many days; likewise */
+	struct phx_signer attester;
 	uint32_t attestation_days;
 	engine_act_fn act;
 	engine_commit_fn committed;

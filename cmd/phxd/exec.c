@@ -151,11 +151,11 @@ static void do_key(struct exec *x, const struct phx_action *act)
 	struct phx_err err = {0};
 	int r;
 	if (act->kind == PHX_ACT_KEY_MAKE) {
-		r = phx_diskkey_make(x->d->cfg.key_dir, act->key_id, &err);
+		r = phx_vault_key_make(keys_vault(x->d->keys), act->key_id, &err);
 		if (r == -EEXIST)
 			r = 0; /* made before the crash that made us ask again */
 	} else {
-		r = phx_diskkey_destroy(x->d->cfg.key_dir, act->key_id, &err);
+		r = phx_vault_key_destroy(keys_vault(x->d->keys), act->key_id, &err);
 	}
 	struct phx_event ev = {
 		.kind = PHX_EV_key_result,

@@ -83,6 +83,7 @@ static int turn(sd_event_source *s, int fd, uint32_t revents, void *arg)
 	ms = min(ms, directors_tick(d->directors));
 	ms = min(ms, slurm_tick(d->slurm));
 	ms = min(ms, refused_tick(d->refused));
+	ms = min(ms, keys_tick(d->keys));
 	wake_in(d->wake, ms);
 	return 0;
 }
@@ -122,16 +123,6 @@ static int run_loop(struct daemon *d)
 
 /* ---- start and stop ---- */
 
-static int open_pki(struct daemon *d, struct phx_err *err)
-{
-	const char *names[40] = {d->cfg.address};
-	size_t n = 1;
-	PHX_LIST_EACH(struct phx_word, w, &d->cfg.server_names)
-		if (n < PHX_ARRAY_SIZE(names))
-			names[n++] = w->text;
-	return phx_pki_open(d->cfg.pki_dir, names, n, &d->pki, err);
-}
-
 static int begin_attesting(struct daemon *d, struct phx_err *err)
 {
 	PHX_AUTO_FREE char *pub = phx_path("%s/attest.pub", d->cfg.pki_dir);
@@ -143,8 +134,8 @@ static int open_engine(struct daemon *d, enum task task, struct phx_err *err)
 	struct engine_config config = {.journal = d->cfg.journal,
 				       .snapshot_every = d->cfg.snapshot_every,
 				       .keep_days = task == SERVE ? d->cfg.journal_keep_days : 0,
-				       .site_key_path = d->site_key_path,
-				       .attest_key_path = d->attest_key_path,
+				       .signer = keys_signer(d->keys),
+				       .attester = keys_attester(d->keys),
 				       .attestation_days = d->cfg.attestation_days,
 				       .act = d->act,
 				       .committed = d->committed,
@@ -152,8 +143,6 @@ static int open_engine(struct daemon *d, enum task task, struct phx_err *err)
 				       .accept_journal =
 					       task == NEW_JOURNAL || task == ACCEPT_JOURNAL,
 				       .accept_clock = task == ACCEPT_CLOCK};
-	snprintf(d->site_key_path, sizeof(d->site_key_path), "%s/site.key", d->cfg.pki_dir);
-	snprintf(d->attest_key_path, sizeof(d->attest_key_path), "%s/attest.key", d->cfg.pki_dir);
 	int r = engine_open(&config, &d->engine, err);
 	if (r == 0)
 		d->started_ms = engine_now(d->engine);
@@ -235,13 +224,14 @@ static int begin(struct daemon *d, enum task task, struct phx_err *err)
 {
 	int r = begin_check(&d->cfg, task == NEW_JOURNAL, err);
 	r = r ? r : begin_make_dirs(&d->cfg, err);
+	r = r ? r : keys_new(d, &d->keys, err);
 	return r ? r : open_engine(d, task, err);
 }
 
 static int start(struct daemon *d, struct phx_err *err)
 {
 	begin_sweep(&d->cfg);
-	int r = open_pki(d, err);
+	int r = keys_open(d->keys, err);
 	r = r ? r : begin_attesting(d, err);
 	r = r ? r : begin_anew(d, err);
 	r = r ? r : wake_new(&d->wake);
@@ -295,6 +285,7 @@ static void stop(struct daemon *d)
 	seldom_free(d->seldom);
 	live_free(d->live);
 	engine_close(d->engine);
+	keys_free(d->keys); /* the engine's end was signed */
 	json_decref(d->mistakes);
 	wake_free(d->wake);
 	phx_pki_free(d->pki);
@@ -423,6 +414,7 @@ static int accept_and_end(struct daemon *d, enum task task)
 	if (r < 0)
 		fprintf(stderr, "phxd: %s\n", err.text[0] ? err.text : strerror(-r));
 	engine_close(d->engine);
+	keys_free(d->keys);
 	return r < 0 ? EXIT_CONFIG_ : 0;
 }
 
@@ -450,8 +442,19 @@ static int serve(struct daemon *d)
 	return r < 0 ? code : 0;
 }
 
+/* The other program that this one is: started by keys.c, with the head's socket as its standard
+ * input. */
+static void be_vault(char **argv)
+{
+	const struct phx_vault_config config = {
+		.pki_dir = argv[2], .key_dir = argv[3], .user = argv[4]};
+	phx_vault_serve(STDIN_FILENO, &config);
+}
+
 int main(int argc, char **argv)
 {
+	if (argc == 5 && !strcmp(argv[1], "--vault"))
+		be_vault(argv);
 	struct daemon d = {.config_path = PHX_CONFIG_PATH, .act = act, .committed = committed};
 	struct phx_err err = {0};
 	enum task task = SERVE;

@@ -58,6 +58,10 @@ extern const struct phx_enum phx_tftp_mode_names;
 	F(S, socket, STR(256), \
 	  KEY(socket, PLACE(1, 107), "{run_dir}/phxd.sock", \
 	      "Where administrators reach phxd on this machine.")) \
+	F(S, vault_user, STR(256), \
+	  KEY(vault_user, TEXT(0, 31), "phx-vault", \
+	      "User of the process that holds the site's keys and those of disks; he gets " \
+	      "pki_dir and key_dir. Where there is no such user the process keeps phxd's.")) \
 	F(S, socket_group, STR(256), \
 	  KEY(socket_group, TEXT(0, 31), "", \
 	      "Members of this group are resource providers beside root.")) \

@@ -60,8 +60,6 @@ X509 *phx_cert_parse(const char *pem, const char *what, struct phx_err *err);
 /** What the open PKI issues with; borrowed. */
 EVP_PKEY *phx_pki_ca_key(const struct phx_pki *p);
 X509 *phx_pki_ca_cert(const struct phx_pki *p);
-/** What tokens of starts are made with, PHX_DISK_KEY_SIZE bytes; borrowed. */
-const uint8_t *phx_pki_start_key(const struct phx_pki *p);
 
 static inline void phx_pki_free_key(EVP_PKEY **k)
 {

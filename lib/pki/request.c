@@ -116,6 +116,9 @@ int phx_cert_issue(struct phx_pki *p, const char *csr_pem, enum phx_cert_kind ki
 		return phx_err_set(err, -EINVAL,
 				   "certificate of '%s': %u days; 1 to %u are possible", name, days,
 				   CERT_DAYS_MAX);
+	if (!phx_pki_ca_key(p))
+		return phx_err_set(err, -EPERM,
+				   "certificate of '%s': this process has no key of the CA", name);
 	PHX_AUTO_REQ X509_REQ *req = parse_request(csr_pem, err);
 	if (!req)
 		return -EINVAL;

@@ -90,6 +90,26 @@ static void free_pki(struct phx_pki **p)
 	phx_pki_free(*p);
 }
 
+int phx_pki_public(const struct phx_pki_texts *texts, struct phx_pki **ret)
+{
+	PHX_AUTO(free_pki) struct phx_pki *p = calloc(1, sizeof(*p));
+	if (!p)
+		return -ENOMEM;
+	p->ca_pem = strdup(texts->ca);
+	p->server_pem = strdup(texts->server);
+	p->server_key_pem = strdup(texts->server_key);
+	p->site_pub_pem = strdup(texts->site_pub);
+	p->attest_pub_pem = strdup(texts->attest_pub);
+	if (!p->ca_pem || !p->server_pem || !p->server_key_pem || !p->site_pub_pem ||
+	    !p->attest_pub_pem)
+		return -ENOMEM;
+	if (phx_pki_unhex(texts->start_key, p->start_key, sizeof(p->start_key)) !=
+	    sizeof(p->start_key))
+		return -EINVAL;
+	*ret = PHX_TAKE(p);
+	return 0;
+}
+
 /* The text of DIR/NAME; 1 when there is no such file. */
 static int read_pem(const char *dir, const char *name, char **ret_pem, struct phx_err *err)
 {

@@ -84,7 +84,6 @@ static int setup(void **state)
 	config = (struct engine_config){.journal = path,
 					.snapshot_every = 10,
 					.keep_days = 30,
-					.site_key_path = "",
 					.act = no_act,
 					.committed = no_commit};
 	fake_wall_ahead_ms = fake_mono_ahead_ms = added = 0;
@@ -451,6 +450,16 @@ static int is_signed(void *arg, const struct phx_store_erasure *erasure)
 	return 0;
 }
 
+static int sign_with_key(void *arg, const char *text, char ret[PHX_ANCHOR_SIGNATURE_MAX],
+			 struct phx_err *e_)
+{
+	uint8_t sig[PHX_SIG_SIZE];
+	int r = phx_sign(arg, text, strlen(text), sig, e_);
+	if (r == 0)
+		phx_hex(sig, sizeof(sig), ret);
+	return r;
+}
+
 static void an_erase_leaves_a_signed_record(void **state)
 {
 	PHX_AUTO_FREE char *key = phx_path("%s/site.key", dir);
@@ -459,7 +468,7 @@ static void an_erase_leaves_a_signed_record(void **state)
 	(void)state;
 	assert_int_equal(phx_pki_open(dir, NULL, 0, &pki, &err), 0);
 	phx_pki_free(pki);
-	config.site_key_path = key;
+	config.signer = (struct phx_signer){sign_with_key, key};
 	assert_int_equal(start(), 0);
 	happens(1);
 	registers("n1", "serial-1");
@@ -546,8 +555,8 @@ static void each_hand_over_is_attested_and_names_the_one_before(void **state)
 	(void)state;
 	assert_int_equal(phx_pki_open(dir, NULL, 0, &pki, &err), 0);
 	phx_pki_free(pki);
-	config.site_key_path = site;
-	config.attest_key_path = key;
+	config.signer = (struct phx_signer){sign_with_key, site};
+	config.attester = (struct phx_signer){sign_with_key, key};
 	config.attestation_days = 3;
 	assert_int_equal(start(), 0);
 	assert_int_equal(engine_attests(e, pub, &err), 0);

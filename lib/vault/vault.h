@@ -1,0 +1,65 @@
+/* The vault: a process of its own that holds the site's private keys and the
+ * keys of encrypted disks, so that the process that listens to the network has
+ * none of them. It signs what the head may have signed and nothing else: node
+ * certificates of PHX_NODE_CERT_DAYS at most, erase records, lines about the
+ * journal. Started by the head (`phxd --vault`), asked over a socketpair, without
+ * network, without exec, seeing two directories; ended when the head ends. */
+#ifndef PHX_VAULT_VAULT_H
+#define PHX_VAULT_VAULT_H
+
+#include "pki/anchor.h"
+#include "pki/pki.h"
+
+/** What the vault does and where. Texts are borrowed for its whole life. */
+struct phx_vault_config {
+	const char *program; /* which is the vault when its first argument is --vault */
+	const char *pki_dir; /* the site's keys, and the vault's own log */
+	const char *key_dir; /* keys of disks */
+	const char *user;    /* whom it becomes; "" or not there: nobody else */
+	/* on any thread, which may hold any lock: the vault has ended and was started again. NULL
+	 * is fine */
+	void (*restarted)(void *arg);
+	void *arg;
+};
+
+/* ---- the head's side; any thread ---- */
+
+struct phx_vault;
+
+/** Start the process; makes nothing yet. */
+int phx_vault_start(const struct phx_vault_config *config, struct phx_vault **ret,
+		    struct phx_err *err);
+/** Ends the process and waits for its end. Safe on NULL. */
+void phx_vault_end(struct phx_vault *v);
+/** Its pid, for messages; another one after a restart. */
+pid_t phx_vault_pid(struct phx_vault *v);
+
+/** The site's PKI as phx_pki_open() makes and finds it, without the keys of CA and site: whoever
+ * has it can serve TLS and issues nothing. `ret_complaint` (malloc'd): what is wrong with the
+ * vault's own log, NULL when nothing is. */
+int phx_vault_site(struct phx_vault *v, const char *const *server_names, size_t n_names,
+		   struct phx_pki **ret, char **ret_complaint, struct phx_err *err);
+/** A certificate for the node `name`, valid for `days` (PHX_NODE_CERT_DAYS at most); malloc'd
+ * PEM. */
+int phx_vault_cert(struct phx_vault *v, const char *csr_pem, const char *name, uint32_t days,
+		   char **ret_pem, struct phx_err *err);
+/** What signs what: -EPERM of any other text. */
+enum phx_vault_key {
+	PHX_VAULT_SITE,  /* erase records (JSON), lines about a journal (pki/anchor.h) */
+	PHX_VAULT_ATTEST /* attestations of erases (pki/attestation.h) */
+};
+int phx_vault_sign(struct phx_vault *v, enum phx_vault_key key, const char *text,
+		   uint8_t ret_sig[PHX_SIG_SIZE], struct phx_err *err);
+/** As phx_diskkey_make(), phx_diskkey_read(), phx_diskkey_destroy(). */
+int phx_vault_key_make(struct phx_vault *v, const char *key_id, struct phx_err *err);
+int phx_vault_key_read(struct phx_vault *v, const char *key_id, uint8_t ret_key[PHX_DISK_KEY_SIZE],
+		       struct phx_err *err);
+int phx_vault_key_destroy(struct phx_vault *v, const char *key_id, struct phx_err *err);
+
+/* ---- the process ---- */
+
+/** Be the vault: give up all rights that it does not need, then answer on `fd` until the head
+ * closes it. Never returns. */
+void phx_vault_serve(int fd, const struct phx_vault_config *config) __attribute__((noreturn));
+
+#endif

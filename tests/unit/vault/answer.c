@@ -1,0 +1,123 @@
+/* What a head that was taken over gets from the vault: answers, and no signature that is not a
+ * head's. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <cmocka.h>
+#include <errno.h>
+#include <sys/stat.h>
+
+#include "base/file.h"
+#include "vault/internal.h"
+
+static char dir[64], pki_dir[96], key_dir[96];
+static struct phx_vault_config config;
+
+static int setup(void **state)
+{
+	(void)state;
+	strcpy(dir, "/tmp/phx-vault.XXXXXX");
+	if (!mkdtemp(dir))
+		return -1;
+	snprintf(pki_dir, sizeof(pki_dir), "%s/pki", dir);
+	snprintf(key_dir, sizeof(key_dir), "%s/keys", dir);
+	config = (struct phx_vault_config){.pki_dir = pki_dir, .key_dir = key_dir, .user = ""};
+	return mkdir(pki_dir, 0700) < 0 || mkdir(key_dir, 0700) < 0 ? -1 : 0;
+}
+
+static int teardown(void **state)
+{
+	(void)state;
+	return phx_dir_remove(dir, NULL);
+}
+
+/* Asks in this process; the result, and the answer's bytes. */
+static int ask(struct vault *v, struct vault_message q, const char *body, struct phx_buf *ret)
+{
+	struct vault_message a;
+	vault_answer(v, &q, body, &a, ret);
+	assert_int_equal(a.op, q.op);
+	assert_int_equal(a.n, ret->n);
+	return a.result;
+}
+
+static int ask_text(struct vault *v, enum vault_op op, uint32_t days, const char *body)
+{
+	struct phx_buf b = {0};
+	struct vault_message q = {
+		.op = op, .days = days, .n = (uint32_t)strlen(body), .name = "n1"};
+	int r = ask(v, q, body, &b);
+	phx_buf_fini(&b);
+	return r;
+}
+
+static void open_site(struct vault *v)
+{
+	*v = (struct vault){.config = &config};
+	assert_int_equal(ask_text(v, VAULT_site, 0, ""), 0);
+}
+
+static void nonsense_is_answered(void **state)
+{
+	struct vault v = {.config = &config};
+	(void)state;
+	for (uint32_t op = 0; op < N_VAULT_OPS + 3; op++) {
+		struct phx_buf b = {0};
+		int r = ask(&v, (struct vault_message){.op = op, .days = 1, .n = 3}, "\0\0\0", &b);
+		assert_true(op == VAULT_site || r < 0);
+		assert_true(op < N_VAULT_OPS || r == -ENOSYS);
+		phx_buf_fini(&b);
+	}
+	vault_fini(&v);
+}
+
+static void texts_of_others_are_not_signed(void **state)
+{
+	static const char *const bad[] = {
+		"phoenix package sha256 0000\n",
+		"phoenix image sha256 0000\n",
+		"phoenix anchorjournal",
+		" {}",
+		"",
+	};
+	struct vault v;
+	(void)state;
+	open_site(&v);
+	for (size_t i = 0; i < PHX_ARRAY_SIZE(bad); i++)
+		assert_int_equal(ask_text(&v, VAULT_sign, 0, bad[i]), -EPERM);
+	assert_int_equal(ask_text(&v, VAULT_sign, 0, "{\"node\":\"n1\"}"), 0);
+	/* each key has its own texts */
+	assert_int_equal(ask_text(&v, VAULT_attest, 0, "{\"node\":\"n1\"}"), -EPERM);
+	assert_int_equal(ask_text(&v, VAULT_attest, 0, "{\"format\":1}"), 0);
+	/* what is behind a '\0' would be signed and not looked at */
+	struct phx_buf b = {0};
+	assert_int_equal(ask(&v, (struct vault_message){.op = VAULT_sign, .n = 5}, "{\"\0x}", &b),
+			 -EPERM);
+	phx_buf_fini(&b);
+	vault_fini(&v);
+}
+
+static void certificates_are_short(void **state)
+{
+	PHX_AUTO_FREE char *key = NULL, *csr = NULL;
+	struct vault v;
+	(void)state;
+	open_site(&v);
+	assert_int_equal(phx_csr_make("n1", &key, &csr, NULL), 0);
+	assert_int_equal(ask_text(&v, VAULT_cert, PHX_NODE_CERT_DAYS, csr), 0);
+	assert_int_equal(ask_text(&v, VAULT_cert, PHX_NODE_CERT_DAYS + 1, csr), -EPERM);
+	assert_int_equal(ask_text(&v, VAULT_cert, UINT32_MAX, csr), -EPERM);
+	vault_fini(&v);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(nonsense_is_answered, setup, teardown),
+		cmocka_unit_test_setup_teardown(texts_of_others_are_not_signed, setup, teardown),
+		cmocka_unit_test_setup_teardown(certificates_are_short, setup, teardown),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
