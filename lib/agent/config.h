@@ -88,8 +88,8 @@ bool agent_config_private(const struct agent_config *c);
 /** Read agent.conf into `c`; its keys override. -EINVAL "FILE:LINE: reason", -ENOENT. */
 int agent_config_read(struct agent_config *c, const char *path, struct phx_err *err);
 
-/** Read phx.server=, phx.http=, phx.start= and phx.image= of a kernel command line into `c`. -EINVAL: the text
- * names the missing or wrong word. */
+/** Read phx.server=, phx.http=, phx.start= and phx.image= of a kernel command line into `c`.
+ * -EINVAL: the text names the missing or wrong word. */
 int agent_config_cmdline(struct agent_config *c, const char *cmdline, struct phx_err *err);
 /** Take the word phx.start= among `words`; false: there is none, or it is what `c` has. */
 bool agent_config_start(struct agent_config *c, const char *words);
