@@ -10,8 +10,6 @@
 #include "base/clock.h"
 #include "phxd/hang_ups.h"
 
-enum { HELD_MAX = 16 /* of one identity at once */ };
-
 struct held {
 	struct phx_http_request *q;
 	struct holds_wish wish;
@@ -143,7 +141,7 @@ void holds_take(struct holds *h, struct phx_http_request *q, const struct holds_
 	struct held held = {.q = q, .wish = *wish, .rights = h->d->rights};
 	held.until_ms = phx_clock_ms() + wait_ms;
 	held.scope = person_scope(h->d, phx_http_peer(q), wish->right);
-	if (!phx_http_claim(q, PHX_HTTP_POLL, HELD_MAX))
+	if (!phx_http_claim(q, PHX_HTTP_POLL, h->d->cfg.polls_per_user))
 		return;
 	phx_http_suspend(q);
 	pthread_mutex_lock(&h->lock);

@@ -18,14 +18,7 @@
 #include "phxd/hang_ups.h"
 #include "phxd/parse.h"
 
-enum {
-	ASKS_MAX = 64,
-	ASKS_OF_NODE_MAX = 8,
-	ASKS_OF_PERSON_MAX = 16,
-	LINES_MAX = 10000,
-	LINES = 50,
-	WAIT_MAX_S = 25
-};
+enum { ASKS_MAX = 64, ASKS_OF_NODE_MAX = 8, LINES_MAX = 10000, LINES = 50, WAIT_MAX_S = 25 };
 enum { ANSWER_MS = 15000, CURSOR_MAX = 256 };
 
 struct ask {
@@ -141,7 +134,7 @@ void api_node_logs(struct phx_http_request *q, void *arg)
 		phx_http_reply_error(q, r, err.text);
 		return;
 	}
-	if (!parse_ask(q, &a) || !phx_http_claim(q, PHX_HTTP_POLL, ASKS_OF_PERSON_MAX))
+	if (!parse_ask(q, &a) || !phx_http_claim(q, PHX_HTTP_POLL, d->cfg.polls_per_user))
 		return;
 	a.until_ms = phx_clock_ms() + (int64_t)a.wait_s * 1000 + ANSWER_MS;
 	phx_http_suspend(q);

@@ -28,8 +28,7 @@ enum {
 	REFUSED_MS = 1000,
 	GATHER_MS = 10 /* events that come together are one turn */,
 	FILES_BESIDE = 1024,
-	N_LISTENERS = 3,
-	UPLOADS = 4 /* of the largest size, of one identity at once */
+	N_LISTENERS = 3
 };
 
 /* ---- what the engine calls ---- */
@@ -149,10 +148,14 @@ static int open_engine(struct daemon *d, enum task task, struct phx_err *err)
 	return r;
 }
 
-/* Users of this machine are told by the kernel; certificates are looked at here. */
-static bool is_admin(void *arg, const struct phx_http_peer *peer)
+/* Users of this machine are told by the kernel; certificates are looked at here. One that is
+ * revoked takes nothing of its holder's share. */
+static enum phx_http_rank rank_of(void *arg, const struct phx_http_peer *peer)
 {
-	return person_is_admin(arg, peer);
+	unsigned roles = person_roles(arg, peer);
+	if (!roles)
+		return PHX_HTTP_STRANGER;
+	return roles & 1u << PHX_WHO_ADMIN ? PHX_HTTP_ADMIN : PHX_HTTP_KNOWN;
 }
 
 /* A group that is named and not there is nobody's. */
@@ -166,9 +169,11 @@ static gid_t gid_of(const char *name)
  * refused for ever. */
 static uint64_t spool_bytes_max(const struct daemon *d)
 {
-	uint64_t largest_mb =
-		d->cfg.stage_max_mb > JOB_OUTPUT_MAX_MB ? d->cfg.stage_max_mb : JOB_OUTPUT_MAX_MB;
-	return (largest_mb << 20) * UPLOADS;
+	const uint32_t mb[] = {d->cfg.upload_mb_per_user, d->cfg.stage_max_mb, JOB_OUTPUT_MAX_MB};
+	uint64_t most = 0;
+	for (size_t i = 0; i < PHX_ARRAY_SIZE(mb); i++)
+		most = mb[i] > most ? mb[i] : most;
+	return most << 20;
 }
 
 /* On any thread of a listener: the loop looks at it. */
@@ -199,7 +204,7 @@ static int start_http(struct daemon *d, struct phx_err *err)
 		.requests_per_s = d->cfg.requests_per_s,
 		.spool_bytes_max = spool_bytes_max(d),
 		.admin_gid = gid_of(d->cfg.socket_group),
-		.is_admin = is_admin,
+		.rank = rank_of,
 		.refused = on_refused,
 	};
 	int r = phx_http_server_start(&config, &d->http, err);

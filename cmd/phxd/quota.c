@@ -14,7 +14,7 @@ enum {
 };
 
 struct bucket {
-	char who[PHX_NAME_MAX];
+	char who[PHX_IDENTITY_MAX];
 	int64_t n_bytes, at_ms;
 };
 
@@ -87,13 +87,14 @@ static int64_t take(struct quota *u, const char *who, int64_t n)
 
 bool quota_may_write(struct quota *u, struct phx_http_request *q)
 {
-	char who[PHX_NAME_MAX], text[200];
+	char who[PHX_IDENTITY_MAX], text[200];
 	size_t n = 0;
 	const struct phx_http_peer *peer = phx_http_peer(q);
 	phx_http_body(q, &n);
 	if (person_is_admin(u->d, peer))
 		return true;
-	person_name(peer, who, sizeof(who));
+	if (!person_identity(peer, who))
+		person_name(peer, who, sizeof(who));
 	int64_t wait_s = take(u, who, (int64_t)n + BESIDE_BYTES);
 	if (!wait_s)
 		return true;
@@ -102,6 +103,6 @@ bool quota_may_write(struct quota *u, struct phx_http_request *q)
 		 "(journal_mb_per_user): try again "
 		 "in %lld s",
 		 u->d->cfg.journal_mb_per_user, (long long)wait_s);
-	phx_http_reply_error(q, -EDQUOT, text);
+	phx_http_reply_later(q, (unsigned)wait_s, text);
 	return false;
 }

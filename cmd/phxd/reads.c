@@ -9,7 +9,7 @@
 
 #include "base/clock.h"
 
-enum { UNDER_WAY_MAX = 8, BREATH_MIN_US = 1000, BREATH_MAX_US = 100000 };
+enum { BREATH_MIN_US = 1000, BREATH_MAX_US = 100000 };
 enum { ADMINS, OTHERS, LANES };
 
 struct task {
@@ -85,7 +85,7 @@ void reads_take(struct reads *r, struct phx_http_request *q, phx_http_handler ha
 {
 	bool admin = person_is_admin(r->d, phx_http_peer(q));
 	struct lane *l = &r->lanes[admin ? ADMINS : OTHERS];
-	if (!phx_http_claim(q, PHX_HTTP_HEAVY, UNDER_WAY_MAX))
+	if (!phx_http_claim(q, PHX_HTTP_HEAVY, r->d->cfg.reads_per_user))
 		return;
 	phx_http_suspend(q);
 	pthread_mutex_lock(&r->lock);

@@ -17,7 +17,6 @@
 #include "phxd/hang_ups.h"
 
 enum {
-	POLLS_MAX = 16,      /* of one identity at once */
 	LOOKED_MAX = 20000,  /* events, in one request */
 	BYTES_MAX = 4 << 20, /* of events in one answer; one at least */
 	PAGE = 1000,         /* events looked at in one go */
@@ -362,7 +361,7 @@ void waits_hold(struct waits *w, struct phx_http_request *q, uint64_t after, uin
 	x.rights = w->d->rights; /* before they are asked for */
 	x.all = person_has_all(w->d, peer, PHX_RIGHT_events);
 	person_name(peer, x.by, sizeof(x.by));
-	if (!phx_http_claim(q, PHX_HTTP_POLL, POLLS_MAX))
+	if (!phx_http_claim(q, PHX_HTTP_POLL, w->d->cfg.polls_per_user))
 		return;
 	phx_http_suspend(q);
 	if (!keep(&w->lanes[x.all ? ADMINS : OTHERS], &x)) {

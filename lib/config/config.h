@@ -17,6 +17,48 @@ extern const struct phx_enum phx_dhcp_mode_names;
 enum phx_tftp_mode { PHX_TFTP_INTFTPD, PHX_TFTP_DNSMASQ, PHX_TFTP_NONE };
 extern const struct phx_enum phx_tftp_mode_names;
 
+/* What one identity may take, beside others: a user of the socket, the certificates of one name, a
+ * node, an address without a certificate. More is answered with 429, what it was, and when to come
+ * again (Retry-After); administrators have none of these limits. */
+#define PHX_QUOTA_FIELDS(F, S) \
+	F(S, requests_per_s, U32, \
+	  KEY(requests_per_s, NUMBER(0, 1000000), "200", \
+	      "HTTP requests a second of one identity: a user of the socket who is no " \
+	      "administrator, the certificates of one name, a node, an address without a " \
+	      "certificate; what 20 s allow may come at once. More are answered with 429 and " \
+	      "when to come again, as is what is over the limits below. Beats of agents are not " \
+	      "counted. 0: no limit.")) \
+	F(S, connections_per_user, U32, \
+	  KEY(connections_per_user, NUMBER(8, 65536), "64", \
+	      "HTTP connections of one identity at once, of connections_max.")) \
+	F(S, connections_per_address, U32, \
+	  KEY(connections_per_address, NUMBER(8, 65536), "256", \
+	      "The same of one address over the network, without a certificate: nobody takes " \
+	      "them all.")) \
+	F(S, polls_per_user, U32, \
+	  KEY(polls_per_user, NUMBER(1, 1024), "16", \
+	      "Requests of one identity that wait: for events, for an end, for what a service " \
+	      "writes.")) \
+	F(S, reads_per_user, U32, \
+	  KEY(reads_per_user, NUMBER(1, 1024), "8", \
+	      "Requests of one identity under way that read much: lists, status, history.")) \
+	F(S, upload_mb_per_user, U32, \
+	  KEY(upload_mb_per_user, NUMBER(1, 1048576, "MiB"), "4096", \
+	      "Files of one identity on their way to phxd at once, by the lengths that they " \
+	      "tell; no less than the largest file that may come. Who shows no certificate " \
+	      "sends none.")) \
+	F(S, jobs_per_user, U32, \
+	  KEY(jobs_per_user, NUMBER(1, 10000), "4000", \
+	      "Jobs of one user queued or running at once, of 10000 in all; the last 1000 are " \
+	      "for users with less than 100.")) \
+	F(S, job_mb_per_user, U32, \
+	  KEY(job_mb_per_user, NUMBER(1, 4096, "MiB"), "64", \
+	      "What the words, scripts and environments of these jobs may take.")) \
+	F(S, journal_mb_per_user, U32, \
+	  KEY(journal_mb_per_user, NUMBER(1, 4096, "MiB"), "32", \
+	      "What one identity may have journalled at once; in 17 minutes all of it is " \
+	      "forgotten."))
+
 /** One row an option of phoenix.conf; reader, defaults, origins and manual come from them. Defaults
  * may begin with {config_dir} (where phoenix.conf is), {state_dir} or {run_dir}. */
 #define PHX_CONFIG_FIELDS(F, S) \
@@ -171,13 +213,6 @@ extern const struct phx_enum phx_tftp_mode_names;
 	  KEY(job_lease_s, NUMBER(10, 86400, "s"), "60", \
 	      "How long an agent that cannot reach phxd goes on with its jobs: then it ends " \
 	      "them. A job of a silent node is queued again after that, not before.")) \
-	F(S, jobs_per_user, U32, \
-	  KEY(jobs_per_user, NUMBER(1, 10000), "4000", \
-	      "Jobs of one user queued or running at once, of 10000 in all; the last 1000 are " \
-	      "for users with less than 100. More are refused with 429.")) \
-	F(S, job_mb_per_user, U32, \
-	  KEY(job_mb_per_user, NUMBER(1, 4096, "MiB"), "64", \
-	      "What the words, scripts and environments of these jobs may take.")) \
 	F(S, job_output_max_mb, U32, \
 	  KEY(job_output_max_mb, NUMBER(1, 60, "MiB"), "60", \
 	      "What is kept of what a job writes on a node; the rest is lost, and told as lost. " \
@@ -213,10 +248,6 @@ extern const struct phx_enum phx_tftp_mode_names;
 	  KEY(journal_keep_days, NUMBER(0, 36500, "days"), "0", \
 	      "Events older than this are forgotten after a snapshot; 0: all are kept. Erase " \
 	      "records are kept in any case.")) \
-	F(S, journal_mb_per_user, U32, \
-	  KEY(journal_mb_per_user, NUMBER(1, 4096, "MiB"), "32", \
-	      "What one user or service provider may have journalled at once; in 17 minutes all " \
-	      "of it is forgotten. More is refused with 429.")) \
 	F(S, anchor_file, LIST(phx_word), \
 	  KEY(anchor_file, WORDS(8), "", \
 	      "Files (best on other machines) to which phxd appends its anchors, a line each: " \
@@ -239,20 +270,7 @@ extern const struct phx_enum phx_tftp_mode_names;
 	      "HTTP connections at once, on each listener; administrators have 64 more. An agent " \
 	      "has one or two. phxd may open as many files as three full listeners need, if " \
 	      "LimitNOFILE of its unit allows it.")) \
-	F(S, connections_per_address, U32, \
-	  KEY(connections_per_address, NUMBER(8, 65536), "256", \
-	      "Of these from one address over the network, without a certificate: nobody takes " \
-	      "them all.")) \
-	F(S, requests_per_s, U32, \
-	  KEY(requests_per_s, NUMBER(0, 1000000), "200", \
-	      "HTTP requests a second of one user of the socket who is no administrator, one " \
-	      "certificate, or one address over the network; what 20 s allow may come at once. " \
-	      "More are answered with 429 and when to come again. Beats of agents are not " \
-	      "counted. 0: no limit.")) \
-	F(S, connections_per_user, U32, \
-	  KEY(connections_per_user, NUMBER(8, 65536), "64", \
-	      "Of these by one user of the socket who is no administrator, or with one " \
-	      "certificate: more are answered with 429."))
+	PHX_QUOTA_FIELDS(F, S)
 
 /** PHX_OPT_http_port: the place of the option among the rows. */
 enum phx_option_id {

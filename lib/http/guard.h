@@ -1,18 +1,11 @@
 /* Whom a listener serves, how much of it, and how long it waits for them: connections, polls, heavy
- * answers and spooled bytes are counted by identity ("uid:1000", "addr:10.0.0.9",
- * "cert:FINGERPRINT"), so that one that takes all it can get takes its own share only. Knows
+ * answers and spooled bytes are counted by identity ("uid:1000", "addr:10.0.0.9", "cert:NAME",
+ * "node:FINGERPRINT"), so that one that takes all it can get takes its own share only. Knows
  * sockets as numbers to be cut; takes the time as an argument. Thread-safe. */
 #ifndef PHX_HTTP_GUARD_H
 #define PHX_HTTP_GUARD_H
 
 #include "http/http.h"
-
-/** What an identity is to the listener. */
-enum phx_http_rank {
-	PHX_HTTP_STRANGER, /* of a network, not shown a certificate yet */
-	PHX_HTTP_KNOWN,    /* a user of this machine, or the holder of a certificate */
-	PHX_HTTP_ADMIN,    /* limited by the reserve alone */
-};
 
 /** What a connection keeps its listener waiting for. */
 enum phx_http_pause {

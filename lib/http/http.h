@@ -58,9 +58,11 @@ void phx_http_reply_text(struct phx_http_request *q, int status, const char *typ
  * are suspended whenever one is answered, but at those that are answered together once; and of the
  * first `text` that is given a server makes the answer only once. */
 void phx_http_reply_all(struct phx_http_request *const *q, size_t n, int status, const char *text);
+/** 429 with `text`, and when to come again. */
+void phx_http_reply_later(struct phx_http_request *q, unsigned wait_s, const char *text);
 /** {"error": text, "code": "EINVAL"} with a status derived from the code: -EINVAL 400,
  * -EPERM/-EACCES 403, -ENOENT 404, -EEXIST/-EBUSY/-ESTALE/-ENOTUNIQ 409, -E2BIG/-EFBIG 413, -EDQUOT
- * 429, -EAGAIN 503, -ENOSPC/-EROFS 507, else 500. */
+ * 429 (to come again in half a minute), -EAGAIN 503, -ENOSPC/-EROFS 507, else 500. */
 void phx_http_reply_error(struct phx_http_request *q, int code, const char *text);
 /** A regular file, with Range (single range), ETag (sha256 given, or NULL: made from inode, size
  * and time), If-None-Match, If-Range, HEAD. 404 when it cannot be opened. */
@@ -118,6 +120,13 @@ struct phx_http_route {
  * handler. */
 const char *phx_http_body_path(const struct phx_http_request *q);
 
+/** What an identity is to a listener. */
+enum phx_http_rank {
+	PHX_HTTP_STRANGER, /* of a network, without a certificate that counts */
+	PHX_HTTP_KNOWN,    /* a user of this machine, or the holder of a certificate */
+	PHX_HTTP_ADMIN,    /* limited by the reserve alone */
+};
+
 struct phx_http_server_config {
 	const struct phx_http_route *routes;
 	size_t n_routes;
@@ -135,15 +144,17 @@ struct phx_http_server_config {
 	unsigned reserve;          /* beside these, for administrators; 0 = 64 */
 	/* of these, from one address without a certificate; 0 = no limit. More are refused */
 	unsigned per_address_max;
-	/* of these, by one user of this machine, or one certificate; 0 = no limit */
+	/* of these, by one user of this machine, the certificates of one name, or one node; 0 =
+	 * no limit */
 	unsigned per_person_max;
 	/* of one identity that is no administrator, over some time; 0 = no limit. More get 429 */
 	unsigned requests_per_s;
 	uint64_t spool_bytes_max; /* of body_file, of one identity at once; 0 = no limit */
 	/* administrators on the Unix listener beside root; (gid_t)-1: none */
 	gid_t admin_gid;
-	/* over TLS: asked once a connection, after the handshake. NULL: nobody is one */
-	bool (*is_admin)(void *arg, const struct phx_http_peer *peer);
+	/* what the holder of a certificate is: asked once a connection, after the handshake. NULL:
+	 * known */
+	enum phx_http_rank (*rank)(void *arg, const struct phx_http_peer *peer);
 	/** Somebody was refused because of a limit: called on any thread, must return at once. May
 	 * be NULL. */
 	void (*refused)(void *arg);
@@ -162,7 +173,7 @@ enum phx_http_limit {
 };
 enum { PHX_HTTP_KEY_MAX = 80, PHX_HTTP_LISTENERS = 3 };
 /** How often it did since the start, and whom last: "uid:1000", "addr:10.0.0.9",
- * "cert:FINGERPRINT"; "" it was not known. */
+ * "cert:campus", "node:FINGERPRINT"; "" it was not known. */
 struct phx_http_refused {
 	uint64_t n;
 	char whom[PHX_HTTP_KEY_MAX];

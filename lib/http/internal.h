@@ -117,7 +117,7 @@ struct phx_http_server {
 	void *arg;
 	char *unix_path, *spool_dir;
 	gid_t admin_gid;
-	bool (*is_admin)(void *arg, const struct phx_http_peer *peer);
+	enum phx_http_rank (*rank)(void *arg, const struct phx_http_peer *peer);
 	struct phx_http_listener_state listeners[PHX_HTTP_LISTENERS];
 	/* the hand-over of answers between threads, and the list of requests */
 	pthread_mutex_t lock;
@@ -183,7 +183,5 @@ void phx_http_give(struct phx_http_request *q, int status, struct MHD_Response *
 /** {"error": text, "code": name of code} with this status. `allow` is for 405, else NULL. */
 void phx_http_refuse(struct phx_http_request *q, int status, int code, const char *text,
 		     const char *allow);
-/** 429, with the time after which it may be tried again. */
-void phx_http_refuse_for(struct phx_http_request *q, unsigned wait_s, const char *text);
 
 #endif

@@ -80,12 +80,16 @@ enum phx_http_rank phx_http_peer_rank(const struct phx_http_connection *c,
 		snprintf(ret_key, PHX_HTTP_KEY_MAX, "uid:%u", (unsigned)p->uid);
 		return p->uid == 0 || grouped ? PHX_HTTP_ADMIN : PHX_HTTP_KNOWN;
 	}
-	if (p->has_cert) {
-		snprintf(ret_key, PHX_HTTP_KEY_MAX, "cert:%.70s", p->cert.fingerprint);
-		return s->is_admin && s->is_admin(s->arg, p) ? PHX_HTTP_ADMIN : PHX_HTTP_KNOWN;
-	}
-	snprintf(ret_key, PHX_HTTP_KEY_MAX, "addr:%s", p->address);
-	return PHX_HTTP_STRANGER;
+	enum phx_http_rank rank = !p->has_cert ? PHX_HTTP_STRANGER
+		: s->rank                      ? s->rank(s->arg, p)
+					       : PHX_HTTP_KNOWN;
+	if (rank == PHX_HTTP_STRANGER)
+		snprintf(ret_key, PHX_HTTP_KEY_MAX, "addr:%s", p->address);
+	else if (p->cert.kind == PHX_CERT_NODE) /* an earlier tenant has an earlier key of it */
+		snprintf(ret_key, PHX_HTTP_KEY_MAX, "node:%.70s", p->cert.fingerprint);
+	else /* however many certificates he has */
+		snprintf(ret_key, PHX_HTTP_KEY_MAX, "cert:%.70s", p->cert.name);
+	return rank;
 }
 
 void phx_http_on_connection(void *cls, struct MHD_Connection *mhd, void **socket_context,

@@ -9,6 +9,9 @@
 
 #include "base/json.h"
 
+/* Nobody knows when what is under way ends. */
+enum { SHARE_AGAIN_S = 30 };
+
 /* Under the server's lock. */
 static void give_locked(struct phx_http_request *q, int status, struct MHD_Response *response)
 {
@@ -161,7 +164,7 @@ void phx_http_refuse(struct phx_http_request *q, int status, int code, const cha
 	give_json(q, status, j, allow ? MHD_HTTP_HEADER_ALLOW : NULL, allow);
 }
 
-void phx_http_refuse_for(struct phx_http_request *q, unsigned wait_s, const char *text)
+void phx_http_reply_later(struct phx_http_request *q, unsigned wait_s, const char *text)
 {
 	PHX_AUTO_JSON json_t *j = error_json(-EDQUOT, text);
 	char value[16];
@@ -171,6 +174,9 @@ void phx_http_refuse_for(struct phx_http_request *q, unsigned wait_s, const char
 
 void phx_http_reply_error(struct phx_http_request *q, int code, const char *text)
 {
-	phx_http_refuse(q, phx_http_status_of(code), code, text && text[0] ? text : strerror(-code),
-			NULL);
+	const char *why = text && text[0] ? text : strerror(-code);
+	if (code == -EDQUOT)
+		phx_http_reply_later(q, SHARE_AGAIN_S, why);
+	else
+		phx_http_refuse(q, phx_http_status_of(code), code, why, NULL);
 }

@@ -273,7 +273,7 @@ static bool may_come(struct phx_http_request *q)
 		 "you have sent more requests in a short time than one may (requests_per_s): try "
 		 "again in %u s",
 		 wait_s);
-	phx_http_refuse_for(q, wait_s, text);
+	phx_http_reply_later(q, wait_s, text);
 	return false;
 }
 
@@ -294,11 +294,10 @@ static void admit(struct phx_http_request *q)
 	}
 	const struct phx_http_peer *peer = &q->connection->peer;
 	if (q->connection->refused < 0) {
-		phx_http_refuse(q, 429, -EDQUOT,
-				"your certificate has as many connections open as one may: close "
-				"some, or try "
-				"again when they have ended",
-				NULL);
+		phx_http_reply_error(
+			q, -EDQUOT,
+			"your certificate has as many connections open as one may: close "
+			"some, or try again when they have ended");
 		return;
 	}
 	if (!may_come(q))

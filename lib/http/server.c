@@ -191,7 +191,7 @@ int phx_http_server_start(const struct phx_http_server_config *config, struct ph
 	s->n_routes = config->n_routes;
 	s->arg = config->arg;
 	s->admin_gid = config->admin_gid;
-	s->is_admin = config->is_admin;
+	s->rank = config->rank;
 	pthread_mutex_init(&s->lock, NULL);
 	phx_cond_init(&s->drained);
 	for (int i = 0; i < PHX_HTTP_LISTENERS; i++)

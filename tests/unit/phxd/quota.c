@@ -38,16 +38,28 @@ bool person_is_admin(struct daemon *d, const struct phx_http_peer *peer)
 	(void)peer;
 	return !strcmp(who, "root");
 }
+bool person_identity(const struct phx_http_peer *peer, char ret[PHX_IDENTITY_MAX])
+{
+	(void)peer;
+	snprintf(ret, PHX_IDENTITY_MAX, "%s", who);
+	return true;
+}
 void person_name(const struct phx_http_peer *peer, char *dst, size_t size)
 {
 	(void)peer;
-	snprintf(dst, size, "%s", who);
+	(void)dst;
+	(void)size;
+	fail_msg("somebody without a name");
 }
-void phx_http_reply_error(struct phx_http_request *q, int c, const char *text)
+void phx_http_reply_later(struct phx_http_request *q, unsigned wait_s, const char *text)
 {
+	char when[32];
 	(void)q;
-	code = c;
+	code = -EDQUOT;
 	snprintf(said, sizeof(said), "%s", text);
+	/* the number of seconds is that of the sentence */
+	snprintf(when, sizeof(when), "try again in %u s", wait_s);
+	assert_non_null(strstr(said, when));
 }
 
 static struct daemon d;
