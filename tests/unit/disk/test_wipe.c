@@ -65,7 +65,8 @@ static void test_overwrite_file(void **state)
 	assert_int_equal(wipe(b, b->p->file, PHX_WIPE_OVERWRITE, false), 0);
 	assert_blank(b);
 	assert_int_equal(b->result.method, PHX_WIPE_OVERWRITE);
-	assert_true(b->result.verified_bytes >= 33 * MIB && b->result.verified_bytes < 40 * MIB);
+	/* both ends; drawn places may lie within them */
+	assert_true(b->result.verified_bytes >= 32 * MIB && b->result.verified_bytes < 40 * MIB);
 }
 
 static void test_full_read_back(void **state)
