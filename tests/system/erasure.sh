@@ -35,7 +35,7 @@ a_hand_over_with_erases_is_attested() {
 	comes_up n1 1 && [ "$(list n1)" = 0 ] && handed_over n1 ready || return 1
 	[ "$(list n1)" = 1 ] || { phx erasure list -o json; return 1; }
 	phx erasure show n1 -o json >"$WORK/shown" || return 1
-	jq -e '.node == "n1" and .serial == "SN1" and .from_owner == "hpc" and .reset == "kexec" and .tpm == "none" and .previous == ""
+	jq -e '.node == "n1" and .serial == "SN1" and .from_owner == "cert:hpc" and .reset == "kexec" and .tpm == "none" and .previous == ""
 		and .reset_ms > 0 and .until_ms > .made_ms and (.disks | length) == 2
 		and all(.disks[]; .image == "deploy 1" and .said.image_sha256 == "'"$DEPLOY_SHA256"'" and .said.nonce == .nonce and .nonce > 0
 			and .said.read_sha256 != "" and .said.boot_id != "" and (.signer | startswith("sha256:")))
@@ -56,7 +56,7 @@ it_is_verified_without_a_head() {
 	return $r
 }
 an_altered_copy_is_refused() {
-	sed 's/"from_owner":"hpc"/"from_owner":"web"/' "$WORK/away/first" >"$WORK/away/altered"
+	sed 's/"from_owner":"cert:hpc"/"from_owner":"cert:web"/' "$WORK/away/first" >"$WORK/away/altered"
 	verify 1 'NO: it was altered' "$WORK/away/altered" || return 1
 	head -c 700 "$WORK/away/first" >"$WORK/away/cut"
 	verify 1 'NO: it is no attestation' "$WORK/away/cut" "$WORK/away/first" || return 1
@@ -148,7 +148,7 @@ it_survives_the_head() {
 # an operator, or root, who is in the database: the start says so, and the copies elsewhere prove it
 an_altered_database_is_found() {
 	head_stop
-	sqlite3 "$WORK/head/journal.db" "UPDATE attestations SET text=replace(text,'\"from_owner\":\"hpc\"','\"from_owner\":\"web\"')" || return 1
+	sqlite3 "$WORK/head/journal.db" "UPDATE attestations SET text=replace(text,'\"from_owner\":\"cert:hpc\"','\"from_owner\":\"web\"')" || return 1
 	timeout 20 "$BUILD/bin/phxd" --config "$PHX_CONFIG" >"$WORK/started" 2>&1
 	[ $? = 78 ] && grep -q 'attestation .* is not as it was written' "$WORK/started" || { cat "$WORK/started"; return 1; }
 	journal_accept

@@ -28,7 +28,7 @@ altered() { # WORDS EXPRESSION
 	verify 1 "$1" "$WORK/altered"
 }
 no_word_of_it_is_altered() {
-	altered 'NO: it was altered' 's/"from_owner":"hpc"/"from_owner":"bank"/' && altered 'NO: it was altered' 's/"node":"n1"/"node":"n2"/g' &&
+	altered 'NO: it was altered' 's/"from_owner":"cert:hpc"/"from_owner":"cert:bank"/' && altered 'NO: it was altered' 's/"node":"n1"/"node":"n2"/g' &&
 		altered 'NO: it was altered' 's/"until_ms":1/"until_ms":2/' &&
 		altered 'NO: it was altered' 's/"disks":\[.*\]/"disks":[]/'
 }
@@ -49,7 +49,7 @@ root_makes_no_evidence() {
 	signed_by_root 's/"read_sha256":"of-a-fake"/"read_sha256":"of-nobody"/' && verify 1 'NO: disk .* not signed with the node' "$WORK/forged" || return 1
 	signed_by_root 's/"nonce":[0-9]*,"erased_ms"/"nonce":4711,"erased_ms"/' && verify 1 'NO: disk .* of another attempt' "$WORK/forged" || return 1
 	# and what he may write anew in his own hand breaks what others kept
-	signed_by_root 's/"from_owner":"hpc"/"from_owner":"bank"/' && verify 0 OK "$WORK/forged" &&
+	signed_by_root 's/"from_owner":"cert:hpc"/"from_owner":"cert:bank"/' && verify 0 OK "$WORK/forged" &&
 		verify 1 'NO: .*does not follow' "$WORK/forged" "$WORK/kept/3" && verify 1 'NO: .*does not follow' "$WORK/forged" "$WORK/kept/2"
 }
 evidence_of_before_counts_for_nothing() {
