@@ -1,37 +1,8 @@
 /* What a head that was taken over gets from the vault: answers, and no signature that is not a
  * head's. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <string.h>
-#include <cmocka.h>
 #include <errno.h>
-#include <sys/stat.h>
 
-#include "base/file.h"
-#include "vault/internal.h"
-
-static char dir[64], pki_dir[96], key_dir[96];
-static struct phx_vault_config config;
-
-static int setup(void **state)
-{
-	(void)state;
-	strcpy(dir, "/tmp/phx-vault.XXXXXX");
-	if (!mkdtemp(dir))
-		return -1;
-	snprintf(pki_dir, sizeof(pki_dir), "%s/pki", dir);
-	snprintf(key_dir, sizeof(key_dir), "%s/keys", dir);
-	config = (struct phx_vault_config){.pki_dir = pki_dir, .key_dir = key_dir, .user = ""};
-	return mkdir(pki_dir, 0700) < 0 || mkdir(key_dir, 0700) < 0 ? -1 : 0;
-}
-
-static int teardown(void **state)
-{
-	(void)state;
-	return phx_dir_remove(dir, NULL);
-}
+#include "unit/vault/world.h"
 
 /* Asks in this process; the result, and the answer's bytes. */
 static int ask(struct vault *v, struct vault_message q, const char *body, struct phx_buf *ret)
@@ -115,9 +86,10 @@ static void certificates_are_short(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(nonsense_is_answered, setup, teardown),
-		cmocka_unit_test_setup_teardown(texts_of_others_are_not_signed, setup, teardown),
-		cmocka_unit_test_setup_teardown(certificates_are_short, setup, teardown),
+		cmocka_unit_test_setup_teardown(nonsense_is_answered, world_make, world_end),
+		cmocka_unit_test_setup_teardown(texts_of_others_are_not_signed, world_make,
+						world_end),
+		cmocka_unit_test_setup_teardown(certificates_are_short, world_make, world_end),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

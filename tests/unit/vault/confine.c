@@ -1,41 +1,11 @@
 /* What is left to one who takes the vault over, seen from inside. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <string.h>
-#include <cmocka.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/ptrace.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
-#include "base/file.h"
-#include "vault/internal.h"
-
-static char dir[64], pki_dir[96], key_dir[96];
-static struct phx_vault_config config;
-
-static int setup(void **state)
-{
-	(void)state;
-	strcpy(dir, "/tmp/phx-vault.XXXXXX");
-	if (!mkdtemp(dir))
-		return -1;
-	snprintf(pki_dir, sizeof(pki_dir), "%s/pki", dir);
-	snprintf(key_dir, sizeof(key_dir), "%s/keys", dir);
-	config = (struct phx_vault_config){.pki_dir = pki_dir, .key_dir = key_dir, .user = ""};
-	return mkdir(pki_dir, 0700) < 0 || mkdir(key_dir, 0700) < 0 ? -1 : 0;
-}
-
-static int teardown(void **state)
-{
-	(void)state;
-	return phx_dir_remove(dir, NULL);
-}
+#include "unit/vault/world.h"
 
 /* What one who took the vault over could do: bits of what he must not, and of what is needed and
  * does not work. */
@@ -75,7 +45,7 @@ static void it_opens_nothing_else(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(it_opens_nothing_else, setup, teardown),
+		cmocka_unit_test_setup_teardown(it_opens_nothing_else, world_make, world_end),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

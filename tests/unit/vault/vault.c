@@ -1,27 +1,17 @@
 /* The vault as its head sees it: the process is phxd's own. What it signs and what it does not; how
  * it is shut in; that its end is survived. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <string.h>
-#include <cmocka.h>
 #include <errno.h>
 #include <pthread.h>
 #include <pwd.h>
 #include <signal.h>
 #include <stdatomic.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
-#include "base/file.h"
-#include "vault/internal.h"
+#include "unit/vault/world.h"
 
 #define TEXT "{\"node\":\"n1\"}"
 
-static char dir[64], pki_dir[96], key_dir[96], pub[128];
+static char pub[128];
 static const char *const names[] = {"127.0.0.1", "head"};
-static struct phx_vault_config config;
 static struct phx_vault *v;
 static struct phx_pki *pki;
 static char *complaint;
@@ -36,20 +26,11 @@ static void restarted(void *arg)
 
 static int setup(void **state)
 {
-	(void)state;
-	strcpy(dir, "/tmp/phx-vault.XXXXXX");
-	if (!mkdtemp(dir) || chmod(dir, 0755) < 0)
+	if (world_make(state) < 0)
 		return -1;
-	snprintf(pki_dir, sizeof(pki_dir), "%s/pki", dir);
-	snprintf(key_dir, sizeof(key_dir), "%s/keys", dir);
 	snprintf(pub, sizeof(pub), "%s/site.pub", pki_dir);
-	if (mkdir(pki_dir, 0700) < 0 || mkdir(key_dir, 0700) < 0)
-		return -1;
-	config = (struct phx_vault_config){.program = VAULT_PROGRAM,
-					   .pki_dir = pki_dir,
-					   .key_dir = key_dir,
-					   .user = "",
-					   .restarted = restarted};
+	config.program = VAULT_PROGRAM;
+	config.restarted = restarted;
 	atomic_store(&n_restarts, 0);
 	phx_err_clear(&err);
 	return 0;
@@ -57,11 +38,10 @@ static int setup(void **state)
 
 static int teardown(void **state)
 {
-	(void)state;
 	phx_pki_free(PHX_TAKE(pki));
 	phx_vault_end(PHX_TAKE(v));
 	free(PHX_TAKE(complaint));
-	return phx_dir_remove(dir, NULL);
+	return world_end(state);
 }
 
 static void start(void)
