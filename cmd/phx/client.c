@@ -132,7 +132,7 @@ int cli_call_quiet(struct cli *cli, const char *method, const char *path, const 
 	int code = call(cli, method, path, body, timeout_ms, &a, err);
 	if (code || !ret_json)
 		return code;
-	if (phx_json_parse(a.body ? a.body : "", a.n, ret_json, err) < 0)
+	if (phx_json_parse_answer(a.body ? a.body : "", a.n, ret_json, err) < 0)
 		return phx_err_prefix(err, CLI_UNAVAILABLE, "%s %s: phxd's answer", method, path);
 	return CLI_OK;
 }

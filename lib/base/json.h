@@ -73,6 +73,9 @@ int phx_json_check_shape(const char *text, size_t n, unsigned depth_max, unsigne
 /** Parse text of at most `n` bytes; duplicate keys and trailing text are
  * errors (-EINVAL with line and column). Caller owns the reference. */
 int phx_json_parse(const char *text, size_t n, json_t **ret_json, struct phx_err *err);
+/** The same of what phxd answers. It passes on what nodes measure as they said it: a node that says
+ * a member twice must not cost the reader the others, so the last of the two counts. */
+int phx_json_parse_answer(const char *text, size_t n, json_t **ret_json, struct phx_err *err);
 
 /** Compact text, malloc'd, keys in insertion order. NULL on ENOMEM. */
 char *phx_json_text(const json_t *j);

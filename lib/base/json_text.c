@@ -95,15 +95,25 @@ int phx_json_check_shape(const char *text, size_t n, unsigned depth_max, unsigne
 	return 0;
 }
 
-int phx_json_parse(const char *text, size_t n, json_t **ret_json, struct phx_err *err)
+static int parse(const char *text, size_t n, size_t flags, json_t **ret_json, struct phx_err *err)
 {
 	json_error_t why;
-	json_t *j = json_loadb(text, n, JSON_REJECT_DUPLICATES, &why);
+	json_t *j = json_loadb(text, n, flags, &why);
 	if (!j)
 		return phx_err_set(err, -EINVAL, "JSON line %d, column %d: %s", why.line,
 				   why.column, why.text);
 	*ret_json = j;
 	return 0;
+}
+
+int phx_json_parse(const char *text, size_t n, json_t **ret_json, struct phx_err *err)
+{
+	return parse(text, n, JSON_REJECT_DUPLICATES, ret_json, err);
+}
+
+int phx_json_parse_answer(const char *text, size_t n, json_t **ret_json, struct phx_err *err)
+{
+	return parse(text, n, 0, ret_json, err);
 }
 
 char *phx_json_text(const json_t *j)
