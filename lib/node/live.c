@@ -31,9 +31,14 @@ static void commission(struct phx_apply *a, struct phx_node *n)
 
 /* Did this registration end the step that waited for it? A machine that started by itself before
  * the BMC was done has not arrived: its power will be cut. */
-static bool step_arrived(const struct phx_node *n, struct phx_step *step, bool new_boot)
+static bool step_arrived(const struct phx_apply *a, const struct phx_node *n,
+			 struct phx_step *step, bool new_boot)
 {
-	bool new_deploy = n->env == PHX_ENV_DEPLOY && new_boot;
+	/* what the BMC says may come late: by then the machine has turned up, and showed since then
+	 * the token that is given when its power was cut */
+	bool showed = a->s->settings.tokens && step->started && step->turned_up &&
+		!phx_start_wants_key(n);
+	bool new_deploy = n->env == PHX_ENV_DEPLOY && (new_boot || showed);
 	if (step->kind == PHX_STEP_boot && new_deploy && !step->started)
 		step->turned_up = true;
 	if (step->kind == PHX_STEP_kexec || step->kind == PHX_STEP_boot)
@@ -47,7 +52,7 @@ static void plan_after_hello(struct phx_apply *a, struct phx_node *n, bool new_b
 	struct phx_step *step = phx_node_step(n);
 	if (!step)
 		return;
-	if (step->status == PHX_STEP_ISSUED && step_arrived(n, step, new_boot)) {
+	if (step->status == PHX_STEP_ISSUED && step_arrived(a, n, step, new_boot)) {
 		phx_handover_done(a, n);
 		return;
 	}

@@ -160,6 +160,23 @@ static void a_reset_gives_its_token_when_the_machine_was_off(void **state)
 	assert_int_equal(phx_node_step(n)->kind, PHX_STEP_wipe);
 }
 
+/* a BMC that says late what it did: the machine has registered by then, with its former key */
+static void it_turns_up_before_its_bmc_is_done(void **state)
+{
+	struct world *w = *state;
+	struct phx_node *n = serving(w, "web", true);
+	uint64_t start = to_be_wiped(w, true)->id;
+	assert_int_equal(world_hello(w, "n1", PHX_ENV_DEPLOY, true), 0);
+	assert_int_equal(phx_node_step(n)->kind, PHX_STEP_boot);
+	world_started(w, "n1");
+	assert_int_equal(world_hello(w, "n1", PHX_ENV_DEPLOY, false), -EACCES);
+	assert_int_equal(phx_node_step(n)->kind, PHX_STEP_boot);
+	assert_int_equal(asked(w, (struct asking){.key = "new", .start = start}),
+			 PHX_ENROL_CERTIFY);
+	assert_int_equal(world_hello(w, "n1", PHX_ENV_DEPLOY, false), 0);
+	assert_int_equal(phx_node_step(n)->kind, PHX_STEP_wipe);
+}
+
 /* Until it has a system its key is in memory: a reset there costs it another start, and no more. */
 static void it_may_start_again_before_it_has_a_system(void **state)
 {
@@ -303,6 +320,7 @@ int main(void)
 		START_TEST(a_kexec_wants_its_token),
 		START_TEST(the_former_key_does_not_arrive),
 		START_TEST(a_reset_gives_its_token_when_the_machine_was_off),
+		START_TEST(it_turns_up_before_its_bmc_is_done),
 		START_TEST(it_may_start_again_before_it_has_a_system),
 		START_TEST(the_next_tenant_is_given_none),
 		START_TEST(a_start_by_hand_is_awaited),
