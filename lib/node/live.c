@@ -31,8 +31,8 @@ static void commission(struct phx_apply *a, struct phx_node *n)
 
 /* Did this registration end the step that waited for it? A machine that started by itself before
  * the BMC was done has not arrived: its power will be cut. */
-static bool step_arrived(const struct phx_apply *a, const struct phx_node *n,
-			 struct phx_step *step, bool new_boot)
+static bool step_arrived(const struct phx_apply *a, const struct phx_node *n, struct phx_step *step,
+			 bool new_boot)
 {
 	/* what the BMC says may come late: by then the machine has turned up, and showed since then
 	 * the token that is given when its power was cut */

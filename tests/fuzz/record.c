@@ -76,8 +76,8 @@ static void read_record(const struct phx_record *rec, const char *text, const js
 	phx_record_fini(rec, other);
 }
 
-/* A member that stands twice in what no record reads (the union's part of another kind): the text is
- * passed over there, and the object cannot be made. That is the only way in which they may differ. */
+/* A member that stands twice in what no record reads (the union's part of another kind): the text
+ * is passed over there, and the object cannot be made. In nothing else may they differ. */
 static bool is_twice_unread(const char *text, size_t n)
 {
 	PHX_AUTO_JSON json_t *j = NULL;

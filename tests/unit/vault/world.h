@@ -1,4 +1,5 @@
-/* What the tests of the vault share: a directory of a site's keys and one of keys of disks, empty. */
+/* What the tests of the vault share: an empty directory of a site's keys, and one of keys of
+ * disks. */
 #ifndef TESTS_VAULT_WORLD_H
 #define TESTS_VAULT_WORLD_H
 
