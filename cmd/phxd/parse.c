@@ -157,18 +157,13 @@ bool parse_record(struct phx_http_request *q, const json_t *j, const char *key,
 bool parse_token(struct phx_http_request *q, const json_t *j, char ret_sha256[PHX_SHA256_HEX])
 {
 	char token[256] = "";
-	struct phx_sha256 *sha;
 	if (!TAKE(q, j, "token", token))
 		return false;
 	ret_sha256[0] = '\0';
 	if (!token[0])
 		return true;
-	if (phx_sha256_new(&sha) < 0)
-		return refuse(q, "token", "cannot be digested");
-	phx_sha256_add(sha, token, strlen(token));
-	phx_sha256_hex(sha, ret_sha256);
-	phx_sha256_free(sha);
-	return true;
+	return phx_sha256_of(token, strlen(token), ret_sha256) == 0 ||
+		refuse(q, "token", "cannot be digested");
 }
 
 bool parse_query_number(struct phx_http_request *q, const char *name, uint64_t max,

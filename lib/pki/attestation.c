@@ -43,14 +43,7 @@ int phx_attestation_text(const struct phx_attestation *a, const struct phx_signe
 
 int phx_attestation_digest(const char *text, size_t n, char ret[PHX_SHA256_HEX])
 {
-	struct phx_sha256 *d = NULL;
-	int r = phx_sha256_new(&d);
-	if (r == 0)
-		r = phx_sha256_add(d, text, n);
-	if (r == 0)
-		phx_sha256_hex(d, ret);
-	phx_sha256_free(d);
-	return r;
+	return phx_sha256_of(text, n, ret);
 }
 
 /* ---- reading ---- */

@@ -101,6 +101,8 @@ int phx_sha256_add(struct phx_sha256 *d, const void *data, size_t n);
 /** Ends it; a second call gives "". */
 void phx_sha256_hex(struct phx_sha256 *d, char ret_hex[PHX_SHA256_HEX]);
 void phx_sha256_free(struct phx_sha256 *d);
+/** Digest of what lies in memory. */
+int phx_sha256_of(const void *data, size_t n, char ret_hex[PHX_SHA256_HEX]);
 /** Digest and size (may be NULL) of a whole file. */
 int phx_sha256_file(const char *path, char ret_hex[PHX_SHA256_HEX], uint64_t *ret_size,
 		    struct phx_err *err);

@@ -147,6 +147,18 @@ static int digest_fd(int fd, struct phx_sha256 *d, uint64_t *ret_size)
 	return 0;
 }
 
+int phx_sha256_of(const void *data, size_t n, char ret_hex[PHX_SHA256_HEX])
+{
+	struct phx_sha256 *d = NULL;
+	int r = phx_sha256_new(&d);
+	if (r == 0)
+		r = phx_sha256_add(d, data, n);
+	if (r == 0)
+		phx_sha256_hex(d, ret_hex);
+	phx_sha256_free(d);
+	return r;
+}
+
 int phx_sha256_file(const char *path, char ret_hex[PHX_SHA256_HEX], uint64_t *ret_size,
 		    struct phx_err *err)
 {

@@ -101,18 +101,6 @@ static const char *kind_of_text(const struct signed_text *kinds, size_t n, const
 	return NULL;
 }
 
-static int digest_of(const char *text, size_t n, char ret[PHX_SHA256_HEX])
-{
-	struct phx_sha256 *d;
-	int r = phx_sha256_new(&d);
-	if (r < 0)
-		return r;
-	r = phx_sha256_add(d, text, n);
-	phx_sha256_hex(d, ret);
-	phx_sha256_free(d);
-	return r;
-}
-
 static int sign_by(struct vault *v, const char *key, const char *kind, const char *text,
 		   struct phx_buf *ret, struct phx_err *err)
 {
@@ -124,7 +112,7 @@ static int sign_by(struct vault *v, const char *key, const char *kind, const cha
 				   "text");
 	snprintf(path, sizeof(path), "%s/%s", v->config->pki_dir, key);
 	int r = phx_sign(path, text, strlen(text), sig, err);
-	r = r ? r : digest_of(text, strlen(text), digest);
+	r = r ? r : phx_sha256_of(text, strlen(text), digest);
 	r = r ? r : LOGGED(v, err, "sign %s sha256 %s", kind, digest);
 	if (r == 0)
 		phx_buf_add(ret, sig, sizeof(sig));

@@ -17,6 +17,7 @@
 #include "pki/attestation.h"
 #include "phxd/clock.c" /* parts of a program, not of the library */
 #include "fake/append_one.h"
+#include "fake/key_signer.h"
 #include "phxd/engine.c"
 
 #define DAYS(n) ((n)*24LL * 3600 * 1000)
@@ -450,16 +451,6 @@ static int is_signed(void *arg, const struct phx_store_erasure *erasure)
 	return 0;
 }
 
-static int sign_with_key(void *arg, const char *text, char ret[PHX_ANCHOR_SIGNATURE_MAX],
-			 struct phx_err *e_)
-{
-	uint8_t sig[PHX_SIG_SIZE];
-	int r = phx_sign(arg, text, strlen(text), sig, e_);
-	if (r == 0)
-		phx_hex(sig, sizeof(sig), ret);
-	return r;
-}
-
 static void an_erase_leaves_a_signed_record(void **state)
 {
 	PHX_AUTO_FREE char *key = phx_path("%s/site.key", dir);
@@ -468,7 +459,7 @@ static void an_erase_leaves_a_signed_record(void **state)
 	(void)state;
 	assert_int_equal(phx_pki_open(dir, NULL, 0, &pki, &err), 0);
 	phx_pki_free(pki);
-	config.signer = (struct phx_signer){sign_with_key, key};
+	config.signer = (struct phx_signer){fake_key_sign, key};
 	assert_int_equal(start(), 0);
 	happens(1);
 	registers("n1", "serial-1");
@@ -555,8 +546,8 @@ static void each_hand_over_is_attested_and_names_the_one_before(void **state)
 	(void)state;
 	assert_int_equal(phx_pki_open(dir, NULL, 0, &pki, &err), 0);
 	phx_pki_free(pki);
-	config.signer = (struct phx_signer){sign_with_key, site};
-	config.attester = (struct phx_signer){sign_with_key, key};
+	config.signer = (struct phx_signer){fake_key_sign, site};
+	config.attester = (struct phx_signer){fake_key_sign, key};
 	config.attestation_days = 3;
 	assert_int_equal(start(), 0);
 	assert_int_equal(engine_attests(e, pub, &err), 0);

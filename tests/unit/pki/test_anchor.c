@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/file.h"
+#include "fake/key_signer.h"
 #include "pki/anchor.h"
 #include "pki/pki.h"
 
@@ -20,17 +21,6 @@ static char dir[64], path[96], key[96], pub[96];
 static struct phx_list lines;
 static uint32_t n_bad;
 static struct phx_err err;
-
-static int sign(void *arg, const char *text, char ret[PHX_ANCHOR_SIGNATURE_MAX],
-		struct phx_err *why)
-{
-	uint8_t sig[PHX_SIG_SIZE];
-	(void)arg;
-	int r = phx_sign(key, text, strlen(text), sig, why);
-	for (size_t i = 0; r == 0 && i < sizeof(sig); i++)
-		snprintf(ret + 2 * i, 3, "%02x", sig[i]);
-	return r;
-}
 
 static int setup(void **state)
 {
@@ -58,7 +48,7 @@ static int teardown(void **state)
 
 static struct phx_anchor make(uint64_t seq)
 {
-	const struct phx_signer signer = {sign, NULL};
+	const struct phx_signer signer = {fake_key_sign, key};
 	struct phx_anchor a = {.kind = PHX_ANCHOR_REACHED, .seq = seq, .time_ms = 1795000000000};
 	memset(a.journal, 'a', PHX_ANCHOR_ID_MAX - 1);
 	memset(a.hash, 'b', PHX_ANCHOR_HASH_MAX - 1);

@@ -15,6 +15,7 @@
 #include "base/file.h"
 #include "base/rng.h"
 #include "fake/append_one.h"
+#include "fake/key_signer.h"
 #include "pki/pki.h"
 #include "store/audit.h"
 #include "store/internal.h"
@@ -27,18 +28,7 @@ static struct phx_list anchors; /* struct phx_anchor: those that left the head *
 static struct phx_audit found;
 static struct phx_err err;
 
-static int sign(void *arg, const char *text, char ret[PHX_ANCHOR_SIGNATURE_MAX],
-		struct phx_err *why)
-{
-	uint8_t sig[PHX_SIG_SIZE];
-	(void)arg;
-	int r = phx_sign(key, text, strlen(text), sig, why);
-	for (size_t i = 0; r == 0 && i < sizeof(sig); i++)
-		snprintf(ret + 2 * i, 3, "%02x", sig[i]);
-	return r;
-}
-
-static const struct phx_signer signer = {sign, NULL};
+static const struct phx_signer signer = {fake_key_sign, key};
 
 static void open_store(void)
 {
