@@ -7,6 +7,7 @@
 
 #include "base/identity.h"
 #include "cli/cli.h"
+#include "flow/graph.h"
 #include "iaas/iaas.h"
 #include "types/setup.h"
 #include "sim/run.h"
@@ -41,6 +42,12 @@ static int check_format(const char *text, struct phx_err *err)
 {
 	int value;
 	return phx_enum_parse(&cli_format_names, text, &value, err);
+}
+
+static int check_picture(const char *text, struct phx_err *err)
+{
+	int value;
+	return phx_enum_parse(&phx_flow_graph_names, text, &value, err);
 }
 
 static int check_method(const char *text, struct phx_err *err)
@@ -295,6 +302,7 @@ static const struct cli_type types[] = {
 	{"LABELS", "labels", "labels", check_labels},
 	{"UPCALL", "an upcall", "(map all list reverse)", check_upcall},
 	{"URL", "a URL", "", check_url},
+	{"PICTURE", "a kind of picture", "(dot svg ascii)", check_picture},
 	{"FILE", "a file", "files", NULL},
 	{"DIR", "a directory", "dirs", NULL},
 	{"ADDRESS", "an address", "", NULL},

@@ -2,17 +2,22 @@
  * roles of its own below the lab's directory. Called by main.c. */
 #include <dirent.h>
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/account.h"
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/json.h"
 #include "base/spawn.h"
+#include "config/config.h"
 #include "deploy/store.h"
 #include "http/http.h"
 #include "phx-lab/lab.h"
+#include "pki/ring.h"
 
 enum {
 	READY_MS = 15000,
@@ -20,7 +25,8 @@ enum {
 	READY_MOST_MS = 500,
 	STOP_MS = 10000,
 	CALL_MS = 5000,
-	CONF_MAX = 1 << 16
+	CONF_MAX = 1 << 16,
+	PUB_MAX = 4096
 };
 
 /* ---- configuration ---- */
@@ -29,24 +35,25 @@ static int write_conf(const struct lab *lab, struct phx_err *err)
 {
 	int net = (int)(strrchr(lab->subnet, '.') - lab->subnet);
 	PHX_AUTO_FREE char *path = phx_path("%s/etc/phoenix.conf", lab->dir);
-	PHX_AUTO_FREE char *text =
-		phx_path("# the head of lab %s; made by phx lab up\n"
-			 "state_dir = \"%s/state\";\n"
-			 "run_dir = \"%s/run\";\n"
-			 "socket = \"%s/phxd.sock\";\n"
-			 "role_dir = \"%s/roles\";\n"
-			 "rules_file = \"%s/roles/rules.conf\";\n"
-			 "pxe_dir = \"%s/pxe\";\n"
-			 "interface = \"" LAB_BRIDGE "\";\n"
-			 "address = \"%.*s.%d\";\n"
-			 "dhcp_range = \"%.*s.%d,%.*s.%d\";\n"
-			 "deploy_image = \"%s\";\n"
-			 "kernel_args = \"console=ttyS0,115200 quiet\";\n"
-			 "dnsmasq_user = \"root\";\n" /* the lab may lie where only root may read */
-			 "tftp_user = \"root\";\n",
-			 lab->name, lab->dir, lab->dir, lab->dir, lab->source, lab->source,
-			 lab->source, net, lab->subnet, LAB_HOST_HEAD, net, lab->subnet,
-			 LAB_HOST_RANGE, net, lab->subnet, LAB_HOST_BMCS - 1, lab->deploy_image);
+	PHX_AUTO_FREE char *text = phx_path(
+		"# the head of lab %s; made by phx lab up\n"
+		"state_dir = \"%s/state\";\n"
+		"run_dir = \"%s/run\";\n"
+		"socket = \"%s/phxd.sock\";\n"
+		"bmc_dir = \"%s/etc\";\n"
+		"role_dir = \"%s/roles\";\n"
+		"rules_file = \"%s/roles/rules.conf\";\n"
+		"pxe_dir = \"%s/pxe\";\n"
+		"interface = \"" LAB_BRIDGE "\";\n"
+		"address = \"%.*s.%d\";\n"
+		"dhcp_range = \"%.*s.%d,%.*s.%d\";\n"
+		"deploy_image = \"%s\";\n"
+		"kernel_args = \"console=ttyS0,115200 quiet\";\n"
+		"dnsmasq_user = \"root\";\n" /* the lab may lie where only root may read */
+		"tftp_user = \"root\";\n",
+		lab->name, lab->dir, lab->dir, lab->dir, lab->dir, lab->source, lab->source,
+		lab->source, net, lab->subnet, LAB_HOST_HEAD, net, lab->subnet, LAB_HOST_RANGE, net,
+		lab->subnet, LAB_HOST_BMCS - 1, lab->deploy_image);
 	return path && text ? phx_file_write(path, text, strlen(text), 0644, err) : -ENOMEM;
 }
 
@@ -64,6 +71,60 @@ static int write_more_conf(const struct lab *lab, struct phx_err *err)
 	return r < 0 ? r : phx_file_write(path, text, n, 0644, err);
 }
 
+/* ---- its users ---- */
+
+/* The first of these that other users do not get through, on the way to `path`; malloc'd. */
+static char *closed_on_the_way(const char *path)
+{
+	PHX_AUTO_FREE char *at = strdup(path);
+	char *end = at ? at + strlen(at) : NULL;
+	struct stat st;
+	while (end && end != at) {
+		*end = '\0';
+		if (stat(at, &st) == 0 && !(st.st_mode & S_IXOTH))
+			return PHX_TAKE(at);
+		end = strrchr(at, '/');
+	}
+	return NULL;
+}
+
+static bool is_missing(const char *user)
+{
+	PHX_AUTO_FREE char *texts = NULL;
+	struct passwd pw;
+	return user[0] && phx_user_named(user, &pw, &texts) < 0;
+}
+
+/* Why phxd's processes cannot be users of their own here, malloc'd; NULL: they can. */
+static char *why_root(const struct lab *lab, const struct phx_config *cfg)
+{
+	const char *const users[] = {cfg->head_user, cfg->vault_user, cfg->hands_user};
+	PHX_AUTO_FREE char *dir = closed_on_the_way(lab->dir);
+	PHX_AUTO_FREE char *source = dir ? NULL : closed_on_the_way(lab->source);
+	for (size_t i = 0; i < PHX_ARRAY_SIZE(users); i++)
+		if (is_missing(users[i]))
+			return phx_path("there is no user %s (systemd-sysusers)", users[i]);
+	return dir || source ? phx_path("%s is closed to others", dir ? dir : source) : NULL;
+}
+
+/* A lab works wherever it lies; that its phxd is root alone is told. */
+static int write_users(const struct lab *lab, struct phx_err *err)
+{
+	static const char text[] = "head_user = \"\"; vault_user = \"\"; hands_user = \"\";\n";
+	PHX_AUTO_FREE char *conf = phx_path("%s/etc/phoenix.conf", lab->dir);
+	PHX_AUTO_FREE char *path = phx_path("%s/etc/conf.d/users.conf", lab->dir);
+	struct phx_config cfg;
+	int r = conf && path ? phx_config_load(conf, &cfg, err) : -ENOMEM;
+	if (r < 0)
+		return r;
+	PHX_AUTO_FREE char *why = why_root(lab, &cfg);
+	phx_config_fini(&cfg);
+	if (!why)
+		return 0;
+	fprintf(stderr, "phx lab: all processes of this lab's phxd are root: %s\n", why);
+	return phx_file_write(path, text, strlen(text), 0644, err);
+}
+
 /* ---- images ---- */
 
 static int add_image(const struct lab *lab, const char *name, struct phx_err *err)
@@ -71,16 +132,20 @@ static int add_image(const struct lab *lab, const char *name, struct phx_err *er
 	PHX_AUTO_FREE char *store = phx_path("%s/state/images", lab->dir);
 	PHX_AUTO_FREE char *from = phx_path("%s/%s", lab->images, name);
 	PHX_AUTO_FREE char *manifest = phx_path("%s/%s/" PHX_IMAGE_MANIFEST, lab->images, name);
+	PHX_AUTO_FREE char *key = phx_path("%s/package.key", lab->dir), *added = NULL;
 	struct phx_image im;
-	if (!store || !from || !manifest)
+	if (!store || !from || !manifest || !key)
 		return -ENOMEM;
 	if (access(manifest, F_OK) < 0)
 		return 0;
 	int r = phx_dir_make(store, 0755, err);
 	if (r == 0)
 		r = phx_images_add(store, from, &im, err);
-	if (r == 0)
-		phx_record_fini(&phx_image_record, &im);
+	if (r < 0)
+		return r;
+	added = phx_path("%s/%s/%s", store, im.name, im.version);
+	r = added ? phx_image_dir_sign(added, key, NULL, err) : -ENOMEM;
+	phx_record_fini(&phx_image_record, &im);
 	return r;
 }
 
@@ -186,11 +251,33 @@ static int start_phxd(const struct lab *lab, struct phx_err *err)
 	return r < 0 ? r : lab_start(&p, err);
 }
 
+/* Packages and images of a lab are signed with DIR/package.key; its head has the public half. */
+static int make_package_key(const struct lab *lab, struct phx_err *err)
+{
+	PHX_AUTO_FREE char *key = phx_path("%s/package.key", lab->dir);
+	PHX_AUTO_FREE char *dir = phx_path("%s/state/package-keys", lab->dir);
+	PHX_AUTO_FREE char *believed = phx_path("%s/state/package-keys/lab.pub", lab->dir);
+	PHX_AUTO_FREE char *pub = NULL, *pem = NULL;
+	size_t n;
+	if (!key || !dir || !believed)
+		return -ENOMEM;
+	if (access(key, F_OK) == 0)
+		return 0;
+	int r = phx_sign_key_new(key, &pub, err);
+	r = r ? r : phx_file_read(pub, PUB_MAX, &pem, &n, err);
+	r = r ? r : phx_dir_make(dir, 0755, err);
+	return r ? r : phx_file_write(believed, pem, n, 0644, err);
+}
+
 int lab_head_prepare(const struct lab *lab, struct phx_err *err)
 {
 	int r = write_conf(lab, err);
 	if (r == 0)
+		r = make_package_key(lab, err);
+	if (r == 0)
 		r = write_more_conf(lab, err);
+	if (r == 0)
+		r = write_users(lab, err);
 	return r < 0 ? r : add_images(lab, err);
 }
 

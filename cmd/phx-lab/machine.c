@@ -235,17 +235,47 @@ bool lab_machine_is_on(const struct lab *lab, const struct lab_machine *m)
 	return pid && phx_process_noted(pid);
 }
 
-/* Ready is when the QMP socket can be reached; QEMU tells in its log why it is not. */
-static int wait_started(const struct lab *lab, const struct lab_machine *m, const char *sock,
-			struct phx_err *err)
+/* Ready is when its socket can be reached; it tells in its log why it is not. */
+static int wait_started(const struct lab_machine *m, const char *pid_path, const char *sock,
+			const char *what, const char *log, struct phx_err *err)
 {
-	PHX_AUTO_FREE char *path = pid_file(lab, m);
-	pid_t pid = path ? phx_process_noted(path) : 0;
+	pid_t pid = phx_process_noted(pid_path);
 	PHX_AUTO_CLOSE int pidfd = pid ? pidfd_open(pid, 0) : -1;
 	if (pidfd >= 0 && phx_file_await(sock, pidfd, START_WAIT_MS) == 0)
 		return 0;
-	return phx_err_set(err, -EIO, "%s: QEMU did not start; see %s/machines/%s/qemu.log",
-			   m->name, lab->dir, m->name);
+	return phx_err_set(err, -EIO, "%s: %s did not start; see %s", m->name, what, log);
+}
+
+static void add_tpm(struct args *a, const struct lab *lab, const struct lab_machine *m)
+{
+	if (!m->tpm)
+		return;
+	addf(a, "-chardev", "socket,id=tpm,path=%s/machines/%s/tpm.sock", lab->dir, m->name);
+	addf(a, "-tpmdev", "emulator,id=tpm0,chardev=tpm");
+	addf(a, "-device", "tpm-tis,tpmdev=tpm0");
+}
+
+/* The chip keeps what it knows in the machine's directory, and ends when QEMU does. */
+static int start_tpm(const struct lab *lab, const struct lab_machine *m, struct phx_err *err)
+{
+	char ns[LAB_NAME_MAX + 8];
+	PHX_AUTO_FREE char *dir = lab_machine_path(lab, m, "tpm");
+	PHX_AUTO_FREE char *sock = lab_machine_path(lab, m, "tpm.sock");
+	PHX_AUTO_FREE char *pid = lab_machine_path(lab, m, "tpm.pid");
+	PHX_AUTO_FREE char *log = lab_machine_path(lab, m, "tpm.log");
+	PHX_AUTO_FREE char *state = dir ? phx_path("dir=%s", dir) : NULL;
+	PHX_AUTO_FREE char *ctrl = sock ? phx_path("type=unixio,path=%s", sock) : NULL;
+	if (!pid || !log || !state || !ctrl)
+		return -ENOMEM;
+	const char *const argv[] = {"swtpm",  "socket", "--tpm2",      "--tpmstate", state,
+				    "--ctrl", ctrl,     "--terminate", NULL};
+	const struct lab_program p = {
+		.argv = argv, .netns = lab_netns(lab, ns), .pid_file = pid, .log_file = log};
+	int r = phx_process_end_noted(pid, false, 0, err);
+	r = r < 0 ? r : phx_dir_make(dir, 0700, err);
+	unlink(sock);
+	r = r < 0 ? r : lab_start(&p, err);
+	return r < 0 ? r : wait_started(m, pid, sock, "swtpm", log, err);
 }
 
 static int start(const struct lab *lab, const struct lab_machine *m, const struct args *a,
@@ -261,7 +291,7 @@ static int start(const struct lab *lab, const struct lab_machine *m, const struc
 		.argv = a->v, .netns = lab_netns(lab, ns), .pid_file = pid, .log_file = log};
 	unlink(sock);
 	int r = lab_start(&p, err);
-	return r < 0 ? r : wait_started(lab, m, sock, err);
+	return r < 0 ? r : wait_started(m, pid, sock, "QEMU", log, err);
 }
 
 int lab_machine_on(const struct lab *lab, const struct lab_machine *m, struct phx_err *err)
@@ -275,7 +305,9 @@ int lab_machine_on(const struct lab *lab, const struct lab_machine *m, struct ph
 	add_nic(&a, m, !strcmp(device, LAB_BOOT_DISK));
 	add_disks(&a, lab, m);
 	add_bmc(&a, m);
-	int r = start(lab, m, &a, err);
+	add_tpm(&a, lab, m);
+	int r = m->tpm ? start_tpm(lab, m, err) : 0;
+	r = r < 0 ? r : start(lab, m, &a, err);
 	return r < 0 ? r : lab_machine_boot_set(lab, m, LAB_BOOT_NONE, err); /* it holds once */
 }
 

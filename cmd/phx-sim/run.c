@@ -13,17 +13,25 @@ static int check_form(struct cli *cli)
 {
 	static const enum cli_option_id quick[] = {CLI_OPT_nodes, CLI_OPT_scheduler,
 						   CLI_OPT_processors_per_node, CLI_OPT_lenient};
-	bool file = cli_arg(cli, 0) != NULL, swf = cli_has(cli, CLI_OPT_swf);
-	if (file == swf)
+	static const enum cli_option_id of_logs[] = {CLI_OPT_processors_per_node, CLI_OPT_lenient};
+	bool file = cli_arg(cli, 0) != NULL, swf = cli_has(cli, CLI_OPT_swf),
+	     workflow = cli_has(cli, CLI_OPT_workflow);
+	if (file + swf + workflow != 1)
 		return cli_fail(CLI_USAGE,
-				"sim run: either a scenario file or --swf FILE is wanted");
+				"sim run: one of a scenario file, --swf FILE and "
+				"--workflow FILE is wanted");
 	for (size_t i = 0; file && i < PHX_ARRAY_SIZE(quick); i++)
 		if (cli_has(cli, quick[i]))
 			return cli_fail(CLI_USAGE,
-					"sim run: --%s goes with --swf; a scenario says it itself "
+					"sim run: --%s goes with --swf and --workflow; a scenario "
+					"says it itself "
 					"(--set changes it)",
 					cli_option_info(quick[i])->name);
-	if (swf && cli_has(cli, CLI_OPT_set))
+	for (size_t i = 0; workflow && i < PHX_ARRAY_SIZE(of_logs); i++)
+		if (cli_has(cli, of_logs[i]))
+			return cli_fail(CLI_USAGE, "sim run: --%s goes with --swf",
+					cli_option_info(of_logs[i])->name);
+	if (!file && cli_has(cli, CLI_OPT_set))
 		return cli_fail(CLI_USAGE, "sim run: --set goes with a scenario file");
 	return CLI_OK;
 }
@@ -165,12 +173,15 @@ struct quick {
 static int read_quick(struct cli *cli, struct quick *q, struct phx_err *err)
 {
 	struct phx_trace *t = &q->trace;
-	t->kind = PHX_TRACE_SWF;
+	bool workflow = cli_has(cli, CLI_OPT_workflow);
+	const enum cli_option_id source = workflow ? CLI_OPT_workflow : CLI_OPT_swf;
+	t->kind = workflow ? PHX_TRACE_WORKFLOW : PHX_TRACE_SWF;
 	int code = take_options(cli, &q->window_s, &q->estimates, err);
 	if (code)
 		return code;
-	if (PHX_STR_SET(t->file, cli_opt(cli, CLI_OPT_swf, "")) < 0)
-		return phx_err_set(err, CLI_USAGE, "--swf: the name is too long");
+	if (PHX_STR_SET(t->file, cli_opt(cli, source, "")) < 0)
+		return phx_err_set(err, CLI_USAGE, "--%s: the name is too long",
+				   cli_option_info(source)->name);
 	t->swf.per_node = sim_number(cli, CLI_OPT_processors_per_node);
 	t->swf.nodes = sim_number(cli, CLI_OPT_nodes);
 	t->swf.length_ms = (int64_t)q->window_s * 1000;
@@ -179,7 +190,8 @@ static int read_quick(struct cli *cli, struct quick *q, struct phx_err *err)
 	PHX_STR_SET(q->agreement.name, "batch");
 	q->agreement.type = PHX_RE_BATCH;
 	q->agreement.model = PHX_POLICY_dcs;
-	if (phx_enum_parse(&phx_scheduler_names, cli_opt(cli, CLI_OPT_scheduler, "first-fit"),
+	if (phx_enum_parse(&phx_scheduler_names,
+			   cli_opt(cli, CLI_OPT_scheduler, workflow ? "fcfs" : "first-fit"),
 			   &q->agreement.scheduler, err) < 0)
 		return phx_err_prefix(err, CLI_USAGE, "--scheduler");
 	return CLI_OK;
@@ -190,8 +202,12 @@ static int load_quick(struct cli *cli, struct quick *q, struct phx_err *err)
 	int r = phx_trace_load(&q->trace, sim_traces(cli), &q->workload, err);
 	if (r < 0)
 		return r;
+	const struct phx_trace *t = &q->trace;
 	const struct phx_trace_jobs *jobs = &q->workload.jobs;
 	q->nodes = q->trace.swf.nodes ? q->trace.swf.nodes : jobs->max_nodes;
+	if (!q->nodes && t->kind == PHX_TRACE_WORKFLOW)
+		return phx_err_set(err, -EINVAL, "%s: on how many nodes? say --nodes COUNT",
+				   t->file);
 	if (!q->nodes)
 		return phx_err_set(
 			err, -EINVAL,
@@ -207,8 +223,9 @@ static int print_quick_json(struct cli *cli, const struct quick *q, const struct
 	const struct phx_trace_jobs *w = &q->workload.jobs;
 	json_t *j = phx_sim_metrics_json(m);
 	json_t *more = json_pack(
-		"{s:s, s:I, s:s, s:s, s:{s:I, s:I, s:I, s:I, s:I, s:I, s:I}}", "swf", q->trace.file,
-		"nodes", (json_int_t)q->nodes, "scheduler",
+		"{s:s, s:I, s:s, s:s, s:{s:I, s:I, s:I, s:I, s:I, s:I, s:I}}",
+		q->trace.kind == PHX_TRACE_SWF ? "swf" : "workflow", q->trace.file, "nodes",
+		(json_int_t)q->nodes, "scheduler",
 		phx_enum_name(&phx_scheduler_names, q->agreement.scheduler), "estimates",
 		phx_enum_name(&phx_sim_estimates_names, q->estimates), "input", "rows",
 		(json_int_t)w->n_rows, "too_wide", (json_int_t)w->n_too_wide, "skipped_size",

@@ -2,7 +2,6 @@
  * from elsewhere. Runs on the head, where the site's CA is; a copy of each is
  * kept there (PKI/people/NUMBER.pem), so that it can be listed and revoked when
  * nobody has its file any more. Never touches those of nodes or of the server. */
-#include <dirent.h>
 #include <errno.h>
 #include <string.h>
 #include <time.h>
@@ -46,13 +45,23 @@ static int write_files(const char *dir, const struct issued *i, const char *ca, 
 	return r;
 }
 
+/* The vault has them, too: it says who rests on which CA. */
+static int make_people(const char *pki_dir, const char *dir, struct phx_err *err)
+{
+	struct stat st;
+	int r = phx_dir_make(dir, 0700, err);
+	if (r == 0 && (stat(pki_dir, &st) < 0 || chown(dir, st.st_uid, st.st_gid) < 0))
+		r = phx_err_set(err, -errno, "%s: %s", dir, strerror(errno));
+	return r;
+}
+
 static int keep_copy(const char *pki_dir, const struct issued *i, struct phx_err *err)
 {
 	struct phx_cert_info info;
 	int r = phx_cert_info_pem(i->cert, "certificate", &info, err);
 	PHX_AUTO_FREE char *dir = phx_path("%s/people", pki_dir), *path = NULL;
 	if (r == 0)
-		r = dir ? phx_dir_make(dir, 0700, err) : -ENOMEM;
+		r = dir ? make_people(pki_dir, dir, err) : -ENOMEM;
 	if (r == 0)
 		path = phx_path("%s/%s.pem", dir, info.serial);
 	if (r == 0)
@@ -129,11 +138,10 @@ int cmd_cert_issue(struct cli *cli)
 
 /* ---- what was issued, and what is revoked ---- */
 
-static json_t *row_of(const struct phx_cert_info *info)
+static json_t *row_of(const char *serial, const char *name, const char *kind, int64_t expires_s)
 {
-	return json_pack("{s:s, s:s, s:s, s:I, s:b}", "serial", info->serial, "name", info->name,
-			 "kind", phx_enum_name(&phx_cert_kind_names, (int)info->kind), "expires_s",
-			 (json_int_t)info->expires_s, "revoked", 0);
+	return json_pack("{s:s, s:s, s:s, s:I, s:b}", "serial", serial, "name", name, "kind", kind,
+			 "expires_s", (json_int_t)expires_s, "revoked", 0);
 }
 
 static json_t *find_row(const json_t *rows, const char *serial)
@@ -147,23 +155,14 @@ static json_t *find_row(const json_t *rows, const char *serial)
 	return NULL;
 }
 
-/* The copies on this head, by number. A file that is no certificate is none of ours. */
+/* The copies on this head, by number. */
 static json_t *rows_issued(const char *pki_dir)
 {
 	json_t *rows = json_array();
-	struct dirent **found = NULL;
-	PHX_AUTO_FREE char *dir = phx_path("%s/people", pki_dir);
-	int n = dir ? scandir(dir, &found, NULL, alphasort) : 0;
-	for (int i = 0; i < n; i++) {
-		struct phx_cert_info info;
-		PHX_AUTO_FREE char *path = phx_path("%s/%s", dir, found[i]->d_name), *pem = NULL;
-		if (path && found[i]->d_name[0] != '.' &&
-		    phx_file_read(path, CERT_SIZE_MAX, &pem, NULL, NULL) == 0 &&
-		    phx_cert_info_pem(pem, path, &info, NULL) == 0)
-			json_array_append_new(rows, row_of(&info));
-		free(found[i]);
-	}
-	free(found);
+	PHX_AUTO(phx_list_fini) struct phx_list people = {0};
+	phx_pki_people(pki_dir, NULL, &people, NULL);
+	PHX_LIST_EACH(struct phx_issued, i, &people)
+		json_array_append_new(rows, row_of(i->serial, i->name, i->kind, i->expires_s));
 	return rows;
 }
 
@@ -268,7 +267,8 @@ static int row_of_file(const char *path, json_t **ret, struct phx_err *err)
 			"revoked (a node's ends with phx node rm)",
 			path, phx_enum_name(&phx_cert_kind_names, (int)info.kind));
 	if (r == 0)
-		*ret = row_of(&info);
+		*ret = row_of(info.serial, info.name,
+			      phx_enum_name(&phx_cert_kind_names, (int)info.kind), info.expires_s);
 	return r == -ENOENT ? -EIO : r;
 }
 

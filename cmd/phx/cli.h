@@ -5,6 +5,7 @@
 
 #include "base/clock.h"
 #include "cli/cli.h"
+#include "deploy/store.h"
 
 /* ---- config.c ---- */
 
@@ -40,6 +41,20 @@ char *cli_url_escape(const char *text);
  * already. */
 int cli_client_open(struct cli *cli, struct phx_err *err);
 void cli_client_close(struct cli *cli);
+
+/** ~/.config/phoenix/NAME, malloc'd. */
+char *cli_own_file(const char *name);
+
+/* ---- package_key.c ---- */
+
+/** The keys by which packages and images are believed here (pki/ring.h): --pub, else the head's.
+ * malloc'd; NULL: told, cli->head_code says what to exit with. */
+char *cli_package_ring(struct cli *cli);
+/** How images are believed here; the caller frees ret->ring. An exit code, told. */
+int cli_image_trust(struct cli *cli, struct phx_image_trust *ret);
+/** The key to sign packages and images with: --sign-key, $PHX_SIGN_KEY, ~/.config/phoenix/
+ * package.key. malloc'd. */
+char *cli_sign_key(struct cli *cli);
 
 /* ---- follow.c: what goes on ---- */
 

@@ -15,12 +15,17 @@
 
 enum { CALL_TIMEOUT_MS = 60000, TRIES = 5, TRY_AGAIN_MAX_S = 10 };
 
-/* Path of a file of this person's certificate: the option, else ~/.config/phoenix/NAME.
- * malloc'd. */
+char *cli_own_file(const char *name)
+{
+	const char *home = getenv("HOME");
+	return phx_path("%s/.config/phoenix/%s", home ? home : "", name);
+}
+
+/* The option, else a file of this person's certificate; malloc'd. */
 static char *own_file(const struct cli *cli, enum cli_option_id id, const char *name)
 {
-	const char *home = getenv("HOME"), *given = cli_opt(cli, id, NULL);
-	return given ? strdup(given) : phx_path("%s/.config/phoenix/%s", home ? home : "", name);
+	const char *given = cli_opt(cli, id, NULL);
+	return given ? strdup(given) : cli_own_file(name);
 }
 
 static int open_remote(struct cli *cli, const char *url, struct phx_err *err)

@@ -59,6 +59,7 @@ static const struct cli_column show_columns[] = {
 	{.head = "Reset", .path = "reset"},
 	{.head = "Reset at", .path = "reset_ms", .put = cli_put_when},
 	{.head = "TPM", .path = "tpm"},
+	{.head = "TPM's key", .path = "tpm_key", .put = cli_put_digest},
 	{.head = "Made", .path = "made_ms", .put = cli_put_when},
 	{.head = "Counts until", .path = "until_ms", .put = cli_put_when},
 	{.head = "Signed with", .path = "key"},

@@ -46,6 +46,7 @@ static const struct cli_column image_columns[] = {
 	{.head = "KERNEL", .path = "kernel_release"},
 	{.head = "RUNS", .path = "runs_kernel", .wide = true},
 	{.head = "SIZE", .path = "files", .put = put_bytes, .right = true},
+	{.head = "SIGNED BY", .path = "signed_by", .wide = true},
 	{.head = "DIGEST", .path = "digest", .put = cli_put_digest},
 };
 
@@ -59,7 +60,12 @@ static int get_images(struct cli *cli, json_t **ret)
 		return cli_get(cli, "/v1/images", ret);
 	if (!deploy)
 		return cli->head_code;
-	*ret = phx_images_json(dir, deploy, &err);
+	struct phx_image_trust trust;
+	int code = cli_image_trust(cli, &trust);
+	if (code)
+		return code;
+	*ret = phx_images_json(dir, deploy, &trust, &err);
+	free(trust.ring);
 	return *ret ? CLI_OK : cli_fail_err(-EIO, &err);
 }
 
@@ -93,6 +99,7 @@ static const struct cli_column image_lines[] = {
 	{.head = "Kernel", .path = "kernel_release"},
 	{.head = "Nodes run", .path = "runs_kernel"},
 	{.head = "Digest", .path = "digest"},
+	{.head = "Signed by", .path = "signed_by"},
 };
 
 static const struct cli_column file_columns[] = {
@@ -203,7 +210,42 @@ int cmd_image_verify(struct cli *cli)
 	return cli->args.n_args ? code : verify_all(dir, NULL);
 }
 
-/* ---- build, import ---- */
+/* ---- sign ---- */
+
+/* Sign the image in `path`, if there is a key to do it with; else it is told that it is not. */
+static int sign_made(struct cli *cli, const char *path)
+{
+	PHX_AUTO_FREE char *key = cli_sign_key(cli);
+	struct phx_err err = {0};
+	if (!key)
+		return cli_fail(CLI_PARTIAL, "out of memory");
+	if (!cli_has(cli, CLI_OPT_sign_key) && access(key, F_OK) < 0) {
+		fprintf(stderr, "phx: it is not signed, as there is no %s: phx image sign\n", key);
+		return CLI_OK;
+	}
+	int r = phx_image_dir_sign(path, key, NULL, &err);
+	return r < 0 ? cli_fail_err(r, &err) : CLI_OK;
+}
+
+int cmd_image_sign(struct cli *cli)
+{
+	PHX_AUTO_FREE char *key = cli_sign_key(cli);
+	int code = key ? CLI_OK : cli_fail(CLI_PARTIAL, "out of memory");
+	for (unsigned i = 0; key && i < cli->args.n_args; i++) {
+		struct phx_err err = {0};
+		struct phx_image im;
+		int r = phx_image_dir_sign(cli_arg(cli, i), key, &im, &err);
+		if (r < 0) {
+			code = cli_fail_err(r, &err);
+			continue;
+		}
+		printf("%s: %s %s\n", cli_arg(cli, i), im.name, im.version);
+		phx_record_fini(&phx_image_record, &im);
+	}
+	return code;
+}
+
+/* ---- build, add, import ---- */
 
 /* Which kernel nodes of the new image run, where that is not its own. */
 static void tell_kernel(struct cli *cli, const struct phx_image *im)
@@ -263,6 +305,11 @@ static int add_built(struct cli *cli, const char *src)
 	return code;
 }
 
+int cmd_image_add(struct cli *cli)
+{
+	return add_built(cli, cli_arg(cli, 0));
+}
+
 int cmd_image_build(struct cli *cli)
 {
 	const char *src = cli_arg(cli, 0), *out = cli_opt(cli, CLI_OPT_out, NULL);
@@ -280,6 +327,8 @@ int cmd_image_build(struct cli *cli)
 		return cli_fail(CLI_TRY_AGAIN, "%s: %s", temporary, strerror(errno));
 	int code =
 		run_recipe(recipe, out ? out : temporary, cli_opt(cli, CLI_OPT_agent_bundle, NULL));
+	if (!code)
+		code = sign_made(cli, out ? out : temporary);
 	if (out)
 		return code;
 	if (!code)
@@ -307,7 +356,9 @@ int cmd_image_import(struct cli *cli)
 	int r = phx_images_import(dir, &how, &im, &err);
 	if (r < 0)
 		return cli_fail_err(r, &err);
-	int code = tell_added(cli, &im);
+	PHX_AUTO_FREE char *path = phx_path("%s/%s/%s", dir, im.name, im.version);
+	int code = path ? sign_made(cli, path) : cli_fail(CLI_PARTIAL, "out of memory");
+	code = code ? code : tell_added(cli, &im);
 	phx_record_fini(&phx_image_record, &im);
 	return code;
 }

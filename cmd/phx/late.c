@@ -200,6 +200,11 @@ LATE xmlChar *xmlGetNoNsProp(const xmlNode *node, const xmlChar *name)
 	return XML_FOUND("xmlGetNoNsProp", xmlChar *, const xmlNode *, const xmlChar *)(node, name);
 }
 
+LATE xmlChar *xmlNodeGetContent(const xmlNode *node)
+{
+	return XML_FOUND("xmlNodeGetContent", xmlChar *, const xmlNode *)(node);
+}
+
 LATE int xmlIsBlankNode(const xmlNode *node)
 {
 	return XML_FOUND("xmlIsBlankNode", int, const xmlNode *)(node);

@@ -12,6 +12,7 @@
 #include "types/rights.h"
 #include "repo/repo.h"
 #include "sim/scenario.h"
+#include "trace/workflow_conf.h"
 #include "types/role.h"
 
 /* "7d", "90s": as people write it in a file. */
@@ -157,6 +158,9 @@ static const struct {
 	{"lab.conf", NULL, &lab_record},
 	{"lab-machine", NULL, &lab_machine_record},
 	{"lab-disk", NULL, &lab_disk_record},
+	{"workflow-file", NULL, &phx_workflow_file_record},
+	{"workflow-task", NULL, &phx_workflow_task_record},
+	{"workflow-conf", NULL, &phx_workflow_record},
 	{"agreed", put_agreed, NULL},
 };
 

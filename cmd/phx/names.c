@@ -1,15 +1,13 @@
-/* Node lists against what phxd knows: groups, unknown names with the nearest one. Every command
- * that takes nodes comes through here. Changes nothing. */
+/* Node lists against what phxd knows: groups are asked of it, an unknown name is told with the
+ * nearest one. Every command that takes nodes comes through here. Changes nothing. */
 #include <errno.h>
 #include <string.h>
 
 #include "base/file.h"
 #include "base/json.h"
-#include "types/node.h"
 #include "phx/cli.h"
 
-enum { NAMES_TIMEOUT_MS = 10000, NODES_TIMEOUT_MS = 60000, NAMES_URL_MAX = 4000 };
-#define GROUP_FIELDS "name,state,pool,role,up,labels"
+enum { NAMES_TIMEOUT_MS = 10000, NODES_TIMEOUT_MS = 60000, NAMES_URL_MAX = 2500 };
 
 static int unknown(const char *what, const char *name, const char *nearest)
 {
@@ -68,11 +66,10 @@ static char *nodes_path(const struct phx_nodeset *names, const char *fields)
 	return phx_buf_take(&b);
 }
 
-int cli_nodes_ask(struct cli *cli, const struct phx_nodeset *names, const char *fields,
-		  int timeout_ms, json_t **ret_nodes, struct phx_err *err)
+static int ask_for_nodes(struct cli *cli, const char *path, int timeout_ms, json_t **ret_nodes,
+			 struct phx_err *err)
 {
 	PHX_AUTO_JSON json_t *answer = NULL;
-	PHX_AUTO_FREE char *path = nodes_path(names, fields);
 	int code = path ? cli_call_quiet(cli, "GET", path, NULL, timeout_ms, &answer, err)
 			: CLI_PARTIAL;
 	if (code)
@@ -84,6 +81,13 @@ int cli_nodes_ask(struct cli *cli, const struct phx_nodeset *names, const char *
 	}
 	*ret_nodes = json_incref(nodes);
 	return CLI_OK;
+}
+
+int cli_nodes_ask(struct cli *cli, const struct phx_nodeset *names, const char *fields,
+		  int timeout_ms, json_t **ret_nodes, struct phx_err *err)
+{
+	PHX_AUTO_FREE char *path = nodes_path(names, fields);
+	return ask_for_nodes(cli, path, timeout_ms, ret_nodes, err);
 }
 
 int cli_nodes_get(struct cli *cli, const struct phx_nodeset *names, const char *fields,
@@ -114,125 +118,32 @@ json_t *cli_node_find(const json_t *nodes, const char *name)
 	return NULL;
 }
 
-/* Value of a node's label, NULL without it; the key is `n_key` bytes long. Borrowed. */
-static const char *label_of(const json_t *node, const char *key, size_t n_key)
-{
-	size_t i;
-	json_t *label;
-	json_array_foreach(json_object_get(node, "labels"), i, label) {
-		const char *have = phx_json_str(label, "key", "");
-		if (strlen(have) == n_key && !memcmp(have, key, n_key))
-			return phx_json_str(label, "value", "");
-	}
-	return NULL;
-}
-
-/* Does a node belong to the group? `value` is what stands behind the colon; a label is "KEY=VALUE"
- * in `key`. */
-static bool in_group(const json_t *node, const char *key, const char *value)
-{
-	size_t n_key = strcspn(key, "=");
-	if (key[n_key])
-		return phx_str_eq(label_of(node, key, n_key), key + n_key + 1);
-	if (value)
-		return phx_str_eq(phx_json_str(node, key, ""), value);
-	if (phx_str_eq(key, "all"))
-		return true;
-	return phx_json_bool(node, "up", false) == phx_str_eq(key, "up");
-}
-
-/* What a list is read against. */
-struct known {
+/* Who asks phxd for the groups of a list, and what went wrong beside a group that is none. */
+struct asking {
 	struct cli *cli;
-	json_t *nodes;
-	json_t *pools, *roles; /* asked for when a group wants it */
+	int code;
+	struct phx_err err;
 };
 
-static bool has_name(struct known *k, json_t **all, const char *path, const char *list,
-		     const char *name)
+/* Which groups there are, and who is in one, phxd alone knows. */
+static int ask_for_group(void *arg, const char *group, struct phx_nodeset *ret)
 {
-	struct phx_err err = {0};
-	size_t i;
-	json_t *item;
-	if (!*all)
-		cli_call_quiet(k->cli, "GET", path, NULL, NAMES_TIMEOUT_MS, all, &err);
-	json_array_foreach(json_object_get(*all, list), i, item) {
-		if (phx_str_eq(phx_json_str(item, "name", ""), name))
-			return true;
-	}
-	return false;
-}
-
-static int add_group(const struct known *k, const char *key, const char *value,
-		     struct phx_nodeset *ret)
-{
-	int r = 0;
+	struct asking *a = arg;
+	PHX_AUTO_JSON json_t *nodes = NULL;
+	PHX_AUTO_FREE char *escaped = cli_url_escape(group);
+	PHX_AUTO_FREE char *path =
+		escaped ? phx_path("/v1/nodes?names=@%s&fields=name", escaped) : NULL;
+	int code = ask_for_nodes(a->cli, path, NODES_TIMEOUT_MS, &nodes, &a->err);
+	if (code == CLI_USAGE)
+		return -ENOENT;
+	a->code = code;
+	int r = code ? -EIO : 0;
 	size_t i;
 	json_t *node;
-	json_array_foreach(k->nodes, i, node) {
-		if (r == 0 && in_group(node, key, value))
-			r = phx_nodeset_add(ret, phx_json_str(node, "name", ""));
+	json_array_foreach(nodes, i, node) {
+		r = r ? r : phx_nodeset_add(ret, phx_json_str(node, "name", ""));
 	}
 	return r;
-}
-
-static bool is_pool(struct known *k, const char *name)
-{
-	return has_name(k, &k->pools, "/v1/status", "pools", name);
-}
-
-static bool is_role(struct known *k, const char *name)
-{
-	return has_name(k, &k->roles, "/v1/roles", "roles", name);
-}
-
-static bool is_state(struct known *k, const char *name)
-{
-	(void)k;
-	int state;
-	return phx_enum_parse(&phx_node_state_names, name, &state, NULL) == 0;
-}
-
-/* A value that no node has names nobody; a key that no node has is misspelt. */
-static bool is_label(const struct known *k, const char *group)
-{
-	size_t i, n_key = strcspn(group, "=");
-	json_t *node;
-	json_array_foreach(k->nodes, i, node) {
-		if (label_of(node, group, n_key))
-			return true;
-	}
-	return false;
-}
-
-/* "@all", "@up", "@missing", "@role:NAME", "@pool:NAME", "@state:NAME", "@KEY=VALUE"; "@NAME" is
- * the pool of that name, or else the role. A NAME that does not exist is none:
- * "@all!@role:web-sever" must not mean all. */
-static int find_group(void *arg, const char *group, struct phx_nodeset *ret)
-{
-	static const struct {
-		const char *key;
-		bool (*exists)(struct known *k, const char *value);
-	} groups[] = {{"all", NULL},     {"up", NULL},      {"missing", NULL},
-		      {"role", is_role}, {"pool", is_pool}, {"state", is_state}};
-	struct known *k = arg;
-	const char *colon = strchr(group, ':');
-	size_t n = colon ? (size_t)(colon - group) : strlen(group);
-	for (size_t at = 0; at < PHX_ARRAY_SIZE(groups); at++) {
-		if (strlen(groups[at].key) != n || memcmp(group, groups[at].key, n) != 0 ||
-		    !groups[at].exists != !colon)
-			continue;
-		if (colon && !groups[at].exists(k, colon + 1))
-			return -ENOENT;
-		return add_group(k, groups[at].key, colon ? colon + 1 : NULL, ret);
-	}
-	if (colon)
-		return -ENOENT;
-	if (strchr(group, '='))
-		return is_label(k, group) ? add_group(k, group, NULL, ret) : -ENOENT;
-	if (is_pool(k, group))
-		return add_group(k, "pool", group, ret);
-	return is_role(k, group) ? add_group(k, "role", group, ret) : -ENOENT;
 }
 
 static int compare_names(const void *a, const void *b)
@@ -281,47 +192,29 @@ static int pick(struct cli *cli, const json_t *nodes, const struct phx_nodeset *
 	return code ? code : unknown("node", folded, cli_nearest(all, "name", missing.names[0]));
 }
 
-/* The names in a list, whether there are such nodes or not. */
-static int parse_list(struct cli *cli, const char *list, json_t *nodes, struct phx_nodeset *ret)
-{
-	struct phx_err err = {0};
-	struct known known = {.cli = cli, .nodes = nodes};
-	int r = phx_nodeset_parse(list, find_group, &known, ret, &err);
-	json_decref(known.pools);
-	json_decref(known.roles);
-	return r < 0 ? cli_fail(CLI_USAGE, "%s", err.text) : CLI_OK;
-}
-
-/* Who is in a group is seen on the nodes themselves. */
-static bool has_groups(const char *list)
-{
-	return strchr(list, '@');
-}
-
 int cli_nodes_names(struct cli *cli, const char *list, struct phx_nodeset *ret)
 {
-	PHX_AUTO_JSON json_t *nodes = NULL;
-	int code = has_groups(list) ? cli_nodes_get(cli, NULL, GROUP_FIELDS, &nodes) : CLI_OK;
-	return code ? code : parse_list(cli, list, nodes, ret);
+	struct phx_err err = {0};
+	struct asking a = {.cli = cli};
+	int r = phx_nodeset_parse(list, ask_for_group, &a, ret, &err);
+	if (a.code)
+		return a.err.text[0] ? cli_fail(a.code, "%s", a.err.text) : a.code;
+	return r < 0 ? cli_fail(CLI_USAGE, "%s", err.text) : CLI_OK;
 }
 
 int cli_nodes_select(struct cli *cli, const char *list, const char *fields, json_t **ret_nodes)
 {
 	PHX_AUTO_JSON json_t *nodes = NULL;
 	PHX_AUTO(phx_nodeset_fini) struct phx_nodeset names = {0};
-	bool all = !list || has_groups(list);
-	PHX_AUTO_FREE char *with_groups =
-		list && all && fields ? phx_path(GROUP_FIELDS ",%s", fields) : NULL;
-	int code = all ? CLI_OK : parse_list(cli, list, NULL, &names);
-	code = code ? code
-		    : cli_nodes_get(cli, all ? NULL : &names, with_groups ? with_groups : fields,
-				    &nodes);
+	int code = list ? cli_nodes_names(cli, list, &names) : CLI_OK;
+	if (!code && list && !names.n)
+		nodes = json_array(); /* of an empty group */
+	else
+		code = code ? code : cli_nodes_get(cli, list ? &names : NULL, fields, &nodes);
 	if (code)
 		return code;
-	if (!list) {
-		*ret_nodes = sort_nodes(nodes);
-		return *ret_nodes ? CLI_OK : CLI_PARTIAL;
-	}
-	code = all ? parse_list(cli, list, nodes, &names) : CLI_OK;
-	return code ? code : pick(cli, nodes, &names, ret_nodes);
+	if (list)
+		return pick(cli, nodes, &names, ret_nodes);
+	*ret_nodes = sort_nodes(nodes);
+	return *ret_nodes ? CLI_OK : CLI_PARTIAL;
 }

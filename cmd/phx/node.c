@@ -380,6 +380,12 @@ int cmd_node_forget_disk(struct cli *cli)
 	return cli_act(cli, "forget-disk", cli_arg(cli, 0), body, CLI_ALWAYS, "forget the disk of");
 }
 
+int cmd_node_forget_tpm(struct cli *cli)
+{
+	PHX_AUTO_JSON json_t *body = json_object();
+	return cli_act(cli, "forget-tpm", cli_arg(cli, 0), body, CLI_ALWAYS, "forget the TPM of");
+}
+
 int cmd_node_rm(struct cli *cli)
 {
 	PHX_AUTO_JSON json_t *body = json_object();

@@ -113,6 +113,15 @@ static void put_cpus(struct phx_buf *b, const json_t *value, const json_t *row)
 	cli_put_clean(b, model);
 }
 
+static void put_tpm(struct phx_buf *b, const json_t *value, const json_t *row)
+{
+	const json_t *tpm = json_array_get(value, 0);
+	(void)row;
+	if (tpm)
+		phx_buf_addf(b, "signs its erases with %.23s",
+			     phx_json_str(tpm, "key", "a key that is not shown"));
+}
+
 static void put_machine(struct phx_buf *b, const json_t *value, const json_t *row)
 {
 	cli_put_clean(b, json_string_value(value) ? json_string_value(value) : "");
@@ -170,6 +179,7 @@ static const struct cli_column lines[] = {
 	{.head = "  on disk", .path = "system_disk"},
 	{.head = "Data of", .path = "tenant", .put = put_tenant},
 	{.head = "Machine", .path = "facts.vendor", .put = put_machine},
+	{.head = "TPM", .path = "tpms", .put = put_tpm},
 	{.head = "CPUs", .path = "facts.cpus", .put = put_cpus},
 	{.head = "Memory", .path = "facts.memory_bytes", .put = cli_put_size},
 	{.head = "Firmware", .path = "facts.firmware"},

@@ -10,16 +10,6 @@
 #include "phx/push.h"
 #include "repo/repo.h"
 
-/* A file of the site's PKI, unless an option names another. malloc'd; NULL: told. */
-static char *site_file(struct cli *cli, enum cli_option_id id, const char *name)
-{
-	const char *given = cli_opt(cli, id, NULL);
-	if (given)
-		return strdup(given);
-	const char *dir = cli_head_dir(cli, "pki_dir");
-	return dir ? phx_path("%s/%s", dir, name) : NULL;
-}
-
 static const char *repo_dir(struct cli *cli)
 {
 	const char *dir = cli_opt(cli, CLI_OPT_dir, NULL);
@@ -44,14 +34,14 @@ static int build_key(struct cli *cli, char **ret_key)
 				   "package build: --unsigned and --sign-key exclude each other")
 			: CLI_OK;
 	}
-	PHX_AUTO_FREE char *key = site_file(cli, CLI_OPT_sign_key, "site.key");
+	PHX_AUTO_FREE char *key = cli_sign_key(cli);
 	if (!key)
-		return cli->head_code;
+		return cli_fail(CLI_PARTIAL, "out of memory");
 	if (access(key, R_OK) < 0)
-		return cli_fail(
-			CLI_CONFIG,
-			"%s: %s; name the key to sign with (--sign-key FILE), or build --unsigned",
-			key, strerror(errno));
+		return cli_fail(CLI_CONFIG,
+				"%s: %s; make a key (phx package key new), name the one to sign "
+				"with (--sign-key FILE), or build --unsigned",
+				key, strerror(errno));
 	*ret_key = PHX_TAKE(key);
 	return CLI_OK;
 }
@@ -83,8 +73,8 @@ int cmd_package_build(struct cli *cli)
 
 int cmd_package_sign(struct cli *cli)
 {
-	PHX_AUTO_FREE char *key = site_file(cli, CLI_OPT_sign_key, "site.key");
-	int code = key ? CLI_OK : cli->head_code;
+	PHX_AUTO_FREE char *key = cli_sign_key(cli);
+	int code = key ? CLI_OK : cli_fail(CLI_PARTIAL, "out of memory");
 	for (unsigned i = 0; key && i < cli->args.n_args; i++) {
 		struct phx_err err = {0};
 		int r = phx_package_sign(cli_arg(cli, i), key, &err);
@@ -94,24 +84,24 @@ int cmd_package_sign(struct cli *cli)
 	return code;
 }
 
-static int verify(const char *path, const char *pub)
+static int verify(const char *path, const char *ring)
 {
 	struct phx_err err = {0};
 	struct phx_package p;
-	int r = phx_package_verify(path, pub, &p, &err);
+	int r = phx_package_verify(path, ring, &p, &err);
 	if (r < 0)
 		return cli_fail(CLI_PARTIAL, "%s", err.text);
-	printf("%s: %s-%s, %u entries, signature and contents are right\n", path, p.name, p.version,
-	       p.n_entries);
+	printf("%s: %s-%s, %u entries, signature and contents are right; signed by key %s\n", path,
+	       p.name, p.version, p.n_entries, p.signed_by);
 	return CLI_OK;
 }
 
 int cmd_package_verify(struct cli *cli)
 {
-	PHX_AUTO_FREE char *pub = site_file(cli, CLI_OPT_pub, "site.pub");
-	int code = pub ? CLI_OK : cli->head_code;
-	for (unsigned i = 0; pub && i < cli->args.n_args; i++) {
-		int c = verify(cli_arg(cli, i), pub);
+	PHX_AUTO_FREE char *ring = cli_package_ring(cli);
+	int code = ring ? CLI_OK : cli->head_code;
+	for (unsigned i = 0; ring && i < cli->args.n_args; i++) {
+		int c = verify(cli_arg(cli, i), ring);
 		code = c ? c : code;
 	}
 	return code;
@@ -127,15 +117,16 @@ static const struct cli_column package_columns[] = {
 	{.head = "UNPACKED", .path = "unpacked_bytes", .put = cli_put_size, .right = true},
 	{.head = "FILES", .path = "n_entries", .right = true},
 	{.head = "DIGEST", .path = "sha256", .put = cli_put_digest, .wide = true},
+	{.head = "SIGNED BY", .path = "signed_by", .wide = true},
 	{.head = "SUMMARY", .path = "summary"},
 };
 
 static int list_dir(struct cli *cli, const char *dir, json_t **ret)
 {
-	PHX_AUTO_FREE char *pub = site_file(cli, CLI_OPT_pub, "site.pub");
+	PHX_AUTO_FREE char *ring = cli_package_ring(cli);
 	struct phx_err err = {0};
-	int r = pub ? phx_repo_json(dir, pub, ret, &err) : -ENOMEM;
-	return r < 0 ? cli_fail_err(r, &err) : CLI_OK;
+	int r = ring ? phx_repo_json(dir, ring, ret, &err) : 0;
+	return !ring ? cli->head_code : r < 0 ? cli_fail_err(r, &err) : CLI_OK;
 }
 
 int cmd_package_list(struct cli *cli)
@@ -199,17 +190,17 @@ static int remove_file(const char *path)
 
 int cmd_package_rm(struct cli *cli)
 {
-	PHX_AUTO_FREE char *pub = site_file(cli, CLI_OPT_pub, "site.pub");
+	PHX_AUTO_FREE char *ring = cli_package_ring(cli);
 	PHX_AUTO_FREE char *path = NULL, *question = NULL;
 	const char *dir = repo_dir(cli), *version = NULL;
 	char name[PHX_NAME_MAX];
 	struct phx_err err = {0};
 	struct phx_package p;
-	if (!pub || !dir)
+	if (!ring || !dir)
 		return cli->head_code;
 	if (split(cli_arg(cli, 0), name, &version) < 0 || !version)
 		return cli_fail(CLI_USAGE, "package rm: '%s' is not NAME-VERSION", cli_arg(cli, 0));
-	int r = phx_repo_find(dir, pub, name, version, &path, &p, &err);
+	int r = phx_repo_find(dir, ring, name, version, &path, &p, &err);
 	if (r == -ENOENT) {
 		fprintf(stderr, "phx: %s is not there\n", cli_arg(cli, 0));
 		return CLI_OK;
@@ -228,12 +219,12 @@ int cmd_package_rm(struct cli *cli)
 
 /* ---- push ---- */
 
-static int push_to_head(struct cli *cli, const char *path, const char *pub)
+static int push_to_head(struct cli *cli, const char *path, const char *ring)
 {
 	const char *dir = repo_dir(cli);
 	struct phx_err err = {0};
 	struct phx_package p;
-	int r = phx_repo_add(dir, pub, path, &p, &err);
+	int r = phx_repo_add(dir, ring, path, &p, &err);
 	if (r < 0)
 		return r == -EKEYREJECTED || r == -EBADMSG ? cli_fail(CLI_PARTIAL, "%s", err.text)
 							   : cli_fail_err(r, &err);
@@ -247,7 +238,7 @@ static int push_to_head(struct cli *cli, const char *path, const char *pub)
 }
 
 /* A file, or NAME[-VERSION] of the repository; malloc'd, NULL: told. */
-static char *find_package(struct cli *cli, const char *text, const char *pub)
+static char *find_package(struct cli *cli, const char *text, const char *ring)
 {
 	char name[PHX_NAME_MAX];
 	const char *version;
@@ -257,7 +248,7 @@ static char *find_package(struct cli *cli, const char *text, const char *pub)
 	if (access(text, F_OK) == 0 || strchr(text, '/'))
 		return strdup(text);
 	if (split(text, name, &version) < 0 ||
-	    phx_repo_find(repo_dir(cli), pub, name, version, &path, &p, &err) < 0) {
+	    phx_repo_find(repo_dir(cli), ring, name, version, &path, &p, &err) < 0) {
 		cli_fail(CLI_USAGE, "'%s' is neither a file nor a package of the repository: %s",
 			 text, err.text);
 		return NULL;
@@ -267,11 +258,11 @@ static char *find_package(struct cli *cli, const char *text, const char *pub)
 
 int cmd_package_push(struct cli *cli)
 {
-	PHX_AUTO_FREE char *pub = site_file(cli, CLI_OPT_pub, "site.pub");
-	if (!pub || !repo_dir(cli))
+	PHX_AUTO_FREE char *ring = cli_package_ring(cli);
+	if (!ring || !repo_dir(cli))
 		return cli->head_code;
 	if (cli->args.n_args == 1)
-		return push_to_head(cli, cli_arg(cli, 0), pub);
-	PHX_AUTO_FREE char *path = find_package(cli, cli_arg(cli, 1), pub);
-	return path ? cli_push(cli, cli_arg(cli, 0), path, pub) : CLI_USAGE;
+		return push_to_head(cli, cli_arg(cli, 0), ring);
+	PHX_AUTO_FREE char *path = find_package(cli, cli_arg(cli, 1), ring);
+	return path ? cli_push(cli, cli_arg(cli, 0), path, ring) : CLI_USAGE;
 }

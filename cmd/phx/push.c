@@ -16,6 +16,7 @@
 #include "base/json.h"
 #include "base/spawn.h"
 #include "phx/push.h"
+#include "pki/ring.h"
 #include "repo/repo.h"
 #include "ssh/ssh.h"
 
@@ -33,11 +34,11 @@ struct push {
 	struct cli *cli;
 	/* of the head's configuration, as phxd tells it */
 	const char *pki_dir, *address, *https_port, *http_port;
-	char *work;          /* temporary directory of this run */
-	char *tree;          /* the unpacked package */
-	char *tar;           /* of it */
-	char *ca, *site_pub; /* texts */
-	char *conf;          /* agent.conf */
+	char *work;                         /* temporary directory of this run */
+	char *tree;                         /* the unpacked package */
+	char *tar;                          /* of it */
+	char *ca, *site_pub, *package_keys; /* texts */
+	char *conf;                         /* agent.conf */
 };
 
 static void push_fini(struct push *p)
@@ -49,6 +50,7 @@ static void push_fini(struct push *p)
 	free(p->tar);
 	free(p->ca);
 	free(p->site_pub);
+	free(p->package_keys);
 	free(p->conf);
 }
 
@@ -76,12 +78,25 @@ static int check_bundle(const struct push *p, const char *package, struct phx_er
 	return 0;
 }
 
-static int read_site(struct push *p, const char *pub, struct phx_err *err)
+static int read_keys(struct push *p, const char *ring, struct phx_err *err)
+{
+	PHX_AUTO(phx_list_fini) struct phx_list keys = {0};
+	int r = phx_ring_read(ring, &keys, err);
+	if (r < 0)
+		return r;
+	p->package_keys = phx_ring_text(&keys);
+	return p->package_keys ? 0 : -ENOMEM;
+}
+
+static int read_site(struct push *p, const char *ring, struct phx_err *err)
 {
 	PHX_AUTO_FREE char *ca = phx_path("%s/ca.pem", p->pki_dir);
-	int r = ca ? phx_file_read(ca, PEM_MAX, &p->ca, NULL, err) : -ENOMEM;
+	PHX_AUTO_FREE char *pub = phx_path("%s/site.pub", p->pki_dir);
+	int r = ca && pub ? phx_file_read(ca, PEM_MAX, &p->ca, NULL, err) : -ENOMEM;
 	if (r == 0)
 		r = phx_file_read(pub, PEM_MAX, &p->site_pub, NULL, err);
+	if (r == 0)
+		r = read_keys(p, ring, err);
 	if (r == 0 && !p->address[0])
 		r = phx_err_set(err, -EINVAL, "the configuration has no address of this head");
 	p->conf =
@@ -90,7 +105,7 @@ static int read_site(struct push *p, const char *pub, struct phx_err *err)
 	return r ? r : p->conf ? 0 : -ENOMEM;
 }
 
-static int prepare(struct push *p, const char *package, const char *pub, struct phx_err *err)
+static int prepare(struct push *p, const char *package, const char *ring, struct phx_err *err)
 {
 	struct phx_package manifest;
 	p->work = strdup("/var/tmp/phx-push.XXXXXX");
@@ -101,7 +116,7 @@ static int prepare(struct push *p, const char *package, const char *pub, struct 
 		free(PHX_TAKE(p->work));
 		return r;
 	}
-	int r = phx_package_unpack(package, pub, p->work, NULL, &manifest, err);
+	int r = phx_package_unpack(package, ring, p->work, NULL, &manifest, err);
 	if (r < 0)
 		return r;
 	p->tree = phx_path("%s/%s/%s", p->work, manifest.name, manifest.version);
@@ -109,7 +124,7 @@ static int prepare(struct push *p, const char *package, const char *pub, struct 
 	r = p->tree && p->tar ? check_bundle(p, package, err) : -ENOMEM;
 	if (r == 0)
 		r = make_tar(p, err);
-	return r ? r : read_site(p, pub, err);
+	return r ? r : read_site(p, ring, err);
 }
 
 /* ---- there ---- */
@@ -173,6 +188,7 @@ static int copy_files(const struct push *p, struct phx_ssh *s, const char *token
 	} files[] = {
 		{p->ca, "/etc/phoenix/ca.pem", 0644},
 		{p->site_pub, "/etc/phoenix/site.pub", 0644},
+		{p->package_keys, "/etc/phoenix/packages.pub", 0644},
 		{p->conf, "/etc/phoenix/agent.conf", 0644},
 		{token, "/etc/phoenix/token", 0600},
 	};
@@ -366,7 +382,7 @@ static int push_all(const struct push *p, const struct phx_nodeset *hosts)
 	return timed_out && report.n_failed == hosts->n ? CLI_TIMEOUT : CLI_PARTIAL;
 }
 
-int cli_push(struct cli *cli, const char *hosts, const char *package, const char *pub)
+int cli_push(struct cli *cli, const char *hosts, const char *package, const char *ring)
 {
 	PHX_AUTO(push_fini)
 	struct push p = {.cli = cli,
@@ -380,7 +396,7 @@ int cli_push(struct cli *cli, const char *hosts, const char *package, const char
 		return cli->head_code;
 	if (phx_nodeset_parse(hosts, NULL, NULL, &names, &err) < 0)
 		return cli_fail(CLI_USAGE, "%s", err.text);
-	int r = prepare(&p, package, pub, &err);
+	int r = prepare(&p, package, ring, &err);
 	int code = r < 0
 		? cli_fail(r == -EKEYREJECTED || r == -EBADMSG ? CLI_PARTIAL : cli_exit_of(r), "%s",
 			   err.text[0] ? err.text : strerror(-r))

@@ -6,6 +6,7 @@
 
 #include "base/file.h"
 #include "base/json.h"
+#include "base/version.h"
 #include "config/role.h"
 #include "deploy/catalog.h"
 #include "phx/cli.h"
@@ -42,9 +43,9 @@ static int ask_phxd(struct known *k)
 
 static int read_packages(struct cli *cli, json_t **ret, struct phx_err *err)
 {
-	const char *dir = cli_head_dir(cli, "package_dir"), *pki = cli_head_dir(cli, "pki_dir");
-	PHX_AUTO_FREE char *pub = pki ? phx_path("%s/site.pub", pki) : NULL;
-	return dir && pub ? phx_repo_json(dir, pub, ret, err) : -ENOMEM;
+	const char *dir = cli_head_dir(cli, "package_dir");
+	PHX_AUTO_FREE char *ring = dir ? cli_package_ring(cli) : NULL;
+	return ring ? phx_repo_json(dir, ring, ret, err) : -ENOMEM;
 }
 
 /* Without phxd the pools of runtime environments are not known. */
@@ -56,7 +57,12 @@ static int read_here(struct known *k)
 	if (!cfg || !dir)
 		return CLI_CONFIG;
 	fprintf(stderr, "phx: phxd does not answer: checked against %s\n", cfg->state_dir);
-	k->images = phx_images_json(dir, cfg->deploy_image, &err);
+	struct phx_image_trust trust;
+	int code = cli_image_trust(k->cli, &trust);
+	if (code)
+		return code;
+	k->images = phx_images_json(dir, cfg->deploy_image, &trust, &err);
+	free(trust.ring);
 	int r = k->images ? read_packages(k->cli, &k->packages, &err) : -EIO;
 	if (r < 0)
 		return cli_fail_err(r, &err);
@@ -106,7 +112,8 @@ static const char *why_bad(const json_t *bads, const char *name, const char *ver
 		bool of_name = n && slash && slash - path + 1 >= (ptrdiff_t)n &&
 			!strncmp(slash + 1 - n, middle, n);
 		if (of_name &&
-		    (version ? phx_str_eq(its, version) : !good || strverscmp(its, good) > 0))
+		    (version ? phx_str_eq(its, version)
+			     : !good || phx_version_compare(its, good) > 0))
 			why = phx_json_str(bad, "reason", "");
 	}
 	return why;

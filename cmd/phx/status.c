@@ -69,6 +69,8 @@ static void print_head(const json_t *s)
 		printf("no node can boot: deploy image %s: %s\n",
 		       phx_json_str(deploy, "image", "?"), phx_json_str(deploy, "error", "?"));
 	print_mistakes(json_object_get(s, "mistakes"));
+	if (*phx_json_str(s, "ca", ""))
+		printf("%s\n", phx_json_str(s, "ca", ""));
 }
 
 /* Whom phxd turned away since its start, because of which limit. */

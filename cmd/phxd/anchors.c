@@ -14,9 +14,8 @@
 
 #include "base/clock.h"
 #include "base/file.h"
-#include "base/spawn.h"
 
-enum { EVERY_MS = 60000, EVERY_EVENTS = 1000, KEEP = 300, PROGRAM_MS = 20000, WORDS_MAX = 32 };
+enum { EVERY_MS = 60000, EVERY_EVENTS = 1000, KEEP = 300 };
 
 /* What may fail, each told by itself: files are counted from FILES on. */
 enum { SIGNING, OWN_FILE, PROGRAM, FILES, FILES_MAX = 8, PLACES = FILES + FILES_MAX };
@@ -52,33 +51,23 @@ static void tell(struct anchors *a, size_t which, int r, const struct phx_err *e
 	engine_notice(a->d->engine, "", text);
 }
 
-static int run_program(const struct phx_list *words, const char *line, struct phx_err *err)
-{
-	const char *argv[WORDS_MAX + 2] = {NULL};
-	size_t n = 0;
-	PHX_LIST_EACH(struct phx_word, w, words)
-		if (n < WORDS_MAX)
-			argv[n++] = w->text;
-	argv[n] = line;
-	const struct phx_run run = {.argv = argv, .timeout_ms = PROGRAM_MS};
-	return n ? phx_run_check(&run, NULL, err) : 0;
-}
-
 static void publish(struct anchors *a, const char *line)
 {
 	const struct phx_config *cfg = &a->d->cfg;
 	struct phx_err err = {0};
 	size_t which = FILES;
+	int r;
 	tell(a, OWN_FILE, phx_anchor_append(a->own, line, KEEP, &err), &err);
-	PHX_LIST_EACH(struct phx_word, file, &cfg->anchor_file) {
+	for (uint32_t i = 0; i < cfg->anchor_file.n; i++) {
 		phx_err_clear(&err);
-		tell(a, which, phx_anchor_append(file->text, line, 0, &err), &err);
+		tell(a, which, launch_anchor(a->d->launch, i, line, &err), &err);
 		which += which < PLACES - 1;
 	}
 	if (cfg->anchor_syslog)
 		syslog(LOG_AUTHPRIV | LOG_NOTICE, "%s", line);
 	phx_err_clear(&err);
-	tell(a, PROGRAM, run_program(&cfg->anchor_program, line, &err), &err);
+	r = cfg->anchor_program.n ? phx_hands_anchor(hands_process(a->d->hands), line, &err) : 0;
+	tell(a, PROGRAM, r, &err);
 }
 
 /* ---- making one ---- */

@@ -32,15 +32,14 @@ static void reply_certified(struct daemon *d, struct phx_http_request *q, const 
 			    const char *node)
 {
 	struct phx_err err = {0};
-	PHX_AUTO_FREE char *cert = NULL;
-	int r = phx_vault_cert(keys_vault(d->keys), csr, node, PHX_NODE_CERT_DAYS, &cert, &err);
+	PHX_AUTO_FREE char *cert = NULL, *ca = NULL;
+	int r = keys_certify(d->keys, csr, node, &cert, &ca, &err);
 	if (r < 0) {
 		phx_http_reply_error(q, r, err.text);
 		return;
 	}
 	tell_of_node(d, node, "certificate", "was given a certificate");
-	PHX_AUTO_JSON json_t *j = json_pack("{s:s,s:s,s:s}", "node", node, "cert", cert, "ca",
-					    phx_pki_ca_pem(d->pki));
+	PHX_AUTO_JSON json_t *j = json_pack("{s:s,s:s,s:s}", "node", node, "cert", cert, "ca", ca);
 	phx_http_reply_json(q, 200, j);
 }
 
@@ -113,6 +112,7 @@ void api_enrol(struct phx_http_request *q, void *arg)
 	char token[PHX_START_TOKEN_MAX] = "";
 	person_name(phx_http_peer(q), ev.by, sizeof(ev.by));
 	set_origin(d, q, &ev.enrol);
+	p->macs_by_start = true;
 	draw_name(p->name);
 	if (phx_csr_fingerprint(csr, p->key_fp, &err) < 0) {
 		phx_err_prefix(&err, 0, "csr");
@@ -132,6 +132,54 @@ void api_enrol(struct phx_http_request *q, void *arg)
 	}
 	phx_outcome_fini(&out);
 	phx_event_fini(&ev);
+}
+
+/* ---- another key, within a step ---- */
+
+static bool parse_rekey(struct phx_http_request *q, const json_t *j, struct phx_event *ev)
+{
+	int64_t id = 0, epoch = 0, nonce = 0;
+	struct phx_err err = {0};
+	PHX_CARRIES(ev, rekey);
+	if (!parse_number(q, j, "id", 1, INT64_MAX, &id) ||
+	    !parse_number(q, j, "epoch", 1, INT64_MAX, &epoch) ||
+	    !parse_number(q, j, "nonce", 1, INT64_MAX, &nonce))
+		return false;
+	ev->rekey.step_id = (uint64_t)id;
+	ev->rekey.epoch = (uint64_t)epoch;
+	ev->rekey.nonce = (uint64_t)nonce;
+	int r = phx_csr_fingerprint(phx_json_str(j, "csr", ""), ev->rekey.key_fp, &err);
+	if (r < 0) {
+		phx_err_prefix(&err, 0, "csr");
+		phx_http_reply_error(q, -EINVAL, err.text);
+	}
+	return r == 0;
+}
+
+/* The former key is dead when this is committed. What is held open under it is ended, and the
+ * certificate may be asked for again by enrolling with the new key. */
+void api_rekey(struct phx_http_request *q, void *arg)
+{
+	struct daemon *d = arg;
+	struct phx_event ev = {.kind = PHX_EV_rekey};
+	struct phx_err err = {0};
+	if (!person_agent(d, q, ev.node))
+		return;
+	PHX_AUTO_JSON json_t *j = body_json(q);
+	if (!j || !parse_rekey(q, j, &ev))
+		return;
+	snprintf(ev.by, sizeof(ev.by), "node:%.50s", ev.node);
+	PHX_STR_SET(ev.rekey.address, phx_http_peer(q)->address);
+	int r = engine_submit(d->engine, &ev, NULL, &err);
+	if (r < 0) {
+		if (r == -EACCES)
+			tell_of_node(d, ev.node, "refused",
+				     "is refused a certificate for another key");
+		phx_http_reply_error(q, r, err.text);
+		return;
+	}
+	live_wake(d->live, ev.node);
+	reply_certified(d, q, phx_json_str(j, "csr", ""), ev.node);
 }
 
 /* The journal keeps what agents tell. A node that tells without end is put off; it asks again, as
@@ -172,6 +220,7 @@ static bool parse_hello(struct phx_http_request *q, const json_t *j, struct phx_
 {
 	p->healthy = phx_json_bool(j, "healthy", false);
 	p->echoes = phx_json_bool(j, "echoes", false);
+	p->rekeys = phx_json_bool(j, "rekeys", false);
 	return TAKE(q, j, "boot_id", p->boot_id) && TAKE(q, j, "actual_role", p->actual_role) &&
 		TAKE(q, j, "actual_identity", p->actual_identity) &&
 		TAKE(q, j, "system_image", p->system_image) &&
@@ -229,6 +278,7 @@ static void tell_report(struct daemon *d, const char *node, const struct beat_re
 	snprintf(ev.by, sizeof(ev.by), "node:%.50s", node);
 	PHX_STR_SET(ev.report.actual_role, r->role);
 	PHX_STR_SET(ev.report.actual_identity, r->identity);
+	PHX_STR_SET(ev.report.ca, r->ca);
 	parse_words(ev.text, sizeof(r->text), r->text);
 	if (engine_submit(d->engine, &ev, NULL, NULL) < 0)
 		live_untold(d->live, node);
@@ -257,6 +307,7 @@ static void take_beat(struct daemon *d, struct phx_http_request *q, const char *
 		phx_http_reply_error(q, -ESTALE, "say hello first");
 		return;
 	}
+	PHX_STR_SET(b->report.ca, phx_http_peer(q)->cert.ca);
 	directors_sample(d->directors, node, b);
 	directors_heard(d->directors, node, b);
 	struct live_news news = live_beat(d->live, node, b);
@@ -388,13 +439,29 @@ void api_inventory(struct phx_http_request *q, void *arg)
 
 /* ---- disk keys ---- */
 
+/* The vault looks at who asks, and seals it: the head could not read what it passes on. */
+static int give_key(struct daemon *d, const char *key_id, const json_t *body,
+		    struct phx_key_sealed *ret, struct phx_err *err)
+{
+	struct phx_key_ask ask;
+	int r = phx_json_to_record(&phx_key_ask_record, body, &ask, err);
+	if (r < 0)
+		return r;
+	r = phx_vault_key_give(keys_vault(d->keys), key_id, &ask, ret, err);
+	phx_record_fini(&phx_key_ask_record, &ask);
+	return r;
+}
+
 void api_disk_key(struct phx_http_request *q, void *arg)
 {
 	struct daemon *d = arg;
-	char node[PHX_NAME_MAX], hex[PHX_DISK_KEY_SIZE * 2 + 1];
-	uint8_t key[PHX_DISK_KEY_SIZE];
+	char node[PHX_NAME_MAX];
+	struct phx_key_sealed sealed;
 	struct phx_err err = {0};
 	if (!person_agent(d, q, node))
+		return;
+	PHX_AUTO_JSON json_t *body = body_json(q);
+	if (!body)
 		return;
 	const char *key_id = phx_http_param(q, 0);
 	const struct phx_state *s = engine_lock(d->engine);
@@ -405,15 +472,15 @@ void api_disk_key(struct phx_http_request *q, void *arg)
 		phx_http_reply_error(q, -EACCES, "this node may not have this key");
 		return;
 	}
-	int r = phx_vault_key_read(keys_vault(d->keys), key_id, key, &err);
+	int r = give_key(d, key_id, body, &sealed, &err);
+	bool refused = r == -EPERM || r == -EKEYREJECTED;
+	if (refused)
+		tell_of_node(d, node, "refused key", "was refused the key of its disk");
 	if (r < 0) {
-		phx_http_reply_error(q, r, err.text);
+		phx_http_reply_error(q, refused ? -EACCES : r, err.text);
 		return;
 	}
-	phx_hex(key, sizeof(key), hex);
 	tell_of_node(d, node, "disk key", "was given the key of its disk");
-	PHX_AUTO_JSON json_t *j = json_pack("{s:s}", "key", hex);
+	PHX_AUTO_JSON json_t *j = phx_json_from_record(&phx_key_sealed_record, &sealed);
 	phx_http_reply_json(q, 200, j);
-	explicit_bzero(key, sizeof(key));
-	explicit_bzero(hex, sizeof(hex));
 }

@@ -44,7 +44,7 @@ void api_boot(struct phx_http_request *q, void *arg)
 		return;
 	}
 	struct phx_image im;
-	int r = phx_images_find(d->cfg.image_dir, d->cfg.deploy_image, NULL, &im, &err);
+	int r = catalog_use_deploy(d, "phxd", &im, &err);
 	if (r == 0) {
 		struct phx_ipxe_boot boot = {&d->cfg, &im, mac, name, token};
 		r = phx_ipxe_boot_script(&boot, &text, &err);
@@ -67,7 +67,12 @@ static void reply_image_file(struct daemon *d, struct phx_http_request *q)
 	struct phx_err err = {0};
 	char digest[65] = "";
 	PHX_AUTO_FREE char *path = NULL;
-	int r = phx_images_file(d->cfg.image_dir, phx_http_param(q, 0), phx_http_param(q, 1),
+	struct phx_image im;
+	int r = catalog_image(d, phx_http_param(q, 0), phx_http_param(q, 1), &im, NULL, &err);
+	if (r == 0)
+		phx_record_fini(&phx_image_record, &im);
+	r = r ? r
+	      : phx_images_file(d->cfg.image_dir, phx_http_param(q, 0), phx_http_param(q, 1),
 				last_word(q), &path, digest, &err);
 	if (r < 0)
 		phx_http_reply_error(q, r, err.text);

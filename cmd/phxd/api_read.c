@@ -16,8 +16,12 @@ void api_status(struct phx_http_request *q, void *arg)
 	struct daemon *d = arg;
 	bool provider = person_has_all(d, phx_http_peer(q), PHX_RIGHT_hardware);
 	PHX_AUTO_JSON json_t *j = view_status(d, provider);
-	if (provider)
+	if (provider) {
+		char ca[PHX_CA_TEXT_MAX];
+		keys_ca_said(d, ca);
 		json_object_set_new(j, "mistakes", catalog_mistakes(d));
+		json_object_set_new(j, "ca", json_string(ca));
+	}
 	phx_http_reply_json(q, 200, j);
 }
 
@@ -295,9 +299,11 @@ static int add_erasure(void *arg, const struct phx_store_erasure *e)
 		json_object_set_new(j, "record", json_string(e->record));
 	} else {
 		json_object_del(j, "disk");
-		static const char *const hardware[] = {"key_id",          "text",  "disks",
-						       "hidden",          "tried", "signer_key",
-						       "signer_signature"};
+		static const char *const hardware[] = {
+			"key_id",           "text",          "disks",
+			"hidden",           "tried",         "signer_key",
+			"signer_signature", "tpm",           "tpm_key",
+			"tpm_said",         "tpm_signature", "tpm_pcrs"};
 		for (size_t i = 0; i < PHX_ARRAY_SIZE(hardware); i++)
 			json_object_del(j, hardware[i]);
 	}

@@ -118,6 +118,7 @@ static const struct {
 	{"label", PHX_EV_node_label, false},
 	{"cancel", PHX_EV_cancel, false},
 	{"forget-disk", PHX_EV_disk_forget, false},
+	{"forget-tpm", PHX_EV_tpm_forget, false},
 };
 
 static int find_action(const char *name)
@@ -221,7 +222,7 @@ static int find_image(const struct daemon *d, struct found *f, const char *name,
 		*f = (struct found){0};
 		PHX_STR_SET(f->name, name);
 		PHX_STR_SET(f->version, key);
-		f->code = phx_images_find(d->cfg.image_dir, name, version, &f->image, &f->err);
+		f->code = catalog_image(d, name, version, &f->image, NULL, &f->err);
 	}
 	return f->code < 0 ? phx_err_set(err, f->code, "image %s: %s", name, f->err.text) : 0;
 }
@@ -342,7 +343,7 @@ static json_t *try_node(struct daemon *d, struct phx_state *copy, const struct p
 	struct phx_bmc bmc;
 	const struct phx_node *n = phx_state_node(copy, ev->node);
 	uint64_t epoch = n ? n->epoch : 0;
-	int r = bmc_of(copy, ev, &bmc) ? phx_power_ready(&bmc, &err) : 0;
+	int r = bmc_of(copy, ev, &bmc) ? phx_hands_ready(hands_process(d->hands), &bmc, &err) : 0;
 	r = r ? r : phx_core_apply(copy, &told, &out, &err);
 	json_t *j = json_pack(
 		"{s:s,s:i,s:s,s:b,s:I,s:o,s:O,s:o,s:o}", "node", ev->node, "code", r, "error",
@@ -380,7 +381,7 @@ static int check_begin(struct request *rq, struct phx_err *err)
 	bool asks = bmc_of(s, rq->ev, &bmc), writes = image_of(s, rq->ev, name, version);
 	engine_unlock(rq->d->engine);
 	if (asks)
-		return phx_power_ready(&bmc, err);
+		return phx_hands_ready(hands_process(rq->d->hands), &bmc, err);
 	if (!writes || find_image(rq->d, &rq->image, name, version, NULL) != -EBADMSG)
 		return 0;
 	int r = try_plan(rq, &plan, &im, &why); /* perhaps this node has the image already */

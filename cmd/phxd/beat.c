@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <string.h>
 
-#include "base/json.h"
 #include "base/json_scan.h"
 
 /* ---- members of any type: one value is passed over, whatever it is ---- */
@@ -155,7 +154,7 @@ int beat_parse(const char *text, struct beat *ret, struct phx_err *err)
 	struct phx_scan s = phx_scan_of(text);
 	char name[PHX_SCAN_NAME_MAX];
 	*ret = (struct beat){.use_ppm = -1};
-	int r = phx_json_check_shape(text, strlen(text), BODY_DEPTH_MAX, BODY_CONTAINERS_MAX, err);
+	int r = phx_json_check_shape(text, strlen(text), BODY_SHAPE, err);
 	for (bool began = false; r == 0 && phx_scan_member(&s, &began, name);)
 		r = take_member(&s, name, ret);
 	if (r == 0 && !phx_scan_end(&s))

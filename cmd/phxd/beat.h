@@ -2,13 +2,13 @@
 #ifndef PHXD_BEAT_H
 #define PHXD_BEAT_H
 
-#include "base/util.h"
+#include "base/json.h"
 
 enum { BEAT_ERROR_MAX = 160 };
 
 /* Of a beat and of any other body: what is kept of it, and shown to others, must be what they can
- * read; and a MiB of "{}" is 200 MB of records. */
-enum { BODY_DEPTH_MAX = 32, BODY_CONTAINERS_MAX = 20000 };
+ * read; and a MiB of "{}" is 200 MB of records, one of "" 30 MB. */
+#define BODY_SHAPE (&(const struct phx_json_shape){32, 20000, 60000})
 
 /** Something that runs on a node: a step, a run of a job, or what stands by its kind ("table"). */
 struct beat_running {
@@ -19,6 +19,7 @@ struct beat_running {
 /** What the core hears of when it changes. */
 struct beat_report {
 	char role[PHX_NAME_MAX], identity[200], text[151];
+	char ca[72]; /* not told, but seen: the CA of the certificate that it shows */
 	bool healthy;
 };
 

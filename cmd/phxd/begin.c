@@ -10,9 +10,11 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/file.h"
 
+enum { EXIT_CONFIG_ = 78 };
 enum { MODE_KEPT = 0700, MODE_SEEN = 0755, MODE_OUTPUT = 0750 };
 
 /* A new file system has one of its own. */
@@ -72,10 +74,12 @@ static int check_dir(const struct phx_config *cfg, bool new_journal, struct phx_
 		: 0;
 }
 
-/* Who asks for a new journal does not mean to lose one. */
-static int check_none(const struct phx_config *cfg, struct phx_err *err)
+int begin_check_none(const struct phx_config *cfg, struct phx_err *err)
 {
 	struct phx_store *store = NULL;
+	struct stat st;
+	if (stat(cfg->journal, &st) < 0 || !st.st_size)
+		return 0;
 	int r = phx_store_open_read(cfg->journal, &store, err);
 	if (r == 0 && phx_store_last(store))
 		r = phx_err_set(err, -EEXIST,
@@ -94,7 +98,7 @@ int begin_check(const struct phx_config *cfg, bool new_journal, struct phx_err *
 		return r;
 	bool there = stat(cfg->journal, &st) == 0, empty = !there || !st.st_size;
 	if (!empty)
-		return new_journal ? check_none(cfg, err) : 0;
+		return 0;
 	what = left_by_another(cfg, &where);
 	if (what && !new_journal)
 		return phx_err_set(err, -ENOENT,
@@ -118,7 +122,11 @@ int begin_make_dirs(const struct phx_config *cfg, struct phx_err *err)
 		{cfg->key_dir, MODE_KEPT},     {cfg->image_dir, MODE_SEEN},
 		{cfg->package_dir, MODE_SEEN}, {cfg->output_dir, MODE_OUTPUT},
 	};
-	int r = 0;
+	/* at the first start: a site that has its keys may have packages signed with them */
+	PHX_AUTO_FREE char *site = phx_path("%s/site.pub", cfg->pki_dir);
+	int r = !site                ? -ENOMEM
+		: access(site, F_OK) ? phx_dir_make(cfg->package_key_dir, MODE_SEEN, err)
+				     : 0;
 	for (size_t i = 0; r == 0 && i < PHX_ARRAY_SIZE(dirs); i++)
 		r = phx_dir_make(dirs[i].path, dirs[i].mode, err);
 	return r;
@@ -132,4 +140,14 @@ void begin_sweep(const struct phx_config *cfg)
 	for (size_t i = 0; i < PHX_ARRAY_SIZE(dirs); i++)
 		if (dirs[i])
 			phx_file_sweep(dirs[i]);
+}
+
+int begin_status(int r)
+{
+	/* what passes by itself is tried again; for the rest a person must look */
+	static const int passes[] = {-EBUSY, -ENOSPC, -EIO, -ENOMEM, -EROFS};
+	for (size_t i = 0; i < PHX_ARRAY_SIZE(passes); i++)
+		if (r == passes[i])
+			return EXIT_FAILURE;
+	return EXIT_CONFIG_;
 }

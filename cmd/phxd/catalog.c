@@ -10,6 +10,7 @@
 #include "base/file.h"
 #include "config/role.h"
 #include "deploy/catalog.h"
+#include "pki/ring.h"
 #include "repo/repo.h"
 
 static void complain(json_t *errors, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
@@ -25,9 +26,29 @@ static void complain(json_t *errors, const char *fmt, ...)
 	fprintf(stderr, "phxd: %s\n", text);
 }
 
-static char *site_pub(const struct daemon *d)
+static char *ring_of(const struct daemon *d)
 {
-	return phx_path("%s/site.pub", d->cfg.pki_dir);
+	return phx_repo_ring(d->cfg.package_key_dir, d->cfg.run_dir);
+}
+
+/* ---- images ---- */
+
+int catalog_image(const struct daemon *d, const char *name, const char *version,
+		  struct phx_image *ret, char ret_signature[PHX_SIG_HEX], struct phx_err *err)
+{
+	PHX_AUTO_FREE char *ring = ring_of(d);
+	const struct phx_image_trust trust = {ring, d->cfg.images_signed};
+	char signer[PHX_NAME_MAX];
+	struct phx_image im;
+	int r = ring ? phx_images_find(d->cfg.image_dir, name, version, &im, err) : -ENOMEM;
+	if (r < 0)
+		return r;
+	r = phx_images_signed_by(d->cfg.image_dir, &im, &trust, signer, ret_signature, err);
+	if (r < 0)
+		phx_record_fini(&phx_image_record, &im);
+	else
+		*ret = im;
+	return r;
 }
 
 /* ---- look-ups for roles ---- */
@@ -37,7 +58,7 @@ static int lookup_image(void *arg, const char *name, const char *version,
 {
 	struct daemon *d = arg;
 	struct phx_image im;
-	int r = phx_images_find(d->cfg.image_dir, name, version, &im, err);
+	int r = catalog_image(d, name, version, &im, NULL, err);
 	if (r < 0)
 		return r;
 	phx_str_copy(ret_version, PHX_NAME_MAX, im.version);
@@ -51,10 +72,10 @@ static int lookup_package(void *arg, const char *name, const char *version,
 {
 	struct daemon *d = arg;
 	struct phx_package p;
-	PHX_AUTO_FREE char *pub = site_pub(d);
+	PHX_AUTO_FREE char *ring = ring_of(d);
 	PHX_AUTO_FREE char *path = NULL;
-	int r = pub ? phx_repo_find(d->cfg.package_dir, pub, name, version, &path, &p, err)
-		    : -ENOMEM;
+	int r = ring ? phx_repo_find(d->cfg.package_dir, ring, name, version, &path, &p, err)
+		     : -ENOMEM;
 	if (r < 0)
 		return r;
 	PHX_STR_SET(ret->name, p.name);
@@ -160,6 +181,114 @@ static struct phx_list gone_names(struct daemon *d, const struct phx_list *roles
 	return names;
 }
 
+/* ---- keys of packages ---- */
+
+/* Who can sign as the head can have any package believed: told at each start and reload. */
+static void warn_site_key(const struct daemon *d, const struct phx_list *keys)
+{
+	PHX_LIST_EACH(struct phx_ring_key, k, keys)
+		if (!strcmp(k->pem, phx_pki_site_pub_pem(d->pki)))
+			fprintf(stderr,
+				"phxd: packages are signed by a key that is on this head (%s, the "
+				"site's own): sign them elsewhere, and retire it: phx package "
+				"key\n",
+				k->name);
+}
+
+int catalog_site_files(struct daemon *d, struct phx_err *err)
+{
+	PHX_AUTO_FREE char *ring = ring_of(d);
+	PHX_AUTO(phx_list_fini) struct phx_list keys = {0};
+	int r = ring ? phx_ring_read(ring, &keys, err) : -ENOMEM;
+	PHX_AUTO_FREE char *text = r ? NULL : phx_ring_text(&keys);
+	return text ? net_site_files(d, text, err) : r ? r : -ENOMEM;
+}
+
+/* The keys as they are on disk, for the core, which has the change journalled. A ring that cannot
+ * be read is told, and believes nothing. */
+static int put_package_keys(struct daemon *d, const char *by, json_t *errors, struct phx_err *err)
+{
+	PHX_AUTO_FREE char *ring = ring_of(d);
+	PHX_AUTO(phx_list_fini) struct phx_list keys = {0};
+	PHX_AUTO(phx_event_fini) struct phx_event ev = {.kind = PHX_EV_package_keys};
+	struct phx_err why = {0};
+	int r = ring ? phx_ring_read(ring, &keys, &why) : -ENOMEM;
+	if (r < 0)
+		complain(errors, "keys of packages: %s", why.text);
+	warn_site_key(d, &keys);
+	PHX_LIST_EACH(struct phx_ring_key, k, &keys) {
+		struct phx_trusted_key *t = phx_list_push(&ev.package_keys.keys, sizeof(*t));
+		if (!t)
+			return -ENOMEM;
+		PHX_STR_SET(t->name, k->name);
+		PHX_STR_SET(t->id, k->id);
+	}
+	PHX_AUTO_FREE char *text = phx_ring_text(&keys);
+	r = text ? net_site_files(d, text, err) : -ENOMEM;
+	return r ? r : submit(d, by, &ev, err);
+}
+
+/* ---- the deploy image ---- */
+
+static bool may_be_older(const struct daemon *d, const struct phx_image *im)
+{
+	return phx_older_allowed(&d->cfg.deploy_allow_older, im->name, im->version);
+}
+
+/* `ret_known`: the core knows that it is used. */
+static int find_deploy(const struct daemon *d, struct phx_image *ret, bool *ret_known,
+		       struct phx_err *err)
+{
+	struct phx_image im;
+	int r = catalog_image(d, d->cfg.deploy_image, NULL, &im, NULL, err);
+	if (r < 0)
+		return r;
+	const struct phx_state *s = engine_lock(d->engine);
+	r = phx_core_deploy_image(s, im.name, im.version, may_be_older(d, &im), err);
+	engine_unlock(d->engine);
+	if (r < 0) {
+		phx_record_fini(&phx_image_record, &im);
+		return r;
+	}
+	*ret_known = r == 0;
+	*ret = im;
+	return 0;
+}
+
+int catalog_deploy(const struct daemon *d, struct phx_image *ret, struct phx_err *err)
+{
+	bool known;
+	return find_deploy(d, ret, &known, err);
+}
+
+int catalog_use_deploy(struct daemon *d, const char *by, struct phx_image *ret, struct phx_err *err)
+{
+	bool known;
+	struct phx_event ev = {.kind = PHX_EV_deploy_image};
+	int r = find_deploy(d, ret, &known, err);
+	if (r < 0 || known)
+		return r;
+	PHX_STR_SET(ev.deploy_image.name, ret->name);
+	PHX_STR_SET(ev.deploy_image.version, ret->version);
+	ev.deploy_image.may_be_older = may_be_older(d, ret);
+	submit(d, by, &ev, NULL); /* a journal that is full keeps no machine from starting */
+	return 0;
+}
+
+/* None is no mistake of the catalogue: machines that ask are told. */
+static void put_deploy(struct daemon *d, const char *by, json_t *errors)
+{
+	struct phx_err why = {0};
+	struct phx_image im;
+	int r = catalog_use_deploy(d, by, &im, &why);
+	if (r == 0)
+		phx_record_fini(&phx_image_record, &im);
+	if (r == -ESTALE) {
+		complain(errors, "%s", why.text);
+		engine_notice(d->engine, "", why.text);
+	}
+}
+
 /* What is gone from the files goes from the core, unless a node still needs it: then it stays and
  * is told. */
 static void remove_gone(struct daemon *d, const char *by, const struct phx_list *roles,
@@ -176,14 +305,26 @@ static void remove_gone(struct daemon *d, const char *by, const struct phx_list 
 	phx_list_fini(&names);
 }
 
+/* A catalogue that was restored, or altered, is in the journal, too. */
+static void tell_older(struct daemon *d, const char *role, const struct phx_err *why)
+{
+	char text[sizeof(((struct phx_event *)0)->text)];
+	snprintf(text, sizeof(text), "role %s stays as it is: %.180s", role, why->text);
+	engine_notice(d->engine, "", text);
+}
+
 static void put_roles(struct daemon *d, const char *by, const struct phx_list *roles,
 		      json_t *errors)
 {
 	PHX_LIST_EACH(struct phx_role, role, roles) {
 		struct phx_err why = {0};
-		struct phx_event ev = {.kind = PHX_EV_role_put, .role.role_put = *role};
-		if (submit(d, by, &ev, &why) < 0)
+		struct phx_event ev = {.kind = PHX_EV_role_put,
+				       .role = {.role_put = *role, .not_older = true}};
+		int r = submit(d, by, &ev, &why);
+		if (r < 0)
 			complain(errors, "role %s: %s", role->name, why.text);
+		if (r == -ESTALE)
+			tell_older(d, role->name, &why);
 	}
 }
 
@@ -203,11 +344,6 @@ static void put_rules(struct daemon *d, const char *by, json_t *errors)
 }
 
 /* ---- which kernel runs ---- */
-
-int catalog_deploy(const struct daemon *d, struct phx_image *ret, struct phx_err *err)
-{
-	return phx_images_find(d->cfg.image_dir, d->cfg.deploy_image, NULL, ret, err);
-}
 
 void catalog_deploy_of(const struct daemon *d, const char *sha256, char *ret, size_t size)
 {
@@ -264,10 +400,10 @@ static int load_roles(struct daemon *d, const char *by, json_t *errors, json_t *
 	return 0;
 }
 
-void catalog_sweep(const struct daemon *d)
+void catalog_sweep(const struct phx_config *cfg)
 {
-	phx_images_sweep(d->cfg.image_dir);
-	phx_repo_sweep(d->cfg.package_dir);
+	phx_images_sweep(cfg->image_dir);
+	phx_repo_sweep(cfg->package_dir);
 }
 
 int catalog_load(struct daemon *d, const char *by, json_t *errors, json_t *warnings,
@@ -275,6 +411,9 @@ int catalog_load(struct daemon *d, const char *by, json_t *errors, json_t *warni
 {
 	json_t *found = errors ? json_incref(errors) : json_array();
 	int r = put_settings(d, by, err);
+	r = r ? r : put_package_keys(d, by, found, err);
+	if (r == 0)
+		put_deploy(d, by, found);
 	r = r ? r : put_pools(d, by, found, err);
 	r = r ? r : load_roles(d, by, found, warnings, err);
 	if (r == 0)
@@ -312,15 +451,18 @@ int catalog_no_role(struct daemon *d, const char *name, struct phx_err *err)
 
 json_t *catalog_images(struct daemon *d)
 {
-	json_t *j = phx_images_json(d->cfg.image_dir, d->cfg.deploy_image, NULL);
+	PHX_AUTO_FREE char *ring = ring_of(d);
+	const struct phx_image_trust trust = {ring, d->cfg.images_signed};
+	json_t *j =
+		ring ? phx_images_json(d->cfg.image_dir, d->cfg.deploy_image, &trust, NULL) : NULL;
 	return j ? j : json_pack("{s:[],s:[]}", "images", "bad");
 }
 
 json_t *catalog_packages(struct daemon *d)
 {
-	PHX_AUTO_FREE char *pub = site_pub(d);
+	PHX_AUTO_FREE char *ring = ring_of(d);
 	json_t *j = NULL;
-	return pub && phx_repo_json(d->cfg.package_dir, pub, &j, NULL) == 0
+	return ring && phx_repo_json(d->cfg.package_dir, ring, &j, NULL) == 0
 		? j
 		: json_pack("{s:[],s:[]}", "packages", "bad");
 }

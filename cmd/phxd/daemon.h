@@ -7,17 +7,18 @@
 #include "config/config.h"
 #include "state/members.h"
 #include "base/json.h"
-#include "deploy/child.h"
 #include "deploy/deploy.h"
 #include "http/http.h"
 #include "phxd/beat.h"
 #include "phxd/engine.h"
+#include "phxd/keys.h"
+#include "phxd/launch.h"
 #include "phxd/people.h"
-#include "power/power.h"
+#include "power/hands.h"
 #include "types/rights.h"
 #include "vault/vault.h"
 
-struct keys;      /* keys.c: the process that holds the keys */
+struct hands;     /* hands.c: the process that talks to BMCs and runs programs */
 struct wake;      /* wake.c: when the loop turns next */
 struct live;      /* live.c: liveness and long polls */
 struct exec;      /* exec.c: actions to drivers */
@@ -38,8 +39,12 @@ struct daemon {
 	struct phx_config cfg;
 	const char *config_path;
 	int64_t started_ms;
+	struct launch *launch;
 	struct keys *keys;
-	struct phx_pki *pki; /* what is served with; issues nothing */
+	struct hands *hands;
+	/* what is served with; issues nothing. Another one when the CA is changed: keys.c keeps
+	 * each before it */
+	struct phx_pki *_Atomic pki;
 	struct engine *engine;
 	struct wake *wake;
 	struct live *live;
@@ -55,7 +60,6 @@ struct daemon {
 	struct directors *directors;
 	struct logs *logs;
 	struct slurm *slurm;
-	struct phx_children *children;
 	struct phx_http_server *http;
 	/* grows whenever somebody got or lost a right: who is held is looked at again */
 	_Atomic unsigned rights;
@@ -85,16 +89,17 @@ int64_t wake_begin(struct wake *w);
 /* ---- orders.c ---- */
 
 /** Append the orders of `node` that its agent does not run yet (`running`: struct beat_running),
- * and questions to it, to a list that is being written. */
-void orders_put(struct daemon *d, const char *node, const struct phx_list *running,
-		struct phx_buf *b);
+ * and questions to it, to a list that is being written; nothing where `key_fp`, of who asked, is
+ * not the node's present key. */
+void orders_put(struct daemon *d, const char *node, const char *key_fp,
+		const struct phx_list *running, struct phx_buf *b);
 
 /* ---- live.c ---- */
 
-/** Appends what the agent of a node is to be told that does not run `running` (struct
- * beat_running) yet. */
-typedef void (*live_orders_fn)(struct daemon *d, const char *node, const struct phx_list *running,
-			       struct phx_buf *b);
+/** Appends what the agent of a node is to be told that has that key and does not run `running`
+ * (struct beat_running) yet. */
+typedef void (*live_orders_fn)(struct daemon *d, const char *node, const char *key_fp,
+			       const struct phx_list *running, struct phx_buf *b);
 
 int live_new(struct daemon *d, live_orders_fn orders, struct live **ret);
 /** Answers all long polls; from then on none is held. Safe on NULL and twice. */
@@ -307,6 +312,8 @@ bool seal_take(struct daemon *d, struct phx_http_request *q, const json_t *j, st
  * whose image brings another kernel than the one that runs. Returns 0 or the first hard failure. */
 int catalog_load(struct daemon *d, const char *by, json_t *errors, json_t *warnings,
 		 struct phx_err *err);
+/** site.cpio anew: the CAs are others. */
+int catalog_site_files(struct daemon *d, struct phx_err *err);
 /** What it told in `errors` last, as long as that is not mended. New reference. */
 json_t *catalog_mistakes(struct daemon *d);
 /** -ENOENT: there is no role of this name; with what is wrong with its file, if that was not
@@ -314,9 +321,17 @@ json_t *catalog_mistakes(struct daemon *d);
 int catalog_no_role(struct daemon *d, const char *name, struct phx_err *err);
 /** Remove what a phx that was killed has left in the stores of images and packages. At the
  * start. */
-void catalog_sweep(const struct daemon *d);
+void catalog_sweep(const struct phx_config *cfg);
+/** An image of the head that may be used: version NULL is the newest. ret_signature (may be NULL):
+ * "" it has none. Else as phx_images_find(), and -EKEYREJECTED. `ret` is owned. */
+int catalog_image(const struct daemon *d, const char *name, const char *version,
+		  struct phx_image *ret, char ret_signature[PHX_SIG_HEX], struct phx_err *err);
 /** The image that every node boots, and whose kernel it runs; owned. */
 int catalog_deploy(const struct daemon *d, struct phx_image *ret, struct phx_err *err);
+/** The same for a machine that is started with it: the core is told where it is another one than
+ * before. Not with the lock. Both: -ESTALE it is older than the last one, and may not be. */
+int catalog_use_deploy(struct daemon *d, const char *by, struct phx_image *ret,
+		       struct phx_err *err);
 /** "NAME VERSION" of the deploy image here that has this digest; "" there is none. */
 void catalog_deploy_of(const struct daemon *d, const char *sha256, char *ret, size_t size);
 /** {"images": [...]} / {"packages": [...], "bad": [...]}. New references. */
@@ -325,31 +340,30 @@ json_t *catalog_packages(struct daemon *d);
 
 /* ---- net.c ---- */
 
-/** Start or skip dnsmasq and in.tftpd by configuration; publish site.cpio. */
+/** Publish site.cpio, what a deploy image has of this site; `package_keys`: in PEM. */
+int net_site_files(struct daemon *d, const char *package_keys, struct phx_err *err);
+/** Publish the host files, and have dnsmasq and in.tftpd started, as the configuration has them. */
 int net_start(struct daemon *d, struct phx_err *err);
 /** Make dnsmasq's host file of this node follow the state: PHX_DHCP_SAME, _LIVE or _SIGHUP, which
  * dnsmasq is told by net_hosts_changed(): once, where there were several. */
 int net_sync_host(struct daemon *d, const char *name);
 /** Host files have changed so; the number of nodes may have outgrown dnsmasq's limits. */
 void net_hosts_changed(struct daemon *d, int change);
-void net_stop(struct daemon *d);
 
-/* ---- keys.c ---- */
+/* ---- hands.c ---- */
 
-/** Starts the process; opens nothing yet. */
-int keys_new(struct daemon *d, struct keys **ret, struct phx_err *err);
-/** Ends it. Safe on NULL. */
-void keys_free(struct keys *k);
+/** What the process is started with. Borrows from `cfg`. */
+struct phx_hands_config hands_config(const struct phx_config *cfg);
+/** Has the process started. */
+int hands_new(struct daemon *d, struct hands **ret, struct phx_err *err);
+/** Ends it, after the power queue and the anchors. Safe on NULL. */
+void hands_free(struct hands *h);
 /** Borrowed. */
-struct phx_vault *keys_vault(struct keys *k);
-/** Signs by it, on any thread, whatever lock it holds. */
-struct phx_signer keys_signer(struct keys *k);
-/** Likewise attestations of erases. */
-struct phx_signer keys_attester(struct keys *k);
-/** Opens the site's keys there, or makes them, and sets d->pki. */
-int keys_open(struct keys *k, struct phx_err *err);
+struct phx_hands *hands_process(struct hands *h);
+/** Tells on stderr which nodes name files that it may not have; not under the engine's lock. */
+void hands_look(struct hands *h);
 /** Journals that it was started again. Returns ms to the next call. */
-int keys_tick(struct keys *k);
+int hands_tick(struct hands *h);
 
 /* ---- refused.c ---- */
 
@@ -368,12 +382,16 @@ enum { VIEW_IDENTITY_MAX = 200, VIEW_EXTRAS = 4, VIEW_MEMBERS_MAX = 128 };
 /** The members of a node that are shown. */
 struct view_members {
 	bool shown[VIEW_MEMBERS_MAX]; /* of the record, and behind them what is added to it */
+	bool hides[VIEW_MEMBERS_MAX]; /* ids of disks in it */
 	struct phx_json_less less;
 };
 
 /** `list`: names with commas, NULL for all. Who is not the resource provider is not shown by what a
  * machine is known. -EINVAL: a node has no such member. */
 int view_members(const char *list, bool provider, struct view_members *ret, struct phx_err *err);
+/** Ids of disks in a sentence, for who may not see them: "serial-ST4000-ZC1" becomes "serial-...".
+ * Returns the new length. */
+size_t view_hide_disks(char *text);
 /** Append a node as the API shows it: record, expected identity, drift, what it measures. Under the
  * engine's lock. */
 void view_node_put(struct daemon *d, const struct phx_state *s, const struct phx_node *n,
@@ -448,13 +466,17 @@ void re_dirs_begin(struct daemon *d);
 /* ---- begin.c ---- */
 
 /** May a start go on with what there is? -ENOENT with a text that says what is missing, and what to
- * do. `new_journal`: one is asked for; -EEXIST when one is there. */
+ * do. `new_journal`: one is asked for. */
 int begin_check(const struct phx_config *cfg, bool new_journal, struct phx_err *err);
+/** Who asks for a new journal does not mean to lose one: -EEXIST when there is one with events. */
+int begin_check_none(const struct phx_config *cfg, struct phx_err *err);
 /** The directories below state_dir, which must be there. */
 int begin_make_dirs(const struct phx_config *cfg, struct phx_err *err);
 /** Removes what a phxd that was killed was writing; when the journal is open, so that no other one
  * runs. */
 void begin_sweep(const struct phx_config *cfg);
+/** The exit status of a start that failed so. */
+int begin_status(int r);
 
 /* ---- requests ---- */
 
@@ -538,11 +560,16 @@ HANDLER(api_re_order);
 HANDLER(api_re_history);
 /* api_agent.c */
 HANDLER(api_enrol);
+HANDLER(api_rekey);
 HANDLER(api_hello);
 HANDLER(api_beat);
 HANDLER(api_result);
 HANDLER(api_inventory);
 HANDLER(api_disk_key);
+/* api_pki.c */
+HANDLER(api_pki);
+HANDLER(api_pki_rotate);
+HANDLER(api_pki_retire);
 /* api_files.c */
 HANDLER(api_boot);
 HANDLER(api_image_file);

@@ -1,6 +1,6 @@
-/* Actions to drivers, after their commit. Power goes to its queue; what touches files (disk
- * keys, DHCP host files) to one worker thread; orders wake the agent's long poll. Results come
- * back as events. Called by the engine, through main.c. Decides nothing. */
+/* Actions to drivers, after their commit. Power goes to its queue, and from there to the hands;
+ * what touches files (disk keys, DHCP host files) to one worker thread; orders wake the agent's
+ * long poll. Results come back as events. Called by the engine, through main.c. Decides nothing. */
 #include "phxd/daemon.h"
 
 #include <errno.h>
@@ -127,7 +127,14 @@ static int start_power(struct exec *x, const struct phx_action *act)
 	return put_ticket(x, &t);
 }
 
-/* On a thread of the power queue. */
+/* On threads of the power queue. */
+static int run_power(void *arg, const struct phx_bmc *bmc, enum phx_power_op op,
+		     uint32_t timeout_ms, enum phx_power_state *ret_state, struct phx_err *err)
+{
+	struct exec *x = arg;
+	return phx_hands_power(hands_process(x->d->hands), bmc, op, timeout_ms, ret_state, err);
+}
+
 static void power_done(void *arg, uint64_t id, int result, enum phx_power_state state,
 		       const char *text)
 {
@@ -271,7 +278,7 @@ int exec_new(struct daemon *d, struct exec **ret, struct phx_err *err)
 	x->d = d;
 	pthread_mutex_init(&x->lock, NULL);
 	pthread_cond_init(&x->more, NULL);
-	int r = phx_power_queue_new(d->cfg.power_threads, power_done, x, &x->power, err);
+	int r = phx_power_queue_new(d->cfg.power_threads, run_power, power_done, x, &x->power, err);
 	if (r == 0) {
 		r = -pthread_create(&x->worker, NULL, worker, x);
 		x->started = r == 0;

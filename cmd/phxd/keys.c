@@ -1,41 +1,36 @@
 /* The process that holds the keys (lib/vault), as phxd uses it: started before the journal is
  * opened, which is signed; told when it had to be started again. Called by main.c, and by any
  * thread that needs something signed. */
+#include "phxd/apart.h"
 #include "phxd/daemon.h"
 
 #include <errno.h>
-#include <stdatomic.h>
+#include <pthread.h>
 #include <stdio.h>
-#include <unistd.h>
+#include <string.h>
 
-#include "base/account.h"
+#include "base/clock.h"
 
-struct keys {
-	struct daemon *d;
-	struct phx_vault *vault;
-	atomic_uint n_restarts;
-	unsigned n_told; /* of the loop */
+#define WHAT "the process that holds the keys"
+
+struct former {
+	struct phx_pki *pki;
 };
 
-/* On any thread, which may hold the engine: the loop tells it. */
-static void restarted(void *arg)
-{
-	struct keys *k = arg;
-	atomic_fetch_add(&k->n_restarts, 1);
-	if (k->d->wake)
-		wake_in(k->d->wake, 0);
-}
+struct keys {
+	struct apart_watch watch;
+	struct phx_vault *vault;
+	/* who is certified is told the CAs that are believed then */
+	pthread_rwlock_t changing;
+	struct phx_list former; /* struct phx_pki *: threads may be reading them */
+};
 
-/* Who was installed without it is told, at each start. */
-static void tell_user(const char *name)
+struct phx_vault_config keys_config(const struct phx_config *cfg)
 {
-	struct passwd pw;
-	PHX_AUTO_FREE char *texts = NULL;
-	if (geteuid() == 0 && name[0] && phx_user_named(name, &pw, &texts) == -ENOENT)
-		fprintf(stderr,
-			"phxd: vault_user: there is no user %s: the process that holds the keys "
-			"stays root's (useradd --system %s)\n",
-			name, name);
+	return (struct phx_vault_config){.program = "/proc/self/exe",
+					 .pki_dir = cfg->pki_dir,
+					 .key_dir = cfg->key_dir,
+					 .user = cfg->vault_user};
 }
 
 int keys_new(struct daemon *d, struct keys **ret, struct phx_err *err)
@@ -43,17 +38,17 @@ int keys_new(struct daemon *d, struct keys **ret, struct phx_err *err)
 	struct keys *k = calloc(1, sizeof(*k));
 	if (!k)
 		return -ENOMEM;
-	k->d = d;
-	const struct phx_vault_config config = {.program = "/proc/self/exe",
-						.pki_dir = d->cfg.pki_dir,
-						.key_dir = d->cfg.key_dir,
-						.user = d->cfg.vault_user,
-						.restarted = restarted,
-						.arg = k};
-	tell_user(d->cfg.vault_user);
+	pthread_rwlock_init(&k->changing, NULL);
+	k->watch.d = d;
+	k->watch.what = WHAT;
+	struct phx_vault_config config = keys_config(&d->cfg);
+	config.restarted = apart_restarted;
+	config.arg = &k->watch;
+	config.start = launch_vault;
+	config.start_arg = d->launch;
 	int r = phx_vault_start(&config, &k->vault, err);
 	if (r < 0) {
-		free(k);
+		keys_free(k);
 		return r;
 	}
 	*ret = k;
@@ -65,6 +60,10 @@ void keys_free(struct keys *k)
 	if (!k)
 		return;
 	phx_vault_end(k->vault);
+	for (uint32_t i = 0; i < k->former.n; i++)
+		phx_pki_free(PHX_LIST_AT(&k->former, struct former, i)->pki);
+	phx_list_fini(&k->former);
+	pthread_rwlock_destroy(&k->changing);
 	free(k);
 }
 
@@ -106,30 +105,136 @@ struct phx_signer keys_attester(struct keys *k)
 	return (struct phx_signer){attest, k};
 }
 
-int keys_open(struct keys *k, struct phx_err *err)
+/* The site as it is in the vault. */
+static int ask_site(struct keys *k, struct phx_pki **ret, char **ret_complaint, struct phx_err *err)
 {
-	struct daemon *d = k->d;
+	struct daemon *d = k->watch.d;
 	const char *names[40] = {d->cfg.address};
 	size_t n = 1;
-	PHX_AUTO_FREE char *complaint = NULL;
 	PHX_LIST_EACH(struct phx_word, w, &d->cfg.server_names)
 		if (n < PHX_ARRAY_SIZE(names))
 			names[n++] = w->text;
-	int r = phx_vault_site(k->vault, names, n, &d->pki, &complaint, err);
+	return phx_vault_site(k->vault, names, n, ret, ret_complaint, err);
+}
+
+void keys_ca_said(struct daemon *d, char ret[PHX_CA_TEXT_MAX])
+{
+	struct phx_ca_info cas[PHX_CAS_MAX];
+	int n = phx_ca_list(phx_pki_ca_pem(d->pki), "ca.pem", cas, NULL);
+	ret[0] = '\0';
+	for (int i = 0; i < n && !ret[0]; i++)
+		phx_ca_when(&cas[i], phx_wall_ms() / 1000, ret);
+}
+
+static void tell_ca(struct daemon *d)
+{
+	char text[PHX_CA_TEXT_MAX];
+	keys_ca_said(d, text);
+	if (text[0])
+		engine_notice(d->engine, "", text);
+}
+
+int keys_open(struct keys *k, struct phx_err *err)
+{
+	struct daemon *d = k->watch.d;
+	struct phx_pki *pki = NULL;
+	PHX_AUTO_FREE char *complaint = NULL;
+	int r = ask_site(k, &pki, &complaint, err);
+	if (r == 0) {
+		d->pki = pki;
+		tell_ca(d);
+	}
 	if (r == 0 && complaint)
 		engine_notice(d->engine, "", complaint);
 	return r;
 }
 
+/* ---- certificates, and the change of the CA ---- */
+
+int keys_certify(struct keys *k, const char *csr_pem, const char *node, char **ret_cert,
+		 char **ret_ca, struct phx_err *err)
+{
+	PHX_AUTO_FREE char *cert = NULL, *ca = NULL;
+	pthread_rwlock_rdlock(&k->changing);
+	int r = phx_vault_cert(k->vault, csr_pem, node, PHX_NODE_CERT_DAYS, &cert, err);
+	if (r == 0 && !(ca = strdup(phx_pki_ca_pem(k->watch.d->pki))))
+		r = -ENOMEM;
+	pthread_rwlock_unlock(&k->changing);
+	if (r == 0) {
+		*ret_cert = PHX_TAKE(cert);
+		*ret_ca = PHX_TAKE(ca);
+	}
+	return r;
+}
+
+void keys_orders_put(struct keys *k, const struct phx_list *running, struct phx_buf *b)
+{
+	PHX_LIST_EACH(struct beat_running, r, running) {
+		if (strcmp(r->kind, "ca"))
+			continue;
+		uint64_t number = phx_ca_number(phx_pki_ca_pem(k->watch.d->pki));
+		PHX_AUTO_JSON json_t *j =
+			json_pack("{s:s,s:I}", "kind", "ca", "id", (json_int_t)number);
+		if ((uint64_t)r->id != number) {
+			phx_json_put_item(b);
+			phx_json_put_tree(b, j);
+		}
+		break;
+	}
+}
+
+/* All that serves has it from now on; with `changing` held. */
+static int serve_with(struct keys *k, struct phx_pki *pki, struct phx_err *err)
+{
+	struct daemon *d = k->watch.d;
+	struct former *to = phx_list_push(&k->former, sizeof(*to));
+	int r = to ? phx_http_server_renew(d->http, pki, err) : -ENOMEM;
+	if (r < 0) {
+		if (to)
+			k->former.n--;
+		phx_pki_free(pki);
+		return r;
+	}
+	to->pki = d->pki;
+	d->pki = pki;
+	return 0;
+}
+
+static bool same_cas(const struct phx_pki *a, const struct phx_pki *b)
+{
+	return phx_ca_number(phx_pki_ca_pem(a)) == phx_ca_number(phx_pki_ca_pem(b));
+}
+
+/* The vault may have ended behind the change, before it answered: what there is now counts,
+ * whatever the error was. 0: it is changed. */
+static int take_what_is(struct keys *k, int r, struct phx_err *err)
+{
+	struct phx_pki *pki = NULL;
+	PHX_AUTO_FREE char *complaint = NULL;
+	struct phx_err why = {0};
+	if (ask_site(k, &pki, &complaint, &why) < 0) {
+		fprintf(stderr, "phxd: the change of the CA: %s\n", why.text);
+		return r;
+	}
+	if (same_cas(pki, k->watch.d->pki)) {
+		phx_pki_free(pki);
+		return r;
+	}
+	phx_err_clear(err);
+	return serve_with(k, pki, err);
+}
+
+int keys_change_ca(struct keys *k, enum phx_vault_change change, struct phx_err *err)
+{
+	struct phx_pki *pki = NULL;
+	pthread_rwlock_wrlock(&k->changing);
+	int r = phx_vault_change_ca(k->vault, change, &pki, err);
+	r = r ? take_what_is(k, r, err) : serve_with(k, pki, err);
+	pthread_rwlock_unlock(&k->changing);
+	return r;
+}
+
 int keys_tick(struct keys *k)
 {
-	unsigned n = atomic_load(&k->n_restarts);
-	char text[120];
-	snprintf(text, sizeof(text),
-		 "the process that holds the keys had ended and was started again, as process %d",
-		 (int)phx_vault_pid(k->vault));
-	if (n != k->n_told)
-		engine_notice(k->d->engine, "", text);
-	k->n_told = n;
-	return WAKE_NEVER;
+	return apart_tick(&k->watch, phx_vault_pid(k->vault));
 }

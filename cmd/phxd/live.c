@@ -43,9 +43,9 @@ struct contact {
 	bool wake;       /* orders may have changed since the last answer */
 	int64_t looked_ms;
 	char *monitor, *sessions;
-	int64_t use_ppm;                /* of the monitor: -1 none told */
-	char use_error[BEAT_ERROR_MAX]; /* and why */
-	bool reported;                  /* to the core, since the last hello: */
+	int64_t use_ppm; /* of the monitor: -1 none told */
+	char *use_error; /* and why; NULL: no reason */
+	bool reported;   /* to the core, since the last hello: */
 	struct beat_report report;
 	struct phx_http_request *held;
 	int64_t held_until_ms;
@@ -195,6 +195,7 @@ static void free_contact(struct contact *c)
 	phx_list_fini(&c->running);
 	free(c->monitor);
 	free(c->sessions);
+	free(c->use_error);
 	free(c);
 }
 
@@ -242,12 +243,10 @@ json_t *live_monitor(struct live *l, const char *node)
 
 json_t *live_sessions(struct live *l, const char *node)
 {
-	PHX_AUTO_FREE char *text = NULL;
 	assert(!engine_is_locked(l->d->engine));
 	pthread_mutex_lock(&l->lock);
 	const struct contact *c = find(l, node);
-	if (c && c->sessions)
-		text = strdup(c->sessions);
+	PHX_AUTO_FREE char *text = c && c->sessions ? strdup(c->sessions) : NULL;
 	pthread_mutex_unlock(&l->lock);
 	return text ? json_loads(text, 0, NULL) : NULL;
 }
@@ -257,7 +256,7 @@ int64_t live_use(struct live *l, const char *node, char ret_error[BEAT_ERROR_MAX
 	pthread_mutex_lock(&l->lock);
 	const struct contact *c = find(l, node);
 	int64_t ppm = c ? c->use_ppm : -1;
-	phx_str_copy(ret_error, BEAT_ERROR_MAX, c ? c->use_error : "");
+	phx_str_copy(ret_error, BEAT_ERROR_MAX, c && c->use_error ? c->use_error : "");
 	pthread_mutex_unlock(&l->lock);
 	return ppm;
 }
@@ -303,7 +302,8 @@ static void measure(struct contact *c, struct beat *b)
 	c->monitor = PHX_TAKE(b->monitor);
 	c->sessions = PHX_TAKE(b->sessions);
 	c->use_ppm = b->use_ppm;
-	PHX_STR_SET(c->use_error, b->use_error);
+	free(c->use_error);
+	c->use_error = b->use_error[0] ? strdup(b->use_error) : NULL;
 }
 
 struct live_news live_beat(struct live *l, const char *node, struct beat *b)
@@ -368,7 +368,7 @@ static bool answer_orders(struct live *l, const char *node, const struct release
 	struct phx_buf b = {0};
 	phx_buf_addf(&b, "{\"orders\":[");
 	size_t none = b.n;
-	l->orders(l->d, node, &r->running, &b);
+	l->orders(l->d, node, phx_http_peer(r->q)->cert.fingerprint, &r->running, &b);
 	bool some = b.n > none || b.failed;
 	phx_buf_addf(&b, "]}");
 	if (some)

@@ -17,6 +17,10 @@
 
 #include "base/account.h"
 #include "base/file.h"
+#include "phxd/apart.h"
+#include "phxd/head_user.h"
+#include "phxd/helper.h"
+#include "phxd/runner.h"
 
 enum { EXIT_USAGE_ = 64, EXIT_CONFIG_ = 78 };
 
@@ -58,6 +62,7 @@ struct loop {
 	struct daemon *d;
 	sd_event *event;
 	sd_event_source *wake;
+	uint64_t alive_us;
 };
 
 static int min(int a, int b)
@@ -83,8 +88,29 @@ static int turn(sd_event_source *s, int fd, uint32_t revents, void *arg)
 	ms = min(ms, slurm_tick(d->slurm));
 	ms = min(ms, refused_tick(d->refused));
 	ms = min(ms, keys_tick(d->keys));
+	ms = min(ms, hands_tick(d->hands));
 	wake_in(d->wake, ms);
 	return 0;
+}
+
+/* Its manager watches the launcher, who watches nothing but that we say so. */
+static int say_alive(sd_event_source *s, uint64_t usec, void *arg)
+{
+	struct loop *l = arg;
+	launch_say(l->d->launch, LAUNCH_ALIVE);
+	return sd_event_source_set_time(s, usec + l->alive_us);
+}
+
+static int watch_us(struct loop *l)
+{
+	uint64_t now, period = 0;
+	/* WATCHDOG_PID is not in our environment: that is the launcher */
+	int r = sd_watchdog_enabled(0, &period);
+	if (r <= 0)
+		return r;
+	l->alive_us = period / 2;
+	r = sd_event_now(l->event, CLOCK_MONOTONIC, &now);
+	return r < 0 ? r : sd_event_add_time(l->event, NULL, CLOCK_MONOTONIC, now, 0, say_alive, l);
 }
 
 static int on_signal(sd_event_source *s, const struct signalfd_siginfo *si, void *arg)
@@ -94,10 +120,11 @@ static int on_signal(sd_event_source *s, const struct signalfd_siginfo *si, void
 	(void)s;
 	if (si->ssi_signo != SIGHUP)
 		return sd_event_exit(l->event, 0);
-	sd_notify(0, "RELOADING=1");
+	launch_say(l->d->launch, LAUNCH_RELOADING);
 	if (catalog_load(l->d, "phxd", NULL, NULL, &err) < 0)
 		fprintf(stderr, "phxd: reload: %s\n", err.text);
-	return sd_notify(0, "READY=1");
+	launch_say(l->d->launch, LAUNCH_READY);
+	return 0;
 }
 
 static int run_loop(struct daemon *d)
@@ -108,12 +135,12 @@ static int run_loop(struct daemon *d)
 	r = r < 0 ? r : sd_event_add_signal(l.event, NULL, SIGTERM, on_signal, &l);
 	r = r < 0 ? r : sd_event_add_signal(l.event, NULL, SIGINT, on_signal, &l);
 	r = r < 0 ? r : sd_event_add_signal(l.event, NULL, SIGHUP, on_signal, &l);
-	r = r < 0 ? r : sd_event_set_watchdog(l.event, true);
+	r = r < 0 ? r : watch_us(&l);
 	if (r >= 0) {
 		wake_in(d->wake, 0);
-		sd_notify(0, "READY=1\nSTATUS=serving");
+		launch_say(d->launch, LAUNCH_READY);
 		r = sd_event_loop(l.event);
-		sd_notify(0, "STOPPING=1");
+		launch_say(d->launch, LAUNCH_STOPPING);
 	}
 	sd_event_source_unref(l.wake);
 	sd_event_unref(l.event);
@@ -122,10 +149,18 @@ static int run_loop(struct daemon *d)
 
 /* ---- start and stop ---- */
 
+/* What of the keys everybody may know, where the head may read it. */
 static int begin_attesting(struct daemon *d, struct phx_err *err)
 {
-	PHX_AUTO_FREE char *pub = phx_path("%s/attest.pub", d->cfg.pki_dir);
-	return pub ? engine_attests(d->engine, pub, err) : -ENOMEM;
+	const char *attest_pem = phx_pki_attest_pub_pem(d->pki);
+	const char *site_pem = phx_pki_site_pub_pem(d->pki);
+	PHX_AUTO_FREE char *attest = phx_path("%s/attest.pub", d->cfg.run_dir);
+	PHX_AUTO_FREE char *site = phx_path("%s/site.pub", d->cfg.run_dir);
+	if (!attest || !site)
+		return -ENOMEM;
+	int r = phx_file_write(attest, attest_pem, strlen(attest_pem), 0644, err);
+	r = r ? r : phx_file_write(site, site_pem, strlen(site_pem), 0644, err);
+	return r ? r : engine_attests(d->engine, attest, err);
 }
 
 static int open_engine(struct daemon *d, enum task task, struct phx_err *err)
@@ -185,34 +220,25 @@ static void on_refused(void *arg)
 
 static int start_http(struct daemon *d, struct phx_err *err)
 {
-	struct phx_http_server_config config = {
-		.routes = routes,
-		.n_routes = n_routes,
-		.arg = d,
-		.unix_path = d->cfg.socket,
-		.unix_gid = (gid_t)-1,
-		.tls_address = d->cfg.address,
-		.tls_port = (uint16_t)d->cfg.https_port,
-		.plain_address = d->cfg.address,
-		.plain_port = (uint16_t)d->cfg.http_port,
-		.pki = d->pki,
-		.spool_dir = d->cfg.output_dir,
-		.threads = d->cfg.http_threads,
-		.connections_max = d->cfg.connections_max,
-		.per_address_max = d->cfg.connections_per_address,
-		.per_person_max = d->cfg.connections_per_user,
-		.requests_per_s = d->cfg.requests_per_s,
-		.spool_bytes_max = spool_bytes_max(d),
-		.admin_gid = gid_of(d->cfg.socket_group),
-		.rank = rank_of,
-		.refused = on_refused,
-	};
-	int r = phx_http_server_start(&config, &d->http, err);
-	/* who may do what is decided by peer credentials: users submit jobs through the same
-	 * socket */
-	if (r == 0 && chmod(d->cfg.socket, 0666) < 0)
-		r = phx_err_set(err, -errno, "%s: %s", d->cfg.socket, strerror(errno));
-	return r;
+	struct phx_http_server_config config = launch_listeners(&d->cfg);
+	int r = 0;
+	config.routes = routes;
+	config.n_routes = n_routes;
+	config.arg = d;
+	config.pki = d->pki;
+	config.spool_dir = d->cfg.output_dir;
+	config.threads = d->cfg.http_threads;
+	config.connections_max = d->cfg.connections_max;
+	config.per_address_max = d->cfg.connections_per_address;
+	config.per_person_max = d->cfg.connections_per_user;
+	config.requests_per_s = d->cfg.requests_per_s;
+	config.spool_bytes_max = spool_bytes_max(d);
+	config.admin_gid = gid_of(d->cfg.socket_group);
+	config.rank = rank_of;
+	config.refused = on_refused;
+	for (int i = 0; r == 0 && i < PHX_HTTP_LISTENERS; i++)
+		r = launch_listen(d->launch, (enum phx_http_listener)i, &config.listening[i], err);
+	return r ? r : phx_http_server_start(&config, &d->http, err);
 }
 
 /* Before anything that could let time pass. */
@@ -227,19 +253,21 @@ static int begin_anew(struct daemon *d, struct phx_err *err)
  * of the site, so that none are there without it. */
 static int begin(struct daemon *d, enum task task, struct phx_err *err)
 {
-	int r = begin_check(&d->cfg, task == NEW_JOURNAL, err);
-	r = r ? r : begin_make_dirs(&d->cfg, err);
+	int r = head_user_become(&d->cfg, d->config_path, err);
+	r = r ? r : launch_new(STDIN_FILENO, &d->launch, err);
+	r = r || task != NEW_JOURNAL ? r : begin_check_none(&d->cfg, err);
 	r = r ? r : keys_new(d, &d->keys, err);
 	return r ? r : open_engine(d, task, err);
 }
 
 static int start(struct daemon *d, struct phx_err *err)
 {
-	begin_sweep(&d->cfg);
-	int r = keys_open(d->keys, err);
+	int r = launch_sweep(d->launch, err);
+	r = r ? r : keys_open(d->keys, err);
 	r = r ? r : begin_attesting(d, err);
 	r = r ? r : begin_anew(d, err);
 	r = r ? r : wake_new(&d->wake);
+	r = r ? r : hands_new(d, &d->hands, err);
 	r = r ? r : anchors_new(d, &d->anchors);
 	r = r ? r : live_new(d, orders_put, &d->live);
 	r = r ? r : logs_new(d, &d->logs);
@@ -254,7 +282,7 @@ static int start(struct daemon *d, struct phx_err *err)
 	r = r ? r : exec_new(d, &d->exec, err);
 	r = r ? r : identity_settle_owners(d, err);
 	if (r == 0)
-		catalog_sweep(d);
+		hands_look(d->hands);
 	r = r ? r : catalog_load(d, "phxd", NULL, NULL, err);
 	if (r == 0)
 		re_dirs_begin(d);
@@ -276,10 +304,10 @@ static void stop(struct daemon *d)
 	phx_http_server_free(d->http);
 	slurm_free(d->slurm);
 	exec_free(d->exec);
-	net_stop(d);
 	directors_free(d->directors);
 	/* it may have something to tell, which is journalled and wakes who waits */
 	anchors_free(PHX_TAKE(d->anchors));
+	hands_free(d->hands);
 	waits_free(d->waits);
 	holds_free(d->holds);
 	reads_free(d->reads);
@@ -294,6 +322,7 @@ static void stop(struct daemon *d)
 	json_decref(d->mistakes);
 	wake_free(d->wake);
 	phx_pki_free(d->pki);
+	launch_free(d->launch);
 	phx_config_fini(&d->cfg);
 }
 
@@ -360,7 +389,8 @@ static void usage(FILE *to)
 }
 
 /* 0, or how to end at once: -1 with a good exit status. */
-static int read_options(int argc, char **argv, const char **ret_config, enum task *ret_task)
+static int read_options(int argc, char **argv, const char **ret_config, enum task *ret_task,
+			bool *ret_head)
 {
 	static const struct option options[] = {
 		{"config", required_argument, NULL, 'c'},
@@ -368,6 +398,7 @@ static int read_options(int argc, char **argv, const char **ret_config, enum tas
 		{"new-journal", no_argument, NULL, NEW_JOURNAL},
 		{"accept-journal", no_argument, NULL, ACCEPT_JOURNAL},
 		{"accept-clock", no_argument, NULL, ACCEPT_CLOCK},
+		{"head", no_argument, NULL, 'H'}, /* by the launcher alone */
 		{"rights", no_argument, NULL, 'r'},
 		{"version", no_argument, NULL, 'v'},
 		{"help", no_argument, NULL, 'h'},
@@ -375,6 +406,8 @@ static int read_options(int argc, char **argv, const char **ret_config, enum tas
 	for (int c; (c = getopt_long(argc, argv, "c:h", options, NULL)) != -1;) {
 		if (c == 'c') {
 			*ret_config = optarg;
+		} else if (c == 'H') {
+			*ret_head = true;
 		} else if (c == 'v') {
 			return puts("phxd " PHX_VERSION) < 0 ? 1 : -1;
 		} else if (c == 'r') {
@@ -392,13 +425,7 @@ static int read_options(int argc, char **argv, const char **ret_config, enum tas
 
 static void prepare_process(const struct daemon *d)
 {
-	sigset_t mask;
-	sigemptyset(&mask);
-	sigaddset(&mask, SIGTERM);
-	sigaddset(&mask, SIGINT);
-	sigaddset(&mask, SIGHUP);
-	sigprocmask(SIG_BLOCK, &mask, NULL);
-	signal(SIGPIPE, SIG_IGN);
+	phx_signals_hold(NULL);
 	/* a list of all nodes, or a snapshot, is given back to the system and leaves no hole
 	 * between small things */
 	mallopt(M_MMAP_THRESHOLD, LARGE_TEXT);
@@ -420,17 +447,9 @@ static int accept_and_end(struct daemon *d, enum task task)
 		fprintf(stderr, "phxd: %s\n", err.text[0] ? err.text : strerror(-r));
 	engine_close(d->engine);
 	keys_free(d->keys);
+	launch_free(d->launch);
+	phx_config_fini(&d->cfg);
 	return r < 0 ? EXIT_CONFIG_ : 0;
-}
-
-/* What passes by itself is tried again; for the rest a person must look. */
-static int status_of(int r)
-{
-	static const int passes[] = {-EBUSY, -ENOSPC, -EIO, -ENOMEM, -EROFS};
-	for (size_t i = 0; i < PHX_ARRAY_SIZE(passes); i++)
-		if (r == passes[i])
-			return EXIT_FAILURE;
-	return EXIT_CONFIG_;
 }
 
 static int serve(struct daemon *d)
@@ -438,7 +457,7 @@ static int serve(struct daemon *d)
 	struct phx_err err = {0};
 	prepare_process(d);
 	int r = begin(d, SERVE, &err);
-	int code = r < 0 ? status_of(r) : EXIT_FAILURE;
+	int code = r < 0 ? begin_status(r) : EXIT_FAILURE;
 	r = r ? r : start(d, &err);
 	r = r < 0 ? r : run_loop(d);
 	if (r < 0)
@@ -447,8 +466,8 @@ static int serve(struct daemon *d)
 	return r < 0 ? code : 0;
 }
 
-/* The other program that this one is: started by keys.c, with the head's socket as its standard
- * input. */
+/* The other program that this one is: started by the launcher, with the head's socket as its
+ * standard input. */
 static void be_vault(char **argv)
 {
 	const struct phx_vault_config config = {
@@ -460,19 +479,30 @@ int main(int argc, char **argv)
 {
 	if (argc == 5 && !strcmp(argv[1], "--vault"))
 		be_vault(argv);
+	if (argc == 2 && !strcmp(argv[1], "--helper"))
+		return helper_run();
+	if (argc == 2 && !strcmp(argv[1], "--runner"))
+		return runner_run();
+	if (argc > 5 && !strcmp(argv[1], "--hands"))
+		phx_hands_serve(STDIN_FILENO, argc, argv);
 	struct daemon d = {.config_path = PHX_CONFIG_PATH, .act = act, .committed = committed};
 	struct phx_err err = {0};
 	enum task task = SERVE;
-	int code = read_options(argc, argv, &d.config_path, &task);
+	bool head = false;
+	int code = read_options(argc, argv, &d.config_path, &task, &head);
 	if (code)
 		return code < 0 ? 0 : code;
 	int r = phx_config_load(d.config_path, &d.cfg, &err);
 	if (r < 0)
 		fprintf(stderr, "phxd: %s\n", err.text);
+	if (r == 0 && head)
+		return task == SERVE ? serve(&d) : accept_and_end(&d, task);
 	unsigned n_missing = r < 0 || task > CHECK ? 0 : tell_missing(&d);
-	if (r == 0 && task == SERVE)
-		return serve(&d);
-	code = r < 0 || n_missing ? EXIT_CONFIG_ : task == CHECK ? 0 : accept_and_end(&d, task);
+	if (r == 0 && task == CHECK)
+		apart_print(&d.cfg);
+	code = r < 0 || (n_missing && task == CHECK) ? EXIT_CONFIG_
+		: task == CHECK                      ? 0
+				: launcher_run(&d.cfg, argv, task == NEW_JOURNAL, task == SERVE);
 	phx_config_fini(&d.cfg);
 	return code;
 }

@@ -1,9 +1,9 @@
-/* Network boot services: dnsmasq and in.tftpd as children, host files that
- * follow the state, each with its node, site.cpio. Called by main and by the worker. */
+/* What machines boot from: host files of dnsmasq that follow the state, each with its node, and
+ * site.cpio. dnsmasq and in.tftpd are the launcher's (launcher.c). Called by main and by the
+ * worker. */
 #include "phxd/daemon.h"
 
 #include <errno.h>
-#include <signal.h>
 #include <stdio.h>
 
 #include "base/file.h"
@@ -63,79 +63,39 @@ int net_sync_host(struct daemon *d, const char *name)
 	return told(sync_one(d, name, &err), &err);
 }
 
+static uint32_t count_nodes(struct daemon *d)
+{
+	const struct phx_state *s = engine_lock(d->engine);
+	uint32_t n = s->nodes.n;
+	engine_unlock(d->engine);
+	return n;
+}
+
 void net_hosts_changed(struct daemon *d, int change)
 {
 	struct phx_err err = {0};
 	if (d->cfg.dhcp_mode != PHX_DHCP_SERVE)
 		return;
-	const struct phx_state *s = engine_lock(d->engine);
-	uint32_t n_nodes = s->nodes.n;
-	engine_unlock(d->engine);
-	int grown = phx_dnsmasq_write(&d->cfg, n_nodes, &err);
-	if (d->children && grown == 1)
-		phx_children_restart(d->children, "dnsmasq", NULL);
-	else if (d->children && change == PHX_DHCP_SIGHUP)
-		phx_children_signal(d->children, "dnsmasq", SIGHUP, NULL);
+	if (launch_hosts(d->launch, count_nodes(d), change == PHX_DHCP_SIGHUP, &err) < 0)
+		fprintf(stderr, "phxd: dnsmasq: %s\n", err.text);
 }
 
 /* ---- services ---- */
 
-static int add_child(struct daemon *d, const char *name, struct phx_argv *argv, struct phx_err *err)
+int net_site_files(struct daemon *d, const char *package_keys, struct phx_err *err)
 {
-	PHX_AUTO_FREE char *pid = phx_path("%s/%s.pid", d->cfg.run_dir, name);
-	PHX_AUTO_FREE char *log = phx_path("%s/%s.log", d->cfg.run_dir, name);
-	struct phx_child_spec spec = {.name = name,
-				      .argv = (const char *const *)argv->v,
-				      .pid_file = pid,
-				      .log_file = log};
-	int r = pid && log ? phx_children_add(d->children, &spec, err) : -ENOMEM;
-	phx_argv_fini(argv);
-	return r;
-}
-
-static int start_dnsmasq(struct daemon *d, struct phx_err *err)
-{
-	struct phx_argv argv = {0};
-	if (d->cfg.dhcp_mode == PHX_DHCP_NONE && d->cfg.tftp != PHX_TFTP_DNSMASQ)
-		return 0;
-	const struct phx_state *s = engine_lock(d->engine);
-	uint32_t n = s->nodes.n;
-	engine_unlock(d->engine);
-	int r = phx_dnsmasq_write(&d->cfg, n, err);
-	r = r < 0 ? r : phx_dnsmasq_argv(&d->cfg, &argv);
-	if (r == 0 && d->cfg.dhcp_mode == PHX_DHCP_SERVE) {
-		struct phx_err why = {0};
-		told(sync_all(d, &why), &why);
-	}
-	return r < 0 ? r : add_child(d, "dnsmasq", &argv, err);
-}
-
-static int start_tftpd(struct daemon *d, struct phx_err *err)
-{
-	struct phx_argv argv = {0};
-	if (d->cfg.tftp == PHX_TFTP_NONE)
-		return 0;
-	int r = phx_tftp_prepare(&d->cfg, err);
-	if (r < 0 || d->cfg.tftp != PHX_TFTP_INTFTPD)
-		return r;
-	r = phx_tftpd_argv(&d->cfg, &argv);
-	return r < 0 ? r : add_child(d, "in.tftpd", &argv, err);
+	PHX_AUTO_FREE char *cpio = phx_path("%s/site.cpio", d->cfg.run_dir);
+	const struct phx_site_files files = {.ca = phx_pki_ca_pem(d->pki),
+					     .site_pub = phx_pki_site_pub_pem(d->pki),
+					     .package_keys = package_keys,
+					     .images_signed = d->cfg.images_signed};
+	return cpio ? phx_site_cpio_write(cpio, &files, err) : -ENOMEM;
 }
 
 int net_start(struct daemon *d, struct phx_err *err)
 {
-	PHX_AUTO_FREE char *cpio = phx_path("%s/site.cpio", d->cfg.run_dir);
-	if (!cpio)
-		return -ENOMEM;
-	int r = phx_site_cpio_write(cpio, phx_pki_ca_pem(d->pki), phx_pki_site_pub_pem(d->pki),
-				    err);
-	r = r ? r : phx_children_new(NULL, NULL, &d->children, err);
-	r = r ? r : start_tftpd(d, err);
-	return r ? r : start_dnsmasq(d, err);
-}
-
-void net_stop(struct daemon *d)
-{
-	phx_children_free(d->children);
-	d->children = NULL;
+	struct phx_err why = {0};
+	if (d->cfg.dhcp_mode == PHX_DHCP_SERVE)
+		told(sync_all(d, &why), &why);
+	return launch_boot(d->launch, count_nodes(d), err);
 }

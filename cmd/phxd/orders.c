@@ -23,13 +23,17 @@ static bool is_running(const struct phx_list *running, const struct phx_order *o
 	return false;
 }
 
-void orders_put(struct daemon *d, const char *node, const struct phx_list *running,
-		struct phx_buf *b)
+void orders_put(struct daemon *d, const char *node, const char *key_fp,
+		const struct phx_list *running, struct phx_buf *b)
 {
 	struct phx_list orders = {0};
 	const struct phx_state *s = engine_lock(d->engine);
-	phx_core_orders(s, node, &orders);
+	bool holds = phx_core_key_holds(s, node, key_fp);
+	if (holds)
+		phx_core_orders(s, node, &orders);
 	engine_unlock(d->engine);
+	if (!holds)
+		return; /* a beat that was held since before the node had its present key */
 	PHX_LIST_EACH(struct phx_order, o, &orders) {
 		if (!is_running(running, o))
 			view_order_put(d, o, b);
@@ -38,4 +42,5 @@ void orders_put(struct daemon *d, const char *node, const struct phx_list *runni
 	phx_list_fini(&orders);
 	logs_orders_put(d->logs, node, b);
 	anchors_orders_put(d->anchors, running, b);
+	keys_orders_put(d->keys, running, b);
 }

@@ -35,6 +35,12 @@ unsigned person_kind_roles(enum phx_cert_kind kind)
 	return 0;
 }
 
+/* Of a connection of before a CA was retired. */
+static bool is_of_former(const struct daemon *d, const struct phx_http_peer *peer)
+{
+	return peer->has_cert && !phx_pki_has_ca(d->pki, peer->cert.ca);
+}
+
 /* A certificate that was revoked is none, from the event on. Those of nodes are told by their
  * keys. */
 static bool is_revoked(struct daemon *d, const struct phx_http_peer *peer)
@@ -90,7 +96,7 @@ unsigned person_roles(struct daemon *d, const struct phx_http_peer *peer)
 	unsigned roles = 0;
 	if (peer->via == PHX_HTTP_UNIX)
 		roles = of_user(d, peer);
-	else if (peer->has_cert && !is_revoked(d, peer))
+	else if (peer->has_cert && !is_of_former(d, peer) && !is_revoked(d, peer))
 		roles = person_kind_roles(peer->cert.kind);
 	if (roles & 1u << PHX_WHO_USER && person_identity(peer, identity))
 		roles |= granted_to(d, identity);
@@ -278,7 +284,11 @@ bool person_require(struct daemon *d, struct phx_http_request *q, enum phx_right
 	char text[200];
 	if (phx_right_scope(right, roles))
 		return true;
-	if (is_revoked(d, phx_http_peer(q)))
+	if (is_of_former(d, phx_http_peer(q)))
+		snprintf(text, sizeof(text),
+			 "not permitted: the CA of your certificate was retired; have another one "
+			 "issued");
+	else if (is_revoked(d, phx_http_peer(q)))
 		snprintf(text, sizeof(text), "not permitted: your certificate %s is revoked",
 			 phx_http_peer(q)->cert.serial);
 	else
@@ -310,7 +320,7 @@ json_t *body_json(struct phx_http_request *q)
 	size_t n = 0;
 	json_t *j = NULL;
 	const char *body = phx_http_body(q, &n);
-	int r = phx_json_check_shape(body, n, BODY_DEPTH_MAX, BODY_CONTAINERS_MAX, &err);
+	int r = phx_json_check_shape(body, n, BODY_SHAPE, &err);
 	r = r ? r : phx_json_parse(n ? body : "{}", n ? n : 2, &j, &err);
 	if (r == 0 && !json_is_object(j)) {
 		json_decref(j);

@@ -33,14 +33,33 @@ static void expect(const struct phx_event *ev, const struct phx_seal *seal,
 	PHX_STR_SET(ret->detail, ev->text);
 }
 
+/* What the TPM quoted by it; the core is told whose quote it is, or that it is none of this. */
+static void take_quote(const struct phx_quote *quote, const struct phx_statement *said,
+		       struct phx_event_answer *p)
+{
+	uint8_t data[PHX_QUOTE_DATA_SIZE];
+	struct phx_quoted q;
+	PHX_STR_SET(p->tpm_key, quote->tpm_key);
+	PHX_STR_SET(p->tpm_said, quote->tpm_said);
+	PHX_STR_SET(p->tpm_signature, quote->tpm_signature);
+	PHX_STR_SET(p->tpm_pcrs, quote->tpm_pcrs);
+	if (phx_statement_digest(said, data) < 0 || phx_quote_verify(quote, data, &q, NULL) < 0)
+		return;
+	PHX_STR_SET(p->tpm, q.key);
+	PHX_STR_SET(p->tpm_sum, q.pcrs);
+	p->tpm_resets = q.resets;
+}
+
 bool seal_take(struct daemon *d, struct phx_http_request *q, const json_t *j, struct phx_event *ev)
 {
 	struct phx_seal seal;
+	struct phx_quote quote;
 	struct phx_statement expected;
 	char fp[PHX_FINGERPRINT_MAX] = "";
 	PHX_CARRIES(ev, answer);
 	struct phx_event_answer *p = &ev->answer;
-	if (!parse_record(q, j, "seal", &phx_seal_record, &seal))
+	if (!parse_record(q, j, "seal", &phx_seal_record, &seal) ||
+	    !parse_record(q, j, "quote", &phx_quote_record, &quote))
 		return false;
 	if (!seal.signature[0])
 		return true;
@@ -54,5 +73,7 @@ bool seal_take(struct daemon *d, struct phx_http_request *q, const json_t *j, st
 	if (phx_statement_verify(&expected, seal.key, seal.signature, fp, NULL) == 0 &&
 	    !strcmp(fp, phx_http_peer(q)->cert.fingerprint))
 		PHX_STR_SET(p->signer, fp);
+	if (quote.tpm_said[0])
+		take_quote(&quote, &expected, p);
 	return true;
 }

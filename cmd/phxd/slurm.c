@@ -15,16 +15,15 @@
 #include <string.h>
 #include <time.h>
 
-#include "base/account.h"
 #include "base/clock.h"
 #include "job/job.h"
+#include "phxd/runner.h"
 #include "slurm/slurm.h"
 
 enum {
-	RETRY_MS = 1000,    /* a worker that could not be started */
-	POLL_MS = 1000,     /* without anything to do */
-	AGAIN_MS = 100,     /* after something was done */
-	COMMAND_MS = 10000, /* for one command */
+	RETRY_MS = 1000, /* a worker that could not be started */
+	POLL_MS = 1000,  /* without anything to do */
+	AGAIN_MS = 100,  /* after something was done */
 };
 
 /** One RE and its Slurm. */
@@ -164,46 +163,25 @@ static uint32_t obey(struct worker *w, const struct phx_slurm *slurm)
 	return orders.n;
 }
 
-/* Whom the commands run as. Looked up each time: it may be made, and groups be changed, while we
- * run. */
-static int find_user(const char *name, struct phx_run_as *ret, struct phx_err *err)
-{
-	PHX_AUTO_FREE char *texts = NULL;
-	struct passwd pw;
-	if (phx_user_named(name, &pw, &texts) < 0)
-		return phx_err_set(
-			err, -ENOENT,
-			"engine_user: there is no user '%s' on this head, and Slurm's commands do "
-			"not run as root: "
-			"make it, or name another in phoenix.conf (phoenix-agreement(5), SLURM)",
-			name);
-	if (pw.pw_uid == 0 || pw.pw_gid == 0 || !phx_id_valid(pw.pw_uid) ||
-	    !phx_id_valid(pw.pw_gid))
-		return phx_err_set(err, -EPERM,
-				   "engine_user: '%s' is root or of root's group, and Slurm's "
-				   "commands do not run so",
-				   name);
-	*ret = (struct phx_run_as){.uid = pw.pw_uid, .gid = pw.pw_gid};
-	return 0;
-}
-
 /* Returns when to do the next. */
 static int do_round(struct worker *w)
 {
 	char conf[PATH_MAX];
-	struct phx_slurm slurm = {.conf = conf, .timeout_ms = COMMAND_MS};
+	struct phx_slurm slurm = {.conf = conf, .run = runner_ask};
 	struct phx_slurm_report now = {0};
+	struct phx_apart *runner = NULL;
 	struct phx_err err = {0};
-	int r = find_user(w->owner->d->cfg.engine_user, &slurm.as, &err);
+	int fd, r = launch_runner(w->owner->d->launch, &fd, &err), ms = POLL_MS;
+	r = r ? r : runner_new(fd, &runner);
+	slurm.arg = runner;
 	r = r ? r : phx_slurm_conf_find(w->conf, conf, &err);
 	r = r ? r : phx_slurm_ask(&slurm, &now, &err);
-	if (r < 0) {
+	if (r < 0)
 		tell_trouble(w, err.text[0] ? err.text : strerror(-r));
-		return POLL_MS;
-	}
-	if (tell_changes(w, &slurm, &now) < 0)
-		return POLL_MS;
-	return obey(w, &slurm) ? AGAIN_MS : POLL_MS;
+	else if (tell_changes(w, &slurm, &now) == 0 && obey(w, &slurm))
+		ms = AGAIN_MS;
+	phx_apart_end(runner);
+	return ms;
 }
 
 /* ---- its thread ---- */

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "deploy/child.h"
 #include "deploy/store.h"
 #include "pki/token.h"
 
@@ -59,8 +60,7 @@ static json_t *view_pools(struct daemon *d, const struct phx_state *s)
 static json_t *view_children(struct daemon *d)
 {
 	PHX_AUTO(phx_list_fini) struct phx_list list = {0};
-	if (d->children)
-		phx_children_status(d->children, &list);
+	launch_children(d->launch, &list);
 	return phx_json_from_list(&phx_child_status_record, &list);
 }
 
@@ -118,9 +118,12 @@ static json_t *image_json(struct daemon *d, const char *name, const char *versio
 			  struct phx_err *why)
 {
 	struct phx_image im;
-	if (phx_images_find(d->cfg.image_dir, name, version, &im, why) < 0)
+	char signature[PHX_SIG_HEX];
+	if (catalog_image(d, name, version, &im, signature, why) < 0)
 		return json_null();
 	json_t *j = phx_json_from_record(&phx_image_record, &im);
+	if (signature[0])
+		json_object_set_new(j, "signature", json_string(signature));
 	phx_record_fini(&phx_image_record, &im);
 	return j;
 }
@@ -133,7 +136,7 @@ static json_t *deploy_json(struct daemon *d, uint64_t start, struct phx_err *why
 	struct phx_image im;
 	if (catalog_deploy(d, &im, why) < 0)
 		return json_null();
-	json_t *j = phx_json_from_record(&phx_image_record, &im);
+	json_t *j = image_json(d, im.name, im.version, why);
 	phx_start_token(d->pki, start, token);
 	phx_boot_words(&d->cfg, &im, token, head);
 	snprintf(cmdline, sizeof(cmdline), "%s %s", d->cfg.kernel_args, head);

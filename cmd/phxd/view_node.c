@@ -11,6 +11,8 @@
  */
 static const char *const hardware[] = {
 	"macs",
+	"ip",
+	"address",
 	"serial",
 	"uuid",
 	"key_fp",
@@ -26,10 +28,42 @@ static const char *const hardware[] = {
 	"facts.nics.mac",
 	"known_disks.id",
 	"known_disks.serial",
+	"tpms.key",
+	"tpms.pcrs",
 	"plan.steps.disk",
 	"plan.steps.key_id",
 	"plan.steps.nonce",
 };
+
+/* Members with sentences in which disks are named. */
+static const char *const sentences[] = {"reason", "gave_up", "plan"};
+
+static bool is_id_char(char c)
+{
+	return c &&
+		(strchr("-.+_", c) || (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') ||
+		 (c >= 'A' && c <= 'Z'));
+}
+
+size_t view_hide_disks(char *text)
+{
+	static const char *const begins[] = {"wwn-", "serial-"};
+	char *to = text, before = ' ';
+	for (const char *at = text; *at;) {
+		size_t n = 0, dots = 0;
+		for (size_t i = 0; i < PHX_ARRAY_SIZE(begins) && !is_id_char(before); i++)
+			n = phx_str_starts(at, begins[i]) ? strlen(begins[i]) : n;
+		memmove(to, at, n ? n : 1);
+		to += n ? n : 1;
+		before = at[0];
+		at += n ? n : 1;
+		for (; n && is_id_char(*at); at++)
+			if (dots++ < 3)
+				*to++ = '.';
+	}
+	*to = '\0';
+	return (size_t)(to - text);
+}
 
 /* ---- what is not in the record ---- */
 
@@ -140,6 +174,8 @@ int view_members(const char *list, bool provider, struct view_members *ret, stru
 	r = r ? r : phx_json_less_add(&ret->less, &phx_node_record, "token_sha256");
 	for (size_t i = 0; !provider && r == 0 && i < PHX_ARRAY_SIZE(hardware); i++)
 		r = phx_json_less_add(&ret->less, &phx_node_record, hardware[i]);
+	for (size_t i = 0; !provider && r == 0 && i < PHX_ARRAY_SIZE(sentences); i++)
+		ret->hides[find_member(sentences[i], strlen(sentences[i]))] = true;
 	for (size_t i = 0; i < VIEW_EXTRAS; i++)
 		ret->shown[phx_node_record.n_fields + i] &= provider || !extras[i].hardware;
 	return r;
@@ -159,9 +195,13 @@ void view_node_put(struct daemon *d, const struct phx_state *s, const struct phx
 		   const struct view_members *m, struct phx_buf *b)
 {
 	phx_buf_add(b, "{", 1);
-	for (size_t i = 0; i < phx_node_record.n_fields; i++)
+	for (size_t i = 0; i < phx_node_record.n_fields; i++) {
+		size_t before = b->n;
 		if (m->shown[i])
 			phx_json_put_field(b, &phx_node_record.fields[i], n, &m->less);
+		if (m->hides[i] && !b->failed && b->n > before)
+			b->n = before + view_hide_disks(b->data + before);
+	}
 	for (size_t i = 0; i < VIEW_EXTRAS; i++) {
 		if (!m->shown[phx_node_record.n_fields + i])
 			continue;

@@ -53,6 +53,15 @@ struct waits {
 	struct lane lanes[LANES];
 };
 
+static json_t *note_of(const json_t *act, bool all)
+{
+	PHX_AUTO_FREE char *text = strdup(phx_json_str(act, "text", ""));
+	if (text && !all)
+		view_hide_disks(text);
+	return text ? json_pack("{s:s,s:s}", "node", phx_json_str(act, "node", ""), "text", text)
+		    : NULL;
+}
+
 /* Sentences of what came of the event, each with the node that it is about: {node, text}. What
  * concerns an RE is for the resource provider; its owner asks for its history. */
 static json_t *notes_of(const json_t *actions, bool all)
@@ -63,10 +72,7 @@ static json_t *notes_of(const json_t *actions, bool all)
 	json_array_foreach((json_t *)actions, i, act) {
 		if (!strcmp(phx_json_str(act, "kind", ""), "note") &&
 		    (all || !*phx_json_str(act, "re", "")))
-			json_array_append_new(notes,
-					      json_pack("{s:s,s:s}", "node",
-							phx_json_str(act, "node", ""), "text",
-							phx_json_str(act, "text", "")));
+			json_array_append_new(notes, note_of(act, all));
 	}
 	return notes;
 }

@@ -41,6 +41,9 @@ struct agent {
 	struct worker *worker;
 	atomic_bool stop;
 	atomic_bool leave; /* deploy: /run/phoenix/next is written, end with status 0 */
+	/* how often the node was given another key while this agent ran: connections of a former
+	 * one are to be made anew */
+	atomic_uint keys;
 	/* who reads or changes these holds the loop: */
 	char node[PHX_NAME_MAX]; /* the node's name, from the head; "" before hello */
 	struct phx_facts facts;  /* as last read */

@@ -51,6 +51,12 @@ int agent_config_read(struct agent_config *c, const char *path, struct phx_err *
 	return r;
 }
 
+const char *agent_config_ring(const struct agent_config *c)
+{
+	return access(c->package_keys, F_OK) == 0 || errno != ENOENT ? c->package_keys
+								     : c->site_pub;
+}
+
 bool agent_config_private(const struct agent_config *c)
 {
 	return c->job_private == AGENT_PRIVATE_AUTO ? c->whole_machine && geteuid() == 0

@@ -37,9 +37,20 @@ extern const struct phx_enum agent_supervisor_names, agent_yes_names, agent_priv
 	F(S, pkg_root, STR(AGENT_PATH_MAX), \
 	  KEY(pkg_root, PATH(1, 255), "/opt/phoenix/pkg", "Where packages are unpacked.")) \
 	F(S, ca, STR(AGENT_PATH_MAX), \
-	  KEY(ca, PATH(1, 255), "/etc/phoenix/ca.pem", "The site's CA certificate.")) \
+	  KEY(ca, PATH(1, 255), "/etc/phoenix/ca.pem", \
+	      "The site's CA certificate; where that is changed the agent puts the new one " \
+	      "there.")) \
+	F(S, package_keys, STR(AGENT_PATH_MAX), \
+	  KEY(package_keys, PATH(1, 255), "/etc/phoenix/packages.pub", \
+	      "The keys that packages are signed with; no other is believed, whatever the head " \
+	      "says.")) \
 	F(S, site_pub, STR(AGENT_PATH_MAX), \
-	  KEY(site_pub, PATH(1, 255), "/etc/phoenix/site.pub", "The site's package key.")) \
+	  KEY(site_pub, PATH(1, 255), "/etc/phoenix/site.pub", \
+	      "The site's key, which packages are believed by where there is no package_keys.")) \
+	F(S, images_signed, STR(AGENT_PATH_MAX), \
+	  KEY(images_signed, PATH(1, 255), "/etc/phoenix/images.signed", \
+	      "While there is such a file, an image that is not signed by package_keys is not " \
+	      "deployed, whatever the head says. One whose signature is wrong never is.")) \
 	F(S, token_file, STR(AGENT_PATH_MAX), \
 	  KEY(token_file, PATH(1, 255), "/etc/phoenix/token", \
 	      "The secret shown when enrolling; it need not be there.")) \
@@ -81,6 +92,10 @@ PHX_RECORD_STRUCT(agent_config, AGENT_CONFIG_FIELDS);
  * that the file or an option names are used as they are. 0; 1 when --help or --version was
  * answered; -EINVAL with the option, "FILE:LINE: ..." or the missing word of the command line. */
 int agent_config_init(int argc, char **argv, struct agent_config *ret, struct phx_err *err);
+
+/** The file with the keys that packages are believed by: package_keys, or on a node that was
+ * installed before there were any, site_pub. Borrowed. */
+const char *agent_config_ring(const struct agent_config *c);
 
 /** Has each run of a job its own places (job_private), and is what its user leaves removed? */
 bool agent_config_private(const struct agent_config *c);

@@ -13,6 +13,7 @@
 #include "agent/decide.h"
 #include "agent/log.h"
 #include "agent/root.h"
+#include "agent/trust.h"
 #include "pki/pki.h"
 
 enum {
@@ -21,6 +22,7 @@ enum {
 	WAIT_MAX_MS = 2000,
 	REFUSED_WAIT_MS = 10000,
 	LOOK_EVERY_MS = 60 * 1000,
+	RENEW_BEATS = 30,
 	FAILED_WAIT_MS = 2 * 3600 * 1000,
 	RENEWED_WAIT_MS = 24 * 3600 * 1000,
 	PEM_MAX = 65536
@@ -105,45 +107,87 @@ static int enrol_client(const struct agent *a, struct phx_http_client **ret, str
 	return url ? phx_http_client_new(&config, ret, err) : -ENOMEM;
 }
 
+static int read_key(const struct agent *a, char **ret, struct phx_err *err)
+{
+	PHX_AUTO_FREE char *path = state_path(a, "agent.key");
+	return path ? phx_file_read(path, PEM_MAX, ret, NULL, err) : -ENOMEM;
+}
+
+static void free_key(char *key)
+{
+	if (key)
+		explicit_bzero(key, strlen(key));
+	free(key);
+}
+
 /* Can the node show this certificate to the head: is it for the node's key, for a node, and signed
  * by the site's CA? */
 static int check_certificate(const struct agent *a, const char *cert, struct phx_err *err)
 {
-	PHX_AUTO_FREE char *key_path = state_path(a, "agent.key");
-	PHX_AUTO_FREE char *key = NULL;
 	PHX_AUTO_FREE char *ca = NULL;
-	int r = key_path ? phx_file_read(key_path, PEM_MAX, &key, NULL, err) : -ENOMEM;
+	char *key = NULL;
+	int r = read_key(a, &key, err);
 	r = r ? r : phx_file_read(a->cfg.ca, PEM_MAX, &ca, NULL, err);
 	r = r ? r : phx_cert_check(cert, PHX_CERT_NODE, key, ca, err);
-	if (key)
-		explicit_bzero(key, strlen(key));
+	free_key(key);
+	return r < 0 ? r : 0;
+}
+
+void certified_fini(struct certified *c)
+{
+	free(c->cert);
+	free(c->ca);
+	*c = (struct certified){0};
+}
+
+/* The CAs first: a certificate that none of them has signed would be thrown away. */
+static int take_certificate(struct agent *a, const struct certified *c, struct phx_err *err)
+{
+	char *key = NULL;
+	int r = read_key(a, &key, err);
+	r = r ? r : trust_take(a, c->ca, c->cert, key, err);
+	free_key(key);
+	if (r < 0)
+		return r;
+	r = check_certificate(a, c->cert, err);
+	if (r < 0)
+		return phx_err_prefix(err, -EBADMSG,
+				      "enrol: the certificate that was given cannot be used");
+	r = write_state(a, "agent.pem", c->cert, err);
+	if (r == 0)
+		unlink(a->cfg.token_file); /* a token is good for one enrolment */
 	return r;
 }
 
-static int take_certificate(struct agent *a, const struct phx_http_response *response,
-			    struct phx_err *err)
+int enrol_certified(const json_t *answer, struct certified *ret, struct phx_err *err)
 {
-	PHX_AUTO_JSON json_t *answer = NULL;
-	int r = phx_json_parse(response->body, response->n, &answer, err);
 	const char *cert = phx_json_str(answer, "cert", "");
-	if (r == 0 && !cert[0])
-		r = phx_err_set(err, -EBADMSG, "enrol: the answer holds no certificate");
-	if (r == 0 && check_certificate(a, cert, err) < 0)
-		r = phx_err_prefix(err, -EBADMSG,
-				   "enrol: the certificate that was given cannot be used");
-	if (r == 0)
-		r = write_state(a, "agent.pem", cert, err);
-	if (r < 0)
-		return r;
-	agent_log("enrolled as %s", phx_json_str(answer, "node", "?"));
-	unlink(a->cfg.token_file); /* a token is good for one enrolment */
+	if (!cert[0])
+		return phx_err_set(err, -EBADMSG, "enrol: the answer holds no certificate");
+	struct certified c = {strdup(cert), strdup(phx_json_str(answer, "ca", ""))};
+	if (!c.cert || !c.ca) {
+		certified_fini(&c);
+		return -ENOMEM;
+	}
+	*ret = c;
 	return 0;
 }
 
-/* 0: certified; -EAGAIN: the node is not accepted yet; -EPERM: refused; -EBADMSG: the certificate
- * that came cannot be used; others: the call failed. */
-static int ask_once(struct agent *a, struct phx_http_client *c, const char *csr,
-		    struct phx_err *err)
+static int certificate_of(const struct phx_http_response *response, struct certified *ret,
+			  struct phx_err *err)
+{
+	PHX_AUTO_JSON json_t *answer = NULL;
+	int r = phx_json_parse(response->body, response->n, &answer, err);
+	r = r ? r : enrol_certified(answer, ret, err);
+	if (r == 0)
+		agent_log("enrolled as %s", phx_json_str(answer, "node", "?"));
+	return r;
+}
+
+/* 0: given; -EAGAIN: the node is not accepted yet; -EPERM: refused; -EBADMSG: what came
+ * is no certificate; others: the call failed. */
+static int ask_for(struct agent *a, struct phx_http_client *c, const char *csr,
+		   struct certified *ret, struct phx_err *err)
 {
 	PHX_AUTO_JSON json_t *body = make_body(a, csr);
 	struct phx_http_response response = {0};
@@ -157,8 +201,26 @@ static int ask_once(struct agent *a, struct phx_http_client *c, const char *csr,
 				"enrol: status %ld: %.200s", response.status,
 				response.body ? response.body : "");
 	else if (r == 0)
-		r = take_certificate(a, &response, err);
+		r = certificate_of(&response, ret, err);
 	phx_http_response_fini(&response);
+	return r;
+}
+
+/* The same, and 0: it is taken. */
+static int ask_once(struct agent *a, struct phx_http_client *c, const char *csr,
+		    struct phx_err *err)
+{
+	PHX_AUTO(certified_fini) struct certified given = {0};
+	int r = ask_for(a, c, csr, &given, err);
+	return r ? r : take_certificate(a, &given, err);
+}
+
+int enrol_for(struct agent *a, const char *csr, struct certified *ret, struct phx_err *err)
+{
+	struct phx_http_client *c = NULL;
+	int r = enrol_client(a, &c, err);
+	r = r ? r : ask_for(a, c, csr, ret, err);
+	phx_http_client_free(c);
 	return r;
 }
 
@@ -276,7 +338,7 @@ static int ask_until_certified(struct agent *a, struct attempt *t)
 		if (r == 0)
 			break;
 		if (!phx_str_eq(err.text, last.text))
-			agent_log("%s", err.text);
+			trust_log(a, &err);
 		last = err;
 		agent_wait_ms(a, r == -EPERM ? REFUSED_WAIT_MS : wait_ms);
 		wait_ms = next_wait(wait_ms, r == -EBADMSG ? REFUSED_WAIT_MS : WAIT_MAX_MS);
@@ -334,24 +396,49 @@ static int64_t spread(int64_t ms)
 	return ms / 2 + draw % (ms / 2);
 }
 
+void enrol_renew_soon(struct renewal *w, uint64_t ca, uint32_t beat_ms)
+{
+	uint32_t draw = 0;
+	(void)!getrandom(&draw, sizeof(draw), GRND_NONBLOCK);
+	w->ca = ca;
+	w->within_ms = RENEW_BEATS * beat_ms;
+	w->due_ms = phx_clock_boot_ms() + draw % w->within_ms;
+}
+
+/* When it is tried again. The head asks again where it is not content with what there is. */
+static void settle(struct agent *a, struct renewal *w, bool renewed)
+{
+	int64_t now_ms = phx_clock_boot_ms();
+	int64_t again_ms = w->within_ms ? w->within_ms * 2 : spread(FAILED_WAIT_MS);
+	w->due_ms = now_ms + (renewed ? spread(RENEWED_WAIT_MS) : again_ms);
+	if (!renewed) {
+		w->within_ms = w->within_ms < FAILED_WAIT_MS / 2 ? w->within_ms * 2 : 0;
+		return;
+	}
+	w->got_ms = now_ms;
+	w->within_ms = 0;
+	w->ca = trust_number(a);
+}
+
 bool enrol_renew(struct agent *a, struct renewal *w)
 {
 	int64_t expires_s = 0, now_ms = phx_clock_boot_ms();
 	struct phx_err err = {0};
-	if (!w->got_ms)
+	if (!w->got_ms) {
 		w->got_ms = now_ms;
+		w->ca = trust_number(a);
+	}
 	if (now_ms < w->due_ms)
 		return false;
 	w->due_ms = now_ms + LOOK_EVERY_MS;
 	int r = read_end(a, &expires_s, &err);
-	if (r == 0 && !decide_renews(phx_wall_ms() / 1000, expires_s, now_ms - w->got_ms))
+	if (r == 0 && !w->within_ms &&
+	    !decide_renews(phx_wall_ms() / 1000, expires_s, now_ms - w->got_ms))
 		return false;
 	r = r ? r : renew(a, &err);
 	if (r < 0)
 		agent_log("the certificate is not renewed yet: %s", err.text);
-	else
-		w->got_ms = now_ms;
-	w->due_ms = now_ms + spread(r < 0 ? FAILED_WAIT_MS : RENEWED_WAIT_MS);
+	settle(a, w, r == 0);
 	return r == 0;
 }
 

@@ -81,6 +81,14 @@ static int copy_into(const char *from, const char *root, const char *path, struc
 	return to ? copy_file(from, to, err) : -ENOMEM;
 }
 
+/* What was demanded of the image that deploys is demanded of the next one. */
+static int copy_demand(struct agent *a, const char *root, struct phx_err *err)
+{
+	return access(a->cfg.images_signed, F_OK) == 0
+		? copy_into(a->cfg.images_signed, root, "/etc/phoenix/images.signed", err)
+		: 0;
+}
+
 static int enable_unit(const char *bundle, const char *root, struct phx_err *err)
 {
 	PHX_AUTO_FREE char *from = phx_path("%s/share/phx-agent.service", bundle);
@@ -117,6 +125,10 @@ int install_agent(struct agent *a, const char *root, struct phx_err *err)
 		r = copy_into(a->cfg.ca, root, "/etc/phoenix/ca.pem", err);
 	if (r == 0)
 		r = copy_into(a->cfg.site_pub, root, "/etc/phoenix/site.pub", err);
+	if (r == 0)
+		r = copy_into(agent_config_ring(&a->cfg), root, "/etc/phoenix/packages.pub", err);
+	if (r == 0)
+		r = copy_demand(a, root, err);
 	if (r == 0)
 		r = write_config(a, root, err);
 	return r ? r : write_name(a, root, err);

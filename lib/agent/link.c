@@ -24,8 +24,10 @@
 #include "agent/enrol.h"
 #include "agent/log.h"
 #include "agent/order.h"
+#include "agent/rekey.h"
 #include "agent/root.h"
 #include "agent/state.h"
+#include "agent/trust.h"
 
 enum {
 	CALL_TIMEOUT_MS = 10000,
@@ -53,6 +55,7 @@ struct link {
 	uint32_t beat_ms;
 	uint32_t retry_ms;
 	uint32_t refusals;
+	unsigned keys; /* agent->keys when the client was made */
 	int64_t facts_due_ms, local_due_ms;
 	struct renewal renewal;
 };
@@ -142,8 +145,9 @@ static void add_running(struct link *l, json_t *j)
 	add_jobs(l->agent, list);
 	add_standing(list, "table", director_id(l->agent->web));
 	add_standing(list, "prefetch", prefetch_id(l->agent->prefetch));
-	/* also of none: so the head knows that anchors are kept here */
+	/* also of none: so the head knows that anchors are kept here, and CAs changed */
 	json_array_append_new(list, json_pack("[s,I]", "anchor", (json_int_t)l->anchor));
+	json_array_append_new(list, json_pack("[s,I]", "ca", (json_int_t)l->renewal.ca));
 	json_object_set_new(j, "running", list);
 }
 
@@ -201,6 +205,7 @@ static json_t *hello_body(struct link *l)
 	json_t *j = json_object();
 	add_where(a, j);
 	json_object_set_new(j, "echoes", json_true()); /* the nonces of orders */
+	json_object_set_new(j, "rekeys", json_true()); /* by the step of that name */
 	loop_hold(a->loop);
 	json_object_set_new(j, "facts", phx_json_from_record(&phx_facts_record, &a->facts));
 	loop_release(a->loop);
@@ -267,8 +272,12 @@ static void recover(struct link *l, long status, const struct phx_err *err)
 		l->registered = false;
 		return;
 	}
-	agent_log("%s", err->text);
 	drop_client(l);
+	/* the answer to a step rekey may be lost, and the key that we have be dead */
+	if ((status == 401 || status == 403) &&
+	    (l->keys != atomic_load(&l->agent->keys) || rekey_take_up(l->agent)))
+		return;
+	trust_log(l->agent, err);
 	/* a new head, or a head that has certified this node anew: enrol again with the same key */
 	if ((status == 401 || status == 403) && ++l->refusals >= REFUSALS_MAX) {
 		enrol_forget(l->agent);
@@ -389,8 +398,7 @@ static int take_inspect(struct link *l, struct phx_order *o, const json_t *extra
 {
 	long status = 0;
 	PHX_AUTO_JSON json_t *answer = NULL;
-	(void)o;
-	(void)extra;
+	(void)o, (void)extra;
 	int r = agent_read_facts(l->agent, err);
 	if (r < 0)
 		return r;
@@ -426,12 +434,19 @@ static int take_anchor(struct link *l, struct phx_order *o, const json_t *extra,
 			    err);
 }
 
+static int take_ca(struct link *l, struct phx_order *o, const json_t *extra, struct phx_err *err)
+{
+	(void)extra, (void)err;
+	enrol_renew_soon(&l->renewal, o->id, l->beat_ms);
+	return 0;
+}
+
 static const struct {
 	const char *kind;
 	int (*take)(struct link *l, struct phx_order *o, const json_t *extra, struct phx_err *err);
-} order_kinds[] = {{"step", take_step},       {"job", take_job},      {"kill", take_kill},
-		   {"inspect", take_inspect}, {"table", take_table},  {"prefetch", take_prefetch},
-		   {"logs", take_logs},       {"anchor", take_anchor}};
+} order_kinds[] = {{"step", take_step},       {"job", take_job},       {"kill", take_kill},
+		   {"inspect", take_inspect}, {"table", take_table},   {"prefetch", take_prefetch},
+		   {"logs", take_logs},       {"anchor", take_anchor}, {"ca", take_ca}};
 
 /* A job that could not be started ends at once, with 126 as a shell would say. */
 static void refuse_job(struct agent *a, const struct phx_order *o, const char *text)
@@ -472,6 +487,16 @@ static void take_order(struct link *l, const json_t *j)
 
 /* ---- beat ---- */
 
+/* Less where the node is given another key meanwhile: the head waits for it. */
+static void pause_ms(struct link *l, uint32_t ms)
+{
+	int64_t due_ms = phx_clock_ms() + ms;
+	LOOP_HELD(l->agent->loop);
+	while (!agent_stopping(l->agent) && l->keys == atomic_load(&l->agent->keys) &&
+	       loop_wait(l->agent->loop, due_ms))
+		;
+}
+
 static void beat(struct link *l)
 {
 	struct phx_err err = {0};
@@ -494,12 +519,11 @@ static void beat(struct link *l)
 	const json_t *orders = json_object_get(answer, "orders");
 	json_array_foreach((json_t *)orders, i, order)
 		take_order(l, order);
-	/* a head that answers early without orders, or repeats the same orders, must not cause a
-	 * storm of beats */
-	uint32_t pause_ms = phx_clock_ms() - began >= BRAKE_MS ? 0
-		: json_array_size(orders)                      ? 20
-							       : BRAKE_MS;
-	agent_wait_ms(l->agent, pause_ms);
+	/* a head that answers early, or repeats its orders, must not cause a storm of beats */
+	pause_ms(l,
+		 phx_clock_ms() - began >= BRAKE_MS ? 0
+			 : json_array_size(orders)  ? 20
+						    : BRAKE_MS);
 }
 
 /* ---- for good ---- */
@@ -537,8 +561,10 @@ static void boot_local(struct link *l)
 static int need_client(struct link *l)
 {
 	struct phx_err err = {0};
-	if (l->client)
+	if (l->client && l->keys == atomic_load(&l->agent->keys))
 		return 0;
+	drop_client(l);
+	l->keys = atomic_load(&l->agent->keys);
 	int r = enrol(l->agent, &err);
 	if (r == 0)
 		r = agent_client(l->agent, &l->client, &err);

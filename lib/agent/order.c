@@ -3,9 +3,10 @@
 
 #include <errno.h>
 #include <string.h>
+#include <unistd.h>
 
 /* Members that phxd adds to the core's record. */
-static const char *const extras[] = {"deploy", "image", "logs", "anchor"};
+static const char *const extras[] = {"deploy", "image", "image_error", "logs", "anchor"};
 
 int order_parse(const json_t *j, struct phx_order *ret, struct phx_err *err)
 {
@@ -45,6 +46,7 @@ int order_image(const json_t *order, const char *member, struct phx_image *ret, 
 		return phx_err_set(err, -ENOENT, "the order brings no image (member \"%s\"): %s",
 				   member, phx_json_str(order, "image_error", "the head has none"));
 	json_object_del(copy, "cmdline");
+	json_object_del(copy, "signature");
 	int r = phx_json_to_record(&phx_image_record, copy, &image, err);
 	if (r == 0 && (r = check_image(&image, err)) < 0)
 		phx_record_fini(&phx_image_record, &image);
@@ -52,4 +54,33 @@ int order_image(const json_t *order, const char *member, struct phx_image *ret, 
 		return phx_err_prefix(err, r, "%s", member);
 	*ret = image;
 	return 0;
+}
+
+/* Who gives orders may leave a signature out: whether one is wanted is the node's own. */
+static int check_signature(const struct agent_config *cfg, const json_t *order, const char *member,
+			   const struct phx_image *image, struct phx_err *err)
+{
+	const char *hex = phx_json_str(json_object_get(order, member), "signature", "");
+	if (access(cfg->images_signed, F_OK) < 0 && errno == ENOENT)
+		return 0;
+	if (!hex[0])
+		return phx_err_set(err, -EKEYREJECTED,
+				   "image %s %s is not signed, and this node wants that (%s)",
+				   image->name, image->version, cfg->images_signed);
+	return phx_image_verify(image, hex, agent_config_ring(cfg), NULL, err);
+}
+
+int order_image_believed(const struct agent_config *cfg, const json_t *order, const char *member,
+			 struct phx_image *ret, struct phx_err *err)
+{
+	struct phx_image image;
+	int r = order_image(order, member, &image, err);
+	if (r < 0)
+		return r;
+	r = check_signature(cfg, order, member, &image, err);
+	if (r < 0)
+		phx_record_fini(&phx_image_record, &image);
+	else
+		*ret = image;
+	return r;
 }

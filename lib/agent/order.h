@@ -2,6 +2,7 @@
 #ifndef PHX_AGENT_ORDER_H
 #define PHX_AGENT_ORDER_H
 
+#include "agent/config.h"
 #include "base/json.h"
 #include "config/image.h"
 #include "state/order.h"
@@ -15,5 +16,11 @@ int order_parse(const json_t *j, struct phx_order *ret, struct phx_err *err);
  * failure *ret is untouched. */
 int order_image(const json_t *order, const char *member, struct phx_image *ret,
 		struct phx_err *err);
+
+/** The same of an image that is to be booted or installed here. -EKEYREJECTED: images have to be
+ * signed (`images_signed` of `cfg`), and this one is not by a key that the node has; what is signed
+ * is the digest of each file, too. */
+int order_image_believed(const struct agent_config *cfg, const json_t *order, const char *member,
+			 struct phx_image *ret, struct phx_err *err);
 
 #endif

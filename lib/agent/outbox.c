@@ -34,6 +34,7 @@ struct outbox {
 	outbox_client_fn make_client;
 	void *client_arg;
 	struct phx_http_client *client; /* of the worker, while it sends */
+	bool stale;                     /* the client is of a former key */
 	bool open, sending, waiting;    /* `waiting`: to try again */
 	uint32_t retry_ms;
 	sd_event_source *due;  /* to try again, or to close a connection that nobody needs */
@@ -115,6 +116,9 @@ static bool first_item(struct outbox *o, struct item *ret)
 {
 	LOOP_HELD(o->loop);
 	bool any = o->items.n;
+	if (o->stale)
+		phx_http_client_free(PHX_TAKE(o->client));
+	o->stale = false;
 	if (any)
 		*ret = *PHX_LIST_AT(&o->items, struct item, 0);
 	else
@@ -191,6 +195,12 @@ void outbox_open(struct outbox *o)
 	LOOP_HELD(o->loop);
 	o->open = true;
 	begin_sending(o);
+}
+
+void outbox_renew(struct outbox *o)
+{
+	LOOP_HELD(o->loop);
+	o->stale = true;
 }
 
 int outbox_put(struct outbox *o, struct outbox_subject about, json_t *message, const char *upload,

@@ -19,6 +19,9 @@ int outbox_new(struct loop *loop, outbox_client_fn client, void *arg, struct out
  * boot would be counted twice. Safe twice. */
 void outbox_open(struct outbox *o);
 
+/** The node has another key: what goes out from now on needs a new client. */
+void outbox_renew(struct outbox *o);
+
 /** Called from a worker, once the message was taken or refused. */
 typedef void (*outbox_done_fn)(void *arg, uint64_t id, uint32_t run);
 

@@ -53,7 +53,7 @@ static int verify(const struct agent_config *cfg, const struct phx_package_ref *
 		  struct phx_err *err)
 {
 	struct phx_package found;
-	int r = phx_package_verify(path, cfg->site_pub, &found, err);
+	int r = phx_package_verify(path, agent_config_ring(cfg), &found, err);
 	return r < 0 ? r : check_meant(p, &found, path, err);
 }
 
@@ -114,8 +114,9 @@ static int unpack(const struct agent_config *cfg, const struct phx_package_ref *
 {
 	PHX_AUTO_FREE char *path = archive_path(cfg, p);
 	struct phx_package found;
-	int r = path ? phx_package_unpack(path, cfg->site_pub, cfg->pkg_root, NULL, &found, err)
-		     : -ENOMEM;
+	int r = path
+		? phx_package_unpack(path, agent_config_ring(cfg), cfg->pkg_root, NULL, &found, err)
+		: -ENOMEM;
 	return r < 0 ? r : check_meant(p, &found, path, err);
 }
 

@@ -13,6 +13,8 @@
 #include "agent/copy.h"
 #include "agent/install.h"
 #include "agent/log.h"
+#include "agent/rekey.h"
+#include "pki/sealed.h"
 
 #define OLD_STATE "/run/phoenix/old-state"
 #define NEXT "/run/phoenix/next"
@@ -65,14 +67,17 @@ int root_adopt_from(struct agent *a, const char *dir, bool with_key, struct phx_
 {
 	static const struct {
 		const char *name;
-		bool of_key;
-	} files[] = {{"agent.key", true}, {"agent.pem", true}, {"system.json", false}};
+		bool of_key, may_lack;
+	} files[] = {{"agent.key", true, false},
+		     {"agent.pem", true, false},
+		     {REKEY_FILE, true, true},
+		     {"system.json", false, true}};
 	for (size_t i = 0; i < PHX_ARRAY_SIZE(files); i++) {
 		PHX_AUTO_FREE char *from = phx_path("%s/%s", dir, files[i].name);
 		PHX_AUTO_FREE char *to = phx_path("%s/%s", a->cfg.state_dir, files[i].name);
 		if (!from || !to)
 			return -ENOMEM;
-		if (files[i].of_key ? !with_key : access(from, R_OK) < 0)
+		if ((files[i].of_key && !with_key) || (files[i].may_lack && access(from, R_OK) < 0))
 			continue;
 		int r = copy_file(from, to, err);
 		if (r < 0)
@@ -110,40 +115,45 @@ int root_keep_state(struct agent *a, const char *state_device, struct phx_err *e
 	return r;
 }
 
-static int parse_hex(const char *hex, uint8_t *ret, size_t n)
-{
-	static const char digits[] = "0123456789abcdef";
-	if (strlen(hex) != 2 * n)
-		return -EINVAL;
-	for (size_t i = 0; i < n; i++) {
-		const char *hi = strchr(digits, hex[2 * i]), *lo = strchr(digits, hex[2 * i + 1]);
-		if (!hi || !lo)
-			return -EINVAL;
-		ret[i] = (uint8_t)((hi - digits) << 4 | (lo - digits));
-	}
-	return 0;
-}
-
-int root_disk_key(struct phx_http_client *c, const char *key_id, uint8_t ret_key[PHX_DISK_KEY_SIZE],
-		  struct phx_err *err)
+static int ask_key(struct phx_http_client *c, const char *key_id, const struct phx_key_ask *ask,
+		   struct phx_key_sealed *ret, struct phx_err *err)
 {
 	PHX_AUTO_FREE char *path = phx_path("/v1/agent/disk-key/%s", key_id);
+	PHX_AUTO_JSON json_t *body = phx_json_from_record(&phx_key_ask_record, ask);
 	PHX_AUTO_JSON json_t *answer = NULL;
-	if (!path)
+	if (!path || !body)
+		return -ENOMEM;
+	int r = phx_http_call_json(c, "POST", path, body, KEY_TIMEOUT_MS, &answer, err);
+	return r ? r : phx_json_to_record(&phx_key_sealed_record, answer, ret, err);
+}
+
+int root_disk_key(const struct agent *a, struct phx_http_client *c, const char *key_id,
+		  uint8_t ret_key[PHX_DISK_KEY_SIZE], struct phx_err *err)
+{
+	PHX_AUTO_FREE char *key = phx_path("%s/agent.key", a->cfg.state_dir);
+	PHX_AUTO_FREE char *cert = phx_path("%s/agent.pem", a->cfg.state_dir);
+	uint8_t private[PHX_SEALED_PUBLIC_SIZE];
+	struct phx_key_ask ask;
+	struct phx_key_sealed sealed;
+	if (!key || !cert)
 		return -ENOMEM;
 	if (!phx_name_valid(key_id))
 		return phx_err_set(err, -EINVAL, "disk key \"%s\": not a valid name", key_id);
-	int r = phx_http_call_json(c, "GET", path, NULL, KEY_TIMEOUT_MS, &answer, err);
-	if (r == 0 && parse_hex(phx_json_str(answer, "key", ""), ret_key, PHX_DISK_KEY_SIZE) < 0)
-		r = -EBADMSG;
+	int r = phx_key_ask_make(key_id, a->boot_id, key, cert, &ask, private, err);
+	if (r == 0) {
+		r = ask_key(c, key_id, &ask, &sealed, err);
+		r = r ? r : phx_key_open(&ask, key_id, private, &sealed, ret_key, err);
+		phx_record_fini(&phx_key_ask_record, &ask);
+		explicit_bzero(private, sizeof(private));
+	}
 	return r < 0 ? phx_err_prefix(err, r, "disk key %s", key_id) : 0;
 }
 
-static int unlock(struct phx_http_client *c, const struct phx_disk_system *sys, char ret_root[64],
-		  struct phx_err *err)
+static int unlock(const struct agent *a, struct phx_http_client *c,
+		  const struct phx_disk_system *sys, char ret_root[64], struct phx_err *err)
 {
 	uint8_t key[PHX_DISK_KEY_SIZE];
-	int r = root_disk_key(c, sys->luks_key_id, key, err);
+	int r = root_disk_key(a, c, sys->luks_key_id, key, err);
 	if (r == 0)
 		r = phx_disk_unlock(sys, key, sizeof(key), ret_root, err);
 	explicit_bzero(key, sizeof(key));
@@ -154,7 +164,6 @@ int root_open_installed(struct agent *a, struct phx_http_client *c, struct phx_e
 {
 	struct phx_disk_system sys;
 	char device[64];
-	(void)a;
 	int r = root_unmount(err);
 	if (r == 0)
 		r = phx_disk_find_system(&sys, err);
@@ -162,7 +171,7 @@ int root_open_installed(struct agent *a, struct phx_http_client *c, struct phx_e
 		return r;
 	PHX_STR_SET(device, sys.root);
 	if (sys.luks_key_id[0])
-		r = unlock(c, &sys, device, err);
+		r = unlock(a, c, &sys, device, err);
 	return r ? r : root_mount(device, sys.state, err);
 }
 

@@ -17,9 +17,10 @@ int root_adopt(struct agent *a, bool with_key, struct phx_err *err);
 /** The same from the state directory `dir`, which has a key and a certificate. */
 int root_adopt_from(struct agent *a, const char *dir, bool with_key, struct phx_err *err);
 
-/** Get the disk key `key_id` from the head. The caller overwrites `ret_key` after use. */
-int root_disk_key(struct phx_http_client *c, const char *key_id, uint8_t ret_key[PHX_DISK_KEY_SIZE],
-		  struct phx_err *err);
+/** Get the disk key `key_id` by way of the head, which cannot read it (pki/sealed.h). The caller
+ * overwrites `ret_key` after use. */
+int root_disk_key(const struct agent *a, struct phx_http_client *c, const char *key_id,
+		  uint8_t ret_key[PHX_DISK_KEY_SIZE], struct phx_err *err);
 
 /** Mount the root (`device`) and its state partition at ROOT_DIR. On failure neither is mounted. */
 int root_mount(const char *device, const char *state_device, struct phx_err *err);

@@ -16,6 +16,7 @@ struct step_run {
 	bool has_wipe;
 	struct phx_wipe_result wipe;
 	struct phx_seal seal; /* of it, if it was done */
+	struct phx_quote quote;
 };
 
 /** Positive result of a step: the machine enters another system, whose registration is the
@@ -45,5 +46,6 @@ int step_wipe(struct step_run *s, struct phx_err *err);
 int step_image(struct step_run *s, struct phx_err *err);
 int step_ram(struct step_run *s, struct phx_err *err);
 int step_enter(struct step_run *s, struct phx_err *err);
+int step_rekey(struct step_run *s, struct phx_err *err);
 
 #endif

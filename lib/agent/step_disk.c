@@ -26,6 +26,7 @@
 #include "agent/order.h"
 #include "agent/root.h"
 #include "agent/state.h"
+#include "tpm/tpm.h"
 
 #define RAM_DIR "/run/phoenix/ram"
 #define RAM_MAX (8ull << 30)
@@ -87,6 +88,19 @@ static void show_progress(void *arg, const struct phx_wipe_progress *p)
 	agent_log("wipe: %" PRIu64 " %%", p->done_bytes * 100 / p->total_bytes);
 }
 
+/* A machine without a TPM says nothing, and neither does one whose TPM fails: what that means, the
+ * head knows, who knows whether there was one. */
+static void quote(struct step_run *s, const struct phx_statement *said)
+{
+	struct phx_err err = {0};
+	uint8_t data[PHX_QUOTE_DATA_SIZE];
+	int r = phx_statement_digest(said, data);
+	r = r ? r : phx_tpm_quote(PHX_TPM_DEVICE, data, &s->quote, &err);
+	if (r < 0 && r != -ENODEV)
+		agent_log("step %" PRIu64 ": %s", s->order->id,
+			  err.text[0] ? err.text : strerror(-r));
+}
+
 /* What was done is signed with the key that the node has, for this attempt alone. */
 static int seal(struct step_run *s, struct phx_err *err)
 {
@@ -108,7 +122,10 @@ static int seal(struct step_run *s, struct phx_err *err)
 	PHX_STR_SET(said.hidden, w->hidden);
 	PHX_STR_SET(said.read_sha256, w->read_sha256);
 	PHX_STR_SET(said.detail, w->detail);
-	return key ? phx_statement_sign(&said, key, &s->seal, err) : -ENOMEM;
+	int r = key ? phx_statement_sign(&said, key, &s->seal, err) : -ENOMEM;
+	if (r == 0)
+		quote(s, &said);
+	return r;
 }
 
 int step_wipe(struct step_run *s, struct phx_err *err)
@@ -135,7 +152,7 @@ int step_wipe(struct step_run *s, struct phx_err *err)
 static int need_file(struct step_run *s, const char *name, struct phx_image *image,
 		     const struct phx_image_file **ret, struct phx_err *err)
 {
-	int r = order_image(s->extra, "image", image, err);
+	int r = order_image_believed(&s->agent->cfg, s->extra, "image", image, err);
 	if (r < 0)
 		return r;
 	*ret = phx_image_file(image, name);
@@ -203,7 +220,7 @@ static int make_partitions(struct step_run *s, const char *disk, char ret_root[6
 		return phx_disk_layout(disk, NULL, 0, NULL, ret_root, err);
 	int r = step_http(s, &c, err);
 	if (r == 0)
-		r = root_disk_key(c, key_id, key, err);
+		r = root_disk_key(s->agent, c, key_id, key, err);
 	if (r == 0)
 		r = phx_disk_layout(disk, key, sizeof(key), key_id, ret_root, err);
 	explicit_bzero(key, sizeof(key));

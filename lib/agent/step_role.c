@@ -177,12 +177,28 @@ static int switch_all(const struct agent *a, const struct phx_role *role, struct
 	return r;
 }
 
+/* Going back is ordered: by the role's file, or as the way back of an update that failed. Orders
+ * are the head's word: this holds against a catalogue that was restored, not against a head that
+ * lies. */
+static int check_older(struct step_run *s, struct phx_err *err)
+{
+	struct role_state here;
+	if (s->order->step.former || role_state_read(s->agent->cfg.state_dir, &here, NULL) < 0)
+		return 0;
+	int r = phx_str_eq(here.role.name, s->order->role.name)
+		? phx_role_not_older(&here.role, &s->order->role, err)
+		: 0;
+	phx_record_fini(&role_state_record, &here);
+	return r;
+}
+
 int step_activate(struct step_run *s, struct phx_err *err)
 {
 	struct agent *a = s->agent;
 	struct role_state state = {.run = false};
 	/* a hand-over with a wipe comes here without a step prefetch */
-	int r = each_package(s, package_unpack, err);
+	int r = check_older(s, err);
+	r = r ? r : each_package(s, package_unpack, err);
 	if (r == 0)
 		r = switch_all(a, &s->order->role, err);
 	if (r == 0)

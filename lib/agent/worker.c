@@ -38,6 +38,8 @@ static json_t *result_message(const struct journal_entry *e)
 		json_pack("{s:s,s:I,s:I,s:I,s:I,s:I,s:s}", "kind", "step", "id", (json_int_t)e->id,
 			  "epoch", (json_int_t)e->epoch, "attempt", (json_int_t)e->attempt, "nonce",
 			  (json_int_t)e->nonce, "result", (json_int_t)e->result, "text", e->text);
+	if (j && e->quote.tpm_said[0])
+		json_object_set_new(j, "quote", phx_json_from_record(&phx_quote_record, &e->quote));
 	if (j && e->has_wipe) {
 		json_object_set_new(j, "wipe",
 				    phx_json_from_record(&phx_wipe_result_record, &e->wipe));
@@ -85,6 +87,7 @@ static void finish(struct worker *w, const struct task *t, const struct step_run
 	e.has_wipe = s->has_wipe;
 	e.wipe = s->wipe;
 	e.seal = s->seal;
+	e.quote = s->quote;
 	/* a result that is not on the disk may be lost, and the step be done twice: the step
 	 * fails */
 	int kept = journal_put(&w->agent->journal, &e, &disk);
@@ -241,7 +244,7 @@ uint32_t worker_ids(struct worker *w, uint64_t *ret_ids, uint32_t max)
 	uint32_t n = 0;
 	LOOP_HELD(w->agent->loop);
 	PHX_LIST_EACH(struct task, t, &w->tasks) {
-		if (n < max)
+		if (ret_ids && n < max)
 			ret_ids[n] = t->order.id;
 		n++;
 	}

@@ -110,8 +110,14 @@ static void put_value(struct phx_buf *b, const struct phx_field *f, const void *
 	}
 }
 
-/* A number that is not 0, a list or text that is not empty, true. Whether a record is, is seen when
- * it is written. Who reads without the table of fields does not know the first word of an enum. */
+static bool is_zero(const char *at, size_t n)
+{
+	return !n || (!at[0] && !memcmp(at, at + 1, n - 1));
+}
+
+/* A number that is not 0, a list or text that is not empty, true. Whether a record of which not all
+ * is zero is, is seen when it is written. Who reads without the table of fields does not know the
+ * first word of an enum. */
 static bool worth_writing(const struct phx_field *f, const void *at, struct style style)
 {
 	switch (f->type) {
@@ -134,6 +140,7 @@ static bool worth_writing(const struct phx_field *f, const void *at, struct styl
 	case PHX_F_LIVE:
 		return *(void *const *)at;
 	case PHX_F_REC:
+		return style.less || !is_zero(at, f->size);
 	case PHX_F_CASE:
 		return true;
 	}
@@ -151,10 +158,13 @@ static bool is_left_out(const struct phx_json_less *less, const struct phx_field
 void phx_json_put_member(struct phx_buf *b, const char *name)
 {
 	bool first = !b->n || b->data[b->n - 1] == '{';
-	phx_buf_add(b, ",", !first);
-	phx_buf_add(b, "\"", 1);
-	put_word(b, name);
-	phx_buf_add(b, "\":", 2);
+	size_t n = strlen(name), before = first ? 1 : 2;
+	char *to = phx_buf_extend(b, before + n + 2);
+	if (!to)
+		return;
+	memcpy(to, first ? "\"" : ",\"", before);
+	memcpy(to + before, name, n);
+	memcpy(to + before + n, "\":", 2);
 }
 
 static void put_field(struct phx_buf *b, const struct phx_field *f, const void *obj,

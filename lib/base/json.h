@@ -65,10 +65,16 @@ int phx_json_to_record(const struct phx_record *rec, const json_t *j, void *ret_
 int phx_json_text_to_record(const struct phx_record *rec, const char *text, void *ret_obj,
 			    struct phx_err *err);
 
-/** Before a text that somebody else wrote is parsed: -EINVAL when it is nested deeper than
- * `depth_max`, -E2BIG when it has more than `containers_max` objects and lists. Whether it is JSON
- * is not looked at. */
-int phx_json_check_shape(const char *text, size_t n, unsigned depth_max, unsigned containers_max,
+/** The most that a text which somebody else wrote may hold: what is made of two of its bytes takes
+ * a hundred times as much memory. */
+struct phx_json_shape {
+	unsigned depth;      /* how deep objects and lists are nested */
+	unsigned containers; /* objects and lists */
+	unsigned values;     /* of all kinds; 0: any number */
+};
+/** Before such a text is parsed: -EINVAL when it is nested deeper than `max` says, -E2BIG when it
+ * has more objects and lists, or more values. Whether it is JSON is not looked at. */
+int phx_json_check_shape(const char *text, size_t n, const struct phx_json_shape *max,
 			 struct phx_err *err);
 /** Parse text of at most `n` bytes; duplicate keys and trailing text are
  * errors (-EINVAL with line and column). Caller owns the reference. */

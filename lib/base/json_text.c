@@ -34,18 +34,43 @@ static void put_valid(struct phx_buf *b, const char *s)
 	phx_buf_add(b, "\"", 1);
 }
 
-static bool is_ascii(const char *s)
+/* Has one of eight bytes the high bit, or is one below 0x20, a quote or a backslash? */
+static bool any_special(uint64_t eight)
 {
-	while (*s > 0)
-		s++;
-	return !*s;
+	const uint64_t ones = 0x0101010101010101, high = ones << 7;
+	uint64_t quote = eight ^ ones * '"', backslash = eight ^ ones * '\\';
+	return (eight | (eight - ones * 0x20) | (quote - ones) | (backslash - ones)) & high;
+}
+
+/* Does it stand between quotes as it is: printable ASCII, nothing to escape? */
+static bool is_plain(const char *s, size_t n)
+{
+	uint64_t eight;
+	for (; n >= sizeof(eight); s += sizeof(eight), n -= sizeof(eight)) {
+		memcpy(&eight, s, sizeof(eight));
+		if (any_special(eight))
+			return false;
+	}
+	memset(&eight, ' ', sizeof(eight));
+	memcpy(&eight, s, n);
+	return !any_special(eight);
+}
+
+static void put_plain(struct phx_buf *b, const char *s, size_t n)
+{
+	char *to = phx_buf_extend(b, n + 2);
+	if (!to)
+		return;
+	to[0] = to[n + 1] = '"';
+	memcpy(to + 1, s, n);
 }
 
 /* A text that was cut within a character must not keep the state from being written. */
 void phx_json_put_text(struct phx_buf *b, const char *text)
 {
-	if (is_ascii(text)) {
-		put_valid(b, text);
+	size_t n = strlen(text);
+	if (is_plain(text, n)) {
+		put_plain(b, text, n);
 		return;
 	}
 	PHX_AUTO_FREE char *copy = strdup(text);
@@ -69,30 +94,41 @@ void phx_json_put_tree(struct phx_buf *b, const json_t *j)
 		phx_buf_add(b, text, strlen(text));
 }
 
-int phx_json_check_shape(const char *text, size_t n, unsigned depth_max, unsigned containers_max,
+/* What was met so far: every value stands behind a comma, or is the first one of its container. */
+static int exceeds(const struct phx_json_shape *met, const struct phx_json_shape *max,
+		   struct phx_err *err)
+{
+	if (met->depth > max->depth)
+		return phx_err_set(err, -EINVAL, "JSON: nested deeper than %u", max->depth);
+	if (met->containers > max->containers)
+		return phx_err_set(err, -E2BIG, "JSON: more than %u objects and lists",
+				   max->containers);
+	if (max->values && met->values > max->values)
+		return phx_err_set(err, -E2BIG, "JSON: more than %u values", max->values);
+	return 0;
+}
+
+int phx_json_check_shape(const char *text, size_t n, const struct phx_json_shape *max,
 			 struct phx_err *err)
 {
-	unsigned depth = 0, n_containers = 0;
+	struct phx_json_shape met = {.values = n > 0};
 	bool quoted = false;
-	for (size_t i = 0; i < n; i++) {
+	int r = 0;
+	for (size_t i = 0; r == 0 && i < n; i++) {
 		char c = text[i];
+		bool opens = !quoted && (c == '{' || c == '[');
 		if (quoted && c == '\\')
 			i++;
 		else if (c == '"')
 			quoted = !quoted;
-		else if (!quoted && (c == '{' || c == '[')) {
-			n_containers++;
-			if (++depth > depth_max)
-				return phx_err_set(err, -EINVAL, "JSON: nested deeper than %u",
-						   depth_max);
-			if (n_containers > containers_max)
-				return phx_err_set(err, -E2BIG,
-						   "JSON: more than %u objects and lists",
-						   containers_max);
-		} else if (!quoted && depth && (c == '}' || c == ']'))
-			depth--;
+		else if (!quoted && met.depth && (c == '}' || c == ']'))
+			met.depth--;
+		met.depth += opens;
+		met.containers += opens;
+		met.values += opens || (!quoted && c == ',');
+		r = exceeds(&met, max, err);
 	}
-	return 0;
+	return r;
 }
 
 static int parse(const char *text, size_t n, size_t flags, json_t **ret_json, struct phx_err *err)

@@ -257,3 +257,18 @@ int phx_process_end_noted(const char *pid_file, bool group, uint32_t grace_ms, s
 		unlink(pid_file);
 	return r;
 }
+
+/* ---- signals of ours ---- */
+
+void phx_signals_hold(sigset_t *ret_held)
+{
+	sigset_t held;
+	sigemptyset(&held);
+	sigaddset(&held, SIGINT);
+	sigaddset(&held, SIGTERM);
+	sigaddset(&held, SIGHUP);
+	sigprocmask(SIG_BLOCK, &held, NULL);
+	signal(SIGPIPE, SIG_IGN);
+	if (ret_held)
+		*ret_held = held;
+}

@@ -5,6 +5,7 @@
 #ifndef PHX_BASE_PROCESS_H
 #define PHX_BASE_PROCESS_H
 
+#include <signal.h>
 #include <sys/types.h>
 
 #include "base/util.h"
@@ -46,6 +47,12 @@ struct phx_launch {
 	int (*prepare)(const void *arg);
 	const void *arg;
 };
+
+/** Block what a terminal or a service manager sends (SIGINT, SIGTERM, SIGHUP; they are left in
+ * `ret_held`, may be NULL) for who reads them from a descriptor, or heeds them not; and ignore
+ * SIGPIPE. Blocked and not ignored: what is started with a signal mask of its own heeds them.
+ * Before any other thread is there. */
+void phx_signals_hold(sigset_t *ret_held);
 
 /** A child of ours. */
 struct phx_process {

@@ -20,8 +20,7 @@ int phx_text_push(struct phx_list *l, const char *text)
 
 const char *phx_text_at(const struct phx_list *l, uint32_t i)
 {
-	const char *text = PHX_LIST_AT(l, struct phx_text, i)->text;
-	return text ? text : "";
+	return phx_text(PHX_LIST_AT(l, struct phx_text, i)->text);
 }
 
 static void *member(const struct phx_field *f, void *obj)

@@ -169,6 +169,11 @@ struct phx_live {
 PHX_RECORD_STRUCT(phx_text, PHX_TEXT_FIELDS);
 /** Append a copy of `text` to a list of struct phx_text; -ENOMEM: the list is as before. */
 int phx_text_push(struct phx_list *l, const char *text);
+/** A TEXT as a word, never NULL; borrowed. */
+static inline const char *phx_text(const char *text)
+{
+	return text ? text : "";
+}
 /** The text of item `i`, never NULL; borrowed. */
 const char *phx_text_at(const struct phx_list *l, uint32_t i);
 

@@ -204,6 +204,8 @@ int phx_run(const struct phx_run *run, struct phx_run_result *ret, struct phx_er
 		.out = p.out[1],
 		.errout = p.err[1],
 		.group = PHX_GROUP_OWN,
+		/* when this thread ends, and that is not before the program has */
+		.death_signal = run->dies_with_us ? SIGKILL : 0,
 		.prepare = run->as ? confine : NULL,
 	};
 	struct phx_process started = {.pidfd = -1};

@@ -13,6 +13,7 @@ struct phx_run {
 	const char *input;   /* fed to stdin, or NULL for /dev/null */
 	uint32_t timeout_ms; /* 0 = 60 s; the process group is killed when it passes */
 	size_t output_max;   /* of stdout and of stderr; 0 = 1 MiB; the rest is dropped */
+	bool dies_with_us;   /* it is killed when we are */
 };
 
 struct phx_run_result {

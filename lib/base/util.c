@@ -234,7 +234,7 @@ void phx_list_fini(struct phx_list *l)
 	*l = (struct phx_list){0};
 }
 
-static bool buf_reserve(struct phx_buf *b, size_t n)
+bool phx_buf_reserve(struct phx_buf *b, size_t n)
 {
 	if (b->failed)
 		return false;
@@ -253,16 +253,6 @@ static bool buf_reserve(struct phx_buf *b, size_t n)
 	return true;
 }
 
-void phx_buf_add(struct phx_buf *b, const void *data, size_t n)
-{
-	if (!buf_reserve(b, n))
-		return;
-	if (n)
-		memcpy(b->data + b->n, data, n);
-	b->n += n;
-	b->data[b->n] = '\0';
-}
-
 void phx_buf_addf(struct phx_buf *b, const char *fmt, ...)
 {
 	va_list ap, again;
@@ -272,7 +262,7 @@ void phx_buf_addf(struct phx_buf *b, const char *fmt, ...)
 	va_end(ap);
 	if (n < 0)
 		b->failed = true;
-	else if (buf_reserve(b, (size_t)n)) {
+	else if (phx_buf_reserve(b, (size_t)n)) {
 		vsnprintf(b->data + b->n, (size_t)n + 1, fmt, again);
 		b->n += (size_t)n;
 	}
@@ -289,8 +279,9 @@ char *phx_buf_take(struct phx_buf *b)
 {
 	phx_buf_add(b, "", 0);
 	char *data = b->failed ? NULL : PHX_TAKE(b->data);
+	char *less = data ? realloc(data, b->n + 1) : NULL; /* it may be kept for long */
 	phx_buf_fini(b);
-	return data;
+	return less ? less : data;
 }
 
 /* ---- paths below a directory ---- */

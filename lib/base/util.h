@@ -7,6 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/err.h"
 
@@ -112,7 +113,25 @@ struct phx_buf {
 	size_t n, cap;
 	bool failed;
 };
-void phx_buf_add(struct phx_buf *b, const void *data, size_t n);
+/** Room for `n` more bytes and the NUL behind them. False: there is no memory. */
+bool phx_buf_reserve(struct phx_buf *b, size_t n);
+/** Where the caller writes the next `n` bytes himself, before the next call; NULL: failed. */
+static inline char *phx_buf_extend(struct phx_buf *b, size_t n)
+{
+	bool fits = !b->failed && b->n + n < b->cap;
+	if (!fits && !phx_buf_reserve(b, n))
+		return NULL;
+	char *at = b->data + b->n;
+	b->n += n;
+	at[n] = '\0';
+	return at;
+}
+static inline void phx_buf_add(struct phx_buf *b, const void *data, size_t n)
+{
+	char *to = phx_buf_extend(b, n);
+	if (to && n)
+		memcpy(to, data, n);
+}
 void phx_buf_addf(struct phx_buf *b, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 void phx_buf_fini(struct phx_buf *b);
 /** Give the text away (malloc'd, "" when nothing was added); NULL if failed. */

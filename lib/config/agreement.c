@@ -21,7 +21,13 @@ PHX_RECORD_TABLE(phx_agreement_finding, PHX_AGREEMENT_FINDING_FIELDS);
 	  KEY(setup_method, CHOICE, "auto", "How wipe erases; refused with noop.")) \
 	F(S, setup.when, ENUM(phx_setup_when), \
 	  KEY(setup_moment, CHOICE, "release", \
-	      "When wipe erases: as the node leaves, as it comes, or both; refused with noop."))
+	      "When wipe erases: as the node leaves, as it comes, or both; refused with noop.")) \
+	F(S, setup.start, ENUM(phx_setup_start), \
+	  KEY(setup_start, CHOICE, "auto", \
+	      "How an erase begins. auto: with a power cycle where the node comes from another " \
+	      "owner and has a BMC, else by kexec, through the system of whoever had it; kexec: " \
+	      "always so, where the other agreement says it too; power: always with a power " \
+	      "cycle, and a node without a BMC is not taken."))
 #define UNIT_ROWS(F, S) \
 	F(S, name, STR(PHX_NAME_MAX), \
 	  KEY(granularity, OTHER, "node", \

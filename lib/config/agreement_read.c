@@ -103,7 +103,8 @@ static void found(void *arg, const char *field, const char *text)
 	phx_agreement_find(rd, line ? line : rd->line, field, "%s", text);
 }
 
-/* What is not said: the name is the file's, the role that of its workload. */
+/* What is not said: the name is the file's, the role that of its workload, and a web service begins
+ * with as many instances as the paper's. */
 static void complete(struct agreement_reading *rd, const char *name)
 {
 	if (!rd->a.name[0])
@@ -111,6 +112,8 @@ static void complete(struct agreement_reading *rd, const char *name)
 	if (!rd->a.role[0])
 		phx_str_copy(rd->a.role, sizeof(rd->a.role),
 			     phx_re_kind(&rd->a)->roles[rd->a.engine]);
+	if (!phx_agreement_line(rd, "initial_instances"))
+		rd->a.initial = phx_agreement_initial(&rd->a);
 }
 
 /* Everything has a default but how many nodes it is about: a file that says nothing asks for

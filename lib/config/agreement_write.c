@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "config/agreement_internal.h"
+#include "types/re_kind.h"
 
 /* How each format writes; what is between is the same. */
 struct writer {
@@ -58,7 +59,8 @@ static bool is_quoted(const struct phx_field *f, const void *member)
 	return form != PHX_KEY_NUMBER && form != PHX_KEY_FRACTION && form != PHX_KEY_YES;
 }
 
-/* What Fig. 3 has stands there in any case; a word that is empty never does. */
+/* What Fig. 3 has stands there in any case, and what is not always the same if it does not; a word
+ * that is empty never does. */
 static bool is_told(const struct phx_field *f, const void *member, const void *fallback)
 {
 	static const char *const always[] = {"name",
@@ -69,7 +71,8 @@ static bool is_told(const struct phx_field *f, const void *member, const void *f
 					     "resource_coordination_model",
 					     "lower_bound_size",
 					     "upper_bound_size",
-					     "setup_policy"};
+					     "setup_policy",
+					     "initial_instances"};
 	bool text = f->type == PHX_F_STR;
 	if (text && !*(const char *)member)
 		return false;
@@ -88,7 +91,8 @@ static int write_agreement(const struct writer *w, const struct phx_agreement *a
 	phx_buf_addf(b, "%s", w->begin);
 	for (size_t i = 0; (f = phx_agreement_row(i)); i++) {
 		const void *member = (const char *)a + f->offset;
-		if (!is_told(f, member, (const char *)&fallback + f->offset))
+		if (!phx_re_kind_may_have(phx_re_kind(a), f->key->name) ||
+		    !is_told(f, member, (const char *)&fallback + f->offset))
 			continue;
 		phx_key_format(f, member, value, sizeof(value));
 		w->field(b, f->key->name, f->key->form == PHX_KEY_OTHER ? f->key->fallback : value,

@@ -42,8 +42,8 @@ static int find_pool(const struct phx_config *cfg, const char *name)
 static int read_pool(const struct phx_conf *c, const config_setting_t *s, struct phx_pool *ret,
 		     struct phx_err *err)
 {
-	*ret = (struct phx_pool){
-		.setup = {PHX_SETUP_WIPE, PHX_WIPE_AUTO, PHX_WHEN_RELEASE, PHX_VERIFY_SAMPLE}};
+	*ret = (struct phx_pool){.setup = {PHX_SETUP_WIPE, PHX_WIPE_AUTO, PHX_WHEN_RELEASE,
+					   PHX_VERIFY_SAMPLE, PHX_SETUP_START_AUTO}};
 	return phx_conf_group(c, s, &phx_pool_record, ret, err);
 }
 
@@ -222,6 +222,8 @@ void phx_config_settings(const struct phx_config *cfg, struct phx_settings *ret)
 		.looks = true,
 		.tokens = true,
 		.attests = true,
+		.rekeys = true,
+		.resets = true,
 	};
 	PHX_STR_SET(ret->image_deploy, cfg->deploy_image);
 }
@@ -247,11 +249,12 @@ static int show_pools(const struct phx_config *cfg, struct phx_list *lines)
 			return -ENOMEM;
 		snprintf(l->key, sizeof(l->key), "pools.%s", p->name);
 		snprintf(l->value, sizeof(l->value),
-			 "owner=%s setup=%s method=%s when=%s verify=%s", p->owner,
+			 "owner=%s setup=%s method=%s when=%s verify=%s start=%s", p->owner,
 			 phx_enum_name(&phx_setup_mode_names, p->setup.mode),
 			 phx_enum_name(&phx_wipe_method_names, p->setup.method),
 			 phx_enum_name(&phx_setup_when_names, p->setup.when),
-			 phx_enum_name(&phx_verify_names, p->setup.verify));
+			 phx_enum_name(&phx_verify_names, p->setup.verify),
+			 phx_enum_name(&phx_setup_start_names, p->setup.start));
 		format_origin(PHX_LIST_AT(&cfg->pool_origins, struct phx_origin, i), l->origin,
 			      sizeof(l->origin));
 	}

@@ -80,10 +80,20 @@ extern const struct phx_enum phx_tftp_mode_names;
 	  KEY(image_dir, PLACE(1, 255), "{state_dir}/images", "Images, as NAME/VERSION/.")) \
 	F(S, bmc_dir, STR(256), \
 	  KEY(bmc_dir, PLACE(1, 255), "/etc/phoenix/bmc", \
-	      "Password files and scripts of BMCs that administrators who are not root may name. " \
-	      "Root names any.")) \
+	      "Password files and scripts of BMCs, root's and of mode 0600 or, scripts, 0755. " \
+	      "Administrators who are not root name files of it and no others.")) \
 	F(S, package_dir, STR(256), \
 	  KEY(package_dir, PLACE(1, 255), "{state_dir}/packages", "Signed packages.")) \
+	F(S, package_key_dir, STR(256), \
+	  KEY(package_key_dir, PLACE(1, 255), "{state_dir}/package-keys", \
+	      "Public keys that packages are signed with, as NAME.pub: phx package key. Root's " \
+	      "alone. Where there is no such directory (a site from before there were package " \
+	      "keys) it is the site's own key.")) \
+	F(S, images_signed, BOOL, \
+	  KEY(images_signed, YES, "false", \
+	      "An image that is not signed by a key of package_key_dir is refused, by phxd and " \
+	      "by " \
+	      "the agents that it deploys. One whose signature is wrong always is.")) \
 	F(S, output_dir, STR(256), \
 	  KEY(output_dir, PLACE(1, 255), "{state_dir}/output", "Output of jobs.")) \
 	F(S, re_dir, STR(256), \
@@ -100,10 +110,26 @@ extern const struct phx_enum phx_tftp_mode_names;
 	F(S, socket, STR(256), \
 	  KEY(socket, PLACE(1, 107), "{run_dir}/phxd.sock", \
 	      "Where administrators reach phxd on this machine.")) \
+	F(S, head_user, STR(256), \
+	  KEY(head_user, TEXT(0, 31), "phoenix", \
+	      "User of the process that serves, made by systemd-sysusers (phxd(8), " \
+	      "PROCESSES); he gets the journal and the output of jobs. Where root starts " \
+	      "phxd and there is no such user, phxd does not start. \"\": the process stays " \
+	      "root.")) \
 	F(S, vault_user, STR(256), \
 	  KEY(vault_user, TEXT(0, 31), "phx-vault", \
-	      "User of the process that holds the site's keys and those of disks; he gets " \
-	      "pki_dir and key_dir. Where there is no such user the process keeps phxd's.")) \
+	      "User of the process that holds the site's keys and those of disks, likewise; he " \
+	      "gets pki_dir and key_dir.")) \
+	F(S, hands_user, STR(256), \
+	  KEY(hands_user, TEXT(0, 31), "phx-hands", \
+	      "User of the process that talks to BMCs and runs scripts of BMCs and " \
+	      "anchor_program, likewise.")) \
+	F(S, hands_paths, LIST(phx_word), \
+	  KEY(hands_paths, WORDS(16), "", \
+	      "Files and directories, beside bmc_dir, that this process and its programs see, " \
+	      "and " \
+	      "may change where their user may: without them it sees programs and libraries " \
+	      "of the system.")) \
 	F(S, socket_group, STR(256), \
 	  KEY(socket_group, TEXT(0, 31), "", \
 	      "Members of this group are resource providers beside root.")) \
@@ -182,6 +208,11 @@ extern const struct phx_enum phx_tftp_mode_names;
 	      "Tell iPXE not to wait 3 s for a proxyDHCP answer. Has no effect in proxy mode.")) \
 	F(S, deploy_image, STR(PHX_NAME_MAX), \
 	  KEY(deploy_image, NAME, "deploy", "The image every node boots over the network.")) \
+	F(S, deploy_allow_older, LIST(phx_word), \
+	  KEY(deploy_allow_older, WORDS(32), "", \
+	      "Deploy images, as \"NAME-VERSION\", that may be used although one of that name " \
+	      "with a later version was used before. All others that are older boot no machine: " \
+	      "going back is said, and never happens by itself.")) \
 	F(S, kernel_args, STR(256), \
 	  KEY(kernel_args, TEXT(0, 255), "console=tty0 console=ttyS0,115200 quiet", \
 	      "More words for the deploy kernel's command line. Everybody on the network can " \
@@ -207,8 +238,9 @@ extern const struct phx_enum phx_tftp_mode_names;
 	      "Silence after which a node of a web service is taken out of the balancers, and " \
 	      "clients connected to it are told so; often before it counts as missing. At half " \
 	      "of it (never sooner than half a second more than heartbeat_ms) the node gets no " \
-	      "new connections, and those it has go on; between the two lies a second at least. " \
-	      "Who is the only one left stays.")) \
+	      "new connections, and those it has go on; between the two lies a second at least, " \
+	      "so that with a long heartbeat_ms both come later than this says. Who is the only " \
+	      "one left stays.")) \
 	F(S, job_lease_s, U32, \
 	  KEY(job_lease_s, NUMBER(10, 86400, "s"), "60", \
 	      "How long an agent that cannot reach phxd goes on with its jobs: then it ends " \
@@ -257,7 +289,9 @@ extern const struct phx_enum phx_tftp_mode_names;
 	F(S, anchor_program, LIST(phx_word), \
 	  KEY(anchor_program, WORDS(32), "", \
 	      "A program and its words that is run for each anchor, with the line as its last " \
-	      "word.")) \
+	      "word; by hands_user, and nobody but root may be able to change it. Where it " \
+	      "writes, " \
+	      "hands_paths must name.")) \
 	F(S, anchor_syslog, BOOL, \
 	  KEY(anchor_syslog, YES, "true", \
 	      "Whether anchors go to the system's log, too (authpriv.notice).")) \

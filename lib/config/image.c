@@ -118,6 +118,22 @@ static void image_fini(struct phx_image *im)
 	phx_record_fini(&phx_image_record, im);
 }
 
+/* What stands between quotes in a manifest: a text that ends them could stand for two images. */
+static bool plain(const char *text)
+{
+	return !strpbrk(text, "\"\\\n");
+}
+
+static int check_texts(const struct phx_image *im, const char *what, struct phx_err *err)
+{
+	const char *bad = !plain(im->kernel_release) ? "kernel_release"
+		: !plain(im->architecture)           ? "architecture"
+						     : NULL;
+	return bad
+		? phx_err_set(err, -EINVAL, "%s: %s may not hold quotes or backslashes", what, bad)
+		: 0;
+}
+
 int phx_image_parse(const char *text, size_t n, const char *what, struct phx_image *ret,
 		    struct phx_err *err)
 {
@@ -130,6 +146,8 @@ int phx_image_parse(const char *text, size_t n, const char *what, struct phx_ima
 		r = read_files(&c, &im, err);
 	if (r == 0)
 		r = check_files(&im, what, err);
+	if (r == 0)
+		r = check_texts(&im, what, err);
 	if (r == 0)
 		r = digest_text(text, n, im.digest);
 	if (r < 0)
@@ -157,6 +175,44 @@ char *phx_image_format(const struct phx_image *im)
 	}
 	phx_buf_addf(&b, "\n);\n");
 	return phx_buf_take(&b);
+}
+
+/* ---- signatures ---- */
+
+/* What is signed names its kind, so that no other signature of the key fits; and it is made of what
+ * is known of the image, as an agent gets that, and not the text of its manifest. */
+static int signed_text(const struct phx_image *im, char *buf, size_t size)
+{
+	char hex[PHX_SHA256_HEX];
+	/* an order's image was not read from a manifest */
+	if (!plain(im->kernel_release) || !plain(im->architecture))
+		return -EINVAL;
+	PHX_AUTO_FREE char *text = phx_image_format(im);
+	int r = text ? digest_text(text, strlen(text), hex) : -ENOMEM;
+	if (r == 0)
+		snprintf(buf, size, "phoenix image %s sha256 %s\n", im->digest, hex);
+	return r;
+}
+
+int phx_image_sign(const struct phx_image *im, const char *key_pem_path, char ret_hex[PHX_SIG_HEX],
+		   struct phx_err *err)
+{
+	char text[256];
+	int r = signed_text(im, text, sizeof(text));
+	return r ? r : phx_ring_sign(key_pem_path, text, ret_hex, err);
+}
+
+int phx_image_verify(const struct phx_image *im, const char *hex, const char *ring,
+		     char ret_name[PHX_NAME_MAX], struct phx_err *err)
+{
+	char text[256];
+	struct phx_err why = {0};
+	int r = signed_text(im, text, sizeof(text));
+	r = r ? r : phx_ring_verify_text(ring, text, hex, ret_name, &why);
+	if (r == -EKEYREJECTED)
+		return phx_err_set(err, r, "image %s %s: altered, or not signed by a key of %s",
+				   im->name, im->version, ring);
+	return r < 0 ? phx_err_set(err, r, "image %s %s: %s", im->name, im->version, why.text) : 0;
 }
 
 bool phx_image_kernel_differs(const struct phx_image *im, const struct phx_image *deploy,

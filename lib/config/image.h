@@ -5,8 +5,10 @@
 #define PHX_CONFIG_IMAGE_H
 
 #include "base/key.h"
+#include "pki/ring.h"
 
 #define PHX_IMAGE_MANIFEST "manifest.conf"
+#define PHX_IMAGE_SIGNATURE "manifest.sig"
 /* names of the files an image may have */
 #define PHX_IMAGE_KERNEL "vmlinuz"
 #define PHX_IMAGE_INITRD "initrd.zst"       /* kind initramfs */
@@ -67,6 +69,15 @@ int phx_image_parse(const char *text, size_t n, const char *what, struct phx_ima
 
 /** The text of a manifest for `im`, malloc'd; what phx_image_parse() reads. NULL on ENOMEM. */
 char *phx_image_format(const struct phx_image *im);
+
+/** Sign what the manifest of `im` says, its identity and the digest of each file, with the key of a
+ * PEM file: hexadecimal digits. */
+int phx_image_sign(const struct phx_image *im, const char *key_pem_path, char ret_hex[PHX_SIG_HEX],
+		   struct phx_err *err);
+/** Is that signature of a key at `ring` (pki/ring.h)? ret_name (may be NULL): of which.
+ * -EKEYREJECTED names the image. */
+int phx_image_verify(const struct phx_image *im, const char *hex, const char *ring,
+		     char ret_name[PHX_NAME_MAX], struct phx_err *err);
 
 /** Does a node boot it over the network, and so run its kernel? By the row of its kind. */
 bool phx_image_boots(const struct phx_image *im);

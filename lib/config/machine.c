@@ -12,7 +12,7 @@
 #include "base/account.h"
 #include "config/option.h"
 
-enum kind { INTERFACE, GROUP, USER, PROGRAM, DIRECTORY };
+enum kind { INTERFACE, GROUP, USER, OWN_USER, PROGRAM, DIRECTORY };
 
 static bool always(const struct phx_config *cfg)
 {
@@ -41,16 +41,31 @@ static bool names_engine_user(const struct phx_config *cfg)
 	return cfg->origins[PHX_OPT_engine_user].line > 0;
 }
 
+/* phxd becomes other users where root starts it. */
+static bool becomes_users(const struct phx_config *cfg)
+{
+	(void)cfg;
+	return geteuid() == 0;
+}
+
 static const struct row {
 	enum phx_option_id id;
 	enum kind kind;
 	bool (*used)(const struct phx_config *cfg);
 } rows[] = {
-	{PHX_OPT_interface, INTERFACE, always},     {PHX_OPT_socket_group, GROUP, always},
-	{PHX_OPT_service_group, GROUP, always},     {PHX_OPT_dnsmasq, PROGRAM, runs_dnsmasq},
-	{PHX_OPT_dnsmasq_user, USER, runs_dnsmasq}, {PHX_OPT_in_tftpd, PROGRAM, runs_tftpd},
-	{PHX_OPT_tftp_user, USER, runs_tftpd},      {PHX_OPT_ipxe_dir, DIRECTORY, serves_tftp},
-	{PHX_OPT_pxe_dir, DIRECTORY, always},       {PHX_OPT_engine_user, USER, names_engine_user},
+	{PHX_OPT_interface, INTERFACE, always},
+	{PHX_OPT_socket_group, GROUP, always},
+	{PHX_OPT_service_group, GROUP, always},
+	{PHX_OPT_dnsmasq, PROGRAM, runs_dnsmasq},
+	{PHX_OPT_dnsmasq_user, USER, runs_dnsmasq},
+	{PHX_OPT_in_tftpd, PROGRAM, runs_tftpd},
+	{PHX_OPT_tftp_user, USER, runs_tftpd},
+	{PHX_OPT_ipxe_dir, DIRECTORY, serves_tftp},
+	{PHX_OPT_pxe_dir, DIRECTORY, always},
+	{PHX_OPT_engine_user, USER, names_engine_user},
+	{PHX_OPT_head_user, OWN_USER, becomes_users},
+	{PHX_OPT_vault_user, OWN_USER, becomes_users},
+	{PHX_OPT_hands_user, OWN_USER, becomes_users},
 };
 
 static bool has_group(const char *name)
@@ -90,6 +105,11 @@ static const char *missing(enum kind kind, const char *name)
 		return has_group(name) ? NULL : "there is no such group";
 	case USER:
 		return has_user(name) ? NULL : "there is no such user";
+	case OWN_USER:
+		return has_user(name)
+			? NULL
+			: "there is no such user: systemd-sysusers makes it, or "
+			  "useradd --system --user-group; with \"\" the process is root";
 	case PROGRAM:
 		return is_program(name) ? NULL : "there is no such program";
 	case DIRECTORY:

@@ -10,6 +10,7 @@
 #include "node/holding.h"
 #include "node/node.h"
 #include "re/re.h"
+#include "state/gone.h"
 #include "state/index.h"
 
 /* Handles deadlines of nodes, keys, jobs and leases, and the ledger's timers, in this order. */
@@ -115,8 +116,8 @@ static bool lacked(const struct phx_apply *a)
 		(a->s->ledger && phx_ledger_error(a->s->ledger));
 }
 
-int phx_core_apply(struct phx_state *s, const struct phx_event *ev, struct phx_outcome *ret,
-		   struct phx_err *err)
+int phx_core_apply_in_portion(struct phx_state *s, const struct phx_event *ev,
+			      struct phx_outcome *ret, struct phx_err *err)
 {
 	*ret = (struct phx_outcome){0};
 	if (ev->kind < 0 || ev->kind >= PHX_EV_COUNT_)
@@ -148,6 +149,21 @@ int phx_core_apply(struct phx_state *s, const struct phx_event *ev, struct phx_o
 		phx_incarnation_undo(s, was);
 	phx_index_settle(s);
 	s->seq += counts;
+	return r;
+}
+
+void phx_core_portion_end(struct phx_state *s)
+{
+	phx_nodes_close_up(s);
+	phx_index_settle(s);
+}
+
+int phx_core_apply(struct phx_state *s, const struct phx_event *ev, struct phx_outcome *ret,
+		   struct phx_err *err)
+{
+	int r = phx_core_apply_in_portion(s, ev, ret, err);
+	if (s->n_gone)
+		phx_core_portion_end(s);
 	return r;
 }
 

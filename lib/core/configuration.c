@@ -3,6 +3,8 @@
 #include <errno.h>
 #include <string.h>
 
+#include "base/version.h"
+#include "core/core.h"
 #include "node/node.h"
 #include "state/node_sets.h"
 
@@ -90,6 +92,9 @@ int phx_apply_role_put(struct phx_apply *a, const struct phx_event_role *p)
 	struct phx_role *role = phx_state_role(a->s, put->name);
 	if (role && phx_record_equal(&phx_role_record, role, put))
 		return 0;
+	r = role && p->not_older ? phx_role_not_older(role, put, a->err) : 0;
+	if (r < 0)
+		return r;
 	r = role ? phx_former_keep(a, role, put) : 0;
 	r = r ? r : phx_record_copy(&phx_role_record, &copy, put);
 	if (r < 0)
@@ -153,6 +158,85 @@ int phx_apply_rules_put(struct phx_apply *a, const struct phx_event_rules_put *p
 	a->s->rules = copy.rules;
 	for (uint32_t i = 0; i < a->s->nodes.n; i++)
 		phx_auto_assign(a, PHX_LIST_AT(&a->s->nodes, struct phx_node, i));
+	return 0;
+}
+
+/* ---- keys of packages ---- */
+
+static const struct phx_trusted_key *find_key(const struct phx_list *keys,
+					      const struct phx_trusted_key *key)
+{
+	PHX_LIST_EACH(struct phx_trusted_key, k, keys)
+		if (phx_record_equal(&phx_trusted_key_record, k, key))
+			return k;
+	return NULL;
+}
+
+/* Says of each key of `keys` that is not among `others` what became of it. */
+static void note_keys(struct phx_apply *a, const struct phx_list *keys,
+		      const struct phx_list *others, const char *what)
+{
+	PHX_LIST_EACH(struct phx_trusted_key, k, keys)
+		if (!find_key(others, k))
+			phx_note(a, NULL, "packages signed by key %s (%s) are %s", k->name, k->id,
+				 what);
+}
+
+int phx_apply_package_keys(struct phx_apply *a, const struct phx_event_package_keys *p)
+{
+	struct phx_event_package_keys copy, old = {a->s->package_keys};
+	if (phx_record_equal(&phx_event_package_keys_record, &old, p))
+		return 0;
+	int r = phx_record_copy(&phx_event_package_keys_record, &copy, p);
+	if (r < 0)
+		return r;
+	note_keys(a, &p->keys, &a->s->package_keys, "believed from now on");
+	note_keys(a, &a->s->package_keys, &p->keys, "believed no more");
+	phx_record_fini(&phx_event_package_keys_record, &old);
+	a->s->package_keys = copy.keys;
+	a->out->changed = true;
+	return 0;
+}
+
+/* ---- the deploy image ---- */
+
+static struct phx_used_image *used_image(const struct phx_state *s, const char *name)
+{
+	PHX_LIST_EACH(struct phx_used_image, u, &s->deploy_used)
+		if (!strcmp(u->name, name))
+			return u;
+	return NULL;
+}
+
+int phx_core_deploy_image(const struct phx_state *s, const char *name, const char *version,
+			  bool may_be_older, struct phx_err *err)
+{
+	const struct phx_used_image *u = used_image(s, name);
+	if (u && !strcmp(u->version, version))
+		return 0;
+	if (!u || phx_version_compare(version, u->version) > 0 || may_be_older)
+		return 1;
+	return phx_err_set(err, -ESTALE,
+			   "deploy image %s %s is older than %s, which was used: to go back, "
+			   "phoenix.conf says deploy_allow_older = [ \"%s-%s\" ]",
+			   name, version, u->version, name, version);
+}
+
+int phx_apply_deploy_image(struct phx_apply *a, const struct phx_event_deploy_image *p)
+{
+	int r = phx_core_deploy_image(a->s, p->name, p->version, p->may_be_older, a->err);
+	struct phx_used_image *u = used_image(a->s, p->name);
+	if (r <= 0)
+		return r;
+	phx_note(a, NULL, "machines are started with deploy image %s %s from now on%s%.40s%s",
+		 p->name, p->version, u ? ", and no more with " : "", u ? u->version : "",
+		 u && phx_version_compare(p->version, u->version) < 0 ? ": an older one" : "");
+	u = u ? u : phx_grow(a, &a->s->deploy_used, sizeof(*u));
+	if (!u)
+		return -ENOMEM;
+	PHX_STR_SET(u->name, p->name);
+	PHX_STR_SET(u->version, p->version);
+	a->out->changed = true;
 	return 0;
 }
 

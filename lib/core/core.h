@@ -17,6 +17,12 @@
 int phx_core_apply(struct phx_state *s, const struct phx_event *ev, struct phx_outcome *ret,
 		   struct phx_err *err);
 
+/** The same of one event of a portion. Nodes that it removes keep their place in the list of nodes:
+ * phx_core_portion_end() comes after the last event, and before anybody else reads the state. */
+int phx_core_apply_in_portion(struct phx_state *s, const struct phx_event *ev,
+			      struct phx_outcome *ret, struct phx_err *err);
+void phx_core_portion_end(struct phx_state *s);
+
 /** What phx_core_apply() would do, done to a copy of `s`: for --dry-run. */
 int phx_core_try(const struct phx_state *s, const struct phx_event *ev, struct phx_outcome *ret,
 		 struct phx_err *err);
@@ -41,6 +47,12 @@ struct phx_boot {
 };
 /** For who asks from `address` with that MAC address. */
 struct phx_boot phx_core_boot(const struct phx_state *s, const char *mac, const char *address);
+
+/** May machines be started with that deploy image? 1: yes, and the core was not told yet (event
+ * deploy_image); 0: it is the one that they are started with; -ESTALE: one of its name with a later
+ * version was used before, and this one may not be older. */
+int phx_core_deploy_image(const struct phx_state *s, const char *name, const char *version,
+			  bool may_be_older, struct phx_err *err);
 
 /** Does a certificate for that key speak for the node? Not, although it did, since the machine was
  * switched off and on for an order: it has to come with a new key. */

@@ -14,6 +14,7 @@
 #include "re/re.h"
 #include "state/node_sets.h"
 #include "state/index.h"
+#include "state/known.h"
 
 static bool agent_may_do(const struct phx_node *n, const struct phx_step *step)
 {
@@ -283,7 +284,7 @@ bool phx_core_key_holds(const struct phx_state *s, const char *node, const char 
 
 struct phx_boot phx_core_boot(const struct phx_state *s, const char *mac, const char *address)
 {
-	const struct phx_node *n = phx_state_node_by_mac(s, mac);
+	const struct phx_node *n = phx_known_next(s, PHX_KNOWN_MAC, mac, 0);
 	struct phx_boot ret = {.node = n ? n->name : ""};
 	if (n && n->state == PHX_NODE_QUARANTINED && !n->awaited)
 		ret.choice = PHX_BOOT_REFUSE;

@@ -83,9 +83,14 @@ int phx_ipxe_refuse_script(const struct phx_config *cfg, const char *mac, const 
 
 /* ---- site.cpio ---- */
 
-/** Publish at `path` a newc archive holding etc/phoenix/{ca.pem,site.pub}, padded to 512 bytes; the
- * same input gives the same bytes. */
-int phx_site_cpio_write(const char *path, const char *ca_pem, const char *site_pub_pem,
-			struct phx_err *err);
+/** What a deploy image has of its site, in PEM. */
+struct phx_site_files {
+	const char *ca, *site_pub;
+	const char *package_keys; /* one behind the other: by them packages are believed */
+	bool images_signed;       /* images without a signature are not */
+};
+/** Publish at `path` a newc archive holding etc/phoenix/{ca.pem,site.pub,packages.pub}, and
+ * images.signed where that is so, padded to 512 bytes; the same input gives the same bytes. */
+int phx_site_cpio_write(const char *path, const struct phx_site_files *files, struct phx_err *err);
 
 #endif

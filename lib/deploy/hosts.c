@@ -15,7 +15,9 @@
 
 enum { LINE_MAX_BYTES = 256, MACS_MAX = 4 };
 
-#define FORMER "%s/dnsmasq/former-cards"
+/* Hidden, which dnsmasq does not read: who writes host files needs to write nowhere else. */
+#define FORMER ".former-cards"
+#define TEMPORARY ".host.tmp"
 
 /* What came of all files. */
 struct sync {
@@ -127,19 +129,20 @@ static void parse_entry(char *line, struct entry *ret)
 
 /* Not phx_file_write(): dnsmasq would read the temporary beside the file. No
  * fsync: the directory is made anew at each start. */
-static int write_host(int dir, const char *tmp, const char *name, const char *line)
+static int write_host(int dir, const char *name, const char *line)
 {
 	int r;
 	{
-		PHX_AUTO_CLOSE int fd = open(tmp, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+		PHX_AUTO_CLOSE int fd =
+			openat(dir, TEMPORARY, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
 		if (fd < 0)
 			return -errno;
 		r = phx_write_all(fd, line, strlen(line));
 	}
-	if (r == 0 && renameat(AT_FDCWD, tmp, dir, name) < 0)
+	if (r == 0 && renameat(dir, TEMPORARY, dir, name) < 0)
 		r = -errno;
 	if (r < 0)
-		unlink(tmp);
+		unlinkat(dir, TEMPORARY, 0);
 	return r;
 }
 
@@ -167,7 +170,7 @@ static int remove_others(const char *path, int dir, const struct phx_dhcp_host *
 	int r = 0;
 	for (struct dirent *e; r == 0 && (e = readdir(d));) {
 		if (!strcmp(e->d_name, ".") || !strcmp(e->d_name, "..") ||
-		    wanted(e->d_name, sorted, n))
+		    !strcmp(e->d_name, FORMER) || wanted(e->d_name, sorted, n))
 			continue;
 		*change = PHX_DHCP_SIGHUP;
 		r = unlinkat(dir, e->d_name, 0) < 0 ? -errno : 0;
@@ -199,8 +202,7 @@ static void wanted_entry(const struct phx_dhcp_host *h, const struct entry *had,
 }
 
 /* What came of a file: *change is PHX_DHCP_SAME, or what came of those before. */
-static int put_line(int dir, const char *tmp, const char *name, const char *line,
-		    const char *had_line, int *change)
+static int put_line(int dir, const char *name, const char *line, const char *had_line, int *change)
 {
 	if (!strcmp(line, had_line))
 		return 0;
@@ -208,11 +210,11 @@ static int put_line(int dir, const char *tmp, const char *name, const char *line
 		*change = PHX_DHCP_SIGHUP;
 	else if (*change == PHX_DHCP_SAME)
 		*change = PHX_DHCP_LIVE;
-	return write_host(dir, tmp, name, line);
+	return write_host(dir, name, line);
 }
 
-static int put_host(int dir, const char *tmp, const struct phx_dhcp_host *h,
-		    const struct phx_dhcp_host **hosts, size_t n, struct sync *to)
+static int put_host(int dir, const struct phx_dhcp_host *h, const struct phx_dhcp_host **hosts,
+		    size_t n, struct sync *to)
 {
 	char line[LINE_MAX_BYTES], had_line[LINE_MAX_BYTES], copy[LINE_MAX_BYTES];
 	struct entry had, want;
@@ -225,18 +227,17 @@ static int put_host(int dir, const char *tmp, const struct phx_dhcp_host *h,
 	want.n_macs = plain ? 1 : want.n_macs;
 	format_entry(&want, line);
 	to->former = to->former || want.n_macs > 1;
-	return put_line(dir, tmp, h->name, line, had_line, &to->change);
+	return put_line(dir, h->name, line, had_line, &to->change);
 }
 
-/* A file beside the folder says that some entry has cards of before: one that another node gets
- * must go from there. */
-static void note_former(const struct phx_config *cfg, bool former)
+/* A file says that some entry has cards of before: one that another node gets must go from
+ * there. */
+static void note_former(int dir, bool former)
 {
-	PHX_AUTO_FREE char *path = phx_path(FORMER, cfg->run_dir);
-	if (path && former)
-		phx_file_write(path, "", 0, 0644, NULL);
-	else if (path)
-		unlink(path);
+	int fd = former ? openat(dir, FORMER, O_WRONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0644)
+			: unlinkat(dir, FORMER, 0);
+	if (fd > 0)
+		close(fd);
 }
 
 int phx_dhcp_hosts_sync(const struct phx_config *cfg, const struct phx_dhcp_host *hosts,
@@ -244,8 +245,7 @@ int phx_dhcp_hosts_sync(const struct phx_config *cfg, const struct phx_dhcp_host
 {
 	PHX_AUTO_FREE const struct phx_dhcp_host **sorted = calloc(n_hosts + 1, sizeof(*sorted));
 	PHX_AUTO_FREE char *path = phx_path("%s/dnsmasq/hosts", cfg->run_dir);
-	PHX_AUTO_FREE char *tmp = phx_path("%s/dnsmasq/host.tmp", cfg->run_dir);
-	if (!sorted || !path || !tmp)
+	if (!sorted || !path)
 		return -ENOMEM;
 	int r = check_hosts(hosts, n_hosts, sorted, err);
 	if (r == 0)
@@ -256,8 +256,9 @@ int phx_dhcp_hosts_sync(const struct phx_config *cfg, const struct phx_dhcp_host
 	struct sync to = {.change = PHX_DHCP_SAME};
 	r = dir < 0 ? -errno : remove_others(path, dir, sorted, n_hosts, &to.change);
 	for (size_t i = 0; r == 0 && i < n_hosts; i++)
-		r = put_host(dir, tmp, sorted[i], sorted, n_hosts, &to);
-	note_former(cfg, to.former);
+		r = put_host(dir, sorted[i], sorted, n_hosts, &to);
+	if (dir >= 0)
+		note_former(dir, to.former);
 	return r < 0 ? phx_err_set(err, r, "%s: %s", path, strerror(-r)) : to.change;
 }
 
@@ -270,7 +271,7 @@ static int remove_one(int dir, const char *name)
 	return errno == ENOENT ? PHX_DHCP_SAME : -errno;
 }
 
-static int put_one(int dir, const char *tmp, const struct phx_dhcp_host *h)
+static int put_one(int dir, const struct phx_dhcp_host *h)
 {
 	char line[LINE_MAX_BYTES], had_line[LINE_MAX_BYTES], copy[LINE_MAX_BYTES];
 	struct entry had, want;
@@ -283,7 +284,7 @@ static int put_one(int dir, const char *tmp, const struct phx_dhcp_host *h)
 	wanted_entry(h, &had, NULL, 0, &want);
 	want.n_macs = 1;
 	format_entry(&want, line);
-	int r = put_line(dir, tmp, h->name, line, had_line, &change);
+	int r = put_line(dir, h->name, line, had_line, &change);
 	return r < 0 ? r : change;
 }
 
@@ -291,16 +292,16 @@ int phx_dhcp_host_sync(const struct phx_config *cfg, const char *name,
 		       const struct phx_dhcp_host *host, struct phx_err *err)
 {
 	PHX_AUTO_FREE char *path = phx_path("%s/dnsmasq/hosts", cfg->run_dir);
-	PHX_AUTO_FREE char *tmp = phx_path("%s/dnsmasq/host.tmp", cfg->run_dir);
-	PHX_AUTO_FREE char *former = phx_path(FORMER, cfg->run_dir);
-	if (!path || !tmp || !former)
+	if (!path)
 		return -ENOMEM;
 	if (!phx_name_valid(name))
 		return phx_err_set(err, -EINVAL, "'%s' is no name for a node", name);
 	int r = host ? check_host(host, err) : 0;
-	if (r < 0 || access(former, F_OK) == 0)
-		return r < 0 ? r : PHX_DHCP_ALL;
+	if (r < 0)
+		return r;
 	PHX_AUTO_CLOSE int dir = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	r = dir < 0 ? -errno : host ? put_one(dir, tmp, host) : remove_one(dir, name);
+	if (dir >= 0 && faccessat(dir, FORMER, F_OK, 0) == 0)
+		return PHX_DHCP_ALL;
+	r = dir < 0 ? -errno : host ? put_one(dir, host) : remove_one(dir, name);
 	return r < 0 ? phx_err_set(err, r, "%s: %s", path, strerror(-r)) : r;
 }

@@ -123,10 +123,25 @@ void phx_images_sweep(const char *dir)
 		closedir(d);
 }
 
+/* The signature, where there is one: of an image that is there already, too. */
+static int copy_signature(const char *src, const char *to_dir, struct phx_err *err)
+{
+	PHX_AUTO_FREE char *from = phx_path("%s/" PHX_IMAGE_SIGNATURE, src);
+	PHX_AUTO_FREE char *to = phx_path("%s/" PHX_IMAGE_SIGNATURE, to_dir), *text = NULL;
+	size_t n;
+	if (!from || !to)
+		return -ENOMEM;
+	if (access(from, F_OK) < 0 && errno == ENOENT)
+		return 0;
+	int r = phx_file_read(from, PHX_SIG_HEX, &text, &n, err);
+	return r ? r : phx_file_write(to, text, n, 0644, err);
+}
+
 static int copy_image(const char *src, const char *tmp, const struct phx_image *im,
 		      struct phx_err *err)
 {
 	int r = phx_dir_make(tmp, 0755, err);
+	r = r ? r : copy_signature(src, tmp, err);
 	for (uint32_t i = 0; r == 0 && i <= im->files.n; i++) {
 		const char *name = i < im->files.n
 			? PHX_LIST_AT(&im->files, struct phx_image_file, i)->name
@@ -153,7 +168,9 @@ int phx_images_add(const char *dir, const char *src, struct phx_image *ret, stru
 	if (r == 0)
 		r = phx_image_dir_verify(tmp, &im, err);
 	if (r == 0) {
-		r = phx_image_publish(dir, tmp, &im, err);
+		PHX_AUTO_FREE char *at = phx_path("%s/%s/%s", dir, im.name, im.version);
+		r = at ? phx_image_publish(dir, tmp, &im, err) : -ENOMEM;
+		r = r ? r : copy_signature(src, at, err);
 		if (r == 0)
 			*ret = im;
 		else

@@ -46,15 +46,17 @@ static int write_items(struct archive *a, const struct item *items, size_t n, vo
 	return r == 0 && archive_write_close(a) != ARCHIVE_OK ? -EIO : r;
 }
 
-int phx_site_cpio_write(const char *path, const char *ca_pem, const char *site_pub_pem,
-			struct phx_err *err)
+int phx_site_cpio_write(const char *path, const struct phx_site_files *files, struct phx_err *err)
 {
 	const struct item items[] = {
 		{"etc", NULL},
 		{"etc/phoenix", NULL},
-		{"etc/phoenix/ca.pem", ca_pem},
-		{"etc/phoenix/site.pub", site_pub_pem},
+		{"etc/phoenix/ca.pem", files->ca},
+		{"etc/phoenix/packages.pub", files->package_keys},
+		{"etc/phoenix/site.pub", files->site_pub},
+		{"etc/phoenix/images.signed", ""},
 	};
+	const size_t n_items = PHX_ARRAY_SIZE(items) - (files->images_signed ? 0 : 1);
 	PHX_AUTO_FREE char *buf = calloc(1, CPIO_MAX);
 	struct archive *a = archive_write_new();
 	if (!buf || !a) {
@@ -62,7 +64,7 @@ int phx_site_cpio_write(const char *path, const char *ca_pem, const char *site_p
 		return -ENOMEM;
 	}
 	size_t used = 0;
-	int r = write_items(a, items, PHX_ARRAY_SIZE(items), buf, &used);
+	int r = write_items(a, items, n_items, buf, &used);
 	if (r < 0)
 		phx_err_set(err, r, "%s: %s", path,
 			    archive_error_string(a) ? archive_error_string(a) : strerror(-r));

@@ -11,10 +11,11 @@
 #include <unistd.h>
 
 #include "base/file.h"
+#include "base/version.h"
 #include "deploy/publish.h"
 #include "pki/pki.h"
 
-enum { MANIFEST_MAX = 1 << 20 };
+enum { MANIFEST_MAX = 1 << 20, SIGNATURE_MAX = 4096 };
 
 static void image_fini(struct phx_image *im)
 {
@@ -122,6 +123,65 @@ static int load(const char *dir, const char *name, const char *version, bool ver
 	return 0;
 }
 
+/* ---- signatures ---- */
+
+static int read_signature(const char *dir, const struct phx_image *im, char ret_hex[PHX_SIG_HEX],
+			  struct phx_err *err)
+{
+	PHX_AUTO_FREE char *path =
+		phx_path("%s/%s/%s/" PHX_IMAGE_SIGNATURE, dir, im->name, im->version);
+	PHX_AUTO_FREE char *text = NULL;
+	ret_hex[0] = '\0';
+	if (!path)
+		return -ENOMEM;
+	if (access(path, F_OK) < 0 && errno == ENOENT)
+		return 0;
+	int r = phx_file_read(path, SIGNATURE_MAX, &text, NULL, err);
+	if (r == 0)
+		snprintf(ret_hex, PHX_SIG_HEX, "%.*s", (int)strcspn(text, "\n"), text);
+	return r == 0 && !ret_hex[0] ? phx_err_set(err, -EKEYREJECTED, "%s: no signature", path)
+				     : r;
+}
+
+int phx_images_signed_by(const char *dir, const struct phx_image *im,
+			 const struct phx_image_trust *trust, char ret_name[PHX_NAME_MAX],
+			 char ret_hex[PHX_SIG_HEX], struct phx_err *err)
+{
+	char hex[PHX_SIG_HEX];
+	ret_name[0] = '\0';
+	if (!trust->ring)
+		return 0;
+	int r = read_signature(dir, im, hex, err);
+	if (r == 0 && hex[0])
+		r = phx_image_verify(im, hex, trust->ring, ret_name, err);
+	else if (r == 0 && trust->wanted)
+		r = phx_err_set(err, -EKEYREJECTED,
+				"image %s %s is not signed (images_signed): phx image sign",
+				im->name, im->version);
+	if (r == 0 && ret_hex)
+		strcpy(ret_hex, hex);
+	return r;
+}
+
+int phx_image_dir_sign(const char *path, const char *key_pem_path, struct phx_image *ret,
+		       struct phx_err *err)
+{
+	PHX_AUTO(image_fini) struct phx_image im = {0};
+	PHX_AUTO_FREE char *to = phx_path("%s/" PHX_IMAGE_SIGNATURE, path);
+	char hex[PHX_SIG_HEX + 1];
+	int r = to ? phx_image_dir_verify(path, &im, err) : -ENOMEM;
+	r = r ? r : phx_image_sign(&im, key_pem_path, hex, err);
+	if (r < 0)
+		return r;
+	strcat(hex, "\n");
+	r = phx_file_write(to, hex, strlen(hex), 0644, err);
+	if (r == 0 && ret) {
+		*ret = im;
+		memset(&im, 0, sizeof(im));
+	}
+	return r;
+}
+
 /* ---- directories ---- */
 
 static int is_name(const struct dirent *e)
@@ -131,7 +191,7 @@ static int is_name(const struct dirent *e)
 
 static int by_version(const struct dirent **a, const struct dirent **b)
 {
-	return strverscmp((*a)->d_name, (*b)->d_name);
+	return phx_version_compare((*a)->d_name, (*b)->d_name);
 }
 
 /* Sorted entries; none when there is no such directory. Free with free_names(). */

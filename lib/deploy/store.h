@@ -38,6 +38,22 @@ int phx_images_file(const char *dir, const char *name, const char *version, cons
  * 0, nothing done. */
 int phx_images_add(const char *dir, const char *src, struct phx_image *ret, struct phx_err *err);
 
+/** How the images of a head are believed. */
+struct phx_image_trust {
+	char *ring;  /* pki/ring.h; NULL: nobody looks, and nobody is told as who signed */
+	bool wanted; /* one without a signature is refused */
+};
+/** Who signed the image `im` of the store: ret_name, "" nobody. ret_hex (may be NULL): the
+ * signature. -EKEYREJECTED names the image: its signature is wrong, or it has none and one is
+ * wanted. */
+int phx_images_signed_by(const char *dir, const struct phx_image *im,
+			 const struct phx_image_trust *trust, char ret_name[PHX_NAME_MAX],
+			 char ret_hex[PHX_SIG_HEX], struct phx_err *err);
+/** Sign the image whose manifest is in directory `path` (not the store): it is read whole first.
+ * `ret` (may be NULL) is owned. */
+int phx_image_dir_sign(const char *path, const char *key_pem_path, struct phx_image *ret,
+		       struct phx_err *err);
+
 struct phx_image_import {
 	const char *tar; /* of a root file system, any compression libarchive knows */
 	const char *name, *version;

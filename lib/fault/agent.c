@@ -122,6 +122,7 @@ void phx_fault_tenant_writes(struct fault_sim *f, struct fault_machine *m)
 	int pool = n ? phx_fault_pool_index(n->pool) : -1;
 	if (pool <= 0 || phx_fault_env(m) != PHX_ENV_OS)
 		return;
+	phx_fault_check_copied(m, pool);
 	for (uint32_t i = 0; i < m->n_disks; i++) {
 		struct fault_disk *d = &m->disks[i];
 		for (uint32_t k = 0; k < d->n_residues; k++)
@@ -155,6 +156,7 @@ static void forget_system(struct fault_machine *m, struct fault_disk *d)
 		m->system_digest[0] = '\0';
 	d->digest[0] = d->key_id[0] = '\0';
 	d->has_state = false;
+	d->next_key = 0;
 	d->memory = (struct fault_memory){0};
 	d->role = -1;
 	d->role_run = false;
@@ -178,6 +180,12 @@ static int do_wipe(struct fault_sim *f, struct fault_machine *m, struct fault_do
 		phx_fault_cause(f, m);
 		done->verified = 0; /* the read-back finds it */
 		return phx_fault_chance(f, 500) ? -EUCLEAN : 0;
+	}
+	if (d->erase_claimed) {
+		d->erase_claimed--;
+		phx_fault_cause(f, m);
+		done->seal = phx_fault_chance(f, 500) ? FAULT_SEAL_NONE : FAULT_SEAL_ANOTHER;
+		return 0;
 	}
 	if (t->method != PHX_WIPE_CRYPTO) {
 		d->n_residues = 0;
@@ -241,6 +249,16 @@ static bool waits_for_key(struct fault_sim *f, struct fault_machine *m)
 	    phx_fault_path(f, m) || m->asked >= 5)
 		return false;
 	m->asked++;
+	phx_fault_later(f, 2 * SECOND, WHAT_STEP_END, m->i, m->gen, m->tasks[0].id);
+	return true;
+}
+
+/* The head is asked for a certificate, for as long as the step may last. */
+static bool waits_for_certificate(struct fault_sim *f, struct fault_machine *m, int *ret)
+{
+	*ret = m->tasks[0].kind == PHX_STEP_rekey ? phx_fault_rekey(f, m) : 0;
+	if (!decide_again(*ret) || m->asked++ >= 30)
+		return false;
 	phx_fault_later(f, 2 * SECOND, WHAT_STEP_END, m->i, m->gen, m->tasks[0].id);
 	return true;
 }
@@ -328,6 +346,8 @@ static bool do_step(struct fault_sim *f, struct fault_machine *m, struct fault_d
 	case PHX_STEP_health:
 		done->result = do_serve_step(f, m, t);
 		return true;
+	case PHX_STEP_rekey:
+		return true; /* phx_fault_rekey() did it */
 	case PHX_STEP_boot:
 	case PHX_STEP_destroy_key:
 	case PHX_STEP_make_key:
@@ -474,7 +494,7 @@ void phx_fault_step_end(struct fault_sim *f, struct fault_machine *m)
 {
 	struct fault_done done = {
 		.id = m->tasks[0].id, .attempt = m->tasks[0].attempt, .task = m->tasks[0]};
-	if (!m->busy || m->hung || waits_for_key(f, m))
+	if (!m->busy || m->hung || waits_for_key(f, m) || waits_for_certificate(f, m, &done.result))
 		return;
 	m->busy = false;
 	if (!f->calm && phx_fault_chance(f, CRASHES_PER_MILLE)) {
@@ -484,7 +504,7 @@ void phx_fault_step_end(struct fault_sim *f, struct fault_machine *m)
 		return;
 	}
 	bool fails = !f->calm && phx_fault_chance(f, STEP_FAILS_PER_MILLE);
-	done.result = fails ? -EIO : 0;
+	done.result = fails ? -EIO : done.result;
 	if (fails)
 		phx_fault_cause(f, m);
 	if (!fails && !do_step(f, m, &done))

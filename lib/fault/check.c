@@ -20,12 +20,18 @@ static bool same_owner(int a, int b)
 	return a >= 0 && b >= 0 && !strcmp(phx_fault_pool_owners[a], phx_fault_pool_owners[b]);
 }
 
-uint16_t phx_fault_owner_bit(int pool)
+/* The first pool of its owner. */
+static int first_of(int pool)
 {
 	int first = 0;
 	while (!same_owner(first, pool))
 		first++;
-	return (uint16_t)(1u << first);
+	return first;
+}
+
+uint16_t phx_fault_owner_bit(int pool)
+{
+	return (uint16_t)(1u << first_of(pool));
 }
 
 static const struct phx_step *step_of(const struct phx_node *n)
@@ -470,7 +476,8 @@ static void check_proof(struct fault_sim *f, const struct phx_event *ev,
 {
 	PHX_LIST_EACH(struct phx_action, act, &out->actions)
 		if (act->kind == PHX_ACT_ERASED && ev->kind == PHX_EV_step_result &&
-		    (!ev->answer.verified_bytes || strcmp(ev->answer.erased_disk, act->disk) ||
+		    (!ev->answer.verified_bytes || !ev->answer.signer[0] ||
+		     strcmp(ev->answer.erased_disk, act->disk) ||
 		     ev->answer.setup.method != act->method))
 			phx_fault_violated(f, "proof", "%s: an erase counts that was not proven",
 					   ev->node);
@@ -526,6 +533,26 @@ void phx_fault_check_ordered(struct fault_machine *m, const struct fault_task *t
 	m->seen.n_done = 0;
 }
 
+void phx_fault_check_copied(struct fault_machine *m, int pool)
+{
+	m->seen.copied[first_of(pool)] = m->key;
+}
+
+/* Before it does the first thing for an owner, all keys are dead that others may have. */
+static void check_copies(struct fault_sim *f, const struct fault_machine *m,
+			 const struct fault_task *t)
+{
+	const struct phx_node *n = phx_fault_node(f, m);
+	int pool = n ? phx_fault_pool_index(n->pool) : -1;
+	if (t->kind != PHX_STEP_activate || pool <= 0)
+		return;
+	for (int i = 0; i < FAULT_POOLS; i++)
+		if (!same_owner(i, pool) && m->seen.copied[i] >= m->key)
+			phx_fault_violated(f, "copy",
+					   "%s begins to serve %s under key %u, which %s may have",
+					   m->node, n->pool, m->key, phx_fault_pool_names[i]);
+}
+
 /* Not if it has heard of a newer epoch, and not a second time. */
 void phx_fault_check_begins(struct fault_sim *f, struct fault_machine *m,
 			    const struct fault_task *t)
@@ -544,6 +571,7 @@ void phx_fault_check_begins(struct fault_sim *f, struct fault_machine *m,
 				"%s: the agent begins step %s, number %llu, that it has done",
 				m->node, kind, (unsigned long long)t->id);
 	check_destroys(f, m, t);
+	check_copies(f, m, t);
 }
 
 void phx_fault_check_done(struct fault_machine *m, const struct fault_task *t)

@@ -232,6 +232,15 @@ static void inject_erase_ignored(struct fault_sim *f)
 	phx_fault_order(f, PHX_EV_release, m, NULL, NULL, NULL);
 }
 
+/* An agent that is none of ours, or was altered: it reads back what it never erased. */
+static void inject_unsigned_erase(struct fault_sim *f)
+{
+	struct fault_machine *m = phx_fault_any(f);
+	m->disks[phx_rng_below(&f->rng, m->n_disks)].erase_claimed =
+		(uint8_t)phx_fault_between(f, 1, 2);
+	phx_fault_order(f, PHX_EV_release, m, NULL, NULL, NULL);
+}
+
 /* The owner of a machine has root on it, and something to hide from the next one. */
 static void inject_hidden_disk(struct fault_sim *f)
 {

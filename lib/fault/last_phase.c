@@ -159,7 +159,7 @@ static void bring_back(struct fault_sim *f, struct fault_machine *m)
 	if (n->plan.cursor < n->plan.steps.n)
 		return;
 	if (n->state == PHX_NODE_QUARANTINED) {
-		if (!m->bmc && (!phx_fault_on(m) || stands(m)))
+		if (!m->bmc && (!phx_fault_on(m) || stands(m) || n->awaited))
 			phx_fault_by_hand(f, m);
 		int r = phx_fault_order(f, PHX_EV_resume, m, NULL, NULL, NULL);
 		phx_fault_note(f, m->i, "%s: resume: %d", m->node, r);

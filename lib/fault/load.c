@@ -120,7 +120,8 @@ static void resume(struct fault_sim *f)
 		const struct phx_node *n = phx_fault_node(f, m);
 		if (!n || (n->state != PHX_NODE_QUARANTINED && n->state != PHX_NODE_MAINTENANCE))
 			continue;
-		if (!m->bmc && (m->stage == STAGE_OFF || m->stage == STAGE_DEAD || m->hung))
+		if (!m->bmc &&
+		    (m->stage == STAGE_OFF || m->stage == STAGE_DEAD || m->hung || n->awaited))
 			phx_fault_by_hand(f, m);
 		phx_fault_order(f, PHX_EV_resume, m, NULL, NULL, NULL);
 		return;

@@ -31,7 +31,7 @@ static void lose_memory(struct fault_machine *m)
 	m->ram = m->ram_run = false;
 	m->ram_role = -1;
 	m->memory = (struct fault_memory){0};
-	m->key = 0;
+	m->key = m->next_key = 0;
 	m->start = 0;
 	m->certified = false;
 	m->system_digest[0] = '\0';
@@ -89,6 +89,7 @@ bool phx_fault_adopt_key(struct fault_machine *m)
 	if (!d || !d->state_certified)
 		return false;
 	m->key = d->state_key;
+	m->next_key = d->next_key;
 	m->certified = true;
 	return true;
 }

@@ -13,11 +13,6 @@ enum { AGAIN_MS = 15 * SECOND, REFUSED_MS = 10 * SECOND };
 
 /* ---- enrolment and registration ---- */
 
-static void key_name(const struct fault_machine *m, char *ret, size_t size)
-{
-	snprintf(ret, size, "key-%u-%u", m->i, m->key);
-}
-
 static void again(struct fault_sim *f, struct fault_machine *m, enum fault_what what,
 		  int64_t most_ms)
 {
@@ -43,21 +38,12 @@ static void try_otherwise(struct fault_sim *f, struct fault_machine *m)
 
 void phx_fault_enrol(struct fault_sim *f, struct fault_machine *m)
 {
-	struct phx_event ev = {.kind = PHX_EV_enrol};
 	struct phx_outcome out = {0};
 	if (!phx_fault_path(f, m)) {
 		again(f, m, WHAT_ENROL, AGAIN_MS);
 		return;
 	}
-	struct phx_mac *mac = phx_list_push(&ev.enrol.macs, sizeof(*mac));
-	if (mac)
-		PHX_STR_SET(mac->mac, m->mac);
-	PHX_STR_SET(ev.enrol.serial, m->serial);
-	PHX_STR_SET(ev.enrol.uuid, m->uuid);
-	PHX_STR_SET(ev.enrol.address, m->address);
-	key_name(m, ev.enrol.key_fp, sizeof(ev.enrol.key_fp));
-	ev.enrol.start = m->start;
-	int r = phx_fault_submit(f, &ev, &out);
+	int r = phx_fault_ask_certificate(f, m, m->key, &out);
 	bool lost = !f->calm && phx_fault_chance(f, 15); /* the answer */
 	if (r == 0)
 		PHX_STR_SET(m->node, out.node);
@@ -71,14 +57,6 @@ void phx_fault_enrol(struct fault_sim *f, struct fault_machine *m)
 		again(f, m, WHAT_ENROL, AGAIN_MS);
 	}
 	phx_outcome_fini(&out);
-	phx_event_fini(&ev);
-}
-
-static bool certificate_holds(const struct fault_sim *f, const struct fault_machine *m)
-{
-	char key[40];
-	key_name(m, key, sizeof(key));
-	return phx_core_key_holds(f->head.s, m->node, key);
 }
 
 static void make_hello(const struct fault_sim *f, const struct fault_machine *m,
@@ -134,14 +112,14 @@ void phx_fault_hello(struct fault_sim *f, struct fault_machine *m)
 		again(f, m, WHAT_HELLO, AGAIN_MS);
 		return;
 	}
-	if (!certificate_holds(f, m)) {
+	if (!phx_fault_key_holds(f, m) && !phx_fault_take_up(f, m)) {
 		m->certified = false;
 		again(f, m, WHAT_ENROL, AGAIN_MS);
 		return;
 	}
 	PHX_STR_SET(ev.node, m->node);
 	make_hello(f, m, &ev.hello);
-	ev.hello.echoes = true;
+	ev.hello.echoes = ev.hello.rekeys = true;
 	m->fresh = m->missing_told = false;
 	m->reported[0] = '\0';
 	int r = phx_fault_submit(f, &ev, NULL);
@@ -189,7 +167,7 @@ void phx_fault_beat(struct fault_sim *f, struct fault_machine *m)
 	if (!m->linked)
 		return;
 	snprintf(boot, sizeof(boot), "boot-%u-%u", m->i, m->boots);
-	if (!n || !certificate_holds(f, m) || strcmp(n->boot_id, boot) ||
+	if (!n || !phx_fault_key_holds(f, m) || strcmp(n->boot_id, boot) ||
 	    n->env != phx_fault_env(m)) {
 		m->registered = false;
 		phx_fault_link(f, m);
@@ -358,8 +336,8 @@ static int deliver(struct fault_sim *f, const struct fault_message *msg)
 		ev.answer.setup.method = msg->wrong_method ? msg->wrong_method : d->task.method;
 		ev.answer.used = ev.answer.setup.method;
 		PHX_STR_SET(ev.answer.read_sha256, "sum");
-		PHX_STR_SET(ev.answer.signature, "of its key");
-		PHX_STR_SET(ev.answer.signer, "its key");
+		PHX_STR_SET(ev.answer.signature, d->seal == FAULT_SEAL_NONE ? "" : "of a key");
+		PHX_STR_SET(ev.answer.signer, d->seal == FAULT_SEAL_ITS ? "its key" : "");
 		PHX_STR_SET(ev.answer.image, "deploy 1");
 		ev.answer.erased_bytes = d->bytes;
 		ev.answer.verified_bytes = msg->unverified ? 0 : d->verified;
@@ -377,7 +355,7 @@ void phx_fault_message(struct fault_sim *f, uint64_t slot)
 		return;
 	}
 	bool lost = !f->calm && phx_fault_chance(f, 15);
-	bool may = msg.stray || (phx_fault_path(f, m) && certificate_holds(f, m));
+	bool may = msg.stray || (phx_fault_path(f, m) && phx_fault_key_holds(f, m));
 	if (!may || lost) {
 		int64_t cut = m->cut_until - f->now;
 		phx_fault_send_in(f, &msg, slot,

@@ -135,6 +135,8 @@ void phx_fault_check_ordered(struct fault_machine *m, const struct fault_task *t
 /** An agent begins a step. */
 void phx_fault_check_begins(struct fault_sim *f, struct fault_machine *m,
 			    const struct fault_task *t);
+/** A tenant of that pool is root on the machine: he may copy its key. */
+void phx_fault_check_copied(struct fault_machine *m, int pool);
 /** An agent has done a step, and written that down. */
 void phx_fault_check_done(struct fault_machine *m, const struct fault_task *t);
 /** A fault that explains a quarantine of this machine; m NULL: of all. */
@@ -170,6 +172,19 @@ void phx_fault_head_plan_tick(struct fault_sim *f);
 void phx_fault_head_fini(struct fault_sim *f);
 /** A process begins on the store. */
 int phx_fault_head_open(struct fault_sim *f);
+
+/* machine_keys.c */
+/** The agent asks for a certificate for its key of that number, with the token that it has. */
+int phx_fault_ask_certificate(struct fault_sim *f, struct fault_machine *m, uint32_t key,
+			      struct phx_outcome *ret);
+/** Does the head take the key that the agent has? */
+bool phx_fault_key_holds(const struct fault_sim *f, const struct fault_machine *m);
+/** Its key is dead, and a step had made another one, whose certificate was lost: true when it has
+ * that now. */
+bool phx_fault_take_up(struct fault_sim *f, struct fault_machine *m);
+/** The agent makes a key in its present step, and asks for its certificate. 0: it is the machine's
+ * key now; -EPERM, -ESTALE: refused; others: to be asked again. */
+int phx_fault_rekey(struct fault_sim *f, struct fault_machine *m);
 
 /* agent.c */
 void phx_fault_take_order(struct fault_sim *f, struct fault_machine *m, const struct fault_task *t);

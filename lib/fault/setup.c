@@ -7,12 +7,18 @@
 #include <string.h>
 
 static const struct phx_setup setups[FAULT_POOLS] = {
-	[3] = {PHX_SETUP_WIPE, PHX_WIPE_AUTO, PHX_WHEN_BOTH, PHX_VERIFY_SAMPLE},
-	[4] = {PHX_SETUP_WIPE, PHX_WIPE_CRYPTO, PHX_WHEN_RELEASE, PHX_VERIFY_SAMPLE},
-	[6] = {PHX_SETUP_WIPE, PHX_WIPE_AUTO, PHX_WHEN_ASSIGN, PHX_VERIFY_SAMPLE},
-	[7] = {PHX_SETUP_WIPE, PHX_WIPE_OVERWRITE, PHX_WHEN_RELEASE, PHX_VERIFY_SAMPLE},
-	[9] = {PHX_SETUP_WIPE, PHX_WIPE_AUTO, PHX_WHEN_BOTH, PHX_VERIFY_SAMPLE},
-	[10] = {PHX_SETUP_WIPE, PHX_WIPE_AUTO, PHX_WHEN_RELEASE, PHX_VERIFY_SAMPLE},
+	[3] = {PHX_SETUP_WIPE, PHX_WIPE_AUTO, PHX_WHEN_BOTH, PHX_VERIFY_SAMPLE,
+	       PHX_SETUP_START_AUTO},
+	[4] = {PHX_SETUP_WIPE, PHX_WIPE_CRYPTO, PHX_WHEN_RELEASE, PHX_VERIFY_SAMPLE,
+	       PHX_SETUP_START_AUTO},
+	[6] = {PHX_SETUP_WIPE, PHX_WIPE_AUTO, PHX_WHEN_ASSIGN, PHX_VERIFY_SAMPLE,
+	       PHX_SETUP_START_AUTO},
+	[7] = {PHX_SETUP_WIPE, PHX_WIPE_OVERWRITE, PHX_WHEN_RELEASE, PHX_VERIFY_SAMPLE,
+	       PHX_SETUP_START_AUTO},
+	[9] = {PHX_SETUP_WIPE, PHX_WIPE_AUTO, PHX_WHEN_BOTH, PHX_VERIFY_SAMPLE,
+	       PHX_SETUP_START_AUTO},
+	[10] = {PHX_SETUP_WIPE, PHX_WIPE_AUTO, PHX_WHEN_RELEASE, PHX_VERIFY_SAMPLE,
+		PHX_SETUP_START_AUTO},
 };
 
 static void pool_event(const struct fault_sim *f, int pool, struct phx_event *ret)
@@ -42,6 +48,7 @@ static int configure(struct fault_sim *f)
 	}
 	struct phx_event ev = {.kind = PHX_EV_settings, .site.settings = f->head.s->settings};
 	ev.site.settings.looks = ev.site.settings.tokens = ev.site.settings.attests = true;
+	ev.site.settings.rekeys = ev.site.settings.resets = true;
 	return r ? r : phx_fault_submit(f, &ev, NULL);
 }
 

@@ -112,6 +112,7 @@ struct fault_done {
 	int result;
 	struct fault_task task;
 	uint64_t bytes, verified;
+	enum fault_seal { FAULT_SEAL_ITS, FAULT_SEAL_NONE, FAULT_SEAL_ANOTHER } seal;
 };
 
 /** A run of a job that an agent has known: it never runs again. */
@@ -146,7 +147,7 @@ struct fault_disk {
 	/* what is on it */
 	bool has_state; /* the partition with the agent's key and memory */
 	struct fault_memory memory;
-	uint32_t state_key;
+	uint32_t state_key, next_key; /* next_key: of a step rekey, until it is certified */
 	bool state_certified;
 	char digest[16];           /* installed image, "" none */
 	char key_id[PHX_NAME_MAX]; /* its root is encrypted with */
@@ -158,6 +159,7 @@ struct fault_disk {
 	/* faults */
 	uint8_t erase_fails;   /* so many erases fail */
 	uint8_t erase_ignored; /* so many erases change nothing and are reported done */
+	uint8_t erase_claimed; /* the same, as read back, and not signed by its key */
 };
 
 /** The agent's step, and the memory of those done. */
@@ -198,6 +200,8 @@ struct fault_seen {
 	uint32_t n_steps;
 	char uuid[40]; /* last reported and taken */
 	char key[72];  /* that it is known by */
+	/* the last key that an owner may have copied; at the first pool of each */
+	uint32_t copied[FAULT_POOLS];
 	bool unread, awaited;
 	bool told;                 /* an event said that it is erased or installed anew, and why */
 	uint64_t told_epoch;       /* the plan that this was said of */
@@ -233,6 +237,8 @@ struct fault_machine {
 	uint32_t gen;
 	uint32_t boots;
 	uint32_t key, keys; /* of the agent, 0 = none; made so far */
+	uint32_t next_key;  /* as that of a disk, of an agent whose files are in memory */
+	uint64_t next_of;   /* for which attempt it was made */
 	bool certified, registered, boot_local;
 	uint64_t start;  /* whose token it has: by its order, or by the head's answer; 0 = none */
 	bool tries_disk; /* its token was refused: it uses the key on its disk */

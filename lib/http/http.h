@@ -20,6 +20,7 @@ enum phx_http_listener {
 	PHX_HTTP_TLS,   /* agents and remote CLIs: client certificate, or none (enrolment) */
 	PHX_HTTP_PLAIN, /* provisioning network: boot scripts, images; trusts nobody */
 };
+enum { PHX_HTTP_LISTENERS = 3 };
 
 /** Who asks. */
 struct phx_http_peer {
@@ -137,7 +138,7 @@ struct phx_http_server_config {
 	uint16_t tls_port;       /* 0: any; phx_http_server_port() tells */
 	const char *plain_address;
 	uint16_t plain_port;
-	const struct phx_pki *pki; /* for TLS */
+	const struct phx_pki *pki; /* for TLS; borrowed until its end */
 	const char *spool_dir;     /* for body_file */
 	unsigned threads;          /* per listener; 0 = 1 */
 	unsigned connections_max;  /* per listener, of all but administrators; 0 = 4096 */
@@ -159,6 +160,9 @@ struct phx_http_server_config {
 	 * be NULL. */
 	void (*refused)(void *arg);
 	unsigned idle_timeout_s; /* for a request's head to come, and for any silence; 0 = 60 */
+	/* by enum phx_http_listener: of phx_http_listen(), taken; 0 = to be made. A socket that was
+	 * given leaves its file when the server ends */
+	int listening[PHX_HTTP_LISTENERS];
 };
 struct phx_http_server;
 
@@ -171,7 +175,7 @@ enum phx_http_limit {
 	PHX_HTTP_LIMIT_REQUESTS,    /* requests_per_s */
 	PHX_HTTP_LIMITS
 };
-enum { PHX_HTTP_KEY_MAX = 80, PHX_HTTP_LISTENERS = 3 };
+enum { PHX_HTTP_KEY_MAX = 80 };
 /** How often it did since the start, and whom last: "uid:1000", "addr:10.0.0.9",
  * "cert:campus", "node:FINGERPRINT"; "" it was not known. */
 struct phx_http_refused {
@@ -181,7 +185,17 @@ struct phx_http_refused {
 void phx_http_server_refused(struct phx_http_server *s, enum phx_http_listener which,
 			     enum phx_http_limit limit, struct phx_http_refused *ret);
 
+/** A listening socket for that listener of a server to be, made from its addresses alone: for one
+ * who may bind it, and hands it to the process that serves. A descriptor, or a negative errno. */
+int phx_http_listen(const struct phx_http_server_config *config, enum phx_http_listener which,
+		    struct phx_err *err);
+
 int phx_http_server_start(const struct phx_http_server_config *config, struct phx_http_server **ret,
+			  struct phx_err *err);
+/** From the next handshake on the TLS listener shows the certificate of this PKI and believes its
+ * CAs; connections that stand stay. Borrowed until the server's end, as each before it. On any
+ * thread. -EINVAL: it is none (NULL), or has no server certificate; then nothing changes. */
+int phx_http_server_renew(struct phx_http_server *s, const struct phx_pki *pki,
 			  struct phx_err *err);
 uint16_t phx_http_server_port(const struct phx_http_server *s, enum phx_http_listener which);
 /** Stops listening, waits (5 s at most) for requests under way, cuts what is left. Suspended

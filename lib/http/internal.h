@@ -3,6 +3,8 @@
 #define PHX_HTTP_INTERNAL_H
 
 #include <pthread.h>
+#include <stdatomic.h>
+#include <gnutls/abstract.h>
 #include <microhttpd.h>
 
 #include "http/guard.h"
@@ -119,6 +121,7 @@ struct phx_http_server {
 	gid_t admin_gid;
 	enum phx_http_rank (*rank)(void *arg, const struct phx_http_peer *peer);
 	struct phx_http_listener_state listeners[PHX_HTTP_LISTENERS];
+	struct phx_http_credential *_Atomic credential; /* credential.c: the newest */
 	/* the hand-over of answers between threads, and the list of requests */
 	pthread_mutex_t lock;
 	pthread_cond_t drained;
@@ -127,10 +130,21 @@ struct phx_http_server {
 	const char *constant_text;
 };
 
-/* listen.c: bound, listening sockets. */
-int phx_http_listen_unix(const char *path, gid_t gid, struct phx_err *err);
-int phx_http_listen_tcp(const char *address, uint16_t port, uint16_t *ret_port,
-			struct phx_err *err);
+/* credential.c */
+/** What is shown in a handshake: called by GnuTLS. */
+int phx_http_credential_retrieve(gnutls_session_t session, const gnutls_datum_t *authorities,
+				 int n_authorities, const gnutls_pk_algorithm_t *algorithms,
+				 int n_algorithms, gnutls_pcert_st **ret_certs, unsigned *ret_n,
+				 gnutls_privkey_t *ret_key);
+/** The certificate that a client shows: as phx_pki_believe(). */
+int phx_http_credential_check(const struct phx_http_server *s, const gnutls_datum_t *cert,
+			      struct phx_cert_info *ret);
+/** When nobody asks any more. */
+void phx_http_credential_free(struct phx_http_server *s);
+
+/* listen.c */
+/** Of a TCP socket that is bound; of any other 0. */
+uint16_t phx_http_listen_port(int fd);
 
 /* accept.c: takes connections, and gives them to libmicrohttpd when the books allow it. */
 int phx_http_accept_start(struct phx_http_listener_state *l, struct phx_err *err);

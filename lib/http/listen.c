@@ -1,5 +1,6 @@
-/* Listening sockets. Called by server.c at start; libmicrohttpd gets them ready made, so that
- * errors are ours to tell and the Unix socket is never open to more than it should be. */
+/* Listening sockets. Called by server.c at start, or by whoever binds them for another process;
+ * libmicrohttpd gets them ready made, so that errors are ours to tell and the Unix socket is never
+ * open to more than it should be. */
 #include "http/internal.h"
 
 #include <arpa/inet.h>
@@ -42,7 +43,7 @@ static int remove_stale(const struct sockaddr_un *sa, struct phx_err *err)
 	return unlink(sa->sun_path) < 0 ? -errno : 0;
 }
 
-int phx_http_listen_unix(const char *path, gid_t gid, struct phx_err *err)
+static int listen_unix(const char *path, gid_t gid, struct phx_err *err)
 {
 	struct sockaddr_un sa = {.sun_family = AF_UNIX};
 	if (phx_str_copy(sa.sun_path, sizeof(sa.sun_path), path) < 0)
@@ -84,7 +85,7 @@ static int parse_address(const char *address, uint16_t port, struct sockaddr_sto
 	return -EINVAL;
 }
 
-static uint16_t bound_port(int fd)
+uint16_t phx_http_listen_port(int fd)
 {
 	struct sockaddr_storage ss = {0};
 	socklen_t n = sizeof(ss);
@@ -94,7 +95,7 @@ static uint16_t bound_port(int fd)
 	return ntohs(((const struct sockaddr_in *)&ss)->sin_port);
 }
 
-int phx_http_listen_tcp(const char *address, uint16_t port, uint16_t *ret_port, struct phx_err *err)
+static int listen_tcp(const char *address, uint16_t port, struct phx_err *err)
 {
 	struct sockaddr_storage ss = {0};
 	socklen_t n = 0;
@@ -115,6 +116,19 @@ int phx_http_listen_tcp(const char *address, uint16_t port, uint16_t *ret_port, 
 	if (bind(fd, (const struct sockaddr *)&ss, n) < 0 || listen(fd, BACKLOG) < 0)
 		return phx_err_set(err, -errno, "cannot listen on %s port %u: %s", address, port,
 				   strerror(errno));
-	*ret_port = bound_port(fd);
 	return TAKE_FD(fd);
+}
+
+int phx_http_listen(const struct phx_http_server_config *config, enum phx_http_listener which,
+		    struct phx_err *err)
+{
+	switch (which) {
+	case PHX_HTTP_UNIX:
+		return listen_unix(config->unix_path, config->unix_gid, err);
+	case PHX_HTTP_TLS:
+		return listen_tcp(config->tls_address, config->tls_port, err);
+	case PHX_HTTP_PLAIN:
+		return listen_tcp(config->plain_address, config->plain_port, err);
+	}
+	return -EINVAL;
 }

@@ -8,7 +8,6 @@
 
 #include <arpa/inet.h>
 #include <gnutls/gnutls.h>
-#include <gnutls/x509.h>
 #include <netinet/in.h>
 #include <stdio.h>
 #include <sys/socket.h>
@@ -108,16 +107,6 @@ void phx_http_on_connection(void *cls, struct MHD_Connection *mhd, void **socket
 	}
 }
 
-/* Signed by the site's CA, in time, and meant for clients. */
-static bool verifies(gnutls_session_t session)
-{
-	unsigned char usage[] = GNUTLS_KP_TLS_WWW_CLIENT;
-	gnutls_typed_vdata_st data = {.type = GNUTLS_DT_KEY_PURPOSE_OID, .data = usage};
-	unsigned status = 0;
-	return gnutls_certificate_verify_peers(session, &data, 1, &status) == GNUTLS_E_SUCCESS &&
-		status == 0;
-}
-
 void phx_http_peer_check(struct phx_http_connection *c, struct MHD_Connection *mhd)
 {
 	if (c->cert_checked || c->peer.via != PHX_HTTP_TLS)
@@ -128,9 +117,10 @@ void phx_http_peer_check(struct phx_http_connection *c, struct MHD_Connection *m
 	gnutls_session_t session = info ? info->tls_session : NULL;
 	unsigned n = 0;
 	const gnutls_datum_t *certs = session ? gnutls_certificate_get_peers(session, &n) : NULL;
-	if (!certs || n == 0 || !verifies(session))
+	if (!certs || n == 0)
 		return;
-	c->peer.has_cert = phx_cert_info(certs[0].data, certs[0].size, &c->peer.cert, NULL) == 0;
+	c->peer.has_cert =
+		phx_http_credential_check(c->listener->server, &certs[0], &c->peer.cert) == 0;
 	if (!c->peer.has_cert)
 		return;
 	char key[PHX_HTTP_KEY_MAX];

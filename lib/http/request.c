@@ -242,9 +242,10 @@ static void refuse_body(struct phx_http_request *q, int code)
 {
 	PHX_AUTO_FREE char *text = NULL;
 	if (code == -EDESTADDRREQ) {
-		phx_http_refuse(q, 411, -EINVAL,
-				"the request must tell the length of its body (Content-Length)",
-				NULL);
+		phx_http_refuse(
+			q, 411, -EINVAL,
+			"the request must tell the length of its body, once (Content-Length)",
+			NULL);
 		return;
 	}
 	if (code == -EDQUOT)

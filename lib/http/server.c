@@ -12,9 +12,9 @@
 #include "base/file.h"
 
 /* Request line and headers must fit, and bodies pass through it. Of TLS connections there are as
- * many as agents: 10,000 that are held should cost little. */
+ * many as agents: 10,000 that are held should cost little; phx asks with at most 2,500 bytes. */
 #define CONNECTION_MEMORY (16u * 1024)
-#define TLS_CONNECTION_MEMORY (6u * 1024)
+#define TLS_CONNECTION_MEMORY (4u * 1024)
 #define DRAIN_SECONDS 5
 #define CONNECTIONS 4096
 #define RESERVE 64
@@ -63,8 +63,7 @@ static size_t make_options(const struct phx_http_server_config *config,
 	o[n++] =
 		(struct MHD_OptionItem){MHD_OPTION_UNESCAPE_CALLBACK, (intptr_t)keep_escapes, NULL};
 	if (l->which == PHX_HTTP_TLS) {
-		o[n++] = text_option(MHD_OPTION_HTTPS_MEM_KEY, phx_pki_server_key_pem(config->pki));
-		o[n++] = text_option(MHD_OPTION_HTTPS_MEM_CERT, phx_pki_server_pem(config->pki));
+		/* the names of the CAs, which clients are told; whom we believe peer.c knows */
 		o[n++] = text_option(MHD_OPTION_HTTPS_MEM_TRUST, phx_pki_ca_pem(config->pki));
 		o[n++] = text_option(MHD_OPTION_HTTPS_PRIORITIES, PRIORITIES);
 	}
@@ -82,13 +81,17 @@ static int start_daemons(const struct phx_http_server_config *config,
 	unsigned n = (config->threads ? config->threads : 1) * (l->which == PHX_HTTP_UNIX ? 2 : 1);
 	unsigned flags = MHD_USE_EPOLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ITC |
 		MHD_USE_NO_LISTEN_SOCKET;
-	if (l->which == PHX_HTTP_TLS)
+	/* which an array of options cannot hold */
+	enum MHD_OPTION last = MHD_OPTION_END;
+	if (l->which == PHX_HTTP_TLS) {
 		flags |= MHD_USE_TLS;
+		last = MHD_OPTION_HTTPS_CERT_CALLBACK;
+	}
 	l->daemons = calloc(n, sizeof(struct MHD_Daemon *));
 	for (; l->daemons && l->n_daemons < n; l->n_daemons++) {
-		struct MHD_Daemon *d =
-			MHD_start_daemon(flags, 0, NULL, NULL, phx_http_on_request, l,
-					 MHD_OPTION_ARRAY, options, MHD_OPTION_END);
+		struct MHD_Daemon *d = MHD_start_daemon(
+			flags, 0, NULL, NULL, phx_http_on_request, l, MHD_OPTION_ARRAY, options,
+			last, phx_http_credential_retrieve, MHD_OPTION_END);
 		if (!d)
 			break;
 		l->daemons[l->n_daemons] = d;
@@ -118,25 +121,16 @@ static struct phx_http_guard *new_guard(const struct phx_http_server_config *con
 static int open_listener(const struct phx_http_server_config *config,
 			 struct phx_http_listener_state *l, struct phx_err *err)
 {
-	switch (l->which) {
-	case PHX_HTTP_UNIX:
-		l->fd = phx_http_listen_unix(config->unix_path, config->unix_gid, err);
-		break;
-	case PHX_HTTP_TLS:
-		if (!config->pki || !phx_pki_server_pem(config->pki))
-			return phx_err_set(err, -EINVAL,
-					   "the TLS listener needs a server certificate");
-		l->fd = phx_http_listen_tcp(config->tls_address, config->tls_port, &l->port, err);
-		break;
-	case PHX_HTTP_PLAIN:
-		l->fd = phx_http_listen_tcp(config->plain_address, config->plain_port, &l->port,
-					    err);
-		break;
-	}
+	int given = config->listening[l->which];
+	int r = l->which == PHX_HTTP_TLS ? phx_http_server_renew(l->server, config->pki, err) : 0;
+	if (r < 0)
+		return r;
+	l->fd = given > 0 ? given : phx_http_listen(config, l->which, err);
 	if (l->fd < 0)
 		return l->fd;
+	l->port = l->which == PHX_HTTP_UNIX ? 0 : phx_http_listen_port(l->fd);
 	l->guard = new_guard(config);
-	int r = l->guard ? start_daemons(config, l, err) : -ENOMEM;
+	r = l->guard ? start_daemons(config, l, err) : -ENOMEM;
 	return r < 0 ? r : phx_http_accept_start(l, err);
 }
 
@@ -149,7 +143,7 @@ static int open_listeners(const struct phx_http_server_config *config, struct ph
 		int r = places[i] ? open_listener(config, &s->listeners[i], err) : 0;
 		if (r < 0)
 			return r;
-		if (places[i] && i == PHX_HTTP_UNIX)
+		if (places[i] && i == PHX_HTTP_UNIX && config->listening[i] <= 0)
 			s->unix_path = strdup(config->unix_path);
 	}
 	return 0;
@@ -275,6 +269,7 @@ void phx_http_server_free(struct phx_http_server *s)
 	drain(s);
 	for (size_t i = 0; i < PHX_HTTP_LISTENERS; i++)
 		close_listener(&s->listeners[i]);
+	phx_http_credential_free(s);
 	if (s->constant)
 		MHD_destroy_response(s->constant);
 	pthread_cond_destroy(&s->drained);

@@ -7,6 +7,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <strings.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <unistd.h>
@@ -19,14 +20,32 @@
  * more than this. */
 #define ROOM_BYTES (1ull << 30)
 
+/* What the head says of where the body ends. */
+struct framing {
+	unsigned n_lengths;
+	bool chunked;
+};
+
+static enum MHD_Result note_framing(void *cls, enum MHD_ValueKind kind, const char *name,
+				    const char *value)
+{
+	struct framing *f = cls;
+	(void)kind, (void)value;
+	f->n_lengths += !strcasecmp(name, "Content-Length");
+	f->chunked = f->chunked || !strcasecmp(name, "Transfer-Encoding");
+	return MHD_YES;
+}
+
+/* Chunks would have to be parsed by libmicrohttpd, whose refusals are not ours. Of two lengths who
+ * stands in between may have believed the other one: what is a body to him is a request here. */
 uint64_t phx_http_body_announced(const struct phx_http_request *q)
 {
-	if (MHD_lookup_connection_value(q->mhd, MHD_HEADER_KIND, "Transfer-Encoding"))
-		return UINT64_MAX;
-	const char *text = MHD_lookup_connection_value(q->mhd, MHD_HEADER_KIND, "Content-Length");
-	/* chunks would have to be parsed by libmicrohttpd, whose refusals are not ours */
+	struct framing f = {0};
 	uint64_t n = 0;
-	if (text && phx_u64_parse(text, 0, UINT64_MAX - 1, &n) < 0)
+	MHD_get_connection_values(q->mhd, MHD_HEADER_KIND, note_framing, &f);
+	const char *text = MHD_lookup_connection_value(q->mhd, MHD_HEADER_KIND, "Content-Length");
+	if (f.chunked || f.n_lengths > 1 ||
+	    (text && phx_u64_parse(text, 0, UINT64_MAX - 1, &n) < 0))
 		return UINT64_MAX;
 	return n;
 }

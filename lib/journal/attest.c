@@ -63,6 +63,10 @@ static int add_evidence(void *arg, const struct phx_store_erasure *e)
 	TAKE(d->signer, j, "signer");
 	TAKE(d->key, j, "signer_key");
 	TAKE(d->signature, j, "signer_signature");
+	TAKE(d->quote.tpm_key, j, "tpm_key");
+	TAKE(d->quote.tpm_said, j, "tpm_said");
+	TAKE(d->quote.tpm_signature, j, "tpm_signature");
+	TAKE(d->quote.tpm_pcrs, j, "tpm_pcrs");
 	take_said(j, &d->said);
 	return 0;
 }
@@ -89,6 +93,27 @@ static int name_previous(void *arg, const struct phx_store_attestation *last)
 	return phx_attestation_digest(last->text, strlen(last->text), a->previous);
 }
 
+/* ---- the machine's TPM ---- */
+
+static bool quoted_by(const struct phx_attested_disk *d, const char *key)
+{
+	uint8_t data[PHX_QUOTE_DATA_SIZE];
+	struct phx_quoted q;
+	return phx_statement_digest(&d->said, data) == 0 &&
+		phx_quote_verify(&d->quote, data, &q, NULL) == 0 && !strcmp(q.key, key);
+}
+
+/* The one that signed the last erase is named if it signed them all: a disk may have been erased
+ * before the head knew of it. Who verifies the document asks the same. */
+static void name_tpm(const char *key, struct phx_attestation *a)
+{
+	bool all = key[0];
+	PHX_LIST_EACH(struct phx_attested_disk, d, &a->disks)
+		all = all && quoted_by(d, key);
+	PHX_STR_SET(a->tpm, all ? "quoted" : "none");
+	PHX_STR_SET(a->tpm_key, all ? key : "");
+}
+
 /* ---- the document ---- */
 
 static void begin(const struct phx_attester *by, const struct phx_state *s,
@@ -108,7 +133,6 @@ static void begin(const struct phx_attester *by, const struct phx_state *s,
 	PHX_STR_SET(a->to_owner, act->to_owner);
 	PHX_STR_SET(a->ordered_by, act->ordered_by);
 	PHX_STR_SET(a->reset, act->reset);
-	PHX_STR_SET(a->tpm, "none");
 	PHX_STR_SET(a->key, by->key);
 }
 
@@ -125,6 +149,8 @@ static int gather(const struct phx_journal_store *store, const struct phx_state 
 		r = add_evidence(a, now);
 	if (r == 0 && store->attestations)
 		r = store->attestations(store->arg, &last, name_previous, a, err);
+	if (r == 0)
+		name_tpm(act->tpm, a);
 	return r;
 }
 

@@ -14,8 +14,9 @@ struct phx_attester {
 
 /** The attestation that `act` (kind ATTEST) of event `ev` asks for, in the state after it. `now`:
  * the erase record of the same event, which the store does not have yet. Each disk that the node is
- * known to have is in it, with its evidence or without: then nobody takes it for a proof. The
- * caller frees ret->text; the rest is borrowed from `act`. */
+ * known to have is in it, with its evidence or without: then nobody takes it for a proof. The TPM
+ * that `act` names is named where every disk has its quote, and no other is. The caller frees
+ * ret->text; the rest is borrowed from `act`. */
 int phx_attest_make(const struct phx_attester *by, const struct phx_journal_store *store,
 		    const struct phx_state *s, const struct phx_event *ev,
 		    const struct phx_action *act, const struct phx_store_erasure *now,

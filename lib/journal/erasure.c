@@ -21,7 +21,8 @@ json_t *phx_erasure_json(const struct phx_state *s, const struct phx_event *ev,
 {
 	const char *used = act->used ? phx_enum_name(&phx_wipe_method_names, act->used) : "";
 	return json_pack("{s:I,s:s,s:s,s:s,s:s,s:I,s:I,s:I,s:I,s:I,s:s,"
-			 "s:s,s:s,s:s,s:s,s:I,s:s,s:s,s:s,s:s,s:s,s:s,s:s,s:s,s:o}",
+			 "s:s,s:s,s:s,s:s,s:I,s:s,s:s,s:s,s:s,s:s,s:s,s:s,s:s,s:s,s:s,s:s,s:s,s:s,"
+			 "s:o}",
 			 "time_ms", (json_int_t)ev->now_ms, "node", act->node, "disk", act->disk,
 			 "method", phx_enum_name(&phx_wipe_method_names, act->method), "key_id",
 			 act->key_id, "size_bytes", (json_int_t)act->size_bytes, "verified_bytes",
@@ -32,5 +33,7 @@ json_t *phx_erasure_json(const struct phx_state *s, const struct phx_event *ev,
 			 "read_sha256", act->read_sha256, "hidden", act->hidden, "boot_id",
 			 act->boot_id, "image", act->image, "image_sha256", act->image_sha256,
 			 "signer", act->signer, "signer_key", act->key, "signer_signature",
-			 act->signature, "disks", disks_json(s, act->node));
+			 act->signature, "tpm", act->tpm, "tpm_key", act->tpm_key, "tpm_said",
+			 act->tpm_said, "tpm_signature", act->tpm_signature, "tpm_pcrs",
+			 act->tpm_pcrs, "disks", disks_json(s, act->node));
 }

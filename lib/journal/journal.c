@@ -229,6 +229,7 @@ struct transaction {
 	/* struct phx_store_row; their texts are owned, the names of nodes are not */
 	struct phx_list rows;
 	struct batch *batch;
+	bool portion; /* of more than one event */
 };
 
 static void transaction_fini(struct transaction *t)
@@ -359,7 +360,8 @@ static int apply_one(struct phx_journal *j, struct phx_event *ev, struct phx_eac
 	ev->now_ms = now_locked(j);
 	ev->incarnation = j->state.incarnation == j->incarnation ? 0 : j->incarnation;
 	ev->random = j->config.draw(j->config.arg) >> 1 | 1;
-	e->result = phx_core_apply(&j->state, ev, &e->out, &e->err);
+	e->result = t->portion ? phx_core_apply_in_portion(&j->state, ev, &e->out, &e->err)
+			       : phx_core_apply(&j->state, ev, &e->out, &e->err);
 	if (e->result == -ENOMEM) {
 		*e = (struct phx_each){.node = e->node};
 		return -ENOMEM;
@@ -377,8 +379,11 @@ static int apply_each(struct phx_journal *j, struct phx_event *ev, struct phx_ea
 {
 	t->batch = calloc(1, sizeof(*t->batch));
 	int r = t->batch ? 0 : -ENOMEM;
+	t->portion = n > 1;
 	for (uint32_t i = 0; r == 0 && i < n; i++)
 		r = each[i].result < 0 ? 0 : apply_one(j, ev, &each[i], t, why);
+	if (t->portion && j->state.n_gone)
+		phx_core_portion_end(&j->state);
 	return r;
 }
 

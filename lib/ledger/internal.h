@@ -143,11 +143,6 @@ static inline uint32_t re_lower(const struct re *re)
 {
 	return re->r.state == RE_ACTIVE ? re->r.agreement.lower : 0;
 }
-/** Instances below which the manager of a web RE never goes, whatever it measures. */
-static inline uint32_t re_least_instances(const struct re *re)
-{
-	return re->r.agreement.lower ? re->r.agreement.lower : 1;
-}
 
 /* ---- re.c ---- */
 /** Appends an item to a list. NULL: out of memory, which l->error notes. */

@@ -116,7 +116,7 @@ static int install(struct phx_ledger *l, const struct phx_agreement *a, uint32_t
 	re->r.partner = partner;
 	if (partner)
 		re_at(l, partner - 1)->r.partner = i + 1;
-	re->r.want = re->kind->has_demand ? (a->lower ? a->lower : 1) : 0;
+	re->r.want = re->kind->has_demand ? phx_agreement_begins(a) : 0;
 	set_timers(l, re);
 	*ret_i = i;
 	return 0;
@@ -270,7 +270,8 @@ uint32_t phx_ledger_widest(const struct phx_ledger *l, int re)
 	if (!it)
 		return 0;
 	uint64_t most = most_nodes(l, (uint32_t)re);
-	uint32_t web = it->r.partner ? re_least_instances(re_at(l, it->r.partner - 1)) : 0;
+	uint32_t web =
+		it->r.partner ? phx_agreement_least(&re_at(l, it->r.partner - 1)->r.agreement) : 0;
 	return most > web ? re_min(UINT32_MAX, most - web) : 0;
 }
 

@@ -21,7 +21,7 @@ static struct phx_web_params web_params(const struct re *re)
 	return (struct phx_web_params){
 		.window_ms = (int64_t)a->window_s * 1000,
 		.threshold_milli = a->threshold_milli,
-		.lower = re_least_instances(re),
+		.lower = phx_agreement_least(a),
 		.upper = a->upper && a->upper != a->lower ? a->upper : UINT32_MAX,
 	};
 }

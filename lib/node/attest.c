@@ -18,6 +18,12 @@ static const struct phx_step *last_reset(const struct phx_node *n)
 	return last;
 }
 
+bool phx_was_power_cycled(const struct phx_node *n)
+{
+	const struct phx_step *reset = last_reset(n);
+	return reset && reset->kind == PHX_STEP_boot;
+}
+
 static const char *reset_word(const struct phx_step *reset)
 {
 	return !reset ? "none" : reset->kind == PHX_STEP_kexec ? "kexec" : "power-cycle";
@@ -54,5 +60,7 @@ void phx_attest(struct phx_apply *a, const struct phx_node *n)
 	phx_erase_owners(a, n, act);
 	PHX_STR_SET(act->ordered_by, n->plan.by);
 	PHX_STR_SET(act->reset, reset_word(reset));
+	if (n->tpms.n && PHX_LIST_AT(&n->tpms, struct phx_node_tpm, 0)->epoch == n->plan.epoch)
+		PHX_STR_SET(act->tpm, PHX_LIST_AT(&n->tpms, struct phx_node_tpm, 0)->key);
 	act->reset_ms = reset ? reset->ended_ms : 0;
 }

@@ -3,8 +3,6 @@
  * Pure. */
 #include "node/internal.h"
 
-#include <stdio.h>
-
 bool phx_plan_has(const struct phx_plan *p, enum phx_step_kind kind)
 {
 	PHX_LIST_EACH(struct phx_step, s, &p->steps)
@@ -21,12 +19,12 @@ void phx_say_cause(struct phx_apply *a, const struct phx_node_order *o, const ch
 	bool erases = phx_plan_has(plan, PHX_STEP_wipe) || phx_plan_has(plan, PHX_STEP_destroy_key);
 	const char *why = erases ? why_erase : "";
 	if (by_itself)
-		snprintf(plan->cause, sizeof(plan->cause), "%.120s%s%.110s", o->text,
-			 why[0] ? "; " : "", why);
+		phx_put_text(a, &plan->cause, "%.120s%s%.110s", o->text, why[0] ? "; " : "", why);
 	else
-		snprintf(plan->cause, sizeof(plan->cause), "%s ordered%s%.100s%s%.110s", request,
-			 o->by[0] ? " by " : "", o->by, why[0] ? "; " : "", why);
+		phx_put_text(a, &plan->cause, "%s ordered%s%.100s%s%.110s", request,
+			     o->by[0] ? " by " : "", o->by, why[0] ? "; " : "", why);
 	if (!phx_of_before(a->s) && (erases || phx_plan_has(plan, PHX_STEP_image)))
 		phx_note_re(a, o->node, o->node->tenant_pool, plan->to_pool, "%s is %s: %.200s",
-			    o->node->name, erases ? "erased" : "installed anew", plan->cause);
+			    o->node->name, erases ? "erased" : "installed anew",
+			    phx_text(plan->cause));
 }

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "state/gone.h"
 #include "state/known.h"
 
 enum {
@@ -41,7 +42,7 @@ static int check_add(struct phx_apply *a, const struct phx_event_node_add *p)
 		if (phx_mac_parse(m->mac, mac) < 0 || strcmp(mac, m->mac))
 			return phx_err_set(a->err, -EINVAL,
 					   "'%s' is no MAC address (aa:bb:cc:dd:ee:ff)", m->mac);
-		const struct phx_node *owner = phx_state_node_by_mac(a->s, m->mac);
+		const struct phx_node *owner = phx_known_next(a->s, PHX_KNOWN_MAC, m->mac, 0);
 		if (owner && strcmp(owner->name, name))
 			return phx_err_set(a->err, -EEXIST, "MAC %s belongs to node %s already",
 					   m->mac, owner->name);
@@ -158,10 +159,8 @@ int phx_apply_node_remove(struct phx_apply *a, const struct phx_event_order *p)
 	phx_act(a, PHX_ACT_DHCP, n);
 	phx_key_doom_unsure(a, n);
 	phx_key_doom(a, n->disk_key_id);
-	phx_record_fini(&phx_node_record, n);
-	phx_list_remove(&a->s->nodes, sizeof(*n), phx_index_place(a->s, n));
+	phx_node_go(a->s, n);
 	a->out->changed = true;
-	phx_index_renew(a->s);
 	return 0;
 }
 
@@ -231,7 +230,7 @@ static int find_enrolling(struct phx_apply *a, const struct phx_event_enrol *p,
 {
 	struct phx_node *found = NULL;
 	PHX_LIST_EACH(struct phx_mac, m, &p->macs) {
-		struct phx_node *n = phx_state_node_by_mac(a->s, m->mac);
+		struct phx_node *n = phx_known_next(a->s, PHX_KNOWN_MAC, m->mac, 0);
 		if (n && found && n != found)
 			return phx_err_set(a->err, -ENOTUNIQ,
 					   "its MAC addresses belong to %s and to %s", found->name,
@@ -392,12 +391,20 @@ static const char *not_the_node(const struct phx_node *n, const struct phx_event
 	return NULL;
 }
 
+/* Further addresses of the machine are learnt when it comes with another key, which a start brings,
+ * or for the first time. */
+static bool brings_macs(const struct phx_node *n, const struct phx_event_enrol *p)
+{
+	bool known = !strcmp(n->key_fp, p->key_fp) && n->state != PHX_NODE_NEW;
+	return !(p->macs_by_start && known) && !same_macs(n, &p->macs) && n->macs.n < MACS_MAX;
+}
+
 static bool certify_changes(const struct phx_apply *a, const struct phx_node *n,
 			    const struct phx_event_enrol *p)
 {
 	return strcmp(n->key_fp, p->key_fp) || (n->window && !a->s->settings.tokens) || !n->asked ||
 		n->token_sha256[0] || n->state == PHX_NODE_NEW || (!n->serial[0] && p->serial[0]) ||
-		(!n->uuid[0] && p->uuid[0]) || (!same_macs(n, &p->macs) && n->macs.n < MACS_MAX);
+		(!n->uuid[0] && p->uuid[0]) || brings_macs(n, p);
 }
 
 static void take_key(struct phx_apply *a, const struct phx_event_enrol *p, struct phx_node *n)
@@ -409,6 +416,8 @@ static void take_key(struct phx_apply *a, const struct phx_event_enrol *p, struc
 		PHX_STR_SET(n->address, p->address);
 	if (another || !tokens)
 		phx_start_close(n);
+	if (another)
+		n->brought = tokens && starts;
 	if (another && tokens && starts)
 		phx_start_used(a, n);
 }
@@ -418,13 +427,15 @@ static void certify(struct phx_apply *a, const struct phx_event_enrol *p, struct
 	a->out->enrol = PHX_ENROL_CERTIFY;
 	if (!certify_changes(a, n, p))
 		return; /* the last answer or the certificate was lost: the same answer again */
+	bool macs = brings_macs(n, p);
 	take_key(a, p, n);
 	n->asked = true;
 	if (!n->serial[0])
 		PHX_STR_SET(n->serial, p->serial);
 	if (!n->uuid[0])
 		PHX_STR_SET(n->uuid, p->uuid);
-	copy_macs(&n->macs, &p->macs);
+	if (macs)
+		copy_macs(&n->macs, &p->macs);
 	n->token_sha256[0] = '\0'; /* good for one enrolment */
 	if (n->state == PHX_NODE_NEW)
 		phx_node_must_become(n, PHX_NODE_COMMISSIONING);

@@ -56,7 +56,7 @@ void phx_quarantine(struct phx_apply *a, struct phx_node *n, const char *why)
 static bool would_leak(const struct phx_apply *a, const struct phx_node *n,
 		       const struct phx_pool *to)
 {
-	if (!n->dirty || !strcmp(n->tenant, to->owner) || phx_noop_consented(a->s, n, to))
+	if (!phx_changes_owner(n, to) || phx_noop_consented(a->s, n, to))
 		return false;
 	return n->owes_wipe || phx_setup_wipes(&to->setup, PHX_WHEN_ASSIGN);
 }
@@ -99,7 +99,7 @@ static void begin_effects(struct phx_apply *a, struct phx_node *n, struct phx_st
 	if (step->kind == PHX_STEP_kexec || step->kind == PHX_STEP_boot)
 		phx_start_begin(a, n, step);
 	if (step->kind == PHX_STEP_enter)
-		phx_start_over(a, n); /* what runs from now on has its key on the disk */
+		phx_start_entered(a, n); /* what runs from now on has its key on the disk */
 	if (step->kind == PHX_STEP_wipe || step->kind == PHX_STEP_image) {
 		n->system_image[0] = n->system_digest[0] = '\0';
 		n->actual_role[0] = n->actual_identity[0] = '\0';
@@ -221,10 +221,20 @@ static void finish_plan(struct phx_apply *a, struct phx_node *n)
 
 /* ---- repair ---- */
 
-/* The step that brings the node to where the current step needs it; COUNT_: there is none. */
-static enum phx_step_kind repair_kind(const struct phx_node *n, enum phx_step_needs needs)
+/* Does it go to another owner, and was it not seen to be started for that? What says that it is the
+ * deploy environment may be the former one's. */
+static bool needs_start(const struct phx_node *n, const struct phx_step *step)
 {
-	if (!n->up || n->env == PHX_ENV_NONE)
+	bool again = step->kind == PHX_STEP_enter && step->attempt;
+	return n->plan.apart && !n->fresh && n->env == PHX_ENV_DEPLOY && !again &&
+		info_of(step)->needs == PHX_NEEDS_DEPLOY;
+}
+
+/* The step that brings the node to where the current step needs it; COUNT_: there is none. */
+static enum phx_step_kind repair_kind(const struct phx_node *n, const struct phx_step *step)
+{
+	enum phx_step_needs needs = info_of(step)->needs;
+	if (!n->up || n->env == PHX_ENV_NONE || needs_start(n, step))
 		return phx_node_has_bmc(n) ? PHX_STEP_boot : PHX_STEP_COUNT_;
 	if (n->env == PHX_ENV_DEPLOY && phx_ram_system_lost(n))
 		return PHX_STEP_ram;
@@ -258,8 +268,12 @@ static void wait_for_node(struct phx_apply *a, struct phx_node *n, struct phx_st
 	    (n->up && n->env == PHX_ENV_DEPLOY)) {
 		phx_quarantine(
 			a, n,
-			n->up ? "there is no system on it to enter"
-			      : "it went silent in the middle of a hand-over and has no BMC");
+			needs_start(n, step)
+				? "it goes to another owner, and does not show the token of a "
+				  "start: switch it off and on by hand, and resume it"
+				: n->up
+				? "there is no system on it to enter"
+				: "it went silent in the middle of a hand-over and has no BMC");
 		return;
 	}
 	step->deadline_ms = a->s->now_ms + WAIT_MS;
@@ -268,7 +282,7 @@ static void wait_for_node(struct phx_apply *a, struct phx_node *n, struct phx_st
 /* True when a repair step was put in front of the current one. */
 static bool repair(struct phx_apply *a, struct phx_node *n, struct phx_step *step)
 {
-	enum phx_step_kind kind = repair_kind(n, info_of(step)->needs);
+	enum phx_step_kind kind = repair_kind(n, step);
 	if (kind == PHX_STEP_COUNT_) {
 		wait_for_node(a, n, step);
 		return false;
@@ -441,7 +455,8 @@ void phx_handover_advance(struct phx_apply *a, struct phx_node *n)
 		if (phx_order_jobs_wait(a, n, step))
 			return;
 		bool ready = node_fits(n, info_of(step)->needs) &&
-			!(step->kind == PHX_STEP_enter && phx_ram_system_lost(n));
+			!(step->kind == PHX_STEP_enter && phx_ram_system_lost(n)) &&
+			!needs_start(n, step);
 		if (!ready) {
 			if (!repair(a, n, step))
 				return;

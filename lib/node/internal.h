@@ -3,6 +3,7 @@
 #define PHX_NODE_INTERNAL_H
 
 #include <assert.h>
+#include <string.h>
 
 #include "job/job.h"
 #include "node/director.h"
@@ -25,6 +26,11 @@ static inline void phx_node_must_become(struct phx_node *n, enum phx_node_state 
 struct phx_why_erase {
 	char text[160];
 };
+/** Does the node hold data of another owner than that of pool `to`? */
+static inline bool phx_changes_owner(const struct phx_node *n, const struct phx_pool *to)
+{
+	return n->dirty && strcmp(n->tenant, to->owner) != 0;
+}
 /** May the node's data stay on it although `to` has another owner? One of the agreements has to ask
  * for NOOP, and both have to consent. */
 bool phx_noop_consented(const struct phx_state *s, const struct phx_node *n,
@@ -53,7 +59,11 @@ void phx_start_await(struct phx_apply *a, struct phx_node *n);
 void phx_start_used(struct phx_apply *a, struct phx_node *n);
 /** No start is awaited any more; in journals of before, nothing. */
 void phx_start_over(struct phx_apply *a, struct phx_node *n);
-/** The same whatever the journal. */
+/** The node is told to enter its system. */
+void phx_start_entered(struct phx_apply *a, struct phx_node *n);
+/** The node has registered, from n->env. */
+void phx_start_registered(struct phx_node *n, bool new_boot);
+/** As phx_start_over(), whatever the journal. */
 void phx_start_close(struct phx_node *n);
 /** Its present key is of before the start that the current step has ordered: what is said under it
  * is not said by the machine that was started. */
@@ -78,6 +88,19 @@ void phx_erase_owners(const struct phx_apply *a, const struct phx_node *n, struc
  * hand-over gets its attestation, if it is to have one. Call it before it is forgotten whose data
  * was there. */
 void phx_attest(struct phx_apply *a, const struct phx_node *n);
+
+/** Was the node switched off and on, or reset, after what ran there and before its first erase? */
+bool phx_was_power_cycled(const struct phx_node *n);
+
+/* rekey.c */
+/** Why the answer of a step rekey does not count; NULL: it does. */
+const char *phx_rekey_fault(const struct phx_node *n, const struct phx_step *step);
+
+/* tpm.c */
+/** Why what its TPM signed, or did not, leaves the erase unproven; NULL: it does not. */
+const char *phx_tpm_fault(const struct phx_node *n, const struct phx_event_answer *p);
+/** The erase counts: the TPM that signed it is the node's from now on. */
+void phx_tpm_keep(struct phx_apply *a, const struct phx_event_answer *p, struct phx_node *n);
 
 /* steps.c */
 /** Puts a step of that kind at place `at` of the plan; steps that were borrowed before are not any

@@ -97,9 +97,10 @@ static bool came_as_another(const struct phx_node *n, bool new_boot)
  * nothing. */
 static bool tells_news(const struct phx_node *n, const struct phx_event_hello *p)
 {
-	return !n->up || n->inspect || n->echoes != p->echoes || n->power != PHX_POWER_IS_ON ||
-		n->env != p->env || n->healthy != p->healthy || strcmp(n->boot_id, p->boot_id) ||
-		strcmp(n->address, p->address) || strcmp(n->actual_role, p->actual_role) ||
+	return !n->up || n->inspect || n->echoes != p->echoes || n->rekeys != p->rekeys ||
+		n->power != PHX_POWER_IS_ON || n->env != p->env || n->healthy != p->healthy ||
+		strcmp(n->boot_id, p->boot_id) || strcmp(n->address, p->address) ||
+		strcmp(n->actual_role, p->actual_role) ||
 		strcmp(n->actual_identity, p->actual_identity) ||
 		strcmp(n->system_image, p->system_image) ||
 		strcmp(n->system_digest, p->system_digest) ||
@@ -159,9 +160,11 @@ int phx_apply_hello(struct phx_apply *a, const struct phx_event_hello *p)
 	PHX_STR_SET(n->boot_id, p->boot_id);
 	PHX_STR_SET(n->address, p->address);
 	n->echoes = p->echoes;
+	n->rekeys = p->rekeys;
 	if (new_boot && !a->s->settings.tokens)
 		n->window = false; /* the start that the window was opened for is over */
 	note_system(a, n, p);
+	phx_start_registered(n, new_boot);
 	if (new_boot)
 		phx_ram_system_reset(a, n);
 	if (another || came_as_another(n, new_boot)) {
@@ -287,11 +290,13 @@ int phx_apply_report(struct phx_apply *a, const struct phx_event_report *p)
 		return r;
 	a->out->changed = strcmp(n->actual_role, p->actual_role) ||
 		strcmp(n->actual_identity, p->actual_identity) || n->healthy != p->healthy ||
-		strcmp(n->health_text, a->ev->text) != 0;
+		strcmp(n->health_text, a->ev->text) || (p->ca[0] && strcmp(n->ca, p->ca));
 	PHX_STR_SET(n->actual_role, p->actual_role);
 	PHX_STR_SET(n->actual_identity, p->actual_identity);
 	PHX_STR_SET(n->health_text, a->ev->text);
 	n->healthy = p->healthy;
+	if (p->ca[0])
+		PHX_STR_SET(n->ca, p->ca);
 	return 0;
 }
 

@@ -225,6 +225,12 @@ static bool runs_already(const struct phx_plan_request *q)
 		!strcmp(q->node->actual_identity, want);
 }
 
+/* Does its agent stay with the key that its former owner knows? It gets another by a start. */
+static bool cannot_rekey(const struct phx_plan_request *q)
+{
+	return q->rekey && q->to && !q->node->rekeys;
+}
+
 static void plan_in_place(struct builder *b)
 {
 	const struct phx_plan_request *q = b->q;
@@ -235,6 +241,8 @@ static void plan_in_place(struct builder *b)
 	if (q->to)
 		add(b, PHX_STEP_prefetch, q->to);
 	add_leave(b, true);
+	if (q->to && q->rekey)
+		add(b, PHX_STEP_rekey, NULL);
 	if (q->to)
 		add_serve(b);
 }
@@ -243,8 +251,10 @@ static void plan_in_place(struct builder *b)
 static const char *why_not_in_place(const struct phx_plan_request *q)
 {
 	const struct phx_node *n = q->node;
-	if (q->setup.mode == PHX_SETUP_WIPE || q->rebuild || !n->system_digest[0] || system_fits(q))
+	if (q->setup.mode == PHX_SETUP_WIPE || q->rebuild || !n->system_digest[0])
 		return "";
+	if (system_fits(q))
+		return cannot_rekey(q) ? "its agent is of before there was step rekey" : "";
 	const struct phx_role_boot_kind *boot = phx_role_boot(q->to);
 	bool on_disk = n->system_disk[0];
 	if (on_disk != boot->on_disk)
@@ -275,21 +285,50 @@ static void plan_key_alone(struct builder *b)
 		add_destroy_key(b);
 }
 
+/* Why the machine is reset; NULL: it need not be. Its tenant is root on the system that a kexec
+ * goes through, and on what calls itself the deploy environment without the token of a start. */
+static const char *why_reset(const struct phx_plan_request *q)
+{
+	const struct phx_node *n = q->node;
+	bool erases = q->setup.mode == PHX_SETUP_WIPE, waits = n->env == PHX_ENV_DEPLOY;
+	if (q->power_cycle)
+		return "a start from reset was asked for";
+	if (waits && n->fresh)
+		return NULL;
+	if (erases && q->setup.start == PHX_SETUP_START_POWER)
+		return "an agreement wants a start from reset";
+	if (waits && q->apart && (erases || q->to))
+		return "another owner gets it, and it does not show the token of a start";
+	return erases && q->apart && q->setup.start == PHX_SETUP_START_AUTO && phx_node_has_bmc(n)
+		? "it is erased for another owner"
+		: NULL;
+}
+
+/* Why kexec will do. */
+static const char *why_kexec(const struct phx_plan_request *q)
+{
+	if (q->setup.mode != PHX_SETUP_WIPE || !q->apart)
+		return "the node is up: no firmware start needed";
+	return phx_node_has_bmc(q->node)
+		? "both agreements say kexec"
+		: "it has no BMC: kexec through the system of the owner that it leaves";
+}
+
 /* The steps that bring the node into the deploy initramfs. */
 static void add_way_down(struct builder *b)
 {
 	const struct phx_plan_request *q = b->q;
 	const struct phx_node *n = q->node;
-	const char *why = "the node waits in the deploy initramfs";
+	const char *why = "the node waits in the deploy initramfs", *reset = why_reset(q);
 	b->plan->tier = PHX_TIER_DEPLOY;
+	b->plan->apart = q->apart;
 	if (n->up && n->env == PHX_ENV_OS) {
 		add_leave(b, false);
-		b->plan->tier = q->power_cycle ? PHX_TIER_POWER : PHX_TIER_KEXEC;
-		why = q->power_cycle ? "a start from reset was asked for"
-				     : "the node is up: no firmware start needed";
-	} else if (!n->up || n->env != PHX_ENV_DEPLOY || q->power_cycle) {
+		b->plan->tier = reset ? PHX_TIER_POWER : PHX_TIER_KEXEC;
+		why = reset ? reset : why_kexec(q);
+	} else if (!n->up || n->env != PHX_ENV_DEPLOY || reset) {
 		b->plan->tier = PHX_TIER_POWER;
-		why = n->up ? "a start from reset was asked for" : "the node is off or silent";
+		why = n->up && reset ? reset : "the node is off or silent";
 	}
 	if (b->plan->tier == PHX_TIER_POWER && !phx_node_has_bmc(n)) {
 		b->code = phx_err_set(b->err, -EHOSTUNREACH,
@@ -363,7 +402,7 @@ static bool may_stay(const struct phx_plan_request *q)
 	/* a system in memory is lost when the node comes back */
 	if (!q->node->up && !q->node->system_disk[0] && !runs_already(q))
 		return false;
-	return q->node->env == PHX_ENV_OS && system_fits(q);
+	return q->node->env == PHX_ENV_OS && system_fits(q) && !cannot_rekey(q);
 }
 
 int phx_plan_handover(const struct phx_plan_request *q, struct phx_plan *ret, struct phx_err *err)

@@ -19,6 +19,8 @@ struct phx_plan_request {
 	/* erases are planned again by what the deploy environment sees; false: as in journals of
 	 * before */
 	bool looks;
+	bool apart;           /* an erase would be between two owners */
+	bool rekey;           /* another owner had the node: it gets a new key where it stays up */
 	bool encrypt;         /* deploy the root encrypted */
 	bool rebuild;         /* write the image even if it is there */
 	bool power_cycle;     /* start from reset, no kexec */

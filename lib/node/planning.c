@@ -115,6 +115,8 @@ static int fill(const struct phx_state *s, struct draft *d, struct phx_err *err)
 	d->q.power_cycle = o->power_cycle;
 	d->q.encrypt = wants_encryption(d, pool);
 	d->q.looks = s->settings.looks;
+	d->q.rekey = s->settings.rekeys && phx_changes_owner(o->node, pool);
+	d->q.apart = s->settings.resets && phx_changes_owner(o->node, pool);
 	d->q.agreed = !o->has_setup && o->kind != PHX_EV_wipe;
 	r = phx_setup_effective(s, o->node, pool, o->has_setup ? &o->setup : NULL, &d->q.setup,
 				&d->why, err);

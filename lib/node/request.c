@@ -97,8 +97,14 @@ void phx_read_back(struct phx_apply *a, struct phx_node *n)
 	phx_note(a, n, "%s is there again: its disks are erased and read back", n->name);
 	const struct phx_node_order o =
 		phx_order_own(PHX_EV_wipe, n, "what was ordered while it was away");
-	if (phx_order_by_itself(a, &o, &why) < 0)
-		phx_quarantine(a, n, why.text);
+	if (phx_order_by_itself(a, &o, &why) >= 0)
+		return;
+	/* what a person can do where the head cannot start it */
+	size_t len = strlen(why.text);
+	if (!phx_node_has_bmc(n))
+		snprintf(why.text + len, sizeof(why.text) - len,
+			 ": phx node resume waits for a start by hand");
+	phx_quarantine(a, n, why.text);
 }
 
 /* ---- out of service and back ---- */
@@ -140,20 +146,27 @@ int phx_apply_drain(struct phx_apply *a, const struct phx_event_order *p)
 	return r;
 }
 
+/* Who is heard gets no token of a start (phx_start_given): a person waits until it is not. */
+static const char *awaited_text(const struct phx_node *n, bool started)
+{
+	if (started)
+		return "is started, to be seen as it is now";
+	return n->up ? "has no BMC: switch it off by hand, and on again when it counts as "
+		       "missing; it is waited for"
+		     : "has no BMC: start it by hand now, it is waited for";
+}
+
 /* Lets a quarantined node boot and be certified; the resume goes on when the node is heard. Nothing
  * can be planned before that: the node has no BMC, or its last facts about its disks are unusable.
  * If it were refused until then, it would never be heard. */
 static int await(struct phx_apply *a, struct phx_node *n)
 {
-	struct phx_action *act = phx_node_has_bmc(n) ? phx_act_power(a, n, PHX_POWER_BOOT) : NULL;
+	bool started = phx_node_has_bmc(n) && phx_act_power(a, n, PHX_POWER_BOOT);
 	n->awaited = true;
 	n->off_wanted = false;
 	phx_start_await(a, n);
 	a->out->changed = true;
-	phx_note(a, n,
-		 act ? "%s is started, to be seen as it is now"
-		     : "%s has no BMC: start it by hand now, it is waited for",
-		 n->name);
+	phx_note(a, n, "%s %s", n->name, awaited_text(n, started));
 	return 0;
 }
 
@@ -173,7 +186,8 @@ static int resume_quarantined(struct phx_apply *a, struct phx_node *n,
 	if (!n->up && !phx_node_has_bmc(n))
 		return await(a, n);
 	int r = phx_order_begin(a, o);
-	if (r < 0 && phx_facts_check(&n->facts, NULL) < 0)
+	bool by_hand = r == -EHOSTUNREACH && !phx_node_has_bmc(n);
+	if (r < 0 && (by_hand || phx_facts_check(&n->facts, NULL) < 0))
 		return await(a, n);
 	n->awaited = n->awaited && r < 0;
 	return r;

@@ -90,6 +90,11 @@ static void record_erase(struct phx_apply *a, const struct phx_event_answer *p, 
 	PHX_STR_SET(act->signer, p->signer);
 	PHX_STR_SET(act->key, p->key);
 	PHX_STR_SET(act->signature, p->signature);
+	PHX_STR_SET(act->tpm_key, p->tpm_key);
+	PHX_STR_SET(act->tpm_said, p->tpm_said);
+	PHX_STR_SET(act->tpm_signature, p->tpm_signature);
+	PHX_STR_SET(act->tpm_pcrs, p->tpm_pcrs);
+	PHX_STR_SET(act->tpm, p->tpm);
 	PHX_STR_SET(act->disk, step->disk);
 	PHX_STR_SET(act->key_id, step->key_id);
 	PHX_STR_SET(act->text, a->ev->text);
@@ -130,8 +135,10 @@ int phx_apply_step_result(struct phx_apply *a, const struct phx_event_answer *p)
 				   "under way",
 				   n->name, info_of(step)->name);
 	heard(a, n);
-	const char *fault =
-		step->kind == PHX_STEP_wipe && p->result == 0 ? wipe_fault(p, n, step) : NULL;
+	const char *fault = p->result < 0      ? NULL
+		: step->kind == PHX_STEP_wipe  ? wipe_fault(p, n, step)
+		: step->kind == PHX_STEP_rekey ? phx_rekey_fault(n, step)
+					       : NULL;
 	if (p->result < 0 || fault) {
 		phx_handover_failed(a, n, fault ? fault : a->ev->text);
 		return 0;
@@ -140,8 +147,10 @@ int phx_apply_step_result(struct phx_apply *a, const struct phx_event_answer *p)
 	if (step->kind == PHX_STEP_kexec || step->kind == PHX_STEP_enter)
 		return 0;
 	a->out->changed = true;
-	if (step->kind == PHX_STEP_wipe)
+	if (step->kind == PHX_STEP_wipe) {
 		record_erase(a, p, n, step);
+		phx_tpm_keep(a, p, n);
+	}
 	phx_handover_done(a, n);
 	return 0;
 }

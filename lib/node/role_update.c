@@ -30,7 +30,7 @@ static const struct phx_role *former_of(const struct phx_state *s, const char *n
 const struct phx_role *phx_step_role(const struct phx_state *s, const struct phx_node *n,
 				     const struct phx_step *step)
 {
-	return step->former ? former_of(s, step->role, n->plan.from_identity)
+	return step->former ? former_of(s, step->role, phx_text(n->plan.from_identity))
 			    : phx_state_role(s, step->role);
 }
 
@@ -40,7 +40,8 @@ static bool is_run(const struct phx_state *s, const struct phx_role *r)
 {
 	PHX_LIST_EACH(struct phx_node, n, &s->nodes)
 		if (is_version(r, n->actual_role, n->actual_identity) ||
-		    (phx_node_step(n) && is_version(r, n->plan.to_role, n->plan.from_identity)))
+		    (phx_node_step(n) &&
+		     is_version(r, n->plan.to_role, phx_text(n->plan.from_identity))))
 			return true;
 	return false;
 }
@@ -91,7 +92,7 @@ void phx_update_prepare(struct phx_apply *a, struct phx_node *n)
 	bool update = p->tier == PHX_TIER_IN_PLACE && p->from_state == PHX_NODE_ACTIVE &&
 		p->to_role[0] && !strcmp(n->actual_role, p->to_role);
 	if (update && !phx_of_before(a->s) && former_of(a->s, n->actual_role, n->actual_identity))
-		PHX_STR_SET(p->from_identity, n->actual_identity);
+		phx_put_text(a, &p->from_identity, "%s", n->actual_identity);
 }
 
 static bool add_step(struct phx_apply *a, struct phx_node *n, enum phx_step_kind kind, bool former)
@@ -114,10 +115,10 @@ bool phx_update_go_back(struct phx_apply *a, struct phx_node *n, struct phx_step
 	struct phx_plan *p = &n->plan;
 	bool ours = failed->kind == PHX_STEP_activate || failed->kind == PHX_STEP_start ||
 		failed->kind == PHX_STEP_health;
-	if (!ours || !n->up || p->back[0] || !p->from_identity[0] ||
+	if (!ours || !n->up || p->back || !p->from_identity ||
 	    !former_of(a->s, p->to_role, p->from_identity))
 		return false;
-	snprintf(p->back, sizeof(p->back), "%s", why);
+	phx_put_text(a, &p->back, "%.199s", why);
 	phx_note(a, n, "%s: the update of role %s failed: %.200s; it goes back to %.100s", n->name,
 		 p->to_role, why, p->from_identity);
 	failed->status = PHX_STEP_FAILED;
@@ -133,10 +134,10 @@ bool phx_update_go_back(struct phx_apply *a, struct phx_node *n, struct phx_step
 void phx_update_gone_back(struct phx_apply *a, struct phx_node *n)
 {
 	const struct phx_plan *p = &n->plan;
-	if (!p->back[0])
+	if (!p->back)
 		return;
 	snprintf(n->reason, sizeof(n->reason), "update failed, runs %.80s again: %.140s",
-		 p->from_identity, p->back);
+		 phx_text(p->from_identity), p->back);
 	phx_note(a, n, "%s runs %.100s again: the update of role %s failed", n->name,
-		 p->from_identity, p->to_role);
+		 phx_text(p->from_identity), p->to_role);
 }

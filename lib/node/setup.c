@@ -41,6 +41,15 @@ static struct phx_setup agreed_setup(const struct phx_pool *from, const struct p
 	return setup;
 }
 
+/* Each of both may want more than the other, and less only with it. */
+static int agreed_start(const struct phx_pool *from, const struct phx_pool *to)
+{
+	int mine = from ? from->setup.start : PHX_SETUP_START_AUTO, its = to->setup.start;
+	if (mine == PHX_SETUP_START_POWER || its == PHX_SETUP_START_POWER)
+		return PHX_SETUP_START_POWER;
+	return mine == its ? mine : PHX_SETUP_START_AUTO;
+}
+
 const char *phx_release_words(const struct phx_state *s, const struct phx_node *n)
 {
 	struct phx_why_erase why;
@@ -57,7 +66,7 @@ int phx_setup_effective(const struct phx_state *s, const struct phx_node *n,
 {
 	const struct phx_pool *from = phx_state_pool(s, n->tenant_pool);
 	struct phx_setup setup = {.mode = PHX_SETUP_NOOP};
-	bool leaves = n->dirty && strcmp(n->tenant, to->owner), others = n->dirty && n->mixed;
+	bool leaves = phx_changes_owner(n, to), others = n->dirty && n->mixed;
 	if (n->dirty && from != to)
 		setup = agreed_setup(from, to, ret_why);
 	/* an erase that was put off inside one owner is due when another owner comes */
@@ -85,6 +94,7 @@ int phx_setup_effective(const struct phx_state *s, const struct phx_node *n,
 		setup.verify = from->setup.verify;
 	if (to->setup.verify > setup.verify)
 		setup.verify = to->setup.verify;
+	setup.start = agreed_start(from, to);
 	if (n->key_unread) {
 		snprintf(ret_why->text, sizeof(ret_why->text),
 			 "its key was destroyed while it was away");

@@ -67,6 +67,19 @@ void phx_start_over(struct phx_apply *a, struct phx_node *n)
 		phx_start_close(n);
 }
 
+void phx_start_entered(struct phx_apply *a, struct phx_node *n)
+{
+	n->fresh = false;
+	phx_start_over(a, n);
+}
+
+void phx_start_registered(struct phx_node *n, bool new_boot)
+{
+	bool was = n->fresh && !new_boot;
+	n->fresh = n->env == PHX_ENV_DEPLOY && (n->brought || was);
+	n->brought = false;
+}
+
 bool phx_start_wants_key(const struct phx_node *n)
 {
 	const struct phx_step *step = phx_node_step(n);
@@ -77,6 +90,8 @@ bool phx_start_wants_key(const struct phx_node *n)
 void phx_start_arrived(struct phx_apply *a, struct phx_node *n)
 {
 	bool goes_on = n->env == PHX_ENV_DEPLOY && phx_node_boots_local(a->s, n);
+	if (goes_on)
+		n->fresh = false; /* it enters its tenant's system */
 	if (!phx_node_step(n) && !goes_on)
 		phx_start_over(a, n);
 }

@@ -319,5 +319,6 @@ const char *phx_wipes_fault(const struct phx_node *n, const struct phx_step *ste
 		return "the agent used another method than the one ordered";
 	if (k && p->erased_bytes < k->size_bytes)
 		return "the agent erased less than the whole disk";
-	return n->plan.attests ? seal_fault(p) : NULL;
+	const char *fault = n->plan.attests ? seal_fault(p) : NULL;
+	return fault ? fault : phx_tpm_fault(n, p);
 }

@@ -26,13 +26,40 @@ enum {
 	CONTAINERS_MAX = 512,
 };
 
+/* ---- the two formats ---- */
+
+/* What documents of format 1 do not have. */
+static int without_quotes(struct phx_json_less *ret)
+{
+	int r = phx_json_less_add(ret, &phx_attestation_record, "tpm_key");
+	return r ? r : phx_json_less_add(ret, &phx_attestation_record, "disks.quote");
+}
+
+/* The text of the object, as documents of its format have it; NULL: no memory. */
+static char *body_of(const struct phx_attestation *a)
+{
+	struct phx_json_less less = {0};
+	struct phx_buf b = {0};
+	int r = a->format == 1 ? without_quotes(&less) : 0;
+	phx_buf_add(&b, "{", 1);
+	for (size_t i = 0; r == 0 && i < phx_attestation_record.n_fields; i++)
+		phx_json_put_field(&b, &phx_attestation_record.fields[i], a, &less);
+	phx_buf_add(&b, "}", 1);
+	return phx_buf_take(&b);
+}
+
+static bool is_known_format(const struct phx_attestation *a)
+{
+	return a->format && a->format <= PHX_ATTESTATION_FORMAT;
+}
+
 /* ---- writing ---- */
 
 int phx_attestation_text(const struct phx_attestation *a, const struct phx_signer *signer,
 			 char **ret_text, struct phx_err *err)
 {
 	char signature[PHX_ANCHOR_SIGNATURE_MAX] = "";
-	PHX_AUTO_FREE char *body = phx_json_record_text(&phx_attestation_record, a);
+	PHX_AUTO_FREE char *body = body_of(a);
 	int r = !body ? -ENOMEM : signer ? signer->sign(signer->arg, body, signature, err) : 0;
 	char *text = r == 0 ? phx_path(HEAD "%s" MIDDLE "%s" TAIL, body, signature) : NULL;
 	if (!text)
@@ -60,13 +87,14 @@ static bool is_framed(const char *text, size_t n)
 static int read_body(const char *body, struct phx_attestation *ret, struct phx_err *err)
 {
 	struct phx_attestation a;
-	int r = phx_json_check_shape(body, strlen(body), DEPTH_MAX, CONTAINERS_MAX, err);
+	static const struct phx_json_shape most = {DEPTH_MAX, CONTAINERS_MAX, 0};
+	int r = phx_json_check_shape(body, strlen(body), &most, err);
 	if (r == 0)
 		r = phx_json_text_to_record(&phx_attestation_record, body, &a, err);
 	if (r < 0)
 		return r == -ENOMEM ? r : -EINVAL;
-	PHX_AUTO_FREE char *again = phx_json_record_text(&phx_attestation_record, &a);
-	if (again && !strcmp(again, body) && a.format == PHX_ATTESTATION_FORMAT) {
+	PHX_AUTO_FREE char *again = body_of(&a);
+	if (again && !strcmp(again, body) && is_known_format(&a)) {
 		*ret = a;
 		return 0;
 	}
@@ -155,13 +183,47 @@ static int check_disk(const struct phx_attestation *a, const struct phx_attested
 	return 0;
 }
 
+/* The machine's TPM signed what the deploy environment did, and it is the one that the head names.
+ */
+static int check_quote(const struct phx_attestation *a, const struct phx_attested_disk *d,
+		       struct phx_err *err)
+{
+	uint8_t data[PHX_QUOTE_DATA_SIZE];
+	struct phx_quoted q;
+	struct phx_err why = {0};
+	if (!a->tpm_key[0])
+		return 0;
+	int r = phx_statement_digest(&d->said, data);
+	r = r ? r : phx_quote_verify(&d->quote, data, &q, &why);
+	if (r < 0)
+		return phx_err_set(err, r == -ENOMEM ? r : -EKEYREJECTED,
+				   "disk %s: the machine's TPM does not prove its erase: %s", d->id,
+				   why.text);
+	if (strcmp(q.key, a->tpm_key))
+		return phx_err_set(err, -ESTALE, "disk %s: another TPM than %.23s signed its erase",
+				   d->id, a->tpm_key);
+	return 0;
+}
+
+static int check_tpm(const struct phx_attestation *a, struct phx_err *err)
+{
+	if (!strcmp(a->tpm, a->tpm_key[0] ? "quoted" : "none"))
+		return 0;
+	return phx_err_set(err, -EINVAL, "it says \"%s\" of the TPM, and names %s", a->tpm,
+			   a->tpm_key[0] ? "one" : "none");
+}
+
 static int check_disks(const struct phx_attestation *a, struct phx_err *err)
 {
 	int r = 0;
 	if (!a->disks.n)
 		return phx_err_set(err, -ENODATA, "it names no disk");
-	for (uint32_t i = 0; r == 0 && i < a->disks.n; i++)
-		r = check_disk(a, PHX_LIST_AT(&a->disks, struct phx_attested_disk, i), err);
+	for (uint32_t i = 0; r == 0 && i < a->disks.n; i++) {
+		const struct phx_attested_disk *d =
+			PHX_LIST_AT(&a->disks, struct phx_attested_disk, i);
+		r = check_disk(a, d, err);
+		r = r ? r : check_quote(a, d, err);
+	}
 	return r;
 }
 
@@ -187,6 +249,8 @@ int phx_attestation_verify(const char *text, size_t n, const char *pub_pem_path,
 	if (r < 0)
 		return r;
 	r = check_signature(&a, body, signature, pub_pem_path, err);
+	if (r == 0)
+		r = check_tpm(&a, err);
 	if (r == 0)
 		r = check_disks(&a, err);
 	if (r == 0)

@@ -16,7 +16,7 @@
 #include "base/identity.h"
 
 enum {
-	PHX_ATTESTATION_FORMAT = 1,
+	PHX_ATTESTATION_FORMAT = 2,         /* 1, of before, has no quotes of TPMs */
 	PHX_ATTESTATION_TEXT_MAX = 1 << 20, /* bytes of a file that is looked at */
 	PHX_ATTESTATION_RESET_MAX = 16,
 };
@@ -31,7 +31,8 @@ enum {
 	F(S, signer, STR(PHX_FINGERPRINT_MAX)) /* fingerprint of the node's key of that boot */ \
 	F(S, key, STR(PHX_STATEMENT_KEY_MAX)) \
 	F(S, said, REC(phx_statement)) \
-	F(S, signature, STR(PHX_STATEMENT_SIGNATURE_MAX)) /* of what is said, by `key` */
+	F(S, signature, STR(PHX_STATEMENT_SIGNATURE_MAX)) /* of what is said, by `key` */ \
+	F(S, quote, REC(phx_quote))                       /* of the same, by the machine's TPM */
 PHX_RECORD_STRUCT(phx_attested_disk, PHX_ATTESTED_DISK_FIELDS);
 
 #define PHX_ATTESTATION_FIELDS(F, S) \
@@ -48,7 +49,10 @@ PHX_RECORD_STRUCT(phx_attested_disk, PHX_ATTESTED_DISK_FIELDS);
 	 * environment already */ \
 	F(S, reset, STR(PHX_ATTESTATION_RESET_MAX)) \
 	F(S, reset_ms, I64) \
-	F(S, tpm, STR(16)) /* none: no quote of a TPM says what was booted */ \
+	/* quoted: the machine's TPM signed each erase, too; none: it has not, and nothing but the \
+	 * deploy environment itself says which machine that was */ \
+	F(S, tpm, STR(16)) \
+	F(S, tpm_key, STR(PHX_FINGERPRINT_MAX)) /* fingerprint of the TPM's key; "" none */ \
 	F(S, made_ms, I64) \
 	F(S, until_ms, I64)                 /* it counts until then */ \
 	F(S, key, STR(PHX_FINGERPRINT_MAX)) /* fingerprint of the key that signs it */ \
@@ -71,7 +75,7 @@ int phx_attestation_parse(const char *text, size_t n, struct phx_attestation *re
  * 0, and `ret` as of phx_attestation_parse(); else `ret` is untouched, but for -ETIME, and the text
  * says what is wrong: -EINVAL no attestation, or altered so that it is none; -ENOKEY made with
  * another key; -EKEYREJECTED altered; -ENODATA a disk without evidence; -ESTALE evidence of another
- * attempt, disk, node or plan; -ETIME it counted until before `now_ms`. Others are about the
+ * attempt, disk, node, plan or TPM; -ETIME it counted until before `now_ms`. Others are about the
  * file. */
 int phx_attestation_verify(const char *text, size_t n, const char *pub_pem_path, int64_t now_ms,
 			   struct phx_attestation *ret, struct phx_err *err);

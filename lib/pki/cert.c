@@ -76,12 +76,6 @@ static bool add_extensions(X509 *x, const struct phx_cert_spec *spec)
 		(!spec->san || add_extension(x, &ctx, NID_subject_alt_name, spec->san));
 }
 
-/* Ed25519 brings its own digest. */
-const EVP_MD *phx_cert_digest(EVP_PKEY *key)
-{
-	return EVP_PKEY_is_a(key, "ED25519") ? NULL : EVP_sha256();
-}
-
 X509 *phx_cert_make(const struct phx_cert_spec *spec, struct phx_err *err)
 {
 	PHX_AUTO_CERT X509 *x = X509_new();
@@ -90,7 +84,7 @@ X509 *phx_cert_make(const struct phx_cert_spec *spec, struct phx_err *err)
 		phx_cert_set_subject(X509_get_subject_name(x), spec->unit, spec->name) &&
 		X509_set_issuer_name(x, X509_get_subject_name(spec->issuer ? spec->issuer : x)) &&
 		X509_set_pubkey(x, spec->subject_key) && add_extensions(x, spec) &&
-		X509_sign(x, spec->issuer_key, phx_cert_digest(spec->issuer_key)) > 0;
+		X509_sign(x, spec->issuer_key, phx_pki_digest_of(spec->issuer_key)) > 0;
 	if (!ok) {
 		phx_pki_fail(err, -EINVAL, "cannot make a certificate for '%s'", spec->name);
 		return NULL;
@@ -151,15 +145,15 @@ static int serial_text(X509 *x, char *ret, size_t ret_size)
 	return 0;
 }
 
-static int64_t expiry_of(const X509 *x)
+int64_t phx_cert_time(const ASN1_TIME *at)
 {
 	struct tm tm;
-	return ASN1_TIME_to_tm(X509_get0_notAfter(x), &tm) == 1 ? (int64_t)timegm(&tm) : 0;
+	return ASN1_TIME_to_tm(at, &tm) == 1 ? (int64_t)timegm(&tm) : 0;
 }
 
-static int info_of(X509 *x, struct phx_cert_info *ret, struct phx_err *err)
+int phx_cert_info_of(X509 *x, struct phx_cert_info *ret, struct phx_err *err)
 {
-	struct phx_cert_info info = {.expires_s = expiry_of(x)};
+	struct phx_cert_info info = {.expires_s = phx_cert_time(X509_get0_notAfter(x))};
 	char organisation[16], unit[32];
 	const X509_NAME *subject = X509_get_subject_name(x);
 	if (subject_text(subject, NID_organizationName, organisation, sizeof(organisation)) < 0 ||
@@ -196,34 +190,23 @@ int phx_cert_info(const void *der, size_t n_der, struct phx_cert_info *ret, stru
 	PHX_AUTO_CERT X509 *x = n_der <= PHX_PEM_MAX ? d2i_X509(NULL, &p, (long)n_der) : NULL;
 	if (!x || p != (const unsigned char *)der + n_der)
 		return phx_pki_fail(err, -EINVAL, "not a certificate");
-	return info_of(x, ret, err);
+	return phx_cert_info_of(x, ret, err);
 }
 
 int phx_cert_info_pem(const char *pem, const char *what, struct phx_cert_info *ret,
 		      struct phx_err *err)
 {
 	PHX_AUTO_CERT X509 *x = phx_cert_parse(pem, what, err);
-	return x ? info_of(x, ret, err) : -EINVAL;
+	return x ? phx_cert_info_of(x, ret, err) : -EINVAL;
 }
 
-int phx_cert_check(const char *cert_pem, enum phx_cert_kind kind, const char *key_pem,
-		   const char *ca_pem, struct phx_err *err)
+int phx_cert_brief(const char *pem, const char *what, char ret_fp[PHX_FINGERPRINT_MAX],
+		   int64_t *ret_expires_s, struct phx_err *err)
 {
-	struct phx_cert_info info;
-	PHX_AUTO_CERT X509 *x = phx_cert_parse(cert_pem, "certificate", err);
-	PHX_AUTO_CERT X509 *ca = x ? phx_cert_parse(ca_pem, "the CA's certificate", err) : NULL;
-	PHX_AUTO_KEY EVP_PKEY *key = ca ? phx_pki_key_parse(key_pem, "private key", err) : NULL;
+	PHX_AUTO_CERT X509 *x = phx_cert_parse(pem, what, err);
+	EVP_PKEY *key = x ? X509_get0_pubkey(x) : NULL;
 	if (!key)
-		return -EINVAL;
-	int r = info_of(x, &info, err);
-	if (r < 0)
-		return r;
-	if (info.kind != kind)
-		return phx_err_set(err, -EKEYREJECTED, "it is the certificate of a %s",
-				   phx_enum_name(&phx_cert_kind_names, (int)info.kind));
-	if (X509_check_private_key(x, key) != 1)
-		return phx_pki_fail(err, -EKEYREJECTED, "it is the certificate of another key");
-	if (X509_verify(x, X509_get0_pubkey(ca)) != 1)
-		return phx_pki_fail(err, -EKEYREJECTED, "it is not signed by this site's CA");
-	return 0;
+		return x ? phx_pki_fail(err, -EINVAL, "%s: no usable key", what) : -EINVAL;
+	*ret_expires_s = phx_cert_time(X509_get0_notAfter(x));
+	return phx_pki_fingerprint(key, ret_fp, err);
 }

@@ -10,6 +10,11 @@
 #include <openssl/err.h>
 #include <openssl/pem.h>
 
+enum {
+	PUBLIC_BYTES_MAX = 128, /* one of P-256 has 91, of Ed25519 44 */
+	TEXT_SIGNATURE_BYTES_MAX = (PHX_PKI_TEXT_SIGNATURE_MAX - 1) / 2
+};
+
 int phx_pki_fail(struct phx_err *err, int code, const char *fmt, ...)
 {
 	char text[PHX_ERR_TEXT_MAX];
@@ -49,6 +54,24 @@ EVP_PKEY *phx_pki_key_parse(const char *pem, const char *what, struct phx_err *e
 	return key;
 }
 
+bool phx_pki_key_fits(EVP_PKEY *key)
+{
+	return (EVP_PKEY_is_a(key, "EC") || EVP_PKEY_is_a(key, "ED25519")) &&
+		EVP_PKEY_get_security_bits(key) >= 112;
+}
+
+EVP_PKEY *phx_pki_public_parse(const char *hex)
+{
+	uint8_t der[PUBLIC_BYTES_MAX];
+	const unsigned char *at = der;
+	int n = phx_pki_unhex(hex, der, sizeof(der));
+	EVP_PKEY *key = n > 0 ? d2i_PUBKEY(NULL, &at, n) : NULL;
+	if (key && at == der + n && phx_pki_key_fits(key))
+		return key;
+	EVP_PKEY_free(key);
+	return NULL;
+}
+
 char *phx_pki_bio_text(BIO *bio)
 {
 	char *data = NULL;
@@ -85,6 +108,37 @@ int phx_pki_fingerprint(EVP_PKEY *key, char ret_fp[PHX_FINGERPRINT_MAX], struct 
 	if (!ok)
 		return phx_pki_fail(err, -EIO, "cannot digest the public key");
 	phx_hex(digest, n_digest, stpcpy(ret_fp, "sha256:"));
+	return 0;
+}
+
+/* Ed25519 brings its own digest. */
+const EVP_MD *phx_pki_digest_of(EVP_PKEY *key)
+{
+	return EVP_PKEY_is_a(key, "ED25519") ? NULL : EVP_sha256();
+}
+
+int phx_pki_sign_text(EVP_PKEY *key, const char *text, char ret[PHX_PKI_TEXT_SIGNATURE_MAX])
+{
+	PHX_AUTO_MD EVP_MD_CTX *ctx = EVP_MD_CTX_new();
+	uint8_t sig[TEXT_SIGNATURE_BYTES_MAX];
+	size_t n = sizeof(sig);
+	if (!ctx || EVP_DigestSignInit(ctx, NULL, phx_pki_digest_of(key), NULL, key) != 1 ||
+	    EVP_DigestSign(ctx, sig, &n, (const unsigned char *)text, strlen(text)) != 1)
+		return -EIO;
+	phx_hex(sig, n, ret);
+	return 0;
+}
+
+int phx_pki_check_text(EVP_PKEY *key, const char *text, const char *signature)
+{
+	PHX_AUTO_MD EVP_MD_CTX *ctx = EVP_MD_CTX_new();
+	uint8_t sig[TEXT_SIGNATURE_BYTES_MAX];
+	int n = phx_pki_unhex(signature, sig, sizeof(sig));
+	if (!ctx || EVP_DigestVerifyInit(ctx, NULL, phx_pki_digest_of(key), NULL, key) != 1)
+		return -ENOMEM;
+	if (n <= 0 ||
+	    EVP_DigestVerify(ctx, sig, (size_t)n, (const unsigned char *)text, strlen(text)) != 1)
+		return -EKEYREJECTED;
 	return 0;
 }
 

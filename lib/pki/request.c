@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <string.h>
+#include <time.h>
 
 #include <openssl/pem.h>
 
@@ -16,7 +17,7 @@ static int make_request(EVP_PKEY *key, const char *name, char **ret_pem, struct 
 	bool ok = req && bio && X509_REQ_set_version(req, X509_REQ_VERSION_1) &&
 		phx_cert_set_subject(X509_REQ_get_subject_name(req), NULL, name) &&
 		X509_REQ_set_pubkey(req, key) &&
-		X509_REQ_sign(req, key, phx_cert_digest(key)) > 0 &&
+		X509_REQ_sign(req, key, phx_pki_digest_of(key)) > 0 &&
 		PEM_write_bio_X509_REQ(bio, req);
 	char *pem = ok ? phx_pki_bio_text(bio) : NULL;
 	if (!pem)
@@ -106,6 +107,19 @@ int phx_csr_fingerprint(const char *csr_pem, char ret_fp[PHX_FINGERPRINT_MAX], s
 	return req ? phx_pki_fingerprint(X509_REQ_get0_pubkey(req), ret_fp, err) : -EINVAL;
 }
 
+/* What it would sign nobody would believe. */
+static int check_ca(const struct phx_pki *p, const char *name, struct phx_err *err)
+{
+	struct phx_ca_info cas[PHX_CAS_MAX];
+	char text[PHX_CA_TEXT_MAX];
+	int r = phx_ca_list(p->ca_pem, "ca.pem", cas, err);
+	if (r < 0)
+		return r;
+	return phx_ca_when(&cas[0], (int64_t)time(NULL), text) < PHX_CA_ENDED
+		? 0
+		: phx_err_set(err, -EKEYEXPIRED, "certificate of '%s': %s", name, text);
+}
+
 int phx_cert_issue(struct phx_pki *p, const char *csr_pem, enum phx_cert_kind kind,
 		   const char *name, uint32_t days, char **ret_cert_pem, struct phx_err *err)
 {
@@ -116,16 +130,19 @@ int phx_cert_issue(struct phx_pki *p, const char *csr_pem, enum phx_cert_kind ki
 		return phx_err_set(err, -EINVAL,
 				   "certificate of '%s': %u days; 1 to %u are possible", name, days,
 				   CERT_DAYS_MAX);
-	if (!phx_pki_ca_key(p))
+	if (!p->ca_key)
 		return phx_err_set(err, -EPERM,
 				   "certificate of '%s': this process has no key of the CA", name);
+	r = check_ca(p, name, err);
+	if (r < 0)
+		return r;
 	PHX_AUTO_REQ X509_REQ *req = parse_request(csr_pem, err);
 	if (!req)
 		return -EINVAL;
 	struct phx_cert_spec spec = {
 		.subject_key = X509_REQ_get0_pubkey(req),
-		.issuer = phx_pki_ca_cert(p),
-		.issuer_key = phx_pki_ca_key(p),
+		.issuer = p->cas.certs[0],
+		.issuer_key = p->ca_key,
 		.unit = phx_enum_name(&phx_cert_kind_names, (int)kind),
 		.name = name,
 		.usage = kind == PHX_CERT_SERVER ? "serverAuth" : "clientAuth",

@@ -50,6 +50,14 @@ static int read_public(const char *path, EVP_PKEY **ret, struct phx_err *err)
 	return 0;
 }
 
+int phx_pki_verify(EVP_PKEY *key, const void *data, size_t n, const uint8_t sig[PHX_SIG_SIZE])
+{
+	PHX_AUTO_MD EVP_MD_CTX *ctx = EVP_MD_CTX_new();
+	if (!ctx || EVP_DigestVerifyInit(ctx, NULL, NULL, NULL, key) != 1)
+		return -EIO;
+	return EVP_DigestVerify(ctx, sig, PHX_SIG_SIZE, data, n) == 1 ? 0 : -EKEYREJECTED;
+}
+
 int phx_verify(const char *pub_pem_path, const void *data, size_t n,
 	       const uint8_t sig[PHX_SIG_SIZE], struct phx_err *err)
 {
@@ -57,14 +65,11 @@ int phx_verify(const char *pub_pem_path, const void *data, size_t n,
 	int r = read_public(pub_pem_path, &key, err);
 	if (r < 0)
 		return r;
-	PHX_AUTO_MD EVP_MD_CTX *ctx = EVP_MD_CTX_new();
-	if (!ctx || EVP_DigestVerifyInit(ctx, NULL, NULL, NULL, key) != 1)
-		return phx_pki_fail(err, -EIO, "%s: cannot verify", pub_pem_path);
-	if (EVP_DigestVerify(ctx, sig, PHX_SIG_SIZE, data, n) != 1)
-		return phx_pki_fail(err, -EKEYREJECTED,
-				    "signature is wrong: not made with the key of %s",
+	r = phx_pki_verify(key, data, n, sig);
+	if (r == -EKEYREJECTED)
+		return phx_pki_fail(err, r, "signature is wrong: not made with the key of %s",
 				    pub_pem_path);
-	return 0;
+	return r < 0 ? phx_pki_fail(err, r, "%s: cannot verify", pub_pem_path) : 0;
 }
 
 int phx_pub_fingerprint(const char *pub_pem_path, char ret_fp[PHX_FINGERPRINT_MAX],

@@ -1,16 +1,13 @@
 /* The site's PKI in one directory: CA, server certificate, signing key. Opened by the daemon
- * at its start and by the setup command; keys are made once and never replaced by this code:
- * a lost or foreign key is an error for people to look at.
- */
+ * at its start and by the setup command; keys are made once and never replaced by this code, but
+ * for the CA's, which people change (ca.c): a lost or foreign key is an error for people to look
+ * at. */
 #include "pki/internal.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/file.h>
-#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -23,172 +20,6 @@
 #define RENEW_SECONDS (30 * 86400)
 #define SERVER_NAMES_MAX 64
 
-struct phx_pki {
-	EVP_PKEY *ca_key;
-	X509 *ca;
-	char *ca_pem, *server_pem, *server_key_pem, *site_pub_pem, *attest_pub_pem;
-	uint8_t start_key[PHX_DISK_KEY_SIZE];
-};
-
-EVP_PKEY *phx_pki_ca_key(const struct phx_pki *p)
-{
-	return p->ca_key;
-}
-
-X509 *phx_pki_ca_cert(const struct phx_pki *p)
-{
-	return p->ca;
-}
-
-const char *phx_pki_ca_pem(const struct phx_pki *p)
-{
-	return p->ca_pem;
-}
-
-const char *phx_pki_server_pem(const struct phx_pki *p)
-{
-	return p->server_pem;
-}
-
-const char *phx_pki_server_key_pem(const struct phx_pki *p)
-{
-	return p->server_key_pem;
-}
-
-const char *phx_pki_site_pub_pem(const struct phx_pki *p)
-{
-	return p->site_pub_pem;
-}
-
-const uint8_t *phx_pki_start_key(const struct phx_pki *p)
-{
-	return p->start_key;
-}
-
-const char *phx_pki_attest_pub_pem(const struct phx_pki *p)
-{
-	return p->attest_pub_pem;
-}
-
-void phx_pki_free(struct phx_pki *p)
-{
-	if (!p)
-		return;
-	EVP_PKEY_free(p->ca_key);
-	X509_free(p->ca);
-	free(p->ca_pem);
-	free(p->server_pem);
-	phx_pki_wipe_free(p->server_key_pem);
-	free(p->site_pub_pem);
-	explicit_bzero(p->start_key, sizeof(p->start_key));
-	free(p->attest_pub_pem);
-	free(p);
-}
-
-static void free_pki(struct phx_pki **p)
-{
-	phx_pki_free(*p);
-}
-
-int phx_pki_public(const struct phx_pki_texts *texts, struct phx_pki **ret)
-{
-	PHX_AUTO(free_pki) struct phx_pki *p = calloc(1, sizeof(*p));
-	if (!p)
-		return -ENOMEM;
-	p->ca_pem = strdup(texts->ca);
-	p->server_pem = strdup(texts->server);
-	p->server_key_pem = strdup(texts->server_key);
-	p->site_pub_pem = strdup(texts->site_pub);
-	p->attest_pub_pem = strdup(texts->attest_pub);
-	if (!p->ca_pem || !p->server_pem || !p->server_key_pem || !p->site_pub_pem ||
-	    !p->attest_pub_pem)
-		return -ENOMEM;
-	if (phx_pki_unhex(texts->start_key, p->start_key, sizeof(p->start_key)) !=
-	    sizeof(p->start_key))
-		return -EINVAL;
-	*ret = PHX_TAKE(p);
-	return 0;
-}
-
-/* The text of DIR/NAME; 1 when there is no such file. */
-static int read_pem(const char *dir, const char *name, char **ret_pem, struct phx_err *err)
-{
-	PHX_AUTO_FREE char *path = phx_path("%s/%s", dir, name);
-	if (!path)
-		return -ENOMEM;
-	if (access(path, F_OK) < 0 && errno == ENOENT)
-		return 1;
-	return phx_file_read(path, PHX_PEM_MAX, ret_pem, NULL, err);
-}
-
-static int write_pem(const char *dir, const char *name, const char *pem, mode_t mode,
-		     struct phx_err *err)
-{
-	PHX_AUTO_FREE char *path = phx_path("%s/%s", dir, name);
-	if (!path || !pem)
-		return phx_pki_fail(err, -ENOMEM, "%s/%s: cannot be made", dir, name);
-	return phx_file_write(path, pem, strlen(pem), mode, err);
-}
-
-/* The key in DIR/NAME; a new one is made and stored only when `may_make`. */
-static int open_key(const char *dir, const char *name, const char *type, bool may_make,
-		    EVP_PKEY **ret_key, struct phx_err *err)
-{
-	PHX_AUTO_SECRET char *pem = NULL;
-	int r = read_pem(dir, name, &pem, err);
-	if (r < 0)
-		return r;
-	if (r == 1 && !may_make)
-		return phx_err_set(
-			err, -ENOENT,
-			"%s/%s: missing, but files made with this key are there; restore it", dir,
-			name);
-	PHX_AUTO_KEY EVP_PKEY *key = NULL;
-	if (r == 0) {
-		key = phx_pki_key_parse(pem, name, err);
-		if (!key)
-			return phx_err_prefix(err, -EINVAL, "%s", dir);
-	} else {
-		key = phx_pki_key_new(type, err);
-		if (!key)
-			return -EIO;
-		pem = phx_pki_key_pem(key);
-		r = write_pem(dir, name, pem, 0600, err);
-		if (r < 0)
-			return r;
-	}
-	*ret_key = PHX_TAKE(key);
-	return 0;
-}
-
-static int make_ca(const char *dir, struct phx_pki *p, struct phx_err *err)
-{
-	struct phx_cert_spec spec = {
-		.subject_key = p->ca_key, .issuer_key = p->ca_key, .name = "Phoenix site CA"};
-	p->ca = phx_cert_make(&spec, err);
-	p->ca_pem = p->ca ? phx_cert_pem(p->ca) : NULL;
-	return p->ca_pem ? write_pem(dir, "ca.pem", p->ca_pem, 0644, err) : -EIO;
-}
-
-static int open_ca(const char *dir, struct phx_pki *p, struct phx_err *err)
-{
-	int missing = read_pem(dir, "ca.pem", &p->ca_pem, err);
-	if (missing < 0)
-		return missing;
-	int r = open_key(dir, "ca.key", PHX_TLS_KEY_TYPE, missing, &p->ca_key, err);
-	if (r < 0)
-		return r;
-	if (missing)
-		return make_ca(dir, p, err);
-	p->ca = phx_cert_parse(p->ca_pem, "ca.pem", err);
-	if (!p->ca)
-		return phx_err_prefix(err, -EINVAL, "%s", dir);
-	if (X509_check_private_key(p->ca, p->ca_key) != 1)
-		return phx_pki_fail(err, -EINVAL, "%s: ca.pem and ca.key do not belong together",
-				    dir);
-	return 0;
-}
-
 /* A key that signs, NAME.key, and its public half, NAME.pub. */
 static int open_sign_key(const char *dir, const char *name, char **ret_pub_pem, struct phx_err *err)
 {
@@ -198,10 +29,10 @@ static int open_sign_key(const char *dir, const char *name, char **ret_pub_pem, 
 	PHX_AUTO_KEY EVP_PKEY *key = NULL;
 	snprintf(private, sizeof(private), "%s.key", name);
 	snprintf(public, sizeof(public), "%s.pub", name);
-	int missing = read_pem(dir, public, &had, err);
+	int missing = phx_pki_read_pem(dir, public, &had, err);
 	if (missing < 0)
 		return missing;
-	int r = open_key(dir, private, "ED25519", missing, &key, err);
+	int r = phx_pki_open_key(dir, private, missing ? "ED25519" : NULL, &key, err);
 	if (r < 0)
 		return r;
 	PHX_AUTO_BIO BIO *bio = BIO_new(BIO_s_mem());
@@ -212,7 +43,7 @@ static int open_sign_key(const char *dir, const char *name, char **ret_pub_pem, 
 	if (!missing && strcmp(had, pem))
 		return phx_err_set(err, -EINVAL, "%s: %s and %s do not belong together", dir,
 				   public, private);
-	r = missing ? write_pem(dir, public, pem, 0644, err) : 0;
+	r = missing ? phx_pki_write_pem(dir, public, pem, 0644, err) : 0;
 	if (r == 0)
 		*ret_pub_pem = PHX_TAKE(pem);
 	return r;
@@ -286,17 +117,22 @@ static bool server_cert_good(const struct phx_pki *p, X509 *x, EVP_PKEY *key,
 			     const char *const *names, size_t n_names)
 {
 	time_t soon = time(NULL) + RENEW_SECONDS;
-	return X509_check_private_key(x, key) == 1 && X509_verify(x, p->ca_key) == 1 &&
+	return X509_check_private_key(x, key) == 1 &&
+		X509_verify(x, X509_get0_pubkey(phx_pki_server_ca(p))) == 1 &&
 		X509_cmp_time(X509_get0_notAfter(x), &soon) > 0 && same_names(x, names, n_names);
 }
 
 static int issue_server(const char *dir, struct phx_pki *p, EVP_PKEY *key, const char *san,
 			struct phx_err *err)
 {
+	PHX_AUTO_KEY EVP_PKEY *issuer_key = NULL;
+	int r = phx_pki_server_issuer(dir, p, &issuer_key, err);
+	if (r < 0)
+		return r;
 	struct phx_cert_spec spec = {
 		.subject_key = key,
-		.issuer = p->ca,
-		.issuer_key = p->ca_key,
+		.issuer = phx_pki_server_ca(p),
+		.issuer_key = issuer_key,
 		.unit = phx_enum_name(&phx_cert_kind_names, PHX_CERT_SERVER),
 		.name = "phxd",
 		.usage = "serverAuth",
@@ -306,7 +142,8 @@ static int issue_server(const char *dir, struct phx_pki *p, EVP_PKEY *key, const
 	PHX_AUTO_CERT X509 *x = phx_cert_make(&spec, err);
 	free(p->server_pem);
 	p->server_pem = x ? phx_cert_pem(x) : NULL;
-	return p->server_pem ? write_pem(dir, "server.pem", p->server_pem, 0644, err) : -EIO;
+	return p->server_pem ? phx_pki_write_pem(dir, "server.pem", p->server_pem, 0644, err)
+			     : -EIO;
 }
 
 static int open_server(const char *dir, const char *const *names, size_t n_names, struct phx_pki *p,
@@ -316,13 +153,13 @@ static int open_server(const char *dir, const char *const *names, size_t n_names
 	PHX_AUTO_FREE char *san = NULL;
 	int r = format_san(names, n_names, &san, err);
 	if (r == 0)
-		r = open_key(dir, "server.key", PHX_TLS_KEY_TYPE, true, &key, err);
+		r = phx_pki_open_key(dir, "server.key", PHX_TLS_KEY_TYPE, &key, err);
 	if (r < 0)
 		return r;
 	p->server_key_pem = phx_pki_key_pem(key);
 	if (!p->server_key_pem)
 		return phx_pki_fail(err, -ENOMEM, "%s/server.key: cannot be read", dir);
-	r = read_pem(dir, "server.pem", &p->server_pem, err);
+	r = phx_pki_read_pem(dir, "server.pem", &p->server_pem, err);
 	if (r < 0)
 		return r;
 	/* Anybody can replace this file's contents by issuing again: a broken one is no error. */
@@ -335,17 +172,13 @@ static int open_server(const char *dir, const char *const *names, size_t n_names
 int phx_pki_open(const char *dir, const char *const *server_names, size_t n_names,
 		 struct phx_pki **ret, struct phx_err *err)
 {
-	int r = phx_dir_make(dir, 0700, err);
-	if (r < 0)
-		return r;
-	/* daemon and setup command may come at the same time: one makes, the other finds */
-	PHX_AUTO_CLOSE int fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (fd < 0 || fchmod(fd, 0700) < 0 || flock(fd, LOCK_EX) < 0)
-		return phx_err_set(err, -errno, "%s: %s", dir, strerror(errno));
-	PHX_AUTO(free_pki) struct phx_pki *p = calloc(1, sizeof(*p));
+	PHX_AUTO_CLOSE int fd = phx_pki_lock(dir, err);
+	if (fd < 0)
+		return fd;
+	PHX_AUTO_PKI struct phx_pki *p = calloc(1, sizeof(*p));
 	if (!p)
 		return -ENOMEM;
-	r = open_ca(dir, p, err);
+	int r = phx_pki_open_cas(dir, p, err);
 	if (r == 0)
 		r = open_sign_key(dir, "site", &p->site_pub_pem, err);
 	if (r == 0)

@@ -6,7 +6,7 @@
 #define PHX_PKI_STATEMENT_H
 
 #include "base/record.h"
-#include "pki/pki.h"
+#include "pki/quote.h"
 
 enum {
 	PHX_STATEMENT_KEY_MAX = 256,       /* a public key of P-256 or Ed25519, as hexadecimal */
@@ -43,6 +43,8 @@ PHX_RECORD_STRUCT(phx_seal, PHX_SEAL_FIELDS);
 /** Sign with the private key in this file: P-256 or Ed25519. */
 int phx_statement_sign(const struct phx_statement *s, const char *key_pem_path,
 		       struct phx_seal *ret, struct phx_err *err);
+/** What the TPM of the machine quotes it by. -ENOMEM. */
+int phx_statement_digest(const struct phx_statement *s, uint8_t ret[PHX_QUOTE_DATA_SIZE]);
 /** Is the statement signed with this key? ret_fp: the key's fingerprint, as certificates have it.
  * -EINVAL: that is no such key; -EKEYREJECTED: it is not. */
 int phx_statement_verify(const struct phx_statement *s, const char *key, const char *signature,

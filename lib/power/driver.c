@@ -39,8 +39,14 @@ int phx_power_secret_read(const char *path, size_t max, char **ret_secret, struc
 		return r;
 	PHX_AUTO_SECRET char *text = NULL;
 	size_t n = 0;
-	if (phx_file_read(path, SECRET_FILE_MAX, &text, &n, err) < 0)
-		return phx_err_prefix(err, -EINVAL, "password_file");
+	struct phx_err why = {0};
+	r = phx_file_read(path, SECRET_FILE_MAX, &text, &n, &why);
+	if (r < 0)
+		return phx_err_set(err, -EINVAL, "password_file %s%s", why.text,
+				   r == -EACCES
+					   ? " (it must lie in bmc_dir, or where hands_paths of "
+					     "phoenix.conf says)"
+					   : "");
 	size_t line = strcspn(text, "\r\n");
 	if (line == 0 || line + strspn(text + line, "\r\n") != n)
 		return phx_err_set(err, -EINVAL,

@@ -1,6 +1,6 @@
 /* IPMI 2.0 over the network by ipmitool or FreeIPMI. Called by power.c from
- * worker threads. The password never stands on a command line: ipmitool gets
- * the name of the file, FreeIPMI a configuration on its standard input. */
+ * worker threads. The password never stands on a command line: both get it on
+ * their standard input, FreeIPMI as a configuration. */
 #include "power/driver.h"
 
 #include <errno.h>
@@ -64,7 +64,8 @@ static int run_tool(const char *const *argv, const char *input, uint32_t timeout
 				    .env_add = env,
 				    .input = input,
 				    .timeout_ms = timeout_ms,
-				    .output_max = 65536};
+				    .output_max = 65536,
+				    .dies_with_us = true};
 	int r = phx_run(&run, ret, NULL);
 	if (r == -ENOENT)
 		return phx_err_set(err, -EOPNOTSUPP, "%s is not installed", argv[0]);
@@ -107,24 +108,23 @@ static int call_ipmitool(const struct phx_bmc *bmc, const struct phx_power_host 
 			 enum phx_power_op op, uint32_t timeout_ms, struct phx_run_result *ret,
 			 struct phx_err *err)
 {
-	/* read to be checked: without a file ipmitool would ask */
+	/* it need not be allowed to read the file, and gets what it would find there */
 	PHX_AUTO_SECRET char *secret = NULL;
 	int r = phx_power_secret_read(bmc->password_file, PASSWORD_MAX, &secret, err);
 	if (r < 0)
 		return r;
 	char port[8];
 	snprintf(port, sizeof(port), "%u", host->port);
-	const char *argv[ARGS_MAX] = {
-		"ipmitool", "-v", "-I", "lanplus", "-C",      "3",  "-H",
-		host->name, "-p", port, "-U",      bmc->user, "-f", bmc->password_file,
-		"-R",       "2",  "-N", "1"};
+	const char *argv[ARGS_MAX] = {"ipmitool", "-v",         "-I", "lanplus", "-C", "3",
+				      "-H",       host->name,   "-p", port,      "-U", bmc->user,
+				      "-f",       "/dev/stdin", "-R", "2",       "-N", "1"};
 	size_t n = 0;
 	while (argv[n])
 		n++;
 	bool efi = has_word(bmc->workarounds, "efiboot");
 	for (size_t i = 0; tool_words[op][i] && (i < 3 || efi); i++)
 		argv[n++] = tool_words[op][i];
-	return run_tool(argv, NULL, timeout_ms, ret, err);
+	return run_tool(argv, secret, timeout_ms, ret, err);
 }
 
 /* ---- FreeIPMI ---- */

@@ -29,13 +29,17 @@ int phx_power_ready(const struct phx_bmc *bmc, struct phx_err *err);
  * may call phx_power_queue_add(), but not phx_power_queue_free(). */
 typedef void (*phx_power_done_fn)(void *arg, uint64_t ticket, int result,
 				  enum phx_power_state state, const char *text);
+/** What carries an operation out, as phx_power_do(): on a worker thread. */
+typedef int (*phx_power_run_fn)(void *arg, const struct phx_bmc *bmc, enum phx_power_op op,
+				uint32_t timeout_ms, enum phx_power_state *ret_state,
+				struct phx_err *err);
 struct phx_power_queue;
 
-/** `done` is called on a worker thread. threads (at least 1): most operations at once. One
+/** `done` is called on a worker thread, too. threads (at least 1): most operations at once. One
  * operation at a time goes to one BMC, in the order added. BMCs that were silent the last time wait
  * behind all others and get at most half of the threads, so that a slow or dead BMC never delays
  * others beyond its own. */
-int phx_power_queue_new(unsigned threads, phx_power_done_fn done, void *arg,
+int phx_power_queue_new(unsigned threads, phx_power_run_fn run, phx_power_done_fn done, void *arg,
 			struct phx_power_queue **ret, struct phx_err *err);
 
 /** Copies `bmc`. -EALREADY when `ticket` is queued or running (idempotent re-issue), -EBUSY when

@@ -1,5 +1,5 @@
 /* The power queue: see power.h. Called by phxd's loop (add, free); its workers
- * call power.c and the owner's `done`. Never runs two operations on one BMC.
+ * call the owner's `run` and `done`. Never runs two operations on one BMC.
  *
  *   add ─▶ jobs (in order) ─▶ pick(): BMC idle, lane free ─▶ worker ─▶ done ─▶ forgotten
  *
@@ -44,8 +44,9 @@ struct phx_power_queue {
 	unsigned n_suspects_running;
 	struct phx_list suspects; /* struct suspect: BMCs silent the last time */
 	bool closing;
+	phx_power_run_fn run;
 	phx_power_done_fn done;
-	void *arg;
+	void *arg; /* of both */
 	unsigned n_threads;
 	pthread_t threads[];
 };
@@ -145,7 +146,7 @@ static void run_job(struct phx_power_queue *q, struct job *job)
 	pthread_mutex_unlock(&q->lock);
 	enum phx_power_state state = PHX_POWER_UNKNOWN;
 	struct phx_err err = {0};
-	int r = phx_power_do(&job->bmc, job->op, job->timeout_ms, &state, &err);
+	int r = q->run(q->arg, &job->bmc, job->op, job->timeout_ms, &state, &err);
 	q->done(q->arg, job->ticket, r, state, r < 0 ? err.text : "");
 	pthread_mutex_lock(&q->lock);
 	end_job(q, job, r);
@@ -166,7 +167,7 @@ static void *work(void *arg)
 	return NULL;
 }
 
-int phx_power_queue_new(unsigned threads, phx_power_done_fn done, void *arg,
+int phx_power_queue_new(unsigned threads, phx_power_run_fn run, phx_power_done_fn done, void *arg,
 			struct phx_power_queue **ret, struct phx_err *err)
 {
 	if (threads < 1 || threads > THREADS_MAX)
@@ -175,6 +176,7 @@ int phx_power_queue_new(unsigned threads, phx_power_done_fn done, void *arg,
 	struct phx_power_queue *q = calloc(1, sizeof(*q) + threads * sizeof(q->threads[0]));
 	if (!q)
 		return -ENOMEM;
+	q->run = run;
 	q->done = done;
 	q->arg = arg;
 	pthread_mutex_init(&q->lock, NULL);

@@ -22,7 +22,7 @@ static int check(const struct phx_bmc *bmc, struct phx_err *err)
 	return 0;
 }
 
-/* It runs with all rights of phxd. */
+/* It runs with all rights of who talks to BMCs. */
 static int check_trusted(const struct phx_bmc *bmc, struct phx_err *err)
 {
 	return phx_file_trusted(bmc->script, err) < 0 ? phx_err_prefix(err, -EINVAL, "script") : 0;
@@ -57,7 +57,8 @@ static int call(const struct phx_bmc *bmc, enum phx_power_op op, uint32_t timeou
 {
 	const char *const argv[] = {bmc->script, phx_enum_name(&phx_power_op_names, (int)op),
 				    bmc->node, NULL};
-	const struct phx_run run = {.argv = argv, .timeout_ms = timeout_ms, .output_max = 65536};
+	const struct phx_run run = {
+		.argv = argv, .timeout_ms = timeout_ms, .output_max = 65536, .dies_with_us = true};
 	int r = check_trusted(bmc, err);
 	r = r ? r : phx_run(&run, ret, err);
 	if (r == -ETIMEDOUT)

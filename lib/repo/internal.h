@@ -5,7 +5,8 @@
 #include <limits.h>
 #include <sys/types.h>
 
-#include "pki/pki.h"
+#include "base/version.h"
+#include "pki/ring.h"
 #include "repo/repo.h"
 #include "types/role.h"
 
@@ -76,9 +77,12 @@ void phx_walk_close(struct phx_package_walk *w);
 
 /* ---- verify.c ---- */
 
-/** Open `path` and check PATH.sig: the descriptor and the digest it was checked with. */
-int phx_package_open_signed(const char *path, const char *pub_pem_path, int *ret_fd,
-			    char ret_hex[PHX_SHA256_HEX], uint64_t *ret_size, struct phx_err *err);
+/** Open `path` and check PATH.sig by the keys of `ring`: the descriptor, and in `ret` what was
+ * found before the manifest is read: digest, size, who signed it. */
+int phx_package_open_signed(const char *path, const char *ring, int *ret_fd,
+			    struct phx_package *ret, struct phx_err *err);
+/** Put what was found out when it was opened into what its manifest says. */
+void phx_package_was_opened(struct phx_package *p, const struct phx_package *opened);
 
 /* ---- unpack.c ---- */
 

@@ -64,14 +64,14 @@ static char *file_of(const char *dir, const struct phx_package *p)
 }
 
 /* Verify DIR/FILE, which must hold what its name says. */
-static int verify_file(const char *dir, const char *file, const char *pub_pem_path,
-		       struct phx_package *ret, struct phx_err *err)
+static int verify_file(const char *dir, const char *file, const char *ring, struct phx_package *ret,
+		       struct phx_err *err)
 {
 	struct phx_package p;
 	PHX_AUTO_FREE char *path = phx_path("%s/%s", dir, file);
 	if (!path)
 		return -ENOMEM;
-	int r = phx_package_verify(path, pub_pem_path, &p, err);
+	int r = phx_package_verify(path, ring, &p, err);
 	if (r < 0)
 		return r;
 	PHX_AUTO_FREE char *right = file_of(dir, &p);
@@ -94,13 +94,13 @@ static int note_bad(struct phx_list *bad, const char *file, const struct phx_err
 	return 0;
 }
 
-static int list_files(const char *dir, const char *pub_pem_path, const struct phx_list *files,
+static int list_files(const char *dir, const char *ring, const struct phx_list *files,
 		      struct phx_list *packages, struct phx_list *bad)
 {
 	PHX_LIST_EACH(struct file_name, f, files) {
 		struct phx_err why = {0};
 		struct phx_package p;
-		int r = verify_file(dir, f->file, pub_pem_path, &p, &why);
+		int r = verify_file(dir, f->file, ring, &p, &why);
 		if (r == -ENOMEM)
 			return r;
 		if (r < 0) {
@@ -122,7 +122,7 @@ static int compare_packages(const void *a, const void *b)
 	return r ? r : phx_version_compare(p->version, q->version);
 }
 
-int phx_repo_list(const char *dir, const char *pub_pem_path, struct phx_list *ret_packages,
+int phx_repo_list(const char *dir, const char *ring, struct phx_list *ret_packages,
 		  struct phx_list *ret_bad, struct phx_err *err)
 {
 	PHX_AUTO(phx_list_fini) struct phx_list files = {0};
@@ -130,7 +130,7 @@ int phx_repo_list(const char *dir, const char *pub_pem_path, struct phx_list *re
 	PHX_AUTO(phx_list_fini) struct phx_list bad = {0};
 	int r = read_names(dir, &files, err);
 	if (r == 0)
-		r = list_files(dir, pub_pem_path, &files, &packages, ret_bad ? &bad : NULL);
+		r = list_files(dir, ring, &files, &packages, ret_bad ? &bad : NULL);
 	if (r < 0)
 		return r;
 	if (packages.n)
@@ -144,10 +144,10 @@ int phx_repo_list(const char *dir, const char *pub_pem_path, struct phx_list *re
 	return 0;
 }
 
-int phx_repo_json(const char *dir, const char *pub_pem_path, json_t **ret, struct phx_err *err)
+int phx_repo_json(const char *dir, const char *ring, json_t **ret, struct phx_err *err)
 {
 	PHX_AUTO(phx_list_fini) struct phx_list packages = {0}, bad = {0};
-	int r = phx_repo_list(dir, pub_pem_path, &packages, &bad, err);
+	int r = phx_repo_list(dir, ring, &packages, &bad, err);
 	if (r < 0)
 		return r;
 	json_t *j = json_pack("{s:o,s:o}", "packages",
@@ -189,7 +189,7 @@ static const char *choose_file(const struct phx_list *files, const char *name, c
 	return chosen;
 }
 
-int phx_repo_find(const char *dir, const char *pub_pem_path, const char *name, const char *version,
+int phx_repo_find(const char *dir, const char *ring, const char *name, const char *version,
 		  char **ret_path, struct phx_package *ret, struct phx_err *err)
 {
 	PHX_AUTO(phx_list_fini) struct phx_list files = {0};
@@ -201,7 +201,7 @@ int phx_repo_find(const char *dir, const char *pub_pem_path, const char *name, c
 		return phx_err_set(err, -ENOENT, "no package %s%s%s in %s", name,
 				   version ? " of version " : "", version ? version : "", dir);
 	struct phx_package p;
-	r = verify_file(dir, file, pub_pem_path, &p, err);
+	r = verify_file(dir, file, ring, &p, err);
 	if (r < 0)
 		return r;
 	if (ret_path) {
@@ -247,11 +247,11 @@ static int copy_signature(const char *path, const char *dest, struct phx_err *er
 
 /* 1: the same bytes are there, well signed; 0: place is free, or what holds it is not
  * verifiable. */
-static int check_place(const char *dest, const char *pub_pem_path, const struct phx_package *p,
+static int check_place(const char *dest, const char *ring, const struct phx_package *p,
 		       struct phx_err *err)
 {
 	struct phx_package had;
-	if (phx_package_verify(dest, pub_pem_path, &had, NULL) < 0)
+	if (phx_package_verify(dest, ring, &had, NULL) < 0)
 		return 0;
 	if (phx_str_eq(had.sha256, p->sha256))
 		return 1;
@@ -267,7 +267,7 @@ static int store(int fd, const char *path, const char *dest, struct phx_err *err
 	return r < 0 ? r : copy_file(fd, dest, err);
 }
 
-static int add_open(const char *dir, const char *pub_pem_path, const char *path, int fd,
+static int add_open(const char *dir, const char *ring, const char *path, int fd,
 		    struct phx_package *p, struct phx_err *err)
 {
 	struct phx_package_walk w;
@@ -275,13 +275,13 @@ static int add_open(const char *dir, const char *pub_pem_path, const char *path,
 	if (r < 0)
 		return r;
 	r = phx_walk_all(&w, err);
-	PHX_STR_SET(w.manifest.sha256, p->sha256);
+	phx_package_was_opened(&w.manifest, p);
 	*p = w.manifest;
 	phx_walk_close(&w);
 	PHX_AUTO_FREE char *dest = r == 0 ? file_of(dir, p) : NULL;
 	if (!dest)
 		return r < 0 ? r : -ENOMEM;
-	r = check_place(dest, pub_pem_path, p, err);
+	r = check_place(dest, ring, p, err);
 	if (r)
 		return r < 0 ? r : 0;
 	return store(fd, path, dest, err);
@@ -303,19 +303,18 @@ void phx_repo_sweep(const char *dir)
 		closedir(d);
 }
 
-int phx_repo_add(const char *dir, const char *pub_pem_path, const char *path,
-		 struct phx_package *ret, struct phx_err *err)
+int phx_repo_add(const char *dir, const char *ring, const char *path, struct phx_package *ret,
+		 struct phx_err *err)
 {
 	PHX_AUTO_CLOSE int fd = -1, lock = -1;
 	struct phx_package p = {0};
-	uint64_t size;
-	int r = phx_package_open_signed(path, pub_pem_path, &fd, p.sha256, &size, err);
+	int r = phx_package_open_signed(path, ring, &fd, &p, err);
 	if (r == 0)
 		r = phx_package_lock(dir, &lock, err);
 	if (r < 0)
 		return r;
 	phx_repo_sweep(dir);
-	r = add_open(dir, pub_pem_path, path, fd, &p, err);
+	r = add_open(dir, ring, path, fd, &p, err);
 	if (r < 0)
 		return phx_err_prefix(err, r, "%s", path);
 	if (ret)

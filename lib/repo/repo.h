@@ -29,7 +29,8 @@ extern const struct phx_record phx_package_conf_record;
 	F(S, size_bytes, U64) /* of the .tar.zst */ \
 	F(S, unpacked_bytes, U64, KEY(unpacked_bytes, SIZE, PHX_REQUIRED, "Of all entries.")) \
 	F(S, n_entries, U32, KEY(n_entries, COUNT, PHX_REQUIRED, "How many there are.")) \
-	F(S, sha256, STR(65)) /* of the .tar.zst */
+	F(S, sha256, STR(65))              /* of the .tar.zst */ \
+	F(S, signed_by, STR(PHX_NAME_MAX)) /* the name of the key; "" unsigned, or not asked */
 PHX_RECORD_STRUCT(phx_package, PHX_PACKAGE_FIELDS);
 
 /** Limits of unpacking; zero fields take the defaults (2 GiB, 100,000 entries, ratio 200). */
@@ -51,9 +52,9 @@ int phx_package_build(const char *src_dir, const char *out_dir, char **ret_path,
 /** Write PATH.sig (64 bytes: Ed25519 over the text "phoenix package sha256 HEX\n") with the PEM
  * key. */
 int phx_package_sign(const char *path, const char *key_pem_path, struct phx_err *err);
-/** Check signature, then read and check the manifest. -EKEYREJECTED wrong or missing signature,
- * -EBADMSG damaged. */
-int phx_package_verify(const char *path, const char *pub_pem_path, struct phx_package *ret,
+/** Check the signature by the keys at `ring` (pki/ring.h), then read and check the manifest.
+ * -EKEYREJECTED wrong or missing signature, -EBADMSG damaged. */
+int phx_package_verify(const char *path, const char *ring, struct phx_package *ret,
 		       struct phx_err *err);
 /** Manifest without signature check, and everything read as unpack would (for `phx package build`'s
  * output): -EPERM, -E2BIG, -EBADMSG. */
@@ -65,7 +66,7 @@ int phx_package_inspect(const char *path, struct phx_package *ret, struct phx_er
  * -EEXIST: VERSION is there from other bytes. Nothing of a failed unpack remains, and leftovers of
  * an interrupted one are removed by the next. Already unpacked with the same digest: 0, nothing
  * done. ROOT is locked (flock) meanwhile; thread-safe; `ret` may be NULL. */
-int phx_package_unpack(const char *path, const char *pub_pem_path, const char *root,
+int phx_package_unpack(const char *path, const char *ring, const char *root,
 		       const struct phx_package_limits *limits, struct phx_package *ret,
 		       struct phx_err *err);
 /** SHA-256 of the archive that ROOT/NAME/VERSION was unpacked from: it is there, whole, and was
@@ -85,29 +86,32 @@ int phx_package_current(const char *root, const char *name, char ret_version[PHX
 int phx_package_remove(const char *root, const char *name, const char *version,
 		       struct phx_err *err);
 
-/** The head's repository directory: list what is there (verified against pub; bad ones are skipped
+/** The ring by which a head believes packages: the directory `package_key_dir`, where there is one;
+ * else the key of the site in `pki_dir`, which signed packages before there were others. malloc'd,
+ * NULL on ENOMEM. */
+char *phx_repo_ring(const char *package_key_dir, const char *pki_dir);
+
+/** The head's repository directory: list what is there (verified by ring; bad ones are skipped
  * and named in `ret_bad`, a list of struct phx_package_bad). */
 #define PHX_PACKAGE_BAD_FIELDS(F, S) \
 	F(S, file, STR(256)) \
 	F(S, reason, STR(256))
 PHX_RECORD_STRUCT(phx_package_bad, PHX_PACKAGE_BAD_FIELDS);
-int phx_repo_list(const char *dir, const char *pub_pem_path, struct phx_list *ret_packages,
+int phx_repo_list(const char *dir, const char *ring, struct phx_list *ret_packages,
 		  struct phx_list *ret_bad, struct phx_err *err);
 /** The same as {packages: [PACKAGE], bad: [{file, reason}]}, a new reference. */
-int phx_repo_json(const char *dir, const char *pub_pem_path, json_t **ret, struct phx_err *err);
+int phx_repo_json(const char *dir, const char *ring, json_t **ret, struct phx_err *err);
 /** Add a package file and its .sig (verified and read whole first; copied in; `ret` may be NULL;
  * -EEXIST if the same name-version is there with other bytes). */
-int phx_repo_add(const char *dir, const char *pub_pem_path, const char *path,
-		 struct phx_package *ret, struct phx_err *err);
+int phx_repo_add(const char *dir, const char *ring, const char *path, struct phx_package *ret,
+		 struct phx_err *err);
 /** Remove what pushes and builds that were killed have left in the repository: "FILE.TID.tmp" whose
  * thread is gone. Best effort; phx_repo_add() does it too. */
 void phx_repo_sweep(const char *dir);
 /** Path of NAME[-VERSION] in the repository (newest version when NULL), malloc'd. Newest =
  * Debian-like version order. -ENOENT; a file that is there and does not verify is an error, never
  * passed over. `ret_path`, `ret` may be NULL. */
-int phx_repo_find(const char *dir, const char *pub_pem_path, const char *name, const char *version,
+int phx_repo_find(const char *dir, const char *ring, const char *name, const char *version,
 		  char **ret_path, struct phx_package *ret, struct phx_err *err);
-/** Compare versions: negative, 0, positive. Digits runs compare as numbers. */
-int phx_version_compare(const char *a, const char *b);
 
 #endif

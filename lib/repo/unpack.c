@@ -256,22 +256,21 @@ static int unpack_walk(struct phx_package_walk *w, const char *root, const char 
 	return r;
 }
 
-int phx_package_unpack(const char *path, const char *pub_pem_path, const char *root,
+int phx_package_unpack(const char *path, const char *ring, const char *root,
 		       const struct phx_package_limits *limits, struct phx_package *ret,
 		       struct phx_err *err)
 {
 	PHX_AUTO_CLOSE int fd = -1;
-	char hex[PHX_SHA256_HEX];
-	uint64_t size;
-	int r = phx_package_open_signed(path, pub_pem_path, &fd, hex, &size, err);
+	struct phx_package opened;
+	int r = phx_package_open_signed(path, ring, &fd, &opened, err);
 	if (r < 0)
 		return r;
 	struct phx_package_walk w;
 	r = phx_walk_open(&w, fd, limits, err);
 	if (r < 0)
 		return phx_err_prefix(err, r, "%s", path);
-	PHX_STR_SET(w.manifest.sha256, hex);
-	r = unpack_walk(&w, root, hex, err);
+	phx_package_was_opened(&w.manifest, &opened);
+	r = unpack_walk(&w, root, opened.sha256, err);
 	if (r == 0 && ret)
 		*ret = w.manifest;
 	phx_walk_close(&w);

@@ -78,8 +78,8 @@ static int open_digested(const char *path, int *ret_fd, char ret_hex[PHX_SHA256_
 	return r ? r : digest_fd(*ret_fd, ret_hex, ret_size, err);
 }
 
-static int check_signature(const char *path, const char *pub_pem_path,
-			   const char hex[PHX_SHA256_HEX], struct phx_err *err)
+static int check_signature(const char *path, const char *ring, const char hex[PHX_SHA256_HEX],
+			   char ret_signer[PHX_NAME_MAX], struct phx_err *err)
 {
 	PHX_AUTO_FREE char *sig_path = phx_path("%s.sig", path);
 	if (!sig_path)
@@ -97,28 +97,38 @@ static int check_signature(const char *path, const char *pub_pem_path,
 				   sig_path, PHX_SIG_SIZE);
 	char text[128];
 	signed_text(hex, text, sizeof(text));
-	r = phx_verify(pub_pem_path, text, strlen(text), (const uint8_t *)sig, &why);
+	r = phx_ring_verify(ring, text, strlen(text), (const uint8_t *)sig, ret_signer, &why);
 	if (r == -EKEYREJECTED)
-		return phx_err_set(err, r, "altered, or not signed by the key of %s", pub_pem_path);
+		return phx_err_set(err, r, "altered, or not signed by a key of %s", ring);
 	return r < 0 ? phx_err_set(err, r, "%s", why.text) : 0;
 }
 
-int phx_package_open_signed(const char *path, const char *pub_pem_path, int *ret_fd,
-			    char ret_hex[PHX_SHA256_HEX], uint64_t *ret_size, struct phx_err *err)
+int phx_package_open_signed(const char *path, const char *ring, int *ret_fd,
+			    struct phx_package *ret, struct phx_err *err)
 {
 	PHX_AUTO_CLOSE int fd = -1;
-	char hex[PHX_SHA256_HEX];
-	uint64_t size;
-	int r = open_digested(path, &fd, hex, &size, err);
+	struct phx_package p = {0};
+	int r = open_digested(path, &fd, p.sha256, &p.size_bytes, err);
 	if (r == 0)
-		r = check_signature(path, pub_pem_path, hex, err);
+		r = check_signature(path, ring, p.sha256, p.signed_by, err);
 	if (r < 0)
 		return phx_err_prefix(err, r, "%s", path);
 	*ret_fd = fd;
 	fd = -1;
-	memcpy(ret_hex, hex, sizeof(hex));
-	*ret_size = size;
+	*ret = p;
 	return 0;
+}
+
+void phx_package_was_opened(struct phx_package *p, const struct phx_package *opened)
+{
+	PHX_STR_SET(p->sha256, opened->sha256);
+	PHX_STR_SET(p->signed_by, opened->signed_by);
+}
+
+char *phx_repo_ring(const char *package_key_dir, const char *pki_dir)
+{
+	return access(package_key_dir, F_OK) == 0 ? strdup(package_key_dir)
+						  : phx_path("%s/site.pub", pki_dir);
 }
 
 int phx_package_sign(const char *path, const char *key_pem_path, struct phx_err *err)
@@ -156,16 +166,17 @@ static int read_package(int fd, bool whole, const char hex[PHX_SHA256_HEX], stru
 	return r;
 }
 
-int phx_package_verify(const char *path, const char *pub_pem_path, struct phx_package *ret,
+int phx_package_verify(const char *path, const char *ring, struct phx_package *ret,
 		       struct phx_err *err)
 {
 	PHX_AUTO_CLOSE int fd = -1;
-	char hex[PHX_SHA256_HEX];
-	uint64_t size;
-	int r = phx_package_open_signed(path, pub_pem_path, &fd, hex, &size, err);
+	struct phx_package opened;
+	int r = phx_package_open_signed(path, ring, &fd, &opened, err);
 	if (r < 0)
 		return r;
-	r = read_package(fd, false, hex, ret, err);
+	r = read_package(fd, false, opened.sha256, ret, err);
+	if (r == 0)
+		phx_package_was_opened(ret, &opened);
 	return r < 0 ? phx_err_prefix(err, r, "%s", path) : 0;
 }
 

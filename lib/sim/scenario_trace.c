@@ -97,14 +97,21 @@
 	F(S, scale_to, U32, \
 	  KEY(scale_to, COUNT, "", "The demand is multiplied so that this is its highest.")) \
 	SERIES_ROWS(F, S)
+#define COPIES_ROWS(F, S) \
+	F(S, copies, U32, KEY(copies, COUNT, "", "How many of it.")) \
+	F(S, every_ms, I64, KEY(every, SPAN, "", "How long after one the next begins."))
+#define WORKFLOW_ROWS(F, S) \
+	NAME_ROW(F, S) \
+	F(S, file, STR(PHX_TRACE_PATH_MAX), \
+	  KEY(workflow, LINE, "", \
+	      "A workflow in any form of phoenix-workflow(5): a task waits for its parents, and " \
+	      "is submitted when the last has ended.")) \
+	COPIES_ROWS(F, S)
 #define DAX_ROWS(F, S) \
 	NAME_ROW(F, S) \
 	F(S, file, STR(PHX_TRACE_PATH_MAX), \
-	  KEY(dax, LINE, "", \
-	      "A workflow (DAX of Pegasus): a task waits for its parents, and is submitted when " \
-	      "the last has ended.")) \
-	F(S, copies, U32, KEY(copies, COUNT, "", "How many of it.")) \
-	F(S, every_ms, I64, KEY(every, SPAN, "", "How long after one the next begins."))
+	  KEY(dax, LINE, "", "The same by the name of one of the forms.")) \
+	COPIES_ROWS(F, S)
 #define JOBS_ROWS(F, S) \
 	NAME_ROW(F, S) \
 	F(S, gen_jobs.rate.form, ENUM(phx_gen_form), \
@@ -140,6 +147,7 @@ PHX_RECORD_LOCAL(swf, phx_trace, SWF_ROWS);
 PHX_RECORD_LOCAL(requests, phx_trace, REQUESTS_ROWS);
 PHX_RECORD_LOCAL(demand, phx_trace, DEMAND_ROWS);
 PHX_RECORD_LOCAL(dax, phx_trace, DAX_ROWS);
+PHX_RECORD_LOCAL(workflow, phx_trace, WORKFLOW_ROWS);
 PHX_RECORD_LOCAL(jobs, phx_trace, JOBS_ROWS);
 PHX_RECORD_LOCAL(load, phx_trace, LOAD_ROWS);
 
@@ -205,6 +213,7 @@ static const struct {
 	[PHX_TRACE_REQUESTS] = {"requests", &requests_record, read_requests},
 	[PHX_TRACE_DEMAND] = {"demand", &demand_record, read_demand},
 	[PHX_TRACE_DAX] = {"dax", &dax_record, read_nothing},
+	[PHX_TRACE_WORKFLOW] = {"workflow", &workflow_record, read_nothing},
 	[PHX_TRACE_JOBS] = {"draw_jobs", &jobs_record, read_nothing},
 	[PHX_TRACE_LOAD] = {"draw_requests", &load_record, read_rule},
 };
@@ -224,10 +233,11 @@ int phx_sim_scenario_trace(const struct phx_conf *c, const config_setting_t *s,
 	while (kind < PHX_ARRAY_SIZE(kinds) && !config_setting_get_member(s, kinds[kind].key))
 		kind++;
 	if (kind == PHX_ARRAY_SIZE(kinds))
-		return phx_conf_fail(c, s, -EINVAL, err,
-				     "a trace is one of swf, requests, demand, dax, draw_jobs, "
-				     "draw_requests: like swf = "
-				     "\"jobs.swf\"");
+		return phx_conf_fail(
+			c, s, -EINVAL, err,
+			"a trace is one of swf, requests, demand, workflow, dax, draw_jobs, "
+			"draw_requests: like swf = "
+			"\"jobs.swf\"");
 	ret->kind = (int)kind;
 	int r = phx_conf_group(c, s, kinds[kind].rows, ret, err);
 	return r < 0 ? r : kinds[kind].check(c, s, ret, err);

@@ -92,8 +92,17 @@ int phx_slurm_conf_find(const char *path, char ret[PATH_MAX], struct phx_err *er
 
 /* ---- commands ---- */
 
-static int run(const struct phx_slurm *slurm, const char *const *argv, struct phx_run_result *ret,
-	       struct phx_err *err)
+static bool is_command(const char *name)
+{
+	static const char *const commands[] = {"sinfo", "squeue", "scontrol", "scancel"};
+	for (size_t i = 0; i < PHX_ARRAY_SIZE(commands); i++)
+		if (!strcmp(name, commands[i]))
+			return true;
+	return false;
+}
+
+int phx_slurm_run(const struct phx_slurm *slurm, const char *const *argv,
+		  struct phx_run_result *ret, struct phx_err *err)
 {
 	char conf[PATH_MAX + 16];
 	const char *const env[] = {conf, "SLURM_TIME_FORMAT=%s", "LC_ALL=C", NULL};
@@ -102,10 +111,19 @@ static int run(const struct phx_slurm *slurm, const char *const *argv, struct ph
 			      .as = &slurm->as,
 			      .timeout_ms = slurm->timeout_ms,
 			      .output_max = OUTPUT_MAX};
+	if (!is_command(argv[0]))
+		return phx_err_set(err, -EPERM, "%s: is no command of Slurm's", argv[0]);
 	if (slurm->as.uid == 0)
 		return phx_err_set(err, -EPERM, "%s: Slurm's commands never run as root", argv[0]);
 	snprintf(conf, sizeof(conf), "SLURM_CONF=%s", slurm->conf);
 	return phx_run_check(&job, ret, err);
+}
+
+static int run(const struct phx_slurm *slurm, const char *const *argv, struct phx_run_result *ret,
+	       struct phx_err *err)
+{
+	return slurm->run ? slurm->run(slurm->arg, slurm->conf, argv, ret, err)
+			  : phx_slurm_run(slurm, argv, ret, err);
 }
 
 static int ask_nodes(const struct phx_slurm *slurm, struct phx_slurm_report *ret,

@@ -20,7 +20,16 @@ struct phx_slurm {
 	const char *conf;
 	struct phx_run_as as;
 	uint32_t timeout_ms;
+	/* who runs the commands where that is another process: as phx_slurm_run(), with `arg` for
+	 * us; `as` is his then. NULL: they are run here */
+	int (*run)(void *arg, const char *conf, const char *const *argv, struct phx_run_result *ret,
+		   struct phx_err *err);
+	void *arg;
 };
+/** Run one of Slurm's commands that are used here, to its end, by the configuration `conf`: argv[0]
+ * is its name alone. -EPERM: it is none of them, or is to run as root. As phx_run_check(). */
+int phx_slurm_run(const struct phx_slurm *slurm, const char *const *argv,
+		  struct phx_run_result *ret, struct phx_err *err);
 
 struct phx_slurm_report {
 	struct phx_list jobs;  /* struct phx_engine_job, by id; none that is over */

@@ -47,6 +47,9 @@ struct phx_apply {
 /* outcome.c */
 /** Returns `r`. -ENOMEM sticks: the event ends with it, also when a caller drops the result. */
 int phx_stick(struct phx_apply *a, int r);
+/** Replace a TEXT of the state, cut after 255 bytes; "" gives NULL. Lack of memory sticks. */
+void phx_put_text(struct phx_apply *a, char **to, const char *fmt, ...)
+	__attribute__((format(printf, 3, 4)));
 /** Append a zeroed item to a list of the state. NULL: out of memory, which sticks. */
 void *phx_grow(struct phx_apply *a, struct phx_list *list, size_t item_size);
 /** Append an action for `n` (may be NULL). NULL: out of memory, which sticks. */

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "state/known.h"
 #include "state/members.h"
 
 static int check_place(const struct phx_state *s, const struct phx_node *n, struct phx_err *err)
@@ -60,7 +61,7 @@ static int check_tenant(const struct phx_state *s, const struct phx_node *n, str
 static int check_macs(const struct phx_state *s, const struct phx_node *n, struct phx_err *err)
 {
 	PHX_LIST_EACH(struct phx_mac, m, &n->macs)
-		if (phx_state_node_by_mac(s, m->mac) != n)
+		if (phx_known_next(s, PHX_KNOWN_MAC, m->mac, 0) != n)
 			return phx_err_set(err, -EPROTO, "MAC %s belongs to two nodes", m->mac);
 	return 0;
 }

@@ -93,7 +93,17 @@ extern const struct phx_enum phx_job_ended_by_names;
 
 #define PHX_EVENT_FIELDS_site(F, S) F(S, settings, REC(phx_settings))
 #define PHX_EVENT_FIELDS_pool(F, S) F(S, pool_put, REC(phx_pool))
-#define PHX_EVENT_FIELDS_role(F, S) F(S, role_put, REC(phx_role))
+#define PHX_EVENT_FIELDS_role(F, S) \
+	F(S, role_put, REC(phx_role)) \
+	/* refuse it where it takes something back, unasked; false in journals of before */ \
+	F(S, not_older, BOOL)
+/* all that there are */
+#define PHX_EVENT_FIELDS_package_keys(F, S) F(S, keys, LIST(phx_trusted_key))
+/* that machines are started with from now on */
+#define PHX_EVENT_FIELDS_deploy_image(F, S) \
+	F(S, name, STR(PHX_NAME_MAX)) \
+	F(S, version, STR(PHX_NAME_MAX)) \
+	F(S, may_be_older, BOOL) /* configuration names it */
 #define PHX_EVENT_FIELDS_rules_put(F, S) F(S, rules, LIST(phx_rule))
 /* of the pool or role; node_accept: the node's new name, or "" */
 #define PHX_EVENT_FIELDS_named(F, S) F(S, name, STR(PHX_NAME_MAX))
@@ -122,6 +132,9 @@ extern const struct phx_enum phx_job_ended_by_names;
 	F(S, local_ok, BOOL) /* its configuration lets machines enrol so */ \
 	/* where it came from; "" in journals of before: who asks is known by less then */ \
 	F(S, address, STR(64)) \
+	/* who comes with the key that the node has already brings no further MAC addresses: its \
+	 * owner has that key. False in journals of before */ \
+	F(S, macs_by_start, BOOL) \
 	F(S, env, ENUM(phx_node_env)) /* this and the next: for people */ \
 	F(S, boot_id, STR(40))
 
@@ -136,7 +149,9 @@ extern const struct phx_enum phx_job_ended_by_names;
 	F(S, actual_role, STR(PHX_NAME_MAX)) \
 	F(S, actual_identity, STR(200)) \
 	F(S, healthy, BOOL)
-#define PHX_EVENT_FIELDS_report(F, S) PHX_EVENT_REPORT(F, S)
+#define PHX_EVENT_FIELDS_report(F, S) \
+	PHX_EVENT_REPORT(F, S) \
+	F(S, ca, STR(72)) /* of its certificate; "" in journals of before */
 
 #define PHX_EVENT_FIELDS_hello(F, S) \
 	F(S, env, ENUM(phx_node_env)) \
@@ -146,7 +161,16 @@ extern const struct phx_enum phx_job_ended_by_names;
 	F(S, system_digest, STR(65)) \
 	PHX_EVENT_REPORT(F, S) \
 	F(S, echoes, BOOL) /* its answers carry the nonces of the attempts */ \
+	F(S, rekeys, BOOL) /* it knows the step of that name */ \
 	F(S, facts, REC(phx_facts))
+
+/* asked for over a connection of the key that it has */
+#define PHX_EVENT_FIELDS_rekey(F, S) \
+	F(S, step_id, U64) \
+	F(S, epoch, U64) \
+	F(S, nonce, U64) /* of the order that was followed */ \
+	F(S, key_fp, STR(72)) \
+	F(S, address, STR(64)) /* where it came from */
 
 #define PHX_EVENT_FIELDS_inventory(F, S) F(S, facts, REC(phx_facts))
 
@@ -193,7 +217,16 @@ extern const struct phx_enum phx_job_ended_by_names;
 	F(S, image, STR(128)) \
 	F(S, signer, STR(72)) \
 	F(S, key, STR(256)) \
-	F(S, signature, STR(160))
+	F(S, signature, STR(160)) \
+	/* what its TPM quoted that by: pki/quote.h; the last three are set by phxd, where the \
+	 * quote is of just this: "" it is not, or there is none */ \
+	F(S, tpm_key, STR(256)) \
+	F(S, tpm_said, STR(512)) \
+	F(S, tpm_signature, STR(160)) \
+	F(S, tpm_pcrs, STR(641)) \
+	F(S, tpm, STR(72)) /* fingerprint of its key */ \
+	F(S, tpm_resets, U32) \
+	F(S, tpm_sum, STR(65)) /* of its registers */
 
 #define PHX_EVENT_FIELDS_job_submit(F, S) \
 	/* the number that it was given, for people: the core numbers it again at a replay */ \
@@ -387,6 +420,11 @@ extern const struct phx_enum phx_action_kind_names;
 	F(S, signer, STR(72)) \
 	F(S, key, STR(256)) \
 	F(S, signature, STR(160)) \
+	F(S, tpm_key, STR(256)) \
+	F(S, tpm_said, STR(512)) \
+	F(S, tpm_signature, STR(160)) \
+	F(S, tpm_pcrs, STR(641)) \
+	F(S, tpm, STR(72))                      /* erased; attest: of the last erase */ \
 	F(S, from_owner, STR(PHX_IDENTITY_MAX)) /* whose data was there */ \
 	F(S, to_owner, STR(PHX_IDENTITY_MAX))   /* who has the node next; "" nobody yet */ \
 	F(S, first_id, U64)                     /* attest: see there */ \

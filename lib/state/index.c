@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/hash.h"
+#include "state/gone.h"
 #include "state/job_lists.h"
 #include "state/known.h"
 #include "state/members.h"
@@ -101,7 +102,7 @@ static void derive(struct phx_state *s, uint32_t i)
 	struct phx_index *x = s->index;
 	const struct phx_node *n = node_at(s, i);
 	for (int k = PHX_SET_FREE; k < PHX_SET_COUNT_; k++)
-		put(x->sets[k], i, predicates[k](s, n));
+		put(x->sets[k], i, !phx_node_is_gone(n) && predicates[k](s, n));
 	x->groups[i] = phx_node_is_idle(s, n) ? phx_hash_text(n->allocated_to) : 0;
 	x->due[i] = phx_node_due(n);
 	if (phx_members_put(x->members, i, n) < 0 || phx_known_put(x->known, i, n) < 0)
@@ -133,8 +134,8 @@ void phx_touch(struct phx_state *s, const struct phx_node *n)
 
 void phx_touch_all(struct phx_state *s)
 {
-	for (uint32_t i = 0; i < s->nodes.n; i++)
-		phx_touch(s, node_at(s, i));
+	PHX_LIST_EACH(struct phx_node, n, &s->nodes)
+		phx_touch(s, n);
 }
 
 struct phx_node *phx_index_next(struct phx_state *s, enum phx_node_set set, uint32_t at)
@@ -267,11 +268,6 @@ struct phx_node *phx_known_next(const struct phx_state *s, enum phx_known_kind k
 	return end < s->nodes.n ? node_at(s, end) : NULL;
 }
 
-struct phx_node *phx_state_node_by_mac(const struct phx_state *s, const char *mac)
-{
-	return phx_known_next(s, PHX_KNOWN_MAC, mac, 0);
-}
-
 /* ---- jobs ---- */
 
 void phx_index_job_due(struct phx_state *s, const struct phx_job *j)
@@ -331,6 +327,11 @@ const struct phx_index_jobs *phx_index_jobs(const struct phx_state *s)
 	return &s->index->jobs;
 }
 
+uint64_t *phx_index_visits(struct phx_state *s)
+{
+	return &s->index->visits;
+}
+
 struct phx_batch *phx_index_outside(struct phx_state *s)
 {
 	return s->index->outside;
@@ -344,11 +345,6 @@ uint64_t phx_index_first_outside(const struct phx_state *s)
 		if (j->state == PHX_JOB_QUEUED && !j->re[0] && !j->held && !j->throttled)
 			return j->id;
 	return 0;
-}
-
-uint64_t *phx_index_visits(struct phx_state *s)
-{
-	return &s->index->visits;
 }
 
 static int queue_outside(struct phx_batch *outside, const struct phx_job *j, bool in)

@@ -25,7 +25,7 @@ enum phx_node_set {
 
 /** Build the index if it is missing or lacks nodes; the calls below may be used then. -ENOMEM. */
 int phx_index_ready(struct phx_state *s);
-/** A node was removed, and others have other places: build the whole index anew. */
+/** Nodes were removed, and others have other places: build the whole index anew. */
 void phx_index_renew(struct phx_state *s);
 /** The node is about to be named so by the caller. */
 void phx_index_rename(struct phx_state *s, const struct phx_node *n, const char *name);

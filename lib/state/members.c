@@ -6,6 +6,8 @@
 #include <errno.h>
 #include <string.h>
 
+#include "state/gone.h"
+
 enum { WORD = 64 };
 
 struct phx_members {
@@ -66,7 +68,7 @@ static const char *(*const keys[PHX_MEMBERS_KINDS])(const struct phx_node *) = {
 
 const char *phx_members_key(enum phx_members_kind kind, const struct phx_node *n)
 {
-	return keys[kind](n);
+	return phx_node_is_gone(n) ? NULL : keys[kind](n);
 }
 
 /* ---- life ---- */
@@ -183,7 +185,7 @@ int phx_members_put(struct phx_members *m, uint32_t i, const struct phx_node *n)
 {
 	int r = 0;
 	for (enum phx_members_kind kind = 0; kind < PHX_MEMBERS_KINDS; kind++)
-		r = put_kind(m, i, kind, keys[kind](n)) < 0 ? -ENOMEM : r;
+		r = put_kind(m, i, kind, phx_members_key(kind, n)) < 0 ? -ENOMEM : r;
 	return r;
 }
 
@@ -191,7 +193,7 @@ bool phx_members_agree(const struct phx_members *m, uint32_t i, const struct phx
 {
 	for (enum phx_members_kind kind = 0; kind < PHX_MEMBERS_KINDS; kind++) {
 		const struct phx_members_group *g = group_of(m, i, kind);
-		const char *key = keys[kind](n);
+		const char *key = phx_members_key(kind, n);
 		bool in = g && g->words[i / WORD] >> (i % WORD) & 1;
 		if (in != (key != NULL) || (in && !is_of(g, kind, key)))
 			return false;

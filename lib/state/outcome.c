@@ -5,12 +5,26 @@
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
 
 int phx_stick(struct phx_apply *a, int r)
 {
 	if (r == -ENOMEM)
 		a->out->error = r;
 	return r;
+}
+
+void phx_put_text(struct phx_apply *a, char **to, const char *fmt, ...)
+{
+	char text[256];
+	va_list args;
+	va_start(args, fmt);
+	vsnprintf(text, sizeof(text), fmt, args);
+	va_end(args);
+	char *copy = text[0] ? strdup(text) : NULL;
+	phx_stick(a, copy || !text[0] ? 0 : -ENOMEM);
+	free(*to);
+	*to = copy;
 }
 
 void *phx_grow(struct phx_apply *a, struct phx_list *list, size_t item_size)

@@ -22,6 +22,8 @@ const struct phx_enum phx_engine_node_state_names = {"state of a node", engine_n
 PHX_RECORD_TABLE(phx_engine_node, PHX_ENGINE_NODE_FIELDS);
 PHX_RECORD_TABLE(phx_re, PHX_RE_FIELDS);
 PHX_RECORD_TABLE(phx_revoked, PHX_REVOKED_FIELDS);
+PHX_RECORD_TABLE(phx_trusted_key, PHX_TRUSTED_KEY_FIELDS);
+PHX_RECORD_TABLE(phx_used_image, PHX_USED_IMAGE_FIELDS);
 PHX_RECORD_TABLE(phx_grant, PHX_GRANT_FIELDS);
 
 static int ledger_save(const void *live, void *ret_image)

@@ -52,7 +52,14 @@ PHX_RECORD_STRUCT(phx_pool, PHX_POOL_FIELDS);
 	F(S, tokens, BOOL) \
 	/* an erase counts only if the deploy environment has signed it, and a hand-over with \
 	 * erases ends in an attestation; false in journals of before this was so */ \
-	F(S, attests, BOOL)
+	F(S, attests, BOOL) \
+	/* a hand-over in place between two owners gives the node a new key; false in journals of \
+	 * before this was so */ \
+	F(S, rekeys, BOOL) \
+	/* an erase between two owners begins with a reset, unless they say otherwise, and by an \
+	 * agent alone that came by the token of its start; false in journals of before this was \
+	 * so */ \
+	F(S, resets, BOOL)
 PHX_RECORD_STRUCT(phx_settings, PHX_SETTINGS_FIELDS);
 
 /** A runtime environment: its agreement and its state. The ledger has its holdings; its pool has
@@ -220,6 +227,18 @@ PHX_RECORD_STRUCT(phx_revoked, PHX_REVOKED_FIELDS);
 	F(S, at_ms, I64)
 PHX_RECORD_STRUCT(phx_grant, PHX_GRANT_FIELDS);
 
+/** A public key by which packages are believed; phxd keeps the key itself. */
+#define PHX_TRUSTED_KEY_FIELDS(F, S) \
+	F(S, name, STR(PHX_NAME_MAX)) \
+	F(S, id, STR(72)) /* its fingerprint */
+PHX_RECORD_STRUCT(phx_trusted_key, PHX_TRUSTED_KEY_FIELDS);
+
+/** A deploy image that machines were started with: the last of its name. */
+#define PHX_USED_IMAGE_FIELDS(F, S) \
+	F(S, name, STR(PHX_NAME_MAX)) \
+	F(S, version, STR(PHX_NAME_MAX))
+PHX_RECORD_STRUCT(phx_used_image, PHX_USED_IMAGE_FIELDS);
+
 struct phx_index; /* state/index.h */
 
 #define PHX_STATE_FIELDS(F, S) \
@@ -242,7 +261,10 @@ struct phx_index; /* state/index.h */
 	F(S, res, LIST(phx_re)) \
 	F(S, revoked, LIST(phx_revoked)) /* in order of time */ \
 	F(S, grants, LIST(phx_grant))    /* the same */ \
-	F(S, refused_ms, I64)            /* when a refused enrolment was last noted */ \
+	/* by name; none in journals of before: the site's key, unsaid */ \
+	F(S, package_keys, LIST(phx_trusted_key)) \
+	F(S, deploy_used, LIST(phx_used_image)) /* one a name; in journals of before none */ \
+	F(S, refused_ms, I64)                   /* when a refused enrolment was last noted */ \
 	/* the node that keeps the virtual addresses as long as it is heard */ \
 	F(S, director, STR(PHX_NAME_MAX)) \
 	/* NULL until an RE was created */ \
@@ -251,6 +273,8 @@ struct phx_state {
 	PHX_MEMBERS(phx_state, PHX_STATE_FIELDS)
 	/* follows from the other fields, is in no record; NULL until the first event is applied */
 	struct phx_index *index;
+	/* nodes that were removed and have their place still: state/gone.h; none between events */
+	uint32_t n_gone;
 };
 extern const struct phx_record phx_state_record;
 
@@ -259,7 +283,6 @@ int phx_state_init(struct phx_state *s);
 void phx_state_fini(struct phx_state *s);
 
 struct phx_node *phx_state_node(const struct phx_state *s, const char *name);
-struct phx_node *phx_state_node_by_mac(const struct phx_state *s, const char *mac);
 struct phx_pool *phx_state_pool(const struct phx_state *s, const char *name);
 struct phx_role *phx_state_role(const struct phx_state *s, const char *name);
 struct phx_re *phx_state_re(const struct phx_state *s, const char *name);

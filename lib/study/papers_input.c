@@ -6,6 +6,7 @@
 
 #include "trace/draw.h"
 #include "trace/input.h"
+#include "trace/workflow.h"
 #include "study/papers_internal.h"
 
 #define HOUR_MS INT64_C(3600000)
@@ -83,7 +84,11 @@ static int read_workflow(struct phx_papers *p, const struct input *in, struct ph
 {
 	PHX_AUTO_TRACE_INPUT struct phx_trace_input text = {0};
 	int r = phx_trace_input_find(in->file, p->traces, &text, err);
-	return r < 0 ? r : phx_dax_read(in->file, text.data, text.n, ret, &p->montage, err);
+	PHX_AUTO(phx_flow_fini) struct phx_flow flow = {0};
+	r = r < 0 ? r : phx_workflow_read(in->file, text.data, text.n, &flow, err);
+	r = r < 0 ? r : phx_flow_sum(&flow, &p->montage);
+	p->montage_levels = flow.n_levels;
+	return r < 0 ? r : phx_workflow_jobs(&flow, in->file, ret, err);
 }
 
 static int by_time(const void *a, const void *b)
@@ -122,7 +127,7 @@ static int read_workflow_leases(struct phx_papers *p, const struct input *in,
 		return r;
 	draw_submissions(at_ms);
 	struct phx_trace_job lease = {.id = 1,
-				      .run_ms = p->montage.critical_path_ms,
+				      .run_ms = p->montage.longest_ms,
 				      .estimate_ms = -1,
 				      .size = MONTAGE_WIDEST};
 	struct phx_trace_jobs leases = {.jobs = &lease, .n = 1};

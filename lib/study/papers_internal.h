@@ -2,7 +2,7 @@
 #ifndef PHX_STUDY_PAPERS_INTERNAL_H
 #define PHX_STUDY_PAPERS_INTERNAL_H
 
-#include "trace/dax.h"
+#include "flow/flow.h"
 #include "study/iaas_study.h"
 #include "study/papers.h"
 #include "trace/series.h"
@@ -82,7 +82,8 @@ struct phx_papers {
 	const struct phx_papers_reading *reading;
 	bool read[INPUT_COUNT_];
 	struct phx_trace_jobs jobs[INPUT_COUNT_];
-	struct phx_dax_info montage;
+	struct phx_flow_sums montage;
+	uint32_t montage_levels;
 	struct phx_trace_series load;
 	uint64_t capacity_milli; /* that gives the peak of 64 */
 	struct paper_demand demand[WS_PEAKS_MAX];

@@ -71,13 +71,13 @@ static int widths(struct phx_papers *p, uint32_t *ret_first, uint32_t *ret_wides
 	int r = phx_papers_jobs(p, INPUT_montage, &w, err);
 	if (r < 0)
 		return r;
-	PHX_AUTO_FREE uint32_t *width = calloc(p->montage.n_levels + 1, sizeof(*width));
+	PHX_AUTO_FREE uint32_t *width = calloc(p->montage_levels + 1, sizeof(*width));
 	if (!width)
 		return phx_err_set(err, -12, "out of memory");
 	*ret_widest = 0;
 	for (size_t i = 0; i < w->n; i++)
 		width[w->jobs[i].class]++;
-	for (uint32_t i = 0; i < p->montage.n_levels; i++)
+	for (uint32_t i = 0; i < p->montage_levels; i++)
 		*ret_widest = width[i] > *ret_widest ? width[i] : *ret_widest;
 	*ret_first = width[0];
 	return 0;
@@ -94,7 +94,7 @@ static int widths(struct phx_papers *p, uint32_t *ret_first, uint32_t *ret_wides
 		return r; \
 	}
 
-FLOW(flow_types, p->montage.n_types)
+FLOW(flow_types, p->montage.n_kinds)
 FLOW(flow_usual, first)
 FLOW(flow_widest, widest)
 

@@ -1,61 +1,19 @@
-/* Reads workflows in DAX XML with libxml2. Called by phx sim; opens no file and
+/* Reads workflows in DAX XML with libxml2. Called by trace/workflow.c; opens no file and
  * no network, replaces no entity. */
 #include "trace/dax.h"
 
 #include <errno.h>
 #include <limits.h>
-#include <stdio.h>
 #include <libxml/parser.h>
 #include <string.h>
 
-#include "base/utf8.h"
-
-#define RUN_MAX_S 10000000000 /* three hundred years */
-#define NODES_MAX 1000000
-
-struct task {
-	char *id, *type; /* owned */
-	long line;
-	uint32_t index; /* into the jobs */
-};
-
-struct edge {
-	uint32_t parent, child;
-	long line;
-};
+#include "flow/draft.h"
+#include "trace/decimal.h"
 
 struct reading {
-	const char *name;
+	struct phx_flow_draft d;
 	struct phx_err *err;
-	struct phx_list tasks; /* struct task; sorted by id once all are read */
-	struct phx_list edges; /* struct edge */
-	struct phx_trace_jobs w;
-	struct phx_dax_info info;
 };
-
-static void reading_fini(struct reading *rd)
-{
-	PHX_LIST_EACH(struct task, t, &rd->tasks) {
-		xmlFree(t->id);
-		xmlFree(t->type);
-	}
-	phx_list_fini(&rd->tasks);
-	phx_list_fini(&rd->edges);
-	phx_trace_jobs_fini(&rd->w);
-}
-
-static int fail_at(const struct reading *rd, long line, const char *fmt, ...)
-	__attribute__((format(printf, 3, 4)));
-static int fail_at(const struct reading *rd, long line, const char *fmt, ...)
-{
-	char text[PHX_ERR_TEXT_MAX];
-	va_list ap;
-	va_start(ap, fmt);
-	vsnprintf(text, sizeof(text), fmt, ap);
-	va_end(ap);
-	phx_utf8_repair(text);
-	return phx_err_set(rd->err, -EINVAL, "%s:%ld: %s", rd->name, line, text);
-}
 
 static bool is_element(const xmlNode *node, const char *name)
 {
@@ -75,139 +33,186 @@ static char *attribute(xmlNode *node, const char *name)
 	return (char *)xmlGetNoNsProp(node, (const xmlChar *)name);
 }
 
-/* ---- jobs ---- */
-
-/* "13.41" seconds to milliseconds; -1 when it is none. */
-static int64_t parse_seconds(const char *s)
+static uint32_t line_of(const xmlNode *node)
 {
-	int64_t value = 0, milli = 0, weight = 100;
-	const char *p = s;
-	for (; *p >= '0' && *p <= '9' && value <= RUN_MAX_S; p++)
-		value = value * 10 + (*p - '0');
-	if (p == s || value > RUN_MAX_S)
-		return -1;
-	if (*p == '.')
-		for (p++; *p >= '0' && *p <= '9'; p++, weight /= 10)
-			milli += (*p - '0') * weight;
-	return *p ? -1 : value * 1000 + milli;
+	long line = xmlGetLineNo(node);
+	return line > 0 ? (uint32_t)line : 1;
 }
 
-/* <profile namespace="pegasus" key="nodes">4</profile> */
-static int read_profile(const struct reading *rd, xmlNode *node, struct phx_trace_job *job)
+/* ---- what a job is like ---- */
+
+/* The profiles that count, whatever their namespace: a number within bounds, of which member. */
+#define MIB ((uint64_t)1 << 20)
+#define MEMBER(m) offsetof(struct phx_flow_task, m), sizeof(((struct phx_flow_task *)0)->m)
+static const struct profile {
+	const char *key, *expected;
+	uint64_t min, max, unit;
+	size_t offset, size;
+} profiles[] = {
+	{"nodes", "1 to 1000000", 1, PHX_FLOW_NODES_MAX, 1, MEMBER(nodes)},
+	{"cores", "1 to 65536", 1, PHX_FLOW_CORES_MAX, 1, MEMBER(cores)},
+	{"memory", "MiB", 0, PHX_FLOW_BYTES_MAX / MIB, MIB, MEMBER(memory_bytes)},
+	{"retry", "0 to 1000", 0, PHX_FLOW_RETRIES_MAX, 1, MEMBER(retries)},
+};
+
+static void set_profile(struct phx_flow_task *t, const struct profile *p, uint64_t value)
 {
-	AUTO_TEXT char *key = attribute(node, "key");
-	if (!key || strcmp(key, "nodes") != 0)
+	uint32_t narrow = (uint32_t)value;
+	char *member = (char *)t + p->offset;
+	memcpy(member, p->size == sizeof(narrow) ? (void *)&narrow : (void *)&value, p->size);
+}
+
+static const struct profile *find_profile(const char *key)
+{
+	for (size_t i = 0; key && i < PHX_ARRAY_SIZE(profiles); i++)
+		if (!strcasecmp(key, profiles[i].key))
+			return &profiles[i];
+	return NULL;
+}
+
+/* <profile namespace="pegasus" key="nodes">4</profile>, <profile namespace="env" key="A">b</> */
+static int read_profile(struct reading *rd, xmlNode *node, struct phx_flow_task *t)
+{
+	AUTO_TEXT char *key = attribute(node, "key"), *space = attribute(node, "namespace"),
+		       *text = (char *)xmlNodeGetContent(node);
+	uint32_t line = line_of(node);
+	uint64_t value;
+	if (space && key && text && !strcmp(space, "env")) {
+		PHX_AUTO(phx_buf_fini) struct phx_buf b = {0};
+		phx_buf_addf(&b, "%s=%s", key, text);
+		return b.failed
+			? -ENOMEM
+			: phx_flow_draft_link(&rd->d, rd->d.tasks.n - 1, PHX_FLOW_LINK_ENVIRONMENT,
+					      b.data, b.n, line, rd->err);
+	}
+	const struct profile *p = find_profile(key);
+	if (!p)
 		return 0;
-	AUTO_TEXT char *text = (char *)xmlNodeGetContent(node);
-	uint64_t nodes;
-	if (!text || phx_u64_parse(text, 1, NODES_MAX, &nodes) < 0)
-		return fail_at(rd, xmlGetLineNo(node), "profile nodes: \"%.40s\": expected 1 to %d",
-			       text ? text : "", NODES_MAX);
-	job->size = (uint32_t)nodes;
+	if (!text || phx_u64_parse(text, p->min, p->max, &value) < 0)
+		return phx_flow_fail(&rd->d, line, rd->err, "profile %s: \"%.40s\": expected %s",
+				     p->key, text ? text : "", p->expected);
+	set_profile(t, p, value * p->unit);
 	return 0;
 }
 
 static int read_uses(struct reading *rd, xmlNode *node)
 {
-	AUTO_TEXT char *text = attribute(node, "size");
-	uint64_t size;
-	if (!text)
-		return 0;
-	if (phx_u64_parse(text, 0, (uint64_t)1 << 50, &size) < 0)
-		return fail_at(rd, xmlGetLineNo(node), "size of a file: \"%.40s\": expected bytes",
-			       text);
-	rd->info.n_bytes += size;
+	AUTO_TEXT char *size = attribute(node, "size"), *link = attribute(node, "link"),
+		       *file = attribute(node, "file"), *name = attribute(node, "name");
+	static const struct {
+		const char *link;
+		bool reads, writes;
+	} links[] = {{"output", false, true}, {"inout", true, true}};
+	const char *used = name ? name : file;
+	uint32_t line = line_of(node), task = rd->d.tasks.n - 1;
+	uint64_t bytes = 0;
+	bool reads = true, writes = false;
+	if (size && phx_u64_parse(size, 0, PHX_FLOW_BYTES_MAX, &bytes) < 0)
+		return phx_flow_fail(&rd->d, line, rd->err,
+				     "size of a file: \"%.40s\": expected bytes", size);
+	if (!used)
+		return phx_flow_fail(&rd->d, line, rd->err, "uses: name of a file: missing");
+	for (size_t i = 0; link && i < PHX_ARRAY_SIZE(links); i++) {
+		bool is = !strcmp(link, links[i].link);
+		reads = is ? links[i].reads : reads;
+		writes = is ? links[i].writes : writes;
+	}
+	int r = 0;
+	if (reads)
+		r = phx_flow_draft_link(&rd->d, task, PHX_FLOW_LINK_INPUT, used, strlen(used), line,
+					rd->err);
+	if (r == 0 && reads)
+		phx_flow_draft_size(&rd->d, bytes);
+	if (r == 0 && writes)
+		r = phx_flow_draft_link(&rd->d, task, PHX_FLOW_LINK_OUTPUT, used, strlen(used),
+					line, rd->err);
+	if (r == 0 && writes)
+		phx_flow_draft_size(&rd->d, bytes);
+	return r;
+}
+
+/* ---- what it runs ---- */
+
+static int add_word(struct reading *rd, const char *word, size_t n, uint32_t line)
+{
+	return phx_flow_draft_link(&rd->d, rd->d.tasks.n - 1, PHX_FLOW_LINK_ARGV, word, n, line,
+				   rd->err);
+}
+
+/* <argument>-a 1 <file name="f"/> -b</argument>: words with blanks between them. */
+static int read_argument(struct reading *rd, xmlNode *node)
+{
+	static const char blanks[] = " \t\r\n";
+	PHX_AUTO(phx_buf_fini) struct phx_buf b = {0};
+	int r = 0;
+	EACH_CHILD(it, node) {
+		bool file = is_element(it, "file") || is_element(it, "filename");
+		AUTO_TEXT char *text = NULL;
+		if (file) {
+			text = attribute(it, "name");
+			text = text ? text : attribute(it, "file");
+		} else if (it->type == XML_TEXT_NODE || it->type == XML_CDATA_SECTION_NODE) {
+			text = (char *)xmlNodeGetContent(it);
+		}
+		phx_buf_addf(&b, "%s", text ? text : "");
+	}
+	if (b.failed)
+		return -ENOMEM;
+	for (const char *p = b.data; r == 0 && p && *(p += strspn(p, blanks));) {
+		size_t n = strcspn(p, blanks);
+		r = add_word(rd, p, n, line_of(node));
+		p += n;
+	}
+	return r;
+}
+
+static int read_parts(struct reading *rd, xmlNode *node, struct phx_flow_task *t)
+{
+	int r = 0;
+	EACH_CHILD(it, node) {
+		if (is_element(it, "profile"))
+			r = read_profile(rd, it, t);
+		else if (is_element(it, "uses"))
+			r = read_uses(rd, it);
+		else if (is_element(it, "argument"))
+			r = read_argument(rd, it);
+		if (r < 0)
+			return r;
+	}
 	return 0;
 }
 
 static int read_job(struct reading *rd, xmlNode *node)
 {
-	long line = xmlGetLineNo(node);
+	uint32_t line = line_of(node);
 	AUTO_TEXT char *id = attribute(node, "id"), *type = attribute(node, "name"),
 		       *runtime = attribute(node, "runtime");
 	if (!id || !*id)
-		return fail_at(rd, line, "job: id: missing");
-	struct phx_trace_job job = {.id = rd->tasks.n + 1, .estimate_ms = -1, .size = 1};
-	job.run_ms = runtime ? parse_seconds(runtime) : -1;
-	if (job.run_ms < 0)
-		return fail_at(rd, line, "job \"%.60s\": runtime: \"%.40s\": expected seconds", id,
-			       runtime ? runtime : "");
-	EACH_CHILD(it, node) {
-		int r = is_element(it, "profile") ? read_profile(rd, it, &job)
-			: is_element(it, "uses")  ? read_uses(rd, it)
-						  : 0;
-		if (r < 0)
-			return r;
-	}
-	struct phx_trace_job *jobs = reallocarray(rd->w.jobs, rd->w.n + 1, sizeof(*jobs));
-	if (!jobs)
-		return -ENOMEM;
-	rd->w.jobs = jobs;
-	struct task *t = phx_list_push(&rd->tasks, sizeof(*t));
+		return phx_flow_fail(&rd->d, line, rd->err, "job: id: missing");
+	struct phx_flow_task *t = phx_flow_draft_task(&rd->d, line, rd->err);
 	if (!t)
-		return -ENOMEM;
-	*t = (struct task){PHX_TAKE(id), PHX_TAKE(type), line, (uint32_t)rd->w.n};
-	jobs[rd->w.n++] = job;
-	return 0;
-}
-
-static int by_id(const void *a, const void *b)
-{
-	const struct task *x = a, *y = b;
-	int r = strcmp(x->id, y->id);
-	return r ? r : (x->line > y->line) - (x->line < y->line);
-}
-
-static int by_type(const void *a, const void *b)
-{
-	const struct task *x = a, *y = b;
-	return strcmp(x->type ? x->type : "", y->type ? y->type : "");
-}
-
-static int read_jobs(struct reading *rd, xmlNode *root)
-{
-	EACH_CHILD(it, root) {
-		int r = is_element(it, "job") ? read_job(rd, it) : 0;
-		if (r < 0)
-			return r;
+		return -EINVAL;
+	if (runtime && phx_decimal_ms(runtime, strlen(runtime), &t->run_ms) < 0)
+		return phx_flow_fail(&rd->d, line, rd->err,
+				     "job \"%.60s\": runtime: \"%.40s\": expected seconds", id,
+				     runtime);
+	int r = phx_flow_draft_text(&rd->d, id, strlen(id), &t->id, rd->err);
+	if (r == 0 && type && *type) {
+		r = phx_flow_draft_text(&rd->d, type, strlen(type), &t->name, rd->err);
+		r = r < 0 ? r : add_word(rd, type, strlen(type), line);
 	}
-	if (rd->tasks.n == 0)
-		return fail_at(rd, xmlGetLineNo(root),
-			       "no job in it: expected a workflow (adag) with jobs");
-	struct task *tasks = rd->tasks.items;
-	qsort(tasks, rd->tasks.n, sizeof(*tasks), by_type);
-	for (uint32_t i = 0; i < rd->tasks.n; i++)
-		rd->info.n_types += i == 0 || by_type(&tasks[i - 1], &tasks[i]) != 0;
-	qsort(tasks, rd->tasks.n, sizeof(*tasks), by_id);
-	for (uint32_t i = 1; i < rd->tasks.n; i++)
-		if (strcmp(tasks[i - 1].id, tasks[i].id) == 0)
-			return fail_at(rd, tasks[i].line,
-				       "job \"%.60s\": stands already in line %ld", tasks[i].id,
-				       tasks[i - 1].line);
-	return 0;
+	return r < 0 ? r : read_parts(rd, node, t);
 }
 
 /* ---- dependencies ---- */
 
-static int read_ref(struct reading *rd, xmlNode *node, uint32_t *ret_index)
+static int read_ref(struct reading *rd, xmlNode *node, uint32_t *ret)
 {
 	AUTO_TEXT char *ref = attribute(node, "ref");
-	struct task key = {.id = ref}, *tasks = rd->tasks.items;
-	uint32_t low = 0, high = rd->tasks.n;
-	while (ref && low < high) {
-		uint32_t middle = low + (high - low) / 2;
-		int r = strcmp(tasks[middle].id, key.id);
-		if (r == 0) {
-			*ret_index = tasks[middle].index;
-			return 0;
-		}
-		if (r < 0)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return fail_at(rd, xmlGetLineNo(node), "%s: ref: \"%.60s\": no such job",
-		       (const char *)node->name, ref ? ref : "");
+	if (!ref)
+		return phx_flow_fail(&rd->d, line_of(node), rd->err, "%s: ref: missing",
+				     (const char *)node->name);
+	return phx_flow_draft_text(&rd->d, ref, strlen(ref), ret, rd->err);
 }
 
 static int read_child(struct reading *rd, xmlNode *node)
@@ -220,129 +225,35 @@ static int read_child(struct reading *rd, xmlNode *node)
 		if (!is_element(it, "parent"))
 			continue;
 		r = read_ref(rd, it, &parent);
+		r = r < 0 ? r : phx_flow_draft_order(&rd->d, child, parent, line_of(it), rd->err);
 		if (r < 0)
 			return r;
-		struct edge *e = phx_list_push(&rd->edges, sizeof(*e));
-		if (!e)
-			return -ENOMEM;
-		*e = (struct edge){parent, child, xmlGetLineNo(it)};
 	}
 	return 0;
 }
 
-static int by_ends(const void *a, const void *b)
-{
-	const struct edge *x = a, *y = b;
-	if (x->parent != y->parent)
-		return x->parent < y->parent ? -1 : 1;
-	return (x->child > y->child) - (x->child < y->child);
-}
-
-/* Edges into the jobs; one that stands twice counts once. */
-static int link_jobs(struct reading *rd)
-{
-	struct edge *e = rd->edges.items;
-	struct phx_trace_jobs *w = &rd->w;
-	w->children = calloc(rd->edges.n + 1, sizeof(*w->children));
-	if (!w->children)
-		return -ENOMEM;
-	if (rd->edges.n)
-		qsort(e, rd->edges.n, sizeof(*e), by_ends);
-	for (uint32_t i = 0; i < rd->edges.n; i++) {
-		if (i && by_ends(&e[i - 1], &e[i]) == 0)
-			continue;
-		struct phx_trace_job *parent = &w->jobs[e[i].parent];
-		if (!parent->n_children)
-			parent->first_child = (uint32_t)w->n_children;
-		parent->n_children++;
-		w->jobs[e[i].child].n_parents++;
-		w->children[w->n_children++] = e[i].child;
-	}
-	return 0;
-}
-
-/* ---- levels ---- */
-
-/* `left`: parents not yet passed, of every job; some never got to 0. Name one that waits for
- * itself. */
-static int complain_cycle(const struct reading *rd, const uint32_t *left)
-{
-	/* an edge within the cycle to each job */
-	PHX_AUTO_FREE struct edge *from = calloc(rd->w.n, sizeof(*from));
-	if (!from)
-		return -ENOMEM;
-	uint32_t at = 0;
-	PHX_LIST_EACH(struct edge, e, &rd->edges) {
-		if (left[e->parent] && left[e->child]) {
-			from[e->child] = *e;
-			at = e->child;
-		}
-	}
-	for (size_t i = 0; i < rd->w.n; i++) /* upward: after so many steps we are within it */
-		at = from[at].parent;
-	PHX_LIST_EACH(struct task, t, &rd->tasks) {
-		if (t->index == at)
-			return fail_at(rd, from[at].line,
-				       "job \"%.60s\": waits for itself by way of its parents",
-				       t->id);
-	}
-	return -EINVAL;
-}
-
-/* Pass every job after its parents: levels, the longest way. */
-static int pass_levels(struct reading *rd)
-{
-	struct phx_trace_jobs *w = &rd->w;
-	PHX_AUTO_FREE uint32_t *left = calloc(w->n, sizeof(*left)),
-			       *queue = calloc(w->n, sizeof(*queue));
-	PHX_AUTO_FREE int64_t *begin_ms = calloc(w->n, sizeof(*begin_ms));
-	if (!left || !queue || !begin_ms)
-		return -ENOMEM;
-	size_t head = 0, tail = 0;
-	for (uint32_t i = 0; i < w->n; i++) {
-		left[i] = w->jobs[i].n_parents;
-		if (!left[i])
-			queue[tail++] = i;
-	}
-	for (; head < tail; head++) {
-		const struct phx_trace_job *j = &w->jobs[queue[head]];
-		int64_t end_ms = begin_ms[queue[head]] + j->run_ms;
-		rd->info.n_levels =
-			j->class + 1 > rd->info.n_levels ? j->class + 1 : rd->info.n_levels;
-		rd->info.critical_path_ms =
-			end_ms > rd->info.critical_path_ms ? end_ms : rd->info.critical_path_ms;
-		for (uint32_t k = 0; k < j->n_children; k++) {
-			uint32_t c = w->children[j->first_child + k];
-			struct phx_trace_job *child = &w->jobs[c];
-			child->class = j->class + 1 > child->class ? j->class + 1 : child->class;
-			begin_ms[c] = end_ms > begin_ms[c] ? end_ms : begin_ms[c];
-			if (--left[c] == 0)
-				queue[tail++] = c;
-		}
-	}
-	return tail == w->n ? 0 : complain_cycle(rd, left);
-}
+/* ---- the whole ---- */
 
 static int read_document(struct reading *rd, xmlDoc *doc)
 {
 	xmlNode *root = xmlDocGetRootElement(doc);
 	if (doc->intSubset || doc->extSubset)
-		return fail_at(rd, 1,
-			       "a document type (DOCTYPE) is not read: expected a plain workflow");
+		return phx_flow_fail(
+			&rd->d, 1, rd->err,
+			"a document type (DOCTYPE) is not read: expected a plain workflow");
 	if (!root || !is_element(root, "adag"))
-		return fail_at(rd, root ? xmlGetLineNo(root) : 1,
-			       "\"%.40s\": expected a workflow (adag)",
-			       root ? (const char *)root->name : "");
-	int r = read_jobs(rd, root);
-	if (r < 0)
-		return r;
-	EACH_CHILD(it, root) {
-		r = is_element(it, "child") ? read_child(rd, it) : 0;
-		if (r < 0)
-			return r;
+		return phx_flow_fail(&rd->d, root ? line_of(root) : 1, rd->err,
+				     "\"%.40s\": expected a workflow (adag)",
+				     root ? (const char *)root->name : "");
+	AUTO_TEXT char *name = attribute(root, "name");
+	int r = name ? phx_flow_draft_text(&rd->d, name, strlen(name), &rd->d.name, rd->err) : 0;
+	for (xmlNode *it = root->children; r == 0 && it; it = it->next) {
+		if (is_element(it, "job"))
+			r = read_job(rd, it);
+		else if (is_element(it, "child"))
+			r = read_child(rd, it);
 	}
-	r = link_jobs(rd);
-	return r < 0 ? r : pass_levels(rd);
+	return r;
 }
 
 static int parse(struct reading *rd, xmlParserCtxt *ctx, const char *text, size_t n)
@@ -353,29 +264,24 @@ static int parse(struct reading *rd, xmlParserCtxt *ctx, const char *text, size_
 	if (!doc) {
 		const xmlError *e = xmlCtxtGetLastError(ctx);
 		const char *why = e && e->message ? e->message : "not XML\n";
-		return fail_at(rd, e ? e->line : 1, "%.*s", (int)strcspn(why, "\n"), why);
+		return phx_flow_fail(&rd->d, e && e->line > 0 ? (uint32_t)e->line : 1, rd->err,
+				     "%.*s", (int)strcspn(why, "\n"), why);
 	}
 	int r = read_document(rd, doc);
 	xmlFreeDoc(doc);
 	return r;
 }
 
-int phx_dax_read(const char *name, const char *text, size_t n, struct phx_trace_jobs *ret,
-		 struct phx_dax_info *ret_info, struct phx_err *err)
+int phx_dax_read(const char *name, const char *text, size_t n, struct phx_flow *ret,
+		 struct phx_err *err)
 {
-	struct reading rd = {.name = name, .err = err};
+	struct reading rd = {.d.what = name, .err = err};
 	if (n > INT_MAX)
 		return phx_err_set(err, -EINVAL, "%s: larger than %d bytes", name, INT_MAX);
 	xmlParserCtxt *ctx = xmlNewParserCtxt();
 	int r = ctx ? parse(&rd, ctx, text, n) : -ENOMEM;
 	xmlFreeParserCtxt(ctx);
-	if (r == 0) {
-		rd.w.n_rows = rd.w.n;
-		*ret = rd.w;
-		rd.w = (struct phx_trace_jobs){0};
-		if (ret_info)
-			*ret_info = rd.info;
-	}
-	reading_fini(&rd);
+	r = r < 0 ? r : phx_flow_make(&rd.d, ret, err);
+	phx_flow_draft_fini(&rd.d);
 	return r;
 }

@@ -93,7 +93,9 @@ static int repeat(struct phx_trace_jobs *w, uint32_t copies, int64_t every_ms, s
 static int load_workflow(const struct phx_trace *t, const struct phx_trace_input *in,
 			 struct phx_trace_workload *ret, struct phx_err *err)
 {
-	int r = phx_dax_read(in->path, in->data, in->n, &ret->jobs, NULL, err);
+	PHX_AUTO(phx_flow_fini) struct phx_flow flow = {0};
+	int r = phx_workflow_read(in->path, in->data, in->n, &flow, err);
+	r = r < 0 ? r : phx_workflow_jobs(&flow, in->path, &ret->jobs, err);
 	return r < 0 ? r : repeat(&ret->jobs, t->copies, t->every_ms, err);
 }
 
@@ -118,6 +120,7 @@ static int load_text(const struct phx_trace *t, const struct phx_trace_input *in
 		return phx_series_read(in->path, in->data, in->n, &t->series, &ret->demand, NULL,
 				       err);
 	case PHX_TRACE_DAX:
+	case PHX_TRACE_WORKFLOW:
 		return load_workflow(t, in, ret, err);
 	case PHX_TRACE_JOBS:
 	case PHX_TRACE_LOAD:

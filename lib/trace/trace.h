@@ -4,10 +4,10 @@
 #ifndef PHX_TRACE_TRACE_H
 #define PHX_TRACE_TRACE_H
 
-#include "trace/dax.h"
 #include "trace/gen.h"
 #include "trace/series.h"
 #include "trace/swf.h"
+#include "trace/workflow.h"
 
 #define PHX_TRACE_PATH_MAX 1024
 
@@ -15,7 +15,8 @@ enum phx_trace_kind {
 	PHX_TRACE_SWF,
 	PHX_TRACE_REQUESTS, /* a count a period, made a demand by the WS manager's rule */
 	PHX_TRACE_DEMAND,   /* instances, ready */
-	PHX_TRACE_DAX,
+	PHX_TRACE_DAX,      /* any form of a workflow; the key that there was before its name */
+	PHX_TRACE_WORKFLOW,
 	PHX_TRACE_JOBS, /* drawn */
 	PHX_TRACE_LOAD, /* drawn requests, made a demand */
 };
@@ -32,8 +33,8 @@ struct phx_trace {
 	/** REQUESTS, LOAD: find the capacity that gives this peak (policies.md 2); 0 =
 	 * rule.capacity_milli counts. */
 	uint32_t peak;
-	uint32_t copies;  /* DAX: how often the workflow is submitted; 0 = once */
-	int64_t every_ms; /* DAX: distance of two submissions */
+	uint32_t copies;  /* workflows: how often the workflow is submitted; 0 = once */
+	int64_t every_ms; /* workflows: distance of two submissions */
 	struct phx_gen_jobs gen_jobs;
 	struct phx_gen_load gen_load;
 	uint32_t scale_to; /* demand scaled from `peak`, or its own, to this peak; 0 = as it is */

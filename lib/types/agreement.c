@@ -64,6 +64,30 @@ uint32_t phx_agreement_port(const struct phx_agreement *a)
 	return a->port ? a->port : HTTP;
 }
 
+uint32_t phx_agreement_least(const struct phx_agreement *a)
+{
+	return a->lower ? a->lower : 1;
+}
+
+uint32_t phx_agreement_begins(const struct phx_agreement *a)
+{
+	uint32_t least = phx_agreement_least(a);
+	return a->initial > least ? a->initial : least;
+}
+
+/* 000 6.4: two, as far as the bounds let it. */
+uint32_t phx_agreement_initial(const struct phx_agreement *a)
+{
+	enum { OF_PAPER = 2 };
+	const struct phx_policy *policy = phx_policy((enum phx_policy_id)a->model);
+	bool pairs =
+		policy->same_bounds && !policy->fixed && a->coordination != PHX_RE_COORDINATED_NONE;
+	uint32_t most = pairs ? 0 : phx_agreement_upper(a);
+	if (!phx_re_kind(a)->has_demand)
+		return 0;
+	return most && most < OF_PAPER ? most : OF_PAPER;
+}
+
 uint32_t phx_agreement_upper(const struct phx_agreement *a)
 {
 	return phx_policy((enum phx_policy_id)a->model)->same_bounds ? a->lower : a->upper;

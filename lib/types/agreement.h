@@ -153,6 +153,12 @@ enum { PHX_MEMBERS_MAX = 1024 };
 	  KEY(threshold, FRACTION, "0.8", \
 	      "Of a web RE: mean use above it adds an instance; use below threshold x (n - 1) / " \
 	      "n removes one.")) \
+	/* 0, as in journals of before there was this: as many as its lower bound */ \
+	F(S, initial, U32, \
+	  KEY(initial_instances, NUMBER(0, 65536, "instances"), "", \
+	      "Of a web RE: how many instances it begins with when it is activated, before any " \
+	      "use is measured, never fewer than its lower bound; 0: as many as that. Default: " \
+	      "2, within its bounds.")) \
 	F(S, address, STR(16), \
 	  KEY(address, NAME, "", \
 	      "Of a web RE: the virtual address of its service, IPv4, on the director and on " \
@@ -170,7 +176,7 @@ enum { PHX_MEMBERS_MAX = 1024 };
 	  KEY(noop_between_owners, YES, "false", \
 	      "A node that passes between REs of two owners is wiped if one of both agreements " \
 	      "wants it. With this set in both, it is left as it is where one of them asks for " \
-	      "noop.")) \
+	      "noop, and given a new key (phxd(8)): for owners who trust each other.")) \
 	F(S, extensions, LIST(phx_re_extension))
 PHX_RECORD_STRUCT(phx_agreement, PHX_AGREEMENT_FIELDS);
 
@@ -191,6 +197,11 @@ bool phx_agreement_has_member(const struct phx_agreement *a, const char *user, c
 bool phx_agreement_names(const struct phx_agreement *a, const char *identity);
 /** Port of the RE's virtual address. */
 uint32_t phx_agreement_port(const struct phx_agreement *a);
+/** Instances that a web RE has at least, whatever is measured; and those that it begins with. */
+uint32_t phx_agreement_least(const struct phx_agreement *a);
+uint32_t phx_agreement_begins(const struct phx_agreement *a);
+/** What initial_instances is where an agreement of this kind does not say it. */
+uint32_t phx_agreement_initial(const struct phx_agreement *a);
 /** The most nodes that the RE may have by itself; 0 = no bound. Its lower bound, where the model
  * makes both bounds the same. */
 uint32_t phx_agreement_upper(const struct phx_agreement *a);

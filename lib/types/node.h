@@ -142,14 +142,15 @@ extern const struct phx_enum phx_request_names;
 	F(S, grace_ms, U32) \
 	F(S, kill_at_ms, I64) /* 0 = the wait has not begun, or has no end */ \
 	/* an update in place: the version that the role goes back to if it fails; "" none */ \
-	F(S, from_identity, STR(200)) \
-	F(S, back, STR(200))  /* the update failed and the role goes back: why */ \
-	F(S, cause, STR(256)) /* who wants the plan, and whose agreement asks for an erase */ \
+	F(S, from_identity, TEXT) \
+	F(S, back, TEXT)  /* the update failed and the role goes back: why */ \
+	F(S, cause, TEXT) /* who wants the plan, and whose agreement asks for an erase */ \
 	/* what its erases were asked for as, by which they are planned again: node/wipes.h */ \
 	F(S, erase, REC(phx_setup)) \
 	F(S, agreed, BOOL) \
 	F(S, looks, BOOL) \
 	F(S, attests, BOOL) /* the settings did when it was made */ \
+	F(S, apart, BOOL) /* its erases are between two owners: only by an agent that is fresh */ \
 	F(S, steps, LIST(phx_step))
 PHX_RECORD_STRUCT(phx_plan, PHX_PLAN_FIELDS);
 
@@ -166,6 +167,14 @@ extern const struct phx_enum phx_node_allocation_names;
 
 #define PHX_MAC_FIELDS(F, S) F(S, mac, STR(PHX_MAC_MAX))
 PHX_RECORD_STRUCT(phx_mac, PHX_MAC_FIELDS);
+
+/** The TPM that signed for a node, as the head last believed it. */
+#define PHX_NODE_TPM_FIELDS(F, S) \
+	F(S, key, STR(72))  /* fingerprint */ \
+	F(S, resets, U32)   /* of the machine, as it counts them */ \
+	F(S, pcrs, STR(65)) /* sum of the registers that say what was started */ \
+	F(S, epoch, U64)    /* of the plan that was then */
+PHX_RECORD_STRUCT(phx_node_tpm, PHX_NODE_TPM_FIELDS);
 
 /** A label that people give a node, such as rack=3. Both parts are names (phx_name_valid()), short
  * enough that "@KEY=VALUE" is a group of a node list. */
@@ -201,6 +210,12 @@ PHX_RECORD_STRUCT(phx_unfit, PHX_UNFIT_FIELDS);
 	F(S, uuid, STR(40)) \
 	F(S, ip, STR(46)) \
 	F(S, key_fp, STR(72)) /* fingerprint of the enrolled key */ \
+	/* that key was given for the token of a start; and the machine has registered with it, \
+	 * from the deploy environment, and was in no other since: who was root on it before is \
+	 * not there */ \
+	F(S, brought, BOOL) \
+	F(S, fresh, BOOL) \
+	F(S, rekeyed, U64) /* the step rekey that gave it that key; 0 = none did */ \
 	/* one new key will be certified: our own power or kexec order opened the window */ \
 	F(S, window, BOOL) \
 	F(S, window_until_ms, I64) /* when the window closes by itself */ \
@@ -228,6 +243,8 @@ PHX_RECORD_STRUCT(phx_unfit, PHX_UNFIT_FIELDS);
 	F(S, boot_id, STR(40)) \
 	F(S, echoes, \
 	  BOOL) /* its agent answers with nonces; false: an older one, or never heard */ \
+	F(S, rekeys, \
+	  BOOL) /* its agent knows the step rekey; false: an older one, or never heard */ \
 	F(S, address, STR(64)) \
 	F(S, power, ENUM(phx_power_state)) /* as last observed */ \
 	/* quarantined after a failed cleaning, or a director in the way of its successor: is \
@@ -254,6 +271,7 @@ PHX_RECORD_STRUCT(phx_unfit, PHX_UNFIT_FIELDS);
 	/* part of that data is unencrypted on the system disk: destroying a key does not erase \
 	 * it */ \
 	F(S, plain, BOOL) \
+	F(S, ca, STR(72))                    /* of the certificate that it showed */ \
 	F(S, actual_role, STR(PHX_NAME_MAX)) /* as reported */ \
 	F(S, actual_identity, STR(200))      /* phx_role_identity() as reported */ \
 	F(S, healthy, BOOL) \
@@ -279,6 +297,7 @@ PHX_RECORD_STRUCT(phx_unfit, PHX_UNFIT_FIELDS);
 	F(S, epoch, U64) \
 	F(S, facts, REC(phx_facts)) \
 	F(S, known_disks, LIST(phx_known_disk)) /* all that it was ever seen with */ \
+	F(S, tpms, LIST(phx_node_tpm))          /* none or one */ \
 	F(S, plan, REC(phx_plan))
 PHX_RECORD_STRUCT(phx_node, PHX_NODE_FIELDS);
 

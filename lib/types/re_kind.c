@@ -28,3 +28,12 @@ bool phx_re_kind_has_key(const struct phx_re_kind *kind, const char *key)
 			return true;
 	return false;
 }
+
+bool phx_re_kind_may_have(const struct phx_re_kind *kind, const char *key)
+{
+	bool listed = false;
+
+	for (int i = 0; i < PHX_RE_TYPE_COUNT_; i++)
+		listed = listed || phx_re_kind_has_key(phx_re_kinds[i], key);
+	return !listed || phx_re_kind_has_key(kind, key);
+}

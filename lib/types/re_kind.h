@@ -31,6 +31,9 @@ const struct phx_re_kind *phx_re_kind(const struct phx_agreement *a);
 /** Does the kind have this key? */
 bool phx_re_kind_has_key(const struct phx_re_kind *kind, const char *key);
 
+/** Has an agreement of the kind this key: its own, or one that no kind has for itself? */
+bool phx_re_kind_may_have(const struct phx_re_kind *kind, const char *key);
+
 /** The rows, by enum phx_re_type. */
 extern const struct phx_re_kind *const phx_re_kinds[PHX_RE_TYPE_COUNT_];
 

@@ -12,12 +12,17 @@ static void check(struct phx_agreement_findings *f)
 	wrong_if(f, wrong, "address", "must be an IPv4 address");
 	wrong_if(f, a->port && !a->address[0], "port", "is given without an address");
 	wrong_if(f, a->port > 65535, "port", "must be at most 65535");
+	wrong_if(f, a->upper > a->lower && a->initial > a->upper, "initial_instances",
+		 "is more than upper_bound_size");
+	wrong_if(f, f->policy && f->policy->fixed && a->initial > a->lower, "initial_instances",
+		 "is more than lower_bound_size: under this model nodes never come later");
 	wrong_if(f, !a->window_s || a->window_s > 86400, "window", "must be 1 s to 1 day");
 	wrong_if(f, !a->threshold_milli || a->threshold_milli >= 1000, "threshold",
 		 "must be more than 0 and less than 1");
 }
 
-static const char *const keys[] = {"address", "port", "window", "threshold", NULL};
+static const char *const keys[] = {"address",           "port", "window", "threshold",
+				   "initial_instances", NULL};
 
 const struct phx_re_kind phx_re_kind_web = {
 	.text = "a web service",

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/version.h"
 #include "web/table.h"
 
 static const char *const health_kinds[] = {"none", "http", "tcp", "exec"};
@@ -44,6 +45,42 @@ void phx_role_identity(const struct phx_role *r, char *ret, size_t ret_size)
 			PHX_LIST_AT(&r->packages, struct phx_package_ref, i);
 		n += (size_t)snprintf(ret + n, ret_size - n, " %s-%s", p->name, p->version);
 	}
+}
+
+/* ---- going back ---- */
+
+bool phx_older_allowed(const struct phx_list *allow, const char *name, const char *version)
+{
+	char text[2 * PHX_NAME_MAX];
+	snprintf(text, sizeof(text), "%s-%s", name, version);
+	PHX_LIST_EACH(struct phx_word, w, allow)
+		if (!strcmp(w->text, text))
+			return true;
+	return false;
+}
+
+static int check_newer(const struct phx_role *put, const char *name, const char *version,
+		       const char *had, struct phx_err *err)
+{
+	if (phx_version_compare(version, had) >= 0 ||
+	    phx_older_allowed(&put->allow_older, name, version))
+		return 0;
+	return phx_err_set(err, -ESTALE,
+			   "%s %s is older than %s, which the role had: to go back, its file says "
+			   "allow_older = [ \"%s-%s\" ]",
+			   name, version, had, name, version);
+}
+
+int phx_role_not_older(const struct phx_role *had, const struct phx_role *put, struct phx_err *err)
+{
+	int r = strcmp(had->image, put->image)
+		? 0
+		: check_newer(put, put->image, put->image_version, had->image_version, err);
+	PHX_LIST_EACH(struct phx_package_ref, p, &put->packages)
+		PHX_LIST_EACH(struct phx_package_ref, q, &had->packages)
+			if (r == 0 && !strcmp(p->name, q->name))
+				r = check_newer(put, p->name, p->version, q->version, err);
+	return r;
 }
 
 static int find_service(const struct phx_role *r, const char *name)

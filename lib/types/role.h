@@ -166,6 +166,11 @@ extern const struct phx_enum phx_role_fence_names;
 	  KEY(packages, OTHER, "", \
 	      "A list of \"NAME\" or \"NAME-VERSION\": the newest version that the head has at " \
 	      "the reload unless one is named. At most 64.")) \
+	F(S, allow_older, LIST(phx_word), \
+	  KEY(allow_older, WORDS(0), "", \
+	      "What may be older than what the role had: \"NAME-VERSION\" of a package, or of " \
+	      "the image. All else that is older is refused, by phxd and by the agent: going " \
+	      "back is said, and never happens by itself.")) \
 	F(S, services, LIST(phx_service), \
 	  KEY(services, OTHER, "", "A list of groups, at most 64: what runs. See SERVICES.")) \
 	/* see phx_role_removal_check() */ \
@@ -199,6 +204,12 @@ const struct phx_role_boot_kind *phx_role_boot(const struct phx_role *r);
 /** The image and packages that a role runs, as a text to compare: "IMAGE@VERSION NAME-VERSION …",
  * truncated to ret_size. Equal texts: the node runs what it should. */
 void phx_role_identity(const struct phx_role *r, char *ret, size_t ret_size);
+
+/** Is "NAME-VERSION" among these words (struct phx_word), of what may be older? */
+bool phx_older_allowed(const struct phx_list *allow, const char *name, const char *version);
+/** Does `put` take nothing back? -ESTALE names a package, or the image, that is older than the one
+ * of `had`, the same role as it was, and that put->allow_older does not name. */
+int phx_role_not_older(const struct phx_role *had, const struct phx_role *put, struct phx_err *err);
 
 /** Order in which services start: dependencies first, otherwise as written.
  * ret_order: n indexes. -ELOOP names the cycle, -ENOENT an unknown dependency. */

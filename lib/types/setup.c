@@ -14,6 +14,9 @@ const struct phx_enum phx_setup_when_names = {"moment of a setup policy", whens,
 static const char *const verifies[] = {"sample", "full"};
 const struct phx_enum phx_verify_names = {"read-back", verifies, PHX_ARRAY_SIZE(verifies)};
 
+static const char *const starts[] = {"auto", "kexec", "power"};
+const struct phx_enum phx_setup_start_names = {"start of an erase", starts, PHX_ARRAY_SIZE(starts)};
+
 PHX_RECORD_TABLE(phx_setup, PHX_SETUP_FIELDS);
 
 bool phx_setup_wipes(const struct phx_setup *s, enum phx_setup_when moment)

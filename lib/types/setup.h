@@ -25,6 +25,14 @@ extern const struct phx_enum phx_setup_when_names;
 enum phx_verify { PHX_VERIFY_SAMPLE, PHX_VERIFY_FULL };
 extern const struct phx_enum phx_verify_names;
 
+/** How a machine leaves the system of its tenant for an erase: whether it is reset for that. */
+enum phx_setup_start {
+	PHX_SETUP_START_AUTO,  /* between two owners it is reset, if it has a BMC */
+	PHX_SETUP_START_KEXEC, /* it need not be, if the other agreement says so too */
+	PHX_SETUP_START_POWER, /* it always is, and a machine without a BMC is not erased */
+};
+extern const struct phx_enum phx_setup_start_names;
+
 #define PHX_SETUP_FIELDS(F, S) \
 	F(S, mode, ENUM(phx_setup_mode), \
 	  KEY(mode, CHOICE, PHX_REQUIRED, "noop: nothing; wipe: its disks are erased.")) \
@@ -36,7 +44,13 @@ extern const struct phx_enum phx_verify_names;
 	  KEY(verify, CHOICE, "sample", \
 	      "What of an erased disk is read back: its ends and 1 % of it at places that are " \
 	      "drawn for each erase, or all of it (full), which takes as long as overwriting " \
-	      "it."))
+	      "it.")) \
+	F(S, start, ENUM(phx_setup_start), \
+	  KEY(start, CHOICE, "auto", \
+	      "How an erase begins. auto: with a power cycle where the node comes from another " \
+	      "owner and has a BMC, else by kexec; kexec: by kexec, where the pools of both " \
+	      "owners say so; power: always with a power cycle, and a node without a BMC is not " \
+	      "taken."))
 PHX_RECORD_STRUCT(phx_setup, PHX_SETUP_FIELDS);
 
 /** Does the policy want an erase at `moment` (RELEASE or ASSIGN)? */

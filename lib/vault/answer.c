@@ -8,6 +8,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/json.h"
+
 /* The journal is opened, and says where it begins, before the site is: the log with the first
  * thing that is logged. */
 #define LOGGED(v, err, ...) (open_log(v, err) ?: vault_log_add(&(v)->log, err, __VA_ARGS__))
@@ -23,59 +25,121 @@ static int open_log(struct vault *v, struct phx_err *err)
 
 /* ---- the site ---- */
 
-/* Texts in a row, each with its '\0'. */
-static void add_text(struct phx_buf *b, const char *text)
-{
-	text = text ? text : "";
-	phx_buf_add(b, text, strlen(text) + 1);
-}
-
-static int op_site(struct vault *v, const struct vault_message *q, const char *body,
-		   struct phx_buf *ret, struct phx_err *err)
+/* As its directory is now. */
+static int open_site(struct vault *v, struct phx_err *err)
 {
 	const char *names[NAMES_MAX];
 	size_t n_names = 0;
-	for (const char *at = body; at < body + q->n && n_names < NAMES_MAX; at += strlen(at) + 1)
-		names[n_names++] = at;
-	char start_key[2 * PHX_DISK_KEY_SIZE + 1];
+	for (size_t at = 0; at < v->names.n && n_names < NAMES_MAX;) {
+		names[n_names] = v->names.data + at;
+		at += strlen(names[n_names++]) + 1;
+	}
 	struct phx_pki *pki = NULL;
 	int r = phx_pki_open(v->config->pki_dir, names, n_names, &pki, err);
-	r = r ? r : LOGGED(v, err, "begun");
-	if (r < 0) {
-		phx_pki_free(pki);
+	if (r < 0)
 		return r;
-	}
 	phx_pki_free(v->pki);
 	v->pki = pki;
-	phx_hex(phx_pki_start_key(pki), PHX_DISK_KEY_SIZE, start_key);
-	add_text(ret, phx_pki_ca_pem(pki));
-	add_text(ret, phx_pki_server_pem(pki));
-	add_text(ret, phx_pki_server_key_pem(pki));
-	add_text(ret, phx_pki_site_pub_pem(pki));
-	add_text(ret, phx_pki_attest_pub_pem(pki));
-	add_text(ret, start_key);
-	add_text(ret, v->complaint);
-	explicit_bzero(start_key, sizeof(start_key));
 	return 0;
 }
 
-static int op_cert(struct vault *v, const struct vault_message *q, const char *body,
-		   struct phx_buf *ret, struct phx_err *err)
+static void give_site(struct vault *v, struct phx_buf *ret)
+{
+	const struct phx_pki *pki = v->pki;
+	char start_key[2 * PHX_DISK_KEY_SIZE + 1];
+	phx_hex(phx_pki_start_key(pki), PHX_DISK_KEY_SIZE, start_key);
+	vault_add_text(ret, phx_pki_ca_pem(pki));
+	vault_add_text(ret, phx_pki_server_pem(pki));
+	vault_add_text(ret, phx_pki_server_key_pem(pki));
+	vault_add_text(ret, phx_pki_site_pub_pem(pki));
+	vault_add_text(ret, phx_pki_attest_pub_pem(pki));
+	vault_add_text(ret, start_key);
+	vault_add_text(ret, v->complaint);
+	explicit_bzero(start_key, sizeof(start_key));
+}
+
+static int op_site(struct vault *v, const struct phx_apart_question *q, struct phx_buf *ret,
+		   struct phx_err *err)
+{
+	phx_buf_fini(&v->names);
+	phx_buf_add(&v->names, q->body, q->n);
+	int r = v->names.failed ? -ENOMEM : open_site(v, err);
+	r = r ? r : LOGGED(v, err, "begun");
+	if (r == 0)
+		give_site(v, ret);
+	return r;
+}
+
+static int need_site(const struct vault *v, struct phx_err *err)
+{
+	return v->pki
+		? 0
+		: phx_err_set(err, -ENODATA, "the vault was not told to open the site's keys");
+}
+
+/* ---- the change of the CA ---- */
+
+/* It is logged where it was done: what cannot be logged is done all the same, and said. */
+static int change_ca(struct vault *v, int (*change)(const char *dir, struct phx_err *err),
+		     const char *what, struct phx_buf *ret, struct phx_err *err)
+{
+	int r = need_site(v, err);
+	r = r ? r : change(v->config->pki_dir, err);
+	r = r ? r : open_site(v, err);
+	r = r ? r : LOGGED(v, err, "ca %s signs %s", what, phx_pki_ca_id(v->pki));
+	if (r == 0)
+		give_site(v, ret);
+	return r;
+}
+
+static int op_rotate(struct vault *v, const struct phx_apart_question *q, struct phx_buf *ret,
+		     struct phx_err *err)
+{
+	(void)q;
+	return change_ca(v, phx_pki_rotate, "rotate", ret, err);
+}
+
+static int op_retire(struct vault *v, const struct phx_apart_question *q, struct phx_buf *ret,
+		     struct phx_err *err)
+{
+	(void)q;
+	return change_ca(v, phx_pki_retire, "retire", ret, err);
+}
+
+/* What people were issued here, and by which CA: a list as JSON. */
+static int op_people(struct vault *v, const struct phx_apart_question *q, struct phx_buf *ret,
+		     struct phx_err *err)
+{
+	(void)q;
+	PHX_AUTO(phx_list_fini) struct phx_list people = {0};
+	int r = need_site(v, err);
+	r = r ? r : phx_pki_people(v->config->pki_dir, v->pki, &people, err);
+	PHX_AUTO_FREE char *text = r ? NULL : phx_json_list_text(&phx_issued_record, &people);
+	if (r == 0 && !text)
+		return -ENOMEM;
+	if (r == 0)
+		vault_add_text(ret, text);
+	return r;
+}
+
+static int op_cert(struct vault *v, const struct phx_apart_question *q, struct phx_buf *ret,
+		   struct phx_err *err)
 {
 	PHX_AUTO_FREE char *pem = NULL;
 	struct phx_cert_info info;
-	if (!v->pki)
-		return phx_err_set(err, -ENODATA, "the vault was not told to open the site's keys");
-	if (q->days > PHX_NODE_CERT_DAYS)
+	int r = need_site(v, err);
+	if (r < 0)
+		return r;
+	if (q->number > PHX_NODE_CERT_DAYS)
 		return phx_err_set(err, -EPERM, "the certificate of a node is for %d days at most",
 				   PHX_NODE_CERT_DAYS);
-	int r = phx_cert_issue(v->pki, body, PHX_CERT_NODE, q->name, q->days, &pem, err);
+	r = phx_cert_issue(v->pki, q->body, PHX_CERT_NODE, q->name, (uint32_t)q->number, &pem, err);
 	r = r ? r : phx_cert_info_pem(pem, q->name, &info, err);
 	r = r ? r
 	      : LOGGED(v, err, "cert node %s serial %s days %u key %s", q->name, info.serial,
-		       q->days, info.fingerprint);
+		       (unsigned)q->number, info.fingerprint);
 	if (r == 0)
-		add_text(ret, pem);
+		vault_add_text(ret, pem);
 	return r;
 }
 
@@ -93,10 +157,14 @@ static const struct signed_text of_site[] = {
 };
 static const struct signed_text of_attest[] = {{"{\"format\":", "attestation"}};
 
-static const char *kind_of_text(const struct signed_text *kinds, size_t n, const char *text)
+/* What stands behind a '\0' would be signed and not looked at. */
+static const char *kind_of_text(const struct signed_text *kinds, size_t n,
+				const struct phx_apart_question *q)
 {
+	if (strlen(q->body) != q->n)
+		return NULL;
 	for (size_t i = 0; i < n; i++)
-		if (phx_str_starts(text, kinds[i].begins))
+		if (phx_str_starts(q->body, kinds[i].begins))
 			return kinds[i].kind;
 	return NULL;
 }
@@ -119,54 +187,104 @@ static int sign_by(struct vault *v, const char *key, const char *kind, const cha
 	return r;
 }
 
-/* What stands behind a '\0' would be signed and not looked at. */
-static int op_sign(struct vault *v, const struct vault_message *q, const char *body,
-		   struct phx_buf *ret, struct phx_err *err)
+static int op_sign(struct vault *v, const struct phx_apart_question *q, struct phx_buf *ret,
+		   struct phx_err *err)
 {
-	const char *kind =
-		strlen(body) == q->n ? kind_of_text(of_site, PHX_ARRAY_SIZE(of_site), body) : NULL;
-	return sign_by(v, "site.key", kind, body, ret, err);
+	const char *kind = kind_of_text(of_site, PHX_ARRAY_SIZE(of_site), q);
+	return sign_by(v, "site.key", kind, q->body, ret, err);
 }
 
-static int op_attest(struct vault *v, const struct vault_message *q, const char *body,
-		     struct phx_buf *ret, struct phx_err *err)
+static int op_attest(struct vault *v, const struct phx_apart_question *q, struct phx_buf *ret,
+		     struct phx_err *err)
 {
-	const char *kind = strlen(body) == q->n
-		? kind_of_text(of_attest, PHX_ARRAY_SIZE(of_attest), body)
-		: NULL;
-	return sign_by(v, "attest.key", kind, body, ret, err);
+	const char *kind = kind_of_text(of_attest, PHX_ARRAY_SIZE(of_attest), q);
+	return sign_by(v, "attest.key", kind, q->body, ret, err);
 }
 
 /* ---- keys of disks ---- */
 
-static int op_key_make(struct vault *v, const struct vault_message *q, const char *body,
-		       struct phx_buf *ret, struct phx_err *err)
+static int op_key_make(struct vault *v, const struct phx_apart_question *q, struct phx_buf *ret,
+		       struct phx_err *err)
 {
-	(void)body;
 	(void)ret;
 	int r = phx_diskkey_make(v->config->key_dir, q->name, err);
 	return r ? r : LOGGED(v, err, "key make %s", q->name);
 }
 
-static int op_key_read(struct vault *v, const struct vault_message *q, const char *body,
-		       struct phx_buf *ret, struct phx_err *err)
+static int take_ask(const struct phx_apart_question *q, struct phx_key_ask *ret,
+		    struct phx_err *err)
+{
+	const char *boot = vault_text_at(q->body, q->n, 0), *to = vault_text_at(q->body, q->n, 1),
+		   *signature = vault_text_at(q->body, q->n, 2),
+		   *cert = vault_text_at(q->body, q->n, 3);
+	if (!cert || PHX_STR_SET(ret->boot_id, boot) < 0 || PHX_STR_SET(ret->to, to) < 0 ||
+	    PHX_STR_SET(ret->signature, signature) < 0)
+		return phx_err_set(err, -EINVAL, "that does not ask for the key of a disk");
+	ret->cert = (char *)cert;
+	return 0;
+}
+
+/* Who asks is a node, of whose disk it is: the head is not believed. */
+static int may_have(const struct vault *v, const char *key_id, const struct phx_key_ask *ask,
+		    struct phx_cert_info *ret_node, struct phx_err *err)
+{
+	if (!v->pki)
+		return phx_err_set(err, -ENODATA, "the vault was not told to open the site's keys");
+	int r = phx_key_ask_verify(ask, key_id, phx_pki_ca_pem(v->pki), ret_node, err);
+	if (r == 0 && !vault_key_is_of(key_id, ret_node->name))
+		r = phx_err_set(err, -EPERM, "it is not the key of a disk of %s", ret_node->name);
+	return r;
+}
+
+static int give(struct vault *v, const char *key_id, const struct phx_key_ask *ask,
+		const struct phx_cert_info *node, struct phx_key_sealed *ret, struct phx_err *err)
 {
 	uint8_t key[PHX_DISK_KEY_SIZE];
-	(void)body;
-	int r = phx_diskkey_read(v->config->key_dir, q->name, key, err);
-	r = r ? r : LOGGED(v, err, "key give %s", q->name);
-	if (r == 0)
-		phx_buf_add(ret, key, sizeof(key));
+	unsigned times = 0;
+	int r = phx_diskkey_read(v->config->key_dir, key_id, key, err);
+	r = r ? r : vault_note_given(v, key_id, ask->boot_id, &times, err);
+	r = r ? r
+	      : LOGGED(v, err, "key give %s boot %s time %u to %s", key_id, ask->boot_id, times,
+		       node->fingerprint);
+	r = r ? r : phx_key_seal(ask, key_id, key, ret, err);
 	explicit_bzero(key, sizeof(key));
 	return r;
 }
 
-/* What destroys is done even where it cannot be logged: a key that stays is the greater harm. */
-static int op_key_destroy(struct vault *v, const struct vault_message *q, const char *body,
-			  struct phx_buf *ret, struct phx_err *err)
+/* A key that there is not is no refusal. What it says goes into a line of the log. */
+static void log_refusal(struct vault *v, const char *key_id, const char *why)
 {
-	(void)body;
+	unsigned unsaid;
+	if (!vault_tells_refusal(v, &unsaid))
+		return;
+	if (unsaid)
+		LOGGED(v, NULL, "key refuse: %u more", unsaid);
+	LOGGED(v, NULL, "key refuse %s: %.150s", phx_name_valid(key_id) ? key_id : "-", why);
+}
+
+static int op_key_give(struct vault *v, const struct phx_apart_question *q, struct phx_buf *ret,
+		       struct phx_err *err)
+{
+	struct phx_key_ask ask = {0};
+	struct phx_key_sealed sealed = {0};
+	struct phx_cert_info node;
+	struct phx_err why = {0};
+	int r = take_ask(q, &ask, &why);
+	r = r ? r : may_have(v, q->name, &ask, &node, &why);
+	r = r ? r : give(v, q->name, &ask, &node, &sealed, &why);
+	if (r == 0)
+		phx_buf_add(ret, &sealed, sizeof(sealed));
+	else if (r != -ENOENT)
+		log_refusal(v, q->name, why.text);
+	return r < 0 ? phx_err_set(err, r, "%s", why.text) : 0;
+}
+
+/* What destroys is done even where it cannot be logged: a key that stays is the greater harm. */
+static int op_key_destroy(struct vault *v, const struct phx_apart_question *q, struct phx_buf *ret,
+			  struct phx_err *err)
+{
 	(void)ret;
+	vault_forget_given(v, q->name);
 	int r = phx_diskkey_destroy(v->config->key_dir, q->name, err);
 	if (r == 0)
 		LOGGED(v, NULL, "key destroy %s", q->name);
@@ -175,31 +293,26 @@ static int op_key_destroy(struct vault *v, const struct vault_message *q, const 
 
 /* ---- any question ---- */
 
-typedef int (*op_fn)(struct vault *v, const struct vault_message *q, const char *body,
-		     struct phx_buf *ret, struct phx_err *err);
+typedef int (*op_fn)(struct vault *v, const struct phx_apart_question *q, struct phx_buf *ret,
+		     struct phx_err *err);
 static const op_fn ops[] = {
 #define OP(name, function) [VAULT_##name] = function,
 #include "vault/ops.def"
 #undef OP
 };
 
-void vault_answer(struct vault *v, const struct vault_message *q, const char *body,
-		  struct vault_message *ret, struct phx_buf *ret_body)
+int vault_answer(void *arg, const struct phx_apart_question *q, struct phx_apart_reply *ret,
+		 struct phx_err *err)
 {
-	struct phx_err err = {0};
-	int r = q->op < PHX_ARRAY_SIZE(ops) ? ops[q->op](v, q, body, ret_body, &err) : -ENOSYS;
-	if (r == 0 && ret_body->failed)
-		r = -ENOMEM;
-	if (r < 0) {
-		phx_buf_fini(ret_body);
-		add_text(ret_body, err.text[0] ? err.text : strerror(-r));
-	}
-	*ret = (struct vault_message){.op = q->op, .result = r, .n = (uint32_t)ret_body->n};
+	if (q->op >= PHX_ARRAY_SIZE(ops))
+		return phx_err_set(err, -ENOSYS, "the vault has no such question");
+	return ops[q->op](arg, q, &ret->body, err);
 }
 
 void vault_fini(struct vault *v)
 {
 	phx_pki_free(v->pki);
+	phx_buf_fini(&v->names);
 	if (v->logging && v->log.fd >= 0)
 		close(v->log.fd);
 	free(v->complaint);

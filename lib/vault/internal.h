@@ -2,6 +2,7 @@
 #ifndef PHX_VAULT_INTERNAL_H
 #define PHX_VAULT_INTERNAL_H
 
+#include "apart/apart.h"
 #include "vault/vault.h"
 
 enum vault_op {
@@ -10,23 +11,7 @@ enum vault_op {
 #undef OP
 	N_VAULT_OPS
 };
-
-/** A question or its answer: of one shape, followed by `n` bytes. */
-struct vault_message {
-	uint32_t op;    /* enum vault_op; an answer has its question's */
-	int32_t result; /* of an answer: 0, or negative errno; the bytes are then its text */
-	uint32_t days;  /* cert */
-	uint32_t n;     /* at most VAULT_BODY_MAX */
-	char name[PHX_NAME_MAX]; /* cert: the node; key_*: the key */
-};
 enum { VAULT_BODY_MAX = 4 << 20 };
-
-/* ---- message.c ---- */
-
-/** Both block. -EPIPE when the other side has ended, -ETIMEDOUT (socket option), -EPROTO for what
- * is no message. `ret_body` is malloc'd, with a '\0' behind its n bytes; the caller wipes it. */
-int vault_send(int fd, const struct vault_message *m, const void *body);
-int vault_receive(int fd, struct vault_message *ret, char **ret_body);
 
 /* ---- log.c: what the vault has done, each line chained to the one before ---- */
 
@@ -50,19 +35,43 @@ int vault_log_add(struct vault_log *l, struct phx_err *err, const char *fmt, ...
  * left out: who runs it sees by `phxd --check`. */
 int vault_confine(const struct phx_vault_config *config, struct phx_err *err);
 
+/* ---- texts.c: texts in a row, each with its '\0' ---- */
+
+void vault_add_text(struct phx_buf *b, const char *text);
+/** Text `i` of them; NULL beyond the end. */
+const char *vault_text_at(const char *texts, size_t n, unsigned i);
+
 /* ---- answer.c ---- */
 
 /** What the process has; filled by its first question. */
 struct vault {
 	const struct phx_vault_config *config;
 	struct phx_pki *pki;
+	struct phx_buf names; /* of the head, with which the site was opened: texts in a row */
 	struct vault_log log;
 	bool logging;
 	char *complaint; /* about the log; NULL: none */
+	/* keys that were refused since then */
+	int64_t refusals_ms;
+	unsigned n_refusals;
 };
-/** Answer one question: the answer's head in `ret`, its bytes in `ret_body`, whatever was asked. */
-void vault_answer(struct vault *v, const struct vault_message *q, const char *body,
-		  struct vault_message *ret, struct phx_buf *ret_body);
+/** Answer one question, whatever was asked: a struct phx_apart_server's answer(), `arg` is a struct
+ * vault. */
+int vault_answer(void *arg, const struct phx_apart_question *q, struct phx_apart_reply *ret,
+		 struct phx_err *err);
 void vault_fini(struct vault *v);
+
+/* ---- given.c ---- */
+
+/** Is that the key of a disk of that node? Their names begin with it (lib/node/keys.c). */
+bool vault_key_is_of(const char *key_id, const char *node);
+/** The key is given to a machine with that boot id once more: noted on the disk when this returns.
+ * `ret_n`: the how manieth time. -EPERM: it was given often enough. */
+int vault_note_given(const struct vault *v, const char *key_id, const char *boot_id,
+		     unsigned *ret_n, struct phx_err *err);
+/** The key is destroyed: nothing was given of another one of its name. */
+void vault_forget_given(const struct vault *v, const char *key_id);
+/** Is another refusal logged? `ret_unsaid`: so many were not before it. */
+bool vault_tells_refusal(struct vault *v, unsigned *ret_unsaid);
 
 #endif

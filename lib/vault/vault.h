@@ -7,8 +7,10 @@
 #ifndef PHX_VAULT_VAULT_H
 #define PHX_VAULT_VAULT_H
 
+#include "apart/apart.h"
 #include "pki/anchor.h"
 #include "pki/pki.h"
+#include "pki/sealed.h"
 
 /** What the vault does and where. Texts are borrowed for its whole life. */
 struct phx_vault_config {
@@ -20,6 +22,9 @@ struct phx_vault_config {
 	 * is fine */
 	void (*restarted)(void *arg);
 	void *arg;
+	/* where another process starts it, by phx_vault_spawn(). NULL: phx_vault_start() does */
+	phx_apart_start_fn start;
+	void *start_arg;
 };
 
 /* ---- the head's side; any thread ---- */
@@ -28,6 +33,9 @@ struct phx_vault;
 
 /** Start the process; makes nothing yet. */
 int phx_vault_start(const struct phx_vault_config *config, struct phx_vault **ret,
+		    struct phx_err *err);
+/** Start the process for somebody else: the socket over which it is asked. */
+int phx_vault_spawn(const struct phx_vault_config *config, struct phx_process *ret, int *ret_fd,
 		    struct phx_err *err);
 /** Ends the process and waits for its end. Safe on NULL. */
 void phx_vault_end(struct phx_vault *v);
@@ -39,6 +47,18 @@ pid_t phx_vault_pid(struct phx_vault *v);
  * vault's own log, NULL when nothing is. */
 int phx_vault_site(struct phx_vault *v, const char *const *server_names, size_t n_names,
 		   struct phx_pki **ret, char **ret_complaint, struct phx_err *err);
+/** The change of the site's CA. */
+enum phx_vault_change {
+	PHX_VAULT_ROTATE, /* as phx_pki_rotate() */
+	PHX_VAULT_RETIRE  /* as phx_pki_retire() */
+};
+/** Change it, and the site's PKI as it is then. After an error that is none of these functions' it
+ * may have happened: phx_vault_site() tells. */
+int phx_vault_change_ca(struct phx_vault *v, enum phx_vault_change change, struct phx_pki **ret,
+			struct phx_err *err);
+/** The certificates of people that were issued here (struct phx_issued, the caller:
+ * phx_list_fini(), after errors, too). */
+int phx_vault_people(struct phx_vault *v, struct phx_list *ret, struct phx_err *err);
 /** A certificate for the node `name`, valid for `days` (PHX_NODE_CERT_DAYS at most); malloc'd
  * PEM. */
 int phx_vault_cert(struct phx_vault *v, const char *csr_pem, const char *name, uint32_t days,
@@ -50,10 +70,13 @@ enum phx_vault_key {
 };
 int phx_vault_sign(struct phx_vault *v, enum phx_vault_key key, const char *text,
 		   uint8_t ret_sig[PHX_SIG_SIZE], struct phx_err *err);
-/** As phx_diskkey_make(), phx_diskkey_read(), phx_diskkey_destroy(). */
+/** As phx_diskkey_make() and phx_diskkey_destroy(). */
 int phx_vault_key_make(struct phx_vault *v, const char *key_id, struct phx_err *err);
-int phx_vault_key_read(struct phx_vault *v, const char *key_id, uint8_t ret_key[PHX_DISK_KEY_SIZE],
-		       struct phx_err *err);
+/** The key for the node that asks (phx_key_ask_make()), which alone can open it. -ENOENT: there is
+ * none; -EINVAL, -EKEYREJECTED: it is not asked for by a node; -EPERM: it is not that node's, or
+ * was given to this start of the machine often enough. */
+int phx_vault_key_give(struct phx_vault *v, const char *key_id, const struct phx_key_ask *ask,
+		       struct phx_key_sealed *ret, struct phx_err *err);
 int phx_vault_key_destroy(struct phx_vault *v, const char *key_id, struct phx_err *err);
 
 /* ---- the process ---- */

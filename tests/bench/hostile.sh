@@ -73,7 +73,7 @@ root_waits() {
 
 hostile() {
 	local out=$WORK/hostile.json missing swarm what="$HOSTILE_NODES agents beside $((2 * HOSTILE_CONNECTIONS)) hostile connections, $HOSTILE_EVENTS events"
-	head_init && sed -i 's/connections_per_address = [0-9]*; requests_per_s = 0;//' "$PHX_CONFIG" && chmod 755 "$WORK" "$WORK/head" &&
+	head_init && sed -i 's/connections_per_address = [0-9]*; requests_per_s = 0;//' "$PHX_CONFIG" && chmod 755 "$WORK" &&
 		hostile_journal && head_start || { missed "$what" "phxd does not start, see $WORK/phxd.log"; return; }
 	say "started with $HOSTILE_EVENTS events in $HEAD_START_MS ms; $HOSTILE_NODES machines enrol and connect"
 	rm -f "$WORK/connected" "$WORK/reading"

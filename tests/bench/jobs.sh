@@ -11,8 +11,8 @@ JOBS_MS= # what was measured, to be compared
 JOBS_RATE=
 
 jobs_head() {
-	head_init 'service_group = "users";' && head_start && noop_image || return 1
-	chmod 755 "$BUILD" "$WORK" "$WORK/head"
+	head_init 'service_group = "users"; jobs_per_user = 10000;' && head_start && noop_image || return 1
+	chmod 755 "$BUILD" "$WORK"
 	cat >"$WORK/etc/roles/bench-compute.conf" <<-END
 		summary = "jobs"; pool = "batch"; image = "debian-12"; boot = "ram"; runs_jobs = true; drain_grace = "1s";
 	END
@@ -24,7 +24,7 @@ jobs_agent() {
 	local root=$JOBS_DIR/n$1 mac
 	mac=$(printf '02:00:00:00:%02x:%02x' $(($1 / 256)) $(($1 % 256)))
 	mkdir -p "$root/etc/phoenix" "$root/var/lib/phoenix" "$root/run"
-	cp "$WORK/head/pki/ca.pem" "$WORK/head/pki/site.pub" "$root/etc/phoenix/"
+	cp "$WORK/head/pki/ca.pem" "$WORK/head/pki/site.pub" "$WORK/packages.pub" "$root/etc/phoenix/"
 	echo "server = \"$HEAD_IP:8443\"; http = \"$HEAD_IP:8080\"; supervisor = \"own\";" >"$root/etc/phoenix/agent.conf"
 	echo "{\"image\": \"debian-12\", \"version\": \"1\", \"digest\": \"$IMAGE_DIGEST\"}" >"$root/var/lib/phoenix/system.json"
 	printf '{"arch": "x86_64", "cpus": 2, "memory_bytes": 4294967296, "serial": "J%d", "uuid": "00000000-0000-4000-8000-%012d",

@@ -135,8 +135,10 @@ in_node() { ip netns exec "$NODE_NS" "$@"; }
 
 # head_init MORE...: an empty head of its own below $WORK/head
 head_init() {
-	rm -rf "$WORK/head" "$WORK/etc"
-	mkdir -p "$WORK/head" "$WORK/etc/roles"
+	rm -rf "$WORK/head" "$WORK/etc" "$WORK"/package*.{key,pub}
+	mkdir -p "$WORK/head/package-keys" "$WORK/etc/roles"
+	phx package key new "$WORK/package.key" >/dev/null && cp "$WORK/package.pub" "$WORK/head/package-keys/bench.pub" &&
+		cp "$WORK/package.pub" "$WORK/packages.pub"
 	export PHX_SOCKET=$WORK/head/phxd.sock PHX_CONFIG=$WORK/etc/phoenix.conf
 	cat >"$PHX_CONFIG" <<-END
 		state_dir = "$WORK/head"; run_dir = "$WORK/head"; address = "$HEAD_IP"; interface = "h0"; enrol_over_loopback = true;
@@ -146,7 +148,7 @@ head_init() {
 		$*
 	END
 }
-# Prints the milliseconds until it served; HEAD is its process.
+# Prints the milliseconds until it served; HEAD is the process that was started.
 head_start() {
 	local begin end
 	[ -e "$WORK/head/journal.db" ] || "$BUILD/bin/phxd" --config "$PHX_CONFIG" --new-journal >>"$WORK/phxd.log" 2>&1
@@ -160,9 +162,15 @@ head_start() {
 	done
 	HEAD_START_MS=$(($(now_ms) - begin))
 }
+# of phxd's processes the one that serves; HEAD is the launcher
+head_pid() { pgrep -P "$HEAD" -f -- ' --head'; }
 # head_stop [SIGNAL]
 head_stop() {
-	[ -z "$HEAD" ] || { kill "-${1:-TERM}" "$HEAD" && wait "$HEAD"; } 2>/dev/null
+	local serving
+	[ -n "$HEAD" ] || return 0
+	serving=$(head_pid)
+	{ kill "-${1:-TERM}" "$HEAD" && wait "$HEAD"; } 2>/dev/null
+	while [ -n "$serving" ] && kill -0 "$serving" 2>/dev/null; do sleep 0.005; done
 	HEAD=
 }
 # restarts NODES TARGET SIGNAL NAME: a row of the seconds until the head serves its NODES again, three times

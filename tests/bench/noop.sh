@@ -30,7 +30,7 @@ noop_roles() {
 		roles/web-server.conf >"$WORK/etc/roles/web-server.conf"
 	local src
 	for src in "$BUILD"/packages/src/*/; do
-		phx package build "$src" --out "$WORK/head/packages" --sign-key "$WORK/head/pki/site.key" >/dev/null || return 1
+		phx package build "$src" --out "$WORK/head/packages" --sign-key "$WORK/package.key" >/dev/null || return 1
 	done
 	phx reload >/dev/null
 }
@@ -38,7 +38,7 @@ noop_roles() {
 noop_node() {
 	rm -rf "$NODE"
 	mkdir -p "$NODE/etc/phoenix" "$NODE/var/lib/phoenix" "$NODE/run/web"
-	cp "$WORK/head/pki/ca.pem" "$WORK/head/pki/site.pub" "$NODE/etc/phoenix/"
+	cp "$WORK/head/pki/ca.pem" "$WORK/head/pki/site.pub" "$WORK/packages.pub" "$NODE/etc/phoenix/"
 	echo "server = \"$HEAD_IP:8443\"; http = \"$HEAD_IP:8080\"; supervisor = \"own\";" >"$NODE/etc/phoenix/agent.conf"
 	echo "{\"image\": \"debian-12\", \"version\": \"1\", \"digest\": \"$IMAGE_DIGEST\"}" >"$NODE/var/lib/phoenix/system.json"
 	cat >"$NODE/facts.json" <<-END

@@ -24,7 +24,7 @@ scale_head() {
 scale_connect() {
 	rm -f "$WORK/connected" "$WORK/orders"
 	ip netns exec "$HEAD_NS" "$BUILD/tests/bench/swarm" --server $HEAD_IP:8443 --ca "$WORK/head/pki/ca.pem" --socket "$PHX_SOCKET" \
-		--pid "$HEAD" --nodes "$SCALE_NODES" --seconds 0 --connected "$WORK/connected" --orders "$WORK/orders" \
+		--pid "$(head_pid)" --nodes "$SCALE_NODES" --seconds 0 --connected "$WORK/connected" --orders "$WORK/orders" \
 		--image debian-12 --digest "$IMAGE_DIGEST" >"$WORK/scale.json" 2>"$WORK/swarm.log" &
 	SCALE_SWARM=$!
 	until [ -e "$WORK/connected" ]; do

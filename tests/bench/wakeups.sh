@@ -33,7 +33,7 @@ wakeups() {
 	local id
 	if head_init && head_start; then
 		sleep 5
-		wakeups_of "wake-ups of phxd without agents" 1 "$HEAD" ""
+		wakeups_of "wake-ups of phxd without agents" 1 "$(head_pid)" ""
 	else
 		missed "wake-ups of phxd" "phxd does not start, see $WORK/phxd.log"
 	fi

@@ -28,7 +28,8 @@ enum { FAKE_ANSWERS_MAX = 64, FAKE_LOG_MAX = 65536 };
 /* One canned answer. Answers to the same request are given in order, the last one again and
  * again. */
 struct fake_answer {
-	const char *request; /* "GET /v1/nodes", without the query */
+	/* "GET /v1/nodes", without the query; "GET /v1/nodes?names=@up": who is in one group */
+	const char *request;
 	int status;
 	char *body;
 	unsigned given;
@@ -57,9 +58,19 @@ static struct fake_answer *fake_find(struct fake_phxd *f, const char *request)
 	return last;
 }
 
+/* To a question for one group: its own answer, or else that to a question for all. */
+static struct fake_answer *fake_find_for(struct fake_phxd *f, const char *request,
+					 const char *names)
+{
+	char asked[1024];
+	snprintf(asked, sizeof(asked), "%s?names=%s", request, names ? names : "");
+	struct fake_answer *a = names && names[0] == '@' ? fake_find(f, asked) : NULL;
+	return a ? a : fake_find(f, request);
+}
+
 static void fake_handle(struct phx_http_request *q, struct fake_phxd *f, const char *method)
 {
-	char request[1024];
+	char request[1000];
 	size_t n = 0;
 	const char *body = phx_http_body(q, &n);
 	snprintf(request, sizeof(request), "%s %s", method, phx_http_path(q));
@@ -68,7 +79,7 @@ static void fake_handle(struct phx_http_request *q, struct fake_phxd *f, const c
 	const char *after = phx_http_query(q, "after");
 	snprintf(f->log + at, sizeof(f->log) - at, "%s%s%s %s\n", request, after ? "?after=" : "",
 		 after ? after : "", n ? body : "");
-	struct fake_answer *a = fake_find(f, request);
+	struct fake_answer *a = fake_find_for(f, request, phx_http_query(q, "names"));
 	if (a)
 		a->given++;
 	pthread_mutex_unlock(&f->lock);

@@ -3,6 +3,7 @@
  * for by a node, for the head's own attempt.
  * Parsers: lib/pki/attestation.c lib/pki/statement.c */
 #include "fuzz/fuzz.h"
+#include "fake/tpm.h"
 #include "pki/attestation.h"
 
 #include <errno.h>
@@ -87,6 +88,27 @@ static void signed_by_the_node(struct phx_attestation *a)
 	}
 }
 
+/* All but the last disk, if there is more than one: then it is not proven. */
+static void signed_by_the_tpm(struct phx_attestation *a)
+{
+	static struct fake_tpm tpm;
+	uint8_t data[PHX_QUOTE_DATA_SIZE];
+	struct phx_quoted quoted;
+	if (!tpm.key)
+		fake_tpm_init(&tpm);
+	a->format = PHX_ATTESTATION_FORMAT;
+	PHX_STR_SET(a->tpm, "quoted");
+	PHX_LIST_EACH(struct phx_attested_disk, d, &a->disks) {
+		fuzz_never(phx_statement_digest(&d->said, data) < 0);
+		if (d == PHX_LIST_AT(&a->disks, struct phx_attested_disk, a->disks.n - 1) &&
+		    a->disks.n > 1)
+			continue;
+		fuzz_never(fake_tpm_quote(&tpm, data, &d->quote) < 0);
+		fuzz_never(phx_quote_verify(&d->quote, data, &quoted, NULL) < 0);
+		PHX_STR_SET(a->tpm_key, quoted.key);
+	}
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 {
 	const struct phx_signer none = {sign, NULL};
@@ -105,6 +127,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 	fuzz_never(strlen(again) != n || memcmp(again, text, n - 2 * PHX_SIG_SIZE - 3));
 	signed_by_the_head(&a);
 	signed_by_the_node(&a);
+	signed_by_the_head(&a);
+	signed_by_the_tpm(&a);
 	signed_by_the_head(&a);
 	phx_record_fini(&phx_attestation_record, &a);
 	return 0;

@@ -12,7 +12,9 @@ static void check(const struct phx_config *cfg)
 	fuzz_never(phx_config_show(cfg, &lines) < 0 || lines.n < PHX_OPT_COUNT_);
 	phx_list_fini(&lines);
 	phx_config_settings(cfg, &settings);
-	fuzz_never(phx_config_quiet_ms(cfg) > cfg->balance_after_ms);
+	/* a beat that is a little late is no silence, however short balance_after_ms is */
+	fuzz_never(phx_config_quiet_ms(cfg) <= cfg->heartbeat_ms);
+	fuzz_never(phx_config_quiet_ms(cfg) + settings.balance_rest_ms < cfg->balance_after_ms);
 	fuzz_never(cfg->missing_after_ms < 2 * cfg->heartbeat_ms);
 	fuzz_never(phx_config_check_ip(cfg, cfg->address, NULL) == 0);
 }

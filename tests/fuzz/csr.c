@@ -4,7 +4,7 @@
 #include <openssl/evp.h>
 
 #include "fuzz/fuzz.h"
-#include "pki/pki.h"
+#include "pki/internal.h"
 
 static struct phx_pki *site(void)
 {
@@ -62,6 +62,27 @@ static void read_certificate(const void *data, size_t n, const char *pem)
 			       phx_pki_ca_pem(site()), NULL);
 }
 
+/* What nobody is certified as, whatever the request. */
+static void refuse_own(const char *csr, const char *key)
+{
+	static const struct {
+		const char *name;
+		unsigned days;
+	} rows[] = {{"", 30}, {"-n1", 30}, {"n 1", 30}, {"n1", 0}, {"n1", 100000}};
+	PHX_AUTO_FREE char *large = calloc(1, PHX_PEM_MAX + 2);
+	char *made = NULL, fp[PHX_FINGERPRINT_MAX];
+	fuzz_never(!large);
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+		fuzz_never(phx_cert_issue(site(), csr, PHX_CERT_NODE, rows[i].name, rows[i].days,
+					  &made, NULL) == 0);
+	fuzz_never(phx_csr_from_key(key, "n 1", &made, NULL) == 0);
+	memset(large, 'x', PHX_PEM_MAX + 1);
+	fuzz_never(phx_csr_fingerprint(large, fp, NULL) == 0 ||
+		   phx_csr_fingerprint(NULL, fp, NULL) == 0 ||
+		   phx_cert_issue(site(), large, PHX_CERT_NODE, "n1", 30, &made, NULL) == 0);
+	fuzz_never(made != NULL);
+}
+
 /* Both ends of our own. */
 static void begin_own(void)
 {
@@ -74,6 +95,7 @@ static void begin_own(void)
 	PHX_AUTO_FREE char *again = NULL;
 	fuzz_never(phx_csr_make("n1", &key, &csr, NULL) < 0);
 	fuzz_never(phx_csr_from_key(key, "n1", &again, NULL) < 0);
+	refuse_own(csr, key);
 	certify(csr);
 	PHX_AUTO_FREE char *cert = NULL;
 	fuzz_never(phx_cert_issue(site(), csr, PHX_CERT_USER, "alice", 30, &cert, NULL) < 0);

@@ -1,40 +1,21 @@
-/* Fuzzing of the reader of workflows: any bytes as XML. Whatever comes: dependencies lie within the
- * jobs, and every job is on a level above its parents.
- * Parsers: lib/trace/dax.c */
-#include <string.h>
-
-#include "fuzz/fuzz.h"
+/* Fuzzing of the reader of workflows in DAX: any bytes as XML. What holds of those that are taken:
+ * workflow.h; as a workload their dependencies lie within the jobs.
+ * Parsers: lib/trace/dax.c lib/flow/make.c */
+#include "fuzz/workflow.h"
 #include "trace/dax.h"
 
-static void check(const struct phx_trace_jobs *w)
+static int read_dax(const char *name, const char *text, size_t n, struct phx_flow *ret,
+		    struct phx_err *err)
 {
-	for (size_t i = 0; i < w->n; i++) {
-		const struct phx_trace_job *j = &w->jobs[i];
-		if (!j->size || j->run_ms < 0 ||
-		    (size_t)j->first_child + j->n_children > w->n_children)
-			abort();
-		for (uint32_t k = 0; k < j->n_children; k++) {
-			uint32_t child = w->children[j->first_child + k];
-			if (child >= w->n || w->jobs[child].class <= j->class)
-				abort();
-		}
-	}
+	PHX_AUTO(phx_trace_jobs_fini) struct phx_trace_jobs w = {0};
+	struct phx_err why = {0};
+	int r = phx_dax_read(name, text, n, ret, err);
+	if (r == 0 && phx_workflow_jobs(ret, name, &w, &why) == 0)
+		fuzz_never(w.n != ret->n_tasks);
+	return r;
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 {
-	struct phx_trace_jobs w = {0};
-	struct phx_dax_info info;
-	struct phx_err err = {0};
-	char *text = malloc(n + 1);
-	memcpy(text, data, n);
-	text[n] = 0;
-	int r = phx_dax_read("fuzz", text, n, &w, &info, &err);
-	if (r == 0)
-		check(&w);
-	else if (w.jobs || !*err.text)
-		abort();
-	phx_trace_jobs_fini(&w);
-	free(text);
-	return 0;
+	return fuzz_workflow_form(data, n, read_dax);
 }

@@ -24,7 +24,7 @@ fuzz: fuzz-programs
 fuzz-coverage: fuzz-programs
 	$(Q)BUILD=$(FUZZ_BUILD) FUZZ_SECONDS=0 tests/fuzz/run $(FUZZ)
 check-fuzz: fuzz-programs
-	$(Q)BUILD=$(FUZZ_BUILD) FUZZ_SECONDS=7 tests/run tests/fuzz/run
+	$(Q)BUILD=$(FUZZ_BUILD) FUZZ_SECONDS=7 FUZZ_SEED=1 tests/run tests/fuzz/run
 
 # in that build alone
 $(BUILD)/tests/fuzz/%: tests/fuzz/%.c $(BUILD)/libphx.a

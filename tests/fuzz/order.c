@@ -18,6 +18,25 @@ static void take_image(const json_t *j, const char *member)
 	phx_record_fini(&phx_image_record, &image);
 }
 
+/* On a node that wants images to be signed none is believed: nobody here has a key. On another one
+ * all are that can be read. */
+static void believe_image(const json_t *j, const char *member)
+{
+	static struct agent_config wants, wants_none;
+	struct phx_image image;
+	struct phx_err err = {0};
+	PHX_STR_SET(wants.images_signed, fuzz_file("images_signed", "", 0));
+	PHX_STR_SET(wants.package_keys, fuzz_file("keys", "none\n", 5));
+	PHX_STR_SET(wants_none.images_signed, "/nowhere/images_signed");
+	fuzz_never(order_image_believed(&wants, j, member, &image, &err) == 0 || !err.text[0]);
+	int r = order_image(j, member, &image, NULL);
+	if (r == 0)
+		phx_record_fini(&phx_image_record, &image);
+	fuzz_never(order_image_believed(&wants_none, j, member, &image, NULL) != r);
+	if (r == 0)
+		phx_record_fini(&phx_image_record, &image);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 {
 	PHX_AUTO_FREE char *text = fuzz_text(data, n);
@@ -31,5 +50,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 	phx_record_fini(&phx_order_record, &o);
 	take_image(j, "image");
 	take_image(j, "deploy");
+	believe_image(j, "image");
 	return 0;
 }

@@ -95,10 +95,24 @@ static void repair_headers(uint8_t *tar, size_t n)
 	}
 }
 
+/* What is taken is written and read back the same. */
+static void read_manifest(const char *text, size_t n)
+{
+	struct phx_package p, again;
+	struct phx_err err = {0};
+	if (phx_manifest_parse(text, n, true, &p, &err) < 0) {
+		fuzz_never(!err.text[0]);
+		return;
+	}
+	PHX_AUTO_FREE char *written = phx_manifest_format(&p);
+	fuzz_never(!written ||
+		   phx_manifest_parse(written, strlen(written), true, &again, NULL) < 0);
+	fuzz_never(!phx_record_equal(&phx_package_record, &p, &again));
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 {
-	struct phx_package p;
-	phx_manifest_parse((const char *)data, n, true, &p, NULL);
+	read_manifest((const char *)data, n);
 	read_archive(data, n);
 	size_t room = ZSTD_compressBound(n);
 	PHX_AUTO_FREE char *packed = malloc(room);

@@ -86,13 +86,14 @@ static bool is_twice_unread(const char *text, size_t n)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 {
+	static const struct phx_json_shape most = {32, 4096, 0};
 	struct phx_err err = {0};
 	PHX_AUTO_JSON json_t *j = NULL;
 	if (n < 2)
 		return 0;
 	char *text = fuzz_text(data + 1, n - 1);
 	n = strlen(text);
-	if (phx_json_check_shape(text, n, 32, 4096, &err) == 0) {
+	if (phx_json_check_shape(text, n, &most, &err) == 0) {
 		phx_json_parse(text, n, &j, &err);
 		if (!j && is_twice_unread(text, n)) {
 			free(text);

@@ -3,6 +3,7 @@
  * Parsers: lib/config/role.c lib/types/role.c */
 #include <errno.h>
 
+#include "base/version.h"
 #include "config/role.h"
 #include "fuzz/fuzz.h"
 
@@ -33,6 +34,21 @@ static int pool(void *arg, const char *name, struct phx_err *err)
 	return name[0] == 'x' ? phx_err_set(err, -EIO, "the disk is gone") : 0;
 }
 
+/* A role takes nothing of itself back; of what was newer it does only what its file names. */
+static void go_back(const struct phx_role *role)
+{
+	struct phx_role newer = *role;
+	struct phx_err err = {0};
+	fuzz_never(phx_role_not_older(role, role, NULL) < 0);
+	PHX_STR_SET(newer.image_version, "99999999999");
+	bool back = role->image_version[0] &&
+		phx_version_compare(role->image_version, newer.image_version) < 0;
+	int r = phx_role_not_older(&newer, role, &err);
+	fuzz_never(r == 0 && !role->allow_older.n && back);
+	fuzz_never(r < 0 && !err.text[0]);
+	fuzz_never(!phx_role_boot(role));
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 {
 	const struct phx_role_lookup lookup = {.image = image, .package = package, .pool = pool};
@@ -47,6 +63,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 		fuzz_never(phx_role_check(&role, NULL) < 0 || role.services.n > 64);
 		fuzz_never(phx_role_order(&role, order, NULL) < 0);
 		phx_role_identity(&role, identity, sizeof(identity));
+		go_back(&role);
 		phx_record_fini(&phx_role_record, &role);
 	} else {
 		fuzz_never(!err.text[0]);

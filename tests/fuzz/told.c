@@ -4,7 +4,6 @@
  * it was.
  * Parsers: cmd/phxd/api_agent.c cmd/phxd/seal.c */
 #include "fuzz/fuzz.h"
-#include "state/event.h"
 
 /* parts of a program, not of the library */
 #include "phxd/api_agent.c"
@@ -12,22 +11,14 @@
 #include "phxd/parse.c"
 #include "phxd/seal.c"
 
-enum { DEPTH_MAX = 32, CONTAINERS_MAX = 20000 };
-
 /* what comes of it */
 enum { CERTIFIED, PENDING, REFUSED, DISK_FULL, TELLS_TOO_MUCH, MOODS };
 
-static const char *body;
-static unsigned answers, mood;
 static const struct phx_http_peer peer = {.via = PHX_HTTP_TLS, .address = "10.77.0.9"};
 
-/* ---- the request ---- */
+#include "fuzz/request.h"
 
-const struct phx_http_peer *phx_http_peer(const struct phx_http_request *q)
-{
-	(void)q;
-	return &peer;
-}
+/* ---- the request ---- */
 
 const char *phx_http_body(const struct phx_http_request *q, size_t *ret_n)
 {
@@ -42,38 +33,11 @@ const char *phx_http_param(const struct phx_http_request *q, int index)
 	return "n1-k1";
 }
 
-const char *phx_http_query(const struct phx_http_request *q, const char *name)
-{
-	(void)q, (void)name;
-	return NULL;
-}
-
 void phx_http_reply_json(struct phx_http_request *q, int status, const json_t *j)
 {
 	(void)q;
 	fuzz_never(!j || status < 200 || status > 299);
 	answers++;
-}
-
-void phx_http_reply_error(struct phx_http_request *q, int code, const char *text)
-{
-	(void)q;
-	fuzz_never(code >= 0 || !text[0]);
-	answers++;
-}
-
-json_t *body_json(struct phx_http_request *q)
-{
-	struct phx_err err = {0};
-	json_t *j = NULL;
-	size_t n = strlen(body);
-	int r = phx_json_check_shape(body, n, DEPTH_MAX, CONTAINERS_MAX, &err);
-	r = r ? r : phx_json_parse(body, n, &j, &err);
-	if (r == 0 && json_is_object(j))
-		return j;
-	json_decref(j);
-	phx_http_reply_error(q, -EINVAL, "no object");
-	return NULL;
 }
 
 bool person_agent(struct daemon *d, struct phx_http_request *q, char ret_node[PHX_NAME_MAX])
@@ -96,31 +60,11 @@ void catalog_deploy_of(const struct daemon *d, const char *sha256, char *ret, si
 
 /* ---- the core ---- */
 
-static struct phx_state state;
-
-const struct phx_state *engine_lock(struct engine *e)
-{
-	(void)e;
-	return &state;
-}
-
-void engine_unlock(struct engine *e)
-{
-	(void)e;
-}
-
 int engine_submit(struct engine *e, struct phx_event *ev, struct phx_outcome *ret,
 		  struct phx_err *err)
 {
-	struct phx_event again = {0};
-	PHX_AUTO_FREE char *text = phx_json_record_text_sparse(&phx_event_record, ev);
 	(void)e;
-	PHX_AUTO_JSON json_t *j = NULL;
-	fuzz_never(!text || phx_json_parse(text, strlen(text), &j, NULL) < 0);
-	fuzz_never(phx_json_to_record(&phx_event_record, j, &again, NULL) < 0);
-	PHX_AUTO_FREE char *other = phx_json_record_text_sparse(&phx_event_record, &again);
-	fuzz_never(!other || strcmp(text, other));
-	phx_event_fini(&again);
+	check_journal(ev);
 	if (ret) {
 		ret->enrol = mood == PENDING ? PHX_ENROL_PENDING
 			: mood == REFUSED    ? PHX_ENROL_REFUSED
@@ -204,18 +148,25 @@ struct phx_vault *keys_vault(struct keys *k)
 
 static struct daemon head;
 
-int phx_vault_cert(struct phx_vault *v, const char *csr_pem, const char *name, uint32_t days,
-		   char **ret_pem, struct phx_err *err)
+int keys_certify(struct keys *k, const char *csr_pem, const char *node, char **ret_cert,
+		 char **ret_ca, struct phx_err *err)
 {
-	(void)v;
-	return phx_cert_issue(head.pki, csr_pem, PHX_CERT_NODE, name, days, ret_pem, err);
+	(void)k;
+	int r = phx_cert_issue(head.pki, csr_pem, PHX_CERT_NODE, node, PHX_NODE_CERT_DAYS, ret_cert,
+			       err);
+	*ret_ca = r < 0 ? NULL : strdup(phx_pki_ca_pem(head.pki));
+	return r;
 }
 
-int phx_vault_key_read(struct phx_vault *v, const char *key_id, uint8_t ret_key[PHX_DISK_KEY_SIZE],
-		       struct phx_err *err)
+int phx_vault_key_give(struct phx_vault *v, const char *key_id, const struct phx_key_ask *ask,
+		       struct phx_key_sealed *ret, struct phx_err *err)
 {
+	struct phx_cert_info node;
+	uint8_t key[PHX_DISK_KEY_SIZE];
 	(void)v;
-	return phx_diskkey_read(head.cfg.key_dir, key_id, ret_key, err);
+	int r = phx_key_ask_verify(ask, key_id, phx_pki_ca_pem(head.pki), &node, err);
+	r = r ? r : phx_diskkey_read(head.cfg.key_dir, key_id, key, err);
+	return r ? r : phx_key_seal(ask, key_id, key, ret, err);
 }
 
 /* One node, which may have the key n1-k1. */
@@ -227,18 +178,20 @@ static void begin(struct daemon *d)
 				       .env = PHX_ENV_DEPLOY,
 				       .up = true};
 	PHX_AUTO_FREE char *dir = phx_path("%s/pki", fuzz_dir());
+	struct phx_pki *pki = NULL;
 	if (d->pki)
 		return;
 	snprintf(d->cfg.key_dir, sizeof(d->cfg.key_dir), "%s/keys", fuzz_dir());
 	state.nodes = (struct phx_list){.items = &node, .n = 1};
-	fuzz_never(!dir || phx_pki_open(dir, NULL, 0, &d->pki, NULL) < 0);
+	fuzz_never(!dir || phx_pki_open(dir, NULL, 0, &pki, NULL) < 0);
+	d->pki = pki;
 	fuzz_never(phx_diskkey_make(d->cfg.key_dir, "n1-k1", NULL) < 0);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 {
-	static const phx_http_handler handlers[] = {api_enrol,  api_hello,     api_beat,
-						    api_result, api_inventory, api_disk_key};
+	static const phx_http_handler handlers[] = {
+		api_enrol, api_hello, api_beat, api_result, api_inventory, api_disk_key, api_rekey};
 	if (!n)
 		return 0;
 	begin(&head);

@@ -15,6 +15,7 @@ struct machine {
 	bool on;
 	int env;
 	unsigned boot, key;
+	uint64_t start; /* whose token it has shown */
 	char digest[65], role[PHX_NAME_MAX], identity[200];
 	/* whose data is on its disks */
 	char owner[PHX_NAME_MAX];
@@ -190,7 +191,19 @@ static void asks_for_certificate(struct life *l, struct machine *m)
 	world_event_mac(&ev.enrol.macs, world_index(m->node));
 	snprintf(ev.enrol.key_fp, sizeof(ev.enrol.key_fp), "key-%u", m->key);
 	snprintf(ev.enrol.serial, sizeof(ev.enrol.serial), "serial-%u", world_index(m->node));
+	ev.enrol.start = m->start;
 	happens(l, &ev, NULL);
+}
+
+/* It was started by an order, and given the token of that: it makes a key for it. */
+static void shows_token(struct life *l, struct machine *m)
+{
+	const struct phx_node *n = phx_state_node(&l->w->s, m->node);
+	if (m->env != PHX_ENV_DEPLOY || !n || !n->start || n->start == m->start)
+		return;
+	m->start = n->start;
+	m->key++;
+	asks_for_certificate(l, m);
 }
 
 static void tells(struct life *l, struct machine *m, int64_t result)
@@ -282,9 +295,11 @@ static void behaves(struct life *l, struct machine *m)
 		done.answer.power = PHX_POWER_IS_ON;
 		happens(l, &done, NULL);
 		starts_in(m, PHX_ENV_DEPLOY);
+		shows_token(l, m);
 		says_hello(l, m);
 	} else if (!m->on) {
 		starts_in(m, PHX_ENV_DEPLOY);
+		shows_token(l, m);
 	} else if (strcmp(n->key_fp, key) && n->state != PHX_NODE_QUARANTINED) {
 		asks_for_certificate(l, m);
 	} else if (n->state != PHX_NODE_NEW && !strcmp(n->key_fp, key) &&
@@ -293,6 +308,8 @@ static void behaves(struct life *l, struct machine *m)
 	} else if (step && may_do(m, step)) {
 		int kind = step->kind;
 		does(l, m, step);
+		if (kind == PHX_STEP_kexec)
+			shows_token(l, m);
 		if (kind == PHX_STEP_kexec || kind == PHX_STEP_enter)
 			says_hello(l, m);
 		else
@@ -615,7 +632,7 @@ static void begin(struct life *l, struct world *w, uint64_t seed)
 	world_add_pool(w, "lab", "uni", (struct phx_setup){0});
 	world_add_pool(w, "intake", "uni",
 		       (struct phx_setup){PHX_SETUP_WIPE, PHX_WIPE_AUTO, PHX_WHEN_ASSIGN,
-					  PHX_VERIFY_SAMPLE});
+					  PHX_VERIFY_SAMPLE, PHX_SETUP_START_AUTO});
 	world_add_role(w, "lab", "lab", true, PHX_ROLE_BOOT_DISK);
 	world_add_role(w, "intake", "intake", false, PHX_ROLE_BOOT_RAM);
 	for (unsigned i = 0; i < MACHINES; i++) {

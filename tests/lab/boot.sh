@@ -59,6 +59,16 @@ hands_over() {
 	boot=$(node_field node1 .boot_id)
 	phx node assign node1 batch-compute --setup noop --wait --timeout 3m && [ "$(node_field node1 .boot_id)" = "$boot" ]
 }
+# once from reset, by the TPM's own count, and once where it stands: swtpm is another program than the machine, and knows nothing of us
+erased() { # NUMBER RESET [OPTION...]
+	phx node wipe node1 "${@:3}" --yes --wait --timeout 3m && phx erasure export node1 "$DIR/erased.$1" &&
+		jq -e --arg reset "$2" '.attestation | .tpm == "quoted" and .reset == $reset and (.disks | length == 1)' "$DIR/erased.$1"
+}
+is_erased() {
+	phx node resume node1 --yes && wait_for 120 "node1 is ready" state_is node1 ready && erased 1 power-cycle --power-cycle && erased 2 none || return 1
+	phx erasure key "$DIR/attest.pub" && phx erasure verify "$DIR"/erased.{1,2} --pub "$DIR/attest.pub" &&
+		phx node show node1 | grep 'signs its erases'
+}
 gone() {
 	lab down || return 1
 	! ip netns list | grep -q "phx-$LAB" && ! pgrep -f "$DIR/" >/dev/null
@@ -72,4 +82,5 @@ check page_is_served serves
 check what_services_write_and_use_is_told writes_and_uses
 check noop_hand_over_in_place hands_over
 check a_service_that_fails_says_why says_why_it_fails
+check the_tpm_signs_each_erase is_erased
 check lab_down_leaves_nothing gone

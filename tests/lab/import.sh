@@ -46,7 +46,7 @@ kernel_of() { sed -n 's/^kernel_release = "\(.*\)";/\1/p' "$DIR/state/images/$1"
 # ---- a service that needs nothing of the system it runs on: its package brings all of it ----
 
 push_hello() {
-	local src=$SCRATCH/hello key=$DIR/state/pki/site.key
+	local src=$SCRATCH/hello key=$DIR/package.key
 	mkdir -p "$src/files/bin" "$src/files/www"
 	cp /bin/busybox "$src/files/bin/"
 	echo "hello from a foreign system" >"$src/files/www/index.html"

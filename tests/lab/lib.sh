@@ -51,15 +51,15 @@ disk_has() {
 # CANARY: what a script wrote there
 has_canary() { disk_has "$1" "$CANARY"; }
 
-# build and sign the roles' packages with the key of the lab's head, put them into its repository
+# build and sign the roles' packages with the lab's key, put them into its repository
 push_packages() {
-	local key=$DIR/state/pki/site.key src
+	local key=$DIR/package.key src
 	mkdir -p "$DIR/packages"
 	for src in "$BUILD"/packages/src/*/; do
 		phx package build "$src" --out "$DIR/packages" --sign-key "$key" >/dev/null || die "package build $src"
 	done
 	for src in "$DIR"/packages/*.tar.zst; do
-		phx package push --dir "$DIR/state/packages" --pub "$DIR/state/pki/site.pub" "$src" >/dev/null || die "package push $src"
+		phx package push --dir "$DIR/state/packages" --pub "$DIR/package.pub" "$src" >/dev/null || die "package push $src"
 	done
 	phx reload >/dev/null || die "reload"
 }

@@ -122,7 +122,7 @@ act3_crypto() {
 	local id key slot
 	id=$(node_field node2 .disk_key_id)
 	[ -n "$id" ] || die "node2 has no disk key"
-	key=$(find "$DIR/state/keys" -name "*$id*" -type f | head -n 1)
+	key=$(find "$DIR/state/keys" -name "$id" -type f | head -n 1)
 	[ -s "$key" ] || die "the key of $id is not in the key store"
 	cp "$key" "$DIR/crypto.key"
 	slot=$(slot_bytes node2)
@@ -213,7 +213,7 @@ pack_agent() {
 	cp -a "$BUILD/agent-bundle/." "$src/files/"
 	printf 'name = "phx-agent";\nversion = "%s";\narch = "amd64";\nsummary = "The agent of Phoenix";\n' \
 		"$("$BUILD/bin/phx-agent" --version | grep -o '[0-9.]*$')" >"$src/package.conf"
-	phx package build "$src" --out "$DIR/packages-agent" --sign-key "$DIR/state/pki/site.key" || die "the agent's package"
+	phx package build "$src" --out "$DIR/packages-agent" --sign-key "$DIR/package.key" || die "the agent's package"
 }
 
 act6_push() {

@@ -66,7 +66,7 @@ pack_look() {
 	END
 	chmod 755 "$src/files/bin/look"
 	printf 'name = "ipvs-look";\nversion = "1";\narch = "amd64";\nsummary = "ipvsadm on the console";\n' >"$src/package.conf"
-	phx package build "$src" --out "$out" --sign-key "$DIR/state/pki/site.key" >/dev/null
+	phx package build "$src" --out "$out" --sign-key "$DIR/package.key" >/dev/null
 }
 
 # what no job may do: it restarts the agent for one that asks for it, and tells the console of other jobs' processes
@@ -85,7 +85,7 @@ pack_restarter() {
 	END
 	chmod 755 "$src/files/bin/restarter"
 	printf 'name = "restarter";\nversion = "1";\narch = "all";\nsummary = "restarts the agent, looks for sleepers";\n' >"$src/package.conf"
-	phx package build "$src" --out "$DIR/packages" --sign-key "$DIR/state/pki/site.key" >/dev/null
+	phx package build "$src" --out "$DIR/packages" --sign-key "$DIR/package.key" >/dev/null
 }
 
 up() { make_conf && lab up -f "$MADE/lab.conf" && pack_look && pack_restarter && push_packages; }
@@ -281,6 +281,7 @@ web_re_grows() {
 		upper_bound_size = "none";
 		window = "20s";
 		threshold = 0.8;
+		initial_instances = 1;
 		setup_policy = "noop";
 	END
 	phx re create "$MADE/shop.conf" && phx re activate shop || return 1

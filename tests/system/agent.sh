@@ -104,10 +104,15 @@ job_is_killed() {
 	until_true 15 sh -c "curl -s --unix-socket $PHX_SOCKET http://unix/v1/jobs/$id | jq -e '.state == \"cancelled\"'"
 }
 
+# the next owner is another one: the node has another key, and nothing is left of how it came to it
 hand_over_in_place() {
+	local key=$WORK/n1/var/lib/phoenix/agent.key before
+	before=$(sha256sum "$key")
 	mkdir -p "$WORK/n1/var/lib/batch"
 	assign n1 web-server && is n1 .state active && is n1 .pool web && page && is n1 .healthy true &&
-		[ ! -e "$WORK/n1/var/lib/batch" ] && [ ! -e "$WORK/n1/opt/phoenix/pkg/tools" ]
+		[ ! -e "$WORK/n1/var/lib/batch" ] && [ ! -e "$WORK/n1/opt/phoenix/pkg/tools" ] || return 1
+	field n1 '"    steps in ms: " + ([.plan.steps[] | "\(.kind) \(.ended_ms - .issued_ms)"] | join(", "))'
+	[ "$before" != "$(sha256sum "$key")" ] && [ "$(stat -c %a "$key")" = 600 ] && [ ! -e "$WORK/n1/var/lib/phoenix/next-key.json" ]
 }
 
 service_comes_back() {

@@ -9,6 +9,7 @@ set -u
 cd "$(dirname "${BASH_SOURCE[0]}")/../.." || exit 1
 BUILD=$(realpath "${BUILD:-build}")
 WORK=$(mktemp -d "${WORK_IN:-/tmp}/phx-system.XXXXXX")
+chmod 755 "$WORK" # the users that phxd becomes must get there
 # two free ports below those that the kernel gives to clients (32768 and up)
 port_free() { ! (exec 3<>"/dev/tcp/127.0.0.1/$1") 2>/dev/null; }
 HTTPS=$((20000 + RANDOM % 11998))
@@ -17,7 +18,7 @@ HTTP=$((HTTPS + 1))
 declare -A AGENT=()
 HEAD=
 FAILED=0
-export PHX_SOCKET=$WORK/head/phxd.sock PHX_CONFIG=$WORK/etc/phoenix.conf
+export PHX_SOCKET=$WORK/head/phxd.sock PHX_CONFIG=$WORK/etc/phoenix.conf PHX_SIGN_KEY=$WORK/package.key
 
 ok() { echo "ok $*"; }
 not_ok() {
@@ -52,6 +53,9 @@ replays_the_same() {
 	jq -r '"    \(.events) events, \(.actions) actions"' "$WORK/out"
 	jq -e ".identical and .events >= $1 and .actions >= $2" "$WORK/out" >/dev/null || { cat "$WORK/out"; return 1; }
 }
+
+# for_hands PATH...: what scripts of BMCs and anchor_program write; who they are is hands_user
+for_hands() { [ "$(id -u)" != 0 ] || chown phx-hands "$@"; }
 
 finish() {
 	local name
@@ -123,8 +127,17 @@ head_init() {
 	head_start
 }
 
+# the key that packages are signed with: beside the head, which has the public half alone
+package_key() {
+	[ -e "$WORK/package.key" ] && return
+	phx package key new "$WORK/package.key" >/dev/null && mkdir -p "$WORK/head/package-keys" &&
+		cp "$WORK/package.pub" "$WORK/head/package-keys/tests.pub"
+}
 # the image is there before the first start, which phxd does not take for one
-head_begin() { [ -e "$WORK/head/journal.db" ] || "$BUILD/bin/phxd" --config "$PHX_CONFIG" --new-journal >>"$WORK/phxd.log" 2>&1; }
+head_begin() {
+	package_key
+	[ -e "$WORK/head/journal.db" ] || "$BUILD/bin/phxd" --config "$PHX_CONFIG" --new-journal >>"$WORK/phxd.log" 2>&1
+}
 # what somebody did to the journal is accepted: the head is down
 journal_accept() { "$BUILD/bin/phxd" --config "$PHX_CONFIG" --accept-journal >>"$WORK/phxd.log" 2>&1; }
 head_start() {
@@ -139,19 +152,27 @@ head_stop() {
 	HEAD=
 }
 
+# phxd is several processes: $HEAD is the launcher, which was started; this is the one that serves
+head_pid() { pgrep -P "$HEAD" -f -- ' --head'; }
+
+# all of phxd at once, as when the power goes: the launcher's end is that of the others
 head_kill() {
+	local serving
+	serving=$(head_pid)
 	{ kill -9 "$HEAD" && wait "$HEAD"; } 2>/dev/null
 	HEAD=
+	[ -z "$serving" ] || until_true 10 eval "! kill -0 $serving"
 }
 
-# package NAME VERSION SCRIPT: a signed package whose bin/NAME is SCRIPT
+# package NAME VERSION SCRIPT [KEY]: a signed package whose bin/NAME is SCRIPT
 package() {
 	local src=$WORK/src/$1-$2
 	mkdir -p "$src/files/bin"
 	printf 'name = "%s"; version = "%s"; arch = "all"; summary = "a test";\n' "$1" "$2" >"$src/package.conf"
 	printf '#!/bin/sh\n%s\n' "$3" >"$src/files/bin/$1"
 	chmod 755 "$src/files/bin/$1"
-	phx package build "$src" --out "$WORK/head/packages" --sign-key "$WORK/head/pki/site.key" >/dev/null
+	package_key
+	phx package build "$src" --out "$WORK/head/packages" --sign-key "${4:-$WORK/package.key}" >/dev/null
 }
 
 # ---- agents ----
@@ -162,6 +183,7 @@ node_init() {
 	mkdir -p "$root/etc/phoenix" "$root/var/lib/phoenix" "$root/var/cache" "$root/run"
 	chmod 755 "$WORK" "$root"
 	cp "$WORK/head/pki/ca.pem" "$WORK/head/pki/site.pub" "$root/etc/phoenix/"
+	cp "$WORK/package.pub" "$root/etc/phoenix/packages.pub"
 	printf 'server = "127.0.0.1:%d"; http = "127.0.0.1:%d"; supervisor = "own";\n' "$HTTPS" "$HTTP" \
 		>"$root/etc/phoenix/agent.conf"
 	printf '{"image": "test", "version": "1", "digest": "%s"}' "$IMAGE_DIGEST" >"$root/var/lib/phoenix/system.json"

@@ -154,9 +154,9 @@ a_missing_password_file_is_named() {
 a_silent_bmc_is_named() {
 	local before
 	command -v ipmitool >/dev/null || { echo "no ipmitool"; return 0; }
-	(umask 077 && echo secret >"$WORK/bmc.pw")
+	(umask 077 && echo secret >"$WORK/bmc/rack1")
 	before=$(field c1 '"\(.state) \(.role) \(.epoch) \(.up)"')
-	phx node bmc c1 driver=ipmi address=127.0.0.1:9 user=x password_file="$WORK/bmc.pw" || return 1
+	phx node bmc c1 driver=ipmi address=127.0.0.1:9 user=x password_file="$WORK/bmc/rack1" || return 1
 	run phx node power c1 off --wait --timeout 60
 	phx node bmc c1 driver=none
 	said 1 err 'c1: ' && said 1 err 'the BMC does not answer' && ! grep -q secret "$WORK/err" "$WORK/phxd.log" &&
@@ -329,7 +329,8 @@ head_is_gone() {
 	said 69 err 'cannot be reached'
 }
 
-head_init
+mkdir "$WORK/bmc"
+head_init "bmc_dir = \"$WORK/bmc\";"
 roles_init
 node_init c1 1
 node_init c2 2

@@ -54,7 +54,7 @@ agent_package() {
 	}
 	cp -a "$bundle/." "$src/files/"
 	printf 'name = "phx-agent"; version = "1"; arch = "amd64"; summary = "agent";\n' >"$src/package.conf"
-	phx package build "$src" --out "$WORK" --sign-key "$WORK/head/pki/site.key" >/dev/null &&
+	phx package build "$src" --out "$WORK" --sign-key "$WORK/package.key" >/dev/null &&
 		phx package push "$WORK/phx-agent-1.tar.zst" >/dev/null 2>&1
 }
 

@@ -153,8 +153,8 @@ policies_are_listed() {
 	said 64 err "'nosuch' is none of coordination"
 }
 options_are_checked() {
-	sim run && said 64 err 'either a scenario file or --swf' || return 1
-	sim run --swf $LOG etc/sim/shared.conf && said 64 err 'either a scenario file or --swf' || return 1
+	sim run && said 64 err 'one of a scenario file, --swf FILE and --workflow FILE' || return 1
+	sim run --swf $LOG etc/sim/shared.conf && said 64 err 'one of a scenario file, --swf FILE and --workflow FILE' || return 1
 	sim run etc/sim/shared.conf --nodes 5 && said 64 err '--nodes goes with --swf' || return 1
 	sim run --swf $LOG --scheduler best && said 64 err "'best' is no scheduler; there are: first-fit" || return 1
 	sim run --swf $LOG --nodes many && said 64 err '"many" is not a number' || return 1

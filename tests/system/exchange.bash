@@ -64,7 +64,7 @@ exchange_roles() {
 	cat >"$WORK/pages.conf" <<-END
 		name = "pages"; type = "web_service"; relationship = "same"; granularity = "node";
 		coordinated_RE = "own"; resource_coordination_model = "fb"; lower_bound_size = 1; upper_bound_size = 1; lease = "2s";
-		window = "1s"; setup_policy = "noop";
+		window = "1s"; setup_policy = "noop"; initial_instances = 1;
 	END
 }
 

@@ -15,8 +15,11 @@
 #include <time.h>
 #include <unistd.h>
 
+#include <openssl/pem.h>
+
 #include "base/file.h"
 #include "base/json.h"
+#include "fake/tpm.h"
 #include "http/http.h"
 #include "pki/statement.h"
 #include "types/node.h"
@@ -39,10 +42,14 @@ struct fake {
 	int fail_left;
 	int verbose;
 	const char *hang; /* steps of that kind it takes, and is never heard of them */
+	bool lazy;        /* says that it has another key, and asks for none */
 	bool unread;      /* says of its erases that they were not verified */
 	/* what is wrong with what it signs of the erase of disk `seal_of` ("": of all): "none" it
 	 * does not sign, "stale" it is of another attempt, "altered", "image" of no image */
 	const char *seal, *seal_of;
+	/* what its TPM is: "one" of its own; "stale" it quotes what it did before; NULL it has none
+	 */
+	const char *tpm;
 	uint32_t number;
 	struct phx_http_client *client;
 	PHX_MEMBERS(fake, MEMORY_FIELDS)
@@ -276,10 +283,11 @@ static json_t *facts(const struct fake *f)
 static void say_hello(struct fake *f)
 {
 	PHX_AUTO_JSON json_t *answer = NULL;
-	PHX_AUTO_JSON json_t *body = json_pack(
-		"{s:b,s:s,s:s,s:o,s:s,s:s,s:s,s:s}", "echoes", 1, "boot_id", f->boot_id, "env",
-		f->env, "facts", facts(f), "actual_role", f->role, "actual_identity", f->identity,
-		"system_image", f->image, "system_digest", f->digest);
+	PHX_AUTO_JSON json_t *body =
+		json_pack("{s:b,s:b,s:s,s:s,s:o,s:s,s:s,s:s,s:s}", "echoes", 1, "rekeys", 1,
+			  "boot_id", f->boot_id, "env", f->env, "facts", facts(f), "actual_role",
+			  f->role, "actual_identity", f->identity, "system_image", f->image,
+			  "system_digest", f->digest);
 	int r = call(f, "/v1/agent/hello", body, &answer);
 	f->up = r == 0;
 	if (r < 0 && !(r == -EACCES && !strcmp(f->env, "deploy") && ask_start(f)))
@@ -362,8 +370,36 @@ static const struct {
 	{"leave", lose_role, false},
 };
 
+/* A TPM that counts a reset at each question; its key lies beside the machine. */
+static json_t *quoted(struct fake *f, const struct phx_statement *said)
+{
+	static uint32_t resets;
+	struct fake_tpm tpm = {.resets = ++resets};
+	struct phx_quote q;
+	uint8_t data[PHX_QUOTE_DATA_SIZE];
+	PHX_AUTO_FREE char *path = in_dir(f, "tpm.pem");
+	FILE *file = fopen(path, "r");
+	tpm.key = file ? PEM_read_PrivateKey(file, NULL, NULL, NULL) : NULL;
+	if (file)
+		fclose(file);
+	if (!tpm.key) {
+		fake_tpm_init(&tpm);
+		file = fopen(path, "w");
+		if (!file || PEM_write_PrivateKey(file, tpm.key, NULL, NULL, 0, NULL, NULL) != 1)
+			exit(1);
+		fclose(file);
+	}
+	if (phx_statement_digest(said, data) < 0)
+		exit(1);
+	data[0] ^= !strcmp(f->tpm, "stale");
+	if (fake_tpm_quote(&tpm, data, &q) < 0)
+		exit(1);
+	fake_tpm_fini(&tpm);
+	return phx_json_from_record(&phx_quote_record, &q);
+}
+
 /* What is true of the erase, and what the agent signs of it, unless it was told to do otherwise. */
-static json_t *sealed(struct fake *f, const struct order *o)
+static json_t *sealed(struct fake *f, const struct order *o, json_t *body)
 {
 	struct phx_seal seal;
 	struct phx_err err = {0};
@@ -392,6 +428,8 @@ static json_t *sealed(struct fake *f, const struct order *o)
 	}
 	if (!strcmp(wrong, "altered"))
 		seal.boot_id[0] ^= 1;
+	if (f->tpm)
+		json_object_set_new(body, "quote", quoted(f, &said));
 	return phx_json_from_record(&phx_seal_record, &seal);
 }
 
@@ -402,7 +440,7 @@ static void send_result(struct fake *f, const char *kind, const struct order *o,
 		(json_int_t)o->run, "epoch", (json_int_t)o->epoch, "nonce", (json_int_t)o->nonce,
 		"result", (json_int_t)result, "text", result ? "it was told to fail" : "");
 	if (o->kind && !strcmp(o->kind, "wipe") && !result) {
-		json_object_set_new(body, "seal", sealed(f, o));
+		json_object_set_new(body, "seal", sealed(f, o, body));
 		json_object_set_new(body, "wipe",
 				    json_pack("{s:s,s:s,s:s,s:I,s:I,s:b,s:s,s:i,s:s}", "disk_id",
 					      o->disk, "method", o->method, "used", o->method,
@@ -421,6 +459,36 @@ static void send_result(struct fake *f, const char *kind, const struct order *o,
 			return;
 		nap(RETRY_MS);
 	}
+}
+
+/* As an agent does in that step: makes another key, and asks for its certificate under the former
+ * one; where that is dead already, since the answer was lost, by enrolling. */
+static int64_t rekey(struct fake *f, const struct order *o)
+{
+	PHX_AUTO_FREE char *next = in_dir(f, "next.pem");
+	PHX_AUTO_FREE char *key = in_dir(f, "key.pem");
+	PHX_AUTO_FREE char *cert = in_dir(f, "cert.pem");
+	PHX_AUTO_FREE char *pem = NULL;
+	PHX_AUTO_FREE char *csr = NULL;
+	struct phx_err err = {0};
+	int r = phx_csr_make("fake", &pem, &csr, &err);
+	r = r ? r : phx_file_write(next, pem, strlen(pem), 0600, &err);
+	while (r == 0) {
+		PHX_AUTO_JSON json_t *answer = NULL;
+		PHX_AUTO_JSON json_t *body =
+			json_pack("{s:s,s:I,s:I,s:I}", "csr", csr, "id", (json_int_t)o->id, "epoch",
+				  (json_int_t)o->epoch, "nonce", (json_int_t)o->nonce);
+		int asked = call(f, "/v1/agent/rekey", body, &answer);
+		if (asked == 0 || asked == -EACCES) {
+			rename(next, key);
+			unlink(cert);
+			return enrolled(f) ? 0 : -EACCES;
+		}
+		if (asked == -ESTALE || asked == -EINVAL)
+			return asked;
+		nap(RETRY_MS);
+	}
+	return r;
 }
 
 static void do_step(struct fake *f, const struct order *o)
@@ -448,8 +516,9 @@ static void do_step(struct fake *f, const struct order *o)
 			steps[i].effect(f, o);
 	}
 	remember(f);
+	int64_t result = strcmp(o->kind, "rekey") || f->lazy ? 0 : rekey(f, o);
 	if (!leaves)
-		send_result(f, "step", o, 0);
+		send_result(f, "step", o, result);
 }
 
 static void obey(struct fake *f, const json_t *j)
@@ -537,8 +606,8 @@ static void usage(void)
 {
 	fputs("usage: fake_agent --dir DIR --server URL --ca FILE --number N [--env os|deploy] "
 	      "[--image NAME --digest HEX]\n"
-	      "       [--fail STEP --times N] [--hang STEP] [--unread] [-v]\n"
-	      "       [--seal none|stale|altered|image [--seal-of DISK]]\n"
+	      "       [--fail STEP --times N] [--hang STEP] [--unread] [--lazy] [-v]\n"
+	      "       [--seal none|stale|altered|image [--seal-of DISK]] [--tpm one|stale]\n"
 	      "DEPLOY_SHA256: the deploy image that firmware starts\n",
 	      stderr);
 	exit(64);
@@ -547,13 +616,14 @@ static void usage(void)
 int main(int argc, char **argv)
 {
 	static const struct option options[] = {
-		{"dir", 1, NULL, 'd'},     {"server", 1, NULL, 's'},
-		{"ca", 1, NULL, 'c'},      {"number", 1, NULL, 'n'},
-		{"env", 1, NULL, 'e'},     {"image", 1, NULL, 'i'},
-		{"digest", 1, NULL, 'g'},  {"fail", 1, NULL, 'f'},
-		{"times", 1, NULL, 't'},   {"hang", 1, NULL, 'h'},
-		{"unread", 0, NULL, 'u'},  {"seal", 1, NULL, 'a'},
-		{"seal-of", 1, NULL, 'o'}, {0},
+		{"dir", 1, NULL, 'd'},    {"server", 1, NULL, 's'},
+		{"ca", 1, NULL, 'c'},     {"number", 1, NULL, 'n'},
+		{"env", 1, NULL, 'e'},    {"image", 1, NULL, 'i'},
+		{"digest", 1, NULL, 'g'}, {"fail", 1, NULL, 'f'},
+		{"times", 1, NULL, 't'},  {"hang", 1, NULL, 'h'},
+		{"unread", 0, NULL, 'u'}, {"lazy", 0, NULL, 'l'},
+		{"seal", 1, NULL, 'a'},   {"seal-of", 1, NULL, 'o'},
+		{"tpm", 1, NULL, 'p'},    {0},
 	};
 	struct fake f = {.env = "os", .power = "on"};
 	char mac[PHX_MAC_MAX], serial[16];
@@ -592,11 +662,17 @@ int main(int argc, char **argv)
 		case 'u':
 			f.unread = true;
 			break;
+		case 'l':
+			f.lazy = true;
+			break;
 		case 'a':
 			f.seal = optarg;
 			break;
 		case 'o':
 			f.seal_of = optarg;
+			break;
+		case 'p':
+			f.tpm = optarg;
 			break;
 		case 'v':
 			f.verbose = 1;

@@ -8,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { KEY_MAX = 64, CHUNK = 1 << 20 };
+enum { KEY_MAX = 256, CHUNK = 1 << 20 };
 
 static uint8_t key[KEY_MAX], turned[KEY_MAX];
 static size_t n_key;

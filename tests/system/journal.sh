@@ -86,8 +86,9 @@ a_head_goes_on_with_a_file_that_was_cut_off() {
 }
 
 printf '#!/bin/sh\necho "$2" >>"$1"\n' >"$WORK/teller" && chmod 755 "$WORK/teller"
+: >"$WORK/told" && for_hands "$WORK/told"
 chmod 755 "$WORK"
-head_init "anchor_file = [ \"$WORK/kept\", \"$WORK/kept2\" ]; anchor_program = [ \"$WORK/teller\", \"$WORK/told\" ]; anchor_syslog = false;"
+head_init "anchor_file = [ \"$WORK/kept\", \"$WORK/kept2\" ]; anchor_program = [ \"$WORK/teller\", \"$WORK/told\" ]; hands_paths = [ \"$WORK/told\" ]; anchor_syslog = false;"
 post /v1/nodes '{"name": "n1", "macs": ["02:00:00:00:00:01"], "serial": "SN1"}' >/dev/null
 node_init n1 1
 agent_start n1

@@ -2,6 +2,7 @@
 #
 #	head_conf [KEY = VALUE;...]   configuration with pools batch, web (NOOP), vault (wipe by its key)
 #	fake_start NAME N [OPTION...] a machine that answers every order with success
+#	disk_key NAME KEY BOOT        what it is given when it asks for the key of a disk as agents do, of that start; fails where it is refused
 
 . "$(dirname "${BASH_SOURCE[0]}")/agents.bash"
 
@@ -39,6 +40,13 @@ fake_start() {
 	"$BUILD/tests/system/fake_agent" --dir "$WORK/$name" --server "https://127.0.0.1:$HTTPS" --ca "$WORK/head/pki/ca.pem" \
 		--number "$number" "$@" >>"$WORK/$name.log" 2>&1 &
 	AGENT[$name]=$!
+}
+
+disk_key() {
+	mkdir -p "$WORK/$1/asks"
+	ln -sf ../key.pem "$WORK/$1/asks/agent.key"
+	ln -sf ../cert.pem "$WORK/$1/asks/agent.pem"
+	"$BUILD/tests/system/ask_key" "127.0.0.1:$HTTPS" "$WORK/head/pki/ca.pem" "$WORK/$1/asks" "$2" "$3"
 }
 
 # effects NAME PATTERN: how often

@@ -230,11 +230,11 @@ errors_are_told_by_node() {
 
 tls_needs_a_certificate() {
 	local path
-	for path in /v1/status /v1/nodes /v1/events /v1/config /v1/jobs /v1/agent/disk-key/k /packages/tools-1.0.tar.zst; do
+	for path in /v1/status /v1/nodes /v1/events /v1/config /v1/jobs /packages/tools-1.0.tar.zst; do
 		tls GET $path
 		[ "$code" = 403 ] || { echo "GET $path: $code"; return 1; }
 	done
-	for path in /v1/agent/hello /v1/agent/beat /v1/agent/result /v1/agent/inventory /v1/nodes /v1/actions/assign /v1/reload; do
+	for path in /v1/agent/hello /v1/agent/beat /v1/agent/result /v1/agent/inventory /v1/agent/disk-key/k /v1/nodes /v1/actions/assign /v1/reload; do
 		tls POST $path -d '{}'
 		[ "$code" = 403 ] || { echo "POST $path: $code"; return 1; }
 	done
@@ -309,7 +309,7 @@ a_node_speaks_for_itself_only() {
 	done
 	tls POST /v1/actions/quarantine -d '{"nodes": "c1"}' "${node[@]}"
 	[ "$code" = 403 ] || return 1
-	tls GET /v1/agent/disk-key/c1-1 "${node[@]}"
+	tls POST /v1/agent/disk-key/c1-1 -d '{}' "${node[@]}"
 	said 403 'may not have this key' || return 1
 	tls POST /v1/agent/beat -d '{"boot_id": "b", "env": "os"}' "${node[@]}"
 	said 409 'say hello first' || return 1
@@ -447,7 +447,8 @@ wipes() {
 # ---- power, by a script ----
 
 bmc_script() {
-	cat >"$WORK/bmc" <<-END
+	mkdir "$WORK/bmc"
+	cat >"$WORK/bmc/script" <<-END
 		#!/bin/sh
 		p=$WORK/\$2/power
 		case \$1 in
@@ -455,12 +456,11 @@ bmc_script() {
 		on|off) echo "\$1" >"\$p.new"; mv "\$p.new" "\$p" ;;
 		cycle|reset) echo off >"\$p"; sleep 0.3; echo on >"\$p" ;;
 		esac
-		echo "\$*" >>"$WORK/bmc.log"
 	END
-	chmod 755 "$WORK/bmc"
+	chmod 755 "$WORK/bmc/script"
 }
 power_is_switched() {
-	req POST /v1/actions/bmc "{\"nodes\": \"c1\", \"bmc\": {\"driver\": \"script\", \"script\": \"$WORK/bmc\"}}"
+	req POST /v1/actions/bmc "{\"nodes\": \"c1\", \"bmc\": {\"driver\": \"script\", \"script\": \"$WORK/bmc/script\"}}"
 	has 200 '.results[0] | .code == 0 and .changed' || return 1
 	req POST /v1/actions/power '{"nodes": "c1", "op": "off"}'
 	has 200 '.results[0].code == 0' && until_true 10 is c1 .power off && until_true 10 is c1 .up false || return 1
@@ -742,12 +742,14 @@ ends_cleanly() {
 }
 
 small_disk || { echo "skip phxd_api: no tmpfs can be mounted"; exit 0; }
-head_conf
+# the script says what the machine c1 does
+mkdir "$WORK/c1" && for_hands "$WORK/c1"
+head_conf "bmc_dir = \"$WORK/bmc\"; hands_paths = [ \"$WORK/c1\" ];"
+bmc_script
 head_start
 package tools 1.0 'echo tools'
 roles_init
 post /v1/reload >/dev/null
-bmc_script
 code=
 a_kill_keeps_everything() { a_restart_keeps_everything kill; }
 # some of them, in this order: tests/system/phxd_api.sh NAME...

@@ -143,9 +143,9 @@ really() {
 # Without its snapshots the whole journal is replayed; each event's actions are made again and compared.
 journal_replays() {
 	head_stop
-	rm -f "$WORK/copy.db"*
-	cp "$WORK/head/journal.db" "$WORK/copy.db" && sqlite3 "$WORK/copy.db" 'DELETE FROM snapshots' || return 1
-	sed "s|^state_dir|journal = \"$WORK/copy.db\"; &|" "$WORK/etc/phoenix.conf" >"$WORK/etc/replay.conf"
+	rm -rf "$WORK/copy" && mkdir "$WORK/copy" # of its own: it is given to the user that serves
+	cp "$WORK/head/journal.db" "$WORK/copy/copy.db" && sqlite3 "$WORK/copy/copy.db" 'DELETE FROM snapshots' || return 1
+	sed "s|^state_dir|journal = \"$WORK/copy/copy.db\"; &|" "$WORK/etc/phoenix.conf" >"$WORK/etc/replay.conf"
 	"$BUILD/bin/phxd" --config "$WORK/etc/replay.conf" >>"$WORK/phxd.log" 2>&1 &
 	HEAD=$!
 	until_true 15 answers && [ "$(seq_now)" -gt 80 ] && idle c1 active batch && idle c2 active web
@@ -153,7 +153,7 @@ journal_replays() {
 # An event that does not come out as it was recorded is never passed over.
 a_changed_journal_is_refused() {
 	head_stop
-	sqlite3 "$WORK/copy.db" "DELETE FROM snapshots; UPDATE events SET actions='[]' WHERE seq=(SELECT MAX(seq) FROM events WHERE kind='assign')"
+	sqlite3 "$WORK/copy/copy.db" "DELETE FROM snapshots; UPDATE events SET actions='[]' WHERE seq=(SELECT MAX(seq) FROM events WHERE kind='assign')"
 	"$BUILD/bin/phxd" --config "$WORK/etc/replay.conf" >"$WORK/refused" 2>&1
 	[ $? = 78 ] && grep -q 'event [0-9]* is not as it was written; restore it' "$WORK/refused" || return 1
 	"$BUILD/bin/phxd" --config "$WORK/etc/replay.conf" --accept-journal >"$WORK/refused" 2>&1 &&

@@ -39,9 +39,9 @@ beats_are_not_counted() {
 a_head_that_was_away_blames_no_node() {
 	local seq
 	seq=$(api /v1/status | jq .seq)
-	kill -STOP "$HEAD"
+	kill -STOP "$(head_pid)"
 	sleep 6
-	kill -CONT "$HEAD"
+	kill -CONT "$(head_pid)"
 	sleep 2
 	[ "$(field n1 .up)" = true ] &&
 		api "/v1/events?after=$seq" | jq -e '[.events[] | select(.kind == "missing" or .kind == "quiet" or .kind == "back")] == []' >/dev/null

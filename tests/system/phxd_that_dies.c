@@ -2,7 +2,7 @@
  * armed: by PHXD_TEST_CRASH_AT=STAGE:SEQ it ends itself by SIGKILL at STAGE (apply, commit, act) of
  * event SEQ, or of the next one where that was committed together with one before; by
  * STAGE:label:N at that of the Nth label. Nothing else can hit that instant. Linked with
- * --wrap=phx_journal_open (Makefile). */
+ * --wrap=phx_journal_open (Makefile); --wrap=launcher_restarts: the one that died stays dead. */
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -46,6 +46,14 @@ int __wrap_phx_journal_open(const struct phx_journal_config *config, struct phx_
 	struct phx_journal_config armed = *config;
 	armed.at = die_here;
 	return __real_phx_journal_open(&armed, ret, ret_damage, err);
+}
+
+bool __wrap_launcher_restarts(int sig);
+
+bool __wrap_launcher_restarts(int sig)
+{
+	(void)sig;
+	return false;
 }
 
 /* before the store is opened */

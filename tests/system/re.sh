@@ -51,7 +51,7 @@ agreements() {
 		  <granularity>node</granularity> <coordinated_RE>other</coordinated_RE>
 		  <resource_coordination_model>FB</resource_coordination_model>
 		  <lower_bound_size>1</lower_bound_size> <upper_bound_size>1</upper_bound_size>
-		  <lease>2s</lease> <window>1s</window> <setup_policy>NOOP</setup_policy>
+		  <lease>2s</lease> <window>1s</window> <initial_instances>1</initial_instances> <setup_policy>NOOP</setup_policy>
 		</RE_agreement>
 	END
 	sed 's/"queue"/"toobig"/; s/_size = 3/_size = 30/g; s/"other"/"none"/' "$WORK/queue.conf" >"$WORK/toobig.conf"

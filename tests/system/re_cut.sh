@@ -49,7 +49,7 @@ a_pair_and_a_spare_node() {
 	mkdir -p "$WORK/shared" && chmod 777 "$WORK/shared"
 	for i in 1 2 3 4; do until_true 30 is n$i .state ready || return 1; done
 	agreement queue parallel_batch_jobs batch-compute pages 2 'scheduler = "first-fit"; kill_grace = "1s";' &&
-		agreement pages web_service web-server queue 1 'window = "1s";' &&
+		agreement pages web_service web-server queue 1 'window = "1s"; initial_instances = 1;' &&
 		owner re activate queue --wait --timeout 60 >/dev/null && owner re activate pages --wait --timeout 60 >/dev/null && held 2 1
 }
 

@@ -90,7 +90,7 @@ use_reaches_the_re() {
 	cat >"$WORK/shop.conf" <<-END
 		name = "shop"; relationship = "same"; type = "web_service"; granularity = "node"; role = "web-server";
 		coordinated_RE = "none"; resource_coordination_model = "fb"; lower_bound_size = 1; upper_bound_size = "none";
-		window = "20s"; threshold = 0.8; setup_policy = "noop"; address = "127.9.9.90"; port = $WEB_PORT;
+		window = "20s"; threshold = 0.8; setup_policy = "noop"; initial_instances = 1; address = "127.9.9.90"; port = $WEB_PORT;
 	END
 	phx re create "$WORK/shop.conf" >/dev/null && phx re activate shop >/dev/null || return 1
 	# under the address of the RE, not of the role

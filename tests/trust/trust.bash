@@ -5,6 +5,8 @@
 #	as USER COMMAND...            with the user's number and groups of his own
 #	ask USER METHOD PATH [ARGUMENTS...]  status of the answer; its text is in $WORK/answer
 #	refused WANTED USER METHOD PATH ...  that status, or one of several: '404|403'
+#	by_node NAME METHOD PATH [ARGUMENTS...]  the same as `ask`, with a node's certificate, by somebody who has its key
+#	gets WANTED COMMAND...          the status that `ask`, `by_node` or the like prints is that, or one of several
 
 . "$(dirname "${BASH_SOURCE[0]}")/../system/phxd.bash"
 [ -x "$BUILD/tests/system/fake_agent" ] || { echo "not ok fake_agent is not built"; exit 1; }
@@ -20,6 +22,18 @@ refused() {
 	got=$(ask "${@:2}")
 	[[ $got =~ ^($1)$ ]] && return 0
 	echo "${*:2}: wanted $1, got $got: $(head -c 400 "$WORK/answer")"
+	return 1
+}
+by_node() {
+	curl -sS -m 20 --cacert "$WORK/head/pki/ca.pem" --cert "$WORK/$1/cert.pem" --key "$WORK/$1/key.pem" -X "$2" "https://127.0.0.1:$HTTPS$3" \
+		-w '\n%{http_code}' "${@:4}" >"$WORK/answer" </dev/null
+	tail -n 1 "$WORK/answer"
+}
+gets() {
+	local got
+	got=$("${@:2}")
+	[[ $got =~ ^($1)$ ]] && return 0
+	echo "${*:2}: wanted $1, got $got: $(head -c 400 "$WORK/answer")" | cut -c1-800
 	return 1
 }
 agreement() { # NAME LINES

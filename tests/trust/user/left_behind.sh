@@ -6,6 +6,7 @@ WORK_IN=/run # each run has a /tmp of its own, so that the agent's directories m
 
 for who in games nobody; do id "$who" >/dev/null 2>&1 || { echo "skip left_behind: there is no user $who"; exit 0; }; done
 MARK=phx-left-$$
+LONG="sleep 98$$" # no other one on this machine
 
 node_runs() {
 	cat >"$WORK/etc/roles/batch-compute.conf" <<-END
@@ -31,11 +32,13 @@ job() {
 leaves_nothing() {
 	local said
 	said=$(job nobody "for dir in /tmp /var/tmp /dev/shm /run/lock; do [ ! -d \$dir ] || echo x >\$dir/$MARK || exit; done
-		ipcmk -M 4096 >/dev/null && ipcs -m | grep -c nobody; setsid sleep 987654 >/dev/null 2>&1 & sleep 0.3; ls /tmp; pgrep -cx sleep")
+		ipcmk -M 4096 >/dev/null && ipcs -m | grep -c nobody; setsid $LONG >/dev/null 2>&1 &
+		n=0; until [ \"\$(pgrep -cfx '$LONG')\" = 1 ] || [ \$((n += 1)) -gt 200 ]; do sleep 0.05; done; ls /tmp; pgrep -cfx '$LONG'")
 	[ "$said" = "$(printf '1\n%s\n1\n' "$MARK")" ] || { echo "the job says: $said"; return 1; }
-	! ls /tmp/"$MARK" /var/tmp/"$MARK" /dev/shm/"$MARK" /run/lock/"$MARK" 2>/dev/null || return 1
-	! ipcs -m | grep -w nobody || return 1
-	! pgrep -f 'sleep 987654'
+	until_true 10 is_clean || { ls /tmp/"$MARK" /var/tmp/"$MARK" /dev/shm/"$MARK" /run/lock/"$MARK"; ipcs -m; pgrep -fxa "$LONG"; return 1; }
+}
+is_clean() {
+	! ls /tmp/"$MARK" /var/tmp/"$MARK" /dev/shm/"$MARK" /run/lock/"$MARK" >/dev/null 2>&1 && ! ipcs -m | grep -qw nobody && ! pgrep -fx "$LONG" >/dev/null
 }
 next_one_finds_nothing() { [ "$(job games "ls -A /tmp /var/tmp /dev/shm | grep -c $MARK; ipcs -m | grep -c nobody")" = "$(printf '0\n0\n')" ]; }
 nothing_is_kept() { until_true 10 sh -c "[ -z \"\$(ls '$WORK'/n1/var/cache/phoenix-jobs)\" ]" || { ls "$WORK/n1/var/cache/phoenix-jobs"; return 1; }; }

@@ -20,9 +20,11 @@ struct fake_head {
 	int enrol_bad;     /* gives so often a certificate that is of no use, each in another way */
 	int hello_refuses; /* answers 403 so often */
 	int beat_409;      /* answers 409 so often */
-	json_t *role;      /* of hello, NULL = null */
-	json_t *orders;    /* array: given until the agent says that it runs them */
-	const char *beat_text; /* sent instead of an answer, once */
+	struct phx_pki *issuer; /* what it gives certificates by; NULL: the world's */
+	const char *ca;         /* the CAs that it gives with them; NULL: none */
+	json_t *role;           /* of hello, NULL = null */
+	json_t *orders;         /* array: given until the agent says that it runs them */
+	const char *beat_text;  /* sent instead of an answer, once */
 	/* what it heard */
 	int n_enrols, n_hellos, n_beats;
 	char key_fp[4][PHX_FINGERPRINT_MAX];
@@ -82,9 +84,10 @@ static inline void fake_enrol(struct phx_http_request *q, void *arg)
 		cert = unusable_certificate(h->world->pki, csr, h->enrol_bad--);
 		status = 200;
 		answer = json_pack("{s:s,s:s}", "node", "n1", "cert", cert);
-	} else if (phx_cert_issue(h->world->pki, csr, PHX_CERT_NODE, "n1", 10, &cert, NULL) == 0) {
+	} else if (phx_cert_issue(h->issuer ? h->issuer : h->world->pki, csr, PHX_CERT_NODE, "n1",
+				  10, &cert, NULL) == 0) {
 		status = 200;
-		answer = json_pack("{s:s,s:s}", "node", "n1", "cert", cert);
+		answer = json_pack("{s:s,s:s,s:s*}", "node", "n1", "cert", cert, "ca", h->ca);
 	}
 	pthread_mutex_unlock(&h->lock);
 	phx_http_reply_json(q, status, answer);
@@ -117,7 +120,9 @@ static inline bool fake_runs(const json_t *running, const json_t *order)
 		if (job ? json_integer_value(json_array_get(r, 0)) == id &&
 				    json_integer_value(json_array_get(r, 1)) ==
 					    phx_json_int(order, "run", 0)
-			: json_integer_value(r) == id)
+			    : json_is_string(json_array_get(r, 0))
+			    ? json_integer_value(json_array_get(r, 1)) == id
+			    : json_integer_value(r) == id)
 			return true;
 	return false;
 }
@@ -287,7 +292,7 @@ static inline int fake_count(struct fake_head *h, const int *what)
 /* Waits until `cond` holds, at most 15 s. */
 #define HEAD_WAIT(h, cond) \
 	do { \
-		int64_t end_ = phx_clock_ms() + 15000; \
+		int64_t end_ = phx_clock_ms() + 60000; \
 		while (!(cond) && phx_clock_ms() < end_) \
 			phx_sleep_ms(10); \
 		if (!(cond)) { \

@@ -130,11 +130,28 @@ static void test_bad_options(void **state)
 	assert_non_null(strstr(err.text, "server = \"ADDRESS:PORT\"; is missing"));
 }
 
+/* A node that was deployed before there were package keys has the site's; one with such a file,
+ * even an empty one, does not believe that any more. */
+static void test_which_keys_count(void **state)
+{
+	const struct scratch *s = *state;
+	struct agent_config c = {0};
+	PHX_STR_SET(c.site_pub, "/etc/phoenix/site.pub");
+	PHX_STR_SET(c.package_keys, scratch_path(s, "packages.pub"));
+	assert_string_equal(agent_config_ring(&c), c.site_pub);
+	write_text(c.package_keys, "", 0644);
+	assert_string_equal(agent_config_ring(&c), c.package_keys);
+}
+
 int main(void)
 {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, scratch_setup, scratch_teardown)
-	const struct CMUnitTest tests[] = {TEST(test_file),         TEST(test_bad_files),
-					   TEST(test_missing_file), TEST(test_kernel_command_line),
-					   TEST(test_root),         TEST(test_bad_options)};
+	const struct CMUnitTest tests[] = {TEST(test_file),
+					   TEST(test_bad_files),
+					   TEST(test_missing_file),
+					   TEST(test_kernel_command_line),
+					   TEST(test_root),
+					   TEST(test_bad_options),
+					   TEST(test_which_keys_count)};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

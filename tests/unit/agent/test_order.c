@@ -56,6 +56,48 @@ static void test_image(void **state)
 	assert_int_equal(order_image(j, "deploy", &image, NULL), -ENOENT);
 }
 
+/* Whether a signature is wanted is the node's own, and so are the keys: the order may say what it
+ * likes. */
+static void test_image_believed(void **state)
+{
+	(void)state;
+	char dir[] = "/tmp/phx-test-order-XXXXXX", key[64], hex[PHX_SIG_HEX];
+	PHX_AUTO_FREE char *pub = NULL, *other = NULL;
+	struct agent_config cfg = {0};
+	struct phx_image image;
+	struct phx_err err = {0};
+	PHX_AUTO_JSON json_t *j = parse(good_image);
+	assert_non_null(mkdtemp(dir));
+	snprintf(key, sizeof(key), "%s/a.key", dir);
+	assert_int_equal(phx_sign_key_new(key, &pub, NULL), 0);
+	PHX_STR_SET(cfg.package_keys, pub);
+	snprintf(cfg.images_signed, sizeof(cfg.images_signed), "%s/signed", dir);
+	assert_int_equal(order_image_believed(&cfg, j, "image", &image, NULL), 0);
+	assert_int_equal(phx_image_sign(&image, key, hex, NULL), 0);
+	phx_record_fini(&phx_image_record, &image);
+	assert_int_equal(phx_file_write(cfg.images_signed, "", 0, 0644, NULL), 0);
+	assert_int_equal(order_image_believed(&cfg, j, "image", &image, &err), -EKEYREJECTED);
+	assert_non_null(strstr(err.text, "is not signed, and this node wants that"));
+	json_t *its = json_object_get(j, "image");
+	json_object_set_new(its, "signature", json_string(hex));
+	assert_int_equal(order_image_believed(&cfg, j, "image", &image, NULL), 0);
+	phx_record_fini(&phx_image_record, &image);
+	/* one file is another one */
+	json_t *file = json_array_get(json_object_get(its, "files"), 0);
+	json_object_set_new(file, "size", json_integer(6));
+	assert_int_equal(order_image_believed(&cfg, j, "image", &image, NULL), -EKEYREJECTED);
+	json_object_set_new(file, "size", json_integer(5));
+	/* signed again, by whom the node does not know */
+	snprintf(key, sizeof(key), "%s/b.key", dir);
+	assert_int_equal(phx_sign_key_new(key, &other, NULL), 0);
+	assert_int_equal(order_image(j, "image", &image, NULL), 0);
+	assert_int_equal(phx_image_sign(&image, key, hex, NULL), 0);
+	phx_record_fini(&phx_image_record, &image);
+	json_object_set_new(its, "signature", json_string(hex));
+	assert_int_equal(order_image_believed(&cfg, j, "image", &image, NULL), -EKEYREJECTED);
+	phx_dir_remove(dir, NULL);
+}
+
 static void test_why_there_is_no_image(void **state)
 {
 	(void)state;
@@ -187,10 +229,15 @@ int main(void)
 {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, scratch_setup, scratch_teardown)
 	const struct CMUnitTest tests[] = {
-		TEST(test_order),      TEST(test_image),
-		TEST(test_bad_images), TEST(test_why_there_is_no_image),
-		TEST(test_copy_tree),  TEST(test_copy_tree_that_fails),
-		TEST(test_role_state), TEST(test_identity),
+		TEST(test_order),
+		TEST(test_image),
+		TEST(test_image_believed),
+		TEST(test_bad_images),
+		TEST(test_why_there_is_no_image),
+		TEST(test_copy_tree),
+		TEST(test_copy_tree_that_fails),
+		TEST(test_role_state),
+		TEST(test_identity),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

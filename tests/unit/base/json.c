@@ -15,30 +15,36 @@ static void test_shape(void **state)
 	(void)state;
 	static const struct {
 		const char *text;
-		unsigned depth_max, containers_max;
+		struct phx_json_shape max;
 		int code;
 	} rows[] = {
-		{"", 0, 0, 0},
-		{"17", 0, 0, 0},
-		{"{}", 0, 9, -EINVAL},
-		{"{}", 1, 1, 0},
-		{"{}", 1, 0, -E2BIG},
-		{"[[[]]]", 3, 3, 0},
-		{"[[[]]]", 2, 3, -EINVAL},
-		{"[[],[],{\"a\":{}}]", 3, 5, 0},
-		{"[[],[],{\"a\":{}}]", 3, 4, -E2BIG},
+		{"", {0, 0, 0}, 0},
+		{"17", {0, 0, 0}, 0},
+		{"{}", {0, 9, 0}, -EINVAL},
+		{"{}", {1, 1, 0}, 0},
+		{"{}", {1, 0, 0}, -E2BIG},
+		{"[[[]]]", {3, 3, 0}, 0},
+		{"[[[]]]", {2, 3, 0}, -EINVAL},
+		{"[[],[],{\"a\":{}}]", {3, 5, 0}, 0},
+		{"[[],[],{\"a\":{}}]", {3, 4, 0}, -E2BIG},
 		/* what stands in a text counts for nothing */
-		{"{\"a\":\"[[[[[[\",\"[[[\":1}", 1, 1, 0},
-		{"{\"a\":\"\\\"[[[\\\\\",\"b\":[]}", 2, 2, 0},
-		{"{\"a\":\"\\\\\",\"b\":[]}", 1, 2, -EINVAL},
+		{"{\"a\":\"[[[[[[\",\"[[[\":1}", {1, 1, 0}, 0},
+		{"{\"a\":\"\\\"[[[\\\\\",\"b\":[]}", {2, 2, 0}, 0},
+		{"{\"a\":\"\\\\\",\"b\":[]}", {1, 2, 0}, -EINVAL},
+		/* values of all kinds */
+		{"[]", {1, 1, 2}, 0},
+		{"[1,\"\",null]", {1, 1, 4}, 0},
+		{"[1,\"\",null]", {1, 1, 3}, -E2BIG},
+		{"{\"a\":[1,2],\"b\":\",,,,\"}", {2, 2, 5}, 0},
+		{"{\"a\":[1,2],\"b\":\",,,,\"}", {2, 2, 4}, -E2BIG},
 		/* no JSON at all: no crash, and its parser says so */
-		{"]]]]{", 1, 1, 0},
-		{"\"abc\\", 1, 1, 0},
+		{"]]]]{", {1, 1, 0}, 0},
+		{"\"abc\\", {1, 1, 0}, 0},
 	};
 	for (size_t i = 0; i < PHX_ARRAY_SIZE(rows); i++) {
 		struct phx_err err = {0};
-		int r = phx_json_check_shape(rows[i].text, strlen(rows[i].text), rows[i].depth_max,
-					     rows[i].containers_max, &err);
+		int r = phx_json_check_shape(rows[i].text, strlen(rows[i].text), &rows[i].max,
+					     &err);
 		if (r != rows[i].code)
 			fail_msg("%s: %d, not %d", rows[i].text, r, rows[i].code);
 		assert_int_equal(r < 0, err.text[0] != '\0');
@@ -131,12 +137,33 @@ static void test_scan_decodes_strings(void **state)
 	assert_string_equal(s.want, "a string is expected");
 }
 
+/* Every character at every place of a text, written as another writer has it. */
+static void test_every_character_everywhere(void **state)
+{
+	(void)state;
+	for (unsigned c = 1; c < 0x100; c++)
+		for (size_t n = 1; n <= 17; n++)
+			for (size_t at = 0; at < n; at++) {
+				PHX_AUTO(phx_buf_fini) struct phx_buf b = {0};
+				char text[18] = "~ }a[,:.1~ }a[,:.", want[24];
+				text[n] = '\0';
+				text[at] = (char)c;
+				phx_json_put_text(&b, text);
+				text[at] = c < 0x80 ? text[at] : '?';
+				PHX_AUTO_JSON json_t *j = json_string(text);
+				size_t n_want = json_dumpb(j, want, sizeof(want), JSON_ENCODE_ANY);
+				assert_int_equal(b.n, n_want);
+				assert_memory_equal(b.data, want, n_want);
+			}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {cmocka_unit_test(test_shape),
 					   cmocka_unit_test(test_scan_takes_what_a_parser_takes),
 					   cmocka_unit_test(test_scan_ends_in_the_deep),
 					   cmocka_unit_test(test_scan_decodes_strings),
+					   cmocka_unit_test(test_every_character_everywhere),
 					   cmocka_unit_test(test_a_renamed_member_is_read)};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -9,13 +9,15 @@
 #include "config/option.h"
 #include "repo/repo.h"
 #include "sim/scenario.h"
+#include "trace/workflow_conf.h"
 #include "types/role.h"
 
 static const char *const pages[] = {"cmd/phx/phx.1.scd",         "cmd/phx-sim/phx-sim.1.scd",
 				    "cmd/phxd/phxd.8.scd",       "cmd/phx-agent/phx-agent.8.scd",
 				    "etc/phoenix.conf.5.scd",    "etc/phoenix-agreement.5.scd",
 				    "etc/phoenix-role.5.scd",    "etc/phoenix-image.5.scd",
-				    "etc/phoenix-package.5.scd", "etc/phoenix-lab.5.scd"};
+				    "etc/phoenix-package.5.scd", "etc/phoenix-lab.5.scd",
+				    "etc/phoenix-workflow.5.scd"};
 
 static char *read_page(const char *name)
 {
@@ -76,14 +78,17 @@ static const struct {
 	{"phoenix-image.5.scd", &phx_image_file_record},
 	{"phoenix-package.5.scd", &phx_package_conf_record},
 	{"phx-agent.8.scd", &agent_config_record},
+	{"phoenix-workflow.5.scd", &phx_workflow_record},
+	{"phoenix-workflow.5.scd", &phx_workflow_task_record},
+	{"phoenix-workflow.5.scd", &phx_workflow_file_record},
 	{"phoenix-lab.5.scd", &lab_record},
 	{"phoenix-lab.5.scd", &lab_machine_record},
 	{"phoenix-lab.5.scd", &lab_disk_record},
 };
 /* of phx-sim(1) */
-static const char *const scenario_parts[] = {"scenario",  "delays",       "cluster", "scenario-re",
-					     "swf",       "requests",     "demand",  "dax",
-					     "draw_jobs", "draw_requests"};
+static const char *const scenario_parts[] = {"scenario", "delays",    "cluster",      "scenario-re",
+					     "swf",      "requests",  "demand",       "workflow",
+					     "dax",      "draw_jobs", "draw_requests"};
 
 static const struct phx_record *scenario_keys(size_t i)
 {

@@ -66,6 +66,7 @@ static void json_is_what_phxd_said(void **state)
 {
 	struct fake_phxd *f = *state;
 	fake_answer(f, "GET /v1/nodes", three);
+	fake_answer(f, "GET /v1/nodes?names=@state:quarantined", "{'nodes':[{'name':'node2'}]}");
 	PHX_SAID s = phx(f, "node list @state:quarantined -o json");
 	json_t *j = NULL;
 	assert_int_equal(phx_json_parse(s.out, strlen(s.out), &j, NULL), 0);
@@ -100,34 +101,27 @@ static void groups_and_operators_select(void **state)
 {
 	struct fake_phxd *f = *state;
 	fake_answer(f, "GET /v1/nodes", three);
-	fake_answer(f, "GET /v1/roles",
-		    "{'roles':[{'name':'web-server'},{'name':'batch-compute'}]}");
-	fake_answer(f, "GET /v1/status", "{'pools':[{'name':'batch'},{'name':'web'}]}");
+	fake_answer(f, "GET /v1/nodes?names=@role:web-server", "{'nodes':[{'name':'node10'}]}");
+	fake_answer(f, "GET /v1/nodes?names=@pool:batch", "{'nodes':[{'name':'node1'}]}");
+	fake_answer(f, "GET /v1/nodes?names=@missing", "{'nodes':[]}");
 	PHX_SAID role = phx(f, "node list @role:web-server,node2 -o name");
 	assert_string_equal(role.out, "node2\nnode10\n");
 	PHX_SAID less = phx(f, "node list @all!@pool:batch -o name");
 	assert_string_equal(less.out, "node2\nnode10\n");
-	PHX_SAID up = phx(f, "node list @up -o name");
-	assert_string_equal(up.out, "node1\nnode2\nnode10\n");
 	PHX_SAID missing = phx(f, "node list @missing -o name");
+	assert_int_equal(missing.status, 0);
 	assert_string_equal(missing.out, "");
-	PHX_SAID none = phx(f, "node list @state:new -o name");
-	assert_int_equal(none.status, 0);
-	assert_string_equal(none.out, "");
 	/* a misspelt group behind '!' would take nothing away */
-	static const char *const wrong[] = {"@role:web-sever", "@pool:bacth", "@state:raedy"};
-	for (size_t i = 0; i < PHX_ARRAY_SIZE(wrong); i++) {
-		char line[80], text[80];
-		snprintf(line, sizeof(line), "node list @all!%s -o name", wrong[i]);
-		snprintf(text, sizeof(text), "there is no group '%s'", wrong[i]);
-		PHX_SAID s = phx(f, line);
-		assert_int_equal(s.status, 64);
-		assert_string_equal(s.out, "");
-		assert_has(s.errout, text);
-	}
-	PHX_SAID bad = phx(f, "node list @rack:1");
+	fake_answer_status(f, "GET /v1/nodes?names=@role:web-sever", 404, "{'error':'none'}");
+	PHX_SAID bad = phx(f, "node list @all!@role:web-sever -o name");
 	assert_int_equal(bad.status, 64);
-	assert_has(bad.errout, "there is no group '@rack:1'");
+	assert_string_equal(bad.out, "");
+	assert_has(bad.errout, "there is no group '@role:web-sever'");
+	fake_answer_status(f, "GET /v1/nodes?names=@rack=1", 503, "{'error':'not now'}");
+	PHX_SAID later = phx(f, "node list node1,@rack=1 -o name");
+	assert_int_equal(later.status, 75);
+	assert_string_equal(later.out, "");
+	assert_has(later.errout, "not now");
 }
 
 static void an_unknown_node_is_told_with_the_nearest(void **state)

@@ -25,6 +25,11 @@ static int head_setup(void **state)
 	if (phx_pki_open(path, names, 1, &pki, &err) < 0)
 		fail_msg("%s", err.text);
 	phx_pki_free(pki);
+	/* the key that packages are signed with is elsewhere; its public half is believed here */
+	PHX_AUTO_FREE char *key = phx_path("%s/away/package.key", f->dir), *pub = NULL;
+	setenv("PHX_SIGN_KEY", key, 1);
+	snprintf(path, sizeof(path), "%s/package-keys", f->dir);
+	assert_int_equal(phx_dir_make(path, 0755, NULL), 0);
 	return 0;
 }
 
@@ -71,7 +76,65 @@ static void build(struct fake_phxd *f, const char *version)
 		fail_msg("%s", s.errout);
 }
 
-/* Without --unsigned it is signed, with the site's key where none is named, or not built at all. */
+static void a_key_is_made_and_believed(void **state)
+{
+	struct fake_phxd *f = *state;
+	char line[300];
+	fake_answer(f, "POST /v1/reload", RELOADED);
+	PHX_SAID none = run(f, "package build %s/src --out %s", f->dir, f->dir);
+	assert_int_equal(none.status, 78);
+	assert_has(none.errout, "phx package key new");
+	PHX_SAID made = run(f, "package key new %s/away/package.key", f->dir);
+	assert_int_equal(made.status, 0);
+	snprintf(line, sizeof(line), "%s/away/package.pub\n", f->dir);
+	assert_has(made.out, line);
+	PHX_SAID again = run(f, "package key new %s/away/package.key", f->dir);
+	assert_int_not_equal(again.status, 0);
+	assert_has(again.errout, "a key is never overwritten");
+	PHX_SAID private = run(f, "package key add %s/away/package.key", f->dir);
+	assert_int_not_equal(private.status, 0);
+	assert_has(private.errout, "not an Ed25519 public key");
+	PHX_SAID added = run(f, "package key add %s/away/package.pub builder", f->dir);
+	assert_int_equal(added.status, 0);
+	assert_has(added.out, "builder sha256:");
+	assert_has(f->log, "POST /v1/reload");
+	PHX_SAID twice = run(f, "package key add %s/away/package.pub builder", f->dir);
+	assert_int_not_equal(twice.status, 0);
+	assert_has(twice.errout, "give the key another name");
+	PHX_SAID second = run(f, "package key add %s/away/package.pub", f->dir);
+	assert_int_equal(second.status, 0);
+	assert_has(second.out, "package sha256:");
+	PHX_SAID list = run(f, "package key list");
+	assert_has(list.out, "builder");
+	PHX_SAID asked = run(f, "package key rm package");
+	assert_int_equal(asked.status, 64);
+	PHX_SAID gone = run(f, "package key rm package --yes");
+	assert_int_equal(gone.status, 0);
+	PHX_SAID nobody = run(f, "package key rm package --yes");
+	assert_int_equal(nobody.status, 64);
+	assert_has(nobody.errout, "there is no key 'package'");
+	PHX_SAID left = run(f, "package key list -o name");
+	assert_string_equal(left.out, "builder\n");
+}
+
+static void the_keys_of_a_site_are_shown(void **state)
+{
+	struct fake_phxd *f = *state;
+	char id[PHX_FINGERPRINT_MAX], path[160];
+	PHX_SAID show = run(f, "pki show");
+	assert_int_equal(show.status, 0);
+	snprintf(path, sizeof(path), "%s/pki/attest.pub", f->dir);
+	assert_int_equal(phx_pub_fingerprint(path, id, NULL), 0);
+	assert_has(show.out, id);
+	assert_has(show.out, "builder  packages and images");
+	PHX_SAID names = run(f, "pki show -o name");
+	assert_string_equal(names.out, "ca\nserver\nsite\nattest\nbuilder\n");
+	PHX_SAID json = run(f, "pki show -o json");
+	assert_has(json.out, "\"until\": \"no end\"");
+}
+
+/* Without --unsigned it is signed, with the key of whoever builds where none is named, or not built
+ * at all; the site's own key is believed no more. */
 static void a_built_package_is_signed(void **state)
 {
 	struct fake_phxd *f = *state;
@@ -84,15 +147,23 @@ static void a_built_package_is_signed(void **state)
 	PHX_SAID none = run(f, "package build %s/src --out %s --sign-key %s/nosuch.key", f->dir,
 			    f->dir, f->dir);
 	assert_int_equal(none.status, 78);
-	assert_has(none.errout, "nosuch.key: No such file or directory; name the key to sign with");
+	assert_has(none.errout,
+		   "nosuch.key: No such file or directory; make a key (phx package key");
 	assert_int_equal(access(path, F_OK), -1);
 	PHX_SAID both = run(f, "package build %s/src --unsigned --sign-key %s/pki/site.key", f->dir,
 			    f->dir);
 	assert_int_equal(both.status, 64);
+	PHX_SAID site = run(f, "package build %s/src --out %s --sign-key %s/pki/site.key", f->dir,
+			    f->dir, f->dir);
+	assert_int_equal(site.status, 0);
+	PHX_SAID untrue = run(f, "package verify %s", path);
+	assert_int_equal(untrue.status, 1);
+	assert_has(untrue.errout, "not signed by a key of");
 	PHX_SAID made = run(f, "package build %s/src --out %s", f->dir, f->dir);
 	assert_int_equal(made.status, 0);
 	PHX_SAID after = run(f, "package verify %s", path);
 	assert_int_equal(after.status, 0);
+	assert_has(after.out, "signed by key builder");
 }
 
 static void a_package_from_source_to_repository(void **state)
@@ -251,6 +322,23 @@ static void an_image_from_recipe_to_store(void **state)
 		fail_msg("%s", build_it.errout);
 	assert_string_equal(build_it.out, "tiny 1\n");
 	assert_has(build_it.errout, "said while building");
+	PHX_SAID of = run(f, "image show tiny -o json --dir %s/images --pub %s/package-keys",
+			  f->dir, f->dir);
+	assert_has(of.out, "\"signed_by\": \"builder\"");
+	char made[160];
+	snprintf(made, sizeof(made), "%s/made", f->dir);
+	assert_int_equal(phx_dir_make(made, 0755, NULL), 0);
+	PHX_SAID away = run(f, "image build %s/tiny --out %s/made", f->dir, f->dir);
+	assert_int_equal(away.status, 0);
+	PHX_SAID sign = run(f, "image sign %s --sign-key %s/pki/site.key", made, f->dir);
+	assert_int_equal(sign.status, 0);
+	assert_has(sign.out, "tiny 1\n");
+	PHX_SAID added = run(f, "image add %s/made", f->dir);
+	assert_int_equal(added.status, 0);
+	PHX_SAID strange =
+		run(f, "image list --dir %s/images --pub %s/package-keys", f->dir, f->dir);
+	assert_int_equal(strange.status, 1);
+	assert_has(strange.errout, "image tiny 1: altered, or not signed by a key of");
 	assert_has(f->log, "POST /v1/reload");
 	PHX_SAID again = run(f, "image build %s/tiny", f->dir);
 	assert_int_equal(again.status, 0);
@@ -340,6 +428,8 @@ static void import_says_what_it_lacks(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		TEST(a_key_is_made_and_believed),
+		TEST(the_keys_of_a_site_are_shown),
 		TEST(a_built_package_is_signed),
 		TEST(a_package_from_source_to_repository),
 		TEST(a_push_is_done_whatever_else_is_wrong),

@@ -193,6 +193,35 @@ static void test_round_trip(void **state)
 	}
 }
 
+/* What is not said is two; what an older RE has is written, and not taken for something unsaid. */
+static void test_instances(void **state)
+{
+	static const struct {
+		const char *text;
+		uint32_t initial;
+	} rows[] = {
+		{"type = \"web_service\"; coordinated_RE = \"own\"; lower_bound_size = 1;", 2},
+		{"type = \"web_service\"; lower_bound_size = 1; initial_instances = 0;", 0},
+		{"<RE_agreement><type>web_service</type><lower_bound_size>1</lower_bound_size>"
+		 "<initial_instances>3</initial_instances></RE_agreement>",
+		 3},
+		{"lower_bound_size = 1;", 0},
+	};
+	(void)state;
+	for (size_t i = 0; i < PHX_ARRAY_SIZE(rows); i++) {
+		struct phx_agreement a;
+		PHX_AUTO(phx_buf_fini) struct phx_buf b = {0};
+		assert_int_equal(parse(rows[i].text, &a, NULL, NULL), 0);
+		assert_int_equal(a.initial, rows[i].initial);
+		check_round_trip(&a, phx_agreement_write_conf);
+		check_round_trip(&a, phx_agreement_write_xml);
+		assert_int_equal(phx_agreement_write_conf(&a, &b), 0);
+		bool web = a.type == PHX_RE_WEB;
+		assert_int_equal(strstr(b.data, "initial_instances") != NULL, web);
+		phx_record_fini(&phx_agreement_record, &a);
+	}
+}
+
 /* One mistake each: the line, and words of what is said. */
 static void test_refused(void **state)
 {
@@ -358,6 +387,7 @@ int main(void)
 		cmocka_unit_test(test_figure_well_formed),
 		cmocka_unit_test(test_figure_as_printed),
 		cmocka_unit_test(test_round_trip),
+		cmocka_unit_test(test_instances),
 		cmocka_unit_test(test_refused),
 		cmocka_unit_test(test_every_finding),
 		cmocka_unit_test(test_examples),

@@ -159,7 +159,7 @@ static void test_show_with_origin(void **state)
 	assert_string_equal(find_line(&lines, "dhcp_mode")->value, "dhcp");
 	assert_string_equal(find_line(&lines, "tftp")->value, "in.tftpd");
 	assert_string_equal(find_line(&lines, "pools.web")->value,
-			    "owner=w setup=wipe method=auto when=release verify=sample");
+			    "owner=w setup=wipe method=auto when=release verify=sample start=auto");
 	assert_contains(find_line(&lines, "pools.web")->origin, "phoenix.conf:6");
 	phx_list_fini(&lines);
 	phx_config_fini(&cfg);

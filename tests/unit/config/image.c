@@ -48,6 +48,45 @@ static void test_the_digest_is_of_the_text(void **state)
 	phx_record_fini(&phx_image_record, &b);
 }
 
+/* Each of these changes makes another image of it. */
+static void test_what_is_signed(void **state)
+{
+	(void)state;
+	char dir[] = "/tmp/phx-test-image-XXXXXX", key[64], hex[PHX_SIG_HEX], name[PHX_NAME_MAX];
+	PHX_AUTO_FREE char *pub = NULL, *other_pub = NULL;
+	struct phx_image im;
+	struct phx_err err = {0};
+	assert_non_null(mkdtemp(dir));
+	snprintf(key, sizeof(key), "%s/a.key", dir);
+	assert_int_equal(phx_sign_key_new(key, &pub, NULL), 0);
+	assert_int_equal(parse(HEAD "files = ( " KERNEL ",\n" ROOT " );\n", &im, NULL), 0);
+	assert_int_equal(phx_image_sign(&im, key, hex, NULL), 0);
+	assert_int_equal(phx_image_verify(&im, hex, pub, name, NULL), 0);
+	assert_string_equal(name, "1");
+	struct phx_image_file *f = PHX_LIST_AT(&im.files, struct phx_image_file, 1);
+	char *const bytes[] = {&f->sha256[0], &im.digest[63], &im.version[0], &im.name[0]};
+	for (size_t i = 0; i < PHX_ARRAY_SIZE(bytes); i++) {
+		*bytes[i] ^= 1;
+		assert_int_equal(phx_image_verify(&im, hex, pub, NULL, NULL), -EKEYREJECTED);
+		*bytes[i] ^= 1;
+	}
+	f->raw_size++;
+	assert_int_equal(phx_image_verify(&im, hex, pub, NULL, &err), -EKEYREJECTED);
+	assert_contains(err.text, "image deb 1: altered, or not signed by a key of");
+	f->raw_size--;
+	PHX_STR_SET(im.kernel_release, "6.1\"; files = ( );");
+	assert_int_equal(phx_image_verify(&im, hex, pub, NULL, NULL), -EINVAL);
+	PHX_STR_SET(im.kernel_release, "6.1");
+	snprintf(key, sizeof(key), "%s/b.key", dir);
+	assert_int_equal(phx_sign_key_new(key, &other_pub, NULL), 0);
+	assert_int_equal(phx_image_verify(&im, hex, other_pub, NULL, NULL), -EKEYREJECTED);
+	assert_int_equal(phx_image_verify(&im, "", pub, NULL, NULL), -EKEYREJECTED);
+	assert_int_equal(phx_image_verify(&im, "zz", pub, NULL, NULL), -EKEYREJECTED);
+	assert_int_equal(phx_image_verify(&im, hex, pub, NULL, NULL), 0);
+	phx_record_fini(&phx_image_record, &im);
+	phx_dir_remove(dir, NULL);
+}
+
 static void test_which_kernel_runs(void **state)
 {
 	(void)state;
@@ -116,6 +155,9 @@ static const struct bad {
 	 "kernel_release = "
 	 "\"6\";\nfiles = ( " KERNEL " );\n",
 	 "m.conf", "needs the file initrd.zst"},
+	{"name = \"deb\"; version = \"1\"; kind = \"rootfs\"; architecture = \"amd64\"; "
+	 "kernel_release = \"6\\\\1\";\nfiles = ( " KERNEL ", " ROOT " );\n",
+	 "m.conf", "kernel_release may not hold quotes"},
 };
 
 static void test_bad_manifests_are_refused(void **state)
@@ -196,6 +238,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_a_manifest),
+		cmocka_unit_test(test_what_is_signed),
 		cmocka_unit_test(test_which_kernel_runs),
 		cmocka_unit_test(test_the_digest_is_of_the_text),
 		cmocka_unit_test(test_written_and_read_again),

@@ -73,7 +73,9 @@ static void a_disk_that_became_ambiguous_is_not_erased(void **state)
 	struct world *w = *state;
 	world_serving(w, "n1", "guest", true);
 	assert_int_equal(world_order(w, PHX_EV_release, "n1", NULL), 0);
-	world_run_to(w, "n1", PHX_STEP_kexec);
+	world_run_to(w, "n1", PHX_STEP_boot);
+	world_started(w, "n1");
+	world_new_key(w, "n1");
 	twin_disks_hello(w, "n1");
 	struct phx_node *n = world_node(w, "n1");
 	assert_int_equal(n->state, PHX_NODE_QUARANTINED);
@@ -91,6 +93,7 @@ static void a_repaired_node_is_seen_before_it_is_planned_for(void **state)
 	assert_int_equal(world_order(w, PHX_EV_resume, "n1", NULL), 0);
 	assert_int_equal(n->state, PHX_NODE_QUARANTINED);
 	assert_int_equal(phx_core_boot(&w->s, "52:54:00:00:00:01", "").choice, PHX_BOOT_DEPLOY);
+	world_new_key(w, "n1");
 	empty_hello(w, "n1", PHX_ENV_DEPLOY);
 	assert_int_equal(n->state, PHX_NODE_CLEANING);
 	world_run(w, "n1");
@@ -107,7 +110,7 @@ static void a_node_without_bmc_comes_back_by_hand(void **state)
 	event_of(w, PHX_EV_quarantine, "n1");
 	assert_int_equal(world_enrol(w, 1, "key-new"), PHX_ENROL_REFUSED);
 	assert_int_equal(world_order(w, PHX_EV_resume, "n1", NULL), 0);
-	assert_int_equal(world_enrol(w, 1, "key-new"), PHX_ENROL_CERTIFY);
+	assert_int_equal(world_enrol_by(w, 1, "key-new", n->start), PHX_ENROL_CERTIFY);
 	empty_hello(w, "n1", PHX_ENV_DEPLOY);
 	world_run(w, "n1");
 	assert_int_equal(n->state, PHX_NODE_READY);
@@ -141,13 +144,14 @@ static void a_start_before_the_power_cycle_is_not_the_one_ordered(void **state)
 	event_of(w, PHX_EV_missing, "n1");
 	assert_int_equal(world_order(w, PHX_EV_release, "n1", NULL), 0);
 	world_run_to(w, "n1", PHX_STEP_boot);
-	/* it had started by itself, asks for a certificate and registers while the BMC has not
-	 * switched it off yet */
-	assert_int_equal(world_enrol(w, 1, "key-of-that-start"), PHX_ENROL_CERTIFY);
+	/* it had started by itself, and registers while the BMC has not switched it off yet:
+	 * with the key that it has, as there is no other for it */
+	assert_int_equal(world_enrol(w, 1, "key-of-that-start"), PHX_ENROL_REFUSED);
 	empty_hello(w, "n1", PHX_ENV_DEPLOY);
 	assert_int_equal(step_now(w, "n1")->kind, PHX_STEP_boot);
 	world_started(w, "n1");
-	assert_int_equal(world_enrol(w, 1, "key-of-the-next"), PHX_ENROL_CERTIFY);
+	assert_int_equal(world_enrol(w, 1, "key-of-the-next"), PHX_ENROL_REFUSED);
+	world_new_key(w, "n1");
 	empty_hello(w, "n1", PHX_ENV_DEPLOY);
 	assert_int_equal(step_now(w, "n1")->kind, PHX_STEP_wipe);
 }
@@ -163,6 +167,9 @@ static void a_start_that_is_heard_after_the_power_cycle_counts(void **state)
 	world_started(w, "n1");
 	assert_int_equal(step_now(w, "n1")->kind, PHX_STEP_boot);
 	event_of(w, PHX_EV_back, "n1");
+	assert_int_equal(step_now(w, "n1")->kind, PHX_STEP_boot); /* with the key of before */
+	world_new_key(w, "n1");
+	assert_int_equal(world_hello(w, "n1", PHX_ENV_DEPLOY, false), 0);
 	assert_int_equal(step_now(w, "n1")->kind, PHX_STEP_wipe);
 }
 
@@ -293,7 +300,7 @@ static void data_of_earlier_tenants_is_not_forgotten(void **state)
 	world_add_pool(w, "lab", "uni", (struct phx_setup){0});
 	world_add_pool(w, "intake", "uni",
 		       (struct phx_setup){PHX_SETUP_WIPE, PHX_WIPE_AUTO, PHX_WHEN_ASSIGN,
-					  PHX_VERIFY_SAMPLE});
+					  PHX_VERIFY_SAMPLE, PHX_SETUP_START_AUTO});
 	world_add_role(w, "lab", "lab", false, PHX_ROLE_BOOT_DISK);
 	world_add_role(w, "intake", "intake", false, PHX_ROLE_BOOT_DISK);
 	world_serving(w, "n1", "web", true);

@@ -5,6 +5,7 @@
 #include "unit/core/hidden.h"
 
 #include "state/index.h"
+#include "state/members.h"
 
 enum { FEW = 100, MANY = 10000, PAGES_MAX = 120, RE_NODES = 20, JOBS = 2000 };
 
@@ -263,6 +264,62 @@ static void nor_do_those_of_an_res_node(void **state)
 	compare(*state, true);
 }
 
+/* Some of `n` nodes are removed, one event each, and then the list closes up. */
+static unsigned pages_of_removals(struct world *w, uint32_t n)
+{
+	enum { FIRST = 30, REMOVED = 20 };
+	many_ready(w, n);
+	world_order(w, PHX_EV_tick, "", NULL); /* the index is made */
+	hide(w);
+	hidden_watch();
+	for (uint32_t i = 0; i < REMOVED; i++) {
+		struct phx_event ev = {.kind = PHX_EV_node_remove, .now_ms = w->now};
+		struct phx_outcome out;
+		snprintf(ev.node, sizeof(ev.node), "n%u", FIRST + i);
+		assert_int_equal(phx_core_apply_in_portion(&w->s, &ev, &out, &w->err), 0);
+		assert_int_equal(phx_core_apply_in_portion(&w->s, &ev, &out, &w->err), -ENOENT);
+		phx_outcome_fini(&out);
+	}
+	unsigned pages = hidden_told(), n_chosen = 0, n_places = w->s.nodes.n;
+	uint32_t n_ready = phx_members_count(&w->s, PHX_MEMBERS_STATE, "ready");
+	uint32_t n_new = phx_members_count(&w->s, PHX_MEMBERS_STATE, "new");
+	for (int set = PHX_SET_FREE; set < PHX_SET_COUNT_; set++)
+		PHX_LIST_EACH(struct phx_node, gone, &w->s.nodes)
+			n_chosen += !gone->name[0] &&
+				phx_index_candidate(&w->s, set, phx_index_place(&w->s, gone)) ==
+					gone;
+	phx_core_portion_end(&w->s);
+	show(w);
+	assert_int_equal(n_places, n);
+	assert_int_equal(w->s.nodes.n, n - REMOVED);
+	assert_int_equal(n_ready, n - REMOVED);
+	assert_int_equal(n_new, 0);
+	assert_int_equal(n_chosen, 0);
+	assert_int_equal(phx_index_check(&w->s, &w->s, &w->err), 0);
+	for (uint32_t i = 1; i <= n; i++) {
+		char name[PHX_NAME_MAX];
+		snprintf(name, sizeof(name), "n%u", i);
+		const struct phx_node *left = phx_state_node(&w->s, name);
+		bool gone = i >= FIRST && i < FIRST + REMOVED;
+		assert_true(gone ? !left : left && left->number == i);
+	}
+	return pages;
+}
+
+static void nor_do_those_of_removals(void **state)
+{
+	struct sigaction before;
+	void *other = NULL;
+	hidden_begin(&before);
+	unsigned few = pages_of_removals(*state, FEW);
+	world_setup(&other);
+	unsigned many = pages_of_removals(other, MANY);
+	world_teardown(&other);
+	sigaction(SIGSEGV, &before, NULL);
+	print_message("removals: %u pages of %u nodes, %u of %u\n", few, FEW, many, MANY);
+	assert_true(few >= 20 && many <= 2 * few);
+}
+
 /* iPXE asks once a start: of a node, and of a machine that nobody knows. */
 static unsigned pages_of_boots(struct world *w, uint32_t n)
 {
@@ -439,6 +496,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(visits_do_not_grow_with_the_cluster, world_setup,
 						world_teardown),
 		cmocka_unit_test_setup_teardown(nor_do_those_of_an_res_node, world_setup,
+						world_teardown),
+		cmocka_unit_test_setup_teardown(nor_do_those_of_removals, world_setup,
 						world_teardown),
 		cmocka_unit_test_setup_teardown(nor_do_those_of_a_boot, world_setup,
 						world_teardown),

@@ -85,16 +85,18 @@ static inline int world_setup(void **state)
 	 * (tests/golden/before.c) */
 	w->s.incarnation = 1;
 	w->s.last_step_id = 1 << 16;
-	w->s.settings.looks = w->s.settings.attests = true;
+	/* what the daemon has on (config/config.c); a test of what it was without says so */
+	w->s.settings.looks = w->s.settings.attests = w->s.settings.rekeys = true;
+	w->s.settings.tokens = w->s.settings.resets = true;
 	struct phx_setup noop = {0};
 	world_add_pool(w, "batch", "hpc", noop);
 	world_add_pool(w, "web", "hpc", noop);
 	world_add_pool(w, "guest", "other",
 		       (struct phx_setup){PHX_SETUP_WIPE, PHX_WIPE_AUTO, PHX_WHEN_BOTH,
-					  PHX_VERIFY_SAMPLE});
+					  PHX_VERIFY_SAMPLE, PHX_SETUP_START_AUTO});
 	world_add_pool(w, "vault", "hpc",
 		       (struct phx_setup){PHX_SETUP_WIPE, PHX_WIPE_CRYPTO, PHX_WHEN_RELEASE,
-					  PHX_VERIFY_SAMPLE});
+					  PHX_VERIFY_SAMPLE, PHX_SETUP_START_AUTO});
 	world_add_role(w, "compute", "batch", true, PHX_ROLE_BOOT_DISK);
 	world_add_role(w, "web", "web", false, PHX_ROLE_BOOT_DISK);
 	world_add_role(w, "ramweb", "web", false, PHX_ROLE_BOOT_RAM);
@@ -189,7 +191,8 @@ static inline void world_new_key(struct world *w, const char *node)
 /* The agent of `node` registers; a new boot id unless it only changed sides of the switch-root. */
 static inline int world_hello(struct world *w, const char *node, int env, bool new_boot)
 {
-	struct phx_event ev = {.kind = PHX_EV_hello, .hello = {.env = env, .echoes = true}};
+	struct phx_event ev = {.kind = PHX_EV_hello,
+			       .hello = {.env = env, .echoes = true, .rekeys = true}};
 	struct phx_node *n = world_node(w, node);
 	PHX_STR_SET(ev.node, node);
 	if (new_boot)
@@ -244,7 +247,8 @@ static inline int world_assign_setup(struct world *w, const char *node, const ch
 {
 	struct phx_event ev = {
 		.kind = PHX_EV_assign,
-		.order = {.has_setup = true, .setup = {mode, method, 0, PHX_VERIFY_SAMPLE}}};
+		.order = {.has_setup = true,
+			  .setup = {mode, method, 0, PHX_VERIFY_SAMPLE, PHX_SETUP_START_AUTO}}};
 	PHX_STR_SET(ev.node, node);
 	PHX_STR_SET(ev.order.role, role);
 	return world_apply(w, &ev, NULL);
@@ -256,6 +260,25 @@ static inline void world_sealed(struct phx_event_answer *p)
 	PHX_STR_SET(p->signature, "of its key");
 	PHX_STR_SET(p->signer, "its key");
 	PHX_STR_SET(p->image, "deploy 1");
+}
+
+/* What the agent answers to the wipe that the node is at. */
+static inline struct phx_event world_erased(const struct phx_node *n)
+{
+	const struct phx_step *step = phx_node_step(n);
+	struct phx_event ev = {.kind = PHX_EV_step_result,
+			       .answer = {.step_id = step->id,
+					  .epoch = n->plan.epoch,
+					  .nonce = step->nonce,
+					  .erased_bytes = 4ULL << 30,
+					  .verified_bytes = 1 << 20,
+					  .used = step->method,
+					  .read_sha256 = "sum",
+					  .setup = {.method = step->method}}};
+	PHX_STR_SET(ev.node, n->name);
+	PHX_STR_SET(ev.answer.erased_disk, step->disk);
+	world_sealed(&ev.answer);
+	return ev;
 }
 
 static inline int world_result(struct world *w, const char *node, int64_t result, const char *text)
@@ -284,6 +307,28 @@ static inline void world_note_done(struct world *w, const char *node, int kind)
 	struct phx_word *word = phx_list_push(&w->done, sizeof(*word));
 	snprintf(word->text, sizeof(word->text), "%s %s", node,
 		 phx_enum_name(&phx_step_kind_names, kind));
+}
+
+/* Its agent has made another key within its step, and asks for a certificate. */
+static inline int world_rekey(struct world *w, const char *node, const char *key)
+{
+	const struct phx_node *n = world_node(w, node);
+	const struct phx_step *step = phx_node_step(n);
+	struct phx_event ev = {.kind = PHX_EV_rekey, .rekey.epoch = n->plan.epoch};
+	PHX_STR_SET(ev.node, node);
+	PHX_STR_SET(ev.rekey.key_fp, key);
+	PHX_STR_SET(ev.rekey.address, n->ip[0] ? n->ip : n->address);
+	ev.rekey.step_id = step ? step->id : 0;
+	ev.rekey.nonce = step ? step->nonce : 0;
+	return world_apply(w, &ev, NULL);
+}
+
+static inline void world_rekeys(struct world *w, const char *node)
+{
+	char key[80];
+	snprintf(key, sizeof(key), "key-%s-%llu", node,
+		 (unsigned long long)phx_node_step(world_node(w, node))->id);
+	assert_int_equal(world_rekey(w, node, key), 0);
 }
 
 /* The model machine does what the current step wants, successfully. False when there is nothing to
@@ -328,6 +373,8 @@ static inline bool world_step(struct world *w, const char *node)
 		}
 		if (kind == PHX_STEP_leave)
 			n->actual_role[0] = n->actual_identity[0] = '\0';
+		if (kind == PHX_STEP_rekey)
+			world_rekeys(w, node);
 		assert_int_equal(world_result(w, node, 0, ""), 0);
 	}
 	return true;

@@ -139,20 +139,20 @@ static void test_site_cpio(void **state)
 	struct head *h = *state;
 	struct phx_err err = {0};
 	char path[256], again[256], names[256], ca[256];
-	assert_int_equal(phx_site_cpio_write(place_path(&h->place, "site.cpio", path), "CA TEXT\n",
-					     "KEY\n", &err),
-			 0);
+	const struct phx_site_files files = {"CA TEXT\n", "KEY\n", "ONE\nTWO\n", true};
+	assert_int_equal(
+		phx_site_cpio_write(place_path(&h->place, "site.cpio", path), &files, &err), 0);
 	read_cpio(path, names, sizeof(names), ca, sizeof(ca));
 	assert_string_equal(names,
 			    "etc:40755 etc/phoenix:40755 etc/phoenix/ca.pem:100644 "
-			    "etc/phoenix/site.pub:100644 ");
+			    "etc/phoenix/packages.pub:100644 etc/phoenix/site.pub:100644 "
+			    "etc/phoenix/images.signed:100644 ");
 	assert_string_equal(ca, "CA TEXT\n");
 	PHX_AUTO_FREE char *one = NULL;
 	PHX_AUTO_FREE char *two = NULL;
 	size_t n_one, n_two;
-	assert_int_equal(phx_site_cpio_write(place_path(&h->place, "again.cpio", again),
-					     "CA TEXT\n", "KEY\n", &err),
-			 0);
+	assert_int_equal(
+		phx_site_cpio_write(place_path(&h->place, "again.cpio", again), &files, &err), 0);
 	assert_int_equal(phx_file_read(path, 65536, &one, &n_one, NULL), 0);
 	assert_int_equal(phx_file_read(again, 65536, &two, &n_two, NULL), 0);
 	assert_int_equal(n_one, n_two);
@@ -166,7 +166,8 @@ static void test_site_cpio_cannot_be_written(void **state)
 {
 	(void)state;
 	struct phx_err err = {0};
-	assert_int_equal(phx_site_cpio_write("/nonexistent/site.cpio", "a", "b", &err), -ENOENT);
+	const struct phx_site_files files = {"a", "b", "", false};
+	assert_int_equal(phx_site_cpio_write("/nonexistent/site.cpio", &files, &err), -ENOENT);
 	assert_contains(err.text, "/nonexistent/site.cpio");
 }
 

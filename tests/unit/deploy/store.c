@@ -75,6 +75,49 @@ static void put(struct shop *s, const char *name, const char *version, const cha
 	assert_int_equal(r, 0);
 }
 
+/* Who signed deploy 1, by the keys of `ring`; "-" when it is refused. */
+static const char *signer(struct shop *s, char *ring, bool wanted)
+{
+	static char name[PHX_NAME_MAX];
+	const struct phx_image_trust trust = {ring, wanted};
+	struct phx_image im;
+	assert_int_equal(phx_images_find(s->dir, "deploy", "1", &im, NULL), 0);
+	int r = phx_images_signed_by(s->dir, &im, &trust, name, NULL, NULL);
+	phx_record_fini(&phx_image_record, &im);
+	assert_true(r == 0 || r == -EKEYREJECTED);
+	return r == 0 ? name : "-";
+}
+
+static void test_a_signed_image(void **state)
+{
+	struct shop *s = *state;
+	char key[160], other[160];
+	PHX_AUTO_FREE char *pub = NULL, *other_pub = NULL;
+	snprintf(key, sizeof(key), "%s/a.key", s->place.dir);
+	snprintf(other, sizeof(other), "%s/b.key", s->place.dir);
+	assert_int_equal(phx_sign_key_new(key, &pub, NULL), 0);
+	assert_int_equal(phx_sign_key_new(other, &other_pub, NULL), 0);
+	put(s, "deploy", "1", "a kernel");
+	assert_string_equal(signer(s, pub, false), "");
+	assert_string_equal(signer(s, pub, true), "-");
+	/* the same image again brings its signature */
+	assert_int_equal(phx_image_dir_sign(s->src, key, NULL, NULL), 0);
+	assert_int_equal(add(s, NULL), 0);
+	assert_string_equal(signer(s, pub, true), "1");
+	assert_string_equal(signer(s, other_pub, true), "-");
+	assert_string_equal(signer(s, other_pub, false), "-"); /* wrong is never right */
+	assert_string_equal(signer(s, NULL, true), "");        /* nobody looked */
+	/* signed by somebody else */
+	assert_int_equal(phx_image_dir_sign(s->src, other, NULL, NULL), 0);
+	assert_int_equal(add(s, NULL), 0);
+	assert_string_equal(signer(s, pub, true), "-");
+	place_write(&s->place, "images/deploy/1/manifest.sig", "");
+	assert_string_equal(signer(s, pub, false), "-");
+	/* what is altered is not signed */
+	place_write(&s->place, "src/vmlinuz", "b kernel");
+	assert_int_equal(phx_image_dir_sign(s->src, key, NULL, NULL), -EBADMSG);
+}
+
 static char *stored(struct shop *s, const char *rest, char path[256])
 {
 	snprintf(path, 256, "%s/%s", s->dir, rest);
@@ -456,6 +499,7 @@ static void test_import_that_does_not_fit(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		RUN_SHOP(test_a_signed_image),         RUN_SHOP(test_the_same_again_and_another),
 		RUN_SHOP(test_add_find_list_remove),   RUN_SHOP(test_the_same_again_and_another),
 		RUN_SHOP(test_files_for_http),         RUN_SHOP(test_cut_short_is_refused),
 		RUN_SHOP(test_altered_is_refused),     RUN_SHOP(test_no_valid_manifest_no_image),

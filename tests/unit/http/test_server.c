@@ -293,6 +293,19 @@ static void test_params_decoded(void **state)
 	phx_http_client_free(c);
 }
 
+/* What a held agent costs is little, and the longest list of nodes that phx asks for fits still. */
+static void test_long_questions_fit(void **state)
+{
+	struct phx_http_client *c = tls_client(*state, NULL, NULL);
+	char path[3000] = "/v1/nodes/a?x=";
+	size_t n = strlen(path);
+	memset(path + n, 'y', 2600);
+	json_t *j = get_json(c, path);
+	assert_int_equal(strlen(phx_json_str(j, "x", "")), 2600);
+	json_decref(j);
+	phx_http_client_free(c);
+}
+
 static void test_bad_paths(void **state)
 {
 	struct phx_http_client *c = plain_client(*state);
@@ -501,6 +514,7 @@ int main(void)
 		cmocka_unit_test(test_route_for_certificates),
 		cmocka_unit_test(test_client_refuses_foreign_server),
 		cmocka_unit_test(test_params_decoded),
+		cmocka_unit_test(test_long_questions_fit),
 		cmocka_unit_test(test_bad_paths),
 		cmocka_unit_test(test_unknown_resource),
 		cmocka_unit_test(test_method_not_allowed),

@@ -112,6 +112,24 @@ static void test_body_too_large(void **state)
 	assert_contains(text, "application/json");
 	free(text);
 	phx_buf_fini(&b);
+	/* one that says two things of it: what follows is no request of its own */
+	static const char *const framings[] = {
+		"Content-Length: 4\r\nContent-Length: 0",
+		"Content-Length: 0\r\nContent-Length: 0",
+		"Content-Length: 4\r\nTransfer-Encoding: chunked",
+		"Transfer-Encoding: chunked\r\nContent-Length: 4",
+	};
+	for (size_t i = 0; i < PHX_ARRAY_SIZE(framings); i++) {
+		char request[400];
+		snprintf(request, sizeof(request),
+			 "POST /v1/body HTTP/1.1\r\nHost: x\r\n%s\r\n\r\n0\r\n\r\n"
+			 "GET /v1/peer HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n",
+			 framings[i]);
+		text = raw_exchange(port, request, 2000);
+		assert_contains(text, "HTTP/1.1 411 ");
+		assert_null(strstr(strstr(text, "HTTP/1.1 411 ") + 1, "HTTP/1.1 "));
+		free(text);
+	}
 	/* one that takes none */
 	text = raw_exchange(port,
 			    "GET /v1/peer HTTP/1.1\r\nHost: x\r\nContent-Length: 3\r\nConnection: "

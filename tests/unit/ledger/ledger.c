@@ -73,6 +73,29 @@ static void an_arrival_begins_a_window(void **state)
 	cluster_fini(&c);
 }
 
+/* An RE begins with the instances of its agreement, within its lower bound, and goes by what it
+ * measures from then on. */
+static void a_web_service_begins_as_agreed(void **state)
+{
+	static const struct {
+		uint32_t lower, initial, begins, least;
+	} rows[] = {{1, 2, 2, 1}, {0, 2, 2, 1}, {3, 2, 3, 3}, {1, 0, 1, 1}, {0, 0, 1, 1}};
+	(void)state;
+	for (size_t i = 0; i < PHX_ARRAY_SIZE(rows); i++) {
+		struct cluster c;
+		cluster_init(&c, 5);
+		struct phx_agreement a =
+			agreement("w", PHX_RE_WEB, PHX_POLICY_flb_nub, rows[i].lower);
+		a.initial = rows[i].initial;
+		int w = cluster_activate(&c, &a);
+		assert_int_equal(cluster_counts(&c, w).want, rows[i].begins);
+		assert_int_equal(cluster_held(&c, w), rows[i].begins);
+		use_for(&c, w, 60, 0);
+		assert_int_equal(cluster_held(&c, w), rows[i].least);
+		cluster_fini(&c);
+	}
+}
+
 /* ---- who is whose partner ---- */
 
 static int try_activate(struct cluster *c, const struct phx_agreement *a, struct phx_err *err)
@@ -432,6 +455,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(fb_kills_the_smallest_latest),
 		cmocka_unit_test(an_arrival_begins_a_window),
+		cmocka_unit_test(a_web_service_begins_as_agreed),
 		cmocka_unit_test(partners_find_each_other),
 		cmocka_unit_test(a_partner_that_does_not_fit_is_refused),
 		cmocka_unit_test(nonsense_is_refused),

@@ -30,24 +30,6 @@ static struct phx_node *to_its_wipe(struct world *w)
 	return world_node(w, "n1");
 }
 
-static struct phx_event answer(const struct phx_node *n)
-{
-	const struct phx_step *step = phx_node_step(n);
-	struct phx_event ev = {.kind = PHX_EV_step_result,
-			       .answer = {.step_id = step->id,
-					  .epoch = n->plan.epoch,
-					  .nonce = step->nonce,
-					  .erased_bytes = 4ULL << 30,
-					  .verified_bytes = 1 << 20,
-					  .used = step->method,
-					  .read_sha256 = "sum",
-					  .setup = {.method = step->method}}};
-	PHX_STR_SET(ev.node, "n1");
-	PHX_STR_SET(ev.answer.erased_disk, step->disk);
-	world_sealed(&ev.answer);
-	return ev;
-}
-
 /* The answer is taken; how many attestations are asked for with it, and the last of them. */
 static uint32_t attested(struct world *w, struct phx_event *ev, struct phx_action *ret)
 {
@@ -69,11 +51,11 @@ static void it_is_asked_for_with_the_last_erase(void **state)
 	struct phx_node *n = to_its_wipe(w);
 	struct phx_action act;
 	uint64_t first = phx_node_step(n)->id, epoch = n->plan.epoch;
-	struct phx_event ev = answer(n);
+	struct phx_event ev = world_erased(n);
 	assert_int_equal(attested(w, &ev, &act), 0);
 	world_run_to(w, "n1", PHX_STEP_wipe);
 	uint64_t second = phx_node_step(n)->id;
-	ev = answer(n);
+	ev = world_erased(n);
 	assert_int_equal(attested(w, &ev, &act), 1);
 	assert_int_equal(act.first_id, first < second ? first : second);
 	assert_int_equal(act.step_id, first < second ? second : first);
@@ -81,7 +63,7 @@ static void it_is_asked_for_with_the_last_erase(void **state)
 	assert_string_equal(act.node, "n1");
 	assert_string_equal(act.from_owner, "other");
 	assert_string_equal(act.to_owner, "");
-	assert_string_equal(act.reset, "kexec");
+	assert_string_equal(act.reset, "power-cycle");
 	assert_string_equal(act.ordered_by, "cert:boss");
 	assert_true(act.reset_ms > 0);
 	assert_int_equal(n->state, PHX_NODE_READY);
@@ -97,10 +79,10 @@ static void it_says_how_the_machine_was_reset(void **state)
 	assert_int_equal(world_apply(w, &ev, NULL), 0);
 	struct phx_node *n = world_node(w, "n1");
 	world_run_to(w, "n1", PHX_STEP_wipe);
-	ev = answer(n);
+	ev = world_erased(n);
 	assert_int_equal(attested(w, &ev, &act), 0);
 	world_run_to(w, "n1", PHX_STEP_wipe);
-	ev = answer(n);
+	ev = world_erased(n);
 	assert_int_equal(attested(w, &ev, &act), 1);
 	assert_string_equal(act.reset, "power-cycle");
 	/* it is in the deploy environment now */
@@ -109,7 +91,7 @@ static void it_says_how_the_machine_was_reset(void **state)
 	assert_int_equal(world_apply(w, &ev, NULL), 0);
 	for (uint32_t i = 0; i < 2; i++) {
 		world_run_to(w, "n1", PHX_STEP_wipe);
-		ev = answer(n);
+		ev = world_erased(n);
 		assert_int_equal(attested(w, &ev, &act), i);
 	}
 	assert_string_equal(act.reset, "none");
@@ -124,12 +106,12 @@ static void without_what_it_signs_nothing_counts(void **state)
 	struct world *w = *state;
 	struct phx_node *n = to_its_wipe(w);
 	struct phx_action act;
-	struct phx_event ev = answer(n);
+	struct phx_event ev = world_erased(n);
 	assert_int_equal(attested(w, &ev, &act), 0);
 	for (int i = 0; n->state != PHX_NODE_QUARANTINED; i++) {
 		assert_in_range(i, 0, 2);
 		world_run_to(w, "n1", PHX_STEP_wipe);
-		ev = answer(n);
+		ev = world_erased(n);
 		ev.answer.signature[0] = i == 0 ? '\0' : 's';
 		ev.answer.signer[0] = i == 1 ? '\0' : 's';
 		ev.answer.image[0] = i == 2 ? '\0' : 'i';
@@ -143,7 +125,7 @@ static void without_what_it_signs_nothing_counts(void **state)
 static void the_number_of_another_attempt_is_refused(void **state)
 {
 	struct world *w = *state;
-	struct phx_event ev = answer(to_its_wipe(w));
+	struct phx_event ev = world_erased(to_its_wipe(w));
 	ev.answer.nonce++;
 	assert_int_equal(world_apply(w, &ev, NULL), -ESTALE);
 }
@@ -157,7 +139,7 @@ static void a_plan_of_before_is_carried_out_as_it_was(void **state)
 	w->s.settings.attests = true;
 	for (int i = 0; i < 2; i++) {
 		world_run_to(w, "n1", PHX_STEP_wipe);
-		struct phx_event ev = answer(n);
+		struct phx_event ev = world_erased(n);
 		ev.answer.signature[0] = ev.answer.signer[0] = ev.answer.image[0] = '\0';
 		assert_int_equal(attested(w, &ev, &act), 0);
 	}

@@ -120,7 +120,7 @@ static void alone(struct world *w, uint32_t lower, uint32_t replace_after_s, con
 {
 	alone_with(w, lower, replace_after_s, role,
 		   (struct phx_setup){PHX_SETUP_WIPE, PHX_WIPE_AUTO, PHX_WHEN_RELEASE,
-				      PHX_VERIFY_SAMPLE});
+				      PHX_VERIFY_SAMPLE, PHX_SETUP_START_AUTO});
 }
 
 static int share_of(struct world *w, const char *node)

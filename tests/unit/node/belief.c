@@ -139,6 +139,7 @@ static void an_older_agent_erases_nothing(void **state)
 	assert_int_equal(PHX_LIST_AT(&orders, struct phx_order, 0)->step.nonce, 0);
 	phx_record_fini(&phx_order_record, PHX_LIST_AT(&orders, struct phx_order, 0));
 	phx_list_fini(&orders);
+	world_new_key(w, "n1");
 	struct phx_event ev = {.kind = PHX_EV_hello, .hello.env = PHX_ENV_DEPLOY};
 	PHX_STR_SET(ev.node, "n1");
 	PHX_STR_SET(ev.hello.boot_id, "boot-of-old-image");

@@ -153,7 +153,7 @@ static void a_free_node_stays_free(void **state)
 	world_run(w, "n1");
 	assert_int_equal(world_node(w, "n1")->env, PHX_ENV_OS);
 	assert_int_equal(world_order(w, PHX_EV_wipe, "n1", NULL), 0);
-	world_run_to(w, "n1", PHX_STEP_kexec);
+	world_run_to(w, "n1", PHX_STEP_boot);
 	assert_int_equal(cancel(w, "n1"), 0);
 	world_run(w, "n1");
 	assert_int_equal(world_node(w, "n1")->state, PHX_NODE_READY);
@@ -186,14 +186,13 @@ static void the_way_back_to_maintenance_goes_on(void **state)
 	assert_int_equal(world_order(w, PHX_EV_drain, "n1", NULL), 0);
 	world_run(w, "n1");
 	assert_int_equal(world_assign_setup(w, "n1", "guest", PHX_SETUP_WIPE, 0), 0);
-	world_run_to(w, "n1", PHX_STEP_kexec);
+	world_run_to(w, "n1", PHX_STEP_boot);
 	PHX_STR_SET(missing.node, "n1");
 	assert_int_equal(world_apply(w, &missing, NULL), 0);
 	assert_int_equal(cancel(w, "n1"), 0);
 	assert_int_equal(cancel(w, "n1"), -EPERM);
 	assert_non_null(strstr(w->err.text, "being brought back"));
 	assert_non_null(phx_node_step(world_node(w, "n1")));
-	assert_int_equal(world_hello(w, "n1", PHX_ENV_DEPLOY, true), 0);
 	world_run(w, "n1");
 	assert_int_equal(world_node(w, "n1")->state, PHX_NODE_MAINTENANCE);
 }

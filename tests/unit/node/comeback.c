@@ -58,25 +58,34 @@ static void the_window_closes_when_a_node_comes_back_with_its_key(void **state)
 	assert_int_equal(power_order(w, "n1", "cycle"), 0);
 	assert_true(world_node(w, "n1")->window);
 	comes_back(w, "n1", "d1");
+	assert_int_equal(world_hello(w, "n1", PHX_ENV_OS, false), 0);
 	assert_false(world_node(w, "n1")->window);
 	/* later somebody else's key under its addresses: no window is left for it */
 	silent(w, "n1");
 	assert_int_equal(world_enrol(w, 1, "another-key"), PHX_ENROL_REFUSED);
-	assert_int_equal(world_node(w, "n1")->state, PHX_NODE_QUARANTINED);
+	assert_int_equal(world_node(w, "n1")->state, PHX_NODE_ACTIVE);
+	assert_string_equal(world_node(w, "n1")->key_fp, "key-n1");
 }
 
-static void a_kexec_leaves_no_window_open(void **state)
+static void a_reset_leaves_no_window_open(void **state)
 {
 	struct world *w = *state;
 	world_serving(w, "n1", "guest", true);
 	assert_int_equal(world_order(w, PHX_EV_release, "n1", NULL), 0);
-	world_run_to(w, "n1", PHX_STEP_kexec);
+	world_run_to(w, "n1", PHX_STEP_boot);
+	assert_false(world_node(w, "n1")->window); /* its tenant is there still */
+	world_started(w, "n1");
 	assert_true(world_node(w, "n1")->window);
 	/* an agent that only lost its connection has not come back from anywhere */
 	assert_int_equal(world_hello(w, "n1", PHX_ENV_OS, false), 0);
 	assert_true(world_node(w, "n1")->window);
 	world_run(w, "n1");
+	/* it has no system, and its key in memory alone: it may be reset for a while */
+	struct phx_event tick = {.kind = PHX_EV_tick};
+	w->now = world_node(w, "n1")->window_until_ms;
+	assert_int_equal(world_apply(w, &tick, NULL), 0);
 	assert_false(world_node(w, "n1")->window);
+	assert_int_equal(world_node(w, "n1")->start, 0);
 }
 
 /* ---- systems that are gone ---- */
@@ -87,7 +96,8 @@ static void a_system_in_ram_is_brought_back(void **state)
 	world_serving(w, "n1", "ramweb", true);
 	assert_int_equal(power_order(w, "n1", "cycle"), 0);
 	silent(w, "n1");
-	assert_int_equal(world_enrol(w, 1, "new-key"), PHX_ENROL_CERTIFY);
+	assert_int_equal(world_enrol_by(w, 1, "new-key", world_node(w, "n1")->start),
+			 PHX_ENROL_CERTIFY);
 	comes_back(w, "n1", "");
 	struct phx_node *n = world_node(w, "n1");
 	assert_non_null(phx_node_step(n));
@@ -135,6 +145,33 @@ static void a_system_in_ram_comes_back_after_maintenance(void **state)
 	world_run(w, "n1");
 	assert_int_equal(world_node(w, "n1")->state, PHX_NODE_ACTIVE);
 	assert_int_equal(world_node(w, "n1")->env, PHX_ENV_OS);
+}
+
+/* Whose certificate it shows is kept: by that a CA may be retired. An agent's report of before has
+ * none, and unsays nothing. */
+static void the_ca_of_its_certificate_is_kept(void **state)
+{
+	struct world *w = *state;
+	struct phx_event ev = {.kind = PHX_EV_report, .report.healthy = true};
+	struct phx_outcome out = {0};
+	world_serving(w, "n1", "web", true);
+	PHX_STR_SET(ev.node, "n1");
+	PHX_STR_SET(ev.report.actual_role, world_node(w, "n1")->actual_role);
+	PHX_STR_SET(ev.report.actual_identity, world_node(w, "n1")->actual_identity);
+	PHX_STR_SET(ev.text, world_node(w, "n1")->health_text);
+	PHX_STR_SET(ev.report.ca, "sha256:aa");
+	assert_int_equal(world_apply(w, &ev, &out), 0);
+	assert_true(out.changed);
+	phx_outcome_fini(&out);
+	assert_string_equal(world_node(w, "n1")->ca, "sha256:aa");
+	ev.report.ca[0] = '\0';
+	assert_int_equal(world_apply(w, &ev, &out), 0);
+	assert_false(out.changed);
+	phx_outcome_fini(&out);
+	assert_string_equal(world_node(w, "n1")->ca, "sha256:aa");
+	PHX_STR_SET(ev.report.ca, "sha256:bb");
+	assert_int_equal(world_apply(w, &ev, NULL), 0);
+	assert_string_equal(world_node(w, "n1")->ca, "sha256:bb");
 }
 
 /* It was started anew in maintenance, when nobody told it to start its role, and is resumed while
@@ -371,10 +408,11 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		WORLD_TEST(the_window_closes_when_a_node_comes_back_with_its_key),
-		WORLD_TEST(a_kexec_leaves_no_window_open),
+		WORLD_TEST(a_reset_leaves_no_window_open),
 		WORLD_TEST(a_system_in_ram_is_brought_back),
 		WORLD_TEST(a_system_on_the_disk_is_not_the_one_in_ram),
 		WORLD_TEST(a_system_in_ram_comes_back_after_maintenance),
+		WORLD_TEST(the_ca_of_its_certificate_is_kept),
 		WORLD_TEST(resumed_while_silent_it_serves_when_it_is_heard),
 		WORLD_TEST(reset_while_a_system_in_ram_is_entered),
 		WORLD_TEST(reset_after_a_system_in_ram_was_entered),

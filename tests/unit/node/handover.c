@@ -125,6 +125,9 @@ static void wipe_without_agent_power_cycles(void **state)
 	assert_int_equal(world_assign_setup(w, "n1", "web", PHX_SETUP_WIPE, PHX_WIPE_AUTO), 0);
 	assert_string_equal(world_plan(w, "n1", buf, sizeof(buf)),
 			    "boot wipe image enter activate start health join");
+	/* until it is off, who had it may sit at its address */
+	assert_false(world_node(w, "n1")->window);
+	world_started(w, "n1");
 	assert_true(world_node(w, "n1")->window);
 }
 
@@ -146,7 +149,7 @@ static void release_wipes_where_the_agreement_says(void **state)
 	struct world *w = *state;
 	world_serving(w, "n1", "guest", true);
 	assert_int_equal(world_order(w, PHX_EV_release, "n1", NULL), 0);
-	assert_string_equal(world_plan(w, "n1", buf, sizeof(buf)), "stop kexec wipe");
+	assert_string_equal(world_plan(w, "n1", buf, sizeof(buf)), "stop boot wipe");
 	world_run(w, "n1");
 	struct phx_node *n = world_node(w, "n1");
 	assert_int_equal(n->state, PHX_NODE_READY);
@@ -184,7 +187,7 @@ static void crypto_destroys_the_key_first(void **state)
 	world_serving(w, "n1", "vault", true);
 	assert_string_equal(world_node(w, "n1")->disk_key_id, "n1-65537");
 	assert_int_equal(world_order(w, PHX_EV_release, "n1", NULL), 0);
-	assert_string_equal(world_plan(w, "n1", buf, sizeof(buf)), "stop destroy_key kexec wipe");
+	assert_string_equal(world_plan(w, "n1", buf, sizeof(buf)), "stop destroy_key boot wipe");
 	world_run_to(w, "n1", PHX_STEP_wipe);
 	assert_true(world_node(w, "n1")->key_unread);
 	assert_int_equal(phx_node_step(world_node(w, "n1"))->method, PHX_WIPE_CRYPTO);

@@ -75,14 +75,15 @@ static void the_window_ends_by_the_clock(void **state)
 	cycle(w, "n1");
 	int64_t until = world_node(w, "n1")->window_until_ms;
 	assert_true(until > w->now && until <= w->now + 20 * 60 * 1000);
+	uint64_t start = world_node(w, "n1")->start;
 	w->now = until - 1;
 	struct phx_state before;
 	assert_int_equal(phx_record_copy(&phx_state_record, &before, &w->s), 0);
-	assert_int_equal(world_enrol(w, 1, "in time"), PHX_ENROL_CERTIFY);
+	assert_int_equal(world_enrol_by(w, 1, "in time", start), PHX_ENROL_CERTIFY);
 	phx_state_fini(&w->s);
 	w->s = before;
 	w->now = until;
-	assert_int_equal(world_enrol(w, 1, "too late"), PHX_ENROL_REFUSED);
+	assert_int_equal(world_enrol_by(w, 1, "too late", start), PHX_ENROL_REFUSED);
 	assert_string_equal(world_node(w, "n1")->key_fp, "key-n1");
 }
 
@@ -129,6 +130,7 @@ static void a_chance_start_before_the_second_try_is_not_the_one_ordered(void **s
 	assert_int_equal(world_hello(w, "n1", PHX_ENV_DEPLOY, true), 0);
 	assert_int_equal(step_now(w, "n1")->kind, PHX_STEP_boot); /* not arrived */
 	world_started(w, "n1");
+	world_new_key(w, "n1");
 	assert_int_equal(world_hello(w, "n1", PHX_ENV_DEPLOY, true), 0);
 	assert_int_equal(step_now(w, "n1")->kind, PHX_STEP_wipe);
 }

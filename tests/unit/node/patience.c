@@ -78,6 +78,7 @@ static void another_uuid_is_another_machine(void **state)
 	/* a new board is no crime: whoever looked at it lets it in again */
 	assert_int_equal(world_order(w, PHX_EV_resume, "n1", NULL), 0);
 	world_started(w, "n1");
+	world_new_key(w, "n1");
 	hello_with(w, "n1", "uuid-99", false);
 	assert_int_equal(n->state, PHX_NODE_READY);
 }
@@ -92,11 +93,13 @@ static void a_resume_is_no_way_around_the_facts(void **state)
 	assert_int_equal(n->state, PHX_NODE_QUARANTINED);
 	assert_int_equal(world_order(w, PHX_EV_resume, "n1", NULL), 0);
 	world_started(w, "n1");
+	world_new_key(w, "n1");
 	hello_with(w, "n1", NULL, true);
 	assert_int_equal(n->state, PHX_NODE_QUARANTINED);
 	assert_non_null(strstr(n->reason, "serial-disk1"));
 	assert_int_equal(world_order(w, PHX_EV_resume, "n1", NULL), 0);
 	world_started(w, "n1");
+	world_new_key(w, "n1");
 	hello_with(w, "n1", NULL, false);
 	assert_int_equal(n->state, PHX_NODE_READY);
 }

@@ -78,6 +78,8 @@ static inline void plan_world_value(struct plan_world *w, const char *key, const
 		plan_world_disk(w, key, value);
 	} else if (!strcmp(key, "pool")) {
 		p->q.to_pool = !strcmp(value, "same") ? "p1" : "p2";
+	} else if (!strcmp(key, "start")) {
+		phx_enum_parse(&phx_setup_start_names, value, &p->q.setup.start, NULL);
 	} else if (!strcmp(key, "state")) {
 		phx_enum_parse(&phx_node_state_names, value, &p->node.state, NULL);
 	}
@@ -97,6 +99,8 @@ static inline void plan_world_flag(struct plan_world *w, const char *flag)
 	n->key_unread = n->key_unread || !strcmp(flag, "unread");
 	n->plain = n->plain || !strcmp(flag, "plain");
 	w->q.looks = w->q.looks || !strcmp(flag, "looks");
+	w->q.apart = w->q.apart || !strcmp(flag, "apart");
+	n->fresh = n->fresh || !strcmp(flag, "fresh");
 	w->q.agreed = w->q.agreed || !strcmp(flag, "agreed");
 	w->q.encrypt = w->q.encrypt || !strcmp(flag, "encrypt");
 	w->q.rebuild = w->q.rebuild || !strcmp(flag, "rebuild");
@@ -109,7 +113,8 @@ static inline void plan_world_flag(struct plan_world *w, const char *flag)
  * r(ead-only) u(sb) - small + large 0 nameless; encrypt rebuild cycle resume; agreed: the method is
  * an agreement's; unread: its key was destroyed while it was out of reach; plain: part of the data
  * lies outside the encryption; looks: as by a head of today, not as in a journal of before;
- * pool=same; state=... */
+ * pool=same; state=...; apart: it comes from another owner; fresh: its deploy environment came by
+ * the token of a start; start=auto|kexec|power: what the agreements say of that */
 static inline void plan_world_read(struct plan_world *w, char *words)
 {
 	struct phx_nic_facts *nic = phx_list_push(&w->node.facts.nics, sizeof(*nic));

@@ -5,12 +5,13 @@
 #define ITS_MAC "52:54:00:00:00:01"
 #define ITS_ADDRESS "10.0.0.11"
 
-/* A world whose head gives tokens. */
+/* Both say that nodes of web may be given back by kexec. */
 static int begin(void **state)
 {
+	const struct phx_setup kexec = {.start = PHX_SETUP_START_KEXEC};
 	int r = world_setup(state);
-	struct world *w = *state;
-	w->s.settings.tokens = true;
+	world_add_pool(*state, "web", "hpc", kexec);
+	world_add_pool(*state, PHX_POOL_FREE, "", kexec);
 	return r;
 }
 

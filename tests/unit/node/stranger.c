@@ -72,6 +72,30 @@ static void assert_undisturbed(struct world *w)
 	assert_false(n->off_wanted);
 }
 
+/* Its owner has its key, and would have it that machines which nobody has announced are this node:
+ * they could not be announced any more, and would be booted as it. */
+static void its_key_brings_no_addresses(void **state)
+{
+	struct world *w = *state;
+	struct phx_node *n = silent(w);
+	for (int before = 1; before >= 0; before--) {
+		struct phx_event ev = {.kind = PHX_EV_enrol, .enrol.macs_by_start = !before};
+		struct phx_outcome out = {0};
+		uint32_t n_macs = n->macs.n;
+		world_event_mac(&ev.enrol.macs, 1);
+		world_event_mac(&ev.enrol.macs, before ? 7 : 8);
+		PHX_STR_SET(ev.enrol.key_fp, "key-n1");
+		PHX_STR_SET(ev.enrol.serial, "serial-1");
+		PHX_STR_SET(ev.enrol.address, ITS_ADDRESS);
+		assert_int_equal(world_apply(w, &ev, &out), 0);
+		assert_int_equal(out.enrol, PHX_ENROL_CERTIFY);
+		/* in a journal of before it did */
+		assert_int_equal(n->macs.n, n_macs + (uint32_t)before);
+		phx_outcome_fini(&out);
+		phx_event_fini(&ev);
+	}
+}
+
 /* anyone who reached the port took every silent node out of service with its MAC address and any
  * serial number */
 static void another_serial_disturbs_no_silent_node(void **state)
@@ -168,14 +192,21 @@ static void its_token_is_demanded(void **state)
 		PHX_ENROL_PENDING);
 }
 
-/* The machine itself, as far as can be known, without its key and without an order of ours: that is
- * for people to see. */
-static void the_machine_without_its_key_is_quarantined(void **state)
+/* The machine itself, as far as can be known, without its key and without an order of ours: it gets
+ * nothing for that, and is started again, where its BMC can, with a token. */
+static void the_machine_without_its_key_is_started_again(void **state)
 {
 	struct world *w = *state;
-	silent(w);
-	assert_int_equal(asked(w, 1, (struct asking){.serial = "serial-1"}), PHX_ENROL_REFUSED);
-	assert_int_equal(world_node(w, "n1")->state, PHX_NODE_QUARANTINED);
+	struct phx_node *n = silent(w);
+	struct phx_outcome out = {0};
+	const struct asking q = {.serial = "serial-1"};
+	assert_int_equal(ask(w, 1, &q, &out), PHX_ENROL_REFUSED);
+	assert_true(said(&out, "is started again, with a token"));
+	phx_outcome_fini(&out);
+	assert_undisturbed(w);
+	assert_true(n->window && n->start);
+	assert_int_equal(asked(w, 1, q), PHX_ENROL_REFUSED);
+	assert_undisturbed(w);
 }
 
 /* One without a serial number is known by its MAC address alone. */
@@ -252,8 +283,9 @@ int main(void)
 		WORLD_TEST(who_is_elsewhere_gets_nothing_in_the_window),
 		WORLD_TEST(the_head_itself),
 		WORLD_TEST(its_token_is_demanded),
-		WORLD_TEST(the_machine_without_its_key_is_quarantined),
+		WORLD_TEST(the_machine_without_its_key_is_started_again),
 		WORLD_TEST(a_mac_address_alone_quarantines_nobody),
+		WORLD_TEST(its_key_brings_no_addresses),
 		WORLD_TEST(refusals_are_told_and_not_too_often),
 		WORLD_TEST(refusals_of_many_nodes_are_not_told_at_once),
 		WORLD_TEST(journals_of_before_replay),

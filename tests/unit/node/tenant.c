@@ -64,7 +64,7 @@ static void an_agreement_that_changes_under_way_holds(void **state)
 	assert_int_equal(world_order(w, PHX_EV_assign, "n1", "lab"), 0);
 	world_add_pool(w, "lab", "uni",
 		       (struct phx_setup){PHX_SETUP_WIPE, PHX_WIPE_AUTO, PHX_WHEN_ASSIGN,
-					  PHX_VERIFY_SAMPLE});
+					  PHX_VERIFY_SAMPLE, PHX_SETUP_START_AUTO});
 	world_run(w, "n1");
 	struct phx_node *n = world_node(w, "n1");
 	assert_int_equal(n->state, PHX_NODE_QUARANTINED);

@@ -260,25 +260,6 @@ static void a_report_of_twins_teaches_nothing(void **state)
 
 /* ---- what an answer must say ---- */
 
-static struct phx_event answer(struct world *w)
-{
-	const struct phx_node *n = world_node(w, "n1");
-	const struct phx_step *step = phx_node_step(n);
-	struct phx_event ev = {.kind = PHX_EV_step_result,
-			       .answer = {.step_id = step->id,
-					  .epoch = n->plan.epoch,
-					  .nonce = step->nonce,
-					  .erased_bytes = 4ULL << 30,
-					  .verified_bytes = 1 << 20,
-					  .used = step->method,
-					  .read_sha256 = "sum",
-					  .setup = {.method = step->method}}};
-	PHX_STR_SET(ev.node, "n1");
-	PHX_STR_SET(ev.answer.erased_disk, step->disk);
-	world_sealed(&ev.answer);
-	return ev;
-}
-
 static const char *refused_as(struct world *w, struct phx_event *ev)
 {
 	assert_int_equal(world_apply(w, ev, NULL), 0);
@@ -304,11 +285,11 @@ static void an_answer_says_what_was_read_and_of_how_much(void **state)
 	struct world *w = *state;
 	second.in_os = second.in_deploy = false;
 	to_its_wipe(w, PHX_WIPE_OVERWRITE);
-	struct phx_event ev = answer(w);
+	struct phx_event ev = world_erased(world_node(w, "n1"));
 	ev.answer.read_sha256[0] = '\0';
 	assert_non_null(strstr(refused_as(w, &ev), "does not say what it read back"));
 	world_run_to(w, "n1", PHX_STEP_wipe);
-	ev = answer(w);
+	ev = world_erased(world_node(w, "n1"));
 	ev.answer.erased_bytes--;
 	assert_int_equal(world_apply(w, &ev, NULL), 0);
 	assert_int_equal(world_node(w, "n1")->state, PHX_NODE_QUARANTINED);
@@ -330,11 +311,11 @@ static void auto_prefers_the_drive_s_own_erase(void **state)
 	assert_string_equal(step->disk, "wwn-0x5000c500a1b2c3d4");
 	assert_int_equal(step->method, PHX_WIPE_SECURE_ERASE);
 	assert_true(step->or_less);
-	struct phx_event ev = answer(w);
+	struct phx_event ev = world_erased(world_node(w, "n1"));
 	ev.answer.used = PHX_WIPE_CRYPTO;
 	assert_non_null(strstr(refused_as(w, &ev), "another method"));
 	world_run_to(w, "n1", PHX_STEP_wipe);
-	ev = answer(w);
+	ev = world_erased(world_node(w, "n1"));
 	ev.answer.used = PHX_WIPE_OVERWRITE;
 	PHX_STR_SET(ev.answer.tried, "secure-erase: it lied");
 	PHX_STR_SET(ev.answer.hidden, "host protected area of 5 bytes");
@@ -408,7 +389,7 @@ static void a_journal_of_before_is_decided_as_it_was(void **state)
 	assert_int_equal(world_order(w, PHX_EV_release, "n1", NULL), 0);
 	world_run_to(w, "n1", PHX_STEP_wipe);
 	assert_int_equal(phx_node_step(n)->method, PHX_WIPE_DISCARD);
-	struct phx_event ev = answer(w);
+	struct phx_event ev = world_erased(world_node(w, "n1"));
 	ev.answer.read_sha256[0] = '\0';
 	ev.answer.used = PHX_WIPE_AUTO;
 	ev.answer.erased_bytes = 4096;

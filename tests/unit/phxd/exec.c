@@ -96,6 +96,24 @@ int phx_vault_key_destroy(struct phx_vault *v, const char *key_id, struct phx_er
 	return phx_vault_key_make(v, key_id, err);
 }
 
+/* no node has a BMC here */
+struct phx_hands *hands_process(struct hands *h)
+{
+	(void)h;
+	return NULL;
+}
+
+int phx_hands_power(struct phx_hands *h, const struct phx_bmc *bmc, enum phx_power_op op,
+		    uint32_t timeout_ms, enum phx_power_state *ret_state, struct phx_err *err)
+{
+	(void)h;
+	(void)bmc;
+	(void)op;
+	(void)timeout_ms;
+	(void)ret_state;
+	return phx_err_set(err, -EIO, "there are no hands here");
+}
+
 static void what_cannot_be_queued_is_an_error(void **state)
 {
 	static const int kinds[] = {PHX_ACT_POWER, PHX_ACT_KEY_MAKE, PHX_ACT_KEY_DESTROY,

@@ -8,9 +8,12 @@
 #include <string.h>
 #include <cmocka.h>
 #include <errno.h>
+#include <openssl/evp.h>
+#include <openssl/x509.h>
 
 #include "base/file.h"
 #include "fake/key_signer.h"
+#include "fake/tpm.h"
 #include "base/json.h"
 #include "base/rng.h"
 #include "pki/attestation.h"
@@ -169,16 +172,51 @@ static void what_is_cut_off_or_added_is_found(void **state)
 		assert_int_equal(verify_text(text, i, pub, NOW_MS), -EINVAL);
 	assert_int_equal(verify_text(more, n + 1, pub, NOW_MS), -EINVAL);
 	assert_int_equal(verify_text(text, n + 1, pub, NOW_MS), -EINVAL); /* its end */
+	/* of which every byte counts */
+	for (size_t i = 1; i <= 8; i++) {
+		text[n - i] ^= 1;
+		assert_true(verify_text(text, n, pub, NOW_MS) < 0);
+		text[n - i] ^= 1;
+	}
+}
+
+/* What somebody shows as a node's key is one of ours, and nothing else. */
+static void a_key_that_is_none_signs_nothing(void **state)
+{
+	struct phx_attested_disk *d = disk(0);
+	char fp[PHX_FINGERPRINT_MAX], key_hex[PHX_STATEMENT_KEY_MAX + 2];
+	EVP_PKEY *weak = EVP_PKEY_Q_keygen(NULL, NULL, "RSA", (size_t)512);
+	EVP_MD_CTX *ctx = EVP_MD_CTX_new();
+	PHX_AUTO_FREE char *said = phx_json_record_text(&phx_statement_record, &d->said);
+	unsigned char *der = NULL, sig[64];
+	size_t n_sig = sizeof(sig);
+	(void)state;
+	int n = weak ? i2d_PUBKEY(weak, &der) : 0;
+	assert_in_range(n, 1, sizeof(key_hex) / 2 - 1);
+	phx_hex(der, (size_t)n, key_hex);
+	assert_int_equal(EVP_DigestSignInit(ctx, NULL, EVP_sha256(), NULL, weak), 1);
+	assert_int_equal(EVP_DigestSign(ctx, sig, &n_sig, (unsigned char *)said, strlen(said)), 1);
+	phx_hex(sig, n_sig, d->signature);
+	assert_int_equal(phx_statement_verify(&d->said, key_hex, d->signature, fp, &err), -EINVAL);
+	EVP_MD_CTX_free(ctx);
+	EVP_PKEY_free(weak);
+	OPENSSL_free(der);
+	/* a right one, and bytes behind it */
+	seal(d, node_key);
+	snprintf(key_hex, sizeof(key_hex), "%s00", d->key);
+	assert_int_equal(phx_statement_verify(&d->said, key_hex, d->signature, fp, &err), -EINVAL);
+	assert_int_equal(phx_statement_verify(&d->said, d->key, d->signature, fp, &err), 0);
 }
 
 /* The same object, written in another way, or with more in it. */
 static void there_is_one_way_to_write_it(void **state)
 {
 	PHX_AUTO_FREE char *text = text_of();
-	static const char *const ways[][2] = {{"{\"format\":1,", "{\"format\": 1,"},
-					      {"{\"format\":1,", "{\"format\":01,"},
-					      {"{\"format\":1,", "{\"more\":1,\"format\":1,"},
-					      {"{\"format\":1,", "{\"format\":2,"},
+	static const char *const ways[][2] = {{"{\"format\":2,", "{\"format\": 2,"},
+					      {"{\"format\":2,", "{\"format\":02,"},
+					      {"{\"format\":2,", "{\"more\":1,\"format\":2,"},
+					      {"{\"format\":2,", "{\"format\":1,"},
+					      {"{\"format\":2,", "{\"format\":3,"},
 					      {"\"kexec\"", "\"\\u006bexec\""}};
 	(void)state;
 	for (size_t i = 0; i < PHX_ARRAY_SIZE(ways); i++) {
@@ -213,6 +251,47 @@ static void a_disk_without_evidence_is_named(void **state)
 	assert_int_equal(verify(), 0);
 	phx_list_remove(&a.disks, sizeof(struct phx_attested_disk), 0);
 	assert_int_equal(verify(), -ENODATA);
+}
+
+static void no_number(struct phx_attested_disk *d)
+{
+	d->nonce = d->said.nonce = 0;
+}
+
+static void nothing_read(struct phx_attested_disk *d)
+{
+	d->said.verified_bytes = 0;
+}
+
+static void no_digest(struct phx_attested_disk *d)
+{
+	d->said.read_sha256[0] = '\0';
+}
+
+static void no_image(struct phx_attested_disk *d)
+{
+	d->said.image_sha256[0] = '\0';
+}
+
+/* Though the node has signed what is left. */
+static void each_piece_of_evidence_is_needed(void **state)
+{
+	static void (*const missing[])(struct phx_attested_disk * d) = {no_number, nothing_read,
+									no_digest, no_image};
+	(void)state;
+	for (uint32_t i = 0; i < a.disks.n; i++) {
+		struct phx_attested_disk was = *disk(i);
+		for (size_t k = 0; k < PHX_ARRAY_SIZE(missing); k++) {
+			missing[k](disk(i));
+			seal(disk(i), node_key);
+			assert_int_equal(verify(), -ENODATA);
+			*disk(i) = was;
+		}
+		disk(i)->signature[0] = '\0';
+		assert_int_equal(verify(), -ENODATA);
+		*disk(i) = was;
+		assert_int_equal(verify(), 0);
+	}
 }
 
 /* Root on the head signs what he likes with the head's key; the nodes' keys he does not have. */
@@ -314,6 +393,88 @@ static void one_follows_the_other(void **state)
 	assert_non_null(strstr(err.text, "attestation 9 of n1 does not follow 7"));
 }
 
+/* ---- the machine's TPM ---- */
+
+static struct fake_tpm tpm;
+
+/* The machine has one, which signs every erase. */
+static int setup_with_tpm(void **state)
+{
+	uint8_t data[PHX_QUOTE_DATA_SIZE];
+	struct phx_quoted quoted;
+	int r = setup(state);
+	fake_tpm_init(&tpm);
+	PHX_STR_SET(a.tpm, "quoted");
+	PHX_LIST_EACH(struct phx_attested_disk, d, &a.disks) {
+		assert_int_equal(phx_statement_digest(&d->said, data), 0);
+		assert_int_equal(fake_tpm_quote(&tpm, data, &d->quote), 0);
+		assert_int_equal(phx_quote_verify(&d->quote, data, &quoted, &err), 0);
+	}
+	PHX_STR_SET(a.tpm_key, quoted.key);
+	return r;
+}
+
+static int teardown_with_tpm(void **state)
+{
+	fake_tpm_fini(&tpm);
+	return teardown(state);
+}
+
+static void what_the_tpm_signed_is_believed(void **state)
+{
+	(void)state;
+	assert_int_equal(verify(), 0);
+}
+
+static void a_disk_that_the_tpm_did_not_sign_is_told(void **state)
+{
+	(void)state;
+	disk(1)->quote = (struct phx_quote){0};
+	assert_int_equal(verify(), -EKEYREJECTED);
+	assert_non_null(strstr(err.text, "disk serial-2: the machine's TPM"));
+}
+
+static void the_quote_of_another_disk_is_told(void **state)
+{
+	(void)state;
+	disk(1)->quote = disk(0)->quote;
+	assert_int_equal(verify(), -EKEYREJECTED);
+}
+
+static void the_quote_of_another_tpm_is_told(void **state)
+{
+	uint8_t data[PHX_QUOTE_DATA_SIZE];
+	struct fake_tpm other;
+	(void)state;
+	fake_tpm_init(&other);
+	assert_int_equal(phx_statement_digest(&disk(1)->said, data), 0);
+	assert_int_equal(fake_tpm_quote(&other, data, &disk(1)->quote), 0);
+	fake_tpm_fini(&other);
+	assert_int_equal(verify(), -ESTALE);
+}
+
+static void who_names_no_tpm_says_so(void **state)
+{
+	(void)state;
+	a.tpm_key[0] = '\0';
+	assert_int_equal(verify(), -EINVAL);
+	PHX_STR_SET(a.tpm, "none");
+	assert_int_equal(verify(), 0);
+}
+
+/* Format 1 knows of no TPMs, and is as it was written. */
+static void a_document_of_before_is_believed(void **state)
+{
+	(void)state;
+	a.format = 1;
+	assert_int_equal(verify(), 0);
+	PHX_AUTO_FREE char *text = text_of();
+	assert_null(strstr(text, "quote"));
+	assert_null(strstr(text, "tpm_key"));
+	a.format = PHX_ATTESTATION_FORMAT + 1;
+	assert_int_equal(verify(), -EINVAL);
+}
+
 int main(void)
 {
 #define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
@@ -324,11 +485,24 @@ int main(void)
 		T(there_is_one_way_to_write_it),
 		T(a_list_of_nothing_is_not_stored),
 		T(a_disk_without_evidence_is_named),
+		T(each_piece_of_evidence_is_needed),
+		T(a_key_that_is_none_signs_nothing),
 		T(what_the_node_signed_cannot_be_altered),
 		T(evidence_is_of_this_attempt),
 		T(another_key_is_named),
 		T(an_old_one_does_not_count),
 		T(one_follows_the_other),
+#undef T
+#define T(f) cmocka_unit_test_setup_teardown(f, setup_with_tpm, teardown_with_tpm)
+		T(what_the_tpm_signed_is_believed),
+		T(a_disk_that_the_tpm_did_not_sign_is_told),
+		T(the_quote_of_another_disk_is_told),
+		T(the_quote_of_another_tpm_is_told),
+		T(who_names_no_tpm_says_so),
+		T(any_altered_bit_is_found),
+#undef T
+#define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
+		T(a_document_of_before_is_believed),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -243,11 +243,18 @@ static int find_result(struct results *r, uint64_t ticket)
 	return -1;
 }
 
+static int run_here(void *arg, const struct phx_bmc *bmc, enum phx_power_op op, uint32_t timeout_ms,
+		    enum phx_power_state *ret_state, struct phx_err *err)
+{
+	(void)arg;
+	return phx_power_do(bmc, op, timeout_ms, ret_state, err);
+}
+
 static struct phx_power_queue *make_queue(unsigned threads, struct results *r)
 {
 	struct phx_power_queue *q = NULL;
 	*r = (struct results){.lock = PTHREAD_MUTEX_INITIALIZER};
-	assert_int_equal(phx_power_queue_new(threads, note_result, r, &q, NULL), 0);
+	assert_int_equal(phx_power_queue_new(threads, run_here, note_result, r, &q, NULL), 0);
 	return q;
 }
 
@@ -365,9 +372,10 @@ static void test_queue_of_bad_size(void **state)
 	(void)state;
 	struct phx_power_queue *q = NULL;
 	struct phx_err err = {0};
-	assert_int_equal(phx_power_queue_new(0, note_result, NULL, &q, &err), -EINVAL);
+	assert_int_equal(phx_power_queue_new(0, run_here, note_result, NULL, &q, &err), -EINVAL);
 	assert_non_null(strstr(err.text, "threads"));
-	assert_int_equal(phx_power_queue_new(100000, note_result, NULL, &q, NULL), -EINVAL);
+	assert_int_equal(phx_power_queue_new(100000, run_here, note_result, NULL, &q, NULL),
+			 -EINVAL);
 	assert_null(q);
 	phx_power_queue_free(NULL);
 }

@@ -269,9 +269,9 @@ static bool passes_unwiped(struct world *w, struct phx_setup queue, struct phx_s
 
 static const struct phx_setup noop = {0};
 static const struct phx_setup wipe_release = {PHX_SETUP_WIPE, PHX_WIPE_AUTO, PHX_WHEN_RELEASE,
-					      PHX_VERIFY_SAMPLE};
+					      PHX_VERIFY_SAMPLE, PHX_SETUP_START_AUTO};
 static const struct phx_setup wipe_assign = {PHX_SETUP_WIPE, PHX_WIPE_AUTO, PHX_WHEN_ASSIGN,
-					     PHX_VERIFY_SAMPLE};
+					     PHX_VERIFY_SAMPLE, PHX_SETUP_START_AUTO};
 
 static void noop_asked_by_both(void **state)
 {

@@ -128,8 +128,8 @@ static void what_would_be_erased_is_not_fetched(void **state)
 	struct world *w = *state;
 	struct phx_agreement q = agreement("queue", PHX_RE_BATCH, 3),
 			     s = agreement("shop", PHX_RE_WEB, 1);
-	s.setup = q.setup =
-		(struct phx_setup){PHX_SETUP_WIPE, PHX_WIPE_AUTO, PHX_WHEN_BOTH, PHX_VERIFY_SAMPLE};
+	s.setup = q.setup = (struct phx_setup){PHX_SETUP_WIPE, PHX_WIPE_AUTO, PHX_WHEN_BOTH,
+					       PHX_VERIFY_SAMPLE, PHX_SETUP_START_AUTO};
 	nodes_ready(w);
 	assert_int_equal(create(w, &q), 0);
 	assert_int_equal(create(w, &s), 0);

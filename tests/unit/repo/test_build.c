@@ -53,6 +53,8 @@ static void round_trip(void **state)
 	assert_int_equal(phx_package_verify(path, p->pub, &verified, NULL), -EKEYREJECTED);
 	assert_int_equal(phx_package_sign(path, p->key, NULL), 0);
 	assert_int_equal(phx_package_verify(path, p->pub, &verified, NULL), 0);
+	assert_string_equal(verified.signed_by, "1"); /* the first key of a file */
+	PHX_STR_SET(seen.signed_by, "1");
 	assert_true(phx_record_equal(&phx_package_record, &seen, &verified));
 	assert_int_equal(phx_package_unpack(path, p->pub, p->root, NULL, &unpacked, NULL), 0);
 	assert_true(phx_record_equal(&phx_package_record, &seen, &unpacked));

@@ -74,6 +74,50 @@ static void list_and_find(void **state)
 			 -ENOENT);
 }
 
+/* Several keys at once: what the former one signed is believed until that is taken away. */
+static void keys_are_changed(void **state)
+{
+	struct place *p = *state;
+	PHX_AUTO_FREE char *ring = in_place(p, "ring"), *old = in_place(p, "ring/old.pub"),
+			   *new = in_place(p, "ring/new.pub"),
+			   *stranger = in_place(p, "stranger/site.pub"), *pem = NULL, *other = NULL;
+	PHX_AUTO_FREE char *path = package(p, "web", "1.0", "a");
+	struct phx_package found;
+	size_t n, n_other;
+	assert_int_equal(phx_file_read(p->pub, 4096, &pem, &n, NULL), 0);
+	assert_int_equal(phx_file_read(stranger, 4096, &other, &n_other, NULL), 0);
+	assert_int_equal(phx_dir_make(ring, 0755, NULL), 0);
+	assert_int_equal(phx_repo_add(p->repo, ring, path, NULL, NULL), -EKEYREJECTED);
+	assert_int_equal(phx_file_write(old, pem, n, 0644, NULL), 0);
+	assert_int_equal(phx_file_write(new, other, n_other, 0644, NULL), 0);
+	assert_int_equal(phx_repo_add(p->repo, ring, path, NULL, NULL), 0);
+	PHX_AUTO_FREE char *next = package(p, "web", "1.1", "b");
+	assert_int_equal(phx_package_sign(next, p->stranger_key, NULL), 0);
+	assert_int_equal(phx_repo_add(p->repo, ring, next, NULL, NULL), 0);
+	assert_int_equal(phx_repo_find(p->repo, ring, "web", "1.0", NULL, &found, NULL), 0);
+	assert_string_equal(found.signed_by, "old");
+	assert_int_equal(phx_repo_find(p->repo, ring, "web", NULL, NULL, &found, NULL), 0);
+	assert_string_equal(found.signed_by, "new");
+	assert_int_equal(unlink(old), 0);
+	assert_int_equal(phx_repo_find(p->repo, ring, "web", "1.0", NULL, &found, NULL),
+			 -EKEYREJECTED);
+}
+
+/* A site from before there were package keys has its own; one that has the directory, even an empty
+ * one, does not believe that. */
+static void the_key_of_a_site_counts_where_there_is_no_directory(void **state)
+{
+	struct place *p = *state;
+	PHX_AUTO_FREE char *keys = in_place(p, "keys"), *site = in_place(p, "site");
+	PHX_AUTO_FREE char *before = phx_repo_ring(keys, site);
+	assert_string_equal(before, p->pub);
+	assert_int_equal(phx_dir_make(keys, 0755, NULL), 0);
+	PHX_AUTO_FREE char *after = phx_repo_ring(keys, site);
+	assert_string_equal(after, keys);
+	PHX_AUTO_FREE char *path = package(p, "web", "1.0", "a");
+	assert_int_equal(phx_repo_add(p->repo, after, path, NULL, NULL), -EKEYREJECTED);
+}
+
 static void bad_files_are_named(void **state)
 {
 	struct place *p = *state;
@@ -285,6 +329,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(list_and_find),
+		TEST(keys_are_changed),
+		TEST(the_key_of_a_site_counts_where_there_is_no_directory),
 		TEST(bad_files_are_named),
 		TEST(leftovers_are_swept),
 		TEST(adding),

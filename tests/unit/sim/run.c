@@ -259,7 +259,7 @@ static void nodes_take_their_time(void **state)
 	s.config.delays = (struct phx_sim_delays){.handover_ms = 10000, .kill_ms = 5000};
 	s.config.delays.wipe_ms[PHX_WIPE_DISCARD] = 20000;
 	s.web.setup = (struct phx_setup){PHX_SETUP_WIPE, PHX_WIPE_DISCARD, PHX_WHEN_ASSIGN,
-					 PHX_VERIFY_SAMPLE};
+					 PHX_VERIFY_SAMPLE, PHX_SETUP_START_AUTO};
 	run_or_fail(&s.config, &r);
 	/* the first node comes after 30 s too, at the start */
 	assert_float_equal(r.res[0].unmet_node_hours, (2 * 35 + 30) / 3600.0, 1e-9);

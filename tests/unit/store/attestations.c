@@ -112,6 +112,13 @@ static void each_way_to_ask_finds_its_own(void **state)
 	assert_string_equal(seen, "40 ");
 }
 
+static int is_first(void *arg, const struct phx_store_attestation *a)
+{
+	(void)arg;
+	assert_string_equal(a->text, "document 10");
+	return 0;
+}
+
 static void they_last(void **state)
 {
 	struct phx_store_findings found;
@@ -125,6 +132,27 @@ static void they_last(void **state)
 	are((struct phx_store_attestations){0}, "40 30 20 10 ");
 	assert_int_equal(phx_store_rebuild(store, 4, "{}", &err), 0);
 	are((struct phx_store_attestations){.owner = "hpc"}, "40 30 10 ");
+}
+
+/* Which step it is of names it: there is one, and the first one stays. One that cannot be written
+ * is not acknowledged. */
+static void it_is_written_once_or_that_is_told(void **state)
+{
+	struct phx_store_row row = {.event = {2, 1000, "tick", "n1", "{}", "[]"},
+				    .attestation = {10, 2000, "n1", "hpc", "web", "another"}};
+	(void)state;
+	append(10, "n1", "hpc", "web");
+	assert_int_equal(phx_store_append(store, &row, 1, &err), 0);
+	are((struct phx_store_attestations){0}, "10 ");
+	assert_int_equal(phx_store_attestations(store, &(struct phx_store_attestations){0},
+						is_first, NULL, &err),
+			 0);
+	meddle("CREATE TRIGGER full BEFORE INSERT ON attestations BEGIN SELECT RAISE(ABORT, "
+	       "'full'); END");
+	row.event.seq = 3;
+	row.attestation.id = 11;
+	assert_true(phx_store_append(store, &row, 1, &err) < 0);
+	assert_int_equal(phx_store_last(store), 2);
 }
 
 static void one_that_was_altered_is_found(void **state)
@@ -168,9 +196,8 @@ int main(void)
 {
 #define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 	const struct CMUnitTest tests[] = {
-		T(each_way_to_ask_finds_its_own),
-		T(they_last),
-		T(one_that_was_altered_is_found),
+		T(each_way_to_ask_finds_its_own),      T(they_last),
+		T(it_is_written_once_or_that_is_told), T(one_that_was_altered_is_found),
 		T(a_journal_of_before_takes_them),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

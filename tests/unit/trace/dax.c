@@ -1,24 +1,34 @@
-/* Workflows: jobs, dependencies, levels; what is refused, with its line; copies submitted again and
- * again. */
+/* Workflows in DAX: tasks, dependencies, files, levels; what is refused, with its line; as a
+ * workload, submitted again and again. */
 #include "trace/dax.h"
+#include "trace/workflow.h"
 #include "unit/trace/traces.h"
 
+static struct phx_flow f;
 static struct phx_trace_jobs w;
-static struct phx_dax_info info;
+static struct phx_flow_sums sums;
 static struct phx_err err;
 
 static int teardown(void **state)
 {
 	(void)state;
+	phx_flow_fini(&f);
 	phx_trace_jobs_fini(&w);
 	return 0;
 }
 
+static int read_n(const char *text, size_t n)
+{
+	teardown(NULL);
+	phx_err_clear(&err);
+	int r = phx_workflow_read("flow.xml", text, n, &f, &err);
+	r = r < 0 ? r : phx_flow_sum(&f, &sums);
+	return r < 0 ? r : phx_workflow_jobs(&f, "flow.xml", &w, &err);
+}
+
 static int read_text(const char *text)
 {
-	phx_trace_jobs_fini(&w);
-	phx_err_clear(&err);
-	return phx_dax_read("flow.xml", text, strlen(text), &w, &info, &err);
+	return read_n(text, strlen(text));
 }
 
 #define ADAG(body) \
@@ -59,10 +69,51 @@ static void test_diamond(void **state)
 	assert_int_equal(d->n_parents, 2);
 	assert_int_equal(d->class, 2);
 	assert_int_equal(d->run_ms, 1);
-	assert_int_equal(info.n_types, 3);
-	assert_int_equal(info.n_levels, 3);
-	assert_int_equal(info.n_bytes, 200);
-	assert_int_equal(info.critical_path_ms, 11501);
+	assert_int_equal(sums.n_kinds, 3);
+	assert_int_equal(f.n_levels, 3);
+	assert_int_equal(sums.n_bytes, 200);
+	assert_int_equal(sums.longest_ms, 11501);
+	assert_int_equal(sums.widest, 2);
+	assert_int_equal(sums.n_dependencies, 4);
+	assert_string_equal(phx_flow_text(&f, f.name), "test");
+}
+
+/* What a job wants and runs, as version 3 has it. */
+static void test_job(void **state)
+{
+	static const char text[] = ADAG(
+		"<job id=\"a\" name=\"conv\"><argument> -i <file name=\"in.fits\"/>\n -o "
+		"<file name=\"out.fits\"/> x</argument>\n"
+		"<profile namespace=\"pegasus\" key=\"cores\">8</profile>\n"
+		"<profile namespace=\"pegasus\" key=\"memory\">2048</profile>\n"
+		"<profile namespace=\"dagman\" key=\"RETRY\">3</profile>\n"
+		"<profile namespace=\"env\" key=\"HOME\">/tmp</profile>\n"
+		"<profile namespace=\"condor\" key=\"universe\">vanilla</profile>\n"
+		"<uses name=\"in.fits\" link=\"input\"/><uses name=\"out.fits\" link=\"output\"/>\n"
+		"<uses name=\"log\" link=\"inout\"/></job>\n");
+	static const char *const argv[] = {"conv", "-i", "in.fits", "-o", "out.fits", "x"};
+	uint32_t n;
+	(void)state;
+	assert_int_equal(read_text(text), -EINVAL);
+	assert_says(&err, "flow.xml:3: task \"a\": how long it runs");
+	const struct phx_flow_task *t = &f.tasks[0];
+	assert_int_equal(t->cores, 8);
+	assert_int_equal(t->memory_bytes, (uint64_t)2 << 30);
+	assert_int_equal(t->retries, 3);
+	assert_int_equal(t->run_ms, -1);
+	assert_string_equal(phx_flow_text(&f, t->name), "conv");
+	const uint32_t *words = phx_flow_list(&f, 0, PHX_FLOW_ARGV, &n);
+	assert_int_equal(n, PHX_ARRAY_SIZE(argv));
+	for (uint32_t i = 0; i < n; i++)
+		assert_string_equal(phx_flow_text(&f, words[i]), argv[i]);
+	words = phx_flow_list(&f, 0, PHX_FLOW_ENVIRONMENT, &n);
+	assert_int_equal(n, 1);
+	assert_string_equal(phx_flow_text(&f, words[0]), "HOME=/tmp");
+	phx_flow_list(&f, 0, PHX_FLOW_INPUTS, &n);
+	assert_int_equal(n, 2);
+	phx_flow_list(&f, 0, PHX_FLOW_OUTPUTS, &n);
+	assert_int_equal(n, 2);
+	assert_int_equal(f.n_files, 3);
 }
 
 #define JOB(id) "<job id=\"" id "\" name=\"n\" runtime=\"1\"/>\n"
@@ -73,24 +124,34 @@ static void test_refused(void **state)
 		const char *text, *says;
 	} cases[] = {
 		{ADAG(JOB("a") "<child ref=\"b\"><parent ref=\"a\"/></child>"),
-		 "flow.xml:4: child: ref: \"b\": no such job"},
+		 "flow.xml:4: child: \"b\": no such task"},
 		{ADAG(JOB("a") "<child ref=\"a\">\n<parent ref=\"x\"/></child>"),
-		 "flow.xml:5: parent: ref: \"x\": no such job"},
+		 "flow.xml:5: parent: \"x\": no such task"},
+		{ADAG(JOB("a") "<child><parent ref=\"a\"/></child>"),
+		 "flow.xml:4: child: ref: missing"},
+		{ADAG(JOB("a") "<child ref=\"a\"><parent/></child>"),
+		 "flow.xml:4: parent: ref: missing"},
 		{ADAG(JOB("a") JOB("b") JOB("a")),
-		 "flow.xml:5: job \"a\": stands already in line 3"},
+		 "flow.xml:5: task \"a\": stands already in line 3"},
 		{ADAG("<job id=\"a\" name=\"n\"/>"),
-		 "flow.xml:3: job \"a\": runtime: \"\": expected seconds"},
+		 "flow.xml:3: task \"a\": how long it runs (run, runtime) is missing"},
 		{ADAG("<job id=\"a\" runtime=\"-1\"/>"),
 		 "flow.xml:3: job \"a\": runtime: \"-1\": expected seconds"},
 		{ADAG("<job id=\"a\" runtime=\"1e3\"/>"), "expected seconds"},
 		{ADAG("<job runtime=\"1\"/>"), "flow.xml:3: job: id: missing"},
 		{ADAG("<job id=\"a\" runtime=\"1\"><profile key=\"nodes\">0</profile></job>"),
-		 "flow.xml:3: profile nodes: \"0\""},
-		{ADAG("<job id=\"a\" runtime=\"1\"><uses size=\"big\"/></job>"),
+		 "flow.xml:3: profile nodes: \"0\": expected 1 to 1000000"},
+		{ADAG("<job id=\"a\" runtime=\"1\"><profile key=\"memory\">much</profile></job>"),
+		 "flow.xml:3: profile memory: \"much\": expected MiB"},
+		{ADAG("<job id=\"a\" runtime=\"1\"><uses file=\"f\" size=\"big\"/></job>"),
 		 "flow.xml:3: size of a file: \"big\""},
-		{ADAG(""), "flow.xml:2: no job in it"},
+		{ADAG("<job id=\"a\" runtime=\"1\"><uses size=\"1\"/></job>"),
+		 "flow.xml:3: uses: name of a file: missing"},
+		{ADAG("<job id=\"a\" runtime=\"1\"><uses file=\"\"/></job>"),
+		 "flow.xml:3: file \"\": must be one line"},
+		{ADAG(""), "flow.xml:1: no task in it"},
 		{"<html/>", "flow.xml:1: \"html\": expected a workflow (adag)"},
-		{"", "flow.xml:"},
+		{"<", "flow.xml:"},
 		{"<adag><job></adag>", "flow.xml:1: "},
 		{"<!DOCTYPE adag [<!ENTITY e SYSTEM \"/etc/passwd\">]>\n<adag>" JOB(
 			 "a") "&e;</adag>",
@@ -124,7 +185,7 @@ static void test_cycle(void **state)
 	assert_null(strstr(err.text, "flow.xml:7:"));
 	assert_int_equal(read_text(ADAG(JOB("a") "<child ref=\"a\"><parent ref=\"a\"/></child>")),
 			 -EINVAL);
-	assert_says(&err, "flow.xml:4: job \"a\": waits for itself");
+	assert_says(&err, "flow.xml:4: task \"a\": waits for itself: \"a\" waits for \"a\"");
 }
 
 static void test_repeat(void **state)
@@ -175,13 +236,13 @@ static void test_montage(void **state)
 	int64_t sum_ms = 0;
 	(void)state;
 	read_trace("Montage_1000.xml", &in);
-	phx_trace_jobs_fini(&w);
-	assert_int_equal(phx_dax_read("Montage_1000.xml", in.data, in.n, &w, &info, &err), 0);
+	assert_int_equal(read_n(in.data, in.n), 0);
 	assert_int_equal(w.n, 1000);
 	assert_int_equal(w.n_children, 2485);
-	assert_int_equal(info.n_types, 9);
-	assert_int_equal(info.n_levels, PHX_ARRAY_SIZE(widths));
-	assert_int_equal(info.critical_path_ms, 368460);
+	assert_int_equal(sums.n_kinds, 9);
+	assert_int_equal(sums.widest, 662);
+	assert_int_equal(f.n_levels, PHX_ARRAY_SIZE(widths));
+	assert_int_equal(sums.longest_ms, 368460);
 	for (size_t i = 0; i < w.n; i++) {
 		seen[w.jobs[i].class]++;
 		sum_ms += w.jobs[i].run_ms;
@@ -193,9 +254,10 @@ static void test_montage(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_diamond),      cmocka_unit_test(test_refused),
-		cmocka_unit_test(test_cycle),        cmocka_unit_test(test_repeat),
-		cmocka_unit_test(test_repeat_sorts), cmocka_unit_test(test_montage),
+		cmocka_unit_test(test_diamond), cmocka_unit_test(test_job),
+		cmocka_unit_test(test_refused), cmocka_unit_test(test_cycle),
+		cmocka_unit_test(test_repeat),  cmocka_unit_test(test_repeat_sorts),
+		cmocka_unit_test(test_montage),
 	};
 	return cmocka_run_group_tests(tests, NULL, teardown);
 }

@@ -2,9 +2,9 @@
  * works without the archives'. PHX_SAMPLES_WRITE=1 writes them anew; else they are compared with
  * what stands there. */
 #include "base/file.h"
-#include "trace/dax.h"
 #include "trace/gen.h"
 #include "trace/series.h"
+#include "trace/workflow.h"
 #include "unit/trace/traces.h"
 
 #define DIR TEST_DIR "/../etc/sim/samples/"
@@ -162,11 +162,12 @@ static void test_workflow(void **state)
 	settle("workflow.xml", &b);
 	PHX_AUTO_TRACE_INPUT struct phx_trace_input in = {0};
 	struct phx_trace_jobs w = {0};
-	struct phx_dax_info info;
+	PHX_AUTO(phx_flow_fini) struct phx_flow f = {0};
 	assert_int_equal(phx_trace_input_read(DIR "workflow.xml", &in, &err), 0);
-	assert_int_equal(phx_dax_read("workflow.xml", in.data, in.n, &w, &info, &err), 0);
+	assert_int_equal(phx_workflow_read("workflow.xml", in.data, in.n, &f, &err), 0);
+	assert_int_equal(phx_workflow_jobs(&f, "workflow.xml", &w, &err), 0);
 	assert_int_equal(w.n, 16);
-	assert_int_equal(info.n_levels, 4);
+	assert_int_equal(f.n_levels, 4);
 	assert_int_equal(w.n_children, 12 + 12 + 2);
 	phx_trace_jobs_fini(&w);
 }

@@ -212,6 +212,35 @@ static void bounds_are_checked(void **state)
 	WRONG(fb, PHX_RE_BATCH, 4, "replace_after", "366", a.replace_after_s = 367 * 86400);
 }
 
+/* Two, as far as the bounds let it; and what is asked for is possible. */
+static void instances_to_begin_with(void **state)
+{
+	static const struct {
+		int type, model, coordination;
+		uint32_t lower, upper, initial;
+	} rows[] = {
+		{PHX_RE_WEB, PHX_POLICY_flb_nub, PHX_RE_COORDINATED_NONE, 1, 0, 2},
+		{PHX_RE_WEB, PHX_POLICY_dr, PHX_RE_COORDINATED_NONE, 1, 1, 1},
+		{PHX_RE_WEB, PHX_POLICY_dr, PHX_RE_COORDINATED_NONE, 1, 9, 2},
+		{PHX_RE_WEB, PHX_POLICY_fb, PHX_RE_COORDINATED_OTHER, 1, 1, 2},
+		{PHX_RE_WEB, PHX_POLICY_fb, PHX_RE_COORDINATED_NONE, 1, 0, 1},
+		{PHX_RE_WEB, PHX_POLICY_dcs, PHX_RE_COORDINATED_OTHER, 1, 0, 1},
+		{PHX_RE_WEB, PHX_POLICY_dcs, PHX_RE_COORDINATED_OTHER, 4, 0, 2},
+		{PHX_RE_BATCH, PHX_POLICY_fb, PHX_RE_COORDINATED_OTHER, 4, 0, 0},
+	};
+	(void)state;
+	for (size_t i = 0; i < PHX_ARRAY_SIZE(rows); i++) {
+		struct phx_agreement a = agreement("x", rows[i].type, rows[i].model, rows[i].lower);
+		a.upper = rows[i].upper;
+		a.coordination = rows[i].coordination;
+		assert_int_equal(phx_agreement_initial(&a), rows[i].initial);
+	}
+	WRONG(dr, PHX_RE_WEB, 1, "initial_instances", "upper_bound_size", a.upper = 4;
+	      a.initial = 5);
+	WRONG(dcs, PHX_RE_WEB, 3, "initial_instances", "never come later", a.initial = 4);
+	WRONG(fb, PHX_RE_BATCH, 3, "initial_instances", "web service", a.initial = 2);
+}
+
 static void parameters_are_checked(void **state)
 {
 	(void)state;
@@ -358,6 +387,7 @@ int main(void)
 		cmocka_unit_test(one_upper_bound),
 		cmocka_unit_test(values_are_checked),
 		cmocka_unit_test(bounds_are_checked),
+		cmocka_unit_test(instances_to_begin_with),
 		cmocka_unit_test(parameters_are_checked),
 		cmocka_unit_test(types_are_checked),
 		cmocka_unit_test(extensions_are_kept),

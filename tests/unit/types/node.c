@@ -288,10 +288,22 @@ static void an_agreement_wipes_at_its_moment(void **state)
 		struct phx_setup setup;
 		bool at_release, at_assign;
 	} cases[] = {
-		{{PHX_SETUP_WIPE, PHX_WIPE_AUTO, PHX_WHEN_RELEASE, PHX_VERIFY_SAMPLE}, true, false},
-		{{PHX_SETUP_WIPE, PHX_WIPE_AUTO, PHX_WHEN_ASSIGN, PHX_VERIFY_SAMPLE}, false, true},
-		{{PHX_SETUP_WIPE, PHX_WIPE_AUTO, PHX_WHEN_BOTH, PHX_VERIFY_SAMPLE}, true, true},
-		{{PHX_SETUP_NOOP, PHX_WIPE_AUTO, PHX_WHEN_BOTH, PHX_VERIFY_SAMPLE}, false, false},
+		{{PHX_SETUP_WIPE, PHX_WIPE_AUTO, PHX_WHEN_RELEASE, PHX_VERIFY_SAMPLE,
+		  PHX_SETUP_START_AUTO},
+		 true,
+		 false},
+		{{PHX_SETUP_WIPE, PHX_WIPE_AUTO, PHX_WHEN_ASSIGN, PHX_VERIFY_SAMPLE,
+		  PHX_SETUP_START_AUTO},
+		 false,
+		 true},
+		{{PHX_SETUP_WIPE, PHX_WIPE_AUTO, PHX_WHEN_BOTH, PHX_VERIFY_SAMPLE,
+		  PHX_SETUP_START_AUTO},
+		 true,
+		 true},
+		{{PHX_SETUP_NOOP, PHX_WIPE_AUTO, PHX_WHEN_BOTH, PHX_VERIFY_SAMPLE,
+		  PHX_SETUP_START_AUTO},
+		 false,
+		 false},
 	};
 	(void)state;
 	for (size_t i = 0; i < PHX_ARRAY_SIZE(cases); i++) {

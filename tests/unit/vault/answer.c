@@ -4,24 +4,25 @@
 
 #include "unit/vault/world.h"
 
-/* Asks in this process; the result, and the answer's bytes. */
-static int ask(struct vault *v, struct vault_message q, const char *body, struct phx_buf *ret)
+/* Asks in this process; the result. */
+static int ask(struct vault *v, struct phx_apart_question q)
 {
-	struct vault_message a;
-	vault_answer(v, &q, body, &a, ret);
-	assert_int_equal(a.op, q.op);
-	assert_int_equal(a.n, ret->n);
-	return a.result;
+	PHX_AUTO_REPLY struct phx_apart_reply reply = {0};
+	struct phx_err err = {0};
+	int r = vault_answer(v, &q, &reply, &err);
+	assert_true(r <= 0);
+	assert_false(reply.body.failed);
+	return r;
 }
 
 static int ask_text(struct vault *v, enum vault_op op, uint32_t days, const char *body)
 {
-	struct phx_buf b = {0};
-	struct vault_message q = {
-		.op = op, .days = days, .n = (uint32_t)strlen(body), .name = "n1"};
-	int r = ask(v, q, body, &b);
-	phx_buf_fini(&b);
-	return r;
+	return ask(v,
+		   (struct phx_apart_question){.op = op,
+					       .number = days,
+					       .body = body,
+					       .n = (uint32_t)strlen(body),
+					       .name = "n1"});
 }
 
 static void open_site(struct vault *v)
@@ -35,11 +36,11 @@ static void nonsense_is_answered(void **state)
 	struct vault v = {.config = &config};
 	(void)state;
 	for (uint32_t op = 0; op < N_VAULT_OPS + 3; op++) {
-		struct phx_buf b = {0};
-		int r = ask(&v, (struct vault_message){.op = op, .days = 1, .n = 3}, "\0\0\0", &b);
+		int r = ask(&v,
+			    (struct phx_apart_question){
+				    .op = op, .number = 1, .body = "\0\0\0", .n = 3});
 		assert_true(op == VAULT_site || r < 0);
 		assert_true(op < N_VAULT_OPS || r == -ENOSYS);
-		phx_buf_fini(&b);
 	}
 	vault_fini(&v);
 }
@@ -63,10 +64,9 @@ static void texts_of_others_are_not_signed(void **state)
 	assert_int_equal(ask_text(&v, VAULT_attest, 0, "{\"node\":\"n1\"}"), -EPERM);
 	assert_int_equal(ask_text(&v, VAULT_attest, 0, "{\"format\":1}"), 0);
 	/* what is behind a '\0' would be signed and not looked at */
-	struct phx_buf b = {0};
-	assert_int_equal(ask(&v, (struct vault_message){.op = VAULT_sign, .n = 5}, "{\"\0x}", &b),
-			 -EPERM);
-	phx_buf_fini(&b);
+	assert_int_equal(
+		ask(&v, (struct phx_apart_question){.op = VAULT_sign, .body = "{\"\0x}", .n = 5}),
+		-EPERM);
 	vault_fini(&v);
 }
 

@@ -1,0 +1,221 @@
+/* See helper.h. Started by launcher_answer.c, through main.c; asked by re_area.c. */
+#include "phxd/helper.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "apart/confine.h"
+#include "base/beneath.h"
+#include "base/file.h"
+#include "base/json.h"
+#include "phxd/confined.h"
+#include "phxd/re_place.h"
+
+enum {
+	LIST_MAX = 10000,
+	DEPTH_MAX = 16,
+	PATH_TEXT = 512,
+	BODY_MAX = 16 << 20,
+	ANSWER_MS = 3600 * 1000 /* a large file on a slow disk */
+};
+enum { OPEN, PUBLISH, LIST };
+
+/* ---- lists ---- */
+
+static int open_dir(int at, const char *name)
+{
+	int fd = openat(at, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	return fd < 0 ? -errno : fd;
+}
+
+static void list_dir(int dir, const char *prefix, unsigned depth, json_t *ret);
+
+static void list_entry(int dir, const char *prefix, const char *name, unsigned depth, json_t *ret)
+{
+	char path[PATH_TEXT];
+	struct stat st;
+	if (name[0] == '.' || fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) < 0 ||
+	    snprintf(path, sizeof(path), "%s%s", prefix, name) >= (int)sizeof(path) - 1)
+		return;
+	if (S_ISREG(st.st_mode)) {
+		json_array_append_new(ret,
+				      json_pack("{s:s,s:I,s:I}", "path", path, "size_bytes",
+						(json_int_t)st.st_size, "modified_ms",
+						(json_int_t)st.st_mtime * 1000));
+		return;
+	}
+	int below = S_ISDIR(st.st_mode) && strcmp(path, RE_USERS) != 0 ? open_dir(dir, name) : -1;
+	strcat(path, "/");
+	if (below >= 0)
+		list_dir(below, path, depth + 1, ret);
+}
+
+/* Takes `dir`. */
+static void list_dir(int dir, const char *prefix, unsigned depth, json_t *ret)
+{
+	DIR *d = fdopendir(dir);
+	if (!d) {
+		close(dir);
+		return;
+	}
+	for (struct dirent *e;
+	     depth < DEPTH_MAX && json_array_size(ret) < LIST_MAX && (e = readdir(d));)
+		list_entry(dirfd(d), prefix, e->d_name, depth, ret);
+	closedir(d);
+}
+
+void files_list(int dir, const char *prefix, json_t *ret)
+{
+	int fd = open_dir(dir, ".");
+	if (fd >= 0)
+		list_dir(fd, prefix, 0, ret);
+}
+
+/* ---- the launcher's side ---- */
+
+static int enter(const void *arg)
+{
+	return fchdir(*(const int *)arg) < 0 ? -errno : 0;
+}
+
+int helper_spawn(int dir, uid_t uid, gid_t gid, int *ret_fd, struct phx_err *err)
+{
+	const char *const argv[] = {"/proc/self/exe", "--helper", NULL};
+	const struct phx_run_as as = {.uid = uid, .gid = gid};
+	const struct phx_launch how = {.argv = argv, .as = &as, .prepare = enter, .arg = &dir};
+	struct phx_process p;
+	if (!uid)
+		return phx_err_set(err, -EPERM, "nobody works as root for others");
+	int r = phx_apart_spawn(&how, "the helper", &p, ret_fd, err);
+	if (r == 0)
+		phx_apart_collect_later(&p);
+	return r;
+}
+
+/* ---- the helper ---- */
+
+static int answer_open(const struct phx_apart_question *q, struct phx_apart_reply *ret,
+		       struct phx_err *err)
+{
+	uint64_t size;
+	PHX_AUTO_CLOSE int dir = open_dir(AT_FDCWD, ".");
+	int fd = dir < 0 ? phx_err_set(err, dir, "%s: %s", q->body, strerror(-dir))
+			 : phx_beneath_open(dir, q->body, q->number, &size, err);
+	ret->fd = fd < 0 ? 0 : fd;
+	return fd < 0 ? fd : 0;
+}
+
+static int answer_publish(const struct phx_apart_question *q, struct phx_err *err)
+{
+	const struct phx_beneath_owner me = {geteuid(), getegid()};
+	PHX_AUTO_CLOSE int dir = open_dir(AT_FDCWD, ".");
+	if (dir < 0 || !q->fd)
+		return phx_err_set(err, dir < 0 ? dir : -EPROTO, "%s: %s", q->body,
+				   strerror(dir < 0 ? -dir : EPROTO));
+	return phx_beneath_publish(dir, q->body, q->fd, q->number, me, err);
+}
+
+static int answer_list(const struct phx_apart_question *q, struct phx_apart_reply *ret)
+{
+	PHX_AUTO_JSON json_t *list = json_array();
+	files_list(AT_FDCWD, q->n ? q->body : "", list);
+	PHX_AUTO_FREE char *text = list ? json_dumps(list, JSON_COMPACT) : NULL;
+	if (!text)
+		return -ENOMEM;
+	phx_buf_add(&ret->body, text, strlen(text));
+	return 0;
+}
+
+static int answer(void *arg, const struct phx_apart_question *q, struct phx_apart_reply *ret,
+		  struct phx_err *err)
+{
+	(void)arg;
+	switch (q->op) {
+	case OPEN:
+		return answer_open(q, ret, err);
+	case PUBLISH:
+		return answer_publish(q, err);
+	case LIST:
+		return answer_list(q, ret);
+	default:
+		return -ENOSYS;
+	}
+}
+
+int helper_run(void)
+{
+	/* its directory, and what it is given: nothing else */
+	static const struct phx_confine_path paths[] = {
+		{".", PHX_CONFINE_READ | PHX_CONFINE_WRITE | PHX_CONFINE_DIRS}};
+	const struct phx_confine c = {.what = "the helper",
+				      .user = "",
+				      .paths = paths,
+				      .n_paths = PHX_ARRAY_SIZE(paths),
+				      .calls = confined_calls,
+				      .n_calls = confined_n_calls,
+				      .calls_refused = true};
+	const struct phx_apart_server server = {.body_max = BODY_MAX, .answer = answer};
+	struct phx_err err = {0};
+	phx_apart_deaf();
+	int r = geteuid() == 0 ? phx_err_set(&err, -EPERM, "the helper is never root")
+			       : phx_confine_self(&c, &err);
+	if (r < 0)
+		fprintf(stderr, "phxd: %s\n", err.text);
+	r = r ? r : phx_apart_serve(STDIN_FILENO, &server);
+	return r == -EPIPE ? 0 : 1;
+}
+
+/* ---- who asks ---- */
+
+int helper_new(int fd, struct phx_apart **ret)
+{
+	const struct phx_apart_config config = {
+		.what = "the helper", .answer_ms = ANSWER_MS, .body_max = BODY_MAX};
+	return phx_apart_take(&config, fd, ret);
+}
+
+int helper_open(struct phx_apart *h, const char *path, uint64_t max, struct phx_err *err)
+{
+	const struct phx_apart_question q = {
+		.op = OPEN, .number = max, .body = path, .n = (uint32_t)strlen(path)};
+	PHX_AUTO_REPLY struct phx_apart_reply reply = {0};
+	struct stat st;
+	int r = phx_apart_ask(h, &q, 0, &reply, err);
+	if (r < 0)
+		return r;
+	/* it is the user's process, and so may be what it gives */
+	if (!reply.fd || fstat(reply.fd, &st) < 0 || !S_ISREG(st.st_mode) ||
+	    (uint64_t)st.st_size > max)
+		return phx_err_set(err, -EINVAL, "%s: is no regular file", path);
+	int fd = reply.fd;
+	reply.fd = 0;
+	return fd;
+}
+
+int helper_publish(struct phx_apart *h, const char *path, int from, uint64_t max,
+		   struct phx_err *err)
+{
+	const struct phx_apart_question q = {.op = PUBLISH,
+					     .number = max,
+					     .body = path,
+					     .n = (uint32_t)strlen(path),
+					     .fd = from};
+	PHX_AUTO_REPLY struct phx_apart_reply reply = {0};
+	return phx_apart_ask(h, &q, 0, &reply, err);
+}
+
+int helper_list(struct phx_apart *h, const char *prefix, json_t *ret)
+{
+	const struct phx_apart_question q = {
+		.op = LIST, .body = prefix, .n = (uint32_t)strlen(prefix)};
+	PHX_AUTO_REPLY struct phx_apart_reply reply = {0};
+	PHX_AUTO_JSON json_t *list = NULL;
+	int r = phx_apart_ask(h, &q, 0, &reply, NULL);
+	r = r ? r : phx_json_parse(reply.body.data, reply.body.n, &list, NULL);
+	return r < 0 || !json_is_array(list) ? -EPROTO : json_array_extend(ret, list);
+}

@@ -1,0 +1,237 @@
+/* See launch.h: the head's side. Asked by main.c, and by any thread that needs what the launcher
+ * alone may do. */
+#include "phxd/launch.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "apart/apart.h"
+#include "base/file.h"
+#include "deploy/child.h"
+
+struct phx_http_server_config launch_listeners(const struct phx_config *cfg)
+{
+	return (struct phx_http_server_config){
+		.unix_path = cfg->socket,
+		.unix_gid = (gid_t)-1,
+		.tls_address = cfg->address,
+		.tls_port = (uint16_t)cfg->https_port,
+		.plain_address = cfg->address,
+		.plain_port = (uint16_t)cfg->http_port,
+	};
+}
+
+struct launch {
+	struct phx_apart *apart;
+};
+
+/* Out of the way of what is started here, and nobody reads it by mistake. */
+static int take_socket(int fd, int *ret)
+{
+	PHX_AUTO_CLOSE int null = open("/dev/null", O_RDONLY | O_CLOEXEC);
+	*ret = fcntl(fd, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+	return *ret < 0 || null < 0 || dup2(null, fd) < 0 ? -errno : 0;
+}
+
+int launch_new(int fd, struct launch **ret, struct phx_err *err)
+{
+	int domain = 0;
+	socklen_t n = sizeof(domain);
+	if (getsockopt(fd, SOL_SOCKET, SO_DOMAIN, &domain, &n) < 0 || domain != AF_UNIX)
+		return phx_err_set(err, -ENOTSOCK, "--head is for phxd itself, which starts it so");
+	const struct phx_apart_config config = {.what = "phxd's launcher",
+						.answer_ms = LAUNCH_ANSWER_MS,
+						.body_max = LAUNCH_BODY_MAX};
+	int own, r = take_socket(fd, &own);
+	struct launch *l = r == 0 ? calloc(1, sizeof(*l)) : NULL;
+	r = r ? r : l ? phx_apart_take(&config, own, &l->apart) : -ENOMEM;
+	if (r < 0)
+		free(l);
+	else
+		*ret = l;
+	return r;
+}
+
+void launch_free(struct launch *l)
+{
+	if (!l)
+		return;
+	phx_apart_end(l->apart);
+	free(l);
+}
+
+static int ask(struct launch *l, enum launch_op op, uint64_t number, struct phx_apart_reply *ret,
+	       struct phx_err *err)
+{
+	const struct phx_apart_question q = {.op = op, .number = number};
+	return phx_apart_ask(l->apart, &q, 0, ret, err);
+}
+
+static int ask_with(struct launch *l, enum launch_op op, const void *body, size_t n,
+		    struct phx_apart_reply *ret, struct phx_err *err)
+{
+	const struct phx_apart_question q = {.op = op, .body = body, .n = (uint32_t)n};
+	return phx_apart_ask(l->apart, &q, 0, ret, err);
+}
+
+/* What comes in a row, each of `size` bytes. */
+static int take_row(const struct phx_buf *b, size_t size, struct phx_list *ret)
+{
+	struct phx_list list = {0};
+	for (size_t at = 0; at + size <= b->n; at += size) {
+		void *to = phx_list_push(&list, size);
+		if (!to) {
+			phx_list_fini(&list);
+			return -ENOMEM;
+		}
+		memcpy(to, b->data + at, size);
+	}
+	*ret = list;
+	return 0;
+}
+
+static int ask_plain(struct launch *l, enum launch_op op, uint64_t number, struct phx_err *err)
+{
+	PHX_AUTO_REPLY struct phx_apart_reply reply = {0};
+	return ask(l, op, number, &reply, err);
+}
+
+static int ask_fd(struct launch *l, enum launch_op op, uint64_t number, int *ret_fd, pid_t *ret_pid,
+		  struct phx_err *err)
+{
+	PHX_AUTO_REPLY struct phx_apart_reply reply = {0};
+	int r = ask(l, op, number, &reply, err);
+	if (r < 0 || !reply.fd)
+		return r < 0 ? r : phx_err_set(err, -EPROTO, "phxd's launcher gave no descriptor");
+	*ret_fd = reply.fd;
+	*ret_pid = (pid_t)reply.number;
+	reply.fd = 0;
+	return 0;
+}
+
+int launch_vault(void *launch, int *ret_fd, pid_t *ret_pid, struct phx_err *err)
+{
+	return ask_fd(launch, LAUNCH_vault, 0, ret_fd, ret_pid, err);
+}
+
+int launch_hands(void *launch, int *ret_fd, pid_t *ret_pid, struct phx_err *err)
+{
+	return ask_fd(launch, LAUNCH_hands, 0, ret_fd, ret_pid, err);
+}
+
+int launch_listen(struct launch *l, enum phx_http_listener which, int *ret_fd, struct phx_err *err)
+{
+	pid_t none;
+	return ask_fd(l, LAUNCH_listen, which, ret_fd, &none, err);
+}
+
+int launch_runner(struct launch *l, int *ret_fd, struct phx_err *err)
+{
+	pid_t none;
+	return ask_fd(l, LAUNCH_runner, 0, ret_fd, &none, err);
+}
+
+int launch_sweep(struct launch *l, struct phx_err *err)
+{
+	return ask_plain(l, LAUNCH_sweep, 0, err);
+}
+
+int launch_boot(struct launch *l, uint32_t n_nodes, struct phx_err *err)
+{
+	return ask_plain(l, LAUNCH_boot, n_nodes, err);
+}
+
+int launch_hosts(struct launch *l, uint32_t n_nodes, bool again, struct phx_err *err)
+{
+	return ask_plain(l, again ? LAUNCH_hosts_again : LAUNCH_hosts, n_nodes, err);
+}
+
+int launch_children(struct launch *l, struct phx_list *ret)
+{
+	PHX_AUTO_REPLY struct phx_apart_reply reply = {0};
+	int r = ask(l, LAUNCH_children, 0, &reply, NULL);
+	return r ? r : take_row(&reply.body, sizeof(struct phx_child_status), ret);
+}
+
+void launch_say(struct launch *l, enum launch_saying what)
+{
+	ask_plain(l, LAUNCH_say, what, NULL);
+}
+
+int launch_anchor(struct launch *l, uint32_t which, const char *line, struct phx_err *err)
+{
+	const struct phx_apart_question q = {
+		.op = LAUNCH_anchor, .number = which, .body = line, .n = (uint32_t)strlen(line)};
+	PHX_AUTO_REPLY struct phx_apart_reply reply = {0};
+	return phx_apart_ask(l->apart, &q, 0, &reply, err);
+}
+
+/* ---- data of REs ---- */
+
+int launch_re_look(struct launch *l, const char *re, struct launch_re *ret, struct phx_err *err)
+{
+	PHX_AUTO_REPLY struct phx_apart_reply reply = {0};
+	int r = ask_with(l, LAUNCH_re_look, re, strlen(re), &reply, err);
+	if (r == 0 && reply.body.n != sizeof(*ret))
+		r = -EPROTO;
+	if (r == 0)
+		memcpy(ret, reply.body.data, sizeof(*ret));
+	return r;
+}
+
+int launch_re_list(struct launch *l, struct phx_list *ret)
+{
+	PHX_AUTO_REPLY struct phx_apart_reply reply = {0};
+	int r = ask(l, LAUNCH_re_list, 0, &reply, NULL);
+	return r ? r : take_row(&reply.body, sizeof(struct re_marker), ret);
+}
+
+int launch_re_make(struct launch *l, const struct re_marker *m, const char *login,
+		   struct phx_err *err)
+{
+	PHX_AUTO_REPLY struct phx_apart_reply reply = {0};
+	struct launch_re_make body = {.marker = *m};
+	PHX_STR_SET(body.login, login);
+	return ask_with(l, LAUNCH_re_make, &body, sizeof(body), &reply, err);
+}
+
+int launch_re_remove(struct launch *l, const char *re, struct phx_err *err)
+{
+	PHX_AUTO_REPLY struct phx_apart_reply reply = {0};
+	return ask_with(l, LAUNCH_re_remove, re, strlen(re), &reply, err);
+}
+
+int launch_re_set_aside(struct launch *l, const struct re_marker *m, char **ret_to,
+			struct phx_err *err)
+{
+	PHX_AUTO_REPLY struct phx_apart_reply reply = {0};
+	int r = ask_with(l, LAUNCH_re_set_aside, m, sizeof(*m), &reply, err);
+	if (r == 0)
+		*ret_to = reply.body.n ? strndup(reply.body.data, reply.body.n) : NULL;
+	return r == 0 && reply.body.n && !*ret_to ? -ENOMEM : r;
+}
+
+int launch_re_open(struct launch *l, const struct re_place_whose *w, struct launch_re_opened *ret,
+		   struct phx_err *err)
+{
+	PHX_AUTO_REPLY struct phx_apart_reply reply = {0};
+	int r = ask_with(l, LAUNCH_re_open, w, sizeof(*w), &reply, err);
+	if (r == 0 && (reply.body.n != sizeof(*ret) || !reply.fd))
+		r = phx_err_set(err, -EPROTO, "phxd's launcher opened no directory");
+	if (r < 0)
+		return r;
+	memcpy(ret, reply.body.data, sizeof(*ret));
+	ret->fd = reply.fd;
+	reply.fd = 0;
+	return 0;
+}
+
+int launch_re_users(struct launch *l, const char *re, struct phx_list *ret)
+{
+	PHX_AUTO_REPLY struct phx_apart_reply reply = {0};
+	int r = ask_with(l, LAUNCH_re_users, re, strlen(re), &reply, NULL);
+	return r ? r : take_row(&reply.body, sizeof(struct phx_word), ret);
+}

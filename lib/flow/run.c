@@ -1,0 +1,310 @@
+/* Workflows that are being carried out: see run.h; the life of a task is in task_life.def. Pure. */
+#include "flow/run.h"
+
+#include <assert.h>
+#include <errno.h>
+
+static const char *const state_names[] = {"waiting", "ready",  "running",
+					  "done",    "failed", "skipped"};
+const struct phx_enum phx_flow_task_state_names = {"state of a task", state_names,
+						   PHX_ARRAY_SIZE(state_names)};
+static const char *const status_names[] = {"active", "held",   "ending",
+					   "done",   "failed", "cancelled"};
+const struct phx_enum phx_flow_status_names = {"state of a workflow", status_names,
+					       PHX_ARRAY_SIZE(status_names)};
+
+bool phx_flow_task_may(enum phx_flow_task_state from, enum phx_flow_task_state to)
+{
+	static const struct {
+		enum phx_flow_task_state from, to;
+	} life[] = {
+#define TASK_LIFE(from, to) {PHX_FLOW_TASK_##from, PHX_FLOW_TASK_##to},
+#include "flow/task_life.def"
+#undef TASK_LIFE
+	};
+	for (size_t i = 0; i < PHX_ARRAY_SIZE(life); i++)
+		if (life[i].from == from && life[i].to == to)
+			return true;
+	return false;
+}
+
+/* ---- one task ---- */
+
+static void push_ready(struct phx_flow_run *run, uint32_t task)
+{
+	struct phx_flow_run_task *t = &run->tasks[task];
+	t->prev = run->last;
+	t->next = PHX_FLOW_NONE;
+	if (run->last == PHX_FLOW_NONE)
+		run->first = task;
+	else
+		run->tasks[run->last].next = task;
+	run->last = task;
+}
+
+static void drop_ready(struct phx_flow_run *run, uint32_t task)
+{
+	const struct phx_flow_run_task *t = &run->tasks[task];
+	if (t->prev == PHX_FLOW_NONE)
+		run->first = t->next;
+	else
+		run->tasks[t->prev].next = t->next;
+	if (t->next == PHX_FLOW_NONE)
+		run->last = t->prev;
+	else
+		run->tasks[t->next].prev = t->prev;
+}
+
+/* The one place where a state is written. */
+static void become(struct phx_flow_run *run, uint32_t task, enum phx_flow_task_state to)
+{
+	struct phx_flow_run_task *t = &run->tasks[task];
+	assert(phx_flow_task_may((enum phx_flow_task_state)t->state, to));
+	if (t->state == PHX_FLOW_TASK_READY)
+		drop_ready(run, task);
+	run->n[t->state]--;
+	run->n[to]++;
+	t->state = (uint8_t)to;
+	if (to == PHX_FLOW_TASK_READY)
+		push_ready(run, task);
+}
+
+static bool is_closed(const struct phx_flow_run *run)
+{
+	return run->stopped || run->cancelled;
+}
+
+/* Who waited for it alone is ready. */
+static void finish(struct phx_flow_run *run, uint32_t task)
+{
+	become(run, task, PHX_FLOW_TASK_DONE);
+	PHX_FLOW_EACH(c, run->flow, task, PHX_FLOW_CHILDREN)
+	{
+		struct phx_flow_run_task *child = &run->tasks[*c];
+		if (--child->n_left == 0 && child->state == PHX_FLOW_TASK_WAITING)
+			become(run, *c, PHX_FLOW_TASK_READY);
+	}
+}
+
+/* What needs this one, through others too, is skipped: each once, whoever failed. Those still to be
+ * looked at hang on each other by `next`, which only ready ones need. */
+static void skip_below(struct phx_flow_run *run, uint32_t task)
+{
+	uint32_t top = PHX_FLOW_NONE;
+	for (uint32_t at = task; at != PHX_FLOW_NONE;) {
+		PHX_FLOW_EACH(c, run->flow, at, PHX_FLOW_CHILDREN)
+		{
+			if (run->tasks[*c].state != PHX_FLOW_TASK_WAITING)
+				continue;
+			become(run, *c, PHX_FLOW_TASK_SKIPPED);
+			run->tasks[*c].next = top;
+			top = *c;
+		}
+		at = top;
+		top = at == PHX_FLOW_NONE ? at : run->tasks[at].next;
+	}
+}
+
+static void skip_rest(struct phx_flow_run *run)
+{
+	for (uint32_t i = 0; i < run->flow->n_tasks; i++)
+		if (run->tasks[i].state == PHX_FLOW_TASK_WAITING ||
+		    run->tasks[i].state == PHX_FLOW_TASK_READY)
+			become(run, i, PHX_FLOW_TASK_SKIPPED);
+}
+
+/* ---- acts on a task ---- */
+
+static int begin(struct phx_flow_run *run, uint32_t task)
+{
+	if (run->tasks[task].state == PHX_FLOW_TASK_RUNNING)
+		return -EALREADY;
+	if (run->tasks[task].state != PHX_FLOW_TASK_READY || run->held || is_closed(run))
+		return -EINVAL;
+	become(run, task, PHX_FLOW_TASK_RUNNING);
+	return 0;
+}
+
+/* A task that ended runs; whoever tells so twice is told. */
+static int check_end(const struct phx_flow_run *run, uint32_t task)
+{
+	enum phx_flow_task_state state = (enum phx_flow_task_state)run->tasks[task].state;
+	if (state == PHX_FLOW_TASK_RUNNING)
+		return 0;
+	return state == PHX_FLOW_TASK_DONE || state == PHX_FLOW_TASK_FAILED ? -EALREADY : -EINVAL;
+}
+
+static int done(struct phx_flow_run *run, uint32_t task)
+{
+	int r = check_end(run, task);
+	if (r == 0)
+		finish(run, task);
+	return r;
+}
+
+static void fail_for_good(struct phx_flow_run *run, uint32_t task)
+{
+	become(run, task, PHX_FLOW_TASK_FAILED);
+	if (is_closed(run))
+		return;
+	switch ((enum phx_flow_when_failed)run->flow->tasks[task].when_failed) {
+	case PHX_FLOW_STOP:
+		run->stopped = true;
+		skip_rest(run);
+		break;
+	case PHX_FLOW_GO_ON:
+		skip_below(run, task);
+		break;
+	case PHX_FLOW_HOLD:
+		run->held = true;
+		break;
+	}
+}
+
+static int fail(struct phx_flow_run *run, uint32_t task)
+{
+	struct phx_flow_run_task *t = &run->tasks[task];
+	int r = check_end(run, task);
+	if (r < 0)
+		return r;
+	if (++t->n_failures > run->flow->tasks[task].retries)
+		fail_for_good(run, task);
+	else
+		become(run, task, is_closed(run) ? PHX_FLOW_TASK_SKIPPED : PHX_FLOW_TASK_READY);
+	return 0;
+}
+
+static int lose(struct phx_flow_run *run, uint32_t task)
+{
+	int r = check_end(run, task);
+	if (r == 0)
+		become(run, task, is_closed(run) ? PHX_FLOW_TASK_SKIPPED : PHX_FLOW_TASK_READY);
+	return r;
+}
+
+/* ---- acts on the whole ---- */
+
+static int hold(struct phx_flow_run *run, uint32_t task)
+{
+	(void)task;
+	if (run->held || is_closed(run))
+		return run->held ? -EALREADY : -EINVAL;
+	run->held = true;
+	return 0;
+}
+
+/* Of what failed and held all, that which needs it will not be done. */
+static int release(struct phx_flow_run *run, uint32_t task)
+{
+	(void)task;
+	if (!run->held)
+		return -EALREADY;
+	run->held = false;
+	for (uint32_t i = 0; i < run->flow->n_tasks; i++)
+		if (run->tasks[i].state == PHX_FLOW_TASK_FAILED)
+			skip_below(run, i);
+	return 0;
+}
+
+static int cancel(struct phx_flow_run *run, uint32_t task)
+{
+	(void)task;
+	if (run->cancelled)
+		return -EALREADY;
+	run->cancelled = true;
+	run->held = false;
+	skip_rest(run);
+	return 0;
+}
+
+static int resume(struct phx_flow_run *run, uint32_t task)
+{
+	(void)task;
+	if (!is_closed(run) && !run->held && !run->n[PHX_FLOW_TASK_FAILED] &&
+	    !run->n[PHX_FLOW_TASK_SKIPPED])
+		return -EALREADY;
+	run->held = run->stopped = run->cancelled = false;
+	for (uint32_t i = 0; i < run->flow->n_tasks; i++) {
+		struct phx_flow_run_task *t = &run->tasks[i];
+		if (t->state != PHX_FLOW_TASK_FAILED && t->state != PHX_FLOW_TASK_SKIPPED)
+			continue;
+		t->n_failures = 0;
+		become(run, i, t->n_left ? PHX_FLOW_TASK_WAITING : PHX_FLOW_TASK_READY);
+	}
+	return 0;
+}
+
+int phx_flow_run_act(struct phx_flow_run *run, enum phx_flow_act act, uint32_t task)
+{
+	static const struct {
+		int (*act)(struct phx_flow_run *run, uint32_t task);
+		bool of_all;
+	} acts[] = {
+		[PHX_FLOW_BEGIN] = {begin, false},  [PHX_FLOW_DONE] = {done, false},
+		[PHX_FLOW_FAIL] = {fail, false},    [PHX_FLOW_LOSE] = {lose, false},
+		[PHX_FLOW_HOLD_ALL] = {hold, true}, [PHX_FLOW_RELEASE] = {release, true},
+		[PHX_FLOW_CANCEL] = {cancel, true}, [PHX_FLOW_RESUME] = {resume, true},
+	};
+	if (!acts[act].of_all && task >= run->flow->n_tasks)
+		return -EINVAL;
+	return acts[act].act(run, task);
+}
+
+enum phx_flow_status phx_flow_run_status(const struct phx_flow_run *run)
+{
+	const uint32_t *n = run->n;
+	bool more = n[PHX_FLOW_TASK_WAITING] || n[PHX_FLOW_TASK_READY];
+	if (n[PHX_FLOW_TASK_DONE] == run->flow->n_tasks)
+		return PHX_FLOW_COMPLETE;
+	if (is_closed(run) && n[PHX_FLOW_TASK_RUNNING])
+		return PHX_FLOW_ENDING;
+	if (run->cancelled)
+		return PHX_FLOW_CANCELLED;
+	if (run->held)
+		return PHX_FLOW_ON_HOLD;
+	return more || n[PHX_FLOW_TASK_RUNNING] ? PHX_FLOW_ACTIVE : PHX_FLOW_BROKEN;
+}
+
+/* ---- beginning and end ---- */
+
+/* Who becomes ready by what is there already comes to the end of the list, and is asked for
+ * there. */
+static void restart(struct phx_flow_run *run, bool (*is_done)(void *arg, uint32_t task), void *arg)
+{
+	for (uint32_t i = run->first; i != PHX_FLOW_NONE;) {
+		uint32_t prev = run->tasks[i].prev, next = run->tasks[i].next;
+		if (is_done(arg, i)) {
+			finish(run, i);
+			if (next == PHX_FLOW_NONE)
+				next = prev == PHX_FLOW_NONE ? run->first : run->tasks[prev].next;
+		}
+		i = next;
+	}
+}
+
+int phx_flow_run_init(const struct phx_flow *flow, bool (*is_done)(void *arg, uint32_t task),
+		      void *arg, struct phx_flow_run *ret)
+{
+	struct phx_flow_run run = {.flow = flow, .first = PHX_FLOW_NONE, .last = PHX_FLOW_NONE};
+	run.tasks = calloc((size_t)flow->n_tasks + 1, sizeof(*run.tasks));
+	if (!run.tasks)
+		return -ENOMEM;
+	run.n[PHX_FLOW_TASK_WAITING] = flow->n_tasks;
+	for (uint32_t i = 0; i < flow->n_tasks; i++) {
+		phx_flow_list(flow, i, PHX_FLOW_PARENTS, &run.tasks[i].n_left);
+		if (!run.tasks[i].n_left)
+			become(&run, i, PHX_FLOW_TASK_READY);
+	}
+	if (is_done)
+		restart(&run, is_done, arg);
+	*ret = run;
+	return 0;
+}
+
+void phx_flow_run_fini(struct phx_flow_run *run)
+{
+	if (!run)
+		return;
+	free(run->tasks);
+	*run = (struct phx_flow_run){0};
+}
