@@ -6,10 +6,11 @@
  *
  *	{"kind": "tasks", "id": ID, "tasks": {phx_task_order, without what is 0, "" or empty}}
  *
- * until the node says ["tasks", ID] among what is running there: the number of the last order that
- * it has taken, 0 for none, and nothing at all of an agent of before this. Orders of one node are
- * numbered upward; several may go out at once, one for each user. A node takes an order of a number
- * that it has seen for done, unless `since_ms` says that a head has begun to count anew.
+ * until the node says ["tasks", ID] among what is running there: it says so of each of the last
+ * orders that it has taken (PHX_TASKS_TOLD of them), ["tasks", 0] while there is none, and nothing
+ * at all of an agent of before this. Orders of one node are numbered upward; several may go out at
+ * once, one for each user, at most PHX_TASKS_TOLD. A node takes an order of a number that is not
+ * above the last for done, unless `since_ms` says that a head has begun to count anew.
  *
  * A run of a task is known by run, submitted_ms, task and attempt. It runs once, however often it
  * is ordered. An order of a newer attempt ends the one of before; one of an older attempt is of the
@@ -22,6 +23,7 @@
 #include "base/record.h"
 
 #define PHX_TASKS_MAX 512                /* of one order; as many cancels */
+#define PHX_TASKS_TOLD 16                /* orders that a node says it has taken */
 #define PHX_TASKS_BYTES (64u << 10)      /* of one order as text */
 #define PHX_TASK_PATHS_MAX 1024          /* outputs, and inputs, of one task */
 #define PHX_TASK_ROWS_MAX 256            /* of one answer */
@@ -111,5 +113,14 @@ PHX_RECORD_STRUCT(phx_task_result, PHX_TASK_RESULT_FIELDS);
 
 #define PHX_TASK_RESULTS_FIELDS(F, S) F(S, rows, LIST(phx_task_result))
 PHX_RECORD_STRUCT(phx_task_results, PHX_TASK_RESULTS_FIELDS);
+
+/** Is it an order that a node may follow: limits, users, paths? -EINVAL, -EPERM, -E2BIG with a text
+ * that names the task. */
+int phx_task_order_check(const struct phx_task_order *o, struct phx_err *err);
+
+/** Is it an answer that makes sense by itself: at most PHX_TASK_ROWS_MAX rows, no times that cannot
+ * be, digests that are some, texts that may be printed? -EINVAL, -E2BIG with a text that names the
+ * row. Whether the node was given these tasks is for the caller to say. */
+int phx_task_results_check(const struct phx_task_results *r, struct phx_err *err);
 
 #endif
