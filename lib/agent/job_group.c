@@ -2,6 +2,7 @@
  * Never writes to a group that the agent has not made. */
 #include "agent/job_group.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -128,6 +129,21 @@ void job_group_make(const struct job_groups *g, uint64_t id, uint32_t run,
 		ret_dir[0] = '\0';
 }
 
+/* Groups within it, which tasks have (task_run.c). */
+static void clear_below(const char *dir)
+{
+	DIR *d = opendir(dir);
+	for (const struct dirent *e; d && (e = readdir(d));) {
+		PHX_AUTO_FREE char *below = e->d_type == DT_DIR && e->d_name[0] != '.'
+			? phx_path("%s/%s", dir, e->d_name)
+			: NULL;
+		if (below)
+			job_group_clear(below);
+	}
+	if (d)
+		closedir(d);
+}
+
 /* The kernel tells when the last process has gone: who has read the file is woken once it changes.
  */
 void job_group_clear(const char *dir)
@@ -136,6 +152,7 @@ void job_group_clear(const char *dir)
 	PHX_AUTO_FREE char *path = phx_path("%s/cgroup.events", dir);
 	PHX_AUTO_CLOSE int fd = path ? open(path, O_RDONLY | O_CLOEXEC) : -1;
 	int64_t end_ms = phx_clock_ms() + CLEAR_MS, left_ms = CLEAR_MS;
+	clear_below(dir);
 	while (rmdir(dir) < 0 && errno == EBUSY && left_ms > 0) {
 		job_group_kill(dir);
 		ssize_t n = pread(fd, text, sizeof(text) - 1, 0);

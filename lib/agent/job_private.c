@@ -83,6 +83,16 @@ static int furnish(const struct place *p)
 	return mount(NULL, p->at, NULL, MS_REMOUNT | MS_BIND | PLAIN, NULL) < 0 ? -errno : 0;
 }
 
+/* Of the process itself; what it runs keeps to it. */
+static int forgo(void)
+{
+	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
+		return -errno;
+	/* the agent's keys are not the job's; a kernel without keys has none to give */
+	(void)syscall(SYS_keyctl, KEYCTL_JOIN_SESSION_KEYRING, NULL);
+	return 0;
+}
+
 int job_private_enter(const char *dir, const char **ret_what)
 {
 	*ret_what = dir;
@@ -101,9 +111,10 @@ int job_private_enter(const char *dir, const char **ret_what)
 			return r;
 	}
 	*ret_what = "no new privileges";
-	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
-		return -errno;
-	/* the agent's keys are not the job's; a kernel without keys has none to give */
-	(void)syscall(SYS_keyctl, KEYCTL_JOIN_SESSION_KEYRING, NULL);
-	return 0;
+	return forgo();
+}
+
+int job_private_join(int mounts, int ipc)
+{
+	return setns(mounts, CLONE_NEWNS) < 0 || setns(ipc, CLONE_NEWIPC) < 0 ? -errno : forgo();
 }

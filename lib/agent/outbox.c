@@ -88,8 +88,9 @@ static int send_item(struct outbox *o, const struct item *it, struct phx_err *er
 	if (r < 0)
 		return r;
 	phx_err_clear(err);
-	return phx_http_call_json(o->client, "POST", "/v1/agent/result", it->message, TIMEOUT_MS,
-				  &answer, err);
+	return phx_http_call_json(o->client, "POST",
+				  it->about.is_tasks ? "/v1/agent/tasks" : "/v1/agent/result",
+				  it->message, TIMEOUT_MS, &answer, err);
 }
 
 static void item_fini(struct item *it)
@@ -102,7 +103,10 @@ static void item_fini(struct item *it)
 static void finish(struct outbox *o, struct item *it, int r, const struct phx_err *err)
 {
 	if (r < 0)
-		agent_log("%s %" PRIu64 ": result refused: %s", it->about.is_job ? "job" : "step",
+		agent_log("%s %" PRIu64 ": result refused: %s",
+			  it->about.is_tasks         ? "rows of tasks"
+				  : it->about.is_job ? "job"
+						     : "step",
 			  it->about.id, err->text);
 	if (it->done)
 		it->done(it->arg, it->about.id, it->about.run);
@@ -218,12 +222,22 @@ int outbox_put(struct outbox *o, struct outbox_subject about, json_t *message, c
 	return it ? 0 : -ENOMEM;
 }
 
+void outbox_refuse_job(struct outbox *o, uint64_t id, uint32_t run, const char *text)
+{
+	struct outbox_subject about = {.is_job = true, .id = id, .run = run};
+	PHX_AUTO_JSON json_t *j =
+		json_pack("{s:s,s:I,s:I,s:i,s:i,s:s}", "kind", "job", "id", (json_int_t)id, "run",
+			  (json_int_t)run, "epoch", 0, "result", 126, "text", text);
+	if (j)
+		outbox_put(o, about, j, NULL, NULL, NULL, NULL);
+}
+
 uint32_t outbox_list(struct outbox *o, bool jobs, struct outbox_subject *ret, uint32_t max)
 {
 	uint32_t n = 0;
 	LOOP_HELD(o->loop);
 	PHX_LIST_EACH(struct item, it, &o->items) {
-		if (it->about.is_job != jobs)
+		if (it->about.is_job != jobs || it->about.is_tasks)
 			continue;
 		if (n < max)
 			ret[n] = it->about;

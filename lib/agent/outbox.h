@@ -25,11 +25,13 @@ void outbox_renew(struct outbox *o);
 /** Called from a worker, once the message was taken or refused. */
 typedef void (*outbox_done_fn)(void *arg, uint64_t id, uint32_t run);
 
-/** The subject of a message: a step, or one run of a job (both have ids of their own). */
+/** The subject of a message: a step, one run of a job, or rows of tasks (all have ids of their
+ * own). */
 struct outbox_subject {
 	bool is_job;
 	uint64_t id;
-	uint32_t run; /* of the job */
+	uint32_t run;  /* of the job */
+	bool is_tasks; /* it goes to /v1/agent/tasks; `run` is the sender's */
 };
 
 /** Called from a worker before the message goes out, again with every try: brings the
@@ -43,6 +45,9 @@ typedef int (*outbox_before_fn)(void *arg, struct phx_http_client *c, uint64_t i
  * be NULL. */
 int outbox_put(struct outbox *o, struct outbox_subject about, json_t *message, const char *upload,
 	       outbox_before_fn before, outbox_done_fn done, void *arg);
+
+/** A job that could not be started ends at once, with 126 as a shell would say. */
+void outbox_refuse_job(struct outbox *o, uint64_t id, uint32_t run, const char *text);
 
 /** Subjects of undelivered messages of one kind: up to `max`; returns how many there are. */
 uint32_t outbox_list(struct outbox *o, bool jobs, struct outbox_subject *ret, uint32_t max);

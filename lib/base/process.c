@@ -50,7 +50,7 @@ static int redirect(const struct phx_launch *l)
 
 /* The system calls themselves: those of the C library would ask our other threads, which are not in
  * the child. */
-static int take_rights(const struct phx_run_as *as)
+int phx_process_take_rights(const struct phx_run_as *as)
 {
 	if (!phx_id_valid(as->uid) || !phx_id_valid(as->gid))
 		return -EPERM; /* the calls below would leave what we are */
@@ -81,7 +81,7 @@ int phx_process_become(const struct phx_launch *l, pid_t parent, const char **re
 	if (r == 0)
 		r = enter(l->dir, ret_what);
 	if (r == 0 && l->as)
-		r = take_rights(l->as);
+		r = phx_process_take_rights(l->as);
 	if (r == 0)
 		r = enter(l->user_dir, ret_what);
 	if (r < 0)

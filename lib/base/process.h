@@ -69,6 +69,10 @@ int phx_process_start(const struct phx_launch *l, struct phx_process *ret, struc
  * who forked, for the death signal; if he has ended meanwhile, so do we. Async-signal-safe. */
 int phx_process_become(const struct phx_launch *l, pid_t parent, const char **ret_what);
 
+/** Be this user, with these groups, for good; in a process with one thread that becomes no other
+ * program. Negative errno: it must not go on. Async-signal-safe. */
+int phx_process_take_rights(const struct phx_run_as *as);
+
 /** -ESRCH when it has ended. */
 int phx_process_signal(int pidfd, int sig);
 /** 0 when it has ended, -ETIMEDOUT when it has not by then. Does not collect it. */
