@@ -1,6 +1,6 @@
 /* phx-agent: the program on a node. --deploy: child of /init in the deploy initramfs; otherwise
- * the service phx-agent of the running system. This file: start, signals, end. Does nothing
- * else: lib/agent does. */
+ * the service phx-agent of the running system; --tasks: the keeper of its tasks. This file: start,
+ * signals, end. Does nothing else: lib/agent does. */
 #include <malloc.h>
 #include <pthread.h>
 #include <signal.h>
@@ -13,6 +13,7 @@
 #include "agent/anchors.h"
 #include "agent/start.h"
 #include "agent/log.h"
+#include "agent/task_keeper.h"
 
 enum { EXIT_CONFIG = 78 };
 
@@ -81,6 +82,8 @@ int main(int argc, char **argv)
 {
 	struct agent a = {0};
 	struct phx_err err = {0};
+	if (argc == 2 + TASK_KEEPER_WORDS && !strcmp(argv[1], TASK_KEEPER_WORD))
+		return task_keeper_main(argv + 2);
 	int r = agent_config_init(argc, argv, &a.cfg, &err);
 	if (r != 0) {
 		if (r < 0)

@@ -22,6 +22,7 @@
 #include "agent/outbox.h"
 #include "agent/service.h"
 #include "agent/prefetch.h"
+#include "agent/tasks.h"
 #include "agent/web.h"
 #include "agent/worker.h"
 
@@ -34,6 +35,7 @@ struct agent {
 	struct services *services;
 	struct health *health;
 	struct jobs *jobs;
+	struct tasks *tasks;
 	struct web *web;
 	struct outbox *outbox;
 	struct prefetch *prefetch;

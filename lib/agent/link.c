@@ -148,6 +148,7 @@ static void add_running(struct link *l, json_t *j)
 	/* also of none: so the head knows that anchors are kept here, and CAs changed */
 	json_array_append_new(list, json_pack("[s,I]", "anchor", (json_int_t)l->anchor));
 	json_array_append_new(list, json_pack("[s,I]", "ca", (json_int_t)l->renewal.ca));
+	tasks_running(l->agent->tasks, list);
 	json_object_set_new(j, "running", list);
 }
 
@@ -392,6 +393,13 @@ static int take_kill(struct link *l, struct phx_order *o, const json_t *extra, s
 	return jobs_kill(l->agent->jobs, (struct job_run){o->id, o->run}, to_run_again, err);
 }
 
+static int take_tasks(struct link *l, struct phx_order *o, const json_t *extra, struct phx_err *err)
+{
+	if (!runs_jobs(l))
+		return phx_err_set(err, -EPERM, "the active role of this node runs no tasks");
+	return tasks_order(l->agent->tasks, o->id, extra, err);
+}
+
 /* Sends the facts, whether or not they changed: the order stands until they have arrived. */
 static int take_inspect(struct link *l, struct phx_order *o, const json_t *extra,
 			struct phx_err *err)
@@ -446,18 +454,8 @@ static const struct {
 	int (*take)(struct link *l, struct phx_order *o, const json_t *extra, struct phx_err *err);
 } order_kinds[] = {{"step", take_step},       {"job", take_job},       {"kill", take_kill},
 		   {"inspect", take_inspect}, {"table", take_table},   {"prefetch", take_prefetch},
-		   {"logs", take_logs},       {"anchor", take_anchor}, {"ca", take_ca}};
-
-/* A job that could not be started ends at once, with 126 as a shell would say. */
-static void refuse_job(struct agent *a, const struct phx_order *o, const char *text)
-{
-	PHX_AUTO_JSON json_t *j =
-		json_pack("{s:s,s:I,s:I,s:i,s:i,s:s}", "kind", "job", "id", (json_int_t)o->id,
-			  "run", (json_int_t)o->run, "epoch", 0, "result", 126, "text", text);
-	if (j)
-		outbox_put(a->outbox, (struct outbox_subject){true, o->id, o->run}, j, NULL, NULL,
-			   NULL, NULL);
-}
+		   {"logs", take_logs},       {"anchor", take_anchor}, {"ca", take_ca},
+		   {"tasks", take_tasks}};
 
 static void take_order(struct link *l, const json_t *j)
 {
@@ -480,7 +478,7 @@ static void take_order(struct link *l, const json_t *j)
 		/* a stale order is for no present run; while an older run ends the head asks again
 		 */
 		if (phx_str_eq(o.kind, "job") && r != -ESTALE && r != -EAGAIN && r != -ECANCELED)
-			refuse_job(l->agent, &o, err.text);
+			outbox_refuse_job(l->agent->outbox, o.id, o.run, err.text);
 	}
 	phx_record_fini(&phx_order_record, &o);
 }

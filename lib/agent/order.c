@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 /* Members that phxd adds to the core's record. */
-static const char *const extras[] = {"deploy", "image", "image_error", "logs", "anchor"};
+static const char *const extras[] = {"deploy", "image", "image_error", "logs", "anchor", "tasks"};
 
 int order_parse(const json_t *j, struct phx_order *ret, struct phx_err *err)
 {
@@ -17,6 +17,19 @@ int order_parse(const json_t *j, struct phx_order *ret, struct phx_err *err)
 		json_object_del(copy, extras[i]);
 	int r = phx_json_to_record(&phx_order_record, copy, ret, err);
 	return r < 0 ? phx_err_prefix(err, r, "order") : 0;
+}
+
+int order_tasks(const json_t *order, struct phx_task_order *ret, struct phx_err *err)
+{
+	const json_t *j = json_object_get(order, "tasks");
+	*ret = (struct phx_task_order){0};
+	if (!json_is_object(j))
+		return phx_err_set(err, -EINVAL, "tasks: not an object");
+	int r = phx_json_to_record(&phx_task_order_record, j, ret, err);
+	r = r ? r : phx_task_order_check(ret, err);
+	if (r < 0)
+		phx_record_fini(&phx_task_order_record, ret);
+	return r < 0 ? phx_err_prefix(err, r, "tasks") : 0;
 }
 
 static bool digest_valid(const char *s)

@@ -6,10 +6,16 @@
 #include "base/json.h"
 #include "config/image.h"
 #include "state/order.h"
+#include "types/task.h"
 
-/** Parse one order without the members "deploy", "image", "logs" and "anchor". -EINVAL with
+/** Parse one order without the members "deploy", "image", "logs", "anchor" and "tasks". -EINVAL with
  * the path in the JSON. The caller frees *ret by phx_record_fini(&phx_order_record, ret). */
 int order_parse(const json_t *j, struct phx_order *ret, struct phx_err *err);
+
+/** The tasks in an order of that kind, which a node may follow (phx_task_order_check()). -EINVAL,
+ * -EPERM, -E2BIG. The caller frees *ret by phx_record_fini(&phx_task_order_record, ret); on failure
+ * it is all zero. */
+int order_tasks(const json_t *order, struct phx_task_order *ret, struct phx_err *err);
 
 /** The image in member `member` of an order: name, version, digest, kernel_release, files. -ENOENT:
  * the order has none; -EINVAL. The caller frees *ret by phx_record_fini(&phx_image_record, ret); on

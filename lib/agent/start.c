@@ -38,7 +38,7 @@ static void job_ended(void *arg, const struct job_end *end)
 		"memory_peak_bytes", (json_int_t)end->memory_peak_bytes, "output_cut_bytes",
 		(json_int_t)end->output_cut_bytes, "text", end->text, "ended_by",
 		phx_enum_name(&phx_job_ended_by_names, end->ended_by));
-	struct outbox_subject about = {true, end->run.id, end->run.run};
+	struct outbox_subject about = {.is_job = true, .id = end->run.id, .run = end->run.run};
 	if (!j || outbox_put(a->outbox, about, j, end->output, job_files, job_reported, a) < 0)
 		agent_log("job %llu: out of memory for its result",
 			  (unsigned long long)end->run.id);
@@ -87,6 +87,14 @@ static int start_parts(struct agent *a, struct phx_err *err)
 		.arg = a,
 		.client = agent_client,
 	};
+	struct tasks_config tasks = {
+		.loop = a->loop,
+		.state_dir = a->cfg.state_dir,
+		.cache_dir = a->cfg.cache_dir,
+		.run_dir = a->cfg.run_dir,
+		.may_ask_systemd = a->cfg.whole_machine && a->cfg.job_scopes,
+		.private_places = agent_config_private(&a->cfg),
+	};
 	int r = journal_open(&a->journal, a->cfg.state_dir, err);
 	r = r ? r : services_new(&services, &a->services, err);
 	r = r ? r : web_new(a->loop, a->cfg.whole_machine, &a->web);
@@ -94,6 +102,9 @@ static int start_parts(struct agent *a, struct phx_err *err)
 	r = r ? r : outbox_new(a->loop, agent_client, a, &a->outbox, err);
 	r = r ? r : logs_new(a->loop, a->services, agent_client, a, &a->logs);
 	r = r ? r : jobs_new(&jobs, &a->jobs, err);
+	tasks.outbox = a->outbox;
+	if (r == 0 && a->env == PHX_ENV_OS)
+		r = tasks_new(&tasks, &a->tasks, err);
 	if (r == 0 && a->env == PHX_ENV_OS)
 		r = prefetch_new(a->loop, &a->cfg, agent_client, a, &a->prefetch, err);
 	r = r ? r : worker_new(a, &a->worker, err);

@@ -225,6 +225,7 @@ int step_drain(struct step_run *s, struct phx_err *err)
 	struct agent *a = s->agent;
 	uint32_t grace_ms = s->order->role.drain_grace_s * 1000;
 	int r = jobs_drain(a->jobs, grace_ms, &until, err);
+	r = r ? r : tasks_drain(a->tasks, &until, err);
 	return r ? r : web_drain(a->web, &s->order->role, grace_ms, &calls, err);
 }
 

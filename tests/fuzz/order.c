@@ -1,6 +1,6 @@
-/* Orders as the agent gets them, and the images that they bring: names are no paths, digests are
- * digests.
- * Parsers: lib/agent/order.c */
+/* Orders as the agent gets them, the tasks and the images that they bring: names are no paths,
+ * digests are digests.
+ * Parsers: lib/agent/order.c lib/types/task.c */
 #include "agent/order.h"
 #include "fuzz/fuzz.h"
 
@@ -37,6 +37,25 @@ static void believe_image(const json_t *j, const char *member)
 		phx_record_fini(&phx_image_record, &image);
 }
 
+/* Nothing runs as root, and no path leads out of the data directory. */
+static void take_tasks(const json_t *j)
+{
+	struct phx_task_order o;
+	struct phx_err err = {0};
+	if (order_tasks(j, &o, &err) < 0) {
+		fuzz_never(!err.text[0] || o.tasks.n);
+		return;
+	}
+	fuzz_never(o.tasks.n > PHX_TASKS_MAX || (o.tasks.n && (!o.uid || !o.gid)));
+	PHX_LIST_EACH(struct phx_task, t, &o.tasks) {
+		fuzz_never(!t->argv.n || t->dir[0] == '/' || strstr(t->dir, "/../"));
+		for (uint32_t i = 0; i < t->outputs.n; i++)
+			fuzz_never(phx_text_at(&t->outputs, i)[0] == '/' ||
+				   phx_str_starts(phx_text_at(&t->outputs, i), "../"));
+	}
+	phx_record_fini(&phx_task_order_record, &o);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 {
 	PHX_AUTO_FREE char *text = fuzz_text(data, n);
@@ -51,5 +70,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 	take_image(j, "image");
 	take_image(j, "deploy");
 	believe_image(j, "image");
+	take_tasks(j);
 	return 0;
 }

@@ -42,6 +42,31 @@ static void test_order(void **state)
 	assert_int_equal(order_parse(list, &o, NULL), -EINVAL);
 }
 
+static void test_tasks(void **state)
+{
+	(void)state;
+	struct phx_order o;
+	struct phx_task_order tasks;
+	struct phx_err err = {0};
+	PHX_AUTO_JSON json_t *j =
+		parse("{\"kind\": \"tasks\", \"id\": 4, \"tasks\": {\"re\": \"mtc\", \"uid\": 7, "
+		      "\"gid\": 7, \"tasks\": [{\"run\": 1, \"argv\": [{\"text\": \"true\"}]}]}}");
+	assert_int_equal(order_parse(j, &o, &err), 0);
+	phx_record_fini(&phx_order_record, &o);
+	assert_int_equal(order_tasks(j, &tasks, &err), 0);
+	assert_int_equal(tasks.tasks.n, 1);
+	phx_record_fini(&phx_task_order_record, &tasks);
+	json_object_set_new(json_object_get(j, "tasks"), "uid", json_integer(0));
+	assert_int_equal(order_tasks(j, &tasks, &err), -EPERM);
+	assert_int_equal(tasks.tasks.n, 0);
+	phx_err_clear(&err);
+	json_object_set_new(json_object_get(j, "tasks"), "uid", json_string("root"));
+	assert_int_equal(order_tasks(j, &tasks, &err), -EINVAL);
+	assert_non_null(strstr(err.text, "uid"));
+	json_object_del(j, "tasks");
+	assert_int_equal(order_tasks(j, &tasks, NULL), -EINVAL);
+}
+
 static void test_image(void **state)
 {
 	(void)state;
@@ -230,6 +255,7 @@ int main(void)
 #define TEST(f) cmocka_unit_test_setup_teardown(f, scratch_setup, scratch_teardown)
 	const struct CMUnitTest tests[] = {
 		TEST(test_order),
+		TEST(test_tasks),
 		TEST(test_image),
 		TEST(test_image_believed),
 		TEST(test_bad_images),

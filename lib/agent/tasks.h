@@ -1,0 +1,42 @@
+/* Tasks: small programs of workflows, many side by side, each as its user. The agent hands orders
+ * on to the keeper of tasks, a process beside it (task_keeper.h), and what the keeper says to the
+ * head. The keeper is started when it is needed, and outlives the agent. */
+#ifndef PHX_AGENT_TASKS_H
+#define PHX_AGENT_TASKS_H
+
+#include <jansson.h>
+
+#include "agent/config.h"
+#include "agent/jobs.h"
+#include "agent/loop.h"
+#include "agent/outbox.h"
+
+struct tasks_config {
+	struct loop *loop;                           /* borrowed */
+	struct outbox *outbox;                       /* borrowed */
+	const char *state_dir, *cache_dir, *run_dir; /* borrowed during tasks_new() */
+	bool may_ask_systemd;                        /* for a scope for the keeper */
+	bool private_places;                         /* job_private.h */
+};
+struct tasks;
+
+/** Takes up the keeper of an earlier agent; one is started if the log says that there were tasks.
+ * A keeper that cannot be started is tried again with the next order. */
+int tasks_new(const struct tasks_config *config, struct tasks **ret, struct phx_err *err);
+/** The keeper goes on. Waits for what is under way. Safe on NULL. */
+void tasks_free(struct tasks *t);
+
+/** Hand an order of kind "tasks" on; returns when all of it is on the disk, or it is refused. An
+ * order of before is done already. -EBUSY: the node has too many; other errors of
+ * order_tasks(). In a worker. */
+int tasks_order(struct tasks *t, uint64_t id, const json_t *order, struct phx_err *err);
+
+/** Add ["tasks", ID] of each of the last orders that were taken to what runs here. Nothing without
+ * tasks (t NULL: the deploy environment). */
+void tasks_running(struct tasks *t, json_t *list);
+
+/** End all tasks, which may run again elsewhere, and wait until none runs. 0, -ETIMEDOUT,
+ * -ECANCELED: `until` said so. Safe on NULL. */
+int tasks_drain(struct tasks *t, const struct jobs_until *until, struct phx_err *err);
+
+#endif
