@@ -21,8 +21,8 @@ int job_private_make(const char *stage, struct job_run run, struct phx_err *err)
  * Negative errno: `ret_what` says at what; the process must not go on. */
 int job_private_enter(const char *dir, const char **ret_what);
 
-/** Enter the places that another process has entered: descriptors of its namespaces of mounts and of
- * IPC. Otherwise as job_private_enter(). */
+/** Enter the places that another process has entered: descriptors of its namespaces of mounts and
+ * of IPC. Otherwise as job_private_enter(). */
 int job_private_join(int mounts, int ipc);
 
 /** Does `path` lie in a place that each run has for its own? Then no job would see it. */

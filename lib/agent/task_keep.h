@@ -56,6 +56,9 @@ void task_users_fini(struct task_keep *k);
 
 /* ---- task_life.c ---- */
 
+/** Forget all; processes go on, and end with this one. */
+void task_life_fini(struct task_keep *k);
+
 /** What the log says. Then task_life_lost() ends what had not ended. */
 void task_life_replay(void *keep, const struct task_note *note);
 void task_life_lost(struct task_keep *k);

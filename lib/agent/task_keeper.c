@@ -352,5 +352,6 @@ int task_keeper_main(char **words)
 		agent_log("tasks: %s", err.text[0] ? err.text : strerror(-r));
 	}
 	task_users_fini(&p.k);
+	task_life_fini(&p.k);
 	return r == 0 && !p.k.failed ? 0 : 1;
 }

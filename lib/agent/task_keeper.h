@@ -2,7 +2,7 @@
  * and remembers what became of them. It ends when it has had nothing to do for a while; the agent
  * starts another one with the next order, or at its own start if there is a log.
  *
- *	order ─▶ noted, synced ─▶ waits ─▶ runs ─▶ ended, noted ─▶ synced ─▶ rows to the agent ─▶ ack
+ *	order ─▶ noted, synced ─▶ waits ─▶ runs ─▶ ended, noted ─▶ synced ─▶ row ─▶ ack
  *
  * A keeper that finds tasks in the log which had not ended says that the node lost them: their
  * processes ended with the keeper, or with the machine. */

@@ -475,6 +475,16 @@ void task_life_said(struct task_keep *k, uint32_t n)
 	}
 }
 
+void task_life_fini(struct task_keep *k)
+{
+	for (uint32_t i = 0; i < k->book.n_entries; i++)
+		body_free(body_of(k, i));
+	task_book_fini(&k->book);
+	task_log_close(&k->log);
+	phx_hash_fini(&k->pids);
+	phx_list_fini(&k->kept);
+}
+
 /* ---- the log of an earlier keeper ---- */
 
 static uint32_t find_same(const struct task_keep *k, const struct task_key *key)

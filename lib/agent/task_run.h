@@ -69,8 +69,8 @@ int task_run_start(const struct task_site *site, struct task_body *t);
 bool task_run_read(const struct task_site *site, struct task_body *t);
 /** Signal all its processes. */
 void task_run_signal(const struct task_body *t, int sig);
-/** Its process has ended: what is left of it is killed, what it used is reckoned. t->from is left to
- * the caller. */
+/** Its process has ended: what is left of it is killed, what it used is reckoned. t->from is left
+ * to the caller. */
 void task_run_over(const struct task_site *site, struct task_body *t, const struct rusage *used);
 
 /** Size and SHA-256 of all these files below the directory, as phx_task_result.outputs_sha256 says;

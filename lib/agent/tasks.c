@@ -19,7 +19,7 @@
 #include "base/json.h"
 #include "base/process.h"
 
-enum { ANSWER_MS = 10000, START_MS = 10000 };
+enum { ANSWER_MS = 10000, START_MS = 10000, AGAIN_MS = 500 };
 
 /* The control group of all tasks: no job has such a number. */
 #define GROUP_ID (UINT64_C(1) << 63)
@@ -37,6 +37,7 @@ struct tasks {
 	int fd;                  /* of the socket; -1 none */
 	uint32_t connection;     /* how many there were */
 	sd_event_source *source; /* of fd */
+	sd_event_source *again;  /* another keeper is to be started; NULL: no more */
 	unsigned n_working;      /* workers of ours that are under way */
 	bool ready;              /* the keeper has said which orders it had */
 	bool drained;
@@ -123,6 +124,14 @@ static void heard(struct tasks *t, const struct task_tell *m)
 
 static void listen_again(struct tasks *t);
 
+/* A keeper that ends because it has nothing to do takes its socket away. One that died has not told
+ * what it had: the next one does. */
+static void look_how_it_ended(struct tasks *t)
+{
+	if (t->again && faccessat(t->dir, "socket", F_OK, 0) == 0)
+		loop_arm(t->loop, t->again, phx_clock_ms() + AGAIN_MS);
+}
+
 /* In a worker: what has come. */
 static void hear(void *arg)
 {
@@ -141,6 +150,8 @@ static void hear(void *arg)
 		listen_again(t);
 	else if (t->fd >= 0)
 		hang_up(t);
+	if (t->fd < 0)
+		look_how_it_ended(t);
 	loop_news(t->loop);
 }
 
@@ -355,6 +366,16 @@ static void take_up(void *arg)
 	loop_news(t->loop);
 }
 
+static void on_again(void *arg)
+{
+	struct tasks *t = arg;
+	t->n_working++;
+	if (loop_work(t->loop, take_up, t) == 0)
+		return;
+	t->n_working--;
+	loop_arm(t->loop, t->again, phx_clock_ms() + AGAIN_MS);
+}
+
 static int prepare(struct tasks *t, const struct tasks_config *c, struct phx_err *err)
 {
 	struct stat st;
@@ -367,12 +388,9 @@ static int prepare(struct tasks *t, const struct tasks_config *c, struct phx_err
 	if (t->dir < 0)
 		return r ? r : phx_err_set(err, -errno, "%s: %s", dir, strerror(errno));
 	job_group_find(dir, c->may_ask_systemd, &t->groups);
-	if (fstatat(t->dir, "log", &st, 0) < 0 || !st.st_size)
-		return 0;
-	t->n_working++;
-	r = loop_work(t->loop, take_up, t);
-	if (r < 0)
-		t->n_working--;
+	r = loop_timer(t->loop, on_again, t, &t->again);
+	if (r == 0 && fstatat(t->dir, "log", &st, 0) == 0 && st.st_size)
+		loop_arm(t->loop, t->again, phx_clock_ms());
 	return r;
 }
 
@@ -401,6 +419,7 @@ void tasks_free(struct tasks *t)
 	if (!t)
 		return;
 	loop_hold(t->loop);
+	loop_forget(t->loop, &t->again);
 	hang_up(t);
 	while (t->n_working)
 		loop_wait(t->loop, INT64_MAX);

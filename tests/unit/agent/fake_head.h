@@ -29,6 +29,9 @@ struct fake_head {
 	int n_enrols, n_hellos, n_beats;
 	char key_fp[4][PHX_FINGERPRINT_MAX];
 	json_t *enrol, *hello, *beat, *results; /* the last; all results */
+	json_t *rows;                           /* of all tasks that were answered */
+	int rows_away;    /* answers 503 so often to them, and has them all the same */
+	size_t most_rows; /* in one answer */
 	/* the agent */
 	pid_t agent;
 	char root[96];
@@ -161,6 +164,24 @@ static inline void fake_result(struct phx_http_request *q, void *arg)
 	phx_http_reply_json(q, 200, empty);
 }
 
+static inline void fake_tasks(struct phx_http_request *q, void *arg)
+{
+	struct fake_head *h = arg;
+	PHX_AUTO_JSON json_t *empty = json_object();
+	PHX_AUTO_JSON json_t *body = take_body(q);
+	json_t *rows = json_object_get(body, "rows");
+	pthread_mutex_lock(&h->lock);
+	json_array_extend(h->rows, rows);
+	if (json_array_size(rows) > h->most_rows)
+		h->most_rows = json_array_size(rows);
+	bool away = h->rows_away-- > 0;
+	pthread_mutex_unlock(&h->lock);
+	if (away)
+		phx_http_reply_error(q, -EAGAIN, "later");
+	else
+		phx_http_reply_json(q, 200, empty);
+}
+
 static inline void fake_package(struct phx_http_request *q, void *arg)
 {
 	struct fake_head *h = arg;
@@ -174,6 +195,7 @@ static const struct phx_http_route fake_routes[] = {
 	{"POST", "/v1/agent/hello", 1u << PHX_HTTP_TLS, fake_hello, 1 << 20, false, NULL},
 	{"POST", "/v1/agent/beat", 1u << PHX_HTTP_TLS, fake_beat, 1 << 16, false, NULL},
 	{"POST", "/v1/agent/result", 1u << PHX_HTTP_TLS, fake_result, 1 << 16, false, NULL},
+	{"POST", "/v1/agent/tasks", 1u << PHX_HTTP_TLS, fake_tasks, 1 << 18, false, NULL},
 	{"GET", "/packages/*", 1u << PHX_HTTP_TLS, fake_package, 0, false, NULL},
 };
 
@@ -243,6 +265,7 @@ static inline int fake_head_setup(void **state)
 	pthread_mutex_init(&h->lock, NULL);
 	h->orders = json_array();
 	h->results = json_array();
+	h->rows = json_array();
 	h->world = world_new(fake_routes, PHX_ARRAY_SIZE(fake_routes), &config);
 	fake_write_root(h);
 	*state = h;
@@ -254,7 +277,7 @@ static inline int fake_head_teardown(void **state)
 	struct fake_head *h = *state;
 	fake_agent_end(h, SIGTERM);
 	world_free(h->world);
-	json_t *all[] = {h->role, h->orders, h->enrol, h->hello, h->beat, h->results};
+	json_t *all[] = {h->role, h->orders, h->enrol, h->hello, h->beat, h->results, h->rows};
 	for (size_t i = 0; i < PHX_ARRAY_SIZE(all); i++)
 		json_decref(all[i]);
 	free(h);

@@ -254,16 +254,11 @@ int main(void)
 {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, scratch_setup, scratch_teardown)
 	const struct CMUnitTest tests[] = {
-		TEST(test_order),
-		TEST(test_tasks),
-		TEST(test_image),
-		TEST(test_image_believed),
-		TEST(test_bad_images),
-		TEST(test_why_there_is_no_image),
-		TEST(test_copy_tree),
-		TEST(test_copy_tree_that_fails),
-		TEST(test_role_state),
-		TEST(test_identity),
+		TEST(test_order),      TEST(test_tasks),
+		TEST(test_image),      TEST(test_image_believed),
+		TEST(test_bad_images), TEST(test_why_there_is_no_image),
+		TEST(test_copy_tree),  TEST(test_copy_tree_that_fails),
+		TEST(test_role_state), TEST(test_identity),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
