@@ -20,11 +20,12 @@ static json_t *row_json(const struct phx_paper_row *row, const struct phx_paper_
 	char difference[32] = "";
 	if (!isnan(v->difference) && v->near != PHX_PAPER_EXACT)
 		snprintf(difference, sizeof(difference), "%+.2f %%", v->difference * 100);
-	return json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s}", "experiment", row->experiment,
-			 "config", row->config, "metric", row->metric, "published", row->published,
-			 "ours", v->ours, "difference", difference, "near",
-			 *row->published ? phx_enum_name(&phx_paper_near_names, v->near) : "",
-			 "note", v->near == PHX_PAPER_EXACT ? "" : row->note);
+	return json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s}", "experiment",
+			 row->experiment, "config", row->config, "metric", row->metric, "published",
+			 row->published, "ours", v->ours, "difference", difference, "near",
+			 *row->published ? phx_enum_name(&phx_paper_near_names, v->near) : "", "is",
+			 phx_enum_name(&phx_paper_kind_names, row->kind), "note",
+			 v->near == PHX_PAPER_EXACT ? "" : row->note);
 }
 
 /* Rows that want a trace which is not there stay, without a figure. */
@@ -59,10 +60,11 @@ static int print_rows(struct cli *cli, const json_t *rows)
 		{.head = people ? "METRIC" : "metric", .path = "metric"},
 		{.head = people ? "PUBLISHED" : "published", .path = "published", .right = true},
 		{.head = people ? "OURS" : "ours", .path = "ours", .right = true},
+		{.head = people ? "OURS IS" : "is", .path = "is"},
 		{.head = "DIFFERENCE", .path = "difference", .right = true},
 		{.head = "NEAR", .path = "near"},
 	};
-	return cli_print_rows(cli, columns, people ? PHX_ARRAY_SIZE(columns) : 5, rows, rows);
+	return cli_print_rows(cli, columns, people ? PHX_ARRAY_SIZE(columns) : 6, rows, rows);
 }
 
 static int print_markdown(struct cli *cli, struct phx_papers *p)

@@ -36,7 +36,7 @@ __attribute__((format(printf, 3, 4))) static void note(struct book *b, const cha
 static bool draw(struct book *b, enum phx_iaas_workload w, uint32_t i, struct phx_trace_jobs *ret)
 {
 	uint32_t nodes = phx_iaas_workload_nodes(w);
-	int r = phx_iaas_workload_draw(w, nodes ? nodes : MEASURED_NODES, b->s->seed + i,
+	int r = phx_iaas_workload_draw(w, nodes ? nodes : MEASURED_NODES, b->s->options.seed + i,
 				       PHX_IAAS_SPREAD_NONE, ret);
 	b->failed = b->failed || r;
 	return !r;
@@ -69,7 +69,7 @@ static double peak_load(const struct phx_trace_jobs *jobs)
 
 static void add_hour(struct book *b, enum phx_iaas_workload w, struct sums *sums)
 {
-	for (uint32_t i = 0; i < b->s->repetitions; i++) {
+	for (uint32_t i = 0; i < b->s->options.repetitions; i++) {
 		PHX_AUTO(phx_trace_jobs_fini) struct phx_trace_jobs jobs = {0};
 		if (!draw(b, w, i, &jobs))
 			return;
@@ -79,14 +79,15 @@ static void add_hour(struct book *b, enum phx_iaas_workload w, struct sums *sums
 			sums->square_s2 += run_s * run_s;
 		}
 		sums->n += (double)jobs.n;
-		sums->peak += peak_load(&jobs) / b->s->repetitions;
-		sums->last_s += (double)jobs.jobs[jobs.n - 1].submit_ms / 1000 / b->s->repetitions;
+		sums->peak += peak_load(&jobs) / b->s->options.repetitions;
+		sums->last_s +=
+			(double)jobs.jobs[jobs.n - 1].submit_ms / 1000 / b->s->options.repetitions;
 	}
 }
 
 static double load_percent(const struct book *b, const struct sums *s)
 {
-	return 100 * s->run_s / b->s->repetitions / MEASURED_NODES / 3600;
+	return 100 * s->run_s / b->s->options.repetitions / MEASURED_NODES / 3600;
 }
 
 static void note_hours(struct book *b)
@@ -177,7 +178,7 @@ static void note_sizes(struct book *b)
 	struct mix m[STUDY_SIZES];
 	b->config = "sim 5.3";
 	study_config(PHX_PROVISIONING_od_s, PHX_ALLOCATION_fcfs,
-		     phx_iaas_workload_nodes(PHX_IAAS_WORKLOAD_sr25), false, &config);
+		     phx_iaas_workload_nodes(PHX_IAAS_WORKLOAD_sr25), NULL, &config);
 	for (int i = 0; i < STUDY_SIZES; i++) {
 		if (draw(b, (enum phx_iaas_workload)(PHX_IAAS_WORKLOAD_sr25 + i), 0, &jobs[i]))
 			m[i] = mix_of(&jobs[i]);
@@ -239,7 +240,7 @@ static void note_mixed(struct book *b)
 	struct phx_iaas_config config;
 	b->config = "sim 5.4";
 	study_config(PHX_PROVISIONING_od_g, PHX_ALLOCATION_fcfs,
-		     phx_iaas_workload_nodes(PHX_IAAS_WORKLOAD_periodic), false, &config);
+		     phx_iaas_workload_nodes(PHX_IAAS_WORKLOAD_periodic), NULL, &config);
 	if (!draw(b, PHX_IAAS_WORKLOAD_mixed_uniform, 0, &jobs))
 		return;
 	struct mix m = mix_of(&jobs);
@@ -258,7 +259,7 @@ static void note_mixed(struct book *b)
 static void note_params(struct book *b)
 {
 	struct phx_iaas_config config;
-	study_config(PHX_PROVISIONING_od_g, PHX_ALLOCATION_fcfs, 1, false, &config);
+	study_config(PHX_PROVISIONING_od_g, PHX_ALLOCATION_fcfs, 1, NULL, &config);
 	b->config = "params";
 	note(b, "OD_G_period_s", "%lld", (long long)config.period_ms / 1000);
 	note(b, "exec_factor", "%u", config.params.factor);

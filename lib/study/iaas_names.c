@@ -14,16 +14,20 @@ const struct study_name study_hours[STUDY_HOURS] = {
 	{"Bursty", PHX_IAAS_WORKLOAD_bursty},
 };
 
-void study_config(int provisioning, int allocation, uint32_t nodes, bool live,
-		  struct phx_iaas_config *ret)
+void study_config(int provisioning, int allocation, uint32_t nodes,
+		  const struct phx_iaas_study_options *live, struct phx_iaas_config *ret)
 {
 	phx_iaas_config_default(ret);
 	ret->provisioning = provisioning;
 	ret->allocation = allocation;
 	ret->max = nodes;
 	ret->params.adaptive = true;
+	if (!live)
+		return;
+	ret->boot_ms = ret->params.boot_ms = live->boot_ms;
+	ret->charge_ms = live->charge_ms;
 	/* no idle time is printed for the live runs; OD-S gave nodes back before they were ready
 	 * (5.1), which only 0 does */
-	if (live)
-		ret->params.idle_ms[PHX_IAAS_SHORT] = 0;
+	ret->params.idle_ms[PHX_IAAS_SHORT] =
+		provisioning == PHX_PROVISIONING_od_s ? 0 : live->idle_ms;
 }

@@ -34,10 +34,10 @@ static int add_run(const struct phx_iaas_study *s, const struct phx_trace_jobs *
 {
 	struct phx_iaas_config config;
 	struct phx_iaas_result result;
-	study_config(provisioning, allocation, nodes, live, &config);
+	study_config(provisioning, allocation, nodes, live ? &s->options : NULL, &config);
 	int r = phx_iaas_run(&config, jobs, &result, NULL, err);
 	if (!r)
-		blend(sum, &result, s->repetitions);
+		blend(sum, &result, s->options.repetitions);
 	return r;
 }
 
@@ -108,26 +108,26 @@ static int run_workload(struct phx_iaas_study *s, enum phx_iaas_workload w, unsi
 static int run_all(struct phx_iaas_study *s, struct phx_err *err)
 {
 	int r = 0;
-	for (uint32_t i = 0; i < s->repetitions && !r; i++)
+	for (uint32_t i = 0; i < s->options.repetitions && !r; i++)
 		for (int w = 0; w < PHX_IAAS_WORKLOAD_COUNT_ && !r; w++) {
 			unsigned clouds = w <= PHX_IAAS_WORKLOAD_bursty ? STUDY_CLOUDS : 1;
 			for (unsigned c = 0; c < clouds && !r; c++)
-				r = run_workload(s, (enum phx_iaas_workload)w, c, s->seed + i, err);
+				r = run_workload(s, (enum phx_iaas_workload)w, c,
+						 s->options.seed + i, err);
 		}
 	return r;
 }
 
-int phx_iaas_study_new(uint64_t seed, uint32_t repetitions, struct phx_iaas_study **ret,
+int phx_iaas_study_new(const struct phx_iaas_study_options *options, struct phx_iaas_study **ret,
 		       struct phx_err *err)
 {
-	if (!repetitions || repetitions > 1000)
+	if (!options->repetitions || options->repetitions > 1000)
 		return phx_err_set(err, -EINVAL, "%u repetitions: from 1 to 1000 are possible",
-				   repetitions);
+				   options->repetitions);
 	struct phx_iaas_study *s = calloc(1, sizeof(*s));
 	if (!s)
 		return phx_err_set(err, -ENOMEM, "out of memory");
-	s->seed = seed;
-	s->repetitions = repetitions;
+	s->options = *options;
 	int r = run_all(s, err);
 	if (!r && study_measure(s))
 		r = phx_err_set(err, -ENOMEM, "out of memory");
@@ -190,7 +190,7 @@ static double percent(double value, double base)
 	return base > 0 ? 100 * (value / base - 1) : 0;
 }
 
-/* What simulation gives for a live row. */
+/* What a row of tables 5 to 7 is in ours. */
 static bool live_value(const struct phx_iaas_result *r, const struct phx_iaas_result *startup,
 		       const char *metric, double *ret)
 {
@@ -215,27 +215,19 @@ static bool live_value(const struct phx_iaas_result *r, const struct phx_iaas_re
 }
 
 static int live_row(const struct phx_iaas_study *s, int table, const char *config,
-		    const char *metric, struct phx_iaas_study_figure *ret)
+		    const char *metric, char ret[64])
 {
 	int cloud, policy, hour;
 	double value;
 	if (!parse_config(config, &cloud, &policy, &hour) || cloud != table ||
 	    !live_value(&s->cloud[cloud][policy][hour], &s->cloud[cloud][0][hour], metric, &value))
 		return -ENOENT;
-	*ret = (struct phx_iaas_study_figure){.live = true};
-	snprintf(ret->note, sizeof(ret->note),
-		 "measured live on %s, whose speed, boot times and idle time are not printed; "
-		 "simulated with boots of "
-		 "10 min and "
-		 "idle time 0: %.*f",
-		 study_clouds[cloud].name, strstr(metric, "pct") || strstr(metric, "_h") ? 0 : 1,
-		 value);
+	snprintf(ret, 64, "%.4f", value);
 	return 0;
 }
 
 int phx_iaas_study_experiment(const struct phx_iaas_study *s, const char *experiment,
-			      const char *config, const char *metric,
-			      struct phx_iaas_study_figure *ret)
+			      const char *config, const char *metric, char ret[64])
 {
 	static const char *const tables[STUDY_CLOUDS] = {"002.T5", "002.T6", "002.T7"};
 	for (int i = 0; i < STUDY_CLOUDS; i++)
@@ -245,12 +237,7 @@ int phx_iaas_study_experiment(const struct phx_iaas_study *s, const char *experi
 		return -ENOENT;
 	PHX_LIST_EACH(const struct study_fact, f, &s->facts)
 		if (!strcmp(f->config, config) && !strcmp(f->metric, metric)) {
-			*ret = (struct phx_iaas_study_figure){0};
-			memcpy(ret->ours, f->ours, sizeof(ret->ours));
-			if (!strcmp(config, "findings"))
-				snprintf(ret->note, sizeof(ret->note),
-					 "found live; simulated on the three clouds with boots of "
-					 "10 min and idle time 0");
+			memcpy(ret, f->ours, sizeof(f->ours));
 			return 0;
 		}
 	return -ENOENT;

@@ -8,25 +8,33 @@
 
 struct phx_iaas_study; /* owned by whoever made it */
 
-/** Draw every workload `repetitions` times (1 to 1000; seeds from `seed` on) and run all; figures
- * are means over the repetitions. 10 repetitions take about 0.3 s. -EINVAL, -ENOMEM with a text. */
-int phx_iaas_study_new(uint64_t seed, uint32_t repetitions, struct phx_iaas_study **ret,
+/** What the study is made with. */
+struct phx_iaas_study_options {
+	uint64_t seed;
+	uint32_t repetitions; /* 1 to 1000 */
+	/* 5.1 and 5.2, which 002 measured live and gives neither for: how long a node boots; how
+	 * long it is kept idle, but by OD-S, which 5.1 has release nodes before they are ready */
+	int64_t boot_ms, idle_ms;
+	int64_t charge_ms; /* what is charged for */
+};
+/** The usual ones: times as 002 prints them for its simulations. */
+#define PHX_IAAS_STUDY_OPTIONS \
+	{ \
+		.seed = 1, .repetitions = 10, .boot_ms = 600000, .idle_ms = 600000, \
+		.charge_ms = 3600000 \
+	}
+
+/** Draw every workload `repetitions` times (seeds from `seed` on) and run all; figures are means
+ * over the repetitions. 10 repetitions take about 0.3 s. -EINVAL, -ENOMEM with a text. */
+int phx_iaas_study_new(const struct phx_iaas_study_options *options, struct phx_iaas_study **ret,
 		       struct phx_err *err);
 void phx_iaas_study_free(struct phx_iaas_study *s);
 
-/** Our figure for one published row. */
-struct phx_iaas_study_figure {
-	/* only a live experiment could give it: `ours` is empty, `note` says why and what
-	 * simulation gives */
-	bool live;
-	char ours[64];  /* as it is printed: "64", "25/50/75" */
-	char note[256]; /* "" where there is nothing to say */
-};
-/** The row (experiment, config, metric) of the list of published figures: experiments 002.T5,
- * 002.T6, 002.T7, 002.text. -ENOENT: 002 has no such row. */
+/** Our figure for the row (experiment, config, metric) of the list of published figures, as it is
+ * printed: "64", "25/50/75"; experiments 002.T5, 002.T6, 002.T7, 002.text. -ENOENT: 002 has no such
+ * row. */
 int phx_iaas_study_experiment(const struct phx_iaas_study *s, const char *experiment,
-			      const char *config, const char *metric,
-			      struct phx_iaas_study_figure *ret);
+			      const char *config, const char *metric, char ret[64]);
 
 /* ---- what the study has run; for those who print it ---- */
 

@@ -33,8 +33,7 @@ struct study_fact {
 };
 
 struct phx_iaas_study {
-	uint64_t seed;
-	uint32_t repetitions;
+	struct phx_iaas_study_options options;
 	/* 5.1: cloud, policy, workload; 5.2: cloud, allocation, workload */
 	struct phx_iaas_result cloud[STUDY_CLOUDS][STUDY_LIVE][STUDY_HOURS];
 	struct phx_iaas_result allocation[STUDY_CLOUDS][STUDY_ALLOCATIONS][STUDY_HOURS];
@@ -43,9 +42,9 @@ struct phx_iaas_study {
 	struct phx_list facts; /* struct study_fact */
 };
 
-/** Parameters of a run: those of 5.3 and 5.4, or with idle time 0 those of 5.1 and 5.2. */
-void study_config(int provisioning, int allocation, uint32_t nodes, bool live,
-		  struct phx_iaas_config *ret);
+/** Parameters of a run: those of 5.3 and 5.4; of 5.1 and 5.2 with `live`. */
+void study_config(int provisioning, int allocation, uint32_t nodes,
+		  const struct phx_iaas_study_options *live, struct phx_iaas_config *ret);
 /** Fill s->facts from the workloads and parameters. -ENOMEM. */
 int study_measure(struct phx_iaas_study *s);
 

@@ -14,23 +14,23 @@ static const char *const near_names[] = {"exact", "within 1 %", "within 5 %", "b
 					 "no figure"};
 const struct phx_enum phx_paper_near_names = {"nearness", near_names, PHX_ARRAY_SIZE(near_names)};
 
+static const char *const kind_names[] = {"computed", "setting", "input echoed", "none"};
+const struct phx_enum phx_paper_kind_names = {"kind", kind_names, PHX_ARRAY_SIZE(kind_names)};
+
+#define OURS \
+	.ws_replay = 15, .ws_begin_s = 897170400, .blue_early = true, .dr_obtain_by_idle = true, \
+	.window_milli = 1000, .iaas = PHX_IAAS_STUDY_OPTIONS
+
+/* A row says only what it has otherwise than ours. */
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Woverride-init"
 static const struct phx_papers_reading readings[] = {
-#define READING(name_, scope_, match_, text_, replay, begin_s, fb_s, early, own, idle, full, drop) \
-	{.name = name_, \
-	 .text = text_, \
-	 .scope = scope_, \
-	 .match = match_, \
-	 .ws_replay = replay, \
-	 .ws_begin_s = begin_s, \
-	 .fb_lease_s = fb_s, \
-	 .blue_early = early, \
-	 .dr_release_own = own, \
-	 .dr_obtain_by_idle = idle, \
-	 .return_full = full, \
-	 .fb_drop = drop},
+#define READING(name_, scope_, match_, text_, ...) \
+	{.name = name_, .text = text_, .scope = scope_, .match = match_, OURS, __VA_ARGS__},
 #include "study/papers_reading.def"
 #undef READING
 };
+#pragma GCC diagnostic pop
 
 size_t phx_papers_readings(const struct phx_papers_reading **ret)
 {
@@ -41,11 +41,14 @@ size_t phx_papers_readings(const struct phx_papers_reading **ret)
 /* ---- rows ---- */
 
 #define ROW(experiment, config, metric, published, how, tolerance, note) \
-	{{experiment, config, metric, published, phx_paper_note_##note, tolerance}, how, NULL},
-#define N(fn, a, b) phx_paper_##fn, NULL, a, b, false
-#define T(fn, a, b) NULL, phx_paper_##fn, a, b, false
-#define STUDY NULL, NULL, 0, 0, true
-#define NONE NULL, NULL, 0, 0, false
+	{{experiment, config, metric, published, phx_paper_note_##note, tolerance, \
+	  PHX_PAPER_EMPTY}, \
+	 how, \
+	 NULL},
+#define N(fn, a, b) phx_paper_##fn, NULL, a, b, KIND_##fn, false
+#define T(fn, a, b) NULL, phx_paper_##fn, a, b, KIND_##fn, false
+#define STUDY(kind) NULL, NULL, 0, 0, PAPER_KIND_##kind, true
+#define NONE NULL, NULL, 0, 0, PHX_PAPER_EMPTY, false
 static const struct paper_row listed[] = {
 #include "study/published_000.def"
 #include "study/published_001.def"
@@ -60,14 +63,27 @@ static const struct paper_row listed[] = {
 #undef STUDY
 #undef NONE
 
+/* What the measure says; of nodes that a run holds all the time, what it is made with. */
+static int kind_of(const struct paper_row *row)
+{
+	if (row->kind != KIND_HELD)
+		return row->kind;
+	const struct paper_run *run = &phx_paper_runs[row->a];
+	return phx_policy((enum phx_policy_id)run->policy)->fixed && !run->n_parts
+		? PHX_PAPER_SETTING
+		: PHX_PAPER_COMPUTED;
+}
+
 static int add_listed(struct phx_papers *p)
 {
 	struct paper_row *rows = phx_list_push(&p->rows, sizeof(*rows));
 	for (size_t i = 0; rows && i < PHX_ARRAY_SIZE(listed); i++) {
 		if (i)
 			rows = phx_list_push(&p->rows, sizeof(*rows));
-		if (rows)
-			*rows = listed[i];
+		if (!rows)
+			break;
+		*rows = listed[i];
+		rows->row.kind = kind_of(rows);
 	}
 	return rows ? 0 : -ENOMEM;
 }
@@ -194,9 +210,10 @@ static void judge_text(const struct phx_paper_row *row, const char *ours,
 	number = strtod(ours, &end);
 	if (*ours && !*end && parse_number(row->published, &(double){0})) {
 		judge_number(row, number, ret);
-	} else if (*row->published && *ours) {
-		ret->near = strcmp(ours, row->published) == 0 ? PHX_PAPER_EXACT : PHX_PAPER_BEYOND;
+		return;
 	}
+	if (*row->published && *ours)
+		ret->near = strcmp(ours, row->published) == 0 ? PHX_PAPER_EXACT : PHX_PAPER_BEYOND;
 	PHX_STR_SET(ret->ours, ours);
 }
 
@@ -204,19 +221,15 @@ static int study_value(struct phx_papers *p, struct paper_row *row, struct phx_p
 		       struct phx_err *err)
 {
 	const struct phx_iaas_study *study;
-	struct phx_iaas_study_figure figure;
+	char ours[64];
 	int r = phx_papers_study(p, &study, err);
 	r = r < 0 ? r
 		  : phx_iaas_study_experiment(study, row->row.experiment, row->row.config,
-					      row->row.metric, &figure);
+					      row->row.metric, ours);
 	if (r < 0)
 		return phx_err_set(err, r, "%s,%s,%s: no such row", row->row.experiment,
 				   row->row.config, row->row.metric);
-	judge_text(&row->row, figure.ours, ret);
-	if (*figure.note && !row->config) {
-		row->config = strdup(figure.note); /* the row keeps the text that it shows */
-		row->row.note = row->config ? row->config : row->row.note;
-	}
+	judge_text(&row->row, ours, ret);
 	return 0;
 }
 
@@ -285,8 +298,8 @@ int phx_papers_prepare(struct phx_papers *p, unsigned workers, struct phx_err *e
 int phx_papers_count(struct phx_papers *p, const char *scope, const char *match,
 		     struct phx_paper_counts *ret, struct phx_err *err)
 {
-	struct phx_paper_counts c = {.mean = 0};
-	size_t n_differences = 0;
+	struct phx_paper_counts c = {.n_rows = 0};
+	size_t n_differences[PHX_PAPER_KIND_COUNT_] = {0};
 	for (size_t i = 0; i < p->rows.n; i++) {
 		struct phx_paper_value v;
 		const struct phx_paper_row *row = phx_papers_row(p, i);
@@ -296,13 +309,15 @@ int phx_papers_count(struct phx_papers *p, const char *scope, const char *match,
 		int r = phx_papers_value(p, i, &v, err);
 		if (r < 0)
 			return r;
-		c.n[v.near]++;
+		c.n_rows++;
+		c.n[row->kind][v.near]++;
 		if (isnan(v.difference))
 			continue;
-		c.mean += fmin(fabs(v.difference), 1);
-		n_differences++;
+		c.mean[row->kind] += fmin(fabs(v.difference), 1);
+		n_differences[row->kind]++;
 	}
-	c.mean /= n_differences ? (double)n_differences : 1;
+	for (int k = 0; k < PHX_PAPER_KIND_COUNT_; k++)
+		c.mean[k] /= n_differences[k] ? (double)n_differences[k] : 1;
 	*ret = c;
 	return 0;
 }

@@ -73,8 +73,8 @@ int phx_paper_fixed_peak(struct phx_papers *p, int a, int b, double *ret, struct
 
 int phx_paper_fixed_total(struct phx_papers *p, int a, int b, double *ret, struct phx_err *err)
 {
-	(void)p, (void)b, (void)err;
-	*ret = all_fixed() * phx_paper_runs[a].hours;
+	(void)b, (void)err;
+	*ret = all_fixed() * phx_papers_hours(p, a);
 	return 0;
 }
 
@@ -82,7 +82,7 @@ int phx_paper_fixed_saving(struct phx_papers *p, int a, int b, double *ret, stru
 {
 	int r = phx_paper_total_hours(p, a, b, ret, err);
 	if (r == 0)
-		*ret = 100 * (1 - *ret / (all_fixed() * phx_paper_runs[a].hours));
+		*ret = 100 * (1 - *ret / (all_fixed() * phx_papers_hours(p, a)));
 	return r;
 }
 
@@ -97,11 +97,11 @@ int phx_paper_fixed_peak_ratio(struct phx_papers *p, int a, int b, double *ret, 
 #define ADJUST_S \
 	15.743 /* of a node, measured in 003: to assign and to reclaim it, without a wipe */
 
-/* A node that was obtained and released is adjusted once. */
+/* A node that was obtained and released is adjusted once; in a reading, each time. */
 int phx_paper_adjusted(struct phx_papers *p, int a, int b, double *ret, struct phx_err *err)
 {
 	int r = phx_paper_moved(p, a, b, ret, err);
-	if (r == 0)
+	if (r == 0 && !p->reading->moved_each)
 		*ret /= 2;
 	return r;
 }

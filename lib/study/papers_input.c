@@ -12,7 +12,7 @@
 #define HOUR_MS INT64_C(3600000)
 #define WEEKS_MS (336 * HOUR_MS)
 
-enum { SUBMISSIONS = 100, WORKFLOW_SEED = 1, WS_PEAK = 64, MONTAGE_WIDEST = 662 };
+enum { WORKFLOW_SEED = 1, WS_PEAK = 64, MONTAGE_WIDEST = 662 };
 
 struct input {
 	const char *text, *file;
@@ -161,6 +161,21 @@ uint32_t phx_papers_machine(int input)
 uint32_t phx_papers_per_node(int input)
 {
 	return inputs[input].per_node;
+}
+
+const char *phx_papers_input_text(int input)
+{
+	return inputs[input].text;
+}
+
+const char *phx_papers_input_file(int input)
+{
+	return inputs[input].file;
+}
+
+uint32_t phx_papers_input_hours(int input)
+{
+	return inputs[input].hours;
 }
 
 /* ---- web demand ---- */

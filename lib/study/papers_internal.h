@@ -25,6 +25,7 @@ enum paper_run_id {
 };
 
 enum { PARTS_MAX = 4, WS_PEAKS_MAX = 8, SWEEP_VALUES_MAX = 10 };
+enum { SUBMISSIONS = 100 }; /* of the workflow */
 
 /** A run; 0 is the default of the agreement for everything that an agreement has. */
 struct paper_run {
@@ -65,6 +66,20 @@ struct paper_demand {
 	struct phx_trace_series series;
 };
 
+/** What papers_measure.def calls a measure, by its name: KIND_submitted. HELD: see there. */
+enum { KIND_HELD = PHX_PAPER_KIND_COUNT_ };
+enum paper_kind_of {
+#define NUMBER(name, kind) KIND_##name = PAPER_KIND_##kind,
+#define TEXT(name, kind) KIND_##name = PAPER_KIND_##kind,
+#define PAPER_KIND_COMPUTED PHX_PAPER_COMPUTED
+#define PAPER_KIND_SETTING PHX_PAPER_SETTING
+#define PAPER_KIND_ECHO PHX_PAPER_ECHO
+#define PAPER_KIND_HELD KIND_HELD
+#include "study/papers_measure.def"
+#undef NUMBER
+#undef TEXT
+};
+
 /** A row as it is kept: what is printed, and how ours is had. */
 struct paper_row {
 	struct phx_paper_row row;
@@ -73,6 +88,7 @@ struct paper_row {
 	int (*text)(struct phx_papers *p, int a, int b, char ret[64],
 		    struct phx_err *err); /* ... or this, or neither */
 	int a, b;
+	int kind;     /* as the measure says it: enum paper_kind_of, or phx_paper_kind */
 	bool study;   /* the study of 002 knows it */
 	char *config; /* owned, where it was put together */
 };
@@ -100,6 +116,9 @@ int phx_papers_jobs(struct phx_papers *p, int input, const struct phx_trace_jobs
 /** Nodes of the machine that it is of; its processors a node; what it is. */
 uint32_t phx_papers_machine(int input);
 uint32_t phx_papers_per_node(int input);
+const char *phx_papers_input_text(int input);
+const char *phx_papers_input_file(int input);
+uint32_t phx_papers_input_hours(int input); /* of it that are read; 0 = all */
 /** The web demand with that peak (PRC_ws). */
 int phx_papers_demand(struct phx_papers *p, uint32_t peak, const struct phx_trace_series **ret,
 		      struct phx_err *err);
@@ -117,6 +136,8 @@ int phx_papers_sweep_result(struct phx_papers *p, int sweep, size_t i,
 int phx_papers_simulate(struct phx_papers *p, const struct paper_run *run,
 			struct phx_sim_result *ret, struct phx_err *err);
 
+/** Hours of a run that count. */
+uint32_t phx_papers_hours(const struct phx_papers *p, int run);
 /** The agreement of the batch RE of a run: what it was run with. */
 void phx_papers_agreement(const struct phx_papers *p, const struct paper_run *run,
 			  struct phx_agreement *ret);
@@ -126,9 +147,9 @@ typedef int (*paper_number_fn)(struct phx_papers *p, int a, int b, double *ret,
 typedef int (*paper_text_fn)(struct phx_papers *p, int a, int b, char ret[64], struct phx_err *err);
 
 /* Our figures, by the names of papers_measure.def: of up to two runs, inputs or sweeps. */
-#define NUMBER(name) \
+#define NUMBER(name, kind) \
 	int phx_paper_##name(struct phx_papers *p, int a, int b, double *ret, struct phx_err *err);
-#define TEXT(name) \
+#define TEXT(name, kind) \
 	int phx_paper_##name(struct phx_papers *p, int a, int b, char ret[64], struct phx_err *err);
 #include "study/papers_measure.def"
 #undef NUMBER

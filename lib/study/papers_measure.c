@@ -26,7 +26,6 @@ static int result(struct phx_papers *p, int run, enum of of, const struct phx_si
 		return r; \
 	}
 
-MEASURE(submitted, OF_BATCH, m->jobs)
 MEASURE(completed, OF_BATCH, m->completed)
 MEASURE(exec, OF_BATCH, m->mean_exec_s)
 MEASURE(turnaround, OF_BATCH, m->mean_turnaround_s)
@@ -88,7 +87,7 @@ int phx_paper_saved_weeks(struct phx_papers *p, int a, int b, double *ret, struc
 	int r = phx_paper_total_hours(p, a, 0, &hours, err);
 	if (r == 0)
 		*ret = 100 *
-			(1 - hours / ((double)phx_paper_runs[b].nodes * phx_paper_runs[b].hours));
+			(1 - hours / ((double)phx_paper_runs[b].nodes * phx_papers_hours(p, b)));
 	return r;
 }
 

@@ -23,8 +23,11 @@ struct paper_row *phx_papers_add_row(struct phx_papers *p, const char *fmt, ...)
 		free(kept);
 		return NULL;
 	}
-	*row = (struct paper_row){
-		.row = {.config = kept, .published = "", .note = "", .tolerance_milli = -1},
-		.config = kept};
+	*row = (struct paper_row){.row = {.config = kept,
+					  .published = "",
+					  .note = "",
+					  .tolerance_milli = -1,
+					  .kind = PHX_PAPER_COMPUTED},
+				  .config = kept};
 	return row;
 }

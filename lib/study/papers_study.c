@@ -5,12 +5,11 @@
 
 #include "study/papers_internal.h"
 
-enum { SEED = 1, REPETITIONS = 10 };
 enum { PAIRS = 3, WORKLOADS = 3, ALLOCATIONS = 2, POLICIES = 3 };
 
 int phx_papers_study(struct phx_papers *p, const struct phx_iaas_study **ret, struct phx_err *err)
 {
-	int r = p->study ? 0 : phx_iaas_study_new(SEED, REPETITIONS, &p->study, err);
+	int r = p->study ? 0 : phx_iaas_study_new(&p->reading->iaas, &p->study, err);
 	*ret = p->study;
 	return r;
 }

@@ -39,8 +39,8 @@ static const struct {
 	{PEAK, "peak_nodes", "peak_nodes", true},
 	{ADJUSTMENTS, "adjust_times", "adjustments", true},
 	{HOURS, "resource_node_hours", "node_hours", false},
-	{MOVED, "nodes_adjusted", "nodes_moved", false},
-	{TASKS, "tasks_per_s", "tasks_per_s", false},
+	{MOVED, "nodes_adjusted", "nodes_moved", true},
+	{TASKS, "tasks_per_s_of_a_workflow", "tasks_per_s", false},
 };
 
 #define SWEEP(id, experiment, config, letter, base, member, times, less, measures, ...) \
@@ -158,8 +158,7 @@ int phx_paper_sweep_insensitive(struct phx_papers *p, int a, int b, char ret[64]
 	return 0;
 }
 
-int phx_paper_sweep_adjustments_max(struct phx_papers *p, int a, int b, double *ret,
-				    struct phx_err *err)
+int phx_paper_sweep_moved_max(struct phx_papers *p, int a, int b, double *ret, struct phx_err *err)
 {
 	double most = 0;
 	for (size_t i = 0; i < phx_paper_sweeps[a].n_values; i++) {
@@ -167,7 +166,9 @@ int phx_paper_sweep_adjustments_max(struct phx_papers *p, int a, int b, double *
 		int r = phx_papers_sweep_result(p, a, i, &result, err);
 		if (r < 0)
 			return r;
-		most = fmax(most, (double)result->total.adjustments);
+		most = fmax(most,
+			    (double)(p->reading->moved_by_times ? result->total.adjustments
+								: result->total.nodes_moved));
 	}
 	(void)b;
 	*ret = most;

@@ -101,8 +101,8 @@ FLOW(flow_widest, widest)
 /* DR: nodes leased beyond the initial ones, how often, and what the initial ones cost. */
 int phx_paper_flow_initial(struct phx_papers *p, int a, int b, double *ret, struct phx_err *err)
 {
-	(void)p, (void)b, (void)err;
-	*ret = (double)phx_paper_runs[a].lower * phx_paper_runs[a].hours;
+	(void)b, (void)err;
+	*ret = (double)phx_paper_runs[a].lower * phx_papers_hours(p, a);
 	return 0;
 }
 
