@@ -131,8 +131,8 @@ int phx_core_apply_in_portion(struct phx_state *s, const struct phx_event *ev,
 	int64_t before = s->now_ms;
 	struct phx_incarnation was = phx_incarnation_begin(s, ev->incarnation);
 	PHX_AUTO(phx_list_fini) struct phx_list todo = {0}, left = {0};
-	struct phx_apply a = {s,    &ev->head, ret,   err, ev->by, PHX_JOBS_UNSAID,
-			      NULL, &todo,     &left, work};
+	struct phx_apply a = {s,    &ev->head, ret,   err,   ev->by, PHX_JOBS_UNSAID,
+			      NULL, false,     &todo, &left, work};
 	s->now_ms = ev->now_ms;
 	if (s->ledger)
 		phx_ledger_of_before(s->ledger, phx_of_before(s));

@@ -494,6 +494,7 @@ void phx_fault_check_after(struct fault_sim *f, const struct phx_event *ev, int 
 	if (r < 0)
 		return;
 	check_proof(f, ev, out);
+	phx_fault_re_check_kept(f, ev);
 	hear_why(f, out);
 	look(f, ev->node[0] ? ev->node : out->node, ev);
 	PHX_LIST_EACH(struct phx_action, act, &out->actions)

@@ -44,6 +44,27 @@ void phx_fault_re_check(struct fault_sim *f, struct fault_machine *m, const stru
 				   m->node, count, lower);
 }
 
+/* Ended for good by this event? */
+static bool ended_now(const struct fault_sim *f, const struct phx_job *j)
+{
+	return j->cancel && j->killed_ms == f->head.s->now_ms &&
+		strstr(j->killed_why, "deactivated");
+}
+
+void phx_fault_re_check_kept(struct fault_sim *f, const struct phx_event *ev)
+{
+	const struct phx_re *re =
+		ev->kind == PHX_EV_re_deactivate ? phx_state_re(f->head.s, ev->re) : NULL;
+	if (!re || !re->agreement.keep_jobs)
+		return;
+	PHX_LIST_EACH(struct phx_job, j, &f->head.s->jobs)
+		if (!strcmp(j->re, re->name) && !j->no_requeue && !j->broken && ended_now(f, j))
+			phx_fault_violated(
+				f, "jobs",
+				"RE %s keeps its jobs, is deactivated, and ends job %llu", re->name,
+				(unsigned long long)j->id);
+}
+
 /* In the RE's pool, in its role, and wanted there by both. */
 static bool belongs(const struct fault_sim *f, const struct phx_node *n, const char *re_name)
 {

@@ -111,6 +111,8 @@ void phx_fault_engine_again(struct fault_sim *f, int64_t low_ms, int64_t high_ms
 /* check_re.c: what must hold of runtime environments */
 /** A reclaim never takes a coordinated pair below the sum of its lower bounds. */
 void phx_fault_re_check(struct fault_sim *f, struct fault_machine *m, const struct phx_node *n);
+/** A deactivation ends no job of an RE that keeps them. */
+void phx_fault_re_check_kept(struct fault_sim *f, const struct phx_event *ev);
 /** A node that is away for less than its RE waits stays with it, unless it was `ordered` away. */
 void phx_fault_re_check_away(struct fault_sim *f, struct fault_machine *m, const struct phx_node *n,
 			     bool ordered);

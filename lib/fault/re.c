@@ -25,6 +25,9 @@ static void create(struct fault_sim *f, int re)
 	a->replace_after_s = r->partner[0] ? 300 : 90;
 	if (f->o.external && re == 0)
 		a->engine = PHX_RE_ENGINE_SLURM;
+	/* in every other life */
+	a->keep_jobs =
+		f->o.seed % 2 && phx_re_kind(a)->has_jobs && a->engine == PHX_RE_ENGINE_BUILTIN;
 	a->setup = f->pool_setup[r->pool];
 	if (phx_fault_submit(f, &ev, NULL) == -EINVAL)
 		phx_fault_violated(f, "model", "the agreement of RE %s is refused", a->name);

@@ -34,6 +34,8 @@ void phx_job_why(struct phx_apply *a, struct phx_job *j, const char *fmt, ...)
 /** Holds the job back from its queue, for a user or for its array, or lets it go on: it waits there
  * as soon as neither holds it. The error is the ledger's: nothing is changed. */
 int phx_job_hold_back(struct phx_apply *a, struct phx_job *j, bool held, bool throttled);
+/** The job as the queue of its RE takes it. */
+struct phx_batch_job phx_job_in_queue(const struct phx_job *j);
 /** No run of `j` is on its nodes any more: they count as idle. The caller tells the ledger in the
  * same event. */
 void phx_job_left_nodes(struct phx_apply *a, const struct phx_job *j);
@@ -44,6 +46,10 @@ int phx_array_check(const struct phx_event_job_submit *p, struct phx_err *err);
 /** Appends the other members of an array, whose first member is the last job of the list: copies
  * without its words, in no queue. -ENOMEM: some members may have been appended. */
 int phx_array_make(struct phx_apply *a, const struct phx_event_job_submit *p);
+
+/* kept.c */
+/** A job that its RE keeps waits for its next run: it joins the queue if the RE is active again. */
+void phx_job_wait_on(struct phx_apply *a, struct phx_job *j);
 
 /* parts.c */
 /** Removes the oldest jobs that have ended; open jobs stay. */

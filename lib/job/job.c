@@ -45,12 +45,22 @@ void phx_job_blame(struct phx_apply *a, struct phx_job *j, const char *by, const
 	j->killed_ms = a->s->now_ms;
 }
 
+struct phx_batch_job phx_job_in_queue(const struct phx_job *j)
+{
+	return (struct phx_batch_job){.id = j->id,
+				      .submit_ms = j->submitted_ms,
+				      .estimate_ms = j->estimate_ms ? j->estimate_ms : -1,
+				      .size = j->nodes,
+				      .no_requeue = j->no_requeue,
+				      .state = PHX_BATCH_WAITING};
+}
+
 int phx_job_hold_back(struct phx_apply *a, struct phx_job *j, bool held, bool throttled)
 {
 	const struct phx_re *re = phx_state_re(a->s, j->re);
 	bool back = held || throttled;
 	int r = 0;
-	if (re && re->active && back != (j->held || j->throttled))
+	if (re && re->active && !j->kept && back != (j->held || j->throttled))
 		r = phx_ledger_job_hold(a->s->ledger, (int)re->number, j->id, back, a->s->now_ms,
 					a->todo);
 	if (r < 0)
@@ -101,6 +111,7 @@ void phx_job_become(struct phx_apply *a, struct phx_job *j, enum phx_job_state s
 	phx_index_job(a->s, j, false);
 	bool ends = j->array && phx_job_is_open(j);
 	j->state = (int)state;
+	j->kept = j->kept && phx_job_is_open(j);
 	phx_index_job(a->s, j, true);
 	if (ends && !phx_job_is_open(j))
 		member_ended(a, j);

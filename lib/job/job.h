@@ -44,11 +44,23 @@ void phx_jobs_tick(struct phx_apply *a);
 void phx_job_start_in_re(struct phx_apply *a, struct phx_job *j);
 /** Kills a job, to be queued again: its RE returns nodes. */
 void phx_job_kill(struct phx_apply *a, struct phx_job *j);
-/** Cancels the RE's waiting jobs, and marks running ones so that they do not run again. Jobs of
- * another engine wait there until the RE is activated again. */
-void phx_jobs_end_of_re(struct phx_apply *a, const struct phx_re *re);
 /** Starts queued jobs of no RE that fit. */
 void phx_jobs_start(struct phx_apply *a);
+
+/* kept.c: their RE is deactivated, activated again, destroyed */
+/** Would the job outlive a deactivation of its RE, as the agreement has it (keep_jobs)? It waits,
+ * and so does one that runs, once it was told to end, unless it may not run again. Jobs of another
+ * engine are that engine's. */
+bool phx_job_outlives(const struct phx_re *re, const struct phx_job *j);
+/** The RE is deactivated, and the ledger knows. Jobs that outlive it are kept: those that run are
+ * told to end, to run again, and it is told how many. Others are cancelled, or end for good, and how
+ * many is told if `tells`. Jobs of another engine wait there until the RE is activated again. */
+void phx_jobs_end_of_re(struct phx_apply *a, const struct phx_re *re, bool tells);
+/** The RE is active again, and the ledger knows: jobs that it kept join its queue, in their order.
+ */
+void phx_jobs_go_on(struct phx_apply *a, const struct phx_re *re);
+/** The RE is destroyed: the jobs that it kept are cancelled. */
+void phx_jobs_forsake(struct phx_apply *a, const struct phx_re *re);
 
 /* silence.c: nodes of jobs are not heard, or lost */
 /** `n` started anew or was seen off: job parts that ran on it ended with `status`. */

@@ -88,16 +88,20 @@ static bool leave_ledger(struct phx_apply *a, struct phx_job *j)
 {
 	const struct phx_re *re = phx_state_re(a->s, j->re);
 	phx_job_left_nodes(a, j);
-	if (!re || !re->active)
+	if (!re)
 		return false;
 	/* otherwise the job ended by itself first */
 	bool told = phx_job_ends_for_good(j) || (j->killing && j->status);
+	bool kept = told && j->kept && !phx_job_ends_for_good(j);
+	if (!re->active)
+		return kept;
 	if (!told) {
 		phx_ledger_job_ended(a->s->ledger, (int)re->number, j->id, a->s->now_ms, a->todo);
 		return false;
 	}
 	phx_ledger_job_killed(a->s->ledger, (int)re->number, j->id, a->s->now_ms, a->todo);
-	return phx_batch_job(phx_ledger_batch(a->s->ledger, (int)re->number), j->id) != NULL;
+	return kept ||
+		phx_batch_job(phx_ledger_batch(a->s->ledger, (int)re->number), j->id) != NULL;
 }
 
 static void finish_job(struct phx_apply *a, struct phx_job *j)
@@ -111,6 +115,7 @@ static void finish_job(struct phx_apply *a, struct phx_job *j)
 	bool told = j->killing && j->status && !phx_job_ends_for_good(j) && !j->no_requeue;
 	if (j->re[0] ? leave_ledger(a, j) : told) {
 		queue_again(a, j);
+		phx_job_wait_on(a, j);
 		return;
 	}
 	phx_job_become(a, j,
@@ -310,19 +315,4 @@ int phx_apply_job_result(struct phx_apply *a, const struct phx_event_job_result 
 	part->output_cut_bytes = p->output_cut_bytes;
 	phx_job_part_end(a, j, part, p->result);
 	return 0;
-}
-
-void phx_jobs_end_of_re(struct phx_apply *a, const struct phx_re *re)
-{
-	PHX_INDEX_EACH_JOB_OF(j, a->s, re->name)
-	{
-		if (j->engine_id[0] || (j->state != PHX_JOB_QUEUED && j->state != PHX_JOB_RUNNING))
-			continue;
-		j->cancel = true;
-		phx_job_blame(a, j, a->ev->by, "RE %s is deactivated", re->name);
-		if (j->state != PHX_JOB_QUEUED)
-			continue;
-		phx_job_become(a, j, PHX_JOB_CANCELLED);
-		j->ended_ms = a->s->now_ms;
-	}
 }

@@ -65,12 +65,7 @@ static int need_re(struct phx_apply *a, const struct phx_event_job_submit *p,
 
 static int queue_in_re(struct phx_apply *a, const struct phx_re *re, const struct phx_job *j)
 {
-	struct phx_batch_job b = {.id = j->id,
-				  .submit_ms = j->submitted_ms,
-				  .estimate_ms = j->estimate_ms ? j->estimate_ms : -1,
-				  .size = j->nodes,
-				  .no_requeue = j->no_requeue,
-				  .state = PHX_BATCH_WAITING};
+	const struct phx_batch_job b = phx_job_in_queue(j);
 	uint32_t widest = phx_ledger_widest(a->s->ledger, (int)re->number);
 	if (j->nodes > widest)
 		return phx_err_set(a->err, -E2BIG,

@@ -94,6 +94,8 @@ void phx_job_waits_for(struct phx_job_waits *w, const struct phx_job *j, char *r
 		return;
 	if (j->held)
 		snprintf(ret, size, "held back until it is let go");
+	else if (j->kept)
+		snprintf(ret, size, "kept: its RE %s is not active", j->re);
 	else if (j->throttled)
 		snprintf(ret, size, "as many of its array as may run at a time");
 	else if (j->engine_id[0])

@@ -296,6 +296,23 @@ static void wait_for_lease(struct phx_ledger *l, uint32_t i, uint64_t id)
 		phx_ledger_ask(l, i, id, job->size);
 }
 
+static int join(struct phx_ledger *l, int re, const struct phx_batch_job *job, int64_t now_ms,
+		struct phx_list *ret_actions)
+{
+	struct re *it = re_at(l, (uint32_t)re);
+	struct phx_batch_job mine = *job;
+
+	mine.no_requeue = job->no_requeue || it->r.agreement.no_requeue;
+	int r = phx_batch_submit(it->batch, &mine);
+	if (r == -ENOMEM)
+		l->error = r;
+	if (r < 0)
+		return r;
+	phx_ledger_begin(l, now_ms, ret_actions);
+	wait_for_lease(l, (uint32_t)re, job->id);
+	return phx_ledger_finish(l);
+}
+
 int phx_ledger_submit(struct phx_ledger *l, int re, const struct phx_batch_job *job, int64_t now_ms,
 		      struct phx_list *ret_actions, struct phx_err *err)
 {
@@ -309,17 +326,21 @@ int phx_ledger_submit(struct phx_ledger *l, int re, const struct phx_batch_job *
 	int r = check_width(l, (uint32_t)re, job->size, err);
 	if (r < 0)
 		return r;
-	struct phx_batch_job mine = *job;
-	mine.no_requeue = job->no_requeue || it->r.agreement.no_requeue;
-	r = phx_batch_submit(it->batch, &mine);
-	if (r == -ENOMEM)
-		l->error = r;
+	r = join(l, re, job, now_ms, ret_actions);
 	if (r < 0)
 		return phx_err_set(err, r, "job %llu is refused%s", (unsigned long long)job->id,
 				   r == -EEXIST ? ": its number is taken" : "");
-	phx_ledger_begin(l, now_ms, ret_actions);
-	wait_for_lease(l, (uint32_t)re, job->id);
-	return phx_ledger_finish(l);
+	return 0;
+}
+
+int phx_ledger_rejoin(struct phx_ledger *l, int re, const struct phx_batch_job *job, int64_t now_ms,
+		      struct phx_list *ret_actions)
+{
+	struct re *it = phx_ledger_get_batch(l, re);
+
+	if (!it || it->r.state != RE_ACTIVE)
+		return -ENOENT;
+	return join(l, re, job, now_ms, ret_actions);
 }
 
 int phx_ledger_job_started(struct phx_ledger *l, int re, uint64_t job, uint32_t size,

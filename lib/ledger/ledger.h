@@ -95,6 +95,10 @@ int phx_ledger_error(const struct phx_ledger *l);
  * of the RE and its partner, and the errors of phx_batch_submit(). */
 int phx_ledger_submit(struct phx_ledger *l, int re, const struct phx_batch_job *job, int64_t now_ms,
 		      struct phx_list *ret_actions, struct phx_err *err);
+/** A job that its RE took before, and that its deactivation took out of the queue, joins the queue
+ * again: also while the RE is suspended, and whatever the job's width. -EEXIST, -ENOENT. */
+int phx_ledger_rejoin(struct phx_ledger *l, int re, const struct phx_batch_job *job, int64_t now_ms,
+		      struct phx_list *ret_actions);
 /** The most nodes that a batch RE can ever have while its partner keeps its least instances: the
  * size of the widest job that can run. (A demand series may want no instance, so
  * phx_ledger_submit() takes wider jobs.) */

@@ -106,7 +106,8 @@ int phx_order_jobs_allow_re(struct phx_apply *a, const struct phx_re *re)
 		return 0;
 	PHX_INDEX_EACH_JOB_OF(j, a->s, re->name)
 	{
-		if (!phx_job_is_open(j) || j->cancel || may_end(a->jobs, a->may_end, j))
+		if (!phx_job_is_open(j) || j->cancel || may_end(a->jobs, a->may_end, j) ||
+		    (phx_job_outlives(re, j) && (j->state == PHX_JOB_QUEUED || phx_job_is_told(j))))
 			continue;
 		first = first ? first : j;
 		n_open++;
@@ -114,9 +115,9 @@ int phx_order_jobs_allow_re(struct phx_apply *a, const struct phx_re *re)
 	if (!n_open)
 		return 0;
 	return phx_err_set(a->err, -EBUSY,
-			   "RE '%s' has %u jobs that would end, such as %s of %s: wait for them "
+			   "RE '%s' has %u job%s that would end, such as %s of %s: wait for them "
 			   "(safe), or say that they may",
-			   re->name, n_open, phx_job_title(first).text,
+			   re->name, n_open, n_open == 1 ? "" : "s", phx_job_title(first).text,
 			   first->user[0] ? first->user : "?");
 }
 

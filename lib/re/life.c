@@ -43,6 +43,7 @@ static int activate(struct phx_apply *a, struct phx_re *re)
 	phx_away_activated(a, re);
 	phx_engine_begin(re);
 	tell_pair(a, re);
+	phx_jobs_go_on(a, re);
 	return 0;
 }
 
@@ -65,7 +66,7 @@ static int deactivate(struct phx_apply *a, struct phx_re *re)
 	r = r ? r : phx_ledger_deactivate(a->s->ledger, (int)re->number, a->s->now_ms, a->todo);
 	if (r < 0)
 		return r;
-	phx_jobs_end_of_re(a, re);
+	phx_jobs_end_of_re(a, re, a->tells);
 	phx_away_deactivated(a, re);
 	re->leaving = false;
 	return 0;
@@ -138,6 +139,7 @@ static int destroy(struct phx_apply *a, struct phx_re *re)
 	PHX_LIST_EACH(struct phx_node, gone, &a->s->nodes)
 		if (is_gone(gone, re->name))
 			phx_away_detach(a, gone);
+	phx_jobs_forsake(a, re);
 	forget_pool(a, re->name);
 	phx_note_re(a, NULL, re->name, NULL, "RE %s is destroyed", re->name);
 	forget(a, re);
@@ -214,6 +216,7 @@ int phx_apply_re_operate(struct phx_apply *a, const struct phx_event_re_order *p
 		return r;
 	a->jobs = (enum phx_jobs_say)p->jobs;
 	a->may_end = &p->may_end;
+	a->tells = p->tells;
 	for (size_t i = 0; i < PHX_ARRAY_SIZE(operations); i++)
 		if ((int)operations[i].kind == a->ev->kind)
 			return operate(a, (enum phx_re_who)p->who, re, i);

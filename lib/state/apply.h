@@ -31,6 +31,7 @@ struct phx_apply {
 	const char *by;
 	enum phx_jobs_say jobs;         /* may jobs end by the event? */
 	const struct phx_list *may_end; /* struct phx_job_ref: NAMED; of an order on an RE */
+	bool tells; /* of the same: is it told how many jobs end? false in journals of before */
 	/* struct phx_ledger_action: actions of the ledger that re/allocation.c has to carry out */
 	struct phx_list *todo;
 	struct phx_list *work;      /* the worklist */

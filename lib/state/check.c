@@ -108,6 +108,40 @@ static int check_jobs(const struct phx_state *s, struct phx_err *err)
 	return r;
 }
 
+/* ---- the ledger and the jobs agree ---- */
+
+/* A job that waits stands in the queue of its active RE, or its RE is deactivated and keeps it: no
+ * job is lost, and none stands twice. Jobs of another engine wait there. */
+static int check_waiting(const struct phx_state *s, const struct phx_job *j, struct phx_err *err)
+{
+	const struct phx_re *re = j->re[0] ? phx_state_re(s, j->re) : NULL;
+	const struct phx_batch *queue =
+		re && re->active ? phx_ledger_batch(s->ledger, (int)re->number) : NULL;
+	if (!j->re[0] || j->engine_id[0] || j->state != PHX_JOB_QUEUED)
+		return 0;
+	if (j->kept == (queue && phx_batch_job(queue, j->id)))
+		return phx_err_set(err, -EPROTO, "job %llu is queued, and %s by RE %s",
+				   (unsigned long long)j->id,
+				   j->kept ? "both kept and waited for"
+					   : "neither kept nor waited for",
+				   j->re);
+	if (j->kept && (!re || re->state != PHX_RE_STATE_DEACTIVATED))
+		return phx_err_set(err, -EPROTO,
+				   "job %llu is kept by RE %s, which is not deactivated",
+				   (unsigned long long)j->id, j->re);
+	return 0;
+}
+
+static int check_queues(const struct phx_state *s, struct phx_err *err)
+{
+	PHX_LIST_EACH(struct phx_job, j, &s->jobs) {
+		int r = check_waiting(s, j, err);
+		if (r < 0)
+			return r;
+	}
+	return 0;
+}
+
 /* ---- the ledger and the nodes agree ---- */
 
 static int check_re(const struct phx_state *s, const struct phx_re *re, struct phx_err *err)
@@ -165,6 +199,7 @@ int phx_state_check(const struct phx_state *s, struct phx_err *err)
 	for (uint32_t i = 0; r == 0 && i < s->nodes.n; i++)
 		r = check_node(&fresh, i, err);
 	r = r ? r : check_jobs(&fresh, err);
+	r = r ? r : check_queues(s, err);
 	r = r ? r : check_order(s, err);
 	r = r ? r : phx_index_check(s, &fresh, err);
 	r = r ? r : check_ledger(&fresh, err);

@@ -286,7 +286,9 @@ extern const struct phx_enum phx_job_ended_by_names;
 
 #define PHX_EVENT_FIELDS_re_order(F, S) \
 	F(S, who, ENUM(phx_re_who)) \
-	F(S, jobs, ENUM(phx_jobs_say))   /* re_deactivate: may jobs end by it? */ \
+	F(S, jobs, ENUM(phx_jobs_say)) /* re_deactivate: may jobs end by it? */ \
+	/* re_deactivate: the RE's history has how many end; false in journals of before */ \
+	F(S, tells, BOOL) \
 	F(S, may_end, LIST(phx_job_ref)) /* NAMED; by id, ascending */
 
 #define PHX_EVENT_FIELDS_re_use(F, S) \

@@ -132,6 +132,9 @@ PHX_RECORD_STRUCT(phx_job_part, PHX_JOB_PART_FIELDS);
 	/* while it is queued: what holds it back */ \
 	F(S, held, BOOL)      /* waits until a user releases it */ \
 	F(S, throttled, BOOL) /* waits until another member of its array has ended */ \
+	/* its RE was deactivated and keeps it: it is in no queue until its RE is active \
+	 * again; while it runs: it is told to end, and is kept then */ \
+	F(S, kept, BOOL) \
 	/* while it runs: why the run is told to end */ \
 	/* its RE must return nodes, one broke, or one was ordered away: it runs again */ \
 	F(S, killing, BOOL) \

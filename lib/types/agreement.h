@@ -138,6 +138,13 @@ enum { PHX_MEMBERS_MAX = 1024 };
 	  KEY(kill_order, CHOICE, "smallest-latest", \
 	      "Whose job ends first when nodes must be returned.")) \
 	F(S, no_requeue, BOOL, KEY(no_requeue, YES, "false", "Killed jobs are not queued again.")) \
+	/* false in journals of before there was this: they all end */ \
+	F(S, keep_jobs, BOOL, \
+	  KEY(keep_jobs, YES, "false", \
+	      "Jobs outlive a deactivation: those that run get their checkpoint signal, end as " \
+	      "when " \
+	      "nodes are returned, and wait with the others until the RE is activated again. See " \
+	      "DEACTIVATION.")) \
 	F(S, kill_grace_s, U32, \
 	  KEY(kill_grace, TIME(0, UINT32_MAX), "5s", \
 	      "From SIGTERM to SIGKILL, for jobs that were submitted without a --grace; at most " \

@@ -489,6 +489,7 @@ static void asks_for_re(struct life *l, struct phx_event *ev)
 	PHX_STR_SET(g->role, web ? "web" : "compute");
 	PHX_STR_SET(g->owner, web && chance(l, 70) ? "shop" : "hpc");
 	g->noop_between_owners = chance(l, 60);
+	g->keep_jobs = !web && l->seed % 2;
 }
 
 /* What the people of runtime environments do, and their load. */

@@ -266,6 +266,9 @@ static void types_are_checked(void **state)
 	WRONG(fb, PHX_RE_WEB, 4, "scheduler", "batch", a.scheduler = PHX_SCHEDULER_fcfs);
 	WRONG(fb, PHX_RE_WEB, 4, "kill_order", "batch", a.kill_order = PHX_KILL_ORDER_largest);
 	WRONG(fb, PHX_RE_WEB, 4, "no_requeue", "batch", a.no_requeue = true);
+	WRONG(fb, PHX_RE_WEB, 4, "keep_jobs", "batch", a.keep_jobs = true);
+	WRONG(fb, PHX_RE_BATCH, 4, "keep_jobs", "stays there", a.engine = PHX_RE_ENGINE_SLURM;
+	      a.keep_jobs = true);
 	WRONG(fb, PHX_RE_WEB, 4, "kill_grace", "batch", a.kill_grace_s = 60);
 	WRONG(fb, PHX_RE_BATCH, 4, "kill_grace", "1 h", a.kill_grace_s = 3601);
 	WRONG(fb, PHX_RE_WEB, 4, "window", "1 s", a.window_s = 0);
