@@ -319,7 +319,23 @@ static int confirm(struct cli *cli, const char *fmt)
 	return cli_confirm(cli, question, 1);
 }
 
-/* Its jobs end, for good: which, and is that wanted? What was agreed to goes with the order. */
+/* What becomes of the jobs that end: their RE may keep some, to run again. */
+static void put_for_good(struct phx_buf *b, const struct cli_ends *e)
+{
+	size_t n_again = 0, i;
+	json_t *job;
+	json_array_foreach(e->jobs, i, job)
+		n_again += phx_json_bool(job, "requeue", false);
+	if (!n_again)
+		phx_buf_addf(b, ", for good");
+	else if (n_again == json_array_size(e->jobs))
+		phx_buf_addf(b, ", to run again when it is active");
+	else
+		phx_buf_addf(b, ", %zu of them to run again when it is active, the others for good",
+			     n_again);
+}
+
+/* Its jobs end: which, and is that wanted? What was agreed to goes with the order. */
 static int permit_end(struct cli *cli, json_t *body)
 {
 	PHX_AUTO_JSON json_t *answer = NULL, *dry = json_pack("{s:b}", "dry_run", true);
@@ -341,11 +357,11 @@ static int permit_end(struct cli *cli, json_t *body)
 		return CLI_OK;
 	phx_buf_addf(&question, "deactivate RE %s: ", cli_arg(cli, 0));
 	cli_ends_put(&question, &ends);
-	phx_buf_addf(&question, ", for good");
+	put_for_good(&question, &ends);
 	return cli_confirm(cli, question.data ? question.data : "deactivate", 1);
 }
 
-/* Without --safe running jobs are killed, for good. */
+/* Without --safe running jobs are killed: for good, unless the agreement keeps them. */
 int cmd_re_deactivate(struct cli *cli)
 {
 	bool safe = cli_has(cli, CLI_OPT_safe);

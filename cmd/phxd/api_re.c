@@ -435,8 +435,10 @@ static bool parse_order(struct phx_http_request *q, const json_t *j, struct phx_
 	    !parse_bool(q, j, "dry_run", ret_dry_run) || !TAKE(q, j, "text", ev->text) ||
 	    !parse_number(q, j, "use_ppm", 0, 1000000, &use_ppm))
 		return false;
-	if (ev->kind == PHX_EV_re_deactivate)
+	if (ev->kind == PHX_EV_re_deactivate) {
+		ev->re_order.tells = true;
 		return parse_kill_jobs(q, j, &ev->re_order.jobs, &ev->re_order.may_end);
+	}
 	if (ev->kind != PHX_EV_re_use)
 		return true;
 	ev->re_use.use_ppm = (uint32_t)use_ppm;

@@ -5,6 +5,7 @@
 
 #include <string.h>
 
+#include "job/job.h"
 #include "node/order.h"
 #include "state/index.h"
 
@@ -38,9 +39,15 @@ json_t *view_ends(const struct phx_state *s, const struct phx_event *ev)
 json_t *view_ends_re(const struct phx_state *s, const char *re)
 {
 	json_t *list = json_array();
+	const struct phx_re *it = phx_state_re(s, re);
 	PHX_INDEX_EACH_JOB_OF(j, s, re)
-	if (phx_job_is_open(j) && !j->cancel && json_array_size(list) < JOBS_MAX)
-		json_array_append_new(list, view_job(j, true, false));
+	{
+		bool kept = it && phx_job_outlives(it, j);
+		bool ends = phx_job_is_open(j) && !j->cancel &&
+			!(kept && (j->state == PHX_JOB_QUEUED || phx_job_is_told(j)));
+		if (ends && json_array_size(list) < JOBS_MAX)
+			json_array_append_new(list, view_job(j, true, kept));
+	}
 	return list;
 }
 
