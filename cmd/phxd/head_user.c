@@ -17,7 +17,6 @@
 #include "base/file.h"
 #include "deploy/deploy.h"
 #include "phxd/apart.h"
-#include "phxd/confined.h"
 
 enum { SHARED = 01775, OWN = 0755 };
 
@@ -292,11 +291,9 @@ int head_user_become(const struct phx_config *cfg, const char *config_path, stru
 				      .user = cfg->head_user,
 				      .paths = paths,
 				      .n_paths = PHX_ARRAY_SIZE(paths),
-				      .calls = confined_calls,
-				      .n_calls = confined_n_calls,
-				      .calls_refused = true};
+				      .calls = PHX_CALLS_head};
 	if (geteuid() != 0 || !cfg->head_user[0])
-		return 0;
+		return phx_calls_keep(PHX_CALLS_head_of_root, "the head", err);
 	pid_t launcher = getppid();
 	int r = setenv("SQLITE_TMPDIR", journal, 1) < 0 ? -ENOMEM : phx_confine_self(&c, err);
 	if (r < 0)

@@ -16,7 +16,8 @@ int head_user_refuse(const struct phx_config *cfg, uid_t uid, struct phx_err *er
  * those. */
 int head_user_give(const struct phx_config *cfg, struct phx_err *err);
 /** By the head, before it has another thread: it is that user from now on, without capabilities,
- * sees what it needs of the file system alone, and makes no call of confined.h. */
+ * sees what it needs of the file system alone, and makes the system calls of its row alone
+ * (apart/calls.def); this last also where it is nobody else. */
 int head_user_become(const struct phx_config *cfg, const char *config_path, struct phx_err *err);
 
 #endif

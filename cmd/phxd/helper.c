@@ -13,7 +13,6 @@
 #include "base/beneath.h"
 #include "base/file.h"
 #include "base/json.h"
-#include "phxd/confined.h"
 #include "phxd/re_place.h"
 
 enum {
@@ -156,9 +155,7 @@ int helper_run(void)
 				      .user = "",
 				      .paths = paths,
 				      .n_paths = PHX_ARRAY_SIZE(paths),
-				      .calls = confined_calls,
-				      .n_calls = confined_n_calls,
-				      .calls_refused = true};
+				      .calls = PHX_CALLS_helper};
 	const struct phx_apart_server server = {.body_max = BODY_MAX, .answer = answer};
 	struct phx_err err = {0};
 	phx_apart_deaf();

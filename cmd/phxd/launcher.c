@@ -15,6 +15,7 @@
 #include <systemd/sd-daemon.h>
 #include <unistd.h>
 
+#include "apart/calls.h"
 #include "base/file.h"
 #include "phxd/apart.h"
 #include "phxd/daemon.h"
@@ -167,6 +168,7 @@ int launcher_run(const struct phx_config *cfg, char **argv, bool new_journal, bo
 	r = r ? r : begin_make_dirs(cfg, &err);
 	r = r ? r : head_user_give(cfg, &err);
 	r = r ? r : re_place_give(cfg, &err);
+	r = r ? r : phx_calls_keep(PHX_CALLS_launcher, "the launcher", &err);
 	r = r ? r : start_head(&l, &err);
 	r = r ? r : attend(&l, &err);
 	if (r < 0)

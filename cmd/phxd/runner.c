@@ -4,9 +4,9 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/prctl.h>
 #include <unistd.h>
 
+#include "apart/calls.h"
 #include "base/account.h"
 #include "phxd/head_user.h"
 #include "slurm/slurm.h"
@@ -90,9 +90,12 @@ static int answer(void *arg, const struct phx_apart_question *q, struct phx_apar
 int runner_run(void)
 {
 	const struct phx_apart_server server = {.body_max = BODY_MAX, .answer = answer};
+	struct phx_err err = {0};
 	phx_apart_deaf();
-	if (geteuid() == 0 || prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0) {
-		fprintf(stderr, "phxd: the runner is never root\n");
+	int r = geteuid() == 0 ? phx_err_set(&err, -EPERM, "the runner is never root")
+			       : phx_calls_keep(PHX_CALLS_runner, "the runner", &err);
+	if (r < 0) {
+		fprintf(stderr, "phxd: %s\n", err.text);
 		return 1;
 	}
 	return phx_apart_serve(STDIN_FILENO, &server) == -EPIPE ? 0 : 1;

@@ -13,7 +13,6 @@
 #include <grp.h>
 #include <linux/capability.h>
 #include <linux/landlock.h>
-#include <seccomp.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
@@ -198,23 +197,7 @@ static int become(const struct phx_confine *c, uint64_t caps, struct phx_err *er
 	return check_reach(c, err);
 }
 
-/* ---- system calls ---- */
-
-static int filter_calls(const struct phx_confine *c, struct phx_err *err)
-{
-	const uint32_t refuse = SCMP_ACT_ERRNO(EPERM), allow = SCMP_ACT_ALLOW;
-	scmp_filter_ctx filter = seccomp_init(c->calls_refused ? allow : refuse);
-	int r = filter ? 0 : -ENOMEM;
-	for (size_t i = 0; r == 0 && i < c->n_calls; i++)
-		r = seccomp_rule_add(filter, c->calls_refused ? refuse : allow, c->calls[i], 0);
-	r = r ? r : seccomp_load(filter);
-	if (filter)
-		seccomp_release(filter);
-	if (r == 0)
-		return 0;
-	errno = -r;
-	return fail(c, err, "give up its system calls");
-}
+/* ---- all of it ---- */
 
 int phx_confine_self(const struct phx_confine *c, struct phx_err *err)
 {
@@ -228,5 +211,5 @@ int phx_confine_self(const struct phx_confine *c, struct phx_err *err)
 	if (r == 0 && rules >= 0 && syscall(SYS_landlock_restrict_self, rules, 0) < 0)
 		r = fail(c, err, "shut itself off from the file system");
 	phx_close_fd(&rules); /* while it still may */
-	return r ? r : filter_calls(c, err);
+	return r ? r : phx_calls_keep(c->calls, c->what, err);
 }

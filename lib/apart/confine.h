@@ -6,7 +6,7 @@
 
 #include <pwd.h>
 
-#include "base/util.h"
+#include "apart/calls.h"
 
 /** What may be done with a file, or with all that is beneath a directory. */
 enum {
@@ -39,11 +39,7 @@ struct phx_confine {
 	/* what it sees of the file system; without Landlock: what its user may */
 	const struct phx_confine_path *paths;
 	size_t n_paths;
-	/* the system calls (SCMP_SYS) that it may make, all others fail with EPERM; or, where
-	 * calls_refused is set, those that fail */
-	const int *calls;
-	size_t n_calls;
-	bool calls_refused;
+	uint32_t calls; /* the groups of system calls that it may make (calls.h) */
 };
 
 /** In the thread that is the only one. A failure leaves half of it given up: the process ends

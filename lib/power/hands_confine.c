@@ -9,7 +9,6 @@
 
 #include <errno.h>
 #include <linux/capability.h>
-#include <seccomp.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -59,65 +58,6 @@ static const struct phx_confine_path of_system[] = {
 	{"/dev/urandom", READ},
 };
 
-/* What neither they nor a program of theirs has a use for. */
-static const int refused[] = {
-	/* other processes */
-	SCMP_SYS(ptrace),
-	SCMP_SYS(process_vm_readv),
-	SCMP_SYS(process_vm_writev),
-	SCMP_SYS(pidfd_getfd),
-	SCMP_SYS(kcmp),
-	/* file systems, and other views of them */
-	SCMP_SYS(mount),
-	SCMP_SYS(umount2),
-	SCMP_SYS(pivot_root),
-	SCMP_SYS(chroot),
-	SCMP_SYS(move_mount),
-	SCMP_SYS(open_tree),
-	SCMP_SYS(fsopen),
-	SCMP_SYS(fsconfig),
-	SCMP_SYS(fsmount),
-	SCMP_SYS(fspick),
-	SCMP_SYS(mount_setattr),
-	SCMP_SYS(open_by_handle_at),
-	SCMP_SYS(unshare),
-	SCMP_SYS(setns),
-	SCMP_SYS(swapon),
-	SCMP_SYS(swapoff),
-	SCMP_SYS(quotactl),
-	SCMP_SYS(acct),
-	/* the kernel */
-	SCMP_SYS(init_module),
-	SCMP_SYS(finit_module),
-	SCMP_SYS(delete_module),
-	SCMP_SYS(kexec_load),
-	SCMP_SYS(kexec_file_load),
-	SCMP_SYS(reboot),
-	SCMP_SYS(bpf),
-	SCMP_SYS(perf_event_open),
-	SCMP_SYS(userfaultfd),
-	SCMP_SYS(io_uring_setup),
-	SCMP_SYS(io_uring_enter),
-	SCMP_SYS(io_uring_register),
-	SCMP_SYS(keyctl),
-	SCMP_SYS(add_key),
-	SCMP_SYS(request_key),
-	SCMP_SYS(syslog),
-	SCMP_SYS(iopl),
-	SCMP_SYS(ioperm),
-	/* the machine's clock and name */
-	SCMP_SYS(settimeofday),
-	SCMP_SYS(clock_settime),
-	SCMP_SYS(adjtimex),
-	SCMP_SYS(clock_adjtime),
-	SCMP_SYS(sethostname),
-	SCMP_SYS(setdomainname),
-	/* they call, and are called by nobody */
-	SCMP_SYS(listen),
-	SCMP_SYS(accept),
-	SCMP_SYS(accept4),
-};
-
 static int give(const void *arg, const struct passwd *pw, struct phx_err *err)
 {
 	const char *own_dir = arg;
@@ -153,8 +93,6 @@ int hands_confine(const struct phx_hands_config *config, const char *own_dir, st
 					    .lock_memory = true,
 					    .paths = paths,
 					    .n_paths = n,
-					    .calls = refused,
-					    .n_calls = PHX_ARRAY_SIZE(refused),
-					    .calls_refused = true};
+					    .calls = PHX_CALLS_hands};
 	return phx_confine_self(&confine, err);
 }

@@ -24,11 +24,11 @@ static bool die_here(void *arg, enum phx_journal_point point, uint64_t seq,
 	size_t n = strlen(stages[point]);
 	if (at && !strncmp(at, stages[point], n) && at[n] == ':' && at[n + 1] >= '0' &&
 	    at[n + 1] <= '9' && seq >= strtoull(at + n + 1, NULL, 10))
-		kill(getpid(), SIGKILL);
+		raise(SIGKILL); /* kill() is not a head's */
 	if (ev->kind == PHX_EV_node_label)
 		snprintf(here, sizeof(here), "%s:label:%d", stages[point], ++n_labels[point]);
 	if (at && !strcmp(here, at))
-		kill(getpid(), SIGKILL);
+		raise(SIGKILL); /* kill() is not a head's */
 	if (at && !strcmp(at, "fsync") && point == PHX_JOURNAL_APPLIED &&
 	    ev->kind == PHX_EV_node_add)
 		failing_vfs_fail(FAKE_VFS_SYNC, 0);

@@ -34,6 +34,13 @@ its_manager_is_told() {
 the_head_has_no_way_to_the_manager() {
 	! tr '\0' '\n' <"/proc/$SERVES/environ" | grep -q '^NOTIFY_SOCKET=' && tr '\0' '\n' <"/proc/$HEAD/environ" | grep -q '^NOTIFY_SOCKET='
 }
+# of each filter there are two, of the launcher's children beneath its own
+filters_of() { awk '$1 == "Seccomp:" { mode = $2 } $1 == "Seccomp_filters:" { n = $2 } END { print mode, n }' "/proc/$1/status"; }
+each_process_makes_its_own_calls_alone() {
+	local pid
+	[ "$(filters_of "$HEAD")" = '2 2' ] || { echo "the launcher has $(filters_of "$HEAD")"; return 1; }
+	for pid in $(children_of "$HEAD"); do [ "$(filters_of "$pid")" = '2 4' ] || { echo "$(tr '\0' ' ' <"/proc/$pid/cmdline") has $(filters_of "$pid")"; return 1; }; done
+}
 the_launcher_has_no_network() {
 	# what it listens on it never reads: no connection is its own
 	! ss -Htnp 2>/dev/null | grep -q "pid=$HEAD,"
@@ -69,6 +76,6 @@ trap 'kill $MANAGER; finish' EXIT
 trust_head
 SERVES=$(head_pid)
 [ -n "$SERVES" ] || { echo "not ok processes: no head"; exit 1; }
-for t in a_killed_head_is_there_again its_vault_is_a_new_one signals_reach_the_head its_manager_is_told the_head_has_no_way_to_the_manager the_launcher_has_no_network \
+for t in a_killed_head_is_there_again its_vault_is_a_new_one signals_reach_the_head its_manager_is_told the_head_has_no_way_to_the_manager each_process_makes_its_own_calls_alone the_launcher_has_no_network \
 	without_the_launcher_nothing_is_left it_ends_as_a_whole one_that_never_served_is_not_started_again; do check $t $t; done
 exit $FAILED
