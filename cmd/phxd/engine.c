@@ -250,7 +250,7 @@ const char *engine_attest_key(const struct engine *e)
 static int bring_back(struct engine *e, struct phx_err *ret_damage, struct phx_err *err)
 {
 	struct phx_journal_config config = {.store = phx_journal_on_sqlite(e->store),
-					    .clock = engine_clock,
+					    .clock = e->config.clock,
 					    .accept_clock = e->config.accept_clock,
 					    .snapshot_every = e->config.snapshot_every,
 					    .keep_days = e->config.keep_days,

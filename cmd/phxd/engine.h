@@ -29,11 +29,16 @@ struct engine_config {
 	engine_commit_fn committed;
 	void *arg;
 	bool accept_journal; /* as it is, whatever is missing or changed in it */
-	bool accept_clock;   /* however far it is ahead of the last event */
+	struct phx_clock_source clock;
+	bool accept_clock; /* however far it is ahead of the last event */
 };
 
-/** The clocks of this machine (clock.c). */
-extern const struct phx_clock_source engine_clock;
+struct launch;
+/** The clocks of this machine (clock.c), of which the launcher (borrowed) says whether they are kept
+ * right. */
+struct phx_clock_source clock_source(struct launch *l);
+/** By the launcher: are they? */
+bool clock_is_kept(void);
 
 /** Open the journal, verify it and bring the state back: newest snapshot, then the events after it,
  * whose actions must come out as they were recorded (-EPROTO otherwise, naming the event).

@@ -169,6 +169,12 @@ int launch_anchor(struct launch *l, uint32_t which, const char *line, struct phx
 	return phx_apart_ask(l->apart, &q, 0, &reply, err);
 }
 
+bool launch_clock_is_kept(struct launch *l)
+{
+	PHX_AUTO_REPLY struct phx_apart_reply reply = {0};
+	return ask(l, LAUNCH_clock, 0, &reply, NULL) == 0 && reply.number == 1;
+}
+
 /* ---- data of REs ---- */
 
 int launch_re_look(struct launch *l, const char *re, struct launch_re *ret, struct phx_err *err)

@@ -89,6 +89,9 @@ void launch_say(struct launch *l, enum launch_saying what);
 /** An anchor of the journal goes to the end of the file that is number `which` of anchor_file. */
 int launch_anchor(struct launch *l, uint32_t which, const char *line, struct phx_err *err);
 
+/** Does somebody keep this machine's clock right? Who is not answered does not know it. */
+bool launch_clock_is_kept(struct launch *l);
+
 /** A new runner (runner.h): its socket, the caller's. */
 int launch_runner(struct launch *l, int *ret_fd, struct phx_err *err);
 

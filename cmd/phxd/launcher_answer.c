@@ -212,6 +212,16 @@ static int op_anchor(struct launcher *l, const struct phx_apart_question *q,
 				 err);
 }
 
+static int op_clock(struct launcher *l, const struct phx_apart_question *q,
+		    struct phx_apart_reply *ret, struct phx_err *err)
+{
+	(void)l;
+	(void)q;
+	(void)err;
+	ret->number = clock_is_kept();
+	return 0;
+}
+
 static int op_runner(struct launcher *l, const struct phx_apart_question *q,
 		     struct phx_apart_reply *ret, struct phx_err *err)
 {

@@ -176,6 +176,7 @@ static int open_engine(struct daemon *d, enum task task, struct phx_err *err)
 				       .arg = d,
 				       .accept_journal =
 					       task == NEW_JOURNAL || task == ACCEPT_JOURNAL,
+				       .clock = clock_source(d->launch),
 				       .accept_clock = task == ACCEPT_CLOCK};
 	int r = engine_open(&config, &d->engine, err);
 	if (r == 0)

@@ -16,13 +16,26 @@
 
 enum { PATH_BYTES_MAX = 255, BLOCK = 65536, TEMP_MAX = 40 };
 
+/* What is of him already is not given to him: who is not root may not even try to. */
+static int give(int to, struct phx_beneath_owner owner)
+{
+	struct stat st;
+	if (fstat(to, &st) < 0)
+		return -errno;
+	bool his = st.st_uid == owner.uid && st.st_gid == owner.gid;
+	return his || fchown(to, owner.uid, owner.gid) == 0 ? 0 : -errno;
+}
+
 static int enter(int dir, const char *name, const struct phx_beneath_owner *make)
 {
-	if (make && mkdirat(dir, name, 0755) == 0 &&
-	    fchownat(dir, name, make->uid, make->gid, AT_SYMLINK_NOFOLLOW) < 0)
-		return -errno;
+	bool made = make && mkdirat(dir, name, 0755) == 0;
 	int fd = openat(dir, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	return fd >= 0 ? fd : errno == ENOTDIR ? -ELOOP : -errno;
+	if (fd < 0)
+		return errno == ENOTDIR ? -ELOOP : -errno;
+	int r = made ? give(fd, *make) : 0;
+	if (r < 0)
+		close(fd);
+	return r < 0 ? r : fd;
 }
 
 /* The directory that `path` is in, and its last part. Directories are made for `make`, if it is
@@ -107,10 +120,8 @@ static int copy(int from, int to, uint64_t max)
 static int fill(int to, int from, uint64_t max, struct phx_beneath_owner owner)
 {
 	int r = copy(from, to, max);
-	if (r == 0 &&
-	    (fchown(to, owner.uid, owner.gid) < 0 || fchmod(to, 0644) < 0 || fsync(to) < 0))
-		r = -errno;
-	return r;
+	r = r ? r : give(to, owner);
+	return r == 0 && (fchmod(to, 0644) < 0 || fsync(to) < 0) ? -errno : r;
 }
 
 /* A file without a name where the file system has such: who is killed meanwhile leaves nothing.

@@ -2,10 +2,11 @@
 # The units of etc/systemd: systemd understands every line, phxd and what it starts make no system call that its unit forbids,
 # and the exit statuses that end the restarts are those of phxd. No systemd runs here: strace sees the calls.
 if [ "${1:-}" != inside ]; then
-	# ports of DHCP and TFTP are this test's own in a network of its own
+	# ports of DHCP and TFTP are this test's own in a network of its own; other processes are seen as the unit lets them be
 	[ "$(id -u)" = 0 ] || { echo "skip phxd_unit: it wants root"; exit 0; }
-	exec unshare --net "$0" inside
+	exec unshare --net --mount "$0" inside
 fi
+mount -t proc -o hidepid="$(sed -n 's/^ProtectProc=//p' "$(dirname "$0")/../../etc/systemd/phxd.service")" proc /proc || exit 1
 # an address beside loopback: without one, names are not resolved
 ip link set lo up && ip link add phx0 type bridge && ip addr add 10.254.254.1/24 dev phx0 && ip link set phx0 up || exit 1
 . "$(dirname "$0")/phxd.bash"

@@ -145,7 +145,7 @@ static const struct attempt {
 	{LAUNCHES, "mknodat", SYS_mknodat, {-1}},
 	{NOBODY, "settimeofday", SYS_settimeofday, {1, 1}},
 	{NOBODY, "clock_settime", SYS_clock_settime, {99}},
-	{HEAD | LAUNCHER, "adjtimex", SYS_adjtimex, {0}},
+	{LAUNCHER, "adjtimex", SYS_adjtimex, {0}},
 	{NOBODY, "sethostname", SYS_sethostname, {0, -1}},
 	{NOBODY, "syslog", SYS_syslog, {99}},
 	{NOBODY, "personality", SYS_personality, {-1}},
@@ -155,6 +155,7 @@ static const struct attempt {
 	/* files, which Landlock and the user bound */
 	{ALL, "openat", SYS_openat, {-1}},
 	{ALL, "unlinkat", SYS_unlinkat, {-1}},
+	{LAUNCHES, "to give a file away: fchownat", SYS_fchownat, {-1}},
 	{LAUNCHES, "landlock_create_ruleset", SYS_landlock_create_ruleset, {0}},
 	{LAUNCHES, "seccomp", SYS_seccomp, {99}},
 };
