@@ -114,6 +114,10 @@ static void complete(struct agreement_reading *rd, const char *name)
 			     phx_re_kind(&rd->a)->roles[rd->a.engine]);
 	if (!phx_agreement_line(rd, "initial_instances"))
 		rd->a.initial = phx_agreement_initial(&rd->a);
+	if (!phx_agreement_line(rd, "resource_coordination_model"))
+		rd->a.model = phx_agreement_model(&rd->a);
+	if (!phx_agreement_line(rd, "cycle"))
+		rd->a.cycle_s = phx_agreement_cycle(&rd->a);
 }
 
 /* Everything has a default but how many nodes it is about: a file that says nothing asks for

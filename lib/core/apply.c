@@ -10,6 +10,7 @@
 #include "node/holding.h"
 #include "node/node.h"
 #include "re/re.h"
+#include "state/crew.h"
 #include "state/gone.h"
 #include "state/index.h"
 
@@ -105,14 +106,16 @@ static void follow_up(struct phx_apply *a)
 	phx_work_settle(a);
 	touch(a);
 	phx_jobs_start(a);
+	phx_workers_ask(a);
 	settle(a);
+	phx_workers_fill(a);
 	if (a->out->changed || a->out->actions.n)
 		phx_director_settle(a);
 }
 
 static bool lacked(const struct phx_apply *a)
 {
-	return a->out->error || !phx_index_is_whole(a->s) ||
+	return a->out->error || !phx_index_is_whole(a->s) || !phx_crew_is_whole(a->s) ||
 		(a->s->ledger && phx_ledger_error(a->s->ledger));
 }
 
@@ -126,7 +129,7 @@ int phx_core_apply_in_portion(struct phx_state *s, const struct phx_event *ev,
 		return phx_err_set(err, -EINVAL,
 				   "event time %lld lies before the last event's %lld",
 				   (long long)ev->now_ms, (long long)s->now_ms);
-	if (phx_index_ready(s) < 0)
+	if (phx_index_ready(s) < 0 || phx_crew_ready(s) < 0)
 		return -ENOMEM;
 	int64_t before = s->now_ms;
 	struct phx_incarnation was = phx_incarnation_begin(s, ev->incarnation);
@@ -170,6 +173,7 @@ int phx_core_apply(struct phx_state *s, const struct phx_event *ev, struct phx_o
 int phx_core_ready(struct phx_state *s)
 {
 	int r = phx_index_ready(s);
+	r = r ? r : phx_crew_ready(s);
 	if (r == 0)
 		phx_index_settle(s);
 	return r;

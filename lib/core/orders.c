@@ -146,7 +146,7 @@ int phx_core_orders(const struct phx_state *s, const char *node, struct phx_list
 	if (r == 0 && (phx_director_is(s, n) || directs_still(s, n)))
 		r = add_table_order(s, n, ret_orders);
 	const struct phx_job *j = phx_index_job_on(s, n);
-	if (r == 0 && j && !j->engine_id[0])
+	if (r == 0 && j && !j->engine_id[0] && !j->worker)
 		r = add_job_order(s, j, ret_orders);
 	return r ? r : add_prefetch_order(s, n, ret_orders);
 }

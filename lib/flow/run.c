@@ -30,9 +30,19 @@ bool phx_flow_task_may(enum phx_flow_task_state from, enum phx_flow_task_state t
 
 /* ---- one task ---- */
 
+/* Count what it wants, `by` 1, or take it out of the count, -1. */
+static void count_ready(struct phx_flow_run *run, uint32_t task, int by)
+{
+	const struct phx_flow_task *t = &run->flow->tasks[task];
+	run->ready_cores += (uint64_t)by * t->cores;
+	run->ready_bytes += (uint64_t)by * t->memory_bytes;
+	run->n_whole += (uint32_t)by * (t->cores == 0);
+}
+
 static void push_ready(struct phx_flow_run *run, uint32_t task)
 {
 	struct phx_flow_run_task *t = &run->tasks[task];
+	count_ready(run, task, 1);
 	t->prev = run->last;
 	t->next = PHX_FLOW_NONE;
 	if (run->last == PHX_FLOW_NONE)
@@ -45,6 +55,7 @@ static void push_ready(struct phx_flow_run *run, uint32_t task)
 static void drop_ready(struct phx_flow_run *run, uint32_t task)
 {
 	const struct phx_flow_run_task *t = &run->tasks[task];
+	count_ready(run, task, -1);
 	if (t->prev == PHX_FLOW_NONE)
 		run->first = t->next;
 	else
@@ -299,6 +310,49 @@ int phx_flow_run_init(const struct phx_flow *flow, bool (*is_done)(void *arg, ui
 		restart(&run, is_done, arg);
 	*ret = run;
 	return 0;
+}
+
+/* Counts the states, and whom each task still waits for. -EINVAL: no task can be in such a state.
+ */
+static int count(struct phx_flow_run *run)
+{
+	for (uint32_t i = 0; i < run->flow->n_tasks; i++) {
+		struct phx_flow_run_task *t = &run->tasks[i];
+		if (t->state >= PHX_FLOW_TASK_STATES)
+			return -EINVAL;
+		run->n[t->state]++;
+		t->n_left = 0;
+		PHX_FLOW_EACH(p, run->flow, i, PHX_FLOW_PARENTS)
+		t->n_left += run->tasks[*p].state != PHX_FLOW_TASK_DONE;
+		bool waits = t->state == PHX_FLOW_TASK_WAITING;
+		if (waits != (t->n_left > 0) && t->state != PHX_FLOW_TASK_SKIPPED)
+			return -EINVAL;
+		t->prev = t->next = PHX_FLOW_NONE;
+	}
+	return 0;
+}
+
+int phx_flow_run_restore(const struct phx_flow *flow, struct phx_flow_run_task *tasks,
+			 const uint32_t *ready, uint32_t n_ready, struct phx_flow_run *ret)
+{
+	struct phx_flow_run run = {
+		.flow = flow, .tasks = tasks, .first = PHX_FLOW_NONE, .last = PHX_FLOW_NONE};
+	int r = count(&run);
+	r = r == 0 && n_ready != run.n[PHX_FLOW_TASK_READY] ? -EINVAL : r;
+	for (uint32_t i = 0; r == 0 && i < n_ready; i++) {
+		uint32_t task = ready[i];
+		bool good = task < flow->n_tasks && tasks[task].state == PHX_FLOW_TASK_READY &&
+			tasks[task].prev == PHX_FLOW_NONE && run.first != task;
+		if (good)
+			push_ready(&run, task);
+		else
+			r = -EINVAL;
+	}
+	if (r < 0)
+		phx_flow_run_fini(&run);
+	else
+		*ret = run;
+	return r;
 }
 
 void phx_flow_run_fini(struct phx_flow_run *run)

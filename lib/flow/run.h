@@ -57,6 +57,9 @@ struct phx_flow_run {
 	struct phx_flow_run_task *tasks;
 	uint32_t first, last; /* ready tasks, as they became ready; PHX_FLOW_NONE */
 	uint32_t n[PHX_FLOW_TASK_STATES];
+	/* what the ready ones want together; n_whole: those that want all the cores of a node */
+	uint64_t ready_cores, ready_bytes;
+	uint32_t n_whole;
 	bool held, stopped, cancelled;
 };
 
@@ -65,6 +68,12 @@ struct phx_flow_run {
  * is borrowed until phx_flow_run_fini(). -ENOMEM; ret untouched then. */
 int phx_flow_run_init(const struct phx_flow *flow, bool (*is_done)(void *arg, uint32_t task),
 		      void *arg, struct phx_flow_run *ret);
+/** Begin where a saved one was: `tasks` (taken, with the state and the failures of each) and the
+ * ready ones in their order, n_ready of them. Whether it holds, was stopped or cancelled the caller
+ * sets afterwards. -EINVAL: they contradict the workflow; -ENOMEM; `tasks` is freed, ret untouched
+ * then. */
+int phx_flow_run_restore(const struct phx_flow *flow, struct phx_flow_run_task *tasks,
+			 const uint32_t *ready, uint32_t n_ready, struct phx_flow_run *ret);
 /** Safe on NULL and on a zeroed one. */
 void phx_flow_run_fini(struct phx_flow_run *run);
 

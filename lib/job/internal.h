@@ -51,7 +51,32 @@ int phx_array_make(struct phx_apply *a, const struct phx_event_job_submit *p);
 /** A job that its RE keeps waits for its next run: it joins the queue if the RE is active again. */
 void phx_job_wait_on(struct phx_apply *a, struct phx_job *j);
 
+/* given.c: tasks on nodes */
+/** Begins a task of a run on a node whose worker has room for it. */
+void phx_given_begin(struct phx_apply *a, struct phx_flowrun *w, uint32_t task,
+		     const struct phx_node *n);
+/** The node's worker ends: what it was given is to be done elsewhere. */
+void phx_given_lose(struct phx_apply *a, const struct phx_node *n);
+/** Takes notice of what an act on a run has brought about: its counts, its end. */
+void phx_flowrun_settle(struct phx_apply *a, struct phx_flowrun *w);
+/** Has the agents of all nodes that run its tasks look at their orders. */
+void phx_flowrun_tell(struct phx_apply *a, const struct phx_flowrun *w);
+
+/* submit.c */
+/** As whom somebody may be a member of an RE, where he must be one. */
+struct phx_member_of {
+	bool must_be;
+	const char *user, *group, *identity;
+};
+/** The RE of the event: -ENOENT with a text, also for who has to be a member and is none. */
+int phx_submit_need_re(struct phx_apply *a, const struct phx_member_of *who,
+		       const struct phx_re **ret);
+/** -EBUSY with a text: the RE is not running. */
+int phx_submit_re_runs(struct phx_apply *a, const struct phx_re *re);
+
 /* parts.c */
+/** A worker ends by itself, since nothing is left for it to do. */
+void phx_worker_end(struct phx_apply *a, struct phx_job *j, int64_t status);
 /** Removes the oldest jobs that have ended; open jobs stay. */
 void phx_jobs_forget_old(struct phx_state *s);
 /** A part of a running job ended with `status`: a failure ends the other parts; the last part ends

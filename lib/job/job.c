@@ -2,6 +2,7 @@
  * that start or end jobs (parts.c, silence.c, external.c, node/order_jobs.c,
  * re/life.c) change jobs through this file, which calls none of them. Pure. */
 #include "job/internal.h"
+#include "state/crew.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -123,8 +124,10 @@ void phx_job_tell(struct phx_apply *a, const struct phx_job *j)
 		return;
 	PHX_LIST_EACH(struct phx_job_part, p, &j->parts) {
 		struct phx_node *n = phx_state_node(a->s, p->node);
-		if (!p->ended && n)
-			phx_act(a, PHX_ACT_ORDER, n);
+		if (p->ended || !n)
+			continue;
+		phx_act(a, PHX_ACT_ORDER, n);
+		phx_crew_look(a->s, n);
 	}
 }
 

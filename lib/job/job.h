@@ -79,6 +79,31 @@ void phx_jobs_leave(struct phx_apply *a, struct phx_node *n, const char *why);
 /** Parts whose lease has ended are lost. */
 void phx_lease_tick(struct phx_apply *a);
 
+/* workers.c: nodes of REs with workflows */
+/** Gives tasks to nodes, and asks the ledger for as many nodes as those that wait would fill.
+ * Before nodes and ledger are brought to agree. */
+void phx_workers_ask(struct phx_apply *a);
+/** Gives tasks to the nodes that have come by that. */
+void phx_workers_fill(struct phx_apply *a);
+
+/* flowruns.c: runs of workflows */
+/** The RE is destroyed: what was to run there never will. */
+void phx_flowruns_end_of_re(struct phx_apply *a, const struct phx_re *re);
+/** Has the RE runs that are not over? */
+bool phx_flowruns_open(const struct phx_state *s, const struct phx_re *re);
+
+/* given.c */
+/** A task that a node was given, for its orders. */
+struct phx_task_given {
+	const struct phx_flowrun *run; /* borrowed from the state */
+	uint32_t task, attempt;
+	bool ends; /* it is to end */
+};
+/** Appends those of the node (struct phx_task_given), and says what they may use of it together,
+ * where it has a worker. -ENOMEM. */
+int phx_tasks_on(const struct phx_state *s, const struct phx_node *n, struct phx_list *ret,
+		 uint32_t *ret_cores, uint64_t *ret_memory_bytes);
+
 /* waits.c */
 /** Counts for phx_job_waits_for(), which are shared by calls between two events: zero-initialise
  * all but the state, which is borrowed. */

@@ -70,7 +70,7 @@ void phx_jobs_end_of_re(struct phx_apply *a, const struct phx_re *re, bool tells
 			continue;
 		if (!phx_job_outlives(re, j)) {
 			end(a, re, j, "deactivated");
-			n_ended++;
+			n_ended += !j->worker; /* of interest to nobody */
 			continue;
 		}
 		keep(a, re, j);

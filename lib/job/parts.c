@@ -4,6 +4,7 @@
  * jobs and belong to no RE. Called by the table of events, by the allocation and where nodes are
  * lost. Pure. */
 #include "job/internal.h"
+#include "state/crew.h"
 
 #include <errno.h>
 #include <string.h>
@@ -23,6 +24,14 @@ static struct phx_node *next_for(struct phx_state *s, const struct phx_job *j, u
 	return j->re[0] ? phx_index_next_idle(s, j->re, at) : phx_index_next(s, PHX_SET_TAKES, at);
 }
 
+/* What the tasks on a worker's node may use: as it was when the worker began. */
+static void note_room(struct phx_job *j, const struct phx_node *n)
+{
+	const struct phx_facts *f = &n->facts;
+	j->cores = f->cpus ? f->cpus : f->cores ? f->cores : 1;
+	j->memory_bytes = f->memory_bytes;
+}
+
 static void start_job(struct phx_apply *a, struct phx_job *j)
 {
 	struct phx_node *n;
@@ -34,6 +43,8 @@ static void start_job(struct phx_apply *a, struct phx_job *j)
 		PHX_STR_SET(p->node, n->name);
 		n->jobs_running++;
 		n->allocated_job = j->re[0] ? j->id : 0;
+		if (j->worker)
+			note_room(j, n);
 		phx_index_runs(a->s, n, j->id);
 		phx_act(a, PHX_ACT_ORDER, n);
 	}
@@ -43,6 +54,9 @@ static void start_job(struct phx_apply *a, struct phx_job *j)
 	j->lease_ms = a->s->settings.job_lease_ms;
 	j->output_max_mb = a->s->settings.job_output_max_mb;
 	phx_index_job_due(a->s, j);
+	PHX_LIST_EACH(struct phx_job_part, p, &j->parts)
+		if (j->worker)
+			phx_crew_join(a->s, phx_state_node(a->s, p->node), j);
 }
 
 void phx_job_start_in_re(struct phx_apply *a, struct phx_job *j)
@@ -132,6 +146,8 @@ void phx_job_part_end(struct phx_apply *a, struct phx_job *j, struct phx_job_par
 		      int64_t status)
 {
 	struct phx_node *n = phx_state_node(a->s, p->node);
+	if (n && j->worker)
+		phx_given_lose(a, n);
 	p->ended = true;
 	p->status = status;
 	p->lost_ms = 0;
@@ -240,6 +256,16 @@ int phx_apply_job_hold(struct phx_apply *a, const struct phx_event_job_order *p)
 
 /* ---- time limits ---- */
 
+void phx_worker_end(struct phx_apply *a, struct phx_job *j, int64_t status)
+{
+	j->idle_ms = 0;
+	PHX_LIST_EACH(struct phx_job_part, p, &j->parts)
+		if (!p->ended) {
+			phx_job_part_end(a, j, p, status);
+			return;
+		}
+}
+
 static void say_limit(struct phx_apply *a, struct phx_job *j)
 {
 	phx_job_why(a, j, "it ran for the %lld s that it may", (long long)(j->estimate_ms / 1000));
@@ -255,6 +281,10 @@ void phx_jobs_tick(struct phx_apply *a)
 		struct phx_job *j = phx_state_job(a->s, *id);
 		if (!j || phx_job_limit_due(j) > a->s->now_ms)
 			continue;
+		if (j->worker) {
+			phx_worker_end(a, j, 0);
+			continue;
+		}
 		j->overdue = true;
 		a->out->changed = true;
 		say_limit(a, j);

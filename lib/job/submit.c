@@ -34,19 +34,45 @@ static int copy_texts(struct phx_list *dst, const struct phx_list *src)
 	return r;
 }
 
+int phx_submit_need_re(struct phx_apply *a, const struct phx_member_of *who,
+		       const struct phx_re **ret)
+{
+	const struct phx_re *re = phx_state_re(a->s, a->ev->re);
+	/* it is not there for who is no member */
+	if (!re ||
+	    (who->must_be && !phx_agreement_has_member(&re->agreement, who->user, who->group) &&
+	     !phx_agreement_names(&re->agreement, who->identity)))
+		return phx_err_set(a->err, -ENOENT, "there is no RE '%s'", a->ev->re);
+	*ret = re;
+	return 0;
+}
+
+int phx_submit_re_runs(struct phx_apply *a, const struct phx_re *re)
+{
+	if (re->state == PHX_RE_STATE_RUNNING)
+		return 0;
+	return phx_err_set(
+		a->err, -EBUSY, "RE '%s' is %s: it takes %s while it is running", a->ev->re,
+		re->state == PHX_RE_STATE_NONE ? "only asked for"
+					       : phx_enum_name(&phx_re_state_names, re->state),
+		phx_re_kind(&re->agreement)->has_tasks ? "workflows" : "jobs");
+}
+
 /* The RE that the event names, which must take jobs; NULL: it names none. */
 static int need_re(struct phx_apply *a, const struct phx_event_job_submit *p,
 		   const struct phx_re **ret)
 {
+	const struct phx_member_of who = {p->must_be_member, p->user, p->group, p->identity};
 	if (!a->ev->re[0])
 		return 0;
-	*ret = phx_state_re(a->s, a->ev->re);
-	/* it is not there for who is no member */
-	if (!*ret ||
-	    (p->must_be_member &&
-	     !phx_agreement_has_member(&(*ret)->agreement, p->user, p->group) &&
-	     !phx_agreement_names(&(*ret)->agreement, p->identity)))
-		return phx_err_set(a->err, -ENOENT, "there is no RE '%s'", a->ev->re);
+	int r = phx_submit_need_re(a, &who, ret);
+	if (r < 0)
+		return r;
+	if (phx_re_kind(&(*ret)->agreement)->has_tasks)
+		return phx_err_set(a->err, -EINVAL,
+				   "RE '%s' runs workflows (phx workflow submit): jobs are for a "
+				   "batch RE",
+				   a->ev->re);
 	if (!phx_re_kind(&(*ret)->agreement)->has_jobs)
 		return phx_err_set(a->err, -EINVAL,
 				   "RE '%s' serves the web: jobs are for a batch RE", a->ev->re);
@@ -54,13 +80,7 @@ static int need_re(struct phx_apply *a, const struct phx_event_job_submit *p,
 		return phx_err_set(a->err, -EOPNOTSUPP,
 				   "jobs of RE '%s' are run by Slurm: submit them with sbatch",
 				   a->ev->re);
-	if ((*ret)->state != PHX_RE_STATE_RUNNING)
-		return phx_err_set(a->err, -EBUSY,
-				   "RE '%s' is %s: it takes jobs while it is running", a->ev->re,
-				   (*ret)->state == PHX_RE_STATE_NONE
-					   ? "only asked for"
-					   : phx_enum_name(&phx_re_state_names, (*ret)->state));
-	return 0;
+	return phx_submit_re_runs(a, *ret);
 }
 
 static int queue_in_re(struct phx_apply *a, const struct phx_re *re, const struct phx_job *j)

@@ -320,7 +320,8 @@ int phx_ledger_submit(struct phx_ledger *l, int re, const struct phx_batch_job *
 
 	if (!it || it->r.state != RE_ACTIVE)
 		return phx_err_set(err, -ENOENT, "there is no such active RE for batch jobs");
-	if (it->r.suspended && it->r.agreement.engine == PHX_RE_ENGINE_BUILTIN)
+	if (it->r.suspended && it->r.agreement.engine == PHX_RE_ENGINE_BUILTIN &&
+	    !it->kind->has_tasks)
 		return phx_err_set(err, -ESHUTDOWN, "RE %s is suspended: it takes no new jobs",
 				   it->r.agreement.name);
 	int r = check_width(l, (uint32_t)re, job->size, err);

@@ -91,8 +91,9 @@ int phx_ledger_deactivate(struct phx_ledger *l, int re, int64_t now_ms,
 /** -ENOMEM when any call so far has ended with -ENOMEM; otherwise 0. */
 int phx_ledger_error(const struct phx_ledger *l);
 /** A job joins the queue of its RE. -ESHUTDOWN the RE is suspended (jobs of an external engine are
- * taken: the engine let them in), -E2BIG the job is wider than the cluster or than the upper bounds
- * of the RE and its partner, and the errors of phx_batch_submit(). */
+ * taken: the engine let them in; so are the head's own of an RE with workflows), -E2BIG the job is
+ * wider than the cluster or than the upper bounds of the RE and its partner, and the errors of
+ * phx_batch_submit(). */
 int phx_ledger_submit(struct phx_ledger *l, int re, const struct phx_batch_job *job, int64_t now_ms,
 		      struct phx_list *ret_actions, struct phx_err *err);
 /** A job that its RE took before, and that its deactivation took out of the queue, joins the queue

@@ -140,6 +140,7 @@ static int destroy(struct phx_apply *a, struct phx_re *re)
 		if (is_gone(gone, re->name))
 			phx_away_detach(a, gone);
 	phx_jobs_forsake(a, re);
+	phx_flowruns_end_of_re(a, re);
 	forget_pool(a, re->name);
 	phx_note_re(a, NULL, re->name, NULL, "RE %s is destroyed", re->name);
 	forget(a, re);
@@ -253,7 +254,7 @@ static bool has_jobs(const struct phx_state *s, const struct phx_re *re)
 	struct phx_ledger_counts c;
 	phx_ledger_counts(s->ledger, (int)re->number, &c);
 	return c.batch.n_waiting || c.batch.n_running || c.batch.n_held || c.batch.n_blocked ||
-		c.batch.killing;
+		c.batch.killing || phx_flowruns_open(s, re);
 }
 
 bool phx_res_drained(struct phx_apply *a)

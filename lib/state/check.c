@@ -1,5 +1,6 @@
 /* The invariants of a state, which hold after every event (faults.md). Called by tests, by the
  * fault simulation and at the daemon's start. Changes nothing. Pure. */
+#include "state/crew.h"
 #include "state/index.h"
 
 #include <errno.h>
@@ -203,6 +204,7 @@ int phx_state_check(const struct phx_state *s, struct phx_err *err)
 	r = r ? r : check_order(s, err);
 	r = r ? r : phx_index_check(s, &fresh, err);
 	r = r ? r : check_ledger(&fresh, err);
+	r = r ? r : phx_crew_check(s, err);
 	phx_index_drop(&fresh);
 	return r;
 }

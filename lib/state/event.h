@@ -330,6 +330,25 @@ extern const struct phx_enum phx_job_ended_by_names;
 	/* so many job ids may have been given by events that are lost */ \
 	F(S, skip_jobs, U64)
 
+/* what it runs phxd keeps in the file of its digest; who may submit: as job_submit */
+#define PHX_EVENT_FIELDS_workflow_submit(F, S) \
+	F(S, name, STR(PHX_NAME_MAX)) \
+	F(S, digest, STR(65)) \
+	F(S, n_tasks, U32) \
+	F(S, shape, LIST(phx_text)) /* flow/shape.h */ \
+	F(S, hold, BOOL) \
+	F(S, must_be_member, BOOL) \
+	F(S, group, STR(PHX_NAME_MAX)) \
+	F(S, identity, STR(PHX_IDENTITY_MAX)) \
+	F(S, uid, U32) \
+	F(S, gid, U32) \
+	F(S, user, STR(PHX_NAME_MAX))
+
+#define PHX_EVENT_FIELDS_workflow_order(F, S) F(S, workflow, U64)
+
+/* those that were given to the node and run are counted, the others are passed over */
+#define PHX_EVENT_FIELDS_task_results(F, S) F(S, rows, LIST(phx_task_result))
+
 #define PAYLOAD(name) PHX_RECORD_STRUCT(phx_event_##name, PHX_EVENT_FIELDS_##name);
 #include "state/event.def"
 
@@ -446,6 +465,7 @@ struct phx_outcome {
 	char node[PHX_NAME_MAX]; /* enrol: who it is; node_add */
 	int enrol;               /* enum phx_enrol_answer */
 	uint64_t job;            /* job_submit: its id */
+	uint64_t workflow;       /* workflow_submit: its number */
 	bool changed;            /* false: nothing to do, it already was so */
 	bool drew;               /* something came of the event's random number */
 	char text[256];

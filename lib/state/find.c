@@ -84,3 +84,16 @@ struct phx_job *phx_state_job(const struct phx_state *s, uint64_t id)
 	struct phx_job *j = at < s->jobs.n ? PHX_LIST_AT(&s->jobs, struct phx_job, at) : NULL;
 	return j && j->id == id ? j : NULL;
 }
+
+static uint64_t number_of_run(const void *item)
+{
+	return ((const struct phx_flowrun *)item)->id;
+}
+
+struct phx_flowrun *phx_state_flowrun(const struct phx_state *s, uint64_t id)
+{
+	uint32_t at = phx_list_place(&s->workflows, sizeof(struct phx_flowrun), number_of_run, id);
+	struct phx_flowrun *w =
+		at < s->workflows.n ? PHX_LIST_AT(&s->workflows, struct phx_flowrun, at) : NULL;
+	return w && w->id == id ? w : NULL;
+}

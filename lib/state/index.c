@@ -367,7 +367,7 @@ void phx_index_job(struct phx_state *s, const struct phx_job *j, bool in)
 	struct phx_index *x = s->index;
 	uint32_t by = !phx_job_is_open(j) ? 0 : in ? 1 : -1u;
 	x->jobs.n_open += by;
-	x->jobs.n_external += j->engine_id[0] ? by : 0;
+	x->jobs.n_external += j->engine_id[0] || j->worker ? by : 0;
 	bool queued = j->state == PHX_JOB_QUEUED && !j->re[0];
 	if (phx_tally_job(&x->tallies, j, in) < 0 ||
 	    (in && phx_re_jobs_put(&x->of_res, s, j) < 0) ||

@@ -76,7 +76,8 @@ struct phx_job *phx_index_job_of(const struct phx_state *s, const char *re, uint
 	for (struct phx_job *j = phx_index_job_of((s), (re), 0); j; \
 	     j = phx_index_job_of((s), (re), j->id))
 
-/** Counts of jobs: queued or running; queued or running of an external engine. */
+/** Counts of jobs: queued or running; those of them that no person submitted here: of an external
+ * engine, workers. */
 struct phx_index_jobs {
 	uint32_t n_open, n_external;
 };

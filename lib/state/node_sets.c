@@ -179,6 +179,8 @@ int64_t phx_job_limit_due(const struct phx_job *j)
 {
 	bool limited = j->state == PHX_JOB_RUNNING && !j->engine_id[0] && j->estimate_ms > 0 &&
 		!phx_job_ends_for_good(j);
+	if (j->state == PHX_JOB_RUNNING && j->idle_ms)
+		return j->idle_ms + PHX_WORKER_IDLE_MS;
 	return limited ? j->started_ms + j->estimate_ms : INT64_MAX;
 }
 

@@ -45,7 +45,10 @@ bool phx_node_is_of(const struct phx_node *n, const char *pool);
 
 /** When the node wants a tick; INT64_MAX: never. */
 int64_t phx_node_due(const struct phx_node *n);
-/** When the time limit of the job's run is over; INT64_MAX: never. */
+/** How long a worker keeps its node without a task: the next level of a workflow is soon there. */
+enum { PHX_WORKER_IDLE_MS = 5000 };
+/** When the time limit of the job's run is over, or a worker had no task for long enough;
+ * INT64_MAX: never. */
 int64_t phx_job_limit_due(const struct phx_job *j);
 /** When the job wants a tick, for its time limit or for the lease of a part; INT64_MAX: never. */
 int64_t phx_job_due(const struct phx_job *j);

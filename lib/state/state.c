@@ -1,5 +1,6 @@
 /* Core state: its record tables, phx_state_init() and phx_state_fini(). Called by
  * core_apply, the journal (snapshots), the API and tests. Pure. */
+#include "state/crew.h"
 #include "state/index.h"
 
 #include <errno.h>
@@ -13,6 +14,29 @@ const struct phx_enum phx_job_state_names = {"job state", job_states, PHX_ARRAY_
 
 PHX_RECORD_TABLE(phx_job_part, PHX_JOB_PART_FIELDS);
 PHX_RECORD_TABLE(phx_job, PHX_JOB_FIELDS);
+static int flow_save(const void *live, void *ret_image)
+{
+	return phx_flow_live_save(live, ret_image);
+}
+
+static int flow_restore(const void *image, void **ret_live)
+{
+	struct phx_flow_live *l;
+	int r = phx_flow_live_restore(image, &l);
+	if (r == 0)
+		*ret_live = l;
+	return r;
+}
+
+static void flow_free(void *live)
+{
+	phx_flow_live_free(live);
+}
+
+static const struct phx_live flow_live = {&phx_flow_image_record, flow_save, flow_restore,
+					  flow_free};
+
+PHX_RECORD_TABLE(phx_flowrun, PHX_FLOWRUN_FIELDS);
 PHX_RECORD_TABLE(phx_doomed_key, PHX_DOOMED_KEY_FIELDS);
 
 static const char *const engine_node_states[] = {"absent", "open", "closed"};
@@ -64,5 +88,6 @@ int phx_state_init(struct phx_state *s)
 void phx_state_fini(struct phx_state *s)
 {
 	phx_index_drop(s);
+	phx_crew_drop(s);
 	phx_record_fini(&phx_state_record, s);
 }

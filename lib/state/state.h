@@ -4,10 +4,12 @@
 #ifndef PHX_STATE_STATE_H
 #define PHX_STATE_STATE_H
 
+#include "flow/live.h"
 #include "ledger/ledger.h"
 #include "types/node.h"
 #include "types/re_life.h"
 #include "types/rights.h"
+#include "types/task.h"
 
 #define PHX_POOL_FREE "free"
 
@@ -198,6 +200,12 @@ PHX_RECORD_STRUCT(phx_job_part, PHX_JOB_PART_FIELDS);
 	F(S, array_n, U32) \
 	F(S, array_open, U32) \
 	F(S, array_next, U32) \
+	/* no person's: it keeps a node of an RE with workflows, for tasks: job/workers.c */ \
+	F(S, worker, BOOL) \
+	/* of a worker that runs: since when it has no task; 0 = it has */ \
+	F(S, idle_ms, I64) \
+	F(S, cores, U32)        /* the same: what its tasks may use of its node together */ \
+	F(S, memory_bytes, U64) /* 0 = not known, and not counted */ \
 	F(S, parts, LIST(phx_job_part)) \
 	/* name of the job in the external engine that starts and ends it; "" = built-in \
 	 * engine */ \
@@ -206,6 +214,37 @@ PHX_RECORD_STRUCT(phx_job_part, PHX_JOB_PART_FIELDS);
 	F(S, begin_ms, I64) \
 	PHX_JOB_MARKS(F, S)
 PHX_RECORD_STRUCT(phx_job, PHX_JOB_FIELDS);
+
+/** A run of a workflow, as it was submitted: job/flowruns.c. What it runs is in the file of its
+ * digest, which phxd keeps. */
+#define PHX_FLOWRUN_FIELDS(F, S) \
+	F(S, id, U64) \
+	F(S, name, STR(PHX_NAME_MAX)) /* as its file has it; may be "" */ \
+	F(S, re, STR(PHX_NAME_MAX)) \
+	F(S, uid, U32) \
+	F(S, gid, U32) \
+	F(S, user, STR(PHX_NAME_MAX)) \
+	F(S, digest, STR(65)) /* SHA-256 of its text */ \
+	F(S, n_tasks, U32) \
+	F(S, submitted_ms, I64) \
+	F(S, ended_ms, I64) /* 0 = it has not */ \
+	F(S, status, ENUM(phx_flow_status)) \
+	/* tasks that are in such a state */ \
+	F(S, n_waiting, U32) \
+	F(S, n_ready, U32) \
+	F(S, n_running, U32) /* on a node, where they may wait for a core */ \
+	F(S, n_done, U32) \
+	F(S, n_failed, U32) \
+	F(S, n_skipped, U32) \
+	F(S, n_runs, U64)   /* of all tasks */ \
+	F(S, n_losses, U64) /* of those runs, how many their nodes lost */ \
+	F(S, cpu_ms, U64) \
+	F(S, n_resumes, U32) \
+	F(S, why, TEXT) /* what failed first since it began or was resumed; NULL */ \
+	F(S, cancelled_by, STR(PHX_NAME_MAX)) \
+	/* NULL of one whose tasks are all done */ \
+	F(S, live, LIVE(struct phx_flow_live, flow_live))
+PHX_RECORD_STRUCT(phx_flowrun, PHX_FLOWRUN_FIELDS);
 
 /** A disk key that belongs to no node any more, and whose destruction is not confirmed yet. */
 #define PHX_DOOMED_KEY_FIELDS(F, S) \
@@ -243,6 +282,7 @@ PHX_RECORD_STRUCT(phx_trusted_key, PHX_TRUSTED_KEY_FIELDS);
 PHX_RECORD_STRUCT(phx_used_image, PHX_USED_IMAGE_FIELDS);
 
 struct phx_index; /* state/index.h */
+struct phx_crew;  /* state/crew.h */
 
 #define PHX_STATE_FIELDS(F, S) \
 	F(S, seq, U64)    /* number of the last applied event */ \
@@ -252,14 +292,16 @@ struct phx_index; /* state/index.h */
 	F(S, incarnation, U64) \
 	F(S, last_step_id, U64) \
 	F(S, last_job_id, U64) \
+	F(S, last_workflow_id, U64) \
 	F(S, last_node_number, U32) \
 	F(S, settings, REC(phx_settings)) \
 	F(S, pools, LIST(phx_pool)) /* "free" is always there */ \
 	F(S, roles, LIST(phx_role)) \
 	F(S, formers, LIST(phx_role)) /* replaced, but nodes still run them */ \
 	F(S, rules, LIST(phx_rule)) \
-	F(S, nodes, LIST(phx_node)) /* by number */ \
-	F(S, jobs, LIST(phx_job))   /* by id */ \
+	F(S, nodes, LIST(phx_node))        /* by number */ \
+	F(S, jobs, LIST(phx_job))          /* by id */ \
+	F(S, workflows, LIST(phx_flowrun)) /* by id */ \
 	F(S, doomed_keys, LIST(phx_doomed_key)) \
 	F(S, res, LIST(phx_re)) \
 	F(S, revoked, LIST(phx_revoked)) /* in order of time */ \
@@ -276,6 +318,7 @@ struct phx_state {
 	PHX_MEMBERS(phx_state, PHX_STATE_FIELDS)
 	/* follows from the other fields, is in no record; NULL until the first event is applied */
 	struct phx_index *index;
+	struct phx_crew *crew; /* the same */
 	/* nodes that were removed and have their place still: state/gone.h; none between events */
 	uint32_t n_gone;
 };
@@ -296,6 +339,7 @@ unsigned phx_state_granted(const struct phx_state *s, const char *identity);
 /** The user of the head as whom a certificate works; "" none. */
 const char *phx_state_login(const struct phx_state *s, const char *identity);
 struct phx_job *phx_state_job(const struct phx_state *s, uint64_t id);
+struct phx_flowrun *phx_state_flowrun(const struct phx_state *s, uint64_t id);
 /** Place in its list of the first job, or node, with this number or a higher one: for readers that
  * go through a long list in portions. */
 uint32_t phx_state_job_place(const struct phx_state *s, uint64_t id);
@@ -309,6 +353,11 @@ static inline bool phx_job_ends_for_good(const struct phx_job *j)
 static inline bool phx_job_is_told(const struct phx_job *j)
 {
 	return j->killing || j->broken || phx_job_ends_for_good(j);
+}
+/** It goes on, or is held; else it is resumed or it is over. */
+static inline bool phx_flowrun_is_open(const struct phx_flowrun *w)
+{
+	return !w->ended_ms;
 }
 static inline bool phx_job_is_open(const struct phx_job *j)
 {

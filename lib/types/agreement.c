@@ -88,6 +88,19 @@ uint32_t phx_agreement_initial(const struct phx_agreement *a)
 	return most && most < OF_PAPER ? most : OF_PAPER;
 }
 
+int phx_agreement_model(const struct phx_agreement *a)
+{
+	return (int)phx_re_kind(a)->model;
+}
+
+uint32_t phx_agreement_cycle(const struct phx_agreement *a)
+{
+	const struct phx_policy *policy = phx_policy((enum phx_policy_id)a->model);
+	const struct phx_re_kind *kind =
+		strchr(policy->params, 'S') ? phx_re_kind(a) : phx_re_kinds[0];
+	return kind->cycle_s;
+}
+
 uint32_t phx_agreement_upper(const struct phx_agreement *a)
 {
 	return phx_policy((enum phx_policy_id)a->model)->same_bounds ? a->lower : a->upper;

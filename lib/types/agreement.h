@@ -70,7 +70,9 @@ enum { PHX_MEMBERS_MAX = 1024 };
 	      "is found when this one is activated.")) \
 	F(S, role, STR(PHX_NAME_MAX), \
 	  KEY(role, NAME, "", \
-	      "What its nodes run. Default: batch-compute or web-server, by the type.")) \
+	      "What its nodes run. Default: batch-compute or web-server, by the type; of " \
+	      "many_tasks " \
+	      "batch-compute.")) \
 	F(S, image, STR(PHX_NAME_MAX), \
 	  KEY(image, NAME, "", \
 	      "The operating system asked for. It must be the role's. Default: the role's.")) \
@@ -82,7 +84,7 @@ enum { PHX_MEMBERS_MAX = 1024 };
 	  KEY(resource_coordination_model, CHOICE, "fb", \
 	      "The rule by which it gets and returns nodes: fb has fixed bounds, flb-nub a fixed " \
 	      "lower bound and no upper bound, dr is that of DawningCloud; phx policy list tells " \
-	      "of each. Partners have one model.")) \
+	      "of each. Partners have one model. Default: fb, of many_tasks dr.")) \
 	/* rigid: these nodes are held or reserved as long as the RE is active */ \
 	F(S, lower, U32, \
 	  KEY(lower_bound_size, NUMBER(0, 65536, "nodes"), "", \
@@ -104,7 +106,8 @@ enum { PHX_MEMBERS_MAX = 1024 };
 	      "lasts).")) \
 	F(S, cycle_s, U32, \
 	  KEY(cycle, TIME(0, UINT32_MAX), "60s", \
-	      "dr: how often the manager checks and schedules (S).")) \
+	      "dr: how often the manager checks and schedules (S). Default: 60s, of many_tasks " \
+	      "1s.")) \
 	F(S, u_milli, U32, KEY(request_threshold, FRACTION, "1.2", "flb-nub: U.")) \
 	F(S, v_milli, U32, KEY(release_threshold, FRACTION, "0.2", "flb-nub: V.")) \
 	F(S, g_milli, U32, KEY(elastic_factor, FRACTION, "0.5", "flb-nub: G.")) \
@@ -149,6 +152,13 @@ enum { PHX_MEMBERS_MAX = 1024 };
 	  KEY(kill_grace, TIME(0, UINT32_MAX), "5s", \
 	      "From SIGTERM to SIGKILL, for jobs that were submitted without a --grace; at most " \
 	      "1h.")) \
+	/* many tasks */ \
+	F(S, data_directory, STR(200), \
+	  KEY(data_directory, TEXT(1, 199), "", \
+	      "Of an RE for workflows: the directory that all its nodes share, absolute, below " \
+	      "which tasks find their files. Default: one of each node by itself, which is " \
+	      "enough " \
+	      "where an RE has one node, or tasks have no files.")) \
 	/* web */ \
 	F(S, window_s, U32, \
 	  KEY(window, TIME(0, UINT32_MAX), "20s", \
@@ -209,6 +219,10 @@ uint32_t phx_agreement_least(const struct phx_agreement *a);
 uint32_t phx_agreement_begins(const struct phx_agreement *a);
 /** What initial_instances is where an agreement of this kind does not say it. */
 uint32_t phx_agreement_initial(const struct phx_agreement *a);
+/** The model, and its cycle, where an agreement of this kind does not name them; the second one
+ * asks for the model. */
+int phx_agreement_model(const struct phx_agreement *a);
+uint32_t phx_agreement_cycle(const struct phx_agreement *a);
 /** The most nodes that the RE may have by itself; 0 = no bound. Its lower bound, where the model
  * makes both bounds the same. */
 uint32_t phx_agreement_upper(const struct phx_agreement *a);

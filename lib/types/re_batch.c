@@ -22,6 +22,8 @@ static const char *const keys[] = {"engine",    "scheduler",  "kill_order", "no_
 const struct phx_re_kind phx_re_kind_batch = {
 	.text = "batch jobs",
 	.has_jobs = true,
+	.model = PHX_POLICY_fb,
+	.cycle_s = 60,
 	.side = PHX_PLACE_BATCH,
 	.roles = {[PHX_RE_ENGINE_BUILTIN] = "batch-compute",
 		  [PHX_RE_ENGINE_SLURM] = "slurm-compute"},

@@ -15,6 +15,12 @@ struct phx_re_kind {
 	/* An RE of this kind has instances behind an address, as many as their measured use
 	 * demands (lib/web). It is served before REs with jobs. */
 	bool has_demand;
+	/* An RE of this kind carries out workflows, whose tasks run side by side on its nodes. Its
+	 * jobs are those of the head that keep the nodes, and nobody else submits any. */
+	bool has_tasks;
+	/* its model, and how often that looks, where an agreement names none */
+	enum phx_policy_id model;
+	uint32_t cycle_s;
 	/* what its nodes run where an agreement names no role, by enum phx_re_engine */
 	enum phx_policy_place side; /* as which side of a pair policies see it */
 	const char *roles[2];

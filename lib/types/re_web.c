@@ -27,6 +27,8 @@ static const char *const keys[] = {"address",           "port", "window", "thres
 const struct phx_re_kind phx_re_kind_web = {
 	.text = "a web service",
 	.has_demand = true,
+	.model = PHX_POLICY_fb,
+	.cycle_s = 60,
 	.side = PHX_PLACE_WEB,
 	.roles = {[PHX_RE_ENGINE_BUILTIN] = "web-server", [PHX_RE_ENGINE_SLURM] = "slurm-compute"},
 	.keys = keys,

@@ -1,0 +1,182 @@
+/* Workflows that the head carries out, and their images: see live.h. Pure. */
+#include "flow/live.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <string.h>
+
+PHX_RECORD_TABLE(phx_flow_image, PHX_FLOW_IMAGE_FIELDS);
+
+void phx_flow_live_free(struct phx_flow_live *l)
+{
+	if (!l)
+		return;
+	phx_flow_run_fini(&l->run);
+	phx_flow_fini(&l->flow);
+	free(l->at);
+	free(l);
+}
+
+/* Without a run. */
+static struct phx_flow_live *make(struct phx_flow *flow)
+{
+	struct phx_flow_live *l = calloc(1, sizeof(*l));
+	if (l) {
+		l->flow = *flow;
+		l->at = calloc(flow->n_tasks, sizeof(*l->at));
+	} else {
+		phx_flow_fini(flow);
+	}
+	*flow = (struct phx_flow){0};
+	if (l && l->at)
+		return l;
+	phx_flow_live_free(l);
+	return NULL;
+}
+
+int phx_flow_live_new(struct phx_flow *flow, struct phx_flow_live **ret)
+{
+	struct phx_flow_live *l = make(flow);
+	if (!l || phx_flow_run_init(&l->flow, NULL, NULL, &l->run) < 0) {
+		phx_flow_live_free(l);
+		return -ENOMEM;
+	}
+	*ret = l;
+	return 0;
+}
+
+/* ---- out ---- */
+
+static bool alike(const struct phx_flow_live *l, uint32_t a, uint32_t b)
+{
+	const struct phx_flow_run_task *x = &l->run.tasks[a], *y = &l->run.tasks[b];
+	return x->state == y->state && x->n_failures == y->n_failures &&
+		!memcmp(&l->at[a], &l->at[b], sizeof(l->at[a]));
+}
+
+static void put_tasks(const struct phx_flow_live *l, struct phx_buf *b)
+{
+	for (uint32_t i = 0, n; i < l->flow.n_tasks; i += n) {
+		const struct phx_flow_place *at = &l->at[i];
+		for (n = 1; i + n < l->flow.n_tasks && alike(l, i, i + n);)
+			n++;
+		phx_buf_addf(b, "%u %u %" PRIu32 " %" PRIu32 " %" PRIu32 "*%" PRIu32 "\n",
+			     l->run.tasks[i].state, l->run.tasks[i].n_failures, at->node,
+			     at->n_runs, at->n_losses, n);
+	}
+}
+
+static void put_ready(const struct phx_flow_live *l, struct phx_buf *b)
+{
+	for (uint32_t i = l->run.first, n; i != PHX_FLOW_NONE;) {
+		uint32_t first = i;
+		for (n = 1; (i = l->run.tasks[i].next) == first + n;)
+			n++;
+		phx_buf_addf(b, "%" PRIu32 "*%" PRIu32 "\n", first, n);
+	}
+}
+
+static int pieces_of(const struct phx_flow_live *l,
+		     void (*put)(const struct phx_flow_live *l, struct phx_buf *b),
+		     struct phx_list *ret)
+{
+	PHX_AUTO(phx_buf_fini) struct phx_buf b = {0};
+	put(l, &b);
+	return b.failed ? -ENOMEM : phx_flow_pieces(&b, ret);
+}
+
+int phx_flow_live_save(const struct phx_flow_live *l, struct phx_flow_image *ret)
+{
+	struct phx_flow_image image = {.n_tasks = l->flow.n_tasks,
+				       .held = l->run.held,
+				       .stopped = l->run.stopped,
+				       .cancelled = l->run.cancelled};
+	int r = phx_flow_shape_write(&l->flow, &image.shape);
+	r = r ? r : pieces_of(l, put_tasks, &image.tasks);
+	r = r ? r : pieces_of(l, put_ready, &image.ready);
+	if (r < 0)
+		phx_record_fini(&phx_flow_image_record, &image);
+	else
+		*ret = image;
+	return r < 0 ? -ENOMEM : 0;
+}
+
+/* ---- back ---- */
+
+/* Numbers, each followed by its character of `ends`; false: the text is another one. */
+static bool numbers(const char **at, const char *ends, uint32_t *ret)
+{
+	for (; *ends; ends++, ret++) {
+		uint64_t v;
+		if (!phx_flow_number(at, UINT32_MAX, &v) || **at != *ends)
+			return false;
+		++*at;
+		*ret = (uint32_t)v;
+	}
+	return true;
+}
+
+static int read_tasks(const char *at, struct phx_flow_live *l, struct phx_flow_run_task *tasks)
+{
+	uint32_t v[6], i = 0; /* state, failures, node, runs, losses, how many */
+	while (*at) {
+		if (!numbers(&at, "    *\n", v) || v[0] >= PHX_FLOW_TASK_STATES ||
+		    v[1] > UINT16_MAX || v[5] > l->flow.n_tasks - i)
+			return -EINVAL;
+		for (uint32_t n = 0; n < v[5]; n++, i++) {
+			tasks[i].state = (uint8_t)v[0];
+			tasks[i].n_failures = (uint16_t)v[1];
+			l->at[i] = (struct phx_flow_place){v[2], v[3], v[4]};
+		}
+	}
+	return i == l->flow.n_tasks ? 0 : -EINVAL;
+}
+
+static int read_ready(const char *at, uint32_t *ready, uint32_t n_max, uint32_t *ret_n)
+{
+	uint32_t v[2], n = 0;
+	while (*at) {
+		if (!numbers(&at, "*\n", v) || v[1] > n_max - n)
+			return -EINVAL;
+		for (uint32_t i = 0; i < v[1]; i++)
+			ready[n++] = v[0] + i;
+	}
+	*ret_n = n;
+	return 0;
+}
+
+static int read_run(const struct phx_flow_image *image, struct phx_flow_live *l)
+{
+	PHX_AUTO(phx_buf_fini) struct phx_buf tasks_text = {0}, ready_text = {0};
+	PHX_AUTO_FREE uint32_t *ready = calloc(image->n_tasks, sizeof(*ready));
+	struct phx_flow_run_task *tasks = calloc((size_t)image->n_tasks + 1, sizeof(*tasks));
+	uint32_t n_ready = 0;
+	int r = ready && tasks ? phx_flow_join(&image->tasks, &tasks_text) : -ENOMEM;
+	r = r ? r : phx_flow_join(&image->ready, &ready_text);
+	r = r ? r : read_tasks(tasks_text.data, l, tasks);
+	r = r ? r : read_ready(ready_text.data, ready, image->n_tasks, &n_ready);
+	if (r < 0) {
+		free(tasks);
+		return r;
+	}
+	r = phx_flow_run_restore(&l->flow, tasks, ready, n_ready, &l->run);
+	l->run.held = image->held;
+	l->run.stopped = image->stopped;
+	l->run.cancelled = image->cancelled;
+	return r;
+}
+
+int phx_flow_live_restore(const struct phx_flow_image *image, struct phx_flow_live **ret)
+{
+	struct phx_flow flow;
+	int r = phx_flow_shape_read(&image->shape, image->n_tasks, &flow, NULL);
+	if (r < 0)
+		return r == -ENOMEM ? r : -EINVAL;
+	struct phx_flow_live *l = make(&flow);
+	r = l ? read_run(image, l) : -ENOMEM;
+	if (r < 0)
+		phx_flow_live_free(l);
+	else
+		*ret = l;
+	return r;
+}

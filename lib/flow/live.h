@@ -1,0 +1,41 @@
+/* A workflow as the head carries it out: its shape, which tasks are where in their lives, and the
+ * node of each. It is an object of the core's state; its image is what snapshots hold, with equal
+ * things in a row written once. Used by lib/state and lib/job. Pure. */
+#ifndef PHX_FLOW_LIVE_H
+#define PHX_FLOW_LIVE_H
+
+#include "flow/run.h"
+#include "flow/shape.h"
+
+struct phx_flow_place {
+	uint32_t node;     /* number of the node of its last run, also when that is over; 0: none */
+	uint32_t n_runs;   /* how often it was given to a node: the number of its last attempt */
+	uint32_t n_losses; /* how many of them its node lost */
+};
+
+struct phx_flow_live {
+	struct phx_flow flow;
+	struct phx_flow_run run; /* of `flow` */
+	struct phx_flow_place *at;
+};
+
+/** Takes `flow`, which is zeroed. -ENOMEM: it is freed. */
+int phx_flow_live_new(struct phx_flow *flow, struct phx_flow_live **ret);
+void phx_flow_live_free(struct phx_flow_live *l);
+
+#define PHX_FLOW_IMAGE_FIELDS(F, S) \
+	F(S, n_tasks, U32) \
+	F(S, held, BOOL) \
+	F(S, stopped, BOOL) \
+	F(S, cancelled, BOOL) \
+	F(S, shape, LIST(phx_text)) \
+	/* "STATE FAILURES NODE RUNS LOSSES*TASKS" a line, of tasks in a row that are alike */ \
+	F(S, tasks, LIST(phx_text)) \
+	F(S, ready, LIST(phx_text)) /* in their order, "FIRST*TASKS" a line */
+PHX_RECORD_STRUCT(phx_flow_image, PHX_FLOW_IMAGE_FIELDS);
+
+/** What phx_live wants: see base/record.h. */
+int phx_flow_live_save(const struct phx_flow_live *l, struct phx_flow_image *ret);
+int phx_flow_live_restore(const struct phx_flow_image *image, struct phx_flow_live **ret);
+
+#endif

@@ -1,0 +1,270 @@
+/* Workers: jobs of the head's own, which keep the nodes of an RE with workflows while these have
+ * tasks for them. To the ledger they are jobs of one node, so that policies, bounds, kills and lost
+ * nodes need nothing of their own; on a worker's node tasks run side by side.
+ *
+ *   tasks wait ──ask──▶ queued ──ledger──▶ running ⇄ tasks ──none for a while──▶ done
+ *                                            │ told to end: its tasks end first
+ *                                            └──▶ failed; lost: its tasks run again elsewhere
+ *
+ * The first run in the order of their numbers comes first, and of a run the task that was ready
+ * first. A node gets twice what it has room for where many wait, so that it need not ask. Called by
+ * the dispatcher before and after nodes and ledger agree. Pure. */
+#include <errno.h>
+#include <string.h>
+
+#include "job/internal.h"
+#include "state/crew.h"
+
+enum {
+	BLOCKED_MAX =
+		8, /* runs that are passed over, because no node has room for their next task */
+	PARENTS_ASKED = 4,
+	KILLED = 143, /* as a job that SIGTERM ended */
+	GONE_KEPT = 256,
+};
+
+/* ---- giving ---- */
+
+static struct phx_node *node_of(const struct phx_state *s, uint32_t number)
+{
+	uint32_t at = phx_state_node_place(s, number);
+	struct phx_node *n = at < s->nodes.n ? PHX_LIST_AT(&s->nodes, struct phx_node, at) : NULL;
+	return n && n->number == number ? n : NULL;
+}
+
+/* Does the node take tasks: is it heard, and does nothing take it away? */
+static bool takes(const struct phx_state *s, const struct phx_node *n)
+{
+	const struct phx_crew_node *c = phx_crew_node(s, n);
+	const struct phx_job *worker = c && c->job ? phx_state_job(s, c->job) : NULL;
+	return worker && !phx_job_is_told(worker) && n->up && n->env == PHX_ENV_OS &&
+		!phx_node_step(n);
+}
+
+/* Where one of its first parents ran, if there is room at once: there its inputs are. */
+static struct phx_node *near(const struct phx_state *s, const struct phx_crew_re *re,
+			     const struct phx_flowrun *w, uint32_t task)
+{
+	uint32_t n_parents;
+	const uint32_t *parents = phx_flow_list(&w->live->flow, task, PHX_FLOW_PARENTS, &n_parents);
+	for (uint32_t i = 0; i < n_parents && i < PARENTS_ASKED; i++) {
+		struct phx_node *n = node_of(s, w->live->at[parents[i]].node);
+		const struct phx_crew_node *c = n ? phx_crew_node(s, n) : NULL;
+		if (c && c->job && phx_crew_re(s, w->re) == re && takes(s, n) &&
+		    phx_crew_fits(c, &w->live->flow.tasks[task], false) &&
+		    !strcmp(n->allocated_to, re->name))
+			return n;
+	}
+	return NULL;
+}
+
+static struct phx_node *place_for(const struct phx_state *s, const struct phx_crew_re *re,
+				  const struct phx_flowrun *w, uint32_t task, bool ahead)
+{
+	const struct phx_flow_task *t = &w->live->flow.tasks[task];
+	struct phx_node *n = ahead ? NULL : near(s, re, w, task);
+	for (uint32_t number = 0; !n && (number = phx_crew_find(re, t, ahead, number));) {
+		struct phx_node *it = node_of(s, number);
+		n = it && takes(s, it) ? it : NULL;
+	}
+	return n;
+}
+
+/* Gives what fits; false: the next one fits nowhere. */
+static bool give_run(struct phx_apply *a, const struct phx_crew_re *re, struct phx_flowrun *w,
+		     bool ahead)
+{
+	uint32_t task;
+	while ((task = phx_flow_run_next(&w->live->run)) != PHX_FLOW_NONE) {
+		if (ahead && w->n_ready < re->n_nodes)
+			return true; /* they had better wait for a node that is idle first */
+		struct phx_node *n = place_for(a->s, re, w, task, ahead);
+		if (!n)
+			return false;
+		phx_given_begin(a, w, task, n);
+		if (!phx_crew_is_whole(a->s))
+			return false;
+	}
+	return true;
+}
+
+static void give(struct phx_apply *a, const struct phx_crew_re *re)
+{
+	for (int ahead = 0; re->n_nodes && ahead < 2; ahead++) {
+		uint32_t n_blocked = 0;
+		for (uint32_t i = 0; i < re->runs.n && n_blocked < BLOCKED_MAX; i++) {
+			struct phx_flowrun *w =
+				phx_state_flowrun(a->s, *PHX_LIST_AT(&re->runs, uint64_t, i));
+			if (w && w->live)
+				n_blocked += !give_run(a, re, w, ahead);
+		}
+	}
+}
+
+/* ---- workers that end ---- */
+
+static void look_at(struct phx_apply *a, struct phx_node *n)
+{
+	const struct phx_crew_node *c = phx_crew_node(a->s, n);
+	struct phx_job *j = phx_state_job(a->s, c->job);
+	if (!j || c->given.n)
+		return;
+	if (phx_job_is_told(j)) {
+		phx_worker_end(a, j, KILLED);
+	} else if (phx_node_step(n)) {
+		phx_worker_end(a, j, 0);
+	} else if (!j->idle_ms) {
+		j->idle_ms = a->s->now_ms;
+		phx_index_job_due(a->s, j);
+		a->out->changed = true;
+	}
+}
+
+/* Workers that have ended are of no interest to anybody, and there are many of them. */
+static void forget_gone(struct phx_state *s)
+{
+	uint32_t n_gone = 0, kept = 0;
+	PHX_LIST_EACH(struct phx_job, j, &s->jobs)
+		n_gone += j->worker && !phx_job_is_open(j);
+	if (n_gone < GONE_KEPT)
+		return;
+	PHX_LIST_EACH(struct phx_job, j, &s->jobs) {
+		if (j->worker && !phx_job_is_open(j))
+			phx_record_fini(&phx_job_record, j);
+		else
+			*PHX_LIST_AT(&s->jobs, struct phx_job, kept++) = *j;
+	}
+	s->jobs.n = kept;
+}
+
+/* ---- asking for nodes ---- */
+
+struct wants {
+	uint64_t cores, bytes, n_whole, n_tasks;
+};
+
+static struct wants wants_of(const struct phx_state *s, const struct phx_crew_re *re)
+{
+	struct wants all = {.cores = re->ahead};
+	for (uint32_t i = 0; i < re->runs.n; i++) {
+		const struct phx_flowrun *w =
+			phx_state_flowrun(s, *PHX_LIST_AT(&re->runs, uint64_t, i));
+		if (!w || !w->live || phx_flow_run_next(&w->live->run) == PHX_FLOW_NONE)
+			continue;
+		all.cores += w->live->run.ready_cores;
+		all.bytes += w->live->run.ready_bytes;
+		all.n_whole += w->live->run.n_whole;
+		all.n_tasks += w->n_ready;
+	}
+	return all;
+}
+
+/* A node as the RE has them, or would get them: the mean of those that it has. */
+static void node_like(struct phx_state *s, const struct phx_crew_re *re, uint64_t *ret_cores,
+		      uint64_t *ret_memory)
+{
+	const struct phx_node *n = NULL;
+	*ret_cores = re->n_nodes ? re->cores / re->n_nodes : 0;
+	*ret_memory = re->n_nodes ? re->memory / re->n_nodes : 0;
+	if (re->n_nodes)
+		return;
+	n = phx_index_next_idle(s, re->name, 0);
+	n = n ? n : phx_index_next(s, PHX_SET_FREE, 0);
+	if (!n)
+		return;
+	*ret_cores = n->facts.cpus ? n->facts.cpus : n->facts.cores;
+	*ret_memory = n->facts.memory_bytes;
+}
+
+static uint64_t parts(uint64_t of, uint64_t size)
+{
+	return (of + size - 1) / size;
+}
+
+/* How many nodes more the tasks that wait would fill. */
+static uint32_t nodes_wanted(struct phx_state *s, const struct phx_crew_re *re, uint32_t widest)
+{
+	struct wants w = wants_of(s, re);
+	uint64_t cores, memory;
+	if (!w.cores && !w.n_whole)
+		return 0;
+	node_like(s, re, &cores, &memory);
+	uint64_t by_cores = parts(w.cores, cores ? cores : 1) + w.n_whole,
+		 by_memory = memory ? parts(w.bytes, memory) : 0,
+		 n = by_cores > by_memory ? by_cores : by_memory, most = w.n_tasks + re->ahead;
+	n = n < most ? n : most;
+	return n < widest ? (uint32_t)n : widest;
+}
+
+static void ask(struct phx_apply *a, const struct phx_re *re)
+{
+	struct phx_job *j = phx_grow(a, &a->s->jobs, sizeof(*j));
+	if (!j)
+		return;
+	j->id = a->s->last_job_id + 1;
+	j->nodes = 1;
+	j->worker = j->no_requeue = true;
+	PHX_STR_SET(j->re, re->name);
+	j->grace_ms = re->agreement.kill_grace_s * 1000;
+	j->submitted_ms = a->s->now_ms;
+	const struct phx_batch_job b = phx_job_in_queue(j);
+	if (phx_stick(a,
+		      phx_ledger_submit(a->s->ledger, (int)re->number, &b, a->s->now_ms, a->todo,
+					NULL)) < 0) {
+		a->s->jobs.n--;
+		return;
+	}
+	a->s->last_job_id++;
+	phx_index_job(a->s, j, true);
+	a->out->changed = true;
+}
+
+/* Takes back the last `n` that wait. */
+static void take_back(struct phx_apply *a, const struct phx_re *re, uint32_t n)
+{
+	for (uint32_t i = a->s->jobs.n; n && i-- > 0;) {
+		struct phx_job *j = PHX_LIST_AT(&a->s->jobs, struct phx_job, i);
+		if (!j->worker || j->state != PHX_JOB_QUEUED || strcmp(j->re, re->name) != 0)
+			continue;
+		phx_ledger_job_cancel(a->s->ledger, (int)re->number, j->id, a->s->now_ms, a->todo);
+		phx_job_become(a, j, PHX_JOB_CANCELLED);
+		j->ended_ms = a->s->now_ms;
+		a->out->changed = true;
+		n--;
+	}
+}
+
+static void ask_for(struct phx_apply *a, const struct phx_crew_re *c)
+{
+	const struct phx_re *re = phx_state_re(a->s, c->name);
+	struct phx_ledger_counts counts;
+	if (!re || !re->active || re->state == PHX_RE_STATE_DEACTIVATED)
+		return;
+	phx_ledger_counts(a->s->ledger, (int)re->number, &counts);
+	uint32_t wanted = nodes_wanted(a->s, c, phx_ledger_widest(a->s->ledger, (int)re->number)),
+		 waits = counts.batch.n_waiting;
+	for (; waits < wanted && !a->out->error; wanted--) {
+		ask(a, re);
+		if (a->s->last_job_id % GONE_KEPT == 0)
+			forget_gone(a->s);
+	}
+	/* a few too many are soon of use: they are not taken back one by one */
+	if (waits > 2 * (uint64_t)wanted)
+		take_back(a, re, waits - wanted);
+}
+
+void phx_workers_ask(struct phx_apply *a)
+{
+	for (struct phx_crew_re *re = NULL; (re = phx_crew_next(a->s, re));)
+		give(a, re);
+	for (struct phx_node *n; (n = phx_crew_looked(a->s));)
+		look_at(a, n);
+	for (struct phx_crew_re *re = NULL; a->s->ledger && (re = phx_crew_next(a->s, re));)
+		ask_for(a, re);
+}
+
+void phx_workers_fill(struct phx_apply *a)
+{
+	for (struct phx_crew_re *re = NULL; (re = phx_crew_next(a->s, re));)
+		give(a, re);
+}

@@ -1,0 +1,507 @@
+/* Runs of workflows in the core: nodes are obtained as tasks wait, tasks are given to nodes by
+ * their room, results are counted once, lost nodes give back what they had; and a state that was
+ * saved and restored goes on as the one that was not. */
+#include "unit/core/pair.h"
+
+#include "base/json.h"
+#include "base/rng.h"
+#include "state/crew.h"
+
+static const char digest[] = "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef";
+
+/* An RE "mtc" with `lower` of the nodes, and as many more as it asks for. */
+static void mtc_running(struct world *w, uint32_t lower)
+{
+	struct phx_agreement a;
+	phx_agreement_init(&a);
+	PHX_STR_SET(a.name, "mtc");
+	PHX_STR_SET(a.owner, "hpc");
+	PHX_STR_SET(a.role, "compute");
+	a.type = PHX_RE_MANY_TASKS;
+	a.model = phx_agreement_model(&a);
+	a.cycle_s = phx_agreement_cycle(&a);
+	a.lower = lower;
+	nodes_ready(w);
+	assert_int_equal(create(w, &a), 0);
+	assert_int_equal(operate(w, PHX_EV_re_activate, "mtc"), 0);
+	settle(w);
+	assert_int_equal(held(w, "mtc"), lower);
+}
+
+static int submit_as(struct world *w, const char *re, uint32_t uid, uint32_t n_tasks,
+		     const char *shape, struct phx_outcome *out)
+{
+	struct phx_event ev = {.kind = PHX_EV_workflow_submit,
+			       .workflow_submit = {.n_tasks = n_tasks, .uid = uid, .gid = uid}};
+	PHX_STR_SET(ev.workflow_submit.digest, digest);
+	PHX_STR_SET(ev.re, re);
+	assert_int_equal(phx_text_push(&ev.workflow_submit.shape, shape), 0);
+	int r = world_apply(w, &ev, out);
+	phx_event_fini(&ev);
+	return r;
+}
+
+static uint64_t submit_flow(struct world *w, uint32_t n_tasks, const char *shape)
+{
+	struct phx_outcome out = {0};
+	assert_int_equal(submit_as(w, "mtc", 1000, n_tasks, shape, &out), 0);
+	uint64_t id = out.workflow;
+	phx_outcome_fini(&out);
+	return id;
+}
+
+static struct phx_flowrun *run_of(struct world *w, uint64_t id)
+{
+	struct phx_flowrun *run = phx_state_flowrun(&w->s, id);
+	assert_non_null(run);
+	return run;
+}
+
+static int order(struct world *w, int kind, uint64_t id)
+{
+	struct phx_event ev = {.kind = kind, .workflow_order.workflow = id};
+	return world_apply(w, &ev, NULL);
+}
+
+/* What the node has, by now. */
+static struct phx_list on(struct world *w, const char *node)
+{
+	struct phx_list l = {0};
+	uint32_t cores = 0;
+	uint64_t memory = 0;
+	assert_int_equal(phx_tasks_on(&w->s, world_node(w, node), &l, &cores, &memory), 0);
+	if (l.n)
+		assert_int_equal(cores, 2);
+	return l;
+}
+
+static uint32_t n_on(struct world *w, const char *node)
+{
+	struct phx_list l = on(w, node);
+	uint32_t n = l.n;
+	phx_list_fini(&l);
+	return n;
+}
+
+static void push_row(struct phx_event *ev, const struct phx_task_given *g, int outcome,
+		     uint32_t status)
+{
+	struct phx_task_result *row = phx_list_push(&ev->task_results.rows, sizeof(*row));
+	row->run = g->run->id;
+	row->submitted_ms = g->run->submitted_ms;
+	row->task = g->task;
+	row->attempt = g->attempt;
+	row->outcome = outcome;
+	row->status = status;
+	row->begin_ms = 1;
+	row->end_ms = 2;
+}
+
+/* All that the node has ends so. */
+static uint32_t end_all(struct world *w, const char *node, int outcome, uint32_t status)
+{
+	struct phx_event ev = {.kind = PHX_EV_task_results};
+	struct phx_list l = on(w, node);
+	PHX_STR_SET(ev.node, node);
+	PHX_LIST_EACH(struct phx_task_given, g, &l)
+		push_row(&ev, g, outcome, status);
+	uint32_t n = l.n;
+	phx_list_fini(&l);
+	assert_int_equal(world_apply(w, &ev, NULL), 0);
+	phx_event_fini(&ev);
+	return n;
+}
+
+static uint32_t end_everywhere(struct world *w, int outcome, uint32_t status)
+{
+	uint32_t n = 0;
+	for (unsigned i = 1; i <= NODES; i++) {
+		char name[8];
+		snprintf(name, sizeof(name), "n%u", i);
+		n += end_all(w, name, outcome, status);
+	}
+	return n;
+}
+
+/* Ends all tasks well until there are none. */
+static void finish(struct world *w, uint64_t id)
+{
+	for (unsigned i = 0; i < 100 && !run_of(w, id)->ended_ms; i++) {
+		end_everywhere(w, PHX_TASK_EXITED, 0);
+		tick(w, 1000);
+		settle(w);
+	}
+	assert_int_equal(run_of(w, id)->status, PHX_FLOW_COMPLETE);
+}
+
+/* a, then b and c beside each other, then d: each runs once. */
+static void diamond_is_done(void **state)
+{
+	struct world *w = *state;
+	mtc_running(w, 1);
+	uint64_t id = submit_flow(w, 4, "=1,0,0,0,0\n 1\n 2\n 2:1\n");
+	assert_int_equal(run_of(w, id)->n_ready, 1);
+	tick(w, 1000);
+	const char *node = n_on(w, "n1") ? "n1" : NULL;
+	for (unsigned i = 2; !node && i <= NODES; i++) {
+		static char name[8];
+		snprintf(name, sizeof(name), "n%u", i);
+		node = n_on(w, name) ? name : NULL;
+	}
+	assert_non_null(node);
+	assert_int_equal(end_all(w, node, PHX_TASK_EXITED, 0), 1);
+	assert_int_equal(n_on(w, node), 2); /* b and c, where a ran */
+	assert_int_equal(end_all(w, node, PHX_TASK_EXITED, 0), 2);
+	assert_int_equal(n_on(w, node), 1);
+	assert_int_equal(end_all(w, node, PHX_TASK_EXITED, 0), 1);
+	assert_int_equal(run_of(w, id)->status, PHX_FLOW_COMPLETE);
+	assert_int_equal(run_of(w, id)->n_runs, 4);
+	assert_null(run_of(w, id)->live);
+	/* its worker is gone soon */
+	tick(w, PHX_WORKER_IDLE_MS);
+	struct phx_ledger_counts c;
+	phx_ledger_counts(w->s.ledger, (int)phx_state_re(&w->s, "mtc")->number, &c);
+	assert_int_equal(c.batch.n_running + c.batch.n_waiting, 0);
+	assert_int_equal(held(w, "mtc"), 1);
+}
+
+/* Tasks that wait bring nodes (DR), at most twice the cores of a node are given to it. */
+static void waiting_tasks_bring_nodes(void **state)
+{
+	struct world *w = *state;
+	mtc_running(w, 1);
+	uint64_t id = submit_flow(w, 100, "=1,0,0,0,0\n*99\n");
+	tick(w, 1000);
+	tick(w, 1000);
+	settle(w);
+	tick(w, 1000);
+	assert_int_equal(held(w, "mtc"), NODES);
+	for (unsigned i = 1; i <= NODES; i++) {
+		char name[8];
+		snprintf(name, sizeof(name), "n%u", i);
+		assert_int_equal(n_on(w, name), 4);
+	}
+	assert_int_equal(run_of(w, id)->n_running, 4 * NODES);
+	finish(w, id);
+	assert_int_equal(run_of(w, id)->n_runs, 100);
+	/* leases end, and the nodes that were obtained go back */
+	for (unsigned i = 0; i < 3; i++) {
+		tick(w, 3600 * 1000);
+		settle(w);
+	}
+	assert_int_equal(held(w, "mtc"), 1);
+}
+
+/* Whole nodes, memory: what does not fit beside another waits. */
+static void room_is_kept(void **state)
+{
+	struct world *w = *state;
+	mtc_running(w, 1);
+	struct phx_outcome out = {0};
+	assert_int_equal(submit_as(w, "mtc", 1000, 1, "=3,0,0,0,0\n", &out), -E2BIG);
+	assert_non_null(strstr(w->err.text, "no node has more than 2"));
+	submit_flow(w, 2, "=0,0,0,0,0\n*1\n");
+	tick(w, 1000);
+	uint32_t most = 0;
+	for (unsigned i = 1; i <= NODES; i++) {
+		char name[8];
+		snprintf(name, sizeof(name), "n%u", i);
+		most = n_on(w, name) > most ? n_on(w, name) : most;
+	}
+	assert_int_equal(most, 2); /* one runs, one waits there */
+}
+
+static const char *first_with_tasks(struct world *w)
+{
+	static char name[8];
+	for (unsigned i = 1; i <= NODES; i++) {
+		snprintf(name, sizeof(name), "n%u", i);
+		if (n_on(w, name))
+			return name;
+	}
+	fail_msg("no node has a task");
+	return NULL;
+}
+
+/* A result that is told twice, of another attempt or of another node counts for nothing. */
+static void results_count_once(void **state)
+{
+	struct world *w = *state;
+	mtc_running(w, 1);
+	uint64_t id = submit_flow(w, 3, "=1,0,0,1,0\n*2\n");
+	tick(w, 1000);
+	const char *node = first_with_tasks(w);
+	struct phx_event ev = {.kind = PHX_EV_task_results}, other = ev;
+	struct phx_list l = on(w, node);
+	push_row(&ev, PHX_LIST_AT(&l, struct phx_task_given, 0), PHX_TASK_EXITED, 1);
+	push_row(&ev, PHX_LIST_AT(&l, struct phx_task_given, 0), PHX_TASK_EXITED, 1);
+	push_row(&other, PHX_LIST_AT(&l, struct phx_task_given, 1), PHX_TASK_EXITED, 0);
+	PHX_STR_SET(ev.node, node);
+	PHX_STR_SET(other.node, strcmp(node, "n5") ? "n5" : "n4");
+	uint64_t seq = w->s.seq;
+	assert_int_equal(world_apply(w, &other, NULL), 0);
+	assert_int_equal(w->s.seq, seq);
+	assert_int_equal(run_of(w, id)->n_done, 0);
+	assert_int_equal(world_apply(w, &ev, NULL), 0);
+	assert_int_equal(run_of(w, id)->n_failed, 0); /* one retry, and it was one failure */
+	assert_int_equal(run_of(w, id)->n_runs, 4);
+	/* the first attempt again */
+	seq = w->s.seq;
+	assert_int_equal(world_apply(w, &ev, NULL), 0);
+	assert_int_equal(w->s.seq, seq);
+	phx_list_fini(&l);
+	phx_event_fini(&ev);
+	phx_event_fini(&other);
+	finish(w, id);
+}
+
+/* A node that is silent for longer than its lease has lost its tasks: they run elsewhere, and it is
+ * no failure. */
+static void lost_node_gives_back(void **state)
+{
+	struct world *w = *state;
+	mtc_running(w, 2);
+	uint64_t id = submit_flow(w, 2, "=2,0,0,0,0\n*1\n");
+	tick(w, 1000);
+	tick(w, 1000);
+	const char *node = first_with_tasks(w);
+	struct phx_event gone = {.kind = PHX_EV_missing};
+	PHX_STR_SET(gone.node, node);
+	uint32_t had = n_on(w, node);
+	assert_int_equal(world_apply(w, &gone, NULL), 0);
+	assert_int_equal(n_on(w, node), had); /* they may run still */
+	tick(w, 200000);
+	assert_int_equal(n_on(w, node), 0);
+	assert_int_equal(run_of(w, id)->n_losses, had);
+	assert_int_equal(run_of(w, id)->n_failed, 0);
+	tick(w, 1000);
+	finish(w, id);
+	assert_int_equal(run_of(w, id)->n_runs, 2 + had);
+}
+
+/* Stopped by a failure, and resumed: what is done stays done. */
+static void resume_does_the_rest(void **state)
+{
+	struct world *w = *state;
+	mtc_running(w, 1);
+	uint64_t id = submit_flow(w, 3, "=1,0,0,0,0\n 1\n 1\n");
+	tick(w, 1000);
+	end_everywhere(w, PHX_TASK_EXITED, 0);
+	end_everywhere(w, PHX_TASK_EXITED, 7);
+	assert_int_equal(run_of(w, id)->status, PHX_FLOW_BROKEN);
+	assert_non_null(strstr(run_of(w, id)->why, "task 2 on"));
+	assert_non_null(strstr(run_of(w, id)->why, "exit status 7"));
+	assert_int_equal(order(w, PHX_EV_workflow_hold, id), -EINVAL);
+	assert_int_equal(order(w, PHX_EV_workflow_resume, id), 0);
+	assert_int_equal(run_of(w, id)->n_done, 1);
+	finish(w, id);
+	assert_int_equal(run_of(w, id)->n_runs, 4);
+	assert_int_equal(order(w, PHX_EV_workflow_resume, id), -EINVAL);
+	assert_int_equal(order(w, PHX_EV_workflow_resume, id + 1), -ENOENT);
+}
+
+/* Held: what runs goes on, nothing begins. Cancelled: what runs is told to end. */
+static void held_and_cancelled(void **state)
+{
+	struct world *w = *state;
+	mtc_running(w, 1);
+	uint64_t id = submit_flow(w, 20, "=1,0,0,0,0\n 1\n*18\n");
+	tick(w, 1000);
+	assert_int_equal(order(w, PHX_EV_workflow_hold, id), 0);
+	end_everywhere(w, PHX_TASK_EXITED, 0);
+	assert_int_equal(run_of(w, id)->n_running, 0);
+	assert_int_equal(run_of(w, id)->status, PHX_FLOW_ON_HOLD);
+	assert_int_equal(order(w, PHX_EV_workflow_release, id), 0);
+	tick(w, 1000);
+	const char *node = first_with_tasks(w);
+	assert_int_equal(order(w, PHX_EV_workflow_cancel, id), 0);
+	assert_int_equal(run_of(w, id)->status, PHX_FLOW_ENDING);
+	struct phx_list l = on(w, node);
+	assert_true(PHX_LIST_AT(&l, struct phx_task_given, 0)->ends);
+	phx_list_fini(&l);
+	end_everywhere(w, PHX_TASK_CANCELLED, 0);
+	assert_int_equal(run_of(w, id)->status, PHX_FLOW_CANCELLED);
+	assert_true(run_of(w, id)->ended_ms);
+	assert_int_equal(order(w, PHX_EV_workflow_resume, id), 0);
+	finish(w, id);
+}
+
+/* An RE that must return its nodes ends their tasks; its workflow waits until it is there again. */
+static void deactivated_re_waits(void **state)
+{
+	struct world *w = *state;
+	mtc_running(w, 1);
+	uint64_t id = submit_flow(w, 2, "=1,0,0,0,0\n 1\n");
+	tick(w, 1000);
+	const char *node = first_with_tasks(w);
+	assert_int_equal(operate(w, PHX_EV_re_deactivate, "mtc"), 0);
+	struct phx_list l = on(w, node);
+	assert_true(PHX_LIST_AT(&l, struct phx_task_given, 0)->ends);
+	phx_list_fini(&l);
+	end_everywhere(w, PHX_TASK_LOST, 0);
+	settle(w);
+	assert_int_equal(held(w, "mtc"), 0);
+	assert_int_equal(run_of(w, id)->n_ready, 1);
+	assert_int_equal(operate(w, PHX_EV_re_activate, "mtc"), 0);
+	settle(w);
+	tick(w, 1000);
+	finish(w, id);
+	assert_int_equal(run_of(w, id)->n_losses, 1);
+}
+
+static void refused(void **state)
+{
+	struct world *w = *state;
+	struct phx_outcome out = {0};
+	mtc_running(w, 1);
+	assert_int_equal(submit_as(w, "no", 1000, 1, "\n", &out), -ENOENT);
+	assert_int_equal(submit_as(w, "mtc", 0, 1, "\n", &out), -EPERM);
+	assert_int_equal(submit_as(w, "mtc", 1000, 2, "\n", &out), -EINVAL);
+	assert_int_equal(submit_as(w, "mtc", 1000, 1, "\n\n", &out), -EINVAL);
+	assert_int_equal(submit_as(w, "mtc", 1000, 1, " 1\n", &out), -EINVAL);
+	assert_int_equal(submit_as(w, "mtc", 1000, 2, " -1\n*9\n", &out), -EINVAL);
+	assert_int_equal(submit_as(w, "mtc", 1000, 600000, "\n*599999\n", &out), -EDQUOT);
+	/* jobs are for others */
+	struct phx_event ev = {.kind = PHX_EV_job_submit,
+			       .job_submit = {.job_nodes = 1, .uid = 1000, .gid = 1000}};
+	assert_int_equal(phx_text_push(&ev.job_submit.argv, "/bin/true"), 0);
+	PHX_STR_SET(ev.re, "mtc");
+	assert_int_equal(world_apply(w, &ev, NULL), -EINVAL);
+	phx_event_fini(&ev);
+}
+
+/* ---- a saved state goes on as the one that was not saved ---- */
+
+static struct phx_state restored(const struct phx_state *s)
+{
+	struct phx_state copy;
+	struct phx_err err = {0};
+	PHX_AUTO_FREE char *text = phx_json_record_text(&phx_state_record, s);
+	assert_non_null(text);
+	if (phx_json_text_to_record(&phx_state_record, text, &copy, &err) < 0)
+		fail_msg("%s", err.text);
+	return copy;
+}
+
+/* Applies the event to the state, and to one that was saved before it and restored. */
+static void both(struct world *w, struct phx_event *ev)
+{
+	struct phx_state other = restored(&w->s);
+	struct phx_outcome a = {0}, b = {0};
+	struct phx_err err = {0};
+	uint64_t random = w->random;
+	int r = world_apply(w, ev, &a);
+	(void)random;
+	assert_int_equal(phx_core_apply(&other, ev, &b, &err), r);
+	if (!phx_record_equal(&phx_state_record, &w->s, &other))
+		fail_msg("after %s the restored state is another one",
+			 phx_enum_name(&phx_event_kind_names, ev->kind));
+	assert_int_equal(a.actions.n, b.actions.n);
+	for (uint32_t i = 0; i < a.actions.n; i++)
+		assert_true(phx_record_equal(&phx_action_record,
+					     PHX_LIST_AT(&a.actions, struct phx_action, i),
+					     PHX_LIST_AT(&b.actions, struct phx_action, i)));
+	phx_outcome_fini(&a);
+	phx_outcome_fini(&b);
+	phx_state_fini(&other);
+}
+
+static void some_results(struct world *w, struct phx_rng *rng, const char *node)
+{
+	static const int outcomes[] = {PHX_TASK_EXITED,  PHX_TASK_EXITED,    PHX_TASK_EXITED,
+				       PHX_TASK_EXITED,  PHX_TASK_EXITED,    PHX_TASK_KILLED,
+				       PHX_TASK_MISSING, PHX_TASK_CANCELLED, PHX_TASK_LOST};
+	struct phx_event ev = {.kind = PHX_EV_task_results};
+	struct phx_list l = on(w, node);
+	PHX_STR_SET(ev.node, node);
+	PHX_LIST_EACH(struct phx_task_given, g, &l)
+		if (phx_rng_below(rng, 2))
+			push_row(&ev, g, outcomes[phx_rng_below(rng, PHX_ARRAY_SIZE(outcomes))],
+				 (uint32_t)(phx_rng_below(rng, 8) == 0));
+	phx_list_fini(&l);
+	both(w, &ev);
+	phx_event_fini(&ev);
+}
+
+static void some_submit(struct world *w, struct phx_rng *rng)
+{
+	static const char *const shapes[] = {"=1,0,0,2,1\n*29\n", "=1,0,0,0,2\n 1\n 1\n 2:1\n 3\n",
+					     "=2,0,0,1,0\n=1,1000,0,3,1 1\n 2\n 3\n 3:1\n",
+					     "=0,0,0,5,1\n*3\n 4:1\n"};
+	static const uint32_t n[] = {30, 5, 5, 5};
+	uint64_t i = phx_rng_below(rng, PHX_ARRAY_SIZE(shapes));
+	struct phx_event ev = {.kind = PHX_EV_workflow_submit,
+			       .workflow_submit = {.n_tasks = n[i], .uid = 1000, .gid = 1000}};
+	PHX_STR_SET(ev.workflow_submit.digest, digest);
+	PHX_STR_SET(ev.re, "mtc");
+	assert_int_equal(phx_text_push(&ev.workflow_submit.shape, shapes[i]), 0);
+	both(w, &ev);
+	phx_event_fini(&ev);
+}
+
+static void some_event(struct world *w, struct phx_rng *rng)
+{
+	static const int kinds[] = {PHX_EV_workflow_hold,    PHX_EV_workflow_release,
+				    PHX_EV_workflow_release, PHX_EV_workflow_resume,
+				    PHX_EV_workflow_resume,  PHX_EV_workflow_cancel};
+	struct phx_event ev = {.kind = PHX_EV_tick};
+	char name[8];
+	snprintf(name, sizeof(name), "n%u", 1 + (unsigned)phx_rng_below(rng, NODES));
+	uint64_t what = phx_rng_below(rng, 20);
+	if (what < 8) {
+		some_results(w, rng, name);
+		return;
+	}
+	if (what == 8) {
+		some_submit(w, rng);
+		return;
+	}
+	if (what < 11 && w->s.last_workflow_id) {
+		ev.kind = kinds[phx_rng_below(rng, PHX_ARRAY_SIZE(kinds))];
+		ev.workflow_order.workflow = 1 + phx_rng_below(rng, w->s.last_workflow_id);
+	} else if (what == 11) {
+		ev.kind = world_node(w, name)->up ? PHX_EV_missing : PHX_EV_back;
+		PHX_STR_SET(ev.node, name);
+	} else {
+		w->now += 1 + (int64_t)phx_rng_below(rng, phx_rng_below(rng, 20) ? 2000 : 80000);
+	}
+	both(w, &ev);
+}
+
+static void saved_goes_on_alike(void **state)
+{
+	struct world *w = *state;
+	struct phx_rng rng = {7};
+	mtc_running(w, 2);
+	uint64_t n_runs = 0, n_losses = 0;
+	for (unsigned i = 0; i < 1500; i++) {
+		some_event(w, &rng);
+		if (i % 10 == 0)
+			settle(w);
+	}
+	PHX_LIST_EACH(struct phx_flowrun, run, &w->s.workflows) {
+		n_runs += run->n_runs;
+		n_losses += run->n_losses;
+	}
+	assert_true(n_runs > 300);
+	assert_true(n_losses > 10);
+}
+
+int main(void)
+{
+#define TEST(f) cmocka_unit_test_setup_teardown(f, world_setup, world_teardown)
+	const struct CMUnitTest tests[] = {
+		TEST(diamond_is_done),
+		TEST(waiting_tasks_bring_nodes),
+		TEST(room_is_kept),
+		TEST(results_count_once),
+		TEST(lost_node_gives_back),
+		TEST(resume_does_the_rest),
+		TEST(held_and_cancelled),
+		TEST(deactivated_re_waits),
+		TEST(refused),
+		TEST(saved_goes_on_alike),
+	};
+#undef TEST
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
