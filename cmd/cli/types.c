@@ -263,6 +263,8 @@ static const struct cli_type types[] = {
 	{"ERASURE", "a number of phx erasure list, or a node", "nodes", check_name},
 	{"SCRIPT", "a script, or behind -- a command", "files", NULL},
 	{"ENV", "NAME or NAME=VALUE", "", check_env},
+	{"RUN", "the number of a run", "", check_count},
+	{"WORKFLOW", "a file, or the number of a run", "files", NULL},
 	{"JOBS", "numbers of jobs", "jobs", check_jobs},
 	{"ARRAY", "indices (1,5,9, FROM-TO[:STEP]), maybe with %COUNT", "", NULL},
 	{"COUNT", "a number", "", check_count},

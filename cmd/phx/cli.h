@@ -33,7 +33,7 @@ int cli_get(struct cli *cli, const char *path, json_t **ret_json);
 int cli_get_text(struct cli *cli, const char *path, char **ret_text, size_t *ret_n);
 /** Send a file as the body of PUT; fetch one into `file`, which is there whole or not at all. An
  * exit code, the reason printed. */
-int cli_upload(struct cli *cli, const char *path, const char *file);
+int cli_upload(struct cli *cli, const char *path, const char *file, json_t **ret_json);
 int cli_download(struct cli *cli, const char *path, const char *file);
 /** Percent-encode a path segment or query value; malloc'd, NULL on ENOMEM. */
 char *cli_url_escape(const char *text);

@@ -144,7 +144,7 @@ int cli_call_quiet(struct cli *cli, const char *method, const char *path, const 
 
 /* ---- files ---- */
 
-int cli_upload(struct cli *cli, const char *path, const char *file)
+int cli_upload(struct cli *cli, const char *path, const char *file, json_t **ret_json)
 {
 	struct phx_err err = {0};
 	PHX_AUTO_JSON json_t *answer = NULL;
@@ -152,7 +152,11 @@ int cli_upload(struct cli *cli, const char *path, const char *file)
 	if (code)
 		return err.text[0] ? cli_fail(code, "%s", err.text) : code;
 	int r = phx_http_upload(cli->http, path, file, &answer, &err);
-	return r < 0 ? cli_fail_err(r, &err) : CLI_OK;
+	if (r < 0)
+		return cli_fail_err(r, &err);
+	if (ret_json)
+		*ret_json = PHX_TAKE(answer);
+	return CLI_OK;
 }
 
 static int write_all(void *arg, const void *data, size_t n, struct phx_err *err)

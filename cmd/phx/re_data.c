@@ -50,7 +50,7 @@ int cmd_re_put(struct cli *cli)
 {
 	const char *file = cli_arg(cli, 1), *path = cli_arg(cli, 2);
 	PHX_AUTO_FREE char *url = checked_url(cli, path ? path : last_part(file));
-	return url ? cli_upload(cli, url, file) : CLI_USAGE;
+	return url ? cli_upload(cli, url, file, NULL) : CLI_USAGE;
 }
 
 int cmd_re_get(struct cli *cli)

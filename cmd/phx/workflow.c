@@ -1,27 +1,13 @@
 /* phx workflow: files of workflows, checked, shown, drawn and converted by the functions that the
- * simulator reads them with. Needs no phxd. */
+ * simulator reads them with. Needs no phxd, but for a run of the head. */
 #include <errno.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/json.h"
 #include "flow/graph.h"
 #include "phx/workflow.h"
-#include "trace/input.h"
 #include "trace/wfformat.h"
-
-int cli_workflow(const char *path, struct phx_flow *ret, enum phx_workflow_form *ret_form)
-{
-	PHX_AUTO_TRACE_INPUT struct phx_trace_input in = {0};
-	struct phx_err err = {0};
-	int r = phx_trace_input_read(path, &in, &err);
-	if (r < 0)
-		return cli_fail_err(r, &err);
-	*ret_form = phx_workflow_form_of(in.data, in.n);
-	r = phx_workflow_read(path, in.data, in.n, ret, &err);
-	if (r == 0)
-		return CLI_OK;
-	return r == -ENOMEM ? cli_fail_err(r, &err) : cli_fail(CLI_CONFIG, "%s", err.text);
-}
 
 /* ---- check ---- */
 
@@ -198,11 +184,21 @@ static int print_graph(const struct phx_flow *f, const char *name)
 	return CLI_OK;
 }
 
+uint64_t cli_workflow_number(const char *word)
+{
+	uint64_t id = 0;
+	bool number = phx_u64_parse(word, 1, INT64_MAX, &id) == 0;
+	return number && access(word, F_OK) < 0 ? id : 0;
+}
+
 int cmd_workflow_show(struct cli *cli)
 {
 	PHX_AUTO(phx_flow_fini) struct phx_flow f = {0};
 	enum phx_workflow_form form;
-	int code = cli_workflow(cli_arg(cli, 0), &f, &form);
+	uint64_t id = cli_workflow_number(cli_arg(cli, 0));
+	if (id && !cli_has(cli, CLI_OPT_graph))
+		return cli_workflow_run(cli, id);
+	int code = id ? cli_workflow_of_run(cli, id, &f) : cli_workflow(cli_arg(cli, 0), &f, &form);
 	if (code)
 		return code;
 	if (cli_has(cli, CLI_OPT_graph))

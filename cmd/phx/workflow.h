@@ -8,4 +8,11 @@
 /** Read a workflow from a file of any form; what is wrong was told. Owned: phx_flow_fini(). */
 int cli_workflow(const char *path, struct phx_flow *ret, enum phx_workflow_form *ret_form);
 
+/** The number of a run, where that is what the word is and no file has that name; else 0. */
+uint64_t cli_workflow_number(const char *word);
+/** The workflow of a run of the head; what is wrong was told. Owned: phx_flow_fini(). */
+int cli_workflow_of_run(struct cli *cli, uint64_t id, struct phx_flow *ret);
+/** Prints a run: itself and its levels, in JSON and YAML its tasks, too. */
+int cli_workflow_run(struct cli *cli, uint64_t id);
+
 #endif

@@ -140,7 +140,7 @@ static bool add_jobs(struct daemon *d, struct jobs_page *p)
 	     job = next_job(s, p), n_looked++) {
 		struct brief brief;
 		p->last = job->id;
-		if (!may_see(s, &p->viewer, job))
+		if (job->worker || !may_see(s, &p->viewer, job))
 			continue;
 		make_brief(job, phx_job_words(s, job), &brief);
 		json_array_append_new(p->list, job_json(&waits, &brief.job));

@@ -11,6 +11,7 @@
 #include "http/http.h"
 #include "phxd/beat.h"
 #include "phxd/engine.h"
+#include "phxd/flows.h"
 #include "phxd/keys.h"
 #include "phxd/launch.h"
 #include "phxd/people.h"
@@ -58,6 +59,8 @@ struct daemon {
 	struct seldom *seldom;
 	struct refused *refused;
 	struct directors *directors;
+	struct flows *flows;
+	struct tasks *tasks;
 	struct logs *logs;
 	struct slurm *slurm;
 	struct phx_http_server *http;
@@ -497,6 +500,7 @@ void routes_print(void);
 bool re_data_may_put(struct phx_http_request *q, void *arg);
 bool stage_out_may_put(struct phx_http_request *q, void *arg);
 bool job_output_may_put(struct phx_http_request *q, void *arg);
+bool workflow_may_post(struct phx_http_request *q, void *arg);
 
 /* handlers by file; all: phx_http_handler with arg = struct daemon */
 #define HANDLER(name) void name(struct phx_http_request *q, void *arg)
@@ -551,6 +555,13 @@ HANDLER(api_job_hold);
 HANDLER(api_job_release);
 HANDLER(api_job_output);
 HANDLER(api_job_output_put);
+/* api_flows.c */
+HANDLER(api_workflow_submit);
+HANDLER(api_workflows);
+HANDLER(api_workflow);
+HANDLER(api_workflow_text);
+HANDLER(api_workflow_order);
+HANDLER(api_tasks);
 /* api_re.c */
 HANDLER(api_res);
 HANDLER(api_re);

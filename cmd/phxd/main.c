@@ -270,6 +270,8 @@ static int start(struct daemon *d, struct phx_err *err)
 	r = r ? r : wake_new(&d->wake);
 	r = r ? r : hands_new(d, &d->hands, err);
 	r = r ? r : anchors_new(d, &d->anchors);
+	r = r ? r : flows_new(d, &d->flows);
+	r = r ? r : tasks_new(d, &d->tasks);
 	r = r ? r : live_new(d, orders_put, &d->live);
 	r = r ? r : logs_new(d, &d->logs);
 	r = r ? r : waits_new(d, &d->waits, err);
@@ -318,6 +320,8 @@ static void stop(struct daemon *d)
 	refused_free(d->refused);
 	seldom_free(d->seldom);
 	live_free(d->live);
+	tasks_free(d->tasks);
+	flows_free(d->flows);
 	engine_close(d->engine);
 	keys_free(d->keys); /* the engine's end was signed */
 	json_decref(d->mistakes);

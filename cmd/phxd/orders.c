@@ -40,6 +40,7 @@ void orders_put(struct daemon *d, const char *node, const char *key_fp,
 		phx_record_fini(&phx_order_record, o);
 	}
 	phx_list_fini(&orders);
+	tasks_orders_put(d->tasks, node, running, b);
 	logs_orders_put(d->logs, node, b);
 	anchors_orders_put(d->anchors, running, b);
 	keys_orders_put(d->keys, running, b);

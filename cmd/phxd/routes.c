@@ -23,6 +23,7 @@ static const struct {
 	{api_re_data_put, re_data_may_put},
 	{api_stage_out, stage_out_may_put},
 	{api_job_output_put, job_output_may_put},
+	{api_workflow_submit, workflow_may_post},
 };
 
 static bool may_spool(phx_http_handler handler, struct phx_http_request *q, void *arg)

@@ -1,0 +1,152 @@
+/* What workflows run: their texts, each kept in a file of its digest, and read when a task of it is
+ * given to a node or shown. The core has the shape alone. Asked by tasks.c and the API, on any
+ * thread; a text that is in use is held under one lock. */
+#include "phxd/daemon.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/file.h"
+#include "trace/wfformat.h"
+
+enum { READ_MAX = 16 }; /* workflows that are in memory at a time */
+#define TEXT_MAX ((size_t)FLOW_TEXT_MAX_MB << 20)
+static const char prefix[] = "workflow-";
+
+struct text {
+	char digest[PHX_SHA256_HEX];
+	struct phx_flow flow;
+	uint64_t used;
+};
+
+struct flows {
+	struct daemon *d;
+	pthread_mutex_t lock;
+	struct text texts[READ_MAX];
+	uint64_t n_used;
+};
+
+static char *path_of(const struct daemon *d, const char *digest)
+{
+	return phx_path("%s/%s%s", d->cfg.output_dir, prefix, digest);
+}
+
+static bool is_wanted(const struct phx_state *s, const char *digest)
+{
+	PHX_LIST_EACH(struct phx_flowrun, w, &s->workflows)
+		if (!strcmp(w->digest, digest))
+			return true;
+	return false;
+}
+
+/* Texts of runs that are forgotten go, at the start. */
+static void remove_unwanted(struct daemon *d)
+{
+	struct dirent **found = NULL;
+	int n = scandir(d->cfg.output_dir, &found, NULL, NULL);
+	const struct phx_state *s = engine_lock(d->engine);
+	for (int i = 0; i < n; i++) {
+		const char *name = found[i]->d_name;
+		PHX_AUTO_FREE char *path = NULL;
+		if (phx_str_starts(name, prefix) && !is_wanted(s, name + strlen(prefix)))
+			path = path_of(d, name + strlen(prefix));
+		if (path)
+			unlink(path);
+		free(found[i]);
+	}
+	engine_unlock(d->engine);
+	free(found);
+}
+
+int flows_new(struct daemon *d, struct flows **ret)
+{
+	struct flows *f = calloc(1, sizeof(*f));
+	if (!f)
+		return -ENOMEM;
+	f->d = d;
+	pthread_mutex_init(&f->lock, NULL);
+	remove_unwanted(d);
+	*ret = f;
+	return 0;
+}
+
+void flows_free(struct flows *f)
+{
+	if (!f)
+		return;
+	for (size_t i = 0; i < READ_MAX; i++)
+		phx_flow_fini(&f->texts[i].flow);
+	pthread_mutex_destroy(&f->lock);
+	free(f);
+}
+
+int flows_read(const char *path, char ret_digest[PHX_SHA256_HEX], struct phx_flow *ret,
+	       struct phx_err *err)
+{
+	PHX_AUTO_FREE char *text = NULL;
+	size_t n = 0;
+	int r = phx_file_read(path, TEXT_MAX, &text, &n, err);
+	r = r ? r : phx_sha256_of(text, n, ret_digest);
+	return r ? r : phx_wfformat_read("workflow", text, n, ret, err);
+}
+
+int flows_keep(struct flows *f, const char *from, const char *digest, struct phx_err *err)
+{
+	PHX_AUTO_FREE char *path = path_of(f->d, digest);
+	return path ? phx_file_publish(from, path, err) : -ENOMEM;
+}
+
+char *flows_path(const struct flows *f, const char *digest)
+{
+	return path_of(f->d, digest);
+}
+
+/* The one of this digest, or the one that was not used for longest, emptied. */
+static struct text *slot_of(struct flows *f, const char *digest)
+{
+	struct text *oldest = &f->texts[0];
+	for (size_t i = 0; i < READ_MAX; i++) {
+		if (!strcmp(f->texts[i].digest, digest))
+			return &f->texts[i];
+		if (f->texts[i].used < oldest->used)
+			oldest = &f->texts[i];
+	}
+	phx_flow_fini(&oldest->flow);
+	oldest->digest[0] = '\0';
+	return oldest;
+}
+
+static int load(struct flows *f, struct text *t, const char *digest, struct phx_err *err)
+{
+	char is[PHX_SHA256_HEX];
+	PHX_AUTO_FREE char *path = path_of(f->d, digest);
+	int r = path ? flows_read(path, is, &t->flow, err) : -ENOMEM;
+	if (r == 0 && strcmp(is, digest) != 0) {
+		phx_flow_fini(&t->flow);
+		return phx_err_set(err, -EBADMSG, "%s is not what it was", path);
+	}
+	if (r == 0)
+		PHX_STR_SET(t->digest, digest);
+	return r;
+}
+
+const struct phx_flow *flows_lock(struct flows *f, const char *digest, struct phx_err *err)
+{
+	pthread_mutex_lock(&f->lock);
+	struct text *t = slot_of(f, digest);
+	if (!t->digest[0] && load(f, t, digest, err) < 0) {
+		pthread_mutex_unlock(&f->lock);
+		return NULL;
+	}
+	t->used = ++f->n_used;
+	return &t->flow;
+}
+
+void flows_unlock(struct flows *f)
+{
+	pthread_mutex_unlock(&f->lock);
+}
