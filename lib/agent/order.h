@@ -8,8 +8,8 @@
 #include "state/order.h"
 #include "types/task.h"
 
-/** Parse one order without the members "deploy", "image", "logs", "anchor" and "tasks".
- * -EINVAL with the path in the JSON. The caller frees *ret by phx_record_fini(&phx_order_record, ret). */
+/** Parse one order without the members "deploy", "image", "logs", "anchor" and "tasks". -EINVAL
+ * with the path in the JSON. The caller frees *ret by phx_record_fini(&phx_order_record, ret). */
 int order_parse(const json_t *j, struct phx_order *ret, struct phx_err *err);
 
 /** The tasks in an order of that kind, which a node may follow (phx_task_order_check()). -EINVAL,

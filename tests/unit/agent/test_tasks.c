@@ -1,5 +1,5 @@
-/* Tasks on a real agent, a process, whose head is a fake: what is ordered runs once and is answered,
- * whoever ends meanwhile. */
+/* Tasks on a real agent, a process, whose head is a fake: what is ordered runs once and is
+ * answered, whoever ends meanwhile. */
 #include "unit/agent/fake_head.h"
 
 #include <dirent.h>
@@ -187,8 +187,8 @@ static void test_rows_are_told_until_they_are_taken(void **state)
 	assert_true(json_equal(json_array_get(h->rows, 0), json_array_get(h->rows, 2)));
 }
 
-/* An agent that is killed comes back: what ran runs on, what ended meanwhile is told, and the order,
- * which the head gives again, runs nothing twice. */
+/* An agent that is killed comes back: what ran runs on, what ended meanwhile is told, and the
+ * order, which the head gives again, runs nothing twice. */
 static void test_the_agent_is_killed(void **state)
 {
 	struct fake_head *h = *state;
