@@ -361,6 +361,28 @@ static void a_silent_node_keeps_its_job_for_longer(void **state)
 	assert_int_equal(job(w, id)->state, PHX_JOB_DONE);
 }
 
+/* The same, and the run has surely ended while the RE is deactivated, and holds no node. */
+static void a_silent_job_is_kept_after_all(void **state)
+{
+	struct world *w = *state;
+	char node[PHX_NAME_MAX];
+	queue_running(w, 2, true);
+	uint64_t id = submit(w, 1);
+	PHX_STR_SET(node, PHX_LIST_AT(&job(w, id)->parts, struct phx_job_part, 0)->node);
+	tell(w, PHX_EV_missing, node);
+	assert_int_equal(operate(w, PHX_EV_re_deactivate, "queue"), 0);
+	tell(w, PHX_EV_quarantine, node);
+	settle(w);
+	assert_false(phx_state_re(&w->s, "queue")->active);
+	tick(w, LEASE + GRACE_S * 1000 + MARGIN);
+	assert_int_equal(job(w, id)->state, PHX_JOB_QUEUED);
+	assert_true(job(w, id)->kept);
+	order(w, PHX_EV_re_activate, "1 kept job of RE queue waits in its queue again");
+	settle(w);
+	assert_int_equal(job(w, id)->state, PHX_JOB_RUNNING);
+	assert_int_equal(job(w, id)->kills, 1);
+}
+
 /* The same, and the RE is not activated any more: it is destroyed, and the run ends after it. */
 static void a_silent_job_of_an_re_that_is_gone(void **state)
 {
@@ -428,6 +450,7 @@ int main(void)
 		WORLD_TEST(arrays_go_on_in_turn),
 		WORLD_TEST(destruction_cancels_them),
 		WORLD_TEST(a_silent_node_keeps_its_job_for_longer),
+		WORLD_TEST(a_silent_job_is_kept_after_all),
 		WORLD_TEST(a_silent_job_of_an_re_that_is_gone),
 		WORLD_TEST(waiting_jobs_need_no_consent),
 		WORLD_TEST(safe_deactivation_keeps_nothing),
