@@ -27,7 +27,7 @@ static struct asker asker_of(struct daemon *d, const struct phx_http_request *q,
 /* One who is both says so in the agreement (000 4.2: the relationship 'same'). */
 static bool is_service_provider(const struct asker *a, const struct phx_agreement *g)
 {
-	return person_is(&a->person, g->owner) || (a->provider && g->relationship == PHX_RE_SAME);
+	return person_is(&a->person, g->owner) || (a->provider && phx_agreement_one_person(g));
 }
 
 static bool may_see(const struct asker *a, const struct phx_agreement *g)
@@ -212,11 +212,19 @@ static void add_use_notes(struct daemon *d, const char *name, json_t *notes)
 	engine_unlock(d->engine);
 }
 
-/* What the core says of it; and who starts a web RE hears where its load cannot be seen. */
+/* What the core says of it; who asks for an RE hears what his agreement was made into, and who starts
+ * a web RE where its load cannot be seen. */
 static json_t *notes_json(struct daemon *d, const struct phx_event *ev,
-			  const struct phx_outcome *out)
+			  const struct phx_outcome *out, bool settled)
 {
 	json_t *notes = view_notes(out);
+	if (settled)
+		json_array_append_new(
+			notes,
+			json_string("no node passes between a business owner and another "
+				    "one but erased, from a reset: the agreement has "
+				    "setup_policy wipe, setup_moment both, setup_start "
+				    "power, and no noop_between_owners"));
 	if (ev->kind == PHX_EV_re_activate || ev->kind == PHX_EV_re_resume)
 		add_use_notes(d, ev->re, notes);
 	return notes;
@@ -240,7 +248,7 @@ static int try_order(struct daemon *d, struct phx_event *ev, struct phx_outcome 
 
 /* Done, or tried, and answered. */
 static void carry_out(struct daemon *d, struct phx_http_request *q, struct phx_event *ev,
-		      const char *name, bool dry_run)
+		      const char *name, bool dry_run, bool settled)
 {
 	struct phx_outcome out = {0};
 	struct phx_err err = {0};
@@ -251,10 +259,11 @@ static void carry_out(struct daemon *d, struct phx_http_request *q, struct phx_e
 	bool moved = ev->kind == PHX_EV_re_create || ev->kind == PHX_EV_re_destroy;
 	if (r == 0 && !dry_run && moved)
 		re_dirs_sync(d);
-	PHX_AUTO_JSON json_t *answer = json_pack(
-		"{s:I,s:s,s:b,s:b,s:o,s:O*}", "seq",
-		(json_int_t)phx_store_last(engine_store(d->engine)), "re", name, "changed",
-		out.changed, "dry_run", dry_run, "notes", notes_json(d, ev, &out), "jobs", jobs);
+	PHX_AUTO_JSON json_t *answer =
+		json_pack("{s:I,s:s,s:b,s:b,s:o,s:O*}", "seq",
+			  (json_int_t)phx_store_last(engine_store(d->engine)), "re", name,
+			  "changed", out.changed, "dry_run", dry_run, "notes",
+			  notes_json(d, ev, &out, settled), "jobs", jobs);
 	if (r < 0)
 		phx_http_reply_error(q, r, err.text);
 	else
@@ -324,7 +333,7 @@ static bool parse_agreement(struct phx_http_request *q, const json_t *j, struct 
 static bool settle_owner(struct phx_http_request *q, const struct asker *asker,
 			 struct phx_agreement *g)
 {
-	bool own = !asker->provider || g->relationship == PHX_RE_SAME;
+	bool own = !asker->provider || phx_agreement_one_person(g);
 	if (!g->owner[0] && own)
 		PHX_STR_SET(g->owner, asker->person.identity);
 	if (!g->owner[0]) {
@@ -357,7 +366,8 @@ void api_re_ask(struct phx_http_request *q, void *arg)
 		bool as_provider =
 			create ? asker.provider : !is_service_provider(&asker, &ev.ask.agreement);
 		ev.ask.who = as_provider ? PHX_RE_WHO_PROVIDER : PHX_RE_WHO_SERVICE;
-		carry_out(d, q, &ev, ev.ask.agreement.name, dry_run);
+		bool settled = phx_agreement_settle(&ev.ask.agreement);
+		carry_out(d, q, &ev, ev.ask.agreement.name, dry_run, settled);
 	}
 	phx_event_fini(&ev);
 }
@@ -477,6 +487,6 @@ void api_re_order(struct phx_http_request *q, void *arg)
 	}
 	PHX_AUTO_JSON json_t *j = body_json(q);
 	if (j && parse_order(q, j, &ev, &dry_run))
-		carry_out(d, q, &ev, name, dry_run);
+		carry_out(d, q, &ev, name, dry_run, false);
 	phx_event_fini(&ev);
 }

@@ -13,9 +13,6 @@
 #define LEASE_S_MAX (366u * 86400u)
 #define SEPARATORS " ,"
 
-static const char *const relationships[] = {"same", "affiliated", "business"};
-const struct phx_enum phx_re_relationship_names = {"relationship", relationships,
-						   PHX_ARRAY_SIZE(relationships)};
 static const char *const coordinations[] = {"none", "own", "other"};
 const struct phx_enum phx_re_coordination_names = {"coordination", coordinations,
 						   PHX_ARRAY_SIZE(coordinations)};

@@ -9,7 +9,11 @@
 #include "types/setup.h"
 #include "policy/policy.h"
 
-enum phx_re_relationship { PHX_RE_SAME, PHX_RE_AFFILIATED, PHX_RE_BUSINESS };
+enum phx_re_relationship {
+#define RELATIONSHIP(id, name, one_person, apart) PHX_RE_##id,
+#include "types/relationship.def"
+#undef RELATIONSHIP
+};
 /** Its workload, and so its kind of RE (re_kind.h). */
 enum phx_re_type {
 #define KIND(id, name, text) PHX_RE_##id,
@@ -58,7 +62,9 @@ enum { PHX_MEMBERS_MAX = 1024 };
 	      "The same by groups of the head: everybody who is in one of them is a member.")) \
 	F(S, relationship, ENUM(phx_re_relationship), \
 	  KEY(relationship, CHOICE, "same", \
-	      "Of the service provider to the resource provider; same: one person is both.")) \
+	      "Of the service provider to the resource provider; same: one person is both; " \
+	      "business: whatever setup_policy says, no node comes to the RE from another " \
+	      "owner, or leaves it for one, but erased, from a reset. See OWNERS.")) \
 	F(S, type, ENUM(phx_re_type), KEY(type, CHOICE, "parallel_batch_jobs", "Its workload.")) \
 	F(S, coordination, ENUM(phx_re_coordination), \
 	  KEY(coordinated_RE, CHOICE, "none", \
@@ -203,6 +209,11 @@ PHX_RECORD_STRUCT(phx_agreement, PHX_AGREEMENT_FIELDS);
 void phx_agreement_init(struct phx_agreement *a);
 /** Does `users` or `groups` of an agreement name `name`, or all ("*")? */
 bool phx_agreement_lists(const char *list, const char *name);
+/** Is the service provider the resource provider himself? */
+bool phx_agreement_one_person(const struct phx_agreement *a);
+/** What the relationship wants, whatever else the agreement says; of one that was checked, and is
+ * asked for now. True: that changed it. Twice is once. */
+bool phx_agreement_settle(struct phx_agreement *a);
 /** Is that user of the head the owner? An owner without a kind, of an old journal that is replayed,
  * is taken for one. */
 bool phx_agreement_is_of_user(const struct phx_agreement *a, const char *user);

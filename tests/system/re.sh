@@ -99,6 +99,17 @@ only_the_provider_creates() {
 		says 64 'wants it requested' phx re create queue
 }
 
+# what the figure of the paper wants, NOOP, is not what a stranger gets; and it is told
+business_is_kept_apart() {
+	sed 's/"queue"/"firm"/; s/"affiliated"/"business"/; s/lease = /setup_policy = "noop"; lease = /' "$WORK/queue.conf" >"$WORK/firm.conf"
+	chmod 644 "$WORK/firm.conf"
+	says 0 'no node passes between a business owner and another one but erased, from a reset' batch_dept re request "$WORK/firm.conf" &&
+		[ "$(api /v1/res/firm | jq -c '.agreement.setup | [.mode, .when, .start]')" = '["wipe","both","power"]' ] &&
+		says 0 'is withdrawn' batch_dept re withdraw firm || return 1
+	sed -i 's/"business"/"affiliated"/' "$WORK/firm.conf"
+	says 0 'games asks for RE firm' batch_dept re request "$WORK/firm.conf" --dry-run && ! grep -q business "$WORK/out"
+}
+
 refused_and_withdrawn() {
 	sed 's/"queue"/"more"/' "$WORK/queue.conf" >"$WORK/more.conf" && chmod 644 "$WORK/more.conf"
 	says 0 'asks for RE more' batch_dept re request "$WORK/more.conf" &&
@@ -318,7 +329,7 @@ replayed() { replays_the_same 120 150 && ! grep -i -E 'cannot|differ|sanitizer' 
 head_init 'measure_web_use = false; service_group = "users"; server_names = [ "localhost" ];'
 roles_init
 agreements
-for test in nodes_ready asking each_sees_its_own only_the_provider_creates refused_and_withdrawn too_few_nodes wrong_partner activation a_node_has_what_came_to_it \
+for test in nodes_ready asking each_sees_its_own only_the_provider_creates business_is_kept_apart refused_and_withdrawn too_few_nodes wrong_partner activation a_node_has_what_came_to_it \
 	pinned_by_hand agreement_comes_back reload_keeps_them refused_while_running users_see_where_to_submit jobs_start hold_and_release jobs_of_others demand_kills_the_smallest_latest \
 	web_s_node_serves killed_in_the_middle demand_falls killed_at_any_moment all_complete time_limit directories_follow safe_deactivation destruction nothing_is_told_to_others provider_for_himself by_certificate replayed; do
 	check "$test" "$test"

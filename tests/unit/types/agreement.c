@@ -377,6 +377,40 @@ static void rows_of_kinds_are_sound(void **state)
 	}
 }
 
+/* A stranger's nodes never change hands as they are, whatever is asked for; others may agree on it. */
+static void strangers_are_kept_apart(void **state)
+{
+	static const struct {
+		int relationship;
+		bool one_person, apart;
+	} rows[] = {{PHX_RE_SAME, true, false},
+		    {PHX_RE_AFFILIATED, false, false},
+		    {PHX_RE_BUSINESS, false, true}};
+	(void)state;
+	for (size_t i = 0; i < PHX_ARRAY_SIZE(rows); i++) {
+		struct phx_agreement a = agreement("x", PHX_RE_BATCH, PHX_POLICY_fb, 4);
+		a.relationship = rows[i].relationship;
+		a.setup.method = PHX_WIPE_AUTO;
+		a.setup.verify = PHX_VERIFY_FULL;
+		a.setup.start = PHX_SETUP_START_KEXEC;
+		a.noop_between_owners = true;
+		assert_int_equal(phx_agreement_one_person(&a), rows[i].one_person);
+		assert_int_equal(phx_agreement_settle(&a), rows[i].apart);
+		assert_int_equal(a.noop_between_owners, !rows[i].apart);
+		assert_int_equal(a.setup.mode == PHX_SETUP_WIPE, rows[i].apart);
+		assert_int_equal(a.setup.when == PHX_WHEN_BOTH, rows[i].apart);
+		assert_int_equal(a.setup.start == PHX_SETUP_START_POWER, rows[i].apart);
+		assert_int_equal(a.setup.verify, PHX_VERIFY_FULL);
+		assert_false(phx_agreement_settle(&a)); /* twice is once */
+		assert_int_equal(phx_agreement_check_new(&a, NULL, NULL), 0);
+		/* each of them alone is a change that is told */
+		a.noop_between_owners = true;
+		assert_int_equal(phx_agreement_settle(&a), rows[i].apart);
+		a.setup.when = PHX_WHEN_RELEASE;
+		assert_int_equal(phx_agreement_settle(&a), rows[i].apart);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -396,6 +430,7 @@ int main(void)
 		cmocka_unit_test(extensions_are_kept),
 		cmocka_unit_test(pairs_are_checked),
 		cmocka_unit_test(unused_parameters_are_none),
+		cmocka_unit_test(strangers_are_kept_apart),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
