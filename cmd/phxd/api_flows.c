@@ -1,6 +1,6 @@
 /* Workflows: submitted as WfFormat, shown, held, ended; and what agents answer for their tasks.
- * What is wrong with a text is said here, what is wrong with the order by the core. Called by way of
- * routes.def. */
+ * What is wrong with a text is said here, what is wrong with the order by the core. Called by way
+ * of routes.def. */
 #include "phxd/daemon.h"
 
 #include <errno.h>

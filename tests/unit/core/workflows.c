@@ -349,6 +349,21 @@ static void deactivated_re_waits(void **state)
 	assert_int_equal(run_of(w, id)->n_losses, 1);
 }
 
+/* A suspended RE takes no workflow, and goes on with those that it has. */
+static void suspended_re_goes_on(void **state)
+{
+	struct world *w = *state;
+	struct phx_outcome out = {0};
+	mtc_running(w, 1);
+	uint64_t id = submit_flow(w, 1, "=1,0,0,0,0\n");
+	assert_int_equal(operate(w, PHX_EV_re_suspend, "mtc"), 0);
+	assert_int_equal(submit_as(w, "mtc", 1000, 1, "\n", &out), -EBUSY);
+	assert_int_equal(order(w, PHX_EV_workflow_cancel, id), 0);
+	assert_int_equal(order(w, PHX_EV_workflow_resume, id), 0);
+	tick(w, 1000);
+	finish(w, id);
+}
+
 static void refused(void **state)
 {
 	struct world *w = *state;
@@ -500,6 +515,7 @@ int main(void)
 		TEST(held_and_cancelled),
 		TEST(deactivated_re_waits),
 		TEST(refused),
+		TEST(suspended_re_goes_on),
 		TEST(saved_goes_on_alike),
 	};
 #undef TEST
