@@ -212,8 +212,8 @@ static void add_use_notes(struct daemon *d, const char *name, json_t *notes)
 	engine_unlock(d->engine);
 }
 
-/* What the core says of it; who asks for an RE hears what his agreement was made into, and who starts
- * a web RE where its load cannot be seen. */
+/* What the core says of it; who asks for an RE hears what his agreement was made into, and who
+ * starts a web RE where its load cannot be seen. */
 static json_t *notes_json(struct daemon *d, const struct phx_event *ev,
 			  const struct phx_outcome *out, bool settled)
 {

@@ -54,7 +54,7 @@ void phx_jobs_start(struct phx_apply *a);
 bool phx_job_outlives(const struct phx_re *re, const struct phx_job *j);
 /** The RE is deactivated, and the ledger knows. Jobs that outlive it are kept: those that run are
  * told to end, to run again, and it is told how many. Others are cancelled, or end for good, and
- * how many is told if `tells`. Jobs of another engine wait there until the RE is activated again. */
+ * how many is told if `tells`. Jobs of another engine wait there until the next activation. */
 void phx_jobs_end_of_re(struct phx_apply *a, const struct phx_re *re, bool tells);
 /** The RE is active again, and the ledger knows: jobs that it kept join its queue, in their order.
  */

@@ -1,5 +1,6 @@
-/* REs of business owners among others: no node passes between them and another owner but erased, from
- * a reset, both ways, and with an attestation; not by the policy, and not by an order either. */
+/* REs of business owners among others: no node passes between them and another owner but erased,
+ * from a reset, both ways, and with an attestation; not by the policy, and not by an order either.
+ */
 #include "unit/core/pair.h"
 
 static int create_for(struct world *w, const char *name, const char *owner, int relationship)

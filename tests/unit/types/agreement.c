@@ -377,7 +377,8 @@ static void rows_of_kinds_are_sound(void **state)
 	}
 }
 
-/* A stranger's nodes never change hands as they are, whatever is asked for; others may agree on it. */
+/* A stranger's nodes never change hands as they are, whatever is asked for; others may agree on it.
+ */
 static void strangers_are_kept_apart(void **state)
 {
 	static const struct {
