@@ -1,5 +1,5 @@
-/* The clocks of this machine, for lib/journal. Called by main.c; and by the launcher, which alone asks
- * the kernel whether somebody keeps them right. Never sets one. */
+/* The clocks of this machine, for lib/journal. Called by main.c; and by the launcher, which alone
+ * asks the kernel whether somebody keeps them right. Never sets one. */
 #include "phxd/engine.h"
 
 #include <sys/timex.h>

@@ -34,8 +34,8 @@ struct engine_config {
 };
 
 struct launch;
-/** The clocks of this machine (clock.c), of which the launcher (borrowed) says whether they are kept
- * right. */
+/** The clocks of this machine (clock.c), of which the launcher (borrowed) says whether they are
+ * kept right. */
 struct phx_clock_source clock_source(struct launch *l);
 /** By the launcher: are they? */
 bool clock_is_kept(void);

@@ -1,5 +1,5 @@
-/* See calls.h. Called by confine.c, and by processes that give up nothing else. Two filters: of both
- * answers the kernel takes the stricter, of two errors that of the second.
+/* See calls.h. Called by confine.c, and by processes that give up nothing else. Two filters: of
+ * both answers the kernel takes the stricter, of two errors that of the second.
  *
  *   what libraries try and do without ─▶ ENOSYS, which nobody is told: as on an older kernel
  *   what is in no group               ─▶ EPERM, which the kernel tells
@@ -56,7 +56,8 @@ static const struct row rows[] = {
 #undef WHEN2
 };
 
-/* The numbers of calls that came after those which the table can name: the same on every machine. */
+/* The numbers of calls that came after those which the table can name: the same on every
+ * machine. */
 enum { FIRST_UNKNOWN = 451, N_UNKNOWN = 128 };
 
 static int load(scmp_filter_ctx filter, int r)

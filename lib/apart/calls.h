@@ -1,7 +1,7 @@
-/* The system calls of processes that stand apart: groups, and which of them each process has, are one
- * table (calls.def). What is not in a process's groups fails with EPERM; the kernel tells it in its
- * log, where it keeps one (audit, type 1326): nobody who has taken the process over can stop that.
- * The process goes on: what refuses a feature of a library must not stop a cluster. */
+/* The system calls of processes that stand apart: groups, and which of them each process has, are
+ * one table (calls.def). What is not in a process's groups fails with EPERM; the kernel tells it in
+ * its log, where it keeps one (audit, type 1326): nobody who has taken the process over can stop
+ * that. The process goes on: what refuses a feature of a library must not stop a cluster. */
 #ifndef PHX_APART_CALLS_H
 #define PHX_APART_CALLS_H
 

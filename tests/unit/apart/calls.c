@@ -1,5 +1,5 @@
-/* What a process that was taken over tries, seen from inside: each row of the processes is kept by a
- * process of this test, which makes each call of a table. A call is made so that it fails with
+/* What a process that was taken over tries, seen from inside: each row of the processes is kept by
+ * a process of this test, which makes each call of a table. A call is made so that it fails with
  * another error than EPERM, or does nothing, where it is let through. */
 #include <errno.h>
 #include <fcntl.h>
@@ -210,8 +210,8 @@ static int differs(const char *process, const char *name, bool is, bool should)
 	return 1;
 }
 
-/* What nobody may here, whatever his filter (who is not root; a kernel that is set so), says nothing
- * of the filter. */
+/* What nobody may here, whatever his filter (who is not root; a kernel that is set so), says
+ * nothing of the filter. */
 static bool open_before[PHX_ARRAY_SIZE(attempts)];
 
 static int look_before(void **state)
