@@ -277,6 +277,7 @@ static unsigned pages_of_removals(struct world *w, uint32_t n)
 		struct phx_outcome out;
 		snprintf(ev.node, sizeof(ev.node), "n%u", FIRST + i);
 		assert_int_equal(phx_core_apply_in_portion(&w->s, &ev, &out, &w->err), 0);
+		phx_outcome_fini(&out);
 		assert_int_equal(phx_core_apply_in_portion(&w->s, &ev, &out, &w->err), -ENOENT);
 		phx_outcome_fini(&out);
 	}
