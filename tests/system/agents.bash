@@ -121,6 +121,7 @@ head_init() {
 		heartbeat_ms = 500; missing_after_ms = 2000; enrol_over_loopback = true;
 		pools = ( { name = "batch"; owner = "batch"; setup = { mode = "noop"; }; },
 			  { name = "web"; owner = "web"; setup = { mode = "noop"; }; } );
+		${PHX_TEST_HEAD:-}
 		$*
 	END
 	image_init

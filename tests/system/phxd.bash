@@ -16,6 +16,7 @@ head_conf() {
 		pools = ( { name = "batch"; owner = "hpc"; setup = { mode = "noop"; }; },
 			  { name = "web"; owner = "hpc"; setup = { mode = "noop"; }; },
 			  { name = "vault"; owner = "bank"; setup = { mode = "wipe"; method = "crypto"; when = "release"; }; } );
+		${PHX_TEST_HEAD:-}
 		$*
 	END
 	image_init
