@@ -383,6 +383,23 @@ static void a_silent_job_is_kept_after_all(void **state)
 	assert_int_equal(job(w, id)->kills, 1);
 }
 
+/* The same, and its agent tells in the end that the work is done. */
+static void a_silent_job_that_was_done(void **state)
+{
+	struct world *w = *state;
+	char node[PHX_NAME_MAX];
+	queue_running(w, 0, true);
+	uint64_t id = submit(w, 1);
+	PHX_STR_SET(node, PHX_LIST_AT(&job(w, id)->parts, struct phx_job_part, 0)->node);
+	tell(w, PHX_EV_missing, node);
+	assert_int_equal(operate(w, PHX_EV_re_deactivate, "queue"), 0);
+	tell(w, PHX_EV_quarantine, node);
+	settle(w);
+	assert_false(phx_state_re(&w->s, "queue")->active);
+	assert_int_equal(ends_on(w, id, node, 0), 0);
+	assert_int_equal(job(w, id)->state, PHX_JOB_DONE);
+}
+
 /* The same, and the RE is not activated any more: it is destroyed, and the run ends after it. */
 static void a_silent_job_of_an_re_that_is_gone(void **state)
 {
@@ -451,6 +468,7 @@ int main(void)
 		WORLD_TEST(destruction_cancels_them),
 		WORLD_TEST(a_silent_node_keeps_its_job_for_longer),
 		WORLD_TEST(a_silent_job_is_kept_after_all),
+		WORLD_TEST(a_silent_job_that_was_done),
 		WORLD_TEST(a_silent_job_of_an_re_that_is_gone),
 		WORLD_TEST(waiting_jobs_need_no_consent),
 		WORLD_TEST(safe_deactivation_keeps_nothing),
