@@ -16,8 +16,8 @@ static void rows_in_every_form(void **state)
 	(void)state;
 	PHX_SAID csv = tables("002.text -o csv");
 	assert_int_equal(csv.status, 0);
-	assert_has(csv.out, "experiment,config,metric,published,ours\n");
-	assert_has(csv.out, "\n002.text,sim 5.3,jobs,720,720\n");
+	assert_has(csv.out, "experiment,config,metric,published,ours,is\n");
+	assert_has(csv.out, "\n002.text,sim 5.3,jobs,720,720,input echoed\n");
 	PHX_SAID bare = tables("002.text -o csv --no-header");
 	assert_lacks(bare.out, "experiment");
 	PHX_SAID table = tables("002.text");
@@ -25,9 +25,9 @@ static void rows_in_every_form(void **state)
 	assert_has(table.out, "exact");
 	PHX_SAID markdown = tables("002.text -o markdown");
 	assert_has(markdown.out,
-		   "| EXPERIMENT | CONFIG | METRIC | PUBLISHED | OURS | DIFFERENCE | NEAR "
-		   "|\n|---|---|---|---:|---:|---:|---|\n");
-	assert_has(markdown.out, "| 002.text | sim 5.3 | jobs | 720 | 720 |  | exact |\n");
+		   "| EXPERIMENT | CONFIG | METRIC | PUBLISHED | OURS | OURS IS | DIFFERENCE "
+		   "| NEAR |\n|---|---|---|---:|---:|---|---:|---|\n");
+	assert_has(markdown.out, "| 002.text | sim 5.3 | jobs | 720 | 720 | input echoed |  | exact |\n");
 }
 
 static void json_says_why(void **state)
@@ -53,8 +53,8 @@ static void without_traces_rows_stay(void **state)
 	(void)state;
 	PHX_SAID said = tables("003.T4 -o csv");
 	assert_int_equal(said.status, 1);
-	assert_has(said.out, "\n003.T4,Montage;DCS,tasks_per_s,2.46,\n");
-	assert_has(said.errout, "11 rows have no figure");
+	assert_has(said.out, "\n003.T4,Montage;DCS,tasks_per_s,2.46,,computed\n");
+	assert_has(said.errout, "13 rows have no figure");
 	assert_has(said.errout, "Montage_1000.xml: no such trace");
 	PHX_SAID all = tables("-o markdown");
 	assert_int_equal(all.status, 64);
