@@ -16,9 +16,12 @@
 static void tell_trouble(struct fault_sim *f)
 {
 	struct phx_event ev = {.kind = PHX_EV_re_queue};
+	uint32_t gen = f->engine.gen;
 	PHX_STR_SET(ev.re, phx_fault_engine_re_name);
 	PHX_STR_SET(ev.text, "it does not answer");
 	phx_fault_submit(f, &ev, NULL);
+	if (gen != f->engine.gen) /* as in tell() */
+		return;
 	f->engine.troubled = true;
 	phx_fault_engine_again(f, SECOND, FAULT_QUIET_MS, PHASE_NODES);
 }
@@ -152,6 +155,10 @@ static void tell(struct fault_sim *f)
 static void obey_next(struct fault_sim *f)
 {
 	struct fault_engine *e = &f->engine;
+	if (e->obeyed >= e->orders.n) {
+		phx_fault_violated(f, "worker", "two of the engine's workers are at work");
+		return;
+	}
 	bool lost = !phx_fault_engine_answers(f) || (!f->calm && phx_fault_chance(f, 40));
 	bool answer_lost = lost || (!f->calm && phx_fault_chance(f, 40));
 	const struct phx_engine_order *o =

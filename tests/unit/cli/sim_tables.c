@@ -27,7 +27,8 @@ static void rows_in_every_form(void **state)
 	assert_has(markdown.out,
 		   "| EXPERIMENT | CONFIG | METRIC | PUBLISHED | OURS | OURS IS | DIFFERENCE "
 		   "| NEAR |\n|---|---|---|---:|---:|---|---:|---|\n");
-	assert_has(markdown.out, "| 002.text | sim 5.3 | jobs | 720 | 720 | input echoed |  | exact |\n");
+	assert_has(markdown.out,
+		   "| 002.text | sim 5.3 | jobs | 720 | 720 | input echoed |  | exact |\n");
 }
 
 static void json_says_why(void **state)
