@@ -1,5 +1,5 @@
-/* Orders as the agent gets them, the tasks and the images that they bring: names are no paths,
- * digests are digests.
+/* Orders as the agent gets them, the tasks and the images that they bring, and what it answers of
+ * tasks: names are no paths, digests are digests.
  * Parsers: lib/agent/order.c lib/types/task.c */
 #include "agent/order.h"
 #include "fuzz/fuzz.h"
@@ -56,6 +56,22 @@ static void take_tasks(const json_t *j)
 	phx_record_fini(&phx_task_order_record, &o);
 }
 
+/* What a node says of tasks: only what ended well has outputs, and no time runs backward. */
+static void take_results(const json_t *j)
+{
+	struct phx_task_results r = {0};
+	struct phx_err err = {0};
+	int why = phx_json_to_record(&phx_task_results_record, j, &r, NULL);
+	if (why == 0 && phx_task_results_check(&r, &err) < 0)
+		fuzz_never(!err.text[0]);
+	else if (why == 0)
+		PHX_LIST_EACH(struct phx_task_result, w, &r.rows)
+			fuzz_never(w->status > 255 || w->end_ms < w->begin_ms ||
+				   (w->outputs_sha256[0] &&
+				    (w->outcome != PHX_TASK_EXITED || w->status)));
+	phx_record_fini(&phx_task_results_record, &r);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 {
 	PHX_AUTO_FREE char *text = fuzz_text(data, n);
@@ -71,5 +87,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 	take_image(j, "deploy");
 	believe_image(j, "image");
 	take_tasks(j);
+	take_results(j);
 	return 0;
 }
