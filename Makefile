@@ -7,7 +7,7 @@
 #   make lab        the emulated cluster and its main job; make lab-down ends it
 #   make lab-share  two departments share emulated machines for a day of web load; time-lines in $(BUILD)
 #   make bench      the measurements of the README
-#   make check-lab  more of the emulated lab: RAM boot, proxyDHCP, lost keys, damaged images, erases
+#   make check-lab  more of the emulated lab: RAM boot, proxyDHCP, lost keys, damaged images, erases, attacks
 #   make check-import  a tar of another Debian release becomes an image, deployed to memory and disk
 #   make check-share  lab-share, shortened: three shared machines, one exchange with a wipe
 #   make check-web  a load balancer and two web nodes in the emulated lab, under load
@@ -16,7 +16,8 @@
 #   make check-mutants  single faults planted into the source, which the tests must find; hours
 #   make check-asan the unit and system tests under the sanitizers; all unit tests and some of the system are part of make check
 #   make check-tsan the daemon under many clients, watched by ThreadSanitizer; part of make check
-#   make install    programs, manual, units, examples (DESTDIR, PREFIX)
+#   make portal     the web pages, into $(BUILD)/portal (npm, as cmd/portal/package-lock.json has it)
+#   make install    programs, pages, manual, units, examples (DESTDIR, PREFIX)
 
 BUILD ?= build
 CC ?= gcc
@@ -45,9 +46,10 @@ PKG_CFLAGS := $(shell pkg-config --cflags $(PKGS))
 PKG_LIBS := $(shell pkg-config --libs $(PKGS))
 CPPFLAGS += -Ilib -Icmd -I$(BUILD)/gen -D_FORTIFY_SOURCE=3 -DPHX_VERSION='"$(VERSION)"' $(PKG_CFLAGS)
 LDFLAGS += -pie -Wl,-z,relro,-z,now,-z,noexecstack -Wl,--gc-sections -Wl,--as-needed
-LIBS = -Wl,-Bstatic -larchive -Wl,-Bdynamic $(PKG_LIBS) -lgnutls -lnettle -lacl -llzma -lzstd -lbz2 -llz4 -lz -lpthread -lm
+LIBS = -Wl,-Bstatic -larchive -Wl,-Bdynamic $(PKG_LIBS) -lgnutls -lpam -lnettle -lacl -llzma -lzstd -lbz2 -llz4 -lz -lpthread -lm
 VERSION := 0.1.0
-
+# for what is only compiled: all cores, also where somebody types "make check"
+BUILD_MAKE = $(MAKE) -j$(shell nproc)
 
 LIB_SRC := $(wildcard lib/*/*.c)
 LIB_OBJ := $(LIB_SRC:%.c=$(BUILD)/obj/%.o)
@@ -118,15 +120,15 @@ $(BUILD)/tests/%: tests/%.c $(FLAGS_FILE) $(if $(SHARED),|) $(TEST_LIB)
 # the tests of the rooms that an event passes through once more, each allocation failing in turn: the library is the static
 # one, its calls are wrapped; not replay, which repeats itself for long, nor visits, which counts what is read
 ALLOC_ROOMS := state job node re core
-ALLOC_SRC := $(filter-out %/replay.c %/visits.c,$(wildcard $(ALLOC_ROOMS:%=tests/unit/%/*.c)))
-ALLOC_OBJ := $(ALLOC_SRC:tests/unit/%.c=$(BUILD)/tests/alloc/%.o)
+ALLOC_SRC := $(filter-out %/replay.c %/visits.c,$(wildcard $(ALLOC_ROOMS:%=tests/unit/%/*.c))) tests/golden/triggers.c
+ALLOC_OBJ := $(ALLOC_SRC:tests/%.c=$(BUILD)/tests/alloc/%.o)
 ALLOC_WRAP := malloc calloc realloc reallocarray strdup strndup phx_core_apply
 DEPS_FILES += $(ALLOC_OBJ:.o=.d)
-$(ALLOC_OBJ): $(BUILD)/tests/alloc/%.o: tests/unit/%.c $(FLAGS_FILE)
+$(ALLOC_OBJ): $(BUILD)/tests/alloc/%.o: tests/%.c $(FLAGS_FILE)
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(CPPFLAGS) -Itests $(CFLAGS) -Dmain=main_of_$(subst /,_,$*) -DTEST_DIR='"$(CURDIR)/tests"' -Wno-missing-prototypes -MMD -MP -c $< -o $@
 $(BUILD)/tests/golden/alloc: $(ALLOC_OBJ) $(BUILD)/libphx.a
-$(BUILD)/tests/golden/alloc: private CPPFLAGS += -DPROGRAMS="$(foreach p,$(ALLOC_SRC:tests/unit/%.c=%),PROGRAM($(subst /,_,$(p))))"
+$(BUILD)/tests/golden/alloc: private CPPFLAGS += -DPROGRAMS="$(foreach p,$(ALLOC_SRC:tests/%.c=%),PROGRAM($(subst /,_,$(p))))"
 $(BUILD)/tests/golden/alloc: private TEST_LIB := $(ALLOC_OBJ) $(BUILD)/libphx.a $(ALLOC_WRAP:%=-Wl,--wrap=%)
 
 # what the system tests and those of the lab run beside the programs
@@ -164,22 +166,26 @@ unit: $(ROOM_UNIT)
 DEPS_BUILD := gcc make pkg-config libmicrohttpd-dev libgnutls28-dev libcurl4-openssl-dev libjansson-dev libssl-dev \
 	libsqlite3-dev libconfig-dev libarchive-dev libssh2-1-dev libhwloc-dev libfdisk-dev libblkid-dev libmount-dev \
 	libcryptsetup-dev libkmod-dev libsystemd-dev libsmartcols-dev libcmocka-dev libacl1-dev liblzma-dev \
-	libzstd-dev libbz2-dev liblz4-dev zlib1g-dev nettle-dev libxml2-dev libnl-3-dev libnl-genl-3-dev libseccomp-dev libtss2-dev scdoc
+	libzstd-dev libbz2-dev liblz4-dev zlib1g-dev nettle-dev libxml2-dev libnl-3-dev libnl-genl-3-dev libseccomp-dev libtss2-dev libpam0g-dev scdoc
 DEPS_RUN := dnsmasq-base tftpd-hpa ipxe ipmitool freeipmi-tools zstd e2fsprogs squashfs-tools dosfstools
 DEPS_LAB := mmdebstrap fakeroot arch-test busybox-static cpio kmod qemu-system-x86 qemu-utils ovmf openipmi swtpm \
 	iproute2 jq curl xz-utils wrk
 DEPS_TEST := clang llvm clang-format clang-tidy cppcheck libclang-rt-14-dev universal-ctags openssh-server openssh-client \
 	tftp-hpa nftables gdisk strace systemd socat sqlite3 valgrind zsh clustershell openssl \
 	slurmctld slurmd slurm-client munge
-DEPS := $(DEPS_BUILD) $(DEPS_RUN) $(DEPS_LAB) $(DEPS_TEST)
+# whoever has node and npm from elsewhere keeps them
+DEPS_PORTAL := $(if $(shell command -v node),,nodejs) $(if $(shell command -v npm),,npm) chromium fonts-dejavu-core
+DEPS := $(DEPS_BUILD) $(DEPS_RUN) $(DEPS_LAB) $(DEPS_TEST) $(DEPS_PORTAL)
 
 .PHONY: deps check lab lab-share lab-down bench check-layers check-pure check-sleeps check-size check-layout check-hardening check-asan check-asan-unit check-asan-system check-tsan lint packages images agent-bundle
 deps:
 	$(Q)tests/deps $(DEPS)
+	$(Q)$(MAKE) npm
 
 # ---- images, packages, the agent's bundle ----
 
 -include cmd/phx-agent/bundle.mk
+-include cmd/portal/portal.mk
 -include images/images.mk
 -include roles/packages/packages.mk
 -include tests/fuzz/fuzz.mk
@@ -212,23 +218,33 @@ check: deps
 	+$(Q)tests/each "$(MAKE)" check-tests check-planted check-fuzz check-asan-unit check-asan-system check-tsan
 .PHONY: check-tests check-all
 check-tests:
-	$(Q)$(MAKE) all $(UNIT_BIN) $(SYSTEM_BIN) $(LAB_BIN) $(SIM_BIN) agent-bundle images packages
+	$(Q)$(BUILD_MAKE) all $(UNIT_BIN) $(SYSTEM_BIN) $(LAB_BIN) $(SIM_BIN)
+	$(Q)$(MAKE) agent-bundle images packages portal
 	$(Q)BUILD=$(BUILD) PHX=$(BUILD)/bin/phx IMAGES=$(BUILD)/images PHX_TEST_TRIES=2 tests/run tests/check-layers tests/check-pure tests/check-sleeps tests/check-size tests/check-layout tests/check-hardening tests/check-walks tests/check-mutants $(SIM_BIN) $(UNIT_BIN) $(LAB_TESTS) $(SYSTEM_TESTS) $(TRUST_TESTS)
 # what is too long for every change; its last line stands in CHANGES.md at a release
 check-all:
 	+$(Q)tests/each "$(MAKE)" check fuzz check-lab check-import check-web check-asan check-mutants lint
 
-# what people whom the head separates would do to each other, a script an attack; also part of check
-.PHONY: check-trust
+# what people whom the head separates would do to each other, a script an attack, and all else that the table of tests/trust/README.md
+# says is proven; parts of check
+.PHONY: check-trust check-trust-scripts check-trust-planted check-trust-fuzz
 check-trust: deps
-	$(Q)$(MAKE) all $(SYSTEM_BIN)
-	$(Q)BUILD=$(BUILD) PHX=$(BUILD)/bin/phx tests/run $(TRUST_TESTS)
+	+$(Q)tests/each "$(MAKE)" check-trust-scripts check-trust-planted check-trust-fuzz
+	@echo "not run, for they take long: $$(tests/trust/named long | paste -sd ' ')"
+check-trust-scripts:
+	$(Q)$(MAKE) all $(SYSTEM_BIN) portal $$(tests/trust/named unit | sed 's,^,$(BUILD)/,')
+	$(Q)BUILD=$(BUILD) PHX=$(BUILD)/bin/phx tests/run tests/check-hardening $$(tests/trust/named unit | sed 's,^,$(BUILD)/,') \
+		$(TRUST_TESTS) $$(tests/trust/named system)
+check-trust-planted:
+	$(Q)PLANTED="$$(tests/trust/named planted | paste -sd ' ')" $(MAKE) check-planted
+check-trust-fuzz:
+	$(Q)$(MAKE) fuzz FUZZ_SECONDS=7 FUZZ="$$(tests/trust/named fuzz | paste -sd ' ')" FUZZ_TARGETS="$$(tests/trust/named fuzz | paste -sd ' ')"
 
-# the lab's breadth: RAM boot, proxyDHCP, lost keys, damaged images, erases; five minutes
+# the lab's breadth: RAM boot, proxyDHCP, lost keys, damaged images, erases; what the owner of a node leaves for the next one; ten minutes
 .PHONY: check-lab
 check-lab: deps
 	$(Q)$(MAKE) all agent-bundle images packages
-	$(Q)BUILD=$(BUILD) PHX_TEST_TIMEOUT=1500 tests/run tests/lab/breadth.sh
+	$(Q)BUILD=$(BUILD) PHX_TEST_TIMEOUT=1500 tests/run tests/lab/breadth.sh tests/lab/attacks.sh
 
 # an image of another Debian release, made with the machine's mirror, imported, deployed; four minutes
 .PHONY: check-import
@@ -250,7 +266,7 @@ check-share: deps
 
 ASAN := $(BUILD)/asan
 ASAN_UNIT := $(UNIT_SRC:%.c=$(ASAN)/%)
-ASAN_MAKE := $(MAKE) BUILD=$(ASAN) SHARED=yes OPT="-O1 -g -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer"
+ASAN_MAKE = $(BUILD_MAKE) BUILD=$(ASAN) SHARED=yes OPT="-O1 -g -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer"
 check-asan-unit:
 	$(Q)$(ASAN_MAKE) all $(ASAN_UNIT)
 	$(Q)BUILD=$(ASAN) tests/sanitized $(ASAN_UNIT)
@@ -265,7 +281,7 @@ check-asan:
 
 TSAN := $(BUILD)/tsan
 check-tsan:
-	$(Q)$(MAKE) BUILD=$(TSAN) OPT="-O1 -g -fsanitize=thread" $(TSAN)/bin/phxd $(TSAN)/bin/phx $(TSAN)/tests/system/stress
+	$(Q)$(BUILD_MAKE) BUILD=$(TSAN) OPT="-O1 -g -fsanitize=thread" $(TSAN)/bin/phxd $(TSAN)/bin/phx $(TSAN)/tests/system/stress
 	$(Q)BUILD=$(TSAN) tests/run tests/system/phxd_stress.sh
 
 # it knows neither the attribute cleanup nor that a function fills what it is given; the sanitizers look for both
@@ -305,12 +321,14 @@ $(BUILD)/man/%: %.scd $(BUILD)/bin/phx
 
 PREFIX ?= /usr
 SYSCONFDIR ?= /etc
-install: all man
+install: all man portal
 	install -D -m 755 -t $(DESTDIR)$(PREFIX)/bin $(BUILD)/bin/phx
 	install -D -m 755 -t $(DESTDIR)$(PREFIX)/libexec/phoenix $(BUILD)/bin/phx-sim $(BUILD)/bin/phx-lab
 	install -D -m 755 -t $(DESTDIR)$(PREFIX)/sbin $(BUILD)/bin/phxd
 	install -D -m 644 -t $(DESTDIR)$(PREFIX)/share/phoenix/pxe pxe/*.ipxe
+	install -D -m 644 -t $(DESTDIR)$(PREFIX)/share/phoenix/portal $(BUILD)/portal/*.*
 	install -D -m 644 -t $(DESTDIR)$(PREFIX)/lib/systemd/system etc/systemd/phxd.service
+	test -e $(DESTDIR)$(SYSCONFDIR)/pam.d/phoenix || install -D -m 644 -t $(DESTDIR)$(SYSCONFDIR)/pam.d etc/pam.d/phoenix
 	install -D -m 644 etc/phoenix.sysusers $(DESTDIR)$(PREFIX)/lib/sysusers.d/phoenix.conf
 	install -D -m 644 -t $(DESTDIR)$(PREFIX)/share/phoenix/sim etc/sim/*.conf
 	install -D -m 644 -t $(DESTDIR)$(PREFIX)/share/phoenix/sim/samples etc/sim/samples/*

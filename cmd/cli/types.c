@@ -8,6 +8,7 @@
 #include "base/identity.h"
 #include "cli/cli.h"
 #include "flow/graph.h"
+#include "trace/workflow.h"
 #include "iaas/iaas.h"
 #include "types/setup.h"
 #include "sim/run.h"
@@ -48,6 +49,12 @@ static int check_picture(const char *text, struct phx_err *err)
 {
 	int value;
 	return phx_enum_parse(&phx_flow_graph_names, text, &value, err);
+}
+
+static int check_form(const char *text, struct phx_err *err)
+{
+	int value;
+	return phx_enum_parse(&phx_workflow_form_names, text, &value, err);
 }
 
 static int check_method(const char *text, struct phx_err *err)
@@ -264,6 +271,8 @@ static const struct cli_type types[] = {
 	{"SCRIPT", "a script, or behind -- a command", "files", NULL},
 	{"ENV", "NAME or NAME=VALUE", "", check_env},
 	{"RUN", "the number of a run", "", check_count},
+	{"TRIGGER", "the name of a trigger", "triggers", check_name},
+	{"TASK", "the id of a task, or its number", "", NULL},
 	{"WORKFLOW", "a file, or the number of a run", "files", NULL},
 	{"JOBS", "numbers of jobs", "jobs", check_jobs},
 	{"ARRAY", "indices (1,5,9, FROM-TO[:STEP]), maybe with %COUNT", "", NULL},
@@ -273,7 +282,11 @@ static const struct cli_type types[] = {
 	{"SIZE", "a size", "", check_size},
 	{"FORMAT", "a format", "(table wide json yaml name tsv csv markdown)", check_format},
 	{"SETUP", "a setup policy",
-	 "(noop wipe wipe:auto wipe:crypto wipe:discard wipe:overwrite wipe:secure-erase)",
+	 "("
+#define K(id, name, does, text) name " "
+	 PHX_SETUP_MODES(K)
+#undef K
+		 "wipe:auto wipe:crypto wipe:discard wipe:overwrite wipe:secure-erase)",
 	 check_setup},
 	{"KIND", "a kind", "(provider service-provider user)", check_kind},
 	{"SCHEDULER", "a scheduler", "(first-fit fcfs easy sjf)", check_scheduler},
@@ -304,6 +317,7 @@ static const struct cli_type types[] = {
 	{"LABELS", "labels", "labels", check_labels},
 	{"UPCALL", "an upcall", "(map all list reverse)", check_upcall},
 	{"URL", "a URL", "", check_url},
+	{"FORM", "a form of workflows", "(wfformat dax conf)", check_form},
 	{"PICTURE", "a kind of picture", "(dot svg ascii)", check_picture},
 	{"FILE", "a file", "files", NULL},
 	{"DIR", "a directory", "dirs", NULL},

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/file.h"
@@ -138,6 +139,22 @@ static int read_disks(const struct phx_conf *c, const config_setting_t *group,
 	return r;
 }
 
+static int check_share(const struct phx_conf *c, const config_setting_t *s,
+		       const struct lab_machine *m, struct phx_err *err)
+{
+	struct stat st;
+	if (!m->share[0])
+		return 0;
+	/* QEMU takes what follows a comma for another word */
+	if (m->share[0] != '/' || strchr(m->share, ','))
+		return phx_conf_fail(c, s, -EINVAL, err,
+				     "share must be an absolute path without a comma");
+	if (stat(m->share, &st) < 0 || !S_ISDIR(st.st_mode))
+		return phx_conf_fail(c, s, -EINVAL, err, "share = \"%s\" is no directory here",
+				     m->share);
+	return 0;
+}
+
 static int read_machine(const struct phx_conf *c, const config_setting_t *s, struct lab_machine *m,
 			struct phx_err *err)
 {
@@ -150,6 +167,8 @@ static int read_machine(const struct phx_conf *c, const config_setting_t *s, str
 	if (r == 0 && (m->memory_bytes < MEMORY_MIN_MIB * (uint64_t)MIB || m->memory_bytes % MIB))
 		r = phx_conf_fail(c, s, -EINVAL, err,
 				  "memory must be at least %d MiB, in whole MiB", MEMORY_MIN_MIB);
+	if (r == 0)
+		r = check_share(c, s, m, err);
 	return r < 0 ? r : read_disks(c, s, m, err);
 }
 

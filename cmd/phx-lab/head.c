@@ -79,13 +79,13 @@ static char *closed_on_the_way(const char *path)
 	PHX_AUTO_FREE char *at = strdup(path);
 	char *end = at ? at + strlen(at) : NULL;
 	struct stat st;
-	while (end && end != at) {
+	bool closed = false;
+	while (end && end != at && !closed) {
 		*end = '\0';
-		if (stat(at, &st) == 0 && !(st.st_mode & S_IXOTH))
-			return PHX_TAKE(at);
+		closed = stat(at, &st) == 0 && !(st.st_mode & S_IXOTH);
 		end = strrchr(at, '/');
 	}
-	return NULL;
+	return closed ? PHX_TAKE(at) : NULL;
 }
 
 static bool is_missing(const char *user)

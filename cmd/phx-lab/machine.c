@@ -222,6 +222,14 @@ static void add_bmc(struct args *a, const struct lab_machine *m)
 	addf(a, "-device", "isa-ipmi-kcs,bmc=bmc0,irq=5");
 }
 
+/* Owners of files are those that the guest says, as on a file server that believes its clients. */
+static void add_share(struct args *a, const struct lab_machine *m)
+{
+	if (m->share[0])
+		addf(a, "-virtfs", "local,path=%s,mount_tag=share,security_model=passthrough",
+		     m->share);
+}
+
 /* ---- power ---- */
 
 static char *pid_file(const struct lab *lab, const struct lab_machine *m)
@@ -306,6 +314,7 @@ int lab_machine_on(const struct lab *lab, const struct lab_machine *m, struct ph
 	add_disks(&a, lab, m);
 	add_bmc(&a, m);
 	add_tpm(&a, lab, m);
+	add_share(&a, m);
 	int r = m->tpm ? start_tpm(lab, m, err) : 0;
 	r = r < 0 ? r : start(lab, m, &a, err);
 	return r < 0 ? r : lab_machine_boot_set(lab, m, LAB_BOOT_NONE, err); /* it holds once */

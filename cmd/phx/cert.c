@@ -8,12 +8,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/file.h"
 #include "base/json.h"
 #include "phx/cli.h"
 #include "pki/pki.h"
 
-enum { DAYS_MAX = 3650, CERT_SIZE_MAX = 16384, TELL_MS = 5000 };
+enum { DAYS_USUAL = 365, CERT_SIZE_MAX = 16384, TELL_MS = 5000 };
 
 struct issued {
 	char *key, *csr, *cert;
@@ -69,14 +70,34 @@ static int keep_copy(const char *pki_dir, const struct issued *i, struct phx_err
 	return r;
 }
 
-static int issue(const struct cli *cli, const char *pki_dir, const char *dir, struct phx_err *err)
+/* What --days says, or a year, within what phxd allows: 0, or what to exit with. */
+static int how_long(struct cli *cli, uint32_t *ret_days)
+{
+	static const char key[] = "person_cert_days_max";
+	const char *given = cli_opt(cli, CLI_OPT_days, NULL), *most = cli_head_value(cli, key);
+	uint64_t max = 0, days = 0;
+	if (!most)
+		return cli->head_code;
+	if (phx_u64_parse(most, 1, UINT32_MAX, &max) < 0)
+		return cli_fail(CLI_CONFIG, "%s of phxd is \"%s\", which is no number", key, most);
+	if (!given)
+		days = max < DAYS_USUAL ? max : DAYS_USUAL;
+	else if (phx_u64_parse(given, 1, max, &days) < 0)
+		return cli_fail(CLI_USAGE,
+				"--days is %s; it must be a number from 1 to %s, which is "
+				"%s of phoenix.conf on the head",
+				given, most, key);
+	*ret_days = (uint32_t)days;
+	return CLI_OK;
+}
+
+static int issue(const struct cli *cli, const char *pki_dir, const char *dir, uint32_t days,
+		 struct phx_err *err)
 {
 	const char *name = cli_arg(cli, 0);
 	PHX_AUTO(issued_fini) struct issued i = {0};
 	struct phx_pki *pki = NULL;
-	uint64_t days = 365;
 	int kind = PHX_CERT_USER;
-	phx_u64_parse(cli_opt(cli, CLI_OPT_days, ""), 1, DAYS_MAX, &days);
 	int r = phx_enum_parse(&phx_cert_kind_names, cli_opt(cli, CLI_OPT_kind, "user"), &kind,
 			       err);
 	/* without names the server's certificate is left alone */
@@ -85,8 +106,7 @@ static int issue(const struct cli *cli, const char *pki_dir, const char *dir, st
 	if (r == 0)
 		r = phx_csr_make(name, &i.key, &i.csr, err);
 	if (r == 0)
-		r = phx_cert_issue(pki, i.csr, (enum phx_cert_kind)kind, name, (uint32_t)days,
-				   &i.cert, err);
+		r = phx_cert_issue(pki, i.csr, (enum phx_cert_kind)kind, name, days, &i.cert, err);
 	/* first the copy: none is given away that could not be revoked */
 	if (r == 0)
 		r = keep_copy(pki_dir, &i, err);
@@ -128,7 +148,11 @@ int cmd_cert_issue(struct cli *cli)
 				ca, strerror(errno));
 	if (access(key, F_OK) == 0)
 		return cli_fail(CLI_USAGE, "%s is there already; it is not overwritten", key);
-	int r = issue(cli, pki_dir, dir, &err);
+	uint32_t days;
+	int code = how_long(cli, &days);
+	if (code)
+		return code;
+	int r = issue(cli, pki_dir, dir, days, &err);
 	if (r < 0)
 		return cli_fail_err(r, &err);
 	tell_issued(cli, dir);
@@ -199,9 +223,9 @@ static void put_state(struct phx_buf *b, const json_t *value, const json_t *row)
 	(void)value;
 	int64_t expires = phx_json_int(row, "expires_s", INT64_MAX);
 	phx_buf_addf(b, "%s",
-		     phx_json_bool(row, "revoked", false) ? "revoked"
-			     : expires < time(NULL)       ? "expired"
-							  : "good");
+		     phx_json_bool(row, "revoked", false)     ? "revoked"
+			     : expires < phx_wall_ms() / 1000 ? "expired"
+							      : "good");
 }
 
 static void put_day(struct phx_buf *b, const json_t *value, const json_t *row)

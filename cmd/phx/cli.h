@@ -18,6 +18,13 @@ const struct phx_config *cli_config(struct cli *cli);
 /** Every command of `phx sim`: phx-sim does them. Returns only when it cannot be run. */
 int cli_become_sim(struct cli *cli);
 
+/* ---- re.c ---- */
+
+/** An order for the RE `name`; `text` (may be NULL) goes with it. Prints what came of it. */
+int cli_re_order(struct cli *cli, const char *what, const char *name, const char *text);
+/** Print the answer to one: the sentences of the core. */
+int cli_re_done(struct cli *cli, const json_t *answer);
+
 /* ---- client.c ---- */
 
 /** One call to phxd. Returns an exit code; other than 0 leaves the reason in err (never printed

@@ -87,6 +87,7 @@ static const char engine[] =
 	"\t@images) _phx_reply=$(command phx image list -o name 2>/dev/null) ;;\n"
 	"\t@packages) _phx_reply=$(command phx package list -o tsv --no-header 2>/dev/null | cut "
 	"-f 1,2 | tr '\\t' -) ;;\n"
+	"\t@triggers) _phx_reply=$(command phx trigger list -o name 2>/dev/null) ;;\n"
 	"\t@jobs) _phx_reply=$(command phx job list -o name 2>/dev/null) ;;\n"
 	"\t@labels) _phx_reply=$(command phx inventory --groups list label 2>/dev/null) ;;\n"
 	"\t@files|@dirs) _phx_reply=$1 ;;\n"

@@ -4,10 +4,11 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <string.h>
-#include <time.h>
 
+#include "base/clock.h"
 #include "base/file.h"
 #include "base/json.h"
+#include "disk/disk.h"
 #include "phx/cli.h"
 #include "pki/attestation.h"
 
@@ -80,6 +81,63 @@ static const struct cli_column disk_columns[] = {
 	{.head = "WHEN", .path = "erased_ms", .put = cli_put_when},
 };
 
+/* ---- where the read-back was drawn ---- */
+
+enum { SHOWN_PLACES = 6, SIZE_MAX_SHIFT = 50 };
+
+/* Only a disk that was read at places has them: not one that was read whole, nor one whose key was
+ * destroyed. */
+static bool is_drawn(const json_t *disk)
+{
+	int64_t size = phx_json_int(cli_member(disk, "said"), "size_bytes", 0);
+	const char *used = phx_json_str(cli_member(disk, "said"), "used", "");
+	return phx_json_int(disk, "nonce", 0) && size > 0 && size >> SIZE_MAX_SHIFT == 0 &&
+		strcmp(used, phx_enum_name(&phx_wipe_method_names, PHX_WIPE_CRYPTO)) != 0 &&
+		phx_json_int(cli_member(disk, "said"), "verified_bytes", size) < size;
+}
+
+/* They follow from what is signed, by the function that the deploy environment asked. */
+static int add_drawn(json_t *disk)
+{
+	PHX_AUTO(phx_list_fini) struct phx_list drawn = {0};
+	PHX_AUTO_JSON json_t *places = json_array();
+	int64_t size = phx_json_int(cli_member(disk, "said"), "size_bytes", 0);
+	int r = places ? 0 : -ENOMEM;
+	if (r == 0 && is_drawn(disk))
+		r = phx_readback_drawn((uint64_t)size, (uint64_t)phx_json_int(disk, "nonce", 0),
+				       &drawn);
+	for (uint32_t i = 0; r == 0 && i < drawn.n; i++)
+		r = json_array_append_new(
+			places, json_integer((json_int_t)*PHX_LIST_AT(&drawn, uint64_t, i)));
+	return r ? r : json_object_set(disk, "drawn", places);
+}
+
+static void put_count(struct phx_buf *b, const json_t *value, const json_t *row)
+{
+	(void)row;
+	phx_buf_addf(b, "%zu", json_array_size(value));
+}
+
+static void put_first(struct phx_buf *b, const json_t *value, const json_t *row)
+{
+	size_t n = json_array_size(value);
+	for (size_t i = 0; i < n && i < SHOWN_PLACES; i++) {
+		phx_buf_addf(b, "%s", i ? ", " : "");
+		if (json_integer_value(json_array_get(value, i)))
+			cli_put_size(b, json_array_get(value, i), row);
+		else
+			phx_buf_addf(b, "0");
+	}
+	phx_buf_addf(b, "%s", n > SHOWN_PLACES ? ", ..." : "");
+}
+
+static const struct cli_column drawn_columns[] = {
+	{.head = "DISK", .path = "id"},
+	{.head = "NONCE", .path = "nonce", .right = true},
+	{.head = "DRAWN", .path = "drawn", .put = put_count, .right = true},
+	{.head = "READ BACK A MIB AT", .path = "drawn", .put = put_first},
+};
+
 static int get_one(struct cli *cli, json_t **ret)
 {
 	PHX_AUTO_FREE char *path = phx_path("/v1/erasures/%s", cli_arg(cli, 0));
@@ -93,11 +151,18 @@ int cmd_erasure_show(struct cli *cli)
 	if (code)
 		return code;
 	json_object_del(j, "text");
+	json_t *disk, *disks = json_object_get(j, "disks");
+	size_t i;
+	json_array_foreach(disks, i, disk)
+		if (add_drawn(disk) < 0)
+			return cli_fail(CLI_PARTIAL, "out of memory");
 	if (cli_structured(cli))
 		return cli_print_value(cli, j);
 	cli_print_lines(show_columns, PHX_ARRAY_SIZE(show_columns), j);
-	return cli_print_table(cli, disk_columns, PHX_ARRAY_SIZE(disk_columns),
-			       json_object_get(j, "disks"), 2);
+	code = cli_print_table(cli, disk_columns, PHX_ARRAY_SIZE(disk_columns), disks, 2);
+	putchar('\n');
+	return code ? code
+		    : cli_print_table(cli, drawn_columns, PHX_ARRAY_SIZE(drawn_columns), disks, 2);
 }
 
 /* ---- export, key ---- */
@@ -266,7 +331,7 @@ int cmd_erasure_verify(struct cli *cli)
 	int r = all ? phx_pub_fingerprint(pub, fp, &err) : -ENOMEM;
 	for (uint32_t i = 0; r == 0 && i < n; i++) {
 		all[i].file = cli_arg(cli, i);
-		r = look(&all[i], pub, (int64_t)time(NULL) * 1000, &err);
+		r = look(&all[i], pub, phx_wall_ms(), &err);
 		if (r == 0 && !strcmp(finding_name(all[i].finding), "error")) {
 			r = all[i].finding; /* it says nothing of the file */
 			err = all[i].why;

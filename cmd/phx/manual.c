@@ -8,6 +8,7 @@
 #include "config/image.h"
 #include "config/lab.h"
 #include "config/option.h"
+#include "flow/trigger.h"
 #include "phx/cli.h"
 #include "types/rights.h"
 #include "repo/repo.h"
@@ -113,22 +114,29 @@ static void put_agreed(FILE *out)
 	fputs("\n", out);
 }
 
-/* A table: a row a right, a column a role. */
+static void put_scope(FILE *out, enum phx_scope scope)
+{
+	fprintf(out, ":- %s\n", phx_enum_name(&phx_scope_names, (int)scope));
+}
+
+/* A table: a row a right, a column a role, and one for members of an RE. */
 static void put_rights(FILE *out)
 {
 	fputs("[[ *What*\n:[ *Right*\n", out);
 	for (int who = 0; who < PHX_WHO_COUNT_; who++)
-		fprintf(out, ":- *%s*\n", phx_enum_name(&phx_who_names, who));
+		fprintf(out, "%s:- *%s*\n", who == PHX_WHO_USER ? ":- *member*\n" : "",
+			phx_enum_name(&phx_who_names, who));
 	for (int i = 0; i < PHX_RIGHT_COUNT_; i++) {
 		fputs("|[ ", out);
 		cli_scd(out, phx_right_text((enum phx_right)i));
 		fputs("\n:[ ", out);
 		cli_scd(out, phx_enum_name(&phx_right_names, i));
 		fputc('\n', out);
-		for (int who = 0; who < PHX_WHO_COUNT_; who++)
-			fprintf(out, ":- %s\n",
-				phx_enum_name(&phx_scope_names,
-					      (int)phx_right_scope((enum phx_right)i, 1u << who)));
+		for (int who = 0; who < PHX_WHO_COUNT_; who++) {
+			if (who == PHX_WHO_USER)
+				put_scope(out, phx_right_member((enum phx_right)i));
+			put_scope(out, phx_right_cell((enum phx_right)i, (enum phx_who)who));
+		}
 	}
 	fputc('\n', out);
 }
@@ -161,6 +169,8 @@ static const struct {
 	{"workflow-file", NULL, &phx_workflow_file_record},
 	{"workflow-task", NULL, &phx_workflow_task_record},
 	{"workflow-conf", NULL, &phx_workflow_record},
+	{"trigger", NULL, &phx_trigger_spec_record},
+	{"trigger-when", NULL, &phx_trigger_when_record},
 	{"agreed", put_agreed, NULL},
 };
 

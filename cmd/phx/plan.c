@@ -76,7 +76,7 @@ int cli_plan_steps(struct cli *cli, const json_t *plan)
 
 bool cli_plan_destroys(const json_t *plan)
 {
-	static const char *const kinds[] = {"wipe", "destroy_key", "image"};
+	static const char *const kinds[] = {"wipe", "scratch", "destroy_key", "image"};
 	size_t i;
 	json_t *step;
 	json_array_foreach(json_object_get(plan, "steps"), i, step) {

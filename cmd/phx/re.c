@@ -1,5 +1,5 @@
-/* phx re: agreements of runtime environments checked and printed, REs asked
- * for, created, ordered, looked at. What may be done is phxd's to say. */
+/* phx re: runtime environments ordered, waited for, looked at; re_agreement.c asks for them. What
+ * may be done is phxd's to say. */
 #include <string.h>
 #include <unistd.h>
 
@@ -17,89 +17,10 @@ enum {
 	HISTORY_MAX = 10000
 };
 
-/* ---- check ---- */
-
-static const struct cli_column finding_columns[] = {
-	{.head = "FILE", .path = "file"},
-	{.head = "LINE", .path = "line", .right = true},
-	{.head = "FIELD", .path = "field"},
-	{.head = "FINDING", .path = "text"},
-};
-
-static void add_findings(json_t *rows, const char *path, const struct phx_list *findings)
-{
-	PHX_LIST_EACH(struct phx_agreement_finding, f, findings) {
-		json_t *row = phx_json_from_record(&phx_agreement_finding_record, f);
-		json_object_set_new(row, "file", json_string(path));
-		json_array_append_new(rows, row);
-	}
-}
-
-/* For people: a line a finding, as compilers write them. */
-static void print_findings(const char *path, const struct phx_list *findings)
-{
-	PHX_LIST_EACH(struct phx_agreement_finding, f, findings) {
-		PHX_AUTO(phx_buf_fini) struct phx_buf b = {0};
-		phx_buf_addf(&b, "%s", path);
-		if (f->line)
-			phx_buf_addf(&b, ":%u", f->line);
-		phx_buf_addf(&b, ": %s%s", f->field, f->field[0] ? ": " : "");
-		cli_put_clean(&b, f->text);
-		fprintf(stderr, "phx: %s\n", b.data ? b.data : "");
-	}
-}
-
-static void print_right(const char *path, const struct phx_agreement *a)
-{
-	uint32_t upper = phx_agreement_upper(a);
-	printf("%s: RE %s: %s, %s, ", path, a->name, phx_enum_name(&phx_re_type_names, a->type),
-	       phx_enum_name(&phx_policy_names, a->model));
-	if (upper && upper == a->lower)
-		printf("%u node%s\n", upper, upper == 1 ? "" : "s");
-	else if (upper)
-		printf("%u to %u nodes\n", a->lower, upper);
-	else
-		printf("%u node%s and more\n", a->lower, a->lower == 1 ? "" : "s");
-}
-
-static int check_one(struct cli *cli, const char *path, json_t *rows)
-{
-	struct phx_agreement a;
-	struct phx_list findings = {0};
-	struct phx_err err = {0};
-	int r = phx_agreement_load(path, &a, &findings, &err);
-	bool lines = cli->format == CLI_TABLE;
-	add_findings(rows, path, &findings);
-	if (r < 0 && !findings.n)
-		cli_fail(CLI_CONFIG, "%s", err.text);
-	if (lines)
-		print_findings(path, &findings);
-	phx_list_fini(&findings);
-	if (r < 0)
-		return CLI_CONFIG;
-	if (lines)
-		print_right(path, &a);
-	phx_record_fini(&phx_agreement_record, &a);
-	return CLI_OK;
-}
-
-int cmd_re_check(struct cli *cli)
-{
-	PHX_AUTO_JSON json_t *rows = json_array(), *whole = json_pack("{s:O}", "findings", rows);
-	int worst = CLI_OK;
-	for (unsigned i = 0; i < cli->args.n_args; i++) {
-		int code = check_one(cli, cli_arg(cli, i), rows);
-		worst = code ? code : worst;
-	}
-	if (cli->format != CLI_TABLE)
-		cli_print_rows(cli, finding_columns, PHX_ARRAY_SIZE(finding_columns), rows, whole);
-	return worst;
-}
-
 /* ---- orders ---- */
 
 /* What came of it: the sentences of the core. */
-static int print_done(struct cli *cli, const json_t *answer)
+int cli_re_done(struct cli *cli, const json_t *answer)
 {
 	size_t i;
 	json_t *note;
@@ -123,7 +44,7 @@ static int post(struct cli *cli, const char *path, json_t *body)
 	if (cli_has(cli, CLI_OPT_dry_run))
 		json_object_set_new(body, "dry_run", json_true());
 	int code = cli_call(cli, "POST", path, body, &answer);
-	return code ? code : print_done(cli, answer);
+	return code ? code : cli_re_done(cli, answer);
 }
 
 /* Path of an order; malloc'd. */
@@ -140,7 +61,7 @@ static int order_with(struct cli *cli, const char *what, const char *name, json_
 	return path ? post(cli, path, body) : cli_fail(CLI_PARTIAL, "out of memory");
 }
 
-static int order(struct cli *cli, const char *what, const char *name, const char *text)
+int cli_re_order(struct cli *cli, const char *what, const char *name, const char *text)
 {
 	PHX_AUTO_JSON json_t *body = json_object();
 	if (text)
@@ -148,54 +69,14 @@ static int order(struct cli *cli, const char *what, const char *name, const char
 	return order_with(cli, what, name, body);
 }
 
-static int ask_with_file(struct cli *cli, const char *file, bool create)
-{
-	struct phx_agreement a;
-	struct phx_list findings = {0};
-	struct phx_err err = {0};
-	int r = phx_agreement_load(file, &a, &findings, &err);
-	if (r < 0 && !findings.n)
-		cli_fail(CLI_CONFIG, "%s", err.text);
-	print_findings(file, &findings);
-	phx_list_fini(&findings);
-	if (r < 0)
-		return CLI_CONFIG;
-	PHX_AUTO_JSON json_t *body =
-		json_pack("{s:o,s:b}", "agreement", phx_json_from_record(&phx_agreement_record, &a),
-			  "create", create);
-	phx_record_fini(&phx_agreement_record, &a);
-	return post(cli, "/v1/res", body);
-}
-
-int cmd_re_request(struct cli *cli)
-{
-	return ask_with_file(cli, cli_arg(cli, 0), false);
-}
-
-/* What lies about here under the name of a request is not taken for it. */
-static bool is_file(const char *what)
-{
-	const char *dot = strrchr(what, '.');
-	bool ends = dot && (phx_str_eq(dot, ".conf") || phx_str_eq(dot, ".xml"));
-	return strchr(what, '/') || (ends && access(what, F_OK) == 0);
-}
-
-int cmd_re_create(struct cli *cli)
-{
-	const char *what = cli_arg(cli, 0);
-	if (is_file(what))
-		return ask_with_file(cli, what, true);
-	return order(cli, "create", what, NULL);
-}
-
 int cmd_re_refuse(struct cli *cli)
 {
-	return order(cli, "refuse", cli_arg(cli, 0), cli_opt(cli, CLI_OPT_reason, NULL));
+	return cli_re_order(cli, "refuse", cli_arg(cli, 0), cli_opt(cli, CLI_OPT_reason, NULL));
 }
 
 int cmd_re_withdraw(struct cli *cli)
 {
-	return order(cli, "withdraw", cli_arg(cli, 0), NULL);
+	return cli_re_order(cli, "withdraw", cli_arg(cli, 0), NULL);
 }
 
 /* ---- waiting ---- */
@@ -301,12 +182,12 @@ int cmd_re_activate(struct cli *cli)
 
 int cmd_re_suspend(struct cli *cli)
 {
-	return order(cli, "suspend", cli_arg(cli, 0), NULL);
+	return cli_re_order(cli, "suspend", cli_arg(cli, 0), NULL);
 }
 
 int cmd_re_resume(struct cli *cli)
 {
-	return order(cli, "resume", cli_arg(cli, 0), NULL);
+	return cli_re_order(cli, "resume", cli_arg(cli, 0), NULL);
 }
 
 static int confirm(struct cli *cli, const char *fmt)
@@ -375,7 +256,7 @@ int cmd_re_deactivate(struct cli *cli)
 int cmd_re_destroy(struct cli *cli)
 {
 	int code = confirm(cli, "remove the data of");
-	return code ? code : order(cli, "destroy", cli_arg(cli, 0), NULL);
+	return code ? code : cli_re_order(cli, "destroy", cli_arg(cli, 0), NULL);
 }
 
 /* ---- looking ---- */
@@ -421,6 +302,21 @@ static const struct cli_column brief_columns[] = {
 	{.head = "MOST", .path = "nodes.most", .right = true},
 };
 
+/* What was asked for and is not there, with the answer: below the table, for people. */
+static void print_refused(struct cli *cli, const json_t *answer)
+{
+	size_t i;
+	json_t *it;
+	json_array_foreach(json_object_get(answer, "refused"), i, it) {
+		PHX_AUTO(phx_buf_fini) struct phx_buf b = {0};
+		if (cli->format != CLI_TABLE)
+			return;
+		cli_put_clean(&b, phx_json_str(it, "text", ""));
+		fprintf(stderr, "refused: RE %s of %s%s%s\n", phx_json_str(it, "name", "?"),
+			phx_json_str(it, "owner", "?"), b.n ? ": " : "", b.n ? b.data : "");
+	}
+}
+
 int cmd_re_list(struct cli *cli)
 {
 	PHX_AUTO_JSON json_t *answer = NULL;
@@ -429,9 +325,11 @@ int cmd_re_list(struct cli *cli)
 	if (!code && first && !json_object_get(first, "agreement"))
 		return cli_print_rows(cli, brief_columns, PHX_ARRAY_SIZE(brief_columns),
 				      json_object_get(answer, "res"), answer);
-	return code ? code
+	code = code ? code
 		    : cli_print_rows(cli, re_columns, PHX_ARRAY_SIZE(re_columns),
 				     json_object_get(answer, "res"), answer);
+	print_refused(cli, answer);
+	return code;
 }
 
 /* "43.1 % of 2 nodes; n3 unknown: why"; a batch RE has none */

@@ -1,4 +1,4 @@
-/* phx re put, get, ls: the data directory of a runtime environment on the head,
+/* phx re put, get, rm, ls: the data directory of a runtime environment on the head,
  * for its service provider, from wherever he is. */
 #include <stdio.h>
 #include <string.h>
@@ -58,6 +58,13 @@ int cmd_re_get(struct cli *cli)
 	const char *path = cli_arg(cli, 1), *file = cli_arg(cli, 2);
 	PHX_AUTO_FREE char *url = checked_url(cli, path);
 	return url ? cli_download(cli, url, file ? file : last_part(path)) : CLI_USAGE;
+}
+
+int cmd_re_rm(struct cli *cli)
+{
+	PHX_AUTO_JSON json_t *answer = NULL;
+	PHX_AUTO_FREE char *url = checked_url(cli, cli_arg(cli, 1));
+	return url ? cli_call(cli, "DELETE", url, NULL, &answer) : CLI_USAGE;
 }
 
 static const struct cli_column file_columns[] = {

@@ -3,6 +3,7 @@
 #include "base/clock.h"
 #include "base/json.h"
 #include "phx/cli.h"
+#include "types/setup.h"
 
 /* ---- status ---- */
 
@@ -10,10 +11,13 @@ static void put_setup(struct phx_buf *b, const json_t *value, const json_t *row)
 {
 	(void)row;
 	const char *mode = phx_json_str(value, "mode", "?");
+	struct phx_setup setup = {0};
 	phx_buf_addf(b, "%s", mode);
-	if (phx_str_eq(mode, "wipe"))
-		phx_buf_addf(b, " %s on %s", phx_json_str(value, "method", "?"),
-			     phx_json_str(value, "when", "?"));
+	if (phx_enum_parse(&phx_setup_mode_names, mode, &setup.mode, NULL) < 0 || !setup.mode)
+		return;
+	if (phx_setup_does(&setup, PHX_SETUP_DISKS))
+		phx_buf_addf(b, " %s", phx_json_str(value, "method", "?"));
+	phx_buf_addf(b, " on %s", phx_json_str(value, "when", "?"));
 }
 
 static const struct cli_column pool_columns[] = {

@@ -7,7 +7,6 @@
 #include "base/json.h"
 #include "flow/graph.h"
 #include "phx/workflow.h"
-#include "trace/wfformat.h"
 
 /* ---- check ---- */
 
@@ -20,9 +19,10 @@ struct checking {
 	uint32_t n;
 };
 
-static void found(void *arg, uint32_t line, const char *text)
+static void found(void *arg, uint32_t task, uint32_t line, const char *text)
 {
 	struct checking *c = arg;
+	(void)task;
 	if (c->n++ < FOUND_TOLD_MAX)
 		cli_fail(0, "%s:%u: %s", c->path, line, text);
 	json_array_append_new(c->findings, json_pack("{s:i,s:s}", "line", (int)line, "text", text));
@@ -217,9 +217,14 @@ int cmd_workflow_convert(struct cli *cli)
 	int code = cli_workflow(cli_arg(cli, 0), &f, &form);
 	if (code)
 		return code;
-	phx_wfformat_write(&f, &text);
-	if (text.failed)
-		return cli_fail(CLI_PARTIAL, "out of memory");
+	int to = PHX_WORKFLOW_WFFORMAT, r;
+	struct phx_err err = {0};
+	if (cli_has(cli, CLI_OPT_to)) /* its type was checked */
+		phx_enum_parse(&phx_workflow_form_names, cli_opt(cli, CLI_OPT_to, ""), &to, &err);
+	r = phx_workflow_write(&f, (enum phx_workflow_form)to, &text, &err);
+	if (r < 0)
+		return r == -ENOMEM ? cli_fail(CLI_PARTIAL, "out of memory")
+				    : cli_fail(CLI_CONFIG, "%s: %s", cli_arg(cli, 0), err.text);
 	fwrite(text.data, 1, text.n, stdout);
 	return CLI_OK;
 }

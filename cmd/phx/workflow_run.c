@@ -13,8 +13,9 @@
 
 /* ---- submit ---- */
 
-static void told(void *arg, uint32_t line, const char *text)
+static void told(void *arg, uint32_t task, uint32_t line, const char *text)
 {
+	(void)task;
 	cli_fail(0, "%s:%u: %s", (const char *)arg, line, text);
 }
 

@@ -4,11 +4,11 @@
 #include "phxd/daemon.h"
 
 #include <errno.h>
-#include <pthread.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/account.h"
+#include "phxd/accounts.h"
 #include "phxd/parse.h"
 
 static void add_way(json_t *to, const char *identity, const char *role, const char *way,
@@ -44,9 +44,9 @@ static json_t *ways_of(struct daemon *d, const struct phx_http_peer *peer)
 	char identity[PHX_IDENTITY_MAX];
 	json_t *to = json_array();
 	person_identity(peer, identity);
-	if (peer->via == PHX_HTTP_UNIX && peer->uid == 0)
+	if (person_is_user(peer) && peer->uid == 0)
 		add_way(to, identity, role_name(PHX_WHO_ADMIN), "root", "");
-	for (int who = PHX_WHO_ADMIN; who <= PHX_WHO_PROVIDER && peer->via == PHX_HTTP_UNIX; who++)
+	for (int who = PHX_WHO_ADMIN; who <= PHX_WHO_PROVIDER && person_is_user(peer); who++)
 		if (person_in_group(d, peer, (enum phx_who)who))
 			add_way(to, identity, role_name((enum phx_who)who), "group",
 				person_group(d, (enum phx_who)who));
@@ -64,7 +64,7 @@ static void add_group(const struct daemon *d, json_t *to, enum phx_who who)
 	struct phx_list members = {0};
 	const char *group = person_group(d, who);
 	if (group[0])
-		phx_group_members(group, &members);
+		person_members(group, 0, &members);
 	PHX_LIST_EACH(struct phx_word, w, &members) {
 		char identity[PHX_IDENTITY_MAX];
 		phx_identity_format(PHX_IDENTITY_UNIX, w->text, identity);
@@ -76,14 +76,11 @@ static void add_group(const struct daemon *d, json_t *to, enum phx_who who)
 
 void api_access(struct phx_http_request *q, void *arg)
 {
-	static pthread_mutex_t one_at_a_time = PTHREAD_MUTEX_INITIALIZER;
 	struct daemon *d = arg;
 	PHX_AUTO_JSON json_t *rows = json_array();
 	add_way(rows, "unix:root", role_name(PHX_WHO_ADMIN), "root", "");
-	pthread_mutex_lock(&one_at_a_time); /* the list of all users has one reader */
 	for (int who = PHX_WHO_ADMIN; who <= PHX_WHO_PROVIDER; who++)
 		add_group(d, rows, (enum phx_who)who);
-	pthread_mutex_unlock(&one_at_a_time);
 	add_grants(d, rows, NULL);
 	PHX_AUTO_JSON json_t *j = json_pack("{s:O}", "access", rows);
 	phx_http_reply_json(q, 200, j);
@@ -115,12 +112,19 @@ static bool parse_right(struct phx_http_request *q, const json_t *j, struct phx_
 	return r == 0;
 }
 
-void access_changed(struct daemon *d)
+void access_look_again(struct daemon *d)
 {
 	d->rights++;
 	waits_wake(d->waits, 0);
 	holds_wake(d->holds);
-	logs_wake(d->logs);
+	asks_wake(d->asks);
+	feed_wake(d->feed, 0);
+}
+
+void access_changed(struct daemon *d)
+{
+	accounts_look(d->accounts);
+	access_look_again(d);
 }
 
 void api_access_order(struct phx_http_request *q, void *arg)

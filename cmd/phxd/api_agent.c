@@ -201,10 +201,11 @@ static bool parse_told(struct daemon *d, struct phx_http_request *q, const char 
 static void reply_hello(struct daemon *d, struct phx_http_request *q, const char *node)
 {
 	json_t *role_json = NULL;
+	struct phx_role store;
 	const struct phx_state *s = engine_lock(d->engine);
 	const struct phx_node *n = phx_state_node(s, node);
 	bool local = n && n->env == PHX_ENV_DEPLOY && phx_node_boots_local(s, n);
-	const struct phx_role *role = n ? phx_core_role_wanted(s, n) : NULL;
+	const struct phx_role *role = n ? phx_core_role_wanted(s, n, &store) : NULL;
 	if (role)
 		role_json = phx_json_from_record(&phx_role_record, role);
 	PHX_AUTO_JSON json_t *j = json_pack(
@@ -221,6 +222,7 @@ static bool parse_hello(struct phx_http_request *q, const json_t *j, struct phx_
 	p->healthy = phx_json_bool(j, "healthy", false);
 	p->echoes = phx_json_bool(j, "echoes", false);
 	p->rekeys = phx_json_bool(j, "rekeys", false);
+	p->scratches = phx_json_bool(j, "scratches", false);
 	return TAKE(q, j, "boot_id", p->boot_id) && TAKE(q, j, "actual_role", p->actual_role) &&
 		TAKE(q, j, "actual_identity", p->actual_identity) &&
 		TAKE(q, j, "system_image", p->system_image) &&

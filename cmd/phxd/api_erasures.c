@@ -2,12 +2,13 @@
  * provider those of nodes that his REs had before or have next. Called by way of routes.def. The
  * document goes out as the bytes that were signed; nothing is verified here: phx erasure verify
  * does that where the head is not believed. */
-#include "phxd/daemon.h"
+#include "phxd/api_journal.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "base/file.h"
 #include "base/utf8.h"
 #include "phxd/parse.h"
 #include "pki/attestation.h"
@@ -137,6 +138,30 @@ void api_erasure(struct phx_http_request *q, void *arg)
 		what, to.whose ? " that is yours" : "");
 	phx_utf8_repair(text);
 	phx_http_reply_error(q, -ENOENT, text);
+}
+
+/* What phx erasure verify says of it, by the head's own key: for who believes the head. */
+void api_erasure_check(struct phx_http_request *q, void *arg)
+{
+	struct daemon *d = arg;
+	struct phx_attestation a = {0};
+	struct phx_err why = {0};
+	PHX_AUTO_JSON json_t *body = body_json(q);
+	static const char *const members[] = {"text"};
+	if (!body || !parse_only(q, body, members, PHX_ARRAY_SIZE(members)))
+		return;
+	const char *text = phx_json_str(body, "text", "");
+	PHX_AUTO_FREE char *pub = phx_path("%s/attest.pub", d->cfg.run_dir);
+	int r = pub
+		? phx_attestation_verify(text, strlen(text), pub, engine_now(d->engine), &a, &why)
+		: -ENOMEM;
+	PHX_AUTO_JSON json_t *j =
+		json_pack("{s:b,s:s,s:s,s:I,s:s,s:s,s:I,s:I,s:I}", "ok", r == 0, "text", why.text,
+			  "node", a.node, "id", (json_int_t)a.id, "from_owner", a.from_owner,
+			  "to_owner", a.to_owner, "n_disks", (json_int_t)a.disks.n, "made_ms",
+			  (json_int_t)a.made_ms, "until_ms", (json_int_t)a.until_ms);
+	phx_record_fini(&phx_attestation_record, &a);
+	phx_http_reply_json(q, 200, j);
 }
 
 void api_erasure_key(struct phx_http_request *q, void *arg)

@@ -10,46 +10,20 @@
 #include "flow/shape.h"
 #include "job/job.h"
 #include "phxd/parse.h"
+#include "phxd/viewer.h"
 #include "types/task.h"
 
-enum { TASKS_SHOWN_MAX = 1000, WORDS_MAX = 48 << 10 };
-
-/* Whose runs the asker sees: found out before the engine's lock is taken. */
-struct asker {
-	const struct phx_http_peer *peer;
-	bool all, provider;
-	struct person person;
-};
-
-static struct asker asker_of(struct daemon *d, const struct phx_http_request *q,
-			     enum phx_right right)
-{
-	const struct phx_http_peer *peer = phx_http_peer(q);
-	struct asker a = {.peer = peer, .all = person_has_all(d, peer, right)};
-	a.provider = person_roles(d, peer) & 1u << PHX_WHO_PROVIDER;
-	person_of(d, peer, &a.person);
-	return a;
-}
-
-/* His own; and a service provider's what runs in his REs. */
-static bool may_see(const struct phx_state *s, const struct asker *a, const struct phx_flowrun *w)
-{
-	const struct phx_re *re = a->provider ? phx_state_re(s, w->re) : NULL;
-	bool own = a->peer->via == PHX_HTTP_UNIX ? w->uid == a->peer->uid
-						 : !strcmp(w->user, a->person.login);
-	/* runs of an RE that had this name before were somebody else's */
-	return a->all || own ||
-		(re && person_is(&a->person, re->agreement.owner) &&
-		 w->submitted_ms >= re->created_ms);
-}
+enum { TASKS_SHOWN_MAX = 1000 };
 
 static json_t *run_json(const struct phx_flowrun *w)
 {
 	struct phx_flowrun copy = *w; /* borrows */
 	copy.live = NULL;
 	json_t *j = phx_json_from_record(&phx_flowrun_record, &copy);
-	if (j)
+	if (j) {
 		json_object_del(j, "live");
+		json_object_del(j, "places");
+	}
 	return j;
 }
 
@@ -59,57 +33,8 @@ bool workflow_may_post(struct phx_http_request *q, void *arg)
 {
 	(void)q;
 	(void)arg;
-	return true; /* who submits jobs was asked for; of which RE he is a member says the core */
-}
-
-static void first_found(void *arg, uint32_t line, const char *text)
-{
-	struct phx_err *err = arg;
-	if (!err->text[0])
-		phx_err_set(err, -EINVAL, "workflow:%u: %s", line, text);
-}
-
-static size_t words_of(const struct phx_flow *f, uint32_t task)
-{
-	static const enum phx_flow_list texts[] = {PHX_FLOW_ARGV, PHX_FLOW_ENVIRONMENT};
-	size_t n = 0;
-	for (size_t k = 0; k < PHX_ARRAY_SIZE(texts); k++)
-		PHX_FLOW_EACH(it, f, task, texts[k])
-	n += strlen(phx_flow_text(f, *it)) + 1;
-	return n;
-}
-
-/* What an agent could not be told of. */
-static int check_task(const struct phx_flow *f, uint32_t i, struct phx_err *err)
-{
-	const struct phx_flow_task *t = &f->tasks[i];
-	uint32_t n_in, n_out;
-	phx_flow_list(f, i, PHX_FLOW_INPUTS, &n_in);
-	phx_flow_list(f, i, PHX_FLOW_OUTPUTS, &n_out);
-	if (t->nodes != 1)
-		return phx_err_set(
-			err, -EINVAL,
-			"workflow:%u: task \"%.60s\" wants %u nodes: a task runs on one; "
-			"what needs several is a job (phx job submit)",
-			t->line, phx_flow_id(f, i), t->nodes);
-	if (n_in > PHX_TASK_PATHS_MAX || n_out > PHX_TASK_PATHS_MAX)
-		return phx_err_set(err, -E2BIG,
-				   "workflow:%u: task \"%.60s\" has more than %d inputs or outputs",
-				   t->line, phx_flow_id(f, i), PHX_TASK_PATHS_MAX);
-	if (words_of(f, i) > WORDS_MAX)
-		return phx_err_set(err, -E2BIG,
-				   "workflow:%u: the command and environment of task \"%.60s\" are "
-				   "longer than %d KiB",
-				   t->line, phx_flow_id(f, i), WORDS_MAX >> 10);
-	return 0;
-}
-
-static int check_flow(const struct phx_flow *f, struct phx_err *err)
-{
-	int r = phx_flow_check(f, first_found, err) ? -EINVAL : 0;
-	for (uint32_t i = 0; r == 0 && i < f->n_tasks; i++)
-		r = check_task(f, i, err);
-	return r;
+	/* who submits jobs was asked for; of which RE he is a member says the core */
+	return true;
 }
 
 /* The text of the body becomes what the core needs of it, and a file of its digest. */
@@ -118,7 +43,7 @@ static int take_text(struct daemon *d, const char *body, struct phx_event_workfl
 {
 	PHX_AUTO(phx_flow_fini) struct phx_flow f = {0};
 	int r = flows_read(body, p->digest, &f, err);
-	r = r ? r : check_flow(&f, err);
+	r = r ? r : flow_check_first(&f, err);
 	if (r < 0)
 		return r;
 	p->n_tasks = f.n_tasks;
@@ -130,42 +55,52 @@ static int take_text(struct daemon *d, const char *body, struct phx_event_workfl
 }
 
 /* By which of his groups is its user a member of the RE? */
-static void find_group(struct daemon *d, const struct person_login *login, struct phx_event *ev)
+static void find_group(struct daemon *d, const char *name, struct flow_user *u)
 {
 	struct member member;
 	const char *group = "";
-	PHX_CARRIES(ev, workflow_submit);
-	member_init(login, &member);
+	member_init(&u->login, &member);
 	const struct phx_state *s = engine_lock(d->engine);
-	const struct phx_re *re = phx_state_re(s, ev->re);
+	const struct phx_re *re = phx_state_re(s, name);
 	if (re && member_is(&member, &re->agreement, &group))
-		PHX_STR_SET(ev->workflow_submit.group, group);
+		PHX_STR_SET(u->group, group);
 	engine_unlock(d->engine);
 	member_fini(&member);
+}
+
+bool flow_user_find(struct daemon *d, struct phx_http_request *q, const char *re,
+		    struct flow_user *ret)
+{
+	const char *asked = phx_http_query(q, "user");
+	bool provider = person_has_all(d, phx_http_peer(q), PHX_RIGHT_job_submit);
+	*ret = (struct flow_user){.must_be_member = !provider};
+	if (asked && !provider) {
+		phx_http_reply_error(q, -EPERM,
+				     "user: only the resource provider submits for somebody else");
+		return false;
+	}
+	if (!person_works_as(d, q, asked, &ret->login))
+		return false;
+	person_identity(phx_http_peer(q), ret->identity);
+	if (ret->must_be_member)
+		find_group(d, re, ret);
+	return true;
 }
 
 /* As whom its tasks run; false after answering. */
 static bool find_user(struct daemon *d, struct phx_http_request *q, struct phx_event *ev)
 {
 	struct phx_event_workflow_submit *p = &ev->workflow_submit;
-	const char *asked = phx_http_query(q, "user");
-	bool provider = person_has_all(d, phx_http_peer(q), PHX_RIGHT_job_submit);
-	struct person_login login;
+	struct flow_user u;
 	PHX_CARRIES(ev, workflow_submit);
-	if (asked && !provider) {
-		phx_http_reply_error(q, -EPERM,
-				     "user: only the resource provider submits for somebody else");
+	if (!flow_user_find(d, q, ev->re, &u))
 		return false;
-	}
-	if (!person_works_as(d, q, asked, &login))
-		return false;
-	p->uid = login.uid;
-	p->gid = login.gid;
-	PHX_STR_SET(p->user, login.name);
-	p->must_be_member = !provider;
-	person_identity(phx_http_peer(q), p->identity);
-	if (p->must_be_member)
-		find_group(d, &login, ev);
+	p->uid = u.login.uid;
+	p->gid = u.login.gid;
+	PHX_STR_SET(p->user, u.login.name);
+	p->must_be_member = u.must_be_member;
+	PHX_STR_SET(p->group, u.group);
+	PHX_STR_SET(p->identity, u.identity);
 	return true;
 }
 
@@ -203,11 +138,11 @@ void api_workflows(struct phx_http_request *q, void *arg)
 {
 	struct daemon *d = arg;
 	const char *re = phx_http_query(q, "re");
-	struct asker asker = asker_of(d, q, PHX_RIGHT_job_see);
+	struct viewer viewer = viewer_of(d, phx_http_peer(q), PHX_RIGHT_job_see);
 	PHX_AUTO_JSON json_t *list = json_array();
 	const struct phx_state *s = engine_lock(d->engine);
 	PHX_LIST_EACH(struct phx_flowrun, w, &s->workflows)
-		if (may_see(s, &asker, w) && phx_str_eq(re ? re : w->re, w->re))
+		if (viewer_sees_flowrun(&viewer, s, w) && phx_str_eq(re ? re : w->re, w->re))
 			json_array_append_new(list, run_json(w));
 	engine_unlock(d->engine);
 	PHX_AUTO_JSON json_t *j = json_pack("{s:O}", "workflows", list);
@@ -217,6 +152,8 @@ void api_workflows(struct phx_http_request *q, void *arg)
 /* What is shown of a run, copied from the state: its tasks' states and places. */
 struct shown {
 	json_t *run;
+	uint64_t id;
+	int64_t submitted_ms;
 	char digest[PHX_SHA256_HEX];
 	uint32_t n;
 	uint8_t *states;
@@ -242,28 +179,39 @@ static void copy_tasks(const struct phx_flowrun *w, struct shown *ret)
 		if (w->live)
 			ret->at[i] = w->live->at[i];
 	}
+	/* of one that was over before places were kept there are none */
+	if (ret->at && w->places.n)
+		phx_flow_places_read(&w->places, w->n_tasks, ret->at);
+}
+
+/* The run of the path, if the asker has that right to it. */
+static bool find_run(struct daemon *d, const struct phx_http_request *q, enum phx_right right,
+		     bool tasks, struct shown *ret)
+{
+	struct viewer viewer = viewer_of(d, phx_http_peer(q), right);
+	if (phx_u64_parse(phx_http_param(q, 0), 1, INT64_MAX, &ret->id) < 0)
+		return false;
+	const struct phx_state *s = engine_lock(d->engine);
+	const struct phx_flowrun *w = phx_state_flowrun(s, ret->id);
+	if (w && viewer_sees_flowrun(&viewer, s, w)) {
+		ret->run = run_json(w);
+		ret->submitted_ms = w->submitted_ms;
+		PHX_STR_SET(ret->digest, w->digest);
+		if (tasks)
+			copy_tasks(w, ret);
+	}
+	engine_unlock(d->engine);
+	return ret->run;
 }
 
 /* False after answering. */
 static bool run_of_path(struct daemon *d, struct phx_http_request *q, enum phx_right right,
 			bool tasks, struct shown *ret)
 {
-	uint64_t id;
-	struct asker asker = asker_of(d, q, right);
-	if (phx_u64_parse(phx_http_param(q, 0), 1, INT64_MAX, &id) == 0) {
-		const struct phx_state *s = engine_lock(d->engine);
-		const struct phx_flowrun *w = phx_state_flowrun(s, id);
-		if (w && may_see(s, &asker, w)) {
-			ret->run = run_json(w);
-			PHX_STR_SET(ret->digest, w->digest);
-			if (tasks)
-				copy_tasks(w, ret);
-		}
-		engine_unlock(d->engine);
-	}
-	if (!ret->run)
-		phx_http_reply_error(q, -ENOENT, "there is no such workflow run");
-	return ret->run;
+	if (find_run(d, q, right, tasks, ret))
+		return true;
+	phx_http_reply_error(q, -ENOENT, "there is no such workflow run");
+	return false;
 }
 
 static json_t *levels_json(const struct phx_flow *f, const struct shown *w)
@@ -316,6 +264,28 @@ static void name_nodes(struct daemon *d, json_t *rows)
 	engine_unlock(d->engine);
 }
 
+/* What the asker may do with the run, for who shows buttons. */
+static json_t *may_json(struct daemon *d, const struct phx_http_request *q)
+{
+	static const struct {
+		const char *name;
+		enum phx_right right;
+	} acts[] = {
+		{"hold", PHX_RIGHT_job_hold},
+		{"cancel", PHX_RIGHT_job_cancel},
+		{"output", PHX_RIGHT_job_output},
+	};
+	unsigned roles = person_roles(d, phx_http_peer(q));
+	json_t *list = json_array();
+	for (size_t i = 0; i < PHX_ARRAY_SIZE(acts); i++) {
+		PHX_AUTO(shown_fini) struct shown w = {0};
+		bool may = phx_right_scope(acts[i].right, roles) != PHX_SCOPE_NONE;
+		if (may && find_run(d, q, acts[i].right, false, &w))
+			json_array_append_new(list, json_string(acts[i].name));
+	}
+	return list;
+}
+
 void api_workflow(struct phx_http_request *q, void *arg)
 {
 	struct daemon *d = arg;
@@ -340,6 +310,7 @@ void api_workflow(struct phx_http_request *q, void *arg)
 		json_object_set_new(w.run, "error", json_string(err.text));
 	name_nodes(d, tasks);
 	json_object_set(w.run, "tasks", tasks);
+	json_object_set_new(w.run, "may", may_json(d, q));
 	json_object_set_new(w.run, "last", json_integer((json_int_t)i));
 	phx_http_reply_json(q, 200, w.run);
 }
@@ -355,6 +326,110 @@ void api_workflow_text(struct phx_http_request *q, void *arg)
 		phx_http_reply_file(q, path, NULL, "application/json");
 	else
 		phx_http_reply_error(q, -ENOMEM, "out of memory");
+}
+
+/* ---- what a task printed ---- */
+
+/* By its id, or else by its number in the file, from 1. */
+static bool find_task(struct daemon *d, const struct shown *w, const char *asked, uint32_t *ret)
+{
+	struct phx_err err = {0};
+	uint64_t number;
+	bool found = false;
+	const struct phx_flow *f = flows_lock(d->flows, w->digest, &err);
+	for (uint32_t i = 0; f && !found && i < f->n_tasks && i < w->n; i++) {
+		found = !strcmp(phx_flow_id(f, i), asked);
+		*ret = i;
+	}
+	if (f)
+		flows_unlock(d->flows);
+	if (found || phx_u64_parse(asked, 1, w->n, &number) < 0)
+		return found;
+	*ret = (uint32_t)number - 1;
+	return true;
+}
+
+/* The node of that number, which can be asked. */
+static int find_node(struct daemon *d, uint32_t number, char ret[PHX_NAME_MAX], struct phx_err *err)
+{
+	const struct phx_state *s = engine_lock(d->engine);
+	uint32_t at = phx_state_node_place(s, number);
+	const struct phx_node *n =
+		at < s->nodes.n ? PHX_LIST_AT(&s->nodes, struct phx_node, at) : NULL;
+	int r = 0;
+	if (!n || n->number != number)
+		r = phx_err_set(err, -ENOENT,
+				"the node that it ran on is not there any more, nor what it "
+				"printed");
+	else if (!n->up || n->env != PHX_ENV_OS)
+		r = phx_err_set(err, -EAGAIN,
+				"what it printed is on %s, which %s: it cannot be asked now",
+				n->name, n->up ? "is not in its system" : "is not heard");
+	else
+		phx_str_copy(ret, PHX_NAME_MAX, n->name);
+	engine_unlock(d->engine);
+	return r;
+}
+
+/* What is asked of which node, for the last attempt of a task. */
+static int output_of(struct daemon *d, struct phx_http_request *q, const struct shown *w,
+		     char ret_node[PHX_NAME_MAX], struct phx_task_ask *ret, struct phx_err *err)
+{
+	const char *asked = phx_http_query(q, "task"), *attempt = phx_http_query(q, "attempt");
+	uint64_t of = 0;
+	if (!w->at)
+		return -ENOMEM;
+	if (!asked || !find_task(d, w, asked, &ret->task))
+		return phx_err_set(err, -ENOENT,
+				   "task: the workflow has no such task: its id, or its number in "
+				   "the file, is wanted");
+	const struct phx_flow_place *at = &w->at[ret->task];
+	if (!at->n_runs)
+		return phx_err_set(err, -ENOENT, "the task has not begun: it has printed nothing");
+	if (attempt && (phx_u64_parse(attempt, 1, UINT32_MAX, &of) < 0 || of != at->n_runs))
+		return phx_err_set(err, -ESTALE,
+				   "attempt: the task has begun %u times, and what it printed last "
+				   "can be had",
+				   at->n_runs);
+	ret->run = w->id;
+	ret->submitted_ms = w->submitted_ms;
+	ret->attempt = at->n_runs;
+	return find_node(d, at->node, ret_node, err);
+}
+
+static int output_may(struct daemon *d, struct phx_http_request *q, const char *node,
+		      struct phx_err *err)
+{
+	PHX_AUTO(shown_fini) struct shown w = {0};
+	(void)node;
+	return find_run(d, q, PHX_RIGHT_job_output, false, &w)
+		? 0
+		: phx_err_set(err, -ENOENT, "there is no such workflow run");
+}
+
+static const struct asks_kind output_kind = {"output", PHX_RIGHT_job_output, output_may};
+
+void api_workflow_output(struct phx_http_request *q, void *arg)
+{
+	struct daemon *d = arg;
+	PHX_AUTO(shown_fini) struct shown w = {0};
+	char node[PHX_NAME_MAX] = "";
+	struct phx_task_ask ask = {0};
+	struct phx_err err = {0};
+	struct asks_wish wish = {.kind = &output_kind, .node = node, .rights = d->rights};
+	if (!parse_query_number(q, "from", INT64_MAX, 0, &ask.from) ||
+	    !run_of_path(d, q, PHX_RIGHT_job_output, true, &w))
+		return;
+	int r = output_of(d, q, &w, node, &ask, &err);
+	if (r < 0) {
+		phx_http_reply_error(q, r, r == -ENOMEM ? "out of memory" : err.text);
+		return;
+	}
+	wish.words = phx_json_from_record(&phx_task_ask_record, &ask);
+	wish.frame = json_pack("{s:I,s:I,s:I,s:I,s:s}", "run", (json_int_t)w.id, "task",
+			       (json_int_t)ask.task + 1, "attempt", (json_int_t)ask.attempt, "from",
+			       (json_int_t)ask.from, "node", node);
+	asks_put(d->asks, q, &wish);
 }
 
 /* ---- orders ---- */
@@ -432,4 +507,31 @@ void api_tasks(struct phx_http_request *q, void *arg)
 	else
 		phx_http_reply_json(q, 200, empty);
 	phx_event_fini(&ev);
+}
+
+void api_task_output(struct phx_http_request *q, void *arg)
+{
+	struct daemon *d = arg;
+	char node[PHX_NAME_MAX];
+	struct phx_task_output o = {0};
+	struct phx_err err = {0};
+	if (!person_agent(d, q, node))
+		return;
+	PHX_AUTO_JSON json_t *j = body_json(q);
+	if (!j)
+		return;
+	uint64_t id = (uint64_t)phx_json_int(j, "id", 0);
+	int r = phx_json_to_record(&phx_task_output_record, j, &o, &err);
+	r = r ? r : phx_task_output_check(&o, &err);
+	PHX_AUTO_JSON json_t *answer =
+		json_pack("{s:I,s:s}", "size_bytes", (json_int_t)o.size_bytes, "hex",
+			  r == 0 && o.hex ? o.hex : "");
+	asks_told(d->asks, &output_kind, node, id,
+		  r < 0 ? "what its agent answered is no output" : o.error, answer);
+	PHX_AUTO_JSON json_t *empty = json_object();
+	if (r < 0)
+		phx_http_reply_error(q, r, err.text);
+	else
+		phx_http_reply_json(q, 200, empty);
+	phx_record_fini(&phx_task_output_record, &o);
 }

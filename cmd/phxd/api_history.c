@@ -92,6 +92,30 @@ static int read_history(struct phx_store_reader *reader, struct history *h, bool
 	return 0;
 }
 
+/* Who asked for it and was refused has nothing of it but the answer. */
+static bool tell_refusal(struct daemon *d, struct phx_http_request *q, const char *name)
+{
+	struct person person;
+	PHX_AUTO_JSON json_t *rows = json_array();
+	person_of(d, phx_http_peer(q), &person);
+	const struct phx_state *s = engine_lock(d->engine);
+	PHX_LIST_EACH(struct phx_re_refusal, it, &s->refusals)
+		if (!strcmp(it->name, name) && person_is(&person, it->owner))
+			json_array_append_new(
+				rows,
+				json_pack("{s:i,s:I,s:s,s:o,s:s,s:s}", "seq", 0, "time_ms",
+					  (json_int_t)it->at_ms, "kind", "re_refuse", "text",
+					  json_sprintf("the request for RE %s is refused%s%s", name,
+						       it->text[0] ? ": " : "", it->text),
+					  "node", "", "by", it->by));
+	engine_unlock(d->engine);
+	PHX_AUTO_JSON json_t *j =
+		json_pack("{s:O,s:i,s:b}", "history", rows, "last", 0, "more", false);
+	if (json_array_size(rows))
+		phx_http_reply_json(q, 200, j);
+	return json_array_size(rows) > 0;
+}
+
 static bool re_is_there(struct daemon *d, const char *name)
 {
 	const struct phx_state *s = engine_lock(d->engine);
@@ -110,6 +134,8 @@ void api_re_history(struct phx_http_request *q, void *arg)
 	const char *name = phx_http_param(q, 0), *asked = phx_http_query(q, "after");
 	PHX_AUTO_JSON json_t *rows = json_array();
 	if (!phx_name_valid(name) || !may_know(d, q, name, &first)) {
+		if (tell_refusal(d, q, name))
+			return;
 		phx_http_reply_error(q, -ENOENT, "there is no such RE");
 		return;
 	}

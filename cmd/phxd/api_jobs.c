@@ -12,6 +12,7 @@
 #include "base/file.h"
 #include "job/job.h"
 #include "phxd/parse.h"
+#include "phxd/viewer.h"
 #include "state/index.h"
 
 enum { OUTPUT_SHOWN_MAX = 1 << 20 };
@@ -26,41 +27,10 @@ enum {
 	WORD_SHOWN = 80
 };
 
-/* Whose jobs the asker sees: found out before the engine's lock is taken, since it may ask the user
- * database. */
-struct viewer {
-	const struct phx_http_peer *peer;
-	bool all;      /* everybody's */
-	bool provider; /* it sees jobs of its REs, too */
-	struct person person;
-};
-
-static struct viewer viewer_of(struct daemon *d, const struct phx_http_request *q,
-			       enum phx_right right)
-{
-	const struct phx_http_peer *peer = phx_http_peer(q);
-	struct viewer v = {.peer = peer, .all = person_has_all(d, peer, right)};
-	v.provider = person_roles(d, peer) & 1u << PHX_WHO_PROVIDER;
-	person_of(d, peer, &v.person);
-	return v;
-}
-
-static bool is_own(const struct viewer *v, const struct phx_job *job)
-{
-	if (v->all)
-		return true;
-	return v->peer->via == PHX_HTTP_UNIX ? job->uid == v->peer->uid
-					     : !strcmp(job->user, v->person.login);
-}
-
 /* A service provider sees and cancels what runs in its REs; what a job wrote is its user's. */
 static bool may_see(const struct phx_state *s, const struct viewer *v, const struct phx_job *job)
 {
-	const struct phx_re *re = job->re[0] && v->provider ? phx_state_re(s, job->re) : NULL;
-	/* jobs of an RE that had this name before were somebody else's */
-	return is_own(v, job) ||
-		(re && person_is(&v->person, re->agreement.owner) &&
-		 job->submitted_ms >= re->created_ms);
+	return viewer_sees(v, s, job->re, job->submitted_ms, job->uid, job->user);
 }
 
 /* The job with the reason of its state: why it waits, or what ended it. */
@@ -156,7 +126,7 @@ static bool re_is_known(struct daemon *d, const struct phx_http_request *q, cons
 			const char *name)
 {
 	struct member member;
-	member_of(d, q, &member);
+	member_of(d, q, PHX_RIGHT_re_know, &member);
 	const struct phx_state *s = engine_lock(d->engine);
 	const struct phx_re *re = phx_state_re(s, name);
 	bool known = re &&
@@ -179,7 +149,7 @@ void api_jobs(struct phx_http_request *q, void *arg)
 		return;
 	}
 	PHX_AUTO_JSON json_t *list = json_array();
-	struct jobs_page p = {.viewer = viewer_of(d, q, PHX_RIGHT_job_see),
+	struct jobs_page p = {.viewer = viewer_of(d, phx_http_peer(q), PHX_RIGHT_job_see),
 			      .re = phx_http_query(q, "re"),
 			      .last = after,
 			      .limit = (uint32_t)limit,
@@ -215,12 +185,13 @@ static json_t *job_of_path(struct daemon *d, struct phx_http_request *q, enum ph
 {
 	json_t *j = NULL;
 	bool own = right == PHX_RIGHT_job_output;
-	struct viewer viewer = viewer_of(d, q, right);
+	struct viewer viewer = viewer_of(d, phx_http_peer(q), right);
 	if (phx_u64_parse(phx_http_param(q, 0), 1, INT64_MAX, ret_id) == 0) {
 		const struct phx_state *s = engine_lock(d->engine);
 		const struct phx_job *job = phx_state_job(s, *ret_id);
 		struct phx_job_waits waits = {.s = s};
-		if (job && (own ? is_own(&viewer, job) : may_see(s, &viewer, job)))
+		if (job &&
+		    (own ? viewer_owns(&viewer, job->uid, job->user) : may_see(s, &viewer, job)))
 			j = job_json(&waits, job);
 		if (j && phx_job_words(s, job) != job) /* of an array: they are the first one's */
 			json_object_update_new(j, words_json(phx_job_words(s, job)));
@@ -280,7 +251,7 @@ static bool parse_last(struct daemon *d, struct phx_http_request *q, struct phx_
 	if (!body || !parse_only(q, body, members, ev->kind == PHX_EV_job_cancel ? 1 : 0) ||
 	    !parse_number(q, body, "last", (int64_t)ev->job_order.job, INT64_MAX, &last))
 		return false;
-	struct viewer viewer = viewer_of(d, q, right_of(ev));
+	struct viewer viewer = viewer_of(d, phx_http_peer(q), right_of(ev));
 	const struct phx_state *s = engine_lock(d->engine);
 	all = (uint64_t)last <= s->last_job_id;
 	/* those that are there, not the numbers: most of a long row may have been forgotten */

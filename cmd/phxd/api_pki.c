@@ -6,8 +6,8 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 
+#include "base/clock.h"
 #include "base/nodeset.h"
 #include "phxd/parse.h"
 
@@ -44,7 +44,7 @@ static bool counts(struct daemon *d, const struct phx_issued *i, const char *sig
 	const struct phx_state *s = engine_lock(d->engine);
 	bool revoked = phx_state_revoked(s, i->serial);
 	engine_unlock(d->engine);
-	return !revoked && i->ca[0] && strcmp(i->ca, signs) && i->expires_s > time(NULL);
+	return !revoked && i->ca[0] && strcmp(i->ca, signs) && i->expires_s > phx_wall_ms() / 1000;
 }
 
 static int find_certs(struct daemon *d, const char *signs, struct phx_list *ret,

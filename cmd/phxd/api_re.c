@@ -2,38 +2,15 @@
  * may order what is the core's table (types/re_life.def); here it is found out what
  * the asker is to an RE: the resource provider, its service provider (the owner
  * that its agreement names), or nobody, for whom it is not there. */
-#include "phxd/daemon.h"
+#include "phxd/asker.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "config/agreement.h"
+#include "phxd/accounts.h"
 #include "phxd/parse.h"
-
-struct asker {
-	bool provider; /* the right goes for all REs */
-	struct person person;
-};
-
-static struct asker asker_of(struct daemon *d, const struct phx_http_request *q,
-			     enum phx_right right)
-{
-	const struct phx_http_peer *peer = phx_http_peer(q);
-	struct asker a = {.provider = person_has_all(d, peer, right)};
-	person_of(d, peer, &a.person);
-	return a;
-}
-
-/* One who is both says so in the agreement (000 4.2: the relationship 'same'). */
-static bool is_service_provider(const struct asker *a, const struct phx_agreement *g)
-{
-	return person_is(&a->person, g->owner) || (a->provider && phx_agreement_one_person(g));
-}
-
-static bool may_see(const struct asker *a, const struct phx_agreement *g)
-{
-	return a->provider || is_service_provider(a, g);
-}
 
 static void reply_no_re(struct phx_http_request *q, const char *name)
 {
@@ -60,11 +37,11 @@ bool re_of_user(struct daemon *d, struct phx_http_request *q, bool take, char re
 {
 	struct asker asker = asker_of(d, q, PHX_RIGHT_re_data);
 	struct member member;
-	member_of(d, q, &member);
+	member_of(d, q, PHX_RIGHT_re_data, &member);
 	const struct phx_state *s = engine_lock(d->engine);
 	const struct phx_re *re = phx_state_re(s, phx_http_param(q, 0));
 	bool there = re && re->state != PHX_RE_STATE_NONE,
-	     all = there && may_see(&asker, &re->agreement);
+	     all = there && asker_may_see(&asker, &re->agreement);
 	/* what he has there he can still fetch when it takes no more */
 	bool may = all ||
 		(there && member_is(&member, &re->agreement, NULL) &&
@@ -77,6 +54,85 @@ bool re_of_user(struct daemon *d, struct phx_http_request *q, bool take, char re
 	if (!may)
 		reply_no_re(q, phx_http_param(q, 0));
 	return may;
+}
+
+/* ---- who may order what ---- */
+
+static const struct {
+	const char *name;
+	enum phx_event_kind kind;
+	bool provider; /* the resource provider's */
+	/* of the life of an RE (types/re_life.def), which says when, else -1: at any time */
+	int op;
+} orders[] = {
+	{"create", PHX_EV_re_create, true, PHX_RE_OP_create},
+	{"refuse", PHX_EV_re_refuse, true, PHX_RE_OP_refuse},
+	{"withdraw", PHX_EV_re_withdraw, false, PHX_RE_OP_withdraw},
+	{"activate", PHX_EV_re_activate, false, PHX_RE_OP_activate},
+	{"suspend", PHX_EV_re_suspend, false, PHX_RE_OP_suspend},
+	{"resume", PHX_EV_re_resume, false, PHX_RE_OP_resume},
+	{"deactivate", PHX_EV_re_deactivate, false, PHX_RE_OP_deactivate},
+	{"safe-deactivate", PHX_EV_re_safe_deactivate, false, PHX_RE_OP_safe_deactivate},
+	{"destroy", PHX_EV_re_destroy, true, PHX_RE_OP_destroy},
+	{"use", PHX_EV_re_use, true, -1},
+	{"members", PHX_EV_re_members, false, -1},
+};
+
+/* As whom he orders it: who is both is the one whose order it is. */
+static enum phx_re_who who_orders(const struct asker *asker, const struct phx_agreement *g,
+				  bool provider_s)
+{
+	bool as_provider = asker->provider && (provider_s || !asker_is_service(asker, g));
+	return as_provider ? PHX_RE_WHO_PROVIDER : PHX_RE_WHO_SERVICE;
+}
+
+/* Who may order anything at all, and see to files. */
+struct powers {
+	bool orders, files;
+	struct asker as, of_files;
+};
+
+static struct powers powers_of(struct daemon *d, const struct phx_http_request *q)
+{
+	const struct phx_http_peer *peer = phx_http_peer(q);
+	return (struct powers){.orders =
+				       person_scope(d, peer, PHX_RIGHT_re_order) != PHX_SCOPE_NONE,
+			       .files = person_scope(d, peer, PHX_RIGHT_re_data) != PHX_SCOPE_NONE,
+			       .as = asker_of(d, q, PHX_RIGHT_re_grant),
+			       .of_files = asker_of(d, q, PHX_RIGHT_re_data)};
+}
+
+/* Nodes that it gives back are in the way of another beginning, and of its end. */
+static bool is_giving_back(const struct phx_re *re, int op)
+{
+	return re->active && re->state == PHX_RE_STATE_DEACTIVATED &&
+		(op == PHX_RE_OP_activate || op == PHX_RE_OP_destroy);
+}
+
+static bool may_order(const struct powers *p, const struct phx_re *re, size_t i)
+{
+	enum phx_re_who who = who_orders(&p->as, &re->agreement, orders[i].provider);
+	enum phx_re_state to;
+	if (!p->orders || !asker_may_see(&p->as, &re->agreement))
+		return false;
+	if (orders[i].op < 0)
+		return who == PHX_RE_WHO_PROVIDER || !orders[i].provider;
+	return !is_giving_back(re, orders[i].op) &&
+		phx_re_life_apply((enum phx_re_state)re->state, (enum phx_re_op)orders[i].op, who,
+				  &to, NULL) == 0;
+}
+
+/* What he may do with it now: names of orders, and "data", its files. */
+static json_t *may_json(const struct powers *p, const struct phx_re *re)
+{
+	json_t *list = json_array();
+	for (size_t i = 0; i < PHX_ARRAY_SIZE(orders); i++)
+		if (may_order(p, re, i))
+			json_array_append_new(list, json_string(orders[i].name));
+	if (p->files && re->state != PHX_RE_STATE_NONE &&
+	    asker_may_see(&p->of_files, &re->agreement))
+		json_array_append_new(list, json_string("data"));
+	return list;
 }
 
 /* ---- looking ---- */
@@ -108,6 +164,26 @@ static void name_owners(const json_t *res)
 		name_owner(re);
 }
 
+static json_t *re_json(struct daemon *d, const struct phx_state *s, const struct phx_re *re,
+		       const struct powers *powers, int64_t now_ms)
+{
+	json_t *j = view_re(d, s, re, now_ms);
+	if (j)
+		json_object_set_new(j, "may", may_json(powers, re));
+	return j;
+}
+
+/* What was asked for and refused, for who asked, and for the resource provider. */
+static json_t *refusals_json(const struct phx_state *s, const struct asker *asker, bool user)
+{
+	json_t *list = json_array();
+	PHX_LIST_EACH(struct phx_re_refusal, it, &s->refusals)
+		if (!user && (asker->provider || person_is(&asker->person, it->owner)))
+			json_array_append_new(list,
+					      phx_json_from_record(&phx_re_refusal_record, it));
+	return list;
+}
+
 void api_res(struct phx_http_request *q, void *arg)
 {
 	struct daemon *d = arg;
@@ -116,17 +192,19 @@ void api_res(struct phx_http_request *q, void *arg)
 	int64_t now_ms = engine_now(d->engine);
 	PHX_AUTO_JSON json_t *list = json_array();
 	struct member member;
-	member_of(d, q, &member);
+	struct powers powers = powers_of(d, q);
+	member_of(d, q, PHX_RIGHT_re_know, &member);
 	const struct phx_state *s = engine_lock(d->engine);
+	PHX_AUTO_JSON json_t *refusals = refusals_json(s, &asker, user);
 	PHX_LIST_EACH(struct phx_re, re, &s->res)
-		if (!user && may_see(&asker, &re->agreement))
-			json_array_append_new(list, view_re(d, s, re, now_ms));
+		if (!user && asker_may_see(&asker, &re->agreement))
+			json_array_append_new(list, re_json(d, s, re, &powers, now_ms));
 		else if (takes_jobs(re) && member_is(&member, &re->agreement, NULL))
 			json_array_append_new(list, brief_re(s, re));
 	engine_unlock(d->engine);
 	member_fini(&member);
 	name_owners(list);
-	PHX_AUTO_JSON json_t *j = json_pack("{s:O}", "res", list);
+	PHX_AUTO_JSON json_t *j = json_pack("{s:O,s:O}", "res", list, "refused", refusals);
 	phx_http_reply_json(q, 200, j);
 }
 
@@ -162,9 +240,17 @@ static bool is_for(struct daemon *d, const struct phx_http_request *q)
 	struct asker asker = asker_of(d, q, PHX_RIGHT_re_see);
 	const struct phx_state *s = engine_lock(d->engine);
 	const struct phx_re *re = phx_state_re(s, phx_http_param(q, 0));
-	bool is = re && may_see(&asker, &re->agreement);
+	bool is = re && asker_may_see(&asker, &re->agreement);
 	engine_unlock(d->engine);
 	return is;
+}
+
+/* The agreement as phx re show --conf prints it. */
+static void add_conf(json_t *j, const struct phx_agreement *g)
+{
+	PHX_AUTO(phx_buf_fini) struct phx_buf b = {0};
+	if (phx_agreement_write_conf(g, &b) == 0)
+		json_object_set_new(j, "conf", json_string(b.data));
 }
 
 static void show_re(struct phx_http_request *q, void *arg)
@@ -173,10 +259,13 @@ static void show_re(struct phx_http_request *q, void *arg)
 	struct asker asker = asker_of(d, q, PHX_RIGHT_re_see);
 	int64_t now_ms = engine_now(d->engine);
 	const char *name = phx_http_param(q, 0);
+	struct powers powers = powers_of(d, q);
 	const struct phx_state *s = engine_lock(d->engine);
 	const struct phx_re *re = phx_state_re(s, name);
-	PHX_AUTO_JSON json_t *j =
-		re && may_see(&asker, &re->agreement) ? view_re(d, s, re, now_ms) : NULL;
+	bool sees = re && asker_may_see(&asker, &re->agreement);
+	PHX_AUTO_JSON json_t *j = sees ? re_json(d, s, re, &powers, now_ms) : NULL;
+	if (j)
+		add_conf(j, &re->agreement);
 	if (j && phx_http_query(q, "until"))
 		json_object_set_new(j, "reached", json_boolean(goal_reached(s, q)));
 	engine_unlock(d->engine);
@@ -259,6 +348,8 @@ static void carry_out(struct daemon *d, struct phx_http_request *q, struct phx_e
 	bool moved = ev->kind == PHX_EV_re_create || ev->kind == PHX_EV_re_destroy;
 	if (r == 0 && !dry_run && moved)
 		re_dirs_sync(d);
+	if (r == 0 && !dry_run)
+		accounts_look(d->accounts);
 	PHX_AUTO_JSON json_t *answer =
 		json_pack("{s:I,s:s,s:b,s:b,s:o,s:O*}", "seq",
 			  (json_int_t)phx_store_last(engine_store(d->engine)), "re", name,
@@ -271,124 +362,30 @@ static void carry_out(struct daemon *d, struct phx_http_request *q, struct phx_e
 	phx_outcome_fini(&out);
 }
 
-struct first_finding {
-	bool any;
-	struct phx_err *err;
-};
-
-static void keep_first(void *arg, const char *field, const char *text)
-{
-	struct first_finding *first = arg;
-	if (!first->any)
-		phx_err_set(first->err, -EINVAL, "%s: %s", field, text);
-	first->any = true;
-}
-
-/* What is asked for now, and not taken over from a journal, may not hold what was allowed once. */
-static int check_new(const struct phx_agreement *g, struct phx_err *err)
-{
-	struct first_finding first = {.err = err};
-	return phx_agreement_check_new(g, keep_first, &first) ? -EINVAL : 0;
-}
-
-/* Whom the agreement names gets his kind. */
-static int settle_people(struct phx_agreement *g, struct phx_err *err)
-{
-	char word[PHX_IDENTITY_MAX];
-	PHX_STR_SET(word, g->owner);
-	int r = word[0] ? identity_settle(word, "", g->owner, err) : 0;
-	if (r < 0)
-		return phx_err_prefix(err, r, "owner");
-	r = identity_settle_list(g->users, sizeof(g->users), err);
-	return r < 0 ? phx_err_prefix(err, r, "users") : 0;
-}
-
-/* The members that are given, over an agreement's defaults. */
-static bool parse_agreement(struct phx_http_request *q, const json_t *j, struct phx_agreement *ret)
-{
-	struct phx_err err = {0};
-	struct phx_agreement fallback;
-	json_t *given = json_object_get(j, "agreement");
-	phx_agreement_init(&fallback);
-	PHX_AUTO_JSON json_t *whole = phx_json_from_record(&phx_agreement_record, &fallback);
-	int r = json_is_object(given) ? 0
-				      : phx_err_set(&err, -EINVAL, "agreement: must be an object");
-	if (r == 0 && json_object_update(whole, given))
-		r = -ENOMEM;
-	r = r ? r : phx_json_to_record(&phx_agreement_record, whole, ret, &err);
-	if (r == 0) {
-		r = check_new(ret, &err);
-		r = r ? r : settle_people(ret, &err);
-		if (r < 0)
-			phx_record_fini(&phx_agreement_record, ret);
-	}
-	if (r == 0)
-		return true;
-	phx_http_reply_error(q, r, err.text);
-	return false;
-}
-
-/* A service provider's own, whatever it says; the resource provider names whose it is, unless it is
- * his own. */
-static bool settle_owner(struct phx_http_request *q, const struct asker *asker,
-			 struct phx_agreement *g)
-{
-	bool own = !asker->provider || phx_agreement_one_person(g);
-	if (!g->owner[0] && own)
-		PHX_STR_SET(g->owner, asker->person.identity);
-	if (!g->owner[0]) {
-		phx_http_reply_error(
-			q, -EINVAL,
-			"owner: whose RE is it? Name its service provider in the agreement, "
-			"or ask for it as that user; relationship = \"same\" where you are both");
-		return false;
-	}
-	if (asker->provider || person_is(&asker->person, g->owner))
-		return true;
-	phx_http_reply_error(q, -EPERM, "owner: a service provider asks for an RE of its own only");
-	return false;
-}
-
 void api_re_ask(struct phx_http_request *q, void *arg)
 {
 	static const char *const members[] = {"agreement", "create", "dry_run"};
 	struct daemon *d = arg;
 	struct asker asker = asker_of(d, q, PHX_RIGHT_re_grant);
 	struct phx_event ev = {0};
+	struct phx_err err = {0};
 	bool create, dry_run;
 	PHX_AUTO_JSON json_t *j = body_json(q);
 	if (!j || !parse_only(q, j, members, PHX_ARRAY_SIZE(members)) ||
 	    !parse_bool(q, j, "create", &create) || !parse_bool(q, j, "dry_run", &dry_run) ||
-	    !parse_agreement(q, j, &ev.ask.agreement))
+	    !agreement_parse(d, q, j, &ev.ask.agreement))
 		return;
 	ev.kind = create ? PHX_EV_re_create : PHX_EV_re_request;
-	if (settle_owner(q, &asker, &ev.ask.agreement)) {
-		bool as_provider =
-			create ? asker.provider : !is_service_provider(&asker, &ev.ask.agreement);
-		ev.ask.who = as_provider ? PHX_RE_WHO_PROVIDER : PHX_RE_WHO_SERVICE;
+	int r = agreement_settle_owner(&asker, &ev.ask.agreement, &err);
+	if (r < 0) {
+		phx_http_reply_error(q, r, err.text);
+	} else {
+		ev.ask.who = (int)agreement_who(&asker, &ev.ask.agreement, create);
 		bool settled = phx_agreement_settle(&ev.ask.agreement);
 		carry_out(d, q, &ev, ev.ask.agreement.name, dry_run, settled);
 	}
 	phx_event_fini(&ev);
 }
-
-static const struct {
-	const char *name;
-	enum phx_event_kind kind;
-	bool provider; /* the resource provider's */
-} orders[] = {
-	{"create", PHX_EV_re_create, true},
-	{"refuse", PHX_EV_re_refuse, true},
-	{"withdraw", PHX_EV_re_withdraw, false},
-	{"activate", PHX_EV_re_activate, false},
-	{"suspend", PHX_EV_re_suspend, false},
-	{"resume", PHX_EV_re_resume, false},
-	{"deactivate", PHX_EV_re_deactivate, false},
-	{"safe-deactivate", PHX_EV_re_safe_deactivate, false},
-	{"destroy", PHX_EV_re_destroy, true},
-	{"use", PHX_EV_re_use, true},
-	{"members", PHX_EV_re_members, false},
-};
 
 /* What the asker is to the RE, for this order; false: nothing that may know of it. */
 static bool find_who(struct daemon *d, const struct asker *asker, const char *name, bool provider_s,
@@ -396,11 +393,10 @@ static bool find_who(struct daemon *d, const struct asker *asker, const char *na
 {
 	const struct phx_state *s = engine_lock(d->engine);
 	const struct phx_re *re = phx_state_re(s, name);
-	bool seen = re && may_see(asker, &re->agreement);
-	bool service = re && is_service_provider(asker, &re->agreement);
+	bool seen = re && asker_may_see(asker, &re->agreement);
+	if (seen)
+		*ret_who = (int)who_orders(asker, &re->agreement, provider_s);
 	engine_unlock(d->engine);
-	bool as_provider = asker->provider && (provider_s || !service);
-	*ret_who = as_provider ? PHX_RE_WHO_PROVIDER : PHX_RE_WHO_SERVICE;
 	return seen;
 }
 

@@ -9,6 +9,7 @@
 
 #include "deploy/store.h"
 #include "node/order.h"
+#include "phxd/accounts.h"
 #include "phxd/names.h"
 #include "phxd/parse.h"
 #include "power/power.h"
@@ -244,8 +245,10 @@ static int try_plan(struct request *rq, struct phx_plan *ret, const struct phx_i
 	char name[PHX_NAME_MAX] = "", version[PHX_NAME_MAX] = "";
 	const struct phx_state *s = engine_lock(rq->d->engine);
 	int r = phx_order_plan_of(s, rq->ev, ret, err);
-	const struct phx_role *role =
-		r == 0 && writes_image(ret) ? phx_state_role(s, ret->to_role) : NULL;
+	struct phx_role store;
+	const struct phx_role *role = r == 0 && writes_image(ret)
+		? phx_state_role_in(s, phx_state_role(s, ret->to_role), ret->to_pool, &store)
+		: NULL;
 	if (role) {
 		PHX_STR_SET(name, role->image);
 		PHX_STR_SET(version, role->image_version);
@@ -276,7 +279,7 @@ static bool erases(const struct phx_plan *p)
 {
 	PHX_LIST_EACH(struct phx_step, step, &p->steps)
 		if (step->kind == PHX_STEP_wipe || step->kind == PHX_STEP_destroy_key ||
-		    step->kind == PHX_STEP_image)
+		    step->kind == PHX_STEP_scratch || step->kind == PHX_STEP_image)
 			return true;
 	return false;
 }
@@ -361,8 +364,14 @@ static bool image_of(const struct phx_state *s, const struct phx_event *ev,
 	const struct phx_node *n = ev->kind == PHX_EV_rebuild ? phx_state_node(s, ev->node) : NULL;
 	const char *name = ev->kind == PHX_EV_assign ? ev->order.role : n ? n->role : "";
 	const struct phx_role *role = name[0] ? phx_state_role(s, name) : NULL;
+	struct phx_role store;
 	if (!role || !role->image[0])
 		return false;
+	role = phx_state_role_in(s, role,
+				 ev->order.pool[0] ? ev->order.pool
+					 : n       ? n->pool
+						   : role->pool,
+				 &store);
 	return phx_str_copy(ret_name, PHX_NAME_MAX, role->image) == 0 &&
 		phx_str_copy(ret_version, PHX_NAME_MAX, role->image_version) == 0;
 }
@@ -551,6 +560,7 @@ void api_reload(struct phx_http_request *q, void *arg)
 		phx_http_reply_error(q, r, err.text);
 		return;
 	}
+	accounts_look(d->accounts); /* the name service may have news, too */
 	PHX_AUTO_JSON json_t *images = catalog_images(d);
 	PHX_AUTO_JSON json_t *packages = catalog_packages(d);
 	const struct phx_state *s = engine_lock(d->engine);

@@ -9,12 +9,15 @@
 #include "base/json.h"
 #include "deploy/deploy.h"
 #include "http/http.h"
+#include "phxd/asks.h"
 #include "phxd/beat.h"
 #include "phxd/engine.h"
 #include "phxd/flows.h"
 #include "phxd/keys.h"
 #include "phxd/launch.h"
 #include "phxd/people.h"
+#include "phxd/portal.h"
+#include "phxd/triggers.h"
 #include "power/hands.h"
 #include "types/rights.h"
 #include "vault/vault.h"
@@ -26,12 +29,13 @@ struct exec;      /* exec.c: actions to drivers */
 struct waits;     /* waits.c: clients that wait for events */
 struct holds;     /* holds.c: clients that wait for an end */
 struct reads;     /* reads.c: requests that read much */
+struct timeline;  /* timeline.c: what was, for pictures */
 struct anchors;   /* anchors.c: how far the journal is, for others to keep */
+struct accounts;  /* accounts.c: who has an account on which nodes */
 struct quota;     /* quota.c: what people have journalled */
 struct seldom;    /* seldom.c: what is journalled of somebody once a minute */
 struct refused;   /* refused.c: whom the listeners refused */
 struct slurm;     /* slurm.c: REs whose jobs Slurm starts */
-struct logs;      /* logs.c: what services of nodes write */
 struct directors; /* directors.c: use of web instances, tables of directors */
 
 enum { JOB_OUTPUT_MAX_MB = 64 }; /* of one job on one node; no option */
@@ -43,8 +47,7 @@ struct daemon {
 	struct launch *launch;
 	struct keys *keys;
 	struct hands *hands;
-	/* what is served with; issues nothing. Another one when the CA is changed: keys.c keeps
-	 * each before it */
+	/* what is served with; issues nothing. keys.c keeps those before it */
 	struct phx_pki *_Atomic pki;
 	struct engine *engine;
 	struct wake *wake;
@@ -56,13 +59,21 @@ struct daemon {
 	struct phx_list hosts; /* hosts.c */
 	struct quota *quota;
 	struct anchors *anchors;
+	struct timeline *timeline;
+	struct accounts *accounts;
 	struct seldom *seldom;
 	struct refused *refused;
 	struct directors *directors;
 	struct flows *flows;
 	struct tasks *tasks;
-	struct logs *logs;
+	struct asks *asks;
+	struct hooks *hooks;
+	struct watches *watches;
 	struct slurm *slurm;
+	struct portal *portal;
+	struct feed *feed;
+	struct phx_http_sessions *sessions;
+	struct passwords *passwords; /* passwords.c; NULL: portal_pam is off */
 	struct phx_http_server *http;
 	/* grows whenever somebody got or lost a right: who is held is looked at again */
 	_Atomic unsigned rights;
@@ -264,18 +275,6 @@ void holds_take(struct holds *h, struct phx_http_request *q, const struct holds_
 /** The state has changed: returns at once. */
 void holds_wake(struct holds *h);
 
-/* ---- logs.c ---- */
-
-int logs_new(struct daemon *d, struct logs **ret);
-/** Answers all who wait for logs; from then on nobody is held. Safe on NULL and twice. */
-void logs_stop(struct logs *l);
-/** After logs_stop() and when nobody asks any more. Safe on NULL. */
-void logs_free(struct logs *l);
-/** Rights have changed: returns at once. */
-void logs_wake(struct logs *l);
-/** Append questions for the agent of `node` that it was not told yet to its orders. */
-void logs_orders_put(struct logs *l, const char *node, struct phx_buf *b);
-
 /* ---- directors.c ---- */
 
 int directors_new(struct daemon *d, struct directors **ret);
@@ -340,6 +339,13 @@ void catalog_deploy_of(const struct daemon *d, const char *sha256, char *ret, si
 /** {"images": [...]} / {"packages": [...], "bad": [...]}. New references. */
 json_t *catalog_images(struct daemon *d);
 json_t *catalog_packages(struct daemon *d);
+
+/* ---- re_image.c ---- */
+
+/** The image that the agreement chooses, by operating_system, image and image_version, if it is not
+ * that of the role: all members of `g` that name it. -ENOENT, -EINVAL with "FIELD: why". Not with
+ * the lock. */
+int re_image_settle(struct daemon *d, struct phx_agreement *g, struct phx_err *err);
 
 /* ---- net.c ---- */
 
@@ -414,7 +420,9 @@ json_t *view_plan(const struct phx_plan *p);
 /** `whole`: also whom a limit kept away. */
 json_t *view_status(struct daemon *d, bool whole);
 /** Append an order, with what its agent needs beside it, to a list that is being written. */
-void view_order_put(struct daemon *d, const struct phx_order *o, struct phx_buf *b);
+/** `re`: what an agent that knows of accounts is told beside a step: the RE that the node goes to,
+ * or stays in; NULL: it does not know of any. */
+void view_order_put(struct daemon *d, const struct phx_order *o, const char *re, struct phx_buf *b);
 char *view_metrics(struct daemon *d);
 
 /* ---- ends.c ---- */
@@ -444,6 +452,8 @@ json_t *view_re(struct daemon *d, const struct phx_state *s, const struct phx_re
 
 /** What each active RE holds and wants, as metrics. Under the engine's lock. */
 void view_re_metrics(struct phx_buf *b, const struct phx_state *s);
+/** What the manager of a web RE looks at and decided. Under the engine's lock. New reference. */
+json_t *view_manager(const struct phx_state *s, const struct phx_re *re);
 
 /* ---- view_use.c: all under the engine's lock ---- */
 
@@ -483,11 +493,6 @@ int begin_status(int r);
 
 /* ---- requests ---- */
 
-/** Who puts and fetches files of the RE of the path's first word: *ret_all, those two, who have all
- * of it, or a user who submits jobs to it, who has his own. `take`: it must take jobs now. False
- * after answering. */
-bool re_of_user(struct daemon *d, struct phx_http_request *q, bool take, char ret[PHX_NAME_MAX],
-		bool *ret_all);
 /** Parse the body as a JSON object, or answer 400. New reference. */
 json_t *body_json(struct phx_http_request *q);
 
@@ -500,7 +505,6 @@ void routes_print(void);
 bool re_data_may_put(struct phx_http_request *q, void *arg);
 bool stage_out_may_put(struct phx_http_request *q, void *arg);
 bool job_output_may_put(struct phx_http_request *q, void *arg);
-bool workflow_may_post(struct phx_http_request *q, void *arg);
 
 /* handlers by file; all: phx_http_handler with arg = struct daemon */
 #define HANDLER(name) void name(struct phx_http_request *q, void *arg)
@@ -546,6 +550,7 @@ HANDLER(api_stage_out);
 HANDLER(api_re_data_list);
 HANDLER(api_re_data_get);
 HANDLER(api_re_data_put);
+HANDLER(api_re_data_delete);
 /* api_jobs.c */
 HANDLER(api_job_submit);
 HANDLER(api_jobs);
@@ -555,14 +560,9 @@ HANDLER(api_job_hold);
 HANDLER(api_job_release);
 HANDLER(api_job_output);
 HANDLER(api_job_output_put);
-/* api_flows.c */
-HANDLER(api_workflow_submit);
-HANDLER(api_workflows);
-HANDLER(api_workflow);
-HANDLER(api_workflow_text);
-HANDLER(api_workflow_order);
-HANDLER(api_tasks);
-/* api_re.c */
+/* api_agreement.c, api_re.c */
+HANDLER(api_agreement_fields);
+HANDLER(api_agreement_check);
 HANDLER(api_res);
 HANDLER(api_re);
 HANDLER(api_re_ask);

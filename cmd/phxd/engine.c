@@ -29,6 +29,7 @@ struct engine {
 	unsigned n_due, n_taken; /* times it was asked for one, and had answered that */
 	pthread_cond_t wanted;
 	int trouble; /* of the journal, as it was told last */
+	uint64_t verified, uncovered;
 };
 
 int64_t engine_now(struct engine *e)
@@ -242,6 +243,12 @@ int engine_attests(struct engine *e, const char *pub_pem_path, struct phx_err *e
 	return phx_pub_fingerprint(pub_pem_path, e->attest_fp, err);
 }
 
+uint64_t engine_verified(const struct engine *e, uint64_t *ret_uncovered)
+{
+	*ret_uncovered = e->uncovered;
+	return e->verified;
+}
+
 const char *engine_attest_key(const struct engine *e)
 {
 	return e->attest_fp;
@@ -295,6 +302,8 @@ static int open_journal(struct engine *e, struct phx_err *err)
 		add_advice(e, r, damaged_advice, err);
 	if (r < 0)
 		return r;
+	e->verified = phx_store_last(e->store);
+	e->uncovered = found.uncovered;
 	r = bring_back(e, &damage, err);
 	if (r == -EPROTO)
 		add_advice(e, r, replay_advice, err);

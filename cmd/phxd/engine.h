@@ -48,6 +48,9 @@ int engine_open(const struct engine_config *config, struct engine **ret, struct 
 /** The key that signs attestations is there, and its public half is that file: before the first
  * event that changes something. */
 int engine_attests(struct engine *e, const char *pub_pem_path, struct phx_err *err);
+/** The last event of the journal when it was opened: up to there its chain was verified then. Up to
+ * ret_uncovered no hash says that events are as they were written. */
+uint64_t engine_verified(const struct engine *e, uint64_t *ret_uncovered);
 /** Fingerprint of that key; "" there is none yet. Borrowed. */
 const char *engine_attest_key(const struct engine *e);
 /** Takes a last snapshot. Safe on NULL. */

@@ -37,6 +37,9 @@ static char *path_of(const struct daemon *d, const char *digest)
 
 static bool is_wanted(const struct phx_state *s, const char *digest)
 {
+	PHX_LIST_EACH(struct phx_trigger, t, &s->triggers)
+		if (!strcmp(t->flow.digest, digest) || !strcmp(t->look.digest, digest))
+			return true;
 	PHX_LIST_EACH(struct phx_flowrun, w, &s->workflows)
 		if (!strcmp(w->digest, digest))
 			return true;
@@ -84,20 +87,33 @@ void flows_free(struct flows *f)
 	free(f);
 }
 
+int flows_read_text(const char *text, size_t n, char ret_digest[PHX_SHA256_HEX],
+		    struct phx_flow *ret, struct phx_err *err)
+{
+	int r = phx_sha256_of(text, n, ret_digest);
+	return r ? r : phx_wfformat_read("workflow", text, n, ret, err);
+}
+
 int flows_read(const char *path, char ret_digest[PHX_SHA256_HEX], struct phx_flow *ret,
 	       struct phx_err *err)
 {
 	PHX_AUTO_FREE char *text = NULL;
 	size_t n = 0;
 	int r = phx_file_read(path, TEXT_MAX, &text, &n, err);
-	r = r ? r : phx_sha256_of(text, n, ret_digest);
-	return r ? r : phx_wfformat_read("workflow", text, n, ret, err);
+	return r ? r : flows_read_text(text, n, ret_digest, ret, err);
 }
 
 int flows_keep(struct flows *f, const char *from, const char *digest, struct phx_err *err)
 {
 	PHX_AUTO_FREE char *path = path_of(f->d, digest);
 	return path ? phx_file_publish(from, path, err) : -ENOMEM;
+}
+
+int flows_keep_text(struct flows *f, const char *text, size_t n, const char *digest,
+		    struct phx_err *err)
+{
+	PHX_AUTO_FREE char *path = path_of(f->d, digest);
+	return path ? phx_file_write(path, text, n, 0600, err) : -ENOMEM;
 }
 
 char *flows_path(const struct flows *f, const char *digest)

@@ -22,7 +22,7 @@ enum {
 	BODY_MAX = 16 << 20,
 	ANSWER_MS = 3600 * 1000 /* a large file on a slow disk */
 };
-enum { OPEN, PUBLISH, LIST };
+enum { OPEN, PUBLISH, LIST, REMOVE };
 
 /* ---- lists ---- */
 
@@ -119,6 +119,13 @@ static int answer_publish(const struct phx_apart_question *q, struct phx_err *er
 	return phx_beneath_publish(dir, q->body, q->fd, q->number, me, err);
 }
 
+static int answer_remove(const struct phx_apart_question *q, struct phx_err *err)
+{
+	PHX_AUTO_CLOSE int dir = open_dir(AT_FDCWD, ".");
+	return dir < 0 ? phx_err_set(err, dir, "%s: %s", q->body, strerror(-dir))
+		       : phx_beneath_remove(dir, q->body, err);
+}
+
 static int answer_list(const struct phx_apart_question *q, struct phx_apart_reply *ret)
 {
 	PHX_AUTO_JSON json_t *list = json_array();
@@ -141,6 +148,8 @@ static int answer(void *arg, const struct phx_apart_question *q, struct phx_apar
 		return answer_publish(q, err);
 	case LIST:
 		return answer_list(q, ret);
+	case REMOVE:
+		return answer_remove(q, err);
 	default:
 		return -ENOSYS;
 	}
@@ -202,6 +211,14 @@ int helper_publish(struct phx_apart *h, const char *path, int from, uint64_t max
 					     .body = path,
 					     .n = (uint32_t)strlen(path),
 					     .fd = from};
+	PHX_AUTO_REPLY struct phx_apart_reply reply = {0};
+	return phx_apart_ask(h, &q, 0, &reply, err);
+}
+
+int helper_remove(struct phx_apart *h, const char *path, struct phx_err *err)
+{
+	const struct phx_apart_question q = {
+		.op = REMOVE, .body = path, .n = (uint32_t)strlen(path)};
 	PHX_AUTO_REPLY struct phx_apart_reply reply = {0};
 	return phx_apart_ask(h, &q, 0, &reply, err);
 }

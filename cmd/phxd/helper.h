@@ -24,6 +24,8 @@ int helper_open(struct phx_apart *h, const char *path, uint64_t max, struct phx_
 /** phx_beneath_publish() likewise, as its file. */
 int helper_publish(struct phx_apart *h, const char *path, int from, uint64_t max,
 		   struct phx_err *err);
+/** phx_beneath_remove() likewise. */
+int helper_remove(struct phx_apart *h, const char *path, struct phx_err *err);
 /** files_list() of its directory. */
 int helper_list(struct phx_apart *h, const char *prefix, json_t *ret);
 

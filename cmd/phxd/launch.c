@@ -134,6 +134,12 @@ int launch_runner(struct launch *l, int *ret_fd, struct phx_err *err)
 	return ask_fd(l, LAUNCH_runner, 0, ret_fd, &none, err);
 }
 
+int launch_door(struct launch *l, int *ret_fd, struct phx_err *err)
+{
+	pid_t none;
+	return ask_fd(l, LAUNCH_door, 0, ret_fd, &none, err);
+}
+
 int launch_sweep(struct launch *l, struct phx_err *err)
 {
 	return ask_plain(l, LAUNCH_sweep, 0, err);
@@ -231,6 +237,20 @@ int launch_re_open(struct launch *l, const struct re_place_whose *w, struct laun
 		return r;
 	memcpy(ret, reply.body.data, sizeof(*ret));
 	ret->fd = reply.fd;
+	reply.fd = 0;
+	return 0;
+}
+
+int launch_re_watch(struct launch *l, const struct re_place_whose *w, int *ret_fd,
+		    struct phx_err *err)
+{
+	PHX_AUTO_REPLY struct phx_apart_reply reply = {0};
+	int r = ask_with(l, LAUNCH_re_watch, w, sizeof(*w), &reply, err);
+	if (r == 0 && !reply.fd)
+		r = phx_err_set(err, -EPROTO, "phxd's launcher started no watcher");
+	if (r < 0)
+		return r;
+	*ret_fd = reply.fd;
 	reply.fd = 0;
 	return 0;
 }

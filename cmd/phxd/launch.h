@@ -19,6 +19,8 @@ enum launch_op {
 };
 
 /* to remove a large directory takes long */
+/* LAUNCH_DOORS_MAX: passwords are looked at so many at once, whatever the head asks for */
+enum { LAUNCH_DOORS_MAX = 8 };
 enum { LAUNCH_ANSWER_MS = 3600 * 1000, LAUNCH_BODY_MAX = 4 << 20 };
 
 /** What the head tells of itself, for the service manager. */
@@ -94,6 +96,9 @@ bool launch_clock_is_kept(struct launch *l);
 
 /** A new runner (runner.h): its socket, the caller's. */
 int launch_runner(struct launch *l, int *ret_fd, struct phx_err *err);
+/** A process that asks PAM once (door/door.h): its socket, the caller's. -EPERM: portal_pam is off;
+ * -EBUSY: so many are at it already. */
+int launch_door(struct launch *l, int *ret_fd, struct phx_err *err);
 
 /* As re_place.h has them; any of them may also fail since the launcher does not answer. */
 int launch_re_look(struct launch *l, const char *re, struct launch_re *ret, struct phx_err *err);
@@ -106,6 +111,9 @@ int launch_re_set_aside(struct launch *l, const struct re_marker *m, char **ret_
 /** The descriptor is the caller's. */
 int launch_re_open(struct launch *l, const struct re_place_whose *w, struct launch_re_opened *ret,
 		   struct phx_err *err);
+/** A watcher there: its socket, the caller's. */
+int launch_re_watch(struct launch *l, const struct re_place_whose *w, int *ret_fd,
+		    struct phx_err *err);
 int launch_re_users(struct launch *l, const char *re, struct phx_list *ret);
 
 #endif

@@ -138,6 +138,9 @@ static void end_all(struct launcher *l)
 	phx_children_free(l->children);
 	launcher_collect(&l->vault);
 	launcher_collect(&l->hands);
+	for (size_t i = 0; i < PHX_ARRAY_SIZE(l->doors); i++)
+		if (l->doors[i].pid)
+			launcher_collect(&l->doors[i]);
 	if (l->listening[PHX_HTTP_UNIX])
 		unlink(l->cfg->socket);
 	for (size_t i = 0; i < PHX_HTTP_LISTENERS; i++)

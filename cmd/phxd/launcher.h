@@ -20,8 +20,10 @@ struct launcher {
 	/* of what follows: threads answer the head */
 	pthread_mutex_t lock;
 	struct phx_process head, vault, hands;
-	bool ready;                        /* the head serves */
-	int listening[PHX_HTTP_LISTENERS]; /* 0: not yet */
+	struct phx_process doors[LAUNCH_DOORS_MAX];
+	int64_t doors_ms[LAUNCH_DOORS_MAX]; /* when they were started */
+	bool ready;                         /* the head serves */
+	int listening[PHX_HTTP_LISTENERS];  /* 0: not yet */
 	struct phx_children *children;
 };
 

@@ -11,12 +11,15 @@
 #include <unistd.h>
 
 #include "apart/apart.h"
+#include "base/clock.h"
 #include "base/file.h"
+#include "door/door.h"
 #include "phxd/daemon.h"
 #include "phxd/head_user.h"
 #include "phxd/helper.h"
 #include "phxd/launcher.h"
 #include "phxd/runner.h"
+#include "phxd/watcher.h"
 
 static int add_child(struct launcher *l, const char *name, struct phx_argv *argv,
 		     struct phx_err *err)
@@ -229,6 +232,39 @@ static int op_runner(struct launcher *l, const struct phx_apart_question *q,
 	return runner_spawn(l->cfg, &ret->fd, err);
 }
 
+/* A place of one that has ended, or of none; one that hangs in a module of PAM, where nobody waits
+ * for it any more, is ended. */
+static struct phx_process *free_door(struct launcher *l)
+{
+	int64_t now = phx_clock_ms();
+	for (size_t i = 0; i < PHX_ARRAY_SIZE(l->doors); i++) {
+		struct phx_process *p = &l->doors[i];
+		if (p->pid && now - l->doors_ms[i] >= PHX_DOOR_ANSWER_MS)
+			phx_process_signal(p->pidfd, SIGKILL);
+		else if (p->pid && phx_process_wait(p->pidfd, 0) < 0)
+			continue;
+		if (p->pid)
+			launcher_collect(p);
+		*p = (struct phx_process){.pidfd = -1};
+		l->doors_ms[i] = now;
+		return p;
+	}
+	return NULL;
+}
+
+static int op_door(struct launcher *l, const struct phx_apart_question *q,
+		   struct phx_apart_reply *ret, struct phx_err *err)
+{
+	struct phx_process *p = free_door(l);
+	(void)q;
+	if (!l->cfg->portal_pam)
+		return phx_err_set(err, -EPERM, "portal_pam is off");
+	if (!p)
+		return phx_err_set(err, -EBUSY, "%d others are signing in just now",
+				   LAUNCH_DOORS_MAX);
+	return phx_door_spawn(p, &ret->fd, err);
+}
+
 /* ---- data of REs ---- */
 
 /* The name of an RE, which is a directory's. */
@@ -310,21 +346,28 @@ static int op_re_set_aside(struct launcher *l, const struct phx_apart_question *
 	return r;
 }
 
-static int op_re_open(struct launcher *l, const struct phx_apart_question *q,
-		      struct phx_apart_reply *ret, struct phx_err *err)
+/* The directory that is asked for, opened. */
+static int open_place(struct launcher *l, const struct phx_apart_question *q, struct stat *ret,
+		      struct phx_err *err)
 {
 	struct re_place_whose w;
-	struct stat st;
 	if (q->n != sizeof(w))
 		return -EPROTO;
 	memcpy(&w, q->body, sizeof(w));
 	if (!memchr(w.re, 0, sizeof(w.re)) || !memchr(w.user, 0, sizeof(w.user)))
 		return -EPROTO;
-	PHX_AUTO_CLOSE int dir = re_place_open(l->cfg, &w, &st, err);
-	if (dir < 0)
-		return dir;
+	return re_place_open(l->cfg, &w, ret, err);
+}
+
+static int op_re_open(struct launcher *l, const struct phx_apart_question *q,
+		      struct phx_apart_reply *ret, struct phx_err *err)
+{
+	struct stat st;
 	uid_t uid;
 	gid_t gid;
+	PHX_AUTO_CLOSE int dir = open_place(l, q, &st, err);
+	if (dir < 0)
+		return dir;
 	head_user_find(l->cfg, &uid, &gid);
 	struct launch_re_opened opened = {
 		.uid = st.st_uid, .gid = st.st_gid, .helper = st.st_uid != uid};
@@ -338,6 +381,22 @@ static int op_re_open(struct launcher *l, const struct phx_apart_question *q,
 	}
 	phx_buf_add(&ret->body, &opened, sizeof(opened));
 	return r;
+}
+
+/* What is the head's own is watched as the head's user, in a process that reads that directory
+ * alone. */
+static int op_re_watch(struct launcher *l, const struct phx_apart_question *q,
+		       struct phx_apart_reply *ret, struct phx_err *err)
+{
+	struct stat st;
+	uid_t uid;
+	gid_t gid;
+	PHX_AUTO_CLOSE int dir = open_place(l, q, &st, err);
+	if (dir < 0)
+		return dir;
+	head_user_find(l->cfg, &uid, &gid);
+	int r = st.st_uid != uid ? head_user_refuse(l->cfg, st.st_uid, err) : 0;
+	return r ? r : watcher_spawn(dir, st.st_uid, st.st_gid, &ret->fd, err);
 }
 
 static int op_re_users(struct launcher *l, const struct phx_apart_question *q,

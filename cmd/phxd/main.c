@@ -17,10 +17,14 @@
 
 #include "base/account.h"
 #include "base/file.h"
+#include "door/door.h"
+#include "phxd/accounts.h"
 #include "phxd/apart.h"
 #include "phxd/head_user.h"
 #include "phxd/helper.h"
 #include "phxd/runner.h"
+#include "phxd/timeline.h"
+#include "phxd/watcher.h"
 
 enum { EXIT_USAGE_ = 64, EXIT_CONFIG_ = 78 };
 
@@ -50,8 +54,12 @@ static void committed(void *arg, uint64_t seq)
 		waits_wake(d->waits, seq);
 	if (d->holds)
 		holds_wake(d->holds);
+	if (d->feed)
+		feed_wake(d->feed, seq);
 	if (d->anchors)
 		anchors_committed(d->anchors, seq);
+	if (d->timeline)
+		timeline_committed(d->timeline, seq);
 	if (d->wake)
 		wake_in(d->wake, GATHER_MS);
 }
@@ -89,6 +97,7 @@ static int turn(sd_event_source *s, int fd, uint32_t revents, void *arg)
 	ms = min(ms, refused_tick(d->refused));
 	ms = min(ms, keys_tick(d->keys));
 	ms = min(ms, hands_tick(d->hands));
+	watches_tick(d->watches);
 	wake_in(d->wake, ms);
 	return 0;
 }
@@ -236,6 +245,8 @@ static int start_http(struct daemon *d, struct phx_err *err)
 	config.spool_bytes_max = spool_bytes_max(d);
 	config.admin_gid = gid_of(d->cfg.socket_group);
 	config.rank = rank_of;
+	config.sessions = d->sessions;
+	config.moved = session_moved;
 	config.refused = on_refused;
 	for (int i = 0; r == 0 && i < PHX_HTTP_LISTENERS; i++)
 		r = launch_listen(d->launch, (enum phx_http_listener)i, &config.listening[i], err);
@@ -254,7 +265,8 @@ static int begin_anew(struct daemon *d, struct phx_err *err)
  * of the site, so that none are there without it. */
 static int begin(struct daemon *d, enum task task, struct phx_err *err)
 {
-	int r = head_user_become(&d->cfg, d->config_path, err);
+	int r = task == SERVE ? portal_new(&d->cfg, &d->portal) : 0;
+	r = r ? r : head_user_become(&d->cfg, d->config_path, err);
 	r = r ? r : launch_new(STDIN_FILENO, &d->launch, err);
 	r = r || task != NEW_JOURNAL ? r : begin_check_none(&d->cfg, err);
 	r = r ? r : keys_new(d, &d->keys, err);
@@ -270,16 +282,20 @@ static int start(struct daemon *d, struct phx_err *err)
 	r = r ? r : wake_new(&d->wake);
 	r = r ? r : hands_new(d, &d->hands, err);
 	r = r ? r : anchors_new(d, &d->anchors);
+	r = r ? r : accounts_new(d, &d->accounts);
 	r = r ? r : flows_new(d, &d->flows);
 	r = r ? r : tasks_new(d, &d->tasks);
 	r = r ? r : live_new(d, orders_put, &d->live);
-	r = r ? r : logs_new(d, &d->logs);
+	r = r ? r : asks_new(d, &d->asks);
 	r = r ? r : waits_new(d, &d->waits, err);
 	r = r ? r : holds_new(d, &d->holds);
+	r = r ? r : feed_new(d, &d->feed, err);
 	r = r ? r : reads_new(d, &d->reads);
 	r = r ? r : quota_new(d, &d->quota);
 	r = r ? r : seldom_new(d, &d->seldom);
+	r = r ? r : hooks_new(d, &d->hooks);
 	r = r ? r : refused_new(d, &d->refused);
+	r = r ? r : timeline_new(d, &d->timeline);
 	r = r ? r : directors_new(d, &d->directors);
 	r = r ? r : slurm_new(d, &d->slurm);
 	r = r ? r : exec_new(d, &d->exec, err);
@@ -289,36 +305,49 @@ static int start(struct daemon *d, struct phx_err *err)
 	r = r ? r : catalog_load(d, "phxd", NULL, NULL, err);
 	if (r == 0)
 		re_dirs_begin(d);
+	accounts_look(d->accounts);
 	r = r ? r : net_start(d, err);
+	r = r ? r : phx_http_sessions_new(&d->sessions);
+	r = r ? r : passwords_new(d, session_begin_as, &d->passwords);
 	r = r ? r : start_http(d, err);
 	if (r == 0)
 		engine_resume(d->engine);
-	return r;
+	return r ? r : watches_new(d, &d->watches);
 }
 
 static void stop(struct daemon *d)
 {
 	/* who waits is answered, then nobody asks, then nobody works, then nothing is left */
+	watches_free(d->watches);
 	live_stop(d->live);
 	waits_stop(d->waits);
 	holds_stop(d->holds);
+	feed_stop(d->feed);
 	reads_stop(d->reads);
-	logs_stop(d->logs);
+	asks_stop(d->asks);
+	passwords_stop(d->passwords);
 	phx_http_server_free(d->http);
+	passwords_free(d->passwords);
+	phx_http_sessions_free(d->sessions);
+	portal_free(d->portal);
 	slurm_free(d->slurm);
 	exec_free(d->exec);
 	directors_free(d->directors);
-	/* it may have something to tell, which is journalled and wakes who waits */
+	/* they may have something to tell, which is journalled and wakes who waits */
+	timeline_free(PHX_TAKE(d->timeline));
 	anchors_free(PHX_TAKE(d->anchors));
+	accounts_free(PHX_TAKE(d->accounts));
 	hands_free(d->hands);
 	waits_free(d->waits);
 	holds_free(d->holds);
+	feed_free(PHX_TAKE(d->feed)); /* what is journalled yet is told to nobody */
 	reads_free(d->reads);
 	hosts_fini(&d->hosts);
-	logs_free(d->logs);
+	asks_free(d->asks);
 	quota_free(d->quota);
 	refused_free(d->refused);
 	seldom_free(d->seldom);
+	hooks_free(d->hooks);
 	live_free(d->live);
 	tasks_free(d->tasks);
 	flows_free(d->flows);
@@ -484,8 +513,12 @@ int main(int argc, char **argv)
 {
 	if (argc == 5 && !strcmp(argv[1], "--vault"))
 		be_vault(argv);
+	if (argc == 2 && !strcmp(argv[1], "--door"))
+		phx_door_serve(STDIN_FILENO);
 	if (argc == 2 && !strcmp(argv[1], "--helper"))
 		return helper_run();
+	if (argc == 2 && !strcmp(argv[1], "--watcher"))
+		return watcher_run();
 	if (argc == 2 && !strcmp(argv[1], "--runner"))
 		return runner_run();
 	if (argc > 5 && !strcmp(argv[1], "--hands"))

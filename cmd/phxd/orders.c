@@ -1,9 +1,11 @@
-/* What an agent is told with the answer to its beat: orders of the core, questions for logs, the
+/* What an agent is told with the answer to its beat: orders of the core, questions of people, the
  * journal's last anchor. Called for live.c, which holds the beats and knows nothing of what is in
  * an answer. Reads only. */
 #include "phxd/daemon.h"
 
 #include <string.h>
+
+#include "phxd/accounts.h"
 
 static bool is_same(const struct beat_running *r, const struct phx_order *o)
 {
@@ -23,25 +25,58 @@ static bool is_running(const struct phx_list *running, const struct phx_order *o
 	return false;
 }
 
+/* Does the agent say that it has orders of this kind, be it none? Older ones know not of it. */
+static bool has_kind(const struct phx_list *running, const char *kind)
+{
+	PHX_LIST_EACH(struct beat_running, r, running)
+		if (!strcmp(r->kind, kind))
+			return true;
+	return false;
+}
+
+/* Is the order news for the agent? */
+static bool goes_out(const struct phx_list *running, const struct phx_order *o)
+{
+	return !is_running(running, o) &&
+		(strcmp(o->kind, "ahead") != 0 || has_kind(running, o->kind));
+}
+
+/* The RE that the node is in, or that its hand-over leads to; "" none. */
+static void find_re(const struct phx_state *s, const char *node, bool *ret_moves,
+		    char ret[PHX_NAME_MAX])
+{
+	const struct phx_node *n = phx_state_node(s, node);
+	*ret_moves = n && phx_node_step(n);
+	const char *pool = !n ? "" : *ret_moves ? n->plan.to_pool : n->pool;
+	const struct phx_re *re = phx_state_re(s, pool);
+	phx_str_copy(ret, PHX_NAME_MAX, re && re->state != PHX_RE_STATE_NONE ? pool : "");
+}
+
 void orders_put(struct daemon *d, const char *node, const char *key_fp,
 		const struct phx_list *running, struct phx_buf *b)
 {
 	struct phx_list orders = {0};
+	char re[PHX_NAME_MAX];
+	bool moves, knows = accounts_are_known(running);
 	const struct phx_state *s = engine_lock(d->engine);
 	bool holds = phx_core_key_holds(s, node, key_fp);
 	if (holds)
 		phx_core_orders(s, node, &orders);
+	find_re(s, node, &moves, re);
 	engine_unlock(d->engine);
 	if (!holds)
 		return; /* a beat that was held since before the node had its present key */
+	/* before a job that comes with them; on its way the node leaves one RE, and is in none */
+	if (!moves)
+		accounts_orders_put(d->accounts, re, running, b);
 	PHX_LIST_EACH(struct phx_order, o, &orders) {
-		if (!is_running(running, o))
-			view_order_put(d, o, b);
+		if (goes_out(running, o))
+			view_order_put(d, o, knows ? re : NULL, b);
 		phx_record_fini(&phx_order_record, o);
 	}
 	phx_list_fini(&orders);
 	tasks_orders_put(d->tasks, node, running, b);
-	logs_orders_put(d->logs, node, b);
+	asks_orders_put(d->asks, node, b);
 	anchors_orders_put(d->anchors, running, b);
 	keys_orders_put(d->keys, running, b);
 }

@@ -5,10 +5,12 @@
 #include "phxd/daemon.h"
 
 #include <errno.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/account.h"
+#include "base/clock.h"
 
 static bool in_group(uid_t uid, gid_t gid, const char *group)
 {
@@ -35,6 +37,11 @@ unsigned person_kind_roles(enum phx_cert_kind kind)
 	return 0;
 }
 
+bool person_is_user(const struct phx_http_peer *peer)
+{
+	return peer->via == PHX_HTTP_UNIX || peer->has_session;
+}
+
 /* Of a connection of before a CA was retired. */
 static bool is_of_former(const struct daemon *d, const struct phx_http_peer *peer)
 {
@@ -45,7 +52,7 @@ static bool is_of_former(const struct daemon *d, const struct phx_http_peer *pee
  * keys. */
 static bool is_revoked(struct daemon *d, const struct phx_http_peer *peer)
 {
-	if (peer->via == PHX_HTTP_UNIX || !peer->has_cert || peer->cert.kind == PHX_CERT_NODE)
+	if (!peer->has_cert || peer->cert.kind == PHX_CERT_NODE)
 		return false;
 	const struct phx_state *s = engine_lock(d->engine);
 	bool is = phx_state_revoked(s, peer->cert.serial);
@@ -90,11 +97,29 @@ static unsigned of_user(const struct daemon *d, const struct phx_http_peer *peer
 	return roles;
 }
 
+static bool user_name(uid_t uid, char ret[PHX_NAME_MAX])
+{
+	PHX_AUTO_FREE char *texts = NULL;
+	struct passwd pw;
+	return phx_user_numbered(uid, &pw, &texts) == 0 &&
+		phx_str_copy(ret, PHX_NAME_MAX, pw.pw_name) == 0;
+}
+
+/* Of a request that is held: since it came the session may have ended, or its user be nobody. */
+static bool has_ended(struct daemon *d, const struct phx_http_peer *peer)
+{
+	char name[PHX_NAME_MAX];
+	return !phx_http_sessions_has(d->sessions, peer->session, phx_clock_ms()) ||
+		!user_name(peer->uid, name);
+}
+
 unsigned person_roles(struct daemon *d, const struct phx_http_peer *peer)
 {
 	char identity[PHX_IDENTITY_MAX];
 	unsigned roles = 0;
-	if (peer->via == PHX_HTTP_UNIX)
+	if (peer->has_session && has_ended(d, peer))
+		return 0;
+	if (person_is_user(peer))
 		roles = of_user(d, peer);
 	else if (peer->has_cert && !is_of_former(d, peer) && !is_revoked(d, peer))
 		roles = person_kind_roles(peer->cert.kind);
@@ -121,7 +146,7 @@ bool person_has_all(struct daemon *d, const struct phx_http_peer *peer, enum phx
 
 void person_name(const struct phx_http_peer *peer, char *ret, size_t ret_size)
 {
-	if (peer->via == PHX_HTTP_UNIX)
+	if (person_is_user(peer))
 		snprintf(ret, ret_size, "uid:%u", (unsigned)peer->uid);
 	else if (peer->has_cert)
 		snprintf(ret, ret_size, "%s:%.40s",
@@ -131,21 +156,13 @@ void person_name(const struct phx_http_peer *peer, char *ret, size_t ret_size)
 		snprintf(ret, ret_size, "%.46s", peer->address);
 }
 
-static bool user_name(uid_t uid, char ret[PHX_NAME_MAX])
-{
-	PHX_AUTO_FREE char *texts = NULL;
-	struct passwd pw;
-	return phx_user_numbered(uid, &pw, &texts) == 0 &&
-		phx_str_copy(ret, PHX_NAME_MAX, pw.pw_name) == 0;
-}
-
 bool person_identity(const struct phx_http_peer *peer, char ret[PHX_IDENTITY_MAX])
 {
 	char name[PHX_NAME_MAX];
 	ret[0] = '\0';
-	if (peer->via == PHX_HTTP_UNIX && user_name(peer->uid, name))
+	if (person_is_user(peer) && user_name(peer->uid, name))
 		phx_identity_format(PHX_IDENTITY_UNIX, name, ret);
-	else if (peer->via != PHX_HTTP_UNIX && peer->has_cert)
+	else if (!person_is_user(peer) && peer->has_cert)
 		phx_identity_format(peer->cert.kind == PHX_CERT_NODE ? PHX_IDENTITY_NODE
 								     : PHX_IDENTITY_CERT,
 				    peer->cert.name, ret);
@@ -156,7 +173,7 @@ void person_of(struct daemon *d, const struct phx_http_peer *peer, struct person
 {
 	*ret = (struct person){0};
 	person_identity(peer, ret->identity);
-	if (peer->via == PHX_HTTP_UNIX) {
+	if (person_is_user(peer)) {
 		user_name(peer->uid, ret->login);
 		return;
 	}
@@ -206,6 +223,15 @@ bool person_works_as(struct daemon *d, struct phx_http_request *q, const char *n
 	return false;
 }
 
+int person_members(const char *group, uint32_t max, struct phx_list *ret_words)
+{
+	static pthread_mutex_t one_at_a_time = PTHREAD_MUTEX_INITIALIZER;
+	pthread_mutex_lock(&one_at_a_time); /* the list of all users has one reader */
+	int r = group ? phx_group_members(group, ret_words) : phx_user_names(max, ret_words);
+	pthread_mutex_unlock(&one_at_a_time);
+	return r;
+}
+
 void member_init(const struct person_login *login, struct member *ret)
 {
 	*ret = (struct member){0};
@@ -213,11 +239,14 @@ void member_init(const struct person_login *login, struct member *ret)
 	phx_user_groups(login->name, login->gid, &ret->groups);
 }
 
-void member_of(struct daemon *d, const struct phx_http_request *q, struct member *ret)
+void member_of(struct daemon *d, const struct phx_http_request *q, enum phx_right right,
+	       struct member *ret)
 {
 	struct person_login login;
 	struct person p;
 	*ret = (struct member){0};
+	if (phx_right_member(right) == PHX_SCOPE_NONE)
+		return;
 	person_of(d, phx_http_peer(q), &p);
 	if (person_login(p.login, &login))
 		member_init(&login, ret);
@@ -294,7 +323,7 @@ bool person_require(struct daemon *d, struct phx_http_request *q, enum phx_right
 	else
 		snprintf(text, sizeof(text), "not permitted: %s may do this, and you are %s",
 			 least_of(right), most_of(roles));
-	if (phx_http_peer(q)->via == PHX_HTTP_UNIX || phx_http_peer(q)->has_cert)
+	if (person_is_user(phx_http_peer(q)) || phx_http_peer(q)->has_cert)
 		tell_refused(d, phx_http_peer(q), right);
 	phx_http_reply_error(q, -EPERM, text);
 	return false;

@@ -30,9 +30,14 @@ int identity_settle_owners(struct daemon *d, struct phx_err *err);
 
 /** Somebody got or lost a right, which is journalled: whom phxd holds is looked at again. */
 void access_changed(struct daemon *d);
+/** A session has ended: the same of whom phxd holds, and of nothing else. */
+void access_look_again(struct daemon *d);
 
 /* ---- people ---- */
 
+/** Is who asks a user of this machine: by the socket, or signed in with a browser? Then `uid` and
+ * `gid` are his. */
+bool person_is_user(const struct phx_http_peer *peer);
 /** The roles (1u << enum phx_who) of who asks; 0: nobody, or one whose certificate is revoked. */
 unsigned person_roles(struct daemon *d, const struct phx_http_peer *peer);
 bool person_is_admin(struct daemon *d, const struct phx_http_peer *peer);
@@ -73,6 +78,9 @@ bool person_login(const char *name, struct person_login *ret);
  * granted to work. False after answering. */
 bool person_works_as(struct daemon *d, struct phx_http_request *q, const char *name,
 		     struct person_login *ret);
+/** Names of the members of a group of the head, or, `group` NULL, of at most `max` of its users, as
+ * struct phx_word, appended. Goes through all users. 0, -ENOENT or -ENOMEM. */
+int person_members(const char *group, uint32_t max, struct phx_list *ret_words);
 /** Who asks, as one of an RE's members: found out before the engine is locked, since the user
  * database may take long. */
 struct member {
@@ -81,8 +89,9 @@ struct member {
 };
 /** Of the user `login`. Never fails: who lacks memory is in no group. */
 void member_init(const struct person_login *login, struct member *ret);
-/** Of who asks. */
-void member_of(struct daemon *d, const struct phx_http_request *q, struct member *ret);
+/** Of who asks, by a right: where members do not have it he is a member of nothing. */
+void member_of(struct daemon *d, const struct phx_http_request *q, enum phx_right right,
+	       struct member *ret);
 void member_fini(struct member *m);
 /** Is he a member? `ret_group` (may be NULL): the group by which he is one, "" if by himself. */
 bool member_is(const struct member *m, const struct phx_agreement *a, const char **ret_group);

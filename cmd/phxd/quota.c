@@ -71,8 +71,7 @@ static struct bucket *bucket_of(struct quota *u, const char *who, int64_t now)
 	return found;
 }
 
-/* 0, or the seconds after which it may. */
-static int64_t take(struct quota *u, const char *who, int64_t n)
+int64_t quota_take(struct quota *u, const char *who, int64_t n)
 {
 	int64_t now = engine_now(u->d->engine), wait_s = 0;
 	pthread_mutex_lock(&u->lock);
@@ -95,7 +94,7 @@ bool quota_may_write(struct quota *u, struct phx_http_request *q)
 		return true;
 	if (!person_identity(peer, who))
 		person_name(peer, who, sizeof(who));
-	int64_t wait_s = take(u, who, (int64_t)n + BESIDE_BYTES);
+	int64_t wait_s = quota_take(u, who, (int64_t)n + BESIDE_BYTES);
 	if (!wait_s)
 		return true;
 	snprintf(text, sizeof(text),

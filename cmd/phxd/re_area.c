@@ -106,6 +106,12 @@ int re_area_publish(const struct re_area *a, const char *path, int from, uint64_
 					       (struct phx_beneath_owner){a->uid, a->gid}, err);
 }
 
+int re_area_remove(const struct re_area *a, const char *path, struct phx_err *err)
+{
+	return a->helper ? helper_remove(a->helper, path, err)
+			 : phx_beneath_remove(a->dir, path, err);
+}
+
 void re_area_list(const struct re_area *a, const char *prefix, json_t *ret)
 {
 	if (a->helper)

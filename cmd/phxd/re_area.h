@@ -34,6 +34,8 @@ int re_area_open_file(const struct re_area *a, const char *path, uint64_t max, s
 /** phx_beneath_publish() by him, as his file, of what `from` has to read. */
 int re_area_publish(const struct re_area *a, const char *path, int from, uint64_t max,
 		    struct phx_err *err);
+/** phx_beneath_remove() by him. */
+int re_area_remove(const struct re_area *a, const char *path, struct phx_err *err);
 /** Files that do not begin with a dot as {path, size_bytes, modified_ms}, `prefix` before each
  * path, as he sees them; what is below RE_USERS is left out. */
 void re_area_list(const struct re_area *a, const char *prefix, json_t *ret);

@@ -2,6 +2,7 @@
  * back by agents, put and fetched by the service provider whose RE it is, and by
  * users, each in a directory of his own (users/NAME). The directories are
  * re_dir.c's; nothing leads out of them: re_area.h. */
+#include "phxd/asker.h"
 #include "phxd/re_area.h"
 
 #include <errno.h>
@@ -74,17 +75,24 @@ static int publish(struct daemon *d, const char *body, struct re_area *area, con
 	return r;
 }
 
+static int not_users(const char *path, struct phx_err *err)
+{
+	if (!re_area_is_users(path))
+		return 0;
+	return phx_err_set(err, -EPERM,
+			   "%s: below " RE_USERS
+			   "/ are the directories of users: they alone put files there, and "
+			   "remove them",
+			   path);
+}
+
 /* Of the RE's owner; those of users are their own to write. */
 static int publish_in(struct daemon *d, const char *body, const char *re, const char *path,
 		      struct phx_err *err)
 {
 	struct re_area area;
-	if (re_area_is_users(path))
-		return phx_err_set(err, -EPERM,
-				   "%s: below " RE_USERS
-				   "/ are the directories of users: they alone put files there",
-				   path);
-	int r = re_area_open(d, re, &area, err);
+	int r = not_users(path, err);
+	r = r ? r : re_area_open(d, re, &area, err);
 	return r ? r : publish(d, body, &area, path, err);
 }
 
@@ -96,7 +104,7 @@ static int publish_of(struct daemon *d, const char *body, const char *re,
 	return r ? r : publish(d, body, &own, path, err);
 }
 
-static void reply_published(struct phx_http_request *q, int r, const struct phx_err *err)
+static void reply_done(struct phx_http_request *q, int r, const struct phx_err *err)
 {
 	PHX_AUTO_JSON json_t *empty = json_object();
 	if (r < 0)
@@ -205,10 +213,10 @@ void api_stage_out(struct phx_http_request *q, void *arg)
 	if (!find_staged(arg, q, true, &s))
 		return;
 	tell_staged(arg, &s, "writes");
-	reply_published(q,
-			s.owns ? publish_in(arg, body, s.re, s.path.text, &err)
-			       : publish_of(arg, body, s.re, &s.user, s.path.text, &err),
-			&err);
+	reply_done(q,
+		   s.owns ? publish_in(arg, body, s.re, s.path.text, &err)
+			  : publish_of(arg, body, s.re, &s.user, s.path.text, &err),
+		   &err);
 }
 
 /* Before its first byte is taken. */
@@ -287,10 +295,34 @@ void api_re_data_put(struct phx_http_request *q, void *arg)
 	struct phx_err err = {0};
 	const char *body = phx_http_body_path(q);
 	if (begin_access(arg, q, "writes", &a))
-		reply_published(q,
-				a.all ? publish_in(arg, body, a.re, path_of(q), &err)
-				      : publish_of(arg, body, a.re, &a.who, path_of(q), &err),
-				&err);
+		reply_done(q,
+			   a.all ? publish_in(arg, body, a.re, path_of(q), &err)
+				 : publish_of(arg, body, a.re, &a.who, path_of(q), &err),
+			   &err);
+}
+
+static int remove_file(struct daemon *d, const struct asked *a, const char *path,
+		       struct phx_err *err)
+{
+	struct re_area area;
+	int r = a->all ? not_users(path, err) : 0;
+	if (r == 0)
+		r = a->all ? re_area_open(d, a->re, &area, err)
+			   : re_area_open_user(d, a->re, &a->who, false, &area, err);
+	if (r < 0)
+		return r;
+	r = re_area_remove(&area, path, err);
+	re_area_fini(&area);
+	return r;
+}
+
+/* A user removes what is his also when the RE takes no more jobs. */
+void api_re_data_delete(struct phx_http_request *q, void *arg)
+{
+	struct asked a;
+	struct phx_err err = {0};
+	if (begin_access(arg, q, "removes", &a))
+		reply_done(q, remove_file(arg, &a, path_of(q), &err), &err);
 }
 
 /* 0 also where a user has no directory yet. */

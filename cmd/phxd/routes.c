@@ -1,7 +1,8 @@
 /* The route table of phxd, made of routes.def. Whoever a row asks for is checked
  * here, when the head of a request is there and nothing of its body: no handler
  * can forget it. Of an upload its handler's own conditions are checked there too. */
-#include "phxd/daemon.h"
+#include "phxd/api_journal.h"
+#include "phxd/timeline.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -20,10 +21,10 @@ static const struct {
 	phx_http_handler handler;
 	phx_http_gate gate;
 } uploads[] = {
-	{api_re_data_put, re_data_may_put},
-	{api_stage_out, stage_out_may_put},
-	{api_job_output_put, job_output_may_put},
-	{api_workflow_submit, workflow_may_post},
+	{api_re_data_put, re_data_may_put},       {api_stage_out, stage_out_may_put},
+	{api_job_output_put, job_output_may_put}, {api_workflow_submit, workflow_may_post},
+	{api_workflow_check, workflow_may_post},  {api_workflow_convert, workflow_may_post},
+	{api_trigger_create, workflow_may_post},
 };
 
 static bool may_spool(phx_http_handler handler, struct phx_http_request *q, void *arg)
@@ -75,14 +76,20 @@ const struct phx_http_route routes[] = {
 };
 const size_t n_routes = PHX_ARRAY_SIZE(routes);
 
-/* How far a right goes for each role, and for nobody. */
+static void print_scope(enum phx_scope scope)
+{
+	printf("\t%s", phx_enum_name(&phx_scope_names, (int)scope));
+}
+
+/* How far a right goes for each role, for members of an RE, and for nobody. */
 static void print_scopes(enum phx_right right)
 {
-	for (int who = 0; who <= PHX_WHO_COUNT_; who++)
-		printf("\t%s",
-		       phx_enum_name(
-			       &phx_scope_names,
-			       (int)phx_right_scope(right, who < PHX_WHO_COUNT_ ? 1u << who : 0)));
+	for (int who = 0; who < PHX_WHO_COUNT_; who++) {
+		if (who == PHX_WHO_USER)
+			print_scope(phx_right_member(right));
+		print_scope(phx_right_cell(right, (enum phx_who)who));
+	}
+	print_scope(phx_right_scope(right, 0));
 	printf("\n");
 }
 
@@ -100,7 +107,8 @@ void routes_print(void)
 	};
 	printf("method\tpath\tvia\tright");
 	for (int who = 0; who < PHX_WHO_COUNT_; who++)
-		printf("\t%s", phx_enum_name(&phx_who_names, who));
+		printf("\t%s%s", who == PHX_WHO_USER ? "member\t" : "",
+		       phx_enum_name(&phx_who_names, who));
 	printf("\tnobody\n");
 	for (size_t i = 0; i < PHX_ARRAY_SIZE(rows); i++) {
 		printf("%s\t%s\t%s%s%s\t%s", rows[i].method, rows[i].path,

@@ -3,7 +3,7 @@
  * a restart may lose: the first report after it is told whole. Decides nothing.
  *
  *   ask ──▶ changes as an event ──▶ orders of the core ──▶ commands ──▶ soon again
- *    │ no answer: told once, nothing is done                (nothing to do: in a second)
+ *    │ no answer: told once, nothing is done                (nothing to do: in a second or five)
  *
  * Lock order: nothing asks the engine while it holds this lock. */
 #include "phxd/daemon.h"
@@ -21,9 +21,11 @@
 #include "slurm/slurm.h"
 
 enum {
-	RETRY_MS = 1000, /* a worker that could not be started */
-	POLL_MS = 1000,  /* without anything to do */
-	AGAIN_MS = 100,  /* after something was done */
+	RETRY_MS = 1000,  /* a worker that could not be started */
+	POLL_MS = 1000,   /* without anything to do, for Slurm tells of nothing by itself */
+	QUIET_MS = 60000, /* so long after the last job ... */
+	SELDOM_MS = 5000, /* ... it is asked more seldom */
+	AGAIN_MS = 100,   /* after something was done */
 };
 
 /** One RE and its Slurm. */
@@ -38,6 +40,7 @@ struct worker {
 	bool told;                     /* there is such */
 	bool troubled;                 /* the core was told that there is no answer */
 	uint64_t seq;                  /* the state in which there was nothing to do */
+	int64_t busy_ms;               /* when Slurm last had a job, or something was done */
 };
 
 struct slot {
@@ -163,6 +166,17 @@ static uint32_t obey(struct worker *w, const struct phx_slurm *slurm)
 	return orders.n;
 }
 
+/* When to ask for the next time, after what was found now. */
+static int pause_ms(struct worker *w, bool done)
+{
+	int64_t now_ms = phx_clock_ms();
+	if (done || w->known.jobs.n)
+		w->busy_ms = now_ms;
+	if (done)
+		return AGAIN_MS;
+	return now_ms - w->busy_ms < QUIET_MS ? POLL_MS : SELDOM_MS;
+}
+
 /* Returns when to do the next. */
 static int do_round(struct worker *w)
 {
@@ -171,17 +185,18 @@ static int do_round(struct worker *w)
 	struct phx_slurm_report now = {0};
 	struct phx_apart *runner = NULL;
 	struct phx_err err = {0};
-	int fd, r = launch_runner(w->owner->d->launch, &fd, &err), ms = POLL_MS;
+	bool done = false;
+	int fd, r = launch_runner(w->owner->d->launch, &fd, &err);
 	r = r ? r : runner_new(fd, &runner);
 	slurm.arg = runner;
 	r = r ? r : phx_slurm_conf_find(w->conf, conf, &err);
 	r = r ? r : phx_slurm_ask(&slurm, &now, &err);
 	if (r < 0)
 		tell_trouble(w, err.text[0] ? err.text : strerror(-r));
-	else if (tell_changes(w, &slurm, &now) == 0 && obey(w, &slurm))
-		ms = AGAIN_MS;
+	else
+		done = tell_changes(w, &slurm, &now) == 0 && obey(w, &slurm);
 	phx_apart_end(runner);
-	return ms;
+	return pause_ms(w, done);
 }
 
 /* ---- its thread ---- */
@@ -245,6 +260,7 @@ static bool start_worker(struct slurm *s, const char *re)
 	struct slot *slot = phx_list_push(&s->workers, sizeof(*slot));
 	if (w && slot) {
 		w->owner = s;
+		w->busy_ms = phx_clock_ms();
 		PHX_STR_SET(w->re, re);
 		slot->worker = w;
 		if (pthread_create(&w->thread, NULL, work, w) == 0)

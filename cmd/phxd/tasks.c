@@ -42,6 +42,8 @@ struct given {
 	int64_t submitted_ms;
 	char re[PHX_NAME_MAX], user[PHX_NAME_MAX];
 	uint32_t uid, gid;
+	bool looks;           /* it is the command of a trigger */
+	struct phx_list vars; /* struct phx_text: of a run that one began */
 };
 
 /* What a node has, and what is said of it as a whole. */
@@ -109,7 +111,30 @@ static int add_given(struct view *v, const struct phx_task_given *g, bool ends)
 	PHX_STR_SET(to->digest, g->run->digest);
 	PHX_STR_SET(to->re, g->run->re);
 	PHX_STR_SET(to->user, g->run->user);
-	return 0;
+	to->looks = g->run->looks;
+	int r = 0;
+	for (uint32_t i = 0; r == 0 && i < g->run->vars.n; i++)
+		r = phx_text_push(&to->vars, phx_text_at(&g->run->vars, i));
+	return r;
+}
+
+static void view_fini(struct view *v)
+{
+	PHX_LIST_EACH(struct given, g, &v->given) {
+		PHX_LIST_EACH(struct phx_text, t, &g->vars)
+			free(t->text);
+		phx_list_fini(&g->vars);
+	}
+	phx_list_fini(&v->given);
+}
+
+/* Its lease, and not the present setting: after that the core takes the tasks for lost. */
+static void put_worker(const struct phx_job *worker, struct phx_task_order *o)
+{
+	o->cores = worker->cores;
+	o->memory_bytes = worker->memory_bytes;
+	o->lease_ms = worker->lease_ms;
+	o->grace_ms = worker->grace_ms;
 }
 
 /* What is to end was to begin first: an agent answers only for what it was told of. */
@@ -119,11 +144,12 @@ static int look(struct daemon *d, const char *node, struct view *ret)
 	struct phx_task_order *o = &ret->common;
 	const struct phx_state *s = engine_lock(d->engine);
 	const struct phx_node *n = phx_state_node(s, node);
-	int r = n ? phx_tasks_on(s, n, &all, &o->cores, &o->memory_bytes) : 0;
+	const struct phx_job *worker = NULL;
+	int r = n ? phx_tasks_on(s, n, &all, &worker) : 0;
 	const struct phx_re *re = n ? phx_state_re(s, n->allocated_to) : NULL;
 	o->since_ms = d->started_ms;
-	o->lease_ms = s->settings.job_lease_ms;
-	o->grace_ms = re ? re->agreement.kill_grace_s * 1000 : 0;
+	if (worker)
+		put_worker(worker, o);
 	PHX_STR_SET(o->data, re ? re->agreement.data_directory : "");
 	PHX_LIST_EACH(struct phx_task_given, g, &all) {
 		r = r ? r : add_given(ret, g, false);
@@ -190,13 +216,22 @@ static int update(struct task_node *n, const struct phx_list *running, struct ph
 
 /* ---- orders ---- */
 
-static int put_texts(const struct phx_flow *f, uint32_t task, enum phx_flow_list list,
+/* Words of a task; of a run that a trigger began with what they ask of it. */
+static int put_texts(const struct phx_flow *f, const struct given *g, enum phx_flow_list list,
 		     const char *(*text)(const struct phx_flow *f, uint32_t at),
 		     struct phx_list *ret)
 {
 	int r = 0;
-	PHX_FLOW_EACH(it, f, task, list)
-	r = r ? r : phx_text_push(ret, text(f, *it));
+	PHX_FLOW_EACH(it, f, g->is.task, list)
+	{
+		const char *word = text(f, *it);
+		bool asks = g->vars.n && phx_trigger_asks(word);
+		PHX_AUTO_FREE char *filled = asks ? phx_trigger_fill(word, &g->vars) : NULL;
+		r = r            ? r
+			: !asks  ? phx_text_push(ret, word)
+			: filled ? phx_text_push(ret, filled)
+				 : -ENOMEM;
+	}
 	return r;
 }
 
@@ -210,10 +245,13 @@ static int fill(const struct phx_flow *f, const struct given *g, struct phx_task
 	t->cores = of->cores;
 	t->memory_bytes = of->memory_bytes;
 	t->limit_ms = of->time_ms;
-	int r = put_texts(f, g->is.task, PHX_FLOW_ARGV, phx_flow_text, &t->argv);
-	r = r ? r : put_texts(f, g->is.task, PHX_FLOW_ENVIRONMENT, phx_flow_text, &t->env);
-	r = r ? r : put_texts(f, g->is.task, PHX_FLOW_INPUTS, phx_flow_file_name, &t->inputs);
-	return r ? r : put_texts(f, g->is.task, PHX_FLOW_OUTPUTS, phx_flow_file_name, &t->outputs);
+	t->sums = g->looks;
+	int r = put_texts(f, g, PHX_FLOW_ARGV, phx_flow_text, &t->argv);
+	r = r ? r : put_texts(f, g, PHX_FLOW_ENVIRONMENT, phx_flow_text, &t->env);
+	for (uint32_t i = 0; r == 0 && i < g->vars.n; i++)
+		r = phx_text_push(&t->env, phx_text_at(&g->vars, i));
+	r = r ? r : put_texts(f, g, PHX_FLOW_INPUTS, phx_flow_file_name, &t->inputs);
+	return r ? r : put_texts(f, g, PHX_FLOW_OUTPUTS, phx_flow_file_name, &t->outputs);
 }
 
 /* How long its row is as text, roughly and never less. */
@@ -360,5 +398,5 @@ void tasks_orders_put(struct tasks *t, const char *node, const struct phx_list *
 	else
 		b->failed = b->failed || v.given.n;
 	pthread_mutex_unlock(&t->lock);
-	phx_list_fini(&v.given);
+	view_fini(&v);
 }

@@ -152,7 +152,7 @@ static void put_beside(struct phx_buf *b, const char *name, json_t *j)
 	json_decref(j);
 }
 
-void view_order_put(struct daemon *d, const struct phx_order *o, struct phx_buf *b)
+void view_order_put(struct daemon *d, const struct phx_order *o, const char *re, struct phx_buf *b)
 {
 	struct phx_err why = {0};
 	int kind = strcmp(o->kind, "step") ? -1 : o->step.kind;
@@ -167,6 +167,8 @@ void view_order_put(struct daemon *d, const struct phx_order *o, struct phx_buf 
 		put_beside(b, "deploy", deploy_json(d, o->step.id, &why));
 	if (kind == PHX_STEP_image || kind == PHX_STEP_ram)
 		put_beside(b, "image", image_json(d, o->role.image, o->role.image_version, &why));
+	if (kind >= 0 && re)
+		put_beside(b, "re", json_string(re));
 	if (why.text[0])
 		put_beside(b, "image_error", json_string(why.text));
 	phx_buf_add(b, "}", 1);

@@ -75,7 +75,10 @@ static void put_bool(struct phx_buf *b, bool value)
 static void expected_identity(const struct phx_state *s, const struct phx_node *n,
 			      char ret[VIEW_IDENTITY_MAX])
 {
-	const struct phx_role *role = n->role[0] ? phx_state_role(s, n->role) : NULL;
+	struct phx_role store;
+	const struct phx_role *role = n->role[0]
+		? phx_state_role_in(s, phx_state_role(s, n->role), n->pool, &store)
+		: NULL;
 	ret[0] = '\0';
 	if (role)
 		phx_role_identity(role, ret, VIEW_IDENTITY_MAX);

@@ -88,8 +88,10 @@ json_t *view_re(struct daemon *d, const struct phx_state *s, const struct phx_re
 	if (re->state == PHX_RE_STATE_NONE)
 		json_object_set_new(j, "state", json_string("requested"));
 	add_holdings(d, j, s, re, now_ms);
-	if (phx_re_kind(&re->agreement)->has_demand)
+	if (phx_re_kind(&re->agreement)->has_demand) {
 		json_object_set_new(j, "use", view_use(d, s, re));
+		json_object_set_new(j, "manager", view_manager(s, re));
+	}
 	return j;
 }
 

@@ -112,6 +112,39 @@ static json_t *service_json(const struct shown *of, const struct phx_web_service
 	return j;
 }
 
+/* Every director there is: who has the addresses, and who would have them next. */
+static json_t *directors_json(const struct phx_state *s)
+{
+	const struct phx_node *acting = phx_director_acting(s);
+	json_t *list = json_array();
+	for (const struct phx_node *n = NULL; (n = phx_director_next(s, n));)
+		json_array_append_new(list,
+				      json_pack("{s:s,s:b,s:b}", "node", n->name, "up", n->up,
+						"acting", n == acting));
+	return list;
+}
+
+json_t *view_manager(const struct phx_state *s, const struct phx_re *re)
+{
+	const struct phx_agreement *g = &re->agreement;
+	const struct phx_list *last =
+		re->active ? phx_ledger_decisions(s->ledger, (int)re->number) : NULL;
+	struct phx_ledger_counts c = {0};
+	json_t *decisions = json_array();
+	uint32_t above, below;
+	if (re->active)
+		phx_ledger_counts(s->ledger, (int)re->number, &c);
+	uint32_t n = c.idle + c.busy + c.away;
+	phx_web_limits(g->threshold_milli, n, &above, &below);
+	if (last)
+		PHX_LIST_EACH(struct phx_web_decision, d, last)
+			json_array_append_new(decisions,
+					      phx_json_from_record(&phx_web_decision_record, d));
+	return json_pack("{s:I,s:I,s:I,s:I,s:I,s:o}", "instances", (json_int_t)n, "want",
+			 (json_int_t)c.want, "window_s", (json_int_t)g->window_s, "above_ppm",
+			 (json_int_t)above, "below_ppm", (json_int_t)below, "decisions", decisions);
+}
+
 static void acting_director(struct daemon *d, char ret[PHX_NAME_MAX])
 {
 	const struct phx_node *n = phx_director_acting(engine_lock(d->engine));
@@ -138,9 +171,9 @@ static json_t *table_json(struct daemon *d, const struct phx_state *s, const cha
 	phx_hash_fini(&of.instances);
 	phx_hash_fini(&of.told_at);
 	phx_list_fini(&of.told);
-	return json_pack("{s:s,s:b,s:o}", "director", acting ? acting->name : "", "in_force",
-			 is_told && phx_web_table_id(told) == phx_web_table_id(&wanted), "services",
-			 services);
+	return json_pack("{s:s,s:b,s:o,s:o}", "director", acting ? acting->name : "", "in_force",
+			 is_told && phx_web_table_id(told) == phx_web_table_id(&wanted),
+			 "directors", directors_json(s), "services", services);
 }
 
 void api_balance(struct phx_http_request *q, void *arg)

@@ -1,7 +1,7 @@
 /* Clients that ask for events: `phx events`, and with -f or --wait until there are some. Each is
  * answered when there is something for it, never before its time because of events of others.
- * People who are not the resource provider are told what happened, not the whole
- * event; of jobs only what they did themselves.
+ * People who are not the resource provider are told what happened, not the whole event; of jobs
+ * only what they did themselves; of REs, workflows and triggers what concerns theirs.
  *
  * The journal is read on threads of their own, one for administrators and one for everybody
  * else, each with its own connection to it: neither a commit nor a beat waits for a reader. One
@@ -15,6 +15,7 @@
 
 #include "base/clock.h"
 #include "phxd/hang_ups.h"
+#include "phxd/viewer.h"
 
 enum {
 	LOOKED_MAX = 20000,  /* events, in one request */
@@ -30,6 +31,8 @@ struct wait {
 	char node[PHX_NAME_MAX];
 	bool all;              /* sees whole events, of everybody */
 	char by[PHX_NAME_MAX]; /* else: who it is */
+	bool sees_res;         /* and those of his REs, whoever ordered them */
+	struct viewer viewer;  /* and those of his workflows and triggers */
 	int64_t until_ms;
 	bool looked;     /* at least once */
 	bool gone;       /* its client has hung up */
@@ -92,6 +95,7 @@ static const char *text_of(const json_t *notes, const char *node)
 }
 
 struct collector {
+	struct daemon *d;
 	const struct wait *x;
 	json_t *list;
 	size_t n_bytes;
@@ -100,14 +104,109 @@ struct collector {
 	bool full;
 };
 
-static bool is_private(const char *kind)
+/* The RE that an event of REs is about. */
+static const char *re_of(const json_t *event, const char *kind)
 {
-	return phx_str_starts(kind, "job_") || phx_str_starts(kind, "re_");
+	const json_t *agreement = json_object_get(json_object_get(event, kind), "agreement");
+	const char *name = phx_json_str(event, "re", "");
+	return *name ? name : phx_json_str(agreement, "name", "");
 }
 
-static bool hidden(const struct wait *x, const char *kind, const char *by)
+/* Was that RE his by then? Others may have had the name before, and after a request of his that
+ * was refused. */
+static bool is_of_his_re(struct daemon *d, const struct person *p, const char *name,
+			 const struct phx_store_event *ev)
 {
-	return !x->all && is_private(kind) && strcmp(by, x->by) != 0;
+	const struct phx_state *s = engine_lock(d->engine);
+	const struct phx_re *re = phx_state_re(s, name);
+	bool his = re && person_is(p, re->agreement.owner) && ev->seq >= re->asked_seq;
+	PHX_LIST_EACH(struct phx_re_refusal, it, &s->refusals)
+		his = his ||
+			(!strcmp(it->name, name) && person_is(p, it->owner) &&
+			 ev->time_ms >= it->asked_ms && ev->time_ms <= it->at_ms);
+	engine_unlock(d->engine);
+	return his;
+}
+
+static bool is_his_re(struct daemon *d, const struct wait *x, const json_t *event,
+		      const struct phx_store_event *ev)
+{
+	return x->sees_res && is_of_his_re(d, &x->viewer.person, re_of(event, ev->kind), ev);
+}
+
+static bool sees_run(const struct phx_state *s, const struct viewer *v, const json_t *of,
+		     const char *member)
+{
+	const struct phx_flowrun *w = phx_state_flowrun(s, (uint64_t)phx_json_int(of, member, 0));
+	return w && viewer_sees_flowrun(v, s, w);
+}
+
+static bool is_his_run(struct daemon *d, const struct wait *x, const json_t *event,
+		       const struct phx_store_event *ev)
+{
+	(void)ev;
+	const struct phx_state *s = engine_lock(d->engine);
+	bool his = sees_run(s, &x->viewer, event, "workflow");
+	engine_unlock(d->engine);
+	return his;
+}
+
+/* A node tells at once of tasks of several. */
+static bool has_task_of_his(struct daemon *d, const struct wait *x, const json_t *event,
+			    const struct phx_store_event *ev)
+{
+	(void)ev;
+	bool his = false;
+	size_t i;
+	json_t *row;
+	const struct phx_state *s = engine_lock(d->engine);
+	json_array_foreach(json_object_get(event, "rows"), i, row)
+		his = his || sees_run(s, &x->viewer, row, "run");
+	engine_unlock(d->engine);
+	return his;
+}
+
+static bool is_his_trigger(struct daemon *d, const struct wait *x, const json_t *event,
+			   const struct phx_store_event *ev)
+{
+	(void)ev;
+	const struct phx_state *s = engine_lock(d->engine);
+	const struct phx_trigger *t =
+		phx_state_trigger(s, (uint64_t)phx_json_int(event, "trigger", 0));
+	bool his = t && viewer_sees_trigger(&x->viewer, s, t);
+	engine_unlock(d->engine);
+	return his;
+}
+
+/* What people do, of which others are told nothing: whose kind begins so, and whether one that
+ * somebody else caused concerns who asks (NULL: none does). `whole`: he may have all that it
+ * says. */
+static const struct private_kind {
+	const char *begins;
+	bool whole;
+	bool (*is_his)(struct daemon *d, const struct wait *x, const json_t *event,
+		       const struct phx_store_event *ev);
+} private_kinds[] = {
+	{"job_", true, NULL}, /* of those of others he asks the list */
+	{"re_", true, is_his_re},
+	{"workflow_", true, is_his_run},
+	{"trigger_", true, is_his_trigger},
+	{"task_results", false, has_task_of_his},
+};
+
+static const struct private_kind *private_kind(const char *kind)
+{
+	for (size_t i = 0; i < PHX_ARRAY_SIZE(private_kinds); i++)
+		if (phx_str_starts(kind, private_kinds[i].begins))
+			return &private_kinds[i];
+	return NULL;
+}
+
+static bool hidden(const struct collector *c, const struct phx_store_event *ev, const json_t *event)
+{
+	const struct private_kind *kind = private_kind(ev->kind);
+	return kind && !c->x->all && strcmp(phx_json_str(event, "by", ""), c->x->by) != 0 &&
+		!(kind->is_his && kind->is_his(c->d, c->x, event, ev));
 }
 
 /* May it be about the node that is asked for? Told by the text alone: most of a journal is about
@@ -135,7 +234,8 @@ static json_t *tell(const struct wait *x, const struct phx_store_event *ev, json
 			      "time_ms", (json_int_t)ev->time_ms, "kind", ev->kind, "text",
 			      note ? note : phx_event_text((enum phx_event_kind)kind), "node",
 			      ev->node, "by", phx_json_str(event, "by", ""), "notes", notes);
-	if (x->all || is_private(ev->kind)) /* of those he is shown his own alone */
+	const struct private_kind *private = private_kind(ev->kind);
+	if (x->all || (private && private->whole)) /* of those he is shown his own alone */
 		json_object_set(j, "event", event);
 	if (x->all)
 		json_object_set(j, "actions", actions);
@@ -145,7 +245,7 @@ static json_t *tell(const struct wait *x, const struct phx_store_event *ev, json
 static int add(struct collector *c, const struct phx_store_event *ev)
 {
 	PHX_AUTO_JSON json_t *event = json_loads(ev->event, 0, NULL);
-	if (hidden(c->x, ev->kind, phx_json_str(event, "by", "")))
+	if (hidden(c, ev, event))
 		return 0;
 	PHX_AUTO_JSON json_t *actions = json_loads(ev->actions, 0, NULL);
 	PHX_AUTO_JSON json_t *notes = notes_of(actions, c->x->all);
@@ -193,7 +293,7 @@ static int look(struct lane *l, struct collector *c, bool *ret_more, struct phx_
 static bool answer(struct lane *l, struct wait *x, uint64_t last, bool at_last)
 {
 	PHX_AUTO_JSON json_t *list = json_array();
-	struct collector c = {.x = x, .list = list, .looked = x->after};
+	struct collector c = {.d = l->waits->d, .x = x, .list = list, .looked = x->after};
 	struct phx_err err = {0};
 	bool more = false;
 	int r = look(l, &c, &more, &err);
@@ -258,6 +358,8 @@ static bool may_go_on(struct lane *l, struct wait *x)
 	x->rights = now;
 	if (!person_require(d, x->q, PHX_RIGHT_events))
 		return false;
+	x->sees_res = person_scope(d, phx_http_peer(x->q), PHX_RIGHT_re_see) != PHX_SCOPE_NONE;
+	x->viewer = viewer_of(d, phx_http_peer(x->q), PHX_RIGHT_job_see);
 	if (!x->all || person_has_all(d, phx_http_peer(x->q), PHX_RIGHT_events))
 		return true;
 	phx_http_reply_error(x->q, -EPERM, "you may know less than when you asked: ask again");
@@ -366,7 +468,9 @@ void waits_hold(struct waits *w, struct phx_http_request *q, uint64_t after, uin
 	PHX_STR_SET(x.node, node);
 	x.rights = w->d->rights; /* before they are asked for */
 	x.all = person_has_all(w->d, peer, PHX_RIGHT_events);
+	x.sees_res = person_scope(w->d, peer, PHX_RIGHT_re_see) != PHX_SCOPE_NONE;
 	person_name(peer, x.by, sizeof(x.by));
+	x.viewer = viewer_of(w->d, peer, PHX_RIGHT_job_see);
 	if (!phx_http_claim(q, PHX_HTTP_POLL, w->d->cfg.polls_per_user))
 		return;
 	phx_http_suspend(q);

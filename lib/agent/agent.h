@@ -5,7 +5,7 @@
  *	         head holds its calls back
  *	worker   carries out steps, one at a time
  *	outbox   brings results to the head
- *	prefetch    prefetches packages that the next role may need */
+ *	prefetch    has packages of the next role at hand, and starts its services ahead */
 #ifndef PHX_AGENT_AGENT_H
 #define PHX_AGENT_AGENT_H
 
@@ -13,6 +13,8 @@
 
 #include "http/http.h"
 #include "types/node.h"
+#include "agent/accounts.h"
+#include "agent/ahead.h"
 #include "agent/config.h"
 #include "agent/health.h"
 #include "agent/jobs.h"
@@ -36,9 +38,11 @@ struct agent {
 	struct health *health;
 	struct jobs *jobs;
 	struct tasks *tasks;
+	struct accounts *accounts; /* NULL in the deploy environment */
 	struct web *web;
 	struct outbox *outbox;
 	struct prefetch *prefetch;
+	struct ahead *ahead; /* NULL in the deploy environment */
 	struct logs *logs;
 	struct worker *worker;
 	atomic_bool stop;

@@ -36,6 +36,11 @@ extern const struct phx_enum agent_supervisor_names, agent_yes_names, agent_priv
 	      "Archives of packages, directories and output of jobs.")) \
 	F(S, pkg_root, STR(AGENT_PATH_MAX), \
 	  KEY(pkg_root, PATH(1, 255), "/opt/phoenix/pkg", "Where packages are unpacked.")) \
+	F(S, scratch_dir, STR(AGENT_PATH_MAX), \
+	  KEY(scratch_dir, PATH(1, 255), "/scratch", \
+	      "Where members of the RE that the node is in have a directory of their own, " \
+	      "RE/NAME (jobs find it as PHX_SCRATCH), which goes with all that is in it when the " \
+	      "node leaves the RE. Nobody but root may write to it.")) \
 	F(S, ca, STR(AGENT_PATH_MAX), \
 	  KEY(ca, PATH(1, 255), "/etc/phoenix/ca.pem", \
 	      "The site's CA certificate; where that is changed the agent puts the new one " \

@@ -97,8 +97,8 @@ static int make_list(struct job_env *e)
 	return 0;
 }
 
-int job_env_make(const struct phx_job *job, const char *node, const char *file, const char *dir,
-		 struct job_env *ret, struct phx_err *err)
+int job_env_make(const struct phx_job *job, const char *node, const char *file,
+		 const struct job_env_dirs *dirs, struct job_env *ret, struct phx_err *err)
 {
 	PHX_AUTO_FREE char *folded = NULL;
 	PHX_AUTO_FREE char *lines = NULL;
@@ -116,7 +116,9 @@ int job_env_make(const struct phx_job *job, const char *node, const char *file, 
 	add_number(ret, "PHX_JOB_RUN", job->kills);
 	add_number(ret, "PHX_JOB_RANK", (uint64_t)rank);
 	add_word(ret, "PHX_JOB_NODES", folded);
-	add_word(ret, "PHX_JOB_DIR", dir);
+	add_word(ret, "PHX_JOB_DIR", dirs->own);
+	if (dirs->scratch)
+		add_word(ret, "PHX_SCRATCH", dirs->scratch);
 	if (job->array) {
 		add_number(ret, "PHX_ARRAY_JOB", job->array);
 		add_number(ret, "PHX_ARRAY_INDEX", job->array_index);

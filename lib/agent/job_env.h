@@ -9,12 +9,18 @@ struct job_env {
 	char **list;          /* into it, NULL at the end */
 };
 
+/** Directories that the job is told of; both borrowed. */
+struct job_env_dirs {
+	const char *own;     /* of the run */
+	const char *scratch; /* his on this node, while it is in the RE; NULL: he has none */
+};
+
 /** Make the environment of `job` on `node` (its part number is PHX_JOB_RANK), and write the job's
  * nodes to `file`, one name a line. Variables that the job's user has set replace ours, except
- * those that the agent must set (PHX_JOB_...). `dir` is the directory of the run. -EINVAL: this
- * node has no part of the job. The caller calls job_env_fini(), also after a failure. */
-int job_env_make(const struct phx_job *job, const char *node, const char *file, const char *dir,
-		 struct job_env *ret, struct phx_err *err);
+ * those that the agent must set (PHX_JOB_..., PHX_SCRATCH). -EINVAL: this node has no part of the
+ * job. The caller calls job_env_fini(), also after a failure. */
+int job_env_make(const struct phx_job *job, const char *node, const char *file,
+		 const struct job_env_dirs *dirs, struct job_env *ret, struct phx_err *err);
 void job_env_fini(struct job_env *e);
 
 #endif

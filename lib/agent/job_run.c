@@ -6,6 +6,7 @@
 #include <inttypes.h>
 #include <signal.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/file.h"
@@ -86,6 +87,17 @@ static void take_back(struct job_place *at, struct job_run run, const char *node
 	job_stage_drop(at->stage, run);
 }
 
+/* The user's own on this node, if he has one; malloc'd. */
+static char *find_scratch(const struct job_place *at, const struct phx_job *job)
+{
+	struct stat st;
+	PHX_AUTO_FREE char *path = at->scratch[0] && job->re[0] && phx_name_valid(job->user)
+		? phx_path("%s/%s/%s", at->scratch, job->re, job->user)
+		: NULL;
+	bool his = path && lstat(path, &st) == 0 && S_ISDIR(st.st_mode) && st.st_uid == job->uid;
+	return his ? PHX_TAKE(path) : NULL;
+}
+
 pid_t job_run_start(struct job_place *at, const struct phx_job *job, const char *node,
 		    struct phx_err *err)
 {
@@ -103,6 +115,7 @@ pid_t job_run_start(struct job_place *at, const struct phx_job *job, const char 
 			       .output_max_mb = job->output_max_mb};
 	PHX_AUTO_FREE char *script = NULL;
 	PHX_AUTO_FREE char *private = NULL;
+	PHX_AUTO_FREE char *scratch = find_scratch(at, job);
 	PHX_AUTO_FREE const char **argv = calloc(job->argv.n + 1, sizeof(*argv));
 	PHX_AUTO_FREE char *nodes = phx_path("%s/%" PRIu64 ".nodes", at->node_dir, job->id);
 	if (!argv || !nodes || !dir)
@@ -111,7 +124,7 @@ pid_t job_run_start(struct job_place *at, const struct phx_job *job, const char 
 		argv[i] = phx_text_at(&job->argv, i);
 	k.argv = argv;
 	int r = job_stage_wanted(job) ? 0 : job_stage_make(at->stage, job, err);
-	r = r ? r : job_env_make(job, node, nodes, dir, &env, err);
+	r = r ? r : job_env_make(job, node, nodes, &(struct job_env_dirs){dir, scratch}, &env, err);
 	if (r == 0)
 		job_hosts_put(at->node_dir, at->hosts_file, job);
 	k.env = (const char *const *)env.list;

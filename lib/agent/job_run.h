@@ -19,6 +19,7 @@ struct job_place {
 	int contact_fd;                  /* holds when the head was last heard */
 	bool private_places;             /* runs have them, and their users leave nothing */
 	char root[AGENT_PATH_MAX];       /* below which users may have left something */
+	char scratch[AGENT_PATH_MAX];    /* where members have RE/NAME (accounts.h); "" nowhere */
 };
 
 /** Start the run `job->kills` on this `node`; returns the process id of its keeper, a child of the

@@ -469,6 +469,16 @@ void jobs_reported(struct jobs *j, struct job_run run)
 	job_store_prune(&j->at.store, tracked, j);
 }
 
+bool jobs_work_for(struct jobs *j, uint32_t uid)
+{
+	uid_t user;
+	LOOP_TAKEN(j->loop, &j->busy);
+	PHX_LIST_EACH(struct running, r, &j->list)
+		if (find_user(j, r->run, &user) == 0 && user == uid)
+			return true;
+	return false;
+}
+
 uint32_t jobs_list(struct jobs *j, struct job_run *ret, uint32_t max)
 {
 	LOOP_TAKEN(j->loop, &j->busy);
@@ -522,6 +532,7 @@ static int prepare(struct jobs *j, const struct jobs_config *c, struct phx_err *
 		return r;
 	PHX_STR_SET(j->at.hosts_file, c->hosts_file);
 	PHX_STR_SET(j->at.root, c->root ? c->root : "");
+	PHX_STR_SET(j->at.scratch, c->scratch_dir ? c->scratch_dir : "");
 	j->at.private_places = c->private_places;
 	job_hosts_begin(j->at.node_dir, j->at.hosts_file);
 	job_group_find(j->at.store.dir, c->may_ask_systemd, &j->at.groups);

@@ -42,6 +42,7 @@ struct jobs_config {
 	bool may_ask_systemd;                        /* for a scope for each run */
 	bool private_places;                         /* job_private.h, job_user.h */
 	const char *root;                            /* "" or what lies below it is the node's */
+	const char *scratch_dir;                     /* accounts.h; NULL none */
 	jobs_ended_fn ended;
 	void *arg;
 	jobs_client_fn client; /* for the transfer of files; called with arg */
@@ -81,6 +82,9 @@ void jobs_reported(struct jobs *j, struct job_run run);
 
 /** Runs that go on or whose end is not reported yet, up to `max`; returns how many there are. */
 uint32_t jobs_list(struct jobs *j, struct job_run *ret, uint32_t max);
+
+/** Is there a run of this user that is not over, or whose end the head does not know yet? */
+bool jobs_work_for(struct jobs *j, uint32_t uid);
 
 /** When a wait ends early. */
 struct jobs_until {

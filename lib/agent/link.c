@@ -25,6 +25,7 @@
 #include "agent/log.h"
 #include "agent/order.h"
 #include "agent/rekey.h"
+#include "agent/report.h"
 #include "agent/root.h"
 #include "agent/state.h"
 #include "agent/trust.h"
@@ -39,7 +40,6 @@ enum {
 	RETRY_MAX_MS = 2000,
 	BRAKE_MS = 250, /* between beats when the head repeats itself */
 	REFUSALS_MAX = 3,
-	IDS_MAX = 256,
 };
 
 struct link {
@@ -81,86 +81,6 @@ static void add_role(struct link *l, json_t *j)
 	json_object_set_new(j, "actual_identity", json_string(role->run ? identity : ""));
 }
 
-static void add_health(struct agent *a, json_t *j)
-{
-	char services[160], check[160], trouble[160], given_up[DIRECTOR_NOTE_MAX];
-	bool up = services_ok(a->services, services, sizeof(services));
-	bool ok = health_ok(a->health, check, sizeof(check));
-	loop_hold(a->loop);
-	PHX_STR_SET(trouble, a->trouble);
-	loop_release(a->loop);
-	director_note(a->web, given_up);
-	const char *text = trouble[0] ? trouble : given_up[0] ? given_up : !up ? services : check;
-	json_object_set_new(j, "healthy", json_boolean(up && ok && !trouble[0]));
-	json_object_set_new(j, "health_text", json_string(text));
-}
-
-static void add_where(const struct agent *a, json_t *j)
-{
-	json_object_set_new(j, "boot_id", json_string(a->boot_id));
-	json_object_set_new(j, "env", json_string(phx_enum_name(&phx_node_env_names, (int)a->env)));
-}
-
-static void add_run(json_t *list, uint64_t id, uint32_t run)
-{
-	json_array_append_new(list, json_pack("[I,I]", (json_int_t)id, (json_int_t)run));
-}
-
-static void add_steps(const struct agent *a, json_t *list)
-{
-	uint64_t ids[IDS_MAX];
-	struct outbox_subject told[IDS_MAX];
-	uint32_t n = worker_ids(a->worker, ids, IDS_MAX);
-	for (uint32_t i = 0; i < n && i < IDS_MAX; i++)
-		json_array_append_new(list, json_integer((json_int_t)ids[i]));
-	n = outbox_list(a->outbox, false, told, IDS_MAX);
-	for (uint32_t i = 0; i < n && i < IDS_MAX; i++)
-		json_array_append_new(list, json_integer((json_int_t)told[i].id));
-}
-
-static void add_jobs(const struct agent *a, json_t *list)
-{
-	struct job_run runs[IDS_MAX];
-	struct outbox_subject told[IDS_MAX];
-	uint32_t n = jobs_list(a->jobs, runs, IDS_MAX);
-	for (uint32_t i = 0; i < n && i < IDS_MAX; i++)
-		add_run(list, runs[i].id, runs[i].run);
-	n = outbox_list(a->outbox, true, told, IDS_MAX);
-	for (uint32_t i = 0; i < n && i < IDS_MAX; i++)
-		add_run(list, told[i].id, told[i].run);
-}
-
-static void add_standing(json_t *list, const char *kind, uint64_t id)
-{
-	if (id)
-		json_array_append_new(list, json_pack("[s,I]", kind, (json_int_t)id));
-}
-
-/* Orders that the head need not repeat: steps by their id, runs of jobs as [ID, RUN], the table in
- * force and the packages to prefetch as [KIND, ID]. */
-static void add_running(struct link *l, json_t *j)
-{
-	json_t *list = json_array();
-	add_steps(l->agent, list);
-	add_jobs(l->agent, list);
-	add_standing(list, "table", director_id(l->agent->web));
-	add_standing(list, "prefetch", prefetch_id(l->agent->prefetch));
-	/* also of none: so the head knows that anchors are kept here, and CAs changed */
-	json_array_append_new(list, json_pack("[s,I]", "anchor", (json_int_t)l->anchor));
-	json_array_append_new(list, json_pack("[s,I]", "ca", (json_int_t)l->renewal.ca));
-	tasks_running(l->agent->tasks, list);
-	json_object_set_new(j, "running", list);
-}
-
-/* The users who are logged in. A system without records of sessions has no such member. */
-static void add_sessions(struct link *l, json_t *monitor)
-{
-	PHX_AUTO(phx_list_fini) struct phx_list list = {0};
-	if (phx_sessions_read(l->agent->cfg.fact_root, &list) < 0)
-		return;
-	json_object_set_new(monitor, "sessions", phx_json_from_list(&phx_session_record, &list));
-}
-
 static void add_monitor(struct link *l, json_t *j)
 {
 	struct phx_monitor now;
@@ -172,8 +92,9 @@ static void add_monitor(struct link *l, json_t *j)
 	json_t *monitor = phx_json_from_record(&phx_monitor_record, &now);
 	web_monitor(l->agent->web, l->agent->services, monitor);
 	prefetch_monitor(l->agent->prefetch, monitor);
+	ahead_monitor(l->agent->ahead, monitor);
 	services_monitor(l->agent->services, monitor);
-	add_sessions(l, monitor);
+	report_sessions(l->agent, monitor);
 	json_object_set_new(j, "monitor", monitor);
 }
 
@@ -204,14 +125,15 @@ static json_t *hello_body(struct link *l)
 	struct agent *a = l->agent;
 	struct system_state sys = {0};
 	json_t *j = json_object();
-	add_where(a, j);
-	json_object_set_new(j, "echoes", json_true()); /* the nonces of orders */
-	json_object_set_new(j, "rekeys", json_true()); /* by the step of that name */
+	report_where(a, j);
+	json_object_set_new(j, "echoes", json_true());    /* the nonces of orders */
+	json_object_set_new(j, "rekeys", json_true());    /* by the step of that name */
+	json_object_set_new(j, "scratches", json_true()); /* the same */
 	loop_hold(a->loop);
 	json_object_set_new(j, "facts", phx_json_from_record(&phx_facts_record, &a->facts));
 	loop_release(a->loop);
 	add_role(l, j);
-	add_health(a, j);
+	report_health(a, j);
 	add_waiting(l, j);
 	if (system_state_read(a->cfg.state_dir, &sys, NULL) < 0)
 		sys = (struct system_state){0};
@@ -223,11 +145,11 @@ static json_t *hello_body(struct link *l)
 static json_t *beat_body(struct link *l)
 {
 	json_t *j = json_object();
-	add_where(l->agent, j);
+	report_where(l->agent, j);
 	add_role(l, j);
-	add_health(l->agent, j);
+	report_health(l->agent, j);
 	limit_when_healthy(l, j);
-	add_running(l, j);
+	report_running(l->agent, (struct report_kept){l->anchor, l->renewal.ca}, j);
 	add_monitor(l, j);
 	json_object_set_new(j, "wait_ms", json_integer((json_int_t)l->beat_ms));
 	return j;
@@ -429,9 +351,19 @@ static int take_prefetch(struct link *l, struct phx_order *o, const json_t *extr
 	return prefetch_want(l->agent->prefetch, o->id, &o->role.packages, err);
 }
 
-static int take_logs(struct link *l, struct phx_order *o, const json_t *extra, struct phx_err *err)
+static int take_ahead(struct link *l, struct phx_order *o, const json_t *extra, struct phx_err *err)
 {
-	return logs_ask(l->agent->logs, o->id, json_object_get(extra, "logs"), err);
+	(void)extra;
+	int r = ahead_want(l->agent->ahead, o->id, &o->role, err);
+	if (r == 0)
+		prefetch_look_ahead(l->agent->prefetch);
+	return r;
+}
+
+static int take_question(struct link *l, struct phx_order *o, const json_t *extra,
+			 struct phx_err *err)
+{
+	return logs_ask(l->agent->logs, o->kind, o->id, extra, err);
 }
 
 static int take_anchor(struct link *l, struct phx_order *o, const json_t *extra,
@@ -449,13 +381,27 @@ static int take_ca(struct link *l, struct phx_order *o, const json_t *extra, str
 	return 0;
 }
 
+static int take_accounts(struct link *l, struct phx_order *o, const json_t *extra,
+			 struct phx_err *err)
+{
+	struct phx_accounts list;
+	int r = order_accounts(extra, &list, err);
+	if (r < 0)
+		return r;
+	r = accounts_want(l->agent->accounts, o->id, &list, err);
+	phx_record_fini(&phx_accounts_record, &list);
+	return r;
+}
+
 static const struct {
 	const char *kind;
 	int (*take)(struct link *l, struct phx_order *o, const json_t *extra, struct phx_err *err);
-} order_kinds[] = {{"step", take_step},       {"job", take_job},       {"kill", take_kill},
-		   {"inspect", take_inspect}, {"table", take_table},   {"prefetch", take_prefetch},
-		   {"logs", take_logs},       {"anchor", take_anchor}, {"ca", take_ca},
-		   {"tasks", take_tasks}};
+} order_kinds[] = {
+	{"step", take_step},       {"job", take_job},           {"kill", take_kill},
+	{"inspect", take_inspect}, {"table", take_table},       {"prefetch", take_prefetch},
+	{"logs", take_question},   {"anchor", take_anchor},     {"ca", take_ca},
+	{"tasks", take_tasks},     {"accounts", take_accounts}, {"output", take_question},
+	{"ahead", take_ahead}};
 
 static void take_order(struct link *l, const json_t *j)
 {
@@ -512,6 +458,7 @@ static void beat(struct link *l)
 	}
 	l->retry_ms = RETRY_FIRST_MS;
 	jobs_heard(l->agent->jobs, sent);
+	accounts_settle(l->agent->accounts);
 	director_heard(l->agent->web, l->beat_ms);
 	director_told(l->agent->web, phx_json_str(body, "health_text", ""));
 	const json_t *orders = json_object_get(answer, "orders");

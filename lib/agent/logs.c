@@ -10,13 +10,18 @@
 #include "base/json.h"
 #include "http/http.h"
 #include "agent/log.h"
+#include "agent/order.h"
 #include "agent/service_backend.h"
+#include "agent/task_output.h"
 
 enum { QUESTIONS_MAX = 24, LINES_MAX = 10000, WAIT_MAX_MS = 30000, CALL_MS = 10000 };
 
 struct question {
 	struct logs *logs;
 	uint64_t id;
+	const char *path; /* where its answer goes */
+	json_t *(*answer)(struct logs *l, struct question *q);
+	struct phx_task_ask task;
 	char service[PHX_NAME_MAX];
 	struct service_log_ask ask;
 };
@@ -24,12 +29,26 @@ struct question {
 struct logs {
 	struct loop *loop;
 	struct services *services;
+	const char *cache_dir;
 	logs_client_fn client;
 	void *arg;
 	uint32_t n_questions; /* under way */
 };
 
-static json_t *answer_of(struct logs *l, struct question *q)
+static json_t *answer_task(struct logs *l, struct question *q)
+{
+	struct phx_task_output o;
+	struct phx_err err = {0};
+	int r = task_output_read(l->cache_dir, &q->task, &o, &err);
+	o.id = q->id;
+	if (r < 0)
+		phx_str_copy(o.error, sizeof(o.error), err.text[0] ? err.text : strerror(-r));
+	json_t *j = phx_json_from_record(&phx_task_output_record, &o);
+	phx_record_fini(&phx_task_output_record, &o);
+	return j;
+}
+
+static json_t *answer_log(struct logs *l, struct question *q)
 {
 	PHX_AUTO(phx_buf_fini) struct phx_buf text = {0};
 	char cursor[SERVICE_CURSOR_MAX] = "";
@@ -44,16 +63,15 @@ static json_t *answer_of(struct logs *l, struct question *q)
 			 "text", text.data ? text.data : "", "cursor", cursor);
 }
 
-static void tell(struct logs *l, const json_t *answer)
+static void tell(struct logs *l, const char *path, const json_t *answer)
 {
 	struct phx_http_client *client = NULL;
 	struct phx_http_response response = {0};
 	struct phx_err err = {0};
 	int r = l->client(l->arg, &client, &err);
-	r = r ? r
-	      : phx_http_call(client, "POST", "/v1/agent/logs", answer, CALL_MS, &response, &err);
+	r = r ? r : phx_http_call(client, "POST", path, answer, CALL_MS, &response, &err);
 	if (r < 0)
-		agent_log("logs: %s", err.text);
+		agent_log("%s: %s", path, err.text);
 	phx_http_response_fini(&response);
 	phx_http_client_free(client);
 }
@@ -63,28 +81,32 @@ static void answer(void *arg)
 {
 	struct question *q = arg;
 	struct logs *l = q->logs;
-	PHX_AUTO_JSON json_t *j = answer_of(l, q);
+	PHX_AUTO_JSON json_t *j = q->answer(l, q);
 	if (j)
-		tell(l, j);
+		tell(l, q->path, j);
 	loop_hold(l->loop);
 	l->n_questions--;
 	loop_release(l->loop);
 	free(q);
 }
 
-int logs_new(struct loop *loop, struct services *services, logs_client_fn client, void *arg,
-	     struct logs **ret)
+int logs_new(struct loop *loop, struct services *services, const char *cache_dir,
+	     logs_client_fn client, void *arg, struct logs **ret)
 {
 	struct logs *l = calloc(1, sizeof(*l));
 	if (!l)
 		return -ENOMEM;
-	*l = (struct logs){.loop = loop, .services = services, .client = client, .arg = arg};
+	*l = (struct logs){.loop = loop,
+			   .services = services,
+			   .cache_dir = cache_dir,
+			   .client = client,
+			   .arg = arg};
 	*ret = l;
 	return 0;
 }
 
 /* Hands the question to a worker, unless too many are under way. */
-static int hand_over(struct logs *l, const struct question *q)
+static int hand_over(struct logs *l, const struct question *q, struct phx_err *err)
 {
 	struct question *copy = malloc(sizeof(*copy));
 	if (!copy)
@@ -96,20 +118,36 @@ static int hand_over(struct logs *l, const struct question *q)
 	loop_release(l->loop);
 	if (r < 0)
 		free(copy);
-	return r;
+	return r < 0 ? phx_err_set(err, r, "too many ask at once") : 0;
 }
 
-int logs_ask(struct logs *l, uint64_t id, const json_t *ask, struct phx_err *err)
+static int read_task(const json_t *order, struct question *q, struct phx_err *err)
 {
+	q->path = "/v1/agent/output";
+	q->answer = answer_task;
+	return order_output(order, &q->task, err);
+}
+
+static int read_log(const json_t *order, struct question *q, struct phx_err *err)
+{
+	const json_t *ask = json_object_get(order, "logs");
 	int64_t lines = phx_json_int(ask, "lines", 0), wait_ms = phx_json_int(ask, "wait_ms", 0);
-	struct question q = {.logs = l, .id = id};
-	bool fits =
-		phx_str_copy(q.service, sizeof(q.service), phx_json_str(ask, "service", "")) == 0 &&
-		PHX_STR_SET(q.ask.cursor, phx_json_str(ask, "cursor", "")) == 0;
-	if (!json_is_object(ask) || !fits || (q.service[0] && !phx_name_valid(q.service)))
+	const char *service = phx_json_str(ask, "service", "");
+	bool fits = PHX_STR_SET(q->service, service) == 0 &&
+		PHX_STR_SET(q->ask.cursor, phx_json_str(ask, "cursor", "")) == 0;
+	if (!json_is_object(ask) || !fits || (service[0] && !phx_name_valid(service)))
 		return phx_err_set(err, -EINVAL, "the request for logs is not valid");
-	q.ask.lines = lines > 0 && lines < LINES_MAX ? (uint32_t)lines : LINES_MAX;
-	q.ask.wait_ms = wait_ms > 0 && wait_ms < WAIT_MAX_MS ? (uint32_t)wait_ms : 0;
-	int r = hand_over(l, &q);
-	return r < 0 ? phx_err_set(err, r, "too many ask for logs") : 0;
+	q->path = "/v1/agent/logs";
+	q->answer = answer_log;
+	q->ask.lines = lines > 0 && lines < LINES_MAX ? (uint32_t)lines : LINES_MAX;
+	q->ask.wait_ms = wait_ms > 0 && wait_ms < WAIT_MAX_MS ? (uint32_t)wait_ms : 0;
+	return 0;
+}
+
+int logs_ask(struct logs *l, const char *kind, uint64_t id, const json_t *order,
+	     struct phx_err *err)
+{
+	struct question q = {.logs = l, .id = id};
+	int r = phx_str_eq(kind, "output") ? read_task(order, &q, err) : read_log(order, &q, err);
+	return r ? r : hand_over(l, &q, err);
 }

@@ -1,5 +1,6 @@
-/* Sends the output of services to the head when it asks (order "logs"). Each question has a worker,
- * so that one which waits for more output delays no other. */
+/* Sends what services write (order "logs"), and what tasks printed (order "output"), to the head
+ * when it asks. Each question has a worker, so that one which waits for more output delays no
+ * other. */
 #ifndef PHX_AGENT_LOGS_H
 #define PHX_AGENT_LOGS_H
 
@@ -14,12 +15,13 @@ struct logs;
 /** Makes a client; the caller frees it. */
 typedef int (*logs_client_fn)(void *arg, struct phx_http_client **ret, struct phx_err *err);
 
-/** `loop` and `services` are borrowed. */
-int logs_new(struct loop *loop, struct services *services, logs_client_fn client, void *arg,
-	     struct logs **ret);
+/** All are borrowed; `cache_dir` is where the keeper of tasks keeps what they print. */
+int logs_new(struct loop *loop, struct services *services, const char *cache_dir,
+	     logs_client_fn client, void *arg, struct logs **ret);
 
-/** Answer the question `ask`, member `logs` of an order. -EINVAL; -EBUSY: too many are under
- * way. */
-int logs_ask(struct logs *l, uint64_t id, const json_t *ask, struct phx_err *err);
+/** Answer the question that `order` of kind "logs" or "output" brings. -EINVAL; -EBUSY: too many
+ * are under way. */
+int logs_ask(struct logs *l, const char *kind, uint64_t id, const json_t *order,
+	     struct phx_err *err);
 
 #endif

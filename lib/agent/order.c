@@ -6,7 +6,8 @@
 #include <unistd.h>
 
 /* Members that phxd adds to the core's record. */
-static const char *const extras[] = {"deploy", "image", "image_error", "logs", "anchor", "tasks"};
+static const char *const extras[] = {"deploy", "image",    "image_error", "logs",  "anchor",
+				     "tasks",  "accounts", "re",          "output"};
 
 int order_parse(const json_t *j, struct phx_order *ret, struct phx_err *err)
 {
@@ -30,6 +31,32 @@ int order_tasks(const json_t *order, struct phx_task_order *ret, struct phx_err 
 	if (r < 0)
 		phx_record_fini(&phx_task_order_record, ret);
 	return r < 0 ? phx_err_prefix(err, r, "tasks") : 0;
+}
+
+int order_output(const json_t *order, struct phx_task_ask *ret, struct phx_err *err)
+{
+	const json_t *j = json_object_get(order, "output");
+	struct phx_task_ask ask = {0};
+	if (!json_is_object(j))
+		return phx_err_set(err, -EINVAL, "output: not an object");
+	int r = phx_json_to_record(&phx_task_ask_record, j, &ask, err);
+	if (r < 0)
+		return phx_err_prefix(err, r, "output");
+	*ret = ask;
+	return 0;
+}
+
+int order_accounts(const json_t *order, struct phx_accounts *ret, struct phx_err *err)
+{
+	const json_t *j = json_object_get(order, "accounts");
+	*ret = (struct phx_accounts){0};
+	if (!json_is_object(j))
+		return phx_err_set(err, -EINVAL, "accounts: not an object");
+	int r = phx_json_to_record(&phx_accounts_record, j, ret, err);
+	r = r ? r : phx_accounts_check(ret, err);
+	if (r < 0)
+		phx_record_fini(&phx_accounts_record, ret);
+	return r < 0 ? phx_err_prefix(err, r, "accounts") : 0;
 }
 
 static bool digest_valid(const char *s)

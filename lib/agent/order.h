@@ -6,16 +6,26 @@
 #include "base/json.h"
 #include "config/image.h"
 #include "state/order.h"
+#include "types/account.h"
 #include "types/task.h"
 
-/** Parse one order without the members "deploy", "image", "logs", "anchor" and "tasks". -EINVAL
- * with the path in the JSON. The caller frees *ret by phx_record_fini(&phx_order_record, ret). */
+/** Parse one order without the members that phxd adds: "deploy", "image", "logs", "anchor",
+ * "tasks", "output", "accounts", "re" (of a step: the RE that the node goes to, or stays in).
+ * -EINVAL with the path in the JSON. The caller frees *ret by
+ * phx_record_fini(&phx_order_record, ret). */
 int order_parse(const json_t *j, struct phx_order *ret, struct phx_err *err);
 
 /** The tasks in an order of that kind, which a node may follow (phx_task_order_check()). -EINVAL,
  * -EPERM, -E2BIG. The caller frees *ret by phx_record_fini(&phx_task_order_record, ret); on failure
  * it is all zero. */
 int order_tasks(const json_t *order, struct phx_task_order *ret, struct phx_err *err);
+
+/** What is asked in an order of kind "output". -EINVAL; ret untouched then. */
+int order_output(const json_t *order, struct phx_task_ask *ret, struct phx_err *err);
+
+/** The accounts in an order of that kind, which a node may make (phx_accounts_check()). The caller
+ * frees *ret by phx_record_fini(&phx_accounts_record, ret); on failure it is all zero. */
+int order_accounts(const json_t *order, struct phx_accounts *ret, struct phx_err *err);
 
 /** The image in member `member` of an order: name, version, digest, kernel_release, files. -ENOENT:
  * the order has none; -EINVAL. The caller frees *ret by phx_record_fini(&phx_image_record, ret); on

@@ -4,7 +4,8 @@
  *	              ▲                                    │ failed, or a step begins: later
  *	              └────────────────────────────────────┘
  *
- * Never activates a package, never touches packages of the active role. */
+ * When none is missing it starts what is to run ahead of its role (ahead.h). Never activates a
+ * package, never touches packages of the active role. */
 #include "agent/prefetch.h"
 
 #include <errno.h>
@@ -25,6 +26,7 @@ enum { QUIET_MS = 3000, AGAIN_MS = 60000, LOW_PRIORITY = 10, ARCHIVE_MAX_RATIO =
 struct prefetch {
 	struct loop *loop;
 	const struct agent_config *cfg;
+	struct ahead *ahead; /* what is started when its packages are there; NULL: none */
 	prefetch_client_fn make_client;
 	void *client_arg;
 	sd_event_source *due;       /* a worker is to look */
@@ -205,6 +207,13 @@ static void arm(struct prefetch *s, int64_t due_ms)
 		loop_arm(s->loop, s->due, s->paused ? INT64_MAX : due_ms);
 }
 
+/* Does a step wait, or does the agent end? */
+static bool must_rest(struct prefetch *s)
+{
+	LOOP_HELD(s->loop);
+	return s->paused || !s->due;
+}
+
 static void work(void *arg)
 {
 	struct prefetch *s = arg;
@@ -213,9 +222,12 @@ static void work(void *arg)
 	s->tid = gettid();
 	setpriority(PRIO_PROCESS, (id_t)s->tid, LOW_PRIORITY);
 	loop_release(s->loop);
+	ahead_stop_unwanted(s->ahead); /* before its packages go */
 	drop_gone(s);
 	while (r == 0 && find_missing(s))
 		r = fetch_one(s);
+	if (!must_rest(s))
+		ahead_start_wanted(s->ahead);
 	loop_hold(s->loop);
 	setpriority(PRIO_PROCESS, (id_t)s->tid, 0);
 	if (r < 0 && r != -ECANCELED)
@@ -275,6 +287,14 @@ int prefetch_want(struct prefetch *s, uint64_t id, const struct phx_list *packag
 	return 0;
 }
 
+void prefetch_look_ahead(struct prefetch *s)
+{
+	if (!s)
+		return;
+	LOOP_HELD(s->loop);
+	look_soon(s);
+}
+
 uint64_t prefetch_id(struct prefetch *s)
 {
 	if (!s)
@@ -328,13 +348,14 @@ void prefetch_resume(struct prefetch *s)
 
 /* ---- life ---- */
 
-int prefetch_new(struct loop *loop, const struct agent_config *cfg, prefetch_client_fn client,
-		 void *arg, struct prefetch **ret, struct phx_err *err)
+int prefetch_new(struct loop *loop, const struct agent_config *cfg, struct ahead *ahead,
+		 prefetch_client_fn client, void *arg, struct prefetch **ret, struct phx_err *err)
 {
 	struct prefetch *s = calloc(1, sizeof(*s));
 	if (!s)
 		return -ENOMEM;
-	*s = (struct prefetch){.loop = loop, .cfg = cfg, .make_client = client, .client_arg = arg};
+	*s = (struct prefetch){
+		.loop = loop, .cfg = cfg, .ahead = ahead, .make_client = client, .client_arg = arg};
 	if (prefetch_state_read(cfg->state_dir, &s->want, NULL) < 0)
 		s->want = (struct prefetch_state){0};
 	loop_hold(loop);

@@ -9,6 +9,7 @@
 
 #include "http/http.h"
 #include "types/role.h"
+#include "agent/ahead.h"
 #include "agent/config.h"
 #include "agent/loop.h"
 
@@ -17,15 +18,20 @@ struct prefetch;
 /** Makes a client; the caller frees it. */
 typedef int (*prefetch_client_fn)(void *arg, struct phx_http_client **ret, struct phx_err *err);
 
-/** Reads the list that an earlier agent wrote down and begins. `loop` and `cfg` are borrowed. */
-int prefetch_new(struct loop *loop, const struct agent_config *cfg, prefetch_client_fn client,
-		 void *arg, struct prefetch **ret, struct phx_err *err);
+/** Reads the list that an earlier agent wrote down and begins. `loop` and `cfg` are borrowed, so
+ * is `ahead` (NULL: none), what is started when its packages are there. */
+int prefetch_new(struct loop *loop, const struct agent_config *cfg, struct ahead *ahead,
+		 prefetch_client_fn client, void *arg, struct prefetch **ret, struct phx_err *err);
 void prefetch_free(struct prefetch *s);
 
 /** From now on these packages are wanted (struct phx_package_ref, copied), a list known by `id`.
  * The list is written down. Safe twice. */
 int prefetch_want(struct prefetch *s, uint64_t id, const struct phx_list *packages,
 		  struct phx_err *err);
+
+/** Something else is wanted ahead: the worker looks when no step was under way for a while. Safe on
+ * NULL. */
+void prefetch_look_ahead(struct prefetch *s);
 
 /** Id of the wanted list; 0: the head gave none yet. `s` NULL counts as empty, here and below. */
 uint64_t prefetch_id(struct prefetch *s);

@@ -12,7 +12,6 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
-#include <systemd/sd-daemon.h>
 
 #include "base/clock.h"
 #include "base/file.h"
@@ -97,6 +96,7 @@ static int run_service(struct services *s, struct slot *slot, struct phx_err *er
 				    .env = env,
 				    .stop_grace_s = svc->stop_grace_s,
 				    .cpu_milli = s->role.web.cpu_milli,
+				    .ahead = s->exchanged,
 				    .first = !slot->started_ms};
 	return s->backend->start(s->self, &c, &slot->proc, err);
 }
@@ -138,18 +138,18 @@ static bool slot_died(struct services *s, struct slot *slot)
 
 /* ---- all services ---- */
 
-static void forget_role(struct services *s)
+void services_forget_role(struct services *s)
 {
 	free(PHX_TAKE(s->slots));
 	s->n = 0;
 	phx_record_fini(&phx_role_record, &s->role);
 }
 
-static void stop_all(struct services *s)
+void services_stop_all(struct services *s)
 {
 	for (uint32_t i = s->n; i > 0; i--)
 		stop_slot(s, &s->slots[i - 1]);
-	forget_role(s);
+	services_forget_role(s);
 }
 
 static int load_role(struct services *s, const struct phx_role *role, struct phx_err *err)
@@ -170,11 +170,12 @@ static int load_role(struct services *s, const struct phx_role *role, struct phx
 	}
 	s->slots = slots;
 	s->n = n;
-	services_publish_names(s);
+	if (!s->exchanged)
+		services_publish_names(s);
 	return 0;
 }
 
-static bool all_up(struct services *s, const struct phx_role *role)
+bool services_all_up(struct services *s, const struct phx_role *role)
 {
 	if (!phx_record_equal(&phx_role_record, &s->role, role))
 		return false;
@@ -187,10 +188,8 @@ static bool all_up(struct services *s, const struct phx_role *role)
 
 /* ---- do services live? ---- */
 
-static void notice(void *services);
-
 /* With the loop, as is the next: a pidfd that is watched must not be closed. */
-static void unwatch_slots(struct services *s)
+void services_unwatch(struct services *s)
 {
 	for (uint32_t i = 0; i < s->n; i++)
 		loop_forget(s->loop, &s->slots[i].death);
@@ -201,7 +200,7 @@ static void watch_slots(struct services *s)
 	for (uint32_t i = 0; i < s->n; i++) {
 		struct slot *slot = &s->slots[i];
 		if (slot->state == SLOT_UP && slot->proc.pidfd >= 0)
-			loop_watch(s->loop, slot->proc.pidfd, notice, s, &slot->death);
+			loop_watch(s->loop, slot->proc.pidfd, services_notice, s, &slot->death);
 	}
 }
 
@@ -235,7 +234,7 @@ static bool wait_death(struct services *s, const struct fetch_stop *stop, int64_
 	watch_slots(s);
 	if (!given_up)
 		loop_wait(s->loop, due_ms);
-	unwatch_slots(s);
+	services_unwatch(s);
 	return given_up;
 }
 
@@ -264,18 +263,18 @@ static int await_life(struct services *s, bool settle, const struct fetch_stop *
 	}
 }
 
-static int start_role(struct services *s, const struct phx_role *role, struct phx_err *err)
+int services_run_role(struct services *s, const struct phx_role *role, struct phx_err *err)
 {
-	if (s->n && all_up(s, role))
+	if (s->n && services_all_up(s, role))
 		return 0;
-	stop_all(s);
+	services_stop_all(s);
 	int r = load_role(s, role, err);
 	for (uint32_t i = 0; r == 0 && i < s->n; i++)
 		r = start_slot(s, &s->slots[i], err);
 	if (r == 0)
 		r = await_life(s, false, NULL, err);
 	if (r < 0)
-		stop_all(s);
+		services_stop_all(s);
 	return r;
 }
 
@@ -283,13 +282,13 @@ static int settle(struct services *s, const struct fetch_stop *stop, struct phx_
 {
 	int r = await_life(s, true, stop, err);
 	if (r < 0)
-		stop_all(s);
+		services_stop_all(s);
 	return r;
 }
 
 /* Stops services that an earlier agent may have left, the last of the role first: later ones may
  * depend on earlier ones. */
-static int stop_leftovers(struct services *s, const struct phx_role *role, struct phx_err *err)
+int services_stop_leftovers(struct services *s, const struct phx_role *role, struct phx_err *err)
 {
 	int r = 0;
 	for (uint32_t i = role ? role->services.n : 0; r == 0 && i > 0; i--) {
@@ -423,11 +422,11 @@ static int drain_all(struct services *s, struct phx_err *err)
 /* ---- who may touch the slots ---- */
 
 /* -ECANCELED: the services have ended for good. */
-static int begin(struct services *s, struct phx_err *err)
+int services_begin(struct services *s, struct phx_err *err)
 {
 	loop_take(s->loop, &s->busy);
 	loop_hold(s->loop);
-	unwatch_slots(s);
+	services_unwatch(s);
 	bool ended = s->ended;
 	loop_release(s->loop);
 	if (ended)
@@ -436,7 +435,7 @@ static int begin(struct services *s, struct phx_err *err)
 }
 
 /* Gives the services back. From now on deaths have look_after() called, and the time does. */
-static int finish(struct services *s, int64_t due_ms, int r)
+int services_finish(struct services *s, int64_t due_ms, int r)
 {
 	services_publish(s);
 	LOOP_HELD(s->loop);
@@ -450,17 +449,17 @@ static int finish(struct services *s, int64_t due_ms, int r)
 static void look_after(void *arg)
 {
 	struct services *s = arg;
-	int r = begin(s, NULL);
+	int r = services_begin(s, NULL);
 	loop_hold(s->loop);
 	s->looking = false; /* who wants another look from now on shall have it */
 	loop_news(s->loop);
 	loop_release(s->loop);
 	if (r == 0)
-		finish(s, supervise(s), 0);
+		services_finish(s, supervise(s), 0);
 }
 
 /* A service has died, or the time has come: whoever has the services looks, or a worker does. */
-static void notice(void *services)
+void services_notice(void *services)
 {
 	struct services *s = services;
 	loop_news(s->loop);
@@ -471,98 +470,33 @@ static void notice(void *services)
 		loop_arm(s->loop, s->due, phx_clock_ms() + TICK_MS);
 }
 
-static int open_backend(struct services *s, const struct services_config *config,
-			struct phx_err *err)
-{
-	bool systemd = config->supervisor == AGENT_SUPERVISOR_SYSTEMD ||
-		(config->supervisor == AGENT_SUPERVISOR_AUTO && sd_booted() > 0);
-	return systemd ? service_systemd_new(&s->backend, &s->self, err)
-		       : service_own_new(s->loop, config->run_dir, &s->backend, &s->self, err);
-}
-
-int services_new(const struct services_config *config, struct services **ret, struct phx_err *err)
-{
-	struct services *s = calloc(1, sizeof(*s));
-	if (!s)
-		return -ENOMEM;
-	s->loop = config->loop;
-	s->ok = true;
-	int r = PHX_STR_SET(s->pkg_root, config->pkg_root);
-	if (r == 0)
-		r = open_backend(s, config, err);
-	if (r == 0)
-		r = loop_timer(s->loop, notice, s, &s->due);
-	if (r < 0) {
-		services_free(s);
-		return phx_err_set(err, r, "services: %s", strerror(-r));
-	}
-	*ret = s;
-	return 0;
-}
-
-void services_end(struct services *s)
-{
-	if (begin(s, NULL) < 0)
-		return;
-	if (!s->backend->outlives_agent)
-		stop_all(s);
-	LOOP_HELD(s->loop);
-	s->ended = true;
-	finish(s, INT64_MAX, 0);
-}
-
-void services_free(struct services *s)
-{
-	if (!s)
-		return;
-	if (s->due) /* it was made whole */
-		services_end(s);
-	loop_hold(s->loop);
-	unwatch_slots(s);
-	loop_forget(s->loop, &s->due);
-	while (s->looking || s->busy)
-		loop_wait(s->loop, INT64_MAX);
-	loop_release(s->loop);
-	if (s->backend)
-		s->backend->free(s->self);
-	forget_role(s);
-	phx_list_fini(&s->ids);
-	free(s);
-}
-
-int services_start(struct services *s, const struct phx_role *role, struct phx_err *err)
-{
-	int r = begin(s, err);
-	return r ? r : finish(s, 0, start_role(s, role, err));
-}
-
 int services_settle(struct services *s, const struct fetch_stop *stop, struct phx_err *err)
 {
-	int r = begin(s, err);
-	return r ? r : finish(s, 0, settle(s, stop, err));
+	int r = services_begin(s, err);
+	return r ? r : services_finish(s, 0, settle(s, stop, err));
 }
 
 int services_stop(struct services *s, const struct phx_role *role, struct phx_err *err)
 {
-	int r = begin(s, err);
+	int r = services_begin(s, err);
 	if (r < 0)
 		return r;
-	stop_all(s);
-	return finish(s, 0, stop_leftovers(s, role, err));
+	services_stop_all(s);
+	return services_finish(s, 0, services_stop_leftovers(s, role, err));
 }
 
 int services_drain(struct services *s, struct phx_err *err)
 {
-	int r = begin(s, err);
-	return r ? r : finish(s, 0, drain_all(s, err));
+	int r = services_begin(s, err);
+	return r ? r : services_finish(s, 0, drain_all(s, err));
 }
 
 int services_limit(struct services *s, struct phx_err *err)
 {
-	int r = begin(s, err);
+	int r = services_begin(s, err);
 	if (r < 0)
 		return r;
 	if (s->role.web.cpu_milli && s->backend->limit)
 		r = s->backend->limit(s->self, s->role.web.cpu_milli, err);
-	return finish(s, 0, r);
+	return services_finish(s, 0, r);
 }

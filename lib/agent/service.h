@@ -43,6 +43,15 @@ int services_settle(struct services *s, const struct fetch_stop *stop, struct ph
  * running. On return the processes are gone. No running service is no error. */
 int services_stop(struct services *s, const struct phx_role *role, struct phx_err *err);
 
+/** Run the services of another role too (copied), idle: beside those of the active role, with the
+ * least share of the CPU. services_start() of exactly that role then finds them running; of any
+ * other it stops them. Each service has a name that the active role does not have. Those that run
+ * already are left as they are. Errors as services_start(): none of them runs then. */
+int services_ahead(struct services *s, const struct phx_role *role, struct phx_err *err);
+/** Stop what services_ahead() started, and services of `left` (may be NULL) that an earlier agent
+ * left running; not those of the active role, which must have none of these names. */
+int services_not_ahead(struct services *s, const struct phx_role *left, struct phx_err *err);
+
 /** Send each service its drain_signal, if it has one, so that it closes connections of clients. A
  * service that ends by the signal is not started again. */
 int services_drain(struct services *s, struct phx_err *err);

@@ -20,6 +20,7 @@ struct service_command {
 	uint32_t stop_grace_s;
 	/* quota of all services of the role, thousandths of a CPU; 0 = none. systemd only */
 	uint32_t cpu_milli;
+	bool ahead; /* it gets only CPU time that nobody else wants, until weigh() */
 	/* its role starts: the quota of an earlier role ends, the role's own begins with limit() */
 	bool first;
 };
@@ -69,6 +70,10 @@ struct service_backend {
 	/** Send a signal to the main process of the service alone. Safe if it does not run. */
 	int (*signal)(void *self, const char *name, struct service_proc *p, int sig,
 		      struct phx_err *err);
+	/** A service that was started ahead gets its share of the CPU like others; `quota`: its
+	 * role has one. */
+	int (*weigh)(void *self, const char *name, struct service_proc *p, bool quota,
+		     struct phx_err *err);
 	/** Limit the CPU of all services together; NULL: the backend cannot. */
 	int (*limit)(void *self, uint32_t cpu_milli, struct phx_err *err);
 	/** CPU time of these services together since their starts, in µs; less than before if one

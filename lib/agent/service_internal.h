@@ -32,6 +32,14 @@ struct services {
 	struct phx_role role;
 	struct slot *slots; /* in start order */
 	uint32_t n;
+	/* the same of a role whose services run ahead, idle, while the other one is the active
+	 * role; the two are exchanged while something is done to these: service_ahead.c */
+	struct {
+		struct phx_role role;
+		struct slot *slots;
+		uint32_t n;
+	} beside;
+	bool exchanged;
 	/* with the loop */
 	bool busy, looking, ok; /* looking: a worker is about to take the services */
 	bool ended;             /* for good */
@@ -43,6 +51,39 @@ struct services {
 	/* struct service_id: the slots, for readers; those of the last role while none runs */
 	struct phx_list ids;
 };
+
+/* ---- service.c, for service_ahead.c and service_life.c; but the first two by who has them ---- */
+
+/** Have the services. -ECANCELED: they have ended for good. */
+int services_begin(struct services *s, struct phx_err *err);
+/** Give them back; look after them when `due_ms` has come. Returns `r`. */
+int services_finish(struct services *s, int64_t due_ms, int r);
+/** Do all services of exactly this role run? */
+bool services_all_up(struct services *s, const struct phx_role *role);
+/** Start them. On failure none runs. */
+int services_run_role(struct services *s, const struct phx_role *role, struct phx_err *err);
+/** Stop them, and forget the role. */
+void services_stop_all(struct services *s);
+/** Stop those of `role` that an earlier agent may have left. */
+int services_stop_leftovers(struct services *s, const struct phx_role *role, struct phx_err *err);
+
+/** A service has died, or the time has come: whoever has the services looks, or a worker does.
+ * `arg` is the services; with the loop. */
+void services_notice(void *arg);
+/** Nobody is told any more that one of the slots has died; with the loop. */
+void services_unwatch(struct services *s);
+/** Free the role and its slots, none of which runs. */
+void services_forget_role(struct services *s);
+
+/* ---- service_ahead.c, for service_life.c: by who has the services, none of which runs ---- */
+
+/** `role` is to start: if its services run ahead they become the active ones, with their full
+ * share of the CPU; those of another role are stopped. */
+void services_take_ahead(struct services *s, const struct phx_role *role);
+/** Stop those that run ahead. */
+void services_stop_ahead(struct services *s);
+
+/* ---- service_look.c ---- */
 
 /** Publish how the slot's service ended. */
 void slot_tell_end(struct services *s, const struct slot *slot);

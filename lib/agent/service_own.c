@@ -12,6 +12,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/vfs.h>
 #include <unistd.h>
@@ -25,7 +26,7 @@
 #include "agent/log.h"
 #include "agent/service_log.h"
 
-enum { DEFAULT_GRACE_S = 10 };
+enum { DEFAULT_GRACE_S = 10, AHEAD_NICE = 19 };
 
 struct own {
 	char dir[256];    /* RUN/services */
@@ -158,6 +159,8 @@ static int launch(struct own *o, const struct service_command *c, int log_fd,
 	if (r < 0)
 		return r;
 	*ret = (struct service_proc){.pid = p.pid, .pidfd = p.pidfd};
+	if (c->ahead)
+		setpriority(PRIO_PGRP, (id_t)p.pid, AHEAD_NICE);
 	r = phx_process_note(file, p.pid, err);
 	if (r < 0)
 		own_stop(o, c->name, ret, 1, NULL);
@@ -184,6 +187,15 @@ static int own_running(void *self, const char *name, struct service_proc *p, int
 	if (p->pid > 0)
 		kill(-p->pid, SIGKILL);
 	*ret_status = gone(self, name, p);
+	return 0;
+}
+
+static int own_weigh(void *self, const char *name, struct service_proc *p, bool quota,
+		     struct phx_err *err)
+{
+	(void)self, (void)quota;
+	if (p->pid > 0 && setpriority(PRIO_PGRP, (id_t)p->pid, 0) < 0 && errno != ESRCH)
+		return phx_err_set(err, -errno, "%s: its priority: %s", name, strerror(errno));
 	return 0;
 }
 
@@ -242,6 +254,7 @@ static const struct service_backend own_backend = {
 	.running = own_running,
 	.stop = own_stop,
 	.signal = own_signal,
+	.weigh = own_weigh,
 	.used = own_used,
 	.log = own_log,
 	.free = own_free,

@@ -20,6 +20,10 @@
 
 enum { DEFAULT_GRACE_S = 10 };
 
+/* Shares of the CPU where others want it too: of a service that runs ahead the least that there is,
+ * else systemd's default. */
+enum { WEIGHT_AHEAD = 1, WEIGHT = 100 };
+
 static void unit_name(const char *service, char ret[128])
 {
 	snprintf(ret, 128, "phx-%s.service", service);
@@ -107,6 +111,8 @@ static int append_properties(sd_bus_message *m, const struct service_command *c)
 			m, "(sv)(sv)(sv)(sv)(sv)", "Description", "s", c->description, "Slice", "s",
 			c->cpu_milli ? SERVICE_WEB_SLICE : "phx.slice", "Type", "s", "exec",
 			"WorkingDirectory", "s", c->cwd, "TimeoutStopUSec", "t", grace_us);
+	if (r >= 0 && c->ahead)
+		r = sd_bus_message_append(m, "(sv)", "CPUWeight", "t", (uint64_t)WEIGHT_AHEAD);
 	if (r >= 0 && c->user[0])
 		r = sd_bus_message_append(m, "(sv)", "User", "s", c->user);
 	if (r >= 0)
@@ -141,20 +147,33 @@ static void reset_unit(struct systemd *s, const char *unit)
 			   "s", unit);
 }
 
-/* Sets the quota of all services together; UINT64_MAX: none. It belongs to the slice and stays when
- * services end. */
-static int set_quota(struct systemd *s, uint64_t us_per_s, struct phx_err *err)
+static int set_number(struct systemd *s, const char *unit, const char *property, uint64_t value,
+		      struct phx_err *err)
 {
 	sd_bus_message *m = NULL;
 	sd_bus_error e = SD_BUS_ERROR_NULL;
 	int r = systemd_new_call(s, "SetUnitProperties", &m);
 	if (r >= 0)
-		r = sd_bus_message_append(m, "sba(sv)", SERVICE_WEB_SLICE, 1, 1,
-					  "CPUQuotaPerSecUSec", "t", us_per_s);
+		r = sd_bus_message_append(m, "sba(sv)", unit, 1, 1, property, "t", value);
 	if (r >= 0)
 		r = sd_bus_call(s->bus, m, 0, &e, NULL);
 	sd_bus_message_unref(m);
-	return r < 0 ? systemd_fail(&e, r, SERVICE_WEB_SLICE, err) : 0;
+	return r < 0 ? systemd_fail(&e, r, unit, err) : 0;
+}
+
+/* Sets the quota of all services together; UINT64_MAX: none. It belongs to the slice and stays when
+ * services end. */
+static int set_quota(struct systemd *s, uint64_t us_per_s, struct phx_err *err)
+{
+	return set_number(s, SERVICE_WEB_SLICE, "CPUQuotaPerSecUSec", us_per_s, err);
+}
+
+static int set_slice(struct systemd *s, bool ahead, struct phx_err *err)
+{
+	int r = set_quota(s, UINT64_MAX, err);
+	return r
+		? r
+		: set_number(s, SERVICE_WEB_SLICE, "CPUWeight", ahead ? WEIGHT_AHEAD : WEIGHT, err);
 }
 
 /* ---- the contract ---- */
@@ -216,6 +235,16 @@ static void read_invocation(struct systemd *s, const char *unit, char ret[SERVIC
 	free(path);
 }
 
+static int systemd_weigh(void *self, const char *name, struct service_proc *p, bool quota,
+			 struct phx_err *err)
+{
+	char unit[128];
+	(void)p;
+	unit_name(name, unit);
+	int r = set_number(self, unit, "CPUWeight", WEIGHT, err);
+	return r || !quota ? r : set_number(self, SERVICE_WEB_SLICE, "CPUWeight", WEIGHT, err);
+}
+
 static int systemd_start(void *self, const struct service_command *c, struct service_proc *ret,
 			 struct phx_err *err)
 {
@@ -226,11 +255,12 @@ static int systemd_start(void *self, const struct service_command *c, struct ser
 	if (already_runs(s, unit, c->description)) {
 		ret->pidfd = watch_main(s, unit);
 		read_invocation(s, unit, ret->invocation);
-		return 0;
+		/* an earlier agent may have started it ahead */
+		return c->ahead ? 0 : systemd_weigh(s, c->name, ret, c->cpu_milli, err);
 	}
 	int r = systemd_stop(s, c->name, NULL, c->stop_grace_s, err);
 	if (r == 0 && c->cpu_milli && c->first)
-		r = set_quota(s, UINT64_MAX, err);
+		r = set_slice(s, c->ahead, err);
 	if (r < 0)
 		return r;
 	r = start_unit(s, unit, c, err);
@@ -327,6 +357,7 @@ static const struct service_backend systemd_backend = {
 	.running = systemd_running,
 	.stop = systemd_stop,
 	.signal = systemd_signal,
+	.weigh = systemd_weigh,
 	.limit = systemd_limit,
 	.used = systemd_used,
 	.log = systemd_log,

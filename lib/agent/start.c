@@ -46,6 +46,12 @@ static void job_ended(void *arg, const struct job_end *end)
 
 /* ---- start and end ---- */
 
+static bool works_here(void *arg, uint32_t uid)
+{
+	const struct agent *a = arg;
+	return jobs_work_for(a->jobs, uid) || tasks_work(a->tasks);
+}
+
 static int make_dirs(const struct agent *a, struct phx_err *err)
 {
 	int r = phx_dir_make(a->cfg.state_dir, 0700, err);
@@ -83,6 +89,7 @@ static int start_parts(struct agent *a, struct phx_err *err)
 		.may_ask_systemd = a->cfg.whole_machine && a->cfg.job_scopes,
 		.private_places = agent_config_private(&a->cfg),
 		.root = a->cfg.root,
+		.scratch_dir = a->cfg.scratch_dir,
 		.ended = job_ended,
 		.arg = a,
 		.client = agent_client,
@@ -100,13 +107,17 @@ static int start_parts(struct agent *a, struct phx_err *err)
 	r = r ? r : web_new(a->loop, a->cfg.whole_machine, &a->web);
 	r = r ? r : health_new(a->loop, a->cfg.pkg_root, &a->health, err);
 	r = r ? r : outbox_new(a->loop, agent_client, a, &a->outbox, err);
-	r = r ? r : logs_new(a->loop, a->services, agent_client, a, &a->logs);
+	r = r ? r : logs_new(a->loop, a->services, a->cfg.cache_dir, agent_client, a, &a->logs);
 	r = r ? r : jobs_new(&jobs, &a->jobs, err);
 	tasks.outbox = a->outbox;
 	if (r == 0 && a->env == PHX_ENV_OS)
 		r = tasks_new(&tasks, &a->tasks, err);
 	if (r == 0 && a->env == PHX_ENV_OS)
-		r = prefetch_new(a->loop, &a->cfg, agent_client, a, &a->prefetch, err);
+		r = accounts_new(a->loop, &a->cfg, works_here, a, &a->accounts, err);
+	if (r == 0 && a->env == PHX_ENV_OS)
+		r = ahead_new(a->loop, &a->cfg, a->services, &a->ahead, err);
+	if (r == 0 && a->env == PHX_ENV_OS)
+		r = prefetch_new(a->loop, &a->cfg, a->ahead, agent_client, a, &a->prefetch, err);
 	r = r ? r : worker_new(a, &a->worker, err);
 	r = r ? r : loop_work(a->loop, link_run, a);
 	return r < 0 ? phx_err_set(err, r, "start: %s", strerror(-r)) : 0;

@@ -84,9 +84,9 @@ int role_state_set_run(const char *state_dir, bool run, struct phx_err *err)
 	return r;
 }
 
-int role_state_remove(const char *state_dir, struct phx_err *err)
+static int remove_file(const char *dir, const char *name, struct phx_err *err)
 {
-	PHX_AUTO_FREE char *path = phx_path("%s/role.json", state_dir);
+	PHX_AUTO_FREE char *path = phx_path("%s/%s", dir, name);
 	if (!path)
 		return -ENOMEM;
 	if (unlink(path) < 0 && errno != ENOENT) {
@@ -94,6 +94,11 @@ int role_state_remove(const char *state_dir, struct phx_err *err)
 		return phx_err_set(err, r, "%s: %s", path, strerror(-r));
 	}
 	return 0;
+}
+
+int role_state_remove(const char *state_dir, struct phx_err *err)
+{
+	return remove_file(state_dir, "role.json", err);
 }
 
 int system_state_read(const char *state_dir, struct system_state *ret, struct phx_err *err)
@@ -114,6 +119,21 @@ int prefetch_state_read(const char *state_dir, struct prefetch_state *ret, struc
 int prefetch_state_write(const char *state_dir, const struct prefetch_state *s, struct phx_err *err)
 {
 	return write_record(state_dir, "prefetch.json", &prefetch_state_record, s, err);
+}
+
+int ahead_state_read(const char *state_dir, struct phx_role *ret, struct phx_err *err)
+{
+	return read_record(state_dir, "ahead.json", &phx_role_record, ret, err);
+}
+
+int ahead_state_write(const char *state_dir, const struct phx_role *role, struct phx_err *err)
+{
+	return write_record(state_dir, "ahead.json", &phx_role_record, role, err);
+}
+
+int ahead_state_remove(const char *state_dir, struct phx_err *err)
+{
+	return remove_file(state_dir, "ahead.json", err);
 }
 
 void state_identity(const char *state_dir, const char *pkg_root, const struct phx_role *role,

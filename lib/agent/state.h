@@ -1,5 +1,6 @@
 /* Files with this node's state: the active role (STATE/role.json), the system that
- * it was deployed with (STATE/system.json), packages to prefetch (STATE/prefetch.json). */
+ * it was deployed with (STATE/system.json), packages to prefetch (STATE/prefetch.json), the role
+ * whose services run ahead (STATE/ahead.json). */
 #ifndef PHX_AGENT_STATE_H
 #define PHX_AGENT_STATE_H
 
@@ -49,6 +50,13 @@ int system_state_write(const char *state_dir, const struct system_state *s, stru
 int prefetch_state_read(const char *state_dir, struct prefetch_state *ret, struct phx_err *err);
 int prefetch_state_write(const char *state_dir, const struct prefetch_state *s,
 			 struct phx_err *err);
+
+/** The role whose services were started ahead, or were about to be. -ENOENT: there is none. The
+ * caller frees *ret by phx_record_fini(&phx_role_record, ret). */
+int ahead_state_read(const char *state_dir, struct phx_role *ret, struct phx_err *err);
+int ahead_state_write(const char *state_dir, const struct phx_role *role, struct phx_err *err);
+/** None was, or they were stopped, or became those of the active role. No file is no error. */
+int ahead_state_remove(const char *state_dir, struct phx_err *err);
 
 /** phx_role_identity() of the software that is really here: the role's packages, "none" as version
  * if a package is not current below `pkg_root`, and the system's own image. `ret` is "" without a

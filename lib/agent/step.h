@@ -13,6 +13,7 @@ struct step_run {
 	const json_t *extra;          /* members that phxd added to the order: "deploy", "image" */
 	struct phx_http_client *http; /* step_http() */
 	int64_t deadline_ms;          /* on phx_clock_ms()'s clock */
+	char said[160];               /* of a step that is done, for people; "" nothing */
 	bool has_wipe;
 	struct phx_wipe_result wipe;
 	struct phx_seal seal; /* of it, if it was done */
@@ -46,6 +47,7 @@ int step_wipe(struct step_run *s, struct phx_err *err);
 int step_image(struct step_run *s, struct phx_err *err);
 int step_ram(struct step_run *s, struct phx_err *err);
 int step_enter(struct step_run *s, struct phx_err *err);
+int step_scratch(struct step_run *s, struct phx_err *err);
 int step_rekey(struct step_run *s, struct phx_err *err);
 
 #endif

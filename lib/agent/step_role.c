@@ -192,12 +192,21 @@ static int check_older(struct step_run *s, struct phx_err *err)
 	return r;
 }
 
+/* Where the node goes is no RE, or another one, unless the head says that it stays: then its
+ * members leave nothing here. */
+static int leave_members(struct step_run *s, struct phx_err *err)
+{
+	return accounts_leave(s->agent->accounts, phx_json_str(s->extra, "re", ""), err);
+}
+
 int step_activate(struct step_run *s, struct phx_err *err)
 {
 	struct agent *a = s->agent;
 	struct role_state state = {.run = false};
+	/* a node that was silent comes here without a step stop */
+	int r = leave_members(s, err);
 	/* a hand-over with a wipe comes here without a step prefetch */
-	int r = check_older(s, err);
+	r = r ? r : check_older(s, err);
 	r = r ? r : each_package(s, package_unpack, err);
 	if (r == 0)
 		r = switch_all(a, &s->order->role, err);
@@ -280,6 +289,7 @@ int step_stop(struct step_run *s, struct phx_err *err)
 	r = r ? r : leave_web(s, err);
 	if (r == 0 && s->order->role.director)
 		r = director_clear(a->web, err);
+	r = r ? r : leave_members(s, err);
 	return r ? r : wait_ports_closed(s, err);
 }
 
@@ -290,7 +300,8 @@ int step_start(struct step_run *s, struct phx_err *err)
 	int r = web_enter(a->web, &s->order->role, err);
 	if (r < 0)
 		return r;
-	r = services_start(a->services, &s->order->role, err);
+	r = ahead_over(a->ahead, &s->order->role, err);
+	r = r ? r : services_start(a->services, &s->order->role, err);
 	r = r ? r : services_settle(a->services, &stop, err);
 	if (r < 0)
 		web_leave(a->web, &s->order->role, NULL);

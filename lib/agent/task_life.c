@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "agent/task_keep.h"
+#include "pki/pki.h"
 #include "base/clock.h"
 #include "base/file.h"
 
@@ -29,6 +30,7 @@ static void body_free(struct task_body *t)
 	if (t->common && --t->common->n == 0)
 		free(t->common);
 	phx_record_fini(&phx_task_record, &t->task);
+	phx_sha256_free(t->sum);
 	free(t);
 }
 

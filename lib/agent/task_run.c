@@ -261,6 +261,8 @@ int task_run_start(const struct task_site *site, struct task_body *t)
 	PHX_AUTO(phx_buf_fini) struct phx_buf env = {0};
 	PHX_AUTO_FREE const char **argv = calloc(t->task.argv.n + 1, sizeof(*argv));
 	put_env(t, &env);
+	if (t->task.sums && t->stage == TASK_WORKS && phx_sha256_new(&t->sum) < 0)
+		return not_started(t, -ENOMEM);
 	PHX_AUTO_FREE const char **env_list = list_of(&env);
 	if (!argv || !env_list)
 		return not_started(t, -ENOMEM);
@@ -307,6 +309,8 @@ static void keep_printed(const struct task_site *site, struct task_body *t, cons
 	if (t->out >= 0 && kept)
 		(void)!phx_write_all(t->out, data, kept);
 	t->result.printed_bytes = had + n;
+	if (t->sum)
+		phx_sha256_add(t->sum, data, n);
 	keep_tail(t, data, n);
 }
 
@@ -362,6 +366,9 @@ void task_run_over(const struct task_site *site, struct task_body *t, const stru
 	for (int i = 0; i < 4 && t->from >= 0 && task_run_read(site, t); i++)
 		;
 	phx_close_fd(&t->out);
+	if (t->sum)
+		phx_sha256_hex(t->sum, w->printed_sha256);
+	phx_sha256_free(PHX_TAKE(t->sum));
 	if (t->stage == TASK_WORKS) {
 		w->cpu_ms = ms_of(&used->ru_utime) + ms_of(&used->ru_stime);
 		w->memory_peak_bytes = (uint64_t)used->ru_maxrss * 1024;

@@ -45,6 +45,7 @@ struct task_body {
 	bool told;                 /* SIGTERM was sent */
 	bool synced;               /* its result is on the disk */
 	char group[JOB_GROUP_MAX]; /* "" none */
+	struct phx_sha256 *sum;    /* of what it printed, if that is wanted; owned */
 	char tail[160];            /* the last of what it printed */
 	uint32_t n_tail;
 	struct task_outputs {

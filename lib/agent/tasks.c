@@ -319,6 +319,14 @@ void tasks_running(struct tasks *t, json_t *list)
 		json_array_append_new(list, json_pack("[s,I]", "tasks", (json_int_t)0));
 }
 
+bool tasks_work(struct tasks *t)
+{
+	if (!t)
+		return false;
+	LOOP_HELD(t->loop);
+	return t->fd >= 0;
+}
+
 /* Waits until all have ended; `until` is asked whenever there is news. */
 static int await_drained(struct tasks *t, const struct jobs_until *until)
 {

@@ -35,6 +35,9 @@ int tasks_order(struct tasks *t, uint64_t id, const json_t *order, struct phx_er
  * tasks (t NULL: the deploy environment). */
 void tasks_running(struct tasks *t, json_t *list);
 
+/** Is there a keeper, and so perhaps a task? One without any ends soon. Safe on NULL. */
+bool tasks_work(struct tasks *t);
+
 /** End all tasks, which may run again elsewhere, and wait until none runs. 0, -ETIMEDOUT,
  * -ECANCELED: `until` said so. Safe on NULL. */
 int tasks_drain(struct tasks *t, const struct jobs_until *until, struct phx_err *err);

@@ -81,8 +81,10 @@ static void answer(struct worker *w, const struct phx_order *o, int64_t result, 
 static void finish(struct worker *w, const struct task *t, const struct step_run *s, int r,
 		   struct phx_err *err)
 {
-	struct journal_entry e =
-		entry_of(&t->order, r, r < 0 ? (err->text[0] ? err->text : strerror(-r)) : "");
+	struct journal_entry e = entry_of(&t->order, r,
+					  r >= 0                 ? s->said
+						  : err->text[0] ? err->text
+								 : strerror(-r));
 	struct phx_err disk = {0};
 	e.has_wipe = s->has_wipe;
 	e.wipe = s->wipe;

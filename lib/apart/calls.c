@@ -77,10 +77,20 @@ static int each_unknown(scmp_filter_ctx filter, uint32_t action)
 	return r;
 }
 
+/* To write into the kernel's audit takes a capability that nobody here has; PAM goes on without it
+ * on a kernel that has none. */
+static int no_audit(scmp_filter_ctx filter)
+{
+	return seccomp_rule_add(filter, SCMP_ACT_ERRNO(EPROTONOSUPPORT), SCMP_SYS(socket), 2,
+				SCMP_A0_32(SCMP_CMP_EQ, AF_NETLINK),
+				SCMP_A2_32(SCMP_CMP_EQ, NETLINK_AUDIT));
+}
+
 static int as_on_an_older_kernel(void)
 {
 	scmp_filter_ctx filter = seccomp_init(SCMP_ACT_ALLOW);
-	return load(filter, filter ? each_unknown(filter, SCMP_ACT_ERRNO(ENOSYS)) : -ENOMEM);
+	int r = filter ? each_unknown(filter, SCMP_ACT_ERRNO(ENOSYS)) : -ENOMEM;
+	return load(filter, r ? r : no_audit(filter));
 }
 
 /* One row without a condition is the call as a whole: what conditions it has elsewhere adds

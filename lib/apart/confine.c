@@ -177,10 +177,20 @@ static int check_reach(const struct phx_confine *c, struct phx_err *err)
 	return 0;
 }
 
+/* What root may by its number alone is left: its own files. */
+static int stay_root(const struct phx_confine *c, struct phx_err *err)
+{
+	return setgroups(0, NULL) < 0 || keep_caps(c->caps) < 0
+		? fail(c, err, "give up what root may")
+		: 0;
+}
+
 static int become(const struct phx_confine *c, uint64_t caps, struct phx_err *err)
 {
 	struct passwd pw;
 	PHX_AUTO_FREE char *texts = NULL;
+	if (geteuid() == 0 && !c->user[0] && c->root_keeps_caps_alone)
+		return stay_root(c, err);
 	if (geteuid() != 0 || !c->user[0])
 		return 0;
 	int r = phx_user_named(c->user, &pw, &texts);

@@ -35,6 +35,8 @@ struct phx_confine {
 	 * (CAP_*, capabilities(7)), of those that it has. The second only where the kernel has
 	 * Landlock, which bounds them */
 	uint64_t caps, caps_beneath;
+	/* where `user` is "": it stays root, with `caps` and no others, nor further groups */
+	bool root_keeps_caps_alone;
 	bool lock_memory; /* never swapped, as far as RLIMIT_MEMLOCK lets it */
 	/* what it sees of the file system; without Landlock: what its user may */
 	const struct phx_confine_path *paths;

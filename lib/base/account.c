@@ -155,6 +155,18 @@ int phx_group_members(const char *name, struct phx_list *ret_words)
 	return r;
 }
 
+int phx_user_names(uint32_t max, struct phx_list *ret_words)
+{
+	PHX_AUTO_FREE char *buf = malloc(SIZE_BYTES);
+	struct passwd pw, *found;
+	int r = buf ? 0 : -ENOMEM;
+	setpwent();
+	while (r == 0 && ret_words->n < max && getpwent_r(&pw, buf, SIZE_BYTES, &found) == 0)
+		r = push_user(pw.pw_name, ret_words);
+	endpwent();
+	return r;
+}
+
 bool phx_user_is_member(uid_t uid, gid_t gid)
 {
 	PHX_AUTO_FREE char *texts = NULL;

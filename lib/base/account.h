@@ -25,6 +25,9 @@ int phx_user_groups(const char *name, gid_t gid, struct phx_list *ret_words);
  * struct phx_word. Goes through all users of this machine, which has one reader: one thread at a
  * time. 0, -ENOENT or -ENOMEM. */
 int phx_group_members(const char *name, struct phx_list *ret_words);
+/** Names of the users of this machine, those that its name service lists, until the list has `max`,
+ * appended likewise; also with one reader. 0 or -ENOMEM. */
+int phx_user_names(uint32_t max, struct phx_list *ret_words);
 /** Is the group that user's own, or one of his others? No, where nobody can tell. */
 bool phx_user_is_member(uid_t uid, gid_t gid);
 

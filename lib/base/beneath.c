@@ -89,6 +89,22 @@ int phx_beneath_open(int dir, const char *path, uint64_t max, uint64_t *ret_size
 	return fd;
 }
 
+int phx_beneath_remove(int dir, const char *path, struct phx_err *err)
+{
+	const char *name;
+	struct stat st;
+	PHX_AUTO_CLOSE int parent = open_parent(dir, path, NULL, &name, err);
+	if (parent < 0)
+		return parent;
+	if (fstatat(parent, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
+		return phx_err_set(err, -errno, "%s: %s", path, strerror(errno));
+	if (!S_ISREG(st.st_mode) && !S_ISLNK(st.st_mode))
+		return phx_err_set(err, -EINVAL, "%s: is no regular file", path);
+	if (unlinkat(parent, name, 0) < 0 || fsync(parent) < 0)
+		return phx_err_set(err, -errno, "%s: %s", path, strerror(errno));
+	return 0;
+}
+
 static int write_all(int to, const char *p, size_t n)
 {
 	while (n) {

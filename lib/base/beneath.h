@@ -24,5 +24,8 @@ struct phx_beneath_owner {
  * Directories on the way are made, of the same owner. -EFBIG above `max`; nothing is left then. */
 int phx_beneath_publish(int dir, const char *path, int from, uint64_t max,
 			struct phx_beneath_owner owner, struct phx_err *err);
+/** Remove the regular file `path` below `dir`, or the link that stands in its place; directories
+ * stay. -ENOENT: there is none; -ELOOP for a link on the way, -EINVAL for what is no file. */
+int phx_beneath_remove(int dir, const char *path, struct phx_err *err);
 
 #endif

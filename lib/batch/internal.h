@@ -3,7 +3,7 @@
 #define PHX_BATCH_INTERNAL_H
 
 #include "batch/batch.h"
-#include "batch/tree.h"
+#include "batch/treap.h"
 
 #define PHX_BATCH_CLASSES 64u /* of sizes */
 

@@ -16,12 +16,14 @@ PHX_RECORD_TABLE(phx_agreement_finding, PHX_AGREEMENT_FINDING_FIELDS);
 /* What a file has instead of the member `setup`, and a word that is kept nowhere. */
 #define SETUP_ROWS(F, S) \
 	F(S, setup.mode, ENUM(phx_setup_mode), \
-	  KEY(setup_policy, CHOICE, "noop", "What is done to a node that changes hands.")) \
+	  KEY(setup_policy, CHOICE, "noop", \
+	      "What is done to a node that changes hands; see " \
+	      "OWNERS.")) \
 	F(S, setup.method, ENUM(phx_wipe_method), \
-	  KEY(setup_method, CHOICE, "auto", "How wipe erases; refused with noop.")) \
+	  KEY(setup_method, CHOICE, "auto", "How wipe erases; refused where nothing is erased.")) \
 	F(S, setup.when, ENUM(phx_setup_when), \
 	  KEY(setup_moment, CHOICE, "release", \
-	      "When wipe erases: as the node leaves, as it comes, or both; refused with noop.")) \
+	      "When that is done: as the node leaves, as it comes, or both; refused with noop.")) \
 	F(S, setup.start, ENUM(phx_setup_start), \
 	  KEY(setup_start, CHOICE, "auto", \
 	      "How an erase begins. auto: with a power cycle where the node comes from another " \
@@ -91,9 +93,9 @@ void phx_agreement_find(struct agreement_reading *rd, uint32_t line, const char 
 
 uint32_t phx_agreement_line(const struct agreement_reading *rd, const char *key)
 {
-	PHX_LIST_EACH(struct agreement_place, p, &rd->lines)
-		if (!strcmp(p->key, key))
-			return p->line;
+	PHX_LIST_EACH(struct phx_agreement_given, g, &rd->given)
+		if (!g->extension && !strcmp(g->key, key))
+			return g->line;
 	return 0;
 }
 
@@ -188,21 +190,31 @@ static bool get_value(const struct phx_field *f, const char *value, void *member
 	return r == 0;
 }
 
-/* Notes where `key` is; false when it was given before. */
-static bool note_place(struct agreement_reading *rd, const char *key, uint32_t line)
+/* A key that is longer than any is, is none: its finding says so. */
+static bool note_given(struct agreement_reading *rd, const char *key, const char *value,
+		       uint32_t line, bool extension)
 {
-	uint32_t before = phx_agreement_line(rd, key);
-	if (before) {
-		phx_agreement_find(rd, line, key, "is given twice; first in line %u", before);
-		return false;
-	}
-	struct agreement_place *p = phx_list_push(&rd->lines, sizeof(*p));
-	if (!p) {
+	struct phx_agreement_given *g = phx_list_push(&rd->given, sizeof(*g));
+	if (!g) {
 		rd->error = -ENOMEM;
 		return false;
 	}
-	p->line = line;
-	return phx_str_copy(p->key, sizeof(p->key), key) == 0;
+	g->line = line;
+	g->extension = extension;
+	snprintf(g->key, sizeof(g->key), "%.63s", key);
+	snprintf(g->value, sizeof(g->value), "%.255s", value);
+	return true;
+}
+
+/* Notes where `key` is; false when it was given before. */
+static bool note_place(struct agreement_reading *rd, const char *key, const char *value,
+		       uint32_t line)
+{
+	uint32_t before = phx_agreement_line(rd, key);
+	if (!before)
+		return note_given(rd, key, value, line, false);
+	phx_agreement_find(rd, line, key, "is given twice; first in line %u", before);
+	return false;
 }
 
 static void unknown_key(struct agreement_reading *rd, const char *key, uint32_t line)
@@ -220,8 +232,8 @@ void phx_agreement_put(struct agreement_reading *rd, const char *key, const char
 	const struct phx_field *f = find_row(key);
 	if (!f)
 		unknown_key(rd, key, line);
-	else if (note_place(rd, key, line) &&
-		 !get_value(f, value, (char *)&rd->a + f->offset, &why))
+	if (note_place(rd, key, value, line) && f &&
+	    !get_value(f, value, (char *)&rd->a + f->offset, &why))
 		phx_agreement_find(rd, line, key, "%s", why.text);
 }
 
@@ -232,6 +244,7 @@ void phx_agreement_extend(struct agreement_reading *rd, const char *key, const c
 		if (!strcmp(e->key, key))
 			phx_agreement_find(rd, line, "extensions", "'%.60s' is given twice", key);
 	struct phx_re_extension *e = phx_list_push(&rd->a.extensions, sizeof(*e));
+	note_given(rd, key, value, line, true);
 	if (!e)
 		rd->error = -ENOMEM;
 	else if (!phx_name_valid(key) || PHX_STR_SET(e->key, key) < 0 ||

@@ -30,6 +30,24 @@ int phx_agreement_parse(const char *text, size_t n, const char *what, const char
 			struct phx_agreement *ret, struct phx_list *ret_findings,
 			struct phx_err *err);
 
+/** The line of that file which gives `field`; 0: none does, or it cannot be read. */
+uint32_t phx_agreement_line_in(const char *path, const char *field);
+
+/** A key that a text gives, and what it says there, as words; whether or not it may. */
+struct phx_agreement_given {
+	char key[PHX_NAME_MAX], value[256];
+	bool extension;
+	uint32_t line;
+};
+/** What a text gives, in its order (struct phx_agreement_given, owned by the caller:
+ * phx_list_fini()); of one that cannot be parsed nothing. -ENOMEM. */
+int phx_agreement_given_in(const char *text, size_t n, struct phx_list *ret);
+/** Append the libconfig text that gives just that, in the order of phx_agreement_row(), keys that
+ * are none behind, and extensions last; empty values are left out. What is wrong stays so, each in
+ * a line of its own. -EINVAL: a key or value that no line can hold. -ENOMEM. */
+int phx_agreement_write_given(const struct phx_list *given, struct phx_buf *buf,
+			      struct phx_err *err);
+
 /** Append the agreement as a file; what has its default is left out where the papers do not name
  * it. Reading it back gives the same agreement. -ENOMEM. */
 int phx_agreement_write_conf(const struct phx_agreement *a, struct phx_buf *buf);
@@ -38,5 +56,8 @@ int phx_agreement_write_xml(const struct phx_agreement *a, struct phx_buf *buf);
 /** Row `i` of what a file may have, in the order of its keys: those of the agreement, and those
  * that are not members of it. NULL behind the last. */
 const struct phx_field *phx_agreement_row(size_t i);
+/** Is it one of those that an agreement always tells: what the papers print, and what nothing else
+ * says? */
+bool phx_agreement_row_is_told(const struct phx_field *f);
 
 #endif

@@ -9,13 +9,9 @@
 struct agreement_reading {
 	struct phx_agreement a;
 	struct phx_list findings; /* struct phx_agreement_finding */
-	struct phx_list lines;    /* struct agreement_place: where keys were given */
+	struct phx_list given;    /* struct phx_agreement_given: keys, each once, and extensions */
 	uint32_t line;            /* of the whole, for what is not there */
 	int error;                /* -ENOMEM */
-};
-struct agreement_place {
-	char key[PHX_NAME_MAX];
-	uint32_t line;
 };
 
 /** The line in which `key` was given; 0: nowhere. */

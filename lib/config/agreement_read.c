@@ -148,6 +148,45 @@ static bool is_xml(const char *text, size_t n)
 	return i < n && text[i] == '<';
 }
 
+static void read_any(struct agreement_reading *rd, const char *text, size_t n, const char *what)
+{
+	phx_agreement_init(&rd->a);
+	if (is_xml(text, n))
+		phx_agreement_read_xml(rd, text, n);
+	else
+		read_conf(rd, text, n, what);
+}
+
+uint32_t phx_agreement_line_in(const char *path, const char *field)
+{
+	struct agreement_reading rd = {.line = 1};
+	PHX_AUTO_FREE char *text = NULL;
+	size_t n = 0;
+	if (phx_file_read(path, PHX_AGREEMENT_FILE_MAX, &text, &n, NULL) < 0)
+		return 0;
+	read_any(&rd, text, n, path);
+	uint32_t line = phx_agreement_line(&rd, field);
+	phx_list_fini(&rd.given);
+	phx_list_fini(&rd.findings);
+	phx_record_fini(&phx_agreement_record, &rd.a);
+	return line;
+}
+
+int phx_agreement_given_in(const char *text, size_t n, struct phx_list *ret)
+{
+	struct agreement_reading rd = {.line = 1};
+	*ret = (struct phx_list){0};
+	if (n <= PHX_AGREEMENT_FILE_MAX)
+		read_any(&rd, text, n, "");
+	phx_list_fini(&rd.findings);
+	phx_record_fini(&phx_agreement_record, &rd.a);
+	if (rd.error == 0)
+		*ret = rd.given;
+	else
+		phx_list_fini(&rd.given);
+	return rd.error;
+}
+
 int phx_agreement_parse(const char *text, size_t n, const char *what, const char *name,
 			struct phx_agreement *ret, struct phx_list *ret_findings,
 			struct phx_err *err)
@@ -156,17 +195,13 @@ int phx_agreement_parse(const char *text, size_t n, const char *what, const char
 	if (n > PHX_AGREEMENT_FILE_MAX)
 		return phx_err_set(err, -EFBIG, "%s: an agreement has at most %u bytes", what,
 				   PHX_AGREEMENT_FILE_MAX);
-	phx_agreement_init(&rd.a);
-	if (is_xml(text, n))
-		phx_agreement_read_xml(&rd, text, n);
-	else
-		read_conf(&rd, text, n, what);
+	read_any(&rd, text, n, what);
 	complete(&rd, name);
 	if (!rd.findings.n)
 		phx_agreement_check_new(&rd.a, found, &rd);
 	need_lower(&rd);
 	int r = rd.error ? rd.error : rd.findings.n ? first_finding(&rd, what, err) : 0;
-	phx_list_fini(&rd.lines);
+	phx_list_fini(&rd.given);
 	if (r == 0)
 		*ret = rd.a;
 	else

@@ -1,5 +1,5 @@
-/* RE agreements as text again, in both formats: see agreement.h. Called by phx
- * re show. */
+/* RE agreements as text again, in both formats, and texts of what people fill in: see agreement.h.
+ * Called by phx re show, and by phxd. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -59,9 +59,7 @@ static bool is_quoted(const struct phx_field *f, const void *member)
 	return form != PHX_KEY_NUMBER && form != PHX_KEY_FRACTION && form != PHX_KEY_YES;
 }
 
-/* What Fig. 3 has stands there in any case, and what is not always the same if it does not; a word
- * that is empty never does. */
-static bool is_told(const struct phx_field *f, const void *member, const void *fallback)
+bool phx_agreement_row_is_told(const struct phx_field *f)
 {
 	static const char *const always[] = {"name",
 					     "relationship",
@@ -73,13 +71,20 @@ static bool is_told(const struct phx_field *f, const void *member, const void *f
 					     "upper_bound_size",
 					     "setup_policy",
 					     "initial_instances"};
-	bool text = f->type == PHX_F_STR;
-	if (text && !*(const char *)member)
-		return false;
 	for (size_t i = 0; i < PHX_ARRAY_SIZE(always); i++)
 		if (!strcmp(always[i], f->key->name))
 			return true;
-	return memcmp(member, fallback, text ? 1 : f->size) != 0;
+	return false;
+}
+
+/* What Fig. 3 has stands there in any case, and what is not always the same if it does not; a word
+ * that is empty never does. */
+static bool is_told(const struct phx_field *f, const void *member, const void *fallback)
+{
+	bool text = f->type == PHX_F_STR;
+	if (text && !*(const char *)member)
+		return false;
+	return phx_agreement_row_is_told(f) || memcmp(member, fallback, text ? 1 : f->size) != 0;
 }
 
 static int write_agreement(const struct writer *w, const struct phx_agreement *a, struct phx_buf *b)
@@ -116,4 +121,80 @@ int phx_agreement_write_conf(const struct phx_agreement *a, struct phx_buf *buf)
 int phx_agreement_write_xml(const struct phx_agreement *a, struct phx_buf *buf)
 {
 	return write_agreement(&xml_writer, a, buf);
+}
+
+/* ---- what people give ---- */
+
+/* Written without quotes; a number that is too large for libconfig is one in quotes. */
+static bool is_bare(const char *value)
+{
+	enum { DIGITS_MAX = 9 };
+	size_t n = strlen(value);
+	return !strcmp(value, "true") || !strcmp(value, "false") ||
+		(n && n <= DIGITS_MAX && strspn(value, "0123456789") == n &&
+		 (value[0] != '0' || n == 1));
+}
+
+/* Could it be the name of a setting of libconfig? */
+static bool is_key(const char *key)
+{
+	static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ*";
+	static const char more[] =
+		"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_*";
+	return key[0] && strchr(letters, key[0]) && !key[strspn(key, more)];
+}
+
+static int check_given(const struct phx_agreement_given *g, struct phx_err *err)
+{
+	for (const char *p = g->value; *p; p++)
+		if ((unsigned char)*p < 0x20 || *p == 0x7f)
+			return phx_err_set(err, -EINVAL, "%s: must be one printable line", g->key);
+	return is_key(g->key) ? 0 : phx_err_set(err, -EINVAL, "'%s' is no key", g->key);
+}
+
+static void put_given(struct phx_buf *b, const struct phx_agreement_given *g)
+{
+	put_conf(b, g->key, g->value, !is_bare(g->value), g->extension);
+}
+
+static bool has_row(const char *key)
+{
+	const struct phx_field *f;
+	for (size_t i = 0; (f = phx_agreement_row(i)); i++)
+		if (!strcmp(f->key->name, key))
+			return true;
+	return false;
+}
+
+static void put_fields(struct phx_buf *b, const struct phx_list *given)
+{
+	const struct phx_field *f;
+	for (size_t i = 0; (f = phx_agreement_row(i)); i++)
+		PHX_LIST_EACH(struct phx_agreement_given, g, given)
+			if (!g->extension && g->value[0] && !strcmp(g->key, f->key->name))
+				put_given(b, g);
+	PHX_LIST_EACH(struct phx_agreement_given, g, given)
+		if (!g->extension && g->value[0] && !has_row(g->key))
+			put_given(b, g);
+}
+
+int phx_agreement_write_given(const struct phx_list *given, struct phx_buf *buf,
+			      struct phx_err *err)
+{
+	bool extends = false;
+	PHX_LIST_EACH(struct phx_agreement_given, g, given) {
+		int r = check_given(g, err);
+		if (r < 0)
+			return r;
+		extends |= g->extension;
+	}
+	put_fields(buf, given);
+	if (extends)
+		phx_buf_addf(buf, "%s", conf_writer.extensions_begin);
+	PHX_LIST_EACH(struct phx_agreement_given, g, given)
+		if (g->extension)
+			put_given(buf, g);
+	if (extends)
+		phx_buf_addf(buf, "%s", conf_writer.extensions_end);
+	return buf->failed ? -ENOMEM : 0;
 }

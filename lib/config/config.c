@@ -218,6 +218,7 @@ void phx_config_settings(const struct phx_config *cfg, struct phx_settings *ret)
 		.job_output_max_mb = cfg->job_output_max_mb,
 		.balance_rest_ms = rest_ms(cfg),
 		.jobs_per_user = cfg->jobs_per_user,
+		.triggers_per_user = cfg->triggers_per_user,
 		.job_mb_per_user = cfg->job_mb_per_user,
 		.looks = true,
 		.tokens = true,

@@ -54,6 +54,8 @@ extern const struct phx_enum phx_tftp_mode_names;
 	F(S, job_mb_per_user, U32, \
 	  KEY(job_mb_per_user, NUMBER(1, 4096, "MiB"), "64", \
 	      "What the words, scripts and environments of these jobs may take.")) \
+	F(S, triggers_per_user, U32, \
+	  KEY(triggers_per_user, NUMBER(1, 1000), "100", "Triggers of one user, of 1000 in all.")) \
 	F(S, journal_mb_per_user, U32, \
 	  KEY(journal_mb_per_user, NUMBER(1, 4096, "MiB"), "32", \
 	      "What one identity may have journalled at once; in 17 minutes all of it is " \
@@ -107,6 +109,16 @@ extern const struct phx_enum phx_tftp_mode_names;
 	      "Rules that map inventory facts to a role.")) \
 	F(S, pxe_dir, STR(256), \
 	  KEY(pxe_dir, PLACE(1, 255), "/usr/share/phoenix/pxe", "Templates of the iPXE scripts.")) \
+	F(S, portal_dir, STR(256), \
+	  KEY(portal_dir, PLACE(1, 255), "/usr/share/phoenix/portal", \
+	      "The portal's pages, read when phxd starts; by default those of a build beside " \
+	      "phxd, if it has some, else these.")) \
+	F(S, portal_pam, BOOL, \
+	  KEY(portal_pam, YES, "false", \
+	      "Users of this head sign in to the portal with name and password, too, by PAM " \
+	      "(service phoenix, /etc/pam.d/phoenix), never root. Everybody who reaches " \
+	      "https_port can try passwords then, slowed down after five wrong ones; links of " \
+	      "phx portal and certificates are there in any case.")) \
 	F(S, socket, STR(256), \
 	  KEY(socket, PLACE(1, 107), "{run_dir}/phxd.sock", \
 	      "Where administrators reach phxd on this machine.")) \
@@ -276,6 +288,10 @@ extern const struct phx_enum phx_tftp_mode_names;
 	  KEY(attestation_days, NUMBER(1, 36500, "days"), "365", \
 	      "How long the attestation of a hand-over with erases counts: phx erasure verify " \
 	      "says of an older one that it does not.")) \
+	F(S, person_cert_days_max, U32, \
+	  KEY(person_cert_days_max, NUMBER(1, 3650, "days"), "365", \
+	      "How long the certificate of a person is good at most: phx cert issue refuses " \
+	      "more. Those that were issued before stay as they are.")) \
 	F(S, journal_keep_days, U32, \
 	  KEY(journal_keep_days, NUMBER(0, 36500, "days"), "0", \
 	      "Events older than this are forgotten after a snapshot; 0: all are kept. Erase " \

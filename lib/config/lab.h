@@ -37,6 +37,10 @@ PHX_RECORD_STRUCT(lab_disk, LAB_DISK_FIELDS);
 	F(S, cpus, U32, KEY(cpus, NUMBER(1, 16), "1", "How many processors it has.")) \
 	F(S, bmc, BOOL, KEY(bmc, YES, "true", "Whether it has a BMC, which speaks IPMI.")) \
 	F(S, tpm, BOOL, KEY(tpm, YES, "false", "Whether it has a TPM 2.0, which swtpm is.")) \
+	F(S, share, STR(200), \
+	  KEY(share, LINE, "", \
+	      "A directory of this host, absolute, that the machine may mount by 9p: mount -t 9p " \
+	      "-o trans=virtio share DIR; empty: none. Stands for the file server of a site.")) \
 	F(S, mac, STR(PHX_MAC_MAX), \
 	  KEY(mac, LINE, "", \
 	      "Of its network card; empty: made of the lab's name and its place in the list.")) \

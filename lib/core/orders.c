@@ -26,7 +26,8 @@ static bool agent_may_do(const struct phx_node *n, const struct phx_step *step)
 static int add_step_order(const struct phx_state *s, const struct phx_node *n,
 			  const struct phx_step *step, struct phx_list *ret)
 {
-	const struct phx_role *role = phx_step_role(s, n, step);
+	struct phx_role store;
+	const struct phx_role *role = phx_step_role(s, n, step, &store);
 	struct phx_order *o = phx_list_push(ret, sizeof(*o));
 	if (!o)
 		return -ENOMEM;
@@ -124,6 +125,23 @@ static int add_prefetch_order(const struct phx_state *s, const struct phx_node *
 	return PHX_STR_SET(o->kind, "prefetch");
 }
 
+static int add_ahead_order(const struct phx_state *s, const struct phx_node *n,
+			   struct phx_list *ret)
+{
+	struct phx_role role;
+	uint64_t id;
+	int r = phx_re_ahead(s, n, &role, &id);
+	struct phx_order *o = r == 0 ? phx_list_push(ret, sizeof(*o)) : NULL;
+	if (!o) {
+		if (r == 0)
+			phx_record_fini(&phx_role_record, &role);
+		return r == -ENOENT ? 0 : r ? r : -ENOMEM;
+	}
+	o->id = id;
+	o->role = role;
+	return PHX_STR_SET(o->kind, "ahead");
+}
+
 /* A node still balances although it should not (it was quarantined, or goes to another role): its
  * successor has the addresses. */
 static bool directs_still(const struct phx_state *s, const struct phx_node *n)
@@ -148,7 +166,8 @@ int phx_core_orders(const struct phx_state *s, const char *node, struct phx_list
 	const struct phx_job *j = phx_index_job_on(s, n);
 	if (r == 0 && j && !j->engine_id[0] && !j->worker)
 		r = add_job_order(s, j, ret_orders);
-	return r ? r : add_prefetch_order(s, n, ret_orders);
+	r = r ? r : add_prefetch_order(s, n, ret_orders);
+	return r ? r : add_ahead_order(s, n, ret_orders);
 }
 
 /* ---- files ---- */
@@ -273,7 +292,8 @@ int64_t phx_core_next_deadline(const struct phx_state *s)
 		next = phx_ledger_next_ms(s->ledger);
 	PHX_LIST_EACH(struct phx_doomed_key, k, &s->doomed_keys)
 		next = k->again_ms < next ? k->again_ms : next;
-	return next;
+	int64_t trigger = phx_triggers_due(s);
+	return trigger < next ? trigger : next;
 }
 
 bool phx_core_key_holds(const struct phx_state *s, const char *node, const char *key_fp)

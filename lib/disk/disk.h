@@ -75,6 +75,10 @@ PHX_RECORD_STRUCT(phx_wipe_result, PHX_WIPE_RESULT_FIELDS);
 int phx_disk_wipe(const char *path, const struct phx_disk_facts *facts,
 		  const struct phx_wipe_order *order, phx_wipe_progress_fn progress, void *arg,
 		  struct phx_wipe_result *ret, struct phx_err *err);
+/** The places of that read-back which follow from size and seed alone: where 1 % of the disk's MiBs
+ * begin, each as likely as any other, rising (uint64_t, bytes; the caller: phx_list_fini()). Opens
+ * no disk. -ENOMEM. */
+int phx_readback_drawn(uint64_t size_bytes, uint64_t seed, struct phx_list *ret);
 
 /* ---- layout and image ---- */
 

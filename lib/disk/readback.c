@@ -5,7 +5,6 @@
 #include <string.h>
 #include <sys/random.h>
 
-#include "base/rng.h"
 #include "disk/internal.h"
 
 enum {
@@ -30,19 +29,13 @@ static int add_range(struct phx_list *ranges, uint64_t begin, uint64_t n, uint64
 	return 0;
 }
 
-/* `n` of the disk's MiBs, all different, each as likely as any other. */
-static int add_drawn(struct phx_list *ranges, uint64_t size, uint64_t n, uint64_t seed)
+static int add_drawn(struct phx_list *ranges, uint64_t size, uint64_t seed)
 {
-	struct phx_rng rng = {seed};
-	uint64_t there = size / CHUNK;
-	for (uint64_t i = 0; i < there && n; i++) {
-		if (phx_rng_below(&rng, there - i) >= n)
-			continue;
-		n--;
-		if (add_range(ranges, i * CHUNK, CHUNK, size) < 0)
-			return -ENOMEM;
-	}
-	return 0;
+	PHX_AUTO(phx_list_fini) struct phx_list drawn = {0};
+	int r = phx_readback_drawn(size, seed, &drawn);
+	for (uint32_t i = 0; r == 0 && i < drawn.n; i++)
+		r = add_range(ranges, *PHX_LIST_AT(&drawn, uint64_t, i), CHUNK, size);
+	return r;
 }
 
 static int by_begin(const void *a, const void *b)
@@ -79,7 +72,7 @@ static int collect(struct phx_list *ranges, uint64_t size, const struct phx_part
 			      END_BYTES + PHX_BLOCK_ALIGN, size);
 	for (uint32_t i = 0; r == 0 && i < table->n; i++)
 		r = add_range(ranges, table->parts[i].start_bytes, CHUNK, size);
-	return r < 0 ? r : add_drawn(ranges, size, (size / 100 + CHUNK - 1) / CHUNK, seed);
+	return r < 0 ? r : add_drawn(ranges, size, seed);
 }
 
 int phx_samples_plan(uint64_t size_bytes, const struct phx_part_table *table, uint64_t seed,

@@ -308,6 +308,7 @@ static void do_stop_step(struct fault_sim *f, struct fault_machine *m, const str
 		for (int i = 0; i < FAULT_PARTS; i++)
 			if (m->parts[i].job)
 				end_part(f, m, &m->parts[i], 137);
+		phx_fault_keeper_drains(f, m);
 		return;
 	}
 	if (role >= 0)
@@ -346,6 +347,7 @@ static bool do_step(struct fault_sim *f, struct fault_machine *m, struct fault_d
 	case PHX_STEP_health:
 		done->result = do_serve_step(f, m, t);
 		return true;
+	case PHX_STEP_scratch:
 	case PHX_STEP_rekey:
 		return true; /* phx_fault_rekey() did it */
 	case PHX_STEP_boot:

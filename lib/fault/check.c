@@ -391,10 +391,12 @@ void phx_fault_check_all(struct fault_sim *f)
 		phx_fault_violated(f, "state", "%s", why.text);
 	look_at_all(f);
 	check_ledger(f);
+	phx_fault_flows_check(f);
 }
 
 void phx_fault_check_reset(struct fault_sim *f)
 {
+	phx_fault_flows_reset(f);
 	for (uint32_t i = 0; i < f->n; i++) {
 		struct fault_machine *m = &f->m[i];
 		const struct phx_node *n = phx_fault_node(f, m);
@@ -504,6 +506,7 @@ void phx_fault_check_after(struct fault_sim *f, const struct phx_event *ev, int 
 	 * start */
 	if (ev->kind == PHX_EV_tick)
 		look_at_all(f);
+	phx_fault_flows_check(f);
 	if (!f->full_check_in--)
 		phx_fault_check_all(f);
 }

@@ -20,11 +20,14 @@ enum {
 struct fault_row {
 	const char *name;
 	int64_t every_ms;
+	bool of_flows;
 };
 
 static const struct fault_row rows[] = {
-#define FAULT(number, name, every_s, what, holds) {#name, (int64_t)(every_s)*SECOND},
+#define FAULT(number, name, every_s, what, holds) {#name, (int64_t)(every_s)*SECOND, false},
+#define FAULT_OF_FLOWS(number, name, every_s, what, holds) {#name, (int64_t)(every_s)*SECOND, true},
 #include "fault/fault.def"
+#undef FAULT_OF_FLOWS
 #undef FAULT
 };
 
@@ -119,6 +122,12 @@ static void happens_to_boot(struct fault_sim *f, struct fault_machine *m,
 	case WHAT_LATE:
 		phx_fault_late(f, m, it->a);
 		return;
+	case WHAT_TASK_ORDER:
+		phx_fault_task_order_late(f, m, it->a);
+		return;
+	case WHAT_KEEPER:
+		phx_fault_keeper_starts(f, m);
+		return;
 	case WHAT_COMES_ON:
 		phx_fault_power_on(f, m);
 		return;
@@ -139,9 +148,34 @@ static void happens_to_boot(struct fault_sim *f, struct fault_machine *m,
 	case WHAT_FAULT:
 	case WHAT_HEAL:
 	case WHAT_ENGINE:
+	case WHAT_TASK_END:
+	case WHAT_LEASE:
+	case WHAT_ROWS:
 	case WHAT_COUNT_:
 		return;
 	}
+}
+
+static void happens_to_head(struct fault_sim *f, const struct fault_item *it)
+{
+	bool its = it->gen == f->head.starts;
+	if (it->what == WHAT_TICK)
+		phx_fault_head_tick(f, it->gen);
+	else if (it->what == WHAT_HEAD_UP && its)
+		phx_fault_head_up(f);
+	else if (it->what == WHAT_KEY && its && f->head.up)
+		phx_fault_key_done(f, it->a);
+}
+
+static void happens_to_tasks(struct fault_sim *f, struct fault_machine *m,
+			     const struct fault_item *it)
+{
+	if (it->what == WHAT_TASK_END)
+		phx_fault_task_end(f, m, it->a);
+	else if (it->what == WHAT_LEASE)
+		phx_fault_task_lease(f, m, it->gen);
+	else
+		phx_fault_task_rows(f, it->a);
 }
 
 static void happens(struct fault_sim *f, const struct fault_item *it)
@@ -163,15 +197,9 @@ static void happens(struct fault_sim *f, const struct fault_item *it)
 		phx_fault_power(f, m, it->gen);
 		return;
 	case WHAT_KEY:
-		if (f->head.up && it->gen == f->head.starts)
-			phx_fault_key_done(f, it->a);
-		return;
 	case WHAT_TICK:
-		phx_fault_head_tick(f, it->gen);
-		return;
 	case WHAT_HEAD_UP:
-		if (it->gen == f->head.starts)
-			phx_fault_head_up(f);
+		happens_to_head(f, it);
 		return;
 	case WHAT_LOAD:
 		load(f, it->a);
@@ -185,6 +213,13 @@ static void happens(struct fault_sim *f, const struct fault_item *it)
 	case WHAT_ENGINE:
 		phx_fault_engine(f, it->gen, it->a);
 		return;
+	case WHAT_TASK_END:
+	case WHAT_LEASE:
+	case WHAT_ROWS:
+		happens_to_tasks(f, m, it);
+		return;
+	case WHAT_TASK_ORDER:
+	case WHAT_KEEPER:
 	case WHAT_STAGE:
 	case WHAT_ENROL:
 	case WHAT_HELLO:
@@ -219,12 +254,14 @@ static void run_until(struct fault_sim *f, int64_t end)
 static void plan_sources(struct fault_sim *f)
 {
 	for (uint32_t i = 0; i < phx_fault_n_loads; i++)
-		if (f->o.res || !phx_fault_loads[i].of_res)
+		if ((f->o.res || !phx_fault_loads[i].of_res) &&
+		    (f->o.flows || !phx_fault_loads[i].of_flows))
 			phx_fault_later(f, until_next(f, phx_fault_loads[i].every_ms, 100),
 					WHAT_LOAD, 0, 0, i);
 	for (uint32_t i = 0; i < PHX_ARRAY_SIZE(rows); i++) {
 		uint32_t n;
-		if (!f->o.only || phx_fault_infos(&n)[i].number == f->o.only)
+		if ((!f->o.only || phx_fault_infos(&n)[i].number == f->o.only) &&
+		    (f->o.flows || !rows[i].of_flows))
 			phx_fault_later(f, until_next(f, rows[i].every_ms, f->o.rate_percent),
 					WHAT_FAULT, 0, 0, i);
 	}
@@ -300,8 +337,21 @@ static void finish(struct fault_sim *f)
 	phx_list_fini(&f->messages);
 	phx_list_fini(&f->lates);
 	phx_list_fini(&f->engine.orders);
+	phx_fault_keepers_fini(f);
+	phx_fault_flows_fini(f);
 	free(f->m);
 	free(f->notes);
+}
+
+/* A fault of workflows alone wants some. */
+static bool wants_flows(const struct phx_fault_options *o)
+{
+	uint32_t n;
+	const struct phx_fault_info *infos = phx_fault_infos(&n);
+	for (uint32_t i = 0; i < n; i++)
+		if (o->only && infos[i].number == o->only)
+			return infos[i].of_flows;
+	return false;
 }
 
 static int live_once(const struct phx_fault_options *options, uint32_t notes_cap,
@@ -312,11 +362,13 @@ static int live_once(const struct phx_fault_options *options, uint32_t notes_cap
 			      .ret = &result,
 			      .rng = {options->seed},
 			      .hash = 0xcbf29ce484222325ULL};
+	f.o.flows = wants_flows(options) || options->flows;
+	f.o.res = options->res || f.o.flows;
 	f.n = options->nodes ? options->nodes : NODES;
 	f.end = (int64_t)(options->hours ? options->hours : HOURS) * HOUR;
 	f.notes_cap = notes_cap;
 	f.notes = calloc(notes_cap + 1, sizeof(*f.notes));
-	int r = f.notes ? phx_fault_setup(&f) : -ENOMEM;
+	int r = f.notes ? phx_fault_equip(&f) : -ENOMEM;
 	if (r == 0)
 		live(&f);
 	if (r < 0 && !f.failed)

@@ -14,6 +14,7 @@ struct phx_fault_info {
 	const char *name;  /* "dead_bmc" */
 	const char *what;  /* what is done to the cluster */
 	const char *holds; /* what must hold nevertheless */
+	bool of_flows;     /* only in lives with workflows */
 };
 /** The table of faults and its length; by number. */
 const struct phx_fault_info *phx_fault_infos(uint32_t *ret_n);
@@ -30,6 +31,8 @@ struct phx_fault_options {
 	/* with res: the batch RE of the pair has an engine of its own, a fake of Slurm with its
 	 * faults */
 	bool external;
+	/* with res: an RE with workflows too, whose tasks agents keep and tell of */
+	bool flows;
 	uint32_t events_kept; /* lines of the event list; 0 = 200 */
 	/* events between two checks of everything (what an event touches is always checked); 0 =
 	 * 256 */
@@ -51,6 +54,8 @@ struct phx_fault_result {
 	uint64_t events, journalled, refused;
 	uint64_t checks; /* invariants looked at */
 	uint64_t plans, erasures, jobs, crashes, quarantines;
+	/* workflows that were over at the end, tasks that began, and runs of them that were lost */
+	uint64_t flows, tasks, losses;
 	/* by row of the table; what waits for its instant counts when it happens */
 	uint64_t injected[PHX_FAULTS_MAX];
 	/* struct phx_fault_line: the last events, oldest first; none when ok */

@@ -104,10 +104,19 @@ static int act(void *arg, const struct phx_action *action)
 
 /* ---- one event ---- */
 
+static bool is_of_flows(const struct phx_event *ev)
+{
+	enum phx_payload payload = phx_event_payload((enum phx_event_kind)ev->kind);
+	return payload == PHX_PAYLOAD_task_results || payload == PHX_PAYLOAD_workflow_submit ||
+		payload == PHX_PAYLOAD_workflow_order;
+}
+
 static bool crashes_here(struct fault_sim *f, const struct phx_event *ev)
 {
 	struct fault_head *h = &f->head;
 	if (h->crash == CRASH_NONE)
+		return false;
+	if (h->crash_in_flow && !is_of_flows(ev))
 		return false;
 	const struct phx_node *n = h->crash_in_plan ? phx_state_node(h->s, ev->node) : NULL;
 	if (h->crash_in_plan && (!n || n->plan.cursor >= n->plan.steps.n))

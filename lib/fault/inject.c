@@ -7,8 +7,10 @@
 #include <string.h>
 
 static const struct phx_fault_info infos[] = {
-#define FAULT(number, name, every_s, what, holds) {number, #name, what, holds},
+#define FAULT(number, name, every_s, what, holds) {number, #name, what, holds, false},
+#define FAULT_OF_FLOWS(number, name, every_s, what, holds) {number, #name, what, holds, true},
 #include "fault/fault.def"
+#undef FAULT_OF_FLOWS
 #undef FAULT
 };
 _Static_assert(PHX_ARRAY_SIZE(infos) <= PHX_FAULTS_MAX, "the counters hold every row");
@@ -395,7 +397,73 @@ static void inject_crash_in_step(struct fault_sim *f)
 	f->head.crash = (enum fault_crash)phx_fault_between(f, CRASH_APPLY, CRASH_ACT);
 	f->head.crash_in = (int32_t)phx_fault_between(f, 0, 5);
 	f->head.crash_in_plan = true;
+	f->head.crash_in_flow = false;
 	f->head.crash_row = arm(f);
+}
+
+static void inject_crash_in_flow(struct fault_sim *f)
+{
+	f->head.crash = (enum fault_crash)phx_fault_between(f, CRASH_APPLY, CRASH_ACT);
+	f->head.crash_in = (int32_t)phx_fault_between(f, 0, 5);
+	f->head.crash_in_plan = false;
+	f->head.crash_in_flow = true;
+	f->head.crash_row = arm(f);
+}
+
+/* A row about a task that the node does not have: of any run, or of none. */
+static void make_false_row(struct fault_sim *f, const struct phx_node *n,
+			   struct phx_task_result *row)
+{
+	const struct phx_list *all = &f->head.s->workflows;
+	const struct phx_flowrun *w = all->n
+		? PHX_LIST_AT(all, struct phx_flowrun, phx_rng_below(&f->rng, all->n))
+		: NULL;
+	bool knows = w && phx_fault_chance(f, 900);
+	*row = (struct phx_task_result){
+		.run = knows ? w->id : f->head.s->last_workflow_id + 1,
+		.submitted_ms = knows && phx_fault_chance(f, 900) ? w->submitted_ms : 1,
+		.task = (uint32_t)phx_rng_below(&f->rng, knows ? w->n_tasks + 1 : 4),
+		.outcome = (int)phx_rng_below(&f->rng, PHX_TASK_OUTCOMES),
+		.begin_ms = 1,
+		.end_ms = 2,
+		.cpu_ms = UINT64_MAX};
+	const struct phx_flow_place *at =
+		knows && w->live && row->task < w->n_tasks ? &w->live->at[row->task] : NULL;
+	row->attempt = at ? at->n_runs : 1;
+	/* it may say what it likes of the attempt that it has */
+	if (!at || at->node == n->number)
+		row->attempt += phx_fault_chance(f, 500) ? 1 : UINT32_MAX;
+}
+
+static void inject_false_tasks(struct fault_sim *f)
+{
+	const struct fault_machine *m = phx_fault_any(f);
+	const struct phx_node *n = phx_fault_node(f, m);
+	struct phx_event ev = {.kind = PHX_EV_task_results};
+	uint64_t told = phx_fault_flows_told(f);
+	for (int i = 0; n && i < 8; i++) {
+		struct phx_task_result *row = phx_list_push(&ev.task_results.rows, sizeof(*row));
+		if (row)
+			make_false_row(f, n, row);
+	}
+	PHX_STR_SET(ev.node, m->node);
+	if (n && phx_fault_submit(f, &ev, NULL) == 0 && phx_fault_flows_told(f) != told)
+		phx_fault_violated(f, "believed",
+				   "%s tells of tasks that it does not have, and it counts",
+				   m->node);
+	phx_event_fini(&ev);
+}
+
+static void inject_keeper_dies(struct fault_sim *f)
+{
+	uint32_t at = (uint32_t)phx_rng_below(&f->rng, f->n);
+	for (uint32_t i = 0; i < f->n; i++) {
+		struct fault_machine *m = &f->m[(at + i) % f->n];
+		if (!m->keeper.up || !m->keeper.book.n[TASK_RUNS])
+			continue;
+		phx_fault_keeper_dies(f, m);
+		return;
+	}
 }
 
 /* By hours, forward or back; or by months, until somebody sets it right: that is not believed. */
@@ -421,7 +489,7 @@ static void inject_shutdown(struct fault_sim *f)
 				NULL);
 	f->head.crash = (enum fault_crash)phx_fault_between(f, CRASH_APPLY, CRASH_ACT);
 	f->head.crash_in = (int32_t)phx_fault_between(f, 0, 3);
-	f->head.crash_in_plan = false;
+	f->head.crash_in_plan = f->head.crash_in_flow = false;
 	f->head.crash_row = arm(f);
 }
 
@@ -463,6 +531,8 @@ static void inject_lost_action(struct fault_sim *f)
 
 void (*const phx_fault_injections[])(struct fault_sim *f) = {
 #define FAULT(number, name, every_s, what, holds) inject_##name,
+#define FAULT_OF_FLOWS FAULT
 #include "fault/fault.def"
+#undef FAULT_OF_FLOWS
 #undef FAULT
 };

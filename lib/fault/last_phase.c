@@ -39,9 +39,8 @@ static void end_jobs(struct fault_sim *f)
 	for (uint32_t i = 0; i < f->head.s->jobs.n; i++) {
 		const struct phx_job *j = PHX_LIST_AT(&f->head.s->jobs, struct phx_job, i);
 		struct phx_event ev = {.kind = PHX_EV_job_cancel, .job_order.job = j->id};
-		int r = j->state == PHX_JOB_QUEUED || j->state == PHX_JOB_RUNNING
-			? phx_fault_submit(f, &ev, NULL)
-			: 0;
+		bool open = j->state == PHX_JOB_QUEUED || j->state == PHX_JOB_RUNNING;
+		int r = open && !j->worker ? phx_fault_submit(f, &ev, NULL) : 0;
 		/* with a job left the cluster may work for a day, and rest would be missed for no
 		 * fault of the core's */
 		if (r == -EROFS || r == -ENOTCONN)
@@ -116,7 +115,7 @@ bool phx_fault_at_rest(struct fault_sim *f)
 		if (n->plan.cursor < n->plan.steps.n || n->state == PHX_NODE_COMMISSIONING ||
 		    n->off_wanted)
 			return false;
-	return !runs_jobs(f);
+	return !runs_jobs(f) && !(f->flows_must_end && phx_fault_flows_open(f));
 }
 
 /* ---- what an administrator does then ---- */
@@ -171,10 +170,29 @@ static void bring_back(struct fault_sim *f, struct fault_machine *m)
 		wake(f, m, n);
 }
 
+/* Some of the nodes that others have are free again, and no rule gives them away: the RE asks for
+ * them. */
+static void give_back(struct fault_sim *f)
+{
+	struct phx_event ev = {.kind = PHX_EV_settings, .site.settings = f->head.s->settings};
+	uint32_t n_given = 0;
+	ev.site.settings.auto_assign = false;
+	phx_fault_submit(f, &ev, NULL);
+	for (uint32_t i = 0; i < f->n && n_given < 4; i++) {
+		const struct phx_node *n = phx_fault_node(f, &f->m[i]);
+		if (n && n->state == PHX_NODE_ACTIVE && !n->allocated_to[0])
+			n_given +=
+				phx_fault_order(f, PHX_EV_release, &f->m[i], NULL, NULL, NULL) == 0;
+	}
+}
+
 void phx_fault_bring_back(struct fault_sim *f)
 {
 	end_jobs(f);
 	phx_fault_accept_all(f);
+	phx_fault_flows_go_on(f);
+	if (f->flows_must_end && phx_fault_flows_open(f))
+		give_back(f);
 	for (uint32_t i = 0; i < f->n; i++)
 		bring_back(f, &f->m[i]);
 }
@@ -263,5 +281,6 @@ void phx_fault_check_rest(struct fault_sim *f)
 	for (uint32_t i = 0; i < f->n; i++)
 		check_node(f, &f->m[i]);
 	check_keys(f);
+	phx_fault_flows_check_rest(f);
 	phx_fault_engine_check_rest(f);
 }

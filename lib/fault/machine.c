@@ -13,6 +13,7 @@ static void lose_agent(struct fault_machine *m)
 	m->seen.ordered = 0;
 	m->seen.n_done = 0;
 	memset(m->parts, 0, sizeof(m->parts));
+	m->keeper.up = m->keeper.telling = false;
 }
 
 static void leave_environment(struct fault_sim *f, struct fault_machine *m, enum fault_stage to)

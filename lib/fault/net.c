@@ -98,7 +98,8 @@ static void take_answer(struct fault_sim *f, struct fault_machine *m)
 		return;
 	}
 	/* the head wants a role: here it is, and it is the same */
-	const struct phx_role *wanted = phx_core_role_wanted(f->head.s, n);
+	struct phx_role store;
+	const struct phx_role *wanted = phx_core_role_wanted(f->head.s, n, &store);
 	if (wanted && role >= 0 && run && !m->serves &&
 	    !strcmp(wanted->name, phx_fault_role_names[role]) && version == f->role_version[role])
 		phx_fault_later(f, phx_fault_between(f, SECOND, 4 * SECOND), WHAT_SERVED, m->i,
@@ -119,7 +120,7 @@ void phx_fault_hello(struct fault_sim *f, struct fault_machine *m)
 	}
 	PHX_STR_SET(ev.node, m->node);
 	make_hello(f, m, &ev.hello);
-	ev.hello.echoes = ev.hello.rekeys = true;
+	ev.hello.echoes = ev.hello.rekeys = ev.hello.scratches = true;
 	m->fresh = m->missing_told = false;
 	m->reported[0] = '\0';
 	int r = phx_fault_submit(f, &ev, NULL);
@@ -132,6 +133,7 @@ void phx_fault_hello(struct fault_sim *f, struct fault_machine *m)
 	}
 	m->registered = true;
 	phx_fault_link(f, m);
+	phx_fault_keeper_starts(f, m);
 	take_answer(f, m);
 	phx_fault_tells(f, m);
 	phx_fault_later(f, phx_fault_between(f, 1, 100), WHAT_ORDERS, m->i, m->gen, 0);
@@ -261,7 +263,7 @@ static void take_one(struct fault_sim *f, struct fault_machine *m, const struct 
 	struct fault_task t;
 	if (!strcmp(o->kind, "inspect")) {
 		answer_inspect(f, m);
-	} else if (!strcmp(o->kind, "prefetch")) {
+	} else if (!strcmp(o->kind, "prefetch") || !strcmp(o->kind, "ahead")) {
 		return; /* packages cost it no time anyway */
 	} else if (strcmp(o->kind, "step") != 0) {
 		phx_fault_take_job(f, m, o);
@@ -291,6 +293,8 @@ void phx_fault_orders(struct fault_sim *f, struct fault_machine *m)
 		phx_record_fini(&phx_order_record, o);
 	}
 	phx_list_fini(&orders);
+	if (m->linked && !f->failed)
+		phx_fault_task_orders(f, m);
 }
 
 /* ---- results ---- */

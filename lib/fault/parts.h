@@ -121,6 +121,25 @@ void phx_fault_re_adopt(struct fault_machine *m, const struct phx_node *n);
 /** The plan is a move that the ledger of the REs wanted. */
 bool phx_fault_re_moves(const struct phx_node *n);
 
+/* check_flows.c: what must hold of workflows */
+/** The machine really begins a task, which is in the book of its keeper as one that runs. */
+void phx_fault_flow_begins(struct fault_sim *f, const struct fault_machine *m,
+			   const struct task_key *key);
+/** It really ended so. */
+void phx_fault_flow_ended(struct fault_sim *f, const struct phx_task_result *row);
+/** An agent was told that the head has these rows. */
+void phx_fault_flow_acked(struct fault_sim *f, const struct phx_list *rows);
+/** After an event. */
+void phx_fault_flows_check(struct fault_sim *f);
+/** The head has gone back to its store. */
+void phx_fault_flows_reset(struct fault_sim *f);
+/** A sum of what agents have told of all tasks, as far as it counted. */
+uint64_t phx_fault_flows_told(const struct fault_sim *f);
+/** Is one not over? */
+bool phx_fault_flows_open(const struct fault_sim *f);
+void phx_fault_flows_check_rest(struct fault_sim *f);
+void phx_fault_flows_fini(struct fault_sim *f);
+
 /* check.c: the observer */
 /** A pool's owner as a bit. */
 uint16_t phx_fault_owner_bit(int pool);
@@ -205,6 +224,21 @@ void phx_fault_tenant_writes(struct fault_sim *f, struct fault_machine *m);
 void phx_fault_power(struct fault_sim *f, struct fault_machine *m, uint32_t gen);
 void phx_fault_key_done(struct fault_sim *f, uint64_t slot);
 
+/* keeper.c: tasks on machines */
+/** The agent is there: another keeper begins, if there is none. */
+void phx_fault_keeper_starts(struct fault_sim *f, struct fault_machine *m);
+/** It dies, and all tasks with it. */
+void phx_fault_keeper_dies(struct fault_sim *f, struct fault_machine *m);
+/** The node is drained: its tasks end. */
+void phx_fault_keeper_drains(struct fault_sim *f, struct fault_machine *m);
+/** The head's orders of tasks reach the agent. */
+void phx_fault_task_orders(struct fault_sim *f, struct fault_machine *m);
+void phx_fault_task_order_late(struct fault_sim *f, struct fault_machine *m, uint64_t slot);
+void phx_fault_task_end(struct fault_sim *f, struct fault_machine *m, uint64_t number);
+void phx_fault_task_lease(struct fault_sim *f, struct fault_machine *m, uint32_t n_unheard);
+void phx_fault_task_rows(struct fault_sim *f, uint64_t slot);
+void phx_fault_keepers_fini(struct fault_sim *f);
+
 /* net.c: what agents and head say to each other */
 void phx_fault_enrol(struct fault_sim *f, struct fault_machine *m);
 void phx_fault_hello(struct fault_sim *f, struct fault_machine *m);
@@ -219,14 +253,24 @@ void phx_fault_engine(struct fault_sim *f, uint32_t gen, uint64_t phase);
 
 /* re.c: lives of runtime environments */
 void phx_fault_re_live(struct fault_sim *f);
+/** The RE with workflows is made, and activated. */
+void phx_fault_re_of_flows(struct fault_sim *f);
 void phx_fault_re_job(struct fault_sim *f);
 void phx_fault_re_use(struct fault_sim *f);
+
+/* flows.c: workflows, and what people do with them */
+void phx_fault_flow_submit(struct fault_sim *f);
+void phx_fault_flow_order(struct fault_sim *f);
+void phx_fault_flow_lease(struct fault_sim *f);
+/** What was held goes on, and the RE has nodes. */
+void phx_fault_flows_go_on(struct fault_sim *f);
 
 /* load.c */
 struct fault_load {
 	const char *name;
 	int64_t every_ms; /* mean, for 64 nodes */
-	bool of_res;      /* only with runtime environments */
+	/* only with runtime environments; with workflows */
+	bool of_res, of_flows;
 	void (*act)(struct fault_sim *f);
 };
 extern const struct fault_load phx_fault_loads[];
@@ -242,8 +286,8 @@ void phx_fault_by_hand(struct fault_sim *f, struct fault_machine *m);
 /* inject.c */
 extern void (*const phx_fault_injections[])(struct fault_sim *f);
 
-/* setup.c */
-int phx_fault_setup(struct fault_sim *f);
+/* equip.c */
+int phx_fault_equip(struct fault_sim *f);
 
 /* last_phase.c: how it ends */
 bool phx_fault_at_rest(struct fault_sim *f);

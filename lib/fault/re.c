@@ -26,8 +26,8 @@ static void create(struct fault_sim *f, int re)
 	if (f->o.external && re == 0)
 		a->engine = PHX_RE_ENGINE_SLURM;
 	/* in every other life */
-	a->keep_jobs =
-		f->o.seed % 2 && phx_re_kind(a)->has_jobs && a->engine == PHX_RE_ENGINE_BUILTIN;
+	a->keep_jobs = f->o.seed % 2 && phx_re_kind_may_have(phx_re_kind(a), "keep_jobs") &&
+		a->engine == PHX_RE_ENGINE_BUILTIN;
 	a->setup = f->pool_setup[r->pool];
 	if (phx_fault_submit(f, &ev, NULL) == -EINVAL)
 		phx_fault_violated(f, "model", "the agreement of RE %s is refused", a->name);
@@ -49,7 +49,7 @@ void phx_fault_re_live(struct fault_sim *f)
 {
 	static const int whims[] = {PHX_EV_re_suspend, PHX_EV_re_resume, PHX_EV_re_deactivate,
 				    PHX_EV_re_safe_deactivate, PHX_EV_re_destroy};
-	const int i = (int)phx_rng_below(&f->rng, FAULT_RES);
+	const int i = (int)phx_rng_below(&f->rng, f->o.flows ? FAULT_RES : FAULT_RE_OF_FLOWS);
 	const struct phx_re *re = phx_state_re(f->head.s, phx_fault_re_name(i));
 	if (!re)
 		create(f, i);
@@ -59,6 +59,15 @@ void phx_fault_re_live(struct fault_sim *f)
 			i);
 	else if (phx_fault_chance(f, 250))
 		operate(f, whims[phx_rng_below(&f->rng, PHX_ARRAY_SIZE(whims))], i);
+}
+
+void phx_fault_re_of_flows(struct fault_sim *f)
+{
+	const struct phx_re *re = phx_state_re(f->head.s, phx_fault_re_name(FAULT_RE_OF_FLOWS));
+	if (!re)
+		create(f, FAULT_RE_OF_FLOWS);
+	else if (!re->active)
+		operate(f, PHX_EV_re_activate, FAULT_RE_OF_FLOWS);
 }
 
 void phx_fault_re_job(struct fault_sim *f)

@@ -7,9 +7,9 @@
 
 const char *const phx_fault_pool_names[FAULT_POOLS] = {"free",  "batch", "web",    "guest",
 						       "vault", "lab",   "intake", "secure",
-						       "queue", "shop",  "alone"};
+						       "queue", "shop",  "alone",  "flow"};
 const char *const phx_fault_pool_owners[FAULT_POOLS] = {
-	"", "hpc", "hpc", "other", "bank", "uni", "uni", "army", "corp", "mall", "uni"};
+	"", "hpc", "hpc", "other", "bank", "uni", "uni", "army", "corp", "mall", "uni", "sky"};
 
 struct site_role {
 	const char *name, *pool, *image;
@@ -35,6 +35,7 @@ const struct fault_re phx_fault_res[FAULT_RES] = {
 	{8, PHX_RE_BATCH, PHX_POLICY_fb, "compute", "shop", 14},
 	{9, PHX_RE_WEB, PHX_POLICY_fb, "web", "queue", 8},
 	{10, PHX_RE_BATCH, PHX_POLICY_dr, "lab", "", 5},
+	[FAULT_RE_OF_FLOWS] = {11, PHX_RE_MANY_TASKS, PHX_POLICY_dr, "compute", "", 15},
 };
 
 static int find(const char *const *names, int n, const char *name)

@@ -5,6 +5,7 @@
  *   queue ─▶ fault.c ─┬▶ machine.c (power, boot)   ┐
  *                     ├▶ driver_results.c (BMCs)   ├─▶ head.c: lib/journal: apply, commit, act
  *                     ├▶ net.c ─▶ agent.c          │        │
+ *                     ├▶ keeper.c (tasks)          │        │
  *                     ├▶ load.c (orders, jobs)     │        └─▶ check.c, after every event
  *                     ├▶ slurm_worker.c            │
  *                     └▶ inject.c (fault.def)      ┘
@@ -14,6 +15,7 @@
 #define PHX_FAULT_WORLD_H
 
 #include "agent/decide.h"
+#include "agent/task_book.h"
 #include "base/heap.h"
 #include "base/rng.h"
 #include "core/core.h"
@@ -34,40 +36,47 @@ enum {
 	FAULT_ENGINE_HOSTS = 4,
 	FAULT_ROLES = 8,
 	FAULT_PUT_POOLS = 8, /* pools of the site; behind them those of REs */
-	FAULT_POOLS = 11,
-	FAULT_RES = 3,
-	SILENT_MS = 6000, /* after which a node is missing */
+	FAULT_POOLS = 12,
+	FAULT_RES = 4,
+	FAULT_RE_OF_FLOWS = 3, /* which of them */
+	SILENT_MS = 6000,      /* after which a node is missing */
 	FAULT_BEAT_MS = 2 * SECOND,
 	FAULT_BMC_STAGE_MS = 2 * SECOND,
-	FAULT_QUIET_MS = 15 * SECOND, /* between two questions to an engine, at most */
+	FAULT_LEASE_LOOK_MS = 5 * SECOND, /* a keeper looks whether leases are over */
+	FAULT_QUIET_MS = 15 * SECOND,     /* between two questions to an engine, at most */
 };
 
 /* ---- the queue of what is going to happen ---- */
 
 enum fault_what {
-	WHAT_STAGE,    /* machine: the next stage of its start */
-	WHAT_ENROL,    /* agent asks for a certificate */
-	WHAT_HELLO,    /* agent registers */
-	WHAT_ENTER,    /* agent has entered the installed system */
-	WHAT_STEP_END, /* agent ends its step */
-	WHAT_JOB_END,  /* a: job */
-	WHAT_SERVED,   /* services of the role run again after a start */
-	WHAT_BEAT,     /* first beat after a change */
-	WHAT_SILENCE,  /* head notices that an agent is silent */
-	WHAT_ORDERS,   /* orders reach the agent */
-	WHAT_LATE,     /* a: slot of an order that was held up */
-	WHAT_MESSAGE,  /* a: slot of a result on its way */
-	WHAT_POWER,    /* BMC: the operation at the head of its queue goes on */
-	WHAT_COMES_ON, /* a machine whose plug was pulled has its power back */
-	WHAT_LEAVES,   /* a tenant that has hidden a disk is told to leave */
-	WHAT_GOES_OFF, /* a machine that was told 'off' a while ago is off now */
-	WHAT_KEY,      /* a: slot of a disk-key operation */
-	WHAT_TICK,     /* head: a deadline */
-	WHAT_HEAD_UP,  /* head starts again */
-	WHAT_LOAD,     /* a: row of the table of loads */
-	WHAT_FAULT,    /* a: row of fault.def */
-	WHAT_HEAL,     /* a cut line is whole again */
-	WHAT_ENGINE,   /* a: what the engine that is not ours, or who asks it, does next */
+	WHAT_STAGE,      /* machine: the next stage of its start */
+	WHAT_ENROL,      /* agent asks for a certificate */
+	WHAT_HELLO,      /* agent registers */
+	WHAT_ENTER,      /* agent has entered the installed system */
+	WHAT_STEP_END,   /* agent ends its step */
+	WHAT_JOB_END,    /* a: job */
+	WHAT_SERVED,     /* services of the role run again after a start */
+	WHAT_BEAT,       /* first beat after a change */
+	WHAT_SILENCE,    /* head notices that an agent is silent */
+	WHAT_ORDERS,     /* orders reach the agent */
+	WHAT_LATE,       /* a: slot of an order that was held up */
+	WHAT_MESSAGE,    /* a: slot of a result on its way */
+	WHAT_POWER,      /* BMC: the operation at the head of its queue goes on */
+	WHAT_COMES_ON,   /* a machine whose plug was pulled has its power back */
+	WHAT_LEAVES,     /* a tenant that has hidden a disk is told to leave */
+	WHAT_GOES_OFF,   /* a machine that was told 'off' a while ago is off now */
+	WHAT_KEY,        /* a: slot of a disk-key operation */
+	WHAT_TICK,       /* head: a deadline */
+	WHAT_HEAD_UP,    /* head starts again */
+	WHAT_LOAD,       /* a: row of the table of loads */
+	WHAT_FAULT,      /* a: row of fault.def */
+	WHAT_HEAL,       /* a cut line is whole again */
+	WHAT_ENGINE,     /* a: what the engine that is not ours, or who asks it, does next */
+	WHAT_TASK_END,   /* a: number of a run of a task */
+	WHAT_LEASE,      /* tasks of a machine that does not hear the head */
+	WHAT_ROWS,       /* a: slot of what tasks came to, on its way */
+	WHAT_TASK_ORDER, /* a: slot of an order of tasks that was held up */
+	WHAT_KEEPER,     /* another keeper of tasks begins */
 	WHAT_COUNT_
 };
 
@@ -131,6 +140,68 @@ struct fault_memory {
 	uint32_t n_done;
 	struct fault_run runs[FAULT_RUNS]; /* of each job the newest */
 	uint32_t n_runs;
+	uint64_t task_log; /* number of the log of tasks that lies there; 0: none */
+};
+
+/* ---- tasks on machines (keeper.c) ---- */
+
+/** A task that a keeper has: the body of an entry of its book. */
+struct fault_body {
+	struct phx_task_result row;
+	uint64_t number; /* of this run, of all machines */
+	uint32_t lease_ms, grace_ms;
+	int64_t limit_ms;
+	int why; /* enum phx_task_outcome: it is told to end for that; -1: it is not */
+};
+
+/** The keeper of the tasks of a machine. Its log lies with the agent's memory. */
+struct fault_keeper {
+	struct task_book book;
+	uint64_t log; /* number of that which the book is from; 0: nothing was noted */
+	bool up, telling;
+	uint32_t start; /* how often one began: nobody takes what another one said for its own */
+};
+
+/** One of an order of tasks. */
+struct fault_given {
+	struct task_key key;
+	uint32_t cores;
+	uint64_t memory_bytes;
+	int64_t limit_ms;
+	bool ends;
+};
+
+struct fault_task_order {
+	bool used;
+	uint32_t link_gen; /* of the line that it came by */
+	uint64_t number;
+	int64_t since_ms;
+	uint32_t cores, lease_ms, grace_ms;
+	uint64_t memory_bytes;
+	struct phx_list given; /* struct fault_given */
+};
+
+struct fault_rows {
+	bool used, stray;
+	uint16_t m;
+	uint32_t start;
+	struct phx_list rows; /* struct phx_task_result */
+};
+
+/** What the observer knows of a task of a run of a workflow. */
+struct fault_flow_task {
+	uint32_t begun;   /* the last attempt that really began, */
+	uint64_t log;     /* and by which log */
+	uint32_t good;    /* the last attempt that really ended well */
+	bool done, acked; /* the head says so; and an agent has heard that it knows */
+};
+
+struct fault_flow {
+	uint64_t id;
+	int64_t submitted_ms;
+	uint32_t n_tasks;
+	struct fault_flow_task *tasks;
+	uint64_t seen; /* sum of what was seen of it last */
 };
 
 struct fault_disk {
@@ -258,9 +329,12 @@ struct fault_machine {
 	uint32_t asked;    /* for a disk key, in this step */
 	int64_t hang_next; /* the next step begun before this time hangs */
 	struct fault_part parts[FAULT_PARTS];
+	struct fault_keeper keeper;
 	/* line */
 	bool linked;
 	uint32_t link_gen;
+	int64_t heard_ms;   /* not linked: the head was heard until then, */
+	uint32_t n_unheard; /* for the so-manieth time */
 	int64_t cut_until;
 	bool missing_told, fresh;
 	char reported[200]; /* last report that the head took */
@@ -333,6 +407,7 @@ struct fault_head {
 	enum fault_crash crash;    /* at the next commit that fits */
 	int32_t crash_in;          /* so many commits later */
 	bool crash_in_plan;        /* only at an event of a node with a plan */
+	bool crash_in_flow;        /* only at one of workflows */
 	uint32_t fate_row, lose_row, crash_row; /* of the table: counted when it happens */
 	struct phx_list keys;                   /* struct fault_key: the store of disk keys */
 	struct phx_list key_ops;                /* struct fault_key_op */
@@ -427,6 +502,12 @@ struct fault_sim {
 	uint32_t n;
 	struct phx_list messages; /* struct fault_message */
 	struct phx_list lates;    /* struct fault_late */
+	/* workflows */
+	struct phx_list flows;       /* struct fault_flow */
+	struct phx_list task_orders; /* struct fault_task_order: held up */
+	struct phx_list task_rows;   /* struct fault_rows */
+	uint64_t n_task_orders, n_task_runs, n_task_logs;
+	bool flows_must_end;
 	uint32_t role_version[FAULT_ROLES];
 	struct phx_setup pool_setup[FAULT_POOLS];
 	uint64_t last_ok_seq;  /* of the last answered command */

@@ -12,9 +12,9 @@ struct checking {
 	uint32_t n;
 };
 
-static void find(struct checking *c, uint32_t line, const char *fmt, ...)
-	__attribute__((format(printf, 3, 4)));
-static void find(struct checking *c, uint32_t line, const char *fmt, ...)
+static void find(struct checking *c, uint32_t task, uint32_t line, const char *fmt, ...)
+	__attribute__((format(printf, 4, 5)));
+static void find(struct checking *c, uint32_t task, uint32_t line, const char *fmt, ...)
 {
 	char text[PHX_ERR_TEXT_MAX];
 	va_list ap;
@@ -23,7 +23,7 @@ static void find(struct checking *c, uint32_t line, const char *fmt, ...)
 	va_end(ap);
 	phx_utf8_repair(text);
 	c->n++;
-	c->found(c->arg, line, text);
+	c->found(c->arg, task, line, text);
 }
 
 /* A file that one task writes is made before it is read. An edge of another way than a direct one
@@ -36,10 +36,11 @@ static void check_input(struct checking *c, uint32_t task, uint32_t file)
 	if (writer == PHX_FLOW_NONE || f->files[file].n_writers > 1)
 		return;
 	if (writer == task)
-		find(c, t->line, "task \"%.60s\": inputs: \"%.120s\" is written by the task itself",
+		find(c, task, t->line,
+		     "task \"%.60s\": inputs: \"%.120s\" is written by the task itself",
 		     phx_flow_id(f, task), phx_flow_file_name(f, file));
 	else if (f->tasks[writer].level >= t->level)
-		find(c, t->line,
+		find(c, task, t->line,
 		     "task \"%.60s\": inputs: \"%.120s\" is written by task \"%.60s\", for which "
 		     "it does not wait",
 		     phx_flow_id(f, task), phx_flow_file_name(f, file), phx_flow_id(f, writer));
@@ -51,8 +52,8 @@ static void check_task(struct checking *c, uint32_t task)
 	uint32_t n;
 	phx_flow_list(f, task, PHX_FLOW_ARGV, &n);
 	if (!n)
-		find(c, f->tasks[task].line, "task \"%.60s\": command: missing: what does it run?",
-		     phx_flow_id(f, task));
+		find(c, task, f->tasks[task].line,
+		     "task \"%.60s\": command: missing: what does it run?", phx_flow_id(f, task));
 	PHX_FLOW_EACH(i, f, task, PHX_FLOW_INPUTS)
 	check_input(c, task, *i);
 }
@@ -64,18 +65,18 @@ static void check_file(struct checking *c, uint32_t i)
 	const char *name = phx_flow_file_name(f, i);
 	struct phx_err err = {0};
 	if (phx_beneath_check(name, &err) < 0)
-		find(c, file->line, "file %s", err.text);
+		find(c, PHX_FLOW_NONE, file->line, "file %s", err.text);
 	if (file->n_writers > 1)
-		find(c, f->tasks[file->other].line,
+		find(c, file->other, f->tasks[file->other].line,
 		     "task \"%.60s\": outputs: \"%.120s\" is written by task \"%.60s\", too",
 		     phx_flow_id(f, file->other), name, phx_flow_id(f, file->writer));
 	if (file->outside && file->n_writers)
-		find(c, file->line,
+		find(c, file->writer, file->line,
 		     "file \"%.120s\" is declared as an input of the workflow, but task \"%.60s\" "
 		     "writes it",
 		     name, phx_flow_id(f, file->writer));
 	if (f->tells_outside && !file->outside && !file->n_writers && file->n_readers)
-		find(c, file->line,
+		find(c, PHX_FLOW_NONE, file->line,
 		     "file \"%.120s\": no task makes it, and it is not declared as an input of "
 		     "the workflow",
 		     name);

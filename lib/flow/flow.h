@@ -119,8 +119,9 @@ int phx_flow_sum(const struct phx_flow *f, struct phx_flow_sums *ret);
 /** The tasks of the longest way by time, in order: *ret_n places, owned by the caller. -ENOMEM. */
 int phx_flow_longest(const struct phx_flow *f, uint32_t **ret, uint32_t *ret_n);
 
-/** Told of what would go wrong when the workflow is carried out; `line`: in what was read. */
-typedef void phx_flow_found_fn(void *arg, uint32_t line, const char *text);
+/** Told of what would go wrong when the workflow is carried out; `task`: whose fault it is, or
+ * PHX_FLOW_NONE; `line`: in what was read. */
+typedef void phx_flow_found_fn(void *arg, uint32_t task, uint32_t line, const char *text);
 /** What phx_flow_make() lets pass, since who only asks how long it takes need not care: a task
  * with nothing to run, a file that two tasks write, or that nobody makes and nobody promised, or
  * that lies elsewhere than below the data directory; a task that reads what it writes, or what

@@ -180,3 +180,37 @@ int phx_flow_live_restore(const struct phx_flow_image *image, struct phx_flow_li
 		*ret = l;
 	return r;
 }
+
+/* ---- places alone ---- */
+
+static void put_places(const struct phx_flow_live *l, struct phx_buf *b)
+{
+	const struct phx_flow_place *at = l->at;
+	for (uint32_t i = 0, n; i < l->flow.n_tasks; i += n) {
+		for (n = 1; i + n < l->flow.n_tasks && at[i].node == at[i + n].node &&
+		     at[i].n_runs == at[i + n].n_runs;)
+			n++;
+		phx_buf_addf(b, "%" PRIu32 " %" PRIu32 "*%" PRIu32 "\n", at[i].node, at[i].n_runs,
+			     n);
+	}
+}
+
+int phx_flow_places_write(const struct phx_flow_live *l, struct phx_list *ret)
+{
+	return pieces_of(l, put_places, ret);
+}
+
+int phx_flow_places_read(const struct phx_list *text, uint32_t n_tasks, struct phx_flow_place *ret)
+{
+	PHX_AUTO(phx_buf_fini) struct phx_buf b = {0};
+	uint32_t v[3], i = 0; /* node, runs, how many */
+	if (phx_flow_join(text, &b) < 0)
+		return -ENOMEM;
+	for (const char *at = b.data; *at;) {
+		if (!numbers(&at, " *\n", v) || v[2] > n_tasks - i)
+			return -EINVAL;
+		for (uint32_t n = 0; n < v[2]; n++)
+			ret[i++] = (struct phx_flow_place){v[0], v[1], 0};
+	}
+	return i == n_tasks ? 0 : -EINVAL;
+}

@@ -38,4 +38,11 @@ PHX_RECORD_STRUCT(phx_flow_image, PHX_FLOW_IMAGE_FIELDS);
 int phx_flow_live_save(const struct phx_flow_live *l, struct phx_flow_image *ret);
 int phx_flow_live_restore(const struct phx_flow_image *image, struct phx_flow_live **ret);
 
+/** Where the tasks ran last, as text appended to ret (struct phx_text): what is kept of one that is
+ * over. -ENOMEM: ret may have more than before. */
+int phx_flow_places_write(const struct phx_flow_live *l, struct phx_list *ret);
+/** The places of `n_tasks` tasks out of it; no losses. -EINVAL: it is of another number of tasks;
+ * -ENOMEM; ret is untouched or partly written then. */
+int phx_flow_places_read(const struct phx_list *text, uint32_t n_tasks, struct phx_flow_place *ret);
+
 #endif

@@ -98,8 +98,12 @@ static struct MHD_Response *part_response(const struct phx_http_request *q, int 
 	return r;
 }
 
+/* What people put there is a file to keep, whatever is in it: no browser shows it as a page of
+ * ours. */
 static void add_headers(struct MHD_Response *r, const char *etag, const char *type)
 {
+	MHD_add_response_header(r, "X-Content-Type-Options", "nosniff");
+	MHD_add_response_header(r, "Content-Disposition", "attachment");
 	MHD_add_response_header(r, MHD_HTTP_HEADER_ETAG, etag);
 	MHD_add_response_header(r, MHD_HTTP_HEADER_ACCEPT_RANGES, "bytes");
 	MHD_add_response_header(r, MHD_HTTP_HEADER_CONTENT_TYPE,

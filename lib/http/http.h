@@ -10,6 +10,7 @@
 #include <jansson.h>
 
 #include "base/util.h"
+#include "http/sessions.h"
 #include "pki/pki.h"
 
 /* ---- server ---- */
@@ -29,6 +30,9 @@ struct phx_http_peer {
 	gid_t gid;
 	pid_t pid;
 	bool has_cert; /* TLS: verified against the site's CA */
+	/* TLS, without a certificate: signed in with a browser as the user `uid`, of group `gid` */
+	bool has_session;
+	uint64_t session; /* its number (sessions.h); 0: none */
 	struct phx_cert_info cert;
 	char address[64]; /* of a TCP peer */
 };
@@ -44,6 +48,8 @@ const struct phx_http_peer *phx_http_peer(const struct phx_http_request *q);
 const char *phx_http_param(const struct phx_http_request *q, int index);
 /** Query argument, decoded; NULL when absent, "" without a value. */
 const char *phx_http_query(const struct phx_http_request *q, const char *name);
+/** A header of the request, as sent; NULL when absent. */
+const char *phx_http_header(const struct phx_http_request *q, const char *name);
 /** Request body (NUL-terminated beyond n). */
 const char *phx_http_body(const struct phx_http_request *q, size_t *ret_n);
 
@@ -69,6 +75,23 @@ void phx_http_reply_error(struct phx_http_request *q, int code, const char *text
  * and time), If-None-Match, If-Range, HEAD. 404 when it cannot be opened. */
 void phx_http_reply_file(struct phx_http_request *q, const char *path, const char *etag,
 			 const char *type);
+/** A page, or a part of one, from memory, which is borrowed until the server's end; with what
+ * browsers are told of pages: no script but our own, no frame, nothing from elsewhere. */
+struct phx_http_page {
+	const void *data, *gzip; /* gzip: the same compressed, for who takes it; NULL: not there */
+	size_t n, n_gzip;
+	const char *type, *etag; /* etag: without quotes */
+	bool immutable;          /* another content has another name */
+};
+void phx_http_reply_page(struct phx_http_request *q, const struct phx_http_page *page);
+/** JSON, and the cookie of a session with this secret; NULL: the cookie goes. */
+void phx_http_reply_session(struct phx_http_request *q, const json_t *j, const char *secret);
+/** Of who is signed in: what his pages show when they change something; "" else. */
+const char *phx_http_session_token(const struct phx_http_request *q);
+/** Of who is signed in: the session ends. */
+void phx_http_session_end(struct phx_http_request *q);
+/** What the browser says that it is, printable and cut; "" nothing. */
+void phx_http_user_agent(const struct phx_http_request *q, char ret[PHX_HTTP_AGENT_MAX]);
 /** Leave the request open; another thread (or the same) later calls one of the reply functions,
  * which resumes it. The caller keeps `q`; it stays valid until then even if the peer hangs up
  * (phx_http_gone() tells, and the reply must still be called). Returns from the handler after
@@ -99,8 +122,8 @@ typedef void (*phx_http_handler)(struct phx_http_request *q, void *arg);
  * after answering. */
 typedef bool (*phx_http_gate)(struct phx_http_request *q, void *arg);
 
-/** In `via`: over TLS only for peers with a certificate of the site; others get 403 before their
- * body is taken. */
+/** In `via`: over TLS only for peers with a certificate of the site, or who are signed in; others
+ * get 403 (401 with a cookie of a session that has ended) before their body is taken. */
 #define PHX_HTTP_CERT (1u << 8)
 /** In `via`: not counted against requests_per_s. */
 #define PHX_HTTP_UNCOUNTED (1u << 9)
@@ -140,9 +163,11 @@ struct phx_http_server_config {
 	uint16_t plain_port;
 	const struct phx_pki *pki; /* for TLS; borrowed until its end */
 	const char *spool_dir;     /* for body_file */
-	unsigned threads;          /* per listener; 0 = 1 */
-	unsigned connections_max;  /* per listener, of all but administrators; 0 = 4096 */
-	unsigned reserve;          /* beside these, for administrators; 0 = 64 */
+	/* who is signed in with a browser, on the TLS listener; borrowed. NULL: nobody */
+	struct phx_http_sessions *sessions;
+	unsigned threads;         /* per listener; 0 = 1 */
+	unsigned connections_max; /* per listener, of all but administrators; 0 = 4096 */
+	unsigned reserve;         /* beside these, for administrators; 0 = 64 */
 	/* of these, from one address without a certificate; 0 = no limit. More are refused */
 	unsigned per_address_max;
 	/* of these, by one user of this machine, the certificates of one name, or one node; 0 =
@@ -156,6 +181,9 @@ struct phx_http_server_config {
 	/* what the holder of a certificate is: asked once a connection, after the handshake. NULL:
 	 * known */
 	enum phx_http_rank (*rank)(void *arg, const struct phx_http_peer *peer);
+	/** The session with which `peer` asks was used elsewhere before, at `from`: called on any
+	 * thread. May be NULL. */
+	void (*moved)(void *arg, const struct phx_http_peer *peer, const char *from);
 	/** Somebody was refused because of a limit: called on any thread, must return at once. May
 	 * be NULL. */
 	void (*refused)(void *arg);

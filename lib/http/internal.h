@@ -65,14 +65,16 @@ struct phx_http_connection {
 	struct phx_http_entry entry; /* in the books of its listener */
 	int fd;
 	bool cert_checked;
-	int refused; /* 0, or why its identity may have no more: each request is told so */
+	uid_t signed_in; /* of a session that it brought last; (uid_t)-1 */
+	int refused;     /* 0, or why its identity may have no more: each request is told so */
 };
 
 struct phx_http_request {
 	struct phx_http_server *server;
 	struct MHD_Connection *mhd;
 	struct phx_http_connection *connection;
-	const struct phx_http_route *route; /* NULL: refused before any was found */
+	const struct phx_http_route *route;   /* NULL: refused before any was found */
+	struct phx_http_signed_in *signed_in; /* browser.c; NULL: no session */
 	char method[16];
 	char *path; /* as sent, without the query */
 	char *params[PHX_HTTP_PARAMS_MAX];
@@ -118,8 +120,10 @@ struct phx_http_server {
 	size_t n_routes;
 	void *arg;
 	char *unix_path, *spool_dir;
+	struct phx_http_sessions *sessions;
 	gid_t admin_gid;
 	enum phx_http_rank (*rank)(void *arg, const struct phx_http_peer *peer);
+	void (*moved)(void *arg, const struct phx_http_peer *peer, const char *from);
 	struct phx_http_listener_state listeners[PHX_HTTP_LISTENERS];
 	struct phx_http_credential *_Atomic credential; /* credential.c: the newest */
 	/* the hand-over of answers between threads, and the list of requests */
@@ -181,6 +185,18 @@ enum MHD_Result phx_http_on_request(void *cls, struct MHD_Connection *mhd, const
 void phx_http_on_completed(void *cls, struct MHD_Connection *mhd, void **request_context,
 			   enum MHD_RequestTerminationCode code);
 
+/* browser.c: what comes from pages. */
+/** One request of a session: who asks, in place of its connection's peer. */
+struct phx_http_signed_in {
+	struct phx_http_peer peer;
+	struct phx_http_session session;
+};
+/** Is it a page of our own that asks, and whose session does it bring? q->signed_in, or an answer
+ * in place: of another origin's page, and of one that changes something without the token. */
+void phx_http_browser_check(struct phx_http_request *q);
+/** Has it a cookie of a session, ended or not? */
+bool phx_http_browser_has_cookie(const struct phx_http_request *q);
+
 /* upload.c: the body on its way in. */
 /** May this body come at all, and where to? 0, -EFBIG, -EDQUOT (its sender has as much on the way
  * as one may), -ENOSPC, -EDESTADDRREQ (its length is not told), or another negative errno. */
@@ -194,6 +210,9 @@ void phx_http_spool_clean(const char *dir);
 /* reply.c */
 /** Give `response` (taken) as the answer; from any thread. */
 void phx_http_give(struct phx_http_request *q, int status, struct MHD_Response *response);
+/** JSON with one more header. */
+void phx_http_reply_json_with(struct phx_http_request *q, int status, const json_t *j,
+			      const char *header, const char *value);
 /** {"error": text, "code": name of code} with this status. `allow` is for 405, else NULL. */
 void phx_http_refuse(struct phx_http_request *q, int status, int code, const char *text,
 		     const char *allow);

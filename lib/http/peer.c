@@ -35,6 +35,7 @@ struct phx_http_connection *phx_http_peer_new(struct phx_http_listener_state *l,
 		return NULL;
 	c->listener = l;
 	c->fd = fd;
+	c->signed_in = (uid_t)-1;
 	c->peer.via = l->which;
 	c->peer.uid = (uid_t)-1;
 	c->peer.gid = (gid_t)-1;

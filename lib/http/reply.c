@@ -53,6 +53,8 @@ static struct MHD_Response *make_response(char *text, const char *type)
 		free(text);
 	else if (type)
 		MHD_add_response_header(r, MHD_HTTP_HEADER_CONTENT_TYPE, type);
+	if (r) /* what a job wrote is no page, whatever it looks like */
+		MHD_add_response_header(r, "X-Content-Type-Options", "nosniff");
 	return r;
 }
 
@@ -88,8 +90,8 @@ static void give(struct phx_http_request *q, int status, struct MHD_Response *r,
 	phx_http_give(q, status, r);
 }
 
-static void give_json(struct phx_http_request *q, int status, const json_t *j, const char *header,
-		      const char *value)
+void phx_http_reply_json_with(struct phx_http_request *q, int status, const json_t *j,
+			      const char *header, const char *value)
 {
 	give(q, status, j ? make_response(dump(j), "application/json") : empty_response(), header,
 	     value);
@@ -102,7 +104,7 @@ void phx_http_reply_json_text(struct phx_http_request *q, int status, char *text
 
 void phx_http_reply_json(struct phx_http_request *q, int status, const json_t *j)
 {
-	give_json(q, status, j, NULL, NULL);
+	phx_http_reply_json_with(q, status, j, NULL, NULL);
 }
 
 void phx_http_reply_text(struct phx_http_request *q, int status, const char *type, const char *text)
@@ -161,7 +163,7 @@ void phx_http_refuse(struct phx_http_request *q, int status, int code, const cha
 		     const char *allow)
 {
 	PHX_AUTO_JSON json_t *j = error_json(code, text);
-	give_json(q, status, j, allow ? MHD_HTTP_HEADER_ALLOW : NULL, allow);
+	phx_http_reply_json_with(q, status, j, allow ? MHD_HTTP_HEADER_ALLOW : NULL, allow);
 }
 
 void phx_http_reply_later(struct phx_http_request *q, unsigned wait_s, const char *text)
@@ -169,7 +171,7 @@ void phx_http_reply_later(struct phx_http_request *q, unsigned wait_s, const cha
 	PHX_AUTO_JSON json_t *j = error_json(-EDQUOT, text);
 	char value[16];
 	snprintf(value, sizeof(value), "%u", wait_s);
-	give_json(q, 429, j, MHD_HTTP_HEADER_RETRY_AFTER, value);
+	phx_http_reply_json_with(q, 429, j, MHD_HTTP_HEADER_RETRY_AFTER, value);
 }
 
 void phx_http_reply_error(struct phx_http_request *q, int code, const char *text)

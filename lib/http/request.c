@@ -28,7 +28,7 @@ const char *phx_http_path(const struct phx_http_request *q)
 
 const struct phx_http_peer *phx_http_peer(const struct phx_http_request *q)
 {
-	return &q->connection->peer;
+	return q->signed_in ? &q->signed_in->peer : &q->connection->peer;
 }
 
 const char *phx_http_param(const struct phx_http_request *q, int index)
@@ -43,6 +43,11 @@ const char *phx_http_query(const struct phx_http_request *q, const char *name)
 		if (!strcmp(a->name, name))
 			return a->value;
 	return NULL;
+}
+
+const char *phx_http_header(const struct phx_http_request *q, const char *name)
+{
+	return MHD_lookup_connection_value(q->mhd, MHD_HEADER_KIND, name);
 }
 
 const char *phx_http_body(const struct phx_http_request *q, size_t *ret_n)
@@ -120,6 +125,7 @@ static void free_request(struct phx_http_request *q)
 	for (size_t i = 0; i < PHX_HTTP_PARAMS_MAX; i++)
 		free(q->params[i]);
 	free(q->path);
+	free(q->signed_in);
 	free(q);
 }
 
@@ -278,6 +284,31 @@ static bool may_come(struct phx_http_request *q)
 	return false;
 }
 
+/* False after answering. */
+static bool may_ask(struct phx_http_request *q)
+{
+	const struct phx_http_peer *peer = phx_http_peer(q);
+	if (q->connection->refused < 0) {
+		phx_http_reply_error(
+			q, -EDQUOT,
+			"your certificate or session has as many connections open as one may: "
+			"close some, or try again when they have ended");
+		return false;
+	}
+	if (!may_come(q))
+		return false;
+	if (!(q->route->via & PHX_HTTP_CERT) || peer->via != PHX_HTTP_TLS || peer->has_cert ||
+	    peer->has_session)
+		return true;
+	if (phx_http_browser_has_cookie(q))
+		phx_http_refuse(q, 401, -EACCES, "your session has ended: sign in again", NULL);
+	else
+		phx_http_refuse(q, 403, -EPERM,
+				"not permitted: a client certificate of this site is wanted here",
+				NULL);
+	return false;
+}
+
 /* Route, query and announced body: q->route to go on, or an answer in place. */
 static void admit(struct phx_http_request *q)
 {
@@ -293,22 +324,9 @@ static void admit(struct phx_http_request *q)
 		refuse_route(q, allow);
 		return;
 	}
-	const struct phx_http_peer *peer = &q->connection->peer;
-	if (q->connection->refused < 0) {
-		phx_http_reply_error(
-			q, -EDQUOT,
-			"your certificate has as many connections open as one may: close "
-			"some, or try again when they have ended");
+	phx_http_browser_check(q);
+	if (q->response || !may_ask(q))
 		return;
-	}
-	if (!may_come(q))
-		return;
-	if ((q->route->via & PHX_HTTP_CERT) && peer->via == PHX_HTTP_TLS && !peer->has_cert) {
-		phx_http_refuse(q, 403, -EPERM,
-				"not permitted: a client certificate of this site is wanted here",
-				NULL);
-		return;
-	}
 	MHD_get_connection_values(q->mhd, MHD_GET_ARGUMENT_KIND, take_argument, q);
 	if (q->body_error < 0) {
 		phx_http_refuse(q, 400, -EINVAL,
@@ -334,6 +352,9 @@ static enum MHD_Result queue(struct phx_http_request *q)
 	pthread_mutex_unlock(&q->server->lock);
 	if (!response)
 		return MHD_NO;
+	/* what a person is told stays in no browser */
+	if (q->signed_in && !constant && q->route && (q->route->via & PHX_HTTP_CERT))
+		MHD_add_response_header(response, MHD_HTTP_HEADER_CACHE_CONTROL, "no-store");
 	enum MHD_Result r = MHD_queue_response(q->mhd, q->status, response);
 	if (!constant)
 		MHD_destroy_response(response);
@@ -366,6 +387,8 @@ static enum MHD_Result take_body(struct phx_http_request *q, const char *data, s
 	} else {
 		phx_http_body_take(q, data, *n);
 	}
+	/* a copy that stayed with libmicrohttpd would outlive what was in it */
+	explicit_bzero((void *)(uintptr_t)data, *n);
 	*n = 0;
 	return MHD_YES;
 }

@@ -117,7 +117,7 @@ bool phx_http_path_match(const char *pattern, const struct phx_http_path *p,
 	char *params[PHX_HTTP_PARAMS_MAX] = {0};
 	size_t n_params = 0, i = 0;
 	bool fits = true, rest = false;
-	for (const char *at = pattern + 1; fits && *at; i++) {
+	for (const char *at = pattern[1] ? pattern + 1 : NULL; fits && at; i++) {
 		size_t n = strcspn(at, "/");
 		char *param = NULL;
 		rest = n == 2 && !strncmp(at, "**", 2);
@@ -125,7 +125,7 @@ bool phx_http_path_match(const char *pattern, const struct phx_http_path *p,
 		if (param && n_params < PHX_HTTP_PARAMS_MAX)
 			params[n_params++] = PHX_TAKE(param);
 		free(param);
-		at += n + (at[n] == '/');
+		at = at[n] ? at + n + 1 : NULL;
 	}
 	fits = fits && (rest || i == p->n);
 	for (size_t k = 0; k < PHX_HTTP_PARAMS_MAX; k++) {

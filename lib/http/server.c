@@ -186,6 +186,8 @@ int phx_http_server_start(const struct phx_http_server_config *config, struct ph
 	s->arg = config->arg;
 	s->admin_gid = config->admin_gid;
 	s->rank = config->rank;
+	s->moved = config->moved;
+	s->sessions = config->sessions;
 	pthread_mutex_init(&s->lock, NULL);
 	phx_cond_init(&s->drained);
 	for (int i = 0; i < PHX_HTTP_LISTENERS; i++)

@@ -126,6 +126,8 @@ void phx_http_body_fini(struct phx_http_request *q)
 	if (q->spool_path)
 		unlink(q->spool_path); /* gone already when the handler renamed it away */
 	free(q->spool_path);
+	if (q->body.data) /* a password may have come in it */
+		explicit_bzero(q->body.data, q->body.n);
 	phx_buf_fini(&q->body);
 }
 

@@ -11,7 +11,7 @@ enum {
 	OPEN_MAX = 1000,          /* runs, of all REs */
 	KEPT = 200,               /* runs that are over, which people may ask about, or resume */
 	TASKS_OPEN_MAX = 1000000, /* of all open runs */
-	TASKS_KEPT_MAX = 1000000, /* of runs that are over, and could be resumed */
+	TASKS_KEPT_MAX = 1000000, /* of runs that are over */
 	TASKS_OF_USER_MAX = 500000,
 	LOSSES_MAX = 100, /* a node that says so again and again is not believed for ever */
 };
@@ -61,7 +61,8 @@ static bool is_digest(const char *s)
 	return strlen(s) == 64 && strspn(s, "0123456789abcdef") == 64;
 }
 
-static int check(struct phx_apply *a, const struct phx_event_workflow_submit *p)
+int phx_flowrun_may(struct phx_apply *a, const char *name,
+		    const struct phx_event_workflow_submit *p, const struct phx_re **ret)
 {
 	const struct phx_member_of who = {p->must_be_member, p->user, p->group, p->identity};
 	const struct phx_re *re;
@@ -69,19 +70,19 @@ static int check(struct phx_apply *a, const struct phx_event_workflow_submit *p)
 		return phx_err_set(a->err, -EPERM, "tasks never run as root: submit as a user");
 	if (!is_digest(p->digest))
 		return phx_err_set(a->err, -EINVAL, "digest: must be a SHA-256");
-	int r = phx_submit_need_re(a, &who, &re);
+	int r = phx_submit_need_re(a, name, &who, &re);
 	if (r < 0)
 		return r;
 	if (!phx_re_kind(&re->agreement)->has_tasks)
 		return phx_err_set(a->err, -EINVAL,
 				   "RE '%s' is for %s: workflows are for an RE of type many_tasks",
 				   re->name, phx_re_kind(&re->agreement)->text);
-	r = phx_submit_re_runs(a, re);
-	return r ? r : check_room(a, p);
+	*ret = re;
+	return 0;
 }
 
 /* Is there a node on which each task fits? One that fits nowhere would wait for ever. */
-static int check_fit(struct phx_apply *a, const struct phx_flow *f)
+int phx_flowrun_check_fit(struct phx_apply *a, const struct phx_flow *f)
 {
 	uint32_t cores = 0;
 	uint64_t memory = 0;
@@ -106,6 +107,12 @@ static int check_fit(struct phx_apply *a, const struct phx_flow *f)
 	return 0;
 }
 
+/* Tasks of which something is kept: where they are in their lives, or ran. */
+static uint32_t kept_of(const struct phx_flowrun *w)
+{
+	return w->live || w->places.n ? w->n_tasks : 0;
+}
+
 /* Drops the oldest runs that are over, beyond what is kept. */
 static void forget_old(struct phx_state *s)
 {
@@ -113,7 +120,7 @@ static void forget_old(struct phx_state *s)
 	uint64_t n_tasks = 0;
 	PHX_LIST_EACH(struct phx_flowrun, w, &s->workflows) {
 		n_over += !phx_flowrun_is_open(w);
-		n_tasks += !phx_flowrun_is_open(w) && w->live ? w->n_tasks : 0;
+		n_tasks += phx_flowrun_is_open(w) ? 0 : kept_of(w);
 	}
 	while (i < s->workflows.n && (n_over > KEPT || n_tasks > TASKS_KEPT_MAX)) {
 		struct phx_flowrun *w = PHX_LIST_AT(&s->workflows, struct phx_flowrun, i);
@@ -122,19 +129,43 @@ static void forget_old(struct phx_state *s)
 			continue;
 		}
 		n_over--;
-		n_tasks -= w->live ? w->n_tasks : 0;
+		n_tasks -= kept_of(w);
 		phx_record_fini(&phx_flowrun_record, w);
 		phx_list_remove(&s->workflows, sizeof(*w), i);
 	}
 }
 
-int phx_apply_workflow_submit(struct phx_apply *a, const struct phx_event_workflow_submit *p)
+static void fill(struct phx_apply *a, struct phx_flowrun *w, const char *re,
+		 const struct phx_event_workflow_submit *p)
+{
+	w->id = a->out->workflow = ++a->s->last_workflow_id;
+	PHX_STR_SET(w->name, p->name);
+	PHX_STR_SET(w->re, re);
+	w->uid = p->uid;
+	w->gid = p->gid;
+	PHX_STR_SET(w->user, p->user);
+	PHX_STR_SET(w->digest, p->digest);
+	w->n_tasks = p->n_tasks;
+	w->submitted_ms = a->s->now_ms;
+}
+
+static void fill_cause(struct phx_apply *a, struct phx_flowrun *w,
+		       const struct phx_flowrun_cause *c)
+{
+	w->trigger = c->trigger;
+	w->looks = c->looks;
+	for (uint32_t i = 0; c->vars && i < c->vars->n; i++)
+		phx_stick(a, phx_text_push(&w->vars, phx_text_at(c->vars, i)));
+}
+
+int phx_flowrun_begin(struct phx_apply *a, const char *re,
+		      const struct phx_event_workflow_submit *p, const struct phx_flowrun_cause *c)
 {
 	struct phx_flow flow = {0};
 	struct phx_flow_live *live;
-	int r = check(a, p);
+	int r = check_room(a, p);
 	r = r ? r : phx_flow_shape_read(&p->shape, p->n_tasks, &flow, a->err);
-	r = r ? r : check_fit(a, &flow);
+	r = r || c ? r : phx_flowrun_check_fit(a, &flow);
 	if (r < 0) {
 		phx_flow_fini(&flow);
 		return phx_stick(a, r);
@@ -146,15 +177,9 @@ int phx_apply_workflow_submit(struct phx_apply *a, const struct phx_event_workfl
 			phx_flow_live_free(live);
 		return -ENOMEM;
 	}
-	w->id = a->out->workflow = ++a->s->last_workflow_id;
-	PHX_STR_SET(w->name, p->name);
-	PHX_STR_SET(w->re, a->ev->re);
-	w->uid = p->uid;
-	w->gid = p->gid;
-	PHX_STR_SET(w->user, p->user);
-	PHX_STR_SET(w->digest, p->digest);
-	w->n_tasks = p->n_tasks;
-	w->submitted_ms = a->s->now_ms;
+	fill(a, w, re, p);
+	if (c)
+		fill_cause(a, w, c);
 	w->live = live;
 	phx_crew_open(a->s, w);
 	if (p->hold)
@@ -162,6 +187,14 @@ int phx_apply_workflow_submit(struct phx_apply *a, const struct phx_event_workfl
 	phx_flowrun_settle(a, w);
 	forget_old(a->s);
 	return 0;
+}
+
+int phx_apply_workflow_submit(struct phx_apply *a, const struct phx_event_workflow_submit *p)
+{
+	const struct phx_re *re;
+	int r = phx_flowrun_may(a, a->ev->re, p, &re);
+	r = r ? r : phx_submit_re_runs(a, re);
+	return r ? r : phx_flowrun_begin(a, re->name, p, NULL);
 }
 
 /* ---- orders of people ---- */
@@ -195,6 +228,7 @@ static void begin_again(struct phx_apply *a, struct phx_flowrun *w)
 	if (!w->ended_ms)
 		return;
 	w->ended_ms = 0;
+	phx_trigger_run_again(a, w);
 	phx_crew_open(a->s, w);
 }
 
@@ -316,6 +350,8 @@ static void take_row(struct phx_apply *a, const struct phx_node *n,
 	if (!w || !phx_crew_take(a->s, n, g, &w->live->flow.tasks[row->task]))
 		return;
 	enum phx_flow_act act = act_of(w, row);
+	if (w->looks && act == PHX_FLOW_DONE)
+		phx_trigger_printed(a, w, row->printed_sha256);
 	phx_flow_run_act(&w->live->run, act, row->task);
 	w->cpu_ms += row->cpu_ms < INT64_MAX / 2 - w->cpu_ms ? row->cpu_ms : 0;
 	if (act == PHX_FLOW_LOSE) {

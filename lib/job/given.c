@@ -47,9 +47,11 @@ void phx_flowrun_settle(struct phx_apply *a, struct phx_flowrun *w)
 	phx_note_re(a, NULL, w->re, NULL, "workflow run %llu of RE %s is over: %s",
 		    (unsigned long long)w->id, w->re, end);
 	if (w->status == PHX_FLOW_COMPLETE) {
+		phx_stick(a, phx_flow_places_write(w->live, &w->places));
 		phx_flow_live_free(w->live);
 		w->live = NULL;
 	}
+	phx_trigger_run_over(a, w);
 }
 
 void phx_given_begin(struct phx_apply *a, struct phx_flowrun *w, uint32_t task,
@@ -108,14 +110,13 @@ void phx_flowrun_tell(struct phx_apply *a, const struct phx_flowrun *w)
 }
 
 int phx_tasks_on(const struct phx_state *s, const struct phx_node *n, struct phx_list *ret,
-		 uint32_t *ret_cores, uint64_t *ret_memory_bytes)
+		 const struct phx_job **ret_worker)
 {
 	const struct phx_crew_node *c = phx_crew_node(s, n);
 	const struct phx_job *worker = c && c->job ? phx_state_job(s, c->job) : NULL;
+	*ret_worker = worker;
 	if (!worker)
 		return 0;
-	*ret_cores = worker->cores;
-	*ret_memory_bytes = worker->memory_bytes;
 	PHX_LIST_EACH(struct phx_given, g, &c->given) {
 		const struct phx_flowrun *w = phx_state_flowrun(s, g->run);
 		struct phx_task_given *to = w && w->live ? phx_list_push(ret, sizeof(*to)) : NULL;

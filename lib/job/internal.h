@@ -62,14 +62,41 @@ void phx_flowrun_settle(struct phx_apply *a, struct phx_flowrun *w);
 /** Has the agents of all nodes that run its tasks look at their orders. */
 void phx_flowrun_tell(struct phx_apply *a, const struct phx_flowrun *w);
 
+/* flowruns.c */
+/** May who submits `p` submit it to the RE of that name, and is that one for workflows? As
+ * phx_submit_need_re(), -EPERM, -EINVAL. */
+int phx_flowrun_may(struct phx_apply *a, const char *name,
+		    const struct phx_event_workflow_submit *p, const struct phx_re **ret);
+/** -E2BIG with a text: a task fits on no node. Looks at all of them. */
+int phx_flowrun_check_fit(struct phx_apply *a, const struct phx_flow *f);
+/** What a run is begun by that no person submits. */
+struct phx_flowrun_cause {
+	uint64_t trigger;
+	bool looks;
+	const struct phx_list *vars; /* struct phx_text; copied. NULL: none */
+};
+/** Begins a run in an RE that runs, of who may: a->out->workflow is its number. `c`: NULL, it was
+ * submitted; else that its tasks fit was checked before. -EAGAIN, -EDQUOT: there is no room.
+ * Pointers to runs mean nothing any more. */
+int phx_flowrun_begin(struct phx_apply *a, const char *re,
+		      const struct phx_event_workflow_submit *p, const struct phx_flowrun_cause *c);
+
+/* trigger_runs.c: what its runs bring about for a trigger. None of them begins a run */
+/** The run is over, or, resumed, goes on. */
+void phx_trigger_run_over(struct phx_apply *a, const struct phx_flowrun *w);
+void phx_trigger_run_again(struct phx_apply *a, const struct phx_flowrun *w);
+/** The command of a trigger, which `w` is, has ended well and printed this; "": its agent does not
+ * say. */
+void phx_trigger_printed(struct phx_apply *a, const struct phx_flowrun *w, const char *sha256);
+
 /* submit.c */
 /** As whom somebody may be a member of an RE, where he must be one. */
 struct phx_member_of {
 	bool must_be;
 	const char *user, *group, *identity;
 };
-/** The RE of the event: -ENOENT with a text, also for who has to be a member and is none. */
-int phx_submit_need_re(struct phx_apply *a, const struct phx_member_of *who,
+/** The RE of that name: -ENOENT with a text, also for who has to be a member and is none. */
+int phx_submit_need_re(struct phx_apply *a, const char *name, const struct phx_member_of *who,
 		       const struct phx_re **ret);
 /** -EBUSY with a text: the RE is not running. */
 int phx_submit_re_runs(struct phx_apply *a, const struct phx_re *re);

@@ -92,6 +92,16 @@ void phx_flowruns_end_of_re(struct phx_apply *a, const struct phx_re *re);
 /** Has the RE runs that are not over? */
 bool phx_flowruns_open(const struct phx_state *s, const struct phx_re *re);
 
+/* triggers.c: what submits workflows by itself */
+/** Moments of triggers that have come: they fire, their commands run, what waits begins. */
+void phx_triggers_tick(struct phx_apply *a);
+/** When the first of them comes; INT64_MAX never. */
+int64_t phx_triggers_due(const struct phx_state *s);
+/** The RE runs again: what could not begin is tried with the next tick. */
+void phx_triggers_go_on(struct phx_apply *a, const struct phx_re *re);
+/** The RE is destroyed: its triggers go. */
+void phx_triggers_end_of_re(struct phx_apply *a, const struct phx_re *re);
+
 /* given.c */
 /** A task that a node was given, for its orders. */
 struct phx_task_given {
@@ -99,10 +109,10 @@ struct phx_task_given {
 	uint32_t task, attempt;
 	bool ends; /* it is to end */
 };
-/** Appends those of the node (struct phx_task_given), and says what they may use of it together,
- * where it has a worker. -ENOMEM. */
+/** Appends those of the node (struct phx_task_given), and says by which worker it has them, whose
+ * room, lease and grace are theirs; NULL: it has none, and no tasks. -ENOMEM. */
 int phx_tasks_on(const struct phx_state *s, const struct phx_node *n, struct phx_list *ret,
-		 uint32_t *ret_cores, uint64_t *ret_memory_bytes);
+		 const struct phx_job **ret_worker);
 
 /* waits.c */
 /** Counts for phx_job_waits_for(), which are shared by calls between two events: zero-initialise

@@ -53,6 +53,7 @@ static void start_job(struct phx_apply *a, struct phx_job *j)
 	j->started_ms = a->s->now_ms;
 	j->lease_ms = a->s->settings.job_lease_ms;
 	j->output_max_mb = a->s->settings.job_output_max_mb;
+	j->idle_ms = j->worker ? j->started_ms : 0; /* until it is given something */
 	phx_index_job_due(a->s, j);
 	PHX_LIST_EACH(struct phx_job_part, p, &j->parts)
 		if (j->worker)

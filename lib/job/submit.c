@@ -34,15 +34,15 @@ static int copy_texts(struct phx_list *dst, const struct phx_list *src)
 	return r;
 }
 
-int phx_submit_need_re(struct phx_apply *a, const struct phx_member_of *who,
+int phx_submit_need_re(struct phx_apply *a, const char *name, const struct phx_member_of *who,
 		       const struct phx_re **ret)
 {
-	const struct phx_re *re = phx_state_re(a->s, a->ev->re);
+	const struct phx_re *re = phx_state_re(a->s, name);
 	/* it is not there for who is no member */
 	if (!re ||
 	    (who->must_be && !phx_agreement_has_member(&re->agreement, who->user, who->group) &&
 	     !phx_agreement_names(&re->agreement, who->identity)))
-		return phx_err_set(a->err, -ENOENT, "there is no RE '%s'", a->ev->re);
+		return phx_err_set(a->err, -ENOENT, "there is no RE '%s'", name);
 	*ret = re;
 	return 0;
 }
@@ -52,7 +52,7 @@ int phx_submit_re_runs(struct phx_apply *a, const struct phx_re *re)
 	if (re->state == PHX_RE_STATE_RUNNING)
 		return 0;
 	return phx_err_set(
-		a->err, -EBUSY, "RE '%s' is %s: it takes %s while it is running", a->ev->re,
+		a->err, -EBUSY, "RE '%s' is %s: it takes %s while it is running", re->name,
 		re->state == PHX_RE_STATE_NONE ? "only asked for"
 					       : phx_enum_name(&phx_re_state_names, re->state),
 		phx_re_kind(&re->agreement)->has_tasks ? "workflows" : "jobs");
@@ -65,7 +65,7 @@ static int need_re(struct phx_apply *a, const struct phx_event_job_submit *p,
 	const struct phx_member_of who = {p->must_be_member, p->user, p->group, p->identity};
 	if (!a->ev->re[0])
 		return 0;
-	int r = phx_submit_need_re(a, &who, ret);
+	int r = phx_submit_need_re(a, a->ev->re, &who, ret);
 	if (r < 0)
 		return r;
 	if (phx_re_kind(&(*ret)->agreement)->has_tasks)

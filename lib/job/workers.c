@@ -103,17 +103,19 @@ static void give(struct phx_apply *a, const struct phx_crew_re *re)
 
 /* ---- workers that end ---- */
 
+/* One that was idle before ends with its time: who came back from a snapshot looks at them all, and
+ * must not decide otherwise than who did not. */
 static void look_at(struct phx_apply *a, struct phx_node *n)
 {
 	const struct phx_crew_node *c = phx_crew_node(a->s, n);
 	struct phx_job *j = phx_state_job(a->s, c->job);
-	if (!j || c->given.n)
+	if (!j || c->given.n || j->idle_ms)
 		return;
 	if (phx_job_is_told(j)) {
 		phx_worker_end(a, j, KILLED);
 	} else if (phx_node_step(n)) {
 		phx_worker_end(a, j, 0);
-	} else if (!j->idle_ms) {
+	} else {
 		j->idle_ms = a->s->now_ms;
 		phx_index_job_due(a->s, j);
 		a->out->changed = true;

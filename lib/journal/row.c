@@ -2,6 +2,7 @@
 #include "journal/row.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -53,6 +54,23 @@ static int make_attestation(const struct phx_journal_config *config, const struc
 	return 0;
 }
 
+static int push_about(const char *prefix, const char *name, struct phx_list *ret)
+{
+	struct phx_word *to = phx_list_push(ret, sizeof(*to));
+	return to &&
+			snprintf(to->text, sizeof(to->text), "%s%s", prefix, name) <
+				(int)sizeof(to->text)
+		? 0
+		: -ENOMEM;
+}
+
+/* Who caused it, where that is a person: what phxd and agents do is most of a journal. */
+static int add_by(const struct phx_event *ev, struct phx_list *ret)
+{
+	bool person = strchr(ev->by, ':') && !phx_str_starts(ev->by, "node:");
+	return person ? push_about(PHX_STORE_BY, ev->by, ret) : 0;
+}
+
 /* Whom the event is about beside its node: nodes and REs of which something is noted. */
 static int add_about(const struct phx_list *actions, const char *node, struct phx_list *ret)
 {
@@ -60,8 +78,7 @@ static int add_about(const struct phx_list *actions, const char *node, struct ph
 		const char *const names[] = {act->node, act->re, act->other_re};
 		for (size_t i = 0; act->kind == PHX_ACT_NOTE && i < PHX_ARRAY_SIZE(names); i++) {
 			bool news = names[i][0] && strcmp(names[i], node) != 0;
-			struct phx_word *to = news ? phx_list_push(ret, sizeof(*to)) : NULL;
-			if (news && (!to || PHX_STR_SET(to->text, names[i]) < 0))
+			if (news && push_about("", names[i], ret) < 0)
 				return -ENOMEM;
 		}
 	}
@@ -84,7 +101,7 @@ int phx_journal_row(const struct phx_journal_config *config, const struct phx_st
 					 e->node[0] ? e->node : e->out.node,
 					 phx_json_record_text_sparse(&phx_event_record, &told),
 					 phx_json_list_text(&phx_action_record, &e->out.actions)};
-	if (!ret->event.event || !ret->event.actions ||
+	if (!ret->event.event || !ret->event.actions || add_by(ev, &ret->about) < 0 ||
 	    add_about(&e->out.actions, ret->event.node, &ret->about) < 0)
 		return -ENOMEM;
 	int r = make_erasure(config, s, ev, &e->out.actions, &ret->erasure, err);

@@ -1,5 +1,5 @@
 /* What the files of the ledger share. Each file calls only files before it: record.c (field
- * tables), re.c (finds an RE, counts its nodes), meter.c (sums), lease.c, flow.c (how nodes move
+ * tables), re.c (finds an RE, counts its nodes), meter.c (sums), lease.c, grant.c (how nodes move
  * and who may have them), check.c, allocate.c (asks policies, does their wishes, serves all REs),
  * and the calls: ledger.c, node.c (nodes arrive, break, join), timer.c, snapshot.c (save and
  * restore). Used within lib/ledger only.
@@ -93,6 +93,7 @@ PHX_RECORD_STRUCT(phx_ledger_gone, PHX_LEDGER_GONE_FIELDS);
 	F(S, next_cycle_ms, I64) \
 	F(S, next_unit_ms, I64) \
 	F(S, window, REC(phx_web_window)) \
+	F(S, decisions, LIST(phx_web_decision)) /* of its last windows; nothing follows from it */ \
 	F(S, meter, REC(phx_ledger_meter)) \
 	F(S, leased, U32)   /* sum of the sizes of leases */ \
 	F(S, unleased, U32) /* sum of asks */ \
@@ -181,7 +182,7 @@ void phx_ledger_parts_give(struct re *re, uint64_t job);
 void phx_ledger_ask(struct phx_ledger *l, uint32_t i, uint64_t job, uint32_t nodes);
 void phx_ledger_unask(struct re *re, uint64_t job);
 
-/* ---- flow.c ---- */
+/* ---- grant.c ---- */
 struct phx_ledger_pair {
 	uint64_t lower, entitled, cap, net;
 };

@@ -129,6 +129,9 @@ int phx_ledger_demand(struct phx_ledger *l, int re, uint32_t instances, int64_t 
  * at the end of their window. When an instance arrives, the window begins anew: its mean is over
  * instances that were there all the time. */
 int phx_ledger_sample(struct phx_ledger *l, int re, uint32_t use_ppm, int64_t now_ms);
+/** What came of the last windows of a web RE (struct phx_web_decision), the oldest first; borrowed
+ * until the next call that changes something. NULL: no such RE. */
+const struct phx_list *phx_ledger_decisions(const struct phx_ledger *l, int re);
 /** `nodes` of the nodes that were coming to `re` (or FREE) have arrived. */
 int phx_ledger_arrived(struct phx_ledger *l, int from, int re, uint32_t nodes, int64_t now_ms,
 		       struct phx_list *ret_actions);

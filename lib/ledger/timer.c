@@ -50,6 +50,13 @@ int phx_ledger_sample(struct phx_ledger *l, int re, uint32_t use_ppm, int64_t no
 	return 0;
 }
 
+const struct phx_list *phx_ledger_decisions(const struct phx_ledger *l, int re)
+{
+	const struct re *it = phx_ledger_get(l, re);
+
+	return it ? &it->r.decisions : NULL;
+}
+
 static void end_windows(struct phx_ledger *l)
 {
 	bool changed = false;
@@ -63,6 +70,9 @@ static void end_windows(struct phx_ledger *l)
 		if (phx_web_window_end(&re->r.window, &params, l->now_ms, &use_ppm) != 1)
 			continue;
 		re->r.want = phx_web_adjust(&params, re->r.idle, use_ppm);
+		const struct phx_web_decision d = {l->now_ms, re->r.idle, use_ppm, re->r.want};
+		if (phx_web_decided(&re->r.decisions, &d) < 0)
+			l->error = -ENOMEM;
 		changed = true;
 	}
 	if (changed)

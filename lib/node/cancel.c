@@ -4,7 +4,7 @@
  *   its work was drained ──────────────────────▶ its services are started again
  *   its services stopped, its packages removed ▶ and unpacked before that
  *   its system was left (kexec, boot) ─────────▶ and entered before that
- *   a key or disk was erased, an image written,
+ *   a key, disk or scratch was erased, an image written,
  *   a system entered for another role, its
  *   packages activated ────────────────────────▶ refused: it goes on to its end
  *
@@ -49,7 +49,9 @@ static const struct phx_step *point_of_no_return(const struct phx_plan *p)
 	static const enum phx_step_kind kinds[] = {
 		PHX_STEP_destroy_key, PHX_STEP_wipe,  PHX_STEP_make_key, PHX_STEP_image,
 		PHX_STEP_ram,         PHX_STEP_enter, PHX_STEP_activate, PHX_STEP_COUNT_};
-	return last_begun(p, kinds);
+	static const enum phx_step_kind early[] = {PHX_STEP_scratch, PHX_STEP_COUNT_};
+	const struct phx_step *last = last_begun(p, kinds);
+	return last ? last : last_begun(p, early);
 }
 
 /* Is the plan the way back of another plan? A plan that began in the middle of another is its way

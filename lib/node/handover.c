@@ -51,22 +51,13 @@ void phx_quarantine(struct phx_apply *a, struct phx_node *n, const char *why)
 
 /* ---- effects of a step that begins, and of a step that is done ---- */
 
-/* The node is about to serve `to`: would its unerased data break an agreement? The plan should
- * erase it; this check holds if the plan is wrong or the agreement has changed meanwhile. */
-static bool would_leak(const struct phx_apply *a, const struct phx_node *n,
-		       const struct phx_pool *to)
-{
-	if (!phx_changes_owner(n, to) || phx_noop_consented(a->s, n, to))
-		return false;
-	return n->owes_wipe || phx_setup_wipes(&to->setup, PHX_WHEN_ASSIGN);
-}
-
 /* From this step on the new tenant's data is on the node. */
 static void move_in(struct phx_node *n, const struct phx_pool *to, const struct phx_step *step)
 {
 	bool stays = n->dirty && !strcmp(n->tenant, to->owner);
 	bool unlocked = step->kind == PHX_STEP_image ? !step->key_id[0] : !n->disk_key_id[0];
 	n->owes_wipe = (stays && n->owes_wipe) || phx_setup_wipes(&to->setup, PHX_WHEN_RELEASE);
+	n->owes_data = (stays && n->owes_data) || phx_setup_clears(&to->setup);
 	if (step->kind == PHX_STEP_ram ||
 	    ((step->kind == PHX_STEP_image || step->kind == PHX_STEP_activate) && unlocked))
 		n->plain = true;
@@ -132,14 +123,15 @@ static void wipe_effects(struct phx_node *n, const struct phx_step *step)
 		return;
 	/* a node that restarts within the wipe does not know any more which disk the key was for */
 	n->disk_key_id[0] = '\0';
-	n->dirty = n->mixed = n->owes_wipe = n->plain = false;
+	n->dirty = n->mixed = n->owes_wipe = n->owes_data = n->plain = false;
 	n->key_unread = false;
 	n->tenant[0] = n->tenant_pool[0] = '\0';
 }
 
 static void image_effects(struct phx_apply *a, struct phx_node *n, const struct phx_step *step)
 {
-	const struct phx_role *role = phx_state_role(a->s, step->role);
+	struct phx_role store;
+	const struct phx_role *role = phx_step_role(a->s, n, step, &store);
 	if (!role)
 		return;
 	PHX_STR_SET(n->system_image, role->image);
@@ -155,7 +147,8 @@ static void image_effects(struct phx_apply *a, struct phx_node *n, const struct 
  * which reports the same. */
 static void role_effects(struct phx_apply *a, struct phx_node *n, const struct phx_step *step)
 {
-	const struct phx_role *role = phx_step_role(a->s, n, step);
+	struct phx_role store;
+	const struct phx_role *role = phx_step_role(a->s, n, step, &store);
 	n->healthy = step->kind == PHX_STEP_health;
 	if (step->kind == PHX_STEP_health && role) {
 		PHX_STR_SET(n->actual_role, role->name);
@@ -174,6 +167,8 @@ static void done_effects(struct phx_apply *a, struct phx_node *n, const struct p
 	else if (step->kind == PHX_STEP_stop || step->kind == PHX_STEP_leave ||
 		 step->kind == PHX_STEP_health)
 		role_effects(a, n, step);
+	else if (step->kind == PHX_STEP_scratch)
+		n->owes_data = false; /* what is left on its disks is whose it was */
 	else if (step->kind == PHX_STEP_destroy_key)
 		n->key_unread = true;
 	else if (step->kind == PHX_STEP_make_key)
@@ -373,7 +368,7 @@ static bool issue(struct phx_apply *a, struct phx_node *n, struct phx_step *step
 {
 	const struct phx_step_info *info = info_of(step);
 	const struct phx_pool *pool = enters(a, n, step);
-	if (pool && would_leak(a, n, pool)) {
+	if (pool && phx_setup_owed(a->s, n, pool)) {
 		phx_quarantine(a, n,
 			       "it holds data that has to be erased before its new owner has it");
 		return false;
@@ -567,6 +562,12 @@ static void give_up(struct phx_apply *a, struct phx_node *n, struct phx_step *st
 		return;
 	case PHX_ON_FAIL_QUARANTINE:
 		if (phx_update_go_back(a, n, step, why))
+			phx_handover_advance(a, n);
+		else
+			phx_quarantine(a, n, why);
+		return;
+	case PHX_ON_FAIL_ERASE:
+		if (phx_erase_instead(a, n, step, why))
 			phx_handover_advance(a, n);
 		else
 			phx_quarantine(a, n, why);

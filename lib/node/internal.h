@@ -38,6 +38,11 @@ bool phx_noop_consented(const struct phx_state *s, const struct phx_node *n,
 /** How a node is released that its RE gives up, for a sentence: "released, and erased as agreed",
  * or that it is not erased. */
 const char *phx_release_words(const struct phx_state *s, const struct phx_node *n);
+/** Is the root encrypted because the pool erases by destroying its key? */
+bool phx_setup_encrypts(const struct phx_pool *to, const struct phx_role *role);
+/** The node is about to serve `to`: would what is on it break an agreement? The plan should see to
+ * that; this holds if the plan is wrong or the agreement has changed meanwhile. */
+bool phx_setup_owed(const struct phx_state *s, const struct phx_node *n, const struct phx_pool *to);
 /** The setup policy for `n` on its way to pool `to`. An order may ask for another one (`asked`;
  * NULL: it does not), but for less than the agreements only inside one owner: -EPERM with a text
  * otherwise. */
@@ -107,6 +112,12 @@ void phx_tpm_keep(struct phx_apply *a, const struct phx_event_answer *p, struct 
  * more. NULL: no memory, which sticks. */
 struct phx_step *phx_steps_insert(struct phx_apply *a, struct phx_node *n, uint32_t at,
 				  enum phx_step_kind kind);
+
+/* erase_instead.c */
+/** The step, which was to destroy what jobs left, has failed for good: its plan goes on by erasing
+ * the disks. False: that cannot be. */
+bool phx_erase_instead(struct phx_apply *a, struct phx_node *n, struct phx_step *failed,
+		       const char *why);
 
 /* role_update.c: an update that failed */
 /** A plan begins: if it updates the node's role in place, the plan records the version that the

@@ -37,8 +37,9 @@ void phx_auto_assign(struct phx_apply *a, struct phx_node *n);
 /** Before a role is replaced: its old definition stays known for as long as nodes run it.
  * -ENOMEM. */
 int phx_former_keep(struct phx_apply *a, const struct phx_role *old, const struct phx_role *put);
-/** The role of a step, in the step's version; NULL: it has none, or the role was removed. */
+/** The role of a step, in the step's version, and with the image of the pool that the node goes to
+ * (phx_state_role_in()); NULL: it has none, or the role was removed. */
 const struct phx_role *phx_step_role(const struct phx_state *s, const struct phx_node *n,
-				     const struct phx_step *step);
+				     const struct phx_step *step, struct phx_role *store);
 
 #endif

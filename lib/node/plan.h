@@ -34,7 +34,8 @@ struct phx_plan_request {
  * (key_unread). -EOPNOTSUPP a disk cannot do the method (the text names the disk and what it can
  * do), -EHOSTUNREACH the node must be booted and has no BMC, -EINVAL the facts are ambiguous (two
  * disks of one id), -ENODEV no disk. Zero steps = nothing to do. */
-int phx_plan_handover(const struct phx_plan_request *q, struct phx_plan *ret, struct phx_err *err);
+int phx_plan_handover(const struct phx_plan_request *asked, struct phx_plan *ret,
+		      struct phx_err *err);
 
 /** Adds the steps that take the work of `role` off a node which keeps the role (maintenance) to
  * plan->steps, and their time. Adds none if the role has no jobs and no balancer. -ENOMEM. */

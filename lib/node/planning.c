@@ -13,6 +13,7 @@ struct draft {
 	const struct phx_node_order *order;
 	struct phx_plan_request q;
 	struct phx_role from; /* borrows from the role of its name */
+	struct phx_role to;   /* the same, with the image of its pool */
 	struct phx_why_erase why;
 };
 
@@ -75,10 +76,8 @@ static const struct phx_pool *find_pool(const struct phx_state *s, const struct 
 /* The root is encrypted if the order says so, or if the pool erases by destroying the key. */
 static bool wants_encryption(const struct draft *d, const struct phx_pool *to)
 {
-	if (!d->q.to || !phx_role_boot(d->q.to)->on_disk)
-		return false;
-	return d->order->encrypt ||
-		(to->setup.mode == PHX_SETUP_WIPE && to->setup.method == PHX_WIPE_CRYPTO);
+	bool may = d->q.to && phx_role_boot(d->q.to)->on_disk;
+	return (may && d->order->encrypt) || phx_setup_encrypts(to, d->q.to);
 }
 
 /* Finds the role that the node runs, or else the role that it was given. */
@@ -111,6 +110,7 @@ static int fill(const struct phx_state *s, struct draft *d, struct phx_err *err)
 		return phx_err_set(err, -ENOENT, "there is no pool '%s'",
 				   o->pool[0] ? o->pool : d->q.to->pool);
 	d->q.to_pool = pool->name;
+	d->q.to = phx_state_role_in(s, d->q.to, pool->name, &d->to);
 	d->q.rebuild = o->kind == PHX_EV_rebuild;
 	d->q.power_cycle = o->power_cycle;
 	d->q.encrypt = wants_encryption(d, pool);
@@ -197,14 +197,23 @@ int phx_order_plan_of(const struct phx_state *s, const struct phx_event *ev, str
 	return 0;
 }
 
+/* Does the plan do what the order asks for? */
+static bool does_as_asked(const struct phx_plan *p, const struct phx_setup *asked)
+{
+	bool writes = phx_plan_has(p, PHX_STEP_image) || phx_plan_has(p, PHX_STEP_ram);
+	return phx_setup_does(asked, PHX_SETUP_DISKS) == phx_plan_has(p, PHX_STEP_wipe) &&
+		(!phx_setup_does(asked, PHX_SETUP_SCRATCH) || phx_plan_has(p, PHX_STEP_wipe) ||
+		 phx_plan_has(p, PHX_STEP_scratch)) &&
+		(!phx_setup_does(asked, PHX_SETUP_SYSTEM) || !p->to_role[0] || writes);
+}
+
 /* The same order is being carried out already. That is no error: scripts repeat orders. */
 static bool under_way(const struct phx_node_order *o)
 {
 	const struct phx_node *n = o->node;
 	if (!phx_node_step(n) || n->plan.request != (int)request_of(o))
 		return false;
-	if (o->has_setup &&
-	    (o->setup.mode == PHX_SETUP_WIPE) != phx_plan_has(&n->plan, PHX_STEP_wipe))
+	if (o->has_setup && !does_as_asked(&n->plan, &o->setup))
 		return false;
 	return o->kind != PHX_EV_assign ||
 		(!strcmp(n->plan.to_role, o->role) &&

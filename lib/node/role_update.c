@@ -18,20 +18,32 @@ static bool is_version(const struct phx_role *r, const char *name, const char *i
 	return !strcmp(its, identity);
 }
 
-static const struct phx_role *former_of(const struct phx_state *s, const char *name,
-					const char *identity)
+/* The same of a role as the node has it in its pool. */
+static bool is_version_in(const struct phx_state *s, const struct phx_node *n,
+			  const struct phx_role *r, const char *name, const char *identity)
+{
+	struct phx_role store;
+	return !strcmp(r->name, name) &&
+		is_version(phx_state_role_in(s, r, n->pool, &store), name, identity);
+}
+
+static const struct phx_role *former_of(const struct phx_state *s, const struct phx_node *n,
+					const char *name, const char *identity)
 {
 	PHX_LIST_EACH(struct phx_role, r, &s->formers)
-		if (is_version(r, name, identity))
+		if (is_version_in(s, n, r, name, identity))
 			return r;
 	return NULL;
 }
 
 const struct phx_role *phx_step_role(const struct phx_state *s, const struct phx_node *n,
-				     const struct phx_step *step)
+				     const struct phx_step *step, struct phx_role *store)
 {
-	return step->former ? former_of(s, step->role, phx_text(n->plan.from_identity))
-			    : phx_state_role(s, step->role);
+	const struct phx_role *role = step->former
+		? former_of(s, n, step->role, phx_text(n->plan.from_identity))
+		: phx_state_role(s, step->role);
+	bool enters = !strcmp(step->role, n->plan.to_role);
+	return phx_state_role_in(s, role, enters ? n->plan.to_pool : n->pool, store);
 }
 
 /* ---- replaced definitions ---- */
@@ -39,9 +51,9 @@ const struct phx_role *phx_step_role(const struct phx_state *s, const struct phx
 static bool is_run(const struct phx_state *s, const struct phx_role *r)
 {
 	PHX_LIST_EACH(struct phx_node, n, &s->nodes)
-		if (is_version(r, n->actual_role, n->actual_identity) ||
+		if (is_version_in(s, n, r, n->actual_role, n->actual_identity) ||
 		    (phx_node_step(n) &&
-		     is_version(r, n->plan.to_role, phx_text(n->plan.from_identity))))
+		     is_version_in(s, n, r, n->plan.to_role, phx_text(n->plan.from_identity))))
 			return true;
 	return false;
 }
@@ -91,7 +103,8 @@ void phx_update_prepare(struct phx_apply *a, struct phx_node *n)
 	struct phx_plan *p = &n->plan;
 	bool update = p->tier == PHX_TIER_IN_PLACE && p->from_state == PHX_NODE_ACTIVE &&
 		p->to_role[0] && !strcmp(n->actual_role, p->to_role);
-	if (update && !phx_of_before(a->s) && former_of(a->s, n->actual_role, n->actual_identity))
+	if (update && !phx_of_before(a->s) &&
+	    former_of(a->s, n, n->actual_role, n->actual_identity))
 		phx_put_text(a, &p->from_identity, "%s", n->actual_identity);
 }
 
@@ -116,7 +129,7 @@ bool phx_update_go_back(struct phx_apply *a, struct phx_node *n, struct phx_step
 	bool ours = failed->kind == PHX_STEP_activate || failed->kind == PHX_STEP_start ||
 		failed->kind == PHX_STEP_health;
 	if (!ours || !n->up || p->back || !p->from_identity ||
-	    !former_of(a->s, p->to_role, p->from_identity))
+	    !former_of(a->s, n, p->to_role, p->from_identity))
 		return false;
 	phx_put_text(a, &p->back, "%.199s", why);
 	phx_note(a, n, "%s: the update of role %s failed: %.200s; it goes back to %.100s", n->name,

@@ -4,9 +4,10 @@
 
 #include <errno.h>
 #include <string.h>
-#include <time.h>
 
 #include <openssl/pem.h>
+
+#include "base/clock.h"
 
 #define CERT_DAYS_MAX 36500u
 
@@ -115,7 +116,7 @@ static int check_ca(const struct phx_pki *p, const char *name, struct phx_err *e
 	int r = phx_ca_list(p->ca_pem, "ca.pem", cas, err);
 	if (r < 0)
 		return r;
-	return phx_ca_when(&cas[0], (int64_t)time(NULL), text) < PHX_CA_ENDED
+	return phx_ca_when(&cas[0], phx_wall_ms() / 1000, text) < PHX_CA_ENDED
 		? 0
 		: phx_err_set(err, -EKEYEXPIRED, "certificate of '%s': %s", name, text);
 }

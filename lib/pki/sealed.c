@@ -4,8 +4,8 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 
+#include "base/clock.h"
 #include "base/file.h"
 #include "pki/internal.h"
 
@@ -220,7 +220,7 @@ static int check_node(X509 *cert, const char *ca_pem, struct phx_cert_info *ret,
 	r = phx_cert_info_of(cert, ret, err);
 	if (r < 0)
 		return r;
-	if (ret->kind != PHX_CERT_NODE || ret->expires_s < (int64_t)time(NULL))
+	if (ret->kind != PHX_CERT_NODE || ret->expires_s < phx_wall_ms() / 1000)
 		return phx_err_set(err, -EKEYREJECTED, "it is the certificate of a %s%s",
 				   phx_enum_name(&phx_cert_kind_names, (int)ret->kind),
 				   ret->kind == PHX_CERT_NODE ? " that has ended" : "");

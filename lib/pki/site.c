@@ -14,6 +14,7 @@
 #include <openssl/pem.h>
 #include <openssl/x509v3.h>
 
+#include "base/clock.h"
 #include "base/file.h"
 
 #define SERVER_DAYS 3650u
@@ -116,7 +117,7 @@ static bool same_names(X509 *x, const char *const *names, size_t n_names)
 static bool server_cert_good(const struct phx_pki *p, X509 *x, EVP_PKEY *key,
 			     const char *const *names, size_t n_names)
 {
-	time_t soon = time(NULL) + RENEW_SECONDS;
+	time_t soon = (time_t)(phx_wall_ms() / 1000) + RENEW_SECONDS;
 	return X509_check_private_key(x, key) == 1 &&
 		X509_verify(x, X509_get0_pubkey(phx_pki_server_ca(p))) == 1 &&
 		X509_cmp_time(X509_get0_notAfter(x), &soon) > 0 && same_names(x, names, n_names);

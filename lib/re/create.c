@@ -24,24 +24,26 @@ static void keep_first(void *arg, const char *field, const char *text)
 		snprintf(f->text, sizeof(f->text), "%s: %.150s", field, text);
 }
 
-static int check_role(struct phx_apply *a, const struct phx_agreement *g)
+static int check_role(const struct phx_state *s, const struct phx_agreement *g, struct phx_err *err)
 {
-	const struct phx_role *role = phx_state_role(a->s, g->role);
+	const struct phx_role *role = phx_state_role(s, g->role);
 	if (!role)
-		return phx_err_set(a->err, -ENOENT, "role: there is no role '%s'", g->role);
+		return phx_err_set(err, -ENOENT, "role: there is no role '%s'", g->role);
 	if (role->runs_jobs != phx_re_kind(g)->has_jobs)
-		return phx_err_set(a->err, -EINVAL,
+		return phx_err_set(err, -EINVAL,
 				   "role: '%s' %s jobs: an RE of type %s wants one that %s",
 				   g->role, role->runs_jobs ? "runs" : "runs no",
 				   phx_enum_name(&phx_re_type_names, g->type),
 				   role->runs_jobs ? "does not" : "does");
+	if (g->image_digest[0]) /* phxd has found it */
+		return 0;
 	if (g->image[0] && strcmp(g->image, role->image))
-		return phx_err_set(a->err, -EINVAL,
+		return phx_err_set(err, -EINVAL,
 				   "image: role '%s' is deployed with image '%s', not '%s'",
 				   g->role, role->image, g->image);
 	if (g->image_version[0] && strcmp(g->image_version, role->image_version))
 		return phx_err_set(
-			a->err, -EINVAL,
+			err, -EINVAL,
 			"image_version: role '%s' has version '%s' of its image, not '%s'", g->role,
 			role->image_version, g->image_version);
 	return 0;
@@ -63,62 +65,65 @@ static const struct phx_agreement *named_partner(const struct phx_state *s,
 	return NULL;
 }
 
-static int check_partner(struct phx_apply *a, const struct phx_agreement *g)
+static int check_partner(const struct phx_state *s, const struct phx_agreement *g,
+			 struct phx_err *err)
 {
-	const struct phx_agreement *other = named_partner(a->s, g);
+	const struct phx_agreement *other = named_partner(s, g);
 	if (!other)
 		return 0;
-	int r = phx_agreement_check_pair(g, other, a->err);
-	return r < 0 ? phx_err_prefix(a->err, r, "coordinated_RE") : 0;
+	int r = phx_agreement_check_pair(g, other, err);
+	return r < 0 ? phx_err_prefix(err, r, "coordinated_RE") : 0;
 }
 
 /* Each RE has a Slurm of its own: two REs of one Slurm would open and close the same nodes. */
-static int check_engine(struct phx_apply *a, const struct phx_agreement *g)
+static int check_engine(const struct phx_state *s, const struct phx_agreement *g,
+			struct phx_err *err)
 {
-	PHX_LIST_EACH(struct phx_re, re, &a->s->res) {
+	PHX_LIST_EACH(struct phx_re, re, &s->res) {
 		const struct phx_agreement *other = &re->agreement;
 		if (strcmp(re->name, g->name) && other->engine == PHX_RE_ENGINE_SLURM &&
 		    g->engine == other->engine && re->state != PHX_RE_STATE_NONE &&
 		    phx_agreement_same_slurm(other, g))
 			return phx_err_set(
-				a->err, -EEXIST, "slurm_conf: the Slurm of %s is that of RE '%s'",
+				err, -EEXIST, "slurm_conf: the Slurm of %s is that of RE '%s'",
 				g->slurm_conf[0] ? g->slurm_conf : PHX_SLURM_CONF_DEFAULT,
 				re->name);
 	}
 	return 0;
 }
 
-static int check_agreement(struct phx_apply *a, const struct phx_agreement *g)
+static int check_agreement(const struct phx_state *s, const struct phx_agreement *g,
+			   struct phx_err *err)
 {
 	struct findings f = {0};
 	if (!phx_name_valid(g->name))
-		return phx_err_set(a->err, -EINVAL, "name: '%s' is no name", g->name);
+		return phx_err_set(err, -EINVAL, "name: '%s' is no name", g->name);
 	if (phx_agreement_check(g, keep_first, &f))
-		return phx_err_set(a->err, -EINVAL, "agreement of RE %s: %s", g->name, f.text);
-	int r = check_role(a, g);
-	r = r ? r : check_partner(a, g);
-	r = r ? r : check_engine(a, g);
+		return phx_err_set(err, -EINVAL, "agreement of RE %s: %s", g->name, f.text);
+	int r = check_role(s, g, err);
+	r = r ? r : check_partner(s, g, err);
+	r = r ? r : check_engine(s, g, err);
 	if (r < 0)
 		return r;
-	if (phx_state_pool(a->s, g->name))
-		return phx_err_set(a->err, -EEXIST,
+	if (phx_state_pool(s, g->name))
+		return phx_err_set(err, -EEXIST,
 				   "there is a pool '%s' already, and an RE has a pool of its name",
 				   g->name);
 	return 0;
 }
 
-static int check_name_free(struct phx_apply *a, const char *name)
+static int check_name_free(const struct phx_state *s, const char *name, struct phx_err *err)
 {
-	const struct phx_re *re = phx_state_re(a->s, name);
+	const struct phx_re *re = phx_state_re(s, name);
 	if (re && re->state == PHX_RE_STATE_NONE)
 		return phx_err_set(
-			a->err, -EEXIST,
+			err, -EEXIST,
 			"RE '%s' is asked for already: it is created by its name, or refused",
 			name);
 	if (re)
-		return phx_err_set(a->err, -EEXIST, "there is an RE '%s' already", name);
-	if (a->s->res.n >= RES_MAX)
-		return phx_err_set(a->err, -EAGAIN, "there are %d REs: no more are taken", RES_MAX);
+		return phx_err_set(err, -EEXIST, "there is an RE '%s' already", name);
+	if (s->res.n >= RES_MAX)
+		return phx_err_set(err, -EAGAIN, "there are %d REs: no more are taken", RES_MAX);
 	return 0;
 }
 
@@ -136,24 +141,34 @@ static int add_re(struct phx_apply *a, const struct phx_agreement *g, struct phx
 	re->asked_ms = re->created_ms = re->changed_ms = a->s->now_ms;
 	re->asked_seq = a->s->seq + 1;
 	re->state = PHX_RE_STATE_NONE;
+	phx_refusal_forget(a->s, g);
 	*ret = re;
 	return 0;
 }
 
 /* ---- request ---- */
 
-static int check_waiting(struct phx_apply *a, const char *owner)
+static int check_waiting(const struct phx_state *s, const char *owner, struct phx_err *err)
 {
 	int n = 0;
 	if (!owner[0])
-		return phx_err_set(a->err, -EINVAL, "owner: it is nobody's");
-	PHX_LIST_EACH(struct phx_re, re, &a->s->res)
+		return phx_err_set(err, -EINVAL, "owner: it is nobody's");
+	PHX_LIST_EACH(struct phx_re, re, &s->res)
 		n += re->state == PHX_RE_STATE_NONE && !strcmp(re->agreement.owner, owner);
 	if (n >= REQUESTS_MAX)
-		return phx_err_set(a->err, -EAGAIN,
+		return phx_err_set(err, -EAGAIN,
 				   "%d requests of %s wait to be answered: no more are taken", n,
 				   owner);
 	return 0;
+}
+
+static int check_request(const struct phx_state *s, const struct phx_agreement *g,
+			 enum phx_re_who who, enum phx_re_state *ret_state, struct phx_err *err)
+{
+	int r = phx_re_life_apply(PHX_RE_STATE_NONE, PHX_RE_OP_request, who, ret_state, err);
+	r = r ? r : check_agreement(s, g, err);
+	r = r ? r : check_name_free(s, g->name, err);
+	return r ? r : check_waiting(s, g->owner, err);
 }
 
 int phx_apply_re_request(struct phx_apply *a, const struct phx_event_ask *p)
@@ -161,11 +176,7 @@ int phx_apply_re_request(struct phx_apply *a, const struct phx_event_ask *p)
 	const struct phx_agreement *g = &p->agreement;
 	enum phx_re_state state;
 	struct phx_re *re;
-	int r = phx_re_life_apply(PHX_RE_STATE_NONE, PHX_RE_OP_request, (enum phx_re_who)p->who,
-				  &state, a->err);
-	r = r ? r : check_agreement(a, g);
-	r = r ? r : check_name_free(a, g->name);
-	r = r ? r : check_waiting(a, g->owner);
+	int r = check_request(a->s, g, (enum phx_re_who)p->who, &state, a->err);
 	r = r ? r : add_re(a, g, &re);
 	if (r < 0)
 		return r;
@@ -233,30 +244,39 @@ static int find_agreement(struct phx_apply *a, const struct phx_agreement *of_ev
 }
 
 /* Two services cannot have one virtual address and port. */
-static int check_address_free(struct phx_apply *a, const struct phx_agreement *g)
+static int check_address_free(const struct phx_state *s, const struct phx_agreement *g,
+			      struct phx_err *err)
 {
-	PHX_LIST_EACH(struct phx_re, re, &a->s->res) {
+	PHX_LIST_EACH(struct phx_re, re, &s->res) {
 		bool there = re->state != PHX_RE_STATE_NONE && re->state != PHX_RE_STATE_DESTROYED;
 		if (there && g->address[0] && !strcmp(re->agreement.address, g->address) &&
 		    phx_agreement_port(&re->agreement) == phx_agreement_port(g))
-			return phx_err_set(a->err, -EEXIST,
-					   "address %s, port %u is that of RE '%s'", g->address,
-					   phx_agreement_port(g), re->name);
+			return phx_err_set(err, -EEXIST, "address %s, port %u is that of RE '%s'",
+					   g->address, phx_agreement_port(g), re->name);
 	}
 	return 0;
 }
 
-static int check_create(struct phx_apply *a, enum phx_re_who who, const struct phx_re *request,
-			const struct phx_agreement *g, enum phx_re_state *ret_state)
+static int check_create(const struct phx_state *s, enum phx_re_who who,
+			const struct phx_re *request, const struct phx_agreement *g,
+			enum phx_re_state *ret_state, struct phx_err *err)
 {
 	enum phx_re_state from = request ? (enum phx_re_state)request->state : PHX_RE_STATE_NONE;
-	int r = phx_re_life_apply(from, PHX_RE_OP_create, who, ret_state, a->err);
+	int r = phx_re_life_apply(from, PHX_RE_OP_create, who, ret_state, err);
 	if (r < 0 && request)
-		return phx_err_prefix(a->err, r, "RE '%s'", request->name);
+		return phx_err_prefix(err, r, "RE '%s'", request->name);
 	if (r == 0 && !request)
-		r = check_name_free(a, g->name);
-	r = r ? r : check_address_free(a, g);
-	return r ? r : check_agreement(a, g);
+		r = check_name_free(s, g->name, err);
+	r = r ? r : check_address_free(s, g, err);
+	return r ? r : check_agreement(s, g, err);
+}
+
+int phx_re_check_new(const struct phx_state *s, const struct phx_agreement *g, enum phx_re_who who,
+		     bool create, struct phx_err *err)
+{
+	enum phx_re_state state;
+	return create ? check_create(s, who, NULL, g, &state, err)
+		      : check_request(s, g, who, &state, err);
 }
 
 int phx_apply_re_create(struct phx_apply *a, const struct phx_event_ask *p)
@@ -265,7 +285,7 @@ int phx_apply_re_create(struct phx_apply *a, const struct phx_event_ask *p)
 	struct phx_re *re;
 	enum phx_re_state state;
 	int r = find_agreement(a, &p->agreement, &re, &g);
-	r = r ? r : check_create(a, (enum phx_re_who)p->who, re, g, &state);
+	r = r ? r : check_create(a->s, (enum phx_re_who)p->who, re, g, &state, a->err);
 	r = r ? r : need_ledger(a);
 	r = r ? r : add_pool(a, g);
 	if (r < 0)

@@ -19,4 +19,15 @@ void phx_choose(struct phx_apply *a, const struct phx_re *from, const struct phx
 /** Tells the ledger which nodes are marked, and where. */
 void phx_choose_tell(struct phx_apply *a);
 
+/* refusals.c */
+/** The request `re` is refused by the event: that is kept for its owner. */
+void phx_refusal_keep(struct phx_apply *a, const struct phx_re *re);
+/** Its owner asks again, or has the RE: what was refused before is forgotten. */
+void phx_refusal_forget(struct phx_state *s, const struct phx_agreement *g);
+
+/* prefetch.c */
+/** Is the node made ready for its next role: is it up, at rest, in its system, and counted by the
+ * ledger as free or held? */
+bool phx_is_prefetched(const struct phx_node *n);
+
 #endif

@@ -44,6 +44,7 @@ static int activate(struct phx_apply *a, struct phx_re *re)
 	phx_engine_begin(re);
 	tell_pair(a, re);
 	phx_jobs_go_on(a, re);
+	phx_triggers_go_on(a, re);
 	return 0;
 }
 
@@ -57,6 +58,7 @@ static int suspend(struct phx_apply *a, struct phx_re *re)
 static int resume(struct phx_apply *a, struct phx_re *re)
 {
 	re->leaving = false;
+	phx_triggers_go_on(a, re);
 	return phx_ledger_suspend(a->s->ledger, (int)re->number, false);
 }
 
@@ -141,6 +143,7 @@ static int destroy(struct phx_apply *a, struct phx_re *re)
 			phx_away_detach(a, gone);
 	phx_jobs_forsake(a, re);
 	phx_flowruns_end_of_re(a, re);
+	phx_triggers_end_of_re(a, re);
 	forget_pool(a, re->name);
 	phx_note_re(a, NULL, re->name, NULL, "RE %s is destroyed", re->name);
 	forget(a, re);
@@ -151,6 +154,7 @@ static int refuse(struct phx_apply *a, struct phx_re *re)
 {
 	phx_note_re(a, NULL, re->name, NULL, "the request for RE %s is refused%s%s", re->name,
 		    a->ev->text[0] ? ": " : "", a->ev->text);
+	phx_refusal_keep(a, re);
 	forget(a, re);
 	return 0;
 }

@@ -8,9 +8,7 @@
 #include <errno.h>
 #include <string.h>
 
-/* The node has a prefetch: it is up, at rest, in its system, and counted by the ledger as free or
- * held. */
-static bool is_prefetched(const struct phx_node *n)
+bool phx_is_prefetched(const struct phx_node *n)
 {
 	bool at_rest = n->state == PHX_NODE_ACTIVE || n->state == PHX_NODE_READY;
 	bool counted = n->allocation == PHX_ALLOCATION_FREE || n->allocation == PHX_ALLOCATION_HELD;
@@ -89,7 +87,7 @@ int phx_re_prefetch(const struct phx_state *s, const struct phx_node *n,
 {
 	struct phx_list packages = {0};
 	int r = 0;
-	if (!is_prefetched(n))
+	if (!phx_is_prefetched(n))
 		return -ENOENT;
 	PHX_LIST_EACH(struct phx_re, re, &s->res) {
 		const struct phx_role *role =

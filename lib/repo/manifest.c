@@ -61,7 +61,8 @@ static int read_key(const config_setting_t *s, const struct phx_record *rec, str
 	const struct phx_field *f = name ? phx_key_find(rec, name) : NULL;
 	if (!f)
 		return phx_err_set(err, -EINVAL,
-				   "line %u: unknown key \"%s\" (name, version, arch, summary)",
+				   "line %u: unknown key \"%s\" (name, version, arch, summary, "
+				   "operating_system)",
 				   line, name ? name : "");
 	for (size_t i = 0; i < PHX_ARRAY_SIZE(checks); i++)
 		if (phx_str_eq(checks[i].key, name) && (!value || !checks[i].valid(value)))
@@ -82,7 +83,7 @@ static int read_keys(const config_t *c, const struct phx_record *rec, struct phx
 		r = read_key(config_setting_get_elem(root, (unsigned int)i), rec, p, err);
 	for (size_t i = 0; r == 0 && i < rec->n_fields; i++) {
 		const struct phx_key *k = rec->fields[i].key;
-		if (k && !config_setting_get_member(root, k->name))
+		if (k && !k->fallback && !config_setting_get_member(root, k->name))
 			r = phx_err_set(err, -EINVAL, "%s is missing", k->name);
 	}
 	return r;
@@ -134,6 +135,8 @@ char *phx_manifest_format(const struct phx_package *p)
 	add_string(&b, "version", p->version);
 	add_string(&b, "arch", p->arch);
 	add_string(&b, "summary", p->summary);
+	if (p->operating_system[0])
+		add_string(&b, "operating_system", p->operating_system);
 	phx_buf_addf(&b, "unpacked_bytes = \"%" PRIu64 "\";\nn_entries = \"%" PRIu32 "\";\n",
 		     p->unpacked_bytes, p->n_entries);
 	return phx_buf_take(&b);

@@ -7,7 +7,7 @@
 #include "base/json.h"
 #include "base/key.h"
 
-/** What package.conf says: the rows with a key, which are all required. */
+/** What package.conf says: the rows with a key. */
 #define PHX_PACKAGE_CONF_FIELDS(F, S) \
 	F(S, name, STR(PHX_NAME_MAX), \
 	  KEY(name, NAME, PHX_REQUIRED, "Letters, digits, -, _, .; at most 63.")) \
@@ -19,7 +19,12 @@
 	  KEY(arch, NAME, PHX_REQUIRED, \
 	      "amd64, arm64, armhf, i386, ppc64el, riscv64, s390x; or all: for every machine. A " \
 	      "node of another kind refuses the package.")) \
-	F(S, summary, STR(160), KEY(summary, LINE, PHX_REQUIRED, "One line of UTF-8."))
+	F(S, summary, STR(160), KEY(summary, LINE, PHX_REQUIRED, "One line of UTF-8.")) \
+	F(S, operating_system, STR(PHX_NAME_MAX), \
+	  KEY(operating_system, LINE, "", \
+	      "What it was built for, its type and maybe version: \"debian 12\". An RE whose " \
+	      "agreement chooses an image of another one is refused. Default: it runs on any. " \
+	      "Agents of before there was this key refuse packages that have it."))
 extern const struct phx_record phx_package_conf_record;
 
 /** The manifest, first entry of the archive ("PHX/manifest.conf", libconfig) and shown by `phx

@@ -48,7 +48,7 @@ static int check_tenant(const struct phx_state *s, const struct phx_node *n, str
 		return 0;
 	/* its key is destroyed, and no RE gets the node before its disk is read back */
 	bool unread = n->key_unread && !strcmp(to->name, PHX_POOL_FREE);
-	if (n->owes_wipe && !unread)
+	if ((n->owes_wipe || n->owes_data) && !unread)
 		return phx_err_set(err, -EPROTO,
 				   "%s is in pool %s and holds data of %s that had to be erased",
 				   n->name, to->name, n->tenant);
@@ -143,6 +143,22 @@ static int check_queues(const struct phx_state *s, struct phx_err *err)
 	return 0;
 }
 
+/* A trigger counts the runs of it that are not over. */
+static int check_triggers(const struct phx_state *s, struct phx_err *err)
+{
+	PHX_LIST_EACH(struct phx_trigger, t, &s->triggers) {
+		uint32_t n = 0;
+		PHX_LIST_EACH(struct phx_flowrun, w, &s->workflows)
+			n += w->trigger == t->id && !w->looks && phx_flowrun_is_open(w);
+		if (n != t->n_open || t->n_taken > t->waiting.n)
+			return phx_err_set(
+				err, -EPROTO,
+				"trigger %s has %u runs that are not over, and counts %u", t->name,
+				n, t->n_open);
+	}
+	return 0;
+}
+
 /* ---- the ledger and the nodes agree ---- */
 
 static int check_re(const struct phx_state *s, const struct phx_re *re, struct phx_err *err)
@@ -201,6 +217,7 @@ int phx_state_check(const struct phx_state *s, struct phx_err *err)
 		r = check_node(&fresh, i, err);
 	r = r ? r : check_jobs(&fresh, err);
 	r = r ? r : check_queues(s, err);
+	r = r ? r : check_triggers(s, err);
 	r = r ? r : check_order(s, err);
 	r = r ? r : phx_index_check(s, &fresh, err);
 	r = r ? r : check_ledger(&fresh, err);

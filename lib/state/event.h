@@ -86,6 +86,15 @@ enum phx_job_ended_by {
 };
 extern const struct phx_enum phx_job_ended_by_names;
 
+/** A file that a trigger waits for: it is there with that digest, or it is gone. */
+#define PHX_TRIGGER_FILE_FIELDS(F, S) \
+	F(S, path, TEXT)              /* from the directory on that is watched */ \
+	F(S, digest, STR(65))         /* flow/trigger.h, of a cause */ \
+	F(S, old, BOOL)               /* it was there before the trigger */ \
+	F(S, gone, STR(PHX_SEEN_KEY)) /* not "": the key of its path, flow/seen.h; it is gone */
+PHX_RECORD_STRUCT(phx_trigger_file, PHX_TRIGGER_FILE_FIELDS);
+#define PHX_TRIGGER_ROWS_MAX 256 /* of one event */
+
 /* ---- payloads: PHX_EVENT_FIELDS_name is struct phx_event_name ---- */
 
 /* all that there is to say is said by the head */
@@ -160,8 +169,9 @@ extern const struct phx_enum phx_job_ended_by_names;
 	F(S, system_image, STR(PHX_NAME_MAX)) \
 	F(S, system_digest, STR(65)) \
 	PHX_EVENT_REPORT(F, S) \
-	F(S, echoes, BOOL) /* its answers carry the nonces of the attempts */ \
-	F(S, rekeys, BOOL) /* it knows the step of that name */ \
+	F(S, echoes, BOOL)    /* its answers carry the nonces of the attempts */ \
+	F(S, rekeys, BOOL)    /* it knows the step of that name */ \
+	F(S, scratches, BOOL) /* the same of the step scratch */ \
 	F(S, facts, REC(phx_facts))
 
 /* asked for over a connection of the key that it has */
@@ -349,6 +359,29 @@ extern const struct phx_enum phx_job_ended_by_names;
 /* those that were given to the node and run are counted, the others are passed over */
 #define PHX_EVENT_FIELDS_task_results(F, S) F(S, rows, LIST(phx_task_result))
 
+/* what its runs do phxd keeps in files of the digests; who may: as workflow_submit */
+#define PHX_EVENT_FIELDS_trigger_create(F, S) \
+	F(S, name, STR(PHX_NAME_MAX)) \
+	F(S, trigger_kind, ENUM(phx_trigger_kind)) \
+	PHX_TRIGGER_USER_FIELDS(F, S) \
+	PHX_TRIGGER_HOW_FIELDS(F, S) \
+	F(S, workflow, STR(PHX_NAME_MAX)) \
+	F(S, flow, REC(phx_trigger_flow)) \
+	F(S, look, REC(phx_trigger_flow)) \
+	F(S, token_sha256, STR(65))
+
+/* by a call: `what` the caller; `once`: not, where one with that digest came lately */
+#define PHX_EVENT_FIELDS_trigger_order(F, S) \
+	F(S, trigger, U64) \
+	F(S, what, STR(96)) \
+	F(S, digest, STR(65)) \
+	F(S, once, BOOL)
+
+/* what was seen since the last one */
+#define PHX_EVENT_FIELDS_trigger_files(F, S) \
+	F(S, trigger, U64) \
+	F(S, rows, LIST(phx_trigger_file))
+
 #define PAYLOAD(name) PHX_RECORD_STRUCT(phx_event_##name, PHX_EVENT_FIELDS_##name);
 #include "state/event.def"
 
@@ -466,6 +499,7 @@ struct phx_outcome {
 	int enrol;               /* enum phx_enrol_answer */
 	uint64_t job;            /* job_submit: its id */
 	uint64_t workflow;       /* workflow_submit: its number */
+	uint64_t trigger;        /* trigger_create: its number */
 	bool changed;            /* false: nothing to do, it already was so */
 	bool drew;               /* something came of the event's random number */
 	char text[256];

@@ -33,6 +33,19 @@ struct phx_re *phx_state_re(const struct phx_state *s, const char *name)
 	return FIND(&s->res, struct phx_re, name);
 }
 
+const struct phx_role *phx_state_role_in(const struct phx_state *s, const struct phx_role *role,
+					 const char *pool, struct phx_role *store)
+{
+	const struct phx_re *re = role ? phx_state_re(s, pool) : NULL;
+	if (!re || !re->agreement.image_digest[0] || strcmp(re->agreement.role, role->name))
+		return role;
+	*store = *role;
+	PHX_STR_SET(store->image, re->agreement.image);
+	PHX_STR_SET(store->image_version, re->agreement.image_version);
+	PHX_STR_SET(store->image_digest, re->agreement.image_digest);
+	return store;
+}
+
 const struct phx_revoked *phx_state_revoked(const struct phx_state *s, const char *serial)
 {
 	PHX_LIST_EACH(struct phx_revoked, c, &s->revoked)
@@ -96,4 +109,23 @@ struct phx_flowrun *phx_state_flowrun(const struct phx_state *s, uint64_t id)
 	struct phx_flowrun *w =
 		at < s->workflows.n ? PHX_LIST_AT(&s->workflows, struct phx_flowrun, at) : NULL;
 	return w && w->id == id ? w : NULL;
+}
+
+static uint64_t number_of_trigger(const void *item)
+{
+	return ((const struct phx_trigger *)item)->id;
+}
+
+struct phx_trigger *phx_state_trigger(const struct phx_state *s, uint64_t id)
+{
+	uint32_t at =
+		phx_list_place(&s->triggers, sizeof(struct phx_trigger), number_of_trigger, id);
+	struct phx_trigger *t =
+		at < s->triggers.n ? PHX_LIST_AT(&s->triggers, struct phx_trigger, at) : NULL;
+	return t && t->id == id ? t : NULL;
+}
+
+struct phx_trigger *phx_state_trigger_named(const struct phx_state *s, const char *name)
+{
+	return FIND(&s->triggers, struct phx_trigger, name);
 }

@@ -150,12 +150,16 @@ bool phx_node_boots_local(const struct phx_state *s, const struct phx_node *n)
 		 n->state == PHX_NODE_MAINTENANCE);
 }
 
-const struct phx_role *phx_core_role_wanted(const struct phx_state *s, const struct phx_node *n)
+const struct phx_role *phx_core_role_wanted(const struct phx_state *s, const struct phx_node *n,
+					    struct phx_role *store)
 {
 	const struct phx_step *step = phx_node_step(n);
+	const struct phx_role *role = NULL;
 	if (step && (step->kind == PHX_STEP_health || step->kind == PHX_STEP_join))
-		return phx_state_role(s, step->role);
-	return n->state == PHX_NODE_ACTIVE && n->role[0] ? phx_state_role(s, n->role) : NULL;
+		role = phx_state_role(s, step->role);
+	else if (n->state == PHX_NODE_ACTIVE && n->role[0])
+		role = phx_state_role(s, n->role);
+	return phx_state_role_in(s, role, n->pool, store);
 }
 
 /* ---- deadlines ---- */

@@ -66,7 +66,8 @@ struct phx_role_web phx_node_web_of(const struct phx_state *s, const struct phx_
 bool phx_node_boots_local(const struct phx_state *s, const struct phx_node *n);
 /** The role whose services an agent of an installed system starts when it registers, if it had
  * started them before: that of an active node, and one whose step `start` is done. NULL: none.
- * Borrowed from the state. */
-const struct phx_role *phx_core_role_wanted(const struct phx_state *s, const struct phx_node *n);
+ * Borrowed from the state, or *store: phx_state_role_in(). */
+const struct phx_role *phx_core_role_wanted(const struct phx_state *s, const struct phx_node *n,
+					    struct phx_role *store);
 
 #endif

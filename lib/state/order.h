@@ -10,9 +10,9 @@
  * runs; kind "job"/"kill": the node's part of a job; kind "inspect": report the facts again; kind
  * "table": the table of a director, at all times, also when the node is no director any more; kind
  * "prefetch": packages to prefetch, at all times while a policy may move the node (only
- * role.packages is used). */
+ * role.packages is used); kind "ahead": re/re.h, phx_re_ahead(), while it is at rest. */
 #define PHX_ORDER_FIELDS(F, S) \
-	F(S, kind, STR(16)) /* "step", "job", "kill", "inspect", "table", "prefetch" */ \
+	F(S, kind, STR(16)) /* "step", "job", "kill", "inspect", "table", "prefetch", "ahead" */ \
 	F(S, id, U64)       /* step id or job id */ \
 	F(S, epoch, U64) \
 	F(S, run, U32) /* run of the job */ \

@@ -45,6 +45,7 @@ const struct phx_enum phx_engine_node_state_names = {"state of a node", engine_n
 
 PHX_RECORD_TABLE(phx_engine_node, PHX_ENGINE_NODE_FIELDS);
 PHX_RECORD_TABLE(phx_re, PHX_RE_FIELDS);
+PHX_RECORD_TABLE(phx_re_refusal, PHX_RE_REFUSAL_FIELDS);
 PHX_RECORD_TABLE(phx_revoked, PHX_REVOKED_FIELDS);
 PHX_RECORD_TABLE(phx_trusted_key, PHX_TRUSTED_KEY_FIELDS);
 PHX_RECORD_TABLE(phx_used_image, PHX_USED_IMAGE_FIELDS);

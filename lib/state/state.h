@@ -5,6 +5,7 @@
 #define PHX_STATE_STATE_H
 
 #include "flow/live.h"
+#include "flow/trigger.h"
 #include "ledger/ledger.h"
 #include "types/node.h"
 #include "types/re_life.h"
@@ -61,7 +62,8 @@ PHX_RECORD_STRUCT(phx_pool, PHX_POOL_FIELDS);
 	/* an erase between two owners begins with a reset, unless they say otherwise, and by an \
 	 * agent alone that came by the token of its start; false in journals of before this was \
 	 * so */ \
-	F(S, resets, BOOL)
+	F(S, resets, BOOL) \
+	F(S, triggers_per_user, U32) /* 0 = no limit */
 PHX_RECORD_STRUCT(phx_settings, PHX_SETTINGS_FIELDS);
 
 /** A runtime environment: its agreement and its state. The ledger has its holdings; its pool has
@@ -86,6 +88,18 @@ PHX_RECORD_STRUCT(phx_settings, PHX_SETTINGS_FIELDS);
 	/* the same of its partitions: may they take new jobs? */ \
 	F(S, engine_partitions, LIST(phx_engine_node))
 PHX_RECORD_STRUCT(phx_re, PHX_RE_FIELDS);
+
+/** A request for an RE that was refused: kept for who asked, who has nothing else of it. The newest
+ * come last; of one service provider PHX_RE_REFUSALS_MAX at most. */
+#define PHX_RE_REFUSAL_FIELDS(F, S) \
+	F(S, name, STR(PHX_NAME_MAX)) /* of the RE */ \
+	F(S, owner, STR(PHX_IDENTITY_MAX)) \
+	F(S, text, STR(256)) /* why; may be "" */ \
+	F(S, by, STR(PHX_NAME_MAX)) \
+	F(S, asked_ms, I64) \
+	F(S, at_ms, I64)
+PHX_RECORD_STRUCT(phx_re_refusal, PHX_RE_REFUSAL_FIELDS);
+enum { PHX_RE_REFUSALS_MAX = 16, PHX_RE_REFUSALS_ALL_MAX = 1000 };
 
 /** May an external engine start jobs on a node, or take new jobs in a partition? */
 enum phx_engine_node_state {
@@ -242,6 +256,12 @@ PHX_RECORD_STRUCT(phx_job, PHX_JOB_FIELDS);
 	F(S, n_resumes, U32) \
 	F(S, why, TEXT) /* what failed first since it began or was resumed; NULL */ \
 	F(S, cancelled_by, STR(PHX_NAME_MAX)) \
+	F(S, trigger, U64) /* the number of the one that began it; 0 = a person did */ \
+	F(S, looks, BOOL)  /* it is the command of that one, which may fire by what it prints */ \
+	/* "NAME=value", for the environment of each task: what fired; flow/trigger.h */ \
+	F(S, vars, LIST(phx_text)) \
+	/* of one whose tasks are all done, in place of `live`: phx_flow_places_read() */ \
+	F(S, places, LIST(phx_text)) \
 	/* NULL of one whose tasks are all done */ \
 	F(S, live, LIVE(struct phx_flow_live, flow_live))
 PHX_RECORD_STRUCT(phx_flowrun, PHX_FLOWRUN_FIELDS);
@@ -293,6 +313,7 @@ struct phx_crew;  /* state/crew.h */
 	F(S, last_step_id, U64) \
 	F(S, last_job_id, U64) \
 	F(S, last_workflow_id, U64) \
+	F(S, last_trigger_id, U64) \
 	F(S, last_node_number, U32) \
 	F(S, settings, REC(phx_settings)) \
 	F(S, pools, LIST(phx_pool)) /* "free" is always there */ \
@@ -302,8 +323,10 @@ struct phx_crew;  /* state/crew.h */
 	F(S, nodes, LIST(phx_node))        /* by number */ \
 	F(S, jobs, LIST(phx_job))          /* by id */ \
 	F(S, workflows, LIST(phx_flowrun)) /* by id */ \
+	F(S, triggers, LIST(phx_trigger))  /* the same */ \
 	F(S, doomed_keys, LIST(phx_doomed_key)) \
 	F(S, res, LIST(phx_re)) \
+	F(S, refusals, LIST(phx_re_refusal)) \
 	F(S, revoked, LIST(phx_revoked)) /* in order of time */ \
 	F(S, grants, LIST(phx_grant))    /* the same */ \
 	/* by name; none in journals of before: the site's key, unsaid */ \
@@ -331,6 +354,10 @@ void phx_state_fini(struct phx_state *s);
 struct phx_node *phx_state_node(const struct phx_state *s, const char *name);
 struct phx_pool *phx_state_pool(const struct phx_state *s, const char *name);
 struct phx_role *phx_state_role(const struct phx_state *s, const char *name);
+/** The role (NULL: none) as nodes of a pool have it: an RE's agreement may choose the image. That
+ * is then in *store, which borrows all else from `role`; otherwise `role` itself. */
+const struct phx_role *phx_state_role_in(const struct phx_state *s, const struct phx_role *role,
+					 const char *pool, struct phx_role *store);
 struct phx_re *phx_state_re(const struct phx_state *s, const char *name);
 /** The revoked certificate of this number; NULL: it is not revoked. */
 const struct phx_revoked *phx_state_revoked(const struct phx_state *s, const char *serial);
@@ -340,6 +367,8 @@ unsigned phx_state_granted(const struct phx_state *s, const char *identity);
 const char *phx_state_login(const struct phx_state *s, const char *identity);
 struct phx_job *phx_state_job(const struct phx_state *s, uint64_t id);
 struct phx_flowrun *phx_state_flowrun(const struct phx_state *s, uint64_t id);
+struct phx_trigger *phx_state_trigger(const struct phx_state *s, uint64_t id);
+struct phx_trigger *phx_state_trigger_named(const struct phx_state *s, const char *name);
 /** Place in its list of the first job, or node, with this number or a higher one: for readers that
  * go through a long list in portions. */
 uint32_t phx_state_job_place(const struct phx_state *s, uint64_t id);

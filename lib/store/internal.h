@@ -56,6 +56,8 @@ extern const char phx_store_indexes[];
 /** What makes the table of whom events are about (by name), and notes from which event on it is
  * kept. */
 extern const char phx_store_about[];
+/** What notes from which event on that table has who caused them, too. */
+extern const char phx_store_unsaid_by[];
 
 /** The text of SQLite's last failure, as an errno. */
 int phx_store_failed(struct phx_store *s, int rc, struct phx_err *err);
@@ -70,6 +72,19 @@ bool phx_store_has_hash(sqlite3_stmt *st, int at, const uint8_t hash[PHX_CHAIN_H
 
 enum { PHX_READER_STATEMENTS = 3 };
 extern const char *const phx_store_reader_sql[PHX_READER_STATEMENTS];
+struct phx_store_reader {
+	sqlite3 *db;
+	sqlite3_stmt *st[PHX_READER_STATEMENTS];
+	uint64_t unsaid;
+};
+/** Its last failure, as an errno with a text. */
+int phx_store_reader_failed(struct phx_store_reader *r, int rc, struct phx_err *err);
+
+/* ---- search.c ---- */
+
+enum phx_search_way { PHX_SEARCH_ALL, PHX_SEARCH_KIND, PHX_SEARCH_ABOUT, PHX_SEARCH_WAYS };
+enum { PHX_SEARCH_KEY_MAX = 2 * PHX_NAME_MAX };
+extern const char *const phx_store_search_sql[PHX_SEARCH_WAYS];
 
 /* ---- pack.c ---- */
 

@@ -18,13 +18,7 @@ const char *const phx_store_reader_sql[PHX_READER_STATEMENTS] = {
 			 "FROM about WHERE name=?3 AND seq>?1 ORDER BY seq LIMIT ?2) ORDER BY seq",
 };
 
-struct phx_store_reader {
-	sqlite3 *db;
-	sqlite3_stmt *st[PHX_READER_STATEMENTS];
-	uint64_t unsaid;
-};
-
-static int failed(struct phx_store_reader *r, int rc, struct phx_err *err)
+int phx_store_reader_failed(struct phx_store_reader *r, int rc, struct phx_err *err)
 {
 	int code = (rc & 0xff) == SQLITE_CORRUPT || (rc & 0xff) == SQLITE_NOTADB ? -EBADMSG
 		: (rc & 0xff) == SQLITE_CANTOPEN                                 ? -ENOENT
@@ -58,7 +52,7 @@ int phx_store_reader_open(const char *path, struct phx_store_reader **ret, struc
 		rc = sqlite3_prepare_v3(r->db, phx_store_reader_sql[i], -1,
 					SQLITE_PREPARE_PERSISTENT, &r->st[i], NULL);
 	if (rc != SQLITE_OK) {
-		code = failed(r, rc, err);
+		code = phx_store_reader_failed(r, rc, err);
 		phx_store_reader_close(r);
 		return phx_err_prefix(err, code, "%s", path);
 	}
@@ -93,7 +87,7 @@ static int walk(struct phx_store_reader *r, enum statement which, uint64_t after
 		sqlite3_bind_text(st, 3, name, -1, SQLITE_STATIC);
 	while (code == 0 && (rc = sqlite3_step(st)) != SQLITE_DONE) {
 		if (rc != SQLITE_ROW) {
-			code = failed(r, rc, err);
+			code = phx_store_reader_failed(r, rc, err);
 			break;
 		}
 		struct phx_store_event ev = {(uint64_t)sqlite3_column_int64(st, 0),

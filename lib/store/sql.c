@@ -7,6 +7,7 @@
 
 const char phx_store_indexes[] =
 	"CREATE INDEX IF NOT EXISTS events_by_node ON events(node, seq);"
+	"CREATE INDEX IF NOT EXISTS events_by_kind ON events(kind, seq);"
 	"CREATE INDEX IF NOT EXISTS erasures_by_node ON erasures(node, step_id);"
 	"CREATE INDEX IF NOT EXISTS attestations_by_node ON attestations(node, id);"
 	"CREATE INDEX IF NOT EXISTS attestations_from ON attestations(from_owner, id);"
@@ -18,6 +19,9 @@ const char phx_store_about[] =
 	"WITHOUT ROWID; CREATE INDEX about_by_name ON about(name, seq);"
 	"CREATE TABLE unsaid(seq INTEGER NOT NULL);"
 	"INSERT INTO unsaid SELECT COALESCE(MAX(seq),0) FROM events;";
+
+const char phx_store_unsaid_by[] = "CREATE TABLE unsaid_by(seq INTEGER NOT NULL);"
+				   "INSERT INTO unsaid_by SELECT COALESCE(MAX(seq),0) FROM events;";
 
 static int errno_of(int rc)
 {

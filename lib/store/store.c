@@ -11,7 +11,7 @@
 
 #include "base/key.h"
 
-enum { SCHEMA = 5 };
+enum { SCHEMA = 6 };
 
 /* those that change something come first: who only reads prepares none of them */
 enum statement {
@@ -75,6 +75,7 @@ static const char *const additions[SCHEMA] = {
 	"CREATE TABLE attestations(id INTEGER PRIMARY KEY, time_ms INTEGER NOT NULL,"
 	" node TEXT NOT NULL, from_owner TEXT NOT NULL, to_owner TEXT NOT NULL,"
 	" text TEXT NOT NULL, hash BLOB);",
+	phx_store_unsaid_by,
 };
 
 /* Runs a bound statement that returns no rows, and resets it. */

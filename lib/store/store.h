@@ -165,6 +165,26 @@ int phx_store_reader_events(struct phx_store_reader *r, uint64_t after, uint32_t
 /** The same of the events of node `name`, and those that were said to be about that name. */
 int phx_store_reader_about(struct phx_store_reader *r, uint64_t after, uint32_t limit,
 			   const char *name, phx_store_event_fn fn, void *arg, struct phx_err *err);
+
+/** How a person who caused an event stands in phx_store_row.about: this and the event's `by`. No
+ * node or RE has such a name. */
+#define PHX_STORE_BY "@"
+/** What is searched for; all borrowed. What an index does not know is walked: the caller looks
+ * again at what he is told. */
+struct phx_store_search {
+	const char *name; /* whom it is about, a node or an RE; NULL: whoever */
+	const char *who;  /* who caused it, as the event's `by` has it; NULL: whoever */
+	const char *kind; /* NULL: any */
+	uint64_t before;  /* of lower numbers; 0: from the newest on */
+	uint64_t after;   /* of higher numbers */
+	uint32_t limit;
+};
+/** Walk events that may be such, newest first, at most `limit`. */
+int phx_store_search(struct phx_store_reader *r, const struct phx_store_search *of,
+		     phx_store_event_fn fn, void *arg, struct phx_err *err);
+/** The first event of that time or later; behind the last one where there is none. */
+int phx_store_search_time(struct phx_store_reader *r, int64_t time_ms, uint64_t *ret_seq,
+			  struct phx_err *err);
 /** Of events up to this one it is not known whom they are about: they are of a time before. */
 uint64_t phx_store_reader_unsaid(const struct phx_store_reader *r);
 

@@ -215,7 +215,7 @@ static const char forget_derived[] =
 	"BEGIN IMMEDIATE;"
 	"PRAGMA writable_schema=ON;"
 	"DELETE FROM sqlite_master WHERE name IN "
-	"('snapshots','damaged_snapshots','about','unsaid') OR "
+	"('snapshots','damaged_snapshots','about','unsaid','unsaid_by') OR "
 	"(type='index' AND sql IS NOT NULL);"
 	"PRAGMA writable_schema=RESET;"
 	"CREATE TABLE snapshots(seq INTEGER PRIMARY KEY, state TEXT NOT NULL, hash BLOB)";
@@ -226,6 +226,7 @@ int phx_store_rebuild(struct phx_store *s, uint64_t seq, const char *state_json,
 	int r = phx_store_execute(s, forget_derived, err);
 	r = r ? r : phx_store_execute(s, phx_store_indexes, err);
 	r = r ? r : phx_store_execute(s, phx_store_about, err);
+	r = r ? r : phx_store_execute(s, phx_store_unsaid_by, err);
 	r = r ? r : phx_store_snapshot(s, seq, state_json, err);
 	r = r ? r : phx_store_execute(s, "COMMIT", err);
 	if (r < 0) {

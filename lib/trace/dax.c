@@ -1,5 +1,5 @@
-/* Reads workflows in DAX XML with libxml2. Called by trace/workflow.c; opens no file and
- * no network, replaces no entity. */
+/* Reads workflows in DAX XML with libxml2; dax_write.c writes them. Called by trace/workflow.c;
+ * opens no file and no network, replaces no entity. */
 #include "trace/dax.h"
 
 #include <errno.h>
@@ -9,6 +9,9 @@
 
 #include "flow/draft.h"
 #include "trace/decimal.h"
+
+/* The namespace of our own profiles. */
+#define OURS "phoenix"
 
 struct reading {
 	struct phx_flow_draft d;
@@ -41,7 +44,8 @@ static uint32_t line_of(const xmlNode *node)
 
 /* ---- what a job is like ---- */
 
-/* The profiles that count, whatever their namespace: a number within bounds, of which member. */
+/* The profiles that count, whatever their namespace: a number within bounds, of which member. The
+ * later ones are our own, for what Pegasus has no word for. */
 #define MIB ((uint64_t)1 << 20)
 #define MEMBER(m) offsetof(struct phx_flow_task, m), sizeof(((struct phx_flow_task *)0)->m)
 static const struct profile {
@@ -53,6 +57,8 @@ static const struct profile {
 	{"cores", "1 to 65536", 1, PHX_FLOW_CORES_MAX, 1, MEMBER(cores)},
 	{"memory", "MiB", 0, PHX_FLOW_BYTES_MAX / MIB, MIB, MEMBER(memory_bytes)},
 	{"retry", "0 to 1000", 0, PHX_FLOW_RETRIES_MAX, 1, MEMBER(retries)},
+	{"memory_bytes", "bytes", 0, PHX_FLOW_BYTES_MAX, 1, MEMBER(memory_bytes)},
+	{"time_ms", "milliseconds", 0, PHX_FLOW_TIME_MAX_MS, 1, MEMBER(time_ms)},
 };
 
 static void set_profile(struct phx_flow_task *t, const struct profile *p, uint64_t value)
@@ -70,29 +76,63 @@ static const struct profile *find_profile(const char *key)
 	return NULL;
 }
 
+static int read_variable(struct reading *rd, uint32_t line, const char *name, const char *value)
+{
+	PHX_AUTO(phx_buf_fini) struct phx_buf b = {0};
+	phx_buf_addf(&b, "%s=%s", name, value);
+	return b.failed ? -ENOMEM
+			: phx_flow_draft_link(&rd->d, rd->d.tasks.n - 1, PHX_FLOW_LINK_ENVIRONMENT,
+					      b.data, b.n, line, rd->err);
+}
+
+static int read_when_failed(struct reading *rd, uint32_t line, const char *text,
+			    struct phx_flow_task *t)
+{
+	int value;
+	struct phx_err err = {0};
+	if (phx_enum_parse(&phx_flow_when_failed_names, text, &value, &err) < 0)
+		return phx_flow_fail(&rd->d, line, rd->err, "profile when_failed: %s", err.text);
+	t->when_failed = (uint32_t)value;
+	return 0;
+}
+
+static int read_wish(struct reading *rd, uint32_t line, const char *key, const char *text,
+		     struct phx_flow_task *t)
+{
+	const struct profile *p = find_profile(key);
+	uint64_t value;
+	if (!p)
+		return 0;
+	if (phx_u64_parse(text, p->min, p->max, &value) < 0)
+		return phx_flow_fail(&rd->d, line, rd->err, "profile %s: \"%.40s\": expected %s",
+				     p->key, text, p->expected);
+	set_profile(t, p, value * p->unit);
+	return 0;
+}
+
+/* Of its command. */
+static int add_word(struct reading *rd, const char *word, size_t n, uint32_t line)
+{
+	return phx_flow_draft_link(&rd->d, rd->d.tasks.n - 1, PHX_FLOW_LINK_ARGV, word, n, line,
+				   rd->err);
+}
+
 /* <profile namespace="pegasus" key="nodes">4</profile>, <profile namespace="env" key="A">b</> */
 static int read_profile(struct reading *rd, xmlNode *node, struct phx_flow_task *t)
 {
 	AUTO_TEXT char *key = attribute(node, "key"), *space = attribute(node, "namespace"),
 		       *text = (char *)xmlNodeGetContent(node);
+	const char *value = text ? text : "";
 	uint32_t line = line_of(node);
-	uint64_t value;
-	if (space && key && text && !strcmp(space, "env")) {
-		PHX_AUTO(phx_buf_fini) struct phx_buf b = {0};
-		phx_buf_addf(&b, "%s=%s", key, text);
-		return b.failed
-			? -ENOMEM
-			: phx_flow_draft_link(&rd->d, rd->d.tasks.n - 1, PHX_FLOW_LINK_ENVIRONMENT,
-					      b.data, b.n, line, rd->err);
-	}
-	const struct profile *p = find_profile(key);
-	if (!p)
+	if (!key)
 		return 0;
-	if (!text || phx_u64_parse(text, p->min, p->max, &value) < 0)
-		return phx_flow_fail(&rd->d, line, rd->err, "profile %s: \"%.40s\": expected %s",
-				     p->key, text ? text : "", p->expected);
-	set_profile(t, p, value * p->unit);
-	return 0;
+	if (space && !strcmp(space, "env"))
+		return read_variable(rd, line, key, value);
+	if (space && !strcmp(space, OURS) && !strcmp(key, "word"))
+		return add_word(rd, value, strlen(value), line);
+	if (space && !strcmp(space, OURS) && !strcmp(key, "when_failed"))
+		return read_when_failed(rd, line, value, t);
+	return read_wish(rd, line, key, value, t);
 }
 
 static int read_uses(struct reading *rd, xmlNode *node)
@@ -133,12 +173,6 @@ static int read_uses(struct reading *rd, xmlNode *node)
 
 /* ---- what it runs ---- */
 
-static int add_word(struct reading *rd, const char *word, size_t n, uint32_t line)
-{
-	return phx_flow_draft_link(&rd->d, rd->d.tasks.n - 1, PHX_FLOW_LINK_ARGV, word, n, line,
-				   rd->err);
-}
-
 /* <argument>-a 1 <file name="f"/> -b</argument>: words with blanks between them. */
 static int read_argument(struct reading *rd, xmlNode *node)
 {
@@ -166,7 +200,20 @@ static int read_argument(struct reading *rd, xmlNode *node)
 	return r;
 }
 
-static int read_parts(struct reading *rd, xmlNode *node, struct phx_flow_task *t)
+/* Is its command told by profiles "word", since it is more than words with blanks between them? */
+static bool is_worded(xmlNode *node)
+{
+	EACH_CHILD(it, node) {
+		if (!is_element(it, "profile"))
+			continue;
+		AUTO_TEXT char *key = attribute(it, "key"), *space = attribute(it, "namespace");
+		if (key && space && !strcmp(space, OURS) && !strcmp(key, "words"))
+			return true;
+	}
+	return false;
+}
+
+static int read_parts(struct reading *rd, xmlNode *node, bool worded, struct phx_flow_task *t)
 {
 	int r = 0;
 	EACH_CHILD(it, node) {
@@ -174,7 +221,7 @@ static int read_parts(struct reading *rd, xmlNode *node, struct phx_flow_task *t
 			r = read_profile(rd, it, t);
 		else if (is_element(it, "uses"))
 			r = read_uses(rd, it);
-		else if (is_element(it, "argument"))
+		else if (!worded && is_element(it, "argument"))
 			r = read_argument(rd, it);
 		if (r < 0)
 			return r;
@@ -187,6 +234,7 @@ static int read_job(struct reading *rd, xmlNode *node)
 	uint32_t line = line_of(node);
 	AUTO_TEXT char *id = attribute(node, "id"), *type = attribute(node, "name"),
 		       *runtime = attribute(node, "runtime");
+	bool worded = is_worded(node);
 	if (!id || !*id)
 		return phx_flow_fail(&rd->d, line, rd->err, "job: id: missing");
 	struct phx_flow_task *t = phx_flow_draft_task(&rd->d, line, rd->err);
@@ -199,9 +247,9 @@ static int read_job(struct reading *rd, xmlNode *node)
 	int r = phx_flow_draft_text(&rd->d, id, strlen(id), &t->id, rd->err);
 	if (r == 0 && type && *type) {
 		r = phx_flow_draft_text(&rd->d, type, strlen(type), &t->name, rd->err);
-		r = r < 0 ? r : add_word(rd, type, strlen(type), line);
+		r = r < 0 || worded ? r : add_word(rd, type, strlen(type), line);
 	}
-	return r < 0 ? r : read_parts(rd, node, t);
+	return r < 0 ? r : read_parts(rd, node, worded, t);
 }
 
 /* ---- dependencies ---- */

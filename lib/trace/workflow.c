@@ -33,6 +33,21 @@ int phx_workflow_read(const char *name, const char *text, size_t n, struct phx_f
 	return read[phx_workflow_form_of(text, n)](name, text, n, ret, err);
 }
 
+int phx_workflow_write(const struct phx_flow *f, enum phx_workflow_form form, struct phx_buf *ret,
+		       struct phx_err *err)
+{
+	switch (form) {
+	case PHX_WORKFLOW_CONF:
+		return phx_workflow_conf_write(f, ret, err);
+	case PHX_WORKFLOW_DAX:
+		return phx_dax_write(f, ret, err);
+	case PHX_WORKFLOW_WFFORMAT:
+		phx_wfformat_write(f, ret);
+		break;
+	}
+	return ret->failed ? -ENOMEM : 0;
+}
+
 int phx_workflow_jobs(const struct phx_flow *f, const char *what, struct phx_trace_jobs *ret,
 		      struct phx_err *err)
 {

@@ -20,6 +20,10 @@ enum phx_workflow_form phx_workflow_form_of(const char *text, size_t n);
  * -ENOMEM; ret untouched then. */
 int phx_workflow_read(const char *name, const char *text, size_t n, struct phx_flow *ret,
 		      struct phx_err *err);
+/** Append the workflow in that form. -EINVAL and -EFBIG with a text: the form cannot hold it;
+ * -ENOMEM. What is in ret then is half of it. */
+int phx_workflow_write(const struct phx_flow *f, enum phx_workflow_form form, struct phx_buf *ret,
+		       struct phx_err *err);
 /** As a workload: jobs as the tasks stand, with the numbers 1, 2, ..., submitted at 0; `class` is
  * the level, size the nodes. -EINVAL when it is not said how long a task runs ("WHAT:LINE: ..."),
  * -ENOMEM; ret untouched then. */

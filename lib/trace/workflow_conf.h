@@ -1,5 +1,6 @@
-/* Workflows in our own form: libconfig, for people who write by hand. The keys, from which the
- * reader and phoenix-workflow(5) come. Used by trace/workflow.h; reads text, never files. */
+/* Workflows in our own form, read and written: libconfig, for people who write by hand. The keys,
+ * from which the reader and phoenix-workflow(5) come. Used by trace/workflow.h; reads text,
+ * never files. */
 #ifndef PHX_TRACE_WORKFLOW_CONF_H
 #define PHX_TRACE_WORKFLOW_CONF_H
 
@@ -69,5 +70,9 @@ PHX_RECORD_STRUCT(phx_workflow, PHX_WORKFLOW_FIELDS);
  * untouched then. */
 int phx_workflow_conf_read(const char *name, const char *text, size_t n, struct phx_flow *ret,
 			   struct phx_err *err);
+/** Append the workflow; read back it is the same but for its lines, and that who reads a file
+ * waits for who writes it. -EINVAL: a text has several lines or a control character; -EFBIG;
+ * -ENOMEM. What is in ret then is half of it. */
+int phx_workflow_conf_write(const struct phx_flow *f, struct phx_buf *ret, struct phx_err *err);
 
 #endif

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "batch/batch.h"
+#include "types/agreement_extension.h"
 #include "types/agreement_findings.h"
 
 #define LEASE_S_MAX (366u * 86400u)
@@ -53,6 +54,16 @@ bool phx_agreement_names(const struct phx_agreement *a, const char *identity)
 {
 	return phx_identity_is_typed(identity) &&
 		(!strcmp(identity, a->owner) || phx_words_have(a->users, identity));
+}
+
+bool phx_agreement_is_system(const char *operating_system, const char *image)
+{
+	if (!operating_system[0])
+		return true;
+	for (; *operating_system; operating_system++, image++)
+		if (*image != (*operating_system == ' ' ? '-' : *operating_system))
+			return false;
+	return !*image || *image == '-';
 }
 
 uint32_t phx_agreement_port(const struct phx_agreement *a)
@@ -147,6 +158,17 @@ static bool members_fit(const char *list)
 	return !list[0] || any;
 }
 
+/* "debian", "debian 12": words as names of images have them. */
+static bool system_fits(const char *text)
+{
+	for (size_t n; *text; text += n + (text[n] == ' '))
+		if (!(n = strcspn(text, " ")) ||
+		    strspn(text, "abcdefghijklmnopqrstuvwxyz0123456789._-") < n ||
+		    (text[n] && !text[n + 1]))
+			return false;
+	return true;
+}
+
 /* A node owns no RE. */
 static bool owner_fits(const char *owner)
 {
@@ -168,6 +190,12 @@ static void check_names(struct phx_agreement_findings *f)
 	wrong_if(f, !names_fit(a->groups) || phx_agreement_lists(a->groups, ""), "groups",
 		 "must be names with blanks between them; users = \"*\" means everybody");
 	wrong_if(f, a->role[0] && !phx_name_valid(a->role), "role", "is no valid name");
+	wrong_if(f, !system_fits(a->operating_system), "operating_system",
+		 "must be its type and maybe its version, in small letters: \"debian 12\"");
+	wrong_if(f,
+		 a->image[0] && a->operating_system[0] &&
+			 !phx_agreement_is_system(a->operating_system, a->image),
+		 "image", "is not of the operating_system that is asked for");
 	wrong_if(f, a->image[0] && !phx_name_valid(a->image), "image", "is no valid name");
 	wrong_if(f, !a->image[0] && a->image_version[0], "image_version",
 		 "is given without an image");
@@ -225,14 +253,18 @@ static void check_bounds(struct phx_agreement_findings *f)
 	wrong_if(f, a->replace_after_s > LEASE_S_MAX, "replace_after", "is longer than 366 days");
 }
 
-/* An agreement that names a method or a moment expects disks to be erased: noop erases none. */
+/* An agreement that names a method expects disks to be erased, one that names a moment something to
+ * be done. */
 static void check_setup(struct phx_agreement_findings *f)
 {
-	static const char unused[] = "has no effect: setup_policy is noop";
+	static const struct phx_setup none = {0};
 	const struct phx_setup *s = &f->a->setup;
-	bool noop = s->mode == PHX_SETUP_NOOP;
+	bool noop = phx_setup_covers(&none, s), keeps = !phx_setup_does(s, PHX_SETUP_SCRATCH);
+	char unused[64];
 
-	wrong_if(f, noop && s->method > PHX_WIPE_AUTO && s->method <= PHX_WIPE_SECURE_ERASE,
+	snprintf(unused, sizeof(unused), "has no effect: setup_policy is %s",
+		 phx_enum_name(&phx_setup_mode_names, s->mode));
+	wrong_if(f, keeps && s->method > PHX_WIPE_AUTO && s->method <= PHX_WIPE_SECURE_ERASE,
 		 "setup_method", unused);
 	wrong_if(f, noop && (s->when == PHX_WHEN_ASSIGN || s->when == PHX_WHEN_BOTH),
 		 "setup_moment", unused);
@@ -350,6 +382,10 @@ unsigned phx_agreement_check_new(const struct phx_agreement *a, phx_agreement_fo
 		 "is a path, and must be a name: ask the resource provider to put the file into "
 		 "his slurm_dir "
 		 "(/etc/phoenix/slurm/NAME.conf), and write slurm_conf = \"NAME\"");
+	PHX_LIST_EACH(struct phx_re_extension, e, &a->extensions) {
+		const char *wrong = phx_agreement_extension_wrong(e);
+		wrong_if(&f, wrong, "extensions", wrong);
+	}
 	return f.n ? f.n : phx_agreement_check(a, found, arg);
 }
 

@@ -79,12 +79,19 @@ enum { PHX_MEMBERS_MAX = 1024 };
 	      "What its nodes run. Default: batch-compute or web-server, by the type; of " \
 	      "many_tasks " \
 	      "batch-compute.")) \
+	F(S, operating_system, STR(PHX_NAME_MAX), \
+	  KEY(operating_system, TEXT(1, 63), "", \
+	      "The operating system asked for, its type and, if it matters, its version: " \
+	      "\"debian 12\". See IMAGES. Default: the role's.")) \
 	F(S, image, STR(PHX_NAME_MAX), \
 	  KEY(image, NAME, "", \
-	      "The operating system asked for. It must be the role's. Default: the role's.")) \
+	      "The image that its nodes run, one of phx image list. See IMAGES. Default: the " \
+	      "role's.")) \
 	F(S, image_version, STR(PHX_NAME_MAX), \
 	  KEY(image_version, NAME, "", \
-	      "And its version, which must be the role's. Default: the role's.")) \
+	      "And the version of the image. Default: the newest when the RE is asked for.")) \
+	/* of the image that was chosen; "": the role's, as in journals of before */ \
+	F(S, image_digest, STR(65)) \
 	/* enum phx_policy_id */ \
 	F(S, model, ENUM(phx_policy), \
 	  KEY(resource_coordination_model, CHOICE, "fb", \
@@ -223,6 +230,9 @@ bool phx_agreement_is_of_user(const struct phx_agreement *a, const char *user);
 bool phx_agreement_has_member(const struct phx_agreement *a, const char *user, const char *group);
 /** Is this identity, of whatever kind, the owner or named by its kind and name? */
 bool phx_agreement_names(const struct phx_agreement *a, const char *identity);
+/** Is the image of that name the operating system (debian, "debian 12") that is asked for? Names of
+ * images begin with both: debian-12, debian-12-gpu. "": any is. */
+bool phx_agreement_is_system(const char *operating_system, const char *image);
 /** Port of the RE's virtual address. */
 uint32_t phx_agreement_port(const struct phx_agreement *a);
 /** Instances that a web RE has at least, whatever is measured; and those that it begins with. */

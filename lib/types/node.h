@@ -49,7 +49,12 @@ enum phx_step_executor {
 	PHX_EXEC_DIRECTOR
 };
 enum phx_step_needs { PHX_NEEDS_NOWHERE, PHX_NEEDS_OS, PHX_NEEDS_DEPLOY };
-enum phx_step_on_fail { PHX_ON_FAIL_ABORT, PHX_ON_FAIL_FALLBACK, PHX_ON_FAIL_QUARANTINE };
+enum phx_step_on_fail {
+	PHX_ON_FAIL_ABORT,
+	PHX_ON_FAIL_FALLBACK,
+	PHX_ON_FAIL_QUARANTINE,
+	PHX_ON_FAIL_ERASE
+};
 
 /** A row of step.def. */
 struct phx_step_info {
@@ -245,6 +250,7 @@ PHX_RECORD_STRUCT(phx_unfit, PHX_UNFIT_FIELDS);
 	  BOOL) /* its agent answers with nonces; false: an older one, or never heard */ \
 	F(S, rekeys, \
 	  BOOL) /* its agent knows the step rekey; false: an older one, or never heard */ \
+	F(S, scratches, BOOL) /* the same of the step scratch */ \
 	F(S, address, STR(64)) \
 	F(S, power, ENUM(phx_power_state)) /* as last observed */ \
 	/* quarantined after a failed cleaning, or a director in the way of its successor: is \
@@ -268,6 +274,8 @@ PHX_RECORD_STRUCT(phx_unfit, PHX_UNFIT_FIELDS);
 	F(S, mixed, BOOL) /* data of earlier tenants lies beneath: handed over without an erase */ \
 	/* an agreement wants that data erased before another owner has the node */ \
 	F(S, owes_wipe, BOOL) \
+	/* the same of what jobs left in its scratch */ \
+	F(S, owes_data, BOOL) \
 	/* part of that data is unencrypted on the system disk: destroying a key does not erase \
 	 * it */ \
 	F(S, plain, BOOL) \

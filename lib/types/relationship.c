@@ -30,7 +30,7 @@ bool phx_agreement_settle(struct phx_agreement *a)
 	bool noop = a->noop_between_owners;
 	if (!rows[a->relationship].apart)
 		return false;
-	a->setup.mode = PHX_SETUP_WIPE;
+	a->setup.mode = phx_setup_strictest();
 	a->setup.when = PHX_WHEN_BOTH;
 	a->setup.start = PHX_SETUP_START_POWER;
 	a->noop_between_owners = false;

@@ -19,9 +19,10 @@ const struct phx_enum phx_right_names = {"right", rights, PHX_ARRAY_SIZE(rights)
 #define ALL PHX_SCOPE_ALL
 static const struct {
 	const char *text;
-	enum phx_scope cells[PHX_WHO_COUNT_];
+	enum phx_scope cells[PHX_WHO_COUNT_], member;
 } table[] = {
-#define RIGHT(name, text, ...) {text, {__VA_ARGS__}},
+#define RIGHT(name, text, admin, operator, auditor, provider, member, user, node) \
+	{text, {admin, operator, auditor, provider, user, node}, member},
 #include "types/rights.def"
 #undef RIGHT
 };
@@ -34,11 +35,26 @@ const char *phx_right_text(enum phx_right right)
 	return table[right].text;
 }
 
+enum phx_scope phx_right_cell(enum phx_right right, enum phx_who who)
+{
+	return table[right].cells[who];
+}
+
+static enum phx_scope wider(enum phx_scope a, enum phx_scope b)
+{
+	return a > b ? a : b;
+}
+
+enum phx_scope phx_right_member(enum phx_right right)
+{
+	return wider(table[right].member, table[right].cells[PHX_WHO_USER]);
+}
+
 enum phx_scope phx_right_scope(enum phx_right right, unsigned roles)
 {
 	enum phx_scope widest = right == PHX_RIGHT_public ? PHX_SCOPE_ALL : PHX_SCOPE_NONE;
 	for (int i = 0; i < PHX_WHO_COUNT_; i++)
-		if (roles & 1u << i && table[right].cells[i] > widest)
-			widest = table[right].cells[i];
-	return widest;
+		if (roles & 1u << i)
+			widest = wider(widest, table[right].cells[i]);
+	return roles & 1u << PHX_WHO_USER ? wider(widest, phx_right_member(right)) : widest;
 }

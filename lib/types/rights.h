@@ -30,7 +30,13 @@ extern const struct phx_enum phx_right_names;
 /** One phrase for people. */
 const char *phx_right_text(enum phx_right right);
 
-/** How far the right goes for who has these roles; of nobody (0) the right `public` alone. */
+/** One cell of the table. */
+enum phx_scope phx_right_cell(enum phx_right right, enum phx_who who);
+/** How far the right goes for a user, in an RE whose agreement names him as a member. */
+enum phx_scope phx_right_member(enum phx_right right);
+
+/** How far the right goes for who has these roles; of nobody (0) the right `public` alone. Any user
+ * may be a member of something: a user has what a member has, and of which REs is asked later. */
 enum phx_scope phx_right_scope(enum phx_right right, unsigned roles);
 
 #endif

@@ -5,7 +5,28 @@
 
 #include "base/key.h"
 
-enum phx_setup_mode { PHX_SETUP_NOOP, PHX_SETUP_WIPE };
+/** What a setup policy does; flags of its row. */
+enum {
+	/* what jobs and their users left is destroyed: by its agent where it stays up */
+	PHX_SETUP_SCRATCH = 4,
+	PHX_SETUP_SYSTEM = 1, /* what runs next is written anew: nothing stays in place */
+	PHX_SETUP_DISKS = 2,  /* every disk is erased and read back, and that is attested */
+};
+
+/** What is done to a node, one row a policy, from the least to the strictest, which does all:
+ * K(ID, "name", what it does, in words). */
+#define PHX_SETUP_MODES(K) \
+	K(NOOP, "noop", 0, "nothing") \
+	K(DATA, "data", PHX_SETUP_SCRATCH, "its scratch is destroyed, or else it is wiped") \
+	K(REIMAGE, "reimage", PHX_SETUP_SYSTEM, "its image is written anew, other disks stay") \
+	K(WIPE, "wipe", PHX_SETUP_SCRATCH | PHX_SETUP_SYSTEM | PHX_SETUP_DISKS, \
+	  "its disks are erased")
+
+enum phx_setup_mode {
+#define K(id, ...) PHX_SETUP_##id,
+	PHX_SETUP_MODES(K)
+#undef K
+};
 extern const struct phx_enum phx_setup_mode_names;
 
 enum phx_wipe_method {
@@ -33,13 +54,16 @@ enum phx_setup_start {
 };
 extern const struct phx_enum phx_setup_start_names;
 
+#define PHX_SETUP_SAY_(id, name, does, text) name ": " text "; "
 #define PHX_SETUP_FIELDS(F, S) \
 	F(S, mode, ENUM(phx_setup_mode), \
-	  KEY(mode, CHOICE, PHX_REQUIRED, "noop: nothing; wipe: its disks are erased.")) \
+	  KEY(mode, CHOICE, PHX_REQUIRED, \
+	      PHX_SETUP_MODES(PHX_SETUP_SAY_) "what both pools want is done.")) \
 	F(S, method, ENUM(phx_wipe_method), \
 	  KEY(method, CHOICE, "auto", "How wipe erases; auto: the best that the disk can do.")) \
 	F(S, when, ENUM(phx_setup_when), \
-	  KEY(when, CHOICE, "release", "release: as nodes leave; assign: as they come; both.")) \
+	  KEY(when, CHOICE, "release", \
+	      "When: release, as nodes leave; assign, as they come; both.")) \
 	F(S, verify, ENUM(phx_verify), \
 	  KEY(verify, CHOICE, "sample", \
 	      "What of an erased disk is read back: its ends and 1 % of it at places that are " \
@@ -47,13 +71,26 @@ extern const struct phx_enum phx_setup_start_names;
 	      "it.")) \
 	F(S, start, ENUM(phx_setup_start), \
 	  KEY(start, CHOICE, "auto", \
-	      "How an erase begins. auto: with a power cycle where the node comes from another " \
+	      "How an erase, or a system written anew, begins. auto: with a power cycle where " \
+	      "the node comes from another " \
 	      "owner and has a BMC, else by kexec; kexec: by kexec, where the pools of both " \
 	      "owners say so; power: always with a power cycle, and a node without a BMC is not " \
 	      "taken."))
 PHX_RECORD_STRUCT(phx_setup, PHX_SETUP_FIELDS);
 
-/** Does the policy want an erase at `moment` (RELEASE or ASSIGN)? */
+/** Does the policy do `what`, all of these flags? */
+bool phx_setup_does(const struct phx_setup *s, unsigned what);
+/** Does it do something, and at `moment` (RELEASE or ASSIGN)? */
+bool phx_setup_acts(const struct phx_setup *s, enum phx_setup_when moment);
+/** Does it want an erase of all disks at `moment`? */
 bool phx_setup_wipes(const struct phx_setup *s, enum phx_setup_when moment);
+/** Does it want the scratch destroyed as nodes leave, and no more than that of their data? */
+bool phx_setup_clears(const struct phx_setup *s);
+/** Does it do all that `other` does? */
+bool phx_setup_covers(const struct phx_setup *s, const struct phx_setup *other);
+/** The least that covers both: enum phx_setup_mode. */
+int phx_setup_both(const struct phx_setup *a, const struct phx_setup *b);
+/** The one that does all. */
+int phx_setup_strictest(void);
 
 #endif

@@ -15,6 +15,8 @@ PHX_RECORD_TABLE(phx_task_cancel, PHX_TASK_CANCEL_FIELDS);
 PHX_RECORD_TABLE(phx_task_order, PHX_TASK_ORDER_FIELDS);
 PHX_RECORD_TABLE(phx_task_result, PHX_TASK_RESULT_FIELDS);
 PHX_RECORD_TABLE(phx_task_results, PHX_TASK_RESULTS_FIELDS);
+PHX_RECORD_TABLE(phx_task_ask, PHX_TASK_ASK_FIELDS);
+PHX_RECORD_TABLE(phx_task_output, PHX_TASK_OUTPUT_FIELDS);
 
 static bool is_digest(const char *s)
 {
@@ -108,6 +110,8 @@ static int check_row(const struct phx_task_result *w, struct phx_err *err)
 		return phx_err_set(err, -EINVAL,
 				   "outputs_sha256: must be 64 hexadecimal digits, and of a task "
 				   "that ended well");
+	if (!is_digest(w->printed_sha256))
+		return phx_err_set(err, -EINVAL, "printed_sha256: must be 64 hexadecimal digits");
 	if (w->was_there && (!good || !w->outputs_sha256[0]))
 		return phx_err_set(err, -EINVAL, "was_there: needs outputs and their SHA-256");
 	if (!ran && !w->was_there &&
@@ -127,5 +131,21 @@ int phx_task_results_check(const struct phx_task_results *r, struct phx_err *err
 		if (why < 0)
 			return phx_err_prefix(err, why, "rows[%u]", i);
 	}
+	return 0;
+}
+
+int phx_task_output_check(const struct phx_task_output *o, struct phx_err *err)
+{
+	size_t n = o->hex ? strlen(o->hex) : 0;
+	if (!is_printable(o->error))
+		return phx_err_set(err, -EINVAL, "error: must be printable");
+	if (o->size_bytes > INT64_MAX)
+		return phx_err_set(err, -EINVAL, "size_bytes: too many");
+	if (n > 2 * PHX_TASK_PIECE_MAX)
+		return phx_err_set(err, -E2BIG, "hex: more than %u bytes", PHX_TASK_PIECE_MAX);
+	if (n % 2 || n / 2 > o->size_bytes || (n && strspn(o->hex, "0123456789abcdef") != n))
+		return phx_err_set(err, -EINVAL,
+				   "hex: must be bytes of what is kept, two digits "
+				   "each");
 	return 0;
 }

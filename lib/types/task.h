@@ -48,6 +48,7 @@
 	F(S, limit_ms, I64)           /* then it is ended; 0: no limit */ \
 	F(S, outputs, LIST(phx_text)) /* must be there when it has ended well */ \
 	F(S, inputs, LIST(phx_text))  /* for people, and for where it is put */ \
+	F(S, sums, BOOL)              /* the digest of what it prints is wanted */ \
 	/* phx_task_result.outputs_sha256 of an earlier run: if its outputs are there and are \
 	 * these, it does not run; "": it runs */ \
 	F(S, had_sha256, STR(65))
@@ -108,11 +109,32 @@ extern const struct phx_enum phx_task_outcome_names;
 	 * numbers as decimal and lower-case hexadecimal digits; "": it did not end well, or has \
 	 * none. A run that has the same again need not be repeated */ \
 	F(S, outputs_sha256, STR(65)) \
-	F(S, text, STR(160)) /* why, where the outcome says too little */
+	F(S, printed_sha256, STR(65)) /* of all that it printed, where `sums` asked for it */ \
+	F(S, text, STR(160))          /* why, where the outcome says too little */
 PHX_RECORD_STRUCT(phx_task_result, PHX_TASK_RESULT_FIELDS);
 
 #define PHX_TASK_RESULTS_FIELDS(F, S) F(S, rows, LIST(phx_task_result))
 PHX_RECORD_STRUCT(phx_task_results, PHX_TASK_RESULTS_FIELDS);
+
+/** Which piece of what a task printed the head asks a node for: an order {"kind": "output", "id":
+ * ID, "output": {phx_task_ask}}, answered by POST /v1/agent/output with a phx_task_output. An agent
+ * of before this does not answer. */
+#define PHX_TASK_ASK_FIELDS(F, S) \
+	PHX_TASK_KEY_FIELDS(F, S) \
+	F(S, from, U64) /* the first byte of the piece */
+PHX_RECORD_STRUCT(phx_task_ask, PHX_TASK_ASK_FIELDS);
+
+#define PHX_TASK_PIECE_MAX (PHX_TEXT_MAX / 2) /* bytes of one answer */
+
+#define PHX_TASK_OUTPUT_FIELDS(F, S) \
+	F(S, id, U64)         /* of the question */ \
+	F(S, error, STR(200)) /* why there is none; "": there is */ \
+	F(S, size_bytes, U64) /* of all that is kept of it by now */ \
+	F(S, hex, TEXT)       /* the piece, two lower-case digits a byte; NULL: it is empty */
+PHX_RECORD_STRUCT(phx_task_output, PHX_TASK_OUTPUT_FIELDS);
+
+/** Is it an answer that makes sense by itself? -EINVAL, -E2BIG with a text. */
+int phx_task_output_check(const struct phx_task_output *o, struct phx_err *err);
 
 /** Is it an order that a node may follow: limits, users, paths? -EINVAL, -EPERM, -E2BIG with a text
  * that names the task. */

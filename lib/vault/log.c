@@ -12,9 +12,9 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/file.h"
 
 enum { LOG_MAX = 64 << 20, LINE_MAX_ = 1024, DIGITS = VAULT_HASH_MAX - 1 };
@@ -113,20 +113,13 @@ static int turn(struct vault_log *l, struct phx_err *err)
 	return open_file(l, err);
 }
 
-static int64_t now_ms(void)
-{
-	struct timespec t;
-	clock_gettime(CLOCK_REALTIME, &t);
-	return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
-}
-
 int vault_log_add(struct vault_log *l, struct phx_err *err, const char *fmt, ...)
 {
 	char text[LINE_MAX_ - VAULT_HASH_MAX - 2], hash[VAULT_HASH_MAX], line[LINE_MAX_];
 	int r = l->n_bytes > l->max_bytes ? turn(l, err) : 0;
 	if (r < 0)
 		return r;
-	int n = snprintf(text, sizeof(text), "%lld ", (long long)now_ms());
+	int n = snprintf(text, sizeof(text), "%lld ", (long long)phx_wall_ms());
 	va_list ap;
 	va_start(ap, fmt);
 	vsnprintf(text + n, sizeof(text) - (size_t)n, fmt, ap);

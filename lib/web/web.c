@@ -3,9 +3,12 @@
  * Pure. */
 #include "web/web.h"
 
+#include <errno.h>
+
 #define WHOLE_PPM 1000000u
 
 PHX_RECORD_TABLE(phx_web_window, PHX_WEB_WINDOW_FIELDS);
+PHX_RECORD_TABLE(phx_web_decision, PHX_WEB_DECISION_FIELDS);
 
 static uint32_t within(const struct phx_web_params *p, uint64_t n)
 {
@@ -26,6 +29,32 @@ uint32_t phx_web_adjust(const struct phx_web_params *p, uint32_t n, uint32_t use
 	if (n > 1 && (uint64_t)use_ppm * n < threshold_ppm * (n - 1))
 		return within(p, n - 1);
 	return within(p, n);
+}
+
+void phx_web_limits(uint32_t threshold_milli, uint32_t n, uint32_t *ret_above_ppm,
+		    uint32_t *ret_below_ppm)
+{
+	uint64_t threshold_ppm = (uint64_t)threshold_milli * 1000;
+
+	*ret_above_ppm = (uint32_t)threshold_ppm;
+	/* rounded up: the least use that is not below it */
+	*ret_below_ppm = n > 1 ? (uint32_t)((threshold_ppm * (n - 1) + n - 1) / n) : 0;
+}
+
+int phx_web_decided(struct phx_list *last, const struct phx_web_decision *d)
+{
+	struct phx_web_decision *to =
+		last->n ? PHX_LIST_AT(last, struct phx_web_decision, last->n - 1) : NULL;
+
+	if (!to || to->instances != d->instances || to->want != d->want) {
+		if (last->n >= PHX_WEB_DECISIONS_MAX)
+			phx_list_remove(last, sizeof(*to), 0);
+		to = phx_list_push(last, sizeof(*to));
+	}
+	if (!to)
+		return -ENOMEM;
+	*to = *d;
+	return 0;
 }
 
 void phx_web_sample(struct phx_web_window *w, uint32_t use_ppm)

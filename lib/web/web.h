@@ -18,6 +18,24 @@ struct phx_web_params {
  * wanted. */
 uint32_t phx_web_adjust(const struct phx_web_params *p, uint32_t n, uint32_t use_ppm);
 
+/** Between which uses `n` instances stay as they are: above the one is one too few, below the other
+ * one too many (0 where there is but one), as phx_web_adjust() compares. Bounds are beside this. */
+void phx_web_limits(uint32_t threshold_milli, uint32_t n, uint32_t *ret_above_ppm,
+		    uint32_t *ret_below_ppm);
+
+/** What came of a window: so many instances had such a mean use, and so many are wanted since. */
+#define PHX_WEB_DECISION_FIELDS(F, S) \
+	F(S, at_ms, I64) \
+	F(S, instances, U32) \
+	F(S, use_ppm, U32) \
+	F(S, want, U32)
+PHX_RECORD_STRUCT(phx_web_decision, PHX_WEB_DECISION_FIELDS);
+enum { PHX_WEB_DECISIONS_MAX = 20 };
+/** Append it to the last ones (struct phx_web_decision). One that says the same of as many
+ * instances as the one before takes its place, so that what is kept is where something changed.
+ * -ENOMEM. */
+int phx_web_decided(struct phx_list *last, const struct phx_web_decision *d);
+
 /** Mean use of a window: samples of several instances, taken as they come. Record: lives in core
  * state. */
 #define PHX_WEB_WINDOW_FIELDS(F, S) \

@@ -165,6 +165,15 @@ head_start() {
 # of phxd's processes the one that serves; HEAD is the launcher
 head_pid() { pgrep -P "$HEAD" -f -- ' --head'; }
 # head_stop [SIGNAL]
+# Memory of the launcher and of all processes that it and they started, in MB: what several share is counted once (Pss)
+head_memory_mb() {
+	local pid all=("$HEAD") i
+	for ((i = 0; i < ${#all[@]}; i++)); do
+		for pid in $(pgrep -P "${all[i]}"); do all+=("$pid"); done
+	done
+	for pid in "${all[@]}"; do cat "/proc/$pid/smaps_rollup" 2>/dev/null; done | awk '/^Pss:/ { n += $2 } END { printf "%.1f", n * 1024 / 1e6 }'
+}
+
 head_stop() {
 	local serving
 	[ -n "$HEAD" ] || return 0

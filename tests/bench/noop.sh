@@ -95,7 +95,19 @@ noop_share() {
 	fi
 }
 
+# what every command of phx pays before it does anything, by the clock, with the shell's fork
+phx_start() {
+	local i begin ms=()
+	for ((i = 0; i < 200; i++)); do
+		begin=${EPOCHREALTIME/[.,]/}
+		"$PHX" --version >"$WORK/version" || return 1
+		ms+=("$(awk -v us=$((${EPOCHREALTIME/[.,]/} - begin)) 'BEGIN { print us / 1000 }')")
+	done
+	row "start of phx (phx --version)" 10 ms - "${ms[@]}"
+}
+
 noop() {
+	phx_start || missed "start of phx" "phx --version fails"
 	noop_prepare && noop_measure || missed "NOOP hand-over, no emulation" "see $WORK/agent.log and $WORK/phxd.log"
 	noop_share
 	[ -z "$AGENT" ] || { kill -KILL "$AGENT" && wait "$AGENT"; } 2>/dev/null # unshare heeds no other; its namespace dies with it

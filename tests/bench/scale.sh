@@ -156,15 +156,16 @@ scale() {
 	local quiet
 	quiet=$(scale_window)
 	note "$(jq -r '"\(.nodes) agents enrolled in \(.enrol_s) s, connected and registered in \(.connect_s) s"' <<<"$quiet")"
-	row "phxd memory, $SCALE_NODES agents on TLS" 300 MB - "$(jq '.rss_kib * 1024 / 1e6' <<<"$quiet")"
+	row "phxd memory, all its processes, $SCALE_NODES agents on TLS" 300 MB - "$(head_memory_mb)"
+	row "  of these: the process that serves" - MB - "$(jq '.rss_kib * 1024 / 1e6' <<<"$quiet")"
 	row "phxd CPU, their beats (% of one core)" 25 % - "$(jq .cpu_percent <<<"$quiet")"
 	scale_reads
-	row "phxd memory after the lists" 300 MB - "$(scale_window | jq '.rss_kib * 1024 / 1e6')"
+	row "phxd memory, all its processes, after the lists" 300 MB - "$(head_memory_mb)"
 	scale_readers
 	scale_order "orders for half of the nodes, by the API" 1 $((SCALE_NODES / 2)) scale_by_api
 	sleep 5
 	scale_order "orders for the other half, by phx node assign" $((SCALE_NODES / 2 + 1)) "$SCALE_NODES" scale_by_phx
-	row "phxd memory at the end, the peak" - MB - "$(scale_window | jq '.peak_kib * 1024 / 1e6')"
+	row "phxd memory at the end, the peak of the process that serves" - MB - "$(scale_window | jq '.peak_kib * 1024 / 1e6')"
 	scale_down
 	restarts "$SCALE_NODES" 1 TERM "restart to serving with $SCALE_NODES nodes"
 	head_stop

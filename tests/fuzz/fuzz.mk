@@ -13,7 +13,7 @@ FUZZ_FLAGS := -fsanitize=address,undefined,fuzzer-no-link -fno-sanitize-recover=
 	-fprofile-instr-generate -fcoverage-mapping
 # rooms without a parser, of which no target needs anything
 FUZZ_WITHOUT := fault journal iaas ssh study
-FUZZ_MAKE = $(MAKE) -j$(shell nproc) BUILD=$(FUZZ_BUILD) CC=clang WERROR= OPT="-O1 -g $(FUZZ_FLAGS)" \
+FUZZ_MAKE = $(BUILD_MAKE) BUILD=$(FUZZ_BUILD) CC=clang WERROR= OPT="-O1 -g $(FUZZ_FLAGS)" \
 	LIB_SRC="$(filter-out $(FUZZ_WITHOUT:%=lib/%/%),$(LIB_SRC))"
 
 .PHONY: fuzz fuzz-coverage check-fuzz fuzz-programs

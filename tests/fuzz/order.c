@@ -1,6 +1,7 @@
-/* Orders as the agent gets them, the tasks and the images that they bring, and what it answers of
- * tasks: names are no paths, digests are digests.
- * Parsers: lib/agent/order.c lib/types/task.c */
+/* Orders as the agent gets them, the tasks, accounts and images that they bring, and what it
+ * answers of tasks: names are no paths, digests are digests, nobody is root.
+ * Parsers: lib/agent/order.c lib/types/task.c lib/types/account.c */
+#include "agent/account_files.h"
 #include "agent/order.h"
 #include "fuzz/fuzz.h"
 
@@ -56,6 +57,31 @@ static void take_tasks(const json_t *j)
 	phx_record_fini(&phx_task_order_record, &o);
 }
 
+/* Nobody is the system, and no account is more than a line; what the image has stays as it is. */
+static void take_accounts(const json_t *j)
+{
+	static const char image[] = "root:x:0:0::/:/bin/sh\nbuild:x:1000:1000::/:/bin/sh";
+	const struct account_files is = {(char *)(uintptr_t)image, (char *)(uintptr_t)image,
+					 (char *)(uintptr_t)image};
+	struct account_files to = {0};
+	struct phx_accounts l;
+	struct phx_err err = {0};
+	if (order_accounts(j, &l, &err) < 0) {
+		fuzz_never(!err.text[0] || l.list.n);
+		return;
+	}
+	PHX_LIST_EACH(struct phx_account, a, &l.list)
+		fuzz_never(a->uid < 1000 || !a->name[0] || strpbrk(a->name, ":\n/") ||
+			   strpbrk(a->home, ":\n") || strpbrk(a->gecos, ":\n"));
+	fuzz_never(l.list.n && phx_accounts_id(&l) <= PHX_ACCOUNTS_UNKNOWN);
+	if (account_files_merge(&is, &l, &to, &err) == 0)
+		fuzz_never(strncmp(to.passwd, image, sizeof(image) - 1) != 0);
+	else
+		fuzz_never(!err.text[0]);
+	account_files_fini(&to);
+	phx_record_fini(&phx_accounts_record, &l);
+}
+
 /* What a node says of tasks: only what ended well has outputs, and no time runs backward. */
 static void take_results(const json_t *j)
 {
@@ -70,6 +96,24 @@ static void take_results(const json_t *j)
 				   (w->outputs_sha256[0] &&
 				    (w->outcome != PHX_TASK_EXITED || w->status)));
 	phx_record_fini(&phx_task_results_record, &r);
+}
+
+/* What a node is asked of what a task printed, and what it answers: no more than a piece, and
+ * bytes. */
+static void take_output(const json_t *j)
+{
+	struct phx_task_ask ask;
+	struct phx_task_output o = {0};
+	struct phx_err err = {0};
+	if (order_output(j, &ask, &err) < 0)
+		fuzz_never(!err.text[0]);
+	phx_err_clear(&err);
+	int r = phx_json_to_record(&phx_task_output_record, j, &o, NULL);
+	if (r == 0 && phx_task_output_check(&o, &err) < 0)
+		fuzz_never(!err.text[0]);
+	else if (r == 0 && o.hex)
+		fuzz_never(strlen(o.hex) > 2 * PHX_TASK_PIECE_MAX || strlen(o.hex) % 2);
+	phx_record_fini(&phx_task_output_record, &o);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
@@ -87,6 +131,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 	take_image(j, "deploy");
 	believe_image(j, "image");
 	take_tasks(j);
+	take_accounts(j);
 	take_results(j);
+	take_output(j);
 	return 0;
 }

@@ -8,9 +8,9 @@
 #include "trace/wfformat.h"
 #include "trace/workflow.h"
 
-static inline void fuzz_found(void *arg, uint32_t line, const char *text)
+static inline void fuzz_found(void *arg, uint32_t task, uint32_t line, const char *text)
 {
-	(void)arg, (void)line;
+	(void)arg, (void)task, (void)line;
 	fuzz_never(!*text);
 }
 

@@ -7,7 +7,8 @@
  *                                hold
  *   faults FIRST-LAST [HOURS]    many; exit status 1 when one is not ok (tests/planted)
  * with "re" before them: runtime environments too; "external": those, and the jobs of one are
- * started by a fake of Slurm; with "only N": no fault but number N of the table, often */
+ * started by a fake of Slurm; "flows": those, and one with workflows; with "only N": no fault but
+ * number N of the table, often */
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
@@ -21,6 +22,10 @@ enum {
 	NODES = 64,
 	WHOLE = 1000000,
 	ONLY_RATE = 400,
+	FLOW_SEEDS = 20,
+	FLOW_HOURS = 8,
+	FLOW_NODES = 24,
+	FLOW_RATE = 200,
 	DISK_FULL = 36,
 	FULL_RATE = 10000
 };
@@ -36,7 +41,11 @@ static void tell(const struct phx_fault_options *o, const struct phx_fault_resul
 {
 	printf("not ok seed %llu after %.3f h: %s: %s\n", (unsigned long long)r->seed,
 	       (double)r->time_ms / 3600000, r->invariant, r->violation);
-	printf("  to see it again: faults %s", o->external ? "external " : o->res ? "re " : "");
+	printf("  to see it again: faults %s",
+	       o->flows              ? "flows "
+		       : o->external ? "external "
+		       : o->res      ? "re "
+				     : "");
 	if (o->only)
 		printf("only %u ", o->only);
 	printf("%llu %u %u\n", (unsigned long long)o->seed, o->hours, o->nodes);
@@ -71,12 +80,14 @@ static int one(struct phx_fault_options *o)
 	if (ok)
 		printf("ok seed %llu: %.1f h in %.3f s: %llu events, %llu hand-overs, %llu erases, "
 		       "%llu jobs, %llu "
-		       "quarantines, %llu crashes; hash %016llx\n",
+		       "quarantines, %llu crashes, %llu workflows, %llu tasks, %llu lost; hash "
+		       "%016llx\n",
 		       (unsigned long long)r.seed, (double)r.time_ms / 3600000, t,
 		       (unsigned long long)r.events, (unsigned long long)r.plans,
 		       (unsigned long long)r.erasures, (unsigned long long)r.jobs,
 		       (unsigned long long)r.quarantines, (unsigned long long)r.crashes,
-		       (unsigned long long)r.hash);
+		       (unsigned long long)r.flows, (unsigned long long)r.tasks,
+		       (unsigned long long)r.losses, (unsigned long long)r.hash);
 	phx_fault_result_fini(&r);
 	return !ok;
 }
@@ -97,7 +108,7 @@ static int many(uint64_t first, uint64_t last, struct phx_fault_options *o)
 /* ---- what make check runs ---- */
 
 struct sum {
-	uint64_t injected[PHX_FAULTS_MAX], events, crashes, checks;
+	uint64_t injected[PHX_FAULTS_MAX], events, crashes, checks, flows, tasks, losses;
 	double hours, seconds;
 	bool ok;
 };
@@ -133,6 +144,34 @@ static void batch(uint64_t first, struct sum *s)
 	fflush(stdout);
 }
 
+/* Lives with workflows: shorter, smaller, and with more faults, since their tasks are short. */
+static void live_flows(struct sum *s)
+{
+	struct phx_fault_options o = {.hours = FLOW_HOURS,
+				      .nodes = FLOW_NODES,
+				      .rate_percent = FLOW_RATE,
+				      .res = true,
+				      .flows = true};
+	double t = cpu_seconds();
+	bool ok = true;
+	for (o.seed = 1; o.seed <= FLOW_SEEDS; o.seed++) {
+		struct phx_fault_result r;
+		ok = live(&o, &r) && ok;
+		for (int i = 0; i < PHX_FAULTS_MAX; i++)
+			s->injected[i] += r.injected[i];
+		s->flows += r.flows;
+		s->tasks += r.tasks;
+		s->losses += r.losses;
+		phx_fault_result_fini(&r);
+	}
+	ok = ok && s->flows >= 10 * FLOW_SEEDS && s->tasks >= 100 * FLOW_SEEDS &&
+		s->losses >= FLOW_SEEDS;
+	s->ok = s->ok && ok;
+	printf("%s seeds 1 to %d, with workflows: %llu, %llu runs of tasks, %llu lost, in %.1f s\n",
+	       ok ? "ok" : "not ok", FLOW_SEEDS, (unsigned long long)s->flows,
+	       (unsigned long long)s->tasks, (unsigned long long)s->losses, cpu_seconds() - t);
+}
+
 /* Every row of the table was really injected. */
 static bool all_injected(const struct sum *s)
 {
@@ -142,7 +181,7 @@ static bool all_injected(const struct sum *s)
 	for (uint32_t i = 0; i < n; i++) {
 		printf("  %3u %-16s %7llu times\n", infos[i].number, infos[i].name,
 		       (unsigned long long)s->injected[i]);
-		ok = ok && s->injected[i] >= SEEDS;
+		ok = ok && s->injected[i] >= (infos[i].of_flows ? FLOW_SEEDS : SEEDS);
 	}
 	printf("%s every fault was injected\n", ok ? "ok" : "not ok");
 	return ok;
@@ -232,6 +271,7 @@ static int all(void)
 	       "minute\n",
 	       s.hours, NODES, (unsigned long long)s.events, (unsigned long long)s.checks,
 	       (unsigned long long)s.crashes, s.seconds, s.hours * 60 / s.seconds);
+	live_flows(&s);
 	bool ok = all_injected(&s) && s.ok;
 	ok = same_again() && ok;
 	ok = each_alone() && ok;
@@ -240,14 +280,20 @@ static int all(void)
 	return !ok;
 }
 
+static bool is_mode(const char *word)
+{
+	return !strcmp(word, "re") || !strcmp(word, "external") || !strcmp(word, "flows");
+}
+
 int main(int argc, char **argv)
 {
 	struct phx_fault_options o = {.hours = HOURS, .nodes = NODES};
 	if (argc < 2)
 		return all();
-	if ((!strcmp(argv[1], "re") || !strcmp(argv[1], "external")) && argc > 2) {
+	if (is_mode(argv[1]) && argc > 2) {
 		o.res = true;
 		o.external = !strcmp(argv[1], "external");
+		o.flows = !strcmp(argv[1], "flows");
 		argv++;
 		argc--;
 	}

@@ -64,6 +64,20 @@ users_have_their_own() {
 	done
 	[ "$(cat "$OWN/words")" = "nobody's words" ] && [ ! -e "$WORK/home/stolen" ]
 }
+# each removes what is his, and what a link stands in the place of stays; nobody removes from a user's directory but he
+each_removes_his_own() {
+	local who
+	owner re put queue words old/file && user re put queue mine old/file || return 1
+	for who in owner phx; do
+		! $who re rm queue users/nobody/old/file 2>"$WORK/out" && grep -q 'and remove them' "$WORK/out" || { cat "$WORK/out"; return 1; }
+	done
+	! as daemon re rm queue ../nobody/old/file 2>/dev/null && ! as daemon re rm queue old/file 2>/dev/null && ! user re rm queue old 2>/dev/null || return 1
+	! owner re rm queue ../queue/words 2>/dev/null && ! owner re rm queue old/none 2>"$WORK/out" && grep -q 'No such file' "$WORK/out" || return 1
+	ln -s "$WORK/home" "$DATA/up" && ! owner re rm queue up/words 2>/dev/null && [ -e "$WORK/home/words" ] || return 1
+	ln -s "$WORK/home/words" "$DATA/link" && owner re rm queue link && [ -e "$WORK/home/words" ] && [ ! -L "$DATA/link" ] || return 1
+	user re rm queue old/file && [ ! -e "$OWN/old/file" ] && [ -e "$DATA/old/file" ] && owner re rm queue old/file && [ ! -e "$DATA/old/file" ] || return 1
+	rm "$DATA/up" && rmdir "$DATA/old" "$OWN/old"
+}
 # Whoever writes in a directory, the owner of the RE or a user, gets nothing read, written or changed with the rights of phxd:
 # by links of any kind, by another directory in the place of his.
 nobody_is_more_than_himself() {
@@ -245,7 +259,7 @@ kept_and_removed() {
 
 head_init "job_lease_s = 10; service_group = \"users\"; stage_max_mb = 2;"
 roles_init
-for test in queue_runs owner_puts_and_gets users_have_their_own nobody_is_more_than_himself what_is_not_his_is_refused names_are_exchanged owner_asks_for_logs nothing_leads_out there_and_back own_ones_come_first each_node_has_its_own own_directory_without_files starts_where_it_is_told missing_ones_are_told \
+for test in queue_runs owner_puts_and_gets users_have_their_own each_removes_his_own nobody_is_more_than_himself what_is_not_his_is_refused names_are_exchanged owner_asks_for_logs nothing_leads_out there_and_back own_ones_come_first each_node_has_its_own own_directory_without_files starts_where_it_is_told missing_ones_are_told \
 	links_are_not_carried too_large_ones_are_refused much_is_printed killed_ones_bring_nothing nothing_is_left kept_and_removed; do
 	check "$test" "$test"
 done

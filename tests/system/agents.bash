@@ -7,6 +7,7 @@
 
 set -u
 cd "$(dirname "${BASH_SOURCE[0]}")/../.." || exit 1
+. tests/system/node_root.bash
 BUILD=$(realpath "${BUILD:-build}")
 WORK=$(mktemp -d "${WORK_IN:-/tmp}/phx-system.XXXXXX")
 chmod 755 "$WORK" # the users that phxd becomes must get there
@@ -180,20 +181,9 @@ package() {
 
 # node_init NAME N: what machine number N finds when it looks at itself
 node_init() {
-	local root=$WORK/$1
-	mkdir -p "$root/etc/phoenix" "$root/var/lib/phoenix" "$root/var/cache" "$root/run"
-	chmod 755 "$WORK" "$root"
-	cp "$WORK/head/pki/ca.pem" "$WORK/head/pki/site.pub" "$root/etc/phoenix/"
-	cp "$WORK/package.pub" "$root/etc/phoenix/packages.pub"
-	printf 'server = "127.0.0.1:%d"; http = "127.0.0.1:%d"; supervisor = "own";\n' "$HTTPS" "$HTTP" \
-		>"$root/etc/phoenix/agent.conf"
-	printf '{"image": "test", "version": "1", "digest": "%s"}' "$IMAGE_DIGEST" >"$root/var/lib/phoenix/system.json"
-	cat >"$root/facts.json" <<-END
-		{"arch": "x86_64", "cpus": 2, "memory_bytes": 1073741824, "serial": "SN$2",
-		 "uuid": "00000000-0000-4000-8000-00000000000$2", "boot_mode": "uefi",
-		 "disks": [{"id": "serial-TEST-$2", "serial": "D$2", "model": "TEST", "size_bytes": 4294967296, "can_discard": true}],
-		 "nics": [{"mac": "02:00:00:00:00:0$2", "dev": "eth0", "link": true}]}
-	END
+	chmod 755 "$WORK"
+	node_root "$WORK/$1" "$2" "127.0.0.1:$HTTPS" "127.0.0.1:$HTTP" "$WORK/head/pki" "$WORK/package.pub"
+	node_system "$WORK/$1" test 1 "$IMAGE_DIGEST"
 }
 
 agent_start() {

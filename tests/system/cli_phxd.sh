@@ -255,6 +255,32 @@ by_certificate() {
 	run remote alice node drain c2 --reason remote
 	[ "$status" = 0 ] && grep -q 'by provider:alice' <(phx events -n 20) && phx node resume c2 --wait --timeout 20 2>/dev/null
 }
+# lasts NAME DAYS: the certificate of NAME ends then, to the day
+lasts() {
+	openssl x509 -in "$WORK/$1/cert.pem" -noout -checkend $((($2 - 1) * 86400)) >/dev/null &&
+		! openssl x509 -in "$WORK/$1/cert.pem" -noout -checkend $((($2 + 1) * 86400)) >/dev/null
+}
+# person_cert_days_max: no longer than that, by default and by --days; who has a longer one keeps it
+certificates_have_a_ceiling() {
+	local days
+	lasts alice 365 || return 1
+	for days in 366 0 1000000000; do
+		run phx cert issue erin --days $days --out "$WORK/erin"
+		said 64 err "--days is $days; it must be a number from 1 to 365, which is person_cert_days_max of phoenix.conf" &&
+			[ ! -e "$WORK/erin" ] || return 1
+	done
+	run phx cert issue erin --days 7 --out "$WORK/erin"
+	[ "$status" = 0 ] && lasts erin 7 || return 1
+	echo 'person_cert_days_max = 30;' >>"$WORK/etc/phoenix.conf"
+	head_kill
+	head_start
+	run phx cert issue frank --days 31 --out "$WORK/frank"
+	said 64 err 'from 1 to 30, which is person_cert_days_max' && [ ! -e "$WORK/frank" ] || return 1
+	run phx cert issue frank --out "$WORK/frank"
+	[ "$status" = 0 ] && lasts frank 30 || return 1
+	run remote alice node list -o name --fold
+	[ "$status" = 0 ] && sed -i '/^person_cert_days_max/d' "$WORK/etc/phoenix.conf"
+}
 # what was lost is refused at once, and after a restart; what is issued later in the same name is good
 revoked_is_refused() {
 	local serial
@@ -338,7 +364,7 @@ for t in packages_of_the_head counts_in_words images_of_the_head announces lists
 	assigns_and_waits assigns_again in_place_needs_no_yes groups_are_known erasing_needs_yes shows_drift_free job_runs \
 	waiting_outlives_a_killed_head drains_and_resumes power_without_bmc_fails_by_name a_missing_password_file_is_named a_silent_bmc_is_named events_are_told following_ends_with_its_reader a_full_output_is_a_failure status_counts \
 	config_has_origins unknown_names wrong_package_is_refused used_things_stay truncated_image_is_found \
-	bad_role_is_told_with_its_line not_permitted by_certificate revoked_is_refused no_certificate_no_entry journal_cannot_be_written forgets head_is_gone; do
+	bad_role_is_told_with_its_line not_permitted by_certificate certificates_have_a_ceiling revoked_is_refused no_certificate_no_entry journal_cannot_be_written forgets head_is_gone; do
 	check $t $t
 done
 exit "$FAILED"

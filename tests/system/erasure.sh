@@ -40,7 +40,23 @@ a_hand_over_with_erases_is_attested() {
 		and all(.disks[]; .image == "deploy 1" and .said.image_sha256 == "'"$DEPLOY_SHA256"'" and .said.nonce == .nonce and .nonce > 0
 			and .said.read_sha256 != "" and .said.boot_id != "" and (.signer | startswith("sha256:")))
 		and (.disks | map(.nonce) | unique | length) == 2' "$WORK/shown" >/dev/null || { jq . "$WORK/shown"; return 1; }
-	phx erasure show n1 | grep -q 'serial-FAKE-1-1.*deploy 1' && phx erasure list -o wide | grep -q 'n1 .*hpc .*kexec'
+	# the places of the read-back, as the manual says that they follow from the nonce: drawn again by somebody else
+	perl -MJSON::PP -Mbigint -e '
+		local $/;
+		my ($W, $wrong, $disks) = (2 ** 64, 0, decode_json(<STDIN>)->{disks});
+		for my $disk (@$disks) {
+			my ($x, $size, @drawn) = (0 + $disk->{nonce}, $disk->{said}{size_bytes});
+			my ($m, $left) = ($size >> 20, ($size / 100 + 2 ** 20 - 1) >> 20);
+			for (my $i = 0; $i < $m && $left; $i++) {
+				$x = ($x + hex("0x9e3779b97f4a7c15")) % $W;
+				my $y = ($x ^ $x >> 30) * hex("0xbf58476d1ce4e5b9") % $W;
+				my $z = ($y ^ $y >> 27) * hex("0x94d049bb133111eb") % $W;
+				push @drawn, $i << 20 and $left-- if (($z ^ $z >> 31) * ($m - $i) >> 64) < $left;
+			}
+			$wrong++ unless @drawn && join(",", @drawn) eq join(",", @{$disk->{drawn}});
+		}
+		exit !(@$disks && !$wrong)' <"$WORK/shown" || { echo "other places follow from the nonces: $(jq -c '.disks[].drawn[:9]' "$WORK/shown")"; return 1; }
+	phx erasure show n1 | grep -q 'READ BACK A MIB AT' && phx erasure show n1 | grep -q 'serial-FAKE-1-1.*deploy 1' && phx erasure list -o wide | grep -q 'n1 .*hpc .*kexec'
 }
 it_is_verified_without_a_head() {
 	mkdir -p "$WORK/away"

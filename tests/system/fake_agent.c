@@ -3,6 +3,8 @@
  * to the machine. Each effect is a line "STEP ID KIND ROLE DISK" or "JOB ID" ("JOB ID.RUN" of a
  * later run) in DIR/effects, written once an id: what an agent's own journal is for.
  *
+ * A job runs on for as long as there is a file DIR/busy, unless it is killed.
+ *
  * It is up as long as DIR/power says so: a line "off" takes it down without a word, "on" starts it
  * anew in the deploy environment. A lost answer is asked for again, for ever. Like a machine it is
  * given the token of a start by the order or by the answer to /boot/MAC, and makes a key for it. */
@@ -408,7 +410,7 @@ static json_t *sealed(struct fake *f, const struct order *o, json_t *body)
 				     .epoch = (uint64_t)o->epoch,
 				     .nonce = (uint64_t)o->nonce,
 				     .size_bytes = 4ULL << 30,
-				     .verified_bytes = 4ULL << 30,
+				     .verified_bytes = 1ULL << 30,
 				     .places = 4096,
 				     .read_sha256 = "of-a-fake",
 				     .detail = "read back by a fake"};
@@ -445,7 +447,7 @@ static void send_result(struct fake *f, const char *kind, const struct order *o,
 				    json_pack("{s:s,s:s,s:s,s:I,s:I,s:b,s:s,s:i,s:s}", "disk_id",
 					      o->disk, "method", o->method, "used", o->method,
 					      "size_bytes", (json_int_t)4 << 30, "verified_bytes",
-					      (json_int_t)4 << 30, "verified", !f->unread, "detail",
+					      (json_int_t)1 << 30, "verified", !f->unread, "detail",
 					      "read back by a fake", "places", 4096, "read_sha256",
 					      "of-a-fake"));
 	}
@@ -521,6 +523,12 @@ static void do_step(struct fake *f, const struct order *o)
 		send_result(f, "step", o, result);
 }
 
+static bool is_busy(const struct fake *f)
+{
+	PHX_AUTO_FREE char *path = phx_path("%s/busy", f->dir);
+	return path && access(path, F_OK) == 0;
+}
+
 static void obey(struct fake *f, const json_t *j)
 {
 	const json_t *step = json_object_get(j, "step");
@@ -546,6 +554,10 @@ static void obey(struct fake *f, const json_t *j)
 		PHX_AUTO_JSON json_t *answer = NULL;
 		PHX_AUTO_JSON json_t *told = facts(f);
 		call(f, "/v1/agent/inventory", told, &answer);
+		return;
+	}
+	if (strcmp(kind, "kill") && is_busy(f)) {
+		nap(RETRY_MS); /* it is told of again with the next beat */
 		return;
 	}
 	int n = snprintf(line, sizeof(line), "%s %lld", strcmp(kind, "kill") ? "JOB" : "KILL",

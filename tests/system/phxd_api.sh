@@ -197,7 +197,7 @@ malformed_orders() {
 		refused 400 'dry_run: must be true or false' POST /v1/actions/assign '{"nodes": "c1", "role": "web", "dry_run": "true"}' &&
 		refused 400 'dryrun: is not known' POST /v1/actions/assign '{"nodes": "c1", "role": "web", "dryrun": true}' &&
 		refused 400 'setup' POST /v1/actions/assign '{"nodes": "c1", "role": "web", "setup": "wipe"}' &&
-		refused 400 'there are: noop, wipe' POST /v1/actions/assign '{"nodes": "c1", "role": "web", "setup": {"mode": "erase"}}' &&
+		refused 400 'there are: noop, data, reimage, wipe' POST /v1/actions/assign '{"nodes": "c1", "role": "web", "setup": {"mode": "erase"}}' &&
 		refused 400 'there are: auto, crypto' POST /v1/actions/wipe '{"nodes": "c1", "method": "fire"}' &&
 		refused 400 'method' POST /v1/actions/wipe '{"nodes": "c1", "method": 3}' &&
 		refused 400 'force: must be' POST /v1/actions/rm '{"nodes": "c1", "force": 1}' &&
@@ -440,7 +440,7 @@ wipes() {
 	req POST /v1/actions/wipe '{"nodes": "c1", "method": "overwrite"}'
 	has 200 '.results[0].code == 0' && until_true 15 idle c1 ready '' && is c1 .dirty false || return 1
 	req GET /v1/nodes/c1/erasures
-	has 200 '.erasures | length == 1 and .[0].disk == "serial-FAKE-1" and .[0].method == "overwrite" and .[0].verified_bytes == 4294967296 and
+	has 200 '.erasures | length == 1 and .[0].disk == "serial-FAKE-1" and .[0].method == "overwrite" and .[0].verified_bytes == 1073741824 and
 		(.[0].signature | length) == 128'
 }
 

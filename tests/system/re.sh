@@ -110,11 +110,37 @@ business_is_kept_apart() {
 	says 0 'games asks for RE firm' batch_dept re request "$WORK/firm.conf" --dry-run && ! grep -q business "$WORK/out"
 }
 
+# an image that fits is found, and is what its nodes get; the line says why there is none
+image_by_agreement() {
+	local dir=$WORK/head/images/plan-9/3 asks="batch_dept re request $WORK/nine.conf"
+	mkdir -p "$dir" && for file in vmlinuz root.squashfs; do echo "$file of plan 9" >"$dir/$file"; done
+	manifest_of "$dir" rootfs vmlinuz root.squashfs >/dev/null
+	printf 'name = "nine"; type = "parallel_batch_jobs"; relationship = "affiliated"; lower_bound_size = 1;\n\noperating_system = "plan 9";\n' >"$WORK/nine.conf"
+	sed 's/plan 9/plan 10/' "$WORK/nine.conf" >"$WORK/ten.conf" && chmod 644 "$WORK"/{nine,ten}.conf
+	says 64 "ten.conf:3: operating_system: no image that role 'batch-compute' can boot is 'plan 10'; there is plan-9, test" batch_dept re request "$WORK/ten.conf" &&
+		says 0 'games asks for RE nine' $asks && says 0 'RE nine' phx re create nine &&
+		[ "$(api /v1/res/nine | jq -c '.agreement | [.operating_system, .image, .image_version, (.image_digest | length)]')" = '["plan 9","plan-9","3",64]' ] &&
+		batch_dept re show nine --conf | grep -q '^image = "plan-9";' &&
+		says 0 'the role wants another image' phx node assign n1 batch-compute --pool nine --dry-run && grep -q 'fetch the image into memory' "$WORK/out" &&
+		phx re destroy nine --yes >/dev/null || return 1
+	# a package that was built for another system
+	mkdir -p "$WORK/src/odd/files" && echo x >"$WORK/src/odd/files/x" &&
+		printf 'name = "odd"; version = "1.0"; arch = "all"; summary = "a test"; operating_system = "debian 12";\n' >"$WORK/src/odd/package.conf" &&
+		phx package build "$WORK/src/odd" --out "$WORK/head/packages" --sign-key "$WORK/package.key" >/dev/null || return 1
+	sed 's/"tools"/"odd"/' "$WORK/etc/roles/batch-compute.conf" >"$WORK/etc/roles/odd.conf" && phx reload >/dev/null
+	sed -i 's/^name/role = "odd"; name/' "$WORK/nine.conf"
+	says 64 "nine.conf:3: operating_system: package odd-1.0 of role 'odd' is for debian 12, and image plan-9 is not" $asks || return 1
+	rm "$WORK/etc/roles/odd.conf" && phx reload >/dev/null
+}
+
 refused_and_withdrawn() {
 	sed 's/"queue"/"more"/' "$WORK/queue.conf" >"$WORK/more.conf" && chmod 644 "$WORK/more.conf"
 	says 0 'asks for RE more' batch_dept re request "$WORK/more.conf" &&
 		says 0 'refused: not this year' phx re refuse more --reason 'not this year' &&
-		says 0 'asks for RE more' batch_dept re request "$WORK/more.conf" &&
+		says 0 'refused: RE more of unix:games: not this year' batch_dept re list &&
+		says 0 'the request for RE more is refused: not this year' batch_dept re history more &&
+		! says 0 'not this year' web_dept re list && ! says 0 'not this year' web_dept re history more &&
+		says 0 'asks for RE more' batch_dept re request "$WORK/more.conf" && ! says 0 'not this year' batch_dept re list &&
 		says 0 'is withdrawn' batch_dept re withdraw more && ! api /v1/res/more | jq -e .name >/dev/null
 }
 
@@ -128,6 +154,30 @@ a_node_has_what_came_to_it() {
 	echo "$node:"
 	cat "$WORK/out"
 	return 1
+}
+
+# checked while it is written: what phx re check says of the text, then what only the head knows; nothing is asked for
+checked_by_the_head() {
+	local before
+	before=$(api /v1/status | jq .seq)
+	checks() { api /v1/agreement-check -d "$(jq -nc --rawfile t "$1" '{text: $t, create: true}')"; }
+	printf 'name = "odd";\ntype = "web_service";\nlower_bound_size = "x";\nscheduler = "sjf"; colour = 1;\nwindow = "soon";\n' >"$WORK/odd.conf"
+	checks "$WORK/odd.conf" >"$WORK/answer"
+	[ "$(jq -c '[.findings[] | [.line, .field, .text]]' "$WORK/answer")" = "$(phx re check -o json "$WORK/odd.conf" | jq -c '[.findings[] | [.line, .field, .text]]')" ] &&
+		[ "$(jq '.findings | length' "$WORK/answer")" -ge 3 ] && [ "$(jq -c '[.agreement, .meant]' "$WORK/answer")" = '[null,null]' ] || { cat "$WORK/answer"; return 1; }
+	sed 's/"queue"/"more"/; 1s/^/role = "nonesuch"; owner = "games"; /' "$WORK/queue.conf" >"$WORK/odd.conf"
+	[ "$(checks "$WORK/odd.conf" | jq -c '[.findings[] | [.line, .field, .text]]')" = "[[1,\"role\",\"there is no role 'nonesuch'\"]]" ] || { checks "$WORK/odd.conf"; return 1; }
+	# what it is made of is what it says, and what it says can be asked for
+	sed 's/"queue"/"more"/; 1s/^/owner = "games"; /' "$WORK/queue.conf" >"$WORK/odd.conf"
+	checks "$WORK/odd.conf" >"$WORK/answer"
+	jq -c '{values, extensions, create: true}' "$WORK/answer" >"$WORK/again"
+	api /v1/agreement-check -d @"$WORK/again" | jq -S .agreement >"$WORK/other" && jq -S .agreement "$WORK/answer" | cmp - "$WORK/other" || return 1
+	jq -c '{agreement, create: true, dry_run: true}' "$WORK/answer" >"$WORK/again"
+	[ "$(api /v1/res -d @"$WORK/again" | jq -c '[.re, .changed]')" = '["more",true]' ] || { api /v1/res -d @"$WORK/again"; return 1; }
+	# every key that a text may have is a field of the form
+	[ "$(api /v1/agreement-fields | jq '.fields | length')" -ge 40 ] &&
+		[ "$(api /v1/agreement-fields | jq -c '[.fields[] | select(.key == "threshold") | .types]')" = '[["web_service"]]' ] || return 1
+	[ "$(api /v1/status | jq .seq)" = "$before" ]
 }
 
 too_few_nodes() { says 75 'and 4 nodes are free or held by REs' batch_dept re activate toobig; }
@@ -329,7 +379,7 @@ replayed() { replays_the_same 120 150 && ! grep -i -E 'cannot|differ|sanitizer' 
 head_init 'measure_web_use = false; service_group = "users"; server_names = [ "localhost" ];'
 roles_init
 agreements
-for test in nodes_ready asking each_sees_its_own only_the_provider_creates business_is_kept_apart refused_and_withdrawn too_few_nodes wrong_partner activation a_node_has_what_came_to_it \
+for test in nodes_ready asking each_sees_its_own only_the_provider_creates business_is_kept_apart image_by_agreement refused_and_withdrawn checked_by_the_head too_few_nodes wrong_partner activation a_node_has_what_came_to_it \
 	pinned_by_hand agreement_comes_back reload_keeps_them refused_while_running users_see_where_to_submit jobs_start hold_and_release jobs_of_others demand_kills_the_smallest_latest \
 	web_s_node_serves killed_in_the_middle demand_falls killed_at_any_moment all_complete time_limit directories_follow safe_deactivation destruction nothing_is_told_to_others provider_for_himself by_certificate replayed; do
 	check "$test" "$test"

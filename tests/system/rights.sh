@@ -3,7 +3,8 @@
 # refused for who he is, whoever it does not is, and what is another's is not there for whom it gives his own alone.
 . "$(dirname "$0")/phxd.bash"
 
-declare -A USER_OF=([admin]=root [operator]=daemon [auditor]=bin [provider]=games [user]=nobody)
+# a member is named by the agreement of the RE "mine", whose owner he is not; a user by none
+declare -A USER_OF=([admin]=root [operator]=daemon [auditor]=bin [provider]=games [member]=nobody [user]=lp)
 for who in "${USER_OF[@]}"; do id "$who" >/dev/null 2>&1 || { echo "skip rights: there is no user $who"; exit 0; }; done
 URL=https://127.0.0.1:$HTTPS
 TRIED=0 WRONG=0
@@ -11,7 +12,7 @@ TRIED=0 WRONG=0
 on_socket() { setpriv --reuid="$1" --regid="$(id -g "$1")" --init-groups curl -sS -m 20 --unix-socket "$PHX_SOCKET" "${@:2}"; }
 with_cert() { curl -sS -m 20 --cacert "$WORK/head/pki/ca.pem" --cert "$WORK/$1/cert.pem" --key "$WORK/$1/key.pem" "${@:2}"; }
 # G: a certificate that is a user alone, and has the role by a grant
-IDENTITIES=(U:admin U:operator U:auditor U:provider U:user T:admin T:provider T:user T:node G:operator G:auditor N:nobody P:nobody)
+IDENTITIES=(U:admin U:operator U:auditor U:provider U:member U:user T:admin T:provider T:member T:user T:node G:operator G:auditor N:nobody P:nobody)
 # wants IDENTITY METHOD PATH PATTERN: is asked later, all of one identity by one curl, over one connection
 wants() {
 	local how=${1%%:*} who=${1#*:} dir=$WORK/asked/$1 base
@@ -29,7 +30,7 @@ url = \"$URL$3\"" ;;
 	esac
 	[ "$2" = GET ] || base+='
 data = "{\"dry_run\": true}"'
-	printf '%s\nrequest = "%s"\noutput = "%s"\nwrite-out = "%%{http_code}\\n"\nmax-time = 20\ngloboff\nnext\n' "$base" "$2" "$dir/$TRIED" \
+	printf '%s\nrequest = "%s"\noutput = "%s"\nwrite-out = "%%{http_code}\\n"\nmax-time = %s\ngloboff\nnext\n' "$base" "$2" "$dir/$TRIED" "$([ "$3" = /v1/feed ] && echo 1 || echo 20)" \
 		>>"$dir/config"
 	echo "$TRIED $2 $3 $4" >>"$dir/wanted"
 }
@@ -65,15 +66,18 @@ path_of() { # ROUTE OWN
 try_row() {
 	local method=$1 route=$2 via=$3 identity how cell own other
 	own=$(path_of "$route" own) other=$(path_of "$route" other)
-	local -A cells=([admin]=$5 [operator]=$6 [auditor]=$7 [provider]=$8 [user]=$9 [node]=${10} [nobody]=${11})
+	local -A cells=([admin]=$5 [operator]=$6 [auditor]=$7 [provider]=$8 [member]=$9 [user]=${10} [node]=${11} [nobody]=${12})
 	for identity in "${IDENTITIES[@]}"; do
 		how=${identity%%:*}
 		[[ $how = [NG] ]] && how=T
 		cell=${cells[${identity#*:}]}
-		# every person is a user, too
-		case ${identity#*:}:$cell in admin:- | operator:- | auditor:- | provider:-) cell=${cells[user]} ;; esac
+		# every person is a user, too, and all but one are members of the RE
+		case ${identity#*:}:$cell in admin:- | operator:- | auditor:- | provider:-) cell=${cells[member]} ;; esac
 		if [[ $via != *$how* ]]; then
 			wants "$identity" "$method" "$own" '404|405|403'
+		elif [ "${identity#*:}" = user ] && [ "${cells[member]}" = own ]; then
+			# he might be a member of something, and is of nothing: nothing is there for him
+			if [[ $route == *\** ]]; then wants "$identity" "$method" "$own" 404; else wants "$identity" "$method" "$own" '[1245]..|40[0-2457]'; fi
 		elif [ "$cell" = - ]; then
 			wants "$identity" "$method" "$own" 403
 		else
@@ -99,13 +103,22 @@ every_route_is_as_the_table_says() {
 everybody_is_told_who_he_is() {
 	local who
 	for who in "${!USER_OF[@]}"; do
-		on_socket "${USER_OF[$who]}" http://unix/v1/whoami | jq -e --arg who "$who" '.roles | index($who) and index("user")' >/dev/null || return 1
+		on_socket "${USER_OF[$who]}" http://unix/v1/whoami | jq -e --arg who "${who/member/user}" '.roles | index($who) and index("user")' >/dev/null || return 1
 	done
 	with_cert provider "$URL/v1/whoami" | jq -e '.identity == "cert:games" and .login == "games" and .roles == ["provider", "user"] and .rights.re_order == "own" and
 			(.ways | map(.way) == ["certificate", "grant"])' >/dev/null &&
 		with_cert operator "$URL/v1/whoami" | jq -e '.roles == ["operator", "user"] and .login == ""' >/dev/null &&
 		on_socket daemon http://unix/v1/whoami | jq -e '.identity == "unix:daemon" and .ways[0].way == "group"' >/dev/null &&
 		phx whoami | grep -q '^unix:root: admin, user' && phx whoami | grep -q 'as admin by root' && phx whoami -o json | jq -e '.rights.people == "all"' >/dev/null
+}
+# of the RE that names him a member is told that it is there, and no more; who is named by none is told nothing
+a_member_sees_his_re() {
+	on_socket nobody http://unix/v1/res | jq -e '[.res[] | .name] == ["mine"] and (.res[0] | has("owner") or has("agreement") | not)' >/dev/null || return 1
+	on_socket lp http://unix/v1/res | jq -e '.res == []' >/dev/null || return 1
+	with_cert member "$URL/v1/res" | jq -e '.res | length == 1' >/dev/null && with_cert user "$URL/v1/res" | jq -e '.res == []' >/dev/null || return 1
+	on_socket nobody http://unix/v1/res/mine/data | jq -e 'has("error") | not' >/dev/null && on_socket lp http://unix/v1/res/mine/data | grep -q 'no RE' || return 1
+	on_socket nobody http://unix/v1/res/mine/history | grep -q 'not permitted' && on_socket nobody http://unix/v1/res/mine/suspend -d '{}' | grep -q 'not permitted' &&
+		on_socket lp http://unix/v1/jobs -d '{"re": "mine", "argv": ["true"]}' | grep -q error
 }
 # what the one right holds that the other does not
 an_operator_is_no_administrator() {
@@ -126,13 +139,14 @@ for i in 1 2; do
 	fake_start n$i $i
 done
 for i in 1 2; do until_true 20 idle n$i ready "" || { not_ok "n$i is not ready"; exit 1; }; done
-for kind in provider user; do phx cert issue "$([ $kind = user ] && echo nobody || echo games)" --kind "${kind/#provider/service-provider}" --out "$WORK/$kind" >/dev/null || exit 1; done
+phx cert issue games --kind service-provider --out "$WORK/provider" >/dev/null && phx cert issue nobody --kind user --out "$WORK/member" >/dev/null &&
+	phx cert issue lp --kind user --out "$WORK/user" >/dev/null || exit 1
 phx cert issue root --kind provider --out "$WORK/admin" >/dev/null
 for role in operator auditor; do
 	phx cert issue $role --out "$WORK/$role" >/dev/null && phx access grant cert:$role $role 2>/dev/null || exit 1
 done
 # by themselves they are nobody of these names
-phx access grant cert:games login:games 2>/dev/null && phx access grant cert:nobody login:nobody 2>/dev/null || exit 1
+phx access grant cert:games login:games 2>/dev/null && phx access grant cert:nobody login:nobody 2>/dev/null && phx access grant cert:lp login:lp 2>/dev/null || exit 1
 mkdir -p "$WORK/node" && cp "$WORK/n1/cert.pem" "$WORK/n1/key.pem" "$WORK/node/"
 for re in mine other; do
 	printf 'name = "%s"; owner = "%s"; type = "parallel_batch_jobs"; relationship = "affiliated"; role = "batch"; lower_bound_size = 1; upper_bound_size = 1; %s\n' \
@@ -144,5 +158,6 @@ chmod 755 "$WORK"
 check everybody_is_told_who_he_is everybody_is_told_who_he_is
 check an_operator_is_no_administrator an_operator_is_no_administrator
 OWN_JOB=$(phx job submit --hold --re mine --user nobody -- true) OTHER_JOB=$(phx job submit --hold --user sync -- true)
+check a_member_sees_his_re a_member_sees_his_re
 check every_route_is_as_the_table_says every_route_is_as_the_table_says
 exit $FAILED

@@ -87,7 +87,7 @@ programs_run_together() {
 			return 0;
 		}
 	END
-	"${CC:-cc}" -o "$WORK/meets1" "$WORK/meets.c" && cp "$WORK/meets1" "$WORK/meets2" || return 1
+	${CC:-cc} -o "$WORK/meets1" "$WORK/meets.c" && cp "$WORK/meets1" "$WORK/meets2" || return 1
 	SET=(PHX_TEST_JOBS=2)
 	runs 0 "$WORK/meets1" "$WORK/meets2" && last_line_is '2 passed, 0 failed' || return 1
 	rm "$WORK"/*.here

@@ -75,7 +75,7 @@ said_twice() { [ "$(grep -cx 'said so' "$1")" = 2 ]; } # the last line as it cam
 eight_may_follow() {
 	local i pids=() ok=0
 	for i in 1 2 3 4 5 6 7 8; do until_true 10 follows "$i" || ok=1; done
-	until_true 10 logs_refuse 75 'too many ask for logs' phx node logs n1 || ok=1
+	until_true 10 logs_refuse 75 'too many ask nodes just now' phx node logs n1 || ok=1
 	touch "$WORK/say"
 	for i in 1 2 3 4 5 6 7 8; do until_true 10 said_twice "$WORK/follow$i" || ok=1; done
 	kill "${pids[@]}" || ok=1 # each still follows

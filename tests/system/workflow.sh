@@ -3,7 +3,7 @@
 # middle and each task run as often as it should; one that fails and is resumed; one that is cancelled.
 . "$(dirname "$0")/agents.bash"
 
-for who in games nobody; do id "$who" >/dev/null 2>&1 || { echo "skip workflow: there is no user $who"; exit 0; }; done
+for who in games nobody bin; do id "$who" >/dev/null 2>&1 || { echo "skip workflow: there is no user $who"; exit 0; }; done
 mkdir -p "$WORK/bin" "$WORK/home" "$WORK/shared" && cp "$BUILD/bin/phx" "$WORK/bin/" && chmod 755 "$WORK" "$WORK/bin"
 chmod 777 "$WORK/home" "$WORK/shared"
 as() { setpriv --reuid "$1" --regid users --clear-groups env -C "$WORK/home" "$WORK/bin/phx" "${@:2}"; }
@@ -78,7 +78,71 @@ cancelled_ends_what_runs() {
 	until_true 30 test -e "$WORK/shared/ran.i" && user workflow cancel "$id" || return 1
 	until_true 30 run_is "$id" .status cancelled && [ ! -e "$WORK/shared/ran.j" ] && [ "$(run "$id" .n_running)" = 0 ]
 }
+# Longer than a piece of what is fetched at once, with bytes that are no text; also while it runs, and by who may alone
+output_is_fetched() {
+	local id get="user workflow output"
+	{
+		echo 'name = "print"; tasks = ('
+		task p 'seq 60000; echo to stderr >&2; printf \"a\\0b\\377\"'
+		task q 'true'
+		task r "echo begun; read x <$WORK/shared/go; echo ended" 'parents = [ "p", "q" ];'
+		task s 'true' 'parents = [ "r" ];' | sed 's/,$//'
+		echo ');'
+	} >"$WORK/home/print.conf"
+	mkfifo -m 666 "$WORK/shared/go"
+	id=$(user workflow submit print.conf --re flows) || return 1
+	until_true 30 test -e "$WORK/shared/ran.r" && until_true 10 has_begun "$id" || { $get "$id" r; return 1; }
+	{ seq 60000; echo to stderr; printf 'a\0b\377'; } >"$WORK/wanted"
+	$get "$id" p >"$WORK/got" && cmp "$WORK/wanted" "$WORK/got" || return 1
+	$get "$id" p --tail 2 | cmp - <(tail -n 2 "$WORK/wanted") && [ "$($get "$id" 3)" = begun ] || return 1
+	$get "$id" r -o json | jq -e '.text == "begun\n" and .size_bytes == 6 and .attempt == 1 and .task == 3 and (.node | test("^n[12]$"))' >/dev/null || return 1
+	[ "$(exit_of $get "$id" q)" != 0 ] && grep -q 'nothing is kept' "$WORK/out" || { cat "$WORK/out"; return 1; }
+	[ "$(exit_of $get "$id" s)" != 0 ] && grep -q 'has not begun' "$WORK/out" || { cat "$WORK/out"; return 1; }
+	[ "$(exit_of $get "$id" t)" != 0 ] && grep -q 'no such task' "$WORK/out" || { cat "$WORK/out"; return 1; }
+	[ "$(exit_of as daemon workflow output "$id" p)" != 0 ] && grep -q 'no such workflow run' "$WORK/out" || { cat "$WORK/out"; return 1; }
+	[ "$(exit_of owner workflow output "$id" p)" != 0 ] && grep -q 'no such workflow run' "$WORK/out" || { cat "$WORK/out"; return 1; }
+	phx workflow output "$id" p --tail 1 | grep -qa '^a' || return 1
+	# nothing of it lies on the head
+	! grep -rlax 31337 "$WORK/head" || return 1
+	echo >"$WORK/shared/go"
+	until_true 30 run_is "$id" .status done && [ "$($get "$id" r)" = "$(printf 'begun\nended')" ] &&
+		user workflow show "$id" -o json | jq -e '[.tasks[].node | test("^n[12]$")] == [true, true, true, true]' >/dev/null
+}
+# an agent that is silent, and a node that is away, are told
+silence_is_told() {
+	local id node
+	id=$(user workflow list -o json | jq '[.workflows[] | select(.name == "print")][0].id')
+	node=$(user workflow show "$id" -o json | jq -r '.tasks[2].node') || return 1
+	kill -STOP "${AGENT[$node]}"
+	user workflow output "$id" r >"$WORK/out" 2>&1 &
+	wait $!
+	kill -CONT "${AGENT[$node]}"
+	grep -q "$node did not answer in time" "$WORK/out" || { cat "$WORK/out"; return 1; }
+	agent_stop n1 && agent_stop n2
+	until_true 60 says_who_is_away "$id" || { cat "$WORK/out"; return 1; }
+}
+says_who_is_away() { user workflow output "$1" r >"$WORK/out" 2>&1; grep -q "is on n[12], which is not heard: it cannot be asked now" "$WORK/out"; }
+has_begun() { [ "$(user workflow output "$1" r 2>/dev/null)" = begun ]; }
 exit_of() { "$@" >"$WORK/out" 2>&1; echo $?; }
+# Checked and put into another form by the head, which keeps nothing of it; for who submits jobs
+looked_at_alone() {
+	local runs
+	runs=$(api /v1/workflows | jq '.workflows | length')
+	head -c 17000000 /dev/zero >"$WORK/large"
+	six_tasks >"$WORK/home/six.conf"
+	api /v1/workflows/check -X POST --data-binary "@$WORK/home/six.conf" | jq -e '.form == "conf" and .n_findings == 0 and .n_tasks == 6 and .n_levels == 4' || return 1
+	printf 'tasks = (\n{ id = "a"; command = [ "x" ]; outputs = [ "f" ]; nodes = 2; },\n{ id = "b"; outputs = [ "f" ]; } );' |
+		api /v1/workflows/check -X POST --data-binary @- | jq -e '[.findings[] | "\(.line) \(.task)"] == ["3 b", "3 b", "2 a"] and .n_findings == 3' || return 1
+	printf 'tasks = (\n{ id = "a"; parents = [ "b" ]; },\n{ id = "b"; parents = [ "a" ]; } );' | api /v1/workflows/check -X POST --data-binary @- |
+		jq -e '.n_findings == 1 and .findings[0].line > 1 and (.findings[0].text | test("^task .*waits for itself"))' || return 1
+	api '/v1/workflows/convert?to=dax' -X POST --data-binary "@$WORK/home/six.conf" >"$WORK/six.xml" && grep -q '<adag' "$WORK/six.xml" || return 1
+	api '/v1/workflows/convert?to=conf' -X POST --data-binary "@$WORK/six.xml" >"$WORK/home/again.conf" || return 1
+	cmp <(phx workflow convert "$WORK/home/six.conf") <(phx workflow convert "$WORK/home/again.conf") || return 1
+	[ "$(api '/v1/workflows/convert?to=yaml' -X POST -d x -o /dev/null -w '%{http_code}')" = 400 ] &&
+		[ "$(api '/v1/workflows/convert?to=dax' -X POST -d '<x' -o /dev/null -w '%{http_code}')" = 400 ] &&
+		[ "$(api /v1/workflows/check -X POST --data-binary "@$WORK/large" -o /dev/null -w '%{http_code}')" = 413 ] || return 1
+	[ "$(api /v1/workflows | jq '.workflows | length')" = "$runs" ]
+}
 wrong_ones_are_refused() {
 	echo 'tasks = ( { id = "a"; command = [ "true" ]; nodes = 2; } );' >"$WORK/home/wide.conf"
 	[ "$(exit_of user workflow submit wide.conf --re flows)" != 0 ] && grep -q 'wants 2 nodes' "$WORK/out" || { cat "$WORK/out"; return 1; }
@@ -89,10 +153,21 @@ wrong_ones_are_refused() {
 
 head_init "job_lease_s = 10; service_group = \"users\";"
 roles_init
+# told USER: how many of the events that he is told are about tasks of workflows
+told() { as "$1" events -n 0 -o json | jq -r .kind | grep -c '^task_results$'; }
+others_are_told_nothing() {
+	[ "$(told nobody)" -gt 3 ] && [ "$(told games)" = "$(told nobody)" ] && [ "$(told bin)" = 0 ] && [ "$(as bin events -n 0 -o json | jq -r .kind | wc -l)" -gt 3 ] ||
+		{ echo "nobody $(told nobody), games $(told games), bin $(told bin)"; return 1; }
+}
+
 check "an RE for workflows has its node" flows_run
 check "six tasks have the right outputs, each runs once, though the head is killed" right_in_spite_of_a_crash
 check "a workflow that failed is resumed from what is done" resumed_from_what_is_done
+check "what a task printed is fetched from its node, by who may" output_is_fetched
 check "a cancelled workflow ends what runs" cancelled_ends_what_runs
+check "a workflow is checked and converted without being submitted" looked_at_alone
 check "what cannot be carried out, or is not his, is refused" wrong_ones_are_refused
+check "who cannot be asked what a task printed is told" silence_is_told
+check "others are told nothing of a user's tasks" others_are_told_nothing
 check "a replay decides the same" replays_the_same 30 20
 exit $FAILED

@@ -88,7 +88,7 @@ static inline void fake_enrol(struct phx_http_request *q, void *arg)
 		status = 200;
 		answer = json_pack("{s:s,s:s}", "node", "n1", "cert", cert);
 	} else if (phx_cert_issue(h->issuer ? h->issuer : h->world->pki, csr, PHX_CERT_NODE, "n1",
-				  10, &cert, NULL) == 0) {
+				  PHX_NODE_CERT_DAYS, &cert, NULL) == 0) {
 		status = 200;
 		answer = json_pack("{s:s,s:s,s:s*}", "node", "n1", "cert", cert, "ca", h->ca);
 	}

@@ -31,7 +31,8 @@ static int fake_client(void *arg, struct phx_http_client **ret, struct phx_err *
 static void start(struct world *w)
 {
 	struct phx_err err = {0};
-	assert_int_equal(prefetch_new(w->loop, &w->cfg, fake_client, w, &w->prefetch, &err), 0);
+	assert_int_equal(prefetch_new(w->loop, &w->cfg, NULL, fake_client, w, &w->prefetch, &err),
+			 0);
 }
 
 static int setup(void **state)

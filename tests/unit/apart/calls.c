@@ -30,12 +30,12 @@
 
 #include "apart/calls.h"
 
-enum { VAULT = 1, HELPER = 2, HEAD = 4, RUNNER = 8, HANDS = 16, LAUNCHER = 32 };
+enum { VAULT = 1, HELPER = 2, HEAD = 4, RUNNER = 8, HANDS = 16, LAUNCHER = 32, DOOR = 64 };
 enum {
 	NOBODY = 0,
 	LAUNCHES = RUNNER | HANDS | LAUNCHER, /* who starts programs */
 	CALLS = LAUNCHES | HEAD,
-	ALL = CALLS | VAULT | HELPER,
+	ALL = CALLS | VAULT | HELPER | DOOR,
 #ifdef __SANITIZE_ADDRESS__
 	TRACES = LAUNCHES,
 #else
@@ -51,6 +51,7 @@ static const struct {
 	{"vault", PHX_CALLS_vault, VAULT}, {"helper", PHX_CALLS_helper, HELPER},
 	{"head", PHX_CALLS_head, HEAD},    {"runner", PHX_CALLS_runner, RUNNER},
 	{"hands", PHX_CALLS_hands, HANDS}, {"launcher", PHX_CALLS_launcher, LAUNCHER},
+	{"door", PHX_CALLS_door, DOOR},
 };
 
 /* Upper bits that the kernel does not look at. */
@@ -107,9 +108,10 @@ static const struct attempt {
 	 {1, 4096, BEYOND | PROT_READ | PROT_EXEC}},
 	{LAUNCHES, "memfd_create", SYS_memfd_create, {0}},
 	/* sockets */
-	{CALLS, "a Unix socket", SYS_socket, {AF_UNIX, 99}},
-	{CALLS, "an IP socket", SYS_socket, {AF_INET, 99}},
-	{CALLS, "addresses", SYS_socket, {AF_NETLINK, 99, NETLINK_ROUTE}},
+	{CALLS | DOOR, "a Unix socket", SYS_socket, {AF_UNIX, 99}},
+	{CALLS | DOOR, "an IP socket", SYS_socket, {AF_INET, 99}},
+	{CALLS | DOOR, "addresses", SYS_socket, {AF_NETLINK, 99, NETLINK_ROUTE}},
+	{DOOR, "the kernel's audit", SYS_socket, {AF_NETLINK, 99, NETLINK_AUDIT}},
 	{NOBODY, "nftables", SYS_socket, {AF_NETLINK, 99, NETLINK_NETFILTER}},
 	{HANDS | LAUNCHER, "frames", SYS_socket, {AF_PACKET, 99}},
 	{NOBODY, "a socket of the kernel's ciphers", SYS_socket, {AF_ALG, 99}},
@@ -117,7 +119,7 @@ static const struct attempt {
 	{NOBODY, "an IP socket by pair", SYS_socketpair, {AF_INET, 99}},
 	{LAUNCHER, "listen", SYS_listen, {-1}},
 	{HEAD | LAUNCHER, "accept4", SYS_accept4, {-1}},
-	{CALLS, "connect", SYS_connect, {-1}},
+	{CALLS | DOOR, "connect", SYS_connect, {-1}},
 	/* ioctl */
 	{ALL, "a terminal?", SYS_ioctl, {-1, TCGETS}},
 	{NOBODY, "type for somebody: ioctl", SYS_ioctl, {-1, TIOCSTI}},

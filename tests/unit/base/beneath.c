@@ -193,6 +193,34 @@ static void a_killed_writer_leaves_nothing(void **state)
 	assert_int_equal(entries(p->inside), 0);
 }
 
+static int take_away(struct place *p, const char *path)
+{
+	struct phx_err err = {0};
+	int r = phx_beneath_remove(p->dir, path, &err);
+	assert_int_equal(err.text[0] != 0, r < 0);
+	return r;
+}
+
+/* What is removed is below the directory: a link goes, and not what it leads to. */
+static void removed(void **state)
+{
+	struct place *p = *state;
+	assert_int_equal(publish(p, "a/b", p->secret, 100), 0);
+	assert_int_equal(symlinkat("../secret", p->dir, "link"), 0);
+	assert_int_equal(symlinkat("..", p->dir, "up"), 0);
+	assert_int_equal(mkfifoat(p->dir, "pipe", 0666), 0);
+	assert_int_equal(take_away(p, "a/x"), -ENOENT);
+	assert_int_equal(take_away(p, "a"), -EINVAL);
+	assert_int_equal(take_away(p, "pipe"), -EINVAL);
+	assert_int_equal(take_away(p, "up/secret"), -ELOOP);
+	assert_int_equal(take_away(p, "../secret"), -EINVAL);
+	assert_int_equal(take_away(p, "a/b"), 0);
+	assert_int_equal(look(p, "a/b", 100), -ENOENT);
+	assert_int_equal(take_away(p, "a/b"), -ENOENT);
+	assert_int_equal(take_away(p, "link"), 0);
+	assert_int_equal(access(p->secret, F_OK), 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -200,6 +228,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(published_whole, make, unmake),
 		cmocka_unit_test_setup_teardown(published_for_its_owner, make, unmake),
 		cmocka_unit_test_setup_teardown(links_lead_nowhere, make, unmake),
+		cmocka_unit_test_setup_teardown(removed, make, unmake),
 		cmocka_unit_test_setup_teardown(a_killed_writer_leaves_nothing, make, unmake),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -711,7 +711,7 @@ static void wrong_words_are_64(void **state)
 		{"node assign n1", "ROLE is missing"},
 		{"node assign n1 web-server extra", "'extra' is one word too many"},
 		{"node list -o xml", "table, wide, json, yaml, name, tsv"},
-		{"node assign n1 web-server --setup burn", "noop, wipe"},
+		{"node assign n1 web-server --setup burn", "noop, data, reimage, wipe"},
 		{"node assign n1 web-server --setup wipe:burn", "crypto"},
 		{"node assign n1 web-server --timeout soon",
 		 "\"soon\" is not a time; 90, 90s, 15m, 2h, 1d are"},

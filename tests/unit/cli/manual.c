@@ -9,6 +9,7 @@
 #include "config/option.h"
 #include "repo/repo.h"
 #include "sim/scenario.h"
+#include "flow/trigger.h"
 #include "trace/workflow_conf.h"
 #include "types/role.h"
 
@@ -81,6 +82,8 @@ static const struct {
 	{"phoenix-workflow.5.scd", &phx_workflow_record},
 	{"phoenix-workflow.5.scd", &phx_workflow_task_record},
 	{"phoenix-workflow.5.scd", &phx_workflow_file_record},
+	{"phoenix-workflow.5.scd", &phx_trigger_spec_record},
+	{"phoenix-workflow.5.scd", &phx_trigger_when_record},
 	{"phoenix-lab.5.scd", &lab_record},
 	{"phoenix-lab.5.scd", &lab_machine_record},
 	{"phoenix-lab.5.scd", &lab_disk_record},

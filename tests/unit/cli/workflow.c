@@ -190,6 +190,15 @@ static void converted(void **state)
 	assert_int_equal(phx_file_write(path, said.out, strlen(said.out), 0644, &err), 0);
 	PHX_SAID again = run("workflow convert %s/good.json");
 	assert_string_equal(again.out, said.out);
+	PHX_SAID dax = run("workflow convert %s/good.conf --to dax");
+	assert_int_equal(dax.status, 0);
+	assert_has(dax.out, "<adag ");
+	assert_int_equal(phx_file_write(path, dax.out, strlen(dax.out), 0644, &err), 0);
+	PHX_SAID back = run("workflow convert %s/good.json --to wfformat");
+	assert_string_equal(back.out, said.out);
+	PHX_SAID none = run("workflow convert %s/good.conf --to yaml");
+	assert_int_equal(none.status, 64);
+	assert_int_equal(phx_file_write(path, said.out, strlen(said.out), 0644, &err), 0);
 	PHX_SAID one = run("sim run --workflow %s/good.conf --nodes 1 -o json"),
 		 other = run("sim run --workflow %s/good.json --nodes 1 -o json");
 	PHX_AUTO_JSON json_t *a = json_of(one.out), *b = json_of(other.out);

@@ -27,7 +27,7 @@ static const char whole_conf[] =
 	"type = \"parallel_batch_jobs\";\n"
 	"granularity = \"node\";\n"
 	"role = \"batch-compute\";\n"
-	"image = \"debian-12\"; image_version = \"3\";\n"
+	"operating_system = \"debian 12\"; image = \"debian-12\"; image_version = \"3\";\n"
 	"coordinated_RE = \"other\"; partner = \"pages\";\n"
 	"resource_coordination_model = \"FLB_NUB\";\n"
 	"lower_bound_size = 3; upper_bound_size = \"null\";\n"
@@ -49,6 +49,7 @@ static void test_libconfig(void **state)
 	assert_int_equal(r, 0);
 	assert_string_equal(a.name, "queue");
 	assert_string_equal(a.owner, "physics");
+	assert_string_equal(a.operating_system, "debian 12");
 	assert_string_equal(a.users, "ann, bob");
 	assert_string_equal(a.groups, "staff");
 	assert_int_equal(a.relationship, PHX_RE_AFFILIATED);
@@ -282,6 +283,10 @@ static void test_refused(void **state)
 		{"name = { x = 1; };", "a:1: name: ", "one value"},
 		{"extensions = 3;", "a:1: extensions: ", "must be a group"},
 		{"image_version = \"3\";", "a:1: image_version: ", "without an image"},
+		{"operating_system = \"Debian 12\";", "a:1: operating_system: ", "small letters"},
+		{"operating_system = \"debian 12 \";", "a:1: operating_system: ", "its type"},
+		{"operating_system = \"debian 12\"; image = \"debian-1\";",
+		 "a:1: image: ", "not of the operating_system"},
 		{"lower_bound_size = 3\nname", "a:2: ", "syntax error"},
 		{"<RE_agreement>\n<type>web_service</type>\n<type>web_service</type></"
 		 "RE_agreement>",
@@ -381,6 +386,79 @@ static void test_examples(void **state)
 	}
 }
 
+static const char *value_of(const struct phx_list *given, const char *key)
+{
+	PHX_LIST_EACH(struct phx_agreement_given, g, given)
+		if (!strcmp(g->key, key))
+			return g->value;
+	return "";
+}
+
+/* What a text gives, right or wrong, is written again as it was given, and says the same. */
+static void test_given(void **state)
+{
+	static const char text[] =
+		"type = \"web_service\";\n"
+		"name = \"pages\"; lower_bound_size = 2;\n"
+		"upper_bound_size = \"many\"; window = 5000000000L;\n"
+		"nonsense = \"a \\\"b\\\" \\\\\"; threshold = 0.8; port = \"\";\n"
+		"extensions = { floor = 2; };\n";
+	struct phx_list given = {0}, again = {0};
+	PHX_AUTO(phx_buf_fini) struct phx_buf b = {0};
+	struct phx_err err = {0};
+	(void)state;
+	assert_int_equal(phx_agreement_given_in(text, strlen(text), &given), 0);
+	assert_int_equal(given.n, 9);
+	assert_string_equal(value_of(&given, "upper_bound_size"), "many");
+	assert_string_equal(value_of(&given, "nonsense"), "a \"b\" \\");
+	assert_int_equal(phx_agreement_write_given(&given, &b, &err), 0);
+	/* in the order of the table, what is no key behind it, what is empty not at all */
+	assert_string_equal(b.data,
+			    "name = \"pages\";\n"
+			    "type = \"web_service\";\n"
+			    "lower_bound_size = 2;\n"
+			    "upper_bound_size = \"many\";\n"
+			    "window = \"5000000000\";\n"
+			    "threshold = \"0.800000\";\n"
+			    "nonsense = \"a \\\"b\\\" \\\\\";\n"
+			    "extensions = {\n  floor = 2;\n};\n");
+	assert_int_equal(phx_agreement_given_in(b.data, b.n, &again), 0);
+	assert_int_equal(again.n, 8);
+	PHX_LIST_EACH(struct phx_agreement_given, g, &again)
+		assert_string_equal(g->value, value_of(&given, g->key));
+	phx_list_fini(&again);
+	phx_list_fini(&given);
+	/* of what cannot be parsed there is nothing */
+	assert_int_equal(phx_agreement_given_in("a = = b;", 8, &given), 0);
+	assert_int_equal(given.n, 0);
+}
+
+/* No value comes out of its line. */
+static void test_given_stays_in_its_line(void **state)
+{
+	static const struct phx_agreement_given wrong[] = {
+		{"name", "a\"; owner = \"b", false, 0}, /* quoted */
+		{"name", "a\nowner = 1", false, 0},
+		{"na me", "a", false, 0},
+		{"name = 1; x", "a", false, 0},
+		{"1name", "a", false, 0},
+		{"@include", "a", true, 0},
+		{"", "a", false, 0},
+	};
+	(void)state;
+	for (size_t i = 0; i < PHX_ARRAY_SIZE(wrong); i++) {
+		struct phx_list given = {0};
+		PHX_AUTO(phx_buf_fini) struct phx_buf b = {0};
+		struct phx_err err = {0};
+		*(struct phx_agreement_given *)phx_list_push(&given, sizeof(wrong[i])) = wrong[i];
+		int r = phx_agreement_write_given(&given, &b, &err);
+		assert_int_equal(r, i ? -EINVAL : 0);
+		if (i == 0)
+			assert_string_equal(b.data, "name = \"a\\\"; owner = \\\"b\";\n");
+		phx_list_fini(&given);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -392,6 +470,8 @@ int main(void)
 		cmocka_unit_test(test_refused),
 		cmocka_unit_test(test_every_finding),
 		cmocka_unit_test(test_examples),
+		cmocka_unit_test(test_given),
+		cmocka_unit_test(test_given_stays_in_its_line),
 		cmocka_unit_test_setup_teardown(test_files, place_make, place_remove),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -69,6 +69,21 @@ static inline struct phx_agreement agreement(const char *name, int type, uint32_
 	return a;
 }
 
+/* Of the many-task RE "mtc"; one that does not grow has `upper` = `lower`. */
+static inline struct phx_agreement mtc_agreement(const char *owner, uint32_t lower)
+{
+	struct phx_agreement a;
+	phx_agreement_init(&a);
+	PHX_STR_SET(a.name, "mtc");
+	PHX_STR_SET(a.owner, owner);
+	PHX_STR_SET(a.role, "compute");
+	a.type = PHX_RE_MANY_TASKS;
+	a.model = phx_agreement_model(&a);
+	a.cycle_s = phx_agreement_cycle(&a);
+	a.lower = lower;
+	return a;
+}
+
 static inline int create(struct world *w, const struct phx_agreement *a)
 {
 	struct phx_event ev = {.kind = PHX_EV_re_create,

@@ -12,15 +12,7 @@ static const char digest[] = "0123456789abcdef0123456789abcdef0123456789abcdef01
 /* An RE "mtc" with `lower` of the nodes, and as many more as it asks for. */
 static void mtc_running(struct world *w, uint32_t lower)
 {
-	struct phx_agreement a;
-	phx_agreement_init(&a);
-	PHX_STR_SET(a.name, "mtc");
-	PHX_STR_SET(a.owner, "hpc");
-	PHX_STR_SET(a.role, "compute");
-	a.type = PHX_RE_MANY_TASKS;
-	a.model = phx_agreement_model(&a);
-	a.cycle_s = phx_agreement_cycle(&a);
-	a.lower = lower;
+	const struct phx_agreement a = mtc_agreement("hpc", lower);
 	nodes_ready(w);
 	assert_int_equal(create(w, &a), 0);
 	assert_int_equal(operate(w, PHX_EV_re_activate, "mtc"), 0);
@@ -67,11 +59,10 @@ static int order(struct world *w, int kind, uint64_t id)
 static struct phx_list on(struct world *w, const char *node)
 {
 	struct phx_list l = {0};
-	uint32_t cores = 0;
-	uint64_t memory = 0;
-	assert_int_equal(phx_tasks_on(&w->s, world_node(w, node), &l, &cores, &memory), 0);
+	const struct phx_job *worker;
+	assert_int_equal(phx_tasks_on(&w->s, world_node(w, node), &l, &worker), 0);
 	if (l.n)
-		assert_int_equal(cores, 2);
+		assert_int_equal(worker->cores, 2);
 	return l;
 }
 
@@ -211,6 +202,37 @@ static void room_is_kept(void **state)
 	assert_int_equal(most, 2); /* one runs, one waits there */
 }
 
+/* A worker that begins and gets nothing to do is counted as idle in that very event: the next one
+ * may be long in coming. */
+static void no_worker_is_forgotten(struct world *w)
+{
+	PHX_LIST_EACH(struct phx_job, j, &w->s.jobs) {
+		if (!j->worker || j->state != PHX_JOB_RUNNING)
+			continue;
+		const char *node = PHX_LIST_AT(&j->parts, struct phx_job_part, 0)->node;
+		assert_int_equal(j->idle_ms != 0, n_on(w, node) == 0);
+	}
+}
+
+static void idle_from_the_beginning(void **state)
+{
+	struct world *w = *state;
+	mtc_running(w, 1);
+	submit_flow(w, 2, "=0,0,0,0,0\n*1\n"); /* both on one node; another one comes in vain */
+	uint32_t n_workers = 0;
+	for (unsigned i = 0; i < 100; i++) {
+		char name[8];
+		snprintf(name, sizeof(name), "n%u", 1 + i % NODES);
+		if (i % 10 == 0)
+			tick(w, 1000);
+		world_step(w, name);
+		no_worker_is_forgotten(w);
+	}
+	PHX_LIST_EACH(struct phx_job, j, &w->s.jobs)
+		n_workers += j->worker && j->started_ms;
+	assert_true(n_workers >= 2);
+}
+
 static const char *first_with_tasks(struct world *w)
 {
 	static char name[8];
@@ -255,6 +277,28 @@ static void results_count_once(void **state)
 	finish(w, id);
 }
 
+/* Of a run whose tasks are all done it stays known where each ran last, and as which attempt. */
+static void places_stay(void **state)
+{
+	struct world *w = *state;
+	struct phx_flow_place at[3] = {0};
+	mtc_running(w, 1);
+	uint64_t id = submit_flow(w, 3, "=1,0,0,1,0\n 1\n 1\n");
+	tick(w, 1000);
+	end_everywhere(w, PHX_TASK_EXITED, 0);
+	end_everywhere(w, PHX_TASK_EXITED, 1);
+	assert_int_equal(run_of(w, id)->places.n, 0);
+	uint32_t node = run_of(w, id)->live->at[0].node;
+	finish(w, id);
+	assert_null(run_of(w, id)->live);
+	assert_int_equal(phx_flow_places_read(&run_of(w, id)->places, 3, at), 0);
+	assert_int_equal(at[0].node, node);
+	assert_int_equal(at[0].n_runs, 1);
+	assert_int_equal(at[1].n_runs, 2);
+	assert_int_equal(at[2].n_runs, 1);
+	assert_true(at[1].node && at[2].node);
+}
+
 /* A node that is silent for longer than its lease has lost its tasks: they run elsewhere, and it is
  * no failure. */
 static void lost_node_gives_back(void **state)
@@ -277,6 +321,21 @@ static void lost_node_gives_back(void **state)
 	tick(w, 1000);
 	finish(w, id);
 	assert_int_equal(run_of(w, id)->n_runs, 2 + had);
+}
+
+/* A node that is not heard gets nothing, however much room it has. */
+static void silent_node_gets_nothing(void **state)
+{
+	struct world *w = *state;
+	mtc_running(w, 1);
+	submit_flow(w, 1, "=1,0,0,0,0\n");
+	tick(w, 1000);
+	const char *node = first_with_tasks(w);
+	struct phx_event gone = {.kind = PHX_EV_missing};
+	PHX_STR_SET(gone.node, node);
+	assert_int_equal(world_apply(w, &gone, NULL), 0);
+	submit_flow(w, 1, "=1,0,0,0,0\n");
+	assert_int_equal(n_on(w, node), 1);
 }
 
 /* Stopped by a failure, and resumed: what is done stays done. */
@@ -502,6 +561,28 @@ static void saved_goes_on_alike(void **state)
 	assert_true(n_losses > 10);
 }
 
+/* A worker that is idle, and is told to end then: who saved the state meanwhile ends it no sooner.
+ */
+static void idle_and_told(void **state)
+{
+	struct world *w = *state;
+	struct phx_event ev = {.kind = PHX_EV_re_deactivate, .re_order.who = PHX_RE_WHO_SERVICE},
+			 later = {.kind = PHX_EV_tick};
+	mtc_running(w, 1);
+	submit_flow(w, 1, "=1,0,0,0,0\n");
+	tick(w, 1000);
+	assert_int_equal(end_everywhere(w, PHX_TASK_EXITED, 0), 1);
+	tick(w, 1000);
+	PHX_STR_SET(ev.re, "mtc");
+	both(w, &ev);
+	for (unsigned i = 0; i < 3; i++) {
+		w->now += PHX_WORKER_IDLE_MS / 2;
+		both(w, &later);
+	}
+	settle(w);
+	assert_int_equal(held(w, "mtc"), 0);
+}
+
 int main(void)
 {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, world_setup, world_teardown)
@@ -510,13 +591,17 @@ int main(void)
 		TEST(waiting_tasks_bring_nodes),
 		TEST(room_is_kept),
 		TEST(results_count_once),
+		TEST(places_stay),
 		TEST(lost_node_gives_back),
+		TEST(silent_node_gets_nothing),
 		TEST(resume_does_the_rest),
 		TEST(held_and_cancelled),
 		TEST(deactivated_re_waits),
 		TEST(refused),
 		TEST(suspended_re_goes_on),
 		TEST(saved_goes_on_alike),
+		TEST(idle_from_the_beginning),
+		TEST(idle_and_told),
 	};
 #undef TEST
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -191,8 +191,9 @@ static inline void world_new_key(struct world *w, const char *node)
 /* The agent of `node` registers; a new boot id unless it only changed sides of the switch-root. */
 static inline int world_hello(struct world *w, const char *node, int env, bool new_boot)
 {
-	struct phx_event ev = {.kind = PHX_EV_hello,
-			       .hello = {.env = env, .echoes = true, .rekeys = true}};
+	struct phx_event ev = {
+		.kind = PHX_EV_hello,
+		.hello = {.env = env, .echoes = true, .rekeys = true, .scratches = true}};
 	struct phx_node *n = world_node(w, node);
 	PHX_STR_SET(ev.node, node);
 	if (new_boot)
@@ -424,16 +425,18 @@ static inline void world_serving(struct world *w, const char *node, const char *
 	phx_list_fini(&w->done);
 }
 
-/* Its orders without the prefetch, which stands beside all others. Freed one by one by the
+/* Its orders without those that stand beside all others. Freed one by one by the
  * caller. */
 static inline void world_orders(struct world *w, const char *node, struct phx_list *ret)
 {
 	assert_int_equal(phx_core_orders(&w->s, node, ret), 0);
-	struct phx_order *last = ret->n ? PHX_LIST_AT(ret, struct phx_order, ret->n - 1) : NULL;
-	if (!last || strcmp(last->kind, "prefetch") != 0)
-		return;
-	phx_record_fini(&phx_order_record, last);
-	ret->n--;
+	while (ret->n) {
+		struct phx_order *last = PHX_LIST_AT(ret, struct phx_order, ret->n - 1);
+		if (strcmp(last->kind, "prefetch") != 0 && strcmp(last->kind, "ahead") != 0)
+			return;
+		phx_record_fini(&phx_order_record, last);
+		ret->n--;
+	}
 }
 
 #define WORLD_TEST(f) cmocka_unit_test_setup_teardown(f, world_setup, world_teardown)

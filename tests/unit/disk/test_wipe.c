@@ -189,6 +189,15 @@ static void test_places_follow_from_the_number(void **state)
 	assert_int_equal(phx_samples_plan(size, &none, 8, &other, &b->err), 0);
 	assert_int_equal(one.list.n, same.list.n);
 	assert_int_equal(in_both(&one, &same), one.list.n);
+	/* what an attestation's nonce tells of them is what is read */
+	PHX_AUTO(phx_list_fini) struct phx_list drawn = {0};
+	uint32_t read = 0;
+	assert_int_equal(phx_readback_drawn(size, 7, &drawn), 0);
+	assert_int_equal(drawn.n, 1024);
+	for (uint32_t i = 0; i < drawn.n; i++)
+		PHX_LIST_EACH(struct phx_sample, p, &one.list)
+			read += p->offset == *PHX_LIST_AT(&drawn, uint64_t, i);
+	assert_int_equal(read, drawn.n);
 	/* the ends are in both, and of the others no more than chance has it */
 	assert_true(in_both(&one, &other) < 33 + 40);
 	PHX_LIST_EACH(struct phx_sample, p, &one.list) {

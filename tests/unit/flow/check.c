@@ -5,9 +5,13 @@
 static struct phx_flow f;
 static char told[2048];
 
-static void found(void *arg, uint32_t line, const char *text)
+static void found(void *arg, uint32_t task, uint32_t line, const char *text)
 {
 	(void)arg;
+	/* the task is the one that the text begins with, if any */
+	if (task != PHX_FLOW_NONE && phx_str_starts(text, "task "))
+		assert_non_null(strstr(text, phx_flow_id(&f, task)));
+	assert_true(task != PHX_FLOW_NONE || phx_str_starts(text, "file "));
 	size_t n = strlen(told);
 	snprintf(told + n, sizeof(told) - n, "%u: %s\n", line, text);
 }

@@ -263,12 +263,42 @@ static void wrong_images(void **state)
 	assert_int_equal(restored("x", ""), -EINVAL);
 }
 
+/* Of one that is over where its tasks ran alone is kept. */
+static void places_come_back(void **state)
+{
+	struct phx_flow f = flow_of("a b c d");
+	struct phx_flow_live *l = NULL;
+	struct phx_flow_place is[5] = {0};
+	struct phx_list text = {0};
+	(void)state;
+	assert_int_equal(phx_flow_live_new(&f, &l), 0);
+	l->at[0] = (struct phx_flow_place){7, 1, 0};
+	l->at[1] = (struct phx_flow_place){7, 1, 5}; /* losses are not kept */
+	l->at[2] = (struct phx_flow_place){7, 2, 0};
+	l->at[3] = (struct phx_flow_place){4000000000, 2, 0};
+	assert_int_equal(phx_flow_places_write(l, &text), 0);
+	assert_int_equal(text.n, 1);
+	assert_string_equal(phx_text_at(&text, 0), "7 1*2\n7 2*1\n4000000000 2*1\n");
+	assert_int_equal(phx_flow_places_read(&text, 4, is), 0);
+	for (int i = 0; i < 4; i++) {
+		assert_int_equal(is[i].node, l->at[i].node);
+		assert_int_equal(is[i].n_runs, l->at[i].n_runs);
+	}
+	assert_int_equal(phx_flow_places_read(&text, 3, is), -EINVAL);
+	assert_int_equal(phx_flow_places_read(&text, 5, is), -EINVAL);
+	strcpy(PHX_LIST_AT(&text, struct phx_text, 0)->text, "7 1*2 7");
+	assert_int_equal(phx_flow_places_read(&text, 4, is), -EINVAL);
+	free(PHX_LIST_AT(&text, struct phx_text, 0)->text);
+	phx_list_fini(&text);
+	phx_flow_live_free(l);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(shapes_are_short), cmocka_unit_test(shape_comes_back),
 		cmocka_unit_test(wrong_shapes),     cmocka_unit_test(image_goes_on),
-		cmocka_unit_test(wrong_images),
+		cmocka_unit_test(wrong_images),     cmocka_unit_test(places_come_back),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -382,7 +382,7 @@ static void an_array_is_a_row_of_jobs(void **state)
 	/* what its nodes are told has the words that the first one has */
 	const char *node = PHX_LIST_AT(&job(w, id + 1)->parts, struct phx_job_part, 0)->node;
 	struct phx_list orders = {0};
-	assert_int_equal(phx_core_orders(&w->s, node, &orders), 0);
+	world_orders(w, node, &orders);
 	struct phx_order *o = PHX_LIST_AT(&orders, struct phx_order, 0);
 	assert_int_equal(o->id, id + 1);
 	assert_int_equal(o->job.array_index, 13);

@@ -1,5 +1,6 @@
 /* Attestations as the journal makes them of the erase records of a plan: a TPM is named where it
  * signed every erase, and what is made is believed by whoever verifies it. */
+#include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdint.h>
@@ -13,6 +14,7 @@
 #include "fake/tpm.h"
 #include "journal/attest.h"
 #include "journal/erasure.h"
+#include "journal/row.h"
 #include "pki/attestation.h"
 
 enum { EPOCH = 5, FIRST_STEP = 7, DISKS = 2, NOW_MS = 1000000 };
@@ -223,6 +225,45 @@ static void one_whose_quote_is_of_another_disk_is_not(void **state)
 	says("none", "");
 }
 
+static int nobody_signs(void *arg, const char *text, char ret[PHX_ANCHOR_SIGNATURE_MAX],
+			struct phx_err *why)
+{
+	(void)arg;
+	(void)text;
+	(void)ret;
+	return phx_err_set(why, -EPIPE, "who signs is away");
+}
+
+/* The event that asks for an attestation is written with it or not at all. */
+static void what_nobody_signs_is_not_recorded(void **state)
+{
+	const struct phx_signer away = {nobody_signs, NULL};
+	struct phx_journal_config config = {.attester = {&away, key_fp, 3},
+					    .store = {.erasures_from = tell_erasures}};
+	struct phx_event ev = {.kind = PHX_EV_tick, .now_ms = NOW_MS};
+	struct phx_each e = {.node = "n1"};
+	struct phx_store_row row = {0};
+	(void)state;
+	erase(0, NULL);
+	erase(1, NULL);
+	struct phx_action *act = phx_list_push(&e.out.actions, sizeof(*act));
+	*act = (struct phx_action){.kind = PHX_ACT_ATTEST,
+				   .node = "n1",
+				   .first_id = FIRST_STEP,
+				   .step_id = FIRST_STEP + DISKS - 1,
+				   .epoch = EPOCH};
+	assert_int_equal(phx_journal_row(&config, &s, &ev, &e, &row, &err), -EPIPE);
+	assert_string_equal(err.text, "who signs is away");
+	phx_journal_row_fini(&row);
+	/* and with it, once he is back */
+	config.attester.signer = &signer;
+	row = (struct phx_store_row){0};
+	assert_int_equal(phx_journal_row(&config, &s, &ev, &e, &row, &err), 0);
+	assert_non_null(row.attestation.text);
+	phx_journal_row_fini(&row);
+	phx_outcome_fini(&e.out);
+}
+
 static void none_is_none(void **state)
 {
 	(void)state;
@@ -240,6 +281,7 @@ int main(void)
 		T(two_are_not),
 		T(one_whose_quote_is_of_another_disk_is_not),
 		T(none_is_none),
+		T(what_nobody_signs_is_not_recorded),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

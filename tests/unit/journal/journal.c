@@ -691,9 +691,9 @@ static void add_note(struct phx_list *actions, int kind, const char *node, const
 /* Its notes say so, and its own node is found without. */
 static void an_event_is_found_by_all_whom_it_is_about(void **state)
 {
-	static const char *const names[] = {"queue", "web", "n2"};
+	static const char *const names[] = {PHX_STORE_BY "uid:7", "queue", "web", "n2"};
 	struct phx_journal_config config = {.draw = draw};
-	struct phx_event ev = {.kind = PHX_EV_quarantine, .node = "n1"};
+	struct phx_event ev = {.kind = PHX_EV_quarantine, .by = "uid:7", .node = "n1"};
 	struct phx_each each = {.node = ev.node, .seq = 1};
 	struct phx_store_row row = {0};
 	struct phx_state s;
@@ -709,6 +709,26 @@ static void an_event_is_found_by_all_whom_it_is_about(void **state)
 		assert_string_equal(PHX_LIST_AT(&row.about, struct phx_word, i)->text, names[i]);
 	phx_journal_row_fini(&row);
 	phx_outcome_fini(&each.out);
+	phx_state_fini(&s);
+}
+
+/* Whom agents and the head itself speak for is no person. */
+static void what_no_person_caused_is_not_noted_as_one(void **state)
+{
+	static const char *const who[] = {"node:n1", "phxd", ""};
+	struct phx_journal_config config = {.draw = draw};
+	struct phx_state s;
+	(void)state;
+	assert_int_equal(phx_state_init(&s), 0);
+	for (size_t i = 0; i < PHX_ARRAY_SIZE(who); i++) {
+		struct phx_event ev = {.kind = PHX_EV_quarantine, .node = "n1"};
+		struct phx_each each = {.node = ev.node, .seq = 1};
+		struct phx_store_row row = {0};
+		PHX_STR_SET(ev.by, who[i]);
+		assert_int_equal(phx_journal_row(&config, &s, &ev, &each, &row, &err), 0);
+		assert_int_equal(row.about.n, 0);
+		phx_journal_row_fini(&row);
+	}
 	phx_state_fini(&s);
 }
 
@@ -841,6 +861,7 @@ int main(void)
 		T(a_snapshot_is_written_beside_events),
 		T(whoever_looks_does_not_wait_for_a_snapshot),
 		T(an_event_is_found_by_all_whom_it_is_about),
+		T(what_no_person_caused_is_not_noted_as_one),
 		T(many_nodes_are_one_transaction),
 		T(many_that_go_leave_what_a_replay_leaves),
 		T(a_node_with_a_result_is_passed_over),

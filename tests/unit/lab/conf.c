@@ -97,6 +97,10 @@ static void bad_files_are_refused(void **state)
 		{"machines = ( { name = \"a\"; cpus = 99; } );", "1 to 16"},
 		{"machines = ( { name = \"a\"; mac = \"12:34\"; } );", "no MAC address"},
 		{"machines = ( { name = \"a\"; speed = 3; } );", "speed"},
+		{"machines = ( { name = \"a\"; share = \"tmp\"; } );", "absolute path"},
+		{"machines = ( { name = \"a\"; share = \"/tmp,x\"; } );", "without a comma"},
+		{"machines = ( { name = \"a\"; share = \"/none/here\"; } );",
+		 "is no directory here"},
 		{"machines = ( { name = \"a\"; }, { name = \"a\"; } );",
 		 "two machines are called 'a'"},
 		{"machines = ( { name = \"a\"; mac = \"525400000001\"; }, { name = \"b\"; mac = "

@@ -413,7 +413,7 @@ static void operate(struct world *w, int kind, const char *re)
 static void check_order_web(struct world *w, const char *node, const char *address, uint32_t port)
 {
 	PHX_AUTO(phx_list_fini) struct phx_list orders = {0};
-	assert_int_equal(phx_core_orders(&w->s, node, &orders), 0);
+	world_orders(w, node, &orders);
 	assert_int_equal(orders.n, 1);
 	struct phx_order *o = PHX_LIST_AT(&orders, struct phx_order, 0);
 	assert_string_equal(o->role.web.address, address);
@@ -464,10 +464,10 @@ static void directors_have_the_table_as_an_order(void **state)
 	add_web_role(w, "pages", "10.0.0.250", false);
 	add_web_role(w, "balance", "", true);
 	serve(w, "n1", "10.0.0.11");
-	assert_int_equal(phx_core_orders(&w->s, "n1", &orders), 0);
+	world_orders(w, "n1", &orders);
 	assert_int_equal(orders.n, 0);
 	world_serving(w, "n2", "balance", true);
-	assert_int_equal(phx_core_orders(&w->s, "n2", &orders), 0);
+	world_orders(w, "n2", &orders);
 	assert_int_equal(orders.n, 1);
 	struct phx_order *o = PHX_LIST_AT(&orders, struct phx_order, 0);
 	assert_string_equal(o->kind, "table");
@@ -484,7 +484,7 @@ static void directors_have_the_table_as_an_order(void **state)
 static uint32_t services_of(struct world *w, const char *node)
 {
 	PHX_AUTO(phx_list_fini) struct phx_list orders = {0};
-	assert_int_equal(phx_core_orders(&w->s, node, &orders), 0);
+	world_orders(w, node, &orders);
 	assert_int_equal(orders.n, 1);
 	struct phx_order *o = PHX_LIST_AT(&orders, struct phx_order, 0);
 	uint32_t n = o->table.services.n;
@@ -638,7 +638,7 @@ static void a_director_that_is_none_any_more_is_told(void **state)
 	assert_int_equal(services_of(w, "n2"), 1);
 	/* until it says that it has ended */
 	report(w, "n1", "", false);
-	assert_int_equal(phx_core_orders(&w->s, "n1", &orders), 0);
+	world_orders(w, "n1", &orders);
 	assert_int_equal(orders.n, 0);
 }
 

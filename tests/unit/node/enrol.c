@@ -220,7 +220,7 @@ static void jobs_start_whole_or_not(void **state)
 	assert_int_equal(phx_state_job(&w->s, id)->state, PHX_JOB_QUEUED);
 	world_serving(w, "n2", "compute", true);
 	assert_int_equal(phx_state_job(&w->s, id)->state, PHX_JOB_RUNNING);
-	assert_int_equal(phx_core_orders(&w->s, "n2", &orders), 0);
+	world_orders(w, "n2", &orders);
 	assert_int_equal(orders.n, 1);
 	assert_string_equal(PHX_LIST_AT(&orders, struct phx_order, 0)->kind, "job");
 	phx_record_fini(&phx_order_record, orders.items);
@@ -240,7 +240,7 @@ static void a_failed_part_ends_the_others(void **state)
 	world_serving(w, "n2", "compute", true);
 	uint64_t id = submit(w, 2, 1000);
 	end_part(w, id, "n1", 3);
-	phx_core_orders(&w->s, "n2", &orders);
+	world_orders(w, "n2", &orders);
 	assert_string_equal(PHX_LIST_AT(&orders, struct phx_order, 0)->kind, "kill");
 	phx_record_fini(&phx_order_record, orders.items);
 	phx_list_fini(&orders);
@@ -298,7 +298,7 @@ static void facts_on_demand(void **state)
 	struct phx_list orders = {0};
 	world_serving(w, "n1", "web", true);
 	assert_int_equal(world_order(w, PHX_EV_inspect, "n1", NULL), 0);
-	phx_core_orders(&w->s, "n1", &orders);
+	world_orders(w, "n1", &orders);
 	assert_int_equal(orders.n, 1);
 	assert_string_equal(PHX_LIST_AT(&orders, struct phx_order, 0)->kind, "inspect");
 	phx_list_fini(&orders);
@@ -308,7 +308,7 @@ static void facts_on_demand(void **state)
 	ev.inventory.facts.memory_bytes = 2ULL << 30;
 	assert_int_equal(world_apply(w, &ev, NULL), 0);
 	phx_event_fini(&ev);
-	phx_core_orders(&w->s, "n1", &orders);
+	world_orders(w, "n1", &orders);
 	assert_int_equal(orders.n, 0);
 	assert_int_equal(world_node(w, "n1")->facts.memory_bytes, 2ULL << 30);
 	struct phx_event gone = {.kind = PHX_EV_missing};

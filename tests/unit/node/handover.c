@@ -68,19 +68,21 @@ static void a_role_is_wanted_once_it_was_started(void **state)
 				    PHX_STEP_leave,    PHX_STEP_activate, PHX_STEP_start,
 				    PHX_STEP_health};
 	static const char *const wanted[] = {"compute", "", "", "", "", "", "web"};
+	struct phx_role store;
 	struct world *w = *state;
 	world_serving(w, "n1", "compute", true);
 	assert_int_equal(world_order(w, PHX_EV_assign, "n1", "web"), 0);
 	for (size_t i = 0; i < PHX_ARRAY_SIZE(kinds); i++) {
 		world_run_to(w, "n1", kinds[i]);
-		const struct phx_role *role = phx_core_role_wanted(&w->s, world_node(w, "n1"));
+		const struct phx_role *role =
+			phx_core_role_wanted(&w->s, world_node(w, "n1"), &store);
 		assert_string_equal(role ? role->name : "", wanted[i]);
 	}
 	world_run(w, "n1");
-	assert_string_equal(phx_core_role_wanted(&w->s, world_node(w, "n1"))->name, "web");
+	assert_string_equal(phx_core_role_wanted(&w->s, world_node(w, "n1"), &store)->name, "web");
 	assert_int_equal(world_order(w, PHX_EV_release, "n1", NULL), 0);
 	world_run(w, "n1");
-	assert_null(phx_core_role_wanted(&w->s, world_node(w, "n1")));
+	assert_null(phx_core_role_wanted(&w->s, world_node(w, "n1"), &store));
 }
 
 /* The system restarts while its role is asked for its health: it is asked again as soon as it was

@@ -8,7 +8,7 @@
 #include "unit/node/plan_world.h"
 
 struct axis {
-	const char *words[8];
+	const char *words[12];
 };
 
 static const struct axis axes[] = {
@@ -17,7 +17,8 @@ static const struct axis axes[] = {
 	{{"", "from=compute", "from=web"}},
 	{{"", "to=compute", "to=web", "to=ramweb"}},
 	{{"system=none", "system=old", "system=fits", "system=key", "system=ram"}},
-	{{"", "wipe=auto", "wipe=crypto", "wipe=discard", "wipe=overwrite", "wipe=secure-erase"}},
+	{{"", "wipe=auto", "wipe=crypto", "wipe=discard", "wipe=overwrite", "wipe=secure-erase",
+	  "setup=reimage", "clears setup=data", "dirty setup=data"}},
 	{{"a=d", "a=ds", "a=", "a=r", "a=d b=n", "a=d b=u"}},
 	{{"", "encrypt"}},
 	{{"", "rebuild", "cycle"}},
@@ -75,19 +76,27 @@ static bool key_alone(const struct plan_world *w, const struct phx_plan *p)
 {
 	int method = w->q.setup.method;
 	return p->steps.n == 1 && count(p, PHX_STEP_destroy_key) &&
-		w->q.setup.mode == PHX_SETUP_WIPE && !w->node.up && !w->node.bmc.driver[0] &&
-		!w->q.to && (method == PHX_WIPE_AUTO || method == PHX_WIPE_CRYPTO);
+		phx_setup_does(&w->q.setup, PHX_SETUP_SCRATCH) && !w->node.up &&
+		!w->node.bmc.driver[0] && !w->q.to &&
+		(method == PHX_WIPE_AUTO || method == PHX_WIPE_CRYPTO);
 }
 
 static const char *check(const struct plan_world *w, const struct phx_plan *p)
 {
-	bool wipe = w->q.setup.mode == PHX_SETUP_WIPE;
+	bool data = w->q.setup.mode == PHX_SETUP_DATA;
+	bool proven = w->node.scratches && w->node.up && w->node.env == PHX_ENV_OS;
+	bool wipe = w->q.setup.mode == PHX_SETUP_WIPE || (data && !proven);
+	if (count(p, PHX_STEP_scratch) != (data && proven ? 1 : 0))
+		return "the scratch is left, or destroyed without need or proof";
 	if (key_alone(w, p))
 		return p->reason[0] ? NULL : "a plan without a reason";
 	if (count(p, PHX_STEP_wipe) != (wipe ? fixed_disks(&w->node) : 0))
 		return "not every fixed disk is erased, or one without need";
 	if (wipe && w->q.to && !count(p, PHX_STEP_image) && !count(p, PHX_STEP_ram))
 		return "an erased node gets no system";
+	bool renews = phx_setup_does(&w->q.setup, PHX_SETUP_SYSTEM);
+	if (renews && w->q.to && !count(p, PHX_STEP_image) && !count(p, PHX_STEP_ram))
+		return "a system that is to be written anew stays";
 	if (count(p, PHX_STEP_boot) && !w->node.bmc.driver[0])
 		return "a boot without a BMC";
 	if (count(p, PHX_STEP_kexec) && (w->q.power_cycle || !w->node.up))
@@ -112,7 +121,7 @@ static void plan_one(unsigned number, unsigned *planned, unsigned *refused)
 	char words[256] = "", spoken[256];
 	for (size_t i = 0; i < PHX_ARRAY_SIZE(axes); i++) {
 		unsigned n = 0;
-		while (n < 8 && axes[i].words[n])
+		while (n < 12 && axes[i].words[n])
 			n++;
 		strcat(strcat(words, axes[i].words[number % n]), " ");
 		number /= n;
@@ -145,7 +154,7 @@ static void every_combination(void **state)
 	(void)state;
 	for (size_t i = 0; i < PHX_ARRAY_SIZE(axes); i++) {
 		unsigned n = 0;
-		while (n < 8 && axes[i].words[n])
+		while (n < 12 && axes[i].words[n])
 			n++;
 		total *= n;
 	}

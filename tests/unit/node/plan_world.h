@@ -74,6 +74,8 @@ static inline void plan_world_value(struct plan_world *w, const char *key, const
 	} else if (!strcmp(key, "wipe")) {
 		p->q.setup.mode = PHX_SETUP_WIPE;
 		phx_enum_parse(&phx_wipe_method_names, value, &p->q.setup.method, NULL);
+	} else if (!strcmp(key, "setup")) {
+		phx_enum_parse(&phx_setup_mode_names, value, &p->q.setup.mode, NULL);
 	} else if (!strcmp(key, "a") || !strcmp(key, "b") || !strcmp(key, "c")) {
 		plan_world_disk(w, key, value);
 	} else if (!strcmp(key, "pool")) {
@@ -96,6 +98,8 @@ static inline void plan_world_flag(struct plan_world *w, const char *flag)
 	} else if (!strcmp(flag, "bmc")) {
 		PHX_STR_SET(n->bmc.driver, "ipmi");
 	}
+	n->dirty = n->dirty || !strcmp(flag, "dirty") || !strcmp(flag, "clears");
+	n->scratches = n->scratches || !strcmp(flag, "clears");
 	n->key_unread = n->key_unread || !strcmp(flag, "unread");
 	n->plain = n->plain || !strcmp(flag, "plain");
 	w->q.looks = w->q.looks || !strcmp(flag, "looks");
@@ -109,12 +113,13 @@ static inline void plan_world_flag(struct plan_world *w, const char *flag)
 }
 
 /* Words: off silent deploy os; bmc; from=ROLE to=ROLE (compute runs jobs, ram* boots into memory);
- * system=...; wipe=METHOD; a=, b=, c= a disk that can d(iscard) s(ecure erase) n(vme) or is
- * r(ead-only) u(sb) - small + large 0 nameless; encrypt rebuild cycle resume; agreed: the method is
- * an agreement's; unread: its key was destroyed while it was out of reach; plain: part of the data
- * lies outside the encryption; looks: as by a head of today, not as in a journal of before;
- * pool=same; state=...; apart: it comes from another owner; fresh: its deploy environment came by
- * the token of a start; start=auto|kexec|power: what the agreements say of that */
+ * system=...; wipe=METHOD, or setup=POLICY; a=, b=, c= a disk that can d(iscard) s(ecure erase)
+ * n(vme) or is r(ead-only) u(sb) - small + large 0 nameless; encrypt rebuild cycle resume;
+ * agreed: the method is an agreement's; unread: its key was destroyed while it was out of reach;
+ * plain: part of the data lies outside the encryption; looks: as by a head of today, not as in a
+ * journal of before; pool=same; state=...; apart: it comes from another owner; fresh: its deploy
+ * environment came by the token of a start; start=auto|kexec|power: what the agreements say of
+ * that; dirty: it holds data; clears: that, and its agent knows step scratch */
 static inline void plan_world_read(struct plan_world *w, char *words)
 {
 	struct phx_nic_facts *nic = phx_list_push(&w->node.facts.nics, sizeof(*nic));

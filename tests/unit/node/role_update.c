@@ -41,7 +41,7 @@ static const char *ordered_version(struct world *w)
 	static char version[PHX_NAME_MAX];
 	struct phx_list orders = {0};
 	version[0] = '\0';
-	assert_int_equal(phx_core_orders(&w->s, "n1", &orders), 0);
+	world_orders(w, "n1", &orders);
 	PHX_LIST_EACH(struct phx_order, o, &orders) {
 		if (!strcmp(o->kind, "step") && o->role.packages.n)
 			PHX_STR_SET(

@@ -1,5 +1,6 @@
 /* How REs come to be, what is refused and why, what two agreements say together, and jobs held back
  * or over their time. */
+#include "re/re.h"
 #include "unit/core/world.h"
 
 static void settle(struct world *w)
@@ -126,6 +127,78 @@ static void a_request_is_refused_or_withdrawn(void **state)
 }
 
 /* A request binds nobody: the provider's own configuration goes on as if it were not there. */
+static int refuse(struct world *w, const char *re, const char *why)
+{
+	struct phx_event no = {.kind = PHX_EV_re_refuse, .re_order.who = PHX_RE_WHO_PROVIDER};
+	PHX_STR_SET(no.re, re);
+	PHX_STR_SET(no.text, why);
+	PHX_STR_SET(no.by, "uid:0");
+	return world_apply(w, &no, NULL);
+}
+
+/* Who asked learns why it is gone, until he asks again. */
+static void a_refusal_is_kept_for_who_asked(void **state)
+{
+	struct world *w = *state;
+	struct phx_agreement q = agreement("queue", PHX_RE_BATCH, 2), other = q;
+	PHX_STR_SET(other.owner, "math");
+	assert_int_equal(with_agreement(w, PHX_EV_re_request, PHX_RE_WHO_SERVICE, &q), 0);
+	assert_int_equal(refuse(w, "queue", "no nodes"), 0);
+	assert_int_equal(w->s.refusals.n, 1);
+	const struct phx_re_refusal *it = PHX_LIST_AT(&w->s.refusals, struct phx_re_refusal, 0);
+	assert_string_equal(it->name, "queue");
+	assert_string_equal(it->owner, "hpc");
+	assert_string_equal(it->text, "no nodes");
+	assert_string_equal(it->by, "uid:0");
+	/* another's request of that name leaves it */
+	assert_int_equal(with_agreement(w, PHX_EV_re_request, PHX_RE_WHO_SERVICE, &other), 0);
+	assert_int_equal(refuse(w, "queue", ""), 0);
+	assert_int_equal(w->s.refusals.n, 2);
+	assert_int_equal(with_agreement(w, PHX_EV_re_request, PHX_RE_WHO_SERVICE, &q), 0);
+	assert_int_equal(w->s.refusals.n, 1);
+	assert_string_equal(PHX_LIST_AT(&w->s.refusals, struct phx_re_refusal, 0)->owner, "math");
+}
+
+/* Nobody fills the state with what is refused him, nor drives out what others were told. */
+static void refusals_are_limited(void **state)
+{
+	struct world *w = *state;
+	struct phx_agreement q = agreement("theirs", PHX_RE_BATCH, 2);
+	PHX_STR_SET(q.owner, "math");
+	assert_int_equal(with_agreement(w, PHX_EV_re_request, PHX_RE_WHO_SERVICE, &q), 0);
+	assert_int_equal(refuse(w, "theirs", ""), 0);
+	PHX_STR_SET(q.owner, "hpc");
+	for (unsigned i = 0; i < 3 * PHX_RE_REFUSALS_MAX; i++) {
+		snprintf(q.name, sizeof(q.name), "q%u", i);
+		assert_int_equal(with_agreement(w, PHX_EV_re_request, PHX_RE_WHO_SERVICE, &q), 0);
+		assert_int_equal(refuse(w, q.name, ""), 0);
+	}
+	assert_int_equal(w->s.refusals.n, PHX_RE_REFUSALS_MAX + 1);
+	assert_string_equal(PHX_LIST_AT(&w->s.refusals, struct phx_re_refusal, 0)->owner, "math");
+	assert_string_equal(PHX_LIST_AT(&w->s.refusals, struct phx_re_refusal, 16)->name, "q47");
+}
+
+/* What is found without an event is what the event is refused for. */
+static void a_check_says_what_the_event_would(void **state)
+{
+	struct world *w = *state;
+	struct phx_agreement q = agreement("queue", PHX_RE_BATCH, 2), bad = q;
+	struct phx_err err = {0};
+	uint64_t seq = w->s.seq;
+	PHX_STR_SET(bad.role, "web");
+	assert_int_equal(phx_re_check_new(&w->s, &bad, PHX_RE_WHO_SERVICE, false, &err), -EINVAL);
+	assert_non_null(strstr(err.text, "role: 'web' runs no jobs"));
+	assert_int_equal(phx_re_check_new(&w->s, &q, PHX_RE_WHO_SERVICE, false, &err), 0);
+	assert_int_equal(phx_re_check_new(&w->s, &q, PHX_RE_WHO_SERVICE, true, &err), -EPERM);
+	assert_int_equal(phx_re_check_new(&w->s, &q, PHX_RE_WHO_PROVIDER, false, &err), -EPERM);
+	assert_int_equal(phx_re_check_new(&w->s, &q, PHX_RE_WHO_PROVIDER, true, &err), 0);
+	assert_int_equal(w->s.seq, seq);
+	assert_null(phx_state_re(&w->s, "queue"));
+	assert_int_equal(with_agreement(w, PHX_EV_re_request, PHX_RE_WHO_SERVICE, &q), 0);
+	assert_int_equal(phx_re_check_new(&w->s, &q, PHX_RE_WHO_SERVICE, false, &err), -EEXIST);
+	assert_int_equal(phx_re_check_new(&w->s, &q, PHX_RE_WHO_PROVIDER, true, &err), -EEXIST);
+}
+
 static void a_request_reserves_nothing(void **state)
 {
 	struct world *w = *state;
@@ -188,6 +261,11 @@ static void another_image_than_the_role_s_is_refused(void **state)
 	assert_int_equal(with_agreement(w, PHX_EV_re_request, PHX_RE_WHO_SERVICE, &q), -EINVAL);
 	PHX_STR_SET(q.image_version, "1");
 	assert_int_equal(with_agreement(w, PHX_EV_re_request, PHX_RE_WHO_SERVICE, &q), 0);
+	/* one that the head has, by its digest: tests/unit/re/image.c */
+	struct phx_agreement p = agreement("pages", PHX_RE_BATCH, 2);
+	PHX_STR_SET(p.image, "plan9");
+	PHX_STR_SET(p.image_digest, "p9");
+	assert_int_equal(with_agreement(w, PHX_EV_re_request, PHX_RE_WHO_SERVICE, &p), 0);
 }
 
 static void too_few_nodes_are_told_and_refused(void **state)
@@ -495,6 +573,9 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		WORLD_TEST(a_request_waits_until_it_is_granted),
 		WORLD_TEST(a_request_is_refused_or_withdrawn),
+		WORLD_TEST(a_refusal_is_kept_for_who_asked),
+		WORLD_TEST(refusals_are_limited),
+		WORLD_TEST(a_check_says_what_the_event_would),
 		WORLD_TEST(a_request_reserves_nothing),
 		WORLD_TEST(requests_are_limited),
 		WORLD_TEST(partners_must_want_each_other),

@@ -187,7 +187,7 @@ static void one_that_was_altered_is_found(void **state)
 static void a_journal_of_before_takes_them(void **state)
 {
 	(void)state;
-	meddle("DROP TABLE attestations; PRAGMA user_version=4");
+	meddle("DROP TABLE attestations; DROP TABLE unsaid_by; PRAGMA user_version=4");
 	some();
 	are((struct phx_store_attestations){.node = "n1"}, "30 10 ");
 }

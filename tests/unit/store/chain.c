@@ -493,7 +493,7 @@ static void a_mending_that_was_cut_off_is_done_at_the_next_start(void **state)
 					 0);
 		assert_int_equal(open_and_verify(), 0);
 		assert_string_equal(found.damage, "");
-		assert_int_equal(count_tables(), 8);
+		assert_int_equal(count_tables(), 9);
 	}
 	assert_true(n_unmended > 0);
 }

@@ -362,9 +362,9 @@ static void written_by_a_newer_phoenix(void **state)
 	(void)state;
 	append_many(1, 1);
 	phx_store_close(PHX_TAKE(store));
+	meddle("PRAGMA user_version=7");
+	open_fails(path, -EPROTONOSUPPORT, "newer Phoenix (schema 7, this one: 6)");
 	meddle("PRAGMA user_version=6");
-	open_fails(path, -EPROTONOSUPPORT, "newer Phoenix (schema 6, this one: 5)");
-	meddle("PRAGMA user_version=5");
 	reopen();
 	events_are(0, 0, NULL, "1 ");
 }

@@ -251,6 +251,88 @@ static void test_written(void **state)
 	assert_string_equal(once.data, twice.data);
 }
 
+/* What forms find hard: their own signs, empty words, words with blanks, sizes that are no MiB, a
+ * kind that is not the program, no command at all, a parent that no file tells of, a file that two
+ * write. */
+static const char hard[] =
+	"{\"name\":\"<&\\\"'\\\\>\",\"schemaVersion\":\"1.5\",\"workflow\":{"
+	"\"specification\":{\"tasks\":["
+	"{\"id\":\"a\",\"name\":\"kind\",\"parents\":[],\"children\":[\"b\"],"
+	"\"inputFiles\":[\"in\"],\"outputFiles\":[\"x&y\",\"twice\"]},"
+	"{\"id\":\"b\",\"name\":\"b\",\"parents\":[\"a\"],\"children\":[],"
+	"\"inputFiles\":[\"x&y\"],\"outputFiles\":[\"twice\"]},"
+	"{\"id\":\"c\",\"name\":\"plain\",\"parents\":[\"b\"],\"children\":[]},"
+	"{\"id\":\"d\",\"name\":\"p\",\"parents\":[],\"children\":[]}],"
+	"\"files\":[{\"id\":\"in\",\"sizeInBytes\":5000000000},{\"id\":\"x&y\",\"sizeInBytes\":7},"
+	"{\"id\":\"twice\",\"sizeInBytes\":0}]},"
+	"\"execution\":{\"tasks\":[{\"id\":\"a\",\"runtimeInSeconds\":1.234,\"coreCount\":2,"
+	"\"memoryInBytes\":3000000001,\"command\":{\"program\":\"/bin/sh\",\"arguments\":"
+	"[\"-c\",\"echo \\\"a\\\\b\\\" <c> 'd' \u00e9\",\"\"]},"
+	"\"phoenix\":{\"nodes\":2,\"retries\":3,\"when_failed\":\"hold\",\"timeInSeconds\":60.5,"
+	"\"environment\":[\"A=b=<c>\",\"E=\"]}},"
+	"{\"id\":\"d\",\"command\":{\"program\":\"p\",\"arguments\":[\"a b\"]}},"
+	"{\"id\":\"c\",\"runtimeInSeconds\":5000000,\"command\":{\"program\":\"plain\","
+	"\"arguments\":[\"-x\",\"1\"]}}]}}}";
+
+/* In each form, read back, it is what it was. */
+static void test_other_forms(void **state)
+{
+	PHX_AUTO(phx_buf_fini) struct phx_buf first = {0};
+	(void)state;
+	for (int form = PHX_WORKFLOW_CONF; form <= PHX_WORKFLOW_DAX; form++) {
+		PHX_AUTO(phx_buf_fini) struct phx_buf text = {0}, again = {0};
+		if (read_text(hard) < 0)
+			fail_msg("%s", err.text);
+		first.n = 0;
+		phx_wfformat_write(&f, &first);
+		if (phx_workflow_write(&f, (enum phx_workflow_form)form, &text, &err) < 0)
+			fail_msg("%s", err.text);
+		assert_int_equal(phx_workflow_form_of(text.data, text.n), form);
+		if (read_text(text.data) < 0)
+			fail_msg("%s: %s", err.text, text.data);
+		phx_wfformat_write(&f, &again);
+		assert_string_equal(first.data, again.data);
+	}
+}
+
+/* Several lines the form by hand cannot hold; what XML cannot, DAX cannot. */
+static void test_form_too_narrow(void **state)
+{
+	static const char lines[] =
+		"{\"name\":\"w\",\"schemaVersion\":\"1.5\",\"workflow\":{"
+		"\"specification\":{\"tasks\":[{\"id\":\"a\",\"parents\":[]}]},\"execution\":"
+		"{\"tasks\":[{\"id\":\"a\",\"command\":{\"program\":\"sh\",\"arguments\":"
+		"[\"-c\",\"one\\n\\ttwo %s\\r\"]}}]}}}";
+	PHX_AUTO(phx_buf_fini) struct phx_buf conf = {0}, dax = {0}, worse = {0}, much = {0};
+	char text[1024];
+	(void)state;
+	snprintf(text, sizeof(text), lines, "");
+	assert_int_equal(read_text(text), 0);
+	assert_int_equal(phx_workflow_write(&f, PHX_WORKFLOW_CONF, &conf, &err), -EINVAL);
+	assert_says(&err, "several lines");
+	assert_int_equal(phx_workflow_write(&f, PHX_WORKFLOW_DAX, &dax, &err), 0);
+	assert_int_equal(read_text(dax.data), 0);
+	expect(0, PHX_FLOW_ARGV, "sh -c one\n\ttwo \r ");
+	snprintf(text, sizeof(text), lines, "\\u0001");
+	assert_int_equal(read_text(text), 0);
+	assert_int_equal(phx_workflow_write(&f, PHX_WORKFLOW_DAX, &worse, &err), -EINVAL);
+	assert_says(&err, "control character");
+	phx_buf_addf(&much, "tasks = (");
+	for (int i = 0; i < 9000; i++)
+		phx_buf_addf(&much, "%s{id=\"%d\";command=[\"a\"];}", i ? ",\n" : "", i);
+	phx_buf_addf(&much, ");");
+	assert_int_equal(read_text(much.data), 0);
+	for (uint32_t i = 0; i < f.n_tasks; i++)
+		f.tasks[i].memory_bytes = PHX_FLOW_BYTES_MAX;
+	for (uint32_t i = 0; i < f.n_tasks; i++)
+		f.tasks[i].when_failed = PHX_FLOW_HOLD;
+	for (uint32_t i = 0; i < f.n_tasks; i++)
+		f.tasks[i].cores = PHX_FLOW_CORES_MAX;
+	for (uint32_t i = 0; i < f.n_tasks; i++)
+		f.tasks[i].time_ms = f.tasks[i].run_ms = PHX_FLOW_TIME_MAX_MS - 1;
+	assert_int_equal(phx_workflow_write(&f, PHX_WORKFLOW_CONF, &conf, &err), -EFBIG);
+}
+
 static void test_decimal(void **state)
 {
 	static const struct {
@@ -306,6 +388,7 @@ int main(void)
 		cmocka_unit_test(test_by_hand_circle),   cmocka_unit_test(test_wfformat),
 		cmocka_unit_test(test_wfformat_refused), cmocka_unit_test(test_written),
 		cmocka_unit_test(test_decimal),          cmocka_unit_test(test_form),
+		cmocka_unit_test(test_other_forms),      cmocka_unit_test(test_form_too_narrow),
 	};
 	return cmocka_run_group_tests(tests, NULL, teardown);
 }

@@ -1,6 +1,7 @@
 /* Agreements: defaults, every finding, pairs, parameters. */
 #include <errno.h>
 
+#include "types/agreement_extension.h"
 #include "unit/ledger/cluster.h"
 
 static void note(void *arg, const char *field, const char *text)
@@ -412,6 +413,47 @@ static void strangers_are_kept_apart(void **state)
 	}
 }
 
+/* Names of images begin with the type and the version of what they are. */
+static void images_are_of_systems(void **state)
+{
+	static const struct {
+		const char *system, *image;
+		bool is;
+	} rows[] = {{"debian 12", "debian-12", true},     {"debian 12", "debian-12-gpu", true},
+		    {"debian", "debian-12", true},        {"debian", "debian", true},
+		    {"debian 1", "debian-12", false},     {"debian 12", "debian-1", false},
+		    {"debian 12", "debian", false},       {"rocky 9", "debian-12", false},
+		    {"debian", "debianoid", false},       {"", "anything", true},
+		    {"debian 12 gpu", "debian-12", false}};
+	(void)state;
+	for (size_t i = 0; i < PHX_ARRAY_SIZE(rows); i++)
+		if (phx_agreement_is_system(rows[i].system, rows[i].image) != rows[i].is)
+			fail_msg("'%s' and %s", rows[i].system, rows[i].image);
+}
+
+/* Of what means something here a wrong word is found, in what is asked for now. */
+static void start_ahead_is_true_or_false(void **state)
+{
+	struct phx_agreement a = agreement("x", PHX_RE_WEB, PHX_POLICY_fb, 4);
+	struct phx_re_extension *e = phx_list_push(&a.extensions, sizeof(*e));
+	static const struct {
+		const char *value;
+		bool fits, starts;
+	} rows[] = {{"true", true, true}, {"false", true, false}, {"yes", false, false}};
+	(void)state;
+	assert_false(phx_agreement_starts_ahead(&a));
+	PHX_STR_SET(e->key, "start_ahead");
+	for (size_t i = 0; i < PHX_ARRAY_SIZE(rows); i++) {
+		PHX_STR_SET(e->value, rows[i].value);
+		assert_int_equal(phx_agreement_check_new(&a, NULL, NULL), rows[i].fits ? 0 : 1);
+		assert_int_equal(phx_agreement_check(&a, NULL, NULL), 0);
+		assert_int_equal(phx_agreement_starts_ahead(&a), rows[i].starts);
+	}
+	PHX_STR_SET(e->key, "start_later");
+	assert_int_equal(phx_agreement_check_new(&a, NULL, NULL), 0);
+	phx_list_fini(&a.extensions);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -429,8 +471,10 @@ int main(void)
 		cmocka_unit_test(parameters_are_checked),
 		cmocka_unit_test(types_are_checked),
 		cmocka_unit_test(extensions_are_kept),
+		cmocka_unit_test(start_ahead_is_true_or_false),
 		cmocka_unit_test(pairs_are_checked),
 		cmocka_unit_test(unused_parameters_are_none),
+		cmocka_unit_test(images_are_of_systems),
 		cmocka_unit_test(strangers_are_kept_apart),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -4,6 +4,7 @@
 #include <stdarg.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <cmocka.h>
 
@@ -125,12 +126,54 @@ static void test_answers(void **state)
 	phx_record_fini(&phx_task_results_record, &many);
 }
 
+/* What a node says that a task printed is no more than it says is kept, and no more than a
+ * piece. */
+static void output_is_a_claim(void **state)
+{
+	static const struct {
+		const char *json, *error; /* NULL: it may be told */
+	} said[] = {
+		{"{\"id\": 1}", NULL},
+		{"{\"id\": 1, \"error\": \"nothing is kept\"}", NULL},
+		{"{\"id\": 1, \"size_bytes\": 3, \"hex\": \"00ff0a\"}", NULL},
+		{"{\"id\": 1, \"size_bytes\": 9, \"hex\": \"00ff0a\"}", NULL},
+		{"{\"id\": 1, \"size_bytes\": 2, \"hex\": \"00ff0a\"}", "hex"},
+		{"{\"id\": 1, \"size_bytes\": 9, \"hex\": \"00f\"}", "hex"},
+		{"{\"id\": 1, \"size_bytes\": 9, \"hex\": \"00FF\"}", "hex"},
+		{"{\"id\": 1, \"error\": \"a\\u001bb\"}", "error"},
+	};
+	(void)state;
+	for (size_t i = 0; i < PHX_ARRAY_SIZE(said); i++) {
+		struct phx_task_output o = {0};
+		struct phx_err err = {0};
+		assert_int_equal(
+			phx_json_text_to_record(&phx_task_output_record, said[i].json, &o, &err),
+			0);
+		int r = phx_task_output_check(&o, &err);
+		assert_int_equal(r, said[i].error ? -EINVAL : 0);
+		if (r < 0)
+			assert_non_null(strstr(err.text, said[i].error));
+		phx_record_fini(&phx_task_output_record, &o);
+	}
+	struct phx_task_output o = {.size_bytes = INT64_MAX,
+				    .hex = malloc(2 * PHX_TASK_PIECE_MAX + 3)};
+	memset(o.hex, '0', 2 * PHX_TASK_PIECE_MAX + 2);
+	o.hex[2 * PHX_TASK_PIECE_MAX + 2] = '\0';
+	assert_int_equal(phx_task_output_check(&o, NULL), -E2BIG);
+	o.hex[2 * PHX_TASK_PIECE_MAX] = '\0';
+	assert_int_equal(phx_task_output_check(&o, NULL), 0);
+	o.size_bytes = UINT64_MAX;
+	assert_int_equal(phx_task_output_check(&o, NULL), -EINVAL);
+	free(o.hex);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_orders),
 		cmocka_unit_test(test_orders_are_bounded),
 		cmocka_unit_test(test_answers),
+		cmocka_unit_test(output_is_a_claim),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

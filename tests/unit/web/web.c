@@ -94,6 +94,40 @@ static void the_rule_settles(void **state)
 	}
 }
 
+/* What is told of the rule is the rule. */
+static void limits_are_those_of_the_rule(void **state)
+{
+	(void)state;
+	for (uint32_t n = 1; n < 70; n++) {
+		uint32_t above, below;
+		phx_web_limits(params.threshold_milli, n, &above, &below);
+		assert_int_equal(phx_web_adjust(&params, n, above), n);
+		assert_int_equal(phx_web_adjust(&params, n, above + 1), n + 1);
+		assert_int_equal(phx_web_adjust(&params, n, below), n);
+		if (n > 1)
+			assert_int_equal(phx_web_adjust(&params, n, below - 1), n - 1);
+	}
+}
+
+static void the_last_decisions_are_kept(void **state)
+{
+	struct phx_list last = {0};
+	(void)state;
+	assert_int_equal(phx_web_decided(&last, &(struct phx_web_decision){1, 1, 900000, 2}), 0);
+	assert_int_equal(phx_web_decided(&last, &(struct phx_web_decision){2, 2, 500000, 2}), 0);
+	assert_int_equal(phx_web_decided(&last, &(struct phx_web_decision){3, 2, 600000, 2}),
+			 0); /* the same again */
+	assert_int_equal(last.n, 2);
+	assert_int_equal(PHX_LIST_AT(&last, struct phx_web_decision, 0)->use_ppm, 900000);
+	assert_int_equal(PHX_LIST_AT(&last, struct phx_web_decision, 1)->use_ppm, 600000);
+	for (uint32_t i = 3; i < 90; i++)
+		assert_int_equal(
+			phx_web_decided(&last, &(struct phx_web_decision){i, i, 900000, i + 1}), 0);
+	assert_int_equal(last.n, PHX_WEB_DECISIONS_MAX);
+	assert_int_equal(PHX_LIST_AT(&last, struct phx_web_decision, 0)->at_ms, 70);
+	phx_list_fini(&last);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -102,6 +136,8 @@ int main(void)
 		cmocka_unit_test(windows_do_not_overlap),
 		cmocka_unit_test(use_is_load_over_capacity),
 		cmocka_unit_test(the_rule_settles),
+		cmocka_unit_test(limits_are_those_of_the_rule),
+		cmocka_unit_test(the_last_decisions_are_kept),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,4 +1,4 @@
-/* A site is set up: pools of several owners with several setup policies, roles on disk and in
+/* A site is equipped: pools of several owners with several setup policies, roles on disk and in
  * memory, machines of several kinds. Called by fault.c once a run. */
 #include "fault/parts.h"
 
@@ -97,7 +97,7 @@ static int announce(struct fault_sim *f, struct fault_machine *m)
 	return r;
 }
 
-int phx_fault_setup(struct fault_sim *f)
+int phx_fault_equip(struct fault_sim *f)
 {
 	f->m = calloc(f->n, sizeof(*f->m));
 	f->head.wall_ahead_ms = 1000000;

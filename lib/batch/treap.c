@@ -1,6 +1,6 @@
-/* The treap of job slots: see tree.h. Called by the rest of lib/batch; knows
+/* The treap of job slots: see treap.h. Called by the rest of lib/batch; knows
  * neither jobs nor schedulers, and allocates no memory. */
-#include "batch/tree.h"
+#include "batch/treap.h"
 
 const struct phx_batch_node phx_batch_nil = {.min_size = UINT32_MAX, .min_estimate = INT64_MAX};
 

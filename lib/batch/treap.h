@@ -4,8 +4,8 @@
  *
  * A treap whose priorities are a bijective hash of the key's last number: the
  * shape follows from the keys alone, whatever the order of insertion. */
-#ifndef PHX_BATCH_TREE_H
-#define PHX_BATCH_TREE_H
+#ifndef PHX_BATCH_TREAP_H
+#define PHX_BATCH_TREAP_H
 
 #include "base/util.h"
 

@@ -1,0 +1,263 @@
+/* The API of what was: the series of pools, who had which nodes, what was killed. The resource
+ * provider and auditors are told of all pools, a service provider of those of his REs. By a
+ * connection of its own to the series; the engine is asked for nothing but whose REs are. Called by
+ * way of routes.def, on a thread that reads much. Changes nothing. */
+#include "phxd/timeline.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "phxd/parse.h"
+
+enum {
+	HOUR_MS = 3600000,
+	POINTS = 600,
+	POINTS_MAX = 5000,
+	ROWS_MAX = 200000,
+	MARKS_MAX = 1000,
+	HOLDINGS_MAX = 10000
+};
+
+/* What is asked for, and of whom. */
+struct asked {
+	uint64_t from_ms, until_ms;
+	int64_t now_ms;
+	bool all;
+	struct phx_list own; /* struct phx_word: pools that he may know of */
+	struct phx_series_reader *reader;
+};
+
+static void find_own(struct daemon *d, const struct phx_http_request *q, struct asked *a)
+{
+	struct person person;
+	a->all = person_has_all(d, phx_http_peer(q), PHX_RIGHT_re_see);
+	person_of(d, phx_http_peer(q), &person);
+	const struct phx_state *s = engine_lock(d->engine);
+	PHX_LIST_EACH(struct phx_re, re, &s->res) {
+		struct phx_word *to = !a->all && person_is(&person, re->agreement.owner)
+			? phx_list_push(&a->own, sizeof(*to))
+			: NULL;
+		if (to)
+			PHX_STR_SET(to->text, re->name);
+	}
+	engine_unlock(d->engine);
+}
+
+static bool may_know(const struct asked *a, const char *pool)
+{
+	bool is = a->all;
+	PHX_LIST_EACH(struct phx_word, w, &a->own)
+		is = is || !strcmp(w->text, pool);
+	return is;
+}
+
+static void asked_fini(struct asked *a)
+{
+	phx_list_fini(&a->own);
+	phx_series_reader_close(a->reader);
+}
+
+/* False after answering. */
+static bool begin(struct daemon *d, struct phx_http_request *q, struct asked *ret)
+{
+	struct phx_err err = {0};
+	ret->now_ms = engine_now(d->engine);
+	if (!parse_query_number(q, "until", INT64_MAX, (uint64_t)ret->now_ms, &ret->until_ms) ||
+	    !parse_query_number(q, "from", INT64_MAX,
+				ret->until_ms > HOUR_MS ? ret->until_ms - HOUR_MS : 0,
+				&ret->from_ms))
+		return false;
+	int r = ret->from_ms < ret->until_ms
+		? phx_series_reader_open(timeline_path(d->timeline), &ret->reader, &err)
+		: phx_err_set(&err, -EINVAL, "from must be before until");
+	if (r < 0) {
+		phx_http_reply_error(q, r, err.text);
+		return false;
+	}
+	find_own(d, q, ret);
+	return true;
+}
+
+/* ---- series ---- */
+
+/* One pool: {pool, at_ms: [], covered_ms: [], values: {NAME: []}, most: {NAME: []}}. */
+static json_t *new_pool(const char *pool)
+{
+	json_t *values = json_object(), *most = json_object();
+	for (size_t i = 0; i < PHX_SERIES_QUANTITIES; i++) {
+		const struct phx_series_quantity *q = &phx_series_quantities[i];
+		json_object_set_new(values, q->name, json_array());
+		if (q->lasts)
+			json_object_set_new(most, q->name, json_array());
+	}
+	return json_pack("{s:s,s:[],s:[],s:o,s:o}", "pool", pool, "at_ms", "covered_ms", "values",
+			 values, "most", most);
+}
+
+struct rows {
+	const struct asked *asked;
+	json_t *by_pool; /* object */
+	uint32_t n;
+};
+
+static void append(json_t *pool, const char *group, const char *name, json_t *value)
+{
+	json_array_append_new(json_object_get(json_object_get(pool, group), name), value);
+}
+
+static int add_row(void *arg, const struct phx_series_row *row)
+{
+	struct rows *to = arg;
+	json_t *pool = json_object_get(to->by_pool, row->pool);
+	to->n++;
+	if (!may_know(to->asked, row->pool) ||
+	    row->at_ms + row->covered_ms < (int64_t)to->asked->from_ms)
+		return 0;
+	if (!pool && json_object_set_new(to->by_pool, row->pool, pool = new_pool(row->pool)))
+		return -ENOMEM;
+	json_array_append_new(json_object_get(pool, "at_ms"), json_integer(row->at_ms));
+	json_array_append_new(json_object_get(pool, "covered_ms"), json_integer(row->covered_ms));
+	for (int i = 0; i < PHX_SERIES_QUANTITIES; i++) {
+		const struct phx_series_quantity *q = &phx_series_quantities[i];
+		double value = phx_series_value(row, (enum phx_series_quantity_id)i);
+		append(pool, "values", q->name,
+		       value < 0          ? json_null()
+			       : q->lasts ? json_real(value)
+					  : json_integer(row->sum[i]));
+		if (q->lasts)
+			append(pool, "most", q->name, json_integer(row->most[i]));
+	}
+	return 0;
+}
+
+static json_t *quantities_json(void)
+{
+	json_t *list = json_array();
+	for (size_t i = 0; i < PHX_SERIES_QUANTITIES; i++) {
+		const struct phx_series_quantity *q = &phx_series_quantities[i];
+		json_array_append_new(list,
+				      json_pack("{s:s,s:s,s:s,s:s,s:b}", "name", q->name, "unit",
+						q->unit, "head", q->head, "text", q->text, "lasts",
+						q->lasts));
+	}
+	return list;
+}
+
+static json_t *pools_json(json_t *by_pool)
+{
+	json_t *list = json_array(), *pool;
+	const char *name;
+	json_object_foreach(by_pool, name, pool)
+		json_array_append(list, pool);
+	return list;
+}
+
+void api_timeline(struct phx_http_request *q, void *arg)
+{
+	PHX_AUTO(asked_fini) struct asked a = {0};
+	PHX_AUTO_JSON json_t *by_pool = json_object();
+	struct rows to = {&a, by_pool, 0};
+	struct phx_err err = {0};
+	uint64_t points;
+	if (!parse_query_number(q, "points", POINTS_MAX, POINTS, &points) || !begin(arg, q, &a))
+		return;
+	enum phx_series_level level = phx_series_level_for((int64_t)a.from_ms, (int64_t)a.until_ms,
+							   a.now_ms, (uint32_t)points);
+	int r = phx_series_rows(a.reader, level, (int64_t)a.from_ms, (int64_t)a.until_ms, ROWS_MAX,
+				add_row, &to, &err);
+	if (r < 0) {
+		phx_http_reply_error(q, r, err.text);
+		return;
+	}
+	PHX_AUTO_JSON json_t *j =
+		json_pack("{s:I,s:I,s:I,s:s,s:I,s:b,s:o,s:o}", "from_ms", (json_int_t)a.from_ms,
+			  "until_ms", (json_int_t)a.until_ms, "now_ms", (json_int_t)a.now_ms,
+			  "level", phx_enum_name(&phx_series_level_names, (int)level), "step_ms",
+			  (json_int_t)phx_series_step_ms(level), "more", to.n == ROWS_MAX,
+			  "quantities", quantities_json(), "pools", pools_json(by_pool));
+	phx_http_reply_json(q, 200, j);
+}
+
+/* ---- marks, holdings ---- */
+
+struct listing {
+	const struct asked *asked;
+	json_t *list;
+	uint32_t n; /* that were looked at */
+	char last[PHX_NAME_MAX], before[PHX_NAME_MAX];
+};
+
+static int add_mark(void *arg, const struct phx_series_mark *m)
+{
+	struct listing *to = arg;
+	to->n++;
+	if (!may_know(to->asked, m->pool))
+		return 0;
+	return json_array_append_new(to->list, phx_json_from_record(&phx_series_mark_record, m))
+		? -ENOMEM
+		: 0;
+}
+
+void api_timeline_kills(struct phx_http_request *q, void *arg)
+{
+	PHX_AUTO(asked_fini) struct asked a = {0};
+	PHX_AUTO_JSON json_t *list = json_array();
+	struct listing to = {.asked = &a, .list = list};
+	struct phx_err err = {0};
+	if (!begin(arg, q, &a))
+		return;
+	int r = phx_series_marks(a.reader, (int64_t)a.from_ms, (int64_t)a.until_ms, MARKS_MAX,
+				 add_mark, &to, &err);
+	if (r < 0) {
+		phx_http_reply_error(q, r, err.text);
+		return;
+	}
+	PHX_AUTO_JSON json_t *j = json_pack("{s:O,s:b}", "kills", list, "more", to.n == MARKS_MAX);
+	phx_http_reply_json(q, 200, j);
+}
+
+static int add_holding(void *arg, const struct phx_series_holding *h)
+{
+	struct listing *to = arg;
+	to->n++;
+	if (strcmp(to->last, h->node)) {
+		PHX_STR_SET(to->before, to->last);
+		PHX_STR_SET(to->last, h->node);
+	}
+	if (!may_know(to->asked, h->pool))
+		return 0;
+	json_t *j = phx_json_from_record(&phx_series_holding_record, h);
+	if (j && h->until_ms == INT64_MAX)
+		json_object_set_new(j, "until_ms", json_null());
+	return json_array_append_new(to->list, j) ? -ENOMEM : 0;
+}
+
+void api_timeline_nodes(struct phx_http_request *q, void *arg)
+{
+	PHX_AUTO(asked_fini) struct asked a = {0};
+	PHX_AUTO_JSON json_t *list = json_array();
+	struct listing to = {.asked = &a, .list = list};
+	struct phx_err err = {0};
+	const char *after = phx_http_query(q, "after");
+	uint64_t limit;
+	if (!parse_query_number(q, "limit", HOLDINGS_MAX, HOLDINGS_MAX, &limit) ||
+	    !begin(arg, q, &a))
+		return;
+	limit = limit ? limit : 1;
+	int r = phx_series_holdings(a.reader, (int64_t)a.from_ms, (int64_t)a.until_ms,
+				    after ? after : "", (uint32_t)limit, add_holding, &to, &err);
+	if (r < 0) {
+		phx_http_reply_error(q, r, err.text);
+		return;
+	}
+	/* of the last node some may be missing: the next answer tells it, unless it is all */
+	bool more = to.n == limit;
+	const char *last = more && to.before[0] ? to.before : to.last;
+	while (more && to.before[0] && json_array_size(list) &&
+	       !strcmp(phx_json_str(json_array_get(list, json_array_size(list) - 1), "node", ""),
+		       to.last))
+		json_array_remove(list, json_array_size(list) - 1);
+	PHX_AUTO_JSON json_t *j =
+		json_pack("{s:O,s:s,s:b}", "holdings", list, "last", last, "more", more);
+	phx_http_reply_json(q, 200, j);
+}

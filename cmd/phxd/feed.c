@@ -1,0 +1,330 @@
+/* What changes, to all browsers that are open (GET /v1/feed): nodes as they are now, at most four
+ * times a second, written once for all who may see the same. Nodes are found by the events of the
+ * journal, from whom they are about; nobody walks all nodes, and while nobody reads nothing is
+ * done. Called by the API and when events are committed. Decides nothing. */
+#include "phxd/daemon.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/hash.h"
+#include "base/json.h"
+#include "http/hub.h"
+
+enum {
+	ALL,   /* who sees hardware */
+	NAMES, /* everybody else */
+	CHANNELS,
+	FRAME_MS = 250,
+	QUIET_MS = 15000, /* then something is said, so that it is known who still listens */
+	KEEP_BYTES = 4 << 20,
+	PAGE = 1000,
+	PORTION_US = 1000,
+	NODES_MAX = 4000, /* changed at once: then all are read again, which costs less */
+};
+
+#define FIELDS "name,number,state,pool,role,labels,up,reason,pinned,missing_since_ms"
+
+struct feed {
+	struct daemon *d;
+	struct phx_http_hub *hub;
+	struct phx_store_reader *reader;
+	_Atomic uint64_t last; /* event of the journal */
+	_Atomic bool stopped;
+	pthread_t thread;
+	bool running;
+	pthread_mutex_t joining; /* one reader after the other begins */
+	_Atomic uint64_t told;   /* up to this event */
+	/* the rest is the thread's */
+	unsigned rights;           /* when they were looked at last */
+	int64_t said_ms, frame_ms; /* when something was published last, and nodes were */
+	/* of nodes that move also the steps, which are most of a record */
+	struct view_members still[CHANNELS], moving[CHANNELS];
+};
+
+/* ---- which nodes ---- */
+
+struct changed {
+	struct phx_list names; /* struct phx_word */
+	struct phx_hash places;
+	uint64_t looked;
+};
+
+static void changed_fini(struct changed *c)
+{
+	phx_list_fini(&c->names);
+	phx_hash_fini(&c->places);
+}
+
+static int note(struct changed *c, const char *name)
+{
+	uint32_t hash = phx_hash_text(name), i;
+	if (!name[0])
+		return 0;
+	for (uint32_t at = hash; phx_hash_next(&c->places, hash, &at, &i);)
+		if (!strcmp(PHX_LIST_AT(&c->names, struct phx_word, i)->text, name))
+			return 0;
+	struct phx_word *to = phx_list_push(&c->names, sizeof(*to));
+	if (!to)
+		return -ENOMEM;
+	PHX_STR_SET(to->text, name);
+	return phx_hash_put(&c->places, hash, c->names.n - 1);
+}
+
+/* Its own node, and those of which something was said. */
+static int note_event(void *arg, const struct phx_store_event *ev)
+{
+	struct changed *c = arg;
+	int r = note(c, ev->node);
+	c->looked = ev->seq;
+	if (r < 0 || strlen(ev->actions) <= strlen("[]"))
+		return r;
+	PHX_AUTO_JSON json_t *actions = json_loads(ev->actions, 0, NULL);
+	size_t i;
+	json_t *act;
+	json_array_foreach(actions, i, act) {
+		r = r ? r : note(c, phx_json_str(act, "node", ""));
+	}
+	return r;
+}
+
+static int read_changed(struct feed *f, uint64_t last, struct changed *ret, struct phx_err *err)
+{
+	ret->looked = f->told;
+	for (uint64_t before = 0; ret->looked < last && ret->looked != before;) {
+		before = ret->looked;
+		int r = phx_store_reader_events(f->reader, before, PAGE, NULL, note_event, ret,
+						err);
+		if (r < 0)
+			return r;
+	}
+	return 0;
+}
+
+/* ---- a frame ---- */
+
+static void put_node(struct feed *f, const struct phx_state *s, const char *name, int channel,
+		     struct phx_buf *nodes, struct phx_buf *gone)
+{
+	const struct phx_node *n = phx_state_node(s, name);
+	if (!n) {
+		phx_json_put_item(gone);
+		phx_json_put_text(gone, name);
+		return;
+	}
+	bool moves = phx_node_state_transient(n->state);
+	phx_json_put_item(nodes);
+	view_node_put(f->d, s, n, moves ? &f->moving[channel] : &f->still[channel], nodes);
+}
+
+/* The engine is let go in between. */
+static void put_nodes(struct feed *f, const struct changed *c, int channel, struct phx_buf *nodes,
+		      struct phx_buf *gone)
+{
+	for (uint32_t i = 0; i < c->names.n;) {
+		const struct phx_state *s = engine_lock(f->d->engine);
+		int64_t until_us = phx_clock_us() + PORTION_US;
+		for (; i < c->names.n && phx_clock_us() < until_us; i++)
+			put_node(f, s, PHX_LIST_AT(&c->names, struct phx_word, i)->text, channel,
+				 nodes, gone);
+		engine_unlock(f->d->engine);
+		if (i < c->names.n)
+			reads_breathe(phx_clock_us());
+	}
+}
+
+static void publish(struct feed *f, const struct changed *c, int channel)
+{
+	PHX_AUTO(phx_buf_fini) struct phx_buf nodes = {0}, gone = {0};
+	struct phx_buf frame = {0};
+	bool many = c->names.n > NODES_MAX;
+	phx_buf_addf(&nodes, "[");
+	phx_buf_addf(&gone, "[");
+	if (!many)
+		put_nodes(f, c, channel, &nodes, &gone);
+	phx_buf_addf(&nodes, "]");
+	phx_buf_addf(&gone, "]");
+	phx_buf_addf(&frame, "%sdata: {\"seq\":%llu,\"nodes\":", many ? "event: lost\n" : "",
+		     (unsigned long long)c->looked);
+	phx_buf_add(&frame, nodes.data, nodes.n);
+	phx_buf_addf(&frame, ",\"gone\":");
+	phx_buf_add(&frame, gone.data, gone.n);
+	phx_buf_addf(&frame, "}\n\n");
+	bool failed = frame.failed || nodes.failed || gone.failed;
+	size_t n = frame.n;
+	char *text = failed ? NULL : phx_buf_take(&frame);
+	phx_buf_fini(&frame);
+	phx_http_hub_publish(f->hub, (unsigned)channel, text, n);
+}
+
+static void publish_all(struct feed *f, const struct changed *c)
+{
+	for (int i = 0; i < CHANNELS; i++)
+		if (phx_http_hub_readers(f->hub, (unsigned)i))
+			publish(f, c, i);
+	f->said_ms = phx_clock_ms();
+}
+
+/* ---- who reads ---- */
+
+static unsigned n_readers(struct feed *f)
+{
+	unsigned n = 0;
+	for (unsigned i = 0; i < CHANNELS; i++)
+		n += phx_http_hub_readers(f->hub, i);
+	return n;
+}
+
+static bool may_read(void *arg, const struct phx_http_peer *peer, unsigned channel)
+{
+	struct feed *f = arg;
+	enum phx_right right = channel == ALL ? PHX_RIGHT_hardware : PHX_RIGHT_look;
+	return channel == ALL ? person_has_all(f->d, peer, right)
+			      : person_scope(f->d, peer, right) != PHX_SCOPE_NONE;
+}
+
+/* Rights were given or taken, or a session may have ended by itself. */
+static void look_at_readers(struct feed *f, bool quiet)
+{
+	unsigned rights = f->d->rights;
+	if (rights == f->rights && !quiet)
+		return;
+	f->rights = rights;
+	phx_http_hub_end(f->hub, may_read, f);
+}
+
+/* ---- the thread ---- */
+
+static void say_nothing(struct feed *f)
+{
+	static const char text[] = ": nothing\n\n";
+	for (unsigned i = 0; i < CHANNELS; i++)
+		if (phx_http_hub_readers(f->hub, i))
+			phx_http_hub_publish(f->hub, i, strdup(text), strlen(text));
+	f->said_ms = phx_clock_ms();
+}
+
+static void tell_news(struct feed *f, uint64_t last)
+{
+	PHX_AUTO(changed_fini) struct changed c = {0};
+	struct phx_err err = {0};
+	if (read_changed(f, last, &c, &err) < 0)
+		fprintf(stderr, "phxd: what changed cannot be told to browsers: %s\n", err.text);
+	else if (c.names.n)
+		publish_all(f, &c);
+	f->told = last;
+	f->frame_ms = phx_clock_ms();
+}
+
+/* How long there is nothing to do; 0: there is. */
+static int64_t rest_ms(const struct feed *f, unsigned n, int64_t now)
+{
+	int64_t frame = f->frame_ms + FRAME_MS - now, quiet = f->said_ms + QUIET_MS - now;
+	if (!n)
+		return -1;
+	if (f->rights != f->d->rights || quiet <= 0)
+		return 0;
+	if (f->told < f->last)
+		return frame < quiet ? frame < 0 ? 0 : frame : quiet;
+	return quiet;
+}
+
+/* What comes within a frame's time is one frame. */
+static void *run(void *arg)
+{
+	struct feed *f = arg;
+	while (!f->stopped) {
+		int64_t now = phx_clock_ms(), rest = rest_ms(f, n_readers(f), now);
+		uint64_t last = f->last;
+		if (rest != 0) {
+			phx_http_hub_wait(f->hub, (int)rest);
+			continue;
+		}
+		bool quiet = now - f->said_ms >= QUIET_MS;
+		look_at_readers(f, quiet);
+		if (f->told < last)
+			tell_news(f, last);
+		if (quiet)
+			say_nothing(f);
+	}
+	return NULL;
+}
+
+/* ---- the daemon's side ---- */
+
+static int pick_members(struct feed *f, struct phx_err *err)
+{
+	int r = 0;
+	for (int i = 0; r == 0 && i < CHANNELS; i++) {
+		r = view_members(FIELDS, i == ALL, &f->still[i], err);
+		r = r ? r : view_members(FIELDS ",plan", i == ALL, &f->moving[i], err);
+		f->still[i].less.empty = f->moving[i].less.empty = true;
+	}
+	return r;
+}
+
+int feed_new(struct daemon *d, struct feed **ret, struct phx_err *err)
+{
+	struct feed *f = calloc(1, sizeof(*f));
+	if (!f)
+		return -ENOMEM;
+	f->d = d;
+	f->last = phx_store_last(engine_store(d->engine));
+	pthread_mutex_init(&f->joining, NULL);
+	*ret = f;
+	int r = pick_members(f, err);
+	r = r ? r : phx_http_hub_new(CHANNELS, KEEP_BYTES, &f->hub);
+	r = r ? r : phx_store_reader_open(d->cfg.journal, &f->reader, err);
+	r = r ? r : -pthread_create(&f->thread, NULL, run, f);
+	f->running = r == 0;
+	return r;
+}
+
+void feed_wake(struct feed *f, uint64_t seq)
+{
+	if (seq > f->last)
+		f->last = seq;
+	if (n_readers(f))
+		phx_http_hub_tell(f->hub);
+}
+
+void feed_stop(struct feed *f)
+{
+	if (!f || !f->running)
+		return;
+	f->stopped = true;
+	phx_http_hub_tell(f->hub);
+	pthread_join(f->thread, NULL);
+	f->running = false;
+	phx_http_hub_end(f->hub, NULL, NULL);
+}
+
+void feed_free(struct feed *f)
+{
+	if (!f)
+		return;
+	feed_stop(f);
+	phx_store_reader_close(f->reader);
+	phx_http_hub_free(f->hub);
+	pthread_mutex_destroy(&f->joining);
+	free(f);
+}
+
+/* The first to read is told what comes after this moment, and nothing of the time when nobody
+ * read. */
+void api_feed(struct phx_http_request *q, void *arg)
+{
+	struct daemon *d = arg;
+	struct feed *f = d->feed;
+	bool all = person_has_all(d, phx_http_peer(q), PHX_RIGHT_hardware);
+	if (!phx_http_claim(q, PHX_HTTP_POLL, d->cfg.polls_per_user))
+		return;
+	pthread_mutex_lock(&f->joining);
+	if (!n_readers(f))
+		f->told = f->last;
+	phx_http_hub_read(f->hub, q, all ? ALL : NAMES);
+	pthread_mutex_unlock(&f->joining);
+}

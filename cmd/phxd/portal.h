@@ -1,0 +1,71 @@
+/* The portal: its pages (portal.c), and signing in with a browser (api_portal.c). Included by
+ * daemon.h. */
+#ifndef PHXD_PORTAL_H
+#define PHXD_PORTAL_H
+
+#include "config/config.h"
+#include "http/http.h"
+
+struct portal;
+
+/** Reads the pages (portal_dir) into memory: before rights are given up. Without them phxd serves
+ * none, and says so to who asks. -ENOMEM. */
+int portal_new(const struct phx_config *cfg, struct portal **ret);
+/** Safe on NULL. */
+void portal_free(struct portal *p);
+/** The names of the files of which each holds its digest, as a list: a page whose own is not among
+ * them is of before. NULL on ENOMEM. */
+json_t *portal_names(const struct portal *p);
+
+/* ---- passwords.c ---- */
+
+struct daemon;
+struct passwords;
+struct feed;
+
+/** Answers with a session of the user of that name, whose password was right. */
+typedef void (*session_begin_fn)(struct daemon *d, struct phx_http_request *q, const char *name);
+
+/** NULL where portal_pam is off. */
+int passwords_new(struct daemon *d, session_begin_fn begin, struct passwords **ret);
+/** Who waits is answered; nobody is after that. */
+void passwords_stop(struct passwords *p);
+/** Safe on NULL. */
+void passwords_free(struct passwords *p);
+/** Answers, sooner or later: with a session where PAM knows the name and the password, which are
+ * the caller's to wipe. `p` NULL: nobody signs in so. */
+void passwords_take(struct passwords *p, struct phx_http_request *q, const char *name,
+		    const char *password);
+
+/* ---- api_portal.c ---- */
+
+/** A session_begin_fn. */
+void session_begin_as(struct daemon *d, struct phx_http_request *q, const char *name);
+/** For phx_http_server_config.moved: journals it. */
+void session_moved(void *arg, const struct phx_http_peer *peer, const char *from);
+
+/* ---- feed.c ---- */
+
+int feed_new(struct daemon *d, struct feed **ret, struct phx_err *err);
+/** Up to event `seq` all is committed; or, 0, rights have changed. On any thread; while nobody
+ * reads it costs nothing. */
+void feed_wake(struct feed *f, uint64_t seq);
+/** All streams end, and no other begins. */
+void feed_stop(struct feed *f);
+/** After the server's end. Safe on NULL. */
+void feed_free(struct feed *f);
+
+/* all: phx_http_handler with arg = struct daemon */
+void api_feed(struct phx_http_request *q, void *arg);
+void api_portal(struct phx_http_request *q, void *arg);
+void api_portal_page(struct phx_http_request *q, void *arg);
+void api_portal_file(struct phx_http_request *q, void *arg);
+void api_portal_link(struct phx_http_request *q, void *arg);
+void api_portal_sign_out(struct phx_http_request *q, void *arg);
+void api_session(struct phx_http_request *q, void *arg);
+void api_session_begin(struct phx_http_request *q, void *arg);
+void api_session_end(struct phx_http_request *q, void *arg);
+void api_sessions(struct phx_http_request *q, void *arg);
+void api_sessions_end(struct phx_http_request *q, void *arg);
+
+#endif

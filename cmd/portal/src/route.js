@@ -1,0 +1,16 @@
+// Where one is: the part of the address behind #, so that back, reload and bookmarks do what they should.
+import { Subject } from './subject.js';
+
+function read() {
+	const [path, query] = location.hash.replace(/^#\/?/, '').split('?');
+	const [page = '', item = ''] = path.split('/').map(decodeURIComponent);
+	return { page, item, query: new URLSearchParams(query ?? '') };
+}
+
+export const route = new Subject(read());
+addEventListener('hashchange', () => route.set(read()));
+
+export const address = (page, item) => `#/${page}${item ? `/${encodeURIComponent(item)}` : ''}`;
+export const go = (page, item) => {
+	location.hash = address(page, item);
+};

@@ -1,0 +1,298 @@
+/* See account_files.h. */
+#include "agent/account_files.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/file.h"
+
+/* Name services, and shadow's tools, pass over lines that begin with a #. */
+#define BEGIN "# phoenix: made by phx-agent for members of the RE of this node"
+#define END "# phoenix: end"
+
+enum { FILE_MAX = 16 << 20, ID_FIELD = 2 };
+
+struct account_file {
+	const char *path;
+	size_t member; /* of struct account_files */
+	bool may_lack;
+};
+static const struct account_file files[] = {
+	{"/etc/group", offsetof(struct account_files, group), false},
+	{"/etc/shadow", offsetof(struct account_files, shadow), true},
+	/* last: who is there by name has all else */
+	{"/etc/passwd", offsetof(struct account_files, passwd), false},
+};
+
+static char **text_of(const struct account_files *f, const struct account_file *file)
+{
+	return (char **)((char *)(uintptr_t)f + file->member);
+}
+
+void account_files_fini(struct account_files *f)
+{
+	for (size_t i = 0; i < PHX_ARRAY_SIZE(files); i++)
+		free(PHX_TAKE(*text_of(f, &files[i])));
+}
+
+int account_files_read(const char *root, struct account_files *ret, struct phx_err *err)
+{
+	struct account_files f = {0};
+	int r = 0;
+	for (size_t i = 0; i < PHX_ARRAY_SIZE(files) && r == 0; i++) {
+		PHX_AUTO_FREE char *path = phx_path("%s%s", root, files[i].path);
+		r = path ? phx_file_read(path, FILE_MAX, text_of(&f, &files[i]), NULL, err)
+			 : -ENOMEM;
+		if (r == -ENOENT && files[i].may_lack) {
+			phx_err_clear(err);
+			r = 0;
+		}
+	}
+	if (r < 0)
+		account_files_fini(&f);
+	else
+		*ret = f;
+	return r;
+}
+
+/* ---- lines ---- */
+
+static size_t line_of(const char *at)
+{
+	return strcspn(at, "\n");
+}
+
+static const char *next_line(const char *at)
+{
+	at += line_of(at);
+	return *at ? at + 1 : at;
+}
+
+static bool is_line(const char *at, const char *text)
+{
+	return line_of(at) == strlen(text) && !strncmp(at, text, strlen(text));
+}
+
+/* Field `i` of the line, cut to fit. */
+static void field(const char *at, int i, char *ret, size_t size)
+{
+	const char *end = at + line_of(at);
+	for (; i > 0 && at < end; i--) {
+		const char *colon = memchr(at, ':', (size_t)(end - at));
+		at = colon ? colon + 1 : end;
+	}
+	const char *colon = memchr(at, ':', (size_t)(end - at));
+	snprintf(ret, size, "%.*s", (int)((colon ? colon : end) - at), at);
+}
+
+/* What is not ours: the text without its block. */
+static int take_base(const char *path, const char *text, char **ret, struct phx_err *err)
+{
+	PHX_AUTO(phx_buf_fini) struct phx_buf b = {0};
+	unsigned number = 1, begun = 0;
+	for (const char *at = text; *at; at = next_line(at), number++) {
+		if (!begun && is_line(at, BEGIN))
+			begun = number;
+		else if (begun && is_line(at, END))
+			begun = 0;
+		else if (!begun)
+			phx_buf_addf(&b, "%.*s\n", (int)line_of(at), at);
+	}
+	if (begun)
+		return phx_err_set(err, -EINVAL, "%s:%u: a block begins here and has no end (%s)",
+				   path, begun, END);
+	*ret = phx_buf_take(&b);
+	return *ret ? 0 : -ENOMEM;
+}
+
+/* Whose line it is, and whose it is to be. */
+struct entry {
+	const char *path, *what, *number, *re;
+	const char *name;
+	uint32_t id;
+};
+
+/* 1: the image has this very one. */
+static int compare_line(const struct entry *e, const char *at, unsigned line, struct phx_err *err)
+{
+	char name[256], id[32];
+	uint64_t n = 0;
+	field(at, 0, name, sizeof(name));
+	field(at, ID_FIELD, id, sizeof(id));
+	bool numbered = phx_u64_parse(id, 0, UINT32_MAX, &n) == 0;
+	bool same_name = !strcmp(name, e->name), same_id = numbered && n == e->id;
+	if (same_name && same_id)
+		return 1;
+	return same_name || same_id
+		? phx_err_set(
+			  err, -EEXIST,
+			  "%s %s (%s %u) of RE %s clashes with %s (%s %s) of this node's image: "
+			  "%s:%u",
+			  e->what, e->name, e->number, e->id, e->re, name, e->number, id, e->path,
+			  line)
+		: 0;
+}
+
+static int compare_all(const struct entry *e, const char *base, struct phx_err *err)
+{
+	unsigned line = 1;
+	bool there = false;
+	for (const char *at = base; *at; at = next_line(at), line++) {
+		int r = *at == '#' ? 0 : compare_line(e, at, line, err);
+		if (r < 0)
+			return r;
+		there |= r;
+	}
+	return there;
+}
+
+/* ---- blocks ---- */
+
+/* 1: it is the image's own. */
+static int put_account(const char *base, const char *re, const struct phx_account *a,
+		       struct phx_buf *b, struct phx_err *err)
+{
+	const struct entry e = {"/etc/passwd", "account", "uid", re, a->name, a->uid};
+	int r = compare_all(&e, base, err);
+	if (r == 0)
+		phx_buf_addf(b, "%s:x:%u:%u:%s:%s:%s\n", a->name, a->uid, a->gid, a->gecos, a->home,
+			     a->shell);
+	return r;
+}
+
+static bool has_group(const struct phx_account *a, uint32_t gid)
+{
+	PHX_LIST_EACH(struct phx_account_group, g, &a->groups)
+		if (g->gid == gid)
+			return true;
+	return false;
+}
+
+static int put_group(const char *base, const struct phx_accounts *want,
+		     const struct phx_account_group *g, struct phx_buf *b, struct phx_err *err)
+{
+	const struct entry e = {"/etc/group", "group", "gid", want->re, g->name, g->gid};
+	int r = compare_all(&e, base, err);
+	if (r)
+		return r < 0 ? r : 0;
+	phx_buf_addf(b, "%s:x:%u:", g->name, g->gid);
+	const char *sep = "";
+	PHX_LIST_EACH(struct phx_account, a, &want->list)
+		if (has_group(a, g->gid)) {
+			phx_buf_addf(b, "%s%s", sep, a->name);
+			sep = ",";
+		}
+	phx_buf_add(b, "\n", 1);
+	return 0;
+}
+
+static bool is_named(const char *base, const char *name)
+{
+	char first[256];
+	for (const char *at = base; *at; at = next_line(at)) {
+		field(at, 0, first, sizeof(first));
+		if (!strcmp(first, name))
+			return true;
+	}
+	return false;
+}
+
+/* No password opens them; keys and the like do. */
+static void put_shadow(const char *base, const struct phx_account *a, struct phx_buf *b)
+{
+	if (!is_named(base, a->name))
+		phx_buf_addf(b, "%s:*:::::::\n", a->name);
+}
+
+static char *join(const char *base, const struct phx_buf *block)
+{
+	if (block->failed)
+		return NULL;
+	return block->n ? phx_path("%s" BEGIN "\n%s" END "\n", base, block->data) : strdup(base);
+}
+
+/* `base`: what is not ours, of each. */
+static int merge(const struct account_files *base, const struct phx_accounts *want,
+		 struct account_files *ret, struct phx_err *err)
+{
+	PHX_AUTO(phx_buf_fini) struct phx_buf passwd = {0}, group = {0}, shadow = {0};
+	int r = 0;
+	PHX_LIST_EACH(struct phx_account, a, &want->list) {
+		int one = r ? r : put_account(base->passwd, want->re, a, &passwd, err);
+		r = one < 0 ? one : r;
+		if (one == 0 && base->shadow)
+			put_shadow(base->shadow, a, &shadow);
+	}
+	PHX_LIST_EACH(struct phx_account_group, g, &want->groups)
+		r = r ? r : put_group(base->group, want, g, &group, err);
+	if (r < 0)
+		return r;
+	*ret = (struct account_files){join(base->passwd, &passwd), join(base->group, &group),
+				      base->shadow ? join(base->shadow, &shadow) : NULL};
+	if (ret->passwd && ret->group && (ret->shadow || !base->shadow))
+		return 0;
+	account_files_fini(ret);
+	return -ENOMEM;
+}
+
+int account_files_merge(const struct account_files *is, const struct phx_accounts *want,
+			struct account_files *ret, struct phx_err *err)
+{
+	struct account_files base = {0}, to = {0};
+	int r = 0;
+	for (size_t i = 0; i < PHX_ARRAY_SIZE(files) && r == 0; i++)
+		if (*text_of(is, &files[i]))
+			r = take_base(files[i].path, *text_of(is, &files[i]),
+				      text_of(&base, &files[i]), err);
+	r = r ? r : merge(&base, want, &to, err);
+	account_files_fini(&base);
+	if (r == 0)
+		*ret = to;
+	return r;
+}
+
+/* ---- writing ---- */
+
+int account_files_lock(const char *root, struct phx_err *err)
+{
+	struct flock all = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
+	PHX_AUTO_FREE char *path = phx_path("%s/etc/.pwd.lock", root);
+	PHX_AUTO_CLOSE int fd =
+		path ? open(path, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600) : -1;
+	if (fd < 0)
+		return phx_err_set(err, path ? -errno : -ENOMEM, "%s/etc/.pwd.lock: %s", root,
+				   strerror(errno));
+	if (fcntl(fd, F_OFD_SETLK, &all) < 0)
+		return phx_err_set(err, -EAGAIN, "%s: somebody else changes accounts", path);
+	int taken = fd;
+	fd = -1;
+	return taken;
+}
+
+static int write_one(const char *path, const char *text, struct phx_err *err)
+{
+	struct stat st;
+	if (stat(path, &st) < 0)
+		return phx_err_set(err, -errno, "%s: %s", path, strerror(errno));
+	int r = phx_file_write(path, text, strlen(text), st.st_mode & 07777, err);
+	if (r == 0 && chown(path, st.st_uid, st.st_gid) < 0)
+		r = phx_err_set(err, -errno, "%s: %s", path, strerror(errno));
+	return r;
+}
+
+int account_files_write(const char *root, const struct account_files *is,
+			const struct account_files *to, struct phx_err *err)
+{
+	int r = 0;
+	for (size_t i = 0; i < PHX_ARRAY_SIZE(files) && r == 0; i++) {
+		const char *before = *text_of(is, &files[i]), *after = *text_of(to, &files[i]);
+		PHX_AUTO_FREE char *path = phx_path("%s%s", root, files[i].path);
+		if (before && after && strcmp(before, after) != 0)
+			r = path ? write_one(path, after, err) : -ENOMEM;
+	}
+	return r;
+}

@@ -1,0 +1,165 @@
+/* See account_places.h. Every directory is reached through the descriptor of the one above it,
+ * which nobody but root may write to; so no name that a member made is ever resolved. */
+#include "agent/account_places.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/file.h"
+#include "base/tree.h"
+
+/* Ours, and nobody else writes there. */
+static int check_ours(int fd, const char *path, struct phx_err *err)
+{
+	struct stat st;
+	if (fstat(fd, &st) < 0)
+		return phx_err_set(err, -errno, "%s: %s", path, strerror(errno));
+	if (st.st_uid == geteuid() && !(st.st_mode & 022))
+		return 0;
+	return phx_err_set(
+		err, -EPERM,
+		"%s: others may write there (owner %u, mode %04o): what members have below "
+		"it would not be theirs alone",
+		path, (unsigned)st.st_uid, (unsigned)st.st_mode & 07777);
+}
+
+/* Takes nothing; the text says `path` and name. */
+static int open_below(int at, const char *path, const char *name, struct phx_err *err)
+{
+	int fd = openat(at, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	return fd < 0 ? phx_err_set(err, -errno, "%s/%s: %s", path, name, strerror(errno)) : fd;
+}
+
+static int open_ours(int at, const char *path, const char *name, struct phx_err *err)
+{
+	PHX_AUTO_CLOSE int fd = open_below(at, path, name, err);
+	int r = fd < 0 ? fd : check_ours(fd, path, err);
+	if (r < 0)
+		return r;
+	int taken = fd;
+	fd = -1;
+	return taken;
+}
+
+/* One that a crash left is still ours to give: nobody else writes above it. */
+static int make_his(int at, const char *path, const struct phx_account *a, const char *name,
+		    struct phx_err *err)
+{
+	struct stat st;
+	if (mkdirat(at, name, 0700) < 0 && errno != EEXIST)
+		return phx_err_set(err, -errno, "%s/%s: %s", path, name, strerror(errno));
+	PHX_AUTO_CLOSE int fd = open_below(at, path, name, err);
+	if (fd < 0)
+		return fd;
+	if (fstat(fd, &st) < 0 ||
+	    ((st.st_uid != a->uid || st.st_gid != a->gid) && fchown(fd, a->uid, a->gid) < 0))
+		return phx_err_set(err, -errno, "%s/%s: %s", path, name, strerror(errno));
+	return 0;
+}
+
+/* ---- scratch ---- */
+
+static int open_scratch(const char *scratch, struct phx_err *err)
+{
+	PHX_AUTO_CLOSE int fd = open(scratch, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	int r = fd < 0 ? phx_err_set(err, -errno, "%s: %s", scratch, strerror(errno))
+		       : check_ours(fd, scratch, err);
+	if (r < 0)
+		return r;
+	int taken = fd;
+	fd = -1;
+	return taken;
+}
+
+int account_scratch_make(const char *scratch, const char *re, const struct phx_account *a,
+			 struct phx_err *err)
+{
+	if (access(scratch, F_OK) < 0) {
+		int r = phx_dir_make(scratch, 0755, err);
+		if (r < 0)
+			return r;
+	}
+	PHX_AUTO_CLOSE int above = open_scratch(scratch, err);
+	if (above < 0)
+		return above;
+	if (mkdirat(above, re, 0711) == 0 && fchmodat(above, re, 0711, 0) < 0)
+		return phx_err_set(err, -errno, "%s/%s: %s", scratch, re, strerror(errno));
+	PHX_AUTO_CLOSE int dir = open_ours(above, scratch, re, err);
+	return dir < 0 ? dir : make_his(dir, re, a, a->name, err);
+}
+
+int account_scratch_remove(const char *scratch, const char *re, const char *name,
+			   struct phx_err *err)
+{
+	struct phx_err why = {0};
+	PHX_AUTO_CLOSE int above = open_scratch(scratch, &why);
+	if (above == -ENOENT || above == -EPERM) /* nothing of ours is ever made there */
+		return 0;
+	if (above < 0)
+		return phx_err_set(err, above, "%s", why.text);
+	if (!name)
+		return phx_tree_remove(above, re, err);
+	PHX_AUTO_CLOSE int dir = open_ours(above, scratch, re, &why);
+	if (dir == -ENOENT)
+		return 0;
+	return dir < 0 ? phx_err_set(err, dir, "%s", why.text) : phx_tree_remove(dir, name, err);
+}
+
+/* ---- homes ---- */
+
+/* The directory above a home, and the home's name in it, which is borrowed. */
+static int open_above(const char *root, const char *home, const char **ret_name,
+		      struct phx_err *err)
+{
+	struct stat st, top;
+	const char *name = strrchr(home, '/') + 1;
+	PHX_AUTO_FREE char *path = phx_path("%s%.*s", root, (int)(name - home), home);
+	PHX_AUTO_FREE char *all = phx_path("%s/", root);
+	if (!path || !all)
+		return -ENOMEM;
+	if (!name[0])
+		return phx_err_set(err, -EINVAL, "%s: is no home", home);
+	PHX_AUTO_CLOSE int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	int r = fd < 0 ? phx_err_set(err, -errno, "%s: %s", path, strerror(errno))
+		       : check_ours(fd, path, err);
+	if (r == 0 && (fstat(fd, &st) < 0 || stat(all, &top) < 0))
+		r = phx_err_set(err, -errno, "%s: %s", path, strerror(errno));
+	if (r == 0 && st.st_dev != top.st_dev)
+		r = phx_err_set(err, -EXDEV, "%s: is not on the node's own file system", path);
+	if (r < 0)
+		return r;
+	int taken = fd;
+	fd = -1;
+	*ret_name = name;
+	return taken;
+}
+
+bool account_home_lacks(const char *root, const struct phx_account *a)
+{
+	struct stat st;
+	const char *name;
+	PHX_AUTO_CLOSE int above = open_above(root, a->home, &name, NULL);
+	return above >= 0 && fstatat(above, name, &st, AT_SYMLINK_NOFOLLOW) < 0 && errno == ENOENT;
+}
+
+int account_home_make(const char *root, const struct phx_account *a, struct phx_err *err)
+{
+	const char *name;
+	PHX_AUTO_CLOSE int above = open_above(root, a->home, &name, err);
+	return above < 0 ? above : make_his(above, root, a, name, err);
+}
+
+int account_home_remove(const char *root, const char *home, struct phx_err *err)
+{
+	const char *name;
+	struct phx_err why = {0};
+	PHX_AUTO_CLOSE int above = open_above(root, home, &name, &why);
+	if (above == -ENOENT)
+		return 0;
+	return above < 0 ? phx_err_set(err, above, "%s", why.text)
+			 : phx_tree_remove(above, name, err);
+}

@@ -1,0 +1,28 @@
+/* What the agent tells the head of itself with each call: the members of the bodies of hello and
+ * beat that are of all its parts. Called by the link. */
+#ifndef PHX_AGENT_REPORT_H
+#define PHX_AGENT_REPORT_H
+
+#include <jansson.h>
+
+#include "agent/agent.h"
+
+/** Members "boot_id" and "env". */
+void report_where(const struct agent *a, json_t *j);
+
+/** Members "healthy" and "health_text": of what keeps it from serving; of a node that is healthy,
+ * what the head should know all the same. */
+void report_health(struct agent *a, json_t *j);
+
+/** What the link itself keeps for the head. */
+struct report_kept {
+	uint64_t anchor; /* event of the last anchor */
+	uint64_t ca;     /* how often the CA was changed */
+};
+/** Member "running": orders that the head need not repeat. */
+void report_running(struct agent *a, struct report_kept kept, json_t *j);
+
+/** Member "sessions" of a monitor: the users who are logged in. */
+void report_sessions(const struct agent *a, json_t *monitor);
+
+#endif

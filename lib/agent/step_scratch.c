@@ -1,0 +1,184 @@
+/* Step scratch: what jobs and their users left on this node is destroyed while its system stays
+ * up, and then looked for once more everywhere on its disks. It is done only if nothing of a person
+ * is found; else it fails, and the head has the disks erased. Files are removed, and their blocks
+ * are discarded where the disk can do that: no disk is erased or read back here, and the answer
+ * says so. Called through the table of step_table.c. */
+#include "agent/step.h"
+
+#include <ctype.h>
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <fts.h>
+#include <inttypes.h>
+#include <linux/fs.h>
+#include <mntent.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "agent/job_user.h"
+#include "base/clock.h"
+#include "base/file.h"
+
+enum { AGAIN_FIRST_MS = 20, AGAIN_MOST_MS = 500, ASK_EVERY = 4096 };
+
+/* ---- nothing of it runs ---- */
+
+/* Ends of jobs, with their output, have to be at the head; the keeper of tasks ends by itself when
+ * it has nothing to do. */
+static bool runs(const struct agent *a, char ret_what[80])
+{
+	struct job_run one;
+	PHX_AUTO_FREE char *keeper = phx_path("%s/tasks/socket", a->cfg.state_dir);
+	if (jobs_list(a->jobs, &one, 1)) {
+		snprintf(ret_what, 80, "job %" PRIu64 " runs, or its end is not told yet", one.id);
+		return true;
+	}
+	snprintf(ret_what, 80, "the keeper of tasks runs");
+	return keeper && access(keeper, F_OK) == 0;
+}
+
+static int wait_until_quiet(struct step_run *s, struct phx_err *err)
+{
+	struct phx_again again = {AGAIN_FIRST_MS, AGAIN_MOST_MS, 0};
+	char what[80];
+	int64_t end = phx_clock_ms() + (s->deadline_ms - phx_clock_ms()) / 2;
+	while (runs(s->agent, what))
+		if (phx_clock_ms() >= end || step_wait_ms(s, phx_again_ms(&again)))
+			return phx_err_set(err, -EBUSY, "%s", what);
+	return 0;
+}
+
+/* Processes of persons could write while we look. Those of another root are not the node's. */
+static int check_processes(const struct agent *a, struct phx_err *err)
+{
+	DIR *d = a->cfg.whole_machine ? opendir("/proc") : NULL;
+	int r = 0;
+	for (struct dirent *e; r == 0 && d && (e = readdir(d));) {
+		struct stat st;
+		if (isdigit((unsigned char)e->d_name[0]) &&
+		    fstatat(dirfd(d), e->d_name, &st, 0) == 0 && job_user_is_person(st.st_uid))
+			r = phx_err_set(err, -EBUSY, "process %s of user %u runs", e->d_name,
+					(unsigned)st.st_uid);
+	}
+	if (d)
+		closedir(d);
+	return r;
+}
+
+/* ---- destroyed ---- */
+
+/* The directory itself stays: it may be a file system of its own, and others hold it open. */
+static int empty(const char *path, uint32_t *n, struct phx_err *err)
+{
+	DIR *d = opendir(path);
+	int r = d || errno == ENOENT ? 0
+				     : phx_err_set(err, -errno, "%s: %s", path, strerror(errno));
+	for (struct dirent *e; r == 0 && d && (e = readdir(d));) {
+		PHX_AUTO_FREE char *file = phx_path("%s/%s", path, e->d_name);
+		if (!strcmp(e->d_name, ".") || !strcmp(e->d_name, ".."))
+			continue;
+		r = file ? phx_dir_remove(file, err) : -ENOMEM;
+		++*n;
+	}
+	if (d)
+		closedir(d);
+	return r;
+}
+
+/* All that jobs and tasks have below the cache: their directories, their own places, the data of
+ * REs without a directory for it, what they printed. */
+static int destroy(const struct agent *a, uint32_t *n, struct phx_err *err)
+{
+	static const char *const places[] = {"-jobs", "-tasks", "/jobs", "/tasks"};
+	int r = 0;
+	for (size_t i = 0; r == 0 && i < PHX_ARRAY_SIZE(places); i++) {
+		PHX_AUTO_FREE char *path = phx_path("%s%s", a->cfg.cache_dir, places[i]);
+		r = path ? empty(path, n, err) : -ENOMEM;
+	}
+	return r;
+}
+
+/* ---- looked for ---- */
+
+static int look_at(const FTSENT *f, struct phx_err *err)
+{
+	if (f->fts_info == FTS_DNR || f->fts_info == FTS_ERR || f->fts_info == FTS_NS)
+		return f->fts_errno == ENOENT ? 0
+					      : phx_err_set(err, -f->fts_errno, "%s: %s",
+							    f->fts_path, strerror(f->fts_errno));
+	if (f->fts_statp && job_user_is_person(f->fts_statp->st_uid))
+		return phx_err_set(err, -EUCLEAN, "%s is of user %u, and not in the scratch",
+				   f->fts_path, (unsigned)f->fts_statp->st_uid);
+	return 0;
+}
+
+static int look_below(struct step_run *s, const char *path, struct phx_err *err)
+{
+	char *const roots[] = {(char *)path, NULL};
+	FTS *t = fts_open(roots, FTS_PHYSICAL | FTS_XDEV | FTS_NOCHDIR, NULL);
+	uint32_t n = 0;
+	int r = t ? 0 : -errno;
+	for (FTSENT *f; r == 0 && (f = fts_read(t));) {
+		r = look_at(f, err);
+		if (r == 0 && ++n % ASK_EVERY == 0 && step_cancelled(s))
+			r = phx_err_set(err, -ECANCELED, "given up at %s", f->fts_path);
+	}
+	if (t)
+		fts_close(t);
+	return r;
+}
+
+/* A disk, or memory: what others serve over a network is not the node's. */
+static bool is_local(const struct mntent *m)
+{
+	static const char *const kinds[] = {"tmpfs", "overlay", "ramfs"};
+	for (size_t i = 0; i < PHX_ARRAY_SIZE(kinds); i++)
+		if (phx_str_eq(m->mnt_type, kinds[i]))
+			return true;
+	return phx_str_starts(m->mnt_fsname, "/dev/");
+}
+
+static int look_everywhere(struct step_run *s, struct phx_err *err)
+{
+	if (!s->agent->cfg.whole_machine)
+		return look_below(s, s->agent->cfg.root, err);
+	FILE *mounts = setmntent("/proc/self/mounts", "re");
+	int r = mounts ? 0 : phx_err_set(err, -errno, "/proc/self/mounts: %s", strerror(errno));
+	struct mntent m;
+	char buf[4096];
+	while (r == 0 && mounts && getmntent_r(mounts, &m, buf, sizeof(buf)))
+		if (is_local(&m))
+			r = look_below(s, m.mnt_dir, err);
+	if (mounts)
+		endmntent(mounts);
+	return r;
+}
+
+/* The disk may forget what was removed; one that cannot is no failure: it is told. */
+static bool discard(const struct agent *a)
+{
+	struct fstrim_range all = {.len = UINT64_MAX};
+	PHX_AUTO_CLOSE int fd = a->cfg.whole_machine
+		? open(a->cfg.cache_dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+		: -1;
+	sync();
+	return fd >= 0 && ioctl(fd, FITRIM, &all) == 0;
+}
+
+int step_scratch(struct step_run *s, struct phx_err *err)
+{
+	uint32_t n = 0;
+	int r = wait_until_quiet(s, err);
+	r = r ? r : check_processes(s->agent, err);
+	r = r ? r : destroy(s->agent, &n, err);
+	r = r ? r : look_everywhere(s, err);
+	if (r == 0)
+		snprintf(s->said, sizeof(s->said),
+			 "%u left by jobs removed, none of a user's files elsewhere; %s; no disk "
+			 "was erased",
+			 n, discard(s->agent) ? "free blocks discarded" : "free blocks stay");
+	return r;
+}

@@ -1,0 +1,225 @@
+/* See tree.h. A directory within the tree is moved to its top before it is emptied, so that two
+ * descriptors are enough for any depth; every file is reached from the descriptor of its directory.
+ * Never follows a link, never enters a mount. */
+#include "base/tree.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/fs.h>
+#include <linux/openat2.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/file.h"
+#include "base/util.h"
+
+/* How often somebody who still writes there is outrun (a round takes one level off what is deep),
+ * and how often what is mounted over a mount is taken off. */
+enum { ROUNDS = 1 << 20, MOUNTS = 64 };
+
+struct work {
+	int top;
+	unsigned moved; /* names that were given at the top */
+	uint64_t done;  /* what went, or went up */
+	int first;      /* errno of the first that stayed, negative */
+	char what[256];
+};
+
+static void stays(struct work *w, const char *name, int r)
+{
+	if (w->first)
+		return;
+	w->first = r;
+	snprintf(w->what, sizeof(w->what), "%s", name);
+}
+
+/* ---- one name ---- */
+
+/* -EXDEV: something is mounted on it. */
+static int open_in(int dir, const char *name, int flags)
+{
+	const struct open_how how = {.flags = (uint64_t)(flags | O_CLOEXEC | O_NOFOLLOW),
+				     .resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS |
+					     RESOLVE_NO_XDEV};
+	int fd = (int)syscall(SYS_openat2, dir, name, &how, sizeof(how));
+	return fd < 0 ? -errno : fd;
+}
+
+/* The name is not resolved further than to what is mounted on it. */
+static int unmount(int dir, const char *name)
+{
+	PHX_AUTO_FREE char *path = phx_path("/proc/self/fd/%d/%s", dir, name);
+	if (!path)
+		return -ENOMEM;
+	return umount2(path, MNT_DETACH | UMOUNT_NOFOLLOW) < 0 ? -errno : 0;
+}
+
+/* Takes "immutable" and "append only" from what is open; whatever else it is, it stays. */
+static void unlock_fd(int path_fd)
+{
+	char name[64];
+	int flags = 0;
+	struct stat st;
+	if (fstat(path_fd, &st) < 0 || !(S_ISREG(st.st_mode) || S_ISDIR(st.st_mode)))
+		return;
+	snprintf(name, sizeof(name), "/proc/self/fd/%d", path_fd);
+	PHX_AUTO_CLOSE int fd = open(name, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	if (fd >= 0 && ioctl(fd, FS_IOC_GETFLAGS, &flags) == 0 &&
+	    flags & (FS_IMMUTABLE_FL | FS_APPEND_FL)) {
+		flags &= ~(FS_IMMUTABLE_FL | FS_APPEND_FL);
+		ioctl(fd, FS_IOC_SETFLAGS, &flags);
+	}
+}
+
+static void unlock(int dir, const char *name)
+{
+	PHX_AUTO_CLOSE int fd = open_in(dir, name, O_PATH);
+	if (fd >= 0)
+		unlock_fd(fd);
+	unlock_fd(dir);
+}
+
+/* Does `act` until nothing is mounted there and no flag keeps it. */
+static int insist(int dir, const char *name, int (*act)(struct work *w, int dir, const char *name),
+		  struct work *w)
+{
+	int r = act(w, dir, name);
+	for (int i = 0; i < MOUNTS && (r == -EBUSY || r == -EXDEV); i++)
+		r = unmount(dir, name) < 0 ? r : act(w, dir, name);
+	if (r == -EPERM || r == -EACCES) {
+		unlock(dir, name);
+		r = act(w, dir, name);
+	}
+	return r == -ENOENT ? 0 : r;
+}
+
+static int take_file(struct work *w, int dir, const char *name)
+{
+	(void)w;
+	return unlinkat(dir, name, 0) < 0 ? -errno : 0;
+}
+
+static int take_dir(struct work *w, int dir, const char *name)
+{
+	(void)w;
+	return unlinkat(dir, name, AT_REMOVEDIR) < 0 ? -errno : 0;
+}
+
+static int move_up(struct work *w, int dir, const char *name)
+{
+	char to[32];
+	int r;
+	do {
+		snprintf(to, sizeof(to), ".phx-%u", w->moved++);
+		r = renameat2(dir, name, w->top, to, RENAME_NOREPLACE) < 0 ? -errno : 0;
+	} while (r == -EEXIST);
+	return r;
+}
+
+/* ---- directories ---- */
+
+static bool is_dir(int dir, const struct dirent *e)
+{
+	struct stat st;
+	if (e->d_type != DT_UNKNOWN)
+		return e->d_type == DT_DIR;
+	return fstatat(dir, e->d_name, &st, AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT) == 0 &&
+		S_ISDIR(st.st_mode);
+}
+
+/* Calls act() for each entry; returns how many there were. */
+static unsigned each_entry(int dir, struct work *w,
+			   void (*act)(struct work *w, int dir, const struct dirent *e))
+{
+	unsigned n = 0;
+	int fd = openat(dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR *d = fd < 0 ? NULL : fdopendir(fd);
+	if (fd >= 0 && !d)
+		close(fd);
+	for (struct dirent *e; d && (e = readdir(d));) {
+		if (!strcmp(e->d_name, ".") || !strcmp(e->d_name, ".."))
+			continue;
+		n++;
+		act(w, dir, e);
+	}
+	if (d)
+		closedir(d);
+	return n;
+}
+
+static void note(struct work *w, const char *name, int r)
+{
+	if (r < 0)
+		stays(w, name, r);
+	else
+		w->done++;
+}
+
+/* What is in a directory within the tree: files go, directories go up. */
+static void clear_entry(struct work *w, int dir, const struct dirent *e)
+{
+	note(w, e->d_name, insist(dir, e->d_name, is_dir(dir, e) ? move_up : take_file, w));
+}
+
+/* Until nothing is there, or nothing goes any more. */
+static void clear(struct work *w, int dir,
+		  void (*act)(struct work *w, int dir, const struct dirent *e))
+{
+	uint64_t before = w->done - 1;
+	for (int i = 0; i < ROUNDS && w->done != before; i++) {
+		before = w->done;
+		if (!each_entry(dir, w, act))
+			return;
+	}
+}
+
+static int empty_dir(struct work *w, int dir, const char *name)
+{
+	PHX_AUTO_CLOSE int fd = open_in(dir, name, O_RDONLY | O_DIRECTORY);
+	if (fd < 0)
+		return fd;
+	clear(w, fd, clear_entry);
+	return 0;
+}
+
+static void clear_top_entry(struct work *w, int top, const struct dirent *e)
+{
+	bool dir = is_dir(top, e);
+	int r = dir ? insist(top, e->d_name, empty_dir, w) : 0;
+	note(w, e->d_name, r ? r : insist(top, e->d_name, dir ? take_dir : take_file, w));
+}
+
+static int open_top(struct work *w, int at, const char *name)
+{
+	w->top = open_in(at, name, O_RDONLY | O_DIRECTORY);
+	return w->top < 0 ? w->top : 0;
+}
+
+int phx_tree_remove(int at, const char *name, struct phx_err *err)
+{
+	struct work w = {.top = -1};
+	struct stat st;
+	if (!name[0] || strchr(name, '/') || !strcmp(name, ".") || !strcmp(name, ".."))
+		return phx_err_set(err, -EINVAL, "'%s' is not one part of a path", name);
+	if (fstatat(at, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
+		return errno == ENOENT ? 0
+				       : phx_err_set(err, -errno, "%s: %s", name, strerror(errno));
+	bool dir = S_ISDIR(st.st_mode);
+	int r = dir ? insist(at, name, open_top, &w) : 0;
+	if (w.top >= 0) {
+		clear(&w, w.top, clear_top_entry);
+		close(w.top);
+	}
+	r = r ? r : insist(at, name, dir ? take_dir : take_file, &w);
+	if (r == -ENOTEMPTY && w.first)
+		r = w.first;
+	return r < 0 ? phx_err_set(err, r, "%s: %s%s%s", name, w.what, w.what[0] ? ": " : "",
+				   strerror(-r))
+		     : 0;
+}

@@ -1,0 +1,3 @@
+#!/bin/bash
+# Agreements in a real browser: the world of portal.sh, beside whose other tests they run.
+exec "$(dirname "$0")/portal.sh" agreements
