@@ -22,6 +22,7 @@
 #include "flow/glob.h"
 #include "flow/seen.h"
 #include "phxd/re_place.h"
+#include "phxd/young.h"
 
 enum {
 	DIRS_MAX = 500,
@@ -29,22 +30,12 @@ enum {
 	AGAIN_MS = 10000, /* where nobody tells: another machine may write there */
 	EVENTS_BYTES = 64 << 10,
 	SAY_BYTES = 32 << 10,
-	PATH_TEXT = 512,
 };
 
 struct dir {
 	int wd, fd;
-	unsigned depth;       /* the part of the pattern that its entries are to meet */
-	char path[PATH_TEXT]; /* "" or "in/" */
-};
-
-/* A file that may still change. */
-struct young {
-	uint64_t key; /* of its path */
-	struct stat was;
-	int64_t due_ms;
-	int fd_of; /* of its directory, borrowed; */
-	char name[WATCH_TEXT_MAX + 1], path[PATH_TEXT];
+	unsigned depth;              /* the part of the pattern that its entries are to meet */
+	char path[YOUNG_PATH_BYTES]; /* "" or "in/" */
 };
 
 struct watcher {
@@ -52,9 +43,10 @@ struct watcher {
 	char pattern[WATCH_TEXT_MAX + 1];
 	unsigned n_parts;
 	int notify;
-	struct phx_list dirs;  /* struct dir */
-	struct phx_list young; /* struct young */
+	struct phx_list dirs; /* struct dir */
+	struct young_files young;
 	struct phx_buf says;
+	bool shared;      /* what others write there the kernel does not tell */
 	int64_t again_ms; /* when all is looked at again; 0: never */
 	bool failed;
 };
@@ -86,11 +78,13 @@ static void say(struct watcher *w, enum watch_kind kind, const char *text, const
 
 static void trouble(struct watcher *w, const char *what, int r)
 {
-	char text[WATCH_TEXT_MAX];
-	snprintf(text, sizeof(text), "%.120s: %s", what[0] ? what : ".",
-		 r == -ENOSPC ? "the system watches no more directories of this user "
-				"(fs.inotify.max_user_watches)"
-			      : strerror(-r));
+	char text[WATCH_TEXT_MAX], many[64];
+	snprintf(many, sizeof(many), "more than %d directories meet the pattern", DIRS_MAX);
+	const char *why = r == -E2BIG ? many
+		: r == -ENOSPC        ? "the system watches no more directories of this user "
+					"(fs.inotify.max_user_watches)"
+				      : strerror(-r);
+	snprintf(text, sizeof(text), "%.120s: %s", what[0] ? what : ".", why);
 	say(w, WATCH_TROUBLE, text, NULL);
 	flush(w);
 	w->failed = true;
@@ -98,31 +92,24 @@ static void trouble(struct watcher *w, const char *what, int r)
 
 /* ---- files ---- */
 
-static struct young *young_of(struct watcher *w, uint64_t key)
+/* All is looked at again, soon: not everything can be kept in mind. */
+static void come_again(struct watcher *w)
 {
-	PHX_LIST_EACH(struct young, y, &w->young)
-		if (y->key == key)
-			return y;
-	return NULL;
-}
-
-static void drop_young(struct watcher *w, struct young *y)
-{
-	phx_list_remove(&w->young, sizeof(*y),
-			(uint32_t)(y - PHX_LIST_AT(&w->young, struct young, 0)));
+	if (!w->again_ms)
+		w->again_ms = phx_clock_ms() + AGAIN_MS;
 }
 
 static void wait_for(struct watcher *w, const struct dir *d, const char *name, const char *path,
 		     const struct stat *st, int64_t ms)
 {
-	uint64_t key = phx_seen_path(path);
-	struct young *y = young_of(w, key);
-	y = y ? y : phx_list_push(&w->young, sizeof(*y));
+	struct young *y = young_take(&w->young, phx_seen_path(path));
 	if (!y) {
-		w->failed = true;
+		come_again(w);
 		return;
 	}
-	*y = (struct young){.key = key, .was = *st, .due_ms = phx_clock_ms() + ms, .fd_of = d->fd};
+	y->was = *st;
+	y->due_ms = phx_clock_ms() + ms;
+	y->fd_of = d->fd;
 	PHX_STR_SET(y->name, name);
 	PHX_STR_SET(y->path, path);
 }
@@ -144,7 +131,7 @@ static int64_t left_of(const struct watcher *w, const struct stat *st, bool clos
 
 static void look_at(struct watcher *w, const struct dir *d, const char *name, bool closed)
 {
-	char path[PATH_TEXT];
+	char path[YOUNG_PATH_BYTES];
 	struct stat st;
 	if (snprintf(path, sizeof(path), "%s%s", d->path, name) >= (int)sizeof(path) ||
 	    strlen(name) > WATCH_TEXT_MAX || fstatat(d->fd, name, &st, AT_SYMLINK_NOFOLLOW) < 0 ||
@@ -174,8 +161,8 @@ static bool is_same(const struct stat *a, const struct stat *b)
 static void look_at_young(struct watcher *w)
 {
 	int64_t now = phx_clock_ms();
-	for (uint32_t i = w->young.n; i-- > 0;) {
-		struct young *y = PHX_LIST_AT(&w->young, struct young, i);
+	for (uint32_t i = w->young.list.n; i-- > 0;) {
+		struct young *y = PHX_LIST_AT(&w->young.list, struct young, i);
 		struct stat st;
 		if (y->due_ms > now)
 			continue;
@@ -189,19 +176,19 @@ static void look_at_young(struct watcher *w)
 		}
 		if (there)
 			say(w, WATCH_FILE, y->path, &st);
-		drop_young(w, y);
+		young_drop(&w->young, i);
 	}
 }
 
 static void gone(struct watcher *w, const struct dir *d, const char *name)
 {
-	char path[PATH_TEXT];
+	char path[YOUNG_PATH_BYTES];
 	if (snprintf(path, sizeof(path), "%s%s", d->path, name) >= (int)sizeof(path) ||
 	    !can_be_told(w, path))
 		return;
-	struct young *y = young_of(w, phx_seen_path(path));
+	const struct young *y = young_find(&w->young, phx_seen_path(path));
 	if (y)
-		drop_young(w, y);
+		young_drop(&w->young, (uint32_t)(y - PHX_LIST_AT(&w->young.list, struct young, 0)));
 	say(w, WATCH_GONE, path, NULL);
 }
 
@@ -209,11 +196,9 @@ static void gone(struct watcher *w, const struct dir *d, const char *name)
 
 static void close_dir(struct watcher *w, struct dir *d)
 {
-	for (uint32_t i = w->young.n; i-- > 0;) {
-		struct young *y = PHX_LIST_AT(&w->young, struct young, i);
-		if (y->fd_of == d->fd)
-			drop_young(w, y);
-	}
+	for (uint32_t i = w->young.list.n; i-- > 0;)
+		if (PHX_LIST_AT(&w->young.list, struct young, i)->fd_of == d->fd)
+			young_drop(&w->young, i);
 	close(d->fd);
 	phx_list_remove(&w->dirs, sizeof(*d), (uint32_t)(d - PHX_LIST_AT(&w->dirs, struct dir, 0)));
 }
@@ -259,7 +244,7 @@ static int watch_dir(struct watcher *w, int fd, unsigned depth, const char *path
 	if (wd < 0)
 		return -errno;
 	if (w->dirs.n >= DIRS_MAX)
-		return -EMFILE;
+		return -E2BIG;
 	struct dir *d = phx_list_push(&w->dirs, sizeof(*d));
 	if (!d)
 		return -ENOMEM;
@@ -305,7 +290,7 @@ static void begin_dir(struct watcher *w, int fd, unsigned depth, const char *pat
 static void open_below(struct watcher *w, uint32_t parent, const char *name)
 {
 	const struct dir *d = PHX_LIST_AT(&w->dirs, struct dir, parent);
-	char path[PATH_TEXT];
+	char path[YOUNG_PATH_BYTES];
 	if (snprintf(path, sizeof(path), "%s%s/", d->path, name) >= (int)sizeof(path))
 		return;
 	int fd = openat(d->fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
@@ -317,6 +302,7 @@ static void look_at_all(struct watcher *w)
 {
 	int fd = open(".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	forget_all(w);
+	w->again_ms = w->shared ? phx_clock_ms() + AGAIN_MS : 0;
 	say(w, WATCH_LOOKS, "", NULL);
 	if (fd < 0)
 		trouble(w, "", -errno);
@@ -324,8 +310,6 @@ static void look_at_all(struct watcher *w)
 		begin_dir(w, fd, 0, "");
 	if (!w->failed)
 		say(w, WATCH_LOOKED, "", NULL);
-	if (w->again_ms)
-		w->again_ms = phx_clock_ms() + AGAIN_MS;
 }
 
 /* ---- what the kernel tells ---- */
@@ -333,7 +317,7 @@ static void look_at_all(struct watcher *w)
 /* Its name is free, and it may be watched under another. */
 static void dir_gone(struct watcher *w, const struct dir *d, const char *name)
 {
-	char path[PATH_TEXT];
+	char path[YOUNG_PATH_BYTES];
 	if (snprintf(path, sizeof(path), "%s%s/", d->path, name) >= (int)sizeof(path))
 		return;
 	size_t n = strlen(path);
@@ -394,7 +378,7 @@ static void take_events(struct watcher *w)
 static int time_left(const struct watcher *w)
 {
 	int64_t due = w->again_ms ? w->again_ms : INT64_MAX, now = phx_clock_ms();
-	PHX_LIST_EACH(struct young, y, &w->young)
+	PHX_LIST_EACH(struct young, y, &w->young.list)
 		due = y->due_ms < due ? y->due_ms : due;
 	if (due == INT64_MAX)
 		return -1;
@@ -441,7 +425,7 @@ static int begin(struct watcher *w)
 		return r;
 	while (phx_glob_part(w->pattern, w->n_parts, &part))
 		w->n_parts++;
-	w->again_ms = is_shared() ? 1 : 0;
+	w->shared = is_shared();
 	w->notify = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
 	if (w->notify < 0)
 		trouble(w, "inotify", -errno);
@@ -485,6 +469,7 @@ int watcher_run(void)
 	r = r ? r : begin(&w);
 	if (r == 0)
 		run(&w);
+	young_fini(&w.young);
 	return r == 0 || r == -EPIPE ? 0 : 1;
 }
 
