@@ -168,6 +168,15 @@ static void publish_all(struct feed *f, const struct changed *c)
 	f->said_ms = phx_clock_ms();
 }
 
+/* They missed something, and ask for all. */
+static void publish_lost(struct feed *f)
+{
+	for (unsigned i = 0; i < CHANNELS; i++)
+		if (phx_http_hub_readers(f->hub, i))
+			phx_http_hub_publish(f->hub, i, NULL, 0);
+	f->said_ms = phx_clock_ms();
+}
+
 /* ---- who reads ---- */
 
 static unsigned n_readers(struct feed *f)
@@ -211,10 +220,12 @@ static void tell_news(struct feed *f, uint64_t last)
 {
 	PHX_AUTO(changed_fini) struct changed c = {0};
 	struct phx_err err = {0};
-	if (read_changed(f, last, &c, &err) < 0)
+	if (read_changed(f, last, &c, &err) < 0) {
 		fprintf(stderr, "phxd: what changed cannot be told to browsers: %s\n", err.text);
-	else if (c.names.n)
+		publish_lost(f);
+	} else if (c.names.n) {
 		publish_all(f, &c);
+	}
 	f->told = last;
 	f->frame_ms = phx_clock_ms();
 }
