@@ -78,6 +78,13 @@ static void finish(struct task_keep *k, uint32_t i, enum phx_task_outcome outcom
 			    bytes < t->common->print_max ? bytes : t->common->print_max);
 }
 
+static void make_printable(char *text)
+{
+	for (; *text; text++)
+		if ((unsigned char)*text < 0x20 || *text == 0x7f)
+			*text = '?';
+}
+
 /* The last line that it printed says more than its status. */
 static void tell_tail(struct task_body *t)
 {
@@ -86,9 +93,7 @@ static void tell_tail(struct task_body *t)
 	t->tail[t->n_tail] = '\0';
 	const char *line = strrchr(t->tail, '\n');
 	snprintf(t->result.text, sizeof(t->result.text), "%s", line ? line + 1 : t->tail);
-	for (char *p = t->result.text; *p; p++)
-		if ((unsigned char)*p < 0x20 || *p == 0x7f)
-			*p = '?';
+	make_printable(t->result.text);
 }
 
 /* Without words that the row would say twice. */
@@ -342,9 +347,14 @@ static int take_task(struct task_keep *k, const struct phx_task *task, struct ta
 		return r;
 	t->common = common;
 	common->n++;
-	if (!task_book_fits(&k->book, task->cores, task->memory_bytes)) {
-		snprintf(t->result.text, sizeof(t->result.text),
-			 "it wants more cores or memory than this node has for tasks");
+	struct phx_err err = {0};
+	if (phx_task_check(task, &err) == 0 &&
+	    !task_book_fits(&k->book, task->cores, task->memory_bytes))
+		phx_err_set(&err, -E2BIG,
+			    "it wants more cores or memory than this node has for tasks");
+	if (err.text[0]) {
+		PHX_STR_SET(t->result.text, err.text);
+		make_printable(t->result.text);
 		finish(k, i, PHX_TASK_UNSTARTED, 0);
 	}
 	return 0;

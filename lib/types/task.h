@@ -136,9 +136,12 @@ PHX_RECORD_STRUCT(phx_task_output, PHX_TASK_OUTPUT_FIELDS);
 /** Is it an answer that makes sense by itself? -EINVAL, -E2BIG with a text. */
 int phx_task_output_check(const struct phx_task_output *o, struct phx_err *err);
 
-/** Is it an order that a node may follow: limits, users, paths? -EINVAL, -EPERM, -E2BIG with a text
- * that names the task. */
+/** Is what its tasks share something that a node may follow: number, RE, user, directory? -EINVAL,
+ * -EPERM, -E2BIG with a text. */
 int phx_task_order_check(const struct phx_task_order *o, struct phx_err *err);
+/** Is one of them something that a node can begin: program, environment, paths, limits? One that is
+ * not is not begun, and holds up no other. -EINVAL, -E2BIG with a text. */
+int phx_task_check(const struct phx_task *t, struct phx_err *err);
 
 /** Is it an answer that makes sense by itself: at most PHX_TASK_ROWS_MAX rows, no times that cannot
  * be, digests that are some, texts that may be printed? -EINVAL, -E2BIG with a text that names the

@@ -49,6 +49,8 @@ static void take_tasks(const json_t *j)
 	}
 	fuzz_never(o.tasks.n > PHX_TASKS_MAX || (o.tasks.n && (!o.uid || !o.gid)));
 	PHX_LIST_EACH(struct phx_task, t, &o.tasks) {
+		if (phx_task_check(t, NULL) < 0)
+			continue; /* is never begun */
 		fuzz_never(!t->argv.n || t->dir[0] == '/' || strstr(t->dir, "/../"));
 		for (uint32_t i = 0; i < t->outputs.n; i++)
 			fuzz_never(phx_text_at(&t->outputs, i)[0] == '/' ||
