@@ -158,29 +158,24 @@ static int take_spec(struct phx_trigger_spec *spec, struct phx_event_trigger_cre
 	return 0;
 }
 
-/* Its first line, and what is behind it. */
-static int take_body(struct daemon *d, const char *path, struct phx_event *ev, struct phx_err *err)
+/* Its first line; `ret` is where the workflow begins. Takes no memory but what the event has. */
+static int take_line(char *text, size_t n, struct phx_event *ev, char **ret, struct phx_err *err)
 {
-	PHX_AUTO_FREE char *text = NULL;
 	struct phx_trigger_spec spec = {0};
-	size_t n = 0;
-	PHX_CARRIES(ev, trigger_create);
-	int r = phx_file_read(path, TEXT_MAX, &text, &n, err);
-	char *end = r == 0 ? memchr(text, '\n', n < LINE_MAX_BYTES ? n : LINE_MAX_BYTES) : NULL;
-	if (r == 0 && !end)
-		r = phx_err_set(err, -EINVAL,
-				"the body must be a line, the trigger as JSON, and behind it the "
-				"workflow as WfFormat");
-	if (r < 0)
-		return r;
+	char *end = memchr(text, '\n', n < LINE_MAX_BYTES ? n : LINE_MAX_BYTES);
+	if (!end)
+		return phx_err_set(
+			err, -EINVAL,
+			"the body must be a line, the trigger as JSON, and behind it the "
+			"workflow as WfFormat");
 	*end = '\0';
-	r = phx_json_text_to_record(&phx_trigger_spec_record, text, &spec, err);
+	*ret = end + 1;
+	int r = phx_json_text_to_record(&phx_trigger_spec_record, text, &spec, err);
 	r = r ? phx_err_prefix(err, r, "trigger") : take_spec(&spec, &ev->trigger_create, err);
 	if (r == 0 && spec.re[0])
 		PHX_STR_SET(ev->re, spec.re);
 	phx_record_fini(&phx_trigger_spec_record, &spec);
-	r = r ? r : take_flow(d, end + 1, n - (size_t)(end + 1 - text), &ev->trigger_create, err);
-	return r ? r : take_look(d, &ev->trigger_create, err);
+	return r;
 }
 
 static void put_user(const struct flow_user *u, struct phx_event_trigger_create *p)
@@ -218,26 +213,44 @@ static void create(struct daemon *d, struct phx_http_request *q, struct phx_even
 	phx_outcome_fini(&out);
 }
 
-void api_trigger_create(struct phx_http_request *q, void *arg)
+/* Of who may not do that, nothing is kept. */
+static void take_flows(struct daemon *d, struct phx_http_request *q, struct phx_event *ev,
+		       const char *flow, size_t n)
 {
-	struct daemon *d = arg;
-	struct phx_event ev = {.kind = PHX_EV_trigger_create};
 	struct flow_user user;
 	struct phx_err err = {0};
+	if (!flow_user_find(d, q, ev->re, &user))
+		return;
+	put_user(&user, &ev->trigger_create);
+	int r = take_flow(d, flow, n, &ev->trigger_create, &err);
+	r = r ? r : take_look(d, &ev->trigger_create, &err);
+	if (r < 0)
+		phx_http_reply_error(q, r, err.text);
+	else
+		create(d, q, ev);
+}
+
+void api_trigger_create(struct phx_http_request *q, void *arg)
+{
+	struct phx_event ev = {.kind = PHX_EV_trigger_create};
+	struct phx_err err = {0};
+	PHX_AUTO_FREE char *text = NULL;
+	char *flow = NULL;
+	size_t n = 0;
 	const char *re = phx_http_query(q, "re"), *body = phx_http_body_path(q);
-	int r = body ? take_body(d, body, &ev, &err)
+	PHX_CARRIES(&ev, trigger_create);
+	int r = body ? phx_file_read(body, TEXT_MAX, &text, &n, &err)
 		     : phx_err_set(&err, -EINVAL, "the body must be a trigger and its workflow");
+	r = r ? r : take_line(text, n, &ev, &flow, &err);
 	if (r == 0 && re)
 		r = PHX_STR_SET(ev.re, re);
 	if (r == 0 && !ev.re[0])
 		r = phx_err_set(&err, -EINVAL, "re: must name an RE");
 	person_name(phx_http_peer(q), ev.by, sizeof(ev.by));
-	if (r < 0) {
+	if (r < 0)
 		phx_http_reply_error(q, r, err.text);
-	} else if (flow_user_find(d, q, ev.re, &user)) {
-		put_user(&user, &ev.trigger_create);
-		create(d, q, &ev);
-	}
+	else
+		take_flows(arg, q, &ev, flow, n - (size_t)(flow - text));
 	phx_event_fini(&ev);
 }
 
