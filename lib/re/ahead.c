@@ -10,14 +10,12 @@
 #include <errno.h>
 #include <string.h>
 
-#include "types/agreement_extension.h"
-
 static const struct phx_setup noop = {.mode = PHX_SETUP_NOOP};
 
 static bool allows(const struct phx_state *s, const struct phx_re *re)
 {
 	const struct phx_pool *pool = phx_state_pool(s, re->name);
-	return re->active && phx_agreement_starts_ahead(&re->agreement) && pool &&
+	return re->active && re->agreement.start_ahead && pool &&
 		phx_setup_covers(&noop, &pool->setup);
 }
 

@@ -8,7 +8,6 @@
 #include <string.h>
 
 #include "batch/batch.h"
-#include "types/agreement_extension.h"
 #include "types/agreement_findings.h"
 
 #define LEASE_S_MAX (366u * 86400u)
@@ -205,6 +204,8 @@ static void check_names(struct phx_agreement_findings *f)
 		 "names the RE itself");
 	wrong_if(f, a->partner[0] && a->coordination == PHX_RE_COORDINATED_NONE, "coordinated_RE",
 		 "names a partner, but the RE is not to be coordinated");
+	wrong_if(f, a->start_ahead && a->coordination == PHX_RE_COORDINATED_NONE, "start_ahead",
+		 "has no effect: the RE shares its nodes with nobody");
 	PHX_LIST_EACH(struct phx_re_extension, e, &a->extensions)
 		wrong_if(f, !extension_fits(e), "extensions",
 			 "has a key that is not a letter and letters, digits, '-', '_' behind it, "
@@ -382,10 +383,6 @@ unsigned phx_agreement_check_new(const struct phx_agreement *a, phx_agreement_fo
 		 "is a path, and must be a name: ask the resource provider to put the file into "
 		 "his slurm_dir "
 		 "(/etc/phoenix/slurm/NAME.conf), and write slurm_conf = \"NAME\"");
-	PHX_LIST_EACH(struct phx_re_extension, e, &a->extensions) {
-		const char *wrong = phx_agreement_extension_wrong(e);
-		wrong_if(&f, wrong, "extensions", wrong);
-	}
 	return f.n ? f.n : phx_agreement_check(a, found, arg);
 }
 

@@ -207,6 +207,10 @@ enum { PHX_MEMBERS_MAX = 1024 };
 	      "A node that passes between REs of two owners is wiped if one of both agreements " \
 	      "wants it. With this set in both, it is left as it is where one of them asks for " \
 	      "noop, and given a new key (phxd(8)): for owners who trust each other.")) \
+	F(S, start_ahead, BOOL, \
+	  KEY(start_ahead, YES, "false", \
+	      "With this in the agreements of both partners, nodes of the RE with jobs run the " \
+	      "services of the web RE ahead of a hand-over. See STARTED AHEAD.")) \
 	F(S, extensions, LIST(phx_re_extension))
 PHX_RECORD_STRUCT(phx_agreement, PHX_AGREEMENT_FIELDS);
 

@@ -87,13 +87,13 @@ agreements() {
 		role = "batch-compute"; coordinated_RE = "other"; partner = "pages$1"; resource_coordination_model = "fb";
 		lower_bound_size = $2; upper_bound_size = $2; lease = "20s"; scheduler = "first-fit"; users = "nobody";
 		kill_order = "smallest-latest"; kill_grace = "2s"; setup_policy = "$3"; setup_moment = "release";
-		setup_start = "kexec"; extensions = { start_ahead = true; };
+		setup_start = "kexec"; start_ahead = true;
 	END
 	cat >"$RUN/pages$1.conf" <<-END
 		name = "pages$1"; relationship = "affiliated"; type = "web_service"; granularity = "node"; role = "web-server";
 		coordinated_RE = "other"; partner = "queue$1"; resource_coordination_model = "fb"; lower_bound_size = 1;
 		upper_bound_size = 1; lease = "20s"; window = "20s"; threshold = 0.8; initial_instances = 1; setup_policy = "noop"; setup_start = "kexec";
-		extensions = { start_ahead = true; };
+		start_ahead = true;
 	END
 	chmod 644 "$RUN"/*.conf
 }

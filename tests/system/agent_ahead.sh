@@ -4,7 +4,7 @@
 . "$(dirname "$0")/agents.bash"
 . tests/system/exchange.bash
 
-ENGINE='engine = "builtin"; extensions = { start_ahead = true; };'
+ENGINE='engine = "builtin"; start_ahead = true;'
 engine_script() { echo 'exec sleep 100000'; }
 START_S=3
 
@@ -28,7 +28,7 @@ web_role() {
 		health = { kind = "exec"; exec = [ "bin/web", "ok" ]; interval = "1s"; };
 	END
 	package web 2.0 "$(slow_web)"
-	phx reload >/dev/null && sed -i 's/initial_instances/extensions = { start_ahead = true; }; &/' "$WORK/pages.conf"
+	phx reload >/dev/null && sed -i 's/initial_instances/start_ahead = true; &/' "$WORK/pages.conf"
 }
 
 node_of() { api /v1/nodes | jq -r "[.nodes[] | select(.pool == \"$1\") | .name] | .[$2] // empty"; }
@@ -114,7 +114,7 @@ it_ends_with_the_pair() {
 	for i in 1 2 3 4; do until_true 40 web_is_gone n$i && ahead_on n$i none && [ ! -e "$WORK/n$i/var/lib/phoenix/ahead.json" ] || return 1; done
 }
 one_word_is_not_enough() {
-	sed -i 's/extensions = { start_ahead = true; };//' "$WORK/pages.conf"
+	sed -i 's/start_ahead = true;//' "$WORK/pages.conf"
 	activation || return 1
 	sleep 6
 	local i

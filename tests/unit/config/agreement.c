@@ -36,7 +36,7 @@ static const char whole_conf[] =
 	"scheduler = \"easy\"; no_requeue = true; keep_jobs = true; kill_grace = \"90s\"; "
 	"replace_after = \"10m\";\n"
 	"setup_policy = \"wipe\"; setup_method = \"crypto\"; setup_moment = \"both\";\n"
-	"noop_between_owners = true;\n"
+	"noop_between_owners = true; start_ahead = true;\n"
 	"extensions = { cost_centre = \"A \\\"7\\\" <b> & c\\\\\"; floor = 2; };\n";
 
 static void test_libconfig(void **state)
@@ -63,7 +63,7 @@ static void test_libconfig(void **state)
 	assert_int_equal(a.v_milli, 250);
 	assert_int_equal(a.g_milli, 400);
 	assert_int_equal(a.scheduler, PHX_SCHEDULER_easy);
-	assert_true(a.no_requeue && a.keep_jobs && a.noop_between_owners);
+	assert_true(a.no_requeue && a.keep_jobs && a.noop_between_owners && a.start_ahead);
 	assert_int_equal(a.kill_grace_s, 90);
 	assert_int_equal(a.replace_after_s, 600);
 	assert_int_equal(a.setup.mode, PHX_SETUP_WIPE);

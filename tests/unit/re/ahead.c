@@ -47,33 +47,20 @@ static void set_quota(struct phx_role *role, const char *milli)
 	role->web.cpu_milli = (uint32_t)strtoul(milli, NULL, 10);
 }
 
-static void consent(struct phx_agreement *a, bool says)
-{
-	struct phx_re_extension *e = phx_list_push(&a->extensions, sizeof(*e));
-	PHX_STR_SET(e->key, "start_ahead");
-	PHX_STR_SET(e->value, says ? "true" : "false");
-}
-
 /* The pair of pair.h, of two owners, which both consent, with what `change` makes of that. */
-static void begin(struct world *w,
-		  void (*change)(struct phx_agreement *q, struct phx_agreement *s, bool *of_queue,
-				 bool *of_shop))
+static void begin(struct world *w, void (*change)(struct phx_agreement *q, struct phx_agreement *s))
 {
 	struct phx_agreement q = agreement("queue", PHX_RE_BATCH, 3),
 			     s = agreement("shop", PHX_RE_WEB, 1);
 	PHX_STR_SET(s.address, "10.0.0.9");
-	bool of_queue = true, of_shop = true;
+	q.start_ahead = s.start_ahead = true;
 	if (change)
-		change(&q, &s, &of_queue, &of_shop);
-	consent(&q, of_queue);
-	consent(&s, of_shop);
+		change(&q, &s);
 	put_role(w, "web", add_service, "nginx");
 	put_role(w, "compute", add_service, "engine");
 	nodes_ready(w);
 	assert_int_equal(create(w, &q), 0);
 	assert_int_equal(create(w, &s), 0);
-	phx_list_fini(&q.extensions);
-	phx_list_fini(&s.extensions);
 	assert_int_equal(operate(w, PHX_EV_re_activate, "queue"), 0);
 	assert_int_equal(operate(w, PHX_EV_re_activate, "shop"), 0);
 	settle(w);
@@ -115,18 +102,16 @@ static void nodes_with_jobs_run_the_web_role_ahead(void **state)
 	AHEAD_IS(w, serves(w, "web"), "none"); /* jobs can wait for a start */
 }
 
-static void queue_alone(struct phx_agreement *q, struct phx_agreement *s, bool *of_queue,
-			bool *of_shop)
+static void queue_alone(struct phx_agreement *q, struct phx_agreement *s)
 {
-	(void)q, (void)s, (void)of_queue;
-	*of_shop = false;
+	(void)q;
+	s->start_ahead = false;
 }
 
-static void shop_alone(struct phx_agreement *q, struct phx_agreement *s, bool *of_queue,
-		       bool *of_shop)
+static void shop_alone(struct phx_agreement *q, struct phx_agreement *s)
 {
-	(void)q, (void)s, (void)of_shop;
-	*of_queue = false;
+	(void)s;
+	q->start_ahead = false;
 }
 
 static void one_word_is_not_enough(void **state)
@@ -143,12 +128,10 @@ static void nor_is_the_other(void **state)
 	AHEAD_IS(w, serves(w, "compute"), "none");
 }
 
-static void one_owner_alone(struct phx_agreement *q, struct phx_agreement *s, bool *of_queue,
-			    bool *of_shop)
+static void one_owner_alone(struct phx_agreement *q, struct phx_agreement *s)
 {
-	(void)of_shop;
 	PHX_STR_SET(s->owner, q->owner);
-	*of_queue = false;
+	q->start_ahead = false;
 }
 
 static void one_owner_is_asked_twice_too(void **state)

@@ -1,7 +1,6 @@
 /* Agreements: defaults, every finding, pairs, parameters. */
 #include <errno.h>
 
-#include "types/agreement_extension.h"
 #include "unit/ledger/cluster.h"
 
 static void note(void *arg, const char *field, const char *text)
@@ -52,6 +51,8 @@ static void names_are_checked(void **state)
 	WRONG(fb, PHX_RE_BATCH, 4, "image", "valid", strcpy(a.image, "a b"));
 	WRONG(fb, PHX_RE_BATCH, 4, "image_version", "without", strcpy(a.image_version, "12"));
 	WRONG(fb, PHX_RE_BATCH, 4, "coordinated_RE", "itself", strcpy(a.partner, "x"));
+	WRONG(fb, PHX_RE_BATCH, 4, "start_ahead", "with nobody", a.start_ahead = true;
+	      a.coordination = PHX_RE_COORDINATED_NONE);
 	WRONG(fb, PHX_RE_BATCH, 4, "coordinated_RE", "not to be", strcpy(a.partner, "y");
 	      a.coordination = PHX_RE_COORDINATED_NONE);
 }
@@ -431,29 +432,6 @@ static void images_are_of_systems(void **state)
 			fail_msg("'%s' and %s", rows[i].system, rows[i].image);
 }
 
-/* Of what means something here a wrong word is found, in what is asked for now. */
-static void start_ahead_is_true_or_false(void **state)
-{
-	struct phx_agreement a = agreement("x", PHX_RE_WEB, PHX_POLICY_fb, 4);
-	struct phx_re_extension *e = phx_list_push(&a.extensions, sizeof(*e));
-	static const struct {
-		const char *value;
-		bool fits, starts;
-	} rows[] = {{"true", true, true}, {"false", true, false}, {"yes", false, false}};
-	(void)state;
-	assert_false(phx_agreement_starts_ahead(&a));
-	PHX_STR_SET(e->key, "start_ahead");
-	for (size_t i = 0; i < PHX_ARRAY_SIZE(rows); i++) {
-		PHX_STR_SET(e->value, rows[i].value);
-		assert_int_equal(phx_agreement_check_new(&a, NULL, NULL), rows[i].fits ? 0 : 1);
-		assert_int_equal(phx_agreement_check(&a, NULL, NULL), 0);
-		assert_int_equal(phx_agreement_starts_ahead(&a), rows[i].starts);
-	}
-	PHX_STR_SET(e->key, "start_later");
-	assert_int_equal(phx_agreement_check_new(&a, NULL, NULL), 0);
-	phx_list_fini(&a.extensions);
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -471,7 +449,6 @@ int main(void)
 		cmocka_unit_test(parameters_are_checked),
 		cmocka_unit_test(types_are_checked),
 		cmocka_unit_test(extensions_are_kept),
-		cmocka_unit_test(start_ahead_is_true_or_false),
 		cmocka_unit_test(pairs_are_checked),
 		cmocka_unit_test(unused_parameters_are_none),
 		cmocka_unit_test(images_are_of_systems),
