@@ -162,6 +162,7 @@ static int take_spec(struct phx_trigger_spec *spec, struct phx_event_trigger_cre
 static int take_line(char *text, size_t n, struct phx_event *ev, char **ret, struct phx_err *err)
 {
 	struct phx_trigger_spec spec = {0};
+	PHX_CARRIES(ev, trigger_create);
 	char *end = memchr(text, '\n', n < LINE_MAX_BYTES ? n : LINE_MAX_BYTES);
 	if (!end)
 		return phx_err_set(
@@ -219,6 +220,7 @@ static void take_flows(struct daemon *d, struct phx_http_request *q, struct phx_
 {
 	struct flow_user user;
 	struct phx_err err = {0};
+	PHX_CARRIES(ev, trigger_create);
 	if (!flow_user_find(d, q, ev->re, &user))
 		return;
 	put_user(&user, &ev->trigger_create);

@@ -6,6 +6,7 @@
 #include "base/version.h"
 #include "core/core.h"
 #include "node/node.h"
+#include "state/named.h"
 #include "state/node_sets.h"
 
 int phx_apply_settings(struct phx_apply *a, const struct phx_event_site *p)
@@ -54,6 +55,7 @@ int phx_apply_pool_put(struct phx_apply *a, const struct phx_event_pool *p)
 	if (!pool)
 		return -ENOMEM;
 	*pool = *put;
+	phx_named_changed(a->s);
 	a->out->changed = true;
 	return 0;
 }
@@ -75,6 +77,7 @@ int phx_apply_pool_remove(struct phx_apply *a, const struct phx_event_named *p)
 				   n->name);
 	phx_list_remove(&a->s->pools, sizeof(*pool),
 			(uint32_t)(pool - PHX_LIST_AT(&a->s->pools, struct phx_pool, 0)));
+	phx_named_changed(a->s);
 	a->out->changed = true;
 	return 0;
 }
@@ -108,6 +111,7 @@ int phx_apply_role_put(struct phx_apply *a, const struct phx_event_role *p)
 		return -ENOMEM;
 	}
 	*role = copy;
+	phx_named_changed(a->s);
 	a->out->changed = true;
 	return 0;
 }
@@ -129,6 +133,7 @@ int phx_apply_role_remove(struct phx_apply *a, const struct phx_event_named *p)
 	phx_record_fini(&phx_role_record, role);
 	phx_list_remove(&a->s->roles, sizeof(*role),
 			(uint32_t)(role - PHX_LIST_AT(&a->s->roles, struct phx_role, 0)));
+	phx_named_changed(a->s);
 	a->out->changed = true;
 	return 0;
 }

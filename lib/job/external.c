@@ -10,6 +10,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "state/named.h"
+
 enum { JOBS_MAX = 100000, HOSTS_MAX = 65536 };
 
 /* ---- its jobs ---- */
@@ -493,6 +495,7 @@ void phx_engine_end(struct phx_apply *a, struct phx_re *re)
 	forget_jobs(a, re);
 	phx_list_fini(&re->engine_nodes);
 	re->attached = false;
+	phx_named_changed(a->s);
 	re->trouble[0] = '\0';
 	a->out->changed = true;
 	phx_touch_all(a->s);

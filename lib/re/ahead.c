@@ -32,12 +32,9 @@ static const struct phx_re *holder(const struct phx_state *s, const struct phx_n
 /* Its partner, if that has a demand that may come suddenly. */
 static const struct phx_re *partner(const struct phx_state *s, const struct phx_re *at)
 {
-	int number = phx_ledger_partner(s->ledger, (int)at->number);
-	PHX_LIST_EACH(struct phx_re, re, &s->res)
-		if ((int)re->number == number && phx_re_kind(&re->agreement)->has_demand &&
-		    allows(s, re))
-			return re;
-	return NULL;
+	const struct phx_re *re =
+		phx_state_re_numbered(s, phx_ledger_partner(s->ledger, (int)at->number));
+	return re && phx_re_kind(&re->agreement)->has_demand && allows(s, re) ? re : NULL;
 }
 
 static bool has_word(const struct phx_list *words, const char *text)

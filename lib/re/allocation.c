@@ -15,14 +15,6 @@
 #include <stdio.h>
 #include <string.h>
 
-static const struct phx_re *re_by_number(const struct phx_state *s, int number)
-{
-	PHX_LIST_EACH(struct phx_re, re, &s->res)
-		if (re->active && (int)re->number == number)
-			return re;
-	return NULL;
-}
-
 /* ---- what a node is now ---- */
 
 /* The node serves the RE whose pool it is in. */
@@ -157,7 +149,8 @@ static void send(struct phx_apply *a, struct phx_node *n, const struct phx_re *f
 
 static void move(struct phx_apply *a, const struct phx_ledger_action *act)
 {
-	const struct phx_re *from = re_by_number(a->s, act->re), *to = re_by_number(a->s, act->to);
+	const struct phx_re *from = phx_state_re_numbered(a->s, act->re),
+			    *to = phx_state_re_numbered(a->s, act->to);
 	PHX_AUTO(phx_list_fini) struct phx_list chosen = {0};
 	phx_choose(a, from, to, act->nodes, &chosen);
 	PHX_LIST_EACH(uint32_t, place, &chosen)

@@ -9,6 +9,7 @@
 #include "re/re.h"
 #include "state/node_sets.h"
 #include "state/index.h"
+#include "state/named.h"
 
 /* choose.c: which nodes go */
 /** Appends up to `n` nodes of `from` (NULL: free nodes) that can go to `to` (NULL: the free pool)

@@ -7,19 +7,11 @@
 #include <stdio.h>
 #include <string.h>
 
-static const struct phx_re *partner_of(const struct phx_state *s, const struct phx_re *re)
-{
-	int partner = phx_ledger_partner(s->ledger, (int)re->number);
-	PHX_LIST_EACH(struct phx_re, other, &s->res)
-		if (other->active && (int)other->number == partner)
-			return other;
-	return NULL;
-}
-
 /* 000 4.3 step 5: the partner is found by name, or is the first RE that allows sharing. */
 static void tell_pair(struct phx_apply *a, const struct phx_re *re)
 {
-	const struct phx_re *other = partner_of(a->s, re);
+	const struct phx_re *other =
+		phx_state_re_numbered(a->s, phx_ledger_partner(a->s->ledger, (int)re->number));
 	if (!other)
 		return;
 	bool named = re->agreement.partner[0] || other->agreement.partner[0];
@@ -40,6 +32,7 @@ static int activate(struct phx_apply *a, struct phx_re *re)
 	re->active = true;
 	re->number = (uint32_t)number;
 	re->leaving = false;
+	phx_named_changed(a->s);
 	phx_away_activated(a, re);
 	phx_engine_begin(re);
 	tell_pair(a, re);
@@ -76,6 +69,7 @@ static int deactivate(struct phx_apply *a, struct phx_re *re)
 
 static void forget(struct phx_apply *a, struct phx_re *re)
 {
+	phx_named_changed(a->s);
 	phx_record_fini(&phx_re_record, re);
 	phx_list_remove(&a->s->res, sizeof(*re),
 			(uint32_t)(re - PHX_LIST_AT(&a->s->res, struct phx_re, 0)));
@@ -85,6 +79,7 @@ static void forget(struct phx_apply *a, struct phx_re *re)
  * pool: a later pool of the same name is another one. */
 static void forget_pool(struct phx_apply *a, const char *name)
 {
+	phx_named_changed(a->s);
 	PHX_LIST_EACH(struct phx_node, n, &a->s->nodes)
 		if (!strcmp(n->tenant_pool, name))
 			n->tenant_pool[0] = '\0';
@@ -202,6 +197,7 @@ static int operate(struct phx_apply *a, enum phx_re_who who, struct phx_re *re, 
 		return 0;
 	re->state = (int)state;
 	re->changed_ms = a->s->now_ms;
+	phx_named_changed(a->s);
 	phx_note_re(a, NULL, re->name, NULL, "RE %s is %s", re->name,
 		    phx_enum_name(&phx_re_state_names, re->state));
 	return 0;
@@ -261,14 +257,20 @@ static bool has_jobs(const struct phx_state *s, const struct phx_re *re)
 		c.batch.killing || phx_flowruns_open(s, re);
 }
 
+static struct phx_re *next_ending(const struct phx_state *s, const struct phx_re *re)
+{
+	return phx_state_re_ending(s, (uint32_t)(re - PHX_LIST_AT(&s->res, struct phx_re, 0)) + 1);
+}
+
 bool phx_res_drained(struct phx_apply *a)
 {
 	bool ended = false;
-	PHX_LIST_EACH(struct phx_re, re, &a->s->res) {
+	for (struct phx_re *re = phx_state_re_ending(a->s, 0); re; re = next_ending(a->s, re)) {
 		enum phx_re_state state;
 		if (re->active && re->state == PHX_RE_STATE_DEACTIVATED &&
 		    holds_nothing(a->s, re)) {
 			re->active = false;
+			phx_named_changed(a->s);
 			phx_touch_all(a->s);
 		}
 		phx_engine_end(a, re);
@@ -280,6 +282,7 @@ bool phx_res_drained(struct phx_apply *a)
 		re->state = (int)state;
 		re->changed_ms = a->s->now_ms;
 		a->out->changed = true;
+		phx_named_changed(a->s);
 		phx_note_re(a, NULL, re->name, NULL, "RE %s is %s: its last job has ended",
 			    re->name, phx_enum_name(&phx_re_state_names, re->state));
 		ended = true;

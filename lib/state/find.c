@@ -1,37 +1,9 @@
-/* Finds items of a state's lists by name or number; the index finds nodes by name and by what
- * their machines are known by. Called by the pure rooms above and by the API. Pure. */
+/* Finds items of a state's lists by number; named.c finds pools, roles and REs, the index nodes, by
+ * name and by what their machines are known by. Called by the pure rooms above and by the API.
+ * Pure. */
 #include "state/state.h"
 
 #include <string.h>
-
-/* The item of a list whose name, at name_offset, is `name`; NULL: there is none. */
-static void *find_named(const struct phx_list *l, size_t item_size, size_t name_offset,
-			const char *name)
-{
-	for (uint32_t i = 0; i < l->n; i++) {
-		char *item = (char *)l->items + (size_t)i * item_size;
-		if (!strcmp(item + name_offset, name))
-			return item;
-	}
-	return NULL;
-}
-
-#define FIND(list, type, name) find_named((list), sizeof(type), offsetof(type, name), name)
-
-struct phx_pool *phx_state_pool(const struct phx_state *s, const char *name)
-{
-	return FIND(&s->pools, struct phx_pool, name);
-}
-
-struct phx_role *phx_state_role(const struct phx_state *s, const char *name)
-{
-	return FIND(&s->roles, struct phx_role, name);
-}
-
-struct phx_re *phx_state_re(const struct phx_state *s, const char *name)
-{
-	return FIND(&s->res, struct phx_re, name);
-}
 
 const struct phx_role *phx_state_role_in(const struct phx_state *s, const struct phx_role *role,
 					 const char *pool, struct phx_role *store)
@@ -127,5 +99,8 @@ struct phx_trigger *phx_state_trigger(const struct phx_state *s, uint64_t id)
 
 struct phx_trigger *phx_state_trigger_named(const struct phx_state *s, const char *name)
 {
-	return FIND(&s->triggers, struct phx_trigger, name);
+	PHX_LIST_EACH(struct phx_trigger, t, &s->triggers)
+		if (!strcmp(t->name, name))
+			return t;
+	return NULL;
 }

@@ -12,6 +12,7 @@
 #include "state/job_lists.h"
 #include "state/known.h"
 #include "state/members.h"
+#include "state/named.h"
 #include "state/node_sets.h"
 
 enum { WORD = 64, LEAST = 64 };
@@ -501,8 +502,10 @@ int phx_index_ready(struct phx_state *s)
 		return 0;
 	}
 	struct phx_index *x = new_index(s->nodes.n, s->seq);
-	if (!x)
+	if (!x || phx_named_ready(s) < 0) {
+		free_index(x);
 		return -ENOMEM;
+	}
 	phx_index_drop(s);
 	s->index = x;
 	fill(s);
@@ -521,7 +524,7 @@ bool phx_index_is_whole(const struct phx_state *s)
 void phx_index_settle(struct phx_state *s)
 {
 	refresh(s);
-	if (phx_dues_settle(&s->index->dues, s) < 0)
+	if (phx_named_settle(s->named, s) < 0 || phx_dues_settle(&s->index->dues, s) < 0)
 		s->index->untrue = true;
 }
 
@@ -587,6 +590,7 @@ int phx_index_check(const struct phx_state *s, const struct phx_state *fresh, st
 	if (!s->index || s->index->n != s->nodes.n || s->index->untrue)
 		return 0;
 	int r = compare(s, fresh->index, err);
+	r = r ? r : phx_named_check(s, err);
 	if (r == 0 && phx_index_jobs_due(s) != phx_index_jobs_due(fresh))
 		r = phx_err_set(err, -EPROTO, "the first job is due at %lld, the index says %lld",
 				(long long)phx_index_jobs_due(fresh),

@@ -2,6 +2,7 @@
  * core_apply, the journal (snapshots), the API and tests. Pure. */
 #include "state/crew.h"
 #include "state/index.h"
+#include "state/named.h"
 
 #include <errno.h>
 
@@ -89,6 +90,8 @@ int phx_state_init(struct phx_state *s)
 void phx_state_fini(struct phx_state *s)
 {
 	phx_index_drop(s);
+	phx_named_free(s->named);
+	s->named = NULL;
 	phx_crew_drop(s);
 	phx_record_fini(&phx_state_record, s);
 }

@@ -303,6 +303,7 @@ PHX_RECORD_STRUCT(phx_used_image, PHX_USED_IMAGE_FIELDS);
 
 struct phx_index; /* state/index.h */
 struct phx_crew;  /* state/crew.h */
+struct phx_named; /* state/named.h */
 
 #define PHX_STATE_FIELDS(F, S) \
 	F(S, seq, U64)    /* number of the last applied event */ \
@@ -341,7 +342,8 @@ struct phx_state {
 	PHX_MEMBERS(phx_state, PHX_STATE_FIELDS)
 	/* follows from the other fields, is in no record; NULL until the first event is applied */
 	struct phx_index *index;
-	struct phx_crew *crew; /* the same */
+	struct phx_crew *crew;   /* the same */
+	struct phx_named *named; /* the same */
 	/* nodes that were removed and have their place still: state/gone.h; none between events */
 	uint32_t n_gone;
 };

@@ -1,6 +1,8 @@
 /* Roles that are granted and taken, owners of before that get their kind, members that change. */
 #include "unit/core/world.h"
 
+#include "state/named.h"
+
 static int access_of(struct world *w, const char *identity, int role, const char *login, bool take)
 {
 	struct phx_event ev = {.kind = PHX_EV_access, .access = {.role = role, .revoke = take}};
@@ -78,7 +80,10 @@ static void owners_of_before_get_their_kind(void **state)
 	struct phx_pool *one = phx_list_push(&w->s.pools, sizeof(*one));
 	struct phx_pool *other = phx_list_push(&w->s.pools, sizeof(*other));
 	struct phx_re *re = phx_list_push(&w->s.res, sizeof(*re));
+	phx_named_changed(&w->s);
 	one = other - 1;
+	PHX_STR_SET(one->name, "one");
+	PHX_STR_SET(other->name, "other");
 	PHX_STR_SET(one->owner, "ann");
 	PHX_STR_SET(other->owner, "cert:ann");
 	PHX_STR_SET(re->agreement.owner, "ann");
@@ -108,6 +113,7 @@ static void members_change(void **state)
 	struct world *w = *state;
 	assert_int_equal(change(w, PHX_RE_WHO_SERVICE, "unix:bob", ""), -ENOENT);
 	struct phx_re *re = phx_list_push(&w->s.res, sizeof(*re));
+	phx_named_changed(&w->s);
 	PHX_STR_SET(re->name, "lab");
 	PHX_STR_SET(re->agreement.users, "old, unix:eve");
 	assert_int_equal(change(w, PHX_RE_WHO_SERVICE, "unix:bob group:staff unix:old", ""), 0);

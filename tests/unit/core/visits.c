@@ -264,6 +264,51 @@ static void nor_do_those_of_an_res_node(void **state)
 	compare(*state, true);
 }
 
+/* Pages of the list of REs that events of a node look at, where `n` more REs wait for nodes. */
+static unsigned pages_of_res(struct world *w, uint32_t n)
+{
+	static const int kinds[] = {REPORT, QUIET, MISSING, BACK, HELLO, LABEL, POWER, STEP, TICK};
+	unsigned pages = 0;
+	many_ready(w, FEW);
+	make_re(w);
+	for (uint32_t i = 0; i < n; i++) {
+		char name[PHX_NAME_MAX];
+		snprintf(name, sizeof(name), "other%u", i);
+		struct phx_agreement a = agreement(name, PHX_RE_BATCH, 1);
+		a.coordination = PHX_RE_COORDINATED_NONE;
+		a.partner[0] = '\0';
+		PHX_STR_SET(a.role, "compute");
+		assert_int_equal(create(w, &a), 0);
+		if (i % 2)
+			assert_int_equal(operate(w, PHX_EV_re_activate, name), 0);
+	}
+	assert_int_equal(w->s.res.n, n + 1);
+	hide_list(&w->s.res, sizeof(struct phx_re));
+	for (size_t i = 0; i < PHX_ARRAY_SIZE(kinds); i++) {
+		struct phx_event ev;
+		make(w, kinds[i], "n5", &ev);
+		pages += pages_of(w, &ev);
+		phx_event_fini(&ev);
+	}
+	show_list(&w->s.res, sizeof(struct phx_re));
+	return pages;
+}
+
+static void nor_with_the_number_of_res(void **state)
+{
+	enum { FEW_RES = 2, MANY_RES = 60 };
+	struct sigaction before;
+	void *other = NULL;
+	hidden_begin(&before);
+	unsigned few = pages_of_res(*state, FEW_RES);
+	world_setup(&other);
+	unsigned many = pages_of_res(other, MANY_RES);
+	world_teardown(&other);
+	sigaction(SIGSEGV, &before, NULL);
+	print_message("%u pages of %d REs, %u of %d\n", few, FEW_RES, many, MANY_RES);
+	assert_true(few >= 1 && many <= 2 * few + 4);
+}
+
 /* Some of `n` nodes are removed, one event each, and then the list closes up. */
 static unsigned pages_of_removals(struct world *w, uint32_t n)
 {
@@ -497,6 +542,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(visits_do_not_grow_with_the_cluster, world_setup,
 						world_teardown),
 		cmocka_unit_test_setup_teardown(nor_do_those_of_an_res_node, world_setup,
+						world_teardown),
+		cmocka_unit_test_setup_teardown(nor_with_the_number_of_res, world_setup,
 						world_teardown),
 		cmocka_unit_test_setup_teardown(nor_do_those_of_removals, world_setup,
 						world_teardown),
