@@ -100,9 +100,40 @@ struct rows {
 	uint32_t n;
 };
 
-static void append(json_t *pool, const char *group, const char *name, json_t *value)
+static void insert(json_t *pool, const char *group, const char *name, size_t at, json_t *value)
 {
-	json_array_append_new(json_object_get(json_object_get(pool, group), name), value);
+	json_array_insert_new(json_object_get(json_object_get(pool, group), name), at, value);
+}
+
+static void insert_row(json_t *pool, size_t at, const struct phx_series_row *row)
+{
+	json_array_insert_new(json_object_get(pool, "at_ms"), at, json_integer(row->at_ms));
+	json_array_insert_new(json_object_get(pool, "covered_ms"), at,
+			      json_integer(row->covered_ms));
+	for (int i = 0; i < PHX_SERIES_QUANTITIES; i++) {
+		const struct phx_series_quantity *q = &phx_series_quantities[i];
+		double value = phx_series_value(row, (enum phx_series_quantity_id)i);
+		insert(pool, "values", q->name, at,
+		       value < 0          ? json_null()
+			       : q->lasts ? json_real(value)
+					  : json_integer(row->sum[i]));
+		if (q->lasts)
+			insert(pool, "most", q->name, at, json_integer(row->most[i]));
+	}
+}
+
+static int64_t number_at(const json_t *pool, const char *what, size_t at)
+{
+	return json_integer_value(json_array_get(json_object_get(pool, what), at));
+}
+
+/* How many of its rows begin before. */
+static size_t n_before(const json_t *pool, int64_t at_ms)
+{
+	size_t n = json_array_size(json_object_get(pool, "at_ms"));
+	while (n && number_at(pool, "at_ms", n - 1) >= at_ms)
+		n--;
+	return n;
 }
 
 static int add_row(void *arg, const struct phx_series_row *row)
@@ -115,19 +146,39 @@ static int add_row(void *arg, const struct phx_series_row *row)
 		return 0;
 	if (!pool && json_object_set_new(to->by_pool, row->pool, pool = new_pool(row->pool)))
 		return -ENOMEM;
-	json_array_append_new(json_object_get(pool, "at_ms"), json_integer(row->at_ms));
-	json_array_append_new(json_object_get(pool, "covered_ms"), json_integer(row->covered_ms));
-	for (int i = 0; i < PHX_SERIES_QUANTITIES; i++) {
-		const struct phx_series_quantity *q = &phx_series_quantities[i];
-		double value = phx_series_value(row, (enum phx_series_quantity_id)i);
-		append(pool, "values", q->name,
-		       value < 0          ? json_null()
-			       : q->lasts ? json_real(value)
-					  : json_integer(row->sum[i]));
-		if (q->lasts)
-			append(pool, "most", q->name, json_integer(row->most[i]));
-	}
+	insert_row(pool, n_before(pool, row->at_ms), row);
 	return 0;
+}
+
+/* Is it among the rows that what was so from then on has been written? */
+static bool is_written(const json_t *pool, int64_t at_ms)
+{
+	size_t n = json_array_size(json_object_get(pool, "at_ms"));
+	for (size_t i = n_before(pool, at_ms); i < n; i++)
+		if (number_at(pool, "covered_ms", i))
+			return true;
+	return false;
+}
+
+/* How the pools are since they changed last; it is written when they change again. */
+static int add_now(struct rows *to, const struct phx_list *lines)
+{
+	const struct asked *a = to->asked;
+	int64_t until_ms = a->now_ms < (int64_t)a->until_ms ? a->now_ms : (int64_t)a->until_ms;
+	int r = 0;
+	PHX_LIST_EACH(struct timeline_line, l, lines) {
+		struct phx_series_row row = {.at_ms = l->at_ms, .covered_ms = until_ms - l->at_ms};
+		if (r < 0 || row.covered_ms <= 0 ||
+		    is_written(json_object_get(to->by_pool, l->pool), l->at_ms))
+			continue;
+		PHX_STR_SET(row.pool, l->pool);
+		for (int i = 0; i < PHX_SERIES_QUANTITIES; i++) {
+			row.sum[i] = l->values[i] * row.covered_ms;
+			row.most[i] = l->values[i];
+		}
+		r = add_row(to, &row);
+	}
+	return r;
 }
 
 static json_t *quantities_json(void)
@@ -154,17 +205,22 @@ static json_t *pools_json(json_t *by_pool)
 
 void api_timeline(struct phx_http_request *q, void *arg)
 {
+	struct daemon *d = arg;
 	PHX_AUTO(asked_fini) struct asked a = {0};
 	PHX_AUTO_JSON json_t *by_pool = json_object();
 	struct rows to = {&a, by_pool, 0};
 	struct phx_err err = {0};
 	uint64_t points;
-	if (!parse_query_number(q, "points", POINTS_MAX, POINTS, &points) || !begin(arg, q, &a))
+	if (!parse_query_number(q, "points", POINTS_MAX, POINTS, &points) || !begin(d, q, &a))
 		return;
 	enum phx_series_level level = phx_series_level_for((int64_t)a.from_ms, (int64_t)a.until_ms,
 							   a.now_ms, (uint32_t)points);
-	int r = phx_series_rows(a.reader, level, (int64_t)a.from_ms, (int64_t)a.until_ms, ROWS_MAX,
+	PHX_AUTO(phx_list_fini) struct phx_list lines = {0};
+	int r = level == PHX_SERIES_moment ? timeline_now(d->timeline, &lines) : 0;
+	r = r ? r
+	      : phx_series_rows(a.reader, level, (int64_t)a.from_ms, (int64_t)a.until_ms, ROWS_MAX,
 				add_row, &to, &err);
+	r = r || to.n == ROWS_MAX ? r : add_now(&to, &lines);
 	if (r < 0) {
 		phx_http_reply_error(q, r, err.text);
 		return;

@@ -34,12 +34,12 @@ struct timeline {
 	uint64_t seq;  /* of the journal */
 	uint64_t seen; /* up to here it is written, or is being read */
 	bool ended;
+	struct phx_list lines; /* struct timeline_line; the thread's, which locks to replace it */
 	/* of the thread */
 	struct phx_series *series;
 	struct phx_store_reader *reader;
 	uint64_t told;
-	struct phx_list lines; /* struct timeline_line */
-	struct phx_list uses;  /* struct timeline_use: what was measured last */
+	struct phx_list uses; /* struct timeline_use: what was measured last */
 	int64_t pruned_ms;
 	bool failed; /* it was told that nothing can be written */
 	bool last_turn;
@@ -87,16 +87,12 @@ static struct timeline_line *line_of(const struct phx_list *lines, const char *p
 
 /* ---- writing ---- */
 
-/* What was so until now, where it is not so any more or a minute has ended. */
-static int write_line(struct timeline *t, struct timeline_line *l, const struct timeline_line *now,
-		      int64_t now_ms, struct phx_err *err)
+/* What was so until now is not written where it is still so, and no minute has ended. */
+static bool is_kept(const struct timeline *t, const struct timeline_line *l,
+		    const struct timeline_line *now, int64_t now_ms)
 {
 	bool same = now && !memcmp(l->values, now->values, sizeof(l->values));
-	if (same && l->at_ms / MINUTE_MS == now_ms / MINUTE_MS && !t->last_turn)
-		return 0;
-	int r = phx_series_lasted(t->series, l->pool, l->at_ms, now_ms, l->values, err);
-	l->at_ms = now_ms;
-	return r;
+	return same && l->at_ms / MINUTE_MS == now_ms / MINUTE_MS && !t->last_turn;
 }
 
 static int write_lines(struct timeline *t, struct phx_list *now, int64_t now_ms,
@@ -104,11 +100,13 @@ static int write_lines(struct timeline *t, struct phx_list *now, int64_t now_ms,
 {
 	int r = 0;
 	for (uint32_t i = 0; r == 0 && i < t->lines.n; i++) {
-		struct timeline_line *l = PHX_LIST_AT(&t->lines, struct timeline_line, i);
+		const struct timeline_line *l = PHX_LIST_AT(&t->lines, struct timeline_line, i);
 		struct timeline_line *to = line_of(now, l->pool);
-		r = write_line(t, l, to, now_ms, err);
+		bool ends = !is_kept(t, l, to, now_ms);
+		if (ends)
+			r = phx_series_lasted(t->series, l->pool, l->at_ms, now_ms, l->values, err);
 		if (to)
-			to->at_ms = l->at_ms;
+			to->at_ms = ends ? now_ms : l->at_ms;
 	}
 	PHX_LIST_EACH(struct timeline_line, l, now)
 		l->at_ms = l->at_ms ? l->at_ms : now_ms;
@@ -238,9 +236,11 @@ static void gather(struct timeline *t, bool all)
 	r = r ? r : prune(t, now_ms, &err);
 	tell(t, r, &err);
 	if (r == 0) {
-		phx_list_fini(&t->lines);
+		struct phx_list before = t->lines;
+		pthread_mutex_lock(&t->lock);
 		t->lines = lines;
-		lines = (struct phx_list){0};
+		pthread_mutex_unlock(&t->lock);
+		lines = before;
 	}
 	phx_list_fini(&lines);
 	timeline_news_fini(&n);
@@ -285,6 +285,20 @@ void timeline_committed(struct timeline *t, uint64_t seq)
 	if (first)
 		pthread_cond_signal(&t->wanted);
 	pthread_mutex_unlock(&t->lock);
+}
+
+int timeline_now(struct timeline *t, struct phx_list *ret)
+{
+	int r = 0;
+	pthread_mutex_lock(&t->lock);
+	PHX_LIST_EACH(struct timeline_line, l, &t->lines) {
+		struct timeline_line *to = phx_list_push(ret, sizeof(*to));
+		if (to)
+			*to = *l;
+		r = to ? r : -ENOMEM;
+	}
+	pthread_mutex_unlock(&t->lock);
+	return r;
 }
 
 /* ---- start and end ---- */

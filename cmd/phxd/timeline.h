@@ -20,6 +20,9 @@ void timeline_free(struct timeline *t);
 void timeline_committed(struct timeline *t, uint64_t seq);
 /** Where it lies; borrowed. */
 const char *timeline_path(const struct timeline *t);
+/** The pools as they are, and since when: what is not written yet, for it has not changed. Appended
+ * to `ret` (struct timeline_line). -ENOMEM. */
+int timeline_now(struct timeline *t, struct phx_list *ret);
 /* api_timeline.c */
 HANDLER(api_timeline);
 HANDLER(api_timeline_kills);

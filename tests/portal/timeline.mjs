@@ -11,13 +11,13 @@ const pause = (ms) => new Promise((go) => setTimeout(go, ms));
 const nodes = [1, 2, 3, 4, 5, 6].map((i) => `n${i}`);
 const LATE_MS = 40_000;
 
-async function until(what, is) {
+async function until(what, is, seen = () => '') {
 	for (const end = Date.now() + LATE_MS; Date.now() < end; await pause(100)) {
 		const found = is();
 		if (found)
 			return found;
 	}
-	return assert.fail(`not in time: ${what}`);
+	return assert.fail(`not in time: ${what}; ${seen()}`);
 }
 
 function agreement(name, type, role, lower, more) {
@@ -78,7 +78,7 @@ export const tests = {
 		await until('the series', () => {
 			const t = timeline(), shown = poolOf(t, 'pages')?.values.nodes ?? [];
 			return shown.includes(2) && shown.at(-1) === held('pages') && sum(poolOf(t, 'queue').values.kills) === wholeKills;
-		});
+		}, () => JSON.stringify([wholeKills, held('pages'), timeline().pools]));
 		await pause(1500);
 		const now = Date.now();
 		const page = await open(browser, 'root', `${from}-${now}`);
