@@ -1,7 +1,8 @@
 // Where one is: the part of the address behind #, so that back, reload and bookmarks do what they should.
 import { Subject } from './subject.js';
 
-function read() {
+// as the address says it, also before those who look at `route` have been told
+export function read() {
 	const [path, query] = location.hash.replace(/^#\/?/, '').split('?');
 	const [page = '', item = ''] = path.split('/').map(decodeURIComponent);
 	return { page, item, query: new URLSearchParams(query ?? '') };

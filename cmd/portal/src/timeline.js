@@ -6,7 +6,7 @@ import { csvOf, save, svgOf } from './export.js';
 import { Holdings } from './holdings.js';
 import { html } from './html.js';
 import { Panel } from './panel.js';
-import { go } from './route.js';
+import { go, read as whereNow } from './route.js';
 import { panels, stepsOfPanel } from './series.js';
 import { moved, parseSpan, spans, zoomed } from './span.js';
 import { moment } from './words.js';
@@ -52,12 +52,12 @@ function useSeries(item) {
 	return { shown, error };
 }
 
-function Controls({ span, to, now, onSave }) {
+function Controls({ span, to, step, onSave }) {
 	return html`<div class="controls" role="group" aria-label="Time">
-		<button type="button" onClick=${() => to(moved(span, -0.5, now()))}>Earlier</button>
-		<button type="button" disabled=${span.follows} onClick=${() => to(moved(span, 0.5, now()))}>Later</button>
-		<button type="button" onClick=${() => to(zoomed(span, 0.5, now()))}>Closer</button>
-		<button type="button" onClick=${() => to(zoomed(span, 2, now()))}>Farther</button>
+		<button type="button" onClick=${() => step((s, now) => moved(s, -0.5, now))}>Earlier</button>
+		<button type="button" disabled=${span.follows} onClick=${() => step((s, now) => moved(s, 0.5, now))}>Later</button>
+		<button type="button" onClick=${() => step((s, now) => zoomed(s, 0.5, now))}>Closer</button>
+		<button type="button" onClick=${() => step((s, now) => zoomed(s, 2, now))}>Farther</button>
 		<label>Show <select value=${span.follows ? span.name : ''} onChange=${(e) => e.target.value && to(e.target.value)}>
 			${!span.follows && html`<option value="">a stretch</option>`}
 			${spans.map((s) => html`<option key=${s.name} value=${s.name}>the last ${s.title.replace(/^an? /, '')}</option>`)}</select></label>
@@ -96,12 +96,14 @@ export function Timeline({ item }) {
 	latest.current = shown;
 	const to = (name) => go('timeline', name);
 	const span = parseSpan(item, Date.now()); // what is drawn may still be that of before
+	// a second step begins where the first one leads, drawn or not
+	const step = (next) => to(next(parseSpan(whereNow().item, Date.now()), Date.now()));
 	const onKey = (e) => {
 		const next = e.key === 'Home' ? () => '1h' : KEYS[e.key];
 		if (!next || e.ctrlKey || e.altKey || e.metaKey || ['INPUT', 'SELECT'].includes(e.target.tagName))
 			return;
 		e.preventDefault();
-		to(next(span, Date.now()));
+		step(next);
 	};
 	const onSave = (kind) => {
 		const name = `timeline-${new Date(span.from).toISOString().slice(0, 19).replaceAll(':', '')}.${kind}`;
@@ -110,7 +112,7 @@ export function Timeline({ item }) {
 	};
 	return html`<div class="timeline" onKeyDown=${onKey}>
 		<div class="bar"><h1>Time-line</h1><span class="quiet" role="status">${shown ? `${moment(shown.span.from)} to ${shown.span.follows ? 'now' : moment(shown.span.until)}, by ${shown.answer.level}s` : 'reading …'}</span></div>
-		<div class="sight" tabindex="0" role="region" aria-label="Time: the arrows move, plus and minus zoom, Home shows the last hour"><${Controls} span=${span} to=${to} now=${Date.now} onSave=${onSave} /></div>
+		<div class="sight" tabindex="0" role="region" aria-label="Time: the arrows move, plus and minus zoom, Home shows the last hour"><${Controls} span=${span} to=${to} step=${step} onSave=${onSave} /></div>
 		${error && html`<p class="warning" role="alert">${error}</p>`}
 		${shown && html`<${Drawings} shown=${shown} to=${to} />`}</div>`;
 }
