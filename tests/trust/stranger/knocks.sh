@@ -9,7 +9,8 @@ TLS=https://127.0.0.1:$HTTPS PLAIN=http://127.0.0.1:$HTTP
 knock() { curl -sS -k -m 20 --path-as-is -X "$1" "$2" -w '\n%{http_code}' "${@:3}" >"$WORK/answer" 2>/dev/null </dev/null; tail -n 1 "$WORK/answer"; }
 # what is known of nodes, but for what they measure
 nodes_now() { api /v1/nodes | jq -S 'del(.nodes[].monitor)'; }
-kept_now() { (cd "$WORK/head" && find . -type f ! -name 'journal.*' -printf '%p %s\n' | sort); }
+# what the head measures by itself grows meanwhile
+kept_now() { (cd "$WORK/head" && find . -type f ! -name 'journal.*' ! -name 'timeline.*' -printf '%p %s\n' | sort); }
 # nothing_changes COMMAND...: not a node, not a file, not an event
 nothing_changes() {
 	local nodes files seq
