@@ -67,6 +67,16 @@ export const tests = {
 		await page.getByText('phx portal').waitFor();
 	},
 
+	async 'an address that is none leads to the first page'(browser) {
+		const page = await signIn(browser, 'root');
+		for (const wrong of ['#/%', '#/%zz', '#//']) {
+			await page.goto(page.url().replace(/#.*/, '') + wrong);
+			await page.reload();
+			await page.getByRole('heading', { name: 'Cluster' }).waitFor();
+		}
+		assert.deepEqual(page.wrong, []);
+	},
+
 	async 'no script but the portal\'s own runs in its pages'(browser) {
 		const page = await signIn(browser, 'daemon');
 		const ran = await page.evaluate(async () => {

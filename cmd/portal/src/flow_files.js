@@ -2,6 +2,7 @@
 // that and back: one reader is enough.
 import { useState } from 'preact/hooks';
 import { text } from './api.js';
+import { save } from './export.js';
 import { fromFlow, toFlow } from './flow_doc.js';
 import { readWfFormat, writeWfFormat } from './flow_wfformat.js';
 import { html } from './html.js';
@@ -22,18 +23,10 @@ async function readFile(file) {
 	return fromFlow(readWfFormat(json));
 }
 
-function save(name, data) {
-	const link = document.createElement('a');
-	link.href = URL.createObjectURL(new Blob([data]));
-	link.download = name;
-	link.click();
-	URL.revokeObjectURL(link.href);
-}
-
 // What has mistakes is kept as it is drawn: WfFormat alone holds it.
 async function exportAs(doc, form) {
 	const { text: drawn } = writeWfFormat(toFlow(doc));
-	save(`${doc.name || 'workflow'}.${form.end}`, form.name === 'wfformat' ? drawn : await convert(drawn, form.name));
+	save(`${doc.name || 'workflow'}.${form.end}`, '', form.name === 'wfformat' ? drawn : await convert(drawn, form.name));
 }
 
 export function Files({ doc, onImport, onError }) {

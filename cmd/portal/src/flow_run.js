@@ -5,7 +5,7 @@ import { keepCopy } from './flow_draft.js';
 import { layOutFlow, sizes } from './flow_layout.js';
 import { Progress } from './flow_progress.js';
 import { Sheet } from './flow_sheet.js';
-import { isAbout, lookOf, taskStates } from './flow_states.js';
+import { isAbout, lookOf, lookS, taskStates } from './flow_states.js';
 import { TaskView } from './flow_task.js';
 import { readWfFormat } from './flow_wfformat.js';
 import { Follow } from './follow.js';
@@ -33,7 +33,7 @@ async function readRun(ask, id) {
 }
 
 function useRun(id) {
-	const follow = useMemo(() => new Follow((ask) => readRun(ask, id), isAbout), [id]);
+	const follow = useMemo(() => new Follow((ask) => readRun(ask, id), isAbout, (run) => lookS([run])), [id]);
 	const [flow, setFlow] = useState(null);
 	const run = useSubject(follow.value);
 	const drawn = run && run.n_tasks <= DRAWN_MAX && !run.error;

@@ -4,6 +4,7 @@ import { get } from './api.js';
 import { Subject } from './subject.js';
 
 const PAUSE_MS = 1000; // events come together; what is read more often is not read better
+const HELD_S = 50; // by the head, while nothing happens
 const AGAIN_MS = 5000; // where the head said no for now
 
 const pause = (ms) => new Promise((go) => setTimeout(go, ms));
@@ -15,11 +16,14 @@ export class Follow {
 	#last = 0;
 	#read;
 	#about;
+	#lookS;
 
-	// read(ask): what is shown; about(event): is it about that? Both ask by what they are given, which ends when it is stopped.
-	constructor(read, about) {
+	// read(ask): what is shown, by what it is given to ask, which ends when it is stopped; about(event): is it about that? lookS(shown): it is
+	// read after so many seconds, too: not all that changes it is an event that he may see, or is told to be about it.
+	constructor(read, about, lookS = () => Infinity) {
 		this.#read = read;
 		this.#about = about;
+		this.#lookS = lookS;
 	}
 
 	stop() {
@@ -34,10 +38,12 @@ export class Follow {
 	}
 
 	async #wait() {
+		const until = Date.now() + 1000 * this.#lookS(this.value.value);
 		for (let about = false; !about;) {
-			const { events, last } = await this.#ask(`/v1/events?after=${this.#last}&wait=50`);
+			const leftS = Math.max(1, Math.min(HELD_S, Math.ceil((until - Date.now()) / 1000)));
+			const { events, last } = await this.#ask(`/v1/events?after=${this.#last}&wait=${leftS}`);
 			this.#last = last;
-			about = events.some(this.#about);
+			about = events.some(this.#about) || Date.now() >= until;
 		}
 	}
 
@@ -56,8 +62,8 @@ export class Follow {
 				if (error.name === 'AbortError' || error.status === 401)
 					return;
 				first = true;
-				this.error.set(error.status ? error.message : '');
-				await pause(AGAIN_MS);
+				this.error.set(error.status && error.status !== 429 ? error.message : '');
+				await pause(error.retryAfterMs || AGAIN_MS);
 			}
 		}
 	}

@@ -1,7 +1,7 @@
 // The workflows: their runs, and the way to one and to the drawing of a new one. What draws is fetched when it is wanted: most never do.
 import { useEffect, useMemo, useState } from 'preact/hooks';
 import { Progress } from './flow_progress.js';
-import { isAbout, lookOf } from './flow_states.js';
+import { isAbout, lookOf, lookS } from './flow_states.js';
 import { Follow } from './follow.js';
 import { html } from './html.js';
 import { address, go } from './route.js';
@@ -14,7 +14,7 @@ const DRAW = 'draw';
 const OVER = ['done', 'failed', 'cancelled'];
 
 function useRuns() {
-	const list = useMemo(() => new Follow(async (ask) => (await ask('/v1/workflows')).workflows.sort((a, b) => b.id - a.id), isAbout), []);
+	const list = useMemo(() => new Follow(async (ask) => (await ask('/v1/workflows')).workflows.sort((a, b) => b.id - a.id), isAbout, lookS), []);
 	useEffect(() => {
 		list.run();
 		return () => list.stop();
