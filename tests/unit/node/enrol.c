@@ -310,6 +310,7 @@ static void facts_on_demand(void **state)
 	phx_event_fini(&ev);
 	world_orders(w, "n1", &orders);
 	assert_int_equal(orders.n, 0);
+	phx_list_fini(&orders);
 	assert_int_equal(world_node(w, "n1")->facts.memory_bytes, 2ULL << 30);
 	struct phx_event gone = {.kind = PHX_EV_missing};
 	PHX_STR_SET(gone.node, "n1");
