@@ -3,11 +3,14 @@
 #include "agent/root.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/beneath.h"
 #include "base/file.h"
 #include "base/json.h"
 #include "agent/copy.h"
@@ -19,7 +22,7 @@
 #define OLD_STATE "/run/phoenix/old-state"
 #define NEXT "/run/phoenix/next"
 
-enum { KEY_TIMEOUT_MS = 10000 };
+enum { KEY_TIMEOUT_MS = 10000, ADOPT_MAX = 1 << 18 };
 
 /* ---- mounting ---- */
 
@@ -61,29 +64,42 @@ int root_mount(const char *device, const char *state_device, struct phx_err *err
 
 /* ---- the installed system ---- */
 
+/* What an old tenant may have left is a regular file of a size that can be: what is read to no end,
+ * or waited for, would keep the node from being enrolled and erased. */
+static int adopt_file(int dir, const char *name, const char *state_dir, struct phx_err *err)
+{
+	char opened[32];
+	uint64_t size;
+	PHX_AUTO_FREE char *to = phx_path("%s/%s", state_dir, name);
+	PHX_AUTO_CLOSE int from = to ? phx_beneath_open(dir, name, ADOPT_MAX, &size, err) : -ENOMEM;
+	snprintf(opened, sizeof(opened), "/proc/self/fd/%d", from);
+	return from < 0 ? from : copy_file(opened, to, err);
+}
+
 /* What an old tenant may have written is no memory of ours: neither results of steps, which would
  * answer orders, nor an epoch, which would refuse them. */
 int root_adopt_from(struct agent *a, const char *dir, bool with_key, struct phx_err *err)
 {
+	/* the key last: without its certificate it would count as one that was made here */
 	static const struct {
 		const char *name;
 		bool of_key, may_lack;
-	} files[] = {{"agent.key", true, false},
-		     {"agent.pem", true, false},
+	} files[] = {{"system.json", false, true},
 		     {REKEY_FILE, true, true},
-		     {"system.json", false, true}};
-	for (size_t i = 0; i < PHX_ARRAY_SIZE(files); i++) {
-		PHX_AUTO_FREE char *from = phx_path("%s/%s", dir, files[i].name);
-		PHX_AUTO_FREE char *to = phx_path("%s/%s", a->cfg.state_dir, files[i].name);
-		if (!from || !to)
-			return -ENOMEM;
-		if ((files[i].of_key && !with_key) || (files[i].may_lack && access(from, R_OK) < 0))
+		     {"agent.pem", true, false},
+		     {"agent.key", true, false}};
+	PHX_AUTO_CLOSE int fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	int r = fd < 0 ? phx_err_set(err, -errno, "%s: %s", dir, strerror(errno)) : 0;
+	for (size_t i = 0; r == 0 && i < PHX_ARRAY_SIZE(files); i++) {
+		if (files[i].of_key && !with_key)
 			continue;
-		int r = copy_file(from, to, err);
-		if (r < 0)
-			return r;
+		r = adopt_file(fd, files[i].name, a->cfg.state_dir, err);
+		if (r == -ENOENT && files[i].may_lack) {
+			phx_err_clear(err);
+			r = 0;
+		}
 	}
-	return 0;
+	return r;
 }
 
 int root_adopt(struct agent *a, bool with_key, struct phx_err *err)

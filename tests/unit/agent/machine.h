@@ -102,10 +102,10 @@ static inline bool machine_make_dev(void)
 	return ok;
 }
 
-static inline bool machine_make_sys(void)
+static inline bool machine_make_dirs(void)
 {
 	static const char *const dirs[] = {"/sys/block", "/sys/dev/block", "/sys/devices/pci0",
-					   "/run/phoenix"};
+					   "/run/phoenix", "/run/mnt"};
 	for (size_t i = 0; i < PHX_ARRAY_SIZE(dirs); i++)
 		if (phx_dir_make(dirs[i], 0755, NULL) < 0)
 			return false;
@@ -133,7 +133,7 @@ static inline bool machine_build(void)
 		machine_real("/sys", "/run" MACHINE_REAL_SYS) && chdir("/run") == 0 &&
 		syscall(SYS_pivot_root, ".", ".") == 0 && umount2(".", MNT_DETACH) == 0 &&
 		chdir("/") == 0;
-	return ok && machine_make_dev() && machine_make_sys() && machine_make_bundle();
+	return ok && machine_make_dev() && machine_make_dirs() && machine_make_bundle();
 }
 
 /* Begins main(): returns in the machine, in a program that was started anew there, or false where

@@ -34,7 +34,7 @@ static int setup(void **state)
 static int teardown(void **state)
 {
 	struct stand *t = *state;
-	umount2("/mnt", 0);
+	umount2("/run/mnt", 0);
 	umount2(ROOT_DIR "/var/lib/phoenix", 0);
 	umount2(ROOT_DIR, 0);
 	umount2("/run/phoenix/ram/lower", 0);
@@ -234,13 +234,12 @@ static void test_on_doubt_no_disk_is_touched(void **state)
 static void test_a_disk_in_use_is_not_touched(void **state)
 {
 	struct stand *t = *state;
-	assert_int_equal(mkdir("/mnt", 0755) < 0 && errno != EEXIST && errno != EROFS, 0);
 	make_ext4(t->disk.path);
-	assert_int_equal(mount(t->disk.path, "/mnt", "ext4", 0, ""), 0);
-	write_text("/mnt/file", "kept", 0644);
+	assert_int_equal(mount(t->disk.path, "/run/mnt", "ext4", 0, ""), 0);
+	write_text("/run/mnt/file", "kept", 0644);
 	assert_step(t->b, PHX_STEP_wipe, -EBUSY);
-	assert_says(t->b, "mounted on /mnt");
-	PHX_AUTO_FREE char *text = read_text("/mnt/file");
+	assert_says(t->b, "mounted on /run/mnt");
+	PHX_AUTO_FREE char *text = read_text("/run/mnt/file");
 	assert_string_equal(text, "kept");
 }
 
@@ -360,10 +359,10 @@ static void assert_half_done(struct stand *t)
 	assert_int_equal(phx_signature_read(sys.root, 0, 0, type, NULL), 0);
 	assert_string_equal(type, "");
 	assert_int_equal(root_mount(sys.root, sys.state, NULL), -EINVAL);
-	assert_int_equal(mount(sys.state, "/mnt", "ext4", MS_RDONLY, ""), 0);
-	assert_true(exists("/mnt/agent.key"));
-	assert_false(exists("/mnt/system.json"));
-	assert_int_equal(umount2("/mnt", 0), 0);
+	assert_int_equal(mount(sys.state, "/run/mnt", "ext4", MS_RDONLY, ""), 0);
+	assert_true(exists("/run/mnt/agent.key"));
+	assert_false(exists("/run/mnt/system.json"));
+	assert_int_equal(umount2("/run/mnt", 0), 0);
 }
 
 static json_t *gone_at_the_head(struct stand *t)
@@ -425,6 +424,23 @@ static void test_a_broken_image_leaves_no_system(void **state)
 	bench_image(t->b, "image", json_pack("[o]", root_image(t, 16 * PHX_MIB)));
 	assert_step(t->b, PHX_STEP_image, 0);
 	assert_installed(t);
+}
+
+/* Written, and then this node's own cannot be put in: it is no system either. */
+static void test_an_image_without_a_name_is_none(void **state)
+{
+	struct stand *t = *state;
+	struct phx_disk_system sys;
+	bench_image(t->b, "image", json_pack("[o]", root_image(t, 16 * PHX_MIB)));
+	t->b->a.node[0] = '\0';
+	assert_step(t->b, PHX_STEP_image, -EINVAL);
+	assert_says(t->b, "name");
+	assert_false(root_mounted());
+	assert_false(has_system(t));
+	assert_int_equal(phx_disk_find_system(&sys, NULL), 0);
+	assert_int_equal(mount(sys.state, "/run/mnt", "ext4", MS_RDONLY, ""), 0);
+	assert_false(exists("/run/mnt/system.json"));
+	assert_int_equal(umount2("/run/mnt", 0), 0);
 }
 
 /* With two systems in the machine the next start could enter the wrong one. */
@@ -580,6 +596,7 @@ int main(int argc, char **argv)
 		TEST(test_an_order_without_its_image_touches_nothing),
 		TEST(test_no_key_no_layout),
 		TEST(test_a_broken_image_leaves_no_system),
+		TEST(test_an_image_without_a_name_is_none),
 		TEST(test_a_second_system_is_refused),
 		TEST(test_wipe_of_another_disk_keeps_the_system),
 		TEST(test_ram_is_mounted),
