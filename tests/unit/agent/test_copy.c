@@ -39,6 +39,19 @@ static void test_file(void **state)
 	assert_text(to, "");
 }
 
+/* The mode is the source's, whatever this process would give. */
+static void test_mode(void **state)
+{
+	const struct scratch *s = *state;
+	const char *from = scratch_path(s, "from"), *to = scratch_path(s, "to");
+	write_text(from, "x", 0600);
+	assert_int_equal(chmod(from, 0755), 0);
+	mode_t before = umask(0077);
+	assert_int_equal(copy_file(from, to, NULL), 0);
+	umask(before);
+	assert_int_equal(mode_of(to), 0755);
+}
+
 /* A link in its place is replaced, what it leads to stays. */
 static void test_file_over_a_link(void **state)
 {
@@ -229,9 +242,9 @@ int main(void)
 {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, scratch_setup, scratch_teardown)
 	const struct CMUnitTest tests[] = {
-		TEST(test_file),      TEST(test_file_over_a_link), TEST(test_file_refused),
-		TEST(test_tree),      TEST(test_tree_over_a_link), TEST(test_tree_refused),
-		TEST(test_full_disk),
+		TEST(test_file),         TEST(test_mode),      TEST(test_file_over_a_link),
+		TEST(test_file_refused), TEST(test_tree),      TEST(test_tree_over_a_link),
+		TEST(test_tree_refused), TEST(test_full_disk),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
