@@ -59,5 +59,7 @@ int phx_ipvs_address_add(const char *interface, const char *address, struct phx_
 
 int phx_ipvs_address_remove(const char *interface, const char *address, struct phx_err *err)
 {
-	return change(RTM_DELADDR, interface, address, NLE_NOADDR, err);
+	/* a card that is gone has taken its addresses with it */
+	return if_nametoindex(interface) ? change(RTM_DELADDR, interface, address, NLE_NOADDR, err)
+					 : 0;
 }

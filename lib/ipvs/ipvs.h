@@ -35,7 +35,7 @@ int phx_ipvs_apply(struct phx_ipvs *v, const struct phx_web_table *want, uint32_
 /** Give the interface an address as a host address (/32); it being there already is success.
  * -ENODEV. */
 int phx_ipvs_address_add(const char *interface, const char *address, struct phx_err *err);
-/** Take it away; it not being there is success. */
+/** Take it away; it, or the interface, not being there is success. */
 int phx_ipvs_address_remove(const char *interface, const char *address, struct phx_err *err);
 
 /* ---- whose an address is (ARP) ---- */
