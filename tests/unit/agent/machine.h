@@ -1,7 +1,8 @@
-/* A small machine for tests of what touches disks, mounts and the kernel: a mount namespace in which
- * "/" is in memory, as in the deploy initramfs, and in which there is none of the real machine's
- * disks: below /dev are loop devices, in /sys the disks that a test has put in, each a file behind a
- * loop device. So what a broken guard would erase here is a file. Ends with the program.
+/* A small machine for tests of what touches disks, mounts and the kernel: a mount namespace in
+ * which "/" is in memory, as in the deploy initramfs, and in which there is none of the real
+ * machine's disks: below /dev are loop devices, in /sys the disks that a test has put in, each a
+ * file behind a loop device. So what a broken guard would erase here is a file. Ends with the
+ * program.
  *
  * The program runs there as DIR/bin/phx-agent of a bundle: the agent installs what it was started
  * from. */
@@ -76,7 +77,8 @@ static inline bool machine_take_root(void)
 
 static inline bool machine_real(const char *from, const char *to)
 {
-	return phx_dir_make(to, 0700, NULL) == 0 && mount(from, to, NULL, MS_BIND, NULL) == 0;
+	return phx_dir_make(to, 0700, NULL) == 0 &&
+		mount(from, to, NULL, MS_BIND | MS_REC, NULL) == 0;
 }
 
 static inline bool machine_node(const char *name, mode_t kind, unsigned major, unsigned minor)
@@ -93,7 +95,9 @@ static inline bool machine_make_dev(void)
 	bool ok = machine_node("null", S_IFCHR, 1, 3) && machine_node("zero", S_IFCHR, 1, 5) &&
 		machine_node("random", S_IFCHR, 1, 8) && machine_node("urandom", S_IFCHR, 1, 9) &&
 		machine_node("loop-control", S_IFCHR, 10, 237) &&
-		symlink("/proc/self/fd", "/dev/fd") == 0 && mkdir("/dev/mapper", 0755) == 0 &&
+		symlink("/proc/self/fd", "/dev/fd") == 0 &&
+		symlink(MACHINE_REAL_DEV "/shm", "/dev/shm") == 0 &&
+		/* reports of sanitizers */ mkdir("/dev/mapper", 0755) == 0 &&
 		mount("tmpfs", "/dev/mapper", "tmpfs", MS_RDONLY | MS_NODEV, "") == 0;
 	for (unsigned i = 0; ok && i < 64; i++) {
 		snprintf(name, sizeof(name), "loop%u", i);

@@ -212,6 +212,11 @@ static void test_given_up(void **state)
 	add_built(b, "tool", "1.0");
 	atomic_store(&b->a.stop, true);
 	assert_step(b, PHX_STEP_prefetch, -ECANCELED);
+	assert_false(in_cache(b, "tool-1.0.tar.zst"));
+	/* nor is what was fetched before switched to */
+	atomic_store(&b->a.stop, false);
+	assert_step(b, PHX_STEP_prefetch, 0);
+	atomic_store(&b->a.stop, true);
 	assert_step(b, PHX_STEP_activate, -ECANCELED);
 	assert_current(b, "tool", "");
 }
@@ -406,18 +411,25 @@ static void test_start_and_stop(void **state)
 	WAIT_FOR(started(b, "x\nx\n"));
 }
 
-/* A service that cannot run is no role that runs: the next agent does not start it. */
+/* A service that cannot run, or does not while it settles, is no role that runs: the next agent does
+ * not start it. */
 static void test_start_that_fails(void **state)
 {
-	struct bench *b = *state;
-	struct phx_service *s =
-		add_service(role_of(b), "one", "echo no such luck >&2; exit 3", NULL);
-	s->restart = false;
-	s->settle_s = 10;
-	assert_step(b, PHX_STEP_activate, 0);
-	assert_true(bench_step(b, PHX_STEP_start) < 0);
-	assert_says(b, "no such luck");
-	assert_role(b, "web", false);
+	static const char *const scripts[] = {"echo no such luck >&2; exit 3",
+					      "sleep 0.3; echo no such luck >&2; exit 3"};
+	(void)state;
+	for (size_t i = 0; i < PHX_ARRAY_SIZE(scripts); i++) {
+		struct bench *b;
+		setup((void **)&b);
+		struct phx_service *s = add_service(role_of(b), "one", scripts[i], NULL);
+		s->restart = false;
+		s->settle_s = 10;
+		assert_step(b, PHX_STEP_activate, 0);
+		assert_true(bench_step(b, PHX_STEP_start) < 0);
+		assert_says(b, "no such luck");
+		assert_role(b, "web", false);
+		teardown((void **)&b);
+	}
 }
 
 static void test_stop_without_a_role(void **state)
@@ -504,7 +516,7 @@ int main(void)
 		TEST(test_leave_asks_before),
 		TEST(test_the_role_before),
 		TEST(test_start_and_stop),
-		TEST(test_start_that_fails),
+		cmocka_unit_test(test_start_that_fails),
 		TEST(test_stop_without_a_role),
 		TEST(test_stop_with_a_port_open),
 		TEST(test_health),
