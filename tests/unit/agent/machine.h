@@ -13,6 +13,7 @@
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <linux/loop.h>
 #include <sched.h>
 #include <stdlib.h>
@@ -144,12 +145,13 @@ static inline bool machine_build(void)
  * none can be built: then nothing is tested. */
 static inline bool machine_enter(char **argv)
 {
-	char self[300] = "";
+	char self[300] = "", here[PATH_MAX];
 	if (readlink("/proc/self/exe", self, sizeof(self) - 1) < 0)
 		return false;
 	if (phx_str_eq(self, MACHINE_PROGRAM))
 		return true;
-	if (geteuid() != 0 || !machine_build())
+	/* libraries of a build may be named from where it was started */
+	if (geteuid() != 0 || !getcwd(here, sizeof(here)) || !machine_build() || chdir(here) < 0)
 		return false;
 	execv(MACHINE_PROGRAM, argv);
 	return false;
