@@ -411,8 +411,8 @@ static void test_start_and_stop(void **state)
 	WAIT_FOR(started(b, "x\nx\n"));
 }
 
-/* A service that cannot run, or does not while it settles, is no role that runs: the next agent does
- * not start it. */
+/* A service that cannot run, or does not while it settles, is no role that runs: the next agent
+ * does not start it. */
 static void test_start_that_fails(void **state)
 {
 	static const char *const scripts[] = {"echo no such luck >&2; exit 3",
