@@ -178,16 +178,7 @@ static const struct cli_column columns[] = {
 
 int cmd_trigger_list(struct cli *cli)
 {
-	PHX_AUTO_JSON json_t *answer = NULL;
-	PHX_AUTO_FREE char *re = cli_url_escape(cli_opt(cli, CLI_OPT_re, ""));
-	PHX_AUTO(phx_buf_fini) struct phx_buf url = {0};
-	phx_buf_addf(&url, "/v1/triggers%s%s", cli_has(cli, CLI_OPT_re) ? "?re=" : "",
-		     re ? re : "");
-	int code = url.failed ? cli_fail(CLI_PARTIAL, "out of memory")
-			      : cli_get(cli, url.data, &answer);
-	return code ? code
-		    : cli_print_rows(cli, columns, PHX_ARRAY_SIZE(columns),
-				     json_object_get(answer, "triggers"), answer);
+	return cli_list_of_re(cli, "/v1/triggers", "triggers", columns, PHX_ARRAY_SIZE(columns));
 }
 
 static const struct cli_column firing_columns[] = {

@@ -113,18 +113,22 @@ static const struct cli_column columns[] = {
 	{.head = "REASON", .path = "why"},
 };
 
-int cmd_workflow_list(struct cli *cli)
+int cli_list_of_re(struct cli *cli, const char *path, const char *member,
+		   const struct cli_column *of, size_t n_columns)
 {
 	PHX_AUTO_JSON json_t *answer = NULL;
 	PHX_AUTO_FREE char *re = cli_url_escape(cli_opt(cli, CLI_OPT_re, ""));
 	PHX_AUTO(phx_buf_fini) struct phx_buf url = {0};
-	phx_buf_addf(&url, "/v1/workflows%s%s", cli_has(cli, CLI_OPT_re) ? "?re=" : "",
-		     re ? re : "");
+	phx_buf_addf(&url, "%s%s%s", path, cli_has(cli, CLI_OPT_re) ? "?re=" : "", re ? re : "");
 	int code = url.failed ? cli_fail(CLI_PARTIAL, "out of memory")
 			      : cli_get(cli, url.data, &answer);
 	return code ? code
-		    : cli_print_rows(cli, columns, PHX_ARRAY_SIZE(columns),
-				     json_object_get(answer, "workflows"), answer);
+		    : cli_print_rows(cli, of, n_columns, json_object_get(answer, member), answer);
+}
+
+int cmd_workflow_list(struct cli *cli)
+{
+	return cli_list_of_re(cli, "/v1/workflows", "workflows", columns, PHX_ARRAY_SIZE(columns));
 }
 
 static const struct cli_column level_columns[] = {

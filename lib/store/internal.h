@@ -79,6 +79,10 @@ struct phx_store_reader {
 };
 /** Its last failure, as an errno with a text. */
 int phx_store_reader_failed(struct phx_store_reader *r, int rc, struct phx_err *err);
+/** Hand each event that the statement yields to `fn`. A non-zero return of `fn` ends that, and is
+ * returned. The statement is not reset. */
+int phx_store_reader_walk(struct phx_store_reader *r, sqlite3_stmt *st, phx_store_event_fn fn,
+			  void *arg, struct phx_err *err);
 
 /* ---- search.c ---- */
 

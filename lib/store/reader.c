@@ -76,20 +76,11 @@ static const char *text(sqlite3_stmt *st, int at)
 	return (const char *)sqlite3_column_text(st, at);
 }
 
-static int walk(struct phx_store_reader *r, enum statement which, uint64_t after, uint32_t limit,
-		const char *name, phx_store_event_fn fn, void *arg, struct phx_err *err)
+int phx_store_reader_walk(struct phx_store_reader *r, sqlite3_stmt *st, phx_store_event_fn fn,
+			  void *arg, struct phx_err *err)
 {
-	sqlite3_stmt *st = r->st[which];
-	int rc, code = 0;
-	sqlite3_bind_int64(st, 1, after > INT64_MAX ? INT64_MAX : (sqlite3_int64)after);
-	sqlite3_bind_int64(st, 2, limit ? (sqlite3_int64)limit : -1);
-	if (name)
-		sqlite3_bind_text(st, 3, name, -1, SQLITE_STATIC);
-	while (code == 0 && (rc = sqlite3_step(st)) != SQLITE_DONE) {
-		if (rc != SQLITE_ROW) {
-			code = phx_store_reader_failed(r, rc, err);
-			break;
-		}
+	int rc = SQLITE_DONE, code = 0;
+	while (code == 0 && (rc = sqlite3_step(st)) == SQLITE_ROW) {
 		struct phx_store_event ev = {(uint64_t)sqlite3_column_int64(st, 0),
 					     sqlite3_column_int64(st, 1),
 					     text(st, 2),
@@ -98,6 +89,18 @@ static int walk(struct phx_store_reader *r, enum statement which, uint64_t after
 					     text(st, 5)};
 		code = fn(arg, &ev);
 	}
+	return code || rc == SQLITE_DONE ? code : phx_store_reader_failed(r, rc, err);
+}
+
+static int walk(struct phx_store_reader *r, enum statement which, uint64_t after, uint32_t limit,
+		const char *name, phx_store_event_fn fn, void *arg, struct phx_err *err)
+{
+	sqlite3_stmt *st = r->st[which];
+	sqlite3_bind_int64(st, 1, after > INT64_MAX ? INT64_MAX : (sqlite3_int64)after);
+	sqlite3_bind_int64(st, 2, limit ? (sqlite3_int64)limit : -1);
+	if (name)
+		sqlite3_bind_text(st, 3, name, -1, SQLITE_STATIC);
+	int code = phx_store_reader_walk(r, st, fn, arg, err);
 	sqlite3_reset(st); /* ends the look at the journal: its log can be taken in */
 	sqlite3_clear_bindings(st);
 	return code;

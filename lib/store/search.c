@@ -74,27 +74,6 @@ static enum phx_search_way way_of(struct phx_store_reader *r, const struct phx_s
 	return of->kind ? PHX_SEARCH_KIND : PHX_SEARCH_ALL;
 }
 
-static const char *text(sqlite3_stmt *st, int at)
-{
-	return (const char *)sqlite3_column_text(st, at);
-}
-
-static int walk(struct phx_store_reader *r, sqlite3_stmt *st, phx_store_event_fn fn, void *arg,
-		struct phx_err *err)
-{
-	int rc = SQLITE_DONE, code = 0;
-	while (code == 0 && (rc = sqlite3_step(st)) == SQLITE_ROW) {
-		struct phx_store_event ev = {(uint64_t)sqlite3_column_int64(st, 0),
-					     sqlite3_column_int64(st, 1),
-					     text(st, 2),
-					     text(st, 3),
-					     text(st, 4),
-					     text(st, 5)};
-		code = fn(arg, &ev);
-	}
-	return code || rc == SQLITE_DONE ? code : phx_store_reader_failed(r, rc, err);
-}
-
 int phx_store_search(struct phx_store_reader *r, const struct phx_store_search *of,
 		     phx_store_event_fn fn, void *arg, struct phx_err *err)
 {
@@ -110,7 +89,7 @@ int phx_store_search(struct phx_store_reader *r, const struct phx_store_search *
 	sqlite3_bind_int64(st, 3, of->limit);
 	if (way != PHX_SEARCH_ALL)
 		sqlite3_bind_text(st, 4, key, -1, SQLITE_STATIC);
-	int code = walk(r, st, fn, arg, err);
+	int code = phx_store_reader_walk(r, st, fn, arg, err);
 	sqlite3_finalize(st);
 	return code;
 }
