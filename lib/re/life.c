@@ -43,16 +43,22 @@ static int activate(struct phx_apply *a, struct phx_re *re)
 
 static int suspend(struct phx_apply *a, struct phx_re *re)
 {
+	int r = phx_ledger_suspend(a->s->ledger, (int)re->number, true);
+	if (r < 0)
+		return r;
 	re->leaving = a->ev->kind == PHX_EV_re_safe_deactivate;
 	phx_engine_suspended(re);
-	return phx_ledger_suspend(a->s->ledger, (int)re->number, true);
+	return 0;
 }
 
 static int resume(struct phx_apply *a, struct phx_re *re)
 {
+	int r = phx_ledger_suspend(a->s->ledger, (int)re->number, false);
+	if (r < 0)
+		return r;
 	re->leaving = false;
 	phx_triggers_go_on(a, re);
-	return phx_ledger_suspend(a->s->ledger, (int)re->number, false);
+	return 0;
 }
 
 static int deactivate(struct phx_apply *a, struct phx_re *re)

@@ -8,6 +8,7 @@
 
 #include "state/known.h"
 #include "state/members.h"
+#include "state/named.h"
 
 static int check_place(const struct phx_state *s, const struct phx_node *n, struct phx_err *err)
 {
@@ -207,11 +208,14 @@ static int check_node(const struct phx_state *s, uint32_t i, struct phx_err *err
 /* What is found by an index is found by a fresh one: the one that the state has is checked, too. */
 int phx_state_check(const struct phx_state *s, struct phx_err *err)
 {
-	struct phx_state fresh = *s; /* borrows all but its index */
+	struct phx_state fresh = *s; /* borrows all but what phx_index_ready() makes */
 	fresh.index = NULL;
+	fresh.named = NULL;
 	int r = phx_index_ready(&fresh);
-	if (r < 0)
+	if (r < 0) {
+		phx_named_free(fresh.named);
 		return r;
+	}
 	phx_index_settle(&fresh);
 	for (uint32_t i = 0; r == 0 && i < s->nodes.n; i++)
 		r = check_node(&fresh, i, err);
@@ -223,5 +227,6 @@ int phx_state_check(const struct phx_state *s, struct phx_err *err)
 	r = r ? r : check_ledger(&fresh, err);
 	r = r ? r : phx_crew_check(s, err);
 	phx_index_drop(&fresh);
+	phx_named_free(fresh.named);
 	return r;
 }

@@ -3,6 +3,8 @@
  * than fit into its first size. */
 #include "unit/core/world.h"
 
+#include "state/named.h"
+
 enum { MANY = 150 };
 
 static void add_many(struct world *w)
@@ -83,6 +85,36 @@ static void test_untold_change_is_found(void **state)
 	assert_non_null(strstr(err.text, "n1 is due at"));
 }
 
+/* Of lists and REs, too: what is looked up is what was told. */
+static void test_untold_names_are_found(void **state)
+{
+	static const struct {
+		size_t place;
+		const char *says;
+	} rows[] = {{offsetof(struct phx_re, leaving), "is not looked at"},
+		    {offsetof(struct phx_re, active), "is not found by its number"}};
+	struct world *w = *state;
+	struct phx_err err = {0};
+	struct phx_re *re = phx_list_push(&w->s.res, sizeof(*re));
+	PHX_STR_SET(re->name, "lab");
+	assert_int_equal(phx_state_check(&w->s, &err), -EPROTO);
+	assert_non_null(strstr(err.text, "lab is not found by its name"));
+	phx_named_changed(&w->s);
+	world_order(w, PHX_EV_tick, "", NULL);
+	assert_int_equal(phx_state_check(&w->s, &err), 0);
+	for (size_t i = 0; i < PHX_ARRAY_SIZE(rows); i++) {
+		bool *what =
+			(bool *)((char *)PHX_LIST_AT(&w->s.res, struct phx_re, 0) + rows[i].place);
+		err = (struct phx_err){0};
+		*what = true;
+		assert_int_equal(phx_state_check(&w->s, &err), -EPROTO);
+		assert_non_null(strstr(err.text, rows[i].says));
+		*what = false;
+	}
+	w->s.res.n = 0;
+	phx_named_changed(&w->s);
+}
+
 static uint64_t submit(struct world *w, int64_t estimate_ms)
 {
 	struct phx_event ev = {
@@ -137,6 +169,7 @@ int main(void)
 		WORLD_TEST(test_refused),
 		WORLD_TEST(test_copy_answers_the_same),
 		WORLD_TEST(test_untold_change_is_found),
+		WORLD_TEST(test_untold_names_are_found),
 		WORLD_TEST(test_times_of_jobs),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
