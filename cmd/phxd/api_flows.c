@@ -121,7 +121,10 @@ void api_workflow_submit(struct phx_http_request *q, void *arg)
 	if (!find_user(d, q, &ev))
 		return;
 	int r = take_text(d, body, &ev.workflow_submit, &err);
+	bool kept = r == 0;
 	r = r ? r : engine_submit(d->engine, &ev, &out, &err);
+	if (kept)
+		flows_settle(d->flows, ev.workflow_submit.digest, r);
 	PHX_AUTO_JSON json_t *answer = json_pack("{s:I,s:I}", "id", (json_int_t)out.workflow,
 						 "n_tasks", (json_int_t)ev.workflow_submit.n_tasks);
 	if (r < 0)

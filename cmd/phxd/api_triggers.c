@@ -189,8 +189,8 @@ static void put_user(const struct flow_user *u, struct phx_event_trigger_create 
 	p->must_be_member = u->must_be_member;
 }
 
-/* Made with its token, which is told once. */
-static void create(struct daemon *d, struct phx_http_request *q, struct phx_event *ev)
+/* Made with its token, which is told once. What came of it. */
+static int create(struct daemon *d, struct phx_http_request *q, struct phx_event *ev)
 {
 	struct phx_event_trigger_create *p = &ev->trigger_create;
 	char token[HOOK_TOKEN_MAX] = "";
@@ -212,9 +212,10 @@ static void create(struct daemon *d, struct phx_http_request *q, struct phx_even
 	else
 		phx_http_reply_json(q, 200, answer);
 	phx_outcome_fini(&out);
+	return r;
 }
 
-/* Of who may not do that, nothing is kept. */
+/* Of what is refused no text is kept. */
 static void take_flows(struct daemon *d, struct phx_http_request *q, struct phx_event *ev,
 		       const char *flow, size_t n)
 {
@@ -225,11 +226,17 @@ static void take_flows(struct daemon *d, struct phx_http_request *q, struct phx_
 		return;
 	put_user(&user, &ev->trigger_create);
 	int r = take_flow(d, flow, n, &ev->trigger_create, &err);
+	bool flow_kept = r == 0;
 	r = r ? r : take_look(d, &ev->trigger_create, &err);
+	bool look_kept = r == 0 && ev->trigger_create.look.digest[0];
 	if (r < 0)
 		phx_http_reply_error(q, r, err.text);
 	else
-		create(d, q, ev);
+		r = create(d, q, ev);
+	if (flow_kept)
+		flows_settle(d->flows, ev->trigger_create.flow.digest, r);
+	if (look_kept)
+		flows_settle(d->flows, ev->trigger_create.look.digest, r);
 }
 
 void api_trigger_create(struct phx_http_request *q, void *arg)

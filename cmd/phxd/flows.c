@@ -23,8 +23,16 @@ struct text {
 	uint64_t used;
 };
 
+/* A text that is kept, and of which the engine has not been told yet. */
+struct keeping {
+	char digest[PHX_SHA256_HEX];
+	uint32_t n; /* by so many at a time */
+};
+
 struct flows {
 	struct daemon *d;
+	pthread_mutex_t kept_lock; /* taken before the engine's */
+	struct phx_list keeping;   /* struct keeping */
 	pthread_mutex_t lock;
 	struct text texts[READ_MAX];
 	uint64_t n_used;
@@ -72,6 +80,7 @@ int flows_new(struct daemon *d, struct flows **ret)
 		return -ENOMEM;
 	f->d = d;
 	pthread_mutex_init(&f->lock, NULL);
+	pthread_mutex_init(&f->kept_lock, NULL);
 	remove_unwanted(d);
 	*ret = f;
 	return 0;
@@ -84,6 +93,8 @@ void flows_free(struct flows *f)
 	for (size_t i = 0; i < READ_MAX; i++)
 		phx_flow_fini(&f->texts[i].flow);
 	pthread_mutex_destroy(&f->lock);
+	pthread_mutex_destroy(&f->kept_lock);
+	phx_list_fini(&f->keeping);
 	free(f);
 }
 
@@ -103,17 +114,74 @@ int flows_read(const char *path, char ret_digest[PHX_SHA256_HEX], struct phx_flo
 	return r ? r : flows_read_text(text, n, ret_digest, ret, err);
 }
 
+static struct keeping *keeping_of(struct flows *f, const char *digest)
+{
+	PHX_LIST_EACH(struct keeping, k, &f->keeping)
+		if (!strcmp(k->digest, digest))
+			return k;
+	return NULL;
+}
+
+static int begin_to_keep(struct flows *f, const char *digest)
+{
+	pthread_mutex_lock(&f->kept_lock);
+	struct keeping *k = keeping_of(f, digest);
+	if (!k && (k = phx_list_push(&f->keeping, sizeof(*k))))
+		PHX_STR_SET(k->digest, digest);
+	if (k)
+		k->n++;
+	pthread_mutex_unlock(&f->kept_lock);
+	return k ? 0 : -ENOMEM;
+}
+
+static void remove_if_unwanted(struct flows *f, const char *digest)
+{
+	PHX_AUTO_FREE char *path = path_of(f->d, digest);
+	const struct phx_state *s = engine_lock(f->d->engine);
+	bool wanted = is_wanted(s, digest);
+	engine_unlock(f->d->engine);
+	if (path && !wanted)
+		unlink(path);
+}
+
+/* Of the others it may not be known whether it was done: the next start knows. */
+static bool is_refusal(int r)
+{
+	return r < 0 && r != -EIO && r != -EROFS && r != -EAGAIN && r != -ENOMEM;
+}
+
+void flows_settle(struct flows *f, const char *digest, int r)
+{
+	pthread_mutex_lock(&f->kept_lock);
+	struct keeping *k = keeping_of(f, digest);
+	if (k && --k->n == 0) {
+		phx_list_remove(&f->keeping, sizeof(*k),
+				(uint32_t)(k - PHX_LIST_AT(&f->keeping, struct keeping, 0)));
+		if (is_refusal(r))
+			remove_if_unwanted(f, digest);
+	}
+	pthread_mutex_unlock(&f->kept_lock);
+}
+
 int flows_keep(struct flows *f, const char *from, const char *digest, struct phx_err *err)
 {
 	PHX_AUTO_FREE char *path = path_of(f->d, digest);
-	return path ? phx_file_publish(from, path, err) : -ENOMEM;
+	int r = path ? begin_to_keep(f, digest) : -ENOMEM;
+	if (r < 0 || (r = phx_file_publish(from, path, err)) == 0)
+		return r;
+	flows_settle(f, digest, r);
+	return r;
 }
 
 int flows_keep_text(struct flows *f, const char *text, size_t n, const char *digest,
 		    struct phx_err *err)
 {
 	PHX_AUTO_FREE char *path = path_of(f->d, digest);
-	return path ? phx_file_write(path, text, n, 0600, err) : -ENOMEM;
+	int r = path ? begin_to_keep(f, digest) : -ENOMEM;
+	if (r < 0 || (r = phx_file_write(path, text, n, 0600, err)) == 0)
+		return r;
+	flows_settle(f, digest, r);
+	return r;
 }
 
 char *flows_path(const struct flows *f, const char *digest)

@@ -35,10 +35,14 @@ int flows_read(const char *path, char ret_digest[PHX_SHA256_HEX], struct phx_flo
 /** The same of a text, which ends with a NUL at n. */
 int flows_read_text(const char *text, size_t n, char ret_digest[PHX_SHA256_HEX],
 		    struct phx_flow *ret, struct phx_err *err);
-/** The file `from` becomes the text of that digest; twice is once. */
+/** The file `from` becomes the text of that digest; twice is once. If that went well, the caller
+ * ends with flows_settle(). */
 int flows_keep(struct flows *f, const char *from, const char *digest, struct phx_err *err);
 int flows_keep_text(struct flows *f, const char *text, size_t n, const char *digest,
 		    struct phx_err *err);
+/** What was kept has become part of a run or a trigger (0), or was refused (-errno): a text that none
+ * has goes, when nobody else keeps it at the time. */
+void flows_settle(struct flows *f, const char *digest, int r);
 /** Where it is: malloc'd, NULL on ENOMEM. */
 char *flows_path(const struct flows *f, const char *digest);
 /** The workflow of that digest, until flows_unlock(); NULL with a text: it cannot be read, and

@@ -82,6 +82,22 @@ nobody_makes_triggers_without_end() {
 	[ "$last" = 429 ] && grep -q triggers_per_user "$WORK/answer" && [ "$(make_trigger daemon still '{"every_ms": 3600000}')" = 200 ]
 }
 
+texts() { find "$WORK/head" -name 'workflow-*' | wc -l; }
+# each has a text of its own: what is refused leaves none
+what_is_refused_leaves_no_text() {
+	local FLOW=$FLOW before seconds
+	before=$(texts)
+	[ "$before" -ge 1 ] || return 1
+	for seconds in 2 3; do
+		FLOW=${FLOW/runtimeInSeconds\":[0-9]/runtimeInSeconds\":$seconds}
+		[ "$(make_trigger "$([ $seconds = 2 ] && echo mail || echo nobody)" refused '{"every_ms": 3600000}')" = "$([ $seconds = 2 ] && echo 404 || echo 429)" ] ||
+			{ cat "$WORK/answer"; return 1; }
+		tail -n 1 "$WORK/body.$([ $seconds = 2 ] && echo mail || echo nobody)" >"$WORK/flow" && chmod 644 "$WORK/flow"
+	done
+	refused 404 mail PUT '/v1/workflows?re=flows' --data-binary "@$WORK/flow" && [ "$(texts)" = "$before" ] || return 1
+	[ "$(make_trigger daemon taken '{"every_ms": 3600000}')" = 200 ] && [ "$(texts)" = $((before + 1)) ]
+}
+
 trust_head 'triggers_per_user = 8;'
 check "a user's trigger looks into his own directory" each_has_his_own
 check "what watches is the user, and can do less than he" a_watcher_is_the_user_and_less
@@ -92,4 +108,5 @@ check "others are told nothing of what he does" what_he_does_others_are_not_told
 check "an RE's owner has nothing submitted as a member" an_owner_submits_nothing_as_his_member
 check "another's hook wants its token" anothers_hook_wants_its_token
 check "no user makes triggers without end" nobody_makes_triggers_without_end
+check "of what is refused no text is kept" what_is_refused_leaves_no_text
 exit $FAILED
