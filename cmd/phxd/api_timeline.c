@@ -220,7 +220,8 @@ void api_timeline(struct phx_http_request *q, void *arg)
 	r = r ? r
 	      : phx_series_rows(a.reader, level, (int64_t)a.from_ms, (int64_t)a.until_ms, ROWS_MAX,
 				add_row, &to, &err);
-	r = r || to.n == ROWS_MAX ? r : add_now(&to, &lines);
+	bool more = to.n == ROWS_MAX;
+	r = r || more ? r : add_now(&to, &lines);
 	if (r < 0) {
 		phx_http_reply_error(q, r, err.text);
 		return;
@@ -229,8 +230,8 @@ void api_timeline(struct phx_http_request *q, void *arg)
 		json_pack("{s:I,s:I,s:I,s:s,s:I,s:b,s:o,s:o}", "from_ms", (json_int_t)a.from_ms,
 			  "until_ms", (json_int_t)a.until_ms, "now_ms", (json_int_t)a.now_ms,
 			  "level", phx_enum_name(&phx_series_level_names, (int)level), "step_ms",
-			  (json_int_t)phx_series_step_ms(level), "more", to.n == ROWS_MAX,
-			  "quantities", quantities_json(), "pools", pools_json(by_pool));
+			  (json_int_t)phx_series_step_ms(level), "more", more, "quantities",
+			  quantities_json(), "pools", pools_json(by_pool));
 	phx_http_reply_json(q, 200, j);
 }
 

@@ -38,6 +38,7 @@ struct feed {
 	bool running;
 	pthread_mutex_t joining; /* one reader after the other begins */
 	_Atomic uint64_t told;   /* up to this event */
+	bool failed;             /* what changed could not be read */
 	/* the rest is the thread's */
 	unsigned rights;           /* when they were looked at last */
 	int64_t said_ms, frame_ms; /* when something was published last, and nodes were */
@@ -220,12 +221,15 @@ static void tell_news(struct feed *f, uint64_t last)
 {
 	PHX_AUTO(changed_fini) struct changed c = {0};
 	struct phx_err err = {0};
-	if (read_changed(f, last, &c, &err) < 0) {
+	bool failed = read_changed(f, last, &c, &err) < 0;
+	/* browsers read all anew: once, and again when that can be told */
+	if (failed && !f->failed)
 		fprintf(stderr, "phxd: what changed cannot be told to browsers: %s\n", err.text);
+	if (failed != f->failed)
 		publish_lost(f);
-	} else if (c.names.n) {
+	else if (c.names.n && !failed)
 		publish_all(f, &c);
-	}
+	f->failed = failed;
 	f->told = last;
 	f->frame_ms = phx_clock_ms();
 }

@@ -233,9 +233,10 @@ static void gather(struct timeline *t, bool all)
 	r = r || !n.failed ? r : -ENOMEM;
 	int64_t now_ms = engine_now(t->d->engine);
 	r = r ? r : write_all(t, &n, &lines, now_ms, &err);
+	bool written = r == 0;
 	r = r ? r : prune(t, now_ms, &err);
 	tell(t, r, &err);
-	if (r == 0) {
+	if (written) {
 		struct phx_list before = t->lines;
 		pthread_mutex_lock(&t->lock);
 		t->lines = lines;
