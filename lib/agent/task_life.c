@@ -353,7 +353,7 @@ static int take_task(struct task_keep *k, const struct phx_task *task, struct ta
 		phx_err_set(&err, -E2BIG,
 			    "it wants more cores or memory than this node has for tasks");
 	if (err.text[0]) {
-		PHX_STR_SET(t->result.text, err.text);
+		snprintf(t->result.text, sizeof(t->result.text), "%s", err.text);
 		make_printable(t->result.text);
 		finish(k, i, PHX_TASK_UNSTARTED, 0);
 	}

@@ -36,7 +36,9 @@ static int change(int type, const char *interface, const char *address, int is_s
 	struct nl_msg *m;
 	unsigned index = if_nametoindex(interface);
 	if (!index)
-		return phx_err_set(err, -ENODEV, "there is no network interface '%s'", interface);
+		return errno == ENODEV
+			? phx_err_set(err, -ENODEV, "there is no network interface '%s'", interface)
+			: phx_err_set(err, -errno, "%s: %s", interface, strerror(errno));
 	if (phx_web_address_parse(address, bytes) < 0)
 		return phx_err_set(err, -EINVAL, "'%s' must be an IPv4 address", address);
 	struct nl_sock *sock = nl_socket_alloc();
@@ -59,7 +61,9 @@ int phx_ipvs_address_add(const char *interface, const char *address, struct phx_
 
 int phx_ipvs_address_remove(const char *interface, const char *address, struct phx_err *err)
 {
-	/* a card that is gone has taken its addresses with it */
-	return if_nametoindex(interface) ? change(RTM_DELADDR, interface, address, NLE_NOADDR, err)
-					 : 0;
+	int r = change(RTM_DELADDR, interface, address, NLE_NOADDR, err);
+	if (r != -ENODEV)
+		return r;
+	phx_err_clear(err); /* a card that is gone has taken its addresses with it */
+	return 0;
 }

@@ -142,7 +142,7 @@ static inline bool machine_build(void)
 }
 
 /* Begins main(): returns in the machine, in a program that was started anew there, or false where
- * none can be built: then nothing is tested. */
+ * none may be built: then nothing is tested. Ends the program where one may, and cannot. */
 static inline bool machine_enter(char **argv)
 {
 	char self[300] = "", here[PATH_MAX];
@@ -151,10 +151,13 @@ static inline bool machine_enter(char **argv)
 	if (phx_str_eq(self, MACHINE_PROGRAM))
 		return true;
 	/* libraries of a build may be named from where it was started */
-	if (geteuid() != 0 || !getcwd(here, sizeof(here)) || !machine_build() || chdir(here) < 0)
+	errno = 0;
+	if (geteuid() == 0 && getcwd(here, sizeof(here)) && machine_build() && chdir(here) == 0)
+		execv(MACHINE_PROGRAM, argv);
+	if (geteuid() != 0 || errno == EPERM)
 		return false;
-	execv(MACHINE_PROGRAM, argv);
-	return false;
+	perror("the small machine cannot be built");
+	exit(1);
 }
 
 /* ---- its disks ---- */

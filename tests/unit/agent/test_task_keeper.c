@@ -197,8 +197,11 @@ static void test_every_end(void **state)
 	PHX_LIST_AT(&no_program->argv, struct phx_text, 0)->text = strdup("no-such-program");
 	add(&o, 7, "true")->cores = 5;
 	phx_text_push(&add(&o, 8, "touch ../8")->inputs, "../\na"); /* no other waits for it */
+	char longer[200] = "../";
+	memset(longer + 3, 'x', sizeof(longer) - 4);
+	phx_text_push(&add(&o, 9, "true")->inputs, longer);
 	give(&o);
-	hear_rows(8);
+	hear_rows(9);
 	assert_row(1, PHX_TASK_EXITED, 0);
 	assert_row(2, PHX_TASK_EXITED, 3);
 	assert_string_equal(row_of(2)->text, "why it failed");
@@ -211,6 +214,7 @@ static void test_every_end(void **state)
 	assert_row(7, PHX_TASK_UNSTARTED, 0);
 	assert_row(8, PHX_TASK_UNSTARTED, 0);
 	assert_non_null(strstr(row_of(8)->text, "inputs: "));
+	assert_non_null(strstr(row_of(9)->text, "inputs: "));
 	char said[512] = "", want[256];
 	PHX_AUTO_FREE char *out = phx_path("%s/tasks/7.1.0.out", w.cache);
 	PHX_AUTO_CLOSE int fd = open(out, O_RDONLY);
