@@ -1,8 +1,7 @@
-/* Arrays: jobs that differ only in their index. Each member is a job with a number of its own,
- * and members have consecutive numbers; the first one has the words, the script, the environment
- * and the files of all. If only some may run at a time, the others are throttled: queued, and
- * held back in the ledger, until one ends. Called when an array is submitted, and by the API.
- * Pure. */
+/* Arrays: jobs that differ only in their index. Each member is a job with a number of its own, and
+ * members have consecutive numbers. The first member stores the words, script, environment and
+ * files for all. If only some may run at a time, the others are throttled: queued, but held back in
+ * the ledger until a member ends. Called on submission, and by the API. Pure. */
 #include "job/internal.h"
 
 #include <errno.h>
@@ -78,8 +77,7 @@ static int compare_indices(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
-/* Makes rows of sorted indices, each as long as possible; an index that is there twice counts once.
- */
+/* Makes rows as long as possible from sorted indices; a repeated index counts once. */
 static int make_rows(const struct phx_list *all, struct phx_list *rows)
 {
 	struct phx_index_row *row = NULL;
@@ -122,7 +120,8 @@ int phx_array_parse(const char *text, struct phx_list *ret_rows, uint32_t *ret_a
 	return make_rows(&all, ret_rows);
 }
 
-/* The event's rows. An older event has a single row in other fields, which is put into `one`. */
+/* The event's rows. An event of an older journal has a single row in other fields; it is put into
+ * `one`. */
 static struct phx_list rows_of(const struct phx_event_job_submit *p, struct phx_index_row *one)
 {
 	*one = (struct phx_index_row){p->array_from, p->array_to, p->array_step};
@@ -193,8 +192,8 @@ int phx_array_make(struct phx_apply *a, const struct phx_event_job_submit *p)
 	first->array = first->id;
 	first->array_n = first->array_open = n;
 	first->array_next = p->array_at_once ? p->array_at_once : n;
-	/* in older journals the words did not count after the end of the first member: their
-	 * replay keeps to that */
+	/* in older journals the words stopped counting when the first member ended: a replay must
+	 * do the same */
 	first->words_stay = p->array_rows.n > 0;
 	PHX_LIST_EACH(struct phx_index_row, row, &rows)
 		for (uint64_t index = row->from; index <= row->to; index += row->step, i++) {

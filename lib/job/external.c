@@ -1,9 +1,8 @@
-/* Batch REs whose jobs an external engine starts: Slurm. It reports its jobs and nodes
- * (re_queue). Here they become jobs of the RE that the ledger counts, so that demand, idle
- * nodes, kill order and forced returns work as for every RE. Orders for the engine are derived
- * from that (external_orders.c). A node is handed on only after a report in which it is closed
- * and empty. Missing reports stop all this, but lose nothing. Called by the table of events.
- * Pure. */
+/* Batch REs whose jobs an external engine starts: Slurm. It reports its jobs and nodes (re_queue).
+ * Here they become jobs of the RE that the ledger counts, so that demand, idle nodes, kill order
+ * and forced returns work as for every RE. Orders for the engine are derived from that
+ * (external_orders.c). A node is handed over only after a report that shows it closed and empty.
+ * Without reports all this stops, but nothing is lost. Called by the table of events. Pure. */
 #include "job/internal.h"
 
 #include <errno.h>
@@ -16,15 +15,15 @@ enum { JOBS_MAX = 100000, HOSTS_MAX = 65536 };
 
 /* ---- its jobs ---- */
 
-/* One reported job, and the job of the state that it belongs to. */
+/* A reported job, and the job of the state that it belongs to. */
 struct told {
 	const struct phx_engine_job *job;
-	uint32_t at; /* its place in the list of jobs + 1; 0 = it is new */
+	uint32_t at; /* index in the list of jobs + 1; 0 = a new job */
 };
 
-/* The jobs of one report: there are thousands, and each is searched once. */
+/* The jobs of one report, indexed: there are thousands, and each is looked up. */
 struct report {
-	struct told *items;  /* in order of the report: new jobs get their numbers in this order */
+	struct told *items;  /* in the report's order, in which new jobs get their numbers */
 	struct told **by_id; /* the same, sorted by name */
 	uint32_t n;
 	const struct phx_event_re_queue *event;
@@ -148,8 +147,8 @@ static bool on_host(const struct phx_engine_job *t, const char *node)
 	return false;
 }
 
-/* If we ended the run, the engine is told to start the job as soon as it can: once, until it
- * reports another begin time (look_at_new). */
+/* If we ended the run, the engine is told to start the job as soon as it can. It is told until it
+ * reports another begin time (look_at_new), so that this takes effect once. */
 static void run_again(struct phx_apply *a, const struct phx_re *re, struct phx_job *j,
 		      const struct phx_engine_job *t)
 {
@@ -173,7 +172,7 @@ static void look_at_one(struct phx_apply *a, const struct phx_re *re, struct phx
 				end_part(a, p);
 }
 
-/* Ends runs that are over, before runs that began on their nodes are counted. Notes for each
+/* Ends runs that are over, before runs that began on the same nodes are counted. Records for each
  * reported job the open job that it belongs to. */
 static void look_at_old(struct phx_apply *a, const struct phx_re *re, const struct report *report)
 {
@@ -191,7 +190,7 @@ static void look_at_old(struct phx_apply *a, const struct phx_re *re, const stru
 	}
 }
 
-/* Lets the job wait in the ledger too, if the ledger takes it: a job that is wider than the RE can
+/* Queues the job in the ledger too, if the ledger accepts it: a job that is wider than the RE can
  * ever be waits only in the engine. */
 static void queue_in_ledger(struct phx_apply *a, const struct phx_re *re, const struct phx_job *j)
 {
@@ -219,7 +218,7 @@ static int add_parts(struct phx_apply *a, struct phx_job *j, const struct phx_en
 		if (!p)
 			return -ENOMEM;
 		PHX_STR_SET(p->node, h->node);
-		p->ended = n && n->jobs_running; /* a node runs one job: no second is counted */
+		p->ended = n && n->jobs_running; /* a node counts one job only */
 		if (!n || p->ended)
 			continue;
 		n->jobs_running++;
@@ -252,8 +251,8 @@ static uint32_t count_held(const struct phx_apply *a, const struct phx_re *re,
 	return n_held;
 }
 
-/* Tells the ledger of a run that the engine began. If a node of it was promised away a moment
- * before, the job goes back to the queue at once, and the ledger need not know that it ran. */
+/* Tells the ledger of a run that the engine began. If one of its nodes was promised away just
+ * before, the job is sent back to the queue at once, and the ledger never learns that it ran. */
 static void count_run(struct phx_apply *a, const struct phx_re *re, struct phx_job *j)
 {
 	const struct phx_node *taken;
@@ -263,7 +262,7 @@ static void count_run(struct phx_apply *a, const struct phx_re *re, struct phx_j
 		return;
 	}
 	queue_in_ledger(a, re, j);
-	if (!n_held) { /* on nodes that the ledger does not count: no demand either */
+	if (!n_held) { /* runs only on nodes that the ledger does not count: no demand either */
 		phx_ledger_job_cancel(a->s->ledger, phx_engine_number(re), j->id, a->s->now_ms,
 				      a->todo);
 		return;
@@ -309,7 +308,7 @@ static struct phx_job *add_job(struct phx_apply *a, const struct phx_re *re,
 	return j;
 }
 
-/* Takes over the present state of a reported job, after look_at_old() has ended its old run. */
+/* Copies the reported state into the job, after look_at_old() has ended its old run. */
 static int look_at_new(struct phx_apply *a, const struct phx_re *re, const struct told *told)
 {
 	const struct phx_engine_job *t = told->job;
@@ -402,14 +401,14 @@ static int apply_trouble(struct phx_apply *a, struct phx_re *re)
 	return 0;
 }
 
-/* Does the node's drain wait for the engine? */
+/* Does the node's step drain wait for the engine? */
 static bool waits(const struct phx_node *n)
 {
 	const struct phx_step *step = phx_node_step(n);
 	return step && step->kind == PHX_STEP_drain && step->status == PHX_STEP_PENDING;
 }
 
-/* Hand-overs that wait for the engine look again. */
+/* Has the hand-overs that wait for the engine check it again. */
 static void advance_waiting(struct phx_apply *a, const struct phx_re *re)
 {
 	for (uint32_t i = 0; i < a->s->nodes.n; i++) {
@@ -432,7 +431,7 @@ static int apply_report(struct phx_apply *a, struct phx_re *re, const struct rep
 	look_at_old(a, re, report);
 	for (uint32_t i = 0; i < report->n; i++)
 		r = r ? r : look_at_new(a, re, &report->items[i]);
-	/* free nodes go first where they were promised, if possible not from under a run that
+	/* first free nodes go where they were promised, preferably not those on which a run just
 	 * began; then runs are counted */
 	phx_work_add(a, PHX_WORK_ENGINE_TOLD, NULL);
 	return r;
@@ -466,7 +465,7 @@ void phx_engine_begin(struct phx_re *re)
 	PHX_STR_SET(re->trouble, "it has not been asked yet");
 }
 
-/* Forgets jobs that the engine has queued or runs: they are the engine's alone from now on. */
+/* Forgets the engine's open jobs: from now on they are the engine's alone. */
 static void forget_jobs(struct phx_apply *a, const struct phx_re *re)
 {
 	uint32_t kept = 0;

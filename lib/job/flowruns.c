@@ -1,5 +1,5 @@
-/* Runs of workflows: submitted, held, cancelled, resumed; and the ends of their tasks, as agents
- * tell of them. What a task is about stands in flow/run.h. Called by the table of events. Pure. */
+/* Runs of workflows: submit, hold, release, cancel, resume; and the results of their tasks, which
+ * agents report. flow/run.h has the life of a task. Called by the table of events. Pure. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -9,11 +9,11 @@
 
 enum {
 	OPEN_MAX = 1000,          /* runs, of all REs */
-	KEPT = 200,               /* runs that are over, which people may ask about, or resume */
+	KEPT = 200,               /* runs that are over, which people may still query or resume */
 	TASKS_OPEN_MAX = 1000000, /* of all open runs */
 	TASKS_KEPT_MAX = 1000000, /* of runs that are over */
 	TASKS_OF_USER_MAX = 500000,
-	LOSSES_MAX = 100, /* a node that says so again and again is not believed for ever */
+	LOSSES_MAX = 100, /* then the task fails: a node may claim losses for ever */
 };
 
 /* ---- submission ---- */
@@ -81,7 +81,7 @@ int phx_flowrun_may(struct phx_apply *a, const char *name,
 	return 0;
 }
 
-/* Is there a node on which each task fits? One that fits nowhere would wait for ever. */
+/* Does each task fit on some node? One that does not would wait for ever. */
 int phx_flowrun_check_fit(struct phx_apply *a, const struct phx_flow *f)
 {
 	uint32_t cores = 0;
@@ -107,7 +107,7 @@ int phx_flowrun_check_fit(struct phx_apply *a, const struct phx_flow *f)
 	return 0;
 }
 
-/* Tasks of which something is kept: where they are in their lives, or ran. */
+/* The number of tasks that the run still stores states or places for. */
 static uint32_t kept_of(const struct phx_flowrun *w)
 {
 	return w->live || w->places.n ? w->n_tasks : 0;
@@ -232,7 +232,7 @@ static void begin_again(struct phx_apply *a, struct phx_flowrun *w)
 	phx_crew_open(a->s, w);
 }
 
-/* What is so already is no error, and no change. */
+/* An order that is already fulfilled changes nothing and is no error. */
 static int give_order(struct phx_apply *a, struct phx_flowrun *w, size_t i)
 {
 	bool over = !phx_flowrun_is_open(w) && orders[i].act != PHX_FLOW_RESUME;
@@ -287,8 +287,8 @@ bool phx_flowruns_open(const struct phx_state *s, const struct phx_re *re)
 
 /* ---- what agents tell ---- */
 
-/* The run of a task that this node has, and that the row is about; NULL: it is of the past, or was
- * never. */
+/* The run to which a row of the node's report belongs; NULL: the node does not have this attempt of
+ * the task now. */
 static struct phx_flowrun *run_of(const struct phx_apply *a, const struct phx_node *n,
 				  const struct phx_task_result *row)
 {
@@ -320,7 +320,7 @@ static enum phx_flow_act act_of(const struct phx_flowrun *w, const struct phx_ta
 	return PHX_FLOW_FAIL;
 }
 
-/* The first failure for good is kept, in words. */
+/* Records the run's first permanent failure in words. */
 static void say_why(struct phx_apply *a, struct phx_flowrun *w, const struct phx_task_result *row)
 {
 	static const char *const texts[] = {

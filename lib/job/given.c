@@ -1,5 +1,6 @@
-/* Tasks on nodes: given, lost with their node, and what an act on a run of a workflow brings about.
- * Called by workers.c, flowruns.c, and parts.c where a worker ends; calls none of them. Pure. */
+/* Tasks on nodes: they are given to a node, or lost with it; and how a run of a workflow follows
+ * its tasks. Called by workers.c, flowruns.c, and by parts.c when a worker ends; calls none of
+ * them. Pure. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -7,7 +8,7 @@
 #include "job/internal.h"
 #include "state/crew.h"
 
-/* Once an event: its orders are looked at as a whole. */
+/* Makes the node's agent fetch its orders; once an event, since it fetches all of them. */
 static void tell(struct phx_apply *a, const struct phx_node *n)
 {
 	struct phx_crew_node *c = phx_crew_node(a->s, n);
@@ -39,7 +40,7 @@ void phx_flowrun_settle(struct phx_apply *a, struct phx_flowrun *w)
 	w->status = (int)phx_flow_run_status(&w->live->run);
 	a->out->changed = true;
 	const char *end = end_of((enum phx_flow_status)w->status);
-	/* what runs ends first, also where the rest will never begin */
+	/* running tasks end before the run does, even if the waiting ones will never begin */
 	if (!end || w->n_running || w->ended_ms)
 		return;
 	w->ended_ms = a->s->now_ms;
@@ -77,7 +78,8 @@ static int by_task(const void *x, const void *y)
 	return runs ? runs : (a->task > b->task) - (a->task < b->task);
 }
 
-/* They are ready again in an order that does not depend on how they were given. */
+/* Sorted, so that the order in which they are ready again does not depend on how they were given.
+ */
 void phx_given_lose(struct phx_apply *a, const struct phx_node *n)
 {
 	struct phx_crew_node *c = phx_crew_node(a->s, n);

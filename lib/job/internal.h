@@ -7,102 +7,105 @@
 #include "state/index.h"
 
 /* external_orders.c: orders for external engines */
-/** Nodes and partitions of the event become those of the RE. -ENOMEM. */
+/** Copies the nodes and partitions that the event reports into the RE. -ENOMEM. */
 int phx_engine_put(const struct phx_event_re_queue *p, struct phx_re *re);
-/** The node of that name in a list of struct phx_engine_node; borrowed; NULL: none. */
+/** Finds a node by name in a list of struct phx_engine_node. Borrowed; NULL: none. */
 struct phx_engine_node *phx_engine_there(const struct phx_list *list, const char *name);
 /** Does the node serve the RE, and is no order taking it away? */
 bool phx_engine_serves(const struct phx_re *re, const struct phx_node *n);
 /** May the engine start jobs on the node, by its last report? */
 bool phx_engine_may_start(const struct phx_engine_node *there);
-/** Does the job run in the engine of the RE? */
+/** Is the job running in the RE's external engine? */
 bool phx_engine_runs(const struct phx_job *j, const struct phx_re *re);
-/** Has the engine end a job of the RE and queue it again, because node `n` is taken away; tells the
- * ledger. Twice is once. */
+/** Marks a job of the RE's engine as killed, because node `n` is taken away: the engine is ordered
+ * to queue it again, or to cancel it if it may not run again. Tells the ledger. Idempotent. */
 void phx_engine_send_away(struct phx_apply *a, const struct phx_re *re, struct phx_job *j,
 			  const struct phx_node *n);
-/** The RE's number in the ledger, or PHX_LEDGER_FREE: the RE leaves the ledger before its last node
- * leaves the engine. */
+/** The RE's number in the ledger, or PHX_LEDGER_FREE if the RE is not active: it leaves the ledger
+ * before its last node leaves the engine. */
 int phx_engine_number(const struct phx_re *re);
-/** Does the engine take no new jobs because we told it so? */
+/** Has the engine a partition that we have closed to new jobs? */
 bool phx_engine_refuses(const struct phx_re *re);
 
 /* job.c */
-/** Records what ended the run; a reason that is recorded already stays. */
+/** Records why the run ended; the first recorded reason stays. */
 void phx_job_why(struct phx_apply *a, struct phx_job *j, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
-/** Holds the job back from its queue, for a user or for its array, or lets it go on: it waits there
- * as soon as neither holds it. The error is the ledger's: nothing is changed. */
+/** Sets whether a user (`held`) or the array's limit (`throttled`) holds the job back; it waits in
+ * its queue only while neither does. The error is the ledger's; nothing is changed then. */
 int phx_job_hold_back(struct phx_apply *a, struct phx_job *j, bool held, bool throttled);
-/** The job as the queue of its RE takes it. */
+/** The job in the form that the queue of its RE takes. */
 struct phx_batch_job phx_job_in_queue(const struct phx_job *j);
-/** No run of `j` is on its nodes any more: they count as idle. The caller tells the ledger in the
+/** The run of `j` has ended on all nodes: they count as idle. The caller tells the ledger in the
  * same event. */
 void phx_job_left_nodes(struct phx_apply *a, const struct phx_job *j);
 
 /* array.c */
 /** Checks the rows of the event's array: -EINVAL for invalid rows, or rows out of order. */
 int phx_array_check(const struct phx_event_job_submit *p, struct phx_err *err);
-/** Appends the other members of an array, whose first member is the last job of the list: copies
- * without its words, in no queue. -ENOMEM: some members may have been appended. */
+/** Appends the other members of an array, whose first member is the last job in the list. They are
+ * copies without its words, and are in no queue yet. -ENOMEM: some members may have been appended.
+ */
 int phx_array_make(struct phx_apply *a, const struct phx_event_job_submit *p);
 
 /* kept.c */
-/** A job that its RE keeps waits for its next run: it joins the queue if the RE is active again. */
+/** Queues a kept job again if its RE is active and not being deactivated; otherwise the job stays
+ * kept. */
 void phx_job_wait_on(struct phx_apply *a, struct phx_job *j);
 
 /* given.c: tasks on nodes */
-/** Begins a task of a run on a node whose worker has room for it. */
+/** Gives a task of run `w` to node `n`, whose worker has room for it. */
 void phx_given_begin(struct phx_apply *a, struct phx_flowrun *w, uint32_t task,
 		     const struct phx_node *n);
-/** The node's worker ends: what it was given is to be done elsewhere. */
+/** The node's worker ends: its tasks become ready again, to run elsewhere. */
 void phx_given_lose(struct phx_apply *a, const struct phx_node *n);
-/** Takes notice of what an act on a run has brought about: its counts, its end. */
+/** Updates the run's counts and status after its tasks have changed, and ends the run if it is
+ * over. */
 void phx_flowrun_settle(struct phx_apply *a, struct phx_flowrun *w);
-/** Has the agents of all nodes that run its tasks look at their orders. */
+/** Makes the agents of all nodes that run its tasks fetch their orders. */
 void phx_flowrun_tell(struct phx_apply *a, const struct phx_flowrun *w);
 
 /* flowruns.c */
-/** May who submits `p` submit it to the RE of that name, and is that one for workflows? As
- * phx_submit_need_re(), -EPERM, -EINVAL. */
+/** May the submitter of `p` submit to the RE named `name`, and does that RE run workflows? Errors
+ * of phx_submit_need_re(), -EPERM, -EINVAL; with a text. */
 int phx_flowrun_may(struct phx_apply *a, const char *name,
 		    const struct phx_event_workflow_submit *p, const struct phx_re **ret);
-/** -E2BIG with a text: a task fits on no node. Looks at all of them. */
+/** -E2BIG with a text: a task fits on no node. Goes through all nodes. */
 int phx_flowrun_check_fit(struct phx_apply *a, const struct phx_flow *f);
-/** What a run is begun by that no person submits. */
+/** The cause of a run that no person submitted. */
 struct phx_flowrun_cause {
 	uint64_t trigger;
 	bool looks;
 	const struct phx_list *vars; /* struct phx_text; copied. NULL: none */
 };
-/** Begins a run in an RE that runs, of who may: a->out->workflow is its number. `c`: NULL, it was
- * submitted; else that its tasks fit was checked before. -EAGAIN, -EDQUOT: there is no room.
- * Pointers to runs mean nothing any more. */
+/** Begins a run in a running RE for a submitter who was checked by phx_flowrun_may(); its number is
+ * in a->out->workflow. `c` is NULL for a run that a person submitted; otherwise the caller has
+ * checked that its tasks fit. -EAGAIN, -EDQUOT: there is no room. Invalidates pointers to runs. */
 int phx_flowrun_begin(struct phx_apply *a, const char *re,
 		      const struct phx_event_workflow_submit *p, const struct phx_flowrun_cause *c);
 
-/* trigger_runs.c: what its runs bring about for a trigger. None of them begins a run */
-/** The run is over, or, resumed, goes on. */
+/* trigger_runs.c: how a trigger follows its runs. None of these begins a run */
+/** The run has ended; it was resumed after its end. */
 void phx_trigger_run_over(struct phx_apply *a, const struct phx_flowrun *w);
 void phx_trigger_run_again(struct phx_apply *a, const struct phx_flowrun *w);
-/** The command of a trigger, which `w` is, has ended well and printed this; "": its agent does not
- * say. */
+/** The trigger's command, which is run `w`, has succeeded; `sha256` is the digest of its output.
+ * "": the agent is too old to report it. */
 void phx_trigger_printed(struct phx_apply *a, const struct phx_flowrun *w, const char *sha256);
 
 /* submit.c */
-/** As whom somebody may be a member of an RE, where he must be one. */
+/** The identities by which somebody may be a member of an RE; checked if `must_be`. */
 struct phx_member_of {
 	bool must_be;
 	const char *user, *group, *identity;
 };
-/** The RE of that name: -ENOENT with a text, also for who has to be a member and is none. */
+/** Finds the RE by name. -ENOENT with a text, also if `who` must be a member and is none. */
 int phx_submit_need_re(struct phx_apply *a, const char *name, const struct phx_member_of *who,
 		       const struct phx_re **ret);
 /** -EBUSY with a text: the RE is not running. */
 int phx_submit_re_runs(struct phx_apply *a, const struct phx_re *re);
 
 /* parts.c */
-/** A worker ends by itself, since nothing is left for it to do. */
+/** Ends a worker's only part with `status`: the worker has no tasks left. */
 void phx_worker_end(struct phx_apply *a, struct phx_job *j, int64_t status);
 /** Removes the oldest jobs that have ended; open jobs stay. */
 void phx_jobs_forget_old(struct phx_state *s);

@@ -1,6 +1,6 @@
-/* One job: its state and the counts of it, its title, who ended it and why. Files
- * that start or end jobs (parts.c, silence.c, external.c, node/order_jobs.c,
- * re/life.c) change jobs through this file, which calls none of them. Pure. */
+/* One job: its state, the counts that follow from it, its title, who ended it and why. All files
+ * that start or end jobs (parts.c, silence.c, external.c, node/order_jobs.c, re/life.c) change jobs
+ * through this file, which calls none of them. Pure. */
 #include "job/internal.h"
 #include "state/crew.h"
 
@@ -79,7 +79,7 @@ static void member_ended(struct phx_apply *a, const struct phx_job *j)
 	struct phx_job *first = phx_state_job(a->s, j->array);
 	if (!first)
 		return;
-	phx_index_job(a->s, first, false); /* its size includes the words of the others */
+	phx_index_job(a->s, first, false); /* its tallied size depends on array_open */
 	first->array_open -= first->array_open > 0;
 	phx_index_job(a->s, first, true);
 	while (!j->throttled && first->array_next < first->array_n) {

@@ -1,14 +1,14 @@
-/* Jobs whose RE is deactivated: they end with it, or it keeps them (003 2 has them resumed at the
- * next activation):
+/* Jobs whose RE is deactivated: they end with the RE, or the RE keeps them (003 2 resumes them at
+ * the next activation):
  *
  *   queued ───────deactivated────────────────▶ queued, kept ───activated──▶ queued
  *                                                 ▲      └──destroyed──▶ cancelled
  *   running ──deactivated──▶ running, kept ──its last part has ended
  *
- * A kept job is in no queue of the ledger. It has its number, its time of submission and its count
- * of runs, so that it waits again where it waited before. A node may be silent until after the next
- * activation: then its job joins the queue when that run has surely ended. Called by re/life.c, and
- * where a run has ended (parts.c). Pure. */
+ * A kept job is in no queue of the ledger. It keeps its number, its time of submission and its
+ * count of runs, so that it returns to its former place in the queue. If its node is silent until
+ * after the next activation, the job joins the queue only once that run has surely ended. Called by
+ * re/life.c, and by parts.c when a run has ended. Pure. */
 #include "job/internal.h"
 
 bool phx_job_outlives(const struct phx_re *re, const struct phx_job *j)
@@ -17,7 +17,7 @@ bool phx_job_outlives(const struct phx_re *re, const struct phx_job *j)
 		return false;
 	if (j->state == PHX_JOB_QUEUED)
 		return true;
-	/* one that broke by itself has failed */
+	/* a job that failed without an order to end is not kept */
 	return j->state == PHX_JOB_RUNNING && !j->no_requeue && (!j->broken || j->killing);
 }
 
@@ -70,7 +70,7 @@ void phx_jobs_end_of_re(struct phx_apply *a, const struct phx_re *re, bool tells
 			continue;
 		if (!phx_job_outlives(re, j)) {
 			end(a, re, j, "deactivated");
-			n_ended += !j->worker; /* of interest to nobody */
+			n_ended += !j->worker; /* people are not told of workers */
 			continue;
 		}
 		keep(a, re, j);
@@ -95,7 +95,7 @@ static void rejoin(struct phx_apply *a, const struct phx_re *re, struct phx_job 
 void phx_job_wait_on(struct phx_apply *a, struct phx_job *j)
 {
 	const struct phx_re *re = phx_state_re(a->s, j->re);
-	/* active, and yet deactivated: it gives back its nodes */
+	/* an RE that is being deactivated stays active until it has returned its nodes */
 	if (j->kept && re && re->active && re->state != PHX_RE_STATE_DEACTIVATED)
 		rejoin(a, re, j);
 }

@@ -1,15 +1,15 @@
-/* Jobs on their nodes: they start in parts, end, are killed. All parts of a job start or none.
- * The ledger queues and chooses jobs of batch REs (re/allocation.c carries that out); jobs of no
- * RE have a manager of lib/batch to themselves (state/index.h), whose nodes are those that run
- * jobs and belong to no RE. Called by the table of events, by the allocation and where nodes are
- * lost. Pure. */
+/* Jobs on their nodes: start, end, kill. A job has one part per node; either all parts start or
+ * none. The ledger queues and chooses jobs of batch REs (re/allocation.c carries that out). Jobs
+ * outside of the REs have a queue of lib/batch of their own (state/index.h), on those nodes that
+ * run jobs and belong to no RE. Called by the table of events, by the allocation, and where nodes
+ * are lost. Pure. */
 #include "job/internal.h"
 #include "state/crew.h"
 
 #include <errno.h>
 #include <string.h>
 
-enum { JOBS_KEPT = 1000 }; /* with ended jobs, which people may still ask about */
+enum { JOBS_KEPT = 1000 }; /* including ended jobs, which people may still ask about */
 
 static struct phx_job_part *part_of(struct phx_job *j, const char *node)
 {
@@ -24,7 +24,7 @@ static struct phx_node *next_for(struct phx_state *s, const struct phx_job *j, u
 	return j->re[0] ? phx_index_next_idle(s, j->re, at) : phx_index_next(s, PHX_SET_TAKES, at);
 }
 
-/* What the tasks on a worker's node may use: as it was when the worker began. */
+/* The cores and memory that tasks may use on the worker's node; fixed when the worker starts. */
 static void note_room(struct phx_job *j, const struct phx_node *n)
 {
 	const struct phx_facts *f = &n->facts;
@@ -53,7 +53,7 @@ static void start_job(struct phx_apply *a, struct phx_job *j)
 	j->started_ms = a->s->now_ms;
 	j->lease_ms = a->s->settings.job_lease_ms;
 	j->output_max_mb = a->s->settings.job_output_max_mb;
-	j->idle_ms = j->worker ? j->started_ms : 0; /* until it is given something */
+	j->idle_ms = j->worker ? j->started_ms : 0; /* idle until it is given a task */
 	phx_index_job_due(a->s, j);
 	PHX_LIST_EACH(struct phx_job_part, p, &j->parts)
 		if (j->worker)
@@ -105,7 +105,7 @@ static bool leave_ledger(struct phx_apply *a, struct phx_job *j)
 	phx_job_left_nodes(a, j);
 	if (!re)
 		return false;
-	/* otherwise the job ended by itself first */
+	/* false: the job ended by itself before it was told to */
 	bool told = phx_job_ends_for_good(j) || (j->killing && j->status);
 	bool kept = told && j->kept && !phx_job_ends_for_good(j);
 	if (!re->active)
@@ -157,7 +157,7 @@ void phx_job_part_end(struct phx_apply *a, struct phx_job *j, struct phx_job_par
 		phx_touch(a->s, n);
 		phx_node_job_ended(n, a->s->now_ms);
 	}
-	/* a job runs with all its parts or not at all: other parts are told to end */
+	/* if one part fails, the other parts are told to end */
 	j->broken = j->broken || status;
 	PHX_LIST_EACH(struct phx_job_part, o, &j->parts) {
 		struct phx_node *other = phx_state_node(a->s, o->node);
@@ -169,7 +169,7 @@ void phx_job_part_end(struct phx_apply *a, struct phx_job *j, struct phx_job_par
 }
 
 /* Drops the oldest ended jobs; an old job that never starts does not keep them. The first member of
- * an array stays while others are open, since it has their words. */
+ * an array stays while others are open, since it stores their words. */
 void phx_jobs_forget_old(struct phx_state *s)
 {
 	uint32_t n_ended = s->jobs.n - phx_index_jobs(s)->n_open, i = 0, kept = 0;
@@ -313,7 +313,7 @@ static void end_by_force(struct phx_apply *a, struct phx_job *j)
 	phx_ledger_lost_busy(a->s->ledger, (int)re->number, j->id, 0, a->s->now_ms, a->todo);
 }
 
-/* Notes why the job ended, by its agent's report; the first bad report counts. */
+/* Records why the job ended, from its agent's report; the first report of a failure counts. */
 static void judge_end(struct phx_apply *a, const struct phx_event_job_result *p, struct phx_job *j)
 {
 	bool limit = p->ended_by == PHX_ENDED_LIMIT;

@@ -1,7 +1,6 @@
-/* Jobs on nodes that are not heard: no job ever runs twice at once. An agent ends
- * its jobs itself when it could not reach the head for as long as their lease;
- * here such a part counts as running until that has surely happened, or until its
- * node was seen off or started anew:
+/* Jobs on silent nodes: no job ever runs twice at once. An agent that does not reach the head for
+ * the length of a job's lease ends the job itself. Here the job's part counts as running until that
+ * has surely happened, or until its node was seen off or has restarted:
  *
  *              silence                       lease over, seen off, new start
  *   heard ───────────────────▶ silent ──────────────────────────────────────▶ lost
@@ -13,7 +12,7 @@
 
 #include <string.h>
 
-/* Time for clocks that differ, for a keeper that wakes late, and for a process to die. */
+/* Allows for clocks that differ, a keeper that wakes late, and a process that takes time to die. */
 enum { MARGIN_MS = 10000 };
 
 static struct phx_job_part *open_part(struct phx_job *j, const char *node)
@@ -26,7 +25,7 @@ static struct phx_job_part *open_part(struct phx_job *j, const char *node)
 	return NULL;
 }
 
-/* The only job that has an open part on `n`; NULL: there is none. */
+/* The job that has an open part on `n`: there is one at most. NULL: none. */
 static struct phx_job *job_on(const struct phx_apply *a, const struct phx_node *n,
 			      struct phx_job_part **ret_part)
 {
@@ -35,7 +34,7 @@ static struct phx_job *job_on(const struct phx_apply *a, const struct phx_node *
 	return *ret_part ? j : NULL;
 }
 
-/* The same without jobs of external engines, which look after their nodes themselves. */
+/* As job_on(), but NULL for a job of an external engine, which handles silent nodes itself. */
 static struct phx_job *own_job_on(const struct phx_apply *a, const struct phx_node *n,
 				  struct phx_job_part **ret_part)
 {
@@ -43,7 +42,7 @@ static struct phx_job *own_job_on(const struct phx_apply *a, const struct phx_no
 	return j && !j->engine_id[0] ? j : NULL;
 }
 
-/* The part may run for wait_ms more, counted from now or from the beginning of the silence. */
+/* The part may run for at most wait_ms from now; an earlier end of the wait stays. */
 static void count_silence(const struct phx_apply *a, const struct phx_job *j,
 			  struct phx_job_part *p, int64_t wait_ms)
 {
@@ -53,8 +52,8 @@ static void count_silence(const struct phx_apply *a, const struct phx_job *j,
 	phx_index_job_due(a->s, j);
 }
 
-/* Counts the time after which the agent has surely ended the part: it begins when the lease is
- * over, and gives the job its checkpoint and grace times. */
+/* Waits until the agent has surely ended the part: it begins to when the lease is over, and then
+ * gives the job its checkpoint and grace times. */
 static void begin_silence(const struct phx_apply *a, const struct phx_job *j,
 			  struct phx_job_part *p)
 {
@@ -85,8 +84,8 @@ void phx_jobs_heard(struct phx_apply *a, struct phx_node *n)
 		p->lost_ms = 0;
 }
 
-/* The RE of a running job loses a node: the ledger loses it too, and the job ends on all nodes to
- * run again. */
+/* A running job's RE loses a node: so does the ledger, and the job ends on all nodes, to run again.
+ */
 static void lose_in_ledger(struct phx_apply *a, struct phx_job *j, struct phx_node *n)
 {
 	const struct phx_re *re = phx_state_re(a->s, j->re);
@@ -95,8 +94,8 @@ static void lose_in_ledger(struct phx_apply *a, struct phx_job *j, struct phx_no
 		phx_work_now(a, PHX_WORK_JOB_LOST, n);
 }
 
-/* Notes why the job ends: its node was lost, or somebody switched the node's power. In the second
- * case a job of no RE runs again too. */
+/* Records why the job ends: its node was lost, or somebody switched the node's power. In the second
+ * case a job outside of the REs runs again too. */
 static void blame_loss(struct phx_apply *a, struct phx_job *j, struct phx_node *n)
 {
 	if (!n->cut_by[0]) {
@@ -145,8 +144,8 @@ void phx_jobs_leave(struct phx_apply *a, struct phx_node *n, const char *why)
 	a->out->changed = true;
 }
 
-/* phxd began anew, and the clock may have been set meanwhile. The agents' clocks were not, so
- * silence is counted from now on. */
+/* phxd has restarted, and its clock may have been set meanwhile, unlike the agents' clocks: silence
+ * is counted from now on. */
 int phx_apply_restart(struct phx_apply *a, const struct phx_event_none *none)
 {
 	(void)none;

@@ -1,5 +1,5 @@
-/* Submission of a job: all checks, before anything is changed. The job's life after that is in
- * parts.c. Called by the table of events. Pure. */
+/* Submission of a job: makes all checks before it changes anything. parts.c has the job's further
+ * life. Called by the table of events. Pure. */
 #include "job/internal.h"
 
 #include <errno.h>
@@ -7,7 +7,7 @@
 
 enum {
 	JOBS_OPEN_MAX = 10000, /* queued or running */
-	JOBS_LAST = 1000,      /* the last of JOBS_OPEN_MAX, for users with fewer jobs than */
+	JOBS_LAST = 1000,      /* the last places, for users with at most FEW jobs */
 	FEW = 100,
 	GRACE_MS = 5000,
 	GRACE_MAX_MS = 3600 * 1000,
@@ -38,7 +38,7 @@ int phx_submit_need_re(struct phx_apply *a, const char *name, const struct phx_m
 		       const struct phx_re **ret)
 {
 	const struct phx_re *re = phx_state_re(a->s, name);
-	/* it is not there for who is no member */
+	/* to a user who is no member the RE does not exist */
 	if (!re ||
 	    (who->must_be && !phx_agreement_has_member(&re->agreement, who->user, who->group) &&
 	     !phx_agreement_names(&re->agreement, who->identity)))
@@ -133,7 +133,7 @@ static int check_chdir(const char *chdir, struct phx_err *err)
 	return 0;
 }
 
-/* Each word is "NAME=value", and no NAME begins with PHX_, which Phoenix sets. */
+/* Each word must be "NAME=value"; names that begin with PHX_ are reserved for Phoenix. */
 static int check_env(const struct phx_list *env, struct phx_err *err)
 {
 	static const char first[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz_";
@@ -170,7 +170,7 @@ static int check_size(const struct phx_event_job_submit *p, struct phx_err *err)
 	return 0;
 }
 
-/* No user takes all the room, by the number of jobs or by their size in the state. */
+/* Limits what one user may take, by the number of jobs and by their size in the state. */
 static int check_room(struct phx_apply *a, const struct phx_event_job_submit *p)
 {
 	const struct phx_settings *set = &a->s->settings;
@@ -211,7 +211,7 @@ static int check_room(struct phx_apply *a, const struct phx_event_job_submit *p)
 	return 0;
 }
 
-/* For a job of no RE, are there nodes that could run it? A held job is not checked: it waits for a
+/* Are there enough nodes for a job outside of the REs? A held job is not checked: it waits for a
  * person anyway. */
 static int check_fit(struct phx_apply *a, const struct phx_event_job_submit *p,
 		     const struct phx_re *re)
@@ -259,7 +259,7 @@ static int check(struct phx_apply *a, const struct phx_event_job_submit *p,
 	return r ? r : check_stage(a, "stage_out", &p->stage_out);
 }
 
-/* Fills in all of the job but its number. */
+/* Fills in all members of the job except its number. */
 static int fill(struct phx_apply *a, const struct phx_event_job_submit *p, const struct phx_re *re,
 		struct phx_job *j)
 {

@@ -1,6 +1,6 @@
-/* What the runs of a trigger bring about for it: one is over, and the next may begin; its command
- * has printed something else than before, and it fires. It begins no run itself: who calls has
- * pointers to runs. Called by given.c and flowruns.c. Pure. */
+/* How a trigger follows its runs: when one is over, the next may begin; when its command has
+ * printed something new, it fires. Begins no run, since the callers hold pointers to runs. Called
+ * by given.c and flowruns.c. Pure. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,8 +14,9 @@ void phx_trigger_printed(struct phx_apply *a, const struct phx_flowrun *w, const
 		PHX_STR_SET(t->look_news, sha256);
 }
 
-/* What it printed first is what later ones are compared with. That it ended well is over what was
- * said of it before; why a run cannot begin stays. */
+/* Fires if the output differs from the last one; the first output is only recorded, unless
+ * `existing`. Since the command succeeded, an earlier complaint about it is dropped; a reason why a
+ * run cannot begin stays. */
 static void compare(struct phx_apply *a, struct phx_trigger *t, char *what)
 {
 	struct phx_trigger_cause c = {.at_ms = a->s->now_ms, .what = what};
@@ -29,7 +30,8 @@ static void compare(struct phx_apply *a, struct phx_trigger *t, char *what)
 	PHX_STR_SET(t->printed_sha256, t->look_news);
 }
 
-/* Of one that is paused what was printed does not count: when it goes on it looks again. */
+/* The output does not count while the trigger is paused: the command runs again after it is
+ * resumed. */
 static void look_over(struct phx_apply *a, struct phx_trigger *t, const struct phx_flowrun *w)
 {
 	char what[] = "the command";

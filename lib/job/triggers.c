@@ -1,7 +1,8 @@
-/* Triggers: made, paused, deleted, fired; and the runs of workflows that they begin, each as if its
- * user had submitted it then: he must still be a member of the RE, and have room. A firing and the
- * run that it begins are one event, so that no crash comes between. What is about one trigger alone
- * stands in flow/trigger.h. Called by the table of events and the dispatcher. Pure. */
+/* Triggers: create, pause, resume, delete, fire; and the runs of workflows that they begin, as if
+ * the owner had submitted each at that moment: he must still be a member of the RE, and have room.
+ * A firing and the run that it begins are one event, so that no crash can separate them.
+ * flow/trigger.h has what concerns one trigger alone. Called by the table of events and the
+ * dispatcher. Pure. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -10,8 +11,8 @@
 
 enum {
 	TRIGGERS_MAX = 1000,
-	WATCHED_MAX = 100,   /* of kind file: each has a process that watches */
-	QUEUES_MAX = 100000, /* firings that all triggers of a user may have waiting */
+	WATCHED_MAX = 100,   /* triggers of kind file: each has a watcher process */
+	QUEUES_MAX = 100000, /* waiting firings of all triggers of a user */
 	AGAIN_MS = 10000,
 	AGAIN_MAX_MS = 600000,
 	WHAT_MAX = 512,
@@ -24,7 +25,7 @@ static bool is_digest(const char *s)
 	return strlen(s) == 64 && strspn(s, "0123456789abcdef") == 64;
 }
 
-/* As what a run of it is submitted; borrows. */
+/* The submission of a run of the trigger; borrows the lists of `f`. */
 static struct phx_event_workflow_submit submission(const struct phx_trigger *t,
 						   const struct phx_trigger_flow *f)
 {
@@ -173,7 +174,7 @@ int phx_apply_trigger_create(struct phx_apply *a, const struct phx_event_trigger
 
 /* ---- runs ---- */
 
-/* It is tried again when it has waited twice as long, within bounds. */
+/* When to try again: after as long as the first firing has waited already, within bounds. */
 static int64_t again_of(const struct phx_apply *a, const struct phx_trigger *t)
 {
 	const struct phx_trigger_cause *c = phx_trigger_n_waiting(t)
@@ -186,7 +187,7 @@ static int64_t again_of(const struct phx_apply *a, const struct phx_trigger *t)
 						 : waited);
 }
 
-/* What will not be otherwise by itself stops it; the rest is tried again. */
+/* An error that cannot go away by itself stops the trigger; after others it is tried again. */
 static void refused(struct phx_apply *a, struct phx_trigger *t, int r, const char *why)
 {
 	bool for_good = r == -ENOENT || r == -EPERM || r == -EINVAL || r == -E2BIG;
@@ -199,7 +200,7 @@ static void refused(struct phx_apply *a, struct phx_trigger *t, int r, const cha
 		    why);
 }
 
-/* The number of the run; 0: it could not begin, and the trigger says why. */
+/* Returns the number of the run; 0: it could not begin, and t->why says why. */
 static uint64_t begin_run(struct phx_apply *a, struct phx_trigger *t,
 			  const struct phx_trigger_flow *f, const struct phx_flowrun_cause *c)
 {
@@ -229,7 +230,7 @@ static uint64_t begin_for(struct phx_apply *a, struct phx_trigger *t,
 	return run;
 }
 
-/* As many runs as may begin. */
+/* Begins as many of the waiting runs as may begin. */
 static void begin_waiting(struct phx_apply *a, struct phx_trigger *t)
 {
 	const struct phx_trigger_cause *c;
@@ -268,7 +269,7 @@ static void forget_run(struct phx_apply *a, struct phx_trigger *t)
 	phx_list_remove(all, sizeof(*w), (uint32_t)(w - PHX_LIST_AT(all, struct phx_flowrun, 0)));
 }
 
-/* One that has not ended by the next moment is waited for. */
+/* Runs the trigger's command, unless its last run has not ended yet. */
 static void begin_look(struct phx_apply *a, struct phx_trigger *t)
 {
 	const struct phx_flowrun_cause c = {.trigger = t->id, .looks = true};
@@ -385,7 +386,7 @@ static int need_active(struct phx_apply *a, uint64_t id, struct phx_trigger **re
 			   phx_enum_name(&phx_trigger_state_names, (*ret)->state), (*ret)->name);
 }
 
-/* By hand the number of the event tells one firing from another. */
+/* If the order names no digest, the number of the event tells this firing from others. */
 int phx_apply_trigger_fire(struct phx_apply *a, const struct phx_event_trigger_order *p)
 {
 	struct phx_trigger *t;
@@ -453,7 +454,7 @@ static void take_row(struct phx_apply *a, struct phx_trigger *t, const struct ph
 		a->out->changed = true;
 }
 
-/* One that is paused meanwhile is told again when it goes on. */
+/* Refused while the trigger is paused: the watcher reports the files again when it is resumed. */
 int phx_apply_trigger_files(struct phx_apply *a, const struct phx_event_trigger_files *p)
 {
 	struct phx_trigger *t;

@@ -1,5 +1,4 @@
-/* Why a job waits, in words. Asked by the API between two events; decides
- * nothing. Pure. */
+/* Says why a job waits. Called by the API between two events; decides nothing. Pure. */
 #include "job/internal.h"
 
 #include <stdio.h>
@@ -10,7 +9,7 @@ static const char *plural(uint32_t n)
 	return n == 1 ? "" : "s";
 }
 
-/* Counts, once for all jobs, the nodes outside of the REs. */
+/* Counts the nodes outside of the REs, once for all jobs. */
 static void count_outside(struct phx_job_waits *w)
 {
 	const struct phx_state *s = w->s;
@@ -72,8 +71,8 @@ static void wait_in_re(const struct phx_state *s, const struct phx_re *re, const
 			   size);
 }
 
-/* For a running job, names a node that is not heard: the job counts as running there until the
- * lease ends (silence.c). */
+/* Names a silent node of a running job: the job counts as running there until its lease ends
+ * (silence.c). */
 static void run_unheard(const struct phx_job *j, char *ret, size_t size)
 {
 	PHX_LIST_EACH(struct phx_job_part, p, &j->parts)

@@ -1,14 +1,14 @@
-/* Workers: jobs of the head's own, which keep the nodes of an RE with workflows while these have
- * tasks for them. To the ledger they are jobs of one node, so that policies, bounds, kills and lost
- * nodes need nothing of their own; on a worker's node tasks run side by side.
+/* Workers: the head's own jobs, which keep the nodes of an RE with workflows while there are tasks
+ * for them. To the ledger they are jobs of one node, so policies, bounds, kills and lost nodes need
+ * no special case. Several tasks run on a worker's node at a time.
  *
  *   tasks wait ──ask──▶ queued ──ledger──▶ running ⇄ tasks ──none for a while──▶ done
  *                                            │ told to end: its tasks end first
  *                                            └──▶ failed; lost: its tasks run again elsewhere
  *
- * The first run in the order of their numbers comes first, and of a run the task that was ready
- * first. A node gets twice what it has room for where many wait, so that it need not ask. Called by
- * the dispatcher before and after nodes and ledger agree. Pure. */
+ * Runs are served in the order of their numbers, and the tasks of a run in the order in which they
+ * became ready. If many tasks wait, a node is given twice what it has room for, so that it need not
+ * ask. Called by the dispatcher before and after nodes and ledger are brought to agree. Pure. */
 #include <errno.h>
 #include <string.h>
 
@@ -19,7 +19,7 @@ enum {
 	BLOCKED_MAX =
 		8, /* runs that are passed over, because no node has room for their next task */
 	PARENTS_ASKED = 4,
-	KILLED = 143, /* as a job that SIGTERM ended */
+	KILLED = 143, /* exit status of a job that SIGTERM ended */
 	GONE_KEPT = 256,
 };
 
@@ -32,7 +32,7 @@ static struct phx_node *node_of(const struct phx_state *s, uint32_t number)
 	return n && n->number == number ? n : NULL;
 }
 
-/* Does the node take tasks: is it heard, and does nothing take it away? */
+/* Does the node take tasks? It must be up, and no order may be taking it away. */
 static bool takes(const struct phx_state *s, const struct phx_node *n)
 {
 	const struct phx_crew_node *c = phx_crew_node(s, n);
@@ -41,7 +41,8 @@ static bool takes(const struct phx_state *s, const struct phx_node *n)
 		!phx_node_step(n);
 }
 
-/* Where one of its first parents ran, if there is room at once: there its inputs are. */
+/* A node with room now on which one of the task's first parents ran: its inputs are there. NULL:
+ * none. */
 static struct phx_node *near(const struct phx_state *s, const struct phx_crew_re *re,
 			     const struct phx_flowrun *w, uint32_t task)
 {
@@ -70,14 +71,14 @@ static struct phx_node *place_for(const struct phx_state *s, const struct phx_cr
 	return n;
 }
 
-/* Gives what fits; false: the next one fits nowhere. */
+/* Gives the run's tasks to nodes while they fit; false: the next task fits nowhere. */
 static bool give_run(struct phx_apply *a, const struct phx_crew_re *re, struct phx_flowrun *w,
 		     bool ahead)
 {
 	uint32_t task;
 	while ((task = phx_flow_run_next(&w->live->run)) != PHX_FLOW_NONE) {
 		if (ahead && w->n_ready < re->n_nodes)
-			return true; /* they had better wait for a node that is idle first */
+			return true; /* few tasks wait: keep them for nodes that become idle */
 		struct phx_node *n = place_for(a->s, re, w, task, ahead);
 		if (!n)
 			return false;
@@ -103,8 +104,9 @@ static void give(struct phx_apply *a, const struct phx_crew_re *re)
 
 /* ---- workers that end ---- */
 
-/* One that was idle before ends with its time: who came back from a snapshot looks at them all, and
- * must not decide otherwise than who did not. */
+/* Ends a worker that was told to end, or starts its idle time. If it is idle already it ends when
+ * that time is over: a head that restored a snapshot looks at all workers, and must decide as one
+ * that did not. */
 static void look_at(struct phx_apply *a, struct phx_node *n)
 {
 	const struct phx_crew_node *c = phx_crew_node(a->s, n);
@@ -122,7 +124,7 @@ static void look_at(struct phx_apply *a, struct phx_node *n)
 	}
 }
 
-/* Workers that have ended are of no interest to anybody, and there are many of them. */
+/* Drops workers that have ended: there are many, and nobody asks about them. */
 static void forget_gone(struct phx_state *s)
 {
 	uint32_t n_gone = 0, kept = 0;
@@ -161,7 +163,7 @@ static struct wants wants_of(const struct phx_state *s, const struct phx_crew_re
 	return all;
 }
 
-/* A node as the RE has them, or would get them: the mean of those that it has. */
+/* The size of a typical node: the mean of the RE's nodes, or else a node that it would get. */
 static void node_like(struct phx_state *s, const struct phx_crew_re *re, uint64_t *ret_cores,
 		      uint64_t *ret_memory)
 {
@@ -183,7 +185,7 @@ static uint64_t parts(uint64_t of, uint64_t size)
 	return (of + size - 1) / size;
 }
 
-/* How many nodes more the tasks that wait would fill. */
+/* How many more nodes the waiting tasks would fill. */
 static uint32_t nodes_wanted(struct phx_state *s, const struct phx_crew_re *re, uint32_t widest)
 {
 	struct wants w = wants_of(s, re);
@@ -221,7 +223,7 @@ static void ask(struct phx_apply *a, const struct phx_re *re)
 	a->out->changed = true;
 }
 
-/* Takes back the last `n` that wait. */
+/* Cancels the last `n` workers that wait. */
 static void take_back(struct phx_apply *a, const struct phx_re *re, uint32_t n)
 {
 	for (uint32_t i = a->s->jobs.n; n && i-- > 0;) {
@@ -250,7 +252,7 @@ static void ask_for(struct phx_apply *a, const struct phx_crew_re *c)
 		if (a->s->last_job_id % GONE_KEPT == 0)
 			forget_gone(a->s);
 	}
-	/* a few too many are soon of use: they are not taken back one by one */
+	/* a small excess is soon of use: do not cancel workers one by one */
 	if (waits > 2 * (uint64_t)wanted)
 		take_back(a, re, waits - wanted);
 }

@@ -1,10 +1,10 @@
-/* The attestation of a hand-over: when its last erase counts, what the head knows of all of them is
- * left as an action, of which lib/journal makes the document. Called by handover.c; between whom an
- * erase stands is asked by result.c, too. Pure. */
+/* The attestation of a hand-over: once its last erase counts, leaves an action with what the head
+ * knows of all its erases, from which lib/journal makes the document. Called by handover.c;
+ * result.c asks for the owners of an erase, too. Pure. */
 #include "node/internal.h"
 
-/* How the machine left what ran there before its first erase; NULL: it was in the deploy
- * environment already. */
+/* The step by which the machine left its former system before the first erase; NULL: it was in the
+ * deploy environment already. */
 static const struct phx_step *last_reset(const struct phx_node *n)
 {
 	const struct phx_step *last = NULL;
@@ -33,12 +33,13 @@ void phx_erase_owners(const struct phx_apply *a, const struct phx_node *n, struc
 {
 	const struct phx_pool *to = phx_state_pool(a->s, n->plan.to_pool);
 	if (!a->s->settings.looks)
-		return; /* a journal of before says nothing of them */
+		return; /* older journals do not record owners */
 	PHX_STR_SET(act->from_owner, n->tenant);
 	PHX_STR_SET(act->to_owner, to ? to->owner : "");
 }
 
-/* Steps that were put in later have greater ids, wherever they stand. */
+/* Sets the range of ids of the erases that are done: steps that were inserted later have greater
+ * ids, wherever they stand. */
 static void set_range(const struct phx_node *n, struct phx_action *act)
 {
 	PHX_LIST_EACH(struct phx_step, s, &n->plan.steps) {

@@ -1,4 +1,4 @@
-/* An administrator cancels a hand-over under way, as far as that is still possible:
+/* An administrator cancels a hand-over that is under way, as far as that is still possible:
  *
  *   nothing was touched yet ───────────────────▶ the plan is dropped, all is as it was
  *   its work was drained ──────────────────────▶ its services are started again
@@ -8,7 +8,7 @@
  *   a system entered for another role, its
  *   packages activated ────────────────────────▶ refused: it goes on to its end
  *
- * The role, the pool and the data stay in all cases but the last. Called by the table of events.
+ * In all cases but the last, the node keeps its role, pool and data. Called by the table of events.
  * Pure. */
 #include "node/internal.h"
 
@@ -26,7 +26,7 @@ static bool begun(const struct phx_plan *p, uint32_t i)
 	return i < p->cursor || step_at(p, i)->attempt;
 }
 
-/* The last step that has begun, of the kinds in `kinds` (ended by COUNT_); NULL: none. */
+/* The last begun step of one of `kinds` (ended by COUNT_); NULL: none. */
 static const struct phx_step *last_begun(const struct phx_plan *p, const enum phx_step_kind *kinds)
 {
 	const struct phx_step *last = NULL;
@@ -54,8 +54,8 @@ static const struct phx_step *point_of_no_return(const struct phx_plan *p)
 	return last ? last : last_begun(p, early);
 }
 
-/* Is the plan the way back of another plan? A plan that began in the middle of another is its way
- * back, to maintenance if its request is a drain. */
+/* Is the plan the way back from another one? So is a plan that began in the middle of another; if
+ * its request is a drain it leads back to maintenance. */
 static bool is_way_back(const struct phx_plan *p)
 {
 	return p->request == PHX_REQUEST_resume || p->request == PHX_REQUEST_cancel ||
@@ -96,7 +96,7 @@ static int check(struct phx_apply *a, const struct phx_node *n)
 	return 0;
 }
 
-/* Is the node still as it was? At most packages were fetched and the balancer was told. */
+/* Is the node still as it was? At most, packages were fetched and balancers were told. */
 static bool untouched(const struct phx_plan *p)
 {
 	static const enum phx_step_kind kinds[] = {PHX_STEP_drain, PHX_STEP_stop, PHX_STEP_leave,
@@ -150,8 +150,9 @@ static int add_steps(struct phx_plan *plan, const struct way *w, const char *rol
 	return 0;
 }
 
-/* Begins a new plan, so the step under way is stale. If its first step needs the deploy initramfs,
- * a node on its way there arrives by itself, or a repair brings it there. */
+/* Begins a new plan, so that answers to the step under way are stale. If the new plan's first step
+ * needs the deploy environment, a node on its way there arrives by itself, or is brought there by a
+ * repair. */
 static int go_back(struct phx_apply *a, struct phx_node *n)
 {
 	struct phx_plan plan = {.tier = n->plan.tier};

@@ -1,6 +1,5 @@
-/* The cause of a plan: events say for every erase and overwrite who or what wanted
- * it, be it a person's order, a policy or an agreement. Called where a plan begins.
- * Pure. */
+/* The cause of a plan: events name for every erase and overwrite who or what wanted it, be it a
+ * person's order, a policy or an agreement. Called when a plan begins. Pure. */
 #include "node/internal.h"
 
 bool phx_plan_has(const struct phx_plan *p, enum phx_step_kind kind)

@@ -1,6 +1,6 @@
-/* The wanted table of the balancers, derived from the nodes whenever it is asked
- * for, so that it is never stored and never stale. Called for a director's orders
- * and by phxd, which wakes directors when the table has changed. Pure. */
+/* The table that the balancers should have. It is derived from the nodes whenever it is asked for,
+ * so it is never stored and never stale. Called for a director's orders, and by phxd, which wakes
+ * directors when the table has changed. Pure. */
 #include "node/internal.h"
 
 #include <errno.h>
@@ -38,8 +38,8 @@ static struct phx_node *last_director(const struct phx_state *s)
 	return n && phx_director_is(s, n) ? n : NULL;
 }
 
-/* Is the last director not heard, so that it may still have the addresses? With a fence, no other
- * gets them before it is seen off. */
+/* Is the last director silent, so that it may still have the addresses? If its role has a fence, no
+ * other director gets them before it is seen off. */
 static bool is_in_the_way(const struct phx_state *s, const struct phx_node *n)
 {
 	const struct phx_role *role = n && !n->up ? phx_state_role(s, n->role) : NULL;
@@ -63,7 +63,7 @@ const struct phx_node *phx_director_acting(const struct phx_state *s)
 	return is_in_the_way(s, last) ? NULL : first_heard(s);
 }
 
-/* Switches the last director off, if another one is there to take its place. */
+/* Switches the last director off if another one is up to take its place. */
 static void fence(struct phx_apply *a)
 {
 	struct phx_node *last = last_director(a->s);
@@ -118,7 +118,7 @@ static bool stops(const struct phx_step *step, const struct phx_role *role)
 	return leaves && !strcmp(step->role, role->name);
 }
 
-/* The address that the node is heard from; else the one that was announced. */
+/* The address that the node is heard from, or else the announced one. */
 const char *phx_director_address(const struct phx_node *n)
 {
 	uint8_t bytes[4];
@@ -130,7 +130,7 @@ static struct phx_web_service *service_of(struct phx_web_table *t, const struct 
 	return phx_web_table_service(t, web->address, web->port, web->scheduler);
 }
 
-/* How silent a node is: a service takes nodes of the least silence at which it has a server. */
+/* How silent a node is. A service uses nodes of the least silence at which it has any server. */
 enum silence { HEARD, RESTING, OUT, SILENCES };
 
 static enum silence silence_of(const struct phx_node *n)
@@ -216,7 +216,7 @@ static bool any_quiet(const struct phx_state *s)
 	return false;
 }
 
-/* A service without a server keeps nodes that are only quiet: it may be the head that did not
+/* A service without a server keeps nodes that are only quiet: perhaps it was the head that did not
  * listen. */
 static int keep_the_last(const struct phx_state *s, enum silence allowed, struct phx_web_table *t)
 {

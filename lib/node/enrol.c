@@ -1,7 +1,7 @@
 /* Enrolment: announces, accepts, certifies and removes nodes. A known node without its key is
- * certified again only by the token of a start that the head ordered or awaits (start.c), matched
- * on MAC and serial, at its reserved address if it has one. A machine that does not fit changes
- * nothing. Called by the table of events. Pure. */
+ * certified again only by the token of a start that the head ordered or awaits (start.c). It must
+ * match in MAC address and serial number, and ask from its reserved address if it has one. A
+ * machine that does not match changes nothing. Called by the table of events. Pure. */
 #include "node/internal.h"
 
 #include <errno.h>
@@ -15,9 +15,9 @@ enum {
 	STRANGERS_MAX = 1000, /* unknown machines that wait to be accepted */
 	MACS_MAX = 64,        /* MAC addresses of one machine */
 };
-/* Anybody can cause refusals at any rate: notes about them come at most this often. */
-#define TOLD_AGAIN_MS (60 * 1000) /* of one node */
-#define TOLD_NEXT_MS (10 * 1000)  /* of any */
+/* Anybody can cause refusals at any rate, so notes about them are rate-limited. */
+#define TOLD_AGAIN_MS (60 * 1000) /* between notes of one node */
+#define TOLD_NEXT_MS (10 * 1000)  /* between notes of any nodes */
 
 /* ---- announcing ---- */
 
@@ -240,7 +240,7 @@ static int find_enrolling(struct phx_apply *a, const struct phx_event_enrol *p,
 	if (!found) {
 		struct phx_node *serial = phx_known_next(a->s, PHX_KNOWN_SERIAL, p->serial, 0),
 				*token = phx_known_next(a->s, PHX_KNOWN_TOKEN, p->token_sha256, 0);
-		/* the first in the list */
+		/* of two nodes, the first in the list */
 		found = !serial || (token && token < serial) ? token : serial;
 	}
 	*ret = found;
@@ -262,8 +262,8 @@ static void name_stranger(const struct phx_event_enrol *p, char ret[PHX_NAME_MAX
 	ret[at] = '\0';
 }
 
-/* A machine that was not announced gets a name and waits. Invented machines can fill only these
- * waiting places. */
+/* A machine that was not announced gets a name and waits to be accepted. Invented machines can fill
+ * only these waiting places. */
 static int stranger(struct phx_apply *a, const struct phx_event_enrol *p, struct phx_node **ret)
 {
 	char name[PHX_NAME_MAX];
@@ -280,7 +280,7 @@ static int stranger(struct phx_apply *a, const struct phx_event_enrol *p, struct
 	return *ret ? 0 : -ENOMEM;
 }
 
-/* Does the enrolment say where it came from? Stricter rules hold then; events of older journals do
+/* Does the enrolment say from which address it came? Stricter rules hold then; older journals do
  * not say it. */
 static bool says_from(const struct phx_event_enrol *p)
 {
@@ -308,7 +308,7 @@ static int answer_refused(struct phx_apply *a, const char *why)
 	return 0;
 }
 
-/* Refuses a caller that is not shown to be the machine; the node does not change. */
+/* Refuses a caller that has not proven to be the machine; the node does not change. */
 static int refuse_stranger(struct phx_apply *a, const struct phx_event_enrol *p, struct phx_node *n,
 			   const char *why)
 {
@@ -316,16 +316,17 @@ static int refuse_stranger(struct phx_apply *a, const struct phx_event_enrol *p,
 	return answer_refused(a, why);
 }
 
-/* Refuses a caller that fits all that is known of the machine; older journals refused all this way.
- */
+/* Refuses a caller that matches all that is known of the machine. In older journals all are refused
+ * this way. */
 static int refuse(struct phx_apply *a, const struct phx_event_enrol *p, struct phx_node *n,
 		  const char *why)
 {
 	/* without a serial number the machine is known only by its MAC address, which anybody can
-	 * use */
+	 * fake */
 	if (says_from(p) && !n->serial[0])
 		return refuse_stranger(a, p, n, why);
-	/* a node that is up with its own key is not disturbed by a machine that uses its address */
+	/* a node that is up under its own key must not suffer from a machine that uses its address
+	 */
 	if (!n->up && n->state != PHX_NODE_QUARANTINED)
 		phx_quarantine(a, n, why);
 	else if (says_from(p))
@@ -333,8 +334,8 @@ static int refuse(struct phx_apply *a, const struct phx_event_enrol *p, struct p
 	return answer_refused(a, why);
 }
 
-/* A node that is silent, and asks from its own address, with its serial number and without its key:
- * its machine was reset, and no order of ours had started it. Is it not waited for either? */
+/* Was a silent machine reset without an order of ours? It asks from its own address, with its
+ * serial number but without its key, and nothing awaits it. */
 static bool is_lost(const struct phx_node *n, const struct phx_event_enrol *p)
 {
 	const char *its = n->ip[0] ? n->ip : n->address;
@@ -342,8 +343,8 @@ static bool is_lost(const struct phx_node *n, const struct phx_event_enrol *p)
 		!phx_node_step(n) && n->state != PHX_NODE_QUARANTINED;
 }
 
-/* Fits what is known of the machine, and shows no token of a start that is awaited. Nothing is done
- * to the node because of it, but where nothing else would bring it back. */
+/* Refuses a caller that matches the machine but does not show the token of an awaited start. The
+ * node changes only if nothing else would bring it back. */
 static int without_token(struct phx_apply *a, const struct phx_event_enrol *p, struct phx_node *n)
 {
 	const char *why = n->start ? "it comes without its key, and does not show the token of its "
@@ -365,7 +366,7 @@ static int without_token(struct phx_apply *a, const struct phx_event_enrol *p, s
 }
 
 /* What is wrong with the address that the machine asks from; NULL: nothing. A node with a reserved
- * address must ask from it; others may ask from any address except those of the head, which every
+ * address must ask from that one. Others may ask from any address but the head's own, which every
  * user of the head can use. */
 static const char *wrong_place(const struct phx_node *n, const struct phx_event_enrol *p)
 {
@@ -378,7 +379,7 @@ static const char *wrong_place(const struct phx_node *n, const struct phx_event_
 	return p->local ? "it asks on the head itself (enrol_over_loopback is off)" : NULL;
 }
 
-/* Why the machine is not the node that it claims to be; NULL: it fits. */
+/* Why the machine is not the node that it claims to be; NULL: it matches. */
 static const char *not_the_node(const struct phx_node *n, const struct phx_event_enrol *p)
 {
 	const char *wrong = wrong_place(n, p);
@@ -391,8 +392,8 @@ static const char *not_the_node(const struct phx_node *n, const struct phx_event
 	return NULL;
 }
 
-/* Further addresses of the machine are learnt when it comes with another key, which a start brings,
- * or for the first time. */
+/* Does the machine bring MAC addresses to be learnt? Only when it comes for the first time, or with
+ * another key, which takes a start. */
 static bool brings_macs(const struct phx_node *n, const struct phx_event_enrol *p)
 {
 	bool known = !strcmp(n->key_fp, p->key_fp) && n->state != PHX_NODE_NEW;
@@ -426,7 +427,7 @@ static void certify(struct phx_apply *a, const struct phx_event_enrol *p, struct
 {
 	a->out->enrol = PHX_ENROL_CERTIFY;
 	if (!certify_changes(a, n, p))
-		return; /* the last answer or the certificate was lost: the same answer again */
+		return; /* the last answer was lost: give the same again */
 	bool macs = brings_macs(n, p);
 	take_key(a, p, n);
 	n->asked = true;
@@ -490,7 +491,7 @@ int phx_apply_enrol(struct phx_apply *a, const struct phx_event_enrol *p)
 		return 0;
 	}
 	bool window = n->window && n->window_until_ms > a->s->now_ms;
-	bool shows = !n->start || p->start == n->start; /* a head of before gave no token */
+	bool shows = !n->start || p->start == n->start; /* an older head gave no token */
 	if (!n->key_fp[0] || !strcmp(n->key_fp, p->key_fp) || (window && shows)) {
 		certify(a, p, n);
 		return 0;

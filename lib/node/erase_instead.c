@@ -1,6 +1,6 @@
-/* What jobs left on a node could not be destroyed where it is, or not all of it: its disks are
- * erased instead, within the same hand-over. Called by handover.c when the last attempt of step
- * scratch has failed. Pure. */
+/* What jobs left on a node could not all be destroyed in place: its disks are erased instead,
+ * within the same hand-over. Called by handover.c when the last attempt of step scratch has failed.
+ * Pure. */
 #include "node/internal.h"
 #include "node/plan.h"
 
@@ -8,7 +8,7 @@
 
 enum { WAIT_MS = 300 * 1000 };
 
-/* The setup policy is that of the way that the node is on, and does all there is to do. */
+/* The setup policy of the present hand-over, made as strict as possible. */
 static int find_setup(const struct phx_apply *a, const struct phx_node *n,
 		      const struct phx_pool *to, struct phx_setup *ret, struct phx_err *err)
 {
@@ -18,7 +18,7 @@ static int find_setup(const struct phx_apply *a, const struct phx_node *n,
 	return r;
 }
 
-/* The plan from here: what ran on the node is gone already. */
+/* The plan from here on: what ran on the node has stopped already. */
 static int make_plan(const struct phx_apply *a, const struct phx_node *n, struct phx_plan *ret,
 		     struct phx_err *err)
 {
@@ -35,7 +35,7 @@ static int make_plan(const struct phx_apply *a, const struct phx_node *n, struct
 		return phx_err_set(err, -ENOENT, "there is no pool %s or role %s", n->plan.to_pool,
 				   n->plan.to_role);
 	q.apart = a->s->settings.resets && phx_changes_owner(n, to);
-	/* what was encrypted stays so */
+	/* a disk that was encrypted stays encrypted */
 	q.encrypt = phx_setup_encrypts(to, q.to) ||
 		(q.to && phx_role_boot(q.to)->on_disk && n->disk_key_id[0]);
 	int r = find_setup(a, n, to, &q.setup, err);

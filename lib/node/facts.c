@@ -1,6 +1,5 @@
-/* Checks of a machine's facts: another machine under the node's name, two machines
- * of one UUID. Called where facts are taken in and where a node is let in again.
- * Pure. */
+/* Checks a machine's facts: another machine under the node's name, or two machines with one UUID.
+ * Called where facts are taken in, and where a node is let in again. Pure. */
 #include "node/internal.h"
 
 #include <errno.h>

@@ -1,12 +1,12 @@
-/* Follows a plan: issues steps, takes their results, repairs the way when a node is
- * not where a step needs it, gives up safely.
+/* Follows a plan: issues steps, takes their results, brings a node back to where a step needs it,
+ * and gives up safely.
  *
  *   pending ──issue──▶ issued ──result / registration──▶ done
  *      ▲                  │ failed, silent, deadline
  *      └──── back-off ────┘        after the last attempt: abort, fall back or quarantine
  *
- * Every issued or waiting step has a deadline, so that nothing is stuck (faults.md 17). Called
- * by what begins a plan, and by what hears of its steps. Pure. */
+ * Every issued or waiting step has a deadline, so that nothing hangs (faults.md 17). Called by
+ * whatever begins a plan, and by whatever learns of its steps. Pure. */
 #include "node/internal.h"
 #include "node/wipes.h"
 
@@ -16,7 +16,7 @@
 
 enum {
 	BACKOFF_MS = 2000,    /* before the second attempt; doubled for the third */
-	WAIT_MS = 300 * 1000, /* for a node without BMC to come back by itself */
+	WAIT_MS = 300 * 1000, /* how long a node without BMC may take to come back by itself */
 };
 
 static const struct phx_step_info *info_of(const struct phx_step *s)
@@ -112,8 +112,7 @@ static bool wipes_left(const struct phx_node *n)
 
 static void wipe_effects(struct phx_node *n, const struct phx_step *step)
 {
-	/* once more: a registration that was repeated after the order of the wipe may have set
-	 * them */
+	/* again: a registration that was repeated after the wipe was ordered may have set them */
 	n->system_image[0] = n->system_digest[0] = '\0';
 	if (!strcmp(n->system_disk, step->disk)) {
 		n->system_disk[0] = '\0';
@@ -121,7 +120,7 @@ static void wipe_effects(struct phx_node *n, const struct phx_step *step)
 	}
 	if (wipes_left(n))
 		return;
-	/* a node that restarts within the wipe does not know any more which disk the key was for */
+	/* a node that restarts during the wipe no longer knows to which disk the key belonged */
 	n->disk_key_id[0] = '\0';
 	n->dirty = n->mixed = n->owes_wipe = n->owes_data = n->plain = false;
 	n->key_unread = false;
@@ -143,7 +142,7 @@ static void image_effects(struct phx_apply *a, struct phx_node *n, const struct 
 	n->key_unread = false; /* the disk of the destroyed key is overwritten */
 }
 
-/* The agent's work on the role counts at once, so that balancers need not wait for its next beat,
+/* Counts the agent's step on the role at once, so that balancers need not wait for its next beat,
  * which reports the same. */
 static void role_effects(struct phx_apply *a, struct phx_node *n, const struct phx_step *step)
 {
@@ -168,7 +167,7 @@ static void done_effects(struct phx_apply *a, struct phx_node *n, const struct p
 		 step->kind == PHX_STEP_health)
 		role_effects(a, n, step);
 	else if (step->kind == PHX_STEP_scratch)
-		n->owes_data = false; /* what is left on its disks is whose it was */
+		n->owes_data = false; /* the owner's other data is still there */
 	else if (step->kind == PHX_STEP_destroy_key)
 		n->key_unread = true;
 	else if (step->kind == PHX_STEP_make_key)
@@ -201,7 +200,7 @@ static void finish_plan(struct phx_apply *a, struct phx_node *n)
 	}
 	n->reason[0] = '\0';
 	if (n->key_unread) {
-		/* the node does not know of this: jobs that it ran are not counted on any more */
+		/* the node does not know of this: do not count on the jobs that it ran */
 		PHX_STR_SET(n->reason, "key destroyed, unread");
 		phx_jobs_leave(a, n, n->reason);
 	}
@@ -216,8 +215,8 @@ static void finish_plan(struct phx_apply *a, struct phx_node *n)
 
 /* ---- repair ---- */
 
-/* Does it go to another owner, and was it not seen to be started for that? What says that it is the
- * deploy environment may be the former one's. */
+/* Must the machine be started first? So it is if it goes to another owner and has not proven a
+ * start: what claims to be the deploy environment may be the former owner's. */
 static bool needs_start(const struct phx_node *n, const struct phx_step *step)
 {
 	bool again = step->kind == PHX_STEP_enter && step->attempt;
@@ -251,7 +250,7 @@ static bool node_fits(const struct phx_node *n, enum phx_step_needs needs)
 	return false;
 }
 
-/* No order of ours brings the node back: gives it time to come by itself. */
+/* No order of ours can bring the node back: gives it time to come by itself. */
 static void wait_for_node(struct phx_apply *a, struct phx_node *n, struct phx_step *step)
 {
 	if (!n->up)
@@ -308,7 +307,7 @@ void phx_handover_restarted(struct phx_apply *a, struct phx_node *n)
 	if (!step || at >= n->plan.steps.n ||
 	    PHX_LIST_AT(&n->plan.steps, struct phx_step, at)->kind != PHX_STEP_health)
 		return;
-	if (at == n->plan.cursor) { /* it is asked again, at once after the start */
+	if (at == n->plan.cursor) { /* asked again, as soon as the services are started */
 		step->status = PHX_STEP_PENDING;
 		if (!phx_of_before(a->s))
 			step->deadline_ms = a->s->now_ms;
@@ -337,15 +336,15 @@ static void issue_power(struct phx_apply *a, struct phx_node *n, const struct ph
 		act->step_id = step->id;
 }
 
-/* Does the step name exactly one disk, by the facts that the machine reports now (faults.md 12)? */
+/* Does the step name exactly one disk among those that the machine reports now (faults.md 12)? */
 static bool names_one_disk(const struct phx_node *n, const struct phx_step *step)
 {
 	return (step->kind != PHX_STEP_wipe && step->kind != PHX_STEP_image) ||
 		phx_facts_disk(&n->facts, step->disk);
 }
 
-/* The deadline of a step that is issued now. A step waits for a director as long as the role's
- * drain grace. */
+/* The deadline of a step that is issued now. A step that a director has to confirm waits for the
+ * drain grace of its role. */
 static int64_t deadline_of(const struct phx_apply *a, const struct phx_node *n,
 			   const struct phx_step *step)
 {
@@ -415,7 +414,7 @@ static bool issue(struct phx_apply *a, struct phx_node *n, struct phx_step *step
 	return true;
 }
 
-/* The current step is done: effects, time, next. */
+/* Completes the current step: its effects, its time, and on to the next. */
 static void complete(struct phx_apply *a, struct phx_node *n, struct phx_step *step)
 {
 	done_effects(a, n, step);
@@ -425,14 +424,16 @@ static void complete(struct phx_apply *a, struct phx_node *n, struct phx_step *s
 	a->out->changed = true;
 }
 
-/* Its erases are those of the disks that it has now; false: it was quarantined instead. */
+/* Updates the plan's erases to the disks that the node reports now; false: the node was quarantined
+ * instead. */
 static bool settle_wipes(struct phx_apply *a, struct phx_node *n, uint32_t at)
 {
 	struct phx_err why = {0};
 	int r = phx_wipes_settle(a, n, at, &why);
 	if (r == 0 || phx_stick(a, r) == -ENOMEM)
 		return r == 0;
-	/* that is a cleaning that failed, also where no step of it has begun: it goes off */
+	/* this counts as a failed cleaning even if no step of one has begun: the node is switched
+	 * off */
 	phx_node_become(n, PHX_NODE_CLEANING);
 	phx_quarantine(a, n, why.text);
 	return false;
@@ -460,7 +461,7 @@ void phx_handover_advance(struct phx_apply *a, struct phx_node *n)
 		if (step->kind == PHX_STEP_wipe) {
 			if (!settle_wipes(a, n, n->plan.cursor))
 				return;
-			step = phx_node_step(n); /* a disk may have come before it */
+			step = phx_node_step(n); /* an erase may have been inserted */
 		}
 		if (!issue(a, n, step) || !done_at_once(a, step))
 			return;
@@ -512,7 +513,7 @@ int phx_handover_begin(struct phx_apply *a, struct phx_node *n, struct phx_plan 
 		phx_key_name(n, s);
 	}
 	n->reason[0] = '\0';
-	phx_list_fini(&n->unfit_for); /* after the hand-over it may fit */
+	phx_list_fini(&n->unfit_for); /* it may fit after the hand-over */
 	n->off_wanted = n->unserved = false;
 	a->out->changed = true;
 	phx_engine_doubt(a, n);

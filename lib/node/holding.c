@@ -1,21 +1,21 @@
-/* Holdings: how the ledger counts a node, and how it loses one. A node that is not
- * heard, or starts again, stays with its RE, with its role and data, as long as the
- * agreement says (replace_after). Then the RE gives it up and gets another one; a
- * node that comes back later is cleaned as that agreement wants it, before another
- * RE gets it:
+/* Holdings: how the ledger counts a node, and how a node leaves it. A node that is silent or
+ * restarts stays with its RE, with its role and data, for as long as the agreement says
+ * (replace_after). Then the RE gives it up and gets another one. If the node comes back later, it
+ * is cleaned as that agreement wants, before another RE gets it:
  *
  *          silent, off, started again            replace_after
  *   held ───────────────────────────────▶ away ───────────────▶ outside, given up
  *    ▲                                     │                          │ heard
  *    └──── serves its role, in good health ┘       RE takes it back, or it is released
  *
- * Called by handlers that change a node, and by re/allocation.c. Calls the ledger alone. Pure. */
+ * Called by handlers that change a node, and by re/allocation.c. Of what lies outside the node, it
+ * changes only the ledger. Pure. */
 #include "node/internal.h"
 
 #include <stdio.h>
 #include <string.h>
 
-/* A span of time for people: "5 min 3 s", in the two largest units. */
+/* A span of time for people to read: "5 min 3 s", in its two largest units. */
 struct span {
 	char text[32];
 };
@@ -179,7 +179,7 @@ void phx_away_end(struct phx_apply *a, struct phx_node *n)
 {
 	const struct phx_re *re =
 		n->allocation == PHX_ALLOCATION_OUTSIDE ? phx_state_re(a->s, n->pool) : NULL;
-	/* a plan for that pool that was made after the deactivation is meant so */
+	/* a plan that was made after the deactivation brings the node into that pool on purpose */
 	if (re && re->state == PHX_RE_STATE_DEACTIVATED && re->changed_ms >= n->plan.started_ms)
 		phx_away_give_up(a, n, re);
 }
@@ -218,7 +218,7 @@ void phx_away_begin(struct phx_apply *a, struct phx_node *n)
 	phx_touch(a->s, n);
 	a->out->changed = true;
 	if (n->away_until_ms && n->away_until_ms <= now) {
-		/* its job kept it in the RE until now: the time is over already */
+		/* its job kept it in the RE until now, and the time is over already */
 		replace(a, n, re);
 		return;
 	}
@@ -260,7 +260,7 @@ void phx_away_look(struct phx_apply *a, struct phx_node *n)
 		come_back(a, n, re);
 		return;
 	}
-	/* a plan ends by itself, well or badly; the time runs again after it */
+	/* a plan ends by itself, well or badly: the time starts anew after it */
 	int64_t until = phx_node_step(n) ? 0
 		: n->away_until_ms       ? n->away_until_ms
 					 : a->s->now_ms + patience_ms(re);

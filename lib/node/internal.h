@@ -13,7 +13,7 @@
 #include "state/node_sets.h"
 #include "state/index.h"
 
-/** Changes the state; the caller knows that types/node_life.def allows it. */
+/** Changes the state; the caller has made sure that types/node_life.def allows it. */
 static inline void phx_node_must_become(struct phx_node *n, enum phx_node_state to)
 {
 	int r = phx_node_become(n, to);
@@ -22,197 +22,201 @@ static inline void phx_node_must_become(struct phx_node *n, enum phx_node_state 
 }
 
 /* setup.c */
-/** The reason for an erase: whose agreement, or which order, wants it. */
+/** The reason for an erase: whose agreement or which order wants it. */
 struct phx_why_erase {
 	char text[160];
 };
-/** Does the node hold data of another owner than that of pool `to`? */
+/** Does the node hold data of an owner other than that of pool `to`? */
 static inline bool phx_changes_owner(const struct phx_node *n, const struct phx_pool *to)
 {
 	return n->dirty && strcmp(n->tenant, to->owner) != 0;
 }
-/** May the node's data stay on it although `to` has another owner? One of the agreements has to ask
- * for NOOP, and both have to consent. */
+/** May the node's data stay on it although `to` has another owner? One agreement must ask for NOOP,
+ * and both must consent. */
 bool phx_noop_consented(const struct phx_state *s, const struct phx_node *n,
 			const struct phx_pool *to);
-/** How a node is released that its RE gives up, for a sentence: "released, and erased as agreed",
- * or that it is not erased. */
+/** Says for a sentence how a node that its RE gives up is released: "released, and erased as
+ * agreed", or not erased. A constant. */
 const char *phx_release_words(const struct phx_state *s, const struct phx_node *n);
-/** Is the root encrypted because the pool erases by destroying its key? */
+/** Is the root to be encrypted, because the pool erases by destroying its key? */
 bool phx_setup_encrypts(const struct phx_pool *to, const struct phx_role *role);
-/** The node is about to serve `to`: would what is on it break an agreement? The plan should see to
- * that; this holds if the plan is wrong or the agreement has changed meanwhile. */
+/** The node is about to serve `to`: would the data on it violate an agreement? A second check: the
+ * plan should have seen to it, but it may be wrong, or the agreement may have changed. */
 bool phx_setup_owed(const struct phx_state *s, const struct phx_node *n, const struct phx_pool *to);
-/** The setup policy for `n` on its way to pool `to`. An order may ask for another one (`asked`;
- * NULL: it does not), but for less than the agreements only inside one owner: -EPERM with a text
- * otherwise. */
+/** Computes the setup policy for the way of `n` to pool `to`, and the reason for an erase, if there
+ * is one. `asked`: the policy that an order asks for; NULL: none. An order may ask for less than
+ * the agreements only if the node stays with its owner, and has data of nobody else; otherwise
+ * -EPERM with a text. */
 int phx_setup_effective(const struct phx_state *s, const struct phx_node *n,
 			const struct phx_pool *to, const struct phx_setup *asked,
 			struct phx_setup *ret, struct phx_why_erase *ret_why, struct phx_err *err);
 
-/* start.c: starts that the head ordered or awaits, after which a node may have another key */
-/** Step kexec or boot is ordered. The token of a kexec goes with its order; that of a boot is given
- * when the BMC has switched the machine off and on, and what was given before is void. */
+/* start.c: starts that the head orders or awaits; a node may come from one with another key */
+/** Step kexec or boot is issued. The token of a kexec goes with its order. The token of a boot is
+ * given only after the BMC has switched the machine off and on; tokens given before are void. */
 void phx_start_begin(struct phx_apply *a, struct phx_node *n, const struct phx_step *step);
-/** The BMC has done its part of step boot. */
+/** The BMC has switched the machine off and on for step boot. */
 void phx_start_done(struct phx_apply *a, struct phx_node *n, const struct phx_step *step);
-/** A start is awaited that is no step: by hand, or by itself. A start that is awaited already is
- * awaited longer. */
+/** Awaits a start that is no step: by hand, or of the machine's own accord. If one is awaited
+ * already, extends the wait. */
 void phx_start_await(struct phx_apply *a, struct phx_node *n);
-/** The token was used. The machine may start again before it has a system with its key, so that
- * another token is ready for it. */
+/** The token was used. Opens another start, since the machine may restart before it has an
+ * installed system that keeps its key. */
 void phx_start_used(struct phx_apply *a, struct phx_node *n);
-/** No start is awaited any more; in journals of before, nothing. */
+/** No start is awaited any more. Does nothing in older journals (settings.tokens is false). */
 void phx_start_over(struct phx_apply *a, struct phx_node *n);
-/** The node is told to enter its system. */
+/** Step enter is issued: the node is ordered to enter its system. */
 void phx_start_entered(struct phx_apply *a, struct phx_node *n);
-/** The node has registered, from n->env. */
+/** The node has registered, from n->env: records whether it comes from a start that we ordered. */
 void phx_start_registered(struct phx_node *n, bool new_boot);
-/** As phx_start_over(), whatever the journal. */
+/** As phx_start_over(), also in older journals. */
 void phx_start_close(struct phx_node *n);
-/** Its present key is of before the start that the current step has ordered: what is said under it
- * is not said by the machine that was started. */
+/** Is a start of the current step still awaited, so that the node's present key is older than it?
+ * What is said under that key does not come from the machine that was started. */
 bool phx_start_wants_key(const struct phx_node *n);
-/** The node has registered, in another boot or environment than before. */
+/** The node has registered in another boot or environment than before: ends the wait for a start
+ * unless a plan goes on. */
 void phx_start_arrived(struct phx_apply *a, struct phx_node *n);
 
 /* handover.c */
+/** Begins the plan, whose contents are taken: `plan` is empty afterwards. Always 0. */
 int phx_handover_begin(struct phx_apply *a, struct phx_node *n, struct phx_plan *plan,
 		       enum phx_request request);
-/** The step's next attempt is another one, also for the agent: nothing that it remembers answers
- * it. */
+/** Gives the step's next attempt a new nonce, so that no remembered answer of the agent fits it. */
 void phx_step_renew(struct phx_apply *a, struct phx_step *step);
-/** The node is in its system after a restart. If the plan waits for its health, the services are
- * started again. */
+/** The node is in its system after a restart. If its plan waits for its health, its services are
+ * started again first. */
 void phx_handover_restarted(struct phx_apply *a, struct phx_node *n);
 
 /* attest.c */
-/** Between whom an erase of the node stands. */
+/** Writes into `act` the owners before and after the node's erase. */
 void phx_erase_owners(const struct phx_apply *a, const struct phx_node *n, struct phx_action *act);
-/** The last erase of the plan is done, and those before it: leaves the action by which the
- * hand-over gets its attestation, if it is to have one. Call it before it is forgotten whose data
- * was there. */
+/** The plan's last erase is done: leaves the action that makes the attestation of the hand-over, if
+ * the plan attests. Call it before the node forgets whose data it held. */
 void phx_attest(struct phx_apply *a, const struct phx_node *n);
 
-/** Was the node switched off and on, or reset, after what ran there and before its first erase? */
+/** Was the node switched off and on, or reset, between its former system and its first erase? */
 bool phx_was_power_cycled(const struct phx_node *n);
 
 /* rekey.c */
-/** Why the answer of a step rekey does not count; NULL: it does. */
+/** Why the answer to a step rekey does not count; NULL: it does. */
 const char *phx_rekey_fault(const struct phx_node *n, const struct phx_step *step);
 
 /* tpm.c */
-/** Why what its TPM signed, or did not, leaves the erase unproven; NULL: it does not. */
+/** Why the TPM's signature, or the lack of one, leaves the erase unproven; NULL: it does not. */
 const char *phx_tpm_fault(const struct phx_node *n, const struct phx_event_answer *p);
-/** The erase counts: the TPM that signed it is the node's from now on. */
+/** The erase counts: records the TPM that signed it as the node's from now on. */
 void phx_tpm_keep(struct phx_apply *a, const struct phx_event_answer *p, struct phx_node *n);
 
 /* steps.c */
-/** Puts a step of that kind at place `at` of the plan; steps that were borrowed before are not any
- * more. NULL: no memory, which sticks. */
+/** Inserts a step of `kind` at place `at` of the plan; invalidates pointers to its steps. NULL: no
+ * memory, which sticks. */
 struct phx_step *phx_steps_insert(struct phx_apply *a, struct phx_node *n, uint32_t at,
 				  enum phx_step_kind kind);
 
 /* erase_instead.c */
-/** The step, which was to destroy what jobs left, has failed for good: its plan goes on by erasing
- * the disks. False: that cannot be. */
+/** A step that was to destroy what jobs left has failed for good: replaces the rest of the plan by
+ * erasing the disks. False: that is not possible. */
 bool phx_erase_instead(struct phx_apply *a, struct phx_node *n, struct phx_step *failed,
 		       const char *why);
 
-/* role_update.c: an update that failed */
-/** A plan begins: if it updates the node's role in place, the plan records the version that the
- * node may go back to. */
+/* role_update.c: an update that failed; and phx_handover_*() of handover.c */
+/** A plan begins. If it updates the node's role in place, records in it the version that the node
+ * may go back to. */
 void phx_update_prepare(struct phx_apply *a, struct phx_node *n);
-/** The step has failed for good: true when the node goes back to the version that it ran; its plan
- * then goes on. */
+/** The step has failed for good. True: the node goes back to its former version, and its plan goes
+ * on. */
 bool phx_update_go_back(struct phx_apply *a, struct phx_node *n, struct phx_step *failed,
 			const char *why);
-/** The plan has ended: notes it if the node went back. */
+/** The plan has ended: notes it if the node went back to its former version. */
 void phx_update_gone_back(struct phx_apply *a, struct phx_node *n);
 /** The current step is done. */
 void phx_handover_done(struct phx_apply *a, struct phx_node *n);
-/** The current attempt failed: tries again, falls back, aborts or quarantines, by the step's row.
- */
+/** The current attempt failed: tries again, or, after the last attempt, does what the step's row
+ * says (aborts, falls back, erases, quarantines). */
 void phx_handover_failed(struct phx_apply *a, struct phx_node *n, const char *why);
-/** Drops the plan, whose steps have changed nothing yet: the node has its former state. */
+/** Drops the plan, whose steps have changed nothing yet: the node returns to its former state. */
 void phx_handover_abort(struct phx_apply *a, struct phx_node *n, const char *why);
 
 /* order_jobs.c: jobs that an order would end */
-/** Writes into the plan of the order's node, which runs `from` (may be NULL): who ordered it, the
- * grace of the node's job, and the expected time until the job ends. */
+/** Writes into the plan of the order: who ordered it, the grace of the node's job, and the expected
+ * time until that job ends. `from`: the role that the node runs; may be NULL. */
 void phx_order_jobs_plan(const struct phx_state *s, const struct phx_node_order *o,
 			 const struct phx_role *from, struct phx_plan *plan);
-/** The hand-over of `n` begins: a job that no drain step waits for is killed now. */
+/** The hand-over of `n` begins: kills its job if no step drain waits for it, unless the request is
+ * a drain. */
 void phx_order_jobs_begin(struct phx_apply *a, struct phx_node *n);
-/** Does the step drain of `n` have to wait, for a job or for an external engine? Its deadline is
- * then the time of the next look. */
+/** Must step drain of `n` wait, for a job or for an external engine? If so, its deadline becomes
+ * the time of the next check. */
 bool phx_order_jobs_wait(struct phx_apply *a, struct phx_node *n, struct phx_step *step);
 
 /* keys.c */
-/** Names the key that a step of a beginning plan will make. */
+/** Gives the key that a step of a beginning plan will make its final name. */
 void phx_key_name(const struct phx_node *n, struct phx_step *step);
-/** Has a key destroyed that no node has any more; the order is repeated until it succeeds. Twice is
- * once; "" is no key. */
+/** Orders the destruction of a key that no node uses any more, again and again until it is
+ * confirmed. Idempotent; "" is no key. */
 void phx_key_doom(struct phx_apply *a, const char *key_id);
-/** The plan is given up while its key is being made: dooms the key, which may exist. */
+/** The plan is given up. If its key is just being made, that key may exist: dooms it. */
 void phx_key_doom_unsure(struct phx_apply *a, const struct phx_node *n);
-/** The key store's answer for a doomed key (event: name, result). */
+/** Takes the key store's answer for a doomed key (event: name, result). -ESTALE: no such key is
+ * doomed. */
 int phx_key_gone(struct phx_apply *a, const struct phx_event_answer *p);
 
 /* director.c */
-/** Does a director serve, heard or not? */
+/** Does a director serve, up or not? */
 bool phx_director_there(const struct phx_state *s);
-/** A node is heard: a director need not be switched off any more. */
+/** A node is heard: if it is a director that was to be switched off, it need not be any more. */
 void phx_fence_over(struct phx_apply *a, struct phx_node *n);
 
 /* request.c */
-/** For a serving node that waits in the deploy initramfs: brings a system in memory there again, or
- * quarantines the node if its system should be on a disk. Other nodes: nothing. */
+/** For a serving node that waits in the deploy environment: deploys its system in memory again, or
+ * quarantines the node if its system should be on a disk. Does nothing for other nodes. */
 void phx_restore_system(struct phx_apply *a, struct phx_node *n);
-/** For a node whose key was destroyed while it could not be reached, and that is heard again:
- * finishes the ordered erase and reads it back. Other nodes: nothing. */
+/** For a node whose disk key was destroyed while it was away: now that it is up, finishes the
+ * ordered erase and reads it back. Does nothing for other nodes. */
 void phx_read_back(struct phx_apply *a, struct phx_node *n);
-/** A quarantined node whose start was awaited is heard: its resume goes on. Other nodes: nothing.
- */
+/** Continues the resume of a quarantined node whose start was awaited. Does nothing for other
+ * nodes. */
 void phx_resume_awaited(struct phx_apply *a, struct phx_node *n);
-/** The node is heard: if it was resumed while it was silent, it starts to serve. */
+/** The node is heard: starts its role if it was resumed while it was silent. -ENOMEM. */
 int phx_resume_unserved(struct phx_apply *a, struct phx_node *n);
 
 /* ram_system.c */
-/** The machine has started anew: a system that its plan had fetched into memory is gone. */
+/** The machine has restarted: a system that its plan had fetched into memory is lost. */
 void phx_ram_system_reset(struct phx_apply *a, struct phx_node *n);
-/** Is the system gone that the plan had fetched into memory? It must be fetched again before the
- * node enters it. */
+/** Is the system lost that the plan had fetched into memory? It must then be fetched again before
+ * the node enters it. */
 bool phx_ram_system_lost(const struct phx_node *n);
 
 /* facts.c */
-/** Another accepted node that reports the same system UUID; NULL: none does. */
+/** Another node, not a new one, that reports the same system UUID; NULL: none. */
 struct phx_node *phx_facts_twin(const struct phx_state *s, const struct phx_node *n);
-/** Are the facts of another machine under the node's name? A machine does not change its UUID
+/** Do the facts come from another machine under the node's name? A machine does not change its UUID
  * (faults.md 10). */
 bool phx_facts_of_another(const struct phx_node *n, const struct phx_facts *facts);
-/** Copies the facts to the node. -ENOMEM: it keeps the facts of before. */
+/** Copies the facts into the node. -ENOMEM: it keeps its former facts. */
 int phx_facts_take(struct phx_node *n, const struct phx_facts *facts);
-/** Do the node's facts forbid to accept it (ambiguous disks or addresses, another node's UUID)? */
+/** Do the node's facts forbid that it goes into service (ambiguous disks or addresses, another
+ * node's UUID)? */
 bool phx_facts_unsound(struct phx_apply *a, const struct phx_node *n, struct phx_err *ret_why);
 
 /* live.c */
-/** The node is heard again, or known to be missing. */
+/** Ends the node's quiet time: it is heard again, or known to be missing. */
 void phx_quiet_over(struct phx_node *n);
 
 /* cause.c */
 bool phx_plan_has(const struct phx_plan *p, enum phx_step_kind kind);
-/** Before a plan begins: writes its cause into it, and notes the cause if the plan erases or
- * installs. why_erase: whose agreement, or which order, wants an erase. */
+/** A plan is about to begin: writes its cause into it, and notes the cause if the plan erases or
+ * installs. `why_erase`: whose agreement or which order wants the erase. */
 void phx_say_cause(struct phx_apply *a, const struct phx_node_order *o, const char *why_erase,
 		   struct phx_plan *plan);
 
 /* order.c */
-/** Find the event's node; -ENOENT with a text. */
+/** Finds the event's node; -ENOENT with a text. */
 int phx_need_node(struct phx_apply *a, struct phx_node **ret);
 
 /* power.c */
-/** Order the node's power off, again and again until it is seen off. */
+/** Orders the node's power off, again and again until it is seen off. */
 void phx_power_off(struct phx_apply *a, struct phx_node *n);
 
 #endif

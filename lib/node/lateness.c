@@ -3,9 +3,9 @@
 #include "node/lateness.h"
 
 enum {
-	TURN_MS = 100, /* a turn of the loop that is so late is in time */
-	BEAT_MS = 500, /* so is a beat: who is answered at once pauses before the next */
-	BEATS = 16,    /* of so many beats the average is made */
+	TURN_MS = 100, /* a turn of the loop that is at most so late counts as in time */
+	BEAT_MS = 500, /* so does a beat: agents pause between beats */
+	BEATS = 16,    /* the average is over about so many beats */
 };
 
 void phx_lateness_turned(struct phx_lateness *l, int64_t due_ms, int64_t now_ms)
@@ -22,7 +22,7 @@ void phx_lateness_read(struct phx_lateness *l, int64_t free_ms, int64_t now_ms, 
 	l->queue_ms += (late_ms - l->queue_ms) / BEATS;
 }
 
-/* Those that are read last of what waits have waited for longer than the average. */
+/* The beats that are read last have waited for longer than the average: for twice as long. */
 int64_t phx_lateness_own_ms(const struct phx_lateness *l, int64_t away_ms, int64_t most_ms)
 {
 	int64_t waits_ms = 2 * l->queue_ms < most_ms ? 2 * l->queue_ms : most_ms;

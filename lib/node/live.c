@@ -6,8 +6,8 @@
 #include <errno.h>
 #include <string.h>
 
-/* A silent node gets this long before its step is tried another way: a busy
- * network or a loaded machine is not a dead one (faults.md 22). */
+/* How long a silent node is waited for before its step is tried another way: a busy network or a
+ * loaded machine is not a dead one (faults.md 22). */
 enum { SILENCE_GRACE_MS = 15000, SILENCES_MAX = 10 };
 
 /* Commissioning ends when the facts are sound. */
@@ -29,13 +29,13 @@ static void commission(struct phx_apply *a, struct phx_node *n)
 	phx_auto_assign(a, n);
 }
 
-/* Did this registration end the step that waited for it? A machine that started by itself before
- * the BMC was done has not arrived: its power will be cut. */
+/* Does this registration end the step that waited for it? A machine that started by itself before
+ * the BMC was done has not arrived: its power is still to be cut. */
 static bool step_arrived(const struct phx_apply *a, const struct phx_node *n, struct phx_step *step,
 			 bool new_boot)
 {
-	/* what the BMC says may come late: by then the machine has turned up, and showed since then
-	 * the token that is given when its power was cut */
+	/* the BMC's answer may come late: by then the machine has turned up already, and has shown
+	 * the token that is given only after its power was cut */
 	bool showed = a->s->settings.tokens && step->started && step->turned_up &&
 		!phx_start_wants_key(n);
 	bool new_deploy = n->env == PHX_ENV_DEPLOY && (new_boot || showed);
@@ -82,19 +82,18 @@ static void note_system(struct phx_apply *a, struct phx_node *n, const struct ph
 	if (!p->system_digest[0])
 		n->system_disk[0] = '\0';
 	n->healthy = p->healthy;
-	n->unserved = false; /* the answer to a registration says what the node is to do */
+	n->unserved = false; /* the answer to a registration tells the node what to do */
 }
 
-/* Does the node run another role than it was given? It was started without us then, from a disk
- * with an older system. */
+/* Does the node run a role other than its own? Then it was started without us, from a disk with an
+ * older system. */
 static bool came_as_another(const struct phx_node *n, bool new_boot)
 {
 	return new_boot && n->env == PHX_ENV_OS && n->state == PHX_NODE_ACTIVE &&
 		!phx_node_step(n) && strcmp(n->actual_role, n->role) != 0;
 }
 
-/* Does the registration bring news? An agent that lost the answer registers again, which changes
- * nothing. */
+/* Does the registration change anything? An agent that lost the answer registers again. */
 static bool tells_news(const struct phx_node *n, const struct phx_event_hello *p)
 {
 	return !n->up || n->inspect || n->echoes != p->echoes || n->rekeys != p->rekeys ||
@@ -210,7 +209,7 @@ int phx_apply_missing(struct phx_apply *a, const struct phx_event_none *p)
 			step->deadline_ms = a->s->now_ms + SILENCE_GRACE_MS;
 			step->silences++;
 		} else if (info->executor == PHX_EXEC_AGENT && !leaves) {
-			step->silences = 0; /* too many: from now on they count as failures */
+			step->silences = 0; /* too many: each is a failed attempt now */
 			phx_handover_failed(a, n, "the node comes and goes");
 		}
 	}
@@ -241,7 +240,7 @@ int phx_apply_quiet(struct phx_apply *a, const struct phx_event_none *p)
 	return 0;
 }
 
-/* Ends the rest of a node that was quiet for so long that the balancers take it out. */
+/* Ends the grace of a quiet node: from now on the balancers take it out. */
 static void end_rest(struct phx_apply *a, struct phx_node *n)
 {
 	if (!n->rests_until_ms || n->rests_until_ms > a->s->now_ms)
@@ -322,7 +321,7 @@ int phx_apply_inventory(struct phx_apply *a, const struct phx_event_inventory *p
 	return r;
 }
 
-/* Asks a node for its facts: the order stands until the agent has answered. */
+/* Asks a node for its facts. The order stands until the agent has answered. */
 int phx_apply_inspect(struct phx_apply *a, const struct phx_event_none *p)
 {
 	(void)p;

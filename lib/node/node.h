@@ -1,44 +1,48 @@
-/* Nodes: their enrolment, their orders, the plan that each follows, and reports of agents, BMCs and
- * the key store. Called by REs and the dispatcher. Orders: node/order.h; the ledger's count:
- * node/holding.h; balancers: node/director.h; plans: node/plan.h. Pure. */
+/* Nodes: enrolment, orders, the plan that each node follows, and reports of agents, BMCs and the
+ * key store. Called by REs and the dispatcher. Orders: node/order.h; how the ledger counts nodes:
+ * node/holding.h; directors: node/director.h; plans: node/plan.h. Pure. */
 #ifndef PHX_NODE_NODE_H
 #define PHX_NODE_NODE_H
 
 #include "state/apply.h"
 
 /* live.c, keys.c: deadlines */
-/** A deadline of the node has passed. */
+/** Handles the node's deadlines that have passed; for keys, orders again the destruction of doomed
+ * ones. */
 void phx_node_tick(struct phx_apply *a, struct phx_node *n);
 void phx_keys_tick(struct phx_apply *a);
 
 /* start.c */
-/** The start whose token a machine is given that boots, or asks again, from `address`; 0: none. It
- * is given to the node's reserved address, or else to the one that it last registered from, as
- * often as it asks, until it is used; and to no node that is heard. */
+/** The start whose token is given to a machine that boots, or asks again, from `address`; 0: none.
+ * It must ask from the node's reserved address or, if there is none, from the one that the node
+ * last registered from. It may ask again until the token is used. A node that is up gets none,
+ * unless step kexec starts it. */
 uint64_t phx_start_given(const struct phx_node *n, const char *address);
-/** phx_core_key_holds() */
+/** See phx_core_key_holds(). */
 bool phx_node_key_holds(const struct phx_node *n, const char *key_fp);
 
 /* keys.c */
-/** May this node be given this disk key? It may have the key of its disk, and the key that its plan
- * made for the image that it writes; a quarantined node gets none. */
+/** May the node be given this disk key? It may have its disk's key, and the key that its plan made
+ * for the image that it is writing; a quarantined node gets none. */
 bool phx_key_may_have(const struct phx_node *n, const char *key_id);
 
 /* handover.c */
-/** Issues steps that can be issued, and ends a plan that is done. Safe to call at any time. */
+/** Issues the steps that can be issued, and ends the plan after its last one. May be called at any
+ * time. */
 void phx_handover_advance(struct phx_apply *a, struct phx_node *n);
+/** Takes the node out of service for `why`: drops its plan and its pool, and ends its job. */
 void phx_quarantine(struct phx_apply *a, struct phx_node *n, const char *why);
 
 /* request.c */
-/** Rules give a ready, idle node its role, if automatic assignment is on. */
+/** Assigns a ready, idle node its role by the rules, if automatic assignment is on. */
 void phx_auto_assign(struct phx_apply *a, struct phx_node *n);
 
 /* role_update.c */
-/** Before a role is replaced: its old definition stays known for as long as nodes run it.
- * -ENOMEM. */
+/** Call it before a role is replaced by `put`: keeps a copy of the old definition for as long as
+ * nodes run it. -ENOMEM. */
 int phx_former_keep(struct phx_apply *a, const struct phx_role *old, const struct phx_role *put);
-/** The role of a step, in the step's version, and with the image of the pool that the node goes to
- * (phx_state_role_in()); NULL: it has none, or the role was removed. */
+/** The role of a step, in the step's version and with the image of the pool that the node goes to
+ * (phx_state_role_in(), which may use `store`); NULL: it has none, or the role was removed. */
 const struct phx_role *phx_step_role(const struct phx_state *s, const struct phx_node *n,
 				     const struct phx_step *step, struct phx_role *store);
 

@@ -1,14 +1,14 @@
-/* Jobs that an order would end. An order that does not say that jobs may end is
- * refused, with the job's name. If the job may end, or the order only waits for
- * it, the hand-over waits in front of its step drain:
+/* Jobs that an order would end. An order that does not allow jobs to end is refused, with the job's
+ * name. If the job may end, or the order only waits for it, the hand-over waits before its step
+ * drain:
  *
  *   drain pending ──no job──▶ drain ordered from the agent
  *        │ job                    ▲
  *        ▼                        │ the job's part has ended
  *     waiting ──grace is over──▶ killed, to run again
  *
- * Events of older journals say nothing of jobs, and end them as they did.
- * Called by the handlers of orders and by handover.c. Pure. */
+ * Events of older journals say nothing of jobs, and end them as they did then. Called by the
+ * handlers of orders, and by handover.c. Pure. */
 #include "node/internal.h"
 
 #include <errno.h>
@@ -16,8 +16,8 @@
 #include <string.h>
 
 enum {
-	ENGINE_AGAIN_MS = 300 * 1000, /* the engine reports by itself when it lets go */
-	JOB_AGAIN_MS = 3600 * 1000,   /* the agent reports by itself when the job has ended */
+	ENGINE_AGAIN_MS = 300 * 1000, /* fallback: the engine reports by itself */
+	JOB_AGAIN_MS = 3600 * 1000,   /* fallback: the agent reports by itself */
 };
 
 /* ---- which job, and may it end ---- */
@@ -45,7 +45,7 @@ static bool ends_jobs(const struct phx_node_order *o)
 	}
 }
 
-/* The job that runs on the node and is not ending already; NULL: none. */
+/* The job that runs on the node and was not told to end yet; NULL: none. */
 static const struct phx_job *waited_for(const struct phx_state *s, const struct phx_node *n)
 {
 	const struct phx_job *j = phx_index_job_on(s, n);
@@ -123,7 +123,7 @@ int phx_order_jobs_allow_re(struct phx_apply *a, const struct phx_re *re)
 
 /* ---- ending a job ---- */
 
-/* Writes the plan of the node in words. */
+/* Puts the node's plan into words. */
 static void say_why(const struct phx_node *n, char *buf, size_t n_buf)
 {
 	const struct phx_plan *p = &n->plan;
@@ -199,7 +199,7 @@ void phx_order_jobs_plan(const struct phx_state *s, const struct phx_node_order 
 void phx_order_jobs_begin(struct phx_apply *a, struct phx_node *n)
 {
 	struct phx_job *j = n->plan.waits ? phx_index_job_on(a->s, n) : NULL;
-	/* a node that is drained and is not heard may still run its job to the end */
+	/* a silent node that is drained may still run its job to the end */
 	if (!j || drain_of(&n->plan) || n->plan.request == PHX_REQUEST_drain)
 		return;
 	end_job(a, j, n);
@@ -217,7 +217,7 @@ static void begin_waiting(struct phx_apply *a, struct phx_node *n, const struct 
 		 j->user[0] ? j->user : "?", at_most);
 }
 
-/* The node's job runs; it has time until the grace, if there is one, is over. */
+/* Does the node's job still run? Kills it when the grace, if there is one, is over. */
 static bool job_waits(struct phx_apply *a, struct phx_node *n, struct phx_step *step)
 {
 	struct phx_job *j = n->plan.waits ? phx_index_job_on(a->s, n) : NULL;

@@ -1,6 +1,6 @@
-/* plan_handover: makes a list of steps from a node's facts, its old and its new
- * role, and its setup policy. Called by the core, for the daemon and for --dry-run
- * alike; the agent and the drivers carry the steps out. Pure. */
+/* plan_handover: makes a list of steps from a node's facts, its old and new role, and its setup
+ * policy. Called by the core, for the daemon and for --dry-run alike; agents and drivers carry the
+ * steps out. Pure. */
 #include "node/plan.h"
 #include "node/wipes.h"
 
@@ -8,8 +8,8 @@
 #include <stdio.h>
 #include <string.h>
 
-/* The disk for the system: the present system disk, else the smallest fixed, writable disk of at
- * least PHX_SYSTEM_DISK_MIN; of equals the first by id. NULL: there is none. */
+/* The disk for the system: the present system disk, or else the smallest fixed, writable disk of at
+ * least PHX_SYSTEM_DISK_MIN; among equals the first by id. NULL: there is none. */
 static const struct phx_disk_facts *disk_for_system(const struct phx_node *n)
 {
 	const struct phx_disk_facts *best = NULL;
@@ -49,7 +49,7 @@ static bool scratches(const struct phx_plan_request *q)
 	return phx_setup_does(&q->setup, PHX_SETUP_SCRATCH) && !erases(q);
 }
 
-/* Is the system written anew, whatever is there? Without a role there is nothing to be written. */
+/* Is the system written anew, whatever is there? Without a role there is nothing to write. */
 static bool renews(const struct phx_plan_request *q)
 {
 	return phx_setup_does(&q->setup, PHX_SETUP_SYSTEM) && (q->to || erases(q));
@@ -101,7 +101,7 @@ static void add_leave(struct builder *b, bool remove)
 		add(b, PHX_STEP_leave, from);
 }
 
-/* The services of a role settle at the same time: the longest counts. */
+/* The services of a role settle at the same time, so the longest time counts. */
 static uint32_t settle_ms(const struct phx_role *role)
 {
 	uint32_t longest = 0;
@@ -123,8 +123,8 @@ static void add_serve(struct builder *b)
 	add(b, PHX_STEP_join, b->q->to);
 }
 
-/* The key is destroyed first, before the node is brought down or woken: from then on the data is
- * gone, whatever happens to the machine. */
+/* Destroys the key first, before the node is brought down or woken: from then on the data is gone,
+ * whatever happens to the machine. */
 static void add_destroy_key(struct builder *b)
 {
 	const struct phx_node *n = b->q->node;
@@ -155,8 +155,8 @@ static void add_wipe(struct builder *b, const struct phx_wipes *w, const struct 
 		b->code = b->code ? b->code : r;
 }
 
-/* Disks that the node had before and does not report now: no tenant keeps a node by saying that it
- * has none. The deploy environment sees whether they are there, and how they are erased. */
+/* Adds erases for known disks that the node does not report now: no tenant shall save a disk by
+ * hiding it. The deploy environment sees whether they are present, and how they can be erased. */
 static void add_unseen(struct builder *b)
 {
 	const struct phx_plan_request *q = b->q;
@@ -204,7 +204,7 @@ static void add_image(struct builder *b)
 				      q->to->name);
 		return;
 	}
-	/* the new image makes an older key useless: it must not stay behind */
+	/* the new image makes an older key useless: do not leave it behind */
 	if (!erases(q))
 		add_destroy_key(b);
 	if (q->encrypt) {
@@ -243,7 +243,8 @@ static bool runs_already(const struct phx_plan_request *q)
 		!strcmp(q->node->actual_identity, want);
 }
 
-/* Does its agent stay with the key that its former owner knows? It gets another by a start. */
+/* Is the node's agent too old for step rekey, so that only a start replaces the key that its former
+ * owner knows? */
 static bool cannot_rekey(const struct phx_plan_request *q)
 {
 	return q->rekey && q->to && !q->node->rekeys;
@@ -267,7 +268,7 @@ static void plan_in_place(struct builder *b)
 		add_serve(b);
 }
 
-/* Why the system cannot stay although no erase was asked for. */
+/* Why the installed system cannot stay although no erase was asked for. */
 static const char *why_not_in_place(const struct phx_plan_request *q)
 {
 	const struct phx_node *n = q->node;
@@ -286,8 +287,8 @@ static const char *why_not_in_place(const struct phx_plan_request *q)
 	return "the role's disk is encrypted, this one is not";
 }
 
-/* Is the machine out of reach, while its disk key is on the head? Destroying the key erases its
- * system disk now; the other steps wait until the machine comes back. */
+/* Is the machine out of reach while its disk key is on the head? Destroying the key erases its
+ * system disk now; the rest follows when the machine comes back. */
 static bool key_alone(const struct phx_plan_request *q)
 {
 	const struct phx_node *n = q->node;
@@ -307,7 +308,8 @@ static void plan_key_alone(struct builder *b)
 }
 
 /* Why the machine is reset; NULL: it need not be. Its tenant is root on the system that a kexec
- * goes through, and on what calls itself the deploy environment without the token of a start. */
+ * goes through, and on anything that claims to be the deploy environment without the token of a
+ * start. */
 static const char *why_reset(const struct phx_plan_request *q)
 {
 	const struct phx_node *n = q->node;
@@ -337,7 +339,7 @@ static const char *why_kexec(const struct phx_plan_request *q)
 		: "it has no BMC: kexec through the system of the owner that it leaves";
 }
 
-/* The steps that bring the node into the deploy initramfs. */
+/* The steps that bring the node into the deploy environment. */
 static void add_way_down(struct builder *b)
 {
 	const struct phx_plan_request *q = b->q;
@@ -370,7 +372,7 @@ static void add_way_down(struct builder *b)
 		 not_in_place[0] ? "; not in place: " : "", not_in_place);
 }
 
-/* Why a disk is erased by another method than the agreement's 'crypto', for the plan's reason. */
+/* For the plan's reason: why a disk is erased by a method other than the agreement's 'crypto'. */
 static const char *why_not_crypto(const struct phx_plan_request *q, const struct phx_plan *p)
 {
 	bool other = false;
@@ -383,8 +385,8 @@ static const char *why_not_crypto(const struct phx_plan_request *q, const struct
 			  : "; crypto cannot erase a plain disk: the best it can do instead";
 }
 
-/* A system in memory does not survive the way into the deploy initramfs. If the node waits there
- * already, the system that it reports is on a disk, where an earlier role left it. */
+/* A system in memory does not survive the way into the deploy environment. If the node is there
+ * already, the system that it reports is on a disk, left by an earlier role. */
 static bool gone_from_memory(const struct phx_plan_request *q)
 {
 	return !phx_role_boot(q->to)->on_disk;
@@ -415,7 +417,7 @@ static bool needs_node(const struct phx_plan *p)
 	return false;
 }
 
-/* May the hand-over be done in place? Only without erase and reset, and when the installed system
+/* May the hand-over be done in place? Only without erase and reset, and if the installed system
  * fits or no role is involved. */
 static bool may_stay(const struct phx_plan_request *q)
 {
@@ -429,7 +431,8 @@ static bool may_stay(const struct phx_plan_request *q)
 	return q->node->env == PHX_ENV_OS && system_fits(q) && !cannot_rekey(q);
 }
 
-/* Why its agent cannot destroy the scratch; NULL: it can. Nobody else knows what jobs left. */
+/* Why the node's agent cannot destroy the scratch; NULL: it can. Only the agent knows what jobs
+ * left. */
 static const char *why_not_scratch(const struct phx_node *n)
 {
 	if (!n->up || n->env != PHX_ENV_OS)
@@ -437,7 +440,8 @@ static const char *why_not_scratch(const struct phx_node *n)
 	return n->scratches ? NULL : "its agent is of before there was step scratch";
 }
 
-/* What is not proven where it is is erased with all else. */
+/* If the scratch cannot be destroyed in place, makes the setup policy the strictest one: all is
+ * erased. If nobody left data, there is nothing to destroy. */
 static struct phx_plan_request settle(const struct phx_plan_request *asked, const char **ret_why)
 {
 	struct phx_plan_request q = *asked;
@@ -445,7 +449,7 @@ static struct phx_plan_request settle(const struct phx_plan_request *asked, cons
 	if (*ret_why)
 		q.setup.mode = phx_setup_strictest();
 	else if (scratches(&q) && !q.node->dirty)
-		q.setup.mode = PHX_SETUP_NOOP; /* nobody left anything */
+		q.setup.mode = PHX_SETUP_NOOP; /* no data to destroy */
 	return q;
 }
 

@@ -1,6 +1,6 @@
-/* From an order on one node, by a person or by the core itself, to a plan that begins. Decides
- * the setup policy that must hold, asks the planner, and refuses orders that do not fit the
- * node's state. Called by request.c, by the allocation and for a dry run. Pure. */
+/* Turns an order on one node, from a person or the core itself, into a plan, and begins it. Decides
+ * which setup policy must hold, asks the planner, and refuses orders that do not fit the node's
+ * state. Called by request.c, by the allocation, and for a dry run. Pure. */
 #include "node/internal.h"
 #include "node/plan.h"
 
@@ -12,7 +12,7 @@
 struct draft {
 	const struct phx_node_order *order;
 	struct phx_plan_request q;
-	struct phx_role from; /* borrows from the role of its name */
+	struct phx_role from; /* borrows from the state's role */
 	struct phx_role to;   /* the same, with the image of its pool */
 	struct phx_why_erase why;
 };
@@ -80,7 +80,7 @@ static bool wants_encryption(const struct draft *d, const struct phx_pool *to)
 	return (may && d->order->encrypt) || phx_setup_encrypts(to, d->q.to);
 }
 
-/* Finds the role that the node runs, or else the role that it was given. */
+/* Finds the role that the node runs, or else the role that it was assigned. */
 static void find_former_role(const struct phx_state *s, struct draft *d)
 {
 	const struct phx_node *n = d->order->node;
@@ -165,7 +165,8 @@ static int make(const struct phx_state *s, struct draft *d, struct phx_plan *ret
 		snprintf(d->why.text, sizeof(d->why.text), "the order says so");
 	}
 	if (o->kind == PHX_EV_resume) {
-		/* the running system is not stopped in order: the node is reset if it has a BMC */
+		/* the running system is not shut down in order: the node is reset if it has a BMC
+		 */
 		d->q.from = NULL;
 		d->q.deploy_env_only = true;
 		d->q.power_cycle = phx_node_has_bmc(o->node);
@@ -207,7 +208,7 @@ static bool does_as_asked(const struct phx_plan *p, const struct phx_setup *aske
 		(!phx_setup_does(asked, PHX_SETUP_SYSTEM) || !p->to_role[0] || writes);
 }
 
-/* The same order is being carried out already. That is no error: scripts repeat orders. */
+/* Is the same order under way already? That is no error: scripts repeat orders. */
 static bool under_way(const struct phx_node_order *o)
 {
 	const struct phx_node *n = o->node;
@@ -231,7 +232,7 @@ static int begin_order(struct phx_apply *a, const struct draft *d, struct phx_pl
 	return r;
 }
 
-/* The order changes nothing: the node is already as ordered. */
+/* Is the node already as ordered, so that the order changes nothing? */
 static bool is_so(const struct draft *d, const struct phx_plan *plan)
 {
 	const struct phx_node *n = d->order->node;

@@ -1,5 +1,5 @@
-/* A node that is to be off: told so until its BMC says that it is. Called where a node is given up,
- * or where nobody may count on it. Pure. */
+/* Switches a node off, and again until its BMC says that it is off. Called where a node is given
+ * up, or where nobody may count on it. Pure. */
 #include "node/internal.h"
 
 enum { OFF_AGAIN_MS = 300 * 1000 }; /* a node that is still on is switched off again */

@@ -1,7 +1,6 @@
-/* Systems that run from memory: a reset takes them away, also between the step
- * that fetches a system and the step that enters it. A system on the disk is then
- * of an earlier role, and is not entered: the plan fetches again. Called
- * by live.c and handover.c. Pure. */
+/* Systems that run from memory: a reset destroys them, also between the step that fetches a system
+ * and the step that enters it. A system on the disk is then that of an earlier role, and must not
+ * be entered: the plan fetches again. Called by live.c and handover.c. Pure. */
 #include "node/internal.h"
 
 #include <stdio.h>

@@ -1,12 +1,12 @@
 /* A new key for a node that goes to another owner without a start (NOOP, in place): whoever was
- * root on it may have a copy of the one that it has.
+ * root on it may have a copy of its present key.
  *
  *   step rekey issued ──event rekey: certified──▶ the former key is dead ──answer──▶ step done
  *
- * The agent makes the key, and asks under its former one, with the random number of the attempt,
- * from the node's own address: a copy of the former key that lies elsewhere is certified nothing.
- * From the commit of that event on the new key is the node's, so that it is certified again
- * (enrol.c) when the answer was lost. Called by the table of events and result.c. Pure. */
+ * The agent makes the key, and asks for its certificate under the former one, with the nonce of the
+ * attempt, from the node's own address: a copy of the former key elsewhere cannot get a
+ * certificate. Once the event is committed the new key is the node's, so that it is certified again
+ * (enrol.c) if the answer was lost. Called by the table of events and result.c. Pure. */
 #include "node/internal.h"
 
 #include <errno.h>
@@ -50,7 +50,7 @@ int phx_apply_rekey(struct phx_apply *a, const struct phx_event_rekey *p)
 		return 0;
 	PHX_STR_SET(n->key_fp, p->key_fp);
 	n->rekeyed = step->id;
-	phx_start_close(n); /* whatever start was awaited: it has come */
+	phx_start_close(n); /* a start that was awaited has happened */
 	a->out->changed = true;
 	return 0;
 }

@@ -1,13 +1,13 @@
-/* Orders of people: assign, release, rebuild, wipe, drain, resume, quarantine, power; and orders
- * of the core itself when a node is ready or is heard again. planning.c makes the plans. Called
- * by the table of events. Pure. */
+/* Orders from people: assign, release, rebuild, wipe, drain, resume, quarantine, power; and orders
+ * of the core itself when a node is ready or is heard again. planning.c makes the plans. Called by
+ * the table of events. Pure. */
 #include "node/internal.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
-/* A pin is part of the order that placed the node: it lasts until the next order by hand. */
+/* A pin belongs to the order that placed the node: it lasts until the next order by hand. */
 static int order_and_pin(struct phx_apply *a, const struct phx_event_order *p)
 {
 	struct phx_node_order o;
@@ -99,7 +99,7 @@ void phx_read_back(struct phx_apply *a, struct phx_node *n)
 		phx_order_own(PHX_EV_wipe, n, "what was ordered while it was away");
 	if (phx_order_by_itself(a, &o, &why) >= 0)
 		return;
-	/* what a person can do where the head cannot start it */
+	/* say what a person can do if the head cannot start the node */
 	size_t len = strlen(why.text);
 	if (!phx_node_has_bmc(n))
 		snprintf(why.text + len, sizeof(why.text) - len,
@@ -109,7 +109,7 @@ void phx_read_back(struct phx_apply *a, struct phx_node *n)
 
 /* ---- out of service and back ---- */
 
-/* Gives the running drain another grace for its job: shorter, longer or without end. */
+/* Changes the grace of the job in a drain under way: shorter, longer or without end. */
 static int drain_anew(struct phx_apply *a, struct phx_node *n, const struct phx_node_order *o)
 {
 	struct phx_plan *p = &n->plan;
@@ -146,7 +146,8 @@ int phx_apply_drain(struct phx_apply *a, const struct phx_event_order *p)
 	return r;
 }
 
-/* Who is heard gets no token of a start (phx_start_given): a person waits until it is not. */
+/* A node that is up gets no token of a start (phx_start_given): a person has to wait until it is
+ * not. */
 static const char *awaited_text(const struct phx_node *n, bool started)
 {
 	if (started)
@@ -156,9 +157,9 @@ static const char *awaited_text(const struct phx_node *n, bool started)
 		     : "has no BMC: start it by hand now, it is waited for";
 }
 
-/* Lets a quarantined node boot and be certified; the resume goes on when the node is heard. Nothing
- * can be planned before that: the node has no BMC, or its last facts about its disks are unusable.
- * If it were refused until then, it would never be heard. */
+/* Lets a quarantined node boot and be certified; the resume goes on when it is heard. Nothing can
+ * be planned before: the node has no BMC, or its last facts about its disks are unusable. If it
+ * were refused until then, it would never be heard. */
 static int await(struct phx_apply *a, struct phx_node *n)
 {
 	bool started = phx_node_has_bmc(n) && phx_act_power(a, n, PHX_POWER_BOOT);
@@ -315,7 +316,7 @@ int phx_apply_quarantine(struct phx_apply *a, const struct phx_event_order *p)
 	return r;
 }
 
-/* Notes who switches the power: that kills the node's job, whose record names the cause. */
+/* Records who switches the power: that kills the node's job, whose record then names the cause. */
 static void cut(struct phx_apply *a, struct phx_node *n, const struct phx_node_order *o)
 {
 	const struct phx_job *j = phx_order_ends(a->s, o);

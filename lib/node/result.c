@@ -1,6 +1,6 @@
-/* Answers of agents, BMCs and the key store to the steps of a plan: whether the
- * step still waits, whether the answer is believed, and the record of an erase.
- * Called by core/apply.c; never talks to any of them. Pure. */
+/* Answers of agents, BMCs and the key store to the steps of a plan: does the step still wait, is
+ * the answer believed, and the record of an erase. Called by core/apply.c; never talks to any of
+ * them. Pure. */
 #include "node/internal.h"
 #include "node/wipes.h"
 
@@ -37,7 +37,7 @@ static int need_current(struct phx_apply *a, const struct phx_event_answer *p,
 	return 0;
 }
 
-/* Says why the result of a wipe does not count; NULL: it counts (faults.md 25, 29). */
+/* Why the result of a wipe does not count; NULL: it counts (faults.md 25, 29). */
 static const char *wipe_fault(const struct phx_event_answer *p, const struct phx_node *n,
 			      const struct phx_step *step)
 {
@@ -53,7 +53,7 @@ static const char *wipe_fault(const struct phx_event_answer *p, const struct phx
 	return phx_wipes_fault(n, step, p);
 }
 
-/* Records an erase that is not read back, since the node is not up: only its key is destroyed. */
+/* Records an erase without a read-back: the node is not up, and only its key was destroyed. */
 static void record_unread(struct phx_apply *a, const struct phx_node *n,
 			  const struct phx_step *step)
 {
@@ -101,7 +101,7 @@ static void record_erase(struct phx_apply *a, const struct phx_event_answer *p, 
 	phx_erase_owners(a, n, act);
 }
 
-/* A node that answers is up, even if its beats were missed: it is not brought back (faults.md
+/* A node that answers is up even if its beats were missed: it need not be brought back (faults.md
  * 22). */
 static void heard(struct phx_apply *a, struct phx_node *n)
 {
@@ -143,7 +143,7 @@ int phx_apply_step_result(struct phx_apply *a, const struct phx_event_answer *p)
 		phx_handover_failed(a, n, fault ? fault : a->ev->text);
 		return 0;
 	}
-	/* these two steps end when the node registers from its other environment */
+	/* these two steps end when the node registers from its new environment */
 	if (step->kind == PHX_STEP_kexec || step->kind == PHX_STEP_enter)
 		return 0;
 	a->out->changed = true;
@@ -155,7 +155,7 @@ int phx_apply_step_result(struct phx_apply *a, const struct phx_event_answer *p)
 	return 0;
 }
 
-/* A director has confirmed, by phxd: the step that waits for it is done. */
+/* phxd says that the directors have confirmed: the step that waits for that is done. */
 int phx_apply_balanced(struct phx_apply *a, const struct phx_event_answer *p)
 {
 	struct phx_node *n;
@@ -173,8 +173,8 @@ int phx_apply_balanced(struct phx_apply *a, const struct phx_event_answer *p)
 	return 0;
 }
 
-/* The machine was off and is on again: it counts as not up until it is heard, and may ask for a
- * certificate (again, if it did so at its start before this one). */
+/* The machine was switched off and on: it counts as not up until it is heard. It may ask for a
+ * certificate, again if a start before this one asked already. */
 static void started(struct phx_apply *a, struct phx_node *n, struct phx_step *step)
 {
 	step->started = true;
@@ -186,8 +186,8 @@ static void started(struct phx_apply *a, struct phx_node *n, struct phx_step *st
 	n->missing_since_ms = a->s->now_ms;
 }
 
-/* A BMC has reported the node as off. It may err if the node was heard lately: the node's jobs
- * count as running until it is silent, too. */
+/* A BMC has reported the node as off. It may be wrong if the node was heard lately: then the node's
+ * job counts as running until the node is silent, too. */
 static void seen_off(struct phx_apply *a, struct phx_node *n)
 {
 	if (n->off_wanted || !n->up)
@@ -199,7 +199,7 @@ static void seen_off(struct phx_apply *a, struct phx_node *n)
 	n->off_wanted = false;
 	if (!n->up)
 		return;
-	n->up = false; /* seen off: no need to wait for missed beats */
+	n->up = false; /* seen off: do not wait for missed beats */
 	n->missing_since_ms = a->s->now_ms;
 }
 

@@ -1,8 +1,7 @@
-/* The way back of an update: when a node updates its role in place and the new
- * version does not start or is not healthy, the node goes back to the version that
- * it ran. Therefore the old definition of a role is kept as long as a node runs it.
- * Called by handover.c when the last attempt of a step has failed, and where roles
- * are put. Pure. */
+/* The way back from an update: if a node updates its role in place, and the new version does not
+ * start or is not healthy, the node goes back to the version that it ran. Therefore a role's old
+ * definition is kept as long as a node runs it. Called by handover.c when the last attempt of a
+ * step has failed, and where roles are put. Pure. */
 #include "node/internal.h"
 
 #include <errno.h>
@@ -18,7 +17,7 @@ static bool is_version(const struct phx_role *r, const char *name, const char *i
 	return !strcmp(its, identity);
 }
 
-/* The same of a role as the node has it in its pool. */
+/* The same for a role as the node has it in its pool. */
 static bool is_version_in(const struct phx_state *s, const struct phx_node *n,
 			  const struct phx_role *r, const char *name, const char *identity)
 {
@@ -64,7 +63,7 @@ static void drop_former(struct phx_state *s, uint32_t i)
 	phx_list_remove(&s->formers, sizeof(struct phx_role), i);
 }
 
-/* Drops old definitions that no node runs, and one that equals `again` (may be NULL). */
+/* Drops old definitions that no node runs, and the one that equals `again` (may be NULL). */
 static void drop_formers(struct phx_state *s, const struct phx_role *again)
 {
 	char identity[sizeof(((struct phx_node *)0)->actual_identity)] = "";
@@ -137,7 +136,7 @@ bool phx_update_go_back(struct phx_apply *a, struct phx_node *n, struct phx_step
 	failed->status = PHX_STEP_FAILED;
 	failed->ended_ms = a->s->now_ms;
 	p->steps.n = ++p->cursor; /* later steps of the plan are dropped */
-	/* services of the new version are stopped as the new version's */
+	/* stop the services by the new version's definition */
 	bool all = add_step(a, n, PHX_STEP_stop, false) &&
 		add_step(a, n, PHX_STEP_activate, true) && add_step(a, n, PHX_STEP_start, true) &&
 		add_step(a, n, PHX_STEP_health, true) && add_step(a, n, PHX_STEP_join, true);

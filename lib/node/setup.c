@@ -1,7 +1,6 @@
-/* Which setup policy must hold when a node goes from one pool to another: what
- * the agreements of both say, what one owner may put off, and what an order may
- * ask for instead. Asked before a plan is made, and again before the node
- * enters its new pool. Changes nothing. Pure. */
+/* Which setup policy holds when a node goes from one pool to another: what both agreements say,
+ * what was put off within one owner, and what an order may ask for instead. Asked before a plan is
+ * made, and again before the node enters its new pool. Changes nothing. Pure. */
 #include "node/internal.h"
 
 #include <errno.h>
@@ -10,7 +9,7 @@
 
 static const struct phx_setup noop = {.mode = PHX_SETUP_NOOP};
 
-/* Does the policy of the pool that it leaves do that? */
+/* Does the policy `s` of the pool that the node leaves do `what` on release? */
 static bool adds(const struct phx_setup *s, unsigned what)
 {
 	return phx_setup_does(s, what) && phx_setup_acts(s, PHX_WHEN_RELEASE);
@@ -27,13 +26,13 @@ bool phx_noop_consented(const struct phx_state *s, const struct phx_node *n,
 	const struct phx_setup *mine = &from->agreement.setup;
 	if (!phx_setup_covers(&noop, mine) && !phx_setup_covers(&noop, &re->agreement.setup))
 		return false; /* neither agreement says noop */
-	/* an agreement cannot waive an erase that is owed since an earlier pool */
+	/* an agreement cannot waive an erase that is owed from an earlier pool */
 	if (n->owes_data && !adds(mine, PHX_SETUP_SCRATCH))
 		return false;
 	return !n->owes_wipe || phx_setup_wipes(mine, PHX_WHEN_RELEASE);
 }
 
-/* What the setup policy of one pool adds. How disks are erased, the later one says. */
+/* Adds the setup policy of one pool. The pool that is added last says how disks are erased. */
 static void add_setup(struct phx_setup *setup, const struct phx_pool *pool,
 		      enum phx_setup_when moment, struct phx_why_erase *ret_why)
 {
@@ -47,7 +46,7 @@ static void add_setup(struct phx_setup *setup, const struct phx_pool *pool,
 		 phx_enum_name(&phx_setup_when_names, (int)moment));
 }
 
-/* All that both pools' agreements say, for a node that holds data. */
+/* The setup policy that both pools' agreements demand together, for a node that holds data. */
 static struct phx_setup agreed_setup(const struct phx_pool *from, const struct phx_pool *to,
 				     struct phx_why_erase *ret_why)
 {
@@ -58,7 +57,7 @@ static struct phx_setup agreed_setup(const struct phx_pool *from, const struct p
 	return setup;
 }
 
-/* Has the plan written a system, or does it so with the step that the node is at? */
+/* Has the plan a step that writes a system, done or not? */
 static bool writes_system(const struct phx_node *n)
 {
 	return phx_plan_has(&n->plan, PHX_STEP_image) || phx_plan_has(&n->plan, PHX_STEP_ram);
@@ -85,7 +84,7 @@ bool phx_setup_encrypts(const struct phx_pool *to, const struct phx_role *role)
 		phx_setup_does(&to->setup, PHX_SETUP_DISKS) && to->setup.method == PHX_WIPE_CRYPTO;
 }
 
-/* Each of both may want more than the other, and less only with it. */
+/* A pool may demand a reset on its own, but kexec only if the other pool agrees. */
 static int agreed_start(const struct phx_pool *from, const struct phx_pool *to)
 {
 	int mine = from ? from->setup.start : PHX_SETUP_START_AUTO, its = to->setup.start;
@@ -141,7 +140,7 @@ int phx_setup_effective(const struct phx_state *s, const struct phx_node *n,
 		setup = *asked;
 		snprintf(ret_why->text, sizeof(ret_why->text), "the order says so");
 	}
-	/* of an erase at least as much is read back as either pool wants */
+	/* read back at least as much of an erase as either pool wants */
 	if (from && from->setup.verify > setup.verify)
 		setup.verify = from->setup.verify;
 	if (to->setup.verify > setup.verify)

@@ -1,15 +1,15 @@
 /* Starts of machines that the head orders or awaits. A known node gets a certificate for another
- * key only by the token of such a start, which is used once:
+ * key only by the token of such a start, which can be used once:
  *
  *   kexec ──────────── the token is in the order ──────┐
  *   boot ──BMC done──▶ in the answer to /boot/MAC ─────┼──▶ open ──enrolled──▶ open, another token
  *   by hand, awaited ─ in the answer to /boot/MAC ─────┘     │                   │ restarts, enrols
  *                                          20 minutes, its system entered, idle ─┴──▶ closed
  *
- * The token itself is made by phxd from the number of the start (pki/token.h), so that it is the
- * same when it has to be given again: after a lost answer, or a crash of the head. Between its
- * enrolment and its installed system a machine has its key in memory alone, and may be reset: it
- * is given the next token. Called where steps begin and end, and by live.c and enrol.c. Pure. */
+ * phxd makes the token from the number of the start (pki/token.h), so that it is the same if it has
+ * to be given again: after a lost answer, or a crash of the head. From its enrolment until its
+ * installed system runs, a machine has its key in memory only and may be reset: so it is given the
+ * next token. Called where steps begin and end, and by live.c and enrol.c. Pure. */
 #include "node/internal.h"
 
 #include <string.h>
@@ -32,7 +32,7 @@ static uint64_t next_start(struct phx_apply *a)
 void phx_start_begin(struct phx_apply *a, struct phx_node *n, const struct phx_step *step)
 {
 	if (step->kind == PHX_STEP_boot && a->s->settings.tokens)
-		phx_start_close(n); /* until it is off, its tenant may sit at its address */
+		phx_start_close(n); /* until it is off, its tenant may use its address */
 	else
 		open_start(a, n, step->id);
 }
@@ -96,7 +96,7 @@ void phx_start_arrived(struct phx_apply *a, struct phx_node *n)
 		phx_start_over(a, n);
 }
 
-/* Is the current step of that kind, and is the machine awaited that it starts? */
+/* Is the current step of that kind, and does it still await the machine that it starts? */
 static bool awaits(const struct phx_node *n, enum phx_step_kind kind)
 {
 	const struct phx_step *step = phx_node_step(n);

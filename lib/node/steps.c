@@ -1,5 +1,4 @@
-/* The steps of a plan as a list. Called by whoever changes a plan that is being followed; decides
- * nothing. Pure. */
+/* The steps of a plan as a list. Called by all that change a plan in use; decides nothing. Pure. */
 #include "node/internal.h"
 
 #include <string.h>

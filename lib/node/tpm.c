@@ -1,7 +1,7 @@
-/* The TPM of a machine, by which the head knows that an erase was done by that machine, and after
- * which start: the first one that is believed stays the node's until somebody says that it was
- * replaced. What it quotes is verified before the core hears of it (phxd/seal.c). Called by
- * result.c and wipes.c. Pure. */
+/* The TPM of a machine proves to the head that an erase was done by that machine, and after which
+ * start. The first TPM that is believed stays the node's until somebody says that it was replaced.
+ * Its quotes are verified before the core hears of them (phxd/seal.c). Called by result.c and
+ * wipes.c. Pure. */
 #include "node/internal.h"
 
 #include <errno.h>
@@ -32,7 +32,8 @@ const char *phx_tpm_fault(const struct phx_node *n, const struct phx_event_answe
 	return NULL;
 }
 
-/* Not of every change: a kexec leaves the registers of what ran before. */
+/* Has the TPM measured another start than before? Only a power cycle counts: a kexec leaves the
+ * registers of what ran before. */
 static bool starts_otherwise(const struct phx_node *n, const struct phx_node_tpm *t,
 			     const struct phx_event_answer *p)
 {

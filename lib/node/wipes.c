@@ -1,9 +1,8 @@
 /* Which disks of a node are erased, and how. The plan of a hand-over is made while the outgoing
- * tenant still reports what the machine has; so it is made again from what the deploy environment
- * sees: before each erase begins, and once more after the last. A disk that the node was ever seen
- * with and that is not there, or that is there and cannot be erased, quarantines the node: whatever
- * it was told of it, nobody is given a disk that was not erased. Called by plan.c, handover.c and
- * live.c. Pure. */
+ * tenant still reports the machine's disks. So it is updated from what the deploy environment sees,
+ * before each erase begins and after each one is done. If a disk that the node was ever seen with
+ * is missing, or one cannot be erased, the node is quarantined: whatever the node reports, nobody
+ * is given a disk that was not erased. Called by plan.c, handover.c and live.c. Pure. */
 #include "node/internal.h"
 #include "node/wipes.h"
 
@@ -12,7 +11,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { SLOW_BYTES_PER_S = 32 << 20 }; /* of a disk that is overwritten, or read */
+enum { SLOW_BYTES_PER_S = 32 << 20 }; /* speed of a slow disk, overwritten or read */
 
 /* ---- the method for one disk ---- */
 
@@ -45,9 +44,9 @@ static bool disk_can(const struct phx_node *n, const struct phx_disk_facts *d,
 	return false;
 }
 
-/* The best method that erases the whole disk. Crypto first: it takes no time whatever the size.
- * Then the drive's own erase, which reaches what it keeps in reserve; discard need not erase
- * anything. Plans of before preferred discard. */
+/* The best method that erases the whole disk. Crypto first: it takes no time, whatever the size.
+ * Then the drive's own erase, which reaches its reserve, too; discard need not erase anything.
+ * Older journals prefer discard to it. */
 static enum phx_wipe_method best_method(const struct phx_wipes *w, const struct phx_disk_facts *d)
 {
 	static const enum phx_wipe_method order[] = {PHX_WIPE_CRYPTO, PHX_WIPE_SECURE_ERASE,
@@ -62,9 +61,9 @@ static enum phx_wipe_method best_method(const struct phx_wipes *w, const struct 
 	return PHX_WIPE_OVERWRITE;
 }
 
-/* 'crypto' is for the encrypted disk; other disks of the node get their best method. So does every
- * disk when an agreement says 'crypto' and the node was never encrypted: there is no key to
- * destroy. ret_best: the method was chosen here. */
+/* Chooses the method for one disk. 'crypto' is for the encrypted disk; the node's other disks get
+ * their best method. So does every disk if an agreement says 'crypto' and the node was never
+ * encrypted: there is no key to destroy. ret_best: the method was chosen here. */
 static int disk_method(const struct phx_wipes *w, const struct phx_disk_facts *d,
 		       enum phx_wipe_method *ret, bool *ret_best, struct phx_err *err)
 {
@@ -138,7 +137,7 @@ struct phx_known_disk *phx_known_disk(const struct phx_node *n, const char *id)
 	return NULL;
 }
 
-/* Whatever a report says, it cannot make a disk smaller, or unknown. */
+/* Records a disk; no report can make a known disk smaller or unknown. */
 static bool know(struct phx_apply *a, struct phx_node *n, const struct phx_disk_facts *d)
 {
 	struct phx_known_disk *k = phx_known_disk(n, d->id), before = {0};
@@ -160,7 +159,7 @@ bool phx_known_take(struct phx_apply *a, struct phx_node *n)
 	bool news = false;
 	if (!a->s->settings.looks)
 		return false;
-	/* of two that call themselves the same nobody knows which is which */
+	/* of two disks with the same id nobody knows which is which */
 	PHX_LIST_EACH(struct phx_disk_facts, d, &n->facts.disks)
 		if (d->id[0] && phx_facts_disk(&n->facts, d->id) && know(a, n, d))
 			news = true;
@@ -234,7 +233,7 @@ static int check_known(const struct phx_node *n, struct phx_err *err)
 	return 0;
 }
 
-/* The erase of the disk that the plan has done, or is still to do. */
+/* The plan's erase of the disk that is done, or still to be done. */
 static struct phx_step *wipe_of(const struct phx_node *n, const char *id)
 {
 	PHX_LIST_EACH(struct phx_step, s, &n->plan.steps) {
@@ -246,8 +245,8 @@ static struct phx_step *wipe_of(const struct phx_node *n, const char *id)
 	return NULL;
 }
 
-/* The plan erases the disk, as it is seen now. What has begun goes on as it was ordered; and so
- * does what destroys a key that the head knows of. */
+/* Makes the plan erase the disk, as it is reported now. An erase that has begun goes on as it was
+ * ordered, and so does one that destroys a key that the head has. */
 static int erase_too(struct phx_apply *a, struct phx_node *n, const struct phx_wipes *w,
 		     const struct phx_disk_facts *d, uint32_t at, struct phx_err *err)
 {
@@ -290,7 +289,7 @@ int phx_wipes_settle(struct phx_apply *a, struct phx_node *n, uint32_t at, struc
 	return r;
 }
 
-/* What it signed is of this attempt, or the signature is not that of the key that it shows. */
+/* Why the deploy environment's signature does not prove the erase; NULL: it does. */
 static const char *seal_fault(const struct phx_event_answer *p)
 {
 	if (!p->signature[0])
