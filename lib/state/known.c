@@ -1,6 +1,6 @@
-/* What machines are known by: see known.h. One hash table of all kinds of keys; for
- * each node the hashes under which it stands are remembered, because its keys have
- * changed when it is put again. Called by index.c. Pure. */
+/* What identifies machines: see known.h. One hash table holds all kinds of keys. For each node the
+ * hashes under which it is stored are remembered, since its keys have changed when it is stored
+ * again. Called by index.c. Pure. */
 #include "state/known.h"
 
 #include <errno.h>
