@@ -114,7 +114,7 @@ PHX_RECORD_STRUCT(phx_trigger_file, PHX_TRIGGER_FILE_FIELDS);
 #define PHX_EVENT_FIELDS_deploy_image(F, S) \
 	F(S, name, STR(PHX_NAME_MAX)) \
 	F(S, version, STR(PHX_NAME_MAX)) \
-	F(S, may_be_older, BOOL) /* configuration names it */
+	F(S, may_be_older, BOOL) /* the configuration allows this older version */
 #define PHX_EVENT_FIELDS_rules_put(F, S) F(S, rules, LIST(phx_rule))
 /* name of the pool or role; node_accept: the node's new name, or "" */
 #define PHX_EVENT_FIELDS_named(F, S) F(S, name, STR(PHX_NAME_MAX))
@@ -294,7 +294,7 @@ PHX_RECORD_STRUCT(phx_trigger_file, PHX_TRIGGER_FILE_FIELDS);
 	F(S, memory_peak_bytes, U64) \
 	F(S, output_cut_bytes, U64)
 
-/* who: what the one who asks is to this RE */
+/* who: what the person who asks is to this RE */
 #define PHX_EVENT_FIELDS_ask(F, S) \
 	F(S, who, ENUM(phx_re_who)) \
 	/* re_create: without a name, the request that `re` names is granted */ \
@@ -324,8 +324,8 @@ PHX_RECORD_STRUCT(phx_trigger_file, PHX_TRIGGER_FILE_FIELDS);
 	F(S, serial, STR(64))         /* the certificate's serial number */ \
 	F(S, name, STR(PHX_NAME_MAX)) /* its owner's name, or "" */
 
-/* who: what the one who asks is to this RE. Lists of words with blanks between them: identities,
- * and group:NAME for a group of the head */
+/* who: what the person who asks is to this RE. Lists of words separated by blanks: identities, and
+ * group:NAME for a group of the head */
 #define PHX_EVENT_FIELDS_re_members(F, S) \
 	F(S, who, ENUM(phx_re_who)) \
 	F(S, add, STR(PHX_MEMBERS_MAX)) \

@@ -1,7 +1,7 @@
-/* The index of a state: see index.h. Bitmaps over the list of nodes, a hash table of
- * names, another of what machines are known by, the nodes' times in one array, the
- * jobs' in a heap, the jobs of each RE in a list, the queued jobs of no RE in a
- * manager of lib/batch. Used by the pure rooms above. Pure. */
+/* The index of a state: see index.h. Bitmaps over the list of nodes, hash tables of their names and
+ * of what identifies machines, an array of the nodes' times, a heap of the jobs' times, a list of
+ * the jobs of each RE, and a manager of lib/batch for the queued jobs of no RE. Used by the pure
+ * rooms above. Pure. */
 #include "state/index.h"
 
 #include <errno.h>
@@ -205,7 +205,7 @@ int64_t phx_index_nodes_due(const struct phx_state *s)
 
 /* ---- groups of nodes ---- */
 
-/* NULL: nodes have to be looked at. */
+/* The groups of nodes; NULL: not up to date, and the nodes themselves must be looked at. */
 static const struct phx_members *members_of(const struct phx_state *s)
 {
 	const struct phx_index *x = s->index;

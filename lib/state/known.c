@@ -58,7 +58,7 @@ bool phx_known_is(const struct phx_node *n, enum phx_known_kind kind, const char
 	return false;
 }
 
-/* The same word as a key of two kinds has two hashes. */
+/* A word that is a key of two kinds has two hashes. */
 static uint32_t hash_of(enum phx_known_kind kind, const char *key)
 {
 	return phx_hash_text(key) + kind * 0x9e3779b9u;

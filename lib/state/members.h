@@ -53,7 +53,7 @@ struct phx_members_group {
 	uint64_t changed;
 	uint64_t *words;
 };
-/** Find a group. NULL: no node was ever in it. */
+/** Find a group, borrowed. NULL: no node is in it. */
 const struct phx_members_group *phx_members_find(const struct phx_members *m,
 						 enum phx_members_kind kind, const char *key);
 /** The key of the node's group of this kind, borrowed; NULL: it is in none. */

@@ -33,7 +33,8 @@ PHX_RECORD_STRUCT(phx_pool, PHX_POOL_FIELDS);
 #define PHX_JOB_LEASE_MS 60000
 
 #define PHX_SETTINGS_FIELDS(F, S) \
-	F(S, auto_assign, BOOL)     /* rules.conf deploys accepted nodes by itself */ \
+	/* accepted nodes are deployed by rules.conf, without an order */ \
+	F(S, auto_assign, BOOL) \
 	F(S, missing_after_ms, U32) /* silence after which a node is missing */ \
 	F(S, repairs_max, U32)      /* per plan */ \
 	F(S, power_off_quarantined, BOOL) \
