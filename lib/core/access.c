@@ -1,5 +1,5 @@
-/* Who has which role, beyond what the groups of the head and certificates say; and what the head
- * has found out of owners that were written without a kind. Called by apply.c. Pure. */
+/* Grants of roles and logins beyond what the head's groups and certificates say; and the identities
+ * that the head has found for owners that were written without a kind. Called by apply.c. Pure. */
 #include <errno.h>
 #include <string.h>
 
@@ -8,7 +8,7 @@
 
 enum { GRANTS_MAX = 1000 };
 
-/* root is what he is, whatever is granted or taken: nobody locks the last administrator out. */
+/* Nothing is granted to root or revoked from him: the last administrator cannot be locked out. */
 static const char root[] = "unix:root";
 
 static const char *what_of(const struct phx_event_access *p)
@@ -51,7 +51,7 @@ static int check_access(struct phx_apply *a, const struct phx_event_access *p)
 	return 0;
 }
 
-/* The one that is meant; a certificate has one login at most. */
+/* The grant that the event means; a certificate has at most one login. */
 static struct phx_grant *find_grant(struct phx_apply *a, const struct phx_event_access *p)
 {
 	PHX_LIST_EACH(struct phx_grant, g, &a->s->grants)
@@ -99,8 +99,8 @@ int phx_apply_access(struct phx_apply *a, const struct phx_event_access *p)
 	return 0;
 }
 
-/* Whose nodes, REs and data they are is told by the word; all of it passes at once, so that what
- * was one owner's stays one owner's. */
+/* Replaces an owner that was written without a kind. All pools, REs and nodes change in one event:
+ * what belonged to one owner still belongs to one owner. */
 static bool settle(char owner[PHX_IDENTITY_MAX], const struct phx_event_identity *p)
 {
 	return !strcmp(owner, p->word) && phx_str_copy(owner, PHX_IDENTITY_MAX, p->identity) == 0;

@@ -1,6 +1,5 @@
-/* core_apply: dispatches events by a table, and settles what follows from each.
- * Called by the daemon for each event and at replay, by tests and by the simulator.
- * Pure. */
+/* phx_core_apply(): dispatches events by a table, and settles what follows from each. Called by the
+ * daemon for each event and at replay, by tests and by the simulator. Pure. */
 #include "core/core.h"
 
 #include <errno.h>
@@ -30,7 +29,7 @@ int phx_apply_tick(struct phx_apply *a, const struct phx_event_none *p)
 	phx_lease_tick(a);
 	phx_triggers_tick(a);
 	if (a->s->ledger && phx_ledger_next_ms(a->s->ledger) <= a->s->now_ms) {
-		a->out->changed = true; /* its timers go on, even if no node moves */
+		a->out->changed = true; /* the ledger's timers go on, even if no node moves */
 		phx_ledger_tick(a->s->ledger, a->s->now_ms, a->todo);
 	}
 	return 0;
@@ -49,8 +48,8 @@ static int handle(struct phx_apply *a, const struct phx_event *ev)
 	return -EINVAL;
 }
 
-/* Makes ledger and nodes agree, and ends REs whose safe deactivation is complete by that. If
- * nothing changed they agree already. */
+/* Makes the ledger and the nodes agree, and ends the REs whose safe deactivation is complete after
+ * that. If nothing changed they agree already. */
 static void settle(struct phx_apply *a)
 {
 	if (!a->s->ledger || (!a->out->changed && !a->todo->n))

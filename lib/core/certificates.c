@@ -1,5 +1,5 @@
-/* People's certificates that are revoked. They are known by their numbers, since
- * a name may be given a new certificate. Called by apply.c. Pure. */
+/* Revoked certificates of people. They are identified by serial number, since a person may get a
+ * new certificate under the same name. Called by apply.c. Pure. */
 #include "state/apply.h"
 
 #include <errno.h>

@@ -1,5 +1,5 @@
-/* Events of configuration: settings, pools, roles, rules; and what phxd notices itself.
- * Called by apply.c. Pure. */
+/* Events of configuration: settings, pools, roles, rules, keys of packages, the deploy image; and
+ * notices of phxd itself. Called by apply.c. Pure. */
 #include <errno.h>
 #include <string.h>
 
@@ -177,7 +177,7 @@ static const struct phx_trusted_key *find_key(const struct phx_list *keys,
 	return NULL;
 }
 
-/* Says of each key of `keys` that is not among `others` what became of it. */
+/* Adds a note for each key of `keys` that is not among `others`: `what` became of it. */
 static void note_keys(struct phx_apply *a, const struct phx_list *keys,
 		      const struct phx_list *others, const char *what)
 {

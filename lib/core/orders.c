@@ -1,6 +1,6 @@
-/* What state means for the outside: orders for agents, outstanding actions,
- * the next deadline, boot answers. All are derived from state, so a restart of
- * the daemon loses none. Pure. */
+/* What the state means for the outside: orders for agents, the files that they may fetch,
+ * outstanding actions, the next deadline, answers to booting machines. All of it is derived from
+ * the state, so a restart of the daemon loses none. Pure. */
 #include "core/core.h"
 
 #include <errno.h>
@@ -38,14 +38,15 @@ static int add_step_order(const struct phx_state *s, const struct phx_node *n,
 	o->deadline_s = phx_wipes_deadline_s(n, step);
 	o->step = *step;
 	if (!n->echoes)
-		o->step.nonce = 0; /* an older agent refuses what it does not know */
+		o->step.nonce = 0; /* an older agent refuses a member that it does not know */
 	int r = role ? phx_record_copy(&phx_role_record, &o->role, role) : 0;
 	if (role && r == 0)
 		o->role.web = phx_node_web_of(s, n, role);
 	return r;
 }
 
-/* Writes the address of each node of the job: its programs find each other by them. */
+/* Writes the address of each node of the job into its part: the job's programs find each other by
+ * these addresses. */
 static void put_addresses(const struct phx_state *s, struct phx_job *j)
 {
 	PHX_LIST_EACH(struct phx_job_part, p, &j->parts) {
@@ -55,7 +56,7 @@ static void put_addresses(const struct phx_state *s, struct phx_job *j)
 	}
 }
 
-/* Copies the words of an array's first member to `j`, another member. */
+/* Copies the words of the array's first member to `j`, if `j` is another member. */
 static int take_words(const struct phx_state *s, struct phx_job *j)
 {
 	struct phx_job copy;
@@ -142,8 +143,8 @@ static int add_ahead_order(const struct phx_state *s, const struct phx_node *n,
 	return PHX_STR_SET(o->kind, "ahead");
 }
 
-/* A node still balances although it should not (it was quarantined, or goes to another role): its
- * successor has the addresses. */
+/* Does the node still act as a director although it should not, because it was quarantined or goes
+ * to another role? Its successor has the virtual addresses now. */
 static bool directs_still(const struct phx_state *s, const struct phx_node *n)
 {
 	const struct phx_role *role = phx_state_role(s, n->actual_role);

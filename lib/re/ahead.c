@@ -1,10 +1,9 @@
-/* What a node runs ahead: the services of the role of a web RE, idle, while the node still
- * belongs to the RE with jobs that shares its nodes, so that a hand-over finds them running. Both
- * agreements must say so, whoever owns them; both must leave nodes as they are, since nothing is
- * run for one of them on a node that has to be cleaned for the other; and the services must not be
- * in the way of those that run. The agent has it as a standing order, like the packages to
- * prefetch. It is derived from the state, so it is in no journal and is right after a restart.
- * Called for a node's orders. Pure. */
+/* What a node runs ahead: the services of a web RE's role, idle, while the node still belongs to
+ * the RE with jobs that shares its nodes, so that a hand-over finds them running. Both agreements
+ * must allow it, whoever owns them. Both must leave nodes as they are: nothing runs for one RE on a
+ * node that must be cleaned for the other. The services must not be in the way of those that run.
+ * The agent has the role as a standing order, like the packages to prefetch. It is derived from the
+ * state, so it is in no journal and is right after a restart. Called for a node's orders. Pure. */
 #include "re/internal.h"
 
 #include <errno.h>
@@ -29,7 +28,7 @@ static const struct phx_re *holder(const struct phx_state *s, const struct phx_n
 	return at_home && !phx_re_kind(&re->agreement)->has_demand && allows(s, re) ? re : NULL;
 }
 
-/* Its partner, if that has a demand that may come suddenly. */
+/* The partner of the RE `at`, if the partner has a demand, which may come suddenly. */
 static const struct phx_re *partner(const struct phx_state *s, const struct phx_re *at)
 {
 	const struct phx_re *re =
@@ -53,8 +52,8 @@ static bool has_service(const struct phx_role *role, const char *name)
 	return false;
 }
 
-/* Could the services of both run on one node at a time? Not with one name or one port; and the
- * quota is of one role. */
+/* Can the services of both roles run on one node at a time? Not if they share a name or a port, nor
+ * if the running role has a CPU quota, which is for one role only. */
 static bool fit_beside(const struct phx_role *runs, const struct phx_role *ahead)
 {
 	PHX_LIST_EACH(struct phx_service, v, &ahead->services)
@@ -74,8 +73,8 @@ static bool has_step(const struct phx_plan *p, enum phx_step_kind kind)
 	return false;
 }
 
-/* Would the services still run when the node comes to the RE? Not through a start, nor where what
- * the node holds is destroyed. */
+/* Would the services still run when the node comes to the RE? Not if the hand-over restarts the
+ * node, or destroys what the node holds. */
 static bool would_live(const struct phx_state *s, const struct phx_node *n, const struct phx_re *re)
 {
 	struct phx_node_order o = phx_order_own(PHX_EV_assign, n, "");
@@ -102,7 +101,7 @@ static const struct phx_re *wanted(const struct phx_state *s, const struct phx_n
 	return would_live(s, n, re) ? re : NULL;
 }
 
-/* The role as the step that starts it will have it. */
+/* A copy of the role as the step `start` will have it. */
 static int copy_role(const struct phx_state *s, const struct phx_re *re, struct phx_role *ret)
 {
 	struct phx_role store;
@@ -155,8 +154,8 @@ static uint64_t mix_web(uint64_t h, const struct phx_role_web *web)
 	return mix_number(mix_number(h, web->port), web->cpu_milli);
 }
 
-/* Like the id of a table (web/table.h): never 0, and exact in every JSON reader. All counts that
- * people change in a role: only the very role is taken over by its start. */
+/* Like the id of a table (web/table.h): never 0, and exact in every JSON reader. It covers all that
+ * people change in a role: `start` takes over the services of exactly the same role only. */
 static uint64_t id_of(const struct phx_role *role)
 {
 	uint64_t h = mix(mix(mix(0xcbf29ce484222325ULL, role->name), role->summary), role->pool);

@@ -104,8 +104,8 @@ static void look_at(struct phx_apply *a, struct phx_node *n)
 /* Gives up a node whose hand-over cannot begin: an administrator has to look after it. */
 static void give_up(struct phx_apply *a, struct phx_node *n, const char *to, const char *why)
 {
-	/* a node of no pool in maintenance would be tried again at every event, for an RE that does
-	 * not exist any more */
+	/* a node of no pool in maintenance would be tried again at every event, for an RE that no
+	 * longer exists */
 	if (!n->pool[0] && n->state != PHX_NODE_QUARANTINED)
 		phx_quarantine(a, n, why);
 	if (n->state != PHX_NODE_QUARANTINED) { /* a quarantine has its own reason */
@@ -228,7 +228,7 @@ static void release_strays(struct phx_apply *a)
 
 static void settle(struct phx_apply *a)
 {
-	/* each round some node or job changes its place; only a defect moves one twice at the same
+	/* in each round some node or job moves; only a defect moves one twice at the same
 	 * instant */
 	for (uint32_t round = 0; round < 2 * a->s->nodes.n + 100; round++) {
 		do_all(a);

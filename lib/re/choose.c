@@ -1,9 +1,8 @@
-/* Chooses the nodes that go from one pool to another; the ledger says how many. A
- * node that cannot be handed over to an RE (because of its disks, its BMC or the
- * role) stays where it is and is marked: its plan is made once, and not again until
- * there is news of the node or of an RE. The ledger is told how many nodes are
- * marked, so that it counts them for all REs but that one. Called by allocation.c.
- * Pure. */
+/* Chooses the nodes that go from one pool to another; the ledger says how many. A node that cannot
+ * be handed over to an RE (because of its disks, its BMC or the role) stays where it is and is
+ * marked: no plan for that RE is tried again until there is news of the node or of an RE. The
+ * ledger is told how many nodes are marked, so that it counts them for all REs but that one. Called
+ * by allocation.c. Pure. */
 #include "re/internal.h"
 
 #include <stdio.h>
@@ -98,16 +97,16 @@ void phx_choose_tell(struct phx_apply *a)
 
 /* ---- choosing ---- */
 
-/* The rank of a node; the least comes first. Nodes in the pool already and nodes without a reason
- * come early; nodes on which an external engine has just begun a job, and pinned nodes, come last.
- */
+/* The rank of a node; the lowest comes first. Nodes that are in the pool already, and nodes without
+ * a reason, come early; nodes on which an external engine has just begun a job, and pinned nodes,
+ * come last. */
 static int rank(const struct phx_node *n, const char *to_pool)
 {
 	return (n->pinned ? 8 : 0) + (n->jobs_running ? 4 : 0) +
 		(strcmp(n->pool, to_pool) ? 2 : 0) + (n->reason[0] ? 1 : 0);
 }
 
-/* the rank of nearly all nodes: in another pool than they go to, without a reason */
+/* the rank of nearly all nodes: they are in another pool and have no reason */
 enum { PLAIN = 2 };
 
 struct candidate {
@@ -122,7 +121,7 @@ struct choice {
 	struct phx_list *chosen; /* uint32_t */
 };
 
-/* Could the node be handed over? Its facts, its BMC and the role decide that: a plan is tried. */
+/* Can the node be handed over? Its facts, its BMC and the role decide, so a plan is tried. */
 static bool fits(const struct choice *c, const struct phx_node *n, struct phx_err *why)
 {
 	struct phx_node_order o = phx_order_own(PHX_EV_assign, n, "");
@@ -177,7 +176,7 @@ static void put_off(struct phx_apply *a, struct phx_list *candidates, int r, uin
 		*it = (struct candidate){r, place};
 }
 
-/* The first node that may go, from place `at` on. */
+/* The first node at or after place `at` that may go. */
 static struct phx_node *next_to_go(const struct choice *c, uint32_t at)
 {
 	struct phx_state *s = c->a->s;
@@ -185,7 +184,7 @@ static struct phx_node *next_to_go(const struct choice *c, uint32_t at)
 		       : phx_index_next(s, PHX_SET_FREE, at);
 }
 
-/* Tries nodes that are counted in another pool than they are in: they are few, and some are in the
+/* Tries nodes that are counted in one pool and are in another: they are few, and some are in the
  * new pool already. */
 static void try_odd(struct choice *c, const char *to_pool, struct phx_list *candidates)
 {
@@ -202,8 +201,8 @@ static void try_odd(struct choice *c, const char *to_pool, struct phx_list *cand
 	try_all(c, candidates);
 }
 
-/* Chooses by rank, within a rank by place. Plain nodes are tried as they come, so that no more are
- * looked at than needed. */
+/* Chooses by rank, and by place within a rank. Plain nodes are tried as they come, so that no more
+ * of them are looked at than needed. */
 void phx_choose(struct phx_apply *a, const struct phx_re *from, const struct phx_re *to, uint32_t n,
 		struct phx_list *ret_places)
 {

@@ -1,6 +1,6 @@
-/* Requests for REs and their creation. A service provider asks for an RE by an agreement, which
- * waits; the resource provider creates the RE, by that request or by an agreement of its own.
- * Called by the table of events. Pure. */
+/* Requests for REs, and the creation of REs. A service provider asks for an RE with an agreement,
+ * and the request waits; the resource provider creates the RE from that request, or from an
+ * agreement of its own. Called by the table of events. Pure. */
 #include "re/internal.h"
 
 #include <errno.h>
@@ -35,7 +35,7 @@ static int check_role(const struct phx_state *s, const struct phx_agreement *g, 
 				   g->role, role->runs_jobs ? "runs" : "runs no",
 				   phx_enum_name(&phx_re_type_names, g->type),
 				   role->runs_jobs ? "does not" : "does");
-	if (g->image_digest[0]) /* phxd has found it */
+	if (g->image_digest[0]) /* phxd found it in the catalogue */
 		return 0;
 	if (g->image[0] && strcmp(g->image, role->image))
 		return phx_err_set(err, -EINVAL,
@@ -229,7 +229,7 @@ static int need_ledger(struct phx_apply *a)
 	return a->s->ledger ? 0 : phx_ledger_new(&empty, &a->s->ledger);
 }
 
-/* The agreement of the new RE: the event's, or that of the request which the event names. */
+/* The agreement of the new RE: that of the event, or that of the request which the event names. */
 static int find_agreement(struct phx_apply *a, const struct phx_agreement *of_event,
 			  struct phx_re **ret_request, const struct phx_agreement **ret)
 {
@@ -245,7 +245,7 @@ static int find_agreement(struct phx_apply *a, const struct phx_agreement *of_ev
 	return 0;
 }
 
-/* Two services cannot have one virtual address and port. */
+/* Two services cannot share a virtual address and port. */
 static int check_address_free(const struct phx_state *s, const struct phx_agreement *g,
 			      struct phx_err *err)
 {
@@ -298,7 +298,7 @@ int phx_apply_re_create(struct phx_apply *a, const struct phx_event_ask *p)
 	}
 	re->created_ms = re->changed_ms = a->s->now_ms;
 	/* nothing is deployed on the head for an RE: its manager is this state, and its packages go
-	 * to nodes that it is granted */
+	 * to the nodes that it is granted */
 	phx_re_life_apply(state, PHX_RE_OP_deployed, PHX_RE_WHO_PHXD, &state, a->err);
 	re->state = (int)state;
 	a->out->changed = true;

@@ -13,22 +13,22 @@
 
 /* choose.c: which nodes go */
 /** Appends up to `n` nodes of `from` (NULL: free nodes) that can go to `to` (NULL: the free pool)
- * to ret_places (uint32_t, by phx_index_place()), best first. Fewer: no more nodes can, and the
- * others are marked. */
+ * to ret_places (uint32_t, as phx_index_place() gives them), best first. If there are fewer, no
+ * other node can go, and those that cannot are marked. */
 void phx_choose(struct phx_apply *a, const struct phx_re *from, const struct phx_re *to, uint32_t n,
 		struct phx_list *ret_places);
-/** Tells the ledger which nodes are marked, and where. */
+/** Tells the ledger how many nodes are marked: of which RE or the free pool, and for which RE. */
 void phx_choose_tell(struct phx_apply *a);
 
 /* refusals.c */
-/** The request `re` is refused by the event: that is kept for its owner. */
+/** The event refuses the request `re`: keeps the refusal for the owner of the request. */
 void phx_refusal_keep(struct phx_apply *a, const struct phx_re *re);
-/** Its owner asks again, or has the RE: what was refused before is forgotten. */
+/** The owner asks for this RE again, or has it now: forgets an earlier refusal. */
 void phx_refusal_forget(struct phx_state *s, const struct phx_agreement *g);
 
 /* prefetch.c */
-/** Is the node made ready for its next role: is it up, at rest, in its system, and counted by the
- * ledger as free or held? */
+/** May the node prefetch or start ahead for its next role? It must be up, at rest, in its own
+ * system, and counted by the ledger as free or held. */
 bool phx_is_prefetched(const struct phx_node *n);
 
 #endif

@@ -1,6 +1,6 @@
-/* The life of runtime environments after their request: activated, suspended, deactivated,
- * destroyed (types/re_life.def says from which state and by whom); create.c creates them. An RE
- * has a pool of its name; the ledger counts its nodes. Called by the table of events. Pure. */
+/* The life of REs after their request: activated, suspended, deactivated, destroyed
+ * (types/re_life.def says from which state and by whom); create.c creates them. An RE's pool has
+ * the RE's name; the ledger counts its nodes. Called by the table of events. Pure. */
 #include "re/internal.h"
 
 #include <errno.h>
@@ -81,8 +81,8 @@ static void forget(struct phx_apply *a, struct phx_re *re)
 			(uint32_t)(re - PHX_LIST_AT(&a->s->res, struct phx_re, 0)));
 }
 
-/* Removes the pool. Free nodes that were left unerased, as agreed, keep their tenant, but not the
- * pool: a later pool of the same name is another one. */
+/* Removes the pool. Free nodes whose data the agreement leaves unerased keep their tenant, but not
+ * the pool: a later pool of the same name is another one. */
 static void forget_pool(struct phx_apply *a, const char *name)
 {
 	phx_named_changed(a->s);
@@ -95,15 +95,15 @@ static void forget_pool(struct phx_apply *a, const char *name)
 				(uint32_t)(p - PHX_LIST_AT(&a->s->pools, struct phx_pool, 0)));
 }
 
-/* The node is given up and cannot be reached: it is released when it is heard, with or without the
- * RE. */
+/* The RE gave the node up and the node is not heard: it is released when it is heard again, whether
+ * the RE still exists or not. */
 static bool is_gone(const struct phx_node *n, const char *pool)
 {
 	return n->gave_up[0] && !n->up && n->state == PHX_NODE_ACTIVE && !phx_node_step(n) &&
 		!strcmp(n->pool, pool);
 }
 
-/* The first node that is in the way of the RE's end; NULL: none is. */
+/* The first node that keeps the RE from being destroyed; NULL: none. */
 static const struct phx_node *in_the_way(const struct phx_state *s, const char *pool)
 {
 	PHX_LIST_EACH(struct phx_node, n, &s->nodes)

@@ -1,5 +1,5 @@
-/* Who belongs to an RE changes while it is there: its owner, or the resource provider, names and
- * strikes out users and groups of its agreement. Called by the table of events. Pure. */
+/* Changes of an RE's members: its owner or the resource provider adds users and groups to its
+ * agreement, or removes them. Called by the table of events. Pure. */
 #include <errno.h>
 #include <string.h>
 
@@ -8,12 +8,12 @@
 
 #define GROUP "group:"
 
-/* The two lists of an agreement, while they are changed. */
+/* The agreement's lists of users and groups, while they are changed. */
 struct members {
 	char users[PHX_MEMBERS_MAX], groups[PHX_MEMBERS_MAX];
 };
 
-/* As users were written before they had kinds. */
+/* The user as older agreements name him, without a kind; "" if `word` is no user of the head. */
 static const char *untyped(const char *word)
 {
 	struct phx_identity is;
@@ -58,7 +58,7 @@ static int strike_out(struct phx_apply *a, struct members *m, const char *word)
 				  word, a->ev->re);
 }
 
-/* Each word of a list, or the first error. */
+/* Calls `change` for each word of the list, up to the first error. */
 static int each(struct phx_apply *a, struct members *m, const char *list,
 		int (*change)(struct phx_apply *a, struct members *m, const char *word))
 {

@@ -1,8 +1,7 @@
-/* The prefetch of a node: packages of the roles that the policy may give it next
- * without touching its system, so that a hand-over finds them there. The agent
- * has it as a standing order, like a director's table. It is derived from the
- * state, so it is in no journal and is right after a restart. Called for a node's
- * orders. The agent decides when it fetches: it does so when it is idle. Pure. */
+/* The packages that a node prefetches: those of the roles that the policy may give it next without
+ * touching its system, so that a hand-over finds them on the node. The agent has them as a standing
+ * order, like a director's table, and fetches them when it is idle. The order is derived from the
+ * state, so it is in no journal and is right after a restart. Called for a node's orders. Pure. */
 #include "re/internal.h"
 
 #include <errno.h>
@@ -16,7 +15,8 @@ bool phx_is_prefetched(const struct phx_node *n)
 		n->env == PHX_ENV_OS && !n->pinned && !n->key_unread;
 }
 
-/* A pair of REs shares its nodes; a free node may go to any RE. */
+/* A node of an RE may go to its partner, since the two share their nodes; a free node may go to any
+ * RE. */
 static bool may_go_to(const struct phx_state *s, const struct phx_node *n, const struct phx_re *re)
 {
 	const struct phx_re *at =
@@ -27,7 +27,7 @@ static bool may_go_to(const struct phx_state *s, const struct phx_node *n, const
 		(at == re || phx_ledger_partner(s->ledger, (int)at->number) == (int)re->number);
 }
 
-/* Packages would stay on the node: an erase or a new installation on the way would lose them. */
+/* Would prefetched packages stay on the node? An erase or a new installation loses them. */
 static bool would_stay(const struct phx_state *s, const struct phx_node *n, const struct phx_re *re)
 {
 	struct phx_node_order o = phx_order_own(PHX_EV_assign, n, "");

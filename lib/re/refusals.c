@@ -1,5 +1,5 @@
-/* Requests for REs that were refused: remembered for who asked, until he asks for that RE again.
- * Called by create.c and life.c. Pure. */
+/* Refused requests for REs: each is kept for its owner until he asks for that RE again. Called by
+ * create.c and life.c. Pure. */
 #include <string.h>
 
 #include "re/internal.h"
@@ -9,7 +9,7 @@ static void drop(struct phx_state *s, uint32_t i)
 	phx_list_remove(&s->refusals, sizeof(struct phx_re_refusal), i);
 }
 
-/* Room for one more of that owner: his oldest go, then the oldest of all. */
+/* Makes room for one more refusal of this owner: his oldest ones go, then the oldest of all. */
 static void make_room(struct phx_state *s, const char *owner)
 {
 	uint32_t n_own = 0;

@@ -1,5 +1,5 @@
-/* The invariants of a state, which hold after every event (faults.md). Called by tests, by the
- * fault simulation and at the daemon's start. Changes nothing. Pure. */
+/* Checks the invariants of a state, which hold after every event (faults.md). Called by tests, by
+ * the fault simulation and at the daemon's start. Changes nothing. Pure. */
 #include "state/crew.h"
 #include "state/index.h"
 
@@ -41,13 +41,13 @@ static int check_deadline(const struct phx_node *n, struct phx_err *err)
 	return 0;
 }
 
-/* No node with data that an agreement wants erased reaches another tenant. */
+/* No node reaches another tenant with data that an agreement wants erased. */
 static int check_tenant(const struct phx_state *s, const struct phx_node *n, struct phx_err *err)
 {
 	const struct phx_pool *to = phx_state_pool(s, n->pool);
 	if (!n->dirty || !to || !strcmp(n->tenant, to->owner))
 		return 0;
-	/* its key is destroyed, and no RE gets the node before its disk is read back */
+	/* the disk key is destroyed, and no RE gets the node before its disk is read back */
 	bool unread = n->key_unread && !strcmp(to->name, PHX_POOL_FREE);
 	if ((n->owes_wipe || n->owes_data) && !unread)
 		return phx_err_set(err, -EPROTO,
@@ -93,7 +93,7 @@ static void count_parts(const struct phx_state *s, uint32_t *counts)
 	}
 }
 
-/* A node counts as many parts as jobs have open parts on it. */
+/* Each node's count of parts is the number of open parts that jobs have on it. */
 static int check_jobs(const struct phx_state *s, struct phx_err *err)
 {
 	uint32_t *counts = calloc(s->nodes.n + 1, sizeof(*counts));
@@ -112,8 +112,8 @@ static int check_jobs(const struct phx_state *s, struct phx_err *err)
 
 /* ---- the ledger and the jobs agree ---- */
 
-/* A job that waits stands in the queue of its active RE, or its RE is deactivated and keeps it: no
- * job is lost, and none stands twice. Jobs of another engine wait there. */
+/* A queued job is in the queue of its active RE, or its RE is deactivated and keeps the job: no job
+ * is lost, and none is there twice. Jobs of an external engine wait in that engine. */
 static int check_waiting(const struct phx_state *s, const struct phx_job *j, struct phx_err *err)
 {
 	const struct phx_re *re = j->re[0] ? phx_state_re(s, j->re) : NULL;
@@ -144,7 +144,7 @@ static int check_queues(const struct phx_state *s, struct phx_err *err)
 	return 0;
 }
 
-/* A trigger counts the runs of it that are not over. */
+/* Each trigger's count of open runs is right. */
 static int check_triggers(const struct phx_state *s, struct phx_err *err)
 {
 	PHX_LIST_EACH(struct phx_trigger, t, &s->triggers) {
@@ -205,7 +205,7 @@ static int check_node(const struct phx_state *s, uint32_t i, struct phx_err *err
 	return r;
 }
 
-/* What is found by an index is found by a fresh one: the one that the state has is checked, too. */
+/* Checks the state through a fresh index, and compares its own index with that one. */
 int phx_state_check(const struct phx_state *s, struct phx_err *err)
 {
 	struct phx_state fresh = *s; /* borrows all but what phx_index_ready() makes */

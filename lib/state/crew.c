@@ -1,5 +1,5 @@
-/* Nodes that carry out tasks, and the room on them: see crew.h. The room is a tree over the numbers
- * of nodes, which has at each place the most that a node below has free: a node with room is found
+/* The crew: see crew.h. What its nodes have free is kept in a tree for each RE, over the numbers of
+ * nodes: each place has the most that any node below it has free, so that a node with room is found
  * without looking at the others. Pure. */
 #include "state/crew.h"
 
@@ -8,18 +8,19 @@
 
 enum { GIVEN_MAX = PHX_TASKS_MAX, LEAST = 64 };
 
-/* What is free on a node, or the most of each that is on one below: now, and ahead. */
+/* What is free on a node or, higher in the tree, the most of each that any node below has free: [0]
+ * now, [1] ahead. */
 struct phx_room {
 	uint32_t cores[2];
 	uint64_t memory[2];
-	bool whole[2]; /* all its cores */
+	bool whole[2]; /* all cores of a node are free */
 };
 
 struct phx_crew {
-	struct phx_crew_node *nodes; /* by number */
+	struct phx_crew_node *nodes; /* by number of the node */
 	uint32_t cap;
-	struct phx_list res;  /* struct phx_crew_re; none goes while the crew is there */
-	struct phx_list look; /* uint32_t, numbers */
+	struct phx_list res;  /* struct phx_crew_re; none is removed while the crew exists */
+	struct phx_list look; /* uint32_t, numbers of nodes */
 	bool untrue;
 };
 
@@ -98,7 +99,8 @@ bool phx_crew_fits(const struct phx_crew_node *c, const struct phx_flow_task *t,
 	return has_room(&r, t, ahead);
 }
 
-/* The first below place `at`, whose leaves begin at `first` and are `n`, from number `from` on. */
+/* The number of the first node with room, from number `from` on, among the `n` leaves below place
+ * `at`, which begin at number `first`; 0: none. */
 static uint32_t find(const struct phx_crew_re *re, const struct phx_flow_task *t, bool ahead,
 		     uint32_t from, uint32_t at, uint32_t first, uint32_t n)
 {
@@ -118,7 +120,7 @@ uint32_t phx_crew_find(const struct phx_crew_re *re, const struct phx_flow_task 
 
 /* ---- growing ---- */
 
-/* The RE, with a tree that has room for all nodes that there can be a worker on. */
+/* The crew's part for this RE, added if it is missing; NULL: out of memory. */
 static struct phx_crew_re *need_re(struct phx_state *s, const char *name)
 {
 	struct phx_crew *crew = s->crew;
@@ -282,7 +284,7 @@ void phx_crew_close(struct phx_state *s, const struct phx_flowrun *w)
 		}
 }
 
-/* ---- who is looked at ---- */
+/* ---- workers to be looked at ---- */
 
 void phx_crew_look(struct phx_state *s, const struct phx_node *n)
 {
@@ -381,7 +383,8 @@ int phx_crew_ready(struct phx_state *s)
 
 /* ---- checking ---- */
 
-/* What the tasks of a run that are on nodes come to, beside what they are counted as. */
+/* Counts the run's tasks that are on nodes into *n_given, and checks that a worker of the RE keeps
+ * each of these nodes. */
 static int check_run(const struct phx_state *s, const struct phx_flowrun *w, uint64_t *n_given,
 		     struct phx_err *err)
 {

@@ -1,8 +1,8 @@
-/* Who carries out the tasks of workflows, and where there is room: the nodes that workers keep
- * (struct phx_job, worker), with the tasks that each was given, and the open runs of each RE. All
- * of it follows from the state: it is in no record, is built anew where it is missing, and decides
- * nothing: what is found depends on what nodes have free, and not on how that came about. Nodes are
- * known by their numbers here. Used by the pure rooms above only. Pure. */
+/* The crew: the nodes that workers keep (struct phx_job, worker) for tasks of workflows, the tasks
+ * that each node was given, what it has free, and the open runs of each RE. All of it follows from
+ * the state: it is in no record and is built anew where it is missing. It decides nothing; what it
+ * finds depends only on what nodes have free, not on how that came about. Nodes are identified by
+ * number here. Used only by the pure rooms above. Pure. */
 #ifndef PHX_STATE_CREW_H
 #define PHX_STATE_CREW_H
 
@@ -15,65 +15,68 @@ struct phx_given {
 };
 
 struct phx_crew_node {
-	struct phx_list given;        /* struct phx_given, as they were given */
-	uint64_t job;                 /* its worker; 0: none */
-	uint32_t re;                  /* place of its RE */
-	uint32_t cores, used;         /* what its tasks may use together, and would */
-	uint64_t memory, used_memory; /* 0: it is not counted */
-	uint64_t told_seq;            /* of the event that had the agent look at its orders */
-	bool look;                    /* it is in the list of those to be looked at */
+	struct phx_list given;        /* struct phx_given, oldest first */
+	uint64_t job;                 /* id of its worker; 0: none */
+	uint32_t re;                  /* place of its RE in the crew's list */
+	uint32_t cores, used;         /* for all its tasks together; what they would use */
+	uint64_t memory, used_memory; /* bytes, the same; memory 0: not counted */
+	uint64_t told_seq;            /* number of the event that last woke its agent */
+	bool look;                    /* it is in the list of phx_crew_looked() */
 };
 
-/** What an RE with workflows has. */
+/** The part of the crew that belongs to one RE with workflows. */
 struct phx_crew_re {
 	char name[PHX_NAME_MAX];
-	struct phx_list runs;   /* uint64_t, rising: the open ones */
-	uint32_t n_nodes;       /* with a worker */
-	uint64_t n_given;       /* tasks on them */
-	uint64_t ahead;         /* cores that tasks given wait for */
-	uint64_t cores, memory; /* of those nodes together */
-	struct phx_room *room;  /* a tree of what is free, over `cap` nodes */
+	struct phx_list runs;   /* uint64_t: ids of open runs, ascending */
+	uint32_t n_nodes;       /* nodes with a worker */
+	uint64_t n_given;       /* tasks that these nodes were given */
+	uint64_t ahead;         /* cores that given tasks want beyond those of their nodes */
+	uint64_t cores, memory; /* of these nodes together */
+	struct phx_room *room;  /* tree of what is free, over `cap` numbers */
 	uint32_t cap;
 };
 
-/** Build it if it is missing; the calls below may be used then. -ENOMEM. */
+/** Build the crew if it is missing; needed before the calls below. -ENOMEM. */
 int phx_crew_ready(struct phx_state *s);
 void phx_crew_drop(struct phx_state *s);
-/** False: memory was lacking, and the event has to end with -ENOMEM. */
+/** False: memory ran out, and the event has to end with -ENOMEM. */
 bool phx_crew_is_whole(const struct phx_state *s);
 
-/** What is kept of an RE; NULL: nothing. The next one after `re`; NULL first and last. */
+/** What is kept of an RE, borrowed; NULL: nothing. phx_crew_next(): the one after `re`; NULL begins
+ * and ends the list. */
 struct phx_crew_re *phx_crew_re(const struct phx_state *s, const char *re);
 struct phx_crew_re *phx_crew_next(const struct phx_state *s, const struct phx_crew_re *re);
-/** The same of a node. NULL: it never had a worker. */
+/** What is kept of a node, borrowed; NULL: it never had a worker. */
 struct phx_crew_node *phx_crew_node(const struct phx_state *s, const struct phx_node *n);
 
-/** A worker has begun on the node, or left it: then no task is given to it any more. */
+/** A worker has begun on the node, or has left it; a node without a worker is given no task. */
 void phx_crew_join(struct phx_state *s, const struct phx_node *n, const struct phx_job *worker);
 void phx_crew_leave(struct phx_state *s, const struct phx_node *n);
-/** A run is open from now on, or is so no more. */
+/** The run is open from now on, or no longer. */
 void phx_crew_open(struct phx_state *s, const struct phx_flowrun *w);
 void phx_crew_close(struct phx_state *s, const struct phx_flowrun *w);
 
-/** The node was given a task, or is rid of it; false: it does not have that one. */
+/** The node was given a task, or has it no longer. phx_crew_take() is false if it did not have
+ * it. */
 void phx_crew_give(struct phx_state *s, const struct phx_node *n, struct phx_given g,
 		   const struct phx_flow_task *t);
 bool phx_crew_take(struct phx_state *s, const struct phx_node *n, struct phx_given g,
 		   const struct phx_flow_task *t);
 
-/** Would the task begin there at once; or, `ahead`, when one that runs there has ended? */
+/** Could the task begin on the node at once or, with `ahead`, when a task that runs there ends? */
 bool phx_crew_fits(const struct phx_crew_node *c, const struct phx_flow_task *t, bool ahead);
-/** The number of the first node of the RE, above number `after`, where it fits; 0: none. */
+/** The number of the first node of the RE, above number `after`, on which the task fits; 0:
+ * none. */
 uint32_t phx_crew_find(const struct phx_crew_re *re, const struct phx_flow_task *t, bool ahead,
 		       uint32_t after);
 
-/** The node's worker is to be looked at before the event ends; and those that are, which are taken
- * out: NULL: none is left. */
+/** phx_crew_look(): the node's worker must be looked at before the event ends. phx_crew_looked()
+ * takes such a node out of the list and returns it; NULL: none is left. */
 void phx_crew_look(struct phx_state *s, const struct phx_node *n);
 struct phx_node *phx_crew_looked(struct phx_state *s);
 
-/** Each task that runs is on a node of its RE that has a worker, and each node has what it counts.
- * -EPROTO with the first that is not so. */
+/** Is each running task on a node of its RE with a worker, and are the counts of nodes and runs
+ * right? -EPROTO with the first fault. */
 int phx_crew_check(const struct phx_state *s, struct phx_err *err);
 
 #endif

@@ -1,10 +1,10 @@
-/* Events: what happens to the state. One row of event.def is one kind: its name, a phrase for
- * people, its payload and the function of the core that applies it. A payload is one struct and one
- * table of members, from which its JSON in the journal comes; kinds that carry the same share it.
- * Pure.
+/* Events: what happens to the state. One row of event.def is one kind of event: its name, a phrase
+ * for people, its payload and the function of the core that applies it. A payload is one struct and
+ * one table of members, from which its JSON in the journal comes; kinds with the same members share
+ * a payload. Pure.
  *
- * In JSON an event is one flat object: the members of its head, then those of its payload; what is
- * zero is left out. */
+ * In JSON an event is one flat object: the members of its head, then those of its payload; members
+ * that are zero are left out. */
 #ifndef PHX_STATE_EVENT_H
 #define PHX_STATE_EVENT_H
 
@@ -25,9 +25,9 @@ const char *phx_event_text(enum phx_event_kind kind);
 
 enum phx_engine_job_state {
 	PHX_ENGINE_JOB_WAITING,
-	PHX_ENGINE_JOB_HELD, /* waits, and not for nodes */
+	PHX_ENGINE_JOB_HELD, /* waits, but not for nodes */
 	PHX_ENGINE_JOB_RUNNING,
-	PHX_ENGINE_JOB_ENDING, /* on its nodes still */
+	PHX_ENGINE_JOB_ENDING, /* still on its nodes */
 	PHX_ENGINE_JOB_DONE,
 	PHX_ENGINE_JOB_FAILED,
 	PHX_ENGINE_JOB_CANCELLED,
@@ -38,29 +38,30 @@ extern const struct phx_enum phx_engine_job_state_names;
 #define PHX_ENGINE_HOST_FIELDS(F, S) F(S, node, STR(PHX_NAME_MAX))
 PHX_RECORD_STRUCT(phx_engine_host, PHX_ENGINE_HOST_FIELDS);
 
-/** A job as an engine that is not ours tells of it. */
+/** A job as an external engine reports it. */
 #define PHX_ENGINE_JOB_FIELDS(F, S) \
-	F(S, id, STR(32)) /* its name there, as people know it */ \
+	F(S, id, STR(32)) /* its name in the engine, as people know it */ \
 	F(S, user, STR(PHX_NAME_MAX)) \
 	F(S, uid, U32) \
 	F(S, state, ENUM(phx_engine_job_state)) \
 	F(S, nodes, U32) /* wanted */ \
 	F(S, submitted_ms, I64) \
-	F(S, started_ms, I64) /* of the present run; both by its clock */ \
+	F(S, started_ms, I64) /* of the present run; both by the engine's clock */ \
 	F(S, limit_ms, I64)   /* 0 = none */ \
-	/* WAITING, HELD: for that time, by its clock; 0 = for something else */ \
+	/* WAITING, HELD: the begin time that the job waits for, by the engine's clock; 0 = it \
+	 * waits for something else */ \
 	F(S, begin_ms, I64) \
 	F(S, restarts, U32) \
-	F(S, no_requeue, BOOL)             /* cannot run again: a kill is its end */ \
-	F(S, status, I64)                  /* exit status of one that ended */ \
+	F(S, no_requeue, BOOL)             /* cannot run again: a kill ends it for good */ \
+	F(S, status, I64)                  /* exit status, if it has ended */ \
 	F(S, hosts, LIST(phx_engine_host)) /* RUNNING, ENDING */
 PHX_RECORD_STRUCT(phx_engine_job, PHX_ENGINE_JOB_FIELDS);
 
-/** What an order says of jobs that it would end. */
+/** What an order says about jobs that it would end. */
 enum phx_jobs_say {
-	PHX_JOBS_UNSAID, /* nothing: an order from before this was asked, or of the core itself */
-	PHX_JOBS_SPARE,  /* refused where one would end */
-	PHX_JOBS_NAMED,  /* these may end, and no other */
+	PHX_JOBS_UNSAID, /* nothing: an order of the core itself, or one in an older journal */
+	PHX_JOBS_SPARE,  /* the order is refused if a job would end */
+	PHX_JOBS_NAMED,  /* only the jobs that are named may end */
 	PHX_JOBS_ANY,
 };
 extern const struct phx_enum phx_jobs_say_names;
@@ -76,7 +77,7 @@ PHX_RECORD_STRUCT(phx_job_ref, PHX_JOB_REF_FIELDS);
 	F(S, step, U32)
 PHX_RECORD_STRUCT(phx_index_row, PHX_INDEX_ROW_FIELDS);
 
-/** What ended a run of a job, as its agent tells. */
+/** What ended a run of a job, as the agent reports it. */
 enum phx_job_ended_by {
 	PHX_ENDED_UNKNOWN,
 	PHX_ENDED_ITSELF,
@@ -86,38 +87,39 @@ enum phx_job_ended_by {
 };
 extern const struct phx_enum phx_job_ended_by_names;
 
-/** A file that a trigger waits for: it is there with that digest, or it is gone. */
+/** A file that a trigger waits for: it is there with this digest, or it is gone. */
 #define PHX_TRIGGER_FILE_FIELDS(F, S) \
-	F(S, path, TEXT)              /* from the directory on that is watched */ \
-	F(S, digest, STR(65))         /* flow/trigger.h, of a cause */ \
+	F(S, path, TEXT)              /* relative to the watched directory */ \
+	F(S, digest, STR(65))         /* as in a cause: flow/trigger.h */ \
 	F(S, old, BOOL)               /* it was there before the trigger */ \
-	F(S, gone, STR(PHX_SEEN_KEY)) /* not "": the key of its path, flow/seen.h; it is gone */
+	F(S, gone, STR(PHX_SEEN_KEY)) /* not "": the file is gone; key of its path, flow/seen.h */
 PHX_RECORD_STRUCT(phx_trigger_file, PHX_TRIGGER_FILE_FIELDS);
 #define PHX_TRIGGER_ROWS_MAX 256 /* of one event */
 
 /* ---- payloads: PHX_EVENT_FIELDS_name is struct phx_event_name ---- */
 
-/* all that there is to say is said by the head */
+/* no members: the event's head says everything */
 #define PHX_EVENT_FIELDS_none(F, S)
 
 #define PHX_EVENT_FIELDS_site(F, S) F(S, settings, REC(phx_settings))
 #define PHX_EVENT_FIELDS_pool(F, S) F(S, pool_put, REC(phx_pool))
 #define PHX_EVENT_FIELDS_role(F, S) \
 	F(S, role_put, REC(phx_role)) \
-	/* refuse it where it takes something back, unasked; false in journals of before */ \
+	/* refuse it if an image or package would become older without permission; false in older \
+	 * journals */ \
 	F(S, not_older, BOOL)
-/* all that there are */
+/* all trusted keys */
 #define PHX_EVENT_FIELDS_package_keys(F, S) F(S, keys, LIST(phx_trusted_key))
-/* that machines are started with from now on */
+/* the image that machines are started with from now on */
 #define PHX_EVENT_FIELDS_deploy_image(F, S) \
 	F(S, name, STR(PHX_NAME_MAX)) \
 	F(S, version, STR(PHX_NAME_MAX)) \
-	F(S, may_be_older, BOOL) /* configuration names it */
+	F(S, may_be_older, BOOL) /* the configuration allows this older version */
 #define PHX_EVENT_FIELDS_rules_put(F, S) F(S, rules, LIST(phx_rule))
-/* of the pool or role; node_accept: the node's new name, or "" */
+/* name of the pool or role; node_accept: the node's new name, or "" */
 #define PHX_EVENT_FIELDS_named(F, S) F(S, name, STR(PHX_NAME_MAX))
 
-/* by what a machine is known */
+/* what identifies a machine */
 #define PHX_EVENT_MACHINE(F, S) \
 	F(S, macs, LIST(phx_mac)) \
 	F(S, serial, STR(64)) \
@@ -132,35 +134,37 @@ PHX_RECORD_STRUCT(phx_trigger_file, PHX_TRIGGER_FILE_FIELDS);
 
 #define PHX_EVENT_FIELDS_enrol(F, S) \
 	PHX_EVENT_MACHINE(F, S) \
-	F(S, name, STR(PHX_NAME_MAX)) /* of a machine that nobody announced */ \
+	F(S, name, STR(PHX_NAME_MAX)) /* for a machine that nobody announced */ \
 	F(S, key_fp, STR(72)) \
-	/* the start whose token was shown, as phxd found it to be true; 0 = none */ \
+	/* the start whose token the machine showed, checked by phxd; 0 = none */ \
 	F(S, start, U64) \
-	/* asked for on the head itself, over loopback or from one of its own addresses */ \
+	/* the request came from the head itself: over loopback or from one of its own \
+	 * addresses */ \
 	F(S, local, BOOL) \
-	F(S, local_ok, BOOL) /* its configuration lets machines enrol so */ \
-	/* where it came from; "" in journals of before: who asks is known by less then */ \
+	F(S, local_ok, BOOL) /* the head's configuration lets machines enrol so */ \
+	/* where the request came from; "" in older journals, whose machines were checked less \
+	 * strictly */ \
 	F(S, address, STR(64)) \
-	/* who comes with the key that the node has already brings no further MAC addresses: its \
-	 * owner has that key. False in journals of before */ \
+	/* a machine that comes with the key which the node has already adds no MAC addresses: the \
+	 * node's owner has that key, too; false in older journals */ \
 	F(S, macs_by_start, BOOL) \
-	F(S, env, ENUM(phx_node_env)) /* this and the next: for people */ \
+	F(S, env, ENUM(phx_node_env)) /* this and boot_id: for people */ \
 	F(S, boot_id, STR(40))
 
 #define PHX_EVENT_FIELDS_node_bmc(F, S) F(S, bmc, REC(phx_bmc))
 
 #define PHX_EVENT_FIELDS_node_label(F, S) \
-	F(S, labels, LIST(phx_label)) /* put on, or given another value */ \
-	F(S, unlabel, LIST(phx_word)) /* keys taken off, before the others are put on */
+	F(S, labels, LIST(phx_label)) /* to add, or to give another value */ \
+	F(S, unlabel, LIST(phx_word)) /* keys to remove, before `labels` are added */
 
-/* what a node's agent says that it runs */
+/* what a node's agent reports that it runs */
 #define PHX_EVENT_REPORT(F, S) \
 	F(S, actual_role, STR(PHX_NAME_MAX)) \
 	F(S, actual_identity, STR(200)) \
 	F(S, healthy, BOOL)
 #define PHX_EVENT_FIELDS_report(F, S) \
 	PHX_EVENT_REPORT(F, S) \
-	F(S, ca, STR(72)) /* of its certificate; "" in journals of before */
+	F(S, ca, STR(72)) /* fingerprint of the CA of its certificate; "" in older journals */
 
 #define PHX_EVENT_FIELDS_hello(F, S) \
 	F(S, env, ENUM(phx_node_env)) \
@@ -169,100 +173,102 @@ PHX_RECORD_STRUCT(phx_trigger_file, PHX_TRIGGER_FILE_FIELDS);
 	F(S, system_image, STR(PHX_NAME_MAX)) \
 	F(S, system_digest, STR(65)) \
 	PHX_EVENT_REPORT(F, S) \
-	F(S, echoes, BOOL)    /* its answers carry the nonces of the attempts */ \
-	F(S, rekeys, BOOL)    /* it knows the step of that name */ \
-	F(S, scratches, BOOL) /* the same of the step scratch */ \
+	F(S, echoes, BOOL)    /* its answers carry the nonces of attempts */ \
+	F(S, rekeys, BOOL)    /* it knows the step rekey */ \
+	F(S, scratches, BOOL) /* it knows the step scratch */ \
 	F(S, facts, REC(phx_facts))
 
-/* asked for over a connection of the key that it has */
+/* the agent asked over a connection that its present key secures */
 #define PHX_EVENT_FIELDS_rekey(F, S) \
 	F(S, step_id, U64) \
 	F(S, epoch, U64) \
-	F(S, nonce, U64) /* of the order that was followed */ \
+	F(S, nonce, U64) /* of the order that the agent followed */ \
 	F(S, key_fp, STR(72)) \
 	F(S, address, STR(64)) /* where it came from */
 
 #define PHX_EVENT_FIELDS_inventory(F, S) F(S, facts, REC(phx_facts))
 
-/* an order of somebody on a node */
+/* an order of a person on a node */
 #define PHX_EVENT_FIELDS_order(F, S) \
 	F(S, role, STR(PHX_NAME_MAX)) \
 	F(S, pool, STR(PHX_NAME_MAX)) \
-	F(S, has_setup, BOOL) /* setup was asked for by hand */ \
+	F(S, has_setup, BOOL) /* a setup was asked for by hand */ \
 	F(S, setup, REC(phx_setup)) \
 	F(S, encrypt, BOOL) \
 	F(S, pin, BOOL) \
 	F(S, power_cycle, BOOL) \
 	F(S, force, BOOL) \
-	F(S, jobs, ENUM(phx_jobs_say))   /* may jobs end by the order? */ \
+	F(S, jobs, ENUM(phx_jobs_say))   /* may the order end jobs? */ \
 	F(S, may_end, LIST(phx_job_ref)) /* NAMED; by id, ascending */ \
-	F(S, has_grace, BOOL)            /* a job has grace_ms, and is killed then */ \
+	F(S, has_grace, BOOL)            /* a job may go on for grace_ms, and is then killed */ \
 	F(S, grace_ms, U32)
 
-/* what came of a step of a plan, of a power operation or of a key's end */
+/* the result of a step of a plan, of a power operation or of the destruction of a key */
 #define PHX_EVENT_FIELDS_answer(F, S) \
 	F(S, step_id, U64) \
 	F(S, epoch, U64) \
-	/* step_result: which of the step's attempts failed; 0 = not known */ \
+	/* step_result: which attempt at the step failed; 0 = not known */ \
 	F(S, attempt, U32) \
-	F(S, nonce, U64)  /* step_result: of the order that was followed; 0 = none */ \
+	F(S, nonce, U64)  /* step_result: of the order that the agent followed; 0 = none */ \
 	F(S, result, I64) /* 0 or negative errno; text: the error */ \
 	F(S, power, ENUM(phx_power_state)) /* power_result */ \
 	F(S, name, STR(PHX_NAME_MAX))      /* key_result without step: key id */ \
 	/* wipe done: what was erased and read back, for the signed record */ \
 	F(S, erased_disk, STR(160)) \
-	F(S, setup, REC(phx_setup)) /* by that method */ \
+	F(S, setup, REC(phx_setup)) /* the method that was ordered */ \
 	F(S, erased_bytes, U64) \
 	F(S, verified_bytes, U64) \
 	F(S, used, ENUM(phx_wipe_method)) /* the method that erased it at last */ \
-	F(S, places, U32)                 /* read back there; their sum and what was read */ \
+	F(S, places, U32) /* places read back; next: SHA-256 of them and of what was read */ \
 	F(S, read_sha256, STR(65)) \
-	F(S, tried, STR(200)) /* the method before, and why it did not do */ \
-	F(S, hidden, STR(96)) /* what the disk hid, and is erased, too */ \
-	/* what the deploy environment signed of it: pki/statement.h; `image` and `signer` are set \
-	 * by phxd, where it has such a deploy image, and the signature is that of the key that \
-	 * the node shows: "" it has not, or it is not */ \
+	F(S, tried, STR(200)) /* the method tried before, and why it was not enough */ \
+	F(S, hidden, STR(96)) /* what the disk hid, which is erased, too */ \
+	/* what the deploy environment signed about the erase: pki/statement.h. phxd sets `image` \
+	 * if it has a deploy image with this digest, and `signer` if the signature is that of the \
+	 * key which the node showed; otherwise they are "" */ \
 	F(S, boot_id, STR(40)) \
 	F(S, image_sha256, STR(65)) \
 	F(S, image, STR(128)) \
 	F(S, signer, STR(72)) \
 	F(S, key, STR(256)) \
 	F(S, signature, STR(160)) \
-	/* what its TPM quoted that by: pki/quote.h; the last three are set by phxd, where the \
-	 * quote is of just this: "" it is not, or there is none */ \
+	/* the TPM's quote for that statement: pki/quote.h. phxd sets the last three if the quote \
+	 * is for just this statement; otherwise, or without a quote, they are "" and 0 */ \
 	F(S, tpm_key, STR(256)) \
 	F(S, tpm_said, STR(512)) \
 	F(S, tpm_signature, STR(160)) \
 	F(S, tpm_pcrs, STR(641)) \
-	F(S, tpm, STR(72)) /* fingerprint of its key */ \
+	F(S, tpm, STR(72)) /* fingerprint of the TPM's key */ \
 	F(S, tpm_resets, U32) \
-	F(S, tpm_sum, STR(65)) /* of its registers */
+	F(S, tpm_sum, STR(65)) /* SHA-256 of the TPM's registers */
 
 #define PHX_EVENT_FIELDS_job_submit(F, S) \
-	/* the number that it was given, for people: the core numbers it again at a replay */ \
+	/* the number that the job was given, for people: a replay numbers it again */ \
 	F(S, job, U64) \
 	F(S, job_nodes, U32) \
-	F(S, must_fit, BOOL) /* refuse it where no node that is there could ever run it */ \
-	F(S, hold, BOOL)     /* held back until let go */ \
-	/* refuse it where its user is no member of the RE; not asked for an administrator, nor \
-	 * in journals of before there were members */ \
+	F(S, must_fit, BOOL) /* refuse it if no present node could ever run it */ \
+	F(S, hold, BOOL)     /* hold it until it is released */ \
+	/* refuse it if its user is no member of the RE; not set for an administrator, nor in \
+	 * journals from before there were members */ \
 	F(S, must_be_member, BOOL) \
-	F(S, group, STR(PHX_NAME_MAX)) /* of its user, by which he is one; "" by his name */ \
-	/* who submits it, as whom he may be one, too; "" in journals of before */ \
+	/* the user's group that makes him a member; "" = his own name does */ \
+	F(S, group, STR(PHX_NAME_MAX)) \
+	/* identity of the person who submits it, which may also make him a member; "" in older \
+	 * journals */ \
 	F(S, identity, STR(PHX_IDENTITY_MAX)) \
-	/* one behind the other: a member for each index */ \
+	/* the rows of an array, in order: a member for each index */ \
 	F(S, array_rows, LIST(phx_index_row)) \
-	/* such a row, in events of before there were several; step 0: none */ \
+	/* the only row, in events from before there were several; step 0: none */ \
 	F(S, array_from, U32) \
 	F(S, array_to, U32) \
 	F(S, array_step, U32) \
-	F(S, array_at_once, U32) /* so many members run at a time; 0 = any */ \
+	F(S, array_at_once, U32) /* how many members run at a time; 0 = any number */ \
 	F(S, uid, U32) \
 	F(S, gid, U32) \
 	F(S, user, STR(PHX_NAME_MAX)) \
 	F(S, argv, LIST(phx_text)) \
 	F(S, job_env, LIST(phx_text)) /* "NAME=value" */ \
-	F(S, script, TEXT)            /* NULL, or a program text in place of argv[0] */ \
+	F(S, script, TEXT)            /* NULL, or a program text that runs in place of argv[0] */ \
 	F(S, estimate_ms, I64) \
 	F(S, no_requeue, BOOL) \
 	F(S, grace_ms, U32) /* from SIGTERM to SIGKILL; 0 = 5 s */ \
@@ -274,30 +280,31 @@ PHX_RECORD_STRUCT(phx_trigger_file, PHX_TRIGGER_FILE_FIELDS);
 
 #define PHX_EVENT_FIELDS_job_order(F, S) \
 	F(S, job, U64) \
-	F(S, job_last, U64) /* job_cancel: all from `job` to this one; 0 = that one */ \
-	F(S, hold, BOOL)    /* job_hold: held back until let go */
+	F(S, job_last, U64) /* job_cancel: cancel all from `job` to this one; 0 = only `job` */ \
+	F(S, hold, BOOL)    /* job_hold: hold it until it is released; false: release it */
 
 #define PHX_EVENT_FIELDS_job_result(F, S) \
 	F(S, job, U64) \
-	F(S, run, U32)    /* of which run of the job */ \
+	F(S, run, U32)    /* number of the run of the job */ \
 	F(S, result, I64) /* exit status, or negative errno; text: the error */ \
-	/* the agent ended it itself (its lease, its node's drain): it may run again */ \
+	/* the agent ended it by itself (lease, drain of the node): it may run again */ \
 	F(S, forced, BOOL) \
 	F(S, ended_by, ENUM(phx_job_ended_by)) \
 	F(S, cpu_ms, U64) \
 	F(S, memory_peak_bytes, U64) \
 	F(S, output_cut_bytes, U64)
 
-/* who: what the one who asks is to this RE */
+/* who: what the person who asks is to this RE */
 #define PHX_EVENT_FIELDS_ask(F, S) \
 	F(S, who, ENUM(phx_re_who)) \
-	/* re_create: without a name, the request `re` is granted */ \
+	/* re_create: without a name, the request that `re` names is granted */ \
 	F(S, agreement, REC(phx_agreement))
 
 #define PHX_EVENT_FIELDS_re_order(F, S) \
 	F(S, who, ENUM(phx_re_who)) \
-	F(S, jobs, ENUM(phx_jobs_say)) /* re_deactivate: may jobs end by it? */ \
-	/* re_deactivate: the RE's history has how many end; false in journals of before */ \
+	F(S, jobs, ENUM(phx_jobs_say)) /* re_deactivate: may it end jobs? */ \
+	/* re_deactivate: the RE's history gets the number of jobs that end; false in older \
+	 * journals */ \
 	F(S, tells, BOOL) \
 	F(S, may_end, LIST(phx_job_ref)) /* NAMED; by id, ascending */
 
@@ -305,42 +312,44 @@ PHX_RECORD_STRUCT(phx_trigger_file, PHX_TRIGGER_FILE_FIELDS);
 	F(S, who, ENUM(phx_re_who)) \
 	F(S, use_ppm, U32) /* CPU use of one instance, millionths of its share */
 
-/* what changed since the last one; text: why nothing is known any more */
+/* what changed since the last report; text: why nothing is known any more */
 #define PHX_EVENT_FIELDS_re_queue(F, S) \
-	F(S, whole, BOOL) /* all there is: what is not named is gone */ \
+	F(S, whole, BOOL) /* a complete report: what it does not name is gone */ \
 	F(S, engine_jobs, LIST(phx_engine_job)) \
 	F(S, engine_nodes, LIST(phx_engine_node)) \
-	/* ours: somebody drained it, maybe we */ \
+	/* `ours`: closed by a drain, which may be our own */ \
 	F(S, engine_partitions, LIST(phx_engine_node))
 
 #define PHX_EVENT_FIELDS_cert_revoke(F, S) \
-	F(S, serial, STR(64))         /* the certificate's number */ \
-	F(S, name, STR(PHX_NAME_MAX)) /* whose it was */
+	F(S, serial, STR(64))         /* the certificate's serial number */ \
+	F(S, name, STR(PHX_NAME_MAX)) /* its owner's name, or "" */
 
-/* who: what the one who asks is to this RE. Lists of words with blanks between them: identities,
- * and group:NAME for a group of the head */
+/* who: what the person who asks is to this RE. Lists of words separated by blanks: identities, and
+ * group:NAME for a group of the head */
 #define PHX_EVENT_FIELDS_re_members(F, S) \
 	F(S, who, ENUM(phx_re_who)) \
 	F(S, add, STR(PHX_MEMBERS_MAX)) \
 	F(S, remove, STR(PHX_MEMBERS_MAX))
 
-/* a role, or the login of a certificate */
+/* grants or revokes a role, or the login of a certificate */
 #define PHX_EVENT_FIELDS_access(F, S) \
 	F(S, identity, STR(PHX_IDENTITY_MAX)) \
 	F(S, role, ENUM(phx_who)) \
-	F(S, login, STR(PHX_NAME_MAX)) /* not "": it works as this user of the head */ \
+	/* not "": the certificate works as this user of the head */ \
+	F(S, login, STR(PHX_NAME_MAX)) \
 	F(S, revoke, BOOL)
 
-/* what the head has found out of an owner that was written without a kind */
+/* the identity that the head found for an owner who was written without a kind */
 #define PHX_EVENT_FIELDS_identity(F, S) \
 	F(S, word, STR(PHX_NAME_MAX)) \
 	F(S, identity, STR(PHX_IDENTITY_MAX))
 
 #define PHX_EVENT_FIELDS_notice(F, S) \
-	/* so many job ids may have been given by events that are lost */ \
+	/* number of job ids that lost events may have given */ \
 	F(S, skip_jobs, U64)
 
-/* what it runs phxd keeps in the file of its digest; who may submit: as job_submit */
+/* phxd keeps the text of the workflow in the file of its digest; who may submit: as in
+ * job_submit */
 #define PHX_EVENT_FIELDS_workflow_submit(F, S) \
 	F(S, name, STR(PHX_NAME_MAX)) \
 	F(S, digest, STR(65)) \
@@ -356,10 +365,11 @@ PHX_RECORD_STRUCT(phx_trigger_file, PHX_TRIGGER_FILE_FIELDS);
 
 #define PHX_EVENT_FIELDS_workflow_order(F, S) F(S, workflow, U64)
 
-/* those that were given to the node and run are counted, the others are passed over */
+/* counted are tasks that the node was given and that run; other rows are ignored */
 #define PHX_EVENT_FIELDS_task_results(F, S) F(S, rows, LIST(phx_task_result))
 
-/* what its runs do phxd keeps in files of the digests; who may: as workflow_submit */
+/* phxd keeps the workflows of its runs in the files of their digests; who may: as in
+ * workflow_submit */
 #define PHX_EVENT_FIELDS_trigger_create(F, S) \
 	F(S, name, STR(PHX_NAME_MAX)) \
 	F(S, trigger_kind, ENUM(phx_trigger_kind)) \
@@ -370,14 +380,15 @@ PHX_RECORD_STRUCT(phx_trigger_file, PHX_TRIGGER_FILE_FIELDS);
 	F(S, look, REC(phx_trigger_flow)) \
 	F(S, token_sha256, STR(65))
 
-/* by a call: `what` the caller; `once`: not, where one with that digest came lately */
+/* trigger_hook: `what` is the caller; `once`: ignore the call if one with this digest came
+ * lately */
 #define PHX_EVENT_FIELDS_trigger_order(F, S) \
 	F(S, trigger, U64) \
 	F(S, what, STR(96)) \
 	F(S, digest, STR(65)) \
 	F(S, once, BOOL)
 
-/* what was seen since the last one */
+/* what the watcher saw since the last such event */
 #define PHX_EVENT_FIELDS_trigger_files(F, S) \
 	F(S, trigger, U64) \
 	F(S, rows, LIST(phx_trigger_file))
@@ -385,7 +396,7 @@ PHX_RECORD_STRUCT(phx_trigger_file, PHX_TRIGGER_FILE_FIELDS);
 #define PAYLOAD(name) PHX_RECORD_STRUCT(phx_event_##name, PHX_EVENT_FIELDS_##name);
 #include "state/event.def"
 
-/** Which payload a kind has: PHX_PAYLOAD_order is member `order` of the event, and so on. */
+/** The payload of a kind: PHX_PAYLOAD_order is member `order` of the event, and so on. */
 enum phx_payload {
 #define PAYLOAD(name) PHX_PAYLOAD_##name,
 #include "state/event.def"
@@ -394,27 +405,28 @@ enum phx_payload phx_event_payload(enum phx_event_kind kind);
 
 /* ---- the event ---- */
 
-/** What is said of every event, whatever its kind. */
+/** The head: the members of every event, whatever its kind. */
 #define PHX_EVENT_HEAD_FIELDS(F, S) \
 	F(S, kind, ENUM(phx_event_kind)) \
-	F(S, now_ms, I64)             /* core time: milliseconds, never going back */ \
+	F(S, now_ms, I64)             /* core time: milliseconds, never goes back */ \
 	F(S, by, STR(PHX_NAME_MAX))   /* who asked: "uid:0", "node:n1", "phxd" */ \
-	F(S, node, STR(PHX_NAME_MAX)) /* which it is about, or "" */ \
-	F(S, re, STR(PHX_NAME_MAX))   /* the same; of a job: in whose queue it is */ \
-	/* reason, error, what was seen: in their words. power: operation asked for */ \
+	F(S, node, STR(PHX_NAME_MAX)) /* the node that the event is about, or "" */ \
+	F(S, re, STR(PHX_NAME_MAX))   /* the RE, or ""; for a job: the RE in whose queue it is */ \
+	/* reason, error or observation, in words; power: the operation asked for */ \
 	F(S, text, STR(256)) \
-	/* A number that the head drew at its start, above the one before; 0 = as before. Step \
-	 * ids and epochs go on above it: none comes again after a journal was restored. */ \
+	/* The number that the head drew at its start, above the one before; 0 in older journals. \
+	 * Step ids and epochs go on above it, so that none is used again after a journal was \
+	 * restored. */ \
 	F(S, incarnation, U64) \
-	/* A random number for what nobody is to know before (phx_draw()), up to INT64_MAX; \
-	 * 0 = none: an event of before, or one that drew nothing from it. */ \
+	/* A random number, up to INT64_MAX, for what nobody may know before (phx_draw()); 0 = \
+	 * none: an event of an older journal, or one that did not use it. */ \
 	F(S, random, U64)
 struct phx_event_head {
 	PHX_MEMBERS(phx_event_head, PHX_EVENT_HEAD_FIELDS)
 };
 
-/** One event. Of the payloads only that of its kind may be touched: who does names the kind, or
- * says PHX_CARRIES(); tests/check-events sees to it. */
+/** One event. Only the payload of its kind may be touched: code that does names the kind, or says
+ * PHX_CARRIES(); tests/check-events proves it. */
 struct phx_event {
 	union {
 		struct phx_event_head head;
@@ -427,23 +439,23 @@ struct phx_event {
 #include "state/event.def"
 	};
 };
-/** That event `ev` carries payload `name` is given here; another one is a bug of the caller. */
+/** Assert that event `ev` carries payload `name`; another payload is a bug of the caller. */
 #define PHX_CARRIES(ev, name) \
 	assert(phx_event_payload((enum phx_event_kind)(ev)->kind) == PHX_PAYLOAD_##name)
-/** Reads a member of another kind's payload as if it were not there. */
+/** The table of events. A member of another kind's payload reads as if it were absent. */
 extern const struct phx_record phx_event_record;
 void phx_event_fini(struct phx_event *ev);
 
 /* ---- what comes of it ---- */
 
 enum phx_action_kind {
-	PHX_ACT_ORDER,    /* node has new orders: wake its long poll */
+	PHX_ACT_ORDER,    /* the node has new orders: wake its long poll */
 	PHX_ACT_POWER,    /* text: enum phx_power_op */
 	PHX_ACT_KEY_MAKE, /* key_id */
-	/* key_id; step_id 0: answered by a key_result with the key id as name */
+	/* key_id; with step_id 0 the answer is a key_result with the key id as name */
 	PHX_ACT_KEY_DESTROY,
 	PHX_ACT_ERASED, /* write a signed erase record (in the same transaction) */
-	/* and the attestation of the hand-over, whose last erase it is: of the erases from step
+	/* write the attestation of the hand-over that ends with this erase: of the erases from step
 	 * first_id to step_id */
 	PHX_ACT_ATTEST,
 	PHX_ACT_DHCP, /* host entries changed */
@@ -454,14 +466,14 @@ extern const struct phx_enum phx_action_kind_names;
 #define PHX_ACTION_FIELDS(F, S) \
 	F(S, kind, ENUM(phx_action_kind)) \
 	F(S, node, STR(PHX_NAME_MAX)) \
-	F(S, step_id, U64) /* id by which a repeated action is known; 0 for hints */ \
+	F(S, step_id, U64) /* identifies a repeated action; 0 for hints */ \
 	F(S, epoch, U64) \
 	F(S, key_id, STR(PHX_NAME_MAX)) \
 	F(S, disk, STR(160)) \
 	F(S, method, ENUM(phx_wipe_method)) \
 	F(S, size_bytes, U64) \
 	F(S, verified_bytes, U64) \
-	F(S, nonce, U64) /* erased: of the attempt */ \
+	F(S, nonce, U64) /* erased: that of the attempt */ \
 	/* erased: as in the answer */ \
 	F(S, used, ENUM(phx_wipe_method)) \
 	F(S, places, U32) \
@@ -479,31 +491,31 @@ extern const struct phx_enum phx_action_kind_names;
 	F(S, tpm_signature, STR(160)) \
 	F(S, tpm_pcrs, STR(641)) \
 	F(S, tpm, STR(72))                      /* erased; attest: of the last erase */ \
-	F(S, from_owner, STR(PHX_IDENTITY_MAX)) /* whose data was there */ \
-	F(S, to_owner, STR(PHX_IDENTITY_MAX))   /* who has the node next; "" nobody yet */ \
-	F(S, first_id, U64)                     /* attest: see there */ \
+	F(S, from_owner, STR(PHX_IDENTITY_MAX)) /* owner of the erased data */ \
+	F(S, to_owner, STR(PHX_IDENTITY_MAX))   /* next owner of the node; "" = none yet */ \
+	F(S, first_id, U64)                     /* attest: step of the first erase */ \
 	F(S, reset, STR(16))                    /* attest: pki/attestation.h */ \
 	F(S, reset_ms, I64) \
-	F(S, ordered_by, STR(PHX_IDENTITY_MAX)) /* attest: the plan */ \
+	F(S, ordered_by, STR(PHX_IDENTITY_MAX)) /* attest: who ordered the plan */ \
 	F(S, text, STR(256)) \
 	F(S, re, STR(PHX_NAME_MAX)) \
-	F(S, other_re, STR(PHX_NAME_MAX)) /* it and `re`: whose history a note belongs to */
+	F(S, other_re, STR(PHX_NAME_MAX)) /* a note belongs to the history of this RE and of `re` */
 PHX_RECORD_STRUCT(phx_action, PHX_ACTION_FIELDS);
 
-/** What enrolment was answered with. */
+/** The answer to an enrolment. */
 enum phx_enrol_answer { PHX_ENROL_PENDING, PHX_ENROL_CERTIFY, PHX_ENROL_REFUSED };
 
 struct phx_outcome {
 	struct phx_list actions; /* struct phx_action */
-	char node[PHX_NAME_MAX]; /* enrol: who it is; node_add */
+	char node[PHX_NAME_MAX]; /* enrol: the node that the machine is; node_add: the new node */
 	int enrol;               /* enum phx_enrol_answer */
 	uint64_t job;            /* job_submit: its id */
 	uint64_t workflow;       /* workflow_submit: its number */
 	uint64_t trigger;        /* trigger_create: its number */
-	bool changed;            /* false: nothing to do, it already was so */
-	bool drew;               /* something came of the event's random number */
+	bool changed;            /* false: the event changed nothing */
+	bool drew;               /* the event's random number was used */
 	char text[256];
-	/* -ENOMEM as soon as something could not be stored; never seen by the caller */
+	/* -ENOMEM as soon as something could not be stored; callers of the core never see it */
 	int error;
 };
 void phx_outcome_fini(struct phx_outcome *o);

@@ -1,6 +1,6 @@
-/* Finds items of a state's lists by number; named.c finds pools, roles and REs, the index nodes, by
- * name and by what their machines are known by. Called by the pure rooms above and by the API.
- * Pure. */
+/* Finds items of a state's lists: jobs, runs and triggers by number, certificates by serial number,
+ * grants by identity. named.c finds pools, roles and REs by name; index.c finds nodes by name and
+ * by what identifies their machines. Called by the pure rooms above and by the API. Pure. */
 #include "state/state.h"
 
 #include <string.h>

@@ -1,6 +1,6 @@
-/* Nodes that were removed. One keeps its place in the list, without a name and in no set or group,
- * until the list closes up: once for all of a portion, since it is long and its nodes are large.
- * Called where a node is removed and by the dispatcher. Pure. */
+/* Removed nodes. Each keeps its place in the list, without a name and in no set or group, until the
+ * list is closed up: once for a whole portion of events, since the list is long and its nodes are
+ * large. Called where a node is removed, and by the dispatcher. Pure. */
 #include "state/gone.h"
 
 #include <string.h>

@@ -1,11 +1,10 @@
-/* Incarnations of the head keep step ids and epochs apart when a journal is
- * restored. A head that goes on from an older journal would use ids again that it
- * gave after that journal was saved. Agents answer a known id from their own
- * memory, so work would count as done that was never done. Therefore each start of
- * phxd draws a number above the last one (from its clock), the first event that
- * changes the state carries it, and ids go on above `number << ID_BITS`. A plan
- * under way keeps its ids. Journals of before have incarnation 0. Called by core/apply.c
- * and node/handover.c. Pure. */
+/* Incarnations of the head keep step ids and epochs unique when a journal is restored. A head that
+ * goes on from an older journal would use ids again that it gave after that journal was saved.
+ * Agents answer a known id from their own memory, so work would count as done that was never done.
+ * Therefore each start of phxd draws a number above the last one (from its clock), the first event
+ * that changes the state carries it, and ids go on above `number << ID_BITS`. A plan under way
+ * keeps its ids. Older journals have incarnation 0. Called by core/apply.c and node/handover.c.
+ * Pure. */
 #include "state/apply.h"
 
 /* room for 65,536 steps; more steps use ids of the next number, which does no harm */

@@ -1,7 +1,7 @@
-/* The index of a state: see index.h. Bitmaps over the list of nodes, a hash table of
- * names, another of what machines are known by, the nodes' times in one array, the
- * jobs' in a heap, the jobs of each RE in a list, the queued jobs of no RE in a
- * manager of lib/batch. Used by the pure rooms above. Pure. */
+/* The index of a state: see index.h. Bitmaps over the list of nodes, hash tables of their names and
+ * of what identifies machines, an array of the nodes' times, a heap of the jobs' times, a list of
+ * the jobs of each RE, and a manager of lib/batch for the queued jobs of no RE. Used by the pure
+ * rooms above. Pure. */
 #include "state/index.h"
 
 #include <errno.h>
@@ -16,18 +16,18 @@
 #include "state/node_sets.h"
 
 enum { WORD = 64, LEAST = 64 };
-enum { CHANGES_BITS = 24 }; /* of one event less than so many: of 65,536 nodes all groups */
+enum { CHANGES_BITS = 24 }; /* one event makes fewer than 2^24: all groups of 65,536 nodes */
 
 struct phx_index {
-	uint32_t n, cap; /* nodes: indexed, and room for (a multiple of WORD) */
+	uint32_t n, cap; /* nodes indexed, and room for nodes (a multiple of WORD) */
 	uint64_t *sets[PHX_SET_COUNT_];
-	struct phx_hash names;        /* of nodes: their places; room for `cap` */
+	struct phx_hash names;        /* places of nodes by name; room for `cap` */
 	uint32_t *groups;             /* of IDLE nodes: hash of their RE's name */
 	int64_t *due;                 /* of nodes */
 	uint64_t *runs;               /* the job whose open part is on the node */
 	struct phx_list dues, of_res; /* jobs: job_lists.h */
 	bool touched;                 /* some node is touched */
-	bool untrue;                  /* memory was lacking: the index must be built anew */
+	bool untrue;                  /* memory ran out: the index must be built anew */
 	uint64_t visits;
 	struct phx_index_jobs jobs;
 	struct phx_batch *outside; /* queued jobs of no RE */
@@ -205,7 +205,7 @@ int64_t phx_index_nodes_due(const struct phx_state *s)
 
 /* ---- groups of nodes ---- */
 
-/* NULL: nodes have to be looked at. */
+/* The groups of nodes; NULL: not up to date, and the nodes themselves must be looked at. */
 static const struct phx_members *members_of(const struct phx_state *s)
 {
 	const struct phx_index *x = s->index;
@@ -258,7 +258,7 @@ struct phx_node *phx_known_next(const struct phx_state *s, enum phx_known_kind k
 		return NULL;
 	if (there)
 		end = phx_known_find(x->known, &s->nodes, kind, key, at, end);
-	/* nodes that are kept under the keys that they had are looked at */
+	/* touched nodes are still kept under their former keys: look at each */
 	for (uint32_t i = at;; i++) {
 		i = !there ? i : x->touched ? next_of(x, PHX_SET_TOUCHED, i) : end;
 		if (i >= end)
@@ -488,7 +488,7 @@ void phx_index_rename(struct phx_state *s, const struct phx_node *n, const char 
 	struct phx_hash *names = &s->index->names;
 	uint32_t i = phx_index_place(s, n);
 	phx_hash_drop(names, phx_hash_text(n->name), i);
-	phx_hash_put(names, phx_hash_text(name), i); /* there is room: that of its old name */
+	phx_hash_put(names, phx_hash_text(name), i); /* there is room: its old name was dropped */
 	phx_touch(s, n);
 }
 

@@ -8,7 +8,7 @@
 #include "base/heap.h"
 #include "state/node_sets.h"
 
-/* ---- when they want a tick ---- */
+/* ---- when jobs want a tick ---- */
 
 struct due {
 	int64_t at_ms;
@@ -80,12 +80,12 @@ int phx_dues_come(struct phx_list *dues, const struct phx_state *s, int64_t now_
 
 /* ---- of REs ---- */
 
-enum { GROWN = 64 }; /* a list is looked through for old numbers when it has doubled, and so many */
+enum { GROWN = 64 }; /* old numbers are dropped when a list has doubled and grown by so many more */
 
 struct re_jobs {
 	char re[PHX_NAME_MAX];
-	struct phx_list ids; /* uint64_t, in order; those of jobs that were forgotten, too */
-	uint32_t n_kept;     /* when old ones were dropped last */
+	struct phx_list ids; /* uint64_t, ascending; also those of jobs that were forgotten */
+	uint32_t n_kept;     /* length after old ones were last dropped */
 };
 
 static struct re_jobs *list_of(const struct phx_list *lists, const char *re)
@@ -127,7 +127,7 @@ static void drop_old(struct re_jobs *l, const struct phx_state *s)
 	l->ids.n = l->n_kept = n;
 }
 
-/* Were all its jobs forgotten? */
+/* Has the state forgotten all jobs of the list? */
 static bool is_past(const struct re_jobs *l, const struct phx_state *s)
 {
 	return !l->ids.n || !s->jobs.n ||
@@ -135,7 +135,8 @@ static bool is_past(const struct re_jobs *l, const struct phx_state *s)
 		PHX_LIST_AT(&s->jobs, struct phx_job, 0)->id;
 }
 
-/* A list for another RE, in the place of one that is past if there is one; NULL: out of memory. */
+/* A list for another RE, in place of a list whose jobs are all forgotten, if there is one; NULL:
+ * out of memory. */
 static struct re_jobs *add_list(struct phx_list *lists, const struct phx_state *s, const char *re)
 {
 	struct re_jobs *to = NULL;

@@ -1,6 +1,6 @@
-/* What machines are known by: see known.h. One hash table of all kinds of keys; for
- * each node the hashes under which it stands are remembered, because its keys have
- * changed when it is put again. Called by index.c. Pure. */
+/* What identifies machines: see known.h. One hash table holds all kinds of keys. For each node the
+ * hashes under which it is stored are remembered, since its keys have changed when it is stored
+ * again. Called by index.c. Pure. */
 #include "state/known.h"
 
 #include <errno.h>
@@ -58,7 +58,7 @@ bool phx_known_is(const struct phx_node *n, enum phx_known_kind kind, const char
 	return false;
 }
 
-/* The same word as a key of two kinds has two hashes. */
+/* A word that is a key of two kinds has two hashes. */
 static uint32_t hash_of(enum phx_known_kind kind, const char *key)
 {
 	return phx_hash_text(key) + kind * 0x9e3779b9u;

@@ -1,6 +1,5 @@
-/* Groups of nodes: see members.h. Groups are few (states, pools, REs), so they are
- * in a list; for each node the groups that it is in are remembered. Called by
- * index.c. Pure. */
+/* Groups of nodes: see members.h. There are few groups (states, pools, REs), so they are in a list;
+ * for each node the groups that it is in are remembered. Called by index.c. Pure. */
 #include "state/members.h"
 
 #include <errno.h>
@@ -124,7 +123,7 @@ const struct phx_members_group *phx_members_find(const struct phx_members *m,
 	return NULL;
 }
 
-/* Adds a group, in the place of an empty group if there is one; NULL: out of memory. */
+/* Adds a group, in place of an empty group if there is one; NULL: out of memory. */
 static struct phx_members_group *add_group(struct phx_members *m, enum phx_members_kind kind,
 					   const char *key)
 {
@@ -154,7 +153,7 @@ static void set(struct phx_members *m, struct phx_members_group *g, uint32_t i, 
 	g->changed = ++m->changed;
 }
 
-/* The group of that kind which the node at place i is in; NULL: none. */
+/* The group of this kind that the node at place i is in; NULL: none. */
 static struct phx_members_group *group_of(const struct phx_members *m, uint32_t i,
 					  enum phx_members_kind kind)
 {

@@ -1,6 +1,6 @@
-/* Groups of nodes that have a state, a pool or an RE in common. Kept by the index
- * (index.h), so that a view of one pool or RE looks at no node of another. Follows
- * from the state; decides nothing. Pure. */
+/* Groups of nodes that have a state, a pool or an RE in common. The index (index.h) keeps them, so
+ * that a view of one pool or RE looks at no node of another. They follow from the state and decide
+ * nothing. Pure. */
 #ifndef PHX_STATE_MEMBERS_H
 #define PHX_STATE_MEMBERS_H
 
@@ -11,7 +11,7 @@ enum phx_members_kind {
 	PHX_MEMBERS_UP,      /* key "": all nodes that are up */
 	PHX_MEMBERS_POOL,    /* key: a pool */
 	PHX_MEMBERS_PINNED,  /* key: a pool, in which an administrator pinned the nodes */
-	PHX_MEMBERS_GAVE_UP, /* key: a pool; nodes given up and not up */
+	PHX_MEMBERS_GAVE_UP, /* key: a pool; nodes that an RE gave up and that are not up */
 	PHX_MEMBERS_HELD,    /* key: an RE, here and below */
 	PHX_MEMBERS_COMING,
 	PHX_MEMBERS_AWAY,
@@ -20,13 +20,13 @@ enum phx_members_kind {
 
 /* ---- for all readers, between events ---- */
 
-/** How many nodes are in the group `key` of that kind. */
+/** The number of nodes in the group `key` of this kind. */
 uint32_t phx_members_count(const struct phx_state *s, enum phx_members_kind kind, const char *key);
-/** The first node of the group at or after place *at, which moves behind that node; NULL. Begin
- * with *at = 0. */
+/** The first node of the group at or after place *at, borrowed, and moves *at behind it; NULL:
+ * none. Begin with *at = 0. */
 const struct phx_node *phx_members_next(const struct phx_state *s, enum phx_members_kind kind,
 					const char *key, uint32_t *at);
-/** A number that changes whenever the group changes; 0: not known. */
+/** A number that changes whenever the group changes; 0: unknown. */
 uint64_t phx_members_changed(const struct phx_state *s, enum phx_members_kind kind,
 			     const char *key);
 
@@ -34,13 +34,13 @@ uint64_t phx_members_changed(const struct phx_state *s, enum phx_members_kind ki
 
 struct phx_members;
 /** Groups of at most `cap` nodes, owned by the caller. `changed` must be above every number that
- * was given for this state. NULL: out of memory. */
+ * phx_members_changed() gave for this state. NULL: out of memory. */
 struct phx_members *phx_members_new(uint32_t cap, uint64_t changed);
 void phx_members_free(struct phx_members *m);
 /** Empty all groups. */
 void phx_members_clear(struct phx_members *m);
-/** Put the node at place `i` into its present groups. -ENOMEM: the groups may be wrong from now on.
- */
+/** Put the node at place `i` into its present groups, and take it out of others. -ENOMEM: the
+ * groups may be wrong from then on. */
 int phx_members_put(struct phx_members *m, uint32_t i, const struct phx_node *n);
 /** Is place `i` in exactly the groups that `n` belongs to? */
 bool phx_members_agree(const struct phx_members *m, uint32_t i, const struct phx_node *n);
@@ -53,10 +53,10 @@ struct phx_members_group {
 	uint64_t changed;
 	uint64_t *words;
 };
-/** Find a group. NULL: no node was ever in it. */
+/** Find a group, borrowed. NULL: no node is in it. */
 const struct phx_members_group *phx_members_find(const struct phx_members *m,
 						 enum phx_members_kind kind, const char *key);
-/** The key of the node's group of that kind, borrowed; NULL: it is in none. */
+/** The key of the node's group of this kind, borrowed; NULL: it is in none. */
 const char *phx_members_key(enum phx_members_kind kind, const struct phx_node *n);
 
 #endif

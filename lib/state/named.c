@@ -1,4 +1,5 @@
-/* See named.h. Called by the index, and by all that looks for a pool, a role or an RE. Pure. */
+/* Pools, roles and REs by name: see named.h. Called by the index, and by all code that looks for a
+ * pool, a role or an RE. Pure. */
 #include "state/named.h"
 
 #include <errno.h>
@@ -10,7 +11,7 @@
 enum { POOLS, ROLES, RES, LISTS };
 
 struct phx_named {
-	bool current; /* it says what is so */
+	bool current; /* up to date: otherwise the lists are searched */
 	struct phx_hash names[LISTS], numbers;
 	struct phx_list ending; /* uint32_t: places of REs, ascending */
 };

@@ -78,7 +78,7 @@ bool phx_node_takes_jobs(const struct phx_state *s, const struct phx_node *n)
 	    n->jobs_running || !n->healthy || n->allocation != PHX_ALLOCATION_OUTSIDE ||
 	    strcmp(n->actual_role, n->role))
 		return false;
-	/* last, since it searches a role by name: most nodes of a full cluster are busy */
+	/* last, since it looks up a role by name: most nodes of a full cluster are busy */
 	return phx_node_could_take_jobs(s, n);
 }
 

@@ -1,4 +1,5 @@
-/* Actions and notes of an event. Called by all handlers; calls none of them. Pure. */
+/* Appends actions and notes to the outcome of an event. Called by all handlers; calls none of them.
+ * Pure. */
 #include "state/apply.h"
 #include "state/index.h"
 

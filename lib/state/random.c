@@ -1,6 +1,6 @@
-/* Numbers that nobody can know before: a pure room draws none, so the head draws one for each event
- * (journal/journal.c), and what an event needs is made from it. The journal keeps the number of an
- * event that used it: a replay finds the same. Called where steps are issued. Pure. */
+/* Numbers that nobody can know before the event. A pure room draws none, so the head draws one for
+ * each event (journal/journal.c), and an event's numbers are made from that one. The journal keeps
+ * it if the event used it: a replay makes the same numbers. Called where steps are issued. Pure. */
 #include "base/rng.h"
 #include "state/apply.h"
 

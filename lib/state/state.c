@@ -1,5 +1,5 @@
-/* Core state: its record tables, phx_state_init() and phx_state_fini(). Called by
- * core_apply, the journal (snapshots), the API and tests. Pure. */
+/* The core's state: its record tables, phx_state_init() and phx_state_fini(). Called by the core,
+ * the journal (snapshots), the API and tests. Pure. */
 #include "state/crew.h"
 #include "state/index.h"
 #include "state/named.h"

@@ -1,6 +1,6 @@
-/* Core state: all knowledge of phxd that must survive its end. Applying the events
- * of the journal gives the state. Described by records, so that snapshot, journal
- * and API come from the same tables. Pure. */
+/* The core's state: all that phxd knows and must keep beyond its own end. It is the result of
+ * applying the journal's events. Records describe it, so that snapshot, journal and API come from
+ * the same tables. Pure. */
 #ifndef PHX_STATE_STATE_H
 #define PHX_STATE_STATE_H
 
@@ -33,7 +33,8 @@ PHX_RECORD_STRUCT(phx_pool, PHX_POOL_FIELDS);
 #define PHX_JOB_LEASE_MS 60000
 
 #define PHX_SETTINGS_FIELDS(F, S) \
-	F(S, auto_assign, BOOL)     /* rules.conf deploys accepted nodes by itself */ \
+	/* accepted nodes are deployed by rules.conf, without an order */ \
+	F(S, auto_assign, BOOL) \
 	F(S, missing_after_ms, U32) /* silence after which a node is missing */ \
 	F(S, repairs_max, U32)      /* per plan */ \
 	F(S, power_off_quarantined, BOOL) \
@@ -47,27 +48,27 @@ PHX_RECORD_STRUCT(phx_pool, PHX_POOL_FIELDS);
 	/* open jobs of one user, and their stored words in MiB; 0 = no limit */ \
 	F(S, jobs_per_user, U32) \
 	F(S, job_mb_per_user, U32) \
-	/* erases are planned by what the deploy environment sees, of all disks that a node was \
-	 * ever seen with; false in journals of before this was so */ \
+	/* erases are planned from what the deploy environment sees, for all disks that a node was \
+	 * ever seen with; false in older journals */ \
 	F(S, looks, BOOL) \
-	/* a known node gets a certificate for another key only by the token of a start that the \
-	 * head ordered or awaits (node/start.c); false in journals of before this was so */ \
+	/* a known node gets a certificate for another key only with the token of a start that the \
+	 * head ordered or awaits (node/start.c); false in older journals */ \
 	F(S, tokens, BOOL) \
-	/* an erase counts only if the deploy environment has signed it, and a hand-over with \
-	 * erases ends in an attestation; false in journals of before this was so */ \
+	/* an erase counts only if the deploy environment signed it, and a hand-over with erases \
+	 * ends in an attestation; false in older journals */ \
 	F(S, attests, BOOL) \
-	/* a hand-over in place between two owners gives the node a new key; false in journals of \
-	 * before this was so */ \
+	/* a hand-over in place between two owners gives the node a new key; false in older \
+	 * journals */ \
 	F(S, rekeys, BOOL) \
-	/* an erase between two owners begins with a reset, unless they say otherwise, and by an \
-	 * agent alone that came by the token of its start; false in journals of before this was \
-	 * so */ \
+	/* an erase between two owners begins with a reset, unless the setup policy names another \
+	 * start, and is done only by an agent that came with the token of its start; false in \
+	 * older journals */ \
 	F(S, resets, BOOL) \
 	F(S, triggers_per_user, U32) /* 0 = no limit */
 PHX_RECORD_STRUCT(phx_settings, PHX_SETTINGS_FIELDS);
 
-/** A runtime environment: its agreement and its state. The ledger has its holdings; its pool has
- * its name. */
+/** A runtime environment: its agreement and its state. The ledger counts the nodes it holds; its
+ * pool has its name. */
 #define PHX_RE_FIELDS(F, S) \
 	F(S, name, STR(PHX_NAME_MAX)) \
 	F(S, agreement, REC(phx_agreement)) \
@@ -79,18 +80,18 @@ PHX_RECORD_STRUCT(phx_settings, PHX_SETTINGS_FIELDS);
 	F(S, asked_seq, U64) /* number of that event */ \
 	F(S, created_ms, I64) \
 	F(S, changed_ms, I64) \
-	/* its external engine, by its last report (job/external.c); the engine may still run \
-	 * jobs on nodes of the RE */ \
+	/* its external engine, as last reported (job/external.c), may still run jobs on nodes of \
+	 * the RE */ \
 	F(S, attached, BOOL) \
-	/* why the engine does not answer; it keeps its nodes meanwhile */ \
+	/* why the engine does not answer; the RE keeps its nodes meanwhile */ \
 	F(S, trouble, STR(200)) \
 	F(S, engine_nodes, LIST(phx_engine_node)) /* by name */ \
-	/* the same of its partitions: may they take new jobs? */ \
+	/* the engine's partitions: may they take new jobs? */ \
 	F(S, engine_partitions, LIST(phx_engine_node))
 PHX_RECORD_STRUCT(phx_re, PHX_RE_FIELDS);
 
-/** A request for an RE that was refused: kept for who asked, who has nothing else of it. The newest
- * come last; of one service provider PHX_RE_REFUSALS_MAX at most. */
+/** A refused request for an RE, kept for its owner, who has no other record of it. The newest comes
+ * last; at most PHX_RE_REFUSALS_MAX for one service provider. */
 #define PHX_RE_REFUSAL_FIELDS(F, S) \
 	F(S, name, STR(PHX_NAME_MAX)) /* of the RE */ \
 	F(S, owner, STR(PHX_IDENTITY_MAX)) \
@@ -103,7 +104,7 @@ enum { PHX_RE_REFUSALS_MAX = 16, PHX_RE_REFUSALS_ALL_MAX = 1000 };
 
 /** May an external engine start jobs on a node, or take new jobs in a partition? */
 enum phx_engine_node_state {
-	PHX_ENGINE_NODE_ABSENT, /* the engine does not know the node, or no more */
+	PHX_ENGINE_NODE_ABSENT, /* the engine does not know the node */
 	PHX_ENGINE_NODE_OPEN,
 	PHX_ENGINE_NODE_CLOSED, /* drained */
 };
@@ -112,10 +113,11 @@ extern const struct phx_enum phx_engine_node_state_names;
 #define PHX_ENGINE_NODE_FIELDS(F, S) \
 	F(S, name, STR(PHX_NAME_MAX)) \
 	F(S, state, ENUM(phx_engine_node_state)) \
-	/* CLOSED: by us, so that we may open it; an OPEN partition: we may have ordered its \
-	 * close */ \
+	/* a CLOSED node: closed by us, so that we may open it; an OPEN partition: we may have \
+	 * ordered its close */ \
 	F(S, ours, BOOL) \
-	/* the engine reported this after the last order for the node, which is done then */ \
+	/* the engine reported this state after our last order for the node, which is thereby \
+	 * done */ \
 	F(S, sure, BOOL)
 PHX_RECORD_STRUCT(phx_engine_node, PHX_ENGINE_NODE_FIELDS);
 
@@ -137,36 +139,38 @@ extern const struct phx_enum phx_job_state_names;
 	F(S, cpu_ms, U64) /* CPU time of all its processes; reported with its end */ \
 	/* peak of its control group, or of its largest process if there is no group */ \
 	F(S, memory_peak_bytes, U64) \
-	/* its node is not heard: when the part surely has ended; 0 = the node is heard */ \
+	/* its node is not heard: the time when the part has surely ended; 0 = the node is \
+	 * heard */ \
 	F(S, lost_ms, I64) \
 	F(S, address, STR(64))      /* address of its node; only in orders for agents */ \
 	F(S, output_cut_bytes, U64) /* output that was dropped; reported with its end */
 PHX_RECORD_STRUCT(phx_job_part, PHX_JOB_PART_FIELDS);
 
-/** What is true of a job beside its state (job/job_life.def). */
+/** Marks of a job beside its state (job/job_life.def). */
 #define PHX_JOB_MARKS(F, S) \
 	/* while it is queued: what holds it back */ \
 	F(S, held, BOOL)      /* waits until a user releases it */ \
 	F(S, throttled, BOOL) /* waits until another member of its array has ended */ \
-	/* its RE was deactivated and keeps it: it is in no queue until its RE is active \
-	 * again; while it runs: it is told to end, and is kept then */ \
+	/* its RE was deactivated and keeps it: the job is in no queue until its RE is active \
+	 * again; a running job is told to end, and is kept then */ \
 	F(S, kept, BOOL) \
-	/* while it runs: why the run is told to end */ \
-	/* its RE must return nodes, one broke, or one was ordered away: it runs again */ \
+	/* while it runs: why its run is told to end */ \
+	/* its RE must return nodes, a node broke, or a node was ordered away: it runs again */ \
 	F(S, killing, BOOL) \
 	F(S, broken, BOOL)  /* a part failed: the other parts are told to end */ \
-	F(S, cancel, BOOL)  /* its cancellation was asked for: for good */ \
-	F(S, overdue, BOOL) /* ran longer than its limit: for good */ \
-	/* what came of it */ \
+	F(S, cancel, BOOL)  /* it was cancelled: it ends for good */ \
+	F(S, overdue, BOOL) /* it ran longer than its limit: it ends for good */ \
+	/* its result */ \
 	F(S, timed_out, BOOL) /* its time limit ended it */ \
-	/* in the engine: it ends, and has parts on the nodes it still uses */ \
+	/* of an external engine: it is ending, and has parts on the nodes that it still uses */ \
 	F(S, ending, BOOL) \
-	/* in the engine: queued again because of us, so it need not wait for its begin \
+	/* of an external engine: queued again because of us, so it need not wait for its begin \
 	 * time */ \
 	F(S, expedite, BOOL, WAS(hurry)) \
 	/* for its whole life */ \
 	F(S, no_requeue, BOOL) /* a killed run is not queued again */ \
-	/* first member: its words count as its user's until the last member has ended */ \
+	/* first member of an array: its words count as its user's until the last member has \
+	 * ended */ \
 	F(S, words_stay, BOOL)
 
 #define PHX_JOB_FIELDS(F, S) \
@@ -176,18 +180,18 @@ PHX_RECORD_STRUCT(phx_job_part, PHX_JOB_PART_FIELDS);
 	F(S, uid, U32) \
 	F(S, gid, U32) \
 	F(S, user, STR(PHX_NAME_MAX)) \
-	/* the batch RE that it was submitted to; "" = nodes of no RE */ \
+	/* the RE that it was submitted to; "" = it runs on nodes of no RE */ \
 	F(S, re, STR(PHX_NAME_MAX)) \
 	F(S, estimate_ms, I64) /* time limit of its run, from its user; 0 = no limit */ \
-	/* how often it was killed and queued again; the number of its run */ \
+	/* how often it was killed and queued again, which is also the number of its run */ \
 	F(S, kills, U32) \
 	F(S, lease_ms, U32) /* setting of the run: job_lease_ms when it was started */ \
 	/* setting of the run: job_output_max_mb when it was started */ \
 	F(S, output_max_mb, U32) \
 	F(S, grace_ms, U32)          /* from SIGTERM to SIGKILL */ \
-	F(S, checkpoint_signal, U32) /* sent first when it is to run again; 0 = none */ \
-	F(S, checkpoint_ms, U32)     /* from there to SIGTERM */ \
-	/* who ended its present or last run early; "" = no person or RE did */ \
+	F(S, checkpoint_signal, U32) /* sent before SIGTERM if it is to run again; 0 = none */ \
+	F(S, checkpoint_ms, U32)     /* from that signal to SIGTERM */ \
+	/* who ended its present or last run early; "" = neither a person nor an RE */ \
 	F(S, killed_by, STR(PHX_NAME_MAX)) \
 	F(S, killed_why, STR(200)) \
 	F(S, killed_ms, I64) \
@@ -205,71 +209,72 @@ PHX_RECORD_STRUCT(phx_job_part, PHX_JOB_PART_FIELDS);
 	F(S, stage_out, LIST(phx_word)) /* files that come back from its first node */ \
 	/* why its last run ended; NULL if it ended well, or its status says enough */ \
 	F(S, why, TEXT) \
-	/* a member of an array; members have consecutive numbers, and only the first has \
-	 * their words (argv, env, script, files); number of the first member; 0 = no array */ \
+	/* number of the first member of its array; 0 = no array. Members have consecutive \
+	 * numbers, and only the first has their words (argv, env, script, files) */ \
 	F(S, array, U64) \
 	F(S, array_index, U32) \
-	/* first member: how many members there are, how many have not ended, which one may \
+	/* first member: the number of members, of those that have not ended, and which one may \
 	 * start next */ \
 	F(S, array_n, U32) \
 	F(S, array_open, U32) \
 	F(S, array_next, U32) \
-	/* no person's: it keeps a node of an RE with workflows, for tasks: job/workers.c */ \
+	/* a job of the head's own that keeps a node of an RE with workflows, for tasks \
+	 * (job/workers.c) */ \
 	F(S, worker, BOOL) \
-	/* of a worker that runs: since when it has no task; 0 = it has */ \
+	/* a running worker: since when it has had no task; 0 = it has one */ \
 	F(S, idle_ms, I64) \
-	F(S, cores, U32)        /* the same: what its tasks may use of its node together */ \
-	F(S, memory_bytes, U64) /* 0 = not known, and not counted */ \
+	F(S, cores, U32)        /* a worker: cores that its tasks may use together */ \
+	F(S, memory_bytes, U64) /* the same; 0 = not known, and not counted */ \
 	F(S, parts, LIST(phx_job_part)) \
-	/* name of the job in the external engine that starts and ends it; "" = built-in \
-	 * engine */ \
+	/* name of the job in the external engine that starts and ends it; "" = our own engine */ \
 	F(S, engine_id, STR(32)) \
-	/* in the engine: the time that it waits for, by the engine's clock; 0 = none */ \
+	/* of an external engine: the time that it waits for, by the engine's clock; 0 = none */ \
 	F(S, begin_ms, I64) \
 	PHX_JOB_MARKS(F, S)
 PHX_RECORD_STRUCT(phx_job, PHX_JOB_FIELDS);
 
-/** A run of a workflow, as it was submitted: job/flowruns.c. What it runs is in the file of its
- * digest, which phxd keeps. */
+/** A run of a workflow: job/flowruns.c. phxd keeps the text of the workflow in the file of its
+ * digest. */
 #define PHX_FLOWRUN_FIELDS(F, S) \
 	F(S, id, U64) \
-	F(S, name, STR(PHX_NAME_MAX)) /* as its file has it; may be "" */ \
+	F(S, name, STR(PHX_NAME_MAX)) /* the workflow's name in its file; may be "" */ \
 	F(S, re, STR(PHX_NAME_MAX)) \
 	F(S, uid, U32) \
 	F(S, gid, U32) \
 	F(S, user, STR(PHX_NAME_MAX)) \
-	F(S, digest, STR(65)) /* SHA-256 of its text */ \
+	F(S, digest, STR(65)) /* SHA-256 of the workflow's text */ \
 	F(S, n_tasks, U32) \
 	F(S, submitted_ms, I64) \
-	F(S, ended_ms, I64) /* 0 = it has not */ \
+	F(S, ended_ms, I64) /* 0 = it has not ended */ \
 	F(S, status, ENUM(phx_flow_status)) \
-	/* tasks that are in such a state */ \
+	/* numbers of tasks in each state */ \
 	F(S, n_waiting, U32) \
 	F(S, n_ready, U32) \
 	F(S, n_running, U32) /* on a node, where they may wait for a core */ \
 	F(S, n_done, U32) \
 	F(S, n_failed, U32) \
 	F(S, n_skipped, U32) \
-	F(S, n_runs, U64)   /* of all tasks */ \
-	F(S, n_losses, U64) /* of those runs, how many their nodes lost */ \
+	F(S, n_runs, U64)   /* starts of all its tasks */ \
+	F(S, n_losses, U64) /* how many of these starts were lost with their node */ \
 	F(S, cpu_ms, U64) \
 	F(S, n_resumes, U32) \
-	F(S, why, TEXT) /* what failed first since it began or was resumed; NULL */ \
+	F(S, why, TEXT) /* the first failure since it began or was resumed; NULL */ \
 	F(S, cancelled_by, STR(PHX_NAME_MAX)) \
-	F(S, trigger, U64) /* the number of the one that began it; 0 = a person did */ \
-	F(S, looks, BOOL)  /* it is the command of that one, which may fire by what it prints */ \
-	/* "NAME=value", for the environment of each task: what fired; flow/trigger.h */ \
+	F(S, trigger, U64) /* number of the trigger that began it; 0 = a person did */ \
+	F(S, looks, BOOL)  /* it is the trigger's command, whose output may fire the trigger */ \
+	/* "NAME=value", for the environment of each task: what fired the trigger \
+	 * (flow/trigger.h) */ \
 	F(S, vars, LIST(phx_text)) \
-	/* of one whose tasks are all done, in place of `live`: phx_flow_places_read() */ \
+	/* in place of `live`, if all tasks are done: phx_flow_places_read() */ \
 	F(S, places, LIST(phx_text)) \
-	/* NULL of one whose tasks are all done */ \
+	/* NULL if all tasks are done */ \
 	F(S, live, LIVE(struct phx_flow_live, flow_live))
 PHX_RECORD_STRUCT(phx_flowrun, PHX_FLOWRUN_FIELDS);
 
-/** A disk key that belongs to no node any more, and whose destruction is not confirmed yet. */
+/** A disk key that no longer belongs to a node, and whose destruction is not confirmed yet. */
 #define PHX_DOOMED_KEY_FIELDS(F, S) \
 	F(S, key_id, STR(PHX_NAME_MAX)) \
-	F(S, again_ms, I64) /* when its destruction is asked for again */
+	F(S, again_ms, I64) /* when its destruction is ordered again */
 PHX_RECORD_STRUCT(phx_doomed_key, PHX_DOOMED_KEY_FIELDS);
 
 /** A person's certificate that was revoked. */
@@ -279,23 +284,23 @@ PHX_RECORD_STRUCT(phx_doomed_key, PHX_DOOMED_KEY_FIELDS);
 	F(S, at_ms, I64)
 PHX_RECORD_STRUCT(phx_revoked, PHX_REVOKED_FIELDS);
 
-/** What a person may beyond what the groups of the head and his certificate say: a role, or for a
- * certificate the user of the head as whom it works. */
+/** What a person is granted beyond what the groups of the head and his certificate say: a role or,
+ * for a certificate, a login: the user of the head as whom it works. */
 #define PHX_GRANT_FIELDS(F, S) \
 	F(S, identity, STR(PHX_IDENTITY_MAX)) \
-	F(S, role, ENUM(phx_who)) /* counts where there is no login */ \
+	F(S, role, ENUM(phx_who)) /* counts only if login is "" */ \
 	F(S, login, STR(PHX_NAME_MAX)) \
 	F(S, by, STR(PHX_NAME_MAX)) /* who gave it */ \
 	F(S, at_ms, I64)
 PHX_RECORD_STRUCT(phx_grant, PHX_GRANT_FIELDS);
 
-/** A public key by which packages are believed; phxd keeps the key itself. */
+/** A public key whose packages are accepted; phxd keeps the key itself. */
 #define PHX_TRUSTED_KEY_FIELDS(F, S) \
 	F(S, name, STR(PHX_NAME_MAX)) \
 	F(S, id, STR(72)) /* its fingerprint */
 PHX_RECORD_STRUCT(phx_trusted_key, PHX_TRUSTED_KEY_FIELDS);
 
-/** A deploy image that machines were started with: the last of its name. */
+/** A deploy image that machines were started with: the last version of its name. */
 #define PHX_USED_IMAGE_FIELDS(F, S) \
 	F(S, name, STR(PHX_NAME_MAX)) \
 	F(S, version, STR(PHX_NAME_MAX))
@@ -308,8 +313,7 @@ struct phx_named; /* state/named.h */
 #define PHX_STATE_FIELDS(F, S) \
 	F(S, seq, U64)    /* number of the last applied event */ \
 	F(S, now_ms, I64) /* time of the last applied event: never goes back */ \
-	/* incarnation of the head that last changed the state; 0 = from before there were \
-	 * any */ \
+	/* incarnation of the head that last changed the state; 0 in older journals */ \
 	F(S, incarnation, U64) \
 	F(S, last_step_id, U64) \
 	F(S, last_job_id, U64) \
@@ -319,7 +323,7 @@ struct phx_named; /* state/named.h */
 	F(S, settings, REC(phx_settings)) \
 	F(S, pools, LIST(phx_pool)) /* "free" is always there */ \
 	F(S, roles, LIST(phx_role)) \
-	F(S, formers, LIST(phx_role)) /* replaced, but nodes still run them */ \
+	F(S, formers, LIST(phx_role)) /* replaced roles that nodes still run */ \
 	F(S, rules, LIST(phx_rule)) \
 	F(S, nodes, LIST(phx_node))        /* by number */ \
 	F(S, jobs, LIST(phx_job))          /* by id */ \
@@ -330,52 +334,54 @@ struct phx_named; /* state/named.h */
 	F(S, refusals, LIST(phx_re_refusal)) \
 	F(S, revoked, LIST(phx_revoked)) /* in order of time */ \
 	F(S, grants, LIST(phx_grant))    /* the same */ \
-	/* by name; none in journals of before: the site's key, unsaid */ \
+	/* by name; none in older journals: the site's key is then trusted without being named */ \
 	F(S, package_keys, LIST(phx_trusted_key)) \
-	F(S, deploy_used, LIST(phx_used_image)) /* one a name; in journals of before none */ \
+	F(S, deploy_used, LIST(phx_used_image)) /* one for each name; none in older journals */ \
 	F(S, refused_ms, I64)                   /* when a refused enrolment was last noted */ \
-	/* the node that keeps the virtual addresses as long as it is heard */ \
+	/* the director that keeps the virtual addresses as long as it is heard */ \
 	F(S, director, STR(PHX_NAME_MAX)) \
 	/* NULL until an RE was created */ \
 	F(S, ledger, LIVE(struct phx_ledger, ledger_live))
 struct phx_state {
 	PHX_MEMBERS(phx_state, PHX_STATE_FIELDS)
-	/* follows from the other fields, is in no record; NULL until the first event is applied */
+	/* follows from the other fields and is in no record; NULL until phx_core_ready() or the
+	 * first event */
 	struct phx_index *index;
 	struct phx_crew *crew;   /* the same */
 	struct phx_named *named; /* the same */
-	/* nodes that were removed and have their place still: state/gone.h; none between events */
+	/* removed nodes that still have their places: state/gone.h; 0 between events */
 	uint32_t n_gone;
 };
 extern const struct phx_record phx_state_record;
 
-/** Zeroed state with the free pool and default settings. */
+/** Make `s` an empty state with the free pool and default settings. -ENOMEM. */
 int phx_state_init(struct phx_state *s);
 void phx_state_fini(struct phx_state *s);
 
 struct phx_node *phx_state_node(const struct phx_state *s, const char *name);
 struct phx_pool *phx_state_pool(const struct phx_state *s, const char *name);
 struct phx_role *phx_state_role(const struct phx_state *s, const char *name);
-/** The role (NULL: none) as nodes of a pool have it: an RE's agreement may choose the image. That
- * is then in *store, which borrows all else from `role`; otherwise `role` itself. */
+/** The role (may be NULL) as nodes of a pool have it: an RE's agreement may choose another image.
+ * The role with that image is put into *store, which borrows all else from `role`; otherwise
+ * returns `role` itself. */
 const struct phx_role *phx_state_role_in(const struct phx_state *s, const struct phx_role *role,
 					 const char *pool, struct phx_role *store);
 struct phx_re *phx_state_re(const struct phx_state *s, const char *name);
-/** The revoked certificate of this number; NULL: it is not revoked. */
+/** The revoked certificate with this serial number; NULL: it is not revoked. */
 const struct phx_revoked *phx_state_revoked(const struct phx_state *s, const char *serial);
-/** The roles (1u << enum phx_who) that an identity was granted. */
+/** The set of roles (bits 1u << enum phx_who) that an identity was granted. */
 unsigned phx_state_granted(const struct phx_state *s, const char *identity);
-/** The user of the head as whom a certificate works; "" none. */
+/** The user of the head as whom a certificate works; "": none. */
 const char *phx_state_login(const struct phx_state *s, const char *identity);
 struct phx_job *phx_state_job(const struct phx_state *s, uint64_t id);
 struct phx_flowrun *phx_state_flowrun(const struct phx_state *s, uint64_t id);
 struct phx_trigger *phx_state_trigger(const struct phx_state *s, uint64_t id);
 struct phx_trigger *phx_state_trigger_named(const struct phx_state *s, const char *name);
-/** Place in its list of the first job, or node, with this number or a higher one: for readers that
- * go through a long list in portions. */
+/** The place in its list of the first job, or node, with this number or a higher one; for readers
+ * that go through a long list in portions. */
 uint32_t phx_state_job_place(const struct phx_state *s, uint64_t id);
 uint32_t phx_state_node_place(const struct phx_state *s, uint64_t number);
-/** Is its run to end for good, not to run again? */
+/** Is its run told to end for good, so that it does not run again? */
 static inline bool phx_job_ends_for_good(const struct phx_job *j)
 {
 	return j->cancel || j->overdue;
@@ -385,7 +391,7 @@ static inline bool phx_job_is_told(const struct phx_job *j)
 {
 	return j->killing || j->broken || phx_job_ends_for_good(j);
 }
-/** It goes on, or is held; else it is resumed or it is over. */
+/** Does the run go on, or is it held? Otherwise it is over, until somebody resumes it. */
 static inline bool phx_flowrun_is_open(const struct phx_flowrun *w)
 {
 	return !w->ended_ms;
@@ -395,8 +401,8 @@ static inline bool phx_job_is_open(const struct phx_job *j)
 	return j->state == PHX_JOB_QUEUED || j->state == PHX_JOB_RUNNING;
 }
 
-/** Check the invariants of faults.md, which hold after every event; -EPROTO with the first that
- * does not. For tests and for the daemon's start. */
+/** Check the invariants of faults.md, which hold after every event. -EPROTO with the first that
+ * does not hold. For tests, the fault simulation and the daemon's start. */
 int phx_state_check(const struct phx_state *s, struct phx_err *err);
 
 #endif

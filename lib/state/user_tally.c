@@ -1,5 +1,5 @@
-/* Tallies of users: see user_tally.h. Called by index.c and job/parts.c, asked by
- * job/submit.c. Pure. */
+/* Tallies of users: see user_tally.h. Called by index.c; job/submit.c asks for the size of a job.
+ * Pure. */
 #include "state/user_tally.h"
 
 #include <errno.h>

@@ -1,7 +1,7 @@
-/* The worklist of one event: work that a lower room leaves to an upper one, which
- * it does not call. The dispatcher (core/apply.c) has the table of functions that do the
- * work, and settles the list after the event's handler; where the order of actions
- * needs it, the list is settled sooner. Entries are done in their order. Pure. */
+/* The worklist of one event: work that a lower room leaves to an upper one, which it may not call.
+ * The dispatcher (core/apply.c) has the table of functions that do the work, and settles the list
+ * after the event's handler. Where the order of actions requires it, the list is settled sooner.
+ * Entries are done in order. Pure. */
 #include "state/apply.h"
 #include "state/index.h"
 
