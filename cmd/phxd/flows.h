@@ -40,8 +40,8 @@ int flows_read_text(const char *text, size_t n, char ret_digest[PHX_SHA256_HEX],
 int flows_keep(struct flows *f, const char *from, const char *digest, struct phx_err *err);
 int flows_keep_text(struct flows *f, const char *text, size_t n, const char *digest,
 		    struct phx_err *err);
-/** What was kept has become part of a run or a trigger (0), or was refused (-errno): a text that none
- * has goes, when nobody else keeps it at the time. */
+/** The engine has taken the run or trigger that the text was kept for (`r` is 0), or refused it
+ * (-errno): a text that no run and no trigger has is removed, unless another caller keeps it. */
 void flows_settle(struct flows *f, const char *digest, int r);
 /** Where it is: malloc'd, NULL on ENOMEM. */
 char *flows_path(const struct flows *f, const char *digest);
