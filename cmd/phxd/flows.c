@@ -13,7 +13,10 @@
 #include "base/file.h"
 #include "trace/wfformat.h"
 
-enum { READ_MAX = 16 }; /* workflows that are in memory at a time */
+enum {
+	READ_MAX = 16,   /* workflows that are in memory at a time */
+	SWEEP_EACH = 64, /* texts that were taken */
+};
 #define TEXT_MAX ((size_t)FLOW_TEXT_MAX_MB << 20)
 static const char prefix[] = "workflow-";
 
@@ -33,6 +36,7 @@ struct flows {
 	struct daemon *d;
 	pthread_mutex_t kept_lock; /* taken before the engine's */
 	struct phx_list keeping;   /* struct keeping */
+	uint32_t n_taken;          /* texts, since unwanted ones were removed */
 	pthread_mutex_t lock;
 	struct text texts[READ_MAX];
 	uint64_t n_used;
@@ -54,23 +58,74 @@ static bool is_wanted(const struct phx_state *s, const char *digest)
 	return false;
 }
 
-/* Texts of runs that are forgotten go, at the start. */
-static void remove_unwanted(struct daemon *d)
+static struct keeping *keeping_of(struct flows *f, const char *digest)
+{
+	PHX_LIST_EACH(struct keeping, k, &f->keeping)
+		if (!strcmp(k->digest, digest))
+			return k;
+	return NULL;
+}
+
+static int begin_to_keep(struct flows *f, const char *digest)
+{
+	pthread_mutex_lock(&f->kept_lock);
+	struct keeping *k = keeping_of(f, digest);
+	if (!k && (k = phx_list_push(&f->keeping, sizeof(*k))))
+		PHX_STR_SET(k->digest, digest);
+	if (k)
+		k->n++;
+	pthread_mutex_unlock(&f->kept_lock);
+	return k ? 0 : -ENOMEM;
+}
+
+/* With kept_lock held. */
+static void remove_if_unwanted(struct flows *f, const char *digest)
+{
+	PHX_AUTO_FREE char *path = path_of(f->d, digest);
+	const struct phx_state *s = engine_lock(f->d->engine);
+	bool wanted = is_wanted(s, digest) || keeping_of(f, digest);
+	engine_unlock(f->d->engine);
+	if (path && !wanted)
+		unlink(path);
+}
+
+static int is_text(const struct dirent *e)
+{
+	return phx_str_starts(e->d_name, prefix);
+}
+
+/* The core forgets old runs; their texts are removed here. With kept_lock held. */
+static void sweep(struct flows *f)
 {
 	struct dirent **found = NULL;
-	int n = scandir(d->cfg.output_dir, &found, NULL, NULL);
-	const struct phx_state *s = engine_lock(d->engine);
+	int n = scandir(f->d->cfg.output_dir, &found, is_text, NULL);
 	for (int i = 0; i < n; i++) {
-		const char *name = found[i]->d_name;
-		PHX_AUTO_FREE char *path = NULL;
-		if (phx_str_starts(name, prefix) && !is_wanted(s, name + strlen(prefix)))
-			path = path_of(d, name + strlen(prefix));
-		if (path)
-			unlink(path);
+		remove_if_unwanted(f, found[i]->d_name + strlen(prefix));
 		free(found[i]);
 	}
-	engine_unlock(d->engine);
 	free(found);
+	f->n_taken = 0;
+}
+
+/* Of the others it may not be known whether it was done: the next start knows. */
+static bool is_refusal(int r)
+{
+	return r < 0 && r != -EIO && r != -EROFS && r != -EAGAIN && r != -ENOMEM;
+}
+
+void flows_settle(struct flows *f, const char *digest, int r)
+{
+	pthread_mutex_lock(&f->kept_lock);
+	struct keeping *k = keeping_of(f, digest);
+	if (k && --k->n == 0) {
+		phx_list_remove(&f->keeping, sizeof(*k),
+				(uint32_t)(k - PHX_LIST_AT(&f->keeping, struct keeping, 0)));
+		if (is_refusal(r))
+			remove_if_unwanted(f, digest);
+		else if (r == 0 && ++f->n_taken >= SWEEP_EACH)
+			sweep(f);
+	}
+	pthread_mutex_unlock(&f->kept_lock);
 }
 
 int flows_new(struct daemon *d, struct flows **ret)
@@ -81,7 +136,7 @@ int flows_new(struct daemon *d, struct flows **ret)
 	f->d = d;
 	pthread_mutex_init(&f->lock, NULL);
 	pthread_mutex_init(&f->kept_lock, NULL);
-	remove_unwanted(d);
+	sweep(f);
 	*ret = f;
 	return 0;
 }
@@ -112,55 +167,6 @@ int flows_read(const char *path, char ret_digest[PHX_SHA256_HEX], struct phx_flo
 	size_t n = 0;
 	int r = phx_file_read(path, TEXT_MAX, &text, &n, err);
 	return r ? r : flows_read_text(text, n, ret_digest, ret, err);
-}
-
-static struct keeping *keeping_of(struct flows *f, const char *digest)
-{
-	PHX_LIST_EACH(struct keeping, k, &f->keeping)
-		if (!strcmp(k->digest, digest))
-			return k;
-	return NULL;
-}
-
-static int begin_to_keep(struct flows *f, const char *digest)
-{
-	pthread_mutex_lock(&f->kept_lock);
-	struct keeping *k = keeping_of(f, digest);
-	if (!k && (k = phx_list_push(&f->keeping, sizeof(*k))))
-		PHX_STR_SET(k->digest, digest);
-	if (k)
-		k->n++;
-	pthread_mutex_unlock(&f->kept_lock);
-	return k ? 0 : -ENOMEM;
-}
-
-static void remove_if_unwanted(struct flows *f, const char *digest)
-{
-	PHX_AUTO_FREE char *path = path_of(f->d, digest);
-	const struct phx_state *s = engine_lock(f->d->engine);
-	bool wanted = is_wanted(s, digest);
-	engine_unlock(f->d->engine);
-	if (path && !wanted)
-		unlink(path);
-}
-
-/* Of the others it may not be known whether it was done: the next start knows. */
-static bool is_refusal(int r)
-{
-	return r < 0 && r != -EIO && r != -EROFS && r != -EAGAIN && r != -ENOMEM;
-}
-
-void flows_settle(struct flows *f, const char *digest, int r)
-{
-	pthread_mutex_lock(&f->kept_lock);
-	struct keeping *k = keeping_of(f, digest);
-	if (k && --k->n == 0) {
-		phx_list_remove(&f->keeping, sizeof(*k),
-				(uint32_t)(k - PHX_LIST_AT(&f->keeping, struct keeping, 0)));
-		if (is_refusal(r))
-			remove_if_unwanted(f, digest);
-	}
-	pthread_mutex_unlock(&f->kept_lock);
 }
 
 int flows_keep(struct flows *f, const char *from, const char *digest, struct phx_err *err)

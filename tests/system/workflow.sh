@@ -160,6 +160,26 @@ others_are_told_nothing() {
 		{ echo "nobody $(told nobody), games $(told games), bin $(told bin)"; return 1; }
 }
 
+texts() { find "$WORK" -name 'workflow-*' | wc -l; }
+# The core keeps the last 200 runs that are over. Of 400 runs, each with a text of its own, half are forgotten when more come, and their
+# texts go with the next 64.
+texts_of_forgotten_runs_go() {
+	local i first
+	mkdir -p "$WORK/many"
+	for i in {1..464}; do
+		phx workflow convert "$WORK/home/six.conf" | jq -c ".name = \"many$i\"" >"$WORK/many/$i"
+		printf 'url = "http://unix/v1/workflows?re=flows&hold=true&user=nobody"\nupload-file = "%s"\nunix-socket = "%s"\nnext\n' "$WORK/many/$i" "$PHX_SOCKET"
+	done >"$WORK/many.curl"
+	for i in 1-200 201-400 401-464; do
+		first=$(api /v1/workflows | jq '[.workflows[].id] | max')
+		sed -n "$((4 * ${i%-*} - 3)),$((4 * ${i#*-}))p" "$WORK/many.curl" | sed "\$d" >"$WORK/some.curl"
+		curl -sS -K "$WORK/some.curl" >"$WORK/out" || return 1
+		curl -sS --unix-socket "$PHX_SOCKET" -X POST -d '{}' "http://unix/v1/workflows/[$((first + 1))-$((first + 1 + ${i#*-} - ${i%-*}))]/cancel" >"$WORK/out2" || return 1
+	done
+	[ "$(api /v1/workflows | jq '.workflows | length')" = 264 ] || { api /v1/workflows | jq '.workflows | length'; tail -n 3 "$WORK/out" "$WORK/out2"; return 1; }
+	[ "$(texts)" -ge 264 ] && [ "$(texts)" -le $((264 + 64)) ] || { texts; return 1; }
+}
+
 check "an RE for workflows has its node" flows_run
 check "six tasks have the right outputs, each runs once, though the head is killed" right_in_spite_of_a_crash
 check "a workflow that failed is resumed from what is done" resumed_from_what_is_done
@@ -169,5 +189,6 @@ check "a workflow is checked and converted without being submitted" looked_at_al
 check "what cannot be carried out, or is not his, is refused" wrong_ones_are_refused
 check "who cannot be asked what a task printed is told" silence_is_told
 check "others are told nothing of a user's tasks" others_are_told_nothing
+check "texts of runs that are forgotten are removed" texts_of_forgotten_runs_go
 check "a replay decides the same" replays_the_same 30 20
 exit $FAILED
