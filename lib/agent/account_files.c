@@ -10,7 +10,7 @@
 
 #include "base/file.h"
 
-/* Name services, and shadow's tools, pass over lines that begin with a #. */
+/* Name services and shadow's tools skip lines that begin with a #. */
 #define BEGIN "# phoenix: made by phx-agent for members of the RE of this node"
 #define END "# phoenix: end"
 
@@ -24,7 +24,7 @@ struct account_file {
 static const struct account_file files[] = {
 	{"/etc/group", offsetof(struct account_files, group), false},
 	{"/etc/shadow", offsetof(struct account_files, shadow), true},
-	/* last: who is there by name has all else */
+	/* last: an account that is found by name is complete */
 	{"/etc/passwd", offsetof(struct account_files, passwd), false},
 };
 
@@ -89,7 +89,7 @@ static void field(const char *at, int i, char *ret, size_t size)
 	snprintf(ret, size, "%.*s", (int)((colon ? colon : end) - at), at);
 }
 
-/* What is not ours: the text without its block. */
+/* Copies the text without our block. */
 static int take_base(const char *path, const char *text, char **ret, struct phx_err *err)
 {
 	PHX_AUTO(phx_buf_fini) struct phx_buf b = {0};
@@ -109,14 +109,14 @@ static int take_base(const char *path, const char *text, char **ret, struct phx_
 	return *ret ? 0 : -ENOMEM;
 }
 
-/* Whose line it is, and whose it is to be. */
+/* The account or group that is to be added, and the file where it goes. */
 struct entry {
 	const char *path, *what, *number, *re;
 	const char *name;
 	uint32_t id;
 };
 
-/* 1: the image has this very one. */
+/* 1: the line has this name and this number; -EEXIST: only one of the two. */
 static int compare_line(const struct entry *e, const char *at, unsigned line, struct phx_err *err)
 {
 	char name[256], id[32];
@@ -152,7 +152,7 @@ static int compare_all(const struct entry *e, const char *base, struct phx_err *
 
 /* ---- blocks ---- */
 
-/* 1: it is the image's own. */
+/* 1: the image has this account itself. */
 static int put_account(const char *base, const char *re, const struct phx_account *a,
 		       struct phx_buf *b, struct phx_err *err)
 {
@@ -201,7 +201,7 @@ static bool is_named(const char *base, const char *name)
 	return false;
 }
 
-/* No password opens them; keys and the like do. */
+/* Adds a line that no password matches; other ways to sign in, such as keys, work. */
 static void put_shadow(const char *base, const struct phx_account *a, struct phx_buf *b)
 {
 	if (!is_named(base, a->name))
@@ -215,7 +215,7 @@ static char *join(const char *base, const struct phx_buf *block)
 	return block->n ? phx_path("%s" BEGIN "\n%s" END "\n", base, block->data) : strdup(base);
 }
 
-/* `base`: what is not ours, of each. */
+/* `base`: the texts without our blocks. */
 static int merge(const struct account_files *base, const struct phx_accounts *want,
 		 struct account_files *ret, struct phx_err *err)
 {

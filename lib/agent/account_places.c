@@ -12,7 +12,7 @@
 #include "base/file.h"
 #include "base/tree.h"
 
-/* Ours, and nobody else writes there. */
+/* -EPERM unless the directory is ours, and writable by nobody else. */
 static int check_ours(int fd, const char *path, struct phx_err *err)
 {
 	struct stat st;
@@ -27,7 +27,7 @@ static int check_ours(int fd, const char *path, struct phx_err *err)
 		path, (unsigned)st.st_uid, (unsigned)st.st_mode & 07777);
 }
 
-/* Takes nothing; the text says `path` and name. */
+/* Opens directory `name` below `at`. `path`: of the directory above, for error texts. */
 static int open_below(int at, const char *path, const char *name, struct phx_err *err)
 {
 	int fd = openat(at, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
@@ -45,7 +45,8 @@ static int open_ours(int at, const char *path, const char *name, struct phx_err 
 	return taken;
 }
 
-/* One that a crash left is still ours to give: nobody else writes above it. */
+/* Makes a directory that belongs to the account. One that a crash left may safely change its owner:
+ * nobody else writes to the directory above it. */
 static int make_his(int at, const char *path, const struct phx_account *a, const char *name,
 		    struct phx_err *err)
 {
@@ -97,7 +98,7 @@ int account_scratch_remove(const char *scratch, const char *re, const char *name
 {
 	struct phx_err why = {0};
 	PHX_AUTO_CLOSE int above = open_scratch(scratch, &why);
-	if (above == -ENOENT || above == -EPERM) /* nothing of ours is ever made there */
+	if (above == -ENOENT || above == -EPERM) /* we never make anything there */
 		return 0;
 	if (above < 0)
 		return phx_err_set(err, above, "%s", why.text);
@@ -111,7 +112,7 @@ int account_scratch_remove(const char *scratch, const char *re, const char *name
 
 /* ---- homes ---- */
 
-/* The directory above a home, and the home's name in it, which is borrowed. */
+/* Opens the directory above a home. ret_name: the home's name in it, borrowed from `home`. */
 static int open_above(const char *root, const char *home, const char **ret_name,
 		      struct phx_err *err)
 {

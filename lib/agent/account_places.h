@@ -1,6 +1,6 @@
-/* The directories that members of an RE have on a node: scratch, which is the RE's
- * (SCRATCH/RE/NAME), and a home where there is none. They go with their owner, whatever he put
- * there (base/tree.h). Called by accounts.c. */
+/* The directories of an RE's members on a node: their scratch (SCRATCH/RE/NAME), and a home where
+ * there is none. When a member leaves they are removed with all that is in them (base/tree.h).
+ * Called by accounts.c. */
 #ifndef PHX_AGENT_ACCOUNT_PLACES_H
 #define PHX_AGENT_ACCOUNT_PLACES_H
 
@@ -8,20 +8,23 @@
 
 #include "types/account.h"
 
-/** Make what is missing of his scratch, mode 0700 and his; nobody else comes into it, nor sees who
- * has one. -EPERM: others may write to the directory on the way, or it is not root's. */
+/** Make what is missing of a member's scratch. The member owns it, with mode 0700; other members
+ * can neither enter it nor see who has one. -EPERM: others may write to a directory on the way, or
+ * it is not root's. */
 int account_scratch_make(const char *scratch, const char *re, const struct phx_account *a,
 			 struct phx_err *err);
-/** Remove the scratch of one of an RE, or, `name` NULL, of the RE. None is no error. */
+/** Remove the scratch of one member, or of the whole RE if `name` is NULL. A missing one is no
+ * error. */
 int account_scratch_remove(const char *scratch, const char *re, const char *name,
 			   struct phx_err *err);
 
-/** Would account_home_make() make one: is there none, and is the directory above it root's, on the
- * file system of `root`, and nobody else's to write? */
+/** Should account_home_make() make a home? True if there is none, and the directory above it is
+ * root's, on the file system of `root`, and writable by root alone. */
 bool account_home_lacks(const char *root, const struct phx_account *a);
-/** Make it, mode 0700 and his. One that is there is left as it is. */
+/** Make the home, with mode 0700, owned by the account. One that exists keeps its content and mode,
+ * but becomes the account's. */
 int account_home_make(const char *root, const struct phx_account *a, struct phx_err *err);
-/** Remove one that was made. None is no error. */
+/** Remove a home that was made. A missing one is no error. */
 int account_home_remove(const char *root, const char *home, struct phx_err *err);
 
 #endif

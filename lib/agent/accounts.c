@@ -1,5 +1,5 @@
-/* See accounts.h. account_files.h has the lines, account_places.h the directories. Never decides
- * who is a member. */
+/* See accounts.h. account_files.h handles the lines of the account files, account_places.h the
+ * directories. Never decides who is a member. */
 #include "agent/accounts.h"
 
 #include <errno.h>
@@ -16,13 +16,13 @@
 
 enum { STATE_MAX = 8 << 20, AGAIN_MS = 60000, SOON_MS = 1000 };
 
-/* STATE/accounts.json. Whatever may be here is in it: it is written before something is made, and
- * once more when it is there. */
+/* STATE/accounts.json. It lists whatever may exist on the node: it is written before something is
+ * made, and again when that is done. */
 #define ACCOUNTS_STATE_FIELDS(F, S) \
-	F(S, id, U64) /* of `wanted`, when it is had; 0: it is not */ \
+	F(S, id, U64) /* of `wanted`, once that is applied; 0: it is not */ \
 	F(S, wanted, REC(phx_accounts)) \
-	F(S, made, REC(phx_accounts)) /* the same, and who was struck out and still works */ \
-	F(S, homes, LIST(phx_word))   /* that were made, as accounts have them */
+	F(S, made, REC(phx_accounts)) /* `wanted`, and struck-out members who still work */ \
+	F(S, homes, LIST(phx_word))   /* that we made, as accounts name them */
 PHX_RECORD_STRUCT(accounts_state, ACCOUNTS_STATE_FIELDS);
 PHX_RECORD_TABLE(accounts_state, ACCOUNTS_STATE_FIELDS);
 
@@ -32,18 +32,19 @@ struct accounts {
 	char file[AGENT_PATH_MAX + 32];
 	accounts_works_fn works;
 	void *arg;
-	bool busy; /* of who has the state: loop_take() */
+	bool busy; /* whoever takes it (loop_take()) owns the state */
 	struct accounts_state state;
-	/* a list that could not be had, and when it is tried again */
+	/* a list that failed, and is tried again */
 	struct phx_accounts failed;
 	uint64_t failed_id; /* 0 none */
-	/* with the loop */
+	/* guarded by the loop */
 	uint64_t id;
 	int64_t due_ms; /* when accounts_settle() has something to look at; INT64_MAX never */
 	char note[ACCOUNTS_NOTE_MAX];
 };
 
-/* The head need not repeat a list that it gave, whatever became of it: it is tried again here. */
+/* Publishes what the head is told. It need not repeat a list that it gave, even one that failed:
+ * that is tried again here. */
 static void publish(struct accounts *a, const char *note, uint32_t again_ms)
 {
 	const struct accounts_state *s = &a->state;
@@ -64,7 +65,7 @@ static void forget_failed(struct accounts *a)
 	a->failed_id = 0;
 }
 
-/* Not of one that cannot be kept in memory: the head gives it again. */
+/* Keeps a list that failed. If there is no memory for it the head gives it again. */
 static void remember_failed(struct accounts *a, uint64_t id, const struct phx_accounts *list)
 {
 	struct phx_accounts copy;
@@ -75,7 +76,7 @@ static void remember_failed(struct accounts *a, uint64_t id, const struct phx_ac
 	a->failed_id = id;
 }
 
-/* ---- what is to be ---- */
+/* ---- the accounts that should exist ---- */
 
 static bool has(const struct phx_accounts *l, const struct phx_account *a)
 {
@@ -105,7 +106,7 @@ static int add_copy(struct phx_accounts *l, const struct phx_account *a)
 	return 0;
 }
 
-/* The list, with those of before who still work here. */
+/* Copies the list, and adds former members who still have runs here. */
 static int with_workers(const struct accounts *a, const struct phx_accounts *list,
 			struct phx_accounts *ret)
 {
@@ -116,7 +117,7 @@ static int with_workers(const struct accounts *a, const struct phx_accounts *lis
 	PHX_LIST_EACH(struct phx_account, before, &made->list)
 		if (r == 0 && fits(ret, before) && a->works(a->arg, before->uid))
 			r = add_copy(ret, before);
-	/* their groups; PHX_ACCOUNT_GROUPS_MAX is of what the head says */
+	/* their groups; PHX_ACCOUNT_GROUPS_MAX bounds only the head's lists */
 	PHX_LIST_EACH(struct phx_account_group, g, &made->groups)
 		if (r == 0 && ret->list.n > list->list.n)
 			r = phx_account_group_add(&ret->groups, g->name, g->gid);
@@ -141,7 +142,7 @@ static int note_home(struct accounts *a, const char *home)
 	return w ? PHX_STR_SET(w->text, home) : -ENOMEM;
 }
 
-/* What may be here from now on, until it is done. */
+/* Records what may exist from now on, until done() is called. */
 static int intend(struct accounts *a, const struct phx_accounts *next, struct phx_err *err)
 {
 	struct accounts_state *s = &a->state;
@@ -189,7 +190,7 @@ static int forget_home(struct accounts *a, const char *home, struct phx_err *err
 	return 0;
 }
 
-/* Before his name is gone: what lingers of him is found by it. */
+/* Called while the name still exists: some of a user's leftovers are found by it. */
 static void end_leavers(struct accounts *a, const struct phx_accounts *next)
 {
 	PHX_LIST_EACH(struct phx_account, acc, &a->state.made.list)
@@ -214,7 +215,7 @@ static int remove_places(struct accounts *a, const struct phx_accounts *next, st
 	return r;
 }
 
-/* Without one of them a member can still work: it is told. */
+/* A failure is only reported: the member can still work. */
 static void make_places(struct accounts *a, const struct phx_accounts *next, char *note)
 {
 	PHX_LIST_EACH(struct phx_account, acc, &next->list) {
@@ -227,7 +228,7 @@ static void make_places(struct accounts *a, const struct phx_accounts *next, cha
 	}
 }
 
-/* All is decided before the first change. */
+/* Everything is checked before the first change. */
 static int change(struct accounts *a, const struct phx_accounts *next, char *note,
 		  struct phx_err *err)
 {
@@ -248,7 +249,7 @@ static int change(struct accounts *a, const struct phx_accounts *next, char *not
 	return r;
 }
 
-/* By who has the state. */
+/* Called by whoever owns the state. */
 static int apply(struct accounts *a, uint64_t id, const struct phx_accounts *list,
 		 struct phx_err *err)
 {
@@ -293,7 +294,7 @@ int accounts_leave(struct accounts *a, const char *re, struct phx_err *err)
 	return apply(a, 0, &none, err);
 }
 
-/* Is there somebody who was struck out, and works no more? */
+/* Is there a struck-out member without runs? */
 static bool has_ended(const struct accounts *a)
 {
 	PHX_LIST_EACH(struct phx_account, acc, &a->state.made.list)

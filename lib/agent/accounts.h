@@ -1,12 +1,14 @@
-/* The accounts of this node that are ours: those of the members of the RE that it is in, as the
- * head names them (types/account.h). A list is had whole: who is on it has an account, a directory
- * of the RE's scratch, and a home where there is none; who is not any more loses them, with his
- * processes, crontab, shared memory and files (job_user.h). What the image has is not touched, and
- * a name or number that it has already is refused before anything is changed.
+/* The accounts that Phoenix makes on this node: those of the members of the RE that the node is in,
+ * as the head lists them (types/account.h). A list is applied as a whole: who is on it gets an
+ * account, a directory of the RE's scratch, and a home where there is none. Who is no longer on it
+ * loses them, with processes, crontab, shared memory and files (job_user.h). The image's own
+ * accounts are not touched; a list that clashes with one of them in name or number is refused
+ * before anything is changed.
  *
- * Who is struck out while runs of his are here keeps all until they have ended: what he submitted
- * goes on. What is here is written down in STATE/accounts.json before it is made, so that nothing
- * of it outlives a crash. Called by the link, in its thread, and by steps. */
+ * A member who is struck out while runs of his are here keeps everything until they have ended, so
+ * that what he submitted goes on. Whatever is about to be made is first recorded in
+ * STATE/accounts.json, so that the next agent can remove it after a crash. Called by the link, in
+ * its thread, and by steps. */
 #ifndef PHX_AGENT_ACCOUNTS_H
 #define PHX_AGENT_ACCOUNTS_H
 
@@ -20,7 +22,7 @@ enum { ACCOUNTS_NOTE_MAX = 160 };
 
 struct accounts;
 
-/** Are there runs of this user here? */
+/** Does this user have runs on this node? */
 typedef bool (*accounts_works_fn)(void *arg, uint32_t uid);
 
 /** Takes up what an earlier agent made. `loop` and `cfg` are borrowed. */
@@ -28,26 +30,27 @@ int accounts_new(struct loop *loop, const struct agent_config *cfg, accounts_wor
 		 void *arg, struct accounts **ret, struct phx_err *err);
 void accounts_free(struct accounts *a);
 
-/** Have these, a list known by `id`, 0 of an empty one. Safe twice; what fails is tried again by
- * accounts_settle(). -EEXIST: one clashes with an account of the image,
- * -EINVAL, -EPERM, -E2BIG: no node may have one of them, -EAGAIN: somebody else changes accounts.
- * On these nothing is changed. `a` NULL counts as empty, here and below. */
+/** Apply a list of accounts, which the head knows by `id` (0: an empty list). Safe twice; a list
+ * that fails is tried again by accounts_settle(). -EEXIST: an account clashes with one of the
+ * image; -EINVAL, -EPERM, -E2BIG: the list is not one that a node may have; -EAGAIN: another
+ * program changes accounts; in these cases nothing is changed. -EOPNOTSUPP: `a` is NULL. The
+ * functions below treat NULL as no accounts. */
 int accounts_want(struct accounts *a, uint64_t id, const struct phx_accounts *list,
 		  struct phx_err *err);
 
-/** The node leaves the RE that it is in, unless it stays in `re` ("": it is in none): nothing of it
- * is left. All its runs must have ended. Safe twice. */
+/** The node leaves its RE for `re` ("": none): removes all accounts and directories of the RE's
+ * members, unless the two REs are the same. All runs of the RE must have ended. Safe twice. */
 int accounts_leave(struct accounts *a, const char *re, struct phx_err *err);
 
-/** Who was struck out goes, if his runs have ended, and a list that could not be had is tried again
- * now and then. Cheap where there is neither. Called with each beat. */
+/** Remove struck-out members whose runs have ended, and now and then try again a list that failed.
+ * Cheap if there is neither. Called with each beat. */
 void accounts_settle(struct accounts *a);
 
-/** Add ["accounts", ID] to what runs here: of the list that the head gave last; 0: none. Nothing
- * where `a` is NULL (the deploy environment). */
+/** Add ["accounts", ID] to the list of what runs here. ID is that of the head's last list; 0: there
+ * is none. Adds nothing if `a` is NULL (the deploy environment). */
 void accounts_running(struct accounts *a, json_t *list);
 
-/** Why the list that the head gave last is not had; "" it is. */
+/** Why the head's last list could not be applied in full; "": it was. */
 void accounts_note(struct accounts *a, char ret[ACCOUNTS_NOTE_MAX]);
 
 #endif

@@ -1,11 +1,11 @@
 /* The agent itself: the state of its parts, which belongs to the loop (loop.h).
  *
  *	main     turns the loop: signals, watchdog, timers, descriptors
- *	link     enrol, hello, beat: one connection; hands orders on. A worker for good, since the
- *	         head holds its calls back
+ *	link     enrol, hello, beat: one connection; hands orders on. It keeps a worker for
+ *	         good, since the head holds its calls back
  *	worker   carries out steps, one at a time
  *	outbox   brings results to the head
- *	prefetch    has packages of the next role at hand, and starts its services ahead */
+ *	prefetch    fetches packages of roles that may come next, and starts services ahead */
 #ifndef PHX_AGENT_AGENT_H
 #define PHX_AGENT_AGENT_H
 
@@ -33,7 +33,7 @@ struct agent {
 	struct loop *loop;
 	enum phx_node_env env;
 	char boot_id[40];
-	struct journal journal; /* link admits, worker puts */
+	struct journal journal; /* the link keeps epochs, the worker puts results */
 	struct services *services;
 	struct health *health;
 	struct jobs *jobs;
@@ -47,13 +47,13 @@ struct agent {
 	struct worker *worker;
 	atomic_bool stop;
 	atomic_bool leave; /* deploy: /run/phoenix/next is written, end with status 0 */
-	/* how often the node was given another key while this agent ran: connections of a former
-	 * one are to be made anew */
+	/* how many new keys the node got while this agent ran: connections under an older key must
+	 * be made anew */
 	atomic_uint keys;
-	/* who reads or changes these holds the loop: */
+	/* guarded by the loop: */
 	char node[PHX_NAME_MAX]; /* the node's name, from the head; "" before hello */
 	struct phx_facts facts;  /* as last read */
-	char trouble[160];       /* why this node cannot start its system, for people; "" none */
+	char trouble[160];       /* for people: why this node cannot start its system; "" none */
 };
 
 /** A client with the node's certificate, for one worker; the caller frees it. */
@@ -72,9 +72,9 @@ void agent_node_name(struct agent *a, char ret[PHX_NAME_MAX]);
 /** Set the text that each beat reports: why this node cannot start its system; NULL = none. */
 void agent_set_trouble(struct agent *a, const char *text);
 
-/** The services of `role` run and are healthy: from now on they have their quota (web.cpu_milli),
- * and their use of it (without a quota: of all CPUs of the node) is measured. Does nothing for a
- * role without services, or when called again. */
+/** Called once the services of `role` run and are healthy: sets their quota (web.cpu_milli), and
+ * begins to measure their use of it, or, without a quota, of all CPUs of the node. Does nothing for
+ * a role without services, or when called again. */
 int agent_limit(struct agent *a, const struct phx_role *role, struct phx_err *err);
 
 /** Read the facts of this machine (or the fixture) into a->facts. 1: they changed, 0: they did

@@ -5,9 +5,9 @@
  *	   ▲                                 │ another one is wanted, or none; another role starts
  *	   └──────────── stopped ────────────┘
  *
- * The role is written down before its services start, so that the next agent finds what a killed
- * one left. What is wanted is not: the head says it again. Never activates a package, takes no
- * address, checks no health. */
+ * A role is recorded before its services start, so that the next agent finds what a killed one
+ * left. The wanted role is not recorded, since the head names it again. Never activates a package,
+ * takes no address, checks no health. */
 #include "agent/ahead.h"
 
 #include <errno.h>
@@ -23,11 +23,12 @@ struct ahead {
 	struct loop *loop;
 	const struct agent_config *cfg;
 	struct services *services;
-	uint64_t id;            /* of the wanted role; 0: nothing was said */
+	uint64_t id;            /* of the wanted role; 0: the head has named none */
 	struct phx_role wanted; /* named "": none */
-	/* of who works, the worker or a step: what was started, or was about to be; "": none */
+	/* owned by the worker or a step, whichever works: the role that was started, or was about
+	 * to be; named "": none */
 	struct phx_role runs;
-	bool up; /* with the loop: `runs` was started by this agent */
+	bool up; /* guarded by the loop: `runs` was started by this agent */
 };
 
 /* ---- what is wanted ---- */
@@ -86,7 +87,8 @@ static bool names_service(const struct phx_role *role, const char *name)
 	return false;
 }
 
-/* Has the active role a service of a name that `role` has? Then that one is not to be stopped. */
+/* Does the active role have a service of the same name as one of `role`? Stopping `role` would stop
+ * that one. */
 static bool is_active(const struct ahead *a, const struct phx_role *role)
 {
 	struct role_state here;

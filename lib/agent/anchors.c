@@ -23,7 +23,7 @@ int anchors_keep(const char *state_dir, const char *line, uint64_t *ret_seq, str
 	return r;
 }
 
-/* A file that is not there has none. */
+/* A missing file counts as empty. */
 static int read_last(const char *state_dir, uint32_t max, struct phx_list *ret, struct phx_err *err)
 {
 	uint32_t n_bad;

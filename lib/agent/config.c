@@ -212,7 +212,7 @@ static int read_cmdline(struct agent_config *c, struct phx_err *err)
 	int r = phx_file_read(path, 65536, &text, NULL, err);
 	if (r < 0)
 		return r;
-	/* the deploy initramfs keeps all state in RAM: the disk may be about to be erased */
+	/* the deploy environment keeps all state in RAM: the disk may be about to be erased */
 	PHX_STR_SET(c->state_dir, "/run/phoenix/state");
 	PHX_STR_SET(c->cache_dir, "/run/phoenix/cache");
 	return agent_config_cmdline(c, text, err);

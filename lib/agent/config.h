@@ -1,5 +1,5 @@
-/* Configuration of the agent: options, and /etc/phoenix/agent.conf or, in the
- * deploy initramfs, the kernel command line. Read once, at the start. */
+/* Configuration of the agent: options, and /etc/phoenix/agent.conf or, in the deploy environment,
+ * the kernel command line. Read once, at the start. */
 #ifndef PHX_AGENT_CONFIG_H
 #define PHX_AGENT_CONFIG_H
 
@@ -9,14 +9,14 @@
 #define AGENT_TOKEN_MAX 96
 
 enum agent_supervisor { AGENT_SUPERVISOR_AUTO, AGENT_SUPERVISOR_OWN, AGENT_SUPERVISOR_SYSTEMD };
-/* auto: yes where the agent has the whole machine and is root */
+/* auto: yes if the agent has the whole machine and is root */
 enum agent_private { AGENT_PRIVATE_AUTO, AGENT_PRIVATE_NO, AGENT_PRIVATE_YES };
 extern const struct phx_enum agent_supervisor_names, agent_yes_names, agent_private_names;
 
 /** Rows with a key are the keys of agent.conf; default paths lie below --root. */
 #define AGENT_CONFIG_FIELDS(F, S) \
 	F(S, deploy, BOOL)        /* --deploy: child of the deploy initramfs' /init */ \
-	F(S, anchors, BOOL)       /* --anchors: print those that are kept, and end */ \
+	F(S, anchors, BOOL)       /* --anchors: print the anchors that are kept, and end */ \
 	F(S, whole_machine, BOOL) /* no --root: may mount, partition, reboot */ \
 	F(S, server, STR(128), \
 	  KEY(server, PEER, "", "\"ADDRESS:PORT\" of phxd's HTTPS. Required.")) \
@@ -68,7 +68,7 @@ extern const struct phx_enum agent_supervisor_names, agent_yes_names, agent_priv
 	/* the token of the start, by which the head knows the machine that it started; "" = none \
 	 * */ \
 	F(S, start, STR(AGENT_TOKEN_MAX)) \
-	F(S, image_sha256, STR(65)) /* deploy: of the image that the head had started */ \
+	F(S, image_sha256, STR(65)) /* deploy: digest of the image that the head started here */ \
 	F(S, supervisor, ENUM(agent_supervisor), \
 	  KEY(supervisor, CHOICE, "auto", \
 	      "Who runs services: systemd, own (the agent itself), or auto: systemd where it " \
@@ -98,11 +98,11 @@ PHX_RECORD_STRUCT(agent_config, AGENT_CONFIG_FIELDS);
  * answered; -EINVAL with the option, "FILE:LINE: ..." or the missing word of the command line. */
 int agent_config_init(int argc, char **argv, struct agent_config *ret, struct phx_err *err);
 
-/** The file with the keys that packages are believed by: package_keys, or on a node that was
- * installed before there were any, site_pub. Borrowed. */
+/** The file with the keys that packages must be signed with: package_keys or, on a node that was
+ * installed before that file existed, site_pub. Borrowed. */
 const char *agent_config_ring(const struct agent_config *c);
 
-/** Has each run of a job its own places (job_private), and is what its user leaves removed? */
+/** Does each run of a job get private places, and is what its user leaves removed (job_private)? */
 bool agent_config_private(const struct agent_config *c);
 
 /** Read agent.conf into `c`; its keys override. -EINVAL "FILE:LINE: reason", -ENOENT. */
@@ -111,7 +111,8 @@ int agent_config_read(struct agent_config *c, const char *path, struct phx_err *
 /** Read phx.server=, phx.http=, phx.start= and phx.image= of a kernel command line into `c`.
  * -EINVAL: the text names the missing or wrong word. */
 int agent_config_cmdline(struct agent_config *c, const char *cmdline, struct phx_err *err);
-/** Take the word phx.start= among `words`; false: there is none, or it is what `c` has. */
+/** Store the value of the word phx.start= among `words` in `c`. False: there is none, or `c` has it
+ * already. */
 bool agent_config_start(struct agent_config *c, const char *words);
 
 #endif

@@ -1,4 +1,5 @@
-/* See copy.h. Called when the agent installs itself into another root. */
+/* See copy.h. Called when the agent installs itself into another root, and when it adopts files of
+ * an installed system. */
 #include "agent/copy.h"
 
 #include <dirent.h>

@@ -13,7 +13,7 @@ bool decide_answers(const struct decide_done *done, const struct decide_order *o
 	if (done->epoch != o->epoch)
 		return false;
 	if (done->attempt > o->attempt)
-		return true; /* a copy of an order that is over, late on its way */
+		return true; /* a late copy of an order that is over */
 	return done->nonce == o->nonce && (done->result == 0 || done->attempt == o->attempt);
 }
 

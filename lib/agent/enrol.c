@@ -1,4 +1,4 @@
-/* Enrolment: see enrol.h. Called by the link. The key is never sent. */
+/* Enrolment: see enrol.h. Called by the link, and by the step rekey. The key is never sent. */
 #include "agent/enrol.h"
 
 #include <errno.h>
@@ -120,7 +120,7 @@ static void free_key(char *key)
 	free(key);
 }
 
-/* Can the node show this certificate to the head: is it for the node's key, for a node, and signed
+/* Can the node use this certificate with the head: is it for the node's key, for a node, and signed
  * by the site's CA? */
 static int check_certificate(const struct agent *a, const char *cert, struct phx_err *err)
 {
@@ -140,7 +140,8 @@ void certified_fini(struct certified *c)
 	*c = (struct certified){0};
 }
 
-/* The CAs first: a certificate that none of them has signed would be thrown away. */
+/* Stores CAs and certificate; the CAs first, since a certificate that none of them has signed would
+ * be rejected. */
 static int take_certificate(struct agent *a, const struct certified *c, struct phx_err *err)
 {
 	char *key = NULL;
@@ -206,7 +207,7 @@ static int ask_for(struct agent *a, struct phx_http_client *c, const char *csr,
 	return r;
 }
 
-/* The same, and 0: it is taken. */
+/* Asks once; 0: the certificate is stored. Errors as ask_for(), or of storing. */
 static int ask_once(struct agent *a, struct phx_http_client *c, const char *csr,
 		    struct phx_err *err)
 {
@@ -229,7 +230,7 @@ static uint32_t next_wait(uint32_t wait_ms, uint32_t max_ms)
 	return wait_ms * 3 / 2 > max_ms ? max_ms : wait_ms * 3 / 2;
 }
 
-/* Is there a certificate that can be used? A useless one is replaced: the head would refuse it each
+/* Is there a usable certificate? A useless one is replaced, since the head would refuse it each
  * time. */
 static bool has_certificate(const struct agent *a, const char *path)
 {
@@ -243,7 +244,7 @@ static bool has_certificate(const struct agent *a, const char *path)
 	return false;
 }
 
-/* A key, and a certificate for it. */
+/* Does the node have a key, and a usable certificate for it? */
 static bool has_both(const struct agent *a)
 {
 	PHX_AUTO_FREE char *cert = state_path(a, "agent.pem");
@@ -252,7 +253,7 @@ static bool has_both(const struct agent *a)
 
 /* ---- refused in the deploy environment ---- */
 
-/* True when the head gives a token for that interface that was not tried yet. */
+/* True if the head gives a token for this network card that was not tried yet. */
 static bool given_token(struct agent *a, struct phx_http_client *c, const char *mac)
 {
 	struct phx_http_response response = {0};
@@ -265,8 +266,8 @@ static bool given_token(struct agent *a, struct phx_http_client *c, const char *
 	return given;
 }
 
-/* Asks the head for the token of this start, as the machine's firmware did: it may have asked too
- * early, or its token may be used up by a start that did not come to its end. */
+/* Asks the head for the token of this start, as the machine's firmware did: the firmware may have
+ * asked too early, or its token may be used up by a start that was not completed. */
 static bool ask_token(struct agent *a, struct phx_http_client *c)
 {
 	PHX_AUTO(phx_list_fini) struct phx_list macs = {0};
@@ -297,8 +298,9 @@ struct attempt {
 	bool tried_disk;
 };
 
-/* What it showed is refused. With a token that it has not tried it makes a key for that; without,
- * it uses the key of the installed system, once. True: there is a certificate now. */
+/* Called when the head refused the request. If there is a token that was not tried, makes a new key
+ * for it; otherwise uses the key of the installed system, once. True: there is a certificate
+ * now. */
 static bool try_otherwise(struct agent *a, struct phx_http_client *c, struct attempt *t)
 {
 	struct phx_err err = {0};
@@ -321,7 +323,7 @@ static bool try_otherwise(struct agent *a, struct phx_http_client *c, struct att
 	return false;
 }
 
-/* ---- until there is one ---- */
+/* ---- until there is a certificate ---- */
 
 static int ask_until_certified(struct agent *a, struct attempt *t)
 {
@@ -388,7 +390,8 @@ static int renew(struct agent *a, struct phx_err *err)
 	return r;
 }
 
-/* Half of it is fixed, half drawn: a thousand nodes got their certificates on one day. */
+/* Half of the time is fixed, half random: a thousand nodes may have got their certificates on the
+ * same day. */
 static int64_t spread(int64_t ms)
 {
 	uint32_t draw = 0;
@@ -405,7 +408,8 @@ void enrol_renew_soon(struct renewal *w, uint64_t ca, uint32_t beat_ms)
 	w->due_ms = phx_clock_boot_ms() + draw % w->within_ms;
 }
 
-/* When it is tried again. The head asks again where it is not content with what there is. */
+/* Sets when renewal is tried next. The head asks again if it is not content with the
+ * certificate. */
 static void settle(struct agent *a, struct renewal *w, bool renewed)
 {
 	int64_t now_ms = phx_clock_boot_ms();

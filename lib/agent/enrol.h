@@ -6,23 +6,25 @@
 #include "agent/agent.h"
 
 /** Make sure that there is a key (STATE/agent.key) and a certificate for it (STATE/agent.pem). Asks
- * the head until it gives a certificate, or the agent stops (-ECANCELED). Where it is refused in
- * the deploy environment, it asks for the token of its start and makes a key for that, or else uses
- * the key of the installed system. */
+ * the head until it gives a certificate, or the agent stops (-ECANCELED). If the head refuses in
+ * the deploy environment, the agent asks for the token of this start and makes a key for it, or
+ * else uses the key of the installed system. */
 int enrol(struct agent *a, struct phx_err *err);
 
-/** What the head gave: texts in PEM, malloc'd. */
+/** What the head gave, as PEM texts, malloc'd. */
 struct certified {
 	char *cert;
-	char *ca; /* "": it does not say */
+	char *ca; /* the CAs of the site; "": the head does not say */
 };
 /** Safe on a zeroed one. */
 void certified_fini(struct certified *c);
 
-/** Ask once for a certificate for that request, showing none: the caller certified_fini(); nothing
- * is kept. -EPERM: refused; -EAGAIN, -EBADMSG and errors of the call: ask again. */
+/** Ask once for a certificate for this request, over a connection without a client certificate.
+ * Stores nothing; the caller calls certified_fini(). -EPERM: refused; -EAGAIN, -EBADMSG and errors
+ * of the call: ask again. */
 int enrol_for(struct agent *a, const char *csr, struct certified *ret, struct phx_err *err);
-/** The members of such an answer. -EBADMSG: it has no certificate. */
+/** Read such an answer of the head; the caller calls certified_fini(). -EBADMSG: it has no
+ * certificate. */
 int enrol_certified(const json_t *answer, struct certified *ret, struct phx_err *err);
 
 /** Is there a key in the state directory? */
@@ -36,16 +38,17 @@ void enrol_forget(struct agent *a);
  * phx_clock_boot_ms(). */
 struct renewal {
 	int64_t got_ms; /* when the agent started, or had its last certificate */
-	int64_t due_ms; /* not before then */
-	/* the head asked for it: until it succeeds it is tried within so long; 0: it did not */
+	int64_t due_ms; /* no renewal before then */
+	/* the head asked for a renewal: it is tried within this time, until it succeeds; 0: it did
+	 * not ask */
 	uint32_t within_ms;
-	uint64_t ca; /* as of trust_number(), or what the head asked for */
+	uint64_t ca; /* trust_number(), or the number of the CAs for which the head asked */
 };
-/** The head asks for another certificate, since its CAs have the number `ca`: it is got at a moment
- * that is drawn, within thirty heartbeats, since all nodes are asked at once. */
+/** The head asks for a new certificate because its CAs now have the number `ca`. It is obtained at
+ * a random moment within thirty heartbeats, since all nodes are asked at once. */
 void enrol_renew_soon(struct renewal *r, uint64_t ca, uint32_t beat_ms);
-/** Has the certificate renewed, for the same key, if it is time to. True: there is a new one, and
- * connections of the old one are to be made anew. After a failure it is tried again within two
+/** Renews the certificate, for the same key, if it is time. True: there is a new one, and
+ * connections under the old one must be made anew. After a failure the next try is within two
  * hours, after a success not for half a day, whatever the clock says. */
 bool enrol_renew(struct agent *a, struct renewal *r);
 

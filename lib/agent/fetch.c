@@ -1,4 +1,4 @@
-/* See fetch.h. Called by steps, in a worker. */
+/* See fetch.h. Called by steps, packages and job_stage.c, in workers. */
 #include "agent/fetch.h"
 
 #include <errno.h>

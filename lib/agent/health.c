@@ -193,7 +193,7 @@ static void count_result(struct health *h, int r, const char *text)
 	snprintf(h->text, sizeof(h->text), "%s", r == 0 ? "" : text);
 }
 
-/* When the next check is due, one of another role at once. */
+/* Sets when the next check is due: at once if it is of another role than the last. */
 static void arm(struct health *h, bool same_role)
 {
 	uint32_t interval_s =

@@ -81,7 +81,7 @@ static int copy_into(const char *from, const char *root, const char *path, struc
 	return to ? copy_file(from, to, err) : -ENOMEM;
 }
 
-/* What was demanded of the image that deploys is demanded of the next one. */
+/* If this system demands signed images, the next one does too. */
 static int copy_demand(struct agent *a, const char *root, struct phx_err *err)
 {
 	return access(a->cfg.images_signed, F_OK) == 0

@@ -4,8 +4,8 @@
 
 #include "agent/agent.h"
 
-/** Write bundle, unit, agent.conf, CA, package key and host name below `root`. A second call
- * refreshes them. */
+/** Write bundle, unit, agent.conf, CA, keys, the demand for signed images and the host's names
+ * below `root`. A second call refreshes them. */
 int install_agent(struct agent *a, const char *root, struct phx_err *err);
 
 /** Copy key, certificate and journal into the new system's state directory, which is made if it is

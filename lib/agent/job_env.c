@@ -1,5 +1,5 @@
-/* See job_env.h. Called by job_run.c. Does not pretend to be another batch system:
- * of the variables of others it sets only those that name a host file. */
+/* See job_env.h. Called by job_run.c. Does not pretend to be another batch system: of other
+ * systems' variables it sets only those that name a host file. */
 #include "agent/job_env.h"
 
 #include <errno.h>

@@ -6,13 +6,13 @@
 
 struct job_env {
 	struct phx_buf words; /* NUL-separated */
-	char **list;          /* into it, NULL at the end */
+	char **list;          /* pointers into it, NULL at the end */
 };
 
 /** Directories that the job is told of; both borrowed. */
 struct job_env_dirs {
 	const char *own;     /* of the run */
-	const char *scratch; /* his on this node, while it is in the RE; NULL: he has none */
+	const char *scratch; /* the user's scratch of the RE on this node; NULL: there is none */
 };
 
 /** Make the environment of `job` on `node` (its part number is PHX_JOB_RANK), and write the job's

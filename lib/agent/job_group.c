@@ -93,7 +93,7 @@ void job_group_find(const char *tell_apart, bool may_ask, struct job_groups *ret
 	if (stat(tell_apart, &st) < 0)
 		return;
 	ret->apart = (unsigned long)st.st_ino;
-	/* under systemd all groups belong to it, except those that it was asked for */
+	/* under systemd all groups are systemd's, except those that it gives on request */
 	if (!ret->scopes)
 		find_own(ret);
 	else if (find_scopes(may_ask, &why) == 0)
@@ -129,7 +129,7 @@ void job_group_make(const struct job_groups *g, uint64_t id, uint32_t run,
 		ret_dir[0] = '\0';
 }
 
-/* Groups within it, which tasks have (task_run.c). */
+/* Clears the groups within a group: those of tasks (task_run.c). */
 static void clear_below(const char *dir)
 {
 	DIR *d = opendir(dir);
@@ -144,8 +144,8 @@ static void clear_below(const char *dir)
 		closedir(d);
 }
 
-/* The kernel tells when the last process has gone: who has read the file is woken once it changes.
- */
+/* The kernel signals a change of cgroup.events, and so the end of the last process, to whoever
+ * polls the file after reading it. */
 void job_group_clear(const char *dir)
 {
 	char text[256];

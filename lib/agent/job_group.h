@@ -1,6 +1,6 @@
-/* The control group (version 2) of one run of a job: it holds all processes of the
- * job, however they were forked. Where there is no group every call says so; the
- * keeper then knows the job by its session and by orphans that come back to it. */
+/* The control group (version 2) of one run of a job: it holds all processes of the job, however
+ * they were forked. Without a group every call reports that; the keeper then finds the job's
+ * processes by their session, and by orphans that become its children. */
 #ifndef PHX_AGENT_JOB_GROUP_H
 #define PHX_AGENT_JOB_GROUP_H
 

@@ -6,15 +6,16 @@
 
 #include "state/state.h"
 
-/** Put the nodes of the job, by the addresses that its order brought, into `hosts_file` ("": does
+/** Put the nodes of the job, with the addresses that its order brought, into `hosts_file` ("": does
  * nothing). Other lines of the file stay and come first, but loopback addresses of these nodes
- * become comments meanwhile. A failure is logged, and the job goes on without. Safe twice. */
+ * become comments meanwhile. A failure is logged, and the job goes on without the names. Safe
+ * twice. */
 void job_hosts_put(const char *dir, const char *hosts_file, const struct phx_job *job);
 /** The job is over: remove its lines, unless another job has them too. */
 void job_hosts_drop(const char *dir, const char *hosts_file, uint64_t id);
-/** Of an agent that starts: make the block hold the lines of the jobs in `dir`, and remove it when
- * they have none, so that nothing stays of an agent that was killed, or from before the machine
- * started anew; nor what that agent had begun to write. */
+/** Called when the agent starts: make the block hold the lines of the jobs in `dir`, or remove it
+ * if there are none. So nothing remains of an agent that was killed or of an earlier boot; files
+ * that such an agent had only begun to write are removed, too. */
 void job_hosts_begin(const char *dir, const char *hosts_file);
 
 #endif

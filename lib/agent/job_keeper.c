@@ -245,7 +245,7 @@ static void take_signals(struct watch *w)
 
 static void kill_rest(const struct watch *w)
 {
-	/* each round makes children of one more generation ours */
+	/* each round makes one more generation of descendants our children */
 	for (int i = 0; i < 100; i++) {
 		kill_all(w);
 		pid_t pid = waitpid(-1, NULL, 0);
@@ -285,8 +285,8 @@ static void __attribute__((noreturn)) publish_end(const struct job_keeper *k, co
 	_exit(0);
 }
 
-/* Watches the job until it has ended. If it was told to end, all its processes must have ended too,
- * or their grace be over. */
+/* Watches the job until it has ended. If it was told to end, waits until all its processes have
+ * ended, too, or their grace is over. */
 static void watch_job(struct watch *w)
 {
 	bool open_stream = true;

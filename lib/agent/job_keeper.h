@@ -37,7 +37,7 @@ struct job_keeper {
 	const char *cwd;      /* the directory of the run */
 	/* start directory that the user asked for, "" = cwd; entered with the user's rights */
 	const char *chdir;
-	const char *private_dir; /* what it has for its own (job_private.h); NULL nothing */
+	const char *private_dir; /* its private places (job_private.h); NULL: none */
 	const char *group;       /* directory of the job's control group, "" none */
 	/* a pipe: '1' says that the group is there, any other byte that there is none; -1: no need
 	 * to wait */

@@ -1,4 +1,4 @@
-/* See job_private.h. Namespaces of mounts and of IPC; the kernel removes both with their last
+/* See job_private.h. Uses mount and IPC namespaces, which the kernel removes with their last
  * process. Never changes what other processes see. */
 #include "agent/job_private.h"
 
@@ -18,8 +18,8 @@
 
 enum { PLAIN = MS_NOSUID | MS_NODEV };
 
-/* A place of the machine, and what a run has there: a directory on the disk of the node (`below`
- * the run's own), or a file system of its own. */
+/* A place of the machine, and what a run has there: the directory `below` its own on the node's
+ * disk, or a new file system. */
 static const struct place {
 	const char *at, *below, *type, *options;
 	unsigned long flags;
@@ -28,7 +28,7 @@ static const struct place {
 	{.at = "/var/tmp", .below = "var-tmp"},
 	{"/dev/shm", NULL, "tmpfs", "mode=1777", PLAIN},
 	{"/run/lock", NULL, "tmpfs", "mode=1777,size=5m", PLAIN | MS_NOEXEC},
-	/* the mount that is there shows the queues of the machine */
+	/* the machine's own mount shows the machine's queues */
 	{"/dev/mqueue", NULL, "mqueue", NULL, PLAIN | MS_NOEXEC},
 	{"/proc", NULL, "proc", "hidepid=2", PLAIN | MS_NOEXEC},
 };
@@ -38,7 +38,8 @@ char *job_private_dir(const char *stage, struct job_run run)
 	return phx_path("%s/%" PRIu64 ".%u.private", stage, run.id, run.run);
 }
 
-/* Open to all, as what it stands for; only root comes as far as here. */
+/* Makes a directory that is open to all, like the place that it replaces; only root can reach it
+ * from outside. */
 static int make_open(const char *dir, const char *below, struct phx_err *err)
 {
 	PHX_AUTO_FREE char *path = phx_path("%s/%s", dir, below);
@@ -73,7 +74,8 @@ bool job_private_hides(const char *path)
 
 /* ---- in the process that becomes the job ---- */
 
-/* In the run's directory, which its own /tmp may hide. */
+/* Mounts one place. The current directory is the run's, since its path may be hidden by the run's
+ * own /tmp. */
 static int furnish(const struct place *p)
 {
 	if (!p->below)
@@ -83,12 +85,12 @@ static int furnish(const struct place *p)
 	return mount(NULL, p->at, NULL, MS_REMOUNT | MS_BIND | PLAIN, NULL) < 0 ? -errno : 0;
 }
 
-/* Of the process itself; what it runs keeps to it. */
+/* Gives up privileges of this process; programs that it runs inherit that. */
 static int forgo(void)
 {
 	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
 		return -errno;
-	/* the agent's keys are not the job's; a kernel without keys has none to give */
+	/* the job must not have the agent's keyring; a kernel without keyrings has none to give */
 	(void)syscall(SYS_keyctl, KEYCTL_JOIN_SESSION_KEYRING, NULL);
 	return 0;
 }

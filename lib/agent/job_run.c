@@ -87,7 +87,7 @@ static void take_back(struct job_place *at, struct job_run run, const char *node
 	job_stage_drop(at->stage, run);
 }
 
-/* The user's own on this node, if he has one; malloc'd. */
+/* The user's scratch on this node, malloc'd; NULL: there is none. */
 static char *find_scratch(const struct job_place *at, const struct phx_job *job)
 {
 	struct stat st;

@@ -17,7 +17,7 @@ struct job_place {
 	struct job_groups groups;
 	char hosts_file[AGENT_PATH_MAX]; /* gets the names of nodes; "" none does */
 	int contact_fd;                  /* holds when the head was last heard */
-	bool private_places;             /* runs have them, and their users leave nothing */
+	bool private_places;             /* of each run; what their users leave is removed */
 	char root[AGENT_PATH_MAX];       /* below which users may have left something */
 	char scratch[AGENT_PATH_MAX];    /* where members have RE/NAME (accounts.h); "" nowhere */
 };

@@ -1,5 +1,5 @@
-/* See job_stage.h. Called by jobs.c in a thread of its own before a run, by the
- * outbox after it. Never decides which files. */
+/* See job_stage.h. Called by jobs.c in a worker before a run, by the outbox after it. Never decides
+ * which files. */
 #include "agent/job_stage.h"
 
 #include <errno.h>
@@ -160,7 +160,7 @@ int job_stage_script(const char *stage, const struct phx_job *job, char **ret_pa
 	return r;
 }
 
-/* May a failure pass? The head may be away for a moment; its verdict on a file is final. */
+/* Is a failure temporary? The head may be away for a moment; its verdict on a file is final. */
 static bool may_pass(int r)
 {
 	return r == -ECONNREFUSED || r == -ECONNRESET || r == -ETIMEDOUT || r == -EAGAIN ||

@@ -35,8 +35,8 @@ static bool is_of(int dir, const char *name, uid_t uid)
 	return fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) == 0 && st.st_uid == uid;
 }
 
-/* Kills the process if it is his: its number may have become another's meanwhile, its descriptor
- * may not. */
+/* Kills the process if it is the user's. Its owner is checked again once it is open: the process id
+ * may be another's by now, the descriptor's process stays the same. */
 static bool kill_his(int proc, const char *name, uid_t uid)
 {
 	char *end;
@@ -50,7 +50,7 @@ static bool kill_his(int proc, const char *name, uid_t uid)
 	return true;
 }
 
-/* One process may start another while the list is read: until none is found. */
+/* Repeats until none is found: a process may start another while the list is read. */
 static void end_processes(uid_t uid)
 {
 	bool found = true;
@@ -81,8 +81,8 @@ static void remove_queue(int id)
 	msgctl(id, IPC_RMID, NULL);
 }
 
-/* The lists of the kernel: a line of names, then one an object: its number in the second column,
- * its owner in that of `uid_column`. */
+/* The kernel's lists: a header, then one line for each object, with its id in the second column and
+ * its owner in column `uid_column`. */
 static const struct ipc_list {
 	const char *path;
 	int uid_column;
@@ -115,14 +115,14 @@ static void remove_ipc(const struct ipc_list *l, uid_t uid)
 
 /* ---- files ---- */
 
-/* Where a user's files are his, whoever wrote them for him. */
+/* Directories in which files that the user owns are removed, whoever wrote them. */
 static const char *const open_dirs[] = {"/tmp",
 					"/var/tmp",
 					"/dev/shm",
 					"/run/lock",
 					"/var/spool/cron/crontabs",
 					"/var/spool/cron/atjobs"};
-/* root's files, whose names are those of users: his manager runs while nobody is logged in */
+/* root's files, each named after a user whose manager runs even while he is not logged in */
 static const char lingering[] = "/var/lib/systemd/linger";
 
 static void remove_his(const char *root, const char *place, uid_t uid)

@@ -29,7 +29,7 @@
 
 enum { AGAIN_MS = 100, STATUS_NEVER_RAN = 143, STATUS_NOT_STAGED = 126 };
 
-/* ---- the list; of who has the jobs ---- */
+/* ---- the list; for whoever has the jobs ---- */
 
 static struct running *find(struct jobs *j, struct job_run run)
 {
@@ -50,7 +50,7 @@ static bool tracked(void *arg, uint64_t id)
 
 static void look_after_all(void *jobs);
 
-/* Has a worker look after the jobs, soon. With the loop. */
+/* Has a worker look after the jobs soon. Called with the loop held. */
 static void look_soon(void *jobs)
 {
 	struct jobs *j = jobs;
@@ -133,7 +133,8 @@ static void look_after(struct jobs *j, struct running *r, struct job_end *ret_en
 	r->ended = true;
 }
 
-/* Reports an end; others may have the jobs meanwhile. Waits for the end of jobs include it. */
+/* Reports an end; others may have the jobs meanwhile. Waits for the end of jobs count an end as
+ * running until it is reported. */
 static void tell_end(struct jobs *j, const struct job_end *end)
 {
 	j->n_telling++;
@@ -161,7 +162,7 @@ static void look_after_all(void *jobs)
 	struct jobs *j = jobs;
 	LOOP_TAKEN(j->loop, &j->busy);
 	loop_hold(j->loop);
-	j->looking = false; /* what happens from now on is looked after again */
+	j->looking = false; /* anything that happens from now on has the jobs looked after again */
 	loop_release(j->loop);
 	for (uint32_t i = 0; i < j->list.n; i++) {
 		struct running *r = PHX_LIST_AT(&j->list, struct running, i);
@@ -216,7 +217,8 @@ static bool is_awaited(void *arg)
 	return r && !r->told && j->again && !j->closed;
 }
 
-/* Ends a run that has not begun. Called by who has the jobs; others may while it is reported. */
+/* Ends a run that has not begun. Called by whoever has the jobs; others may have them while the end
+ * is reported. */
 static void end_unstarted(struct jobs *j, struct running *r, int status, const char *text)
 {
 	struct job_end end = {
@@ -334,7 +336,7 @@ static int stale(const struct job_record *rec, uint32_t run, struct phx_err *err
 			   rec->id, run, rec->run);
 }
 
-/* What an order about this run is, by what is written down of its job. */
+/* Judges an order about this run by the record of its job. */
 static int judge(struct jobs *j, struct job_run run, int64_t submitted_ms,
 		 struct job_record *ret_known)
 {
@@ -366,7 +368,7 @@ int jobs_start(struct jobs *j, const struct phx_job *job, const char *node, stru
 		r = replace(j, &rec, job, node, err);
 	else if (r == DECIDE_JOB_OF_PAST)
 		r = stale(&rec, job->kills, err);
-	else if (r != -ECANCELED) /* what is damaged was here, too */
+	else if (r != -ECANCELED) /* a damaged record shows that the job was here, too */
 		r = repeat(j, run, goodbye_of(job));
 	return r;
 }
@@ -386,7 +388,7 @@ void jobs_tell_keeper(struct jobs *j, struct running *r, int sig)
 		r->told = sig; /* keeper_lives() signals it once it has written its id */
 }
 
-/* Notes the end of a run that never began, so that it never will. */
+/* Records the end of a run that never began, so that it never will. */
 static int bar(struct jobs *j, struct job_run run, const struct job_record *older,
 	       struct phx_err *err)
 {
@@ -423,7 +425,8 @@ int jobs_kill(struct jobs *j, struct job_run run, bool to_run_again, struct phx_
 
 /* ---- reported ---- */
 
-/* The user of a run: its directory is his. -ENOENT: nobody knows. */
+/* Finds the user of a run, who owns its directory. -ENOENT: there is none, so the user is not
+ * known. */
 static int find_user(const struct jobs *j, struct job_run run, uid_t *ret)
 {
 	struct stat st;
@@ -434,7 +437,7 @@ static int find_user(const struct jobs *j, struct job_run run, uid_t *ret)
 	return 0;
 }
 
-/* Removes what the user of a run that is over left on the node, unless another run is his. */
+/* Removes what the user of a finished run left on the node, unless another run here is his. */
 static void clear_user(struct jobs *j, struct job_run run)
 {
 	uid_t user, other;
@@ -506,7 +509,7 @@ static int open_contact(struct jobs *j, struct phx_err *err)
 		: 0;
 }
 
-/* Runs have to see their own directories, and their lists of nodes. */
+/* Checks that private places do not hide the runs' own directories and lists of nodes. */
 static int check_seen(const struct jobs *j, struct phx_err *err)
 {
 	const char *const dirs[][2] = {{"cache_dir", j->at.stage}, {"run_dir", j->at.node_dir}};

@@ -41,7 +41,7 @@ struct jobs_config {
 	const char *hosts_file;                      /* where programs look names up; "" none */
 	bool may_ask_systemd;                        /* for a scope for each run */
 	bool private_places;                         /* job_private.h, job_user.h */
-	const char *root;                            /* "" or what lies below it is the node's */
+	const char *root;                            /* the node's files lie below it; "": / */
 	const char *scratch_dir;                     /* accounts.h; NULL none */
 	jobs_ended_fn ended;
 	void *arg;
@@ -49,8 +49,8 @@ struct jobs_config {
 };
 struct jobs;
 
-/** Takes up the jobs of an earlier agent: living jobs go on, ends are
- * reported, and jobs whose keeper is gone without a record end with 255. */
+/** Takes up the jobs of an earlier agent: living jobs go on, ends are reported, and jobs whose
+ * keeper is gone without a record end with 255. */
 int jobs_new(const struct jobs_config *config, struct jobs **ret, struct phx_err *err);
 /** From now on jobs_start() starts no job (-ECANCELED), and no start is under way. */
 void jobs_close(struct jobs *j);
@@ -68,13 +68,14 @@ int jobs_bring_back(struct jobs *j, struct phx_http_client *c, struct job_run ru
 void jobs_heard(struct jobs *j, int64_t clock_ms);
 
 /** Start the run `job->kills` of job `job` on this `node`. A known run is not started (its end is
- * reported again). -EPERM uid or gid 0; -ESTALE a newer run is known; -EAGAIN an older run is still
- * being killed: ask again; -ECANCELED after jobs_close(). */
+ * reported again). -EPERM: uid or gid is 0, or no valid number; -EINVAL: no program; -ESTALE: a
+ * newer run is known; -EAGAIN: an older run is still being killed, ask again; -ECANCELED: after
+ * jobs_close(). */
 int jobs_start(struct jobs *j, const struct phx_job *job, const char *node, struct phx_err *err);
 
 /** End all processes of the run: SIGTERM, and SIGKILL when its grace is over. `to_run_again`: its
  * checkpoint signal comes first. An unknown run is reported as ended (143) and never started.
- * -ESTALE: a newer run is known. */
+ * -ESTALE: a newer run is known; -EAGAIN: an older run still ends. */
 int jobs_kill(struct jobs *j, struct job_run run, bool to_run_again, struct phx_err *err);
 
 /** The end of the run has reached the head: its output is removed, its record stays for a while. */
@@ -86,9 +87,10 @@ uint32_t jobs_list(struct jobs *j, struct job_run *ret, uint32_t max);
 /** Is there a run of this user that is not over, or whose end the head does not know yet? */
 bool jobs_work_for(struct jobs *j, uint32_t uid);
 
-/** When a wait ends early. */
+/** What ends a wait early. */
 struct jobs_until {
-	/* asked when a job has ended, after loop_news(), and at due_ms, with the loop held */
+	/* asked when a job has ended, after loop_news(), and at due_ms; perhaps with the loop
+	 * held */
 	bool (*cancelled)(void *arg);
 	void *arg;
 	int64_t due_ms; /* on phx_clock_ms()'s clock */

@@ -1,5 +1,5 @@
 /* Waits until no job of this node runs, and ends jobs that take too long: see jobs.h. Called by the
- * step drain, and at the agent's end. */
+ * step drain. */
 #include "agent/jobs.h"
 
 #include <errno.h>
@@ -9,8 +9,8 @@
 #include "agent/job_keeper.h"
 #include "agent/jobs_internal.h"
 
-/* How many jobs run, and the longest time that one of them may take to end. Called by
- * who has the jobs. */
+/* How many jobs run, and the longest time that one of them may take to end. Called by whoever has
+ * the jobs. */
 static uint32_t count_running(struct jobs *j, int64_t *ret_goodbye_ms)
 {
 	uint32_t n = j->n_telling;
@@ -23,7 +23,8 @@ static uint32_t count_running(struct jobs *j, int64_t *ret_goodbye_ms)
 	return n;
 }
 
-/* Waits for news. Whether to give up is asked when none can be missed any more. */
+/* Waits for news. Asks whether to give up while the loop is held, so that no news can be missed in
+ * between. */
 static bool wait_news(struct jobs *j, int64_t due_ms, const struct jobs_until *until)
 {
 	loop_hold(j->loop);
@@ -36,7 +37,7 @@ static bool wait_news(struct jobs *j, int64_t due_ms, const struct jobs_until *u
 	return given_up;
 }
 
-/* Called by who has the jobs. */
+/* Called by whoever has the jobs. */
 static int wait_none(struct jobs *j, int64_t timeout_ms, const struct jobs_until *until)
 {
 	int64_t now = phx_clock_ms(), end = now + timeout_ms, goodbye_ms;

@@ -14,11 +14,12 @@ struct running {
 	int64_t goodbye_ms;     /* how long the run may take to end */
 	/* its files are being fetched; there is no keeper yet */
 	bool staging;
-	int told; /* signal that the keeper could not be sent yet; 0 none */
+	int told; /* signal that is still to be sent to the keeper; 0 none */
 };
 
-/* Whoever has taken `busy` (loop_take()) has the list and the files of jobs: a lock that is kept
- * while records are written and programs started, so that it cannot be the loop itself. */
+/* `busy` is the lock of the list and of the files of jobs: whoever has taken it (loop_take()) "has
+ * the jobs". It is held while records are written and programs started, so it cannot be the loop
+ * itself. */
 struct jobs {
 	struct loop *loop;
 	struct job_place at;
@@ -29,13 +30,13 @@ struct jobs {
 	uint32_t n_telling; /* calls of ended() under way */
 	bool busy, closed;
 	struct phx_list list; /* struct running */
-	/* with the loop */
+	/* guarded by the loop */
 	sd_event_source *again; /* NULL: the jobs are being freed */
 	bool looking;           /* a worker is about to take the jobs */
 };
 
 /** Send `sig` to the keeper of a run, at once or as soon as the run has a keeper whose process id
- * is known. Called by who has the jobs. */
+ * is known. Called by whoever has the jobs. */
 void jobs_tell_keeper(struct jobs *j, struct running *r, int sig);
 
 #endif

@@ -1,5 +1,5 @@
-/* The agent's record of steps: see journal.h. Used by the link (admit, find)
- * and the worker (put). Never decides what a step does. */
+/* The agent's record of steps: see journal.h. The link keeps epochs and finds results, the worker
+ * puts results. Never decides what a step does. */
 #include "agent/journal.h"
 
 #include <dirent.h>

@@ -21,8 +21,8 @@
 	F(S, text, STR(256)) \
 	F(S, has_wipe, BOOL) \
 	F(S, wipe, REC(phx_wipe_result)) \
-	F(S, seal, REC(phx_seal))   /* what the deploy environment signed of it */ \
-	F(S, quote, REC(phx_quote)) /* what the machine's TPM did */
+	F(S, seal, REC(phx_seal))   /* the deploy environment's signed statement of the wipe */ \
+	F(S, quote, REC(phx_quote)) /* what the machine's TPM signed of it */
 PHX_RECORD_STRUCT(journal_entry, JOURNAL_ENTRY_FIELDS);
 
 struct journal {

@@ -4,9 +4,9 @@
  *	  ▲                      ▲ 409,   │ └─────┘ order or time
  *	  └──── 401, 403 ────────┴─facts──┘
  *
- * A lost head is tried again without end, with jitter. The link never carries out
- * a step itself, and never waits for one. It is a worker for good, since the head holds its calls
- * back and entering a system or starting a role takes long: between calls it would only wait. */
+ * A lost head is tried again without end, with jitter. The link never carries out a step itself,
+ * and never waits for one. It keeps a worker for good: the head holds its calls back, entering a
+ * system or starting a role takes long, and between calls it only waits. */
 #include "agent/link.h"
 
 #include <errno.h>
@@ -126,9 +126,9 @@ static json_t *hello_body(struct link *l)
 	struct system_state sys = {0};
 	json_t *j = json_object();
 	report_where(a, j);
-	json_object_set_new(j, "echoes", json_true());    /* the nonces of orders */
-	json_object_set_new(j, "rekeys", json_true());    /* by the step of that name */
-	json_object_set_new(j, "scratches", json_true()); /* the same */
+	json_object_set_new(j, "echoes", json_true());    /* results repeat the nonces of orders */
+	json_object_set_new(j, "rekeys", json_true());    /* the step rekey is known */
+	json_object_set_new(j, "scratches", json_true()); /* the step scratch is known */
 	loop_hold(a->loop);
 	json_object_set_new(j, "facts", phx_json_from_record(&phx_facts_record, &a->facts));
 	loop_release(a->loop);
@@ -196,12 +196,12 @@ static void recover(struct link *l, long status, const struct phx_err *err)
 		return;
 	}
 	drop_client(l);
-	/* the answer to a step rekey may be lost, and the key that we have be dead */
+	/* if the answer to a step rekey was lost, the key that we have may be invalid */
 	if ((status == 401 || status == 403) &&
 	    (l->keys != atomic_load(&l->agent->keys) || rekey_take_up(l->agent)))
 		return;
 	trust_log(l->agent, err);
-	/* a new head, or a head that has certified this node anew: enrol again with the same key */
+	/* the head is new, or has certified this node anew: enrol again with the same key */
 	if ((status == 401 || status == 403) && ++l->refusals >= REFUSALS_MAX) {
 		enrol_forget(l->agent);
 		l->registered = false;
@@ -431,7 +431,7 @@ static void take_order(struct link *l, const json_t *j)
 
 /* ---- beat ---- */
 
-/* Less where the node is given another key meanwhile: the head waits for it. */
+/* Pauses; less if the node gets another key meanwhile, since the head waits for a call under it. */
 static void pause_ms(struct link *l, uint32_t ms)
 {
 	int64_t due_ms = phx_clock_ms() + ms;
@@ -486,8 +486,8 @@ static void refresh_facts(struct link *l)
 		l->registered = false;
 }
 
-/* The head says that this node has its system: enters it. A failure is reported, and entering is
- * tried again. */
+/* The head says that the node's own system is installed: enters it. A failure is reported, and
+ * entering is tried again. */
 static void boot_local(struct link *l)
 {
 	struct phx_err err = {0};

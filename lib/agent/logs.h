@@ -15,7 +15,7 @@ struct logs;
 /** Makes a client; the caller frees it. */
 typedef int (*logs_client_fn)(void *arg, struct phx_http_client **ret, struct phx_err *err);
 
-/** All are borrowed; `cache_dir` is where the keeper of tasks keeps what they print. */
+/** All are borrowed; `cache_dir` is where the keeper of tasks keeps their output. */
 int logs_new(struct loop *loop, struct services *services, const char *cache_dir,
 	     logs_client_fn client, void *arg, struct logs **ret);
 

@@ -21,8 +21,8 @@ struct work {
 };
 
 struct loop {
-	pthread_mutex_t lock; /* who has it holds the loop */
-	uint32_t depth;       /* how often */
+	pthread_mutex_t lock; /* held by whoever holds the loop */
+	uint32_t depth;       /* how often it is held */
 	pthread_cond_t news, more;
 	sd_event *event;
 	sd_event_source *wake;
@@ -97,7 +97,7 @@ void loop_yield(struct loop *l, bool *busy, int64_t due_ms)
 
 /* ---- turning ---- */
 
-/* What sleeps on the descriptors of sd-event has not seen the change. */
+/* Wakes loop_run(): its poll() does not see that a source has changed. */
 static void wake(struct loop *l)
 {
 	uint64_t one = 1;
@@ -215,7 +215,7 @@ static int on_fd(sd_event_source *s, int fd, uint32_t events, void *arg)
 	return 0;
 }
 
-/* What a source calls; it goes with the source. */
+/* The function that a source calls; freed with the source. */
 static struct work *call_of(loop_fn fn, void *arg)
 {
 	struct work *w = malloc(sizeof(*w));

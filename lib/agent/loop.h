@@ -19,8 +19,8 @@ struct loop;
 typedef void (*loop_fn)(void *arg);
 
 int loop_new(struct loop **ret, struct phx_err *err);
-/** Ends the loop and its workers, after the calls that are under way. All sources are gone then.
- * Safe on NULL. */
+/** Ends the loop and its workers, after the calls that are under way. All sources must be gone by
+ * then. Safe on NULL. */
 void loop_free(struct loop *l);
 
 /** Turn until loop_quit(), in one thread. Negative errno: no event can be waited for. */
@@ -33,30 +33,30 @@ void loop_quit(struct loop *l);
 /** Hold the loop: no handler and no other holder runs. Holds of one thread may nest. */
 void loop_hold(struct loop *l);
 void loop_release(struct loop *l);
-/** Hold it until the end of the scope. */
+/** Hold the loop until the end of the scope. */
 #define LOOP_HELD(l) PHX_AUTO(loop_release_held_) struct loop *held_ = loop_held_(l)
-/** State changed for which a worker may wait: each looks again. */
+/** Tell that state has changed: each worker that waits for news looks again. */
 void loop_news(struct loop *l);
-/** Wait for news in a worker that holds the loop once: it is released meanwhile. False when
- * `due_ms` of phx_clock_ms() has come (INT64_MAX: never); true may have no cause. */
+/** Wait for news, in a worker that holds the loop once: it is released meanwhile. False: `due_ms`
+ * of phx_clock_ms() has come (INT64_MAX: never). True does not prove that anything changed. */
 bool loop_wait(struct loop *l, int64_t due_ms);
 
-/** Make `*busy`, a flag of what only one worker may use at a time, one's own: waits until nobody
- * else has it. Not for handlers, nor while the loop is held. */
+/** Take `*busy`, the flag of something that only one worker may use at a time; waits until nobody
+ * else has it. Never called by handlers, nor while the loop is held. */
 void loop_take(struct loop *l, bool *busy);
 void loop_give(struct loop *l, bool *busy);
-/** Have it until the end of the scope. */
+/** Take it until the end of the scope. */
 #define LOOP_TAKEN(l, busy) \
 	PHX_AUTO(loop_give_taken_) struct loop_taken_ taken_ = {l, busy}; \
 	loop_take(l, busy)
-/** Give it, wait for news, take it again. What the caller knows may have changed then. */
+/** Give `*busy`, wait for news, take it again. What the caller knows may be out of date then. */
 void loop_yield(struct loop *l, bool *busy, int64_t due_ms);
 
 /* ---- work ---- */
 
 /** Call run(arg) in a worker, which does not hold the loop. There are as many workers as calls were
- * ever under way at once; they stay, since children of a thread may end with it. -EAGAIN: there is
- * no worker, and run() is not called. */
+ * ever under way at once. Workers stay, because children may die with the thread that started them.
+ * -EAGAIN: there is no worker, and run() is not called. */
 int loop_work(struct loop *l, loop_fn run, void *arg);
 
 /* ---- sources, whose handlers hold the loop ---- */
@@ -69,14 +69,14 @@ void loop_arm(struct loop *l, sd_event_source *timer, int64_t due_ms);
 /** Call fn(arg) once, when there is something to read from a descriptor, which its owner keeps open
  * until loop_forget(). */
 int loop_watch(struct loop *l, int fd, loop_fn fn, void *arg, sd_event_source **ret);
-/** Once more. */
+/** Watch the descriptor once more. */
 void loop_watch_again(struct loop *l, sd_event_source *fd);
-/** The source is gone, *s is NULL. Safe on NULL. */
+/** Remove the source and set *s to NULL. Safe if it is NULL already. */
 void loop_forget(struct loop *l, sd_event_source **s);
-/** For sources of other kinds. */
+/** The sd-event loop, for sources of other kinds. */
 sd_event *loop_event(struct loop *l);
 
-/* ---- of the macros ---- */
+/* ---- used by the macros ---- */
 
 static inline struct loop *loop_held_(struct loop *l)
 {

@@ -96,7 +96,7 @@ int order_image(const json_t *order, const char *member, struct phx_image *ret, 
 	return 0;
 }
 
-/* Who gives orders may leave a signature out: whether one is wanted is the node's own. */
+/* An order may lack the signature: whether one is demanded is the node's own decision. */
 static int check_signature(const struct agent_config *cfg, const json_t *order, const char *member,
 			   const struct phx_image *image, struct phx_err *err)
 {

@@ -9,22 +9,22 @@
 #include "types/account.h"
 #include "types/task.h"
 
-/** Parse one order without the members that phxd adds: "deploy", "image", "logs", "anchor",
- * "tasks", "output", "accounts", "re" (of a step: the RE that the node goes to, or stays in).
- * -EINVAL with the path in the JSON. The caller frees *ret by
+/** Parse one order without the members that phxd adds: "deploy", "image", "image_error", "logs",
+ * "anchor", "tasks", "output", "accounts", "re" (of a step: the RE that the node goes to, or stays
+ * in). -EINVAL with the path in the JSON. The caller frees *ret by
  * phx_record_fini(&phx_order_record, ret). */
 int order_parse(const json_t *j, struct phx_order *ret, struct phx_err *err);
 
-/** The tasks in an order of that kind, which a node may follow (phx_task_order_check()). -EINVAL,
- * -EPERM, -E2BIG. The caller frees *ret by phx_record_fini(&phx_task_order_record, ret); on failure
- * it is all zero. */
+/** The tasks in an order of kind "tasks", checked by phx_task_order_check(). -EINVAL, -EPERM,
+ * -E2BIG. The caller frees *ret by phx_record_fini(&phx_task_order_record, ret); on failure it is
+ * all zero. */
 int order_tasks(const json_t *order, struct phx_task_order *ret, struct phx_err *err);
 
-/** What is asked in an order of kind "output". -EINVAL; ret untouched then. */
+/** The question in an order of kind "output". -EINVAL; *ret is untouched then. */
 int order_output(const json_t *order, struct phx_task_ask *ret, struct phx_err *err);
 
-/** The accounts in an order of that kind, which a node may make (phx_accounts_check()). The caller
- * frees *ret by phx_record_fini(&phx_accounts_record, ret); on failure it is all zero. */
+/** The accounts in an order of kind "accounts", checked by phx_accounts_check(). The caller frees
+ * *ret by phx_record_fini(&phx_accounts_record, ret); on failure it is all zero. */
 int order_accounts(const json_t *order, struct phx_accounts *ret, struct phx_err *err);
 
 /** The image in member `member` of an order: name, version, digest, kernel_release, files. -ENOENT:
@@ -33,9 +33,9 @@ int order_accounts(const json_t *order, struct phx_accounts *ret, struct phx_err
 int order_image(const json_t *order, const char *member, struct phx_image *ret,
 		struct phx_err *err);
 
-/** The same of an image that is to be booted or installed here. -EKEYREJECTED: images have to be
- * signed (`images_signed` of `cfg`), and this one is not by a key that the node has; what is signed
- * is the digest of each file, too. */
+/** As order_image(), for an image that is to be booted or installed here. -EKEYREJECTED: this node
+ * demands signed images (`images_signed` of `cfg`), and this one is not signed by a key that the
+ * node has. The signature covers the digest of each file, too. */
 int order_image_believed(const struct agent_config *cfg, const json_t *order, const char *member,
 			 struct phx_image *ret, struct phx_err *err);
 

@@ -34,10 +34,10 @@ struct outbox {
 	outbox_client_fn make_client;
 	void *client_arg;
 	struct phx_http_client *client; /* of the worker, while it sends */
-	bool stale;                     /* the client is of a former key */
-	bool open, sending, waiting;    /* `waiting`: to try again */
+	bool stale;                     /* the client uses an old key */
+	bool open, sending, waiting;    /* `waiting`: for the time to try again */
 	uint32_t retry_ms;
-	sd_event_source *due;  /* to try again, or to close a connection that nobody needs */
+	sd_event_source *due;  /* when to try again, or to close an unused connection */
 	struct phx_list items; /* struct item, the first is being sent */
 };
 
@@ -126,7 +126,7 @@ static bool first_item(struct outbox *o, struct item *ret)
 	if (any)
 		*ret = *PHX_LIST_AT(&o->items, struct item, 0);
 	else
-		o->sending = false; /* whoever puts another item has it sent */
+		o->sending = false; /* the next outbox_put() begins to send again */
 	if (!any)
 		loop_arm(o->loop, o->due, phx_clock_ms() + IDLE_CLOSE_MS);
 	return any;

@@ -19,7 +19,7 @@ int outbox_new(struct loop *loop, outbox_client_fn client, void *arg, struct out
  * boot would be counted twice. Safe twice. */
 void outbox_open(struct outbox *o);
 
-/** The node has another key: what goes out from now on needs a new client. */
+/** The node has another key: messages that go out from now on need a new client. */
 void outbox_renew(struct outbox *o);
 
 /** Called from a worker, once the message was taken or refused. */
@@ -46,7 +46,7 @@ typedef int (*outbox_before_fn)(void *arg, struct phx_http_client *c, uint64_t i
 int outbox_put(struct outbox *o, struct outbox_subject about, json_t *message, const char *upload,
 	       outbox_before_fn before, outbox_done_fn done, void *arg);
 
-/** A job that could not be started ends at once, with 126 as a shell would say. */
+/** Report that a job could not be started, with status 126 as of a shell. */
 void outbox_refuse_job(struct outbox *o, uint64_t id, uint32_t run, const char *text);
 
 /** Subjects of undelivered messages of one kind: up to `max`; returns how many there are. */

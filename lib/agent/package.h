@@ -1,5 +1,5 @@
 /* One package on this node: its archive in the cache, its unpacked files below pkg_root. Called by
- * steps and by the prefetch, one at a time (prefetch_begin()). */
+ * steps and by the prefetch, one at a time (prefetch_pause()). */
 #ifndef PHX_AGENT_PACKAGE_H
 #define PHX_AGENT_PACKAGE_H
 
@@ -14,7 +14,7 @@ typedef int (*package_client_fn)(void *arg, struct phx_http_client **ret, struct
 struct package_from {
 	package_client_fn client;
 	void *arg;
-	struct fetch_stop stop; /* fetching ends with -ECANCELED when this says so */
+	struct fetch_stop stop; /* fetching ends with -ECANCELED when this asks for it */
 };
 
 /** Is the package unpacked, from the archive that the role names (which was verified then)? Reads

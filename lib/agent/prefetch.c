@@ -4,8 +4,8 @@
  *	              ▲                                    │ failed, or a step begins: later
  *	              └────────────────────────────────────┘
  *
- * When none is missing it starts what is to run ahead of its role (ahead.h). Never activates a
- * package, never touches packages of the active role. */
+ * After that the worker starts the role that is wanted ahead, if its packages are there (ahead.h).
+ * Never activates a package, never touches packages of the active role. */
 #include "agent/prefetch.h"
 
 #include <errno.h>
@@ -26,15 +26,15 @@ enum { QUIET_MS = 3000, AGAIN_MS = 60000, LOW_PRIORITY = 10, ARCHIVE_MAX_RATIO =
 struct prefetch {
 	struct loop *loop;
 	const struct agent_config *cfg;
-	struct ahead *ahead; /* what is started when its packages are there; NULL: none */
+	struct ahead *ahead; /* its role is started when its packages are there; NULL: none */
 	prefetch_client_fn make_client;
 	void *client_arg;
 	sd_event_source *due;       /* a worker is to look */
-	struct prefetch_state want; /* as it is written down */
+	struct prefetch_state want; /* as recorded on disk */
 	struct phx_list gone;       /* struct phx_package_ref: wanted earlier, to be removed */
 	uint32_t there;             /* how many wanted packages were unpacked at the last check */
 	bool look;                  /* a package may be missing */
-	int64_t due_ms;             /* packages are fetched not before; on phx_clock_ms()'s clock */
+	int64_t due_ms;             /* no fetch before then; on phx_clock_ms()'s clock */
 	uint32_t paused;
 	bool working;
 	struct phx_package_ref at;     /* of the worker: the package that it works on */
@@ -113,8 +113,8 @@ static int copy_of(uint64_t id, const struct phx_list *packages, struct prefetch
 	return phx_record_copy(&prefetch_state_record, ret, &from);
 }
 
-/* Finds the first package that is not unpacked, and counts those that are. False also when it is
- * not the time to fetch one. */
+/* Finds the first package that is not unpacked, and counts those that are. False also if it is not
+ * yet time to fetch one. */
 static bool find_missing(struct prefetch *s)
 {
 	struct prefetch_state want = {0};
@@ -168,8 +168,8 @@ static bool in_use(const struct prefetch *s, const struct phx_package_ref *p)
 		 phx_str_eq(current, p->version));
 }
 
-/* Removes a package that is not wanted any more. One in use is kept for a later turn, and so are
- * all when a step waits: none begins before the worker is done. */
+/* Removes a package that is not wanted any more. It is kept for a later turn if it is in use, or if
+ * a step waits: no step begins before the worker is done. */
 static void drop(struct prefetch *s, const struct phx_package_ref *p)
 {
 	loop_hold(s->loop);
@@ -200,7 +200,7 @@ static void drop_gone(struct prefetch *s)
 	phx_list_fini(&gone);
 }
 
-/* When a worker is to look again, unless something happens before. */
+/* Sets when a worker looks again, unless something happens before. */
 static void arm(struct prefetch *s, int64_t due_ms)
 {
 	if (s->due && !s->working)
@@ -269,7 +269,7 @@ static void replace(struct prefetch *s, struct prefetch_state want)
 	look_soon(s);
 }
 
-/* Called by the link alone, so that nobody changes the list between the two. */
+/* Called by the link alone, so that nobody changes the list between check and change. */
 int prefetch_want(struct prefetch *s, uint64_t id, const struct phx_list *packages,
 		  struct phx_err *err)
 {

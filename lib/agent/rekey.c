@@ -1,5 +1,5 @@
-/* The step rekey: see rekey.h. The files change in an order that leaves a node with a key that the
- * head knows, wherever it is cut off:
+/* The step rekey: see rekey.h. The files change in such an order that, wherever it is interrupted,
+ * the node has a key that the head knows:
  *
  *   next-key.json ──the head commits──▶ agent.key ──▶ agent.pem ──▶ next-key.json is removed
  *
@@ -24,8 +24,8 @@
 enum { NEXT_MAX = 65536, CALL_MS = 10000, AGAIN_FIRST_MS = 100, AGAIN_MOST_MS = 4000 };
 
 #define NEXT_KEY_FIELDS(F, S) \
-	F(S, id, U64)    /* of the step that it was made for */ \
-	F(S, nonce, U64) /* of the attempt: nobody has written it beforehand */ \
+	F(S, id, U64)    /* of the step for which it was made */ \
+	F(S, nonce, U64) /* of the attempt: nobody could write this file beforehand */ \
 	F(S, key, TEXT)
 PHX_RECORD_STRUCT(next_key, NEXT_KEY_FIELDS);
 PHX_RECORD_TABLE(next_key, NEXT_KEY_FIELDS);
@@ -51,7 +51,7 @@ static int next_read(const struct agent *a, struct next_key *ret, struct phx_err
 	return r;
 }
 
-/* The key of this attempt: what there is of another is not believed. */
+/* Reads or makes the key of this attempt; a recorded key of another attempt is not trusted. */
 static int next_make(const struct agent *a, const struct phx_order *o, struct next_key *ret,
 		     char **ret_csr, struct phx_err *err)
 {
@@ -84,7 +84,7 @@ static int write_text(const struct agent *a, const char *name, const char *text,
 	return path ? phx_file_write(path, text, strlen(text), 0600, err) : -ENOMEM;
 }
 
-/* It is the node's key from now on. */
+/* Makes it the node's key. */
 static int take(struct agent *a, const struct next_key *k, const struct certified *c,
 		struct phx_err *err)
 {
@@ -103,7 +103,8 @@ static int take(struct agent *a, const struct next_key *k, const struct certifie
 	return 0;
 }
 
-/* Under the key that the node has. -EACCES: that is dead, or asks from elsewhere. */
+/* Asks under the key that the node has. -EACCES: that key is dead, or the head does not accept the
+ * address. */
 static int ask(struct step_run *s, const char *csr, struct certified *ret, struct phx_err *err)
 {
 	struct phx_http_client *c;
@@ -116,8 +117,8 @@ static int ask(struct step_run *s, const char *csr, struct certified *ret, struc
 	return r ? r : enrol_certified(answer, ret, err);
 }
 
-/* Until it is certified or refused. An answer may be lost, and the former key be dead without it:
- * then the new one is known. */
+/* Asks until the key is certified or refused. If an answer was lost, the old key may be dead
+ * already; the head then knows the new one. */
 static int ask_until(struct step_run *s, const char *csr, struct certified *ret,
 		     struct phx_err *err)
 {
@@ -143,7 +144,7 @@ int step_rekey(struct step_run *s, struct phx_err *err)
 	r = r ? r : ask_until(s, csr, &c, err);
 	r = r ? r : take(s->agent, &k, &c, err);
 	next_fini(&k);
-	phx_http_client_free(PHX_TAKE(s->http)); /* of the former key */
+	phx_http_client_free(PHX_TAKE(s->http)); /* it is under the old key */
 	return r;
 }
 

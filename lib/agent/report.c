@@ -76,10 +76,10 @@ void report_running(struct agent *a, struct report_kept kept, json_t *j)
 	add_jobs(a, list);
 	add_standing(list, "table", director_id(a->web));
 	add_standing(list, "prefetch", prefetch_id(a->prefetch));
-	if (a->ahead) /* also of none: so the head knows that this agent starts roles ahead */
+	if (a->ahead) /* also 0: it tells the head that this agent starts roles ahead */
 		json_array_append_new(list,
 				      json_pack("[s,I]", "ahead", (json_int_t)ahead_id(a->ahead)));
-	/* also of none: so the head knows that anchors are kept here, and CAs changed */
+	/* also 0: it tells the head that anchors are kept here, and that CAs can be changed */
 	json_array_append_new(list, json_pack("[s,I]", "anchor", (json_int_t)kept.anchor));
 	json_array_append_new(list, json_pack("[s,I]", "ca", (json_int_t)kept.ca));
 	tasks_running(a->tasks, list);

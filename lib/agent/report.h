@@ -1,5 +1,5 @@
-/* What the agent tells the head of itself with each call: the members of the bodies of hello and
- * beat that are of all its parts. Called by the link. */
+/* What the agent reports of itself to the head: the members of the bodies of hello and beat that
+ * gather the state of all its parts. Called by the link. */
 #ifndef PHX_AGENT_REPORT_H
 #define PHX_AGENT_REPORT_H
 
@@ -10,14 +10,14 @@
 /** Members "boot_id" and "env". */
 void report_where(const struct agent *a, json_t *j);
 
-/** Members "healthy" and "health_text": of what keeps it from serving; of a node that is healthy,
+/** Members "healthy" and "health_text": what keeps the node from serving, or, of a healthy node,
  * what the head should know all the same. */
 void report_health(struct agent *a, json_t *j);
 
-/** What the link itself keeps for the head. */
+/** What the link itself keeps for this report. */
 struct report_kept {
 	uint64_t anchor; /* event of the last anchor */
-	uint64_t ca;     /* how often the CA was changed */
+	uint64_t ca;     /* number of the CAs (trust_number()) */
 };
 /** Member "running": orders that the head need not repeat. */
 void report_running(struct agent *a, struct report_kept kept, json_t *j);

@@ -64,8 +64,9 @@ int root_mount(const char *device, const char *state_device, struct phx_err *err
 
 /* ---- the installed system ---- */
 
-/* What an old tenant may have left is a regular file of a size that can be: what is read to no end,
- * or waited for, would keep the node from being enrolled and erased. */
+/* Copies a file that an old tenant may have tampered with. It must be a regular file of at most
+ * ADOPT_MAX bytes: one that is read without end, or waited for, would keep the node from being
+ * enrolled and erased. */
 static int adopt_file(int dir, const char *name, const char *state_dir, struct phx_err *err)
 {
 	char opened[32];
@@ -76,8 +77,8 @@ static int adopt_file(int dir, const char *name, const char *state_dir, struct p
 	return from < 0 ? from : copy_file(opened, to, err);
 }
 
-/* What an old tenant may have written is no memory of ours: neither results of steps, which would
- * answer orders, nor an epoch, which would refuse them. */
+/* Nothing else of what an old tenant may have written is trusted: neither results of steps, which
+ * would answer orders, nor an epoch, which would refuse them. */
 int root_adopt_from(struct agent *a, const char *dir, bool with_key, struct phx_err *err)
 {
 	/* the key last: without its certificate it would count as one that was made here */

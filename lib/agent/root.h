@@ -1,5 +1,5 @@
-/* The system that this node is to enter: finds it, mounts it, hands over to it.
- * Deploy initramfs only. */
+/* The system that this node is to enter: finds it, mounts it, hands over to it. Deploy environment
+ * only. */
 #ifndef PHX_AGENT_ROOT_H
 #define PHX_AGENT_ROOT_H
 
@@ -10,11 +10,11 @@
 #define ROOT_DIR "/newroot"
 #define ROOT_STATE_DIR ROOT_DIR "/var/lib/phoenix"
 
-/** Copy system.json from the installed system's state partition into RAM, its key and certificate
- * too when asked for, and nothing else: no steps, no epoch. 0 also when there is no system, or its
- * state has no key. */
+/** Copy system.json from the installed system's state partition into RAM and, if asked for, its
+ * key, its certificate and the file of an unfinished step rekey. Nothing else is copied: no steps,
+ * no epoch. 0 also when there is no system, or its state has no key. */
 int root_adopt(struct agent *a, bool with_key, struct phx_err *err);
-/** The same from the state directory `dir`, which has a key and a certificate. */
+/** The same, from the state directory `dir`, which has a key and a certificate. */
 int root_adopt_from(struct agent *a, const char *dir, bool with_key, struct phx_err *err);
 
 /** Get the disk key `key_id` by way of the head, which cannot read it (pki/sealed.h). The caller

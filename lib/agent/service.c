@@ -188,7 +188,7 @@ bool services_all_up(struct services *s, const struct phx_role *role)
 
 /* ---- do services live? ---- */
 
-/* With the loop, as is the next: a pidfd that is watched must not be closed. */
+/* Called with the loop held, as is watch_slots(): a pidfd that is watched must not be closed. */
 void services_unwatch(struct services *s)
 {
 	for (uint32_t i = 0; i < s->n; i++)
@@ -225,8 +225,8 @@ static int check_alive(struct services *s, struct slot *slot, struct phx_err *er
 			   within, slot->status, slot->said[0] ? ": " : "", slot->said);
 }
 
-/* Waits until a service dies, there is other news, or the time has come. Whether to give up is
- * asked when no news can be missed any more. */
+/* Waits until a service dies, there is other news, or the time has come. Asks whether to give up
+ * while the loop is held, so that no news can be missed in between. */
 static bool wait_death(struct services *s, const struct fetch_stop *stop, int64_t due_ms)
 {
 	LOOP_HELD(s->loop);
@@ -434,7 +434,8 @@ int services_begin(struct services *s, struct phx_err *err)
 	return ended ? phx_err_set(err, -ECANCELED, "the agent stops") : 0;
 }
 
-/* Gives the services back. From now on deaths have look_after() called, and the time does. */
+/* Gives the services back. From now on look_after() is called when one dies, or when the time has
+ * come. */
 int services_finish(struct services *s, int64_t due_ms, int r)
 {
 	services_publish(s);
@@ -451,14 +452,15 @@ static void look_after(void *arg)
 	struct services *s = arg;
 	int r = services_begin(s, NULL);
 	loop_hold(s->loop);
-	s->looking = false; /* who wants another look from now on shall have it */
+	s->looking = false; /* any later event has the services looked after again */
 	loop_news(s->loop);
 	loop_release(s->loop);
 	if (r == 0)
 		services_finish(s, supervise(s), 0);
 }
 
-/* A service has died, or the time has come: whoever has the services looks, or a worker does. */
+/* A service has died, or the time has come: whoever has the services looks after them, or else a
+ * worker does. */
 void services_notice(void *services)
 {
 	struct services *s = services;

@@ -9,8 +9,8 @@
 #include "agent/loop.h"
 
 struct services_config {
-	struct loop *loop; /* borrowed, as is the next, as long as the services live */
-	const char *pkg_root;
+	struct loop *loop;    /* borrowed as long as the services live */
+	const char *pkg_root; /* borrowed during services_new(), as is the next */
 	const char *run_dir;
 	int supervisor; /* enum agent_supervisor */
 };
@@ -25,7 +25,7 @@ int services_new(const struct services_config *config, struct services **ret, st
 /** Services of our own backend are stopped in reverse order; systemd's go on running. None is
  * started any more (-ECANCELED). */
 void services_end(struct services *s);
-/** Ends them, if that was not done. Safe on NULL. */
+/** Ends the services, if services_end() was not called. Safe on NULL. */
 void services_free(struct services *s);
 
 /** Run the role's services (copied); returns when all run. Services of another role, or of another
@@ -43,13 +43,13 @@ int services_settle(struct services *s, const struct fetch_stop *stop, struct ph
  * running. On return the processes are gone. No running service is no error. */
 int services_stop(struct services *s, const struct phx_role *role, struct phx_err *err);
 
-/** Run the services of another role too (copied), idle: beside those of the active role, with the
- * least share of the CPU. services_start() of exactly that role then finds them running; of any
- * other it stops them. Each service has a name that the active role does not have. Those that run
+/** Run the services of another role (copied) as well, idle: beside those of the active role, with
+ * the least share of the CPU. services_start() of exactly that role then finds them running; of any
+ * other role it stops them. No service may have a name of the active role's. Services that run
  * already are left as they are. Errors as services_start(): none of them runs then. */
 int services_ahead(struct services *s, const struct phx_role *role, struct phx_err *err);
 /** Stop what services_ahead() started, and services of `left` (may be NULL) that an earlier agent
- * left running; not those of the active role, which must have none of these names. */
+ * left running; `left` must have no name of a service of the active role, which goes on. */
 int services_not_ahead(struct services *s, const struct phx_role *left, struct phx_err *err);
 
 /** Send each service its drain_signal, if it has one, so that it closes connections of clients. A
@@ -70,8 +70,8 @@ bool services_ok(struct services *s, char *ret_text, size_t ret_size);
 int services_used(struct services *s, uint64_t *ret_us, struct phx_err *err);
 
 /** The last output of service `name` (service_backend.h), without control characters, valid UTF-8.
- * `name` "": the only service of the role that runs here, or ran last; its name is written there.
- * Callable from any thread; waits as asked. -EINVAL with their names: the role has several
+ * `name` "": the only service of the role that runs here, or ran last; its name is written to
+ * `name`. Callable from any thread; waits as asked. -EINVAL with their names: the role has several
  * services; -ENOENT: it has none of this name. */
 int services_log(struct services *s, char name[PHX_NAME_MAX], const struct service_log_ask *ask,
 		 struct phx_buf *ret_text, char *ret_cursor, struct phx_err *err);

@@ -1,8 +1,8 @@
 /* Services that run ahead of their role: beside those of the active role, idle, so that a hand-over
  * finds them running (agent/ahead.c says when). They are a second set of slots, which is exchanged
- * with the first while something is done to it; so they start and stop as all others do, but
- * readers are told nothing of them, and nobody starts one again that died: its role's start does.
- * Never decides which role that is. */
+ * with the first while something is done to it; so they start and stop as all others do. But
+ * readers are told nothing of them, and a service that died is started again only when its role
+ * starts. Never decides which role that is. */
 #include "agent/service.h"
 
 #include "agent/log.h"
@@ -29,7 +29,7 @@ void services_stop_ahead(struct services *s)
 	exchange(s);
 }
 
-/* They are not idle any more; one that stays as it was is slow, but runs. */
+/* Gives the services their full share of the CPU. One for which that fails is slow, but runs. */
 static void weigh(struct services *s)
 {
 	for (uint32_t i = 0; i < s->n; i++) {
@@ -48,7 +48,7 @@ void services_take_ahead(struct services *s, const struct phx_role *role)
 		return;
 	exchange(s);
 	if (services_all_up(s, role)) {
-		s->exchanged = false; /* there is nothing left beside them */
+		s->exchanged = false; /* no services run ahead any more */
 		weigh(s);
 		return;
 	}

@@ -37,7 +37,7 @@ struct service_proc {
 
 enum { SERVICE_CURSOR_MAX = 256, SERVICE_LOG_MAX = 48 << 10 };
 
-/** A service as threads see it that only read. */
+/** A service, as it is published to readers in other threads. */
 struct service_id {
 	char name[PHX_NAME_MAX];
 	pid_t pid;                               /* as in service_proc; 0 it does not run */
@@ -47,7 +47,7 @@ struct service_id {
 
 /** A question for a service's output (stdout and stderr): from where, and how long to wait. */
 struct service_log_ask {
-	/* from an earlier answer: output after it is asked for; "": the last lines are */
+	/* from an earlier answer: the output after it is wanted; "": the last lines are */
 	char cursor[SERVICE_CURSOR_MAX];
 	/* only output of this start, if the backend tells starts apart; "": of all starts */
 	char invocation[SERVICE_INVOCATION_MAX];
@@ -70,7 +70,7 @@ struct service_backend {
 	/** Send a signal to the main process of the service alone. Safe if it does not run. */
 	int (*signal)(void *self, const char *name, struct service_proc *p, int sig,
 		      struct phx_err *err);
-	/** A service that was started ahead gets its share of the CPU like others; `quota`: its
+	/** Give a service that was started ahead the same share of the CPU as others. `quota`: its
 	 * role has one. */
 	int (*weigh)(void *self, const char *name, struct service_proc *p, bool quota,
 		     struct phx_err *err);

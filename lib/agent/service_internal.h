@@ -28,22 +28,22 @@ struct services {
 	char pkg_root[AGENT_PATH_MAX];
 	const struct service_backend *backend;
 	void *self;
-	/* of who has taken `busy` */
+	/* owned by whoever has taken `busy`, who "has the services" */
 	struct phx_role role;
 	struct slot *slots; /* in start order */
 	uint32_t n;
-	/* the same of a role whose services run ahead, idle, while the other one is the active
-	 * role; the two are exchanged while something is done to these: service_ahead.c */
+	/* the same for a role whose services run ahead, idle, beside the active role; the two sets
+	 * are exchanged while something is done to these (service_ahead.c) */
 	struct {
 		struct phx_role role;
 		struct slot *slots;
 		uint32_t n;
 	} beside;
 	bool exchanged;
-	/* with the loop */
+	/* guarded by the loop */
 	bool busy, looking, ok; /* looking: a worker is about to take the services */
 	bool ended;             /* for good */
-	sd_event_source *due;   /* a service is to be started again, or asked after */
+	sd_event_source *due;   /* when to start a service again, or to look whether it lives */
 	uint32_t restarts;
 	char last_end[SERVICE_TEXT_MAX]; /* how the last service that died ended */
 	char text[SERVICE_TEXT_MAX];
@@ -52,42 +52,42 @@ struct services {
 	struct phx_list ids;
 };
 
-/* ---- service.c, for service_ahead.c and service_life.c; but the first two by who has them ---- */
+/* ---- service.c; all but the first two are for whoever has the services ---- */
 
-/** Have the services. -ECANCELED: they have ended for good. */
+/** Take the services. -ECANCELED: they have ended for good. */
 int services_begin(struct services *s, struct phx_err *err);
-/** Give them back; look after them when `due_ms` has come. Returns `r`. */
+/** Give the services back, and have them looked after when `due_ms` has come. Returns `r`. */
 int services_finish(struct services *s, int64_t due_ms, int r);
 /** Do all services of exactly this role run? */
 bool services_all_up(struct services *s, const struct phx_role *role);
-/** Start them. On failure none runs. */
+/** Start the services of the role. On failure none runs. */
 int services_run_role(struct services *s, const struct phx_role *role, struct phx_err *err);
-/** Stop them, and forget the role. */
+/** Stop all services, and forget the role. */
 void services_stop_all(struct services *s);
-/** Stop those of `role` that an earlier agent may have left. */
+/** Stop services of `role` that an earlier agent may have left. */
 int services_stop_leftovers(struct services *s, const struct phx_role *role, struct phx_err *err);
 
-/** A service has died, or the time has come: whoever has the services looks, or a worker does.
- * `arg` is the services; with the loop. */
+/** Called, with the loop held, when a service has died or the time has come: whoever has the
+ * services looks after them, or else a worker does. `arg` is the services. */
 void services_notice(void *arg);
-/** Nobody is told any more that one of the slots has died; with the loop. */
+/** Stop watching for deaths of services. Called with the loop held. */
 void services_unwatch(struct services *s);
 /** Free the role and its slots, none of which runs. */
 void services_forget_role(struct services *s);
 
-/* ---- service_ahead.c, for service_life.c: by who has the services, none of which runs ---- */
+/* ---- service_ahead.c; for whoever has the services, none of which runs ---- */
 
 /** `role` is to start: if its services run ahead they become the active ones, with their full
  * share of the CPU; those of another role are stopped. */
 void services_take_ahead(struct services *s, const struct phx_role *role);
-/** Stop those that run ahead. */
+/** Stop the services that run ahead. */
 void services_stop_ahead(struct services *s);
 
 /* ---- service_look.c ---- */
 
 /** Publish how the slot's service ended. */
 void slot_tell_end(struct services *s, const struct slot *slot);
-/** Publish the state of all slots for readers; called by who has the services. */
+/** Publish the state of all slots for readers; called by whoever has the services. */
 void services_publish(struct services *s);
 /** Publish only which services there are: readers of logs find them also when their start fails. */
 void services_publish_names(struct services *s);

@@ -69,8 +69,8 @@ static int seek(sd_journal *j, const struct service_log_ask *ask,
 		return seek_tail(j, ask->lines, ret_cursor);
 	int r = sd_journal_seek_cursor(j, ask->cursor);
 	r = r < 0 ? r : sd_journal_next(j);
-	/* the entry of the cursor was sent already; if it is gone, its successor was not: step back
-	 * before it */
+	/* the cursor's entry was sent already; if that entry is gone we stand on its successor,
+	 * which was not: step back before it */
 	return r > 0 && sd_journal_test_cursor(j, ask->cursor) == 0 ? sd_journal_previous(j) : r;
 }
 

@@ -1,5 +1,5 @@
-/* The services as a whole: how they are made, start with their role, end and are freed. Those that
- * run ahead (service_ahead.c) are a part of it; what is done to a set of slots is in service.c. */
+/* The services as a whole: makes, starts, ends and frees them, including those that run ahead
+ * (service_ahead.c). What is done to one set of slots is in service.c. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -55,7 +55,7 @@ void services_free(struct services *s)
 {
 	if (!s)
 		return;
-	if (s->due) /* it was made whole */
+	if (s->due) /* services_new() had come to its end */
 		services_end(s);
 	loop_hold(s->loop);
 	services_unwatch(s);

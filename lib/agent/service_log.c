@@ -40,7 +40,7 @@ struct service_logs {
 	struct source *sources;
 };
 
-/* ---- streams; of who has them ---- */
+/* ---- streams; for whoever has taken `busy` ---- */
 
 /* The stream of service `name`, which is made at first; NULL: out of memory. */
 static struct stream *stream_of(struct service_logs *l, const char *name)

@@ -1,6 +1,6 @@
-/* The output of our own services, on stdout and stderr: a pipe for each start. Workers read them,
- * keep the last bytes in memory and copy all to the agent's stderr. No output is written to a
- * disk. Not for handlers of the loop. */
+/* The output (stdout and stderr) of services of our own backend: a pipe for each start. Workers
+ * read the pipes, keep the last bytes in memory and copy all to the agent's stderr. No output is
+ * written to a disk. Never called by handlers of the loop. */
 #ifndef PHX_AGENT_SERVICE_LOG_H
 #define PHX_AGENT_SERVICE_LOG_H
 
@@ -10,7 +10,7 @@ struct service_logs;
 
 /** `loop` is borrowed. -ENOMEM. */
 int service_logs_new(struct loop *loop, struct service_logs **ret);
-/** Nobody may still read. Safe on NULL. */
+/** Nobody may be reading any more. Safe on NULL. */
 void service_logs_free(struct service_logs *l);
 
 /** Make a pipe for service `name`: returns its write end (close-on-exec), which the caller closes,

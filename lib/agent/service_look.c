@@ -16,7 +16,7 @@ static void name_slot(const struct slot *slot, struct service_id *ret)
 	PHX_STR_SET(ret->invocation, slot->proc.invocation);
 }
 
-/* Called with the loop. Keeps the services of the last role while none runs: people ask why it
+/* Called with the loop held. Keeps the services of the last role while none runs: people ask why it
  * ended. */
 static void publish_ids(struct services *s)
 {

@@ -36,7 +36,7 @@ struct own {
 
 /* ---- the child ---- */
 
-/* Where it cannot, the service runs without a group. */
+/* Enters the service's cgroup; if that fails, the service runs without one. */
 static int enter_cgroup(const void *procs_fd)
 {
 	(void)!write(*(const int *)procs_fd, "0", 1);
@@ -101,7 +101,7 @@ static char *pid_path(const struct own *o, const char *name)
 
 /* ---- the contract ---- */
 
-/* It has ended: what reminds of it is cleared away. Its status, where it was a child of ours
+/* Clears away what a service that has ended leaves. Returns its status, if it was our child
  * (`p`). */
 static int gone(struct own *o, const char *name, struct service_proc *p)
 {
@@ -117,7 +117,7 @@ static int gone(struct own *o, const char *name, struct service_proc *p)
 	return status;
 }
 
-/* Ends all of its session. What a killed agent left is found by its file. */
+/* Ends the whole session of a service. One that a killed agent left is found by its file. */
 static int own_stop(void *self, const char *name, struct service_proc *p, uint32_t grace_s,
 		    struct phx_err *err)
 {

@@ -20,8 +20,7 @@
 
 enum { DEFAULT_GRACE_S = 10 };
 
-/* Shares of the CPU where others want it too: of a service that runs ahead the least that there is,
- * else systemd's default. */
+/* Weights of the CPU: the least possible for a service that runs ahead, else systemd's default. */
 enum { WEIGHT_AHEAD = 1, WEIGHT = 100 };
 
 static void unit_name(const char *service, char ret[128])

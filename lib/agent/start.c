@@ -59,7 +59,8 @@ static int make_dirs(const struct agent *a, struct phx_err *err)
 	return r ? r : phx_dir_make(a->cfg.run_dir, 0755, err);
 }
 
-/* Removes what an agent that was killed had begun to write where agents alone do. */
+/* Removes files that a killed agent had only begun to write, from directories where only agents
+ * write. */
 static int sweep(const struct agent *a)
 {
 	const char *const dirs[][2] = {{a->cfg.state_dir, ""},
@@ -136,7 +137,8 @@ static int prepare(struct agent *a, struct phx_err *err)
 	if (r == 0 && a->cfg.deploy) {
 		/* without the state on disk the node can still be enrolled anew and erased */
 		struct phx_err why = {0};
-		/* a start that has a token is for a new key, and so is a key that was made here */
+		/* the old key is not adopted if the start has a token, which is for a new key, or
+		 * if a new key was made already */
 		bool with_key = !a->cfg.start[0] && !enrol_has_key(a);
 		if (root_adopt(a, with_key, &why) < 0)
 			agent_log("%s", why.text);
@@ -150,9 +152,9 @@ int agent_start(struct agent *a, struct phx_err *err)
 	return r ? r : start_parts(a, err);
 }
 
-/* The step under way ends, no job start is under way, our own services stop. The state of the other
- * workers is in files: they end with the process, so that a call which the head holds back does not
- * delay the end. */
+/* Ends the step under way, starts no job any more, stops services of our own backend. The other
+ * workers keep their state in files and end with the process, so that a call which the head holds
+ * back does not delay the end. */
 void agent_finish(struct agent *a)
 {
 	atomic_store(&a->stop, true);

@@ -51,11 +51,12 @@ int prefetch_state_read(const char *state_dir, struct prefetch_state *ret, struc
 int prefetch_state_write(const char *state_dir, const struct prefetch_state *s,
 			 struct phx_err *err);
 
-/** The role whose services were started ahead, or were about to be. -ENOENT: there is none. The
- * caller frees *ret by phx_record_fini(&phx_role_record, ret). */
+/** Read the role whose services were started ahead, or were about to be. -ENOENT: there is none.
+ * The caller frees *ret by phx_record_fini(&phx_role_record, ret). */
 int ahead_state_read(const char *state_dir, struct phx_role *ret, struct phx_err *err);
 int ahead_state_write(const char *state_dir, const struct phx_role *role, struct phx_err *err);
-/** None was, or they were stopped, or became those of the active role. No file is no error. */
+/** Remove that role's file: its services were stopped, or became those of the active role. No file
+ * is no error. */
 int ahead_state_remove(const char *state_dir, struct phx_err *err);
 
 /** phx_role_identity() of the software that is really here: the role's packages, "none" as version

@@ -12,7 +12,7 @@ int step_http(struct step_run *s, struct phx_http_client **ret, struct phx_err *
 	return r;
 }
 
-/* Called by who holds the loop. */
+/* Called with the loop held. */
 static bool is_cancelled(const struct step_run *s)
 {
 	bool newer = decide_given_up(s->agent->journal.epoch, s->order->epoch);

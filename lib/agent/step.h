@@ -13,10 +13,10 @@ struct step_run {
 	const json_t *extra;          /* members that phxd added to the order: "deploy", "image" */
 	struct phx_http_client *http; /* step_http() */
 	int64_t deadline_ms;          /* on phx_clock_ms()'s clock */
-	char said[160];               /* of a step that is done, for people; "" nothing */
+	char said[160];               /* what a successful step reports, for people; "" nothing */
 	bool has_wipe;
 	struct phx_wipe_result wipe;
-	struct phx_seal seal; /* of it, if it was done */
+	struct phx_seal seal; /* the signed statement of the wipe, if it succeeded */
 	struct phx_quote quote;
 };
 

@@ -1,6 +1,6 @@
-/* Steps that write to disks or memory in the deploy initramfs: wipe, image,
- * ram, enter. Called through the table of step_table.c. A disk is only ever named
- * by its id, and only written to when this machine runs from RAM. */
+/* Steps that write to disks or memory in the deploy environment: wipe, image, ram, enter. Called
+ * through the table of step_table.c. A disk is only ever named by its id, and only written to when
+ * this machine runs from RAM. */
 #include "agent/step.h"
 
 #include <errno.h>
@@ -88,8 +88,8 @@ static void show_progress(void *arg, const struct phx_wipe_progress *p)
 	agent_log("wipe: %" PRIu64 " %%", p->done_bytes * 100 / p->total_bytes);
 }
 
-/* A machine without a TPM says nothing, and neither does one whose TPM fails: what that means, the
- * head knows, who knows whether there was one. */
+/* Has the TPM sign the statement. Without a TPM, or if it fails, there is no quote: the head judges
+ * that, since it knows whether the machine has a TPM. */
 static void quote(struct step_run *s, const struct phx_statement *said)
 {
 	struct phx_err err = {0};
@@ -101,7 +101,7 @@ static void quote(struct step_run *s, const struct phx_statement *said)
 			  err.text[0] ? err.text : strerror(-r));
 }
 
-/* What was done is signed with the key that the node has, for this attempt alone. */
+/* Signs what was done, with the node's key and for this attempt alone. */
 static int seal(struct step_run *s, struct phx_err *err)
 {
 	const struct phx_wipe_result *w = &s->wipe;

@@ -1,6 +1,6 @@
-/* The step kexec: from the running system into the deploy initramfs without
- * firmware. All files are fetched over TLS and checked before the kernel gets
- * them. Called through the table of step_table.c. */
+/* The step kexec: from the running system into the deploy environment without firmware. All files
+ * are fetched over TLS and checked before the kernel gets them. Called through the table of
+ * step_table.c. */
 #include "agent/step.h"
 
 #include <errno.h>

@@ -177,9 +177,9 @@ static int switch_all(const struct agent *a, const struct phx_role *role, struct
 	return r;
 }
 
-/* Going back is ordered: by the role's file, or as the way back of an update that failed. Orders
- * are the head's word: this holds against a catalogue that was restored, not against a head that
- * lies. */
+/* Refuses a role that is older than the active one, unless going back is ordered: by the role's
+ * file, or as the way back of an update that failed. Orders are the head's word, so this protects
+ * against a restored catalogue, not against a head that lies. */
 static int check_older(struct step_run *s, struct phx_err *err)
 {
 	struct role_state here;
@@ -192,8 +192,8 @@ static int check_older(struct step_run *s, struct phx_err *err)
 	return r;
 }
 
-/* Where the node goes is no RE, or another one, unless the head says that it stays: then its
- * members leave nothing here. */
+/* Removes what the members of the node's RE have here, unless the head says that the node stays in
+ * that RE. */
 static int leave_members(struct step_run *s, struct phx_err *err)
 {
 	return accounts_leave(s->agent->accounts, phx_json_str(s->extra, "re", ""), err);
@@ -262,8 +262,8 @@ static int wait_ports_closed(struct step_run *s, struct phx_err *err)
 	return 0;
 }
 
-/* Leaves the address that the node entered, and the order's: they differ when the RE that named the
- * first is gone. */
+/* Leaves both the address that the node entered and the order's: they differ if the RE that named
+ * the first is gone. */
 static int leave_web(struct step_run *s, struct phx_err *err)
 {
 	struct role_state here;

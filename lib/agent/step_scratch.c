@@ -1,8 +1,8 @@
-/* Step scratch: what jobs and their users left on this node is destroyed while its system stays
- * up, and then looked for once more everywhere on its disks. It is done only if nothing of a person
- * is found; else it fails, and the head has the disks erased. Files are removed, and their blocks
- * are discarded where the disk can do that: no disk is erased or read back here, and the answer
- * says so. Called through the table of step_table.c. */
+/* The step scratch: destroys what jobs and their users left on this node while its system stays up,
+ * and then searches all its disks once more. It succeeds only if nothing of a person is found; if
+ * it fails, the head has the disks erased. Files are removed, and their blocks are discarded where
+ * the disk can do that: no disk is erased or read back here, and the answer says so. Called through
+ * the table of step_table.c. */
 #include "agent/step.h"
 
 #include <ctype.h>
@@ -24,10 +24,10 @@
 
 enum { AGAIN_FIRST_MS = 20, AGAIN_MOST_MS = 500, ASK_EVERY = 4096 };
 
-/* ---- nothing of it runs ---- */
+/* ---- waiting until nothing runs ---- */
 
-/* Ends of jobs, with their output, have to be at the head; the keeper of tasks ends by itself when
- * it has nothing to do. */
+/* Does anything of jobs or tasks go on? Ends of jobs, with their output, must have reached the
+ * head; the keeper of tasks ends by itself when it has nothing to do. */
 static bool runs(const struct agent *a, char ret_what[80])
 {
 	struct job_run one;
@@ -51,7 +51,8 @@ static int wait_until_quiet(struct step_run *s, struct phx_err *err)
 	return 0;
 }
 
-/* Processes of persons could write while we look. Those of another root are not the node's. */
+/* -EBUSY if a process of a person runs, since it could write while we search. With --root the
+ * machine's processes are not the node's, and are not looked at. */
 static int check_processes(const struct agent *a, struct phx_err *err)
 {
 	DIR *d = a->cfg.whole_machine ? opendir("/proc") : NULL;
@@ -68,9 +69,10 @@ static int check_processes(const struct agent *a, struct phx_err *err)
 	return r;
 }
 
-/* ---- destroyed ---- */
+/* ---- destroying ---- */
 
-/* The directory itself stays: it may be a file system of its own, and others hold it open. */
+/* Empties a directory, which itself stays: it may be a file system of its own, and others hold it
+ * open. */
 static int empty(const char *path, uint32_t *n, struct phx_err *err)
 {
 	DIR *d = opendir(path);
@@ -88,8 +90,8 @@ static int empty(const char *path, uint32_t *n, struct phx_err *err)
 	return r;
 }
 
-/* All that jobs and tasks have below the cache: their directories, their own places, the data of
- * REs without a directory for it, what they printed. */
+/* Destroys all that jobs and tasks have below the cache: their directories and private places, data
+ * of REs that have no data directory, and output. */
 static int destroy(const struct agent *a, uint32_t *n, struct phx_err *err)
 {
 	static const char *const places[] = {"-jobs", "-tasks", "/jobs", "/tasks"};
@@ -101,7 +103,7 @@ static int destroy(const struct agent *a, uint32_t *n, struct phx_err *err)
 	return r;
 }
 
-/* ---- looked for ---- */
+/* ---- searching ---- */
 
 static int look_at(const FTSENT *f, struct phx_err *err)
 {
@@ -131,7 +133,8 @@ static int look_below(struct step_run *s, const char *path, struct phx_err *err)
 	return r;
 }
 
-/* A disk, or memory: what others serve over a network is not the node's. */
+/* Is the file system on a disk or in memory? One that is served over a network is not the
+ * node's. */
 static bool is_local(const struct mntent *m)
 {
 	static const char *const kinds[] = {"tmpfs", "overlay", "ramfs"};
@@ -157,7 +160,8 @@ static int look_everywhere(struct step_run *s, struct phx_err *err)
 	return r;
 }
 
-/* The disk may forget what was removed; one that cannot is no failure: it is told. */
+/* Lets the disk discard the blocks of removed files. One that cannot is no failure, but
+ * reported. */
 static bool discard(const struct agent *a)
 {
 	struct fstrim_range all = {.len = UINT64_MAX};

@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* How many of those that wait are looked at for one that fits, and how often the first of them may
- * be passed over. */
+/* How many waiting tasks are looked at for one that fits, and how often the first of them may be
+ * passed over. */
 enum { LOOK_AHEAD = 64, PASSED_MAX = 256, FIRST_ENTRIES = 64 };
 
 void task_book_init(struct task_book *b, uint32_t cores, uint64_t memory_bytes)
@@ -32,7 +32,7 @@ void task_book_give(struct task_book *b, uint32_t cores, uint64_t memory_bytes)
 	uint32_t used = b->cores - b->free_cores;
 	uint64_t held = b->memory_bytes - b->free_memory;
 	if (used || held)
-		return; /* what runs was reckoned with the former ones */
+		return; /* what runs was counted by the former figures */
 	b->cores = b->free_cores = cores;
 	b->memory_bytes = b->free_memory = memory_bytes;
 }
@@ -122,7 +122,7 @@ bool task_book_fits(const struct task_book *b, uint32_t cores, uint64_t memory_b
 	return cores <= b->cores && (!b->memory_bytes || memory_bytes <= b->memory_bytes);
 }
 
-/* Room for one more; the entries may move. */
+/* Makes room for more entries, which may move. */
 static int grow(struct task_book *b)
 {
 	uint32_t n = b->n_entries ? b->n_entries * 2 : FIRST_ENTRIES;
@@ -183,8 +183,8 @@ int task_book_remember(struct task_book *b, const struct task_key *key)
 
 /* ---- who begins ---- */
 
-/* The older attempt may be forgotten by now, and its place be another's: that one is of another
- * task then. */
+/* Must an older attempt end first? That one may be forgotten by now, and its entry used by another
+ * task, which does not count. */
 static bool is_awaited(const struct task_book *b, const struct task_entry *e)
 {
 	const struct task_entry *older = e->after == TASK_NONE ? NULL : &b->entries[e->after];

@@ -1,5 +1,5 @@
 /* See task_keeper.h: the loop of the keeper. One thread, which waits in epoll alone and for nothing
- * else but the disk. Children and their processes die with it. */
+ * else but the disk. Its child processes die with it. */
 #include "agent/task_keeper.h"
 
 #include <dirent.h>
@@ -25,23 +25,23 @@
 
 enum { IDLE_MS = 10000, EVENTS = 64 };
 
-/* what epoll says of others than tasks, whose entries are smaller */
+/* epoll's data of descriptors that are not a task's; entries of tasks have smaller numbers */
 enum { OF_SIGNALS = 1u << 30, OF_LISTENER, OF_AGENT };
 
 struct keeper {
 	struct task_keep k;
 	int signals, listener, agent; /* the agent's connection, -1 none */
-	bool leaves;                  /* it was told to end */
+	bool leaves;                  /* a signal told the keeper to end */
 	bool draining;                /* the agent waits for "drained" */
-	int64_t idle_ms;              /* since when there is nothing to do */
+	int64_t idle_ms;              /* since when there is nothing to do; 0: there is */
 };
 
-/* ---- what is said to the agent ---- */
+/* ---- messages to the agent ---- */
 
 static void drop_agent(struct keeper *p)
 {
 	phx_close_fd(&p->agent);
-	p->k.n_told = 0; /* the next one is told again */
+	p->k.n_told = 0; /* the next agent is told these rows again */
 	p->draining = false;
 }
 
@@ -67,7 +67,7 @@ static bool has_open(const struct keeper *p)
 	return p->k.book.n[TASK_WAITS] || p->k.book.n[TASK_RUNS];
 }
 
-/* ---- what the agent says ---- */
+/* ---- messages of the agent ---- */
 
 static void take_order(struct keeper *p, const struct task_say *m)
 {
@@ -118,7 +118,7 @@ static void tell_orders(struct keeper *p)
 	tell(p, &(struct task_tell){.what = "taken"});
 }
 
-/* Another agent takes the place of the one of before. */
+/* Accepts another agent, which replaces the former one. */
 static void take_agent(struct keeper *p)
 {
 	int fd = accept4(p->listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
@@ -141,8 +141,8 @@ static void reap(struct keeper *p)
 		task_life_reaped(&p->k, pid, status, &used);
 }
 
-/* What left the session of its task is the keeper's child by now; while nothing runs it is of none
- * that does. */
+/* Kills processes that left the session of their task and so became children of the keeper. Called
+ * when no task runs, so they belong to none that does. */
 static void kill_strays(void)
 {
 	char text[4096];
@@ -185,7 +185,7 @@ static void take_event(struct keeper *p, const struct epoll_event *e)
 	}
 }
 
-/* How long nothing is due. */
+/* How long, in ms, nothing is due. */
 static int time_left(const struct keeper *p)
 {
 	int64_t now = phx_clock_ms(), left = INT64_MAX;
@@ -198,7 +198,7 @@ static int time_left(const struct keeper *p)
 	return left < 0 ? 0 : left > 60000 ? 60000 : (int)left;
 }
 
-/* What follows from all that has happened. */
+/* Acts on all that has happened. */
 static void settle(struct keeper *p)
 {
 	struct phx_err err = {0};
@@ -266,7 +266,7 @@ static int open_dir(const char *parent, const char *name, struct phx_err *err)
 	return r == 0 && fd < 0 ? phx_err_set(err, -errno, "%s: %s", path, strerror(errno)) : fd;
 }
 
-/* What earlier keepers have kept. */
+/* Lists the output that earlier keepers have kept. */
 static void take_kept(struct task_keep *k)
 {
 	int fd = dup(k->site.out_dir);
@@ -294,7 +294,7 @@ static int take_place(struct keeper *p, char **words, struct phx_err *err)
 	p->k.dir = open_dir(words[0], "tasks", err);
 	if (p->k.dir < 0)
 		return p->k.dir;
-	/* of the directory, and for as long as this process lives */
+	/* a lock of the directory, which ends with this process */
 	if (flock(p->k.dir, LOCK_EX | LOCK_NB) < 0)
 		return phx_err_set(err, -EBUSY, "tasks have a keeper already");
 	p->k.site.out_dir = open_dir(words[1], "tasks", err);
@@ -306,7 +306,7 @@ static int take_place(struct keeper *p, char **words, struct phx_err *err)
 	p->k.contact = contact ? open(contact, O_RDONLY | O_CLOEXEC) : -1;
 	take_kept(&p->k);
 	int r = task_log_open(p->k.dir, task_life_replay, &p->k, &p->k.log, err);
-	/* notes that only replay has made are in the file already */
+	/* notes that replay has added are in the file already */
 	if (r == 0) {
 		phx_buf_fini(&p->k.log.news);
 		task_life_lost(&p->k);
@@ -344,7 +344,7 @@ int task_keeper_main(char **words)
 	int r = prepare(&p, words, &err);
 	if (r == 0) {
 		run(&p);
-		/* who connects now finds nobody, and starts another keeper */
+		/* an agent that connects now finds nobody, and starts another keeper */
 		unlinkat(p.k.dir, "socket", 0);
 		if (p.k.failed)
 			agent_log("tasks: cannot go on: what became of them cannot be written");

@@ -1,11 +1,11 @@
-/* The keeper of tasks: one process beside the agent, which outlives it, runs all tasks of this node
- * and remembers what became of them. It ends when it has had nothing to do for a while; the agent
- * starts another one with the next order, or at its own start if there is a log.
+/* The keeper of tasks: one process beside the agent, which it outlives. It runs all tasks of this
+ * node and remembers what became of them. It ends when it has had nothing to do for a while; the
+ * agent starts another one with the next order, or at its own start if there is a log.
  *
  *	order ─▶ noted, synced ─▶ waits ─▶ runs ─▶ ended, noted ─▶ synced ─▶ row ─▶ ack
  *
- * A keeper that finds tasks in the log which had not ended says that the node lost them: their
- * processes ended with the keeper, or with the machine. */
+ * If the log has tasks that had not ended, a new keeper reports that the node lost them: their
+ * processes ended with the former keeper, or with the machine. */
 #ifndef PHX_AGENT_TASK_KEEPER_H
 #define PHX_AGENT_TASK_KEEPER_H
 

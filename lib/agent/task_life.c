@@ -1,5 +1,5 @@
-/* What becomes of a task, from its order to its row: see task_keep.h. The book decides; here it is
- * carried out, and noted. Never talks to the agent. */
+/* What becomes of a task, from its order to the row of its result: see task_keep.h. The book
+ * decides; this file acts, and notes it in the log. Never talks to the agent. */
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -39,9 +39,9 @@ static void note(struct task_keep *k, enum task_note_kind kind, const struct tas
 	task_log_add(&k->log, &(struct task_note){.kind = kind, .key = *key});
 }
 
-/* ---- the end of one ---- */
+/* ---- the end of a task ---- */
 
-/* What is kept of what tasks print is bounded: the oldest goes. */
+/* Kept output is bounded: the oldest is removed. */
 static void keep_output(struct task_keep *k, const struct task_key *key, uint64_t bytes)
 {
 	struct task_kept *one = bytes ? phx_list_push(&k->kept, sizeof(*one)) : NULL;
@@ -58,14 +58,14 @@ static void keep_output(struct task_keep *k, const struct task_key *key, uint64_
 	}
 }
 
-/* It has ended so, and is in t->result but for that. */
+/* Ends a task with this outcome. The caller has put all else into t->result. */
 static void finish(struct task_keep *k, uint32_t i, enum phx_task_outcome outcome, uint32_t status)
 {
 	struct task_body *t = body_of(k, i);
 	t->result.outcome = outcome;
 	t->result.status = status;
 	if (t->result.begin_ms) {
-		int64_t now = phx_wall_ms(); /* which may have been set back */
+		int64_t now = phx_wall_ms(); /* the clock may have been set back */
 		t->result.end_ms = now > t->result.begin_ms ? now : t->result.begin_ms;
 	}
 	task_book_end(&k->book, i);
@@ -85,7 +85,7 @@ static void make_printable(char *text)
 			*text = '?';
 }
 
-/* The last line that it printed says more than its status. */
+/* Makes the last line of output the text of the result: it says more than a status. */
 static void tell_tail(struct task_body *t)
 {
 	while (t->n_tail && (unsigned char)t->tail[t->n_tail - 1] <= ' ')
@@ -96,7 +96,7 @@ static void tell_tail(struct task_body *t)
 	make_printable(t->result.text);
 }
 
-/* Without words that the row would say twice. */
+/* Ends a task that was told to end: the outcome says all, so there is no text. */
 static void finish_ended(struct task_keep *k, uint32_t i)
 {
 	struct task_body *t = body_of(k, i);
@@ -112,7 +112,8 @@ static void look_by(struct task_keep *k, int64_t due_ms)
 		k->due_ms = due_ms;
 }
 
-/* Where nobody tells, no lease ends. */
+/* When the head was last heard. Without the contact file it counts as just heard, so that no lease
+ * ends. */
 static int64_t heard_ms(const struct task_keep *k)
 {
 	int64_t heard = 0;
@@ -121,7 +122,7 @@ static int64_t heard_ms(const struct task_keep *k)
 	return pread(k->contact, &heard, sizeof(heard), 0) == (ssize_t)sizeof(heard) ? heard : 0;
 }
 
-/* Starts the process of the stage that it is in; false: it has ended by that. */
+/* Starts the process of a stage. False: it could not be started, and the task has ended. */
 static bool start_stage(struct task_keep *k, uint32_t i, enum task_stage stage)
 {
 	struct task_body *t = body_of(k, i);
@@ -206,7 +207,7 @@ static void worked(struct task_keep *k, uint32_t i, int status)
 		finish(k, i, PHX_TASK_EXITED, (uint32_t)WEXITSTATUS(status));
 }
 
-/* Its descriptor may be open in a child, and be told of for ever. */
+/* Stops watching the output: a child that has the pipe open would keep epoll reporting it. */
 void task_life_deaf(struct task_keep *k, struct task_body *t)
 {
 	if (t->from >= 0)
@@ -218,7 +219,7 @@ void task_life_reaped(struct task_keep *k, pid_t pid, int status, const struct r
 {
 	uint32_t at = (uint32_t)pid, i;
 	if (!phx_hash_next(&k->pids, (uint32_t)pid, &at, &i))
-		return; /* what a task has left behind */
+		return; /* a process that a task left behind */
 	struct task_body *t = body_of(k, i);
 	phx_hash_drop(&k->pids, (uint32_t)pid, i);
 	task_run_over(&k->site, t, used);
@@ -231,7 +232,8 @@ void task_life_reaped(struct task_keep *k, pid_t pid, int status, const struct r
 
 /* ---- ending ---- */
 
-/* What runs is told, and killed when its grace is over; who only looks is killed. */
+/* Tells a task to end: a program gets SIGTERM, and is killed when its grace is over; a process that
+ * only looks at outputs is killed at once. */
 static void tell_to_end(struct task_keep *k, struct task_body *t, enum phx_task_outcome why)
 {
 	if (t->why >= 0)
@@ -253,7 +255,8 @@ static void end_one(struct task_keep *k, uint32_t i, enum phx_task_outcome why)
 		finish(k, i, why, 0);
 }
 
-/* Calls for each in these two states; `end` may change the state of the one it is called with. */
+/* Calls `end` for each waiting or running task; it may change the state of the task that it is
+ * called with. */
 static void each_open(struct task_keep *k, void (*end)(struct task_keep *k, uint32_t i, void *arg),
 		      void *arg)
 {
@@ -311,7 +314,7 @@ void task_life_look(struct task_keep *k)
 
 /* ---- orders ---- */
 
-/* Puts one into the book; NULL: no memory. */
+/* Puts a task into the book; NULL: no memory. */
 static struct task_body *put_task(struct task_keep *k, const struct task_key *key, uint32_t cores,
 				  uint64_t memory, uint32_t after, uint32_t *ret_i)
 {
@@ -371,7 +374,7 @@ static void cancel_if_meant(struct task_keep *k, uint32_t i, void *arg)
 		end_one(k, i, PHX_TASK_CANCELLED);
 }
 
-/* One that is not known yet never begins, and is answered all the same. */
+/* Cancels a task. One that is not known yet never begins, but is reported all the same. */
 static int cancel(struct task_keep *k, const struct phx_task_cancel *c)
 {
 	struct task_key key = TASK_KEY(c);
@@ -422,7 +425,7 @@ static int take_all(struct task_keep *k, const struct phx_task_order *o, struct 
 		free(common);
 	PHX_LIST_EACH(struct phx_task_cancel, c, &o->cancels)
 		r = r ? r : cancel(k, c);
-	k->failed = k->failed || r < 0; /* half of it is in the book */
+	k->failed = k->failed || r < 0; /* half of the order is in the book */
 	return r;
 }
 
@@ -453,7 +456,7 @@ void task_life_sync(struct task_keep *k)
 		k->failed = true;
 		return;
 	}
-	/* from the last: before those that were synced already nothing is new */
+	/* from the last one back: all before a synced one are synced, too */
 	for (uint32_t i = k->book.last[TASK_ENDED]; i != TASK_NONE && !body_of(k, i)->synced;
 	     i = task_book_at(&k->book, i)->prev)
 		body_of(k, i)->synced = true;

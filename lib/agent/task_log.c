@@ -1,5 +1,5 @@
-/* See task_log.h. A line is "SUM KIND WORDS\n", SUM being of what follows it, as eight hexadecimal
- * digits. Never decides what a note means. */
+/* See task_log.h. A line is "SUM KIND WORDS\n"; SUM is the checksum of what follows it, in eight
+ * hexadecimal digits. Never decides what a note means. */
 #include "agent/task_log.h"
 
 #include <errno.h>
@@ -25,7 +25,7 @@ static int read_result(const char *text, struct task_note *ret)
 	return r;
 }
 
-/* -EINVAL: it is no note of ours. */
+/* -EINVAL: the line is no note of ours. */
 static int parse_note(const char *line, struct task_note *ret)
 {
 	struct task_key *k = &ret->key;
@@ -62,7 +62,8 @@ static bool sum_is_right(const char *line, size_t n)
 	return !memcmp(sum, line, SUM_WORD);
 }
 
-/* Tells every line of `text` that checks; what it ends with may be half a line. */
+/* Calls `tell` for every line of `text` whose checksum is right; `text` may end with half a
+ * line. */
 static void read_lines(char *text, size_t n, void (*tell)(void *arg, const struct task_note *note),
 		       void *arg)
 {
@@ -95,7 +96,7 @@ int task_log_open(int dir, void (*tell)(void *arg, const struct task_note *note)
 	int fd = openat(dir, "log", O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
 	if (fd < 0)
 		return phx_err_set(err, -errno, "the log of tasks: %s", strerror(errno));
-	/* what an earlier keeper could not sync is told from now on */
+	/* what an earlier keeper wrote but could not sync is reported from now on */
 	if (fdatasync(fd) < 0) {
 		r = phx_err_set(err, -errno, "the log of tasks: %s", strerror(errno));
 		close(fd);
@@ -167,7 +168,7 @@ int task_log_sync(struct task_log *l, struct phx_err *err)
 		return phx_err_set(err, -ENOMEM, "the log of tasks: no memory");
 	if (!l->news.n)
 		return 0;
-	/* what an earlier write left of a line is no beginning of ours */
+	/* half a line of an earlier write must not become the beginning of ours */
 	int r = l->torn ? phx_write_all(l->fd, "\n", 1) : 0;
 	l->torn = true;
 	r = r ? r : phx_write_all(l->fd, l->news.data, l->news.n);
@@ -203,7 +204,7 @@ int task_log_renew(struct task_log *l, void (*fill)(void *arg, struct task_log *
 		task_log_close(&fresh);
 		return r;
 	}
-	/* what was added to the former one is in `fill`, too */
+	/* notes that were added to the old log are in `fill`'s, too */
 	task_log_close(l);
 	*l = fresh;
 	return 0;

@@ -1,15 +1,15 @@
-/* What became of the tasks of this node, as one file that only grows: STATE/tasks/log. What was
- * added is on the disk after task_log_sync(), which is called once for many of them. Each note is a
- * line with a checksum; a line that does not check was never synced, and is passed over. When it
- * has grown long it is written anew with what still matters. Called by the keeper of tasks. */
+/* What became of the tasks of this node, as a log that only grows: STATE/tasks/log. Notes are on
+ * the disk after task_log_sync(), which is called once for many of them. Each note is a line with a
+ * checksum; a line whose checksum is wrong was never synced, and is skipped. A log that has grown
+ * long is rewritten with only what still matters. Called by the keeper of tasks. */
 #ifndef PHX_AGENT_TASK_LOG_H
 #define PHX_AGENT_TASK_LOG_H
 
 #include "agent/task_book.h"
 
 enum task_note_kind {
-	TASK_NOTE_ORDER, /* the last order that was taken: number, since_ms */
-	TASK_NOTE_TAKEN, /* key: it was given to this node */
+	TASK_NOTE_ORDER, /* an order was taken: number, since_ms */
+	TASK_NOTE_TAKEN, /* key: the task was given to this node */
 	TASK_NOTE_BEGUN, /* key, begin_ms */
 	TASK_NOTE_ENDED, /* result */
 	TASK_NOTE_SAID,  /* key: the head has its result */
@@ -17,7 +17,7 @@ enum task_note_kind {
 
 struct task_note {
 	enum task_note_kind kind;
-	struct task_key key; /* of a result: that of the result */
+	struct task_key key; /* of TASK_NOTE_ENDED: set when the note was read */
 	uint64_t number;
 	int64_t since_ms, begin_ms;
 	struct phx_task_result result;
@@ -26,26 +26,26 @@ struct task_note {
 struct task_log {
 	int dir, fd;
 	struct phx_buf news; /* not written yet */
-	uint64_t size;       /* of what is written */
+	uint64_t size;       /* of the file */
 	bool torn;           /* the file may end in the middle of a line */
 };
 
-/** Open the file in `dir`, which is there and borrowed, and tell what it holds, in order. -ENOMEM,
- * or why it cannot be read. */
+/** Open the log in the open directory `dir` (borrowed), and call `tell` for each note that it
+ * holds, in order. -ENOMEM, or why it cannot be read. */
 int task_log_open(int dir, void (*tell)(void *arg, const struct task_note *note), void *arg,
 		  struct task_log *ret, struct phx_err *err);
-/** Safe on one that is all zero with fd -1. */
+/** Safe on a log that is all zero with fd -1. */
 void task_log_close(struct task_log *l);
 
-/** Add a note; it is lost with the process until task_log_sync(). Want of memory is told by
- * that. */
+/** Add a note; it is lost with the process until task_log_sync(), which also reports want of
+ * memory. */
 void task_log_add(struct task_log *l, const struct task_note *note);
-/** Write what was added and have it on the disk. On failure it may be called again. */
+/** Write added notes and sync them to the disk. On failure it may be called again. */
 int task_log_sync(struct task_log *l, struct phx_err *err);
 
-/** Is it time to write it anew? */
+/** Is it time to rewrite the log? */
 bool task_log_is_long(const struct task_log *l);
-/** Replace the file by what `fill` adds to `fresh`. On failure the file of before goes on. */
+/** Replace the log by what `fill` adds to `fresh`. On failure the old file stays in use. */
 int task_log_renew(struct task_log *l, void (*fill)(void *arg, struct task_log *fresh), void *arg,
 		   struct phx_err *err);
 

@@ -10,7 +10,7 @@
 #include "agent/task_run.h"
 #include "base/file.h"
 
-/* As many bytes as there are, up to `max`; negative errno. */
+/* Reads up to `max` bytes; returns how many, or negative errno. */
 static ssize_t read_piece(int fd, char *to, size_t max, off_t from)
 {
 	size_t n = 0;
@@ -39,7 +39,7 @@ static int take_piece(int fd, uint64_t from, struct phx_task_output *ret)
 		: 0;
 	if (n < 0)
 		return (int)n;
-	/* behind the reading: what has come meanwhile is told of, and asked for next */
+	/* after reading, so that output which has come meanwhile counts, and is asked for next */
 	if (fstat(fd, &st) < 0)
 		return -errno;
 	phx_hex(bytes, (size_t)n, hex);

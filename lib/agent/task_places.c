@@ -1,4 +1,4 @@
-/* Where tasks live: the data directory, and what their user has for his own. See task_keep.h. */
+/* Where tasks live: the data directory, and the private places of their user. See task_keep.h. */
 #include <errno.h>
 #include <fcntl.h>
 #include <sched.h>
@@ -12,12 +12,14 @@
 #include "agent/task_keep.h"
 #include "base/file.h"
 
-/* No job has such a number: theirs are at most INT64_MAX. */
+/* Used where job_private.h wants a run of a job; no job has such a number: theirs are at most
+ * INT64_MAX. */
 #define PLACE_OF(uid) ((struct job_run){UINT64_C(1) << 63 | (uid), 0})
 
-/* ---- what a user has for his own ---- */
+/* ---- private places of a user ---- */
 
-/* Holds the places until they have been opened: they last as long as somebody has them open. */
+/* Enters the private places and keeps them until the keeper has opened them: they last as long as
+ * anybody has them open. */
 static void __attribute__((noreturn)) hold_places(const char *dir, int out, int in)
 {
 	const char *what = "";
@@ -125,7 +127,7 @@ static int make_data(const struct task_keep *k, const struct phx_task_order *o,
 	int n = snprintf(c->data, sizeof(c->data), "%s/%s.%u", above, o->re, o->uid);
 	if (n >= (int)sizeof(c->data))
 		return phx_err_set(err, -ENAMETOOLONG, "%s: too long", above);
-	/* nobody but root makes something there */
+	/* only root can make anything there */
 	if ((mkdir(c->data, 0700) < 0 && errno != EEXIST) || chown(c->data, o->uid, o->gid) < 0)
 		return phx_err_set(err, -errno, "%s: %s", c->data, strerror(errno));
 	c->own = true;

@@ -1,6 +1,6 @@
-/* See task_run.h. A task is a session of its own, and a control group where there are such. What it
- * prints goes to a file that is made with the first byte: most tasks print nothing. Never decides
- * which task runs, nor what its end means. */
+/* See task_run.h. A task is a session of its own, and a control group where there are such. The
+ * file of its output is made with the first byte: most tasks print nothing. Never decides which
+ * task runs, nor what its end means. */
 #include "agent/task_run.h"
 
 #include <errno.h>
@@ -40,7 +40,7 @@ static int enter_places(const struct task_common *c)
 	return c->is_private ? job_private_join(c->mounts, c->ipc) : 0;
 }
 
-/* It says why on what it would print to, and ends as a shell would. */
+/* Writes the reason to the task's output, and ends as a shell would. */
 static void __attribute__((noreturn)) fail(int out, const char *what, int r)
 {
 	char text[160];
@@ -85,7 +85,7 @@ static void __attribute__((noreturn)) look(const struct task_body *t, int out, p
 	setsid();
 	enter_group(t);
 	int r = enter_places(c);
-	/* the other tasks' are none of its business */
+	/* closes the descriptors of other tasks */
 	if (dup2(out, 3) < 0 || close_range(4, ~0U, 0) < 0)
 		_exit(NOT_STARTED);
 	out = 3;
@@ -171,7 +171,7 @@ static bool is_set(const struct phx_list *env, const char *word)
 	return false;
 }
 
-/* The words that each task gets, as one text with NULs; those that its workflow sets replace
+/* The environment of a task, as one text with NULs. Variables that its workflow sets replace
  * ours. */
 static void put_env(const struct task_body *t, struct phx_buf *b)
 {
@@ -206,7 +206,8 @@ static const char **list_of(const struct phx_buf *b)
 	return list;
 }
 
-/* Makes the group of a task; what cannot be had is left out. */
+/* Makes the control group of a task. Without a group, or a memory limit, the task runs all the
+ * same. */
 static void make_group(const struct task_site *site, struct task_body *t)
 {
 	char path[JOB_GROUP_MAX + 16];
@@ -325,7 +326,7 @@ bool task_run_read(const struct task_site *site, struct task_body *t)
 {
 	char block[16384];
 	ssize_t n;
-	/* one that prints without end must not keep the others waiting */
+	/* a task that prints without end must not keep the others waiting */
 	for (int i = 0; i < 4 && (n = read(t->from, block, sizeof(block))) != 0; i++) {
 		if (n < 0)
 			return errno == EAGAIN || errno == EINTR;
@@ -345,7 +346,7 @@ void task_run_signal(const struct task_body *t, int sig)
 		job_group_kill(t->group);
 	else
 		job_group_signal(t->group, sig);
-	/* before its setsid() it is in no process group of its own */
+	/* before its setsid() the task is in no process group of its own */
 	if (kill(-t->pid, sig) < 0)
 		kill(t->pid, sig);
 }
@@ -362,7 +363,7 @@ void task_run_over(const struct task_site *site, struct task_body *t, const stru
 	struct phx_task_result *w = &t->result;
 	job_group_kill(t->group);
 	kill(-t->pid, SIGKILL);
-	/* what is in the pipe; others than it may hold it open, and say nothing more */
+	/* reads what is in the pipe; other processes may hold it open, but say nothing more */
 	for (int i = 0; i < 4 && t->from >= 0 && task_run_read(site, t); i++)
 		;
 	phx_close_fd(&t->out);

@@ -1,6 +1,6 @@
-/* One task as processes: the program, and before or after it one that looks at its outputs with the
- * rights of its user. Used by the keeper of tasks (task_keeper.c), which has one thread and waits
- * for all of them; nothing here blocks. */
+/* One task as processes: its program, and before or after that a process that looks at its outputs
+ * with the rights of its user. Used by the keeper of tasks (task_keeper.c), which has one thread
+ * and waits for all of them; nothing here blocks. */
 #ifndef PHX_AGENT_TASK_RUN_H
 #define PHX_AGENT_TASK_RUN_H
 
@@ -10,12 +10,12 @@
 #include "agent/task_book.h"
 #include "base/process.h"
 
-/** What is kept of that which a task prints, where its order does not say. */
+/** How many bytes of a task's output are kept if its order does not say. */
 #define TASK_PRINT_MAX (1u << 20)
 
 /** What the tasks of one order have in common. */
 struct task_common {
-	unsigned n; /* tasks that have it */
+	unsigned n; /* tasks that refer to it */
 	char re[PHX_NAME_MAX], user[PHX_NAME_MAX];
 	struct phx_run_as as;
 	char data[AGENT_PATH_MAX + 128]; /* the data directory here */
@@ -27,26 +27,26 @@ struct task_common {
 };
 
 enum task_stage {
-	TASK_LOOKS,  /* are the outputs there, and those that it had? */
+	TASK_LOOKS,  /* are the outputs there, and the same as before? */
 	TASK_WORKS,  /* the program runs */
-	TASK_CHECKS, /* are its outputs there? */
+	TASK_CHECKS, /* are its outputs there after the program? */
 };
 
 struct task_body {
 	struct phx_task task; /* owned */
 	struct task_common *common;
-	struct phx_task_result result; /* as far as it is known */
+	struct phx_task_result result; /* as far as known */
 	enum task_stage stage;
-	pid_t pid;                 /* 0: there is no process */
-	int from;                  /* what it prints or says; -1 none */
-	int out;                   /* where that is kept; -1: nothing was printed yet */
-	int why;                   /* enum phx_task_outcome: it was ended for that; -1 it was not */
-	int64_t due_ms;            /* when its time is over, or its grace; INT64_MAX never */
-	bool told;                 /* SIGTERM was sent */
-	bool synced;               /* its result is on the disk */
+	pid_t pid;      /* 0: there is no process */
+	int from;       /* pipe of its output, or of what it found; -1 none */
+	int out;        /* file that keeps the output; -1: nothing was printed yet */
+	int why;        /* enum phx_task_outcome, why it was told to end; -1 it was not */
+	int64_t due_ms; /* when its time limit or its grace is over; INT64_MAX never */
+	bool told;      /* it was signalled to end */
+	bool synced;    /* its result is on the disk */
 	char group[JOB_GROUP_MAX]; /* "" none */
-	struct phx_sha256 *sum;    /* of what it printed, if that is wanted; owned */
-	char tail[160];            /* the last of what it printed */
+	struct phx_sha256 *sum;    /* of its output, if that is wanted; owned */
+	char tail[160];            /* the last bytes of its output */
 	uint32_t n_tail;
 	struct task_outputs {
 		int32_t failed; /* 0 or negative errno */
@@ -54,31 +54,32 @@ struct task_body {
 		uint64_t bytes;
 		char sha256[65];
 		char text[160];
-	} outputs;       /* as its second process says */
-	uint32_t n_said; /* bytes of that which have come */
+	} outputs;       /* found by the process that looks at them */
+	uint32_t n_said; /* how many bytes of `outputs` have come */
 };
 
 /** Where tasks live; all of it is borrowed. */
 struct task_site {
-	int out_dir;       /* gets RUN.TASK.ATTEMPT.out */
+	int out_dir;       /* output goes to RUN.TASK.ATTEMPT.out in it */
 	const char *group; /* the group of all tasks; "" none */
 };
 
-/** Start the process of t->stage. Negative errno: t->result.text says why. */
+/** Start the process of t->stage. Negative errno; t->result.text says why. */
 int task_run_start(const struct task_site *site, struct task_body *t);
-/** Read what has come; false: nothing will any more. */
+/** Read what has come from the process. False: nothing more will come. */
 bool task_run_read(const struct task_site *site, struct task_body *t);
-/** Signal all its processes. */
+/** Signal all processes of the task. */
 void task_run_signal(const struct task_body *t, int sig);
-/** Its process has ended: what is left of it is killed, what it used is reckoned. t->from is left
- * to the caller. */
+/** The task's process has ended: kills what is left of it, and adds up what it used. t->from is
+ * left to the caller. */
 void task_run_over(const struct task_site *site, struct task_body *t, const struct rusage *used);
 
-/** Size and SHA-256 of all these files below the directory, as phx_task_result.outputs_sha256 says;
- * what is missing, no plain file, or behind a link is told by ret->failed and its text. */
+/** Size and SHA-256 of all these files below the directory, as phx_task_result.outputs_sha256
+ * describes. A file that is missing, no regular file, or behind a link is reported in ret->failed
+ * and ret->text. */
 void task_run_look(int dir, const struct phx_list *paths, struct task_outputs *ret);
 
-/** Name of the file of what a task prints. */
+/** Name of the file that keeps a task's output. */
 void task_run_name(const struct task_key *key, char ret[80]);
 
 #endif

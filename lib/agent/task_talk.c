@@ -45,7 +45,7 @@ int task_talk_receive(int fd, const struct phx_record *rec, void *ret)
 
 static struct sockaddr_un address_in(int dir, const char *name)
 {
-	/* the path may be longer than an address */
+	/* the directory's own path may be too long for an address */
 	struct sockaddr_un a = {.sun_family = AF_UNIX};
 	snprintf(a.sun_path, sizeof(a.sun_path), "/proc/self/fd/%d/%s", dir, name);
 	return a;
@@ -57,7 +57,8 @@ static int open_socket(void)
 	int bytes = SOCKET_BYTES;
 	if (fd < 0)
 		return -errno;
-	/* beyond what all may have where we are root; a smaller one only tells "-EAGAIN" sooner */
+	/* SO_SNDBUFFORCE exceeds the common limit, as root; a smaller buffer only gives -EAGAIN
+	 * sooner */
 	if (setsockopt(fd, SOL_SOCKET, SO_SNDBUFFORCE, &bytes, sizeof(bytes)) < 0)
 		setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &bytes, sizeof(bytes));
 	return fd;
@@ -70,7 +71,7 @@ static int give_up(int fd)
 	return r;
 }
 
-/* There under its name only once somebody listens. */
+/* The socket gets its name only once it is listening. */
 int task_talk_listen(int dir)
 {
 	struct sockaddr_un a = address_in(dir, "socket.new");

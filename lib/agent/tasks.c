@@ -1,4 +1,4 @@
-/* See tasks.h. The agent's end of the socket; what is decided is decided in the keeper. */
+/* See tasks.h. The agent's end of the socket; all decisions are the keeper's. */
 #include "agent/tasks.h"
 
 #include <errno.h>
@@ -32,23 +32,23 @@ struct tasks {
 	struct job_groups groups;
 	int dir;                   /* STATE/tasks */
 	struct phx_process keeper; /* pid 0: an earlier agent's, or none */
-	bool busy;                 /* one speaks at a time, and waits for the answer: loop_take() */
-	/* with the loop: */
-	int fd;                  /* of the socket; -1 none */
-	uint32_t connection;     /* how many there were */
+	bool busy; /* loop_take(): one worker speaks at a time, and waits for the answer */
+	/* guarded by the loop: */
+	int fd;                  /* the socket; -1 none */
+	uint32_t connection;     /* number of the connection */
 	sd_event_source *source; /* of fd */
-	sd_event_source *again;  /* another keeper is to be started; NULL: no more */
+	sd_event_source *again;  /* when to start another keeper; NULL: never again */
 	unsigned n_working;      /* workers of ours that are under way */
 	bool ready;              /* the keeper has said which orders it had */
 	bool drained;
-	uint64_t told[PHX_TASKS_TOLD]; /* orders that were taken, the last behind; 0 none */
-	bool answered;                 /* the order that was spoken of last: */
+	uint64_t told[PHX_TASKS_TOLD]; /* orders that were taken, the last one at the end; 0 none */
+	bool answered;                 /* was the last order answered? Its number, text, code: */
 	uint64_t asked;
 	struct phx_err answer;
 	int64_t code;
 };
 
-/* ---- what the keeper says; with the loop ---- */
+/* ---- messages of the keeper; with the loop held ---- */
 
 static void hang_up(struct tasks *t)
 {
@@ -104,7 +104,7 @@ static void heard_rows(struct tasks *t, const struct task_tell *m)
 	PHX_AUTO_JSON json_t *j = NULL;
 	if (!text || phx_json_parse(text, strlen(text), &j, &err) < 0 ||
 	    outbox_put(t->outbox, about, j, NULL, NULL, rows_done, t) < 0)
-		hang_up(t); /* they are told again */
+		hang_up(t); /* the keeper sends them again */
 }
 
 static void heard(struct tasks *t, const struct task_tell *m)
@@ -124,15 +124,15 @@ static void heard(struct tasks *t, const struct task_tell *m)
 
 static void listen_again(struct tasks *t);
 
-/* A keeper that ends because it has nothing to do takes its socket away. One that died has not told
- * what it had: the next one does. */
+/* A keeper that ends for want of work removes its socket. One that died leaves it, and has not
+ * reported all results: starts another keeper, which does. */
 static void look_how_it_ended(struct tasks *t)
 {
 	if (t->again && faccessat(t->dir, "socket", F_OK, 0) == 0)
 		loop_arm(t->loop, t->again, phx_clock_ms() + AGAIN_MS);
 }
 
-/* In a worker: what has come. */
+/* Reads what has come. In a worker. */
 static void hear(void *arg)
 {
 	struct tasks *t = arg;
@@ -173,7 +173,7 @@ static void listen_again(struct tasks *t)
 
 /* ---- the keeper ---- */
 
-/* A socket to a keeper is ours from now on. */
+/* Takes over a socket to a keeper. */
 static int adopt(struct tasks *t, int fd)
 {
 	LOOP_HELD(t->loop);
@@ -185,7 +185,7 @@ static int adopt(struct tasks *t, int fd)
 	return r;
 }
 
-/* Wait until the keeper has said `*flag`, or is gone. */
+/* Waits until a message has set *flag. -EPIPE: the keeper is gone; -ETIMEDOUT. */
 static int await(struct tasks *t, const bool *flag, int64_t due_ms)
 {
 	LOOP_HELD(t->loop);
@@ -195,7 +195,7 @@ static int await(struct tasks *t, const bool *flag, int64_t due_ms)
 	return *flag ? 0 : -EPIPE;
 }
 
-/* One of before is collected; where it hangs it is not waited for. */
+/* Reaps a former keeper that has ended; does not wait for one that hangs. */
 static void collect(struct tasks *t)
 {
 	if (t->keeper.pid <= 0 || phx_process_wait(t->keeper.pidfd, 0) < 0)
@@ -234,7 +234,7 @@ static int start_keeper(struct tasks *t, struct phx_err *err)
 	PHX_AUTO_FREE char *socket = phx_path("%s/tasks/socket", t->state_dir);
 	if (!socket)
 		return -ENOMEM;
-	unlink(socket); /* of one that is no more: nobody has answered */
+	unlink(socket); /* a dead keeper's: nobody has answered */
 	int r = launch(t, err);
 	if (r == 0 && (r = phx_file_await(socket, t->keeper.pidfd, START_MS)) < 0)
 		phx_err_set(err, r, "the keeper of tasks did not start: %s", strerror(-r));
@@ -268,7 +268,8 @@ static int say(struct tasks *t, const struct task_say *m)
 	return t->fd < 0 ? -EPIPE : task_talk_send(t->fd, &task_say_record, m);
 }
 
-/* Once more where the keeper was about to end, for want of work: it has not read the order then. */
+/* Says the order, once more if the keeper was just ending for want of work: it has not read the
+ * order then. */
 static int say_order(struct tasks *t, const struct task_say *m, struct phx_err *err)
 {
 	int r = -EPIPE;
@@ -327,7 +328,7 @@ bool tasks_work(struct tasks *t)
 	return t->fd >= 0;
 }
 
-/* Waits until all have ended; `until` is asked whenever there is news. */
+/* Waits until all tasks have ended; asks `until` whenever there is news. */
 static int await_drained(struct tasks *t, const struct jobs_until *until)
 {
 	LOOP_HELD(t->loop);
@@ -337,7 +338,7 @@ static int await_drained(struct tasks *t, const struct jobs_until *until)
 		if (!loop_wait(t->loop, until->due_ms) && !t->drained)
 			return until->cancelled(until->arg) ? -ECANCELED : -ETIMEDOUT;
 	}
-	return 0; /* one that is gone has ended its tasks */
+	return 0; /* tasks end with their keeper */
 }
 
 int tasks_drain(struct tasks *t, const struct jobs_until *until, struct phx_err *err)
@@ -360,7 +361,8 @@ int tasks_drain(struct tasks *t, const struct jobs_until *until, struct phx_err 
 
 /* ---- life ---- */
 
-/* In a worker, at the start: results that nobody has brought to the head yet are there. */
+/* Finds or starts a keeper, since it may have results that the head does not have yet. In a
+ * worker. */
 static void take_up(void *arg)
 {
 	struct tasks *t = arg;

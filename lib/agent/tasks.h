@@ -1,6 +1,6 @@
-/* Tasks: small programs of workflows, many side by side, each as its user. The agent hands orders
- * on to the keeper of tasks, a process beside it (task_keeper.h), and what the keeper says to the
- * head. The keeper is started when it is needed, and outlives the agent. */
+/* Tasks: small programs of workflows, many side by side, each run as its user. The agent passes
+ * orders to the keeper of tasks, a process beside it (task_keeper.h), and the keeper's results to
+ * the head. The keeper is started when it is needed, and outlives the agent. */
 #ifndef PHX_AGENT_TASKS_H
 #define PHX_AGENT_TASKS_H
 
@@ -20,22 +20,22 @@ struct tasks_config {
 };
 struct tasks;
 
-/** Takes up the keeper of an earlier agent; one is started if the log says that there were tasks.
- * A keeper that cannot be started is tried again with the next order. */
+/** Takes up the keeper of an earlier agent, or starts one if the log says that there were tasks. If
+ * a keeper cannot be started the next order tries again. */
 int tasks_new(const struct tasks_config *config, struct tasks **ret, struct phx_err *err);
 /** The keeper goes on. Waits for what is under way. Safe on NULL. */
 void tasks_free(struct tasks *t);
 
-/** Hand an order of kind "tasks" on; returns when all of it is on the disk, or it is refused. An
- * order of before is done already. -EBUSY: the node has too many; other errors of
- * order_tasks(). In a worker. */
+/** Pass on an order of kind "tasks"; returns when all of it is on the disk, or it is refused. An
+ * order that was taken before succeeds at once. -EBUSY: the node has too many tasks; other errors
+ * of order_tasks(). -EOPNOTSUPP: `t` is NULL. Called in a worker. */
 int tasks_order(struct tasks *t, uint64_t id, const json_t *order, struct phx_err *err);
 
-/** Add ["tasks", ID] of each of the last orders that were taken to what runs here. Nothing without
- * tasks (t NULL: the deploy environment). */
+/** Add ["tasks", ID] of each of the last orders that were taken to the list of what runs here;
+ * [..., 0] if there are none. Adds nothing if `t` is NULL (the deploy environment). */
 void tasks_running(struct tasks *t, json_t *list);
 
-/** Is there a keeper, and so perhaps a task? One without any ends soon. Safe on NULL. */
+/** Is there a keeper, and so perhaps a task? A keeper without tasks ends soon. Safe on NULL. */
 bool tasks_work(struct tasks *t);
 
 /** End all tasks, which may run again elsewhere, and wait until none runs. 0, -ETIMEDOUT,

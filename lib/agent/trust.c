@@ -13,7 +13,7 @@
 enum { PEM_MAX = 65536, CALL_MS = 10000 };
 #define NEXT ".next"
 
-/* Does the head answer who believes these alone? Whatever it says: it is the head. */
+/* Can the head be verified by these CAs alone? Any answer will do: then it is the head. */
 static int try_head(const struct agent *a, const char *ca_path, struct phx_err *err)
 {
 	PHX_AUTO_FREE char *url = phx_path("https://%s", a->cfg.server);

@@ -1,6 +1,6 @@
-/* Virtual addresses of a director: see vip.h. Called by director.c. When another
- * machine has an address too, what lib/web/claim.c decides is done. Never decides
- * which addresses there are. The loop is held while the kernel answers: at once. */
+/* Virtual addresses of a director: see vip.h. Called by director.c. lib/web/claim.c decides what is
+ * done when another machine has an address too. Never decides which addresses there are. The loop
+ * is held while the kernel answers, which it does at once. */
 #include "agent/vip.h"
 
 #include <arpa/inet.h>
@@ -15,7 +15,7 @@
 #include "ipvs/ipvs.h"
 #include "agent/log.h"
 
-/* PAUSE_MS: frames that come faster are looked at together */
+/* PAUSE_MS: frames that come within it are looked at together */
 enum { PAUSE_MS = 20, BEAT_MS = 2000 };
 
 struct held {
@@ -81,7 +81,7 @@ static void look(struct vips *v, uint32_t i)
 		give_up(v, i);
 }
 
-/* The next look is when a frame comes, or when it would do something although none does. */
+/* Sets the next look: when a frame comes, or when a look has something to do without one. */
 static void arm(struct vips *v)
 {
 	int64_t due_ms = INT64_MAX, soon_ms = phx_clock_ms() + PAUSE_MS;
@@ -189,7 +189,7 @@ static int take(struct vips *v, const char *address, struct phx_err *err)
 	if (r < 0)
 		forget(v, v->held.n - 1);
 	else
-		look(v, v->held.n - 1); /* the network is told at once */
+		look(v, v->held.n - 1); /* announces the address at once */
 	arm(v);
 	return r < 0 ? r : 0;
 }

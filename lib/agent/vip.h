@@ -1,4 +1,4 @@
-/* The virtual addresses of a director: it takes them and gives them back; the loop watches them
+/* The virtual addresses of a director: takes them, gives them back, and has the loop watch them
  * meanwhile. An address that another machine took over while the head was lost is given up
  * (lib/web/claim.h says when). */
 #ifndef PHX_AGENT_VIP_H
@@ -20,7 +20,7 @@ int vip_take(struct vips *v, const char *address, struct phx_err *err);
 /** Remove all held addresses that are not of a service in `keep`. */
 int vip_keep_only(struct vips *v, const struct phx_web_table *keep, struct phx_err *err);
 
-/** The head has just answered; it does so every beat_ms. */
+/** The head has just answered; it answers every beat_ms. */
 void vip_heard(struct vips *v, uint32_t beat_ms);
 /** Was an address given up since vip_settled()? */
 bool vip_given_up(struct vips *v);

@@ -1,5 +1,5 @@
-/* The part of a node in web services: an instance (its virtual address, its share of the CPU), or
- * the balancer itself. An agent with --root changes no addresses and settings of the machine: these
+/* What a node does for web services: as an instance (its virtual address, its share of the CPU), or
+ * as the balancer. An agent with --root changes no addresses and settings of the machine: these
  * calls then do nothing. */
 #ifndef PHX_AGENT_WEB_H
 #define PHX_AGENT_WEB_H
@@ -27,8 +27,8 @@ int web_enter(struct web *w, const struct phx_role *role, struct phx_err *err);
  * the measurement. Safe for a role that was not entered. */
 int web_leave(struct web *w, const struct phx_role *role, struct phx_err *err);
 
-/** The services run, with their quota if the role has one: from now on their use is measured
- * against whole_milli thousandths of a CPU. */
+/** Called once the services run, with their quota if the role has one: from now on their use is
+ * measured against whole_milli thousandths of a CPU. */
 void web_measure(struct web *w, uint32_t whole_milli);
 /** Is the use of an instance being measured? */
 bool web_measures(struct web *w);
@@ -76,7 +76,7 @@ uint32_t web_share_ppm(uint64_t used_us, uint64_t passed_us, uint32_t whole_mill
  * table is not in force. */
 int director_apply(struct web *w, uint64_t id, const struct phx_web_table *table,
 		   struct phx_err *err);
-/** The head has answered; it does so every beat_ms. */
+/** The head has answered; it answers every beat_ms. */
 void director_heard(struct web *w, uint32_t beat_ms);
 /** Why an address was given up, for the next report; "" if none was, or the head got the report and
  * has given a table since. */

@@ -7,7 +7,8 @@
 struct web {
 	struct loop *loop;
 	bool touch;
-	/* link (beats, tables) or worker (steps) has the rest: the kernel is asked meanwhile */
+	/* loop_take(): the link (beats, tables) or the worker (steps) owns the rest, also while the
+	 * kernel is asked */
 	bool busy;
 	/* an instance */
 	/* its whole share, thousandths of a CPU; 0: use is not measured */

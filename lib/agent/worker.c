@@ -127,8 +127,8 @@ static void task_fini(struct task *t)
 	json_decref(t->extra);
 }
 
-/* Carries out the first step, in a worker. False: there is none, nor will there be one before
- * another order comes. */
+/* Carries out the first step, in a worker. False: there is no step, and none comes before the next
+ * order. */
 static bool run_first(struct worker *w)
 {
 	struct task t;
@@ -165,7 +165,7 @@ static void on_idle(void *arg)
 
 /* ---- orders ---- */
 
-/* What is asked while an order is decided on. */
+/* What decide_order() is given to ask. */
 struct lookup {
 	struct worker *worker;
 	struct journal_entry found;
