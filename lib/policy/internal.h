@@ -1,5 +1,5 @@
-/* What the policies share: one symbol a policy, and moves that several of them
- * wish. Used within lib/policy only. */
+/* Declarations that the policies share: one symbol a policy, and moves that several of them wish.
+ * Used within lib/policy only. */
 #ifndef PHX_POLICY_INTERNAL_H
 #define PHX_POLICY_INTERNAL_H
 
