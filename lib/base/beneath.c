@@ -68,8 +68,8 @@ int phx_beneath_open(int dir, const char *path, uint64_t max, uint64_t *ret_size
 	PHX_AUTO_CLOSE int parent = open_parent(dir, path, NULL, &name, err);
 	if (parent < 0)
 		return parent;
-	/* opening a device may already have an effect on it, and a socket cannot be opened at all
-	 */
+	/* opening a device may already have an effect on it, and a socket cannot be opened at
+	 * all */
 	if (fstatat(parent, name, &st, AT_SYMLINK_NOFOLLOW) == 0 && !S_ISREG(st.st_mode) &&
 	    !S_ISLNK(st.st_mode))
 		return phx_err_set(err, -EINVAL, "%s: is no regular file", path);

@@ -1,5 +1,5 @@
-/* Identities as text: see identity.h. Called by whoever reads an owner or a member, and by the
- * daemon for who asks. Pure. */
+/* Identities as text: see identity.h. Called by code that reads an owner or a member, and by the
+ * daemon for its callers. Pure. */
 #include "base/identity.h"
 
 #include <errno.h>

@@ -39,8 +39,8 @@ bool phx_words_have(const char *list, const char *word);
 int phx_words_add(char *list, size_t list_size, const char *word);
 /** Removes a word. False: it is not in the list. */
 bool phx_words_remove(char *list, const char *word);
-/** Copies the first word at `*at`, truncated to fit, and moves *at behind it. False: there is none.
- */
+/** Copies the first word at `*at`, truncated to fit, and moves *at behind it. False: there is
+ * none. */
 bool phx_words_next(const char **at, char *ret, size_t ret_size);
 
 #endif

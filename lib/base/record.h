@@ -103,7 +103,7 @@ struct phx_live {
  *	LIVE(t, l)	t *, an object of the struct phx_live `l`
  *
  * A row may have a fourth word: KEY(...), how configuration files have the member, see base/key.h;
- * or WAS(name), the name that JSON of before has for it, which is still read. */
+ * or WAS(name), its former name in JSON, which is still read. */
 #define PHX_TYPE_STR(n) __typeof__(char[n])
 #define PHX_TYPE_TEXT __typeof__(char *)
 #define PHX_TYPE_U32 uint32_t

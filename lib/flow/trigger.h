@@ -119,8 +119,8 @@ int phx_trigger_spec_check(const struct phx_trigger_spec *spec, enum phx_trigger
 
 /* ---- as the core keeps it ---- */
 
-/** What fired; `what`: the path of a file, relative to the RE's directory, the time, or the caller.
- */
+/** What fired; `what`: the path of a file, relative to the RE's directory, the time, or the
+ * caller. */
 #define PHX_TRIGGER_CAUSE_FIELDS(F, S) \
 	F(S, at_ms, I64) \
 	F(S, what, TEXT) \
@@ -149,8 +149,8 @@ PHX_RECORD_STRUCT(phx_trigger_firing, PHX_TRIGGER_FIRING_FIELDS);
 	F(S, must_be_member, BOOL) /* as with workflow_submit */ \
 	F(S, group, STR(PHX_NAME_MAX))
 
-/** A workflow as phxd keeps it: its digest, and its shape, which was checked when it was submitted.
- */
+/** A workflow as phxd keeps it: its digest, and its shape, which was checked when it was
+ * submitted. */
 #define PHX_TRIGGER_FLOW_FIELDS(F, S) \
 	F(S, digest, STR(65)) \
 	F(S, n_tasks, U32) \
@@ -165,7 +165,7 @@ PHX_RECORD_STRUCT(phx_trigger_flow, PHX_TRIGGER_FLOW_FIELDS);
 	F(S, state, ENUM(phx_trigger_state)) \
 	PHX_TRIGGER_USER_FIELDS(F, S) \
 	PHX_TRIGGER_HOW_FIELDS(F, S) \
-	F(S, whole, BOOL) /* file: watches all of the RE's directory, which its user owns */ \
+	F(S, whole, BOOL) /* file: watches all of the RE's directory, for its user owns the RE */ \
 	F(S, workflow, STR(PHX_NAME_MAX)) /* its name in its file; may be "" */ \
 	F(S, flow, REC(phx_trigger_flow)) \
 	F(S, look, REC(phx_trigger_flow)) /* command: a workflow of that one task */ \

@@ -1,8 +1,8 @@
 /* Core time: the wall clock at the start, monotonic from there, never before the last event
  * (faults.md 32). At a start, a wall clock far ahead of the last event is believed only if the
  * kernel says that it is synchronised, or an administrator vouches for it; until then time
- * continues from the last event. Reads no clock itself: the source is an argument. Not thread-safe.
- */
+ * continues from the last event. Reads no clock itself: the source is an argument. Not
+ * thread-safe. */
 #ifndef PHX_JOURNAL_CORE_CLOCK_H
 #define PHX_JOURNAL_CORE_CLOCK_H
 

@@ -246,8 +246,8 @@ static void link_actions(struct phx_journal *j, struct batch *b)
 	j->todo_end = &b->next;
 }
 
-/* The copies are made before the commit: lack of memory must not lose actions of a committed event.
- */
+/* The copies are made before the commit: lack of memory must not lose actions of a committed
+ * event. */
 static int add_event(const struct phx_journal *j, const struct phx_event *ev,
 		     const struct phx_each *e, struct transaction *t, struct phx_err *err)
 {

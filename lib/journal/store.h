@@ -20,8 +20,8 @@ struct phx_journal_store {
 		      struct phx_err *err);
 	int (*first)(void *arg, uint64_t *ret_seq, struct phx_err *err);
 	uint64_t (*last)(void *arg);
-	/** For attestations: the erases of a plan, and the node's last attestation; NULL: not kept.
-	 */
+	/** For attestations: the erases of a plan, and the node's last attestation; NULL: not
+	 * kept. */
 	int (*erasures_from)(void *arg, const char *node, uint64_t first, uint64_t last,
 			     phx_store_erasure_fn fn, void *fn_arg, struct phx_err *err);
 	int (*attestations)(void *arg, const struct phx_store_attestations *of,

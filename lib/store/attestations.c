@@ -44,8 +44,8 @@ static const char *question(const struct phx_store_attestations *of)
 				    "ORDER BY id DESC LIMIT ?2",
 			  node[] = "SELECT " COLUMNS " FROM attestations WHERE node=?3 AND id<?1 "
 				   "ORDER BY id DESC LIMIT ?2",
-			  /* the newest by each of the two indexes, merged; UNION drops duplicates
-			   */
+			  /* the newest by each of the two indexes, merged; UNION drops
+			   * duplicates */
 		owner[] =
 			"SELECT " COLUMNS " FROM attestations WHERE id IN (SELECT id FROM (SELECT "
 			"id FROM attestations WHERE from_owner=?3 AND id<?1 ORDER BY id DESC "

@@ -1,6 +1,6 @@
 /* How to switch a node's power: the record of its BMC, and the operations. The record is kept in
- * core state beside the node, without any secret: passwords stay in files. Read by lib/power. Pure.
- */
+ * core state beside the node, without any secret: passwords stay in files. Read by lib/power.
+ * Pure. */
 #ifndef PHX_TYPES_BMC_H
 #define PHX_TYPES_BMC_H
 

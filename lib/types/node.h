@@ -74,8 +74,8 @@ const struct phx_step_info *phx_step_info(enum phx_step_kind kind);
 enum phx_step_status { PHX_STEP_PENDING, PHX_STEP_ISSUED, PHX_STEP_DONE, PHX_STEP_FAILED };
 extern const struct phx_enum phx_step_status_names;
 
-/** One idempotent act on a node. `id` is unique in the journal; 0 in a plan that is only printed.
- */
+/** One idempotent act on a node. `id` is unique in the journal; 0 in a plan that is only
+ * printed. */
 #define PHX_STEP_FIELDS(F, S) \
 	F(S, id, U64) \
 	F(S, kind, ENUM(phx_step_kind)) \
@@ -94,8 +94,8 @@ extern const struct phx_enum phx_step_status_names;
 	/* boot: the BMC has done its part; an agent that registered earlier belongs to a previous \
 	 * start */ \
 	F(S, started, BOOL) \
-	/* boot: an agent registered before the BMC was done; it counts if it is heard afterwards \
-	 */ \
+	/* boot: an agent registered before the BMC was done; it counts if it is heard \
+	 * afterwards */ \
 	F(S, turned_up, BOOL) \
 	/* the step's role: the old role for drain..leave, else the new one */ \
 	F(S, role, STR(PHX_NAME_MAX)) \

@@ -37,8 +37,8 @@ const struct phx_re_kind *phx_re_kind(const struct phx_agreement *a);
 /** Does the kind have this key? */
 bool phx_re_kind_has_key(const struct phx_re_kind *kind, const char *key);
 
-/** May an agreement of this kind have the key: one of its own, or one that no kind has as its own?
- */
+/** May an agreement of this kind have the key: one of its own, or one that no kind has as its
+ * own? */
 bool phx_re_kind_may_have(const struct phx_re_kind *kind, const char *key);
 
 /** The rows, by enum phx_re_type. */
