@@ -8,11 +8,11 @@
 
 #include "base/util.h"
 
-/* A group of a whole university is a MiB; what says that it needs more than SIZE_MAX_BYTES is
- * broken. */
+/* The group of a whole university takes about a MiB; if an entry seems to need more than
+ * SIZE_MAX_BYTES, the name service is broken. */
 enum { SIZE_BYTES = 4096, SIZE_MAX_BYTES = 64 << 20, GROUPS = 64, GROUPS_MAX = 65536 };
 
-/* One look-up: 0, or a positive errno; ret_found tells whether there is such. */
+/* One look-up: 0, or a positive errno; ret_found tells whether the entry exists. */
 typedef int (*look_fn)(const void *key, void *entry, char *buf, size_t size, bool *ret_found);
 
 static int look_up(look_fn look, const void *key, void *entry, char **ret_texts)
@@ -86,7 +86,7 @@ static int group_of_number(const void *key, void *entry, char *buf, size_t size,
 	return r;
 }
 
-/* Numbers of all groups of a user, malloc'd; NULL: nobody can tell. */
+/* Numbers of all groups of a user, malloc'd; NULL: unknown. */
 static gid_t *groups_of(const char *name, gid_t gid, int *ret_n)
 {
 	for (int size = GROUPS; size <= GROUPS_MAX; size *= 2) {

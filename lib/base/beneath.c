@@ -1,6 +1,6 @@
-/* See beneath.h. Called by phxd for the data of runtime environments and by
- * the agent for the directories of jobs. Goes from part to part, each opened
- * without following links: what is renamed meanwhile leads nowhere else. */
+/* See beneath.h. Called by phxd for the data of runtime environments and by the agent for the
+ * directories of jobs. Opens a path part by part without following links, so renaming a directory
+ * meanwhile leads nowhere else. */
 #include "base/beneath.h"
 
 #include <errno.h>
@@ -16,7 +16,7 @@
 
 enum { PATH_BYTES_MAX = 255, BLOCK = 65536, TEMP_MAX = 40 };
 
-/* What is of him already is not given to him: who is not root may not even try to. */
+/* A file that already has this owner is left alone: without root even the attempt would fail. */
 static int give(int to, struct phx_beneath_owner owner)
 {
 	struct stat st;
@@ -38,8 +38,8 @@ static int enter(int dir, const char *name, const struct phx_beneath_owner *make
 	return r < 0 ? r : fd;
 }
 
-/* The directory that `path` is in, and its last part. Directories are made for `make`, if it is
- * given. */
+/* Opens the directory of `path`; ret_name is its last part. Missing directories are made for the
+ * owner `make`, if given. */
 static int open_parent(int dir, const char *path, const struct phx_beneath_owner *make,
 		       const char **ret_name, struct phx_err *err)
 {
@@ -68,7 +68,8 @@ int phx_beneath_open(int dir, const char *path, uint64_t max, uint64_t *ret_size
 	PHX_AUTO_CLOSE int parent = open_parent(dir, path, NULL, &name, err);
 	if (parent < 0)
 		return parent;
-	/* to open a device is to touch it already, and a socket cannot be opened at all */
+	/* opening a device may already have an effect on it, and a socket cannot be opened at
+	 * all */
 	if (fstatat(parent, name, &st, AT_SYMLINK_NOFOLLOW) == 0 && !S_ISREG(st.st_mode) &&
 	    !S_ISLNK(st.st_mode))
 		return phx_err_set(err, -EINVAL, "%s: is no regular file", path);
@@ -140,8 +141,8 @@ static int fill(int to, int from, uint64_t max, struct phx_beneath_owner owner)
 	return r == 0 && (fchmod(to, 0644) < 0 || fsync(to) < 0) ? -errno : r;
 }
 
-/* A file without a name where the file system has such: who is killed meanwhile leaves nothing.
- * Else one named `temp`. */
+/* Opens a file without a name if the file system supports it, so that a killed process leaves
+ * nothing; otherwise one named `temp`. */
 static int open_temporary(int parent, const char *temp, bool *ret_named)
 {
 	int fd = openat(parent, ".", O_TMPFILE | O_WRONLY | O_CLOEXEC, 0600);
@@ -159,8 +160,8 @@ static int link_to(int fd, int parent, const char *name)
 	return linkat(AT_FDCWD, opened, parent, name, AT_SYMLINK_FOLLOW) < 0 ? -errno : 0;
 }
 
-/* Gives the filled file its name. What is there already is replaced whole, which needs a second
- * name for a moment. */
+/* Gives the complete file its name. An existing file is replaced by a rename, for which the new one
+ * needs a temporary name. */
 static int take_name(int fd, int parent, const char *temp, const char *name, bool named)
 {
 	int r = named ? 0 : link_to(fd, parent, name);

@@ -11,9 +11,9 @@
 
 #define PHX_ERR_TEXT_MAX 512
 
-/** Text of the last failure. Zero-initialise; may be passed as NULL where the
- * caller does not want text. The first text set since phx_err_clear() stays:
- * the innermost message is the one that knows. */
+/** Text of the last failure. Zero-initialise; NULL may be passed where the caller does not want
+ * text. The first text set since phx_err_clear() stays, because the innermost function knows the
+ * cause best. */
 struct phx_err {
 	char text[PHX_ERR_TEXT_MAX];
 };
@@ -27,8 +27,8 @@ void phx_err_clear(struct phx_err *err);
 int phx_err_set(struct phx_err *err, int code, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 
-/** Put "PREFIX: " before the text already there (a file name, a node name) and
- * return `code`. Without a text yet, the prefix itself becomes the text. */
+/** Puts "PREFIX: " (a file name, a node name) before the present text and returns `code`. Without a
+ * text, the prefix itself becomes the text. */
 int phx_err_prefix(struct phx_err *err, int code, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 

@@ -180,7 +180,7 @@ int phx_file_publish(const char *from, const char *to, struct phx_err *err)
 	return r < 0 ? phx_err_set(err, r, "%s: %s", to, strerror(-r)) : 0;
 }
 
-/* The events themselves say nothing: whoever waits looks. */
+/* The content of the events does not matter: the caller looks at the path. */
 static void drain(int watch)
 {
 	char events[4096];
@@ -200,7 +200,7 @@ static int await(const char *path, int watch, int pidfd, int64_t end_ms)
 		if (left_ms <= 0)
 			return -ETIMEDOUT;
 		poll(p, PHX_ARRAY_SIZE(p), (int)left_ms);
-		ended = p[1].revents; /* and what it did last is looked at */
+		ended = p[1].revents; /* the path is checked once more after that */
 	}
 }
 
@@ -240,7 +240,7 @@ int phx_dir_make(const char *path, mode_t mode, struct phx_err *err)
 	return 0;
 }
 
-/* Removes what is in the directory `fd` (taken), staying on device `dev`. */
+/* Removes the contents of the directory `fd` (taken), staying on device `dev`. */
 static int remove_entries(int fd, dev_t dev)
 {
 	DIR *d = fdopendir(fd);
@@ -301,7 +301,7 @@ static int check_trusted(const char *path, struct phx_err *err)
 			   (unsigned)st.st_uid, (unsigned)st.st_mode & 07777);
 }
 
-/* `path` and all above it, as it is written; it is changed on the way. */
+/* Checks `path` and all directories above it, by their names alone; modifies `path`. */
 static int check_up(char *path, struct phx_err *err)
 {
 	int r = check_trusted(path, err);

@@ -10,36 +10,35 @@
 int phx_file_read(const char *path, size_t max, char **ret_data, size_t *ret_n,
 		  struct phx_err *err);
 
-/** Publish `data` at `path`: temporary beside it, fsync, rename, fsync of the directory. On failure
- * the old file stays and no temporary remains; who is killed leaves one, NAME.TID.tmp. */
+/** Publishes `data` at `path`: writes a temporary beside it, fsync, rename, fsync of the directory.
+ * On failure the old file stays and no temporary remains; a killed process leaves one,
+ * NAME.TID.tmp. */
 int phx_file_write(const char *path, const void *data, size_t n, mode_t mode, struct phx_err *err);
 
-/** Is this the name of such a temporary, and of which thread? */
+/** Is `name` that of such a temporary, and of which thread? */
 bool phx_file_is_temporary(const char *name, pid_t *ret_tid);
 
-/** Removes the temporaries in `dir`, if it is there: for whoever alone writes in it, before he
- * does. */
+/** Removes all temporaries in `dir`, if it exists. For the only process that writes in it, before
+ * its first write. */
 void phx_file_sweep(const char *dir);
-/** Removes the temporaries of what is published at `path`, where others write beside it: of threads
- * that are no more. */
+/** Removes the temporaries of the file `path` whose threads no longer exist, in a directory where
+ * others write, too. */
 void phx_file_sweep_of(const char *path);
-/** Is this the name of a temporary of a thread that is no more? */
+/** Is `name` that of a temporary whose thread no longer exists? */
 bool phx_file_is_abandoned(const char *name);
 
-/** Publish the file `from`, which somebody wrote, at `to` of the same file system: fsync, rename,
- * fsync of the directory. On failure it stays where it was, except where only the last of these
- * failed. */
+/** Publishes the finished file `from` at `to`, in the same file system: fsync, rename, fsync of the
+ * directory. On failure the file stays at `from`, unless only the last fsync failed. */
 int phx_file_publish(const char *from, const char *to, struct phx_err *err);
 
-/** Wait until there is something at `path`, which `pidfd` (-1: nobody knows who) is about to make.
- * -ETIMEDOUT; -ESRCH: that process has ended without; another -errno: its folder cannot be watched.
- */
+/** Waits until `path` exists, which the process `pidfd` is about to make (-1: unknown). -ETIMEDOUT;
+ * -ESRCH: that process ended without making it; another -errno: its directory cannot be watched. */
 int phx_file_await(const char *path, int pidfd, uint32_t timeout_ms);
 
-/** Can nobody change what `path` is but root, and who we are? It and all directories above belong
- * to these two and nobody else may write there, but for directories in which everybody keeps what
- * is his (/tmp). Links are followed, and all that they lead through counts. -EPERM names what
- * somebody could change. */
+/** Is `path` safe from changes by anybody but root and our own user? It and all directories above
+ * must belong to one of these two, and nobody else may write there, except in sticky directories
+ * (/tmp). Links are followed, and every directory on their way is checked, too. -EPERM with a text
+ * that names what others could change; -EINVAL if `path` is not absolute. */
 int phx_file_trusted(const char *path, struct phx_err *err);
 
 /** mkdir -p. An existing directory is no error. */

@@ -1,5 +1,5 @@
-/* Hash tables: see hash.h. Open addressing; a value that goes lets those behind
- * it move up, so that there are no marks of what was. Pure. */
+/* Hash tables: see hash.h. Open addressing; when a value is removed, later ones move up, so that no
+ * tombstones are needed. Pure. */
 #include "base/hash.h"
 
 #include <errno.h>
@@ -58,8 +58,8 @@ void phx_hash_drop(struct phx_hash *h, uint32_t hash, uint32_t value)
 	uint32_t mask = h->n_slots - 1, hole = hash & mask;
 	while (h->slots[hole].hash != hash || h->slots[hole].value != value + 1)
 		hole = (hole + 1) & mask;
-	/* whoever may stand in the hole, since it is not before his own place, moves there and
-	 * leaves another */
+	/* a value that would not come before its own place by it moves into the hole and leaves
+	 * another */
 	for (uint32_t at = (hole + 1) & mask; h->slots[at].value; at = (at + 1) & mask)
 		if (((at - h->slots[at].hash) & mask) >= ((at - hole) & mask)) {
 			h->slots[hole] = h->slots[at];

@@ -1,12 +1,12 @@
-/* Hash tables from keys to numbers: places in a list or an array of the caller, which has the keys.
- * Pure.
+/* Hash tables that map keys to numbers: the places of items in a list or array of the caller, which
+ * holds the keys. Pure.
  *
  *	uint32_t hash = phx_hash_text(name), i;
  *	for (uint32_t at = hash; phx_hash_next(&table, hash, &at, &i);)
  *		if (!strcmp(list[i].name, name))
  *			return &list[i];
  *
- * The order of what is in a table follows from the calls that made it and from nothing else. */
+ * The order of a table's values depends only on the calls that filled it. */
 #ifndef PHX_BASE_HASH_H
 #define PHX_BASE_HASH_H
 
@@ -27,20 +27,20 @@ struct phx_hash {
 
 /** FNV-1a. */
 uint32_t phx_hash_text(const char *text);
-/** Room for `n` in all, so that phx_hash_put() of these cannot fail. -ENOMEM: the table is as
- * before. */
+/** Reserves room for `n` values in all, so that phx_hash_put() cannot fail up to that number.
+ * -ENOMEM: the table is as before. */
 int phx_hash_reserve(struct phx_hash *h, uint32_t n);
-/** Note `value` (less than UINT32_MAX) under `hash`. The caller knows that its key is not there.
- * -ENOMEM. */
+/** Puts `value` (less than UINT32_MAX) under `hash`. The caller has made sure that its key is not
+ * in the table. -ENOMEM. */
 int phx_hash_put(struct phx_hash *h, uint32_t hash, uint32_t value);
-/** Forget this one, which is there. */
+/** Removes a value that is in the table. */
 void phx_hash_drop(struct phx_hash *h, uint32_t hash, uint32_t value);
-/** Forget all; the room stays. */
+/** Removes all values; the memory stays allocated. */
 void phx_hash_clear(struct phx_hash *h);
 void phx_hash_fini(struct phx_hash *h);
 
-/** The next value under `hash`; false when there is no more. *at begins as `hash`. The table must
- * not change meanwhile. */
+/** The next value under `hash`; false when there are no more. *at is initialised with `hash`. The
+ * table must not change during the walk. */
 static inline bool phx_hash_next(const struct phx_hash *h, uint32_t hash, uint32_t *at,
 				 uint32_t *ret_value)
 {

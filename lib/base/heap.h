@@ -14,10 +14,10 @@
 
 #include "base/util.h"
 
-/** name_settle(context, items, n, i, item): put `item` where it belongs among items[0] to items[n -
- * 1], of which place `i` is free; what stands in its way moves. placed(context, item, place) is
- * told of each that is put anywhere. For heaps whose items know their place; before(context, a,
- * b). */
+/** name_settle(context, items, n, i, item): puts `item` where it belongs among items[0] to items[n
+ * - 1], of which place `i` is free; items in its way move. Calls placed(context, item, place) for
+ * each item that it puts somewhere, for heaps whose items know their place, and compares by
+ * before(context, a, b). */
 #define PHX_HEAP_SETTLE(name, context, type, before, placed) \
 	static inline void name##_settle(context c, type *items, uint32_t n, uint32_t i, \
 					 type item) \

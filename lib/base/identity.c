@@ -1,5 +1,5 @@
-/* Identities as text: see identity.h. Called by whoever reads an owner or a member, and by the
- * daemon for who asks. Pure. */
+/* Identities as text: see identity.h. Called by code that reads an owner or a member, and by the
+ * daemon for its callers. Pure. */
 #include "base/identity.h"
 
 #include <errno.h>
@@ -10,7 +10,7 @@
 
 static const char *const kinds[] = {"unix", "cert", "node"};
 
-/* What an account may be called that is not ours to name. */
+/* May an account, which others name, be called this? */
 static bool is_account(const char *name)
 {
 	size_t n = strlen(name);
@@ -63,7 +63,7 @@ bool phx_identity_is(const char *text, enum phx_identity_kind kind, const char *
 	return whole[0] && !strcmp(text, whole);
 }
 
-/* The next word, where it is. NULL: none. */
+/* Where the next word begins. NULL: none. */
 static const char *find_word(const char *at, size_t *ret_n)
 {
 	at += strspn(at, SEPARATORS);

@@ -21,7 +21,7 @@ struct path {
 /* What a writer leaves out. */
 struct style {
 	bool sparse;
-	bool in_lists;                    /* there, too */
+	bool in_lists;                    /* also in lists */
 	const struct phx_json_less *less; /* NULL: nothing */
 };
 
@@ -105,7 +105,7 @@ static void put_value(struct phx_buf *b, const struct phx_field *f, const void *
 	case PHX_F_LIVE:
 		put_live(b, f->live, at, whole);
 		return;
-	case PHX_F_CASE: /* it has no name: put_fields() */
+	case PHX_F_CASE: /* put_fields() writes it, for it has no name */
 		return;
 	}
 }
@@ -115,9 +115,9 @@ static bool is_zero(const char *at, size_t n)
 	return !n || (!at[0] && !memcmp(at, at + 1, n - 1));
 }
 
-/* A number that is not 0, a list or text that is not empty, true. Whether a record of which not all
- * is zero is, is seen when it is written. Who reads without the table of fields does not know the
- * first word of an enum. */
+/* Is the field not zero, empty or false? A record that is not all zero may still turn out to be
+ * empty when it is written. With `less`, enums are always written, since readers without the table
+ * of fields do not know which name is the default. */
 static bool worth_writing(const struct phx_field *f, const void *at, struct style style)
 {
 	switch (f->type) {
@@ -273,7 +273,7 @@ static int bad(const struct path *p, struct phx_err *err, const char *want)
 	return phx_err_set(err, -EINVAL, "%s: %s", b.data ? b.data : "document", want);
 }
 
-/* 0, or what stopped the scan. */
+/* 0, or the error that stopped the scan. */
 static int scanned(const struct reader *r)
 {
 	return r->s.want ? phx_err_set(r->err, -EINVAL, "JSON, byte %zu: %s",
@@ -413,8 +413,8 @@ static bool is_called(const char *field, const char *name, size_t n)
 	return field && !strncmp(field, name, n) && !field[n];
 }
 
-/* Who wrote the text followed the table: the member is looked for from `from` on, and then from the
- * beginning. The number of members: there is none. */
+/* Index of the field `name`, rec->n_fields if there is none. The search begins at `from`, since
+ * writers follow the table's order. */
 static size_t find_field(const struct phx_record *rec, size_t from, const char *name, size_t n)
 {
 	for (size_t k = 0; k < rec->n_fields; k++) {
@@ -445,7 +445,7 @@ static const struct phx_field *cases_of(const struct phx_record *rec)
 	return last && last->type == PHX_F_CASE ? last : NULL;
 }
 
-/* A member of the record, or of any case of its union. */
+/* Is `name` a member of the record, or of any case of its union? */
 static bool is_known(const struct phx_record *rec, const char *name)
 {
 	const struct phx_field *cases = cases_of(rec);
@@ -458,8 +458,8 @@ static bool is_known(const struct phx_record *rec, const char *name)
 	return found;
 }
 
-/* Members of `rec`; others are let pass if `later`, or if they are of the union's record
- * `whole`. */
+/* Reads the members of `rec`. Unknown ones are skipped if `later` (they may belong to the union,
+ * which is read later), or if they are known to `whole`, the record with the union. */
 static int read_members(struct reader *r, const struct phx_record *rec,
 			const struct phx_record *whole, bool later, void *obj,
 			const struct path *up)
@@ -490,7 +490,8 @@ static int read_members(struct reader *r, const struct phx_record *rec,
 	return scanned(r);
 }
 
-/* What a union holds is read when the enum is known that says so. */
+/* Reads an object; if it has a union, twice: the second time the enum is known that says which case
+ * the union holds. */
 static int read_record(struct reader *r, const struct phx_record *rec, void *obj,
 		       const struct path *up)
 {

@@ -8,48 +8,49 @@
 #include "base/record.h"
 
 /** The JSON object of `obj` as compact text, malloc'd: every field, in table order. NULL on ENOMEM.
- * Bytes of a string that are not valid UTF-8 become '?': fixed arrays hold texts that were cut. */
+ * Bytes of a string that are not valid UTF-8 become '?', since fixed arrays may hold truncated
+ * texts. */
 char *phx_json_record_text(const struct phx_record *rec, const void *obj);
 
-/** As phx_json_record_text(), leaving out what is zero, empty or false (but in lists all is kept):
- * for the journal, whose events use few of their fields. Reads back to the same record. */
+/** As phx_json_record_text(), without fields that are zero, empty or false (but records in lists
+ * keep all fields): for the journal, whose events use few of their fields. Parses back to the same
+ * record. */
 char *phx_json_record_text_sparse(const struct phx_record *rec, const void *obj);
 
-/** The same in lists, too: for snapshots, of which most is lists of records that are mostly
- * zero. */
+/** As phx_json_record_text_sparse(), but sparse in lists, too: for snapshots, which consist mostly
+ * of lists of records that are mostly zero. */
 char *phx_json_record_text_least(const struct phx_record *rec, const void *obj);
 
-/** A list of records as text, each sparse: as the journal keeps the actions of an event. malloc'd,
- * NULL on ENOMEM. */
+/** A list of records as JSON text, each sparse: the form in which the journal keeps the actions of
+ * an event. malloc'd, NULL on ENOMEM. */
 char *phx_json_list_text(const struct phx_record *rec, const struct phx_list *list);
 
 /** What phx_json_record_text() gives, as an object: a new reference, NULL on ENOMEM. */
 json_t *phx_json_from_record(const struct phx_record *rec, const void *obj);
-/** The same of a list of records: an array. */
+/** The array of a list of records, likewise. */
 json_t *phx_json_from_list(const struct phx_record *rec, const struct phx_list *list);
 
 /** Fields that are not written, wherever they occur. Zero-initialise. */
 struct phx_json_less {
 	const struct phx_field *fields[24];
 	size_t n;
-	/* nor what is 0, false or empty; but in lists all is written, and the words of enums always
-	 * are */
+	/* also leave out what is 0, false or empty, except in lists; enums are always written */
 	bool empty;
 };
-/** Add the field at `path` ("facts.disks.serial") below `rec`. -EINVAL: there is none, or there are
- * too many. */
+/** Adds the field at `path` ("facts.disks.serial") below `rec`. -EINVAL: there is no such field, or
+ * there are too many. */
 int phx_json_less_add(struct phx_json_less *less, const struct phx_record *rec, const char *path);
 
-/** Append `"name":` to an object that is being written, and a comma before it where it is not the
- * first member. */
+/** Appends `"name":` to the object that is being written, after a comma unless it is the first
+ * member. */
 void phx_json_put_member(struct phx_buf *b, const char *name);
-/** Append a comma, where this is not the first item of a list that is being written. */
+/** Appends a comma, unless the next item is the first of the list that is being written. */
 void phx_json_put_item(struct phx_buf *b);
-/** Append a value as compact text; NULL, or lack of memory: b->failed. */
+/** Appends a value as compact text. Sets b->failed if `j` is NULL or memory is lacking. */
 void phx_json_put_tree(struct phx_buf *b, const json_t *j);
-/** Append a string, quoted; as phx_json_record_text() for what is not UTF-8. */
+/** Appends a quoted string; invalid UTF-8 is replaced as in phx_json_record_text(). */
 void phx_json_put_text(struct phx_buf *b, const char *text);
-/** Append the member that field `f` of `obj` is, without what `less` (may be NULL) names. */
+/** Appends field `f` of `obj` as a member, without the fields in `less` (may be NULL). */
 void phx_json_put_field(struct phx_buf *b, const struct phx_field *f, const void *obj,
 			const struct phx_json_less *less);
 
@@ -60,27 +61,27 @@ void phx_json_put_field(struct phx_buf *b, const struct phx_field *f, const void
 int phx_json_to_record(const struct phx_record *rec, const json_t *j, void *ret_obj,
 		       struct phx_err *err);
 
-/** The same of a text, which is taken apart in place: memory is needed for the record alone.
+/** The same from text, which is parsed in place, so memory is needed for the record alone.
  * Duplicate keys and trailing text are errors, too. */
 int phx_json_text_to_record(const struct phx_record *rec, const char *text, void *ret_obj,
 			    struct phx_err *err);
 
-/** The most that a text which somebody else wrote may hold: what is made of two of its bytes takes
- * a hundred times as much memory. */
+/** Limits of a text from an untrusted writer: a parsed tree may take a hundred times the memory of
+ * its text. */
 struct phx_json_shape {
 	unsigned depth;      /* how deep objects and lists are nested */
 	unsigned containers; /* objects and lists */
 	unsigned values;     /* of all kinds; 0: any number */
 };
-/** Before such a text is parsed: -EINVAL when it is nested deeper than `max` says, -E2BIG when it
- * has more objects and lists, or more values. Whether it is JSON is not looked at. */
+/** Checks such a text before it is parsed: -EINVAL if it is nested deeper than `max` says, -E2BIG
+ * if it has more objects and lists, or more values. Does not check that it is valid JSON. */
 int phx_json_check_shape(const char *text, size_t n, const struct phx_json_shape *max,
 			 struct phx_err *err);
-/** Parse text of at most `n` bytes; duplicate keys and trailing text are
- * errors (-EINVAL with line and column). Caller owns the reference. */
+/** Parses text of `n` bytes; duplicate keys and trailing text are errors (-EINVAL with line and
+ * column). The caller owns the reference. */
 int phx_json_parse(const char *text, size_t n, json_t **ret_json, struct phx_err *err);
-/** The same of what phxd answers. It passes on what nodes measure as they said it: a node that says
- * a member twice must not cost the reader the others, so the last of the two counts. */
+/** The same for answers of phxd. They may contain measurements exactly as a node sent them, and a
+ * key that a node wrote twice must not make the whole answer unreadable: the last one counts. */
 int phx_json_parse_answer(const char *text, size_t n, json_t **ret_json, struct phx_err *err);
 
 /** Compact text, malloc'd, keys in insertion order. NULL on ENOMEM. */

@@ -1,5 +1,4 @@
-/* JSON text read in place: see json_scan.h. Every loop ends at the NUL, which no value holds.
- * Pure. */
+/* A JSON scanner: see json_scan.h. Every loop ends at the NUL, which no value can contain. Pure. */
 #include "base/json_scan.h"
 
 #include <errno.h>
@@ -35,7 +34,7 @@ bool phx_scan_end(struct phx_scan *s)
 
 /* ---- strings ---- */
 
-/* Where the decoded text goes; counts on when there is no room. */
+/* Destination of decoded text; `n` goes on counting when there is no room. */
 struct sink {
 	char *dst;
 	size_t size, n;
@@ -49,7 +48,7 @@ static void put(struct sink *to, const char *from, size_t n)
 	to->n += n;
 }
 
-/* Four hexadecimal digits; UINT32_MAX: they are none. */
+/* Reads four hexadecimal digits; UINT32_MAX: there are not four. */
 static uint32_t take_hex(struct phx_scan *s)
 {
 	static const char digits[] = "0123456789abcdefABCDEF";
@@ -63,7 +62,7 @@ static uint32_t take_hex(struct phx_scan *s)
 	return v;
 }
 
-/* A character beyond the first 65,536 is two escapes. */
+/* Characters from U+10000 on are written as two escapes (a surrogate pair). */
 static uint32_t take_code(struct phx_scan *s)
 {
 	uint32_t v = take_hex(s);
@@ -143,7 +142,7 @@ static size_t count_digits(const char *s)
 	return n;
 }
 
-/* Passes over `n_before` characters and the digits behind them, of which there is at least one. */
+/* Skips `n_before` characters and the digits that follow; there must be at least one digit. */
 static bool take_digits(struct phx_scan *s, size_t n_before)
 {
 	s->at += n_before;
@@ -186,7 +185,7 @@ bool phx_scan_word(struct phx_scan *s, const char *word)
 
 /* ---- objects and lists ---- */
 
-/* Is there another one before `closing`? */
+/* Is there another member or item before `closing`? */
 static bool more(struct phx_scan *s, bool *began, const char *open, const char *want)
 {
 	bool first = !*began;

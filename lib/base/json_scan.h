@@ -1,45 +1,45 @@
-/* JSON text read in place, value by value: no tree is made, nothing is kept but what is asked for.
- * Used where much is read (base/json.h: records; phxd: beats). Takes what jansson takes, but for
- * what is nested deeper than PHX_SCAN_DEPTH_MAX. Pure. */
+/* A JSON scanner that reads text in place, value by value, without building a tree. Used where much
+ * is read (base/json.h: records; phxd: beats). Accepts what jansson accepts, except nesting deeper
+ * than PHX_SCAN_DEPTH_MAX. Pure. */
 #ifndef PHX_BASE_JSON_SCAN_H
 #define PHX_BASE_JSON_SCAN_H
 
 #include "base/util.h"
 
 #define PHX_SCAN_DEPTH_MAX 64
-/** Room for the name of a member; of a longer one the beginning is told. */
+/** Room for the name of a member; longer names are truncated. */
 #define PHX_SCAN_NAME_MAX 128
 
-/** A place in a text that ends with NUL. `want`: what was expected at `at`; NULL as long as all is
- * well. It sticks: nothing is read any more. */
+/** A place in a NUL-terminated text. `want` says what was expected at `at`; NULL: no error so far.
+ * An error sticks: nothing is read after it. */
 struct phx_scan {
 	const char *text, *at;
 	const char *want;
 };
 
-/** A scan that begins with `text`, which is borrowed. */
+/** A scan at the beginning of `text`, which is borrowed. */
 static inline struct phx_scan phx_scan_of(const char *text)
 {
 	return (struct phx_scan){text, text, NULL};
 }
-/** The first character of the value that comes next ('{', '[', '"', 't', a digit...), NUL at the
- * end. */
+/** The first character of the next value ('{', '[', '"', 't', a digit...), NUL at the end. */
 char phx_scan_peek(struct phx_scan *s);
-/** The next member of the object that comes next, `*began` being false before the first: its name,
- * and its value comes next. False: there was none left, or s->want. */
+/** Reads the name of the next member of an object; its value comes next. `*began` is false before
+ * the first member. False: no more members, or an error (s->want). */
 bool phx_scan_member(struct phx_scan *s, bool *began, char ret_name[PHX_SCAN_NAME_MAX]);
-/** The same of a list: its next item comes next. */
+/** The same for a list: the next item comes next. */
 bool phx_scan_item(struct phx_scan *s, bool *began);
-/** The string that comes next: writes as much as fits into `dst` (may be NULL if dst_size is 0),
- * with a NUL, and returns the length of the whole; -EINVAL: it is none. */
+/** Reads a string: writes as much as fits into `dst` (may be NULL if dst_size is 0), with a NUL,
+ * and returns the length of the whole string; -EINVAL: it is not a string. */
 int64_t phx_scan_string(struct phx_scan *s, char *dst, size_t dst_size);
-/** The number that comes next: -ERANGE when it is no whole number, -EINVAL: s->want. */
+/** Reads a number. -ERANGE: a valid number, but not an integer; -EINVAL: s->want, also for one that
+ * does not fit. */
 int phx_scan_integer(struct phx_scan *s, int64_t *ret);
-/** The word that comes next (true, false, null), or s->want. */
+/** Reads the word `word` (true, false, null), or sets s->want. */
 bool phx_scan_word(struct phx_scan *s, const char *word);
-/** Whatever comes next is passed over, and looked at as closely; -EINVAL: s->want. */
+/** Skips the next value, whatever it is, and checks its syntax as strictly; -EINVAL: s->want. */
 int phx_scan_skip(struct phx_scan *s);
-/** Is nothing left? Else s->want. */
+/** Is nothing left of the text? Otherwise sets s->want. */
 bool phx_scan_end(struct phx_scan *s);
 
 #endif

@@ -1,5 +1,5 @@
-/* Strings as JSON, JSON texts of others, and members of objects: see json.h. Called by whoever
- * reads what came over the network or from a file without a record; does no I/O. */
+/* Writes strings, checks and parses JSON texts of others, and reads members of objects: see json.h.
+ * Called by code that reads from the network or a file without a record; does no I/O. */
 #include "base/json.h"
 
 #include <errno.h>
@@ -17,7 +17,7 @@ static void put_escaped(struct phx_buf *b, unsigned char c)
 		phx_buf_addf(b, "\\u%04X", c);
 }
 
-/* Valid UTF-8. */
+/* Writes a string that is valid UTF-8. */
 static void put_valid(struct phx_buf *b, const char *s)
 {
 	const char *from = s;
@@ -42,7 +42,7 @@ static bool any_special(uint64_t eight)
 	return (eight | (eight - ones * 0x20) | (quote - ones) | (backslash - ones)) & high;
 }
 
-/* Does it stand between quotes as it is: printable ASCII, nothing to escape? */
+/* Is it printable ASCII with nothing to escape? */
 static bool is_plain(const char *s, size_t n)
 {
 	uint64_t eight;
@@ -65,7 +65,7 @@ static void put_plain(struct phx_buf *b, const char *s, size_t n)
 	memcpy(to + 1, s, n);
 }
 
-/* A text that was cut within a character must not keep the state from being written. */
+/* A text that was truncated within a character must not prevent the state from being written. */
 void phx_json_put_text(struct phx_buf *b, const char *text)
 {
 	size_t n = strlen(text);
@@ -94,7 +94,7 @@ void phx_json_put_tree(struct phx_buf *b, const json_t *j)
 		phx_buf_add(b, text, strlen(text));
 }
 
-/* What was met so far: every value stands behind a comma, or is the first one of its container. */
+/* Checks the counts so far: every value follows a comma, or is the first one of its container. */
 static int exceeds(const struct phx_json_shape *met, const struct phx_json_shape *max,
 		   struct phx_err *err)
 {

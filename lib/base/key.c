@@ -1,5 +1,5 @@
-/* Values of configuration files as text, and text as values: see key.h. Called by the readers of
- * files, by whoever shows a configuration, and by lib/re for the defaults of an agreement. Pure. */
+/* Parses and formats values of configuration files: see key.h. Called by the readers of files, by
+ * code that shows a configuration, and by lib/re for the defaults of an agreement. Pure. */
 #include "base/key.h"
 
 #include <errno.h>
@@ -202,7 +202,7 @@ static int parse_span(const struct phx_field *f, const char *text, void *member,
 	return phx_key_put_milli(f, seconds * 1000, member, err);
 }
 
-/* "1.25" is 1250; the whole part and three decimals, zeros behind them. */
+/* Parses "1.25" as 1250: a whole part and at most three decimals, then only zeros. */
 static int parse_fraction(const struct phx_field *f, const char *text, void *member,
 			  struct phx_err *err)
 {

@@ -1,28 +1,29 @@
-/* Keys of configuration files: what a row of a record's table (base/record.h) says of how people
- * write its member. From it come the reader (config/conf.h), the default, the text that is shown,
- * and the manual. Pure.
+/* Keys of configuration files. A row of a record's table (base/record.h) may say how people write
+ * its member; the reader (config/conf.h), the default, the text that is shown and the manual all
+ * come from that row. Pure.
  *
  *	F(S, port, U32, KEY(port, NUMBER(1, 65535), "80", "Where it listens."))
  *
- * is the member `port`, in files the key `port`, a number within these bounds, 80 where the file
- * does not have it. The default is written as in a file; PHX_REQUIRED: there is none, and a file
- * without the key is refused; "": the member stays as it is. The last text is for the manual. */
+ * describes the member `port`: in files the key `port`, a number within these bounds, 80 if the
+ * file does not have the key. The default is written as in a file; PHX_REQUIRED: there is none, and
+ * a file without the key is refused; "": the member stays as it is. The last text is for the
+ * manual. */
 #ifndef PHX_BASE_KEY_H
 #define PHX_BASE_KEY_H
 
 #include "base/record.h"
 
-/** How a value is written, and of what kind the member is. */
+/** How a value is written, and the kind of its member. */
 enum phx_key_form {
 	PHX_KEY_TEXT,     /* STR: one printable line of min to max bytes; max 0: what fits */
 	PHX_KEY_NAME,     /* STR: phx_name_valid() */
 	PHX_KEY_IDENTITY, /* STR: phx_identity_parse(), with a kind or without */
 	PHX_KEY_PATH,     /* STR: an absolute path of min to max bytes */
-	/* STR: the same, or one that begins with {config_dir}/, {state_dir}/ or {run_dir}/ */
+	/* STR: the same, or a path that begins with {config_dir}/, {state_dir}/ or {run_dir}/ */
 	PHX_KEY_PLACE,
-	PHX_KEY_ADDRESS,  /* STR: IPv4, or nothing */
+	PHX_KEY_ADDRESS,  /* STR: an IPv4 address, or "" */
 	PHX_KEY_PEER,     /* STR: ADDRESS:PORT */
-	PHX_KEY_RANGE,    /* REC(phx_ip_range): "FIRST,LAST", or nothing */
+	PHX_KEY_RANGE,    /* REC(phx_ip_range): "FIRST,LAST", or "" */
 	PHX_KEY_NUMBER,   /* U32, from min to max */
 	PHX_KEY_BOUND,    /* U32, from 1 to max, or none: 0 */
 	PHX_KEY_TIME,     /* U32: seconds from min to max, 30 or "30s", "5m" */
@@ -32,9 +33,10 @@ enum phx_key_form {
 	PHX_KEY_YES,      /* BOOL: true or false */
 	PHX_KEY_CHOICE,   /* ENUM: one of its names */
 	PHX_KEY_WORDS,    /* LIST(phx_word): [ "a", "b" ], at most max; 0: any number */
-	/* REC(r): { ... }, the keys of its record. Default "{}": its defaults, else all is zero */
+	/* REC(r): { ... } with the keys of its record. Default "{}": its defaults, otherwise all
+	 * zero */
 	PHX_KEY_GROUP,
-	PHX_KEY_OTHER, /* a key that its reader reads by itself */
+	PHX_KEY_OTHER, /* a key with a reader of its own */
 };
 #define PHX_FORM_TEXT(min_, max_) .form = PHX_KEY_TEXT, .min = min_, .max = max_
 #define PHX_FORM_LINE .form = PHX_KEY_TEXT
@@ -69,7 +71,7 @@ struct phx_key {
 };
 #define PHX_REQUIRED NULL
 
-/* what PHX_ROW_() makes of the fourth word of a row */
+/* PHX_ROW_() expands the fourth word of a row to this */
 #define PHX_HAS_KEY(name_, form_, fallback_, prose_) \
 	.key = &(const struct phx_key) \
 	{ \
@@ -89,23 +91,24 @@ PHX_RECORD_STRUCT(phx_ip_range, PHX_IP_RANGE_FIELDS);
 /** The row of a key; NULL when the record has none such. */
 const struct phx_field *phx_key_find(const struct phx_record *rec, const char *name);
 
-/** A value as text into the member of a row that has a key. Not for WORDS, GROUP and OTHER, which
- * have no text but "". -EINVAL, -ENAMETOOLONG: `err` says what would be right, as it follows upon
- * the value: "must be true or false". */
+/** Parses `text` into the member of a row that has a key. Not for WORDS, GROUP and OTHER, which
+ * take no text but "". -EINVAL, -ENAMETOOLONG: `err` says what would be right, to follow the value
+ * in a sentence: "must be true or false". */
 int phx_key_parse(const struct phx_field *f, const char *text, void *member, struct phx_err *err);
 
-/** Thousandths into the member of a row of the form SPAN or FRACTION; errors as phx_key_parse(). */
+/** Puts thousandths into the member of a row of the form SPAN or FRACTION; errors as
+ * phx_key_parse(). */
 int phx_key_put_milli(const struct phx_field *f, uint64_t milli, void *member, struct phx_err *err);
 
-/** The member as text, cut to size: what phx_key_parse() takes; words with blanks between them, of
- * a group nothing. */
+/** Formats the member as phx_key_parse() takes it, truncated to `size`; WORDS are separated by
+ * blanks, a GROUP is "". */
 void phx_key_format(const struct phx_field *f, const void *member, char *buf, size_t size);
 
-/** The default of one row into its member, unless it is "" or required. -EINVAL: the table is
+/** Sets the member to the default of its row, unless that is "" or required. -EINVAL: the table is
  * wrong. */
 int phx_key_default(const struct phx_field *f, void *member, struct phx_err *err);
 
-/** The defaults of all rows into `obj`. */
+/** Sets all members of `obj` to their defaults. */
 int phx_key_defaults(const struct phx_record *rec, void *obj, struct phx_err *err);
 
 #endif

@@ -51,7 +51,7 @@ static int make_room(struct phx_nodeset *s)
 	return phx_hash_reserve(&s->index, s->n + 1);
 }
 
-/* 1: it was absent. */
+/* Returns 1 if it was absent. */
 static int append(struct phx_nodeset *s, const char *name)
 {
 	if (phx_nodeset_has(s, name))
@@ -61,7 +61,7 @@ static int append(struct phx_nodeset *s, const char *name)
 	char *copy = strdup(name);
 	if (!copy)
 		return -ENOMEM;
-	phx_hash_put(&s->index, phx_hash_text(name), s->n); /* there is room */
+	phx_hash_put(&s->index, phx_hash_text(name), s->n); /* cannot fail: reserved above */
 	s->names[s->n++] = copy;
 	return 1;
 }
@@ -118,7 +118,7 @@ static void work_remove(struct work *w, const char *name)
 	w->n_live--;
 }
 
-/* Give the set away, without the holes. */
+/* Gives the set to the caller, without the holes. */
 static void work_take(struct work *w, struct phx_nodeset *ret)
 {
 	uint32_t n = 0;
@@ -126,7 +126,7 @@ static void work_take(struct work *w, struct phx_nodeset *ret)
 	for (uint32_t i = 0; i < w->s.n; i++) {
 		if (!w->s.names[i])
 			continue;
-		/* there was room for more */
+		/* cannot fail: the table held more before */
 		phx_hash_put(&w->s.index, phx_hash_text(w->s.names[i]), n);
 		w->s.names[n++] = w->s.names[i];
 	}
@@ -209,7 +209,7 @@ struct parse {
 	phx_nodeset_group_fn group;
 	void *arg;
 	uint32_t budget;
-	struct segment segments[SEGMENTS_MAX]; /* of the operand in work */
+	struct segment segments[SEGMENTS_MAX]; /* of the operand that is being parsed */
 	uint32_t n_segments;
 	const char *operand; /* where it began */
 	struct phx_err *err;
@@ -327,7 +327,7 @@ static int parse_segment(struct parse *p)
 	return 0;
 }
 
-/* How many names the operand stands for; above the limit it does not matter by how much. */
+/* How many names the operand stands for; counts no further than the limit. */
 static uint64_t count_names(const struct parse *p)
 {
 	uint64_t total = 1;
@@ -373,7 +373,7 @@ static int add_expanded(struct parse *p, const char *name, struct work *ret)
 	return is_group ? add_group(p, name + 1, ret) : work_add(ret, name);
 }
 
-/* Appends what segment `i` and all behind it stand for to name[0..n). */
+/* Appends to name[0..n) what segment `i` and the later ones stand for. */
 static int expand(struct parse *p, uint32_t i, char *name, size_t n, struct work *ret)
 {
 	enum { ROOM = PHX_NAME_MAX + 1 }; /* one more, for '@' */
@@ -558,7 +558,7 @@ char *phx_nodeset_fold(const struct phx_nodeset *s)
 	PHX_AUTO_FREE struct part *parts = calloc(s->n + 1, sizeof(*parts));
 	if (!parts)
 		return NULL;
-	bool sorted = true; /* as names mostly come */
+	bool sorted = true; /* names mostly come sorted */
 	for (uint32_t i = 0; i < s->n; i++) {
 		parts[i] = split_name(s->names[i]);
 		sorted = sorted && (!i || compare_parts(&parts[i - 1], &parts[i]) <= 0);

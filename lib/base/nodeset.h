@@ -17,8 +17,8 @@ struct phx_nodeset {
 	struct phx_hash index; /* of names */
 };
 
-/** Names of a group "@NAME", "@KEY:VALUE" or "@KEY=VALUE" appended to `ret`; -ENOENT when there is
- * none. */
+/** Appends the names of a group "@NAME", "@KEY:VALUE" or "@KEY=VALUE" to `ret`; -ENOENT: there is
+ * no such group. */
 typedef int (*phx_nodeset_group_fn)(void *arg, const char *group, struct phx_nodeset *ret);
 
 /** Parse `text`. Operators, left to right without precedence: ',' union,
@@ -30,7 +30,7 @@ typedef int (*phx_nodeset_group_fn)(void *arg, const char *group, struct phx_nod
 int phx_nodeset_parse(const char *text, phx_nodeset_group_fn group, void *arg,
 		      struct phx_nodeset *ret, struct phx_err *err);
 
-/** Add one plain name if absent. -EINVAL: it is none; -E2BIG, -ENOMEM. Constant time, as is
+/** Adds one plain name if absent. -EINVAL: not a valid name; -E2BIG, -ENOMEM. Constant time, as is
  * phx_nodeset_has(). */
 int phx_nodeset_add(struct phx_nodeset *s, const char *name);
 bool phx_nodeset_has(const struct phx_nodeset *s, const char *name);

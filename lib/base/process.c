@@ -1,6 +1,6 @@
-/* Processes: see process.h. Called by everything that starts programs; never through a shell, and
- * of its functions only those that wait are nothing for a main loop. Between fork and exec there
- * are async-signal-safe calls alone, for most of our programs have threads. */
+/* Processes: see process.h. Called by everything that starts programs. Never uses a shell; a main
+ * loop may call all functions except those that wait. Between fork and exec only async-signal-safe
+ * functions are called, since most of our programs have threads. */
 #include "base/process.h"
 
 #include <errno.h>
@@ -31,7 +31,7 @@ static int enter_group(enum phx_launch_group group)
 					   : 0;
 	for (int sig = 1; sig < NSIG; sig++)
 		if (sig == SIGPIPE ||
-		    group == PHX_GROUP_SESSION) /* others keep what nohup asked for */
+		    group == PHX_GROUP_SESSION) /* other groups keep what nohup ignores */
 			signal(sig, SIG_DFL);
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, NULL);
@@ -44,16 +44,16 @@ static int redirect(const struct phx_launch *l)
 	if (in < 0 || dup2(in, STDIN_FILENO) < 0 || (l->out && dup2(l->out, STDOUT_FILENO) < 0) ||
 	    (l->errout && dup2(l->errout, STDERR_FILENO) < 0))
 		return -errno;
-	/* also what others opened carelessly */
+	/* also descriptors that others opened without O_CLOEXEC */
 	return close_range(STDERR_FILENO + 1, ~0U, CLOSE_RANGE_CLOEXEC) < 0 ? -errno : 0;
 }
 
-/* The system calls themselves: those of the C library would ask our other threads, which are not in
+/* Raw system calls: the C library's functions would signal our other threads, which do not exist in
  * the child. */
 int phx_process_take_rights(const struct phx_run_as *as)
 {
 	if (!phx_id_valid(as->uid) || !phx_id_valid(as->gid))
-		return -EPERM; /* the calls below would leave what we are */
+		return -EPERM; /* the calls below would change nothing */
 	if (geteuid() == 0 && syscall(SYS_setgroups, as->n_groups, as->groups) < 0)
 		return -errno;
 	return syscall(SYS_setresgid, as->gid, as->gid, as->gid) < 0 ||
@@ -98,7 +98,7 @@ int phx_process_become(const struct phx_launch *l, pid_t parent, const char **re
 
 /* ---- starting ---- */
 
-/* What the child says when it cannot become the program; 0 when it has. */
+/* The error of a child that could not become the program; 0 when it has. */
 static int read_report(int fd)
 {
 	int said = 0;
@@ -249,7 +249,7 @@ int phx_process_end_noted(const char *pid_file, bool group, uint32_t grace_ms, s
 {
 	pid_t pid = phx_process_noted(pid_file);
 	PHX_AUTO_CLOSE int pidfd = pid ? pidfd_open(pid, 0) : -1;
-	/* asked again: the pidfd is of the process that is meant */
+	/* asked again, so that the pidfd is sure to be of the noted process */
 	int r = pidfd >= 0 && phx_process_noted(pid_file) == pid
 		? end(pid, pidfd, group, grace_ms, err)
 		: 0;

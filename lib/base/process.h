@@ -1,7 +1,7 @@
-/* Processes: started with an argument vector, never through a shell; watched by their pidfd;
- * written down, so that another program finds them again and takes no other process for them;
- * ended. Everything that Phoenix starts is started here: spawn.h runs a program to its end on top
- * of it. */
+/* Processes: starts them with an argument vector, never through a shell; watches them by their
+ * pidfd; notes them in files, so that another program can find them again and takes no other
+ * process for them; ends them. Everything that Phoenix starts is started here: spawn.h, which runs
+ * a program to its end, builds on it. */
 #ifndef PHX_BASE_PROCESS_H
 #define PHX_BASE_PROCESS_H
 
@@ -12,8 +12,8 @@
 
 enum { PHX_GROUPS_MAX = 64 };
 
-/** Whom a program runs as: this user and these groups, and no others. Who is not root can only give
- * himself. */
+/** The user and groups that a program runs with, and no others. A process that is not root can only
+ * name its own user. */
 struct phx_run_as {
 	uid_t uid;
 	gid_t gid;
@@ -21,79 +21,80 @@ struct phx_run_as {
 	gid_t groups[PHX_GROUPS_MAX];
 };
 
-/** Whose process group a program is in. */
+/** Which process group a program is in. */
 enum phx_launch_group {
-	PHX_GROUP_SHARED,  /* ours: what the terminal sends us, it gets, too */
-	PHX_GROUP_OWN,     /* one of its own, which its pid names */
-	PHX_GROUP_SESSION, /* a session of its own; no signal is ignored in it */
+	PHX_GROUP_SHARED,  /* ours: it gets the terminal's signals, too */
+	PHX_GROUP_OWN,     /* its own, numbered by its pid */
+	PHX_GROUP_SESSION, /* a session of its own, in which no signal is ignored */
 };
 
-/** How a program is to start. Everything is borrowed for the call. */
+/** How to start a program. Everything is borrowed for the call. */
 struct phx_launch {
 	/* NULL-terminated; argv[0] is looked up in the PATH of its environment */
 	const char *const *argv;
 	const char *const *env; /* its whole environment; NULL = ours */
-	const char *dir;        /* where it starts; NULL = where we are */
-	/* or here: entered after `dir`, with the rights that it has; NULL = none */
+	const char *dir;        /* its working directory; NULL = ours */
+	/* a further directory, entered after `dir` with the program's own rights; NULL = none */
 	const char *user_dir;
 	const struct phx_run_as *as; /* NULL = ourselves */
 	int in;                      /* its stdin; 0 = /dev/null */
-	/* its stdout and stderr; 0 = ours. It gets no other descriptor of ours */
+	/* its stdout and stderr; 0 = ours. It inherits no other descriptor of ours */
 	int out, errout;
 	enum phx_launch_group group;
-	int death_signal; /* which it gets when the thread that started it ends; 0 = none */
+	int death_signal; /* sent when the thread that started it ends; 0 = none */
 	/* called in the new process before its rights change: async-signal-safe, 0 or negative
 	 * errno; NULL = none */
 	int (*prepare)(const void *arg);
 	const void *arg;
 };
 
-/** Block what a terminal or a service manager sends (SIGINT, SIGTERM, SIGHUP; they are left in
- * `ret_held`, may be NULL) for who reads them from a descriptor, or heeds them not; and ignore
- * SIGPIPE. Blocked and not ignored: what is started with a signal mask of its own heeds them.
- * Before any other thread is there. */
+/** Blocks the signals of a terminal or a service manager (SIGINT, SIGTERM, SIGHUP; ret_held, may be
+ * NULL, gets them) for callers that read them from a descriptor or disregard them, and ignores
+ * SIGPIPE. They are blocked, not ignored, so that a program started with its own signal mask reacts
+ * to them. Call it before the first thread is started. */
 void phx_signals_hold(sigset_t *ret_held);
 
 /** A child of ours. */
 struct phx_process {
 	pid_t pid;
-	int pidfd; /* owned by whom it was given to */
+	int pidfd; /* owned by the caller that got it */
 };
 
-/** Start a program; returns when it has been executed, or could not be: -ENOENT, -EACCES no such
- * program, -EPERM `as` cannot be, another -errno. Any thread may call it. */
+/** Starts a program; returns when its execution has begun or failed: -ENOENT, -EACCES no such
+ * program, -EPERM the rights of `as` cannot be taken, another -errno. Any thread may call it. */
 int phx_process_start(const struct phx_launch *l, struct phx_process *ret, struct phx_err *err);
 
-/** The second half of that, for one that has forked itself: become the program. Returns only on
- * failure, a negative errno; ret_what is what it is about: the program or a directory. `parent`:
- * who forked, for the death signal; if he has ended meanwhile, so do we. Async-signal-safe. */
+/** The second half of phx_process_start(), for a caller that has forked by itself: becomes the
+ * program. Returns only on failure, a negative errno; ret_what names the program or directory
+ * concerned. `parent` is the process that forked, for the death signal; if it has ended meanwhile,
+ * so do we. Async-signal-safe. */
 int phx_process_become(const struct phx_launch *l, pid_t parent, const char **ret_what);
 
-/** Be this user, with these groups, for good; in a process with one thread that becomes no other
- * program. Negative errno: it must not go on. Async-signal-safe. */
+/** Becomes this user with these groups, for good; in a process with one thread that executes no
+ * other program. On a negative errno the process must not go on. Async-signal-safe. */
 int phx_process_take_rights(const struct phx_run_as *as);
 
-/** -ESRCH when it has ended. */
+/** -ESRCH: the process has ended. */
 int phx_process_signal(int pidfd, int sig);
-/** 0 when it has ended, -ETIMEDOUT when it has not by then. Does not collect it. */
+/** 0: the process has ended; -ETIMEDOUT: it has not within timeout_ms. Does not reap it. */
 int phx_process_wait(int pidfd, uint32_t timeout_ms);
-/** Wait until a child has ended, and collect it: its exit status, or 128 + signal. -ECHILD: it was
- * collected before. */
+/** Waits until a child has ended and reaps it: its exit status, or 128 + signal. -ECHILD: it was
+ * reaped before. */
 int phx_process_status(int pidfd);
 
-/** When a process started, in clock ticks since boot: with the pid it names a process for ever. 0
- * when there is none. */
+/** When a process started, in clock ticks since boot; together with the pid this identifies a
+ * process for ever. 0: there is no such process. */
 uint64_t phx_process_since(pid_t pid);
 
-/** Write the process down. */
+/** Notes the process in `pid_file`. */
 int phx_process_note(const char *pid_file, pid_t pid, struct phx_err *err);
-/** The process that was written down there; 0 when it does not run any more, or none was. */
+/** The pid of the process noted there; 0 if it no longer runs, or none was noted. */
 pid_t phx_process_noted(const char *pid_file);
-/** End the process that was written down there, then remove the file: SIGTERM, after grace_ms
- * SIGKILL; 0 ms = SIGKILL at once. group: its process group, what is left of it included. None that
- * runs: 0. -ETIMEDOUT, -EPERM: the file stays. */
+/** Ends the process noted there, then removes the file: SIGTERM, and SIGKILL after grace_ms (0:
+ * SIGKILL at once). `group`: ends its process group, including members that outlive it. 0 also if
+ * no such process runs. -ETIMEDOUT, -EPERM: the file stays. */
 int phx_process_end_noted(const char *pid_file, bool group, uint32_t grace_ms, struct phx_err *err);
-/** Likewise one by its pid. Does not collect it. */
+/** Ends a process by its pid, likewise. Does not reap it. */
 int phx_process_end(pid_t pid, bool group, uint32_t grace_ms, struct phx_err *err);
 
 #endif

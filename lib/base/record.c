@@ -147,7 +147,7 @@ static bool text_equal(char *const *a, char *const *b)
 	return !strcmp(*a ? *a : "", *b ? *b : "");
 }
 
-/* Fields that lie side by side are copied at once: most of a record. Returns the last of them. */
+/* Copies adjacent plain fields at once: most of a record. Returns the last of them. */
 static size_t copy_plain(const struct phx_record *rec, size_t first, void *dst, const void *src)
 {
 	size_t from = rec->fields[first].offset, to = from, i = first;

@@ -1,11 +1,9 @@
-/* Records: one table that says what a struct holds, from which the journal,
- * the snapshots, the API and the CLI's JSON all come. Pure: tables and memory.
- * The JSON form is written and read by base/json.h.
+/* Records: one table says what a struct holds; the journal, the snapshots, the API and the CLI's
+ * JSON all follow from it. base/json.h writes and reads the JSON form. Pure: tables and memory.
  *
- * A record holds fixed-size character arrays, texts of any length (malloc'd),
- * integers, booleans, enums, embedded records, lists (struct phx_list) of records,
- * unions of records and live objects (struct phx_live). Nothing else is owned, so that freeing,
- * copying and comparing are generic. */
+ * A record holds fixed-size character arrays, texts of any length (malloc'd), integers, booleans,
+ * enums, embedded records, lists (struct phx_list) of records, unions of records and live objects
+ * (struct phx_live). It owns nothing else, so freeing, copying and comparing are generic. */
 #ifndef PHX_BASE_RECORD_H
 #define PHX_BASE_RECORD_H
 
@@ -21,13 +19,13 @@ enum phx_field_type {
 	PHX_F_ENUM, /* int, by name in JSON */
 	PHX_F_REC,  /* embedded struct */
 	PHX_F_LIST, /* struct phx_list of structs */
-	/* union of structs: an enum beside it says which; its members are the record's own in
-	 * JSON */
+	/* union of structs, of which an enum of the record says the valid one; in JSON its members
+	 * are members of the record itself */
 	PHX_F_CASE,
 	PHX_F_LIVE, /* pointer to an object with indexes of its own; NULL = none, null in JSON */
 };
 
-/** Longest text that is taken from JSON. */
+/** Longest text that is accepted from JSON. */
 #define PHX_TEXT_MAX (128u << 10)
 
 struct phx_record;
@@ -43,9 +41,9 @@ struct phx_field {
 	const struct phx_record *record; /* PHX_F_REC, PHX_F_LIST */
 	const struct phx_live *live;     /* PHX_F_LIVE */
 	const struct phx_cases *cases;   /* PHX_F_CASE */
-	/* how configuration files have it (base/key.h); NULL: they do not */
+	/* its key in configuration files (base/key.h); NULL: none */
 	const struct phx_key *key;
-	/* its name in JSON that was written before it was renamed; NULL: it was not */
+	/* its former name in older JSON; NULL: none */
 	const char *was;
 };
 
@@ -55,28 +53,26 @@ struct phx_record {
 	size_t n_fields;
 };
 
-/** Which struct a union holds: the record at the place of the enum's value. Only the last member of
- * a record may be a union: PHX_ROW_CASE(). In JSON a member of another case than the
- * one that the enum says is passed over: it means nothing there. One that no case has is
- * refused. */
+/** Which struct a union holds: the record at the index that is the enum's value. Only the last
+ * member of a record may be a union: PHX_ROW_CASE(). In JSON, members of other cases than the one
+ * that the enum says mean nothing and are skipped; a member that no case has is an error. */
 struct phx_cases {
 	size_t tag; /* offset of the enum (int) in the record; all its values have a case */
 	const struct phx_record *const *records;
 	size_t n;
 };
-/** The record of what the union `f` holds in `obj`; a value of the enum that has none: that of the
- * first. */
+/** The record of what the union `f` holds in `obj`; the first one if the enum's value has none. */
 const struct phx_record *phx_case_of(const struct phx_field *f, const void *obj);
 
-/** An object that is more than a record, because it must be fast: kept whole in memory, copied,
- * compared and written as its image, a plain record. An object restored from an image must behave
- * as the one it was saved from. */
+/** An object that for speed is more than a record: it is kept whole in memory, and copied, compared
+ * and written as its image, a plain record. An object restored from an image must behave like the
+ * one that was saved. */
 struct phx_live {
 	const struct phx_record *image;
-	/** Deep copy of what `live` knows (ret_image is zeroed memory of image->size). -ENOMEM:
-	 * ret_image is zeroed again. */
+	/** Deep copy of the contents of `live` (ret_image is zeroed memory of image->size).
+	 * -ENOMEM: ret_image is zeroed again. */
 	int (*save)(const void *live, void *ret_image);
-	/** -EINVAL for an image that contradicts itself, -ENOMEM. */
+	/** -EINVAL for an inconsistent image, -ENOMEM. */
 	int (*restore)(const void *image, void **ret_live);
 	void (*free)(void *live);
 };
@@ -107,7 +103,7 @@ struct phx_live {
  *	LIVE(t, l)	t *, an object of the struct phx_live `l`
  *
  * A row may have a fourth word: KEY(...), how configuration files have the member, see base/key.h;
- * or WAS(name), the name that JSON of before has for it, which is still read. */
+ * or WAS(name), its former name in JSON, which is still read. */
 #define PHX_TYPE_STR(n) __typeof__(char[n])
 #define PHX_TYPE_TEXT __typeof__(char *)
 #define PHX_TYPE_U32 uint32_t
@@ -139,11 +135,11 @@ struct phx_live {
 	 PHX_HAS_##__VA_ARGS__},
 #define PHX_HAS_
 #define PHX_HAS_WAS(name_) .was = #name_
-/** The row of a union, behind all others; `m`: any of its members. */
+/** The row of a union, which must be the last row; `m` is any of the union's members. */
 #define PHX_ROW_CASE(S, m, cases_) \
 	{.name = #m, .type = PHX_F_CASE, .offset = offsetof(struct S, m), .cases = &cases_},
 
-/** The members alone, for a struct that has others beside. */
+/** The members alone, for a struct that has further ones. */
 #define PHX_MEMBERS(tag, FIELDS) FIELDS(PHX_MEMBER_, tag)
 /** Declares the struct and its record. */
 #define PHX_RECORD_STRUCT(tag, FIELDS) \
@@ -156,20 +152,21 @@ struct phx_live {
 	static const struct phx_field tag##_fields[] = {FIELDS(PHX_ROW_, tag)}; \
 	const struct phx_record tag##_record = {sizeof(struct tag), tag##_fields, \
 						PHX_ARRAY_SIZE(tag##_fields)}
-/** The same for one file alone. The struct may have its members by PHX_MEMBERS(), or of its own:
- * then rows may name members of members, and `name` tells several tables of one struct apart. */
+/** The same, static to one file. The struct may declare its members by PHX_MEMBERS() or by hand; in
+ * the latter case rows may name members of members, and `name` tells several tables of one struct
+ * apart. */
 #define PHX_RECORD_LOCAL(name, tag, FIELDS) \
 	static const struct phx_field name##_fields[] = {FIELDS(PHX_ROW_, tag)}; \
 	static const struct phx_record name##_record = {sizeof(struct tag), name##_fields, \
 							PHX_ARRAY_SIZE(name##_fields)}
 
-/** An item of a list of words that may be long, such as those of a job. Lists of it:
- * phx_record_fini(), never phx_list_fini() alone. */
+/** An item of a list of words of any length, such as those of a job. Free such lists by
+ * phx_record_fini(), never by phx_list_fini() alone. */
 #define PHX_TEXT_FIELDS(F, S) F(S, text, TEXT)
 PHX_RECORD_STRUCT(phx_text, PHX_TEXT_FIELDS);
 /** Append a copy of `text` to a list of struct phx_text; -ENOMEM: the list is as before. */
 int phx_text_push(struct phx_list *l, const char *text);
-/** A TEXT as a word, never NULL; borrowed. */
+/** A TEXT as a string, never NULL; borrowed. */
 static inline const char *phx_text(const char *text)
 {
 	return text ? text : "";
@@ -184,14 +181,12 @@ void phx_record_fini(const struct phx_record *rec, void *obj);
  * -ENOMEM leaves ret_dst zeroed. */
 int phx_record_copy(const struct phx_record *rec, void *ret_dst, const void *src);
 
-/** Same contents, field by field; false also when a live object could not be saved for want of
- * memory. */
+/** Same contents, field by field? False also if saving a live object failed for lack of memory. */
 bool phx_record_equal(const struct phx_record *rec, const void *a, const void *b);
 
-/** The image of a live object, malloc'd: phx_record_fini(live->image) and free() it. NULL on
- * ENOMEM. */
+/** The image of a live object, malloc'd; freed by phx_live_image_free(). NULL on ENOMEM. */
 void *phx_live_image(const struct phx_live *live, const void *object);
-/** Frees what phx_live_image() gave. NULL is fine. */
+/** Frees an image of phx_live_image(). NULL is fine. */
 void phx_live_image_free(const struct phx_live *live, void *image);
 
 #endif

@@ -1,4 +1,4 @@
-/* Records as files of JSON: see record_file.h. Called by the agent for what it must know after a
+/* Records as files of JSON: see record_file.h. Called by the agent for what it must remember over a
  * restart, and by phx lab. */
 #include "base/record_file.h"
 

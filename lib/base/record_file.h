@@ -6,12 +6,12 @@
 
 #include "base/record.h"
 
-/** Fill `ret` from the file at `path`, of at most `max` bytes; the caller frees it by
+/** Fills `ret` from the file at `path`, of at most `max` bytes; the caller frees it by
  * phx_record_fini(). Errors of phx_file_read() (-ENOENT, -EFBIG, …), -EINVAL with a text that names
- * the file and the member; -ENOMEM also when path is NULL. */
+ * the file and the member; -ENOMEM also if path is NULL. */
 int phx_record_file_read(const char *path, size_t max, const struct phx_record *rec, void *ret,
 			 struct phx_err *err);
-/** Replace the file at `path`, as phx_file_write() does. -ENOMEM also when path is NULL. */
+/** Replaces the file at `path` as phx_file_write() does. -ENOMEM also if path is NULL. */
 int phx_record_file_write(const char *path, const struct phx_record *rec, const void *obj,
 			  mode_t mode, struct phx_err *err);
 

@@ -1,5 +1,5 @@
-/* The one source of chance of the simulators: 64 bits of state, given by a seed, drawn in a fixed
- * order. The same seed gives the same numbers on every machine. Pure; not for secrets. */
+/* The random numbers of the simulators: 64 bits of state, set by a seed. The same seed gives the
+ * same sequence on every machine. Pure; not for secrets. */
 #ifndef PHX_BASE_RNG_H
 #define PHX_BASE_RNG_H
 
@@ -10,7 +10,7 @@ struct phx_rng {
 	uint64_t state; /* any value is a seed */
 };
 
-/** The next 64 bits: a counter that goes by an odd number, stirred twice. */
+/** The next 64 bits (SplitMix64): a counter that grows by an odd number, mixed twice. */
 static inline uint64_t phx_rng_next(struct phx_rng *r)
 {
 	uint64_t x = r->state += 0x9e3779b97f4a7c15ULL;

@@ -48,7 +48,7 @@ static int pipes_open(struct pipes *p)
 	return 0;
 }
 
-/* Does one of the additions set what `entry` sets? */
+/* Does one of `add` set the variable of `entry`? */
 static bool is_overridden(const char *entry, const char *const *add)
 {
 	size_t n = strcspn(entry, "=") + 1;
@@ -58,7 +58,7 @@ static bool is_overridden(const char *entry, const char *const *add)
 	return false;
 }
 
-/* Of ours what is kept for it: all, or the PATH alone. */
+/* Does the program inherit this variable of ours: any, or with `as` PATH alone? */
 static bool is_inherited(const char *entry, const struct phx_run *run)
 {
 	return !is_overridden(entry, run->env_add) && (!run->as || !strncmp(entry, "PATH=", 5));
@@ -84,8 +84,8 @@ static const char **merged_env(const struct phx_run *run)
 	return env;
 }
 
-/* What must not have what we have gets no more by set-uid programs, and leaves no memory of it
- * behind. */
+/* Runs in a program with fewer rights than ours: it gains none by set-uid programs, and leaves no
+ * core dump. */
 static int confine(const void *arg)
 {
 	const struct rlimit no_core = {0, 0};
@@ -94,7 +94,7 @@ static int confine(const void *arg)
 	return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0 ? -errno : 0;
 }
 
-/* Reads what is there; closes the descriptor at its end. */
+/* Reads what is available; closes the descriptor at its end. */
 static void drain(int *fd, struct phx_buf *b, size_t max)
 {
 	char chunk[8192];
@@ -173,7 +173,7 @@ static int attend(const struct phx_process *started, struct pipes *p, const stru
 	PHX_AUTO(phx_buf_fini) struct phx_buf errout = {0};
 	int64_t end = phx_clock_ms() + (run->timeout_ms ? run->timeout_ms : DEFAULT_TIMEOUT_MS),
 		left;
-	/* it may have closed its outputs and run on */
+	/* it may have closed its outputs and still run */
 	bool in_time = exchange(p, run, end, &out, &errout) && (left = end - phx_clock_ms()) > 0 &&
 		phx_process_wait(started->pidfd, (uint32_t)left) == 0;
 	if (!in_time)
@@ -204,7 +204,7 @@ int phx_run(const struct phx_run *run, struct phx_run_result *ret, struct phx_er
 		.out = p.out[1],
 		.errout = p.err[1],
 		.group = PHX_GROUP_OWN,
-		/* when this thread ends, and that is not before the program has */
+		/* sent when this thread ends, which waits for the program */
 		.death_signal = run->dies_with_us ? SIGKILL : 0,
 		.prepare = run->as ? confine : NULL,
 	};

@@ -7,9 +7,9 @@
 
 #include "base/util.h"
 
-/** First `size - 1` bytes of ROOT/PATH as text: cut at the first NUL, blanks
- * at both ends removed, bytes that are not printable ASCII become '?' (what
- * firmware says must survive as JSON; newlines stay). -errno leaves ret "". */
+/** The first `size - 1` bytes of ROOT/PATH as text: cut at the first NUL, blanks at both ends
+ * removed, bytes that are not printable ASCII replaced by '?' (text from firmware must be valid in
+ * JSON; newlines stay). -errno leaves ret "". */
 int phx_sys_text(const char *root, char *ret, size_t size, const char *fmt, ...)
 	__attribute__((format(printf, 4, 5)));
 
@@ -24,14 +24,13 @@ ssize_t phx_sys_bytes(const char *root, void *ret, size_t size, const char *fmt,
 /** Whether ROOT/PATH exists. */
 bool phx_sys_has(const char *root, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
-/** Where the link ROOT/PATH leads in the end, without ROOT in front;
- * -ENAMETOOLONG when `ret` is too small. */
+/** The final target of the link ROOT/PATH, without ROOT in front; -ENAMETOOLONG if `ret` is too
+ * small. */
 int phx_sys_target(const char *root, char *ret, size_t size, const char *fmt, ...)
 	__attribute__((format(printf, 4, 5)));
 
-/** Names in the directory ROOT/PATH, sorted, without dot files; `fn` is called
- * with each and may stop the walk with a result other than 0, which is returned.
- * A directory that cannot be read is -errno. */
+/** Calls `fn` for each name in the directory ROOT/PATH, sorted, without dot files. A result other
+ * than 0 stops the walk and is returned. -errno if the directory cannot be read. */
 int phx_sys_each(const char *root, const char *path, int (*fn)(void *arg, const char *name),
 		 void *arg);
 

@@ -1,5 +1,5 @@
-/* See tree.h. A directory within the tree is moved to its top before it is emptied, so that two
- * descriptors are enough for any depth; every file is reached from the descriptor of its directory.
+/* See tree.h. A directory within the tree is moved to the tree's top before it is emptied, so two
+ * descriptors suffice for any depth; every file is reached by the descriptor of its directory.
  * Never follows a link, never enters a mount. */
 #include "base/tree.h"
 
@@ -19,15 +19,15 @@
 #include "base/file.h"
 #include "base/util.h"
 
-/* How often somebody who still writes there is outrun (a round takes one level off what is deep),
- * and how often what is mounted over a mount is taken off. */
+/* How many rounds to try while somebody still writes there (a round also takes one level off a deep
+ * tree), and how many mounts on top of each other to detach. */
 enum { ROUNDS = 1 << 20, MOUNTS = 64 };
 
 struct work {
 	int top;
-	unsigned moved; /* names that were given at the top */
-	uint64_t done;  /* what went, or went up */
-	int first;      /* errno of the first that stayed, negative */
+	unsigned moved; /* counter for the names of directories that were moved to the top */
+	uint64_t done;  /* entries removed or moved up */
+	int first;      /* negative errno of the first entry that stayed */
 	char what[256];
 };
 
@@ -51,7 +51,7 @@ static int open_in(int dir, const char *name, int flags)
 	return fd < 0 ? -errno : fd;
 }
 
-/* The name is not resolved further than to what is mounted on it. */
+/* Detaches what is mounted on the name, which is not resolved further. */
 static int unmount(int dir, const char *name)
 {
 	PHX_AUTO_FREE char *path = phx_path("/proc/self/fd/%d/%s", dir, name);
@@ -60,7 +60,7 @@ static int unmount(int dir, const char *name)
 	return umount2(path, MNT_DETACH | UMOUNT_NOFOLLOW) < 0 ? -errno : 0;
 }
 
-/* Takes "immutable" and "append only" from what is open; whatever else it is, it stays. */
+/* Clears "immutable" and "append only" of an open file or directory; leaves anything else alone. */
 static void unlock_fd(int path_fd)
 {
 	char name[64];
@@ -85,7 +85,7 @@ static void unlock(int dir, const char *name)
 	unlock_fd(dir);
 }
 
-/* Does `act` until nothing is mounted there and no flag keeps it. */
+/* Calls `act` until nothing is mounted there and no flag protects it. */
 static int insist(int dir, const char *name, int (*act)(struct work *w, int dir, const char *name),
 		  struct work *w)
 {
@@ -161,13 +161,13 @@ static void note(struct work *w, const char *name, int r)
 		w->done++;
 }
 
-/* What is in a directory within the tree: files go, directories go up. */
+/* For entries of a directory within the tree: files are removed, directories move up. */
 static void clear_entry(struct work *w, int dir, const struct dirent *e)
 {
 	note(w, e->d_name, insist(dir, e->d_name, is_dir(dir, e) ? move_up : take_file, w));
 }
 
-/* Until nothing is there, or nothing goes any more. */
+/* Repeats until nothing is left, or nothing more can be removed. */
 static void clear(struct work *w, int dir,
 		  void (*act)(struct work *w, int dir, const struct dirent *e))
 {

@@ -1,4 +1,4 @@
-/* Texts that JSON takes: see utf8.h. Pure. */
+/* Valid UTF-8: see utf8.h. Pure. */
 #include "base/utf8.h"
 
 #include <stdint.h>

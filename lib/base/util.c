@@ -143,7 +143,7 @@ int phx_duration_parse(const char *s, uint64_t *ret_seconds)
 int phx_mac_parse(const char *s, char ret_mac[PHX_MAC_MAX])
 {
 	size_t n = s ? strlen(s) : 0;
-	size_t step = n == 17 ? 3 : 2; /* with separators, all of one kind, or without */
+	size_t step = n == 17 ? 3 : 2; /* 17 characters: with separators, all alike; else without */
 	if (n != 17 && n != 12)
 		return -EINVAL;
 	char mac[PHX_MAC_MAX] = "";
@@ -194,7 +194,7 @@ int phx_enum_parse(const struct phx_enum *e, const char *name, int *ret_value, s
 void *phx_list_push(struct phx_list *l, size_t item_size)
 {
 	if (l->n == l->cap) {
-		/* of what is large there is mostly one: a disk, a step */
+		/* lists of large items (disks, steps) mostly have one */
 		uint32_t cap = l->cap ? l->cap * 2 : item_size < 128 ? 4 : 1;
 		void *items = cap > l->cap ? reallocarray(l->items, cap, item_size) : NULL;
 		if (!items)
@@ -279,7 +279,8 @@ char *phx_buf_take(struct phx_buf *b)
 {
 	phx_buf_add(b, "", 0);
 	char *data = b->failed ? NULL : PHX_TAKE(b->data);
-	char *less = data ? realloc(data, b->n + 1) : NULL; /* it may be kept for long */
+	char *less =
+		data ? realloc(data, b->n + 1) : NULL; /* shrunk, since it may be kept for long */
 	phx_buf_fini(b);
 	return less ? less : data;
 }

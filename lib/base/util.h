@@ -39,7 +39,7 @@ int phx_str_copy(char *dst, size_t dst_size, const char *src);
 bool phx_str_eq(const char *a, const char *b);
 bool phx_str_starts(const char *s, const char *prefix);
 
-/** A number that a user or group can have: the greatest is none, the system's calls take it for
+/** Is it a number that a user or group can have? The greatest is none: system calls take it for
  * "leave it as it is". */
 static inline bool phx_id_valid(uint32_t id)
 {
@@ -92,9 +92,9 @@ struct phx_list {
 void *phx_list_push(struct phx_list *l, size_t item_size);
 /** Remove item `i`, keeping order. */
 void phx_list_remove(struct phx_list *l, size_t item_size, uint32_t i);
-/** What the items of a list stand by, ascending. */
+/** The key by which a list is sorted, ascending. */
 typedef uint64_t phx_list_key(const void *item);
-/** Place of the first item whose key is `key` or above; the list's length where there is none. */
+/** Index of the first item whose key is `key` or above; the list's length if there is none. */
 uint32_t phx_list_place(const struct phx_list *l, size_t item_size, phx_list_key *key_of,
 			uint64_t key);
 /** Free the items (not what they point to). Safe twice. */
@@ -113,9 +113,9 @@ struct phx_buf {
 	size_t n, cap;
 	bool failed;
 };
-/** Room for `n` more bytes and the NUL behind them. False: there is no memory. */
+/** Makes room for `n` more bytes and a NUL. False: out of memory. */
 bool phx_buf_reserve(struct phx_buf *b, size_t n);
-/** Where the caller writes the next `n` bytes himself, before the next call; NULL: failed. */
+/** Appends `n` bytes that the caller fills in himself, before the next call; NULL: failed. */
 static inline char *phx_buf_extend(struct phx_buf *b, size_t n)
 {
 	bool fits = !b->failed && b->n + n < b->cap;
@@ -137,9 +137,9 @@ void phx_buf_fini(struct phx_buf *b);
 /** Give the text away (malloc'd, "" when nothing was added); NULL if failed. */
 char *phx_buf_take(struct phx_buf *b);
 
-/** Is it a path that stays below the directory that it is taken in: relative, printable, of at most
- * 255 bytes, no part of it empty, "." or ".."? -EINVAL with a text that names it. Links are not its
- * matter: base/beneath.h. */
+/** Does the path stay below the directory in which it is used: relative, printable, at most 255
+ * bytes, no part empty, "." or ".."? -EINVAL with a text that names it. Does not look at links:
+ * base/beneath.h. */
 int phx_beneath_check(const char *path, struct phx_err *err);
 
 #endif

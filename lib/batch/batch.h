@@ -27,9 +27,9 @@ extern const struct phx_enum phx_batch_job_state_names;
 /** One job as the scheduler sees it. */
 #define PHX_BATCH_JOB_FIELDS(F, S) \
 	F(S, id, U64) /* unique in the RE; breaks ties */ \
-	/* its place in the queue, kept when the job is requeued (policies.md, reading 11) */ \
+	/* its place in the queue, kept when it is requeued (policies.md, reading 11) */ \
 	F(S, submit_ms, I64) \
-	/* wall time that the user named, or run time where a study knows it; -1 unknown: the job \
+	/* wall time that the user gave, or the run time if a study knows it; -1 unknown: the job \
 	 * is never backfilled into a reservation, and comes last under SJF */ \
 	F(S, estimate_ms, I64) \
 	F(S, start_ms, I64)  /* start of the present run; 0 while waiting */ \
@@ -72,7 +72,7 @@ struct phx_batch_config {
 	bool external;
 };
 
-/** Figures for policies and people, in nodes unless said otherwise. O(1). */
+/** Figures for policies and people, in nodes unless stated otherwise. O(1). */
 struct phx_batch_counts {
 	uint32_t idle;            /* may be given to a job now */
 	uint32_t busy;            /* held by running and killing jobs */

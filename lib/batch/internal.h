@@ -5,7 +5,7 @@
 #include "batch/batch.h"
 #include "batch/treap.h"
 
-#define PHX_BATCH_CLASSES 64u /* of sizes */
+#define PHX_BATCH_CLASSES 64u /* number of size classes */
 
 /** A row of scheduler.def, as code. */
 struct phx_batch_scheduler {
@@ -27,7 +27,7 @@ struct phx_batch {
 	struct phx_batch_node *end_nodes; /* of the tree `ends` */
 	uint32_t *chain;                  /* next slot with the same hash; next free slot */
 	uint32_t cap, used, free, n_jobs;
-	uint32_t *buckets;  /* hash of the id to slot */
+	uint32_t *buckets;  /* hash table from id to slot */
 	uint32_t n_buckets; /* a power of two, or 0 */
 
 	/* Waiting jobs in the scheduler's order. EASY looks for jobs that are both small and short,

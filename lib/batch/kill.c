@@ -1,6 +1,5 @@
-/* Which job is killed first when nodes must be given back: the orders of
- * killorder.def. Chooses jobs, kills none. Called by the ledger for a forced
- * return. */
+/* Which job is killed first when nodes must be given back: the orders of killorder.def. Chooses
+ * jobs, kills none. Called by the ledger for a forced return. */
 #include "batch/internal.h"
 
 #include <errno.h>

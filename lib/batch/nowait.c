@@ -11,7 +11,7 @@
 #include "base/heap.h"
 #include "batch/nowait.h"
 
-enum { PART_BITS = 10 }; /* the clock of a node counts 1/1024 ms */
+enum { PART_BITS = 10 }; /* a node's clock counts 1/1024 ms */
 
 struct task {
 	uint64_t id, seq; /* seq: order of placement, for ends at one instant */
@@ -29,7 +29,7 @@ struct node {
 };
 
 struct phx_nowait {
-	struct phx_list nodes; /* by number */
+	struct phx_list nodes; /* indexed by number */
 	struct phx_list free;  /* a bit a node, 64 a word: the node is there and has no task */
 	struct phx_list
 		/* uint32_t: heap of the n_busy nodes with tasks, the next to end one on top; room
@@ -38,7 +38,7 @@ struct phx_nowait {
 	uint32_t n_busy;
 	struct phx_list unplaced; /* struct task */
 	uint64_t seq;
-	uint32_t round; /* the round robin goes on at this node, or the next that is there */
+	uint32_t round; /* the round robin continues at this node, or the next existing one */
 };
 
 int phx_nowait_new(struct phx_nowait **ret)

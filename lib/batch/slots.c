@@ -71,7 +71,7 @@ static bool grow_slots(struct phx_batch *b)
 		grow_array(&b->nodes, cap, sizeof(*b->nodes)) &&
 		grow_array(&b->chain, cap, sizeof(*b->chain)) &&
 		(!easy || grow_array(&b->end_nodes, cap, sizeof(*b->end_nodes)));
-	lend_nodes(b); /* one array may have moved although another could not grow */
+	lend_nodes(b); /* even on failure: one array may have moved before another could not grow */
 	if (!grown)
 		return false;
 	b->cap = cap;

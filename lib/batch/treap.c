@@ -20,7 +20,7 @@ static bool pull_fit(struct phx_batch_node *n, const struct phx_batch_node *l,
 	return changed;
 }
 
-/* Computes anew what node i knows of its subtree; true when that changed. */
+/* Recomputes the figures of node i's subtree; true if they changed. */
 static bool pull(struct phx_batch_tree *t, uint32_t i)
 {
 	struct phx_batch_node *n = &t->nodes[i];
@@ -37,8 +37,8 @@ static bool pull(struct phx_batch_tree *t, uint32_t i)
 	return false;
 }
 
-/* Node x is new in the subtree of n: true when that changed what n knows. Unlike pull(), reads no
- * other node. */
+/* Adds node x to the figures of n's subtree; true if they changed. Unlike pull(), reads no other
+ * node. */
 static bool add(enum phx_batch_tree_knows knows, struct phx_batch_node *n,
 		const struct phx_batch_node *x)
 {
@@ -92,7 +92,7 @@ static void rotate_up(struct phx_batch_tree *t, uint32_t x)
 	n[p].up = x;
 	if (moved)
 		n[moved].up = p;
-	/* x has the subtree that p had */
+	/* x now has the subtree that p had */
 	n[x].min_size = n[p].min_size;
 	n[x].max_size = n[p].max_size;
 	n[x].sum = n[p].sum;
@@ -105,7 +105,7 @@ static void hang(struct phx_batch_tree *t, uint32_t i)
 	struct phx_batch_node *n = t->nodes;
 	uint32_t up = 0, at = t->root;
 	bool left = false, least = true, greatest = true;
-	if (t->last && phx_batch_node_before(&n[t->last], &n[i])) { /* most jobs come last */
+	if (t->last && phx_batch_node_before(&n[t->last], &n[i])) { /* most new jobs are the last */
 		up = t->last;
 		at = 0;
 		least = false;

@@ -1,9 +1,9 @@
-/* Trees of job slots, ordered by a key of three numbers. Each node knows of its
- * subtree what the search for a job that fits needs. Intrusive: the nodes lie in an
- * array of the caller, whose slot i is job i of the manager.
+/* Trees of job slots, ordered by a key of three numbers. Each node keeps the figures of its subtree
+ * that the search for a fitting job needs. Intrusive: the nodes lie in an array of the caller,
+ * whose slot i is job i of the manager.
  *
- * A treap whose priorities are a bijective hash of the key's last number: the
- * shape follows from the keys alone, whatever the order of insertion. */
+ * A treap whose priorities are a bijective hash of the key's last number: the shape follows from
+ * the keys alone, whatever the order of insertion. */
 #ifndef PHX_BATCH_TREAP_H
 #define PHX_BATCH_TREAP_H
 
@@ -23,7 +23,7 @@ struct phx_batch_node {
 };
 _Static_assert(sizeof(struct phx_batch_node) == 64, "a node is one cache line");
 
-/** What a tree knows of its subtrees. */
+/** Which figures a tree keeps of its subtrees. */
 enum phx_batch_tree_knows {
 	PHX_BATCH_KNOWS_NOTHING,
 	/* min_size, max_size, min_estimate: for the search for jobs that fit */

@@ -1,5 +1,5 @@
-/* What would go wrong when a workflow is carried out: see phx_flow_check(). Passes over every task
- * and every file once. Pure. */
+/* Problems of carrying out a workflow: see phx_flow_check(). Passes over every task and every file
+ * once. Pure. */
 #include <stdio.h>
 
 #include "base/utf8.h"
@@ -26,8 +26,8 @@ static void find(struct checking *c, uint32_t task, uint32_t line, const char *f
 	c->found(c->arg, task, line, text);
 }
 
-/* A file that one task writes is made before it is read. An edge of another way than a direct one
- * is not looked for: that its writer comes on no lower level is what can be told of all at once. */
+/* A file must be written before it is read. The dependency may be indirect: it is only checked that
+ * the writer is on a lower level, since searching for a path would be too slow. */
 static void check_input(struct checking *c, uint32_t task, uint32_t file)
 {
 	const struct phx_flow *f = c->f;

@@ -1,4 +1,4 @@
-/* Drafts of workflows: see draft.h. Called by the readers; looks at nothing that it keeps. Pure. */
+/* Drafts of workflows: see draft.h. Called by the readers; does not check what it keeps. Pure. */
 #include "flow/draft.h"
 
 #include <errno.h>

@@ -1,4 +1,4 @@
-/* Workflows as they were written: what is asked of them. See flow.h. Pure. */
+/* Workflows as they were written, and their totals: see flow.h. Pure. */
 #include "flow/flow.h"
 
 #include <errno.h>
@@ -56,8 +56,8 @@ static int64_t run_ms(const struct phx_flow_task *t)
 	return t->run_ms < 0 ? 0 : t->run_ms;
 }
 
-/* The longest way by time that ends with each task, and the task before it on that way. Tasks are
- * taken level by level: first sorted by it. */
+/* For each task the end of the longest path to it by time, and the task before it on that path.
+ * Visits tasks level by level, for which they are sorted first. */
 static int measure_ways(const struct phx_flow *f, int64_t *end_ms, uint32_t *before)
 {
 	PHX_AUTO_FREE uint32_t *first = calloc(f->n_levels + 1, sizeof(*first)),

@@ -15,8 +15,8 @@ size_t phx_glob_part(const char *path, unsigned i, const char **ret)
 	return at ? strcspn(at, "/") : 0;
 }
 
-/* Of a set that begins at `*at`, behind its '[': is `c` in it? Then *at is behind its ']'; a set
- * without an end is met by nothing. */
+/* Is `c` in the set at `*at`, which points behind its '['? If so, *at moves behind its ']'. A set
+ * without an end matches nothing. */
 static bool in_set(const char **at, const char *end, unsigned char c)
 {
 	const char *p = *at;
@@ -37,7 +37,7 @@ static bool in_set(const char **at, const char *end, unsigned char c)
 	return found != other;
 }
 
-/* One sign of the pattern, which is no '*', against one byte: *at goes behind it. */
+/* Matches one element of the pattern, other than '*', against one byte; *at moves behind it. */
 static bool sign_meets(const char **at, const char *end, char c)
 {
 	char sign = *(*at)++;
@@ -50,8 +50,8 @@ static bool sign_meets(const char **at, const char *end, char c)
 	return sign == c;
 }
 
-/* The last '*' takes one byte more whenever what is behind it does not fit: no pattern takes longer
- * than its length times that of the name. */
+/* On a mismatch the last '*' takes one byte more, so the time is at most the pattern's length times
+ * the name's. */
 bool phx_glob_meets(const char *part, size_t n_part, const char *name, size_t n)
 {
 	const char *end = part + n_part, *last = name + n, *star = NULL, *from = NULL;
@@ -91,7 +91,7 @@ bool phx_glob_meets_path(const char *pattern, const char *path)
 	}
 }
 
-/* Sets are closed. */
+/* Is every set closed, and no '\' the last byte? */
 static bool is_closed(const char *part, size_t n)
 {
 	const char *end = part + n, *p = part;

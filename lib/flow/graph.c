@@ -1,6 +1,6 @@
-/* Pictures of workflows as text: see graph.h. In the SVG a level is a row; the places in a row
- * follow the middle of the places of parents, then of children, a few times over, which leaves few
- * lines crossing. Pure. */
+/* Pictures of workflows as text: see graph.h. In the SVG a level is a row; tasks are ordered within
+ * a row by the mean position of their parents, then of their children, in several passes, so that
+ * few lines cross. Pure. */
 #include "flow/graph.h"
 
 #include <errno.h>
@@ -17,22 +17,22 @@ enum {
 	MARGIN = 16,
 	LABEL_MAX = 18, /* characters of an id that fit into a box */
 	PASSES = 6,
-	TOLD_MAX = 6 /* parents of a task that a line of text names */
+	TOLD_MAX = 6 /* parents of a task that one line of ASCII names */
 };
 
 /* ---- places ---- */
 
-/* A task and what it is sorted by. */
+/* A task and its sort key. */
 struct place {
 	uint32_t task, level;
-	int64_t by; /* 1024 times the middle of those that it hangs on */
+	int64_t by; /* mean position of its parents or children, in 1024ths */
 };
 
 struct layout {
 	const struct phx_flow *f;
-	struct place *places; /* level by level, in a row from the left */
-	uint32_t *x;          /* of each task: its place in its row */
-	uint32_t *first;      /* of each level, and where the last ends */
+	struct place *places; /* level by level, each row from the left */
+	uint32_t *x;          /* of each task: its index in its row */
+	uint32_t *first;      /* of each level, and the end of the last */
 	uint32_t widest;
 };
 
@@ -64,7 +64,7 @@ static uint32_t width_of(const struct layout *l, uint32_t level)
 	return l->first[level + 1] - l->first[level];
 }
 
-/* Where a task of a row stands, in 1024ths of the width of the picture. */
+/* Position of a task in its row, in 1024ths of the picture's width. */
 static int64_t share_of(const struct layout *l, uint32_t task)
 {
 	uint32_t width = width_of(l, l->f->tasks[task].level);
@@ -203,7 +203,7 @@ static void put_escaped(struct phx_buf *b, const char *text, unsigned max)
 	}
 }
 
-/* Middle of a box, rows being centred. */
+/* Middle of a task's box; rows are centred. */
 static uint32_t x_of(const struct layout *l, uint32_t task)
 {
 	uint32_t missing = l->widest - width_of(l, l->f->tasks[task].level);
@@ -224,8 +224,8 @@ static void put_line(const struct layout *l, uint32_t parent, uint32_t child, st
 		     x2, y2);
 }
 
-/* Tasks of one kind have one colour; these can be told apart with any kind of sight (after Okabe
- * and Ito). */
+/* Tasks of one kind have one colour; the colours can be told apart with any colour vision (after
+ * Okabe and Ito). */
 static const char *color_of(const char *kind)
 {
 	static const char *const colors[] = {"#cfe6f5", "#f8d9c4", "#c8ebdf", "#f2dfea",

@@ -17,7 +17,7 @@ void phx_flow_live_free(struct phx_flow_live *l)
 	free(l);
 }
 
-/* Without a run. */
+/* Makes the object, without its run. */
 static struct phx_flow_live *make(struct phx_flow *flow)
 {
 	struct phx_flow_live *l = calloc(1, sizeof(*l));
@@ -45,7 +45,7 @@ int phx_flow_live_new(struct phx_flow *flow, struct phx_flow_live **ret)
 	return 0;
 }
 
-/* ---- out ---- */
+/* ---- saving ---- */
 
 static bool alike(const struct phx_flow_live *l, uint32_t a, uint32_t b)
 {
@@ -101,9 +101,9 @@ int phx_flow_live_save(const struct phx_flow_live *l, struct phx_flow_image *ret
 	return r < 0 ? -ENOMEM : 0;
 }
 
-/* ---- back ---- */
+/* ---- restoring ---- */
 
-/* Numbers, each followed by its character of `ends`; false: the text is another one. */
+/* Reads numbers, each followed by its character of `ends`; false: the text is malformed. */
 static bool numbers(const char **at, const char *ends, uint32_t *ret)
 {
 	for (; *ends; ends++, ret++) {
@@ -118,7 +118,7 @@ static bool numbers(const char **at, const char *ends, uint32_t *ret)
 
 static int read_tasks(const char *at, struct phx_flow_live *l, struct phx_flow_run_task *tasks)
 {
-	uint32_t v[6], i = 0; /* state, failures, node, runs, losses, how many */
+	uint32_t v[6], i = 0; /* state, failures, node, runs, losses, count */
 	while (*at) {
 		if (!numbers(&at, "    *\n", v) || v[0] >= PHX_FLOW_TASK_STATES ||
 		    v[1] > UINT16_MAX || v[5] > l->flow.n_tasks - i)
@@ -181,7 +181,7 @@ int phx_flow_live_restore(const struct phx_flow_image *image, struct phx_flow_li
 	return r;
 }
 
-/* ---- places alone ---- */
+/* ---- the places only ---- */
 
 static void put_places(const struct phx_flow_live *l, struct phx_buf *b)
 {
@@ -203,7 +203,7 @@ int phx_flow_places_write(const struct phx_flow_live *l, struct phx_list *ret)
 int phx_flow_places_read(const struct phx_list *text, uint32_t n_tasks, struct phx_flow_place *ret)
 {
 	PHX_AUTO(phx_buf_fini) struct phx_buf b = {0};
-	uint32_t v[3], i = 0; /* node, runs, how many */
+	uint32_t v[3], i = 0; /* node, runs, count */
 	if (phx_flow_join(text, &b) < 0)
 		return -ENOMEM;
 	for (const char *at = b.data; *at;) {

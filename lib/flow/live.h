@@ -1,6 +1,6 @@
-/* A workflow as the head carries it out: its shape, which tasks are where in their lives, and the
- * node of each. It is an object of the core's state; its image is what snapshots hold, with equal
- * things in a row written once. Used by lib/state and lib/job. Pure. */
+/* A workflow that the head carries out: its shape, the state of each task, and the node of each. A
+ * live object (base/record.h) of the core's state; in its image, runs of equal rows are written
+ * once. Used by lib/state and lib/job. Pure. */
 #ifndef PHX_FLOW_LIVE_H
 #define PHX_FLOW_LIVE_H
 
@@ -8,9 +8,9 @@
 #include "flow/shape.h"
 
 struct phx_flow_place {
-	uint32_t node;     /* number of the node of its last run, also when that is over; 0: none */
-	uint32_t n_runs;   /* how often it was given to a node: the number of its last attempt */
-	uint32_t n_losses; /* how many of them its node lost */
+	uint32_t node;     /* number of the node of its last run, even if that has ended; 0: none */
+	uint32_t n_runs;   /* runs so far: the number of its last attempt */
+	uint32_t n_losses; /* how many of those runs were lost by the node */
 };
 
 struct phx_flow_live {
@@ -29,20 +29,20 @@ void phx_flow_live_free(struct phx_flow_live *l);
 	F(S, stopped, BOOL) \
 	F(S, cancelled, BOOL) \
 	F(S, shape, LIST(phx_text)) \
-	/* "STATE FAILURES NODE RUNS LOSSES*TASKS" a line, of tasks in a row that are alike */ \
+	/* "STATE FAILURES NODE RUNS LOSSES*TASKS" a line, for consecutive equal tasks */ \
 	F(S, tasks, LIST(phx_text)) \
-	F(S, ready, LIST(phx_text)) /* in their order, "FIRST*TASKS" a line */
+	F(S, ready, LIST(phx_text)) /* in queue order, "FIRST*TASKS" a line */
 PHX_RECORD_STRUCT(phx_flow_image, PHX_FLOW_IMAGE_FIELDS);
 
-/** What phx_live wants: see base/record.h. */
+/** The functions of a struct phx_live: see base/record.h. */
 int phx_flow_live_save(const struct phx_flow_live *l, struct phx_flow_image *ret);
 int phx_flow_live_restore(const struct phx_flow_image *image, struct phx_flow_live **ret);
 
-/** Where the tasks ran last, as text appended to ret (struct phx_text): what is kept of one that is
- * over. -ENOMEM: ret may have more than before. */
+/** Appends the nodes of the tasks' last runs as text to ret (struct phx_text): what is kept of a
+ * finished workflow. -ENOMEM: ret may have more than before. */
 int phx_flow_places_write(const struct phx_flow_live *l, struct phx_list *ret);
-/** The places of `n_tasks` tasks out of it; no losses. -EINVAL: it is of another number of tasks;
- * -ENOMEM; ret is untouched or partly written then. */
+/** Reads the places of `n_tasks` tasks back, without losses. -EINVAL: malformed, or of another
+ * number of tasks; -ENOMEM; ret is untouched or partly written then. */
 int phx_flow_places_read(const struct phx_list *text, uint32_t n_tasks, struct phx_flow_place *ret);
 
 #endif

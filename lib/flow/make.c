@@ -1,11 +1,11 @@
-/* From a draft to a workflow: see phx_flow_make(). Ids and files are found by sorting, so that no
+/* Makes a workflow from a draft: see phx_flow_make(). Finds ids and files by sorting, so that no
  * choice of names makes it slow. Pure. */
 #include <errno.h>
 #include <string.h>
 
 #include "flow/draft.h"
 
-/* A name, and whose it is. */
+/* A name, and the index of its owner. */
 struct named {
 	const char *name;
 	uint32_t i;
@@ -21,7 +21,7 @@ struct making {
 	struct phx_err *err;
 	struct named *ids;     /* of the tasks, sorted */
 	uint32_t *sorted;      /* phx_flow_draft_sort() */
-	uint32_t *file_of;     /* for each link that is a file: which */
+	uint32_t *file_of;     /* for each link to a file: the file's index */
 	struct phx_list edges; /* struct edge */
 };
 
@@ -124,8 +124,8 @@ static int take_tasks(struct making *m)
 
 /* ---- files ---- */
 
-/* Every file that is told of, by itself or by a task, with its place among the files told of by
- * themselves or, behind these, among the links. */
+/* Collects the name of every mention of a file, with its index among the declared files or, behind
+ * these, among the links. */
 static int gather_names(struct making *m, struct named **ret, uint32_t *ret_n)
 {
 	const struct phx_flow_draft *d = m->d;
@@ -146,7 +146,7 @@ static int gather_names(struct making *m, struct named **ret, uint32_t *ret_n)
 	return 0;
 }
 
-/* What one who tells of the file says of it. */
+/* Adds to the file what one mention says of it. */
 static void add_to_file(struct making *m, struct phx_flow_file *file, uint32_t place)
 {
 	const struct phx_flow_draft *d = m->d;
@@ -202,7 +202,8 @@ static int take_files(struct making *m)
 									    .other = PHX_FLOW_NONE};
 		add_to_file(m, &m->f.files[m->f.n_files - 1], place);
 	}
-	for (uint32_t i = 0; i < m->f.n_files; i++) /* who tells of it promises it */
+	for (uint32_t i = 0; i < m->f.n_files;
+	     i++) /* a declared file that no task writes comes from outside */
 		m->f.files[i].outside |= m->f.files[i].told && !m->f.files[i].n_writers;
 	return 0;
 }
@@ -218,7 +219,7 @@ static int add_edge(struct making *m, uint32_t child, uint32_t parent, uint32_t 
 	return 0;
 }
 
-/* The task with this id, which a link names. */
+/* Finds the task with this id, which a link names. */
 static int find_task(const struct making *m, const struct phx_flow_link *l, uint32_t id,
 		     const char *as, uint32_t *ret)
 {
@@ -268,7 +269,7 @@ static int by_ends(const void *a, const void *b)
 	return (x->parent > y->parent) - (x->parent < y->parent);
 }
 
-/* Sorted, each once. */
+/* Collects the edges, sorted, each once. */
 static int take_edges(struct making *m)
 {
 	for (uint32_t i = 0; i < m->d->links.n; i++) {
@@ -289,7 +290,7 @@ static int take_edges(struct making *m)
 
 /* ---- lists ---- */
 
-/* Which list of its task a link belongs to; PHX_FLOW_LISTS: the edges have it. */
+/* The list of its task to which a link belongs; PHX_FLOW_LISTS: none, it is among the edges. */
 static enum phx_flow_list list_of(const struct phx_flow_link *l)
 {
 	static const enum phx_flow_list lists[] = {
@@ -304,7 +305,7 @@ static enum phx_flow_list list_of(const struct phx_flow_link *l)
 	return lists[l->kind];
 }
 
-/* Counted into the place behind its own, then summed up: at[k] is where the list begins. */
+/* Counts items into the slot behind their own, then sums up: at[k] is where the list begins. */
 static void lay_out(struct making *m)
 {
 	const struct phx_flow_link *links = links_of(m);
@@ -378,8 +379,9 @@ static int check_words(const struct making *m, uint32_t task)
 
 /* ---- levels ---- */
 
-/* Tasks that never became free: name the members of a circle among them. From each we go to a
- * parent that is not free either; after as many steps as there are tasks we are within a circle. */
+/* Some tasks never became free: names the members of a cycle among them. From any of these we walk
+ * to a parent that is not free either; after as many steps as there are tasks we are within a
+ * cycle. */
 static int complain_circle(const struct making *m, const uint32_t *left)
 {
 	PHX_AUTO(phx_buf_fini) struct phx_buf names = {0};
@@ -414,8 +416,8 @@ static int complain_circle(const struct making *m, const uint32_t *left)
 			     id_of(m, at), names.data);
 }
 
-/* Pass every task after its parents, level by level: the last parent that is passed is on the
- * highest level. */
+/* Visits every task after its parents, level by level: the parent visited last has the highest
+ * level. */
 static int pass_levels(struct making *m)
 {
 	struct phx_flow *f = &m->f;
@@ -453,9 +455,8 @@ static uint32_t keep(struct making *m, uint32_t at)
 	return (uint32_t)to;
 }
 
-/* Only what the workflow has goes with it: the draft has the name of a file as often as it is
- * told of, and the ids of parents. It is never more than the draft has, but for names that are
- * ids. */
+/* Copies only texts that the workflow uses: the draft has the name of a file once per mention, and
+ * the ids of parents. The result is never longer, except for names that are ids. */
 static int keep_texts(struct making *m)
 {
 	struct phx_flow *f = &m->f;

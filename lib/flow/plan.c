@@ -1,4 +1,4 @@
-/* What would happen: see plan.h. Pure. */
+/* Planning: see plan.h. Pure. */
 #include "flow/plan.h"
 
 #include <errno.h>
@@ -8,7 +8,7 @@
 struct end {
 	int64_t at_ms;
 	uint32_t task;
-	uint32_t turn; /* of one instant: as they began */
+	uint32_t turn; /* at one instant, the order in which they began */
 };
 
 static bool sooner(const struct end *a, const struct end *b)
@@ -70,7 +70,8 @@ static int init(struct planning *p)
 	return r < 0 ? r : phx_flow_run_init(p->f, p->o->is_done, p->o->arg, &p->run);
 }
 
-/* Where most of what it reads was written: of a few writers each stands for all of its files. */
+/* The node that wrote most of the task's inputs (for a file, its last run's first node). Counts at
+ * most NODES_MAX nodes. */
 static uint32_t node_of_inputs(const struct planning *p, uint32_t task)
 {
 	enum { NODES_MAX = 8 };
@@ -104,7 +105,7 @@ static uint32_t node_of_inputs(const struct planning *p, uint32_t task)
 	return best;
 }
 
-/* What is more than can be counted is the most. */
+/* Adds to busy_core_ms, saturating at INT64_MAX. */
 static void count_cores(struct planning *p, const struct phx_flow_task *t)
 {
 	int64_t cores = (int64_t)t->nodes * (t->cores ? t->cores : p->o->node.cores), ms,
@@ -113,7 +114,7 @@ static void count_cores(struct planning *p, const struct phx_flow_task *t)
 		*sum = INT64_MAX;
 }
 
-/* 1: it began; 0: there is no room for it. */
+/* 1: the task began; 0: it does not fit now. */
 static int begin(struct planning *p, uint32_t task)
 {
 	const struct phx_flow_task *t = &p->f->tasks[task];

@@ -30,7 +30,7 @@ bool phx_flow_task_may(enum phx_flow_task_state from, enum phx_flow_task_state t
 
 /* ---- one task ---- */
 
-/* Count what it wants, `by` 1, or take it out of the count, -1. */
+/* Adds (`by` 1) what the task requires to the sums of ready tasks, or subtracts it (-1). */
 static void count_ready(struct phx_flow_run *run, uint32_t task, int by)
 {
 	const struct phx_flow_task *t = &run->flow->tasks[task];
@@ -66,7 +66,7 @@ static void drop_ready(struct phx_flow_run *run, uint32_t task)
 		run->tasks[t->next].prev = t->prev;
 }
 
-/* The one place where a state is written. */
+/* The only place that writes a state. */
 static void become(struct phx_flow_run *run, uint32_t task, enum phx_flow_task_state to)
 {
 	struct phx_flow_run_task *t = &run->tasks[task];
@@ -85,7 +85,7 @@ static bool is_closed(const struct phx_flow_run *run)
 	return run->stopped || run->cancelled;
 }
 
-/* Who waited for it alone is ready. */
+/* Tasks that waited for this one only become ready. */
 static void finish(struct phx_flow_run *run, uint32_t task)
 {
 	become(run, task, PHX_FLOW_TASK_DONE);
@@ -97,8 +97,8 @@ static void finish(struct phx_flow_run *run, uint32_t task)
 	}
 }
 
-/* What needs this one, through others too, is skipped: each once, whoever failed. Those still to be
- * looked at hang on each other by `next`, which only ready ones need. */
+/* Skips all tasks that depend on this one, also indirectly, each once. Those still to be visited
+ * are linked by `next`, which otherwise only ready tasks use. */
 static void skip_below(struct phx_flow_run *run, uint32_t task)
 {
 	uint32_t top = PHX_FLOW_NONE;
@@ -136,7 +136,7 @@ static int begin(struct phx_flow_run *run, uint32_t task)
 	return 0;
 }
 
-/* A task that ended runs; whoever tells so twice is told. */
+/* Only a running task can end; -EALREADY for a result that is reported twice. */
 static int check_end(const struct phx_flow_run *run, uint32_t task)
 {
 	enum phx_flow_task_state state = (enum phx_flow_task_state)run->tasks[task].state;
@@ -204,7 +204,7 @@ static int hold(struct phx_flow_run *run, uint32_t task)
 	return 0;
 }
 
-/* Of what failed and held all, that which needs it will not be done. */
+/* Tasks that depend on a failed one will not be done. */
 static int release(struct phx_flow_run *run, uint32_t task)
 {
 	(void)task;
@@ -278,8 +278,8 @@ enum phx_flow_status phx_flow_run_status(const struct phx_flow_run *run)
 
 /* ---- beginning and end ---- */
 
-/* Who becomes ready by what is there already comes to the end of the list, and is asked for
- * there. */
+/* Marks tasks as done whose outputs already exist. Those that become ready by it are appended to
+ * the list, and so are asked about in turn. */
 static void restart(struct phx_flow_run *run, bool (*is_done)(void *arg, uint32_t task), void *arg)
 {
 	for (uint32_t i = run->first; i != PHX_FLOW_NONE;) {
@@ -312,8 +312,7 @@ int phx_flow_run_init(const struct phx_flow *flow, bool (*is_done)(void *arg, ui
 	return 0;
 }
 
-/* Counts the states, and whom each task still waits for. -EINVAL: no task can be in such a state.
- */
+/* Counts the states, and for each task its unfinished parents. -EINVAL: a state is impossible. */
 static int count(struct phx_flow_run *run)
 {
 	for (uint32_t i = 0; i < run->flow->n_tasks; i++) {

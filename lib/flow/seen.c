@@ -36,7 +36,7 @@ void phx_seen_format(uint64_t path, char ret[PHX_SEEN_KEY])
 	snprintf(ret, PHX_SEEN_KEY, "%016llx", (unsigned long long)path);
 }
 
-/* The first sixteen digits; what is behind them does not count. */
+/* The value of the first sixteen digits; the others do not count. */
 static int digits_of(const char *text, uint64_t *ret)
 {
 	uint64_t value = 0;
@@ -57,7 +57,7 @@ int phx_seen_parse(const char *text, uint64_t *ret)
 	return r == 0 && text[DIGITS] ? -EINVAL : r;
 }
 
-/* Where the path is, or would be. */
+/* Index of the path, or where it would be inserted. */
 static uint32_t place_of(const struct phx_seen *s, uint64_t path)
 {
 	uint32_t low = 0, high = s->n;
@@ -154,7 +154,7 @@ static int read_piece(struct phx_seen *s, const char *text)
 	for (size_t at = 0; at < n; at += ROW) {
 		uint64_t path;
 		int r = digits_of(text + at, &path);
-		/* they are by path, so that each goes to the end */
+		/* they are sorted by path, so each must be appended */
 		r = r ? r : phx_seen_put(s, path, text + at + DIGITS);
 		if (r != 1)
 			return r < 0 ? r : -EINVAL;

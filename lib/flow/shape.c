@@ -30,7 +30,7 @@ int phx_flow_join(const struct phx_list *text, struct phx_buf *ret)
 	return ret->failed ? -ENOMEM : 0;
 }
 
-/* ---- out ---- */
+/* ---- writing ---- */
 
 static void put_wants(const struct phx_flow_task *t, const struct phx_flow_task *before,
 		      struct phx_buf *b)
@@ -88,7 +88,7 @@ int phx_flow_shape_write(const struct phx_flow *f, struct phx_list *ret_text)
 		}
 		put_same(&b, &n_same);
 		phx_buf_add(&b, line.data, line.n);
-		/* the same line without its first word is what the next one is compared with */
+		/* the next line is compared with this one without its first word */
 		const char *rest = line.data + strcspn(line.data, " \n");
 		last.n = 0;
 		phx_buf_add(&last, rest, strlen(rest));
@@ -101,12 +101,12 @@ int phx_flow_shape_write(const struct phx_flow *f, struct phx_list *ret_text)
 	return b.failed ? -ENOMEM : phx_flow_pieces(&b, ret_text);
 }
 
-/* ---- in ---- */
+/* ---- reading ---- */
 
 struct reading {
 	struct phx_flow f;
-	struct phx_list parents; /* uint32_t, of all tasks, one after the other */
-	uint32_t *ends;          /* where those of each task end in `parents` */
+	struct phx_list parents; /* uint32_t, those of all tasks one after the other */
+	uint32_t *ends;          /* where those of each task end */
 	uint32_t n_max;
 	struct phx_err *err;
 };
@@ -192,7 +192,7 @@ static int add_parent(struct reading *r, int64_t parent)
 	return 0;
 }
 
-/* The lists of parents rise, as everywhere. */
+/* Lists of parents are ascending, as everywhere. */
 static int read_parents(struct reading *r, const char **at)
 {
 	int64_t last = -1;
@@ -239,7 +239,7 @@ static int read_task(struct reading *r, const char **at)
 	return 0;
 }
 
-/* `n` more tasks as that of the line at `line`, whose wants are those of the task before. */
+/* Adds `n` tasks like the line `line`, with the requirements of the task before. */
 static int read_same(struct reading *r, const char *line, uint64_t n)
 {
 	int e = r->f.n_tasks + n > r->n_max ? wrong(r, "more tasks than were announced") : 0;
@@ -252,7 +252,7 @@ static int read_same(struct reading *r, const char *line, uint64_t n)
 
 static int read_lines(struct reading *r, const char *at)
 {
-	const char *line = NULL; /* the last one, without its wants */
+	const char *line = NULL; /* the last line, without its requirements */
 	int e = 0;
 	while (*at && e == 0) {
 		uint64_t n;
@@ -273,7 +273,7 @@ static int read_lines(struct reading *r, const char *at)
 	return e;
 }
 
-/* Who waits for whom, from both sides. */
+/* Fills the lists of parents and of children. */
 static int fill_lists(struct reading *r)
 {
 	struct phx_flow *f = &r->f;

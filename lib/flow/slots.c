@@ -20,7 +20,7 @@ void phx_flow_slots_fini(struct phx_flow_slots *s)
 	*s = (struct phx_flow_slots){0};
 }
 
-/* What a task takes of each of its nodes. */
+/* What a task takes on each of its nodes. */
 static struct phx_flow_slot want_of(const struct phx_flow_slots *s, const struct phx_flow_task *t)
 {
 	return (struct phx_flow_slot){t->cores ? t->cores : s->node.cores,
@@ -58,7 +58,7 @@ static uint32_t fullest(const struct phx_flow_slots *s, struct phx_flow_slot wan
 	return best;
 }
 
-/* One that wants several takes the first that it fits on: none can be taken twice. */
+/* A task of several nodes takes the first ones on which it fits, each once. */
 static bool take_several(struct phx_flow_slots *s, uint32_t n, struct phx_flow_slot want,
 			 uint32_t *ret_nodes)
 {

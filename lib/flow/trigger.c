@@ -125,7 +125,7 @@ static int copy_text(char **to, const char *text)
 	return 0;
 }
 
-/* For people: the oldest goes. */
+/* Keeps the firing for display; drops the oldest one. */
 static int note(struct phx_trigger *t, const struct phx_trigger_cause *c,
 		enum phx_trigger_came came)
 {
@@ -161,7 +161,7 @@ static int push(struct phx_trigger *t, const struct phx_trigger_cause *cause)
 	return 0;
 }
 
-/* The last that waits stands for this one, too, and has its name. */
+/* The last waiting cause stands for this firing, too, and takes its name. */
 static int merge(struct phx_trigger *t, const struct phx_trigger_cause *cause)
 {
 	struct phx_trigger_cause *c =
@@ -212,7 +212,7 @@ const struct phx_trigger_cause *phx_trigger_next(const struct phx_trigger *t, in
 	return may ? PHX_LIST_AT(&t->waiting, struct phx_trigger_cause, t->n_taken) : NULL;
 }
 
-/* The first are taken out when they are half of all, so that a long list is not moved for each. */
+/* Removes begun causes when they are half of all, so that a long list is not moved each time. */
 static void close_up(struct phx_trigger *t)
 {
 	struct phx_trigger_cause *all = t->waiting.items;
@@ -223,7 +223,7 @@ static void close_up(struct phx_trigger *t)
 	t->n_taken = 0;
 }
 
-/* The firings that the run is for; but in a queue each has its own. */
+/* Notes the run in the firings that it is for: in a queue one, else all that wait. */
 static void note_run(struct phx_trigger *t, const struct phx_trigger_cause *c, uint64_t run)
 {
 	bool own = t->when_busy == PHX_TRIGGER_QUEUE, noted = false;
@@ -297,7 +297,7 @@ int64_t phx_trigger_due(const struct phx_trigger *t)
 
 static const char var_file[] = "PHX_TRIGGER_FILE=", var_digest[] = "PHX_TRIGGER_DIGEST=";
 
-/* What was fired by hand has no file: its digest is no SHA-256. */
+/* A firing by hand has no file; its digest is not an SHA-256. */
 static const char *file_of(const struct phx_trigger *t, const struct phx_trigger_cause *c)
 {
 	bool is = t->kind == PHX_TRIGGER_FILE && strlen(c->digest) == sizeof(c->digest) - 1;
@@ -341,7 +341,7 @@ bool phx_trigger_asks(const char *word)
 	return phx_trigger_asks_file(word) || strstr(word, asks_digest);
 }
 
-/* What stands at `at` asks for: *ret bytes of it; NULL: for nothing. */
+/* The value of the placeholder at `at`, of *ret bytes; NULL: there is no placeholder. */
 static const char *value_at(const char *at, const struct phx_list *vars, size_t *ret_asks,
 			    size_t *ret)
 {
@@ -352,7 +352,7 @@ static const char *value_at(const char *at, const struct phx_list *vars, size_t 
 		size_t n;
 	} all[] = {{asks_file, file, strlen(file)},
 		   {asks_name, name, strlen(name)},
-		   /* of "..a" it would be a directory above */
+		   /* else "...a" would give ".." */
 		   {asks_stem, name, dot && name[0] != '.' ? (size_t)(dot - name) : strlen(name)},
 		   {asks_digest, var_of(vars, var_digest), strlen(var_of(vars, var_digest))}};
 	for (size_t i = 0; i < PHX_ARRAY_SIZE(all); i++)

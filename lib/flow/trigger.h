@@ -1,8 +1,8 @@
-/* Triggers: what has one workflow submitted again and again, because a file came, time has passed,
- * a command printed something new, or somebody called. Here is what one is, as people write it and
- * as the core keeps it, and what its firing brings about: a run at once, or, while as many runs as
- * it may have are not over, what it asks for. Who submits the run, and who may what, is
- * job/triggers.c. Used by lib/state, lib/job, phxd and the command line. Pure.
+/* Triggers: a trigger submits one workflow again and again, because a file came, time has passed, a
+ * command printed something new, or somebody called. Defines a trigger as people write it and as
+ * the core keeps it, and decides what a firing leads to: a run at once, or, while the allowed
+ * number of runs is open, what when_busy says. job/triggers.c submits the runs and checks the
+ * rights. Used by lib/state, lib/job, phxd and the command line. Pure.
  *
  *	fire ─▶ phx_trigger_fire() ──▶ waiting ──▶ phx_trigger_next() ─▶ phx_trigger_begun()
  *	                 │                 ▲                                    │
@@ -26,20 +26,20 @@ enum phx_trigger_state {
 	PHX_TRIGGER_STOPPED, /* its user may not submit there any more */
 };
 extern const struct phx_enum phx_trigger_state_names;
-/** Does the life of a trigger have this step? */
+/** May `to` follow `from` in the life of a trigger? */
 bool phx_trigger_may(enum phx_trigger_state from, enum phx_trigger_state to);
 
-/** What becomes of a firing while as many runs as there may be are not over. */
+/** What happens to a firing while as many runs are open as may be. */
 enum phx_trigger_busy {
-	PHX_TRIGGER_COALESCE, /* one run for all of them, when one is over */
-	PHX_TRIGGER_QUEUE,    /* a run each, one after the other */
+	PHX_TRIGGER_COALESCE, /* one run for all of them, when a run has ended */
+	PHX_TRIGGER_QUEUE,    /* a run for each, one after the other */
 	PHX_TRIGGER_SKIP,
 };
 extern const struct phx_enum phx_trigger_busy_names;
 
-/** What became of one. */
+/** What happened to a firing. */
 enum phx_trigger_came {
-	PHX_TRIGGER_CAME_WAITS, /* a run of its own is to begin, at once or later */
+	PHX_TRIGGER_CAME_WAITS, /* it gets a run of its own, at once or later */
 	PHX_TRIGGER_CAME_COALESCED,
 	PHX_TRIGGER_CAME_SKIPPED,
 	PHX_TRIGGER_CAME_BEGUN,
@@ -50,9 +50,9 @@ extern const struct phx_enum phx_trigger_came_names;
 #define PHX_TRIGGER_WORDS_MAX 64
 #define PHX_TRIGGER_QUEUE_MAX 10000
 #define PHX_TRIGGER_RUNS_MAX 100
-#define PHX_TRIGGER_LAST 16           /* firings that are told of */
-#define PHX_TRIGGER_PATH_MAX 160      /* bytes of a file's path from the RE's directory on */
-#define PHX_TRIGGER_EVERY_MIN_MS 1000 /* of a command: five times as long */
+#define PHX_TRIGGER_LAST 16           /* firings that are kept for display */
+#define PHX_TRIGGER_PATH_MAX 160      /* bytes of a file's path, relative to the RE's directory */
+#define PHX_TRIGGER_EVERY_MIN_MS 1000 /* for a command: five times as long */
 
 /* ---- as people write it ---- */
 
@@ -113,20 +113,21 @@ PHX_RECORD_STRUCT(phx_trigger_when, PHX_TRIGGER_WHEN_FIELDS);
 	PHX_TRIGGER_HOW_FIELDS(F, S)
 PHX_RECORD_STRUCT(phx_trigger_spec, PHX_TRIGGER_SPEC_FIELDS);
 
-/** Is it whole, and of which kind? -EINVAL "MEMBER: what would be right". */
+/** Checks a specification and finds its kind. -EINVAL "MEMBER: what would be right". */
 int phx_trigger_spec_check(const struct phx_trigger_spec *spec, enum phx_trigger_kind *ret,
 			   struct phx_err *err);
 
 /* ---- as the core keeps it ---- */
 
-/** What fired: `what` the path of a file, from the RE's directory on, the time, the caller. */
+/** What fired; `what`: the path of a file, relative to the RE's directory, the time, or the
+ * caller. */
 #define PHX_TRIGGER_CAUSE_FIELDS(F, S) \
 	F(S, at_ms, I64) \
 	F(S, what, TEXT) \
-	/* SHA-256 of what fired: of a file its path, size, time and number; of a command what it \
-	 * printed; of a call its body; of time the moment, in milliseconds */ \
+	/* SHA-256 of what fired: for a file its path, size, time and inode number; for a command \
+	 * its output; for a call its body; for time the moment, in milliseconds */ \
 	F(S, digest, STR(65)) \
-	F(S, n, U32) /* firings that it stands for */
+	F(S, n, U32) /* number of firings that it stands for */
 PHX_RECORD_STRUCT(phx_trigger_cause, PHX_TRIGGER_CAUSE_FIELDS);
 
 /** One of the last firings, for people. */
@@ -138,7 +139,8 @@ PHX_RECORD_STRUCT(phx_trigger_cause, PHX_TRIGGER_CAUSE_FIELDS);
 	F(S, run, U64) /* BEGUN: its run */
 PHX_RECORD_STRUCT(phx_trigger_firing, PHX_TRIGGER_FIRING_FIELDS);
 
-/** As whom its runs are submitted, and by which right: asked for at each of them. */
+/** The user as whom its runs are submitted, and by which right, which is checked at each
+ * submission. */
 #define PHX_TRIGGER_USER_FIELDS(F, S) \
 	F(S, owner, STR(PHX_IDENTITY_MAX)) /* who made it */ \
 	F(S, uid, U32) \
@@ -147,7 +149,8 @@ PHX_RECORD_STRUCT(phx_trigger_firing, PHX_TRIGGER_FIRING_FIELDS);
 	F(S, must_be_member, BOOL) /* as with workflow_submit */ \
 	F(S, group, STR(PHX_NAME_MAX))
 
-/** A workflow as phxd keeps it: its digest, and its shape, which was checked. */
+/** A workflow as phxd keeps it: its digest, and its shape, which was checked when it was
+ * submitted. */
 #define PHX_TRIGGER_FLOW_FIELDS(F, S) \
 	F(S, digest, STR(65)) \
 	F(S, n_tasks, U32) \
@@ -162,70 +165,71 @@ PHX_RECORD_STRUCT(phx_trigger_flow, PHX_TRIGGER_FLOW_FIELDS);
 	F(S, state, ENUM(phx_trigger_state)) \
 	PHX_TRIGGER_USER_FIELDS(F, S) \
 	PHX_TRIGGER_HOW_FIELDS(F, S) \
-	F(S, whole, BOOL) /* file: below all of the RE's directory, whose owner its user is */ \
-	F(S, workflow, STR(PHX_NAME_MAX)) /* as its file has it; may be "" */ \
+	F(S, whole, BOOL) /* file: watches all of the RE's directory, for its user owns the RE */ \
+	F(S, workflow, STR(PHX_NAME_MAX)) /* its name in its file; may be "" */ \
 	F(S, flow, REC(phx_trigger_flow)) \
-	F(S, look, REC(phx_trigger_flow)) /* command: the workflow of that one task */ \
+	F(S, look, REC(phx_trigger_flow)) /* command: a workflow of that one task */ \
 	F(S, token_sha256, STR(65))       /* http */ \
 	F(S, created_ms, I64) \
 	F(S, next_ms, I64)  /* every: when it is due */ \
-	F(S, again_ms, I64) /* a run could not begin: when it is tried again */ \
-	F(S, why, TEXT)     /* why; or why it is STOPPED; NULL */ \
+	F(S, again_ms, I64) /* when a run that could not begin is tried again */ \
+	F(S, why, TEXT)     /* why it could not, or why it is STOPPED; NULL */ \
 	F(S, paused_by, STR(PHX_NAME_MAX)) \
-	F(S, seen, LIVE(struct phx_seen, phx_seen_live)) /* file; NULL until there is one */ \
+	F(S, seen, LIVE(struct phx_seen, phx_seen_live)) /* file; NULL until the first one */ \
 	F(S, printed_sha256, \
-	  STR(65))               /* command: by its last run that ended with 0; "" none did */ \
-	F(S, look_run, U64)      /* command: its run that is not over; 0 none */ \
-	F(S, look_news, STR(65)) /* what that one has printed; "" it has not ended with 0 */ \
-	F(S, forget_run, U64)    /* a run of the command that is over and not wanted */ \
-	F(S, n_open, U32)        /* runs that are not over */ \
+	  STR(65))               /* command: of its last run that ended with 0; "" none did */ \
+	F(S, look_run, U64)      /* command: its open run; 0 none */ \
+	F(S, look_news, STR(65)) /* digest of that run's output; "" it has not ended with 0 */ \
+	F(S, forget_run, U64)    /* an ended run of the command, to be forgotten */ \
+	F(S, n_open, U32)        /* open runs */ \
 	F(S, n_fired, U64) \
 	F(S, n_begun, U64) \
 	F(S, n_coalesced, U64) \
 	F(S, n_skipped, U64) \
 	F(S, n_looks, U64) \
-	F(S, waiting, LIST(phx_trigger_cause)) /* the first `n_taken` of them are begun */ \
+	F(S, waiting, LIST(phx_trigger_cause)) /* the first `n_taken` of them have begun */ \
 	F(S, n_taken, U32) \
-	F(S, last, LIST(phx_trigger_firing)) /* the last at the end */
+	F(S, last, LIST(phx_trigger_firing)) /* oldest first */
 PHX_RECORD_STRUCT(phx_trigger, PHX_TRIGGER_FIELDS);
 
-/** Causes that wait for their run. */
+/** Number of causes that wait for a run. */
 static inline uint32_t phx_trigger_n_waiting(const struct phx_trigger *t)
 {
 	return t->waiting.n - t->n_taken;
 }
 
-/** It fires; of `what` and `digest` copies are kept. What became of it, or -ENOMEM: it did not. */
+/** The trigger fires; `what` and `digest` are copied. Returns enum phx_trigger_came, or -ENOMEM: it
+ * did not fire. */
 int phx_trigger_fire(struct phx_trigger *t, const struct phx_trigger_cause *cause);
-/** The cause whose run begins now; NULL: none does. Borrowed until phx_trigger_begun(). */
+/** The cause whose run may begin now; NULL: none. Borrowed until phx_trigger_begun(). */
 const struct phx_trigger_cause *phx_trigger_next(const struct phx_trigger *t, int64_t now_ms);
-/** It began, as `run`. */
+/** The run of that cause began, as number `run`. */
 void phx_trigger_begun(struct phx_trigger *t, uint64_t run);
-/** One of its runs is over, or, resumed, open again. */
+/** One of its runs has ended; or a resumed one is open again. */
 void phx_trigger_over(struct phx_trigger *t);
 void phx_trigger_reopened(struct phx_trigger *t);
-/** Did a firing with that digest come lately? */
+/** Does one of the last firings have this digest? */
 bool phx_trigger_had(const struct phx_trigger *t, const char *digest);
 
-/** Its moment has come: the next is the first of its row that lies ahead. What was missed is not
- * made up. */
+/** The time next_ms has come: sets it to the next multiple of the period that lies ahead. Missed
+ * moments are not made up for. */
 void phx_trigger_moment(struct phx_trigger *t, int64_t now_ms);
-/** When something of it is due; INT64_MAX never. */
+/** When it needs attention next; INT64_MAX never. */
 int64_t phx_trigger_due(const struct phx_trigger *t);
 
-/** What tasks of the run of a cause find in their environment, "NAME=value", appended to a list of
- * struct phx_text. -ENOMEM. */
+/** Appends the environment of tasks of a cause's run, "NAME=value", to a list of struct phx_text.
+ * -ENOMEM. */
 int phx_trigger_vars(const struct phx_trigger *t, const struct phx_trigger_cause *c,
 		     struct phx_list *ret);
-/** A word of a workflow with what those say in it: "{trigger.file}" the path, "{trigger.name}" its
- * last part, "{trigger.stem}" that without what follows its last dot, "{trigger.digest}". malloc'd;
- * NULL: no memory. */
+/** Replaces placeholders in a word of a workflow by those variables: "{trigger.file}" the path,
+ * "{trigger.name}" its last part, "{trigger.stem}" the name without its last dot and what follows
+ * (whole if it begins with a dot), "{trigger.digest}". malloc'd; NULL: out of memory. */
 char *phx_trigger_fill(const char *word, const struct phx_list *vars);
-/** So long may the path of a file be, from the directory on that is watched. */
+/** The longest path of a file, relative to the watched directory, in bytes. */
 size_t phx_trigger_path_max(const struct phx_trigger *t);
-/** May it wait for a file of that path, from the same directory on? */
+/** Does it wait for a file of this path, relative to that directory? */
 bool phx_trigger_awaits(const struct phx_trigger *t, const char *path);
-/** Does a word ask for one? For one that only a file has? */
+/** Does a word contain a placeholder? One that only a file trigger can fill? */
 bool phx_trigger_asks(const char *word);
 bool phx_trigger_asks_file(const char *word);
 

@@ -1,5 +1,5 @@
-/* The document of a hand-over: see attest.h. Called where an event is committed. What a disk's
- * erase is proven by stands in its record; nothing is concluded here. */
+/* The attestation document of a hand-over: see attest.h. Called when an event is committed. The
+ * proof of an erase is in its record; nothing is concluded here. */
 #include "journal/attest.h"
 
 #include <errno.h>
@@ -45,7 +45,7 @@ static struct phx_attested_disk *find_disk(struct phx_attestation *a, const char
 	return d;
 }
 
-/* A later erase of the same disk counts. */
+/* Of several erases of a disk, the last one counts. */
 static int add_evidence(void *arg, const struct phx_store_erasure *e)
 {
 	struct phx_attestation *a = arg;
@@ -103,8 +103,8 @@ static bool quoted_by(const struct phx_attested_disk *d, const char *key)
 		phx_quote_verify(&d->quote, data, &q, NULL) == 0 && !strcmp(q.key, key);
 }
 
-/* The one that signed the last erase is named if it signed them all: a disk may have been erased
- * before the head knew of it. Who verifies the document asks the same. */
+/* Names the TPM that signed the last erase if it signed them all: a disk may have been erased
+ * before the head knew of the TPM. Verifiers of the document check the same. */
 static void name_tpm(const char *key, struct phx_attestation *a)
 {
 	bool all = key[0];

@@ -1,7 +1,7 @@
-/* The text of an erase record: see erasure.h. Called where an event is committed; signs nothing. */
+/* The text of an erase record: see erasure.h. Called when an event is committed; signs nothing. */
 #include "journal/erasure.h"
 
-/* Every disk that the node was seen with when it was erased. */
+/* Every disk with which the node was ever seen, as known after the erase. */
 static json_t *disks_json(const struct phx_state *s, const char *node)
 {
 	const struct phx_node *n = phx_state_node(s, node);

@@ -1,4 +1,4 @@
-/* The one rule of a crash: see journal.h. */
+/* The rule of a crash: see journal.h. */
 #include "journal/journal.h"
 
 #include <errno.h>
@@ -23,15 +23,15 @@ struct phx_journal {
 	struct phx_journal_store store;
 	struct phx_state state;
 	struct phx_core_clock clock;
-	/* who changes the state has both, `changes` first; who looks at it has one of them, and a
-	 * look that takes long is taken by `changes`: others go on looking meanwhile */
+	/* a thread that changes the state holds both, `changes` first; one that reads it holds
+	 * either, and a long read holds `changes`, so that short reads go on */
 	pthread_mutex_t changes, lock;
 	struct batch *todo, **todo_end; /* of committed events, in their order */
 	bool acting;                    /* a thread is carrying them out */
 	/* this start's number; the next event that changes the state records it */
 	uint64_t incarnation;
 	uint64_t snapshot_seq;
-	bool snapshot_asked; /* for one that is yet to be written */
+	bool snapshot_asked; /* for one that is not written yet */
 	int trouble;         /* 0, -EROFS: the store refuses; -EAGAIN: ended */
 	struct phx_err why;
 	int64_t retry_ms;
@@ -74,7 +74,7 @@ static int trouble_text(const struct phx_journal *j, struct phx_err *err)
 			   j->why.text);
 }
 
-/* The state in memory may differ from the store: only a new start is to be believed. */
+/* The state in memory may differ from the store: only a new start can be trusted. */
 static void end(struct phx_journal *j, const char *why)
 {
 	if (j->trouble == -EAGAIN)
@@ -108,9 +108,9 @@ static int reload(struct phx_journal *j, struct phx_err *ret_damage, struct phx_
 
 /* ---- opening ---- */
 
-/* A number above the last incarnation, whatever the clock says. As a rule the clock makes it: a
- * head that goes on from an older journal is then above incarnations that this journal does not
- * hold. */
+/* A number above the last incarnation, whatever the clock says. Normally it follows from the clock,
+ * so that a head that continues from an older journal is above incarnations that this journal does
+ * not contain. */
 static uint64_t draw_incarnation(const struct phx_journal *j)
 {
 	enum { DRAW_BITS = 7, YEAR_2026_S = 1767225600 };
@@ -157,8 +157,8 @@ void phx_journal_snapshotted(struct phx_journal *j, uint64_t seq)
 	j->snapshot_seq = seq;
 }
 
-/* Called with both locks, after a snapshot was written. *ret_before_ms: what is older may be
- * forgotten; false: nothing may. */
+/* Called with both locks held, after a snapshot was written. *ret_before_ms: older events may be
+ * forgotten; false: none may. */
 static bool note_snapshot(struct phx_journal *j, uint64_t seq, int64_t *ret_before_ms)
 {
 	j->snapshot_seq = seq > j->snapshot_seq ? seq : j->snapshot_seq;
@@ -166,8 +166,8 @@ static bool note_snapshot(struct phx_journal *j, uint64_t seq, int64_t *ret_befo
 	return j->config.keep_days && j->store.forget && phx_core_clock_settled(&j->clock);
 }
 
-/* While the state becomes a text, and while that is written, whoever changes the state waits, and
- * whoever looks at it does not. */
+/* Threads that change the state wait while it is turned into text and written; threads that read it
+ * do not. */
 void phx_journal_snapshot(struct phx_journal *j)
 {
 	uint64_t seq = 0;
@@ -182,7 +182,7 @@ void phx_journal_snapshot(struct phx_journal *j)
 	r = r ? r : j->store.snapshot(j->store.arg, seq, text, &packed, NULL);
 	pthread_mutex_lock(&j->lock);
 	j->snapshot_asked = false;
-	/* the state was committed when it became a text, whatever was refused since */
+	/* the state was committed when it was turned into text, whatever was refused since */
 	bool forgets = r == 0 && note_snapshot(j, seq, &before_ms);
 	pthread_mutex_unlock(&j->lock);
 	if (forgets)
@@ -191,7 +191,7 @@ void phx_journal_snapshot(struct phx_journal *j)
 	free(packed.bytes);
 }
 
-/* Called with both locks, after a commit. True: it is to be asked for. */
+/* Called with both locks held, after a commit. True: ask for a snapshot. */
 static bool snapshot_is_due(struct phx_journal *j)
 {
 	bool due = !j->snapshot_asked && j->state.seq - j->snapshot_seq >= j->config.snapshot_every;
@@ -224,12 +224,12 @@ void phx_journal_close(struct phx_journal *j, bool last_snapshot)
 
 /* ---- committing ---- */
 
-/* What one transaction writes, and what is carried out after it. */
+/* What one transaction writes, and the actions to carry out after it. */
 struct transaction {
 	/* struct phx_store_row; their texts are owned, the names of nodes are not */
 	struct phx_list rows;
 	struct batch *batch;
-	bool portion; /* of more than one event */
+	bool portion; /* more than one event */
 };
 
 static void transaction_fini(struct transaction *t)
@@ -246,8 +246,8 @@ static void link_actions(struct phx_journal *j, struct batch *b)
 	j->todo_end = &b->next;
 }
 
-/* The copies are made before the commit: lack of memory must not lose actions of a committed event.
- */
+/* The copies are made before the commit: lack of memory must not lose actions of a committed
+ * event. */
 static int add_event(const struct phx_journal *j, const struct phx_event *ev,
 		     const struct phx_each *e, struct transaction *t, struct phx_err *err)
 {
@@ -297,7 +297,7 @@ static bool dies_at(struct phx_journal *j, enum phx_journal_point point, const s
 	return true;
 }
 
-/* Issues again the actions that were under way: their ids make doing them twice safe. */
+/* Issues again the actions that were under way: their ids make a repetition safe. */
 static int queue_pending(struct phx_journal *j)
 {
 	struct batch *b = calloc(1, sizeof(*b));
@@ -330,14 +330,14 @@ static void try_again(struct phx_journal *j)
 		queue_pending(j);
 }
 
-/* A submission of one names the node of the event itself. */
+/* A submission for a single node passes ev->node itself. */
 static void set_node(struct phx_event *ev, const struct phx_each *e)
 {
 	if (e->node != ev->node)
 		PHX_STR_SET(ev->node, e->node);
 }
 
-/* Those that are known to have come to nothing keep their own reason. */
+/* Nodes that have failed already keep their own reason. */
 static int refuse_each(struct phx_each *each, uint32_t n, int code, const struct phx_err *err)
 {
 	for (struct phx_each *e = each; e < each + n; e++) {
@@ -351,7 +351,7 @@ static int refuse_each(struct phx_each *each, uint32_t n, int code, const struct
 	return code;
 }
 
-/* Negative: the whole transaction has come to nothing. What the core refuses is its own matter. */
+/* Negative: the whole transaction has failed. An event that the core refuses only fails itself. */
 static int apply_one(struct phx_journal *j, struct phx_event *ev, struct phx_each *e,
 		     struct transaction *t, struct phx_err *why)
 {
@@ -437,8 +437,8 @@ static void act_on(struct phx_journal *j, const struct batch *b)
 	}
 }
 
-/* One thread at a time carries actions out, in the order of the commits: an 'off' that follows a
- * 'boot' must not come before it. The lock is open meanwhile: an action may submit another event,
+/* One thread at a time carries out actions, in the order of the commits: an 'off' that follows a
+ * 'boot' must not overtake it. The lock is released meanwhile: an action may submit another event,
  * whose actions come later. */
 static void carry_out(struct phx_journal *j)
 {
@@ -523,7 +523,7 @@ int phx_journal_status(struct phx_journal *j, struct phx_err *ret_why)
 	return r;
 }
 
-/* ---- looking ---- */
+/* ---- reading the state ---- */
 
 const struct phx_state *phx_journal_lock(struct phx_journal *j)
 {

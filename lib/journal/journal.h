@@ -74,21 +74,20 @@ void phx_journal_close(struct phx_journal *j, bool snapshot);
 int phx_journal_submit(struct phx_journal *j, struct phx_event *ev, struct phx_outcome *ret,
 		       struct phx_err *err);
 
-/** One of the nodes that get the same event. */
+/** One of the nodes to which the same event is applied. */
 struct phx_each {
 	const char *node; /* borrowed */
-	/** What came of it, from here on: as of phx_journal_submit(). */
+	/** Results, from here on: as of phx_journal_submit(). */
 	int result;
 	struct phx_outcome out; /* the caller: phx_outcome_fini() */
 	struct phx_err err;
-	uint64_t seq; /* of its event; 0 = nothing had to change */
+	uint64_t seq; /* number of its event; 0 = nothing had to change */
 };
 
-/** Apply `ev` to one node after the other (ev->node is set here), and commit what comes of all of
- * them in one transaction: each that the core does not refuse is done, or none is. The lock is held
- * for that long, so a caller with thousands asks in portions of PHX_JOURNAL_PORTION. `each`: its
- * nodes are set, the rest is zero, but where something was wrong before: a node with a negative
- * result is passed over. */
+/** Applies `ev` to one node after the other (ev->node is set here), and commits the results in one
+ * transaction: all that the core does not refuse, or none. The lock is held throughout, so a caller
+ * with thousands of nodes submits portions of PHX_JOURNAL_PORTION. In `each` only the nodes are
+ * set, the rest is zero; a node whose result is already negative is skipped. */
 void phx_journal_submit_each(struct phx_journal *j, struct phx_event *ev, struct phx_each *each,
 			     uint32_t n);
 
@@ -98,7 +97,7 @@ enum { PHX_JOURNAL_PORTION = 256 };
  * drivers are ready. -ENOMEM: the journal has ended. */
 int phx_journal_resume(struct phx_journal *j);
 
-/** Ask the store whether its files are still the same, and, after it refused, whether it takes
+/** Asks the store whether its files are still the same, and, after a refusal, whether it takes
  * events again. */
 void phx_journal_probe(struct phx_journal *j);
 /** 0: the journal takes events; -EROFS: the store refuses them now; -EAGAIN: the journal has ended.
@@ -118,12 +117,12 @@ int64_t phx_journal_clock_held(struct phx_journal *j);
 /** True once, when a clock that was not believed is believed. */
 bool phx_journal_clock_believe(struct phx_journal *j);
 
-/** The state as the text of a snapshot; the caller has the lock and frees the text. *ret_seq: the
+/** The state as the text of a snapshot; the caller holds the lock and frees the text. *ret_seq: the
  * last event in it. NULL: out of memory. */
 char *phx_journal_state_text(struct phx_journal *j, uint64_t *ret_seq);
-/** Take a snapshot of the present state. No event is taken while the state becomes a text, and
- * while that is written; phx_journal_lock() waits for neither. A snapshot that fails is due again
- * after the next event; no event is lost by it. One thread at a time. */
+/** Takes a snapshot of the present state. Submissions wait while the state is turned into text and
+ * written; phx_journal_lock() does not. A snapshot that fails is due again after the next event; no
+ * event is lost by it. One thread at a time. */
 void phx_journal_snapshot(struct phx_journal *j);
 /** The caller has written a snapshot of event `seq` itself. */
 void phx_journal_snapshotted(struct phx_journal *j, uint64_t seq);

@@ -100,13 +100,13 @@ static int load_state(const struct phx_journal_store *store, struct phx_recalled
 			ret->damage = why;
 		ret->state = (struct phx_state){0};
 		below = ret->snapshot_seq;
-		if (!below) /* not even its number can be read: earlier ones cannot be found */
+		if (!below) /* not even its number is readable: earlier ones cannot be found */
 			return phx_state_init(&ret->state);
 	}
 }
 
-/* Forgotten events are contained in the snapshots. Without a sound snapshot the events that are
- * left lead nowhere. */
+/* Forgotten events are contained in the snapshots. Without a sound one, the remaining events lead
+ * nowhere. */
 static int check_reach(const struct phx_journal_store *store, const struct phx_recalled *rc,
 		       struct phx_err *err)
 {
@@ -130,7 +130,7 @@ int phx_journal_recall(const struct phx_journal_store *store, struct phx_recalle
 	r = r ? r : check_reach(store, &rc, err);
 	r = r ? r : store->events(store->arg, rc.state.seq, recall_event, &to, err);
 	r = r ? r : phx_state_check(&rc.state, err);
-	/* whoever reads before the first event finds by it, too */
+	/* readers need the index before the first event, too */
 	r = r ? r : phx_core_ready(&rc.state);
 	if (r == 0)
 		*ret = rc;

@@ -1,4 +1,4 @@
-/* What is written of an event: see row.h. Called by journal.c; writes nothing itself. */
+/* What is written for an event: see row.h. Called by journal.c; writes nothing itself. */
 #include "journal/row.h"
 
 #include <errno.h>
@@ -41,8 +41,8 @@ static int make_erasure(const struct phx_journal_config *config, const struct ph
 	return 0;
 }
 
-/* Makes the attestation that is asked for among the actions, if one is. A node is in one event of a
- * transaction, so its last attestation is in the store. */
+/* Makes the attestation that one of the actions asks for, if any. A transaction has at most one
+ * event for a node, so the node's last attestation is in the store. */
 static int make_attestation(const struct phx_journal_config *config, const struct phx_state *s,
 			    const struct phx_event *ev, const struct phx_list *actions,
 			    struct phx_store_row *row, struct phx_err *err)
@@ -64,14 +64,14 @@ static int push_about(const char *prefix, const char *name, struct phx_list *ret
 		: -ENOMEM;
 }
 
-/* Who caused it, where that is a person: what phxd and agents do is most of a journal. */
+/* Adds who caused the event, if that is a person: most events are caused by phxd and agents. */
 static int add_by(const struct phx_event *ev, struct phx_list *ret)
 {
 	bool person = strchr(ev->by, ':') && !phx_str_starts(ev->by, "node:");
 	return person ? push_about(PHX_STORE_BY, ev->by, ret) : 0;
 }
 
-/* Whom the event is about beside its node: nodes and REs of which something is noted. */
+/* Adds whom the event is about beside its node: nodes and REs of its notes. */
 static int add_about(const struct phx_list *actions, const char *node, struct phx_list *ret)
 {
 	PHX_LIST_EACH(struct phx_action, act, actions) {

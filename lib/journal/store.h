@@ -9,8 +9,8 @@
  * `arg`; snapshot() what phx_store_snapshot_write() does. */
 struct phx_journal_store {
 	int (*append)(void *arg, const struct phx_store_row *rows, uint32_t n, struct phx_err *err);
-	/** Makes the form in which snapshot() writes the text: takes long and waits for nobody.
-	 * NULL: the text is written as it is. */
+	/** Makes the form in which snapshot() writes the text: takes long and blocks nobody. NULL:
+	 * the text is written as it is. */
 	int (*pack)(uint64_t seq, const char *state_json, struct phx_store_packed *ret);
 	int (*snapshot)(void *arg, uint64_t seq, const char *state_json,
 			const struct phx_store_packed *packed, struct phx_err *err);
@@ -20,8 +20,8 @@ struct phx_journal_store {
 		      struct phx_err *err);
 	int (*first)(void *arg, uint64_t *ret_seq, struct phx_err *err);
 	uint64_t (*last)(void *arg);
-	/** For attestations: the erases of a plan, and the node's last attestation; NULL: the store
-	 * keeps none. */
+	/** For attestations: the erases of a plan, and the node's last attestation; NULL: not
+	 * kept. */
 	int (*erasures_from)(void *arg, const char *node, uint64_t first, uint64_t last,
 			     phx_store_erasure_fn fn, void *fn_arg, struct phx_err *err);
 	int (*attestations)(void *arg, const struct phx_store_attestations *of,
@@ -39,10 +39,10 @@ struct phx_journal_store phx_journal_on_sqlite(struct phx_store *store);
 /** The fate of one write to the store in memory. */
 enum phx_memory_fate {
 	PHX_MEMORY_WRITTEN,
-	PHX_MEMORY_FULL,  /* the write is refused, and none of it is there */
-	PHX_MEMORY_CUT,   /* only a part is there: a start passes over it */
-	PHX_MEMORY_LOST,  /* the write fails in doubt; it is not there */
-	PHX_MEMORY_LASTS, /* the write fails in doubt; it is there */
+	PHX_MEMORY_FULL,  /* the write is refused; nothing is stored */
+	PHX_MEMORY_CUT,   /* only a part is stored: a start skips it */
+	PHX_MEMORY_LOST,  /* the write fails in doubt; it is not stored */
+	PHX_MEMORY_LASTS, /* the write fails in doubt; it is stored */
 };
 /** The writes of an append are, for each event, a row and perhaps a record, and then the commit. */
 enum phx_memory_write {

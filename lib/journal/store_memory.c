@@ -10,7 +10,7 @@ static enum phx_memory_fate fate_of(struct phx_memory *m, enum phx_memory_write 
 	return m->fate ? m->fate(m->fate_arg, write) : PHX_MEMORY_WRITTEN;
 }
 
-/* 0: the row is written. PHX_STORE_DOUBT: the caller cannot know; *ret_there tells the truth. */
+/* 0: the row is written. PHX_STORE_DOUBT: the caller cannot know; *ret_there says whether it is. */
 static int write_one(struct phx_memory *m, enum phx_memory_write write, bool *ret_there,
 		     struct phx_err *err)
 {

@@ -1,5 +1,5 @@
-/* The journal on SQLite: the calls of journal/store.h on lib/store. Given to the journal by
- * phxd; holds no rule of its own. */
+/* The journal on SQLite: implements the calls of journal/store.h by lib/store. Given to the journal
+ * by phxd; has no rule of its own. */
 #include "journal/store.h"
 
 static int append(void *arg, const struct phx_store_row *rows, uint32_t n, struct phx_err *err)

@@ -1,6 +1,6 @@
-/* Allocation: asks the policies, does what they wish, and serves all REs after an
- * event in a fixed order: debts, lost nodes, web services, batch requests by age,
- * idle nodes. Called by ledger.c, node.c and timer.c. Pure. */
+/* Allocation: asks the policies, carries out their wishes, and serves all REs after an event in a
+ * fixed order: debts, lost nodes, web services, batch requests by age, idle nodes. Called by
+ * ledger.c, node.c and timer.c. Pure. */
 #include <string.h>
 
 #include "ledger/internal.h"
@@ -51,7 +51,7 @@ void phx_ledger_view(const struct phx_ledger *l, uint32_t i, struct phx_policy_v
 	view_side(re, &ret->side[re->kind->side]);
 }
 
-/* ---- wishes done ---- */
+/* ---- carrying out wishes ---- */
 
 static int64_t place(const struct phx_ledger *l, uint32_t i, int p)
 {
@@ -70,7 +70,7 @@ static void count(struct phx_ledger *l, struct re *a, struct re *b)
 	l->total.n_adjusted++;
 }
 
-/* Grants from the free pool. A batch RE goes on asking for the nodes it did not get. */
+/* Grants from the free pool. A batch RE keeps asking for the nodes that it did not get. */
 static void do_grant(struct phx_ledger *l, uint32_t to, const struct phx_policy_move *m)
 {
 	struct re *re = re_at(l, to);
@@ -117,7 +117,7 @@ typedef void (*occasion_fn)(const struct phx_policy_params *, const struct phx_p
 typedef void (*web_fn)(const struct phx_policy_params *, const struct phx_policy_view *, uint32_t,
 		       struct phx_policy_moves *);
 
-/* The parameters of the batch RE hold for both REs of a pair. */
+/* In a pair, the parameters of the batch RE apply to both. */
 static const struct phx_policy_params *pair_params(const struct phx_ledger *l, const struct re *re)
 {
 	return re->kind->has_demand && re->r.partner ? &re_at(l, re->r.partner - 1)->params
@@ -241,7 +241,7 @@ static void replace_lost(struct phx_ledger *l, uint32_t i)
 	re->r.lack -= phx_ledger_obtain(l, i, wanted, PHX_REASON_replace, false);
 }
 
-/* Replaces nodes that RE i lacks: of its own lower bound where its policy keeps one. */
+/* Replaces nodes that RE i lacks of its own lower bound, if its policy keeps one. */
 static void replace(struct phx_ledger *l, uint32_t i)
 {
 	struct re *re = re_at(l, i);

@@ -53,8 +53,7 @@ static bool same_pair(const struct phx_ledger *l, uint32_t i, uint32_t j)
 	return i == j || re_at(l, i)->r.partner == j + 1;
 }
 
-/* Does `j` stand for another active pair than that of `i`? The second of a pair counts with the
- * first. */
+/* Is `j` the first RE of an active pair other than that of `i`? Each pair is counted once. */
 static bool is_other_pair(const struct phx_ledger *l, uint32_t i, uint32_t j)
 {
 	const struct re *re = re_at(l, j);
@@ -260,7 +259,7 @@ void phx_ledger_settle(struct phx_ledger *l, uint32_t i)
 				  ->reason);
 		soon = about_to_come(re);
 	}
-	if (re->r.owed > soon) /* nodes were lost: none is left to pay with */
+	if (re->r.owed > soon) /* nodes were lost, and none is left to pay with */
 		phx_ledger_cancel_debts(l, i, RE_ANYBODY, re->r.owed - soon);
 }
 

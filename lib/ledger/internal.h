@@ -1,23 +1,24 @@
-/* What the files of the ledger share. Each file calls only files before it: record.c (field
- * tables), re.c (finds an RE, counts its nodes), meter.c (sums), lease.c, grant.c (how nodes move
- * and who may have them), check.c, allocate.c (asks policies, does their wishes, serves all REs),
- * and the calls: ledger.c, node.c (nodes arrive, break, join), timer.c, snapshot.c (save and
- * restore). Used within lib/ledger only.
+/* Declarations that the files of the ledger share; used within lib/ledger only. Each file calls
+ * only files before it: record.c (field tables), re.c (finds an RE, counts its nodes), meter.c
+ * (sums), lease.c, grant.c (how nodes move and who may have them), check.c, allocate.c (asks
+ * policies, carries out their wishes, serves all REs), and the calls: ledger.c, node.c (nodes
+ * arrive, break, join), timer.c, snapshot.c (save and restore).
  *
- * A pair is a batch RE and a web RE that are each other's partner; an RE without
- * a partner is a pair by itself. Figures of a pair, in nodes:
+ * A pair is a batch RE and a web RE that are each other's partner; an RE without a partner is a
+ * pair by itself. Figures of a pair, in nodes:
  *   net      nodes that it holds (also away), that are coming or owed to it, less those it owes
- *   lower    sum of its lower bounds; lower - net free nodes are its reserve: no other pair's
+ *   lower    sum of its lower bounds; lower - net free nodes are its reserve, for no other pair
  *   entitled sum of its upper bounds (lower where it has none): up to this sum the pair may claim
  *            lent nodes; above it the pair holds nodes by grace and gives them back on demand
- *   cap      sum of its upper bounds, no limit where it has none */
+ *   cap      sum of its upper bounds, no limit where it has none
+ */
 #ifndef PHX_LEDGER_INTERNAL_H
 #define PHX_LEDGER_INTERNAL_H
 
 #include "ledger/ledger.h"
 
 enum re_state {
-	RE_GONE, /* a slot to be used again */
+	RE_GONE, /* a free slot */
 	RE_ACTIVE,
 	RE_LEAVING, /* deactivated, still holds nodes */
 };
@@ -74,8 +75,8 @@ PHX_RECORD_STRUCT(phx_ledger_gone, PHX_LEDGER_GONE_FIELDS);
 	F(S, coming, U32) \
 	F(S, owed, U32) \
 	F(S, owed_in, U32) \
-	F(S, kept, U32) /* idle nodes of job leases: nobody else's until the lease ends */ \
-	/* nodes that are not heard: still held, neither idle nor busy, and no other RE's */ \
+	F(S, kept, U32) /* idle nodes of job leases, reserved until the lease ends */ \
+	/* silent nodes: still held, but neither idle nor busy, and not for other REs */ \
 	F(S, away, U32) \
 	/* nodes that the RE lost and that are replaced at once, as far as its lower bound \
 	 * asks */ \
@@ -88,12 +89,12 @@ PHX_RECORD_STRUCT(phx_ledger_gone, PHX_LEDGER_GONE_FIELDS);
 	F(S, asked_reason, ENUM(phx_policy_reason)) \
 	F(S, cycle_open, BOOL)   /* now is an instant of the cycle: a pass may start jobs */ \
 	F(S, began_ms, I64)      /* activation */ \
-	F(S, last_cycle_ms, I64) /* when the cycle was used last */ \
+	F(S, last_cycle_ms, I64) /* when the cycle last ran */ \
 	/* INT64_MAX while no job waits: then a cycle changes nothing */ \
 	F(S, next_cycle_ms, I64) \
 	F(S, next_unit_ms, I64) \
 	F(S, window, REC(phx_web_window)) \
-	F(S, decisions, LIST(phx_web_decision)) /* of its last windows; nothing follows from it */ \
+	F(S, decisions, LIST(phx_web_decision)) /* of its last windows, for display only */ \
 	F(S, meter, REC(phx_ledger_meter)) \
 	F(S, leased, U32)   /* sum of the sizes of leases */ \
 	F(S, unleased, U32) /* sum of asks */ \
@@ -122,11 +123,11 @@ struct phx_ledger {
 	uint64_t seq;
 	struct phx_ledger_meter total;
 	bool of_before; /* phx_ledger_of_before() */
-	/* the call that is being made */
+	/* the present call */
 	int64_t now_ms;
 	struct phx_list *out; /* struct phx_ledger_action */
 	struct phx_list ids;  /* scratch of uint64_t */
-	/* -ENOMEM once memory was lacking: this call and all later ones fail */
+	/* set to -ENOMEM once memory was lacking: this call and all later ones fail */
 	int error;
 };
 
@@ -154,7 +155,7 @@ void phx_ledger_fini(struct re *re);
 /** The RE of number i if it is active or leaving; otherwise NULL. */
 struct re *phx_ledger_get(const struct phx_ledger *l, int i);
 struct re *phx_ledger_get_batch(const struct phx_ledger *l, int i);
-uint32_t phx_ledger_idle(const struct re *re); /* web: all its nodes that are heard */
+uint32_t phx_ledger_idle(const struct re *re); /* web: all its nodes but those away */
 uint32_t phx_ledger_owned(const struct re *re);
 /** Nodes owned (but not away) or coming, and not promised to another RE. */
 uint32_t phx_ledger_free_to_owe(const struct re *re);
@@ -165,8 +166,8 @@ void phx_ledger_advance(struct phx_ledger *l, int64_t now_ms);
 
 /* ---- lease.c ---- */
 void phx_ledger_lease_open(struct phx_ledger *l, uint32_t i, uint32_t size);
-/** A job of `size` nodes that started at start_ms is over: its nodes stay for the time that is paid
- * for. False: no time is left, and the caller gives the nodes back. */
+/** A job of `size` nodes that started at start_ms has ended: its nodes stay for the rest of the
+ * paid time. False: no time is left, and the caller gives the nodes back. */
 bool phx_ledger_lease_keep(struct phx_ledger *l, uint32_t i, uint32_t size, int64_t start_ms);
 /** Takes `n` of the kept nodes out of their leases; leases that end soonest come first. */
 void phx_ledger_lease_unkeep(struct re *re, uint32_t n);
@@ -200,7 +201,7 @@ void phx_ledger_act(struct phx_ledger *l, struct phx_ledger_action a);
 /** Sends `n` idle nodes on their way; `from`, `to` may be PHX_LEDGER_FREE. The caller has made sure
  * that `from` has that many. */
 void phx_ledger_move(struct phx_ledger *l, int64_t from, int64_t to, uint32_t n, int reason);
-/** Takes phx_ledger_move() of `n` nodes back: they do not go after all. */
+/** Reverts phx_ledger_move() for `n` nodes, which cannot go. */
 void phx_ledger_move_back(struct phx_ledger *l, int64_t from, uint32_t to, uint32_t n);
 /** Grants free nodes, then claims lent ones; returns how many nodes come. */
 uint32_t phx_ledger_obtain(struct phx_ledger *l, uint32_t i, uint32_t n, int reason, bool lease);
@@ -232,8 +233,8 @@ void phx_ledger_begin(struct phx_ledger *l, int64_t now_ms, struct phx_list *out
 int phx_ledger_finish(struct phx_ledger *l);
 /** Serves all REs: debts, lost nodes, web REs, batch requests by age, idle nodes. */
 void phx_ledger_allocate(struct phx_ledger *l);
-/** Asks the policy at one of its timers, or at the start, and does what it wishes. A timer puts the
- * batch RE's request anew. */
+/** Ask the policy at one of its timers, or at the start, and carry out its wishes. A timer renews
+ * the batch RE's request. */
 void phx_ledger_lease_unit(struct phx_ledger *l, uint32_t i);
 void phx_ledger_cycle(struct phx_ledger *l, uint32_t i);
 void phx_ledger_start(struct phx_ledger *l, uint32_t i);

@@ -129,7 +129,7 @@ void phx_ledger_lease_trim(struct re *re)
 	}
 }
 
-/* ---- which lease the nodes of a job belong to, where a lease releases its own ---- */
+/* ---- nodes of jobs by lease, where a lease releases its own nodes only ---- */
 
 static uint32_t idle_of_leases(const struct re *re)
 {

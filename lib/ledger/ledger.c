@@ -172,7 +172,7 @@ static void kill_for_good(struct phx_ledger *l, uint32_t i, uint64_t id, int rea
 	bool running = job->state == PHX_BATCH_RUNNING;
 	uint32_t nodes = job->size - job->lost;
 
-	forget_gone(re, id); /* the second of two orders notes it again */
+	forget_gone(re, id); /* a second kill order notes it again */
 	struct phx_ledger_gone *gone = phx_ledger_push(l, &re->r.gone, sizeof(*gone));
 
 	if (gone)

@@ -1,20 +1,18 @@
-/* The ledger of a cluster shared by runtime environments: how many nodes each
- * RE holds, what its manager wants, and the decisions by which nodes are
- * granted, reclaimed and lent (the resource provision service of 000 4 and
- * 003 3). Composes lib/policy, lib/batch and lib/web; counts nodes, does not name them.
- * The daemon (through lib/core) and the simulator run this same code.
+/* The ledger of a cluster shared by runtime environments: how many nodes each RE holds, what its
+ * manager wants, and the decisions by which nodes are granted, reclaimed and lent (the resource
+ * provision service of 000 4 and 003 3). Composes lib/policy, lib/batch and lib/web; counts nodes,
+ * does not name them. The daemon (through lib/core) and the simulator run this same code.
  *
  *                grant                     arrived
  *      free ────────────▶ coming (to an RE) ───────▶ held: idle ⇄ busy (a job)
  *        ▲                                              │ released, reclaimed
  *        └───────────── left ◀─────────── (coming to FREE or the other RE)
  *
- * Every call takes the time and appends actions to a list; the caller carries
- * each out and confirms it: phx_ledger_arrived() for MOVE,
- * phx_ledger_job_killed() for KILL, phx_ledger_job_ended() when a job of START
- * ends. A simulation without delays confirms at once. Calls at one instant are
+ * Every call takes the time and appends actions to a list; the caller carries each out and confirms
+ * it: phx_ledger_arrived() for MOVE, phx_ledger_job_killed() for KILL, phx_ledger_job_ended() when
+ * a job of START ends. A simulation without delays confirms at once. Calls at one instant must be
  * made in the order of policies.md section 0 (ends, demand, arrivals of jobs, phx_ledger_tick(),
- * then one phx_ledger_pass()); this order is a promise (reading 1). Pure. */
+ * then one phx_ledger_pass()); results depend on this order (reading 1). Pure. */
 #ifndef PHX_LEDGER_LEDGER_H
 #define PHX_LEDGER_LEDGER_H
 
@@ -44,10 +42,10 @@ struct phx_ledger_action {
 	F(S, unmet_node_ms, U64) \
 	F(S, lost_node_ms, U64) /* work of killed runs */ \
 	F(S, peak, U32)         /* most nodes held for longer than an instant */ \
-	/* decisions: requests, releases, provisions, returns; not the start's (000 6.1; \
+	/* decisions: requests, releases, provisions, returns; not those of the start (000 6.1; \
 	 * reading 14) */ \
 	F(S, n_adjusted, U64) \
-	/* nodes obtained and released, the start's and the end's too (003) */ \
+	/* nodes obtained and released, including those of start and end (003) */ \
 	F(S, nodes_moved, U64) \
 	/* kills by forced returns and broken nodes; not cancelled jobs */ \
 	F(S, n_kills, U64)
@@ -57,7 +55,7 @@ PHX_RECORD_STRUCT(phx_ledger_meter, PHX_LEDGER_METER_FIELDS);
 struct phx_ledger_counts {
 	/* busy nodes of a web RE are in service; owed: held or coming, and promised to others */
 	uint32_t idle, busy, coming, owed;
-	uint32_t away; /* not heard, still counted as held: phx_ledger_away() */
+	uint32_t away; /* silent, still counted as held: phx_ledger_away() */
 	uint32_t want; /* web: instances wanted; batch: nodes asked for and not granted yet */
 	struct phx_batch_counts batch; /* zero for a web RE */
 };
@@ -65,39 +63,39 @@ struct phx_ledger_counts {
 struct phx_ledger;
 struct phx_ledger_config {
 	uint32_t nodes; /* the cluster's, all free at first */
-	bool unlimited; /* a provider that always grants: `nodes` does not count */
+	bool unlimited; /* the provider always grants: `nodes` does not matter */
 };
 /** A new ledger without REs, owned by the caller. -ENOMEM. */
 int phx_ledger_new(const struct phx_ledger_config *config, struct phx_ledger **ret);
 void phx_ledger_free(struct phx_ledger *l);
 
-/** Activate an RE by its agreement (copied): its lower bound is granted, the policy starts. A web
+/** Activates an RE by its agreement (copied): its lower bound is granted, the policy starts. A web
  * RE wants its lower bound (at least 1) until phx_ledger_demand(). ret_re: the RE's number, small;
- * it is used again for another RE once this one is deactivated and gone. A pair is complete when
- * both are active: the partner is the RE named, or the first active RE that fits (000 4.3 step 5).
- * -EEXIST an RE of that name is active, -ENOSPC the sum of lower bounds exceeds the cluster,
- * -EINVAL (findings of the agreement, or it does not fit the partner that it names). */
+ * it is reused once this RE is deactivated and gone. A pair is complete when both are active: the
+ * partner is the named RE, or the first active RE that fits (000 4.3 step 5). -EEXIST an RE of that
+ * name is active, -ENOSPC the sum of lower bounds exceeds the cluster, -EINVAL (findings of the
+ * agreement, or it does not fit the partner that it names). */
 int phx_ledger_activate(struct phx_ledger *l, const struct phx_agreement *a, int64_t now_ms,
 			int *ret_re, struct phx_list *ret_actions, struct phx_err *err);
 /** The RE takes no new jobs, or takes them again. -ENOENT: no such active RE, here and below. */
 int phx_ledger_suspend(struct phx_ledger *l, int re, bool suspended);
-/** Kill the running jobs of the RE, forget its waiting jobs, take every node back; its partner goes
- * on alone. Done when it holds no node (phx_ledger_counts). */
+/** Kills the running jobs of the RE, forgets its waiting jobs, takes every node back; its partner
+ * goes on alone. Complete when the RE holds no node (phx_ledger_counts). */
 int phx_ledger_deactivate(struct phx_ledger *l, int re, int64_t now_ms,
 			  struct phx_list *ret_actions);
 
-/* ---- events: -EINVAL and no change when the event contradicts the ledger, -ENOMEM (the ledger is
- * of no use any more: restore it) ---- */
+/* ---- events: -EINVAL and no change if the event contradicts the ledger; -ENOMEM, after which the
+ * ledger is unusable: restore it ---- */
 /** -ENOMEM when any call so far has ended with -ENOMEM; otherwise 0. */
 int phx_ledger_error(const struct phx_ledger *l);
-/** A job joins the queue of its RE. -ESHUTDOWN the RE is suspended (jobs of an external engine are
- * taken: the engine let them in; so are the head's own of an RE with workflows), -E2BIG the job is
- * wider than the cluster or than the upper bounds of the RE and its partner, and the errors of
- * phx_batch_submit(). */
+/** A job joins the queue of its RE. -ESHUTDOWN the RE is suspended (jobs that an external engine
+ * has accepted, and the head's own jobs of an RE with workflows, are taken all the same), -E2BIG
+ * the job is wider than the cluster or than the upper bounds of the RE and its partner, and the
+ * errors of phx_batch_submit(). */
 int phx_ledger_submit(struct phx_ledger *l, int re, const struct phx_batch_job *job, int64_t now_ms,
 		      struct phx_list *ret_actions, struct phx_err *err);
-/** A job that its RE took before, and that its deactivation took out of the queue, joins the queue
- * again: also while the RE is suspended, and whatever the job's width. -EEXIST, -ENOENT. */
+/** A job that the RE's deactivation took out of the queue joins it again, even while the RE is
+ * suspended, and whatever the job's width. -EEXIST, -ENOENT. */
 int phx_ledger_rejoin(struct phx_ledger *l, int re, const struct phx_batch_job *job, int64_t now_ms,
 		      struct phx_list *ret_actions);
 /** The most nodes that a batch RE can ever have while its partner keeps its least instances: the
@@ -125,12 +123,12 @@ int phx_ledger_job_hold(struct phx_ledger *l, int re, uint64_t job, bool hold, i
 /** The web RE wants `instances` from now on (a demand series, or phx_ledger_sample()'s result). */
 int phx_ledger_demand(struct phx_ledger *l, int re, uint32_t instances, int64_t now_ms,
 		      struct phx_list *ret_actions);
-/** CPU use of one instance, millionths of its quota; phx_ledger_tick() makes the samples a demand
- * at the end of their window. When an instance arrives, the window begins anew: its mean is over
- * instances that were there all the time. */
+/** CPU use of one instance, in millionths of its quota; at the end of a window phx_ledger_tick()
+ * turns its samples into a demand. When an instance arrives, the window begins anew, so that the
+ * mean covers only instances that were there all the time. */
 int phx_ledger_sample(struct phx_ledger *l, int re, uint32_t use_ppm, int64_t now_ms);
-/** What came of the last windows of a web RE (struct phx_web_decision), the oldest first; borrowed
- * until the next call that changes something. NULL: no such RE. */
+/** The results of the last windows of a web RE (struct phx_web_decision), the oldest first;
+ * borrowed until the next call that changes something. NULL: no such RE. */
 const struct phx_list *phx_ledger_decisions(const struct phx_ledger *l, int re);
 /** `nodes` of the nodes that were coming to `re` (or FREE) have arrived. */
 int phx_ledger_arrived(struct phx_ledger *l, int from, int re, uint32_t nodes, int64_t now_ms,
@@ -145,11 +143,10 @@ int phx_ledger_lost(struct phx_ledger *l, int re, uint32_t nodes, enum phx_ledge
 /** True: the calls that follow are replayed from an older journal, under whose rule lost nodes were
  * replaced only at a timer. */
 void phx_ledger_of_before(struct phx_ledger *l, bool before);
-/** Nodes of an active RE are not heard: they stay its own (held, counted towards its bounds), but
- * no job starts on them and no other RE gets them. They are idle nodes, or nodes of running job
- * `job` (not 0), which is then killed as by phx_ledger_lost_busy(). They stay away until
- * phx_ledger_back(), or until they are lost from PHX_LEDGER_AWAY, as they must be when their RE is
- * deactivated. */
+/** Nodes of an active RE are silent: it still holds them, within its bounds, but no job starts on
+ * them and no other RE gets them. They are idle nodes, or nodes of the running job `job` (not 0),
+ * which is then killed as by phx_ledger_lost_busy(). They stay away until phx_ledger_back(), or
+ * until they are lost from PHX_LEDGER_AWAY, as they must be when their RE is deactivated. */
 int phx_ledger_away(struct phx_ledger *l, int re, uint64_t job, uint32_t nodes, int64_t now_ms,
 		    struct phx_list *ret_actions);
 int phx_ledger_back(struct phx_ledger *l, int re, uint32_t nodes, int64_t now_ms,
@@ -169,7 +166,7 @@ struct phx_ledger_barred {
  * are like any node. The same list again changes nothing. */
 int phx_ledger_barred(struct phx_ledger *l, const struct phx_list *barred, int64_t now_ms,
 		      struct phx_list *ret_actions);
-/** `nodes` that were sent from `from` (active, or FREE) to `to` cannot go: they are back at `from`,
+/** `nodes` that were sent from `from` (active, or FREE) to `to` cannot go: they return to `from`,
  * and `to` gets others as it does for lost nodes. Call phx_ledger_barred() first, or the same nodes
  * are sent again. */
 int phx_ledger_refused(struct phx_ledger *l, int from, int to, uint32_t nodes, int64_t now_ms,
@@ -215,7 +212,7 @@ int phx_ledger_check(const struct phx_ledger *l, struct phx_err *err);
 	F(S, total, REC(phx_ledger_meter))
 PHX_RECORD_STRUCT(phx_ledger_image, PHX_LEDGER_IMAGE_FIELDS);
 /** save: a deep copy, which the caller frees by phx_record_fini(). restore: a ledger that decides
- * like the ledger that was saved; -EINVAL: the image contradicts itself. Both -ENOMEM. */
+ * like the saved one; -EINVAL: the image is inconsistent. Both -ENOMEM. */
 int phx_ledger_save(const struct phx_ledger *l, struct phx_ledger_image *ret);
 int phx_ledger_restore(const struct phx_ledger_image *image, struct phx_ledger **ret);
 

@@ -211,7 +211,7 @@ int phx_ledger_found(struct phx_ledger *l, uint32_t nodes, int64_t now_ms,
 	return phx_ledger_finish(l);
 }
 
-/* ---- nodes that cannot go where they could by count ---- */
+/* ---- nodes that an RE could have by count, but that are unfit for it ---- */
 
 static bool known(const struct phx_ledger *l, const struct phx_ledger_barred *b)
 {

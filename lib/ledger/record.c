@@ -1,5 +1,5 @@
-/* The records of the ledger: of an RE, its debts, leases and sums, and of the ledger's image in
- * a snapshot of the core. Used by who stores or shows a ledger. Pure. */
+/* The records of the ledger: of an RE, its debts, leases and sums, and of the ledger's image in a
+ * snapshot of the core. Used by code that stores or shows a ledger. Pure. */
 #include "ledger/internal.h"
 
 static const char *const re_states[] = {"gone", "active", "leaving"};

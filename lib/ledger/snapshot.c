@@ -4,7 +4,7 @@
 
 #include "ledger/internal.h"
 
-/* ---- out ---- */
+/* ---- saving ---- */
 
 static int save_re(const struct re *re, struct phx_ledger_re *ret)
 {
@@ -42,7 +42,7 @@ int phx_ledger_save(const struct phx_ledger *l, struct phx_ledger_image *ret)
 	return 0;
 }
 
-/* ---- back ---- */
+/* ---- restoring ---- */
 
 static int restore_jobs(struct re *re)
 {

@@ -42,8 +42,8 @@ struct phx_iaas_params {
 	uint32_t factor;
 	/* k of od-execkn, 1 to PHX_IAAS_NEIGHBOURS_MAX; 002 gives none, we take 5 */
 	uint32_t neighbours;
-	/* od-g: true: the number of nodes grows and shrinks (002 5.4); false: it starts anew (3.1)
-	 */
+	/* od-g: true: the number of nodes grows and shrinks (002 5.4); false: it restarts at 1
+	 * (3.1) */
 	bool adaptive;
 };
 /** The parameters of 002, as far as the paper gives them: idle 600 s and 30 s (5.3), factor 5,

@@ -30,7 +30,7 @@ void phx_iaas_threshold(const struct phx_iaas_params *p, const struct phx_iaas_v
 			const struct phx_iaas_state *s, phx_iaas_weigh_fn weigh,
 			struct phx_iaas_wish *ret);
 
-/** Note an ended task in s->groups. -ENOMEM. */
+/** Records an ended task in s->groups. -ENOMEM. */
 int phx_iaas_remember(struct phx_iaas_state *s, uint64_t input, int64_t run_ms);
 
 #endif

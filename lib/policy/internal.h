@@ -1,5 +1,5 @@
-/* What the policies share: one symbol a policy, and moves that several of them
- * wish. Used within lib/policy only. */
+/* Declarations that the policies share: one symbol a policy, and moves that several of them wish.
+ * Used within lib/policy only. */
 #ifndef PHX_POLICY_INTERNAL_H
 #define PHX_POLICY_INTERNAL_H
 
@@ -16,8 +16,8 @@ void phx_policy_wish(struct phx_policy_moves *moves, enum phx_policy_place from,
 /** Nodes that the side has or will have: held or coming, less those promised to others. */
 uint32_t phx_policy_holdings(const struct phx_policy_side *s);
 
-/** web_request under a provider that grants: all k nodes come from the free pool (000 5.2, 6.6.2).
- */
+/** web_request under a provider that grants: all k nodes come from the free pool (000 5.2,
+ * 6.6.2). */
 void phx_policy_web_take(const struct phx_policy_params *p, const struct phx_policy_view *v,
 			 uint32_t k, struct phx_policy_moves *ret);
 /** web_request in a private cluster (000 5.1, 001 II-B): free nodes, then idle nodes of the batch

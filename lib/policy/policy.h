@@ -33,11 +33,11 @@ struct phx_policy_params {
 	bool return_full;     /* FB: reclaim the whole request, not the shortfall (reading 10) */
 };
 
-/** Where nodes are: in the free pool, or with one of the sides that coordinate. Of which side an RE
- * is says its kind. */
+/** Where nodes are: in the free pool, or with one of the sides that coordinate. The kind of an RE
+ * says which side it is. */
 enum phx_policy_place { PHX_PLACE_FREE, PHX_PLACE_BATCH, PHX_PLACE_WEB, PHX_PLACE_COUNT_ };
 
-/** One side of those that coordinate as a policy sees it. */
+/** One of the coordinating sides, as a policy sees it. */
 struct phx_policy_side {
 	bool there;     /* the RE exists and is active */
 	uint32_t owned; /* idle + busy */
@@ -96,9 +96,9 @@ struct phx_policy {
 	bool fixed;       /* nodes never move (DCS, Evangelinos) */
 	bool same_bounds; /* both bounds of an RE are the same: its lower one */
 	bool no_upper;    /* an RE has no upper bound */
-	/* L may be 0: there is no timer, and what it would do is done at once */
+	/* L may be 0: then there is no timer, and its work is done at once */
 	bool lease_optional;
-	/* one cluster of one size: the web takes from its batch partner what it lacks */
+	/* one cluster of fixed size: the web takes what it lacks from its batch partner */
 	bool shares_cluster;
 	/* true: each RE holds its own lower bound, and missing nodes are replaced as nodes come
 	 * free. false: the pair holds the sum, which the policy's timers or the web's wishes

@@ -37,15 +37,15 @@ int phx_attestations_insert(struct phx_store *s, const struct phx_store_attestat
 	return r;
 }
 
-/* One text for each way to ask, so that each is walked by its index. */
+/* One statement for each search, so that each uses its index. */
 static const char *question(const struct phx_store_attestations *of)
 {
 	static const char order[] = "SELECT " COLUMNS " FROM attestations WHERE id<?1 "
 				    "ORDER BY id DESC LIMIT ?2",
 			  node[] = "SELECT " COLUMNS " FROM attestations WHERE node=?3 AND id<?1 "
 				   "ORDER BY id DESC LIMIT ?2",
-			  /* the newest of each of the two, and of these the newest; UNION has no
-			   * row twice */
+			  /* the newest by each of the two indexes, merged; UNION drops
+			   * duplicates */
 		owner[] =
 			"SELECT " COLUMNS " FROM attestations WHERE id IN (SELECT id FROM (SELECT "
 			"id FROM attestations WHERE from_owner=?3 AND id<?1 ORDER BY id DESC "

@@ -1,12 +1,12 @@
-/* Looking at a copy of a journal: see audit.h. Called by phx journal verify. It
- * walks the events once, in their order, with two lists beside it:
+/* Verifies a copy of a journal: see audit.h. Called by phx journal verify. It walks the events
+ * once, in their order, with two lists beside it:
  *
  *	events   1 2 3 4 5 6 7 8 9 ...
  *	begins   ▲ where the chain begins (anew): signed lines in the journal
- *	anchors      ▲     ▲     ▲   what the hash of an event was when it left the head
+ *	anchors      ▲     ▲     ▲   the hash of an event when it left the head
  *
- * An event that does not fit ends the walk, unless somebody accepted the journal behind it and no
- * anchor says what was there. Never repairs. */
+ * An event that does not fit ends the walk, unless the journal was accepted at a later event and no
+ * anchor covers what lies between. Never repairs. */
 #include "store/audit.h"
 
 #include <errno.h>
@@ -25,9 +25,9 @@ struct audit {
 	struct phx_list begins; /* struct phx_anchor by event: where the chain begins anew */
 	uint32_t next_begin;
 	char id[PHX_STORE_ID_MAX];
-	struct phx_chain told; /* where the chain begins, as the journal says without a signature */
+	struct phx_chain told; /* where the chain begins, by the journal's unsigned record */
 	struct phx_chain at;   /* the last event that fits */
-	bool lost;             /* one did not fit: nothing is known until the chain begins anew */
+	bool lost; /* an event did not fit: nothing is known until the chain begins anew */
 	struct phx_audit *found;
 	struct phx_err *err;
 };
@@ -54,7 +54,7 @@ static int failed(struct audit *a, int rc)
 	return phx_err_set(a->err, code, "journal: %s", sqlite3_errmsg(a->db));
 }
 
-/* Escaped for a URI: what ends its path, and the percent sign. */
+/* Escapes a path for a URI: the characters that end a path, and the percent sign. */
 static char *uri_of(const char *path, bool alone)
 {
 	struct phx_buf b = {0};
@@ -65,7 +65,7 @@ static char *uri_of(const char *path, bool alone)
 	return phx_buf_take(&b);
 }
 
-/* A copy without a log beside it is whole, and may lie where nothing can be written. */
+/* A copy without a write-ahead log is complete, and may lie in a read-only place. */
 static int open_copy(struct audit *a, const char *path)
 {
 	PHX_AUTO_FREE char *log = NULL;
@@ -153,7 +153,8 @@ static struct phx_chain place_of(const struct phx_anchor *from)
 	return at;
 }
 
-/* What the head goes by must be what the last line says, or the beginning. */
+/* The unsigned record, which the head uses, must agree with the last signed line, or with the very
+ * beginning. */
 static int check_told(struct audit *a)
 {
 	struct phx_chain at = {0};
@@ -168,7 +169,8 @@ static int check_told(struct audit *a)
 	return r;
 }
 
-/* The first line says where the events begin; that of an accepted journal stands behind some. */
+/* The first signed line says where the events begin, unless it is of an acceptance, which lies
+ * behind some events. */
 static int begin_chain(struct audit *a)
 {
 	const struct phx_anchor *first = begin_at(a, 0);
@@ -222,7 +224,8 @@ static int check_anchors_of_others(struct audit *a)
 	return 0;
 }
 
-/* Those of events before the first: they were forgotten, or the chain is said to be younger. */
+/* Skips anchors of events before the first: these were forgotten, or else the chain claims to be
+ * younger. */
 static int pass_forgotten(struct audit *a)
 {
 	const struct phx_anchor *anchor;
@@ -235,7 +238,7 @@ static int pass_forgotten(struct audit *a)
 	return 0;
 }
 
-/* Those of the event that was just looked at. */
+/* Compares the anchors of the event at a->at. */
 static int compare_anchors(struct audit *a)
 {
 	char hash[2 * PHX_CHAIN_HASH + 1];
@@ -254,8 +257,8 @@ static int compare_anchors(struct audit *a)
 
 /* ---- the events ---- */
 
-/* An event does not fit. Where the journal was accepted behind it, what lies between is not known;
- * but what an anchor says was there must be there. */
+/* An event does not fit. If the journal was accepted later, the events up to there are unknown; but
+ * events that an anchor covers must be there. */
 static int lose(struct audit *a, uint64_t seq, const char *how)
 {
 	const struct phx_anchor *begin = begin_at(a, a->next_begin), *anchor = next_anchor(a);
@@ -291,10 +294,10 @@ static bool is_whole(sqlite3_stmt *st)
 	return whole;
 }
 
-/* The event that should come now. */
+/* Checks the event that must come now. */
 static int fit_event(struct audit *a, sqlite3_stmt *st, uint64_t seq)
 {
-	bool whole = is_whole(st); /* first: what is read as a text becomes one */
+	bool whole = is_whole(st); /* must be first: reading a column as text changes its type */
 	struct phx_store_event ev = {seq,         sqlite3_column_int64(st, 1),
 				     TEXT(st, 2), TEXT(st, 3),
 				     TEXT(st, 4), TEXT(st, 5)};
@@ -319,7 +322,7 @@ static int look_at_event(struct audit *a, sqlite3_stmt *st)
 	if (seq <= a->found->forgotten)
 		return find(a, PHX_AUDIT_ROW, "event %llu was forgotten, and is there",
 			    (unsigned long long)seq);
-	/* before the event: where its chain begins */
+	/* the chain may begin anew before this event */
 	while ((begin = begin_at(a, a->next_begin)) && begin->seq < seq) {
 		int r = a->lost || a->at.seq == begin->seq ? 0
 							   : lose(a, a->at.seq + 1, "is missing");
@@ -334,7 +337,7 @@ static int look_at_event(struct audit *a, sqlite3_stmt *st)
 	return seq == a->at.seq + 1 ? fit_event(a, st, seq) : lose(a, a->at.seq + 1, "is missing");
 }
 
-/* Anchors of events behind the last one, and lines that nothing follows. */
+/* Handles signed lines and anchors behind the last event. */
 static int look_at_end(struct audit *a)
 {
 	const struct phx_anchor *anchor;

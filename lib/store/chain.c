@@ -108,7 +108,7 @@ static int draw_id(char ret[PHX_STORE_ID_MAX], struct phx_err *err)
 	return 0;
 }
 
-/* ---- what the journal says of itself: one row of table `chain` ---- */
+/* ---- where the chain begins: one row of table `chain` ---- */
 
 static void bind_chain(sqlite3_stmt *st, const struct phx_chain *c)
 {
@@ -128,7 +128,7 @@ int phx_chain_begin_at(struct phx_store *s, const struct phx_chain *at, struct p
 	return rc == SQLITE_DONE ? 0 : phx_store_failed(s, rc, err);
 }
 
-/* An event whose hash is taken from the row that `query` gives first. */
+/* Reads an event's number and hash from the first row of `query`. */
 static int read_chain(struct phx_store *s, const char *query, uint64_t seq, struct phx_chain *ret,
 		      struct phx_err *err)
 {
@@ -162,8 +162,8 @@ int phx_chain_at(struct phx_store *s, uint64_t seq, struct phx_chain *ret, struc
 		: read_chain(s, "SELECT seq,hash FROM events WHERE seq=?1", seq, ret, err);
 }
 
-/* A journal that has none yet: new, or of the time before chains. What it holds then is not
- * covered. */
+/* Begins the chain of a journal that has none: a new one, or one of an older Phoenix, whose events
+ * are then not covered. */
 static int begin_chain(struct phx_store *s, struct phx_err *err)
 {
 	sqlite3_stmt *st = NULL;
@@ -191,7 +191,7 @@ int phx_chain_open(struct phx_store *s, struct phx_err *err)
 	if (r < 0)
 		return r;
 	r = phx_chain_at(s, s->last, &s->end, err);
-	if (r == -ENOENT) { /* verify.c tells what is wrong with it */
+	if (r == -ENOENT) { /* verify.c reports what is wrong */
 		s->end = (struct phx_chain){.seq = s->last};
 		r = 0;
 	}

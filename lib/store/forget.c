@@ -1,9 +1,8 @@
-/* Where the chain of a journal begins when it does not begin with the first
- * event: old events are forgotten, a journal of the time before chains is
- * adopted, one that is not whole is accepted. Each is said by a line that the
- * site's key signs, so that nobody else cuts the beginning off (pki/anchor.h);
- * lines are kept as long as the chain has need of them. Called by the daemon's
- * engine and, after a snapshot, by its journal. */
+/* Where the chain of a journal begins if not with the first event: old events were forgotten, a
+ * journal from before chains was adopted, or a damaged one was accepted. A line signed by the
+ * site's key says so, so that nobody else can cut the beginning off (pki/anchor.h); lines are kept
+ * as long as the chain needs them. Called by the daemon's engine and, after a snapshot, by its
+ * journal. */
 #include "store/internal.h"
 
 #include <errno.h>
@@ -25,7 +24,7 @@ static void describe(const struct phx_store *s, enum phx_anchor_kind kind,
 	phx_chain_hex(at->hash, ret->hash);
 }
 
-/* The older one: a start can go on from it when the newest is damaged. */
+/* Adds the hash of the older snapshot: a start can continue from it if the newest is damaged. */
 static int digest_snapshot(struct phx_store *s, struct phx_anchor *ret, struct phx_err *err)
 {
 	sqlite3_stmt *st = NULL;
@@ -92,8 +91,8 @@ int phx_store_reached(struct phx_store *s, struct phx_anchor *ret)
 
 /* ---- forgetting ---- */
 
-/* The last event that may go: the older of two snapshots still has all that follows it, younger
- * ones stay, and no more than PRUNE_MAX go at once. */
+/* The last event that may go: the older of two snapshots contains it, it is old enough, and at most
+ * 10,000 go at once. */
 static const char last_to_go[] =
 	"WITH f AS (SELECT MIN(seq) AS seq FROM events) SELECT COALESCE(MIN("
 	" (SELECT CASE COUNT(*) WHEN 2 THEN MIN(seq) ELSE 0 END FROM snapshots), f.seq+9999,"
@@ -119,7 +118,7 @@ static int delete_to(struct phx_store *s, uint64_t seq, const struct phx_chain *
 	return r ? r : sign_line(s, PHX_ANCHOR_FORGOTTEN, at, err);
 }
 
-/* The chain then begins with what was forgotten last. */
+/* The chain then begins after the last forgotten event. */
 static int prune_to(struct phx_store *s, uint64_t seq, struct phx_err *err)
 {
 	struct phx_chain at = s->begin;

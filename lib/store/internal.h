@@ -1,4 +1,4 @@
-/* What the files of lib/store share. */
+/* Declarations that the files of lib/store share. */
 #ifndef PHX_STORE_INTERNAL_H
 #define PHX_STORE_INTERNAL_H
 
@@ -21,7 +21,7 @@ struct phx_chain {
 	uint8_t hash[PHX_CHAIN_HASH];
 };
 
-/** What the mark beside the journal says: chain.seq is the last event that was acknowledged. */
+/** The mark beside the journal: chain.seq is the last acknowledged event. */
 struct phx_mark {
 	char id[PHX_STORE_ID_MAX];
 	struct phx_chain chain;
@@ -35,37 +35,37 @@ struct phx_marks {
 struct phx_store {
 	sqlite3 *db;
 	sqlite3_stmt *st[PHX_STORE_STATEMENTS]; /* by enum statement of store.c */
-	bool writes;                            /* it is the daemon's: it may be changed */
+	bool writes;                            /* opened by the daemon for writing */
 	uint64_t last;
 	struct phx_chain end;     /* of the last event */
-	struct phx_chain begin;   /* of the chain: what is older is not covered */
+	struct phx_chain begin;   /* where the chain begins: older events are not covered */
 	struct phx_signer signer; /* sign NULL: nothing is signed */
 	char id[PHX_STORE_ID_MAX];
 	char path[PHX_STORE_PATH_MAX];
 	dev_t dev; /* of the file that is open */
 	ino_t ino, wal_ino;
 	struct phx_marks marks;
-	int lock_fd; /* held locked: one daemon a journal */
+	int lock_fd; /* held locked: one daemon per journal */
 	pthread_mutex_t lock;
 };
 
 /* ---- sql.c ---- */
 
-/** What makes the indexes that are not there. */
+/** SQL that creates missing indexes. */
 extern const char phx_store_indexes[];
-/** What makes the table of whom events are about (by name), and notes from which event on it is
- * kept. */
+/** SQL that creates the table of whom events are about (by name), and notes from which event on it
+ * is filled. */
 extern const char phx_store_about[];
-/** What notes from which event on that table has who caused them, too. */
+/** SQL that notes from which event on that table also says who caused them. */
 extern const char phx_store_unsaid_by[];
 
-/** The text of SQLite's last failure, as an errno. */
+/** Sets the text of SQLite's last failure, and returns it as an errno. */
 int phx_store_failed(struct phx_store *s, int rc, struct phx_err *err);
 int phx_store_execute(struct phx_store *s, const char *text, struct phx_err *err);
-/** The first number that `query` gives; *ret stays where it gives none. */
+/** The first number that `query` yields; *ret is unchanged if it yields none. */
 int phx_store_number(struct phx_store *s, const char *query, int64_t *ret, struct phx_err *err);
 
-/** Is column `at` of the row exactly this hash? */
+/** Does column `at` of the row contain exactly this hash? */
 bool phx_store_has_hash(sqlite3_stmt *st, int at, const uint8_t hash[PHX_CHAIN_HASH]);
 
 /* ---- reader.c ---- */
@@ -77,9 +77,9 @@ struct phx_store_reader {
 	sqlite3_stmt *st[PHX_READER_STATEMENTS];
 	uint64_t unsaid;
 };
-/** Its last failure, as an errno with a text. */
+/** The reader's last failure, as an errno with a text. */
 int phx_store_reader_failed(struct phx_store_reader *r, int rc, struct phx_err *err);
-/** Hand each event that the statement yields to `fn`. A non-zero return of `fn` ends that, and is
+/** Passes each event of the statement to `fn`; a non-zero return of `fn` ends the walk and is
  * returned. The statement is not reset. */
 int phx_store_reader_walk(struct phx_store_reader *r, sqlite3_stmt *st, phx_store_event_fn fn,
 			  void *arg, struct phx_err *err);
@@ -92,10 +92,10 @@ extern const char *const phx_store_search_sql[PHX_SEARCH_WAYS];
 
 /* ---- pack.c ---- */
 
-/** `text` packed, malloc'd; NULL for one that is too small for that. -ENOMEM. */
+/** Packs `text`; *ret is malloc'd, or NULL if the text is too small for that. -ENOMEM. */
 int phx_store_pack(const char *text, void **ret, size_t *ret_n);
-/** The text in column `at` of the row, packed or not; malloc'd. -EBADMSG: it cannot be unpacked;
- * -ENOMEM. */
+/** The text in column `at` of the row, packed or not; malloc'd. -EBADMSG: it cannot be unpacked
+ * (also for lack of memory); -ENOMEM. */
 int phx_store_unpack(sqlite3_stmt *st, int at, char **ret_text, struct phx_err *err);
 
 /* ---- chain.c ---- */
@@ -103,16 +103,17 @@ int phx_store_unpack(sqlite3_stmt *st, int at, char **ret_text, struct phx_err *
 /** The hash of the row that follows `prev`. */
 int phx_chain_next(const struct phx_chain *prev, const struct phx_store_event *ev,
 		   struct phx_chain *ret);
-/** The sum of a text that stands for itself, such as the snapshot of event `seq`, and of an erase
- * record. */
+/** The hash of a text outside the chain, such as the snapshot of event `seq`; and of an erase
+ * record, and of an attestation. */
 int phx_chain_sum(uint64_t seq, const char *text, uint8_t ret[PHX_CHAIN_HASH]);
 int phx_chain_erasure(const struct phx_store_erasure *e, uint8_t ret[PHX_CHAIN_HASH]);
 int phx_chain_attestation(const struct phx_store_attestation *a, uint8_t ret[PHX_CHAIN_HASH]);
-/** Who this journal is and where its chain begins and ends. A new one is given an identity. */
+/** Reads the journal's identity and where its chain begins and ends. A new journal gets an
+ * identity. */
 int phx_chain_open(struct phx_store *s, struct phx_err *err);
-/** The chain begins after `at` from now on: within a transaction of the caller. */
+/** Makes the chain begin after `at`, within a transaction of the caller. */
 int phx_chain_begin_at(struct phx_store *s, const struct phx_chain *at, struct phx_err *err);
-/** The hash of event `seq`: -ENOENT when it is not kept or not covered. */
+/** The hash of event `seq`. -ENOENT: the event is not kept or not covered. */
 int phx_chain_at(struct phx_store *s, uint64_t seq, struct phx_chain *ret, struct phx_err *err);
 
 /** As hexadecimal digits. */
@@ -120,15 +121,16 @@ void phx_chain_hex(const uint8_t hash[PHX_CHAIN_HASH], char ret[2 * PHX_CHAIN_HA
 
 /* ---- attestations.c ---- */
 
-/** Write one, within a transaction of the caller. */
+/** Writes an attestation, within a transaction of the caller. */
 int phx_attestations_insert(struct phx_store *s, const struct phx_store_attestation *a,
 			    struct phx_err *err);
 
 /* ---- mark.c ---- */
 
-/** Read PATH.mark. -ENOENT there is none, -EBADMSG it is damaged. */
+/** Reads PATH.mark. -ENOENT: there is none; -EBADMSG: it is damaged. */
 int phx_mark_read(const char *journal, struct phx_mark *ret, struct phx_err *err);
-/** Write it; synced at once with `sync`, else within a second of further ones. */
+/** Writes it; synced at once if `sync`, else by the first write at least a second after the last
+ * sync. */
 int phx_mark_write(struct phx_store *s, bool sync, struct phx_err *err);
 void phx_mark_close(struct phx_store *s);
 

@@ -1,9 +1,8 @@
-/* The mark beside the journal (PATH.mark): which journal this is and up to
- * which event it was acknowledged. A journal that ends before its mark is an
- * older copy, or one whose write-ahead log is gone; the database alone cannot
- * know. One line of a fixed size, written in place at each commit: it is older
- * than the journal when the power fails, never newer. It is synced once a
- * second, so that it costs a commit nothing. Called by store.c. Never judges. */
+/* The mark beside the journal (PATH.mark): which journal this is, and its last acknowledged event.
+ * A journal that ends before its mark is an older copy, or has lost its write-ahead log; the
+ * database alone cannot know that. One line of fixed size, written in place at each commit; after a
+ * power failure it may be older than the journal, never newer. It is synced about once a second, so
+ * that commits need not wait for it. Called by store.c. Never judges. */
 #include "store/internal.h"
 
 #include <errno.h>
@@ -26,7 +25,7 @@ static int mark_path(const char *journal, char *ret, size_t size, struct phx_err
 	return 0;
 }
 
-/* The line as it is on the disk, with its own sum at the end. */
+/* Formats the line, with its own hash at the end. */
 static int format(const struct phx_mark *m, char ret[MARK_SIZE + 1])
 {
 	uint8_t sum[PHX_CHAIN_HASH];
@@ -83,7 +82,7 @@ int phx_mark_read(const char *journal, struct phx_mark *ret, struct phx_err *err
 	return 0;
 }
 
-/* There, and in its directory whatever happens. */
+/* Creates the file, and syncs its directory. */
 static int make_file(struct phx_store *s, struct phx_err *err)
 {
 	char path[PHX_STORE_PATH_MAX], dir[PHX_STORE_PATH_MAX];

@@ -1,6 +1,5 @@
-/* The text of a snapshot in a form that is written quickly: of ten thousand nodes it has 28 MB, of
- * which most is the same for each of them, and a journal that writes them keeps everybody waiting.
- * A small one stays the text that it is. */
+/* Packs the text of a snapshot, so that it is written quickly: for ten thousand nodes it has 28 MB,
+ * most of it repetitive, and writing it keeps everybody waiting. Small texts are not packed. */
 #include <errno.h>
 #include <string.h>
 #include <zstd.h>
@@ -28,7 +27,7 @@ int phx_store_pack(const char *text, void **ret, size_t *ret_n)
 	return 0;
 }
 
-/* NULL: it is none, or there is no memory. */
+/* NULL: the data is invalid, or out of memory. */
 static char *unpack(const void *data, size_t n)
 {
 	unsigned long long size = ZSTD_getFrameContentSize(data, n);

@@ -10,7 +10,7 @@ enum statement { ALL, OF_NODE, ABOUT };
 
 #define EVENTS "SELECT seq,time_ms,kind,node,event,actions FROM events WHERE "
 
-/* Texts of their own, not one with conditions that are off: only so each is walked by its index. */
+/* Separate statements, not one with optional conditions: only so each uses its index. */
 const char *const phx_store_reader_sql[PHX_READER_STATEMENTS] = {
 	[ALL] = EVENTS "seq>?1 ORDER BY seq LIMIT ?2",
 	[OF_NODE] = EVENTS "node=?3 AND seq>?1 ORDER BY seq LIMIT ?2",
@@ -27,7 +27,7 @@ int phx_store_reader_failed(struct phx_store_reader *r, int rc, struct phx_err *
 	return phx_err_set(err, code, "journal: %s", sqlite3_errmsg(r->db));
 }
 
-/* Where that cannot be read, it is known of no event whom it is about. */
+/* If that cannot be read, no event counts as recorded. */
 static uint64_t read_unsaid(struct phx_store_reader *r)
 {
 	static const char text[] = "SELECT COALESCE(MAX(seq),0) FROM unsaid";
@@ -101,7 +101,7 @@ static int walk(struct phx_store_reader *r, enum statement which, uint64_t after
 	if (name)
 		sqlite3_bind_text(st, 3, name, -1, SQLITE_STATIC);
 	int code = phx_store_reader_walk(r, st, fn, arg, err);
-	sqlite3_reset(st); /* ends the look at the journal: its log can be taken in */
+	sqlite3_reset(st); /* ends the read transaction, so that the log can be checkpointed */
 	sqlite3_clear_bindings(st);
 	return code;
 }

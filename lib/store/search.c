@@ -1,6 +1,6 @@
-/* Looking for events of the journal, newest first, by whom they are about, who caused them, their
- * kind or their time: each way by its index, so that no search goes through all there is. In a
- * connection of its own, as reader.c. Called by the daemon's threads that answer auditors. */
+/* Searches events of the journal, newest first, by whom they are about, who caused them, their kind
+ * or their time: each by its index, so that no search visits all events. Uses a connection of its
+ * own, as reader.c. Called by the daemon's threads that answer auditors. */
 #include "store/internal.h"
 
 #include <errno.h>
@@ -8,7 +8,7 @@
 
 #define EVENTS "SELECT seq,time_ms,kind,node,event,actions FROM events WHERE "
 
-/* Texts of their own, not one with conditions that are off: only so each is walked by its index. */
+/* Separate statements, not one with optional conditions: only so each uses its index. */
 const char *const phx_store_search_sql[PHX_SEARCH_WAYS] = {
 	[PHX_SEARCH_ALL] = EVENTS "seq<?1 AND seq>?2 ORDER BY seq DESC LIMIT ?3",
 	[PHX_SEARCH_KIND] = EVENTS "kind=?4 AND seq<?1 AND seq>?2 ORDER BY seq DESC LIMIT ?3",
@@ -34,7 +34,7 @@ static int number(struct phx_store_reader *r, const char *sql, int64_t arg, int6
 	return rc == SQLITE_ROW || rc == SQLITE_DONE ? 0 : phx_store_reader_failed(r, rc, err);
 }
 
-/* Time goes up with the numbers, so that it takes a look at twenty of a million. */
+/* Binary search, since times rise with the numbers: twenty steps for a million events. */
 int phx_store_search_time(struct phx_store_reader *r, int64_t time_ms, uint64_t *ret_seq,
 			  struct phx_err *err)
 {
@@ -54,8 +54,8 @@ int phx_store_search_time(struct phx_store_reader *r, int64_t time_ms, uint64_t 
 	return code;
 }
 
-/* The way by which the fewest are looked at. Of whom an event is about, and who caused it, nothing
- * is known of a time before that was noted. */
+/* The search that visits the fewest events. For older events it was not recorded whom they are
+ * about and who caused them. */
 static enum phx_search_way way_of(struct phx_store_reader *r, const struct phx_store_search *of,
 				  char ret_key[PHX_SEARCH_KEY_MAX])
 {

@@ -1,5 +1,5 @@
-/* SQLite's answers in our words, and texts of SQL that more than one file of this room runs.
- * Never judges. Called by the other files of this room. */
+/* Translates SQLite's errors, and has the SQL that several files of this room run. Never judges.
+ * Called by the other files of this room. */
 #include "store/internal.h"
 
 #include <errno.h>
@@ -13,7 +13,7 @@ const char phx_store_indexes[] =
 	"CREATE INDEX IF NOT EXISTS attestations_from ON attestations(from_owner, id);"
 	"CREATE INDEX IF NOT EXISTS attestations_to ON attestations(to_owner, id);";
 
-/* A row for each name; only few events are about others than their own node. */
+/* A row for each name; few events are about others than their own node. */
 const char phx_store_about[] =
 	"CREATE TABLE about(seq INTEGER NOT NULL, name TEXT NOT NULL, PRIMARY KEY(seq, name)) "
 	"WITHOUT ROWID; CREATE INDEX about_by_name ON about(name, seq);"

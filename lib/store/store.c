@@ -13,7 +13,7 @@
 
 enum { SCHEMA = 6 };
 
-/* those that change something come first: who only reads prepares none of them */
+/* writing statements come first: a read-only store prepares none of them */
 enum statement {
 	APPEND,
 	ABOUT,
@@ -46,7 +46,7 @@ static const char *const sql[] = {
 		   "DESC LIMIT 2)",
 	[LATEST] = "SELECT seq,state FROM snapshots WHERE seq<?1 ORDER BY seq DESC LIMIT 1",
 	[FIRST] = "SELECT seq,time_ms FROM events ORDER BY seq LIMIT 1",
-	/* two texts, not one with a condition that is off: only so each is walked by its index */
+	/* two statements, not one with optional conditions: only so each uses its index */
 	[EVENTS] = "SELECT " EVENT " FROM events WHERE seq>?1 ORDER BY seq LIMIT ?2",
 	[OF_NODE] = "SELECT " EVENT " FROM events WHERE node=?3 AND seq>?1 ORDER BY seq LIMIT ?2",
 	[OF_KIND] = "SELECT " EVENT " FROM events WHERE kind=?1 ORDER BY seq DESC",
@@ -136,9 +136,8 @@ static int prepare(struct phx_store *s, struct phx_err *err)
 	return r == 0 && s->writes ? phx_chain_open(s, err) : r;
 }
 
-/* Two daemons that number their events by themselves would refuse each other's for ever. A file
- * beside the database, since SQLite has its own locks on that one; the kernel unlocks it however we
- * end. */
+/* Two daemons that both numbered events would refuse each other's for ever. A separate file, since
+ * SQLite locks the database itself; the kernel unlocks it however the process ends. */
 static int take_lock(struct phx_store *s, const char *path, struct phx_err *err)
 {
 	char name[4096];
@@ -156,8 +155,8 @@ static int take_lock(struct phx_store *s, const char *path, struct phx_err *err)
 	return phx_err_set(err, -errno, "journal: lock file: %s", strerror(errno));
 }
 
-/* SQLite gives what it makes beside the database the same mode. Where it cannot be set, SQLite says
- * what is wrong. */
+/* SQLite gives the files beside the database the same mode. If the mode cannot be set, SQLite will
+ * report what is wrong. */
 static void make_private(const char *path)
 {
 	struct stat st;
@@ -283,8 +282,8 @@ static int insert_erasure(struct phx_store *s, const struct phx_store_erasure *e
 	return step_done(s, ERASURE, err);
 }
 
-/* A file that is another one than the one opened: what is written goes where nobody finds it
- * again. */
+/* Checks that the file is still the one that was opened; otherwise writes would go where nobody
+ * finds them. */
 static int check_file(const char *path, const char *suffix, dev_t dev, ino_t *ino,
 		      struct phx_err *err)
 {
@@ -327,21 +326,21 @@ int phx_store_probe(struct phx_store *s, struct phx_err *err)
 	return r;
 }
 
-/* A disk without room takes no commit; after any other failure what was to be committed may lie in
- * the log, whole, and the next start takes it for committed. */
+/* A full disk takes no commit; after any other failure the commit may be complete in the log, and
+ * then the next start takes it for committed. */
 static int commit(struct phx_store *s, struct phx_err *err)
 {
 	int r = step_done(s, COMMIT, err);
 	return r == 0 || r == -ENOSPC ? r : PHX_STORE_DOUBT;
 }
 
-/* The event is on the disk: what is told of that is that it was acknowledged. */
+/* The event is on disk, so the mark may say that it was acknowledged. */
 static void advance(struct phx_store *s, const struct phx_chain *to)
 {
 	s->last = to->seq;
 	s->end = *to;
-	/* a mark that cannot be written is an older one: it then knows of less that is missing, and
-	 * nothing wrong */
+	/* if the mark cannot be written, the old one stays: it notices fewer missing events, but
+	 * says nothing wrong */
 	phx_mark_write(s, false, NULL);
 }
 
@@ -422,7 +421,7 @@ int phx_store_snapshot(struct phx_store *s, uint64_t seq, const char *state_json
 	return r;
 }
 
-/* Is it the text that was written as the snapshot of event `seq`? */
+/* Checks that the text is the one written as the snapshot of event `seq`. */
 static int check_snapshot(struct phx_store *s, uint64_t seq, const char *text, struct phx_err *err)
 {
 	uint8_t hash[PHX_CHAIN_HASH];
@@ -477,7 +476,7 @@ static const char *column(struct phx_store *s, enum statement which, int at)
 	return (const char *)sqlite3_column_text(s->st[which], at);
 }
 
-/* With the lock held, and everything bound. */
+/* Call with the lock held and all parameters bound. */
 static int walk(struct phx_store *s, enum statement which, phx_store_event_fn fn, void *arg,
 		struct phx_err *err)
 {

@@ -1,8 +1,6 @@
-/* What a start finds out about a journal before it believes it: whether every
- * row is the one that was written, whether the last one is the last that was
- * acknowledged, and whether the file around them is sound. Called by the
- * daemon's engine. Repairs only what says nothing: snapshots, indexes, free
- * pages. */
+/* What a start checks of a journal before it trusts it: that every row is as it was written, that
+ * the last one is the last acknowledged one, and that the file is sound. Called by the daemon's
+ * engine. Repairs only derived data: snapshots, indexes, free pages. */
 #include "store/internal.h"
 
 #include <errno.h>
@@ -11,7 +9,7 @@
 
 #define TEXT(st, at) ((const char *)sqlite3_column_text(st, at))
 
-/* The rows of `query`, one by one, with what `row` makes of them. */
+/* Calls `row` for each row of `query`. */
 static int each_row(struct phx_store *s, const char *query,
 		    int (*row)(struct phx_store *s, sqlite3_stmt *st, void *arg,
 			       struct phx_err *err),
@@ -26,7 +24,8 @@ static int each_row(struct phx_store *s, const char *query,
 	return r;
 }
 
-/* A blob reads like a text and compares like none: one bit makes the one of the other. */
+/* A blob reads like a text but does not compare like one, and one flipped bit turns one into the
+ * other. */
 static bool has_texts(sqlite3_stmt *st, int first, int last)
 {
 	for (int i = first; i <= last; i++)
@@ -81,7 +80,7 @@ static int check_erasure(struct phx_store *s, sqlite3_stmt *st, void *arg, struc
 				      TEXT(st, 2), TEXT(st, 3)};
 	(void)s;
 	(void)arg;
-	/* those of the time before chains have their signature only */
+	/* records from before chains have only their signature */
 	if (whole && sqlite3_column_type(st, 4) == SQLITE_NULL)
 		return 0;
 	int r = whole ? phx_chain_erasure(&e, hash) : 0;
@@ -104,7 +103,7 @@ static int check_attestation(struct phx_store *s, sqlite3_stmt *st, void *arg, s
 					  TEXT(st, 5)};
 	(void)s;
 	(void)arg;
-	/* those of a journal that was taken as it is have their signature only */
+	/* those of an accepted journal have only their signature */
 	if (whole && sqlite3_column_type(st, 6) == SQLITE_NULL)
 		return 0;
 	int r = whole ? phx_chain_attestation(&a, hash) : 0;
@@ -206,11 +205,11 @@ int phx_store_accept(struct phx_store *s, uint64_t *ret_missing, struct phx_err 
 	return r;
 }
 
-/* ---- making it sound again ---- */
+/* ---- repair ---- */
 
-/* Their pages may be the damaged ones, so that they cannot be dropped: their names are taken out,
- * and VACUUM, which copies what has a name, leaves the pages behind. Between the two they are pages
- * of nobody, which the next start finds. */
+/* The derived tables cannot be dropped, since their pages may be the damaged ones. Instead their
+ * names are deleted, and VACUUM, which copies only what has a name, leaves their pages behind. In
+ * between, the pages belong to nothing, which the next start notices. */
 static const char forget_derived[] =
 	"BEGIN IMMEDIATE;"
 	"PRAGMA writable_schema=ON;"

@@ -1,5 +1,5 @@
-/* Records of accounts, and what may stand in them: see account.h. Called by the head, which makes
- * the lists, and by the agent, which does not take its word for them. Pure. */
+/* Records of accounts and their checks: see account.h. Called by the head, which makes the lists,
+ * and by the agent, which does not trust them unchecked. Pure. */
 #include "types/account.h"
 
 #include <errno.h>
@@ -9,7 +9,7 @@ PHX_RECORD_TABLE(phx_account_group, PHX_ACCOUNT_GROUP_FIELDS);
 PHX_RECORD_TABLE(phx_account, PHX_ACCOUNT_FIELDS);
 PHX_RECORD_TABLE(phx_accounts, PHX_ACCOUNTS_FIELDS);
 
-enum { GROUP_USERS = 100 }; /* of every Debian, Red Hat and SUSE */
+enum { GROUP_USERS = 100 }; /* on Debian, Red Hat and SUSE alike */
 
 bool phx_account_is_person(uint32_t id)
 {
@@ -33,7 +33,7 @@ static bool name_valid(const char *s)
 	return true;
 }
 
-/* A field of a line of /etc/passwd; bytes above 127 are of names of people. */
+/* Is it a field of a line of /etc/passwd? Bytes above 127 occur in people's names. */
 static bool field_valid(const char *s)
 {
 	for (; *s; s++)
@@ -156,7 +156,7 @@ int phx_account_group_add(struct phx_list *groups, const char *name, uint32_t gi
 {
 	struct phx_account_group group = {.gid = gid}, *at;
 	if (PHX_STR_SET(group.name, name) < 0)
-		return 0; /* no node can have it */
+		return 0; /* no node could make it */
 	PHX_LIST_EACH(struct phx_account_group, g, groups)
 		if (g->gid == gid || !strcmp(g->name, name))
 			return 0;

@@ -1,11 +1,11 @@
-/* Accounts: the people whom a node knows by name. What the head gives a node (an order of kind
- * "accounts"), and what the node makes of it. One list is all that a node has of ours: the members
- * of the RE that it is in, and nobody else. Pure.
+/* Accounts: the people whom a node knows by name. Here is what the head sends to a node (an order
+ * of kind "accounts"), and its checks. A node has one such list: the members of the RE that it is
+ * in, and nobody else. Pure.
  *
  *	{"kind": "accounts", "id": ID, "accounts": {phx_accounts}}
  *
- * goes out with the answer to a beat that says ["accounts", OTHER] among what runs there, until the
- * node says ["accounts", ID]. An agent of before this says none, and is told none. */
+ * is sent with the answer to a beat in which the node reports ["accounts", OTHER] among what runs
+ * there, until it reports ["accounts", ID]. An older agent reports none, and gets none. */
 #ifndef PHX_TYPES_ACCOUNT_H
 #define PHX_TYPES_ACCOUNT_H
 
@@ -13,7 +13,7 @@
 
 #define PHX_ACCOUNTS_MAX 1024       /* of one list */
 #define PHX_ACCOUNT_GROUPS_MAX 1024 /* of one list */
-#define PHX_ACCOUNT_NAME_MAX 33     /* longer names are no names to useradd and its like */
+#define PHX_ACCOUNT_NAME_MAX 33     /* the limit of useradd and similar programs */
 
 #define PHX_ACCOUNT_GROUP_FIELDS(F, S) \
 	F(S, name, STR(PHX_ACCOUNT_NAME_MAX)) \
@@ -31,33 +31,34 @@ PHX_RECORD_STRUCT(phx_account_group, PHX_ACCOUNT_GROUP_FIELDS);
 PHX_RECORD_STRUCT(phx_account, PHX_ACCOUNT_FIELDS);
 
 #define PHX_ACCOUNTS_FIELDS(F, S) \
-	F(S, re, STR(PHX_NAME_MAX)) /* whose members they are; "": of none, and no scratch */ \
+	F(S, re, STR(PHX_NAME_MAX)) /* of which RE they are members; "": none, no scratch */ \
 	F(S, list, LIST(phx_account)) \
-	F(S, groups, LIST(phx_account_group)) /* that are made, those of the accounts among them */
+	F(S, groups, LIST(phx_account_group)) /* to be made, those of the accounts included */
 PHX_RECORD_STRUCT(phx_accounts, PHX_ACCOUNTS_FIELDS);
 
-/** Is it a person's number? Accounts of the system (below 1000), those that systemd makes for
- * services, and nobody (60001 to 65535) are none: the ranges of Debian's adduser and of systemd. */
+/** Is it the number of a person? System accounts (below 1000), those that systemd allocates for
+ * services, and nobody (60001 to 65535) are not: the ranges of Debian's adduser and of systemd. */
 bool phx_account_is_person(uint32_t id);
 
-/** May a node make this one: a name as accounts have it, the numbers of a person (as group the
- * system's `users`, too), texts that a line of /etc/passwd can hold, a home that is a path without
- * dots? -EINVAL, -EPERM with a text that names it. */
+/** May a node make this account? It needs a valid account name, numbers of a person (the group may
+ * also be the system's `users`), texts that fit into a line of /etc/passwd, and a home and shell
+ * that are plain paths. -EINVAL, -EPERM with a text that names what is wrong. */
 int phx_account_check(const struct phx_account *a, struct phx_err *err);
 
-/** The same of a list; and no name or number twice. -E2BIG, too. */
+/** Checks a list in the same way; no name or number may occur twice. -E2BIG, too. */
 int phx_accounts_check(const struct phx_accounts *l, struct phx_err *err);
 
-/** What a node says that has neither a list nor nothing. No list has this number. */
+/** What a node reports if it has neither a list nor an empty one. No list has this number. */
 #define PHX_ACCOUNTS_UNKNOWN 1u
-/** A number that equal lists share, and others do not; 0 of one without RE. */
+/** A hash of the list, at most 53 bits, by which lists are compared; 0 for one without RE. */
 uint64_t phx_accounts_id(const struct phx_accounts *l);
 
-/** The account of that name and number; NULL. Borrowed. */
+/** The account with this name and number; NULL: none. Borrowed. */
 const struct phx_account *phx_accounts_find(const struct phx_accounts *l, const char *name,
 					    uint32_t uid);
 
-/** Put a group into a list of struct phx_account_group, if it is not there: 0 or -ENOMEM. */
+/** Appends a group to a list of struct phx_account_group, unless its name or number is there or the
+ * name is too long. 0 or -ENOMEM. */
 int phx_account_group_add(struct phx_list *groups, const char *name, uint32_t gid);
 
 #endif

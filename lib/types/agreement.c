@@ -82,7 +82,7 @@ uint32_t phx_agreement_begins(const struct phx_agreement *a)
 	return a->initial > least ? a->initial : least;
 }
 
-/* 000 6.4: two, as far as the bounds let it. */
+/* 000 6.4: two, within the bounds. */
 uint32_t phx_agreement_initial(const struct phx_agreement *a)
 {
 	enum { OF_PAPER = 2 };
@@ -132,7 +132,7 @@ static bool extension_fits(const struct phx_re_extension *e)
 	return fits && phx_name_valid(e->key) && !strchr(e->key, '.');
 }
 
-/* Names of accounts may be written otherwise than ours: no blank, comma or colon is in one. */
+/* A list of account names, which have their own rules: none contains a blank, comma or colon. */
 static bool names_fit(const char *list)
 {
 	for (const char *p = list; *p; p++)
@@ -141,7 +141,7 @@ static bool names_fit(const char *list)
 	return !list[0] || list[strspn(list, SEPARATORS)];
 }
 
-/* The same of users, who may be written with their kinds. */
+/* The same for users, who may be written with their kinds. */
 static bool members_fit(const char *list)
 {
 	char word[PHX_IDENTITY_MAX + 1];
@@ -157,7 +157,7 @@ static bool members_fit(const char *list)
 	return !list[0] || any;
 }
 
-/* "debian", "debian 12": words as names of images have them. */
+/* "debian", "debian 12": words as they occur in names of images. */
 static bool system_fits(const char *text)
 {
 	for (size_t n; *text; text += n + (text[n] == ' '))
@@ -168,7 +168,7 @@ static bool system_fits(const char *text)
 	return true;
 }
 
-/* A node owns no RE. */
+/* Anybody but a node may own an RE. */
 static bool owner_fits(const char *owner)
 {
 	struct phx_identity is;
@@ -254,8 +254,8 @@ static void check_bounds(struct phx_agreement_findings *f)
 	wrong_if(f, a->replace_after_s > LEASE_S_MAX, "replace_after", "is longer than 366 days");
 }
 
-/* An agreement that names a method expects disks to be erased, one that names a moment something to
- * be done. */
+/* An agreement that names an erase method expects disks to be erased; one that names a moment
+ * expects something to be done. */
 static void check_setup(struct phx_agreement_findings *f)
 {
 	static const struct phx_setup none = {0};
@@ -271,7 +271,7 @@ static void check_setup(struct phx_agreement_findings *f)
 		 "setup_moment", unused);
 }
 
-/* A parameter that the model uses is in range; a parameter that it does not use has its default. */
+/* A parameter that the model uses must be in range; any other must have its default. */
 static void check_params(struct phx_agreement_findings *f)
 {
 	static const char unused[] = "is not used by this model";
@@ -337,7 +337,7 @@ static const struct phx_re_kind *kind_of_key(const char *key)
 	return phx_re_kinds[i];
 }
 
-/* A key that the agreement's kind does not have is at its default. */
+/* Keys that the agreement's kind does not have must be at their defaults. */
 static void check_keys(struct phx_agreement_findings *f)
 {
 	const struct phx_re_kind *kind = phx_re_kind(f->a);

@@ -14,7 +14,7 @@ enum phx_re_relationship {
 #include "types/relationship.def"
 #undef RELATIONSHIP
 };
-/** Its workload, and so its kind of RE (re_kind.h). */
+/** Its workload, which determines its kind of RE (re_kind.h). */
 enum phx_re_type {
 #define KIND(id, name, text) PHX_RE_##id,
 #include "types/re_kind.def"
@@ -40,7 +40,7 @@ extern const struct phx_enum phx_re_engine_names;
 	F(S, value, STR(256))
 PHX_RECORD_STRUCT(phx_re_extension, PHX_RE_EXTENSION_FIELDS);
 
-/* room for the words of users, and of groups */
+/* bytes for the list of users, and for that of groups */
 enum { PHX_MEMBERS_MAX = 1024 };
 
 #define PHX_AGREEMENT_FIELDS(F, S) \
@@ -90,7 +90,7 @@ enum { PHX_MEMBERS_MAX = 1024 };
 	F(S, image_version, STR(PHX_NAME_MAX), \
 	  KEY(image_version, NAME, "", \
 	      "And the version of the image. Default: the newest when the RE is asked for.")) \
-	/* of the image that was chosen; "": the role's, as in journals of before */ \
+	/* of the chosen image; "": the role's, as in older journals */ \
 	F(S, image_digest, STR(65)) \
 	/* enum phx_policy_id */ \
 	F(S, model, ENUM(phx_policy), \
@@ -141,7 +141,7 @@ enum { PHX_MEMBERS_MAX = 1024 };
 	  KEY(engine, CHOICE, "builtin", \
 	      "Who runs the jobs of a batch RE. builtin: jobs are submitted by phx job submit, " \
 	      "agents start them; slurm: jobs are submitted by sbatch, see SLURM below.")) \
-	/* older agreements may hold a path, whose last part counts */ \
+	/* older agreements may have a path, of which the last part counts */ \
 	F(S, slurm_conf, STR(200), \
 	  KEY(slurm_conf, TEXT(1, 199), "", \
 	      "With engine slurm: the name of the Slurm that runs the jobs of this RE. NAME " \
@@ -154,7 +154,7 @@ enum { PHX_MEMBERS_MAX = 1024 };
 	  KEY(kill_order, CHOICE, "smallest-latest", \
 	      "Whose job ends first when nodes must be returned.")) \
 	F(S, no_requeue, BOOL, KEY(no_requeue, YES, "false", "Killed jobs are not queued again.")) \
-	/* false in journals of before there was this: they all end */ \
+	/* false in older journals: all jobs end */ \
 	F(S, keep_jobs, BOOL, \
 	  KEY(keep_jobs, YES, "false", \
 	      "Jobs outlive a deactivation: those that run get their checkpoint signal, end as " \
@@ -183,7 +183,7 @@ enum { PHX_MEMBERS_MAX = 1024 };
 	  KEY(threshold, FRACTION, "0.8", \
 	      "Of a web RE: mean use above it adds an instance; use below threshold x (n - 1) / " \
 	      "n removes one.")) \
-	/* 0, as in journals of before there was this: as many as its lower bound */ \
+	/* 0, as in older journals: as many as its lower bound */ \
 	F(S, initial, U32, \
 	  KEY(initial_instances, NUMBER(0, 65536, "instances"), "", \
 	      "Of a web RE: how many instances it begins with when it is activated, before any " \
@@ -200,7 +200,8 @@ enum { PHX_MEMBERS_MAX = 1024 };
 	  KEY(port, NUMBER(1, 65535), "", \
 	      "Of a web RE: the port at that address. Default: 80; without an address the " \
 	      "role's.")) \
-	/* cleaning at grant and reclaim; files hold it as three keys: config/agreement.c */ \
+	/* what happens to nodes at grant and reclaim; files have three keys for it: \
+	 * config/agreement.c */ \
 	F(S, setup, REC(phx_setup)) \
 	F(S, noop_between_owners, BOOL, \
 	  KEY(noop_between_owners, YES, "false", \
@@ -218,58 +219,58 @@ PHX_RECORD_STRUCT(phx_agreement, PHX_AGREEMENT_FIELDS);
  * 1.5, S 60 s, W 20 s, T 0.8); batch, FB, not coordinated. Parameters that the model does not use
  * have no effect while they have their default. */
 void phx_agreement_init(struct phx_agreement *a);
-/** Does `users` or `groups` of an agreement name `name`, or all ("*")? */
+/** Does the list (`users` or `groups` of an agreement) contain `name`, or "*" (all)? */
 bool phx_agreement_lists(const char *list, const char *name);
 /** Is the service provider the resource provider himself? */
 bool phx_agreement_one_person(const struct phx_agreement *a);
-/** What the relationship wants, whatever else the agreement says; of one that was checked, and is
- * asked for now. True: that changed it. Twice is once. */
+/** Sets what the relationship requires, whatever the agreement says. Only for an agreement that is
+ * checked and new: older ones stay as they are. True: something changed. Safe twice. */
 bool phx_agreement_settle(struct phx_agreement *a);
-/** Is that user of the head the owner? An owner without a kind, of an old journal that is replayed,
- * is taken for one. */
+/** Is this user of the head the owner? In old journals an owner without a kind is a user. */
 bool phx_agreement_is_of_user(const struct phx_agreement *a, const char *user);
-/** Is a user of the head a member: the owner, or named by the agreement, by himself or by `group`,
- * one of his ("" none)? Members submit jobs, stage files and know of the RE. A name without a kind
- * is a user's. */
+/** Is a user of the head a member: the owner, or named by the agreement, himself or by `group`, one
+ * of his groups ("": none)? Members submit jobs, stage files and may see the RE. In `users`, a name
+ * without a kind is a user's. */
 bool phx_agreement_has_member(const struct phx_agreement *a, const char *user, const char *group);
-/** Is this identity, of whatever kind, the owner or named by its kind and name? */
+/** Is this identity (with its kind) the owner, or in the list of users? */
 bool phx_agreement_names(const struct phx_agreement *a, const char *identity);
-/** Is the image of that name the operating system (debian, "debian 12") that is asked for? Names of
- * images begin with both: debian-12, debian-12-gpu. "": any is. */
+/** Is the image `image` of the requested operating system (debian, "debian 12")? Names of images
+ * begin with both parts: debian-12, debian-12-gpu. "": any image is. */
 bool phx_agreement_is_system(const char *operating_system, const char *image);
 /** Port of the RE's virtual address. */
 uint32_t phx_agreement_port(const struct phx_agreement *a);
-/** Instances that a web RE has at least, whatever is measured; and those that it begins with. */
+/** The least number of instances of a web RE, whatever is measured; and the number that it begins
+ * with. */
 uint32_t phx_agreement_least(const struct phx_agreement *a);
 uint32_t phx_agreement_begins(const struct phx_agreement *a);
-/** What initial_instances is where an agreement of this kind does not say it. */
+/** The default of initial_instances for an agreement of this kind. */
 uint32_t phx_agreement_initial(const struct phx_agreement *a);
-/** The model, and its cycle, where an agreement of this kind does not name them; the second one
- * asks for the model. */
+/** The defaults of the model and of the cycle for an agreement of this kind; the latter depends on
+ * the agreement's model. */
 int phx_agreement_model(const struct phx_agreement *a);
 uint32_t phx_agreement_cycle(const struct phx_agreement *a);
-/** The most nodes that the RE may have by itself; 0 = no bound. Its lower bound, where the model
- * makes both bounds the same. */
+/** The most nodes that the RE may have by itself; 0 = no bound. The lower bound, if the model has
+ * equal bounds. */
 uint32_t phx_agreement_upper(const struct phx_agreement *a);
-/** Findings on one agreement by itself: bounds, values out of range, fields that the model or the
- * type does not use. Calls `found` (may be NULL) for each (field, text); returns how many. */
+/** Checks one agreement by itself: bounds, ranges, fields that the model or the type does not use.
+ * Calls `found` (may be NULL) with (field, text) for each finding; returns their number. */
 typedef void (*phx_agreement_found_fn)(void *arg, const char *field, const char *text);
 unsigned phx_agreement_check(const struct phx_agreement *a, phx_agreement_found_fn found,
 			     void *arg);
-/** As phx_agreement_check(), for an agreement that is asked for now: a path as slurm_conf, which
- * older agreements may still hold, is a finding too. */
+/** The same for a new agreement: a path as slurm_conf, which older agreements may still have, is a
+ * finding, too. */
 unsigned phx_agreement_check_new(const struct phx_agreement *a, phx_agreement_found_fn found,
 				 void *arg);
 /** Do two agreements with engine slurm mean the same Slurm? */
 bool phx_agreement_same_slurm(const struct phx_agreement *a, const struct phx_agreement *b);
-/** May the two be a coordinated pair, in any order? One has jobs and one a demand
- * (types/re_kind.h), both want coordination, each names the other or no partner, they have one
- * owner where one of them insists on it, and one model. 0, or -EINVAL with a text. */
+/** May the two be a coordinated pair, in either order? One must have jobs and the other a demand
+ * (types/re_kind.h); both want coordination; each names the other or no partner; they have one
+ * model, and one owner if either of them insists on it. 0, or -EINVAL with a text. */
 int phx_agreement_check_pair(const struct phx_agreement *a, const struct phx_agreement *b,
 			     struct phx_err *err);
-/** The parameters as the policy takes them. Times that the model does not use are 0, so only DR and
- * Evangelinos have a scheduling cycle, and all others schedule by events (reading 5). Those of the
- * RE with jobs hold for a pair. */
+/** The parameters for the policy. Times that the model does not use are 0, so only DR and
+ * Evangelinos have a scheduling cycle, and all others schedule by events (reading 5). In a pair,
+ * those of the RE with jobs apply. */
 struct phx_policy_params phx_agreement_params(const struct phx_agreement *a);
 
 #endif

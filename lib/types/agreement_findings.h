@@ -6,15 +6,15 @@
 #include "types/re_kind.h"
 
 struct phx_agreement_findings {
-	const struct phx_agreement *a, *def; /* the agreement; one that says nothing */
+	const struct phx_agreement *a, *def; /* the agreement; one with all defaults */
 	const struct phx_policy *policy;     /* NULL: no such model */
-	phx_agreement_found_fn found;        /* NULL: they are only counted */
+	phx_agreement_found_fn found;        /* NULL: findings are only counted */
 	void *arg;
 	unsigned n;
 };
 
-/** One finding, if it is so: `text` follows upon the name of the key. Both are borrowed for the
- * call. */
+/** Adds a finding if `wrong`; in messages `text` follows the name of the key. Both are borrowed for
+ * the call. */
 static inline void wrong_if(struct phx_agreement_findings *f, bool wrong, const char *field,
 			    const char *text)
 {

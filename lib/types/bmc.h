@@ -1,5 +1,5 @@
-/* How a node's power is switched: the record of its BMC, and what can be done. The record is kept
- * in core state beside the node, without any secret: passwords stay in files. Read by lib/power.
+/* How to switch a node's power: the record of its BMC, and the operations. The record is kept in
+ * core state beside the node, without any secret: passwords stay in files. Read by lib/power.
  * Pure. */
 #ifndef PHX_TYPES_BMC_H
 #define PHX_TYPES_BMC_H
@@ -26,7 +26,7 @@ PHX_RECORD_STRUCT(phx_bmc, PHX_BMC_FIELDS);
 
 /** Is the machine on? By what its BMC reports, never assumed. */
 enum phx_power_state { PHX_POWER_UNKNOWN, PHX_POWER_IS_ON, PHX_POWER_IS_OFF };
-/** "unknown", "on", "off": as people and scripts of sites have them. */
+/** "unknown", "on", "off": users and scripts of sites rely on these names. */
 extern const struct phx_enum phx_power_state_names;
 
 enum phx_power_op {
@@ -37,7 +37,7 @@ enum phx_power_op {
 };
 /** All operations, and those that people may order. */
 extern const struct phx_enum phx_power_op_names, phx_power_order_names;
-/** Does what runs on the node end by this operation? A text that names none: false. */
+/** Does everything that runs on the node end by this operation? False if `op` names none. */
 bool phx_power_ends(const char *op);
 
 #endif

@@ -29,18 +29,18 @@ extern const struct phx_enum phx_boot_mode_names;
 	F(S, can_ata_sanitize, BOOL) \
 	F(S, can_nvme_format, BOOL) \
 	F(S, can_nvme_sanitize, BOOL) \
-	/* what it keeps from those who read its size: bytes behind it, and of its controller \
-	 * the namespaces that are there and are no disk here */ \
+	/* capacity beyond the size that it reports, and the namespaces of its controller that \
+	 * exist but are not disks here */ \
 	F(S, hidden_bytes, U64) \
 	F(S, namespaces, U32) /* attached */ \
 	F(S, namespaces_off, U32)
 PHX_RECORD_STRUCT(phx_disk_facts, PHX_DISK_FACTS_FIELDS);
 
-/** A disk that a node was seen with, whoever had the node then. */
+/** A disk with which the node was ever seen, whoever had the node then. */
 #define PHX_KNOWN_DISK_FIELDS(F, S) \
 	F(S, id, STR(160)) \
 	F(S, serial, STR(64)) \
-	F(S, size_bytes, U64) /* the most that it was seen with, what it hides included */ \
+	F(S, size_bytes, U64) /* the largest size that was seen, hidden bytes included */ \
 	F(S, deploy, BOOL)    /* seen by the deploy environment, not by a tenant's system alone */
 PHX_RECORD_STRUCT(phx_known_disk, PHX_KNOWN_DISK_FIELDS);
 

@@ -70,20 +70,20 @@ struct phx_step_info {
 };
 const struct phx_step_info *phx_step_info(enum phx_step_kind kind);
 
-/* failed: the last attempt failed too, and the plan went another way */
+/* FAILED: the last attempt failed, too, and the plan continued otherwise */
 enum phx_step_status { PHX_STEP_PENDING, PHX_STEP_ISSUED, PHX_STEP_DONE, PHX_STEP_FAILED };
 extern const struct phx_enum phx_step_status_names;
 
-/** One idempotent act on a node. `id` is unique in the journal; 0 in a plan that is only printed.
- */
+/** One idempotent act on a node. `id` is unique in the journal; 0 in a plan that is only
+ * printed. */
 #define PHX_STEP_FIELDS(F, S) \
 	F(S, id, U64) \
 	F(S, kind, ENUM(phx_step_kind)) \
 	F(S, status, ENUM(phx_step_status)) \
 	F(S, attempt, U32) \
-	/* The head's random number for the attempt, which the agent's answer carries: what was \
-	 * written down before the attempt cannot answer it. An attempt that was only lost sight \
-	 * of keeps it. 0 = none: a step of before */ \
+	/* the head's random number for the attempt, which the agent's answer repeats: an answer \
+	 * prepared before the attempt cannot know it. If the head only lost sight of an attempt, \
+	 * the next one keeps the number. 0 = none: an older journal */ \
 	F(S, nonce, U64) \
 	/* attempts that ended because the node went silent; they do not count as failures */ \
 	F(S, silences, U32) \
@@ -91,7 +91,8 @@ extern const struct phx_enum phx_step_status_names;
 	F(S, issued_ms, I64) \
 	F(S, ended_ms, I64) \
 	F(S, deadline_ms, I64) \
-	/* boot: the BMC has done its part; an agent that registered earlier was another start */ \
+	/* boot: the BMC has done its part; an agent that registered earlier belongs to a previous \
+	 * start */ \
 	F(S, started, BOOL) \
 	/* boot: an agent registered before the BMC was done; it counts if it is heard \
 	 * afterwards */ \
@@ -101,8 +102,8 @@ extern const struct phx_enum phx_step_status_names;
 	F(S, former, BOOL)   /* the role as it was before an update: plan.from_identity */ \
 	F(S, disk, STR(160)) /* wipe, image: disk id */ \
 	F(S, method, ENUM(phx_wipe_method)) /* wipe */ \
-	/* wipe: the plan chose the method: where the drive does not do what it says, discard or \
-	 * overwriting does as well */ \
+	/* wipe: the plan chose the method: if the drive does not keep its promise, discard or \
+	 * overwriting may replace it */ \
 	F(S, or_less, BOOL) \
 	F(S, verify, ENUM(phx_verify)) /* wipe */ \
 	/* keys, image with encryption, crypto wipe; "new" in a plan that is only printed */ \
@@ -114,7 +115,7 @@ PHX_RECORD_STRUCT(phx_step, PHX_STEP_FIELDS);
 enum phx_tier { PHX_TIER_NONE, PHX_TIER_IN_PLACE, PHX_TIER_DEPLOY, PHX_TIER_KEXEC, PHX_TIER_POWER };
 extern const struct phx_enum phx_tier_names;
 
-/** What a plan was asked for. */
+/** The request that a plan serves. */
 enum phx_request {
 	PHX_REQUEST_NONE, /* "" */
 #define REQUEST(name) PHX_REQUEST_##name,
@@ -123,14 +124,14 @@ enum phx_request {
 };
 extern const struct phx_enum phx_request_names;
 
-/** What a node is doing, and why. No steps = idle. */
+/** What a node does at present, and why. No steps = idle. */
 #define PHX_PLAN_FIELDS(F, S) \
 	F(S, epoch, U64) \
 	F(S, tier, ENUM(phx_tier)) \
 	F(S, from_state, ENUM(phx_node_state)) /* the node's state when the plan began */ \
 	F(S, started_ms, I64) \
 	F(S, cursor, U32) /* steps before it are done */ \
-	/* steps that were inserted to bring the node back to where a step needs it */ \
+	/* number of steps inserted to bring the node back to where a step needs it */ \
 	F(S, repairs, U32) \
 	F(S, expected_ms, U32) \
 	F(S, to_role, STR(PHX_NAME_MAX)) /* "" = release */ \
@@ -146,26 +147,26 @@ extern const struct phx_enum phx_request_names;
 	F(S, has_grace, BOOL) \
 	F(S, grace_ms, U32) \
 	F(S, kill_at_ms, I64) /* 0 = the wait has not begun, or has no end */ \
-	/* an update in place: the version that the role goes back to if it fails; "" none */ \
+	/* update in place: the version to go back to if it fails; "" none */ \
 	F(S, from_identity, TEXT) \
 	F(S, back, TEXT)  /* the update failed and the role goes back: why */ \
 	F(S, cause, TEXT) /* who wants the plan, and whose agreement asks for an erase */ \
-	/* what its erases were asked for as, by which they are planned again: node/wipes.h */ \
+	/* the requirements on its erases, by which they are planned again: node/wipes.h */ \
 	F(S, erase, REC(phx_setup)) \
 	F(S, agreed, BOOL) \
 	F(S, looks, BOOL) \
-	F(S, attests, BOOL) /* the settings did when it was made */ \
-	F(S, apart, BOOL) /* its erases are between two owners: only by an agent that is fresh */ \
+	F(S, attests, BOOL) /* looks, attests: the settings at the time the plan was made */ \
+	F(S, apart, BOOL)   /* its erases are between two owners: only for a fresh agent */ \
 	F(S, steps, LIST(phx_step))
 PHX_RECORD_STRUCT(phx_plan, PHX_PLAN_FIELDS);
 
-/** How the ledger of the runtime environments (ledger/ledger.h) counts a node. */
+/** How the ledger of the REs (ledger/ledger.h) counts a node. */
 enum phx_node_allocation {
 	PHX_ALLOCATION_OUTSIDE, /* not counted: given by hand, pinned, broken, silent */
 	PHX_ALLOCATION_FREE,
 	PHX_ALLOCATION_HELD,   /* held by an RE */
 	PHX_ALLOCATION_COMING, /* on its way to an RE, or to the free pool */
-	/* held by an RE that waits for it: it is not heard, or starts again */
+	/* held by an RE that waits for it: it is silent, or starts again */
 	PHX_ALLOCATION_AWAY,
 };
 extern const struct phx_enum phx_node_allocation_names;
@@ -173,12 +174,12 @@ extern const struct phx_enum phx_node_allocation_names;
 #define PHX_MAC_FIELDS(F, S) F(S, mac, STR(PHX_MAC_MAX))
 PHX_RECORD_STRUCT(phx_mac, PHX_MAC_FIELDS);
 
-/** The TPM that signed for a node, as the head last believed it. */
+/** The TPM that signed for a node, as the head last verified it. */
 #define PHX_NODE_TPM_FIELDS(F, S) \
 	F(S, key, STR(72))  /* fingerprint */ \
-	F(S, resets, U32)   /* of the machine, as it counts them */ \
-	F(S, pcrs, STR(65)) /* sum of the registers that say what was started */ \
-	F(S, epoch, U64)    /* of the plan that was then */
+	F(S, resets, U32)   /* its count of the machine's resets */ \
+	F(S, pcrs, STR(65)) /* digest of the PCRs that say what was started */ \
+	F(S, epoch, U64)    /* of the plan at that time */
 PHX_RECORD_STRUCT(phx_node_tpm, PHX_NODE_TPM_FIELDS);
 
 /** A label that people give a node, such as rack=3. Both parts are names (phx_name_valid()), short
@@ -189,8 +190,8 @@ PHX_RECORD_STRUCT(phx_node_tpm, PHX_NODE_TPM_FIELDS);
 PHX_RECORD_STRUCT(phx_label, PHX_LABEL_FIELDS);
 #define PHX_LABELS_MAX 32
 
-/** An RE that a node cannot be handed over to. (It may fit another RE of the same role, which wants
- * another erase.) */
+/** An RE to which the node cannot be handed over. (It may fit another RE of the same role that
+ * wants another erase.) */
 #define PHX_UNFIT_FIELDS(F, S) \
 	F(S, re, STR(PHX_NAME_MAX)) \
 	F(S, why, STR(160))
@@ -215,25 +216,25 @@ PHX_RECORD_STRUCT(phx_unfit, PHX_UNFIT_FIELDS);
 	F(S, uuid, STR(40)) \
 	F(S, ip, STR(46)) \
 	F(S, key_fp, STR(72)) /* fingerprint of the enrolled key */ \
-	/* that key was given for the token of a start; and the machine has registered with it, \
-	 * from the deploy environment, and was in no other since: who was root on it before is \
-	 * not there */ \
+	/* brought: that key was certified by the token of a start; fresh: moreover, the machine \
+	 * has registered with it from the deploy environment and been in no other since, so \
+	 * nobody who was root on it before still has access */ \
 	F(S, brought, BOOL) \
 	F(S, fresh, BOOL) \
 	F(S, rekeyed, U64) /* the step rekey that gave it that key; 0 = none did */ \
 	/* one new key will be certified: our own power or kexec order opened the window */ \
 	F(S, window, BOOL) \
 	F(S, window_until_ms, I64) /* when the window closes by itself */ \
-	/* whose token the new key needs; 0 = no window, or one of a head of before, which needs \
-	 * none */ \
+	/* the start whose token the new key must show; 0 = no window, or one that an older head \
+	 * opened, which needs no token */ \
 	F(S, start, U64) \
 	/* when people were last told that another machine asked for its certificate; 0 = \
 	 * never */ \
 	F(S, refused_ms, I64) \
-	/* left maintenance while silent, and its role did not run: the role starts as soon as \
+	/* left maintenance while silent and without a running role: the role starts as soon as \
 	 * the node is heard */ \
 	F(S, unserved, BOOL) \
-	/* resume was ordered, and a person has to start the machine: it may register while the \
+	/* resume was ordered and a person has to start the machine: it may register while the \
 	 * window is open */ \
 	F(S, awaited, BOOL) \
 	F(S, bmc, REC(phx_bmc)) \
@@ -253,12 +254,12 @@ PHX_RECORD_STRUCT(phx_unfit, PHX_UNFIT_FIELDS);
 	F(S, scratches, BOOL) /* the same of the step scratch */ \
 	F(S, address, STR(64)) \
 	F(S, power, ENUM(phx_power_state)) /* as last observed */ \
-	/* quarantined after a failed cleaning, or a director in the way of its successor: is \
-	 * powered off until it is seen off */ \
+	/* quarantined after a failed cleaning, or a director in the way of its successor: powered \
+	 * off repeatedly until it is seen off */ \
 	F(S, off_wanted, BOOL) \
 	F(S, off_again_ms, I64) /* when power off is ordered again */ \
-	/* who switched the power while the node ran work, until that work is known to be gone; \
-	 * "" */ \
+	/* who switched the power while the node ran work, until that work is known to be gone; "" \
+	 * = nobody */ \
 	F(S, cut_by, STR(PHX_NAME_MAX)) \
 	F(S, inspect, BOOL) /* its facts were asked for again and have not come yet */ \
 	/* the system and the data on it */ \
@@ -269,17 +270,17 @@ PHX_RECORD_STRUCT(phx_unfit, PHX_UNFIT_FIELDS);
 	F(S, key_unread, BOOL) /* key destroyed while the node was dead: read back before use */ \
 	F(S, dirty, BOOL)      /* disks hold a tenant's data */ \
 	F(S, tenant, STR(PHX_IDENTITY_MAX)) /* owner of that data */ \
-	/* the pool in which that data was written: its setup policy holds */ \
+	/* the pool in which that data was written, whose setup policy applies */ \
 	F(S, tenant_pool, STR(PHX_NAME_MAX)) \
 	F(S, mixed, BOOL) /* data of earlier tenants lies beneath: handed over without an erase */ \
-	/* an agreement wants that data erased before another owner has the node */ \
+	/* an agreement requires that data to be erased before another owner gets the node */ \
 	F(S, owes_wipe, BOOL) \
-	/* the same of what jobs left in its scratch */ \
+	/* the same for what jobs left in its scratch */ \
 	F(S, owes_data, BOOL) \
 	/* part of that data is unencrypted on the system disk: destroying a key does not erase \
 	 * it */ \
 	F(S, plain, BOOL) \
-	F(S, ca, STR(72))                    /* of the certificate that it showed */ \
+	F(S, ca, STR(72))                    /* the CA of the certificate that it showed */ \
 	F(S, actual_role, STR(PHX_NAME_MAX)) /* as reported */ \
 	F(S, actual_identity, STR(200))      /* phx_role_identity() as reported */ \
 	F(S, healthy, BOOL) \
@@ -295,23 +296,22 @@ PHX_RECORD_STRUCT(phx_unfit, PHX_UNFIT_FIELDS);
 	F(S, allocated_job, U64, WAS(share_job)) \
 	F(S, away_since_ms, I64) \
 	F(S, away_until_ms, I64) /* AWAY: when its RE gives it up; 0 = a plan brings it back */ \
-	/* why its RE gave it up, until the node is given something else to do; "" = its RE did \
-	 * not */ \
+	/* why its RE gave it up, until the node gets another task; "" = its RE did not */ \
 	F(S, gave_up, STR(200)) \
-	/* REs that it cannot go to, until news come of the node or of the RE */ \
+	/* REs to which it cannot go, until there is news of the node or of the RE */ \
 	F(S, unfit_for, LIST(phx_unfit)) \
 	/* older snapshots: unfit for all REs alike; read, but never used */ \
 	F(S, unfit, BOOL) \
 	F(S, epoch, U64) \
 	F(S, facts, REC(phx_facts)) \
-	F(S, known_disks, LIST(phx_known_disk)) /* all that it was ever seen with */ \
+	F(S, known_disks, LIST(phx_known_disk)) /* every disk with which it was ever seen */ \
 	F(S, tpms, LIST(phx_node_tpm))          /* none or one */ \
 	F(S, plan, REC(phx_plan))
 PHX_RECORD_STRUCT(phx_node, PHX_NODE_FIELDS);
 
 /** Is the state one of a plan's phases? */
 bool phx_node_state_transient(enum phx_node_state s);
-/** May `to` follow `from` (re_life.def)? Quarantined may follow any state. */
+/** May `to` follow `from` (node_life.def)? Quarantined may follow any state. */
 bool phx_node_state_may(enum phx_node_state from, enum phx_node_state to);
 /** Put the node into state `to`; no other code writes a node's state. -EPROTO: `to` may not follow
  * the present state, which stays. */
@@ -326,7 +326,7 @@ struct phx_step *phx_node_step(const struct phx_node *n);
 /** A job ended on the node: a plan whose step drain waits for the job goes on at the next tick. */
 void phx_node_job_ended(struct phx_node *n, int64_t now_ms);
 bool phx_node_has_mac(const struct phx_node *n, const char *mac);
-/** Has the node a BMC: does its record name a driver other than "none"? */
+/** Has the node a BMC, that is, does its record name a driver other than "none"? */
 bool phx_node_has_bmc(const struct phx_node *n);
 /** Will the first machine that asks with its MAC address get its certificate? True when nothing
  * else is known of the machine: no token, no IP address, no serial number, and no key yet. */

@@ -2,7 +2,7 @@
  * agreement.c. Pure. */
 #include "types/agreement_findings.h"
 
-/* The agreement does not set what Slurm decides itself. */
+/* With engine slurm, the agreement must not set what Slurm decides. */
 static void check(struct phx_agreement_findings *f)
 {
 	static const char its[] = "is Slurm's with this engine: slurm.conf says it";

@@ -1,5 +1,5 @@
-/* What a kind of RE is. Code that depends on what an RE has or may do asks the row of its kind, and
- * compares no kind. re_kind.def lists the kinds, lib/types/re_NAME.c has each row. Pure. */
+/* Kinds of RE. Code that depends on what an RE has or may do asks the row of its kind; it never
+ * compares kinds. re_kind.def lists the kinds, each lib/types/re_NAME.c has a row. Pure. */
 #ifndef PHX_TYPES_RE_KIND_H
 #define PHX_TYPES_RE_KIND_H
 
@@ -16,13 +16,13 @@ struct phx_re_kind {
 	 * demands (lib/web). It is served before REs with jobs. */
 	bool has_demand;
 	/* An RE of this kind carries out workflows, whose tasks run side by side on its nodes. Its
-	 * jobs are those of the head that keep the nodes, and nobody else submits any. */
+	 * only jobs are the head's own, which keep the nodes. */
 	bool has_tasks;
-	/* its model, and how often that looks, where an agreement names none */
+	/* the defaults of an agreement's model, and of its cycle */
 	enum phx_policy_id model;
 	uint32_t cycle_s;
-	/* what its nodes run where an agreement names no role, by enum phx_re_engine */
-	enum phx_policy_place side; /* as which side of a pair policies see it */
+	enum phx_policy_place side; /* which side of a pair it is for policies */
+	/* what its nodes run if an agreement names no role, by enum phx_re_engine */
 	const char *roles[2];
 	/* NULL-terminated: the keys of agreements that this kind has. An agreement of a kind that
 	 * does not list one of them leaves that key at its default. */
@@ -31,13 +31,14 @@ struct phx_re_kind {
 	void (*check)(struct phx_agreement_findings *f);
 };
 
-/** The row of the agreement's kind; the first row where `type` is out of its table. */
+/** The row of the agreement's kind; the first row if `type` is out of range. */
 const struct phx_re_kind *phx_re_kind(const struct phx_agreement *a);
 
 /** Does the kind have this key? */
 bool phx_re_kind_has_key(const struct phx_re_kind *kind, const char *key);
 
-/** Has an agreement of the kind this key: its own, or one that no kind has for itself? */
+/** May an agreement of this kind have the key: one of its own, or one that no kind has as its
+ * own? */
 bool phx_re_kind_may_have(const struct phx_re_kind *kind, const char *key);
 
 /** The rows, by enum phx_re_type. */

@@ -35,7 +35,7 @@ enum phx_re_op {
 	PHX_RE_OP_resume,
 	PHX_RE_OP_deactivate,
 	PHX_RE_OP_safe_deactivate, /* suspend now; `drained` deactivates later */
-	PHX_RE_OP_drained,         /* in a safe deactivation no job waits or runs any more */
+	PHX_RE_OP_drained,         /* safe deactivation: no job waits or runs any more */
 	PHX_RE_OP_destroy,
 	PHX_RE_OP_request,  /* a service provider asks for an agreement; the RE stays in none */
 	PHX_RE_OP_refuse,   /* the resource provider ends a request */

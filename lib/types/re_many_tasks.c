@@ -1,5 +1,5 @@
-/* REs for workflows of many tasks (003 3.1): their nodes are obtained as tasks wait, and run
- * several side by side. Called through its row, by agreement.c. Pure. */
+/* REs for workflows of many tasks (003 3.1): they obtain nodes as tasks wait, and a node runs
+ * several tasks side by side. Called through its row, by agreement.c. Pure. */
 #include <string.h>
 
 #include "types/agreement_findings.h"

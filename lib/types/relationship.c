@@ -1,5 +1,5 @@
-/* What follows from the relationship of an agreement: relationship.def. Called by phxd, for what is
- * asked for now: agreements of older journals stay as they are. Pure. */
+/* What the relationship of an agreement implies: relationship.def. Called by phxd for new
+ * agreements; those of older journals stay as they are. Pure. */
 #include "types/agreement.h"
 
 #include <string.h>

@@ -1,11 +1,11 @@
-/* Rights: which role of a person, or a node, may what (rights.def). Asked by the daemon for every
+/* Rights: what each role of a person, or a node, may do (rights.def). Asked by the daemon for every
  * request; the manual's table is printed from it. Pure. */
 #ifndef PHX_TYPES_RIGHTS_H
 #define PHX_TYPES_RIGHTS_H
 
 #include "base/util.h"
 
-/** What somebody is to the head; several add up, as bits 1u << role. */
+/** The role of a caller; several combine, as bits 1u << role. */
 enum phx_who {
 	PHX_WHO_ADMIN,    /* root, the socket's group, a provider certificate */
 	PHX_WHO_OPERATOR, /* operator_group */
@@ -32,11 +32,12 @@ const char *phx_right_text(enum phx_right right);
 
 /** One cell of the table. */
 enum phx_scope phx_right_cell(enum phx_right right, enum phx_who who);
-/** How far the right goes for a user, in an RE whose agreement names him as a member. */
+/** The scope of the right for a user, in an RE whose agreement names him as a member. */
 enum phx_scope phx_right_member(enum phx_right right);
 
-/** How far the right goes for who has these roles; of nobody (0) the right `public` alone. Any user
- * may be a member of something: a user has what a member has, and of which REs is asked later. */
+/** The scope of the right for a caller with these roles; nobody (0) has the right `public` alone.
+ * Any user may be a member of some RE, so a user's scope includes a member's; of which REs is
+ * checked later. */
 enum phx_scope phx_right_scope(enum phx_right right, unsigned roles);
 
 #endif

@@ -47,7 +47,7 @@ void phx_role_identity(const struct phx_role *r, char *ret, size_t ret_size)
 	}
 }
 
-/* ---- going back ---- */
+/* ---- older versions ---- */
 
 bool phx_older_allowed(const struct phx_list *allow, const char *name, const char *version)
 {
@@ -91,8 +91,8 @@ static int find_service(const struct phx_role *r, const char *name)
 	return -ENOENT;
 }
 
-/* Depth-first walk. mark: 1 = the walk is below this service (meeting it again is a cycle), 2 = the
- * service is placed. */
+/* Depth-first search. mark: 1 = the search is below this service, so meeting it again is a cycle; 2
+ * = the service is placed. */
 static int place_service(const struct phx_role *r, uint32_t i, unsigned char *mark, uint32_t *order,
 			 uint32_t *n, struct phx_err *err)
 {

@@ -19,7 +19,7 @@ PHX_RECORD_STRUCT(phx_package_ref, PHX_PACKAGE_REF_FIELDS);
 #define PHX_PACKAGE_SUFFIX ".tar.zst"
 #define PHX_PACKAGE_ARCHIVE "%s-%s" PHX_PACKAGE_SUFFIX
 
-/** The signal that a service gets when the requests of its node are to end. */
+/** The signal by which a service is told to end its requests while the node drains. */
 enum phx_drain_signal {
 	PHX_DRAIN_NONE,
 	PHX_DRAIN_HUP,
@@ -95,9 +95,8 @@ extern const struct phx_enum phx_health_kind_names;
 	      "After so many failures in a row the node is unhealthy."))
 PHX_RECORD_STRUCT(phx_health, PHX_HEALTH_FIELDS);
 
-/** Where the system of a role runs, one row a kind:
- * K(ID, "name", is it on a disk: a reset does not take it away, and it can be encrypted; what is
- * said of a node whose system is not there). */
+/** Where the system of a role runs, one row a kind: K(ID, "name", is it on a disk, so that it
+ * survives a reset and can be encrypted; text for a node whose system is elsewhere). */
 #define PHX_ROLE_BOOTS(K) \
 	K(DISK, "disk", true, "the role runs from disk, the system is in memory") \
 	K(RAM, "ram", false, "the role runs in memory, the system is on disk")
@@ -113,8 +112,8 @@ struct phx_role_boot_kind {
 	const char *elsewhere;
 };
 
-/** What the balancer knows of an instance of a web service. A role without an address, whose RE has
- * none either, is behind no balancer. */
+/** What the balancer knows of an instance of a web service. If neither the role nor its RE has an
+ * address, the node is behind no balancer. */
 #define PHX_ROLE_WEB_FIELDS(F, S) \
 	/* the node accepts packets for this address, but answers no ARP for it */ \
 	F(S, address, STR(16), \
@@ -131,8 +130,8 @@ struct phx_role_boot_kind {
 	      "against which a web RE measures their use. Default: all CPUs of the node."))
 PHX_RECORD_STRUCT(phx_role_web, PHX_ROLE_WEB_FIELDS);
 
-/** What is done to a director that is not heard, before another director takes its place: nothing,
- * or power off by its BMC. */
+/** What is done to a director that is silent before another one takes its place: nothing, or power
+ * off by its BMC. */
 enum phx_role_fence { PHX_ROLE_FENCE_NONE, PHX_ROLE_FENCE_POWER };
 extern const struct phx_enum phx_role_fence_names;
 
@@ -201,14 +200,14 @@ PHX_RECORD_STRUCT(phx_role, PHX_ROLE_FIELDS);
 
 /** The row of the kind of boot that the role has. */
 const struct phx_role_boot_kind *phx_role_boot(const struct phx_role *r);
-/** The image and packages that a role runs, as a text to compare: "IMAGE@VERSION NAME-VERSION …",
- * truncated to ret_size. Equal texts: the node runs what it should. */
+/** The image and packages of a role as a text to compare, "IMAGE@VERSION NAME-VERSION …", truncated
+ * to ret_size. Equal texts: the node runs what it should. */
 void phx_role_identity(const struct phx_role *r, char *ret, size_t ret_size);
 
-/** Is "NAME-VERSION" among these words (struct phx_word), of what may be older? */
+/** Does the list (struct phx_word) of what may be older contain "NAME-VERSION"? */
 bool phx_older_allowed(const struct phx_list *allow, const char *name, const char *version);
-/** Does `put` take nothing back? -ESTALE names a package, or the image, that is older than the one
- * of `had`, the same role as it was, and that put->allow_older does not name. */
+/** Checks that the new role `put` takes nothing back: -ESTALE names a package, or the image, that
+ * is older than in `had`, its former version, and not in put->allow_older. */
 int phx_role_not_older(const struct phx_role *had, const struct phx_role *put, struct phx_err *err);
 
 /** Order in which services start: dependencies first, otherwise as written.
@@ -230,8 +229,8 @@ int phx_role_removal_check(const char *path, struct phx_err *err);
 enum phx_rule_op { PHX_RULE_EQ, PHX_RULE_NE, PHX_RULE_GE, PHX_RULE_LE, PHX_RULE_MATCH };
 extern const struct phx_enum phx_rule_op_names; /* "==", "!=", ">=", "<=", "~" (shell pattern) */
 
-/** fact: cpus cores sockets memory_bytes disks disk_bytes (largest) nics arch vendor product serial
- * boot_mode name mac */
+/** Facts: cpus cores sockets memory_bytes disks disk_bytes (largest) nics arch vendor product
+ * serial boot_mode name mac */
 #define PHX_RULE_TERM_FIELDS(F, S) \
 	F(S, fact, STR(32)) \
 	F(S, op, ENUM(phx_rule_op)) \

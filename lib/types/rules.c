@@ -221,7 +221,7 @@ static bool rule_holds(const struct phx_rule *r, const char *name, const struct 
 			continue;
 		if (why->failed)
 			return false;
-		/* only the term that failed is worth telling */
+		/* report only the term that failed */
 		memmove(why->data + begin, why->data + term, why->n - term + 1);
 		why->n -= term - begin;
 		return false;

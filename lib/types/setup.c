@@ -28,7 +28,7 @@ const struct phx_enum phx_setup_start_names = {"start of an erase", starts, PHX_
 
 PHX_RECORD_TABLE(phx_setup, PHX_SETUP_FIELDS);
 
-/* An agreement may be asked of before its values are checked. */
+/* The mode may be out of range: agreements are asked before their values are checked. */
 static unsigned all_of(const struct phx_setup *s)
 {
 	return s->mode >= 0 && s->mode < (int)PHX_ARRAY_SIZE(does) ? does[s->mode] : 0;

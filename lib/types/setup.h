@@ -5,16 +5,16 @@
 
 #include "base/key.h"
 
-/** What a setup policy does; flags of its row. */
+/** What a setup policy does, as flags of its row. */
 enum {
-	/* what jobs and their users left is destroyed: by its agent where it stays up */
+	/* data that jobs and their users left is destroyed, by the agent if the node stays up */
 	PHX_SETUP_SCRATCH = 4,
-	PHX_SETUP_SYSTEM = 1, /* what runs next is written anew: nothing stays in place */
-	PHX_SETUP_DISKS = 2,  /* every disk is erased and read back, and that is attested */
+	PHX_SETUP_SYSTEM = 1, /* the next system is written anew: nothing stays in place */
+	PHX_SETUP_DISKS = 2,  /* every disk is erased, read back, and attested */
 };
 
-/** What is done to a node, one row a policy, from the least to the strictest, which does all:
- * K(ID, "name", what it does, in words). */
+/** The setup policies, one row each, from the least to the strictest, which does everything: K(ID,
+ * "name", flags, text). */
 #define PHX_SETUP_MODES(K) \
 	K(NOOP, "noop", 0, "nothing") \
 	K(DATA, "data", PHX_SETUP_SCRATCH, "its scratch is destroyed, or else it is wiped") \
@@ -42,15 +42,15 @@ extern const struct phx_enum phx_wipe_method_names;
 enum phx_setup_when { PHX_WHEN_RELEASE, PHX_WHEN_ASSIGN, PHX_WHEN_BOTH };
 extern const struct phx_enum phx_setup_when_names;
 
-/** How much of an erased disk is read back: places that nobody knows before, or everything. */
+/** How much of an erased disk is read back: places that cannot be predicted, or everything. */
 enum phx_verify { PHX_VERIFY_SAMPLE, PHX_VERIFY_FULL };
 extern const struct phx_enum phx_verify_names;
 
-/** How a machine leaves the system of its tenant for an erase: whether it is reset for that. */
+/** Whether a machine is reset when it leaves its tenant's system for an erase. */
 enum phx_setup_start {
-	PHX_SETUP_START_AUTO,  /* between two owners it is reset, if it has a BMC */
-	PHX_SETUP_START_KEXEC, /* it need not be, if the other agreement says so too */
-	PHX_SETUP_START_POWER, /* it always is, and a machine without a BMC is not erased */
+	PHX_SETUP_START_AUTO,  /* reset between two owners, if it has a BMC */
+	PHX_SETUP_START_KEXEC, /* no reset, if the other agreement says so, too */
+	PHX_SETUP_START_POWER, /* always reset; a machine without a BMC is not erased */
 };
 extern const struct phx_enum phx_setup_start_names;
 
@@ -78,19 +78,19 @@ extern const struct phx_enum phx_setup_start_names;
 	      "taken."))
 PHX_RECORD_STRUCT(phx_setup, PHX_SETUP_FIELDS);
 
-/** Does the policy do `what`, all of these flags? */
+/** Does the policy do all of the flags `what`? */
 bool phx_setup_does(const struct phx_setup *s, unsigned what);
-/** Does it do something, and at `moment` (RELEASE or ASSIGN)? */
+/** Does it do anything at `moment` (RELEASE or ASSIGN)? */
 bool phx_setup_acts(const struct phx_setup *s, enum phx_setup_when moment);
-/** Does it want an erase of all disks at `moment`? */
+/** Does it require an erase of all disks at `moment`? */
 bool phx_setup_wipes(const struct phx_setup *s, enum phx_setup_when moment);
-/** Does it want the scratch destroyed as nodes leave, and no more than that of their data? */
+/** Does it require that the scratch, but no other data, is destroyed at release? */
 bool phx_setup_clears(const struct phx_setup *s);
 /** Does it do all that `other` does? */
 bool phx_setup_covers(const struct phx_setup *s, const struct phx_setup *other);
-/** The least that covers both: enum phx_setup_mode. */
+/** The weakest mode that covers both: enum phx_setup_mode. */
 int phx_setup_both(const struct phx_setup *a, const struct phx_setup *b);
-/** The one that does all. */
+/** The mode that does everything. */
 int phx_setup_strictest(void);
 
 #endif

@@ -1,5 +1,5 @@
-/* Records of tasks, and what may stand in them: see task.h. Called by the agent (orders), and by
- * the head (answers). Pure. */
+/* Records of tasks and their checks: see task.h. Called by the agent (orders), and by the head
+ * (answers). Pure. */
 #include "types/task.h"
 
 #include <errno.h>
@@ -67,7 +67,7 @@ int phx_task_order_check(const struct phx_task_order *o, struct phx_err *err)
 	if (o->tasks.n > PHX_TASKS_MAX || o->cancels.n > PHX_TASKS_MAX)
 		return phx_err_set(err, -E2BIG, "more than %d tasks", PHX_TASKS_MAX);
 	if (!o->tasks.n)
-		return 0; /* cancels need no more */
+		return 0; /* cancels need nothing of the below */
 	if (!phx_name_valid(o->re))
 		return phx_err_set(err, -EINVAL, "re: must be a name");
 	if (!o->uid || !o->gid || !phx_id_valid(o->uid) || !phx_id_valid(o->gid))
