@@ -18,9 +18,9 @@ enum launch_op {
 	N_LAUNCH_OPS
 };
 
-/* to remove a large directory takes long */
-/* LAUNCH_DOORS_MAX: passwords are looked at so many at once, whatever the head asks for */
+/* processes that ask PAM, at a time, whatever the head asks for */
 enum { LAUNCH_DOORS_MAX = 8 };
+/* removing a large directory takes long */
 enum { LAUNCH_ANSWER_MS = 3600 * 1000, LAUNCH_BODY_MAX = 4 << 20 };
 
 /** What the head tells of itself, for the service manager. */
