@@ -11,21 +11,22 @@ struct daemon;
 
 struct apart_watch {
 	struct daemon *d;
-	const char *what; /* how people are told of it */
+	const char *what; /* the name of the process for people */
 	atomic_uint n_restarts;
-	unsigned n_told; /* of the loop */
+	unsigned n_told; /* used by the loop's thread */
 };
 
-/** For `restarted` of its configuration, with the watch: on any thread, which may hold the engine;
- * the loop tells it. */
+/** Callback `restarted` of a process, with its struct apart_watch as argument: on any thread, which
+ * may hold the engine's lock. It only counts; apart_tick() tells people. */
 void apart_restarted(void *watch);
-/** Journals that it was started again. Returns ms to the next call. */
+/** Journals that the process, now `pid`, was started again. On the loop's thread. Returns
+ * WAKE_NEVER. */
 int apart_tick(struct apart_watch *w, pid_t pid);
-/** By the launcher, before anything is made: where we are root the users that phxd becomes are
- * there, none of them is root, and no two are one. -ENOENT or -EPERM, and what to do; another errno
- * where nobody can tell. */
+/** Called by the launcher before it makes anything: if we are root, the users that phxd's processes
+ * become must exist, be different, and not be root. -ENOENT or -EPERM with a text that says what to
+ * do; another errno if the user database does not answer. */
 int apart_check_users(const struct phx_config *cfg, struct phx_err *err);
-/** What runs as whom where root starts phxd, a line each. For phxd --check. */
+/** Prints which process runs as which user when root starts phxd, a line each. For phxd --check. */
 void apart_print(const struct phx_config *cfg);
 
 #endif

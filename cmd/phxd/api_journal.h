@@ -1,5 +1,5 @@
-/* What auditors ask of the journal: the handlers of api_journal.c, and of a document that somebody
- * has. */
+/* Requests of auditors about the journal: the handlers of api_journal.c, and the check of an
+ * attestation. */
 #ifndef PHXD_API_JOURNAL_H
 #define PHXD_API_JOURNAL_H
 

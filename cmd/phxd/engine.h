@@ -1,6 +1,6 @@
-/* The engine: the one door through which events come in. Opens the journal of
- * the daemon (lib/journal on SQLite, the clocks of this machine), tells people
- * what it finds, and keeps what is to be told. Thread-safe. */
+/* The engine: all events go through it. Opens the daemon's journal (lib/journal on SQLite, the
+ * clocks of this machine), tells people what it finds, and keeps notices until they can be
+ * journalled. Thread-safe. */
 #ifndef PHXD_ENGINE_H
 #define PHXD_ENGINE_H
 
@@ -13,58 +13,59 @@ struct engine;
 
 /** Carries out one action, as phx_journal_config.act. */
 typedef int (*engine_act_fn)(void *arg, const struct phx_action *act);
-/** Told after each commit; `seq` is the last event's. */
+/** Called after each commit; `seq` is the number of the last event. */
 typedef void (*engine_commit_fn)(void *arg, uint64_t seq);
 
 struct engine_config {
 	const char *journal;
 	uint32_t snapshot_every;
-	uint32_t keep_days; /* older events go after a snapshot; 0 = none */
-	/* signs erase records, and what is said of the journal; `sign` NULL: that is not signed */
+	uint32_t keep_days; /* older events are removed after a snapshot; 0: none are */
+	/* signs erase records, anchors and where the journal begins; `sign` NULL: these stay
+	 * unsigned */
 	struct phx_signer signer;
-	/* signs attestations of erases, which count for so many days; likewise */
+	/* likewise signs attestations of erases, which are valid for so many days */
 	struct phx_signer attester;
 	uint32_t attestation_days;
 	engine_act_fn act;
 	engine_commit_fn committed;
 	void *arg;
-	bool accept_journal; /* as it is, whatever is missing or changed in it */
+	bool accept_journal; /* accept it as it is, whatever is missing or changed in it */
 	struct phx_clock_source clock;
-	bool accept_clock; /* however far it is ahead of the last event */
+	bool accept_clock; /* accept it, however far it is ahead of the last event */
 };
 
 struct launch;
-/** The clocks of this machine (clock.c), of which the launcher (borrowed) says whether they are
- * kept right. */
+/** The clocks of this machine (clock.c). The launcher (borrowed) says whether they are
+ * synchronised. */
 struct phx_clock_source clock_source(struct launch *l);
-/** By the launcher: are they? */
+/** For the launcher: are they synchronised? */
 bool clock_is_kept(void);
 
-/** Open the journal, verify it and bring the state back: newest snapshot, then the events after it,
- * whose actions must come out as they were recorded (-EPROTO otherwise, naming the event).
- * -EBADMSG, -ENODATA: phx_store_verify(), phx_journal_recall(). What is no reason to stop is
- * told. */
+/** Opens the journal, verifies it and restores the state: the newest snapshot, then the events
+ * after it, which must result in the recorded actions (-EPROTO otherwise, naming the event).
+ * -EBADMSG, -ENODATA: see phx_store_verify(), phx_journal_recall(). Findings that are no reason to
+ * stop become notices. */
 int engine_open(const struct engine_config *config, struct engine **ret, struct phx_err *err);
-/** The key that signs attestations is there, and its public half is that file: before the first
- * event that changes something. */
+/** The key that signs attestations exists, and its public half is the file `pub_pem_path`. Call it
+ * before the first event that changes something. */
 int engine_attests(struct engine *e, const char *pub_pem_path, struct phx_err *err);
-/** The last event of the journal when it was opened: up to there its chain was verified then. Up to
- * ret_uncovered no hash says that events are as they were written. */
+/** The last event of the journal when it was opened; up to there its chain of hashes was verified
+ * then. Events up to ret_uncovered have no hash. */
 uint64_t engine_verified(const struct engine *e, uint64_t *ret_uncovered);
-/** Fingerprint of that key; "" there is none yet. Borrowed. */
+/** Fingerprint of the key that signs attestations; "": none yet. Borrowed. */
 const char *engine_attest_key(const struct engine *e);
 /** Takes a last snapshot. Safe on NULL. */
 void engine_close(struct engine *e);
 
-/** Tell people: on standard error now, and by an event (of RE `re`, or "") as soon as that can be.
- * Not with the lock. */
+/** Tells people: on standard error at once, and by an event (of RE `re`, or "") as soon as
+ * possible. Not under the engine's lock. */
 void engine_notice(struct engine *e, const char *re, const char *text);
 
-/** Journal what engine_notice() was told before anything stood; engine_resume() does it too. What
- * the journal refuses now is kept, and told by a later call; the first error. */
+/** Journals the notices that wait; engine_resume() does it too. Notices that cannot be journalled
+ * now are kept for a later call. Returns the last error. */
 int engine_tell(struct engine *e);
 
-/** Core time, milliseconds: see journal/core_clock.h. */
+/** Core time in milliseconds: see journal/core_clock.h. */
 int64_t engine_now(struct engine *e);
 
 /** As phx_journal_submit(). */
@@ -74,24 +75,24 @@ int engine_submit(struct engine *e, struct phx_event *ev, struct phx_outcome *re
 /** As phx_journal_submit_each(). */
 void engine_submit_each(struct engine *e, struct phx_event *ev, struct phx_each *each, uint32_t n);
 
-/** Issue again what was under way when the daemon ended. Call once, after everything stands. */
+/** Issues the actions again that were under way when the daemon ended. Call it once, when all parts
+ * are ready. */
 void engine_resume(struct engine *e);
 
-/** Look at the state under the lock. */
+/** Locks the engine. The state, borrowed until engine_unlock(). */
 const struct phx_state *engine_lock(struct engine *e);
 void engine_unlock(struct engine *e);
-/** Is this thread between the two? For asserts of what takes longer than everybody may be kept
- * waiting. */
+/** Does this thread hold the lock? For asserts of functions that take too long to run under it. */
 bool engine_is_locked(const struct engine *e);
 
-/** Submit a tick if one is due; returns milliseconds until the next, at most `max_ms`. Negative:
- * the journal has ended, and the daemon must. */
+/** Submits a tick if one is due; returns milliseconds until the next, at most `max_ms`. Negative:
+ * the journal has ended, so the daemon must end. */
 int engine_tick(struct engine *e, int max_ms);
 
-/** Signs with the site's key, wherever that is; borrowed. */
+/** Signs with the site's key, which the vault has. Borrowed. */
 const struct phx_signer *engine_signer(const struct engine *e);
 struct phx_store *engine_store(struct engine *e);
-/** Why nothing can be journalled, copied into `ret`; false when all is well. */
+/** Is the journal read-only? Copies the reason into `ret`. */
 bool engine_readonly(struct engine *e, struct phx_err *ret);
 
 #endif

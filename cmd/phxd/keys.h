@@ -1,5 +1,5 @@
-/* The process that holds the keys (lib/vault), as phxd uses it: what is signed, the certificates of
- * nodes, and the site's CA, which can be changed while phxd serves. */
+/* How phxd uses the vault (lib/vault): signatures, certificates of nodes, and the site's CA, which
+ * can be changed while phxd serves. */
 #ifndef PHXD_KEYS_H
 #define PHXD_KEYS_H
 
@@ -9,33 +9,33 @@
 struct daemon;
 struct keys;
 
-/** What the process is started with. Borrows from `cfg`. */
+/** The configuration of the vault. Borrows from `cfg`. */
 struct phx_vault_config keys_config(const struct phx_config *cfg);
-/** Has the process started; opens nothing yet. */
+/** Has the vault started; does not open the site's keys yet. */
 int keys_new(struct daemon *d, struct keys **ret, struct phx_err *err);
-/** Ends it. Safe on NULL. */
+/** Ends the vault. Safe on NULL. */
 void keys_free(struct keys *k);
 /** Borrowed. */
 struct phx_vault *keys_vault(struct keys *k);
-/** Signs by it, on any thread, whatever lock it holds. */
+/** Signs with the site's key in the vault; on any thread, whatever lock it holds. */
 struct phx_signer keys_signer(struct keys *k);
-/** Likewise attestations of erases. */
+/** Likewise, for attestations of erases. */
 struct phx_signer keys_attester(struct keys *k);
-/** Opens the site's keys there, or makes them, and sets d->pki. */
+/** Has the vault open the site's keys, or make them, and sets d->pki. */
 int keys_open(struct keys *k, struct phx_err *err);
-/** What is to be said of the life of the site's CA, by this head's clock; "" nothing. */
+/** A warning about the lifetime of the site's CA, by this head's clock; "": none. */
 void keys_ca_said(struct daemon *d, char ret[PHX_CA_TEXT_MAX]);
-/** Journals that it was started again. Returns ms to the next call. */
+/** Journals that the vault was started again. Returns WAKE_NEVER. */
 int keys_tick(struct keys *k);
-/** A certificate for a node, and the CAs that the node is to believe; both malloc'd. */
+/** A certificate for a node, and the CAs that the node is to trust; both malloc'd. */
 int keys_certify(struct keys *k, const char *csr_pem, const char *node, char **ret_cert,
 		 char **ret_ca, struct phx_err *err);
-/** Append the order to have its certificate renewed for an agent that believes other CAs than it
- * should, or whose certificate is of the former one (`running`: struct beat_running). */
+/** Appends an order to renew its certificate, for an agent that trusts other CAs than it should, or
+ * whose certificate is from the former CA (`running`: struct beat_running). */
 void keys_orders_put(struct keys *k, const struct phx_list *running, struct phx_buf *b);
-/** Change the site's CA, and all that the head serves with. -EBUSY, -ENOENT: as phx_pki_rotate(),
- * phx_pki_retire(). 0 also where the vault ended before it said so; after an error the head serves
- * with what there is. */
+/** Changes the site's CA, and what the head serves with. -EBUSY, -ENOENT: as phx_pki_rotate(),
+ * phx_pki_retire(). 0 also if the vault made the change but ended before it answered. After an
+ * error the head serves with the keys that the vault has. */
 int keys_change_ca(struct keys *k, enum phx_vault_change change, struct phx_err *err);
 
 #endif

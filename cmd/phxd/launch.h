@@ -1,9 +1,9 @@
 /* The launcher, and the head that it starts. The launcher is the process that was started as phxd,
- * by root where phxd is a service: it makes directories, binds sockets, starts the head, the
- * process that holds the keys, dnsmasq and in.tftpd, and starts them again. It reads the
- * configuration and what the head asks, which are messages of one shape (launch.def), and nothing
- * else: no byte that came from a network. The head asks over a socket that is its standard input;
- * when either of the two ends, so does the other. */
+ * by root if phxd is a service: it makes directories, binds sockets, starts the head and the other
+ * processes (the vault, the hands, dnsmasq, in.tftpd), and restarts them. It reads nothing but the
+ * configuration and the head's questions, messages of one form (launch.def): no byte from a
+ * network. The head asks over a socket that is its standard input; when one of the two ends, so
+ * does the other. */
 #ifndef PHXD_LAUNCH_H
 #define PHXD_LAUNCH_H
 
@@ -18,12 +18,12 @@ enum launch_op {
 	N_LAUNCH_OPS
 };
 
-/* to remove a large directory takes long */
-/* LAUNCH_DOORS_MAX: passwords are looked at so many at once, whatever the head asks for */
+/* processes that ask PAM, at a time, whatever the head asks for */
 enum { LAUNCH_DOORS_MAX = 8 };
+/* removing a large directory takes long */
 enum { LAUNCH_ANSWER_MS = 3600 * 1000, LAUNCH_BODY_MAX = 4 << 20 };
 
-/** What the head tells of itself, for the service manager. */
+/** States of the head that the launcher passes on to the service manager. */
 enum launch_saying {
 	LAUNCH_READY,
 	LAUNCH_RELOADING,
@@ -31,9 +31,9 @@ enum launch_saying {
 	LAUNCH_ALIVE, /* as often as WatchdogSec= asks */
 };
 
-/** Of launch_re_look(). */
+/** Result of launch_re_look(). */
 struct launch_re {
-	bool there, marked; /* its data; its marker, which is: */
+	bool there, marked; /* does its data exist; does its marker, `marker` */
 	struct re_marker marker;
 };
 
@@ -42,65 +42,67 @@ struct launch_re_make {
 	char login[PHX_NAME_MAX];
 };
 
-/** Of launch_re_open(). */
+/** Result of launch_re_open(). */
 struct launch_re_opened {
-	uid_t uid; /* whose it is */
+	uid_t uid; /* the owner */
 	gid_t gid;
-	bool helper; /* `fd` is the socket of a helper (helper.h) that is this user and is there */
-	int fd;      /* else the directory, which is our own user's */
+	bool helper; /* `fd` is the socket of a helper (helper.h) that runs as the owner in the directory */
+	int fd; /* else a descriptor of the directory, which our own user owns */
 };
 
 /* ---- the launcher ---- */
 
-/** Be the launcher until the head ends, or is ended: the exit status. `argv`: of this program,
- * which the head gets, too. `serves`: the head serves, and is started again after a crash; else it
- * does what its options say, and ends. */
+/** Runs as the launcher until the head ends or is stopped; returns the exit status. `argv`: of this
+ * program, passed on to the head. `serves`: the head serves, and is started again after a crash;
+ * else it does what its options say, and ends. */
 int launcher_run(const struct phx_config *cfg, char **argv, bool new_journal, bool serves);
-/** Is a head started again that was ended by this signal? A test says no. */
+/** Is a head that was ended by this signal started again? The test programs replace this function.
+ */
 bool launcher_restarts(int signal);
 
-/** What the listeners of phxd are, as far as a socket goes. */
+/** The listeners of phxd, as far as their sockets need it. Borrows from `cfg`. */
 struct phx_http_server_config launch_listeners(const struct phx_config *cfg);
 
 /* ---- the head's side; any thread ---- */
 
 struct launch;
 
-/** `fd`: the socket, taken. -ENOTSOCK: nobody has started this process as a head. */
+/** `fd`: the socket to the launcher, taken. -ENOTSOCK: no launcher started this process. */
 int launch_new(int fd, struct launch **ret, struct phx_err *err);
 /** Safe on NULL. */
 void launch_free(struct launch *l);
-/** A new process that holds the keys: its socket, the caller's. For phx_vault_config.start. */
+/** Starts a new vault: its socket, owned by the caller. For phx_vault_config.start. */
 int launch_vault(void *launch, int *ret_fd, pid_t *ret_pid, struct phx_err *err);
-/** Likewise the process that talks to BMCs, for phx_hands_config.start. */
+/** Likewise the hands, for phx_hands_config.start. */
 int launch_hands(void *launch, int *ret_fd, pid_t *ret_pid, struct phx_err *err);
-/** A socket that listens; the caller's. */
+/** A listening socket, owned by the caller. */
 int launch_listen(struct launch *l, enum phx_http_listener which, int *ret_fd, struct phx_err *err);
-/** What a phxd that was killed was writing is removed: by who has opened the journal, before
- * anything else is written. */
+/** Has unfinished files of a killed phxd removed. Call it when the journal is open, before anything
+ * else is written. */
 int launch_sweep(struct launch *l, struct phx_err *err);
-/** Start what machines boot from, for so many nodes; what runs already goes on. */
+/** Has in.tftpd and dnsmasq started for so many nodes, if configured; those that run are left
+ * alone. */
 int launch_boot(struct launch *l, uint32_t n_nodes, struct phx_err *err);
-/** Host files have changed: dnsmasq is told where `again`, and started anew where its limits are
- * those of fewer nodes. */
+/** Host files have changed: dnsmasq reads all of them again if `again`, and is restarted if its
+ * limits are too low for so many nodes. */
 int launch_hosts(struct launch *l, uint32_t n_nodes, bool again, struct phx_err *err);
 /** As phx_children_status(). */
 int launch_children(struct launch *l, struct phx_list *ret);
 void launch_say(struct launch *l, enum launch_saying what);
 
-/** An anchor of the journal goes to the end of the file that is number `which` of anchor_file. */
+/** Has an anchor of the journal appended to the file that is number `which` of anchor_file. */
 int launch_anchor(struct launch *l, uint32_t which, const char *line, struct phx_err *err);
 
-/** Does somebody keep this machine's clock right? Who is not answered does not know it. */
+/** Is this machine's clock synchronised? False also if the launcher does not answer. */
 bool launch_clock_is_kept(struct launch *l);
 
-/** A new runner (runner.h): its socket, the caller's. */
+/** A new runner (runner.h): its socket, owned by the caller. */
 int launch_runner(struct launch *l, int *ret_fd, struct phx_err *err);
-/** A process that asks PAM once (door/door.h): its socket, the caller's. -EPERM: portal_pam is off;
- * -EBUSY: so many are at it already. */
+/** A process that asks PAM once (door/door.h): its socket, owned by the caller. -EPERM: portal_pam
+ * is off; -EBUSY: LAUNCH_DOORS_MAX of them run. */
 int launch_door(struct launch *l, int *ret_fd, struct phx_err *err);
 
-/* As re_place.h has them; any of them may also fail since the launcher does not answer. */
+/* As the functions of re_place.h; each may also fail because the launcher does not answer. */
 int launch_re_look(struct launch *l, const char *re, struct launch_re *ret, struct phx_err *err);
 int launch_re_list(struct launch *l, struct phx_list *ret);
 int launch_re_make(struct launch *l, const struct re_marker *m, const char *login,
@@ -108,10 +110,10 @@ int launch_re_make(struct launch *l, const struct re_marker *m, const char *logi
 int launch_re_remove(struct launch *l, const char *re, struct phx_err *err);
 int launch_re_set_aside(struct launch *l, const struct re_marker *m, char **ret_to,
 			struct phx_err *err);
-/** The descriptor is the caller's. */
+/** The descriptor in `ret` is owned by the caller. */
 int launch_re_open(struct launch *l, const struct re_place_whose *w, struct launch_re_opened *ret,
 		   struct phx_err *err);
-/** A watcher there: its socket, the caller's. */
+/** A watcher (watcher.h) in that directory: its socket, owned by the caller. */
 int launch_re_watch(struct launch *l, const struct re_place_whose *w, int *ret_fd,
 		    struct phx_err *err);
 int launch_re_users(struct launch *l, const char *re, struct phx_list *ret);

@@ -1,5 +1,5 @@
-/* What the launcher has, for its own files: launcher.c starts and ends, launcher_answer.c
- * answers. */
+/* State of the launcher, shared by its two files: launcher.c starts and ends it, launcher_answer.c
+ * answers the head. */
 #ifndef PHXD_LAUNCHER_H
 #define PHXD_LAUNCHER_H
 
@@ -14,10 +14,10 @@ struct launcher {
 	char **argv;
 	bool serves;
 	int signals;
-	uint64_t watchdog_us; /* 0: nobody watches */
+	uint64_t watchdog_us; /* 0: the service manager has no watchdog */
 	struct phx_apart_server server;
 	bool ending;
-	/* of what follows: threads answer the head */
+	/* of what follows, which the threads use that answer the head */
 	pthread_mutex_t lock;
 	struct phx_process head, vault, hands;
 	struct phx_process doors[LAUNCH_DOORS_MAX];
@@ -27,12 +27,12 @@ struct launcher {
 	struct phx_children *children;
 };
 
-/** A child that was let go, or has ended: it is waited for, and killed if it hangs. */
+/** Waits for a child that is no longer used or has ended; kills it if it hangs. */
 void launcher_collect(struct phx_process *p);
-/** For `server`. */
+/** The `answer` of `server`. On the threads that answer the head. */
 int launcher_answer(void *arg, const struct phx_apart_question *q, struct phx_apart_reply *ret,
 		    struct phx_err *err);
-/** On threads of their own: answers the head over `fd` (taken) until that ends. */
+/** Starts threads that answer the head over `fd` (taken) until it is closed. */
 int launcher_hear(struct launcher *l, int fd, struct phx_err *err);
 
 #endif

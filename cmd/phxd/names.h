@@ -1,12 +1,12 @@
-/* Hostlists against the nodes that phxd knows. */
+/* Hostlists, resolved by the nodes that phxd knows. */
 #ifndef PHXD_NAMES_H
 #define PHXD_NAMES_H
 
 #include "base/nodeset.h"
 #include "phxd/daemon.h"
 
-/** Parse `text` with the groups @all, @role:R, @pool:P, @state:S, @up, @missing. -EINVAL, -ENOENT
- * (no such group). */
+/** Parses a hostlist, in which groups may be named: @all, @role:R, @pool:P, @state:S, @up,
+ * @missing, and others of names.c. -EINVAL, -ENOENT (no such group). */
 int names_parse(struct daemon *d, const char *text, struct phx_nodeset *ret, struct phx_err *err);
 
 #endif

@@ -1,24 +1,25 @@
-/* Members of a request's body into fixed structs. Each answers 400 by itself
- * and returns false when the member is not what it should be. */
+/* Reads members of a request's body into fixed structs. Each function that has `q` answers 400 and
+ * returns false if the member is not valid. */
 #ifndef PHXD_PARSE_H
 #define PHXD_PARSE_H
 
 #include "phxd/daemon.h"
 
-/** String member into dst, without control characters; an absent or null one leaves it. */
+/** A string without control characters into `dst`; left as it is if the member is absent or null.
+ */
 bool parse_text(struct phx_http_request *q, const json_t *j, const char *key, char *dst,
 		size_t dst_size);
 #define TAKE(q, j, key, dst) parse_text((q), (j), (key), (dst), sizeof(dst))
-/** Words of an agent for people, cut to what fits: no lines and no escapes of terminals are left in
- * them. */
+/** Copies an agent's text that people will read, cut to fit, without line breaks or terminal
+ * escapes. */
 void parse_words(char *dst, size_t dst_size, const char *src);
-/** true or false; an absent one is false. */
+/** true or false; false if absent. */
 bool parse_bool(struct phx_http_request *q, const json_t *j, const char *key, bool *ret);
-/** A whole number from min to max; an absent one leaves it. */
+/** A whole number from min to max; left as it is if absent. */
 bool parse_number(struct phx_http_request *q, const json_t *j, const char *key, int64_t min,
 		  int64_t max, int64_t *ret);
-/** "kill_jobs": true, or a list of the jobs that may end; absent or false: none. As enum
- * phx_jobs_say and struct phx_job_ref, by id. */
+/** "kill_jobs": true, or a list of the jobs that may end; absent or false: none. Results: enum
+ * phx_jobs_say, and struct phx_job_ref sorted by id. */
 bool parse_kill_jobs(struct phx_http_request *q, const json_t *j, int *ret_say,
 		     struct phx_list *ret_may_end);
 /** No member but those of `known`: a misspelt "dry_run" must not be acted upon. */
@@ -26,13 +27,13 @@ bool parse_only(struct phx_http_request *q, const json_t *j, const char *const *
 		size_t n_known);
 /** "macs": list of MAC addresses, normalised, appended as struct phx_mac. */
 bool parse_macs(struct phx_http_request *q, const json_t *j, struct phx_list *macs);
-/** Member `key` as a value of `names`; absent leaves it. */
+/** Member `key` as a value of `names`; left as it is if absent. */
 bool parse_enum(struct phx_http_request *q, const json_t *j, const char *key,
 		const struct phx_enum *names, int *ret);
-/** Member `key` as a record; absent leaves it zeroed. */
+/** Member `key` as a record; left as it is if absent. */
 bool parse_record(struct phx_http_request *q, const json_t *j, const char *key,
 		  const struct phx_record *rec, void *ret);
-/** A number of the query string, from 0 to max; an absent one is `fallback`. */
+/** A number of the query string, from 0 to max; `fallback` if absent. */
 bool parse_query_number(struct phx_http_request *q, const char *name, uint64_t max,
 			uint64_t fallback, uint64_t *ret);
 /** Digest of a token; tokens themselves are never kept. "" gives "". */

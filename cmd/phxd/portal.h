@@ -8,13 +8,13 @@
 
 struct portal;
 
-/** Reads the pages (portal_dir) into memory: before rights are given up. Without them phxd serves
- * none, and says so to who asks. -ENOMEM. */
+/** Reads the pages (portal_dir) into memory; call it before rights are given up. Pages that are
+ * missing are answered with 404. -ENOMEM. */
 int portal_new(const struct phx_config *cfg, struct portal **ret);
 /** Safe on NULL. */
 void portal_free(struct portal *p);
-/** The names of the files of which each holds its digest, as a list: a page whose own is not among
- * them is of before. NULL on ENOMEM. */
+/** A list of the files whose names hold their digests, new reference: an open page whose files are
+ * not in it is outdated. NULL on ENOMEM. */
 json_t *portal_names(const struct portal *p);
 
 /* ---- passwords.c ---- */
@@ -23,17 +23,17 @@ struct daemon;
 struct passwords;
 struct feed;
 
-/** Answers with a session of the user of that name, whose password was right. */
+/** Answers `q` with a session of user `name`, whose password was right. */
 typedef void (*session_begin_fn)(struct daemon *d, struct phx_http_request *q, const char *name);
 
-/** NULL where portal_pam is off. */
+/** `ret` is NULL if portal_pam is off. */
 int passwords_new(struct daemon *d, session_begin_fn begin, struct passwords **ret);
-/** Who waits is answered; nobody is after that. */
+/** Answers all waiting attempts; none is accepted after that. */
 void passwords_stop(struct passwords *p);
 /** Safe on NULL. */
 void passwords_free(struct passwords *p);
-/** Answers, sooner or later: with a session where PAM knows the name and the password, which are
- * the caller's to wipe. `p` NULL: nobody signs in so. */
+/** Answers `q`, now or later: with a session if PAM accepts name and password, which the caller
+ * must wipe. `p` NULL: this way to sign in is off. */
 void passwords_take(struct passwords *p, struct phx_http_request *q, const char *name,
 		    const char *password);
 
@@ -41,18 +41,18 @@ void passwords_take(struct passwords *p, struct phx_http_request *q, const char 
 
 /** A session_begin_fn. */
 void session_begin_as(struct daemon *d, struct phx_http_request *q, const char *name);
-/** For phx_http_server_config.moved: journals it. */
+/** For phx_http_server_config.moved: journals that a session changed its address. */
 void session_moved(void *arg, const struct phx_http_peer *peer, const char *from);
 
 /* ---- feed.c ---- */
 
 int feed_new(struct daemon *d, struct feed **ret, struct phx_err *err);
-/** Up to event `seq` all is committed; or, 0, rights have changed. On any thread; while nobody
- * reads it costs nothing. */
+/** Events up to `seq` were committed; 0: rights have changed. On any thread; costs nothing while no
+ * browser reads. */
 void feed_wake(struct feed *f, uint64_t seq);
-/** All streams end, and no other begins. */
+/** Ends all streams; no other begins. */
 void feed_stop(struct feed *f);
-/** After the server's end. Safe on NULL. */
+/** Call it after the HTTP server has ended. Safe on NULL. */
 void feed_free(struct feed *f);
 
 /* all: phx_http_handler with arg = struct daemon */

@@ -1,5 +1,5 @@
-/* Where the data of runtime environments lies: what is done there by the launcher, which alone may.
- * Names are those of REs and users, as the state has them; paths are made here, from the
+/* The directories that hold the data of runtime environments: the operations that only the launcher
+ * may do. Callers name REs and users, as the state does; paths are made here, from the
  * configuration. */
 #ifndef PHXD_RE_PLACE_H
 #define PHXD_RE_PLACE_H
@@ -10,46 +10,48 @@
 
 enum { RE_PLACE_SITE_MAX = 40 };
 
-/** Below it lie the directories of users; nobody but root writes in it. */
+/** Holds the directories of users; only root may write in it. */
 #define RE_USERS "users"
 
-/** Which creation of an RE a directory is, as its marker says. */
+/** The marker of a directory: which creation of an RE it belongs to. */
 struct re_marker {
 	char name[PHX_NAME_MAX];
 	int64_t created_ms;
-	char site[RE_PLACE_SITE_MAX]; /* of the journal; "" in markers of the time before */
+	char site[RE_PLACE_SITE_MAX]; /* identity of the journal; "" in older markers */
 };
 
-/** Is there something in the place of this RE's data? *ret_marked: and its marker, in *ret. */
+/** Does the path of this RE's data exist? *ret_marked: does its marker, which is then in *ret. */
 bool re_place_look(const struct phx_config *cfg, const char *re, bool *ret_marked,
 		   struct re_marker *ret);
-/** The markers of all REs: struct re_marker, appended. */
+/** Appends the markers of all REs (struct re_marker). */
 void re_place_list(const struct phx_config *cfg, struct phx_list *ret);
-/** Mark it, and make the directory if there is none, for the user `login`; "" or none such:
- * nobody's but ours. */
+/** Writes the marker, and makes the directory if there is none, owned by user `login`; by the
+ * head's user if `login` is "", root, or no user. */
 int re_place_make(const struct phx_config *cfg, const struct re_marker *m, const char *login,
 		  struct phx_err *err);
-/** Before a head starts: what has no user, and was made while the head was root, is its user's. */
+/** Before a head starts: gives directories of REs without a user, made while the head was root, to
+ * the head's user. */
 int re_place_give(const struct phx_config *cfg, struct phx_err *err);
-/** Remove data and marker. */
+/** Removes data and marker. */
 int re_place_remove(const struct phx_config *cfg, const char *re, struct phx_err *err);
-/** Move the data to lost+found of the state directory, or of the file system that it is on, and
- * forget the marker. *ret_to: malloc'd; NULL, when there was no data. */
+/** Moves the data to lost+found of state_dir, or of re_dir if that is another file system, and
+ * removes the marker. *ret_to: the new path, malloc'd; NULL if there was no data. */
 int re_place_set_aside(const struct phx_config *cfg, const struct re_marker *m, char **ret_to,
 		       struct phx_err *err);
 
-/** Whose files somebody wants. */
+/** Names the directory to be opened. */
 struct re_place_whose {
 	char re[PHX_NAME_MAX];
-	char user[PHX_NAME_MAX]; /* his own directory; "": all of the RE */
-	uid_t uid;               /* whose it must be; (uid_t)-1: whoever's */
-	gid_t gid;               /* and gets, when it is made */
-	bool make;               /* when he has none */
+	char user[PHX_NAME_MAX]; /* the directory of this user; "": the RE's */
+	uid_t uid;               /* the owner that it must have; (uid_t)-1: any */
+	gid_t gid;               /* its group if it is made */
+	bool make;               /* make it if the user has none */
 };
-/** That directory, opened; its owner. -ENOENT: there is none; -EPERM: it is not his. */
+/** Opens that directory: its descriptor, owned by the caller; *ret: its status, with the owner.
+ * -ENOENT: there is none; -EPERM: it has another owner. */
 int re_place_open(const struct phx_config *cfg, const struct re_place_whose *w, struct stat *ret,
 		  struct phx_err *err);
-/** The names of users who have a directory there: struct phx_word, appended. */
+/** Appends the names of the users who have a directory in the RE (struct phx_word). */
 void re_place_users(const struct phx_config *cfg, const char *re, struct phx_list *ret);
 
 #endif

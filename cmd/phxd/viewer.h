@@ -1,5 +1,5 @@
-/* Whose jobs, workflows and triggers a person sees: his own; a service provider those of his REs;
- * the resource provider all. */
+/* Which jobs, workflows and triggers a person sees: a user the own ones, a service provider also
+ * those of the own REs, the resource provider all. */
 #ifndef PHXD_VIEWER_H
 #define PHXD_VIEWER_H
 
@@ -7,18 +7,18 @@
 
 struct viewer {
 	bool all;      /* everybody's */
-	bool provider; /* those of his REs, too */
-	bool is_user;  /* of this machine, by that number; else by the name of person.login */
+	bool provider; /* those of the own REs, too */
+	bool is_user;  /* a user of this machine, known by uid; else known by person.login */
 	uint32_t uid;
 	struct person person;
 };
 
-/** Found out before the engine is locked: it may ask the user database. */
+/** Call it before the engine is locked: it may ask the user database. */
 struct viewer viewer_of(struct daemon *d, const struct phx_http_peer *peer, enum phx_right right);
-/** Is it his, or is everybody's his to see? By the user of the head as whom it runs. */
+/** Does the viewer own what runs as that user of the head, or see everybody's? */
 bool viewer_owns(const struct viewer *v, uint32_t uid, const char *user);
-/** Does he see what that user gave to RE `re` ("" none) at `since_ms`? What an RE that had the name
- * before was given is not the present service provider's. */
+/** Does the viewer see what that user submitted to RE `re` ("": none) at `since_ms`? Submissions to
+ * an earlier RE of the same name are not shown to the present service provider. */
 bool viewer_sees(const struct viewer *v, const struct phx_state *s, const char *re,
 		 int64_t since_ms, uint32_t uid, const char *user);
 

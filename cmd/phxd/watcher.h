@@ -1,8 +1,8 @@
-/* A watcher: a process (phxd --watcher) that is a user and tells which files come into a directory
- * of his, or go, as long as a trigger waits for them. The launcher starts one, the head tells it
- * what to look for and believes it no more than the user whom it is; it ends with its socket. What
- * is seen: regular files that were written and closed, moved there, or linked; never what a link
- * leads to. */
+/* A watcher: a process (phxd --watcher) that runs as a user and reports which files appear in a
+ * directory of that user, or vanish, as long as a trigger waits for them. The launcher starts one;
+ * the head tells it what to look for and trusts it no more than its user; it ends with its socket.
+ * It reports regular files that were written and closed, moved there, or linked; it never follows
+ * symbolic links. */
 #ifndef PHXD_WATCHER_H
 #define PHXD_WATCHER_H
 
@@ -12,35 +12,36 @@
 #include "base/err.h"
 
 enum watch_kind {
-	WATCH_FILE,    /* it is there, closed, and has been like this for as long as is asked */
-	WATCH_THERE,   /* it is there, and not yet so */
-	WATCH_GONE,    /* it is not there any more */
-	WATCH_LOOKS,   /* all that is there is told from here on, */
-	WATCH_LOOKED,  /* until here */
-	WATCH_ODD,     /* a name that cannot be told */
+	WATCH_FILE,    /* a file is there, closed, and unchanged for stable_ms */
+	WATCH_THERE,   /* a file is there, but not unchanged for so long yet */
+	WATCH_GONE,    /* a file is not there any more */
+	WATCH_LOOKS,   /* a report of all that is there begins, */
+	WATCH_LOOKED,  /* and ends */
+	WATCH_ODD,     /* a name that cannot be reported */
 	WATCH_TROUBLE, /* why nothing is seen: a text; then it ends */
 	WATCH_KINDS,
 };
 enum { WATCH_TEXT_MAX = 255 };
 
-/** What a watcher says: this, and `n` bytes of a path or text. */
+/** A message of a watcher: this, and `n` bytes of a path or text. */
 struct watch_said {
 	uint32_t kind, n;
-	uint64_t size, number; /* of a file; its number on its file system */
-	int64_t changed_ns;    /* when its content was changed last */
-	int64_t came_ms;       /* when anything of it was: also its name */
+	uint64_t size, number; /* of a file; its inode number */
+	int64_t changed_ns;    /* mtime */
+	int64_t came_ms;       /* ctime, which a new name changes, too */
 };
 
-/** What it is told at first: this, and `n` bytes of a pattern (flow/glob.h). */
+/** The first message to a watcher: this, and `n` bytes of a pattern (flow/glob.h). */
 struct watch_start {
 	uint32_t n, path_max;
 	int64_t stable_ms;
-	uint32_t whole; /* it is the directory of an RE: those of users are left out */
+	uint32_t whole; /* the directory is an RE's: those of users in it are left out */
 };
 
-/** Start one, in the directory that `dir` is: its socket. -EPERM: nobody watches as that one. */
+/** Starts a watcher in the directory `dir` (a descriptor): its socket, owned by the caller. -EPERM:
+ * uid is root. The process is reaped when it ends. */
 int watcher_spawn(int dir, uid_t uid, gid_t gid, int *ret_fd, struct phx_err *err);
-/** Be one, on standard input; the exit status. */
+/** Runs as a watcher, on standard input; returns the exit status. */
 int watcher_run(void);
 
 #endif

@@ -1,5 +1,5 @@
-/* Files that may still change: a watcher waits until they have stayed as they are for long enough.
- * By the number of their path, in no order. Used by watcher.c. Pure. */
+/* Files that may still change: a watcher waits until they have been unchanged for long enough.
+ * Found by a hash of their path, in no order. Used by watcher.c. Pure. */
 #ifndef PHXD_YOUNG_H
 #define PHXD_YOUNG_H
 
@@ -9,29 +9,30 @@
 #include "base/util.h"
 #include "phxd/watcher.h"
 
-#define YOUNG_MAX 10000      /* at a time: 10 MB; with more all is looked at again */
-#define YOUNG_PATH_BYTES 512 /* of a path, its end with it */
+#define YOUNG_MAX 10000      /* at a time, 10 MB; with more, the watcher looks at all files again */
+#define YOUNG_PATH_BYTES 512 /* of a path, with its NUL */
 
 struct young {
 	uint64_t key; /* of its path: phx_seen_path() */
 	struct stat was;
 	int64_t due_ms;
-	int fd_of; /* of its directory, borrowed */
+	int fd_of; /* of the file's directory, borrowed */
 	char name[WATCH_TEXT_MAX + 1], path[YOUNG_PATH_BYTES];
 };
 
-/** All zero has none. */
+/** Zeroed: empty. */
 struct young_files {
 	struct phx_list list; /* struct young */
 	struct phx_hash by_key;
 };
 
-/** Borrowed until the next call; NULL: it is not there. */
+/** The entry of this path, borrowed until the next call; NULL: there is none. */
 struct young *young_find(const struct young_files *all, uint64_t key);
-/** The one of this path, new or as it was. NULL: there are YOUNG_MAX already, or no memory. */
+/** The entry of this path, made if it is new; borrowed likewise. NULL: there are YOUNG_MAX already,
+ * or no memory. */
 struct young *young_take(struct young_files *all, uint64_t key);
-/** Drop the one at place `i`: the last one takes its place, so that who walks backwards misses
- * none. */
+/** Drops entry `i`; the last entry takes its place, so that a loop that goes backwards misses none.
+ */
 void young_drop(struct young_files *all, uint32_t i);
 void young_fini(struct young_files *all);
 
