@@ -46,7 +46,8 @@ struct launch_re_make {
 struct launch_re_opened {
 	uid_t uid; /* the owner */
 	gid_t gid;
-	bool helper; /* `fd` is the socket of a helper (helper.h) that runs as the owner in the directory */
+	/* `fd` is the socket of a helper (helper.h) that runs as the owner in the directory */
+	bool helper;
 	int fd; /* else a descriptor of the directory, which our own user owns */
 };
 
