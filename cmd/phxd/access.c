@@ -1,6 +1,6 @@
-/* Who has which role, and by which way: groups of the head, the kind of a certificate, a grant; and
- * the grants themselves, given and taken. What a role may is types/rights.def. Called by way of
- * routes.def, and by people.c for one who asks who he is. */
+/* Who has which role, and from what: a group of the head, the kind of a certificate, a grant; and
+ * giving and taking grants. The rights of a role are in types/rights.def. Called by way of
+ * routes.def, and by handlers that end certificates, CAs or sessions. */
 #include "phxd/daemon.h"
 
 #include <errno.h>
@@ -24,7 +24,7 @@ static const char *role_name(enum phx_who who)
 	return phx_enum_name(&phx_who_names, (int)who);
 }
 
-/* Of one identity, or (NULL) of all. */
+/* Grants of one identity, or (NULL) all grants. */
 static void add_grants(struct daemon *d, json_t *to, const char *identity)
 {
 	const struct phx_state *s = engine_lock(d->engine);
@@ -86,7 +86,7 @@ void api_access(struct phx_http_request *q, void *arg)
 	phx_http_reply_json(q, 200, j);
 }
 
-/* "operator", or "login:alice": a user of the head as whom a certificate works. */
+/* "operator", or "login:alice": the user of the head as whom a certificate works. */
 static bool parse_right(struct phx_http_request *q, const json_t *j, struct phx_event_access *p)
 {
 	static const char login[] = "login:";
@@ -100,7 +100,7 @@ static bool parse_right(struct phx_http_request *q, const json_t *j, struct phx_
 		r = phx_enum_parse(&phx_who_names, word, &p->role, &err);
 	} else {
 		PHX_STR_SET(p->login, word + strlen(login));
-		/* one that is gone can still be taken */
+		/* the grant of a user that is gone can still be taken */
 		if (!p->revoke && !person_login(p->login, &user))
 			r = phx_err_set(&err, -EINVAL, "login: there is no user %s on the head",
 					p->login);

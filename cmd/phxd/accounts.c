@@ -1,5 +1,5 @@
-/* See accounts.h. Decides nothing: members are the agreement's, accounts the name service's. What
- * no node may have (types/account.h) is left out, and told on stderr. */
+/* See accounts.h. Decides nothing: members come from the agreement, accounts from the name service.
+ * Accounts that no node may have (types/account.h) are left out, which is told on stderr. */
 #include "phxd/accounts.h"
 
 #include <errno.h>
@@ -15,22 +15,22 @@
 
 enum { EVERY_MS = 300000, AGAIN_MS = 30000, DOUBT_MS = 25000 };
 
-/* What an agreement says, copied while the engine was held. */
+/* Members that an agreement names, copied under the engine's lock. */
 struct members {
 	char re[PHX_NAME_MAX];
 	struct phx_list users;  /* struct phx_word: logins, or "*" */
 	struct phx_list groups; /* struct phx_word, or "*" */
 };
 
-/* What nodes are given. */
+/* The list that nodes of an RE are given. */
 struct re_accounts {
 	char re[PHX_NAME_MAX];
 	uint64_t id;
 	char *text; /* JSON; NULL: not known yet */
-	/* the thread's own: */
+	/* of the thread alone: */
 	struct phx_accounts list;
-	uint64_t words;   /* of whom the agreement named */
-	int64_t doubt_ms; /* since when fewer are found, with nobody struck out; 0 none */
+	uint64_t words;   /* hash of the agreement's members */
+	int64_t doubt_ms; /* since when accounts of present members are missing; 0: none */
 };
 
 struct accounts {
@@ -51,7 +51,7 @@ static int add_word(struct phx_list *to, const char *text)
 	return w ? PHX_STR_SET(w->text, text) : text[0] ? -ENOMEM : 0;
 }
 
-/* A user's own name, or as whom a certificate works. */
+/* Adds the user, or the user as whom a certificate works. */
 static int add_identity(const struct phx_state *s, struct phx_list *to, const char *word)
 {
 	struct phx_identity is = {.kind = PHX_IDENTITY_KINDS};
@@ -75,7 +75,7 @@ static int read_members(const struct phx_state *s, const struct phx_agreement *g
 	return r;
 }
 
-/* Of all REs that may have nodes: struct members. */
+/* Appends struct members of each RE that may have nodes. */
 static int read_res(struct daemon *d, struct phx_list *ret)
 {
 	int r = 0;
@@ -103,7 +103,7 @@ static void members_fini(struct phx_list *all)
 
 /* ---- as the name service knows them ---- */
 
-/* A field that a line can hold: names of people come from everywhere. */
+/* Makes the text fit a field of a passwd line: people's names come from anywhere. */
 static void put_gecos(const char *from, char *to, size_t size)
 {
 	snprintf(to, size, "%s", from ? from : "");
@@ -127,15 +127,15 @@ static int put_groups(struct phx_account *a, struct phx_err *err)
 	gid_t gid;
 	int r = phx_user_groups(a->name, a->gid, &names);
 	PHX_LIST_EACH(struct phx_word, w, &names)
-		/* those of the system, as disk or docker, are a matter of each machine */
+		/* system groups such as disk or docker are each machine's own */
 		if (r == 0 && phx_group_named(w->text, &gid) == 0 && phx_account_is_person(gid) &&
 		    is_text(w->text))
 			r = phx_account_group_add(&a->groups, w->text, gid);
 	return r < 0 ? phx_err_set(err, r, "out of memory") : 0;
 }
 
-/* -EINVAL, -EPERM: no node may have him; -ENOENT: there is no such user. Other errors: nobody can
- * tell now. */
+/* -EINVAL, -EPERM: no node may have this account; -ENOENT: there is no such user. Other errors: the
+ * name service does not answer now. */
 static int find_account(const char *login, struct phx_account *ret, struct phx_err *err)
 {
 	PHX_AUTO_FREE char *texts = NULL;
@@ -173,10 +173,10 @@ static bool is_final(int r)
 
 /* ---- lists ---- */
 
-/* What was left out, for who reads the log: said when a list is another one. */
+/* What was left out of a list; told on stderr when the list changes. */
 struct left_out {
 	unsigned n;
-	bool unknown; /* the name service does not know one */
+	bool unknown; /* the name service did not know a name */
 	char first[200];
 };
 
@@ -226,7 +226,8 @@ static int add_login(struct phx_accounts *l, const char *login, struct left_out 
 	return r < 0 ? r : push(l, &a);
 }
 
-/* "*" is all whom the name service lists; those of the system are no loss. */
+/* `group` NULL ("*"): all users that the name service lists, of whom system users are left out
+ * silently. */
 static int add_all(struct phx_accounts *l, const char *group, struct left_out *left)
 {
 	PHX_AUTO(phx_list_fini) struct phx_list names = {0};
@@ -261,7 +262,7 @@ static void sort(struct phx_list *l, size_t size, int (*by)(const void *a, const
 		qsort(l->items, l->n, size, by);
 }
 
-/* A name service gives the same in another order: that is no other list. */
+/* Sorts, because a name service may return the same accounts in another order. */
 static void put_in_order(struct phx_accounts *l)
 {
 	PHX_LIST_EACH(struct phx_account, a, &l->list)
@@ -321,8 +322,9 @@ static bool lacks_one(const struct phx_accounts *before, const struct phx_accoun
 	return false;
 }
 
-/* A name service that is away may say that there is no such user, and who is on no list loses what
- * he has on the nodes. Whom nobody struck out goes when he is not found for a while. */
+/* Must the new list wait? A name service that is away may say that a user does not exist, and a
+ * user who is dropped from the list loses all data on the nodes. So a user whom the agreement still
+ * names is dropped only after not being found for a while. */
 static bool is_doubtful(struct re_accounts *l, const struct members *m,
 			const struct phx_accounts *list, const struct left_out *left)
 {
@@ -333,7 +335,7 @@ static bool is_doubtful(struct re_accounts *l, const struct members *m,
 	return fewer && now - l->doubt_ms < DOUBT_MS;
 }
 
-/* Takes `list`. 1: it is another one; -EAGAIN: it is not believed yet. */
+/* Takes `list`. 1: it differs from the last one; -EAGAIN: it is doubtful yet. */
 static int keep(struct accounts *a, const struct members *m, struct phx_accounts *list,
 		const struct left_out *left)
 {
@@ -372,7 +374,7 @@ static void wake_nodes(struct daemon *d, const char *re)
 		live_wake(d->live, w->text);
 }
 
-/* False: to be tried again soon. What was known before stays. */
+/* False: to be tried again soon; the former list stays. */
 static bool make_one(struct accounts *a, const struct members *m)
 {
 	struct phx_accounts list = {0};

@@ -1,10 +1,9 @@
-/* Anchors: now and then the head signs how far its journal is, and the line
- * leaves it: to the agents with the answers to their beats, to the system's log,
- * to the files and the program that an administrator chose. Whoever is root on
- * the head later cannot rewrite what was before it unnoticed (phx journal
- * verify). On a thread of its own, since a file may lie on a slow disk; its timer
- * runs only while there are events that no anchor covers. Told by the loop's and
- * the API's threads. Decides nothing. */
+/* Anchors: from time to time the head signs how far its journal has come, and sends the line away:
+ * to the agents with the answers to their beats, to the system's log, to the files and the program
+ * that an administrator chose. Somebody who becomes root on the head later cannot rewrite earlier
+ * events unnoticed (phx journal verify). Works on a thread of its own, since a file may be on a
+ * slow disk; its timer runs only while there are events that no anchor covers. Called by the
+ * threads of the loop and the API. Decides nothing. */
 #include "phxd/daemon.h"
 
 #include <errno.h>
@@ -17,22 +16,23 @@
 
 enum { EVERY_MS = 60000, EVERY_EVENTS = 1000, KEEP = 300 };
 
-/* What may fail, each told by itself: files are counted from FILES on. */
+/* What may fail; each failure is told separately. The configured files have the numbers from FILES
+ * on. */
 enum { SIGNING, OWN_FILE, PROGRAM, FILES, FILES_MAX = 8, PLACES = FILES + FILES_MAX };
 
 struct anchors {
 	struct daemon *d;
-	char own[PHX_CONFIG_TEXT_MAX + 16]; /* the head's file of them */
+	char own[PHX_CONFIG_TEXT_MAX + 16]; /* path of the head's own file of anchors */
 	pthread_t thread;
 	bool started, ended;
 	pthread_mutex_t lock;
 	pthread_cond_t wanted;
 	uint64_t seq;      /* the last event */
-	uint64_t covered;  /* the last one that needs no further anchor */
+	uint64_t covered;  /* the last event that needs no further anchor */
 	int64_t due_ms;    /* INT64_MAX: nothing is new */
-	uint64_t last_seq; /* of the line that agents are given */
+	uint64_t last_seq; /* event of `last`, the line that agents are given */
 	char last[PHX_ANCHOR_LINE_MAX];
-	/* of the thread: what could not be written when it was tried last; told when that begins */
+	/* of the thread: what failed at the last attempt; only the first failure is told */
 	bool failed[PLACES];
 };
 
@@ -142,8 +142,8 @@ void anchors_committed(struct anchors *a, uint64_t seq)
 
 /* ---- start and end ---- */
 
-/* The last one of an earlier phxd: agents that lack it get it, and no second one is made of the
- * same event. */
+/* Starts with the last anchor of an earlier phxd: agents that lack it get it, and the same event is
+ * not signed twice. */
 static void go_on(struct anchors *a)
 {
 	struct phx_list lines = {0};
@@ -199,7 +199,7 @@ void anchors_free(struct anchors *a)
 
 /* ---- to agents and people ---- */
 
-/* An agent that keeps them says which it has last; to others it is no order that they know. */
+/* An agent that keeps anchors reports which it has last; others would not know this order. */
 void anchors_orders_put(struct anchors *a, const struct phx_list *running, struct phx_buf *b)
 {
 	pthread_mutex_lock(&a->lock);

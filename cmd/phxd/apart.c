@@ -1,6 +1,6 @@
-/* What phxd does for each process that stands apart (lib/apart): tells, once, that it had to be
- * started again, and looks at the users of all of them. Called by keys.c, hands.c, launcher.c
- * and main.c. */
+/* What phxd does for the processes that stand apart (lib/apart): tells, once, that one had to be
+ * started again, and checks the users that they run as. Called by keys.c, hands.c, launcher.c and
+ * main.c. */
 #include "phxd/apart.h"
 
 #include <errno.h>
@@ -34,7 +34,7 @@ int apart_tick(struct apart_watch *w, pid_t pid)
 enum { PROCESSES = 3 };
 struct process {
 	const char *what, *option, *user;
-	uid_t uid; /* of user, where there is one (check_user) */
+	uid_t uid; /* of `user`, set by check_user() */
 };
 
 static void processes_of(const struct phx_config *cfg, struct process ret[PROCESSES])
@@ -69,7 +69,7 @@ static int check_user(struct process *p, struct phx_err *err)
 		: 0;
 }
 
-/* Each is apart from the others. */
+/* No two processes may share a user. */
 static int check_other(const struct process *a, const struct process *b, struct phx_err *err)
 {
 	return a->user[0] && b->user[0] && a->uid == b->uid

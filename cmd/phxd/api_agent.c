@@ -1,5 +1,5 @@
-/* What agents ask: certificates, registration, beats, results, disk keys. Every agent speaks for
- * itself only: its name is its certificate's. Called by way of routes.def. */
+/* The requests of agents: certificates, registration, beats, results, disk keys. An agent speaks
+ * only for its own node, which its certificate names. Called by way of routes.def. */
 #include "phxd/daemon.h"
 
 #include <arpa/inet.h>
@@ -19,7 +19,7 @@ enum { WAIT_MAX_MS = 60000, MONITOR_MAX = 32 << 10 };
 
 /* ---- enrolment ---- */
 
-/* What left the head for a node. */
+/* Journals, at most once a minute, that something left the head for a node. */
 static void tell_of_node(struct daemon *d, const char *node, const char *kind, const char *what)
 {
 	char who[PHX_NAME_MAX + 8], text[PHX_NAME_MAX + 64];
@@ -61,8 +61,7 @@ static void reply_enrol(struct daemon *d, struct phx_http_request *q, const char
 	}
 }
 
-/* Does who asks sit on this machine? Any user here can take one of its addresses for his end of a
- * connection. */
+/* Is it an address of this machine? Any user of the head can connect from one of these. */
 static bool is_own_address(const char *address)
 {
 	struct in_addr ours, theirs;
@@ -81,7 +80,7 @@ static bool is_own_address(const char *address)
 	return own;
 }
 
-/* Where it comes from is not for the machine to say. */
+/* The address comes from the connection, not from the machine's own words. */
 static void set_origin(const struct daemon *d, const struct phx_http_request *q,
 		       struct phx_event_enrol *p)
 {
@@ -90,7 +89,7 @@ static void set_origin(const struct daemon *d, const struct phx_http_request *q,
 	p->local_ok = p->local && d->cfg.enrol_over_loopback;
 }
 
-/* For a machine that nobody announced: tells nothing of it. */
+/* A random name for a machine that was not announced; says nothing about it. */
 static void draw_name(char ret[PHX_NAME_MAX])
 {
 	uint32_t draw = 0;
@@ -156,8 +155,8 @@ static bool parse_rekey(struct phx_http_request *q, const json_t *j, struct phx_
 	return r == 0;
 }
 
-/* The former key is dead when this is committed. What is held open under it is ended, and the
- * certificate may be asked for again by enrolling with the new key. */
+/* The former key is invalid once this is committed: polls that are held under it are ended. If the
+ * answer is lost, the agent gets the certificate by enrolling with the new key. */
 void api_rekey(struct phx_http_request *q, void *arg)
 {
 	struct daemon *d = arg;
@@ -182,8 +181,8 @@ void api_rekey(struct phx_http_request *q, void *arg)
 	reply_certified(d, q, phx_json_str(j, "csr", ""), ev.node);
 }
 
-/* The journal keeps what agents tell. A node that tells without end is put off; it asks again, as
- * after any 503. */
+/* What agents report goes into the journal, so a node that reports too much is refused; its agent
+ * tries again, as after any 503. */
 static bool parse_told(struct daemon *d, struct phx_http_request *q, const char *node)
 {
 	size_t n = 0;
@@ -245,7 +244,7 @@ void api_hello(struct phx_http_request *q, void *arg)
 	PHX_STR_SET(ev.hello.address, phx_http_peer(q)->address);
 	if (parse_hello(q, j, &ev.hello) && parse_told(d, q, ev.node)) {
 		live_heard(d->live, ev.node);
-		/* what it last reported is of before: its next beat is told whole */
+		/* what it reported before is outdated: its next beat is told in full */
 		live_untold(d->live, ev.node);
 		int r = engine_submit(d->engine, &ev, NULL, &err);
 		live_wake(d->live, ev.node);
@@ -259,7 +258,8 @@ void api_hello(struct phx_http_request *q, void *arg)
 
 /* ---- beats ---- */
 
-/* ret_down: the core takes the node for down (its BMC said off, wrongly). */
+/* Is this the start of the node that the core knows? ret_down: the core believes the node down (its
+ * BMC wrongly said off). */
 static bool same_boot(struct daemon *d, const char *node, const char *boot_id, const char *env,
 		      bool *ret_down)
 {
@@ -441,7 +441,7 @@ void api_inventory(struct phx_http_request *q, void *arg)
 
 /* ---- disk keys ---- */
 
-/* The vault looks at who asks, and seals it: the head could not read what it passes on. */
+/* The vault checks who asks, and seals the key: the head cannot read what it passes on. */
 static int give_key(struct daemon *d, const char *key_id, const json_t *body,
 		    struct phx_key_sealed *ret, struct phx_err *err)
 {

@@ -1,7 +1,7 @@
-/* The API of agreements: what an agreement may say, one that is checked while it is written, and
- * the agreement of a request. What is wrong with one by itself lib/config says, as `phx re check`
- * does; what only the head knows, such as roles, images and names that are taken, is found here,
- * without asking for anything. Called by routes.c and api_re.c. */
+/* The API of agreements: the fields of an agreement, checking one while it is written, and reading
+ * that of a request. lib/config finds what is wrong with an agreement by itself, as for `phx re
+ * check`; what only the head knows, such as roles, images and names that are taken, is checked
+ * here, without requesting anything. Called by routes.c and api_re.c. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -35,7 +35,7 @@ static json_t *choices_of(const struct phx_field *f)
 	return list;
 }
 
-/* The workloads whose agreements have it. */
+/* The types of RE whose agreements have this key. */
 static json_t *types_of(const char *key)
 {
 	json_t *list = json_array();
@@ -89,14 +89,14 @@ static void keep_first(void *arg, const char *field, const char *text)
 	first->any = true;
 }
 
-/* What is asked for now, and not taken over from a journal, may not hold what was allowed once. */
+/* A new agreement may not hold what only older journals may still have. */
 static int check_new(const struct phx_agreement *g, struct phx_err *err)
 {
 	struct first_finding first = {.err = err};
 	return phx_agreement_check_new(g, keep_first, &first) ? -EINVAL : 0;
 }
 
-/* Whom the agreement names gets his kind. */
+/* Adds the kind to the identities that the agreement names. */
 static int settle_people(struct phx_agreement *g, struct phx_err *err)
 {
 	char word[PHX_IDENTITY_MAX];
@@ -162,11 +162,11 @@ enum phx_re_who agreement_who(const struct asker *asker, const struct phx_agreem
 
 /* ---- checked while it is written ---- */
 
-/* What is checked: a text, or values that become one. */
+/* The agreement to check: a text, or values from which a text is written. */
 struct draft {
 	char *text; /* malloc'd */
 	size_t n;
-	struct phx_list given; /* struct phx_agreement_given: what it gives */
+	struct phx_list given; /* struct phx_agreement_given: the keys in the text */
 };
 
 static void draft_fini(struct draft *t)
@@ -207,7 +207,7 @@ static int write_draft(const json_t *j, struct draft *ret, struct phx_err *err)
 	return ret->text ? 0 : -ENOMEM;
 }
 
-/* As it was written. Files of the papers' form are read by phx alone. */
+/* A text as it was written. Only phx reads files in the papers' form. */
 static int copy_draft(const char *text, struct draft *ret, struct phx_err *err)
 {
 	if (text[strspn(text, " \t\r\n")] == '<')
@@ -266,8 +266,8 @@ static uint32_t line_of(const struct draft *t, const char *key, size_t n)
 	return g ? g->line : 0;
 }
 
-/* "FIELD: why" of the head becomes a finding, as phx re request tells it. A name that is taken is
- * one of `name`. */
+/* Turns "FIELD: why" of the head into a finding, as phx re request tells it. That a name is taken
+ * is a finding about `name`. */
 static void add_finding(json_t *findings, const struct draft *t, int code, const char *text)
 {
 	size_t n = strcspn(text, ":");
@@ -281,7 +281,7 @@ static void add_finding(json_t *findings, const struct draft *t, int code, const
 					field ? text + n + 1 + strspn(text + n + 1, " ") : text));
 }
 
-/* Would it be taken now? Nothing is asked for. */
+/* Would the head refuse it now? Requests nothing. */
 static int would_refuse(struct daemon *d, const struct asker *asker, struct phx_agreement *g,
 			bool create, struct phx_err *err)
 {
@@ -297,7 +297,7 @@ static int would_refuse(struct daemon *d, const struct asker *asker, struct phx_
 	return r;
 }
 
-/* What each key means in it, given or not. */
+/* The value of each key, given or not. */
 static json_t *meant_json(const struct phx_agreement *g)
 {
 	json_t *j = json_object();
@@ -322,7 +322,8 @@ static json_t *given_json(const struct draft *t, bool extension)
 	return j;
 }
 
-/* Of one without findings: as it was read, what it means, and what the head says to it. */
+/* For an agreement without findings: how it was read, what it means, and whether the head would
+ * accept it. */
 static void add_meaning(struct daemon *d, const struct asker *asker, const struct draft *t,
 			bool create, struct phx_agreement *g, json_t *answer)
 {

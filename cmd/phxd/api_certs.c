@@ -1,5 +1,5 @@
-/* Certificates of people that count no more. They are issued by the command line on the head,
- * which is where the CA is; here they end. Called by way of routes.def. */
+/* Revoking certificates of people. The command line issues them on the head, where the CA is.
+ * Called by way of routes.def. */
 #include "phxd/daemon.h"
 
 #include <errno.h>
@@ -16,7 +16,7 @@ void api_certs(struct phx_http_request *q, void *arg)
 	phx_http_reply_json(q, 200, j);
 }
 
-/* The command line issues them with the CA's key, and says so here. */
+/* The command line issues a certificate with the CA's key, and reports it here. */
 void api_cert_issued(struct phx_http_request *q, void *arg)
 {
 	static const char *const members[] = {"serial", "name", "kind"};

@@ -1,7 +1,7 @@
-/* Attestations of erases, for who may have them: the resource provider and auditors all, a service
- * provider those of nodes that his REs had before or have next. Called by way of routes.def. The
- * document goes out as the bytes that were signed; nothing is verified here: phx erasure verify
- * does that where the head is not believed. */
+/* Attestations of erases: the resource provider and auditors may have all, a service provider those
+ * of nodes that their REs had before or have next. Called by way of routes.def. The document is
+ * sent as the bytes that were signed and is not verified: phx erasure verify does that for those
+ * who do not trust the head. */
 #include "phxd/api_journal.h"
 
 #include <errno.h>
@@ -18,7 +18,7 @@ enum { LIST_MAX = 1000 };
 struct listing {
 	json_t *rows;
 	const struct person *whose; /* NULL: of all */
-	uint32_t n;                 /* that were looked at */
+	uint32_t n;                 /* number of erasures looked at */
 	uint64_t last;
 	bool texts;
 };
@@ -54,7 +54,7 @@ static int add(void *arg, const struct phx_store_attestation *row)
 	return his ? add_row(to, row) : 0;
 }
 
-/* Whose he may have, into `p`: NULL for all. */
+/* Whose attestations the asker may have: `p`, which is filled, or NULL for all. */
 static const struct person *whose(struct daemon *d, struct phx_http_request *q, struct person *p)
 {
 	const struct phx_http_peer *peer = phx_http_peer(q);
@@ -64,8 +64,8 @@ static const struct person *whose(struct daemon *d, struct phx_http_request *q, 
 	return p;
 }
 
-/* How they are looked for: of one owner alone where he is one, and not a certificate's holder and a
- * user of the head, whose are both looked through. */
+/* The owner to search by, NULL to look through all: a certificate that works as a user of the head
+ * counts as two owners. */
 static const char *one_owner(const struct person *p)
 {
 	return p && (!p->login[0] || phx_identity_is(p->identity, PHX_IDENTITY_UNIX, p->login))
@@ -98,7 +98,7 @@ void api_erasure_list(struct phx_http_request *q, void *arg)
 	phx_http_reply_json(q, 200, j);
 }
 
-/* The newest of the node of that name, or else the one of that number. */
+/* Finds the newest of the node named `what`, or else the one of that number. */
 static int find_one(struct daemon *d, const char *what, struct listing *to, struct phx_err *err)
 {
 	struct phx_store_attestations of = {.node = what, .limit = 1};
@@ -109,7 +109,7 @@ static int find_one(struct daemon *d, const char *what, struct listing *to, stru
 		return r;
 	of = (struct phx_store_attestations){.before = id + 1, .limit = 1};
 	r = phx_store_attestations(engine_store(d->engine), &of, add, to, err);
-	if (r == 0 && to->last != id) /* an older one */
+	if (r == 0 && to->last != id) /* one that is not the newest */
 		json_array_clear(to->rows);
 	return r;
 }
@@ -140,7 +140,8 @@ void api_erasure(struct phx_http_request *q, void *arg)
 	phx_http_reply_error(q, -ENOENT, text);
 }
 
-/* What phx erasure verify says of it, by the head's own key: for who believes the head. */
+/* Verifies a document as phx erasure verify does, by the head's own key: for those who trust the
+ * head. */
 void api_erasure_check(struct phx_http_request *q, void *arg)
 {
 	struct daemon *d = arg;

@@ -50,7 +50,8 @@ void api_boot(struct phx_http_request *q, void *arg)
 		r = phx_ipxe_boot_script(&boot, &text, &err);
 		phx_record_fini(&phx_image_record, &im);
 	} else {
-		/* the machine shows why, and asks again: it boots as soon as the image is there */
+		/* the script shows the reason and asks again, so the machine boots as soon as the
+		 * image is there */
 		r = phx_ipxe_refuse_script(&d->cfg, mac, err.text, &text, &err);
 	}
 	reply_script(q, r, text, &err);
@@ -80,7 +81,7 @@ static void reply_image_file(struct daemon *d, struct phx_http_request *q)
 		phx_http_reply_file(q, path, digest, "application/octet-stream");
 }
 
-/* Images that boot have to be everybody's: firmware fetches them, and has no name. */
+/* Images to boot must be public: firmware fetches them, without any identity. */
 static bool is_open(struct daemon *d, struct phx_http_request *q)
 {
 	struct phx_image im;
@@ -94,7 +95,7 @@ static bool is_open(struct daemon *d, struct phx_http_request *q)
 	return boots;
 }
 
-/* An order of the node that asks names the image. False after answering. */
+/* Does an order of the asking node name the image? False after answering. */
 static bool is_ordered(struct daemon *d, struct phx_http_request *q)
 {
 	char node[PHX_NAME_MAX];

@@ -1,6 +1,6 @@
-/* Workflows: submitted as WfFormat, shown, held, ended; and what agents answer for their tasks.
- * What is wrong with a text is said here, what is wrong with the order by the core. Called by way
- * of routes.def. */
+/* Workflows: submitted as WfFormat, shown, held, ended; and the answers of agents about their
+ * tasks. Mistakes in a text are found here, those in an order by the core. Called by way of
+ * routes.def. */
 #include "phxd/daemon.h"
 
 #include <errno.h>
@@ -33,11 +33,11 @@ bool workflow_may_post(struct phx_http_request *q, void *arg)
 {
 	(void)q;
 	(void)arg;
-	/* who submits jobs was asked for; of which RE he is a member says the core */
+	/* the route has checked the right to submit jobs; the core checks membership */
 	return true;
 }
 
-/* The text of the body becomes what the core needs of it, and a file of its digest. */
+/* Reads the text of the body into the event, and keeps it in a file named by its digest. */
 static int take_text(struct daemon *d, const char *body, struct phx_event_workflow_submit *p,
 		     struct phx_err *err)
 {
@@ -54,7 +54,7 @@ static int take_text(struct daemon *d, const char *body, struct phx_event_workfl
 		 : flows_keep(d->flows, body, p->digest, err);
 }
 
-/* By which of his groups is its user a member of the RE? */
+/* Finds the group that makes the user a member of the RE. */
 static void find_group(struct daemon *d, const char *name, struct flow_user *u)
 {
 	struct member member;
@@ -87,7 +87,7 @@ bool flow_user_find(struct daemon *d, struct phx_http_request *q, const char *re
 	return true;
 }
 
-/* As whom its tasks run; false after answering. */
+/* Sets the user as whom the tasks run; false after answering. */
 static bool find_user(struct daemon *d, struct phx_http_request *q, struct phx_event *ev)
 {
 	struct phx_event_workflow_submit *p = &ev->workflow_submit;
@@ -152,7 +152,7 @@ void api_workflows(struct phx_http_request *q, void *arg)
 	phx_http_reply_json(q, 200, j);
 }
 
-/* What is shown of a run, copied from the state: its tasks' states and places. */
+/* What is shown of a run, copied from the state: states and nodes of its tasks. */
 struct shown {
 	json_t *run;
 	uint64_t id;
@@ -161,7 +161,7 @@ struct shown {
 	uint32_t n;
 	uint8_t *states;
 	struct phx_flow_place *at;
-	struct phx_list nodes; /* struct phx_word: the names of `at`, of the page */
+	struct phx_list nodes; /* struct phx_word: names of the nodes in `at` on this page */
 };
 
 static void shown_fini(struct shown *w)
@@ -182,7 +182,7 @@ static void copy_tasks(const struct phx_flowrun *w, struct shown *ret)
 		if (w->live)
 			ret->at[i] = w->live->at[i];
 	}
-	/* of one that was over before places were kept there are none */
+	/* a run that ended under an older phxd has no places */
 	if (ret->at && w->places.n)
 		phx_flow_places_read(&w->places, w->n_tasks, ret->at);
 }
@@ -249,7 +249,7 @@ static json_t *task_json(const struct phx_flow *f, const struct shown *w, uint32
 			 (json_int_t)w->at[i].n_runs, "losses", (json_int_t)w->at[i].n_losses);
 }
 
-/* The names of the nodes that the rows have by their numbers. */
+/* Replaces the numbers of nodes in the rows by names. */
 static void name_nodes(struct daemon *d, json_t *rows)
 {
 	size_t i;
@@ -267,7 +267,7 @@ static void name_nodes(struct daemon *d, json_t *rows)
 	engine_unlock(d->engine);
 }
 
-/* What the asker may do with the run, for who shows buttons. */
+/* What the asker may do with the run, for clients that show buttons. */
 static json_t *may_json(struct daemon *d, const struct phx_http_request *q)
 {
 	static const struct {
@@ -333,7 +333,7 @@ void api_workflow_text(struct phx_http_request *q, void *arg)
 
 /* ---- what a task printed ---- */
 
-/* By its id, or else by its number in the file, from 1. */
+/* Finds a task by its id, or else by its number in the file, from 1. */
 static bool find_task(struct daemon *d, const struct shown *w, const char *asked, uint32_t *ret)
 {
 	struct phx_err err = {0};
@@ -352,7 +352,7 @@ static bool find_task(struct daemon *d, const struct shown *w, const char *asked
 	return true;
 }
 
-/* The node of that number, which can be asked. */
+/* The node of that number, if its agent can be asked. */
 static int find_node(struct daemon *d, uint32_t number, char ret[PHX_NAME_MAX], struct phx_err *err)
 {
 	const struct phx_state *s = engine_lock(d->engine);
@@ -374,7 +374,7 @@ static int find_node(struct daemon *d, uint32_t number, char ret[PHX_NAME_MAX], 
 	return r;
 }
 
-/* What is asked of which node, for the last attempt of a task. */
+/* Whom to ask for the output of a task's last attempt, and the question. */
 static int output_of(struct daemon *d, struct phx_http_request *q, const struct shown *w,
 		     char ret_node[PHX_NAME_MAX], struct phx_task_ask *ret, struct phx_err *err)
 {

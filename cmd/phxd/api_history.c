@@ -1,6 +1,6 @@
-/* The history of a runtime environment: what the core noted about it, a
- * sentence each, out of the journal. One request looks at so many events at most,
- * by a connection to the journal of its own, and says how far it got. */
+/* The history of a runtime environment: the notes of the core about it, from the journal. A request
+ * looks at a limited number of events, by its own connection to the journal, and says how far it
+ * got. */
 #include "phxd/daemon.h"
 
 #include <errno.h>
@@ -56,8 +56,8 @@ static int add_notes(void *arg, const struct phx_store_event *ev)
 	return 0;
 }
 
-/* From which event on the asker may know: the whole life of an RE its owner; of others of that
- * name, before it or gone, only the resource provider. False: nothing. */
+/* From which event on the asker may see the history: an owner the whole life of the present RE;
+ * earlier REs of that name only the resource provider. False: nothing. */
 static bool may_know(struct daemon *d, const struct phx_http_request *q, const char *name,
 		     uint64_t *ret_after)
 {
@@ -73,7 +73,7 @@ static bool may_know(struct daemon *d, const struct phx_http_request *q, const c
 	return provider || own;
 }
 
-/* True in `ret_more`: it ended before the journal's end. */
+/* *ret_more: it stopped before the end of the journal. */
 static int read_history(struct phx_store_reader *reader, struct history *h, bool *ret_more,
 			struct phx_err *err)
 {
@@ -92,7 +92,7 @@ static int read_history(struct phx_store_reader *reader, struct history *h, bool
 	return 0;
 }
 
-/* Who asked for it and was refused has nothing of it but the answer. */
+/* Tells somebody whose request for this RE was refused the refusal, and nothing else. */
 static bool tell_refusal(struct daemon *d, struct phx_http_request *q, const char *name)
 {
 	struct person person;

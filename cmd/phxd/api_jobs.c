@@ -1,4 +1,4 @@
-/* Jobs that were submitted (api_submit.c): shown, held back, ended; output is kept in a file a
+/* Jobs that were submitted (api_submit.c): shown, held, ended. Output is kept in a file for each
  * run and node. Called by way of routes.def. Starts no job: the core does. */
 #include "phxd/daemon.h"
 
@@ -17,7 +17,8 @@
 
 enum { OUTPUT_SHOWN_MAX = 1 << 20 };
 
-/* Of a list: jobs of one page, of one hold of the engine; what is shown of each. */
+/* Of a list: jobs of one page, jobs read under one hold of the engine's lock, length of what is
+ * shown of each. */
 enum {
 	LIST_MAX = 1000,
 	LOOKED_AT_ONCE = 1000,
@@ -27,7 +28,7 @@ enum {
 	WORD_SHOWN = 80
 };
 
-/* A service provider sees and cancels what runs in its REs; what a job wrote is its user's. */
+/* A service provider sees and cancels jobs in its REs, but a job's output belongs to its user. */
 static bool may_see(const struct phx_state *s, const struct viewer *v, const struct phx_job *job)
 {
 	return viewer_sees(v, s, job->re, job->submitted_ms, job->uid, job->user);
@@ -49,8 +50,8 @@ static json_t *job_json(struct phx_job_waits *waits, const struct phx_job *job)
 
 /* ---- lists ---- */
 
-/* A job as a list shows it: the first words of its command, each cut, and nothing else of what its
- * user wrote. */
+/* A job as a list shows it: of the texts that its user gave only the first words of the command,
+ * each cut. */
 struct brief {
 	struct phx_job job; /* borrows */
 	struct phx_text words[WORDS_SHOWN];
@@ -99,7 +100,8 @@ static const struct phx_job *next_job(const struct phx_state *s, const struct jo
 	return at < s->jobs.n ? PHX_LIST_AT(&s->jobs, struct phx_job, at) : NULL;
 }
 
-/* The next jobs of a long list: the engine is let go in between. False: these were the last. */
+/* Adds the next jobs of a long list; the engine is unlocked between two calls. False: these were
+ * the last. */
 static bool add_jobs(struct daemon *d, struct jobs_page *p)
 {
 	const struct phx_state *s = engine_lock(d->engine);
@@ -121,7 +123,7 @@ static bool add_jobs(struct daemon *d, struct jobs_page *p)
 	return job;
 }
 
-/* Is it there for the asker? */
+/* May the asker know that this RE exists? */
 static bool re_is_known(struct daemon *d, const struct phx_http_request *q, const struct viewer *v,
 			const char *name)
 {
@@ -157,7 +159,7 @@ void api_jobs(struct phx_http_request *q, void *arg)
 	bool more;
 	while ((more = add_jobs(d, &p)) && !is_full(&p))
 		reads_breathe(phx_clock_us());
-	/* the first page has nothing, and there is no more: is that a name at all? */
+	/* nothing found at all: perhaps there is no such RE */
 	if (p.re && !after && !more && !json_array_size(list) &&
 	    !re_is_known(d, q, &p.viewer, p.re)) {
 		phx_http_reply_error(q, -ENOENT, "re: there is no such RE");
@@ -178,8 +180,8 @@ static json_t *words_json(const struct phx_job *job)
 	return j;
 }
 
-/* The job of the path, copied as JSON, if there is one for which the asker has the right; what a
- * job wrote is its user's alone. New reference; NULL after answering. */
+/* The job of the path as JSON, if it exists and the asker has `right` to it (the output of a job is
+ * for its user alone). New reference; NULL after answering. */
 static json_t *job_of_path(struct daemon *d, struct phx_http_request *q, enum phx_right right,
 			   uint64_t *ret_id)
 {
@@ -193,7 +195,8 @@ static json_t *job_of_path(struct daemon *d, struct phx_http_request *q, enum ph
 		if (job &&
 		    (own ? viewer_owns(&viewer, job->uid, job->user) : may_see(s, &viewer, job)))
 			j = job_json(&waits, job);
-		if (j && phx_job_words(s, job) != job) /* of an array: they are the first one's */
+		if (j &&
+		    phx_job_words(s, job) != job) /* of an array: the first job has the texts */
 			json_object_update_new(j, words_json(phx_job_words(s, job)));
 		engine_unlock(d->engine);
 	}
@@ -227,7 +230,7 @@ void api_job(struct phx_http_request *q, void *arg)
 	uint64_t id, wait_s;
 	if (!parse_query_number(q, "wait", HOLD_MAX_S, 0, &wait_s))
 		return;
-	/* that another's ends is not to be told by when the refusal comes */
+	/* check first: when a refusal comes must not tell when another's job ends */
 	PHX_AUTO_JSON json_t *may = wait_s ? job_of_path(d, q, PHX_RIGHT_job_see, &id) : NULL;
 	if (may)
 		holds_take(d->holds, q, &until_end, (int64_t)wait_s * 1000);
@@ -240,8 +243,8 @@ static enum phx_right right_of(const struct phx_event *ev)
 	return ev->kind == PHX_EV_job_cancel ? PHX_RIGHT_job_cancel : PHX_RIGHT_job_hold;
 }
 
-/* The last of a row of jobs, all of which the asker may end; of other orders nothing. False after
- * answering. */
+/* Reads the last job of a range to cancel, all of which the asker must be allowed to end. Does
+ * nothing for other orders. False after answering. */
 static bool parse_last(struct daemon *d, struct phx_http_request *q, struct phx_event *ev)
 {
 	static const char *const members[] = {"last"};
@@ -254,7 +257,7 @@ static bool parse_last(struct daemon *d, struct phx_http_request *q, struct phx_
 	struct viewer viewer = viewer_of(d, phx_http_peer(q), right_of(ev));
 	const struct phx_state *s = engine_lock(d->engine);
 	all = (uint64_t)last <= s->last_job_id;
-	/* those that are there, not the numbers: most of a long row may have been forgotten */
+	/* loop over existing jobs, not numbers: most of a long range may have been forgotten */
 	for (uint32_t at = phx_state_job_place(s, ev->job_order.job); all && at < s->jobs.n; at++) {
 		const struct phx_job *job = PHX_LIST_AT(&s->jobs, struct phx_job, at);
 		if (job->id > (uint64_t)last)
@@ -306,7 +309,7 @@ void api_job_release(struct phx_http_request *q, void *arg)
 
 /* ---- output ---- */
 
-/* One run of a job: what each wrote is kept beside that of the others. */
+/* A run of a job; the output of each run is kept. */
 struct output_of {
 	uint64_t id;
 	uint32_t run;
@@ -318,7 +321,8 @@ static char *output_path(const struct daemon *d, struct output_of of, const char
 			node);
 }
 
-/* What all nodes of the job wrote, each under its name; a job of one node stands alone. */
+/* Replies with the output of all nodes, each under its name (without one if there is only one
+ * node). */
 static void reply_all_output(struct daemon *d, struct phx_http_request *q, struct output_of of,
 			     const json_t *nodes)
 {
@@ -354,7 +358,7 @@ static json_t *nodes_of_parts(const json_t *job)
 	return list;
 }
 
-/* Nodes of a run that is over, by what it has left. */
+/* Nodes of a run that is over, from its output files. */
 static json_t *nodes_of_files(const struct daemon *d, struct output_of of)
 {
 	json_t *list = json_array();
@@ -371,8 +375,8 @@ static json_t *nodes_of_files(const struct daemon *d, struct output_of of)
 	return list;
 }
 
-/* The run that is asked for, without a word the last that was started; its nodes (new reference),
- * NULL after answering. */
+/* Reads which run is asked for, by default the last started, into `of`. Returns its nodes (new
+ * reference), NULL after answering. */
 static json_t *run_of_query(const struct daemon *d, struct phx_http_request *q, const json_t *job,
 			    struct output_of *of)
 {
@@ -400,8 +404,8 @@ static json_t *run_of_query(const struct daemon *d, struct phx_http_request *q, 
 	return of->run == kills ? nodes_of_parts(job) : nodes_of_files(d, *of);
 }
 
-/* The one node of a job of one, when it has written: told as it is, whatever its length. NULL:
- * there are more, or nothing is there yet. */
+/* The node of a job with a single node, if there is output: it is sent as it is, whatever its
+ * length. NULL: there are more nodes, or no output yet. */
 static const char *only_writer(const struct daemon *d, struct output_of of, const json_t *nodes)
 {
 	const char *node =
@@ -451,9 +455,8 @@ void api_job_output(struct phx_http_request *q, void *arg)
 					     : "node: the job has no part on this node");
 }
 
-/* 0 when `node` runs this run of the job; -ENOENT it has no part of it; -ESTALE the run is of the
- * past, or has ended there and its output is kept: what a job wrote, its node does not write
- * anew. */
+/* 0 if `node` runs this run of the job; -ENOENT: it has no part in it; -ESTALE: the run is an
+ * earlier one, or has ended there and its output is kept, which the node may not overwrite. */
 static int check_part(struct daemon *d, struct output_of of, const char *node, const char *kept)
 {
 	bool ended = false;
@@ -469,7 +472,7 @@ static int check_part(struct daemon *d, struct output_of of, const char *node, c
 	return r == 0 && ended && access(kept, F_OK) == 0 ? -ESTALE : r;
 }
 
-/* The run that a node puts output of; false after answering. */
+/* Finds the run whose output a node uploads; false after answering. */
 static bool find_output(struct daemon *d, struct phx_http_request *q, char ret_node[PHX_NAME_MAX],
 			struct output_of *ret)
 {
@@ -505,7 +508,7 @@ void api_job_output_put(struct phx_http_request *q, void *arg)
 		return;
 	PHX_AUTO_FREE char *path = output_path(d, of, node);
 	const char *body = phx_http_body_path(q);
-	/* the agent forgets what it was told is kept */
+	/* the agent deletes output that is acknowledged */
 	int r = path && body ? phx_file_publish(body, path, NULL) : -ENOMEM;
 	if (r < 0) {
 		phx_http_reply_error(q, r, "the output cannot be kept");

@@ -1,8 +1,7 @@
-/* The journal for auditors: search, and what the head can say of whether it is as it was written.
- * A search goes by an index where there is one for what is asked, looks at so many events at most
- * in one request, by a connection of its own, and says how far it got. What proves the journal is
- * found out elsewhere, by phx journal verify: who has the head makes it say what he likes. Called
- * by way of routes.def. Changes nothing. */
+/* The journal for auditors: searching it, and what the head knows about its integrity. A search
+ * uses an index if there is one, looks at a limited number of events per request, by its own
+ * connection, and says how far it got. The proof of integrity is phx journal verify, elsewhere:
+ * whoever controls the head controls its answers. Called by way of routes.def. Changes nothing. */
 #include "phxd/api_journal.h"
 
 #include <errno.h>
@@ -37,7 +36,7 @@ static void search_fini(struct search *s)
 
 /* ---- what is found ---- */
 
-/* "uid:1000" as the user that it is now; "" nobody. */
+/* Turns "uid:1000" into the present name of that user; "": there is none. */
 static void name_of(const char *by, char ret[PHX_NAME_MAX])
 {
 	PHX_AUTO_FREE char *texts = NULL;
@@ -101,7 +100,7 @@ static int add(void *arg, const struct phx_store_event *ev)
 	return s->full; /* ends the walk */
 }
 
-/* True in `ret_more`: something may be left. */
+/* *ret_more: there may be more to find. */
 static int look(struct search *s, bool *ret_more, struct phx_err *err)
 {
 	*ret_more = true;
@@ -122,7 +121,7 @@ static int look(struct search *s, bool *ret_more, struct phx_err *err)
 
 /* ---- what is asked ---- */
 
-/* A user of the head by his name; anybody else as events name him ("provider:campus", "phxd"). */
+/* A user of the head is given by name, others as events name them ("provider:campus", "phxd"). */
 static void set_who(const char *who, char ret[PHX_NAME_MAX])
 {
 	struct person_login login;
@@ -138,7 +137,7 @@ static const char *given(const struct phx_http_request *q, const char *name)
 	return text && *text ? text : NULL;
 }
 
-/* -EINVAL with what would be right. */
+/* -EINVAL with a text that says what is allowed. */
 static int set_words(const struct phx_http_request *q, struct search *s, struct phx_err *err)
 {
 	const char *who = given(q, "who");

@@ -1,6 +1,6 @@
-/* The site's CA and its change: who still rests on the former one, another one that signs, the end
- * of the former. The vault has the keys; here is who may be left behind. Called by way of
- * routes.def. */
+/* The site's CA and its change: who still depends on the former CA, starting another CA, retiring
+ * the former one. The vault has the keys; this file decides who may be left behind. Called by way
+ * of routes.def. */
 #include "phxd/daemon.h"
 
 #include <errno.h>
@@ -13,7 +13,7 @@
 
 enum { NAMES_SHOWN = 120 };
 
-/* ---- who rests on the former CA ---- */
+/* ---- who depends on the former CA ---- */
 
 struct rest {
 	struct phx_list nodes; /* struct phx_word */
@@ -26,7 +26,8 @@ static void rest_fini(struct rest *rest)
 	phx_list_fini(&rest->certs);
 }
 
-/* A node that was not heard of since the CA that signs is there has none of its certificates. */
+/* Finds the nodes that do not have a certificate of the CA that signs now; a node that was not
+ * heard since then has none. */
 static int find_nodes(struct daemon *d, const char *signs, struct phx_list *ret)
 {
 	const struct phx_state *s = engine_lock(d->engine);
@@ -38,7 +39,8 @@ static int find_nodes(struct daemon *d, const char *signs, struct phx_list *ret)
 	return r;
 }
 
-/* What is over, or of no CA that is believed, loses nothing. */
+/* Would the certificate be lost with the former CA? Not if it has expired or been revoked, or its
+ * CA is not trusted anyway. */
 static bool counts(struct daemon *d, const struct phx_issued *i, const char *signs)
 {
 	const struct phx_state *s = engine_lock(d->engine);
@@ -70,7 +72,7 @@ static int find_rest(struct daemon *d, struct rest *ret, struct phx_err *err)
 	return r ? r : find_certs(d, phx_pki_ca_id(pki), &ret->certs, err);
 }
 
-/* "3 nodes (n1-3) and 1 certificate (alice)"; what is too long is cut. */
+/* Appends "3 nodes (n1-3) and 1 certificate (alice)" piece by piece; cut if too long. */
 static void put_names(char *text, size_t size, const char *what, uint32_t n, const char *names)
 {
 	size_t at = strlen(text);
@@ -140,7 +142,7 @@ static int tell(struct daemon *d, const char *by, const char *text, struct phx_e
 	return engine_submit(d->engine, &ev, NULL, err);
 }
 
-/* Who ordered it is journalled before anything is done, what came of it behind. */
+/* Journals the order before anything is done, and the outcome after it. */
 static int change(struct daemon *d, const struct phx_http_request *q, enum phx_vault_change what,
 		  const char *order, struct phx_err *err)
 {
@@ -157,7 +159,7 @@ static int change(struct daemon *d, const struct phx_http_request *q, enum phx_v
 	else
 		snprintf(text, sizeof(text), "the site's CA is not changed: %.180s", err->text);
 	tell(d, by, text, &why);
-	/* what machines boot from has them, too */
+	/* machines that boot get the CAs from this file */
 	if (catalog_site_files(d, &why) < 0)
 		fprintf(stderr, "phxd: site.cpio: %s\n", why.text);
 	access_changed(d);
@@ -189,7 +191,7 @@ void api_pki_rotate(struct phx_http_request *q, void *arg)
 	reply_changed(d, q, change(d, q, PHX_VAULT_ROTATE, order, &err), &err);
 }
 
-/* 0, or -EBUSY: somebody would be shut out; the text of the order says whom. */
+/* 0, or -EBUSY: somebody would be shut out. `order` tells whom. */
 static int may_retire(struct daemon *d, bool force, char *order, size_t size, struct phx_err *err)
 {
 	PHX_AUTO(rest_fini) struct rest rest = {0};

@@ -1,8 +1,9 @@
 /* Signing in with a browser. A user of this machine asks for a link on the socket, where the kernel
- * says who he is (phx portal); the word in it is good once, for a minute, and begins a session of
- * his own identity (lib/http/sessions.h). The word stands behind the # of the link, which no
- * browser sends and no log holds; the page shows whose it is before it is used, so that nobody is
- * signed in as somebody else by a link he was given. Called by way of routes.def. */
+ * tells the user's identity (phx portal). The secret word in the link is valid once, for a minute,
+ * and begins a session of that identity (lib/http/sessions.h). It stands behind the # of the link,
+ * which browsers do not send and logs do not hold; the page shows whose link it is before it is
+ * used, so that a link from somebody else signs nobody in unnoticed. Called by way of routes.def.
+ */
 #include "phxd/daemon.h"
 
 #include <errno.h>
@@ -25,7 +26,7 @@ static bool name_of(uid_t uid, gid_t *ret_gid, char ret[PHX_IDENTITY_MAX])
 	return ret[0];
 }
 
-/* By the first of its names that the certificate has. */
+/* The host in links: the first name of the head that the certificate has. */
 static const char *host_of(const struct phx_config *cfg)
 {
 	return cfg->server_names.n ? PHX_LIST_AT(&cfg->server_names, struct phx_word, 0)->text
@@ -64,8 +65,8 @@ void api_portal_sign_out(struct phx_http_request *q, void *arg)
 	phx_http_reply_json(q, 200, j);
 }
 
-/* Who asks: nobody is told but whether, since when this head runs and which pages it has, so that
- * a page knows why it is signed out, and whether it is of before. */
+/* The session of the asker. Without one, the asker is told only that, when this head started and
+ * which pages it has, so that a page knows why it is signed out and whether it is outdated. */
 static json_t *session_json(struct daemon *d, const struct phx_http_request *q)
 {
 	char identity[PHX_IDENTITY_MAX];
@@ -113,7 +114,7 @@ static void refuse_word(struct phx_http_request *q)
 			     "phx portal");
 }
 
-/* What the browser had before is no session any more: one who signs in brings nothing along. */
+/* Signing in ends the browser's former session: nothing of it is taken over. */
 static void reply_signed_in(struct daemon *d, struct phx_http_request *q, const char *identity,
 			    const char *how, char secret[PHX_HTTP_SECRET_MAX])
 {
@@ -162,7 +163,7 @@ void session_begin_as(struct daemon *d, struct phx_http_request *q, const char *
 	reply_signed_in(d, q, identity, "password", secret);
 }
 
-/* Both or none; a password may hold whatever its user can type. */
+/* Takes both name and password, or none; a password may hold any characters. */
 static bool take_password(struct phx_http_request *q, const json_t *body, char *name, size_t n_name,
 			  const char **ret_password)
 {
@@ -198,7 +199,7 @@ void api_session_begin(struct phx_http_request *q, void *arg)
 	}
 }
 
-/* ---- the sessions of who asks ---- */
+/* ---- the asker's sessions ---- */
 
 void api_session_end(struct phx_http_request *q, void *arg)
 {
@@ -208,7 +209,7 @@ void api_session_end(struct phx_http_request *q, void *arg)
 	phx_http_reply_session(q, j, NULL);
 }
 
-/* Those of a certificate are none: it is a key that signs each connection in. */
+/* A certificate has no sessions: its key authenticates each connection. */
 static bool is_user(struct phx_http_request *q)
 {
 	if (person_is_user(phx_http_peer(q)))

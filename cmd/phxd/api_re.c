@@ -1,7 +1,6 @@
-/* The API of runtime environments: asked for, created, ordered, looked at. Who
- * may order what is the core's table (types/re_life.def); here it is found out what
- * the asker is to an RE: the resource provider, its service provider (the owner
- * that its agreement names), or nobody, for whom it is not there. */
+/* The API of runtime environments: requesting, creating, ordering, showing them. Who may order what
+ * is in the core's table (types/re_life.def); here the relation of the asker to an RE is found
+ * (asker.h). Called by way of routes.def. */
 #include "phxd/asker.h"
 
 #include <errno.h>
@@ -19,14 +18,14 @@ static void reply_no_re(struct phx_http_request *q, const char *name)
 	phx_http_reply_error(q, -ENOENT, text);
 }
 
-/* Do people submit jobs to it? Those of an engine that is not ours are submitted there. */
+/* Do users submit jobs to this RE by phxd? Not if an external engine has its jobs. */
 static bool has_users(const struct phx_re *re)
 {
 	return phx_re_kind(&re->agreement)->has_jobs &&
 		re->agreement.engine == PHX_RE_ENGINE_BUILTIN;
 }
 
-/* May anybody do so now? */
+/* May anybody submit jobs now? */
 static bool takes_jobs(const struct phx_re *re)
 {
 	return re->active && re->state == PHX_RE_STATE_RUNNING && has_users(re);
@@ -42,7 +41,7 @@ bool re_of_user(struct daemon *d, struct phx_http_request *q, bool take, char re
 	const struct phx_re *re = phx_state_re(s, phx_http_param(q, 0));
 	bool there = re && re->state != PHX_RE_STATE_NONE,
 	     all = there && asker_may_see(&asker, &re->agreement);
-	/* what he has there he can still fetch when it takes no more */
+	/* a user can still fetch own files when the RE accepts no more jobs */
 	bool may = all ||
 		(there && member_is(&member, &re->agreement, NULL) &&
 		 (take ? takes_jobs(re) : has_users(re)));
@@ -61,8 +60,8 @@ bool re_of_user(struct daemon *d, struct phx_http_request *q, bool take, char re
 static const struct {
 	const char *name;
 	enum phx_event_kind kind;
-	bool provider; /* the resource provider's */
-	/* of the life of an RE (types/re_life.def), which says when, else -1: at any time */
+	bool provider; /* an order of the resource provider */
+	/* PHX_RE_OP_, for which types/re_life.def says when it is allowed; -1: at any time */
 	int op;
 } orders[] = {
 	{"create", PHX_EV_re_create, true, PHX_RE_OP_create},
@@ -78,7 +77,7 @@ static const struct {
 	{"members", PHX_EV_re_members, false, -1},
 };
 
-/* As whom he orders it: who is both is the one whose order it is. */
+/* As whom the asker orders it. Somebody who is both providers acts as the one whose order it is. */
 static enum phx_re_who who_orders(const struct asker *asker, const struct phx_agreement *g,
 				  bool provider_s)
 {
@@ -86,7 +85,7 @@ static enum phx_re_who who_orders(const struct asker *asker, const struct phx_ag
 	return as_provider ? PHX_RE_WHO_PROVIDER : PHX_RE_WHO_SERVICE;
 }
 
-/* Who may order anything at all, and see to files. */
+/* What the asker's rights allow at all: orders, and access to files. */
 struct powers {
 	bool orders, files;
 	struct asker as, of_files;
@@ -102,7 +101,7 @@ static struct powers powers_of(struct daemon *d, const struct phx_http_request *
 			       .of_files = asker_of(d, q, PHX_RIGHT_re_data)};
 }
 
-/* Nodes that it gives back are in the way of another beginning, and of its end. */
+/* An RE that is still giving back nodes cannot be activated or destroyed. */
 static bool is_giving_back(const struct phx_re *re, int op)
 {
 	return re->active && re->state == PHX_RE_STATE_DEACTIVATED &&
@@ -122,7 +121,7 @@ static bool may_order(const struct powers *p, const struct phx_re *re, size_t i)
 				  &to, NULL) == 0;
 }
 
-/* What he may do with it now: names of orders, and "data", its files. */
+/* What the asker may do with the RE now: names of orders, and "data" for its files. */
 static json_t *may_json(const struct powers *p, const struct phx_re *re)
 {
 	json_t *list = json_array();
@@ -137,7 +136,7 @@ static json_t *may_json(const struct powers *p, const struct phx_re *re)
 
 /* ---- looking ---- */
 
-/* What one who only submits jobs is told of it, and no more. */
+/* All that somebody who only submits jobs may know of the RE. */
 static json_t *brief_re(const struct phx_state *s, const struct phx_re *re)
 {
 	struct phx_ledger_counts c;
@@ -173,7 +172,7 @@ static json_t *re_json(struct daemon *d, const struct phx_state *s, const struct
 	return j;
 }
 
-/* What was asked for and refused, for who asked, and for the resource provider. */
+/* Refused requests for REs, shown to those who asked and to the resource provider. */
 static json_t *refusals_json(const struct phx_state *s, const struct asker *asker, bool user)
 {
 	json_t *list = json_array();
@@ -208,7 +207,7 @@ void api_res(struct phx_http_request *q, void *arg)
 	phx_http_reply_json(q, 200, j);
 }
 
-/* What may be waited for, by its name in the query. */
+/* States that a client may wait for, by the name in the query. */
 static const struct {
 	const char *name;
 	bool (*is)(const struct phx_state *s, const struct phx_re *re);
@@ -301,8 +300,8 @@ static void add_use_notes(struct daemon *d, const char *name, json_t *notes)
 	engine_unlock(d->engine);
 }
 
-/* What the core says of it; who asks for an RE hears what his agreement was made into, and who
- * starts a web RE where its load cannot be seen. */
+/* The notes of the core; for a new request also what the agreement was made into, and for the start
+ * of a web RE where its use cannot be measured. */
 static json_t *notes_json(struct daemon *d, const struct phx_event *ev,
 			  const struct phx_outcome *out, bool settled)
 {
@@ -319,7 +318,8 @@ static json_t *notes_json(struct daemon *d, const struct phx_event *ev,
 	return notes;
 }
 
-/* On a copy of the state. Jobs that end are told: the question is what else stands against it. */
+/* Tries an order on a copy of the state. Jobs that it would end are returned, and do not count as a
+ * reason to refuse it. */
 static int try_order(struct daemon *d, struct phx_event *ev, struct phx_outcome *ret,
 		     json_t **ret_jobs, struct phx_err *err)
 {
@@ -335,7 +335,7 @@ static int try_order(struct daemon *d, struct phx_event *ev, struct phx_outcome 
 	return r;
 }
 
-/* Done, or tried, and answered. */
+/* Carries out the order, or tries it, and answers. */
 static void carry_out(struct daemon *d, struct phx_http_request *q, struct phx_event *ev,
 		      const char *name, bool dry_run, bool settled)
 {
@@ -387,7 +387,7 @@ void api_re_ask(struct phx_http_request *q, void *arg)
 	phx_event_fini(&ev);
 }
 
-/* What the asker is to the RE, for this order; false: nothing that may know of it. */
+/* Finds as whom the asker orders; false if the asker may not know that the RE exists. */
 static bool find_who(struct daemon *d, const struct asker *asker, const char *name, bool provider_s,
 		     int *ret_who)
 {
@@ -412,7 +412,7 @@ static int *who_of(struct phx_event *ev)
 	return &ev->re_order.who;
 }
 
-/* With whom it is from now on, and without whom: words with blanks between them. */
+/* Reads which members to add and to remove: words separated by blanks. */
 static bool parse_members(struct phx_http_request *q, const json_t *j,
 			  struct phx_event_re_members *p, bool *ret_dry_run)
 {

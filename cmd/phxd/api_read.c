@@ -27,12 +27,12 @@ void api_status(struct phx_http_request *q, void *arg)
 
 /* ---- nodes ---- */
 
-/* Which nodes are listed, and what of them. */
+/* Which nodes are listed, and which of their members. */
 struct node_list {
-	/* struct number: those that were named, in order; unless all are */
+	/* struct number: the named nodes, in order; unless all are listed */
 	struct phx_list numbers;
 	bool all;
-	uint32_t at;    /* the next of them */
+	uint32_t at;    /* index of the next one */
 	uint64_t after; /* the last node that was looked at, by its number */
 	uint32_t left;  /* how many may still be shown */
 	struct view_members members;
@@ -48,7 +48,7 @@ static int compare_numbers(const void *a, const void *b)
 	return (x->n > y->n) - (x->n < y->n);
 }
 
-/* The nodes of a list that are there, as they follow each other in the state. */
+/* Finds the existing nodes of the list, in the order of the state. */
 static void find_numbers(struct daemon *d, const struct phx_nodeset *names, struct node_list *of)
 {
 	const struct phx_state *s = engine_lock(d->engine);
@@ -65,8 +65,7 @@ static void find_numbers(struct daemon *d, const struct phx_nodeset *names, stru
 		qsort(of->numbers.items, of->numbers.n, sizeof(struct number), compare_numbers);
 }
 
-/* The next node of those that were named; NULL: there is none. One that went in between is no
- * mistake. */
+/* The next named node; NULL: the end. A node that was removed meanwhile is skipped. */
 static const struct phx_node *next_named(const struct phx_state *s, struct node_list *of)
 {
 	while (of->at < of->numbers.n) {
@@ -80,7 +79,8 @@ static const struct phx_node *next_named(const struct phx_state *s, struct node_
 	return NULL;
 }
 
-/* The next nodes of a long list: the engine is let go in between. False: these were the last. */
+/* Appends the next nodes of a long list; the engine is unlocked between two calls. False: these
+ * were the last. */
 static bool put_nodes(struct daemon *d, struct node_list *of, struct phx_buf *b)
 {
 	const struct phx_state *s = engine_lock(d->engine);
@@ -197,7 +197,7 @@ void api_role(struct phx_http_request *q, void *arg)
 	phx_http_reply_error(q, catalog_no_role(d, name, &err), err.text);
 }
 
-/* {node, role, reason} of one node by the rules that are in force. */
+/* {node, role, reason} of one node by the rules in force. */
 static json_t *match_of(const struct phx_state *s, const struct phx_node *n)
 {
 	char reason[512];
@@ -264,7 +264,7 @@ static int count_one(void *arg, const struct phx_store_event *ev)
 	return 1;
 }
 
-/* A node that is there, or was: its events are kept. Else 404 is answered. */
+/* Does the node exist, or did it (its events are kept)? Else answers 404. */
 static bool node_is_known(struct daemon *d, struct phx_http_request *q, const char *node)
 {
 	struct phx_err err = {0};
@@ -284,7 +284,7 @@ static bool node_is_known(struct daemon *d, struct phx_http_request *q, const ch
 
 struct erasures {
 	json_t *list;
-	bool whole; /* with what the machine's disks are known by */
+	bool whole; /* with ids of disks */
 };
 
 static int add_erasure(void *arg, const struct phx_store_erasure *e)
@@ -294,7 +294,7 @@ static int add_erasure(void *arg, const struct phx_store_erasure *e)
 	if (!j)
 		return -EBADMSG;
 	if (to->whole) {
-		/* the signature is over the record's text as it stands: give both */
+		/* the signature covers the exact text of the record: give both */
 		json_object_set_new(j, "signature", json_string(e->signature));
 		json_object_set_new(j, "record", json_string(e->record));
 	} else {
@@ -310,14 +310,14 @@ static int add_erasure(void *arg, const struct phx_store_erasure *e)
 	return json_array_append_new(to->list, j) ? -ENOMEM : 0;
 }
 
-/* The resource provider, and the service provider who holds the node: to others a machine is a
- * name. */
+/* May the asker see the hardware of the node? The resource provider may, and the service provider
+ * who holds it; others see only its name. */
 static bool sees_hardware(struct daemon *d, const struct phx_http_peer *peer, const char *node)
 {
 	struct person person;
 	if (person_has_all(d, peer, PHX_RIGHT_hardware))
 		return true;
-	/* before the engine is taken: it may ask the user database */
+	/* before the engine is locked: it may ask the user database */
 	person_of(d, peer, &person);
 	const struct phx_state *s = engine_lock(d->engine);
 	const struct phx_node *n = phx_state_node(s, node);

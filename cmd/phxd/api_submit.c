@@ -1,5 +1,5 @@
-/* A job is submitted: by its user, or by the resource provider for one. What is wrong with the
- * request is said here, what is wrong with the job by the core. Called by way of routes.def. */
+/* Submitting a job: by its user, or by the resource provider for a user. Mistakes in the request
+ * are found here, those in the job by the core. Called by way of routes.def. */
 #include "phxd/daemon.h"
 
 #include <errno.h>
@@ -12,8 +12,8 @@
 
 enum { TIME_MAX_S = 366 * 86400, GRACE_MAX_S = 3600, SIGNAL_MAX = 64 };
 
-/* By which of his groups is its user a member of the RE? What he is now goes into the event; the
- * core decides. */
+/* Finds the group that makes the user a member of the RE now, and puts it into the event; the core
+ * decides. */
 static void find_group(struct daemon *d, const struct person_login *login, struct phx_event *ev)
 {
 	struct member member;
@@ -28,7 +28,7 @@ static void find_group(struct daemon *d, const struct person_login *login, struc
 	member_fini(&member);
 }
 
-/* As whom the job runs; false after answering. */
+/* Sets the user as whom the job runs; false after answering. */
 static bool parse_user(struct daemon *d, struct phx_http_request *q, const json_t *j,
 		       struct phx_event *ev)
 {
@@ -69,17 +69,17 @@ static int push_word(struct phx_list *to, const char *text)
 	return at ? 0 : -ENOMEM;
 }
 
-/* What may stand in a list of words, and where each goes. */
+/* The limits of a list of words, and how a word is stored. */
 struct words {
 	size_t max;
 	const char *what;
 	int (*push)(struct phx_list *to, const char *text);
 };
 static const struct words paths = {256, "words of at most 255 characters", push_word};
-/* the core says how long all of them may be */
+/* the core limits the length of all of them */
 static const struct words texts = {4096, "words", phx_text_push};
 
-/* A member that is a list of words; none when it is not there. */
+/* Reads a member that is a list of words; empty if absent. */
 static bool parse_words_of(struct phx_http_request *q, const json_t *j, const char *key,
 			   const struct words *of, struct phx_list *ret)
 {
@@ -97,7 +97,7 @@ static bool parse_words_of(struct phx_http_request *q, const json_t *j, const ch
 	return good;
 }
 
-/* "1,5,9", "1-10:2%3": any length that a body may have. */
+/* "1,5,9", "1-10:2%3": limited only by the length of the body. */
 static bool parse_array(struct phx_http_request *q, const json_t *j, struct phx_event_job_submit *p)
 {
 	struct phx_err err = {0};
@@ -112,7 +112,7 @@ static bool parse_array(struct phx_http_request *q, const json_t *j, struct phx_
 	return r == 0;
 }
 
-/* The text of a program; lines and all. */
+/* The text of a program, which may have line breaks. */
 static bool parse_script(struct phx_http_request *q, const json_t *j, char **ret)
 {
 	const json_t *v = json_object_get(j, "script");
@@ -124,7 +124,7 @@ static bool parse_script(struct phx_http_request *q, const json_t *j, char **ret
 	return *ret;
 }
 
-/* How it is queued, and how it is ended when it must be. */
+/* How the job is queued, and how it is ended if it must be. */
 static bool parse_queueing(struct phx_http_request *q, const json_t *j,
 			   struct phx_event_job_submit *p)
 {
@@ -145,7 +145,7 @@ static bool parse_queueing(struct phx_http_request *q, const json_t *j,
 	return true;
 }
 
-/* Of an array the first number and the last. */
+/* The job's id; for an array the first and the last. */
 static json_t *submitted_json(const struct phx_event_job_submit *p, uint64_t id)
 {
 	json_t *j = json_pack("{s:I}", "id", (json_int_t)id);

@@ -1,7 +1,7 @@
-/* The API of what was: the series of pools, who had which nodes, what was killed. The resource
- * provider and auditors are told of all pools, a service provider of those of his REs. By a
- * connection of its own to the series; the engine is asked for nothing but whose REs are. Called by
- * way of routes.def, on a thread that reads much. Changes nothing. */
+/* The API of the past: the series of pools, which RE had which nodes, which jobs were killed. The
+ * resource provider and auditors see all pools, a service provider those of the own REs. Uses its
+ * own connection to the series; asks the engine only for the owners of REs. Called by way of
+ * routes.def, on a thread of reads.c. Changes nothing. */
 #include "phxd/timeline.h"
 
 #include <errno.h>
@@ -18,12 +18,12 @@ enum {
 	HOLDINGS_MAX = 10000
 };
 
-/* What is asked for, and of whom. */
+/* What is asked for, and by whom. */
 struct asked {
 	uint64_t from_ms, until_ms;
 	int64_t now_ms;
 	bool all;
-	struct phx_list own; /* struct phx_word: pools that he may know of */
+	struct phx_list own; /* struct phx_word: pools that the asker may see */
 	struct phx_series_reader *reader;
 };
 
@@ -127,7 +127,7 @@ static int64_t number_at(const json_t *pool, const char *what, size_t at)
 	return json_integer_value(json_array_get(json_object_get(pool, what), at));
 }
 
-/* How many of its rows begin before. */
+/* The number of the pool's rows that begin before `at_ms`. */
 static size_t n_before(const json_t *pool, int64_t at_ms)
 {
 	size_t n = json_array_size(json_object_get(pool, "at_ms"));
@@ -150,7 +150,7 @@ static int add_row(void *arg, const struct phx_series_row *row)
 	return 0;
 }
 
-/* Is it among the rows that what was so from then on has been written? */
+/* Do the rows already have the state that began then? */
 static bool is_written(const json_t *pool, int64_t at_ms)
 {
 	size_t n = json_array_size(json_object_get(pool, "at_ms"));
@@ -160,7 +160,7 @@ static bool is_written(const json_t *pool, int64_t at_ms)
 	return false;
 }
 
-/* How the pools are since they changed last; it is written when they change again. */
+/* Adds the present state of the pools, which is written to the series only when it changes. */
 static int add_now(struct rows *to, const struct phx_list *lines)
 {
 	const struct asked *a = to->asked;
@@ -307,7 +307,8 @@ void api_timeline_nodes(struct phx_http_request *q, void *arg)
 		phx_http_reply_error(q, r, err.text);
 		return;
 	}
-	/* of the last node some may be missing: the next answer tells it, unless it is all */
+	/* the last node's rows may be incomplete, so they are left to the next answer, unless there
+	 * are no others */
 	bool more = to.n == limit;
 	const char *last = more && to.before[0] ? to.before : to.last;
 	while (more && to.before[0] && json_array_size(list) &&

@@ -1,6 +1,6 @@
-/* Triggers: made, shown, ordered. A trigger comes as one line, its record as JSON, and behind it
- * the workflow as WfFormat, which is kept as it came. What is wrong with a text is said here, what
- * is wrong with the order by the core. Called by way of routes.def. */
+/* Triggers: making, showing, ordering them. A request has the trigger's record as JSON in one line,
+ * then the workflow as WfFormat, which is kept unchanged. Mistakes in a text are found here, those
+ * in an order by the core. Called by way of routes.def. */
 #include "phxd/daemon.h"
 
 #include <errno.h>
@@ -18,7 +18,7 @@ enum { LINE_MAX_BYTES = 64 << 10, QUEUE_USUAL = 1000 };
 
 /* ---- made ---- */
 
-/* So that a file's name becomes no program, and every path stays a path. */
+/* Checks that a file's name cannot become a program, and that every path stays a path. */
 static int check_word(const char *word, const char *before, enum phx_trigger_kind kind,
 		      struct phx_err *err)
 {
@@ -37,7 +37,7 @@ static int check_word(const char *word, const char *before, enum phx_trigger_kin
 	return 0;
 }
 
-/* With the longest path that may come. */
+/* Checks a word with the longest possible path put in. */
 static int check_path(const char *word, struct phx_err *err)
 {
 	char longest[PHX_TRIGGER_PATH_MAX + 1];
@@ -158,7 +158,7 @@ static int take_spec(struct phx_trigger_spec *spec, struct phx_event_trigger_cre
 	return 0;
 }
 
-/* Its first line; `ret` is where the workflow begins. Takes no memory but what the event has. */
+/* Reads the first line; `ret` is where the workflow begins. Allocates nothing outside the event. */
 static int take_line(char *text, size_t n, struct phx_event *ev, char **ret, struct phx_err *err)
 {
 	struct phx_trigger_spec spec = {0};
@@ -189,7 +189,8 @@ static void put_user(const struct flow_user *u, struct phx_event_trigger_create 
 	p->must_be_member = u->must_be_member;
 }
 
-/* Made with its token, which is told once. What came of it. */
+/* Makes the trigger with its token, which is shown only in this answer. Returns the engine's
+ * result. */
 static int create(struct daemon *d, struct phx_http_request *q, struct phx_event *ev)
 {
 	struct phx_event_trigger_create *p = &ev->trigger_create;
@@ -215,7 +216,7 @@ static int create(struct daemon *d, struct phx_http_request *q, struct phx_event
 	return r;
 }
 
-/* Of what is refused no text is kept. */
+/* If the trigger is refused, its texts are not kept. */
 static void take_flows(struct daemon *d, struct phx_http_request *q, struct phx_event *ev,
 		       const char *flow, size_t n)
 {
@@ -284,7 +285,7 @@ static json_t *trigger_json(const struct phx_trigger *t)
 	return j;
 }
 
-/* Of one that waits for files: whether somebody watches. Not under the engine's lock. */
+/* For a trigger that waits for files: whether they are watched. Not under the engine's lock. */
 static void put_watch(struct daemon *d, json_t *j)
 {
 	char told[WATCH_TOLD_MAX];
@@ -313,8 +314,8 @@ void api_triggers(struct phx_http_request *q, void *arg)
 	phx_http_reply_json(q, 200, j);
 }
 
-/* The trigger of the path, if the asker has that right to it; NULL after answering. `fires`: who
- * has it submit something is its user, or the resource provider. */
+/* The trigger of the path, if the asker has `right` to it; NULL after answering. `fires`: the order
+ * submits something, which only its user or the resource provider may do. */
 static json_t *find(struct daemon *d, struct phx_http_request *q, enum phx_right right, bool fires)
 {
 	struct viewer viewer = viewer_of(d, phx_http_peer(q), right);
@@ -367,7 +368,7 @@ static const struct {
 	{"fire", PHX_EV_trigger_fire, PHX_RIGHT_job_submit},
 };
 
-/* No file has come: a workflow that asks for one would have none. */
+/* Firing by hand has no file, so a workflow that uses the file's name cannot run. */
 static int check_by_hand(struct daemon *d, const json_t *j, struct phx_err *err)
 {
 	const char *digest = phx_json_str(json_object_get(j, "flow"), "digest", "");

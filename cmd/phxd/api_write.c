@@ -1,6 +1,6 @@
-/* The API's commands: announcing nodes and acting on them. Each is one event a node, some
- * hundred of them a transaction, answered after the last commit. Called by way of routes.def.
- * Decides nothing. */
+/* The API's commands: announcing nodes and acting on them. A command is an event for each node,
+ * some hundreds in a transaction, and is answered after the last commit. Called by way of
+ * routes.def. Decides nothing. */
 #include "phxd/daemon.h"
 
 #include <errno.h>
@@ -14,8 +14,8 @@
 #include "phxd/parse.h"
 #include "power/power.h"
 
-/* Who is no root would get what root alone may read, or have phxd run his program, if he could name
- * any file: he names those that root has put into bmc_dir. */
+/* A user who could name any file would learn what only root may read, or have phxd run any program:
+ * so only files that root has put into bmc_dir may be named. */
 static int check_bmc_file(const struct daemon *d, const char *what, const char *path,
 			  struct phx_err *err)
 {
@@ -37,7 +37,7 @@ static int check_bmc_files(const struct daemon *d, const struct phx_http_peer *p
 	return r ? r : check_bmc_file(d, "password_file", bmc->password_file, err);
 }
 
-/* What cannot work is refused now, and not when the power of a node is wanted. */
+/* Refuses a BMC that cannot work now, and not only when a node's power is to be switched. */
 static bool parse_bmc(struct daemon *d, struct phx_http_request *q, const json_t *j,
 		      struct phx_bmc *ret)
 {
@@ -101,7 +101,7 @@ enum { GRACE_MAX_S = 30 * 24 * 3600 };
 static const struct {
 	const char *name;
 	enum phx_event_kind kind;
-	/* has a plan that --dry-run can show; the others are tried on a copy of the state */
+	/* --dry-run can show its plan; other orders are tried on a copy of the state */
 	bool plans;
 } actions[] = {
 	{"accept", PHX_EV_node_accept, false},
@@ -172,7 +172,7 @@ static bool take_order(struct phx_http_request *q, const json_t *j, struct phx_e
 		parse_enum(q, j, "verify", &phx_verify_names, &p->setup.verify);
 }
 
-/* What all nodes of the request have in common; false after answering. */
+/* Reads what is common to all nodes of the request; false after answering. */
 static bool parse_event(struct daemon *d, struct phx_http_request *q, const json_t *j,
 			struct phx_event *ev)
 {
@@ -194,13 +194,13 @@ static bool parse_event(struct daemon *d, struct phx_http_request *q, const json
 	return payload != PHX_PAYLOAD_order || take_order(q, j, &ev->order);
 }
 
-/* What all nodes of one request have in common, and what was looked up for the ones before. */
+/* What is common to all nodes of a request, and a cache of the last look-up. */
 struct request {
 	struct daemon *d;
 	struct phx_event *ev;
 	bool ends_only; /* a dry run tells only of nodes on which something ends */
 	struct found {
-		char name[PHX_NAME_MAX], version[PHX_NAME_MAX]; /* "" = nothing was looked up yet */
+		char name[PHX_NAME_MAX], version[PHX_NAME_MAX]; /* "": nothing was looked up yet */
 		int code;
 		struct phx_err err;
 		struct phx_image image;
@@ -213,7 +213,8 @@ static void request_fini(struct request *rq)
 	phx_record_fini(&phx_image_record, &rq->deploy.image);
 }
 
-/* Most nodes of a request want the same image: it is looked at once. `version` NULL: the newest. */
+/* Looks up an image, with a cache, as most nodes of a request want the same one. `version` NULL:
+ * the newest. */
 static int find_image(const struct daemon *d, struct found *f, const char *name,
 		      const char *version, struct phx_err *err)
 {
@@ -236,9 +237,9 @@ static bool writes_image(const struct phx_plan *p)
 	return false;
 }
 
-/* The plan of an order, and whether it can begin: the image it writes must be there whole, or a
- * node would be taken down for nothing. ret_image: that image, borrowed until the next node; NULL
- * without one. */
+/* Makes the plan of an order and checks that it can begin: the image that it writes must be
+ * complete, or a node would be taken down for nothing. ret_image: that image, borrowed until the
+ * next node; NULL without one. */
 static int try_plan(struct request *rq, struct phx_plan *ret, const struct phx_image **ret_image,
 		    struct phx_err *err)
 {
@@ -264,7 +265,7 @@ static int try_plan(struct request *rq, struct phx_plan *ret, const struct phx_i
 	return r;
 }
 
-/* Which kernel a node runs after a plan that writes `im`. */
+/* Adds which kernel a node runs after a plan that writes `im`. */
 static void add_kernel(struct request *rq, json_t *plan, const struct phx_image *im)
 {
 	char why[PHX_ERR_TEXT_MAX];
@@ -284,7 +285,7 @@ static bool erases(const struct phx_plan *p)
 	return false;
 }
 
-/* Appends what the order comes to for one node; with ends_only where something of it ends. */
+/* Appends what the order would do to one node; with ends_only only if it would end something. */
 static void plan_node(struct request *rq, json_t *results)
 {
 	struct phx_event *ev = rq->ev;
@@ -311,8 +312,7 @@ static void plan_node(struct request *rq, json_t *results)
 		phx_record_fini(&phx_plan_record, &plan);
 }
 
-/* The BMC that a power operation asks; false: it is another order, or what is wrong with it the
- * core says. */
+/* The BMC of a power operation; false: it is another order, or one that the core will refuse. */
 static bool bmc_of(const struct phx_state *s, const struct phx_event *ev, struct phx_bmc *ret)
 {
 	const struct phx_node *n = ev->kind == PHX_EV_power ? phx_state_node(s, ev->node) : NULL;
@@ -321,16 +321,15 @@ static bool bmc_of(const struct phx_state *s, const struct phx_event *ev, struct
 	return n && n->bmc.driver[0];
 }
 
-/* The plan that was begun on the copy by an order that need not begin one (resume, cancel); null:
- * none. */
+/* The plan that an order began on the copy, if it did (resume and cancel may not); null: none. */
 static json_t *plan_begun(const struct phx_state *copy, const char *name, uint64_t epoch)
 {
 	const struct phx_node *n = phx_state_node(copy, name);
 	return n && n->epoch != epoch && n->plan.steps.n ? view_plan(&n->plan) : json_null();
 }
 
-/* What decides for itself whether it takes steps, done to a copy of the state: is it refused, and
- * what would it come to? */
+/* Tries an order without a plan of its own on a copy of the state: is it refused, or what would it
+ * do? */
 static json_t *try_node(struct daemon *d, struct phx_state *copy, const struct phx_event *ev)
 {
 	struct phx_event told = *ev; /* borrows */
@@ -339,7 +338,7 @@ static json_t *try_node(struct daemon *d, struct phx_state *copy, const struct p
 	PHX_AUTO_JSON json_t *jobs = view_ends(copy, ev);
 	told.now_ms = copy->now_ms;
 	if (json_array_size(jobs)) {
-		/* they are told: the question is what else stands against it */
+		/* jobs are shown, so they are no reason to refuse the order */
 		PHX_CARRIES(&told, order);
 		told.order.jobs = PHX_JOBS_ANY;
 	}
@@ -357,7 +356,7 @@ static json_t *try_node(struct daemon *d, struct phx_state *copy, const struct p
 	return j;
 }
 
-/* The image of the role that an order brings; false: it brings none. */
+/* The image of the role that an order assigns; false: it has none. */
 static bool image_of(const struct phx_state *s, const struct phx_event *ev,
 		     char ret_name[PHX_NAME_MAX], char ret_version[PHX_NAME_MAX])
 {
@@ -376,9 +375,8 @@ static bool image_of(const struct phx_state *s, const struct phx_event *ev,
 		phx_str_copy(ret_version, PHX_NAME_MAX, role->image_version) == 0;
 }
 
-/* What cannot even begin is refused, and not left to fail where nobody looks: a power operation
- * without its driver, an image that is not whole. What the core says of an order stays the core's
- * to say. */
+/* Refuses an order that cannot even begin, and would fail where nobody looks: a power operation
+ * without its driver, an image that is incomplete. All else is left to the core. */
 static int check_begin(struct request *rq, struct phx_err *err)
 {
 	char name[PHX_NAME_MAX], version[PHX_NAME_MAX];
@@ -393,19 +391,19 @@ static int check_begin(struct request *rq, struct phx_err *err)
 		return phx_hands_ready(hands_process(rq->d->hands), &bmc, err);
 	if (!writes || find_image(rq->d, &rq->image, name, version, NULL) != -EBADMSG)
 		return 0;
-	int r = try_plan(rq, &plan, &im, &why); /* perhaps this node has the image already */
+	int r = try_plan(rq, &plan, &im, &why); /* this node may have the image already */
 	if (r == 0)
 		phx_record_fini(&phx_plan_record, &plan);
 	return r == -EBADMSG ? phx_err_set(err, r, "%s", why.text) : 0;
 }
 
-/* What came of it for one node. With the lock. */
+/* The outcome for one node. Under the engine's lock. */
 static json_t *view_result(const struct phx_state *s, struct phx_event *ev,
 			   const struct phx_each *e)
 {
 	const char *name = e->out.node[0] ? e->out.node : e->node;
 	const struct phx_node *n = phx_state_node(s, name);
-	/* asked for before and not finished: there is something to wait for */
+	/* ordered before and not finished: there is something to wait for */
 	bool under_way = n && n->plan.cursor < n->plan.steps.n;
 	PHX_STR_SET(ev->node, e->node);
 	json_t *j =
@@ -418,7 +416,7 @@ static json_t *view_result(const struct phx_state *s, struct phx_event *ev,
 	return j;
 }
 
-/* A portion of the nodes is one transaction. */
+/* Acts on a portion of the nodes, in one transaction. */
 static void act_on_portion(struct request *rq, char *const *names, uint32_t n, json_t *results)
 {
 	struct phx_each *each = calloc(n, sizeof(*each));
@@ -440,7 +438,7 @@ static void act_on_portion(struct request *rq, char *const *names, uint32_t n, j
 	free(each);
 }
 
-/* A mistake that concerns the whole request is answered as such, before any node is touched. */
+/* Finds a mistake that concerns the whole request, before any node is touched. */
 static int check_request(struct daemon *d, const struct phx_event *ev,
 			 const struct phx_nodeset *names, struct phx_err *err)
 {
@@ -489,7 +487,7 @@ static void plan_all(struct request *rq, struct phx_http_request *q,
 	reply_results(rq->d, q, results);
 }
 
-/* On one copy, one after the other, as they would be done. */
+/* Tries the order for all nodes one after the other on one copy, as it would be carried out. */
 static void try_all(struct daemon *d, struct phx_http_request *q, struct phx_event *ev,
 		    const struct phx_nodeset *names)
 {

@@ -1,8 +1,7 @@
-/* Is this the first start of a state directory, or is something missing? A
- * journal that is away (a file system that is not mounted, a file that was
- * lost) beside keys, data, images or packages looks like a first start, and
- * going on would take everything for nobody's. Called by main.c before
- * anything is made. Removes nothing but what a phxd that was killed was writing. */
+/* Is this the first start with this state directory, or is something missing? If the journal is
+ * missing (a file system that is not mounted, a lost file) beside keys, data, images or packages,
+ * it looks like a first start, and going on would treat everything as nobody's. Called by main.c
+ * and the launcher before anything is made. Removes only unfinished files of a killed phxd. */
 #include "phxd/daemon.h"
 
 #include <dirent.h>
@@ -17,7 +16,7 @@
 enum { EXIT_CONFIG_ = 78 };
 enum { MODE_KEPT = 0700, MODE_SEEN = 0755, MODE_OUTPUT = 0750 };
 
-/* A new file system has one of its own. */
+/* A new file system has a lost+found. */
 static bool is_nothing(const char *name)
 {
 	return !strcmp(name, ".") || !strcmp(name, "..") || !strcmp(name, "lost+found");
@@ -34,7 +33,7 @@ static bool holds_something(const char *path)
 	return found;
 }
 
-/* What a start that is not the first leaves behind; NULL when there is nothing. */
+/* The first trace of an earlier start; NULL: none. */
 static const char *left_by_another(const struct phx_config *cfg, const char **ret_where)
 {
 	const struct {
@@ -122,7 +121,7 @@ int begin_make_dirs(const struct phx_config *cfg, struct phx_err *err)
 		{cfg->key_dir, MODE_KEPT},     {cfg->image_dir, MODE_SEEN},
 		{cfg->package_dir, MODE_SEEN}, {cfg->output_dir, MODE_OUTPUT},
 	};
-	/* at the first start: a site that has its keys may have packages signed with them */
+	/* this is the first start: a site that has its keys may have signed packages already */
 	PHX_AUTO_FREE char *site = phx_path("%s/site.pub", cfg->pki_dir);
 	int r = !site                ? -ENOMEM
 		: access(site, F_OK) ? phx_dir_make(cfg->package_key_dir, MODE_SEEN, err)
@@ -144,7 +143,7 @@ void begin_sweep(const struct phx_config *cfg)
 
 int begin_status(int r)
 {
-	/* what passes by itself is tried again; for the rest a person must look */
+	/* these errors may pass, so the service manager tries again; others need a person */
 	static const int passes[] = {-EBUSY, -ENOSPC, -EIO, -ENOMEM, -EROFS};
 	for (size_t i = 0; i < PHX_ARRAY_SIZE(passes); i++)
 		if (r == passes[i])

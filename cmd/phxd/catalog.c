@@ -1,5 +1,6 @@
-/* The catalogue: what configuration, roles, rules, images and packages say, brought into the
- * core as events. Called at start and by `phx reload`. Changes none of these files. */
+/* The catalogue: brings the content of configuration, roles, rules, images and packages into the
+ * core as events. Called at the start, by SIGHUP and by `phx reload`. Changes none of these files.
+ */
 #include "phxd/daemon.h"
 
 #include <errno.h>
@@ -111,7 +112,8 @@ static int put_settings(struct daemon *d, const char *by, struct phx_err *err)
 	return submit(d, by, &ev, err);
 }
 
-/* A name without a kind means whom it meant when it was read first. */
+/* Adds the kind to an owner; a name without one keeps the kind that was found when it was read
+ * first. */
 static int settle_owner(struct daemon *d, struct phx_pool *pool, struct phx_err *err)
 {
 	char word[PHX_IDENTITY_MAX], known[PHX_IDENTITY_MAX] = "";
@@ -127,8 +129,8 @@ static int settle_owner(struct daemon *d, struct phx_pool *pool, struct phx_err 
 	return r ? phx_err_prefix(err, r, "pool %s: owner", pool->name) : 0;
 }
 
-/* A pool that cannot pass to the owner that the file names keeps the one it has, and serves; one
- * that has the name of an RE is not made. */
+/* A pool that cannot pass to the owner in the file keeps its present one; a pool with the name of
+ * an RE is not made. */
 static int put_pools(struct daemon *d, const char *by, json_t *errors, struct phx_err *err)
 {
 	PHX_LIST_EACH(struct phx_pool, p, &d->cfg.pools) {
@@ -161,8 +163,8 @@ static bool named(const struct phx_list *roles, const char *name)
 	return false;
 }
 
-/* Names of the core's pools (or roles) that configuration no longer has; the pool of an RE never
- * was there. */
+/* Names of the core's pools (or roles) that the configuration no longer has; the pool of an RE
+ * never was in it. */
 static struct phx_list gone_names(struct daemon *d, const struct phx_list *roles)
 {
 	struct phx_list names = {0};
@@ -183,7 +185,8 @@ static struct phx_list gone_names(struct daemon *d, const struct phx_list *roles
 
 /* ---- keys of packages ---- */
 
-/* Who can sign as the head can have any package believed: told at each start and reload. */
+/* Whoever can sign as the head can have any package accepted: so this is told at each start and
+ * reload. */
 static void warn_site_key(const struct daemon *d, const struct phx_list *keys)
 {
 	PHX_LIST_EACH(struct phx_ring_key, k, keys)
@@ -204,8 +207,8 @@ int catalog_site_files(struct daemon *d, struct phx_err *err)
 	return text ? net_site_files(d, text, err) : r ? r : -ENOMEM;
 }
 
-/* The keys as they are on disk, for the core, which has the change journalled. A ring that cannot
- * be read is told, and believes nothing. */
+/* Tells the core the keys on disk, so that changes are journalled. If the ring cannot be read, an
+ * error is told and no key is trusted. */
 static int put_package_keys(struct daemon *d, const char *by, json_t *errors, struct phx_err *err)
 {
 	PHX_AUTO_FREE char *ring = ring_of(d);
@@ -235,7 +238,7 @@ static bool may_be_older(const struct daemon *d, const struct phx_image *im)
 	return phx_older_allowed(&d->cfg.deploy_allow_older, im->name, im->version);
 }
 
-/* `ret_known`: the core knows that it is used. */
+/* `ret_known`: the core has been told that this image is used. */
 static int find_deploy(const struct daemon *d, struct phx_image *ret, bool *ret_known,
 		       struct phx_err *err)
 {
@@ -271,11 +274,11 @@ int catalog_use_deploy(struct daemon *d, const char *by, struct phx_image *ret, 
 	PHX_STR_SET(ev.deploy_image.name, ret->name);
 	PHX_STR_SET(ev.deploy_image.version, ret->version);
 	ev.deploy_image.may_be_older = may_be_older(d, ret);
-	submit(d, by, &ev, NULL); /* a journal that is full keeps no machine from starting */
+	submit(d, by, &ev, NULL); /* a full journal must not keep machines from starting */
 	return 0;
 }
 
-/* None is no mistake of the catalogue: machines that ask are told. */
+/* A missing deploy image is no mistake of the catalogue: machines that ask for it are told. */
 static void put_deploy(struct daemon *d, const char *by, json_t *errors)
 {
 	struct phx_err why = {0};
@@ -289,8 +292,8 @@ static void put_deploy(struct daemon *d, const char *by, json_t *errors)
 	}
 }
 
-/* What is gone from the files goes from the core, unless a node still needs it: then it stays and
- * is told. */
+/* Removes from the core what is gone from the files, unless a node still needs it: then it stays,
+ * and an error is told. */
 static void remove_gone(struct daemon *d, const char *by, const struct phx_list *roles,
 			json_t *errors)
 {
@@ -305,7 +308,7 @@ static void remove_gone(struct daemon *d, const char *by, const struct phx_list 
 	phx_list_fini(&names);
 }
 
-/* A catalogue that was restored, or altered, is in the journal, too. */
+/* Journals that the catalogue has an older image than before: it was restored, or altered. */
 static void tell_older(struct daemon *d, const char *role, const struct phx_err *why)
 {
 	char text[sizeof(((struct phx_event *)0)->text)];
@@ -328,13 +331,12 @@ static void put_roles(struct daemon *d, const char *by, const struct phx_list *r
 	}
 }
 
-/* The roles that rules name are the core's: one whose file has just gone bad is still among
- * them. */
+/* Rules may name the roles of the core: these include one whose file has just become bad. */
 static void put_rules(struct daemon *d, const char *by, json_t *errors)
 {
 	struct phx_err why = {0};
 	struct phx_event ev = {.kind = PHX_EV_rules_put};
-	static const char core_name[] = "rules.conf:"; /* the core knows of no files */
+	static const char core_name[] = "rules.conf:"; /* the core does not know the file's path */
 	if (phx_rules_load(d->cfg.rules_file, NULL, &ev.rules_put.rules, &why) == 0 &&
 	    submit(d, by, &ev, &why) < 0 && phx_str_starts(why.text, core_name))
 		complain(errors, "%s:%s", d->cfg.rules_file, why.text + strlen(core_name));
@@ -390,7 +392,7 @@ static int load_roles(struct daemon *d, const char *by, json_t *errors, json_t *
 	PHX_LIST_EACH(struct phx_role_bad, b, &bad)
 		complain(errors, "%s", b->reason);
 	put_roles(d, by, &roles, errors);
-	/* a file that is there but bad does not make its role vanish */
+	/* a bad file must not make its role vanish */
 	if (!bad.n)
 		remove_gone(d, by, &roles, errors);
 	put_rules(d, by, errors);

@@ -1,5 +1,5 @@
-/* The clocks of this machine, for lib/journal. Called by main.c; and by the launcher, which alone
- * asks the kernel whether somebody keeps them right. Never sets one. */
+/* The clocks of this machine, for lib/journal. Called by main.c, and by the launcher, since only it
+ * may ask the kernel whether they are synchronised. Never sets a clock. */
 #include "phxd/engine.h"
 
 #include <sys/timex.h>
@@ -29,9 +29,8 @@ struct phx_clock_source clock_source(struct launch *l)
 	return (struct phx_clock_source){wall_ms, mono_ms, is_synchronised, l};
 }
 
-/* Somebody (chrony, ntpd, timesyncd) keeps it right, as far as the kernel was told. Who may not ask
- * it does not know.
- */
+/* Does the kernel believe the clock synchronised (by chrony, ntpd, timesyncd)? False if we may not
+ * ask it. */
 bool clock_is_kept(void)
 {
 	struct timex t = {.modes = 0};

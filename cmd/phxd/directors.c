@@ -17,19 +17,20 @@
 
 enum { USE_MAX_PPM = 1000000, ASK_AGAIN_MS = 300 };
 
-/* What was measured of one web RE since the last event. */
+/* Uses of one web RE's instances since the last event. */
 struct use {
 	char re[PHX_NAME_MAX];
 	uint64_t sum_ppm;
 	uint32_t n;
 };
 
-/* A director as it last told of itself. */
+/* The last report of a director. */
 struct director {
 	char node[PHX_NAME_MAX];
 	int64_t heard_ms;
-	uint64_t table_id;      /* in force; 0 none */
-	struct phx_list active; /* struct phx_web_server: who has connections, over all services */
+	uint64_t table_id; /* of the table in force; 0: none */
+	struct phx_list
+		active; /* struct phx_web_server: servers with connections, over all services */
 };
 
 struct directors {
@@ -37,13 +38,13 @@ struct directors {
 	pthread_mutex_t lock;
 	struct phx_list uses;      /* struct use */
 	struct phx_list directors; /* struct director */
-	int64_t due_ms;            /* when uses are told; 0: none were measured */
+	int64_t due_ms;            /* when uses are sent to the core; 0: there are none */
 	/* of the loop's thread alone */
 	uint64_t seq; /* the state whose table was last looked at */
 	uint64_t table_id;
 	char acting[PHX_NAME_MAX];
-	bool waited;       /* some step waited for a director when that was last looked at */
-	uint64_t wait_seq; /* of the state then */
+	bool waited;       /* a step waited for a director at the last look, at state wait_seq */
+	uint64_t wait_seq; /* the state at that look */
 	int64_t ask_ms;    /* when the director is asked again */
 };
 
@@ -134,7 +135,7 @@ static struct phx_list take_uses(struct directors *b)
 	return taken;
 }
 
-/* An RE that ended meanwhile refuses its sample, and that is that. */
+/* The sample of an RE that ended meanwhile is refused, which does not matter. */
 static void tell_uses(struct directors *b)
 {
 	struct phx_list uses = take_uses(b);
@@ -150,7 +151,7 @@ static void tell_uses(struct directors *b)
 
 /* ---- tables ---- */
 
-/* Is the table another one than when this was last asked, or the director? */
+/* Have the table or the acting director changed since the last call? */
 static bool changed(struct directors *b, const struct phx_state *s)
 {
 	PHX_AUTO(phx_web_table_fini) struct phx_web_table t = {0};
@@ -166,7 +167,7 @@ static bool changed(struct directors *b, const struct phx_state *s)
 	return is;
 }
 
-/* Names of the directors that have to hear of it. */
+/* Names of the directors to wake because the table has changed. */
 static void changed_for(struct directors *b, struct phx_list *ret_names)
 {
 	const struct phx_state *s = engine_lock(b->d->engine);
@@ -267,7 +268,8 @@ static void add_wait(const struct phx_node *n, struct phx_list *waits)
 	snprintf(w->address, sizeof(w->address), "%s", phx_director_address(n));
 }
 
-/* Who waits, for which director, to have which table; nothing where nobody waits. */
+/* Finds the nodes that wait, the acting director, and the table that it must have; nothing if no
+ * node waits. */
 static void find_waits(struct directors *b, struct phx_list *waits, char ret_acting[PHX_NAME_MAX],
 		       uint64_t *ret_table)
 {
@@ -286,7 +288,7 @@ static void find_waits(struct directors *b, struct phx_list *waits, char ret_act
 	engine_unlock(b->d->engine);
 }
 
-/* The director has told since the step began, and what it told is what the step waits for. Under
+/* Has the director reported since the step began, and is the report what the step waits for? Under
  * the lock. */
 static bool is_met(const struct wait *w, const struct director *d, uint64_t table)
 {
@@ -311,8 +313,8 @@ static void tell_balanced(struct directors *b, const struct wait *w, const char 
 	engine_submit(b->d->engine, &ev, NULL, NULL);
 }
 
-/* Leaving nodes go on when their director has confirmed it; it is asked until then. How long it is
- * to be waited for. */
+/* Lets leaving nodes go on that their director has confirmed, and asks it for the others. Returns
+ * ms until the next look. */
 static int serve_waits(struct directors *b, int64_t now)
 {
 	PHX_AUTO(phx_list_fini) struct phx_list waits = {0};
@@ -340,7 +342,7 @@ static int serve_waits(struct directors *b, int64_t now)
 	return (int)(b->ask_ms - now);
 }
 
-/* When the uses are told; WAKE_NEVER: there are none. */
+/* Ms until uses are to be sent; WAKE_NEVER: there are none. */
 static int uses_due(struct directors *b, int64_t now)
 {
 	pthread_mutex_lock(&b->lock);

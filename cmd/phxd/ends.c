@@ -1,6 +1,6 @@
-/* What an order ends that somebody uses: jobs, and people who are logged in. Which jobs is the
- * core's to say; of sessions the agent tells with its beat, so that they are shown and asked
- * about, and never decided on. Called by what answers a dry run. Reads only. */
+/* What an order would end that somebody uses: jobs and logins. The core says which jobs; logins are
+ * reported by agents with their beats, so they are only shown and asked about, and decide nothing.
+ * Called by the handlers of dry runs. Reads only. */
 #include "phxd/daemon.h"
 
 #include <string.h>
@@ -11,7 +11,8 @@
 
 enum { JOBS_MAX = 10000 };
 
-/* `ends`: by the order, else it is waited for; `again`: it may run again then. */
+/* `ends`: the order ends the job, else it waits for it; `again`: the job may run again afterwards.
+ */
 static json_t *view_job(const struct phx_job *j, bool ends, bool again)
 {
 	const struct phx_text *first = j->argv.n ? PHX_LIST_AT(&j->argv, struct phx_text, 0) : NULL;
@@ -51,7 +52,7 @@ json_t *view_ends_re(const struct phx_state *s, const char *re)
 	return list;
 }
 
-/* Would the order end what people do on the node? */
+/* Would the order end logins on the node? */
 static bool ends_sessions(const struct phx_event *ev)
 {
 	if (ev->kind == PHX_EV_power)
@@ -60,7 +61,7 @@ static bool ends_sessions(const struct phx_event *ev)
 		ev->kind == PHX_EV_rebuild || ev->kind == PHX_EV_wipe || ev->kind == PHX_EV_resume;
 }
 
-/* A hand-over in place leaves the system, and who is logged in there, as it is. */
+/* Does the plan leave the running system? A hand-over in place does not, and logins stay. */
 static bool leaves_system(const struct phx_plan *plan)
 {
 	PHX_LIST_EACH(struct phx_step, step, &plan->steps)

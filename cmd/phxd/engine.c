@@ -20,15 +20,15 @@ struct engine {
 	char attest_fp[PHX_FINGERPRINT_MAX];
 	struct phx_journal *journal;
 	_Atomic(pthread_t) looker;
-	/* of what follows; the journal has its own, which may be taken before this one */
+	/* of what follows; the journal's own lock may be taken before this one */
 	pthread_mutex_t lock;
-	struct phx_list notices; /* struct notice: to be told by an event when that can be */
+	struct phx_list notices; /* struct notice: to be journalled when possible */
 	bool telling, resumed;
-	pthread_t snapshots; /* the thread that takes them: nobody waits for it */
+	pthread_t snapshots; /* takes snapshots, so that nobody waits for them */
 	bool taking, closed;
-	unsigned n_due, n_taken; /* times it was asked for one, and had answered that */
+	unsigned n_due, n_taken; /* snapshots requested, and taken */
 	pthread_cond_t wanted;
-	int trouble; /* of the journal, as it was told last */
+	int trouble; /* the journal's trouble that was told last */
 	uint64_t verified, uncovered;
 };
 
@@ -37,14 +37,15 @@ int64_t engine_now(struct engine *e)
 	return phx_journal_now(e->journal);
 }
 
-/* ---- what is told: at once on standard error, and in the journal ---- */
+/* ---- notices: at once on standard error, and in the journal ---- */
 
 struct notice {
 	char re[PHX_NAME_MAX], text[256];
 	uint64_t skip_jobs;
 };
 
-/* Before anything stands nobody can be told by an event: engine_resume() does. */
+/* Before the engine is open no event can be submitted, so the notice is only kept: engine_resume()
+ * journals it. */
 static int notice(struct engine *e, const char *re, uint64_t skip_jobs, const char *fmt, ...)
 	__attribute__((format(printf, 4, 5)));
 static int notice(struct engine *e, const char *re, uint64_t skip_jobs, const char *fmt, ...)
@@ -65,8 +66,8 @@ static int notice(struct engine *e, const char *re, uint64_t skip_jobs, const ch
 	return to ? 0 : -ENOMEM;
 }
 
-/* The first that waits; kept until it is in the journal. Never two threads at once: each would tell
- * it. */
+/* The first waiting notice, which stays in the list until it is journalled. False for a second
+ * thread, which would journal it twice. */
 static bool begin_telling(struct engine *e, struct notice *ret)
 {
 	pthread_mutex_lock(&e->lock);
@@ -113,8 +114,8 @@ void engine_notice(struct engine *e, const char *re, const char *text)
 
 /* ---- opening ---- */
 
-/* What is damaged and holds no event is made anew, once; where that fails it is told, and tried at
- * the next start. */
+/* Rebuilds damaged parts that hold no event, once; a failure is told, and the next start tries
+ * again. */
 static void mend(struct engine *e, const char *what)
 {
 	struct phx_err err = {0};
@@ -128,7 +129,7 @@ static void mend(struct engine *e, const char *what)
 	       r < 0 ? err.text : "");
 }
 
-/* What a start found out that is no reason to stop. */
+/* Tells findings of the start that are no reason to stop. */
 static void tell_findings(struct engine *e, const struct phx_store_findings *f,
 			  const struct phx_err *damage)
 {
@@ -157,7 +158,7 @@ static int accept_journal(struct engine *e, struct phx_err *err)
 {
 	uint64_t missing;
 	int r = phx_store_accept(e->store, &missing, err);
-	if (r == 0 && (missing || phx_store_last(e->store))) /* no more jobs are lost than events */
+	if (r == 0 && (missing || phx_store_last(e->store))) /* no more jobs than events are lost */
 		r = notice(e, "", missing,
 			   "the journal was accepted as it is, up to event %llu; %llu acknowledged "
 			   "events are missing",
@@ -168,7 +169,8 @@ static int accept_journal(struct engine *e, struct phx_err *err)
 
 static const char damaged_advice[] =
 	"restore it, or go on with what is there: phxd --accept-journal";
-/* a clean end leaves a snapshot of everything: the version after it has nothing to decide again */
+/* after a clean end there is a snapshot of everything, and the next version decides no event again
+ */
 static const char replay_advice[] = "if phxd was upgraded without a clean end: start the version "
 				    "that wrote the journal, end it "
 				    "with systemctl stop phxd, then upgrade";
@@ -272,8 +274,8 @@ static int bring_back(struct engine *e, struct phx_err *ret_damage, struct phx_e
 	return phx_journal_open(&config, &e->journal, ret_damage, err);
 }
 
-/* Where the chain begins is signed, so that nobody moves it later. What stands before it is told
- * once. */
+/* Signs where the chain of hashes begins, so that nobody can move that later. Events before it are
+ * told once. */
 static void seal(struct engine *e, enum phx_anchor_kind kind, const struct phx_store_findings *f)
 {
 	struct phx_err err = {0};
@@ -355,7 +357,7 @@ void engine_close(struct engine *e)
 
 /* ---- events ---- */
 
-/* On standard error when it begins and when it ends, once each. Returns what it is. */
+/* Tells on standard error, once, that trouble with the journal begins or ends. Returns it. */
 static int tell_trouble(struct engine *e)
 {
 	struct phx_err why = {0};

@@ -1,6 +1,7 @@
-/* Actions to drivers, after their commit. Power goes to its queue, and from there to the hands;
- * what touches files (disk keys, DHCP host files) to one worker thread; orders wake the agent's
- * long poll. Results come back as events. Called by the engine, through main.c. Decides nothing. */
+/* Passes actions to drivers after their commit. Power operations go to their queue, and from there
+ * to the hands; work on files (disk keys, DHCP host files) to one worker thread; orders wake the
+ * agent's long poll. Results come back as events. Called by the engine, through main.c. Decides
+ * nothing. */
 #include "phxd/daemon.h"
 
 #include <errno.h>
@@ -17,7 +18,7 @@ struct exec {
 	struct phx_list todo; /* struct phx_action */
 	bool stop;
 	uint64_t hints;          /* tickets of power operations without a step */
-	struct phx_list tickets; /* struct ticket: which power ticket belongs to whom */
+	struct phx_list tickets; /* struct ticket: the owners of power tickets */
 };
 
 struct ticket {
@@ -85,8 +86,7 @@ static void queue_power(struct exec *x, const struct ticket *t)
 	      : phx_power_queue_add(x->power, &bmc, (enum phx_power_op)op,
 				    x->d->cfg.power_timeout_ms, t->ticket, &err);
 	struct ticket mine;
-	/* a ticket that stayed behind would pass for an operation under way when the step is tried
-	 * again */
+	/* a leftover ticket would look like an operation under way when the step is tried again */
 	if (r < 0 && take_ticket(x, t->ticket, &mine))
 		power_failed(x, &mine, r, err.text);
 }
@@ -174,7 +174,7 @@ static void do_key(struct exec *x, const struct phx_action *act)
 	submit(x, &ev);
 }
 
-/* *change_max: the most that came of the host files so far, PHX_DHCP_SAME, ... */
+/* *change_max: the greatest change of host files so far, PHX_DHCP_SAME, ... */
 static void work(struct exec *x, const struct phx_action *act, int *change_max)
 {
 	int change;
@@ -204,13 +204,14 @@ static bool stops(struct exec *x)
 	return stop;
 }
 
-/* All that waits, in its order. dnsmasq reads all host files again at a signal: after the last. */
+/* Does all waiting actions in order. dnsmasq is told once, after the last, as it reads all host
+ * files again at a signal. */
 static void work_all(struct exec *x, const struct phx_list *todo)
 {
 	int change = -1;
 	PHX_LIST_EACH(struct phx_action, act, todo) {
 		work(x, act, &change);
-		if (stops(x)) /* the next start asks for the others again */
+		if (stops(x)) /* the next start issues the others again */
 			break;
 	}
 	if (change >= 0)

@@ -1,6 +1,6 @@
-/* What changes, to all browsers that are open (GET /v1/feed): nodes as they are now, at most four
- * times a second, written once for all who may see the same. Nodes are found by the events of the
- * journal, from whom they are about; nobody walks all nodes, and while nobody reads nothing is
+/* Sends changes to all open browsers (GET /v1/feed): changed nodes as they are now, at most four
+ * times a second, formatted once for all readers who may see the same. Which nodes have changed
+ * follows from the journal's events; all nodes are never walked, and without readers nothing is
  * done. Called by the API and when events are committed. Decides nothing. */
 #include "phxd/daemon.h"
 
@@ -15,15 +15,16 @@
 #include "http/hub.h"
 
 enum {
-	ALL,   /* who sees hardware */
-	NAMES, /* everybody else */
+	ALL,   /* readers who see hardware */
+	NAMES, /* all other readers */
 	CHANNELS,
 	FRAME_MS = 250,
-	QUIET_MS = 15000, /* then something is said, so that it is known who still listens */
+	QUIET_MS = 15000, /* after that an empty message finds readers that are gone */
 	KEEP_BYTES = 4 << 20,
 	PAGE = 1000,
 	PORTION_US = 1000,
-	NODES_MAX = 4000, /* changed at once: then all are read again, which costs less */
+	NODES_MAX =
+		4000, /* changed at once; with more, browsers read all again, which costs less */
 };
 
 #define FIELDS "name,number,state,pool,role,labels,up,reason,pinned,missing_since_ms"
@@ -36,13 +37,13 @@ struct feed {
 	_Atomic bool stopped;
 	pthread_t thread;
 	bool running;
-	pthread_mutex_t joining; /* one reader after the other begins */
-	_Atomic uint64_t told;   /* up to this event */
-	bool failed;             /* what changed could not be read */
-	/* the rest is the thread's */
-	unsigned rights;           /* when they were looked at last */
-	int64_t said_ms, frame_ms; /* when something was published last, and nodes were */
-	/* of nodes that move also the steps, which are most of a record */
+	pthread_mutex_t joining; /* readers begin one at a time */
+	_Atomic uint64_t told;   /* event up to which readers were told */
+	bool failed;             /* reading the changes failed */
+	/* the rest is used by the thread alone */
+	unsigned rights;           /* daemon.rights when readers were checked last */
+	int64_t said_ms, frame_ms; /* when anything was published last, and when nodes were */
+	/* members of nodes at rest; of moving nodes, also the steps, which are most of a record */
 	struct view_members still[CHANNELS], moving[CHANNELS];
 };
 
@@ -75,7 +76,7 @@ static int note(struct changed *c, const char *name)
 	return phx_hash_put(&c->places, hash, c->names.n - 1);
 }
 
-/* Its own node, and those of which something was said. */
+/* Notes the event's own node, and the nodes that its notes are about. */
 static int note_event(void *arg, const struct phx_store_event *ev)
 {
 	struct changed *c = arg;
@@ -121,7 +122,7 @@ static void put_node(struct feed *f, const struct phx_state *s, const char *name
 	view_node_put(f->d, s, n, moves ? &f->moving[channel] : &f->still[channel], nodes);
 }
 
-/* The engine is let go in between. */
+/* Unlocks the engine now and then. */
 static void put_nodes(struct feed *f, const struct changed *c, int channel, struct phx_buf *nodes,
 		      struct phx_buf *gone)
 {
@@ -169,7 +170,7 @@ static void publish_all(struct feed *f, const struct changed *c)
 	f->said_ms = phx_clock_ms();
 }
 
-/* They missed something, and ask for all. */
+/* Tells readers that they missed changes and must read all again. */
 static void publish_lost(struct feed *f)
 {
 	for (unsigned i = 0; i < CHANNELS; i++)
@@ -196,7 +197,7 @@ static bool may_read(void *arg, const struct phx_http_peer *peer, unsigned chann
 			      : person_scope(f->d, peer, right) != PHX_SCOPE_NONE;
 }
 
-/* Rights were given or taken, or a session may have ended by itself. */
+/* Checks the readers again: rights have changed, or a session may have ended. */
 static void look_at_readers(struct feed *f, bool quiet)
 {
 	unsigned rights = f->d->rights;
@@ -222,7 +223,7 @@ static void tell_news(struct feed *f, uint64_t last)
 	PHX_AUTO(changed_fini) struct changed c = {0};
 	struct phx_err err = {0};
 	bool failed = read_changed(f, last, &c, &err) < 0;
-	/* browsers read all anew: once, and again when that can be told */
+	/* browsers read all again, now and once changes can be read again */
 	if (failed && !f->failed)
 		fprintf(stderr, "phxd: what changed cannot be told to browsers: %s\n", err.text);
 	if (failed != f->failed)
@@ -234,7 +235,7 @@ static void tell_news(struct feed *f, uint64_t last)
 	f->frame_ms = phx_clock_ms();
 }
 
-/* How long there is nothing to do; 0: there is. */
+/* Ms until there is something to do; -1: never, nobody reads. */
 static int64_t rest_ms(const struct feed *f, unsigned n, int64_t now)
 {
 	int64_t frame = f->frame_ms + FRAME_MS - now, quiet = f->said_ms + QUIET_MS - now;
@@ -247,7 +248,7 @@ static int64_t rest_ms(const struct feed *f, unsigned n, int64_t now)
 	return quiet;
 }
 
-/* What comes within a frame's time is one frame. */
+/* Changes within one frame's time go into one frame. */
 static void *run(void *arg)
 {
 	struct feed *f = arg;
@@ -328,8 +329,7 @@ void feed_free(struct feed *f)
 	free(f);
 }
 
-/* The first to read is told what comes after this moment, and nothing of the time when nobody
- * read. */
+/* The first reader is told what changes from now on, and nothing from the time without readers. */
 void api_feed(struct phx_http_request *q, void *arg)
 {
 	struct daemon *d = arg;

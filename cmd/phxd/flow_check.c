@@ -1,6 +1,6 @@
-/* Workflows that are only looked at: checked and put into another form, without being submitted;
- * the findings are those for which the head refuses to carry one out. Called by way of routes.def
- * on the threads of reads.c, one after the other, and by api_flows.c. Keeps nothing. */
+/* Checks workflows, or converts them, without submitting them; the findings are the reasons for
+ * which the head would refuse to run one. Called by way of routes.def on the threads of reads.c,
+ * and by api_flows.c and api_triggers.c. Keeps nothing. */
 #include "phxd/daemon.h"
 
 #include <errno.h>
@@ -15,7 +15,7 @@
 enum { WORDS_MAX = 48 << 10, FINDINGS_MAX = 1000 };
 #define WHAT "workflow" /* stands for the file in errors */
 
-/* ---- what an agent could not be told of ---- */
+/* ---- tasks that an order cannot hold ---- */
 
 struct telling {
 	const struct phx_flow *f;
@@ -191,7 +191,7 @@ void api_workflow_check(struct phx_http_request *q, void *arg)
 
 /* ---- convert ---- */
 
-/* No browser shows what it is given as anything but text. */
+/* Browsers must show any content only as text. */
 static const char *type_of(enum phx_workflow_form form)
 {
 	return form == PHX_WORKFLOW_WFFORMAT ? "application/json" : "text/plain; charset=utf-8";

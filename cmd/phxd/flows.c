@@ -1,6 +1,6 @@
-/* What workflows run: their texts, each kept in a file of its digest, and read when a task of it is
- * given to a node or shown. The core has the shape alone. Asked by tasks.c and the API, on any
- * thread; a text that is in use is held under one lock. */
+/* The texts of workflows: each is kept in a file named by its digest, and read when a task is given
+ * to a node or shown. The core has only the shape of a workflow. Called by tasks.c and the API, on
+ * any thread; a text in use holds the lock. */
 #include "phxd/daemon.h"
 
 #include <dirent.h>
@@ -26,10 +26,10 @@ struct text {
 	uint64_t used;
 };
 
-/* A text that is kept, and of which the engine has not been told yet. */
+/* A text that is kept and not settled yet. */
 struct keeping {
 	char digest[PHX_SHA256_HEX];
-	uint32_t n; /* by so many at a time */
+	uint32_t n; /* number of callers that keep it */
 };
 
 struct flows {
@@ -107,7 +107,8 @@ static void sweep(struct flows *f)
 	f->n_taken = 0;
 }
 
-/* Of the others it may not be known whether it was done: the next start knows. */
+/* Has the engine refused it for certain? After other errors it may have been accepted: the next
+ * start will know. */
 static bool is_refusal(int r)
 {
 	return r < 0 && r != -EIO && r != -EROFS && r != -EAGAIN && r != -ENOMEM;
@@ -195,7 +196,7 @@ char *flows_path(const struct flows *f, const char *digest)
 	return path_of(f->d, digest);
 }
 
-/* The one of this digest, or the one that was not used for longest, emptied. */
+/* The slot of this digest, or the least recently used one, emptied. */
 static struct text *slot_of(struct flows *f, const char *digest)
 {
 	struct text *oldest = &f->texts[0];

@@ -1,5 +1,5 @@
-/* The process that talks to BMCs and runs what a site has of programs (lib/power/hands.h), as phxd
- * uses it. Called by main.c, and by any thread that needs something done. */
+/* How phxd uses the hands, the process that talks to BMCs and runs the site's programs
+ * (lib/power/hands.h). Called by main.c, and by any thread that needs the process. */
 #include "phxd/apart.h"
 #include "phxd/daemon.h"
 
@@ -64,7 +64,7 @@ int hands_tick(struct hands *h)
 	return apart_tick(&h->watch, phx_hands_pid(h->process));
 }
 
-/* ---- what nodes name ---- */
+/* ---- files that BMCs of nodes name ---- */
 
 static bool is_known(const struct phx_list *bmcs, const struct phx_bmc *bmc)
 {
@@ -75,7 +75,7 @@ static bool is_known(const struct phx_list *bmcs, const struct phx_bmc *bmc)
 	return false;
 }
 
-/* One BMC for each file that any names. */
+/* Picks one BMC for each pair of password file and script, at most FILES_MAX. */
 static void pick_bmcs(struct daemon *d, struct phx_list *ret)
 {
 	const struct phx_state *s = engine_lock(d->engine);

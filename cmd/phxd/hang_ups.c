@@ -1,5 +1,5 @@
-/* See hang_ups.h. Called by the threads that hold requests: waits.c, holds.c, logs.c. Answers
- * none. */
+/* See hang_ups.h. Called by the threads that hold requests: waits.c, holds.c, asks.c. Answers none.
+ */
 #include "phxd/hang_ups.h"
 
 #include <errno.h>

@@ -20,7 +20,7 @@
 
 enum { SHARED = 01775, OWN = 0755 };
 
-/* ---- who he is ---- */
+/* ---- the head's user ---- */
 
 static int find(const struct phx_config *cfg, struct passwd *ret, char **ret_texts)
 {
@@ -57,9 +57,9 @@ int head_user_refuse(const struct phx_config *cfg, uid_t uid, struct phx_err *er
 	return 0;
 }
 
-/* ---- what he is given ---- */
+/* ---- files for the head's user ---- */
 
-/* A file of his own, if it is there: never by a link. */
+/* Gives a file to the user, if it exists; never through a link. */
 static int give_file(const char *path, const struct passwd *pw, struct phx_err *err)
 {
 	struct stat st;
@@ -76,8 +76,8 @@ static int give_file(const char *path, const struct passwd *pw, struct phx_err *
 		: 0;
 }
 
-/* A directory of root's in which he makes files, and removes none but his own; root's alone again,
- * where that is who he is. */
+/* Lets the user make files in a directory of root, but remove only own ones (sticky). If the user
+ * is root, makes the directory root's alone again. */
 static int share_dir(const char *path, const struct passwd *pw, struct phx_err *err)
 {
 	struct stat st;
@@ -100,8 +100,8 @@ static bool is_same_dir(const struct stat *a, const char *path)
 	return stat(path, &b) == 0 && a->st_dev == b.st_dev && a->st_ino == b.st_ino;
 }
 
-/* A journal that lies elsewhere than in state_dir: what else is there would be given away with its
- * directory. */
+/* For a journal outside state_dir: nothing else may be in its directory, which the user may write
+ * in. */
 static int check_alone(const struct phx_config *cfg, const char *path, struct phx_err *err)
 {
 	const char *name = strrchr(cfg->journal, '/');
@@ -125,7 +125,7 @@ static int check_alone(const struct phx_config *cfg, const char *path, struct ph
 	return r;
 }
 
-/* The database, and what lies beside it. */
+/* Gives the database and the files beside it. */
 static int give_journal(const struct phx_config *cfg, const struct passwd *pw, struct phx_err *err)
 {
 	static const char *const beside[] = {"", "-wal", "-shm", "-journal", ".mark", ".lock"};
@@ -140,7 +140,7 @@ static int give_journal(const struct phx_config *cfg, const struct passwd *pw, s
 	return r;
 }
 
-/* Root's own places in what is shared, there before anybody else can make them. */
+/* Makes root's own entries in the shared directories before anybody else can. */
 static int make_roots(const struct phx_config *cfg, struct phx_err *err)
 {
 	static const char *const running[] = {"dnsmasq", "boot", "hands"};
@@ -162,7 +162,8 @@ static int make_roots(const struct phx_config *cfg, struct phx_err *err)
 	return r < 0 ? r : 0;
 }
 
-/* A directory of root's by that name itself: what the head may have put in its place is none. */
+/* Makes a directory of root readable for all. Ignores anything else that the head may have put in
+ * its place. */
 static int show_dir(const char *path, struct phx_err *err)
 {
 	struct stat st;
@@ -173,7 +174,7 @@ static int show_dir(const char *path, struct phx_err *err)
 	return shown ? 0 : phx_err_set(err, -errno, "%s: %s", path, strerror(errno));
 }
 
-/* What phxd has made to be seen by all; the umask of its unit took that away. */
+/* Directories that all may read, in spite of the umask of phxd's unit. */
 static int show_dirs(const struct phx_config *cfg, struct phx_err *err)
 {
 	const char *const seen[] = {cfg->image_dir, cfg->package_dir, cfg->package_key_dir,
@@ -184,7 +185,7 @@ static int show_dirs(const struct phx_config *cfg, struct phx_err *err)
 	return r;
 }
 
-/* What the head makes, and makes anew. */
+/* Gives the files that the head writes. */
 static int give_written(const struct phx_config *cfg, const struct passwd *pw, struct phx_err *err)
 {
 	static const char *const published[] = {"site.cpio", "site.pub", "attest.pub"};
@@ -209,8 +210,8 @@ static int give_all(const struct phx_config *cfg, const struct passwd *pw, struc
 	return r ? r : give_written(cfg, pw, err);
 }
 
-/* Has it been given to somebody, by a launcher of before? Group and owner tell: systemd sets the
- * mode of the directory anew. */
+/* Did an earlier launcher give the files to a user? Tells by group and owner, because systemd
+ * resets the directory's mode. */
 static bool is_given(const struct phx_config *cfg)
 {
 	struct stat dir, journal;
@@ -219,7 +220,7 @@ static bool is_given(const struct phx_config *cfg)
 		journal.st_gid == dir.st_gid;
 }
 
-/* A journal of before changes hands: once. */
+/* Gives all files, and tells, once, that an existing journal changes its owner. */
 static int give_told(const struct phx_config *cfg, const struct passwd *pw, struct phx_err *err)
 {
 	struct stat st;
@@ -265,7 +266,7 @@ int head_user_become(const struct phx_config *cfg, const char *config_path, stru
 		{cfg->run_dir, ALL},
 		{journal, ALL},
 		{cfg->output_dir, ALL},
-		{cfg->re_dir, ALL}, /* what is our own there; for the rest there are helpers */
+		{cfg->re_dir, ALL}, /* for what is our own there; helpers access the rest */
 		{cfg->image_dir, READ},
 		{cfg->package_dir, READ},
 		{cfg->package_key_dir, READ},
@@ -275,7 +276,7 @@ int head_user_become(const struct phx_config *cfg, const char *config_path, stru
 		{cfg->rules_file, READ},
 		{cfg->slurm_dir, READ},
 		{dirname(config), READ},
-		/* names of users, of hosts, libraries for both; the machine */
+		/* names of users and hosts, libraries for both; facts of the machine */
 		{"/etc", READ},
 		{"/usr", READ},
 		{"/lib", READ},
@@ -298,7 +299,7 @@ int head_user_become(const struct phx_config *cfg, const char *config_path, stru
 	int r = setenv("SQLITE_TMPDIR", journal, 1) < 0 ? -ENOMEM : phx_confine_self(&c, err);
 	if (r < 0)
 		return r;
-	/* the change of user has cleared it */
+	/* the change of user has cleared the signal */
 	if (prctl(PR_SET_PDEATHSIG, SIGKILL) < 0 || getppid() != launcher)
 		return phx_err_set(err, -EPIPE, "the launcher has ended");
 	return 0;

@@ -157,7 +157,7 @@ static int answer(void *arg, const struct phx_apart_question *q, struct phx_apar
 
 int helper_run(void)
 {
-	/* its directory, and what it is given: nothing else */
+	/* only its directory, and the descriptors that it is given */
 	static const struct phx_confine_path paths[] = {
 		{".", PHX_CONFINE_READ | PHX_CONFINE_WRITE | PHX_CONFINE_DIRS}};
 	const struct phx_confine c = {.what = "the helper",
@@ -194,7 +194,7 @@ int helper_open(struct phx_apart *h, const char *path, uint64_t max, struct phx_
 	int r = phx_apart_ask(h, &q, 0, &reply, err);
 	if (r < 0)
 		return r;
-	/* it is the user's process, and so may be what it gives */
+	/* the process is the user's, so its answers are not trusted */
 	if (!reply.fd || fstat(reply.fd, &st) < 0 || !S_ISREG(st.st_mode) ||
 	    (uint64_t)st.st_size > max)
 		return phx_err_set(err, -EINVAL, "%s: is no regular file", path);

@@ -1,7 +1,7 @@
-/* Requests that are held until what they ask for has come about: the end of a job, an RE that has
- * its nodes. Each is answered by its handler when that is so, or when its time is up; a thread of
- * their own looks at all of them when the journal has grown or a client has hung up, and at no
- * other time. */
+/* Requests that are held until a state is reached: the end of a job, an RE that has its nodes. Each
+ * is answered by its handler when that is so, or when its time is up. A thread of its own checks
+ * all of them when the journal has grown, rights have changed, a client has hung up, or the time of
+ * one is up. */
 #include "phxd/daemon.h"
 
 #include <errno.h>
@@ -15,9 +15,9 @@ struct held {
 	struct holds_wish wish;
 	int64_t until_ms;
 	bool gone;       /* its client has hung up */
-	unsigned rights; /* when it was looked at last what its sender may */
+	unsigned rights; /* daemon.rights when the sender's right was checked last */
 	enum phx_scope scope;
-	bool lost; /* he may less than when he came */
+	bool lost; /* the sender has a smaller right than at first */
 };
 
 struct holds {
@@ -28,7 +28,7 @@ struct holds {
 	bool stopped;
 	struct hang_ups hang_ups;
 	struct phx_list fresh; /* struct held, not looked at yet */
-	struct phx_list list;  /* the thread's own */
+	struct phx_list list;  /* of the thread alone */
 };
 
 static int64_t next_ms(const struct holds *h)
@@ -39,7 +39,7 @@ static int64_t next_ms(const struct holds *h)
 	return ms;
 }
 
-/* Until there is something to look at. False: nobody is held any more. */
+/* Waits until there is something to check. False: stopped. */
 static bool await_news(struct holds *h)
 {
 	hang_ups_clear(&h->hang_ups);
@@ -62,7 +62,8 @@ static bool await_news(struct holds *h)
 	return goes_on;
 }
 
-/* Who may less than when he came. Before the engine is locked: it asks who people are. */
+/* Marks requests whose sender has a smaller right than at first. Call it before the engine is
+ * locked: it may ask the user database. */
 static void look_at_rights(struct holds *h)
 {
 	for (uint32_t i = 0; i < h->list.n; i++) {
@@ -75,7 +76,7 @@ static void look_at_rights(struct holds *h)
 	}
 }
 
-/* Takes those out that are to be answered now. */
+/* Takes out the requests to answer now. */
 static struct phx_list take_due(struct holds *h, bool all)
 {
 	struct phx_list due = {0};
@@ -115,7 +116,7 @@ static void *run(void *arg)
 		PHX_LIST_EACH(struct held, x, &due)
 			answer(h, x);
 		phx_list_fini(&due);
-		if (h->list.n) /* what comes at once is looked at together */
+		if (h->list.n) /* events that come together are checked together */
 			reads_breathe(began_us);
 	}
 	return NULL;

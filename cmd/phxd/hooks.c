@@ -1,7 +1,7 @@
-/* Calls that fire triggers: POST /hook/NAME with the trigger's token, and no other identity. Who
- * shows no token, a wrong one, or one of a trigger that is not there, gets one answer, and soon has
- * to wait. How often a trigger may be called is bounded, and what its calls have journalled counts
- * as its owner's. Called by way of routes.def. */
+/* Calls that fire triggers: POST /hook/NAME with the trigger's token, and no other identity. A
+ * missing token, a wrong one and a trigger that does not exist get the same answer, and the caller
+ * soon has to wait. Calls of a trigger are rate-limited, and what they journal counts as its
+ * owner's. Called by way of routes.def. */
 #include "phxd/daemon.h"
 
 #include <errno.h>
@@ -12,17 +12,17 @@
 
 enum {
 	CALLERS = 512,      /* addresses that are remembered, and triggers */
-	WRONG_AT_ONCE = 10, /* tokens of one address; then one in WRONG_MS */
+	WRONG_AT_ONCE = 10, /* wrong tokens of one address at once; then one per WRONG_MS */
 	WRONG_MS = 6000,
-	CALLS_AT_ONCE = 60, /* of one trigger; then one in CALL_MS */
+	CALLS_AT_ONCE = 60, /* calls of one trigger at once; then one per CALL_MS */
 	CALL_MS = 1000,
 	EVENT_BYTES = 512, /* of a call, in the journal */
-	KEY_MAX = 80,      /* of one caller */
+	KEY_MAX = 80,      /* of one key, an address or a trigger */
 	IDEMPOTENCE_MAX = 200,
 	TOKEN_BYTES = 20,
 };
 
-/* When it would be empty: one that empties at `now` or before is. */
+/* A leaky bucket: it is empty at empty_ms and later. */
 struct bucket {
 	char key[KEY_MAX];
 	int64_t empty_ms;
@@ -66,7 +66,7 @@ int hooks_token(char ret_token[HOOK_TOKEN_MAX], char ret_sha256[PHX_SHA256_HEX])
 
 /* ---- limits ---- */
 
-/* That of the key, or the one that is empty for longest. */
+/* The bucket of the key; if it has none, the one that has been empty for longest. */
 static struct bucket *bucket_of(struct hooks *h, const char *key)
 {
 	struct bucket *oldest = &h->buckets[0];
@@ -81,7 +81,7 @@ static struct bucket *bucket_of(struct hooks *h, const char *key)
 	return oldest;
 }
 
-/* One more; 0, or the seconds after which it may be. */
+/* Counts one more; 0, or the seconds to wait if there are too many. */
 static int64_t take(struct hooks *h, const char *key, int64_t each_ms, int64_t at_once)
 {
 	int64_t now = engine_now(h->d->engine), wait_ms;
@@ -97,7 +97,7 @@ static int64_t take(struct hooks *h, const char *key, int64_t each_ms, int64_t a
 
 /* ---- the token ---- */
 
-/* What the head knows of the trigger of that name; zeroes for one that is not there. */
+/* What the head knows of a trigger by its name; zeroed if there is none. */
 struct called {
 	uint64_t id;
 	char token_sha256[PHX_SHA256_HEX], owner[PHX_IDENTITY_MAX];
@@ -117,7 +117,7 @@ static struct called find(struct daemon *d, const char *name)
 	return c;
 }
 
-/* Takes as long whatever is in them. */
+/* Compares in constant time. */
 static bool is_same(const char a[PHX_SHA256_HEX], const char b[PHX_SHA256_HEX])
 {
 	unsigned char differ = 0;
@@ -135,7 +135,7 @@ static bool shows_token(const struct phx_http_request *q, const struct called *c
 		: phx_http_header(q, "X-Phoenix-Token");
 	char sha256[PHX_SHA256_HEX] = "";
 	bool there = token && phx_sha256_of(token, strlen(token), sha256) == 0;
-	/* compared also where there is no such trigger: both take as long */
+	/* compared even if there is no such trigger, to take the same time */
 	bool same = is_same(sha256, c->token_sha256);
 	return same && there && c->id;
 }
@@ -157,7 +157,8 @@ static void refuse(struct hooks *h, struct phx_http_request *q)
 
 /* ---- a call ---- */
 
-/* Of its body; with Idempotency-Key, of that as well: the same call twice is then the same. */
+/* Digest of a call's body, with its Idempotency-Key if there is one: a repeated call then has the
+ * same digest. */
 static int digest_of(const struct phx_http_request *q, const char *key, char ret[PHX_SHA256_HEX])
 {
 	struct phx_sha256 *sum = NULL;

@@ -1,7 +1,6 @@
-/* The names of the nodes of a pool or an RE, folded, as the API shows them. Who is in which is
- * asked again and again and seldom changes: a text is made anew only when its nodes are others.
- * All of it under the engine's lock. Called by the files that show pools and REs (view.c,
- * view_re.c). */
+/* The folded hostlists of pools and REs, as the API shows them. They are read often and change
+ * seldom, so a text is made again only when the nodes have changed. All under the engine's lock.
+ * Called by the files that show pools and REs (view.c, view_re.c). */
 #include <string.h>
 
 #include "base/nodeset.h"
@@ -10,7 +9,7 @@
 struct kept {
 	enum phx_members_kind kind;
 	char key[PHX_NAME_MAX];
-	uint64_t changed; /* as of which it is right */
+	uint64_t changed; /* the change of the members for which the text is valid */
 	char *text;
 };
 
@@ -33,7 +32,7 @@ static char *fold(const struct phx_state *s, enum phx_members_kind kind, const c
 	return names ? phx_nodeset_fold(&set) : NULL;
 }
 
-/* Its place, new or that of a group that nobody is in; NULL on ENOMEM. */
+/* The entry of a group, else a new one or that of an empty group; NULL on ENOMEM. */
 static struct kept *find(struct phx_list *h, const struct phx_state *s, enum phx_members_kind kind,
 			 const char *key)
 {

@@ -1,7 +1,7 @@
-/* Which kind of identity a word means that people wrote without one: the user of the head of that
- * name if there is one, else the certificate. Found out here, once, where the word comes in; what
- * is stored and compared has its kind. Called by the handlers of requests, by catalog.c, and at the
- * start for what an older journal holds. */
+/* The kind of an identity that people wrote without one: a user of the head if there is one of that
+ * name, else a certificate. It is settled here, once, when the word comes in; identities are stored
+ * and compared with their kinds. Called by the handlers of requests, by catalog.c, and at the start
+ * for owners in an older journal. */
 #include "phxd/daemon.h"
 
 #include <errno.h>
@@ -36,7 +36,7 @@ int identity_settle(const char *word, const char *known, char ret[PHX_IDENTITY_M
 			      "'%.80s' is no user of the head, and no name of a certificate", word);
 }
 
-/* "*" is everybody; groups are of the head alone. */
+/* "*" is everybody; groups are always the head's. */
 static bool has_no_kind(const char *word)
 {
 	return !strcmp(word, "*") || phx_str_starts(word, "group:");
@@ -57,7 +57,8 @@ int identity_settle_list(char *list, size_t size, struct phx_err *err)
 	return r ? r : phx_str_copy(list, size, to);
 }
 
-/* As people may write it and mean the same: without its kind, where that is found out rightly. */
+/* The identity as people may write it: without its kind, if identity_settle() would find the same.
+ */
 static void shorten(const char *identity, char ret[PHX_IDENTITY_MAX])
 {
 	struct phx_identity is;
@@ -112,5 +113,5 @@ int identity_settle_owners(struct daemon *d, struct phx_err *err)
 		r = r ? r : engine_submit(d->engine, &ev, NULL, err);
 	}
 	phx_list_fini(&words);
-	return r == -EROFS ? 0 : r; /* it shows what there is, and changes nothing */
+	return r == -EROFS ? 0 : r; /* a read-only head can still show the state */
 }

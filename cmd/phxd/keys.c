@@ -1,6 +1,6 @@
-/* The process that holds the keys (lib/vault), as phxd uses it: started before the journal is
- * opened, which is signed; told when it had to be started again. Called by main.c, and by any
- * thread that needs something signed. */
+/* How phxd uses the vault, which holds the keys (lib/vault). It is started before the journal is
+ * opened, since the journal is signed. Called by main.c, and by any thread that needs a signature
+ * or certificate. */
 #include "phxd/apart.h"
 #include "phxd/daemon.h"
 
@@ -20,9 +20,9 @@ struct former {
 struct keys {
 	struct apart_watch watch;
 	struct phx_vault *vault;
-	/* who is certified is told the CAs that are believed then */
+	/* a certificate is sent with the CAs that are trusted at that moment */
 	pthread_rwlock_t changing;
-	struct phx_list former; /* struct phx_pki *: threads may be reading them */
+	struct phx_list former; /* struct phx_pki *: kept, as threads may be reading them */
 };
 
 struct phx_vault_config keys_config(const struct phx_config *cfg)
@@ -105,7 +105,7 @@ struct phx_signer keys_attester(struct keys *k)
 	return (struct phx_signer){attest, k};
 }
 
-/* The site as it is in the vault. */
+/* Asks the vault for the site's present keys. */
 static int ask_site(struct keys *k, struct phx_pki **ret, char **ret_complaint, struct phx_err *err)
 {
 	struct daemon *d = k->watch.d;
@@ -183,7 +183,7 @@ void keys_orders_put(struct keys *k, const struct phx_list *running, struct phx_
 	}
 }
 
-/* All that serves has it from now on; with `changing` held. */
+/* Makes all that serves use `pki`; with `changing` held. */
 static int serve_with(struct keys *k, struct phx_pki *pki, struct phx_err *err)
 {
 	struct daemon *d = k->watch.d;
@@ -205,8 +205,8 @@ static bool same_cas(const struct phx_pki *a, const struct phx_pki *b)
 	return phx_ca_number(phx_pki_ca_pem(a)) == phx_ca_number(phx_pki_ca_pem(b));
 }
 
-/* The vault may have ended behind the change, before it answered: what there is now counts,
- * whatever the error was. 0: it is changed. */
+/* After an error: the vault may have made the change and ended before it answered, so what it has
+ * now counts. 0: the CA is changed. */
 static int take_what_is(struct keys *k, int r, struct phx_err *err)
 {
 	struct phx_pki *pki = NULL;

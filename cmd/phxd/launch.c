@@ -1,5 +1,5 @@
-/* See launch.h: the head's side. Asked by main.c, and by any thread that needs what the launcher
- * alone may do. */
+/* See launch.h: the head's side. Called by main.c, and by any thread that needs something that only
+ * the launcher may do. */
 #include "phxd/launch.h"
 
 #include <errno.h>
@@ -28,7 +28,8 @@ struct launch {
 	struct phx_apart *apart;
 };
 
-/* Out of the way of what is started here, and nobody reads it by mistake. */
+/* Moves the socket away from standard input, so that no child inherits it and nothing reads it by
+ * mistake. */
 static int take_socket(int fd, int *ret)
 {
 	PHX_AUTO_CLOSE int null = open("/dev/null", O_RDONLY | O_CLOEXEC);
@@ -77,7 +78,7 @@ static int ask_with(struct launch *l, enum launch_op op, const void *body, size_
 	return phx_apart_ask(l->apart, &q, 0, ret, err);
 }
 
-/* What comes in a row, each of `size` bytes. */
+/* Copies the items of an answer, each of `size` bytes, into a list. */
 static int take_row(const struct phx_buf *b, size_t size, struct phx_list *ret)
 {
 	struct phx_list list = {0};

@@ -46,7 +46,7 @@ struct launch_re_make {
 struct launch_re_opened {
 	uid_t uid; /* the owner */
 	gid_t gid;
-	/* `fd` is the socket of a helper (helper.h) that runs as the owner in the directory */
+	/* `fd` is the socket of a helper (helper.h) that is the owner */
 	bool helper;
 	int fd; /* else a descriptor of the directory, which our own user owns */
 };

@@ -24,9 +24,9 @@
 
 enum { THREADS = 16, ARGS_MAX = 16, ENDED_BY_SIGNAL = 128 };
 
-/* ---- what it starts ---- */
+/* ---- its processes ---- */
 
-/* What speaks to the service manager is not the head's: it says it to us. */
+/* Removes the variables for talking to the service manager: the head tells us instead. */
 static const char **head_env(void)
 {
 	static const char *const ours[] = {"NOTIFY_SOCKET=", "WATCHDOG_PID="};
@@ -85,7 +85,7 @@ static bool again(struct launcher *l, int status)
 		launcher_restarts(status - ENDED_BY_SIGNAL);
 }
 
-/* 0: it runs, another one perhaps; else with what to end. */
+/* The head has ended: restarts it, or sets *ret_end and returns the status to end with. */
 static int head_ended(struct launcher *l, bool *ret_end, struct phx_err *err)
 {
 	pid_t pid = l->head.pid;
@@ -104,8 +104,8 @@ static int head_ended(struct launcher *l, bool *ret_end, struct phx_err *err)
 	return r ? r : start_head(l, err);
 }
 
-/* The status to end with; a negative errno. While a head reads its journal again, nobody else says
- * that all is well. */
+/* Returns the status to end with, or a negative errno. Feeds the watchdog while a head reads its
+ * journal again, as nobody else does then. */
 static int attend(struct launcher *l, struct phx_err *err)
 {
 	bool end = false;
@@ -134,7 +134,7 @@ static int open_signals(void)
 
 static void end_all(struct launcher *l)
 {
-	pthread_mutex_lock(&l->lock); /* and kept: who still asks is nobody */
+	pthread_mutex_lock(&l->lock); /* stays locked: no question is answered any more */
 	phx_children_free(l->children);
 	launcher_collect(&l->vault);
 	launcher_collect(&l->hands);
@@ -149,7 +149,7 @@ static void end_all(struct launcher *l)
 	phx_close_fd(&l->signals);
 }
 
-/* Its threads may outlive it: the caller ends then, and lets all be. */
+/* Threads that answer may still run when this returns: the caller must exit, and free nothing. */
 int launcher_run(const struct phx_config *cfg, char **argv, bool new_journal, bool serves)
 {
 	struct launcher l = {.cfg = cfg,

@@ -1,6 +1,6 @@
-/* What the head asks of the launcher, and is answered: see launch.h, and launch.def for the
- * questions. Started by launcher.c. Whoever has taken over the head can ask this and no more; what
- * he brings is looked at here. */
+/* Answers the head's questions: see launch.h, and launch.def for the questions. Started by
+ * launcher.c. An attacker who has taken over the head can ask these and no more, so all arguments
+ * are checked here. */
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -24,7 +24,7 @@
 static int add_child(struct launcher *l, const char *name, struct phx_argv *argv,
 		     struct phx_err *err)
 {
-	/* a directory of root's: the head may write in run_dir */
+	/* root's directory: in run_dir itself the head may write */
 	PHX_AUTO_FREE char *dir = phx_path("%s/boot", l->cfg->run_dir);
 	PHX_AUTO_FREE char *pid = phx_path("%s/boot/%s.pid", l->cfg->run_dir, name);
 	PHX_AUTO_FREE char *log = phx_path("%s/boot/%s.log", l->cfg->run_dir, name);
@@ -35,7 +35,7 @@ static int add_child(struct launcher *l, const char *name, struct phx_argv *argv
 	int r = dir && pid && log ? phx_dir_make(dir, 0755, err) : -ENOMEM;
 	r = r ? r : phx_children_add(l->children, &spec, err);
 	phx_argv_fini(argv);
-	return r == -EEXIST ? 0 : r; /* of the head before */
+	return r == -EEXIST ? 0 : r; /* a former head has started it */
 }
 
 static int start_dnsmasq(struct launcher *l, uint32_t n_nodes, struct phx_err *err)
@@ -79,7 +79,7 @@ static int op_vault(struct launcher *l, const struct phx_apart_question *q,
 {
 	const struct phx_vault_config config = keys_config(l->cfg);
 	(void)q;
-	launcher_collect(&l->vault); /* the head has let it go */
+	launcher_collect(&l->vault); /* the head no longer uses the former one */
 	int r = phx_vault_spawn(&config, &l->vault, &ret->fd, err);
 	if (r == 0)
 		ret->number = (uint64_t)l->vault.pid;
@@ -104,8 +104,7 @@ static int open_listener(struct launcher *l, enum phx_http_listener which, struc
 	int fd = phx_http_listen(&config, which, err);
 	if (fd < 0)
 		return fd;
-	/* who may do what is decided by peer credentials: users submit jobs through the same
-	 * socket */
+	/* open to all, as users submit jobs through it: rights follow from peer credentials */
 	if (which == PHX_HTTP_UNIX && chmod(l->cfg->socket, 0666) < 0) {
 		int r = phx_err_set(err, -errno, "%s: %s", l->cfg->socket, strerror(errno));
 		close(fd);
@@ -115,7 +114,7 @@ static int open_listener(struct launcher *l, enum phx_http_listener which, struc
 	return 0;
 }
 
-/* By a head that has the journal, so that no other phxd is at work, and before it writes. */
+/* The head has the journal open, so no other phxd runs, and it has not written yet. */
 static int op_sweep(struct launcher *l, const struct phx_apart_question *q,
 		    struct phx_apart_reply *ret, struct phx_err *err)
 {
@@ -197,7 +196,7 @@ static int op_say(struct launcher *l, const struct phx_apart_question *q,
 	return 0;
 }
 
-/* One line, that an anchor is: nothing else comes into a file of the administrator's. */
+/* Only a line that is an anchor may go into an administrator's file. */
 static int op_anchor(struct launcher *l, const struct phx_apart_question *q,
 		     struct phx_apart_reply *ret, struct phx_err *err)
 {
@@ -232,8 +231,8 @@ static int op_runner(struct launcher *l, const struct phx_apart_question *q,
 	return runner_spawn(l->cfg, &ret->fd, err);
 }
 
-/* A place of one that has ended, or of none; one that hangs in a module of PAM, where nobody waits
- * for it any more, is ended. */
+/* An unused place, or that of a process that has ended. Kills one that hangs in a PAM module when
+ * nobody waits for it any more. */
 static struct phx_process *free_door(struct launcher *l)
 {
 	int64_t now = phx_clock_ms();
@@ -267,7 +266,7 @@ static int op_door(struct launcher *l, const struct phx_apart_question *q,
 
 /* ---- data of REs ---- */
 
-/* The name of an RE, which is a directory's. */
+/* Reads the name of an RE, which is also that of a directory. */
 static int name_in(const struct phx_apart_question *q, char ret[PHX_NAME_MAX], struct phx_err *err)
 {
 	if (phx_str_copy(ret, PHX_NAME_MAX, q->n ? q->body : "") < 0 || !phx_name_valid(ret))
@@ -346,7 +345,7 @@ static int op_re_set_aside(struct launcher *l, const struct phx_apart_question *
 	return r;
 }
 
-/* The directory that is asked for, opened. */
+/* Opens the directory that is asked for. */
 static int open_place(struct launcher *l, const struct phx_apart_question *q, struct stat *ret,
 		      struct phx_err *err)
 {
@@ -383,8 +382,8 @@ static int op_re_open(struct launcher *l, const struct phx_apart_question *q,
 	return r;
 }
 
-/* What is the head's own is watched as the head's user, in a process that reads that directory
- * alone. */
+/* A directory of the head's own user is watched as that user, by a process that can read only that
+ * directory. */
 static int op_re_watch(struct launcher *l, const struct phx_apart_question *q,
 		       struct phx_apart_reply *ret, struct phx_err *err)
 {
@@ -443,7 +442,7 @@ struct hearing {
 	int fd;
 };
 
-/* What says something else than a question is no head of ours any more. */
+/* A head that sends anything but a question is not ours any more: it is killed. */
 static void *hear(void *arg)
 {
 	struct hearing *h = arg;

@@ -1,13 +1,12 @@
-/* Liveness and long polls: soft state that a restart may lose. A beat that
- * brings nothing new never touches the core; silence and change do, as events.
- * Called by the API's threads and the loop.
- * Time is the monotonic clock's: how long a node was silent is nobody's to set. Each contact stands
- * in the slot of a wheel at or before the moment at which something is due for it (a poll to be
- * answered, silence to be told); the loop looks at the slots that have come, and sleeps until the
- * next one that holds somebody.
+/* Liveness and long polls: soft state that a restart may lose. A beat without news never touches
+ * the core; silence and changes do, as events. Called by the API's threads and the loop. Uses the
+ * monotonic clock, so that nobody can set how long a node was silent. A timer wheel holds each
+ * contact in the slot at or before the time when something is due for it (a poll to answer, silence
+ * to tell); the loop handles slots whose time has come, and sleeps until the next one that is not
+ * empty.
  *
- * Lock order: the engine's, then this one's (the API shows monitors under the engine's
- * lock). So nothing asks the engine while it holds this lock. */
+ * Lock order: the engine's, then this one's (the API shows monitors under the engine's lock). So
+ * nothing asks the engine while it holds this lock. */
 #include "phxd/daemon.h"
 
 #include <assert.h>
@@ -21,37 +20,37 @@
 #include "node/lateness.h"
 
 enum {
-	BACK_MS = 10, /* who comes back together is told together */
+	BACK_MS = 10, /* nodes that return together are told together */
 	LOOK_AGAIN_MS = 5000,
 	SLOT_MS = 100 /* libmicrohttpd looks at all that are held whenever a slot is answered */,
-	SLOTS = 512 /* what is due later stands in the last one, and is looked at again */
+	SLOTS = 512 /* what is due later waits in the last one, and is put in again */
 };
 
 /* What one agent may have journalled at once; a byte a millisecond is forgotten. The journal keeps
  * everything, and a node gone mad (or bad) must not fill the head's disk. */
 enum { TELL_BYTES_MAX = 4 << 20, REPORT_BYTES = 1024 };
 
-/* One node as it is heard now. */
+/* What is known of one node. */
 struct contact {
 	char node[PHX_NAME_MAX];
-	uint32_t place;            /* in the table */
-	int64_t heard_ms, away_ms; /* and for how long the head had been away until then */
-	int64_t free_ms; /* since when its next beat may come; 0: not known, or it has come */
+	uint32_t place;            /* index in `contacts` */
+	int64_t heard_ms, away_ms; /* and late.away_ms then */
+	int64_t free_ms; /* when its last poll was answered; 0: unknown, or a beat came since */
 	bool missing;    /* told to the core */
-	bool quiet;      /* told to the core; until it is heard again */
-	bool fresh;      /* since this daemon started it was not heard yet */
+	bool quiet;      /* told to the core as quiet; until it is heard */
+	bool fresh;      /* not heard yet, or the core is to be told again */
 	bool wake;       /* orders may have changed since the last answer */
 	int64_t looked_ms;
 	char *monitor, *sessions;
-	int64_t use_ppm; /* of the monitor: -1 none told */
-	char *use_error; /* and why; NULL: no reason */
+	int64_t use_ppm; /* of the monitor; -1: none */
+	char *use_error; /* why; NULL: no reason */
 	bool reported;   /* to the core, since the last hello: */
 	struct beat_report report;
 	struct phx_http_request *held;
 	int64_t held_until_ms;
 	struct phx_list running;     /* struct beat_running: what its agent runs that is held */
-	int64_t told_bytes, told_ms; /* what it had journalled lately, and as of when */
-	int64_t slot;                /* of the wheel, counted from the clock's beginning; 0 none */
+	int64_t told_bytes, told_ms; /* bytes journalled lately, and as of when */
+	int64_t slot;                /* of the wheel, since the clock's zero; 0: none */
 	struct contact *next, *prev; /* in that slot */
 };
 
@@ -62,10 +61,10 @@ struct live {
 	struct phx_list contacts; /* struct contact * */
 	struct phx_hash places;   /* of contacts, by their names */
 	struct contact *wheel[SLOTS];
-	int64_t turned; /* up to this slot everything was looked at */
+	int64_t turned; /* all slots up to this one were handled */
 	struct phx_lateness late;
-	struct phx_list back; /* struct phx_word: who is there again */
-	bool adopted;         /* by the loop's thread alone */
+	struct phx_list back; /* struct phx_word: nodes that are back */
+	bool adopted;         /* used by the loop's thread alone */
 	bool stopped;         /* nothing is held any more */
 };
 
@@ -113,13 +112,13 @@ static void take_out(struct live *l, struct contact *c)
 	c->next = c->prev = NULL;
 }
 
-/* How much of its silence is the head's own. */
+/* How much of the node's silence was the head's fault. */
 static int64_t own_ms(const struct live *l, const struct contact *c)
 {
 	return phx_lateness_own_ms(&l->late, c->away_ms, l->d->cfg.missing_after_ms);
 }
 
-/* When something is due for it; INT64_MAX. */
+/* When something is due for it; INT64_MAX: never. */
 static int64_t due_of(const struct live *l, const struct contact *c)
 {
 	const struct phx_config *cfg = &l->d->cfg;
@@ -129,8 +128,8 @@ static int64_t due_of(const struct live *l, const struct contact *c)
 	return c->held && c->held_until_ms < silent_ms ? c->held_until_ms : silent_ms;
 }
 
-/* Its place follows what is due; one that stands too early is looked at for nothing, and put where
- * it belongs then. */
+/* Puts the contact into the slot of its due time. One that is in an earlier slot stays: it is
+ * looked at in vain, and then put where it belongs. */
 static void put_in(struct live *l, struct contact *c)
 {
 	int64_t due_ms = due_of(l, c);
@@ -175,7 +174,7 @@ static struct contact *contact_of(struct live *l, const char *node, int64_t now)
 	return c;
 }
 
-/* Out of the table, in which the last one takes its place. */
+/* Removes it from the table; the last one takes its place. */
 static void remove_contact(struct live *l, struct contact *c)
 {
 	struct contact *last = contact_at(l, --l->contacts.n);
@@ -185,7 +184,8 @@ static void remove_contact(struct live *l, struct contact *c)
 	phx_hash_drop(&l->places, phx_hash_text(c->node), c->place);
 	last->place = c->place;
 	*PHX_LIST_AT(&l->contacts, struct contact *, last->place) = last;
-	phx_hash_put(&l->places, phx_hash_text(last->node), last->place); /* there is room */
+	phx_hash_put(&l->places, phx_hash_text(last->node),
+		     last->place); /* a slot has become free */
 }
 
 static void free_contact(struct contact *c)
@@ -232,7 +232,7 @@ void live_put_monitor(struct live *l, const char *node, struct phx_buf *b)
 	pthread_mutex_unlock(&l->lock);
 }
 
-/* Reading it takes as long as a node likes. */
+/* The node decides how long parsing takes. */
 json_t *live_monitor(struct live *l, const char *node)
 {
 	PHX_AUTO(phx_buf_fini) struct phx_buf b = {0};
@@ -283,7 +283,7 @@ bool live_may_tell(struct live *l, const char *node, size_t bytes)
 	return may;
 }
 
-/* Under the lock: is it another report than the core was told? Remembers it. */
+/* Under the lock: does it differ from the report that the core was told? Remembers it. */
 static bool changes(struct contact *c, const struct beat_report *r, int64_t now)
 {
 	bool same = c->reported && !memcmp(&c->report, r, sizeof(*r));
@@ -316,7 +316,7 @@ struct live_news live_beat(struct live *l, const char *node, struct beat *b)
 		measure(c, b);
 		news.back = hear(l, c, now);
 		news.report = changes(c, &b->report, now);
-		/* an answer may have been lost on its way: now and then it is time to look */
+		/* an answer may have been lost: look now and then anyway */
 		news.look = c->wake || now - c->looked_ms > LOOK_AGAIN_MS;
 		c->looked_ms = news.look ? now : c->looked_ms;
 		c->wake = false;
@@ -341,7 +341,7 @@ void live_untold(struct live *l, const char *node)
 
 static const char no_orders[] = "{\"orders\":[]}";
 
-/* What has to be answered, taken out of the table so that replies happen without its lock. */
+/* A poll to answer, taken out of the table so that the reply is sent without the lock. */
 struct release {
 	struct phx_http_request *q;
 	struct phx_list running;
@@ -362,7 +362,7 @@ static void answer_empty(struct release r)
 	phx_list_fini(&r.running);
 }
 
-/* False, and no answer, when there are no orders. */
+/* False, without an answer, if there are no orders. */
 static bool answer_orders(struct live *l, const char *node, const struct release *r)
 {
 	struct phx_buf b = {0};
@@ -377,8 +377,8 @@ static bool answer_orders(struct live *l, const char *node, const struct release
 	return some;
 }
 
-/* Puts the suspended poll where live_wake() finds it. What has to be answered instead, at once, is
- * returned: the poll that was held before, or `new` itself when nothing can be held. */
+/* Puts the suspended poll where live_wake() finds it. Returns the poll that must be answered at
+ * once instead: the one that was held before, or `new` if it cannot be held. */
 static struct release hold(struct live *l, const char *node, struct release new, int64_t wait_ms,
 			   bool *ret_again)
 {
@@ -458,7 +458,7 @@ void live_forget_gone(struct live *l, const char *node)
 
 /* ---- time ---- */
 
-/* Names of nodes (struct phx_word), by what the core is told of them. */
+/* Names (struct phx_word) of nodes to tell the core about. */
 struct told {
 	struct phx_list quiet, missing, back;
 };
@@ -466,7 +466,7 @@ struct told {
 void live_back(struct live *l, const char *node)
 {
 	pthread_mutex_lock(&l->lock);
-	tell_put_name(&l->back, node); /* lack of memory: its next beat finds it down */
+	tell_put_name(&l->back, node); /* without memory, its next beat finds it down */
 	pthread_mutex_unlock(&l->lock);
 	wake_in(l->d->wake, BACK_MS);
 }
@@ -475,12 +475,11 @@ static void tell(struct live *l, int kind, struct phx_list *names)
 {
 	tell_nodes(l->d, kind, names);
 	PHX_LIST_EACH(struct phx_word, w, names)
-		live_untold(l, w->text); /* a full disk: it is noticed again */
+		live_untold(l, w->text); /* not journalled: it is noticed again */
 	phx_list_fini(names);
 }
 
-/* Nodes that the core believes up and that this daemon never heard: their silence counts from its
- * start. */
+/* Adds nodes that the core believes up but were never heard: their silence counts from now. */
 static void adopt_nodes(struct live *l)
 {
 	PHX_AUTO(phx_list_fini) struct phx_list names = {0};
@@ -492,7 +491,7 @@ static void adopt_nodes(struct live *l)
 	pthread_mutex_unlock(&l->lock);
 }
 
-/* Quiet first; who is missing is that too. Under the lock. */
+/* A missing node counts as quiet, too. Under the lock. */
 static void look_for_silence(const struct live *l, struct contact *c, int64_t now, struct told *t)
 {
 	const struct phx_config *cfg = &l->d->cfg;
@@ -502,12 +501,13 @@ static void look_for_silence(const struct live *l, struct contact *c, int64_t no
 	if (c->missing || (c->quiet && !missing) || (!missing && !quiet))
 		return;
 	if (tell_put_name(missing ? &t->missing : &t->quiet, c->node) < 0)
-		return; /* it is found silent again */
+		return; /* the next look finds it again */
 	c->quiet = true;
 	c->missing = missing;
 }
 
-/* Everybody in the slots that have come is looked at, and put where it belongs. Under the lock. */
+/* Looks at all contacts in the slots whose time has come, and puts them in again. Under the lock.
+ */
 static void turn_wheel(struct live *l, int64_t now, struct phx_list *overdue, struct told *t)
 {
 	int64_t to = now / SLOT_MS - 1, from = to - l->turned > SLOTS ? to - SLOTS : l->turned;
@@ -535,7 +535,7 @@ static void turn_wheel(struct live *l, int64_t now, struct phx_list *overdue, st
 	}
 }
 
-/* Milliseconds until somebody is to be looked at. Under the lock. */
+/* Milliseconds until the next slot with contacts. Under the lock. */
 static int next_ms(const struct live *l, int64_t now)
 {
 	for (int64_t slot = l->turned + 1; slot < l->turned + SLOTS; slot++)
@@ -566,7 +566,7 @@ int live_tick(struct live *l, int64_t due_ms)
 	return ms;
 }
 
-/* A poll that is held; nothing is held from now on. */
+/* Takes out any held poll; none is held from now on. */
 static struct release take_any(struct live *l)
 {
 	struct release r = {0};

@@ -1,4 +1,4 @@
-/* What services of nodes write, asked for by people: see asks.c. Decides nothing. */
+/* Logs of services on nodes, which people ask for: see asks.c. Decides nothing. */
 #include "phxd/daemon.h"
 
 #include <errno.h>
@@ -14,7 +14,7 @@ static int check_node(struct daemon *d, struct phx_http_request *q, const char *
 	const struct phx_http_peer *peer = phx_http_peer(q);
 	bool all = person_has_all(d, peer, PHX_RIGHT_logs);
 	struct person person;
-	/* before the engine is taken: it may ask the user database */
+	/* before the engine is locked: it may ask the user database */
 	person_of(d, peer, &person);
 	const struct phx_state *s = engine_lock(d->engine);
 	const struct phx_node *n = phx_state_node(s, node);
@@ -37,7 +37,7 @@ static int check_node(struct daemon *d, struct phx_http_request *q, const char *
 
 static const struct asks_kind kind = {"logs", PHX_RIGHT_logs, check_node};
 
-/* What the agent is asked; NULL after answering. */
+/* The question for the agent; NULL after answering. */
 static json_t *words_of(struct phx_http_request *q, uint64_t *ret_wait_s)
 {
 	const char *service = phx_http_query(q, "service"), *after = phx_http_query(q, "after");

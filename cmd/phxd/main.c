@@ -1,5 +1,5 @@
-/* phxd: the common service framework of the resource provider. Wires core to
- * drivers, then turns the loop: deadlines, silence, signals, watchdog. */
+/* phxd: the common service framework of the resource provider. Connects core and drivers, then runs
+ * the loop: deadlines, silence, signals, watchdog. */
 #include "phxd/daemon.h"
 
 #include <errno.h>
@@ -28,18 +28,18 @@
 
 enum { EXIT_USAGE_ = 64, EXIT_CONFIG_ = 78 };
 
-/* What is done instead of serving: each is asked for once, by hand, and ends. */
+/* Tasks other than serving are started by hand, and end. */
 enum task { SERVE, CHECK, NEW_JOURNAL, ACCEPT_JOURNAL, ACCEPT_CLOCK };
 enum { LARGE_TEXT = 256 << 10 };
 enum {
-	MAX_WAIT_MS = 2000 /* the journal is watched so often */,
+	MAX_WAIT_MS = 2000 /* how often the journal is checked at least */,
 	REFUSED_MS = 1000,
-	GATHER_MS = 10 /* events that come together are one turn */,
+	GATHER_MS = 10 /* events that come together share one turn */,
 	FILES_BESIDE = 1024,
 	N_LISTENERS = 3
 };
 
-/* ---- what the engine calls ---- */
+/* ---- callbacks of the engine ---- */
 
 static int act(void *arg, const struct phx_action *action)
 {
@@ -50,7 +50,7 @@ static int act(void *arg, const struct phx_action *action)
 static void committed(void *arg, uint64_t seq)
 {
 	struct daemon *d = arg;
-	if (d->waits) /* before it is there, nobody waits */
+	if (d->waits) /* before waits.c has started, nobody waits */
 		waits_wake(d->waits, seq);
 	if (d->holds)
 		holds_wake(d->holds);
@@ -78,8 +78,7 @@ static int min(int a, int b)
 	return a < b ? a : b;
 }
 
-/* A moment has come, or an event has: who has something to do does it, and says when he wants the
- * next turn. */
+/* A turn of the loop: each part does what is due and says when it wants the next turn. */
 static int turn(sd_event_source *s, int fd, uint32_t revents, void *arg)
 {
 	struct loop *l = arg;
@@ -102,7 +101,7 @@ static int turn(sd_event_source *s, int fd, uint32_t revents, void *arg)
 	return 0;
 }
 
-/* Its manager watches the launcher, who watches nothing but that we say so. */
+/* The service manager watches the launcher, which passes on that we are alive. */
 static int say_alive(sd_event_source *s, uint64_t usec, void *arg)
 {
 	struct loop *l = arg;
@@ -113,7 +112,7 @@ static int say_alive(sd_event_source *s, uint64_t usec, void *arg)
 static int watch_us(struct loop *l)
 {
 	uint64_t now, period = 0;
-	/* WATCHDOG_PID is not in our environment: that is the launcher */
+	/* WATCHDOG_PID, the launcher, is not in our environment */
 	int r = sd_watchdog_enabled(0, &period);
 	if (r <= 0)
 		return r;
@@ -158,7 +157,7 @@ static int run_loop(struct daemon *d)
 
 /* ---- start and stop ---- */
 
-/* What of the keys everybody may know, where the head may read it. */
+/* Writes the public keys into run_dir, for everybody, where the head may read them. */
 static int begin_attesting(struct daemon *d, struct phx_err *err)
 {
 	const char *attest_pem = phx_pki_attest_pub_pem(d->pki);
@@ -193,8 +192,8 @@ static int open_engine(struct daemon *d, enum task task, struct phx_err *err)
 	return r;
 }
 
-/* Users of this machine are told by the kernel; certificates are looked at here. One that is
- * revoked takes nothing of its holder's share. */
+/* The rank of a client for the listeners' limits. A revoked certificate counts as a stranger, so it
+ * takes nothing of its holder's share. */
 static enum phx_http_rank rank_of(void *arg, const struct phx_http_peer *peer)
 {
 	unsigned roles = person_roles(arg, peer);
@@ -203,15 +202,15 @@ static enum phx_http_rank rank_of(void *arg, const struct phx_http_peer *peer)
 	return roles & 1u << PHX_WHO_ADMIN ? PHX_HTTP_ADMIN : PHX_HTTP_KNOWN;
 }
 
-/* A group that is named and not there is nobody's. */
+/* The group's number; (gid_t)-1, nobody's, if there is no such group. */
 static gid_t gid_of(const char *name)
 {
 	gid_t gid;
 	return name[0] && phx_group_named(name, &gid) == 0 ? gid : (gid_t)-1;
 }
 
-/* The largest upload is a staged file or the output of a job: what may come at all must not be
- * refused for ever. */
+/* At least the largest upload that is allowed (a staged file, the output of a job), which would be
+ * refused forever otherwise. */
 static uint64_t spool_bytes_max(const struct daemon *d)
 {
 	const uint32_t mb[] = {d->cfg.upload_mb_per_user, d->cfg.stage_max_mb, JOB_OUTPUT_MAX_MB};
@@ -221,7 +220,7 @@ static uint64_t spool_bytes_max(const struct daemon *d)
 	return most << 20;
 }
 
-/* On any thread of a listener: the loop looks at it. */
+/* On any thread of a listener: the loop will tell it. */
 static void on_refused(void *arg)
 {
 	struct daemon *d = arg;
@@ -253,16 +252,16 @@ static int start_http(struct daemon *d, struct phx_err *err)
 	return r ? r : phx_http_server_start(&config, &d->http, err);
 }
 
-/* Before anything that could let time pass. */
+/* Must come before anything that lets time pass. */
 static int begin_anew(struct daemon *d, struct phx_err *err)
 {
 	struct phx_event ev = {.kind = PHX_EV_restart, .by = "phxd"};
 	int r = engine_submit(d->engine, &ev, NULL, err);
-	return r == -EROFS ? 0 : r; /* it shows what there is, and changes nothing */
+	return r == -EROFS ? 0 : r; /* a read-only head can still show the state */
 }
 
-/* What a start needs to be sure of before it makes or changes anything; the journal before the keys
- * of the site, so that none are there without it. */
+/* Checks before a start makes or changes anything. The journal comes before the site's keys, so
+ * that there are never keys without it. */
 static int begin(struct daemon *d, enum task task, struct phx_err *err)
 {
 	int r = task == SERVE ? portal_new(&d->cfg, &d->portal) : 0;
@@ -317,7 +316,7 @@ static int start(struct daemon *d, struct phx_err *err)
 
 static void stop(struct daemon *d)
 {
-	/* who waits is answered, then nobody asks, then nobody works, then nothing is left */
+	/* answer held requests, end the server, end the workers, then free the rest */
 	watches_free(d->watches);
 	live_stop(d->live);
 	waits_stop(d->waits);
@@ -333,14 +332,14 @@ static void stop(struct daemon *d)
 	slurm_free(d->slurm);
 	exec_free(d->exec);
 	directors_free(d->directors);
-	/* they may have something to tell, which is journalled and wakes who waits */
+	/* these may still journal something, which wakes waiting requests */
 	timeline_free(PHX_TAKE(d->timeline));
 	anchors_free(PHX_TAKE(d->anchors));
 	accounts_free(PHX_TAKE(d->accounts));
 	hands_free(d->hands);
 	waits_free(d->waits);
 	holds_free(d->holds);
-	feed_free(PHX_TAKE(d->feed)); /* what is journalled yet is told to nobody */
+	feed_free(PHX_TAKE(d->feed)); /* later events are sent to nobody */
 	reads_free(d->reads);
 	hosts_fini(&d->hosts);
 	asks_free(d->asks);
@@ -352,7 +351,7 @@ static void stop(struct daemon *d)
 	tasks_free(d->tasks);
 	flows_free(d->flows);
 	engine_close(d->engine);
-	keys_free(d->keys); /* the engine's end was signed */
+	keys_free(d->keys); /* engine_close() needed signatures */
 	json_decref(d->mistakes);
 	wake_free(d->wake);
 	phx_pki_free(d->pki);
@@ -360,8 +359,8 @@ static void stop(struct daemon *d)
 	phx_config_fini(&d->cfg);
 }
 
-/* What the configuration names and is not here; phxd serves all the same, as far as it can. How
- * many. */
+/* Tells what the configuration names and does not exist; phxd serves nevertheless, as far as it
+ * can. Returns how many. */
 static unsigned tell_missing(const struct daemon *d)
 {
 	struct phx_list missing = {0};
@@ -375,7 +374,7 @@ static unsigned tell_missing(const struct daemon *d)
 	return n;
 }
 
-/* Nobody carries anything out: the next start does. */
+/* Does nothing: the next start carries the action out. */
 static int leave_it(void *arg, const struct phx_action *action)
 {
 	(void)arg;
@@ -422,7 +421,7 @@ static void usage(FILE *to)
 		PHX_CONFIG_PATH);
 }
 
-/* 0, or how to end at once: -1 with a good exit status. */
+/* 0, or how to end at once: -1: with a good exit status. */
 static int read_options(int argc, char **argv, const char **ret_config, enum task *ret_task,
 			bool *ret_head)
 {
@@ -432,7 +431,7 @@ static int read_options(int argc, char **argv, const char **ret_config, enum tas
 		{"new-journal", no_argument, NULL, NEW_JOURNAL},
 		{"accept-journal", no_argument, NULL, ACCEPT_JOURNAL},
 		{"accept-clock", no_argument, NULL, ACCEPT_CLOCK},
-		{"head", no_argument, NULL, 'H'}, /* by the launcher alone */
+		{"head", no_argument, NULL, 'H'}, /* only the launcher uses it */
 		{"rights", no_argument, NULL, 'r'},
 		{"version", no_argument, NULL, 'v'},
 		{"help", no_argument, NULL, 'h'},
@@ -460,14 +459,14 @@ static int read_options(int argc, char **argv, const char **ret_config, enum tas
 static void prepare_process(const struct daemon *d)
 {
 	phx_signals_hold(NULL);
-	/* a list of all nodes, or a snapshot, is given back to the system and leaves no hole
-	 * between small things */
+	/* large texts (a list of all nodes, a snapshot) are returned to the system, and leave no
+	 * holes in the heap */
 	mallopt(M_MMAP_THRESHOLD, LARGE_TEXT);
 	/* a tenth more while others are cut (lib/http/guard.c) */
 	allow_files((rlim_t)d->cfg.connections_max * N_LISTENERS * 11 / 10 + FILES_BESIDE);
 }
 
-/* By hand, once: what is accepted is in the journal when it ends. */
+/* For a start by hand: journals what is accepted, and ends. */
 static int accept_and_end(struct daemon *d, enum task task)
 {
 	struct phx_err err = {0};
@@ -500,8 +499,8 @@ static int serve(struct daemon *d)
 	return r < 0 ? code : 0;
 }
 
-/* The other program that this one is: started by the launcher, with the head's socket as its
- * standard input. */
+/* This program as the vault: started by the launcher, with the head's socket as its standard input.
+ */
 static void be_vault(char **argv)
 {
 	const struct phx_vault_config config = {

@@ -1,4 +1,4 @@
-/* Hostlists against the nodes that phxd knows: see names.h. */
+/* Hostlists, resolved by the nodes that phxd knows: see names.h. */
 #include "phxd/names.h"
 
 #include <errno.h>
@@ -52,7 +52,8 @@ static bool has_label(const struct phx_node *n, const char *value)
 	return false;
 }
 
-/* A value that no node has names nobody; a key that no node has is misspelt. */
+/* Does any node have the label's key? If not it is misspelt; a value that no node has just matches
+ * none. */
 static bool is_label(const struct phx_state *s, const char *value)
 {
 	size_t n_key = strcspn(value, "=");
@@ -89,7 +90,8 @@ static const struct group groups[] = {
 static const struct group of_label = {"", has_label, is_label}, of_bare_pool = {"", of_pool, NULL},
 			  of_bare_role = {"", of_role, NULL};
 
-/* Which group a name means: one of the list, a label, else the pool, else the role of that name. */
+/* The group that a name means: one of the list, a label, else the pool, else the role of that name.
+ */
 static const struct group *find_group(const struct phx_state *s, const char *name)
 {
 	for (size_t i = 0; i < PHX_ARRAY_SIZE(groups); i++) {

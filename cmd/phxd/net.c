@@ -1,6 +1,6 @@
-/* What machines boot from: host files of dnsmasq that follow the state, each with its node, and
- * site.cpio. dnsmasq and in.tftpd are the launcher's (launcher.c). Called by main and by the
- * worker. */
+/* Files that machines boot from: host files of dnsmasq, one for each node, which follow the state,
+ * and site.cpio. dnsmasq and in.tftpd belong to the launcher (launcher.c). Called by main.c,
+ * catalog.c and the worker of exec.c. */
 #include "phxd/daemon.h"
 
 #include <errno.h>
@@ -10,7 +10,7 @@
 
 /* ---- host files ---- */
 
-/* False: it has no card that is known, and no entry. */
+/* The entry of a node; false: none, as no network card of it is known. */
 static bool host_of(const struct phx_node *n, struct phx_dhcp_host *ret)
 {
 	*ret = (struct phx_dhcp_host){0};

@@ -1,6 +1,6 @@
 /* What an agent is told with the answer to its beat: orders of the core, questions of people, the
- * journal's last anchor. Called for live.c, which holds the beats and knows nothing of what is in
- * an answer. Reads only. */
+ * journal's last anchor. Called by live.c, through a callback: it holds the beats and does not know
+ * what is in an answer. Reads only. */
 #include "phxd/daemon.h"
 
 #include <string.h>
@@ -16,7 +16,7 @@ static bool is_same(const struct beat_running *r, const struct phx_order *o)
 
 static bool is_running(const struct phx_list *running, const struct phx_order *o)
 {
-	/* a kill is for something that runs: it always goes out */
+	/* a kill concerns what runs, so it is always sent */
 	if (!strcmp(o->kind, "kill"))
 		return false;
 	PHX_LIST_EACH(struct beat_running, r, running)
@@ -25,7 +25,7 @@ static bool is_running(const struct phx_list *running, const struct phx_order *o
 	return false;
 }
 
-/* Does the agent say that it has orders of this kind, be it none? Older ones know not of it. */
+/* Does the agent report orders of this kind, even none? Older agents do not know the kind. */
 static bool has_kind(const struct phx_list *running, const char *kind)
 {
 	PHX_LIST_EACH(struct beat_running, r, running)
@@ -34,14 +34,14 @@ static bool has_kind(const struct phx_list *running, const char *kind)
 	return false;
 }
 
-/* Is the order news for the agent? */
+/* Is the order new for the agent? */
 static bool goes_out(const struct phx_list *running, const struct phx_order *o)
 {
 	return !is_running(running, o) &&
 		(strcmp(o->kind, "ahead") != 0 || has_kind(running, o->kind));
 }
 
-/* The RE that the node is in, or that its hand-over leads to; "" none. */
+/* The RE that the node is in, or that its hand-over leads to; "": none. */
 static void find_re(const struct phx_state *s, const char *node, bool *ret_moves,
 		    char ret[PHX_NAME_MAX])
 {
@@ -65,8 +65,8 @@ void orders_put(struct daemon *d, const char *node, const char *key_fp,
 	find_re(s, node, &moves, re);
 	engine_unlock(d->engine);
 	if (!holds)
-		return; /* a beat that was held since before the node had its present key */
-	/* before a job that comes with them; on its way the node leaves one RE, and is in none */
+		return; /* the beat is older than the node's present key */
+	/* before a job of these accounts. During a hand-over the node is in no RE */
 	if (!moves)
 		accounts_orders_put(d->accounts, re, running, b);
 	PHX_LIST_EACH(struct phx_order, o, &orders) {

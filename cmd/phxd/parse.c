@@ -24,7 +24,7 @@ bool parse_text(struct phx_http_request *q, const json_t *j, const char *key, ch
 	if (!v || json_is_null(v))
 		return true;
 	const char *text = json_string_value(v);
-	/* what is shown on terminals and written into lines has no control characters in it */
+	/* texts are shown on terminals and written into lines, so no control characters */
 	for (const char *p = text; p && *p; p++)
 		if ((unsigned char)*p < 0x20 || *p == 0x7f)
 			return refuse(q, key, "must not hold control characters");

@@ -1,6 +1,6 @@
-/* Signing in to the portal with name and password (portal_pam). Who guesses is told to wait; for
- * each other one a process is started that asks PAM (lib/door), on threads of their own: what PAM
- * does may take long, and no listener waits for it. A password is in the request's body, in one
+/* Signing in to the portal with name and password (portal_pam). Clients that guess must wait; for
+ * each other attempt a process is started that asks PAM (lib/door), on threads of their own: PAM
+ * may take long, and no listener waits for it. A password exists in the request's body, in one
  * attempt and in that process, and is wiped in each. Called by api_portal.c. */
 #include "phxd/daemon.h"
 
@@ -42,7 +42,7 @@ static void tell_wrong(struct daemon *d, const struct phx_http_peer *peer, const
 	struct seldom_fact f = {.who = peer->address, .kind = "password", .text = text};
 	PHX_AUTO_FREE char *texts = NULL;
 	struct passwd pw;
-	/* what is no user's name may be a password that was typed into the wrong field */
+	/* a name that no user has may be a password in the wrong field: do not journal it */
 	bool known = phx_user_named(name, &pw, &texts) == 0;
 	snprintf(text, sizeof(text), "somebody at %s is refused: a wrong password for %s",
 		 peer->address, known ? name : "a name that is nobody's");
@@ -122,8 +122,8 @@ static void *run(void *arg)
 	return NULL;
 }
 
-/* The parser of bodies has copies of its own of what is in them, and so has TLS of what it
- * decrypted: its records stay in freed memory. The header has a macro of that name, too. */
+/* jansson has copies of a body's members and gnutls of decrypted records, which would stay in freed
+ * memory. The header of gnutls has a macro gnutls_free, too. */
 #undef gnutls_free
 static void free_wiped(void *p)
 {

@@ -1,6 +1,7 @@
-/* Who asks, and which roles he has; what a role may is types/rights.def. Roles come from what
- * the kernel says of a user of this machine and the groups of the configuration, or from the
- * kind of a certificate. Called by routes.c and by the handlers of requests. Changes nothing. */
+/* The asker of a request and the asker's roles; the rights of a role are in types/rights.def. Roles
+ * come from the user that the kernel reports and the configured groups, from the kind of a
+ * certificate, or from a grant. Called by routes.c and by the handlers of requests. Changes
+ * nothing. */
 #include "phxd/beat.h"
 #include "phxd/daemon.h"
 
@@ -42,14 +43,14 @@ bool person_is_user(const struct phx_http_peer *peer)
 	return peer->via == PHX_HTTP_UNIX || peer->has_session;
 }
 
-/* Of a connection of before a CA was retired. */
+/* Was the connection made with a certificate of a CA that has been retired? */
 static bool is_of_former(const struct daemon *d, const struct phx_http_peer *peer)
 {
 	return peer->has_cert && !phx_pki_has_ca(d->pki, peer->cert.ca);
 }
 
-/* A certificate that was revoked is none, from the event on. Those of nodes are told by their
- * keys. */
+/* A revoked certificate is invalid from the event on. Certificates of nodes are checked by their
+ * keys instead. */
 static bool is_revoked(struct daemon *d, const struct phx_http_peer *peer)
 {
 	if (!peer->has_cert || peer->cert.kind == PHX_CERT_NODE)
@@ -60,7 +61,7 @@ static bool is_revoked(struct daemon *d, const struct phx_http_peer *peer)
 	return is;
 }
 
-/* What was granted to this identity alone. */
+/* Roles that were granted to this identity. */
 static unsigned granted_to(struct daemon *d, const char *identity)
 {
 	const struct phx_state *s = engine_lock(d->engine);
@@ -85,7 +86,7 @@ bool person_in_group(const struct daemon *d, const struct phx_http_peer *peer, e
 	return in_group(peer->uid, peer->gid, person_group(d, who));
 }
 
-/* Of a user of this machine, by the groups of the configuration. */
+/* Roles of a user of this machine, by the configured groups. */
 static unsigned of_user(const struct daemon *d, const struct phx_http_peer *peer)
 {
 	unsigned roles = 1u << PHX_WHO_USER;
@@ -105,7 +106,7 @@ static bool user_name(uid_t uid, char ret[PHX_NAME_MAX])
 		phx_str_copy(ret, PHX_NAME_MAX, pw.pw_name) == 0;
 }
 
-/* Of a request that is held: since it came the session may have ended, or its user be nobody. */
+/* For held requests: the session may have ended since, or its user been removed. */
 static bool has_ended(struct daemon *d, const struct phx_http_peer *peer)
 {
 	char name[PHX_NAME_MAX];
@@ -226,7 +227,7 @@ bool person_works_as(struct daemon *d, struct phx_http_request *q, const char *n
 int person_members(const char *group, uint32_t max, struct phx_list *ret_words)
 {
 	static pthread_mutex_t one_at_a_time = PTHREAD_MUTEX_INITIALIZER;
-	pthread_mutex_lock(&one_at_a_time); /* the list of all users has one reader */
+	pthread_mutex_lock(&one_at_a_time); /* the list of all users allows one reader */
 	int r = group ? phx_group_members(group, ret_words) : phx_user_names(max, ret_words);
 	pthread_mutex_unlock(&one_at_a_time);
 	return r;
@@ -280,7 +281,7 @@ static const char *const texts[PHX_WHO_COUNT_] = {
 	[PHX_WHO_NODE] = "a node",
 };
 
-/* Who needs least to have the right; what he who asks has most. */
+/* The least role that has the right, for people. */
 static const char *least_of(enum phx_right right)
 {
 	static const enum phx_who order[] = {PHX_WHO_USER, PHX_WHO_PROVIDER, PHX_WHO_ADMIN};

@@ -1,7 +1,7 @@
 /* The portal's pages (cmd/portal, bundled by `make portal`): read once, when phxd starts and before
- * it gives up rights; what is served is found in that table alone, so that no request names a file.
- * A page holds nothing of the cluster: what it shows it asks for, with the rights of who is signed
- * in (api_portal.c). */
+ * it gives up rights. Only this table is served, so requests never name files on disk. Pages
+ * contain no data of the cluster: they request it, with the rights of the user who is signed in
+ * (api_portal.c). */
 #include "phxd/daemon.h"
 
 #include <dirent.h>
@@ -20,7 +20,7 @@ enum { FILE_MAX = 4 << 20, FILES_MAX = 64 };
 
 struct portal_file {
 	char name[NAME_MAX + 1], etag[PHX_SHA256_HEX];
-	char *data, *gzip; /* gzip: NULL where there is none */
+	char *data, *gzip; /* gzip: NULL if there is none */
 	struct phx_http_page page;
 };
 
@@ -38,7 +38,7 @@ static const struct {
 	{".svg", "image/svg+xml"},
 };
 
-/* NULL of what is none of a page. */
+/* The media type of a file; NULL: it is no part of a page. */
 static const char *type_of(const char *name)
 {
 	size_t n = strlen(name);
@@ -57,7 +57,7 @@ static void read_gzip(struct portal_file *f, const char *path)
 		(void)!phx_file_read(beside, FILE_MAX, &f->gzip, &f->page.n_gzip, NULL);
 }
 
-/* What cannot be read is not there. */
+/* Reads a file of the portal; one that cannot be read is skipped. */
 static int take(struct portal *p, const char *name)
 {
 	PHX_AUTO_FREE char *path = phx_path("%s/%s", p->dir, name);
@@ -100,7 +100,7 @@ static int read_dir(struct portal *p)
 	return r;
 }
 
-/* Of a build: BUILD/bin/phxd has BUILD/portal. */
+/* The pages of a build tree: BUILD/portal for BUILD/bin/phxd. */
 static bool beside_us(char ret[PATH_MAX])
 {
 	char self[PATH_MAX];

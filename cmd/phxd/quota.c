@@ -9,7 +9,7 @@
 #include <string.h>
 
 enum {
-	BESIDE_BYTES = 512, /* of an event, beside what was sent */
+	BESIDE_BYTES = 512, /* of an event, beyond the request's body */
 	EMPTIES_S = 1024,   /* a full bucket is empty again after so long */
 };
 
@@ -21,7 +21,7 @@ struct bucket {
 struct quota {
 	struct daemon *d;
 	pthread_mutex_t lock;
-	struct phx_list buckets; /* struct bucket: of who wrote lately */
+	struct phx_list buckets; /* struct bucket: of identities that wrote lately */
 };
 
 int quota_new(struct daemon *d, struct quota **ret)
@@ -49,7 +49,7 @@ static int64_t size_of(const struct quota *u)
 	return (int64_t)u->d->cfg.journal_mb_per_user << 20;
 }
 
-/* Of `who`, made when it is new; those that are empty by now go. NULL on ENOMEM. */
+/* The bucket of `who`, made if it is new; removes others that are empty by now. NULL on ENOMEM. */
 static struct bucket *bucket_of(struct quota *u, const char *who, int64_t now)
 {
 	struct bucket *found = NULL;

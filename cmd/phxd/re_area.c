@@ -1,5 +1,5 @@
-/* See re_area.h. Called by re_data.c. The launcher opens the directory and starts the helper;
- * who may come here is not decided here. */
+/* See re_area.h. Called by re_data.c, which checks rights. The launcher opens the directory and
+ * starts the helper. */
 #include "phxd/re_area.h"
 
 #include <errno.h>

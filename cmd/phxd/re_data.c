@@ -1,7 +1,6 @@
-/* Files in the data directories of runtime environments: carried to jobs and
- * back by agents, put and fetched by the service provider whose RE it is, and by
- * users, each in a directory of his own (users/NAME). The directories are
- * re_dir.c's; nothing leads out of them: re_area.h. */
+/* Files in the data directories of runtime environments: agents carry them to jobs and back; the
+ * RE's service provider puts and fetches them, and users do, each in an own directory (users/NAME).
+ * re_dir.c makes the directories; no path leads out of them: re_area.h. */
 #include "phxd/asker.h"
 #include "phxd/re_area.h"
 
@@ -19,7 +18,7 @@ static uint64_t size_limit(const struct daemon *d)
 	return (uint64_t)d->cfg.stage_max_mb << 20;
 }
 
-/* What is wrong with the path is so for good. */
+/* Turns errors that a path has for good into -EINVAL. */
 static int plain(int r)
 {
 	return r == -ELOOP || r == -ENOTDIR || r == -EISDIR || r == -ENAMETOOLONG || r == -EEXIST ||
@@ -86,7 +85,7 @@ static int not_users(const char *path, struct phx_err *err)
 			   path);
 }
 
-/* Of the RE's owner; those of users are their own to write. */
+/* Publishes a file of the RE's owner; paths below users/ are refused. */
 static int publish_in(struct daemon *d, const char *body, const char *re, const char *path,
 		      struct phx_err *err)
 {
@@ -118,12 +117,12 @@ static void reply_done(struct phx_http_request *q, int r, const struct phx_err *
 struct staged {
 	char re[PHX_NAME_MAX], node[PHX_NAME_MAX];
 	struct person_login user;
-	bool owns; /* the RE: its directory is his */
+	bool owns; /* owns the RE and its directory */
 	struct phx_word path;
 };
 
-/* Has the node a part of the job's present run that is not over? Files come from its first node
- * alone. */
+/* Has the node a part of the job's present run that is not over? Only the first node of a run sends
+ * files. */
 static bool has_part(const struct phx_job *j, const char *node, uint64_t run, bool first_only)
 {
 	if (!j || j->state != PHX_JOB_RUNNING || j->kills != run)
@@ -136,7 +135,7 @@ static bool has_part(const struct phx_job *j, const char *node, uint64_t run, bo
 	return false;
 }
 
-/* File number I of what the job ID of the node carries in or out; false after answering. */
+/* Finds file number I that job ID of the asking node stages in or out; false after answering. */
 static bool find_staged(struct daemon *d, struct phx_http_request *q, bool out, struct staged *ret)
 {
 	uint64_t id = 0, i = 0, run = 0;
@@ -168,7 +167,7 @@ static bool find_staged(struct daemon *d, struct phx_http_request *q, bool out, 
 	return good;
 }
 
-/* Whose files went where is journalled; of many in a minute, once. */
+/* Journals access to files, at most once a minute for each person, verb and RE. */
 static void tell_access(struct daemon *d, const char *who, const char *re, const char *verb)
 {
 	char kind[2 * PHX_NAME_MAX], text[2 * PHX_NAME_MAX + 64];
@@ -185,7 +184,7 @@ static void tell_staged(struct daemon *d, const struct staged *s, const char *ve
 	tell_access(d, who, s->re, verb);
 }
 
-/* A user's own file before one that is there for all; of others' none. */
+/* Opens the user's own file, or else one in the RE's directory; never another user's. */
 static int open_staged(struct daemon *d, const struct staged *s, struct phx_err *err)
 {
 	int fd = s->owns ? -ENOENT : open_file_of(d, s->re, &s->user, s->path.text, err);
@@ -219,12 +218,12 @@ void api_stage_out(struct phx_http_request *q, void *arg)
 		   &err);
 }
 
-/* Before its first byte is taken. */
+/* Called before the first byte of the body is read. */
 static bool is_short_enough(const struct daemon *d, struct phx_http_request *q)
 {
 	char text[96];
 	uint64_t n = phx_http_body_announced(q);
-	if (n <= size_limit(d) || n == UINT64_MAX) /* not told: refused for that */
+	if (n <= size_limit(d) || n == UINT64_MAX) /* no length given: refused for that */
 		return true;
 	snprintf(text, sizeof(text), "the file is larger than %u MiB (stage_max_mb)",
 		 d->cfg.stage_max_mb);
@@ -240,7 +239,7 @@ bool stage_out_may_put(struct phx_http_request *q, void *arg)
 
 /* ---- people ---- */
 
-/* Whose files somebody asks for: all of the RE's, or his own. */
+/* Whose files are asked for: all of the RE's, or the asker's own. */
 struct asked {
 	char re[PHX_NAME_MAX];
 	bool all;
@@ -254,7 +253,7 @@ static bool find_asked(struct daemon *d, struct phx_http_request *q, bool put, s
 		(ret->all || person_works_as(d, q, NULL, &ret->who));
 }
 
-/* As find_asked(), and what is then done is journalled. */
+/* As find_asked(), and journals the access. */
 static bool begin_access(struct daemon *d, struct phx_http_request *q, const char *verb,
 			 struct asked *ret)
 {
@@ -316,7 +315,7 @@ static int remove_file(struct daemon *d, const struct asked *a, const char *path
 	return r;
 }
 
-/* A user removes what is his also when the RE takes no more jobs. */
+/* A user may remove own files even if the RE accepts no more jobs. */
 void api_re_data_delete(struct phx_http_request *q, void *arg)
 {
 	struct asked a;

@@ -1,11 +1,9 @@
-/* The data directory of each runtime environment on the head: made when it is
- * created, kept over its deactivation, removed when it is destroyed. A marker
- * beside it (.NAME), where its owner cannot reach, says whose it is: the
- * journal's identity, the RE, and which creation. Only the event that destroyed
- * that very creation removes a directory, now or, after a crash, at the next
- * start. Whatever else is not known (the journal was restored, or is another
- * one) is moved to lost+found, and told. Called at start and after REs came or
- * went. */
+/* The data directory of each runtime environment on the head: made when it is created, kept over
+ * its deactivation, removed when it is destroyed. A marker beside it (.NAME), where its owner
+ * cannot reach, says whose it is: the journal's identity, the RE, and which creation. Only the
+ * event that destroyed that very creation removes a directory, now or, after a crash, at the next
+ * start. Any other unknown directory (the journal was restored, or is another one) is moved to
+ * lost+found, and told. Called at the start and after REs were created or destroyed. */
 #include "phxd/daemon.h"
 
 #include <errno.h>
@@ -13,7 +11,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* What is to be there. */
+/* A directory that must exist. */
 struct dir {
 	struct re_marker marker;
 	char login[PHX_NAME_MAX]; /* user of the head who is, or works for, its owner; "" none */
@@ -54,7 +52,7 @@ static bool of_this_site(const struct re_marker *marker, const char *site)
 	return !marker->site[0] || !strcmp(marker->site, site);
 }
 
-/* ---- what is not known ---- */
+/* ---- unknown directories ---- */
 
 /* To lost+found of the state directory, or of the file system that it is on. */
 static int set_aside(struct daemon *d, const struct re_marker *what, const char *why)
@@ -73,7 +71,7 @@ static int set_aside(struct daemon *d, const struct re_marker *what, const char 
 	return 0;
 }
 
-/* ---- what was destroyed ---- */
+/* ---- destroyed REs ---- */
 
 static int is_its_end(void *arg, const struct phx_store_event *stored)
 {
@@ -106,7 +104,7 @@ static int end_dir(struct daemon *d, const struct re_marker *what)
 	return 0;
 }
 
-/* ---- what is wanted ---- */
+/* ---- wanted directories ---- */
 
 static void tell_missing(struct daemon *d, const struct re_marker *dir)
 {
@@ -118,7 +116,8 @@ static void tell_missing(struct daemon *d, const struct re_marker *dir)
 	engine_notice(d->engine, dir->name, text);
 }
 
-/* There, and of this creation: a name that is used again begins with nothing. */
+/* Makes sure that the directory exists and belongs to this creation of the RE: one whose name is
+ * reused begins empty. */
 static void have_dir(struct daemon *d, const struct dir *dir, bool starting)
 {
 	struct phx_err err = {0};
@@ -148,7 +147,7 @@ static bool is_wanted(const struct phx_list *dirs, const char *name)
 	return false;
 }
 
-/* Markers of REs that are not there. */
+/* Ends directories whose RE does not exist. */
 static void end_others(struct daemon *d, const struct phx_list *dirs)
 {
 	PHX_AUTO(phx_list_fini) struct phx_list markers = {0};

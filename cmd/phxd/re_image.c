@@ -1,6 +1,6 @@
-/* The image that an agreement chooses: found among the images of the head when the RE is asked for,
- * so that the core knows its digest. The role's own is taken where it does; any other must be there
- * for the way that the role boots, and all packages of the role must fit it. */
+/* The image that an agreement chooses: found among the head's images when the RE is requested, so
+ * that the core knows its digest. The role's own image is used if it matches; any other must suit
+ * the way that the role boots, and all packages of the role must fit it. */
 #include <errno.h>
 #include <string.h>
 
@@ -29,7 +29,7 @@ static int find_role(struct daemon *d, const char *name, struct phx_role *ret)
 	return r;
 }
 
-/* Does the role's own image do? Then nodes go on following the role. */
+/* Does the role's own image match the agreement? Then nodes follow the role's image. */
 static bool role_does(const struct wish *w)
 {
 	const struct phx_agreement *g = w->agreement;
@@ -51,7 +51,8 @@ static void add_name(struct phx_buf *b, const char *name)
 	phx_buf_addf(b, "%s%s", b->n ? ", " : "", name);
 }
 
-/* The one name of those that fit. An image has as many versions as it has, which come together. */
+/* Finds the name of the image that fits, which must be the only one. The versions of an image are
+ * adjacent in the list. */
 static int find_name(const struct wish *w, const struct phx_list *images, char ret[PHX_NAME_MAX],
 		     struct phx_err *err)
 {
@@ -147,11 +148,11 @@ int re_image_settle(struct daemon *d, struct phx_agreement *g, struct phx_err *e
 {
 	PHX_AUTO(wish_fini) struct wish w = {.agreement = g};
 	struct phx_image im;
-	g->image_digest[0] = '\0'; /* nobody says that but this */
+	g->image_digest[0] = '\0'; /* only this function may set it */
 	w.field = g->image[0] ? "image" : "operating_system";
 	w.value = g->image[0] ? g->image : g->operating_system;
 	if (!w.value[0] || find_role(d, g->role, &w.role) < 0 || role_does(&w))
-		return 0; /* a role that is not there the core refuses */
+		return 0; /* the core refuses a role that does not exist */
 	int r = find_image(d, &w, &im, err);
 	if (r < 0)
 		return r;

@@ -1,6 +1,6 @@
-/* See re_place.h. Called by the launcher; whom a directory is for, and what becomes of it, the head
- * decides (re_dir.c, re_data.c). Each directory on the way is opened from the one before it and is
- * no link. */
+/* See re_place.h. Called by the launcher; the head decides whom a directory is for and what becomes
+ * of it (re_dir.c, re_data.c). Below an RE's directory each directory is opened from the one above
+ * it and must not be a link. */
 #include "phxd/re_place.h"
 
 #include <dirent.h>
@@ -21,7 +21,7 @@ enum { MARKER_MAX = 300, TRIES = 1000 };
 
 /* ---- markers ---- */
 
-/* -ENOENT: not ours. */
+/* -ENOENT: there is none of ours. */
 static int read_marker(const char *base, const char *name, struct re_marker *ret)
 {
 	PHX_AUTO_FREE char *path = phx_path("%s/.%s", base, name);
@@ -88,7 +88,7 @@ static int make_dir(const struct phx_config *cfg, const char *path, const char *
 	uid_t uid;
 	gid_t gid;
 	head_user_find(cfg, &uid, &gid);
-	/* what is root's the head serves itself, whoever it is */
+	/* data of root's is served by the head itself, so it belongs to the head's user */
 	if (phx_user_named(login, &pw, &texts) == 0 && pw.pw_uid != 0) {
 		uid = pw.pw_uid;
 		gid = pw.pw_gid;
@@ -117,8 +117,8 @@ int re_place_remove(const struct phx_config *cfg, const char *re, struct phx_err
 	return r;
 }
 
-/* What root had made while the head was root: a directory of an RE without a user, and all that is
- * in it but for the directories of users. Nobody else could write there. */
+/* Gives away what root made while the head was root: the directory of an RE without a user, and all
+ * in it except the directories of users. Nobody else could write there. */
 static int give_tree(const char *path, uid_t uid, gid_t gid, struct phx_err *err)
 {
 	PHX_AUTO_FREE char *copy = strdup(path);
@@ -129,7 +129,7 @@ static int give_tree(const char *path, uid_t uid, gid_t gid, struct phx_err *err
 		bool users = e->fts_level == 1 && !strcmp(e->fts_name, RE_USERS);
 		if (e->fts_info == FTS_D && users)
 			fts_set(fts, e, FTS_SKIP);
-		/* the directory after what is in it: who is interrupted begins again */
+		/* a directory after its content, so that an interrupted run begins again */
 		bool roots_own = (e->fts_info == FTS_DP || e->fts_info == FTS_F) && !users &&
 			e->fts_statp->st_uid == 0;
 		if (roots_own && lchown(e->fts_path, uid, gid) < 0)
@@ -161,7 +161,7 @@ int re_place_give(const struct phx_config *cfg, struct phx_err *err)
 	return r;
 }
 
-/* A place of its own in `lost`; -EXDEV: that is another file system. */
+/* Moves `from` to an unused name in `lost`; -EXDEV: that is another file system. */
 static int move_into(const char *lost, const char *from, const struct re_marker *what,
 		     char **ret_to, struct phx_err *err)
 {
@@ -220,7 +220,7 @@ static int open_re(const struct phx_config *cfg, const char *re, struct phx_err 
 		      : fd;
 }
 
-/* The directory of users' directories: root's, and nobody else writes in it. */
+/* Opens the directory of users' directories, which must be root's, and writable by nobody else. */
 static int open_users(const struct phx_config *cfg, const char *re, bool make, struct phx_err *err)
 {
 	struct stat st;
@@ -232,8 +232,8 @@ static int open_users(const struct phx_config *cfg, const char *re, bool make, s
 	if (fd < 0)
 		return phx_err_set(err, fd, "the directories of users in RE %s: %s", re,
 				   strerror(-fd));
-	/* the owner of the RE may have put another one there meanwhile: what is opened is looked
-	 * at, and no name */
+	/* the RE's owner may have replaced it meanwhile: so check the open descriptor, not the name
+	 */
 	if (fstat(fd, &st) == 0 && st.st_uid == geteuid() && !(st.st_mode & 022) &&
 	    (!made || fchmod(fd, 0711) == 0))
 		return fd;
@@ -245,7 +245,8 @@ static int open_users(const struct phx_config *cfg, const char *re, bool make, s
 		re);
 }
 
-/* One that a crash left is still ours: only we write in `users`. */
+/* Makes a user's directory. One that root still owns was left by a crash, as only we write in
+ * `users`. */
 static int make_own(int users, const struct re_place_whose *w)
 {
 	struct stat st;
