@@ -4,7 +4,6 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <unistd.h>
 
 #include "base/file.h"
@@ -67,18 +66,6 @@ static int read_workflow(const char *from, const char *path, struct phx_flow *re
 	return code ? code : phx_flow_check(ret, told, at) ? CLI_CONFIG : CLI_OK;
 }
 
-/* As a file without a name, which the upload reads; negative after telling. */
-static int file_of(const struct phx_buf *text)
-{
-	int fd = memfd_create("trigger", MFD_CLOEXEC);
-	int r = fd < 0 ? -errno : phx_write_all(fd, text->data, text->n);
-	if (r == 0)
-		return fd;
-	if (fd >= 0)
-		close(fd);
-	return cli_fail(-1, "the trigger cannot be kept: %s", strerror(-r));
-}
-
 static char *create_url(struct cli *cli)
 {
 	struct phx_buf b = {0};
@@ -100,18 +87,11 @@ static int send(struct cli *cli, const struct phx_trigger_spec *spec, const stru
 	PHX_AUTO(phx_buf_fini) struct phx_buf text = {0};
 	PHX_AUTO_FREE char *line = phx_json_record_text_sparse(&phx_trigger_spec_record, spec);
 	PHX_AUTO_FREE char *url = create_url(cli);
-	char path[32];
 	phx_buf_addf(&text, "%s\n", line ? line : "");
 	phx_wfformat_write(f, &text);
 	if (text.failed || !line || !url)
 		return cli_fail(CLI_PARTIAL, "out of memory");
-	int fd = file_of(&text);
-	if (fd < 0)
-		return CLI_PARTIAL;
-	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
-	int code = cli_upload(cli, url, path, ret);
-	close(fd);
-	return code;
+	return cli_upload_text(cli, url, "trigger", &text, ret);
 }
 
 static int print_made(struct cli *cli, const json_t *answer)

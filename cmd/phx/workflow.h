@@ -15,6 +15,10 @@ int cli_workflow_of_run(struct cli *cli, uint64_t id, struct phx_flow *ret);
 /** Prints a run: itself and its levels, in JSON and YAML its tasks, too. */
 int cli_workflow_run(struct cli *cli, uint64_t id);
 
+/** PUT a text, a `what` for messages, at `url`; *ret is the answer (new reference). An exit
+ * status. */
+int cli_upload_text(struct cli *cli, const char *url, const char *what, const struct phx_buf *text,
+		    json_t **ret);
 /** Print what `path` lists under `member`, of one RE where --re names it. An exit status. */
 int cli_list_of_re(struct cli *cli, const char *path, const char *member,
 		   const struct cli_column *of, size_t n_columns);

@@ -7,6 +7,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "base/file.h"
 #include "base/json.h"
 #include "phx/workflow.h"
 #include "trace/wfformat.h"
@@ -20,21 +21,28 @@ static void told(void *arg, uint32_t task, uint32_t line, const char *text)
 }
 
 /* The text as a file without a name, which the upload reads; negative after telling. */
-static int file_of(const struct phx_buf *text)
+static int file_of(const struct phx_buf *text, const char *what)
 {
-	int fd = memfd_create("workflow", MFD_CLOEXEC);
-	size_t at = 0;
-	while (fd >= 0 && at < text->n) {
-		ssize_t w = write(fd, text->data + at, text->n - at);
-		if (w < 0 && errno != EINTR) {
-			close(fd);
-			fd = -1;
-		}
-		at += w > 0 ? (size_t)w : 0;
-	}
+	int fd = memfd_create(what, MFD_CLOEXEC);
+	int r = fd < 0 ? -errno : phx_write_all(fd, text->data, text->n);
+	if (r == 0)
+		return fd;
+	if (fd >= 0)
+		close(fd);
+	return cli_fail(-1, "the %s cannot be kept: %s", what, strerror(-r));
+}
+
+int cli_upload_text(struct cli *cli, const char *url, const char *what, const struct phx_buf *text,
+		    json_t **ret)
+{
+	char path[32];
+	int fd = file_of(text, what);
 	if (fd < 0)
-		cli_fail(CLI_PARTIAL, "the workflow cannot be kept: %s", strerror(errno));
-	return fd;
+		return CLI_PARTIAL;
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	int code = cli_upload(cli, url, path, ret);
+	close(fd);
+	return code;
 }
 
 static char *submit_url(struct cli *cli)
@@ -54,17 +62,10 @@ static int send(struct cli *cli, const struct phx_flow *f, json_t **ret)
 {
 	PHX_AUTO(phx_buf_fini) struct phx_buf text = {0};
 	PHX_AUTO_FREE char *url = submit_url(cli);
-	char path[32];
 	phx_wfformat_write(f, &text);
 	if (text.failed || !url)
 		return cli_fail(CLI_PARTIAL, "out of memory");
-	int fd = file_of(&text);
-	if (fd < 0)
-		return CLI_PARTIAL;
-	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
-	int code = cli_upload(cli, url, path, ret);
-	close(fd);
-	return code;
+	return cli_upload_text(cli, url, "workflow", &text, ret);
 }
 
 int cmd_workflow_submit(struct cli *cli)
