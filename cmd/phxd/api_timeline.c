@@ -172,10 +172,7 @@ static int add_now(struct rows *to, const struct phx_list *lines)
 		    is_written(json_object_get(to->by_pool, l->pool), l->at_ms))
 			continue;
 		PHX_STR_SET(row.pool, l->pool);
-		for (int i = 0; i < PHX_SERIES_QUANTITIES; i++) {
-			row.sum[i] = l->values[i] * row.covered_ms;
-			row.most[i] = l->values[i];
-		}
+		phx_series_weigh(&row, l->values);
 		r = add_row(to, &row);
 	}
 	return r;

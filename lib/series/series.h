@@ -49,6 +49,8 @@ struct phx_series_row {
 	 * and 0 */
 	int64_t sum[PHX_SERIES_QUANTITIES], most[PHX_SERIES_QUANTITIES];
 };
+/** `values` (what lasts) were so for all of the row's covered_ms: set its sums and its most. */
+void phx_series_weigh(struct phx_series_row *row, const int64_t values[PHX_SERIES_QUANTITIES]);
 /** Its mean (what lasts) or how much happened; negative: it is not known. */
 double phx_series_value(const struct phx_series_row *row, enum phx_series_quantity_id q);
 

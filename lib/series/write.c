@@ -136,7 +136,7 @@ static int put(struct phx_series *s, enum phx_series_level level, const struct p
 	return done(s, st, err);
 }
 
-static void weigh(struct phx_series_row *row, const int64_t values[PHX_SERIES_QUANTITIES])
+void phx_series_weigh(struct phx_series_row *row, const int64_t values[PHX_SERIES_QUANTITIES])
 {
 	for (size_t i = 0; i < PHX_SERIES_QUANTITIES; i++) {
 		bool lasts = phx_series_quantities[i].lasts;
@@ -157,7 +157,7 @@ static int put_pieces(struct phx_series *s, enum phx_series_level level, struct 
 		end_ms = end_ms < until_ms ? end_ms : until_ms;
 		row->at_ms = series_levels[level].step_ms ? begin_ms : from_ms;
 		row->covered_ms = end_ms - from_ms;
-		weigh(row, values);
+		phx_series_weigh(row, values);
 		r = put(s, level, row, err);
 		from_ms = end_ms;
 	}
