@@ -170,12 +170,13 @@ static void publish_all(struct feed *f, const struct changed *c)
 	f->said_ms = phx_clock_ms();
 }
 
-/* Tells readers that they missed changes and must read all again. */
-static void publish_lost(struct feed *f)
+/* The same to all readers; NULL: they missed something, and ask for all. */
+static void tell_all(struct feed *f, const char *text)
 {
 	for (unsigned i = 0; i < CHANNELS; i++)
 		if (phx_http_hub_readers(f->hub, i))
-			phx_http_hub_publish(f->hub, i, NULL, 0);
+			phx_http_hub_publish(f->hub, i, text ? strdup(text) : NULL,
+					     text ? strlen(text) : 0);
 	f->said_ms = phx_clock_ms();
 }
 
@@ -209,15 +210,6 @@ static void look_at_readers(struct feed *f, bool quiet)
 
 /* ---- the thread ---- */
 
-static void say_nothing(struct feed *f)
-{
-	static const char text[] = ": nothing\n\n";
-	for (unsigned i = 0; i < CHANNELS; i++)
-		if (phx_http_hub_readers(f->hub, i))
-			phx_http_hub_publish(f->hub, i, strdup(text), strlen(text));
-	f->said_ms = phx_clock_ms();
-}
-
 static void tell_news(struct feed *f, uint64_t last)
 {
 	PHX_AUTO(changed_fini) struct changed c = {0};
@@ -227,7 +219,7 @@ static void tell_news(struct feed *f, uint64_t last)
 	if (failed && !f->failed)
 		fprintf(stderr, "phxd: what changed cannot be told to browsers: %s\n", err.text);
 	if (failed != f->failed)
-		publish_lost(f);
+		tell_all(f, NULL);
 	else if (c.names.n && !failed)
 		publish_all(f, &c);
 	f->failed = failed;
@@ -264,7 +256,7 @@ static void *run(void *arg)
 		if (f->told < last)
 			tell_news(f, last);
 		if (quiet)
-			say_nothing(f);
+			tell_all(f, ": nothing\n\n");
 	}
 	return NULL;
 }

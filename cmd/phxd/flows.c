@@ -170,14 +170,19 @@ int flows_read(const char *path, char ret_digest[PHX_SHA256_HEX], struct phx_flo
 	return r ? r : flows_read_text(text, n, ret_digest, ret, err);
 }
 
+/* A text that could not be written is kept by nobody. */
+static int kept(struct flows *f, const char *digest, int r)
+{
+	if (r < 0)
+		flows_settle(f, digest, r);
+	return r;
+}
+
 int flows_keep(struct flows *f, const char *from, const char *digest, struct phx_err *err)
 {
 	PHX_AUTO_FREE char *path = path_of(f->d, digest);
 	int r = path ? begin_to_keep(f, digest) : -ENOMEM;
-	if (r < 0 || (r = phx_file_publish(from, path, err)) == 0)
-		return r;
-	flows_settle(f, digest, r);
-	return r;
+	return r ? r : kept(f, digest, phx_file_publish(from, path, err));
 }
 
 int flows_keep_text(struct flows *f, const char *text, size_t n, const char *digest,
@@ -185,10 +190,7 @@ int flows_keep_text(struct flows *f, const char *text, size_t n, const char *dig
 {
 	PHX_AUTO_FREE char *path = path_of(f->d, digest);
 	int r = path ? begin_to_keep(f, digest) : -ENOMEM;
-	if (r < 0 || (r = phx_file_write(path, text, n, 0600, err)) == 0)
-		return r;
-	flows_settle(f, digest, r);
-	return r;
+	return r ? r : kept(f, digest, phx_file_write(path, text, n, 0600, err));
 }
 
 char *flows_path(const struct flows *f, const char *digest)
