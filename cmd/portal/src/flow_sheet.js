@@ -1,32 +1,19 @@
 // The sheet on which a workflow is drawn: a canvas as large as what is in sight, painted at most once a frame. For who uses no mouse it is a
 // list: the arrows go from box to box, Enter opens one; a reader is told the box where one is, and an enlarger finds it.
-import { useEffect, useRef, useState } from 'preact/hooks';
+import { useEffect, useRef } from 'preact/hooks';
 import { extentOf, nextBox } from './flow_layout.js';
 import { paintFlow, readFlowColours, seenOf } from './flow_paint.js';
 import { listen, zoomAt } from './flow_pointer.js';
+import { useFrame } from './frame.js';
 import { html } from './html.js';
 
 const MARGIN = 30, STEP = 1.25, FIT_MIN = 0.04;
 
 function usePainter(view) {
-	const [again] = useState(() => {
-		let asked = false;
-		return () => {
-			if (asked)
-				return;
-			asked = true;
-			requestAnimationFrame(() => {
-				asked = false;
-				if (!view.current.canvas?.isConnected || !view.current.colours)
-					return;
-				const begun = performance.now();
-				paintFlow(view.current.canvas, view.current);
-				view.current.place?.();
-				performance.measure('portal-flow-paint', { start: begun, end: performance.now() });
-			});
-		};
-	});
-	return again;
+	return useFrame(view, 'portal-flow-paint', (v) => {
+		paintFlow(v.canvas, v);
+		v.place?.();
+	}, (v) => v.colours);
 }
 
 // All of it in sight, if letters can be read then or `whole` is asked for; else its beginning.

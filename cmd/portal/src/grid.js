@@ -2,6 +2,7 @@
 // arrows go through the cells, blank picks, Enter opens; a reader is told the node where one is.
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { layOut, step } from './groups.js';
+import { useFrame } from './frame.js';
 import { html } from './html.js';
 import { paint, readColours, sizesFor } from './painter.js';
 
@@ -21,25 +22,8 @@ function nodeAt(view, event) {
 	return row?.nodes[Math.floor(x / (view.sizes.cell + view.sizes.gap))];
 }
 
-// Paints in the next frame, however often it is asked; how long that took is kept for who measures it.
 function usePainter(view) {
-	const [again] = useState(() => {
-		let asked = false;
-		return () => {
-			if (asked)
-				return;
-			asked = true;
-			requestAnimationFrame(() => {
-				asked = false;
-				if (!view.current.canvas?.isConnected)
-					return;
-				const begun = performance.now();
-				paint(view.current.canvas, { ...view.current, rows: view.current.laid.rows, left: LEFT });
-				performance.measure('portal-paint', { start: begun, end: performance.now() });
-			});
-		};
-	});
-	return again;
+	return useFrame(view, 'portal-paint', (v) => paint(v.canvas, { ...v, rows: v.laid.rows, left: LEFT }));
 }
 
 function useSight(view, scroller, again, setWidth) {

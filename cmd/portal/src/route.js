@@ -11,14 +11,14 @@ function decoded(part) {
 }
 
 // as the address says it, also before those who look at `route` have been told
-export function read() {
+export function whereNow() {
 	const [path, query] = location.hash.replace(/^#\/?/, '').split('?');
 	const [page = '', item = ''] = path.split('/').map(decoded);
 	return { page, item, query: new URLSearchParams(query ?? '') };
 }
 
-export const route = new Subject(read());
-addEventListener('hashchange', () => route.set(read()));
+export const route = new Subject(whereNow());
+addEventListener('hashchange', () => route.set(whereNow()));
 
 export const address = (page, item) => `#/${page}${item ? `/${encodeURIComponent(item)}` : ''}`;
 export const go = (page, item) => {

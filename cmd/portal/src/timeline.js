@@ -6,7 +6,7 @@ import { csvOf, save, svgOf } from './export.js';
 import { Holdings } from './holdings.js';
 import { html } from './html.js';
 import { Panel } from './panel.js';
-import { go, read as whereNow } from './route.js';
+import { go, whereNow } from './route.js';
 import { panels, stepsOfPanel } from './series.js';
 import { moved, parseSpan, spans, zoomed } from './span.js';
 import { moment } from './words.js';
