@@ -194,6 +194,14 @@ stable_waits() {
 	trigger_is stable .n_fired 0 && echo x >"$IN/../grow/b" && rm "$IN/../grow/b" && until_true 15 trigger_is stable .n_fired 1 && sleep 0.3 && trigger_is stable .n_fired 1 &&
 		user trigger delete stable
 }
+# The watcher keeps 10,000 files in mind that may still change, and looks at all again after ten seconds where there are more.
+more_than_are_kept_in_mind() {
+	workflow crowd 'true'
+	mkdir -p "$WORK/head/re/flows/users/nobody/"{crowd,later} || return 1
+	made crowd '{ file = "crowd/*"; stable = "1s"; }' && watched crowd || return 1
+	(cd "$WORK/head/re/flows/users/nobody" && seq -f later/f%05g 10500 | xargs touch && mv later/* crowd/) || return 1
+	until_true 60 trigger_is crowd .n_fired 10500 && user trigger delete crowd || { trigger crowd 'del(.last)'; return 1; }
+}
 ten_thousand_files() {
 	local begun
 	workflow many 'true'
@@ -279,6 +287,7 @@ check "who fires by hand has no file" by_hand_there_is_no_file
 check "a file that goes and comes back as it was has come again" comes_back_as_it_was
 check "each file has its run once, though the head is killed" each_has_its_run_once
 check "a file that grows is waited for" stable_waits
+check "more files that may still change than are kept in mind all fire" more_than_are_kept_in_mind
 check "ten thousand files fire once each, though the head is killed" ten_thousand_files
 check "a command fires when it prints something else" a_command_has_fired
 check "what is wrong is told with its line" wrong_ones_are_refused
