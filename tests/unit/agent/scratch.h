@@ -64,6 +64,12 @@ static inline char *read_text(const char *path)
 	return phx_file_read(path, 1 << 20, &text, NULL, NULL) == 0 ? text : strdup("");
 }
 
+static inline void assert_text(const char *path, const char *want)
+{
+	PHX_AUTO_FREE char *text = read_text(path);
+	assert_string_equal(text, want);
+}
+
 static inline bool exists(const char *path)
 {
 	struct stat st;

@@ -7,12 +7,6 @@
 
 #include "agent/copy.h"
 
-static void assert_text(const char *path, const char *want)
-{
-	PHX_AUTO_FREE char *text = read_text(path);
-	assert_string_equal(text, want);
-}
-
 static mode_t mode_of(const char *path)
 {
 	struct stat st;

@@ -130,12 +130,6 @@ static char *below(const struct stand *t, const char *name)
 	return scratch_path(t->s, path);
 }
 
-static void assert_text(const char *path, const char *want)
-{
-	PHX_AUTO_FREE char *text = read_text(path);
-	assert_string_equal(text, want);
-}
-
 static void assert_of_user(const struct stand *t, const char *path, mode_t mode)
 {
 	struct stat st;

@@ -57,12 +57,6 @@ static char *state_file(const struct stand *t, const char *name)
 	return scratch_path(t->s, path);
 }
 
-static void assert_text(const char *path, const char *want)
-{
-	PHX_AUTO_FREE char *text = read_text(path);
-	assert_string_equal(text, want);
-}
-
 /* A disk with a system, whose state partition is mounted at /run/mnt. */
 static void with_disk(struct stand *t)
 {

@@ -264,6 +264,20 @@ static void nor_do_those_of_an_res_node(void **state)
 	compare(*state, true);
 }
 
+/* What `pages` counts in a world of few, and in another one of many. */
+static void in_both(struct world *w, unsigned (*pages)(struct world *w, uint32_t n), uint32_t n_few,
+		    unsigned *ret_few, uint32_t n_many, unsigned *ret_many)
+{
+	struct sigaction before;
+	void *other = NULL;
+	hidden_begin(&before);
+	*ret_few = pages(w, n_few);
+	world_setup(&other);
+	*ret_many = pages(other, n_many);
+	world_teardown(&other);
+	sigaction(SIGSEGV, &before, NULL);
+}
+
 /* Pages of the list of REs that events of a node look at, where `n` more REs wait for nodes. */
 static unsigned pages_of_res(struct world *w, uint32_t n)
 {
@@ -297,14 +311,8 @@ static unsigned pages_of_res(struct world *w, uint32_t n)
 static void nor_with_the_number_of_res(void **state)
 {
 	enum { FEW_RES = 2, MANY_RES = 60 };
-	struct sigaction before;
-	void *other = NULL;
-	hidden_begin(&before);
-	unsigned few = pages_of_res(*state, FEW_RES);
-	world_setup(&other);
-	unsigned many = pages_of_res(other, MANY_RES);
-	world_teardown(&other);
-	sigaction(SIGSEGV, &before, NULL);
+	unsigned few, many;
+	in_both(*state, pages_of_res, FEW_RES, &few, MANY_RES, &many);
 	print_message("%u pages of %d REs, %u of %d\n", few, FEW_RES, many, MANY_RES);
 	assert_true(few >= 1 && many <= 2 * few + 4);
 }
@@ -354,14 +362,8 @@ static unsigned pages_of_removals(struct world *w, uint32_t n)
 
 static void nor_do_those_of_removals(void **state)
 {
-	struct sigaction before;
-	void *other = NULL;
-	hidden_begin(&before);
-	unsigned few = pages_of_removals(*state, FEW);
-	world_setup(&other);
-	unsigned many = pages_of_removals(other, MANY);
-	world_teardown(&other);
-	sigaction(SIGSEGV, &before, NULL);
+	unsigned few, many;
+	in_both(*state, pages_of_removals, FEW, &few, MANY, &many);
 	print_message("removals: %u pages of %u nodes, %u of %u\n", few, FEW, many, MANY);
 	assert_true(few >= 20 && many <= 2 * few);
 }
@@ -387,14 +389,8 @@ static unsigned pages_of_boots(struct world *w, uint32_t n)
 
 static void nor_do_those_of_a_boot(void **state)
 {
-	struct sigaction before;
-	void *other = NULL;
-	hidden_begin(&before);
-	unsigned few = pages_of_boots(*state, FEW);
-	world_setup(&other);
-	unsigned many = pages_of_boots(other, MANY);
-	world_teardown(&other);
-	sigaction(SIGSEGV, &before, NULL);
+	unsigned few, many;
+	in_both(*state, pages_of_boots, FEW, &few, MANY, &many);
 	print_message("boot: %u pages of %u nodes, %u of %u\n", few, FEW, many, MANY);
 	assert_true(few >= 1 && many <= 2 * few);
 }
