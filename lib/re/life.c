@@ -268,6 +268,8 @@ static struct phx_re *next_ending(const struct phx_state *s, const struct phx_re
 	return phx_state_re_ending(s, (uint32_t)(re - PHX_LIST_AT(&s->res, struct phx_re, 0)) + 1);
 }
 
+/* Only REs that is_ending() of state/named.c names are visited: a new reason to act on an RE here
+ * belongs there, too. */
 bool phx_res_drained(struct phx_apply *a)
 {
 	bool ended = false;

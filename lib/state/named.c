@@ -50,6 +50,7 @@ static struct phx_re *re_at(const struct phx_state *s, uint32_t i)
 	return PHX_LIST_AT(&s->res, struct phx_re, i);
 }
 
+/* The REs that phx_res_drained() may act on: its conditions, one by one. */
 static bool is_ending(const struct phx_re *re)
 {
 	return re->leaving || (re->active && re->state == PHX_RE_STATE_DEACTIVATED) ||
