@@ -218,8 +218,7 @@ check: deps
 	+$(Q)tests/each "$(MAKE)" check-tests check-planted check-fuzz check-asan-unit check-asan-system check-tsan
 .PHONY: check-tests check-all
 check-tests:
-	$(Q)$(BUILD_MAKE) all $(UNIT_BIN) $(SYSTEM_BIN) $(LAB_BIN) $(SIM_BIN)
-	$(Q)$(MAKE) agent-bundle images packages portal
+	$(Q)$(BUILD_MAKE) all agent-bundle images packages portal $(UNIT_BIN) $(SYSTEM_BIN) $(LAB_BIN) $(SIM_BIN)
 	$(Q)BUILD=$(BUILD) PHX=$(BUILD)/bin/phx IMAGES=$(BUILD)/images PHX_TEST_TRIES=2 tests/run tests/check-layers tests/check-pure tests/check-sleeps tests/check-size tests/check-layout tests/check-hardening tests/check-walks tests/check-mutants $(SIM_BIN) $(UNIT_BIN) $(LAB_TESTS) $(SYSTEM_TESTS) $(TRUST_TESTS)
 # what is too long for every change; its last line stands in CHANGES.md at a release
 check-all:
@@ -232,7 +231,7 @@ check-trust: deps
 	+$(Q)tests/each "$(MAKE)" check-trust-scripts check-trust-planted check-trust-fuzz
 	@echo "not run, for they take long: $$(tests/trust/named long | paste -sd ' ')"
 check-trust-scripts:
-	$(Q)$(MAKE) all $(SYSTEM_BIN) portal $$(tests/trust/named unit | sed 's,^,$(BUILD)/,')
+	$(Q)$(BUILD_MAKE) all $(SYSTEM_BIN) portal $$(tests/trust/named unit | sed 's,^,$(BUILD)/,')
 	$(Q)BUILD=$(BUILD) PHX=$(BUILD)/bin/phx tests/run tests/check-hardening $$(tests/trust/named unit | sed 's,^,$(BUILD)/,') \
 		$(TRUST_TESTS) $$(tests/trust/named system)
 check-trust-planted:
@@ -243,25 +242,25 @@ check-trust-fuzz:
 # the lab's breadth: RAM boot, proxyDHCP, lost keys, damaged images, erases; what the owner of a node leaves for the next one; ten minutes
 .PHONY: check-lab
 check-lab: deps
-	$(Q)$(MAKE) all agent-bundle images packages
+	$(Q)$(BUILD_MAKE) all agent-bundle images packages
 	$(Q)BUILD=$(BUILD) PHX_TEST_TIMEOUT=1500 tests/run tests/lab/breadth.sh tests/lab/attacks.sh
 
 # an image of another Debian release, made with the machine's mirror, imported, deployed; four minutes
 .PHONY: check-import
 check-import: deps
-	$(Q)$(MAKE) all agent-bundle images
+	$(Q)$(BUILD_MAKE) all agent-bundle images
 	$(Q)BUILD=$(BUILD) PHX_TEST_TIMEOUT=1500 tests/run tests/lab/import.sh
 
 # a balancer and two web nodes: nodes leave and die under load; five minutes
 .PHONY: check-web
 check-web: deps
-	$(Q)$(MAKE) all agent-bundle images packages
+	$(Q)$(BUILD_MAKE) all agent-bundle images packages
 	$(Q)BUILD=$(BUILD) PHX_TEST_TIMEOUT=1500 tests/run tests/lab/web.sh
 
 # the main job of lab-share, shortened; also part of check
 .PHONY: check-share
 check-share: deps
-	$(Q)$(MAKE) all $(LAB_BIN) agent-bundle images packages
+	$(Q)$(BUILD_MAKE) all $(LAB_BIN) agent-bundle images packages
 	$(Q)BUILD=$(BUILD) PHX_TEST_TIMEOUT=2400 tests/run tests/lab/share-short.sh
 
 ASAN := $(BUILD)/asan
@@ -295,16 +294,16 @@ lint:
 
 LAB ?= lab
 lab: deps
-	$(Q)$(MAKE) all agent-bundle images packages
+	$(Q)$(BUILD_MAKE) all agent-bundle images packages
 	$(Q)BUILD=$(BUILD) LAB=$(LAB) tests/lab/main-job.sh
 lab-share: deps
-	$(Q)$(MAKE) all $(LAB_BIN) agent-bundle images packages
+	$(Q)$(BUILD_MAKE) all $(LAB_BIN) agent-bundle images packages
 	$(Q)BUILD=$(BUILD) LAB=$(LAB) tests/lab/share.sh
 lab-down: all
 	$(Q)$(BUILD)/bin/phx lab down --dir $(BUILD)/lab --name $(LAB)
 
 bench: deps
-	$(Q)$(MAKE) all agent-bundle images packages bench-programs
+	$(Q)$(BUILD_MAKE) all agent-bundle images packages bench-programs
 	$(Q)BUILD=$(BUILD) tests/bench/run $(BENCH)
 
 # ---- manual, installation ----
