@@ -1,5 +1,5 @@
 /* The index of a state: see index.h. Bitmaps over the list of nodes, hash tables of their names and
- * of what identifies machines, an array of the nodes' times, a heap of the jobs' times, a list of
+ * of what identifies machines, a tree of the nodes' times, a heap of the jobs' times, a list of
  * the jobs of each RE, and a manager of lib/batch for the queued jobs of no RE. Used by the pure
  * rooms above. Pure. */
 #include "state/index.h"
@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/hash.h"
+#include "state/earliest.h"
 #include "state/gone.h"
 #include "state/job_lists.h"
 #include "state/known.h"
@@ -23,7 +24,7 @@ struct phx_index {
 	uint64_t *sets[PHX_SET_COUNT_];
 	struct phx_hash names;        /* places of nodes by name; room for `cap` */
 	uint32_t *groups;             /* of IDLE nodes: hash of their RE's name */
-	int64_t *due;                 /* of nodes */
+	struct phx_earliest due;      /* of nodes */
 	uint64_t *runs;               /* the job whose open part is on the node */
 	struct phx_list dues, of_res; /* jobs: job_lists.h */
 	bool touched;                 /* some node is touched */
@@ -105,7 +106,7 @@ static void derive(struct phx_state *s, uint32_t i)
 	for (int k = PHX_SET_FREE; k < PHX_SET_COUNT_; k++)
 		put(x->sets[k], i, !phx_node_is_gone(n) && predicates[k](s, n));
 	x->groups[i] = phx_node_is_idle(s, n) ? phx_hash_text(n->allocated_to) : 0;
-	x->due[i] = phx_node_due(n);
+	phx_earliest_set(&x->due, i, phx_node_due(n));
 	if (phx_members_put(x->members, i, n) < 0 || phx_known_put(x->known, i, n) < 0)
 		x->untrue = true;
 }
@@ -185,21 +186,18 @@ void phx_index_looked(struct phx_state *s, const struct phx_node *n)
 struct phx_node *phx_index_next_due(struct phx_state *s, uint32_t at)
 {
 	refresh(s);
-	for (uint32_t i = at; i < s->index->n; i++)
-		if (s->index->due[i] <= s->now_ms)
-			return node_at(s, i);
-	return NULL;
+	uint32_t i = phx_earliest_next(&s->index->due, at, s->now_ms);
+	return i < s->index->n ? node_at(s, i) : NULL;
 }
 
 int64_t phx_index_nodes_due(const struct phx_state *s)
 {
 	const struct phx_index *x = s->index;
 	int64_t next = INT64_MAX;
-	bool there = x && x->n == s->nodes.n;
-	for (uint32_t i = 0; i < s->nodes.n; i++) {
-		int64_t due = there ? x->due[i] : phx_node_due(node_at(s, i));
-		next = due < next ? due : next;
-	}
+	if (x && x->n == s->nodes.n)
+		return phx_earliest_first(&x->due);
+	PHX_LIST_EACH(struct phx_node, n, &s->nodes)
+		next = phx_node_due(n) < next ? phx_node_due(n) : next;
 	return next;
 }
 
@@ -413,7 +411,7 @@ static void free_index(struct phx_index *x)
 		free(x->sets[k]);
 	phx_hash_fini(&x->names);
 	free(x->groups);
-	free(x->due);
+	phx_earliest_fini(&x->due);
 	free(x->runs);
 	phx_list_fini(&x->dues);
 	phx_re_jobs_fini(&x->of_res);
@@ -441,14 +439,14 @@ static struct phx_index *new_index(uint32_t n, uint64_t seq)
 	for (int k = 0; k < PHX_SET_COUNT_; k++)
 		failed = !(x->sets[k] = calloc(x->cap / WORD, sizeof(uint64_t))) || failed;
 	x->groups = calloc(x->cap, sizeof(*x->groups));
-	x->due = calloc(x->cap, sizeof(*x->due));
 	x->runs = calloc(x->cap, sizeof(*x->runs));
 	x->members = phx_members_new(x->cap, seq << CHANGES_BITS);
 	x->known = phx_known_new(x->cap);
+	failed = phx_earliest_init(&x->due, x->cap) < 0 || failed;
 	failed = phx_batch_new(&(struct phx_batch_config){.scheduler = PHX_SCHEDULER_first_fit},
 			       &x->outside) < 0 ||
 		failed;
-	if (!failed && x->groups && x->due && x->runs && x->members && x->known)
+	if (!failed && x->groups && x->runs && x->members && x->known)
 		return x;
 	free_index(x);
 	return NULL;
@@ -479,6 +477,7 @@ void phx_index_renew(struct phx_state *s)
 	phx_hash_clear(&x->names);
 	phx_members_clear(x->members);
 	phx_known_clear(x->known);
+	phx_earliest_clear(&x->due);
 	x->n = 0;
 	fill(s);
 }
@@ -550,9 +549,10 @@ static int check_node(const struct phx_state *s, const struct phx_index *fresh, 
 				   "%s was changed but not touched: what it is known by is out of "
 				   "date",
 				   n->name);
-	if (x->due[i] != fresh->due[i])
+	int64_t due = phx_earliest_get(&x->due, i), right = phx_earliest_get(&fresh->due, i);
+	if (due != right)
 		return phx_err_set(err, -EPROTO, "%s is due at %lld, the index says %lld", n->name,
-				   (long long)fresh->due[i], (long long)x->due[i]);
+				   (long long)right, (long long)due);
 	if (n->jobs_running && x->runs[i] != fresh->runs[i])
 		return phx_err_set(err, -EPROTO, "%s runs job %llu, the index says %llu", n->name,
 				   (unsigned long long)fresh->runs[i],
