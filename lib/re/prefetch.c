@@ -15,18 +15,6 @@ bool phx_is_prefetched(const struct phx_node *n)
 		n->env == PHX_ENV_OS && !n->pinned && !n->key_unread;
 }
 
-/* A node of an RE may go to its partner, since the two share their nodes; a free node may go to any
- * RE. */
-static bool may_go_to(const struct phx_state *s, const struct phx_node *n, const struct phx_re *re)
-{
-	const struct phx_re *at =
-		n->allocation == PHX_ALLOCATION_HELD ? phx_state_re(s, n->allocated_to) : NULL;
-	if (!re->active || n->allocation == PHX_ALLOCATION_FREE)
-		return re->active;
-	return at && at->active &&
-		(at == re || phx_ledger_partner(s->ledger, (int)at->number) == (int)re->number);
-}
-
 /* Would prefetched packages stay on the node? An erase or a new installation loses them. */
 static bool would_stay(const struct phx_state *s, const struct phx_node *n, const struct phx_re *re)
 {
@@ -82,19 +70,46 @@ static uint64_t id_of(const struct phx_list *packages)
 	return h ? h : 1;
 }
 
+/* The packages of one RE to which the node may go. */
+static int add_of(const struct phx_state *s, const struct phx_node *n, const struct phx_re *re,
+		  struct phx_list *ret)
+{
+	const struct phx_role *role = re->active ? phx_state_role(s, re->agreement.role) : NULL;
+	return role && would_stay(s, n, re) ? add_packages(role, ret) : 0;
+}
+
+/* A free node may go to any RE. */
+static int add_of_all(const struct phx_state *s, const struct phx_node *n, struct phx_list *ret)
+{
+	int r = 0;
+	PHX_LIST_EACH(struct phx_re, re, &s->res)
+		r = r ? r : add_of(s, n, re, ret);
+	return r;
+}
+
+/* A node of an RE may go to its partner, since the two share their nodes. The one that stands first
+ * in the list of REs comes first, so that the order does not change with the node's RE. */
+static int add_of_pair(const struct phx_state *s, const struct phx_node *n, struct phx_list *ret)
+{
+	const struct phx_re *at = phx_state_re(s, n->allocated_to);
+	if (!at || !at->active)
+		return 0;
+	const struct phx_re *partner =
+		phx_state_re_numbered(s, phx_ledger_partner(s->ledger, (int)at->number));
+	const struct phx_re *first = partner && partner < at ? partner : at,
+			    *second = first == at ? partner : at;
+	int r = add_of(s, n, first, ret);
+	return r || !second ? r : add_of(s, n, second, ret);
+}
+
 int phx_re_prefetch(const struct phx_state *s, const struct phx_node *n,
 		    struct phx_list *ret_packages, uint64_t *ret_id)
 {
 	struct phx_list packages = {0};
-	int r = 0;
 	if (!phx_is_prefetched(n))
 		return -ENOENT;
-	PHX_LIST_EACH(struct phx_re, re, &s->res) {
-		const struct phx_role *role =
-			may_go_to(s, n, re) ? phx_state_role(s, re->agreement.role) : NULL;
-		if (r == 0 && role && would_stay(s, n, re))
-			r = add_packages(role, &packages);
-	}
+	int r = n->allocation == PHX_ALLOCATION_HELD ? add_of_pair(s, n, &packages)
+						     : add_of_all(s, n, &packages);
 	if (r < 0) {
 		phx_list_fini(&packages);
 		return r;
