@@ -139,9 +139,9 @@ static int add_re(struct phx_apply *a, const struct phx_agreement *g, struct phx
 		return r;
 	}
 	PHX_STR_SET(re->name, g->name);
-	re->asked_ms = re->created_ms = re->changed_ms = a->s->now_ms;
+	re->asked_ms = re->created_ms = a->s->now_ms;
 	re->asked_seq = a->s->seq + 1;
-	re->state = PHX_RE_STATE_NONE;
+	phx_re_become(a, re, PHX_RE_STATE_NONE);
 	phx_refusal_forget(a->s, g);
 	*ret = re;
 	return 0;
@@ -181,8 +181,7 @@ int phx_apply_re_request(struct phx_apply *a, const struct phx_event_ask *p)
 	r = r ? r : add_re(a, g, &re);
 	if (r < 0)
 		return r;
-	re->state = (int)state;
-	a->out->changed = true;
+	phx_re_become(a, re, state);
 	phx_note_re(a, NULL, re->name, NULL, "%s asks for RE %s: %s, %u nodes", g->owner, g->name,
 		    phx_enum_name(&phx_re_type_names, g->type), g->lower);
 	return 0;
@@ -296,12 +295,11 @@ int phx_apply_re_create(struct phx_apply *a, const struct phx_event_ask *p)
 		a->s->pools.n--;
 		return r;
 	}
-	re->created_ms = re->changed_ms = a->s->now_ms;
+	re->created_ms = a->s->now_ms;
 	/* nothing is deployed on the head for an RE: its manager is this state, and its packages go
 	 * to the nodes that it is granted */
 	phx_re_life_apply(state, PHX_RE_OP_deployed, PHX_RE_WHO_PHXD, &state, a->err);
-	re->state = (int)state;
-	a->out->changed = true;
+	phx_re_become(a, re, state);
 	tell_created(a, re);
 	return 0;
 }

@@ -20,6 +20,10 @@ void phx_choose(struct phx_apply *a, const struct phx_re *from, const struct phx
 /** Tells the ledger how many nodes are marked: of which RE or the free pool, and for which RE. */
 void phx_choose_tell(struct phx_apply *a);
 
+/* life.c */
+/** Writes the state of an RE, which nothing else does. `state` is what phx_re_life_apply() gave. */
+void phx_re_become(struct phx_apply *a, struct phx_re *re, enum phx_re_state state);
+
 /* refusals.c */
 /** The event refuses the request `re`: keeps the refusal for the owner of the request. */
 void phx_refusal_keep(struct phx_apply *a, const struct phx_re *re);

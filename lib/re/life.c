@@ -7,6 +7,14 @@
 #include <stdio.h>
 #include <string.h>
 
+void phx_re_become(struct phx_apply *a, struct phx_re *re, enum phx_re_state state)
+{
+	re->state = (int)state;
+	re->changed_ms = a->s->now_ms;
+	a->out->changed = true;
+	phx_named_changed(a->s);
+}
+
 /* 000 4.3 step 5: the partner is found by name, or is the first RE that allows sharing. */
 static void tell_pair(struct phx_apply *a, const struct phx_re *re)
 {
@@ -201,9 +209,7 @@ static int operate(struct phx_apply *a, enum phx_re_who who, struct phx_re *re, 
 	a->out->changed = true;
 	if (state == PHX_RE_STATE_DESTROYED)
 		return 0;
-	re->state = (int)state;
-	re->changed_ms = a->s->now_ms;
-	phx_named_changed(a->s);
+	phx_re_become(a, re, state);
 	phx_note_re(a, NULL, re->name, NULL, "RE %s is %s", re->name,
 		    phx_enum_name(&phx_re_state_names, re->state));
 	return 0;
@@ -287,10 +293,7 @@ bool phx_res_drained(struct phx_apply *a)
 				      PHX_RE_WHO_PHXD, &state, a->err) < 0)
 			continue;
 		deactivate(a, re);
-		re->state = (int)state;
-		re->changed_ms = a->s->now_ms;
-		a->out->changed = true;
-		phx_named_changed(a->s);
+		phx_re_become(a, re, state);
 		phx_note_re(a, NULL, re->name, NULL, "RE %s is %s: its last job has ended",
 			    re->name, phx_enum_name(&phx_re_state_names, re->state));
 		ended = true;
