@@ -11,7 +11,7 @@
 
 #include "base/utf8.h"
 
-enum { DAY_MS = 24 * 3600 * 1000 };
+enum { DAY_MS = 24 * 3600 * 1000, TICK_AGAIN_MS = 10 };
 
 struct engine {
 	struct engine_config config;
@@ -431,12 +431,16 @@ int engine_tick(struct engine *e, int max_ms)
 	int64_t next = phx_core_next_deadline(engine_lock(e));
 	engine_unlock(e);
 	int64_t left = next - engine_now(e);
-	if (left > 0)
-		return left < max_ms ? (int)left : max_ms;
-	struct phx_event ev = {.kind = PHX_EV_tick};
-	PHX_STR_SET(ev.by, "phxd");
-	engine_submit(e, &ev, NULL, NULL);
-	return 10;
+	if (left <= 0) {
+		struct phx_event ev = {.kind = PHX_EV_tick};
+		PHX_STR_SET(ev.by, "phxd");
+		engine_submit(e, &ev, NULL, NULL);
+		left = TICK_AGAIN_MS;
+	}
+	/* while the store refuses, a deadline that has passed stays so */
+	int64_t retry = phx_journal_retry_in(e->journal);
+	left = left > retry ? left : retry;
+	return left < max_ms ? (int)left : max_ms;
 }
 
 const struct phx_signer *engine_signer(const struct engine *e)

@@ -7,7 +7,7 @@
 
 #include <errno.h>
 
-enum { SNAPSHOT_EVERY = 256, RETRY_MS = 2000, TICK_LATE_MS = 10 };
+enum { SNAPSHOT_EVERY = 256, TICK_LATE_MS = 10 };
 
 /* ---- digests ---- */
 
@@ -249,7 +249,7 @@ void phx_fault_head_plan_tick(struct fault_sim *f)
 	int64_t next = phx_core_next_deadline(h->s);
 	if (next == INT64_MAX)
 		return;
-	int64_t left = next - phx_fault_core_now(f), least = h->readonly ? RETRY_MS : 0;
+	int64_t left = next - phx_fault_core_now(f), least = phx_journal_retry_in(h->journal);
 	int64_t at = f->now + (left > least ? left : least) + TICK_LATE_MS;
 	if (at >= h->tick_at)
 		return;

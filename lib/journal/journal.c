@@ -523,6 +523,14 @@ int phx_journal_status(struct phx_journal *j, struct phx_err *ret_why)
 	return r;
 }
 
+int64_t phx_journal_retry_in(struct phx_journal *j)
+{
+	pthread_mutex_lock(&j->lock);
+	int64_t left = j->trouble == -EROFS ? j->retry_ms - now_locked(j) : 0;
+	pthread_mutex_unlock(&j->lock);
+	return left > 0 ? left : 0;
+}
+
 /* ---- reading the state ---- */
 
 const struct phx_state *phx_journal_lock(struct phx_journal *j)

@@ -103,6 +103,9 @@ void phx_journal_probe(struct phx_journal *j);
 /** 0: the journal takes events; -EROFS: the store refuses them now; -EAGAIN: the journal has ended.
  * `ret_why` may be NULL. */
 int phx_journal_status(struct phx_journal *j, struct phx_err *ret_why);
+/** Milliseconds until a store that refuses events is asked again; 0: it takes them, or is asked by
+ * the next call. Until then no submission can succeed. */
+int64_t phx_journal_retry_in(struct phx_journal *j);
 
 /** Take the lock; the state is borrowed until phx_journal_unlock(). */
 const struct phx_state *phx_journal_lock(struct phx_journal *j);

@@ -353,6 +353,47 @@ static void what_is_not_written_was_not_done(void **state)
 	assert_false(knows("lost"));
 }
 
+/* A node with a BMC that is switched on: until WINDOW it may come with a new key. */
+static void switched_on(const char *name)
+{
+	struct phx_event add = {.kind = PHX_EV_node_add, .by = "test"},
+			 on = {.kind = PHX_EV_power, .by = "test", .text = "on"};
+	struct phx_mac *m = phx_list_push(&add.node_add.macs, sizeof(*m));
+	PHX_STR_SET(add.node, name);
+	PHX_STR_SET(on.node, name);
+	PHX_STR_SET(m->mac, "02:00:00:00:ff:01");
+	PHX_STR_SET(add.node_add.bmc.driver, "ipmi");
+	PHX_STR_SET(add.node_add.bmc.address, "192.0.2.9");
+	assert_int_equal(engine_submit(e, &add, NULL, &err), 0);
+	assert_int_equal(engine_submit(e, &on, NULL, &err), 0);
+	phx_event_fini(&add);
+	phx_event_fini(&on);
+}
+
+/* A deadline that has passed stays so while the store refuses: the engine asks for its next turn
+ * when the store is asked again, and not at once for ever. */
+static void a_full_disk_makes_no_turns(void **state)
+{
+	enum { MOST_MS = 60000 };
+	(void)state;
+	assert_int_equal(start(), 0);
+	switched_on("n1");
+	assert_in_range(engine_tick(e, MOST_MS), 1000, MOST_MS);
+	meddle("CREATE TRIGGER full BEFORE INSERT ON events BEGIN SELECT RAISE(ABORT, 'no room is "
+	       "left'); END");
+	fake_mono_ahead_ms += 3600 * 1000;
+	fake_wall_ahead_ms += 3600 * 1000;
+	for (int turn = 0; turn < 3; turn++) {
+		assert_in_range(engine_tick(e, MOST_MS), 1000, MOST_MS - 1);
+		assert_true(engine_readonly(e, &err));
+	}
+	meddle("DROP TRIGGER full");
+	fake_mono_ahead_ms += 5000;
+	assert_in_range(engine_tick(e, MOST_MS), 1, 100); /* the tick is written now */
+	assert_false(engine_readonly(e, &err));
+	assert_int_equal(engine_tick(e, MOST_MS), MOST_MS);
+}
+
 static void a_removed_journal_is_seen_without_a_command(void **state)
 {
 	struct phx_err why = {0};
@@ -654,6 +695,7 @@ int main(void)
 		T(a_clock_that_is_synchronised_later_is_believed_then),
 		T(a_clock_is_accepted_by_hand),
 		T(what_is_not_written_was_not_done),
+		T(a_full_disk_makes_no_turns),
 		T(a_removed_journal_is_seen_without_a_command),
 		T(events_that_no_snapshot_leads_to_are_told),
 		T(an_erase_leaves_a_signed_record),
