@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <pthread.h>
 #include <stdio.h>
+#include <string.h>
 
 struct exec {
 	struct daemon *d;
@@ -21,20 +22,31 @@ struct exec {
 	struct phx_list tickets; /* struct ticket: the owners of power tickets */
 };
 
+/* What came of a power operation. */
+struct power_result {
+	int result;
+	enum phx_power_state state;
+	char text[256];
+};
+
 struct ticket {
 	uint64_t ticket;
 	uint64_t step_id, epoch;
 	char node[PHX_NAME_MAX];
 	char op[32];
+	/* the operation is over; if the journal does not take its result, it has the action carried
+	 * out again when it takes events, and the result is told then: nothing is switched twice */
+	bool over;
+	struct power_result came;
 };
 
 /* Tickets of hints lie above every step id. */
 #define HINT_BASE (1ULL << 62)
 
-static void submit(struct exec *x, struct phx_event *ev)
+static int submit(struct exec *x, struct phx_event *ev)
 {
 	PHX_STR_SET(ev->by, "phxd");
-	engine_submit(x->d->engine, ev, NULL, NULL);
+	return engine_submit(x->d->engine, ev, NULL, NULL);
 }
 
 /* ---- power ---- */
@@ -49,30 +61,61 @@ static int bmc_of(struct exec *x, const char *node, struct phx_bmc *ret)
 	return n ? 0 : -ENOENT;
 }
 
-static void power_failed(struct exec *x, const struct ticket *t, int code, const char *text)
+/* Under the lock. */
+static struct ticket *find_ticket(struct exec *x, uint64_t id)
+{
+	PHX_LIST_EACH(struct ticket, t, &x->tickets)
+		if (t->ticket == id)
+			return t;
+	return NULL;
+}
+
+static bool get_ticket(struct exec *x, uint64_t id, struct ticket *ret)
+{
+	pthread_mutex_lock(&x->lock);
+	const struct ticket *t = find_ticket(x, id);
+	if (t)
+		*ret = *t;
+	pthread_mutex_unlock(&x->lock);
+	return t;
+}
+
+static void drop_ticket(struct exec *x, uint64_t id)
+{
+	pthread_mutex_lock(&x->lock);
+	const struct ticket *t = find_ticket(x, id);
+	if (t)
+		phx_list_remove(&x->tickets, sizeof(*t),
+				(uint32_t)(t - PHX_LIST_AT(&x->tickets, struct ticket, 0)));
+	pthread_mutex_unlock(&x->lock);
+}
+
+/* Tells the core what came of an operation that is over. */
+static void tell_power(struct exec *x, const struct ticket *t)
 {
 	struct phx_event ev = {
 		.kind = PHX_EV_power_result,
-		.answer = {.step_id = t->step_id, .epoch = t->epoch, .result = code}};
+		.answer = {.step_id = t->step_id, .epoch = t->epoch, .result = t->came.result}};
 	PHX_STR_SET(ev.node, t->node);
-	snprintf(ev.text, sizeof(ev.text), "%s", text);
-	submit(x, &ev);
+	ev.answer.power = (int)t->came.state;
+	snprintf(ev.text, sizeof(ev.text), "%s", t->came.text);
+	if (submit(x, &ev) != -EROFS || !t->step_id)
+		drop_ticket(x, t->ticket);
 }
 
-static bool take_ticket(struct exec *x, uint64_t id, struct ticket *ret)
+static void power_is_over(struct exec *x, uint64_t id, const struct power_result *came)
 {
-	bool found = false;
+	struct ticket copy;
 	pthread_mutex_lock(&x->lock);
-	for (uint32_t i = 0; !found && i < x->tickets.n; i++) {
-		struct ticket *t = PHX_LIST_AT(&x->tickets, struct ticket, i);
-		if (t->ticket != id)
-			continue;
-		*ret = *t;
-		phx_list_remove(&x->tickets, sizeof(*t), i);
-		found = true;
+	struct ticket *t = find_ticket(x, id);
+	if (t) {
+		t->over = true;
+		t->came = *came;
+		copy = *t;
 	}
 	pthread_mutex_unlock(&x->lock);
-	return found;
+	if (t)
+		tell_power(x, &copy);
 }
 
 static void queue_power(struct exec *x, const struct ticket *t)
@@ -85,46 +128,58 @@ static void queue_power(struct exec *x, const struct ticket *t)
 	r = r ? r
 	      : phx_power_queue_add(x->power, &bmc, (enum phx_power_op)op,
 				    x->d->cfg.power_timeout_ms, t->ticket, &err);
-	struct ticket mine;
-	/* a leftover ticket would look like an operation under way when the step is tried again */
-	if (r < 0 && take_ticket(x, t->ticket, &mine))
-		power_failed(x, &mine, r, err.text);
+	struct power_result came = {.result = r};
+	PHX_STR_SET(came.text, err.text);
+	if (r < 0)
+		power_is_over(x, t->ticket, &came);
 }
 
-static int put_ticket(struct exec *x, const struct ticket *t)
+/* The ticket of this step, or NULL. What is over for other steps of its node, and was never asked
+ * for again, is forgotten. Under the lock. */
+static struct ticket *step_ticket(struct exec *x, const struct phx_action *act)
 {
-	pthread_mutex_lock(&x->lock);
-	struct ticket *to = phx_list_push(&x->tickets, sizeof(*to));
-	if (to)
-		*to = *t;
-	pthread_mutex_unlock(&x->lock);
-	if (!to)
-		return -ENOMEM;
-	queue_power(x, t);
-	return 0;
-}
-
-static bool has_step_ticket(struct exec *x, uint64_t step_id)
-{
-	bool found = false;
-	pthread_mutex_lock(&x->lock);
+	struct ticket *found = NULL;
+	for (uint32_t i = x->tickets.n; i-- > 0;) {
+		struct ticket *t = PHX_LIST_AT(&x->tickets, struct ticket, i);
+		if (t->over && t->step_id != act->step_id && !strcmp(t->node, act->node))
+			phx_list_remove(&x->tickets, sizeof(*t), i);
+	}
 	PHX_LIST_EACH(struct ticket, t, &x->tickets)
-		found = found || (step_id && t->step_id == step_id);
-	pthread_mutex_unlock(&x->lock);
+		if (act->step_id && t->step_id == act->step_id)
+			found = t;
 	return found;
+}
+
+/* Puts a new ticket into *ret, or gives a copy of the one that the step has already. */
+static int make_ticket(struct exec *x, const struct phx_action *act, struct ticket *ret,
+		       bool *ret_there)
+{
+	pthread_mutex_lock(&x->lock);
+	struct ticket *t = step_ticket(x, act);
+	*ret_there = t;
+	if (!t && (t = phx_list_push(&x->tickets, sizeof(*t)))) {
+		*t = (struct ticket){.ticket = HINT_BASE + ++x->hints,
+				     .step_id = act->step_id,
+				     .epoch = act->epoch};
+		PHX_STR_SET(t->node, act->node);
+		phx_str_copy(t->op, sizeof(t->op), act->text);
+	}
+	if (t)
+		*ret = *t;
+	pthread_mutex_unlock(&x->lock);
+	return t ? 0 : -ENOMEM;
 }
 
 static int start_power(struct exec *x, const struct phx_action *act)
 {
-	struct ticket t = {.step_id = act->step_id, .epoch = act->epoch};
-	if (has_step_ticket(x, act->step_id))
-		return 0;
-	pthread_mutex_lock(&x->lock);
-	t.ticket = HINT_BASE + ++x->hints;
-	pthread_mutex_unlock(&x->lock);
-	PHX_STR_SET(t.node, act->node);
-	phx_str_copy(t.op, sizeof(t.op), act->text);
-	return put_ticket(x, &t);
+	struct ticket t;
+	bool there;
+	int r = make_ticket(x, act, &t, &there);
+	if (r == 0 && !there)
+		queue_power(x, &t);
+	else if (r == 0 && t.over)
+		tell_power(x, &t);
+	return r;
 }
 
 /* On threads of the power queue. */
@@ -140,15 +195,11 @@ static void power_done(void *arg, uint64_t id, int result, enum phx_power_state 
 {
 	struct exec *x = arg;
 	struct ticket t;
-	if (!take_ticket(x, id, &t))
+	struct power_result came = {.result = result, .state = state};
+	if (!get_ticket(x, id, &t))
 		return;
-	struct phx_event ev = {
-		.kind = PHX_EV_power_result,
-		.answer = {.step_id = t.step_id, .epoch = t.epoch, .result = result}};
-	PHX_STR_SET(ev.node, t.node);
-	ev.answer.power = (int)state;
-	snprintf(ev.text, sizeof(ev.text), "%s: %s", t.op, text && text[0] ? text : "done");
-	submit(x, &ev);
+	snprintf(came.text, sizeof(came.text), "%s: %s", t.op, text && text[0] ? text : "done");
+	power_is_over(x, id, &came);
 }
 
 /* ---- disk keys ---- */
