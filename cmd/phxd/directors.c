@@ -13,9 +13,13 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "node/director.h"
 
 enum { USE_MAX_PPM = 1000000, ASK_AGAIN_MS = 300 };
+/* The table follows from all instances, so that events do not make it as often as they come: after
+ * each look it rests for so many times as long as the look took, and for so long at most. */
+enum { REST_TIMES = 20, REST_MOST_US = 50000 };
 
 /* Uses of one web RE's instances since the last event. */
 struct use {
@@ -43,6 +47,7 @@ struct directors {
 	uint64_t seq; /* the state whose table was last looked at */
 	uint64_t table_id;
 	char acting[PHX_NAME_MAX];
+	int64_t rest_until_us; /* no look at the table before that */
 	bool waited;       /* a step waited for a director at the last look, at state wait_seq */
 	uint64_t wait_seq; /* the state at that look */
 	int64_t ask_ms;    /* when the director is asked again */
@@ -151,14 +156,27 @@ static void tell_uses(struct directors *b)
 
 /* ---- tables ---- */
 
-/* Have the table or the acting director changed since the last call? */
-static bool changed(struct directors *b, const struct phx_state *s)
+static void rest(struct directors *b, int64_t begin_us)
+{
+	int64_t now_us = phx_clock_us(), rest_us = (now_us - begin_us) * REST_TIMES;
+	b->rest_until_us = now_us + (rest_us < REST_MOST_US ? rest_us : REST_MOST_US);
+}
+
+/* Have the table or the acting director changed since the last call? *ret_ms: when to ask again,
+ * because that cannot be said yet; WAKE_NEVER: after the next event. */
+static bool changed(struct directors *b, const struct phx_state *s, int *ret_ms)
 {
 	PHX_AUTO(phx_web_table_fini) struct phx_web_table t = {0};
+	int64_t begin_us = phx_clock_us();
+	bool news = s->seq != b->seq, rests = begin_us < b->rest_until_us;
+	*ret_ms = news && rests ? (int)((b->rest_until_us - begin_us) / 1000) + 1 : WAKE_NEVER;
+	if (!news || rests)
+		return false;
 	const struct phx_node *n = phx_director_acting(s);
 	const char *acting = n ? n->name : "";
-	if (s->seq == b->seq || phx_director_table(s, &t) < 0)
+	if (phx_director_table(s, &t) < 0)
 		return false;
+	rest(b, begin_us);
 	uint64_t id = phx_web_table_id(&t);
 	bool is = id != b->table_id || strcmp(acting, b->acting) != 0;
 	b->seq = s->seq;
@@ -168,10 +186,10 @@ static bool changed(struct directors *b, const struct phx_state *s)
 }
 
 /* Names of the directors to wake because the table has changed. */
-static void changed_for(struct directors *b, struct phx_list *ret_names)
+static void changed_for(struct directors *b, struct phx_list *ret_names, int *ret_ms)
 {
 	const struct phx_state *s = engine_lock(b->d->engine);
-	if (changed(b, s))
+	if (changed(b, s, ret_ms))
 		for (const struct phx_node *n = NULL; (n = phx_director_next(s, n));) {
 			struct phx_word *w = phx_list_push(ret_names, sizeof(*w));
 			if (w)
@@ -180,12 +198,15 @@ static void changed_for(struct directors *b, struct phx_list *ret_names)
 	engine_unlock(b->d->engine);
 }
 
-static void wake_directors(struct directors *b)
+/* Returns ms until the next look. */
+static int wake_directors(struct directors *b)
 {
 	PHX_AUTO(phx_list_fini) struct phx_list names = {0};
-	changed_for(b, &names);
+	int ms;
+	changed_for(b, &names, &ms);
 	PHX_LIST_EACH(struct phx_word, w, &names)
 		live_wake(b->d->live, w->text);
+	return ms;
 }
 
 /* ---- what directors tell ---- */
@@ -354,11 +375,11 @@ static int uses_due(struct directors *b, int64_t now)
 int directors_tick(struct directors *b)
 {
 	int64_t now = engine_now(b->d->engine);
-	wake_directors(b);
-	int ms = serve_waits(b, now), uses_ms = uses_due(b, now);
+	int ms = wake_directors(b), waits_ms = serve_waits(b, now), uses_ms = uses_due(b, now);
 	if (uses_ms == 0) {
 		tell_uses(b);
 		uses_ms = WAKE_NEVER;
 	}
+	ms = ms < waits_ms ? ms : waits_ms;
 	return ms < uses_ms ? ms : uses_ms;
 }
