@@ -40,7 +40,7 @@ portal_change() {
 		[ "$n" = 0 ] || api /v1/actions/label -o /dev/null -d "{\"nodes\": \"m[$((1 + i % 9 * n))-$((n + i % 9 * n))]\", \"labels\": {\"rack\": \"r$i\"}}"
 		i=$((i + 1))
 		next=$((next + 1000))
-		sleep "$(awk -v ms=$((next - $(now_ms))) 'BEGIN { print ms > 0 ? ms / 1000 : 0 }')"
+		sleep "$(awk -v ms=$((next - $(now_ms))) 'BEGIN { print (ms > 0 ? ms / 1000 : 0) }')"
 	done
 }
 portal_ticks() { awk '{ print $14 + $15 }' "/proc/$(head_pid)/stat"; }
