@@ -188,13 +188,13 @@ static bool tell_some(struct watches *ws, struct watch *w)
 	PHX_STR_SET(ev.by, "phxd");
 	ev.trigger_files.rows = some;
 	int r = engine_submit(ws->d->engine, &ev, NULL, &err);
-	if (r == -EROFS || r == -EAGAIN || r == -ENOMEM) {
+	/* one that was paused, and is active again before it is noticed, is told again */
+	if (r == -EROFS || r == -EAGAIN || r == -ENOMEM || r == -EBUSY) {
 		w->not_before_ms = phx_clock_ms() + AGAIN_MS;
 		say(ws, w, err.text);
 		return false;
 	}
-	/* of one that is gone or paused meanwhile nothing is told */
-	if (r < 0 && r != -ENOENT && r != -EBUSY)
+	if (r < 0 && r != -ENOENT) /* of one that is gone meanwhile nothing is told */
 		say(ws, w, err.text);
 	drop_rows(&w->rows, some.n);
 	return true;

@@ -456,6 +456,27 @@ static void who_deletes_one_of_two_keeps_the_other(void **state)
 	assert_int_equal(trigger("other")->n_fired, 1);
 }
 
+/* A file that came between a pause and its end, both of which the loop saw too late to notice: the
+ * core has refused it, and is told again. */
+static void what_came_in_a_pause_that_nobody_noticed_fires(void **state)
+{
+	(void)state;
+	watched(&in_any);
+	assert_int_equal(trigger_order(w, PHX_EV_trigger_pause, "t"), 0);
+	put_file("in/a.fits", 1);
+	turns();
+	assert_int_equal(fired(), 0);
+	assert_int_equal(trigger_order(w, PHX_EV_trigger_resume, "t"), 0);
+	watches_tick(ws);
+	fake_ahead_ms += AGAIN_MS;
+	turns();
+	assert_int_equal(fired(), 1);
+	assert_int_equal(n_started, 1);
+	put_file("in/b.fits", 1);
+	turns();
+	assert_int_equal(fired(), 2);
+}
+
 /* After a start of the head, with one trigger from before: each number is one. */
 static void a_trigger_that_is_alone_is_watched_whatever_its_number(void **state)
 {
@@ -744,6 +765,7 @@ int main(void)
 		T(what_goes_and_comes_back_fires_again),
 		T(a_pause_ends_the_watcher_and_its_end_begins_another),
 		T(who_deletes_one_of_two_keeps_the_other),
+		T(what_came_in_a_pause_that_nobody_noticed_fires),
 		T(a_trigger_that_is_alone_is_watched_whatever_its_number),
 		T(paths_that_are_not_awaited_do_not_fire),
 		T(a_watcher_that_talks_nonsense_is_ended),
