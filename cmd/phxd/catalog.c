@@ -135,12 +135,13 @@ static int put_pools(struct daemon *d, const char *by, json_t *errors, struct ph
 {
 	PHX_LIST_EACH(struct phx_pool, p, &d->cfg.pools) {
 		struct phx_event ev = {.kind = PHX_EV_pool_put, .pool.pool_put = *p};
-		int r = settle_owner(d, &ev.pool.pool_put, err);
-		r = r ? r : submit(d, by, &ev, err);
+		struct phx_err why = {0};
+		int r = settle_owner(d, &ev.pool.pool_put, &why);
+		r = r ? r : submit(d, by, &ev, &why);
 		if (r == -EBUSY || r == -EEXIST)
-			complain(errors, "%s", err->text);
+			complain(errors, "%s", why.text);
 		else if (r < 0)
-			return r;
+			return phx_err_set(err, r, "%s", why.text);
 	}
 	return 0;
 }

@@ -188,13 +188,13 @@ static bool tell_some(struct watches *ws, struct watch *w)
 	PHX_STR_SET(ev.by, "phxd");
 	ev.trigger_files.rows = some;
 	int r = engine_submit(ws->d->engine, &ev, NULL, &err);
-	if (r == -EROFS || r == -EAGAIN || r == -ENOMEM) {
+	/* one that was paused, and is active again before it is noticed, is told again */
+	if (r == -EROFS || r == -EAGAIN || r == -ENOMEM || r == -EBUSY) {
 		w->not_before_ms = phx_clock_ms() + AGAIN_MS;
 		say(ws, w, err.text);
 		return false;
 	}
-	/* of one that is gone or paused meanwhile nothing is told */
-	if (r < 0 && r != -ENOENT && r != -EBUSY)
+	if (r < 0 && r != -ENOENT) /* of one that is gone meanwhile nothing is told */
 		say(ws, w, err.text);
 	drop_rows(&w->rows, some.n);
 	return true;
@@ -577,7 +577,7 @@ void watches_free(struct watches *ws)
 
 void watches_tick(struct watches *ws)
 {
-	uint64_t known = 1;
+	uint64_t known = 0xcbf29ce484222325ull; /* of none; the start has 0 */
 	const struct phx_state *s = engine_lock(ws->d->engine);
 	PHX_LIST_EACH(struct phx_trigger, t, &s->triggers)
 		if (t->kind == PHX_TRIGGER_FILE && t->state == PHX_TRIGGER_ACTIVE)

@@ -1,0 +1,49 @@
+/* A fake engine, for the unit tests of phxd's parts: it lends the state that the test has made, and
+ * fails the test where its lock is taken twice, or given back by somebody else. What is submitted
+ * goes to the test's own engine_submit(). */
+#ifndef TESTS_FAKE_ENGINE_H
+#define TESTS_FAKE_ENGINE_H
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <pthread.h>
+
+#include "phxd/engine.h"
+
+static const struct phx_state *fake_state;
+static int64_t fake_now_ms;
+static pthread_mutex_t fake_lock = PTHREAD_ERRORCHECK_MUTEX_INITIALIZER_NP;
+
+const struct phx_state *engine_lock(struct engine *e)
+{
+	(void)e;
+	if (pthread_mutex_lock(&fake_lock) != 0)
+		fail_msg("the engine is locked by this thread already");
+	return fake_state;
+}
+
+void engine_unlock(struct engine *e)
+{
+	(void)e;
+	if (pthread_mutex_unlock(&fake_lock) != 0)
+		fail_msg("the engine was not locked by this thread");
+}
+
+int64_t engine_now(struct engine *e)
+{
+	(void)e;
+	return fake_now_ms;
+}
+
+/* Nobody has kept the lock. */
+static inline void fake_engine_is_free(void)
+{
+	assert_int_equal(pthread_mutex_trylock(&fake_lock), 0);
+	assert_int_equal(pthread_mutex_unlock(&fake_lock), 0);
+}
+
+#endif

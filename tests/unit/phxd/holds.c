@@ -1,0 +1,259 @@
+/* Requests that are held until a state is reached (cmd/phxd/holds.c): each is answered once, when it
+ * is time, and nobody who has lost the right meanwhile gets what he asked for. Requests, rights and
+ * the state are fakes; the thread is the real one. */
+#include "fake/request.h"
+#include "fake/engine.h"
+
+#include <unistd.h>
+
+#include "phxd/hang_ups.c" /* parts of a program, not of the library */
+#include "phxd/holds.c"
+
+enum { LONG_MS = HOLD_MAX_S * 1000 };
+
+static struct daemon d;
+static sem_t answered;
+static _Atomic int scope; /* that of whoever asks */
+
+enum phx_scope person_scope(struct daemon *of, const struct phx_http_peer *peer,
+			    enum phx_right right)
+{
+	(void)of;
+	(void)peer;
+	fake_engine_is_free();
+	assert_int_equal(right, PHX_RIGHT_job_see);
+	return (enum phx_scope)scope;
+}
+
+bool person_require(struct daemon *of, struct phx_http_request *q, enum phx_right right)
+{
+	(void)of;
+	(void)right;
+	if (scope == PHX_SCOPE_NONE)
+		phx_http_reply_error(q, -EPERM, "not permitted any more");
+	return scope != PHX_SCOPE_NONE;
+}
+
+void reads_breathe(int64_t since_us)
+{
+	(void)since_us;
+}
+
+/* A request waits for the number in its path: that of the state is the last event's. */
+static bool is_reached(const struct phx_state *s, const struct phx_http_request *q)
+{
+	return s->seq >= strtoull(phx_http_param(q, 0), NULL, 10);
+}
+
+static void answer_it(struct phx_http_request *q, void *arg)
+{
+	fake_engine_is_free();
+	assert_ptr_equal(arg, &d);
+	PHX_AUTO_JSON json_t *j = json_object();
+	phx_http_reply_json(q, 200, j);
+}
+
+static const struct holds_wish wish = {is_reached, answer_it, PHX_RIGHT_job_see};
+static struct phx_state s;
+
+static int setup(void **state)
+{
+	(void)state;
+	s = (struct phx_state){.seq = 5};
+	fake_state = &s;
+	scope = PHX_SCOPE_ALL;
+	d = (struct daemon){.cfg.polls_per_user = 1};
+	return sem_init(&answered, 0, 0) || holds_new(&d, &d.holds);
+}
+
+static int teardown(void **state)
+{
+	(void)state;
+	holds_free(d.holds);
+	return sem_destroy(&answered);
+}
+
+static void hold(struct phx_http_request *q, const char *seq, int64_t wait_ms)
+{
+	*q = (struct phx_http_request){.params = {seq}, .answered = &answered};
+	holds_take(d.holds, q, &wish, wait_ms);
+}
+
+static void one_is_answered(void)
+{
+	assert_int_equal(sem_wait(&answered), 0);
+}
+
+/* All that wait have been looked at since: one that waits for nothing was answered. */
+static void all_are_looked_at(void)
+{
+	FAKE_REQUEST q;
+	hold(&q, "0", LONG_MS);
+	one_is_answered();
+	assert_int_equal(q.code, 200);
+}
+
+static void comes_to(uint64_t seq)
+{
+	engine_lock(NULL);
+	s.seq = seq;
+	engine_unlock(NULL);
+	holds_wake(d.holds);
+}
+
+static void who_waits_is_answered_when_it_is_so(void **state)
+{
+	FAKE_REQUEST q;
+	(void)state;
+	hold(&q, "7", LONG_MS);
+	assert_true(q.held);
+	all_are_looked_at();
+	assert_int_equal(q.code, 0);
+	comes_to(6);
+	all_are_looked_at();
+	assert_int_equal(q.code, 0);
+	comes_to(7);
+	one_is_answered();
+	assert_int_equal(q.code, 200);
+}
+
+static void each_waits_for_himself(void **state)
+{
+	struct phx_http_request q[3];
+	(void)state;
+	hold(&q[0], "9", LONG_MS);
+	hold(&q[1], "7", LONG_MS);
+	hold(&q[2], "8", LONG_MS);
+	comes_to(8);
+	one_is_answered();
+	one_is_answered();
+	assert_int_equal(q[0].code, 0);
+	assert_int_equal(q[1].code, 200);
+	assert_int_equal(q[2].code, 200);
+	comes_to(9);
+	one_is_answered();
+	for (int i = 0; i < 3; i++)
+		fake_request_fini(&q[i]);
+}
+
+/* The handler says how it stands. */
+static void who_has_waited_long_enough_is_answered_as_it_is(void **state)
+{
+	FAKE_REQUEST q;
+	(void)state;
+	hold(&q, "9", 0);
+	one_is_answered();
+	assert_int_equal(q.code, 200);
+}
+
+static void who_hangs_up_waits_no_longer(void **state)
+{
+	int ends[2];
+	FAKE_REQUEST q = {.params = {"9"}, .answered = &answered};
+	(void)state;
+	assert_int_equal(pipe(ends), 0);
+	q.hang_up = ends[0];
+	holds_take(d.holds, &q, &wish, LONG_MS);
+	all_are_looked_at();
+	assert_int_equal(q.code, 0);
+	close(ends[1]);
+	one_is_answered();
+	assert_int_equal(q.code, -EAGAIN); /* and nothing was made for nobody */
+	assert_null(q.json);
+	close(ends[0]);
+}
+
+/* ---- rights ---- */
+
+static void becomes(enum phx_scope to)
+{
+	scope = (int)to;
+	d.rights++;
+	holds_wake(d.holds);
+}
+
+static void who_loses_the_right_is_refused_at_once(void **state)
+{
+	FAKE_REQUEST q;
+	(void)state;
+	hold(&q, "9", LONG_MS);
+	all_are_looked_at();
+	becomes(PHX_SCOPE_NONE);
+	one_is_answered();
+	assert_int_equal(q.code, -EPERM);
+	assert_null(q.json);
+}
+
+/* By what remains of it: the handler looks again what is his. */
+static void who_loses_a_part_of_it_is_answered_at_once(void **state)
+{
+	FAKE_REQUEST q;
+	(void)state;
+	hold(&q, "9", LONG_MS);
+	all_are_looked_at();
+	becomes(PHX_SCOPE_OWN);
+	one_is_answered();
+	assert_int_equal(q.code, 200);
+}
+
+static void who_keeps_the_right_or_gains_one_waits_on(void **state)
+{
+	FAKE_REQUEST q;
+	(void)state;
+	scope = PHX_SCOPE_OWN;
+	hold(&q, "9", LONG_MS);
+	becomes(PHX_SCOPE_OWN);
+	all_are_looked_at();
+	assert_int_equal(q.code, 0);
+	becomes(PHX_SCOPE_ALL);
+	all_are_looked_at();
+	assert_int_equal(q.code, 0);
+	comes_to(9);
+	one_is_answered();
+	assert_int_equal(q.code, 200);
+}
+
+/* ---- how many, and the end ---- */
+
+static void who_waits_for_enough_already_is_not_held(void **state)
+{
+	FAKE_REQUEST q = {.params = {"9"}, .busy = true, .answered = &answered};
+	(void)state;
+	holds_take(d.holds, &q, &wish, LONG_MS);
+	one_is_answered();
+	assert_int_equal(q.code, FAKE_LATER);
+	assert_false(q.held);
+}
+
+static void at_the_end_all_are_answered_and_none_is_held(void **state)
+{
+	FAKE_REQUEST one, other, late;
+	(void)state;
+	hold(&one, "9", LONG_MS);
+	all_are_looked_at();
+	hold(&other, "10", LONG_MS);
+	holds_stop(d.holds);
+	assert_int_equal(one.code, 200);
+	assert_int_equal(other.code, 200);
+	hold(&late, "0", LONG_MS);
+	assert_int_equal(late.code, -EAGAIN);
+	holds_stop(d.holds); /* twice is once */
+}
+
+#define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		T(who_waits_is_answered_when_it_is_so),
+		T(each_waits_for_himself),
+		T(who_has_waited_long_enough_is_answered_as_it_is),
+		T(who_hangs_up_waits_no_longer),
+		T(who_loses_the_right_is_refused_at_once),
+		T(who_loses_a_part_of_it_is_answered_at_once),
+		T(who_keeps_the_right_or_gains_one_waits_on),
+		T(who_waits_for_enough_already_is_not_held),
+		T(at_the_end_all_are_answered_and_none_is_held),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
