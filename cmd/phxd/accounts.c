@@ -18,6 +18,7 @@ enum { EVERY_MS = 300000, AGAIN_MS = 30000, DOUBT_MS = 25000 };
 /* Members that an agreement names, copied under the engine's lock. */
 struct members {
 	char re[PHX_NAME_MAX];
+	int64_t created_ms;     /* of the RE */
 	struct phx_list users;  /* struct phx_word: logins, or "*" */
 	struct phx_list groups; /* struct phx_word, or "*" */
 };
@@ -28,6 +29,7 @@ struct re_accounts {
 	uint64_t id;
 	char *text; /* JSON; NULL: not known yet */
 	/* of the thread alone: */
+	int64_t created_ms; /* of the RE */
 	struct phx_accounts list;
 	uint64_t words;   /* hash of the agreement's members */
 	int64_t doubt_ms; /* since when accounts of present members are missing; 0: none */
@@ -84,8 +86,10 @@ static int read_res(struct daemon *d, struct phx_list *ret)
 		if (r < 0 || re->state == PHX_RE_STATE_NONE)
 			continue;
 		struct members *m = phx_list_push(ret, sizeof(*m));
-		if (m)
+		if (m) {
 			PHX_STR_SET(m->re, re->name);
+			m->created_ms = re->created_ms;
+		}
 		r = m ? read_members(s, &re->agreement, m) : -ENOMEM;
 	}
 	engine_unlock(d->engine);
@@ -294,14 +298,47 @@ static struct re_accounts *find(struct phx_list *lists, const char *re)
 	return NULL;
 }
 
-static struct re_accounts *find_or_add(struct accounts *a, const char *re)
+static struct re_accounts *find_or_add(struct accounts *a, const struct members *m)
 {
 	pthread_mutex_lock(&a->lock);
-	struct re_accounts *l = find(&a->lists, re);
-	if (!l && (l = phx_list_push(&a->lists, sizeof(*l))))
-		PHX_STR_SET(l->re, re);
+	struct re_accounts *l = find(&a->lists, m->re);
+	if (!l && (l = phx_list_push(&a->lists, sizeof(*l)))) {
+		PHX_STR_SET(l->re, m->re);
+		l->created_ms = m->created_ms;
+	}
 	pthread_mutex_unlock(&a->lock);
 	return l;
+}
+
+static void re_accounts_fini(struct re_accounts *l)
+{
+	free(l->text);
+	phx_record_fini(&phx_accounts_record, &l->list);
+}
+
+static bool is_of_one(const struct re_accounts *l, const struct phx_list *res)
+{
+	PHX_LIST_EACH(struct members, m, res)
+		if (!strcmp(m->re, l->re) && m->created_ms == l->created_ms)
+			return true;
+	return false;
+}
+
+/* Another RE may have the name by now, and other members: it begins without a list, also if the
+ * name service does not answer then. */
+static void forget_gone(struct accounts *a, const struct phx_list *res)
+{
+	pthread_mutex_lock(&a->lock);
+	for (uint32_t i = 0; i < a->lists.n;) {
+		struct re_accounts *l = PHX_LIST_AT(&a->lists, struct re_accounts, i);
+		if (is_of_one(l, res)) {
+			i++;
+			continue;
+		}
+		re_accounts_fini(l);
+		phx_list_remove(&a->lists, sizeof(*l), i);
+	}
+	pthread_mutex_unlock(&a->lock);
 }
 
 static uint64_t words_of(const struct members *m)
@@ -339,7 +376,7 @@ static bool is_doubtful(struct re_accounts *l, const struct members *m,
 static int keep(struct accounts *a, const struct members *m, struct phx_accounts *list,
 		const struct left_out *left)
 {
-	struct re_accounts *l = find_or_add(a, m->re);
+	struct re_accounts *l = find_or_add(a, m);
 	uint64_t id = phx_accounts_id(list);
 	if (!l || is_doubtful(l, m, list, left))
 		return l ? -EAGAIN : -ENOMEM;
@@ -398,6 +435,8 @@ static bool make_all(struct accounts *a)
 {
 	struct phx_list res = {0};
 	bool done = read_res(a->d, &res) == 0;
+	if (done)
+		forget_gone(a, &res);
 	PHX_LIST_EACH(struct members, m, &res)
 		done &= make_one(a, m);
 	members_fini(&res);
@@ -505,10 +544,8 @@ void accounts_free(struct accounts *a)
 	pthread_mutex_unlock(&a->lock);
 	if (a->started)
 		pthread_join(a->thread, NULL);
-	PHX_LIST_EACH(struct re_accounts, l, &a->lists) {
-		free(l->text);
-		phx_record_fini(&phx_accounts_record, &l->list);
-	}
+	PHX_LIST_EACH(struct re_accounts, l, &a->lists)
+		re_accounts_fini(l);
 	phx_list_fini(&a->lists);
 	pthread_cond_destroy(&a->wanted);
 	pthread_mutex_destroy(&a->lock);

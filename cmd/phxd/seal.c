@@ -52,8 +52,8 @@ static void take_quote(const struct phx_quote *quote, const struct phx_statement
 
 bool seal_take(struct daemon *d, struct phx_http_request *q, const json_t *j, struct phx_event *ev)
 {
-	struct phx_seal seal;
-	struct phx_quote quote;
+	struct phx_seal seal = {0};
+	struct phx_quote quote = {0};
 	struct phx_statement expected;
 	char fp[PHX_FINGERPRINT_MAX] = "";
 	PHX_CARRIES(ev, answer);

@@ -1,0 +1,96 @@
+/* The engine for tests of parts of phxd: a state and a journal that the test has made, a clock that
+ * the test sets; events and notices are kept instead of applied. */
+#ifndef TESTS_PHXD_FAKE_ENGINE_H
+#define TESTS_PHXD_FAKE_ENGINE_H
+
+#include <pthread.h>
+
+#include "phxd/daemon.h"
+
+static const struct phx_state *fake_state;
+static struct phx_store *fake_store;
+static int64_t fake_now_ms;
+static pthread_mutex_t fake_engine_lock = PTHREAD_MUTEX_INITIALIZER;
+static _Thread_local bool fake_engine_held; /* by this thread */
+
+static int fake_submit_result;      /* of each event */
+static bool fake_changed;           /* what came of it */
+static struct phx_list fake_events; /* struct phx_event: its own members, not its lists */
+static unsigned fake_n_notices;
+static char fake_notice[400]; /* the last */
+
+static inline void fake_engine_begin(void)
+{
+	fake_state = NULL;
+	fake_store = NULL;
+	fake_now_ms = 1000000;
+	fake_submit_result = 0;
+	fake_changed = false;
+	fake_n_notices = 0;
+	fake_notice[0] = '\0';
+	phx_list_fini(&fake_events);
+	fake_events = (struct phx_list){0};
+}
+
+static inline const struct phx_event *fake_event(uint32_t i)
+{
+	assert_true(i < fake_events.n);
+	return PHX_LIST_AT(&fake_events, struct phx_event, i);
+}
+
+const struct phx_state *engine_lock(struct engine *e)
+{
+	(void)e;
+	assert_false(fake_engine_held);
+	pthread_mutex_lock(&fake_engine_lock);
+	fake_engine_held = true;
+	return fake_state;
+}
+
+void engine_unlock(struct engine *e)
+{
+	(void)e;
+	assert_true(fake_engine_held);
+	fake_engine_held = false;
+	pthread_mutex_unlock(&fake_engine_lock);
+}
+
+struct phx_store *engine_store(struct engine *e)
+{
+	(void)e;
+	return fake_store;
+}
+
+int64_t engine_now(struct engine *e)
+{
+	(void)e;
+	return fake_now_ms;
+}
+
+void engine_notice(struct engine *e, const char *re, const char *text)
+{
+	(void)e;
+	(void)re;
+	assert_false(fake_engine_held);
+	pthread_mutex_lock(&fake_engine_lock);
+	fake_n_notices++;
+	snprintf(fake_notice, sizeof(fake_notice), "%s", text);
+	pthread_mutex_unlock(&fake_engine_lock);
+}
+
+int engine_submit(struct engine *e, struct phx_event *ev, struct phx_outcome *ret,
+		  struct phx_err *err)
+{
+	(void)e;
+	assert_false(fake_engine_held);
+	struct phx_event *to = phx_list_push(&fake_events, sizeof(*to));
+	assert_non_null(to);
+	*to = *ev;
+	if (ret && fake_submit_result == 0)
+		ret->changed = fake_changed;
+	return fake_submit_result < 0
+		? phx_err_set(err, fake_submit_result, "the journal refuses it")
+		: 0;
+}
+
+#endif

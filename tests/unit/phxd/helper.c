@@ -1,0 +1,253 @@
+/* The process that works in a user's directory (cmd/phxd/helper.c): what it does there, and
+ * that the head believes nothing that it says. The socket between the two sides and the files
+ * are real; the bad helper is a fake. */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <cmocka.h>
+#include <pthread.h>
+#include <sys/socket.h>
+
+#include "phxd/helper.c" /* a part of a program, not of the library */
+
+static struct phx_err err;
+static struct phx_apart *helper;
+static pthread_t thread;
+static int theirs, home;
+static char dir[64];
+
+/* A helper that somebody has taken over answers this. */
+static struct {
+	bool bad;
+	int fd; /* goes along; 0: none */
+	const char *text;
+} fake_answer;
+
+static int answers(void *arg, const struct phx_apart_question *q, struct phx_apart_reply *ret,
+		   struct phx_err *e)
+{
+	if (!fake_answer.bad)
+		return answer(arg, q, ret, e);
+	ret->fd = fake_answer.fd;
+	if (fake_answer.text)
+		phx_buf_add(&ret->body, fake_answer.text, strlen(fake_answer.text));
+	return 0;
+}
+
+static void *serve(void *arg)
+{
+	const struct phx_apart_server server = {.body_max = BODY_MAX, .answer = answers};
+	(void)arg;
+	phx_apart_serve(theirs, &server);
+	return NULL;
+}
+
+/* In a directory of its own, as the launcher starts it. */
+static int setup(void **state)
+{
+	int ends[2];
+	(void)state;
+	memset(&fake_answer, 0, sizeof(fake_answer));
+	phx_err_clear(&err);
+	strcpy(dir, "/tmp/phx-helper.XXXXXX");
+	home = open(".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (home < 0 || !mkdtemp(dir) || chdir(dir) < 0 ||
+	    socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) < 0)
+		return -1;
+	theirs = ends[1];
+	int r = helper_new(ends[0], &helper);
+	return r ? r : pthread_create(&thread, NULL, serve, NULL);
+}
+
+static int teardown(void **state)
+{
+	(void)state;
+	phx_apart_end(helper);
+	pthread_join(thread, NULL);
+	close(theirs);
+	int r = fchdir(home);
+	close(home);
+	return r < 0 ? r : phx_dir_remove(dir, NULL);
+}
+
+static void write_file(const char *name, const char *text)
+{
+	assert_int_equal(phx_file_write(name, text, strlen(text), 0644, NULL), 0);
+}
+
+/* What is in the file, through the helper. */
+static void assert_opens(const char *name, const char *want)
+{
+	char text[100] = "";
+	int fd = helper_open(helper, name, sizeof(text) - 1, &err);
+	if (fd < 0)
+		fail_msg("%s", err.text);
+	assert_true(read(fd, text, sizeof(text) - 1) >= 0);
+	assert_string_equal(text, want);
+	close(fd);
+}
+
+static int opens(const char *name, uint64_t max)
+{
+	phx_err_clear(&err);
+	int fd = helper_open(helper, name, max, &err);
+	if (fd >= 0)
+		close(fd);
+	return fd < 0 ? fd : 0;
+}
+
+/* ---- a good one ---- */
+
+static void a_file_is_published_read_and_removed(void **state)
+{
+	(void)state;
+	write_file("from", "content");
+	int from = open("from", O_RDONLY | O_CLOEXEC);
+	assert_int_equal(helper_publish(helper, "a/b", from, 100, &err), 0);
+	assert_opens("a/b", "content");
+	lseek(from, 0, SEEK_SET);
+	assert_int_equal(helper_publish(helper, "a/c", from, 3, &err), -EFBIG);
+	close(from);
+	assert_int_equal(helper_remove(helper, "a/b", &err), 0);
+	assert_int_equal(opens("a/b", 100), -ENOENT);
+	assert_int_equal(helper_remove(helper, "a/b", &err), -ENOENT);
+}
+
+static void no_path_leads_out_of_the_directory(void **state)
+{
+	static const char *const paths[] = {"../x", "/etc/passwd", "a/../../x",
+					    "",     ".",           "out/passwd"};
+	(void)state;
+	assert_int_equal(symlink("/etc", "out"), 0);
+	for (size_t i = 0; i < PHX_ARRAY_SIZE(paths); i++) {
+		assert_true(opens(paths[i], 1 << 20) < 0);
+		assert_true(helper_remove(helper, paths[i], NULL) < 0);
+	}
+	assert_int_equal(opens("out", 1 << 20) < 0, true);
+}
+
+static void nothing_is_published_without_what_is_to_be(void **state)
+{
+	const struct phx_apart_question q = {.op = PUBLISH, .number = 10, .body = "x", .n = 1};
+	PHX_AUTO_REPLY struct phx_apart_reply reply = {0};
+	(void)state;
+	assert_int_equal(phx_apart_ask(helper, &q, 0, &reply, &err), -EPROTO);
+	assert_true(access("x", F_OK) < 0);
+}
+
+static void what_is_no_question_is_not_answered(void **state)
+{
+	const struct phx_apart_question q = {.op = REMOVE + 1};
+	PHX_AUTO_REPLY struct phx_apart_reply reply = {0};
+	(void)state;
+	assert_int_equal(phx_apart_ask(helper, &q, 0, &reply, &err), -ENOSYS);
+}
+
+static bool lists(const json_t *list, const char *path)
+{
+	size_t i;
+	json_t *row;
+	json_array_foreach((json_t *)list, i, row) {
+		if (!strcmp(phx_json_str(row, "path", ""), path))
+			return true;
+	}
+	return false;
+}
+
+/* Not of the users below the directory of an RE, nor what a link leads to, nor what is no file. */
+static void a_list_has_the_files_below(void **state)
+{
+	PHX_AUTO_JSON json_t *list = json_array();
+	(void)state;
+	assert_int_equal(mkdir("d", 0755) | mkdir(RE_USERS, 0755) | mkdir("d/" RE_USERS, 0755), 0);
+	write_file("a", "12345");
+	write_file("d/b", "");
+	write_file("d/" RE_USERS "/c", "");
+	write_file(RE_USERS "/secret", "");
+	write_file(".hidden", "");
+	assert_int_equal(symlink("a", "link") | symlink("/etc", "etc") | mkfifo("fifo", 0600), 0);
+	assert_int_equal(helper_list(helper, "", list), 0);
+	assert_int_equal(json_array_size(list), 3);
+	assert_true(lists(list, "a") && lists(list, "d/b") && lists(list, "d/" RE_USERS "/c"));
+	PHX_AUTO_JSON json_t *below = json_array();
+	assert_int_equal(helper_list(helper, "users/alice/", below), 0);
+	assert_true(lists(below, "users/alice/a"));
+}
+
+static void a_tree_without_end_is_listed_so_deep(void **state)
+{
+	PHX_AUTO_JSON json_t *list = json_array();
+	char path[3 * DEPTH_MAX + 20] = "";
+	(void)state;
+	for (int i = 0; i < DEPTH_MAX + 1; i++) {
+		strcat(path, "d/");
+		assert_int_equal(mkdir(path, 0755), 0);
+		char file[sizeof(path) + 2];
+		snprintf(file, sizeof(file), "%sf", path);
+		write_file(file, "");
+	}
+	assert_int_equal(helper_list(helper, "", list), 0);
+	assert_int_equal(json_array_size(list), DEPTH_MAX - 1);
+}
+
+static void nobody_helps_as_root(void **state)
+{
+	int fd = -1;
+	(void)state;
+	assert_int_equal(helper_spawn(home, 0, 0, &fd, &err), -EPERM);
+	assert_int_equal(fd, -1);
+}
+
+/* ---- one that somebody has taken over ---- */
+
+/* The head would read from a terminal, or without end, or hand out a directory. */
+static void what_is_no_file_of_that_size_is_not_taken(void **state)
+{
+	(void)state;
+	write_file("large", "0123456789");
+	assert_int_equal(mkfifo("fifo", 0600), 0);
+	static const char *const names[] = {"large", "fifo", "."};
+	fake_answer.bad = true;
+	assert_int_equal(opens("x", 9), -EINVAL);
+	for (size_t i = 0; i < PHX_ARRAY_SIZE(names); i++) {
+		fake_answer.fd = open(names[i], O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+		assert_true(fake_answer.fd > 0);
+		assert_int_equal(opens("x", 9), -EINVAL);
+		assert_non_null(strstr(err.text, "is no regular file"));
+	}
+	fake_answer.fd = open("large", O_RDONLY | O_CLOEXEC);
+	assert_int_equal(opens("x", 10), 0);
+}
+
+static void what_is_no_list_is_not_taken(void **state)
+{
+	static const char *const texts[] = {NULL, "", "{}", "[1", "[]x", "\xff"};
+	PHX_AUTO_JSON json_t *list = json_array();
+	(void)state;
+	fake_answer.bad = true;
+	for (size_t i = 0; i < PHX_ARRAY_SIZE(texts); i++) {
+		fake_answer.text = texts[i];
+		assert_int_equal(helper_list(helper, "", list), -EPROTO);
+	}
+	assert_int_equal(json_array_size(list), 0);
+}
+
+int main(void)
+{
+#define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
+	const struct CMUnitTest tests[] = {
+		TEST(a_file_is_published_read_and_removed),
+		TEST(no_path_leads_out_of_the_directory),
+		TEST(nothing_is_published_without_what_is_to_be),
+		TEST(what_is_no_question_is_not_answered),
+		TEST(a_list_has_the_files_below),
+		TEST(a_tree_without_end_is_listed_so_deep),
+		TEST(nobody_helps_as_root),
+		TEST(what_is_no_file_of_that_size_is_not_taken),
+		TEST(what_is_no_list_is_not_taken),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
