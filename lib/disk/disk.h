@@ -4,6 +4,7 @@
 #ifndef PHX_DISK_DISK_H
 #define PHX_DISK_DISK_H
 
+#include "types/erased.h"
 #include "types/facts.h"
 #include "types/setup.h"
 
@@ -46,13 +47,11 @@ struct phx_wipe_order {
 	F(S, used, ENUM(phx_wipe_method))   /* that erased it; AUTO: an agent of before */ \
 	F(S, size_bytes, U64)               /* with what was hidden */ \
 	F(S, verified_bytes, U64)           /* read back after the wipe */ \
-	F(S, places, U32)                   /* at so many places */ \
-	F(S, read_sha256, STR(65))          /* of these places and what was read there */ \
+	PHX_ERASED_READ_FIELDS(F, S) \
 	F(S, seconds, U64) \
 	F(S, verified, BOOL) \
 	F(S, detail, STR(160)) /* "discard, reads zero"; key slots seen; ... */ \
-	F(S, tried, STR(200))  /* the method before it, and why it did not do; "" none */ \
-	F(S, hidden, STR(96))  /* areas that were hidden, and are erased too; "" none */
+	PHX_ERASED_BESIDES_FIELDS(F, S)
 PHX_RECORD_STRUCT(phx_wipe_result, PHX_WIPE_RESULT_FIELDS);
 
 /** Erase the whole disk as ordered and read it back. `path` must be free and,

@@ -16,6 +16,10 @@ PHX_RECORD_TABLE(phx_seal, PHX_SEAL_FIELDS);
 
 enum { KEY_BYTES_MAX = (PHX_STATEMENT_KEY_MAX - 1) / 2 };
 _Static_assert((int)PHX_STATEMENT_SIGNATURE_MAX == PHX_PKI_TEXT_SIGNATURE_MAX, "it has room");
+#define SEAL_SIZE(m) sizeof(((struct phx_seal *)0)->m)
+_Static_assert(SEAL_SIZE(key) == PHX_STATEMENT_KEY_MAX, "a key");
+_Static_assert(SEAL_SIZE(signature) == PHX_STATEMENT_SIGNATURE_MAX, "a signature");
+#undef SEAL_SIZE
 
 /* ---- signing ---- */
 
@@ -49,8 +53,7 @@ int phx_statement_sign(const struct phx_statement *s, const char *key_pem_path,
 		r = phx_pki_fail(err, -EIO, "the erase cannot be signed");
 	if (r < 0)
 		return r;
-	PHX_STR_SET(seal.boot_id, s->boot_id);
-	PHX_STR_SET(seal.image_sha256, s->image_sha256);
+	PHX_MEMBERS_COPY(PHX_ERASED_WHERE_FIELDS, &seal, s);
 	*ret = seal;
 	return 0;
 }
