@@ -8,9 +8,9 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/json.h"
-#include "disk/disk.h"
 #include "phx/cli.h"
 #include "pki/attestation.h"
+#include "types/readback.h"
 
 /* ---- list ---- */
 
@@ -72,6 +72,7 @@ static const struct cli_column disk_columns[] = {
 	{.head = "DISK", .path = "id"},
 	{.head = "SIZE", .path = "size_bytes", .put = cli_put_size, .right = true},
 	{.head = "METHOD", .path = "said.used"},
+	{.head = "VERIFY", .path = "verify"},
 	{.head = "READ BACK", .path = "said.verified_bytes", .put = cli_put_size, .right = true},
 	{.head = "PLACES", .path = "said.places", .right = true},
 	{.head = "SUM", .path = "said.read_sha256", .put = cli_put_digest},

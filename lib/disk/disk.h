@@ -65,19 +65,14 @@ PHX_RECORD_STRUCT(phx_wipe_result, PHX_WIPE_RESULT_FIELDS);
  * CRYPTO: needs no key. Destroys all key slots of every LUKS partition, then its
  * headers, then the state partition, last the partition table; refused when a
  * partition holds anything unencrypted. A wipe that was cut off can be repeated.
- * Read-back: first and last 16 MiB, the start of every partition of the old table,
- * and 1 % of the disk at places that follow from the seed; `full`: every byte, which must be zero
- * then; for CRYPTO every byte of the destroyed areas.
+ * Read-back: by types/readback.h, and the start of every partition of the old table; `full`: every
+ * byte, which must be zero then; for CRYPTO every byte of the destroyed areas.
  * -EOPNOTSUPP when the disk cannot do the method (nothing was touched), -EUCLEAN when
  * the read-back finds data (ret is filled, verified = false); other errors: the disk
  * is in an unknown state. `ret` holds nothing to free. */
 int phx_disk_wipe(const char *path, const struct phx_disk_facts *facts,
 		  const struct phx_wipe_order *order, phx_wipe_progress_fn progress, void *arg,
 		  struct phx_wipe_result *ret, struct phx_err *err);
-/** The places of that read-back which follow from size and seed alone: where 1 % of the disk's MiBs
- * begin, each as likely as any other, rising (uint64_t, bytes; the caller: phx_list_fini()). Opens
- * no disk. -ENOMEM. */
-int phx_readback_drawn(uint64_t size_bytes, uint64_t seed, struct phx_list *ret);
 
 /* ---- layout and image ---- */
 

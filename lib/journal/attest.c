@@ -47,6 +47,7 @@ static int take_evidence(const struct phx_erasure *e, struct phx_attestation *a)
 	if (!d)
 		return -ENOMEM;
 	d->nonce = e->nonce;
+	d->verify = e->verify;
 	d->erased_ms = e->time_ms;
 	PHX_STR_SET(d->image, e->image);
 	PHX_STR_SET(d->signer, e->signer);

@@ -37,6 +37,7 @@ json_t *phx_erasure_json(const struct phx_state *s, const struct phx_event *ev,
 				.method = act->method,
 				.size_bytes = act->size_bytes,
 				.verified_bytes = act->verified_bytes,
+				.verify = act->verify,
 				.step_id = act->step_id,
 				.epoch = act->epoch,
 				.nonce = act->nonce};

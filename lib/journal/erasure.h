@@ -22,6 +22,7 @@ PHX_RECORD_STRUCT(phx_erasure_disk, PHX_ERASURE_DISK_FIELDS);
 	F(S, key_id, STR(PHX_NAME_MAX)) \
 	F(S, size_bytes, U64) \
 	F(S, verified_bytes, U64) \
+	F(S, verify, ENUM(phx_verify)) /* how much was to be read back */ \
 	F(S, step_id, U64) \
 	F(S, epoch, U64) \
 	F(S, nonce, U64) \

@@ -78,6 +78,7 @@ static void record_erase(struct phx_apply *a, const struct phx_event_answer *p, 
 	act->method = step->method;
 	act->size_bytes = p->erased_bytes;
 	act->verified_bytes = p->verified_bytes;
+	act->verify = n->plan.measures ? step->verify : PHX_VERIFY_SAMPLE;
 	act->nonce = p->nonce;
 	PHX_MEMBERS_COPY(PHX_ERASED_FIELDS, act, p);
 	PHX_STR_SET(act->disk, step->disk);

@@ -5,6 +5,7 @@
  * is given a disk that was not erased. Called by plan.c, handover.c and live.c. Pure. */
 #include "node/internal.h"
 #include "node/wipes.h"
+#include "types/readback.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -304,6 +305,17 @@ static const char *seal_fault(const struct phx_event_answer *p)
 	return NULL;
 }
 
+/* How much the agent says that it read back, of a disk of the size that it says. */
+static const char *amount_fault(const struct phx_step *step, const struct phx_event_answer *p)
+{
+	if (p->verified_bytes >= phx_readback_least(p->erased_bytes, (enum phx_wipe_method)p->used,
+						    (enum phx_verify)step->verify))
+		return NULL;
+	return step->verify == PHX_VERIFY_FULL
+		? "the whole disk was to be read back, and was not"
+		: "less of the disk was read back than its ends and the places drawn for its size";
+}
+
 const char *phx_wipes_fault(const struct phx_node *n, const struct phx_step *step,
 			    const struct phx_event_answer *p)
 {
@@ -318,6 +330,8 @@ const char *phx_wipes_fault(const struct phx_node *n, const struct phx_step *ste
 		return "the agent used another method than the one ordered";
 	if (k && p->erased_bytes < k->size_bytes)
 		return "the agent erased less than the whole disk";
-	const char *fault = n->plan.attests ? seal_fault(p) : NULL;
+	const char *fault = n->plan.measures ? amount_fault(step, p) : NULL;
+	if (!fault && n->plan.attests)
+		fault = seal_fault(p);
 	return fault ? fault : phx_tpm_fault(n, p);
 }

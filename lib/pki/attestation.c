@@ -10,6 +10,7 @@
 #include "base/file.h"
 #include "base/json.h"
 #include "pki/internal.h"
+#include "types/readback.h"
 
 PHX_RECORD_TABLE(phx_attested_disk, PHX_ATTESTED_DISK_FIELDS);
 PHX_RECORD_TABLE(phx_attestation, PHX_ATTESTATION_FIELDS);
@@ -26,13 +27,20 @@ enum {
 	CONTAINERS_MAX = 512,
 };
 
-/* ---- the two formats ---- */
+/* ---- the formats ---- */
 
-/* What documents of format 1 do not have. */
-static int without_quotes(struct phx_json_less *ret)
+/* What documents of older formats do not have. */
+static int without(uint32_t format, struct phx_json_less *ret)
 {
-	int r = phx_json_less_add(ret, &phx_attestation_record, "tpm_key");
-	return r ? r : phx_json_less_add(ret, &phx_attestation_record, "disks.quote");
+	static const struct {
+		const char *path;
+		uint32_t since;
+	} later[] = {{"tpm_key", 2}, {"disks.quote", 2}, {"disks.verify", 3}};
+	int r = 0;
+	for (size_t i = 0; r == 0 && i < PHX_ARRAY_SIZE(later); i++)
+		if (format < later[i].since)
+			r = phx_json_less_add(ret, &phx_attestation_record, later[i].path);
+	return r;
 }
 
 /* The text of the object, as documents of its format have it; NULL: no memory. */
@@ -40,7 +48,7 @@ static char *body_of(const struct phx_attestation *a)
 {
 	struct phx_json_less less = {0};
 	struct phx_buf b = {0};
-	int r = a->format == 1 ? without_quotes(&less) : 0;
+	int r = without(a->format, &less);
 	phx_buf_add(&b, "{", 1);
 	for (size_t i = 0; r == 0 && i < phx_attestation_record.n_fields; i++)
 		phx_json_put_field(&b, &phx_attestation_record.fields[i], a, &less);
@@ -165,6 +173,22 @@ static const char *other_matter(const struct phx_attestation *a, const struct ph
 						: NULL;
 }
 
+static int check_amount(const struct phx_attested_disk *d, struct phx_err *err)
+{
+	int used = PHX_WIPE_AUTO;
+	phx_enum_parse(&phx_wipe_method_names, d->said.used, &used, NULL);
+	uint64_t least = phx_readback_least(d->said.size_bytes, (enum phx_wipe_method)used,
+					    (enum phx_verify)d->verify);
+	if (d->said.verified_bytes >= least)
+		return 0;
+	return phx_err_set(err, -ENODATA,
+			   "disk %s: %" PRIu64 " bytes of it were read back, and %s are %" PRIu64
+			   ": nothing proves its erase",
+			   d->id, d->said.verified_bytes,
+			   d->verify == PHX_VERIFY_FULL ? "all of them" : "its ends and 1 % of it",
+			   least);
+}
+
 static int check_disk(const struct phx_attestation *a, const struct phx_attested_disk *d,
 		      struct phx_err *err)
 {
@@ -180,7 +204,7 @@ static int check_disk(const struct phx_attestation *a, const struct phx_attested
 		return phx_err_set(err, -EKEYREJECTED,
 				   "disk %s: its evidence is not signed with the node's key %.23s",
 				   d->id, d->signer);
-	return 0;
+	return check_amount(d, err);
 }
 
 /* The machine's TPM signed what the deploy environment did, and it is the one that the head names.

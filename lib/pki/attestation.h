@@ -16,7 +16,8 @@
 #include "base/identity.h"
 
 enum {
-	PHX_ATTESTATION_FORMAT = 2,         /* 1, of before, has no quotes of TPMs */
+	/* 1 has no quotes of TPMs; 1 and 2 do not say how much was to be read back */
+	PHX_ATTESTATION_FORMAT = 3,
 	PHX_ATTESTATION_TEXT_MAX = 1 << 20, /* bytes of a file that is looked at */
 	PHX_ATTESTATION_RESET_MAX = 16,
 };
@@ -27,6 +28,9 @@ enum {
 	F(S, size_bytes, U64) /* with what it hides; the most that it was ever seen with */ \
 	F(S, nonce, U64)      /* that the head drew for the attempt; 0: no erase is known of it */ \
 	F(S, erased_ms, I64) \
+	/* how much of it was to be read back, by types/readback.h: what is said is judged by it; \
+	 * in documents that do not say it, by samples */ \
+	F(S, verify, ENUM(phx_verify)) \
 	F(S, image, STR(128))                  /* name and version of that deploy image */ \
 	F(S, signer, STR(PHX_FINGERPRINT_MAX)) /* fingerprint of the node's key of that boot */ \
 	F(S, key, STR(PHX_STATEMENT_KEY_MAX)) \
@@ -74,7 +78,7 @@ int phx_attestation_parse(const char *text, size_t n, struct phx_attestation *re
 /** Does it prove the erase of every disk that it names, to whom trusts the public key in that file?
  * 0, and `ret` as of phx_attestation_parse(); else `ret` is untouched, but for -ETIME, and the text
  * says what is wrong: -EINVAL no attestation, or altered so that it is none; -ENOKEY made with
- * another key; -EKEYREJECTED altered; -ENODATA a disk without evidence; -ESTALE evidence of another
+ * another key; -EKEYREJECTED altered; -ENODATA a disk without evidence, or of which too little was read back; -ESTALE evidence of another
  * attempt, disk, node, plan or TPM; -ETIME it counted until before `now_ms`. Others are about the
  * file. */
 int phx_attestation_verify(const char *text, size_t n, const char *pub_pem_path, int64_t now_ms,

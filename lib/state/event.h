@@ -457,7 +457,8 @@ extern const struct phx_enum phx_action_kind_names;
 	F(S, method, ENUM(phx_wipe_method)) \
 	F(S, size_bytes, U64) \
 	F(S, verified_bytes, U64) \
-	F(S, nonce, U64) /* erased: that of the attempt */ \
+	F(S, verify, ENUM(phx_verify)) /* erased: how much was to be read back */ \
+	F(S, nonce, U64)               /* erased: that of the attempt */ \
 	/* erased: as in the answer; attest: `tpm` of the last erase */ \
 	PHX_ERASED_FIELDS(F, S) \
 	F(S, from_owner, STR(PHX_IDENTITY_MAX)) /* owner of the erased data */ \

@@ -125,6 +125,7 @@ static void erase(int i, const struct fake_tpm *by)
 				   .used = PHX_WIPE_OVERWRITE,
 				   .size_bytes = 4096,
 				   .verified_bytes = 4096,
+				   .verify = PHX_VERIFY_FULL,
 				   .places = 1,
 				   .read_sha256 = "sum",
 				   .boot_id = "boot",
@@ -183,6 +184,8 @@ static void says(const char *word, const char *key)
 	if (r < 0)
 		fail_msg("the head's own document is refused: %s", err.text);
 	assert_string_equal(a.tpm, word);
+	PHX_LIST_EACH(struct phx_attested_disk, d, &a.disks)
+		assert_int_equal(d->verify, PHX_VERIFY_FULL);
 	assert_string_equal(a.tpm_key, key);
 	phx_record_fini(&phx_attestation_record, &a);
 }

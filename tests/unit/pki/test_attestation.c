@@ -17,6 +17,7 @@
 #include "base/json.h"
 #include "base/rng.h"
 #include "pki/attestation.h"
+#include "types/readback.h"
 
 enum { NOW_MS = 1000000, UNTIL_MS = 2000000, FLIPS = 1000 };
 
@@ -212,11 +213,11 @@ static void a_key_that_is_none_signs_nothing(void **state)
 static void there_is_one_way_to_write_it(void **state)
 {
 	PHX_AUTO_FREE char *text = text_of();
-	static const char *const ways[][2] = {{"{\"format\":2,", "{\"format\": 2,"},
-					      {"{\"format\":2,", "{\"format\":02,"},
-					      {"{\"format\":2,", "{\"more\":1,\"format\":2,"},
-					      {"{\"format\":2,", "{\"format\":1,"},
-					      {"{\"format\":2,", "{\"format\":3,"},
+	static const char *const ways[][2] = {{"{\"format\":3,", "{\"format\": 3,"},
+					      {"{\"format\":3,", "{\"format\":03,"},
+					      {"{\"format\":3,", "{\"more\":1,\"format\":3,"},
+					      {"{\"format\":3,", "{\"format\":2,"},
+					      {"{\"format\":3,", "{\"format\":4,"},
 					      {"\"kexec\"", "\"\\u006bexec\""}};
 	(void)state;
 	for (size_t i = 0; i < PHX_ARRAY_SIZE(ways); i++) {
@@ -360,6 +361,39 @@ static void another_key_is_named(void **state)
 	assert_int_equal(verify_text(text, strlen(text), "/nonexistent", NOW_MS), -ENOENT);
 }
 
+/* What the node signed is that it read less than it had to. */
+static void too_little_read_proves_nothing(void **state)
+{
+	struct phx_attested_disk *d = disk(1);
+	(void)state;
+	d->size_bytes = d->said.size_bytes = 4ULL << 30;
+	uint64_t least =
+		phx_readback_least(d->said.size_bytes, PHX_WIPE_OVERWRITE, PHX_VERIFY_SAMPLE);
+	d->said.verified_bytes = least - 1;
+	seal(d, node_key);
+	assert_int_equal(verify(), -ENODATA);
+	assert_non_null(strstr(err.text, "disk serial-2: "));
+	assert_non_null(strstr(err.text, "its ends and 1 % of it are"));
+	d->said.verified_bytes = least;
+	seal(d, node_key);
+	assert_int_equal(verify(), 0);
+	/* all of it was ordered */
+	d->verify = PHX_VERIFY_FULL;
+	assert_int_equal(verify(), -ENODATA);
+	assert_non_null(strstr(err.text, "all of them are 4294967296"));
+	d->said.verified_bytes = d->said.size_bytes;
+	seal(d, node_key);
+	assert_int_equal(verify(), 0);
+	/* of a destroyed key its tables, whatever was ordered */
+	PHX_STR_SET(d->said.used, "crypto");
+	d->said.verified_bytes = 2 << 20;
+	seal(d, node_key);
+	assert_int_equal(verify(), 0);
+	d->said.verified_bytes--;
+	seal(d, node_key);
+	assert_int_equal(verify(), -ENODATA);
+}
+
 static void an_old_one_does_not_count(void **state)
 {
 	PHX_AUTO_FREE char *text = text_of();
@@ -462,7 +496,7 @@ static void who_names_no_tpm_says_so(void **state)
 	assert_int_equal(verify(), 0);
 }
 
-/* Format 1 knows of no TPMs, and is as it was written. */
+/* Format 1 knows of no TPMs, nor 2 of how much was to be read; each is as it was written. */
 static void a_document_of_before_is_believed(void **state)
 {
 	(void)state;
@@ -471,6 +505,19 @@ static void a_document_of_before_is_believed(void **state)
 	PHX_AUTO_FREE char *text = text_of();
 	assert_null(strstr(text, "quote"));
 	assert_null(strstr(text, "tpm_key"));
+	assert_null(strstr(text, "\"verify\""));
+	a.format = 2;
+	assert_int_equal(verify(), 0);
+	PHX_AUTO_FREE char *second = text_of();
+	assert_non_null(strstr(second, "quote"));
+	assert_null(strstr(second, "\"verify\""));
+	/* what they do not say is not asked for; what is read by samples is */
+	disk(1)->size_bytes = disk(1)->said.size_bytes = 8192;
+	seal(disk(1), node_key);
+	assert_int_equal(verify(), -ENODATA);
+	disk(1)->said.verified_bytes = 8192;
+	seal(disk(1), node_key);
+	assert_int_equal(verify(), 0);
 	a.format = PHX_ATTESTATION_FORMAT + 1;
 	assert_int_equal(verify(), -EINVAL);
 }
@@ -490,6 +537,7 @@ int main(void)
 		T(what_the_node_signed_cannot_be_altered),
 		T(evidence_is_of_this_attempt),
 		T(another_key_is_named),
+		T(too_little_read_proves_nothing),
 		T(an_old_one_does_not_count),
 		T(one_follows_the_other),
 #undef T
