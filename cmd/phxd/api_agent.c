@@ -10,6 +10,7 @@
 #include <string.h>
 #include <sys/random.h>
 
+#include "disk/disk.h"
 #include "node/node.h"
 #include "pki/token.h"
 #include "phxd/parse.h"
@@ -332,27 +333,37 @@ void api_beat(struct phx_http_request *q, void *arg)
 
 /* ---- results ---- */
 
+/* What an agent says is shown on terminals and written into lines: no control characters. A text
+ * that had some is not the one that was signed, either. */
+static void clean(struct phx_wipe_result *w)
+{
+	for (size_t i = 0; i < phx_wipe_result_record.n_fields; i++) {
+		const struct phx_field *f = &phx_wipe_result_record.fields[i];
+		char *text = (char *)w + f->offset;
+		for (; f->type == PHX_F_STR && *text; text++)
+			if ((unsigned char)*text < 0x20 || *text == 0x7f)
+				*text = ' ';
+	}
+}
+
 static bool parse_wipe(struct phx_http_request *q, const json_t *j, struct phx_event *ev)
 {
-	const json_t *wipe = json_object_get(j, "wipe");
+	struct phx_wipe_result w = {0};
 	PHX_CARRIES(ev, answer);
-	if (!json_is_object(wipe))
-		return true;
-	int64_t size = phx_json_int(wipe, "size_bytes", 0),
-		verified = phx_json_int(wipe, "verified_bytes", 0);
-	ev->answer.erased_bytes = size > 0 ? (uint64_t)size : 0;
-	ev->answer.verified_bytes =
-		verified > 0 && phx_json_bool(wipe, "verified", false) ? (uint64_t)verified : 0;
-	if (phx_json_str(wipe, "detail", "")[0])
-		parse_words(ev->text, sizeof(ev->text), phx_json_str(wipe, "detail", ""));
-	int64_t places = phx_json_int(wipe, "places", 0);
-	ev->answer.places = places > 0 && places <= UINT32_MAX ? (uint32_t)places : 0;
-	return TAKE(q, wipe, "disk_id", ev->answer.erased_disk) &&
-		TAKE(q, wipe, "read_sha256", ev->answer.read_sha256) &&
-		TAKE(q, wipe, "tried", ev->answer.tried) &&
-		TAKE(q, wipe, "hidden", ev->answer.hidden) &&
-		parse_enum(q, wipe, "used", &phx_wipe_method_names, &ev->answer.used) &&
-		parse_enum(q, wipe, "method", &phx_wipe_method_names, &ev->answer.setup.method);
+	struct phx_event_answer *p = &ev->answer;
+	if (!parse_record(q, j, "wipe", &phx_wipe_result_record, &w))
+		return false;
+	clean(&w);
+	PHX_MEMBERS_COPY(PHX_ERASED_SAID_FIELDS, p, &w);
+	if (!w.verified)
+		p->verified_bytes = 0;
+	p->erased_bytes = w.size_bytes;
+	p->used = w.used;
+	p->setup.method = w.method;
+	PHX_STR_SET(p->erased_disk, w.disk_id);
+	if (w.detail[0])
+		PHX_STR_SET(ev->text, w.detail);
+	return true;
 }
 
 static bool parse_job_result(struct phx_http_request *q, const json_t *j, uint64_t id,
@@ -400,7 +411,7 @@ static bool parse_result(struct daemon *d, struct phx_http_request *q, const jso
 void api_result(struct phx_http_request *q, void *arg)
 {
 	struct daemon *d = arg;
-	struct phx_event ev = {0};
+	PHX_AUTO(phx_event_fini) struct phx_event ev = {0};
 	struct phx_err err = {0};
 	if (!person_agent(d, q, ev.node))
 		return;

@@ -18,18 +18,13 @@ static void expect(const struct phx_event *ev, const struct phx_seal *seal,
 	*ret = (struct phx_statement){.step_id = p->step_id,
 				      .epoch = p->epoch,
 				      .nonce = p->nonce,
-				      .size_bytes = p->erased_bytes,
-				      .verified_bytes = p->verified_bytes,
-				      .places = p->places};
+				      .size_bytes = p->erased_bytes};
+	PHX_MEMBERS_COPY(PHX_ERASED_SAID_FIELDS, ret, p);
+	PHX_MEMBERS_COPY(PHX_ERASED_WHERE_FIELDS, ret, seal);
 	PHX_STR_SET(ret->node, ev->node);
-	PHX_STR_SET(ret->boot_id, seal->boot_id);
-	PHX_STR_SET(ret->image_sha256, seal->image_sha256);
 	PHX_STR_SET(ret->disk_id, p->erased_disk);
 	PHX_STR_SET(ret->method, phx_enum_name(&phx_wipe_method_names, p->setup.method));
 	PHX_STR_SET(ret->used, phx_enum_name(&phx_wipe_method_names, p->used));
-	PHX_STR_SET(ret->tried, p->tried);
-	PHX_STR_SET(ret->hidden, p->hidden);
-	PHX_STR_SET(ret->read_sha256, p->read_sha256);
 	PHX_STR_SET(ret->detail, ev->text);
 }
 
@@ -39,15 +34,21 @@ static void take_quote(const struct phx_quote *quote, const struct phx_statement
 {
 	uint8_t data[PHX_QUOTE_DATA_SIZE];
 	struct phx_quoted q;
-	PHX_STR_SET(p->tpm_key, quote->tpm_key);
-	PHX_STR_SET(p->tpm_said, quote->tpm_said);
-	PHX_STR_SET(p->tpm_signature, quote->tpm_signature);
-	PHX_STR_SET(p->tpm_pcrs, quote->tpm_pcrs);
+	PHX_MEMBERS_COPY(PHX_ERASED_QUOTE_FIELDS, p, quote);
 	if (phx_statement_digest(said, data) < 0 || phx_quote_verify(quote, data, &q, NULL) < 0)
 		return;
 	PHX_STR_SET(p->tpm, q.key);
 	PHX_STR_SET(p->tpm_sum, q.pcrs);
 	p->tpm_resets = q.resets;
+}
+
+/* Whoever reads the attestation asks that: this site has certified the key, for that node. */
+static bool is_certified(const struct daemon *d, const char *node, const char *fp,
+			 const struct phx_seal *seal)
+{
+	struct phx_cert_info info;
+	return phx_cert_of_node(seal->cert, phx_pki_ca_pem(d->pki), &info, NULL) == 0 &&
+		!strcmp(info.name, node) && !strcmp(info.fingerprint, fp);
 }
 
 bool seal_take(struct daemon *d, struct phx_http_request *q, const json_t *j, struct phx_event *ev)
@@ -63,15 +64,14 @@ bool seal_take(struct daemon *d, struct phx_http_request *q, const json_t *j, st
 		return false;
 	if (!seal.signature[0])
 		return true;
-	PHX_STR_SET(p->boot_id, seal.boot_id);
-	PHX_STR_SET(p->image_sha256, seal.image_sha256);
-	PHX_STR_SET(p->key, seal.key);
-	PHX_STR_SET(p->signature, seal.signature);
+	PHX_MEMBERS_COPY(PHX_ERASED_WHERE_FIELDS, p, &seal);
+	PHX_MEMBERS_COPY(PHX_ERASED_SEAL_FIELDS, p, &seal);
 	catalog_deploy_of(d, seal.image_sha256, p->image, sizeof(p->image));
 	expect(ev, &seal, &expected);
 	/* the key by which it speaks to us: another one is nobody's */
 	if (phx_statement_verify(&expected, seal.key, seal.signature, fp, NULL) == 0 &&
-	    !strcmp(fp, phx_http_peer(q)->cert.fingerprint))
+	    !strcmp(fp, phx_http_peer(q)->cert.fingerprint) &&
+	    is_certified(d, ev->node, fp, &seal) && (p->cert = strdup(seal.cert)))
 		PHX_STR_SET(p->signer, fp);
 	if (quote.tpm_said[0])
 		take_quote(&quote, &expected, p);

@@ -152,9 +152,32 @@ struct phx_live {
 	static const struct phx_field tag##_fields[] = {FIELDS(PHX_ROW_, tag)}; \
 	const struct phx_record tag##_record = {sizeof(struct tag), tag##_fields, \
 						PHX_ARRAY_SIZE(tag##_fields)}
-/** The same, static to one file. The struct may declare its members by PHX_MEMBERS() or by hand; in
- * the latter case rows may name members of members, and `name` tells several tables of one struct
- * apart. */
+/** Copies the members of a table from one struct to another, which both have them: the table is a
+ * part of theirs. A member that either lacks, or has as another type, does not compile, nor does
+ * one that owns memory. Within a function. */
+#define PHX_MEMBERS_COPY(FIELDS, to, from) \
+	do { \
+		FIELDS(PHX_MEMBER_COPY_, (to, from)) \
+	} while (0)
+#define PHX_MEMBER_COPY_(S, m, type, ...) \
+	PHX_FLAT_##type _Static_assert( \
+		__builtin_types_compatible_p(__typeof__(PHX_COPY_TO_ S->m), \
+					     __typeof__(PHX_COPY_FROM_ S->m)), \
+		#m ": two types"); \
+	memcpy(&PHX_COPY_TO_ S->m, &PHX_COPY_FROM_ S->m, sizeof(PHX_COPY_TO_ S->m));
+#define PHX_COPY_TO_(to, from) (to)
+#define PHX_COPY_FROM_(to, from) (from)
+/* the kinds of members that own no memory */
+#define PHX_FLAT_STR(n)
+#define PHX_FLAT_U32
+#define PHX_FLAT_U64
+#define PHX_FLAT_I64
+#define PHX_FLAT_BOOL
+#define PHX_FLAT_ENUM(e)
+
+/** As PHX_RECORD_TABLE(), static to one file. The struct may declare its members by PHX_MEMBERS()
+ * or by hand; in the latter case rows may name members of members, and `name` tells several tables
+ * of one struct apart. */
 #define PHX_RECORD_LOCAL(name, tag, FIELDS) \
 	static const struct phx_field name##_fields[] = {FIELDS(PHX_ROW_, tag)}; \
 	static const struct phx_record name##_record = {sizeof(struct tag), name##_fields, \

@@ -223,6 +223,7 @@ void phx_config_settings(const struct phx_config *cfg, struct phx_settings *ret)
 		.looks = true,
 		.tokens = true,
 		.attests = true,
+		.measures = true,
 		.rekeys = true,
 		.resets = true,
 	};

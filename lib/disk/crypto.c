@@ -12,7 +12,7 @@ enum {
 	HEADER_BYTES = 32 * PHX_MIB,          /* ours: 16 MiB of LUKS2 headers and key slots */
 	FOREIGN_HEADER_BYTES = 136 * PHX_MIB, /* the most a LUKS2 header can take */
 	MAGIC_BYTES = PHX_BLOCK_ALIGN,        /* by which an encrypted partition is known */
-	TABLE_BYTES = PHX_MIB,
+	TABLE_BYTES = PHX_READBACK_TABLE_BYTES,
 	BLANK_BYTES = 65 * PHX_MIB, /* table and state partition */
 };
 

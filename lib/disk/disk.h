@@ -4,6 +4,7 @@
 #ifndef PHX_DISK_DISK_H
 #define PHX_DISK_DISK_H
 
+#include "types/erased.h"
 #include "types/facts.h"
 #include "types/setup.h"
 
@@ -46,13 +47,11 @@ struct phx_wipe_order {
 	F(S, used, ENUM(phx_wipe_method))   /* that erased it; AUTO: an agent of before */ \
 	F(S, size_bytes, U64)               /* with what was hidden */ \
 	F(S, verified_bytes, U64)           /* read back after the wipe */ \
-	F(S, places, U32)                   /* at so many places */ \
-	F(S, read_sha256, STR(65))          /* of these places and what was read there */ \
+	PHX_ERASED_READ_FIELDS(F, S) \
 	F(S, seconds, U64) \
 	F(S, verified, BOOL) \
 	F(S, detail, STR(160)) /* "discard, reads zero"; key slots seen; ... */ \
-	F(S, tried, STR(200))  /* the method before it, and why it did not do; "" none */ \
-	F(S, hidden, STR(96))  /* areas that were hidden, and are erased too; "" none */
+	PHX_ERASED_BESIDES_FIELDS(F, S)
 PHX_RECORD_STRUCT(phx_wipe_result, PHX_WIPE_RESULT_FIELDS);
 
 /** Erase the whole disk as ordered and read it back. `path` must be free and,
@@ -66,19 +65,14 @@ PHX_RECORD_STRUCT(phx_wipe_result, PHX_WIPE_RESULT_FIELDS);
  * CRYPTO: needs no key. Destroys all key slots of every LUKS partition, then its
  * headers, then the state partition, last the partition table; refused when a
  * partition holds anything unencrypted. A wipe that was cut off can be repeated.
- * Read-back: first and last 16 MiB, the start of every partition of the old table,
- * and 1 % of the disk at places that follow from the seed; `full`: every byte, which must be zero
- * then; for CRYPTO every byte of the destroyed areas.
+ * Read-back: by types/readback.h, and the start of every partition of the old table; `full`: every
+ * byte, which must be zero then; for CRYPTO every byte of the destroyed areas.
  * -EOPNOTSUPP when the disk cannot do the method (nothing was touched), -EUCLEAN when
  * the read-back finds data (ret is filled, verified = false); other errors: the disk
  * is in an unknown state. `ret` holds nothing to free. */
 int phx_disk_wipe(const char *path, const struct phx_disk_facts *facts,
 		  const struct phx_wipe_order *order, phx_wipe_progress_fn progress, void *arg,
 		  struct phx_wipe_result *ret, struct phx_err *err);
-/** The places of that read-back which follow from size and seed alone: where 1 % of the disk's MiBs
- * begin, each as likely as any other, rising (uint64_t, bytes; the caller: phx_list_fini()). Opens
- * no disk. -ENOMEM. */
-int phx_readback_drawn(uint64_t size_bytes, uint64_t seed, struct phx_list *ret);
 
 /* ---- layout and image ---- */
 

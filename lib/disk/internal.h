@@ -5,6 +5,7 @@
 #include "disk/block.h"
 #include "disk/device.h"
 #include "disk/disk.h"
+#include "types/readback.h"
 
 /* ---- list.c, find.c ---- */
 
@@ -84,7 +85,7 @@ void phx_readback_fini(struct phx_readback *rb);
 
 /* ---- readback.c ---- */
 
-enum { PHX_SAMPLE_BYTES = PHX_MIB, PHX_SAMPLE_PIECES = 16 };
+enum { PHX_SAMPLE_BYTES = PHX_READBACK_PLACE_BYTES, PHX_SAMPLE_PIECES = 16 };
 
 /** Where a disk is read back: sorted, not overlapping, inside the disk. */
 struct phx_sample {

@@ -173,8 +173,7 @@ static int do_wipe(struct fault_sim *f, struct fault_machine *m, struct fault_do
 		phx_fault_cause(f, m);
 		return -EIO;
 	}
-	done->bytes = d->size_bytes;
-	done->verified = 1 << 20;
+	done->bytes = done->verified = d->size_bytes;
 	if (d->erase_ignored) {
 		d->erase_ignored--;
 		phx_fault_cause(f, m);
@@ -184,7 +183,9 @@ static int do_wipe(struct fault_sim *f, struct fault_machine *m, struct fault_do
 	if (d->erase_claimed) {
 		d->erase_claimed--;
 		phx_fault_cause(f, m);
-		done->seal = phx_fault_chance(f, 500) ? FAULT_SEAL_NONE : FAULT_SEAL_ANOTHER;
+		done->seal = (enum fault_seal)phx_fault_between(f, 0, FAULT_SEAL_ANOTHER);
+		if (done->seal == FAULT_SEAL_ITS)
+			done->verified = 1 << 20; /* it signs that, and reads one place */
 		return 0;
 	}
 	if (t->method != PHX_WIPE_CRYPTO) {

@@ -7,6 +7,8 @@
 
 #include <string.h>
 
+#include "types/readback.h"
+
 enum {
 	FULL_EVERY = 256,
 	LATE_MS = 15 * SECOND,
@@ -472,13 +474,19 @@ static void hear_why(struct fault_sim *f, const struct phx_outcome *out)
 	}
 }
 
+static uint64_t least_read(const struct phx_action *act)
+{
+	return phx_readback_least(act->size_bytes, (enum phx_wipe_method)act->used,
+				  (enum phx_verify)act->verify);
+}
+
 /* An erase without proof does not count. */
 static void check_proof(struct fault_sim *f, const struct phx_event *ev,
 			const struct phx_outcome *out)
 {
 	PHX_LIST_EACH(struct phx_action, act, &out->actions)
 		if (act->kind == PHX_ACT_ERASED && ev->kind == PHX_EV_step_result &&
-		    (!ev->answer.verified_bytes || !ev->answer.signer[0] ||
+		    (ev->answer.verified_bytes < least_read(act) || !ev->answer.signer[0] ||
 		     strcmp(ev->answer.erased_disk, act->disk) ||
 		     ev->answer.setup.method != act->method))
 			phx_fault_violated(f, "proof", "%s: an erase counts that was not proven",

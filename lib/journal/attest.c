@@ -6,32 +6,26 @@
 #include <string.h>
 
 #include "base/json.h"
+#include "journal/erasure.h"
 #include "pki/attestation.h"
 
 enum { DAY_MS = 24 * 3600 * 1000 };
 
 /* ---- evidence ---- */
 
-#define TAKE(to, j, name) PHX_STR_SET(to, phx_json_str(j, name, ""))
-
-static void take_said(const json_t *j, struct phx_statement *s)
+static void take_said(const struct phx_erasure *e, struct phx_statement *s)
 {
-	TAKE(s->node, j, "node");
-	s->step_id = (uint64_t)phx_json_int(j, "step_id", 0);
-	s->epoch = (uint64_t)phx_json_int(j, "epoch", 0);
-	s->nonce = (uint64_t)phx_json_int(j, "nonce", 0);
-	TAKE(s->boot_id, j, "boot_id");
-	TAKE(s->image_sha256, j, "image_sha256");
-	TAKE(s->disk_id, j, "disk");
-	TAKE(s->method, j, "method");
-	TAKE(s->used, j, "used");
-	TAKE(s->tried, j, "tried");
-	TAKE(s->hidden, j, "hidden");
-	s->size_bytes = (uint64_t)phx_json_int(j, "size_bytes", 0);
-	s->verified_bytes = (uint64_t)phx_json_int(j, "verified_bytes", 0);
-	s->places = (uint32_t)phx_json_int(j, "places", 0);
-	TAKE(s->read_sha256, j, "read_sha256");
-	TAKE(s->detail, j, "text");
+	PHX_MEMBERS_COPY(PHX_ERASED_SAID_FIELDS, s, e);
+	PHX_MEMBERS_COPY(PHX_ERASED_WHERE_FIELDS, s, e);
+	PHX_STR_SET(s->node, e->node);
+	s->step_id = e->step_id;
+	s->epoch = e->epoch;
+	s->nonce = e->nonce;
+	PHX_STR_SET(s->disk_id, e->disk);
+	PHX_STR_SET(s->method, phx_enum_name(&phx_wipe_method_names, e->method));
+	PHX_STR_SET(s->used, e->used);
+	s->size_bytes = e->size_bytes;
+	PHX_STR_SET(s->detail, e->text);
 }
 
 static struct phx_attested_disk *find_disk(struct phx_attestation *a, const char *id)
@@ -45,30 +39,36 @@ static struct phx_attested_disk *find_disk(struct phx_attestation *a, const char
 	return d;
 }
 
+static int take_evidence(const struct phx_erasure *e, struct phx_attestation *a)
+{
+	if (e->epoch != a->epoch)
+		return 0;
+	struct phx_attested_disk *d = find_disk(a, e->disk);
+	if (!d)
+		return -ENOMEM;
+	d->nonce = e->nonce;
+	d->verify = e->verify;
+	d->erased_ms = e->time_ms;
+	PHX_STR_SET(d->image, e->image);
+	PHX_STR_SET(d->signer, e->signer);
+	PHX_STR_SET(d->key, e->signer_key);
+	PHX_STR_SET(d->signature, e->signer_signature);
+	PHX_STR_SET(d->cert, e->signer_cert);
+	PHX_MEMBERS_COPY(PHX_ERASED_QUOTE_FIELDS, &d->quote, e);
+	take_said(e, &d->said);
+	return 0;
+}
+
 /* Of several erases of a disk, the last one counts. */
 static int add_evidence(void *arg, const struct phx_store_erasure *e)
 {
-	struct phx_attestation *a = arg;
-	PHX_AUTO_JSON json_t *j = NULL;
-	if (phx_json_parse(e->record, strlen(e->record), &j, NULL) < 0)
-		return 0; /* it proves nothing, and its disk has no evidence */
-	if ((uint64_t)phx_json_int(j, "epoch", 0) != a->epoch)
-		return 0;
-	struct phx_attested_disk *d = find_disk(a, phx_json_str(j, "disk", ""));
-	if (!d)
-		return -ENOMEM;
-	d->nonce = (uint64_t)phx_json_int(j, "nonce", 0);
-	d->erased_ms = phx_json_int(j, "time_ms", 0);
-	TAKE(d->image, j, "image");
-	TAKE(d->signer, j, "signer");
-	TAKE(d->key, j, "signer_key");
-	TAKE(d->signature, j, "signer_signature");
-	TAKE(d->quote.tpm_key, j, "tpm_key");
-	TAKE(d->quote.tpm_said, j, "tpm_said");
-	TAKE(d->quote.tpm_signature, j, "tpm_signature");
-	TAKE(d->quote.tpm_pcrs, j, "tpm_pcrs");
-	take_said(j, &d->said);
-	return 0;
+	struct phx_erasure read;
+	int r = phx_json_text_to_record(&phx_erasure_record, e->record, &read, NULL);
+	if (r < 0)
+		return r == -ENOMEM ? r : 0; /* it proves nothing: its disk has no evidence */
+	r = take_evidence(&read, arg);
+	phx_record_fini(&phx_erasure_record, &read);
+	return r;
 }
 
 static int add_disks(const struct phx_node *n, struct phx_attestation *a)

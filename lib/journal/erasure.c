@@ -1,39 +1,61 @@
 /* The text of an erase record: see erasure.h. Called when an event is committed; signs nothing. */
 #include "journal/erasure.h"
 
+#include <errno.h>
+
+PHX_RECORD_TABLE(phx_erasure_disk, PHX_ERASURE_DISK_FIELDS);
+PHX_RECORD_TABLE(phx_erasure, PHX_ERASURE_FIELDS);
+
+/* A member of the run that nobody copies is no member that is lost: the record has it, or it does
+ * not compile; those of other names are the only ones by hand. */
+#define COUNT(S, m, ...) +1
+_Static_assert(0 PHX_ERASED_FIELDS(COUNT, ) ==
+		       0 PHX_ERASURE_SAME_FIELDS(COUNT, ) PHX_ERASED_SEAL_FIELDS(COUNT, ) + 1,
+	       "an erase record carries all of an erase");
+#undef COUNT
+
 /* Every disk with which the node was ever seen, as known after the erase. */
-static json_t *disks_json(const struct phx_state *s, const char *node)
+static int put_disks(const struct phx_state *s, const char *node, struct phx_erasure *ret)
 {
 	const struct phx_node *n = phx_state_node(s, node);
-	json_t *list = json_array();
 	for (uint32_t i = 0; n && i < n->known_disks.n; i++) {
 		const struct phx_known_disk *d =
 			PHX_LIST_AT(&n->known_disks, struct phx_known_disk, i);
-		json_array_append_new(list,
-				      json_pack("{s:s,s:I}", "id", d->id, "size_bytes",
-						(json_int_t)d->size_bytes));
+		struct phx_erasure_disk *to = phx_list_push(&ret->disks, sizeof(*to));
+		if (!to)
+			return -ENOMEM;
+		PHX_STR_SET(to->id, d->id);
+		to->size_bytes = d->size_bytes;
 	}
-	return list;
+	return 0;
 }
 
 json_t *phx_erasure_json(const struct phx_state *s, const struct phx_event *ev,
 			 const struct phx_action *act)
 {
-	const char *used = act->used ? phx_enum_name(&phx_wipe_method_names, act->used) : "";
-	return json_pack("{s:I,s:s,s:s,s:s,s:s,s:I,s:I,s:I,s:I,s:I,s:s,"
-			 "s:s,s:s,s:s,s:s,s:I,s:s,s:s,s:s,s:s,s:s,s:s,s:s,s:s,s:s,s:s,s:s,s:s,s:s,"
-			 "s:o}",
-			 "time_ms", (json_int_t)ev->now_ms, "node", act->node, "disk", act->disk,
-			 "method", phx_enum_name(&phx_wipe_method_names, act->method), "key_id",
-			 act->key_id, "size_bytes", (json_int_t)act->size_bytes, "verified_bytes",
-			 (json_int_t)act->verified_bytes, "step_id", (json_int_t)act->step_id,
-			 "epoch", (json_int_t)act->epoch, "nonce", (json_int_t)act->nonce, "text",
-			 act->text, "from_owner", act->from_owner, "to_owner", act->to_owner,
-			 "used", used, "tried", act->tried, "places", (json_int_t)act->places,
-			 "read_sha256", act->read_sha256, "hidden", act->hidden, "boot_id",
-			 act->boot_id, "image", act->image, "image_sha256", act->image_sha256,
-			 "signer", act->signer, "signer_key", act->key, "signer_signature",
-			 act->signature, "tpm", act->tpm, "tpm_key", act->tpm_key, "tpm_said",
-			 act->tpm_said, "tpm_signature", act->tpm_signature, "tpm_pcrs",
-			 act->tpm_pcrs, "disks", disks_json(s, act->node));
+	struct phx_erasure e = {.time_ms = ev->now_ms,
+				.method = act->method,
+				.size_bytes = act->size_bytes,
+				.verified_bytes = act->verified_bytes,
+				.verify = act->verify,
+				.step_id = act->step_id,
+				.epoch = act->epoch,
+				.nonce = act->nonce};
+	PHX_MEMBERS_COPY(PHX_ERASURE_SAME_FIELDS, &e, act);
+	PHX_STR_SET(e.node, act->node);
+	PHX_STR_SET(e.disk, act->disk);
+	PHX_STR_SET(e.key_id, act->key_id);
+	PHX_STR_SET(e.text, act->text);
+	PHX_STR_SET(e.from_owner, act->from_owner);
+	PHX_STR_SET(e.to_owner, act->to_owner);
+	if (act->used)
+		PHX_STR_SET(e.used, phx_enum_name(&phx_wipe_method_names, act->used));
+	PHX_STR_SET(e.signer_key, act->key);
+	PHX_STR_SET(e.signer_signature, act->signature);
+	if (ev->kind == PHX_EV_step_result)
+		PHX_STR_SET(e.signer_cert, phx_text(ev->answer.cert));
+	json_t *j = put_disks(s, act->node, &e) < 0 ? NULL
+						    : phx_json_from_record(&phx_erasure_record, &e);
+	phx_record_fini(&phx_erasure_record, &e);
+	return j;
 }

@@ -76,6 +76,7 @@ bool phx_erase_instead(struct phx_apply *a, struct phx_node *n, struct phx_step 
 	p->looks = plan.looks;
 	p->apart = plan.apart;
 	p->attests = plan.looks && a->s->settings.attests;
+	p->measures = plan.looks && a->s->settings.measures;
 	PHX_STR_SET(p->reason, plan.reason);
 	bool all = take_steps(a, n, &plan);
 	phx_record_fini(&phx_plan_record, &plan);

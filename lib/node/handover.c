@@ -506,6 +506,7 @@ int phx_handover_begin(struct phx_apply *a, struct phx_node *n, struct phx_plan 
 	n->plan.from_state = n->state;
 	n->plan.request = (int)request;
 	n->plan.attests = n->plan.looks && a->s->settings.attests;
+	n->plan.measures = n->plan.looks && a->s->settings.measures;
 	phx_update_prepare(a, n);
 	PHX_LIST_EACH(struct phx_step, s, &n->plan.steps) {
 		s->id = ++a->s->last_step_id;

@@ -5,6 +5,7 @@
  * is given a disk that was not erased. Called by plan.c, handover.c and live.c. Pure. */
 #include "node/internal.h"
 #include "node/wipes.h"
+#include "types/readback.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -298,10 +299,22 @@ static const char *seal_fault(const struct phx_event_answer *p)
 		       "older than phxd: build the deploy image anew";
 	if (!p->signer[0])
 		return "what the deploy environment signed is not what it says, or not of this "
-		       "attempt, or not signed with its key";
+		       "attempt, or not signed with its key, or it does not show the key's "
+		       "certificate: an agent that is older than phxd does not";
 	if (!p->image[0])
 		return "the deploy environment is none of an image that this head has";
 	return NULL;
+}
+
+/* How much the agent says that it read back, of a disk of the size that it says. */
+static const char *amount_fault(const struct phx_step *step, const struct phx_event_answer *p)
+{
+	if (p->verified_bytes >= phx_readback_least(p->erased_bytes, (enum phx_wipe_method)p->used,
+						    (enum phx_verify)step->verify))
+		return NULL;
+	return step->verify == PHX_VERIFY_FULL
+		? "the whole disk was to be read back, and was not"
+		: "less of the disk was read back than its ends and the places drawn for its size";
 }
 
 const char *phx_wipes_fault(const struct phx_node *n, const struct phx_step *step,
@@ -318,6 +331,8 @@ const char *phx_wipes_fault(const struct phx_node *n, const struct phx_step *ste
 		return "the agent used another method than the one ordered";
 	if (k && p->erased_bytes < k->size_bytes)
 		return "the agent erased less than the whole disk";
-	const char *fault = n->plan.attests ? seal_fault(p) : NULL;
+	const char *fault = n->plan.measures ? amount_fault(step, p) : NULL;
+	if (!fault && n->plan.attests)
+		fault = seal_fault(p);
 	return fault ? fault : phx_tpm_fault(n, p);
 }

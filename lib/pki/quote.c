@@ -11,6 +11,12 @@
 #include "pki/internal.h"
 
 PHX_RECORD_TABLE(phx_quote, PHX_QUOTE_FIELDS);
+#define IS_OF(m, n) _Static_assert(sizeof(((struct phx_quote *)0)->m) == (n), #m)
+IS_OF(tpm_key, PHX_QUOTE_KEY_MAX);
+IS_OF(tpm_said, PHX_QUOTE_SAID_MAX);
+IS_OF(tpm_signature, PHX_QUOTE_SIGNATURE_MAX);
+IS_OF(tpm_pcrs, PHX_QUOTE_PCRS_MAX);
+#undef IS_OF
 
 enum {
 	SAID_BYTES_MAX = (PHX_QUOTE_SAID_MAX - 1) / 2,

@@ -8,6 +8,7 @@
 
 #include "base/record.h"
 #include "pki/pki.h"
+#include "types/erased.h"
 
 enum {
 	PHX_QUOTE_DATA_SIZE = 32, /* a SHA-256 */
@@ -18,13 +19,8 @@ enum {
 	PHX_QUOTE_PCRS_MAX = PHX_QUOTE_PCRS * 64 + 1,
 };
 
-/** All hexadecimal digits; all empty: the machine has no TPM. */
-#define PHX_QUOTE_FIELDS(F, S) \
-	F(S, tpm_key, STR(PHX_QUOTE_KEY_MAX))             /* public: SubjectPublicKeyInfo, DER */ \
-	F(S, tpm_said, STR(PHX_QUOTE_SAID_MAX))           /* TPMS_ATTEST, as the TPM signed it */ \
-	F(S, tpm_signature, STR(PHX_QUOTE_SIGNATURE_MAX)) /* ECDSA, DER */ \
-	/* the SHA-256 registers that it speaks of, one after the other */ \
-	F(S, tpm_pcrs, STR(PHX_QUOTE_PCRS_MAX))
+/** The texts have the sizes above. */
+#define PHX_QUOTE_FIELDS(F, S) PHX_ERASED_QUOTE_FIELDS(F, S)
 PHX_RECORD_STRUCT(phx_quote, PHX_QUOTE_FIELDS);
 
 /** What a quote proves. */

@@ -16,6 +16,10 @@ PHX_RECORD_TABLE(phx_seal, PHX_SEAL_FIELDS);
 
 enum { KEY_BYTES_MAX = (PHX_STATEMENT_KEY_MAX - 1) / 2 };
 _Static_assert((int)PHX_STATEMENT_SIGNATURE_MAX == PHX_PKI_TEXT_SIGNATURE_MAX, "it has room");
+#define SEAL_SIZE(m) sizeof(((struct phx_seal *)0)->m)
+_Static_assert(SEAL_SIZE(key) == PHX_STATEMENT_KEY_MAX, "a key");
+_Static_assert(SEAL_SIZE(signature) == PHX_STATEMENT_SIGNATURE_MAX, "a signature");
+#undef SEAL_SIZE
 
 /* ---- signing ---- */
 
@@ -49,10 +53,24 @@ int phx_statement_sign(const struct phx_statement *s, const char *key_pem_path,
 		r = phx_pki_fail(err, -EIO, "the erase cannot be signed");
 	if (r < 0)
 		return r;
-	PHX_STR_SET(seal.boot_id, s->boot_id);
-	PHX_STR_SET(seal.image_sha256, s->image_sha256);
+	PHX_MEMBERS_COPY(PHX_ERASED_WHERE_FIELDS, &seal, s);
 	*ret = seal;
 	return 0;
+}
+
+int phx_seal_certify(const char *cert_pem_path, struct phx_seal *seal, struct phx_err *err)
+{
+	PHX_AUTO_FREE char *pem = NULL;
+	struct phx_cert_info info;
+	int r = phx_file_read(cert_pem_path, PHX_PEM_MAX, &pem, NULL, err);
+	if (r == 0)
+		r = phx_cert_of_node(pem, NULL, &info, err);
+	if (r == 0 && strlen(pem) >= sizeof(seal->cert))
+		r = phx_err_set(err, -EINVAL, "%s: longer than a node's certificate",
+				cert_pem_path);
+	if (r == 0)
+		PHX_STR_SET(seal->cert, pem);
+	return r;
 }
 
 /* ---- verifying ---- */

@@ -7,42 +7,43 @@
 
 #include "base/record.h"
 #include "pki/quote.h"
+#include "types/erased.h"
 
 enum {
 	PHX_STATEMENT_KEY_MAX = 256,       /* a public key of P-256 or Ed25519, as hexadecimal */
 	PHX_STATEMENT_SIGNATURE_MAX = 160, /* the same of a signature */
+	PHX_STATEMENT_CERT_MAX = 2048,     /* a node's certificate in PEM */
 };
 
 #define PHX_STATEMENT_FIELDS(F, S) \
 	F(S, node, STR(PHX_NAME_MAX)) \
 	F(S, step_id, U64) \
 	F(S, epoch, U64) \
-	F(S, nonce, U64)            /* the head's random number of the attempt */ \
-	F(S, boot_id, STR(40))      /* of the kernel that runs */ \
-	F(S, image_sha256, STR(65)) /* manifest of the deploy image that it was started with */ \
+	F(S, nonce, U64) /* the head's random number of the attempt */ \
+	PHX_ERASED_WHERE_FIELDS(F, S) \
 	F(S, disk_id, STR(160)) \
 	F(S, method, STR(16)) /* as ordered */ \
 	F(S, used, STR(16))   /* that erased it */ \
-	F(S, tried, STR(200)) /* the method before, and why it did not do; "" none */ \
-	F(S, hidden, STR(96)) /* areas that were hidden, and are erased, too; "" none */ \
+	PHX_ERASED_BESIDES_FIELDS(F, S) \
 	F(S, size_bytes, U64) \
-	F(S, verified_bytes, U64)  /* read back */ \
-	F(S, places, U32)          /* there; they follow from the nonce */ \
-	F(S, read_sha256, STR(65)) /* of these places and what was read there */ \
+	F(S, verified_bytes, U64) /* read back */ \
+	PHX_ERASED_READ_FIELDS(F, S) \
 	F(S, detail, STR(256))
 PHX_RECORD_STRUCT(phx_statement, PHX_STATEMENT_FIELDS);
 
 /** What goes with the result of an erase, so that the head can make the statement. */
 #define PHX_SEAL_FIELDS(F, S) \
-	F(S, boot_id, STR(40)) \
-	F(S, image_sha256, STR(65)) \
-	F(S, key, STR(PHX_STATEMENT_KEY_MAX)) /* the public key: SubjectPublicKeyInfo, DER, hex */ \
-	F(S, signature, STR(PHX_STATEMENT_SIGNATURE_MAX))
+	PHX_ERASED_WHERE_FIELDS(F, S) \
+	PHX_ERASED_SEAL_FIELDS(F, S) \
+	F(S, cert, STR(PHX_STATEMENT_CERT_MAX)) /* the node's, of that key; agents of before: "" */
 PHX_RECORD_STRUCT(phx_seal, PHX_SEAL_FIELDS);
 
 /** Sign with the private key in this file: P-256 or Ed25519. */
 int phx_statement_sign(const struct phx_statement *s, const char *key_pem_path,
 		       struct phx_seal *ret, struct phx_err *err);
+/** Show whose key it was: the certificate in this file. -EINVAL: there is none, or one that is too
+ * long for a node's. */
+int phx_seal_certify(const char *cert_pem_path, struct phx_seal *seal, struct phx_err *err);
 /** What the TPM of the machine quotes it by. -ENOMEM. */
 int phx_statement_digest(const struct phx_statement *s, uint8_t ret[PHX_QUOTE_DATA_SIZE]);
 /** Is the statement signed with this key? ret_fp: the key's fingerprint, as certificates have it.

@@ -11,6 +11,7 @@
 #include <assert.h>
 
 #include "state/state.h"
+#include "types/erased.h"
 
 enum phx_event_kind {
 #define EVENT(name, text, payload, handler) PHX_EV_##name,
@@ -218,27 +219,11 @@ PHX_RECORD_STRUCT(phx_trigger_file, PHX_TRIGGER_FILE_FIELDS);
 	F(S, setup, REC(phx_setup)) /* the method that was ordered */ \
 	F(S, erased_bytes, U64) \
 	F(S, verified_bytes, U64) \
-	F(S, used, ENUM(phx_wipe_method)) /* the method that erased it at last */ \
-	F(S, places, U32) /* places read back; next: SHA-256 of them and of what was read */ \
-	F(S, read_sha256, STR(65)) \
-	F(S, tried, STR(200)) /* the method tried before, and why it was not enough */ \
-	F(S, hidden, STR(96)) /* what the disk hid, which is erased, too */ \
-	/* what the deploy environment signed about the erase: pki/statement.h. phxd sets `image` \
-	 * if it has a deploy image with this digest, and `signer` if the signature is that of the \
-	 * key which the node showed; otherwise they are "" */ \
-	F(S, boot_id, STR(40)) \
-	F(S, image_sha256, STR(65)) \
-	F(S, image, STR(128)) \
-	F(S, signer, STR(72)) \
-	F(S, key, STR(256)) \
-	F(S, signature, STR(160)) \
-	/* the TPM's quote for that statement: pki/quote.h. phxd sets the last three if the quote \
-	 * is for just this statement; otherwise, or without a quote, they are "" and 0 */ \
-	F(S, tpm_key, STR(256)) \
-	F(S, tpm_said, STR(512)) \
-	F(S, tpm_signature, STR(160)) \
-	F(S, tpm_pcrs, STR(641)) \
-	F(S, tpm, STR(72)) /* fingerprint of the TPM's key */ \
+	/* with what the deploy environment signed about it, and the TPM's quote for that: phxd says \
+	 * here what it thinks of either */ \
+	PHX_ERASED_FIELDS(F, S) \
+	F(S, cert, TEXT) /* of `signer`, in PEM; NULL if there is none, and in older journals */ \
+	/* without a quote that is for just this, 0 and "" */ \
 	F(S, tpm_resets, U32) \
 	F(S, tpm_sum, STR(65)) /* SHA-256 of the TPM's registers */
 
@@ -473,24 +458,10 @@ extern const struct phx_enum phx_action_kind_names;
 	F(S, method, ENUM(phx_wipe_method)) \
 	F(S, size_bytes, U64) \
 	F(S, verified_bytes, U64) \
-	F(S, nonce, U64) /* erased: that of the attempt */ \
-	/* erased: as in the answer */ \
-	F(S, used, ENUM(phx_wipe_method)) \
-	F(S, places, U32) \
-	F(S, read_sha256, STR(65)) \
-	F(S, tried, STR(200)) \
-	F(S, hidden, STR(96)) \
-	F(S, boot_id, STR(40)) \
-	F(S, image_sha256, STR(65)) \
-	F(S, image, STR(128)) \
-	F(S, signer, STR(72)) \
-	F(S, key, STR(256)) \
-	F(S, signature, STR(160)) \
-	F(S, tpm_key, STR(256)) \
-	F(S, tpm_said, STR(512)) \
-	F(S, tpm_signature, STR(160)) \
-	F(S, tpm_pcrs, STR(641)) \
-	F(S, tpm, STR(72))                      /* erased; attest: of the last erase */ \
+	F(S, verify, ENUM(phx_verify)) /* erased: how much was to be read back */ \
+	F(S, nonce, U64)               /* erased: that of the attempt */ \
+	/* erased: as in the answer; attest: `tpm` of the last erase */ \
+	PHX_ERASED_FIELDS(F, S) \
 	F(S, from_owner, STR(PHX_IDENTITY_MAX)) /* owner of the erased data */ \
 	F(S, to_owner, STR(PHX_IDENTITY_MAX))   /* next owner of the node; "" = none yet */ \
 	F(S, first_id, U64)                     /* attest: step of the first erase */ \

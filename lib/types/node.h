@@ -155,8 +155,9 @@ extern const struct phx_enum phx_request_names;
 	F(S, erase, REC(phx_setup)) \
 	F(S, agreed, BOOL) \
 	F(S, looks, BOOL) \
-	F(S, attests, BOOL) /* looks, attests: the settings at the time the plan was made */ \
-	F(S, apart, BOOL)   /* its erases are between two owners: only for a fresh agent */ \
+	F(S, attests, BOOL) \
+	F(S, measures, BOOL) /* looks, attests, measures: the settings when the plan was made */ \
+	F(S, apart, BOOL)    /* its erases are between two owners: only for a fresh agent */ \
 	F(S, steps, LIST(phx_step))
 PHX_RECORD_STRUCT(phx_plan, PHX_PLAN_FIELDS);
 

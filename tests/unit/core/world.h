@@ -87,7 +87,7 @@ static inline int world_setup(void **state)
 	w->s.last_step_id = 1 << 16;
 	/* what the daemon has on (config/config.c); a test of what it was without says so */
 	w->s.settings.looks = w->s.settings.attests = w->s.settings.rekeys = true;
-	w->s.settings.tokens = w->s.settings.resets = true;
+	w->s.settings.tokens = w->s.settings.resets = w->s.settings.measures = true;
 	struct phx_setup noop = {0};
 	world_add_pool(w, "batch", "hpc", noop);
 	world_add_pool(w, "web", "hpc", noop);
@@ -272,7 +272,7 @@ static inline struct phx_event world_erased(const struct phx_node *n)
 					  .epoch = n->plan.epoch,
 					  .nonce = step->nonce,
 					  .erased_bytes = 4ULL << 30,
-					  .verified_bytes = 1 << 20,
+					  .verified_bytes = 64 << 20,
 					  .used = step->method,
 					  .read_sha256 = "sum",
 					  .setup = {.method = step->method}}};

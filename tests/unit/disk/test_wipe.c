@@ -167,6 +167,27 @@ static void test_samples(void **state)
 	phx_list_fini(&s.list);
 }
 
+/* Whoever judges an erase asks for no more than is read, whatever the number; and for hardly less. */
+static void test_no_less_is_read_than_asked(void **state)
+{
+	static const uint64_t sizes[] = {MIB / 2,          20 * MIB,       40 * MIB + 4096,
+					 4096 * MIB + 512, 9 * 1024 * MIB, 100 * 1024 * MIB};
+	struct bench *b = *state;
+	static struct phx_part_table none;
+	for (size_t i = 0; i < PHX_ARRAY_SIZE(sizes); i++)
+		for (uint64_t seed = 1; seed < 8; seed++) {
+			struct phx_samples s;
+			uint64_t read = 0;
+			assert_int_equal(phx_samples_plan(sizes[i], &none, seed, &s, &b->err), 0);
+			PHX_LIST_EACH(struct phx_sample, p, &s.list)
+				read += p->n_bytes;
+			phx_list_fini(&s.list);
+			uint64_t least =
+				phx_readback_least(sizes[i], PHX_WIPE_OVERWRITE, PHX_VERIFY_SAMPLE);
+			assert_in_range(read, least, least + 33 * MIB);
+		}
+}
+
 /* Of two lists of places those that are in both. */
 static uint32_t in_both(const struct phx_samples *x, const struct phx_samples *y)
 {
@@ -484,6 +505,7 @@ int main(void)
 		T(test_auto_is_no_method),
 		T(test_what_is_no_disk),
 		T(test_samples),
+		T(test_no_less_is_read_than_asked),
 		T(test_places_follow_from_the_number),
 		T(test_the_sum_of_what_was_read),
 		T(test_read_back_finds_one_byte),

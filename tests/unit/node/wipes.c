@@ -1,5 +1,6 @@
 /* The disks of a node that are erased: what the outgoing tenant says of them counts for nothing,
  * what the deploy environment sees and what was ever seen before counts. */
+#include "types/readback.h"
 #include "unit/core/world.h"
 
 /* The second disk of n1, as it shows itself. */
@@ -346,6 +347,72 @@ static const struct phx_step *wipe_step(struct world *w)
 	return phx_node_step(world_node(w, "n1"));
 }
 
+/* What the agent read back of the node's first disk, of the size that it is. */
+static const char *told_after_reading(struct world *w, uint64_t bytes)
+{
+	struct phx_event ev = world_erased(world_node(w, "n1"));
+	ev.answer.verified_bytes = bytes;
+	return refused_as(w, &ev);
+}
+
+static void less_than_the_places_is_no_erase(void **state)
+{
+	struct world *w = *state;
+	uint64_t least = phx_readback_least(4ULL << 30, PHX_WIPE_OVERWRITE, PHX_VERIFY_SAMPLE);
+	second.in_os = second.in_deploy = false;
+	to_its_wipe(w, PHX_WIPE_OVERWRITE);
+	assert_non_null(strstr(told_after_reading(w, least - 1), "less of the disk was read back"));
+	world_run_to(w, "n1", PHX_STEP_wipe);
+	struct phx_event ev = world_erased(world_node(w, "n1"));
+	ev.answer.verified_bytes = least;
+	assert_int_equal(world_apply(w, &ev, NULL), 0);
+	assert_int_equal(world_node(w, "n1")->state, PHX_NODE_READY);
+}
+
+static void one_byte_less_than_all_is_not_all(void **state)
+{
+	struct world *w = *state;
+	struct phx_outcome out = {0};
+	second.in_os = second.in_deploy = false;
+	world_serving(w, "n1", "guest", true);
+	struct phx_event ev = {.kind = PHX_EV_release,
+			       .order = {.has_setup = true,
+					 .setup = {.mode = PHX_SETUP_WIPE,
+						   .method = PHX_WIPE_OVERWRITE,
+						   .verify = PHX_VERIFY_FULL}}};
+	PHX_STR_SET(ev.node, "n1");
+	assert_int_equal(world_apply(w, &ev, NULL), 0);
+	world_run_to(w, "n1", PHX_STEP_wipe);
+	assert_non_null(strstr(told_after_reading(w, (4ULL << 30) - 1),
+			       "the whole disk was to be read back"));
+	world_run_to(w, "n1", PHX_STEP_wipe);
+	ev = world_erased(world_node(w, "n1"));
+	ev.answer.verified_bytes = 4ULL << 30;
+	assert_int_equal(world_apply(w, &ev, &out), 0);
+	assert_int_equal(world_node(w, "n1")->state, PHX_NODE_READY);
+	/* and who reads the record knows that all was to be read */
+	PHX_LIST_EACH(struct phx_action, act, &out.actions)
+		assert_true(act->kind != PHX_ACT_ERASED || act->verify == PHX_VERIFY_FULL);
+	phx_outcome_fini(&out);
+}
+
+static void of_an_encrypted_disk_its_headers_are_read(void **state)
+{
+	struct world *w = *state;
+	uint64_t least = phx_readback_least(4ULL << 30, PHX_WIPE_CRYPTO, PHX_VERIFY_FULL);
+	second.in_os = second.in_deploy = false;
+	to_its_wipe(w, PHX_WIPE_OVERWRITE);
+	struct phx_step *step = phx_node_step(world_node(w, "n1"));
+	step->method = PHX_WIPE_CRYPTO;
+	step->verify = PHX_VERIFY_FULL;
+	assert_non_null(told_after_reading(w, least - 1));
+	world_run_to(w, "n1", PHX_STEP_wipe);
+	struct phx_event ev = world_erased(world_node(w, "n1"));
+	ev.answer.verified_bytes = least;
+	assert_int_equal(world_apply(w, &ev, NULL), 0);
+	assert_int_equal(world_node(w, "n1")->state, PHX_NODE_READY);
+}
+
 static void all_is_read_back_where_a_pool_or_an_order_wants_it(void **state)
 {
 	struct world *w = *state;
@@ -380,7 +447,7 @@ static void all_is_read_back_where_a_pool_or_an_order_wants_it(void **state)
 static void a_journal_of_before_is_decided_as_it_was(void **state)
 {
 	struct world *w = *state;
-	w->s.settings.looks = false;
+	w->s.settings.looks = w->s.settings.measures = false;
 	second.removable = second.secure = true;
 	world_serving(w, "n1", "guest", true);
 	struct phx_node *n = world_node(w, "n1");
@@ -393,6 +460,7 @@ static void a_journal_of_before_is_decided_as_it_was(void **state)
 	ev.answer.read_sha256[0] = '\0';
 	ev.answer.used = PHX_WIPE_AUTO;
 	ev.answer.erased_bytes = 4096;
+	ev.answer.verified_bytes = 1;
 	assert_int_equal(world_apply(w, &ev, NULL), 0);
 	assert_int_equal(n->state, PHX_NODE_READY);
 }
@@ -415,6 +483,9 @@ int main(void)
 		T(a_report_of_twins_teaches_nothing),
 		T(an_answer_says_what_was_read_and_of_how_much),
 		T(auto_prefers_the_drive_s_own_erase),
+		T(less_than_the_places_is_no_erase),
+		T(one_byte_less_than_all_is_not_all),
+		T(of_an_encrypted_disk_its_headers_are_read),
 		T(all_is_read_back_where_a_pool_or_an_order_wants_it),
 		T(a_journal_of_before_is_decided_as_it_was),
 	};
