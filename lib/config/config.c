@@ -225,6 +225,7 @@ void phx_config_settings(const struct phx_config *cfg, struct phx_settings *ret)
 		.attests = true,
 		.rekeys = true,
 		.resets = true,
+		.takes_back = true,
 	};
 	PHX_STR_SET(ret->image_deploy, cfg->deploy_image);
 }
