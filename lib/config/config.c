@@ -226,6 +226,7 @@ void phx_config_settings(const struct phx_config *cfg, struct phx_settings *ret)
 		.measures = true,
 		.rekeys = true,
 		.resets = true,
+		.takes_back = true,
 	};
 	PHX_STR_SET(ret->image_deploy, cfg->deploy_image);
 }

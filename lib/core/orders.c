@@ -35,7 +35,7 @@ static int add_step_order(const struct phx_state *s, const struct phx_node *n,
 	o->request = n->plan.request;
 	o->id = step->id;
 	o->epoch = n->plan.epoch;
-	o->deadline_s = phx_wipes_deadline_s(n, step);
+	o->deadline_s = phx_step_deadline_s(s, n, step);
 	o->step = *step;
 	if (!n->echoes)
 		o->step.nonce = 0; /* an older agent refuses a member that it does not know */

@@ -327,7 +327,8 @@ static bool do_step(struct fault_sim *f, struct fault_machine *m, struct fault_d
 	case PHX_STEP_drain:
 	case PHX_STEP_stop:
 	case PHX_STEP_leave:
-		do_stop_step(f, m, t);
+		if (!phx_fault_refuses(f, m, done))
+			do_stop_step(f, m, t);
 		return true;
 	case PHX_STEP_kexec:
 		phx_fault_kexec(f, m, t->id);

@@ -49,6 +49,7 @@ static int configure(struct fault_sim *f)
 	struct phx_event ev = {.kind = PHX_EV_settings, .site.settings = f->head.s->settings};
 	ev.site.settings.looks = ev.site.settings.tokens = ev.site.settings.attests = true;
 	ev.site.settings.rekeys = ev.site.settings.resets = ev.site.settings.measures = true;
+	ev.site.settings.takes_back = true;
 	return r ? r : phx_fault_submit(f, &ev, NULL);
 }
 

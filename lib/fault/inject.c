@@ -261,6 +261,14 @@ static void inject_hidden_disk(struct fault_sim *f)
 	phx_fault_later(f, phx_fault_between(f, SECOND, MINUTE), WHAT_LEAVES, m->i, m->gen, 0);
 }
 
+/* He would rather keep it. */
+static void inject_unwilling_owner(struct fault_sim *f)
+{
+	struct fault_machine *m = serving(f);
+	m->refuses_until = f->now + phx_fault_between(f, 5 * MINUTE, 30 * MINUTE);
+	phx_fault_order(f, PHX_EV_release, m, NULL, NULL, NULL);
+}
+
 /* ---- BMCs ---- */
 
 static void inject_dead_bmc(struct fault_sim *f)

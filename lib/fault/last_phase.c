@@ -12,6 +12,7 @@ static void heal(struct fault_sim *f, struct fault_machine *m)
 {
 	m->cut_until = m->bmc_dead_until = m->bmc_busy_until = m->early_off_until = 0;
 	m->lose_answers_until = m->loop_until = m->hang_next = m->seen.stale_at = 0;
+	m->refuses_until = 0;
 	m->fetch_fails = 0;
 	bool news = m->twins || strcmp(m->shown_uuid, m->uuid);
 	for (uint32_t i = 0; i < m->n_disks; i++) {

@@ -207,6 +207,10 @@ bool phx_fault_take_up(struct fault_sim *f, struct fault_machine *m);
  * key now; -EPERM, -ESTALE: refused; others: to be asked again. */
 int phx_fault_rekey(struct fault_sim *f, struct fault_machine *m);
 
+/* owner.c */
+/** Does the machine's owner keep its agent from taking the role off? Then that step has failed. */
+bool phx_fault_refuses(struct fault_sim *f, struct fault_machine *m, struct fault_done *done);
+
 /* agent.c */
 void phx_fault_take_order(struct fault_sim *f, struct fault_machine *m, const struct fault_task *t);
 /** An order to run a part of a job, or to end it. */

@@ -325,9 +325,10 @@ struct fault_machine {
 	struct fault_memory memory;                /* of an agent whose files are in memory */
 	struct fault_task tasks[DECIDE_STEPS_MAX]; /* the first is done, or begins next */
 	uint32_t n_tasks;
-	bool busy, hung;   /* in the first of them */
-	uint32_t asked;    /* for a disk key, in this step */
-	int64_t hang_next; /* the next step begun before this time hangs */
+	bool busy, hung;       /* in the first of them */
+	uint32_t asked;        /* for a disk key, in this step */
+	int64_t hang_next;     /* the next step begun before this time hangs */
+	int64_t refuses_until; /* until then it does not take its role off */
 	struct fault_part parts[FAULT_PARTS];
 	struct fault_keeper keeper;
 	/* line */

@@ -3,7 +3,7 @@
  *
  *   pending ──issue──▶ issued ──result / registration──▶ done
  *      ▲                  │ failed, silent, deadline
- *      └──── back-off ────┘        after the last attempt: abort, fall back or quarantine
+ *      └──── back-off ────┘        after the last attempt: by its row (types/step.def)
  *
  * Every issued or waiting step has a deadline, so that nothing hangs (faults.md 17). Called by
  * whatever begins a plan, and by whatever learns of its steps. Pure. */
@@ -349,7 +349,7 @@ static int64_t deadline_of(const struct phx_apply *a, const struct phx_node *n,
 			   const struct phx_step *step)
 {
 	const struct phx_role *role = phx_state_role(a->s, step->role);
-	uint32_t s = phx_wipes_deadline_s(n, step);
+	uint32_t s = phx_step_deadline_s(a->s, n, step);
 	if (info_of(step)->executor == PHX_EXEC_DIRECTOR && role)
 		s = role->drain_grace_s ? role->drain_grace_s : 1;
 	return a->s->now_ms + (int64_t)s * 1000;
@@ -454,7 +454,7 @@ void phx_handover_advance(struct phx_apply *a, struct phx_node *n)
 			!(step->kind == PHX_STEP_enter && phx_ram_system_lost(n)) &&
 			!needs_start(n, step);
 		if (!ready) {
-			if (!repair(a, n, step))
+			if (!phx_take_back_gone(a, n, step) && !repair(a, n, step))
 				return;
 			continue;
 		}
@@ -543,6 +543,7 @@ void phx_handover_abort(struct phx_apply *a, struct phx_node *n, const char *why
 static void give_up(struct phx_apply *a, struct phx_node *n, struct phx_step *step)
 {
 	char why[300];
+	bool goes_on = false;
 	snprintf(why, sizeof(why), "step %s failed %u times: %.200s", info_of(step)->name,
 		 step->attempt, step->error);
 	switch (info_of(step)->on_fail) {
@@ -550,31 +551,25 @@ static void give_up(struct phx_apply *a, struct phx_node *n, struct phx_step *st
 		phx_handover_abort(a, n, why);
 		return;
 	case PHX_ON_FAIL_FALLBACK:
-		if (phx_node_has_bmc(n)) {
+		if ((goes_on = phx_node_has_bmc(n))) {
 			phx_note(a, n, "%s: %s; power cycle instead", n->name, why);
-			*step = (struct phx_step){.id = ++a->s->last_step_id,
-						  .kind = PHX_STEP_boot,
-						  .expected_ms =
-							  phx_step_info(PHX_STEP_boot)->expected_ms,
-						  .deadline_ms = a->s->now_ms};
-			phx_handover_advance(a, n);
-			return;
+			phx_step_cut(a, step);
 		}
-		phx_quarantine(a, n, why);
-		return;
+		break;
 	case PHX_ON_FAIL_QUARANTINE:
-		if (phx_update_go_back(a, n, step, why))
-			phx_handover_advance(a, n);
-		else
-			phx_quarantine(a, n, why);
-		return;
+		goes_on = phx_update_go_back(a, n, step, why);
+		break;
 	case PHX_ON_FAIL_ERASE:
-		if (phx_erase_instead(a, n, step, why))
-			phx_handover_advance(a, n);
-		else
-			phx_quarantine(a, n, why);
-		return;
+		goes_on = phx_erase_instead(a, n, step, why);
+		break;
+	case PHX_ON_FAIL_CUT:
+		goes_on = phx_take_back(a, n, step, why);
+		break;
 	}
+	if (goes_on)
+		phx_handover_advance(a, n);
+	else
+		phx_quarantine(a, n, why);
 }
 
 void phx_handover_failed(struct phx_apply *a, struct phx_node *n, const char *why)

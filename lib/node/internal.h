@@ -120,6 +120,23 @@ struct phx_step *phx_steps_insert(struct phx_apply *a, struct phx_node *n, uint3
 bool phx_erase_instead(struct phx_apply *a, struct phx_node *n, struct phx_step *failed,
 		       const char *why);
 
+/* way_out.c: how a plan leaves the system that its node runs */
+/** The step of the plan that ends what runs on the machine, by a power cycle; NULL: there is none,
+ * or a step before it has to be believed. A kexec is one between two owners: a power cycle may
+ * replace it. */
+struct phx_step *phx_way_out(const struct phx_node *n);
+/** May steps of the node's agent before that be left out? */
+bool phx_cut_follows(const struct phx_state *s, const struct phx_node *n);
+
+/* take_back.c: hand-overs that do not wait for an agent that refuses */
+/** The current step is not done by the node's agent: leaves it out if the plan goes on with a power
+ * cycle, and ends the node's job. The caller advances the plan. False: nothing is done. */
+bool phx_take_back(struct phx_apply *a, struct phx_node *n, struct phx_step *step, const char *why);
+/** The same for a current step that the node cannot do: it is silent, or not in its system. */
+bool phx_take_back_gone(struct phx_apply *a, struct phx_node *n, struct phx_step *step);
+/** Turns a step that leads into the deploy environment into a power cycle. */
+void phx_step_cut(struct phx_apply *a, struct phx_step *step);
+
 /* role_update.c: an update that failed; and phx_handover_*() of handover.c */
 /** A plan begins. If it updates the node's role in place, records in it the version that the node
  * may go back to. */
@@ -133,7 +150,7 @@ void phx_update_gone_back(struct phx_apply *a, struct phx_node *n);
 /** The current step is done. */
 void phx_handover_done(struct phx_apply *a, struct phx_node *n);
 /** The current attempt failed: tries again, or, after the last attempt, does what the step's row
- * says (aborts, falls back, erases, quarantines). */
+ * says (aborts, falls back, erases, leaves the step out, quarantines). */
 void phx_handover_failed(struct phx_apply *a, struct phx_node *n, const char *why);
 /** Drops the plan, whose steps have changed nothing yet: the node returns to its former state. */
 void phx_handover_abort(struct phx_apply *a, struct phx_node *n, const char *why);
@@ -149,6 +166,9 @@ void phx_order_jobs_begin(struct phx_apply *a, struct phx_node *n);
 /** Must step drain of `n` wait, for a job or for an external engine? If so, its deadline becomes
  * the time of the next check. */
 bool phx_order_jobs_wait(struct phx_apply *a, struct phx_node *n, struct phx_step *step);
+/** The machine of `n` is about to be power cycled: kills its job, if it has one that was not told
+ * to end yet. */
+void phx_order_jobs_end(struct phx_apply *a, const struct phx_node *n);
 
 /* keys.c */
 /** Gives the key that a step of a beginning plan will make its final name. */

@@ -8,7 +8,7 @@
 
 /* How long a silent node is waited for before its step is tried another way: a busy network or a
  * loaded machine is not a dead one (faults.md 22). */
-enum { SILENCE_GRACE_MS = 15000, SILENCES_MAX = 10 };
+enum { SILENCE_GRACE_MS = 15000, SILENCES_MAX = 10, SILENCES_OF_ONE_WHO_GOES = 2 };
 
 /* Commissioning ends when the facts are sound. */
 static void commission(struct phx_apply *a, struct phx_node *n)
@@ -204,7 +204,10 @@ int phx_apply_missing(struct phx_apply *a, const struct phx_event_none *p)
 	if (step && step->status == PHX_STEP_ISSUED) {
 		const struct phx_step_info *info = phx_step_info((enum phx_step_kind)step->kind);
 		bool leaves = step->kind == PHX_STEP_kexec || step->kind == PHX_STEP_enter;
-		if (info->executor == PHX_EXEC_AGENT && !leaves && step->silences < SILENCES_MAX) {
+		/* an owner who does not want to go could come and go for ever */
+		bool goes = info->on_fail == PHX_ON_FAIL_CUT && phx_cut_follows(a->s, n);
+		uint32_t most = goes ? SILENCES_OF_ONE_WHO_GOES : SILENCES_MAX;
+		if (info->executor == PHX_EXEC_AGENT && !leaves && step->silences < most) {
 			step->status = PHX_STEP_PENDING;
 			step->deadline_ms = a->s->now_ms + SILENCE_GRACE_MS;
 			step->silences++;

@@ -33,6 +33,11 @@ void phx_handover_advance(struct phx_apply *a, struct phx_node *n);
 /** Takes the node out of service for `why`: drops its plan and its pool, and ends its job. */
 void phx_quarantine(struct phx_apply *a, struct phx_node *n, const char *why);
 
+/* way_out.c */
+/** How many seconds an attempt of the agent's step may take. */
+uint32_t phx_step_deadline_s(const struct phx_state *s, const struct phx_node *n,
+			     const struct phx_step *step);
+
 /* request.c */
 /** Assigns a ready, idle node its role by the rules, if automatic assignment is on. */
 void phx_auto_assign(struct phx_apply *a, struct phx_node *n);

@@ -4,8 +4,8 @@
  *
  *   drain pending ──no job──▶ drain ordered from the agent
  *        │ job                    ▲
- *        ▼                        │ the job's part has ended
- *     waiting ──grace is over──▶ killed, to run again
+ *        ▼                        │ the job's part has ended, or its time for that is over and
+ *     waiting ──grace is over──▶ killed, to run again        the machine is power cycled anyway
  *
  * Events of older journals say nothing of jobs, and end them as they did then. Called by the
  * handlers of orders, and by handover.c. Pure. */
@@ -18,6 +18,7 @@
 enum {
 	ENGINE_AGAIN_MS = 300 * 1000, /* fallback: the engine reports by itself */
 	JOB_AGAIN_MS = 3600 * 1000,   /* fallback: the agent reports by itself */
+	ENDED_MS = 60 * 1000,         /* from the job's last grace until its agent has reported */
 };
 
 /* ---- which job, and may it end ---- */
@@ -155,6 +156,13 @@ static void end_job(struct phx_apply *a, struct phx_job *j, const struct phx_nod
 	a->out->changed = true;
 }
 
+void phx_order_jobs_end(struct phx_apply *a, const struct phx_node *n)
+{
+	struct phx_job *j = phx_index_job_on(a->s, n);
+	if (j && j->state == PHX_JOB_RUNNING)
+		end_job(a, j, n);
+}
+
 /* ---- hand-overs ---- */
 
 static struct phx_step *drain_of(struct phx_plan *p)
@@ -217,6 +225,16 @@ static void begin_waiting(struct phx_apply *a, struct phx_node *n, const struct 
 		 j->user[0] ? j->user : "?", at_most);
 }
 
+/* When the plan goes on without the report that the killed job has ended. Not if its system stays
+ * up: only the agent knows. */
+static int64_t waits_until(const struct phx_state *s, const struct phx_node *n,
+			   const struct phx_job *j)
+{
+	if (!n->up || n->plan.kill_at_ms == INT64_MAX || !phx_cut_follows(s, n))
+		return INT64_MAX;
+	return n->plan.kill_at_ms + j->checkpoint_ms + j->grace_ms + ENDED_MS;
+}
+
 /* Does the node's job still run? Kills it when the grace, if there is one, is over. */
 static bool job_waits(struct phx_apply *a, struct phx_node *n, struct phx_step *step)
 {
@@ -227,7 +245,12 @@ static bool job_waits(struct phx_apply *a, struct phx_node *n, struct phx_step *
 		begin_waiting(a, n, j);
 	if (n->plan.kill_at_ms <= a->s->now_ms)
 		end_job(a, j, n);
+	int64_t until = waits_until(a->s, n, j);
+	if (until <= a->s->now_ms)
+		return false;
 	step->deadline_ms = a->s->now_ms + JOB_AGAIN_MS;
+	if (until < step->deadline_ms)
+		step->deadline_ms = until;
 	if (!phx_job_is_told(j) && n->plan.kill_at_ms < step->deadline_ms)
 		step->deadline_ms = n->plan.kill_at_ms;
 	return true;

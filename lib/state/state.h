@@ -67,6 +67,9 @@ PHX_RECORD_STRUCT(phx_pool, PHX_POOL_FIELDS);
 	 * start, and is done only by an agent that came with the token of its start; false in \
 	 * older journals */ \
 	F(S, resets, BOOL) \
+	/* a hand-over that goes on with a power cycle does so although the agent does not take \
+	 * the former role off (node/take_back.c); false in older journals */ \
+	F(S, takes_back, BOOL) \
 	F(S, triggers_per_user, U32) /* 0 = no limit */
 PHX_RECORD_STRUCT(phx_settings, PHX_SETTINGS_FIELDS);
 

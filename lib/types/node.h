@@ -53,7 +53,8 @@ enum phx_step_on_fail {
 	PHX_ON_FAIL_ABORT,
 	PHX_ON_FAIL_FALLBACK,
 	PHX_ON_FAIL_QUARANTINE,
-	PHX_ON_FAIL_ERASE
+	PHX_ON_FAIL_ERASE,
+	PHX_ON_FAIL_CUT
 };
 
 /** A row of step.def. */
@@ -70,7 +71,7 @@ struct phx_step_info {
 };
 const struct phx_step_info *phx_step_info(enum phx_step_kind kind);
 
-/* FAILED: the last attempt failed, too, and the plan continued otherwise */
+/* FAILED: the last attempt failed, too, or there was none, and the plan continued otherwise */
 enum phx_step_status { PHX_STEP_PENDING, PHX_STEP_ISSUED, PHX_STEP_DONE, PHX_STEP_FAILED };
 extern const struct phx_enum phx_step_status_names;
 

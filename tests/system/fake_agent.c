@@ -37,13 +37,14 @@ enum { RETRY_MS = 60, WAIT_MS = 700, TIMEOUT_MS = 5000 };
 	F(S, image, STR(PHX_NAME_MAX)) \
 	F(S, digest, STR(65)) \
 	F(S, start, STR(96))  /* the token of its last start */ \
+	F(S, power, STR(16))  /* what DIR/power said last */ \
 	F(S, deploy, STR(65)) /* the deploy image that it was started with last */
 
 struct fake {
 	const char *dir, *server, *ca, *mac, *serial, *fail;
 	int fail_left;
 	int verbose;
-	const char *hang; /* steps of that kind it takes, and is never heard of them */
+	const char *hang; /* steps of those kinds it takes, and is never heard of them */
 	bool lazy;        /* says that it has another key, and asks for none */
 	bool unread;      /* says of its erases that they were not verified */
 	/* what is wrong with what it signs of the erase of disk `seal_of` ("": of all): "none" it
@@ -57,7 +58,6 @@ struct fake {
 	PHX_MEMBERS(fake, MEMORY_FIELDS)
 	bool up;                 /* said hello in this boot */
 	char node[PHX_NAME_MAX]; /* as the head calls it */
-	char power[16];
 };
 PHX_RECORD_LOCAL(memory, fake, MEMORY_FIELDS);
 
@@ -109,6 +109,7 @@ static bool recall(struct fake *f)
 	PHX_STR_SET(f->image, was.image);
 	PHX_STR_SET(f->digest, was.digest);
 	PHX_STR_SET(f->start, was.start);
+	PHX_STR_SET(f->power, was.power);
 	PHX_STR_SET(f->deploy, was.deploy);
 	return true;
 }
@@ -495,17 +496,27 @@ static int64_t rekey(struct fake *f, const struct order *o)
 	return r;
 }
 
+/* Is `kind` one of the words of the list? NULL: an empty one. */
+static bool is_of(const char *list, const char *kind)
+{
+	size_t len = strlen(kind);
+	for (const char *at = list; at && *at; at += strcspn(at, ","), at += *at == ',')
+		if (strcspn(at, ",") == len && !strncmp(at, kind, len))
+			return true;
+	return false;
+}
+
 static void do_step(struct fake *f, const struct order *o)
 {
 	char line[512];
 	const char *role = phx_json_str(o->role, "name", "");
 	bool leaves = false;
-	if (f->fail && !strcmp(f->fail, o->kind) && f->fail_left > 0) {
+	if (is_of(f->fail, o->kind) && f->fail_left > 0) {
 		f->fail_left--;
 		send_result(f, "step", o, -EIO);
 		return;
 	}
-	if (f->hang && !strcmp(f->hang, o->kind)) {
+	if (is_of(f->hang, o->kind)) {
 		nap(RETRY_MS);
 		return;
 	}
@@ -598,7 +609,8 @@ static void start_over_network(struct fake *f)
 	PHX_STR_SET(f->deploy, deploy ? deploy : "");
 }
 
-/* Follows DIR/power; true while the machine is on. */
+/* Follows DIR/power; true while the machine is on. Another word than before is another start: a
+ * machine that is off for a moment need not be seen so. */
 static bool has_power(struct fake *f)
 {
 	PHX_AUTO_FREE char *path = in_dir(f, "power");
@@ -606,21 +618,24 @@ static bool has_power(struct fake *f)
 	char now[16] = "on";
 	if (phx_file_read(path, 64, &text, NULL, NULL) == 0)
 		snprintf(now, sizeof(now), "%.*s", (int)strcspn(text, "\n"), text);
-	if (!strcmp(f->power, "off") && strcmp(now, "off")) {
-		lose_role(f, NULL);
-		start_over_network(f);
-		boot(f, "deploy");
-		ask_start(f);
-	}
+	if (!now[0] || !strcmp(f->power, now)) /* "": it is just being written */
+		return strcmp(f->power, "off") != 0;
 	PHX_STR_SET(f->power, now);
-	return strcmp(now, "off") != 0;
+	remember(f);
+	if (!strcmp(now, "off"))
+		return false;
+	lose_role(f, NULL);
+	start_over_network(f);
+	boot(f, "deploy");
+	ask_start(f);
+	return true;
 }
 
 static void usage(void)
 {
 	fputs("usage: fake_agent --dir DIR --server URL --ca FILE --number N [--env os|deploy] "
 	      "[--image NAME --digest HEX]\n"
-	      "       [--fail STEP --times N] [--hang STEP] [--unread] [--lazy] [-v]\n"
+	      "       [--fail STEP,... --times N] [--hang STEP,...] [--unread] [--lazy] [-v]\n"
 	      "       [--seal none|stale|altered|image [--seal-of DISK]] [--tpm one|stale]\n"
 	      "DEPLOY_SHA256: the deploy image that firmware starts\n",
 	      stderr);
