@@ -3,13 +3,17 @@
  * once. What /srv is to a node lies below the directory of the test. */
 #include "unit/agent/step_bench.h"
 
+#include <signal.h>
 #include <stdarg.h>
 
 #include "repo/repo.h"
 #include "agent/health.h"
+#include "agent/jobs.h"
 #include "agent/service.h"
 #include "agent/state.h"
 #include "agent/web.h"
+
+enum { NOBODY = 65534 };
 
 static struct phx_role *role_of(struct bench *b)
 {
@@ -499,6 +503,103 @@ static void test_health_of_a_dead_service(void **state)
 	assert_says(b, "not running: ");
 }
 
+/* ---- drain ---- */
+
+static void on_end(void *arg, const struct job_end *end)
+{
+	*(struct job_end *)arg = *end;
+}
+
+/* The node has the job "sh -c SCRIPT" of nobody, whose end will be in `end`. */
+static void works(struct bench *b, const char *script, struct job_end *end)
+{
+	struct jobs_config config = {.loop = b->a.loop,
+				     .state_dir = b->a.cfg.state_dir,
+				     .cache_dir = b->a.cfg.cache_dir,
+				     .run_dir = scratch_path(b->s, "run"),
+				     .hosts_file = "",
+				     .ended = on_end,
+				     .arg = end};
+	struct phx_job job = {.id = 5, .uid = NOBODY, .gid = NOBODY, .grace_ms = 5000};
+	struct phx_job_part *part = phx_list_push(&job.parts, sizeof(*part));
+	PHX_STR_SET(part->node, "n1");
+	assert_int_equal(phx_text_push(&job.argv, "sh"), 0);
+	assert_int_equal(phx_text_push(&job.argv, "-c"), 0);
+	assert_int_equal(phx_text_push(&job.argv, script), 0);
+	assert_int_equal(jobs_new(&config, &b->a.jobs, NULL), 0);
+	jobs_heard(b->a.jobs, phx_clock_boot_ms());
+	assert_int_equal(jobs_start(b->a.jobs, &job, "n1", NULL), 0);
+	phx_record_fini(&phx_job_record, &job);
+}
+
+/* A node without jobs, tasks and clients is drained. */
+static void test_drain_of_an_idle_node(void **state)
+{
+	struct bench *b = *state;
+	struct job_end end = {0};
+	works(b, "true", &end);
+	assert_step(b, PHX_STEP_drain, 0);
+	assert_int_equal(end.run.id, 5);
+	assert_step(b, PHX_STEP_drain, 0); /* twice is once */
+	jobs_free(b->a.jobs);
+}
+
+/* What ends by itself within the grace of the role is not told to end. */
+static void test_drain_waits_for_what_ends(void **state)
+{
+	struct bench *b = *state;
+	struct job_end end = {0};
+	works(b, "sleep 0.2; exit 3", &end);
+	role_of(b)->drain_grace_s = 3600;
+	assert_step(b, PHX_STEP_drain, 0);
+	assert_int_equal(end.status, 3);
+	assert_false(end.forced);
+	jobs_free(b->a.jobs);
+}
+
+/* After the grace of the role a job is told to end, and the step waits for that. */
+static void test_drain_ends_what_does_not_end(void **state)
+{
+	struct bench *b = *state;
+	struct job_end end = {0};
+	works(b, "exec sleep 1000", &end);
+	role_of(b)->drain_grace_s = 0;
+	assert_step(b, PHX_STEP_drain, 0);
+	assert_int_equal(end.run.id, 5);
+	assert_int_equal(end.status, 128 + SIGTERM);
+	assert_true(end.forced); /* it may run again elsewhere */
+	jobs_free(b->a.jobs);
+}
+
+/* Within the grace nobody is told to end; and a newer plan, or the agent's end, ends the wait. */
+static void test_drain_that_is_given_up(void **state)
+{
+	struct bench *b = *state;
+	struct job_end end = {0};
+	struct job_run run = {5, 0};
+	works(b, "exec sleep 1000", &end);
+	role_of(b)->drain_grace_s = 3600;
+	b->a.journal.epoch = b->o.epoch + 1;
+	assert_step(b, PHX_STEP_drain, -ECANCELED);
+	b->a.journal.epoch = b->o.epoch;
+	atomic_store(&b->a.stop, true);
+	assert_step(b, PHX_STEP_drain, -ECANCELED);
+	atomic_store(&b->a.stop, false);
+	assert_int_equal(end.run.id, 0);
+	assert_int_equal(jobs_kill(b->a.jobs, run, false, NULL), 0);
+	assert_step(b, PHX_STEP_drain, 0);
+	assert_int_equal(end.status, 128 + SIGTERM);
+	jobs_free(b->a.jobs);
+}
+
+/* The deploy environment has none of it to drain: the head asks the system. */
+static void test_drain_is_a_step_of_the_system(void **state)
+{
+	struct bench *b = *state;
+	b->a.env = PHX_ENV_DEPLOY;
+	assert_step(b, PHX_STEP_drain, -EPERM);
+}
+
 int main(void)
 {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
@@ -521,6 +622,11 @@ int main(void)
 		TEST(test_stop_with_a_port_open),
 		TEST(test_health),
 		TEST(test_health_of_a_dead_service),
+		TEST(test_drain_of_an_idle_node),
+		TEST(test_drain_waits_for_what_ends),
+		TEST(test_drain_ends_what_does_not_end),
+		TEST(test_drain_that_is_given_up),
+		TEST(test_drain_is_a_step_of_the_system),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
