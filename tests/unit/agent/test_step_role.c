@@ -544,6 +544,19 @@ static void test_drain_of_an_idle_node(void **state)
 	jobs_free(b->a.jobs);
 }
 
+/* What ends by itself within the grace of the role is not told to end. */
+static void test_drain_waits_for_what_ends(void **state)
+{
+	struct bench *b = *state;
+	struct job_end end = {0};
+	works(b, "sleep 0.2; exit 3", &end);
+	role_of(b)->drain_grace_s = 3600;
+	assert_step(b, PHX_STEP_drain, 0);
+	assert_int_equal(end.status, 3);
+	assert_false(end.forced);
+	jobs_free(b->a.jobs);
+}
+
 /* After the grace of the role a job is told to end, and the step waits for that. */
 static void test_drain_ends_what_does_not_end(void **state)
 {
@@ -610,6 +623,7 @@ int main(void)
 		TEST(test_health),
 		TEST(test_health_of_a_dead_service),
 		TEST(test_drain_of_an_idle_node),
+		TEST(test_drain_waits_for_what_ends),
 		TEST(test_drain_ends_what_does_not_end),
 		TEST(test_drain_that_is_given_up),
 		TEST(test_drain_is_a_step_of_the_system),
