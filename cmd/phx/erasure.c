@@ -193,10 +193,31 @@ int cmd_erasure_key(struct cli *cli)
 		return code;
 	if (cli_structured(cli))
 		return cli_print_value(cli, j);
-	return put(cli_arg(cli, 0), phx_json_str(j, "pem", ""));
+	PHX_AUTO_FREE char *both =
+		phx_path("%s%s", phx_json_str(j, "pem", ""), phx_json_str(j, "ca", ""));
+	return both ? put(cli_arg(cli, 0), both) : cli_fail(CLI_PARTIAL, "out of memory");
 }
 
 /* ---- verify ---- */
+
+/* What is believed: the file of `phx erasure key`. */
+struct believed {
+	const char *pub; /* its path */
+	char *text;
+	const char *ca; /* the CA's certificates in it; NULL: it has none, as files of before */
+};
+
+static int read_believed(const char *pub, struct believed *ret, struct phx_err *err)
+{
+	char fp[PHX_FINGERPRINT_MAX];
+	ret->pub = pub;
+	int r = phx_pub_fingerprint(pub, fp, err);
+	if (r == 0)
+		r = phx_file_read(pub, 1 << 20, &ret->text, NULL, err);
+	if (r == 0)
+		ret->ca = strstr(ret->text, "-----BEGIN CERTIFICATE-----");
+	return r;
+}
 
 /* One file, and what came of it. */
 struct given {
@@ -209,7 +230,7 @@ struct given {
 };
 
 /* Negative: it cannot be looked at. */
-static int look(struct given *g, const char *pub, int64_t now_ms, struct phx_err *err)
+static int look(struct given *g, const struct believed *b, int64_t now_ms, struct phx_err *err)
 {
 	PHX_AUTO_FREE char *text = NULL;
 	size_t n = 0;
@@ -220,7 +241,7 @@ static int look(struct given *g, const char *pub, int64_t now_ms, struct phx_err
 	}
 	if (r < 0)
 		return r;
-	g->finding = phx_attestation_verify(text, n, pub, now_ms, &g->a, &g->why);
+	g->finding = phx_attestation_verify(text, n, b->pub, b->ca, now_ms, &g->a, &g->why);
 	g->read = g->finding == 0 || g->finding == -ETIME;
 	return g->read ? phx_attestation_digest(text, n, g->digest) : 0;
 }
@@ -264,6 +285,7 @@ static const char *finding_name(int finding)
 		{-ENOKEY, "other-key"},
 		{-EKEYREJECTED, "altered"},
 		{-ENODATA, "no-evidence"},
+		{-EPERM, "not-certified"},
 		{-ESTALE, "other-evidence"},
 		{-ETIME, "expired"},
 		{-EXDEV, "broken-chain"},
@@ -274,36 +296,57 @@ static const char *finding_name(int finding)
 	return "error";
 }
 
-static json_t *view(const struct given *g)
+/* What is known of whose keys signed the erases, where nothing else is wrong. */
+static const char *signers(const struct given *g, const struct believed *b)
 {
-	return json_pack("{s:s,s:b,s:s,s:s,s:s,s:I,s:s,s:s,s:I,s:I,s:I,s:s,s:s}", "file", g->file,
-			 "ok", g->finding == 0, "finding", finding_name(g->finding), "text",
-			 g->why.text, "node", g->a.node, "id", (json_int_t)g->a.id, "from_owner",
-			 g->a.from_owner, "to_owner", g->a.to_owner, "n_disks",
-			 (json_int_t)g->a.disks.n, "made_ms", (json_int_t)g->a.made_ms, "until_ms",
-			 (json_int_t)g->a.until_ms, "sha256", g->digest, "previous", g->a.previous);
+	return !g->read                                 ? ""
+		: !phx_attestation_shows_signers(&g->a) ? "unproven"
+		: b->ca                                 ? "certified"
+							: "unchecked";
 }
 
-static void say_ok(const struct given *g)
+static json_t *view(const struct given *g, const struct believed *b)
+{
+	return json_pack("{s:s,s:b,s:s,s:s,s:s,s:s,s:I,s:s,s:s,s:I,s:I,s:I,s:s,s:s}", "file",
+			 g->file, "ok", g->finding == 0, "finding", finding_name(g->finding),
+			 "text", g->why.text, "signers", signers(g, b), "node", g->a.node, "id",
+			 (json_int_t)g->a.id, "from_owner", g->a.from_owner, "to_owner",
+			 g->a.to_owner, "n_disks", (json_int_t)g->a.disks.n, "made_ms",
+			 (json_int_t)g->a.made_ms, "until_ms", (json_int_t)g->a.until_ms, "sha256",
+			 g->digest, "previous", g->a.previous);
+}
+
+static const char *say_signers(const struct given *g, const struct believed *b)
+{
+	if (!phx_attestation_shows_signers(&g->a))
+		return "it is of a format of before, and carries no proof of whose keys signed its "
+		       "erases";
+	return b->ca ? "the site certified the keys that signed its erases for that node"
+		     : "whether the site certified the keys that signed its erases was not looked "
+		       "at, for the file of --pub has no CA: phx erasure key gives both";
+}
+
+static void say_ok(const struct given *g, const struct believed *b)
 {
 	PHX_AUTO(phx_buf_fini) struct phx_buf when = {0};
 	PHX_AUTO_JSON json_t *ms = json_integer(g->a.made_ms);
 	cli_put_when(&when, ms, NULL);
 	printf("%s: OK: attestation %" PRIu64 " of %s, %s: all data of %s is erased from its %u "
-	       "disk%s%s%s; %s\n",
+	       "disk%s%s%s; %s; %s\n",
 	       g->file, g->a.id, g->a.node, when.data ? when.data : "",
 	       g->a.from_owner[0] ? g->a.from_owner : "whoever had it", g->a.disks.n,
 	       g->a.disks.n == 1 ? "" : "s", g->a.to_owner[0] ? ", before it goes to " : "",
-	       g->a.to_owner, g->a.previous[0] ? "it follows an earlier one" : "it is the first");
+	       g->a.to_owner, g->a.previous[0] ? "it follows an earlier one" : "it is the first",
+	       say_signers(g, b));
 }
 
-static int report(struct cli *cli, const struct given *all, uint32_t n)
+static int report(struct cli *cli, const struct given *all, uint32_t n, const struct believed *b)
 {
 	int code = CLI_OK;
 	PHX_AUTO_JSON json_t *rows = json_array();
 	PHX_AUTO_JSON json_t *whole = json_pack("{s:O}", "files", rows);
 	for (const struct given *g = all; g < all + n; g++) {
-		json_array_append_new(rows, view(g));
+		json_array_append_new(rows, view(g, b));
 		if (g->finding)
 			code = CLI_PARTIAL;
 		if (cli_structured(cli))
@@ -311,7 +354,7 @@ static int report(struct cli *cli, const struct given *all, uint32_t n)
 		if (g->finding)
 			cli_fail(CLI_PARTIAL, "%s: NO: %s", g->file, g->why.text);
 		else
-			say_ok(g);
+			say_ok(g, b);
 	}
 	if (cli_structured(cli))
 		cli_print_value(cli, whole);
@@ -322,17 +365,17 @@ int cmd_erasure_verify(struct cli *cli)
 {
 	const char *pub = cli_opt(cli, CLI_OPT_pub, NULL);
 	uint32_t n = cli->args.n_args;
-	char fp[PHX_FINGERPRINT_MAX];
+	struct believed b = {0};
 	struct phx_err err = {0};
 	if (!pub)
 		return cli_fail(CLI_USAGE,
 				"--pub FILE is missing: phx erasure key gives it, once, "
 				"from a head that you believe");
 	struct given *all = calloc(n, sizeof(*all));
-	int r = all ? phx_pub_fingerprint(pub, fp, &err) : -ENOMEM;
+	int r = all ? read_believed(pub, &b, &err) : -ENOMEM;
 	for (uint32_t i = 0; r == 0 && i < n; i++) {
 		all[i].file = cli_arg(cli, i);
-		r = look(&all[i], pub, phx_wall_ms(), &err);
+		r = look(&all[i], &b, phx_wall_ms(), &err);
 		if (r == 0 && !strcmp(finding_name(all[i].finding), "error")) {
 			r = all[i].finding; /* it says nothing of the file */
 			err = all[i].why;
@@ -340,9 +383,10 @@ int cmd_erasure_verify(struct cli *cli)
 	}
 	if (r == 0)
 		check_chains(all, n);
-	int code = r < 0 ? cli_fail_err(r, &err) : report(cli, all, n);
+	int code = r < 0 ? cli_fail_err(r, &err) : report(cli, all, n, &b);
 	for (uint32_t i = 0; all && i < n; i++)
 		phx_record_fini(&phx_attestation_record, &all[i].a);
 	free(all);
+	free(b.text);
 	return code;
 }

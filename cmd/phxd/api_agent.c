@@ -411,7 +411,7 @@ static bool parse_result(struct daemon *d, struct phx_http_request *q, const jso
 void api_result(struct phx_http_request *q, void *arg)
 {
 	struct daemon *d = arg;
-	struct phx_event ev = {0};
+	PHX_AUTO(phx_event_fini) struct phx_event ev = {0};
 	struct phx_err err = {0};
 	if (!person_agent(d, q, ev.node))
 		return;

@@ -141,7 +141,7 @@ void api_erasure(struct phx_http_request *q, void *arg)
 }
 
 /* Verifies a document as phx erasure verify does, by the head's own key: for those who trust the
- * head. */
+ * head. Whose keys the nodes' were the vault asked before it signed; the CA of then may be gone. */
 void api_erasure_check(struct phx_http_request *q, void *arg)
 {
 	struct daemon *d = arg;
@@ -153,9 +153,9 @@ void api_erasure_check(struct phx_http_request *q, void *arg)
 		return;
 	const char *text = phx_json_str(body, "text", "");
 	PHX_AUTO_FREE char *pub = phx_path("%s/attest.pub", d->cfg.run_dir);
-	int r = pub
-		? phx_attestation_verify(text, strlen(text), pub, engine_now(d->engine), &a, &why)
-		: -ENOMEM;
+	int r = pub ? phx_attestation_verify(text, strlen(text), pub, NULL, engine_now(d->engine),
+					     &a, &why)
+		    : -ENOMEM;
 	PHX_AUTO_JSON json_t *j =
 		json_pack("{s:b,s:s,s:s,s:I,s:s,s:s,s:I,s:I,s:I}", "ok", r == 0, "text", why.text,
 			  "node", a.node, "id", (json_int_t)a.id, "from_owner", a.from_owner,
@@ -169,7 +169,7 @@ void api_erasure_key(struct phx_http_request *q, void *arg)
 {
 	struct daemon *d = arg;
 	PHX_AUTO_JSON json_t *j =
-		json_pack("{s:s,s:s}", "fingerprint", engine_attest_key(d->engine), "pem",
-			  phx_pki_attest_pub_pem(d->pki));
+		json_pack("{s:s,s:s,s:s}", "fingerprint", engine_attest_key(d->engine), "pem",
+			  phx_pki_attest_pub_pem(d->pki), "ca", phx_pki_ca_pem(d->pki));
 	phx_http_reply_json(q, 200, j);
 }

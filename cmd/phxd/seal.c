@@ -42,6 +42,15 @@ static void take_quote(const struct phx_quote *quote, const struct phx_statement
 	p->tpm_resets = q.resets;
 }
 
+/* Whoever reads the attestation asks that: this site has certified the key, for that node. */
+static bool is_certified(const struct daemon *d, const char *node, const char *fp,
+			 const struct phx_seal *seal)
+{
+	struct phx_cert_info info;
+	return phx_cert_of_node(seal->cert, phx_pki_ca_pem(d->pki), &info, NULL) == 0 &&
+		!strcmp(info.name, node) && !strcmp(info.fingerprint, fp);
+}
+
 bool seal_take(struct daemon *d, struct phx_http_request *q, const json_t *j, struct phx_event *ev)
 {
 	struct phx_seal seal;
@@ -61,7 +70,8 @@ bool seal_take(struct daemon *d, struct phx_http_request *q, const json_t *j, st
 	expect(ev, &seal, &expected);
 	/* the key by which it speaks to us: another one is nobody's */
 	if (phx_statement_verify(&expected, seal.key, seal.signature, fp, NULL) == 0 &&
-	    !strcmp(fp, phx_http_peer(q)->cert.fingerprint))
+	    !strcmp(fp, phx_http_peer(q)->cert.fingerprint) &&
+	    is_certified(d, ev->node, fp, &seal) && (p->cert = strdup(seal.cert)))
 		PHX_STR_SET(p->signer, fp);
 	if (quote.tpm_said[0])
 		take_quote(&quote, &expected, p);

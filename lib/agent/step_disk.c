@@ -101,7 +101,8 @@ static void quote(struct step_run *s, const struct phx_statement *said)
 			  err.text[0] ? err.text : strerror(-r));
 }
 
-/* Signs what was done, with the node's key and for this attempt alone. */
+/* Signs what was done, with the node's key and for this attempt alone, and shows its
+ * certificate. */
 static int seal(struct step_run *s, struct phx_err *err)
 {
 	const struct phx_wipe_result *w = &s->wipe;
@@ -110,6 +111,7 @@ static int seal(struct step_run *s, struct phx_err *err)
 				     .nonce = s->order->step.nonce,
 				     .size_bytes = w->size_bytes};
 	PHX_AUTO_FREE char *key = phx_path("%s/agent.key", s->agent->cfg.state_dir);
+	PHX_AUTO_FREE char *cert = phx_path("%s/agent.pem", s->agent->cfg.state_dir);
 	PHX_MEMBERS_COPY(PHX_ERASED_SAID_FIELDS, &said, w);
 	agent_node_name(s->agent, said.node);
 	PHX_STR_SET(said.boot_id, s->agent->boot_id);
@@ -118,7 +120,9 @@ static int seal(struct step_run *s, struct phx_err *err)
 	PHX_STR_SET(said.method, phx_enum_name(&phx_wipe_method_names, w->method));
 	PHX_STR_SET(said.used, phx_enum_name(&phx_wipe_method_names, w->used));
 	PHX_STR_SET(said.detail, w->detail);
-	int r = key ? phx_statement_sign(&said, key, &s->seal, err) : -ENOMEM;
+	int r = key && cert ? phx_statement_sign(&said, key, &s->seal, err) : -ENOMEM;
+	if (r == 0)
+		r = phx_seal_certify(cert, &s->seal, err);
 	if (r == 0)
 		quote(s, &said);
 	return r;

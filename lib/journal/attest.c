@@ -53,6 +53,7 @@ static int take_evidence(const struct phx_erasure *e, struct phx_attestation *a)
 	PHX_STR_SET(d->signer, e->signer);
 	PHX_STR_SET(d->key, e->signer_key);
 	PHX_STR_SET(d->signature, e->signer_signature);
+	PHX_STR_SET(d->cert, e->signer_cert);
 	PHX_MEMBERS_COPY(PHX_ERASED_QUOTE_FIELDS, &d->quote, e);
 	take_said(e, &d->said);
 	return 0;

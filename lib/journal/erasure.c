@@ -52,6 +52,8 @@ json_t *phx_erasure_json(const struct phx_state *s, const struct phx_event *ev,
 		PHX_STR_SET(e.used, phx_enum_name(&phx_wipe_method_names, act->used));
 	PHX_STR_SET(e.signer_key, act->key);
 	PHX_STR_SET(e.signer_signature, act->signature);
+	if (ev->kind == PHX_EV_step_result)
+		PHX_STR_SET(e.signer_cert, phx_text(ev->answer.cert));
 	json_t *j = put_disks(s, act->node, &e) < 0 ? NULL
 						    : phx_json_from_record(&phx_erasure_record, &e);
 	phx_record_fini(&phx_erasure_record, &e);

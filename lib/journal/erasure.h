@@ -5,6 +5,7 @@
 
 #include "base/json.h"
 #include "core/core.h"
+#include "pki/statement.h"
 
 /** A disk of the node. */
 #define PHX_ERASURE_DISK_FIELDS(F, S) \
@@ -39,6 +40,7 @@ PHX_RECORD_STRUCT(phx_erasure_disk, PHX_ERASURE_DISK_FIELDS);
 	F(S, signer, STR(72)) \
 	F(S, signer_key, STR(256)) \
 	F(S, signer_signature, STR(160)) \
+	F(S, signer_cert, STR(PHX_STATEMENT_CERT_MAX)) /* in PEM; "" in older records */ \
 	F(S, tpm, STR(72)) \
 	PHX_ERASED_QUOTE_FIELDS(F, S) \
 	F(S, disks, LIST(phx_erasure_disk)) /* with which the node was ever seen */

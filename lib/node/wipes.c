@@ -299,7 +299,8 @@ static const char *seal_fault(const struct phx_event_answer *p)
 		       "older than phxd: build the deploy image anew";
 	if (!p->signer[0])
 		return "what the deploy environment signed is not what it says, or not of this "
-		       "attempt, or not signed with its key";
+		       "attempt, or not signed with its key, or it does not show the key's "
+		       "certificate: an agent that is older than phxd does not";
 	if (!p->image[0])
 		return "the deploy environment is none of an image that this head has";
 	return NULL;

@@ -22,6 +22,7 @@ enum {
 	HEAD_N = sizeof(HEAD) - 1,
 	SIGNATURE_N = 2 * PHX_SIG_SIZE,
 	REST_N = sizeof(MIDDLE) - 1 + SIGNATURE_N + sizeof(TAIL) - 1,
+	CERTS_SINCE = 3, /* format */
 	/* of JSON: a disk has two objects */
 	DEPTH_MAX = 4,
 	CONTAINERS_MAX = 512,
@@ -35,7 +36,7 @@ static int without(uint32_t format, struct phx_json_less *ret)
 	static const struct {
 		const char *path;
 		uint32_t since;
-	} later[] = {{"tpm_key", 2}, {"disks.quote", 2}, {"disks.verify", 3}};
+	} later[] = {{"tpm_key", 2}, {"disks.quote", 2}, {"disks.verify", 3}, {"disks.cert", 3}};
 	int r = 0;
 	for (size_t i = 0; r == 0 && i < PHX_ARRAY_SIZE(later); i++)
 		if (format < later[i].since)
@@ -173,6 +174,34 @@ static const char *other_matter(const struct phx_attestation *a, const struct ph
 						: NULL;
 }
 
+bool phx_attestation_shows_signers(const struct phx_attestation *a)
+{
+	return a->format >= CERTS_SINCE;
+}
+
+/* A key is made on the spot; the certificate says that it was the node's. */
+static int check_cert(const struct phx_attestation *a, const struct phx_attested_disk *d,
+		      const char *ca_pem, struct phx_err *err)
+{
+	struct phx_cert_info info;
+	struct phx_err why = {0};
+	if (!phx_attestation_shows_signers(a))
+		return 0;
+	int r = phx_cert_of_node(d->cert, ca_pem, &info, &why);
+	if (r < 0)
+		return phx_err_set(err, -EPERM,
+				   "disk %s: nothing proves whose key signed its erase: %s", d->id,
+				   why.text);
+	if (strcmp(info.name, a->node) || strcmp(info.fingerprint, d->signer) ||
+	    info.expires_s < d->erased_ms / 1000)
+		return phx_err_set(
+			err, -EPERM,
+			"disk %s: the certificate is not that of the key which signed its "
+			"erase, for %s and at that time",
+			d->id, a->node);
+	return 0;
+}
+
 static int check_amount(const struct phx_attested_disk *d, struct phx_err *err)
 {
 	int used = PHX_WIPE_AUTO;
@@ -190,7 +219,7 @@ static int check_amount(const struct phx_attested_disk *d, struct phx_err *err)
 }
 
 static int check_disk(const struct phx_attestation *a, const struct phx_attested_disk *d,
-		      struct phx_err *err)
+		      const char *ca_pem, struct phx_err *err)
 {
 	char fp[PHX_FINGERPRINT_MAX];
 	const struct phx_statement *s = &d->said;
@@ -204,7 +233,8 @@ static int check_disk(const struct phx_attestation *a, const struct phx_attested
 		return phx_err_set(err, -EKEYREJECTED,
 				   "disk %s: its evidence is not signed with the node's key %.23s",
 				   d->id, d->signer);
-	return check_amount(d, err);
+	int r = check_cert(a, d, ca_pem, err);
+	return r ? r : check_amount(d, err);
 }
 
 /* The machine's TPM signed what the deploy environment did, and it is the one that the head names.
@@ -237,15 +267,15 @@ static int check_tpm(const struct phx_attestation *a, struct phx_err *err)
 			   a->tpm_key[0] ? "one" : "none");
 }
 
-static int check_disks(const struct phx_attestation *a, struct phx_err *err)
+static int check_disks(const struct phx_attestation *a, const char *ca_pem, struct phx_err *err)
 {
-	int r = 0;
-	if (!a->disks.n)
+	int r = check_tpm(a, err);
+	if (r == 0 && !a->disks.n)
 		return phx_err_set(err, -ENODATA, "it names no disk");
 	for (uint32_t i = 0; r == 0 && i < a->disks.n; i++) {
 		const struct phx_attested_disk *d =
 			PHX_LIST_AT(&a->disks, struct phx_attested_disk, i);
-		r = check_disk(a, d, err);
+		r = check_disk(a, d, ca_pem, err);
 		r = r ? r : check_quote(a, d, err);
 	}
 	return r;
@@ -263,8 +293,22 @@ static int check_time(const struct phx_attestation *a, int64_t now_ms, struct ph
 	return phx_err_set(err, -ETIME, "it counted until %s", day);
 }
 
-int phx_attestation_verify(const char *text, size_t n, const char *pub_pem_path, int64_t now_ms,
-			   struct phx_attestation *ret, struct phx_err *err)
+int phx_attestation_check(const char *body, const char *ca_pem, struct phx_err *err)
+{
+	struct phx_attestation a;
+	int r = read_body(body, &a, err);
+	if (r < 0)
+		return r;
+	if (a.format == PHX_ATTESTATION_FORMAT)
+		r = check_disks(&a, ca_pem, err);
+	else
+		r = phx_err_set(err, -EINVAL, "it is of format %u, of before", a.format);
+	phx_record_fini(&phx_attestation_record, &a);
+	return r;
+}
+
+int phx_attestation_verify(const char *text, size_t n, const char *pub_pem_path, const char *ca_pem,
+			   int64_t now_ms, struct phx_attestation *ret, struct phx_err *err)
 {
 	char signature[PHX_ANCHOR_SIGNATURE_MAX];
 	PHX_AUTO_FREE char *body = NULL;
@@ -274,9 +318,7 @@ int phx_attestation_verify(const char *text, size_t n, const char *pub_pem_path,
 		return r;
 	r = check_signature(&a, body, signature, pub_pem_path, err);
 	if (r == 0)
-		r = check_tpm(&a, err);
-	if (r == 0)
-		r = check_disks(&a, err);
+		r = check_disks(&a, ca_pem, err);
 	if (r == 0)
 		r = check_time(&a, now_ms, err);
 	if (r == 0 || r == -ETIME)

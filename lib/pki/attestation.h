@@ -16,7 +16,8 @@
 #include "base/identity.h"
 
 enum {
-	/* 1 has no quotes of TPMs; 1 and 2 do not say how much was to be read back */
+	/* 1 has no quotes of TPMs; 1 and 2 do not say how much was to be read back, and do not
+	 * prove whose key signed an erase */
 	PHX_ATTESTATION_FORMAT = 3,
 	PHX_ATTESTATION_TEXT_MAX = 1 << 20, /* bytes of a file that is looked at */
 	PHX_ATTESTATION_RESET_MAX = 16,
@@ -34,6 +35,7 @@ enum {
 	F(S, image, STR(128))                  /* name and version of that deploy image */ \
 	F(S, signer, STR(PHX_FINGERPRINT_MAX)) /* fingerprint of the node's key of that boot */ \
 	F(S, key, STR(PHX_STATEMENT_KEY_MAX)) \
+	F(S, cert, STR(PHX_STATEMENT_CERT_MAX)) /* of that key, by the site's CA: PEM */ \
 	F(S, said, REC(phx_statement)) \
 	F(S, signature, STR(PHX_STATEMENT_SIGNATURE_MAX)) /* of what is said, by `key` */ \
 	F(S, quote, REC(phx_quote))                       /* of the same, by the machine's TPM */
@@ -75,14 +77,25 @@ int phx_attestation_digest(const char *text, size_t n, char ret[PHX_SHA256_HEX])
 int phx_attestation_parse(const char *text, size_t n, struct phx_attestation *ret,
 			  char ret_signature[PHX_ANCHOR_SIGNATURE_MAX], struct phx_err *err);
 
-/** Does it prove the erase of every disk that it names, to whom trusts the public key in that file?
- * 0, and `ret` as of phx_attestation_parse(); else `ret` is untouched, but for -ETIME, and the text
- * says what is wrong: -EINVAL no attestation, or altered so that it is none; -ENOKEY made with
- * another key; -EKEYREJECTED altered; -ENODATA a disk without evidence, or of which too little was read back; -ESTALE evidence of another
- * attempt, disk, node, plan or TPM; -ETIME it counted until before `now_ms`. Others are about the
- * file. */
-int phx_attestation_verify(const char *text, size_t n, const char *pub_pem_path, int64_t now_ms,
-			   struct phx_attestation *ret, struct phx_err *err);
+/** What who signs with the attestation's key asks of the object "attestation" before, since who has
+ * it made is not believed: is it of the present format, and does it prove the erase of every disk,
+ * each signed with a key that a CA of `ca_pem` certified for that node? Errors as of
+ * phx_attestation_verify(). */
+int phx_attestation_check(const char *body, const char *ca_pem, struct phx_err *err);
+
+/** Is it proven whose keys signed its erases? Documents of older formats do not show it. */
+bool phx_attestation_shows_signers(const struct phx_attestation *a);
+
+/** Does it prove the erase of every disk that it names, to whom trusts the public key in that file,
+ * and that CA's certificates (`ca_pem`; NULL: whose keys the nodes' were is left to who signed the
+ * document)? 0, and `ret` as of phx_attestation_parse(); else `ret` is untouched, but for -ETIME,
+ * and the text says what is wrong: -EINVAL no attestation, or altered so that it is none; -ENOKEY
+ * made with another key; -EKEYREJECTED altered; -ENODATA a disk without evidence, or of which too
+ * little was read back; -EPERM a key that is not certified for the node; -ESTALE evidence of
+ * another attempt, disk, node, plan or TPM; -ETIME it counted until before `now_ms`. Others are
+ * about the file. */
+int phx_attestation_verify(const char *text, size_t n, const char *pub_pem_path, const char *ca_pem,
+			   int64_t now_ms, struct phx_attestation *ret, struct phx_err *err);
 
 /** Is `next` the one that the node had after `before`, whose document has this digest? -EXDEV: one
  * is missing between them, or altered. Both were verified. */

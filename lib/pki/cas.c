@@ -145,6 +145,37 @@ int phx_cas_signed(const struct phx_cas *cas, X509 *x)
 	return found;
 }
 
+static int check_signed(X509 *x, const char *ca_pem, struct phx_err *err)
+{
+	PHX_AUTO(phx_cas_fini) struct phx_cas cas = {0};
+	int r = phx_cas_parse(ca_pem, "the CA's certificate", &cas, err);
+	if (r == 0 && phx_cas_signed(&cas, x) < 0)
+		r = phx_pki_fail(err, -EKEYREJECTED,
+				 "the certificate is not signed by this site's CA");
+	return r;
+}
+
+int phx_cas_check_node(X509 *x, const char *ca_pem, struct phx_cert_info *ret, struct phx_err *err)
+{
+	struct phx_cert_info info;
+	int r = ca_pem ? check_signed(x, ca_pem, err) : 0;
+	if (r == 0)
+		r = phx_cert_info_of(x, &info, err);
+	if (r == 0 && info.kind != PHX_CERT_NODE)
+		r = phx_err_set(err, -EKEYREJECTED, "it is the certificate of a %s",
+				phx_enum_name(&phx_cert_kind_names, (int)info.kind));
+	if (r == 0)
+		*ret = info;
+	return r;
+}
+
+int phx_cert_of_node(const char *pem, const char *ca_pem, struct phx_cert_info *ret,
+		     struct phx_err *err)
+{
+	PHX_AUTO_CERT X509 *x = phx_cert_parse(pem, "the node's certificate", err);
+	return x ? phx_cas_check_node(x, ca_pem, ret, err) : -EINVAL;
+}
+
 /* Signed by this CA, in time, both of them, and meant for clients. */
 static bool serves(X509 *ca, X509 *x)
 {

@@ -88,6 +88,8 @@ int phx_cas_parse(const char *pem, const char *what, struct phx_cas *ret, struct
 void phx_cas_fini(struct phx_cas *cas);
 /** Which of them has signed it, whatever the clock says; -1: none. */
 int phx_cas_signed(const struct phx_cas *cas, X509 *x);
+/** phx_cert_of_node() of one that was read. */
+int phx_cas_check_node(X509 *x, const char *ca_pem, struct phx_cert_info *ret, struct phx_err *err);
 
 /** The open PKI. */
 struct phx_pki {

@@ -77,6 +77,12 @@ int phx_cert_info(const void *der, size_t n_der, struct phx_cert_info *ret, stru
 int phx_cert_info_pem(const char *pem, const char *what, struct phx_cert_info *ret,
 		      struct phx_err *err);
 
+/** The same of a certificate that must be a node's, and that a CA of this text must have signed
+ * (NULL: whoever). -EKEYREJECTED: it is another's, or nobody's that is believed. Looks at no
+ * clock. */
+int phx_cert_of_node(const char *pem, const char *ca_pem, struct phx_cert_info *ret,
+		     struct phx_err *err);
+
 /** Fingerprint of the key of any certificate in PEM, the CA's too, and its end (since 1970). */
 int phx_cert_brief(const char *pem, const char *what, char ret_fp[PHX_FINGERPRINT_MAX],
 		   int64_t *ret_expires_s, struct phx_err *err);

@@ -210,21 +210,11 @@ int phx_key_ask_make(const char *key_id, const char *boot_id, const char *key_pe
 static int check_node(X509 *cert, const char *ca_pem, struct phx_cert_info *ret,
 		      struct phx_err *err)
 {
-	PHX_AUTO(phx_cas_fini) struct phx_cas cas = {0};
-	int r = phx_cas_parse(ca_pem, "the CA's certificate", &cas, err);
-	if (r < 0)
-		return r;
-	if (phx_cas_signed(&cas, cert) < 0)
-		return phx_pki_fail(err, -EKEYREJECTED,
-				    "the certificate is not signed by this site's CA");
-	r = phx_cert_info_of(cert, ret, err);
-	if (r < 0)
-		return r;
-	if (ret->kind != PHX_CERT_NODE || ret->expires_s < phx_wall_ms() / 1000)
-		return phx_err_set(err, -EKEYREJECTED, "it is the certificate of a %s%s",
-				   phx_enum_name(&phx_cert_kind_names, (int)ret->kind),
-				   ret->kind == PHX_CERT_NODE ? " that has ended" : "");
-	return 0;
+	int r = phx_cas_check_node(cert, ca_pem, ret, err);
+	if (r == 0 && ret->expires_s < phx_wall_ms() / 1000)
+		r = phx_err_set(err, -EKEYREJECTED,
+				"it is the certificate of a node that has ended");
+	return r;
 }
 
 int phx_key_ask_verify(const struct phx_key_ask *ask, const char *key_id, const char *ca_pem,

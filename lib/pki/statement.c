@@ -58,6 +58,21 @@ int phx_statement_sign(const struct phx_statement *s, const char *key_pem_path,
 	return 0;
 }
 
+int phx_seal_certify(const char *cert_pem_path, struct phx_seal *seal, struct phx_err *err)
+{
+	PHX_AUTO_FREE char *pem = NULL;
+	struct phx_cert_info info;
+	int r = phx_file_read(cert_pem_path, PHX_PEM_MAX, &pem, NULL, err);
+	if (r == 0)
+		r = phx_cert_of_node(pem, NULL, &info, err);
+	if (r == 0 && strlen(pem) >= sizeof(seal->cert))
+		r = phx_err_set(err, -EINVAL, "%s: longer than a node's certificate",
+				cert_pem_path);
+	if (r == 0)
+		PHX_STR_SET(seal->cert, pem);
+	return r;
+}
+
 /* ---- verifying ---- */
 
 int phx_statement_digest(const struct phx_statement *s, uint8_t ret[PHX_QUOTE_DATA_SIZE])

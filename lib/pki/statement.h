@@ -12,6 +12,7 @@
 enum {
 	PHX_STATEMENT_KEY_MAX = 256,       /* a public key of P-256 or Ed25519, as hexadecimal */
 	PHX_STATEMENT_SIGNATURE_MAX = 160, /* the same of a signature */
+	PHX_STATEMENT_CERT_MAX = 2048,     /* a node's certificate in PEM */
 };
 
 #define PHX_STATEMENT_FIELDS(F, S) \
@@ -33,12 +34,16 @@ PHX_RECORD_STRUCT(phx_statement, PHX_STATEMENT_FIELDS);
 /** What goes with the result of an erase, so that the head can make the statement. */
 #define PHX_SEAL_FIELDS(F, S) \
 	PHX_ERASED_WHERE_FIELDS(F, S) \
-	PHX_ERASED_SEAL_FIELDS(F, S)
+	PHX_ERASED_SEAL_FIELDS(F, S) \
+	F(S, cert, STR(PHX_STATEMENT_CERT_MAX)) /* the node's, of that key; agents of before: "" */
 PHX_RECORD_STRUCT(phx_seal, PHX_SEAL_FIELDS);
 
 /** Sign with the private key in this file: P-256 or Ed25519. */
 int phx_statement_sign(const struct phx_statement *s, const char *key_pem_path,
 		       struct phx_seal *ret, struct phx_err *err);
+/** Show whose key it was: the certificate in this file. -EINVAL: there is none, or one that is too
+ * long for a node's. */
+int phx_seal_certify(const char *cert_pem_path, struct phx_seal *seal, struct phx_err *err);
 /** What the TPM of the machine quotes it by. -ENOMEM. */
 int phx_statement_digest(const struct phx_statement *s, uint8_t ret[PHX_QUOTE_DATA_SIZE]);
 /** Is the statement signed with this key? ret_fp: the key's fingerprint, as certificates have it.

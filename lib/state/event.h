@@ -222,6 +222,7 @@ PHX_RECORD_STRUCT(phx_trigger_file, PHX_TRIGGER_FILE_FIELDS);
 	/* with what the deploy environment signed about it, and the TPM's quote for that: phxd says \
 	 * here what it thinks of either */ \
 	PHX_ERASED_FIELDS(F, S) \
+	F(S, cert, TEXT) /* of `signer`, in PEM; NULL if there is none, and in older journals */ \
 	/* without a quote that is for just this, 0 and "" */ \
 	F(S, tpm_resets, U32) \
 	F(S, tpm_sum, STR(65)) /* SHA-256 of the TPM's registers */

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/json.h"
+#include "pki/attestation.h"
 
 /* The journal is opened, and says where it begins, before the site is: the log with the first
  * thing that is logged. */
@@ -194,10 +195,34 @@ static int op_sign(struct vault *v, const struct phx_apart_question *q, struct p
 	return sign_by(v, "site.key", kind, q->body, ret, err);
 }
 
+/* What was refused, and why: a line of the log, of which a head does not get any number. */
+static void log_refusal(struct vault *v, const char *what, const char *which, const char *why)
+{
+	unsigned unsaid;
+	if (!vault_tells_refusal(v, &unsaid))
+		return;
+	if (unsaid)
+		LOGGED(v, NULL, "%s refuse: %u more", what, unsaid);
+	LOGGED(v, NULL, "%s refuse%s%s: %.150s", what, which[0] ? " " : "", which, why);
+}
+
+/* The head makes the document, and the key that it says is a node's need not be one: the document
+ * shows the certificates, and here is the CA. */
 static int op_attest(struct vault *v, const struct phx_apart_question *q, struct phx_buf *ret,
 		     struct phx_err *err)
 {
 	const char *kind = kind_of_text(of_attest, PHX_ARRAY_SIZE(of_attest), q);
+	struct phx_err why = {0};
+	int r = kind ? need_site(v, err) : 0;
+	if (r < 0)
+		return r;
+	if (kind)
+		r = phx_attestation_check(q->body, phx_pki_ca_pem(v->pki), &why);
+	if (r < 0) {
+		log_refusal(v, "attestation", "", why.text);
+		return phx_err_set(err, r == -ENOMEM ? r : -EPERM,
+				   "the vault does not sign the attestation: %s", why.text);
+	}
 	return sign_by(v, "attest.key", kind, q->body, ret, err);
 }
 
@@ -251,17 +276,6 @@ static int give(struct vault *v, const char *key_id, const struct phx_key_ask *a
 	return r;
 }
 
-/* A key that there is not is no refusal. What it says goes into a line of the log. */
-static void log_refusal(struct vault *v, const char *key_id, const char *why)
-{
-	unsigned unsaid;
-	if (!vault_tells_refusal(v, &unsaid))
-		return;
-	if (unsaid)
-		LOGGED(v, NULL, "key refuse: %u more", unsaid);
-	LOGGED(v, NULL, "key refuse %s: %.150s", phx_name_valid(key_id) ? key_id : "-", why);
-}
-
 static int op_key_give(struct vault *v, const struct phx_apart_question *q, struct phx_buf *ret,
 		       struct phx_err *err)
 {
@@ -274,8 +288,8 @@ static int op_key_give(struct vault *v, const struct phx_apart_question *q, stru
 	r = r ? r : give(v, q->name, &ask, &node, &sealed, &why);
 	if (r == 0)
 		phx_buf_add(ret, &sealed, sizeof(sealed));
-	else if (r != -ENOENT)
-		log_refusal(v, q->name, why.text);
+	else if (r != -ENOENT) /* a key that there is not is no refusal */
+		log_refusal(v, "key", phx_name_valid(q->name) ? q->name : "-", why.text);
 	return r < 0 ? phx_err_set(err, r, "%s", why.text) : 0;
 }
 

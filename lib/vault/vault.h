@@ -63,7 +63,8 @@ int phx_vault_people(struct phx_vault *v, struct phx_list *ret, struct phx_err *
  * PEM. */
 int phx_vault_cert(struct phx_vault *v, const char *csr_pem, const char *name, uint32_t days,
 		   char **ret_pem, struct phx_err *err);
-/** What signs what: -EPERM of any other text. */
+/** What signs what: -EPERM of any other text, and of an attestation that proves no erase, or not
+ * with keys that were certified here for that node. */
 enum phx_vault_key {
 	PHX_VAULT_SITE,  /* erase records (JSON), lines about a journal (pki/anchor.h) */
 	PHX_VAULT_ATTEST /* attestations of erases (pki/attestation.h) */

@@ -12,6 +12,8 @@
 enum { NOW_MS = 1000 };
 
 static char pub[128], key[128], node_key[128];
+static struct phx_pki *site;
+static char *node_csr;
 
 static int sign(void *arg, const char *text, char ret[PHX_ANCHOR_SIGNATURE_MAX],
 		struct phx_err *err)
@@ -26,13 +28,11 @@ static int sign(void *arg, const char *text, char ret[PHX_ANCHOR_SIGNATURE_MAX],
 /* A site's keys, and a node's. */
 static void make_keys(void)
 {
-	struct phx_pki *pki = NULL;
-	PHX_AUTO_FREE char *pem = NULL, *csr = NULL;
+	PHX_AUTO_FREE char *pem = NULL;
 	if (pub[0])
 		return;
-	fuzz_never(phx_pki_open(fuzz_dir(), NULL, 0, &pki, NULL) < 0);
-	phx_pki_free(pki);
-	fuzz_never(phx_csr_make("node", &pem, &csr, NULL) < 0);
+	fuzz_never(phx_pki_open(fuzz_dir(), NULL, 0, &site, NULL) < 0);
+	fuzz_never(phx_csr_make("node", &pem, &node_csr, NULL) < 0);
 	snprintf(node_key, sizeof(node_key), "%s", fuzz_file("node.key", pem, strlen(pem)));
 	snprintf(key, sizeof(key), "%s/attest.key", fuzz_dir());
 	snprintf(pub, sizeof(pub), "%s/attest.pub", fuzz_dir());
@@ -58,7 +58,7 @@ static int verify(const char *text, size_t n)
 {
 	struct phx_attestation a = {0};
 	struct phx_err err = {0};
-	int r = phx_attestation_verify(text, n, pub, NOW_MS, &a, &err);
+	int r = phx_attestation_verify(text, n, pub, phx_pki_ca_pem(site), NOW_MS, &a, &err);
 	fuzz_never(r > 0 || (r < 0 && !err.text[0]));
 	if (r == 0)
 		must_be_proven(&a);
@@ -85,10 +85,15 @@ static void signed_by_the_head(struct phx_attestation *a)
 static void signed_by_the_node(struct phx_attestation *a)
 {
 	struct phx_seal seal;
+	PHX_AUTO_FREE char *cert = NULL;
+	if (phx_name_valid(a->node))
+		fuzz_never(phx_cert_issue(site, node_csr, PHX_CERT_NODE, a->node, 30, &cert, NULL) <
+			   0);
 	PHX_LIST_EACH(struct phx_attested_disk, d, &a->disks) {
 		fuzz_never(phx_statement_sign(&d->said, node_key, &seal, NULL) < 0);
 		PHX_STR_SET(d->key, seal.key);
 		PHX_STR_SET(d->signature, seal.signature);
+		PHX_STR_SET(d->cert, cert ? cert : "");
 		fuzz_never(phx_statement_verify(&d->said, d->key, d->signature, d->signer, NULL) <
 			   0);
 	}

@@ -415,6 +415,7 @@ static json_t *sealed(struct fake *f, const struct order *o, json_t *body)
 				     .read_sha256 = "of-a-fake",
 				     .detail = "read back by a fake"};
 	PHX_AUTO_FREE char *key = in_dir(f, "key.pem");
+	PHX_AUTO_FREE char *cert = in_dir(f, "cert.pem");
 	if (!strcmp(wrong, "none"))
 		return json_object();
 	PHX_STR_SET(said.node, f->node);
@@ -424,7 +425,8 @@ static json_t *sealed(struct fake *f, const struct order *o, json_t *body)
 	PHX_STR_SET(said.method, o->method);
 	PHX_STR_SET(said.used, o->method);
 	said.nonce += !strcmp(wrong, "stale");
-	if (phx_statement_sign(&said, key, &seal, &err) < 0) {
+	if (phx_statement_sign(&said, key, &seal, &err) < 0 ||
+	    phx_seal_certify(cert, &seal, &err) < 0) {
 		fprintf(stderr, "fake agent: %s\n", err.text);
 		exit(1);
 	}

@@ -48,7 +48,7 @@ export function Attestations() {
 	return html`${error && html`<p class="trouble" role="alert">${error}</p>`}<${Verdict} said=${said} />
 		<form class="controls" role="search" aria-label="Attestations of a node" onSubmit=${(e) => { e.preventDefault(); setNode(new FormData(e.target).get('node').trim()); }}>
 			<label>Of node <input name="node" maxlength="63" /></label><button type="submit">Show</button>
-			<button type="button" onClick=${() => get('/v1/attestation-key').then((k) => save('attest.pub', 'application/x-pem-file', k.pem), fail)}>Save the key</button></form>
+			<button type="button" onClick=${() => get('/v1/attestation-key').then((k) => save('attest.pub', 'application/x-pem-file', k.pem + (k.ca || '')), fail)}>Save the key</button></form>
 		${list && !list.rows.length && html`<p class="notice">There is no attestation.</p>`}
 		${list?.rows.length > 0 && html`<div class="wide" tabindex="0" role="region" aria-label="List of attestations"><table>
 			<thead><tr>${['Id', 'Node', 'Made', 'Data of', 'For', 'Disks', 'Reset', 'Counts until', 'Document'].map((t) => html`<th scope="col" key=${t}>${t}</th>`)}</tr></thead>

@@ -20,6 +20,7 @@
 enum { EPOCH = 5, FIRST_STEP = 7, DISKS = 2, NOW_MS = 1000000 };
 
 static char dir[64], attest_key[96], pub[96], node_key[96], key_fp[PHX_FINGERPRINT_MAX];
+static char *node_cert;
 static struct phx_state s;
 static struct fake_tpm tpm, other_tpm;
 static struct phx_action erased[DISKS];
@@ -27,10 +28,11 @@ static struct phx_err err;
 
 static const struct phx_signer signer = {fake_key_sign, attest_key};
 
-static void write_node_key(void)
+static void write_node_key(struct phx_pki *pki)
 {
 	PHX_AUTO_FREE char *pem = NULL, *csr = NULL;
 	assert_int_equal(phx_csr_make("n1", &pem, &csr, &err), 0);
+	assert_int_equal(phx_cert_issue(pki, csr, PHX_CERT_NODE, "n1", 30, &node_cert, &err), 0);
 	assert_int_equal(phx_file_write(node_key, pem, strlen(pem), 0600, &err), 0);
 }
 
@@ -63,9 +65,9 @@ static int setup(void **state)
 	snprintf(node_key, sizeof(node_key), "%s/node.key", dir);
 	phx_err_clear(&err);
 	assert_int_equal(phx_pki_open(dir, NULL, 0, &pki, &err), 0);
-	phx_pki_free(pki);
 	assert_int_equal(phx_pub_fingerprint(pub, key_fp, &err), 0);
-	write_node_key();
+	write_node_key(pki);
+	phx_pki_free(pki);
 	fake_tpm_init(&tpm);
 	fake_tpm_init(&other_tpm);
 	phx_state_init(&s);
@@ -79,6 +81,7 @@ static int teardown(void **state)
 	phx_state_fini(&s);
 	fake_tpm_fini(&tpm);
 	fake_tpm_fini(&other_tpm);
+	free(node_cert);
 	return phx_dir_remove(dir, NULL);
 }
 
@@ -148,7 +151,8 @@ static void erase(int i, const struct fake_tpm *by)
 static int tell_erasures(void *arg, const char *node, uint64_t first, uint64_t last,
 			 phx_store_erasure_fn fn, void *fn_arg, struct phx_err *why)
 {
-	const struct phx_event ev = {.now_ms = NOW_MS};
+	const struct phx_event ev = {
+		.kind = PHX_EV_step_result, .now_ms = NOW_MS, .answer = {.cert = node_cert}};
 	int r = 0;
 	(void)arg;
 	(void)why;
@@ -179,7 +183,7 @@ static void says(const char *word, const char *key)
 	struct phx_attestation a;
 	PHX_STR_SET(act.tpm, erased[DISKS - 1].tpm);
 	assert_int_equal(phx_attest_make(&by, &store, &s, &ev, &act, &none, &row, &err), 0);
-	int r = phx_attestation_verify(row.text, strlen(row.text), pub, NOW_MS, &a, &err);
+	int r = phx_attestation_verify(row.text, strlen(row.text), pub, NULL, NOW_MS, &a, &err);
 	free((char *)row.text);
 	if (r < 0)
 		fail_msg("the head's own document is refused: %s", err.text);

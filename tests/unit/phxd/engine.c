@@ -500,7 +500,7 @@ static void is_attested(const char *text, char *follows)
 	assert_int_equal(d->said.step_id, a.id);
 	assert_true(d->nonce && d->nonce == d->said.nonce);
 	/* the head's signature is right, and the node's is none */
-	assert_int_equal(phx_attestation_verify(text, n, pub, a.made_ms, &none, &err),
+	assert_int_equal(phx_attestation_verify(text, n, pub, NULL, a.made_ms, &none, &err),
 			 -EKEYREJECTED);
 	assert_non_null(strstr(err.text, "not signed with the node's key"));
 	phx_err_clear(&err);

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <cmocka.h>
 #include <errno.h>
+#include <time.h>
 #include <openssl/evp.h>
 #include <openssl/x509.h>
 
@@ -22,6 +23,7 @@
 enum { NOW_MS = 1000000, UNTIL_MS = 2000000, FLIPS = 1000 };
 
 static char dir[64], key[96], pub[96], node_key[96], other_key[96];
+static struct phx_pki *site;
 static struct phx_attestation a;
 static struct phx_err err;
 
@@ -32,13 +34,16 @@ static struct phx_attested_disk *disk(uint32_t i)
 	return PHX_LIST_AT(&a.disks, struct phx_attested_disk, i);
 }
 
-/* The deploy environment signs what stands in `said`. */
+/* The deploy environment signs what stands in `said`, and shows its certificate. */
 static void seal(struct phx_attested_disk *d, const char *with)
 {
 	struct phx_seal s;
+	PHX_AUTO_FREE char *cert = phx_path("%s.pem", with);
 	assert_int_equal(phx_statement_sign(&d->said, with, &s, &err), 0);
 	PHX_STR_SET(d->key, s.key);
 	PHX_STR_SET(d->signature, s.signature);
+	assert_int_equal(phx_seal_certify(cert, &s, &err), 0);
+	PHX_STR_SET(d->cert, s.cert);
 	assert_int_equal(phx_statement_verify(&d->said, d->key, d->signature, d->signer, &err), 0);
 }
 
@@ -66,18 +71,29 @@ static void add_disk(const char *id, uint64_t nonce)
 	seal(d, node_key);
 }
 
+/* A certificate for the key in that file. */
+static char *certify(struct phx_pki *by, const char *path, enum phx_cert_kind kind,
+		     const char *name)
+{
+	PHX_AUTO_FREE char *pem = NULL, *csr = NULL;
+	char *cert = NULL;
+	assert_int_equal(phx_file_read(path, 1 << 16, &pem, NULL, &err), 0);
+	assert_int_equal(phx_csr_from_key(pem, "node", &csr, &err), 0);
+	assert_int_equal(phx_cert_issue(by, csr, kind, name, 30, &cert, &err), 0);
+	return cert;
+}
+
 static void write_node_key(const char *path)
 {
-	char *pem = NULL, *csr = NULL;
+	PHX_AUTO_FREE char *pem = NULL, *csr = NULL, *to = phx_path("%s.pem", path);
 	assert_int_equal(phx_csr_make("node", &pem, &csr, &err), 0);
 	assert_int_equal(phx_file_write(path, pem, strlen(pem), 0600, &err), 0);
-	free(pem);
-	free(csr);
+	PHX_AUTO_FREE char *cert = certify(site, path, PHX_CERT_NODE, "n1");
+	assert_int_equal(phx_file_write(to, cert, strlen(cert), 0600, &err), 0);
 }
 
 static int setup(void **state)
 {
-	struct phx_pki *pki = NULL;
 	(void)state;
 	strcpy(dir, "/tmp/phx-attest.XXXXXX");
 	if (!mkdtemp(dir))
@@ -87,8 +103,7 @@ static int setup(void **state)
 	snprintf(node_key, sizeof(node_key), "%s/node.key", dir);
 	snprintf(other_key, sizeof(other_key), "%s/other.key", dir);
 	phx_err_clear(&err);
-	int r = phx_pki_open(dir, NULL, 0, &pki, &err);
-	phx_pki_free(pki);
+	int r = phx_pki_open(dir, NULL, 0, &site, &err);
 	write_node_key(node_key);
 	write_node_key(other_key);
 	a = (struct phx_attestation){.format = PHX_ATTESTATION_FORMAT,
@@ -111,6 +126,8 @@ static int teardown(void **state)
 {
 	(void)state;
 	phx_record_fini(&phx_attestation_record, &a);
+	phx_pki_free(site);
+	site = NULL;
 	return phx_dir_remove(dir, NULL);
 }
 
@@ -125,9 +142,10 @@ static int verify_text(const char *text, size_t n, const char *with, int64_t now
 {
 	struct phx_attestation got = {0};
 	phx_err_clear(&err);
-	int r = phx_attestation_verify(text, n, with, now_ms, &got, &err);
+	int r = phx_attestation_verify(text, n, with, phx_pki_ca_pem(site), now_ms, &got, &err);
 	assert_true(r == 0 || err.text[0]);
-	if (r == 0)
+	/* a document of before has not all of it */
+	if (r == 0 && a.format == PHX_ATTESTATION_FORMAT)
 		assert_true(phx_record_equal(&phx_attestation_record, &got, &a));
 	phx_record_fini(&phx_attestation_record, &got);
 	return r;
@@ -361,6 +379,96 @@ static void another_key_is_named(void **state)
 	assert_int_equal(verify_text(text, strlen(text), "/nonexistent", NOW_MS), -ENOENT);
 }
 
+/* ---- whose key it was ---- */
+
+/* The object that the head has signed, as it is now. */
+static int check(const char *ca_pem)
+{
+	PHX_AUTO_FREE char *text = text_of();
+	char *body = strchr(text, ':') + 1, *end = strstr(body, ",\"signature\":\"");
+	/* the disks have such members, too: the last one ends it */
+	for (char *next = end; next; next = strstr(next + 1, ",\"signature\":\""))
+		end = next;
+	*end = '\0';
+	phx_err_clear(&err);
+	return phx_attestation_check(body, ca_pem, &err);
+}
+
+static int verify_without_ca(void)
+{
+	struct phx_attestation got = {0};
+	PHX_AUTO_FREE char *text = text_of();
+	int r = phx_attestation_verify(text, strlen(text), pub, NULL, NOW_MS, &got, &err);
+	phx_record_fini(&phx_attestation_record, &got);
+	return r;
+}
+
+static void shows(struct phx_pki *by, const char *path, enum phx_cert_kind kind, const char *name)
+{
+	PHX_AUTO_FREE char *cert = certify(by, path, kind, name);
+	PHX_STR_SET(disk(1)->cert, cert);
+}
+
+/* Who has the head makes a key on the spot, and signs with it and with the head's. */
+static void a_key_that_the_site_did_not_certify_proves_nothing(void **state)
+{
+	PHX_AUTO_FREE char *there = phx_path("%s/other", dir);
+	struct phx_pki *other = NULL;
+	(void)state;
+	assert_int_equal(phx_pki_open(there, NULL, 0, &other, &err), 0);
+	assert_int_equal(check(phx_pki_ca_pem(site)), 0);
+	shows(other, node_key, PHX_CERT_NODE, "n1");
+	assert_int_equal(verify(), -EPERM);
+	assert_non_null(strstr(err.text, "disk serial-2: nothing proves whose key"));
+	assert_int_equal(check(phx_pki_ca_pem(site)), -EPERM);
+	/* who has no CA is not told */
+	assert_int_equal(verify_without_ca(), 0);
+	disk(1)->cert[0] = '\0';
+	assert_int_equal(verify(), -EPERM);
+	assert_int_equal(verify_without_ca(), -EPERM);
+	assert_int_equal(check(phx_pki_ca_pem(site)), -EPERM);
+	phx_pki_free(other);
+}
+
+static void the_certificate_is_of_that_key_that_node_and_that_time(void **state)
+{
+	(void)state;
+	shows(site, node_key, PHX_CERT_NODE, "n1");
+	assert_int_equal(verify(), 0);
+	shows(site, other_key, PHX_CERT_NODE, "n1");
+	assert_int_equal(verify(), -EPERM);
+	assert_int_equal(verify_without_ca(), -EPERM);
+	shows(site, node_key, PHX_CERT_NODE, "n2");
+	assert_int_equal(verify(), -EPERM);
+	shows(site, node_key, PHX_CERT_USER, "n1");
+	assert_int_equal(verify(), -EPERM);
+	shows(site, node_key, PHX_CERT_NODE, "n1");
+	disk(1)->erased_ms = (time(NULL) + 31 * 24 * 3600) * 1000;
+	assert_int_equal(verify(), -EPERM);
+	assert_int_equal(check(phx_pki_ca_pem(site)), -EPERM);
+	disk(1)->erased_ms = (time(NULL) + 29 * 24 * 3600) * 1000;
+	assert_int_equal(verify(), 0);
+}
+
+/* What is signed anew shows whose keys they were; what was signed before does not. */
+static void documents_of_before_are_not_signed_again(void **state)
+{
+	(void)state;
+	assert_true(phx_attestation_shows_signers(&a));
+	assert_int_equal(check(phx_pki_ca_pem(site)), 0);
+	for (a.format = 1; a.format < PHX_ATTESTATION_FORMAT; a.format++) {
+		assert_int_equal(check(phx_pki_ca_pem(site)), -EINVAL);
+		assert_int_equal(verify(), 0);
+		assert_false(phx_attestation_shows_signers(&a));
+	}
+	/* nor is one that proves nothing */
+	disk(0)->said.nonce++;
+	seal(disk(0), node_key);
+	assert_int_equal(check(phx_pki_ca_pem(site)), -ESTALE);
+	assert_int_equal(phx_attestation_check("{\"format\":3}", phx_pki_ca_pem(site), &err),
+			 -EINVAL);
+}
+
 /* What the node signed is that it read less than it had to. */
 static void too_little_read_proves_nothing(void **state)
 {
@@ -400,7 +508,7 @@ static void an_old_one_does_not_count(void **state)
 	struct phx_attestation got = {0};
 	(void)state;
 	assert_int_equal(verify_text(text, strlen(text), pub, UNTIL_MS), 0);
-	int r = phx_attestation_verify(text, strlen(text), pub, UNTIL_MS + 1, &got, &err);
+	int r = phx_attestation_verify(text, strlen(text), pub, NULL, UNTIL_MS + 1, &got, &err);
 	assert_int_equal(r, -ETIME);
 	assert_non_null(strstr(err.text, "1970-01-01"));
 	assert_string_equal(got.node, "n1");
@@ -505,11 +613,13 @@ static void a_document_of_before_is_believed(void **state)
 	PHX_AUTO_FREE char *text = text_of();
 	assert_null(strstr(text, "quote"));
 	assert_null(strstr(text, "tpm_key"));
+	assert_null(strstr(text, "\"cert\""));
 	assert_null(strstr(text, "\"verify\""));
 	a.format = 2;
 	assert_int_equal(verify(), 0);
 	PHX_AUTO_FREE char *second = text_of();
 	assert_non_null(strstr(second, "quote"));
+	assert_null(strstr(second, "\"cert\""));
 	assert_null(strstr(second, "\"verify\""));
 	/* what they do not say is not asked for; what is read by samples is */
 	disk(1)->size_bytes = disk(1)->said.size_bytes = 8192;
@@ -537,6 +647,9 @@ int main(void)
 		T(what_the_node_signed_cannot_be_altered),
 		T(evidence_is_of_this_attempt),
 		T(another_key_is_named),
+		T(a_key_that_the_site_did_not_certify_proves_nothing),
+		T(the_certificate_is_of_that_key_that_node_and_that_time),
+		T(documents_of_before_are_not_signed_again),
 		T(too_little_read_proves_nothing),
 		T(an_old_one_does_not_count),
 		T(one_follows_the_other),

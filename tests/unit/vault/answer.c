@@ -2,6 +2,7 @@
  * head's. */
 #include <errno.h>
 
+#include "pki/attestation.h"
 #include "unit/vault/world.h"
 
 /* Asks in this process; the result. */
@@ -62,12 +63,97 @@ static void texts_of_others_are_not_signed(void **state)
 	assert_int_equal(ask_text(&v, VAULT_sign, 0, "{\"node\":\"n1\"}"), 0);
 	/* each key has its own texts */
 	assert_int_equal(ask_text(&v, VAULT_attest, 0, "{\"node\":\"n1\"}"), -EPERM);
-	assert_int_equal(ask_text(&v, VAULT_attest, 0, "{\"format\":1}"), 0);
+	assert_int_equal(ask_text(&v, VAULT_attest, 0, "{\"format\":1}"), -EPERM);
 	/* what is behind a '\0' would be signed and not looked at */
 	assert_int_equal(
 		ask(&v, (struct phx_apart_question){.op = VAULT_sign, .body = "{\"\0x}", .n = 5}),
 		-EPERM);
 	vault_fini(&v);
+}
+
+/* An erase of n1, signed with a key that `by` certified for the node `name`. */
+struct forgery {
+	struct phx_pki *by;
+	const char *name;
+	uint32_t format;
+};
+
+static void make_disk(const struct forgery *f, struct phx_attested_disk *d)
+{
+	PHX_AUTO_FREE char *pem = NULL, *csr = NULL, *cert = NULL;
+	PHX_AUTO_FREE char *path = phx_path("%s/node.key", dir);
+	struct phx_seal seal;
+	assert_int_equal(phx_csr_make(f->name, &pem, &csr, NULL), 0);
+	assert_int_equal(phx_file_write(path, pem, strlen(pem), 0600, NULL), 0);
+	assert_int_equal(phx_cert_issue(f->by, csr, PHX_CERT_NODE, f->name, 30, &cert, NULL), 0);
+	*d = (struct phx_attested_disk){.id = "serial-1",
+					.nonce = 4711,
+					.said = {.node = "n1",
+						 .step_id = 7,
+						 .epoch = 5,
+						 .nonce = 4711,
+						 .image_sha256 = "image",
+						 .disk_id = "serial-1",
+						 .used = "overwrite",
+						 .size_bytes = 4096,
+						 .verified_bytes = 4096,
+						 .read_sha256 = "sum"}};
+	assert_int_equal(phx_statement_sign(&d->said, path, &seal, NULL), 0);
+	PHX_MEMBERS_COPY(PHX_ERASED_SEAL_FIELDS, d, &seal);
+	PHX_STR_SET(d->cert, cert);
+	assert_int_equal(phx_statement_verify(&d->said, d->key, d->signature, d->signer, NULL), 0);
+}
+
+static int sign_nothing(void *arg, const char *body, char ret[PHX_ANCHOR_SIGNATURE_MAX],
+			struct phx_err *err)
+{
+	(void)err;
+	(void)ret;
+	*(char **)arg = strdup(body);
+	return 0;
+}
+
+/* The vault is asked to countersign it. */
+static int countersigned(struct vault *v, const struct forgery *f)
+{
+	PHX_AUTO_FREE char *body = NULL, *text = NULL;
+	const struct phx_signer signer = {sign_nothing, &body};
+	struct phx_attestation a = {.format = f->format,
+				    .id = 7,
+				    .node = "n1",
+				    .epoch = 5,
+				    .reset = "kexec",
+				    .tpm = "none"};
+	make_disk(f, phx_list_push(&a.disks, sizeof(struct phx_attested_disk)));
+	assert_int_equal(phx_attestation_text(&a, &signer, &text, NULL), 0);
+	phx_record_fini(&phx_attestation_record, &a);
+	return ask_text(v, VAULT_attest, 0, body);
+}
+
+/* Who has the head has all that is in the document made on the spot, but for the certificate. */
+static void what_no_node_signed_is_not_countersigned(void **state)
+{
+	PHX_AUTO_FREE char *there = phx_path("%s/other", dir);
+	PHX_AUTO_FREE char *log_path = phx_path("%s/vault.log", pki_dir), *log = NULL;
+	struct phx_pki *other = NULL;
+	struct vault v;
+	(void)state;
+	open_site(&v);
+	assert_int_equal(phx_pki_open(there, NULL, 0, &other, NULL), 0);
+	const struct forgery honest = {v.pki, "n1", PHX_ATTESTATION_FORMAT},
+			     own_key = {other, "n1", PHX_ATTESTATION_FORMAT},
+			     another_node = {v.pki, "n2", PHX_ATTESTATION_FORMAT},
+			     of_before = {v.pki, "n1", PHX_ATTESTATION_FORMAT - 1};
+	assert_int_equal(countersigned(&v, &honest), 0);
+	assert_int_equal(countersigned(&v, &own_key), -EPERM);
+	assert_int_equal(countersigned(&v, &another_node), -EPERM);
+	assert_int_equal(countersigned(&v, &of_before), -EPERM);
+	assert_int_equal(countersigned(&v, &honest), 0);
+	phx_pki_free(other);
+	vault_fini(&v);
+	/* and who reads the log sees that it was tried */
+	assert_int_equal(phx_file_read(log_path, 1 << 20, &log, NULL, NULL), 0);
+	assert_non_null(strstr(log, "attestation refuse: disk serial-1: nothing proves whose key"));
 }
 
 static void certificates_are_short(void **state)
@@ -89,6 +175,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(nonsense_is_answered, world_make, world_end),
 		cmocka_unit_test_setup_teardown(texts_of_others_are_not_signed, world_make,
 						world_end),
+		cmocka_unit_test_setup_teardown(what_no_node_signed_is_not_countersigned,
+						world_make, world_end),
 		cmocka_unit_test_setup_teardown(certificates_are_short, world_make, world_end),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
