@@ -1,6 +1,6 @@
-/* Requests that are held until a state is reached (cmd/phxd/holds.c): each is answered once, when it
- * is time, and nobody who has lost the right meanwhile gets what he asked for. Requests, rights and
- * the state are fakes; the thread is the real one. */
+/* Requests that are held until a state is reached (cmd/phxd/holds.c): each is answered once,
+ * when it is time, and nobody who has lost the right meanwhile gets what he asked for. Requests,
+ * rights and the state are fakes; the thread is the real one. */
 #include "fake/request.h"
 #include "fake/engine.h"
 

@@ -1,5 +1,5 @@
-/* Hostlists and groups of nodes (cmd/phxd/names.c): which nodes a group means, and that a group that
- * is misspelt means none rather than all. */
+/* Hostlists and groups of nodes (cmd/phxd/names.c): which nodes a group means, and that a group
+ * that is misspelt means none rather than all. */
 #include "fake/engine.h"
 #include "unit/core/world.h"
 

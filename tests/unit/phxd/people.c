@@ -1,6 +1,6 @@
-/* Who asks, and what he may do (cmd/phxd/people.c): roles from groups, certificates and grants, and
- * what takes them away: a revocation, a CA that was retired, a session that ended. Users, groups and
- * sessions are fakes; the state is a real one. */
+/* Who asks, and what he may do (cmd/phxd/people.c): roles from groups, certificates and grants,
+ * and what takes them away: a revocation, a CA that was retired, a session that ended. Users,
+ * groups and sessions are fakes; the state is a real one. */
 #include "fake/request.h"
 #include "fake/engine.h"
 #include "unit/core/world.h"

@@ -1,5 +1,5 @@
-/* The directories within the data of an RE (cmd/phxd/re_area.c): which one a path means, and that it
- * is its owner who opens what is in it. Real directories and real helpers. */
+/* The directories within the data of an RE (cmd/phxd/re_area.c): which one a path means, and
+ * that it is its owner who opens what is in it. Real directories and real helpers. */
 #include "unit/phxd/areas.h"
 
 static struct daemon d;

@@ -1,6 +1,6 @@
-/* The directories of REs (cmd/phxd/re_place.c), in a real file system, as root: whose they become,
- * what is opened for whom, and that nothing that an RE's owner or a user puts there leads elsewhere.
- */
+/* The directories of REs (cmd/phxd/re_place.c), in a real file system, as root: whose they
+ * become, what is opened for whom, and that nothing that an RE's owner or a user puts there
+ * leads elsewhere. */
 #include "phxd/re_place.c" /* a part of a program, not of the library */
 
 #include "unit/phxd/places.h"

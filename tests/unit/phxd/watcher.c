@@ -1,6 +1,6 @@
-/* A watcher (cmd/phxd/watcher.c) in real directories, told by the kernel: which files it reports and
- * when, what it never follows, and how it ends. Its clock is put forward by hand; as a process it is
- * run as nobody. */
+/* A watcher (cmd/phxd/watcher.c) in real directories, told by the kernel: which files it reports
+ * and when, what it never follows, and how it ends. Its clock is put forward by hand; as a
+ * process it is run as nobody. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

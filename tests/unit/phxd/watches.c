@@ -1,6 +1,6 @@
-/* Who watches for triggers (cmd/phxd/watches.c): what a watcher tells is checked, bounded, and fires
- * once, over pauses and the ends of watchers. The core is the real one; watchers are the other ends
- * of socket pairs, and the clock is put forward by hand. */
+/* Who watches for triggers (cmd/phxd/watches.c): what a watcher tells is checked, bounded, and
+ * fires once, over pauses and the ends of watchers. The core is the real one; watchers are the
+ * other ends of socket pairs, and the clock is put forward by hand. */
 #include "fake/engine.h"
 #include "unit/phxd/trigger.h"
 
