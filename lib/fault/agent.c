@@ -1,5 +1,5 @@
-/* Agents: they decide as the real one does (agent/decide.h): take orders, remember what they did, do
- * one step after the other, and run parts of jobs. What a step does to the machine and its disks
+/* Agents: they decide as the real one does (agent/decide.h): take orders, remember what they did,
+ * do one step after the other, and run parts of jobs. What a step does to the machine and its disks
  * happens here, in truth. Called by the network and by time. */
 #include "fault/parts.h"
 

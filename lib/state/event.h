@@ -219,8 +219,8 @@ PHX_RECORD_STRUCT(phx_trigger_file, PHX_TRIGGER_FILE_FIELDS);
 	F(S, setup, REC(phx_setup)) /* the method that was ordered */ \
 	F(S, erased_bytes, U64) \
 	F(S, verified_bytes, U64) \
-	/* with what the deploy environment signed about it, and the TPM's quote for that: phxd says \
-	 * here what it thinks of either */ \
+	/* with what the deploy environment signed about it, and the TPM's quote for that: phxd \
+	 * says here what it thinks of either */ \
 	PHX_ERASED_FIELDS(F, S) \
 	F(S, cert, TEXT) /* of `signer`, in PEM; NULL if there is none, and in older journals */ \
 	/* without a quote that is for just this, 0 and "" */ \

@@ -57,8 +57,8 @@ PHX_RECORD_STRUCT(phx_pool, PHX_POOL_FIELDS);
 	/* an erase counts only if the deploy environment signed it, and a hand-over with erases \
 	 * ends in an attestation; false in older journals */ \
 	F(S, attests, BOOL) \
-	/* an erase counts only if enough of the disk was read back (types/readback.h), not some of \
-	 * it; false in older journals */ \
+	/* an erase counts only if enough of the disk was read back (types/readback.h), not some \
+	 * of it; false in older journals */ \
 	F(S, measures, BOOL) \
 	/* a hand-over in place between two owners gives the node a new key; false in older \
 	 * journals */ \

@@ -48,8 +48,8 @@
 
 /** The whole of it, as the answer of an agent and the action that follows from it have it. phxd
  * sets `image` if it has a deploy image with this digest, `signer` if the signature is that of the
- * key which the node showed and this site certified, and the quote and `tpm` if the TPM signed just this; otherwise, or
- * without a quote, they are "". */
+ * key which the node showed and this site certified, and the quote and `tpm` if the TPM signed just
+ * this; otherwise, or without a quote, they are "". */
 #define PHX_ERASED_FIELDS(F, S) \
 	F(S, used, ENUM(phx_wipe_method)) /* the method that erased it at last */ \
 	PHX_ERASED_READ_FIELDS(F, S) \

@@ -167,7 +167,7 @@ static void test_samples(void **state)
 	phx_list_fini(&s.list);
 }
 
-/* Whoever judges an erase asks for no more than is read, whatever the number; and for hardly less. */
+/* Whoever judges an erase asks for no more than is read, whatever the number; and hardly less. */
 static void test_no_less_is_read_than_asked(void **state)
 {
 	static const uint64_t sizes[] = {MIB / 2,          20 * MIB,       40 * MIB + 4096,

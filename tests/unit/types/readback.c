@@ -1,5 +1,5 @@
-/* How much of an erased disk has to be read back: by its size, by how it was erased, and by what was
- * asked for. */
+/* How much of an erased disk has to be read back: by its size, by how it was erased, and by what
+ * was asked for. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
