@@ -77,7 +77,7 @@ hostile() {
 		hostile_journal && head_start || { missed "$what" "phxd does not start, see $WORK/phxd.log"; return; }
 	say "started with $HOSTILE_EVENTS events in $HEAD_START_MS ms; $HOSTILE_NODES machines enrol and connect"
 	rm -f "$WORK/connected" "$WORK/reading"
-	in_head "$BUILD/tests/bench/swarm" --server $HEAD_IP:8443 --ca "$WORK/head/pki/ca.pem" --socket "$PHX_SOCKET" --pid "$HEAD" \
+	in_head "$BUILD/tests/bench/swarm" --server $HEAD_IP:8443 --ca "$WORK/head/pki/ca.pem" --socket "$PHX_SOCKET" --pid "$(head_pid)" \
 		--nodes "$HOSTILE_NODES" --seconds "$HOSTILE_SECONDS" --connected "$WORK/connected" >"$out" 2>"$WORK/swarm.log" &
 	swarm=$!
 	while [ ! -e "$WORK/connected" ] && kill -0 $swarm 2>/dev/null; do sleep 0.1; done
@@ -91,7 +91,8 @@ hostile() {
 		row "root's phx status, median of $(wc -l <"$WORK/root_waits")" 1 s - "$(sort -n "$WORK/root_waits" | awk '{ v[NR] = $1 } END { print v[int((NR + 1) / 2)] / 1000 }')"
 		row "the same, the slowest" - s - "$(sort -n "$WORK/root_waits" | tail -n 1 | awk '{ print $1 / 1000 }')"
 		row "beats lost or refused" 0 "" - "$(jq .failures "$out")"
-		note "$(jq -r '"hostile: \(.beats) beats in \(.seconds) s; late by \(.late_ms.p50) ms median, \(.late_ms.p99) p99, \(.late_ms.worst) worst; peak memory \(.peak_kib * 1024 / 1e6 | floor) MB"' "$out"); $missing nodes up at the end"
+		row "memory of all processes of phxd beside them" 300 MB - "$(head_memory_mb)"
+		note "$(jq -r '"hostile: \(.beats) beats in \(.seconds) s; late by \(.late_ms.p50) ms median, \(.late_ms.p99) p99, \(.late_ms.worst) worst; peak memory of the process that serves \(.peak_kib * 1024 / 1e6 | floor) MB"' "$out"); $missing nodes up at the end"
 	else
 		hostile_down
 		missed "$what" "$(tail -n 1 "$WORK/swarm.log")"

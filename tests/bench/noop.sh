@@ -78,7 +78,7 @@ noop_measure() {
 		to_web+=("$(seconds "$a")") to_batch+=("$(seconds "$b")")
 		all+=("$(seconds "$a")" "$(seconds "$b")") pairs+=("$(seconds $((a + b)))")
 	done
-	row "NOOP hand-over, no emulation, packages prefetched" 1 s - "${all[@]}"
+	row "NOOP hand-over, no emulation, packages prefetched" 0.2 s - "${all[@]}"
 	row "  of these: batch to web" - s - "${to_web[@]}"
 	row "  of these: web to batch" - s - "${to_batch[@]}"
 	row "  there and back (assign and reclaim one node)" - s 15.743 "${pairs[@]}"
@@ -89,7 +89,7 @@ noop_share() {
 	if in_head "$BUILD/tests/bench/share" --server $HEAD_IP:8443 --ca "$WORK/head/pki/ca.pem" --socket "$PHX_SOCKET" \
 		--image debian-12 --digest "$IMAGE_DIGEST" --runs "$NOOP_RUNS" batch-compute web-server >"$out" 2>"$WORK/share.log"; then
 		# shellcheck disable=SC2046
-		row "  the daemon's own share (agent that answers at once)" 50 ms - $(jq -r '.ms[]' "$out")
+		row "  the daemon's own share (agent that answers at once)" 10 ms - $(jq -r '.ms[]' "$out")
 	else
 		missed "the daemon's own share" "$(tail -n 1 "$WORK/share.log")"
 	fi
