@@ -9,7 +9,9 @@
 #include "phxd/parse.c" /* parts of a program, not of the library */
 #include "phxd/seal.c"
 
-static struct daemon d;
+static struct phx_pki *site;
+static struct daemon d; /* with the CA of `site` */
+static char *cert, *other_cert;
 static char dir[64], key[96], other_key[96], fp[PHX_FINGERPRINT_MAX], other_fp[PHX_FINGERPRINT_MAX];
 static struct phx_statement said; /* what the agent signs */
 static struct phx_event ev;       /* what it answers beside */
@@ -21,12 +23,25 @@ void catalog_deploy_of(const struct daemon *of, const char *sha256, char *ret, s
 	snprintf(ret, size, "%s", !strcmp(sha256, "its digest") ? "deploy 1" : "");
 }
 
-static int make_key(const char *path, char ret_fp[PHX_FINGERPRINT_MAX])
+/* A key of n1, and its certificate. */
+static int make_key(const char *path, char ret_fp[PHX_FINGERPRINT_MAX], char **ret_cert)
 {
 	PHX_AUTO_FREE char *pem = NULL, *csr = NULL;
 	int r = phx_csr_make("n1", &pem, &csr, NULL);
 	r = r ? r : phx_file_write(path, pem, strlen(pem), 0600, NULL);
+	r = r ? r : phx_cert_issue(site, csr, PHX_CERT_NODE, "n1", 30, ret_cert, NULL);
 	return r ? r : phx_csr_fingerprint(csr, ret_fp, NULL);
+}
+
+/* A certificate of this CA, of `kind`, for `name`, of the key in the file. */
+static char *certified(struct phx_pki *by, enum phx_cert_kind kind, const char *name)
+{
+	PHX_AUTO_FREE char *pem = NULL, *csr = NULL;
+	char *made = NULL;
+	assert_int_equal(phx_file_read(key, 1 << 16, &pem, NULL, NULL), 0);
+	assert_int_equal(phx_csr_from_key(pem, "n1", &csr, NULL), 0);
+	assert_int_equal(phx_cert_issue(by, csr, kind, name, 30, &made, NULL), 0);
+	return made;
 }
 
 static int setup(void **state)
@@ -65,8 +80,10 @@ static int setup(void **state)
 					   .verified_bytes = 4096,
 					   .places = 1,
 					   .read_sha256 = "sum"}};
-	int r = make_key(key, fp);
-	r = r ? r : make_key(other_key, other_fp);
+	int r = phx_pki_open(dir, NULL, 0, &site, NULL);
+	d.pki = site;
+	r = r ? r : make_key(key, fp, &cert);
+	r = r ? r : make_key(other_key, other_fp, &other_cert);
 	q = (struct phx_http_request){0};
 	PHX_STR_SET(q.peer.cert.fingerprint, fp); /* by which it speaks to us */
 	return r;
@@ -75,6 +92,10 @@ static int setup(void **state)
 static int teardown(void **state)
 {
 	(void)state;
+	phx_event_fini(&ev);
+	free(PHX_TAKE(cert));
+	free(PHX_TAKE(other_cert));
+	phx_pki_free(PHX_TAKE(site));
 	return phx_dir_remove(dir, NULL);
 }
 
@@ -82,6 +103,7 @@ static struct phx_seal sealed(const char *with)
 {
 	struct phx_seal s;
 	assert_int_equal(phx_statement_sign(&said, with, &s, NULL), 0);
+	PHX_STR_SET(s.cert, with == key ? cert : other_cert);
 	return s;
 }
 
@@ -153,6 +175,33 @@ static void a_key_that_is_not_that_of_the_connection_is_nobodys(void **state)
 	PHX_STR_SET(s.key, own.key);
 	assert_true(take(&s, NULL));
 	assert_string_equal(ev.answer.signer, "");
+}
+
+/* Whoever reads the attestation has to believe the key: this site certified it, for this node. */
+static void a_key_that_this_site_did_not_certify_is_nobodys(void **state)
+{
+	struct phx_seal s = sealed(key);
+	struct phx_pki *other = NULL;
+	char there[96];
+	(void)state;
+	snprintf(there, sizeof(there), "%s/other", dir);
+	assert_int_equal(phx_pki_open(there, NULL, 0, &other, NULL), 0);
+	char *certs[] = {certified(other, PHX_CERT_NODE, "n1"),
+			 certified(site, PHX_CERT_NODE, "n2"), certified(site, PHX_CERT_USER, "n1"),
+			 strdup(other_cert), strdup("")};
+	for (size_t i = 0; i < PHX_ARRAY_SIZE(certs); i++) {
+		PHX_STR_SET(s.cert, certs[i]);
+		ev.answer.signer[0] = '\0';
+		assert_true(take(&s, NULL));
+		assert_string_equal(ev.answer.signer, "");
+		assert_null(ev.answer.cert);
+		free(certs[i]);
+	}
+	phx_pki_free(other);
+	PHX_STR_SET(s.cert, cert);
+	assert_true(take(&s, NULL));
+	assert_string_equal(ev.answer.signer, fp);
+	assert_string_equal(ev.answer.cert, cert);
 }
 
 static void an_image_that_the_head_does_not_have_is_none(void **state)
@@ -285,6 +334,7 @@ int main(void)
 		TEST(what_the_node_signed_of_this_erase_is_known_for_its_own),
 		TEST(a_signature_about_anything_else_is_nobodys),
 		TEST(a_key_that_is_not_that_of_the_connection_is_nobodys),
+		TEST(a_key_that_this_site_did_not_certify_is_nobodys),
 		TEST(an_image_that_the_head_does_not_have_is_none),
 		TEST(a_result_without_a_seal_has_none),
 		TEST(a_seal_without_a_quote_has_none),
