@@ -217,11 +217,15 @@ static void check_grant(struct fault_sim *f, struct fault_machine *m, const stru
 
 /* ---- quarantine ---- */
 
-/* A fault that stays: it stands, names itself wrongly, or another names itself like it. */
-static bool stays_sick(const struct fault_sim *f, const struct fault_machine *m)
+/* A fault that stays: it stands, names itself wrongly, another names itself like it, or no image is
+ * written beside the system of another disk. */
+static bool stays_sick(const struct fault_sim *f, const struct fault_machine *m,
+		       const struct phx_node *n)
 {
 	if (phx_fault_hides(m) || m->twins || m->hung || m->stage == STAGE_DEAD ||
 	    strcmp(m->shown_uuid, m->uuid))
+		return true;
+	if (strstr(n->reason, "step image failed") && phx_fault_system_beside(m))
 		return true;
 	PHX_LIST_EACH(struct phx_node, o, &f->head.s->nodes)
 		if (strcmp(o->name, m->node) && !strcmp(o->facts.uuid, m->shown_uuid))
@@ -248,7 +252,7 @@ static void check_quarantine(struct fault_sim *f, struct fault_machine *m, const
 	/* the head's death explains what was under way then, not what comes half an hour later */
 	int64_t since_head = (seen->plan ? seen->plan_since : f->now) - HEAD_CAUSE_MS;
 	if (kind != PHX_EV_quarantine && seen->cause_at < since && f->head_cause_at < since_head &&
-	    !stays_sick(f, m))
+	    !stays_sick(f, m, n))
 		phx_fault_violated(f, "cause",
 				   "%s is quarantined, and nothing had happened to it: %s", m->node,
 				   n->reason);
