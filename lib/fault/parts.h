@@ -178,8 +178,8 @@ bool phx_fault_adopt_key(struct fault_machine *m);
 void phx_fault_quick_start(struct fault_sim *f, struct fault_machine *m);
 /** The disk an installed system can be entered from now, -1 none. */
 int phx_fault_installed(const struct fault_sim *f, const struct fault_machine *m);
-/** Is there a system on one disk, so that none is installed on another? A disk that was hidden comes
- * back with it, and nobody who resumes the node has it erased. */
+/** Is there a system on one disk, so that none is installed on another? A disk that was hidden
+ * comes back with it, and nobody who resumes the node has it erased. */
 bool phx_fault_system_beside(const struct fault_machine *m);
 
 /* head.c */
