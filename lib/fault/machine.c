@@ -233,14 +233,6 @@ int phx_fault_installed(const struct fault_sim *f, const struct fault_machine *m
 	return -1;
 }
 
-bool phx_fault_system_beside(const struct fault_machine *m)
-{
-	uint32_t with = 0;
-	for (uint32_t i = 0; i < m->n_disks; i++)
-		with += m->disks[i].has_state;
-	return with && with < m->n_disks;
-}
-
 void phx_fault_enter(struct fault_sim *f, struct fault_machine *m, int disk)
 {
 	uint32_t gen = ++m->gen;

@@ -40,6 +40,9 @@ void phx_fault_role_event(const struct fault_sim *f, int role, struct phx_event 
 struct fault_machine *phx_fault_machine(struct fault_sim *f, const char *node);
 /** Does a tenant hide one of the disks, or pass it off as removable? */
 bool phx_fault_hides(const struct fault_machine *m);
+/** Is there a system on one disk, so that none is installed on another? A disk that was hidden
+ * comes back with it, and nobody who resumes the node has it erased. */
+bool phx_fault_system_beside(const struct fault_machine *m);
 void phx_fault_facts(const struct fault_machine *m, struct phx_facts *ret);
 
 /* agent_files.c: what an agent has written down */
@@ -178,9 +181,6 @@ bool phx_fault_adopt_key(struct fault_machine *m);
 void phx_fault_quick_start(struct fault_sim *f, struct fault_machine *m);
 /** The disk an installed system can be entered from now, -1 none. */
 int phx_fault_installed(const struct fault_sim *f, const struct fault_machine *m);
-/** Is there a system on one disk, so that none is installed on another? A disk that was hidden
- * comes back with it, and nobody who resumes the node has it erased. */
-bool phx_fault_system_beside(const struct fault_machine *m);
 
 /* head.c */
 /** phx_journal_submit(), observed. -ENOTCONN the head is down, or died before it could answer;

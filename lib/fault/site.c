@@ -109,6 +109,14 @@ static void disk_facts(const struct fault_machine *m, uint32_t i, struct phx_dis
 	ret->removable = d->hides == FAULT_HIDES_REMOVABLE;
 }
 
+bool phx_fault_system_beside(const struct fault_machine *m)
+{
+	uint32_t with = 0;
+	for (uint32_t i = 0; i < m->n_disks; i++)
+		with += m->disks[i].has_state;
+	return with && with < m->n_disks;
+}
+
 bool phx_fault_hides(const struct fault_machine *m)
 {
 	bool hides = false;

@@ -101,6 +101,13 @@ static void cluster(void)
 	assert_string_equal(acting ? acting->name : "", "n8");
 }
 
+/* A turn of the loop at which the table does not rest. */
+static int turn(void)
+{
+	b->rest_until_us = 0;
+	return directors_tick(b);
+}
+
 static uint64_t table_now(void)
 {
 	PHX_AUTO(phx_web_table_fini) struct phx_web_table t = {0};
@@ -114,22 +121,41 @@ static void all_directors_are_woken_when_the_table_changes_and_nobody_else(void 
 {
 	(void)state;
 	cluster();
-	directors_tick(b);
+	turn();
 	assert_woken("n8 n9 "); /* whatever they have: it is not known yet */
-	directors_tick(b);
+	turn();
 	assert_woken("");
 	/* an event that changes no table */
 	assert_int_equal(world_order(w, PHX_EV_drain, "n9", NULL), 0);
 	world_ready(w, "n3", true);
-	directors_tick(b);
+	turn();
 	assert_woken("");
 	struct phx_event ev = {.kind = PHX_EV_missing};
 	PHX_STR_SET(ev.node, "n2");
 	assert_int_equal(world_apply(w, &ev, NULL), 0);
-	directors_tick(b);
+	turn();
 	assert_non_null(strstr(fake_woken.data, "n8 "));
 	assert_null(strstr(fake_woken.data, "n1 "));
 	assert_null(strstr(fake_woken.data, "n2 "));
+}
+
+/* However many events there are, the table is looked at again after a rest, and then it is. */
+static void a_table_that_rests_is_looked_at_later(void **state)
+{
+	struct phx_event ev = {.kind = PHX_EV_missing};
+	(void)state;
+	cluster();
+	turn();
+	forget_woken();
+	assert_in_range(b->rest_until_us, 1, phx_clock_us() + REST_MOST_US);
+	b->rest_until_us = phx_clock_us() + 1000000000;
+	PHX_STR_SET(ev.node, "n2");
+	assert_int_equal(world_apply(w, &ev, NULL), 0);
+	assert_in_range(directors_tick(b), 1, WAKE_NEVER - 1);
+	assert_woken("");
+	turn();
+	assert_non_null(fake_woken.data);
+	assert_non_null(strstr(fake_woken.data, "n8 "));
 }
 
 /* The table is the same, but another one has it now. */
@@ -137,7 +163,7 @@ static void another_acting_director_is_told(void **state)
 {
 	(void)state;
 	cluster();
-	directors_tick(b);
+	turn();
 	forget_woken();
 	uint64_t before = table_now();
 	struct phx_event ev = {.kind = PHX_EV_missing};
@@ -145,7 +171,7 @@ static void another_acting_director_is_told(void **state)
 	assert_int_equal(world_apply(w, &ev, NULL), 0);
 	assert_string_equal(phx_director_acting(&w->s)->name, "n9");
 	assert_true(table_now() == before);
-	directors_tick(b);
+	turn();
 	assert_non_null(fake_woken.data);
 	assert_non_null(strstr(fake_woken.data, "n9 "));
 }
@@ -157,7 +183,7 @@ static const struct phx_step *leaves(int kind)
 {
 	assert_int_equal(world_assign_setup(w, "n1", "compute", PHX_SETUP_NOOP, PHX_WIPE_AUTO), 0);
 	world_run_to(w, "n1", kind);
-	directors_tick(b);
+	turn();
 	forget_woken();
 	fake_now_ms = w->now + 1000;
 	return phx_node_step(world_node(w, "n1"));
@@ -184,7 +210,7 @@ static void a_node_leaves_when_the_acting_director_has_the_table_without_it(void
 	const struct phx_step *step = leaves(PHX_STEP_divert);
 	says("n8", table_now(), NULL);
 	assert_int_equal(fake_wake_ms, 0); /* and the loop looks at once */
-	assert_int_equal(directors_tick(b), WAKE_NEVER);
+	assert_int_equal(turn(), WAKE_NEVER);
 	assert_int_equal(fake_events.n, 1);
 	assert_int_equal(fake_event(0)->kind, PHX_EV_balanced);
 	assert_string_equal(fake_event(0)->node, "n1");
@@ -199,15 +225,15 @@ static void no_other_word_lets_it_go(void **state)
 	cluster();
 	leaves(PHX_STEP_divert);
 	says("n8", table_now() + 1, NULL); /* the table of before */
-	directors_tick(b);
+	turn();
 	says("n9", table_now(), NULL); /* who does not act has no connections to end */
-	directors_tick(b);
+	turn();
 	says("n2", 0, NULL); /* is no director */
-	directors_tick(b);
+	turn();
 	fake_now_ms = w->now - 5000; /* it said so before the step began */
 	says("n8", table_now(), NULL);
 	fake_now_ms = w->now + 2000;
-	directors_tick(b);
+	turn();
 	assert_int_equal(fake_events.n, 0);
 	assert_int_equal(b->directors.n, 2);
 }
@@ -219,11 +245,11 @@ static void a_node_with_connections_stays_until_they_end(void **state)
 	leaves(PHX_STEP_settle);
 	says("n8", table_now(),
 	     "{\"address\":\"10.0.0.12\",\"active\":7},{\"address\":\"10.0.0.11\",\"active\":1}");
-	directors_tick(b);
+	turn();
 	assert_int_equal(fake_events.n, 0);
 	says("n8", table_now(),
 	     "{\"address\":\"10.0.0.12\",\"active\":7},{\"address\":\"10.0.0.11\",\"active\":0}");
-	directors_tick(b);
+	turn();
 	assert_int_equal(fake_events.n, 1);
 	assert_non_null(strstr(fake_event(0)->text, "n8 counts no connection to it"));
 }
@@ -235,13 +261,13 @@ static void the_acting_director_is_asked_again_for_who_waits(void **state)
 	cluster();
 	leaves(PHX_STEP_divert);
 	b->ask_ms = 0;
-	assert_int_equal(directors_tick(b), ASK_AGAIN_MS);
+	assert_int_equal(turn(), ASK_AGAIN_MS);
 	assert_woken("n8 ");
 	fake_now_ms += ASK_AGAIN_MS - 1;
-	assert_int_equal(directors_tick(b), 1);
+	assert_int_equal(turn(), 1);
 	assert_woken("");
 	fake_now_ms += 1;
-	assert_int_equal(directors_tick(b), ASK_AGAIN_MS);
+	assert_int_equal(turn(), ASK_AGAIN_MS);
 	assert_woken("n8 ");
 }
 
@@ -249,10 +275,10 @@ static void nobody_is_asked_where_nobody_waits(void **state)
 {
 	(void)state;
 	cluster();
-	directors_tick(b);
+	turn();
 	forget_woken();
 	says("n8", table_now(), NULL);
-	assert_int_equal(directors_tick(b), WAKE_NEVER);
+	assert_int_equal(turn(), WAKE_NEVER);
 	assert_woken("");
 	assert_int_equal(fake_events.n, 0);
 }
@@ -266,7 +292,7 @@ static void a_director_without_a_table_is_heard_too(void **state)
 	leaves(PHX_STEP_divert);
 	says("n8", table_now(), NULL);
 	says("n8", 0, NULL);
-	directors_tick(b);
+	turn();
 	assert_int_equal(fake_events.n, 0);
 }
 
@@ -302,22 +328,22 @@ static void the_mean_use_of_an_re_is_one_event_a_heartbeat(void **state)
 	fake_wake_ms = -1;
 	uses(instance(1), 400000);
 	assert_int_equal(fake_wake_ms, -1); /* it is asked for */
-	assert_int_equal(directors_tick(b), 2000);
+	assert_int_equal(turn(), 2000);
 	fake_now_ms += 1999;
-	assert_int_equal(directors_tick(b), 1);
+	assert_int_equal(turn(), 1);
 	assert_int_equal(fake_events.n, 0);
 	fake_now_ms += 1;
-	assert_int_equal(directors_tick(b), WAKE_NEVER);
+	assert_int_equal(turn(), WAKE_NEVER);
 	assert_int_equal(fake_events.n, 1);
 	assert_int_equal(fake_event(0)->kind, PHX_EV_re_use);
 	assert_string_equal(fake_event(0)->re, "shop");
 	assert_int_equal(fake_event(0)->re_use.use_ppm, 300000);
 	/* each sample counts once */
 	fake_now_ms += 10000;
-	assert_int_equal(directors_tick(b), WAKE_NEVER);
+	assert_int_equal(turn(), WAKE_NEVER);
 	uses(instance(0), 100000);
 	fake_now_ms += 2000;
-	directors_tick(b);
+	turn();
 	assert_int_equal(fake_events.n, 2);
 	assert_int_equal(fake_event(1)->re_use.use_ppm, 100000);
 }
@@ -330,7 +356,7 @@ static void a_use_beyond_all_is_all(void **state)
 	uses(instance(0), INT64_MAX);
 	uses(instance(1), 0);
 	fake_now_ms += 2000;
-	directors_tick(b);
+	turn();
 	assert_int_equal(fake_event(0)->re_use.use_ppm, USE_MAX_PPM / 2);
 }
 
@@ -348,7 +374,7 @@ static void a_use_counts_only_for_an_instance_of_a_web_re(void **state)
 	d.cfg.measure_web_use = false;
 	uses(instance(0), 500000);
 	fake_now_ms += 10000;
-	assert_int_equal(directors_tick(b), WAKE_NEVER);
+	assert_int_equal(turn(), WAKE_NEVER);
 	assert_int_equal(fake_events.n, 0);
 }
 
@@ -357,6 +383,7 @@ int main(void)
 #define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 	const struct CMUnitTest tests[] = {
 		TEST(all_directors_are_woken_when_the_table_changes_and_nobody_else),
+		TEST(a_table_that_rests_is_looked_at_later),
 		TEST(another_acting_director_is_told),
 		TEST(a_node_leaves_when_the_acting_director_has_the_table_without_it),
 		TEST(no_other_word_lets_it_go),
