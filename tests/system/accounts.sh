@@ -112,7 +112,7 @@ who_is_struck_out_finishes() {
 	until_true 20 grep -q '^alice:.*:/bin/bash$' "$WORK/$HERS/etc/passwd" || return 1
 	on "$HERS" bob && job_is "$id" .state running || return 1
 	touch "$WORK/shared/enough"
-	until_true 20 job_is "$id" .state done && until_true 20 not_on "$HERS" bob && [ ! -e "$WORK/$HERS/scratch/hers/bob" ]
+	until_true 20 job_is "$id" .state done && until_true 20 not_on "$HERS" bob && until_true 20 test ! -e "$WORK/$HERS/scratch/hers/bob"
 }
 
 # Half a file of names, as of a name service that is away: nobody loses anything by it.
