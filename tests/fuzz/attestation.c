@@ -89,11 +89,14 @@ static void signed_by_the_node(struct phx_attestation *a)
 	if (phx_name_valid(a->node))
 		fuzz_never(phx_cert_issue(site, node_csr, PHX_CERT_NODE, a->node, 30, &cert, NULL) <
 			   0);
+	const char *node_cert = cert ? fuzz_file("node.pem", cert, strlen(cert)) : NULL;
 	PHX_LIST_EACH(struct phx_attested_disk, d, &a->disks) {
 		fuzz_never(phx_statement_sign(&d->said, node_key, &seal, NULL) < 0);
 		PHX_STR_SET(d->key, seal.key);
 		PHX_STR_SET(d->signature, seal.signature);
-		PHX_STR_SET(d->cert, cert ? cert : "");
+		if (cert)
+			fuzz_never(phx_seal_certify(node_cert, &seal, NULL) < 0);
+		PHX_STR_SET(d->cert, seal.cert);
 		fuzz_never(phx_statement_verify(&d->said, d->key, d->signature, d->signer, NULL) <
 			   0);
 	}
