@@ -19,11 +19,6 @@ enum {
 	WAIT_MS = 300 * 1000, /* how long a node without BMC may take to come back by itself */
 };
 
-static const struct phx_step_info *info_of(const struct phx_step *s)
-{
-	return phx_step_info((enum phx_step_kind)s->kind);
-}
-
 static void drop_plan(struct phx_node *n)
 {
 	/* the steps stay to be read; a plan whose cursor is at its end is idle */

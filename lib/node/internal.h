@@ -120,6 +120,12 @@ struct phx_step *phx_steps_insert(struct phx_apply *a, struct phx_node *n, uint3
 bool phx_erase_instead(struct phx_apply *a, struct phx_node *n, struct phx_step *failed,
 		       const char *why);
 
+/** The row of a step. */
+static inline const struct phx_step_info *info_of(const struct phx_step *s)
+{
+	return phx_step_info((enum phx_step_kind)s->kind);
+}
+
 /* way_out.c: how a plan leaves the system that its node runs */
 /** The step of the plan that ends what runs on the machine, by a power cycle; NULL: there is none,
  * or a step before it has to be believed. A kexec is one between two owners: a power cycle may

@@ -202,7 +202,7 @@ int phx_apply_missing(struct phx_apply *a, const struct phx_event_none *p)
 	phx_jobs_silent(a, n);
 	struct phx_step *step = phx_node_step(n);
 	if (step && step->status == PHX_STEP_ISSUED) {
-		const struct phx_step_info *info = phx_step_info((enum phx_step_kind)step->kind);
+		const struct phx_step_info *info = info_of(step);
 		bool leaves = step->kind == PHX_STEP_kexec || step->kind == PHX_STEP_enter;
 		/* an owner who does not want to go could come and go for ever */
 		bool goes = info->on_fail == PHX_ON_FAIL_CUT && phx_cut_follows(a->s, n);

@@ -7,11 +7,6 @@
 #include <errno.h>
 #include <string.h>
 
-static const struct phx_step_info *info_of(const struct phx_step *s)
-{
-	return phx_step_info((enum phx_step_kind)s->kind);
-}
-
 static bool is_current(const struct phx_event_answer *p, const struct phx_node *n,
 		       const struct phx_step *step)
 {

@@ -12,11 +12,6 @@
 
 #include <stdio.h>
 
-static const struct phx_step_info *info_of(const struct phx_step *s)
-{
-	return phx_step_info((enum phx_step_kind)s->kind);
-}
-
 void phx_step_cut(struct phx_apply *a, struct phx_step *step)
 {
 	*step = (struct phx_step){.id = ++a->s->last_step_id,

@@ -7,11 +7,6 @@
 
 enum { MARGIN_S = 120 }; /* for a step beyond the grace times that were promised */
 
-static const struct phx_step_info *info_of(const struct phx_step *s)
-{
-	return phx_step_info((enum phx_step_kind)s->kind);
-}
-
 /* Must somebody believe the agent in its system that the step is done? */
 static bool needs_agent(const struct phx_step_info *info)
 {
