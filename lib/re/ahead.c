@@ -31,8 +31,7 @@ static const struct phx_re *holder(const struct phx_state *s, const struct phx_n
 /* The partner of the RE `at`, if the partner has a demand, which may come suddenly. */
 static const struct phx_re *partner(const struct phx_state *s, const struct phx_re *at)
 {
-	const struct phx_re *re =
-		phx_state_re_numbered(s, phx_ledger_partner(s->ledger, (int)at->number));
+	const struct phx_re *re = phx_re_partner(s, at);
 	return re && phx_re_kind(&re->agreement)->has_demand && allows(s, re) ? re : NULL;
 }
 

@@ -129,7 +129,6 @@ static int check_name_free(const struct phx_state *s, const char *name, struct p
 
 static int add_re(struct phx_apply *a, const struct phx_agreement *g, struct phx_re **ret)
 {
-	phx_named_changed(a->s);
 	struct phx_re *re = phx_grow(a, &a->s->res, sizeof(*re));
 	if (!re)
 		return -ENOMEM;

@@ -20,6 +20,12 @@ void phx_choose(struct phx_apply *a, const struct phx_re *from, const struct phx
 /** Tells the ledger how many nodes are marked: of which RE or the free pool, and for which RE. */
 void phx_choose_tell(struct phx_apply *a);
 
+/** The active RE that `re` shares its nodes with; NULL: none. */
+static inline struct phx_re *phx_re_partner(const struct phx_state *s, const struct phx_re *re)
+{
+	return phx_state_re_numbered(s, phx_ledger_partner(s->ledger, (int)re->number));
+}
+
 /* life.c */
 /** Writes the state of an RE, which nothing else does. `state` is what phx_re_life_apply() gave. */
 void phx_re_become(struct phx_apply *a, struct phx_re *re, enum phx_re_state state);

@@ -18,8 +18,7 @@ void phx_re_become(struct phx_apply *a, struct phx_re *re, enum phx_re_state sta
 /* 000 4.3 step 5: the partner is found by name, or is the first RE that allows sharing. */
 static void tell_pair(struct phx_apply *a, const struct phx_re *re)
 {
-	const struct phx_re *other =
-		phx_state_re_numbered(a->s, phx_ledger_partner(a->s->ledger, (int)re->number));
+	const struct phx_re *other = phx_re_partner(a->s, re);
 	if (!other)
 		return;
 	bool named = re->agreement.partner[0] || other->agreement.partner[0];

@@ -94,8 +94,7 @@ static int add_of_pair(const struct phx_state *s, const struct phx_node *n, stru
 	const struct phx_re *at = phx_state_re(s, n->allocated_to);
 	if (!at || !at->active)
 		return 0;
-	const struct phx_re *partner =
-		phx_state_re_numbered(s, phx_ledger_partner(s->ledger, (int)at->number));
+	const struct phx_re *partner = phx_re_partner(s, at);
 	const struct phx_re *first = partner && partner < at ? partner : at,
 			    *second = first == at ? partner : at;
 	int r = add_of(s, n, first, ret);
