@@ -339,10 +339,8 @@ static void clean(struct phx_wipe_result *w)
 {
 	for (size_t i = 0; i < phx_wipe_result_record.n_fields; i++) {
 		const struct phx_field *f = &phx_wipe_result_record.fields[i];
-		char *text = (char *)w + f->offset;
-		for (; f->type == PHX_F_STR && *text; text++)
-			if ((unsigned char)*text < 0x20 || *text == 0x7f)
-				*text = ' ';
+		if (f->type == PHX_F_STR)
+			parse_clean((char *)w + f->offset);
 	}
 }
 

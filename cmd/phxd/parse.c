@@ -16,6 +16,11 @@ static bool refuse(struct phx_http_request *q, const char *key, const char *why)
 	return false;
 }
 
+static bool is_control(char c)
+{
+	return (unsigned char)c < 0x20 || c == 0x7f;
+}
+
 bool parse_text(struct phx_http_request *q, const json_t *j, const char *key, char *dst,
 		size_t dst_size)
 {
@@ -26,7 +31,7 @@ bool parse_text(struct phx_http_request *q, const json_t *j, const char *key, ch
 	const char *text = json_string_value(v);
 	/* texts are shown on terminals and written into lines, so no control characters */
 	for (const char *p = text; p && *p; p++)
-		if ((unsigned char)*p < 0x20 || *p == 0x7f)
+		if (is_control(*p))
 			return refuse(q, key, "must not hold control characters");
 	if (text && phx_str_copy(dst, dst_size, text) == 0)
 		return true;
@@ -34,12 +39,17 @@ bool parse_text(struct phx_http_request *q, const json_t *j, const char *key, ch
 	return refuse(q, key, why);
 }
 
+void parse_clean(char *text)
+{
+	for (char *p = text; *p; p++)
+		if (is_control(*p))
+			*p = ' ';
+}
+
 void parse_words(char *dst, size_t dst_size, const char *src)
 {
 	snprintf(dst, dst_size, "%s", src);
-	for (char *p = dst; *p; p++)
-		if ((unsigned char)*p < 0x20 || *p == 0x7f)
-			*p = ' ';
+	parse_clean(dst);
 }
 
 bool parse_bool(struct phx_http_request *q, const json_t *j, const char *key, bool *ret)

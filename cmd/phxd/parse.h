@@ -13,6 +13,8 @@ bool parse_text(struct phx_http_request *q, const json_t *j, const char *key, ch
 /** Copies an agent's text that people will read, cut to fit, without line breaks or terminal
  * escapes. */
 void parse_words(char *dst, size_t dst_size, const char *src);
+/** The same of a text in its place: control characters become spaces. */
+void parse_clean(char *text);
 /** true or false; false if absent. */
 bool parse_bool(struct phx_http_request *q, const json_t *j, const char *key, bool *ret);
 /** A whole number from min to max; left as it is if absent. */
