@@ -16,20 +16,23 @@
 
 static const struct phx_state *fake_state;
 static int64_t fake_now_ms;
-static pthread_mutex_t fake_lock = PTHREAD_ERRORCHECK_MUTEX_INITIALIZER_NP;
+static pthread_mutex_t fake_engine_lock = PTHREAD_ERRORCHECK_MUTEX_INITIALIZER_NP;
+static _Thread_local bool fake_engine_held; /* by this thread */
 
 const struct phx_state *engine_lock(struct engine *e)
 {
 	(void)e;
-	if (pthread_mutex_lock(&fake_lock) != 0)
+	if (pthread_mutex_lock(&fake_engine_lock) != 0)
 		fail_msg("the engine is locked by this thread already");
+	fake_engine_held = true;
 	return fake_state;
 }
 
 void engine_unlock(struct engine *e)
 {
 	(void)e;
-	if (pthread_mutex_unlock(&fake_lock) != 0)
+	fake_engine_held = false;
+	if (pthread_mutex_unlock(&fake_engine_lock) != 0)
 		fail_msg("the engine was not locked by this thread");
 }
 
@@ -42,8 +45,8 @@ int64_t engine_now(struct engine *e)
 /* Nobody has kept the lock. */
 static inline void fake_engine_is_free(void)
 {
-	assert_int_equal(pthread_mutex_trylock(&fake_lock), 0);
-	assert_int_equal(pthread_mutex_unlock(&fake_lock), 0);
+	assert_int_equal(pthread_mutex_trylock(&fake_engine_lock), 0);
+	assert_int_equal(pthread_mutex_unlock(&fake_engine_lock), 0);
 }
 
 #endif

@@ -1,13 +1,13 @@
 /* A journal in a directory of its own, for tests of parts of phxd that read one beside the engine:
  * real, but for the engine that would write it. */
-#ifndef TESTS_PHXD_FAKE_JOURNAL_H
-#define TESTS_PHXD_FAKE_JOURNAL_H
+#ifndef TESTS_FAKE_JOURNAL_H
+#define TESTS_FAKE_JOURNAL_H
 
 #include <sqlite3.h>
 
 #include "base/file.h"
 #include "fake/append_one.h"
-#include "unit/phxd/fake_engine.h"
+#include "fake/submitted.h"
 
 static char fake_dir[64], fake_journal[96];
 static int64_t fake_journal_ms; /* when it began */

@@ -32,9 +32,8 @@ struct phx_http_request {
 	const char *body;      /* NULL: none */
 	const char *body_path; /* of an upload */
 	uint64_t announced;
-	bool busy;       /* as much is under way as may be */
-	int hang_up;     /* what is readable when its client hangs up; 0: he never does */
-	sem_t *answered; /* is told, if there is one */
+	bool busy;   /* as much is under way as may be */
+	int hang_up; /* whose other end is closed when its client hangs up; 0: he never does */
 	/* the answer */
 	int code; /* 0: none yet; that of an error; or a status */
 	bool held;
@@ -44,9 +43,17 @@ struct phx_http_request {
 	const struct phx_http_page *page;
 };
 
+static sem_t fake_answered; /* is posted with each answer */
+
+static inline void fake_requests_begin(void)
+{
+	sem_init(&fake_answered, 0, 0);
+}
+
 static inline void fake_request_fini(struct phx_http_request *q)
 {
 	json_decref(q->json);
+	*q = (struct phx_http_request){0};
 }
 #define FAKE_REQUEST PHX_AUTO(fake_request_fini) struct phx_http_request
 
@@ -60,11 +67,18 @@ static inline const char *fake_word_of(const struct fake_word *words, const char
 
 static inline void fake_answer_with(struct phx_http_request *q, int code, const char *text)
 {
-	assert_int_equal(q->code, 0);
+	if (q->code)
+		fail_msg("answered twice: %d, then %d", q->code, code);
 	snprintf(q->text, sizeof(q->text), "%s", text);
 	q->code = code;
-	if (q->answered)
-		sem_post(q->answered);
+	sem_post(&fake_answered);
+}
+
+/* Until one more request is answered, whichever; the test began with fake_requests_begin(). */
+static inline void fake_await(void)
+{
+	while (sem_wait(&fake_answered) < 0)
+		;
 }
 
 /* ---- what is asked of it ---- */
@@ -108,7 +122,12 @@ bool phx_http_claim(struct phx_http_request *q, enum phx_http_claim what, unsign
 }
 void phx_http_suspend(struct phx_http_request *q)
 {
+	assert_int_equal(q->code, 0);
 	q->held = true;
+}
+void phx_http_drop_body(struct phx_http_request *q)
+{
+	q->body = NULL;
 }
 bool phx_http_gone(const struct phx_http_request *q)
 {
@@ -117,7 +136,7 @@ bool phx_http_gone(const struct phx_http_request *q)
 }
 struct pollfd phx_http_hang_up(const struct phx_http_request *q)
 {
-	return (struct pollfd){.fd = q->hang_up ? q->hang_up : -1, .events = POLLIN};
+	return (struct pollfd){.fd = q->hang_up ? q->hang_up : -1, .events = POLLRDHUP};
 }
 
 /* ---- answers ---- */

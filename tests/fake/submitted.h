@@ -1,17 +1,12 @@
-/* The engine for tests of parts of phxd: a state and a journal that the test has made, a clock that
- * the test sets; events and notices are kept instead of applied. */
-#ifndef TESTS_PHXD_FAKE_ENGINE_H
-#define TESTS_PHXD_FAKE_ENGINE_H
+/* What is submitted to the fake engine, and its notices: kept instead of applied; with a journal
+ * and a clock that the test sets. */
+#ifndef TESTS_FAKE_SUBMITTED_H
+#define TESTS_FAKE_SUBMITTED_H
 
-#include <pthread.h>
-
+#include "fake/engine.h"
 #include "phxd/daemon.h"
 
-static const struct phx_state *fake_state;
 static struct phx_store *fake_store;
-static int64_t fake_now_ms;
-static pthread_mutex_t fake_engine_lock = PTHREAD_MUTEX_INITIALIZER;
-static _Thread_local bool fake_engine_held; /* by this thread */
 
 static int fake_submit_result;      /* of each event */
 static bool fake_changed;           /* what came of it */
@@ -38,33 +33,10 @@ static inline const struct phx_event *fake_event(uint32_t i)
 	return PHX_LIST_AT(&fake_events, struct phx_event, i);
 }
 
-const struct phx_state *engine_lock(struct engine *e)
-{
-	(void)e;
-	assert_false(fake_engine_held);
-	pthread_mutex_lock(&fake_engine_lock);
-	fake_engine_held = true;
-	return fake_state;
-}
-
-void engine_unlock(struct engine *e)
-{
-	(void)e;
-	assert_true(fake_engine_held);
-	fake_engine_held = false;
-	pthread_mutex_unlock(&fake_engine_lock);
-}
-
 struct phx_store *engine_store(struct engine *e)
 {
 	(void)e;
 	return fake_store;
-}
-
-int64_t engine_now(struct engine *e)
-{
-	(void)e;
-	return fake_now_ms;
 }
 
 void engine_notice(struct engine *e, const char *re, const char *text)

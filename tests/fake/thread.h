@@ -1,8 +1,8 @@
 /* Threads that a part of phxd would start, and does not: include it, then the part, then undefine
  * both names. What the thread would do the test does; where the part waits for its end it does the
  * last of it. */
-#ifndef TESTS_PHXD_FAKE_THREAD_H
-#define TESTS_PHXD_FAKE_THREAD_H
+#ifndef TESTS_FAKE_THREAD_H
+#define TESTS_FAKE_THREAD_H
 
 #include <errno.h>
 #include <pthread.h>

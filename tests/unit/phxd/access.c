@@ -3,7 +3,7 @@
  * events are kept instead of applied; root and nobody are users of every machine. */
 #include "unit/core/world.h"
 
-#include "unit/phxd/fake_request.h"
+#include "fake/request.h"
 
 #include <grp.h>
 
@@ -11,7 +11,7 @@
 #include "phxd/identity.c"
 #include "phxd/parse.c"
 #include "phxd/people.c"
-#include "unit/phxd/fake_engine.h"
+#include "fake/submitted.h"
 
 #define NOBODYS "phx-no-such-user"
 
@@ -91,8 +91,8 @@ static void a_grant_says_whose_it_is_and_of_whom(void **state)
 	fake_changed = true;
 	struct phx_http_request q = ordered("{\"identity\":\"nobody\",\"role\":\"operator\"}");
 	assert_int_equal(q.code, 200);
-	assert_string_equal(phx_json_str(q.answer, "identity", ""), "unix:nobody");
-	assert_true(phx_json_bool(q.answer, "changed", false));
+	assert_string_equal(phx_json_str(q.json, "identity", ""), "unix:nobody");
+	assert_true(phx_json_bool(q.json, "changed", false));
 	assert_int_equal(fake_events.n, 1);
 	const struct phx_event *ev = fake_event(0);
 	assert_int_equal(ev->kind, PHX_EV_access);
@@ -108,7 +108,7 @@ static void whoever_is_held_is_looked_at_again_when_it_changed_something(void **
 {
 	(void)state;
 	struct phx_http_request same = ordered("{\"identity\":\"nobody\",\"role\":\"operator\"}");
-	assert_false(phx_json_bool(same.answer, "changed", true));
+	assert_false(phx_json_bool(same.json, "changed", true));
 	assert_looked("");
 	assert_int_equal(d.rights, 0);
 	fake_changed = true;
@@ -208,7 +208,7 @@ static void each_way_to_a_role_is_shown(void **state)
 	grants("cert:campus", PHX_WHO_PROVIDER, "");
 	grants("cert:campus", PHX_WHO_PROVIDER, "nobody");
 	api_access(&q, &d);
-	const json_t *rows = json_object_get(q.answer, "access");
+	const json_t *rows = json_object_get(q.json, "access");
 	assert_true(has_way(rows, "unix:root", "admin", "root"));
 	assert_true(has_way(rows, "unix:root", "operator", "group"));
 	assert_true(has_way(rows, "cert:campus", "provider", "grant"));
@@ -229,7 +229,7 @@ static bool has_role(const struct phx_http_request *q, const char *role)
 {
 	size_t i;
 	json_t *name;
-	json_array_foreach(json_object_get(q->answer, "roles"), i, name) {
+	json_array_foreach(json_object_get(q->json, "roles"), i, name) {
 		if (!strcmp(json_string_value(name), role))
 			return true;
 	}
@@ -252,16 +252,16 @@ static void people_learn_which_roles_they_have_and_why(void **state)
 				q = who((struct phx_http_peer){
 					.via = PHX_HTTP_UNIX, .uid = uid_of_nobody(), .gid = 1});
 	assert_true(has_role(&root, "admin"));
-	assert_true(has_way(json_object_get(root.answer, "ways"), "unix:root", "admin", "root"));
-	assert_string_equal(phx_json_str(q.answer, "identity", ""), "unix:nobody");
+	assert_true(has_way(json_object_get(root.json, "ways"), "unix:root", "admin", "root"));
+	assert_string_equal(phx_json_str(q.json, "identity", ""), "unix:nobody");
 	assert_true(has_role(&q, "user"));
 	assert_true(has_role(&q, "auditor"));
 	assert_false(has_role(&q, "admin"));
 	assert_false(has_role(&q, "operator"));
-	const json_t *ways = json_object_get(q.answer, "ways");
+	const json_t *ways = json_object_get(q.json, "ways");
 	assert_int_equal(json_array_size(ways), 1); /* and not those of others */
 	assert_true(has_way(ways, "unix:nobody", "auditor", "grant"));
-	const json_t *rights = json_object_get(q.answer, "rights");
+	const json_t *rights = json_object_get(q.json, "rights");
 	assert_string_equal(phx_json_str(rights, "journal", ""), "all");
 	assert_string_equal(phx_json_str(rights, "nodes", ""), "-");
 	fake_request_fini(&root);
@@ -275,9 +275,9 @@ static void who_has_no_name_has_no_roles(void **state)
 	struct phx_http_peer peer = {.via = PHX_HTTP_TLS, .uid = (uid_t)-1};
 	PHX_STR_SET(peer.address, "10.0.0.9");
 	struct phx_http_request q = who(peer);
-	assert_int_equal(json_array_size(json_object_get(q.answer, "roles")), 0);
-	assert_int_equal(json_array_size(json_object_get(q.answer, "ways")), 0);
-	assert_string_equal(phx_json_str(q.answer, "by", ""), "10.0.0.9");
+	assert_int_equal(json_array_size(json_object_get(q.json, "roles")), 0);
+	assert_int_equal(json_array_size(json_object_get(q.json, "ways")), 0);
+	assert_string_equal(phx_json_str(q.json, "by", ""), "10.0.0.9");
 	fake_request_fini(&q);
 }
 

@@ -6,11 +6,11 @@
 
 #include <sys/syscall.h>
 
-#include "unit/phxd/fake_thread.h"
+#include "fake/thread.h"
 #include "phxd/accounts.c" /* a part of a program, not of the library */
 #undef pthread_create
 #undef pthread_join
-#include "unit/phxd/fake_engine.h"
+#include "fake/submitted.h"
 
 static struct daemon d;
 static struct accounts *a;

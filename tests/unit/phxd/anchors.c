@@ -2,14 +2,14 @@
  * when it does not get there, and from which one a daemon goes on. The journal, the key and the
  * head's own file are real; other places are fakes, and what the thread would do the test does.
  * */
-#include "unit/phxd/fake_request.h"
+#include "fake/request.h"
 
-#include "unit/phxd/fake_thread.h"
+#include "fake/thread.h"
 #include "phxd/anchors.c" /* a part of a program, not of the library */
 #undef pthread_create
 #undef pthread_join
 #include "fake/key_signer.h"
-#include "unit/phxd/fake_journal.h"
+#include "fake/journal.h"
 
 static struct daemon d;
 static struct anchors *a;
@@ -391,18 +391,18 @@ static void people_are_shown_what_is_kept_and_how_much_of_it_is_damaged(void **s
 	(void)state;
 	struct phx_http_request none = asked();
 	assert_int_equal(none.code, 200);
-	assert_int_equal(json_array_size(json_object_get(none.answer, "anchors")), 0);
+	assert_int_equal(json_array_size(json_object_get(none.json, "anchors")), 0);
 	commits();
 	make(a);
 	append("this is none\n");
 	commits();
 	make(a);
 	struct phx_http_request q = asked();
-	const json_t *list = json_object_get(q.answer, "anchors");
+	const json_t *list = json_object_get(q.json, "anchors");
 	assert_int_equal(json_array_size(list), 2);
 	assert_int_equal(phx_json_int(json_array_get(list, 1), "seq", 0), 2);
 	assert_string_equal(phx_json_str(json_array_get(list, 1), "line", ""), a->last);
-	assert_int_equal(phx_json_int(q.answer, "bad", -1), 1);
+	assert_int_equal(phx_json_int(q.json, "bad", -1), 1);
 	fake_request_fini(&none);
 	fake_request_fini(&q);
 }

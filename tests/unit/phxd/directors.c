@@ -6,7 +6,7 @@
 #include "state/index.h"
 
 #include "phxd/directors.c" /* a part of a program, not of the library */
-#include "unit/phxd/fake_engine.h"
+#include "fake/submitted.h"
 
 static struct daemon d;
 static struct directors *b;

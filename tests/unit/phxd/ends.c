@@ -3,7 +3,7 @@
 #include "unit/core/pair.h"
 
 #include "phxd/ends.c" /* a part of a program, not of the library */
-#include "unit/phxd/fake_engine.h"
+#include "fake/submitted.h"
 
 static struct daemon d;
 static json_t *fake_sessions;

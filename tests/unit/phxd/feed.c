@@ -3,12 +3,12 @@
  * thread stands still between two turns, so that what it does in one is seen. */
 #include "unit/core/world.h"
 
-#include "unit/phxd/fake_request.h"
+#include "fake/request.h"
 
 #include <sys/syscall.h>
 
 #include "phxd/feed.c" /* a part of a program, not of the library */
-#include "unit/phxd/fake_journal.h"
+#include "fake/journal.h"
 
 enum { READERS_MAX = 4, FRAMES_MAX = 16, ROOT = 0, ALICE = 1000 };
 
@@ -421,7 +421,7 @@ static void who_loses_the_right_is_ended_at_once(void **state)
 
 static void whoever_has_too_many_does_not_join(void **state)
 {
-	struct phx_http_request q = {.no_room = true};
+	struct phx_http_request q = {.busy = true};
 	(void)state;
 	api_feed(&q, &d);
 	assert_int_equal(q.code, 429);

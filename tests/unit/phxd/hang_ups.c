@@ -1,5 +1,5 @@
 /* Waiting for news and for clients that hang up (cmd/phxd/hang_ups.c), with real sockets. */
-#include "unit/phxd/fake_request.h"
+#include "fake/request.h"
 
 #include <sys/socket.h>
 

@@ -12,7 +12,6 @@
 enum { LONG_MS = HOLD_MAX_S * 1000 };
 
 static struct daemon d;
-static sem_t answered;
 static _Atomic int scope; /* that of whoever asks */
 
 enum phx_scope person_scope(struct daemon *of, const struct phx_http_peer *peer,
@@ -63,25 +62,21 @@ static int setup(void **state)
 	fake_state = &s;
 	scope = PHX_SCOPE_ALL;
 	d = (struct daemon){.cfg.polls_per_user = 1};
-	return sem_init(&answered, 0, 0) || holds_new(&d, &d.holds);
+	fake_requests_begin();
+	return holds_new(&d, &d.holds);
 }
 
 static int teardown(void **state)
 {
 	(void)state;
 	holds_free(d.holds);
-	return sem_destroy(&answered);
+	return 0;
 }
 
 static void hold(struct phx_http_request *q, const char *seq, int64_t wait_ms)
 {
-	*q = (struct phx_http_request){.params = {seq}, .answered = &answered};
+	*q = (struct phx_http_request){.params = {seq}};
 	holds_take(d.holds, q, &wish, wait_ms);
-}
-
-static void one_is_answered(void)
-{
-	assert_int_equal(sem_wait(&answered), 0);
 }
 
 /* All that wait have been looked at since: one that waits for nothing was answered. */
@@ -89,7 +84,7 @@ static void all_are_looked_at(void)
 {
 	FAKE_REQUEST q;
 	hold(&q, "0", LONG_MS);
-	one_is_answered();
+	fake_await();
 	assert_int_equal(q.code, 200);
 }
 
@@ -113,7 +108,7 @@ static void who_waits_is_answered_when_it_is_so(void **state)
 	all_are_looked_at();
 	assert_int_equal(q.code, 0);
 	comes_to(7);
-	one_is_answered();
+	fake_await();
 	assert_int_equal(q.code, 200);
 }
 
@@ -125,13 +120,13 @@ static void each_waits_for_himself(void **state)
 	hold(&q[1], "7", LONG_MS);
 	hold(&q[2], "8", LONG_MS);
 	comes_to(8);
-	one_is_answered();
-	one_is_answered();
+	fake_await();
+	fake_await();
 	assert_int_equal(q[0].code, 0);
 	assert_int_equal(q[1].code, 200);
 	assert_int_equal(q[2].code, 200);
 	comes_to(9);
-	one_is_answered();
+	fake_await();
 	for (int i = 0; i < 3; i++)
 		fake_request_fini(&q[i]);
 }
@@ -142,14 +137,14 @@ static void who_has_waited_long_enough_is_answered_as_it_is(void **state)
 	FAKE_REQUEST q;
 	(void)state;
 	hold(&q, "9", 0);
-	one_is_answered();
+	fake_await();
 	assert_int_equal(q.code, 200);
 }
 
 static void who_hangs_up_waits_no_longer(void **state)
 {
 	int ends[2];
-	FAKE_REQUEST q = {.params = {"9"}, .answered = &answered};
+	FAKE_REQUEST q = {.params = {"9"}};
 	(void)state;
 	assert_int_equal(pipe(ends), 0);
 	q.hang_up = ends[0];
@@ -157,7 +152,7 @@ static void who_hangs_up_waits_no_longer(void **state)
 	all_are_looked_at();
 	assert_int_equal(q.code, 0);
 	close(ends[1]);
-	one_is_answered();
+	fake_await();
 	assert_int_equal(q.code, -EAGAIN); /* and nothing was made for nobody */
 	assert_null(q.json);
 	close(ends[0]);
@@ -179,7 +174,7 @@ static void who_loses_the_right_is_refused_at_once(void **state)
 	hold(&q, "9", LONG_MS);
 	all_are_looked_at();
 	becomes(PHX_SCOPE_NONE);
-	one_is_answered();
+	fake_await();
 	assert_int_equal(q.code, -EPERM);
 	assert_null(q.json);
 }
@@ -192,7 +187,7 @@ static void who_loses_a_part_of_it_is_answered_at_once(void **state)
 	hold(&q, "9", LONG_MS);
 	all_are_looked_at();
 	becomes(PHX_SCOPE_OWN);
-	one_is_answered();
+	fake_await();
 	assert_int_equal(q.code, 200);
 }
 
@@ -209,7 +204,7 @@ static void who_keeps_the_right_or_gains_one_waits_on(void **state)
 	all_are_looked_at();
 	assert_int_equal(q.code, 0);
 	comes_to(9);
-	one_is_answered();
+	fake_await();
 	assert_int_equal(q.code, 200);
 }
 
@@ -217,10 +212,10 @@ static void who_keeps_the_right_or_gains_one_waits_on(void **state)
 
 static void who_waits_for_enough_already_is_not_held(void **state)
 {
-	FAKE_REQUEST q = {.params = {"9"}, .busy = true, .answered = &answered};
+	FAKE_REQUEST q = {.params = {"9"}, .busy = true};
 	(void)state;
 	holds_take(d.holds, &q, &wish, LONG_MS);
-	one_is_answered();
+	fake_await();
 	assert_int_equal(q.code, FAKE_LATER);
 	assert_false(q.held);
 }

@@ -3,7 +3,7 @@
 #include "unit/core/world.h"
 
 #include "phxd/identity.c" /* a part of a program, not of the library */
-#include "unit/phxd/fake_engine.h"
+#include "fake/submitted.h"
 
 #define NOBODYS "phx-no-such-user"
 

@@ -13,7 +13,7 @@
 #include "base/file.h"
 #include "phxd/apart.c" /* parts of a program, not of the library */
 #include "phxd/keys.c"
-#include "unit/phxd/fake_engine.h"
+#include "fake/submitted.h"
 
 static struct daemon d;
 static struct keys *k;

@@ -4,7 +4,7 @@
 #include "unit/core/pair.h"
 
 #include "phxd/orders.c" /* a part of a program, not of the library */
-#include "unit/phxd/fake_engine.h"
+#include "fake/submitted.h"
 
 static struct daemon d;
 static struct world *w;

@@ -1,12 +1,12 @@
 /* Signing in with a password (cmd/phxd/passwords.c): who is let in, what each other answer of PAM
  * says to whom, who must wait, and what becomes of those for whom there is no room. The threads and
  * the counts of attempts are real; PAM is a fake whose answer is the password. */
-#include "unit/phxd/fake_request.h"
+#include "fake/request.h"
 
 #include <sys/socket.h>
 
 #include "phxd/passwords.c" /* a part of a program, not of the library */
-#include "unit/phxd/fake_engine.h"
+#include "fake/submitted.h"
 
 static struct daemon d;
 static struct passwords *p;
@@ -101,7 +101,7 @@ static struct phx_http_request tried(const char *name, const char *password)
 	struct phx_http_request q = {0};
 	knocks(&q, name, "10.0.0.9", password);
 	fake_await();
-	assert_int_equal(q.suspended, q.code != 429);
+	assert_int_equal(q.held, q.code != 429);
 	return q;
 }
 
@@ -199,7 +199,7 @@ static void where_pam_is_off_nobody_is_asked(void **state)
 	passwords_take(none, &q, "root", "right");
 	assert_int_equal(q.code, -EACCES);
 	assert_non_null(strstr(q.text, "portal_pam"));
-	assert_false(q.suspended);
+	assert_false(q.held);
 	passwords_free(none);
 }
 

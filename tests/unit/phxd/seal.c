@@ -2,7 +2,7 @@
  * which erase; what is about another one, or was made by another key, is nobody's. Keys, statements
  * and quotes are real. */
 #include <errno.h>
-#include "unit/phxd/fake_request.h"
+#include "fake/request.h"
 
 #include "base/file.h"
 #include "fake/tpm.h"

@@ -8,7 +8,7 @@
 #include <cmocka.h>
 
 #include "phxd/seldom.c" /* a part of a program, not of the library */
-#include "unit/phxd/fake_engine.h"
+#include "fake/submitted.h"
 
 static struct daemon d;
 static struct seldom *s;

@@ -9,7 +9,7 @@
 #undef add_task
 
 #include "phxd/tasks.c" /* a part of a program, not of the library */
-#include "unit/phxd/fake_engine.h"
+#include "fake/submitted.h"
 
 static const char digest[] = "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef";
 

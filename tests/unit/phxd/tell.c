@@ -4,7 +4,7 @@
 
 #include "journal/journal.h"
 #include "phxd/tell.c" /* a part of a program, not of the library */
-#include "unit/phxd/fake_engine.h"
+#include "fake/submitted.h"
 
 static struct daemon d;
 static uint32_t fake_n_told, fake_n_portions, fake_largest;

@@ -4,13 +4,13 @@
  * its turns, and the last one is made where the thread would be waited for. */
 #include "unit/core/pair.h"
 
-#include "unit/phxd/fake_thread.h"
+#include "fake/thread.h"
 #include "phxd/timeline.c" /* parts of a program, not of the library */
 #undef pthread_create
 #undef pthread_join
 #include "phxd/timeline_look.c"
 #include "phxd/timeline_news.c"
-#include "unit/phxd/fake_journal.h"
+#include "fake/journal.h"
 
 #define T0 (INT64_C(20000) * 24 * HOUR_MS)
 

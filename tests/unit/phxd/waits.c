@@ -4,14 +4,14 @@
  * users. */
 #include "unit/core/pair.h"
 
-#include "unit/phxd/fake_request.h"
+#include "fake/request.h"
 
 #include <sys/socket.h>
 
 #include "phxd/hang_ups.c" /* parts of a program, not of the library */
 #include "phxd/viewer.c"
 #include "phxd/waits.c"
-#include "unit/phxd/fake_journal.h"
+#include "fake/journal.h"
 
 enum { ROOT, HPC = 500, FORMER, ALICE = 1000, BOB = 1001, NO_TIME = 0, LONG_MS = 1 << 30 };
 
@@ -118,13 +118,13 @@ static void holds(struct phx_http_request *q, unsigned uid, const char *node, in
 static uint32_t n_told(const struct phx_http_request *q)
 {
 	assert_int_equal(q->code, 200);
-	return (uint32_t)json_array_size(json_object_get(q->answer, "events"));
+	return (uint32_t)json_array_size(json_object_get(q->json, "events"));
 }
 
 static const json_t *told(const struct phx_http_request *q, uint32_t i)
 {
 	assert_true(i < n_told(q));
-	return json_array_get(json_object_get(q->answer, "events"), i);
+	return json_array_get(json_object_get(q->json, "events"), i);
 }
 
 /* What the journal says now, for that user. */
@@ -159,7 +159,7 @@ static void an_event_wakes_who_waits_for_its_node_and_nobody_else(void **state)
 	assert_int_equal(n_told(&n2), 0);
 	assert_int_equal(n_told(&user), 0);
 	/* and they do not look at these events again */
-	assert_int_equal(phx_json_int(n2.answer, "last", 0), 2);
+	assert_int_equal(phx_json_int(n2.json, "last", 0), 2);
 	fake_request_fini(&n1);
 	fake_request_fini(&n2);
 	fake_request_fini(&n3);
@@ -212,8 +212,8 @@ static void an_answer_is_full_at_its_limit_and_says_so(void **state)
 	waits_hold(w, &q, 0, 2, "", LONG_MS);
 	fake_await();
 	assert_int_equal(n_told(&q), 2);
-	assert_true(phx_json_bool(q.answer, "more", false));
-	assert_int_equal(phx_json_int(q.answer, "last", 0), 2);
+	assert_true(phx_json_bool(q.json, "more", false));
+	assert_int_equal(phx_json_int(q.json, "last", 0), 2);
 	fake_request_fini(&q);
 }
 
@@ -230,8 +230,8 @@ static void nobody_looks_at_the_whole_journal_in_one_request(void **state)
 	holds(&q, ALICE, "", LONG_MS);
 	fake_await();
 	assert_int_equal(n_told(&q), 0);
-	assert_true(phx_json_bool(q.answer, "more", false));
-	assert_int_equal(phx_json_int(q.answer, "last", 0), LOOKED_MAX);
+	assert_true(phx_json_bool(q.json, "more", false));
+	assert_int_equal(phx_json_int(q.json, "last", 0), LOOKED_MAX);
 	fake_request_fini(&q);
 }
 
@@ -374,7 +374,7 @@ static void who_waits_in_vain_is_answered_when_his_time_is_over(void **state)
 	holds(&q, ROOT, "n1", 1);
 	fake_await();
 	assert_int_equal(n_told(&q), 0);
-	assert_false(phx_json_bool(q.answer, "more", true));
+	assert_false(phx_json_bool(q.json, "more", true));
 	fake_request_fini(&q);
 	fake_request_fini(&at_once);
 }
@@ -415,11 +415,11 @@ static void a_journal_that_cannot_be_read_is_told(void **state)
 
 static void whoever_has_too_many_is_not_held(void **state)
 {
-	struct phx_http_request q = {.no_room = true}, other = {0};
+	struct phx_http_request q = {.busy = true}, other = {0};
 	(void)state;
 	holds(&q, ALICE, "", LONG_MS);
 	assert_int_equal(q.code, 429);
-	assert_false(q.suspended);
+	assert_false(q.held);
 	fake_await();
 	/* nothing of it is left: another answer to it would fail */
 	waits_wake(w, happens("tick", "", "{}", "[]"));
