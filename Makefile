@@ -7,7 +7,8 @@
 #   make lab        the emulated cluster and its main job; make lab-down ends it
 #   make lab-share  two departments share emulated machines for a day of web load; time-lines in $(BUILD)
 #   make bench      the measurements of the README
-#   make check-lab  more of the emulated lab: RAM boot, proxyDHCP, lost keys, damaged images, erases, attacks
+#   make check-lab  lab, and more of it: RAM boot, proxyDHCP, lost keys, damaged images, erases, attacks
+#   make check-lab-share  lab-share, as a test
 #   make check-import  a tar of another Debian release becomes an image, deployed to memory and disk
 #   make check-share  lab-share, shortened: three shared machines, one exchange with a wipe
 #   make check-web  a load balancer and two web nodes in the emulated lab, under load
@@ -118,9 +119,9 @@ $(BUILD)/tests/%: tests/%.c $(FLAGS_FILE) $(if $(SHARED),|) $(TEST_LIB)
 	$(Q)$(CC) $(CPPFLAGS) -Itests $(CFLAGS) -DTEST_DIR='"$(CURDIR)/tests"' -MMD -MP -MF $@.d $(LDFLAGS) -o $@ $< $(TEST_OBJ) $(TEST_LIB) $(if $(SHARED),$(TEST_RPATH)) $(LIBS) -lcmocka
 
 # the tests of the rooms that an event passes through once more, each allocation failing in turn: the library is the static
-# one, its calls are wrapped; not replay, which repeats itself for long, nor visits, which counts what is read
+# one, its calls are wrapped; not replay, which repeats itself for long, nor visits and visits_kinds, which count what is read
 ALLOC_ROOMS := state job node re core
-ALLOC_SRC := $(filter-out %/replay.c %/visits.c,$(wildcard $(ALLOC_ROOMS:%=tests/unit/%/*.c))) tests/golden/triggers.c
+ALLOC_SRC := $(filter-out %/replay.c %/visits.c %/visits_kinds.c,$(wildcard $(ALLOC_ROOMS:%=tests/unit/%/*.c))) tests/golden/triggers.c
 ALLOC_OBJ := $(ALLOC_SRC:tests/%.c=$(BUILD)/tests/alloc/%.o)
 ALLOC_WRAP := malloc calloc realloc reallocarray strdup strndup phx_core_apply
 DEPS_FILES += $(ALLOC_OBJ:.o=.d)
@@ -222,7 +223,7 @@ check-tests:
 	$(Q)BUILD=$(BUILD) PHX=$(BUILD)/bin/phx IMAGES=$(BUILD)/images PHX_TEST_TRIES=2 tests/run tests/check-layers tests/check-pure tests/check-sleeps tests/check-size tests/check-layout tests/check-hardening tests/check-walks tests/check-mutants $(SIM_BIN) $(UNIT_BIN) $(LAB_TESTS) $(SYSTEM_TESTS) $(TRUST_TESTS)
 # what is too long for every change; its last line stands in CHANGES.md at a release
 check-all:
-	+$(Q)tests/each "$(MAKE)" check fuzz check-lab check-import check-web check-asan check-mutants lint
+	+$(Q)tests/each "$(MAKE)" check fuzz check-lab check-lab-share check-import check-web check-asan check-mutants lint
 
 # what people whom the head separates would do to each other, a script an attack, and all else that the table of tests/trust/README.md
 # says is proven; parts of check
@@ -239,11 +240,18 @@ check-trust-planted:
 check-trust-fuzz:
 	$(Q)$(MAKE) fuzz FUZZ_SECONDS=7 FUZZ="$$(tests/trust/named fuzz | paste -sd ' ')" FUZZ_TARGETS="$$(tests/trust/named fuzz | paste -sd ' ')"
 
-# the lab's breadth: RAM boot, proxyDHCP, lost keys, damaged images, erases; what the owner of a node leaves for the next one; ten minutes
+# the main job of `make lab`; the lab's breadth: RAM boot, proxyDHCP, lost keys, damaged images, erases; what the owner of a node
+# leaves for the next one; the lab that people work in; half an hour
 .PHONY: check-lab
 check-lab: deps
 	$(Q)$(BUILD_MAKE) all agent-bundle images packages
-	$(Q)BUILD=$(BUILD) PHX_TEST_TIMEOUT=1500 tests/run tests/lab/breadth.sh tests/lab/attacks.sh
+	$(Q)BUILD=$(BUILD) ENDS=1 PHX_TEST_TIMEOUT=3600 tests/run tests/lab/main-job.sh tests/lab/breadth.sh tests/lab/attacks.sh tests/lab/people-short.sh
+
+# lab-share, whole: a day of web load, with and without erases; half an hour
+.PHONY: check-lab-share
+check-lab-share: deps
+	$(Q)$(BUILD_MAKE) all $(LAB_BIN) agent-bundle images packages
+	$(Q)BUILD=$(BUILD) ENDS=1 PHX_TEST_TIMEOUT=5400 tests/run tests/lab/share.sh
 
 # an image of another Debian release, made with the machine's mirror, imported, deployed; four minutes
 .PHONY: check-import

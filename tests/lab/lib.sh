@@ -89,7 +89,7 @@ part() {
 	local name=$1 begin end ok=true
 	shift
 	if [ -n "$BROKEN" ]; then
-		printf '\n== %s: not tried, because this failed: %s\n' "$name" "$BROKEN"
+		printf '\nnot ok %s: not tried, because this failed: %s\n' "$name" "$BROKEN"
 		PARTS+=("$(jq -nc --arg n "$name" '{name: $n, ok: false, skipped: true, seconds: 0}')")
 		FAILED=$((FAILED + 1))
 		return 1
@@ -102,9 +102,9 @@ part() {
 	seconds=$(awk "BEGIN { printf \"%.1f\", $end - $begin }")
 	PARTS+=("$(jq -nc --arg n "$name" --argjson ok $ok --argjson s "$seconds" '{name: $n, ok: $ok, seconds: $s}')")
 	if $ok; then
-		printf '== ok, %s s\n' "$seconds"
+		printf 'ok %s (%s s)\n' "$name" "$seconds"
 	else
-		printf '== FAILED after %s s\n' "$seconds"
+		printf 'not ok %s (%s s)\n' "$name" "$seconds"
 		FAILED=$((FAILED + 1))
 		return 1
 	fi

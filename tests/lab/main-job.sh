@@ -1,8 +1,9 @@
 #!/bin/bash
 # The main job of `make lab`: blank emulated machines power on, boot over the network, are given roles, serve, and
 # change hands. Every component is the real one; only the hardware is emulated. Writes lab-report.json; exits 0 only if
-# every part passed; leaves the lab running.
+# every part passed; leaves the lab running, or ends it with ENDS=1.
 . "$(dirname "$0")/lib.sh"
+[ -z "${ENDS:-}" ] || trap 'lab down >/dev/null 2>&1' EXIT
 
 CANARY="phoenix-canary-$$-$RANDOM$RANDOM"
 
