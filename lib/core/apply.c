@@ -75,11 +75,19 @@ static const phx_work_fn work[] = {
 _Static_assert(PHX_ARRAY_SIZE(work) == PHX_WORK_COUNT_,
 	       "every kind of work has somebody who does it");
 
-/* Events after which predicates of any node may have changed. */
-static bool concerns_all(int kind)
+/* A role, or an RE: nodes that were unfit for it may be fit after such an event. */
+static bool concerns_others(int kind)
 {
 	return kind == PHX_EV_role_put || kind == PHX_EV_role_remove ||
 		(kind >= PHX_EV_re_request && kind <= PHX_EV_re_destroy);
+}
+
+static void choose_unfit_again(struct phx_apply *a)
+{
+	struct phx_node *n;
+	for (uint32_t at = 0; (n = phx_index_candidate(a->s, PHX_SET_UNFIT, at));
+	     at = phx_index_place(a->s, n) + 1)
+		phx_choose_again(a, n);
 }
 
 /* Touches the event's node, which handlers change without touching it; they touch other nodes
@@ -94,11 +102,8 @@ static void touch(struct phx_apply *a)
 		phx_touch(a->s, n);
 	if (n && news)
 		phx_choose_again(a, n);
-	if (!concerns_all(a->ev->kind))
-		return;
-	phx_touch_all(a->s);
-	PHX_LIST_EACH(struct phx_node, any, &a->s->nodes)
-		phx_choose_again(a, any);
+	if (concerns_others(a->ev->kind))
+		choose_unfit_again(a);
 }
 
 /* Does the work that follows from the handler's changes. */

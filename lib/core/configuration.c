@@ -7,6 +7,7 @@
 #include "core/core.h"
 #include "node/node.h"
 #include "state/named.h"
+#include "state/index.h"
 #include "state/node_sets.h"
 
 int phx_apply_settings(struct phx_apply *a, const struct phx_event_site *p)
@@ -112,6 +113,7 @@ int phx_apply_role_put(struct phx_apply *a, const struct phx_event_role *p)
 	}
 	*role = copy;
 	phx_named_changed(a->s);
+	phx_touch_all(a->s);
 	a->out->changed = true;
 	return 0;
 }
@@ -134,6 +136,7 @@ int phx_apply_role_remove(struct phx_apply *a, const struct phx_event_named *p)
 	phx_list_remove(&a->s->roles, sizeof(*role),
 			(uint32_t)(role - PHX_LIST_AT(&a->s->roles, struct phx_role, 0)));
 	phx_named_changed(a->s);
+	phx_touch_all(a->s);
 	a->out->changed = true;
 	return 0;
 }

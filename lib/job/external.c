@@ -176,17 +176,18 @@ static void look_at_one(struct phx_apply *a, const struct phx_re *re, struct phx
  * reported job the open job that it belongs to. */
 static void look_at_old(struct phx_apply *a, const struct phx_re *re, const struct report *report)
 {
-	for (uint32_t i = 0; i < a->s->jobs.n; i++) {
-		struct phx_job *j = PHX_LIST_AT(&a->s->jobs, struct phx_job, i);
-		if (!j->engine_id[0] || strcmp(j->re, re->name) || j->ended_ms)
+	PHX_INDEX_EACH_JOB_OF(j, a->s, re->name)
+	{
+		struct told *t = NULL;
+		if (!j->engine_id[0] || j->ended_ms)
 			continue;
-		struct told *t = told_of(report, j->engine_id);
+		t = told_of(report, j->engine_id);
 		if (t)
 			look_at_one(a, re, j, t->job);
 		else if (report->event->whole)
 			end_job(a, re, j, PHX_ENGINE_JOB_DONE, 0);
 		if (t && phx_job_is_open(j))
-			t->at = i + 1;
+			t->at = (uint32_t)(j - PHX_LIST_AT(&a->s->jobs, struct phx_job, 0)) + 1;
 	}
 }
 
@@ -401,21 +402,32 @@ static int apply_trouble(struct phx_apply *a, struct phx_re *re)
 	return 0;
 }
 
-/* Does the node's step drain wait for the engine? */
-static bool waits(const struct phx_node *n)
+/* Does the step drain of a node in the RE's pool wait for the engine? */
+static bool waits_in(const struct phx_node *n, const struct phx_re *re)
 {
 	const struct phx_step *step = phx_node_step(n);
-	return step && step->kind == PHX_STEP_drain && step->status == PHX_STEP_PENDING;
+	return step && step->kind == PHX_STEP_drain && step->status == PHX_STEP_PENDING &&
+		!strcmp(n->pool, re->name);
+}
+
+static bool none_waits_in(const struct phx_state *s, const struct phx_re *re)
+{
+	const struct phx_node *n;
+	for (uint32_t at = 0; (n = phx_index_candidate_of_re(s, re->name, at));
+	     at = phx_index_place(s, n) + 1)
+		if (waits_in(n, re))
+			return false;
+	return true;
 }
 
 /* Has the hand-overs that wait for the engine check it again. */
 static void advance_waiting(struct phx_apply *a, const struct phx_re *re)
 {
-	for (uint32_t i = 0; i < a->s->nodes.n; i++) {
-		struct phx_node *n = PHX_LIST_AT(&a->s->nodes, struct phx_node, i);
-		if (waits(n) && !strcmp(n->pool, re->name))
+	struct phx_node *n;
+	for (uint32_t at = 0; (n = phx_index_candidate_of_re(a->s, re->name, at));
+	     at = phx_index_place(a->s, n) + 1)
+		if (waits_in(n, re))
 			phx_work_add(a, PHX_WORK_NODE_LET_GO, n);
-	}
 }
 
 static int apply_report(struct phx_apply *a, struct phx_re *re, const struct report *report)
@@ -486,16 +498,14 @@ static void forget_jobs(struct phx_apply *a, const struct phx_re *re)
 
 void phx_engine_end(struct phx_apply *a, struct phx_re *re)
 {
-	if (!re->attached || re->active || (phx_engine_refuses(re) && !re->trouble[0]))
+	if (!re->attached || re->active || (phx_engine_refuses(re) && !re->trouble[0]) ||
+	    !none_waits_in(a->s, re))
 		return;
-	PHX_LIST_EACH(struct phx_node, n, &a->s->nodes)
-		if (waits(n) && !strcmp(n->pool, re->name))
-			return;
 	forget_jobs(a, re);
 	phx_list_fini(&re->engine_nodes);
 	re->attached = false;
 	phx_named_changed(a->s);
 	re->trouble[0] = '\0';
 	a->out->changed = true;
-	phx_touch_all(a->s);
+	phx_touch_re(a->s, re->name);
 }

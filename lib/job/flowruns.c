@@ -84,25 +84,19 @@ int phx_flowrun_may(struct phx_apply *a, const char *name,
 /* Does each task fit on some node? One that does not would wait for ever. */
 int phx_flowrun_check_fit(struct phx_apply *a, const struct phx_flow *f)
 {
-	uint32_t cores = 0;
-	uint64_t memory = 0;
-	PHX_LIST_EACH(struct phx_node, n, &a->s->nodes) {
-		uint32_t has = n->facts.cpus ? n->facts.cpus : n->facts.cores;
-		cores = has > cores ? has : cores;
-		memory = n->facts.memory_bytes > memory ? n->facts.memory_bytes : memory;
-	}
-	for (uint32_t i = 0; cores && i < f->n_tasks; i++) {
+	struct phx_index_largest has = phx_index_largest(a->s);
+	for (uint32_t i = 0; has.cores && i < f->n_tasks; i++) {
 		const struct phx_flow_task *t = &f->tasks[i];
-		if (t->cores > cores)
+		if (t->cores > has.cores)
 			return phx_err_set(a->err, -E2BIG,
 					   "task %u wants %u cores, and no node has more than %u",
-					   i + 1, t->cores, cores);
-		if (memory && t->memory_bytes > memory)
+					   i + 1, t->cores, has.cores);
+		if (has.memory_bytes && t->memory_bytes > has.memory_bytes)
 			return phx_err_set(a->err, -E2BIG,
 					   "task %u wants %llu bytes of memory, and no node has "
 					   "more than %llu",
 					   i + 1, (unsigned long long)t->memory_bytes,
-					   (unsigned long long)memory);
+					   (unsigned long long)has.memory_bytes);
 	}
 	return 0;
 }

@@ -9,7 +9,9 @@
 #include <errno.h>
 #include <string.h>
 
-enum { JOBS_KEPT = 1000 }; /* including ended jobs, which people may still ask about */
+/* Jobs that are kept, including ended ones, which people may still ask about; and how many ended
+ * ones are forgotten at a time: the list is gone through once for all of them. */
+enum { JOBS_KEPT = 1000, JOBS_FORGOTTEN = 256 };
 
 static struct phx_job_part *part_of(struct phx_job *j, const char *node)
 {
@@ -173,7 +175,7 @@ void phx_job_part_end(struct phx_apply *a, struct phx_job *j, struct phx_job_par
 void phx_jobs_forget_old(struct phx_state *s)
 {
 	uint32_t n_ended = s->jobs.n - phx_index_jobs(s)->n_open, i = 0, kept = 0;
-	if (s->jobs.n <= JOBS_KEPT || !n_ended)
+	if (s->jobs.n < JOBS_KEPT + JOBS_FORGOTTEN || n_ended < JOBS_FORGOTTEN)
 		return;
 	uint32_t n_old = n_ended < s->jobs.n - JOBS_KEPT ? n_ended : s->jobs.n - JOBS_KEPT;
 	for (; n_old && i < s->jobs.n; i++) {

@@ -176,7 +176,7 @@ static void node_like(struct phx_state *s, const struct phx_crew_re *re, uint64_
 	n = n ? n : phx_index_next(s, PHX_SET_FREE, 0);
 	if (!n)
 		return;
-	*ret_cores = n->facts.cpus ? n->facts.cpus : n->facts.cores;
+	*ret_cores = phx_facts_cores(&n->facts);
 	*ret_memory = n->facts.memory_bytes;
 }
 

@@ -222,9 +222,12 @@ static int add_pool(struct phx_apply *a, const struct phx_agreement *g)
 
 static int need_ledger(struct phx_apply *a)
 {
-	/* phx_ledger_found() adds nodes as they become free */
 	static const struct phx_ledger_config empty = {0};
-	return a->s->ledger ? 0 : phx_ledger_new(&empty, &a->s->ledger);
+	if (a->s->ledger)
+		return 0;
+	/* phx_ledger_found() adds nodes as they are found to be free: each one is looked at */
+	phx_touch_all(a->s);
+	return phx_ledger_new(&empty, &a->s->ledger);
 }
 
 /* The agreement of the new RE: that of the event, or that of the request which the event names. */

@@ -13,6 +13,7 @@ void phx_re_become(struct phx_apply *a, struct phx_re *re, enum phx_re_state sta
 	re->changed_ms = a->s->now_ms;
 	a->out->changed = true;
 	phx_named_changed(a->s);
+	phx_touch_re(a->s, re->name);
 }
 
 /* 000 4.3 step 5: the partner is found by name, or is the first RE that allows sharing. */
@@ -83,6 +84,7 @@ static int deactivate(struct phx_apply *a, struct phx_re *re)
 static void forget(struct phx_apply *a, struct phx_re *re)
 {
 	phx_named_changed(a->s);
+	phx_touch_re(a->s, re->name);
 	phx_record_fini(&phx_re_record, re);
 	phx_list_remove(&a->s->res, sizeof(*re),
 			(uint32_t)(re - PHX_LIST_AT(&a->s->res, struct phx_re, 0)));
@@ -284,7 +286,7 @@ bool phx_res_drained(struct phx_apply *a)
 		    holds_nothing(a->s, re)) {
 			re->active = false;
 			phx_named_changed(a->s);
-			phx_touch_all(a->s);
+			phx_touch_re(a->s, re->name);
 		}
 		phx_engine_end(a, re);
 		if (!re->leaving || has_jobs(a->s, re) ||

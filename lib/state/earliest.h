@@ -1,6 +1,6 @@
-/* A time for each place of a list, and the earliest of them. Every change and every question costs
- * as many steps as the number of places has bits, so no tick goes through all nodes. Used by
- * index.c. Pure. */
+/* A number for each place of a list, and the smallest of them: the times of nodes, and their sizes
+ * with the sign changed. Every change and every question costs as many steps as the number of
+ * places has bits, so no tick goes through all nodes. Used by index.c. Pure. */
 #ifndef PHX_STATE_EARLIEST_H
 #define PHX_STATE_EARLIEST_H
 

@@ -7,65 +7,40 @@
 #include <errno.h>
 #include <string.h>
 
-#include "base/hash.h"
-#include "state/earliest.h"
 #include "state/gone.h"
+#include "state/index_parts.h"
 #include "state/job_lists.h"
-#include "state/known.h"
-#include "state/members.h"
 #include "state/named.h"
 #include "state/node_sets.h"
 
-enum { WORD = 64, LEAST = 64 };
+enum { LEAST = 64 };
 enum { CHANGES_BITS = 24 }; /* one event makes fewer than 2^24: all groups of 65,536 nodes */
-
-struct phx_index {
-	uint32_t n, cap; /* nodes indexed, and room for nodes (a multiple of WORD) */
-	uint64_t *sets[PHX_SET_COUNT_];
-	struct phx_hash names;        /* places of nodes by name; room for `cap` */
-	uint32_t *groups;             /* of IDLE nodes: hash of their RE's name */
-	struct phx_earliest due;      /* of nodes */
-	uint64_t *runs;               /* the job whose open part is on the node */
-	struct phx_list dues, of_res; /* jobs: job_lists.h */
-	bool touched;                 /* some node is touched */
-	bool untrue;                  /* memory ran out: the index must be built anew */
-	uint64_t visits;
-	struct phx_index_jobs jobs;
-	struct phx_batch *outside; /* queued jobs of no RE */
-	struct phx_list tallies;   /* struct phx_tally, of users */
-	struct phx_members *members;
-	struct phx_known *known;
-};
-
-static struct phx_node *node_at(const struct phx_state *s, uint32_t i)
-{
-	return PHX_LIST_AT(&s->nodes, struct phx_node, i);
-}
 
 static void put(uint64_t *set, uint32_t i, bool in)
 {
-	uint64_t bit = 1ull << (i % WORD);
-	set[i / WORD] = in ? set[i / WORD] | bit : set[i / WORD] & ~bit;
+	uint64_t bit = 1ull << (i % PHX_INDEX_WORD);
+	set[i / PHX_INDEX_WORD] =
+		in ? set[i / PHX_INDEX_WORD] | bit : set[i / PHX_INDEX_WORD] & ~bit;
 }
 
-static bool has(const uint64_t *set, uint32_t i)
+/* The first place at or after `at` and below `n` whose bit is set; n when there is none. */
+static uint32_t next_in(const uint64_t *words, uint32_t n, uint32_t at)
 {
-	return set[i / WORD] >> (i % WORD) & 1;
+	if (at >= n)
+		return n;
+	uint64_t word = words[at / PHX_INDEX_WORD] & ~0ull << (at % PHX_INDEX_WORD);
+	for (uint32_t k = at / PHX_INDEX_WORD;; word = words[k]) {
+		if (word)
+			return k * PHX_INDEX_WORD + (uint32_t)__builtin_ctzll(word);
+		if (++k >= (n + PHX_INDEX_WORD - 1) / PHX_INDEX_WORD)
+			return n;
+	}
 }
 
 /* The place of the first node of the set at or after `at`; x->n when there is none. */
 static uint32_t next_of(const struct phx_index *x, enum phx_node_set set, uint32_t at)
 {
-	const uint64_t *words = x->sets[set];
-	if (at >= x->n)
-		return x->n;
-	uint64_t word = words[at / WORD] & ~0ull << (at % WORD);
-	for (uint32_t k = at / WORD;; word = words[k]) {
-		if (word)
-			return k * WORD + (uint32_t)__builtin_ctzll(word);
-		if (++k >= (x->n + WORD - 1) / WORD)
-			return x->n;
-	}
+	return next_in(x->sets[set], x->n, at);
 }
 
 /* ---- names ---- */
@@ -85,8 +60,8 @@ struct phx_node *phx_state_node(const struct phx_state *s, const char *name)
 		return walk_to(s, name);
 	uint32_t hash = phx_hash_text(name), i;
 	for (uint32_t at = hash; phx_hash_next(&x->names, hash, &at, &i);)
-		if (!strcmp(node_at(s, i)->name, name))
-			return node_at(s, i);
+		if (!strcmp(phx_index_node(s, i)->name, name))
+			return phx_index_node(s, i);
 	return NULL;
 }
 
@@ -99,14 +74,22 @@ static bool (*const predicates[])(const struct phx_state *, const struct phx_nod
 #undef NODE_SET
 };
 
+static int64_t memory_of(const struct phx_node *n)
+{
+	uint64_t has = n->facts.memory_bytes;
+	return has < INT64_MAX ? -(int64_t)has : -INT64_MAX;
+}
+
 static void derive(struct phx_state *s, uint32_t i)
 {
 	struct phx_index *x = s->index;
-	const struct phx_node *n = node_at(s, i);
+	const struct phx_node *n = phx_index_node(s, i);
 	for (int k = PHX_SET_FREE; k < PHX_SET_COUNT_; k++)
 		put(x->sets[k], i, !phx_node_is_gone(n) && predicates[k](s, n));
 	x->groups[i] = phx_node_is_idle(s, n) ? phx_hash_text(n->allocated_to) : 0;
 	phx_earliest_set(&x->due, i, phx_node_due(n));
+	phx_earliest_set(&x->cores, i, -(int64_t)phx_facts_cores(&n->facts));
+	phx_earliest_set(&x->memory, i, memory_of(n));
 	if (phx_members_put(x->members, i, n) < 0 || phx_known_put(x->known, i, n) < 0)
 		x->untrue = true;
 }
@@ -144,18 +127,18 @@ struct phx_node *phx_index_next(struct phx_state *s, enum phx_node_set set, uint
 {
 	refresh(s);
 	uint32_t i = next_of(s->index, set, at);
-	return i < s->index->n ? node_at(s, i) : NULL;
+	return i < s->index->n ? phx_index_node(s, i) : NULL;
 }
 
 struct phx_node *phx_index_candidate(const struct phx_state *s, enum phx_node_set set, uint32_t at)
 {
 	const struct phx_index *x = s->index;
 	if (!x || x->n != s->nodes.n)
-		return at < s->nodes.n ? node_at(s, at) : NULL;
+		return at < s->nodes.n ? phx_index_node(s, at) : NULL;
 	uint32_t i = next_of(x, set, at),
 		 touched = x->touched ? next_of(x, PHX_SET_TOUCHED, at) : x->n;
 	i = touched < i ? touched : i;
-	return i < x->n ? node_at(s, i) : NULL;
+	return i < x->n ? phx_index_node(s, i) : NULL;
 }
 
 struct phx_node *phx_index_next_idle(struct phx_state *s, const char *re, uint32_t at)
@@ -163,8 +146,8 @@ struct phx_node *phx_index_next_idle(struct phx_state *s, const char *re, uint32
 	uint32_t group = phx_hash_text(re), i = at;
 	refresh(s);
 	for (; (i = next_of(s->index, PHX_SET_IDLE, i)) < s->index->n; i++)
-		if (s->index->groups[i] == group && !strcmp(node_at(s, i)->allocated_to, re))
-			return node_at(s, i);
+		if (s->index->groups[i] == group && !strcmp(phx_index_node(s, i)->allocated_to, re))
+			return phx_index_node(s, i);
 	return NULL;
 }
 
@@ -172,7 +155,7 @@ uint32_t phx_index_count(struct phx_state *s, enum phx_node_set set)
 {
 	uint32_t count = 0;
 	refresh(s);
-	for (uint32_t k = 0; k < s->index->cap / WORD; k++)
+	for (uint32_t k = 0; k < s->index->cap / PHX_INDEX_WORD; k++)
 		for (uint64_t word = s->index->sets[set][k]; word; word &= word - 1)
 			count++;
 	return count;
@@ -187,7 +170,7 @@ struct phx_node *phx_index_next_due(struct phx_state *s, uint32_t at)
 {
 	refresh(s);
 	uint32_t i = phx_earliest_next(&s->index->due, at, s->now_ms);
-	return i < s->index->n ? node_at(s, i) : NULL;
+	return i < s->index->n ? phx_index_node(s, i) : NULL;
 }
 
 int64_t phx_index_nodes_due(const struct phx_state *s)
@@ -222,16 +205,14 @@ const struct phx_node *phx_members_next(const struct phx_state *s, enum phx_memb
 {
 	const struct phx_members *m = members_of(s);
 	const struct phx_members_group *g = m ? phx_members_find(m, kind, key) : NULL;
-	while (m && g && *at < s->nodes.n && !(g->words[*at / WORD] >> *at % WORD))
-		*at = (*at / WORD + 1) * WORD;
-	if (m && g && *at < s->nodes.n)
-		*at += (uint32_t)__builtin_ctzll(g->words[*at / WORD] >> *at % WORD);
+	if (m && g)
+		*at = next_in(g->words, s->nodes.n, *at);
 	for (; !m && *at < s->nodes.n; ++*at) {
-		const char *has_key = phx_members_key(kind, node_at(s, *at));
+		const char *has_key = phx_members_key(kind, phx_index_node(s, *at));
 		if (has_key && !strcmp(has_key, key))
 			break;
 	}
-	return (!m || g) && *at < s->nodes.n ? node_at(s, (*at)++) : NULL;
+	return (!m || g) && *at < s->nodes.n ? phx_index_node(s, (*at)++) : NULL;
 }
 
 uint32_t phx_members_count(const struct phx_state *s, enum phx_members_kind kind, const char *key)
@@ -242,6 +223,43 @@ uint32_t phx_members_count(const struct phx_state *s, enum phx_members_kind kind
 	while (!m && phx_members_next(s, kind, key, &at))
 		count++;
 	return count;
+}
+
+/* Of these groups an RE's nodes are: its pool's, and those that it counts on. */
+static const enum phx_members_kind of_an_re[] = {PHX_MEMBERS_POOL, PHX_MEMBERS_HELD,
+						 PHX_MEMBERS_COMING, PHX_MEMBERS_AWAY};
+
+struct phx_node *phx_index_candidate_of_re(const struct phx_state *s, const char *re, uint32_t at)
+{
+	const struct phx_index *x = s->index;
+	if (!x || x->n != s->nodes.n || x->untrue)
+		return at < s->nodes.n ? phx_index_node(s, at) : NULL;
+	uint32_t first = x->touched ? next_of(x, PHX_SET_TOUCHED, at) : x->n;
+	for (size_t k = 0; k < PHX_ARRAY_SIZE(of_an_re); k++) {
+		const struct phx_members_group *g = phx_members_find(x->members, of_an_re[k], re);
+		uint32_t i = g ? next_in(g->words, x->n, at) : x->n;
+		first = i < first ? i : first;
+	}
+	return first < x->n ? phx_index_node(s, first) : NULL;
+}
+
+void phx_touch_re(struct phx_state *s, const char *re)
+{
+	struct phx_node *n;
+	for (uint32_t at = 0; s->index && (n = phx_index_candidate_of_re(s, re, at));
+	     at = phx_index_place(s, n) + 1)
+		phx_touch(s, n);
+}
+
+/* ---- the largest nodes ---- */
+
+struct phx_index_largest phx_index_largest(struct phx_state *s)
+{
+	refresh(s);
+	int64_t cores = phx_earliest_first(&s->index->cores),
+		memory = phx_earliest_first(&s->index->memory);
+	return (struct phx_index_largest){cores < 0 ? (uint32_t)-cores : 0,
+					  memory < 0 ? (uint64_t)-memory : 0};
 }
 
 /* ---- what machines are known by ---- */
@@ -261,10 +279,10 @@ struct phx_node *phx_known_next(const struct phx_state *s, enum phx_known_kind k
 		i = !there ? i : x->touched ? next_of(x, PHX_SET_TOUCHED, i) : end;
 		if (i >= end)
 			break;
-		if (phx_known_is(node_at(s, i), kind, key))
+		if (phx_known_is(phx_index_node(s, i), kind, key))
 			end = i;
 	}
-	return end < s->nodes.n ? node_at(s, end) : NULL;
+	return end < s->nodes.n ? phx_index_node(s, end) : NULL;
 }
 
 /* ---- jobs ---- */
@@ -412,6 +430,8 @@ static void free_index(struct phx_index *x)
 	phx_hash_fini(&x->names);
 	free(x->groups);
 	phx_earliest_fini(&x->due);
+	phx_earliest_fini(&x->cores);
+	phx_earliest_fini(&x->memory);
 	free(x->runs);
 	phx_list_fini(&x->dues);
 	phx_re_jobs_fini(&x->of_res);
@@ -437,12 +457,15 @@ static struct phx_index *new_index(uint32_t n, uint64_t seq)
 		;
 	bool failed = phx_hash_reserve(&x->names, x->cap) < 0;
 	for (int k = 0; k < PHX_SET_COUNT_; k++)
-		failed = !(x->sets[k] = calloc(x->cap / WORD, sizeof(uint64_t))) || failed;
+		failed =
+			!(x->sets[k] = calloc(x->cap / PHX_INDEX_WORD, sizeof(uint64_t))) || failed;
 	x->groups = calloc(x->cap, sizeof(*x->groups));
 	x->runs = calloc(x->cap, sizeof(*x->runs));
 	x->members = phx_members_new(x->cap, seq << CHANGES_BITS);
 	x->known = phx_known_new(x->cap);
 	failed = phx_earliest_init(&x->due, x->cap) < 0 || failed;
+	failed = phx_earliest_init(&x->cores, x->cap) < 0 || failed;
+	failed = phx_earliest_init(&x->memory, x->cap) < 0 || failed;
 	failed = phx_batch_new(&(struct phx_batch_config){.scheduler = PHX_SCHEDULER_first_fit},
 			       &x->outside) < 0 ||
 		failed;
@@ -455,9 +478,10 @@ static struct phx_index *new_index(uint32_t n, uint64_t seq)
 static void add_node(struct phx_state *s)
 {
 	uint32_t i = s->index->n++;
-	phx_hash_put(&s->index->names, phx_hash_text(node_at(s, i)->name), i); /* there is room */
+	phx_hash_put(&s->index->names, phx_hash_text(phx_index_node(s, i)->name),
+		     i); /* there is room */
 	s->index->runs[i] = 0;
-	phx_touch(s, node_at(s, i));
+	phx_touch(s, phx_index_node(s, i));
 }
 
 /* Adds all nodes that are not indexed yet, and the runs of jobs on them. */
@@ -473,11 +497,13 @@ void phx_index_renew(struct phx_state *s)
 {
 	struct phx_index *x = s->index;
 	for (int k = 0; k < PHX_SET_COUNT_; k++)
-		memset(x->sets[k], 0, x->cap / WORD * sizeof(uint64_t));
+		memset(x->sets[k], 0, x->cap / PHX_INDEX_WORD * sizeof(uint64_t));
 	phx_hash_clear(&x->names);
 	phx_members_clear(x->members);
 	phx_known_clear(x->known);
 	phx_earliest_clear(&x->due);
+	phx_earliest_clear(&x->cores);
+	phx_earliest_clear(&x->memory);
 	x->n = 0;
 	fill(s);
 }
@@ -525,75 +551,4 @@ void phx_index_settle(struct phx_state *s)
 	refresh(s);
 	if (phx_named_settle(s->named, s) < 0 || phx_dues_settle(&s->index->dues, s) < 0)
 		s->index->untrue = true;
-}
-
-/* ---- checking ---- */
-
-static int check_node(const struct phx_state *s, const struct phx_index *fresh, uint32_t i,
-		      struct phx_err *err)
-{
-	const struct phx_index *x = s->index;
-	const struct phx_node *n = node_at(s, i);
-	for (int k = PHX_SET_FREE; k < PHX_SET_COUNT_; k++)
-		if (has(x->sets[k], i) != has(fresh->sets[k], i))
-			return phx_err_set(err, -EPROTO,
-					   "%s was changed but not touched: its place in set %d is "
-					   "out of date",
-					   n->name, k);
-	if (!phx_members_agree(x->members, i, n))
-		return phx_err_set(err, -EPROTO,
-				   "%s was changed but not touched: its group is out of date",
-				   n->name);
-	if (!phx_known_agree(x->known, i, n))
-		return phx_err_set(err, -EPROTO,
-				   "%s was changed but not touched: what it is known by is out of "
-				   "date",
-				   n->name);
-	int64_t due = phx_earliest_get(&x->due, i), right = phx_earliest_get(&fresh->due, i);
-	if (due != right)
-		return phx_err_set(err, -EPROTO, "%s is due at %lld, the index says %lld", n->name,
-				   (long long)right, (long long)due);
-	if (n->jobs_running && x->runs[i] != fresh->runs[i])
-		return phx_err_set(err, -EPROTO, "%s runs job %llu, the index says %llu", n->name,
-				   (unsigned long long)fresh->runs[i],
-				   (unsigned long long)x->runs[i]);
-	return 0;
-}
-
-static int compare(const struct phx_state *s, const struct phx_index *fresh, struct phx_err *err)
-{
-	struct phx_batch_counts are, should;
-	int r = 0;
-	for (uint32_t i = 0; r == 0 && i < s->nodes.n; i++)
-		r = check_node(s, fresh, i, err);
-	if (r == 0 && memcmp(&s->index->jobs, &fresh->jobs, sizeof(fresh->jobs)))
-		r = phx_err_set(err, -EPROTO, "%u jobs are open; the index says %u",
-				fresh->jobs.n_open, s->index->jobs.n_open);
-	phx_batch_counts(s->index->outside, &are);
-	phx_batch_counts(fresh->outside, &should);
-	if (r == 0 && memcmp(&are, &should, sizeof(are)))
-		r = phx_err_set(err, -EPROTO,
-				"%u jobs of no RE wait and %u are held; the index says %u and %u",
-				should.n_waiting, should.n_held, are.n_waiting, are.n_held);
-	if (r == 0 && !phx_tally_equal(&s->index->tallies, &fresh->tallies))
-		r = phx_err_set(err, -EPROTO,
-				"the index does not count the jobs of each user right");
-	PHX_LIST_EACH(struct phx_job, j, &s->jobs)
-		if (r == 0 && !phx_re_jobs_has(&s->index->of_res, j))
-			r = phx_err_set(err, -EPROTO, "job %llu is not in the list of its RE",
-					(unsigned long long)j->id);
-	return r;
-}
-
-int phx_index_check(const struct phx_state *s, const struct phx_state *fresh, struct phx_err *err)
-{
-	if (!s->index || s->index->n != s->nodes.n || s->index->untrue)
-		return 0;
-	int r = compare(s, fresh->index, err);
-	r = r ? r : phx_named_check(s, err);
-	if (r == 0 && phx_index_jobs_due(s) != phx_index_jobs_due(fresh))
-		r = phx_err_set(err, -EPROTO, "the first job is due at %lld, the index says %lld",
-				(long long)phx_index_jobs_due(fresh),
-				(long long)phx_index_jobs_due(s));
-	return r;
 }

@@ -33,6 +33,9 @@ void phx_index_drop(struct phx_state *s);
 void phx_touch(struct phx_state *s, const struct phx_node *n);
 /** Touch all nodes: a fact that they depend on has changed. */
 void phx_touch_all(struct phx_state *s);
+/** Touch the nodes that depend on the RE of this name: those of its pool, and those that it holds,
+ * expects or misses. No other node's place in a set depends on it (node_sets.h). */
+void phx_touch_re(struct phx_state *s, const char *re);
 
 /** The first node of `set` at or after place `at`; NULL: none. Brings the sets up to date. */
 struct phx_node *phx_index_next(struct phx_state *s, enum phx_node_set set, uint32_t at);
@@ -42,6 +45,10 @@ struct phx_node *phx_index_next_idle(struct phx_state *s, const char *re, uint32
  * predicate itself: touched nodes and, without an index, all nodes are candidates. Usable at any
  * time. */
 struct phx_node *phx_index_candidate(const struct phx_state *s, enum phx_node_set set, uint32_t at);
+/** The first node at or after `at` that may depend on the RE, as in phx_touch_re(); NULL: none. The
+ * caller checks it: touched nodes and, without an index, all nodes are candidates. Usable at any
+ * time. */
+struct phx_node *phx_index_candidate_of_re(const struct phx_state *s, const char *re, uint32_t at);
 uint32_t phx_index_count(struct phx_state *s, enum phx_node_set set);
 /** Take `n` out of the set LOOK: re/allocation.c looks at it now. */
 void phx_index_looked(struct phx_state *s, const struct phx_node *n);
@@ -53,6 +60,14 @@ static inline uint32_t phx_index_place(const struct phx_state *s, const struct p
 /** The first node at or after `at` whose time for a tick has come; NULL: none. Brings the times up
  * to date. */
 struct phx_node *phx_index_next_due(struct phx_state *s, uint32_t at);
+
+/** The most cores and the most memory of any node, not necessarily of the same one; 0: no node
+ * tells. */
+struct phx_index_largest {
+	uint32_t cores;
+	uint64_t memory_bytes;
+};
+struct phx_index_largest phx_index_largest(struct phx_state *s);
 
 /** When the next node, or job, wants a tick; INT64_MAX: never. Correct after phx_index_settle();
  * also usable without an index. */

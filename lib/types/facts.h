@@ -80,6 +80,12 @@ PHX_RECORD_STRUCT(phx_facts, PHX_FACTS_FIELDS);
  * disk has a size. 0, or -EINVAL with a text that names the item. */
 int phx_facts_check(const struct phx_facts *f, struct phx_err *err);
 
+/** The number of processors that a job can have at a time: hardware threads, or else cores. */
+static inline uint32_t phx_facts_cores(const struct phx_facts *f)
+{
+	return f->cpus ? f->cpus : f->cores;
+}
+
 /** The disk with this id; NULL when there is none or more than one. */
 const struct phx_disk_facts *phx_facts_disk(const struct phx_facts *f, const char *id);
 

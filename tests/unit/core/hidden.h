@@ -30,7 +30,7 @@ static void on_touch(int signo, siginfo_t *si, void *context)
 }
 
 /* The list moves to pages of its own, with room for some items more; it must not grow beyond. */
-enum { HIDDEN_SPARE = 8 };
+enum { HIDDEN_SPARE = 32 };
 static void hide_list(struct phx_list *l, size_t item_size)
 {
 	hidden.page = (size_t)sysconf(_SC_PAGESIZE);

@@ -36,6 +36,8 @@ static inline void many_ready(struct world *w, uint32_t n)
 			 "52:54:00:00:%02x:%02x", i >> 8, i & 255);
 		snprintf(PHX_LIST_AT(&twin->facts.disks, struct phx_disk_facts, 0)->id, 32,
 			 "serial-disk%u", i);
+		snprintf(PHX_LIST_AT(&twin->known_disks, struct phx_known_disk, 0)->id, 32,
+			 "serial-disk%u", i);
 	}
 	w->s.last_node_number = n;
 }
