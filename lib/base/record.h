@@ -45,6 +45,7 @@ struct phx_field {
 	const struct phx_key *key;
 	/* its former name in older JSON; NULL: none */
 	const char *was;
+	const char *as; /* its name in JSON; NULL: `name` */
 };
 
 struct phx_record {
@@ -103,7 +104,8 @@ struct phx_live {
  *	LIVE(t, l)	t *, an object of the struct phx_live `l`
  *
  * A row may have a fourth word: KEY(...), how configuration files have the member, see base/key.h;
- * or WAS(name), its former name in JSON, which is still read. */
+ * WAS(name), its former name in JSON, which is still read; or AS(name), its name in JSON where
+ * programs of other versions know the member by no other. */
 #define PHX_TYPE_STR(n) __typeof__(char[n])
 #define PHX_TYPE_TEXT __typeof__(char *)
 #define PHX_TYPE_U32 uint32_t
@@ -135,6 +137,7 @@ struct phx_live {
 	 PHX_HAS_##__VA_ARGS__},
 #define PHX_HAS_
 #define PHX_HAS_WAS(name_) .was = #name_
+#define PHX_HAS_AS(name_) .as = #name_
 /** The row of a union, which must be the last row; `m` is any of the union's members. */
 #define PHX_ROW_CASE(S, m, cases_) \
 	{.name = #m, .type = PHX_F_CASE, .offset = offsetof(struct S, m), .cases = &cases_},

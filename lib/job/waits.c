@@ -71,14 +71,16 @@ static void wait_in_re(const struct phx_state *s, const struct phx_re *re, const
 			   size);
 }
 
-/* Names a silent node of a running job: the job counts as running there until its lease ends
+/* Names a silent node of a running job: the job counts as running there until its heartbeat timeout
  * (silence.c). */
 static void run_unheard(const struct phx_job *j, char *ret, size_t size)
 {
 	PHX_LIST_EACH(struct phx_job_part, p, &j->parts)
 		if (!p->ended && p->lost_ms) {
 			snprintf(ret, size,
-				 "%s is not heard: it may run there until its lease ends", p->node);
+				 "%s is not heard: the job may run there until its heartbeat "
+				 "timeout",
+				 p->node);
 			return;
 		}
 }

@@ -113,7 +113,7 @@ job_of_a_silent_node() {
 	phx job submit --user nobody -- sleep 1000 >/dev/null || return 1
 	running() { phx job list -o tsv | grep -q "running.*sleep 1000"; }
 	until_true 10 running && agent_kill n1 || return 1
-	told() { phx job list -o tsv | grep -q "n1 is not heard: it may run there until its lease ends"; }
+	told() { phx job list -o tsv | grep -q "n1 is not heard: the job may run there until its heartbeat timeout"; }
 	until_true 20 told
 }
 

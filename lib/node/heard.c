@@ -1,5 +1,5 @@
-/* Liveness of nodes: registrations, silence, reports, and deadlines that pass. Decides what
- * these mean for the node's plan. Called by the table of events. Pure. */
+/* What is heard of a node, and when nothing is: registrations, reports, silence, and deadlines that
+ * pass. Decides what these mean for the node's plan. Called by the table of events. Pure. */
 #include "node/internal.h"
 #include "node/wipes.h"
 
@@ -216,7 +216,7 @@ int phx_apply_missing(struct phx_apply *a, const struct phx_event_none *p)
 			phx_handover_failed(a, n, "the node comes and goes");
 		}
 	}
-	/* if the node is seen off, its jobs need not wait for the end of their lease */
+	/* if the node is seen off, its jobs need not wait for their heartbeat timeout */
 	if ((step || n->jobs_running) && phx_node_has_bmc(n))
 		phx_act_power(a, n, PHX_POWER_STATUS);
 	return 0;
