@@ -369,8 +369,8 @@ int phx_apply_task_results(struct phx_apply *a, const struct phx_event_task_resu
 	if (!n)
 		return phx_err_set(a->err, -ENOENT, "there is no node '%s'", a->ev->node);
 	if (p->rows.n > PHX_TASK_ROWS_MAX)
-		return phx_err_set(a->err, -E2BIG, "rows: %u, at most %d", p->rows.n,
-				   PHX_TASK_ROWS_MAX);
+		return phx_err_set(a->err, -E2BIG, "rows: there are %u, and can be at most %d",
+				   p->rows.n, PHX_TASK_ROWS_MAX);
 	PHX_LIST_EACH(struct phx_task_result, row, &p->rows)
 		take_row(a, n, row);
 	return 0;

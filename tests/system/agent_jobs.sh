@@ -85,7 +85,7 @@ echo long") && until_true 20 job_is "$id" .state done && [ "$(phx job output "$i
 waiting_ones_say_why() {
 	local id other
 	id=$(submit -n 3 -- sleep 30) && other=$(submit -n 2 -- true) || return 1
-	until_true 10 job_is "$id" .state running && job_is "$other" .reason "waits for 2 nodes: 0 of the 3 of queue idle" &&
+	until_true 10 job_is "$id" .state running && job_is "$other" .reason "waits for 2 nodes: of the 3 of RE queue 0 are idle" &&
 		phx job list | grep -q "queued.*waits for 2 nodes" || return 1
 	! phx job submit --user nobody -- true 2>"$WORK/out" && grep -q 'no node outside of the REs runs jobs' "$WORK/out" || return 1
 	phx job cancel "$id" "$other" && until_true 15 job_is "$id" .state cancelled
@@ -98,7 +98,7 @@ arrays() {
 	first=${row%-*} last=${row#*-}
 	[ $((last - first)) = 4 ] && until_true 10 job_is "$first" .state done && [ "$(phx job output "$first")" = "5 of $first" ] || return 1
 	until_true 10 job_is $((first + 2)) .state running && [ "$(api /v1/jobs | jq '[.jobs[] | select(.state == "running")] | length')" = 2 ] &&
-		job_is "$last" .reason "as many of its array as may run at a time" && job_is "$last" '.argv[0].text' sh || return 1
+		job_is "$last" .reason "as many members of its array run as may run at a time" && job_is "$last" '.argv[0].text' sh || return 1
 	phx job list | grep -q "^ *$((first + 3))-$last  $first\[20-25:5\]  queued" || return 1
 	phx job cancel "$row" --yes && until_true 15 job_is $((first + 1)) .state cancelled && until_true 15 job_is $((first + 2)) .state cancelled &&
 		job_is "$last" .state cancelled && [ "$(phx events --lines 0 | grep -c 'job.*cancelled')" -ge 1 ] || return 1
@@ -173,7 +173,7 @@ drain_waits() {
 	rm -f "$WORK/shared/go"
 	id=$(submit -- sh -c "while ! [ -e $WORK/shared/go ]; do sleep 0.1; done") || return 1
 	until_true 10 job_is "$id" .state running && node=$(at_node "$id") || return 1
-	phx node drain "$node" --dry-run | grep -q "job $id of .*: waited for until it has ended" || return 1
+	phx node drain "$node" --dry-run | grep -q "job $id of .*: it is waited for until it has ended" || return 1
 	phx node drain "$node" </dev/null || return 1
 	sleep 3
 	job_is "$id" .state running && is "$node" .state draining || return 1
