@@ -156,7 +156,7 @@ void view_order_put(struct daemon *d, const struct phx_order *o, const char *re,
 {
 	struct phx_err why = {0};
 	int kind = strcmp(o->kind, "step") ? -1 : o->step.kind;
-	/* an older agent, whose steps have no nonce, refuses members that it does not know */
+	/* an older agent, which gets no number, refuses members that it does not know */
 	PHX_AUTO_FREE char *text = kind >= 0 && !o->step.nonce
 		? phx_json_record_text_sparse(&phx_order_record, o)
 		: phx_json_record_text(&phx_order_record, o);

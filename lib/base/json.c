@@ -174,7 +174,7 @@ static void put_field(struct phx_buf *b, const struct phx_field *f, const void *
 	if (is_left_out(style.less, f) || (style.sparse && !worth_writing(f, at, style)))
 		return;
 	size_t before = b->n;
-	phx_json_put_member(b, f->as ? f->as : f->name);
+	phx_json_put_member(b, f->name);
 	size_t value = b->n;
 	put_value(b, f, at, style);
 	if (style.sparse && f->type == PHX_F_REC && b->n == value + strlen("{}"))
@@ -420,8 +420,7 @@ static size_t find_field(const struct phx_record *rec, size_t from, const char *
 	for (size_t k = 0; k < rec->n_fields; k++) {
 		size_t i = from + k < rec->n_fields ? from + k : from + k - rec->n_fields;
 		if (rec->fields[i].type != PHX_F_CASE &&
-		    (is_called(rec->fields[i].as ? rec->fields[i].as : rec->fields[i].name, name,
-			       n) ||
+		    (is_called(rec->fields[i].name, name, n) ||
 		     is_called(rec->fields[i].was, name, n)))
 			return i;
 	}

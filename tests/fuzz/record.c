@@ -49,9 +49,7 @@ static void check_parts(const struct phx_record *rec, const void *obj)
 	fuzz_never(json_array_size(j) != 1 || phx_json_less_add(&less, rec, "no.such") == 0);
 	for (size_t i = 0; i < rec->n_fields && i < PHX_ARRAY_SIZE(less.fields); i += 2)
 		fuzz_never(rec->fields[i].type != PHX_F_CASE &&
-			   phx_json_less_add(&less, rec,
-					     rec->fields[i].as ? rec->fields[i].as
-							       : rec->fields[i].name) < 0);
+			   phx_json_less_add(&less, rec, rec->fields[i].name) < 0);
 	for (size_t i = 0; i < rec->n_fields; i++)
 		if (rec->fields[i].type != PHX_F_CASE)
 			phx_json_put_field(&b, &rec->fields[i], obj, &less);
