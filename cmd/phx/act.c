@@ -145,7 +145,7 @@ static unsigned sort_results(const json_t *results, struct cli_report *report, j
 	}
 	if (json_array_size(already)) {
 		PHX_AUTO_FREE char *folded = cli_nodes_fold(already);
-		fprintf(stderr, "phx: %s: already so\n", folded ? folded : "?");
+		fprintf(stderr, "phx: %s: this is so already\n", folded ? folded : "?");
 	}
 	return busy;
 }
@@ -165,7 +165,7 @@ static void print_at_once(const json_t *results, const char *verb)
 	if (json_array_size(would))
 		printf("%s: %s at once, without steps\n", now ? now : "?", verb);
 	if (json_array_size(already))
-		printf("%s: already so\n", so ? so : "?");
+		printf("%s: this is so already\n", so ? so : "?");
 }
 
 /* What an order comes to that was tried on a copy: the plans that it begins, what is done at once,

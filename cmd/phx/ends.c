@@ -166,9 +166,9 @@ static void print_job(const json_t *job, bool ends, const char *grace)
 	put_job(&b, job);
 	printf("  %s: ", b.data ? b.data : "?");
 	if (!ends)
-		printf("waited for until it has ended\n");
+		printf("it is waited for until it has ended\n");
 	else
-		printf("ends%s%s; %s\n", *grace ? " after " : "", grace,
+		printf("it ends%s%s; %s\n", *grace ? " after " : "", grace,
 		       phx_json_bool(job, "requeue", false) ? "it is queued again"
 							    : "it does not run again");
 }

@@ -42,7 +42,8 @@ int cmd_erasure_list(struct cli *cli)
 	code = cli_print_rows(cli, list_columns, PHX_ARRAY_SIZE(list_columns),
 			      json_object_get(answer, "erasures"), answer);
 	if (!code && phx_json_bool(answer, "more", false))
-		fprintf(stderr, "phx: there are older ones than %lld: name a NODE\n",
+		fprintf(stderr,
+			"phx: there are attestations older than %lld: name a NODE to see them\n",
 			(long long)phx_json_int(answer, "last", 0));
 	return code;
 }

@@ -202,9 +202,11 @@ static int list_groups(struct cli *cli, const char *node, const char *kind)
 {
 	PHX_AUTO_JSON json_t *nodes = NULL, *said = json_object();
 	if (kind && !find_kind(kind))
-		return cli_fail(CLI_USAGE,
-				"inventory: '%s' is no kind of group: pool, role, label, state",
-				kind);
+		return cli_fail(
+			CLI_USAGE,
+			"inventory: '%s' is no kind of group: these are pool, role, label and "
+			"state",
+			kind);
 	int code = cli_nodes_select(cli, NULL, NULL, &nodes);
 	if (!code && node && !cli_node_find(nodes, node))
 		return cli_fail(CLI_USAGE, "there is no node '%s'", node);

@@ -390,7 +390,8 @@ static int wait_job(struct cli *cli, const char *id, json_t **ret_job)
 			return CLI_OK;
 		}
 		if (phx_clock_ms() >= end)
-			return cli_fail(CLI_TIMEOUT, "job %s: not ended in time; it goes on", id);
+			return cli_fail(CLI_TIMEOUT, "job %s has not ended in time; it goes on",
+					id);
 		cli_pause(&again, asked, end);
 	}
 }

@@ -96,8 +96,8 @@ static int wait_all(struct cli *cli, struct array *a)
 			return CLI_OK;
 		if (phx_clock_ms() >= end)
 			return cli_fail(CLI_TIMEOUT,
-					"job %lld: not ended in time; it goes on, and maybe others "
-					"of its array",
+					"job %lld has not ended in time; it goes on, and so may "
+					"others of its array",
 					(long long)open);
 		int64_t asked = phx_clock_ms();
 		if (!away)

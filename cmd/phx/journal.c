@@ -61,10 +61,12 @@ static int add_file(const char *path, const char *pub, struct phx_list *to, stru
 			*kept = *a;
 	}
 	if (r == 0 && n_bad)
-		fprintf(stderr, "phx: %s: %u lines are no anchors, or cut off: passed over\n", path,
-			n_bad);
+		fprintf(stderr,
+			"phx: %s: %u lines are no anchors, or cut off: they are passed over\n",
+			path, n_bad);
 	if (r == 0 && n_strange)
-		fprintf(stderr, "phx: %s: %u anchors are not signed with %s: passed over\n", path,
+		fprintf(stderr,
+			"phx: %s: %u anchors are not signed with %s: they are passed over\n", path,
 			n_strange, pub);
 	if (r == 0 && to->n == before)
 		r = phx_err_set(err, -EINVAL, "%s: no anchor in it is signed with %s", path, pub);

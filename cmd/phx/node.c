@@ -237,7 +237,7 @@ static int add_node(struct cli *cli, json_t *body)
 	if (code)
 		return code;
 	if (same) {
-		fprintf(stderr, "phx: %s: already so\n", cli_arg(cli, 0));
+		fprintf(stderr, "phx: %s: this is so already\n", cli_arg(cli, 0));
 		return CLI_OK;
 	}
 	flatten_macs(body);

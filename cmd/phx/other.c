@@ -35,7 +35,7 @@ int cmd_lab(struct cli *cli)
 {
 	char *argv[CLI_WORDS_MAX + 2] = {(char *)"phx-lab"};
 	if (cli->args.n_args > CLI_WORDS_MAX)
-		return cli_fail(CLI_USAGE, "lab: too many words");
+		return cli_fail(CLI_USAGE, "lab: there are too many words");
 	for (unsigned i = 0; i < cli->args.n_args; i++)
 		argv[i + 1] = (char *)cli->args.arg[i];
 	return become(argv[0], argv);

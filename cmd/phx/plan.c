@@ -188,9 +188,9 @@ static void print_empty(const json_t *results, const char *names)
 {
 	const json_t *plan = json_object_get(json_array_get(results, 0), "plan");
 	if (!phx_json_bool(plan, "waits", false) || phx_json_bool(plan, "has_grace", false))
-		printf("%s: nothing to do\n", names);
+		printf("%s: there is nothing to do\n", names);
 	else
-		printf("%s: into maintenance at once, without steps\n", names);
+		printf("%s: goes into maintenance at once, without steps\n", names);
 	cli_ends_print(results, plan);
 }
 

@@ -323,7 +323,7 @@ static int push_over(const struct push *p, struct phx_ssh *s, const char *host, 
 		return r;
 	const char *name = phx_json_str(body, "name", "?");
 	if (node_up(p->cli, name)) {
-		fprintf(stderr, "phx: %s: has its agent already\n", name);
+		fprintf(stderr, "phx: %s has its agent already\n", name);
 		return 0;
 	}
 	r = make_token(token, err);

@@ -116,7 +116,8 @@ static int wait_for(struct cli *cli, const char *name, const char *until)
 		if (phx_json_bool(re, "reached", false))
 			return CLI_OK;
 		if (phx_clock_ms() >= end)
-			return cli_fail(CLI_TIMEOUT, "RE %s: not there in time; it goes on", name);
+			return cli_fail(CLI_TIMEOUT, "RE %s is not there in time; it goes on",
+					name);
 		cli_pause(&again, asked, end);
 	}
 }

@@ -56,7 +56,8 @@ static int read_here(struct known *k)
 	struct phx_err err = {0};
 	if (!cfg || !dir)
 		return CLI_CONFIG;
-	fprintf(stderr, "phx: phxd does not answer: checked against %s\n", cfg->state_dir);
+	fprintf(stderr, "phx: phxd does not answer: the files are checked against %s\n",
+		cfg->state_dir);
 	struct phx_image_trust trust;
 	int code = cli_image_trust(k->cli, &trust);
 	if (code)

@@ -42,7 +42,7 @@ static void print_mistakes(const json_t *mistakes)
 	json_array_foreach((json_t *)mistakes, i, text) {
 		PHX_AUTO(phx_buf_fini) struct phx_buf b = {0};
 		cli_put_clean(&b, json_string_value(text));
-		printf("not taken: %s\n", b.data ? b.data : "?");
+		printf("phxd could not take %s\n", b.data ? b.data : "?");
 	}
 }
 
@@ -86,7 +86,7 @@ static void print_refused(const json_t *refused, int64_t now_ms)
 		PHX_AUTO(phx_buf_fini) struct phx_buf b = {0};
 		const char *whom = phx_json_str(it, "whom", "");
 		cli_put_duration(&b, now_ms - phx_json_int(it, "last_ms", now_ms));
-		printf("%lld %s over %s refused, by %s = %lld; the last %s%s%s ago\n",
+		printf("%lld %s over %s were refused, by %s = %lld; the last %s%s%s ago\n",
 		       (long long)phx_json_int(it, "n", 0), phx_json_str(it, "what", "?"),
 		       phx_json_str(it, "over", "?"), phx_json_str(it, "limit", "?"),
 		       (long long)phx_json_int(it, "value", 0), whom, *whom ? " " : "",

@@ -258,7 +258,8 @@ static int fail_timeout(const struct waiting *w)
 		if (!w->nodes[i].ended)
 			json_array_append_new(open, json_string(w->nodes[i].name));
 	PHX_AUTO_FREE char *folded = cli_nodes_fold(open);
-	return cli_fail(CLI_TIMEOUT, "%s: not done in time; it goes on", folded ? folded : "?");
+	return cli_fail(CLI_TIMEOUT, "%s: this is not done in time; it goes on",
+			folded ? folded : "?");
 }
 
 static int follow(struct waiting *w)
@@ -293,7 +294,7 @@ static void tell_done(const struct waiting *w)
 	cli_put_duration(&b, phx_clock_ms() - w->begun_ms);
 	bool query = w->goal->power && phx_str_eq(w->goal->power, "status");
 	if (n_good && !query)
-		fprintf(stderr, "phx: %zu of %zu nodes done after %s\n", n_good, w->n,
+		fprintf(stderr, "phx: %zu of %zu nodes are done after %s\n", n_good, w->n,
 			b.data ? b.data : "?");
 }
 

@@ -48,9 +48,9 @@ static void print_director(const json_t *answer)
 	if (!b.n)
 		fprintf(stderr, "no director is up: nobody forwards requests\n");
 	else if (phx_json_bool(answer, "in_force", false))
-		fprintf(stderr, "in force on %s\n", b.data);
+		fprintf(stderr, "the table is in force on %s\n", b.data);
 	else
-		fprintf(stderr, "not in force yet on %s\n", b.data);
+		fprintf(stderr, "the table is not in force yet on %s\n", b.data);
 }
 
 /* Why a use is unknown: below the table too, a line a node. */

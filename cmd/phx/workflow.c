@@ -69,7 +69,8 @@ static int check_file(struct cli *cli, const char *path, json_t *all)
 		return code;
 	uint32_t n = phx_flow_check(&f, found, &c);
 	if (n > FOUND_TOLD_MAX)
-		cli_fail(0, "%s: and %u more; -o json tells all", path, n - FOUND_TOLD_MAX);
+		cli_fail(0, "%s: there are %u more mistakes; -o json tells all", path,
+			 n - FOUND_TOLD_MAX);
 	json_t *sums = sums_json(&f, path, form);
 	if (!sums)
 		return cli_fail(CLI_PARTIAL, "out of memory");

@@ -53,7 +53,7 @@ static int get_output(struct cli *cli, struct phx_buf *ret, json_t **ret_about)
 		if (code)
 			return code;
 		if (add_piece(ret, phx_json_str(piece, "hex", "")) < 0)
-			return cli_fail(CLI_PARTIAL, "what was answered is no output");
+			return cli_fail(CLI_PARTIAL, "phxd's answer holds no output");
 		if (ret->failed || ret->n > OUTPUT_MAX)
 			return cli_fail(CLI_PARTIAL, "the output is too long");
 		more = ret->n > had && (int64_t)ret->n < phx_json_int(piece, "size_bytes", 0);

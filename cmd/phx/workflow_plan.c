@@ -155,7 +155,7 @@ int cmd_workflow_plan(struct cli *cli)
 	o.node.cores = number_of(cli, CLI_OPT_cores);
 	phx_size_parse(cli_opt(cli, CLI_OPT_memory, "0"), &o.node.memory_bytes); /* by its type */
 	if (o.n_nodes > PHX_FLOW_NODES_MAX)
-		return cli_fail(CLI_USAGE, "--nodes: at most %d", PHX_FLOW_NODES_MAX);
+		return cli_fail(CLI_USAGE, "--nodes must be at most %d", PHX_FLOW_NODES_MAX);
 	if (phx_flow_plan(&f, &o, &plan, &err) < 0)
 		return cli_fail(CLI_CONFIG, "%s: %s", cli_arg(cli, 0), err.text);
 	return print_plan(cli, &f, &plan, &o);

@@ -1,6 +1,7 @@
-/* The image that an agreement chooses: found among the head's images when the RE is requested, so
- * that the core knows its digest. The role's own image is used if it matches; any other must suit
- * the way that the role boots, and all packages of the role must fit it. */
+/* Finds the image that an agreement chooses among the head's images when the RE is requested, so
+ * that the core knows the image's digest. The role's own image is used if it matches; any other
+ * must suit the way that the role boots, and all packages of the role must fit it. Called by the
+ * API. */
 #include <errno.h>
 #include <string.h>
 
@@ -8,7 +9,7 @@
 #include "phxd/daemon.h"
 #include "repo/repo.h"
 
-/* What is asked for, and by which field of the agreement, for sentences. */
+/* What the agreement asks for; messages name the field that asks for it, and its value. */
 struct wish {
 	const struct phx_agreement *agreement;
 	struct phx_role role; /* owned */
@@ -38,7 +39,7 @@ static bool role_does(const struct wish *w)
 		(!g->image_version[0] || phx_str_eq(g->image_version, w->role.image_version));
 }
 
-/* Can the role boot the image, as it boots? */
+/* Can the role boot this image from where the role boots (disk or memory)? */
 static bool boots(const struct wish *w, const struct phx_image *im)
 {
 	const char *file =

@@ -20,7 +20,9 @@ struct re_marker {
 	char site[RE_PLACE_SITE_MAX]; /* identity of the journal; "" in older markers */
 };
 
-/** Does the path of this RE's data exist? *ret_marked: does its marker, which is then in *ret. */
+/** Does the path of this RE's data exist? *ret_marked: does its marker exist, too; then *ret has
+ * it.
+ */
 bool re_place_look(const struct phx_config *cfg, const char *re, bool *ret_marked,
 		   struct re_marker *ret);
 /** Appends the markers of all REs (struct re_marker). */
@@ -29,8 +31,8 @@ void re_place_list(const struct phx_config *cfg, struct phx_list *ret);
  * head's user if `login` is "", root, or no user. */
 int re_place_make(const struct phx_config *cfg, const struct re_marker *m, const char *login,
 		  struct phx_err *err);
-/** Before a head starts: gives directories of REs without a user, made while the head was root, to
- * the head's user. */
+/** Called before a head starts: gives the directories of REs without a user, which were made while
+ * the head was root, to the head's user. */
 int re_place_give(const struct phx_config *cfg, struct phx_err *err);
 /** Removes data and marker. */
 int re_place_remove(const struct phx_config *cfg, const char *re, struct phx_err *err);

@@ -1,7 +1,8 @@
-/* Requests that read much: long lists, the journal. They are taken off the listeners'
- * threads, which serve beats, and carried out one after the other: those of administrators on
- * one thread, those of everybody else on another, so that a user who asks for all there is
- * makes other users wait, and no more of them than a few requests. */
+/* Requests that read much: long lists, the journal. The threads of the listeners, which serve
+ * beats, hand these requests over to two threads of this file: one carries out those of
+ * administrators, one after the other, and one those of everybody else. So a user who asks for all
+ * that there is makes only other users wait, and each of them has only a few such requests
+ * (reads_per_user). */
 #include "phxd/daemon.h"
 
 #include <errno.h>
@@ -108,7 +109,7 @@ int reads_page(struct phx_store_reader *r, uint64_t after, uint32_t limit, const
 
 void reads_breathe(int64_t since_us)
 {
-	/* a mutex is not fair: who unlocks and locks again at once keeps it */
+	/* a mutex is not fair: a thread that unlocks it and locks it again at once keeps it */
 	int64_t us = phx_clock_us() - since_us;
 	us = us < BREATH_MIN_US ? BREATH_MIN_US : us > BREATH_MAX_US ? BREATH_MAX_US : us;
 	phx_sleep_ms((uint32_t)((us + 999) / 1000));

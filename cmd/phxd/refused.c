@@ -1,6 +1,6 @@
-/* Whom the listeners refused because of a limit: told on standard error, now and
- * then, and shown by the status, so that who set the limit learns that it was
- * reached, and by whom. Called by the loop and the API. Refuses nobody. */
+/* Tells whom the listeners refused because of a limit: on standard error, at most once a minute for
+ * each limit, and in the status. So the person who set the limit learns that it was reached, and by
+ * whom. Called by the loop and the API. Refuses nobody itself. */
 #include "phxd/daemon.h"
 
 #include <errno.h>
@@ -13,10 +13,10 @@ enum { TELL_AGAIN_MS = 60000 };
 
 /* One limit of one listener. */
 struct row {
-	struct phx_http_refused now; /* as it was looked at last */
-	int64_t last_ms;             /* when more of them were seen */
-	uint64_t n_told;
-	int64_t told_ms;
+	struct phx_http_refused now; /* as the listener had it at the last look */
+	int64_t last_ms;             /* when a look last found more refusals */
+	uint64_t n_told;             /* refusals that standard error was told of */
+	int64_t told_ms;             /* and when */
 };
 
 struct refused {
@@ -81,7 +81,8 @@ static const char *what_of(int limit)
 	return limit == PHX_HTTP_LIMIT_REQUESTS ? "requests" : "connections";
 }
 
-/* Under the lock. When it wants to be looked at again. */
+/* Looks at one limit and tells of new refusals; the caller has the lock. Returns in how many
+ * milliseconds the limit is to be looked at again. */
 static int look(struct refused *f, int which, int limit, int64_t now)
 {
 	struct row *row = &f->rows[which][limit];

@@ -1,6 +1,6 @@
-/* The route table of phxd, made of routes.def. Whoever a row asks for is checked
- * here, when the head of a request is there and nothing of its body: no handler
- * can forget it. Of an upload its handler's own conditions are checked there too. */
+/* The route table of phxd, made of routes.def. The right that a row asks for is checked here, when
+ * the head of a request has arrived and nothing of its body has: so no handler can forget it. For
+ * an upload the conditions of its handler are checked then, too. */
 #include "phxd/api_journal.h"
 #include "phxd/timeline.h"
 
@@ -16,7 +16,8 @@ enum {
 };
 enum { SMALL = 64 << 10, LARGE = 1 << 20, STAGE_MAX_MB = 16384 };
 
-/* Who spools, and who says whether that may come. */
+/* The handlers whose bodies are spooled to a file, each with the function that says whether the
+ * body may come. */
 static const struct {
 	phx_http_handler handler;
 	phx_http_gate gate;
@@ -36,7 +37,7 @@ static bool may_spool(phx_http_handler handler, struct phx_http_request *q, void
 	return false;
 }
 
-/* What people order is journalled: its amount has a limit. */
+/* What people order is journalled, so the number of their orders has a limit (quota.c). */
 static bool may_write(const char *method, enum phx_right right, struct phx_http_request *q,
 		      struct daemon *d)
 {
@@ -55,7 +56,8 @@ static bool may_write(const char *method, enum phx_right right, struct phx_http_
 		if (((via)&R) != 0) \
 			reads_take(((struct daemon *)arg)->reads, q, handler); \
 		else if ((!(body_file) || \
-			  person_require(arg, q, PHX_RIGHT_##right)) /* it may have taken long */ \
+			  person_require(arg, q, \
+					 PHX_RIGHT_##right)) /* the upload may have taken long */ \
 			 && may_write(method, PHX_RIGHT_##right, q, arg)) \
 			handler(q, arg); \
 	}
@@ -81,7 +83,8 @@ static void print_scope(enum phx_scope scope)
 	printf("\t%s", phx_enum_name(&phx_scope_names, (int)scope));
 }
 
-/* How far a right goes for each role, for members of an RE, and for nobody. */
+/* Prints how far a right goes for each role, for members of an RE, and for callers without a name.
+ */
 static void print_scopes(enum phx_right right)
 {
 	for (int who = 0; who < PHX_WHO_COUNT_; who++) {

@@ -12,9 +12,9 @@
 #include "slurm/slurm.h"
 
 enum {
-	COMMAND_MS = 10000, /* for one command */
+	COMMAND_MS = 10000, /* one command may take so long */
 	ANSWER_MS = 2 * COMMAND_MS,
-	BODY_MAX = 65 << 20, /* what a command may say, and the room for it */
+	BODY_MAX = 65 << 20, /* a command may print so much */
 	WORDS_MAX = 32
 };
 enum { RUN };

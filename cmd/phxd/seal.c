@@ -1,6 +1,7 @@
-/* What a deploy environment signs of an erase: looked at before the core hears of it. Called with
- * each result of an agent. The core is told whose signature it is and which image it speaks of, or
- * neither where that is not so: it then says what is wrong with the erase. */
+/* Checks what a deploy environment has signed of an erase, before the core hears of the erase.
+ * Called with each result of an agent. The core is told whose signature it is and which image it
+ * speaks of; if the signature does not hold the core is told neither, and says what is wrong with
+ * the erase. */
 #include "phxd/daemon.h"
 
 #include <stdio.h>
@@ -9,7 +10,8 @@
 #include "phxd/parse.h"
 #include "pki/statement.h"
 
-/* What the agent must have signed: what it says, about the attempt that it answers. */
+/* Fills in what the agent must have signed: what its answer says, of the attempt that it
+ * answers. */
 static void expect(const struct phx_event *ev, const struct phx_seal *seal,
 		   struct phx_statement *ret)
 {
@@ -28,7 +30,8 @@ static void expect(const struct phx_event *ev, const struct phx_seal *seal,
 	PHX_STR_SET(ret->detail, ev->text);
 }
 
-/* What the TPM quoted by it; the core is told whose quote it is, or that it is none of this. */
+/* Checks the quote of the TPM. The core is told which TPM made it; if the quote is not about this
+ * statement the core is told of no TPM. */
 static void take_quote(const struct phx_quote *quote, const struct phx_statement *said,
 		       struct phx_event_answer *p)
 {
@@ -42,7 +45,7 @@ static void take_quote(const struct phx_quote *quote, const struct phx_statement
 	p->tpm_resets = q.resets;
 }
 
-/* Whoever reads the attestation asks that: this site has certified the key, for that node. */
+/* Has this site certified the key, for that node? A reader of the attestation asks the same. */
 static bool is_certified(const struct daemon *d, const char *node, const char *fp,
 			 const struct phx_seal *seal)
 {
@@ -68,7 +71,7 @@ bool seal_take(struct daemon *d, struct phx_http_request *q, const json_t *j, st
 	PHX_MEMBERS_COPY(PHX_ERASED_SEAL_FIELDS, p, &seal);
 	catalog_deploy_of(d, seal.image_sha256, p->image, sizeof(p->image));
 	expect(ev, &seal, &expected);
-	/* the key by which it speaks to us: another one is nobody's */
+	/* it must be the key by which the node speaks to us: another one proves nothing */
 	if (phx_statement_verify(&expected, seal.key, seal.signature, fp, NULL) == 0 &&
 	    !strcmp(fp, phx_http_peer(q)->cert.fingerprint) &&
 	    is_certified(d, ev->node, fp, &seal) && (p->cert = strdup(seal.cert)))

@@ -1,6 +1,6 @@
-/* What is journalled of somebody because it must not stay unknown, and not each time because he
- * could fill the journal with it: once a minute of one identity and kind, then with how often it
- * happened since. Called by the API's threads. Refuses nobody. */
+/* Journals what somebody did and what must not stay unknown, but not each time, because he could
+ * fill the journal with it: once a minute for each identity and kind, with how often it happened
+ * since the last time. Called by the API's threads. Refuses nobody. */
 #include "phxd/daemon.h"
 
 #include <errno.h>
@@ -10,17 +10,17 @@
 
 enum { TELL_AGAIN_MS = 60000, ROWS_MAX = 1024 };
 
-/* Somebody, and what he does. */
+/* A person, and a kind of thing that he does. */
 struct row {
 	char who[PHX_NAME_MAX], kind[2 * PHX_NAME_MAX];
 	int64_t told_ms;
-	unsigned n; /* since that was told */
+	unsigned n; /* how often since it was told */
 };
 
 struct seldom {
 	struct daemon *d;
 	pthread_mutex_t lock;
-	struct phx_list rows; /* struct row, whoever was told of longest ago first */
+	struct phx_list rows; /* struct row, the one that was told longest ago first */
 };
 
 int seldom_new(struct daemon *d, struct seldom **ret)
@@ -43,7 +43,8 @@ void seldom_free(struct seldom *s)
 	free(s);
 }
 
-/* So often did he since it was told; 0: it is not to be told now. Under the lock. */
+/* Counts one more time, and returns how often it happened since it was told; 0: it is not to be
+ * told now. The caller has the lock. */
 static unsigned count(struct seldom *s, const char *who, const char *kind, int64_t now)
 {
 	struct row row = {.told_ms = now};

@@ -1,11 +1,11 @@
-/* Batch REs whose jobs Slurm starts: one thread each asks its Slurm, tells the
- * core what changed, and carries out what the core orders then. Soft state that
- * a restart may lose: the first report after it is told whole. Decides nothing.
+/* Batch REs whose jobs Slurm starts. Each such RE has a thread, which asks the RE's Slurm, tells
+ * the core what changed, and carries out what the core orders then. A restart of phxd may lose all
+ * that is kept here: the first report after it is told as a whole. Decides nothing.
  *
- *   ask ──▶ changes as an event ──▶ orders of the core ──▶ commands ──▶ soon again
- *    │ no answer: told once, nothing is done                (nothing to do: in a second or five)
+ *   ask ──▶ changes as an event ──▶ orders of the core ──▶ commands ──▶ ask again soon
+ *    │ no answer: the core is told once, no command runs    (no orders: in a second or five)
  *
- * Lock order: nothing asks the engine while it holds this lock. */
+ * Lock order: no function asks the engine while it holds the lock of this file. */
 #include "phxd/daemon.h"
 
 #include <errno.h>
@@ -21,30 +21,30 @@
 #include "slurm/slurm.h"
 
 enum {
-	RETRY_MS = 1000,  /* a worker that could not be started */
-	POLL_MS = 1000,   /* without anything to do, for Slurm tells of nothing by itself */
-	QUIET_MS = 60000, /* so long after the last job ... */
-	SELDOM_MS = 5000, /* ... it is asked more seldom */
-	AGAIN_MS = 100,   /* after something was done */
+	RETRY_MS = 1000,  /* until a worker that could not be started is started again */
+	POLL_MS = 1000,   /* until Slurm, which reports nothing by itself, is asked again */
+	QUIET_MS = 60000, /* so long after the last job Slurm is asked ... */
+	SELDOM_MS = 5000, /* ... only after this time */
+	AGAIN_MS = 100,   /* until Slurm is asked again after a command */
 };
 
 /** One RE and its Slurm. */
 struct worker {
 	struct slurm *owner;
 	char re[PHX_NAME_MAX];
-	char conf[PATH_MAX]; /* where the agreement's is to be found */
+	char conf[PATH_MAX]; /* the slurm.conf that the agreement names */
 	pthread_t thread;
-	bool ended; /* to be joined; under the lock */
-	/* of its thread alone */
+	bool ended; /* the thread is to be joined; guarded by the lock */
+	/* only the worker's thread uses these: */
 	struct phx_slurm_report known; /* what the core was told */
-	bool told;                     /* there is such */
-	bool troubled;                 /* the core was told that there is no answer */
-	uint64_t seq;                  /* the state in which there was nothing to do */
+	bool told;                     /* `known` is set */
+	bool troubled;                 /* the core was told that Slurm does not answer */
+	uint64_t seq;                  /* of the state that the last orders were taken from */
 	int64_t busy_ms;               /* when Slurm last had a job, or something was done */
 };
 
 struct slot {
-	struct worker *worker; /* where it is stays the same: its thread has it */
+	struct worker *worker; /* its thread has a pointer to it, so it must not move */
 };
 
 struct slurm {
@@ -52,7 +52,7 @@ struct slurm {
 	pthread_mutex_t lock;
 	pthread_cond_t changed;
 	struct phx_list workers; /* struct slot */
-	uint64_t turns;          /* of the loop: after each the state may be another */
+	uint64_t turns;          /* of the loop; the state may have changed after each */
 	bool stop;
 };
 
@@ -70,7 +70,7 @@ int slurm_new(struct daemon *d, struct slurm **ret)
 
 /* ---- one round ---- */
 
-/* Is Slurm still this RE's engine, and by which configuration? */
+/* Is Slurm still this RE's engine? Then w->conf becomes the path of its slurm.conf. */
 static bool attached(struct worker *w)
 {
 	const struct phx_state *s = engine_lock(w->owner->d->engine);
@@ -104,8 +104,8 @@ static void tell_trouble(struct worker *w, const char *why)
 	w->troubled = true;
 }
 
-/* From now on `now` is what the core knows (taken); nothing, when it did not take it: the next is
- * told whole. */
+/* Takes `now`. If the core was told it, `now` is what the core knows from here on; if not, the next
+ * report is told as a whole. */
 static void remember(struct worker *w, struct phx_slurm_report *now, bool told)
 {
 	phx_slurm_report_fini(&w->known);
@@ -127,7 +127,7 @@ static int tell_changes(struct worker *w, const struct phx_slurm *slurm,
 		return r;
 	}
 	PHX_CARRIES(&ev, re_queue);
-	/* what it does not know any more has ended somehow */
+	/* jobs that Slurm does not list any more have ended: how, it is asked one by one */
 	phx_slurm_ask_ends(slurm, &ev.re_queue.engine_jobs, NULL);
 	const struct phx_event_re_queue *p = &ev.re_queue;
 	if (p->whole || w->troubled || p->engine_jobs.n || p->engine_nodes.n ||
@@ -148,8 +148,8 @@ static int take_orders(struct worker *w, struct phx_list *ret)
 	return r;
 }
 
-/* Returns how many there were. One that fails ends the round: what follows it may rely on it, and
- * all are derived anew. */
+/* Carries out the orders of the core, and returns how many there were. An order that fails ends the
+ * round, because later orders may rely on it; the next round derives all of them anew. */
 static uint32_t obey(struct worker *w, const struct phx_slurm *slurm)
 {
 	PHX_AUTO(phx_list_fini) struct phx_list orders = {0};
@@ -166,7 +166,7 @@ static uint32_t obey(struct worker *w, const struct phx_slurm *slurm)
 	return orders.n;
 }
 
-/* When to ask for the next time, after what was found now. */
+/* How long to wait before Slurm is asked again. `done`: a command was carried out. */
 static int pause_ms(struct worker *w, bool done)
 {
 	int64_t now_ms = phx_clock_ms();
@@ -177,7 +177,7 @@ static int pause_ms(struct worker *w, bool done)
 	return now_ms - w->busy_ms < QUIET_MS ? POLL_MS : SELDOM_MS;
 }
 
-/* Returns when to do the next. */
+/* Returns in how many milliseconds the next round is to begin. */
 static int do_round(struct worker *w)
 {
 	char conf[PATH_MAX];
@@ -211,7 +211,7 @@ static bool has_orders(struct worker *w)
 	return !same && take_orders(w, &orders) == 0 && orders.n;
 }
 
-/* Until the time has come, or there is something to be done. False when all is to stop. */
+/* Waits for `ms`, or until the core has orders. False: phxd is ending. */
 static bool rest(struct worker *w, int ms)
 {
 	struct slurm *s = w->owner;
@@ -244,7 +244,7 @@ static void *work(void *arg)
 	return NULL;
 }
 
-/* ---- REs come and go; on the loop's thread ---- */
+/* ---- REs come and go: called on the loop's thread ---- */
 
 static bool has_worker(struct slurm *s, const char *re)
 {

@@ -1,8 +1,8 @@
-/* Tasks that nodes are given: the orders by which agents hear of them (types/task.h). Which tasks
- * are where says the core; what each runs is in its workflow's text; what an agent has taken
- * already is remembered here alone, and a daemon that began anew tells it all once more: a task
- * runs once, however often it is ordered. Called for orders.c with each beat that may tell of
- * something. Decides nothing. */
+/* Makes the orders by which agents hear of the tasks that their nodes are given (types/task.h). The
+ * core says which tasks are on which node, and the text of its workflow says what a task runs.
+ * Which orders an agent has taken is remembered here alone: a phxd that was started again sends all
+ * of them once more, which does no harm, for a task runs once however often it is ordered. Called
+ * by orders.c when it answers a beat. Decides nothing. */
 #include "phxd/daemon.h"
 
 #include <errno.h>
@@ -14,12 +14,13 @@
 
 enum { ORDERS_MAX = 8 }; /* under way to one node */
 
-/* A task that is told of to a node, or that it is to end. */
+/* A task that a node is told to begin, or to end. */
 struct sent {
 	uint64_t run;
 	uint32_t task, attempt;
-	bool ends, there; /* there: it is still to be told of */
-	uint64_t order;   /* 0: the agent has taken it */
+	bool ends;      /* the node is to end it */
+	bool there;     /* the node's list of sent tasks has it already */
+	uint64_t order; /* number of its order; 0: the agent has taken it; UINT64_MAX: none yet */
 };
 
 struct task_node {
@@ -35,7 +36,7 @@ struct tasks {
 	struct phx_hash names;
 };
 
-/* What the core says of one of them, copied. */
+/* A copy of what the core says of one task. */
 struct given {
 	struct sent is;
 	char digest[PHX_SHA256_HEX];
@@ -43,10 +44,10 @@ struct given {
 	char re[PHX_NAME_MAX], user[PHX_NAME_MAX];
 	uint32_t uid, gid;
 	bool looks;           /* it is the command of a trigger */
-	struct phx_list vars; /* struct phx_text: of a run that one began */
+	struct phx_list vars; /* struct phx_text: variables of a run that a trigger began */
 };
 
-/* What a node has, and what is said of it as a whole. */
+/* The tasks of a node, and what holds for all of them. */
 struct view {
 	struct phx_list given; /* struct given */
 	struct phx_task_order common;
@@ -128,16 +129,18 @@ static void view_fini(struct view *v)
 	phx_list_fini(&v->given);
 }
 
-/* Its lease, and not the present setting: after that the core takes the tasks for lost. */
+/* The heartbeat timeout is the worker's, and not the present setting: the core takes the tasks for
+ * lost after that of the worker. */
 static void put_worker(const struct phx_job *worker, struct phx_task_order *o)
 {
 	o->cores = worker->cores;
 	o->memory_bytes = worker->memory_bytes;
-	o->lease_ms = worker->lease_ms;
+	o->heartbeat_timeout_ms = worker->heartbeat_timeout_ms;
 	o->grace_ms = worker->grace_ms;
 }
 
-/* What is to end was to begin first: an agent answers only for what it was told of. */
+/* Reads the node's tasks from the state. A task that is to end is also ordered to begin: an agent
+ * answers only for tasks that it was told of. */
 static int look(struct daemon *d, const char *node, struct view *ret)
 {
 	PHX_AUTO(phx_list_fini) struct phx_list all = {0};
@@ -175,7 +178,7 @@ static bool was_taken(const struct phx_list *running, uint64_t order)
 	return false;
 }
 
-/* An agent of before there were tasks says nothing of them. */
+/* Agents of versions that had no tasks do not report any. */
 static bool knows_tasks(const struct phx_list *running)
 {
 	PHX_LIST_EACH(struct beat_running, r, running)
@@ -184,7 +187,8 @@ static bool knows_tasks(const struct phx_list *running)
 	return false;
 }
 
-/* What the node does not have any more is forgotten; of the rest is noted what it has taken. */
+/* Forgets sent tasks that the node does not have any more, notes which of the others the agent has
+ * taken, and adds those that are new. */
 static int update(struct task_node *n, const struct phx_list *running, struct phx_list *given)
 {
 	uint32_t kept = 0;
@@ -216,7 +220,8 @@ static int update(struct task_node *n, const struct phx_list *running, struct ph
 
 /* ---- orders ---- */
 
-/* Words of a task; of a run that a trigger began with what they ask of it. */
+/* Appends the words of a task. In a run that a trigger began, variables in the words are filled in.
+ */
 static int put_texts(const struct phx_flow *f, const struct given *g, enum phx_flow_list list,
 		     const char *(*text)(const struct phx_flow *f, uint32_t at),
 		     struct phx_list *ret)
@@ -254,7 +259,7 @@ static int fill(const struct phx_flow *f, const struct given *g, struct phx_task
 	return r ? r : put_texts(f, g, PHX_FLOW_OUTPUTS, phx_flow_file_name, &t->outputs);
 }
 
-/* How long its row is as text, roughly and never less. */
+/* How many bytes the task takes in the text of an order: an estimate that is never too low. */
 static size_t size_of(const struct phx_task *t)
 {
 	const struct phx_list *lists[] = {&t->argv, &t->env, &t->inputs, &t->outputs};
@@ -285,7 +290,8 @@ static int add_cancel(struct making *m, const struct given *g)
 	return 0;
 }
 
-/* 1: it goes into the next order; -ENOENT: its workflow cannot be read. */
+/* 1: the order is full, so the task goes into the next one; -ENOENT: its workflow cannot be
+ * read. */
 static int add_task(struct making *m, const struct given *g)
 {
 	struct phx_err err = {0};
@@ -345,8 +351,9 @@ static void note_order(struct task_node *n, struct given *g, uint64_t order)
 			s->order = order;
 }
 
-/* One order: those of number `id` again, or, where nobody has that number yet, as many new ones as
- * go into one. False: there are none. */
+/* Appends the order `id` with the tasks whose order is `was`: `id` itself, to send the order again,
+ * or UINT64_MAX, to put as many new tasks as fit into a new order. False: there are no such tasks.
+ */
 static bool put_order(struct daemon *d, struct task_node *n, struct view *v, uint64_t id,
 		      uint64_t was, struct phx_buf *b)
 {
@@ -357,7 +364,7 @@ static bool put_order(struct daemon *d, struct task_node *n, struct view *v, uin
 			continue;
 		int r = add_to(&m, g);
 		if (r < 0)
-			continue; /* its text is not there: it is tried again */
+			continue; /* its workflow cannot be read: the next beat tries again */
 		if (r == 0)
 			note_order(n, g, id);
 		any = any || r == 0;

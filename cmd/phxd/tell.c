@@ -1,5 +1,5 @@
-/* What the core is told of many nodes at once, and asked of all: for live.c, which knows contacts
- * and no event. Never decides. */
+/* Tells the core about many nodes at once, and asks it which nodes are up. Called by live.c, which
+ * knows contacts and no events. Never decides. */
 #include "phxd/daemon.h"
 
 #include <errno.h>
@@ -20,7 +20,8 @@ void tell_up_nodes(struct daemon *d, struct phx_list *ret_names)
 	engine_unlock(d->engine);
 }
 
-/* Keeps those that were not told at `names`: how many. */
+/* Tells the core of `n` nodes. Moves the names of those that it could not be told of to the front
+ * of `names`, and returns their number. */
 static uint32_t tell_portion(struct daemon *d, struct phx_event *ev, struct phx_word *names,
 			     uint32_t n)
 {

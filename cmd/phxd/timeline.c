@@ -1,11 +1,11 @@
-/* The thread that keeps what was: see timeline.h. Between two writes it waits for the journal to
- * grow, and for the minute to end.
+/* The thread that writes the series: see timeline.h. Between two writes it waits until the journal
+ * grows or the minute ends.
  *
  *   committed ─▶ a second later: read events ─▶ look at the state ─▶ write what changed
  *
- * How far it was when it ended stands in the database with what it had written by then, so that it
- * goes on from the next event, and nothing is counted twice or left out. What was the same all the
- * time between is written once a minute. */
+ * The database has, beside what was written, the number of the last event that it covers: a thread
+ * that begins goes on from the next event, and nothing is counted twice or left out. A value that
+ * does not change is written once a minute. */
 #include "phxd/timeline.h"
 
 #include <errno.h>
@@ -20,8 +20,8 @@ enum {
 	MINUTE_MS = 60000,
 	HOUR_MS = 3600000,
 	PAGE = 1000,        /* events that are read in one go */
-	EVENTS_MAX = 10000, /* between two writes */
-	ROWS_MAX = 2000000, /* of a level: about 300 MB */
+	EVENTS_MAX = 10000, /* that are read between two writes */
+	ROWS_MAX = 2000000, /* that a level may have: about 300 MB */
 };
 
 struct timeline {
@@ -31,14 +31,14 @@ struct timeline {
 	bool started;
 	pthread_mutex_t lock;
 	pthread_cond_t wanted;
-	uint64_t seq;  /* of the journal */
-	uint64_t seen; /* up to here it is written, or is being read */
+	uint64_t seq;  /* last event of the journal */
+	uint64_t seen; /* last event that is written, or is being read */
 	bool ended;
 	struct phx_list lines; /* struct timeline_line; the thread's, which locks to replace it */
-	/* of the thread */
+	/* only the thread uses these: */
 	struct phx_series *series;
 	struct phx_store_reader *reader;
-	uint64_t told;
+	uint64_t told;        /* last event that is written */
 	struct phx_list uses; /* struct timeline_use: what was measured last */
 	int64_t pruned_ms;
 	bool failed; /* it was told that nothing can be written */
@@ -87,7 +87,7 @@ static struct timeline_line *line_of(const struct phx_list *lines, const char *p
 
 /* ---- writing ---- */
 
-/* What was so until now is not written where it is still so, and no minute has ended. */
+/* Is the state of a pool not written yet? It is the same still, and no minute has ended. */
 static bool is_kept(const struct timeline *t, const struct timeline_line *l,
 		    const struct timeline_line *now, int64_t now_ms)
 {
@@ -165,7 +165,7 @@ static int prune(struct timeline *t, int64_t now_ms, struct phx_err *err)
 
 /* ---- a turn ---- */
 
-/* More of them than that are written with the next turn. */
+/* Reads the new events, at most EVENTS_MAX: the next turn reads the others. */
 static int read_events(struct timeline *t, struct timeline_news *n, struct phx_err *err)
 {
 	int r = 0;
@@ -190,7 +190,7 @@ static int measure(struct timeline *t, struct phx_list *ret_lines)
 	return r;
 }
 
-/* Told once, until it works again. */
+/* Tells people of a failure once, until a turn succeeds again. */
 static void tell(struct timeline *t, int r, const struct phx_err *err)
 {
 	char text[240];
@@ -209,7 +209,8 @@ static int add_held(void *arg, const struct phx_series_holding *h)
 	return 0;
 }
 
-/* At the start, and for who was held and is there no more. */
+/* At the start: notes all nodes that exist, and those that a pool held according to the database
+ * and that may have been removed since. */
 static int add_all(struct timeline *t, struct timeline_news *n, struct phx_err *err)
 {
 	int64_t now_ms = engine_now(t->d->engine);
@@ -247,8 +248,8 @@ static void gather(struct timeline *t, bool all)
 	timeline_news_fini(&n);
 }
 
-/* Until a second after the journal has grown, or the minute has ended. With the lock held, but not
- * meanwhile. */
+/* Waits until a second after the journal has grown, or until the minute ends. Called with the lock,
+ * which is released while it waits. */
 static void pause_for_news(struct timeline *t)
 {
 	int64_t begun_ms = phx_clock_ms(),
@@ -304,7 +305,7 @@ int timeline_now(struct timeline *t, struct phx_list *ret)
 
 /* ---- start and end ---- */
 
-/* One that is damaged is kept beside, and another one begun: nothing is removed on doubt. */
+/* A damaged database is kept under another name, and a new one is begun: nothing is removed. */
 static int open_series(struct timeline *t, struct phx_err *err)
 {
 	char aside[sizeof(t->path) + 16], text[200];
@@ -321,7 +322,8 @@ static int open_series(struct timeline *t, struct phx_err *err)
 	return phx_series_open(t->path, &t->series, err);
 }
 
-/* Of a journal that it was never told of, what is to come. */
+/* Begins behind the last event that the database covers; if the database does not know this
+ * journal, behind the journal's last event. */
 static int begin(struct timeline *t, struct phx_err *err)
 {
 	struct phx_store *store = engine_store(t->d->engine);

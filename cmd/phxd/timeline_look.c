@@ -1,5 +1,5 @@
-/* What the state says for pictures: counters of each pool, and of those nodes and jobs alone that
- * events were about. Under the engine's lock for a moment at a time. Called by the thread of
+/* Reads from the state what charts show: the counters of each pool, and those nodes and jobs that
+ * events were about. Holds the engine's lock for a moment at a time only. Called by the thread of
  * timeline.c; changes nothing. */
 #include "phxd/timeline.h"
 
@@ -8,7 +8,7 @@
 
 #include "base/clock.h"
 
-enum { PORTION = 256 /* nodes or jobs: found by index */, PORTION_US = 1000 };
+enum { PORTION = 256 /* nodes or jobs under one lock */, PORTION_US = 1000 };
 
 static void measure_re(const struct phx_state *s, const struct phx_re *re,
 		       int64_t values[PHX_SERIES_QUANTITIES])
@@ -39,8 +39,8 @@ int timeline_measure(const struct phx_state *s, struct phx_list *ret)
 	return 0;
 }
 
-/* One that an event ended well; a job of several parts has several events, and one that ended
- * it. */
+/* Notes the job if this event ended it, and ended it well. A job of several parts has several
+ * events that tell of an end, and the last of them ended the job. */
 static void look_at_job(const struct phx_state *s, const struct timeline_job *at,
 			struct timeline_news *n)
 {
@@ -59,7 +59,8 @@ static void look_at_job(const struct phx_state *s, const struct timeline_job *at
 	to->values[PHX_SERIES_Q_queued] = j->started_ms - j->submitted_ms;
 }
 
-/* Two events of one moment may both be about a job that the second ended. */
+/* Is the same job noted before, of an event at the same moment? Two events of one moment may both
+ * be about a job that the second one ended. */
 static bool is_told(const struct timeline_news *n, uint32_t i)
 {
 	const struct timeline_job *j = PHX_LIST_AT(&n->jobs, struct timeline_job, i);

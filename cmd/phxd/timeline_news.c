@@ -1,6 +1,6 @@
-/* What an event of the journal says for pictures: whom it is about, what use was measured, which
- * jobs were killed for their nodes and which may have ended. Called by the thread of timeline.c;
- * reads texts alone, and never the state. */
+/* Reads from an event of the journal what charts show: which nodes it is about, what use was
+ * measured, which jobs were killed for their nodes and which may have ended. Called by the thread
+ * of timeline.c; reads only the event's text, never the state. */
 #include "phxd/timeline.h"
 
 #include <string.h>
@@ -47,7 +47,7 @@ static void add_job(struct timeline_news *n, uint64_t id, int64_t at_ms)
 		n->failed = true;
 }
 
-/* The last of an RE counts. */
+/* Notes the use of an RE; the last one of a turn counts. */
 static void add_use(struct timeline_news *n, const char *re, int64_t ppm)
 {
 	struct timeline_use *to = NULL;
@@ -75,8 +75,8 @@ static void add_kill(struct timeline_news *n, const struct phx_store_event *ev, 
 	PHX_STR_SET(to->text, phx_json_str(note, "text", ""));
 }
 
-/* The sentence that re/allocation.c and job/external_orders.c write of one, into the history of its
- * RE. */
+/* Does this action tell that a job is killed? re/allocation.c and job/external_orders.c write that
+ * sentence into the history of the job's RE. */
 static bool is_kill(const json_t *act)
 {
 	return !strcmp(phx_json_str(act, "kind", ""), "note") && *phx_json_str(act, "re", "") &&

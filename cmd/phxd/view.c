@@ -1,5 +1,5 @@
-/* What the API shows: plans, status, orders with what an agent needs beside them, metrics. Reads
- * only. */
+/* Shows plans, the status, orders (with what an agent needs beside them) and metrics. Called by the
+ * API. Reads only. */
 #include "phxd/daemon.h"
 
 #include <stdio.h>
@@ -27,7 +27,7 @@ json_t *view_plan(const struct phx_plan *p)
 
 /* ---- status ---- */
 
-/* All that is told of nodes here is counted already (state/members.h): no node is looked at. */
+/* The state counts its nodes (state/members.h), so that no function here looks at each node. */
 
 static uint32_t count_state(const struct phx_state *s, int state)
 {
@@ -64,7 +64,7 @@ static json_t *view_children(struct daemon *d)
 	return phx_json_from_list(&phx_child_status_record, &list);
 }
 
-/* Where the journal begins: what is older was forgotten. */
+/* Adds where the journal begins: older events were forgotten. */
 static void add_first(struct daemon *d, json_t *j)
 {
 	uint64_t first;
@@ -75,7 +75,7 @@ static void add_first(struct daemon *d, json_t *j)
 	json_object_set_new(j, "first_ms", json_integer((json_int_t)time_ms));
 }
 
-/* The kernel that nodes run, whatever their image brings. */
+/* Adds the kernel of the deploy image: nodes run it, whatever kernel their own image has. */
 static void add_kernel(struct daemon *d, json_t *j)
 {
 	struct phx_err why = {0};
@@ -113,7 +113,7 @@ json_t *view_status(struct daemon *d, bool whole)
 
 /* ---- orders ---- */
 
-/* Null when there is none that can be used; `why` then says so. */
+/* The image as JSON; null if no such image can be used: `why` then says why. */
 static json_t *image_json(struct daemon *d, const char *name, const char *version,
 			  struct phx_err *why)
 {
@@ -128,7 +128,7 @@ static json_t *image_json(struct daemon *d, const char *name, const char *versio
 	return j;
 }
 
-/* start: the step itself, by which the machine starts anew. */
+/* What the machine is to boot. `start`: id of the step that starts the machine anew. */
 static json_t *deploy_json(struct daemon *d, uint64_t start, struct phx_err *why)
 {
 	char head[PHX_BOOT_WORDS_MAX], cmdline[PHX_CONFIG_TEXT_MAX + PHX_BOOT_WORDS_MAX];
@@ -162,7 +162,7 @@ void view_order_put(struct daemon *d, const struct phx_order *o, const char *re,
 		: phx_json_record_text(&phx_order_record, o);
 	b->failed = b->failed || !text;
 	phx_json_put_item(b);
-	phx_buf_add(b, text, text ? strlen(text) - 1 : 0); /* it goes on */
+	phx_buf_add(b, text, text ? strlen(text) - 1 : 0); /* without its last brace */
 	if (kind == PHX_STEP_kexec)
 		put_beside(b, "deploy", deploy_json(d, o->step.id, &why));
 	if (kind == PHX_STEP_image || kind == PHX_STEP_ram)

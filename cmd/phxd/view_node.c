@@ -1,14 +1,13 @@
-/* How the API shows nodes: each as text, written from its record, with what the asker may see and
- * asked for. Called by the reading requests, under the engine's lock and for many nodes at once.
- * Reads only. */
+/* Shows nodes: each as text, written from its record, with the members that the caller of the API
+ * may see and has asked for. Called by the requests that read, under the engine's lock and for many
+ * nodes at once. Reads only. */
 #include "phxd/daemon.h"
 
 #include <errno.h>
 #include <string.h>
 
-/* Members by which a machine is known, or reached below its system: who knows them can claim to be
- * it, or look for it.
- */
+/* Members by which a machine is known, or reached below its system: somebody who knows them can
+ * claim to be the machine, or look for it. */
 static const char *const hardware[] = {
 	"macs",
 	"ip",
@@ -35,7 +34,7 @@ static const char *const hardware[] = {
 	"plan.steps.nonce",
 };
 
-/* Members with sentences in which disks are named. */
+/* Members whose sentences may name disks. */
 static const char *const sentences[] = {"reason", "gave_up", "plan"};
 
 static bool is_id_char(char c)
@@ -65,7 +64,7 @@ size_t view_hide_disks(char *text)
 	return (size_t)(to - text);
 }
 
-/* ---- what is not in the record ---- */
+/* ---- members that are not in the record ---- */
 
 static void put_bool(struct phx_buf *b, bool value)
 {
@@ -114,7 +113,8 @@ static void put_by_mac_alone(struct daemon *d, const struct phx_state *s, const 
 	put_bool(b, phx_node_by_mac_alone(n));
 }
 
-/* Who is logged in is for who orders something (ends.c). */
+/* The monitor says nothing of who is logged in: only a person who orders something is told that
+ * (ends.c). */
 static void put_monitor(struct daemon *d, const struct phx_state *s, const struct phx_node *n,
 			struct phx_buf *b)
 {
@@ -137,7 +137,7 @@ _Static_assert(PHX_ARRAY_SIZE(extras) == VIEW_EXTRAS, "one flag each");
 
 /* ---- which members ---- */
 
-/* Its place among the record's members and, behind them, the extras; -ENOENT. */
+/* The member's place among those of the record and, behind them, the extras; -ENOENT. */
 static int find_member(const char *name, size_t n)
 {
 	for (size_t i = 0; i < phx_node_record.n_fields; i++)
@@ -173,7 +173,7 @@ int view_members(const char *list, bool provider, struct view_members *ret, stru
 	int r = list ? pick_members(list, ret, err) : 0;
 	for (size_t i = 0; !list && i < n_all; i++)
 		ret->shown[i] = true;
-	/* who sees it could try tokens on it */
+	/* somebody who sees the digest could try tokens on it */
 	r = r ? r : phx_json_less_add(&ret->less, &phx_node_record, "token_sha256");
 	for (size_t i = 0; !provider && r == 0 && i < PHX_ARRAY_SIZE(hardware); i++)
 		r = phx_json_less_add(&ret->less, &phx_node_record, hardware[i]);

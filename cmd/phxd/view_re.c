@@ -1,9 +1,9 @@
-/* What the API shows of runtime environments. Reads only. */
+/* Shows runtime environments. Called by the API. Reads only. */
 
 #include "phxd/daemon.h"
 
-/* In its pool, on the way out too; but for those that it gave up while they are away: nobody knows
- * when they come. */
+/* Counts the nodes in the RE's pool, also those on their way out; but not those that the RE gave up
+ * while they are away, because nobody knows when these come. */
 static uint32_t count_in_pool(const struct phx_state *s, const struct phx_re *re)
 {
 	return phx_members_count(s, PHX_MEMBERS_POOL, re->name) -
@@ -20,7 +20,7 @@ bool view_re_serves(const struct phx_state *s, const struct phx_re *re)
 
 bool view_re_returned(const struct phx_state *s, const struct phx_re *re)
 {
-	/* an administrator's stay */
+	/* nodes that an administrator pinned stay */
 	return re->state == PHX_RE_STATE_DEACTIVATED && !re->active &&
 		count_in_pool(s, re) <= phx_members_count(s, PHX_MEMBERS_PINNED, re->name);
 }
@@ -41,7 +41,7 @@ static json_t *meter_json(const struct phx_ledger_meter *m)
 	return j;
 }
 
-/* What only an active RE has. */
+/* Adds what an RE has only while it is active. */
 static void add_holdings(struct daemon *d, json_t *j, const struct phx_state *s,
 			 const struct phx_re *re, int64_t now_ms)
 {
@@ -53,15 +53,16 @@ static void add_holdings(struct daemon *d, json_t *j, const struct phx_state *s,
 	}
 	json_object_set_new(
 		j, "nodes",
-		json_pack("{s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I}", "held",
-			  (json_int_t)c.idle + c.busy + c.away, "away", (json_int_t)c.away, "idle",
-			  (json_int_t)c.idle, "busy", (json_int_t)c.busy, "coming",
-			  (json_int_t)c.coming, "owed", (json_int_t)c.owed, "want",
-			  (json_int_t)c.want, "pinned",
-			  /* pinned there by an administrator: it serves the RE and the policy does
-			 * not count on it */
-			  (json_int_t)phx_members_count(s, PHX_MEMBERS_PINNED, re->name), "in_pool",
-			  (json_int_t)count_in_pool(s, re)));
+		json_pack(
+			"{s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I}", "held",
+			(json_int_t)c.idle + c.busy + c.away, "away", (json_int_t)c.away, "idle",
+			(json_int_t)c.idle, "busy", (json_int_t)c.busy, "coming",
+			(json_int_t)c.coming, "owed", (json_int_t)c.owed, "want",
+			(json_int_t)c.want, "pinned",
+			/* an administrator pinned them: they serve the RE, and its policy does not
+			   * count on them */
+			(json_int_t)phx_members_count(s, PHX_MEMBERS_PINNED, re->name), "in_pool",
+			(json_int_t)count_in_pool(s, re)));
 	json_object_set_new(j, "jobs",
 			    json_pack("{s:I,s:I,s:I,s:I}", "waiting", (json_int_t)c.batch.n_waiting,
 				      "running", (json_int_t)c.batch.n_running, "held",
@@ -83,7 +84,7 @@ json_t *view_re(struct daemon *d, const struct phx_state *s, const struct phx_re
 		return NULL;
 	json_object_del(j, "number");
 	json_object_del(j, "engine_partitions");
-	/* what Slurm says of its nodes: sinfo tells it better */
+	/* sinfo shows better what Slurm says of the nodes */
 	json_object_del(j, "engine_nodes");
 	if (re->state == PHX_RE_STATE_NONE)
 		json_object_set_new(j, "state", json_string("requested"));

@@ -1,11 +1,12 @@
-/* What the API says of the use of a web RE's instances: measured on how many, how
- * much, and where it is not known why. Policy follows what is told here as
- * `use`; who would see an RE never grow finds the reason. Reads only. */
+/* Shows the use of a web RE's instances: how much it is, on how many instances it is measured, and
+ * why it is not known for the others. The RE's policy follows this use, so somebody whose RE never
+ * grows finds the reason here. Called by the API. Reads only. */
 #include <stdio.h>
 
 #include "phxd/daemon.h"
 
-/* ppm, or -1 with a reason; nothing told yet is no reason to worry: `*ret_waits`. */
+/* The use of a node in ppm, or -1 with a reason. *ret_waits: it is not measured yet, which is no
+ * reason to worry. */
 static int64_t use_of(struct daemon *d, const struct phx_node *n, char ret_reason[BEAT_ERROR_MAX],
 		      bool *ret_waits)
 {
@@ -14,7 +15,7 @@ static int64_t use_of(struct daemon *d, const struct phx_node *n, char ret_reaso
 	if (!n->up)
 		snprintf(ret_reason, BEAT_ERROR_MAX, "it is not heard");
 	else if (!ret_reason[0])
-		snprintf(ret_reason, BEAT_ERROR_MAX, "its agent has told none yet");
+		snprintf(ret_reason, BEAT_ERROR_MAX, "its agent has not told its use yet");
 	return n->up ? ppm : -1;
 }
 
@@ -35,7 +36,7 @@ static void add_reason(json_t *unknown, const char *node, const char *role, cons
 					reason, "waits", waits));
 }
 
-/* What keeps its use from being measured on any node. */
+/* Why the RE's use can be measured on no node; NULL: it can. */
 static const char *why_never(const struct phx_state *s, const struct phx_re *re)
 {
 	const struct phx_role *role = phx_state_role(s, re->agreement.role);

@@ -1,5 +1,5 @@
-/* What the API shows of web services: the wanted table with the node behind each
- * address, and beside it what the acting director told last. Reads only. */
+/* Shows web services: the wanted table with the node behind each address, and beside it what the
+ * acting director told last. Called by the API. Reads only. */
 #include <errno.h>
 #include <string.h>
 
@@ -8,18 +8,19 @@
 #include "phxd/daemon.h"
 #include "state/index.h"
 
-/* The table in the kernel of a director, as its last beat told it; empty if it told none. */
+/* The table in the kernel of a director, as its last beat told it; empty if the beat had no
+ * table. */
 static void told_table(struct daemon *d, const char *director, struct phx_web_table *ret)
 {
 	PHX_AUTO_JSON json_t *monitor = live_monitor(d->live, director);
 	json_t *table = json_object_get(monitor, "balancer");
-	/* the agent's own word for it; ours is made of what it says */
+	/* the agent's own number of the table; ours is computed from the table */
 	json_object_del(table, "id");
 	if (!table || phx_json_to_record(&phx_web_table_record, table, ret, NULL) < 0)
 		*ret = (struct phx_web_table){0};
 }
 
-/* A server of a table, and of which service. */
+/* A server of a table, and its service. */
 struct told {
 	const struct phx_web_service *service;
 	const struct phx_web_server *server;
@@ -30,21 +31,21 @@ static uint32_t hash_server(const struct phx_web_service *service, const char *a
 	return phx_hash_text(address) + 31 * phx_hash_text(service->address) + service->port;
 }
 
-/* Each server of a table that was told, to be found by its service and address. */
+/* Makes the servers of a table that a director told findable by service and address. */
 static void find_told(const struct phx_web_table *t, struct phx_list *ret, struct phx_hash *ret_at)
 {
 	PHX_LIST_EACH(struct phx_web_service, s, &t->services)
 		PHX_LIST_EACH(struct phx_web_server, v, &s->servers) {
 			struct told *to = phx_list_push(ret, sizeof(*to));
 			if (!to)
-				return; /* the answer then lacks what was told of it */
+				return; /* the answer then lacks what the director told of it */
 			*to = (struct told){s, v};
 			phx_hash_put(ret_at, hash_server(s, v->address), ret->n - 1);
 		}
 }
 
-/* The instances by their addresses: places in the list of nodes. An empty table, or one that lacks
- * some, where memory lacks. */
+/* Makes the instances findable by their addresses: the hash has their places in the list of nodes.
+ * Without memory it lacks some. */
 static void find_instances(const struct phx_state *s, struct phx_hash *ret)
 {
 	const struct phx_node *n;
@@ -65,7 +66,7 @@ static const struct phx_node *instance_at(const struct phx_state *s,
 	return NULL;
 }
 
-/* What a table is shown with. */
+/* What is needed to show a table. */
 struct shown {
 	struct daemon *d;
 	const struct phx_state *s;
@@ -112,7 +113,7 @@ static json_t *service_json(const struct shown *of, const struct phx_web_service
 	return j;
 }
 
-/* Every director there is: who has the addresses, and who would have them next. */
+/* All directors, in the order in which they would take the addresses; the acting one has them. */
 static json_t *directors_json(const struct phx_state *s)
 {
 	const struct phx_node *acting = phx_director_acting(s);
@@ -152,7 +153,7 @@ static void acting_director(struct daemon *d, char ret[PHX_NAME_MAX])
 	engine_unlock(d->engine);
 }
 
-/* `told` is of `director`, who was the acting one. */
+/* `told` is the table of `director`, which was the acting one when it was asked for. */
 static json_t *table_json(struct daemon *d, const struct phx_state *s, const char *director,
 			  const struct phx_web_table *told)
 {

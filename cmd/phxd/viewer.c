@@ -1,5 +1,4 @@
-/* See viewer.h. Called by the handlers of jobs, workflows and triggers, and for who waits for
- * events. */
+/* See viewer.h. Called by the handlers of jobs, workflows and triggers, and by waits.c. */
 #include "phxd/viewer.h"
 
 #include <string.h>

@@ -1,13 +1,13 @@
-/* Which jobs, workflows and triggers a person sees: a user the own ones, a service provider also
- * those of the own REs, the resource provider all. */
+/* Which jobs, workflows and triggers a person sees: a user sees his own, a service provider also
+ * those of his REs, the resource provider all. */
 #ifndef PHXD_VIEWER_H
 #define PHXD_VIEWER_H
 
 #include "phxd/daemon.h"
 
 struct viewer {
-	bool all;      /* everybody's */
-	bool provider; /* those of the own REs, too */
+	bool all;      /* he sees everybody's */
+	bool provider; /* he sees those of his REs, too */
 	bool is_user;  /* a user of this machine, known by uid; else known by person.login */
 	uint32_t uid;
 	struct person person;

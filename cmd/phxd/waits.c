@@ -1,12 +1,13 @@
-/* Clients that ask for events: `phx events`, and with -f or --wait until there are some. Each is
- * answered when there is something for it, never before its time because of events of others.
- * People who are not the resource provider are told what happened, not the whole event; of jobs
- * only what they did themselves; of REs, workflows and triggers what concerns theirs.
+/* Clients that ask for events (`phx events`), and with -f or --wait wait until there are some. A
+ * client is answered when there is an event for it, or when its time is over; events of others do
+ * not end its wait. People who are not the resource provider are told what happened, not the whole
+ * event; of jobs only what they did themselves; of REs, workflows and triggers what concerns their
+ * own.
  *
- * The journal is read on threads of their own, one for administrators and one for everybody
- * else, each with its own connection to it: neither a commit nor a beat waits for a reader. One
- * request looks at so many events at most; one that has found nothing by then says how far it
- * got, and its client asks on from there. */
+ * Two threads read the journal, one for administrators and one for everybody else, each with its
+ * own connection to the database: neither a commit nor a beat waits for a reader. One request looks
+ * at LOOKED_MAX events at most; if it has found nothing by then its answer says how far it got, and
+ * the client asks on from there. */
 #include "phxd/daemon.h"
 
 #include <errno.h>
@@ -19,24 +20,24 @@
 
 enum {
 	LOOKED_MAX = 20000,  /* events, in one request */
-	BYTES_MAX = 4 << 20, /* of events in one answer; one at least */
-	PAGE = 1000,         /* events looked at in one go */
+	BYTES_MAX = 4 << 20, /* of events in one answer, which has one event at least */
+	PAGE = 1000,         /* events that are read in one go */
 };
 enum { ADMINS, OTHERS, LANES };
 
 struct wait {
 	struct phx_http_request *q;
-	uint64_t after; /* nothing for it up to here */
+	uint64_t after; /* up to this event there is nothing for it */
 	uint32_t limit;
 	char node[PHX_NAME_MAX];
-	bool all;              /* sees whole events, of everybody */
-	char by[PHX_NAME_MAX]; /* else: who it is */
-	bool sees_res;         /* and those of his REs, whoever ordered them */
-	struct viewer viewer;  /* and those of his workflows and triggers */
+	bool all;              /* its sender sees whole events, of everybody */
+	char by[PHX_NAME_MAX]; /* else: its sender, who sees what he did himself, */
+	bool sees_res;         /* what concerns his REs, whoever ordered it, */
+	struct viewer viewer;  /* and what concerns his workflows and triggers */
 	int64_t until_ms;
-	bool looked;     /* at least once */
+	bool looked;     /* it was looked for at least once */
 	bool gone;       /* its client has hung up */
-	unsigned rights; /* when it was looked at last what its sender may */
+	unsigned rights; /* daemon.rights when its sender's rights were last looked at */
 };
 
 struct lane {
@@ -44,14 +45,14 @@ struct lane {
 	pthread_t thread;
 	bool running;
 	struct phx_store_reader *reader;
-	struct phx_list list; /* struct wait; only the thread takes out */
+	struct phx_list list; /* struct wait; only the thread takes waits out */
 	struct hang_ups hang_ups;
 };
 
 struct waits {
 	struct daemon *d;
 	pthread_mutex_t lock;
-	uint64_t last; /* event of the journal */
+	uint64_t last; /* last event of the journal */
 	bool stopped;
 	struct lane lanes[LANES];
 };
@@ -65,8 +66,8 @@ static json_t *note_of(const json_t *act, bool all)
 		    : NULL;
 }
 
-/* Sentences of what came of the event, each with the node that it is about: {node, text}. What
- * concerns an RE is for the resource provider; its owner asks for its history. */
+/* The sentences that say what came of the event, each with the node that it is about: {node, text}.
+ * Sentences about an RE are for the resource provider only; the RE's owner asks for its history. */
 static json_t *notes_of(const json_t *actions, bool all)
 {
 	json_t *notes = json_array();
@@ -80,8 +81,8 @@ static json_t *notes_of(const json_t *actions, bool all)
 	return notes;
 }
 
-/* The last of them that is about the event's own node (or about none, where it has none) is what it
- * came to. */
+/* What came of the event: the last of its sentences that is about the event's node. An event
+ * without a node: its last sentence. NULL: there is none. */
 static const char *text_of(const json_t *notes, const char *node)
 {
 	const char *text = NULL;
@@ -100,7 +101,7 @@ struct collector {
 	json_t *list;
 	size_t n_bytes;
 	uint32_t n_looked;
-	uint64_t looked; /* up to this event */
+	uint64_t looked; /* the last event that was looked at */
 	bool full;
 };
 
@@ -112,8 +113,8 @@ static const char *re_of(const json_t *event, const char *kind)
 	return *name ? name : phx_json_str(agreement, "name", "");
 }
 
-/* Was that RE his by then? Others may have had the name before, and after a request of his that
- * was refused. */
+/* Was the RE his when the event happened? Other people may have had an RE of that name before, or
+ * after a request of his was refused. */
 static bool is_of_his_re(struct daemon *d, const struct person *p, const char *name,
 			 const struct phx_store_event *ev)
 {
@@ -151,7 +152,7 @@ static bool is_his_run(struct daemon *d, const struct wait *x, const json_t *eve
 	return his;
 }
 
-/* A node tells at once of tasks of several. */
+/* A report of a node may tell of tasks of several people. */
 static bool has_task_of_his(struct daemon *d, const struct wait *x, const json_t *event,
 			    const struct phx_store_event *ev)
 {
@@ -178,16 +179,16 @@ static bool is_his_trigger(struct daemon *d, const struct wait *x, const json_t 
 	return his;
 }
 
-/* What people do, of which others are told nothing: whose kind begins so, and whether one that
- * somebody else caused concerns who asks (NULL: none does). `whole`: he may have all that it
- * says. */
+/* Events of which only those whom they concern are told. `begins`: the kind of the event begins so;
+ * `is_his`: does such an event of somebody else concern the person who asks (NULL: none does);
+ * `whole`: he is shown the whole event. */
 static const struct private_kind {
 	const char *begins;
 	bool whole;
 	bool (*is_his)(struct daemon *d, const struct wait *x, const json_t *event,
 		       const struct phx_store_event *ev);
 } private_kinds[] = {
-	{"job_", true, NULL}, /* of those of others he asks the list */
+	{"job_", true, NULL}, /* the list of jobs shows what became of those of others */
 	{"re_", true, is_his_re},
 	{"workflow_", true, is_his_run},
 	{"trigger_", true, is_his_trigger},
@@ -209,8 +210,8 @@ static bool hidden(const struct collector *c, const struct phx_store_event *ev, 
 		!(kind->is_his && kind->is_his(c->d, c->x, event, ev));
 }
 
-/* May it be about the node that is asked for? Told by the text alone: most of a journal is about
- * others. */
+/* May the event be about the node that is asked for? Looks at its text only, without parsing it:
+ * most events of a journal are about other nodes. */
 static bool may_concern(const struct wait *x, const struct phx_store_event *ev)
 {
 	char word[PHX_NAME_MAX + 2];
@@ -218,7 +219,7 @@ static bool may_concern(const struct wait *x, const struct phx_store_event *ev)
 	return !x->node[0] || !strcmp(ev->node, x->node) || strstr(ev->actions, word);
 }
 
-/* Its own, or one that something came of for it. */
+/* Is the event about the node that is asked for, or did something come of it for that node? */
 static bool concerns(const struct wait *x, const struct phx_store_event *ev, const json_t *notes)
 {
 	return !x->node[0] || !strcmp(ev->node, x->node) || text_of(notes, x->node);
@@ -235,7 +236,7 @@ static json_t *tell(const struct wait *x, const struct phx_store_event *ev, json
 			      note ? note : phx_event_text((enum phx_event_kind)kind), "node",
 			      ev->node, "by", phx_json_str(event, "by", ""), "notes", notes);
 	const struct private_kind *private = private_kind(ev->kind);
-	if (x->all || (private && private->whole)) /* of those he is shown his own alone */
+	if (x->all || (private && private->whole)) /* these were his own, else they were hidden */
 		json_object_set(j, "event", event);
 	if (x->all)
 		json_object_set(j, "actions", actions);
@@ -270,8 +271,8 @@ static int collect(void *arg, const struct phx_store_event *ev)
 	return c->full; /* ends the walk */
 }
 
-/* Page by page, until the answer is full, enough was looked at or nothing is left. True: something
- * may be left. */
+/* Reads page by page until the answer is full, LOOKED_MAX events were read, or none is left.
+ * *ret_more: some may be left. */
 static int look(struct lane *l, struct collector *c, bool *ret_more, struct phx_err *err)
 {
 	*ret_more = true;
@@ -289,7 +290,8 @@ static int look(struct lane *l, struct collector *c, bool *ret_more, struct phx_
 	return 0;
 }
 
-/* Answers when there is something to tell, or `at_last`; else remembers how far it has looked. */
+/* Answers the request if there are events for it, or if `at_last`; else remembers how far it has
+ * looked, and returns false. */
 static bool answer(struct lane *l, struct wait *x, uint64_t last, bool at_last)
 {
 	PHX_AUTO_JSON json_t *list = json_array();
@@ -312,14 +314,14 @@ static bool answer(struct lane *l, struct wait *x, uint64_t last, bool at_last)
 	return true;
 }
 
-/* Is there something to do for it? `last` and `now` as of this moment. */
+/* Is the wait to be looked at now? `last` is the last event of the journal. */
 static bool is_due(const struct lane *l, const struct wait *x, uint64_t last, int64_t now)
 {
 	return !x->looked || x->after < last || now >= x->until_ms || x->gone ||
 		x->rights != l->waits->d->rights;
 }
 
-/* Takes the waits out that are due. With the lock held. */
+/* Takes the waits out that are due. The caller has the lock. */
 static struct phx_list take_due(struct lane *l, uint64_t last, int64_t now)
 {
 	struct phx_list due = {0};
@@ -335,7 +337,7 @@ static struct phx_list take_due(struct lane *l, uint64_t last, int64_t now)
 	return due;
 }
 
-/* Keeps a wait; false when nobody is held any more. */
+/* Puts a wait into the list; false: phxd is ending, or there is no memory. */
 static bool keep(struct lane *l, const struct wait *x)
 {
 	struct waits *w = l->waits;
@@ -347,8 +349,8 @@ static bool keep(struct lane *l, const struct wait *x)
 	return to;
 }
 
-/* Rights were given or taken since it was looked at. False after answering: its sender may not know
- * this any more, or not all of it. */
+/* Looks at the sender's rights again if rights were given or taken since. False: he may know less
+ * than when he asked, and the request is answered. */
 static bool may_go_on(struct lane *l, struct wait *x)
 {
 	struct daemon *d = l->waits->d;
@@ -373,14 +375,14 @@ static void answer_all(struct lane *l, struct phx_list *due, uint64_t last, int6
 		int64_t began_us = phx_clock_us();
 		if (may_go_on(l, x) && !answer(l, x, last, at_last) && !keep(l, x))
 			answer(l, x, last, true);
-		if (due->n > 1) /* many followers are no reason to keep an agent waiting */
+		if (due->n > 1) /* agents must not wait because there are many followers */
 			reads_breathe(began_us);
 	}
 	phx_list_fini(due);
 }
 
-/* Until there is news, a client hangs up, or the time of one has come. With the lock held, but not
- * meanwhile. */
+/* Waits until there is a new event, a client hangs up, or the time of a wait is over. Called with
+ * the lock, which is released meanwhile. */
 static void pause_for_news(struct lane *l)
 {
 	int64_t until_ms = INT64_MAX;
@@ -392,7 +394,7 @@ static void pause_for_news(struct lane *l)
 	pthread_mutex_unlock(&l->waits->lock);
 	hang_ups_wait(&l->hang_ups, until_ms);
 	pthread_mutex_lock(&l->waits->lock);
-	/* others are behind these now, and nobody else took one out */
+	/* new waits were put behind these, and no other thread took one out */
 	for (uint32_t i = 0; i < l->list.n; i++)
 		PHX_LIST_AT(&l->list, struct wait, i)->gone = hang_ups_has(&l->hang_ups, i);
 }
@@ -466,7 +468,7 @@ void waits_hold(struct waits *w, struct phx_http_request *q, uint64_t after, uin
 	struct wait x = {.q = q, .after = after, .limit = limit};
 	x.until_ms = wait_ms > 0 ? phx_clock_ms() + wait_ms : 0;
 	PHX_STR_SET(x.node, node);
-	x.rights = w->d->rights; /* before they are asked for */
+	x.rights = w->d->rights; /* read before the rights: a later change is noticed */
 	x.all = person_has_all(w->d, peer, PHX_RIGHT_events);
 	x.sees_res = person_scope(w->d, peer, PHX_RIGHT_re_see) != PHX_SCOPE_NONE;
 	person_name(peer, x.by, sizeof(x.by));

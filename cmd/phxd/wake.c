@@ -1,5 +1,5 @@
-/* When the loop turns next: the earliest moment that anybody asked for, on any thread. Nobody asks:
- * it sleeps. Called by the loop, the API's threads and the drivers' callbacks. */
+/* When the loop turns next: at the earliest moment that a part of phxd asked for, on any thread. If
+ * none asks, the loop sleeps. Called by the loop, the API's threads and the drivers' callbacks. */
 #include "phxd/daemon.h"
 
 #include <errno.h>
@@ -13,7 +13,7 @@
 struct wake {
 	int fd;
 	pthread_mutex_t lock;
-	int64_t due_ms; /* of the monotonic clock; WAKE_NEVER */
+	int64_t due_ms; /* by the monotonic clock; INT64_MAX: never */
 };
 
 int wake_new(struct wake **ret)

@@ -1,7 +1,7 @@
-/* See watcher.h. Started by launcher_answer.c, through main.c; heard by watches.c. One thread,
- * which waits for inotify, for a moment, and for the end of its socket. Each directory is opened
- * from the one before it, follows no link, and stays open: what is looked at is in it, whatever its
- * name is by then. */
+/* See watcher.h. Started by launcher_answer.c, through main.c; watches.c reads its messages. Its
+ * one thread waits for inotify, for times that are due, and for the end of its socket. Each
+ * directory is opened from its parent without following links, and stays open: a file that is
+ * looked at is in that directory, whatever name the directory has by then. */
 #include "phxd/watcher.h"
 
 #include <dirent.h>
@@ -26,15 +26,15 @@
 
 enum {
 	DIRS_MAX = 500,
-	YOUNG_MS = 2000,  /* found, and written so lately, it may be open still */
-	AGAIN_MS = 10000, /* where nobody tells: another machine may write there */
+	YOUNG_MS = 2000,  /* a file that was written so lately may still be open */
+	AGAIN_MS = 10000, /* how often all is looked at where inotify does not tell of all writes */
 	EVENTS_BYTES = 64 << 10,
 	SAY_BYTES = 32 << 10,
 };
 
 struct dir {
 	int wd, fd;
-	unsigned depth;              /* the part of the pattern that its entries are to meet */
+	unsigned depth;              /* which part of the pattern its entries must match */
 	char path[YOUNG_PATH_BYTES]; /* "" or "in/" */
 };
 
@@ -46,12 +46,12 @@ struct watcher {
 	struct phx_list dirs; /* struct dir */
 	struct young_files young;
 	struct phx_buf says;
-	bool shared;      /* what others write there the kernel does not tell */
-	int64_t again_ms; /* when all is looked at again; 0: never */
+	bool shared;      /* other machines may write there, of which inotify does not tell */
+	int64_t again_ms; /* when all files are looked at again; 0: never */
 	bool failed;
 };
 
-/* ---- what is said ---- */
+/* ---- messages ---- */
 
 static void flush(struct watcher *w)
 {
@@ -92,7 +92,7 @@ static void trouble(struct watcher *w, const char *what, int r)
 
 /* ---- files ---- */
 
-/* All is looked at again, soon: not everything can be kept in mind. */
+/* Has all files looked at again soon: there are more young files than fit into the list. */
 static void come_again(struct watcher *w)
 {
 	if (!w->again_ms)
@@ -119,13 +119,13 @@ static bool can_be_told(const struct watcher *w, const char *path)
 	return strlen(path) <= w->how.path_max && phx_beneath_check(path, NULL) == 0;
 }
 
-/* How long it has to stay as it is yet. One that was found, and not seen to be closed, may be open
- * still. */
+/* How much longer the file must stay unchanged. A file that was found, and was not seen to be
+ * closed, may still be open. */
 static int64_t left_of(const struct watcher *w, const struct stat *st, bool closed)
 {
 	int64_t want = closed || w->how.stable_ms > YOUNG_MS ? w->how.stable_ms : YOUNG_MS;
 	int64_t age = phx_wall_ms() - (st->st_mtim.tv_sec * 1000LL + st->st_mtim.tv_nsec / 1000000);
-	/* one whose time lies ahead is taken as written just now */
+	/* a file whose time lies ahead counts as written just now */
 	return closed ? want : age < 0 ? want : age < want ? want - age : 0;
 }
 
@@ -157,7 +157,8 @@ static bool is_same(const struct stat *a, const struct stat *b)
 		!memcmp(&a->st_ctim, &b->st_ctim, sizeof(a->st_ctim));
 }
 
-/* Those whose time has come: unchanged they are told, else they wait once more. */
+/* Looks at the young files that are due: reports those that are unchanged; the others wait
+ * again. */
 static void look_at_young(struct watcher *w)
 {
 	int64_t now = phx_clock_ms();
@@ -233,7 +234,8 @@ static struct dir *dir_of(struct watcher *w, int wd)
 	return NULL;
 }
 
-/* The kernel knows it by its descriptor: no name leads elsewhere meanwhile. */
+/* Watches a directory, which it names to the kernel by its descriptor: a name could lead elsewhere
+ * by now. */
 static int watch_dir(struct watcher *w, int fd, unsigned depth, const char *path)
 {
 	char opened[64];
@@ -275,7 +277,7 @@ static void scan(struct watcher *w, uint32_t at)
 		close(fd);
 }
 
-/* Takes `fd`. What cannot be opened is not this user's to see. */
+/* Watches and lists a directory. Takes `fd`. */
 static void begin_dir(struct watcher *w, int fd, unsigned depth, const char *path)
 {
 	int r = watch_dir(w, fd, depth, path);
@@ -293,6 +295,7 @@ static void open_below(struct watcher *w, uint32_t parent, const char *name)
 	char path[YOUNG_PATH_BYTES];
 	if (snprintf(path, sizeof(path), "%s%s/", d->path, name) >= (int)sizeof(path))
 		return;
+	/* what cannot be opened is not for this user to see */
 	int fd = openat(d->fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	if (fd >= 0)
 		begin_dir(w, fd, d->depth + 1, path);
@@ -312,9 +315,10 @@ static void look_at_all(struct watcher *w)
 		say(w, WATCH_LOOKED, "", NULL);
 }
 
-/* ---- what the kernel tells ---- */
+/* ---- events of inotify ---- */
 
-/* Its name is free, and it may be watched under another. */
+/* The directory `name` has gone: closes it and all below it. It may come back under another name,
+ * and is watched anew then. */
 static void dir_gone(struct watcher *w, const struct dir *d, const char *name)
 {
 	char path[YOUNG_PATH_BYTES];
@@ -373,7 +377,7 @@ static void take_events(struct watcher *w)
 	}
 }
 
-/* ---- its life ---- */
+/* ---- the process ---- */
 
 static int time_left(const struct watcher *w)
 {
@@ -385,7 +389,8 @@ static int time_left(const struct watcher *w)
 	return due <= now ? 0 : due - now > 60000 ? 60000 : (int)(due - now);
 }
 
-/* Does the kernel learn of all that is written there? Not of what other machines write. */
+/* Is the directory on a file system that other machines write to? This kernel does not learn of
+ * their writes. */
 static bool is_shared(void)
 {
 	static const unsigned long types[] = {0x6969 /* nfs */,        0x517b /* smb */,
@@ -440,7 +445,7 @@ static void run(struct watcher *w)
 	while (!w->failed) {
 		flush(w);
 		int n = poll(fds, PHX_ARRAY_SIZE(fds), time_left(w));
-		/* nothing more is told to it: its end */
+		/* the head sends nothing after the start: the socket has been closed */
 		if ((n < 0 && errno != EINTR) || fds[0].revents)
 			return;
 		if (n > 0 && fds[1].revents)
@@ -487,7 +492,8 @@ int watcher_spawn(int dir, uid_t uid, gid_t gid, int *ret_fd, struct phx_err *er
 	const struct phx_launch how = {.argv = argv, .as = &as, .prepare = enter, .arg = &dir};
 	struct phx_process p;
 	if (!uid)
-		return phx_err_set(err, -EPERM, "the directory is root's: nobody watches as root");
+		return phx_err_set(err, -EPERM,
+				   "the directory is root's, and no watcher runs as root");
 	int r = phx_apart_spawn(&how, "the watcher", &p, ret_fd, err);
 	if (r == 0)
 		phx_apart_collect_later(&p);

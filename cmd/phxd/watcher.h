@@ -15,10 +15,10 @@ enum watch_kind {
 	WATCH_FILE,    /* a file is there, closed, and unchanged for stable_ms */
 	WATCH_THERE,   /* a file is there, but not unchanged for so long yet */
 	WATCH_GONE,    /* a file is not there any more */
-	WATCH_LOOKS,   /* a report of all that is there begins, */
+	WATCH_LOOKS,   /* a report of all files that are there begins, */
 	WATCH_LOOKED,  /* and ends */
 	WATCH_ODD,     /* a name that cannot be reported */
-	WATCH_TROUBLE, /* why nothing is seen: a text; then it ends */
+	WATCH_TROUBLE, /* a text: why the watcher can see nothing; then it ends */
 	WATCH_KINDS,
 };
 enum { WATCH_TEXT_MAX = 255 };

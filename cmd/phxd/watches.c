@@ -1,8 +1,8 @@
-/* Files that triggers wait for: a watcher (watcher.h) for each such trigger that is active, heard
- * on one thread, which tells the core what came and went. What had fired before says the core's
- * state, so that what came while nobody watched fires now, and nothing twice. A watcher is its
- * user's process: what it says is checked, bounded, and counts as what its user has journalled.
- * Asked by the loop and the API. Decides nothing. */
+/* Files that triggers wait for. Each such trigger that is active has a watcher (watcher.h); one
+ * thread reads their messages and tells the core which files came and went. The core's state says
+ * which files have fired, so a file that came while no watcher ran fires now, and none fires twice.
+ * A watcher is a process of its user: its messages are checked and bounded, and count as what its
+ * user has journalled. Called by the loop and the API. Decides nothing. */
 #include "phxd/daemon.h"
 
 #include <errno.h>
@@ -21,9 +21,9 @@
 
 enum {
 	READ_BYTES = 64 << 10,
-	AGAIN_MS = 5000,   /* one that ended, or could not begin, is started again */
-	ROW_BYTES = 160,   /* of a row, beside its path, in the journal */
-	CAME_SLACK_MS = 10 /* by so much the clock of files may be behind */
+	AGAIN_MS = 5000,   /* until a watcher that ended or did not begin is started again */
+	ROW_BYTES = 160,   /* that a row takes in the journal, beside its path */
+	CAME_SLACK_MS = 10 /* times of files may be so far behind the clock */
 };
 
 /* What a watcher is started for: copied from the state. */
@@ -38,13 +38,14 @@ struct wanted {
 
 struct watch {
 	struct wanted is;
-	int fd; /* -1: there is none */
+	int fd; /* of the watcher's socket; -1: no watcher runs */
 	struct phx_buf in;
-	struct phx_list rows;       /* struct phx_trigger_file, to be told to the core */
-	struct phx_list keys;       /* uint64_t: paths that are there, while all is looked at */
-	bool looks, dead, troubled; /* troubled: it has said why it ends */
+	struct phx_list rows; /* struct phx_trigger_file, to be told to the core */
+	struct phx_list keys; /* uint64_t: paths that are there, of a report of all files */
+	bool looks, dead;     /* such a report has begun; memory is lacking */
+	bool troubled;        /* the watcher has said why it ends */
 	uint64_t n_odd;
-	int64_t not_before_ms; /* it is started, or heard, then */
+	int64_t not_before_ms; /* it is started, or read from, no sooner; 0: it is read from now */
 	char told[WATCH_TOLD_MAX];
 };
 
@@ -55,7 +56,7 @@ struct watches {
 	int wake;
 	pthread_mutex_t lock; /* of `told` of each watch, and of the list */
 	struct phx_list all;  /* struct watch * */
-	uint64_t known;       /* what the loop saw last */
+	uint64_t known;       /* digest of the triggers that the loop saw last */
 };
 
 static void say(struct watches *ws, struct watch *w, const char *text)
@@ -78,7 +79,7 @@ static void say_watches(struct watches *ws, struct watch *w)
 
 /* ---- one watcher ---- */
 
-/* The first n are done with. */
+/* Drops the first n rows. */
 static void drop_rows(struct phx_list *rows, uint32_t n)
 {
 	struct phx_trigger_file *all = rows->items;
@@ -101,7 +102,7 @@ static void stop(struct watch *w)
 	w->n_odd = 0;
 }
 
-/* `text`: NULL where it has said why itself. */
+/* Ends the watch for AGAIN_MS. `text`: why; NULL: the watcher has said so itself. */
 static void fail(struct watches *ws, struct watch *w, const char *text)
 {
 	stop(w);
@@ -138,10 +139,10 @@ static void start(struct watches *ws, struct watch *w)
 		say(ws, w, "looks at what is there");
 }
 
-/* ---- what is told to the core ---- */
+/* ---- telling the core ---- */
 
-/* Rows that change nothing are not told; but behind one that has a file forgotten, that file may
- * have come back as it was. */
+/* Drops rows of files that have fired already. All rows behind one that says that a file is gone
+ * stay: that file may have come back as it was. */
 static void filter(struct watches *ws, struct watch *w)
 {
 	const struct phx_state *s = engine_lock(ws->d->engine);
@@ -169,8 +170,8 @@ static size_t bytes_of(const struct phx_list *rows)
 	return n;
 }
 
-/* As many as go into one event. What cannot be journalled now is kept, and the watcher not heard
- * meanwhile: false. */
+/* Tells the core as many rows as go into one event. False: they cannot be journalled now, so they
+ * are kept, and the watcher is not read from meanwhile. */
 static bool tell_some(struct watches *ws, struct watch *w)
 {
 	struct phx_event ev = {.kind = PHX_EV_trigger_files, .trigger_files.trigger = w->is.id};
@@ -188,13 +189,13 @@ static bool tell_some(struct watches *ws, struct watch *w)
 	PHX_STR_SET(ev.by, "phxd");
 	ev.trigger_files.rows = some;
 	int r = engine_submit(ws->d->engine, &ev, NULL, &err);
-	/* one that was paused, and is active again before it is noticed, is told again */
+	/* -EBUSY: the trigger is paused; if it is active again soon, the rows are told again */
 	if (r == -EROFS || r == -EAGAIN || r == -ENOMEM || r == -EBUSY) {
 		w->not_before_ms = phx_clock_ms() + AGAIN_MS;
 		say(ws, w, err.text);
 		return false;
 	}
-	if (r < 0 && r != -ENOENT) /* of one that is gone meanwhile nothing is told */
+	if (r < 0 && r != -ENOENT) /* -ENOENT: the trigger is gone */
 		say(ws, w, err.text);
 	drop_rows(&w->rows, some.n);
 	return true;
@@ -220,7 +221,7 @@ static void add_row(struct watches *ws, struct watch *w, struct phx_trigger_file
 		tell(ws, w);
 }
 
-/* ---- what a watcher says ---- */
+/* ---- messages of a watcher ---- */
 
 static int digest_of(const char *path, const struct watch_said *m, char ret[PHX_SHA256_HEX])
 {
@@ -265,7 +266,7 @@ static int by_key(const void *a, const void *b)
 	return (*x > *y) - (*x < *y);
 }
 
-/* All that is there was told: what had fired, and is not, is forgotten. */
+/* The report of all files has ended: has the core forget files that fired and are not there now. */
 static void looked(struct watches *ws, struct watch *w)
 {
 	PHX_AUTO(phx_list_fini) struct phx_list lost = {0};
@@ -340,7 +341,7 @@ static void take_said(struct watches *ws, struct watch *w, const struct watch_sa
 	}
 }
 
-/* Whole messages out of what has come. -EPROTO: it is none. */
+/* Takes the whole messages out of the bytes that came. -EPROTO: they are no messages. */
 static int take_messages(struct watches *ws, struct watch *w)
 {
 	size_t at = 0;
@@ -378,11 +379,11 @@ static void hear(struct watches *ws, struct watch *w)
 	if (r == -EPIPE)
 		fail(ws, w, w->troubled ? NULL : "its watcher has ended");
 	else if (r < 0)
-		fail(ws, w, r == -EPROTO ? "its watcher says what is nothing" : "out of memory");
+		fail(ws, w, r == -EPROTO ? "its watcher sends malformed data" : "out of memory");
 	w->dead = false;
 }
 
-/* It rested, and goes on: with what it has said already. */
+/* The time to wait is over: starts the watcher, or goes on with the messages that it has sent. */
 static void go_on(struct watches *ws, struct watch *w)
 {
 	w->not_before_ms = 0;
@@ -393,12 +394,12 @@ static void go_on(struct watches *ws, struct watch *w)
 	say_watches(ws, w);
 	tell(ws, w);
 	if (!w->not_before_ms && take_messages(ws, w) < 0)
-		fail(ws, w, "its watcher says what is nothing");
+		fail(ws, w, "its watcher sends malformed data");
 	else if (!w->not_before_ms)
 		tell(ws, w);
 }
 
-/* ---- which there are ---- */
+/* ---- watches come and go ---- */
 
 static int want(const struct phx_state *s, struct phx_list *ret)
 {
@@ -577,7 +578,7 @@ void watches_free(struct watches *ws)
 
 void watches_tick(struct watches *ws)
 {
-	uint64_t known = 0xcbf29ce484222325ull; /* of none; the start has 0 */
+	uint64_t known = 0xcbf29ce484222325ull; /* of no trigger; at the start ws->known is 0 */
 	const struct phx_state *s = engine_lock(ws->d->engine);
 	PHX_LIST_EACH(struct phx_trigger, t, &s->triggers)
 		if (t->kind == PHX_TRIGGER_FILE && t->state == PHX_TRIGGER_ACTIVE)

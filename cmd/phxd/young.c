@@ -1,7 +1,7 @@
 /* See young.h. */
 #include "phxd/young.h"
 
-/* Keys are digests: half of one spreads as well as the whole. */
+/* A key is a digest, so half of it spreads as well as the whole. */
 static uint32_t hash_of(uint64_t key)
 {
 	return (uint32_t)key;
@@ -40,7 +40,7 @@ void young_drop(struct young_files *all, uint32_t i)
 	struct young *y = at(all, i), *last = at(all, all->list.n - 1);
 	phx_hash_drop(&all->by_key, hash_of(y->key), i);
 	if (y != last) {
-		/* room there is: one was dropped */
+		/* this cannot fail for want of room: an entry was dropped before */
 		phx_hash_drop(&all->by_key, hash_of(last->key), all->list.n - 1);
 		(void)phx_hash_put(&all->by_key, hash_of(last->key), i);
 		*y = *last;

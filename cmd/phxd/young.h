@@ -9,7 +9,7 @@
 #include "base/util.h"
 #include "phxd/watcher.h"
 
-#define YOUNG_MAX 10000      /* at a time, 10 MB; with more, the watcher looks at all files again */
+#define YOUNG_MAX 10000      /* entries, 10 MB; if there are more, all files are looked at again */
 #define YOUNG_PATH_BYTES 512 /* of a path, with its NUL */
 
 struct young {

@@ -35,7 +35,8 @@ struct watch {
 	enum stage stage;
 	int64_t due_ms;   /* end of the stage, INT64_MAX never */
 	int64_t limit_ms; /* end of the time limit, INT64_MAX none */
-	int64_t lease_ms; /* end of the lease unless the head is heard; INT64_MAX none */
+	/* when the heartbeat timeout is over, unless the head is heard; INT64_MAX: never */
+	int64_t unheard_ms;
 	bool ended, forced;
 	enum job_why why;
 	int status;
@@ -73,7 +74,7 @@ static void job_exec(const struct job_keeper *k, int out, pid_t keeper)
 		.out = out,
 		.errout = out,
 		.group = PHX_GROUP_SESSION,
-		.death_signal = SIGKILL, /* a job without keeper has no lease */
+		.death_signal = SIGKILL, /* a job without keeper has no heartbeat timeout */
 		.prepare = prepare,
 		.arg = k,
 	};
@@ -200,14 +201,14 @@ static void end_job(struct watch *w, bool to_run_again, enum job_why why)
 		enter(w, ENDS);
 }
 
-/* The lease seems to be over, but the head may have been heard meanwhile. */
-static void look_at_lease(struct watch *w)
+/* The heartbeat timeout seems to be over, but the head may have been heard meanwhile. */
+static void look_at_heartbeat(struct watch *w)
 {
 	int64_t heard;
 	if (pread(w->contact, &heard, sizeof(heard), 0) == (ssize_t)sizeof(heard))
-		w->lease_ms = heard + w->k->lease_ms;
-	if (w->lease_ms <= phx_clock_boot_ms())
-		end_job(w, true, JOB_WHY_LEASE);
+		w->unheard_ms = heard + w->k->heartbeat_timeout_ms;
+	if (w->unheard_ms <= phx_clock_boot_ms())
+		end_job(w, true, JOB_WHY_HEARTBEAT_TIMEOUT);
 }
 
 static void look_at_clock(struct watch *w)
@@ -215,17 +216,17 @@ static void look_at_clock(struct watch *w)
 	int64_t now = phx_clock_boot_ms();
 	if (w->stage == RUNS && now >= w->limit_ms)
 		end_job(w, false, JOB_WHY_LIMIT);
-	if (w->stage == RUNS && now >= w->lease_ms)
-		look_at_lease(w);
+	if (w->stage == RUNS && now >= w->unheard_ms)
+		look_at_heartbeat(w);
 	if (w->stage != RUNS && now >= w->due_ms)
 		enter(w, w->stage == SAVES ? ENDS : DIES);
 }
 
 static int time_left(const struct watch *w)
 {
-	int64_t next = w->stage != RUNS     ? w->due_ms
-		: w->limit_ms < w->lease_ms ? w->limit_ms
-					    : w->lease_ms;
+	int64_t next = w->stage != RUNS       ? w->due_ms
+		: w->limit_ms < w->unheard_ms ? w->limit_ms
+					      : w->unheard_ms;
 	if (next == INT64_MAX)
 		return -1;
 	int64_t left = next - phx_clock_boot_ms();
@@ -361,8 +362,9 @@ void job_keeper_run(struct job_keeper *k)
 			  .due_ms = INT64_MAX,
 			  .status = 255};
 	w.limit_ms = k->limit_ms > 0 ? phx_clock_boot_ms() + k->limit_ms : INT64_MAX;
-	w.lease_ms = k->lease_ms > 0 && k->contact_fd >= 0 ? phx_clock_boot_ms() + k->lease_ms
-							   : INT64_MAX;
+	w.unheard_ms = k->heartbeat_timeout_ms > 0 && k->contact_fd >= 0
+		? phx_clock_boot_ms() + k->heartbeat_timeout_ms
+		: INT64_MAX;
 	pid_t keeper = getpid();
 	w.job = fork();
 	if (w.job == 0)
@@ -378,8 +380,8 @@ void job_keeper_run(struct job_keeper *k)
 	w.from = fds[1];
 	w.contact = fds[3];
 	w.sig = watch_signals();
-	if (w.lease_ms != INT64_MAX)
-		look_at_lease(&w);
+	if (w.unheard_ms != INT64_MAX)
+		look_at_heartbeat(&w);
 	watch_job(&w);
 	publish_end(k, &w);
 }

@@ -1,10 +1,11 @@
 /* The keeper: the process between the agent and one run of a job. It outlives
- * the agent, and without an agent too it enforces the job's time limit and lease,
+ * the agent, and without an agent too it enforces the job's time limit and its heartbeat timeout,
  * and ends the job in the agreed way.
  *
- *   runs ──SIGUSR1, lease over──▶ saves ──its time──▶ ends ──grace──▶ dies
+ *   runs ──SIGUSR1, unheard─────▶ saves ──its time──▶ ends ──grace──▶ dies
  *     └────SIGTERM, time limit───────────────────────▶ ▲
  *
+ * unheard: the head was not heard for the heartbeat timeout;
  * saves: the checkpoint signal was sent (left out if the job has none); ends:
  * SIGTERM was sent; dies: SIGKILL was sent to all processes that are left. */
 #ifndef PHX_AGENT_JOB_KEEPER_H
@@ -24,7 +25,7 @@
 #define JOB_SIGNAL_RETURN SIGUSR1
 
 /** Why the keeper ended a job. */
-enum job_why { JOB_WHY_NOTHING, JOB_WHY_TOLD, JOB_WHY_LIMIT, JOB_WHY_LEASE };
+enum job_why { JOB_WHY_NOTHING, JOB_WHY_TOLD, JOB_WHY_LIMIT, JOB_WHY_HEARTBEAT_TIMEOUT };
 
 /** Input of the keeper; prepared before fork, borrowed by the keeper. */
 struct job_keeper {
@@ -44,9 +45,9 @@ struct job_keeper {
 	int go_fds[2];
 	/* locked (flock) as long as the keeper lives; the keeper writes "KEEPER SESSION\n" to it */
 	int lock_fd;
-	/* int64_t: when the head was last heard, on phx_clock_boot_ms(); -1 = no lease */
+	/* int64_t: when the head was last heard, on phx_clock_boot_ms(); -1 = no timeout */
 	int contact_fd;
-	uint32_t lease_ms, grace_ms, checkpoint_ms;
+	uint32_t heartbeat_timeout_ms, grace_ms, checkpoint_ms;
 	int checkpoint_signal;  /* 0 none */
 	int64_t limit_ms;       /* time limit of the run; 0 none */
 	uint32_t output_max_mb; /* MiB of output that are kept; 0 = JOB_OUTPUT_MAX */

@@ -107,7 +107,7 @@ pid_t job_run_start(struct job_place *at, const struct phx_job *job, const char 
 	struct job_keeper k = {.user = {.uid = job->uid, .gid = job->gid},
 			       .cwd = dir,
 			       .chdir = job->chdir,
-			       .lease_ms = job->lease_ms,
+			       .heartbeat_timeout_ms = job->heartbeat_timeout_ms,
 			       .grace_ms = job->grace_ms,
 			       .checkpoint_ms = job->checkpoint_ms,
 			       .checkpoint_signal = (int)job->checkpoint_signal,

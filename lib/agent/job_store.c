@@ -70,13 +70,14 @@ static bool parse_end(const char *text, struct job_end *ret)
 		[JOB_WHY_NOTHING] = "",
 		[JOB_WHY_TOLD] = "",
 		[JOB_WHY_LIMIT] = "it ran for as long as it may",
-		[JOB_WHY_LEASE] = "the head could not be reached for as long as its lease",
+		[JOB_WHY_HEARTBEAT_TIMEOUT] =
+			"the head could not be reached for as long as its heartbeat timeout",
 	};
 	static const int ends[] = {
 		[JOB_WHY_NOTHING] = PHX_ENDED_ITSELF,
 		[JOB_WHY_TOLD] = PHX_ENDED_TOLD,
 		[JOB_WHY_LIMIT] = PHX_ENDED_LIMIT,
-		[JOB_WHY_LEASE] = PHX_ENDED_LEASE,
+		[JOB_WHY_HEARTBEAT_TIMEOUT] = PHX_ENDED_HEARTBEAT_TIMEOUT,
 	};
 	unsigned status, forced, why;
 	if (sscanf(text, "%u %u %" SCNu64 " %" SCNu64 " %u %" SCNu64, &status, &forced,

@@ -20,7 +20,7 @@ struct job_run {
 struct job_end {
 	struct job_run run;
 	int64_t status; /* exit status; 128 + signal; 255 lost; 126 could not be started */
-	bool forced;    /* the agent ended it (lease, drain) or lost it: it may run again */
+	bool forced;    /* the agent ended it (timeout, drain) or lost it: it may run again */
 	int ended_by;   /* enum phx_job_ended_by */
 	uint64_t cpu_ms, memory_peak_bytes;
 	uint64_t output_cut_bytes; /* output that was dropped */
@@ -63,8 +63,8 @@ void jobs_free(struct jobs *j);
 int jobs_bring_back(struct jobs *j, struct phx_http_client *c, struct job_run run,
 		    struct phx_err *err);
 
-/** The head answered a call that was sent at `clock_ms` (phx_clock_boot_ms()): leases count from
- * there. Keepers kill jobs whose lease ends, whether or not an agent runs. */
+/** The head answered a call that was sent at `clock_ms` (phx_clock_boot_ms()): heartbeat
+ * timeouts count from there. Keepers end jobs at their timeout, whether or not an agent runs. */
 void jobs_heard(struct jobs *j, int64_t clock_ms);
 
 /** Start the run `job->kills` of job `job` on this `node`. A known run is not started (its end is

@@ -76,7 +76,7 @@ void task_life_begin(struct task_keep *k);
 void task_life_reaped(struct task_keep *k, pid_t pid, int status, const struct rusage *used);
 /** Stop reading the task's output. */
 void task_life_deaf(struct task_keep *k, struct task_body *t);
-/** Apply limits, grace times and leases that are over. */
+/** Apply limits, grace times and heartbeat timeouts that are over. */
 void task_life_look(struct task_keep *k);
 /** End all tasks, for `why`. */
 void task_life_end_all(struct task_keep *k, enum phx_task_outcome why);

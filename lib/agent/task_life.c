@@ -112,8 +112,8 @@ static void look_by(struct task_keep *k, int64_t due_ms)
 		k->due_ms = due_ms;
 }
 
-/* When the head was last heard. Without the contact file it counts as just heard, so that no lease
- * ends. */
+/* When the head was last heard. Without the contact file it counts as just heard, so that no
+ * timeout ends. */
 static int64_t heard_ms(const struct task_keep *k)
 {
 	int64_t heard = 0;
@@ -150,8 +150,8 @@ static void begin_one(struct task_keep *k, uint32_t i)
 		     &(struct task_note){.kind = TASK_NOTE_BEGUN,
 					 .key = task_book_at(&k->book, i)->key,
 					 .begin_ms = t->result.begin_ms});
-	if (t->common->lease_ms)
-		look_by(k, phx_clock_boot_ms() + t->common->lease_ms);
+	if (t->common->heartbeat_timeout_ms)
+		look_by(k, phx_clock_boot_ms() + t->common->heartbeat_timeout_ms);
 	start_stage(k, i, t->task.had_sha256[0] ? TASK_LOOKS : TASK_WORKS);
 }
 
@@ -278,10 +278,11 @@ void task_life_end_all(struct task_keep *k, enum phx_task_outcome why)
 	each_open(k, end_for, &why);
 }
 
-static void look_at_lease(struct task_keep *k, uint32_t i, void *heard)
+static void look_at_heartbeat(struct task_keep *k, uint32_t i, void *heard)
 {
 	const struct task_common *c = body_of(k, i)->common;
-	int64_t end_ms = c && c->lease_ms ? *(int64_t *)heard + c->lease_ms : INT64_MAX;
+	int64_t end_ms = c && c->heartbeat_timeout_ms ? *(int64_t *)heard + c->heartbeat_timeout_ms
+						      : INT64_MAX;
 	if (end_ms <= phx_clock_boot_ms())
 		end_one(k, i, PHX_TASK_LOST);
 	else
@@ -306,7 +307,7 @@ void task_life_look(struct task_keep *k)
 	if (now_ms < k->due_ms)
 		return;
 	k->due_ms = INT64_MAX;
-	each_open(k, look_at_lease, &heard);
+	each_open(k, look_at_heartbeat, &heard);
 	for (uint32_t i = k->book.first[TASK_RUNS]; i != TASK_NONE;
 	     i = task_book_at(&k->book, i)->next)
 		look_at_limit(k, i, now_ms);

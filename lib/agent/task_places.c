@@ -143,7 +143,7 @@ int task_common_make(struct task_keep *k, const struct phx_task_order *o, struct
 		return -ENOMEM;
 	*c = (struct task_common){.as = {.uid = o->uid, .gid = o->gid},
 				  .is_private = k->is_private,
-				  .lease_ms = o->lease_ms,
+				  .heartbeat_timeout_ms = o->heartbeat_timeout_ms,
 				  .grace_ms = o->grace_ms,
 				  .cores = k->book.cores,
 				  .print_max = o->output_max_kb ? (uint64_t)o->output_max_kb << 10

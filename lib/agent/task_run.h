@@ -22,7 +22,7 @@ struct task_common {
 	bool own; /* made by the keeper: entered before rights are given up */
 	bool is_private;
 	int mounts, ipc; /* namespaces of its user (job_private.h), borrowed; if is_private */
-	uint32_t lease_ms, grace_ms, cores;
+	uint32_t heartbeat_timeout_ms, grace_ms, cores;
 	uint64_t print_max;
 };
 

@@ -15,7 +15,7 @@ int phx_conf_parse(const char *text, size_t n, const char *what, struct phx_conf
 		   struct phx_err *err)
 {
 	if (n > PHX_CONF_FILE_MAX)
-		return phx_err_set(err, -EFBIG, "%s: larger than %u bytes", what,
+		return phx_err_set(err, -EFBIG, "%s: the file is larger than %u bytes", what,
 				   PHX_CONF_FILE_MAX);
 	/* with one NUL beyond the end, whatever the caller has there */
 	PHX_AUTO_FREE char *copy = malloc(n + 1);
@@ -64,7 +64,7 @@ int phx_conf_each(const char *dir, int max,
 	struct dirent **names = NULL;
 	int n = scandir(dir, &names, is_conf, by_bytes);
 	int r = n < 0     ? phx_err_set(err, -errno, "%s: %s", dir, strerror(errno))
-		: n > max ? phx_err_set(err, -E2BIG, "%s: more than %d files", dir, max)
+		: n > max ? phx_err_set(err, -E2BIG, "%s: there are more than %d files", dir, max)
 			  : 0;
 	for (int i = 0; i < n; i++) {
 		PHX_AUTO_FREE char *path = phx_path("%s/%s", dir, names[i]->d_name);

@@ -214,7 +214,7 @@ void phx_config_settings(const struct phx_config *cfg, struct phx_settings *ret)
 		.missing_after_ms = cfg->missing_after_ms,
 		.repairs_max = cfg->repairs_max,
 		.power_off_quarantined = cfg->power_off_quarantined,
-		.job_lease_ms = cfg->job_lease_s * 1000,
+		.job_heartbeat_timeout_ms = cfg->job_heartbeat_timeout_s * 1000,
 		.job_output_max_mb = cfg->job_output_max_mb,
 		.balance_rest_ms = rest_ms(cfg),
 		.jobs_per_user = cfg->jobs_per_user,

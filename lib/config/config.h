@@ -253,10 +253,10 @@ extern const struct phx_enum phx_tftp_mode_names;
 	      "new connections, and those it has go on; between the two lies a second at least, " \
 	      "so that with a long heartbeat_ms both come later than this says. Who is the only " \
 	      "one left stays.")) \
-	F(S, job_lease_s, U32, \
+	F(S, job_heartbeat_timeout_s, U32, \
 	  KEY(job_lease_s, NUMBER(10, 86400, "s"), "60", \
-	      "How long an agent that cannot reach phxd goes on with its jobs: then it ends " \
-	      "them. A job of a silent node is queued again after that, not before.")) \
+	      "The heartbeat timeout of jobs: an agent that cannot reach phxd for so long ends " \
+	      "its jobs. A job of a silent node is queued again after that, not before.")) \
 	F(S, job_output_max_mb, U32, \
 	  KEY(job_output_max_mb, NUMBER(1, 60, "MiB"), "60", \
 	      "What is kept of what a job writes on a node; the rest is lost, and told as lost. " \

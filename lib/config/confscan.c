@@ -45,7 +45,9 @@ static int check_bytes(struct scan *s)
 	for (const char *p = s->p; p < s->end;) {
 		size_t n = utf8_length(p, s->end);
 		if (!n || !*p)
-			return fail(s, n ? "a NUL byte; is this a text file?" : "not UTF-8 text");
+			return fail(s,
+				    n ? "there is a NUL byte: is this a text file?"
+				      : "this is not UTF-8 text");
 		s->line += *p == '\n';
 		p += n;
 	}
@@ -96,7 +98,7 @@ static int check_number(struct scan *s)
 	unsigned long long v = strtoull(from, &end, hex ? 16 : 10);
 	bool wide = *end == 'L';
 	if (errno || v > INT64_MAX)
-		return fail(s, "a number beyond 64 bits");
+		return fail(s, "a number does not fit into 64 bits");
 	if (!wide && v > INT32_MAX)
 		return fail(s,
 			    "a number above 2147483647 needs an L behind it (5000000000L), or "

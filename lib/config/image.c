@@ -72,7 +72,8 @@ static int read_files(const struct phx_conf *c, struct phx_image *im, struct phx
 	config_setting_t *list;
 	int r = phx_conf_list(c, config_root_setting(&c->cfg), "files", &list, err);
 	if (r == 0 && config_setting_length(list) > FILES_MAX)
-		r = phx_conf_fail(c, list, -EINVAL, err, "more than %d files", FILES_MAX);
+		r = phx_conf_fail(c, list, -EINVAL, err, "an image has at most %d files",
+				  FILES_MAX);
 	for (int i = 0; r == 0 && i < config_setting_length(list); i++)
 		r = read_file(c, config_setting_get_elem(list, (unsigned)i), im, err);
 	return r;
@@ -210,7 +211,8 @@ int phx_image_verify(const struct phx_image *im, const char *hex, const char *ri
 	int r = signed_text(im, text, sizeof(text));
 	r = r ? r : phx_ring_verify_text(ring, text, hex, ret_name, &why);
 	if (r == -EKEYREJECTED)
-		return phx_err_set(err, r, "image %s %s: altered, or not signed by a key of %s",
+		return phx_err_set(err, r,
+				   "image %s %s was altered, or is not signed by a key of %s",
 				   im->name, im->version, ring);
 	return r < 0 ? phx_err_set(err, r, "image %s %s: %s", im->name, im->version, why.text) : 0;
 }

@@ -35,7 +35,7 @@ static int read_services(struct reading *rd)
 	config_setting_t *list;
 	int r = phx_conf_list(&rd->c, config_root_setting(&rd->c.cfg), "services", &list, rd->err);
 	if (r == 0 && list && config_setting_length(list) > SERVICES_MAX)
-		r = phx_conf_fail(&rd->c, list, -EINVAL, rd->err, "more than %d services",
+		r = phx_conf_fail(&rd->c, list, -EINVAL, rd->err, "a role has at most %d services",
 				  SERVICES_MAX);
 	for (int i = 0; r == 0 && list && i < config_setting_length(list); i++) {
 		struct phx_service *s = phx_list_push(&rd->role.services, sizeof(*s));
@@ -220,7 +220,7 @@ static int read_packages(struct reading *rd)
 		return phx_conf_fail(&rd->c, s, -EINVAL, rd->err,
 				     "packages must be a list of names: [ \"web-nginx\" ]");
 	if (n > PACKAGES_MAX)
-		return phx_conf_fail(&rd->c, s, -EINVAL, rd->err, "more than %d packages",
+		return phx_conf_fail(&rd->c, s, -EINVAL, rd->err, "a role has at most %d packages",
 				     PACKAGES_MAX);
 	int r = 0;
 	for (int i = 0; r == 0 && i < n; i++)
@@ -318,9 +318,11 @@ static int name_from_path(const char *path, char ret_name[PHX_NAME_MAX], struct 
 	memcpy(ret_name, base, n - 5);
 	ret_name[n - 5] = '\0';
 	if (!phx_name_valid(ret_name))
-		return phx_err_set(err, -EINVAL,
-				   "%s: '%s' is no name for a role: letters, digits, '-', '_', '.'",
-				   path, ret_name);
+		return phx_err_set(
+			err, -EINVAL,
+			"%s: '%s' is no name for a role: that has letters, digits, '-', '_' "
+			"and '.'",
+			path, ret_name);
 	return 0;
 }
 

@@ -65,7 +65,7 @@ static int read_terms(const struct phx_conf *c, const config_setting_t *s, struc
 			c, s, -EINVAL, err,
 			"when must be a list of texts: [ \"cpus >= 2\", \"arch == x86_64\" ]");
 	if (n > TERMS_MAX)
-		return phx_conf_fail(c, s, -EINVAL, err, "more than %d terms", TERMS_MAX);
+		return phx_conf_fail(c, s, -EINVAL, err, "a rule has at most %d terms", TERMS_MAX);
 	int r = 0;
 	for (int i = 0; r == 0 && i < n; i++)
 		r = read_term(c, config_setting_get_elem(s, (unsigned)i), rule, err);
@@ -105,7 +105,7 @@ static int read_rules(const struct phx_conf *c, const struct phx_list *roles,
 	if (r == 0)
 		r = phx_conf_list(c, root, "rules", &list, err);
 	if (r == 0 && config_setting_length(list) > RULES_MAX)
-		r = phx_conf_fail(c, list, -EINVAL, err, "more than %d rules", RULES_MAX);
+		r = phx_conf_fail(c, list, -EINVAL, err, "there are more than %d rules", RULES_MAX);
 	for (int i = 0; r == 0 && i < config_setting_length(list); i++)
 		r = read_rule(c, config_setting_get_elem(list, (unsigned)i), roles, rules, err);
 	return r;

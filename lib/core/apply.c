@@ -13,8 +13,8 @@
 #include "state/gone.h"
 #include "state/index.h"
 
-/* Handles deadlines of nodes, keys, jobs, leases and triggers, and the ledger's timers, in this
- * order. */
+/* Handles deadlines of nodes, keys, jobs, silent nodes and triggers, and the ledger's timers, in
+ * this order. */
 int phx_apply_tick(struct phx_apply *a, const struct phx_event_none *p)
 {
 	(void)p;
@@ -26,7 +26,7 @@ int phx_apply_tick(struct phx_apply *a, const struct phx_event_none *p)
 	}
 	phx_keys_tick(a);
 	phx_jobs_tick(a);
-	phx_lease_tick(a);
+	phx_silence_tick(a);
 	phx_triggers_tick(a);
 	if (a->s->ledger && phx_ledger_next_ms(a->s->ledger) <= a->s->now_ms) {
 		a->out->changed = true; /* the ledger's timers go on, even if no node moves */

@@ -16,10 +16,10 @@ static bool is_serial(const char *s)
 int phx_apply_cert_revoke(struct phx_apply *a, const struct phx_event_cert_revoke *p)
 {
 	if (!is_serial(p->serial))
-		return phx_err_set(
-			a->err, -EINVAL,
-			"serial: '%s' is no number of a certificate: pairs of hexadecimal digits",
-			p->serial);
+		return phx_err_set(a->err, -EINVAL,
+				   "serial: '%s' is no number of a certificate: that has pairs of "
+				   "hexadecimal digits",
+				   p->serial);
 	if (p->name[0] && !phx_name_valid(p->name))
 		return phx_err_set(a->err, -EINVAL, "name: '%s' is no name", p->name);
 	if (phx_state_revoked(a->s, p->serial))

@@ -15,7 +15,8 @@ int phx_apply_settings(struct phx_apply *a, const struct phx_event_site *p)
 	if (p->settings.missing_after_ms < 1000)
 		return phx_err_set(a->err, -EINVAL, "missing_after_ms: must be at least 1000");
 	struct phx_settings set = p->settings;
-	set.job_lease_ms = set.job_lease_ms ? set.job_lease_ms : PHX_JOB_LEASE_MS;
+	if (!set.job_heartbeat_timeout_ms)
+		set.job_heartbeat_timeout_ms = PHX_JOB_HEARTBEAT_TIMEOUT_MS;
 	a->out->changed = !phx_record_equal(&phx_settings_record, &a->s->settings, &set);
 	a->s->settings = set;
 	return 0;

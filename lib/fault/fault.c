@@ -149,7 +149,7 @@ static void happens_to_boot(struct fault_sim *f, struct fault_machine *m,
 	case WHAT_HEAL:
 	case WHAT_ENGINE:
 	case WHAT_TASK_END:
-	case WHAT_LEASE:
+	case WHAT_HEARTBEAT_TIMEOUT:
 	case WHAT_ROWS:
 	case WHAT_COUNT_:
 		return;
@@ -172,8 +172,8 @@ static void happens_to_tasks(struct fault_sim *f, struct fault_machine *m,
 {
 	if (it->what == WHAT_TASK_END)
 		phx_fault_task_end(f, m, it->a);
-	else if (it->what == WHAT_LEASE)
-		phx_fault_task_lease(f, m, it->gen);
+	else if (it->what == WHAT_HEARTBEAT_TIMEOUT)
+		phx_fault_task_timeout(f, m, it->gen);
 	else
 		phx_fault_task_rows(f, it->a);
 }
@@ -214,7 +214,7 @@ static void happens(struct fault_sim *f, const struct fault_item *it)
 		phx_fault_engine(f, it->gen, it->a);
 		return;
 	case WHAT_TASK_END:
-	case WHAT_LEASE:
+	case WHAT_HEARTBEAT_TIMEOUT:
 	case WHAT_ROWS:
 		happens_to_tasks(f, m, it);
 		return;

@@ -120,11 +120,12 @@ void phx_fault_flow_order(struct fault_sim *f)
 	      last > back ? last - back : last);
 }
 
-/* The lease of tasks that nodes have already stays what it was. */
-void phx_fault_flow_lease(struct fault_sim *f)
+/* The heartbeat timeout of tasks that nodes have already stays what it was. */
+void phx_fault_flow_timeout(struct fault_sim *f)
 {
 	struct phx_event ev = {.kind = PHX_EV_settings, .site.settings = f->head.s->settings};
-	ev.site.settings.job_lease_ms = (uint32_t)phx_fault_between(f, 20, 180) * SECOND;
+	ev.site.settings.job_heartbeat_timeout_ms =
+		(uint32_t)phx_fault_between(f, 20, 180) * SECOND;
 	phx_fault_submit(f, &ev, NULL);
 }
 

@@ -136,7 +136,7 @@ static uint32_t put_task(struct fault_sim *f, struct fault_machine *m,
 	if (!b)
 		return TASK_NONE;
 	*b = (struct fault_body){.number = ++f->n_task_runs,
-				 .lease_ms = o->lease_ms,
+				 .heartbeat_timeout_ms = o->heartbeat_timeout_ms,
 				 .grace_ms = o->grace_ms,
 				 .limit_ms = g->limit_ms,
 				 .why = -1,
@@ -247,7 +247,7 @@ void phx_fault_task_orders(struct fault_sim *f, struct fault_machine *m)
 				     .number = ++f->n_task_orders,
 				     .since_ms = 1 + f->head.starts,
 				     .cores = worker->cores,
-				     .lease_ms = worker->lease_ms,
+				     .heartbeat_timeout_ms = worker->heartbeat_timeout_ms,
 				     .grace_ms = worker->grace_ms,
 				     .memory_bytes = worker->memory_bytes};
 	PHX_LIST_EACH(struct phx_task_given, g, &all)
@@ -337,9 +337,9 @@ void phx_fault_task_rows(struct fault_sim *f, uint64_t slot)
 	copy_by_chance(f, slot);
 }
 
-/* ---- leases ---- */
+/* ---- the heartbeat timeout ---- */
 
-void phx_fault_task_lease(struct fault_sim *f, struct fault_machine *m, uint32_t n_unheard)
+void phx_fault_task_timeout(struct fault_sim *f, struct fault_machine *m, uint32_t n_unheard)
 {
 	static const enum task_state states[] = {TASK_WAITS, TASK_RUNS};
 	const struct fault_keeper *k = &m->keeper;
@@ -348,10 +348,10 @@ void phx_fault_task_lease(struct fault_sim *f, struct fault_machine *m, uint32_t
 	for (size_t s = 0; s < PHX_ARRAY_SIZE(states); s++)
 		for (uint32_t i = k->book.first[states[s]], next; i != TASK_NONE; i = next) {
 			next = task_book_at(&k->book, i)->next;
-			if (f->now - m->heard_ms >= body_of(k, i)->lease_ms)
+			if (f->now - m->heard_ms >= body_of(k, i)->heartbeat_timeout_ms)
 				end_one(f, m, i, PHX_TASK_LOST);
 		}
-	phx_fault_later(f, FAULT_LEASE_LOOK_MS, WHAT_LEASE, m->i, n_unheard, 0);
+	phx_fault_later(f, FAULT_TIMEOUT_LOOK_MS, WHAT_HEARTBEAT_TIMEOUT, m->i, n_unheard, 0);
 }
 
 /* ---- life ---- */

@@ -18,7 +18,8 @@ void phx_fault_link(struct fault_sim *f, struct fault_machine *m)
 	m->heard_ms = f->now;
 	m->n_unheard++;
 	if (!linked && m->keeper.up)
-		phx_fault_later(f, FAULT_LEASE_LOOK_MS, WHAT_LEASE, m->i, m->n_unheard, 0);
+		phx_fault_later(f, FAULT_TIMEOUT_LOOK_MS, WHAT_HEARTBEAT_TIMEOUT, m->i,
+				m->n_unheard, 0);
 	if (linked)
 		phx_fault_later(f, phx_fault_between(f, 1, FAULT_BEAT_MS), WHAT_BEAT, m->i,
 				m->link_gen, 0);

@@ -284,6 +284,6 @@ const struct fault_load phx_fault_loads[] = {
 	{"re_of_flows", 5 * MINUTE, true, true, phx_fault_re_of_flows},
 	{"flow_submit", 4 * MINUTE, true, true, phx_fault_flow_submit},
 	{"flow_order", 6 * MINUTE, true, true, phx_fault_flow_order},
-	{"flow_lease", 10 * MINUTE, true, true, phx_fault_flow_lease},
+	{"flow_timeout", 10 * MINUTE, true, true, phx_fault_flow_timeout},
 };
 const uint32_t phx_fault_n_loads = PHX_ARRAY_SIZE(phx_fault_loads);

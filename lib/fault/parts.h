@@ -242,7 +242,7 @@ void phx_fault_keeper_drains(struct fault_sim *f, struct fault_machine *m);
 void phx_fault_task_orders(struct fault_sim *f, struct fault_machine *m);
 void phx_fault_task_order_late(struct fault_sim *f, struct fault_machine *m, uint64_t slot);
 void phx_fault_task_end(struct fault_sim *f, struct fault_machine *m, uint64_t number);
-void phx_fault_task_lease(struct fault_sim *f, struct fault_machine *m, uint32_t n_unheard);
+void phx_fault_task_timeout(struct fault_sim *f, struct fault_machine *m, uint32_t n_unheard);
 void phx_fault_task_rows(struct fault_sim *f, uint64_t slot);
 void phx_fault_keepers_fini(struct fault_sim *f);
 
@@ -268,7 +268,7 @@ void phx_fault_re_use(struct fault_sim *f);
 /* flows.c: workflows, and what people do with them */
 void phx_fault_flow_submit(struct fault_sim *f);
 void phx_fault_flow_order(struct fault_sim *f);
-void phx_fault_flow_lease(struct fault_sim *f);
+void phx_fault_flow_timeout(struct fault_sim *f);
 /** What was held goes on, and the RE has nodes. */
 void phx_fault_flows_go_on(struct fault_sim *f);
 

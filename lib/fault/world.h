@@ -42,41 +42,41 @@ enum {
 	SILENT_MS = 6000,      /* after which a node is missing */
 	FAULT_BEAT_MS = 2 * SECOND,
 	FAULT_BMC_STAGE_MS = 2 * SECOND,
-	FAULT_LEASE_LOOK_MS = 5 * SECOND, /* a keeper looks whether leases are over */
-	FAULT_QUIET_MS = 15 * SECOND,     /* between two questions to an engine, at most */
+	FAULT_TIMEOUT_LOOK_MS = 5 * SECOND, /* a keeper looks for the heartbeat timeout */
+	FAULT_QUIET_MS = 15 * SECOND,       /* between two questions to an engine, at most */
 };
 
 /* ---- the queue of what is going to happen ---- */
 
 enum fault_what {
-	WHAT_STAGE,      /* machine: the next stage of its start */
-	WHAT_ENROL,      /* agent asks for a certificate */
-	WHAT_HELLO,      /* agent registers */
-	WHAT_ENTER,      /* agent has entered the installed system */
-	WHAT_STEP_END,   /* agent ends its step */
-	WHAT_JOB_END,    /* a: job */
-	WHAT_SERVED,     /* services of the role run again after a start */
-	WHAT_BEAT,       /* first beat after a change */
-	WHAT_SILENCE,    /* head notices that an agent is silent */
-	WHAT_ORDERS,     /* orders reach the agent */
-	WHAT_LATE,       /* a: slot of an order that was held up */
-	WHAT_MESSAGE,    /* a: slot of a result on its way */
-	WHAT_POWER,      /* BMC: the operation at the head of its queue goes on */
-	WHAT_COMES_ON,   /* a machine whose plug was pulled has its power back */
-	WHAT_LEAVES,     /* a tenant that has hidden a disk is told to leave */
-	WHAT_GOES_OFF,   /* a machine that was told 'off' a while ago is off now */
-	WHAT_KEY,        /* a: slot of a disk-key operation */
-	WHAT_TICK,       /* head: a deadline */
-	WHAT_HEAD_UP,    /* head starts again */
-	WHAT_LOAD,       /* a: row of the table of loads */
-	WHAT_FAULT,      /* a: row of fault.def */
-	WHAT_HEAL,       /* a cut line is whole again */
-	WHAT_ENGINE,     /* a: what the engine that is not ours, or who asks it, does next */
-	WHAT_TASK_END,   /* a: number of a run of a task */
-	WHAT_LEASE,      /* tasks of a machine that does not hear the head */
-	WHAT_ROWS,       /* a: slot of what tasks came to, on its way */
-	WHAT_TASK_ORDER, /* a: slot of an order of tasks that was held up */
-	WHAT_KEEPER,     /* another keeper of tasks begins */
+	WHAT_STAGE,             /* machine: the next stage of its start */
+	WHAT_ENROL,             /* agent asks for a certificate */
+	WHAT_HELLO,             /* agent registers */
+	WHAT_ENTER,             /* agent has entered the installed system */
+	WHAT_STEP_END,          /* agent ends its step */
+	WHAT_JOB_END,           /* a: job */
+	WHAT_SERVED,            /* services of the role run again after a start */
+	WHAT_BEAT,              /* first beat after a change */
+	WHAT_SILENCE,           /* head notices that an agent is silent */
+	WHAT_ORDERS,            /* orders reach the agent */
+	WHAT_LATE,              /* a: slot of an order that was held up */
+	WHAT_MESSAGE,           /* a: slot of a result on its way */
+	WHAT_POWER,             /* BMC: the operation at the head of its queue goes on */
+	WHAT_COMES_ON,          /* a machine whose plug was pulled has its power back */
+	WHAT_LEAVES,            /* a tenant that has hidden a disk is told to leave */
+	WHAT_GOES_OFF,          /* a machine that was told 'off' a while ago is off now */
+	WHAT_KEY,               /* a: slot of a disk-key operation */
+	WHAT_TICK,              /* head: a deadline */
+	WHAT_HEAD_UP,           /* head starts again */
+	WHAT_LOAD,              /* a: row of the table of loads */
+	WHAT_FAULT,             /* a: row of fault.def */
+	WHAT_HEAL,              /* a cut line is whole again */
+	WHAT_ENGINE,            /* a: what the engine that is not ours, or who asks it, does next */
+	WHAT_TASK_END,          /* a: number of a run of a task */
+	WHAT_HEARTBEAT_TIMEOUT, /* tasks of a machine that does not hear the head */
+	WHAT_ROWS,              /* a: slot of what tasks came to, on its way */
+	WHAT_TASK_ORDER,        /* a: slot of an order of tasks that was held up */
+	WHAT_KEEPER,            /* another keeper of tasks begins */
 	WHAT_COUNT_
 };
 
@@ -149,7 +149,7 @@ struct fault_memory {
 struct fault_body {
 	struct phx_task_result row;
 	uint64_t number; /* of this run, of all machines */
-	uint32_t lease_ms, grace_ms;
+	uint32_t heartbeat_timeout_ms, grace_ms;
 	int64_t limit_ms;
 	int why; /* enum phx_task_outcome: it is told to end for that; -1: it is not */
 };
@@ -176,7 +176,7 @@ struct fault_task_order {
 	uint32_t link_gen; /* of the line that it came by */
 	uint64_t number;
 	int64_t since_ms;
-	uint32_t cores, lease_ms, grace_ms;
+	uint32_t cores, heartbeat_timeout_ms, grace_ms;
 	uint64_t memory_bytes;
 	struct phx_list given; /* struct fault_given */
 };

@@ -1,7 +1,7 @@
 /* The shape of a workflow: what is needed to carry it out (each task's requirements, its retries,
  * its parents), without what the tasks run. It goes into the journal as text, so that a replay
- * needs no file. Used by flow/live.h, and by phxd, which makes the shape of a submitted workflow.
- * Pure.
+ * needs no file. Used by flow/progress.h, and by phxd, which makes the shape of a submitted
+ * workflow. Pure.
  *
  * The text has a line for each task: "=CORES,MEMORY,TIME_MS,RETRIES,WHEN_FAILED" if that differs
  * from the line before, then for each parent how many places before the task it stands (negative:

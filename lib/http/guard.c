@@ -1,6 +1,7 @@
-/* The books of a listener: see guard.h. Called by its accepting thread (accept.c), by
- * libmicrohttpd's threads (peer.c, request.c, upload.c) and by tests. Closes nothing: a socket
- * that is cut is shut down, and its owner closes it as if the peer had gone. */
+/* Counts the connections and requests of a listener: see guard.h. Called by the listener's
+ * accepting thread (accept.c), by the threads of libmicrohttpd (peer.c, request.c, upload.c) and by
+ * tests. Closes no socket: to end a connection it shuts the socket down, and the socket's owner
+ * closes it as if the peer had gone. */
 #include "http/guard.h"
 
 #include <errno.h>
@@ -12,10 +13,10 @@
 
 enum {
 	BUCKETS = 4096,
-	BODY_MS = 60000,        /* for any body */
-	BODY_BYTES_PER_MS = 16, /* and as much longer as a line of 16 KB/s needs */
+	BODY_MS = 60000,        /* any body may take so long to come, */
+	BODY_BYTES_PER_MS = 16, /* and as much longer as its bytes take at 16 KB/s */
 	SECOND_US = 1000000,
-	BURST_US = 20 * SECOND_US, /* so much of its requests may come at once */
+	BURST_US = 20 * SECOND_US, /* a party's requests of so long may come at once */
 };
 
 struct phx_http_party {
@@ -23,12 +24,13 @@ struct phx_http_party {
 	unsigned n_connections;
 	unsigned claims[PHX_HTTP_CLAIMS];
 	uint64_t spooled;
-	/* when its requests would have come, one after the other; kept until then */
+	/* when its last request would have come at the allowed rate; it is remembered until then */
 	int64_t due_us;
 	struct phx_http_party *next; /* of its bucket */
 };
 
-/* First in, first out: with one time for all heads, whoever came first is due first. */
+/* First in, first out: all heads of requests have the same time to come, so the first entry is due
+ * first. */
 struct queue {
 	struct phx_http_entry *first, *last;
 };
@@ -37,10 +39,10 @@ struct phx_http_guard {
 	struct phx_http_guard_limits limits;
 	pthread_mutex_t lock;
 	struct phx_http_party *buckets[BUCKETS];
-	struct queue strangers, others; /* who is waited for */
+	struct queue strangers, others; /* connections whose peer is waited for */
 	unsigned n_admins, n_rest;
 	uint64_t spooled;
-	int64_t now_us; /* as it was told last */
+	int64_t now_us; /* the time of the last tick */
 	struct phx_http_refused refused[PHX_HTTP_LIMITS];
 };
 
@@ -68,7 +70,7 @@ void phx_http_guard_free(struct phx_http_guard *g)
 	free(g);
 }
 
-/* ---- who ---- */
+/* ---- parties: addresses and persons ---- */
 
 static struct phx_http_party **place_of(struct phx_http_guard *g, const char *key)
 {
@@ -116,7 +118,7 @@ static void count(struct phx_http_guard *g, struct phx_http_entry *e, unsigned b
 	e->party->n_connections += by;
 }
 
-/* ---- who is waited for ---- */
+/* ---- connections whose peer is waited for ---- */
 
 static struct queue *queue_of(struct phx_http_guard *g, const struct phx_http_entry *e)
 {
@@ -145,14 +147,14 @@ static void link_entry(struct phx_http_guard *g, struct phx_http_entry *e,
 	w->last = e;
 }
 
-/* Its owner hears of the end of the connection, and takes it out of the books himself. */
+/* Shuts a connection down. Its owner then sees its end and calls phx_http_guard_leave(). */
 static void cut(struct phx_http_guard *g, struct phx_http_entry *e)
 {
 	unlink_entry(g, e);
 	shutdown(e->fd, SHUT_RDWR);
 }
 
-/* ---- who is refused ---- */
+/* ---- refusals ---- */
 
 static void refuse(struct phx_http_guard *g, enum phx_http_limit limit, const char *whom)
 {
@@ -177,22 +179,24 @@ void phx_http_guard_refused(struct phx_http_guard *g, enum phx_http_limit limit,
 	pthread_mutex_unlock(&g->lock);
 }
 
-/* ---- in and out ---- */
+/* ---- connections come and go ---- */
 
 static bool is_full(const struct phx_http_guard *g, enum phx_http_rank rank)
 {
 	unsigned left =
 		g->n_rest < g->limits.connections_max ? g->limits.connections_max - g->n_rest : 0;
-	/* what others leave is the administrators' too */
+	/* administrators may also have the connections that others leave free */
 	return rank == PHX_HTTP_ADMIN ? g->n_admins >= g->limits.reserve + left : !left;
 }
 
-/* Room for one more; a stranger who has said nothing for longest makes it. */
+/* Makes room for one more connection: shuts down that of the stranger who has been silent for
+ * longest. */
 static int make_room(struct phx_http_guard *g, enum phx_http_rank rank)
 {
 	if (!is_full(g, rank))
 		return 0;
-	/* it counts until its owner has noticed: a tenth more is borne for that moment */
+	/* that connection counts until its owner sees its end: until then a tenth more than the
+	 * limit may be open */
 	bool burst = g->n_rest >= g->limits.connections_max + g->limits.connections_max / 10;
 	if (!g->strangers.first || burst)
 		return -EAGAIN;
@@ -201,7 +205,8 @@ static int make_room(struct phx_http_guard *g, enum phx_http_rank rank)
 	return 0;
 }
 
-/* His share is looked at first: who is over it makes nobody go. */
+/* Enters a connection into the counts. The party's own share is looked at first: a party that has
+ * used up its share must not push a stranger out. */
 static int enter(struct phx_http_guard *g, struct phx_http_entry *e, const char *key,
 		 enum phx_http_rank rank)
 {
@@ -246,7 +251,7 @@ int phx_http_guard_know(struct phx_http_guard *g, struct phx_http_entry *e, cons
 	pthread_mutex_lock(&g->lock);
 	unlink_entry(g, e);
 	struct phx_http_entry was = *e;
-	count(g, e, -1u); /* its own place is free for it */
+	count(g, e, -1u); /* it may take the place that it has itself */
 	int r = enter(g, e, key, rank);
 	if (r < 0)
 		count(g, e, 1);
@@ -333,8 +338,8 @@ bool phx_http_guard_claim(struct phx_http_guard *g, struct phx_http_entry *e,
 	return may;
 }
 
-/* Each request is as long as its share of a second; whose requests reach too far ahead of the time
- * waits. */
+/* A request takes its share of a second (1 / requests_per_s). A party whose requests reach more
+ * than BURST_US ahead of the time has to wait. */
 unsigned phx_http_guard_request(struct phx_http_guard *g, struct phx_http_entry *e, int64_t now_ms)
 {
 	int64_t now_us = now_ms * 1000, wait_us = 0;

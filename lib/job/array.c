@@ -43,7 +43,8 @@ static uint32_t row_size(const struct phx_index_row *row)
 static int add_indices(struct phx_list *all, const struct phx_index_row *row, struct phx_err *err)
 {
 	if (row_size(row) > MEMBERS_MAX - all->n)
-		return phx_err_set(err, -E2BIG, "array: at most %d members", MEMBERS_MAX);
+		return phx_err_set(err, -E2BIG, "array: it can have at most %d members",
+				   MEMBERS_MAX);
 	for (uint64_t index = row->from; index <= row->to; index += row->step) {
 		uint32_t *to = phx_list_push(all, sizeof(*to));
 		if (!to)
@@ -109,8 +110,9 @@ int phx_array_parse(const char *text, struct phx_list *ret_rows, uint32_t *ret_a
 	char *percent = strchrnul(copy, '%');
 	int r = 0;
 	if (*percent && phx_u64_parse(percent + 1, 1, UINT32_MAX, &at_once) < 0)
-		r = phx_err_set(err, -EINVAL,
-				"array: behind %% must be a number, of how many run at a time");
+		r = phx_err_set(
+			err, -EINVAL,
+			"array: behind %% must be a number: how many members run at a time");
 	*percent = '\0';
 	r = r ? r : parse_indices(copy, &all, err);
 	if (r < 0)
@@ -147,8 +149,9 @@ int phx_array_check(const struct phx_event_job_submit *p, struct phx_err *err)
 			return phx_err_set(err, -EINVAL, "array: an index is at most %d",
 					   INDEX_MAX);
 		if (last && row->from <= last->to)
-			return phx_err_set(err, -EINVAL,
-					   "array: its rows must stand one behind the other");
+			return phx_err_set(
+				err, -EINVAL,
+				"array: each row of indices must lie behind the one before");
 		last = row;
 	}
 	return 0;

@@ -156,7 +156,7 @@ int phx_flowrun_begin(struct phx_apply *a, const char *re,
 		      const struct phx_event_workflow_submit *p, const struct phx_flowrun_cause *c)
 {
 	struct phx_flow flow = {0};
-	struct phx_flow_live *live;
+	struct phx_flow_progress *live;
 	int r = check_room(a, p);
 	r = r ? r : phx_flow_shape_read(&p->shape, p->n_tasks, &flow, a->err);
 	r = r || c ? r : phx_flowrun_check_fit(a, &flow);
@@ -164,11 +164,11 @@ int phx_flowrun_begin(struct phx_apply *a, const char *re,
 		phx_flow_fini(&flow);
 		return phx_stick(a, r);
 	}
-	r = phx_stick(a, phx_flow_live_new(&flow, &live));
+	r = phx_stick(a, phx_flow_progress_new(&flow, &live));
 	struct phx_flowrun *w = r == 0 ? phx_grow(a, &a->s->workflows, sizeof(*w)) : NULL;
 	if (!w) {
 		if (r == 0)
-			phx_flow_live_free(live);
+			phx_flow_progress_free(live);
 		return -ENOMEM;
 	}
 	fill(a, w, re, p);
@@ -363,8 +363,8 @@ int phx_apply_task_results(struct phx_apply *a, const struct phx_event_task_resu
 	if (!n)
 		return phx_err_set(a->err, -ENOENT, "there is no node '%s'", a->ev->node);
 	if (p->rows.n > PHX_TASK_ROWS_MAX)
-		return phx_err_set(a->err, -E2BIG, "rows: %u, at most %d", p->rows.n,
-				   PHX_TASK_ROWS_MAX);
+		return phx_err_set(a->err, -E2BIG, "rows: there are %u, and can be at most %d",
+				   p->rows.n, PHX_TASK_ROWS_MAX);
 	PHX_LIST_EACH(struct phx_task_result, row, &p->rows)
 		take_row(a, n, row);
 	return 0;

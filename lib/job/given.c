@@ -49,7 +49,7 @@ void phx_flowrun_settle(struct phx_apply *a, struct phx_flowrun *w)
 		    (unsigned long long)w->id, w->re, end);
 	if (w->status == PHX_FLOW_COMPLETE) {
 		phx_stick(a, phx_flow_places_write(w->live, &w->places));
-		phx_flow_live_free(w->live);
+		phx_flow_progress_free(w->live);
 		w->live = NULL;
 	}
 	phx_trigger_run_over(a, w);

@@ -65,7 +65,8 @@ void phx_jobs_forsake(struct phx_apply *a, const struct phx_re *re);
 /* silence.c: nodes that run jobs are silent, or lost */
 /** `n` has restarted or was seen off: its job part ends with `status`. */
 void phx_jobs_lost(struct phx_apply *a, struct phx_node *n, int64_t status);
-/** `n` is silent: its job part may run until its lease ends, and is lost then. Idempotent. */
+/** `n` is silent: its job part may run until the heartbeat timeout, and is lost then.
+ * Idempotent. */
 void phx_jobs_silent(struct phx_apply *a, struct phx_node *n);
 /** A BMC reports a node as off that was heard a moment ago, so one of the two is wrong. The node's
  * job part is lost if the node is then silent for settings.missing_after_ms. */
@@ -73,10 +74,10 @@ void phx_jobs_seen_off(struct phx_apply *a, struct phx_node *n);
 /** `n` is heard again and has not restarted: its job part goes on. */
 void phx_jobs_heard(struct phx_apply *a, struct phx_node *n);
 /** `n` must not be used any more: its job ends, to run again elsewhere. The part on `n` ends when
- * the agent reports its end, or with its lease. */
+ * the agent reports its end, or at its heartbeat timeout. */
 void phx_jobs_leave(struct phx_apply *a, struct phx_node *n, const char *why);
-/** Ends the parts whose lease has ended: they are lost. */
-void phx_lease_tick(struct phx_apply *a);
+/** Ends the parts that silent agents must have ended by now: they are lost. */
+void phx_silence_tick(struct phx_apply *a);
 
 /* workers.c: nodes of REs with workflows */
 /** Gives waiting tasks to nodes, and asks the ledger for as many more nodes as the remaining ones
@@ -110,8 +111,8 @@ struct phx_task_given {
 	bool ends; /* it is to end */
 };
 /** Appends the node's tasks to `ret` (struct phx_task_given). `ret_worker`: the node's worker,
- * whose room, lease and grace apply to them; NULL if the node has none, and so no tasks. -ENOMEM.
- */
+ * whose room, heartbeat timeout and grace apply to them; NULL if the node has none, and so no
+ * tasks. -ENOMEM. */
 int phx_tasks_on(const struct phx_state *s, const struct phx_node *n, struct phx_list *ret,
 		 const struct phx_job **ret_worker);
 

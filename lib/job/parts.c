@@ -53,7 +53,7 @@ static void start_job(struct phx_apply *a, struct phx_job *j)
 	free(PHX_TAKE(j->why));
 	phx_job_become(a, j, PHX_JOB_RUNNING);
 	j->started_ms = a->s->now_ms;
-	j->lease_ms = a->s->settings.job_lease_ms;
+	j->heartbeat_timeout_ms = a->s->settings.job_heartbeat_timeout_ms;
 	j->output_max_mb = a->s->settings.job_output_max_mb;
 	j->idle_ms = j->worker ? j->started_ms : 0; /* idle until it is given a task */
 	phx_index_job_due(a->s, j);
@@ -309,7 +309,8 @@ static void end_by_force(struct phx_apply *a, struct phx_job *j)
 	if (j->killing || !re || !re->active)
 		return;
 	phx_job_blame(a, j, "phxd",
-		      "the agent of %s ended it: its lease was over, or its node drained",
+		      "the agent of %s ended it: it had not heard the head for the heartbeat "
+		      "timeout, or its node drained",
 		      a->ev->node);
 	j->killing = true;
 	phx_ledger_lost_busy(a->s->ledger, (int)re->number, j->id, 0, a->s->now_ms, a->todo);

@@ -1,8 +1,8 @@
 /* Jobs on silent nodes: no job ever runs twice at once. An agent that does not reach the head for
- * the length of a job's lease ends the job itself. Here the job's part counts as running until that
- * has surely happened, or until its node was seen off or has restarted:
+ * the heartbeat timeout of a job ends the job itself. Here the job's part counts as running until
+ * that has surely happened, or until its node was seen off or has restarted:
  *
- *              silence                       lease over, seen off, new start
+ *              silence               heartbeat timeout, seen off, new start
  *   heard ───────────────────▶ silent ──────────────────────────────────────▶ lost
  *     ▲                          │
  *     └──── heard, same start ───┘
@@ -52,12 +52,13 @@ static void count_silence(const struct phx_apply *a, const struct phx_job *j,
 	phx_index_job_due(a->s, j);
 }
 
-/* Waits until the agent has surely ended the part: it begins to when the lease is over, and then
- * gives the job its checkpoint and grace times. */
+/* Waits until the agent has surely ended the part: it begins to after the heartbeat timeout, and
+ * then gives the job its checkpoint and grace times. */
 static void begin_silence(const struct phx_apply *a, const struct phx_job *j,
 			  struct phx_job_part *p)
 {
-	count_silence(a, j, p, (int64_t)j->lease_ms + j->checkpoint_ms + j->grace_ms + MARGIN_MS);
+	int64_t wait_ms = (int64_t)j->heartbeat_timeout_ms + j->checkpoint_ms + j->grace_ms;
+	count_silence(a, j, p, wait_ms + MARGIN_MS);
 }
 
 void phx_jobs_silent(struct phx_apply *a, struct phx_node *n)
@@ -160,7 +161,7 @@ int phx_apply_restart(struct phx_apply *a, const struct phx_event_none *none)
 	return 0;
 }
 
-/* A part of `j` whose lease has ended; NULL: none. */
+/* A part of `j` that its agent must have ended by now; NULL: none. */
 static struct phx_job_part *overdue_part(struct phx_job *j, int64_t now)
 {
 	if (j->state != PHX_JOB_RUNNING)
@@ -174,6 +175,8 @@ static struct phx_job_part *overdue_part(struct phx_job *j, int64_t now)
 static void say_silence(struct phx_apply *a, const struct phx_job *j, const struct phx_job_part *p,
 			const struct phx_node *n)
 {
+	/* the second text is in older journals, whose replay compares it: the "lease" is the
+	 * heartbeat timeout */
 	bool off = n && n->power == PHX_POWER_IS_OFF && !phx_of_before(a->s);
 	phx_note_re(a, n, j->re, NULL,
 		    off ? "%s is silent and was seen off: job %llu does not run there any more"
@@ -182,7 +185,7 @@ static void say_silence(struct phx_apply *a, const struct phx_job *j, const stru
 		    p->node, (unsigned long long)j->id);
 }
 
-void phx_lease_tick(struct phx_apply *a)
+void phx_silence_tick(struct phx_apply *a)
 {
 	if (phx_index_jobs_due(a->s) > a->s->now_ms)
 		return;

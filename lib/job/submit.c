@@ -102,7 +102,7 @@ static int queue_in_re(struct phx_apply *a, const struct phx_re *re, const struc
 static int check_kill(const struct phx_event_job_submit *p, struct phx_err *err)
 {
 	if (p->grace_ms > GRACE_MAX_MS || p->checkpoint_ms > GRACE_MAX_MS)
-		return phx_err_set(err, -EINVAL, "grace: at most an hour");
+		return phx_err_set(err, -EINVAL, "grace: must be at most an hour");
 	if (p->checkpoint_signal > SIGNAL_MAX)
 		return phx_err_set(err, -EINVAL, "checkpoint signal: must be from 1 to %d",
 				   SIGNAL_MAX);
@@ -116,7 +116,8 @@ static int check_stage(struct phx_apply *a, const char *what, const struct phx_l
 		return phx_err_set(a->err, -EINVAL,
 				   "%s: only an RE has a data directory: submit to one", what);
 	if (paths->n > STAGE_MAX)
-		return phx_err_set(a->err, -E2BIG, "%s: at most %d files", what, STAGE_MAX);
+		return phx_err_set(a->err, -E2BIG, "%s: can name at most %d files", what,
+				   STAGE_MAX);
 	PHX_LIST_EACH(struct phx_word, w, paths) {
 		int r = phx_beneath_check(w->text, a->err);
 		if (r < 0)
@@ -162,7 +163,8 @@ static int check_size(const struct phx_event_job_submit *p, struct phx_err *err)
 		n += strlen(phx_text_at(&p->job_env, i)) + 1;
 	if (n > PHX_TEXT_MAX)
 		return phx_err_set(err, -E2BIG,
-				   "words, script and environment of a job: at most %u KiB in all",
+				   "the words, script and environment of a job can have at most %u "
+				   "KiB in all",
 				   PHX_TEXT_MAX >> 10);
 	if (p->script && p->script[0] && (p->script[0] != '#' || p->script[1] != '!'))
 		return phx_err_set(err, -EINVAL,

@@ -462,8 +462,8 @@ int phx_apply_trigger_files(struct phx_apply *a, const struct phx_event_trigger_
 	if (r == 0 && t->kind != PHX_TRIGGER_FILE)
 		r = phx_err_set(a->err, -EINVAL, "trigger %s waits for no files", t->name);
 	if (r == 0 && p->rows.n > PHX_TRIGGER_ROWS_MAX)
-		r = phx_err_set(a->err, -E2BIG, "rows: %u, at most %d", p->rows.n,
-				PHX_TRIGGER_ROWS_MAX);
+		r = phx_err_set(a->err, -E2BIG, "rows: there are %u, and can be at most %d",
+				p->rows.n, PHX_TRIGGER_ROWS_MAX);
 	PHX_LIST_EACH(struct phx_trigger_file, row, &p->rows)
 		r = r ? r : check_row(a, t, row);
 	if (r < 0)

@@ -25,10 +25,11 @@ static int check_add(struct phx_apply *a, const struct phx_event_node_add *p)
 {
 	const char *name = a->ev->node;
 	if (!phx_name_valid(name))
-		return phx_err_set(
-			a->err, -EINVAL,
-			"'%s' is no node name: letters, digits, '-', '_', '.', at most %d", name,
-			PHX_NAME_MAX - 1);
+		return phx_err_set(a->err, -EINVAL,
+				   "'%s' is no node name: it can have letters, digits, '-', '_' "
+				   "and '.', at most %d "
+				   "in all",
+				   name, PHX_NAME_MAX - 1);
 	if (!p->macs.n && !p->serial[0] && !p->token_sha256[0])
 		return phx_err_set(a->err, -EINVAL,
 				   "%s: give a MAC address, a serial number or a token by which it "

@@ -226,7 +226,7 @@ int phx_facts_take(struct phx_node *n, const struct phx_facts *facts);
  * node's UUID)? */
 bool phx_facts_unsound(struct phx_apply *a, const struct phx_node *n, struct phx_err *ret_why);
 
-/* live.c */
+/* heard.c */
 /** Ends the node's quiet time: it is heard again, or known to be missing. */
 void phx_quiet_over(struct phx_node *n);
 

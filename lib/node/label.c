@@ -10,8 +10,8 @@ static int check_word(struct phx_apply *a, const char *what, const char *text, s
 	if (phx_name_valid(text) && strlen(text) < size)
 		return 0;
 	return phx_err_set(a->err, -EINVAL,
-			   "labels: '%s' is no %s: letters, digits, '-', '_', '.', a letter or "
-			   "digit first, at most %zu",
+			   "labels: '%s' is no %s: that begins with a letter or digit and has "
+			   "letters, digits, '-', '_' and '.', at most %zu in all",
 			   text, what, size - 1);
 }
 

@@ -6,7 +6,7 @@
 
 #include "state/apply.h"
 
-/* live.c, keys.c: deadlines */
+/* heard.c, keys.c: deadlines */
 /** Handles the node's deadlines that have passed; for keys, orders again the destruction of doomed
  * ones. */
 void phx_node_tick(struct phx_apply *a, struct phx_node *n);

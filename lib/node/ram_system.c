@@ -1,6 +1,6 @@
 /* Systems that run from memory: a reset destroys them, also between the step that fetches a system
  * and the step that enters it. A system on the disk is then that of an earlier role, and must not
- * be entered: the plan fetches again. Called by live.c and handover.c. Pure. */
+ * be entered: the plan fetches again. Called by heard.c and handover.c. Pure. */
 #include "node/internal.h"
 
 #include <stdio.h>

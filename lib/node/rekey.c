@@ -44,7 +44,8 @@ int phx_apply_rekey(struct phx_apply *a, const struct phx_event_rekey *p)
 		return refuse_place(a, n, p);
 	bool same = !strcmp(n->key_fp, p->key_fp);
 	if (!p->key_fp[0] || (same && n->rekeyed != step->id))
-		return phx_err_set(a->err, -EINVAL, "%s: key_fp: it has that key", n->name);
+		return phx_err_set(a->err, -EINVAL, "%s: key_fp: the node has that key already",
+				   n->name);
 	PHX_STR_SET(a->out->node, n->name);
 	if (same)
 		return 0;

@@ -241,7 +241,8 @@ static int resume_detached(struct phx_apply *a, const struct phx_node *n)
 {
 	return phx_err_set(
 		a->err, -EHOSTUNREACH,
-		"%s is %s, and its RE is no more: it is erased and released as soon as it is heard",
+		"%s is %s, and its RE does not exist any more: the node is erased and released as "
+		"soon as it is heard",
 		n->name, n->power == PHX_POWER_IS_OFF ? "off" : "silent");
 }
 

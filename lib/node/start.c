@@ -9,7 +9,7 @@
  * phxd makes the token from the number of the start (pki/token.h), so that it is the same if it has
  * to be given again: after a lost answer, or a crash of the head. From its enrolment until its
  * installed system runs, a machine has its key in memory only and may be reset: so it is given the
- * next token. Called where steps begin and end, and by live.c and enrol.c. Pure. */
+ * next token. Called where steps begin and end, and by heard.c and enrol.c. Pure. */
 #include "node/internal.h"
 
 #include <string.h>

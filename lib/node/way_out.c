@@ -1,6 +1,6 @@
 /* How a plan leaves the system that its node runs: does a power cycle follow that needs nothing of
  * the node's agent? Then nobody waits for ever for an agent that does not take its former role off.
- * Called by take_back.c, which decides what follows from it, by order_jobs.c and live.c; by
+ * Called by take_back.c, which decides what follows from it, by order_jobs.c and heard.c; by
  * handover.c and core/orders.c for deadlines. Pure. */
 #include "node/internal.h"
 #include "node/wipes.h"

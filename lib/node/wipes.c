@@ -2,7 +2,7 @@
  * tenant still reports the machine's disks. So it is updated from what the deploy environment sees,
  * before each erase begins and after each one is done. If a disk that the node was ever seen with
  * is missing, or one cannot be erased, the node is quarantined: whatever the node reports, nobody
- * is given a disk that was not erased. Called by plan.c, handover.c and live.c. Pure. */
+ * is given a disk that was not erased. Called by plan.c, handover.c and heard.c. Pure. */
 #include "node/internal.h"
 #include "node/wipes.h"
 #include "types/readback.h"

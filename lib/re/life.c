@@ -247,7 +247,7 @@ int phx_apply_re_use(struct phx_apply *a, const struct phx_event_re_use *p)
 	if (!phx_re_kind(&re->agreement)->has_demand || !serves)
 		return phx_err_set(a->err, -EINVAL, "RE '%s' is no web RE that serves", re->name);
 	if (p->use_ppm > 1000000)
-		return phx_err_set(a->err, -EINVAL, "use_ppm: at most 1000000");
+		return phx_err_set(a->err, -EINVAL, "use_ppm: must be at most 1000000");
 	r = phx_ledger_sample(a->s->ledger, (int)re->number, p->use_ppm, a->s->now_ms);
 	a->out->changed = r == 0;
 	return r;

@@ -44,8 +44,12 @@ static int add(struct phx_apply *a, struct members *m, const char *word)
 		return r;
 	r = group ? phx_words_add(m->groups, sizeof(m->groups), word + strlen(GROUP))
 		  : phx_words_add(m->users, sizeof(m->users), word);
-	return r < 0 ? phx_err_set(a->err, r, "'%s' does not fit: name a group of the head", word)
-		     : 0;
+	return r < 0
+		? phx_err_set(
+			  a->err, r,
+			  "'%s' does not fit into the list of members: name a group of the head",
+			  word)
+		: 0;
 }
 
 static int strike_out(struct phx_apply *a, struct members *m, const char *word)
@@ -75,7 +79,10 @@ int phx_apply_re_members(struct phx_apply *a, const struct phx_event_re_members 
 	if (!re)
 		return phx_err_set(a->err, -ENOENT, "there is no RE '%s'", a->ev->re);
 	if (p->who != PHX_RE_WHO_PROVIDER && p->who != PHX_RE_WHO_SERVICE)
-		return phx_err_set(a->err, -EPERM, "its owner and the resource provider do this");
+		return phx_err_set(a->err, -EPERM,
+				   "only the owner of RE '%s' and the resource provider name its "
+				   "members",
+				   re->name);
 	struct phx_agreement *g = &re->agreement;
 	struct members m;
 	PHX_STR_SET(m.users, g->users);

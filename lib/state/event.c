@@ -27,6 +27,7 @@ enum phx_payload phx_event_payload(enum phx_event_kind kind)
 	return (unsigned)kind < PHX_ARRAY_SIZE(payloads) ? payloads[kind] : PHX_PAYLOAD_none;
 }
 
+/* "lease" is the heartbeat timeout: agents of other versions have no other word for it. */
 static const char *const ended_bys[] = {"unknown", "itself", "told", "limit", "lease"};
 const struct phx_enum phx_job_ended_by_names = {"end", ended_bys, PHX_ARRAY_SIZE(ended_bys)};
 

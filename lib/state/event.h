@@ -84,7 +84,7 @@ enum phx_job_ended_by {
 	PHX_ENDED_ITSELF,
 	PHX_ENDED_TOLD,
 	PHX_ENDED_LIMIT,
-	PHX_ENDED_LEASE
+	PHX_ENDED_HEARTBEAT_TIMEOUT
 };
 extern const struct phx_enum phx_job_ended_by_names;
 
@@ -272,7 +272,7 @@ PHX_RECORD_STRUCT(phx_trigger_file, PHX_TRIGGER_FILE_FIELDS);
 	F(S, job, U64) \
 	F(S, run, U32)    /* number of the run of the job */ \
 	F(S, result, I64) /* exit status, or negative errno; text: the error */ \
-	/* the agent ended it by itself (lease, drain of the node): it may run again */ \
+	/* the agent ended it by itself (timeout, drain of the node): it may run again */ \
 	F(S, forced, BOOL) \
 	F(S, ended_by, ENUM(phx_job_ended_by)) \
 	F(S, cpu_ms, U64) \

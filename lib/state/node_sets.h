@@ -50,7 +50,8 @@ enum { PHX_WORKER_IDLE_MS = 5000 };
 /** When the job's run reaches its time limit, or when a worker has had no task for long enough;
  * INT64_MAX: never. */
 int64_t phx_job_limit_due(const struct phx_job *j);
-/** When the job wants a tick, for its time limit or for the lease of a part; INT64_MAX: never. */
+/** When the job wants a tick, for its time limit or for the heartbeat timeout of a part; INT64_MAX:
+ * never. */
 int64_t phx_job_due(const struct phx_job *j);
 
 /** The web entry of `role` on nodes of `pool`. It has the address of the pool's web RE if `role` is

@@ -17,13 +17,13 @@ PHX_RECORD_TABLE(phx_job_part, PHX_JOB_PART_FIELDS);
 PHX_RECORD_TABLE(phx_job, PHX_JOB_FIELDS);
 static int flow_save(const void *live, void *ret_image)
 {
-	return phx_flow_live_save(live, ret_image);
+	return phx_flow_progress_save(live, ret_image);
 }
 
 static int flow_restore(const void *image, void **ret_live)
 {
-	struct phx_flow_live *l;
-	int r = phx_flow_live_restore(image, &l);
+	struct phx_flow_progress *l;
+	int r = phx_flow_progress_restore(image, &l);
 	if (r == 0)
 		*ret_live = l;
 	return r;
@@ -31,7 +31,7 @@ static int flow_restore(const void *image, void **ret_live)
 
 static void flow_free(void *live)
 {
-	phx_flow_live_free(live);
+	phx_flow_progress_free(live);
 }
 
 static const struct phx_live flow_live = {&phx_flow_image_record, flow_save, flow_restore,
@@ -78,11 +78,12 @@ PHX_RECORD_TABLE(phx_state, PHX_STATE_FIELDS);
 
 int phx_state_init(struct phx_state *s)
 {
-	*s = (struct phx_state){.settings = {.missing_after_ms = 6000,
-					     .repairs_max = 4,
-					     .power_off_quarantined = true,
-					     .image_deploy = "deploy",
-					     .job_lease_ms = PHX_JOB_LEASE_MS}};
+	*s = (struct phx_state){
+		.settings = {.missing_after_ms = 6000,
+			     .repairs_max = 4,
+			     .power_off_quarantined = true,
+			     .image_deploy = "deploy",
+			     .job_heartbeat_timeout_ms = PHX_JOB_HEARTBEAT_TIMEOUT_MS}};
 	struct phx_pool *p = phx_list_push(&s->pools, sizeof(*p));
 	return p ? PHX_STR_SET(p->name, PHX_POOL_FREE) : -ENOMEM;
 }

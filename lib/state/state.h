@@ -4,7 +4,7 @@
 #ifndef PHX_STATE_STATE_H
 #define PHX_STATE_STATE_H
 
-#include "flow/live.h"
+#include "flow/progress.h"
 #include "flow/trigger.h"
 #include "ledger/ledger.h"
 #include "types/node.h"
@@ -28,9 +28,9 @@
 	      "otherwise; without it, what leaves the pool is wiped."))
 PHX_RECORD_STRUCT(phx_pool, PHX_POOL_FIELDS);
 
-/** How long an agent that does not hear the head goes on with its jobs, unless the settings say
- * otherwise. */
-#define PHX_JOB_LEASE_MS 60000
+/** The heartbeat timeout, unless the settings say otherwise: an agent that has not heard the head
+ * for so long ends its jobs. */
+#define PHX_JOB_HEARTBEAT_TIMEOUT_MS 60000
 
 #define PHX_SETTINGS_FIELDS(F, S) \
 	/* accepted nodes are deployed by rules.conf, without an order */ \
@@ -40,7 +40,7 @@ PHX_RECORD_STRUCT(phx_pool, PHX_POOL_FIELDS);
 	F(S, power_off_quarantined, BOOL) \
 	F(S, image_deploy, STR(PHX_NAME_MAX)) \
 	/* an agent that does not hear the head for this long ends its jobs; 0 = 60 s */ \
-	F(S, job_lease_ms, U32) \
+	F(S, job_heartbeat_timeout_ms, U32, AS(job_lease_ms)) \
 	/* MiB of a job's output that a node keeps; 0 = the agent's default */ \
 	F(S, job_output_max_mb, U32) \
 	/* time after which a quiet web node is taken out of the balancers; 0 = at once */ \
@@ -191,7 +191,8 @@ PHX_RECORD_STRUCT(phx_job_part, PHX_JOB_PART_FIELDS);
 	F(S, estimate_ms, I64) /* time limit of its run, from its user; 0 = no limit */ \
 	/* how often it was killed and queued again, which is also the number of its run */ \
 	F(S, kills, U32) \
-	F(S, lease_ms, U32) /* setting of the run: job_lease_ms when it was started */ \
+	/* setting of the run: job_heartbeat_timeout_ms when it was started */ \
+	F(S, heartbeat_timeout_ms, U32, AS(lease_ms)) \
 	/* setting of the run: job_output_max_mb when it was started */ \
 	F(S, output_max_mb, U32) \
 	F(S, grace_ms, U32)          /* from SIGTERM to SIGKILL */ \
@@ -274,7 +275,7 @@ PHX_RECORD_STRUCT(phx_job, PHX_JOB_FIELDS);
 	/* in place of `live`, if all tasks are done: phx_flow_places_read() */ \
 	F(S, places, LIST(phx_text)) \
 	/* NULL if all tasks are done */ \
-	F(S, live, LIVE(struct phx_flow_live, flow_live))
+	F(S, live, LIVE(struct phx_flow_progress, flow_live))
 PHX_RECORD_STRUCT(phx_flowrun, PHX_FLOWRUN_FIELDS);
 
 /** A disk key that no longer belongs to a node, and whose destruction is not confirmed yet. */

@@ -16,7 +16,7 @@ bool phx_account_is_person(uint32_t id)
 	return id >= 1000 && !(id > 60000 && id < 65536) && phx_id_valid(id);
 }
 
-/* ---- what may stand in one ---- */
+/* ---- the fields of an account ---- */
 
 static bool is_letter(char c)
 {
@@ -52,7 +52,7 @@ static bool path_valid(const char *s)
 static int check_group(const struct phx_account_group *g, struct phx_err *err)
 {
 	if (!name_valid(g->name))
-		return phx_err_set(err, -EINVAL, "group '%s': is no name of a group", g->name);
+		return phx_err_set(err, -EINVAL, "'%s' is no name of a group", g->name);
 	return phx_account_is_person(g->gid)
 		? 0
 		: phx_err_set(err, -EPERM,
@@ -76,12 +76,13 @@ static int check_numbers(const struct phx_account *a, struct phx_err *err)
 int phx_account_check(const struct phx_account *a, struct phx_err *err)
 {
 	if (!name_valid(a->name))
-		return phx_err_set(err, -EINVAL, "account '%s': is no name of an account", a->name);
+		return phx_err_set(err, -EINVAL, "'%s' is no name of an account", a->name);
 	int r = check_numbers(a, err);
 	if (r < 0)
 		return r;
 	if (!field_valid(a->gecos))
-		return phx_err_set(err, -EINVAL, "account %s: gecos: no colon, no line", a->name);
+		return phx_err_set(err, -EINVAL,
+				   "account %s: gecos must have no colon and be one line", a->name);
 	if (!path_valid(a->home))
 		return phx_err_set(err, -EINVAL, "account %s: home '%s' is no plain path", a->name,
 				   a->home);
@@ -130,7 +131,7 @@ static int check_groups(const struct phx_list *groups, struct phx_err *err)
 int phx_accounts_check(const struct phx_accounts *l, struct phx_err *err)
 {
 	if (l->list.n > PHX_ACCOUNTS_MAX || l->groups.n > PHX_ACCOUNT_GROUPS_MAX)
-		return phx_err_set(err, -E2BIG, "more than %d accounts or %d groups",
+		return phx_err_set(err, -E2BIG, "there are more than %d accounts or %d groups",
 				   PHX_ACCOUNTS_MAX, PHX_ACCOUNT_GROUPS_MAX);
 	if (l->re[0] ? !phx_name_valid(l->re) : l->list.n || l->groups.n)
 		return phx_err_set(err, -EINVAL, "re '%s': must be a name", l->re);

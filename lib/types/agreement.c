@@ -82,7 +82,8 @@ uint32_t phx_agreement_begins(const struct phx_agreement *a)
 	return a->initial > least ? a->initial : least;
 }
 
-/* 000 6.4: two, within the bounds. */
+/* The paper begins with two instances (000 6.4): so does an agreement, unless it allows only
+ * one. */
 uint32_t phx_agreement_initial(const struct phx_agreement *a)
 {
 	enum { OF_PAPER = 2 };

@@ -1,6 +1,6 @@
-/* How much of an erased disk is read back, and where chance decides that: see readback.h. Called by
- * lib/disk, which reads there; by who judges what was read; and by phx erasure show, which tells
- * the places from an attestation. Pure. */
+/* How much of an erased disk is read back, and at which places: see readback.h. Called by lib/disk,
+ * which reads there, by the head and the verifier, which judge what was read, and by phx erasure
+ * show, which shows the places of an attestation. Pure. */
 #include "types/readback.h"
 
 #include <errno.h>
@@ -14,8 +14,8 @@ static uint64_t n_drawn(uint64_t size_bytes)
 	return n < there ? n : there;
 }
 
-/* One MiB after the other is taken with the chance that so many are still wanted of so many that
- * are left: all are different, and each is as likely as any other. */
+/* Goes through the disk MiB by MiB. Each is taken with a chance of n / m if n more are wanted and m
+ * are left: so all places differ, and each is as likely as any other. */
 int phx_readback_drawn(uint64_t size_bytes, uint64_t seed, struct phx_list *ret)
 {
 	PHX_AUTO(phx_list_fini) struct phx_list drawn = {0};

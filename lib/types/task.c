@@ -28,8 +28,8 @@ static bool is_digest(const char *s)
 static int check_paths(const struct phx_list *paths, const char *what, struct phx_err *err)
 {
 	if (paths->n > PHX_TASK_PATHS_MAX)
-		return phx_err_set(err, -E2BIG, "%s: %u files, at most %d", what, paths->n,
-				   PHX_TASK_PATHS_MAX);
+		return phx_err_set(err, -E2BIG, "%s: there are %u files, and can be at most %d",
+				   what, paths->n, PHX_TASK_PATHS_MAX);
 	for (uint32_t i = 0; i < paths->n; i++)
 		if (phx_beneath_check(phx_text_at(paths, i), err) < 0)
 			return phx_err_prefix(err, -EINVAL, "%s", what);
@@ -65,7 +65,7 @@ int phx_task_check(const struct phx_task *t, struct phx_err *err)
 int phx_task_order_check(const struct phx_task_order *o, struct phx_err *err)
 {
 	if (o->tasks.n > PHX_TASKS_MAX || o->cancels.n > PHX_TASKS_MAX)
-		return phx_err_set(err, -E2BIG, "more than %d tasks", PHX_TASKS_MAX);
+		return phx_err_set(err, -E2BIG, "there are more than %d tasks", PHX_TASKS_MAX);
 	if (!o->tasks.n)
 		return 0; /* cancels need nothing of the below */
 	if (!phx_name_valid(o->re))
@@ -112,8 +112,8 @@ static int check_row(const struct phx_task_result *w, struct phx_err *err)
 int phx_task_results_check(const struct phx_task_results *r, struct phx_err *err)
 {
 	if (r->rows.n > PHX_TASK_ROWS_MAX)
-		return phx_err_set(err, -E2BIG, "%u rows, at most %d", r->rows.n,
-				   PHX_TASK_ROWS_MAX);
+		return phx_err_set(err, -E2BIG, "there are %u rows, and can be at most %d",
+				   r->rows.n, PHX_TASK_ROWS_MAX);
 	for (uint32_t i = 0; i < r->rows.n; i++) {
 		int why = check_row(PHX_LIST_AT(&r->rows, struct phx_task_result, i), err);
 		if (why < 0)
@@ -128,9 +128,9 @@ int phx_task_output_check(const struct phx_task_output *o, struct phx_err *err)
 	if (!is_printable(o->error))
 		return phx_err_set(err, -EINVAL, "error: must be printable");
 	if (o->size_bytes > INT64_MAX)
-		return phx_err_set(err, -EINVAL, "size_bytes: too many");
+		return phx_err_set(err, -EINVAL, "size_bytes: is too large");
 	if (n > 2 * PHX_TASK_PIECE_MAX)
-		return phx_err_set(err, -E2BIG, "hex: more than %u bytes", PHX_TASK_PIECE_MAX);
+		return phx_err_set(err, -E2BIG, "hex: has more than %u bytes", PHX_TASK_PIECE_MAX);
 	if (n % 2 || n / 2 > o->size_bytes || (n && strspn(o->hex, "0123456789abcdef") != n))
 		return phx_err_set(err, -EINVAL,
 				   "hex: must be bytes of what is kept, two digits "

@@ -72,8 +72,8 @@ PHX_RECORD_STRUCT(phx_task_cancel, PHX_TASK_CANCEL_FIELDS);
 	/* the share of the node that all tasks of the RE may use together; 0: the whole node */ \
 	F(S, cores, U32) \
 	F(S, memory_bytes, U64) \
-	F(S, lease_ms, \
-	  U32) /* tasks end when the head was not heard for so long; 0: they do not */ \
+	/* tasks end when the head was not heard for so long; 0: they do not */ \
+	F(S, heartbeat_timeout_ms, U32, AS(lease_ms)) \
 	F(S, grace_ms, U32)      /* from SIGTERM to SIGKILL */ \
 	F(S, output_max_kb, U32) /* KiB that are kept of a task's output; 0: 1 MiB */ \
 	F(S, tasks, LIST(phx_task)) \
@@ -88,7 +88,7 @@ enum phx_task_outcome {
 	PHX_TASK_UNSTARTED, /* it could not be started, see `text` */
 	PHX_TASK_MISSING,   /* it ended with 0, but an output is missing or no file, see `text` */
 	PHX_TASK_CANCELLED, /* by the head; it may never have begun */
-	PHX_TASK_LOST,      /* the node restarted or gave it up (lease, drain); it may run again */
+	PHX_TASK_LOST, /* the node restarted or gave it up (timeout, drain); it may run again */
 	PHX_TASK_OUTCOMES,
 };
 extern const struct phx_enum phx_task_outcome_names;

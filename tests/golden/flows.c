@@ -62,7 +62,7 @@ static int lose_node(struct world *w)
 	PHX_STR_SET(gone.node, "n1");
 	PHX_STR_SET(back.node, "n1");
 	assert_int_equal(world_apply(w, &gone, NULL), 0);
-	tick(w, 2 * PHX_JOB_LEASE_MS);
+	tick(w, 2 * PHX_JOB_HEARTBEAT_TIMEOUT_MS);
 	int r = world_apply(w, &back, NULL);
 	tick(w, 1000);
 	return r;

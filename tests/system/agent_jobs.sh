@@ -7,7 +7,7 @@ for who in games nobody; do id "$who" >/dev/null 2>&1 || { echo "skip agent_jobs
 mkdir -p "$WORK/bin" && cp "$BUILD/bin/phx" "$WORK/bin/" && chmod 755 "$WORK" "$WORK/bin"
 # the service provider whose RE it is
 owner() { setpriv --reuid games --regid users --clear-groups env -C / "$WORK/bin/phx" "$@"; }
-LEASE=10
+TIMEOUT=10
 job() { api "/v1/jobs/$1" | jq -r "$2"; }
 job_is() { [ "$(job "$1" "$2")" = "$3" ]; }
 at_node() { job "$1" '.parts[0].node'; }
@@ -85,7 +85,7 @@ echo long") && until_true 20 job_is "$id" .state done && [ "$(phx job output "$i
 waiting_ones_say_why() {
 	local id other
 	id=$(submit -n 3 -- sleep 30) && other=$(submit -n 2 -- true) || return 1
-	until_true 10 job_is "$id" .state running && job_is "$other" .reason "waits for 2 nodes: 0 of the 3 of queue idle" &&
+	until_true 10 job_is "$id" .state running && job_is "$other" .reason "waits for 2 nodes: of the 3 of RE queue 0 are idle" &&
 		phx job list | grep -q "queued.*waits for 2 nodes" || return 1
 	! phx job submit --user nobody -- true 2>"$WORK/out" && grep -q 'no node outside of the REs runs jobs' "$WORK/out" || return 1
 	phx job cancel "$id" "$other" && until_true 15 job_is "$id" .state cancelled
@@ -98,7 +98,7 @@ arrays() {
 	first=${row%-*} last=${row#*-}
 	[ $((last - first)) = 4 ] && until_true 10 job_is "$first" .state done && [ "$(phx job output "$first")" = "5 of $first" ] || return 1
 	until_true 10 job_is $((first + 2)) .state running && [ "$(api /v1/jobs | jq '[.jobs[] | select(.state == "running")] | length')" = 2 ] &&
-		job_is "$last" .reason "as many of its array as may run at a time" && job_is "$last" '.argv[0].text' sh || return 1
+		job_is "$last" .reason "as many members of its array run as may run at a time" && job_is "$last" '.argv[0].text' sh || return 1
 	phx job list | grep -q "^ *$((first + 3))-$last  $first\[20-25:5\]  queued" || return 1
 	phx job cancel "$row" --yes && until_true 15 job_is $((first + 1)) .state cancelled && until_true 15 job_is $((first + 2)) .state cancelled &&
 		job_is "$last" .state cancelled && [ "$(phx events --lines 0 | grep -c 'job.*cancelled')" -ge 1 ] || return 1
@@ -173,7 +173,7 @@ drain_waits() {
 	rm -f "$WORK/shared/go"
 	id=$(submit -- sh -c "while ! [ -e $WORK/shared/go ]; do sleep 0.1; done") || return 1
 	until_true 10 job_is "$id" .state running && node=$(at_node "$id") || return 1
-	phx node drain "$node" --dry-run | grep -q "job $id of .*: waited for until it has ended" || return 1
+	phx node drain "$node" --dry-run | grep -q "job $id of .*: it is waited for until it has ended" || return 1
 	phx node drain "$node" </dev/null || return 1
 	sleep 3
 	job_is "$id" .state running && is "$node" .state draining || return 1
@@ -192,14 +192,14 @@ WRITE='while :; do echo $PHX_JOB_RUN >>$0; sleep 0.1; done'
 # Run 0 never wrote after run 1 had begun.
 one_after_the_other() { [ "$(uniq "$1" | tr '\n' ' ')" = "0 1 " ]; }
 
-# The agent hangs, its job does not: its keeper ends it when the lease is over, and the head waits for that.
+# The agent hangs, its job does not: its keeper ends it at the heartbeat timeout, and the head waits for that.
 agent_hangs() {
 	local id node log=$WORK/shared/hangs
 	id=$(submit --grace 1s -- sh -c "$WRITE" "$log") || return 1
 	until_true 10 test -s "$log" && node=$(at_node "$id") || return 1
 	kill -STOP "${AGENT[$node]}"
 	until_true 10 is "$node" .up false || { kill -CONT "${AGENT[$node]}"; return 1; }
-	sleep $((LEASE - 5))
+	sleep $((TIMEOUT - 5))
 	job_is "$id" .kills 0 || { kill -CONT "${AGENT[$node]}"; return 1; }
 	until_true 40 job_is "$id" .kills 1 && until_true 10 sh -c "tail -n 1 $log | grep -q 1"
 	local ran=$?
@@ -210,7 +210,7 @@ agent_hangs() {
 	phx job cancel "$id" && until_true 15 job_is "$id" .state cancelled
 }
 
-# The agent is killed and stays away, but not for as long as the lease: the job goes on, once.
+# The agent is killed and stays away, but not for the heartbeat timeout: the job goes on, once.
 agent_back_in_time() {
 	local id node log=$WORK/shared/back
 	id=$(submit -- sh -c "$WRITE" "$log") || return 1
@@ -240,7 +240,7 @@ nothing_is_left() {
 	! pgrep -u nobody -f "$WORK" >/dev/null
 }
 
-head_init "job_lease_s = $LEASE; service_group = \"users\"; job_output_max_mb = 1;"
+head_init "job_lease_s = $TIMEOUT; service_group = \"users\"; job_output_max_mb = 1;"
 roles_init
 for test in queue_runs environment_and_usage names_of_nodes_resolve script_with_long_words output_is_cut arrays array_of_a_list_is_waited_for waiting_ones_say_why time_limit time_limit_without_the_head drained_runs_again drain_waits agent_back_in_time machine_starts_anew \
 	agent_hangs nothing_is_left; do

@@ -23,7 +23,7 @@ nodeset() { CLUSTERSHELL_CFGDIR=$WORK/clustershell PATH=$BUILD/bin:$PATH command
 labels_are_put_on_and_taken_off() {
 	phx node label 'c[1-2]' rack=3 zone=a 2>/dev/null && phx node label c3 rack=4 2>/dev/null || return 1
 	[ "$(phx node label c1 --no-header -o tsv)" = 'c1	rack=3,zone=a' ] || return 1
-	code 0 phx node label c1 rack=3 && grep -q 'already so' "$WORK/err" || return 1
+	code 0 phx node label c1 rack=3 && grep -q 'this is so already' "$WORK/err" || return 1
 	phx node label c2 zone- rack=5 2>/dev/null && [ "$(field c2 '.labels[] | "\(.key)=\(.value)"')" = rack=5 ] &&
 		phx node label c2 rack=3 2>/dev/null && phx node show c2 | grep -q 'Labels *rack=3'
 }

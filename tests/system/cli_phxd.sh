@@ -51,7 +51,7 @@ announces() {
 	run phx node add c1 --mac 02:00:00:00:00:01 --serial SN1
 	[ "$status" = 0 ] || return 1
 	run phx node add c1 --mac 02-00-00-00-00-01
-	said 0 err 'already so' || return 1
+	said 0 err 'this is so already' || return 1
 	run phx node add c9 --mac 02:00:00:00:00:01
 	said 64 err 'belongs to node c1'
 }
@@ -82,11 +82,11 @@ plans_first() {
 }
 assigns_and_waits() {
 	run phx node assign 'c[1-2]' web-server --wait --timeout 60
-	said 0 err '2 of 2 nodes done' && silent && is c1 .state active && is c2 .actual_role web-server
+	said 0 err '2 of 2 nodes are done' && silent && is c1 .state active && is c2 .actual_role web-server
 }
 assigns_again() {
 	run phx node assign 'c[1-2]' web-server --wait --timeout 60
-	said 0 err 'c[1-2]: already so'
+	said 0 err 'c[1-2]: this is so already'
 }
 in_place_needs_no_yes() {
 	run phx node assign c2 batch-compute --setup noop --wait --timeout 60

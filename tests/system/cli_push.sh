@@ -93,7 +93,7 @@ secrets_are_gone() {
 second_time_nothing_happens() {
 	local before
 	before=$(remote stat -c %Y.%i /opt/phoenix/agent)
-	push phx-agent && grep -q 'pushed1: has its agent already' "$WORK/err" &&
+	push phx-agent && grep -q 'pushed1 has its agent already' "$WORK/err" &&
 		[ "$before" = "$(remote stat -c %Y.%i /opt/phoenix/agent)" ]
 }
 agent_is_put_anew_where_it_died() {

@@ -31,17 +31,17 @@ file_that_was_not_taken_is_told() {
 	echo 'rules = ( { role = "gone"; when = [ "cpus >= 1" ]; } );' >"$WORK/etc/roles/rules.conf"
 	refused 78 "$WORK/etc/roles/web.conf:1: package 'nosuch' does not exist" phx reload || return 1
 	said "$WORK/said" "$WORK/etc/roles/rules.conf:1: there is no role 'gone'" || return 1
-	phx status >"$WORK/status" && said "$WORK/status" "not taken: $WORK/etc/roles/web.conf:1: package 'nosuch'" &&
-		said "$WORK/status" "not taken: $WORK/etc/roles/rules.conf:1: " || return 1
+	phx status >"$WORK/status" && said "$WORK/status" "phxd could not take $WORK/etc/roles/web.conf:1: package 'nosuch'" &&
+		said "$WORK/status" "phxd could not take $WORK/etc/roles/rules.conf:1: " || return 1
 	refused 64 "there is no role 'web', as its file was not taken: $WORK/etc/roles/web.conf:1: package" phx role show web &&
 		refused 64 "there is no role 'web', as its file was not taken: " phx node assign n1 web &&
 		refused 64 "there is no role 'other'" phx node assign n1 other || return 1
 	# its files are the resource provider's business
 	mkdir -p "$WORK/bin" && cp "$BUILD/bin/phx" "$WORK/bin/" && chmod 755 "$WORK" "$WORK/bin"
-	setpriv --reuid nobody --regid users --clear-groups "$WORK/bin/phx" status >"$WORK/status" && ! grep -q 'not taken' "$WORK/status" ||
+	setpriv --reuid nobody --regid users --clear-groups "$WORK/bin/phx" status >"$WORK/status" && ! grep -q 'could not take' "$WORK/status" ||
 		{ cat "$WORK/status"; return 1; }
 	rm "$WORK/etc/roles/rules.conf" "$WORK/etc/roles/web.conf"
-	phx reload >/dev/null && phx status >"$WORK/status" && ! grep -q 'not taken' "$WORK/status"
+	phx reload >/dev/null && phx status >"$WORK/status" && ! grep -q 'could not take' "$WORK/status"
 }
 
 # The way back from quarantine takes steps: the dry run tells them.
@@ -113,7 +113,7 @@ job_of_a_silent_node() {
 	phx job submit --user nobody -- sleep 1000 >/dev/null || return 1
 	running() { phx job list -o tsv | grep -q "running.*sleep 1000"; }
 	until_true 10 running && agent_kill n1 || return 1
-	told() { phx job list -o tsv | grep -q "n1 is not heard: it may run there until its lease ends"; }
+	told() { phx job list -o tsv | grep -q "n1 is not heard: the job may run there until its heartbeat timeout"; }
 	until_true 20 told
 }
 

@@ -56,7 +56,7 @@ phx_comes_again() {
 that_is_told() {
 	refused requests_per_s | jq -e '.what == "requests" and .over == "the socket" and .value == 1 and .n > 0 and .whom == "uid:65534"' >/dev/null &&
 		until_true 10 grep -qE 'phxd: [0-9]+ requests over the socket refused: requests_per_s = 1 is reached, last by uid:65534' "$WORK/phxd.log" &&
-		phx status | grep -qE '^[0-9]+ requests over the socket refused, by requests_per_s = 1; the last uid:65534 .* ago$'
+		phx status | grep -qE '^[0-9]+ requests over the socket were refused, by requests_per_s = 1; the last uid:65534 .* ago$'
 }
 whom_is_for_the_provider_alone() {
 	as 65533 curl -sS --unix-socket "$PHX_SOCKET" http://unix/v1/status | jq -e '.refused[0].n > 0 and .refused[0].whom == ""' >/dev/null

@@ -7,7 +7,7 @@ for who in games nobody; do id "$who" >/dev/null 2>&1 || { echo "skip re_cut: th
 mkdir -p "$WORK/bin" && cp "$BUILD/bin/phx" "$WORK/bin/" && chmod 755 "$WORK" "$WORK/bin"
 # the service provider whose REs they are
 owner() { setpriv --reuid games --regid users --clear-groups env -C / "$WORK/bin/phx" "$@"; }
-LEASE=10
+TIMEOUT=10
 job_is() { [ "$(api "/v1/jobs/$1" | jq -r "$2")" = "$3" ]; }
 at_node() { api "/v1/jobs/$1" | jq -r '.parts[0].node'; }
 held() { [ "$(api "/v1/res/queue" | jq .nodes.held) $(api "/v1/res/pages" | jq .nodes.held)" = "$1 $2" ]; }
@@ -82,21 +82,21 @@ jobs_run() {
 cut_off() { BEFORE=$(api /v1/status | jq .seq) && kill -STOP "${AGENT[$CUT]}"; }
 heard_again() { kill -CONT "${AGENT[$CUT]}"; }
 
-# By the journal's own times: from the node's silence to the end of its job lie its lease and more.
-waited_for_the_lease() {
+# By the journal's own times: from the node's silence to the end of its job lie its heartbeat timeout and more.
+waited_for_the_timeout() {
 	local ms
 	ms=$(api "/v1/events?after=$BEFORE&limit=1000" | jq '(.events | map(select(.kind == "missing" and .node == "'"$CUT"'"))[-1].time_ms) as $silent |
 		(.events | map(select(any(.actions[]?; (.text // "") | test("the lease of job '"$SECOND"' has ended"))))[-1].time_ms) - $silent')
-	[ "$ms" -ge $((LEASE * 1000)) ] || { echo "queued again after $ms ms of silence"; return 1; }
+	[ "$ms" -ge $((TIMEOUT * 1000)) ] || { echo "queued again after $ms ms of silence"; return 1; }
 }
 
 # The web wants one more, and the younger job has to go; the head may be killed after that. Its node says nothing: the job is
-# not queued again before its lease has ended, and then the node counts for nobody.
+# not queued again before its heartbeat timeout, and then the node counts for nobody.
 reclaim_from_a_node_that_is_cut_off() {
 	jobs_run && cut_off && use 950000 && until_true 10 job_is "$SECOND" .killing true || return 1
 	[ "${1:-}" != kill ] || { head_kill && head_start; }
 	until_true 20 is "$CUT" .up false || return 1
-	until_true 90 job_is "$SECOND" .kills 1 && waited_for_the_lease || return 1
+	until_true 90 job_is "$SECOND" .kills 1 && waited_for_the_timeout || return 1
 	# another one serves the web instead; the one cut off is in nobody's count
 	until_true 40 held 1 2 && is "$CUT" .up false && job_is "$SECOND" .state queued
 }
@@ -119,7 +119,7 @@ and_comes_back() { it_comes_back_and_is_nobody_s; }
 
 replayed() { replays_the_same 80 90; }
 
-head_init "measure_web_use = false; job_lease_s = $LEASE; service_group = \"users\";"
+head_init "measure_web_use = false; job_lease_s = $TIMEOUT; service_group = \"users\";"
 roles_init
 for test in a_pair_and_a_spare_node silent_web_node_is_replaced reclaim_from_a_node_that_is_cut_off it_comes_back_and_is_nobody_s \
 	the_web_wants_less the_same_and_the_head_is_killed and_comes_back replayed; do

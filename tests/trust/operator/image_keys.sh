@@ -28,7 +28,7 @@ signed_by_a_key_of_the_head_is_not() {
 	local key
 	for key in site attest; do
 		phx image sign "$STORE/test/2" --sign-key "$WORK/head/pki/$key.key" >/dev/null && role test 2 && return 1
-		grep -q 'image test 2: altered, or not signed by a key of' "$WORK/reload" || { cat "$WORK/reload"; return 1; }
+		grep -q 'image test 2 was altered, or is not signed by a key of' "$WORK/reload" || { cat "$WORK/reload"; return 1; }
 	done
 }
 # The manifest with another digest: the image that every node boots is given to no machine, which is shown why.
@@ -39,7 +39,7 @@ one_byte_is_enough() {
 	after=${before%?}$([ "${before: -1}" = 0 ] && echo 1 || echo 0)
 	sed -i "0,/$before/s//$after/" "$manifest"
 	! cmp -s "$manifest" "$WORK/manifest" || return 1
-	refused_to_boot 'image deploy 1: altered, or not signed by a key of' || return 1
+	refused_to_boot 'image deploy 1 was altered, or is not signed by a key of' || return 1
 	[ "$(curl -sS -m 20 -o "$WORK/out" -w '%{http_code}' "http://127.0.0.1:$HTTP/images/deploy/1/vmlinuz")" != 200 ] || { echo "it is served"; return 1; }
 	cp "$WORK/manifest" "$manifest" && boots
 }

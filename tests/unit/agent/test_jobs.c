@@ -760,12 +760,12 @@ static void test_time_limit_without_a_head(void **state)
 	assert_non_null(strstr(end.text, "as long as it may"));
 }
 
-static void test_lease_ends(void **state)
+static void test_heartbeat_timeout(void **state)
 {
 	struct world *w = *state;
 	struct job_end end = {0};
 	struct phx_job job = make_job(23, "exec sleep 100");
-	job.lease_ms = 500;
+	job.heartbeat_timeout_ms = 500;
 	assert_int_equal(start_as(w, &job), 0);
 	/* as long as the head is heard it goes on */
 	for (int i = 0; i < 8; i++) {
@@ -780,16 +780,16 @@ static void test_lease_ends(void **state)
 	WAIT_FOR(ended(w, 23, &end));
 	assert_in_range(phx_clock_ms() - begin, 300, 3000);
 	assert_true(end.forced);
-	assert_non_null(strstr(end.text, "lease"));
+	assert_non_null(strstr(end.text, "heartbeat timeout"));
 }
 
-/* An order that was on its way for longer than the lease. */
-static void test_lease_is_over_before_it_starts(void **state)
+/* An order that was on its way for longer than the heartbeat timeout. */
+static void test_timeout_is_over_before_it_starts(void **state)
 {
 	struct world *w = *state;
 	struct job_end end = {0};
 	struct phx_job job = make_job(24, "sleep 100");
-	job.lease_ms = 1000;
+	job.heartbeat_timeout_ms = 1000;
 	jobs_heard(w->jobs, phx_clock_boot_ms() - 2000);
 	assert_int_equal(start_as(w, &job), 0);
 	WAIT_FOR(ended(w, 24, &end));
@@ -999,8 +999,8 @@ int main(void)
 		TEST(test_older_run_goes_first),
 		TEST(test_another_job_of_the_same_number),
 		TEST(test_time_limit_without_a_head),
-		TEST(test_lease_ends),
-		TEST(test_lease_is_over_before_it_starts),
+		TEST(test_heartbeat_timeout),
+		TEST(test_timeout_is_over_before_it_starts),
 		TEST(test_checkpoint_comes_first),
 		TEST(test_checkpoint_and_grace_are_over),
 		TEST(test_cancel_cuts_the_checkpoint),

@@ -524,7 +524,7 @@ static void test_drain(void **state)
 }
 
 /* The head was heard long ago: another node may have the task by now. */
-static void test_lease(void **state)
+static void test_heartbeat_timeout(void **state)
 {
 	(void)state;
 	int64_t heard = phx_clock_boot_ms();
@@ -535,7 +535,7 @@ static void test_lease(void **state)
 	assert_int_equal(phx_file_write(contact, &heard, sizeof(heard), 0600, NULL), 0);
 	start_keeper();
 	struct phx_task_order o = new_order();
-	o.lease_ms = 300;
+	o.heartbeat_timeout_ms = 300;
 	add(&o, 1, "exec sleep 1000");
 	give(&o);
 	hear_rows(1);
@@ -607,7 +607,7 @@ int main(void)
 		CASE(test_a_killed_keeper_loses_what_runs),
 		CASE(test_tasks_outlive_the_agent),
 		CASE(test_drain),
-		CASE(test_lease),
+		CASE(test_heartbeat_timeout),
 		CASE(test_empty_tasks),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

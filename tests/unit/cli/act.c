@@ -67,7 +67,7 @@ static void plan_is_a_dry_run_and_shows_what_is_followed(void **state)
 		    "},{'name':'n2'},{'name':'n3','plan':{'cursor':1,'steps':[{}]}}]}");
 	PHX_SAID followed = phx(f, "node plan @all");
 	assert_has(followed.out, "n1: ");
-	assert_has(followed.out, "n[2-3]: nothing to do\n");
+	assert_has(followed.out, "n[2-3]: there is nothing to do\n");
 }
 
 static void erasing_a_node_in_use_needs_yes(void **state)
@@ -110,7 +110,7 @@ static void already_so_is_success(void **state)
 		    "}}]}");
 	PHX_SAID s = phx(f, "node assign n1 web-server --wait");
 	assert_int_equal(s.status, 0);
-	assert_has(s.errout, "n1: already so");
+	assert_has(s.errout, "n1: this is so already");
 }
 
 static void rebuild_asks_even_for_one(void **state)
@@ -189,7 +189,7 @@ static void a_drain_without_an_end_asks_nothing(void **state)
 	assert_int_equal(dry.status, 0);
 	assert_has(dry.out, "about 0.3 s after the last job has ended\n");
 	assert_has(dry.out, "  job 12 of alice (sleep) on n1, for ");
-	assert_has(dry.out, ": waited for until it has ended\n");
+	assert_has(dry.out, ": it is waited for until it has ended\n");
 	assert_has(dry.out, "  n1: who is logged in there is not known\n");
 }
 
@@ -208,7 +208,7 @@ static void a_dry_run_tells_what_is_refused(void **state)
 		    "{'results':[{'node':'n2','code':0,'plan':{'waits':true,'steps':[]},'jobs':[],'"
 		    "sessions':[]}]}");
 	PHX_SAID drain = phx(f, "node drain n2 --dry-run");
-	assert_string_equal(drain.out, "n2: into maintenance at once, without steps\n");
+	assert_string_equal(drain.out, "n2: goes into maintenance at once, without steps\n");
 	fake_answer(f, "POST /v1/actions/drain",
 		    "{'results':[{'node':'n2','code':0,'plan':{'request':'drain','waits':true,'"
 		    "tier':'none','from_pool':'web',"
@@ -420,7 +420,7 @@ static void wait_follows_until_the_role_is_held(void **state)
 		    "{'results':[{'node':'n1','code':0,'changed':true,'epoch':5}]}");
 	PHX_SAID s = phx(f, "node assign n1 web-server --wait");
 	assert_int_equal(s.status, 0);
-	assert_has(s.errout, "1 of 1 nodes done after");
+	assert_has(s.errout, "1 of 1 nodes are done after");
 	assert_lacks(s.errout, "\r");
 }
 
@@ -452,7 +452,7 @@ static void wait_reports_quarantine_and_going_back(void **state)
 	assert_has(s.errout, "phx: n1: quarantined: wipe: read-back found data\n");
 	assert_has(s.errout, "phx: n2: went back to batch-compute: prefetch: wrong signature\n");
 	assert_lacks(s.errout, "n3");
-	assert_has(s.errout, "1 of 3 nodes done");
+	assert_has(s.errout, "1 of 3 nodes are done");
 }
 
 static void wait_gives_up_in_time(void **state)
@@ -467,7 +467,7 @@ static void wait_gives_up_in_time(void **state)
 		    "{'results':[{'node':'n1','code':0,'epoch':5}]}");
 	PHX_SAID s = phx(f, "node rebuild n1 --yes --wait --timeout 1");
 	assert_int_equal(s.status, 124);
-	assert_has(s.errout, "phx: n1: not done in time; it goes on\n");
+	assert_has(s.errout, "phx: n1: this is not done in time; it goes on\n");
 }
 
 static void wait_notices_another_order(void **state)
@@ -507,7 +507,7 @@ static void wait_follows_what_a_rule_begins(void **state)
 		    "{'results':[{'node':'n1','code':0,'changed':true,'epoch':5}]}");
 	PHX_SAID s = phx(f, "node resume n1 --wait");
 	assert_int_equal(s.status, 0);
-	assert_has(s.errout, "1 of 1 nodes done after");
+	assert_has(s.errout, "1 of 1 nodes are done after");
 }
 
 static void wait_tells_when_what_a_rule_began_fails(void **state)

@@ -252,7 +252,7 @@ static void add_again_is_no_error(void **state)
 		    "{'nodes':[{'name':'n1','macs':[{'mac':'52:54:00:aa:bb:01'}],'serial':'S1'}]}");
 	PHX_SAID s = phx(f, "node add n1 --mac 52:54:00:aa:bb:01");
 	assert_int_equal(s.status, 0);
-	assert_has(s.errout, "n1: already so");
+	assert_has(s.errout, "n1: this is so already");
 	assert_lacks(f->log, "POST");
 	fake_answer_status(f, "POST /v1/nodes", 409,
 			   "{'error':'node n1 is there already','code':'EEXIST'}");

@@ -338,7 +338,7 @@ static void an_image_from_recipe_to_store(void **state)
 	PHX_SAID strange =
 		run(f, "image list --dir %s/images --pub %s/package-keys", f->dir, f->dir);
 	assert_int_equal(strange.status, 1);
-	assert_has(strange.errout, "image tiny 1: altered, or not signed by a key of");
+	assert_has(strange.errout, "image tiny 1 was altered, or is not signed by a key of");
 	assert_has(f->log, "POST /v1/reload");
 	PHX_SAID again = run(f, "image build %s/tiny", f->dir);
 	assert_int_equal(again.status, 0);

@@ -123,7 +123,7 @@ static void many_are_counted(void **state)
 	assert_int_equal(said.status, 78);
 	assert_has(said.errout, "many.conf:20: task \"t19\": command: missing");
 	assert_lacks(said.errout, "\"t20\"");
-	assert_has(said.errout, "many.conf: and 30 more; -o json tells all");
+	assert_has(said.errout, "many.conf: there are 30 more mistakes; -o json tells all");
 	PHX_SAID json = run("workflow check %s/many.conf -o json");
 	assert_has(json.out, "many.conf");
 	assert_has(json.out, "\\\"t49\\\"");

@@ -233,7 +233,7 @@ static const struct bad {
 	{GOOD "person_cert_days_max = \"1y\";\n", "phoenix.conf:3", "from 1 to 3650"},
 	{GOOD "snapshot_every = 5000000000;\n", "phoenix.conf:3", "needs an L behind it"},
 	{GOOD "http_port = 4294975376;\n", "phoenix.conf:3", "needs an L behind it"},
-	{GOOD "http_port = 99999999999999999999;\n", "phoenix.conf:3", "beyond 64 bits"},
+	{GOOD "http_port = 99999999999999999999;\n", "phoenix.conf:3", "does not fit into 64 bits"},
 	{GOOD "auto_assign = 1;\n", "phoenix.conf:3", "it must be true or false"},
 	{GOOD "auto_assign = \"yes\";\n", "phoenix.conf:3", "it must be true or false"},
 	{GOOD "state_dir = \"var/lib\";\n", "phoenix.conf:3", "must be an absolute path"},
@@ -327,7 +327,7 @@ static void test_files_that_are_none(void **state)
 	place_write_n(p, "phoenix.conf", "a\0b", 3);
 	phx_err_clear(&err);
 	assert_int_equal(load(p, &cfg, &err), -EINVAL);
-	assert_contains(err.text, "phoenix.conf:1: a NUL byte");
+	assert_contains(err.text, "phoenix.conf:1: there is a NUL byte");
 	char *big = calloc(1, 2 << 20);
 	memset(big, '\n', 2 << 20);
 	place_write_n(p, "phoenix.conf", big, 2 << 20);

@@ -72,7 +72,7 @@ static void test_what_is_signed(void **state)
 	}
 	f->raw_size++;
 	assert_int_equal(phx_image_verify(&im, hex, pub, NULL, &err), -EKEYREJECTED);
-	assert_contains(err.text, "image deb 1: altered, or not signed by a key of");
+	assert_contains(err.text, "image deb 1 was altered, or is not signed by a key of");
 	f->raw_size--;
 	PHX_STR_SET(im.kernel_release, "6.1\"; files = ( );");
 	assert_int_equal(phx_image_verify(&im, hex, pub, NULL, NULL), -EINVAL);

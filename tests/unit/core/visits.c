@@ -462,7 +462,7 @@ static void nor_are_those_before_it(void **state)
 	sigaction(SIGSEGV, &before, NULL);
 	text[99] = '\0';
 	assert_string_equal(text, "job 2 is before it");
-	assert_string_equal(text + 100, "waits for 1 node: 0 of the 1 outside of the REs idle");
+	assert_string_equal(text + 100, "waits for 1 node: of 1 outside of the REs 0 are idle");
 	assert_in_range(pages, 1, 2);
 }
 

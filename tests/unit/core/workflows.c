@@ -299,8 +299,8 @@ static void places_stay(void **state)
 	assert_true(at[1].node && at[2].node);
 }
 
-/* A node that is silent for longer than its lease has lost its tasks: they run elsewhere, and it is
- * no failure. */
+/* A node that is silent for longer than its heartbeat timeout has lost its tasks: they run
+ * elsewhere, and it is no failure. */
 static void lost_node_gives_back(void **state)
 {
 	struct world *w = *state;

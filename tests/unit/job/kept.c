@@ -3,7 +3,7 @@
  * run twice meanwhile. */
 #include "unit/core/pair.h"
 
-enum { GRACE_S = 7, LEASE = 60000, MARGIN = 10000, CHECKPOINT = 4000 };
+enum { GRACE_S = 7, TIMEOUT = 60000, MARGIN = 10000, CHECKPOINT = 4000 };
 
 static void queue_created(struct world *w, bool keep)
 {
@@ -350,7 +350,7 @@ static void a_silent_node_keeps_its_job_for_longer(void **state)
 	assert_int_equal(job(w, id)->state, PHX_JOB_RUNNING);
 	assert_int_equal(job(w, id)->kills, 0);
 	assert_int_equal(operate(w, PHX_EV_re_suspend, "queue"), 0);
-	tick(w, LEASE + GRACE_S * 1000 + MARGIN);
+	tick(w, TIMEOUT + GRACE_S * 1000 + MARGIN);
 	settle(w);
 	assert_int_equal(job(w, id)->state, PHX_JOB_RUNNING);
 	assert_int_equal(job(w, id)->kills, 1);
@@ -374,7 +374,7 @@ static void a_silent_job_is_kept_after_all(void **state)
 	tell(w, PHX_EV_quarantine, node);
 	settle(w);
 	assert_false(phx_state_re(&w->s, "queue")->active);
-	tick(w, LEASE + GRACE_S * 1000 + MARGIN);
+	tick(w, TIMEOUT + GRACE_S * 1000 + MARGIN);
 	assert_int_equal(job(w, id)->state, PHX_JOB_QUEUED);
 	assert_true(job(w, id)->kept);
 	order(w, PHX_EV_re_activate, "1 kept job of RE queue waits in its queue again");
@@ -414,7 +414,7 @@ static void a_silent_job_of_an_re_that_is_gone(void **state)
 	settle(w);
 	order(w, PHX_EV_re_destroy, "1 kept job of RE queue is cancelled");
 	queue_created(w, true);
-	tick(w, LEASE + GRACE_S * 1000 + MARGIN);
+	tick(w, TIMEOUT + GRACE_S * 1000 + MARGIN);
 	assert_int_equal(job(w, id)->state, PHX_JOB_CANCELLED);
 }
 

@@ -53,8 +53,9 @@ static void words_of_any_length(void **state)
 	phx_text_push(&ev.job_submit.argv, "c");
 	phx_text_push(&ev.job_submit.argv, more);
 	assert_int_equal(submit_ev(w, &ev, &id, &err), -E2BIG);
-	assert_string_equal(err.text,
-			    "words, script and environment of a job: at most 128 KiB in all");
+	assert_string_equal(
+		err.text,
+		"the words, script and environment of a job can have at most 128 KiB in all");
 	phx_text_push(&ev.job_submit.job_env, "A=");
 	ev.job_submit.script = strdup(more);
 	assert_int_equal(submit_ev(w, &ev, &id, &err), -E2BIG);
@@ -175,10 +176,9 @@ static void outside_of_res_they_say_why(void **state)
 	assert_string_equal(waits(w, early), "");
 	uint64_t wide = submit(w, "", 2);
 	assert_string_equal(waits(w, wide),
-			    "cannot run: wants 2 nodes, 1 outside of the REs runs jobs");
+			    "cannot run: it wants 2 nodes, and 1 outside of the REs runs jobs");
 	world_serving(w, "n2", "compute", true);
-	assert_string_equal(waits(w, wide),
-			    "waits for 2 nodes: 1 of the 2 outside of the REs idle");
+	assert_string_equal(waits(w, wide), "waits for 2 nodes: of 2 outside of the REs 1 is idle");
 	struct phx_event hold = {.kind = PHX_EV_job_hold, .job_order = {.job = wide, .hold = true}};
 	assert_int_equal(world_apply(w, &hold, NULL), 0);
 	assert_string_equal(waits(w, wide), "held back until it is let go");
@@ -253,14 +253,14 @@ static void in_an_re_they_say_why(void **state)
 	uint64_t runs = submit(w, "queue", 1), wide = submit(w, "queue", 3),
 		 small = submit(w, "queue", 1);
 	assert_int_equal(job(w, runs)->state, PHX_JOB_RUNNING);
-	assert_string_equal(waits(w, wide), "waits for 3 nodes: 2 of the 3 of queue idle");
+	assert_string_equal(waits(w, wide), "waits for 3 nodes: of the 3 of RE queue 2 are idle");
 	char text[80];
 	snprintf(text, sizeof(text), "job %llu is before it", (unsigned long long)wide);
 	assert_string_equal(waits(w, small), text);
 	struct phx_event ev = {.kind = PHX_EV_quarantine, .text = "broken", .order.force = true};
 	PHX_STR_SET(ev.node, "n3");
 	assert_int_equal(world_apply(w, &ev, NULL), 0);
-	assert_string_equal(waits(w, wide), "waits for 3 nodes: queue has 2, at most 3");
+	assert_string_equal(waits(w, wide), "waits for 3 nodes: RE queue has 2, and can have 3");
 }
 
 /* ---- how it ended ---- */
@@ -459,8 +459,9 @@ static void so_many_at_a_time(void **state)
 		assert_int_equal(count(w, PHX_JOB_RUNNING), 2);
 		assert_int_equal(job(w, id)->array_open, 6 - ended);
 		if (ended < 3)
-			assert_string_equal(waits(w, id + 5),
-					    "as many of its array as may run at a time");
+			assert_string_equal(
+				waits(w, id + 5),
+				"as many members of its array run as may run at a time");
 		end_running(w, ended == 1);
 	}
 	assert_int_equal(count(w, PHX_JOB_RUNNING), 2);
@@ -596,7 +597,7 @@ static void an_array_of_a_list(void **state)
 						       sizeof(struct phx_index_row)) =
 			(struct phx_index_row){5, 9, 4};
 	assert_int_equal(submit_ev(w, &wrong, &other, &err), -EINVAL);
-	assert_non_null(strstr(err.text, "one behind the other"));
+	assert_non_null(strstr(err.text, "behind the one before"));
 }
 
 /* Ten thousand members: one event, and their words once; the first one stays for as long as another

@@ -1,8 +1,8 @@
-/* No job ever runs twice at once: parts on silent nodes wait for the end of their lease, for the
+/* No job ever runs twice at once: parts on silent nodes wait for their heartbeat timeout, for the
  * observed off or for a new start; what an older run tells is refused. */
 #include "unit/core/world.h"
 
-enum { LEASE = 60000, GRACE = 7000, MARGIN = 10000, WAIT = LEASE + GRACE + MARGIN };
+enum { TIMEOUT = 60000, GRACE = 7000, MARGIN = 10000, WAIT = TIMEOUT + GRACE + MARGIN };
 
 static void settle(struct world *w)
 {
@@ -106,13 +106,13 @@ static void tick(struct world *w, int64_t ms)
 
 /* ---- silence ---- */
 
-static void missing_then_lease_end_then_again(void **state)
+static void missing_then_timeout_then_again(void **state)
 {
 	struct world *w = *state;
 	queue_running(w, 2, 1);
 	uint64_t id = submit(w, 1);
 	const char *node = node_of(w, id, 0);
-	assert_int_equal(job(w, id)->lease_ms, LEASE);
+	assert_int_equal(job(w, id)->heartbeat_timeout_ms, TIMEOUT);
 	tell(w, PHX_EV_missing, node);
 	assert_int_equal(phx_core_next_deadline(&w->s) <= w->now + WAIT, 1);
 	tick(w, WAIT - 1);
@@ -132,7 +132,7 @@ static void missing_then_lease_end_then_again(void **state)
 	assert_int_equal(job(w, id)->state, PHX_JOB_DONE);
 }
 
-/* The head's clock was set an hour on while phxd was away; the agent's lease runs by its own. */
+/* The head's clock was set an hour on while phxd was away; the agent's timeout runs by its own. */
 static void silence_begins_anew_with_phxd(void **state)
 {
 	struct world *w = *state;
@@ -179,7 +179,7 @@ static void back_before_the_end_goes_on(void **state)
 	tick(w, 10 * WAIT);
 	assert_int_equal(job(w, id)->state, PHX_JOB_RUNNING);
 	assert_int_equal(job(w, id)->kills, 0);
-	/* silent again: the lease counts anew */
+	/* silent again: the timeout counts anew */
 	tell(w, PHX_EV_missing, node);
 	tick(w, WAIT - 1);
 	assert_int_equal(job(w, id)->kills, 0);
@@ -202,7 +202,7 @@ static void a_silent_node_that_is_told_off_wrongly(void **state)
 	assert_int_equal(job(w, id)->state, PHX_JOB_RUNNING);
 }
 
-/* Its job waits for no lease: the BMC and the silence say the same. */
+/* Its job waits for no timeout: the BMC and the silence say the same. */
 static void switched_off_and_silent(void **state)
 {
 	struct world *w = *state;
@@ -253,30 +253,30 @@ static void a_longer_goodbye_is_waited_for(void **state)
 	uint64_t id = submit_as(w, &ev);
 	assert_int_equal(job(w, id)->checkpoint_signal, 10);
 	tell(w, PHX_EV_missing, node_of(w, id, 0));
-	tick(w, LEASE + 50000 + MARGIN - 1);
+	tick(w, TIMEOUT + 50000 + MARGIN - 1);
 	assert_int_equal(job(w, id)->kills, 0);
 	tick(w, 1);
 	assert_int_equal(job(w, id)->kills, 1);
 }
 
-/* The agent of a run has been told one lease; another setting counts from the next run on. */
-static void lease_is_that_of_the_start(void **state)
+/* The agent of a run has been told one timeout; another setting counts from the next run on. */
+static void timeout_is_that_of_the_start(void **state)
 {
 	struct world *w = *state;
 	queue_running(w, 2, 0);
 	uint64_t id = submit(w, 1);
 	struct phx_event set = {.kind = PHX_EV_settings, .site.settings = w->s.settings};
-	set.site.settings.job_lease_ms = 20000;
+	set.site.settings.job_heartbeat_timeout_ms = 20000;
 	assert_int_equal(world_apply(w, &set, NULL), 0);
 	tell(w, PHX_EV_missing, node_of(w, id, 0));
 	tick(w, WAIT - 1);
 	assert_int_equal(job(w, id)->kills, 0);
 	tick(w, 1);
 	assert_int_equal(job(w, id)->kills, 1);
-	assert_int_equal(job(w, id)->lease_ms, 20000);
-	set.site.settings.job_lease_ms = 0;
+	assert_int_equal(job(w, id)->heartbeat_timeout_ms, 20000);
+	set.site.settings.job_heartbeat_timeout_ms = 0;
 	assert_int_equal(world_apply(w, &set, NULL), 0);
-	assert_int_equal(w->s.settings.job_lease_ms, LEASE);
+	assert_int_equal(w->s.settings.job_heartbeat_timeout_ms, TIMEOUT);
 }
 
 /* ---- ends by force ---- */
@@ -382,7 +382,7 @@ static void submissions_that_ask_too_much(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		WORLD_TEST(missing_then_lease_end_then_again),
+		WORLD_TEST(missing_then_timeout_then_again),
 		WORLD_TEST(silence_begins_anew_with_phxd),
 		WORLD_TEST(missing_then_seen_off_at_once),
 		WORLD_TEST(back_before_the_end_goes_on),
@@ -390,7 +390,7 @@ int main(void)
 		WORLD_TEST(switched_off_and_silent),
 		WORLD_TEST(all_of_a_job_or_none),
 		WORLD_TEST(a_longer_goodbye_is_waited_for),
-		WORLD_TEST(lease_is_that_of_the_start),
+		WORLD_TEST(timeout_is_that_of_the_start),
 		WORLD_TEST(an_agents_own_kill_is_no_end),
 		WORLD_TEST(usage_is_told_with_the_end),
 		WORLD_TEST(quarantined_while_silent),

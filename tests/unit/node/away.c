@@ -434,8 +434,8 @@ static void replaced_at_once(void **state)
 	assert_int_equal(share_of(w, "n2"), PHX_ALLOCATION_OUTSIDE);
 }
 
-/* The job's lease ends first; a node that was silent for longer than its RE waits has used up its
- * time by then. */
+/* The job's heartbeat timeout ends first; a node that was silent for longer than its RE waits has
+ * used up its time by then. */
 static void a_job_is_waited_for(void **state)
 {
 	struct world *w = *state;

@@ -531,7 +531,7 @@ static void ends_for_nonsense(const struct watch_said *m)
 	unsigned before = n_started;
 	assert_int_equal(phx_write_all(fake_watcher, m, sizeof(*m)), 0);
 	turns();
-	assert_true(told_is("its watcher says what is nothing"));
+	assert_true(told_is("its watcher sends malformed data"));
 	assert_int_equal(only()->fd, -1);
 	/* not at once: it would say it again */
 	assert_true(only()->not_before_ms >= phx_clock_ms() + AGAIN_MS - 1000);

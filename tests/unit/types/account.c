@@ -35,7 +35,7 @@ static const struct {
 	{LIST("", "{\"name\": \"a\", \"gid\": 2000}, {\"name\": \"a\", \"gid\": 2001}"), -EINVAL,
 	 "group a is there twice"},
 	{LIST("", "{\"name\": \"disk\", \"gid\": 6}"), -EPERM, "group disk: gid 6 is the system's"},
-	{LIST("", "{\"name\": \"a:b\", \"gid\": 2000}"), -EINVAL, "group 'a:b'"},
+	{LIST("", "{\"name\": \"a:b\", \"gid\": 2000}"), -EINVAL, "'a:b' is no name of a group"},
 };
 
 static void test_lists(void **state)

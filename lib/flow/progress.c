@@ -1,5 +1,5 @@
-/* Workflows that the head carries out, and their images: see live.h. Pure. */
-#include "flow/live.h"
+/* Workflows that the head carries out, and their images: see progress.h. Pure. */
+#include "flow/progress.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -7,7 +7,7 @@
 
 PHX_RECORD_TABLE(phx_flow_image, PHX_FLOW_IMAGE_FIELDS);
 
-void phx_flow_live_free(struct phx_flow_live *l)
+void phx_flow_progress_free(struct phx_flow_progress *l)
 {
 	if (!l)
 		return;
@@ -18,9 +18,9 @@ void phx_flow_live_free(struct phx_flow_live *l)
 }
 
 /* Makes the object, without its run. */
-static struct phx_flow_live *make(struct phx_flow *flow)
+static struct phx_flow_progress *make(struct phx_flow *flow)
 {
-	struct phx_flow_live *l = calloc(1, sizeof(*l));
+	struct phx_flow_progress *l = calloc(1, sizeof(*l));
 	if (l) {
 		l->flow = *flow;
 		l->at = calloc(flow->n_tasks, sizeof(*l->at));
@@ -30,15 +30,15 @@ static struct phx_flow_live *make(struct phx_flow *flow)
 	*flow = (struct phx_flow){0};
 	if (l && l->at)
 		return l;
-	phx_flow_live_free(l);
+	phx_flow_progress_free(l);
 	return NULL;
 }
 
-int phx_flow_live_new(struct phx_flow *flow, struct phx_flow_live **ret)
+int phx_flow_progress_new(struct phx_flow *flow, struct phx_flow_progress **ret)
 {
-	struct phx_flow_live *l = make(flow);
+	struct phx_flow_progress *l = make(flow);
 	if (!l || phx_flow_run_init(&l->flow, NULL, NULL, &l->run) < 0) {
-		phx_flow_live_free(l);
+		phx_flow_progress_free(l);
 		return -ENOMEM;
 	}
 	*ret = l;
@@ -47,14 +47,14 @@ int phx_flow_live_new(struct phx_flow *flow, struct phx_flow_live **ret)
 
 /* ---- saving ---- */
 
-static bool alike(const struct phx_flow_live *l, uint32_t a, uint32_t b)
+static bool alike(const struct phx_flow_progress *l, uint32_t a, uint32_t b)
 {
 	const struct phx_flow_run_task *x = &l->run.tasks[a], *y = &l->run.tasks[b];
 	return x->state == y->state && x->n_failures == y->n_failures &&
 		!memcmp(&l->at[a], &l->at[b], sizeof(l->at[a]));
 }
 
-static void put_tasks(const struct phx_flow_live *l, struct phx_buf *b)
+static void put_tasks(const struct phx_flow_progress *l, struct phx_buf *b)
 {
 	for (uint32_t i = 0, n; i < l->flow.n_tasks; i += n) {
 		const struct phx_flow_place *at = &l->at[i];
@@ -66,7 +66,7 @@ static void put_tasks(const struct phx_flow_live *l, struct phx_buf *b)
 	}
 }
 
-static void put_ready(const struct phx_flow_live *l, struct phx_buf *b)
+static void put_ready(const struct phx_flow_progress *l, struct phx_buf *b)
 {
 	for (uint32_t i = l->run.first, n; i != PHX_FLOW_NONE;) {
 		uint32_t first = i;
@@ -76,8 +76,8 @@ static void put_ready(const struct phx_flow_live *l, struct phx_buf *b)
 	}
 }
 
-static int pieces_of(const struct phx_flow_live *l,
-		     void (*put)(const struct phx_flow_live *l, struct phx_buf *b),
+static int pieces_of(const struct phx_flow_progress *l,
+		     void (*put)(const struct phx_flow_progress *l, struct phx_buf *b),
 		     struct phx_list *ret)
 {
 	PHX_AUTO(phx_buf_fini) struct phx_buf b = {0};
@@ -85,7 +85,7 @@ static int pieces_of(const struct phx_flow_live *l,
 	return b.failed ? -ENOMEM : phx_flow_pieces(&b, ret);
 }
 
-int phx_flow_live_save(const struct phx_flow_live *l, struct phx_flow_image *ret)
+int phx_flow_progress_save(const struct phx_flow_progress *l, struct phx_flow_image *ret)
 {
 	struct phx_flow_image image = {.n_tasks = l->flow.n_tasks,
 				       .held = l->run.held,
@@ -116,7 +116,7 @@ static bool numbers(const char **at, const char *ends, uint32_t *ret)
 	return true;
 }
 
-static int read_tasks(const char *at, struct phx_flow_live *l, struct phx_flow_run_task *tasks)
+static int read_tasks(const char *at, struct phx_flow_progress *l, struct phx_flow_run_task *tasks)
 {
 	uint32_t v[6], i = 0; /* state, failures, node, runs, losses, count */
 	while (*at) {
@@ -145,7 +145,7 @@ static int read_ready(const char *at, uint32_t *ready, uint32_t n_max, uint32_t 
 	return 0;
 }
 
-static int read_run(const struct phx_flow_image *image, struct phx_flow_live *l)
+static int read_run(const struct phx_flow_image *image, struct phx_flow_progress *l)
 {
 	PHX_AUTO(phx_buf_fini) struct phx_buf tasks_text = {0}, ready_text = {0};
 	PHX_AUTO_FREE uint32_t *ready = calloc(image->n_tasks, sizeof(*ready));
@@ -166,16 +166,16 @@ static int read_run(const struct phx_flow_image *image, struct phx_flow_live *l)
 	return r;
 }
 
-int phx_flow_live_restore(const struct phx_flow_image *image, struct phx_flow_live **ret)
+int phx_flow_progress_restore(const struct phx_flow_image *image, struct phx_flow_progress **ret)
 {
 	struct phx_flow flow;
 	int r = phx_flow_shape_read(&image->shape, image->n_tasks, &flow, NULL);
 	if (r < 0)
 		return r == -ENOMEM ? r : -EINVAL;
-	struct phx_flow_live *l = make(&flow);
+	struct phx_flow_progress *l = make(&flow);
 	r = l ? read_run(image, l) : -ENOMEM;
 	if (r < 0)
-		phx_flow_live_free(l);
+		phx_flow_progress_free(l);
 	else
 		*ret = l;
 	return r;
@@ -183,7 +183,7 @@ int phx_flow_live_restore(const struct phx_flow_image *image, struct phx_flow_li
 
 /* ---- the places only ---- */
 
-static void put_places(const struct phx_flow_live *l, struct phx_buf *b)
+static void put_places(const struct phx_flow_progress *l, struct phx_buf *b)
 {
 	const struct phx_flow_place *at = l->at;
 	for (uint32_t i = 0, n; i < l->flow.n_tasks; i += n) {
@@ -195,7 +195,7 @@ static void put_places(const struct phx_flow_live *l, struct phx_buf *b)
 	}
 }
 
-int phx_flow_places_write(const struct phx_flow_live *l, struct phx_list *ret)
+int phx_flow_places_write(const struct phx_flow_progress *l, struct phx_list *ret)
 {
 	return pieces_of(l, put_places, ret);
 }

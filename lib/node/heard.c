@@ -1,5 +1,5 @@
-/* Liveness of nodes: registrations, silence, reports, and deadlines that pass. Decides what
- * these mean for the node's plan. Called by the table of events. Pure. */
+/* What is heard of a node, and when nothing is: registrations, reports, silence, and deadlines that
+ * pass. Decides what these mean for the node's plan. Called by the table of events. Pure. */
 #include "node/internal.h"
 #include "node/wipes.h"
 
@@ -121,9 +121,10 @@ static int check_hello(struct phx_apply *a, const struct phx_node *n,
 			"that start (an older deploy image knows of none: build it anew)",
 			n->name);
 	if (p->facts.disks.n > PHX_FACTS_DISKS_MAX || p->facts.nics.n > PHX_FACTS_NICS_MAX)
-		return phx_err_set(a->err, -EINVAL,
-				   "hello: facts of more than %d disks or %d network interfaces",
-				   PHX_FACTS_DISKS_MAX, PHX_FACTS_NICS_MAX);
+		return phx_err_set(
+			a->err, -EINVAL,
+			"hello: the facts have more than %d disks or %d network interfaces",
+			PHX_FACTS_DISKS_MAX, PHX_FACTS_NICS_MAX);
 	return 0;
 }
 
@@ -216,7 +217,7 @@ int phx_apply_missing(struct phx_apply *a, const struct phx_event_none *p)
 			phx_handover_failed(a, n, "the node comes and goes");
 		}
 	}
-	/* if the node is seen off, its jobs need not wait for the end of their lease */
+	/* if the node is seen off, its jobs need not wait for their heartbeat timeout */
 	if ((step || n->jobs_running) && phx_node_has_bmc(n))
 		phx_act_power(a, n, PHX_POWER_STATUS);
 	return 0;

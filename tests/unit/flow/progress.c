@@ -2,7 +2,7 @@
  * what went in, and goes on as it would have. */
 #include "unit/flow/flows.h"
 
-#include "flow/live.h"
+#include "flow/progress.h"
 
 static struct phx_flow made(struct phx_flow_draft *d)
 {
@@ -162,14 +162,14 @@ static void wrong_shapes(void **state)
 
 /* ---- images ---- */
 
-static struct phx_flow_live *begun(struct phx_flow *f)
+static struct phx_flow_progress *begun(struct phx_flow *f)
 {
-	struct phx_flow_live *l;
-	assert_int_equal(phx_flow_live_new(f, &l), 0);
+	struct phx_flow_progress *l;
+	assert_int_equal(phx_flow_progress_new(f, &l), 0);
 	return l;
 }
 
-static void random_act(struct phx_flow_live *l, struct phx_rng *rng)
+static void random_act(struct phx_flow_progress *l, struct phx_rng *rng)
 {
 	static const enum phx_flow_act ends[] = {PHX_FLOW_DONE, PHX_FLOW_DONE, PHX_FLOW_FAIL,
 						 PHX_FLOW_LOSE};
@@ -188,17 +188,17 @@ static void random_act(struct phx_flow_live *l, struct phx_rng *rng)
 	}
 }
 
-static struct phx_flow_live *again(const struct phx_flow_live *l)
+static struct phx_flow_progress *again(const struct phx_flow_progress *l)
 {
 	struct phx_flow_image image;
-	struct phx_flow_live *back;
-	assert_int_equal(phx_flow_live_save(l, &image), 0);
-	assert_int_equal(phx_flow_live_restore(&image, &back), 0);
+	struct phx_flow_progress *back;
+	assert_int_equal(phx_flow_progress_save(l, &image), 0);
+	assert_int_equal(phx_flow_progress_restore(&image, &back), 0);
 	phx_record_fini(&phx_flow_image_record, &image);
 	return back;
 }
 
-static void assert_same(const struct phx_flow_live *a, const struct phx_flow_live *b)
+static void assert_same(const struct phx_flow_progress *a, const struct phx_flow_progress *b)
 {
 	assert_memory_equal(a->run.n, b->run.n, sizeof(a->run.n));
 	assert_int_equal(a->run.ready_cores, b->run.ready_cores);
@@ -222,29 +222,29 @@ static void image_goes_on(void **state)
 	(void)state;
 	for (uint32_t round = 0; round < 40; round++) {
 		struct phx_flow f = random_flow(&rng, 1 + (uint32_t)phx_rng_below(&rng, 40));
-		struct phx_flow_live *l = begun(&f);
+		struct phx_flow_progress *l = begun(&f);
 		for (uint32_t i = 0; i < 200; i++) {
-			struct phx_flow_live *back = again(l);
+			struct phx_flow_progress *back = again(l);
 			struct phx_rng same = rng;
 			assert_same(l, back);
 			random_act(l, &rng);
 			random_act(back, &same);
 			assert_same(l, back);
-			phx_flow_live_free(back);
+			phx_flow_progress_free(back);
 		}
-		phx_flow_live_free(l);
+		phx_flow_progress_free(l);
 	}
 }
 
 static int restored(const char *tasks, const char *ready)
 {
 	struct phx_flow_image image = {.n_tasks = 2};
-	struct phx_flow_live *l = NULL;
+	struct phx_flow_progress *l = NULL;
 	assert_int_equal(phx_text_push(&image.shape, "\n 1\n"), 0);
 	assert_int_equal(phx_text_push(&image.tasks, tasks), 0);
 	assert_int_equal(phx_text_push(&image.ready, ready), 0);
-	int r = phx_flow_live_restore(&image, &l);
-	phx_flow_live_free(l);
+	int r = phx_flow_progress_restore(&image, &l);
+	phx_flow_progress_free(l);
 	phx_record_fini(&phx_flow_image_record, &image);
 	return r;
 }
@@ -267,11 +267,11 @@ static void wrong_images(void **state)
 static void places_come_back(void **state)
 {
 	struct phx_flow f = flow_of("a b c d");
-	struct phx_flow_live *l = NULL;
+	struct phx_flow_progress *l = NULL;
 	struct phx_flow_place is[5] = {0};
 	struct phx_list text = {0};
 	(void)state;
-	assert_int_equal(phx_flow_live_new(&f, &l), 0);
+	assert_int_equal(phx_flow_progress_new(&f, &l), 0);
 	l->at[0] = (struct phx_flow_place){7, 1, 0};
 	l->at[1] = (struct phx_flow_place){7, 1, 5}; /* losses are not kept */
 	l->at[2] = (struct phx_flow_place){7, 2, 0};
@@ -290,7 +290,7 @@ static void places_come_back(void **state)
 	assert_int_equal(phx_flow_places_read(&text, 4, is), -EINVAL);
 	free(PHX_LIST_AT(&text, struct phx_text, 0)->text);
 	phx_list_fini(&text);
-	phx_flow_live_free(l);
+	phx_flow_progress_free(l);
 }
 
 int main(void)
