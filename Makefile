@@ -7,7 +7,7 @@
 #   make lab        the emulated cluster and its main job; make lab-down ends it
 #   make lab-share  two departments share emulated machines for a day of web load; time-lines in $(BUILD)
 #   make bench      the measurements of the README
-#   make check-lab  lab, and more of it: RAM boot, proxyDHCP, lost keys, damaged images, erases, attacks
+#   make check-lab  lab, and more of it: RAM boot, proxyDHCP, lost keys, damaged images, erases
 #   make check-lab-share  lab-share, as a test
 #   make check-import  a tar of another Debian release becomes an image, deployed to memory and disk
 #   make check-share  lab-share, shortened: three shared machines, one exchange with a wipe
@@ -198,7 +198,7 @@ deps:
 
 # what takes longest begins first
 SYSTEM_TESTS := tests/system/slurm.sh $(filter-out tests/system/slurm.sh,$(sort $(wildcard tests/system/*.sh)))
-LAB_TESTS := tests/lab/share-short.sh tests/lab/boot.sh tests/lab/images tests/lab/power
+LAB_TESTS := tests/lab/share-short.sh tests/lab/attacks.sh tests/lab/boot.sh tests/lab/images tests/lab/power
 TRUST_TESTS := $(sort $(wildcard tests/trust/*/*.sh))
 
 check-layers: $(PROGRAMS:%=$(BUILD)/bin/%)
@@ -227,25 +227,29 @@ check-all:
 
 # what people whom the head separates would do to each other, a script an attack, and all else that the table of tests/trust/README.md
 # says is proven; parts of check
-.PHONY: check-trust check-trust-scripts check-trust-planted check-trust-fuzz
+.PHONY: check-trust check-trust-scripts check-trust-planted check-trust-fuzz check-trust-lab
 check-trust: deps
-	+$(Q)tests/each "$(MAKE)" check-trust-scripts check-trust-planted check-trust-fuzz
+	+$(Q)tests/each "$(MAKE)" check-trust-scripts check-trust-planted check-trust-fuzz check-trust-lab
 	@echo "not run, for they take long: $$(tests/trust/named long | paste -sd ' ')"
 check-trust-scripts:
 	$(Q)$(BUILD_MAKE) all $(SYSTEM_BIN) portal $$(tests/trust/named unit | sed 's,^,$(BUILD)/,')
 	$(Q)BUILD=$(BUILD) PHX=$(BUILD)/bin/phx tests/run tests/check-hardening $$(tests/trust/named unit | sed 's,^,$(BUILD)/,') \
 		$(TRUST_TESTS) $$(tests/trust/named system)
+# on emulated machines, by an owner who is root on them
+check-trust-lab:
+	$(Q)$(BUILD_MAKE) all agent-bundle images packages
+	$(Q)BUILD=$(BUILD) tests/run $$(tests/trust/named lab)
 check-trust-planted:
 	$(Q)PLANTED="$$(tests/trust/named planted | paste -sd ' ')" $(MAKE) check-planted
 check-trust-fuzz:
 	$(Q)$(MAKE) fuzz FUZZ_SECONDS=7 FUZZ="$$(tests/trust/named fuzz | paste -sd ' ')" FUZZ_TARGETS="$$(tests/trust/named fuzz | paste -sd ' ')"
 
-# the main job of `make lab`; the lab's breadth: RAM boot, proxyDHCP, lost keys, damaged images, erases; what the owner of a node
-# leaves for the next one; the lab that people work in; half an hour
+# the main job of `make lab`; the lab's breadth: RAM boot, proxyDHCP, lost keys, damaged images, erases; the lab that people
+# work in; half an hour
 .PHONY: check-lab
 check-lab: deps
 	$(Q)$(BUILD_MAKE) all agent-bundle images packages
-	$(Q)BUILD=$(BUILD) ENDS=1 PHX_TEST_TIMEOUT=3600 tests/run tests/lab/main-job.sh tests/lab/breadth.sh tests/lab/attacks.sh tests/lab/people-short.sh
+	$(Q)BUILD=$(BUILD) ENDS=1 PHX_TEST_TIMEOUT=3600 tests/run tests/lab/main-job.sh tests/lab/breadth.sh tests/lab/people-short.sh
 
 # lab-share, whole: a day of web load, with and without erases; half an hour
 .PHONY: check-lab-share
