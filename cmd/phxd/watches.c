@@ -16,6 +16,7 @@
 
 #include "base/clock.h"
 #include "base/file.h"
+#include "base/mix.h"
 #include "flow/glob.h"
 #include "phxd/watcher.h"
 
@@ -578,11 +579,11 @@ void watches_free(struct watches *ws)
 
 void watches_tick(struct watches *ws)
 {
-	uint64_t known = 0xcbf29ce484222325ull; /* of no trigger; at the start ws->known is 0 */
+	uint64_t known = PHX_MIX_NONE; /* of no trigger; at the start ws->known is 0 */
 	const struct phx_state *s = engine_lock(ws->d->engine);
 	PHX_LIST_EACH(struct phx_trigger, t, &s->triggers)
 		if (t->kind == PHX_TRIGGER_FILE && t->state == PHX_TRIGGER_ACTIVE)
-			known = (known ^ t->id) * 0x100000001b3ull;
+			known = phx_mix_number(known, t->id);
 	engine_unlock(ws->d->engine);
 	if (known != ws->known)
 		wake_up(ws);

@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/mix.h"
+
 enum { DIGITS = 16, ROW = 2 * DIGITS, ROWS_OF_PIECE = 1024, LEAST = 64 };
 
 PHX_RECORD_TABLE(phx_seen_image, PHX_SEEN_IMAGE_FIELDS);
@@ -22,13 +24,9 @@ void phx_seen_free(struct phx_seen *s)
 	free(s);
 }
 
-/* FNV-1a of 64 bits. */
 uint64_t phx_seen_path(const char *path)
 {
-	uint64_t h = 0xcbf29ce484222325ull;
-	for (; *path; path++)
-		h = (h ^ (unsigned char)*path) * 0x100000001b3ull;
-	return h;
+	return phx_mix(PHX_MIX_NONE, path, strlen(path));
 }
 
 void phx_seen_format(uint64_t path, char ret[PHX_SEEN_KEY])

@@ -9,6 +9,8 @@
 #include <errno.h>
 #include <string.h>
 
+#include "base/mix.h"
+
 static const struct phx_setup noop = {.mode = PHX_SETUP_NOOP};
 
 static bool allows(const struct phx_state *s, const struct phx_re *re)
@@ -112,63 +114,51 @@ static int copy_role(const struct phx_state *s, const struct phx_re *re, struct 
 	return r;
 }
 
-static uint64_t mix(uint64_t h, const char *text)
-{
-	for (const char *c = text;; c++) {
-		h = (h ^ (uint8_t)*c) * 0x100000001b3ULL;
-		if (!*c)
-			return h;
-	}
-}
-
 static uint64_t mix_words(uint64_t h, const struct phx_list *words)
 {
 	PHX_LIST_EACH(struct phx_word, w, words)
-		h = mix(h, w->text);
-	return mix(h, "");
-}
-
-static uint64_t mix_number(uint64_t h, uint32_t n)
-{
-	return (h ^ n) * 0x100000001b3ULL;
+		h = phx_mix_text(h, w->text);
+	return phx_mix_text(h, "");
 }
 
 static uint64_t mix_service(uint64_t h, const struct phx_service *v)
 {
-	h = mix(mix(mix(h, v->name), v->package), v->user);
+	h = phx_mix_text(phx_mix_text(phx_mix_text(h, v->name), v->package), v->user);
 	h = mix_words(mix_words(mix_words(h, &v->argv), &v->env), &v->after);
-	h = mix_number(mix_number(h, v->stop_grace_s), v->settle_s);
-	return mix_number(mix_number(h, v->restart), (uint32_t)v->drain_signal);
+	h = phx_mix_number(phx_mix_number(h, v->stop_grace_s), v->settle_s);
+	return phx_mix_number(phx_mix_number(h, v->restart), (uint32_t)v->drain_signal);
 }
 
 static uint64_t mix_check(uint64_t h, const struct phx_health *c)
 {
-	h = mix(mix_words(mix_number(h, (uint32_t)c->kind), &c->argv), c->target);
-	return mix_number(mix_number(mix_number(h, c->interval_s), c->timeout_s), c->failures);
+	h = phx_mix_text(mix_words(phx_mix_number(h, (uint32_t)c->kind), &c->argv), c->target);
+	return phx_mix_number(phx_mix_number(phx_mix_number(h, c->interval_s), c->timeout_s),
+			      c->failures);
 }
 
 static uint64_t mix_web(uint64_t h, const struct phx_role_web *web)
 {
-	h = mix(mix(h, web->address), web->scheduler);
-	return mix_number(mix_number(h, web->port), web->cpu_milli);
+	h = phx_mix_text(phx_mix_text(h, web->address), web->scheduler);
+	return phx_mix_number(phx_mix_number(h, web->port), web->cpu_milli);
 }
 
 /* Like the id of a table (web/table.h): never 0, and exact in every JSON reader. It covers all that
  * people change in a role: `start` takes over the services of exactly the same role only. */
 static uint64_t id_of(const struct phx_role *role)
 {
-	uint64_t h = mix(mix(mix(0xcbf29ce484222325ULL, role->name), role->summary), role->pool);
-	h = mix(mix(mix(h, role->image), role->image_version), role->image_digest);
+	uint64_t h = phx_mix_text(
+		phx_mix_text(phx_mix_text(PHX_MIX_NONE, role->name), role->summary), role->pool);
+	h = phx_mix_text(phx_mix_text(phx_mix_text(h, role->image), role->image_version),
+			 role->image_digest);
 	PHX_LIST_EACH(struct phx_package_ref, p, &role->packages)
-		h = mix(mix(mix(h, p->name), p->version), p->sha256);
+		h = phx_mix_text(phx_mix_text(phx_mix_text(h, p->name), p->version), p->sha256);
 	PHX_LIST_EACH(struct phx_service, v, &role->services)
 		h = mix_service(h, v);
 	h = mix_words(mix_words(mix_words(h, &role->ports), &role->leave_remove),
 		      &role->allow_older);
 	h = mix_web(mix_check(h, &role->health), &role->web);
-	h = mix_number(mix_number(h, role->drain_grace_s), role->runs_jobs);
-	h = (h ^ h >> 53) & ((1ULL << 53) - 1);
-	return h ? h : 1;
+	h = phx_mix_number(phx_mix_number(h, role->drain_grace_s), role->runs_jobs);
+	return phx_mix_id(h);
 }
 
 int phx_re_ahead(const struct phx_state *s, const struct phx_node *n, struct phx_role *ret_role,

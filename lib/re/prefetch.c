@@ -7,6 +7,8 @@
 #include <errno.h>
 #include <string.h>
 
+#include "base/mix.h"
+
 bool phx_is_prefetched(const struct phx_node *n)
 {
 	bool at_rest = n->state == PHX_NODE_ACTIVE || n->state == PHX_NODE_READY;
@@ -51,23 +53,13 @@ static int add_packages(const struct phx_role *role, struct phx_list *ret)
 	return 0;
 }
 
-static uint64_t mix(uint64_t h, const char *text)
-{
-	for (const char *c = text;; c++) {
-		h = (h ^ (uint8_t)*c) * 0x100000001b3ULL;
-		if (!*c)
-			return h;
-	}
-}
-
 /* Like the id of a table (web/table.h): never 0, and exact in every JSON reader. */
 static uint64_t id_of(const struct phx_list *packages)
 {
-	uint64_t h = 0xcbf29ce484222325ULL;
+	uint64_t h = PHX_MIX_NONE;
 	PHX_LIST_EACH(struct phx_package_ref, p, packages)
-		h = mix(mix(mix(h, p->name), p->version), p->sha256);
-	h = (h ^ h >> 53) & ((1ULL << 53) - 1);
-	return h ? h : 1;
+		h = phx_mix_text(phx_mix_text(phx_mix_text(h, p->name), p->version), p->sha256);
+	return phx_mix_id(h);
 }
 
 /* The packages of one RE to which the node may go. */

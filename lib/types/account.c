@@ -5,6 +5,8 @@
 #include <errno.h>
 #include <string.h>
 
+#include "base/mix.h"
+
 PHX_RECORD_TABLE(phx_account_group, PHX_ACCOUNT_GROUP_FIELDS);
 PHX_RECORD_TABLE(phx_account, PHX_ACCOUNT_FIELDS);
 PHX_RECORD_TABLE(phx_accounts, PHX_ACCOUNTS_FIELDS);
@@ -169,37 +171,25 @@ int phx_account_group_add(struct phx_list *groups, const char *name, uint32_t gi
 
 /* ---- a number for a list ---- */
 
-static uint64_t mix(uint64_t h, const void *data, size_t n)
-{
-	for (const unsigned char *p = data; n; n--, p++)
-		h = (h ^ *p) * 0x100000001b3ULL;
-	return h;
-}
-
-static uint64_t mix_text(uint64_t h, const char *s)
-{
-	return mix(h, s, strlen(s) + 1);
-}
-
 static uint64_t mix_groups(uint64_t h, const struct phx_list *groups)
 {
 	PHX_LIST_EACH(struct phx_account_group, g, groups)
-		h = mix(mix_text(h, g->name), &g->gid, sizeof(g->gid));
-	return mix(h, &groups->n, sizeof(groups->n));
+		h = phx_mix(phx_mix_text(h, g->name), &g->gid, sizeof(g->gid));
+	return phx_mix(h, &groups->n, sizeof(groups->n));
 }
 
 uint64_t phx_accounts_id(const struct phx_accounts *l)
 {
-	uint64_t h = mix_text(0xcbf29ce484222325ULL, l->re);
+	uint64_t h = phx_mix_text(PHX_MIX_NONE, l->re);
 	if (!l->re[0])
 		return 0;
 	PHX_LIST_EACH(struct phx_account, a, &l->list) {
-		h = mix_text(mix_text(h, a->name), a->gecos);
-		h = mix_text(mix_text(h, a->home), a->shell);
-		h = mix(mix(h, &a->uid, sizeof(a->uid)), &a->gid, sizeof(a->gid));
+		h = phx_mix_text(phx_mix_text(h, a->name), a->gecos);
+		h = phx_mix_text(phx_mix_text(h, a->home), a->shell);
+		h = phx_mix(phx_mix(h, &a->uid, sizeof(a->uid)), &a->gid, sizeof(a->gid));
 		h = mix_groups(h, &a->groups);
 	}
 	h = mix_groups(h, &l->groups);
-	h = (h ^ h >> 53) & ((1ULL << 53) - 1);
+	h = phx_mix_id(h);
 	return h > PHX_ACCOUNTS_UNKNOWN ? h : PHX_ACCOUNTS_UNKNOWN + 1;
 }

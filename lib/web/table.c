@@ -6,6 +6,8 @@
 #include <errno.h>
 #include <string.h>
 
+#include "base/mix.h"
+
 PHX_RECORD_TABLE(phx_web_server, PHX_WEB_SERVER_FIELDS);
 PHX_RECORD_TABLE(phx_web_service, PHX_WEB_SERVICE_FIELDS);
 PHX_RECORD_TABLE(phx_web_table, PHX_WEB_TABLE_FIELDS);
@@ -183,28 +185,19 @@ int phx_web_table_put(struct phx_web_service *s, const char *address, uint32_t w
 	return 0;
 }
 
-static uint64_t mix(uint64_t h, const void *data, size_t n)
-{
-	const uint8_t *p = data;
-	for (size_t i = 0; i < n; i++)
-		h = (h ^ p[i]) * 0x100000001b3ULL;
-	return h;
-}
-
 uint64_t phx_web_table_id(const struct phx_web_table *t)
 {
-	uint64_t h = 0xcbf29ce484222325ULL;
+	uint64_t h = PHX_MIX_NONE;
 	PHX_LIST_EACH(struct phx_web_service, s, &t->services) {
-		h = mix(h, s->address, strlen(s->address) + 1);
-		h = mix(h, &s->port, sizeof(s->port));
-		h = mix(h, s->scheduler, strlen(s->scheduler) + 1);
+		h = phx_mix_text(h, s->address);
+		h = phx_mix(h, &s->port, sizeof(s->port));
+		h = phx_mix_text(h, s->scheduler);
 		PHX_LIST_EACH(struct phx_web_server, v, &s->servers) {
-			h = mix(h, v->address, strlen(v->address) + 1);
-			h = mix(h, &v->weight, sizeof(v->weight));
+			h = phx_mix_text(h, v->address);
+			h = phx_mix(h, &v->weight, sizeof(v->weight));
 		}
 	}
-	h = (h ^ h >> 53) & ((1ULL << 53) - 1);
-	return h ? h : 1;
+	return phx_mix_id(h);
 }
 
 /* ---- comparing ---- */

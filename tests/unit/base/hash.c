@@ -1,6 +1,7 @@
 /* Hash tables: what was put is found until it is dropped, however keys collide; growing keeps
  * all. */
 #include "base/hash.h"
+#include "base/mix.h"
 #include "base/rng.h"
 #include "unit/base/test_base.h"
 
@@ -93,13 +94,27 @@ static void test_text(void **state)
 	assert_int_not_equal(phx_hash_text(""), phx_hash_text("\x80"));
 }
 
+/* Values of the function's authors: agents keep what they were told, so it never changes. */
+static void test_mix(void **state)
+{
+	(void)state;
+	assert_true(phx_mix(PHX_MIX_NONE, "", 0) == 0xcbf29ce484222325ULL);
+	assert_true(phx_mix(PHX_MIX_NONE, "a", 1) == 0xaf63dc4c8601ec8cULL);
+	assert_true(phx_mix(PHX_MIX_NONE, "foobar", 6) == 0x85944171f73967e8ULL);
+	assert_true(phx_mix_text(PHX_MIX_NONE, "a") == phx_mix(PHX_MIX_NONE, "a", 2));
+	assert_true(phx_mix_text(phx_mix_text(PHX_MIX_NONE, "a"), "bc") !=
+		    phx_mix_text(phx_mix_text(PHX_MIX_NONE, "ab"), "c"));
+	assert_true(phx_mix_number(PHX_MIX_NONE, 'a') == phx_mix(PHX_MIX_NONE, "a", 1));
+	assert_true(phx_mix_id(0) == 1);
+	assert_true(phx_mix_id(UINT64_MAX) == (1ULL << 53) - 1 - 2047);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_random),
-		cmocka_unit_test(test_empty),
-		cmocka_unit_test(test_reserve),
-		cmocka_unit_test(test_text),
+		cmocka_unit_test(test_random),  cmocka_unit_test(test_empty),
+		cmocka_unit_test(test_reserve), cmocka_unit_test(test_text),
+		cmocka_unit_test(test_mix),
 	};
 	return cmocka_run_group_tests_name("base/hash", tests, NULL, NULL);
 }
