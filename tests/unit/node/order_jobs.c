@@ -87,7 +87,7 @@ static bool told_to_kill(struct world *w, const char *node)
 	world_orders(w, node, &orders);
 	for (uint32_t i = 0; i < orders.n; i++) {
 		struct phx_order *o = PHX_LIST_AT(&orders, struct phx_order, i);
-		kill = kill || !strcmp(o->kind, "kill");
+		kill = kill || o->kind == PHX_ORDER_kill;
 		phx_record_fini(&phx_order_record, o);
 	}
 	phx_list_fini(&orders);
