@@ -103,7 +103,8 @@ struct phx_live {
  *	LIVE(t, l)	t *, an object of the struct phx_live `l`
  *
  * A row may have a fourth word: KEY(...), how configuration files have the member, see base/key.h;
- * or WAS(name), its former name in JSON, which is still read. */
+ * WAS(name), its former name in JSON, which is still read; or AS(name), its name in JSON where that
+ * is not the member's. */
 #define PHX_TYPE_STR(n) __typeof__(char[n])
 #define PHX_TYPE_TEXT __typeof__(char *)
 #define PHX_TYPE_U32 uint32_t
@@ -128,13 +129,20 @@ struct phx_live {
 
 #define PHX_MEMBER_(S, m, type, ...) PHX_TYPE_##type m;
 #define PHX_ROW_(S, m, kind, ...) \
-	{.name = #m, \
+	{.name = PHX_FIRST_(PHX_CALLED_##__VA_ARGS__ #m), \
 	 .offset = offsetof(struct S, m), \
 	 .size = sizeof(((struct S *)0)->m), \
 	 PHX_KIND_##kind, \
 	 PHX_HAS_##__VA_ARGS__},
 #define PHX_HAS_
 #define PHX_HAS_WAS(name_) .was = #name_
+#define PHX_HAS_AS(name_)
+#define PHX_CALLED_
+#define PHX_CALLED_KEY(...)
+#define PHX_CALLED_WAS(name_)
+#define PHX_CALLED_AS(name_) #name_,
+#define PHX_FIRST_(...) PHX_FIRST_OF_(__VA_ARGS__, )
+#define PHX_FIRST_OF_(first, ...) first
 /** The row of a union, which must be the last row; `m` is any of the union's members. */
 #define PHX_ROW_CASE(S, m, cases_) \
 	{.name = #m, .type = PHX_F_CASE, .offset = offsetof(struct S, m), .cases = &cases_},

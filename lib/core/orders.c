@@ -244,7 +244,7 @@ static int add_pending(const struct phx_node *n, const struct phx_step *step, st
 		break;
 	case PHX_EXEC_POWER:
 		act->kind = PHX_ACT_POWER;
-		PHX_STR_SET(act->text, phx_enum_name(&phx_power_op_names, PHX_POWER_BOOT));
+		act->op = PHX_POWER_BOOT;
 		break;
 	case PHX_EXEC_KEY:
 		act->kind =
@@ -260,9 +260,9 @@ static int add_off(const struct phx_node *n, struct phx_list *ret)
 	if (!act)
 		return -ENOMEM;
 	act->kind = PHX_ACT_POWER;
+	act->op = PHX_POWER_OFF;
 	act->epoch = n->plan.epoch;
-	PHX_STR_SET(act->node, n->name);
-	return PHX_STR_SET(act->text, phx_enum_name(&phx_power_op_names, PHX_POWER_OFF));
+	return PHX_STR_SET(act->node, n->name);
 }
 
 static int add_keys(const struct phx_state *s, struct phx_list *ret)

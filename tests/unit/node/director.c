@@ -547,7 +547,7 @@ static unsigned offs(struct world *w, int kind, const char *node)
 	PHX_STR_SET(ev.node, node);
 	assert_int_equal(world_apply(w, &ev, &out), 0);
 	PHX_LIST_EACH(struct phx_action, act, &out.actions)
-		n += act->kind == PHX_ACT_POWER && !strcmp(act->text, "off");
+		n += act->kind == PHX_ACT_POWER && act->op == PHX_POWER_OFF;
 	phx_outcome_fini(&out);
 	return n;
 }

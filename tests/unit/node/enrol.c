@@ -89,7 +89,7 @@ static void the_window_is_good_for_one_key(void **state)
 	world_serving(w, "n1", "web", true);
 	struct phx_event power = {.kind = PHX_EV_power};
 	PHX_STR_SET(power.node, "n1");
-	PHX_STR_SET(power.text, "cycle");
+	power.order.op = PHX_POWER_CYCLE;
 	assert_int_equal(world_apply(w, &power, NULL), 0);
 	uint64_t start = world_node(w, "n1")->start;
 	assert_int_equal(world_enrol_by(w, 1, "after our order", start), PHX_ENROL_CERTIFY);
