@@ -118,10 +118,12 @@ $(BUILD)/tests/%: tests/%.c $(FLAGS_FILE) $(if $(SHARED),|) $(TEST_LIB)
 	@echo "  LD    $@"
 	$(Q)$(CC) $(CPPFLAGS) -Itests $(CFLAGS) -DTEST_DIR='"$(CURDIR)/tests"' -MMD -MP -MF $@.d $(LDFLAGS) -o $@ $< $(TEST_OBJ) $(TEST_LIB) $(if $(SHARED),$(TEST_RPATH)) $(LIBS) -lcmocka
 
-# the tests of the rooms that an event passes through once more, each allocation failing in turn: the library is the static
-# one, its calls are wrapped; not replay, which repeats itself for long, nor visits and visits_kinds, which count what is read
+# the tests of the rooms that an event passes through, and the golden ones of the core, once more, each allocation failing in
+# turn: the library is the static one, its calls are wrapped; not replay and patience, which repeat themselves for long, nor
+# visits and visits_kinds, which count what is read
 ALLOC_ROOMS := state job node re core
-ALLOC_SRC := $(filter-out %/replay.c %/visits.c %/visits_kinds.c,$(wildcard $(ALLOC_ROOMS:%=tests/unit/%/*.c))) tests/golden/triggers.c
+ALLOC_SRC := $(filter-out %/replay.c %/patience.c %/visits.c %/visits_kinds.c,$(wildcard $(ALLOC_ROOMS:%=tests/unit/%/*.c))) \
+	$(patsubst %,tests/golden/%.c,before core_random flows triggers)
 ALLOC_OBJ := $(ALLOC_SRC:tests/%.c=$(BUILD)/tests/alloc/%.o)
 ALLOC_WRAP := malloc calloc realloc reallocarray strdup strndup phx_core_apply
 DEPS_FILES += $(ALLOC_OBJ:.o=.d)
@@ -223,7 +225,7 @@ check-tests:
 	$(Q)BUILD=$(BUILD) PHX=$(BUILD)/bin/phx IMAGES=$(BUILD)/images PHX_TEST_TRIES=2 tests/run tests/check-layers tests/check-pure tests/check-sleeps tests/check-size tests/check-layout tests/check-hardening tests/check-walks tests/check-mutants $(SIM_BIN) $(UNIT_BIN) $(LAB_TESTS) $(SYSTEM_TESTS) $(TRUST_TESTS)
 # what is too long for every change; its last line stands in CHANGES.md at a release
 check-all:
-	+$(Q)tests/each "$(MAKE)" check fuzz check-lab check-lab-share check-import check-web check-asan check-mutants lint
+	+$(Q)tests/each "$(MAKE)" check fuzz check-lab check-lab-share check-import check-web check-asan check-alloc check-mutants lint
 
 # what people whom the head separates would do to each other, a script an attack, and all else that the table of tests/trust/README.md
 # says is proven; parts of check
@@ -291,6 +293,12 @@ check-asan-system:
 check-asan:
 	$(Q)$(ASAN_MAKE) all $(ASAN_UNIT) $(SYSTEM_BIN:$(BUILD)/%=$(ASAN)/%)
 	$(Q)BUILD=$(ASAN) tests/sanitized $(ASAN_UNIT) $(SYSTEM_TESTS)
+
+# each allocation of each event fails, of the tests that tests/golden/alloc only samples otherwise; hours
+.PHONY: check-alloc
+check-alloc:
+	$(Q)$(BUILD_MAKE) $(BUILD)/tests/golden/alloc
+	$(Q)PHX_ALLOC_ALL=1 PHX_TEST_TIMEOUT=40000 tests/run $(BUILD)/tests/golden/alloc
 
 TSAN := $(BUILD)/tsan
 check-tsan:

@@ -31,6 +31,7 @@ static const struct detail details[] = {
 	{"role_remove", "name", ""},
 	{"pool_put", "pool_put.name", ""},
 	{"pool_remove", "name", ""},
+	{"power", "op", ""},
 	{"power_result", "power", "observed "},
 	{"job_submit", "job", "job "},
 	{"job_submit", "job_nodes", "nodes "},

@@ -12,6 +12,7 @@
 #include "base/hash.h"
 #include "base/utf8.h"
 #include "types/account.h"
+#include "phxd/beat.h"
 
 enum { EVERY_MS = 300000, AGAIN_MS = 30000, DOUBT_MS = 25000 };
 
@@ -475,30 +476,22 @@ void accounts_look(struct accounts *a)
 
 /* ---- to agents ---- */
 
-static const struct beat_running *reported(const struct phx_list *running)
-{
-	PHX_LIST_EACH(struct beat_running, r, running)
-		if (!strcmp(r->kind, "accounts"))
-			return r;
-	return NULL;
-}
-
 bool accounts_are_known(const struct phx_list *running)
 {
-	return reported(running);
+	return beat_running_of(running, PHX_ORDER_accounts);
 }
 
 static void put(struct phx_buf *b, uint64_t id, const char *text)
 {
 	phx_json_put_item(b);
-	phx_buf_addf(b, "{\"kind\":\"accounts\",\"id\":%llu,\"accounts\":%s}",
-		     (unsigned long long)id, text);
+	phx_buf_addf(b, "{\"kind\":\"%s\",\"id\":%llu,\"accounts\":%s}",
+		     phx_order_name(PHX_ORDER_accounts), (unsigned long long)id, text);
 }
 
 void accounts_orders_put(struct accounts *a, const char *re, const struct phx_list *running,
 			 struct phx_buf *b)
 {
-	const struct beat_running *has = reported(running);
+	const struct beat_running *has = beat_running_of(running, PHX_ORDER_accounts);
 	if (!a || !has)
 		return;
 	if (!re[0]) {

@@ -13,6 +13,7 @@
 
 #include "base/clock.h"
 #include "base/file.h"
+#include "phxd/beat.h"
 
 enum { EVERY_MS = 60000, EVERY_EVENTS = 1000, KEEP = 300 };
 
@@ -202,15 +203,14 @@ void anchors_free(struct anchors *a)
 /* An agent that keeps anchors reports which it has last; others would not know this order. */
 void anchors_orders_put(struct anchors *a, const struct phx_list *running, struct phx_buf *b)
 {
+	const struct beat_running *has = beat_running_of(running, PHX_ORDER_anchor);
 	pthread_mutex_lock(&a->lock);
-	PHX_LIST_EACH(struct beat_running, r, running) {
-		if (strcmp(r->kind, "anchor") || !a->last_seq || (uint64_t)r->id == a->last_seq)
-			continue;
-		PHX_AUTO_JSON json_t *j = json_pack("{s:s,s:I,s:s}", "kind", "anchor", "id",
-						    (json_int_t)a->last_seq, "anchor", a->last);
+	if (has && a->last_seq && (uint64_t)has->id != a->last_seq) {
+		PHX_AUTO_JSON json_t *j =
+			json_pack("{s:s,s:I,s:s}", "kind", phx_order_name(PHX_ORDER_anchor), "id",
+				  (json_int_t)a->last_seq, "anchor", a->last);
 		phx_json_put_item(b);
 		phx_json_put_tree(b, j);
-		break;
 	}
 	pthread_mutex_unlock(&a->lock);
 }

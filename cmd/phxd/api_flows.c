@@ -410,7 +410,7 @@ static int output_may(struct daemon *d, struct phx_http_request *q, const char *
 		: phx_err_set(err, -ENOENT, "there is no such workflow run");
 }
 
-static const struct asks_kind output_kind = {"output", PHX_RIGHT_job_output, output_may};
+static const struct asks_kind output_kind = {PHX_ORDER_output, PHX_RIGHT_job_output, output_may};
 
 void api_workflow_output(struct phx_http_request *q, void *arg)
 {

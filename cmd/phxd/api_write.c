@@ -172,6 +172,17 @@ static bool take_order(struct phx_http_request *q, const json_t *j, struct phx_e
 		parse_enum(q, j, "verify", &phx_verify_names, &p->setup.verify);
 }
 
+/* What is no operation stays in the text: the core refuses it, for each node. */
+static void take_power_op(struct phx_event *ev)
+{
+	enum phx_power_op op;
+	PHX_CARRIES(ev, order);
+	if (phx_power_op_parse(ev->text, PHX_POWER_STATUS, &op, NULL) < 0)
+		return;
+	ev->order.op = (int)op;
+	ev->text[0] = '\0';
+}
+
 /* Reads what is common to all nodes of the request; false after answering. */
 static bool parse_event(struct daemon *d, struct phx_http_request *q, const json_t *j,
 			struct phx_event *ev)
@@ -185,6 +196,8 @@ static bool parse_event(struct daemon *d, struct phx_http_request *q, const json
 	if (!parse_only(q, j, members, PHX_ARRAY_SIZE(members)) ||
 	    !TAKE(q, j, ev->kind == PHX_EV_power ? "op" : "text", ev->text))
 		return false;
+	if (ev->kind == PHX_EV_power)
+		take_power_op(ev);
 	if (payload == PHX_PAYLOAD_named)
 		return TAKE(q, j, "name", ev->named.name);
 	if (payload == PHX_PAYLOAD_node_bmc)

@@ -55,7 +55,7 @@ void asks_orders_put(struct asks *k, const char *node, struct phx_buf *b)
 	PHX_LIST_EACH(struct ask, a, &k->asks) {
 		if (!a->words || strcmp(a->node, node) != 0)
 			continue;
-		const char *kind = a->kind->name;
+		const char *kind = phx_order_name(a->kind->order);
 		PHX_AUTO_JSON json_t *j = json_pack("{s:s,s:I,s:o}", "kind", kind, "id",
 						    (json_int_t)a->id, kind, PHX_TAKE(a->words));
 		phx_json_put_item(b);

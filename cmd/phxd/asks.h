@@ -3,6 +3,7 @@
 #define PHXD_ASKS_H
 
 #include "http/http.h"
+#include "types/order_kind.h"
 #include "types/rights.h"
 
 struct daemon;
@@ -10,7 +11,7 @@ struct asks;
 
 /** One kind of question: constant. */
 struct asks_kind {
-	const char *name; /* of the order, and of its member that has the question */
+	enum phx_order_kind order; /* its name is also that of the member that has the question */
 	enum phx_right right;
 	/* may the sender of `q` ask this node? 0, or an error with a text. Called again whenever
 	 * rights change */

@@ -36,19 +36,29 @@ static bool take_bool(struct phx_scan *s)
 
 /* ---- what runs ---- */
 
+static enum phx_order_kind take_kind(struct phx_scan *s)
+{
+	char name[32] = "";
+	int kind;
+	TAKE_STRING(s, name);
+	int r = phx_enum_parse(&phx_order_kind_names, name, &kind, NULL);
+	return r < 0 ? PHX_ORDER_NONE : (enum phx_order_kind)kind;
+}
+
 /* [ID, RUN] of a job, [KIND, ID] of another. */
 static void take_pair(struct phx_scan *s, struct beat_running *r)
 {
+	bool named = false;
 	size_t i = 0;
+	r->kind = PHX_ORDER_job;
 	for (bool began = false; phx_scan_item(s, &began); i++)
-		if (!i && phx_scan_peek(s) == '"')
-			TAKE_STRING(s, r->kind);
-		else if (i < 2)
-			*(i && !r->kind[0] ? &r->run : &r->id) = take_integer(s, 0);
+		if (!i && phx_scan_peek(s) == '"') {
+			r->kind = take_kind(s);
+			named = true;
+		} else if (i < 2)
+			*(i && !named ? &r->run : &r->id) = take_integer(s, 0);
 		else
 			phx_scan_skip(s);
-	if (!r->kind[0])
-		PHX_STR_SET(r->kind, "job");
 }
 
 static int take_running(struct phx_scan *s, struct phx_list *list)
@@ -57,6 +67,7 @@ static int take_running(struct phx_scan *s, struct phx_list *list)
 		struct beat_running *r = phx_list_push(list, sizeof(*r));
 		if (!r)
 			return -ENOMEM;
+		r->kind = PHX_ORDER_step;
 		if (phx_scan_peek(s) == '[')
 			take_pair(s, r);
 		else

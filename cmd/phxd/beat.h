@@ -4,6 +4,7 @@
 #define PHXD_BEAT_H
 
 #include "base/json.h"
+#include "types/order_kind.h"
 
 enum { BEAT_ERROR_MAX = 160 };
 
@@ -11,11 +12,20 @@ enum { BEAT_ERROR_MAX = 160 };
  * and a MiB of "{}" becomes 200 MB of records, a MiB of "" 30 MB. */
 #define BODY_SHAPE (&(const struct phx_json_shape){32, 20000, 60000})
 
-/** Something that runs on a node: a step, a run of a job, or another kind by its name ("table"). */
+/** An order that the agent has: a step, a run of a job, or what stands ("table"). */
 struct beat_running {
-	char kind[16]; /* "" of a step, "job" */
+	enum phx_order_kind kind; /* none: the agent is newer than this head */
 	int64_t id, run;
 };
+/** The first of the kind in a list of them; NULL: none. Borrowed. */
+static inline const struct beat_running *beat_running_of(const struct phx_list *running,
+							 enum phx_order_kind kind)
+{
+	PHX_LIST_EACH(const struct beat_running, r, running)
+		if (r->kind == kind)
+			return r;
+	return NULL;
+}
 
 /** What the core is told when it changes. */
 struct beat_report {

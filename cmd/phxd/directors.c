@@ -15,6 +15,7 @@
 
 #include "base/clock.h"
 #include "node/director.h"
+#include "phxd/beat.h"
 
 enum { USE_MAX_PPM = 1000000, ASK_AGAIN_MS = 300 };
 /* The table follows from all instances, so that events do not make it as often as they come: after
@@ -224,10 +225,8 @@ static struct director *director_of(struct directors *b, const char *node, bool 
 
 static uint64_t table_in(const struct phx_list *running)
 {
-	PHX_LIST_EACH(struct beat_running, r, running)
-		if (!strcmp(r->kind, "table"))
-			return (uint64_t)r->id;
-	return 0;
+	const struct beat_running *has = beat_running_of(running, PHX_ORDER_table);
+	return has ? (uint64_t)has->id : 0;
 }
 
 static void take_active(const json_t *services, struct phx_list *ret)

@@ -56,7 +56,7 @@ json_t *view_ends_re(const struct phx_state *s, const char *re)
 static bool ends_sessions(const struct phx_event *ev)
 {
 	if (ev->kind == PHX_EV_power)
-		return phx_power_ends(ev->text);
+		return phx_power_ends((enum phx_power_op)ev->order.op);
 	return ev->kind == PHX_EV_assign || ev->kind == PHX_EV_release ||
 		ev->kind == PHX_EV_rebuild || ev->kind == PHX_EV_wipe || ev->kind == PHX_EV_resume;
 }

@@ -33,7 +33,7 @@ struct ticket {
 	uint64_t ticket;
 	uint64_t step_id, epoch;
 	char node[PHX_NAME_MAX];
-	char op[32];
+	enum phx_power_op op;
 	/* the operation is over; if the journal does not take its result, it has the action carried
 	 * out again when it takes events, and the result is told then: nothing is switched twice */
 	bool over;
@@ -122,12 +122,10 @@ static void queue_power(struct exec *x, const struct ticket *t)
 {
 	struct phx_bmc bmc = {0};
 	struct phx_err err = {0};
-	int op = PHX_POWER_STATUS;
 	int r = bmc_of(x, t->node, &bmc);
-	r = r ? r : phx_enum_parse(&phx_power_op_names, t->op, &op, &err);
 	r = r ? r
-	      : phx_power_queue_add(x->power, &bmc, (enum phx_power_op)op,
-				    x->d->cfg.power_timeout_ms, t->ticket, &err);
+	      : phx_power_queue_add(x->power, &bmc, t->op, x->d->cfg.power_timeout_ms, t->ticket,
+				    &err);
 	struct power_result came = {.result = r};
 	PHX_STR_SET(came.text, err.text);
 	if (r < 0)
@@ -160,9 +158,9 @@ static int make_ticket(struct exec *x, const struct phx_action *act, struct tick
 	if (!t && (t = phx_list_push(&x->tickets, sizeof(*t)))) {
 		*t = (struct ticket){.ticket = HINT_BASE + ++x->hints,
 				     .step_id = act->step_id,
-				     .epoch = act->epoch};
+				     .epoch = act->epoch,
+				     .op = (enum phx_power_op)act->op};
 		PHX_STR_SET(t->node, act->node);
-		phx_str_copy(t->op, sizeof(t->op), act->text);
 	}
 	if (t)
 		*ret = *t;
@@ -198,7 +196,8 @@ static void power_done(void *arg, uint64_t id, int result, enum phx_power_state 
 	struct power_result came = {.result = result, .state = state};
 	if (!get_ticket(x, id, &t))
 		return;
-	snprintf(came.text, sizeof(came.text), "%s: %s", t.op, text && text[0] ? text : "done");
+	snprintf(came.text, sizeof(came.text), "%s: %s",
+		 phx_enum_name(&phx_power_op_names, (int)t.op), text && text[0] ? text : "done");
 	power_is_over(x, id, &came);
 }
 

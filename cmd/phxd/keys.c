@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "phxd/beat.h"
 
 #define WHAT "the process that holds the keys"
 
@@ -169,18 +170,14 @@ int keys_certify(struct keys *k, const char *csr_pem, const char *node, char **r
 
 void keys_orders_put(struct keys *k, const struct phx_list *running, struct phx_buf *b)
 {
-	PHX_LIST_EACH(struct beat_running, r, running) {
-		if (strcmp(r->kind, "ca"))
-			continue;
-		uint64_t number = phx_ca_number(phx_pki_ca_pem(k->watch.d->pki));
-		PHX_AUTO_JSON json_t *j =
-			json_pack("{s:s,s:I}", "kind", "ca", "id", (json_int_t)number);
-		if ((uint64_t)r->id != number) {
-			phx_json_put_item(b);
-			phx_json_put_tree(b, j);
-		}
-		break;
-	}
+	const struct beat_running *has = beat_running_of(running, PHX_ORDER_ca);
+	uint64_t number = has ? phx_ca_number(phx_pki_ca_pem(k->watch.d->pki)) : 0;
+	if (!has || (uint64_t)has->id == number)
+		return;
+	PHX_AUTO_JSON json_t *j = json_pack("{s:s,s:I}", "kind", phx_order_name(PHX_ORDER_ca), "id",
+					    (json_int_t)number);
+	phx_json_put_item(b);
+	phx_json_put_tree(b, j);
 }
 
 /* Makes all that serves use `pki`; with `changing` held. */

@@ -35,7 +35,7 @@ static int check_node(struct daemon *d, struct phx_http_request *q, const char *
 	return r;
 }
 
-static const struct asks_kind kind = {"logs", PHX_RIGHT_logs, check_node};
+static const struct asks_kind kind = {PHX_ORDER_logs, PHX_RIGHT_logs, check_node};
 
 /* The question for the agent; NULL after answering. */
 static json_t *words_of(struct phx_http_request *q, uint64_t *ret_wait_s)

@@ -3,42 +3,30 @@
  * what is in an answer. Reads only. */
 #include "phxd/daemon.h"
 
-#include <string.h>
-
 #include "phxd/accounts.h"
+#include "phxd/beat.h"
 
 static bool is_same(const struct beat_running *r, const struct phx_order *o)
 {
-	bool job = !strcmp(o->kind, "job");
-	bool fits = r->kind[0] ? !strcmp(r->kind, o->kind) : !job;
-	return fits && (uint64_t)r->id == o->id && (!job || r->run == (int64_t)o->run);
+	return (int)r->kind == o->kind && (uint64_t)r->id == o->id &&
+		(o->kind != PHX_ORDER_job || r->run == (int64_t)o->run);
 }
 
+/* A kill concerns what runs, which is reported as a job: so it is always sent. */
 static bool is_running(const struct phx_list *running, const struct phx_order *o)
 {
-	/* a kill concerns what runs, so it is always sent */
-	if (!strcmp(o->kind, "kill"))
-		return false;
 	PHX_LIST_EACH(struct beat_running, r, running)
 		if (is_same(r, o))
 			return true;
 	return false;
 }
 
-/* Does the agent report orders of this kind, even none? Older agents do not know the kind. */
-static bool has_kind(const struct phx_list *running, const char *kind)
-{
-	PHX_LIST_EACH(struct beat_running, r, running)
-		if (!strcmp(r->kind, kind))
-			return true;
-	return false;
-}
-
-/* Is the order new for the agent? */
+/* Is the order new for the agent? One that does not say which role it has started ahead, even none,
+ * is older than this kind of order. */
 static bool goes_out(const struct phx_list *running, const struct phx_order *o)
 {
 	return !is_running(running, o) &&
-		(strcmp(o->kind, "ahead") != 0 || has_kind(running, o->kind));
+		(o->kind != PHX_ORDER_ahead || beat_running_of(running, PHX_ORDER_ahead));
 }
 
 /* The RE that the node is in, or that its hand-over leads to; "": none. */

@@ -11,6 +11,7 @@
 
 #include "base/hash.h"
 #include "job/job.h"
+#include "phxd/beat.h"
 
 enum { ORDERS_MAX = 8 }; /* under way to one node */
 
@@ -173,7 +174,7 @@ static bool is_same(const struct sent *a, const struct sent *b)
 static bool was_taken(const struct phx_list *running, uint64_t order)
 {
 	PHX_LIST_EACH(struct beat_running, r, running)
-		if (!strcmp(r->kind, "tasks") && (uint64_t)r->id == order)
+		if (r->kind == PHX_ORDER_tasks && (uint64_t)r->id == order)
 			return true;
 	return false;
 }
@@ -181,10 +182,7 @@ static bool was_taken(const struct phx_list *running, uint64_t order)
 /* Agents of versions that had no tasks do not report any. */
 static bool knows_tasks(const struct phx_list *running)
 {
-	PHX_LIST_EACH(struct beat_running, r, running)
-		if (!strcmp(r->kind, "tasks"))
-			return true;
-	return false;
+	return beat_running_of(running, PHX_ORDER_tasks);
 }
 
 /* Forgets sent tasks that the node does not have any more, notes which of the others the agent has
@@ -339,8 +337,8 @@ static void put(const struct making *m, uint64_t id, struct phx_buf *b)
 		return;
 	b->failed = b->failed || !text;
 	phx_json_put_item(b);
-	phx_buf_addf(b, "{\"kind\":\"tasks\",\"id\":%llu,\"tasks\":%s}", (unsigned long long)id,
-		     text ? text : "");
+	phx_buf_addf(b, "{\"kind\":\"%s\",\"id\":%llu,\"tasks\":%s}",
+		     phx_order_name(PHX_ORDER_tasks), (unsigned long long)id, text ? text : "");
 }
 
 static void note_order(struct task_node *n, struct given *g, uint64_t order)

@@ -155,7 +155,7 @@ static void put_beside(struct phx_buf *b, const char *name, json_t *j)
 void view_order_put(struct daemon *d, const struct phx_order *o, const char *re, struct phx_buf *b)
 {
 	struct phx_err why = {0};
-	int kind = strcmp(o->kind, "step") ? -1 : o->step.kind;
+	int kind = o->kind == PHX_ORDER_step ? o->step.kind : -1;
 	/* an older agent, which gets no number, refuses members that it does not know */
 	PHX_AUTO_FREE char *text = kind >= 0 && !o->step.nonce
 		? phx_json_record_text_sparse(&phx_order_record, o)

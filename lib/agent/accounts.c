@@ -13,6 +13,7 @@
 #include "agent/account_places.h"
 #include "agent/job_user.h"
 #include "agent/log.h"
+#include "agent/order.h"
 
 enum { STATE_MAX = 8 << 20, AGAIN_MS = 60000, SOON_MS = 1000 };
 
@@ -332,7 +333,7 @@ void accounts_running(struct accounts *a, json_t *list)
 	if (!a)
 		return;
 	LOOP_HELD(a->loop);
-	json_array_append_new(list, json_pack("[s,I]", "accounts", (json_int_t)a->id));
+	order_report(list, PHX_ORDER_accounts, a->id);
 }
 
 void accounts_note(struct accounts *a, char ret[ACCOUNTS_NOTE_MAX])

@@ -360,10 +360,15 @@ static int take_ahead(struct link *l, struct phx_order *o, const json_t *extra, 
 	return r;
 }
 
-static int take_question(struct link *l, struct phx_order *o, const json_t *extra,
-			 struct phx_err *err)
+static int take_logs(struct link *l, struct phx_order *o, const json_t *extra, struct phx_err *err)
 {
-	return logs_ask(l->agent->logs, o->kind, o->id, extra, err);
+	return logs_ask(l->agent->logs, o->id, extra, err);
+}
+
+static int take_output(struct link *l, struct phx_order *o, const json_t *extra,
+		       struct phx_err *err)
+{
+	return logs_ask_output(l->agent->logs, o->id, extra, err);
 }
 
 static int take_anchor(struct link *l, struct phx_order *o, const json_t *extra,
@@ -393,15 +398,13 @@ static int take_accounts(struct link *l, struct phx_order *o, const json_t *extr
 	return r;
 }
 
-static const struct {
-	const char *kind;
-	int (*take)(struct link *l, struct phx_order *o, const json_t *extra, struct phx_err *err);
-} order_kinds[] = {
-	{"step", take_step},       {"job", take_job},           {"kill", take_kill},
-	{"inspect", take_inspect}, {"table", take_table},       {"prefetch", take_prefetch},
-	{"logs", take_question},   {"anchor", take_anchor},     {"ca", take_ca},
-	{"tasks", take_tasks},     {"accounts", take_accounts}, {"output", take_question},
-	{"ahead", take_ahead}};
+/* NULL of PHX_ORDER_NONE, which order_parse() refuses. */
+static int (*const takes[PHX_ORDER_KIND_COUNT_])(struct link *l, struct phx_order *o,
+						 const json_t *extra, struct phx_err *err) = {
+#define ORDER_KIND(name) [PHX_ORDER_##name] = take_##name,
+#include "types/order_kind.def"
+#undef ORDER_KIND
+};
 
 static void take_order(struct link *l, const json_t *j)
 {
@@ -412,18 +415,13 @@ static void take_order(struct link *l, const json_t *j)
 		agent_log("%s", err.text);
 		return;
 	}
-	r = phx_err_set(&err, -EOPNOTSUPP, "order of unknown kind \"%s\"", o.kind);
-	for (size_t i = 0; i < PHX_ARRAY_SIZE(order_kinds); i++)
-		if (phx_str_eq(o.kind, order_kinds[i].kind)) {
-			phx_err_clear(&err);
-			r = order_kinds[i].take(l, &o, j, &err);
-		}
+	r = takes[o.kind](l, &o, j, &err);
 	if (r < 0) {
-		agent_log("order %s %" PRIu64 ": %s", o.kind, o.id,
-			  err.text[0] ? err.text : strerror(-r));
+		agent_log("order %s %" PRIu64 ": %s", phx_order_name((enum phx_order_kind)o.kind),
+			  o.id, err.text[0] ? err.text : strerror(-r));
 		/* a stale order is for no present run; while an older run ends the head asks again
 		 */
-		if (phx_str_eq(o.kind, "job") && r != -ESTALE && r != -EAGAIN && r != -ECANCELED)
+		if (o.kind == PHX_ORDER_job && r != -ESTALE && r != -EAGAIN && r != -ECANCELED)
 			outbox_refuse_job(l->agent->outbox, o.id, o.run, err.text);
 	}
 	phx_record_fini(&phx_order_record, &o);

@@ -144,10 +144,16 @@ static int read_log(const json_t *order, struct question *q, struct phx_err *err
 	return 0;
 }
 
-int logs_ask(struct logs *l, const char *kind, uint64_t id, const json_t *order,
-	     struct phx_err *err)
+int logs_ask(struct logs *l, uint64_t id, const json_t *order, struct phx_err *err)
 {
 	struct question q = {.logs = l, .id = id};
-	int r = phx_str_eq(kind, "output") ? read_task(order, &q, err) : read_log(order, &q, err);
+	int r = read_log(order, &q, err);
+	return r ? r : hand_over(l, &q, err);
+}
+
+int logs_ask_output(struct logs *l, uint64_t id, const json_t *order, struct phx_err *err)
+{
+	struct question q = {.logs = l, .id = id};
+	int r = read_task(order, &q, err);
 	return r ? r : hand_over(l, &q, err);
 }

@@ -19,9 +19,9 @@ typedef int (*logs_client_fn)(void *arg, struct phx_http_client **ret, struct ph
 int logs_new(struct loop *loop, struct services *services, const char *cache_dir,
 	     logs_client_fn client, void *arg, struct logs **ret);
 
-/** Answer the question that `order` of kind "logs" or "output" brings. -EINVAL; -EBUSY: too many
- * are under way. */
-int logs_ask(struct logs *l, const char *kind, uint64_t id, const json_t *order,
-	     struct phx_err *err);
+/** Answer the question that `order` brings: one of kind "logs", or one of kind "output". -EINVAL;
+ * -EBUSY: too many are under way. */
+int logs_ask(struct logs *l, uint64_t id, const json_t *order, struct phx_err *err);
+int logs_ask_output(struct logs *l, uint64_t id, const json_t *order, struct phx_err *err);
 
 #endif

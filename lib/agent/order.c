@@ -2,12 +2,25 @@
 #include "agent/order.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <string.h>
 #include <unistd.h>
 
 /* Members that phxd adds to the core's record. */
 static const char *const extras[] = {"deploy", "image",    "image_error", "logs",  "anchor",
 				     "tasks",  "accounts", "re",          "output"};
+
+/* The head may be newer than this agent: an order of a kind of its own may have any members. */
+static int check_kind(const json_t *j, struct phx_err *err)
+{
+	const char *kind = phx_json_str(j, "kind", "");
+	int known = PHX_ORDER_NONE;
+	phx_enum_parse(&phx_order_kind_names, kind, &known, NULL);
+	if (known != PHX_ORDER_NONE)
+		return 0;
+	return phx_err_set(err, -EOPNOTSUPP, "order %s %" PRId64 ": order of unknown kind \"%s\"",
+			   kind, phx_json_int(j, "id", 0), kind);
+}
 
 int order_parse(const json_t *j, struct phx_order *ret, struct phx_err *err)
 {
@@ -16,8 +29,16 @@ int order_parse(const json_t *j, struct phx_order *ret, struct phx_err *err)
 		return phx_err_set(err, -EINVAL, "order: not an object");
 	for (size_t i = 0; i < PHX_ARRAY_SIZE(extras); i++)
 		json_object_del(copy, extras[i]);
-	int r = phx_json_to_record(&phx_order_record, copy, ret, err);
+	int r = check_kind(copy, err);
+	if (r < 0)
+		return r;
+	r = phx_json_to_record(&phx_order_record, copy, ret, err);
 	return r < 0 ? phx_err_prefix(err, r, "order") : 0;
+}
+
+void order_report(json_t *list, enum phx_order_kind kind, uint64_t id)
+{
+	json_array_append_new(list, json_pack("[s,I]", phx_order_name(kind), (json_int_t)id));
 }
 
 int order_tasks(const json_t *order, struct phx_task_order *ret, struct phx_err *err)

@@ -11,9 +11,12 @@
 
 /** Parse one order without the members that phxd adds: "deploy", "image", "image_error", "logs",
  * "anchor", "tasks", "output", "accounts", "re" (of a step: the RE that the node goes to, or stays
- * in). -EINVAL with the path in the JSON. The caller frees *ret by
- * phx_record_fini(&phx_order_record, ret). */
+ * in). Its kind is never PHX_ORDER_NONE. -EINVAL with the path in the JSON; -EOPNOTSUPP: of a kind
+ * that is not known here. The caller frees *ret by phx_record_fini(&phx_order_record, ret). */
 int order_parse(const json_t *j, struct phx_order *ret, struct phx_err *err);
+
+/** Adds [KIND, ID] to the list of the orders that the agent has, which it reports. */
+void order_report(json_t *list, enum phx_order_kind kind, uint64_t id);
 
 /** The tasks in an order of kind "tasks", checked by phx_task_order_check(). -EINVAL, -EPERM,
  * -E2BIG. The caller frees *ret by phx_record_fini(&phx_task_order_record, ret); on failure it is

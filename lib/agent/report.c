@@ -3,6 +3,7 @@
 
 #include "inventory/inventory.h"
 #include "agent/agent.h"
+#include "agent/order.h"
 
 enum { IDS_MAX = 256 };
 
@@ -61,10 +62,10 @@ static void add_jobs(const struct agent *a, json_t *list)
 		add_run(list, told[i].id, told[i].run);
 }
 
-static void add_standing(json_t *list, const char *kind, uint64_t id)
+static void add_standing(json_t *list, enum phx_order_kind kind, uint64_t id)
 {
 	if (id)
-		json_array_append_new(list, json_pack("[s,I]", kind, (json_int_t)id));
+		order_report(list, kind, id);
 }
 
 /* Orders that the head need not repeat: steps by their id, runs of jobs as [ID, RUN], the table in
@@ -74,14 +75,13 @@ void report_running(struct agent *a, struct report_kept kept, json_t *j)
 	json_t *list = json_array();
 	add_steps(a, list);
 	add_jobs(a, list);
-	add_standing(list, "table", director_id(a->web));
-	add_standing(list, "prefetch", prefetch_id(a->prefetch));
+	add_standing(list, PHX_ORDER_table, director_id(a->web));
+	add_standing(list, PHX_ORDER_prefetch, prefetch_id(a->prefetch));
 	if (a->ahead) /* also 0: it tells the head that this agent starts roles ahead */
-		json_array_append_new(list,
-				      json_pack("[s,I]", "ahead", (json_int_t)ahead_id(a->ahead)));
+		order_report(list, PHX_ORDER_ahead, ahead_id(a->ahead));
 	/* also 0: it tells the head that anchors are kept here, and that CAs can be changed */
-	json_array_append_new(list, json_pack("[s,I]", "anchor", (json_int_t)kept.anchor));
-	json_array_append_new(list, json_pack("[s,I]", "ca", (json_int_t)kept.ca));
+	order_report(list, PHX_ORDER_anchor, kept.anchor);
+	order_report(list, PHX_ORDER_ca, kept.ca);
 	tasks_running(a->tasks, list);
 	accounts_running(a->accounts, list);
 	json_object_set_new(j, "running", list);

@@ -313,11 +313,11 @@ void tasks_running(struct tasks *t, json_t *list)
 	for (int i = 0; i < PHX_TASKS_TOLD; i++) {
 		if (!t->told[i])
 			continue;
-		json_array_append_new(list, json_pack("[s,I]", "tasks", (json_int_t)t->told[i]));
+		order_report(list, PHX_ORDER_tasks, t->told[i]);
 		any = true;
 	}
 	if (!any)
-		json_array_append_new(list, json_pack("[s,I]", "tasks", (json_int_t)0));
+		order_report(list, PHX_ORDER_tasks, 0);
 }
 
 bool tasks_work(struct tasks *t)

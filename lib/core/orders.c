@@ -31,7 +31,7 @@ static int add_step_order(const struct phx_state *s, const struct phx_node *n,
 	struct phx_order *o = phx_list_push(ret, sizeof(*o));
 	if (!o)
 		return -ENOMEM;
-	PHX_STR_SET(o->kind, "step");
+	o->kind = PHX_ORDER_step;
 	o->request = n->plan.request;
 	o->id = step->id;
 	o->epoch = n->plan.epoch;
@@ -81,7 +81,7 @@ static int add_job_order(const struct phx_state *s, const struct phx_job *j, str
 	struct phx_order *o = phx_list_push(ret, sizeof(*o));
 	if (!o)
 		return -ENOMEM;
-	PHX_STR_SET(o->kind, phx_job_is_told(j) ? "kill" : "job");
+	o->kind = phx_job_is_told(j) ? PHX_ORDER_kill : PHX_ORDER_job;
 	o->id = j->id;
 	o->run = j->kills;
 	int r = phx_record_copy(&phx_job_record, &o->job, j);
@@ -94,7 +94,10 @@ static int add_job_order(const struct phx_state *s, const struct phx_job *j, str
 static int add_inspect_order(struct phx_list *ret)
 {
 	struct phx_order *o = phx_list_push(ret, sizeof(*o));
-	return o ? PHX_STR_SET(o->kind, "inspect") : -ENOMEM;
+	if (!o)
+		return -ENOMEM;
+	o->kind = PHX_ORDER_inspect;
+	return 0;
 }
 
 static int add_table_order(const struct phx_state *s, const struct phx_node *n,
@@ -105,7 +108,7 @@ static int add_table_order(const struct phx_state *s, const struct phx_node *n,
 	int r = !o ? -ENOMEM : acts ? phx_director_table(s, &o->table) : 0;
 	if (r < 0)
 		return r;
-	PHX_STR_SET(o->kind, "table");
+	o->kind = PHX_ORDER_table;
 	o->id = phx_web_table_id(&o->table);
 	return 0;
 }
@@ -121,9 +124,10 @@ static int add_prefetch_order(const struct phx_state *s, const struct phx_node *
 		phx_list_fini(&packages);
 		return r == -ENOENT ? 0 : r ? r : -ENOMEM;
 	}
+	o->kind = PHX_ORDER_prefetch;
 	o->id = id;
 	o->role.packages = packages;
-	return PHX_STR_SET(o->kind, "prefetch");
+	return 0;
 }
 
 static int add_ahead_order(const struct phx_state *s, const struct phx_node *n,
@@ -138,9 +142,10 @@ static int add_ahead_order(const struct phx_state *s, const struct phx_node *n,
 			phx_record_fini(&phx_role_record, &role);
 		return r == -ENOENT ? 0 : r ? r : -ENOMEM;
 	}
+	o->kind = PHX_ORDER_ahead;
 	o->id = id;
 	o->role = role;
-	return PHX_STR_SET(o->kind, "ahead");
+	return 0;
 }
 
 /* Does the node still act as a director although it should not, because it was quarantined or goes
@@ -239,7 +244,7 @@ static int add_pending(const struct phx_node *n, const struct phx_step *step, st
 		break;
 	case PHX_EXEC_POWER:
 		act->kind = PHX_ACT_POWER;
-		PHX_STR_SET(act->text, phx_enum_name(&phx_power_op_names, PHX_POWER_BOOT));
+		act->op = PHX_POWER_BOOT;
 		break;
 	case PHX_EXEC_KEY:
 		act->kind =
@@ -255,9 +260,9 @@ static int add_off(const struct phx_node *n, struct phx_list *ret)
 	if (!act)
 		return -ENOMEM;
 	act->kind = PHX_ACT_POWER;
+	act->op = PHX_POWER_OFF;
 	act->epoch = n->plan.epoch;
-	PHX_STR_SET(act->node, n->name);
-	return PHX_STR_SET(act->text, phx_enum_name(&phx_power_op_names, PHX_POWER_OFF));
+	return PHX_STR_SET(act->node, n->name);
 }
 
 static int add_keys(const struct phx_state *s, struct phx_list *ret)

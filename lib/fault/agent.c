@@ -564,7 +564,7 @@ static void bar_run(struct fault_sim *f, struct fault_machine *m, const struct p
 
 void phx_fault_take_job(struct fault_sim *f, struct fault_machine *m, const struct phx_order *o)
 {
-	bool kill = !strcmp(o->kind, "kill");
+	bool kill = o->kind == PHX_ORDER_kill;
 	struct fault_run *r = phx_fault_find_run(phx_fault_memory(m), o->id);
 	struct decide_run known = {r ? r->run : 0, r ? r->submitted_ms : 0};
 	struct decide_run wanted = {o->run, kill ? 0 : o->job.submitted_ms};

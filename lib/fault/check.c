@@ -351,7 +351,7 @@ static void look_at(struct fault_sim *f, struct fault_machine *m, const struct p
 					(is_order(kind) || kind == PHX_EV_quarantine));
 	m->seen.told = false;
 	/* from then on somebody wants it on */
-	if (kind == PHX_EV_resume || (kind == PHX_EV_power && strcmp(ev->text, "status")))
+	if (kind == PHX_EV_resume || (kind == PHX_EV_power && ev->order.op != PHX_POWER_STATUS))
 		m->seen.cleaning_failed = false;
 	remember(m, n);
 }

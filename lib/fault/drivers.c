@@ -23,8 +23,7 @@ static void start_power(struct fault_sim *f, const struct phx_action *act)
 		if (m->ops[i].step_id == act->step_id)
 			return;
 	struct fault_op *op = &m->ops[m->n_ops++];
-	*op = (struct fault_op){.step_id = act->step_id, .epoch = act->epoch};
-	phx_enum_parse(&phx_power_op_names, act->text, &op->op, NULL);
+	*op = (struct fault_op){.step_id = act->step_id, .epoch = act->epoch, .op = act->op};
 	if (m->n_ops == 1)
 		phx_fault_next_op(f, m);
 }

@@ -24,7 +24,10 @@ static uint64_t digest_actions(const struct phx_list *actions)
 	PHX_LIST_EACH(struct phx_action, act, actions) {
 		h = mix_text(h, act->node);
 		h = mix_text(h, act->key_id);
-		h = mix_text(h, act->text);
+		h = mix_text(h,
+			     act->kind == PHX_ACT_POWER
+				     ? phx_enum_name(&phx_power_op_names, act->op)
+				     : act->text);
 		h = (h ^ (uint64_t)act->kind) * 0x100000001b3ULL;
 		h = (h ^ act->step_id) * 0x100000001b3ULL;
 		h = (h ^ act->epoch) * 0x100000001b3ULL;

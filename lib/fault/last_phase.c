@@ -121,11 +121,10 @@ bool phx_fault_at_rest(struct fault_sim *f)
 
 /* ---- what an administrator does then ---- */
 
-static void power_by_hand(struct fault_sim *f, struct fault_machine *m, const char *op)
+static void power_by_hand(struct fault_sim *f, struct fault_machine *m, enum phx_power_op op)
 {
-	struct phx_event ev = {.kind = PHX_EV_power};
+	struct phx_event ev = {.kind = PHX_EV_power, .order.op = (int)op};
 	PHX_STR_SET(ev.node, m->node);
-	PHX_STR_SET(ev.text, op);
 	if (phx_fault_submit(f, &ev, NULL) < 0)
 		phx_fault_by_hand(f, m);
 }
@@ -143,9 +142,9 @@ static void wake(struct fault_sim *f, struct fault_machine *m, const struct phx_
 	if (n->up && !stands(m))
 		return;
 	if (m->stage == STAGE_OFF)
-		power_by_hand(f, m, "on");
+		power_by_hand(f, m, PHX_POWER_ON);
 	else if (stands(m))
-		power_by_hand(f, m, "cycle");
+		power_by_hand(f, m, PHX_POWER_CYCLE);
 }
 
 static void bring_back(struct fault_sim *f, struct fault_machine *m)

@@ -133,8 +133,7 @@ static void power(struct fault_sim *f)
 	struct fault_machine *m = phx_fault_any(f);
 	struct phx_event ev = {.kind = PHX_EV_power, .order.force = phx_fault_chance(f, 100)};
 	PHX_STR_SET(ev.node, m->node);
-	int op = (int)phx_rng_below(&f->rng, PHX_POWER_STATUS + 1);
-	PHX_STR_SET(ev.text, phx_enum_name(&phx_power_order_names, op));
+	ev.order.op = PHX_POWER_NONE + 1 + (int)phx_rng_below(&f->rng, PHX_POWER_STATUS);
 	say_of_jobs(f, &ev.order);
 	ev.order.has_grace = false;
 	if (phx_fault_submit(f, &ev, NULL) == 0)
@@ -156,7 +155,7 @@ static void switch_on(struct fault_sim *f)
 	if (!n || n->state == PHX_NODE_QUARANTINED)
 		return;
 	PHX_STR_SET(ev.node, m->node);
-	PHX_STR_SET(ev.text, m->stage == STAGE_OFF ? "on" : "cycle");
+	ev.order.op = m->stage == STAGE_OFF ? PHX_POWER_ON : PHX_POWER_CYCLE;
 	phx_fault_submit(f, &ev, NULL);
 }
 

@@ -258,26 +258,45 @@ static void answer_inspect(struct fault_sim *f, struct fault_machine *m)
 	phx_event_fini(&ev);
 }
 
-static void take_one(struct fault_sim *f, struct fault_machine *m, const struct phx_order *o)
+static void take_step(struct fault_sim *f, struct fault_machine *m, const struct phx_order *o)
 {
 	struct fault_task t;
-	if (!strcmp(o->kind, "inspect")) {
-		answer_inspect(f, m);
-	} else if (!strcmp(o->kind, "prefetch") || !strcmp(o->kind, "ahead")) {
-		return; /* packages cost it no time anyway */
-	} else if (strcmp(o->kind, "step") != 0) {
+	task_of(o, &t);
+	if (o->step.role[0] && t.role < 0)
+		phx_fault_violated(
+			f, "order",
+			"%s: step %s is about role '%s', and the order does not carry it", m->node,
+			phx_enum_name(&phx_step_kind_names, o->step.kind), o->step.role);
+	if (!f->calm && f->now < m->lose_answers_until)
+		hold_up(f, m, &t);
+	phx_fault_take_order(f, m, &t);
+}
+
+static void take_one(struct fault_sim *f, struct fault_machine *m, const struct phx_order *o)
+{
+	switch ((enum phx_order_kind)o->kind) {
+	case PHX_ORDER_step:
+		take_step(f, m, o);
+		return;
+	case PHX_ORDER_job:
+	case PHX_ORDER_kill:
 		phx_fault_take_job(f, m, o);
-	} else {
-		task_of(o, &t);
-		if (o->step.role[0] && t.role < 0)
-			phx_fault_violated(
-				f, "order",
-				"%s: step %s is about role '%s', and the order does not carry it",
-				m->node, phx_enum_name(&phx_step_kind_names, o->step.kind),
-				o->step.role);
-		if (!f->calm && f->now < m->lose_answers_until)
-			hold_up(f, m, &t);
-		phx_fault_take_order(f, m, &t);
+		return;
+	case PHX_ORDER_inspect:
+		answer_inspect(f, m);
+		return;
+	case PHX_ORDER_prefetch: /* packages cost it no time anyway */
+	case PHX_ORDER_ahead:
+	case PHX_ORDER_table: /* no machine directs */
+	case PHX_ORDER_tasks: /* these are phxd's own */
+	case PHX_ORDER_accounts:
+	case PHX_ORDER_logs:
+	case PHX_ORDER_output:
+	case PHX_ORDER_anchor:
+	case PHX_ORDER_ca:
+	case PHX_ORDER_NONE:
+	case PHX_ORDER_KIND_COUNT_:
+		return;
 	}
 }
 

@@ -10,6 +10,15 @@ int phx_need_node(struct phx_apply *a, struct phx_node **ret)
 	return *ret ? 0 : phx_err_set(a->err, -ENOENT, "there is no node '%s'", a->ev->node);
 }
 
+/* An older journal says it in words. */
+static enum phx_power_op power_op(const struct phx_event_head *ev, const struct phx_event_order *p)
+{
+	enum phx_power_op op = (enum phx_power_op)p->op;
+	if (op == PHX_POWER_NONE && ev->kind == PHX_EV_power)
+		phx_power_op_parse(ev->text, PHX_POWER_STATUS, &op, NULL);
+	return op;
+}
+
 struct phx_node_order phx_order_of(const struct phx_event_head *ev, const struct phx_event_order *p,
 				   const struct phx_node *n)
 {
@@ -25,6 +34,7 @@ struct phx_node_order phx_order_of(const struct phx_event_head *ev, const struct
 				       .pin = p->pin,
 				       .power_cycle = p->power_cycle,
 				       .force = p->force,
+				       .op = power_op(ev, p),
 				       .jobs = (enum phx_jobs_say)p->jobs,
 				       .may_end = &p->may_end,
 				       .has_grace = p->has_grace,

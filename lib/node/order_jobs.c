@@ -40,7 +40,7 @@ static bool ends_jobs(const struct phx_node_order *o)
 	case PHX_EV_resume:
 		return o->node->state == PHX_NODE_QUARANTINED;
 	case PHX_EV_power:
-		return phx_power_ends(o->text);
+		return phx_power_ends(o->op);
 	default: /* the kinds of events are far more than those of orders on nodes */
 		return false;
 	}

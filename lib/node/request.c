@@ -322,38 +322,46 @@ static void cut(struct phx_apply *a, struct phx_node *n, const struct phx_node_o
 {
 	const struct phx_job *j = phx_order_ends(a->s, o);
 	n->cut_by[0] = '\0';
-	if (o->jobs == PHX_JOBS_UNSAID || !phx_power_ends(a->ev->text))
+	if (o->jobs == PHX_JOBS_UNSAID || !phx_power_ends(o->op))
 		return;
 	PHX_STR_SET(n->cut_by, a->ev->by[0] ? a->ev->by : "phxd");
 	if (j)
 		phx_note_re(a, n, j->re, NULL,
 			    "job %s is killed%s (kill %u): %s is switched (%s), by order of %s",
 			    phx_job_title(j).text, j->no_requeue ? "" : " and queued again",
-			    j->kills + 1, n->name, a->ev->text, n->cut_by);
+			    j->kills + 1, n->name, phx_enum_name(&phx_power_op_names, (int)o->op),
+			    n->cut_by);
+}
+
+/* -EINVAL, with the operations that there are, if it is none that people may order. */
+static int check_power_op(struct phx_apply *a, enum phx_power_op op)
+{
+	const char *name = op ? phx_enum_name(&phx_power_op_names, (int)op) : a->ev->text;
+	return phx_power_op_parse(name, PHX_POWER_STATUS, &op, a->err);
 }
 
 int phx_apply_power(struct phx_apply *a, const struct phx_event_order *p)
 {
 	struct phx_node_order o;
 	struct phx_node *n;
-	int op, r = phx_need_order(a, p, &n, &o);
-	r = r ? r : phx_enum_parse(&phx_power_order_names, a->ev->text, &op, a->err);
+	int r = phx_need_order(a, p, &n, &o);
+	r = r ? r : check_power_op(a, o.op);
 	if (r < 0)
 		return r;
 	if (!phx_node_has_bmc(n))
 		return phx_err_set(a->err, -EHOSTUNREACH, "%s has no BMC", n->name);
-	if (phx_power_ends(a->ev->text) && phx_node_step(n) && !p->force)
+	if (phx_power_ends(o.op) && phx_node_step(n) && !p->force)
 		return phx_err_set(a->err, -EBUSY, "%s is in the middle of %s: use force", n->name,
 				   phx_request_name(&n->plan));
 	r = phx_order_jobs_allow(a, &o);
 	if (r < 0)
 		return r;
-	if (op != PHX_POWER_STATUS)
+	if (o.op != PHX_POWER_STATUS)
 		n->off_wanted = false; /* an order by hand replaces the core's wish */
-	if (op != PHX_POWER_STATUS && op != PHX_POWER_OFF)
+	if (o.op != PHX_POWER_STATUS && o.op != PHX_POWER_OFF)
 		phx_start_await(a, n);
-	phx_act_power(a, n, (enum phx_power_op)op);
-	if (op != PHX_POWER_STATUS)
+	phx_act_power(a, n, o.op);
+	if (o.op != PHX_POWER_STATUS)
 		cut(a, n, &o);
 	a->out->changed = true;
 	return 0;

@@ -29,13 +29,13 @@ static int op_power(const struct phx_hands_config *c, const struct phx_apart_que
 {
 	enum phx_power_state state = PHX_POWER_UNKNOWN;
 	struct phx_bmc bmc;
-	int op;
+	enum phx_power_op op;
 	(void)c;
-	int r = phx_enum_parse(&phx_power_op_names, q->name, &op, err);
+	int r = phx_power_op_parse(q->name, PHX_POWER_OP_COUNT_ - 1, &op, err);
 	r = r ? r : read_bmc(q, &bmc, err);
 	if (r == 0 && q->number > UINT32_MAX)
 		r = phx_err_set(err, -EINVAL, "a time of so many milliseconds is no limit");
-	r = r ? r : phx_power_do(&bmc, (enum phx_power_op)op, (uint32_t)q->number, &state, err);
+	r = r ? r : phx_power_do(&bmc, op, (uint32_t)q->number, &state, err);
 	ret->number = state;
 	return r;
 }

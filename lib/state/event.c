@@ -74,7 +74,25 @@ static const char *const action_names[] = {"order",  "power",  "key_make", "key_
 const struct phx_enum phx_action_kind_names = {"action", action_names,
 					       PHX_ARRAY_SIZE(action_names)};
 
-PHX_RECORD_TABLE(phx_action, PHX_ACTION_FIELDS);
+PHX_RECORD_TABLE(phx_action_power, PHX_ACTION_POWER_FIELDS);
+PHX_RECORD_TABLE(phx_action_words, PHX_ACTION_WORDS_FIELDS);
+
+static const struct phx_record *const action_parts[] = {
+	[PHX_ACT_ORDER] = &phx_action_words_record,
+	[PHX_ACT_POWER] = &phx_action_power_record,
+	[PHX_ACT_KEY_MAKE] = &phx_action_words_record,
+	[PHX_ACT_KEY_DESTROY] = &phx_action_words_record,
+	[PHX_ACT_ERASED] = &phx_action_words_record,
+	[PHX_ACT_ATTEST] = &phx_action_words_record,
+	[PHX_ACT_DHCP] = &phx_action_words_record,
+	[PHX_ACT_NOTE] = &phx_action_words_record,
+};
+static const struct phx_cases action_cases = {offsetof(struct phx_action, kind), action_parts,
+					      PHX_ARRAY_SIZE(action_parts)};
+static const struct phx_field phx_action_fields[] = {
+	PHX_ACTION_FIELDS(PHX_ROW_, phx_action) PHX_ROW_CASE(phx_action, op, action_cases)};
+const struct phx_record phx_action_record = {sizeof(struct phx_action), phx_action_fields,
+					     PHX_ARRAY_SIZE(phx_action_fields)};
 
 void phx_outcome_fini(struct phx_outcome *o)
 {

@@ -202,7 +202,8 @@ PHX_RECORD_STRUCT(phx_trigger_file, PHX_TRIGGER_FILE_FIELDS);
 	F(S, jobs, ENUM(phx_jobs_say))   /* may the order end jobs? */ \
 	F(S, may_end, LIST(phx_job_ref)) /* NAMED; by id, ascending */ \
 	F(S, has_grace, BOOL)            /* a job may go on for grace_ms, and is then killed */ \
-	F(S, grace_ms, U32)
+	F(S, grace_ms, U32) \
+	F(S, op, ENUM(phx_power_op)) /* power; none in older journals, whose `text` names it */
 
 /* the result of a step of a plan, of a power operation or of the destruction of a key */
 #define PHX_EVENT_FIELDS_answer(F, S) \
@@ -397,7 +398,7 @@ enum phx_payload phx_event_payload(enum phx_event_kind kind);
 	F(S, by, STR(PHX_NAME_MAX))   /* who asked: "uid:0", "node:n1", "phxd" */ \
 	F(S, node, STR(PHX_NAME_MAX)) /* the node that the event is about, or "" */ \
 	F(S, re, STR(PHX_NAME_MAX))   /* the RE, or ""; for a job: the RE in whose queue it is */ \
-	/* reason, error or observation, in words; power: the operation asked for */ \
+	/* reason, error or observation, in words */ \
 	F(S, text, STR(256)) \
 	/* The number that the head drew at its start, above the one before; 0 in older journals. \
 	 * Step ids and epochs go on above it, so that none is used again after a journal was \
@@ -435,7 +436,7 @@ void phx_event_fini(struct phx_event *ev);
 
 enum phx_action_kind {
 	PHX_ACT_ORDER,    /* the node has new orders: wake its long poll */
-	PHX_ACT_POWER,    /* text: enum phx_power_op */
+	PHX_ACT_POWER,    /* op */
 	PHX_ACT_KEY_MAKE, /* key_id */
 	/* key_id; with step_id 0 the answer is a key_result with the key id as name */
 	PHX_ACT_KEY_DESTROY,
@@ -467,11 +468,29 @@ extern const struct phx_enum phx_action_kind_names;
 	F(S, first_id, U64)                     /* attest: step of the first erase */ \
 	F(S, reset, STR(16))                    /* attest: pki/attestation.h */ \
 	F(S, reset_ms, I64) \
-	F(S, ordered_by, STR(PHX_IDENTITY_MAX)) /* attest: who ordered the plan */ \
+	F(S, ordered_by, STR(PHX_IDENTITY_MAX)) /* attest: who ordered the plan */
+/* of a power operation */
+#define PHX_ACTION_POWER_FIELDS(F, S) F(S, op, ENUM(phx_power_op), AS(text))
+/* of all others */
+#define PHX_ACTION_WORDS_FIELDS(F, S) \
 	F(S, text, STR(256)) \
 	F(S, re, STR(PHX_NAME_MAX)) \
 	F(S, other_re, STR(PHX_NAME_MAX)) /* a note belongs to the history of this RE and of `re` */
-PHX_RECORD_STRUCT(phx_action, PHX_ACTION_FIELDS);
+PHX_RECORD_STRUCT(phx_action_power, PHX_ACTION_POWER_FIELDS);
+PHX_RECORD_STRUCT(phx_action_words, PHX_ACTION_WORDS_FIELDS);
+/** One action. Only the members of its kind may be touched. */
+struct phx_action {
+	PHX_MEMBERS(phx_action, PHX_ACTION_FIELDS)
+	union {
+		struct {
+			PHX_MEMBERS(phx_action_power, PHX_ACTION_POWER_FIELDS)
+		};
+		struct {
+			PHX_MEMBERS(phx_action_words, PHX_ACTION_WORDS_FIELDS)
+		};
+	};
+};
+extern const struct phx_record phx_action_record;
 
 /** The answer to an enrolment. */
 enum phx_enrol_answer { PHX_ENROL_PENDING, PHX_ENROL_CERTIFY, PHX_ENROL_REFUSED };

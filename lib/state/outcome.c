@@ -55,7 +55,7 @@ struct phx_action *phx_act_power(struct phx_apply *a, const struct phx_node *n,
 {
 	struct phx_action *act = phx_act(a, PHX_ACT_POWER, n);
 	if (act)
-		PHX_STR_SET(act->text, phx_enum_name(&phx_power_op_names, (int)op));
+		act->op = (int)op;
 	return act;
 }
 

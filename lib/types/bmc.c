@@ -9,19 +9,30 @@ const struct phx_enum phx_power_state_names = {"power state", state_names,
 
 #define POWER_OP(name, label, ...) label,
 static const char *const op_names[] = {
+	"",
 #include "types/power_op.def"
 };
 #undef POWER_OP
 const struct phx_enum phx_power_op_names = {"power operation", op_names, PHX_POWER_OP_COUNT_};
-const struct phx_enum phx_power_order_names = {"power operation", op_names, PHX_POWER_STATUS + 1};
 
-bool phx_power_ends(const char *op)
+int phx_power_op_parse(const char *name, enum phx_power_op last, enum phx_power_op *ret,
+		       struct phx_err *err)
+{
+	const struct phx_enum names = {"power operation", op_names + 1, (int)last};
+	int i;
+	int r = phx_enum_parse(&names, name, &i, err);
+	if (r == 0)
+		*ret = (enum phx_power_op)(i + 1);
+	return r;
+}
+
+bool phx_power_ends(enum phx_power_op op)
 {
 	static const bool ends[] = {
+		false,
 #define POWER_OP(name, label, ends_) ends_,
 #include "types/power_op.def"
 #undef POWER_OP
 	};
-	int i;
-	return phx_enum_parse(&phx_power_op_names, op, &i, NULL) == 0 && ends[i];
+	return ends[op];
 }

@@ -30,14 +30,18 @@ enum phx_power_state { PHX_POWER_UNKNOWN, PHX_POWER_IS_ON, PHX_POWER_IS_OFF };
 extern const struct phx_enum phx_power_state_names;
 
 enum phx_power_op {
+	PHX_POWER_NONE, /* "" */
 #define POWER_OP(name, ...) PHX_POWER_##name,
 #include "types/power_op.def"
 #undef POWER_OP
 	PHX_POWER_OP_COUNT_
 };
-/** All operations, and those that people may order. */
-extern const struct phx_enum phx_power_op_names, phx_power_order_names;
-/** Does everything that runs on the node end by this operation? False if `op` names none. */
-bool phx_power_ends(const char *op);
+extern const struct phx_enum phx_power_op_names;
+/** The operation of that name, among those up to `last`, never PHX_POWER_NONE. -EINVAL with a text
+ * that lists them; *ret is untouched then. */
+int phx_power_op_parse(const char *name, enum phx_power_op last, enum phx_power_op *ret,
+		       struct phx_err *err);
+/** Does everything that runs on the node end by this operation? */
+bool phx_power_ends(enum phx_power_op op);
 
 #endif

@@ -70,7 +70,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 	if (cut)
 		cut[1] = '\0';
 	out = rest;
-	op %= PHX_POWER_BOOT_DISK + 1;
+	op = PHX_POWER_ON + op % PHX_POWER_BOOT_DISK;
 	ask(&bmc, op); /* without a password */
 	const char *path = fuzz_file("secret", op & 1 ? "cal#vin\n" : "calvin\n", op & 1 ? 8 : 7);
 	fuzz_never(chmod(path, n % 16 ? 0600 : 0644) < 0);

@@ -63,7 +63,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 	enum phx_power_state state = PHX_POWER_UNKNOWN;
 	struct phx_err err = {0};
 	answers = fuzz_line(text);
-	unsigned op = strtoul(text, NULL, 10) % (PHX_POWER_BOOT_DISK + 1);
+	unsigned op = PHX_POWER_ON + strtoul(text, NULL, 10) % PHX_POWER_BOOT_DISK;
 	const char *system = strchr(text, ' ');
 	if (system && strcmp(system, " -"))
 		PHX_STR_SET(bmc.system, system + 1);

@@ -3,7 +3,9 @@
  * -ENOMEM (the state is of no use then), or its actions and the state are those of a run in which
  * nothing failed: an error that is dropped makes a difference. Those tests are compiled once more,
  * each with its own name of main(), and linked with phx_core_apply() and the functions that
- * allocate wrapped; PROGRAMS lists them. */
+ * allocate wrapped; PROGRAMS lists them. The tests repeat themselves, so only some events are
+ * tried, and of one that allocates much, some allocations; with PHX_ALLOC_ALL=1 all of all, which
+ * takes hours. */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -16,24 +18,28 @@
 #include "core/core.h"
 #include "state/index.h"
 
-/* Of one kind of event: looked at, and of those with so many allocations tried. The tests repeat
- * themselves; a sanitizer, which is four times as slow, looks at each way to fail all the same. */
+/* Of one kind of event: looked at, by each program; and of those with about as many allocations
+ * tried. Of one with more than LARGE some fail. A sanitizer, which is four times as slow, looks at
+ * each way to fail all the same. */
 #ifdef __SANITIZE_ADDRESS__
-enum { TRIES = 2 };
+enum { TRIES = 2, TRIES_LARGE = 1 };
 #else
-enum { TRIES = 8 };
+enum { TRIES = 8, TRIES_LARGE = 2 };
 #endif
-enum { ALLOCS_MAX = 400, LOOKED_AT = 400, FAILED_LEAST = 3500 };
+enum { SIZES = 128, LARGE = 200, OF_LARGE = 60, LOOKED_AT = 400, FAILED_LEAST = 3500 };
 
 static struct {
 	bool on;
 	unsigned n, fail_at; /* fail_at: 0 = none */
 } memory;
 
+static bool all;
 static struct {
-	uint8_t tried[PHX_EV_COUNT_][ALLOCS_MAX];
+	uint8_t tried[PHX_EV_COUNT_][SIZES];
 	unsigned long n_failed, n_ended; /* allocations that failed; events that ended by that */
-	unsigned n_kinds[PHX_EV_COUNT_];
+	unsigned long n_tried, n_large;
+	bool kinds[PHX_EV_COUNT_];
+	unsigned looked_at[PHX_EV_COUNT_]; /* by this program */
 } did;
 
 static bool lacks(void)
@@ -115,21 +121,53 @@ static void compare(const struct run *sound, const struct run *poor, const struc
 			 sound->n_allocs, poor->r, what);
 }
 
-static void try_all(const struct phx_state *s, const struct phx_event *ev)
+static void try_one(const struct phx_state *s, const struct phx_event *ev, const struct run *sound,
+		    unsigned k)
+{
+	struct run poor;
+	run_on_copy(s, ev, k, &poor);
+	compare(sound, &poor, ev, k);
+	did.n_ended += poor.r == -ENOMEM;
+	did.n_failed++;
+	end_run(&poor);
+}
+
+/* Every `step`th of `n` allocations, the first and the last; other ones at another time. */
+static void try_some(const struct phx_state *s, const struct phx_event *ev, const struct run *sound,
+		     unsigned step, unsigned shift)
+{
+	unsigned n = sound->n_allocs;
+	try_one(s, ev, sound, 1);
+	for (unsigned k = 1 + step - shift; k < n; k += step)
+		try_one(s, ev, sound, k);
+	if (n > 1)
+		try_one(s, ev, sound, n);
+	did.n_tried++;
+}
+
+/* About how many are `n`: each below 16, and then eight sizes until twice as many. */
+static unsigned size_of(unsigned n)
+{
+	unsigned shift = 0;
+	while (n >> shift >= 16)
+		shift++;
+	unsigned size = shift * 8 + (n >> shift);
+	return size < SIZES ? size : SIZES - 1;
+}
+
+static void try_event(const struct phx_state *s, const struct phx_event *ev)
 {
 	struct run sound;
 	run_on_copy(s, ev, 0, &sound);
 	unsigned n = sound.n_allocs;
-	bool enough = n >= ALLOCS_MAX || did.tried[ev->kind][n]++ >= TRIES;
-	if (enough)
-		did.tried[ev->kind][n < ALLOCS_MAX ? n : 0]--;
-	for (unsigned k = 1; k <= n && !enough; k++) {
-		struct run poor;
-		run_on_copy(s, ev, k, &poor);
-		compare(&sound, &poor, ev, k);
-		did.n_ended += poor.r == -ENOMEM;
-		did.n_failed++;
-		end_run(&poor);
+	bool large = n > LARGE && !all;
+	unsigned tries = large ? TRIES_LARGE : TRIES;
+	uint8_t *tried = &did.tried[ev->kind][size_of(n)];
+	unsigned step = large ? n / OF_LARGE : 1;
+	if (n && (all || *tried < tries)) {
+		did.n_large += n > LARGE;
+		try_some(s, ev, &sound, step, large ? *tried * step / tries : 0);
+		*tried = all ? 0 : (uint8_t)(*tried + 1);
 	}
 	end_run(&sound);
 }
@@ -138,8 +176,10 @@ int __wrap_phx_core_apply(struct phx_state *s, const struct phx_event *ev, struc
 			  struct phx_err *err)
 {
 	bool known = ev->kind >= 0 && ev->kind < PHX_EV_COUNT_;
-	if (known && !memory.on && did.n_kinds[ev->kind]++ < LOOKED_AT)
-		try_all(s, ev);
+	if (known && !memory.on && (all || did.looked_at[ev->kind]++ < LOOKED_AT)) {
+		did.kinds[ev->kind] = true;
+		try_event(s, ev);
+	}
 	return __real_phx_core_apply(s, ev, ret, err);
 }
 
@@ -147,11 +187,13 @@ static void every_kind_was_tried(void **state)
 {
 	(void)state;
 	for (int kind = 0; kind < PHX_EV_COUNT_; kind++)
-		if (!did.n_kinds[kind])
+		if (!did.kinds[kind])
 			fail_msg("no %s was tried", phx_enum_name(&phx_event_kind_names, kind));
-	print_message("%lu allocations failed, %lu events ended by that\n", did.n_failed,
-		      did.n_ended);
+	print_message(
+		"%lu events, %lu of them large: %lu allocations failed, %lu ended the event\n",
+		did.n_tried, did.n_large, did.n_failed, did.n_ended);
 	assert_true(did.n_failed >= FAILED_LEAST);
+	assert_true(did.n_large > 0);
 }
 
 #define PROGRAM(name) int main_of_##name(void);
@@ -161,8 +203,12 @@ PROGRAMS
 int main(void)
 {
 	const struct CMUnitTest tests[] = {cmocka_unit_test(every_kind_was_tried)};
+	const char *word = getenv("PHX_ALLOC_ALL");
 	int failed = 0;
-#define PROGRAM(name) failed += main_of_##name();
+	all = word && *word;
+#define PROGRAM(name) \
+	memset(did.looked_at, 0, sizeof(did.looked_at)); \
+	failed += main_of_##name();
 	PROGRAMS
 #undef PROGRAM
 	return failed + cmocka_run_group_tests(tests, NULL, NULL);

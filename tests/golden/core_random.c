@@ -395,6 +395,7 @@ static void order(struct life *l, struct machine *m)
 	PHX_STR_SET(ev.node, m->node);
 	PHX_STR_SET(p.role, roles[roll(l, PHX_ARRAY_SIZE(roles))]);
 	PHX_STR_SET(ev.text, ops[roll(l, PHX_ARRAY_SIZE(ops))]);
+	p.op = (int)roll(l, PHX_POWER_STATUS + 2); /* none: as in an older journal */
 	PHX_STR_SET(p.pool, chance(l, 15) ? "web" : "");
 	p.has_setup = chance(l, 40);
 	p.setup.mode = (int)roll(l, 2);

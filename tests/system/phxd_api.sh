@@ -465,7 +465,9 @@ power_is_switched() {
 	req POST /v1/actions/power '{"nodes": "c1", "op": "off"}'
 	has 200 '.results[0].code == 0' && until_true 10 is c1 .power off && until_true 10 is c1 .up false || return 1
 	req POST /v1/actions/power '{"nodes": "c1", "op": "status"}'
-	has 200 '.results[0].code == 0'
+	has 200 '.results[0].code == 0' || return 1
+	req GET "/v1/events?after=$(($(seq_now) - 20))"
+	has 200 '[.events[] | select(.kind == "power").event | .op, .text] | .[-4:] == ["off", null, "status", null]'
 }
 a_node_that_is_off_is_started() {
 	req POST /v1/actions/assign '{"nodes": "c1", "role": "web"}'

@@ -37,7 +37,7 @@ static json_t *order_with(const struct ask *ask, const struct phx_role *role)
 	struct phx_order o = {.id = ask->id,
 			      .epoch = ask->epoch,
 			      .deadline_s = ask->deadline_s ? ask->deadline_s : 20};
-	PHX_STR_SET(o.kind, "step");
+	o.kind = PHX_ORDER_step;
 	o.step.id = ask->id;
 	o.step.attempt = ask->attempt ? ask->attempt : 1;
 	assert_int_equal(phx_enum_parse(&phx_step_kind_names, ask->step, &o.step.kind, NULL), 0);
@@ -455,7 +455,7 @@ static void test_jobs_without_a_role(void **state)
 {
 	struct fake_head *h = *state;
 	struct phx_order o = {.id = 5};
-	PHX_STR_SET(o.kind, "job");
+	o.kind = PHX_ORDER_job;
 	o.job.id = 5;
 	o.job.uid = o.job.gid = 65534;
 	start_registered(h);

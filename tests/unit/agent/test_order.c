@@ -42,6 +42,46 @@ static void test_order(void **state)
 	assert_int_equal(order_parse(list, &o, NULL), -EINVAL);
 }
 
+/* Heads and agents of other ages use these names. */
+static void kinds_travel_by_their_names(void **state)
+{
+	(void)state;
+	static const char *const kinds[] = {"step",     "job",    "kill",  "inspect",  "table",
+					    "prefetch", "ahead",  "tasks", "accounts", "logs",
+					    "output",   "anchor", "ca"};
+	for (size_t i = 0; i < PHX_ARRAY_SIZE(kinds); i++) {
+		struct phx_order o;
+		char want[40];
+		PHX_AUTO_JSON json_t *j = json_pack("{s:s,s:i}", "kind", kinds[i], "id", 4);
+		assert_int_equal(order_parse(j, &o, NULL), 0);
+		PHX_AUTO_FREE char *text = phx_json_record_text_sparse(&phx_order_record, &o);
+		snprintf(want, sizeof(want), "{\"kind\":\"%s\",\"id\":4", kinds[i]);
+		assert_memory_equal(text, want, strlen(want));
+		PHX_AUTO_JSON json_t *list = json_array();
+		order_report(list, (enum phx_order_kind)o.kind, o.id);
+		PHX_AUTO_FREE char *told = json_dumps(list, JSON_COMPACT);
+		snprintf(want, sizeof(want), "[[\"%s\",4]]", kinds[i]);
+		assert_string_equal(told, want);
+		phx_record_fini(&phx_order_record, &o);
+	}
+	assert_int_equal(PHX_ARRAY_SIZE(kinds), PHX_ORDER_KIND_COUNT_ - 1);
+}
+
+/* What it brings is not looked at. */
+static void an_order_of_unknown_kind_is_not_taken(void **state)
+{
+	(void)state;
+	struct phx_order o;
+	struct phx_err err = {0};
+	PHX_AUTO_JSON json_t *j = parse("{\"kind\": \"dance\", \"id\": 4, \"tune\": 7}");
+	assert_int_equal(order_parse(j, &o, &err), -EOPNOTSUPP);
+	assert_string_equal(err.text, "order dance 4: order of unknown kind \"dance\"");
+	phx_err_clear(&err);
+	PHX_AUTO_JSON json_t *none = parse("{\"id\": 5}");
+	assert_int_equal(order_parse(none, &o, &err), -EOPNOTSUPP);
+	assert_string_equal(err.text, "order  5: order of unknown kind \"\"");
+}
+
 static void test_tasks(void **state)
 {
 	(void)state;
@@ -254,11 +294,18 @@ int main(void)
 {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, scratch_setup, scratch_teardown)
 	const struct CMUnitTest tests[] = {
-		TEST(test_order),      TEST(test_tasks),
-		TEST(test_image),      TEST(test_image_believed),
-		TEST(test_bad_images), TEST(test_why_there_is_no_image),
-		TEST(test_copy_tree),  TEST(test_copy_tree_that_fails),
-		TEST(test_role_state), TEST(test_identity),
+		TEST(test_order),
+		TEST(kinds_travel_by_their_names),
+		TEST(an_order_of_unknown_kind_is_not_taken),
+		TEST(test_tasks),
+		TEST(test_image),
+		TEST(test_image_believed),
+		TEST(test_bad_images),
+		TEST(test_why_there_is_no_image),
+		TEST(test_copy_tree),
+		TEST(test_copy_tree_that_fails),
+		TEST(test_role_state),
+		TEST(test_identity),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -11,7 +11,7 @@ enum { UID = 65534 };
 static json_t *step(const char *kind, uint64_t id)
 {
 	struct phx_order o = {.id = id, .epoch = 1, .deadline_s = 60};
-	PHX_STR_SET(o.kind, "step");
+	o.kind = PHX_ORDER_step;
 	o.step.id = id;
 	o.step.attempt = 1;
 	assert_int_equal(phx_enum_parse(&phx_step_kind_names, kind, &o.step.kind, NULL), 0);

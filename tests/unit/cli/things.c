@@ -553,11 +553,18 @@ static void events_tell_what_was_ordered(void **state)
 		    "[{'node':'n1','text':'n1 waits for job 3'}],'event':{'role':'web'}},"
 		    "{'seq':3,'time_ms':1000,'kind':'power_result','text':'power operation "
 		    "ended','node':'n1','by':'phxd',"
-		    "'event':{'power':'off','text':'off: done'}}],'last':3}");
+		    "'event':{'power':'off','text':'off: done'}},"
+		    "{'seq':4,'time_ms':1000,'kind':'power','text':'power operation ordered by "
+		    "hand','node':'n1','by':'uid:0','event':{'op':'off'}},"
+		    "{'seq':5,'time_ms':1000,'kind':'power','text':'power operation ordered by "
+		    "hand','node':'n2','by':'uid:0','event':{'text':'off'}}],'last':5}");
 	PHX_SAID s = phx(f, "events");
 	assert_has(s.out, "n1: is installed anew: assign ordered by uid:0, role web\n");
 	assert_has(s.out, "n1: waits for job 3, role web (by uid:0)\n");
 	assert_has(s.out, "n1: power operation ended: off: done, observed off\n");
+	assert_has(s.out, "n1: power operation ordered by hand: off (by uid:0)\n");
+	/* an older journal */
+	assert_has(s.out, "n2: power operation ordered by hand: off (by uid:0)\n");
 }
 
 /* What came of it for other nodes stands under their names, and under what caused it. */

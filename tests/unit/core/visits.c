@@ -166,8 +166,10 @@ static void make(struct world *w, int which, const char *node, struct phx_event 
 		world_facts(&ev->inventory.facts, world_index(node));
 	if (which == LABEL)
 		set_label(ev);
-	if (which == POWER || which == QUARANTINE)
-		PHX_STR_SET(ev->text, which == POWER ? "status" : "it smells");
+	if (which == QUARANTINE)
+		PHX_STR_SET(ev->text, "it smells");
+	if (which == POWER)
+		ev->order.op = PHX_POWER_STATUS;
 	if (which == ASSIGN)
 		PHX_STR_SET(ev->order.role, "compute");
 	if (which == STEP || which == STEP_2)

@@ -437,7 +437,7 @@ static inline void world_orders(struct world *w, const char *node, struct phx_li
 	assert_int_equal(phx_core_orders(&w->s, node, ret), 0);
 	while (ret->n) {
 		struct phx_order *last = PHX_LIST_AT(ret, struct phx_order, ret->n - 1);
-		if (strcmp(last->kind, "prefetch") != 0 && strcmp(last->kind, "ahead") != 0)
+		if (last->kind != PHX_ORDER_prefetch && last->kind != PHX_ORDER_ahead)
 			return;
 		phx_record_fini(&phx_order_record, last);
 		ret->n--;

@@ -120,7 +120,7 @@ static void told_to_run_again(struct world *w, const char *node, uint64_t id)
 	for (uint32_t i = 0; i < orders.n; i++) {
 		struct phx_order *o = PHX_LIST_AT(&orders, struct phx_order, i);
 		told = told ||
-			(!strcmp(o->kind, "kill") && o->job.id == id && o->job.killing &&
+			(o->kind == PHX_ORDER_kill && o->job.id == id && o->job.killing &&
 			 !o->job.cancel && o->job.checkpoint_signal == 10);
 		phx_record_fini(&phx_order_record, o);
 	}

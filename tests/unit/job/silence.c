@@ -232,7 +232,7 @@ static void all_of_a_job_or_none(void **state)
 	world_orders(w, other, &orders);
 	assert_int_equal(orders.n, 1);
 	struct phx_order *o = orders.items;
-	assert_string_equal(o->kind, "kill");
+	assert_int_equal(o->kind, PHX_ORDER_kill);
 	assert_int_equal(o->run, 0);
 	assert_true(o->job.killing);
 	phx_record_fini(&phx_order_record, o);

@@ -13,11 +13,10 @@ static int order_crypto(struct world *w, const char *node)
 	return world_apply(w, &ev, NULL);
 }
 
-static int power_order(struct world *w, const char *node, const char *op)
+static int power_order(struct world *w, const char *node, enum phx_power_op op)
 {
-	struct phx_event ev = {.kind = PHX_EV_power};
+	struct phx_event ev = {.kind = PHX_EV_power, .order.op = (int)op};
 	PHX_STR_SET(ev.node, node);
-	PHX_STR_SET(ev.text, op);
 	return world_apply(w, &ev, NULL);
 }
 
@@ -55,7 +54,7 @@ static void the_window_closes_when_a_node_comes_back_with_its_key(void **state)
 {
 	struct world *w = *state;
 	world_serving(w, "n1", "web", true);
-	assert_int_equal(power_order(w, "n1", "cycle"), 0);
+	assert_int_equal(power_order(w, "n1", PHX_POWER_CYCLE), 0);
 	assert_true(world_node(w, "n1")->window);
 	comes_back(w, "n1", "d1");
 	assert_int_equal(world_hello(w, "n1", PHX_ENV_OS, false), 0);
@@ -94,7 +93,7 @@ static void a_system_in_ram_is_brought_back(void **state)
 {
 	struct world *w = *state;
 	world_serving(w, "n1", "ramweb", true);
-	assert_int_equal(power_order(w, "n1", "cycle"), 0);
+	assert_int_equal(power_order(w, "n1", PHX_POWER_CYCLE), 0);
 	silent(w, "n1");
 	assert_int_equal(world_enrol_by(w, 1, "new-key", world_node(w, "n1")->start),
 			 PHX_ENROL_CERTIFY);

@@ -470,7 +470,7 @@ static void directors_have_the_table_as_an_order(void **state)
 	world_orders(w, "n2", &orders);
 	assert_int_equal(orders.n, 1);
 	struct phx_order *o = PHX_LIST_AT(&orders, struct phx_order, 0);
-	assert_string_equal(o->kind, "table");
+	assert_int_equal(o->kind, PHX_ORDER_table);
 	assert_int_equal(o->table.services.n, 1);
 	assert_true(o->id == phx_web_table_id(&o->table));
 	phx_record_fini(&phx_order_record, o);
@@ -547,7 +547,7 @@ static unsigned offs(struct world *w, int kind, const char *node)
 	PHX_STR_SET(ev.node, node);
 	assert_int_equal(world_apply(w, &ev, &out), 0);
 	PHX_LIST_EACH(struct phx_action, act, &out.actions)
-		n += act->kind == PHX_ACT_POWER && !strcmp(act->text, "off");
+		n += act->kind == PHX_ACT_POWER && act->op == PHX_POWER_OFF;
 	phx_outcome_fini(&out);
 	return n;
 }

@@ -89,7 +89,7 @@ static void the_window_is_good_for_one_key(void **state)
 	world_serving(w, "n1", "web", true);
 	struct phx_event power = {.kind = PHX_EV_power};
 	PHX_STR_SET(power.node, "n1");
-	PHX_STR_SET(power.text, "cycle");
+	power.order.op = PHX_POWER_CYCLE;
 	assert_int_equal(world_apply(w, &power, NULL), 0);
 	uint64_t start = world_node(w, "n1")->start;
 	assert_int_equal(world_enrol_by(w, 1, "after our order", start), PHX_ENROL_CERTIFY);
@@ -222,7 +222,7 @@ static void jobs_start_whole_or_not(void **state)
 	assert_int_equal(phx_state_job(&w->s, id)->state, PHX_JOB_RUNNING);
 	world_orders(w, "n2", &orders);
 	assert_int_equal(orders.n, 1);
-	assert_string_equal(PHX_LIST_AT(&orders, struct phx_order, 0)->kind, "job");
+	assert_int_equal(PHX_LIST_AT(&orders, struct phx_order, 0)->kind, PHX_ORDER_job);
 	phx_record_fini(&phx_order_record, orders.items);
 	phx_list_fini(&orders);
 	end_part(w, id, "n1", 0);
@@ -241,7 +241,7 @@ static void a_failed_part_ends_the_others(void **state)
 	uint64_t id = submit(w, 2, 1000);
 	end_part(w, id, "n1", 3);
 	world_orders(w, "n2", &orders);
-	assert_string_equal(PHX_LIST_AT(&orders, struct phx_order, 0)->kind, "kill");
+	assert_int_equal(PHX_LIST_AT(&orders, struct phx_order, 0)->kind, PHX_ORDER_kill);
 	phx_record_fini(&phx_order_record, orders.items);
 	phx_list_fini(&orders);
 	end_part(w, id, "n2", 143);
@@ -300,7 +300,7 @@ static void facts_on_demand(void **state)
 	assert_int_equal(world_order(w, PHX_EV_inspect, "n1", NULL), 0);
 	world_orders(w, "n1", &orders);
 	assert_int_equal(orders.n, 1);
-	assert_string_equal(PHX_LIST_AT(&orders, struct phx_order, 0)->kind, "inspect");
+	assert_int_equal(PHX_LIST_AT(&orders, struct phx_order, 0)->kind, PHX_ORDER_inspect);
 	phx_list_fini(&orders);
 	struct phx_event ev = {.kind = PHX_EV_inventory};
 	PHX_STR_SET(ev.node, "n1");

@@ -26,7 +26,7 @@ static void the_window_closes_by_itself(void **state)
 	struct phx_event power = {.kind = PHX_EV_power};
 	world_serving(w, "n1", "web", true);
 	PHX_STR_SET(power.node, "n1");
-	PHX_STR_SET(power.text, "cycle");
+	power.order.op = PHX_POWER_CYCLE;
 	assert_int_equal(world_apply(w, &power, NULL), 0);
 	assert_true(world_node(w, "n1")->window);
 	silent(w, "n1");

@@ -332,7 +332,7 @@ static void power_cut_in_the_middle_of_an_image(void **state)
 	struct phx_outcome out = {0};
 	assert_int_equal(world_apply(w, &gone, &out), 0);
 	assert_int_equal(out.actions.n, 1); /* is it off? */
-	assert_string_equal(PHX_LIST_AT(&out.actions, struct phx_action, 0)->text, "status");
+	assert_int_equal(PHX_LIST_AT(&out.actions, struct phx_action, 0)->op, PHX_POWER_STATUS);
 	phx_outcome_fini(&out);
 	struct phx_event off = {.kind = PHX_EV_power_result, .answer.power = PHX_POWER_IS_OFF};
 	PHX_STR_SET(off.node, "n1");

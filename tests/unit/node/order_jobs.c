@@ -50,7 +50,7 @@ static struct phx_event order_of(int kind, int jobs)
 	if (kind == PHX_EV_assign)
 		PHX_STR_SET(ev.order.role, "web");
 	if (kind == PHX_EV_power)
-		PHX_STR_SET(ev.text, "off");
+		ev.order.op = PHX_POWER_OFF;
 	return ev;
 }
 
@@ -87,7 +87,7 @@ static bool told_to_kill(struct world *w, const char *node)
 	world_orders(w, node, &orders);
 	for (uint32_t i = 0; i < orders.n; i++) {
 		struct phx_order *o = PHX_LIST_AT(&orders, struct phx_order, i);
-		kill = kill || !strcmp(o->kind, "kill");
+		kill = kill || o->kind == PHX_ORDER_kill;
 		phx_record_fini(&phx_order_record, o);
 	}
 	phx_list_fini(&orders);
@@ -115,7 +115,7 @@ static void no_order_ends_a_job_unasked(void **state)
 	}
 	/* what ends nothing is not refused */
 	struct phx_event on = order_of(PHX_EV_power, PHX_JOBS_SPARE);
-	PHX_STR_SET(on.text, "on");
+	on.order.op = PHX_POWER_ON;
 	assert_int_equal(world_apply(w, &on, NULL), 0);
 	struct phx_event same = order_of(PHX_EV_assign, PHX_JOBS_SPARE);
 	PHX_STR_SET(same.order.role, "compute");
@@ -231,6 +231,42 @@ static void a_drain_is_hurried_afterwards(void **state)
 	job_ends(w, id, "n1", 143);
 	assert_int_equal(job(w, id)->state, PHX_JOB_QUEUED);
 	assert_string_equal(job(w, id)->killed_why, "n1: drain");
+}
+
+/* The operation that comes of it; -EINVAL with the text that lists what people may order. */
+static int power_of(struct world *w, enum phx_power_op op, const char *text)
+{
+	struct phx_event ev = {.kind = PHX_EV_power, .order.op = (int)op};
+	struct phx_outcome out = {0};
+	PHX_STR_SET(ev.node, "n1");
+	PHX_STR_SET(ev.text, text);
+	int r = world_apply(w, &ev, &out);
+	int done = r == 0 ? PHX_LIST_AT(&out.actions, struct phx_action, 0)->op : r;
+	phx_outcome_fini(&out);
+	return done;
+}
+
+static void an_operation_is_one_that_people_may_order(void **state)
+{
+	struct world *w = *state;
+	two_serve(w);
+	for (enum phx_power_op op = PHX_POWER_ON; op <= PHX_POWER_STATUS; op++) {
+		assert_int_equal(power_of(w, op, ""), op);
+		/* an event of an older journal */
+		const char *name = phx_enum_name(&phx_power_op_names, (int)op);
+		assert_int_equal(power_of(w, PHX_POWER_NONE, name), op);
+	}
+	static const char *const wrong[] = {"", "explode", "boot"};
+	for (size_t i = 0; i < PHX_ARRAY_SIZE(wrong); i++) {
+		char want[120];
+		snprintf(want, sizeof(want),
+			 "'%s' is no power operation; there are: on, off, cycle, reset, status",
+			 wrong[i]);
+		assert_int_equal(power_of(w, PHX_POWER_NONE, wrong[i]), -EINVAL);
+		assert_string_equal(w->err.text, want);
+	}
+	assert_int_equal(power_of(w, PHX_POWER_BOOT, ""), -EINVAL);
+	assert_memory_equal(w->err.text, "'boot' is no power operation", 28);
 }
 
 static void power_off_says_who_it_was(void **state)
@@ -433,6 +469,7 @@ int main(void)
 		WORLD_TEST(a_silent_nodes_job_ends_with_the_order),
 		WORLD_TEST(quarantine_and_removal_queue_it_again),
 		WORLD_TEST(an_old_order_does_what_it_did),
+		WORLD_TEST(an_operation_is_one_that_people_may_order),
 		WORLD_TEST(the_plan_counts_the_waiting),
 		WORLD_TEST(in_an_re_it_is_the_same),
 		WORLD_TEST(an_re_is_not_deactivated_over_its_jobs),

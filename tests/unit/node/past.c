@@ -20,7 +20,7 @@ static void cycle(struct world *w, const char *node)
 {
 	struct phx_event ev = {.kind = PHX_EV_power};
 	PHX_STR_SET(ev.node, node);
-	PHX_STR_SET(ev.text, "cycle");
+	ev.order.op = PHX_POWER_CYCLE;
 	assert_int_equal(world_apply(w, &ev, NULL), 0);
 }
 

@@ -137,7 +137,7 @@ static unsigned offs_pending(const struct world *w)
 	unsigned n = 0;
 	phx_core_pending(&w->s, &actions);
 	PHX_LIST_EACH(struct phx_action, act, &actions)
-		n += act->kind == PHX_ACT_POWER && !strcmp(act->text, "off");
+		n += act->kind == PHX_ACT_POWER && act->op == PHX_POWER_OFF;
 	phx_list_fini(&actions);
 	return n;
 }
@@ -164,7 +164,7 @@ static void off_until_it_is_seen_off(void **state)
 	w->now = phx_core_next_deadline(&w->s);
 	assert_int_equal(world_apply(w, &tick, &out), 0);
 	assert_int_equal(out.actions.n, 1);
-	assert_string_equal(PHX_LIST_AT(&out.actions, struct phx_action, 0)->text, "off");
+	assert_int_equal(PHX_LIST_AT(&out.actions, struct phx_action, 0)->op, PHX_POWER_OFF);
 	phx_outcome_fini(&out);
 	result.answer.result = 0;
 	result.answer.power = PHX_POWER_IS_OFF;

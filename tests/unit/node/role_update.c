@@ -43,7 +43,7 @@ static const char *ordered_version(struct world *w)
 	version[0] = '\0';
 	world_orders(w, "n1", &orders);
 	PHX_LIST_EACH(struct phx_order, o, &orders) {
-		if (!strcmp(o->kind, "step") && o->role.packages.n)
+		if (o->kind == PHX_ORDER_step && o->role.packages.n)
 			PHX_STR_SET(
 				version,
 				PHX_LIST_AT(&o->role.packages, struct phx_package_ref, 0)->version);

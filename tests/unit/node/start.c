@@ -22,11 +22,10 @@ static int event_of(struct world *w, int kind, const char *node)
 	return world_apply(w, &ev, NULL);
 }
 
-static int power(struct world *w, const char *node, const char *op)
+static int power(struct world *w, const char *node, enum phx_power_op op)
 {
-	struct phx_event ev = {.kind = PHX_EV_power};
+	struct phx_event ev = {.kind = PHX_EV_power, .order.op = (int)op};
 	PHX_STR_SET(ev.node, node);
-	PHX_STR_SET(ev.text, op);
 	return world_apply(w, &ev, NULL);
 }
 
@@ -212,12 +211,12 @@ static void a_start_by_hand_is_awaited(void **state)
 {
 	struct world *w = *state;
 	struct phx_node *n = serving(w, "ramweb", true);
-	assert_int_equal(power(w, "n1", "cycle"), 0);
+	assert_int_equal(power(w, "n1", PHX_POWER_CYCLE), 0);
 	assert_int_equal(given(w, ITS_ADDRESS), 0); /* it is heard still */
 	event_of(w, PHX_EV_missing, "n1");
 	uint64_t start = given(w, ITS_ADDRESS);
 	assert_true(start);
-	assert_int_equal(power(w, "n1", "cycle"), 0); /* once more: the same */
+	assert_int_equal(power(w, "n1", PHX_POWER_CYCLE), 0); /* once more: the same */
 	assert_int_equal(given(w, ITS_ADDRESS), start);
 	assert_int_equal(asked(w, (struct asking){.key = "x"}), PHX_ENROL_REFUSED);
 	assert_int_equal(asked(w, (struct asking){.key = "k2", .start = start}), PHX_ENROL_CERTIFY);
@@ -228,7 +227,7 @@ static void it_is_not_awaited_for_ever(void **state)
 {
 	struct world *w = *state;
 	struct phx_node *n = serving(w, "ramweb", true);
-	power(w, "n1", "cycle");
+	power(w, "n1", PHX_POWER_CYCLE);
 	event_of(w, PHX_EV_missing, "n1");
 	uint64_t start = given(w, ITS_ADDRESS);
 	w->now = phx_core_next_deadline(&w->s);
@@ -294,7 +293,7 @@ static void without_a_reserved_address(void **state)
 	struct phx_node *n = serving(w, "ramweb", true);
 	n->ip[0] = '\0';
 	PHX_STR_SET(n->address, "10.0.0.77");
-	power(w, "n1", "cycle");
+	power(w, "n1", PHX_POWER_CYCLE);
 	event_of(w, PHX_EV_missing, "n1");
 	assert_int_equal(given(w, ITS_ADDRESS), 0);
 	assert_true(given(w, "10.0.0.77"));
@@ -306,7 +305,7 @@ static void a_window_of_before_needs_none(void **state)
 	struct world *w = *state;
 	w->s.settings.tokens = false;
 	struct phx_node *n = serving(w, "web", true);
-	power(w, "n1", "cycle");
+	power(w, "n1", PHX_POWER_CYCLE);
 	assert_int_equal(n->start, 0);
 	w->s.settings.tokens = true;
 	assert_int_equal(asked(w, (struct asking){.key = "k2"}), PHX_ENROL_CERTIFY);

@@ -160,7 +160,7 @@ static json_t *ordered(const char *re, uint64_t has)
 	PHX_AUTO(phx_list_fini) struct phx_list running = {0};
 	PHX_AUTO(phx_buf_fini) struct phx_buf b = {0};
 	struct beat_running *r = phx_list_push(&running, sizeof(*r));
-	PHX_STR_SET(r->kind, "accounts");
+	r->kind = PHX_ORDER_accounts;
 	r->id = (int64_t)has;
 	accounts_orders_put(a, re, &running, &b);
 	return b.n ? json_loads(b.data, 0, NULL) : NULL;

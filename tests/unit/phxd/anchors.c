@@ -120,12 +120,12 @@ static uint32_t kept(struct phx_anchor *ret_last)
 	return lines.n;
 }
 
-static void orders(const char *kind, int64_t id, struct phx_buf *b)
+static void orders(enum phx_order_kind kind, int64_t id, struct phx_buf *b)
 {
 	PHX_AUTO(phx_list_fini) struct phx_list running = {0};
 	struct beat_running *r = phx_list_push(&running, sizeof(*r));
 	r->id = id;
-	PHX_STR_SET(r->kind, kind);
+	r->kind = kind;
 	anchors_orders_put(a, &running, b);
 }
 
@@ -137,7 +137,7 @@ static void a_journal_without_events_needs_none(void **state)
 	(void)state;
 	assert_false(is_due(a));
 	assert_true(a->due_ms == INT64_MAX);
-	orders("anchor", 9, &b);
+	orders(PHX_ORDER_anchor, 9, &b);
 	assert_int_equal(b.n, 0);
 	ends();
 	assert_int_equal(kept(NULL), 0);
@@ -192,7 +192,7 @@ static void the_same_event_is_not_signed_twice(void **state)
 	assert_int_equal(begin(), 0);
 	assert_false(is_due(a));
 	/* and agents that lack it are given the one of before */
-	orders("anchor", 0, &b);
+	orders(PHX_ORDER_anchor, 0, &b);
 	assert_non_null(strstr(b.data, "\"id\":1"));
 	ends();
 	assert_int_equal(kept(NULL), 1);
@@ -245,7 +245,7 @@ static void an_anchor_of_another_journal_covers_nothing(void **state)
 	assert_int_equal(begin(), 0);
 	assert_int_equal(a->covered, 0);
 	assert_true(a->due_ms != INT64_MAX);
-	orders("anchor", 0, &b);
+	orders(PHX_ORDER_anchor, 0, &b);
 	assert_int_equal(b.n, 0);
 }
 
@@ -356,7 +356,7 @@ static void what_cannot_be_signed_goes_nowhere(void **state)
 	assert_non_null(strstr(fake_notice, "no key"));
 	assert_int_equal(fake_n_files, 0);
 	assert_int_equal(kept(NULL), 0);
-	orders("anchor", 0, &b);
+	orders(PHX_ORDER_anchor, 0, &b);
 	assert_int_equal(b.n, 0);
 }
 
@@ -368,10 +368,10 @@ static void an_agent_is_given_the_line_that_it_lacks(void **state)
 	(void)state;
 	commits();
 	make(a);
-	orders("anchor", 1, &b); /* it has it */
-	orders("table", 0, &b);  /* an older one knows no anchors */
+	orders(PHX_ORDER_anchor, 1, &b); /* it has it */
+	orders(PHX_ORDER_table, 0, &b);  /* an older one knows no anchors */
 	assert_int_equal(b.n, 0);
-	orders("anchor", 9, &b);
+	orders(PHX_ORDER_anchor, 9, &b);
 	PHX_AUTO_JSON json_t *j = json_loads(b.data, 0, NULL);
 	assert_string_equal(phx_json_str(j, "kind", ""), "anchor");
 	assert_int_equal(phx_json_int(j, "id", 0), 1);

@@ -73,8 +73,8 @@ static int may(struct daemon *d, struct phx_http_request *q, const char *node, s
 	return may_code ? phx_err_set(err, may_code, "%s is not his any more", node) : 0;
 }
 
-static const struct asks_kind kind = {"output", PHX_RIGHT_job_output, may};
-static const struct asks_kind other_kind = {"logs", PHX_RIGHT_job_output, may};
+static const struct asks_kind kind = {PHX_ORDER_output, PHX_RIGHT_job_output, may};
+static const struct asks_kind other_kind = {PHX_ORDER_logs, PHX_RIGHT_job_output, may};
 static struct daemon d;
 static struct asks *k;
 

@@ -193,7 +193,7 @@ static void says(const char *node, uint64_t table, const char *servers)
 {
 	struct beat beat = {.balancer = servers};
 	struct beat_running *r = phx_list_push(&beat.running, sizeof(*r));
-	*r = (struct beat_running){.kind = "table", .id = (int64_t)table};
+	*r = (struct beat_running){.kind = PHX_ORDER_table, .id = (int64_t)table};
 	PHX_AUTO_FREE char *monitor = servers
 		? phx_path("{\"balancer\":{\"services\":[{\"servers\":[]},{\"servers\":[%s]}]}}",
 			   servers)

@@ -91,16 +91,16 @@ static void an_re_ends_its_open_jobs(void **state)
 
 /* ---- logins ---- */
 
-static json_t *sessions_of(int kind, const char *text, const struct phx_plan *plan)
+static json_t *sessions_of(int kind, enum phx_power_op op, const struct phx_plan *plan)
 {
 	struct phx_event ev = order(kind, "n1");
-	PHX_STR_SET(ev.text, text);
+	ev.order.op = (int)op;
 	return view_sessions(&d, &ev, plan);
 }
 
-static void assert_sessions(int kind, const char *text, bool ends)
+static void assert_sessions(int kind, enum phx_power_op op, bool ends)
 {
-	PHX_AUTO_JSON json_t *j = sessions_of(kind, text, NULL);
+	PHX_AUTO_JSON json_t *j = sessions_of(kind, op, NULL);
 	assert_int_equal(json_array_size(j), ends);
 }
 
@@ -108,15 +108,15 @@ static void logins_end_with_the_system_they_are_on(void **state)
 {
 	(void)state;
 	fake_sessions = json_pack("[{s:s}]", "user", "alice");
-	assert_sessions(PHX_EV_assign, "", true);
-	assert_sessions(PHX_EV_release, "", true);
-	assert_sessions(PHX_EV_rebuild, "", true);
-	assert_sessions(PHX_EV_wipe, "", true);
-	assert_sessions(PHX_EV_resume, "", true);
-	assert_sessions(PHX_EV_drain, "", false);
-	assert_sessions(PHX_EV_quarantine, "", false);
-	assert_sessions(PHX_EV_power, "on", false);
-	assert_sessions(PHX_EV_power, "off", true);
+	assert_sessions(PHX_EV_assign, PHX_POWER_NONE, true);
+	assert_sessions(PHX_EV_release, PHX_POWER_NONE, true);
+	assert_sessions(PHX_EV_rebuild, PHX_POWER_NONE, true);
+	assert_sessions(PHX_EV_wipe, PHX_POWER_NONE, true);
+	assert_sessions(PHX_EV_resume, PHX_POWER_NONE, true);
+	assert_sessions(PHX_EV_drain, PHX_POWER_NONE, false);
+	assert_sessions(PHX_EV_quarantine, PHX_POWER_NONE, false);
+	assert_sessions(PHX_EV_power, PHX_POWER_ON, false);
+	assert_sessions(PHX_EV_power, PHX_POWER_OFF, true);
 	json_decref(PHX_TAKE(fake_sessions));
 }
 
@@ -135,7 +135,7 @@ static void a_hand_over_in_place_ends_no_login(void **state)
 		    {PHX_STEP_boot, true}};
 	for (size_t i = 0; i < PHX_ARRAY_SIZE(rows); i++) {
 		step->kind = rows[i].kind;
-		PHX_AUTO_JSON json_t *j = sessions_of(PHX_EV_assign, "", &plan);
+		PHX_AUTO_JSON json_t *j = sessions_of(PHX_EV_assign, PHX_POWER_NONE, &plan);
 		assert_int_equal(json_array_size(j), rows[i].leaves);
 	}
 	phx_list_fini(&plan.steps);
@@ -146,7 +146,7 @@ static void a_hand_over_in_place_ends_no_login(void **state)
 static void unknown_logins_are_not_none(void **state)
 {
 	(void)state;
-	PHX_AUTO_JSON json_t *j = sessions_of(PHX_EV_wipe, "", NULL);
+	PHX_AUTO_JSON json_t *j = sessions_of(PHX_EV_wipe, PHX_POWER_NONE, NULL);
 	assert_true(json_is_null(j));
 }
 

@@ -357,7 +357,7 @@ static void what_is_not_written_was_not_done(void **state)
 static void switched_on(const char *name)
 {
 	struct phx_event add = {.kind = PHX_EV_node_add, .by = "test"},
-			 on = {.kind = PHX_EV_power, .by = "test", .text = "on"};
+			 on = {.kind = PHX_EV_power, .by = "test", .order.op = PHX_POWER_ON};
 	struct phx_mac *m = phx_list_push(&add.node_add.macs, sizeof(*m));
 	PHX_STR_SET(add.node, name);
 	PHX_STR_SET(on.node, name);

@@ -125,6 +125,7 @@ int phx_vault_key_destroy(struct phx_vault *v, const char *key_id, struct phx_er
 }
 
 static int n_switched;
+static enum phx_power_op switched;
 
 struct phx_hands *hands_process(struct hands *h)
 {
@@ -137,8 +138,8 @@ int phx_hands_power(struct phx_hands *h, const struct phx_bmc *bmc, enum phx_pow
 {
 	(void)h;
 	(void)bmc;
-	(void)op;
 	(void)timeout_ms;
+	__atomic_store_n(&switched, op, __ATOMIC_SEQ_CST);
 	*ret_state = PHX_POWER_IS_OFF;
 	__atomic_add_fetch(&n_switched, 1, __ATOMIC_SEQ_CST);
 	(void)err;
@@ -159,7 +160,7 @@ static void what_cannot_be_queued_is_an_error(void **state)
 				       .node = "n1",
 				       .key_id = "k1",
 				       .step_id = i + 1,
-				       .text = "off"};
+				       .op = PHX_POWER_OFF};
 		no_memory = true;
 		assert_int_equal(exec_action(x, &a), -ENOMEM);
 		assert_int_equal(x->tickets.n, 0);
@@ -228,7 +229,7 @@ static void a_refused_result_is_told_later(void **state)
 {
 	struct daemon d = {.cfg = {.power_threads = 1, .power_timeout_ms = 1000}};
 	struct phx_action off = {
-		.kind = PHX_ACT_POWER, .node = "n1", .step_id = 7, .epoch = 3, .text = "off"};
+		.kind = PHX_ACT_POWER, .node = "n1", .step_id = 7, .epoch = 3, .op = PHX_POWER_OFF};
 	struct exec *x = switchable(&d);
 	(void)state;
 	refuses = true;
@@ -243,6 +244,7 @@ static void a_refused_result_is_told_later(void **state)
 	assert_int_equal(told.epoch, 3);
 	assert_int_equal(told.result, 0);
 	assert_int_equal(told.power, PHX_POWER_IS_OFF);
+	assert_int_equal(__atomic_load_n(&switched, __ATOMIC_SEQ_CST), PHX_POWER_OFF);
 	assert_int_equal(__atomic_load_n(&n_switched, __ATOMIC_SEQ_CST), 1);
 	exec_free(x);
 	phx_list_fini(&fake_state.nodes);
@@ -252,7 +254,8 @@ static void a_refused_result_is_told_later(void **state)
 static void a_new_step_forgets_what_was_not_told(void **state)
 {
 	struct daemon d = {.cfg = {.power_threads = 1, .power_timeout_ms = 1000}};
-	struct phx_action off = {.kind = PHX_ACT_POWER, .node = "n1", .step_id = 7, .text = "off"};
+	struct phx_action off = {
+		.kind = PHX_ACT_POWER, .node = "n1", .step_id = 7, .op = PHX_POWER_OFF};
 	struct exec *x = switchable(&d);
 	(void)state;
 	refuses = true;

@@ -231,12 +231,12 @@ static void a_certificate_comes_with_the_cas_of_that_moment(void **state)
 
 /* ---- what agents are told ---- */
 
-static void assert_told(const char *kind, uint64_t has, const char *want)
+static void assert_told(enum phx_order_kind kind, uint64_t has, const char *want)
 {
 	PHX_AUTO(phx_list_fini) struct phx_list running = {0};
 	PHX_AUTO(phx_buf_fini) struct phx_buf b = {0};
 	struct beat_running *r = phx_list_push(&running, sizeof(*r));
-	PHX_STR_SET(r->kind, kind);
+	r->kind = kind;
 	r->id = (int64_t)has;
 	keys_orders_put(k, &running, &b);
 	assert_string_equal(b.n ? b.data : "", want);
@@ -248,15 +248,15 @@ static void an_agent_that_trusts_other_cas_is_told_to_renew(void **state)
 	(void)state;
 	assert_int_equal(keys_open(k, &err), 0);
 	uint64_t before = number_now();
-	assert_told("ca", before, "");
-	assert_told("anchor", before + 1, ""); /* an older agent does not know the order */
+	assert_told(PHX_ORDER_ca, before, "");
+	assert_told(PHX_ORDER_anchor, before + 1, ""); /* an older agent does not know the order */
 	vault.changes = true;
 	assert_int_equal(keys_change_ca(k, PHX_VAULT_ROTATE, &err), 0);
 	snprintf(want, sizeof(want), "{\"kind\":\"ca\",\"id\":%llu}",
 		 (unsigned long long)number_now());
-	assert_told("ca", before, want);
-	assert_told("ca", 0, want);
-	assert_told("ca", number_now(), "");
+	assert_told(PHX_ORDER_ca, before, want);
+	assert_told(PHX_ORDER_ca, 0, want);
+	assert_told(PHX_ORDER_ca, number_now(), "");
 }
 
 /* ---- the change of the CA ---- */

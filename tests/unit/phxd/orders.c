@@ -28,7 +28,7 @@ void view_order_put(struct daemon *of, const struct phx_order *o, const char *re
 {
 	(void)of;
 	assert_false(fake_engine_held); /* it reads files */
-	phx_buf_addf(b, "%s(%s) ", o->kind, re ? re : "-");
+	phx_buf_addf(b, "%s(%s) ", phx_order_name((enum phx_order_kind)o->kind), re ? re : "-");
 }
 void tasks_orders_put(struct tasks *t, const char *node, const struct phx_list *of,
 		      struct phx_buf *b)
@@ -70,11 +70,10 @@ static int teardown(void **state)
 	return world_teardown(state);
 }
 
-static void runs(const char *kind, int64_t id, int64_t run)
+static void runs(enum phx_order_kind kind, int64_t id, int64_t run)
 {
 	struct beat_running *r = phx_list_push(&running, sizeof(*r));
-	*r = (struct beat_running){.id = id, .run = run};
-	PHX_STR_SET(r->kind, kind);
+	*r = (struct beat_running){kind, id, run};
 }
 
 static void assert_told(const char *node, const char *want)
@@ -104,11 +103,11 @@ static void a_step_is_told_until_the_agent_has_it(void **state)
 	const struct phx_step *step = phx_node_step(world_node(w, "n1"));
 	/* on its way it is in no RE, and has nobody's accounts */
 	assert_told("n1", "step() " OTHERS);
-	runs("", (int64_t)step->id + 1, 0); /* another one */
+	runs(PHX_ORDER_step, (int64_t)step->id + 1, 0); /* another one */
 	assert_told("n1", "step() " OTHERS);
-	runs("job", (int64_t)step->id, 0); /* a job of that number is no step */
+	runs(PHX_ORDER_job, (int64_t)step->id, 0); /* a job of that number is no step */
 	assert_told("n1", "step() " OTHERS);
-	runs("", (int64_t)step->id, 0);
+	runs(PHX_ORDER_step, (int64_t)step->id, 0);
 	assert_told("n1", OTHERS);
 }
 
@@ -146,12 +145,12 @@ static void a_run_of_a_job_is_told_until_the_agent_has_that_run(void **state)
 	assert_non_null(job);
 	assert_true(accounts && accounts < job);
 	/* the run before it, and a step of its number */
-	runs("job", (int64_t)j->id, (int64_t)j->kills + 1);
-	runs("", (int64_t)j->id, (int64_t)j->kills);
+	runs(PHX_ORDER_job, (int64_t)j->id, (int64_t)j->kills + 1);
+	runs(PHX_ORDER_step, (int64_t)j->id, (int64_t)j->kills);
 	b.n = 0;
 	orders_put(&d, n->name, n->key_fp, &running, &b);
 	assert_non_null(strstr(b.data, "job(queue)"));
-	runs("job", (int64_t)j->id, (int64_t)j->kills);
+	runs(PHX_ORDER_job, (int64_t)j->id, (int64_t)j->kills);
 	b.n = 0;
 	orders_put(&d, n->name, n->key_fp, &running, &b);
 	assert_null(strstr(b.data, "job(queue)"));
@@ -165,12 +164,12 @@ static void a_run_of_a_job_is_told_until_the_agent_has_that_run(void **state)
 /* An older agent would take an order of a kind that it does not know for a mistake. */
 static void what_is_started_ahead_is_for_agents_that_report_it(void **state)
 {
-	struct phx_order ahead = {.kind = "ahead", .id = 5};
+	struct phx_order ahead = {.kind = PHX_ORDER_ahead, .id = 5};
 	(void)state;
 	assert_false(goes_out(&running, &ahead));
-	runs("ahead", 0, 0);
+	runs(PHX_ORDER_ahead, 0, 0);
 	assert_true(goes_out(&running, &ahead));
-	runs("ahead", 5, 0);
+	runs(PHX_ORDER_ahead, 5, 0);
 	assert_false(goes_out(&running, &ahead));
 }
 

@@ -41,7 +41,7 @@ void flows_unlock(struct flows *f)
 static void takes(int64_t id)
 {
 	struct beat_running *r = phx_list_push(&running, sizeof(*r));
-	*r = (struct beat_running){.kind = "tasks", .id = id};
+	*r = (struct beat_running){.kind = PHX_ORDER_tasks, .id = id};
 }
 
 /* One node of the RE "mtc", whose worker has room for many tasks. */

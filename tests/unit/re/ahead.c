@@ -261,12 +261,12 @@ static void id_follows_the_role(void **state)
 	assert_true(before != after && before != none && after != none);
 }
 
-static struct phx_order *order_of(struct world *w, const char *node, const char *kind,
+static struct phx_order *order_of(struct world *w, const char *node, enum phx_order_kind kind,
 				  struct phx_list *orders)
 {
 	assert_int_equal(phx_core_orders(&w->s, node, orders), 0);
 	PHX_LIST_EACH(struct phx_order, o, orders)
-		if (!strcmp(o->kind, kind))
+		if ((enum phx_order_kind)o->kind == kind)
 			return o;
 	return NULL;
 }
@@ -287,7 +287,7 @@ static void step_start_has_the_same_role(void **state)
 	begin(w, NULL);
 	char node[PHX_NAME_MAX];
 	PHX_STR_SET(node, serves(w, "compute"));
-	struct phx_order *o = order_of(w, node, "ahead", &orders);
+	struct phx_order *o = order_of(w, node, PHX_ORDER_ahead, &orders);
 	assert_non_null(o);
 	assert_string_equal(o->role.web.address, "10.0.0.9");
 	assert_int_equal(phx_record_copy(&phx_role_record, &ahead, &o->role), 0);
@@ -296,9 +296,10 @@ static void step_start_has_the_same_role(void **state)
 	while (phx_node_step(world_node(w, node)) &&
 	       phx_node_step(world_node(w, node))->kind != PHX_STEP_start)
 		world_step(w, node);
-	assert_null(order_of(w, node, "ahead", &orders)); /* on its way: what it runs goes on */
+	assert_null(
+		order_of(w, node, PHX_ORDER_ahead, &orders)); /* on its way: what it runs goes on */
 	fini(&orders);
-	o = order_of(w, node, "step", &orders);
+	o = order_of(w, node, PHX_ORDER_step, &orders);
 	assert_non_null(o);
 	assert_int_equal(o->step.kind, PHX_STEP_start);
 	assert_true(phx_record_equal(&phx_role_record, &ahead, &o->role));

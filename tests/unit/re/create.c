@@ -478,7 +478,7 @@ static void check_limit(struct world *w, const char *re)
 	world_orders(w, "n1", &orders);
 	assert_int_equal(orders.n, 1);
 	struct phx_order *o = PHX_LIST_AT(&orders, struct phx_order, 0);
-	assert_string_equal(o->kind, "kill");
+	assert_int_equal(o->kind, PHX_ORDER_kill);
 	phx_record_fini(&phx_order_record, o);
 	phx_list_fini(&orders);
 	end(w, id, 143);

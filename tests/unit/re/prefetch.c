@@ -185,10 +185,10 @@ static void prefetch_is_an_order_that_stands(void **state)
 	assert_int_equal(phx_core_orders(&w->s, node, &orders), 0);
 	assert_int_equal(orders.n, 2);
 	struct phx_order *o = PHX_LIST_AT(&orders, struct phx_order, 1);
-	assert_string_equal(o->kind, "ahead"); /* of none: tests/unit/re/ahead.c */
+	assert_int_equal(o->kind, PHX_ORDER_ahead); /* of none: tests/unit/re/ahead.c */
 	phx_record_fini(&phx_order_record, o);
 	o = PHX_LIST_AT(&orders, struct phx_order, 0);
-	assert_string_equal(o->kind, "prefetch");
+	assert_int_equal(o->kind, PHX_ORDER_prefetch);
 	assert_true(o->id == id_of(w, node));
 	assert_int_equal(o->role.packages.n, 2);
 	assert_string_equal(o->role.name, "");
@@ -198,7 +198,7 @@ static void prefetch_is_an_order_that_stands(void **state)
 	assert_int_equal(world_assign_setup(w, node, "web", PHX_SETUP_NOOP, PHX_WIPE_AUTO), 0);
 	assert_int_equal(phx_core_orders(&w->s, node, &orders), 0);
 	assert_int_equal(orders.n, 1);
-	assert_string_equal(PHX_LIST_AT(&orders, struct phx_order, 0)->kind, "step");
+	assert_int_equal(PHX_LIST_AT(&orders, struct phx_order, 0)->kind, PHX_ORDER_step);
 	phx_record_fini(&phx_order_record, PHX_LIST_AT(&orders, struct phx_order, 0));
 }
 

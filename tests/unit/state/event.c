@@ -188,6 +188,25 @@ static void the_kind_may_stand_last(void **state)
 	phx_event_fini(&ev);
 }
 
+/* As in journals of before there was an enum for it: a replay compares the texts of actions. */
+static void an_action_has_its_operation_as_text(void **state)
+{
+	static const char boot[] = "{\"kind\":\"power\",\"node\":\"n1\",\"step_id\":7,\"epoch\":2,"
+				   "\"text\":\"boot\"}",
+			  note[] = "{\"kind\":\"note\",\"text\":\"boot\",\"re\":\"web\"}";
+	struct phx_action act;
+	(void)state;
+	assert_int_equal(phx_json_text_to_record(&phx_action_record, boot, &act, NULL), 0);
+	assert_int_equal(act.op, PHX_POWER_BOOT);
+	PHX_AUTO_FREE char *again = phx_json_record_text_sparse(&phx_action_record, &act);
+	assert_string_equal(again, boot);
+	assert_int_equal(phx_json_text_to_record(&phx_action_record, note, &act, NULL), 0);
+	assert_string_equal(act.text, "boot");
+	assert_string_equal(act.re, "web");
+	PHX_AUTO_FREE char *other = phx_json_record_text_sparse(&phx_action_record, &act);
+	assert_string_equal(other, note);
+}
+
 static void a_payload_belongs_to_its_kinds(void **state)
 {
 	(void)state;
@@ -205,6 +224,7 @@ int main(void)
 		cmocka_unit_test(texts_of_a_journal_come_back_as_they_are),
 		cmocka_unit_test(what_is_of_no_kind_is_refused),
 		cmocka_unit_test(the_kind_may_stand_last),
+		cmocka_unit_test(an_action_has_its_operation_as_text),
 		cmocka_unit_test(a_payload_belongs_to_its_kinds),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
