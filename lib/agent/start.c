@@ -103,7 +103,7 @@ static int start_parts(struct agent *a, struct phx_err *err)
 		.may_ask_systemd = a->cfg.whole_machine && a->cfg.job_scopes,
 		.private_places = agent_config_private(&a->cfg),
 	};
-	int r = journal_open(&a->journal, a->cfg.state_dir, err);
+	int r = step_log_open(&a->step_log, a->cfg.state_dir, err);
 	r = r ? r : services_new(&services, &a->services, err);
 	r = r ? r : web_new(a->loop, a->cfg.whole_machine, &a->web);
 	r = r ? r : health_new(a->loop, a->cfg.pkg_root, &a->health, err);

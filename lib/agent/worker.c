@@ -1,6 +1,6 @@
 /* The worker: see worker.h. Orders come from the link thread; results leave
- * through the journal and the outbox, in this order. Never loses a result: the head
- * repeats an order whose result it did not get, and the journal answers. */
+ * through the step log and the outbox, in this order. Never loses a result: the head
+ * repeats an order whose result it did not get, and the step log answers. */
 #include "agent/worker.h"
 
 #include <errno.h>
@@ -32,7 +32,7 @@ struct worker {
 
 /* ---- answers ---- */
 
-static json_t *result_message(const struct journal_entry *e)
+static json_t *result_message(const struct step_log_entry *e)
 {
 	json_t *j =
 		json_pack("{s:s,s:I,s:I,s:I,s:I,s:I,s:s}", "kind", "step", "id", (json_int_t)e->id,
@@ -48,7 +48,7 @@ static json_t *result_message(const struct journal_entry *e)
 	return j;
 }
 
-static void send_result(struct worker *w, const struct journal_entry *e)
+static void send_result(struct worker *w, const struct step_log_entry *e)
 {
 	PHX_AUTO_JSON json_t *message = result_message(e);
 	if (!message ||
@@ -57,13 +57,13 @@ static void send_result(struct worker *w, const struct journal_entry *e)
 		agent_log("step %" PRIu64 ": out of memory for its result", e->id);
 }
 
-static struct journal_entry entry_of(const struct phx_order *o, int64_t result, const char *text)
+static struct step_log_entry entry_of(const struct phx_order *o, int64_t result, const char *text)
 {
-	struct journal_entry e = {.id = o->id,
-				  .epoch = o->epoch,
-				  .attempt = o->step.attempt,
-				  .nonce = o->step.nonce,
-				  .result = result};
+	struct step_log_entry e = {.id = o->id,
+				   .epoch = o->epoch,
+				   .attempt = o->step.attempt,
+				   .nonce = o->step.nonce,
+				   .result = result};
 	PHX_STR_SET(e.kind, phx_enum_name(&phx_step_kind_names, o->step.kind));
 	snprintf(e.text, sizeof(e.text), "%s", text);
 	phx_utf8_repair(e.text); /* the text may be cut, or hold any bytes of a service's output */
@@ -72,7 +72,7 @@ static struct journal_entry entry_of(const struct phx_order *o, int64_t result, 
 
 static void answer(struct worker *w, const struct phx_order *o, int64_t result, const char *text)
 {
-	struct journal_entry e = entry_of(o, result, text);
+	struct step_log_entry e = entry_of(o, result, text);
 	send_result(w, &e);
 }
 
@@ -81,10 +81,10 @@ static void answer(struct worker *w, const struct phx_order *o, int64_t result, 
 static void finish(struct worker *w, const struct task *t, const struct step_run *s, int r,
 		   struct phx_err *err)
 {
-	struct journal_entry e = entry_of(&t->order, r,
-					  r >= 0                 ? s->said
-						  : err->text[0] ? err->text
-								 : strerror(-r));
+	struct step_log_entry e = entry_of(&t->order, r,
+					   r >= 0                 ? s->said
+						   : err->text[0] ? err->text
+								  : strerror(-r));
 	struct phx_err disk = {0};
 	e.has_wipe = s->has_wipe;
 	e.wipe = s->wipe;
@@ -92,7 +92,7 @@ static void finish(struct worker *w, const struct task *t, const struct step_run
 	e.quote = s->quote;
 	/* a result that is not on the disk may be lost, and the step be done twice: the step
 	 * fails */
-	int kept = journal_put(&w->agent->journal, &e, &disk);
+	int kept = step_log_put(&w->agent->step_log, &e, &disk);
 	e.result = decide_result(e.result, kept);
 	if (kept < 0) {
 		agent_log("step %" PRIu64 ": %s", e.id, disk.text);
@@ -168,7 +168,7 @@ static void on_idle(void *arg)
 /* What decide_order() is given to ask. */
 struct lookup {
 	struct worker *worker;
-	struct journal_entry found;
+	struct step_log_entry found;
 };
 
 static bool pending(void *arg, uint64_t id)
@@ -187,13 +187,13 @@ static bool pending(void *arg, uint64_t id)
 
 static int keep_epoch(void *arg, uint64_t epoch, struct phx_err *err)
 {
-	return journal_keep_epoch(&((struct lookup *)arg)->worker->agent->journal, epoch, err);
+	return step_log_keep_epoch(&((struct lookup *)arg)->worker->agent->step_log, epoch, err);
 }
 
 static int find(void *arg, uint64_t id, struct decide_done *ret, struct phx_err *err)
 {
 	struct lookup *l = arg;
-	int r = journal_find(&l->worker->agent->journal, id, &l->found, err);
+	int r = step_log_find(&l->worker->agent->step_log, id, &l->found, err);
 	if (r == 0)
 		*ret = (struct decide_done){l->found.epoch, l->found.attempt, l->found.result,
 					    l->found.nonce};
@@ -227,7 +227,7 @@ int worker_order(struct worker *w, struct phx_order *order, const json_t *extra)
 	const struct decide_order o = {order->id, order->epoch, order->step.attempt,
 				       order->step.nonce};
 	const struct decide_memory m = {
-		&look, w->agent->journal.epoch, worker_ids(w, NULL, 0), pending, keep_epoch, find};
+		&look, w->agent->step_log.epoch, worker_ids(w, NULL, 0), pending, keep_epoch, find};
 	int r = 0, verdict = decide_order(&m, &o, &err);
 	if (verdict == DECIDE_RUN)
 		r = push(w, order, extra);

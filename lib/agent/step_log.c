@@ -1,6 +1,6 @@
-/* The agent's record of steps: see journal.h. The link keeps epochs and finds results, the worker
+/* See step_log.h. The link keeps epochs and finds results, the worker
  * puts results. Never decides what a step does. */
-#include "agent/journal.h"
+#include "agent/step_log.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -14,7 +14,7 @@
 
 enum { ENTRY_MAX = 65536 };
 
-PHX_RECORD_TABLE(journal_entry, JOURNAL_ENTRY_FIELDS);
+PHX_RECORD_TABLE(step_log_entry, STEP_LOG_ENTRY_FIELDS);
 
 static int read_epoch(const char *state_dir, uint64_t *ret_epoch, struct phx_err *err)
 {
@@ -46,9 +46,9 @@ static int write_epoch(const char *state_dir, uint64_t epoch, struct phx_err *er
 	return phx_file_write(path, text, (size_t)n, 0600, err);
 }
 
-int journal_open(struct journal *j, const char *state_dir, struct phx_err *err)
+int step_log_open(struct step_log *l, const char *state_dir, struct phx_err *err)
 {
-	struct journal new = {0};
+	struct step_log new = {0};
 	uint64_t epoch = 0;
 	if (PHX_STR_SET(new.dir, state_dir) < 0)
 		return phx_err_set(err, -ENAMETOOLONG, "%s: too long", state_dir);
@@ -58,17 +58,17 @@ int journal_open(struct journal *j, const char *state_dir, struct phx_err *err)
 		r = read_epoch(state_dir, &epoch, err);
 	new.epoch = epoch;
 	if (r == 0)
-		*j = new;
+		*l = new;
 	return r;
 }
 
-int journal_keep_epoch(struct journal *j, uint64_t epoch, struct phx_err *err)
+int step_log_keep_epoch(struct step_log *l, uint64_t epoch, struct phx_err *err)
 {
-	if (epoch <= j->epoch)
+	if (epoch <= l->epoch)
 		return 0;
-	int r = write_epoch(j->dir, epoch, err);
+	int r = write_epoch(l->dir, epoch, err);
 	if (r == 0)
-		j->epoch = epoch;
+		l->epoch = epoch;
 	return r;
 }
 
@@ -77,12 +77,12 @@ static char *entry_path(const char *state_dir, uint64_t id)
 	return phx_path("%s/steps/%" PRIu64 ".json", state_dir, id);
 }
 
-int journal_find(const struct journal *j, uint64_t id, struct journal_entry *ret,
-		 struct phx_err *err)
+int step_log_find(const struct step_log *l, uint64_t id, struct step_log_entry *ret,
+		  struct phx_err *err)
 {
-	PHX_AUTO_FREE char *path = entry_path(j->dir, id);
+	PHX_AUTO_FREE char *path = entry_path(l->dir, id);
 	struct phx_err why = {0};
-	int r = phx_record_file_read(path, ENTRY_MAX, &journal_entry_record, ret, &why);
+	int r = phx_record_file_read(path, ENTRY_MAX, &step_log_entry_record, ret, &why);
 	if (r == 0 && ret->id != id)
 		r = phx_err_set(&why, -EINVAL, "%s: holds the result of step %" PRIu64, path,
 				ret->id);
@@ -127,32 +127,32 @@ static void count_entry(void *arg, uint64_t id)
 }
 
 /* Removes the oldest result beyond the bound: each put adds one. */
-static void prune(const struct journal *j)
+static void prune(const struct step_log *l)
 {
 	struct prune p = {0};
-	if (each_entry(j->dir, count_entry, &p) < 0 || p.n <= JOURNAL_KEEP)
+	if (each_entry(l->dir, count_entry, &p) < 0 || p.n <= STEP_LOG_KEEP)
 		return;
-	PHX_AUTO_FREE char *path = entry_path(j->dir, p.oldest);
+	PHX_AUTO_FREE char *path = entry_path(l->dir, p.oldest);
 	if (path)
 		unlink(path);
 }
 
-static int write_entry(const char *state_dir, const struct journal_entry *e, struct phx_err *err)
+static int write_entry(const char *state_dir, const struct step_log_entry *e, struct phx_err *err)
 {
 	PHX_AUTO_FREE char *path = entry_path(state_dir, e->id);
-	return phx_record_file_write(path, &journal_entry_record, e, 0600, err);
+	return phx_record_file_write(path, &step_log_entry_record, e, 0600, err);
 }
 
-int journal_put(const struct journal *j, const struct journal_entry *e, struct phx_err *err)
+int step_log_put(const struct step_log *l, const struct step_log_entry *e, struct phx_err *err)
 {
-	int r = write_entry(j->dir, e, err);
+	int r = write_entry(l->dir, e, err);
 	if (r == 0)
-		prune(j);
+		prune(l);
 	return r;
 }
 
 struct copy {
-	const struct journal *from;
+	const struct step_log *from;
 	const char *to;
 	int r;
 	struct phx_err *err;
@@ -161,24 +161,24 @@ struct copy {
 static void copy_entry(void *arg, uint64_t id)
 {
 	struct copy *c = arg;
-	struct journal_entry e;
+	struct step_log_entry e;
 	if (c->r < 0)
 		return;
-	c->r = journal_find(c->from, id, &e, c->err);
+	c->r = step_log_find(c->from, id, &e, c->err);
 	if (c->r == 0)
 		c->r = write_entry(c->to, &e, c->err);
 }
 
-int journal_copy(const struct journal *j, const char *to_state_dir, struct phx_err *err)
+int step_log_copy(const struct step_log *l, const char *to_state_dir, struct phx_err *err)
 {
-	struct journal to;
-	struct copy c = {j, to_state_dir, 0, err};
-	int r = journal_open(&to, to_state_dir, err);
+	struct step_log to;
+	struct copy c = {l, to_state_dir, 0, err};
+	int r = step_log_open(&to, to_state_dir, err);
 	if (r == 0)
-		r = each_entry(j->dir, copy_entry, &c);
+		r = each_entry(l->dir, copy_entry, &c);
 	if (r == 0)
 		r = c.r;
-	if (r == 0 && j->epoch > to.epoch)
-		r = write_epoch(to_state_dir, j->epoch, err);
+	if (r == 0 && l->epoch > to.epoch)
+		r = write_epoch(to_state_dir, l->epoch, err);
 	return r;
 }
