@@ -1,5 +1,5 @@
-/* See step_log.h. The link keeps epochs and finds results, the worker
- * puts results. Never decides what a step does. */
+/* See step_log.h. The link keeps epochs and finds results, the worker puts results. Reads and
+ * writes files; what is written in which order, and what is forgotten, is for step_book.c. */
 #include "agent/step_log.h"
 
 #include <dirent.h>
@@ -11,6 +11,7 @@
 
 #include "base/file.h"
 #include "base/record_file.h"
+#include "agent/step_book.h"
 
 enum { ENTRY_MAX = 65536 };
 
@@ -36,14 +37,74 @@ static int read_epoch(const char *state_dir, uint64_t *ret_epoch, struct phx_err
 	return 0;
 }
 
-static int write_epoch(const char *state_dir, uint64_t epoch, struct phx_err *err)
+static int write_epoch(void *state_dir, uint64_t epoch, struct phx_err *err)
 {
-	PHX_AUTO_FREE char *path = phx_path("%s/epoch", state_dir);
+	PHX_AUTO_FREE char *path = phx_path("%s/epoch", (const char *)state_dir);
 	char text[32];
 	if (!path)
 		return -ENOMEM;
 	int n = snprintf(text, sizeof(text), "%" PRIu64 "\n", epoch);
 	return phx_file_write(path, text, (size_t)n, 0600, err);
+}
+
+static char *entry_path(const char *state_dir, uint64_t id)
+{
+	return phx_path("%s/steps/%" PRIu64 ".json", state_dir, id);
+}
+
+static int write_entry(void *state_dir, uint64_t id, const void *entry, struct phx_err *err)
+{
+	PHX_AUTO_FREE char *path = entry_path(state_dir, id);
+	return phx_record_file_write(path, &step_log_entry_record, entry, 0600, err);
+}
+
+static int read_entry(void *state_dir, uint64_t id, void *ret_entry, struct phx_err *err)
+{
+	PHX_AUTO_FREE char *path = entry_path(state_dir, id);
+	struct step_log_entry *e = ret_entry;
+	struct phx_err why = {0};
+	int r = phx_record_file_read(path, ENTRY_MAX, &step_log_entry_record, e, &why);
+	if (r == 0 && e->id != id)
+		r = phx_err_set(&why, -EINVAL, "%s: holds the result of step %" PRIu64, path,
+				e->id);
+	if (r == -EINVAL)
+		r = -EBADMSG;
+	return r < 0 && r != -ENOENT ? phx_err_set(err, r, "%s", why.text) : r;
+}
+
+static int remove_entry(void *state_dir, uint64_t id)
+{
+	PHX_AUTO_FREE char *path = entry_path(state_dir, id);
+	if (!path)
+		return -ENOMEM;
+	return unlink(path) < 0 ? -errno : 0;
+}
+
+static int each_entry(void *state_dir, step_book_fn *fn, void *fn_arg)
+{
+	PHX_AUTO_FREE char *dir = phx_path("%s/steps", (const char *)state_dir);
+	DIR *d = dir ? opendir(dir) : NULL;
+	if (!d)
+		return dir ? -errno : -ENOMEM;
+	for (const struct dirent *e; (e = readdir(d));) {
+		char name[32];
+		uint64_t id;
+		size_t n = strlen(e->d_name);
+		if (n < 6 || n >= sizeof(name) || !phx_str_eq(e->d_name + n - 5, ".json"))
+			continue;
+		memcpy(name, e->d_name, n - 5);
+		name[n - 5] = '\0';
+		if (phx_u64_parse(name, 0, UINT64_MAX, &id) == 0)
+			fn(fn_arg, id);
+	}
+	closedir(d);
+	return 0;
+}
+
+static struct step_book book_of(const struct step_log *l)
+{
+	return (struct step_book){(void *)l->dir, STEP_BOOK_KEEP, write_entry, read_entry,
+				  remove_entry,   each_entry,     write_epoch};
 }
 
 int step_log_open(struct step_log *l, const char *state_dir, struct phx_err *err)
@@ -64,121 +125,32 @@ int step_log_open(struct step_log *l, const char *state_dir, struct phx_err *err
 
 int step_log_keep_epoch(struct step_log *l, uint64_t epoch, struct phx_err *err)
 {
-	if (epoch <= l->epoch)
-		return 0;
-	int r = write_epoch(l->dir, epoch, err);
-	if (r == 0)
-		l->epoch = epoch;
+	const struct step_book b = book_of(l);
+	uint64_t seen = l->epoch;
+	int r = step_book_keep_epoch(&b, &seen, epoch, err);
+	l->epoch = seen;
 	return r;
-}
-
-static char *entry_path(const char *state_dir, uint64_t id)
-{
-	return phx_path("%s/steps/%" PRIu64 ".json", state_dir, id);
 }
 
 int step_log_find(const struct step_log *l, uint64_t id, struct step_log_entry *ret,
 		  struct phx_err *err)
 {
-	PHX_AUTO_FREE char *path = entry_path(l->dir, id);
-	struct phx_err why = {0};
-	int r = phx_record_file_read(path, ENTRY_MAX, &step_log_entry_record, ret, &why);
-	if (r == 0 && ret->id != id)
-		r = phx_err_set(&why, -EINVAL, "%s: holds the result of step %" PRIu64, path,
-				ret->id);
-	if (r == -EINVAL)
-		r = -EBADMSG;
-	return r < 0 && r != -ENOENT ? phx_err_set(err, r, "%s", why.text) : r;
-}
-
-/* Calls `fn` with the id of every result file. */
-static int each_entry(const char *state_dir, void (*fn)(void *arg, uint64_t id), void *arg)
-{
-	PHX_AUTO_FREE char *dir = phx_path("%s/steps", state_dir);
-	DIR *d = dir ? opendir(dir) : NULL;
-	if (!d)
-		return dir ? -errno : -ENOMEM;
-	for (const struct dirent *e; (e = readdir(d));) {
-		char name[32];
-		uint64_t id;
-		size_t n = strlen(e->d_name);
-		if (n < 6 || n >= sizeof(name) || !phx_str_eq(e->d_name + n - 5, ".json"))
-			continue;
-		memcpy(name, e->d_name, n - 5);
-		name[n - 5] = '\0';
-		if (phx_u64_parse(name, 0, UINT64_MAX, &id) == 0)
-			fn(arg, id);
-	}
-	closedir(d);
-	return 0;
-}
-
-struct prune {
-	uint64_t oldest;
-	uint32_t n;
-};
-
-static void count_entry(void *arg, uint64_t id)
-{
-	struct prune *p = arg;
-	if (!p->n || id < p->oldest)
-		p->oldest = id;
-	p->n++;
-}
-
-/* Removes the oldest result beyond the bound: each put adds one. */
-static void prune(const struct step_log *l)
-{
-	struct prune p = {0};
-	if (each_entry(l->dir, count_entry, &p) < 0 || p.n <= STEP_LOG_KEEP)
-		return;
-	PHX_AUTO_FREE char *path = entry_path(l->dir, p.oldest);
-	if (path)
-		unlink(path);
-}
-
-static int write_entry(const char *state_dir, const struct step_log_entry *e, struct phx_err *err)
-{
-	PHX_AUTO_FREE char *path = entry_path(state_dir, e->id);
-	return phx_record_file_write(path, &step_log_entry_record, e, 0600, err);
+	return read_entry((void *)l->dir, id, ret, err);
 }
 
 int step_log_put(const struct step_log *l, const struct step_log_entry *e, struct phx_err *err)
 {
-	int r = write_entry(l->dir, e, err);
-	if (r == 0)
-		prune(l);
-	return r;
-}
-
-struct copy {
-	const struct step_log *from;
-	const char *to;
-	int r;
-	struct phx_err *err;
-};
-
-static void copy_entry(void *arg, uint64_t id)
-{
-	struct copy *c = arg;
-	struct step_log_entry e;
-	if (c->r < 0)
-		return;
-	c->r = step_log_find(c->from, id, &e, c->err);
-	if (c->r == 0)
-		c->r = write_entry(c->to, &e, c->err);
+	const struct step_book b = book_of(l);
+	return step_book_put(&b, e->id, e, err);
 }
 
 int step_log_copy(const struct step_log *l, const char *to_state_dir, struct phx_err *err)
 {
 	struct step_log to;
-	struct copy c = {l, to_state_dir, 0, err};
+	struct step_log_entry room;
 	int r = step_log_open(&to, to_state_dir, err);
-	if (r == 0)
-		r = each_entry(l->dir, copy_entry, &c);
-	if (r == 0)
-		r = c.r;
-	if (r == 0 && l->epoch > to.epoch)
-		r = write_epoch(to_state_dir, l->epoch, err);
-	return r;
+	if (r < 0)
+		return r;
+	const struct step_book from_book = book_of(l), to_book = book_of(&to);
+	return step_book_copy(&from_book, l->epoch, &to_book, to.epoch, &room, err);
 }

@@ -8,9 +8,6 @@
 #include "disk/disk.h"
 #include "pki/statement.h"
 
-/** Result files kept; older ones are removed. */
-#define STEP_LOG_KEEP 128
-
 #define STEP_LOG_ENTRY_FIELDS(F, S) \
 	F(S, id, U64) \
 	F(S, epoch, U64) \

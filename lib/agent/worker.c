@@ -78,32 +78,61 @@ static void answer(struct worker *w, const struct phx_order *o, int64_t result, 
 
 /* ---- one step ---- */
 
-static void finish(struct worker *w, const struct task *t, const struct step_run *s, int r,
-		   struct phx_err *err)
+/* How a step ended. */
+struct ending {
+	struct task task;
+	struct step_log_entry entry;
+	bool leaves;
+};
+
+static void task_fini(struct task *t)
 {
-	struct step_log_entry e = entry_of(&t->order, r,
-					   r >= 0                 ? s->said
-						   : err->text[0] ? err->text
-								  : strerror(-r));
-	struct phx_err disk = {0};
-	e.has_wipe = s->has_wipe;
-	e.wipe = s->wipe;
-	e.seal = s->seal;
-	e.quote = s->quote;
-	/* a result that is not on the disk may be lost, and the step be done twice: the step
-	 * fails */
-	int kept = step_log_put(&w->agent->step_log, &e, &disk);
-	e.result = decide_result(e.result, kept);
-	if (kept < 0) {
-		agent_log("step %" PRIu64 ": %s", e.id, disk.text);
-		snprintf(e.text, sizeof(e.text), "result cannot be kept: %.200s", disk.text);
-	}
-	agent_log("step %" PRIu64 " %s: %s", e.id, e.kind, e.result < 0 ? e.text : "done");
-	send_result(w, &e);
+	phx_record_fini(&phx_order_record, &t->order);
+	json_decref(t->extra);
 }
 
-static void run_task(struct worker *w, struct task *t)
+/* A result that is not on the disk may be lost, and the step be done twice: the step fails. */
+static void write_down(struct worker *w, struct ending *end)
 {
+	struct step_log_entry *e = &end->entry;
+	struct phx_err disk = {0};
+	int kept = step_log_put(&w->agent->step_log, e, &disk);
+	e->result = decide_result(e->result, kept);
+	if (kept < 0) {
+		agent_log("step %" PRIu64 ": %s", e->id, disk.text);
+		snprintf(e->text, sizeof(e->text), "result cannot be kept: %.200s", disk.text);
+	}
+	agent_log("step %" PRIu64 " %s: %s", e->id, e->kind, e->result < 0 ? e->text : "done");
+}
+
+static void tell(struct worker *w, struct ending *end)
+{
+	send_result(w, &end->entry);
+}
+
+static void drop(struct worker *w, struct ending *end)
+{
+	loop_hold(w->agent->loop);
+	phx_list_remove(&w->tasks, sizeof(end->task), 0);
+	loop_release(w->agent->loop);
+	task_fini(&end->task);
+}
+
+static void finish(struct worker *w, struct ending *end)
+{
+	static void (*const acts[])(struct worker *, struct ending *) = {
+		[DECIDE_END_WRITE] = write_down,
+		[DECIDE_END_TELL] = tell,
+		[DECIDE_END_DROP] = drop,
+	};
+	for (enum decide_end act = decide_end_first(end->leaves); act != DECIDE_END_OVER;
+	     act = decide_end_next(act))
+		acts[act](w, end);
+}
+
+static void run_task(struct worker *w, struct ending *end)
+{
+	const struct task *t = &end->task;
 	struct step_run s = {.agent = w->agent,
 			     .order = &t->order,
 			     .extra = t->extra,
@@ -117,37 +146,35 @@ static void run_task(struct worker *w, struct task *t)
 				   : step_run(&s, &err);
 	prefetch_resume(w->agent->prefetch);
 	w->http = s.http;
-	if (r != STEP_LEAVES)
-		finish(w, t, &s, r, &err);
-}
-
-static void task_fini(struct task *t)
-{
-	phx_record_fini(&phx_order_record, &t->order);
-	json_decref(t->extra);
+	end->leaves = r == STEP_LEAVES;
+	end->entry = entry_of(&t->order, r,
+			      r >= 0                ? s.said
+				      : err.text[0] ? err.text
+						    : strerror(-r));
+	end->entry.has_wipe = s.has_wipe;
+	end->entry.wipe = s.wipe;
+	end->entry.seal = s.seal;
+	end->entry.quote = s.quote;
 }
 
 /* Carries out the first step, in a worker. False: there is no step, and none comes before the next
  * order. */
 static bool run_first(struct worker *w)
 {
-	struct task t;
+	struct ending end = {0};
 	loop_hold(w->agent->loop);
 	w->running = w->tasks.n && !w->quit;
 	bool any = w->running;
 	if (any)
-		t = *PHX_LIST_AT(&w->tasks, struct task, 0);
+		end.task = *PHX_LIST_AT(&w->tasks, struct task, 0);
 	else
 		loop_arm(w->agent->loop, w->idle, phx_clock_ms() + IDLE_CLOSE_MS);
 	loop_news(w->agent->loop);
 	loop_release(w->agent->loop);
 	if (!any)
 		return false;
-	run_task(w, &t);
-	loop_hold(w->agent->loop);
-	phx_list_remove(&w->tasks, sizeof(t), 0);
-	loop_release(w->agent->loop);
-	task_fini(&t);
+	run_task(w, &end);
+	finish(w, &end);
 	return true;
 }
 

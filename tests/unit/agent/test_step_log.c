@@ -1,6 +1,7 @@
 /* The agent's memory: done twice is done once, the past is refused. */
 #include "unit/agent/scratch.h"
 
+#include "agent/step_book.h"
 #include "agent/step_log.h"
 
 static struct step_log_entry entry(uint64_t id, uint32_t attempt, int64_t result)
@@ -100,13 +101,13 @@ static void test_old_results_go(void **state)
 	struct step_log l;
 	struct step_log_entry found;
 	open_log(state, &l);
-	for (uint64_t id = 1; id <= STEP_LOG_KEEP + 5; id++) {
+	for (uint64_t id = 1; id <= STEP_BOOK_KEEP + 5; id++) {
 		struct step_log_entry e = entry(id, 1, 0);
 		assert_int_equal(step_log_put(&l, &e, NULL), 0);
 	}
 	assert_int_equal(step_log_find(&l, 5, &found, NULL), -ENOENT);
 	assert_int_equal(step_log_find(&l, 6, &found, NULL), 0);
-	assert_int_equal(step_log_find(&l, STEP_LOG_KEEP + 5, &found, NULL), 0);
+	assert_int_equal(step_log_find(&l, STEP_BOOK_KEEP + 5, &found, NULL), 0);
 }
 
 static void test_copy_to_another_system(void **state)
@@ -121,6 +122,14 @@ static void test_copy_to_another_system(void **state)
 	assert_int_equal(step_log_open(&to, dir, NULL), 0);
 	assert_int_equal(to.epoch, 17);
 	assert_int_equal(step_log_find(&to, 3, &found, NULL), 0);
+	/* the bound holds after copies too, also of what an agent of before left there */
+	for (uint64_t id = 1000; id < 1000 + STEP_BOOK_KEEP; id++) {
+		struct step_log_entry more = entry(id, 1, 0);
+		assert_int_equal(step_log_put(&l, &more, NULL), 0);
+	}
+	assert_int_equal(step_log_copy(&l, dir, NULL), 0);
+	assert_int_equal(step_log_find(&to, 3, &found, NULL), -ENOENT);
+	assert_int_equal(step_log_find(&to, 1000, &found, NULL), 0);
 	/* an older memory never lowers the epoch */
 	struct step_log old = {.epoch = 2};
 	PHX_STR_SET(old.dir, l.dir);
