@@ -366,6 +366,8 @@ void phx_fault_message(struct fault_sim *f, uint64_t slot)
 				  phx_fault_between(f, 500, 4 * SECOND) + (cut > 0 ? cut : 0));
 		return;
 	}
+	if (!msg.stray && !msg.job)
+		phx_fault_check_told(f, m, &msg.done);
 	int r = deliver(f, &msg);
 	bool answer_lost = !f->calm && phx_fault_chance(f, 15);
 	if (!msg.stray && (decide_again(r) || answer_lost)) {

@@ -15,6 +15,7 @@
 #define PHX_FAULT_WORLD_H
 
 #include "agent/decide.h"
+#include "agent/step_book.h"
 #include "agent/task_book.h"
 #include "base/heap.h"
 #include "base/rng.h"
@@ -28,7 +29,7 @@ enum {
 	HOUR = 60 * MINUTE,
 	FAULT_DISKS = 3,
 	FAULT_RESIDUES = 10,
-	FAULT_DONE = 16, /* results an agent remembers */
+	FAULT_DONE = 16, /* finished steps that an agent keeps: few, so that some are forgotten */
 	FAULT_RUNS = 64, /* of jobs that it remembers */
 	FAULT_PARTS = 4, /* of jobs on one machine */
 	FAULT_POWER = 8, /* operations that wait for one BMC */
@@ -135,8 +136,8 @@ struct fault_run {
 
 /** What an agent has written down. */
 struct fault_memory {
-	uint64_t epoch; /* the highest that was seen */
-	struct fault_done done[FAULT_DONE];
+	uint64_t epoch;                         /* the highest that was seen */
+	struct fault_done done[2 * FAULT_DONE]; /* its step log; more than kept during a copy */
 	uint32_t n_done;
 	struct fault_run runs[FAULT_RUNS]; /* of each job the newest */
 	uint32_t n_runs;
@@ -271,7 +272,7 @@ struct fault_seen {
 	uint32_t n_steps;
 	char uuid[40]; /* last reported and taken */
 	char key[72];  /* that it is known by */
-	/* the last key that an owner may have copied; at the first pool of each */
+	/* the last key that its owner may have copied, of each pool */
 	uint32_t copied[FAULT_POOLS];
 	bool unread, awaited;
 	bool told;                 /* an event said that it is erased or installed anew, and why */
@@ -323,9 +324,13 @@ struct fault_machine {
 	bool serves;                               /* services of the role run */
 	int8_t serves_pool;                        /* for whom */
 	struct fault_memory memory;                /* of an agent whose files are in memory */
+	uint64_t epoch;                            /* the highest that the agent has seen */
 	struct fault_task tasks[DECIDE_STEPS_MAX]; /* the first is done, or begins next */
 	uint32_t n_tasks;
-	bool busy, hung;       /* in the first of them */
+	bool busy, hung; /* in the first of them */
+	bool ending;     /* which has ended so, and this is to be done next */
+	struct fault_done end;
+	enum decide_end act;
 	uint32_t asked;        /* for a disk key, in this step */
 	int64_t hang_next;     /* the next step begun before this time hangs */
 	int64_t refuses_until; /* until then it does not take its role off */
