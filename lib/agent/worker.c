@@ -52,7 +52,7 @@ static void send_result(struct worker *w, const struct step_log_entry *e)
 {
 	PHX_AUTO_JSON json_t *message = result_message(e);
 	if (!message ||
-	    outbox_put(w->agent->outbox, (struct outbox_subject){.id = e->id}, message, NULL, NULL,
+	    outbox_put(w->agent->outbox, (struct result_subject){.id = e->id}, message, NULL, NULL,
 		       NULL, NULL) < 0)
 		agent_log("step %" PRIu64 ": out of memory for its result", e->id);
 }
@@ -201,12 +201,8 @@ struct lookup {
 static bool pending(void *arg, uint64_t id)
 {
 	struct worker *w = ((struct lookup *)arg)->worker;
-	struct outbox_subject waiting[DECIDE_STEPS_MAX];
 	LOOP_HELD(w->agent->loop);
-	uint32_t n = outbox_list(w->agent->outbox, false, waiting, DECIDE_STEPS_MAX);
-	bool found = false;
-	for (uint32_t i = 0; i < n && i < DECIDE_STEPS_MAX; i++)
-		found = found || waiting[i].id == id;
+	bool found = outbox_has_step(w->agent->outbox, id);
 	PHX_LIST_EACH(struct task, t, &w->tasks)
 		found = found || t->order.id == id;
 	return found;
