@@ -10,6 +10,7 @@ static void lose_agent(struct fault_machine *m)
 {
 	m->busy = m->hung = m->ending = false;
 	m->epoch = 0;
+	phx_fault_lose_results(m);
 	m->n_tasks = 0;
 	m->seen.ordered = 0;
 	m->seen.n_done = 0;

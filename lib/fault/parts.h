@@ -80,15 +80,20 @@ void phx_fault_tells(struct fault_sim *f, struct fault_machine *m);
 void phx_fault_cut(struct fault_sim *f, struct fault_machine *m, int64_t for_ms);
 void phx_fault_send_result(struct fault_sim *f, struct fault_machine *m,
 			   const struct fault_done *d);
-/** Is the result of step `id` on its way to the head? */
-bool phx_fault_tells_result(const struct fault_sim *f, const struct fault_machine *m, uint64_t id);
 void phx_fault_send_job(struct fault_sim *f, struct fault_machine *m, uint64_t job, int64_t status);
-/** A message arrives so much later. */
-void phx_fault_send_in(struct fault_sim *f, const struct fault_message *msg, uint64_t slot,
-		       int64_t in_ms);
-/** Copies of what was answered, or of what will be said again: the network gives them out when it
- * likes. */
-void phx_fault_copy_by_chance(struct fault_sim *f, const struct fault_message *msg);
+/** Rows of tasks, which are taken; `number` of the keeper that began for the `start`-th time. */
+void phx_fault_send_rows(struct fault_sim *f, struct fault_machine *m, uint32_t start,
+			 struct phx_list *rows);
+/** The agent begins to send, if there is something and it may. */
+void phx_fault_begin_sending(struct fault_sim *f, struct fault_machine *m);
+/** The first of its results was answered for good. */
+void phx_fault_drop_result(struct fault_machine *m);
+/** The agent is gone, and with it what it had not told. */
+void phx_fault_lose_results(struct fault_machine *m);
+/** The network copies what was answered, and gives it out when it likes. */
+void phx_fault_copy_by_chance(struct fault_sim *f, const struct fault_machine *m,
+			      const struct fault_message *msg);
+void phx_fault_copy_fini(struct fault_copy *c);
 
 /* fake_slurm.c: a fake of Slurm; nothing of it happens without that option */
 void phx_fault_engine_begin(struct fault_sim *f);
@@ -258,7 +263,10 @@ void phx_fault_task_orders(struct fault_sim *f, struct fault_machine *m);
 void phx_fault_task_order_late(struct fault_sim *f, struct fault_machine *m, uint64_t slot);
 void phx_fault_task_end(struct fault_sim *f, struct fault_machine *m, uint64_t number);
 void phx_fault_task_lease(struct fault_sim *f, struct fault_machine *m, uint32_t n_unheard);
-void phx_fault_task_rows(struct fault_sim *f, uint64_t slot);
+/** The head has these rows of the keeper that began for the `start`-th time, or refused them for
+ * good. */
+void phx_fault_task_rows_said(struct fault_sim *f, struct fault_machine *m, uint32_t start,
+			      const struct phx_list *rows);
 void phx_fault_keepers_fini(struct fault_sim *f);
 
 /* net.c: what agents and head say to each other */
@@ -267,7 +275,10 @@ void phx_fault_hello(struct fault_sim *f, struct fault_machine *m);
 void phx_fault_beat(struct fault_sim *f, struct fault_machine *m);
 void phx_fault_silence(struct fault_sim *f, struct fault_machine *m);
 void phx_fault_orders(struct fault_sim *f, struct fault_machine *m);
-void phx_fault_message(struct fault_sim *f, uint64_t slot);
+/** The agent sends the first of its results; `due`: after it waited to try again. */
+void phx_fault_send(struct fault_sim *f, struct fault_machine *m, bool due);
+/** A copy arrives. */
+void phx_fault_copy(struct fault_sim *f, uint64_t slot);
 void phx_fault_late(struct fault_sim *f, struct fault_machine *m, uint64_t slot);
 
 /* slurm_worker.c: who asks the engine */

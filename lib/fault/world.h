@@ -15,6 +15,7 @@
 #define PHX_FAULT_WORLD_H
 
 #include "agent/decide.h"
+#include "agent/result_queue.h"
 #include "agent/step_book.h"
 #include "agent/task_book.h"
 #include "base/heap.h"
@@ -61,7 +62,8 @@ enum fault_what {
 	WHAT_SILENCE,    /* head notices that an agent is silent */
 	WHAT_ORDERS,     /* orders reach the agent */
 	WHAT_LATE,       /* a: slot of an order that was held up */
-	WHAT_MESSAGE,    /* a: slot of a result on its way */
+	WHAT_SEND,       /* agent sends the first of its results; a: after it waited to try again */
+	WHAT_COPY,       /* a: slot of a copy of a result that the network held up */
 	WHAT_POWER,      /* BMC: the operation at the head of its queue goes on */
 	WHAT_COMES_ON,   /* a machine whose plug was pulled has its power back */
 	WHAT_LEAVES,     /* a tenant that has hidden a disk is told to leave */
@@ -75,7 +77,6 @@ enum fault_what {
 	WHAT_ENGINE,     /* a: what the engine that is not ours, or who asks it, does next */
 	WHAT_TASK_END,   /* a: number of a run of a task */
 	WHAT_LEASE,      /* tasks of a machine that does not hear the head */
-	WHAT_ROWS,       /* a: slot of what tasks came to, on its way */
 	WHAT_TASK_ORDER, /* a: slot of an order of tasks that was held up */
 	WHAT_KEEPER,     /* another keeper of tasks begins */
 	WHAT_COUNT_
@@ -180,13 +181,6 @@ struct fault_task_order {
 	uint32_t cores, lease_ms, grace_ms;
 	uint64_t memory_bytes;
 	struct phx_list given; /* struct fault_given */
-};
-
-struct fault_rows {
-	bool used, stray;
-	uint16_t m;
-	uint32_t start;
-	struct phx_list rows; /* struct phx_task_result */
 };
 
 /** What the observer knows of a task of a run of a workflow. */
@@ -331,9 +325,10 @@ struct fault_machine {
 	bool ending;     /* which has ended so, and this is to be done next */
 	struct fault_done end;
 	enum decide_end act;
-	uint32_t asked;        /* for a disk key, in this step */
-	int64_t hang_next;     /* the next step begun before this time hangs */
-	int64_t refuses_until; /* until then it does not take its role off */
+	uint32_t asked;              /* for a disk key, in this step */
+	int64_t hang_next;           /* the next step begun before this time hangs */
+	int64_t refuses_until;       /* until then it does not take its role off */
+	struct result_queue results; /* of the agent: its bodies are struct fault_message */
 	struct fault_part parts[FAULT_PARTS];
 	struct fault_keeper keeper;
 	/* line */
@@ -464,16 +459,19 @@ struct fault_engine {
 
 /* ---- messages ---- */
 
+/** What an agent tells of a step, a run of a job or tasks: the body of an item of its queue. */
 struct fault_message {
-	bool used, stray; /* stray: a copy that the network held up */
-	bool job;
-	uint32_t gen;
+	struct result_subject about;
+	int64_t status;         /* of a run of a job */
+	struct fault_done done; /* of a step */
+	struct phx_list rows;   /* of tasks: struct phx_task_result */
+};
+
+/** A copy that the network gives out when it likes. */
+struct fault_copy {
+	bool used;
 	uint16_t m;
-	uint64_t id, epoch;
-	int64_t result;
-	struct fault_done done;
-	int wrong_method;
-	bool wrong_disk, unverified;
+	struct fault_message message;
 };
 
 struct fault_late {
@@ -506,12 +504,11 @@ struct fault_sim {
 	struct fault_engine engine;
 	struct fault_machine *m;
 	uint32_t n;
-	struct phx_list messages; /* struct fault_message */
-	struct phx_list lates;    /* struct fault_late */
+	struct phx_list copies; /* struct fault_copy */
+	struct phx_list lates;  /* struct fault_late */
 	/* workflows */
 	struct phx_list flows;       /* struct fault_flow */
 	struct phx_list task_orders; /* struct fault_task_order: held up */
-	struct phx_list task_rows;   /* struct fault_rows */
 	uint64_t n_task_orders, n_task_runs, n_task_logs;
 	bool flows_must_end;
 	uint32_t role_version[FAULT_ROLES];
