@@ -1,8 +1,7 @@
 /* Files that triggers wait for. Each such trigger that is active has a watcher (watcher.h); one
  * thread reads their messages and tells the core which files came and went. The core's state says
- * which files have fired, so a file that came while no watcher ran fires now, and none fires twice.
- * A watcher is a process of its user: its messages are checked and bounded, and count as what its
- * user has journalled. Called by the loop and the API. Decides nothing. */
+ * which have fired: one that came while no watcher ran fires now, and none fires twice. A watcher
+ * is a process of its user: its messages are checked, bounded and counted as his. */
 #include "phxd/daemon.h"
 
 #include <errno.h>

@@ -18,7 +18,7 @@
 #include "agent/config.h"
 #include "agent/health.h"
 #include "agent/jobs.h"
-#include "agent/journal.h"
+#include "agent/step_log.h"
 #include "agent/logs.h"
 #include "agent/loop.h"
 #include "agent/outbox.h"
@@ -33,7 +33,7 @@ struct agent {
 	struct loop *loop;
 	enum phx_node_env env;
 	char boot_id[40];
-	struct journal journal; /* the link keeps epochs, the worker puts results */
+	struct step_log step_log; /* the link keeps epochs, the worker puts results */
 	struct services *services;
 	struct health *health;
 	struct jobs *jobs;

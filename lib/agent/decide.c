@@ -61,6 +61,22 @@ int64_t decide_result(int64_t result, int kept)
 	return kept < 0 && result >= 0 ? -EIO : result;
 }
 
+enum decide_end decide_end_first(bool leaves)
+{
+	return leaves ? DECIDE_END_DROP : DECIDE_END_WRITE;
+}
+
+enum decide_end decide_end_next(enum decide_end done)
+{
+	static const enum decide_end next[] = {
+		[DECIDE_END_WRITE] = DECIDE_END_TELL,
+		[DECIDE_END_TELL] = DECIDE_END_DROP,
+		[DECIDE_END_DROP] = DECIDE_END_OVER,
+		[DECIDE_END_OVER] = DECIDE_END_OVER,
+	};
+	return next[done];
+}
+
 bool decide_again(int r)
 {
 	static const int final[] = {-EINVAL, -EPERM, -ENOENT, -EEXIST, -EBUSY,

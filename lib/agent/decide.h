@@ -1,7 +1,7 @@
 /* Decides what the agent does with orders: which it follows, refuses, answers from what it
- * remembers, or ignores. Values in, values out: no file, no socket, no process, no clock. Called by
- * worker, outbox, steps, jobs, the book of tasks and enrolment, and by the agents of the fault
- * simulation. */
+ * remembers, or ignores; and what it does when a step has ended. Values in, values out: no file, no
+ * socket, no process, no clock. Called by worker, outbox, steps, jobs, the book of tasks and
+ * enrolment, and by the agents of the fault simulation. */
 #ifndef PHX_AGENT_DECIDE_H
 #define PHX_AGENT_DECIDE_H
 
@@ -70,6 +70,23 @@ bool decide_here(enum phx_step_needs needs, enum phx_node_env env);
 /** The result to report of a step that ended with `result`, when recording that returned `kept`. A
  * success that is not recorded is reported as a failure, because the step may be done twice. */
 int64_t decide_result(int64_t result, int kept);
+
+/** What an agent does, one after the other, once a step has ended. A result is told after it is
+ * written down: an agent that ends in between is given the order again, and repeats the result. The
+ * step counts as one that runs until its result is on its way, so that nothing of it begins anew
+ * meanwhile. */
+enum decide_end {
+	DECIDE_END_WRITE, /* write down how it ended (decide_result()) */
+	DECIDE_END_TELL,  /* its result waits for the head from now on */
+	DECIDE_END_DROP,  /* it runs no more: the next may begin */
+	DECIDE_END_OVER,
+};
+
+/** The first thing to do. `leaves`: the step ended in another system, whose registration is the
+ * answer. */
+enum decide_end decide_end_first(bool leaves);
+/** What comes after `done`. */
+enum decide_end decide_end_next(enum decide_end done);
 
 /** A message to the head failed with `r`: should it be sent again? Not if the head refused it for
  * good. */

@@ -143,5 +143,5 @@ int install_state(struct agent *a, const char *state_dir, struct phx_err *err)
 		PHX_AUTO_FREE char *to = phx_path("%s/%s", state_dir, files[i]);
 		r = from && to ? copy_file(from, to, err) : -ENOMEM;
 	}
-	return r ? r : journal_copy(&a->journal, state_dir, err);
+	return r ? r : step_log_copy(&a->step_log, state_dir, err);
 }

@@ -8,7 +8,7 @@
  * below `root`. A second call refreshes them. */
 int install_agent(struct agent *a, const char *root, struct phx_err *err);
 
-/** Copy key, certificate and journal into the new system's state directory, which is made if it is
+/** Copy key, certificate and step log into the new system's state directory, which is made if it is
  * missing. */
 int install_state(struct agent *a, const char *state_dir, struct phx_err *err);
 

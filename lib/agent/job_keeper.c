@@ -366,6 +366,8 @@ void job_keeper_run(struct job_keeper *k)
 		? phx_clock_boot_ms() + k->heartbeat_timeout_ms
 		: INT64_MAX;
 	pid_t keeper = getpid();
+	/* not phx_process_start(): the job enters its private places first, and what keeps it from
+	 * beginning is the last line of its output, not an error of ours */
 	w.job = fork();
 	if (w.job == 0)
 		job_exec(k, pipe_fds[1], keeper);

@@ -17,7 +17,8 @@
 #include "agent/job_stage.h"
 #include "agent/log.h"
 
-/* Forks with every signal blocked, so that the keeper loses none before it watches them. */
+/* Forks with every signal blocked, so that the keeper loses none before it watches them. No program
+ * begins, which base/process.h would start: the keeper goes on with what is in memory here. */
 static pid_t fork_blocked(void)
 {
 	sigset_t all, before;

@@ -1,10 +1,6 @@
 /* See outbox.h. One worker at a time, with a connection of its own, so that a beat which the head
- * holds back never delays a result.
- *
- *	closed ──outbox_open()──▶ rests ──item──▶ sending ──answered, no other item──▶ rests
- *	                                            │  ▲
- *	                                head away   ▼  │ time to try again
- *	                                            due */
+ * holds back never delays a result. What is sent when, and what is sent again, is for
+ * result_queue.c. */
 #include "agent/outbox.h"
 
 #include <errno.h>
@@ -17,11 +13,13 @@
 #include "base/json.h"
 #include "agent/decide.h"
 #include "agent/log.h"
+#include "agent/result_queue.h"
 
-enum { TIMEOUT_MS = 10000, RETRY_MS = 500, RETRY_MAX_MS = 4000, IDLE_CLOSE_MS = 15000 };
+enum { TIMEOUT_MS = 10000, IDLE_CLOSE_MS = 15000 };
 
+/* One message: the body of an item of the queue. */
 struct item {
-	struct outbox_subject about;
+	struct result_subject about;
 	json_t *message;
 	char *upload; /* NULL none */
 	outbox_before_fn before;
@@ -35,10 +33,8 @@ struct outbox {
 	void *client_arg;
 	struct phx_http_client *client; /* of the worker, while it sends */
 	bool stale;                     /* the client uses an old key */
-	bool open, sending, waiting;    /* `waiting`: for the time to try again */
-	uint32_t retry_ms;
-	sd_event_source *due;  /* when to try again, or to close an unused connection */
-	struct phx_list items; /* struct item, the first is being sent */
+	sd_event_source *due;           /* when to try again, or to close an unused connection */
+	struct result_queue queue;      /* its bodies are struct item */
 };
 
 static int upload(struct outbox *o, const struct item *it, struct phx_err *err)
@@ -93,13 +89,14 @@ static int send_item(struct outbox *o, const struct item *it, struct phx_err *er
 				  it->message, TIMEOUT_MS, &answer, err);
 }
 
-static void item_fini(struct item *it)
+static void item_free(struct item *it)
 {
 	json_decref(it->message);
 	free(it->upload);
+	free(it);
 }
 
-/* Removes the first item, which was answered. In the worker, without the loop. */
+/* The first item was answered for good. In the worker, without the loop. */
 static void finish(struct outbox *o, struct item *it, int r, const struct phx_err *err)
 {
 	if (r < 0)
@@ -111,69 +108,65 @@ static void finish(struct outbox *o, struct item *it, int r, const struct phx_er
 	if (it->done)
 		it->done(it->arg, it->about.id, it->about.run);
 	loop_hold(o->loop);
-	phx_list_remove(&o->items, sizeof(*it), 0);
+	result_queue_drop(&o->queue);
 	loop_release(o->loop);
-	item_fini(it);
+	item_free(it);
 }
 
-static bool first_item(struct outbox *o, struct item *ret)
+static struct item *first_item(struct outbox *o)
 {
+	struct result_item first;
 	LOOP_HELD(o->loop);
-	bool any = o->items.n;
 	if (o->stale)
 		phx_http_client_free(PHX_TAKE(o->client));
 	o->stale = false;
-	if (any)
-		*ret = *PHX_LIST_AT(&o->items, struct item, 0);
-	else
-		o->sending = false; /* the next outbox_put() begins to send again */
-	if (!any)
-		loop_arm(o->loop, o->due, phx_clock_ms() + IDLE_CLOSE_MS);
-	return any;
+	if (result_queue_first(&o->queue, &first))
+		return first.body;
+	loop_arm(o->loop, o->due, phx_clock_ms() + IDLE_CLOSE_MS);
+	return NULL;
 }
 
-static void try_later(struct outbox *o)
+/* Is the first item to be sent again? */
+static bool try_later(struct outbox *o, int r)
 {
-	phx_http_client_free(PHX_TAKE(o->client));
 	LOOP_HELD(o->loop);
-	o->sending = false;
-	o->waiting = true;
-	loop_arm(o->loop, o->due, phx_clock_ms() + o->retry_ms);
-	o->retry_ms = o->retry_ms * 2 > RETRY_MAX_MS ? RETRY_MAX_MS : o->retry_ms * 2;
+	uint32_t wait_ms = result_queue_answered(&o->queue, r);
+	if (!wait_ms)
+		return false;
+	phx_http_client_free(PHX_TAKE(o->client));
+	loop_arm(o->loop, o->due, phx_clock_ms() + wait_ms);
+	return true;
 }
 
 /* In a worker: sends items until there is none or the head is away. */
 static void send_items(void *arg)
 {
 	struct outbox *o = arg;
-	struct item it;
-	while (first_item(o, &it)) {
+	for (struct item *it; (it = first_item(o));) {
 		struct phx_err err = {0};
-		int r = send_item(o, &it, &err);
-		if (decide_again(r)) {
-			try_later(o);
+		int r = send_item(o, it, &err);
+		if (try_later(o, r))
 			return;
-		}
-		finish(o, &it, r, &err);
-		o->retry_ms = RETRY_MS;
+		finish(o, it, r, &err);
 	}
 }
 
 static void begin_sending(struct outbox *o)
 {
-	if (!o->open || o->sending || o->waiting || !o->items.n)
+	int64_t due_ms = INT64_MAX;
+	if (!result_queue_begin(&o->queue))
 		return;
-	o->sending = loop_work(o->loop, send_items, o) == 0;
-	o->waiting = !o->sending;
-	loop_arm(o->loop, o->due, o->sending ? INT64_MAX : phx_clock_ms() + RETRY_MS);
+	if (loop_work(o->loop, send_items, o) < 0)
+		due_ms = phx_clock_ms() + result_queue_put_off(&o->queue);
+	loop_arm(o->loop, o->due, due_ms);
 }
 
 static void on_due(void *arg)
 {
 	struct outbox *o = arg;
-	if (!o->waiting)
+	if (!o->queue.waits)
 		phx_http_client_free(PHX_TAKE(o->client));
-	o->waiting = false;
+	result_queue_due(&o->queue);
 	begin_sending(o);
 }
 
@@ -183,8 +176,8 @@ int outbox_new(struct loop *loop, outbox_client_fn client, void *arg, struct out
 	struct outbox *o = calloc(1, sizeof(*o));
 	if (!o)
 		return -ENOMEM;
-	*o = (struct outbox){
-		.loop = loop, .make_client = client, .client_arg = arg, .retry_ms = RETRY_MS};
+	*o = (struct outbox){.loop = loop, .make_client = client, .client_arg = arg};
+	result_queue_init(&o->queue);
 	int r = loop_timer(loop, on_due, o, &o->due);
 	if (r < 0) {
 		free(o);
@@ -197,7 +190,7 @@ int outbox_new(struct loop *loop, outbox_client_fn client, void *arg, struct out
 void outbox_open(struct outbox *o)
 {
 	LOOP_HELD(o->loop);
-	o->open = true;
+	result_queue_open(&o->queue);
 	begin_sending(o);
 }
 
@@ -207,24 +200,26 @@ void outbox_renew(struct outbox *o)
 	o->stale = true;
 }
 
-int outbox_put(struct outbox *o, struct outbox_subject about, json_t *message, const char *upload,
+int outbox_put(struct outbox *o, struct result_subject about, json_t *message, const char *upload,
 	       outbox_before_fn before, outbox_done_fn done, void *arg)
 {
-	PHX_AUTO_FREE char *copy = upload ? strdup(upload) : NULL;
-	if (upload && !copy)
+	struct item *it = malloc(sizeof(*it));
+	if (!it)
 		return -ENOMEM;
+	*it = (struct item){
+		about, json_incref(message), upload ? strdup(upload) : NULL, before, done, arg};
 	LOOP_HELD(o->loop);
-	struct item *it = phx_list_push(&o->items, sizeof(*it));
-	if (it) {
-		*it = (struct item){about, json_incref(message), PHX_TAKE(copy), before, done, arg};
+	int r = upload && !it->upload ? -ENOMEM : result_queue_put(&o->queue, about, it);
+	if (r < 0)
+		item_free(it);
+	else
 		begin_sending(o);
-	}
-	return it ? 0 : -ENOMEM;
+	return r;
 }
 
 void outbox_refuse_job(struct outbox *o, uint64_t id, uint32_t run, const char *text)
 {
-	struct outbox_subject about = {.is_job = true, .id = id, .run = run};
+	struct result_subject about = {.is_job = true, .id = id, .run = run};
 	PHX_AUTO_JSON json_t *j =
 		json_pack("{s:s,s:I,s:I,s:i,s:i,s:s}", "kind", "job", "id", (json_int_t)id, "run",
 			  (json_int_t)run, "epoch", 0, "result", 126, "text", text);
@@ -232,16 +227,14 @@ void outbox_refuse_job(struct outbox *o, uint64_t id, uint32_t run, const char *
 		outbox_put(o, about, j, NULL, NULL, NULL, NULL);
 }
 
-uint32_t outbox_list(struct outbox *o, bool jobs, struct outbox_subject *ret, uint32_t max)
+bool outbox_has_step(struct outbox *o, uint64_t id)
 {
-	uint32_t n = 0;
 	LOOP_HELD(o->loop);
-	PHX_LIST_EACH(struct item, it, &o->items) {
-		if (it->about.is_job != jobs || it->about.is_tasks)
-			continue;
-		if (n < max)
-			ret[n] = it->about;
-		n++;
-	}
-	return n;
+	return result_queue_has_step(&o->queue, id);
+}
+
+uint32_t outbox_list(struct outbox *o, bool jobs, struct result_subject *ret, uint32_t max)
+{
+	LOOP_HELD(o->loop);
+	return result_queue_list(&o->queue, jobs, ret, max);
 }

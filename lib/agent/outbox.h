@@ -7,6 +7,7 @@
 
 #include "http/http.h"
 #include "agent/loop.h"
+#include "agent/result_queue.h"
 
 /** Makes a new client, which the outbox frees; called whenever it has none. */
 typedef int (*outbox_client_fn)(void *arg, struct phx_http_client **ret, struct phx_err *err);
@@ -25,31 +26,24 @@ void outbox_renew(struct outbox *o);
 /** Called from a worker, once the message was taken or refused. */
 typedef void (*outbox_done_fn)(void *arg, uint64_t id, uint32_t run);
 
-/** The subject of a message: a step, one run of a job, or rows of tasks (all have ids of their
- * own). */
-struct outbox_subject {
-	bool is_job;
-	uint64_t id;
-	uint32_t run;  /* of the job */
-	bool is_tasks; /* it goes to /v1/agent/tasks; `run` is the sender's */
-};
-
 /** Called from a worker before the message goes out, again with every try: brings the
  * files of the subject to the head. A final error becomes the message's text, and changes its
  * result from 0 to 125. */
 typedef int (*outbox_before_fn)(void *arg, struct phx_http_client *c, uint64_t id, uint32_t run,
 				struct phx_err *err);
 
-/** POST `message` (a new reference is taken) to /v1/agent/result. The file `upload` (may be NULL; a
+/** POST `message` (a new reference is taken) to /v1/agent/result, or rows of tasks to
+ * /v1/agent/tasks. The file `upload` (may be NULL; a
  * missing file is no error) goes to /v1/agent/jobs/ID/output?run=RUN first. `before` and `done` may
  * be NULL. */
-int outbox_put(struct outbox *o, struct outbox_subject about, json_t *message, const char *upload,
+int outbox_put(struct outbox *o, struct result_subject about, json_t *message, const char *upload,
 	       outbox_before_fn before, outbox_done_fn done, void *arg);
 
 /** Report that a job could not be started, with status 126 as of a shell. */
 void outbox_refuse_job(struct outbox *o, uint64_t id, uint32_t run, const char *text);
 
-/** Subjects of undelivered messages of one kind: up to `max`; returns how many there are. */
-uint32_t outbox_list(struct outbox *o, bool jobs, struct outbox_subject *ret, uint32_t max);
+/** result_queue_has_step(), result_queue_list(): of undelivered messages. */
+bool outbox_has_step(struct outbox *o, uint64_t id);
+uint32_t outbox_list(struct outbox *o, bool jobs, struct result_subject *ret, uint32_t max);
 
 #endif

@@ -41,7 +41,7 @@ static void add_run(json_t *list, uint64_t id, uint32_t run)
 static void add_steps(const struct agent *a, json_t *list)
 {
 	uint64_t ids[IDS_MAX];
-	struct outbox_subject told[IDS_MAX];
+	struct result_subject told[IDS_MAX];
 	uint32_t n = worker_ids(a->worker, ids, IDS_MAX);
 	for (uint32_t i = 0; i < n && i < IDS_MAX; i++)
 		json_array_append_new(list, json_integer((json_int_t)ids[i]));
@@ -53,7 +53,7 @@ static void add_steps(const struct agent *a, json_t *list)
 static void add_jobs(const struct agent *a, json_t *list)
 {
 	struct job_run runs[IDS_MAX];
-	struct outbox_subject told[IDS_MAX];
+	struct result_subject told[IDS_MAX];
 	uint32_t n = jobs_list(a->jobs, runs, IDS_MAX);
 	for (uint32_t i = 0; i < n && i < IDS_MAX; i++)
 		add_run(list, runs[i].id, runs[i].run);

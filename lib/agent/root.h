@@ -29,7 +29,7 @@ int root_mount(const char *device, const char *state_device, struct phx_err *err
  * is no error. */
 int root_unmount(struct phx_err *err);
 
-/** Put key, certificate and journal on a state partition that is not mounted, so that a reset does
+/** Put key, certificate and step log on a state partition that is not mounted, so that a reset does
  * not lose them. */
 int root_keep_state(struct agent *a, const char *state_device, struct phx_err *err);
 

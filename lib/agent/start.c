@@ -38,7 +38,7 @@ static void job_ended(void *arg, const struct job_end *end)
 		"memory_peak_bytes", (json_int_t)end->memory_peak_bytes, "output_cut_bytes",
 		(json_int_t)end->output_cut_bytes, "text", end->text, "ended_by",
 		phx_enum_name(&phx_job_ended_by_names, end->ended_by));
-	struct outbox_subject about = {.is_job = true, .id = end->run.id, .run = end->run.run};
+	struct result_subject about = {.is_job = true, .id = end->run.id, .run = end->run.run};
 	if (!j || outbox_put(a->outbox, about, j, end->output, job_files, job_reported, a) < 0)
 		agent_log("job %llu: out of memory for its result",
 			  (unsigned long long)end->run.id);
@@ -103,7 +103,7 @@ static int start_parts(struct agent *a, struct phx_err *err)
 		.may_ask_systemd = a->cfg.whole_machine && a->cfg.job_scopes,
 		.private_places = agent_config_private(&a->cfg),
 	};
-	int r = journal_open(&a->journal, a->cfg.state_dir, err);
+	int r = step_log_open(&a->step_log, a->cfg.state_dir, err);
 	r = r ? r : services_new(&services, &a->services, err);
 	r = r ? r : web_new(a->loop, a->cfg.whole_machine, &a->web);
 	r = r ? r : health_new(a->loop, a->cfg.pkg_root, &a->health, err);

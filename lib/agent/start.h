@@ -4,7 +4,7 @@
 
 #include "agent/agent.h"
 
-/** Make directories, open the journal, adopt the state on disk (deploy), start all parts. The
+/** Make directories, open the step log, adopt the state on disk (deploy), start all parts. The
  * caller has set a->cfg, zeroed the rest, and blocked signals. On failure call agent_finish() all
  * the same. */
 int agent_start(struct agent *a, struct phx_err *err);

@@ -15,7 +15,7 @@ int step_http(struct step_run *s, struct phx_http_client **ret, struct phx_err *
 /* Called with the loop held. */
 static bool is_cancelled(const struct step_run *s)
 {
-	bool newer = decide_given_up(s->agent->journal.epoch, s->order->epoch);
+	bool newer = decide_given_up(s->agent->step_log.epoch, s->order->epoch);
 	return newer || agent_stopping(s->agent) || phx_clock_ms() >= s->deadline_ms;
 }
 

@@ -26,8 +26,19 @@ static void __attribute__((noreturn)) hold_places(const char *dir, int out, int 
 	char one;
 	int32_t r = job_private_enter(dir, &what);
 	(void)!write(out, &r, sizeof(r));
-	(void)!read(in, &one, 1);
+	while (read(in, &one, 1) < 0 && errno == EINTR)
+		;
 	_exit(0);
+}
+
+/* What hold_places() says of its entering. */
+static int hear_entered(int from)
+{
+	int32_t r;
+	ssize_t n;
+	while ((n = read(from, &r, sizeof(r))) < 0 && errno == EINTR)
+		;
+	return n == sizeof(r) ? r : -EIO;
 }
 
 static int open_namespaces(pid_t pid, struct task_user *ret)
@@ -49,8 +60,7 @@ static int open_namespaces(pid_t pid, struct task_user *ret)
 
 static int enter_places(const char *dir, struct task_user *ret)
 {
-	int said[2], go[2];
-	int32_t r = -EIO;
+	int said[2], go[2], r;
 	if (pipe2(said, O_CLOEXEC) < 0)
 		return -errno;
 	if (pipe2(go, O_CLOEXEC) < 0) {
@@ -59,20 +69,21 @@ static int enter_places(const char *dir, struct task_user *ret)
 		close(said[1]);
 		return r;
 	}
+	/* no program, which base/process.h would start: only namespaces that somebody holds */
 	pid_t pid = fork();
 	if (pid == 0) {
 		close(go[1]);
 		hold_places(dir, said[1], go[0]);
 	}
+	r = pid < 0 ? -errno : 0;
 	close(said[1]);
-	if (pid < 0 || read(said[0], &r, sizeof(r)) != sizeof(r))
-		r = pid < 0 ? -errno : -EIO;
+	r = r ? r : hear_entered(said[0]);
 	r = r ? r : open_namespaces(pid, ret);
 	close(go[1]);
 	close(go[0]);
 	close(said[0]);
-	if (pid > 0)
-		waitpid(pid, NULL, 0);
+	while (pid > 0 && waitpid(pid, NULL, 0) < 0 && errno == EINTR)
+		;
 	return r;
 }
 

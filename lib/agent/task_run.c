@@ -239,6 +239,8 @@ static int fork_task(const struct task_site *site, struct task_body *t, const st
 	if (pipe2(ends, O_CLOEXEC | O_NONBLOCK) < 0)
 		return -errno;
 	make_group(site, t);
+	/* not phx_process_start(): a task enters its group and its places first, and says on the
+	 * pipe what keeps it from beginning; and who looks at its outputs is no program */
 	pid_t pid = fork();
 	if (pid == 0) {
 		fcntl(ends[1], F_SETFL, 0);

@@ -97,7 +97,7 @@ static void heard_rows(struct tasks *t, const struct task_tell *m)
 {
 	struct phx_err err = {0};
 	const struct phx_task_results rows = {m->rows};
-	struct outbox_subject about = {.id = m->number, .run = t->connection, .is_tasks = true};
+	struct result_subject about = {.id = m->number, .run = t->connection, .is_tasks = true};
 	if (phx_task_results_check(&rows, &err) < 0)
 		agent_log("rows of tasks: %s", err.text);
 	PHX_AUTO_FREE char *text = phx_json_record_text_least(&phx_task_results_record, &rows);

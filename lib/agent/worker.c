@@ -1,6 +1,6 @@
 /* The worker: see worker.h. Orders come from the link thread; results leave
- * through the journal and the outbox, in this order. Never loses a result: the head
- * repeats an order whose result it did not get, and the journal answers. */
+ * through the step log and the outbox, in this order. Never loses a result: the head
+ * repeats an order whose result it did not get, and the step log answers. */
 #include "agent/worker.h"
 
 #include <errno.h>
@@ -32,7 +32,7 @@ struct worker {
 
 /* ---- answers ---- */
 
-static json_t *result_message(const struct journal_entry *e)
+static json_t *result_message(const struct step_log_entry *e)
 {
 	json_t *j =
 		json_pack("{s:s,s:I,s:I,s:I,s:I,s:I,s:s}", "kind", "step", "id", (json_int_t)e->id,
@@ -48,22 +48,22 @@ static json_t *result_message(const struct journal_entry *e)
 	return j;
 }
 
-static void send_result(struct worker *w, const struct journal_entry *e)
+static void send_result(struct worker *w, const struct step_log_entry *e)
 {
 	PHX_AUTO_JSON json_t *message = result_message(e);
 	if (!message ||
-	    outbox_put(w->agent->outbox, (struct outbox_subject){.id = e->id}, message, NULL, NULL,
+	    outbox_put(w->agent->outbox, (struct result_subject){.id = e->id}, message, NULL, NULL,
 		       NULL, NULL) < 0)
 		agent_log("step %" PRIu64 ": out of memory for its result", e->id);
 }
 
-static struct journal_entry entry_of(const struct phx_order *o, int64_t result, const char *text)
+static struct step_log_entry entry_of(const struct phx_order *o, int64_t result, const char *text)
 {
-	struct journal_entry e = {.id = o->id,
-				  .epoch = o->epoch,
-				  .attempt = o->step.attempt,
-				  .nonce = o->step.nonce,
-				  .result = result};
+	struct step_log_entry e = {.id = o->id,
+				   .epoch = o->epoch,
+				   .attempt = o->step.attempt,
+				   .nonce = o->step.nonce,
+				   .result = result};
 	PHX_STR_SET(e.kind, phx_enum_name(&phx_step_kind_names, o->step.kind));
 	snprintf(e.text, sizeof(e.text), "%s", text);
 	phx_utf8_repair(e.text); /* the text may be cut, or hold any bytes of a service's output */
@@ -72,38 +72,67 @@ static struct journal_entry entry_of(const struct phx_order *o, int64_t result, 
 
 static void answer(struct worker *w, const struct phx_order *o, int64_t result, const char *text)
 {
-	struct journal_entry e = entry_of(o, result, text);
+	struct step_log_entry e = entry_of(o, result, text);
 	send_result(w, &e);
 }
 
 /* ---- one step ---- */
 
-static void finish(struct worker *w, const struct task *t, const struct step_run *s, int r,
-		   struct phx_err *err)
+/* How a step ended. */
+struct ending {
+	struct task task;
+	struct step_log_entry entry;
+	bool leaves;
+};
+
+static void task_fini(struct task *t)
 {
-	struct journal_entry e = entry_of(&t->order, r,
-					  r >= 0                 ? s->said
-						  : err->text[0] ? err->text
-								 : strerror(-r));
-	struct phx_err disk = {0};
-	e.has_wipe = s->has_wipe;
-	e.wipe = s->wipe;
-	e.seal = s->seal;
-	e.quote = s->quote;
-	/* a result that is not on the disk may be lost, and the step be done twice: the step
-	 * fails */
-	int kept = journal_put(&w->agent->journal, &e, &disk);
-	e.result = decide_result(e.result, kept);
-	if (kept < 0) {
-		agent_log("step %" PRIu64 ": %s", e.id, disk.text);
-		snprintf(e.text, sizeof(e.text), "result cannot be kept: %.200s", disk.text);
-	}
-	agent_log("step %" PRIu64 " %s: %s", e.id, e.kind, e.result < 0 ? e.text : "done");
-	send_result(w, &e);
+	phx_record_fini(&phx_order_record, &t->order);
+	json_decref(t->extra);
 }
 
-static void run_task(struct worker *w, struct task *t)
+/* A result that is not on the disk may be lost, and the step be done twice: the step fails. */
+static void write_down(struct worker *w, struct ending *end)
 {
+	struct step_log_entry *e = &end->entry;
+	struct phx_err disk = {0};
+	int kept = step_log_put(&w->agent->step_log, e, &disk);
+	e->result = decide_result(e->result, kept);
+	if (kept < 0) {
+		agent_log("step %" PRIu64 ": %s", e->id, disk.text);
+		snprintf(e->text, sizeof(e->text), "result cannot be kept: %.200s", disk.text);
+	}
+	agent_log("step %" PRIu64 " %s: %s", e->id, e->kind, e->result < 0 ? e->text : "done");
+}
+
+static void tell(struct worker *w, struct ending *end)
+{
+	send_result(w, &end->entry);
+}
+
+static void drop(struct worker *w, struct ending *end)
+{
+	loop_hold(w->agent->loop);
+	phx_list_remove(&w->tasks, sizeof(end->task), 0);
+	loop_release(w->agent->loop);
+	task_fini(&end->task);
+}
+
+static void finish(struct worker *w, struct ending *end)
+{
+	static void (*const acts[])(struct worker *, struct ending *) = {
+		[DECIDE_END_WRITE] = write_down,
+		[DECIDE_END_TELL] = tell,
+		[DECIDE_END_DROP] = drop,
+	};
+	for (enum decide_end act = decide_end_first(end->leaves); act != DECIDE_END_OVER;
+	     act = decide_end_next(act))
+		acts[act](w, end);
+}
+
+static void run_task(struct worker *w, struct ending *end)
+{
+	const struct task *t = &end->task;
 	struct step_run s = {.agent = w->agent,
 			     .order = &t->order,
 			     .extra = t->extra,
@@ -117,37 +146,35 @@ static void run_task(struct worker *w, struct task *t)
 				   : step_run(&s, &err);
 	prefetch_resume(w->agent->prefetch);
 	w->http = s.http;
-	if (r != STEP_LEAVES)
-		finish(w, t, &s, r, &err);
-}
-
-static void task_fini(struct task *t)
-{
-	phx_record_fini(&phx_order_record, &t->order);
-	json_decref(t->extra);
+	end->leaves = r == STEP_LEAVES;
+	end->entry = entry_of(&t->order, r,
+			      r >= 0                ? s.said
+				      : err.text[0] ? err.text
+						    : strerror(-r));
+	end->entry.has_wipe = s.has_wipe;
+	end->entry.wipe = s.wipe;
+	end->entry.seal = s.seal;
+	end->entry.quote = s.quote;
 }
 
 /* Carries out the first step, in a worker. False: there is no step, and none comes before the next
  * order. */
 static bool run_first(struct worker *w)
 {
-	struct task t;
+	struct ending end = {0};
 	loop_hold(w->agent->loop);
 	w->running = w->tasks.n && !w->quit;
 	bool any = w->running;
 	if (any)
-		t = *PHX_LIST_AT(&w->tasks, struct task, 0);
+		end.task = *PHX_LIST_AT(&w->tasks, struct task, 0);
 	else
 		loop_arm(w->agent->loop, w->idle, phx_clock_ms() + IDLE_CLOSE_MS);
 	loop_news(w->agent->loop);
 	loop_release(w->agent->loop);
 	if (!any)
 		return false;
-	run_task(w, &t);
-	loop_hold(w->agent->loop);
-	phx_list_remove(&w->tasks, sizeof(t), 0);
-	loop_release(w->agent->loop);
-	task_fini(&t);
+	run_task(w, &end);
+	finish(w, &end);
 	return true;
 }
 
@@ -168,18 +195,14 @@ static void on_idle(void *arg)
 /* What decide_order() is given to ask. */
 struct lookup {
 	struct worker *worker;
-	struct journal_entry found;
+	struct step_log_entry found;
 };
 
 static bool pending(void *arg, uint64_t id)
 {
 	struct worker *w = ((struct lookup *)arg)->worker;
-	struct outbox_subject waiting[DECIDE_STEPS_MAX];
 	LOOP_HELD(w->agent->loop);
-	uint32_t n = outbox_list(w->agent->outbox, false, waiting, DECIDE_STEPS_MAX);
-	bool found = false;
-	for (uint32_t i = 0; i < n && i < DECIDE_STEPS_MAX; i++)
-		found = found || waiting[i].id == id;
+	bool found = outbox_has_step(w->agent->outbox, id);
 	PHX_LIST_EACH(struct task, t, &w->tasks)
 		found = found || t->order.id == id;
 	return found;
@@ -187,13 +210,13 @@ static bool pending(void *arg, uint64_t id)
 
 static int keep_epoch(void *arg, uint64_t epoch, struct phx_err *err)
 {
-	return journal_keep_epoch(&((struct lookup *)arg)->worker->agent->journal, epoch, err);
+	return step_log_keep_epoch(&((struct lookup *)arg)->worker->agent->step_log, epoch, err);
 }
 
 static int find(void *arg, uint64_t id, struct decide_done *ret, struct phx_err *err)
 {
 	struct lookup *l = arg;
-	int r = journal_find(&l->worker->agent->journal, id, &l->found, err);
+	int r = step_log_find(&l->worker->agent->step_log, id, &l->found, err);
 	if (r == 0)
 		*ret = (struct decide_done){l->found.epoch, l->found.attempt, l->found.result,
 					    l->found.nonce};
@@ -227,7 +250,7 @@ int worker_order(struct worker *w, struct phx_order *order, const json_t *extra)
 	const struct decide_order o = {order->id, order->epoch, order->step.attempt,
 				       order->step.nonce};
 	const struct decide_memory m = {
-		&look, w->agent->journal.epoch, worker_ids(w, NULL, 0), pending, keep_epoch, find};
+		&look, w->agent->step_log.epoch, worker_ids(w, NULL, 0), pending, keep_epoch, find};
 	int r = 0, verdict = decide_order(&m, &o, &err);
 	if (verdict == DECIDE_RUN)
 		r = push(w, order, extra);

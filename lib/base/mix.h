@@ -1,6 +1,5 @@
-/* Numbers that stand for contents (FNV-1a of 64 bits), where who makes the contents gains nothing by
- * two that have the same number. Agents and journals keep some of them, so the functions never
- * change. Pure. */
+/* Numbers that stand for contents (FNV-1a of 64 bits), where nobody gains by two contents that have
+ * the same number. Agents and journals keep some of them, so the functions never change. Pure. */
 #ifndef PHX_BASE_MIX_H
 #define PHX_BASE_MIX_H
 

@@ -1,27 +1,13 @@
 /* Agents: they decide as the real one does (agent/decide.h): take orders, remember what they did,
- * do one step after the other, and run parts of jobs. What a step does to the machine and its disks
- * happens here, in truth. Called by the network and by time. */
+ * and do one step after the other. What a step does to the machine and its disks happens here, in
+ * truth. Called by the network and by time. */
 #include "fault/parts.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
-enum { STEP_FAILS_PER_MILLE = 4, CRASHES_PER_MILLE = 2, UNKEPT_PER_MILLE = 1 };
-
-/* ---- parts of jobs ---- */
-
-static void end_part(struct fault_sim *f, struct fault_machine *m, struct fault_part *part,
-		     int64_t status)
-{
-	struct fault_run *r = phx_fault_find_run(phx_fault_memory(m), FAULT_RUN_JOB(part->job));
-	if (r && r->run == FAULT_RUN_RUN(part->job)) {
-		r->ended = true;
-		r->status = status;
-	}
-	phx_fault_send_job(f, m, part->job, status);
-	part->job = 0;
-}
+enum { STEP_FAILS_PER_MILLE = 4, CRASHES_PER_MILLE = 1, UNKEPT_PER_MILLE = 1, ACT_MS = 20 };
 
 /* ---- the role of the running system ---- */
 
@@ -222,7 +208,7 @@ static int do_image(struct fault_sim *f, struct fault_machine *m, const struct f
 	PHX_STR_SET(d->key_id, t->key_id);
 	PHX_STR_SET(m->system_digest, t->digest);
 	d->has_state = true;
-	d->memory = m->memory;
+	phx_fault_copy_steps(&m->memory, &d->memory);
 	d->state_key = m->key;
 	d->state_certified = m->certified;
 	d->role = -1;
@@ -305,9 +291,7 @@ static void do_stop_step(struct fault_sim *f, struct fault_machine *m, const str
 	bool run;
 	int role = phx_fault_role_of(m, &version, &run);
 	if (t->kind == PHX_STEP_drain) {
-		for (int i = 0; i < FAULT_PARTS; i++)
-			if (m->parts[i].job)
-				end_part(f, m, &m->parts[i], 137);
+		phx_fault_jobs_drain(f, m);
 		phx_fault_keeper_drains(f, m);
 		return;
 	}
@@ -399,38 +383,100 @@ static void begin(struct fault_sim *f, struct fault_machine *m)
 	phx_fault_later(f, duration_of(f, t), WHAT_STEP_END, m->i, m->gen, t->id);
 }
 
-/* The first step has ended: it is written down, and told. */
-static void finish(struct fault_sim *f, struct fault_machine *m, struct fault_done *done)
+/* ---- steps: how they end ---- */
+
+/* The machine restarts by itself. */
+static bool dies(struct fault_sim *f, struct fault_machine *m)
 {
-	int kept = !f->calm && phx_fault_chance(f, UNKEPT_PER_MILLE) ? -ENOSPC : 0;
-	done->result = (int)decide_result(done->result, kept);
-	if (kept < 0)
-		phx_fault_cause(f, m);
-	else
-		phx_fault_remember(phx_fault_memory(m), done);
-	if (kept == 0 && done->result == 0)
-		phx_fault_check_done(m, &done->task);
-	m->n_tasks--;
-	memmove(&m->tasks[0], &m->tasks[1], sizeof(m->tasks[0]) * m->n_tasks);
-	phx_fault_send_result(f, m, done);
-	phx_fault_tells(f, m);
+	if (f->calm || !phx_fault_chance(f, CRASHES_PER_MILLE))
+		return false;
+	phx_fault_cause(f, m);
+	phx_fault_note(f, m->i, "%s restarts by itself", m->node);
+	phx_fault_reset(f, m);
+	return true;
+}
+
+/* The agent's disk is full for once. */
+static int fails_to_write(struct fault_sim *f, struct fault_machine *m)
+{
+	if (f->calm || !phx_fault_chance(f, UNKEPT_PER_MILLE))
+		return 0;
+	phx_fault_cause(f, m);
+	return -ENOSPC;
+}
+
+/* Time passes before what is to be done next, in which much can happen. */
+static void act_soon(struct fault_sim *f, struct fault_machine *m)
+{
+	phx_fault_later(f, phx_fault_between(f, 1, ACT_MS), WHAT_STEP_END, m->i, m->gen,
+			m->tasks[0].id);
+}
+
+/* The first step has ended. */
+static void finish(struct fault_sim *f, struct fault_machine *m, const struct fault_done *done)
+{
+	m->end = *done;
+	m->act = decide_end_first(false);
+	m->ending = m->busy = true;
+	act_soon(f, m);
 }
 
 static void next_task(struct fault_sim *f, struct fault_machine *m)
 {
-	while (m->n_tasks && !m->busy) {
-		const struct fault_task *t = &m->tasks[0];
-		enum phx_step_needs needs = phx_step_info((enum phx_step_kind)t->kind)->needs;
-		struct fault_done no = {.id = t->id, .attempt = t->attempt, .task = *t};
-		if (decide_given_up(phx_fault_memory(m)->epoch, t->epoch))
-			no.result = -ECANCELED;
-		else if (!decide_here(needs, (enum phx_node_env)phx_fault_env(m)))
-			no.result = -EPERM;
-		if (no.result == 0)
-			begin(f, m);
-		else
-			finish(f, m, &no);
-	}
+	if (!m->n_tasks || m->busy)
+		return;
+	const struct fault_task *t = &m->tasks[0];
+	enum phx_step_needs needs = phx_step_info((enum phx_step_kind)t->kind)->needs;
+	struct fault_done no = {.id = t->id, .attempt = t->attempt, .task = *t};
+	if (decide_given_up(m->epoch, t->epoch))
+		no.result = -ECANCELED;
+	else if (!decide_here(needs, (enum phx_node_env)phx_fault_env(m)))
+		no.result = -EPERM;
+	if (no.result == 0)
+		begin(f, m);
+	else
+		finish(f, m, &no);
+}
+
+static void write_down(struct fault_sim *f, struct fault_machine *m)
+{
+	struct fault_step_log log = {phx_fault_memory(m), fails_to_write(f, m)};
+	const struct step_book book = phx_fault_step_book(&log);
+	int kept = step_book_put(&book, m->end.id, &m->end, NULL);
+	m->end.result = (int)decide_result(m->end.result, kept);
+	if (m->end.result == 0)
+		phx_fault_check_done(m, &m->end.task);
+}
+
+static void tell(struct fault_sim *f, struct fault_machine *m)
+{
+	phx_fault_send_result(f, m, &m->end);
+	phx_fault_tells(f, m);
+}
+
+static void drop(struct fault_sim *f, struct fault_machine *m)
+{
+	m->n_tasks--;
+	memmove(&m->tasks[0], &m->tasks[1], sizeof(m->tasks[0]) * m->n_tasks);
+	m->busy = m->ending = false;
+	next_task(f, m);
+}
+
+/* Does what comes next, in the order of the real one. */
+static void act(struct fault_sim *f, struct fault_machine *m)
+{
+	static void (*const acts[])(struct fault_sim *, struct fault_machine *) = {
+		[DECIDE_END_WRITE] = write_down,
+		[DECIDE_END_TELL] = tell,
+		[DECIDE_END_DROP] = drop,
+	};
+	enum decide_end now = m->act;
+	if (dies(f, m))
+		return;
+	m->act = decide_end_next(now);
+	acts[now](f, m);
+	if (m->ending)
+		act_soon(f, m);
 }
 
 /* ---- orders of steps ---- */
@@ -447,18 +493,15 @@ static bool pending(void *arg, uint64_t id)
 	for (uint32_t i = 0; i < l->m->n_tasks; i++)
 		if (l->m->tasks[i].id == id)
 			return true;
-	return phx_fault_tells_result(l->f, l->m, id);
+	return result_queue_has_step(&l->m->results, id);
 }
 
-/* It remembers no more than it must: what was done in older epochs is forgotten, since their orders
- * are refused. */
 static int keep_epoch(void *arg, uint64_t epoch, struct phx_err *err)
 {
-	struct fault_memory *mem = phx_fault_memory(((struct lookup *)arg)->m);
-	(void)err;
-	mem->epoch = epoch;
-	mem->n_done = 0;
-	return 0;
+	const struct lookup *l = arg;
+	struct fault_step_log log = {phx_fault_memory(l->m), fails_to_write(l->f, l->m)};
+	const struct step_book book = phx_fault_step_book(&log);
+	return step_book_keep_epoch(&book, &l->m->epoch, epoch, err);
 }
 
 static int find(void *arg, uint64_t id, struct decide_done *ret, struct phx_err *err)
@@ -476,8 +519,8 @@ static int find(void *arg, uint64_t id, struct decide_done *ret, struct phx_err 
 void phx_fault_take_order(struct fault_sim *f, struct fault_machine *m, const struct fault_task *t)
 {
 	struct lookup look = {.f = f, .m = m};
-	const struct decide_memory memory = {
-		&look, phx_fault_memory(m)->epoch, m->n_tasks, pending, keep_epoch, find};
+	const struct decide_memory memory = {&look,   m->epoch,   m->n_tasks,
+					     pending, keep_epoch, find};
 	const struct decide_order o = {t->id, t->epoch, t->attempt, t->nonce};
 	struct fault_done refused = {.id = t->id, .attempt = t->attempt, .task = *t};
 	phx_fault_check_ordered(m, t);
@@ -497,15 +540,14 @@ void phx_fault_step_end(struct fault_sim *f, struct fault_machine *m)
 {
 	struct fault_done done = {
 		.id = m->tasks[0].id, .attempt = m->tasks[0].attempt, .task = m->tasks[0]};
-	if (!m->busy || m->hung || waits_for_key(f, m) || waits_for_certificate(f, m, &done.result))
-		return;
-	m->busy = false;
-	if (!f->calm && phx_fault_chance(f, CRASHES_PER_MILLE)) {
-		phx_fault_cause(f, m);
-		phx_fault_note(f, m->i, "%s restarts by itself", m->node);
-		phx_fault_reset(f, m);
+	if (m->ending) {
+		act(f, m);
 		return;
 	}
+	if (!m->busy || m->hung || waits_for_key(f, m) || waits_for_certificate(f, m, &done.result))
+		return;
+	if (dies(f, m))
+		return;
 	bool fails = !f->calm && phx_fault_chance(f, STEP_FAILS_PER_MILLE);
 	done.result = fails ? -EIO : done.result;
 	if (fails)
@@ -517,84 +559,4 @@ void phx_fault_step_end(struct fault_sim *f, struct fault_machine *m)
 			       phx_enum_name(&phx_step_kind_names, done.task.kind),
 			       strerrorname_np(-done.result));
 	finish(f, m, &done);
-	next_task(f, m);
-}
-
-/* ---- orders of jobs ---- */
-
-/* It runs here no more. */
-static void end_run(struct fault_sim *f, struct fault_machine *m, struct fault_run *r,
-		    int64_t status)
-{
-	for (int i = 0; i < FAULT_PARTS; i++)
-		if (m->parts[i].job == FAULT_RUN(r->job, r->run))
-			end_part(f, m, &m->parts[i], status);
-}
-
-static struct fault_part *free_part(struct fault_machine *m)
-{
-	for (int i = 0; i < FAULT_PARTS; i++)
-		if (!m->parts[i].job)
-			return &m->parts[i];
-	return NULL;
-}
-
-static void start_run(struct fault_sim *f, struct fault_machine *m, const struct phx_order *o)
-{
-	struct fault_part *part = m->serves ? free_part(m) : NULL;
-	if (!part) {
-		phx_fault_send_job(f, m, FAULT_RUN(o->id, o->run), 126);
-		return;
-	}
-	phx_fault_put_run(phx_fault_memory(m), o);
-	phx_fault_engine_started(f, m);
-	part->job = FAULT_RUN(o->id, o->run);
-	phx_fault_later(f, phx_fault_between(f, SECOND, 40 * MINUTE), WHAT_JOB_END, m->i, m->gen,
-			part->job);
-}
-
-/* It never ran, and never will. */
-static void bar_run(struct fault_sim *f, struct fault_machine *m, const struct phx_order *o)
-{
-	struct fault_run *r = phx_fault_put_run(phx_fault_memory(m), o);
-	r->ended = true;
-	r->status = 143;
-	phx_fault_send_job(f, m, FAULT_RUN(o->id, o->run), r->status);
-}
-
-void phx_fault_take_job(struct fault_sim *f, struct fault_machine *m, const struct phx_order *o)
-{
-	bool kill = o->kind == PHX_ORDER_kill;
-	struct fault_run *r = phx_fault_find_run(phx_fault_memory(m), o->id);
-	struct decide_run known = {r ? r->run : 0, r ? r->submitted_ms : 0};
-	struct decide_run wanted = {o->run, kill ? 0 : o->job.submitted_ms};
-	enum decide_job verdict = decide_job(r ? &known : NULL, &wanted);
-	if (verdict == DECIDE_JOB_OF_PAST)
-		return;
-	if (verdict == DECIDE_JOB_SAME && r->ended) {
-		phx_fault_send_job(f, m, FAULT_RUN(o->id, o->run), r->status);
-	} else if (verdict == DECIDE_JOB_SAME) {
-		if (kill)
-			end_run(f, m, r, 137);
-	} else if (verdict == DECIDE_JOB_NEWER && !r->ended) {
-		if (!kill)
-			end_run(f, m, r, 143);
-		/* it is asked again */
-		phx_fault_later(f, 5 * SECOND, WHAT_ORDERS, m->i, m->gen, 0);
-	} else if (kill) {
-		bar_run(f, m, o);
-	} else {
-		start_run(f, m, o);
-	}
-}
-
-void phx_fault_job_end(struct fault_sim *f, struct fault_machine *m, uint64_t job)
-{
-	for (int i = 0; i < FAULT_PARTS; i++) {
-		if (m->parts[i].job != job)
-			continue;
-		f->ret->jobs++;
-		end_part(f, m, &m->parts[i], phx_fault_chance(f, 950) ? 0 : 1);
-		return;
-	}
 }

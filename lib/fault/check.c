@@ -1,8 +1,8 @@
 /* The observer: after every event, is what was promised still true? It looks at
  * the machines as they are (whose data is on which disk, whose services run) and
  * at what it remembers of earlier events, and believes the core's own flags only
- * where nothing else can be known. Called by head.c around every event and
- * by agents when they take orders and begin steps. Changes nothing but its own memory. */
+ * where nothing else can be known. Called by head.c around every event.
+ * Changes nothing but its own memory. */
 #include "fault/parts.h"
 
 #include <string.h>
@@ -521,77 +521,4 @@ void phx_fault_check_after(struct fault_sim *f, const struct phx_event *ev, int 
 	phx_fault_flows_check(f);
 	if (!f->full_check_in--)
 		phx_fault_check_all(f);
-}
-
-static void check_destroys(struct fault_sim *f, struct fault_machine *m, const struct fault_task *t)
-{
-	const struct phx_node *n = phx_fault_node(f, m);
-	if ((t->kind != PHX_STEP_wipe && t->kind != PHX_STEP_image) || !n)
-		return;
-	bool idle = n->state == PHX_NODE_READY || n->state == PHX_NODE_ACTIVE ||
-		n->state == PHX_NODE_MAINTENANCE;
-	if (idle && !step_of(n))
-		phx_fault_violated(
-			f, "destroy",
-			"%s: step %s of epoch %llu begins, and the node is %s and follows no plan",
-			m->node, phx_enum_name(&phx_step_kind_names, t->kind),
-			(unsigned long long)t->epoch,
-			phx_enum_name(&phx_node_state_names, n->state));
-}
-
-/* ---- what agents do with orders ---- */
-
-void phx_fault_check_ordered(struct fault_machine *m, const struct fault_task *t)
-{
-	if (t->epoch <= m->seen.ordered)
-		return;
-	m->seen.ordered = t->epoch;
-	m->seen.n_done = 0;
-}
-
-void phx_fault_check_copied(struct fault_machine *m, int pool)
-{
-	m->seen.copied[first_of(pool)] = m->key;
-}
-
-/* Before it does the first thing for an owner, all keys are dead that others may have. */
-static void check_copies(struct fault_sim *f, const struct fault_machine *m,
-			 const struct fault_task *t)
-{
-	const struct phx_node *n = phx_fault_node(f, m);
-	int pool = n ? phx_fault_pool_index(n->pool) : -1;
-	if (t->kind != PHX_STEP_activate || pool <= 0)
-		return;
-	for (int i = 0; i < FAULT_POOLS; i++)
-		if (!same_owner(i, pool) && m->seen.copied[i] >= m->key)
-			phx_fault_violated(f, "copy",
-					   "%s begins to serve %s under key %u, which %s may have",
-					   m->node, n->pool, m->key, phx_fault_pool_names[i]);
-}
-
-/* Not if it has heard of a newer epoch, and not a second time. */
-void phx_fault_check_begins(struct fault_sim *f, struct fault_machine *m,
-			    const struct fault_task *t)
-{
-	const char *kind = phx_enum_name(&phx_step_kind_names, t->kind);
-	if (t->epoch < m->seen.ordered)
-		phx_fault_violated(
-			f, "past",
-			"%s: the agent begins step %s of epoch %llu, and was given orders of %llu",
-			m->node, kind, (unsigned long long)t->epoch,
-			(unsigned long long)m->seen.ordered);
-	for (uint32_t i = 0; i < m->seen.n_done; i++)
-		if (t->epoch == m->seen.ordered && m->seen.done[i] == (t->id ^ t->nonce))
-			phx_fault_violated(
-				f, "twice",
-				"%s: the agent begins step %s, number %llu, that it has done",
-				m->node, kind, (unsigned long long)t->id);
-	check_destroys(f, m, t);
-	check_copies(f, m, t);
-}
-
-void phx_fault_check_done(struct fault_machine *m, const struct fault_task *t)
-{
-	if (t->epoch == m->seen.ordered && m->seen.n_done < FAULT_DONE)
-		m->seen.done[m->seen.n_done++] = t->id ^ t->nonce;
 }

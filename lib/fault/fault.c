@@ -116,6 +116,9 @@ static void happens_to_boot(struct fault_sim *f, struct fault_machine *m,
 	case WHAT_SERVED:
 		served(f, m);
 		return;
+	case WHAT_SEND:
+		phx_fault_send(f, m, it->a);
+		return;
 	case WHAT_ORDERS:
 		phx_fault_orders(f, m);
 		return;
@@ -139,7 +142,7 @@ static void happens_to_boot(struct fault_sim *f, struct fault_machine *m,
 		return;
 	case WHAT_BEAT:
 	case WHAT_SILENCE:
-	case WHAT_MESSAGE:
+	case WHAT_COPY:
 	case WHAT_POWER:
 	case WHAT_KEY:
 	case WHAT_TICK:
@@ -150,7 +153,6 @@ static void happens_to_boot(struct fault_sim *f, struct fault_machine *m,
 	case WHAT_ENGINE:
 	case WHAT_TASK_END:
 	case WHAT_HEARTBEAT_TIMEOUT:
-	case WHAT_ROWS:
 	case WHAT_COUNT_:
 		return;
 	}
@@ -172,10 +174,8 @@ static void happens_to_tasks(struct fault_sim *f, struct fault_machine *m,
 {
 	if (it->what == WHAT_TASK_END)
 		phx_fault_task_end(f, m, it->a);
-	else if (it->what == WHAT_HEARTBEAT_TIMEOUT)
-		phx_fault_task_timeout(f, m, it->gen);
 	else
-		phx_fault_task_rows(f, it->a);
+		phx_fault_task_timeout(f, m, it->gen);
 }
 
 static void happens(struct fault_sim *f, const struct fault_item *it)
@@ -190,8 +190,8 @@ static void happens(struct fault_sim *f, const struct fault_item *it)
 		if (it->gen == m->link_gen)
 			phx_fault_silence(f, m);
 		return;
-	case WHAT_MESSAGE:
-		phx_fault_message(f, it->a);
+	case WHAT_COPY:
+		phx_fault_copy(f, it->a);
 		return;
 	case WHAT_POWER:
 		phx_fault_power(f, m, it->gen);
@@ -215,7 +215,6 @@ static void happens(struct fault_sim *f, const struct fault_item *it)
 		return;
 	case WHAT_TASK_END:
 	case WHAT_HEARTBEAT_TIMEOUT:
-	case WHAT_ROWS:
 		happens_to_tasks(f, m, it);
 		return;
 	case WHAT_TASK_ORDER:
@@ -227,6 +226,7 @@ static void happens(struct fault_sim *f, const struct fault_item *it)
 	case WHAT_STEP_END:
 	case WHAT_JOB_END:
 	case WHAT_SERVED:
+	case WHAT_SEND:
 	case WHAT_ORDERS:
 	case WHAT_LATE:
 	case WHAT_COMES_ON:
@@ -334,7 +334,11 @@ static void finish(struct fault_sim *f)
 {
 	phx_fault_head_fini(f);
 	phx_list_fini(&f->q);
-	phx_list_fini(&f->messages);
+	for (uint32_t i = 0; f->m && i < f->n; i++)
+		phx_fault_lose_results(&f->m[i]);
+	PHX_LIST_EACH(struct fault_copy, c, &f->copies)
+		phx_fault_copy_fini(c);
+	phx_list_fini(&f->copies);
 	phx_list_fini(&f->lates);
 	phx_list_fini(&f->engine.orders);
 	phx_fault_keepers_fini(f);

@@ -14,40 +14,22 @@ static struct fault_body *body_of(const struct fault_keeper *k, uint32_t i)
 	return task_book_at(&k->book, i)->body;
 }
 
-/* ---- rows ---- */
-
-static struct fault_rows *new_rows(struct fault_sim *f, const struct fault_machine *m,
-				   uint64_t *ret_slot)
-{
-	uint32_t i = 0;
-	while (i < f->task_rows.n && PHX_LIST_AT(&f->task_rows, struct fault_rows, i)->used)
-		i++;
-	struct fault_rows *r = i < f->task_rows.n ? PHX_LIST_AT(&f->task_rows, struct fault_rows, i)
-						  : phx_list_push(&f->task_rows, sizeof(*r));
-	*ret_slot = i;
-	if (!r)
-		return NULL;
-	*r = (struct fault_rows){.used = true, .m = m->i, .start = m->keeper.start};
-	return r;
-}
-
-/* The next batch of those that ended, one at a time. */
+/* The next batch of those that ended, one at a time: it goes through the agent. */
 static void tell(struct fault_sim *f, struct fault_machine *m)
 {
 	struct fault_keeper *k = &m->keeper;
-	uint64_t slot;
+	struct phx_list rows = {0};
 	if (!k->up || k->telling || !k->book.n[TASK_ENDED])
 		return;
-	struct fault_rows *r = new_rows(f, m, &slot);
 	uint32_t most = phx_fault_chance(f, 300) ? FEW_ROWS : PHX_TASK_ROWS_MAX;
-	for (uint32_t i = k->book.first[TASK_ENDED]; r && i != TASK_NONE && r->rows.n < most;
+	for (uint32_t i = k->book.first[TASK_ENDED]; i != TASK_NONE && rows.n < most;
 	     i = task_book_at(&k->book, i)->next) {
-		struct phx_task_result *row = phx_list_push(&r->rows, sizeof(*row));
+		struct phx_task_result *row = phx_list_push(&rows, sizeof(*row));
 		if (row)
 			*row = body_of(k, i)->row;
 	}
-	k->telling = r != NULL;
-	phx_fault_later(f, phx_fault_between(f, 1, 200), WHAT_ROWS, m->i, 0, slot);
+	k->telling = true;
+	phx_fault_send_rows(f, m, k->start, &rows);
 }
 
 /* ---- the end of one ---- */
@@ -262,18 +244,13 @@ void phx_fault_task_orders(struct fault_sim *f, struct fault_machine *m)
 
 /* ---- what is told ---- */
 
-static void resend(struct fault_sim *f, const struct fault_machine *m, uint64_t slot)
-{
-	int64_t cut = m->cut_until - f->now;
-	phx_fault_later(f, phx_fault_between(f, 500, 4 * SECOND) + (cut > 0 ? cut : 0), WHAT_ROWS,
-			m->i, 0, slot);
-}
-
-/* The head has them, or refused them for good. */
-static void said(struct fault_sim *f, struct fault_machine *m, const struct phx_list *rows)
+void phx_fault_task_rows_said(struct fault_sim *f, struct fault_machine *m, uint32_t start,
+			      const struct phx_list *rows)
 {
 	struct fault_keeper *k = &m->keeper;
 	phx_fault_flow_acked(f, rows);
+	if (!k->up || k->start != start)
+		return;
 	for (uint32_t n = rows->n; n && k->book.first[TASK_ENDED] != TASK_NONE; n--) {
 		uint32_t i = k->book.first[TASK_ENDED];
 		free(body_of(k, i));
@@ -281,60 +258,6 @@ static void said(struct fault_sim *f, struct fault_machine *m, const struct phx_
 	}
 	k->telling = false;
 	tell(f, m);
-}
-
-static int deliver(struct fault_sim *f, const struct fault_machine *m, const struct fault_rows *r)
-{
-	struct phx_event ev = {.kind = PHX_EV_task_results, .task_results.rows = r->rows};
-	PHX_STR_SET(ev.node, m->node);
-	return phx_fault_submit(f, &ev, NULL);
-}
-
-static void drop(struct fault_sim *f, uint64_t slot)
-{
-	struct fault_rows *r = PHX_LIST_AT(&f->task_rows, struct fault_rows, slot);
-	phx_list_fini(&r->rows);
-	r->used = false;
-}
-
-/* A copy that comes when the network likes. */
-static void copy_by_chance(struct fault_sim *f, uint64_t slot)
-{
-	struct fault_rows *r = PHX_LIST_AT(&f->task_rows, struct fault_rows, slot);
-	if (f->calm || !phx_fault_chance(f, 100)) {
-		drop(f, slot);
-		return;
-	}
-	r->stray = true;
-	phx_fault_later(f, phx_fault_between(f, 10, 20 * MINUTE), WHAT_ROWS, r->m, 0, slot);
-}
-
-void phx_fault_task_rows(struct fault_sim *f, uint64_t slot)
-{
-	const struct fault_rows r = *PHX_LIST_AT(&f->task_rows, struct fault_rows, slot);
-	struct fault_machine *m = &f->m[r.m];
-	bool gone = r.stray ? !f->head.up : !m->keeper.up || r.start != m->keeper.start;
-	if (gone) {
-		drop(f, slot);
-		return;
-	}
-	bool lost = !f->calm && phx_fault_chance(f, 30);
-	if (lost || (!r.stray && !(phx_fault_path(f, m) && phx_fault_key_holds(f, m)))) {
-		resend(f, m, slot);
-		return;
-	}
-	int answer = deliver(f, m, &r);
-	bool answer_lost = !f->calm && phx_fault_chance(f, 30);
-	if (r.stray) {
-		drop(f, slot);
-		return;
-	}
-	if (decide_again(answer) || answer_lost) {
-		resend(f, m, slot);
-		return;
-	}
-	said(f, m, &r.rows);
-	copy_by_chance(f, slot);
 }
 
 /* ---- the heartbeat timeout ---- */
@@ -408,8 +331,5 @@ void phx_fault_keepers_fini(struct fault_sim *f)
 	}
 	PHX_LIST_EACH(struct fault_task_order, o, &f->task_orders)
 		phx_list_fini(&o->given);
-	PHX_LIST_EACH(struct fault_rows, r, &f->task_rows)
-		phx_list_fini(&r->rows);
 	phx_list_fini(&f->task_orders);
-	phx_list_fini(&f->task_rows);
 }

@@ -3,6 +3,8 @@
  * beat. Called by machines, agents and the head; says nothing to any of them. */
 #include "fault/parts.h"
 
+#include <stdlib.h>
+
 bool phx_fault_path(const struct fault_sim *f, const struct fault_machine *m)
 {
 	return f->head.up && f->now >= m->cut_until && phx_fault_env(m) != PHX_ENV_NONE;
@@ -46,74 +48,102 @@ void phx_fault_tells(struct fault_sim *f, struct fault_machine *m)
 
 /* ---- results ---- */
 
-static struct fault_message *new_message(struct fault_sim *f, const struct fault_machine *m,
-					 uint64_t *ret_slot)
+enum { SEND_MS = 100 };
+
+void phx_fault_begin_sending(struct fault_sim *f, struct fault_machine *m)
 {
-	uint32_t i = 0;
-	while (i < f->messages.n && PHX_LIST_AT(&f->messages, struct fault_message, i)->used)
-		i++;
-	struct fault_message *msg = i < f->messages.n
-		? PHX_LIST_AT(&f->messages, struct fault_message, i)
-		: phx_list_push(&f->messages, sizeof(*msg));
-	*ret_slot = i;
-	if (msg)
-		*msg = (struct fault_message){.used = true, .gen = m->gen, .m = m->i};
-	return msg;
+	if (result_queue_begin(&m->results))
+		phx_fault_later(f, phx_fault_between(f, 1, SEND_MS), WHAT_SEND, m->i, m->gen, 0);
 }
 
-void phx_fault_send_in(struct fault_sim *f, const struct fault_message *msg, uint64_t slot,
-		       int64_t in_ms)
+/* Takes the rows of `msg`. */
+static void put(struct fault_sim *f, struct fault_machine *m, const struct fault_message *msg)
 {
-	phx_fault_later(f, in_ms, WHAT_MESSAGE, msg->m, 0, slot);
+	struct fault_message *body = malloc(sizeof(*body));
+	if (!body)
+		return;
+	*body = *msg;
+	if (result_queue_put(&m->results, msg->about, body) == 0)
+		phx_fault_begin_sending(f, m);
 }
 
 void phx_fault_send_result(struct fault_sim *f, struct fault_machine *m, const struct fault_done *d)
 {
-	uint64_t slot;
-	struct fault_message *msg = new_message(f, m, &slot);
-	if (!msg)
-		return;
-	msg->id = d->id;
-	msg->epoch = d->task.epoch;
-	msg->result = d->result;
-	msg->done = *d;
-	phx_fault_send_in(f, msg, slot, phx_fault_between(f, 1, 100));
-}
-
-bool phx_fault_tells_result(const struct fault_sim *f, const struct fault_machine *m, uint64_t id)
-{
-	PHX_LIST_EACH(struct fault_message, msg, &f->messages)
-		if (msg->used && !msg->stray && !msg->job && msg->m == m->i && msg->gen == m->gen &&
-		    msg->id == id)
-			return true;
-	return false;
+	const struct fault_message msg = {.about = {.id = d->id}, .done = *d};
+	put(f, m, &msg);
 }
 
 void phx_fault_send_job(struct fault_sim *f, struct fault_machine *m, uint64_t job, int64_t status)
 {
-	uint64_t slot;
-	struct fault_message *msg = new_message(f, m, &slot);
-	if (!msg)
-		return;
-	msg->job = true;
-	msg->id = job;
-	msg->result = status;
-	phx_fault_send_in(f, msg, slot, phx_fault_between(f, 1, 100));
+	const struct fault_message msg = {
+		.about = {.is_job = true, .id = FAULT_RUN_JOB(job), .run = FAULT_RUN_RUN(job)},
+		.status = status};
+	put(f, m, &msg);
 }
 
-/* Copies of what was answered, or of what will be said again: the network gives them out when it
- * likes. */
-void phx_fault_copy_by_chance(struct fault_sim *f, const struct fault_message *msg)
+void phx_fault_send_rows(struct fault_sim *f, struct fault_machine *m, uint32_t start,
+			 struct phx_list *rows)
+{
+	const struct fault_message msg = {.about = {.is_tasks = true, .run = start}, .rows = *rows};
+	*rows = (struct phx_list){0};
+	put(f, m, &msg);
+}
+
+void phx_fault_drop_result(struct fault_machine *m)
+{
+	struct fault_message *msg = PHX_LIST_AT(&m->results.items, struct result_item, 0)->body;
+	result_queue_drop(&m->results);
+	phx_list_fini(&msg->rows);
+	free(msg);
+}
+
+void phx_fault_lose_results(struct fault_machine *m)
+{
+	while (m->results.items.n)
+		phx_fault_drop_result(m);
+	phx_list_fini(&m->results.items);
+	result_queue_init(&m->results);
+}
+
+/* ---- copies ---- */
+
+static struct fault_copy *new_copy(struct fault_sim *f, uint64_t *ret_slot)
+{
+	uint32_t i = 0;
+	while (i < f->copies.n && PHX_LIST_AT(&f->copies, struct fault_copy, i)->used)
+		i++;
+	*ret_slot = i;
+	return i < f->copies.n ? PHX_LIST_AT(&f->copies, struct fault_copy, i)
+			       : phx_list_push(&f->copies, sizeof(struct fault_copy));
+}
+
+static void copy_rows(struct phx_list *to, const struct phx_list *from)
+{
+	*to = (struct phx_list){0};
+	PHX_LIST_EACH(struct phx_task_result, row, from) {
+		struct phx_task_result *r = phx_list_push(to, sizeof(*r));
+		if (r)
+			*r = *row;
+	}
+}
+
+void phx_fault_copy_by_chance(struct fault_sim *f, const struct fault_machine *m,
+			      const struct fault_message *msg)
 {
 	uint64_t slot;
-	bool wanted = f->now < f->m[msg->m].seen.stale_at;
-	if (f->calm || (!wanted && !phx_fault_chance(f, 10)))
+	bool wanted = f->now < m->seen.stale_at;
+	if (f->calm || (!wanted && !phx_fault_chance(f, msg->about.is_tasks ? 100 : 10)))
 		return;
-	struct fault_message mine = *msg;
-	struct fault_message *copy = new_message(f, &f->m[msg->m], &slot);
-	if (!copy)
+	struct fault_copy *c = new_copy(f, &slot);
+	if (!c)
 		return;
-	*copy = mine;
-	copy->stray = true;
-	phx_fault_send_in(f, copy, slot, phx_fault_between(f, 10, 20 * MINUTE));
+	*c = (struct fault_copy){true, m->i, *msg};
+	copy_rows(&c->message.rows, &msg->rows);
+	phx_fault_later(f, phx_fault_between(f, 10, 20 * MINUTE), WHAT_COPY, m->i, 0, slot);
+}
+
+void phx_fault_copy_fini(struct fault_copy *c)
+{
+	phx_list_fini(&c->message.rows);
+	c->used = false;
 }

@@ -8,7 +8,9 @@
 /* The machine starts anew: what the agent had in memory is gone. */
 static void lose_agent(struct fault_machine *m)
 {
-	m->busy = m->hung = false;
+	m->busy = m->hung = m->ending = false;
+	m->epoch = 0;
+	phx_fault_lose_results(m);
 	m->n_tasks = 0;
 	m->seen.ordered = 0;
 	m->seen.n_done = 0;
@@ -71,19 +73,6 @@ static struct fault_disk *state_disk(struct fault_machine *m)
 	return NULL;
 }
 
-/* What the agent remembers goes along into a system, beside what is there of the same epoch; but
- * jobs are of the system they ran in. */
-static void copy_memory(struct fault_memory *to, const struct fault_memory *from)
-{
-	if (from->epoch < to->epoch)
-		return;
-	if (from->epoch > to->epoch)
-		to->n_done = 0;
-	to->epoch = from->epoch;
-	for (uint32_t i = 0; i < from->n_done; i++)
-		phx_fault_remember(to, &from->done[i]);
-}
-
 bool phx_fault_adopt_key(struct fault_machine *m)
 {
 	struct fault_disk *d = state_disk(m);
@@ -109,6 +98,7 @@ static void adopt_state(struct fault_machine *m)
 static void agent_starts(struct fault_sim *f, struct fault_machine *m)
 {
 	m->registered = false;
+	m->epoch = phx_fault_memory(m)->epoch;
 	phx_fault_link(f, m);
 	phx_fault_later(f, phx_fault_between(f, 100, 2 * SECOND),
 			m->certified ? WHAT_HELLO : WHAT_ENROL, m->i, m->gen, 0);
@@ -244,7 +234,7 @@ void phx_fault_enter(struct fault_sim *f, struct fault_machine *m, int disk)
 		d->has_state = true;
 		d->state_key = m->key;
 		d->state_certified = m->certified;
-		copy_memory(&d->memory, &m->memory);
+		phx_fault_copy_steps(&m->memory, &d->memory);
 	}
 	lose_agent(m);
 	phx_fault_link(f, m);

@@ -1,6 +1,7 @@
 /* What agents and head say to each other: enrolment, registration, beats, orders, results. Beats
- * are not simulated one by one (line.c). Results are sent until they are answered; the network
- * loses, doubles, delays and reorders them. Called by fault.c when time has come. */
+ * are not simulated one by one (line.c). Results leave by the queue of the real agent
+ * (agent/result_queue.h); the network loses, doubles, delays and reorders them. Called by fault.c
+ * when time has come. */
 #include "fault/parts.h"
 
 #include <errno.h>
@@ -9,7 +10,7 @@
 
 #include "state/node_sets.h"
 
-enum { AGAIN_MS = 15 * SECOND, REFUSED_MS = 10 * SECOND };
+enum { AGAIN_MS = 15 * SECOND, REFUSED_MS = 10 * SECOND, LOST_PER_MILLE = 15 };
 
 /* ---- enrolment and registration ---- */
 
@@ -132,6 +133,8 @@ void phx_fault_hello(struct fault_sim *f, struct fault_machine *m)
 		return;
 	}
 	m->registered = true;
+	result_queue_open(&m->results);
+	phx_fault_begin_sending(f, m);
 	phx_fault_link(f, m);
 	phx_fault_keeper_starts(f, m);
 	take_answer(f, m);
@@ -328,70 +331,103 @@ static void heard(struct fault_sim *f, struct fault_machine *m)
 		phx_fault_later(f, SILENT_MS, WHAT_SILENCE, m->i, m->link_gen, 0);
 }
 
-static int deliver_end(struct fault_sim *f, const struct fault_message *msg)
+static int deliver_end(struct fault_sim *f, const struct fault_machine *m,
+		       const struct fault_message *msg)
 {
-	struct phx_event ev = {.kind = PHX_EV_job_result,
-			       .job_result = {.job = FAULT_RUN_JOB(msg->id),
-					      .run = FAULT_RUN_RUN(msg->id),
-					      .result = msg->result}};
-	PHX_STR_SET(ev.node, f->m[msg->m].node);
-	heard(f, &f->m[msg->m]);
+	struct phx_event ev = {
+		.kind = PHX_EV_job_result,
+		.job_result = {.job = msg->about.id, .run = msg->about.run, .result = msg->status}};
+	PHX_STR_SET(ev.node, m->node);
 	return phx_fault_submit(f, &ev, NULL);
 }
 
-static int deliver(struct fault_sim *f, const struct fault_message *msg)
+static int deliver_rows(struct fault_sim *f, const struct fault_machine *m,
+			const struct fault_message *msg)
+{
+	struct phx_event ev = {.kind = PHX_EV_task_results, .task_results.rows = msg->rows};
+	PHX_STR_SET(ev.node, m->node);
+	return phx_fault_submit(f, &ev, NULL);
+}
+
+static int deliver_step(struct fault_sim *f, const struct fault_machine *m,
+			const struct fault_message *msg)
 {
 	const struct fault_done *d = &msg->done;
 	struct phx_event ev = {.kind = PHX_EV_step_result,
-			       .answer = {.step_id = msg->id,
-					  .epoch = msg->epoch,
+			       .answer = {.step_id = d->id,
+					  .epoch = d->task.epoch,
 					  .attempt = d->attempt,
 					  .nonce = d->task.nonce,
-					  .result = msg->result}};
-	if (msg->job)
-		return deliver_end(f, msg);
-	PHX_STR_SET(ev.node, f->m[msg->m].node);
-	PHX_STR_SET(ev.text, msg->result ? "it did not work" : "");
-	heard(f, &f->m[msg->m]);
+					  .result = d->result}};
+	PHX_STR_SET(ev.node, m->node);
+	PHX_STR_SET(ev.text, d->result ? "it did not work" : "");
 	if (d->task.kind == PHX_STEP_wipe) {
-		PHX_STR_SET(ev.answer.erased_disk,
-			    msg->wrong_disk ? "serial-another" : d->task.disk);
-		ev.answer.setup.method = msg->wrong_method ? msg->wrong_method : d->task.method;
+		PHX_STR_SET(ev.answer.erased_disk, d->task.disk);
+		ev.answer.setup.method = d->task.method;
 		ev.answer.used = ev.answer.setup.method;
 		PHX_STR_SET(ev.answer.read_sha256, "sum");
 		PHX_STR_SET(ev.answer.signature, d->seal == FAULT_SEAL_NONE ? "" : "of a key");
 		PHX_STR_SET(ev.answer.signer, d->seal == FAULT_SEAL_ITS ? "its key" : "");
 		PHX_STR_SET(ev.answer.image, "deploy 1");
 		ev.answer.erased_bytes = d->bytes;
-		ev.answer.verified_bytes = msg->unverified ? 0 : d->verified;
+		ev.answer.verified_bytes = d->verified;
 	}
 	return phx_fault_submit(f, &ev, NULL);
 }
 
-void phx_fault_message(struct fault_sim *f, uint64_t slot)
+static int deliver(struct fault_sim *f, struct fault_machine *m, const struct fault_message *msg)
 {
-	struct fault_message msg = *PHX_LIST_AT(&f->messages, struct fault_message, slot);
-	struct fault_machine *m = &f->m[msg.m];
-	bool gone = !msg.stray && msg.gen != m->gen;
-	if (gone || (msg.stray && !f->head.up)) {
-		PHX_LIST_AT(&f->messages, struct fault_message, slot)->used = false;
+	heard(f, m);
+	if (msg->about.is_tasks)
+		return deliver_rows(f, m, msg);
+	return msg->about.is_job ? deliver_end(f, m, msg) : deliver_step(f, m, msg);
+}
+
+/* What the agent gets for the message. */
+static int exchange(struct fault_sim *f, struct fault_machine *m, const struct fault_message *msg)
+{
+	if (!phx_fault_path(f, m))
+		return -EHOSTUNREACH;
+	if (!phx_fault_key_holds(f, m))
+		return -EACCES;
+	if (!f->calm && phx_fault_chance(f, LOST_PER_MILLE))
+		return -ETIMEDOUT; /* on its way there, */
+	if (!msg->about.is_job && !msg->about.is_tasks)
+		phx_fault_check_told(f, m, &msg->done);
+	int r = deliver(f, m, msg);
+	if (!f->calm && phx_fault_chance(f, LOST_PER_MILLE))
+		return -ETIMEDOUT; /* or on its way back */
+	return r;
+}
+
+void phx_fault_send(struct fault_sim *f, struct fault_machine *m, bool due)
+{
+	struct result_item it;
+	if (due) {
+		result_queue_due(&m->results);
+		phx_fault_begin_sending(f, m);
 		return;
 	}
-	bool lost = !f->calm && phx_fault_chance(f, 15);
-	bool may = msg.stray || (phx_fault_path(f, m) && phx_fault_key_holds(f, m));
-	if (!may || lost) {
-		int64_t cut = m->cut_until - f->now;
-		phx_fault_send_in(f, &msg, slot,
-				  phx_fault_between(f, 500, 4 * SECOND) + (cut > 0 ? cut : 0));
+	if (!result_queue_first(&m->results, &it))
+		return;
+	const struct fault_message *msg = it.body;
+	int r = exchange(f, m, msg);
+	uint32_t wait_ms = result_queue_answered(&m->results, r);
+	if (wait_ms) {
+		phx_fault_later(f, wait_ms, WHAT_SEND, m->i, m->gen, 1);
 		return;
 	}
-	int r = deliver(f, &msg);
-	bool answer_lost = !f->calm && phx_fault_chance(f, 15);
-	if (!msg.stray && (decide_again(r) || answer_lost)) {
-		phx_fault_send_in(f, &msg, slot, phx_fault_between(f, 500, 4 * SECOND));
-		return;
-	}
-	PHX_LIST_AT(&f->messages, struct fault_message, slot)->used = false;
-	if (!msg.stray)
-		phx_fault_copy_by_chance(f, &msg);
+	if (msg->about.is_tasks)
+		phx_fault_task_rows_said(f, m, msg->about.run, &msg->rows);
+	phx_fault_copy_by_chance(f, m, msg);
+	phx_fault_drop_result(m);
+	phx_fault_later(f, phx_fault_between(f, 1, 100), WHAT_SEND, m->i, m->gen, 0);
+}
+
+void phx_fault_copy(struct fault_sim *f, uint64_t slot)
+{
+	struct fault_copy c = *PHX_LIST_AT(&f->copies, struct fault_copy, slot);
+	if (f->head.up)
+		deliver(f, &f->m[c.m], &c.message);
+	phx_fault_copy_fini(PHX_LIST_AT(&f->copies, struct fault_copy, slot));
 }

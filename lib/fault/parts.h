@@ -48,10 +48,16 @@ void phx_fault_facts(const struct fault_machine *m, struct phx_facts *ret);
 /* agent_files.c: what an agent has written down */
 /** What the agent has written down, where it lies now. */
 struct fault_memory *phx_fault_memory(struct fault_machine *m);
-/** How step `id` ended; NULL: it did not end here, or long ago. */
-struct fault_done *phx_fault_find_done(struct fault_memory *mem, uint64_t id);
-/** Write the end of a step down; the oldest goes for it. */
-void phx_fault_remember(struct fault_memory *mem, const struct fault_done *d);
+/** The step log that lies there. */
+struct fault_step_log {
+	struct fault_memory *memory;
+	int fails; /* 0, or the negative errno of all that is written */
+};
+struct step_book phx_fault_step_book(struct fault_step_log *l);
+/** What is written of step `id`; NULL: it did not end here, or long ago. */
+const struct fault_done *phx_fault_find_done(const struct fault_memory *mem, uint64_t id);
+/** The step log goes along into another system. */
+void phx_fault_copy_steps(struct fault_memory *from, struct fault_memory *to);
 /** The newest run of a job that was known here; NULL none. */
 struct fault_run *phx_fault_find_run(struct fault_memory *mem, uint64_t job);
 /** Write down that the run of this order is known, in place of an older one. */
@@ -74,15 +80,20 @@ void phx_fault_tells(struct fault_sim *f, struct fault_machine *m);
 void phx_fault_cut(struct fault_sim *f, struct fault_machine *m, int64_t for_ms);
 void phx_fault_send_result(struct fault_sim *f, struct fault_machine *m,
 			   const struct fault_done *d);
-/** Is the result of step `id` on its way to the head? */
-bool phx_fault_tells_result(const struct fault_sim *f, const struct fault_machine *m, uint64_t id);
 void phx_fault_send_job(struct fault_sim *f, struct fault_machine *m, uint64_t job, int64_t status);
-/** A message arrives so much later. */
-void phx_fault_send_in(struct fault_sim *f, const struct fault_message *msg, uint64_t slot,
-		       int64_t in_ms);
-/** Copies of what was answered, or of what will be said again: the network gives them out when it
- * likes. */
-void phx_fault_copy_by_chance(struct fault_sim *f, const struct fault_message *msg);
+/** Rows of tasks, which are taken; `number` of the keeper that began for the `start`-th time. */
+void phx_fault_send_rows(struct fault_sim *f, struct fault_machine *m, uint32_t start,
+			 struct phx_list *rows);
+/** The agent begins to send, if there is something and it may. */
+void phx_fault_begin_sending(struct fault_sim *f, struct fault_machine *m);
+/** The first of its results was answered for good. */
+void phx_fault_drop_result(struct fault_machine *m);
+/** The agent is gone, and with it what it had not told. */
+void phx_fault_lose_results(struct fault_machine *m);
+/** The network copies what was answered, and gives it out when it likes. */
+void phx_fault_copy_by_chance(struct fault_sim *f, const struct fault_machine *m,
+			      const struct fault_message *msg);
+void phx_fault_copy_fini(struct fault_copy *c);
 
 /* fake_slurm.c: a fake of Slurm; nothing of it happens without that option */
 void phx_fault_engine_begin(struct fault_sim *f);
@@ -154,6 +165,10 @@ void phx_fault_check_after(struct fault_sim *f, const struct phx_event *ev, int 
 void phx_fault_check_reset(struct fault_sim *f);
 /** Everything, of every node. */
 void phx_fault_check_all(struct fault_sim *f);
+/** A fault that explains a quarantine of this machine; m NULL: of all. */
+void phx_fault_cause(struct fault_sim *f, struct fault_machine *m);
+
+/* check_agent.c: the observer of agents */
 /** An agent is given an order. */
 void phx_fault_check_ordered(struct fault_machine *m, const struct fault_task *t);
 /** An agent begins a step. */
@@ -161,10 +176,11 @@ void phx_fault_check_begins(struct fault_sim *f, struct fault_machine *m,
 			    const struct fault_task *t);
 /** A tenant of that pool is root on the machine: he may copy its key. */
 void phx_fault_check_copied(struct fault_machine *m, int pool);
+/** The head is told that a step is done: by then the agent has that in its step log, or it could do
+ * the step again. */
+void phx_fault_check_told(struct fault_sim *f, struct fault_machine *m, const struct fault_done *d);
 /** An agent has done a step, and written that down. */
 void phx_fault_check_done(struct fault_machine *m, const struct fault_task *t);
-/** A fault that explains a quarantine of this machine; m NULL: of all. */
-void phx_fault_cause(struct fault_sim *f, struct fault_machine *m);
 
 /* machine.c: power, firmware, environments */
 void phx_fault_power_on(struct fault_sim *f, struct fault_machine *m);
@@ -214,12 +230,16 @@ int phx_fault_rekey(struct fault_sim *f, struct fault_machine *m);
 /** Does the machine's owner keep its agent from taking the role off? Then that step has failed. */
 bool phx_fault_refuses(struct fault_sim *f, struct fault_machine *m, struct fault_done *done);
 
-/* agent.c */
-void phx_fault_take_order(struct fault_sim *f, struct fault_machine *m, const struct fault_task *t);
+/* agent_jobs.c: parts of jobs */
 /** An order to run a part of a job, or to end it. */
 void phx_fault_take_job(struct fault_sim *f, struct fault_machine *m, const struct phx_order *o);
-void phx_fault_step_end(struct fault_sim *f, struct fault_machine *m);
 void phx_fault_job_end(struct fault_sim *f, struct fault_machine *m, uint64_t job);
+/** The node is drained: its parts end. */
+void phx_fault_jobs_drain(struct fault_sim *f, struct fault_machine *m);
+
+/* agent.c */
+void phx_fault_take_order(struct fault_sim *f, struct fault_machine *m, const struct fault_task *t);
+void phx_fault_step_end(struct fault_sim *f, struct fault_machine *m);
 /** What the running system has as its role: index or -1; version and run are set. */
 int phx_fault_role_of(const struct fault_machine *m, uint32_t *ret_version, bool *ret_run);
 void phx_fault_identity(const struct fault_sim *f, const struct fault_machine *m, char *ret,
@@ -243,7 +263,10 @@ void phx_fault_task_orders(struct fault_sim *f, struct fault_machine *m);
 void phx_fault_task_order_late(struct fault_sim *f, struct fault_machine *m, uint64_t slot);
 void phx_fault_task_end(struct fault_sim *f, struct fault_machine *m, uint64_t number);
 void phx_fault_task_timeout(struct fault_sim *f, struct fault_machine *m, uint32_t n_unheard);
-void phx_fault_task_rows(struct fault_sim *f, uint64_t slot);
+/** The head has these rows of the keeper that began for the `start`-th time, or refused them for
+ * good. */
+void phx_fault_task_rows_said(struct fault_sim *f, struct fault_machine *m, uint32_t start,
+			      const struct phx_list *rows);
 void phx_fault_keepers_fini(struct fault_sim *f);
 
 /* net.c: what agents and head say to each other */
@@ -252,7 +275,10 @@ void phx_fault_hello(struct fault_sim *f, struct fault_machine *m);
 void phx_fault_beat(struct fault_sim *f, struct fault_machine *m);
 void phx_fault_silence(struct fault_sim *f, struct fault_machine *m);
 void phx_fault_orders(struct fault_sim *f, struct fault_machine *m);
-void phx_fault_message(struct fault_sim *f, uint64_t slot);
+/** The agent sends the first of its results; `due`: after it waited to try again. */
+void phx_fault_send(struct fault_sim *f, struct fault_machine *m, bool due);
+/** A copy arrives. */
+void phx_fault_copy(struct fault_sim *f, uint64_t slot);
 void phx_fault_late(struct fault_sim *f, struct fault_machine *m, uint64_t slot);
 
 /* slurm_worker.c: who asks the engine */

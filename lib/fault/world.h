@@ -15,6 +15,8 @@
 #define PHX_FAULT_WORLD_H
 
 #include "agent/decide.h"
+#include "agent/result_queue.h"
+#include "agent/step_book.h"
 #include "agent/task_book.h"
 #include "base/heap.h"
 #include "base/rng.h"
@@ -28,7 +30,7 @@ enum {
 	HOUR = 60 * MINUTE,
 	FAULT_DISKS = 3,
 	FAULT_RESIDUES = 10,
-	FAULT_DONE = 16, /* results an agent remembers */
+	FAULT_DONE = 16, /* finished steps that an agent keeps: few, so that some are forgotten */
 	FAULT_RUNS = 64, /* of jobs that it remembers */
 	FAULT_PARTS = 4, /* of jobs on one machine */
 	FAULT_POWER = 8, /* operations that wait for one BMC */
@@ -49,32 +51,32 @@ enum {
 /* ---- the queue of what is going to happen ---- */
 
 enum fault_what {
-	WHAT_STAGE,             /* machine: the next stage of its start */
-	WHAT_ENROL,             /* agent asks for a certificate */
-	WHAT_HELLO,             /* agent registers */
-	WHAT_ENTER,             /* agent has entered the installed system */
-	WHAT_STEP_END,          /* agent ends its step */
-	WHAT_JOB_END,           /* a: job */
-	WHAT_SERVED,            /* services of the role run again after a start */
-	WHAT_BEAT,              /* first beat after a change */
-	WHAT_SILENCE,           /* head notices that an agent is silent */
-	WHAT_ORDERS,            /* orders reach the agent */
-	WHAT_LATE,              /* a: slot of an order that was held up */
-	WHAT_MESSAGE,           /* a: slot of a result on its way */
-	WHAT_POWER,             /* BMC: the operation at the head of its queue goes on */
-	WHAT_COMES_ON,          /* a machine whose plug was pulled has its power back */
-	WHAT_LEAVES,            /* a tenant that has hidden a disk is told to leave */
-	WHAT_GOES_OFF,          /* a machine that was told 'off' a while ago is off now */
-	WHAT_KEY,               /* a: slot of a disk-key operation */
-	WHAT_TICK,              /* head: a deadline */
-	WHAT_HEAD_UP,           /* head starts again */
-	WHAT_LOAD,              /* a: row of the table of loads */
-	WHAT_FAULT,             /* a: row of fault.def */
-	WHAT_HEAL,              /* a cut line is whole again */
-	WHAT_ENGINE,            /* a: what the engine that is not ours, or who asks it, does next */
-	WHAT_TASK_END,          /* a: number of a run of a task */
+	WHAT_STAGE,    /* machine: the next stage of its start */
+	WHAT_ENROL,    /* agent asks for a certificate */
+	WHAT_HELLO,    /* agent registers */
+	WHAT_ENTER,    /* agent has entered the installed system */
+	WHAT_STEP_END, /* agent ends its step */
+	WHAT_JOB_END,  /* a: job */
+	WHAT_SERVED,   /* services of the role run again after a start */
+	WHAT_BEAT,     /* first beat after a change */
+	WHAT_SILENCE,  /* head notices that an agent is silent */
+	WHAT_ORDERS,   /* orders reach the agent */
+	WHAT_LATE,     /* a: slot of an order that was held up */
+	WHAT_SEND,     /* agent sends the first of its results; a: after it waited to try again */
+	WHAT_COPY,     /* a: slot of a copy of a result that the network held up */
+	WHAT_POWER,    /* BMC: the operation at the head of its queue goes on */
+	WHAT_COMES_ON, /* a machine whose plug was pulled has its power back */
+	WHAT_LEAVES,   /* a tenant that has hidden a disk is told to leave */
+	WHAT_GOES_OFF, /* a machine that was told 'off' a while ago is off now */
+	WHAT_KEY,      /* a: slot of a disk-key operation */
+	WHAT_TICK,     /* head: a deadline */
+	WHAT_HEAD_UP,  /* head starts again */
+	WHAT_LOAD,     /* a: row of the table of loads */
+	WHAT_FAULT,    /* a: row of fault.def */
+	WHAT_HEAL,     /* a cut line is whole again */
+	WHAT_ENGINE,   /* a: what the engine that is not ours, or who asks it, does next */
+	WHAT_TASK_END, /* a: number of a run of a task */
 	WHAT_HEARTBEAT_TIMEOUT, /* tasks of a machine that does not hear the head */
-	WHAT_ROWS,              /* a: slot of what tasks came to, on its way */
 	WHAT_TASK_ORDER,        /* a: slot of an order of tasks that was held up */
 	WHAT_KEEPER,            /* another keeper of tasks begins */
 	WHAT_COUNT_
@@ -135,8 +137,8 @@ struct fault_run {
 
 /** What an agent has written down. */
 struct fault_memory {
-	uint64_t epoch; /* the highest that was seen */
-	struct fault_done done[FAULT_DONE];
+	uint64_t epoch;                         /* the highest that was seen */
+	struct fault_done done[2 * FAULT_DONE]; /* its step log; more than kept during a copy */
 	uint32_t n_done;
 	struct fault_run runs[FAULT_RUNS]; /* of each job the newest */
 	uint32_t n_runs;
@@ -179,13 +181,6 @@ struct fault_task_order {
 	uint32_t cores, heartbeat_timeout_ms, grace_ms;
 	uint64_t memory_bytes;
 	struct phx_list given; /* struct fault_given */
-};
-
-struct fault_rows {
-	bool used, stray;
-	uint16_t m;
-	uint32_t start;
-	struct phx_list rows; /* struct phx_task_result */
 };
 
 /** What the observer knows of a task of a run of a workflow. */
@@ -271,7 +266,7 @@ struct fault_seen {
 	uint32_t n_steps;
 	char uuid[40]; /* last reported and taken */
 	char key[72];  /* that it is known by */
-	/* the last key that an owner may have copied; at the first pool of each */
+	/* the last key that its owner may have copied, of each pool */
 	uint32_t copied[FAULT_POOLS];
 	bool unread, awaited;
 	bool told;                 /* an event said that it is erased or installed anew, and why */
@@ -323,12 +318,17 @@ struct fault_machine {
 	bool serves;                               /* services of the role run */
 	int8_t serves_pool;                        /* for whom */
 	struct fault_memory memory;                /* of an agent whose files are in memory */
+	uint64_t epoch;                            /* the highest that the agent has seen */
 	struct fault_task tasks[DECIDE_STEPS_MAX]; /* the first is done, or begins next */
 	uint32_t n_tasks;
-	bool busy, hung;       /* in the first of them */
-	uint32_t asked;        /* for a disk key, in this step */
-	int64_t hang_next;     /* the next step begun before this time hangs */
-	int64_t refuses_until; /* until then it does not take its role off */
+	bool busy, hung; /* in the first of them */
+	bool ending;     /* which has ended so, and this is to be done next */
+	struct fault_done end;
+	enum decide_end act;
+	uint32_t asked;              /* for a disk key, in this step */
+	int64_t hang_next;           /* the next step begun before this time hangs */
+	int64_t refuses_until;       /* until then it does not take its role off */
+	struct result_queue results; /* of the agent: its bodies are struct fault_message */
 	struct fault_part parts[FAULT_PARTS];
 	struct fault_keeper keeper;
 	/* line */
@@ -459,16 +459,19 @@ struct fault_engine {
 
 /* ---- messages ---- */
 
+/** What an agent tells of a step, a run of a job or tasks: the body of an item of its queue. */
 struct fault_message {
-	bool used, stray; /* stray: a copy that the network held up */
-	bool job;
-	uint32_t gen;
+	struct result_subject about;
+	int64_t status;         /* of a run of a job */
+	struct fault_done done; /* of a step */
+	struct phx_list rows;   /* of tasks: struct phx_task_result */
+};
+
+/** A copy that the network gives out when it likes. */
+struct fault_copy {
+	bool used;
 	uint16_t m;
-	uint64_t id, epoch;
-	int64_t result;
-	struct fault_done done;
-	int wrong_method;
-	bool wrong_disk, unverified;
+	struct fault_message message;
 };
 
 struct fault_late {
@@ -501,12 +504,11 @@ struct fault_sim {
 	struct fault_engine engine;
 	struct fault_machine *m;
 	uint32_t n;
-	struct phx_list messages; /* struct fault_message */
-	struct phx_list lates;    /* struct fault_late */
+	struct phx_list copies; /* struct fault_copy */
+	struct phx_list lates;  /* struct fault_late */
 	/* workflows */
 	struct phx_list flows;       /* struct fault_flow */
 	struct phx_list task_orders; /* struct fault_task_order: held up */
-	struct phx_list task_rows;   /* struct fault_rows */
 	uint64_t n_task_orders, n_task_runs, n_task_logs;
 	bool flows_must_end;
 	uint32_t role_version[FAULT_ROLES];

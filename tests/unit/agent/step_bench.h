@@ -77,7 +77,7 @@ static inline int bench_setup(void **state)
 	assert_int_equal(mkdir(files, 0755), 0);
 	free(files);
 	bench_configure(b);
-	assert_int_equal(journal_open(&b->a.journal, b->a.cfg.state_dir, NULL), 0);
+	assert_int_equal(step_log_open(&b->a.step_log, b->a.cfg.state_dir, NULL), 0);
 	world_certify(b->head->pki, b->a.cfg.state_dir, PHX_CERT_NODE, "agent", cert, key);
 	assert_int_equal(loop_new(&b->a.loop, NULL), 0);
 	PHX_STR_SET(b->a.node, "n1");

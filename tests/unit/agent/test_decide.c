@@ -147,6 +147,20 @@ static void test_step_that_waits(void **state)
 	assert_false(decide_here(PHX_NEEDS_DEPLOY, PHX_ENV_OS));
 }
 
+/* A result is told once it is written down, and its step is dropped once it is told. */
+static void test_end_of_a_step(void **state)
+{
+	(void)state;
+	enum decide_end act = decide_end_first(false);
+	assert_int_equal(act, DECIDE_END_WRITE);
+	assert_int_equal(act = decide_end_next(act), DECIDE_END_TELL);
+	assert_int_equal(act = decide_end_next(act), DECIDE_END_DROP);
+	assert_int_equal(act = decide_end_next(act), DECIDE_END_OVER);
+	assert_int_equal(decide_end_next(act), DECIDE_END_OVER);
+	/* the other system's registration is the answer */
+	assert_int_equal(decide_end_first(true), DECIDE_END_DROP);
+}
+
 static void test_runs_of_jobs(void **state)
 {
 	static const struct decide_run second = {2, 1000};
@@ -197,6 +211,7 @@ int main(void)
 		cmocka_unit_test(test_memory_that_fails),
 		cmocka_unit_test(test_which_attempt_is_answered),
 		cmocka_unit_test(test_step_that_waits),
+		cmocka_unit_test(test_end_of_a_step),
 		cmocka_unit_test(test_runs_of_jobs),
 		cmocka_unit_test(test_messages),
 	};

@@ -33,7 +33,7 @@ static int setup(void **state)
 	write_text(c->site_pub, "site", 0644);
 	write_text(c->package_keys, "ring", 0644);
 	assert_int_equal(loop_new(&t->a.loop, NULL), 0);
-	assert_int_equal(journal_open(&t->a.journal, c->state_dir, NULL), 0);
+	assert_int_equal(step_log_open(&t->a.step_log, c->state_dir, NULL), 0);
 	*state = t;
 	return 0;
 }
@@ -178,17 +178,17 @@ static void test_state_is_kept_on_the_disk(void **state)
 	assert_int_equal(phx_disk_check_free(t->disk.path, NULL), 0);
 	write_text(state_file(t, "agent.key"), "key", 0600);
 	write_text(state_file(t, "agent.pem"), "pem", 0600);
-	assert_int_equal(journal_keep_epoch(&t->a.journal, 5, NULL), 0);
+	assert_int_equal(step_log_keep_epoch(&t->a.step_log, 5, NULL), 0);
 	for (int i = 0; i < 2; i++)
 		assert_int_equal(root_keep_state(&t->a, t->sys.state, &t->err), 0);
 	assert_int_equal(phx_disk_check_free(t->disk.path, NULL), 0);
 	assert_int_equal(mount(t->sys.state, "/run/mnt", "ext4", MS_RDONLY, ""), 0);
-	struct journal kept;
+	struct step_log kept;
 	assert_text("/run/mnt/agent.key", "key");
 	assert_text("/run/mnt/agent.pem", "pem");
 	leave_disk();
 	assert_int_equal(mount(t->sys.state, "/run/mnt", "ext4", 0, ""), 0);
-	assert_int_equal(journal_open(&kept, "/run/mnt", NULL), 0);
+	assert_int_equal(step_log_open(&kept, "/run/mnt", NULL), 0);
 	assert_int_equal(kept.epoch, 5);
 	leave_disk();
 }

@@ -25,7 +25,7 @@ static struct agent in_deploy(const struct scratch *s)
 	a.cfg.whole_machine = true;
 	PHX_STR_SET(a.cfg.state_dir, s->dir);
 	PHX_STR_SET(a.cfg.fact_root, s->dir);
-	assert_int_equal(journal_open(&a.journal, s->dir, &err), 0);
+	assert_int_equal(step_log_open(&a.step_log, s->dir, &err), 0);
 	assert_int_equal(loop_new(&a.loop, &err), 0);
 	return a;
 }
@@ -57,7 +57,7 @@ static void *order_of_newer_epoch(void *arg)
 {
 	struct newer_order *n = arg;
 	phx_sleep_ms(100);
-	n->r = journal_keep_epoch(&n->agent->journal, 2, &n->err);
+	n->r = step_log_keep_epoch(&n->agent->step_log, 2, &n->err);
 	loop_news(n->agent->loop);
 	return NULL;
 }
@@ -121,22 +121,22 @@ static void test_an_old_tenant_answers_nothing(void **state)
 {
 	const struct scratch *s = *state;
 	struct agent a = {.env = PHX_ENV_DEPLOY};
-	struct journal old, now;
-	struct journal_entry e = {.id = 65537, .epoch = 9, .attempt = 1}, found;
+	struct step_log old, now;
+	struct step_log_entry e = {.id = 65537, .epoch = 9, .attempt = 1}, found;
 	const char *dir = scratch_path(s, "old-state");
 	PHX_STR_SET(a.cfg.state_dir, scratch_path(s, "state"));
 	assert_int_equal(mkdir(a.cfg.state_dir, 0700), 0);
 	assert_int_equal(mkdir(dir, 0700), 0);
-	assert_int_equal(journal_open(&old, dir, NULL), 0);
-	assert_int_equal(journal_put(&old, &e, NULL), 0);
-	assert_int_equal(journal_keep_epoch(&old, INT64_MAX, NULL), 0);
+	assert_int_equal(step_log_open(&old, dir, NULL), 0);
+	assert_int_equal(step_log_put(&old, &e, NULL), 0);
+	assert_int_equal(step_log_keep_epoch(&old, INT64_MAX, NULL), 0);
 	write_text(scratch_path(s, "old-state/agent.key"), "key", 0600);
 	write_text(scratch_path(s, "old-state/agent.pem"), "pem", 0600);
 	assert_int_equal(root_adopt_from(&a, dir, true, NULL), 0);
 	assert_int_equal(access(scratch_path(s, "state/agent.key"), R_OK), 0);
-	assert_int_equal(journal_open(&now, a.cfg.state_dir, NULL), 0);
+	assert_int_equal(step_log_open(&now, a.cfg.state_dir, NULL), 0);
 	assert_int_equal(now.epoch, 0);
-	assert_int_equal(journal_find(&now, e.id, &found, NULL), -ENOENT);
+	assert_int_equal(step_log_find(&now, e.id, &found, NULL), -ENOENT);
 }
 
 int main(void)

@@ -579,9 +579,9 @@ static void test_drain_that_is_given_up(void **state)
 	struct job_run run = {5, 0};
 	works(b, "exec sleep 1000", &end);
 	role_of(b)->drain_grace_s = 3600;
-	b->a.journal.epoch = b->o.epoch + 1;
+	b->a.step_log.epoch = b->o.epoch + 1;
 	assert_step(b, PHX_STEP_drain, -ECANCELED);
-	b->a.journal.epoch = b->o.epoch;
+	b->a.step_log.epoch = b->o.epoch;
 	atomic_store(&b->a.stop, true);
 	assert_step(b, PHX_STEP_drain, -ECANCELED);
 	atomic_store(&b->a.stop, false);

@@ -1,17 +1,14 @@
-/* The steps that this agent has done: one file for each finished step
+/* The step log: the steps that this agent has done, one file for each finished step
  * (STATE/steps/ID.json) and the highest epoch seen (STATE/epoch), each published
  * and synced before it counts. A repeated order repeats the answer; an order of an
  * older epoch is refused. */
-#ifndef PHX_AGENT_JOURNAL_H
-#define PHX_AGENT_JOURNAL_H
+#ifndef PHX_AGENT_STEP_LOG_H
+#define PHX_AGENT_STEP_LOG_H
 
 #include "disk/disk.h"
 #include "pki/statement.h"
 
-/** Result files kept; older ones are removed. */
-#define JOURNAL_KEEP 128
-
-#define JOURNAL_ENTRY_FIELDS(F, S) \
+#define STEP_LOG_ENTRY_FIELDS(F, S) \
 	F(S, id, U64) \
 	F(S, epoch, U64) \
 	F(S, attempt, U32) \
@@ -23,29 +20,29 @@
 	F(S, wipe, REC(phx_wipe_result)) \
 	F(S, seal, REC(phx_seal))   /* the deploy environment's signed statement of the wipe */ \
 	F(S, quote, REC(phx_quote)) /* what the machine's TPM signed of it */
-PHX_RECORD_STRUCT(journal_entry, JOURNAL_ENTRY_FIELDS);
+PHX_RECORD_STRUCT(step_log_entry, STEP_LOG_ENTRY_FIELDS);
 
-struct journal {
+struct step_log {
 	char dir[256];
 	_Atomic uint64_t epoch; /* one writes it, others read it */
 };
 
-/** Open the journal below `state_dir`, with missing directories made. -EBADMSG: the epoch file is
+/** Open the step log below `state_dir`, with missing directories made. -EBADMSG: the epoch file is
  * damaged; the agent must not go on, since it could not refuse orders of older epochs. */
-int journal_open(struct journal *j, const char *state_dir, struct phx_err *err);
+int step_log_open(struct step_log *l, const char *state_dir, struct phx_err *err);
 
 /** Write a newer epoch down; on return it is on the disk. An older one changes nothing. */
-int journal_keep_epoch(struct journal *j, uint64_t epoch, struct phx_err *err);
+int step_log_keep_epoch(struct step_log *l, uint64_t epoch, struct phx_err *err);
 
 /** The result of step `id`. -ENOENT: the step has not finished here; -EBADMSG: the record is
  * damaged (the caller must not do the step then). */
-int journal_find(const struct journal *j, uint64_t id, struct journal_entry *ret,
-		 struct phx_err *err);
+int step_log_find(const struct step_log *l, uint64_t id, struct step_log_entry *ret,
+		  struct phx_err *err);
 
 /** Publish a result; on return it is on the disk. */
-int journal_put(const struct journal *j, const struct journal_entry *e, struct phx_err *err);
+int step_log_put(const struct step_log *l, const struct step_log_entry *e, struct phx_err *err);
 
 /** Copy epoch and results to another state directory: that of a system to be entered. */
-int journal_copy(const struct journal *j, const char *to_state_dir, struct phx_err *err);
+int step_log_copy(const struct step_log *l, const char *to_state_dir, struct phx_err *err);
 
 #endif
