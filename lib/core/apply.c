@@ -119,10 +119,12 @@ static void follow_up(struct phx_apply *a)
 		phx_director_settle(a);
 }
 
-static bool lacked(const struct phx_apply *a)
+/* The error that spoils the state; 0: none. */
+static int spoilt(const struct phx_apply *a)
 {
-	return a->out->error || !phx_index_is_whole(a->s) || !phx_crew_is_whole(a->s) ||
+	bool lacks = !phx_index_is_whole(a->s) || !phx_crew_is_whole(a->s) ||
 		(a->s->ledger && phx_ledger_error(a->s->ledger));
+	return lacks ? -ENOMEM : a->out->error;
 }
 
 int phx_core_apply_in_portion(struct phx_state *s, const struct phx_event *ev,
@@ -148,7 +150,8 @@ int phx_core_apply_in_portion(struct phx_state *s, const struct phx_event *ev,
 	int r = handle(&a, ev);
 	if (r == 0)
 		follow_up(&a);
-	r = lacked(&a) ? -ENOMEM : r;
+	int error = spoilt(&a);
+	r = error ? error : r;
 	bool counts = r == 0 && (ret->changed || ret->actions.n);
 	if (r < 0)
 		s->now_ms = before;

@@ -9,10 +9,11 @@
 
 /** Apply one event. If s->seq has advanced, the event changed something and must be journalled;
  * otherwise it changed nothing. Returns 0, or a negative errno with a text: the state is then as
- * before, and the event must not be journalled. The exception is -ENOMEM: something could not be
- * stored, half of the event may be in the state, and the only call still allowed is
- * phx_state_fini(); a replay of the journal restores the state. An event that cannot store all its
- * actions ends with -ENOMEM, too. `ret` is zeroed first. Errors: -ENOENT unknown node, role or
+ * before, and the event must not be journalled. The exceptions are -ENOMEM: something could not be
+ * stored, and -EPROTO: the program is wrong, a node or a job would have come into a state that may
+ * not follow its own. Half of the event may be in the state then, and the only call still allowed
+ * is phx_state_fini(); a replay of the journal restores the state. An event that cannot store all
+ * its actions ends with -ENOMEM, too. `ret` is zeroed first. Errors: -ENOENT unknown node, role or
  * pool; -EINVAL; -E2BIG; -EBUSY the node follows a plan; -ESTALE an older epoch or an ended step
  * (an order of the past); -EEXIST; -EPERM; -EOPNOTSUPP; -EHOSTUNREACH. */
 int phx_core_apply(struct phx_state *s, const struct phx_event *ev, struct phx_outcome *ret,

@@ -217,6 +217,8 @@ void phx_fault_submit_each(struct fault_sim *f, struct phx_event *ev, struct phx
 		if (h->observed || !h->readonly)
 			look_back(f, ev, e);
 		done = done || e->result == 0;
+		if (e->result == -EPROTO)
+			phx_fault_violated(f, "life", "%s", e->err.text);
 		worst = e->result == -EAGAIN || e->result == -EIO ? e->result : worst;
 	}
 	if (h->readonly && h->observed) { /* it went back to what was committed */
@@ -241,7 +243,8 @@ int phx_fault_submit(struct fault_sim *f, struct phx_event *ev, struct phx_outco
 		*ret = one.out;
 	else
 		phx_outcome_fini(&one.out);
-	return one.result == -EAGAIN || one.result == -EIO ? -ENOTCONN : one.result;
+	bool ended = one.result == -EAGAIN || one.result == -EIO || one.result == -EPROTO;
+	return ended ? -ENOTCONN : one.result;
 }
 
 /* ---- time ---- */

@@ -4,7 +4,6 @@
 #include "job/internal.h"
 #include "state/crew.h"
 
-#include <assert.h>
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -108,7 +107,12 @@ bool phx_job_state_may(enum phx_job_state from, enum phx_job_state to)
 
 void phx_job_become(struct phx_apply *a, struct phx_job *j, enum phx_job_state state)
 {
-	assert(phx_job_state_may((enum phx_job_state)j->state, state));
+	if (!phx_job_state_may((enum phx_job_state)j->state, state)) {
+		phx_stick_never(a, "job %s cannot become %s: it is %s", phx_job_title(j).text,
+				phx_enum_name(&phx_job_state_names, (int)state),
+				phx_enum_name(&phx_job_state_names, j->state));
+		return;
+	}
 	phx_index_job(a->s, j, false);
 	bool ends = j->array && phx_job_is_open(j);
 	j->state = (int)state;

@@ -17,7 +17,7 @@ struct phx_job_title phx_job_title(const struct phx_job *j);
 void phx_job_blame(struct phx_apply *a, struct phx_job *j, const char *by, const char *fmt, ...)
 	__attribute__((format(printf, 4, 5)));
 /** Changes the job's state; no other function does. The end of an array's member lets the next
- * member start. */
+ * member start. A state that may not follow the present one: see phx_stick_never(). */
 void phx_job_become(struct phx_apply *a, struct phx_job *j, enum phx_job_state state);
 /** Whether `to` may follow `from` (job_life.def). */
 bool phx_job_state_may(enum phx_job_state from, enum phx_job_state to);

@@ -276,11 +276,13 @@ static int refuse(struct phx_journal *j, int code, const struct phx_err *why, st
 				   why->text);
 	}
 	begin_readonly(j, why);
-	if (code == -ENOMEM || reload(j, NULL, &lost) < 0)
+	if (code == -EPROTO)
+		end(j, why->text);
+	else if (code == -ENOMEM || reload(j, NULL, &lost) < 0)
 		end(j, lost.text[0] ? lost.text : "out of memory");
 	if (j->trouble == -EAGAIN)
-		return phx_err_set(err, -EAGAIN, "nothing was done, phxd ends and starts again: %s",
-				   j->why.text);
+		return phx_err_set(err, code == -EPROTO ? code : -EAGAIN,
+				   "nothing was done, phxd ends and starts again: %s", j->why.text);
 	return phx_err_set(err, -EROFS,
 			   code == -ESTALE
 				   ? "it is not known whether this will survive a restart: %s"
@@ -362,9 +364,11 @@ static int apply_one(struct phx_journal *j, struct phx_event *ev, struct phx_eac
 	ev->random = j->config.draw(j->config.arg) >> 1 | 1;
 	e->result = t->portion ? phx_core_apply_in_portion(&j->state, ev, &e->out, &e->err)
 			       : phx_core_apply(&j->state, ev, &e->out, &e->err);
-	if (e->result == -ENOMEM) {
+	if (e->result == -ENOMEM || e->result == -EPROTO) { /* the state is of no use */
+		int r = e->result;
+		*why = e->err;
 		*e = (struct phx_each){.node = e->node};
-		return -ENOMEM;
+		return r;
 	}
 	if (e->result < 0 || j->state.seq == before)
 		return 0;

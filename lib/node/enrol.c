@@ -440,7 +440,7 @@ static void certify(struct phx_apply *a, const struct phx_event_enrol *p, struct
 		copy_macs(&n->macs, &p->macs);
 	n->token_sha256[0] = '\0'; /* good for one enrolment */
 	if (n->state == PHX_NODE_NEW)
-		phx_node_must_become(n, PHX_NODE_COMMISSIONING);
+		phx_node_must_become(a, n, PHX_NODE_COMMISSIONING);
 	a->out->changed = true;
 	phx_act(a, PHX_ACT_DHCP, n);
 }

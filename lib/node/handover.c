@@ -32,7 +32,7 @@ void phx_quarantine(struct phx_apply *a, struct phx_node *n, const char *why)
 	phx_key_doom_unsure(a, n);
 	drop_plan(n);
 	phx_jobs_leave(a, n, why);
-	phx_node_must_become(n, PHX_NODE_QUARANTINED);
+	phx_node_must_become(a, n, PHX_NODE_QUARANTINED);
 	n->pool[0] = n->role[0] = n->gave_up[0] = '\0';
 	phx_start_close(n);
 	n->awaited = false;
@@ -80,8 +80,9 @@ static const struct phx_pool *enters(const struct phx_apply *a, const struct phx
 static void begin_effects(struct phx_apply *a, struct phx_node *n, struct phx_step *step)
 {
 	const struct phx_step_info *info = info_of(step);
-	if (info->on_fail != PHX_ON_FAIL_ABORT)
-		phx_node_become(n, info->phase); /* quarantine stays until it is clean */
+	bool stays = n->state == PHX_NODE_QUARANTINED && info->phase != PHX_NODE_CLEANING;
+	if (info->on_fail != PHX_ON_FAIL_ABORT && !stays) /* quarantine stays until it is clean */
+		phx_node_must_become(a, n, info->phase);
 	if (step->kind == PHX_STEP_kexec || step->kind == PHX_STEP_boot)
 		phx_start_begin(a, n, step);
 	if (step->kind == PHX_STEP_enter)
@@ -175,16 +176,16 @@ static void finish_plan(struct phx_apply *a, struct phx_node *n)
 	struct phx_plan *p = &n->plan;
 	phx_away_settle(a->s, n);
 	if (p->request == PHX_REQUEST_drain) {
-		phx_node_must_become(n, PHX_NODE_MAINTENANCE);
+		phx_node_must_become(a, n, PHX_NODE_MAINTENANCE);
 		phx_away_end(a, n);
 		return;
 	}
 	if (p->to_role[0]) {
-		phx_node_must_become(n, PHX_NODE_ACTIVE);
+		phx_node_must_become(a, n, PHX_NODE_ACTIVE);
 		PHX_STR_SET(n->pool, p->to_pool);
 		PHX_STR_SET(n->role, p->to_role);
 	} else {
-		phx_node_must_become(n, PHX_NODE_READY);
+		phx_node_must_become(a, n, PHX_NODE_READY);
 		PHX_STR_SET(n->pool, PHX_POOL_FREE);
 		n->role[0] = '\0';
 	}
@@ -429,7 +430,7 @@ static bool settle_wipes(struct phx_apply *a, struct phx_node *n, uint32_t at)
 		return r == 0;
 	/* this counts as a failed cleaning even if no step of one has begun: the node is switched
 	 * off */
-	phx_node_become(n, PHX_NODE_CLEANING);
+	phx_node_must_become(a, n, PHX_NODE_CLEANING);
 	phx_quarantine(a, n, why.text);
 	return false;
 }
@@ -531,7 +532,7 @@ void phx_handover_abort(struct phx_apply *a, struct phx_node *n, const char *why
 	drop_plan(n);
 	if (phx_node_state_transient((enum phx_node_state)n->state))
 		/* a repair had changed its state */
-		phx_node_must_become(n, (enum phx_node_state)n->plan.from_state);
+		phx_node_must_become(a, n, (enum phx_node_state)n->plan.from_state);
 	a->out->changed = true;
 }
 

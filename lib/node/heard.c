@@ -24,7 +24,7 @@ static void commission(struct phx_apply *a, struct phx_node *n)
 		phx_quarantine(a, n, why.text);
 		return;
 	}
-	phx_node_must_become(n, PHX_NODE_READY);
+	phx_node_must_become(a, n, PHX_NODE_READY);
 	PHX_STR_SET(n->pool, PHX_POOL_FREE);
 	phx_auto_assign(a, n);
 }

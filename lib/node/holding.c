@@ -197,7 +197,7 @@ void phx_away_settle(const struct phx_state *s, struct phx_node *n)
 
 void phx_maintain(struct phx_apply *a, struct phx_node *n, const char *why)
 {
-	phx_node_must_become(n, PHX_NODE_MAINTENANCE);
+	phx_node_must_become(a, n, PHX_NODE_MAINTENANCE);
 	PHX_STR_SET(n->reason, why);
 	phx_touch(a->s, n);
 	phx_note(a, n, "%s is in maintenance: %s", n->name, n->reason);

@@ -2,7 +2,6 @@
 #ifndef PHX_NODE_INTERNAL_H
 #define PHX_NODE_INTERNAL_H
 
-#include <assert.h>
 #include <string.h>
 
 #include "job/job.h"
@@ -13,12 +12,15 @@
 #include "state/node_sets.h"
 #include "state/index.h"
 
-/** Changes the state; the caller has made sure that types/node_life.def allows it. */
-static inline void phx_node_must_become(struct phx_node *n, enum phx_node_state to)
+/** Changes the state; the caller has made sure that types/node_life.def allows it: else see
+ * phx_stick_never(). */
+static inline void phx_node_must_become(struct phx_apply *a, struct phx_node *n,
+					enum phx_node_state to)
 {
-	int r = phx_node_become(n, to);
-	assert(r == 0);
-	(void)r;
+	if (phx_node_become(n, to) < 0)
+		phx_stick_never(a, "%s cannot become %s: it is %s", n->name,
+				phx_enum_name(&phx_node_state_names, (int)to),
+				phx_enum_name(&phx_node_state_names, n->state));
 }
 
 /* setup.c */

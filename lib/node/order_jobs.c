@@ -219,7 +219,7 @@ static void begin_waiting(struct phx_apply *a, struct phx_node *n, const struct 
 	if (n->plan.has_grace)
 		snprintf(at_most, sizeof(at_most), ", for %u s at most", n->plan.grace_ms / 1000);
 	n->plan.kill_at_ms = n->plan.has_grace ? a->s->now_ms + n->plan.grace_ms : INT64_MAX;
-	phx_node_must_become(n, PHX_NODE_DRAINING);
+	phx_node_must_become(a, n, PHX_NODE_DRAINING);
 	a->out->changed = true;
 	phx_note(a, n, "%s waits for job %s of %s to end%s", n->name, phx_job_title(j).text,
 		 j->user[0] ? j->user : "?", at_most);

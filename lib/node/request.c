@@ -177,7 +177,7 @@ static int resume_quarantined(struct phx_apply *a, struct phx_node *n,
 			      const struct phx_node_order *o)
 {
 	if (!n->key_fp[0]) { /* the node was never accepted: this order accepts it */
-		phx_node_must_become(n, PHX_NODE_NEW);
+		phx_node_must_become(a, n, PHX_NODE_NEW);
 		n->accepted = true;
 		n->hold = false;
 		n->reason[0] = '\0';
@@ -276,7 +276,7 @@ int phx_apply_resume(struct phx_apply *a, const struct phx_event_order *p)
 	if (unserved && n->up)
 		return serve_again(a, n);
 	n->unserved = unserved && !phx_of_before(a->s);
-	phx_node_must_become(n, n->role[0] ? PHX_NODE_ACTIVE : PHX_NODE_READY);
+	phx_node_must_become(a, n, n->role[0] ? PHX_NODE_ACTIVE : PHX_NODE_READY);
 	n->reason[0] = '\0';
 	if (n->up)
 		phx_restore_system(a, n);

@@ -505,7 +505,8 @@ struct phx_outcome {
 	bool changed;            /* false: the event changed nothing */
 	bool drew;               /* the event's random number was used */
 	char text[256];
-	/* -ENOMEM as soon as something could not be stored; callers of the core never see it */
+	/* -ENOMEM as soon as something could not be stored, -EPROTO when something cannot be;
+	 * callers of the core never see it */
 	int error;
 };
 void phx_outcome_fini(struct phx_outcome *o);

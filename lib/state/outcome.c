@@ -15,6 +15,19 @@ int phx_stick(struct phx_apply *a, int r)
 	return r;
 }
 
+void phx_stick_never(struct phx_apply *a, const char *fmt, ...)
+{
+	char text[PHX_ERR_TEXT_MAX];
+	va_list args;
+	va_start(args, fmt);
+	vsnprintf(text, sizeof(text), fmt, args);
+	va_end(args);
+	phx_err_clear(a->err);
+	phx_err_set(a->err, -EPROTO, "%s", text);
+	if (!a->out->error)
+		a->out->error = -EPROTO;
+}
+
 void phx_put_text(struct phx_apply *a, char **to, const char *fmt, ...)
 {
 	char text[256];

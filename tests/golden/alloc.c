@@ -4,8 +4,8 @@
  * nothing failed: an error that is dropped makes a difference. Those tests are compiled once more,
  * each with its own name of main(), and linked with phx_core_apply() and the functions that
  * allocate wrapped; PROGRAMS lists them. The tests repeat themselves, so only some events are
- * tried, and of one that allocates much, some allocations; with PHX_ALLOC_ALL=1 all of all, which
- * takes hours. */
+ * tried, and of one that allocates much, some allocations. With PHX_ALLOC_ALL=N all events are
+ * looked at, N of each size are tried, and each allocation of those fails. */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -33,9 +33,9 @@ static struct {
 	unsigned n, fail_at; /* fail_at: 0 = none */
 } memory;
 
-static bool all;
+static unsigned long all; /* tries of each size; 0: as above, and large ones are sampled */
 static struct {
-	uint8_t tried[PHX_EV_COUNT_][SIZES];
+	unsigned long tried[PHX_EV_COUNT_][SIZES];
 	unsigned long n_failed, n_ended; /* allocations that failed; events that ended by that */
 	unsigned long n_tried, n_large;
 	bool kinds[PHX_EV_COUNT_];
@@ -161,13 +161,13 @@ static void try_event(const struct phx_state *s, const struct phx_event *ev)
 	run_on_copy(s, ev, 0, &sound);
 	unsigned n = sound.n_allocs;
 	bool large = n > LARGE && !all;
-	unsigned tries = large ? TRIES_LARGE : TRIES;
-	uint8_t *tried = &did.tried[ev->kind][size_of(n)];
+	unsigned long tries = all ? all : large ? TRIES_LARGE : TRIES;
+	unsigned long *tried = &did.tried[ev->kind][size_of(n)];
 	unsigned step = large ? n / OF_LARGE : 1;
-	if (n && (all || *tried < tries)) {
+	if (n && *tried < tries) {
 		did.n_large += n > LARGE;
-		try_some(s, ev, &sound, step, large ? *tried * step / tries : 0);
-		*tried = all ? 0 : (uint8_t)(*tried + 1);
+		try_some(s, ev, &sound, step, large ? (unsigned)(*tried * step / tries) : 0);
+		++*tried;
 	}
 	end_run(&sound);
 }
@@ -205,7 +205,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {cmocka_unit_test(every_kind_was_tried)};
 	const char *word = getenv("PHX_ALLOC_ALL");
 	int failed = 0;
-	all = word && *word;
+	all = word ? strtoul(word, NULL, 10) : 0;
 #define PROGRAM(name) \
 	memset(did.looked_at, 0, sizeof(did.looked_at)); \
 	failed += main_of_##name();

@@ -650,11 +650,30 @@ static void all_pairs_of_states(void **state)
 					 phx_job_state_names.names[to]);
 }
 
+/* The event ends with it, whatever the caller does then. */
+static void what_cannot_be_ends_the_event(void **state)
+{
+	struct world *w = *state;
+	struct phx_outcome out = {0};
+	struct phx_err err = {0};
+	struct phx_apply a = {.s = &w->s, .out = &out, .err = &err};
+	struct phx_job j = {.id = 7, .state = PHX_JOB_DONE};
+	phx_job_become(&a, &j, PHX_JOB_RUNNING);
+	assert_int_equal(j.state, PHX_JOB_DONE);
+	assert_int_equal(out.error, -EPROTO);
+	assert_string_equal(err.text, "job 7 cannot become running: it is done");
+	/* the state lacks something anyway */
+	assert_int_equal(phx_stick(&a, -ENOMEM), -ENOMEM);
+	phx_job_become(&a, &j, PHX_JOB_RUNNING);
+	assert_int_equal(out.error, -ENOMEM);
+}
+
 int main(void)
 {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, world_setup, world_teardown)
 	const struct CMUnitTest tests[] = {
 		TEST(words_of_any_length),
+		TEST(what_cannot_be_ends_the_event),
 		TEST(scripts_and_environment),
 		TEST(jobs_of_before_are_read),
 		TEST(refused_where_no_node_could),

@@ -319,6 +319,27 @@ static void out_of_memory_ends_it_and_nothing_was_done(void **state)
 	assert_false(knows("n1"));
 }
 
+/* The program is wrong: it starts again with what was committed. */
+static void a_state_that_cannot_be_ends_it_and_nothing_was_done(void **state)
+{
+	struct phx_event cancel = {.kind = PHX_EV_cancel, .by = "test", .node = "n1"};
+	(void)state;
+	assert_int_equal(begin(phx_journal_on_memory(&memory)), 0);
+	assert_int_equal(add("n1"), 0);
+	struct phx_node *n = phx_state_node(phx_journal_state(journal), "n1");
+	struct phx_step *step = phx_list_push(&n->plan.steps, sizeof(*step));
+	step->kind = PHX_STEP_prefetch;
+	n->state = PHX_NODE_CLEANING;
+	n->plan.from_state = PHX_NODE_NEW; /* where no plan begins */
+	phx_err_clear(&err);
+	assert_int_equal(phx_journal_submit(journal, &cancel, NULL, &err), -EPROTO);
+	assert_non_null(
+		strstr(err.text, "nothing was done, phxd ends and starts again: n1 cannot"));
+	has_ended();
+	restart();
+	assert_true(knows("n1"));
+}
+
 static int unreadable(void *arg, uint64_t *ret_seq, struct phx_err *why)
 {
 	(void)arg;
@@ -856,6 +877,7 @@ int main(void)
 		T(a_commit_that_fails_and_lasts_is_there_afterwards),
 		T(a_state_out_of_a_snapshot_has_its_index),
 		T(out_of_memory_ends_it_and_nothing_was_done),
+		T(a_state_that_cannot_be_ends_it_and_nothing_was_done),
 		T(a_store_that_cannot_be_read_again_ends_it),
 		T(an_action_that_cannot_be_queued_ends_it),
 		T(a_snapshot_is_written_beside_events),

@@ -343,6 +343,27 @@ static void power_cut_in_the_middle_of_an_image(void **state)
 	assert_int_equal(world_node(w, "n1")->state, PHX_NODE_ACTIVE);
 }
 
+/* No plan begins in such a state: the program is wrong, and no half of the event is carried out. */
+static void a_state_that_may_not_follow_ends_the_event(void **state)
+{
+	struct world *w = *state;
+	world_ready(w, "n1", true);
+	world_order(w, PHX_EV_assign, "n1", "web");
+	world_run_to(w, "n1", PHX_STEP_image);
+	struct phx_node *n = world_node(w, "n1");
+	struct phx_event done = {
+		.kind = PHX_EV_step_result,
+		.now_ms = w->now,
+		.answer = {.step_id = phx_node_step(n)->id, .epoch = n->plan.epoch}};
+	struct phx_outcome out = {0};
+	struct phx_err err = {0};
+	PHX_STR_SET(done.node, "n1");
+	n->state = PHX_NODE_NEW;
+	assert_int_equal(phx_core_apply(&w->s, &done, &out, &err), -EPROTO);
+	assert_string_equal(err.text, "n1 cannot become deploying: it is new");
+	assert_int_equal(out.actions.n, 0);
+}
+
 static void endless_repair_ends_in_quarantine(void **state)
 {
 	struct world *w = *state;
@@ -488,6 +509,7 @@ int main(void)
 		WORLD_TEST(order_of_an_older_epoch_is_refused),
 		WORLD_TEST(deadline_counts_as_failure),
 		WORLD_TEST(power_cut_in_the_middle_of_an_image),
+		WORLD_TEST(a_state_that_may_not_follow_ends_the_event),
 		WORLD_TEST(endless_repair_ends_in_quarantine),
 		WORLD_TEST(kexec_that_never_returns_becomes_a_power_cycle),
 		WORLD_TEST(resume_from_quarantine_erases_a_tenants_data),
