@@ -59,7 +59,7 @@ up)
 	make_initrd || die "the guest's initrd"
 	in_lab ip tuntap add guest0 mode tap && in_lab ip link set guest0 master phxbr0 up || die "tap"
 	in_lab qemu-system-x86_64 -accel tcg,tb-size=64 -m 384 -smp 1 -display none -serial "file:$G/console.log" \
-		-kernel "$BUILD/images/deploy/vmlinuz" -initrd "$G/initrd" -append "console=ttyS0,115200 quiet" \
+		-kernel "$BUILD/images/deploy/vmlinuz" -initrd "$G/initrd" -append "console=ttyS0,115200 quiet no_timer_check" \
 		-drive "file=$G/disk.raw,if=virtio,format=raw" -netdev tap,id=n,ifname=guest0,script=no,downscript=no \
 		-device "virtio-net-pci,netdev=n,mac=$MAC,romfile=" -smbios type=1,serial=GUEST-1,uuid=00000000-0000-4000-8000-000000990001 \
 		-pidfile "$G/pid" -daemonize || die "qemu"

@@ -67,7 +67,7 @@ an_altered_copy_is_not() {
 }
 what_is_wrong_with_files_is_told() {
 	head -c -30 "$WORK/kept" >"$WORK/cut"
-	says 0 '1 lines are no anchors, or cut off: passed over' --journal "$WORK/copy.db" --anchors "$WORK/cut" || return 1
+	says 0 '1 lines are no anchors, or cut off: they are passed over' --journal "$WORK/copy.db" --anchors "$WORK/cut" || return 1
 	sed 's/ time [0-9]*/ time 1/' "$WORK/kept" >"$WORK/forged"
 	says 64 'no anchor in it is signed with' --journal "$WORK/copy.db" --anchors "$WORK/forged" || return 1
 	says 64 'nowhere' --journal "$WORK/nowhere" && says 64 'nowhere' --journal "$WORK/copy.db" --anchors "$WORK/nowhere"
