@@ -5,6 +5,7 @@
 #include <string.h>
 #include <sys/random.h>
 
+#include "base/mix.h"
 #include "disk/internal.h"
 
 enum {
@@ -145,11 +146,11 @@ int phx_samples_read_zero(const struct phx_block *b, const struct phx_samples *s
 /* Tells contents apart, no more: nobody forges what a drive forgets to erase. */
 static uint64_t fingerprint(const uint8_t *data, size_t n)
 {
-	uint64_t h = 0xcbf29ce484222325u;
+	uint64_t h = PHX_MIX_NONE;
 	for (size_t i = 0; i + 8 <= n; i += 8) {
 		uint64_t word;
 		memcpy(&word, data + i, 8);
-		h = (h ^ word) * 0x100000001b3u;
+		h = phx_mix_number(h, word);
 		h ^= h >> 29;
 	}
 	return h;

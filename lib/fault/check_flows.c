@@ -176,7 +176,7 @@ static void check_complete(struct fault_sim *f, struct fault_flow *w)
 static uint64_t add_up(uint64_t sum, const uint64_t *parts, size_t n)
 {
 	for (size_t i = 0; i < n; i++)
-		sum = (sum ^ parts[i]) * 0x100000001b3ULL;
+		sum = phx_mix_number(sum, parts[i]);
 	return sum;
 }
 
@@ -186,7 +186,7 @@ static uint64_t sum_of(const struct phx_flowrun *w)
 	const uint64_t parts[] = {w->n_waiting, w->n_ready,         w->n_running, w->n_done,
 				  w->n_failed,  w->n_skipped,       w->n_runs,    w->n_losses,
 				  w->n_resumes, (uint64_t)w->status};
-	return add_up(0xcbf29ce484222325ULL, parts, PHX_ARRAY_SIZE(parts));
+	return add_up(PHX_MIX_NONE, parts, PHX_ARRAY_SIZE(parts));
 }
 
 uint64_t phx_fault_flows_told(const struct fault_sim *f)

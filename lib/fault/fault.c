@@ -362,10 +362,8 @@ static int live_once(const struct phx_fault_options *options, uint32_t notes_cap
 		     struct phx_fault_result *ret, struct phx_err *err)
 {
 	struct phx_fault_result result = {.seed = options->seed};
-	struct fault_sim f = {.o = *options,
-			      .ret = &result,
-			      .rng = {options->seed},
-			      .hash = 0xcbf29ce484222325ULL};
+	struct fault_sim f = {
+		.o = *options, .ret = &result, .rng = {options->seed}, .hash = PHX_MIX_NONE};
 	f.o.flows = wants_flows(options) || options->flows;
 	f.o.res = options->res || f.o.flows;
 	f.n = options->nodes ? options->nodes : NODES;

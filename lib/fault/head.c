@@ -11,27 +11,20 @@ enum { SNAPSHOT_EVERY = 256, TICK_LATE_MS = 10 };
 
 /* ---- digests ---- */
 
-static uint64_t mix_text(uint64_t h, const char *s)
-{
-	for (; *s; s++)
-		h = (h ^ (unsigned char)*s) * 0x100000001b3ULL;
-	return (h ^ 0xff) * 0x100000001b3ULL;
-}
-
 static uint64_t digest_actions(const struct phx_list *actions)
 {
-	uint64_t h = 0xcbf29ce484222325ULL;
+	uint64_t h = PHX_MIX_NONE;
 	PHX_LIST_EACH(struct phx_action, act, actions) {
-		h = mix_text(h, act->node);
-		h = mix_text(h, act->key_id);
-		h = mix_text(h,
-			     act->kind == PHX_ACT_POWER
-				     ? phx_enum_name(&phx_power_op_names, act->op)
-				     : act->text);
-		h = (h ^ (uint64_t)act->kind) * 0x100000001b3ULL;
-		h = (h ^ act->step_id) * 0x100000001b3ULL;
-		h = (h ^ act->epoch) * 0x100000001b3ULL;
-		h = (h ^ act->verified_bytes) * 0x100000001b3ULL;
+		h = phx_mix_text(h, act->node);
+		h = phx_mix_text(h, act->key_id);
+		h = phx_mix_text(h,
+				 act->kind == PHX_ACT_POWER
+					 ? phx_enum_name(&phx_power_op_names, act->op)
+					 : act->text);
+		h = phx_mix_number(h, (uint64_t)act->kind);
+		h = phx_mix_number(h, act->step_id);
+		h = phx_mix_number(h, act->epoch);
+		h = phx_mix_number(h, act->verified_bytes);
 	}
 	return h;
 }
@@ -41,7 +34,7 @@ static void mix_event(struct fault_sim *f, const struct phx_event *ev, int r,
 {
 	phx_fault_mix(f, (uint64_t)f->now);
 	phx_fault_mix(f, (uint64_t)ev->kind << 32 | (uint32_t)r);
-	phx_fault_mix(f, mix_text(f->head.s->seq, ev->node));
+	phx_fault_mix(f, phx_mix_text(f->head.s->seq, ev->node));
 	if (r == 0 && out->actions.n)
 		phx_fault_mix(f, digest_actions(&out->actions));
 }

@@ -56,26 +56,36 @@ void phx_fault_begin_sending(struct fault_sim *f, struct fault_machine *m)
 		phx_fault_later(f, phx_fault_between(f, 1, SEND_MS), WHAT_SEND, m->i, m->gen, 0);
 }
 
+static void free_message(struct fault_message *msg)
+{
+	phx_list_fini(&msg->rows);
+	free(msg);
+}
+
 /* Takes the rows of `msg`. */
-static void put(struct fault_sim *f, struct fault_machine *m, const struct fault_message *msg)
+static void put(struct fault_sim *f, struct fault_machine *m, struct fault_message *msg)
 {
 	struct fault_message *body = malloc(sizeof(*body));
-	if (!body)
+	if (!body) {
+		phx_list_fini(&msg->rows);
 		return;
+	}
 	*body = *msg;
 	if (result_queue_put(&m->results, msg->about, body) == 0)
 		phx_fault_begin_sending(f, m);
+	else
+		free_message(body);
 }
 
 void phx_fault_send_result(struct fault_sim *f, struct fault_machine *m, const struct fault_done *d)
 {
-	const struct fault_message msg = {.about = {.id = d->id}, .done = *d};
+	struct fault_message msg = {.about = {.id = d->id}, .done = *d};
 	put(f, m, &msg);
 }
 
 void phx_fault_send_job(struct fault_sim *f, struct fault_machine *m, uint64_t job, int64_t status)
 {
-	const struct fault_message msg = {
+	struct fault_message msg = {
 		.about = {.is_job = true, .id = FAULT_RUN_JOB(job), .run = FAULT_RUN_RUN(job)},
 		.status = status};
 	put(f, m, &msg);
@@ -84,7 +94,7 @@ void phx_fault_send_job(struct fault_sim *f, struct fault_machine *m, uint64_t j
 void phx_fault_send_rows(struct fault_sim *f, struct fault_machine *m, uint32_t start,
 			 struct phx_list *rows)
 {
-	const struct fault_message msg = {.about = {.is_tasks = true, .run = start}, .rows = *rows};
+	struct fault_message msg = {.about = {.is_tasks = true, .run = start}, .rows = *rows};
 	*rows = (struct phx_list){0};
 	put(f, m, &msg);
 }
@@ -93,8 +103,7 @@ void phx_fault_drop_result(struct fault_machine *m)
 {
 	struct fault_message *msg = PHX_LIST_AT(&m->results.items, struct result_item, 0)->body;
 	result_queue_drop(&m->results);
-	phx_list_fini(&msg->rows);
-	free(msg);
+	free_message(msg);
 }
 
 void phx_fault_lose_results(struct fault_machine *m)

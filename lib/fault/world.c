@@ -30,7 +30,7 @@ bool phx_fault_chance(struct fault_sim *f, uint32_t per_mille)
 
 void phx_fault_mix(struct fault_sim *f, uint64_t x)
 {
-	f->hash = (f->hash ^ x) * 0x100000001b3ULL;
+	f->hash = phx_mix_number(f->hash, x);
 	f->hash ^= f->hash >> 29;
 }
 

@@ -19,6 +19,7 @@
 #include "agent/step_book.h"
 #include "agent/task_book.h"
 #include "base/heap.h"
+#include "base/mix.h"
 #include "base/rng.h"
 #include "core/core.h"
 #include "fault/fault.h"
