@@ -41,8 +41,7 @@ json_t *view_ends_re(const struct phx_state *s, const char *re)
 {
 	json_t *list = json_array();
 	const struct phx_re *it = phx_state_re(s, re);
-	PHX_INDEX_EACH_JOB_OF(j, s, re)
-	{
+	PHX_INDEX_EACH_JOB_OF(j, s, re) {
 		bool kept = it && phx_job_outlives(it, j);
 		bool ends = phx_job_is_open(j) && !j->cancel &&
 			!(kept && (j->state == PHX_JOB_QUEUED || phx_job_is_told(j)));

@@ -176,12 +176,10 @@ static void look_at_one(struct phx_apply *a, const struct phx_re *re, struct phx
  * reported job the open job that it belongs to. */
 static void look_at_old(struct phx_apply *a, const struct phx_re *re, const struct report *report)
 {
-	PHX_INDEX_EACH_JOB_OF(j, a->s, re->name)
-	{
-		struct told *t = NULL;
+	PHX_INDEX_EACH_JOB_OF(j, a->s, re->name) {
 		if (!j->engine_id[0] || j->ended_ms)
 			continue;
-		t = told_of(report, j->engine_id);
+		struct told *t = told_of(report, j->engine_id);
 		if (t)
 			look_at_one(a, re, j, t->job);
 		else if (report->event->whole)
@@ -289,8 +287,8 @@ static bool counts_run(const struct phx_apply *a, const struct phx_re *re, const
 static void count_runs(struct phx_apply *a, const struct phx_re *re)
 {
 	PHX_INDEX_EACH_JOB_OF(j, a->s, re->name)
-	if (phx_engine_runs(j, re) && !j->killing && !counts_run(a, re, j))
-		count_run(a, re, j);
+		if (phx_engine_runs(j, re) && !j->killing && !counts_run(a, re, j))
+			count_run(a, re, j);
 }
 
 static struct phx_job *add_job(struct phx_apply *a, const struct phx_re *re,
@@ -412,9 +410,7 @@ static bool waits_in(const struct phx_node *n, const struct phx_re *re)
 
 static bool none_waits_in(const struct phx_state *s, const struct phx_re *re)
 {
-	const struct phx_node *n;
-	for (uint32_t at = 0; (n = phx_index_candidate_of_re(s, re->name, at));
-	     at = phx_index_place(s, n) + 1)
+	PHX_INDEX_EACH_OF_RE(n, s, re->name)
 		if (waits_in(n, re))
 			return false;
 	return true;
@@ -423,9 +419,7 @@ static bool none_waits_in(const struct phx_state *s, const struct phx_re *re)
 /* Has the hand-overs that wait for the engine check it again. */
 static void advance_waiting(struct phx_apply *a, const struct phx_re *re)
 {
-	struct phx_node *n;
-	for (uint32_t at = 0; (n = phx_index_candidate_of_re(a->s, re->name, at));
-	     at = phx_index_place(a->s, n) + 1)
+	PHX_INDEX_EACH_OF_RE(n, a->s, re->name)
 		if (waits_in(n, re))
 			phx_work_add(a, PHX_WORK_NODE_LET_GO, n);
 }

@@ -224,8 +224,8 @@ static int add_order(struct phx_list *ret, enum phx_engine_act kind, const char 
 static bool kills_some(const struct phx_state *s, const struct phx_re *re)
 {
 	PHX_INDEX_EACH_JOB_OF(j, s, re->name)
-	if (phx_engine_runs(j, re) && j->killing)
-		return true;
+		if (phx_engine_runs(j, re) && j->killing)
+			return true;
 	return false;
 }
 
@@ -253,9 +253,9 @@ static int order_jobs(const struct phx_state *s, const struct phx_re *re, struct
 {
 	int r = 0;
 	PHX_INDEX_EACH_JOB_OF(j, s, re->name)
-	if (r == 0 && phx_engine_runs(j, re) && j->killing && !j->ending)
-		r = add_order(ret, j->no_requeue ? PHX_ENGINE_CANCEL : PHX_ENGINE_REQUEUE,
-			      j->engine_id);
+		if (r == 0 && phx_engine_runs(j, re) && j->killing && !j->ending)
+			r = add_order(ret, j->no_requeue ? PHX_ENGINE_CANCEL : PHX_ENGINE_REQUEUE,
+				      j->engine_id);
 	return r;
 }
 
@@ -263,8 +263,8 @@ static int order_expedite(const struct phx_state *s, const struct phx_re *re, st
 {
 	int r = 0;
 	PHX_INDEX_EACH_JOB_OF(j, s, re->name)
-	if (r == 0 && j->expedite && j->begin_ms && j->state == PHX_JOB_QUEUED)
-		r = add_order(ret, PHX_ENGINE_EXPEDITE, j->engine_id);
+		if (r == 0 && j->expedite && j->begin_ms && j->state == PHX_JOB_QUEUED)
+			r = add_order(ret, PHX_ENGINE_EXPEDITE, j->engine_id);
 	return r;
 }
 

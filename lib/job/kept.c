@@ -64,8 +64,7 @@ static void tell(struct phx_apply *a, const struct phx_re *re, uint32_t n_kept, 
 void phx_jobs_end_of_re(struct phx_apply *a, const struct phx_re *re, bool tells)
 {
 	uint32_t n_kept = 0, n_told = 0, n_ended = 0;
-	PHX_INDEX_EACH_JOB_OF(j, a->s, re->name)
-	{
+	PHX_INDEX_EACH_JOB_OF(j, a->s, re->name) {
 		if (j->engine_id[0] || !phx_job_is_open(j))
 			continue;
 		if (!phx_job_outlives(re, j)) {
@@ -103,8 +102,7 @@ void phx_job_wait_on(struct phx_apply *a, struct phx_job *j)
 void phx_jobs_go_on(struct phx_apply *a, const struct phx_re *re)
 {
 	uint32_t n = 0;
-	PHX_INDEX_EACH_JOB_OF(j, a->s, re->name)
-	{
+	PHX_INDEX_EACH_JOB_OF(j, a->s, re->name) {
 		if (!j->kept || j->state != PHX_JOB_QUEUED)
 			continue;
 		rejoin(a, re, j);
@@ -119,8 +117,7 @@ void phx_jobs_go_on(struct phx_apply *a, const struct phx_re *re)
 void phx_jobs_forsake(struct phx_apply *a, const struct phx_re *re)
 {
 	uint32_t n = 0;
-	PHX_INDEX_EACH_JOB_OF(j, a->s, re->name)
-	{
+	PHX_INDEX_EACH_JOB_OF(j, a->s, re->name) {
 		if (!j->kept || j->cancel)
 			continue;
 		end(a, re, j, "destroyed");

@@ -160,9 +160,7 @@ void phx_away_give_up(struct phx_apply *a, struct phx_node *n, const struct phx_
 
 void phx_away_deactivated(struct phx_apply *a, const struct phx_re *re)
 {
-	struct phx_node *n;
-	for (uint32_t at = 0; (n = phx_index_candidate_of_re(a->s, re->name, at));
-	     at = phx_index_place(a->s, n) + 1) {
+	PHX_INDEX_EACH_OF_RE(n, a->s, re->name) {
 		if (n->allocation == PHX_ALLOCATION_AWAY && !strcmp(n->allocated_to, re->name))
 			phx_holding_lose(a, n);
 		if (n->allocation == PHX_ALLOCATION_OUTSIDE && !phx_node_step(n))
@@ -172,9 +170,7 @@ void phx_away_deactivated(struct phx_apply *a, const struct phx_re *re)
 
 void phx_away_activated(struct phx_apply *a, const struct phx_re *re)
 {
-	struct phx_node *n;
-	for (uint32_t at = 0; (n = phx_index_candidate_of_re(a->s, re->name, at));
-	     at = phx_index_place(a->s, n) + 1)
+	PHX_INDEX_EACH_OF_RE(n, a->s, re->name)
 		if (n->gave_up[0] && !strcmp(n->pool, re->name))
 			n->gave_up[0] = '\0';
 }

@@ -105,8 +105,7 @@ int phx_order_jobs_allow_re(struct phx_apply *a, const struct phx_re *re)
 	uint32_t n_open = 0;
 	if (a->jobs == PHX_JOBS_UNSAID || a->jobs == PHX_JOBS_ANY)
 		return 0;
-	PHX_INDEX_EACH_JOB_OF(j, a->s, re->name)
-	{
+	PHX_INDEX_EACH_JOB_OF(j, a->s, re->name) {
 		if (!phx_job_is_open(j) || j->cancel || may_end(a->jobs, a->may_end, j) ||
 		    (phx_job_outlives(re, j) && (j->state == PHX_JOB_QUEUED || phx_job_is_told(j))))
 			continue;

@@ -245,9 +245,9 @@ struct phx_node *phx_index_candidate_of_re(const struct phx_state *s, const char
 
 void phx_touch_re(struct phx_state *s, const char *re)
 {
-	struct phx_node *n;
-	for (uint32_t at = 0; s->index && (n = phx_index_candidate_of_re(s, re, at));
-	     at = phx_index_place(s, n) + 1)
+	if (!s->index)
+		return;
+	PHX_INDEX_EACH_OF_RE(n, s, re)
 		phx_touch(s, n);
 }
 

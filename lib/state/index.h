@@ -49,6 +49,10 @@ struct phx_node *phx_index_candidate(const struct phx_state *s, enum phx_node_se
  * caller checks it: touched nodes and, without an index, all nodes are candidates. Usable at any
  * time. */
 struct phx_node *phx_index_candidate_of_re(const struct phx_state *s, const char *re, uint32_t at);
+/** Each of those nodes; the loop may change them. */
+#define PHX_INDEX_EACH_OF_RE(n, s, re) \
+	for (struct phx_node *n = phx_index_candidate_of_re((s), (re), 0); n; \
+	     n = phx_index_candidate_of_re((s), (re), phx_index_place((s), n) + 1))
 uint32_t phx_index_count(struct phx_state *s, enum phx_node_set set);
 /** Take `n` out of the set LOOK: re/allocation.c looks at it now. */
 void phx_index_looked(struct phx_state *s, const struct phx_node *n);

@@ -521,7 +521,7 @@ static void nor_are_those_of_others_beside_an_res(void **state)
 	hide_list(&w->s.jobs, sizeof(struct phx_job));
 	hidden_watch();
 	PHX_INDEX_EACH_JOB_OF(j, &w->s, "queue")
-	n += !strcmp(j->re, "queue");
+		n += !strcmp(j->re, "queue");
 	unsigned pages = hidden_told();
 	show_list(&w->s.jobs, sizeof(struct phx_job));
 	sigaction(SIGSEGV, &before, NULL);
@@ -530,7 +530,7 @@ static void nor_are_those_of_others_beside_an_res(void **state)
 	assert_in_range(pages, 1, ITS * NUMBER_OF_LOOKS);
 	phx_index_drop(&w->s);
 	PHX_INDEX_EACH_JOB_OF(j, &w->s, "queue")
-	n--;
+		n--;
 	assert_int_equal(n, 0); /* the same without an index */
 }
 
