@@ -531,12 +531,13 @@ static void count(struct world *w, enum list list, uint32_t n)
 		show_list(&w->s.jobs, sizeof(struct phx_job));
 }
 
-static bool may_look_at_all(enum list list, int kind)
+/* Why the kind may look at all; NULL: it may not. */
+static const char *why_all(enum list list, int kind)
 {
 	for (size_t i = 0; i < PHX_ARRAY_SIZE(exceptions); i++)
 		if (exceptions[i].list == list && exceptions[i].kind == kind)
-			return true;
-	return false;
+			return exceptions[i].why;
+	return NULL;
 }
 
 static const char *name_of(int kind)
@@ -549,11 +550,10 @@ static const char *what_is_wrong(enum list list, int kind, unsigned few, unsigne
 	bool grows = many > 2 * few + 4 || many > PAGES_MAX;
 	if (!seen.n[kind])
 		return "it was not applied: add it to this test";
-	if (grows && !may_look_at_all(list, kind))
+	if (grows && !why_all(list, kind))
 		return "it looks at all";
-	return !grows && may_look_at_all(list, kind)
-		? "it looks at few nodes: it is no exception any more"
-		: NULL;
+	return !grows && why_all(list, kind) ? "it looks at few: it is no exception any more"
+					     : NULL;
 }
 
 static void compare(struct world *w, enum list list)
@@ -570,8 +570,9 @@ static void compare(struct world *w, enum list list)
 	sigaction(SIGSEGV, &before, NULL);
 	for (int kind = 0; kind < COUNTED; kind++) {
 		const char *wrong = what_is_wrong(list, kind, few[kind], seen.most[kind]);
+		const char *said = wrong ? wrong : why_all(list, kind);
 		print_message("%s: %u pages of %d, %u of %d%s%s\n", name_of(kind), few[kind], FEW,
-			      seen.most[kind], MANY, wrong ? ": " : "", wrong ? wrong : "");
+			      seen.most[kind], MANY, said ? ": " : "", said ? said : "");
 		n_wrong += wrong != NULL;
 	}
 	assert_int_equal(n_wrong, 0);
