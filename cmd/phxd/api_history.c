@@ -63,7 +63,7 @@ static bool may_know(struct daemon *d, const struct phx_http_request *q, const c
 {
 	struct person person;
 	const struct phx_http_peer *peer = phx_http_peer(q);
-	bool provider = person_has_all(d, peer, PHX_RIGHT_re_see);
+	bool provider = person_has_all(d, peer, PHX_RIGHT_re_history);
 	person_of(d, peer, &person);
 	const struct phx_state *s = engine_lock(d->engine);
 	const struct phx_re *re = phx_state_re(s, name);

@@ -50,7 +50,10 @@ bool re_of_user(struct daemon *d, struct phx_http_request *q, bool take, char re
 	engine_unlock(d->engine);
 	member_fini(&member);
 	*ret_all = all;
-	if (!may)
+	if (!may && there && person_has_all(d, phx_http_peer(q), PHX_RIGHT_re_know))
+		phx_http_reply_error(q, -EPERM,
+				     "files of an RE are its owner's and its members' alone");
+	else if (!may)
 		reply_no_re(q, phx_http_param(q, 0));
 	return may;
 }
@@ -61,20 +64,23 @@ static const struct {
 	const char *name;
 	enum phx_event_kind kind;
 	bool provider; /* an order of the resource provider */
-	/* PHX_RE_OP_, for which types/re_life.def says when it is allowed; -1: at any time */
+	/* PHX_RE_OP_, for which types/re_life.def says when it is allowed, and for whom; -1: at any
+	 * time, and `others` is what all but this provider are told */
 	int op;
+	const char *others;
 } orders[] = {
-	{"create", PHX_EV_re_create, true, PHX_RE_OP_create},
-	{"refuse", PHX_EV_re_refuse, true, PHX_RE_OP_refuse},
-	{"withdraw", PHX_EV_re_withdraw, false, PHX_RE_OP_withdraw},
-	{"activate", PHX_EV_re_activate, false, PHX_RE_OP_activate},
-	{"suspend", PHX_EV_re_suspend, false, PHX_RE_OP_suspend},
-	{"resume", PHX_EV_re_resume, false, PHX_RE_OP_resume},
-	{"deactivate", PHX_EV_re_deactivate, false, PHX_RE_OP_deactivate},
-	{"safe-deactivate", PHX_EV_re_safe_deactivate, false, PHX_RE_OP_safe_deactivate},
-	{"destroy", PHX_EV_re_destroy, true, PHX_RE_OP_destroy},
-	{"use", PHX_EV_re_use, true, -1},
-	{"members", PHX_EV_re_members, false, -1},
+	{"create", PHX_EV_re_create, true, PHX_RE_OP_create, NULL},
+	{"refuse", PHX_EV_re_refuse, true, PHX_RE_OP_refuse, NULL},
+	{"withdraw", PHX_EV_re_withdraw, false, PHX_RE_OP_withdraw, NULL},
+	{"activate", PHX_EV_re_activate, false, PHX_RE_OP_activate, NULL},
+	{"suspend", PHX_EV_re_suspend, false, PHX_RE_OP_suspend, NULL},
+	{"resume", PHX_EV_re_resume, false, PHX_RE_OP_resume, NULL},
+	{"deactivate", PHX_EV_re_deactivate, false, PHX_RE_OP_deactivate, NULL},
+	{"safe-deactivate", PHX_EV_re_safe_deactivate, false, PHX_RE_OP_safe_deactivate, NULL},
+	{"destroy", PHX_EV_re_destroy, true, PHX_RE_OP_destroy, NULL},
+	{"use", PHX_EV_re_use, true, -1, "measurements are taken from the resource provider only"},
+	{"members", PHX_EV_re_members, false, -1,
+	 "only the service provider of an RE, its owner, names its members"},
 };
 
 /* As whom the asker orders it. Somebody who is both providers acts as the one whose order it is. */
@@ -115,7 +121,7 @@ static bool may_order(const struct powers *p, const struct phx_re *re, size_t i)
 	if (!p->orders || !asker_may_see(&p->as, &re->agreement))
 		return false;
 	if (orders[i].op < 0)
-		return who == PHX_RE_WHO_PROVIDER || !orders[i].provider;
+		return orders[i].provider == (who == PHX_RE_WHO_PROVIDER);
 	return !is_giving_back(re, orders[i].op) &&
 		phx_re_life_apply((enum phx_re_state)re->state, (enum phx_re_op)orders[i].op, who,
 				  &to, NULL) == 0;
@@ -177,7 +183,7 @@ static json_t *refusals_json(const struct phx_state *s, const struct asker *aske
 {
 	json_t *list = json_array();
 	PHX_LIST_EACH(struct phx_re_refusal, it, &s->refusals)
-		if (!user && (asker->provider || person_is(&asker->person, it->owner)))
+		if (!user && (asker->all || person_is(&asker->person, it->owner)))
 			json_array_append_new(list,
 					      phx_json_from_record(&phx_re_refusal_record, it));
 	return list;
@@ -186,8 +192,8 @@ static json_t *refusals_json(const struct phx_state *s, const struct asker *aske
 void api_res(struct phx_http_request *q, void *arg)
 {
 	struct daemon *d = arg;
-	struct asker asker = asker_of(d, q, PHX_RIGHT_re_see);
-	bool user = !person_scope(d, phx_http_peer(q), PHX_RIGHT_re_see);
+	struct asker asker = asker_of(d, q, PHX_RIGHT_re_history);
+	bool user = !person_scope(d, phx_http_peer(q), PHX_RIGHT_re_history);
 	int64_t now_ms = engine_now(d->engine);
 	PHX_AUTO_JSON json_t *list = json_array();
 	struct member member;
@@ -236,7 +242,7 @@ static bool parse_goal(struct phx_http_request *q, uint64_t *ret_wait_s)
 
 static bool is_for(struct daemon *d, const struct phx_http_request *q)
 {
-	struct asker asker = asker_of(d, q, PHX_RIGHT_re_see);
+	struct asker asker = asker_of(d, q, PHX_RIGHT_re_history);
 	const struct phx_state *s = engine_lock(d->engine);
 	const struct phx_re *re = phx_state_re(s, phx_http_param(q, 0));
 	bool is = re && asker_may_see(&asker, &re->agreement);
@@ -252,6 +258,16 @@ static void add_conf(json_t *j, const struct phx_agreement *g)
 		json_object_set_new(j, "conf", json_string(b.data));
 }
 
+/* A member sees the agreement, and of what the RE holds only how much. */
+static json_t *re_of_member(const struct phx_state *s, const struct phx_re *re)
+{
+	json_t *j = brief_re(s, re);
+	if (j)
+		json_object_set_new(j, "agreement",
+				    phx_json_from_record(&phx_agreement_record, &re->agreement));
+	return j;
+}
+
 static void show_re(struct phx_http_request *q, void *arg)
 {
 	struct daemon *d = arg;
@@ -259,15 +275,21 @@ static void show_re(struct phx_http_request *q, void *arg)
 	int64_t now_ms = engine_now(d->engine);
 	const char *name = phx_http_param(q, 0);
 	struct powers powers = powers_of(d, q);
+	struct member member;
+	PHX_AUTO_JSON json_t *j = NULL;
+	member_of(d, q, PHX_RIGHT_re_see, &member);
 	const struct phx_state *s = engine_lock(d->engine);
 	const struct phx_re *re = phx_state_re(s, name);
-	bool sees = re && asker_may_see(&asker, &re->agreement);
-	PHX_AUTO_JSON json_t *j = sees ? re_json(d, s, re, &powers, now_ms) : NULL;
+	if (re && asker_may_see(&asker, &re->agreement))
+		j = re_json(d, s, re, &powers, now_ms);
+	else if (re && re->state != PHX_RE_STATE_NONE && member_is(&member, &re->agreement, NULL))
+		j = re_of_member(s, re);
 	if (j)
 		add_conf(j, &re->agreement);
 	if (j && phx_http_query(q, "until"))
 		json_object_set_new(j, "reached", json_boolean(goal_reached(s, q)));
 	engine_unlock(d->engine);
+	member_fini(&member);
 	name_owner(j);
 	if (j)
 		phx_http_reply_json(q, 200, j);
@@ -476,9 +498,8 @@ void api_re_order(struct phx_http_request *q, void *arg)
 		reply_no_re(q, name);
 		return;
 	}
-	if (ev.kind == PHX_EV_re_use && ev.re_use.who != PHX_RE_WHO_PROVIDER) {
-		phx_http_reply_error(q, -EPERM,
-				     "measurements are taken from the resource provider only");
+	if (orders[i].op < 0 && orders[i].provider != (*who_of(&ev) == PHX_RE_WHO_PROVIDER)) {
+		phx_http_reply_error(q, -EPERM, orders[i].others);
 		return;
 	}
 	PHX_AUTO_JSON json_t *j = body_json(q);

@@ -27,6 +27,34 @@ void api_status(struct phx_http_request *q, void *arg)
 
 /* ---- nodes ---- */
 
+/* Who asks, and which members of a node that is the asker's own are shown, and of another. */
+struct node_view {
+	struct person person;
+	bool has_own;
+	struct view_members own, others;
+};
+
+static int node_view_init(struct daemon *d, const struct phx_http_request *q, bool sparse,
+			  struct node_view *ret, struct phx_err *err)
+{
+	const char *fields = phx_http_query(q, "fields");
+	enum phx_scope scope = person_scope(d, phx_http_peer(q), PHX_RIGHT_hardware);
+	*ret = (struct node_view){.has_own = scope == PHX_SCOPE_OWN};
+	if (ret->has_own)
+		person_of(d, phx_http_peer(q), &ret->person);
+	int r = view_members(fields, scope, &ret->own, err);
+	r = r ? r : view_members(fields, ret->has_own ? PHX_SCOPE_NONE : scope, &ret->others, err);
+	ret->own.less.empty = ret->others.less.empty = sparse;
+	return r;
+}
+
+static void put_node(struct daemon *d, const struct phx_state *s, const struct phx_node *n,
+		     const struct node_view *view, struct phx_buf *b)
+{
+	bool own = view->has_own && person_holds(s, &view->person, n);
+	view_node_put(d, s, n, own ? &view->own : &view->others, b);
+}
+
 /* Which nodes are listed, and which of their members. */
 struct node_list {
 	/* struct number: the named nodes, in order; unless all are listed */
@@ -35,7 +63,7 @@ struct node_list {
 	uint32_t at;    /* index of the next one */
 	uint64_t after; /* the last node that was looked at, by its number */
 	uint32_t left;  /* how many may still be shown */
-	struct view_members members;
+	struct node_view view;
 };
 
 struct number {
@@ -95,7 +123,7 @@ static bool put_nodes(struct daemon *d, struct node_list *of, struct phx_buf *b)
 		if (!more)
 			break;
 		phx_json_put_item(b);
-		view_node_put(d, s, n, &of->members, b);
+		put_node(d, s, n, &of->view, b);
 		of->after = n->number;
 		of->left--;
 	}
@@ -108,7 +136,7 @@ static bool parse_node_list(struct phx_http_request *q, struct daemon *d, struct
 {
 	struct phx_err err = {0};
 	PHX_AUTO(phx_nodeset_fini) struct phx_nodeset names = {0};
-	const char *filter = phx_http_query(q, "names"), *fields = phx_http_query(q, "fields");
+	const char *filter = phx_http_query(q, "names");
 	uint64_t limit;
 	if (!parse_query_number(q, "after", UINT32_MAX, 0, &ret->after) ||
 	    !parse_query_number(q, "limit", UINT32_MAX, UINT32_MAX, &limit))
@@ -116,10 +144,7 @@ static bool parse_node_list(struct phx_http_request *q, struct daemon *d, struct
 	ret->left = (uint32_t)limit;
 	ret->all = !filter;
 	int r = filter ? names_parse(d, filter, &names, &err) : 0;
-	r = r ? r
-	      : view_members(fields, person_has_all(d, phx_http_peer(q), PHX_RIGHT_hardware),
-			     &ret->members, &err);
-	ret->members.less.empty = phx_http_query(q, "sparse");
+	r = r ? r : node_view_init(d, q, phx_http_query(q, "sparse"), &ret->view, &err);
 	if (r < 0)
 		phx_http_reply_error(q, r, err.text);
 	else
@@ -150,16 +175,14 @@ void api_node(struct phx_http_request *q, void *arg)
 {
 	struct daemon *d = arg;
 	const char *name = phx_http_param(q, 0);
-	struct view_members members;
+	struct node_view view;
 	struct phx_err err = {0};
 	struct phx_buf b = {0};
-	int r = view_members(phx_http_query(q, "fields"),
-			     person_has_all(d, phx_http_peer(q), PHX_RIGHT_hardware), &members,
-			     &err);
+	int r = node_view_init(d, q, false, &view, &err);
 	const struct phx_state *s = engine_lock(d->engine);
 	const struct phx_node *n = r < 0 ? NULL : phx_state_node(s, name);
 	if (n)
-		view_node_put(d, s, n, &members, &b);
+		put_node(d, s, n, &view, &b);
 	engine_unlock(d->engine);
 	if (r == 0 && !n)
 		r = phx_err_set(&err, -ENOENT, "there is no node '%s'", name);

@@ -30,7 +30,7 @@ struct asked {
 static void find_own(struct daemon *d, const struct phx_http_request *q, struct asked *a)
 {
 	struct person person;
-	a->all = person_has_all(d, phx_http_peer(q), PHX_RIGHT_re_see);
+	a->all = person_has_all(d, phx_http_peer(q), PHX_RIGHT_re_history);
 	person_of(d, phx_http_peer(q), &person);
 	const struct phx_state *s = engine_lock(d->engine);
 	PHX_LIST_EACH(struct phx_re, re, &s->res) {

@@ -4,7 +4,9 @@
 struct asker asker_of(struct daemon *d, const struct phx_http_request *q, enum phx_right right)
 {
 	const struct phx_http_peer *peer = phx_http_peer(q);
-	struct asker a = {.provider = person_has_all(d, peer, right)};
+	unsigned roles = person_roles(d, peer);
+	struct asker a = {.all = phx_right_scope(right, roles) == PHX_SCOPE_ALL,
+			  .provider = phx_right_as_provider(right, roles)};
 	person_of(d, peer, &a.person);
 	return a;
 }
@@ -16,5 +18,5 @@ bool asker_is_service(const struct asker *a, const struct phx_agreement *g)
 
 bool asker_may_see(const struct asker *a, const struct phx_agreement *g)
 {
-	return a->provider || asker_is_service(a, g);
+	return a->all || asker_is_service(a, g);
 }

@@ -6,11 +6,13 @@
 #include "phxd/daemon.h"
 
 struct asker {
-	bool provider; /* has the right for all REs */
+	bool all;      /* has the right for all REs */
+	bool provider; /* has the right where the resource provider is the service provider, too */
 	struct person person;
 };
 
-/** Call it before the engine is locked: it may ask the user database. */
+/** The asker's relation as far as `right` goes. Call it before the engine is locked: it may ask the
+ * user database. */
 struct asker asker_of(struct daemon *d, const struct phx_http_request *q, enum phx_right right);
 /** Is the asker the RE's service provider? If the resource provider is that as well, the agreement
  * says so (000 4.2: the relationship 'same'). */
@@ -18,8 +20,8 @@ bool asker_is_service(const struct asker *a, const struct phx_agreement *g);
 bool asker_may_see(const struct asker *a, const struct phx_agreement *g);
 
 /** May the asker put and fetch files of the RE that parameter 0 of the path names? *ret_all: all of
- * its files, for its service provider and the resource provider; else only the asker's own, for a
- * user who submits jobs to it. `take`: the RE must accept jobs now. False after answering. */
+ * its files, for its service provider; else only the asker's own, for a user who submits jobs to
+ * it. `take`: the RE must accept jobs now. False after answering. */
 bool re_of_user(struct daemon *d, struct phx_http_request *q, bool take, char ret[PHX_NAME_MAX],
 		bool *ret_all);
 

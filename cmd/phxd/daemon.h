@@ -402,11 +402,11 @@ struct view_members {
 	struct phx_json_less less;
 };
 
-/** `list`: names separated by commas, NULL for all. Unless `provider`, members that identify the
- * machine are left out. -EINVAL: a node has no such member. */
-int view_members(const char *list, bool provider, struct view_members *ret, struct phx_err *err);
-/** Hides ids of disks in a text: "serial-ST4000-ZC1" becomes "serial-...". Returns its new length.
- */
+/** `list`: names with commas, NULL for all. Left out is what identifies the machine, or (OWN) only
+ * how it is reached and its keys. -EINVAL: a node has no such member. */
+int view_members(const char *list, enum phx_scope scope, struct view_members *ret,
+		 struct phx_err *err);
+/** Hides ids of disks in a text: "serial-ST4-ZC1" becomes "serial-...". Returns its new length. */
 size_t view_hide_disks(char *text);
 /** Appends a node as the API shows it: record, expected identity, drift, monitor. Under the
  * engine's lock. */

@@ -265,10 +265,11 @@ static void *run(void *arg)
 
 static int pick_members(struct feed *f, struct phx_err *err)
 {
+	static const enum phx_scope sees[CHANNELS] = {[ALL] = PHX_SCOPE_ALL};
 	int r = 0;
 	for (int i = 0; r == 0 && i < CHANNELS; i++) {
-		r = view_members(FIELDS, i == ALL, &f->still[i], err);
-		r = r ? r : view_members(FIELDS ",plan", i == ALL, &f->moving[i], err);
+		r = view_members(FIELDS, sees[i], &f->still[i], err);
+		r = r ? r : view_members(FIELDS ",plan", sees[i], &f->moving[i], err);
 		f->still[i].less.empty = f->moving[i].less.empty = true;
 	}
 	return r;

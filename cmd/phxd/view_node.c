@@ -6,21 +6,17 @@
 #include <errno.h>
 #include <string.h>
 
-/* Members by which a machine is known, or reached below its system: somebody who knows them can
- * claim to be the machine, or look for it. */
+/* Members by which a machine is known: somebody who knows them can claim to be the machine, or look
+ * for it. Who holds the node sees them. */
 static const char *const hardware[] = {
 	"macs",
 	"ip",
 	"address",
 	"serial",
 	"uuid",
-	"key_fp",
-	"bmc",
-	"disk_key_id",
 	"system_disk",
 	"facts.serial",
 	"facts.uuid",
-	"facts.bmc_address",
 	"facts.disks.id",
 	"facts.disks.wwn",
 	"facts.disks.serial",
@@ -30,7 +26,12 @@ static const char *const hardware[] = {
 	"tpms.key",
 	"tpms.pcrs",
 	"plan.steps.disk",
-	"plan.steps.key_id",
+};
+
+/* How the machine is reached below its system, and what keys and steps are known by: the resource
+ * provider alone sees them. */
+static const char *const heads_own[] = {
+	"key_fp",           "bmc", "facts.bmc_address", "disk_key_id", "plan.steps.key_id",
 	"plan.steps.nonce",
 };
 
@@ -164,7 +165,16 @@ static int pick_members(const char *list, struct view_members *ret, struct phx_e
 	return 0;
 }
 
-int view_members(const char *list, bool provider, struct view_members *ret, struct phx_err *err)
+static int leave_out(struct view_members *of, const char *const *names, size_t n)
+{
+	int r = 0;
+	for (size_t i = 0; r == 0 && i < n; i++)
+		r = phx_json_less_add(&of->less, &phx_node_record, names[i]);
+	return r;
+}
+
+int view_members(const char *list, enum phx_scope scope, struct view_members *ret,
+		 struct phx_err *err)
 {
 	*ret = (struct view_members){0};
 	size_t n_all = phx_node_record.n_fields + VIEW_EXTRAS;
@@ -175,13 +185,15 @@ int view_members(const char *list, bool provider, struct view_members *ret, stru
 		ret->shown[i] = true;
 	/* somebody who sees the digest could try tokens on it */
 	r = r ? r : phx_json_less_add(&ret->less, &phx_node_record, "token_sha256");
-	for (size_t i = 0; !provider && r == 0 && i < PHX_ARRAY_SIZE(hardware); i++)
-		r = phx_json_less_add(&ret->less, &phx_node_record, hardware[i]);
-	for (size_t i = 0; !provider && r == 0 && i < PHX_ARRAY_SIZE(sentences); i++)
+	if (r == 0 && scope != PHX_SCOPE_ALL)
+		r = leave_out(ret, heads_own, PHX_ARRAY_SIZE(heads_own));
+	if (r < 0 || scope != PHX_SCOPE_NONE)
+		return r;
+	for (size_t i = 0; i < PHX_ARRAY_SIZE(sentences); i++)
 		ret->hides[find_member(sentences[i], strlen(sentences[i]))] = true;
 	for (size_t i = 0; i < VIEW_EXTRAS; i++)
-		ret->shown[phx_node_record.n_fields + i] &= provider || !extras[i].hardware;
-	return r;
+		ret->shown[phx_node_record.n_fields + i] &= !extras[i].hardware;
+	return leave_out(ret, hardware, PHX_ARRAY_SIZE(hardware));
 }
 
 /* Is the value at `at`, which has just been written, one that phx_json_less.empty leaves out? */

@@ -360,7 +360,7 @@ static bool may_go_on(struct lane *l, struct wait *x)
 	x->rights = now;
 	if (!person_require(d, x->q, PHX_RIGHT_events))
 		return false;
-	x->sees_res = person_scope(d, phx_http_peer(x->q), PHX_RIGHT_re_see) != PHX_SCOPE_NONE;
+	x->sees_res = person_scope(d, phx_http_peer(x->q), PHX_RIGHT_re_history) != PHX_SCOPE_NONE;
 	x->viewer = viewer_of(d, phx_http_peer(x->q), PHX_RIGHT_job_see);
 	if (!x->all || person_has_all(d, phx_http_peer(x->q), PHX_RIGHT_events))
 		return true;
@@ -470,7 +470,7 @@ void waits_hold(struct waits *w, struct phx_http_request *q, uint64_t after, uin
 	PHX_STR_SET(x.node, node);
 	x.rights = w->d->rights; /* read before the rights: a later change is noticed */
 	x.all = person_has_all(w->d, peer, PHX_RIGHT_events);
-	x.sees_res = person_scope(w->d, peer, PHX_RIGHT_re_see) != PHX_SCOPE_NONE;
+	x.sees_res = person_scope(w->d, peer, PHX_RIGHT_re_history) != PHX_SCOPE_NONE;
 	person_name(peer, x.by, sizeof(x.by));
 	x.viewer = viewer_of(w->d, peer, PHX_RIGHT_job_see);
 	if (!phx_http_claim(q, PHX_HTTP_POLL, w->d->cfg.polls_per_user))

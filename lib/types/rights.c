@@ -58,3 +58,12 @@ enum phx_scope phx_right_scope(enum phx_right right, unsigned roles)
 			widest = wider(widest, table[right].cells[i]);
 	return roles & 1u << PHX_WHO_USER ? wider(widest, phx_right_member(right)) : widest;
 }
+
+bool phx_right_as_provider(enum phx_right right, unsigned roles)
+{
+	for (int i = 0; i < PHX_WHO_COUNT_; i++)
+		if (roles & 1u << i && table[PHX_RIGHT_re_grant].cells[i] == PHX_SCOPE_ALL &&
+		    table[right].cells[i] != PHX_SCOPE_NONE)
+			return true;
+	return false;
+}

@@ -39,5 +39,8 @@ enum phx_scope phx_right_member(enum phx_right right);
  * Any user may be a member of some RE, so a user's scope includes a member's; of which REs is
  * checked later. */
 enum phx_scope phx_right_scope(enum phx_right right, unsigned roles);
+/** Has the caller the right in an RE whose service provider is the resource provider, because one
+ * of these roles acts for the resource provider (it grants all REs)? */
+bool phx_right_as_provider(enum phx_right right, unsigned roles);
 
 #endif

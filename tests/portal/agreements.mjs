@@ -200,7 +200,7 @@ export const tests = {
 		assert.equal(await page.getByRole('link', { name: 'Agreements' }).count(), 0);
 		await page.goto(`${page.url().replace(/#.*/, '')}#/agreements/grid`);
 		await page.getByRole('heading', { name: 'Cluster' }).waitFor();
-		assert.equal(await status(page, 'GET', '/v1/res/grid'), 403);
+		assert.equal(await status(page, 'GET', '/v1/res/grid'), 404);
 		assert.equal(await status(page, 'POST', '/v1/res/grid/deactivate', {}), 403);
 		assert.equal(await status(page, 'POST', '/v1/agreement-check', { text: conf('grid') }), 403);
 		assert.equal(await status(page, 'DELETE', '/v1/res/grid/data/x'), 404);

@@ -78,6 +78,7 @@ one_address_locks_no_agent_out() {
 
 # ---- bodies ----
 
+owner() { setpriv --reuid=daemon --regid="$(id -g daemon)" --init-groups curl -sS -m $PATIENCE --unix-socket "$PHX_SOCKET" "http://unix$1" "${@:2}"; }
 # put WHO PATH FILE: the status, and how much of the file was sent
 put() { "$1" "$2" -X PUT -T "$3" -w '\n%{http_code} %{size_upload}\n' >"$WORK/answer" 2>/dev/null; tail -n 1 "$WORK/answer"; }
 spooled() { find "$WORK/head" -name 'phx-upload-*' | wc -l; }
@@ -96,9 +97,9 @@ uploads_are_refused_before_they_are_taken() {
 	refused_unread 404 $(put nobody /v1/res/q/data/x "$WORK/large") || return 1
 	refused_unread 404 $(put as_n1 /v1/agent/jobs/77/output "$WORK/large") || return 1
 	refused_unread 409 $(put as_n1 "/v1/agent/jobs/77/out/0?run=0" "$WORK/large") || return 1
-	refused_unread 413 $(put root_asks /v1/res/q/data/x "$WORK/large") && grep -q 'larger than 1024 MiB (stage_max_mb)' "$WORK/answer" || return 1
+	refused_unread 413 $(put owner /v1/res/q/data/x "$WORK/large") && grep -q 'larger than 1024 MiB (stage_max_mb)' "$WORK/answer" || return 1
 	echo fits >"$WORK/small"
-	put root_asks /v1/res/q/data/x "$WORK/small" | grep -q '^200 ' && [ "$(root_asks /v1/res/q/data/x)" = fits ]
+	put owner /v1/res/q/data/x "$WORK/small" | grep -q '^200 ' && [ "$(owner /v1/res/q/data/x)" = fits ]
 }
 as_n1() { as_node n1 "$@"; }
 bodies_tell_their_length() {
@@ -112,7 +113,7 @@ what_is_no_file_is_refused() {
 	mkfifo "$dir/fifo" && mkdir "$dir/folder" && ln -s /etc/passwd "$dir/link" && mknod "$dir/device" c 1 5 || return 1
 	perl -MIO::Socket::UNIX -e 'IO::Socket::UNIX->new(Local => shift, Listen => 1)' "$dir/socket" || return 1
 	for name in fifo folder link device socket; do
-		root_asks "/v1/res/q/data/$name" -w ' %{http_code}' >"$WORK/answer"
+		owner "/v1/res/q/data/$name" -w ' %{http_code}' >"$WORK/answer"
 		grep -q '"error":.* 40[0-9]$' "$WORK/answer" || { cat "$WORK/answer"; return 1; }
 	done
 }

@@ -233,7 +233,9 @@ run_until() { user job submit --re queue "${@:2}" -- sh -c "until [ -e $WORK/go.
 users_see_where_to_submit() {
 	[ "$(user re list -o json | jq -c '[.res[] | [.name, .state, (.nodes | keys), (keys | length)]]')" = \
 		'[["queue","running",["busy","idle","most"],4]]' ] && says 0 parallel_batch_jobs user re list &&
-		says 77 'not permitted' user re show queue
+		says 0 "upper_bound_size = 3" user re show queue && says 77 'not permitted' user re history queue &&
+		[ "$(user re show queue -o json | jq -c "keys")" = '["agreement","conf","name","nodes","owner_name","state","type"]' ] && says 64 "no RE 'pages'" user re show pages &&
+		says 77 'only the service provider of an RE, its owner, names its members' phx re members queue root
 }
 
 jobs_start() {

@@ -44,6 +44,8 @@ ask() {
 		text=
 		[ ! -f "$dir/$n" ] || IFS= read -rd '' -n 300 text <"$dir/$n"
 		# what is refused for what he asks, and not for who he is
+		# it is there, and another's: who may know of every RE is told so
+		[ "$got" = 403 ] && [[ $text =~ "its owner's and its members' alone"|'is for the service provider' ]] && got=404another
 		[ "$got" = 403 ] && [[ ! $text =~ 'not permitted'|certificate ]] && got=400
 		# what is his, and is said not to be there
 		[ "$got" = 404 ] && [[ $pattern = *404absent* && ! $text =~ "no RE 'mine'"|'no such job' ]] && got=404absent
@@ -53,15 +55,15 @@ ask() {
 	done < <(paste -d ' ' "$dir/wanted" "$dir/got")
 }
 # let in: done, or refused for what he asks (000: the answer is held back until there is news)
-LET_IN='000|2..|30.|40[059]|41.|42.|503'
+LET_IN='000|2..|30.|40[059]|41.|42.|50[37]'
 # of these there is none here, whoever asks: no RE of many tasks, no erase, no session, no file of that name
 ABSENT='^(/v1/(workflows|triggers|sessions|erasures)/\*.*|/v1/nodes/\*/logs|/v1/res/\*/data/\*\*|/v1/actions/\*|/ipxe/\*|/hook/\*|/images/.*|/packages/\*|/boot/\*|/v1/agent/(jobs|disk-key)/.*)$'
-# a path of the table with its stars filled: own or another's
-path_of() { # ROUTE OWN
+# a path of the table with its stars filled: of RE mine, or other, or of ours, which is the resource provider's own
+path_of() { # ROUTE RE
 	case $1 in
-	/v1/jobs/\**) echo "${1/\*/$([ "$2" = own ] && echo "$OWN_JOB" || echo "$OTHER_JOB")}" ;;
-	/v1/res/\*/\*) echo "/v1/res/$([ "$2" = own ] && echo mine || echo other)/activate" ;;
-	/v1/res/\**) echo "${1/\*/$([ "$2" = own ] && echo mine || echo other)}" | sed 's,\*\*,file,' ;;
+	/v1/jobs/\**) echo "${1/\*/$([ "$2" = other ] && echo "$OTHER_JOB" || echo "$OWN_JOB")}" ;;
+	/v1/res/\*/\*) echo "/v1/res/$2/activate" ;;
+	/v1/res/\**) echo "${1/\*/$2}" | sed 's,\*\*,file,' ;;
 	/v1/actions/\*) echo /v1/actions/assign ;;
 	/v1/roles/\*) echo /v1/roles/batch ;;
 	/portal/\*) echo "/portal/$(basename "$BUILD"/portal/app-*.js)" ;;
@@ -79,14 +81,16 @@ is_his() { # IDENTITY ROUTE
 }
 # one row: METHOD PATH VIA RIGHT and the cells
 try_row() {
-	local method=$1 route=$2 via=$3 identity how cell own other in=$LET_IN
-	own=$(path_of "$route" own) other=$(path_of "$route" other)
+	local method=$1 route=$2 via=$3 identity how cell mine ours own other in=$LET_IN
+	mine=$(path_of "$route" mine) ours=$(path_of "$route" ours) other=$(path_of "$route" other)
 	local -A cells=([admin]=$5 [operator]=$6 [auditor]=$7 [provider]=$8 [member]=$9 [user]=${10} [node]=${11} [nobody]=${12})
 	[[ ! $route =~ $ABSENT ]] || in+='|404absent'
 	for identity in "${IDENTITIES[@]}"; do
 		how=${identity%%:*}
 		[[ $how = [NG] ]] && how=T
 		cell=${cells[${identity#*:}]}
+		own=$mine
+		[[ ${identity#*:}:$cell = @(admin|operator):own ]] && own=$ours
 		# every person is a user, too, and may be a member of an RE
 		case ${identity#*:}:$cell in admin:- | operator:- | auditor:- | provider:- | user:-) cell=${cells[member]}-as-member ;; esac
 		[[ $route = /v1/jobs/\** && ${identity#*:}:$cell = user:own ]] && cell=own-as-member
@@ -98,12 +102,12 @@ try_row() {
 			# a certificate has no sessions; with one, images are a node's that was told to fetch them
 			wants "$identity" "$method" "$own" 403
 		elif [ "$cell" = own-as-member ] && [[ $route = *\** ]] && ! is_his "$identity" "$route"; then
-			wants "$identity" "$method" "$own" 404
+			wants "$identity" "$method" "$own" '404|404another'
 		else
 			wants "$identity" "$method" "$own" "$in"
 			[[ $cell = own* ]] && [ "$other" != "$own" ] || continue
 			# the owner of both is none of these; the job of a user is not his provider's
-			wants "$identity" "$method" "$other" 404
+			wants "$identity" "$method" "$other" '404|404another'
 		fi
 	done
 }
@@ -130,9 +134,10 @@ everybody_is_told_who_he_is() {
 		on_socket daemon http://unix/v1/whoami | jq -e '.identity == "unix:daemon" and .ways[0].way == "group"' >/dev/null &&
 		phx whoami | grep -q '^unix:root: admin, user' && phx whoami | grep -q 'as admin by root' && phx whoami -o json | jq -e '.rights.people == "all"' >/dev/null
 }
-# of the RE that names him a member is told that it is there, and no more; who is named by none is told nothing
+# of the RE that names him a member is told that it is there, and its agreement; who is named by none is told nothing
 a_member_sees_his_re() {
 	on_socket nobody http://unix/v1/res | jq -e '[.res[] | .name] == ["mine"] and (.res[0] | has("owner") or has("agreement") | not)' >/dev/null || return 1
+	on_socket nobody http://unix/v1/res/mine | jq -e '.agreement.owner == "unix:games" and (has("hosts") or has("may") | not)' >/dev/null || return 1
 	on_socket lp http://unix/v1/res | jq -e '.res == []' >/dev/null || return 1
 	with_cert member "$URL/v1/res" | jq -e '.res | length == 1' >/dev/null && with_cert user "$URL/v1/res" | jq -e '.res == []' >/dev/null || return 1
 	on_socket nobody http://unix/v1/res/mine/data | jq -e 'has("error") | not' >/dev/null && on_socket lp http://unix/v1/res/mine/data | grep -q 'no RE' || return 1
@@ -171,6 +176,8 @@ for re in mine other; do
 		$re "$([ $re = mine ] && echo games || echo sync)" "$([ $re = mine ] && echo 'users = "nobody daemon bin root";')" >"$WORK/$re.conf"
 	phx re create "$WORK/$re.conf" >/dev/null || { not_ok "RE $re is not there"; exit 1; }
 done
+sed 's/"mine"/"ours"/; s/owner = "games"; //; s/"affiliated"/"same"/; s/users = .*//' "$WORK/mine.conf" >"$WORK/ours.conf"
+phx re create "$WORK/ours.conf" >/dev/null || { not_ok "RE ours is not there"; exit 1; }
 on_socket games http://unix/v1/res/mine/activate -d '{}' >/dev/null
 until_true 30 idle n1 active batch || until_true 30 idle n2 active batch || { not_ok "no node is in RE mine"; exit 1; }
 mkdir -p "$WORK/node" && cp "$WORK/n1/cert.pem" "$WORK/n1/key.pem" "$WORK/node/" # its present ones

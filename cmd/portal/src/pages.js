@@ -9,10 +9,10 @@ import { Workflows } from './workflows.js';
 
 export const pages = [
 	{ name: 'cluster', title: 'Cluster', right: 'look', view: Cluster },
-	{ name: 'timeline', title: 'Time-line', right: 're_see', view: Timeline },
+	{ name: 'timeline', title: 'Time-line', right: 're_history', view: Timeline },
 	{ name: 'jobs', title: 'Jobs', right: 'job_see', view: Jobs },
 	{ name: 'workflows', title: 'Workflows', right: 'job_see', view: Workflows },
-	{ name: 'agreements', title: 'Agreements', right: 're_see', view: Agreements },
+	{ name: 'agreements', title: 'Agreements', right: 're_history', view: Agreements },
 	{ name: 'audit', title: 'Audit', right: 'journal', view: Audit },
 	{ name: 'me', title: 'You', right: 'look', view: Me },
 ];

@@ -46,7 +46,7 @@ files_of_a_job_elsewhere() {
 	gets 200 by_node $WORKER GET "/v1/agent/jobs/$JOB/in/0?run=0" && grep -q of-others-alone "$WORK/answer" || return 1
 	not_there $ME GET "/v1/agent/jobs/$JOB/in/0?run=0" && not_there $ME PUT "/v1/agent/jobs/$JOB/out/0?run=0" --data-binary forged &&
 		not_there $ME PUT "/v1/agent/jobs/$JOB/output?run=0" --data-binary forged && not_there $ME GET "/v1/jobs/$JOB/output" || return 1
-	gets 200 by_node $WORKER PUT "/v1/agent/jobs/$JOB/out/0?run=0" --data-binary right && [ "$(api /v1/res/closed/data/out)" = right ]
+	gets 200 by_node $WORKER PUT "/v1/agent/jobs/$JOB/out/0?run=0" --data-binary right && [ "$(ask games GET /v1/res/closed/data/out)" = 200 ] && grep -qx right "$WORK/answer"
 }
 logs_of_others() {
 	local id

@@ -131,11 +131,12 @@ void reads_breathe(int64_t since_us)
 	(void)since_us;
 }
 /* The members say what they are of. */
-int view_members(const char *list, bool provider, struct view_members *ret, struct phx_err *err)
+int view_members(const char *list, enum phx_scope scope, struct view_members *ret,
+		 struct phx_err *err)
 {
 	(void)err;
 	*ret = (struct view_members){0};
-	ret->shown[0] = provider;
+	ret->shown[0] = scope == PHX_SCOPE_ALL;
 	ret->shown[1] = strstr(list, ",plan");
 	return 0;
 }

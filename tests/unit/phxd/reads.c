@@ -136,7 +136,7 @@ static json_t *ask_node(void)
 {
 	struct view_members members;
 	struct phx_buf b = {0};
-	assert_int_equal(view_members(NULL, true, &members, NULL), 0);
+	assert_int_equal(view_members(NULL, PHX_SCOPE_ALL, &members, NULL), 0);
 	view_node_put(&d, shown, phx_state_node(shown, "n77"), &members, &b);
 	PHX_AUTO_FREE char *text = phx_buf_take(&b);
 	return json_loads(text, 0, NULL);

@@ -30,7 +30,7 @@ bool person_has_all(struct daemon *of, const struct phx_http_peer *peer, enum ph
 enum phx_scope person_scope(struct daemon *of, const struct phx_http_peer *peer,
 			    enum phx_right right)
 {
-	assert_int_equal(right, PHX_RIGHT_re_see);
+	assert_int_equal(right, PHX_RIGHT_re_history);
 	return person_has_all(of, peer, right) ? PHX_SCOPE_ALL
 		: peer->uid == HPC             ? PHX_SCOPE_OWN
 					       : PHX_SCOPE_NONE;
