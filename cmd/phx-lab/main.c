@@ -13,6 +13,7 @@
 
 #include "base/file.h"
 #include "base/json.h"
+#include "base/tree.h"
 #include "phx-lab/lab.h"
 
 enum { STOP_MS = 10000, EXIT_USAGE_ = 64, EXIT_CONFIG_ = 78 };

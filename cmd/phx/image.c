@@ -7,6 +7,7 @@
 #include "base/file.h"
 #include "base/json.h"
 #include "base/process.h"
+#include "base/tree.h"
 #include "deploy/catalog.h"
 #include "phx/cli.h"
 

@@ -15,6 +15,7 @@
 #include "base/file.h"
 #include "base/json.h"
 #include "base/spawn.h"
+#include "base/tree.h"
 #include "phx/push.h"
 #include "pki/ring.h"
 #include "repo/repo.h"

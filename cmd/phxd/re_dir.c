@@ -99,9 +99,11 @@ static int end_dir(struct daemon *d, const struct re_marker *what)
 	struct phx_err err = {0};
 	if (!was_destroyed(d, what))
 		return set_aside(d, what, "which the journal does not know");
-	if (launch_re_remove(d->launch, what->name, &err) < 0)
-		complain(d, what->name, &err);
-	return 0;
+	if (launch_re_remove(d->launch, what->name, &err) == 0)
+		return 0;
+	/* nothing of it reaches the next RE of that name */
+	complain(d, what->name, &err);
+	return set_aside(d, what, "which could not be removed whole");
 }
 
 /* ---- wanted directories ---- */

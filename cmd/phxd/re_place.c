@@ -15,6 +15,7 @@
 #include "base/account.h"
 #include "base/beneath.h"
 #include "base/file.h"
+#include "base/tree.h"
 #include "phxd/head_user.h"
 
 enum { MARKER_MAX = 300, TRIES = 1000 };

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "base/file.h"
+#include "base/tree.h"
 
 enum { DEPTH_MAX = 8 };
 

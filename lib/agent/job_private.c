@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "base/file.h"
+#include "base/tree.h"
 
 enum { PLAIN = MS_NOSUID | MS_NODEV };
 

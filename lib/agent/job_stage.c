@@ -2,6 +2,7 @@
  * which files. */
 #include "agent/job_stage.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -14,8 +15,10 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/json.h"
+#include "base/tree.h"
 #include "agent/fetch.h"
 #include "agent/job_private.h"
+#include "agent/log.h"
 
 enum { LIST_BYTES_MAX = 64 * 260, TRIES = 30, AGAIN_FIRST_MS = 200, AGAIN_MOST_MS = 1200 };
 
@@ -39,6 +42,26 @@ static char *script_path(const char *stage, struct job_run run)
 	return phx_path("%s/%" PRIu64 ".%u.script", stage, run.id, run.run);
 }
 
+/* Only root reaches what is in it. */
+static char *gone_dir(const char *stage)
+{
+	return phx_path("%s/gone", stage);
+}
+
+/* Removes it here and now where it cannot be moved. */
+static void move_away(const char *stage, const char *path)
+{
+	static _Atomic unsigned n;
+	PHX_AUTO_FREE char *gone = gone_dir(stage);
+	PHX_AUTO_FREE char *to =
+		gone ? phx_path("%s/%lld.%u", gone, (long long)phx_clock_us(), ++n) : NULL;
+	struct stat st;
+	if (lstat(path, &st) < 0)
+		return;
+	if (!to || phx_dir_make(gone, 0700, NULL) < 0 || rename(path, to) < 0)
+		phx_dir_remove(path, NULL);
+}
+
 void job_stage_drop(const char *stage, struct job_run run)
 {
 	PHX_AUTO_FREE char *dir = job_stage_dir(stage, run);
@@ -47,10 +70,41 @@ void job_stage_drop(const char *stage, struct job_run run)
 	PHX_AUTO_FREE char *private = job_private_dir(stage, run);
 	if (!dir || !list || !script || !private)
 		return;
-	phx_dir_remove(dir, NULL);
-	phx_dir_remove(private, NULL);
+	move_away(stage, dir);
+	move_away(stage, private);
 	unlink(list);
 	unlink(script);
+}
+
+void job_stage_clear(const char *stage, bool (*goes_on)(void *arg), void *arg)
+{
+	PHX_AUTO_FREE char *gone = gone_dir(stage);
+	DIR *d = gone ? opendir(gone) : NULL;
+	for (const struct dirent *e; d && goes_on(arg) && (e = readdir(d));) {
+		PHX_AUTO_FREE char *path = phx_path("%s/%s", gone, e->d_name);
+		struct phx_err err = {0};
+		if (path && strcmp(e->d_name, ".") && strcmp(e->d_name, "..") &&
+		    phx_dir_remove(path, &err) < 0)
+			agent_log("what a job left cannot be removed: %s", err.text);
+	}
+	if (d)
+		closedir(d);
+	if (gone)
+		rmdir(gone); /* unless more has come */
+}
+
+void job_stage_each(const char *stage, void (*fn)(void *arg, struct job_run run), void *arg)
+{
+	DIR *d = opendir(stage);
+	for (const struct dirent *e; d && (e = readdir(d));) {
+		struct job_run run;
+		int n = 0;
+		if (sscanf(e->d_name, "%" SCNu64 ".%u%n", &run.id, &run.run, &n) == 2 &&
+		    run.id <= INT64_MAX && (!e->d_name[n] || e->d_name[n] == '.'))
+			fn(arg, run);
+	}
+	if (d)
+		closedir(d);
 }
 
 /* ---- in ---- */

@@ -40,7 +40,13 @@ int job_stage_fetch(const char *stage, const struct job_stage_calls *calls,
  * or could not be reached. */
 int job_stage_out(const char *stage, struct phx_http_client *c, struct job_run run,
 		  struct phx_err *err);
-/** Remove the directories, script and notes of a run. Missing ones are no error. */
+/** Move the directories of a run out of everybody's reach (STAGE/gone), and remove its script and
+ * notes: soon done, however much its user left. Missing ones are no error. */
 void job_stage_drop(const char *stage, struct job_run run);
+/** Remove what job_stage_drop() moved away, as long as `goes_on` says so. Takes as long as what
+ * users left is large. */
+void job_stage_clear(const char *stage, bool (*goes_on)(void *arg), void *arg);
+/** Call fn() for each run of a job (none of tasks) of which anything is there, maybe twice. */
+void job_stage_each(const char *stage, void (*fn)(void *arg, struct job_run run), void *arg);
 
 #endif

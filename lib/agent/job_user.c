@@ -18,6 +18,7 @@
 #include "base/account.h"
 #include "base/file.h"
 #include "base/process.h"
+#include "base/tree.h"
 
 enum { ROUNDS = 10, GONE_MS = 1000 };
 

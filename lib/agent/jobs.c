@@ -469,6 +469,7 @@ void jobs_reported(struct jobs *j, struct job_run run)
 	job_store_drop(&j->at.store, run);
 	clear_user(j, run);
 	job_stage_drop(j->at.stage, run);
+	jobs_sweep(j);
 	job_store_prune(&j->at.store, tracked, j);
 }
 
@@ -559,6 +560,10 @@ int jobs_new(const struct jobs_config *config, struct jobs **ret, struct phx_err
 	if (r == 0)
 		look_soon(j);
 	loop_release(j->loop);
+	if (r == 0) {
+		LOOP_TAKEN(j->loop, &j->busy);
+		jobs_sweep_begin(j);
+	}
 	if (r < 0) {
 		jobs_free(j);
 		return phx_err_set(err, r, "jobs: %s", strerror(-r));
@@ -579,7 +584,7 @@ void jobs_free(struct jobs *j)
 		return;
 	loop_take(j->loop, &j->busy);
 	loop_forget(j->loop, &j->again);
-	while (j->n_staging || j->n_telling || j->looking)
+	while (j->n_staging || j->n_telling || j->looking || j->sweeping)
 		loop_yield(j->loop, &j->busy, INT64_MAX);
 	PHX_LIST_EACH(struct running, r, &j->list)
 		unwatch(j, r);

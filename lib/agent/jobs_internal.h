@@ -29,7 +29,8 @@ struct jobs {
 	uint32_t n_staging; /* workers that fetch files */
 	uint32_t n_telling; /* calls of ended() under way */
 	bool busy, closed;
-	struct phx_list list; /* struct running */
+	bool sweeping, sweeps_again; /* a worker removes what runs left, and will look again */
+	struct phx_list list;        /* struct running */
 	/* guarded by the loop */
 	sd_event_source *again; /* NULL: the jobs are being freed */
 	bool looking;           /* a worker is about to take the jobs */
@@ -38,5 +39,10 @@ struct jobs {
 /** Send `sig` to the keeper of a run, at once or as soon as the run has a keeper whose process id
  * is known. Called by whoever has the jobs. */
 void jobs_tell_keeper(struct jobs *j, struct running *r, int sig);
+
+/** Have a worker remove what runs left that were dropped. Called by whoever has the jobs. */
+void jobs_sweep(struct jobs *j);
+/** The same at the start, and what an agent of before left of runs that nobody knows any more. */
+void jobs_sweep_begin(struct jobs *j);
 
 #endif

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/file.h"
+#include "base/tree.h"
 #include "types/role.h"
 
 int removal_check(const char *path, struct phx_err *err)

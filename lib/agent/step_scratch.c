@@ -21,6 +21,7 @@
 #include "agent/job_user.h"
 #include "base/clock.h"
 #include "base/file.h"
+#include "base/tree.h"
 
 enum { AGAIN_FIRST_MS = 20, AGAIN_MOST_MS = 500, ASK_EVERY = 4096 };
 

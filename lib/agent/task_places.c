@@ -11,6 +11,7 @@
 #include "agent/job_private.h"
 #include "agent/task_keep.h"
 #include "base/file.h"
+#include "base/tree.h"
 
 /* Used where job_private.h wants a run of a job; no job has such a number: theirs are at most
  * INT64_MAX. */

@@ -240,53 +240,6 @@ int phx_dir_make(const char *path, mode_t mode, struct phx_err *err)
 	return 0;
 }
 
-/* Removes the contents of the directory `fd` (taken), staying on device `dev`. */
-static int remove_entries(int fd, dev_t dev)
-{
-	DIR *d = fdopendir(fd);
-	if (!d) {
-		close(fd);
-		return -errno;
-	}
-	int r = 0;
-	for (struct dirent *e; r == 0 && (e = readdir(d));) {
-		struct stat st;
-		if (!strcmp(e->d_name, ".") || !strcmp(e->d_name, ".."))
-			continue;
-		if (fstatat(dirfd(d), e->d_name, &st, AT_SYMLINK_NOFOLLOW) < 0) {
-			r = -errno;
-		} else if (!S_ISDIR(st.st_mode)) {
-			r = unlinkat(dirfd(d), e->d_name, 0) < 0 ? -errno : 0;
-		} else if (st.st_dev != dev) {
-			r = -EXDEV;
-		} else {
-			int sub = openat(dirfd(d), e->d_name,
-					 O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-			r = sub < 0 ? -errno : remove_entries(sub, dev);
-			if (r == 0 && unlinkat(dirfd(d), e->d_name, AT_REMOVEDIR) < 0)
-				r = -errno;
-		}
-	}
-	closedir(d);
-	return r;
-}
-
-int phx_dir_remove(const char *path, struct phx_err *err)
-{
-	struct stat st;
-	if (lstat(path, &st) < 0)
-		return errno == ENOENT ? 0
-				       : phx_err_set(err, -errno, "%s: %s", path, strerror(errno));
-	int r = 0;
-	if (S_ISDIR(st.st_mode)) {
-		int fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-		r = fd < 0 ? -errno : remove_entries(fd, st.st_dev);
-	}
-	if (r == 0 && unlinkat(AT_FDCWD, path, S_ISDIR(st.st_mode) ? AT_REMOVEDIR : 0) < 0)
-		r = -errno;
-	return r < 0 ? phx_err_set(err, r, "%s: %s", path, strerror(-r)) : 0;
-}
-
 static int check_trusted(const char *path, struct phx_err *err)
 {
 	struct stat st;

@@ -44,10 +44,6 @@ int phx_file_trusted(const char *path, struct phx_err *err);
 /** mkdir -p. An existing directory is no error. */
 int phx_dir_make(const char *path, mode_t mode, struct phx_err *err);
 
-/** rm -rf below and including `path`, never following symbolic links, never
- * crossing into another file system. A missing path is no error. */
-int phx_dir_remove(const char *path, struct phx_err *err);
-
 /** malloc'd path made by printf; NULL on ENOMEM. */
 char *phx_path(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 

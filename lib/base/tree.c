@@ -25,6 +25,7 @@ enum { ROUNDS = 1 << 20, MOUNTS = 64 };
 
 struct work {
 	int top;
+	bool keeps_mounts;
 	unsigned moved; /* counter for the names of directories that were moved to the top */
 	uint64_t done;  /* entries removed or moved up */
 	int first;      /* negative errno of the first entry that stayed */
@@ -90,7 +91,7 @@ static int insist(int dir, const char *name, int (*act)(struct work *w, int dir,
 		  struct work *w)
 {
 	int r = act(w, dir, name);
-	for (int i = 0; i < MOUNTS && (r == -EBUSY || r == -EXDEV); i++)
+	for (int i = 0; i < MOUNTS && !w->keeps_mounts && (r == -EBUSY || r == -EXDEV); i++)
 		r = unmount(dir, name) < 0 ? r : act(w, dir, name);
 	if (r == -EPERM || r == -EACCES) {
 		unlock(dir, name);
@@ -179,11 +180,19 @@ static void clear(struct work *w, int dir,
 	}
 }
 
+/* Whoever had the directory, and may have it open, adds nothing to it from now on. */
+static void seize(int fd)
+{
+	if (geteuid() == 0 && (fchown(fd, 0, 0) < 0 || fchmod(fd, 0700) < 0))
+		return; /* a race with its owner then ends when he does */
+}
+
 static int empty_dir(struct work *w, int dir, const char *name)
 {
 	PHX_AUTO_CLOSE int fd = open_in(dir, name, O_RDONLY | O_DIRECTORY);
 	if (fd < 0)
 		return fd;
+	seize(fd);
 	clear(w, fd, clear_entry);
 	return 0;
 }
@@ -198,18 +207,20 @@ static void clear_top_entry(struct work *w, int top, const struct dirent *e)
 static int open_top(struct work *w, int at, const char *name)
 {
 	w->top = open_in(at, name, O_RDONLY | O_DIRECTORY);
+	if (w->top >= 0)
+		seize(w->top);
 	return w->top < 0 ? w->top : 0;
 }
 
-int phx_tree_remove(int at, const char *name, struct phx_err *err)
+/* `said`: what the text calls it. */
+static int remove_tree(int at, const char *name, bool keeps_mounts, const char *said,
+		       struct phx_err *err)
 {
-	struct work w = {.top = -1};
+	struct work w = {.top = -1, .keeps_mounts = keeps_mounts};
 	struct stat st;
-	if (!name[0] || strchr(name, '/') || !strcmp(name, ".") || !strcmp(name, ".."))
-		return phx_err_set(err, -EINVAL, "'%s' is not one part of a path", name);
 	if (fstatat(at, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
 		return errno == ENOENT ? 0
-				       : phx_err_set(err, -errno, "%s: %s", name, strerror(errno));
+				       : phx_err_set(err, -errno, "%s: %s", said, strerror(errno));
 	bool dir = S_ISDIR(st.st_mode);
 	int r = dir ? insist(at, name, open_top, &w) : 0;
 	if (w.top >= 0) {
@@ -219,7 +230,33 @@ int phx_tree_remove(int at, const char *name, struct phx_err *err)
 	r = r ? r : insist(at, name, dir ? take_dir : take_file, &w);
 	if (r == -ENOTEMPTY && w.first)
 		r = w.first;
-	return r < 0 ? phx_err_set(err, r, "%s: %s%s%s", name, w.what, w.what[0] ? ": " : "",
+	return r < 0 ? phx_err_set(err, r, "%s: %s%s%s", said, w.what, w.what[0] ? ": " : "",
 				   strerror(-r))
 		     : 0;
+}
+
+int phx_tree_remove(int at, const char *name, struct phx_err *err)
+{
+	if (!name[0] || strchr(name, '/') || !strcmp(name, ".") || !strcmp(name, ".."))
+		return phx_err_set(err, -EINVAL, "'%s' is not one part of a path", name);
+	return remove_tree(at, name, false, name, err);
+}
+
+int phx_dir_remove(const char *path, struct phx_err *err)
+{
+	PHX_AUTO_FREE char *copy = strdup(path);
+	size_t n = copy ? strlen(copy) : 0;
+	while (n > 1 && copy[n - 1] == '/')
+		copy[--n] = '\0';
+	char *slash = copy ? strrchr(copy, '/') : NULL;
+	const char *name = slash ? slash + 1 : copy, *above = slash == copy ? "/" : copy;
+	if (!copy || !name[0])
+		return copy ? phx_err_set(err, -EINVAL, "'%s' cannot be removed", path) : -ENOMEM;
+	if (slash)
+		*slash = '\0';
+	PHX_AUTO_CLOSE int at = open(slash ? above : ".", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (at < 0)
+		return errno == ENOENT ? 0
+				       : phx_err_set(err, -errno, "%s: %s", path, strerror(errno));
+	return remove_tree(at, name, true, path, err);
 }

@@ -14,6 +14,7 @@
 
 #include "base/file.h"
 #include "base/spawn.h"
+#include "base/tree.h"
 #include "deploy/publish.h"
 #include "deploy/store.h"
 #include "disk/disk.h"

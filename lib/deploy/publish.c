@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/file.h"
+#include "base/tree.h"
 #include "deploy/store.h"
 
 static int copy_bytes(int in, int out)

@@ -16,6 +16,7 @@
 
 #include "base/file.h"
 #include "base/spawn.h"
+#include "base/tree.h"
 
 #define RECIPE_TIMEOUT_MS (15 * 60 * 1000)
 

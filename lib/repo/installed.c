@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/file.h"
+#include "base/tree.h"
 
 #define CURRENT "current"
 #define PREVIOUS "previous"

@@ -17,6 +17,7 @@
 
 #include "base/file.h"
 #include "base/json.h"
+#include "base/tree.h"
 #include "bench/machine.h"
 
 enum { CALL_MS = 30000, GIVE_UP_MS = 60000, NODE_NUMBER = 4000001 };

@@ -6,6 +6,7 @@
 #include <sqlite3.h>
 
 #include "base/file.h"
+#include "base/tree.h"
 #include "fake/append_one.h"
 #include "fake/submitted.h"
 

@@ -21,6 +21,7 @@
 #include "base/file.h"
 #include "base/json.h"
 #include "base/spawn.h"
+#include "base/tree.h"
 #include "http/http.h"
 
 enum { FAKE_ANSWERS_MAX = 64, FAKE_LOG_MAX = 65536 };

@@ -5,6 +5,7 @@
  * Parsers: lib/inventory/nics.c lib/inventory/session.c lib/inventory/inventory.c lib/base/sysfs.c
  */
 #include "base/json.h"
+#include "base/tree.h"
 #include "fuzz/fuzz.h"
 #include "inventory/internal.h"
 

@@ -12,6 +12,7 @@
 #include <zstd.h>
 
 #include "base/file.h"
+#include "base/tree.h"
 #include "fuzz/fuzz.h"
 #include "repo/internal.h"
 

@@ -4,6 +4,8 @@
 WORK_IN=/run # each run has a /tmp of its own, so that the agent's directories may not lie there
 . "$(dirname "$0")/../../system/agents.bash"
 
+# what recursed would need more than this
+ulimit -s 1024
 for who in games nobody; do id "$who" >/dev/null 2>&1 || { echo "skip left_behind: there is no user $who"; exit 0; }; done
 MARK=phx-left-$$
 LONG="sleep 98$$" # no other one on this machine
@@ -45,6 +47,20 @@ nothing_is_kept() { until_true 10 sh -c "[ -z \"\$(ls '$WORK'/n1/var/cache/phoen
 sees_only_his_own() { [ "$(job games 'stat -c %U /proc/[0-9]* 2>/dev/null | sort -u')" = games ]; }
 gains_no_rights() { [ "$(job games 'grep ^NoNewPrivs /proc/self/status')" = "$(printf 'NoNewPrivs:\t1')" ]; }
 sees_its_own_files() { [ "$(job games 'pwd; cat "$PHX_JOB_NODEFILE"' | sed 's|.*/phoenix-jobs/.*|here|')" = "$(printf 'here\nn1\n')" ]; }
+# deeper than any stack or table of descriptors, and where all of it lies, also of a run that an agent of before did not get to
+deep_directories_end_nothing() {
+	local pid=${AGENT[n1]} said
+	said=$(job nobody 'for dir in "$PWD" /tmp /dev/shm; do cd $dir && perl -e '"'"'for (1 .. 12000) { mkdir "d"; chdir "d" or die } print "deep\n"'"'"'; done')
+	[ "$said" = "$(printf 'deep\ndeep\ndeep\n')" ] || { echo "the job says: $said"; return 1; }
+	nothing_is_kept && kill -0 "$pid" && is n1 .up true && [ "$(job games 'echo goes on')" = 'goes on' ]
+}
+an_earlier_agent_s_are_removed() {
+	local stage=$WORK/n1/var/cache/phoenix-jobs
+	agent_stop n1
+	mkdir -p "$stage/7.0/a" "$stage/7.0.private/tmp/b" "$stage/gone/1.1/c" && echo x >"$stage/8.2.out" && chown nobody "$stage/7.0" || return 1
+	agent_start n1
+	until_true 20 is n1 .up true && nothing_is_kept
+}
 # an agent whose directories no job would see says so, and does not start
 hidden_directories_are_refused() {
 	agent_stop n1
@@ -61,5 +77,7 @@ check next_one_finds_nothing next_one_finds_nothing
 check nothing_is_kept nothing_is_kept
 check sees_only_his_own sees_only_his_own
 check gains_no_rights gains_no_rights
+check deep_directories_end_nothing deep_directories_end_nothing
+check an_earlier_agent_s_are_removed an_earlier_agent_s_are_removed
 check hidden_directories_are_refused hidden_directories_are_refused
 exit $FAILED

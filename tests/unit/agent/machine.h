@@ -9,6 +9,7 @@
 #ifndef TEST_AGENT_MACHINE_H
 #define TEST_AGENT_MACHINE_H
 
+#include "base/tree.h"
 #include "unit/agent/scratch.h"
 
 #include <dirent.h>

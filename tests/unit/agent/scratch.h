@@ -17,6 +17,7 @@
 
 #include "base/clock.h"
 #include "base/file.h"
+#include "base/tree.h"
 #include "types/role.h"
 #include "agent/log.h"
 #include "agent/loop.h"

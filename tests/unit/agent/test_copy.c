@@ -1,5 +1,6 @@
 /* Copying files and small trees: what is there before, what is left when it fails, and what is not
  * copied at all. */
+#include "base/tree.h"
 #include "unit/agent/scratch.h"
 
 #include <sched.h>

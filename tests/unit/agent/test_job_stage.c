@@ -1,5 +1,6 @@
 /* The directory of one run of a job and the files that come and go: from a real server, into real
  * directories, of which the job's user may have made what he likes. */
+#include "base/tree.h"
 #include "unit/agent/scratch.h"
 #include "unit/http/world.h"
 

@@ -2,6 +2,7 @@
 #include "unit/agent/scratch.h"
 
 #include "base/json.h"
+#include "base/tree.h"
 #include "agent/copy.h"
 #include "agent/order.h"
 #include "agent/state.h"

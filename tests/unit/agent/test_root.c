@@ -1,6 +1,7 @@
 /* The installed system: what of it the deploy environment takes over, of a disk whose tenant may
  * have had root, and what the agent writes into a root that it is about to enter. In a machine of
  * its own (machine.h). */
+#include "base/tree.h"
 #include "unit/agent/machine.h"
 
 #include "agent/install.h"

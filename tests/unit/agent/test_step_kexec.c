@@ -1,6 +1,7 @@
 /* The step kexec up to the kernel, which is asked for nothing: what would load another kernel and
  * start it ends in the test (seccomp), for this program and all that it starts. In a machine of its
  * own (machine.h), whose systemd is the test's, too. */
+#include "base/tree.h"
 #include "unit/agent/machine.h"
 #include "unit/agent/step_bench.h"
 

@@ -1,6 +1,7 @@
 /* The steps about a role, with packages that are built and signed and come from a real head: all is
  * switched or nothing, what a role leaves goes when it may, and a step that is done twice is done
  * once. What /srv is to a node lies below the directory of the test. */
+#include "base/tree.h"
 #include "unit/agent/step_bench.h"
 
 #include <signal.h>

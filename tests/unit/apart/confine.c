@@ -18,6 +18,7 @@
 
 #include "apart/confine.h"
 #include "base/file.h"
+#include "base/tree.h"
 
 static char dir[64], seen[96], hidden[96], run[96];
 

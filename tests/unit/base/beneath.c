@@ -14,6 +14,7 @@
 
 #include "base/beneath.h"
 #include "base/file.h"
+#include "base/tree.h"
 
 static void paths_are_checked(void **state)
 {

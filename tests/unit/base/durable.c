@@ -15,6 +15,7 @@
 
 #include "base/beneath.h"
 #include "base/file.h"
+#include "base/tree.h"
 #include "fake/disk.h"
 
 static char dir[64];

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/tree.h"
 #include "unit/base/test_base.h"
 
 static char dir[64];

@@ -13,6 +13,7 @@
 
 #include "base/file.h"
 #include "base/record_file.h"
+#include "base/tree.h"
 
 #define NOTE_FIELDS(F, S) \
 	F(S, name, STR(8)) \

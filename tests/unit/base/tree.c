@@ -4,6 +4,7 @@
 #include <linux/fs.h>
 #include <sched.h>
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -102,11 +103,11 @@ static void test_what_is_no_directory(void **state)
 }
 
 /* Deeper than descriptors, paths and stacks go. */
-static void test_depth(void **state)
+/* Deeper than a stack or a table of descriptors bears. */
+static void dig(const struct place *p)
 {
 	enum { DEPTH = 5000 };
-	const struct place *p = *state;
-	struct rlimit few, before;
+	mkdirat(p->fd, "tree", 0700);
 	int at = openat(p->fd, "tree", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	for (int i = 0; i < DEPTH; i++) {
 		assert_int_equal(mkdirat(at, "deeper", 0700), 0);
@@ -117,12 +118,78 @@ static void test_depth(void **state)
 	}
 	close(openat(at, "file", O_WRONLY | O_CREAT | O_CLOEXEC, 0600));
 	close(at);
-	assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
-	few = before;
-	few.rlim_cur = 32;
-	assert_int_equal(setrlimit(RLIMIT_NOFILE, &few), 0);
+}
+
+static int remove_it(const struct place *p)
+{
+	return phx_tree_remove(p->fd, "tree", NULL);
+}
+
+static int remove_its_path(const struct place *p)
+{
+	PHX_AUTO_FREE char *path = phx_path("%s/tree/", p->dir);
+	return phx_dir_remove(path, NULL);
+}
+
+/* In a process of its own, which may have 32 descriptors and 256 KiB of stack. */
+static void with_little(const struct place *p, int (*act)(const struct place *p))
+{
+	const struct rlimit files = {32, 32}, stack = {256 << 10, 256 << 10};
+	int status;
+	pid_t pid = fork();
+	if (pid == 0)
+		_exit(setrlimit(RLIMIT_NOFILE, &files) < 0 || setrlimit(RLIMIT_STACK, &stack) < 0 ||
+		      act(p) < 0);
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_int_equal(status, 0);
+	assert_false(is_there(p, "tree"));
+}
+
+/* A user's process, which has the tree open: a new directory each time, in the last one. */
+static int adds_for_ever(const struct place *p, int ready)
+{
+	int at = openat(p->fd, "tree", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (at < 0 || setgid(65534) < 0 || setuid(65534) < 0)
+		return 1;
+	for (unsigned i = 0;; i++) {
+		char name[32];
+		snprintf(name, sizeof(name), "more-%u", i);
+		if (mkdirat(at, name, 0700) < 0 && errno == ENOENT)
+			return 0; /* it is gone */
+		if (i == 100 && write(ready, "x", 1) != 1)
+			return 1;
+	}
+}
+
+static void test_depth(void **state)
+{
+	const struct place *p = *state;
+	dig(p);
+	with_little(p, remove_it);
+	dig(p);
+	with_little(p, remove_its_path);
+}
+
+/* Somebody who has the directory open, and may not be root, adds to it for ever. */
+static void test_its_owner_adds_nothing(void **state)
+{
+	const struct place *p = *state;
+	if (geteuid() != 0)
+		skip();
+	assert_int_equal(fchown(p->fd, 65534, 65534), 0);
+	assert_int_equal(fchownat(p->fd, "tree", 65534, 65534, 0), 0);
+	int ready[2];
+	assert_int_equal(pipe(ready), 0);
+	pid_t owner = fork();
+	if (owner == 0)
+		_exit(adds_for_ever(p, ready[1]));
+	char c;
+	close(ready[1]);
+	assert_int_equal(read(ready[0], &c, 1), 1);
+	close(ready[0]);
 	gone(p);
-	assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
+	kill(owner, SIGKILL);
+	assert_int_equal(waitpid(owner, NULL, 0), owner);
 }
 
 static bool lock(const struct place *p, const char *name, int flag)
@@ -209,7 +276,8 @@ int main(void)
 {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 	const struct CMUnitTest tests[] = {TEST(test_kinds),  TEST(test_what_is_no_directory),
-					   TEST(test_depth),  TEST(test_flags),
-					   TEST(test_mounts), TEST(test_no_path)};
+					   TEST(test_depth),  TEST(test_its_owner_adds_nothing),
+					   TEST(test_flags),  TEST(test_mounts),
+					   TEST(test_no_path)};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -4,6 +4,7 @@
 #include <math.h>
 
 #include "base/json.h"
+#include "base/tree.h"
 #include "iaas/iaas.h"
 #include "iaas/workload.h"
 

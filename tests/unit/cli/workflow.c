@@ -6,6 +6,7 @@
 
 #include "base/file.h"
 #include "base/json.h"
+#include "base/tree.h"
 
 static char dir[] = "/tmp/phx-workflow-XXXXXX";
 

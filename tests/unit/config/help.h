@@ -14,6 +14,7 @@
 #include <cmocka.h>
 
 #include "base/file.h"
+#include "base/tree.h"
 
 struct place {
 	char dir[64];

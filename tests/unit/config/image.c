@@ -1,4 +1,5 @@
 /* image.conf and manifest.conf: reading, writing, and what is refused. */
+#include "base/tree.h"
 #include "unit/config/help.h"
 
 #include "config/image.h"

@@ -2,6 +2,7 @@
 #ifndef TESTS_DEPLOY_HELP_H
 #define TESTS_DEPLOY_HELP_H
 
+#include "base/tree.h"
 #include "unit/config/help.h"
 
 #include "deploy/deploy.h"

@@ -6,6 +6,7 @@
 #include <sys/types.h>
 
 #include "base/spawn.h"
+#include "base/tree.h"
 #include "deploy/store.h"
 #include "pki/pki.h"
 

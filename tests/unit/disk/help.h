@@ -16,6 +16,7 @@
 
 #include "base/file.h"
 #include "base/spawn.h"
+#include "base/tree.h"
 #include "disk/internal.h"
 
 #define MIB (1024ull * 1024)

@@ -1,4 +1,5 @@
 /* The list of disks and what names them: made-up machines, and the real one. */
+#include "base/tree.h"
 #include "unit/disk/help.h"
 #include "unit/inventory/tree.h"
 

@@ -23,6 +23,7 @@
 
 #include "base/file.h"
 #include "base/json.h"
+#include "base/tree.h"
 #include "http/http.h"
 
 struct world {

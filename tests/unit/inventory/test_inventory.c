@@ -11,6 +11,7 @@
 #include <cmocka.h>
 
 #include "base/json.h"
+#include "base/tree.h"
 #include "inventory/internal.h"
 #include "unit/inventory/tree.h"
 

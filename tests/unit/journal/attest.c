@@ -10,6 +10,7 @@
 #include <openssl/evp.h>
 
 #include "base/file.h"
+#include "base/tree.h"
 #include "fake/key_signer.h"
 #include "fake/tpm.h"
 #include "journal/attest.h"

@@ -16,6 +16,7 @@
 #include <cmocka.h>
 
 #include "base/file.h"
+#include "base/tree.h"
 #include "fake/failing_vfs.h"
 #include "journal/journal.h"
 #include "journal/replay.h"

@@ -7,6 +7,7 @@
 
 #include <cmocka.h>
 
+#include "base/tree.h"
 #include "phx-lab/conf.c" /* part of a program, not of the library */
 
 static char dir[] = "/tmp/phx-lab-conf.XXXXXX";

@@ -6,6 +6,7 @@
 #include <cmocka.h>
 
 #include "base/clock.h"
+#include "base/tree.h"
 #include "phx-lab/proc.c" /* part of a program, not of the library */
 
 static char dir[] = "/tmp/phx-lab-proc.XXXXXX";

@@ -14,6 +14,7 @@
 
 #include "base/file.h"
 #include "base/json.h"
+#include "base/tree.h"
 #include "pki/attestation.h"
 #include "phxd/clock.c" /* parts of a program, not of the library */
 #include "fake/append_one.h"

@@ -1,5 +1,6 @@
 /* Workflows that are only looked at (cmd/phxd/flow_check.c): for which reasons the head would
  * refuse to run one, where they are told, and what is answered to a text that is none. */
+#include "base/tree.h"
 #include "fake/request.h"
 
 #include <sys/stat.h>

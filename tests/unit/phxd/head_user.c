@@ -12,6 +12,7 @@
 #include <sys/socket.h>
 #include <sys/wait.h>
 
+#include "base/tree.h"
 #include "phxd/head_user.c" /* a part of a program, not of the library */
 
 #define NOBODYS "phx-no-such-user"

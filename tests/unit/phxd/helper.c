@@ -11,6 +11,7 @@
 #include <pthread.h>
 #include <sys/socket.h>
 
+#include "base/tree.h"
 #include "phxd/helper.c" /* a part of a program, not of the library */
 
 static struct phx_err err;

@@ -11,6 +11,7 @@
 #include <cmocka.h>
 
 #include "base/file.h"
+#include "base/tree.h"
 #include "phxd/apart.c" /* parts of a program, not of the library */
 #include "phxd/keys.c"
 #include "fake/submitted.h"

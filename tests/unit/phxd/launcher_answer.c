@@ -14,6 +14,7 @@
 #include <sys/syscall.h>
 #include <sys/wait.h>
 
+#include "base/tree.h"
 #include "apart/internal.h"
 #include "phxd/launcher_answer.c" /* a part of a program, not of the library */
 

@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "base/file.h"
+#include "base/tree.h"
 #include "config/config.h"
 #include "phxd/head_user.h"
 #include "phxd/re_place.h"

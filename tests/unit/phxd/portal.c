@@ -1,5 +1,6 @@
 /* The pages of the portal (cmd/phxd/portal.c): what of a directory is served, and that no request
  * names a file on the disk. */
+#include "base/tree.h"
 #include "fake/request.h"
 
 #include <sys/stat.h>

@@ -5,6 +5,7 @@
 #include "fake/request.h"
 
 #include "base/file.h"
+#include "base/tree.h"
 #include "fake/tpm.h"
 #include "phxd/parse.c" /* parts of a program, not of the library */
 #include "phxd/seal.c"

@@ -12,6 +12,7 @@
 #include <sys/syscall.h>
 #include <sys/wait.h>
 
+#include "base/tree.h"
 #include "phxd/watcher.c" /* parts of a program, not of the library */
 #include "phxd/young.c"
 

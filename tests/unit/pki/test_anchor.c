@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/file.h"
+#include "base/tree.h"
 #include "fake/key_signer.h"
 #include "pki/anchor.h"
 #include "pki/pki.h"

@@ -17,6 +17,7 @@
 #include "fake/tpm.h"
 #include "base/json.h"
 #include "base/rng.h"
+#include "base/tree.h"
 #include "pki/attestation.h"
 #include "types/readback.h"
 

@@ -15,6 +15,7 @@
 #include <openssl/x509v3.h>
 
 #include "base/file.h"
+#include "base/tree.h"
 #include "pki/pki.h"
 
 static const char *const names[] = {"10.77.0.1", "head.example"};

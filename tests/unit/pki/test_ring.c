@@ -12,6 +12,7 @@
 #include <cmocka.h>
 
 #include "base/file.h"
+#include "base/tree.h"
 #include "pki/ring.h"
 
 struct place {

@@ -9,6 +9,7 @@
 #include <errno.h>
 
 #include "base/file.h"
+#include "base/tree.h"
 #include "pki/sealed.h"
 
 #define KEY_ID "n1-7"

@@ -13,6 +13,7 @@
 #include <cmocka.h>
 
 #include "base/file.h"
+#include "base/tree.h"
 #include "pki/pki.h"
 
 struct place {

@@ -24,6 +24,7 @@
 
 #include "base/file.h"
 #include "base/spawn.h"
+#include "base/tree.h"
 #include "power/power.h"
 
 /* "/tmp/phx-power.XXXXXX", removed by remove_dir(). */

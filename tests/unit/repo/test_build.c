@@ -1,5 +1,6 @@
 /* Building packages: the same bytes for the same tree, recipes, and what is refused with nothing
  * left behind. */
+#include "base/tree.h"
 #include "hostile.h"
 
 #include <sys/stat.h>

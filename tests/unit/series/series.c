@@ -14,6 +14,7 @@
 
 #include "base/file.h"
 #include "base/rng.h"
+#include "base/tree.h"
 #include "series/series.h"
 
 enum { MINUTE = 60000, HOUR = 60 * MINUTE, DAY = 24 * HOUR };

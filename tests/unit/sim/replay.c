@@ -5,6 +5,7 @@
 
 #include "base/file.h"
 #include "base/json.h"
+#include "base/tree.h"
 #include "core/core.h"
 #include "sim/replay.h"
 #include "fake/append_one.h"

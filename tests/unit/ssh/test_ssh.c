@@ -21,6 +21,7 @@
 
 #include "base/file.h"
 #include "base/spawn.h"
+#include "base/tree.h"
 #include "ssh/ssh.h"
 
 struct lab {

@@ -12,6 +12,7 @@
 #include <sqlite3.h>
 
 #include "base/file.h"
+#include "base/tree.h"
 #include "store/store.h"
 
 static char dir[64], path[96], seen[200];

@@ -14,6 +14,7 @@
 
 #include "base/file.h"
 #include "base/rng.h"
+#include "base/tree.h"
 #include "fake/append_one.h"
 #include "fake/key_signer.h"
 #include "pki/pki.h"

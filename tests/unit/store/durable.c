@@ -9,6 +9,7 @@
 #include <time.h>
 
 #include "base/file.h"
+#include "base/tree.h"
 #include "fake/append_one.h"
 #include "store/store.h"
 #include "fake/disk.h"

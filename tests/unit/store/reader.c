@@ -11,6 +11,7 @@
 
 #include "base/file.h"
 #include "base/key.h"
+#include "base/tree.h"
 #include "fake/append_one.h"
 #include "store/internal.h"
 

@@ -12,6 +12,7 @@
 
 #include "base/file.h"
 #include "base/key.h"
+#include "base/tree.h"
 #include "store/internal.h"
 
 static char dir[64], path[96], seen[400];

@@ -14,6 +14,7 @@
 
 #include "base/file.h"
 #include "base/process.h"
+#include "base/tree.h"
 #include "tpm/tpm.h"
 
 enum { TRIES = 100, TRY_US = 50000, FIRST_PORT = 20000, PORTS = 20000 };

@@ -1,6 +1,7 @@
 /* Trace files: plain and compressed, where they are looked for, damaged ones. */
 #include "base/file.h"
 #include "base/spawn.h"
+#include "base/tree.h"
 #include "unit/trace/traces.h"
 
 #include <unistd.h>

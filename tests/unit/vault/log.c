@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/file.h"
+#include "base/tree.h"
 #include "vault/internal.h"
 
 enum { LINES = 6 };

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "base/file.h"
+#include "base/tree.h"
 #include "vault/internal.h"
 
 static char dir[64], pki_dir[96], key_dir[96];
