@@ -8,6 +8,7 @@
 
 #include "base/clock.h"
 #include "base/json.h"
+#include "base/utf8.h"
 #include "cli/cli.h"
 
 const json_t *cli_member(const json_t *j, const char *path)
@@ -41,21 +42,41 @@ bool cli_plain(void)
 	return plain_cells;
 }
 
+/* `kept`: steers, and stays. What is no UTF-8 is written byte by byte. */
+static void put_escaped(struct phx_buf *b, const char *text, uint32_t kept, const char *short_form,
+			const char *long_form)
+{
+	for (const char *p = text ? text : ""; *p;) {
+		size_t n = phx_utf8_length(p);
+		uint32_t c = n ? phx_utf8_steering(p) : (unsigned char)*p;
+		n = n ? n : 1;
+		if (!c || c == kept)
+			phx_buf_add(b, p, n);
+		else
+			phx_buf_addf(b, c < 0x100 ? short_form : long_form, c);
+		p += n;
+	}
+}
+
 void cli_put_clean(struct phx_buf *b, const char *text)
 {
-	for (const char *p = text; *p; p++) {
-		unsigned char c = (unsigned char)*p;
-		if (c >= 0x20 || c == '\n')
-			phx_buf_add(b, p, 1);
-		else
-			phx_buf_addf(b, "\\x%02x", c);
-	}
+	put_escaped(b, text, '\n', "\\x%02x", "\\u%04x");
+}
+
+void cli_put_line(struct phx_buf *b, const char *text)
+{
+	put_escaped(b, text, 0, "\\x%02x", "\\u%04x");
+}
+
+void cli_put_json(struct phx_buf *b, const char *text)
+{
+	put_escaped(b, text, '\n', "\\u%04x", "\\u%04x");
 }
 
 static void put_plain(struct phx_buf *b, const json_t *value)
 {
 	if (json_is_string(value))
-		cli_put_clean(b, json_string_value(value));
+		cli_put_line(b, json_string_value(value));
 	else if (json_is_integer(value))
 		phx_buf_addf(b, "%lld", (long long)json_integer_value(value));
 	else if (json_is_boolean(value))
@@ -98,9 +119,9 @@ void cli_put_words(struct phx_buf *b, const json_t *value, const json_t *row)
 	json_t *word;
 	json_array_foreach((json_t *)value, i, word) {
 		phx_buf_addf(b, "%s", i ? " " : "");
-		cli_put_clean(b,
-			      json_is_string(word) ? json_string_value(word)
-						   : phx_json_str(word, "text", ""));
+		cli_put_line(b,
+			     json_is_string(word) ? json_string_value(word)
+						  : phx_json_str(word, "text", ""));
 	}
 }
 
@@ -223,7 +244,7 @@ static int add_columns(struct libscols_table *t, const struct cli *cli,
 /* Print the finished text of a table with each line indented, trailing blanks removed. */
 static void print_indented(const char *text, unsigned indent)
 {
-	for (const char *p = text; *p;) {
+	for (const char *p = text ? text : ""; *p;) {
 		size_t n = strcspn(p, "\n"), shown = n;
 		while (shown && p[shown - 1] == ' ')
 			shown--;
@@ -427,7 +448,8 @@ int cli_print_value(struct cli *cli, const json_t *given)
 	} else {
 		PHX_AUTO_FREE char *text = json_dumps(
 			value, JSON_INDENT(2) | JSON_ENCODE_ANY | JSON_REAL_PRECISION(15));
-		phx_buf_addf(&b, "%s\n", text ? text : "");
+		cli_put_json(&b, text ? text : "");
+		phx_buf_addf(&b, "\n");
 	}
 	if (b.failed)
 		return cli_fail(CLI_PARTIAL, "out of memory");

@@ -29,7 +29,7 @@ static void put_scalar(struct phx_buf *b, const json_t *value)
 		return;
 	}
 	PHX_AUTO_FREE char *text = phx_json_text(value);
-	phx_buf_addf(b, "%s", text ? text : "null");
+	cli_put_json(b, text ? text : "null");
 }
 
 static bool is_nested(const json_t *value)

@@ -262,6 +262,13 @@ static void turn_to(const char *name, json_t *events)
 	}
 }
 
+static void print_json(const char *text)
+{
+	PHX_AUTO(phx_buf_fini) struct phx_buf b = {0};
+	cli_put_json(&b, text);
+	printf("%s\n", b.data ? b.data : "");
+}
+
 /* Print a batch: sentences, or as the format says (JSON: an object a line, so that a stream can be
  * read). */
 static int print_batch(struct cli *cli, json_t *events)
@@ -283,7 +290,7 @@ static int print_batch(struct cli *cli, json_t *events)
 	json_array_foreach(events, i, ev) {
 		PHX_AUTO_FREE char *line = cli->format == CLI_JSON ? phx_json_text(ev) : NULL;
 		if (line)
-			printf("%s\n", line);
+			print_json(line);
 		else if (cli->format == CLI_TABLE)
 			print_event(ev);
 	}

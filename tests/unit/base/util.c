@@ -332,6 +332,35 @@ static void test_take(void **state)
 }
 
 /* Texts cut anywhere become texts that JSON takes, byte for byte, and what is right stays. */
+/* What a terminal obeys, or what turns a name round; and that letters of any script are none. */
+static void test_utf8_steering(void **state)
+{
+	static const struct {
+		const char *text;
+		uint32_t c;
+	} rows[] = {
+		{"a", 0},
+		{" ", 0},
+		{"\x1b[31m", 0x1b},
+		{"\n", 0x0a},
+		{"\x7f", 0x7f},
+		{"\xc2\x9b", 0x9b},
+		{"\xc2\x80", 0x80},
+		{"\xc2\xa0", 0},
+		{"\xc3\xa4", 0},
+		{"\xe2\x80\xae", 0x202e},
+		{"\xe2\x80\xa8", 0x2028},
+		{"\xe2\x81\xa6", 0x2066},
+		{"\xe2\x80\x93", 0},
+		{"\xe6\xbc\xa2", 0},
+		{"\xf0\x9f\x98\x80", 0},
+		{"\x9b", 0},
+	};
+	(void)state;
+	for (size_t i = 0; i < PHX_ARRAY_SIZE(rows); i++)
+		assert_int_equal(phx_utf8_steering(rows[i].text), rows[i].c);
+}
+
 static void test_utf8_repair(void **state)
 {
 	static const struct {
@@ -399,6 +428,7 @@ int main(void)
 		cmocka_unit_test(test_buf),
 		cmocka_unit_test(test_buf_empty_and_failed),
 		cmocka_unit_test(test_take),
+		cmocka_unit_test(test_utf8_steering),
 		cmocka_unit_test(test_utf8_repair),
 		cmocka_unit_test(test_err_is_never_cut_within_a_character),
 	};

@@ -88,6 +88,29 @@ static void cells_are_plain_for_programs(void **state)
 	assert_has(json.out, "\"argv\": [\n        \"sleep\",\n        \"1\"\n      ]");
 }
 
+/* What a user wrote steers no terminal, and does not look like a line of phx. */
+static void words_of_users_are_words(void **state)
+{
+	static const char *const asked[] = {"job show 11", "job show 11 -o yaml",
+					    "job show 11 -o json", "job list", "job list -o json"};
+	struct fake_phxd *f = *state;
+#define JOB \
+	"{'id':11,'state':'queued','user':'eve','parts':[],'argv':[{'text':" \
+	"'a\xc2\x9b[31mRED\xc2\x9d;t'},{'text':'x\\n  State        done'}," \
+	"{'text':'\xe2\x80\xae'}]}"
+	fake_answer(f, "GET /v1/jobs/11", JOB);
+	fake_answer(f, "GET /v1/jobs", "{'jobs':[" JOB "]}");
+	for (size_t i = 0; i < PHX_ARRAY_SIZE(asked); i++) {
+		PHX_SAID said = phx(f, asked[i]);
+		assert_has(said.out, "RED");
+		assert_lacks(said.out, "\xc2\x9b");
+		assert_lacks(said.out, "\xc2\x9d");
+		assert_lacks(said.out, "\xe2\x80\xae");
+		assert_lacks(said.out, "\n  State        done");
+	}
+#undef JOB
+}
+
 static void one_node_is_a_list_too(void **state)
 {
 	struct fake_phxd *f = *state;
@@ -103,6 +126,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_teardown(a_row_is_a_line, fake_clean),
 		cmocka_unit_test_teardown(cells_are_plain_for_programs, fake_clean),
+		cmocka_unit_test_teardown(words_of_users_are_words, fake_clean),
 		cmocka_unit_test_teardown(one_node_is_a_list_too, fake_clean),
 	};
 	return cmocka_run_group_tests(tests, fake_setup, fake_teardown);
