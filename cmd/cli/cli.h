@@ -215,8 +215,8 @@ int cli_print_value(struct cli *cli, const json_t *value);
 bool cli_structured(const struct cli *cli);
 /** Member by path ("facts.cpus"); NULL when absent. Borrowed. */
 const json_t *cli_member(const json_t *j, const char *path);
-/** Copy into the buffer (NULL: nothing); what steers the terminal, but the newline, is written as "\x1b": nothing a
- * node or a user says may do that. */
+/** Copy into the buffer (NULL: nothing). What steers the terminal, but the newline, is written as
+ * "\x1b": nothing that a node or a user says may do that. */
 void cli_put_clean(struct phx_buf *b, const char *text);
 /** The same of what has to stay in its line. */
 void cli_put_line(struct phx_buf *b, const char *text);
