@@ -11,6 +11,7 @@
 #include "node/order.h"
 #include "state/node_sets.h"
 #include "state/index.h"
+#include "state/timed.h"
 
 /** Changes the state; the caller has made sure that types/node_life.def allows it: else see
  * phx_stick_never(). */

@@ -8,6 +8,7 @@
 #include "state/index.h"
 #include "state/known.h"
 #include "state/members.h"
+#include "state/timed.h"
 
 enum { PHX_INDEX_WORD = 64 }; /* nodes in one word of a set */
 
@@ -21,6 +22,7 @@ struct phx_index {
 	struct phx_earliest cores, memory;
 	uint64_t *runs;               /* the job whose open part is on the node */
 	struct phx_list dues, of_res; /* jobs: job_lists.h */
+	struct phx_earliest timed[PHX_TIMED_COUNT_]; /* triggers and doomed keys */
 	bool touched;                 /* some node is touched */
 	bool untrue;                  /* memory ran out: the index must be built anew */
 	uint64_t visits;
