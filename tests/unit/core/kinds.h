@@ -287,7 +287,9 @@ static void operates(struct world *w, int kind, const char *re)
 	settle(w);
 }
 
-static void engine_tells(struct world *w)
+/* `knows`: all nodes are in its configuration, and those of its RE, and one more, may start jobs;
+ * else it has no node any more, and nobody waits for it to let one go. */
+static void engine_tells(struct world *w, bool knows)
 {
 	struct phx_event ev = {.kind = PHX_EV_re_queue, .re_queue.whole = true};
 	struct phx_engine_job *j = phx_list_push(&ev.re_queue.engine_jobs, sizeof(*j));
@@ -296,6 +298,15 @@ static void engine_tells(struct world *w)
 	PHX_STR_SET(j->user, "alice");
 	j->state = PHX_ENGINE_JOB_WAITING;
 	j->nodes = 1;
+	for (uint32_t i = 0; knows && i < w->s.nodes.n; i++) {
+		const struct phx_node *n = PHX_LIST_AT(&w->s.nodes, struct phx_node, i);
+		struct phx_engine_node *row =
+			phx_list_push(&ev.re_queue.engine_nodes, sizeof(*row));
+		bool open = !strcmp(n->pool, "queue") || !strcmp(n->name, "n9");
+		PHX_STR_SET(row->name, n->name);
+		row->state = open ? PHX_ENGINE_NODE_OPEN : PHX_ENGINE_NODE_CLOSED;
+		row->ours = true;
+	}
 	must(w, &ev);
 }
 
@@ -315,7 +326,8 @@ static void res(struct world *w)
 	PHX_STR_SET(who.re, "queue");
 	PHX_STR_SET(who.re_members.add, "unix:alice");
 	must(w, &who);
-	engine_tells(w);
+	engine_tells(w, true);
+	engine_tells(w, false);
 	web_is_busy(w);
 	operates(w, PHX_EV_re_suspend, "shop");
 	operates(w, PHX_EV_re_resume, "shop");

@@ -2,8 +2,8 @@
  * triggers or keys to be destroyed, and where there are many, and the pages of that list that it
  * looks at are counted (hidden.h). An event about one node, job, RE, workflow or trigger looks at
  * no more of them where there are many; the kinds that concern all are a list, with the reason.
- * After each event the orders of the node, and the next deadline, are asked, and counted, too. A
- * kind that is in event.def and was not applied here fails. */
+ * After each event the orders of the node, those for Slurm, and the next deadline are asked, and
+ * counted, too. A kind that is in event.def and was not applied here fails. */
 #include "unit/core/hidden.h"
 #include "unit/core/kinds.h"
 
@@ -11,7 +11,7 @@
 
 enum { FEW = 100, MANY = 5000, PAGES_MAX = 200 };
 /* What is asked after each event; counted like a kind of event. */
-enum { ORDERS = PHX_EV_COUNT_, DEADLINE, COUNTED };
+enum { ORDERS = PHX_EV_COUNT_, ENGINE_ORDERS, DEADLINE, COUNTED };
 
 /* Which list is counted. */
 enum list { NODES_LIST, JOBS_LIST, TRIGGERS_LIST, KEYS_LIST };
@@ -68,6 +68,15 @@ static unsigned pages_of_orders(struct world *w, const char *node)
 	return r == -ENOENT ? 0 : pages;
 }
 
+/* What the engine of RE "queue" is told. */
+static unsigned pages_of_engine_orders(struct world *w)
+{
+	PHX_AUTO(phx_list_fini) struct phx_list orders = {0};
+	hidden_watch();
+	phx_engine_orders(&w->s, "queue", &orders);
+	return hidden_told();
+}
+
 static void note(int kind, unsigned pages)
 {
 	seen.n[kind]++;
@@ -86,6 +95,7 @@ static int counted_apply(struct world *w, const struct phx_event *ev, struct phx
 	hidden_watch();
 	phx_core_next_deadline(&w->s);
 	note(DEADLINE, hidden_told());
+	note(ENGINE_ORDERS, pages_of_engine_orders(w));
 	if (ev->node[0])
 		note(ORDERS, pages_of_orders(w, ev->node));
 	return r;
@@ -164,9 +174,10 @@ static const char *why_all(enum list list, int kind)
 
 static const char *name_of(int kind)
 {
-	return kind == ORDERS      ? "orders"
-		: kind == DEADLINE ? "next deadline"
-				   : phx_enum_name(&phx_event_kind_names, kind);
+	return kind == ORDERS           ? "orders"
+		: kind == ENGINE_ORDERS ? "orders for an engine"
+		: kind == DEADLINE      ? "next deadline"
+					: phx_enum_name(&phx_event_kind_names, kind);
 }
 
 static const char *what_is_wrong(enum list list, int kind, unsigned few, unsigned many)
