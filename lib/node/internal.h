@@ -19,7 +19,7 @@ static inline void phx_node_must_become(struct phx_apply *a, struct phx_node *n,
 					enum phx_node_state to)
 {
 	if (phx_node_become(n, to) < 0)
-		phx_stick_never(a, "%s cannot become %s: it is %s", n->name,
+		phx_stick_never(a, n, "%s cannot become %s: it is %s", n->name,
 				phx_enum_name(&phx_node_state_names, (int)to),
 				phx_enum_name(&phx_node_state_names, n->state));
 }
