@@ -271,12 +271,10 @@ static int add_event(const struct phx_journal *j, const struct phx_event *ev,
 static int go_back(struct phx_journal *j, const struct phx_err *why, struct phx_err *err)
 {
 	struct phx_err lost = {0};
-	if (reload(j, NULL, &lost) == 0)
-		return phx_err_set(err, -EPROTO,
-				   "nothing was done, because of an error in phxd: %s", why->text);
-	end(j, lost.text);
-	return phx_err_set(err, -EPROTO, "nothing was done, phxd ends and starts again: %s; %s",
-			   why->text, lost.text);
+	if (reload(j, NULL, &lost) < 0)
+		end(j, lost.text[0] ? lost.text : "out of memory");
+	return phx_err_set(err, -EPROTO, "nothing was done, because of an error in phxd: %s",
+			   why->text);
 }
 
 /* The store refused the applied event, so the state is loaded anew. No event is acknowledged until
@@ -479,8 +477,7 @@ static void carry_out(struct phx_journal *j)
 	pthread_mutex_unlock(&j->lock);
 }
 
-/* Would the event come again by itself? Then what it is about is quarantined, unless that is what
- * failed. */
+/* Would the event come again by itself? Its node is quarantined then, unless that has failed. */
 static bool comes_again(const struct phx_event *ev)
 {
 	bool of_person = ev->by[0] && strcmp(ev->by, "phxd") && !phx_str_starts(ev->by, "node:");
