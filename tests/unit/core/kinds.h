@@ -146,39 +146,58 @@ static void a_node(struct world *w)
 	what_it_lost(w, "n50");
 }
 
-/* Machines that come, and one that goes. */
+/* ---- machines that come, and one that goes ---- */
+
+static void announces(struct world *w, const char *name, const char *mac, const char *serial)
+{
+	struct phx_event ev = {.kind = PHX_EV_node_add};
+	PHX_STR_SET(ev.node, name);
+	PHX_STR_SET(ev.node_add.serial, serial);
+	PHX_STR_SET(ev.node_add.ip, mac ? "10.9.0.1" : "");
+	struct phx_mac *m = mac ? phx_list_push(&ev.node_add.macs, sizeof(*m)) : NULL;
+	if (m)
+		PHX_STR_SET(m->mac, mac);
+	must(w, &ev);
+}
+
+/* `name`: it calls itself so; "": it does not say. */
+static void enrols(struct world *w, const char *mac, const char *serial, const char *name)
+{
+	struct phx_event ev = {.kind = PHX_EV_enrol};
+	struct phx_mac *m = phx_list_push(&ev.enrol.macs, sizeof(*m));
+	PHX_STR_SET(m->mac, mac);
+	PHX_STR_SET(ev.enrol.serial, serial);
+	PHX_STR_SET(ev.enrol.name, name);
+	snprintf(ev.enrol.key_fp, sizeof(ev.enrol.key_fp), "key-of-%s", mac);
+	snprintf(ev.enrol.address, sizeof(ev.enrol.address), "10.9.0.%s", mac + 16);
+	must(w, &ev);
+}
+
+static void is_accepted(struct world *w, const char *node, const char *as)
+{
+	struct phx_event ev = {.kind = PHX_EV_node_accept};
+	PHX_STR_SET(ev.node, node);
+	PHX_STR_SET(ev.named.name, as);
+	must(w, &ev);
+}
+
 static void newcomers(struct world *w)
 {
-	struct phx_event add = {.kind = PHX_EV_node_add},
-			 own = {.kind = PHX_EV_enrol, .enrol.address = "10.9.0.1"},
-			 other = {.kind = PHX_EV_enrol, .enrol.address = "10.9.0.2"},
-			 hello = {.kind = PHX_EV_hello,
-				  .hello = {.healthy = true, .env = PHX_ENV_DEPLOY}},
-			 yes = {.kind = PHX_EV_node_accept}, gone = {.kind = PHX_EV_node_remove};
-	const struct {
-		struct phx_list *macs;
-		const char *mac;
-	} all[] = {{&add.node_add.macs, "52:54:00:01:00:01"},
-		   {&own.enrol.macs, "52:54:00:01:00:01"},
-		   {&other.enrol.macs, "52:54:00:01:00:02"}};
-	for (size_t i = 0; i < PHX_ARRAY_SIZE(all); i++) {
-		struct phx_mac *m = phx_list_push(all[i].macs, sizeof(*m));
-		assert_non_null(m);
-		PHX_STR_SET(m->mac, all[i].mac);
-	}
-	PHX_STR_SET(add.node, "new1");
-	PHX_STR_SET(add.node_add.ip, "10.9.0.1");
-	PHX_STR_SET(own.enrol.key_fp, "key-of-new1");
-	PHX_STR_SET(other.enrol.key_fp, "key-of-another");
-	PHX_STR_SET(other.enrol.name, "stranger");
+	struct phx_event hello = {.kind = PHX_EV_hello,
+				  .hello = {.healthy = true, .env = PHX_ENV_DEPLOY}};
+	announces(w, "new1", "52:54:00:01:00:01", "");
+	enrols(w, "52:54:00:01:00:01", "", "");
 	PHX_STR_SET(hello.node, "new1");
 	PHX_STR_SET(hello.hello.boot_id, "its-first-boot");
 	world_facts(&hello.hello.facts, 1 << 20);
-	PHX_STR_SET(yes.node, "stranger");
-	PHX_STR_SET(gone.node, "new1");
-	struct phx_event *events[] = {&add, &own, &hello, &other, &yes, &gone};
-	for (size_t i = 0; i < PHX_ARRAY_SIZE(events); i++)
-		must(w, events[i]);
+	must(w, &hello);
+	announces(w, "new2", NULL, "serial-of-new2");
+	enrols(w, "52:54:00:01:00:02", "serial-of-new2", "");
+	enrols(w, "52:54:00:01:00:03", "", "stranger");
+	is_accepted(w, "stranger", "");
+	enrols(w, "52:54:00:01:00:04", "", "stranger2");
+	is_accepted(w, "stranger2", "new3");
+	node_event(w, PHX_EV_node_remove, "new1", "");
 }
 
 /* A web node behind a director leaves it. */
@@ -440,8 +459,32 @@ static void many_tasks(struct world *w)
 	triggers(w);
 }
 
+/* Some of the first nodes are on their way to RE "queue". */
+static inline void make_re(struct world *w)
+{
+	enum { RE_NODES = 20 };
+	struct phx_agreement a = agreement("queue", PHX_RE_BATCH, RE_NODES);
+	a.coordination = PHX_RE_COORDINATED_NONE;
+	a.partner[0] = '\0';
+	PHX_STR_SET(a.role, "compute");
+	assert_int_equal(create(w, &a), 0);
+	assert_int_equal(operate(w, PHX_EV_re_activate, "queue"), 0);
+}
+
+/* One of those nodes. */
+static inline void a_node_of_an_re(struct world *w)
+{
+	what_is_told_of_it(w, "n5");
+	assert_int_equal(world_hello(w, "n5", PHX_ENV_DEPLOY, false), 0);
+	node_event(w, PHX_EV_power, "n5", "status");
+	world_run(w, "n5");
+	node_event(w, PHX_EV_tick, "", "");
+	node_event(w, PHX_EV_quarantine, "n5", "it smells");
+	newcomers(w);
+}
+
 /* All of it, in a world with more than 53 free nodes. */
-static void every_kind(struct world *w)
+static inline void every_kind(struct world *w)
 {
 	a_node(w);
 	newcomers(w);

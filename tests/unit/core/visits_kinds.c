@@ -9,24 +9,30 @@
 
 #include "state/index.h"
 
-enum { FEW = 100, MANY = 5000, PAGES_MAX = 200 };
+enum { FEW = 100, MANY = 10000, PAGES_MAX = 200 };
 /* What is asked after each event; counted like a kind of event. */
 enum { ORDERS = PHX_EV_COUNT_, ENGINE_ORDERS, DEADLINE, COUNTED };
 
-/* Which list is counted. */
-enum list { NODES_LIST, JOBS_LIST, TRIGGERS_LIST, KEYS_LIST };
+/* Which list is counted, in which story. */
+enum list { NODES_LIST, JOBS_LIST, TRIGGERS_LIST, KEYS_LIST, NODES_BESIDE_RE, RES_LIST };
 
 static const struct {
 	size_t at, item_size; /* offset in the state */
-	uint32_t few, many;   /* items of the list; 1 of each list that is not counted but nodes */
+	/* items of the list; 1 of each list that is not counted, but FEW nodes */
+	uint32_t few, many;
+	bool of_re; /* only what happens to a node of an RE, and not every kind */
 } lists[] = {
 	[NODES_LIST] = {offsetof(struct phx_state, nodes), sizeof(struct phx_node), FEW, MANY},
-	[JOBS_LIST] = {offsetof(struct phx_state, jobs), sizeof(struct phx_job), FEW, MANY},
+	/* no more than 10,000 are open at a time */
+	[JOBS_LIST] = {offsetof(struct phx_state, jobs), sizeof(struct phx_job), FEW, MANY / 2},
 	/* no more than 1,000 are taken */
 	[TRIGGERS_LIST] = {offsetof(struct phx_state, triggers), sizeof(struct phx_trigger), 20,
 			   900},
 	[KEYS_LIST] = {offsetof(struct phx_state, doomed_keys), sizeof(struct phx_doomed_key), FEW,
 		       20 * MANY},
+	[NODES_BESIDE_RE] = {offsetof(struct phx_state, nodes), sizeof(struct phx_node), FEW, MANY,
+			     true},
+	[RES_LIST] = {offsetof(struct phx_state, res), sizeof(struct phx_re), 2, 60, true},
 };
 
 /* Those that may look at all. */
@@ -39,6 +45,8 @@ static const struct {
 	{NODES_LIST, PHX_EV_role_put, "any node may get the role"},
 	{NODES_LIST, PHX_EV_role_remove, "any node may have the role"},
 	{NODES_LIST, PHX_EV_node_remove, "the list closes up, once for all of a portion"},
+	{NODES_BESIDE_RE, PHX_EV_node_remove, "the list closes up, once for all of a portion"},
+	{RES_LIST, PHX_EV_node_remove, "the sets of nodes are derived anew, once for a portion"},
 	{NODES_LIST, PHX_EV_re_create, "the first RE makes the ledger: free nodes are counted"},
 	{NODES_LIST, PHX_EV_re_destroy, "any node may hold data of the RE"},
 	{NODES_LIST, PHX_EV_identity, "any node may hold data of the owner"},
@@ -143,12 +151,31 @@ static void many_keys(struct world *w, uint32_t n)
 	}
 }
 
+/* They wait for nodes, or are not activated yet. */
+static void many_res(struct world *w, uint32_t n)
+{
+	make_re(w);
+	for (uint32_t i = 0; i < n; i++) {
+		char name[PHX_NAME_MAX];
+		snprintf(name, sizeof(name), "other%u", i);
+		struct phx_agreement a = agreement(name, PHX_RE_BATCH, 1);
+		a.coordination = PHX_RE_COORDINATED_NONE;
+		a.partner[0] = '\0';
+		PHX_STR_SET(a.role, "compute");
+		assert_int_equal(create(w, &a), 0);
+		if (i % 2)
+			assert_int_equal(operate(w, PHX_EV_re_activate, name), 0);
+	}
+	assert_int_equal(w->s.res.n, n + 1);
+}
+
 /* The pages of each kind where there are `n` items of the list, of somebody else. */
 static void count(struct world *w, enum list list, uint32_t n)
 {
 	struct phx_list *l = (struct phx_list *)((char *)&w->s + lists[list].at);
 	memset(&seen, 0, sizeof(seen));
-	many_ready(w, list == NODES_LIST ? n : FEW);
+	bool of_nodes = list == NODES_LIST || list == NODES_BESIDE_RE;
+	many_ready(w, of_nodes ? n : FEW);
 	many_jobs(w, list == JOBS_LIST ? n : 1);
 	many_triggers(w, list == TRIGGERS_LIST ? n : 1);
 	many_keys(w, list == KEYS_LIST ? n : 1);
@@ -156,9 +183,14 @@ static void count(struct world *w, enum list list, uint32_t n)
 	world_add_pool(w, "lab", "uni", (struct phx_setup){0});
 	world_add_role(w, "lab", "lab", false, PHX_ROLE_BOOT_DISK);
 	node_event(w, PHX_EV_tick, "", ""); /* what is derived of all items is made once */
+	if (lists[list].of_re)
+		many_res(w, list == RES_LIST ? n : 1);
 	hide_list(l, lists[list].item_size);
 	w->apply = counted_apply;
-	every_kind(w);
+	if (lists[list].of_re)
+		a_node_of_an_re(w);
+	else
+		every_kind(w);
 	w->apply = NULL;
 	show_list(l, lists[list].item_size);
 }
@@ -183,6 +215,8 @@ static const char *name_of(int kind)
 static const char *what_is_wrong(enum list list, int kind, unsigned few, unsigned many)
 {
 	bool grows = many > 2 * few + 4 || many > PAGES_MAX;
+	if (!seen.n[kind] && lists[list].of_re)
+		return NULL;
 	if (!seen.n[kind])
 		return "it was not applied: add it to this test";
 	if (grows && !why_all(list, kind))
@@ -206,6 +240,8 @@ static void compare(struct world *w, enum list list)
 	for (int kind = 0; kind < COUNTED; kind++) {
 		const char *wrong = what_is_wrong(list, kind, few[kind], seen.most[kind]);
 		const char *said = wrong ? wrong : why_all(list, kind);
+		if (!seen.n[kind] && !wrong)
+			continue;
 		print_message("%s: %u pages of %u, %u of %u%s%s\n", name_of(kind), few[kind],
 			      lists[list].few, seen.most[kind], lists[list].many, said ? ": " : "",
 			      said ? said : "");
@@ -234,13 +270,22 @@ static void no_kind_looks_at_all_keys(void **state)
 	compare(*state, KEYS_LIST);
 }
 
+static void nor_does_one_of_an_res_node(void **state)
+{
+	compare(*state, NODES_BESIDE_RE);
+}
+
+static void nor_at_all_res(void **state)
+{
+	compare(*state, RES_LIST);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		WORLD_TEST(no_kind_looks_at_all_nodes),
-		WORLD_TEST(no_kind_looks_at_all_jobs),
-		WORLD_TEST(no_kind_looks_at_all_triggers),
-		WORLD_TEST(no_kind_looks_at_all_keys),
+		WORLD_TEST(no_kind_looks_at_all_nodes),    WORLD_TEST(no_kind_looks_at_all_jobs),
+		WORLD_TEST(no_kind_looks_at_all_triggers), WORLD_TEST(no_kind_looks_at_all_keys),
+		WORLD_TEST(nor_does_one_of_an_res_node),   WORLD_TEST(nor_at_all_res),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
