@@ -32,8 +32,8 @@ struct step_log {
  * damaged; the agent must not go on, since it could not refuse orders of older epochs. */
 int step_log_open(struct step_log *l, const char *state_dir, struct phx_err *err);
 
-/** Note that an order of this epoch came, and write it down, if it is newer than what is written; on
- * success it is on the disk. Else steps of it must not begin (step_book.h). */
+/** Note that an order of this epoch came, and write it down, if it is newer than what is written:
+ * on success it is on the disk. Else steps of it must not begin (step_book.h). */
 int step_log_keep_epoch(struct step_log *l, uint64_t epoch, struct phx_err *err);
 
 /** The result of step `id`. -ENOENT: the step has not finished here; -EBADMSG: the record is

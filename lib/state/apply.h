@@ -55,8 +55,8 @@ struct phx_apply {
 /** Returns `r`, and keeps -ENOMEM: the event ends with -ENOMEM even if a caller drops the
  * result. */
 int phx_stick(struct phx_apply *a, int r);
-/** Something that no table allows was about to happen, to node `n` (NULL: to none alone): an error of
- * the program. The event ends with -EPROTO and this text, and its outcome names the node. */
+/** Something that no table allows was about to happen, to node `n` (NULL: to none alone): an error
+ * of the program. The event ends with -EPROTO and this text, and its outcome names the node. */
 void phx_stick_never(struct phx_apply *a, const struct phx_node *n, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 /** Replace a TEXT of the state, which is freed, by a formatted copy of at most 255 bytes; "" gives

@@ -1,7 +1,7 @@
 /* The index of a state: see index.h. Bitmaps over the list of nodes, hash tables of their names and
- * of what identifies machines, a tree of the nodes' times, a heap of the jobs' times, trees
- * of those of triggers and doomed keys, a list of the jobs of each RE, and a manager of lib/batch for the queued jobs of no RE. Used by the pure
- * rooms above. Pure. */
+ * of what identifies machines, a tree of the nodes' times, a heap of the jobs' times, trees of
+ * those of triggers and doomed keys, a list of the jobs of each RE, and a manager of lib/batch for
+ * the queued jobs of no RE. Used by the pure rooms above. Pure. */
 #include "state/index.h"
 
 #include <errno.h>
