@@ -11,7 +11,7 @@
 
 #include "base/utf8.h"
 
-enum { DAY_MS = 24 * 3600 * 1000, TICK_AGAIN_MS = 10 };
+enum { DAY_MS = 24 * 3600 * 1000, TICK_AGAIN_MS = 10, TICK_MOST_MS = 10000 };
 
 struct engine {
 	struct engine_config config;
@@ -28,7 +28,8 @@ struct engine {
 	bool taking, closed;
 	unsigned n_due, n_taken; /* snapshots requested, and taken */
 	pthread_cond_t wanted;
-	int trouble; /* the journal's trouble that was told last */
+	int trouble;                   /* the journal's trouble that was told last */
+	int64_t again_ms, again_at_ms; /* after a tick that failed: how long to wait, until when */
 	uint64_t verified, uncovered;
 };
 
@@ -416,6 +417,28 @@ bool engine_is_locked(const struct engine *e)
 	return e->looker == pthread_self();
 }
 
+/* A tick that cannot be carried out at all (-EPROTO, an error of the program) is tried more and
+ * more rarely, so that the head has time for all else. Returns when to tick again, in ms. */
+static int64_t tick(struct engine *e)
+{
+	struct phx_event ev = {.kind = PHX_EV_tick, .by = "phxd"};
+	struct phx_err err = {0};
+	int64_t left = e->again_at_ms - engine_now(e);
+	if (left > 0)
+		return left;
+	if (engine_submit(e, &ev, NULL, &err) != -EPROTO) {
+		e->again_ms = e->again_at_ms = 0;
+		return TICK_AGAIN_MS;
+	}
+	if (!e->again_ms)
+		fprintf(stderr, "phxd: %s\n", err.text);
+	e->again_ms = e->again_ms ? 2 * e->again_ms : TICK_AGAIN_MS;
+	if (e->again_ms > TICK_MOST_MS)
+		e->again_ms = TICK_MOST_MS;
+	e->again_at_ms = engine_now(e) + e->again_ms;
+	return e->again_ms;
+}
+
 int engine_tick(struct engine *e, int max_ms)
 {
 	phx_journal_probe(e->journal);
@@ -431,12 +454,8 @@ int engine_tick(struct engine *e, int max_ms)
 	int64_t next = phx_core_next_deadline(engine_lock(e));
 	engine_unlock(e);
 	int64_t left = next - engine_now(e);
-	if (left <= 0) {
-		struct phx_event ev = {.kind = PHX_EV_tick};
-		PHX_STR_SET(ev.by, "phxd");
-		engine_submit(e, &ev, NULL, NULL);
-		left = TICK_AGAIN_MS;
-	}
+	if (left <= 0)
+		left = tick(e);
 	/* while the store refuses, a deadline that has passed stays so */
 	int64_t retry = phx_journal_retry_in(e->journal);
 	left = left > retry ? left : retry;

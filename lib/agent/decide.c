@@ -20,15 +20,13 @@ bool decide_answers(const struct decide_done *done, const struct decide_order *o
 int decide_order(const struct decide_memory *m, const struct decide_order *o, struct phx_err *err)
 {
 	struct decide_done done;
-	int r = 0;
 	if (m->pending(m->arg, o->id))
 		return DECIDE_KNOWN;
 	if (o->epoch < m->epoch)
 		return phx_err_set(err, -ESTALE,
 				   "order of epoch %" PRIu64 ", but %" PRIu64 " was seen", o->epoch,
 				   m->epoch);
-	if (o->epoch > m->epoch)
-		r = m->keep_epoch(m->arg, o->epoch, err);
+	int r = m->keep_epoch(m->arg, o->epoch, err);
 	if (r == 0)
 		r = m->find(m->arg, o->id, &done, err);
 	if (r < 0 && r != -ENOENT)

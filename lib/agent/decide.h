@@ -33,8 +33,9 @@ struct decide_memory {
 	uint32_t n_steps; /* that wait or run */
 	/** Does the step wait or run, or is its result on its way to the head? */
 	bool (*pending)(void *arg, uint64_t id);
-	/** Record this epoch so that it outlasts the agent. Negative errno: it is not recorded, and
-	 * the order is not followed. */
+	/** Record this epoch so that it outlasts the agent, unless it is recorded already. Negative
+	 * errno: it is not recorded, and the order is not followed. Nothing of an older epoch may
+	 * begin after this, even so. */
 	int (*keep_epoch)(void *arg, uint64_t epoch, struct phx_err *err);
 	/** How step `id` ended. -ENOENT: it did not end here; other errors: that cannot be known,
 	 * so nothing is done. */

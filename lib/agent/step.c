@@ -12,11 +12,23 @@ int step_http(struct step_run *s, struct phx_http_client **ret, struct phx_err *
 	return r;
 }
 
+static bool is_past(const struct step_run *s)
+{
+	return decide_given_up(s->agent->step_log.epoch, s->order->epoch);
+}
+
 /* Called with the loop held. */
 static bool is_cancelled(const struct step_run *s)
 {
-	bool newer = decide_given_up(s->agent->step_log.epoch, s->order->epoch);
-	return newer || agent_stopping(s->agent) || phx_clock_ms() >= s->deadline_ms;
+	return is_past(s) || agent_stopping(s->agent) || phx_clock_ms() >= s->deadline_ms;
+}
+
+const char *step_why_cancelled(const struct step_run *s)
+{
+	LOOP_HELD(s->agent->loop);
+	return is_past(s)                  ? "an order of a newer plan came"
+		: agent_stopping(s->agent) ? "the agent ends"
+					   : "its time is up";
 }
 
 bool step_cancelled(void *step_run)

@@ -30,6 +30,8 @@ int step_http(struct step_run *s, struct phx_http_client **ret, struct phx_err *
 /** Is the step given up: has a newer order come, does the agent end, is its time up? Steps that
  * wait ask this; the argument is the step_run. */
 bool step_cancelled(void *step_run);
+/** Why a step that is given up is: a static text. */
+const char *step_why_cancelled(const struct step_run *s);
 /** Sleep for `ms`, less if the step is given up meanwhile; returns whether it is. For waits on a
  * change that causes no event. */
 bool step_wait_ms(void *step_run, uint32_t ms);

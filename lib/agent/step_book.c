@@ -1,6 +1,8 @@
 /* See step_book.h. */
 #include "agent/step_book.h"
 
+#include <inttypes.h>
+
 struct oldest {
 	uint64_t id;
 	uint32_t n;
@@ -32,15 +34,21 @@ int step_book_put(const struct step_book *b, uint64_t id, const void *step, stru
 	return r;
 }
 
-int step_book_keep_epoch(const struct step_book *b, uint64_t *seen, uint64_t epoch,
+int step_book_keep_epoch(const struct step_book *b, struct step_epochs *e, uint64_t epoch,
 			 struct phx_err *err)
 {
-	if (epoch <= *seen)
+	if (epoch > e->seen)
+		e->seen = epoch;
+	if (epoch <= e->written)
 		return 0;
 	int r = b->write_epoch(b->arg, epoch, err);
-	if (r == 0)
-		*seen = epoch;
-	return r;
+	if (r < 0)
+		return phx_err_prefix(err, r,
+				      "no step of epoch %" PRIu64
+				      " begins, because the agent cannot write that number down",
+				      epoch);
+	e->written = epoch;
+	return 0;
 }
 
 struct copy {
@@ -69,5 +77,6 @@ int step_book_copy(const struct step_book *from, uint64_t from_epoch, const stru
 	r = r ? r : c.r;
 	if (r == 0)
 		forget_oldest(to);
-	return r ? r : step_book_keep_epoch(to, &to_epoch, from_epoch, err);
+	struct step_epochs e = {to_epoch, to_epoch};
+	return r ? r : step_book_keep_epoch(to, &e, from_epoch, err);
 }

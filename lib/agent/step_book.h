@@ -32,9 +32,16 @@ struct step_book {
  * ids, since a head gives ids in ascending order. That they cannot be removed is no error. */
 int step_book_put(const struct step_book *b, uint64_t id, const void *step, struct phx_err *err);
 
-/** Write down a newer epoch, and then set *seen, the highest that was seen; an older one changes
- * nothing. */
-int step_book_keep_epoch(const struct step_book *b, uint64_t *seen, uint64_t epoch,
+/** Epochs of orders. */
+struct step_epochs {
+	uint64_t seen;    /* the highest of any order: no step of an older one begins */
+	uint64_t written; /* the highest that outlasts the agent: no step of a newer one begins */
+};
+
+/** An order of this epoch came: nothing older begins from now on, whether this can be written down
+ * or not. Then write it down, if it is not written yet; on failure its steps must not begin, since
+ * an agent that starts anew would follow older orders. An older one changes nothing. */
+int step_book_keep_epoch(const struct step_book *b, struct step_epochs *e, uint64_t epoch,
 			 struct phx_err *err);
 
 /** Write all steps of `from` into `to`, the book of a system that is entered, and then the epoch

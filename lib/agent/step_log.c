@@ -117,7 +117,7 @@ int step_log_open(struct step_log *l, const char *state_dir, struct phx_err *err
 	int r = steps ? phx_dir_make(steps, 0700, err) : -ENOMEM;
 	if (r == 0)
 		r = read_epoch(state_dir, &epoch, err);
-	new.epoch = epoch;
+	new.epoch = new.written_epoch = epoch;
 	if (r == 0)
 		*l = new;
 	return r;
@@ -126,9 +126,11 @@ int step_log_open(struct step_log *l, const char *state_dir, struct phx_err *err
 int step_log_keep_epoch(struct step_log *l, uint64_t epoch, struct phx_err *err)
 {
 	const struct step_book b = book_of(l);
-	uint64_t seen = l->epoch;
-	int r = step_book_keep_epoch(&b, &seen, epoch, err);
-	l->epoch = seen;
+	if (epoch > l->epoch)
+		l->epoch = epoch; /* others need not wait for the disk to hear of it */
+	struct step_epochs e = {l->epoch, l->written_epoch};
+	int r = step_book_keep_epoch(&b, &e, epoch, err);
+	l->written_epoch = e.written;
 	return r;
 }
 

@@ -24,14 +24,16 @@ PHX_RECORD_STRUCT(step_log_entry, STEP_LOG_ENTRY_FIELDS);
 
 struct step_log {
 	char dir[256];
-	_Atomic uint64_t epoch; /* one writes it, others read it */
+	_Atomic uint64_t epoch; /* the highest that was seen: one writes it, others read it */
+	uint64_t written_epoch; /* the highest that is on the disk */
 };
 
 /** Open the step log below `state_dir`, with missing directories made. -EBADMSG: the epoch file is
  * damaged; the agent must not go on, since it could not refuse orders of older epochs. */
 int step_log_open(struct step_log *l, const char *state_dir, struct phx_err *err);
 
-/** Write a newer epoch down; on return it is on the disk. An older one changes nothing. */
+/** Note that an order of this epoch came, and write it down, if it is newer than what is written:
+ * on success it is on the disk. Else steps of it must not begin (step_book.h). */
 int step_log_keep_epoch(struct step_log *l, uint64_t epoch, struct phx_err *err);
 
 /** The result of step `id`. -ENOENT: the step has not finished here; -EBADMSG: the record is

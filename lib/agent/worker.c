@@ -142,7 +142,8 @@ static void run_task(struct worker *w, struct ending *end)
 	agent_log("step %" PRIu64 " %s of epoch %" PRIu64, t->order.id,
 		  phx_enum_name(&phx_step_kind_names, t->order.step.kind), t->order.epoch);
 	prefetch_pause(w->agent->prefetch, &t->order.role);
-	int r = step_cancelled(&s) ? phx_err_set(&err, -ECANCELED, "given up before it began")
+	int r = step_cancelled(&s) ? phx_err_set(&err, -ECANCELED, "given up before it began: %s",
+						 step_why_cancelled(&s))
 				   : step_run(&s, &err);
 	prefetch_resume(w->agent->prefetch);
 	w->http = s.http;

@@ -1,6 +1,11 @@
 /* Storage for the jobs of a manager: slots in arrays that grow, free slots that
  * are used again, and a hash table from id to slot. Called by batch.c; knows no
- * queue. */
+ * queue.
+ *
+ * The table is its own and not base/hash.h: a bucket is half as large as a slot there, a removal
+ * moves nothing, and the chain's array is that of the free slots, too. With base/hash.h, an end, a
+ * submission and a pass with 1,000 waiting jobs took 6 to 13 % longer, and a trace of 20,000 jobs
+ * 6 to 12 % (medians and minima of five alternating runs of tests/bench/batch). */
 #include "batch/internal.h"
 
 #include <string.h>

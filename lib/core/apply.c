@@ -127,6 +127,14 @@ static int spoilt(const struct phx_apply *a)
 	return lacks ? -ENOMEM : a->out->error;
 }
 
+static void refuse(struct phx_outcome *out)
+{
+	struct phx_outcome refused = {0};
+	PHX_STR_SET(refused.never, out->never);
+	phx_outcome_fini(out);
+	*out = refused;
+}
+
 int phx_core_apply_in_portion(struct phx_state *s, const struct phx_event *ev,
 			      struct phx_outcome *ret, struct phx_err *err)
 {
@@ -156,7 +164,7 @@ int phx_core_apply_in_portion(struct phx_state *s, const struct phx_event *ev,
 	if (r < 0)
 		s->now_ms = before;
 	if (r < 0)
-		phx_outcome_fini(ret);
+		refuse(ret);
 	if (!counts)
 		phx_incarnation_undo(s, was);
 	phx_index_settle(s);

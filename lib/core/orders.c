@@ -15,6 +15,7 @@
 #include "state/node_sets.h"
 #include "state/index.h"
 #include "state/known.h"
+#include "state/timed.h"
 
 static bool agent_may_do(const struct phx_node *n, const struct phx_step *step)
 {
@@ -296,10 +297,11 @@ int64_t phx_core_next_deadline(const struct phx_state *s)
 	next = job < next ? job : next;
 	if (s->ledger && phx_ledger_next_ms(s->ledger) < next)
 		next = phx_ledger_next_ms(s->ledger);
-	PHX_LIST_EACH(struct phx_doomed_key, k, &s->doomed_keys)
-		next = k->again_ms < next ? k->again_ms : next;
-	int64_t trigger = phx_triggers_due(s);
-	return trigger < next ? trigger : next;
+	for (int list = 0; list < PHX_TIMED_COUNT_; list++) {
+		int64_t first = phx_timed_first(s, (enum phx_timed)list);
+		next = first < next ? first : next;
+	}
+	return next;
 }
 
 bool phx_core_key_holds(const struct phx_state *s, const char *node, const char *key_fp)

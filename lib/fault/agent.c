@@ -428,7 +428,7 @@ static void next_task(struct fault_sim *f, struct fault_machine *m)
 	const struct fault_task *t = &m->tasks[0];
 	enum phx_step_needs needs = phx_step_info((enum phx_step_kind)t->kind)->needs;
 	struct fault_done no = {.id = t->id, .attempt = t->attempt, .task = *t};
-	if (decide_given_up(m->epoch, t->epoch))
+	if (decide_given_up(m->epochs.seen, t->epoch))
 		no.result = -ECANCELED;
 	else if (!decide_here(needs, (enum phx_node_env)phx_fault_env(m)))
 		no.result = -EPERM;
@@ -501,7 +501,7 @@ static int keep_epoch(void *arg, uint64_t epoch, struct phx_err *err)
 	const struct lookup *l = arg;
 	struct fault_step_log log = {phx_fault_memory(l->m), fails_to_write(l->f, l->m)};
 	const struct step_book book = phx_fault_step_book(&log);
-	return step_book_keep_epoch(&book, &l->m->epoch, epoch, err);
+	return step_book_keep_epoch(&book, &l->m->epochs, epoch, err);
 }
 
 static int find(void *arg, uint64_t id, struct decide_done *ret, struct phx_err *err)
@@ -519,8 +519,8 @@ static int find(void *arg, uint64_t id, struct decide_done *ret, struct phx_err 
 void phx_fault_take_order(struct fault_sim *f, struct fault_machine *m, const struct fault_task *t)
 {
 	struct lookup look = {.f = f, .m = m};
-	const struct decide_memory memory = {&look,   m->epoch,   m->n_tasks,
-					     pending, keep_epoch, find};
+	const struct decide_memory memory = {&look,   m->epochs.seen, m->n_tasks,
+					     pending, keep_epoch,     find};
 	const struct decide_order o = {t->id, t->epoch, t->attempt, t->nonce};
 	struct fault_done refused = {.id = t->id, .attempt = t->attempt, .task = *t};
 	phx_fault_check_ordered(m, t);

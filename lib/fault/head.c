@@ -236,7 +236,7 @@ int phx_fault_submit(struct fault_sim *f, struct phx_event *ev, struct phx_outco
 		*ret = one.out;
 	else
 		phx_outcome_fini(&one.out);
-	bool ended = one.result == -EAGAIN || one.result == -EIO || one.result == -EPROTO;
+	bool ended = one.result == -EAGAIN || one.result == -EIO;
 	return ended ? -ENOTCONN : one.result;
 }
 

@@ -9,7 +9,7 @@
 static void lose_agent(struct fault_machine *m)
 {
 	m->busy = m->hung = m->ending = false;
-	m->epoch = 0;
+	m->epochs = (struct step_epochs){0};
 	phx_fault_lose_results(m);
 	m->n_tasks = 0;
 	m->seen.ordered = 0;
@@ -98,7 +98,7 @@ static void adopt_state(struct fault_machine *m)
 static void agent_starts(struct fault_sim *f, struct fault_machine *m)
 {
 	m->registered = false;
-	m->epoch = phx_fault_memory(m)->epoch;
+	m->epochs.seen = m->epochs.written = phx_fault_memory(m)->epoch;
 	phx_fault_link(f, m);
 	phx_fault_later(f, phx_fault_between(f, 100, 2 * SECOND),
 			m->certified ? WHAT_HELLO : WHAT_ENROL, m->i, m->gen, 0);

@@ -138,7 +138,7 @@ struct fault_run {
 
 /** What an agent has written down. */
 struct fault_memory {
-	uint64_t epoch;                         /* the highest that was seen */
+	uint64_t epoch;                         /* the highest that it has written */
 	struct fault_done done[2 * FAULT_DONE]; /* its step log; more than kept during a copy */
 	uint32_t n_done;
 	struct fault_run runs[FAULT_RUNS]; /* of each job the newest */
@@ -315,11 +315,11 @@ struct fault_machine {
 	int8_t ram_role;
 	uint32_t ram_role_version;
 	bool ram_run;
-	int8_t entered;                            /* disk whose system runs, -1 memory or none */
-	bool serves;                               /* services of the role run */
-	int8_t serves_pool;                        /* for whom */
-	struct fault_memory memory;                /* of an agent whose files are in memory */
-	uint64_t epoch;                            /* the highest that the agent has seen */
+	int8_t entered;             /* disk whose system runs, -1 memory or none */
+	bool serves;                /* services of the role run */
+	int8_t serves_pool;         /* for whom */
+	struct fault_memory memory; /* of an agent whose files are in memory */
+	struct step_epochs epochs;
 	struct fault_task tasks[DECIDE_STEPS_MAX]; /* the first is done, or begins next */
 	uint32_t n_tasks;
 	bool busy, hung; /* in the first of them */

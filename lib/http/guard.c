@@ -12,7 +12,6 @@
 #include "base/hash.h"
 
 enum {
-	BUCKETS = 4096,
 	BODY_MS = 60000,        /* any body may take so long to come, */
 	BODY_BYTES_PER_MS = 16, /* and as much longer as its bytes take at 16 KB/s */
 	SECOND_US = 1000000,
@@ -26,7 +25,7 @@ struct phx_http_party {
 	uint64_t spooled;
 	/* when its last request would have come at the allowed rate; it is remembered until then */
 	int64_t due_us;
-	struct phx_http_party *next; /* of its bucket */
+	uint32_t place; /* in the list of parties */
 };
 
 /* First in, first out: all heads of requests have the same time to come, so the first entry is due
@@ -38,13 +37,19 @@ struct queue {
 struct phx_http_guard {
 	struct phx_http_guard_limits limits;
 	pthread_mutex_t lock;
-	struct phx_http_party *buckets[BUCKETS];
+	struct phx_list parties;        /* struct phx_http_party *, owned */
+	struct phx_hash by_key;         /* their places */
 	struct queue strangers, others; /* connections whose peer is waited for */
 	unsigned n_admins, n_rest;
 	uint64_t spooled;
 	int64_t now_us; /* the time of the last tick */
 	struct phx_http_refused refused[PHX_HTTP_LIMITS];
 };
+
+static struct phx_http_party **party_at(const struct phx_http_guard *g, uint32_t i)
+{
+	return PHX_LIST_AT(&g->parties, struct phx_http_party *, i);
+}
 
 struct phx_http_guard *phx_http_guard_new(const struct phx_http_guard_limits *limits)
 {
@@ -60,43 +65,69 @@ void phx_http_guard_free(struct phx_http_guard *g)
 {
 	if (!g)
 		return;
-	for (size_t i = 0; i < BUCKETS; i++)
-		while (g->buckets[i]) {
-			struct phx_http_party *p = g->buckets[i];
-			g->buckets[i] = p->next;
-			free(p);
-		}
+	for (uint32_t i = 0; i < g->parties.n; i++)
+		free(*party_at(g, i));
+	phx_list_fini(&g->parties);
+	phx_hash_fini(&g->by_key);
 	pthread_mutex_destroy(&g->lock);
 	free(g);
 }
 
 /* ---- parties: addresses and persons ---- */
 
-static struct phx_http_party **place_of(struct phx_http_guard *g, const char *key)
+/* NULL: there is none. */
+static struct phx_http_party *find(const struct phx_http_guard *g, const char *key)
 {
-	struct phx_http_party **at = &g->buckets[phx_hash_text(key) % BUCKETS];
-	while (*at && strcmp((*at)->key, key) != 0)
-		at = &(*at)->next;
-	return at;
+	uint32_t hash = phx_hash_text(key), i;
+	for (uint32_t at = hash; phx_hash_next(&g->by_key, hash, &at, &i);)
+		if (!strcmp((*party_at(g, i))->key, key))
+			return *party_at(g, i);
+	return NULL;
+}
+
+/* NULL: out of memory. */
+static struct phx_http_party *add(struct phx_http_guard *g, const char *key)
+{
+	uint32_t place = g->parties.n;
+	struct phx_http_party *p = calloc(1, sizeof(*p));
+	struct phx_http_party **to = p ? phx_list_push(&g->parties, sizeof(p)) : NULL;
+	if (to)
+		PHX_STR_SET(p->key, key);
+	if (!to || phx_hash_put(&g->by_key, phx_hash_text(p->key), place) < 0) {
+		g->parties.n = place;
+		free(p);
+		return NULL;
+	}
+	p->place = place;
+	*to = p;
+	return p;
 }
 
 static struct phx_http_party *party_of(struct phx_http_guard *g, const char *key)
 {
-	struct phx_http_party **at = place_of(g, key);
-	if (!*at)
-		*at = calloc(1, sizeof(**at));
-	if (*at && !(*at)->key[0])
-		PHX_STR_SET((*at)->key, key);
-	return *at;
+	struct phx_http_party *p = find(g, key);
+	return p ? p : add(g, key);
+}
+
+/* The last of the list takes its place. */
+static void drop(struct phx_http_guard *g, struct phx_http_party *p)
+{
+	struct phx_http_party *last = *party_at(g, --g->parties.n);
+	phx_hash_drop(&g->by_key, phx_hash_text(p->key), p->place);
+	if (last != p) {
+		uint32_t hash = phx_hash_text(last->key);
+		phx_hash_drop(&g->by_key, hash, last->place);
+		phx_hash_put(&g->by_key, hash, p->place); /* there is room */
+		last->place = p->place;
+		*party_at(g, p->place) = last;
+	}
+	free(p);
 }
 
 static void drop_if_idle(struct phx_http_guard *g, struct phx_http_party *p)
 {
-	if (p->n_connections || p->due_us > g->now_us)
-		return;
-	struct phx_http_party **at = place_of(g, p->key);
-	*at = p->next;
-	free(p);
+	if (!p->n_connections && p->due_us <= g->now_us)
+		drop(g, p);
 }
 
 static unsigned share_of(const struct phx_http_guard *g, enum phx_http_rank rank)
@@ -211,7 +242,7 @@ static int enter(struct phx_http_guard *g, struct phx_http_entry *e, const char 
 		 enum phx_http_rank rank)
 {
 	unsigned share = share_of(g, rank);
-	struct phx_http_party *p = *place_of(g, key);
+	struct phx_http_party *p = find(g, key);
 	if (share && p && p->n_connections >= share) {
 		refuse(g,
 		       rank == PHX_HTTP_STRANGER ? PHX_HTTP_LIMIT_ADDRESS : PHX_HTTP_LIMIT_PERSON,
@@ -306,21 +337,16 @@ unsigned phx_http_guard_tick(struct phx_http_guard *g, int64_t now_ms)
 	pthread_mutex_lock(&g->lock);
 	unsigned n = cut_overdue(g, &g->strangers, now_ms) + cut_overdue(g, &g->others, now_ms);
 	g->now_us = now_ms * 1000;
-	for (size_t i = 0; i < BUCKETS; i++)
-		for (struct phx_http_party *p = g->buckets[i], *next; p; p = next) {
-			next = p->next;
-			drop_if_idle(g, p);
-		}
+	for (uint32_t i = g->parties.n; i-- > 0;)
+		drop_if_idle(g, *party_at(g, i));
 	pthread_mutex_unlock(&g->lock);
 	return n;
 }
 
 bool phx_http_guard_idle(struct phx_http_guard *g)
 {
-	bool idle = true;
 	pthread_mutex_lock(&g->lock);
-	for (size_t i = 0; i < BUCKETS && idle; i++)
-		idle = !g->buckets[i];
+	bool idle = !g->parties.n;
 	pthread_mutex_unlock(&g->lock);
 	return idle;
 }

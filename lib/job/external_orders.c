@@ -229,13 +229,35 @@ static bool kills_some(const struct phx_state *s, const struct phx_re *re)
 	return false;
 }
 
+static bool is_in_pool(const struct phx_node *n, const struct phx_re *re)
+{
+	return !strcmp(n->pool, re->name);
+}
+
+/* Nodes outside of the RE's pool on which its engine starts jobs: somebody opened them there, or
+ * they left the RE. What the engine told of is gone through, and only such a node is looked at. */
+static int close_others(const struct phx_state *s, const struct phx_re *re, struct phx_list *ret)
+{
+	int r = 0;
+	PHX_LIST_EACH(struct phx_engine_node, there, &re->engine_nodes) {
+		const struct phx_node *n = r == 0 && there->state == PHX_ENGINE_NODE_OPEN
+			? phx_state_node(s, there->name)
+			: NULL;
+		if (n && !is_in_pool(n, re))
+			r = add_order(ret, PHX_ENGINE_CLOSE, n->name);
+	}
+	return r;
+}
+
+/* The orders of this kind for nodes in the RE's pool: no node outside of it may be open. */
 static int order_nodes(const struct phx_state *s, const struct phx_re *re, enum phx_engine_act kind,
 		       struct phx_list *ret)
 {
 	bool kills = kills_some(s, re);
 	int r = 0;
-	PHX_LIST_EACH(struct phx_node, n, &s->nodes) {
-		const struct phx_engine_node *there = phx_engine_there(&re->engine_nodes, n->name);
+	PHX_INDEX_EACH_OF_RE(n, s, re->name) {
+		const struct phx_engine_node *there =
+			is_in_pool(n, re) ? phx_engine_there(&re->engine_nodes, n->name) : NULL;
 		if (!there || r < 0)
 			continue;
 		bool open = may_open(s, re, n, kills);
@@ -289,6 +311,7 @@ int phx_engine_orders(const struct phx_state *s, const char *name, struct phx_li
 	if (re->trouble[0])
 		return 0;
 	int r = order_nodes(s, re, PHX_ENGINE_CLOSE, ret_orders);
+	r = r ? r : close_others(s, re, ret_orders);
 	r = r ? r : order_jobs(s, re, ret_orders);
 	r = r ? r : order_nodes(s, re, PHX_ENGINE_OPEN, ret_orders);
 	/* last: no hand-over waits for these */

@@ -5,6 +5,7 @@
 #include "job/job.h"
 #include "state/node_sets.h"
 #include "state/index.h"
+#include "state/timed.h"
 
 /* external_orders.c: orders for external engines */
 /** Copies the nodes and partitions that the event reports into the RE. -ENOMEM. */

@@ -108,7 +108,7 @@ bool phx_job_state_may(enum phx_job_state from, enum phx_job_state to)
 void phx_job_become(struct phx_apply *a, struct phx_job *j, enum phx_job_state state)
 {
 	if (!phx_job_state_may((enum phx_job_state)j->state, state)) {
-		phx_stick_never(a, "job %s cannot become %s: it is %s", phx_job_title(j).text,
+		phx_stick_never(a, NULL, "job %s cannot become %s: it is %s", phx_job_title(j).text,
 				phx_enum_name(&phx_job_state_names, (int)state),
 				phx_enum_name(&phx_job_state_names, j->state));
 		return;

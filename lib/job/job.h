@@ -96,8 +96,6 @@ bool phx_flowruns_open(const struct phx_state *s, const struct phx_re *re);
 /** Handles all triggers that are due: fires them or runs their commands, and begins waiting runs.
  */
 void phx_triggers_tick(struct phx_apply *a);
-/** When the next trigger is due; INT64_MAX: never. */
-int64_t phx_triggers_due(const struct phx_state *s);
 /** The RE runs again: runs that could not begin are tried again at the next tick. */
 void phx_triggers_go_on(struct phx_apply *a, const struct phx_re *re);
 /** The RE is destroyed: deletes its triggers. */

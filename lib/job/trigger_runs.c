@@ -58,11 +58,15 @@ void phx_trigger_run_over(struct phx_apply *a, const struct phx_flowrun *w)
 		look_over(a, t, w);
 	else if (t)
 		phx_trigger_over(t);
+	if (t)
+		phx_timed_set(a->s, PHX_TIMED_TRIGGER, t);
 }
 
 void phx_trigger_run_again(struct phx_apply *a, const struct phx_flowrun *w)
 {
 	struct phx_trigger *t = w->trigger ? phx_state_trigger(a->s, w->trigger) : NULL;
-	if (t && !w->looks)
-		phx_trigger_reopened(t);
+	if (!t || w->looks)
+		return;
+	phx_trigger_reopened(t);
+	phx_timed_set(a->s, PHX_TIMED_TRIGGER, t);
 }

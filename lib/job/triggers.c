@@ -165,6 +165,7 @@ int phx_apply_trigger_create(struct phx_apply *a, const struct phx_event_trigger
 		return -ENOMEM;
 	}
 	*t = copy;
+	phx_timed_set(a->s, PHX_TIMED_TRIGGER, t);
 	a->out->trigger = ++a->s->last_trigger_id;
 	a->out->changed = true;
 	phx_note_re(a, NULL, t->re, NULL, "trigger %s of RE %s is made by %s", t->name, t->re,
@@ -252,6 +253,7 @@ static int fire(struct phx_apply *a, struct phx_trigger *t, char *what, const ch
 		return phx_stick(a, r);
 	a->out->changed = true;
 	begin_waiting(a, t);
+	phx_timed_set(a->s, PHX_TIMED_TRIGGER, t);
 	return 0;
 }
 
@@ -291,26 +293,24 @@ static void moment(struct phx_apply *a, struct phx_trigger *t)
 		fire(a, t, what, digest);
 }
 
+static uint32_t place_of(const struct phx_apply *a, const struct phx_trigger *t)
+{
+	return (uint32_t)(t - PHX_LIST_AT(&a->s->triggers, struct phx_trigger, 0));
+}
+
 void phx_triggers_tick(struct phx_apply *a)
 {
-	PHX_LIST_EACH(struct phx_trigger, t, &a->s->triggers) {
-		if (phx_trigger_due(t) > a->s->now_ms)
-			continue;
+	struct phx_trigger *t;
+	for (uint32_t at = 0; (t = phx_timed_next(a->s, PHX_TIMED_TRIGGER, at));
+	     at = place_of(a, t) + 1) {
 		if (t->forget_run)
 			forget_run(a, t);
 		if (t->state == PHX_TRIGGER_ACTIVE && t->when.every_ms &&
 		    t->next_ms <= a->s->now_ms)
 			moment(a, t);
 		begin_waiting(a, t);
+		phx_timed_set(a->s, PHX_TIMED_TRIGGER, t);
 	}
-}
-
-int64_t phx_triggers_due(const struct phx_state *s)
-{
-	int64_t due = INT64_MAX;
-	PHX_LIST_EACH(struct phx_trigger, t, &s->triggers)
-		due = phx_trigger_due(t) < due ? phx_trigger_due(t) : due;
-	return due;
 }
 
 /* ---- orders ---- */
@@ -323,9 +323,9 @@ static int need(struct phx_apply *a, uint64_t id, struct phx_trigger **ret)
 
 static void drop(struct phx_apply *a, struct phx_trigger *t)
 {
-	struct phx_list *all = &a->s->triggers;
 	phx_record_fini(&phx_trigger_record, t);
-	phx_list_remove(all, sizeof(*t), (uint32_t)(t - PHX_LIST_AT(all, struct phx_trigger, 0)));
+	phx_list_remove(&a->s->triggers, sizeof(*t), place_of(a, t));
+	phx_timed_moved(a->s, PHX_TIMED_TRIGGER);
 	a->out->changed = true;
 }
 
@@ -347,6 +347,7 @@ static bool become(struct phx_apply *a, struct phx_trigger *t, enum phx_trigger_
 	if (!phx_trigger_may((enum phx_trigger_state)t->state, to))
 		return false; /* it is so already */
 	t->state = (int)to;
+	phx_timed_set(a->s, PHX_TIMED_TRIGGER, t);
 	a->out->changed = true;
 	phx_note_re(a, NULL, t->re, NULL, "trigger %s of RE %s is %s by %s", t->name, t->re,
 		    to == PHX_TRIGGER_ACTIVE ? "resumed" : "paused", a->ev->by);
@@ -374,6 +375,7 @@ int phx_apply_trigger_resume(struct phx_apply *a, const struct phx_event_trigger
 	if (t->when.every_ms)
 		phx_trigger_moment(t, a->s->now_ms);
 	begin_waiting(a, t);
+	phx_timed_set(a->s, PHX_TIMED_TRIGGER, t);
 	return 0;
 }
 
@@ -478,8 +480,10 @@ int phx_apply_trigger_files(struct phx_apply *a, const struct phx_event_trigger_
 void phx_triggers_go_on(struct phx_apply *a, const struct phx_re *re)
 {
 	PHX_LIST_EACH(struct phx_trigger, t, &a->s->triggers)
-		if (!strcmp(t->re, re->name))
+		if (!strcmp(t->re, re->name)) {
 			t->again_ms = 0;
+			phx_timed_set(a->s, PHX_TIMED_TRIGGER, t);
+		}
 }
 
 void phx_triggers_end_of_re(struct phx_apply *a, const struct phx_re *re)

@@ -230,6 +230,9 @@ struct transaction {
 	struct phx_list rows;
 	struct batch *batch;
 	bool portion; /* more than one event */
+	/* the node to which something happened that no table allows, and what */
+	char never[PHX_NAME_MAX];
+	struct phx_err why;
 };
 
 static void transaction_fini(struct transaction *t)
@@ -263,6 +266,17 @@ static int add_event(const struct phx_journal *j, const struct phx_event *ev,
 	return r;
 }
 
+/* The core was about to do what it must not, and the state in memory may have half of it: what the
+ * store has is loaded anew, and other events are served. */
+static int go_back(struct phx_journal *j, const struct phx_err *why, struct phx_err *err)
+{
+	struct phx_err lost = {0};
+	if (reload(j, NULL, &lost) < 0)
+		end(j, lost.text[0] ? lost.text : "out of memory");
+	return phx_err_set(err, -EPROTO, "nothing was done, because of an error in phxd: %s",
+			   why->text);
+}
+
 /* The store refused the applied event, so the state is loaded anew. No event is acknowledged until
  * the store takes events again. */
 static int refuse(struct phx_journal *j, int code, const struct phx_err *why, struct phx_err *err)
@@ -275,14 +289,14 @@ static int refuse(struct phx_journal *j, int code, const struct phx_err *why, st
 				   "starts again: look whether it was done before you repeat it",
 				   why->text);
 	}
-	begin_readonly(j, why);
 	if (code == -EPROTO)
-		end(j, why->text);
-	else if (code == -ENOMEM || reload(j, NULL, &lost) < 0)
+		return go_back(j, why, err);
+	begin_readonly(j, why);
+	if (code == -ENOMEM || reload(j, NULL, &lost) < 0)
 		end(j, lost.text[0] ? lost.text : "out of memory");
 	if (j->trouble == -EAGAIN)
-		return phx_err_set(err, code == -EPROTO ? code : -EAGAIN,
-				   "nothing was done, phxd ends and starts again: %s", j->why.text);
+		return phx_err_set(err, -EAGAIN, "nothing was done, phxd ends and starts again: %s",
+				   j->why.text);
 	return phx_err_set(err, -EROFS,
 			   code == -ESTALE
 				   ? "it is not known whether this will survive a restart: %s"
@@ -367,6 +381,7 @@ static int apply_one(struct phx_journal *j, struct phx_event *ev, struct phx_eac
 	if (e->result == -ENOMEM || e->result == -EPROTO) { /* the state is of no use */
 		int r = e->result;
 		*why = e->err;
+		PHX_STR_SET(t->never, e->out.never);
 		*e = (struct phx_each){.node = e->node};
 		return r;
 	}
@@ -411,20 +426,19 @@ static bool dies_at_any(struct phx_journal *j, enum phx_journal_point point, str
 }
 
 static int submit_locked(struct phx_journal *j, struct phx_event *ev, struct phx_each *each,
-			 uint32_t n)
+			 uint32_t n, struct transaction *t)
 {
-	PHX_AUTO(transaction_fini) struct transaction t = {0};
-	struct phx_err why = {0}, err = {0};
+	struct phx_err err = {0};
 	try_again(j);
 	if (j->trouble)
 		return refuse_each(each, n, trouble_text(j, &err), &err);
-	int r = apply_each(j, ev, each, n, &t, &why);
-	r = r ? r : commit(j, &t, &why);
+	int r = apply_each(j, ev, each, n, t, &t->why);
+	r = r ? r : commit(j, t, &t->why);
 	if (r != 0)
-		return refuse_each(each, n, j->trouble ? r : refuse(j, r, &why, &err), &err);
+		return refuse_each(each, n, j->trouble ? r : refuse(j, r, &t->why, &err), &err);
 	if (dies_at_any(j, PHX_JOURNAL_COMMITTED, ev, each, n))
 		return refuse_each(each, n, -EAGAIN, &err);
-	return t.rows.n > 0;
+	return t->rows.n > 0;
 }
 
 /* ---- carrying out ---- */
@@ -463,11 +477,28 @@ static void carry_out(struct phx_journal *j)
 	pthread_mutex_unlock(&j->lock);
 }
 
+/* Would the event come again by itself? Its node is quarantined then, unless that has failed. */
+static bool comes_again(const struct phx_event *ev)
+{
+	bool of_person = ev->by[0] && strcmp(ev->by, "phxd") && !phx_str_starts(ev->by, "node:");
+	return !of_person && ev->kind != PHX_EV_quarantine;
+}
+
+static void isolate(struct phx_journal *j, const struct transaction *t)
+{
+	struct phx_event ev = {.kind = PHX_EV_quarantine, .order.jobs = PHX_JOBS_ANY};
+	PHX_STR_SET(ev.by, "phxd");
+	PHX_STR_SET(ev.node, t->never);
+	snprintf(ev.text, sizeof(ev.text), "an error in phxd: %.200s", t->why.text);
+	phx_journal_submit(j, &ev, NULL, NULL);
+}
+
 void phx_journal_submit_each(struct phx_journal *j, struct phx_event *ev, struct phx_each *each,
 			     uint32_t n)
 {
+	PHX_AUTO(transaction_fini) struct transaction t = {0};
 	begin_change(j);
-	int r = submit_locked(j, ev, each, n);
+	int r = submit_locked(j, ev, each, n, &t);
 	uint64_t seq = j->state.seq;
 	bool due = r == 1 && snapshot_is_due(j);
 	end_change(j);
@@ -481,6 +512,8 @@ void phx_journal_submit_each(struct phx_journal *j, struct phx_event *ev, struct
 		r = refuse_each(each, n, -EAGAIN, &(struct phx_err){0});
 	if (r == 1 && j->config.committed)
 		j->config.committed(j->config.arg, seq);
+	if (r == -EPROTO && t.never[0] && comes_again(ev))
+		isolate(j, &t);
 }
 
 int phx_journal_submit(struct phx_journal *j, struct phx_event *ev, struct phx_outcome *ret,

@@ -68,9 +68,14 @@ void phx_journal_close(struct phx_journal *j, bool snapshot);
 
 /** Apply one event; ev->now_ms is set here. 0 after the commit (or when nothing had to change).
  * Negative: the event is not journalled and the state is as it was. Beside the errors of
- * phx_core_apply(), of which -EPROTO ends the journal: -EROFS the store refuses events now, -EAGAIN
+ * phx_core_apply(): -EROFS the store refuses events now, -EAGAIN
  * the journal has ended, -EIO the journal has ended and it is not known whether the event is
- * journalled. The caller frees *ret (may be NULL) by phx_outcome_fini(). */
+ * journalled. The caller frees *ret (may be NULL) by phx_outcome_fini().
+ *
+ * -EPROTO, that a node was about to take a state that no table lists, is an error of the program.
+ * The event would come again where no person sent it (a deadline, a report of an agent), so that
+ * node is quarantined then, by an event of its own with the text: its data stays as it is, and all
+ * others are served. */
 int phx_journal_submit(struct phx_journal *j, struct phx_event *ev, struct phx_outcome *ret,
 		       struct phx_err *err);
 

@@ -11,6 +11,7 @@
 #include "node/order.h"
 #include "state/node_sets.h"
 #include "state/index.h"
+#include "state/timed.h"
 
 /** Changes the state; the caller has made sure that types/node_life.def allows it: else see
  * phx_stick_never(). */
@@ -18,7 +19,7 @@ static inline void phx_node_must_become(struct phx_apply *a, struct phx_node *n,
 					enum phx_node_state to)
 {
 	if (phx_node_become(n, to) < 0)
-		phx_stick_never(a, "%s cannot become %s: it is %s", n->name,
+		phx_stick_never(a, n, "%s cannot become %s: it is %s", n->name,
 				phx_enum_name(&phx_node_state_names, (int)to),
 				phx_enum_name(&phx_node_state_names, n->state));
 }

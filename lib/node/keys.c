@@ -15,6 +15,7 @@ static void tell(struct phx_apply *a, struct phx_doomed_key *k)
 	if (act)
 		PHX_STR_SET(act->key_id, k->key_id);
 	k->again_ms = a->s->now_ms + KEY_AGAIN_MS;
+	phx_timed_set(a->s, PHX_TIMED_KEY, k);
 	a->out->changed = true;
 }
 
@@ -65,6 +66,7 @@ int phx_key_gone(struct phx_apply *a, const struct phx_event_answer *p)
 			return 0;
 		}
 		phx_list_remove(l, sizeof(*k), i);
+		phx_timed_moved(a->s, PHX_TIMED_KEY);
 		a->out->changed = true;
 		return 0;
 	}
@@ -73,9 +75,9 @@ int phx_key_gone(struct phx_apply *a, const struct phx_event_answer *p)
 
 void phx_keys_tick(struct phx_apply *a)
 {
-	PHX_LIST_EACH(struct phx_doomed_key, k, &a->s->doomed_keys)
-		if (k->again_ms <= a->s->now_ms)
-			tell(a, k);
+	struct phx_doomed_key *k;
+	while ((k = phx_timed_next(a->s, PHX_TIMED_KEY, 0)))
+		tell(a, k);
 }
 
 bool phx_key_may_have(const struct phx_node *n, const char *key_id)

@@ -55,10 +55,10 @@ struct phx_apply {
 /** Returns `r`, and keeps -ENOMEM: the event ends with -ENOMEM even if a caller drops the
  * result. */
 int phx_stick(struct phx_apply *a, int r);
-/** Something that no table allows was about to happen: an error of the program. The event ends with
- * -EPROTO and this text. */
-void phx_stick_never(struct phx_apply *a, const char *fmt, ...)
-	__attribute__((format(printf, 2, 3)));
+/** Something that no table allows was about to happen, to node `n` (NULL: to none alone): an error
+ * of the program. The event ends with -EPROTO and this text, and its outcome names the node. */
+void phx_stick_never(struct phx_apply *a, const struct phx_node *n, const char *fmt, ...)
+	__attribute__((format(printf, 3, 4)));
 /** Replace a TEXT of the state, which is freed, by a formatted copy of at most 255 bytes; "" gives
  * NULL. Out of memory: as phx_stick(). */
 void phx_put_text(struct phx_apply *a, char **to, const char *fmt, ...)

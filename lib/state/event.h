@@ -505,6 +505,8 @@ struct phx_outcome {
 	bool changed;            /* false: the event changed nothing */
 	bool drew;               /* the event's random number was used */
 	char text[256];
+	/* of a refused event: the node that was about to take a state that no table lists; or "" */
+	char never[PHX_NAME_MAX];
 	/* -ENOMEM as soon as something could not be stored, -EPROTO when something cannot be;
 	 * callers of the core never see it */
 	int error;

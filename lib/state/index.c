@@ -1,7 +1,7 @@
 /* The index of a state: see index.h. Bitmaps over the list of nodes, hash tables of their names and
- * of what identifies machines, a tree of the nodes' times, a heap of the jobs' times, a list of
- * the jobs of each RE, and a manager of lib/batch for the queued jobs of no RE. Used by the pure
- * rooms above. Pure. */
+ * of what identifies machines, a tree of the nodes' times, a heap of the jobs' times, trees of
+ * those of triggers and doomed keys, a list of the jobs of each RE, and a manager of lib/batch for
+ * the queued jobs of no RE. Used by the pure rooms above. Pure. */
 #include "state/index.h"
 
 #include <errno.h>
@@ -432,6 +432,7 @@ static void free_index(struct phx_index *x)
 	phx_earliest_fini(&x->due);
 	phx_earliest_fini(&x->cores);
 	phx_earliest_fini(&x->memory);
+	phx_timed_fini(x->timed);
 	free(x->runs);
 	phx_list_fini(&x->dues);
 	phx_re_jobs_fini(&x->of_res);
@@ -527,7 +528,7 @@ int phx_index_ready(struct phx_state *s)
 		return 0;
 	}
 	struct phx_index *x = new_index(s->nodes.n, s->seq);
-	if (!x || phx_named_ready(s) < 0) {
+	if (!x || phx_timed_init(x->timed, s) < 0 || phx_named_ready(s) < 0) {
 		free_index(x);
 		return -ENOMEM;
 	}

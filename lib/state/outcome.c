@@ -15,7 +15,7 @@ int phx_stick(struct phx_apply *a, int r)
 	return r;
 }
 
-void phx_stick_never(struct phx_apply *a, const char *fmt, ...)
+void phx_stick_never(struct phx_apply *a, const struct phx_node *n, const char *fmt, ...)
 {
 	char text[PHX_ERR_TEXT_MAX];
 	va_list args;
@@ -24,6 +24,7 @@ void phx_stick_never(struct phx_apply *a, const char *fmt, ...)
 	va_end(args);
 	phx_err_clear(a->err);
 	phx_err_set(a->err, -EPROTO, "%s", text);
+	PHX_STR_SET(a->out->never, n ? n->name : "");
 	if (!a->out->error)
 		a->out->error = -EPROTO;
 }

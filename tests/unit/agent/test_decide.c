@@ -52,7 +52,7 @@ static void test_new_step(void **state)
 	struct memory m = {.finds = -ENOENT};
 	(void)state;
 	assert_int_equal(decide(&m, 3, 0, (struct decide_order){7, 3, 1, 0}, NULL), DECIDE_RUN);
-	assert_int_equal(m.kept, 0); /* it was kept when it was new */
+	assert_int_equal(m.kept, 3); /* in case that it could not be kept when it was new */
 	assert_int_equal(decide(&m, 3, 0, (struct decide_order){7, 4, 1, 0}, NULL), DECIDE_RUN);
 	assert_int_equal(m.kept, 4);
 	assert_int_equal(
@@ -95,6 +95,9 @@ static void test_memory_that_fails(void **state)
 	(void)state;
 	assert_int_equal(decide(&m, 3, 0, (struct decide_order){7, 4, 1, 0}, &err), -ENOSPC);
 	assert_string_equal(err.text, "not kept");
+	phx_err_clear(&err);
+	/* nor later, as long as it is not kept */
+	assert_int_equal(decide(&m, 4, 0, (struct decide_order){7, 4, 1, 0}, &err), -ENOSPC);
 	phx_err_clear(&err);
 	m = (struct memory){.finds = -EBADMSG};
 	assert_int_equal(decide(&m, 3, 0, (struct decide_order){7, 3, 1, 0}, &err), -EBADMSG);

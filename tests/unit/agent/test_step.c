@@ -4,6 +4,7 @@
 #include "unit/agent/scratch.h"
 
 #include <linux/magic.h>
+#include <sys/stat.h>
 #include <sys/vfs.h>
 
 #include "base/json.h"
@@ -87,6 +88,20 @@ static void test_waits(void **state)
 	loop_free(a.loop);
 }
 
+/* That is so even if the newer epoch cannot be written down, and its own steps do not begin. */
+static void test_waits_no_more_when_the_disk_is_full(void **state)
+{
+	struct agent a = in_deploy(*state);
+	struct phx_order o = {.id = 1, .epoch = 1};
+	struct step_run run = {.agent = &a, .order = &o, .deadline_ms = INT64_MAX};
+	assert_int_equal(mkdir(scratch_path(*state, "epoch"), 0700), 0);
+	assert_false(step_cancelled(&run));
+	assert_true(step_log_keep_epoch(&a.step_log, 2, NULL) < 0);
+	assert_true(step_cancelled(&run));
+	assert_non_null(strstr(step_why_cancelled(&run), "newer"));
+	loop_free(a.loop);
+}
+
 static void test_a_system_on_a_disk_erases_none(void **state)
 {
 	struct phx_err err = {0};
@@ -143,6 +158,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_waits, scratch_setup, scratch_teardown),
+		cmocka_unit_test_setup_teardown(test_waits_no_more_when_the_disk_is_full,
+						scratch_setup, scratch_teardown),
 		cmocka_unit_test_setup_teardown(test_an_old_tenant_answers_nothing, scratch_setup,
 						scratch_teardown),
 		cmocka_unit_test_setup_teardown(test_a_system_on_a_disk_erases_none, scratch_setup,

@@ -55,12 +55,12 @@ static void show_list(struct phx_list *l, size_t item_size)
 	hidden.base = NULL;
 }
 
-static void hide(struct world *w)
+static inline void hide(struct world *w)
 {
 	hide_list(&w->s.nodes, sizeof(struct phx_node));
 }
 
-static void show(struct world *w)
+static inline void show(struct world *w)
 {
 	show_list(&w->s.nodes, sizeof(struct phx_node));
 }

@@ -1,14 +1,39 @@
-/* Each kind of event of event.def is applied here where there are few nodes, or jobs, and where
- * there are many, and the pages of that list that it looks at are counted (hidden.h). An event
- * about one node, job, RE, workflow or trigger looks at no more of them where there are many; the
- * kinds that concern all are a list, with the reason. The orders of the node are asked after each
- * event, and counted, too. A kind that is in event.def and was not applied here fails. */
+/* Each kind of event of event.def is applied here (kinds.h) where there are few nodes, jobs,
+ * triggers or keys to be destroyed, and where there are many, and the pages of that list that it
+ * looks at are counted (hidden.h). An event about one node, job, RE, workflow or trigger looks at
+ * no more of them where there are many; the kinds that concern all are a list, with the reason.
+ * After each event the orders of the node, those for Slurm, and the next deadline are asked, and
+ * counted, too. A kind that is in event.def and was not applied here fails. */
 #include "unit/core/hidden.h"
+#include "unit/core/kinds.h"
 
-enum { FEW = 100, MANY = 5000, PAGES_MAX = 200, ORDERS = PHX_EV_COUNT_, COUNTED };
+#include "state/index.h"
 
-/* Which list is counted. */
-enum list { NODES_LIST, JOBS_LIST };
+enum { FEW = 100, MANY = 10000, PAGES_MAX = 200 };
+/* What is asked after each event; counted like a kind of event. */
+enum { ORDERS = PHX_EV_COUNT_, ENGINE_ORDERS, DEADLINE, COUNTED };
+
+/* Which list is counted, in which story. */
+enum list { NODES_LIST, JOBS_LIST, TRIGGERS_LIST, KEYS_LIST, NODES_BESIDE_RE, RES_LIST };
+
+static const struct {
+	size_t at, item_size; /* offset in the state */
+	/* items of the list; 1 of each list that is not counted, but FEW nodes */
+	uint32_t few, many;
+	bool of_re; /* only what happens to a node of an RE, and not every kind */
+} lists[] = {
+	[NODES_LIST] = {offsetof(struct phx_state, nodes), sizeof(struct phx_node), FEW, MANY},
+	/* no more than 10,000 are open at a time */
+	[JOBS_LIST] = {offsetof(struct phx_state, jobs), sizeof(struct phx_job), FEW, MANY / 2},
+	/* no more than 1,000 are taken */
+	[TRIGGERS_LIST] = {offsetof(struct phx_state, triggers), sizeof(struct phx_trigger), 20,
+			   900},
+	[KEYS_LIST] = {offsetof(struct phx_state, doomed_keys), sizeof(struct phx_doomed_key), FEW,
+		       20 * MANY},
+	[NODES_BESIDE_RE] = {offsetof(struct phx_state, nodes), sizeof(struct phx_node), FEW, MANY,
+			     true},
+	[RES_LIST] = {offsetof(struct phx_state, res), sizeof(struct phx_re), 2, 60, true},
+};
 
 /* Those that may look at all. */
 static const struct {
@@ -20,12 +45,19 @@ static const struct {
 	{NODES_LIST, PHX_EV_role_put, "any node may get the role"},
 	{NODES_LIST, PHX_EV_role_remove, "any node may have the role"},
 	{NODES_LIST, PHX_EV_node_remove, "the list closes up, once for all of a portion"},
+	{NODES_BESIDE_RE, PHX_EV_node_remove, "the list closes up, once for all of a portion"},
+	{RES_LIST, PHX_EV_node_remove, "the sets of nodes are derived anew, once for a portion"},
 	{NODES_LIST, PHX_EV_re_create, "the first RE makes the ledger: free nodes are counted"},
 	{NODES_LIST, PHX_EV_re_destroy, "any node may hold data of the RE"},
 	{NODES_LIST, PHX_EV_identity, "any node may hold data of the owner"},
 	{JOBS_LIST, PHX_EV_node_remove, "places of nodes change, once for all of a portion"},
 	{JOBS_LIST, PHX_EV_restart, "the silence of each job is counted anew"},
 	{JOBS_LIST, PHX_EV_re_deactivate, "the jobs of its engine leave the list"},
+	{TRIGGERS_LIST, PHX_EV_trigger_create, "names and triggers of its user are counted"},
+	{TRIGGERS_LIST, PHX_EV_trigger_delete, "the list closes up"},
+	{TRIGGERS_LIST, PHX_EV_re_activate, "triggers of the RE try again"},
+	{TRIGGERS_LIST, PHX_EV_re_resume, "triggers of the RE try again"},
+	{TRIGGERS_LIST, PHX_EV_re_destroy, "triggers of the RE are deleted"},
 };
 
 /* The most pages of an event of each kind that was applied, and how many were. */
@@ -44,6 +76,15 @@ static unsigned pages_of_orders(struct world *w, const char *node)
 	return r == -ENOENT ? 0 : pages;
 }
 
+/* What the engine of RE "queue" is told. */
+static unsigned pages_of_engine_orders(struct world *w)
+{
+	PHX_AUTO(phx_list_fini) struct phx_list orders = {0};
+	hidden_watch();
+	phx_engine_orders(&w->s, "queue", &orders);
+	return hidden_told();
+}
+
 static void note(int kind, unsigned pages)
 {
 	seen.n[kind]++;
@@ -59,432 +100,13 @@ static int counted_apply(struct world *w, const struct phx_event *ev, struct phx
 	if (r < 0)
 		return r;
 	note(ev->kind, pages);
+	hidden_watch();
+	phx_core_next_deadline(&w->s);
+	note(DEADLINE, hidden_told());
+	note(ENGINE_ORDERS, pages_of_engine_orders(w));
 	if (ev->node[0])
 		note(ORDERS, pages_of_orders(w, ev->node));
 	return r;
-}
-
-static void must(struct world *w, struct phx_event *ev)
-{
-	if (world_apply(w, ev, NULL) < 0)
-		fail_msg("%s: %s", phx_enum_name(&phx_event_kind_names, ev->kind), w->err.text);
-	phx_event_fini(ev);
-}
-
-static void node_event(struct world *w, int kind, const char *node, const char *text)
-{
-	struct phx_event ev = {.kind = kind};
-	PHX_STR_SET(ev.node, node);
-	PHX_STR_SET(ev.text, text);
-	must(w, &ev);
-}
-
-static void node_order(struct world *w, int kind, const char *node, const char *role)
-{
-	struct phx_event ev = {.kind = kind};
-	PHX_STR_SET(ev.node, node);
-	PHX_STR_SET(ev.order.role, role);
-	must(w, &ev);
-}
-
-/* ---- a site ---- */
-
-static void what_concerns_the_site(struct world *w)
-{
-	struct phx_event rules = {.kind = PHX_EV_rules_put}, keys = {.kind = PHX_EV_package_keys},
-			 image = {.kind = PHX_EV_deploy_image}, note = {.kind = PHX_EV_notice},
-			 site = {.kind = PHX_EV_settings, .site.settings = w->s.settings},
-			 role = {.kind = PHX_EV_role_remove}, pool = {.kind = PHX_EV_pool_remove},
-			 right = {.kind = PHX_EV_access, .access.role = PHX_WHO_OPERATOR},
-			 cert = {.kind = PHX_EV_cert_revoke}, who = {.kind = PHX_EV_identity},
-			 anew = {.kind = PHX_EV_restart};
-	world_add_pool(w, "attic", "hpc", (struct phx_setup){0});
-	world_add_role(w, "old", "attic", false, PHX_ROLE_BOOT_DISK);
-	PHX_STR_SET(role.named.name, "old");
-	PHX_STR_SET(pool.named.name, "attic");
-	PHX_STR_SET(image.deploy_image.name, "deploy");
-	PHX_STR_SET(image.deploy_image.version, "2");
-	PHX_STR_SET(note.text, "the clock was set");
-	PHX_STR_SET(right.access.identity, "unix:carol");
-	PHX_STR_SET(cert.cert_revoke.serial, "0a0b");
-	PHX_STR_SET(who.identity.word, "hpc");
-	PHX_STR_SET(who.identity.identity, "unix:hpc");
-	struct phx_event *events[] = {&rules, &keys,  &image, &note, &site, &role,
-				      &pool,  &right, &cert,  &who,  &anew};
-	for (size_t i = 0; i < PHX_ARRAY_SIZE(events); i++)
-		must(w, events[i]);
-}
-
-/* ---- a node ---- */
-
-static void what_is_told_of_it(struct world *w, const char *node)
-{
-	struct phx_event label = {.kind = PHX_EV_node_label}, bmc = {.kind = PHX_EV_node_bmc},
-			 facts = {.kind = PHX_EV_inventory},
-			 report = {.kind = PHX_EV_report, .report.healthy = true};
-	struct phx_label *l = phx_list_push(&label.node_label.labels, sizeof(*l));
-	PHX_STR_SET(l->key, "rack");
-	PHX_STR_SET(l->value, "7");
-	PHX_STR_SET(bmc.node_bmc.bmc.driver, "ipmi");
-	PHX_STR_SET(bmc.node_bmc.bmc.address, "10.1.0.50");
-	world_facts(&facts.inventory.facts, world_index(node));
-	struct phx_event *events[] = {&label, &bmc, &facts, &report};
-	for (size_t i = 0; i < PHX_ARRAY_SIZE(events); i++) {
-		PHX_STR_SET(events[i]->node, node);
-		must(w, events[i]);
-	}
-	node_event(w, PHX_EV_inspect, node, "");
-	node_event(w, PHX_EV_quiet, node, "");
-	node_event(w, PHX_EV_missing, node, "");
-	node_event(w, PHX_EV_back, node, "");
-	node_event(w, PHX_EV_tick, "", "");
-}
-
-/* It goes from owner to owner in each way that there is. */
-static void its_hand_overs(struct world *w, const char *node)
-{
-	struct phx_event key = {.kind = PHX_EV_assign, .order.encrypt = true};
-	node_order(w, PHX_EV_assign, node, "compute");
-	world_run(w, node);
-	node_order(w, PHX_EV_assign, node, "lab");
-	node_event(w, PHX_EV_cancel, node, "");
-	world_run(w, node);
-	node_order(w, PHX_EV_assign, node, "lab"); /* another key, without an erase */
-	world_run(w, node);
-	node_order(w, PHX_EV_assign, node, "guest");
-	world_run(w, node);
-	node_order(w, PHX_EV_rebuild, node, "");
-	world_run(w, node);
-	PHX_STR_SET(key.node, node);
-	PHX_STR_SET(key.order.role, "vault");
-	must(w, &key);
-	world_run(w, node);
-	node_order(w, PHX_EV_release, node, "");
-	world_run(w, node);
-	assert_int_equal(world_node(w, node)->state, PHX_NODE_READY);
-}
-
-static void what_a_person_does_with_it(struct world *w, const char *node)
-{
-	node_order(w, PHX_EV_assign, node, "compute");
-	world_run(w, node);
-	node_order(w, PHX_EV_drain, node, "");
-	world_run(w, node);
-	node_order(w, PHX_EV_resume, node, "");
-	world_run(w, node);
-	node_event(w, PHX_EV_power, node, "status");
-	node_event(w, PHX_EV_quarantine, node, "it smells");
-	node_order(w, PHX_EV_resume, node, "");
-	world_run(w, node);
-}
-
-/* Its TPM signed an erase, and a disk of it was not found any more: both are forgotten. */
-static void what_it_lost(struct world *w, const char *node)
-{
-	node_order(w, PHX_EV_wipe, node, "");
-	world_run_to(w, node, PHX_STEP_wipe);
-	struct phx_event ev = world_erased(world_node(w, node));
-	PHX_STR_SET(ev.answer.tpm_said, "a quote");
-	PHX_STR_SET(ev.answer.tpm, "its key");
-	PHX_STR_SET(ev.answer.tpm_sum, "registers");
-	ev.answer.tpm_resets = 1;
-	must(w, &ev);
-	world_run(w, node);
-	struct phx_node *n = world_node(w, node);
-	node_event(w, PHX_EV_tpm_forget, node, "its key");
-	struct phx_disk_facts *d = PHX_LIST_AT(&n->facts.disks, struct phx_disk_facts, 0);
-	PHX_STR_SET(d->id, "another");
-	node_event(w, PHX_EV_disk_forget, node, "serial-disk50");
-}
-
-static void a_node(struct world *w)
-{
-	what_is_told_of_it(w, "n50");
-	its_hand_overs(w, "n50");
-	what_a_person_does_with_it(w, "n50");
-	what_it_lost(w, "n50");
-}
-
-/* Machines that come, and one that goes. */
-static void newcomers(struct world *w)
-{
-	struct phx_event add = {.kind = PHX_EV_node_add},
-			 own = {.kind = PHX_EV_enrol, .enrol.address = "10.9.0.1"},
-			 other = {.kind = PHX_EV_enrol, .enrol.address = "10.9.0.2"},
-			 hello = {.kind = PHX_EV_hello,
-				  .hello = {.healthy = true, .env = PHX_ENV_DEPLOY}},
-			 yes = {.kind = PHX_EV_node_accept}, gone = {.kind = PHX_EV_node_remove};
-	const struct {
-		struct phx_list *macs;
-		const char *mac;
-	} all[] = {{&add.node_add.macs, "52:54:00:01:00:01"},
-		   {&own.enrol.macs, "52:54:00:01:00:01"},
-		   {&other.enrol.macs, "52:54:00:01:00:02"}};
-	for (size_t i = 0; i < PHX_ARRAY_SIZE(all); i++) {
-		struct phx_mac *m = phx_list_push(all[i].macs, sizeof(*m));
-		assert_non_null(m);
-		PHX_STR_SET(m->mac, all[i].mac);
-	}
-	PHX_STR_SET(add.node, "new1");
-	PHX_STR_SET(add.node_add.ip, "10.9.0.1");
-	PHX_STR_SET(own.enrol.key_fp, "key-of-new1");
-	PHX_STR_SET(other.enrol.key_fp, "key-of-another");
-	PHX_STR_SET(other.enrol.name, "stranger");
-	PHX_STR_SET(hello.node, "new1");
-	PHX_STR_SET(hello.hello.boot_id, "its-first-boot");
-	world_facts(&hello.hello.facts, 1 << 20);
-	PHX_STR_SET(yes.node, "stranger");
-	PHX_STR_SET(gone.node, "new1");
-	struct phx_event *events[] = {&add, &own, &hello, &other, &yes, &gone};
-	for (size_t i = 0; i < PHX_ARRAY_SIZE(events); i++)
-		must(w, events[i]);
-}
-
-/* A web node behind a director leaves it. */
-static void a_balanced_node(struct world *w, const char *director, const char *node)
-{
-	const struct {
-		const char *name, *address;
-		bool director;
-	} roles[] = {{"pages", "10.0.0.250", false}, {"lvs", "", true}};
-	for (size_t i = 0; i < PHX_ARRAY_SIZE(roles); i++) {
-		struct phx_event ev = {.kind = PHX_EV_role_put,
-				       .role.role_put = {.director = roles[i].director}};
-		struct phx_role *role = &ev.role.role_put;
-		PHX_STR_SET(role->name, roles[i].name);
-		PHX_STR_SET(role->pool, "web");
-		PHX_STR_SET(role->image, "debian-12");
-		PHX_STR_SET(role->image_version, "1");
-		PHX_STR_SET(role->image_digest, "d1");
-		PHX_STR_SET(role->web.address, roles[i].address);
-		PHX_STR_SET(role->web.scheduler, "wlc");
-		role->web.port = roles[i].director ? 0 : 80;
-		must(w, &ev);
-	}
-	PHX_STR_SET(world_node(w, director)->ip, "10.0.0.11");
-	PHX_STR_SET(world_node(w, node)->ip, "10.0.0.12");
-	node_order(w, PHX_EV_assign, director, "lvs");
-	world_run(w, director);
-	node_order(w, PHX_EV_assign, node, "pages");
-	world_run(w, node);
-	struct phx_event well = {.kind = PHX_EV_report, .report.healthy = true};
-	PHX_STR_SET(well.node, node);
-	PHX_STR_SET(well.report.actual_role, "pages");
-	must(w, &well);
-	node_order(w, PHX_EV_assign, node, "compute");
-	world_run(w, node);
-}
-
-/* ---- jobs ---- */
-
-static void job_order(struct world *w, int kind, uint64_t job, bool hold)
-{
-	struct phx_event ev = {.kind = kind, .job_order = {.job = job, .hold = hold}};
-	must(w, &ev);
-}
-
-static uint64_t job_of_no_re(struct world *w)
-{
-	struct phx_event ev = {.kind = PHX_EV_job_submit,
-			       .job_submit = {.job_nodes = 1, .uid = 1000, .gid = 1000}};
-	struct phx_outcome out = {0};
-	assert_int_equal(phx_text_push(&ev.job_submit.argv, "true"), 0);
-	assert_int_equal(world_apply(w, &ev, &out), 0);
-	uint64_t id = out.job;
-	phx_outcome_fini(&out);
-	phx_event_fini(&ev);
-	return id;
-}
-
-static void jobs(struct world *w, const char *node)
-{
-	node_order(w, PHX_EV_assign, node, "compute");
-	world_run(w, node);
-	uint64_t first = job_of_no_re(w), last = first;
-	for (int i = 0; i < 5 && phx_state_job(&w->s, last)->state == PHX_JOB_RUNNING; i++)
-		last = job_of_no_re(w);
-	job_order(w, PHX_EV_job_hold, last, true);
-	job_order(w, PHX_EV_job_hold, last, false);
-	job_order(w, PHX_EV_job_cancel, last, false);
-	const struct phx_job *j = phx_state_job(&w->s, first);
-	assert_int_equal(j->state, PHX_JOB_RUNNING);
-	struct phx_event done = {.kind = PHX_EV_job_result, .job_result.job = first};
-	PHX_STR_SET(done.node, PHX_LIST_AT(&j->parts, struct phx_job_part, 0)->node);
-	must(w, &done);
-}
-
-/* ---- REs ---- */
-
-static void ask(struct world *w, int kind, int who, const struct phx_agreement *g)
-{
-	struct phx_event ev = {.kind = kind, .ask = {.who = who, .agreement = *g}};
-	PHX_STR_SET(ev.re, g->name);
-	assert_int_equal(world_apply(w, &ev, NULL), 0);
-}
-
-static void re_order(struct world *w, int kind, int who, const char *re)
-{
-	struct phx_event ev = {.kind = kind, .re_order = {.who = who, .jobs = PHX_JOBS_ANY}};
-	PHX_STR_SET(ev.re, re);
-	PHX_STR_SET(ev.text, "not this year");
-	must(w, &ev);
-}
-
-static void a_request(struct world *w, int answer, int who)
-{
-	struct phx_agreement q = agreement("asked", PHX_RE_BATCH, 2);
-	q.partner[0] = '\0';
-	q.coordination = PHX_RE_COORDINATED_NONE;
-	ask(w, PHX_EV_re_request, PHX_RE_WHO_SERVICE, &q);
-	re_order(w, answer, who, "asked");
-}
-
-static void operates(struct world *w, int kind, const char *re)
-{
-	if (operate(w, kind, re) < 0)
-		fail_msg("%s: %s", phx_enum_name(&phx_event_kind_names, kind), w->err.text);
-	settle(w);
-}
-
-static void engine_tells(struct world *w)
-{
-	struct phx_event ev = {.kind = PHX_EV_re_queue, .re_queue.whole = true};
-	struct phx_engine_job *j = phx_list_push(&ev.re_queue.engine_jobs, sizeof(*j));
-	PHX_STR_SET(ev.re, "queue");
-	PHX_STR_SET(j->id, "7");
-	PHX_STR_SET(j->user, "alice");
-	j->state = PHX_ENGINE_JOB_WAITING;
-	j->nodes = 1;
-	must(w, &ev);
-}
-
-static void res(struct world *w)
-{
-	struct phx_agreement q = agreement("queue", PHX_RE_BATCH, 2),
-			     s = agreement("shop", PHX_RE_WEB, 1);
-	struct phx_event who = {.kind = PHX_EV_re_members, .re_members.who = PHX_RE_WHO_SERVICE};
-	a_request(w, PHX_EV_re_refuse, PHX_RE_WHO_PROVIDER);
-	a_request(w, PHX_EV_re_withdraw, PHX_RE_WHO_SERVICE);
-	q.engine = PHX_RE_ENGINE_SLURM;
-	ask(w, PHX_EV_re_create, PHX_RE_WHO_PROVIDER, &q);
-	ask(w, PHX_EV_re_create, PHX_RE_WHO_PROVIDER, &s);
-	operates(w, PHX_EV_re_activate, "queue");
-	operates(w, PHX_EV_re_activate, "shop");
-	assert_int_equal(held(w, "queue"), 2);
-	PHX_STR_SET(who.re, "queue");
-	PHX_STR_SET(who.re_members.add, "unix:alice");
-	must(w, &who);
-	engine_tells(w);
-	web_is_busy(w);
-	operates(w, PHX_EV_re_suspend, "shop");
-	operates(w, PHX_EV_re_resume, "shop");
-	operates(w, PHX_EV_re_safe_deactivate, "shop");
-	operates(w, PHX_EV_re_deactivate, "queue");
-	operates(w, PHX_EV_re_destroy, "shop");
-}
-
-/* ---- workflows and triggers of a many-task RE ---- */
-
-static const char digest[] = "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef";
-
-static void flow_order(struct world *w, int kind, uint64_t id)
-{
-	struct phx_event ev = {.kind = kind, .workflow_order.workflow = id};
-	must(w, &ev);
-}
-
-static uint64_t flow(struct world *w)
-{
-	struct phx_event ev = {.kind = PHX_EV_workflow_submit,
-			       .workflow_submit = {.n_tasks = 1, .uid = 1000, .gid = 1000}};
-	struct phx_outcome out = {0};
-	PHX_STR_SET(ev.workflow_submit.digest, digest);
-	PHX_STR_SET(ev.re, "mtc");
-	assert_int_equal(phx_text_push(&ev.workflow_submit.shape, "=1,0,0,0,0\n"), 0);
-	assert_int_equal(world_apply(w, &ev, &out), 0);
-	uint64_t id = out.workflow;
-	phx_outcome_fini(&out);
-	phx_event_fini(&ev);
-	return id;
-}
-
-static void a_task_ends(struct world *w, uint64_t id)
-{
-	const struct phx_flowrun *run = phx_state_flowrun(&w->s, id);
-	struct phx_event ev = {.kind = PHX_EV_task_results};
-	struct phx_task_result *row = phx_list_push(&ev.task_results.rows, sizeof(*row));
-	tick(w, 1000);
-	settle(w);
-	tick(w, 1000);
-	row->run = run->id;
-	row->submitted_ms = run->submitted_ms;
-	row->attempt = run->live->at[0].n_runs;
-	PHX_LIST_EACH(struct phx_node, n, &w->s.nodes)
-		if (!strcmp(n->pool, "mtc"))
-			PHX_STR_SET(ev.node, n->name);
-	must(w, &ev);
-	assert_int_equal(phx_state_flowrun(&w->s, id)->status, PHX_FLOW_COMPLETE);
-}
-
-static uint64_t trigger(struct world *w, const char *name, bool file)
-{
-	struct phx_event ev = {.kind = PHX_EV_trigger_create};
-	struct phx_event_trigger_create *p = &ev.trigger_create;
-	struct phx_outcome out = {0};
-	p->uid = p->gid = 1000;
-	p->queue_max = p->at_once = 1;
-	p->trigger_kind = file ? PHX_TRIGGER_FILE : PHX_TRIGGER_HTTP;
-	PHX_STR_SET(ev.re, "mtc");
-	PHX_STR_SET(p->name, name);
-	PHX_STR_SET(p->user, "alice");
-	PHX_STR_SET(p->owner, "unix:alice");
-	PHX_STR_SET(p->when.file, file ? "in/?" : "");
-	PHX_STR_SET(p->when.http, file ? "" : "/hook/calls");
-	PHX_STR_SET(p->flow.digest, digest);
-	p->flow.n_tasks = 1;
-	assert_int_equal(phx_text_push(&p->flow.shape, "=1,0,0,0,0\n"), 0);
-	memset(p->token_sha256, 'a', 64);
-	if (world_apply(w, &ev, &out) < 0)
-		fail_msg("trigger %s: %s", name, w->err.text);
-	uint64_t id = out.trigger;
-	phx_outcome_fini(&out);
-	phx_event_fini(&ev);
-	return id;
-}
-
-static void triggers(struct world *w)
-{
-	uint64_t file = trigger(w, "files", true), http = trigger(w, "calls", false);
-	static const int kinds[] = {PHX_EV_trigger_pause, PHX_EV_trigger_resume,
-				    PHX_EV_trigger_fire, PHX_EV_trigger_hook,
-				    PHX_EV_trigger_delete};
-	struct phx_event files = {.kind = PHX_EV_trigger_files, .trigger_files.trigger = file};
-	struct phx_trigger_file *row = phx_list_push(&files.trigger_files.rows, sizeof(*row));
-	memset(row->digest, 'b', 64);
-	row->path = strdup("in/a");
-	must(w, &files);
-	for (size_t i = 0; i < PHX_ARRAY_SIZE(kinds); i++) {
-		struct phx_event ev = {.kind = kinds[i], .trigger_order.trigger = http};
-		PHX_STR_SET(ev.by, "unix:alice");
-		memset(ev.trigger_order.digest, 'c', 64);
-		must(w, &ev);
-	}
-}
-
-static void many_tasks(struct world *w)
-{
-	struct phx_agreement a = mtc_agreement("unix:hpc", 1);
-	PHX_STR_SET(a.users, "unix:alice");
-	a.upper = 1;
-	assert_int_equal(create(w, &a), 0);
-	operates(w, PHX_EV_re_activate, "mtc");
-	a_task_ends(w, flow(w));
-	uint64_t id = flow(w);
-	flow_order(w, PHX_EV_workflow_hold, id);
-	flow_order(w, PHX_EV_workflow_release, id);
-	flow_order(w, PHX_EV_workflow_cancel, id);
-	flow_order(w, PHX_EV_workflow_resume, id);
-	triggers(w);
 }
 
 /* ---- the comparison ---- */
@@ -503,32 +125,74 @@ static void many_jobs(struct world *w, uint32_t n)
 	assert_int_equal(w->s.jobs.n, n);
 }
 
-/* The pages of each kind where there are so many nodes and jobs of somebody else. */
+/* Triggers of another RE, and keys, whose time comes after this test. */
+static void many_triggers(struct world *w, uint32_t n)
+{
+	for (uint32_t i = 0; i < n; i++) {
+		struct phx_trigger *t = phx_list_push(&w->s.triggers, sizeof(*t));
+		assert_non_null(t);
+		t->id = ++w->s.last_trigger_id;
+		t->kind = PHX_TRIGGER_TIME;
+		t->uid = t->gid = 1001;
+		t->at_once = 1;
+		t->when.every_ms = t->next_ms = INT64_MAX / 4 + i;
+		snprintf(t->name, sizeof(t->name), "other%u", i);
+		PHX_STR_SET(t->re, "another");
+	}
+}
+
+static void many_keys(struct world *w, uint32_t n)
+{
+	for (uint32_t i = 0; i < n; i++) {
+		struct phx_doomed_key *k = phx_list_push(&w->s.doomed_keys, sizeof(*k));
+		assert_non_null(k);
+		snprintf(k->key_id, sizeof(k->key_id), "key-%u", i);
+		k->again_ms = INT64_MAX / 4 + i;
+	}
+}
+
+/* They wait for nodes, or are not activated yet. */
+static void many_res(struct world *w, uint32_t n)
+{
+	make_re(w);
+	for (uint32_t i = 0; i < n; i++) {
+		char name[PHX_NAME_MAX];
+		snprintf(name, sizeof(name), "other%u", i);
+		struct phx_agreement a = agreement(name, PHX_RE_BATCH, 1);
+		a.coordination = PHX_RE_COORDINATED_NONE;
+		a.partner[0] = '\0';
+		PHX_STR_SET(a.role, "compute");
+		assert_int_equal(create(w, &a), 0);
+		if (i % 2)
+			assert_int_equal(operate(w, PHX_EV_re_activate, name), 0);
+	}
+	assert_int_equal(w->s.res.n, n + 1);
+}
+
+/* The pages of each kind where there are `n` items of the list, of somebody else. */
 static void count(struct world *w, enum list list, uint32_t n)
 {
+	struct phx_list *l = (struct phx_list *)((char *)&w->s + lists[list].at);
 	memset(&seen, 0, sizeof(seen));
-	many_ready(w, list == NODES_LIST ? n : FEW);
+	bool of_nodes = list == NODES_LIST || list == NODES_BESIDE_RE;
+	many_ready(w, of_nodes ? n : FEW);
 	many_jobs(w, list == JOBS_LIST ? n : 1);
+	many_triggers(w, list == TRIGGERS_LIST ? n : 1);
+	many_keys(w, list == KEYS_LIST ? n : 1);
+	phx_index_drop(&w->s); /* it does not know of them */
 	world_add_pool(w, "lab", "uni", (struct phx_setup){0});
 	world_add_role(w, "lab", "lab", false, PHX_ROLE_BOOT_DISK);
-	node_event(w, PHX_EV_tick, "", ""); /* what is derived of all nodes is made once */
-	if (list == NODES_LIST)
-		hide(w);
-	else
-		hide_list(&w->s.jobs, sizeof(struct phx_job));
+	node_event(w, PHX_EV_tick, "", ""); /* what is derived of all items is made once */
+	if (lists[list].of_re)
+		many_res(w, list == RES_LIST ? n : 1);
+	hide_list(l, lists[list].item_size);
 	w->apply = counted_apply;
-	a_node(w);
-	newcomers(w);
-	a_balanced_node(w, "n51", "n52");
-	jobs(w, "n53");
-	res(w);
-	many_tasks(w);
-	what_concerns_the_site(w);
-	w->apply = NULL;
-	if (list == NODES_LIST)
-		show(w);
+	if (lists[list].of_re)
+		a_node_of_an_re(w);
 	else
-		show_list(&w->s.jobs, sizeof(struct phx_job));
+		every_kind(w);
+	w->apply = NULL;
+	show_list(l, lists[list].item_size);
 }
 
 /* Why the kind may look at all; NULL: it may not. */
@@ -542,12 +206,17 @@ static const char *why_all(enum list list, int kind)
 
 static const char *name_of(int kind)
 {
-	return kind == ORDERS ? "orders" : phx_enum_name(&phx_event_kind_names, kind);
+	return kind == ORDERS           ? "orders"
+		: kind == ENGINE_ORDERS ? "orders for an engine"
+		: kind == DEADLINE      ? "next deadline"
+					: phx_enum_name(&phx_event_kind_names, kind);
 }
 
 static const char *what_is_wrong(enum list list, int kind, unsigned few, unsigned many)
 {
 	bool grows = many > 2 * few + 4 || many > PAGES_MAX;
+	if (!seen.n[kind] && lists[list].of_re)
+		return NULL;
 	if (!seen.n[kind])
 		return "it was not applied: add it to this test";
 	if (grows && !why_all(list, kind))
@@ -562,17 +231,20 @@ static void compare(struct world *w, enum list list)
 	struct sigaction before;
 	void *other = NULL;
 	hidden_begin(&before);
-	count(w, list, FEW);
+	count(w, list, lists[list].few);
 	memcpy(few, seen.most, sizeof(few));
 	world_setup(&other);
-	count(other, list, MANY);
+	count(other, list, lists[list].many);
 	world_teardown(&other);
 	sigaction(SIGSEGV, &before, NULL);
 	for (int kind = 0; kind < COUNTED; kind++) {
 		const char *wrong = what_is_wrong(list, kind, few[kind], seen.most[kind]);
 		const char *said = wrong ? wrong : why_all(list, kind);
-		print_message("%s: %u pages of %d, %u of %d%s%s\n", name_of(kind), few[kind], FEW,
-			      seen.most[kind], MANY, said ? ": " : "", said ? said : "");
+		if (!seen.n[kind] && !wrong)
+			continue;
+		print_message("%s: %u pages of %u, %u of %u%s%s\n", name_of(kind), few[kind],
+			      lists[list].few, seen.most[kind], lists[list].many, said ? ": " : "",
+			      said ? said : "");
 		n_wrong += wrong != NULL;
 	}
 	assert_int_equal(n_wrong, 0);
@@ -588,11 +260,32 @@ static void no_kind_looks_at_all_jobs(void **state)
 	compare(*state, JOBS_LIST);
 }
 
+static void no_kind_looks_at_all_triggers(void **state)
+{
+	compare(*state, TRIGGERS_LIST);
+}
+
+static void no_kind_looks_at_all_keys(void **state)
+{
+	compare(*state, KEYS_LIST);
+}
+
+static void nor_does_one_of_an_res_node(void **state)
+{
+	compare(*state, NODES_BESIDE_RE);
+}
+
+static void nor_at_all_res(void **state)
+{
+	compare(*state, RES_LIST);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		WORLD_TEST(no_kind_looks_at_all_nodes),
-		WORLD_TEST(no_kind_looks_at_all_jobs),
+		WORLD_TEST(no_kind_looks_at_all_nodes),    WORLD_TEST(no_kind_looks_at_all_jobs),
+		WORLD_TEST(no_kind_looks_at_all_triggers), WORLD_TEST(no_kind_looks_at_all_keys),
+		WORLD_TEST(nor_does_one_of_an_res_node),   WORLD_TEST(nor_at_all_res),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -43,6 +43,34 @@ static bool was_cut(const struct guest *guest)
 	return poll(&p, 1, 0) == 1 && (p.revents & POLLHUP);
 }
 
+/* The books know each party of many, in whatever order they come and go. */
+static void test_many_parties(void **state)
+{
+	enum { PARTIES = 1000, STEP = 367 }; /* no common divisor */
+	static struct phx_http_entry entries[PARTIES], second;
+	char key[32];
+	(void)state;
+	struct phx_http_guard *g = guard_of(&(struct phx_http_guard_limits){
+		.connections_max = 2 * PARTIES, .per_known_max = 1, .header_ms = 1000});
+	for (int i = 0; i < PARTIES; i++) {
+		snprintf(key, sizeof(key), "uid:%d", i);
+		assert_int_equal(phx_http_guard_admit(g, &entries[i], -1, key, PHX_HTTP_KNOWN, 0),
+				 0);
+	}
+	for (int k = 0; k < PARTIES; k++) {
+		int i = (int)((unsigned)k * STEP % PARTIES);
+		snprintf(key, sizeof(key), "uid:%d", i);
+		assert_int_equal(phx_http_guard_admit(g, &second, -1, key, PHX_HTTP_KNOWN, 0),
+				 -EDQUOT);
+		assert_false(phx_http_guard_idle(g));
+		phx_http_guard_leave(g, &entries[i]);
+		assert_int_equal(phx_http_guard_admit(g, &second, -1, key, PHX_HTTP_KNOWN, 0), 0);
+		phx_http_guard_leave(g, &second);
+	}
+	assert_true(phx_http_guard_idle(g));
+	phx_http_guard_free(g);
+}
+
 static void test_each_has_its_share(void **state)
 {
 	(void)state;
@@ -631,6 +659,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_each_has_its_share),
+		cmocka_unit_test(test_many_parties),
 		cmocka_unit_test(test_requests_have_a_rate),
 		cmocka_unit_test(test_refusals_are_counted_by_limit),
 		cmocka_unit_test(test_a_certificate_has_its_share),

@@ -21,6 +21,7 @@
 #include "journal/journal.h"
 #include "journal/replay.h"
 #include "journal/row.h"
+#include "state/index.h"
 
 enum { FILE_SIZE_MAX = 1 << 24, HOUR_MS = 3600 * 1000, WRITES = 12 };
 
@@ -320,25 +321,74 @@ static void out_of_memory_ends_it_and_nothing_was_done(void **state)
 	assert_false(knows("n1"));
 }
 
-/* The program is wrong: it starts again with what was committed. */
-static void a_state_that_cannot_be_ends_it_and_nothing_was_done(void **state)
+/* The store has a node in a state that no event could bring it into. */
+static void break_node(const char *name)
+{
+	struct phx_node *n = phx_state_node(phx_journal_state(journal), name);
+	struct phx_step *step = phx_list_push(&n->plan.steps, sizeof(*step));
+	step->kind = PHX_STEP_prefetch;
+	step->status = PHX_STEP_ISSUED;
+	step->deadline_ms = 1;
+	step->attempt = 100;
+	n->state = PHX_NODE_CLEANING;
+	n->plan.from_state = PHX_NODE_NEW; /* where no plan begins */
+	phx_touch((struct phx_state *)phx_journal_state(journal), n);
+	phx_journal_snapshot(journal);
+}
+
+static const struct phx_node *node_of(const char *name)
+{
+	return phx_state_node(phx_journal_state(journal), name);
+}
+
+/* The program is wrong: one's order is refused, and all else goes on from what was committed. */
+static void a_state_that_cannot_be_ends_the_order_alone(void **state)
 {
 	struct phx_event cancel = {.kind = PHX_EV_cancel, .by = "test", .node = "n1"};
 	(void)state;
 	assert_int_equal(begin(phx_journal_on_memory(&memory)), 0);
 	assert_int_equal(add("n1"), 0);
-	struct phx_node *n = phx_state_node(phx_journal_state(journal), "n1");
-	struct phx_step *step = phx_list_push(&n->plan.steps, sizeof(*step));
-	step->kind = PHX_STEP_prefetch;
-	n->state = PHX_NODE_CLEANING;
-	n->plan.from_state = PHX_NODE_NEW; /* where no plan begins */
-	phx_err_clear(&err);
-	assert_int_equal(phx_journal_submit(journal, &cancel, NULL, &err), -EPROTO);
-	assert_non_null(
-		strstr(err.text, "nothing was done, phxd ends and starts again: n1 cannot"));
-	has_ended();
+	break_node("n1");
+	uint64_t seq = phx_journal_state(journal)->seq;
+	for (int i = 0; i < 2; i++) {
+		phx_err_clear(&err);
+		assert_int_equal(phx_journal_submit(journal, &cancel, NULL, &err), -EPROTO);
+		assert_non_null(strstr(err.text,
+				       "nothing was done, because of an error in phxd: "
+				       "n1 cannot become"));
+		assert_int_equal(phx_journal_status(journal, NULL), 0);
+		assert_int_equal(phx_journal_state(journal)->seq, seq);
+		assert_int_equal(node_of("n1")->state, PHX_NODE_CLEANING);
+		assert_int_equal(node_of("n1")->plan.steps.n, 1);
+	}
+	assert_int_equal(add("n2"), 0);
 	restart();
-	assert_true(knows("n1"));
+	assert_true(knows("n1") && knows("n2"));
+}
+
+/* What comes again by itself would come for ever: the node is quarantined, with the reason. */
+static void a_node_that_no_deadline_can_help_is_quarantined(void **state)
+{
+	struct phx_event tick = {.kind = PHX_EV_tick, .by = "phxd"};
+	(void)state;
+	assert_int_equal(begin(phx_journal_on_memory(&memory)), 0);
+	assert_int_equal(add("n1"), 0);
+	assert_int_equal(add("n2"), 0);
+	break_node("n1");
+	uint64_t seq = phx_journal_state(journal)->seq;
+	phx_err_clear(&err);
+	assert_int_equal(phx_journal_submit(journal, &tick, NULL, &err), -EPROTO);
+	assert_int_equal(phx_journal_status(journal, NULL), 0);
+	assert_int_equal(phx_journal_state(journal)->seq, seq + 1);
+	assert_int_equal(node_of("n1")->state, PHX_NODE_QUARANTINED);
+	assert_string_equal(node_of("n1")->reason,
+			    "an error in phxd: n1 cannot become new: it is cleaning");
+	assert_int_equal(phx_journal_submit(journal, &tick, NULL, &err), 0);
+	assert_true(phx_core_next_deadline(phx_journal_state(journal)) > wall);
+	assert_int_equal(add("n3"), 0);
+	restart();
+	assert_int_equal(node_of("n1")->state, PHX_NODE_QUARANTINED);
+	assert_true(knows("n2") && knows("n3"));
 }
 
 static int unreadable(void *arg, uint64_t *ret_seq, struct phx_err *why)
@@ -878,7 +928,8 @@ int main(void)
 		T(a_commit_that_fails_and_lasts_is_there_afterwards),
 		T(a_state_out_of_a_snapshot_has_its_index),
 		T(out_of_memory_ends_it_and_nothing_was_done),
-		T(a_state_that_cannot_be_ends_it_and_nothing_was_done),
+		T(a_state_that_cannot_be_ends_the_order_alone),
+		T(a_node_that_no_deadline_can_help_is_quarantined),
 		T(a_store_that_cannot_be_read_again_ends_it),
 		T(an_action_that_cannot_be_queued_ends_it),
 		T(a_snapshot_is_written_beside_events),

@@ -16,6 +16,7 @@
 #include "base/json.h"
 #include "base/tree.h"
 #include "pki/attestation.h"
+#include "state/index.h"
 #include "phxd/clock.c" /* parts of a program, not of the library */
 #include "fake/append_one.h"
 #include "fake/key_signer.h"
@@ -395,6 +396,36 @@ static void a_full_disk_makes_no_turns(void **state)
 	assert_int_equal(engine_tick(e, MOST_MS), MOST_MS);
 }
 
+/* A node is in a state that no event could bring it into: one tick fails, and is not tried again at
+ * once for ever; the head serves on, and the next tick does what is due. */
+static void a_node_that_cannot_be_helped_stops_nobody(void **state)
+{
+	enum { MOST_MS = 60000 };
+	(void)state;
+	assert_int_equal(start(), 0);
+	happens(2);
+	struct phx_state *s = (struct phx_state *)engine_lock(e);
+	struct phx_node *n = phx_state_node(s, "n1");
+	struct phx_step *step = phx_list_push(&n->plan.steps, sizeof(*step));
+	*step = (struct phx_step){.kind = PHX_STEP_prefetch,
+				  .status = PHX_STEP_ISSUED,
+				  .deadline_ms = 1,
+				  .attempt = 100};
+	n->state = PHX_NODE_CLEANING;
+	n->plan.from_state = PHX_NODE_NEW;
+	phx_touch(s, n);
+	phx_index_settle(s);
+	engine_unlock(e);
+	phx_journal_snapshot(e->journal);
+	assert_in_range(engine_tick(e, MOST_MS), 1, 100);
+	assert_int_equal(phx_journal_status(e->journal, NULL), 0);
+	assert_int_equal(phx_state_node(engine_lock(e), "n1")->state, PHX_NODE_QUARANTINED);
+	engine_unlock(e);
+	happens(1);
+	fake_mono_ahead_ms += 20;
+	assert_in_range(engine_tick(e, MOST_MS), 1000, MOST_MS);
+}
+
 static void a_removed_journal_is_seen_without_a_command(void **state)
 {
 	struct phx_err why = {0};
@@ -697,6 +728,7 @@ int main(void)
 		T(a_clock_is_accepted_by_hand),
 		T(what_is_not_written_was_not_done),
 		T(a_full_disk_makes_no_turns),
+		T(a_node_that_cannot_be_helped_stops_nobody),
 		T(a_removed_journal_is_seen_without_a_command),
 		T(events_that_no_snapshot_leads_to_are_told),
 		T(an_erase_leaves_a_signed_record),
