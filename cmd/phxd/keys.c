@@ -152,12 +152,12 @@ int keys_open(struct keys *k, struct phx_err *err)
 
 /* ---- certificates, and the change of the CA ---- */
 
-int keys_certify(struct keys *k, const char *csr_pem, const char *node, char **ret_cert,
-		 char **ret_ca, struct phx_err *err)
+int keys_certify(struct keys *k, const struct phx_cert_ask *ask, char **ret_cert, char **ret_ca,
+		 struct phx_err *err)
 {
 	PHX_AUTO_FREE char *cert = NULL, *ca = NULL;
 	pthread_rwlock_rdlock(&k->changing);
-	int r = phx_vault_cert(k->vault, csr_pem, node, PHX_NODE_CERT_DAYS, &cert, err);
+	int r = phx_vault_cert(k->vault, ask, &cert, err);
 	if (r == 0 && !(ca = strdup(phx_pki_ca_pem(k->watch.d->pki))))
 		r = -ENOMEM;
 	pthread_rwlock_unlock(&k->changing);
@@ -166,6 +166,27 @@ int keys_certify(struct keys *k, const char *csr_pem, const char *node, char **r
 		*ret_ca = PHX_TAKE(ca);
 	}
 	return r;
+}
+
+void keys_start_token(struct keys *k, const char *node, uint64_t start,
+		      char ret[PHX_START_TOKEN_MAX])
+{
+	struct phx_err err = {0};
+	if (phx_vault_start_token(k->vault, node, start, ret, &err) < 0)
+		fprintf(stderr, "phxd: the token of a start of %s: %s\n", node, err.text);
+}
+
+uint64_t keys_start_shown(struct keys *k, const char *node, const char *token)
+{
+	uint64_t start = phx_start_said(token);
+	return start && node[0] && !phx_vault_start_shown(k->vault, node, token, NULL) ? start : 0;
+}
+
+void keys_forget(struct keys *k, const char *node)
+{
+	struct phx_err err = {0};
+	if (phx_vault_forget(k->vault, node, &err) < 0)
+		fprintf(stderr, "phxd: the key of %s is not forgotten: %s\n", node, err.text);
 }
 
 void keys_orders_put(struct keys *k, const struct phx_list *running, struct phx_buf *b)

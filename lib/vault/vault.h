@@ -9,8 +9,10 @@
 
 #include "apart/apart.h"
 #include "pki/anchor.h"
+#include "pki/next_key.h"
 #include "pki/pki.h"
 #include "pki/sealed.h"
+#include "pki/token.h"
 
 /** What the vault does and where. Texts are borrowed for its whole life. */
 struct phx_vault_config {
@@ -59,10 +61,26 @@ int phx_vault_change_ca(struct phx_vault *v, enum phx_vault_change change, struc
 /** The certificates of people that were issued here (struct phx_issued, the caller:
  * phx_list_fini(), after errors, too). */
 int phx_vault_people(struct phx_vault *v, struct phx_list *ret, struct phx_err *err);
-/** A certificate for the node `name`, valid for `days` (PHX_NODE_CERT_DAYS at most); malloc'd
- * PEM. */
-int phx_vault_cert(struct phx_vault *v, const char *csr_pem, const char *name, uint32_t days,
-		   char **ret_pem, struct phx_err *err);
+/** What is certified, and what speaks for it. Texts are borrowed; NULL is "". */
+struct phx_cert_ask {
+	const char *csr, *node;
+	uint32_t days;                   /* PHX_NODE_CERT_DAYS at most */
+	const char *token;               /* that the machine showed, of a start */
+	const struct phx_next_key *next; /* what the node's key has signed for it; NULL: nothing */
+};
+/** A certificate for the node, malloc'd PEM: for the key that it has, or for another by one of
+ * these. -EPERM: it has a key, and neither speaks for the other one. */
+int phx_vault_cert(struct phx_vault *v, const struct phx_cert_ask *ask, char **ret_pem,
+		   struct phx_err *err);
+/** The token of a start of the node (pki/token.h), good for one key other than it has now. It is
+ * logged. */
+int phx_vault_start_token(struct phx_vault *v, const char *node, uint64_t start,
+			  char ret[PHX_START_TOKEN_MAX], struct phx_err *err);
+/** Is it one of this node, with the key that it has? -EACCES: no. */
+int phx_vault_start_shown(struct phx_vault *v, const char *node, const char *token,
+			  struct phx_err *err);
+/** The node is no more: the next key of this name is that of another machine. */
+int phx_vault_forget(struct phx_vault *v, const char *node, struct phx_err *err);
 /** What signs what: -EPERM of any other text, and of an attestation that proves no erase, or not
  * with keys that were certified here for that node. */
 enum phx_vault_key {
