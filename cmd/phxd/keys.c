@@ -31,7 +31,8 @@ struct phx_vault_config keys_config(const struct phx_config *cfg)
 	return (struct phx_vault_config){.program = "/proc/self/exe",
 					 .pki_dir = cfg->pki_dir,
 					 .key_dir = cfg->key_dir,
-					 .user = cfg->vault_user};
+					 .user = cfg->vault_user,
+					 .log_keep = cfg->vault_log_keep};
 }
 
 int keys_new(struct daemon *d, struct keys **ret, struct phx_err *err)
@@ -96,14 +97,25 @@ static int attest(void *arg, const char *text, char ret[PHX_ANCHOR_SIGNATURE_MAX
 	return sign_by(PHX_VAULT_ATTEST, arg, text, ret, err);
 }
 
+static int sign_end(void *arg, const char *text, char ret_end[PHX_ANCHOR_END_MAX],
+		    char ret[PHX_ANCHOR_SIGNATURE_MAX], struct phx_err *err)
+{
+	struct keys *k = arg;
+	uint8_t sig[PHX_SIG_SIZE];
+	int r = phx_vault_sign_end(k->vault, text, ret_end, sig, err);
+	if (r == 0)
+		phx_hex(sig, sizeof(sig), ret);
+	return r;
+}
+
 struct phx_signer keys_signer(struct keys *k)
 {
-	return (struct phx_signer){sign, k};
+	return (struct phx_signer){.sign = sign, .arg = k, .sign_end = sign_end};
 }
 
 struct phx_signer keys_attester(struct keys *k)
 {
-	return (struct phx_signer){attest, k};
+	return (struct phx_signer){.sign = attest, .arg = k};
 }
 
 /* Asks the vault for the site's present keys. */

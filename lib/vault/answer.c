@@ -15,7 +15,9 @@ enum { NAMES_MAX = 64 };
 
 int vault_open_log(struct vault *v, struct phx_err *err)
 {
-	int r = v->logging ? 0 : vault_log_open(&v->log, v->config->pki_dir, &v->complaint, err);
+	int r = v->logging ? 0
+			   : vault_log_open(&v->log, v->config->pki_dir, v->config->log_keep,
+					    &v->complaint, err);
 	v->logging = r == 0;
 	return r;
 }
@@ -159,10 +161,32 @@ static int sign_by(struct vault *v, const char *key, const char *kind, const cha
 	return r;
 }
 
+/* An anchor of the journal says how far this log is, too, which no head may say. */
+static int sign_end(struct vault *v, const char *text, struct phx_buf *ret, struct phx_err *err)
+{
+	char end[PHX_ANCHOR_END_MAX];
+	PHX_AUTO(phx_buf_fini) struct phx_buf whole = {0};
+	int r = vault_open_log(v, err);
+	if (r < 0)
+		return r;
+	phx_anchor_end(v->log.n_lines, v->log.hash, end);
+	phx_buf_add(&whole, text, strlen(text));
+	phx_buf_add(&whole, end, strlen(end) + 1);
+	r = whole.failed ? -ENOMEM : sign_by(v, "site.key", "anchor", whole.data, ret, err);
+	if (r == 0)
+		vault_add_text(ret, end);
+	return r;
+}
+
 static int op_sign(struct vault *v, const struct phx_apart_question *q, struct phx_buf *ret,
 		   struct phx_err *err)
 {
 	const char *kind = kind_of_text(of_site, PHX_ARRAY_SIZE(of_site), q);
+	bool anchor = kind && !strcmp(kind, "anchor");
+	if (anchor && strstr(q->body, PHX_ANCHOR_END))
+		kind = NULL;
+	if (kind && anchor && q->number == VAULT_WITH_END)
+		return sign_end(v, q->body, ret, err);
 	return sign_by(v, "site.key", kind, q->body, ret, err);
 }
 

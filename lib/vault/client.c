@@ -3,16 +3,18 @@
 #include "vault/internal.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/json.h"
 
 #define WHAT "the process that holds the keys"
-enum { ANSWER_MS = 30000 /* longer than the first question takes, which makes keys */, ARGS = 6 };
+enum { ANSWER_MS = 30000 /* longer than the first question takes, which makes keys */, ARGS = 7 };
 
 struct phx_vault {
 	struct phx_apart_config config;
 	const char *argv[ARGS];
+	char keep[12];
 	struct phx_apart *process;
 };
 
@@ -169,6 +171,24 @@ int phx_vault_sign(struct phx_vault *v, enum phx_vault_key key, const char *text
 	return r;
 }
 
+int phx_vault_sign_end(struct phx_vault *v, const char *text, char ret_end[PHX_ANCHOR_END_MAX],
+		       uint8_t ret_sig[PHX_SIG_SIZE], struct phx_err *err)
+{
+	const struct phx_apart_question q = {.op = VAULT_sign,
+					     .number = VAULT_WITH_END,
+					     .body = text,
+					     .n = (uint32_t)strlen(text)};
+	PHX_AUTO_REPLY struct phx_apart_reply reply = {0};
+	int r = ask(v, &q, 0, &reply, err);
+	if (r < 0)
+		return r;
+	if (reply.body.n <= PHX_SIG_SIZE ||
+	    phx_str_copy(ret_end, PHX_ANCHOR_END_MAX, reply.body.data + PHX_SIG_SIZE) < 0)
+		return phx_err_set(err, -EPROTO, "the vault's answer is no signature of an anchor");
+	memcpy(ret_sig, reply.body.data, PHX_SIG_SIZE);
+	return 0;
+}
+
 static int ask_key(struct phx_vault *v, enum vault_op op, const char *key_id, uint32_t want,
 		   struct phx_apart_reply *ret, struct phx_err *err)
 {
@@ -212,10 +232,12 @@ int phx_vault_key_destroy(struct phx_vault *v, const char *key_id, struct phx_er
 
 /* ---- start and end ---- */
 
-static void name_process(const struct phx_vault_config *c, const char *ret_argv[ARGS])
+static void name_process(const struct phx_vault_config *c, char keep[12],
+			 const char *ret_argv[ARGS])
 {
-	const char *const argv[ARGS] = {c->program, "--vault", c->pki_dir,
-					c->key_dir, c->user,   NULL};
+	snprintf(keep, 12, "%u", c->log_keep);
+	const char *const argv[ARGS] = {c->program, "--vault", c->pki_dir, c->key_dir,
+					c->user,    keep,      NULL};
 	memcpy(ret_argv, argv, sizeof(argv));
 }
 
@@ -223,8 +245,9 @@ int phx_vault_spawn(const struct phx_vault_config *config, struct phx_process *r
 		    struct phx_err *err)
 {
 	const char *argv[ARGS];
+	char keep[12];
 	const struct phx_launch how = {.argv = argv};
-	name_process(config, argv);
+	name_process(config, keep, argv);
 	return phx_apart_spawn(&how, WHAT, ret, ret_fd, err);
 }
 
@@ -234,7 +257,7 @@ int phx_vault_start(const struct phx_vault_config *config, struct phx_vault **re
 	struct phx_vault *v = calloc(1, sizeof(*v));
 	if (!v)
 		return -ENOMEM;
-	name_process(config, v->argv);
+	name_process(config, v->keep, v->argv);
 	v->config = (struct phx_apart_config){.what = WHAT,
 					      .argv = v->argv,
 					      .start = config->start,

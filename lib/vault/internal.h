@@ -4,6 +4,7 @@
 
 #include "apart/apart.h"
 #include "base/hash.h"
+#include "vault/log.h"
 #include "vault/vault.h"
 
 enum vault_op {
@@ -13,22 +14,32 @@ enum vault_op {
 	N_VAULT_OPS
 };
 enum { VAULT_BODY_MAX = 4 << 20 };
+enum { VAULT_WITH_END = 1 /* number of the question `sign`: with how far the log is */ };
 
 /* ---- log.c: what the vault has done, each line chained to the one before ---- */
 
-enum { VAULT_HASH_MAX = 65 };
+#define VAULT_LOG_NAME "vault.log"
+/* first word of a file that follows others, before the number of their lines */
+#define VAULT_TURNED "turned"
+enum { VAULT_PATH_MAX = 1100 };
 struct vault_log {
 	int fd;
-	char path[1024], old_path[1040];
-	char hash[VAULT_HASH_MAX];   /* of the last line */
-	uint64_t n_bytes, max_bytes; /* longer ones are turned */
+	char dir[1024], path[1040];
+	char hash[PHX_ANCHOR_HASH_MAX]; /* of the last line */
+	uint64_t n_lines;               /* over all files */
+	uint64_t n_bytes, max_bytes;    /* longer files are turned */
+	uint32_t keep;                  /* files that were turned; 0: all */
 };
-/** Opens DIR/vault.log, and reads it whole. `ret_complaint` (malloc'd, NULL: none) names the first
- * line that was altered; new lines go on from the last. */
-int vault_log_open(struct vault_log *l, const char *dir, char **ret_complaint, struct phx_err *err);
+/** Opens DIR/vault.log, and reads it and the file before it. `ret_complaint` (malloc'd, NULL: none)
+ * names the first line that was altered; new lines go on from the last. */
+int vault_log_open(struct vault_log *l, const char *dir, uint32_t keep, char **ret_complaint,
+		   struct phx_err *err);
 /** One line; `text` has no line end in it. */
 int vault_log_add(struct vault_log *l, struct phx_err *err, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
+/** The digest of a line behind another. */
+int vault_log_chain(const char before[PHX_ANCHOR_HASH_MAX], const char *text,
+		    char ret[PHX_ANCHOR_HASH_MAX]);
 
 /* ---- confine.c ---- */
 

@@ -20,6 +20,7 @@ struct phx_vault_config {
 	const char *pki_dir; /* the site's keys, and the vault's own log */
 	const char *key_dir; /* keys of disks */
 	const char *user;    /* whom it becomes; "" or not there: nobody else */
+	uint32_t log_keep;   /* files of its log that were turned and are kept; 0: all */
 	/* on any thread, which may hold any lock: the vault has ended and was started again. NULL
 	 * is fine */
 	void (*restarted)(void *arg);
@@ -89,6 +90,10 @@ enum phx_vault_key {
 };
 int phx_vault_sign(struct phx_vault *v, enum phx_vault_key key, const char *text,
 		   uint8_t ret_sig[PHX_SIG_SIZE], struct phx_err *err);
+/** Sign the line of an anchor with the site's key, and in it how far the vault's log is: these words
+ * are the vault's (pki/anchor.h). */
+int phx_vault_sign_end(struct phx_vault *v, const char *text, char ret_end[PHX_ANCHOR_END_MAX],
+		       uint8_t ret_sig[PHX_SIG_SIZE], struct phx_err *err);
 /** As phx_diskkey_make() and phx_diskkey_destroy(). */
 int phx_vault_key_make(struct phx_vault *v, const char *key_id, struct phx_err *err);
 /** The key for the node that asks (phx_key_ask_make()), which alone can open it. -ENOENT: there is

@@ -48,7 +48,7 @@ int main(int argc, char *argv[])
 		fprintf(stderr, "as_head PHXD PKI_DIR KEY_DIR cert NODE DIR [BEHIND...]\n");
 		return 2;
 	}
-	const char *const process[] = {argv[1], "--vault", argv[2], argv[3], "", NULL};
+	const char *const process[] = {argv[1], "--vault", argv[2], argv[3], "", "0", NULL};
 	const struct phx_apart_config config = {.what = "the vault",
 						.argv = process,
 						.answer_ms = 30000,

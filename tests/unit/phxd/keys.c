@@ -111,6 +111,14 @@ int phx_vault_sign(struct phx_vault *v, enum phx_vault_key key, const char *text
 	return says_no(v->result, of);
 }
 
+int phx_vault_sign_end(struct phx_vault *v, const char *text, char ret_end[PHX_ANCHOR_END_MAX],
+		       uint8_t ret[PHX_SIG_SIZE], struct phx_err *of)
+{
+	phx_anchor_end(strlen(text), "", ret_end);
+	memset(ret, 0x11, PHX_SIG_SIZE);
+	return says_no(v->result, of);
+}
+
 /* ---- what else of the daemon it calls ---- */
 
 static const struct phx_pki *fake_served; /* what the server shows */
