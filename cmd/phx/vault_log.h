@@ -1,4 +1,5 @@
-/* The log of the process that holds the keys, as people look at copies of it. Called by journal.c. */
+/* The log of the process that holds the keys, as people look at copies of it. Called by journal.c.
+ */
 #ifndef PHX_VAULT_LOG_CMD_H
 #define PHX_VAULT_LOG_CMD_H
 

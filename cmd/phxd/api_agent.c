@@ -53,7 +53,8 @@ static void reply_certified(struct daemon *d, struct phx_http_request *q, struct
 	int r = keys_certify(d->keys, &proof->ask, &cert, &ca, &err);
 	if (r < 0) {
 		if (r == -EPERM)
-			tell_of_node(d, node, "refused", err.text);
+			tell_of_node(d, node, "refused",
+				     "is refused a certificate for another key");
 		phx_http_reply_error(q, r, err.text);
 		return;
 	}

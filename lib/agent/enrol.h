@@ -22,8 +22,8 @@ struct certified {
 void certified_fini(struct certified *c);
 
 /** Ask once for a certificate for this request, over a connection without a client certificate;
- * `next` is what the node's key has signed for it, NULL: nothing. Stores nothing; the caller calls certified_fini(). -EPERM: refused; -EAGAIN, -EBADMSG and errors
- * of the call: ask again. */
+ * `next` is what the node's key has signed for it, NULL: nothing. Stores nothing; the caller calls
+ * certified_fini(). -EPERM: refused; -EAGAIN, -EBADMSG and errors of the call: ask again. */
 int enrol_for(struct agent *a, const char *csr, const struct phx_next_key *next,
 	      struct certified *ret, struct phx_err *err);
 /** Read such an answer of the head; the caller calls certified_fini(). -EBADMSG: it has no

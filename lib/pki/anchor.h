@@ -4,7 +4,8 @@
  * say where its chain begins. Made by the head, kept by it, by agents and by
  * whom an administrator wishes, read by phx journal verify.
  *
- *	phoenix KIND journal ID event SEQ hash HEX time MS snapshot HEX [vault LINES HEX] signature HEX
+ *	phoenix KIND journal ID event SEQ hash HEX time MS snapshot HEX [vault LINES HEX]
+ *		signature HEX
  *
  * Signed is the text before " signature". The words "vault ..." say how far the log of what signs
  * was (vault/log.h); it adds them itself, and lines of before have none. */
@@ -55,8 +56,8 @@ struct phx_signer {
 	int (*sign)(void *arg, const char *text, char ret[PHX_ANCHOR_SIGNATURE_MAX],
 		    struct phx_err *err);
 	void *arg;
-	/* the same of the text and words that it adds itself, into `ret_end`: how far its own log is.
-	 * NULL: it has none */
+	/* the same of the text and words that it adds itself, into `ret_end`: how far its own log
+	 * is. NULL: it has none */
 	int (*sign_end)(void *arg, const char *text, char ret_end[PHX_ANCHOR_END_MAX],
 			char ret[PHX_ANCHOR_SIGNATURE_MAX], struct phx_err *err);
 };

@@ -13,15 +13,6 @@
 
 enum { NAMES_MAX = 64 };
 
-int vault_open_log(struct vault *v, struct phx_err *err)
-{
-	int r = v->logging ? 0
-			   : vault_log_open(&v->log, v->config->pki_dir, v->config->log_keep,
-					    &v->complaint, err);
-	v->logging = r == 0;
-	return r;
-}
-
 /* ---- the site ---- */
 
 /* As its directory is now. */
@@ -63,13 +54,6 @@ static int op_site(struct vault *v, const struct phx_apart_question *q, struct p
 	if (r == 0)
 		give_site(v, ret);
 	return r;
-}
-
-int vault_need_site(const struct vault *v, struct phx_err *err)
-{
-	return v->pki
-		? 0
-		: phx_err_set(err, -ENODATA, "the vault was not told to open the site's keys");
 }
 
 /* ---- the change of the CA ---- */

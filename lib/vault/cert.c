@@ -4,8 +4,8 @@
  *
  *   again       the key that it has
  *   first       no key is known of this name, or the node was said to be gone (vault_op_forget)
- *   start N     the token of that start, which is made here (vault_op_start) for the node and the key
- *               that it has: one key a token
+ *   start N     the token of that start, which is made here (vault_op_start) for the node and
+ *               the key that it has: one key a token
  *   rekey       the key that it has has signed for the next one (pki/next_key.h)
  *   unproven    a node of before the vault had this table: once, by an agent that cannot sign
  *

@@ -105,6 +105,9 @@ struct vault {
 int vault_answer(void *arg, const struct phx_apart_question *q, struct phx_apart_reply *ret,
 		 struct phx_err *err);
 void vault_fini(struct vault *v);
+
+/* ---- held.c ---- */
+
 /** -ENODATA: the site was not opened yet. */
 int vault_need_site(const struct vault *v, struct phx_err *err);
 /** Opens the log if it is not: the journal is opened before the site, the log with the first thing

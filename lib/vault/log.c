@@ -1,6 +1,7 @@
 /* The vault's own log, as it is written: see log.h. The head cannot write it; whoever becomes root
- * on the head later cannot take a line out unseen. Called by the vault. When it is long it gets its
- * date behind its name, and the next file goes on with its digests, and says with how many lines. */
+ * on the head later cannot take a line out unseen. Called by the vault. When it is long it gets
+ * its date behind its name, and the next file goes on with its digests, and says with how many
+ * lines. */
 #include "vault/internal.h"
 
 #include <errno.h>

@@ -23,12 +23,13 @@ struct phx_vault_reader {
 	char hash[PHX_ANCHOR_HASH_MAX]; /* of the last line */
 	uint64_t number, first;         /* of the last line, and of the first */
 	bool begun;
-	char *complaint; /* the first line that does not follow; malloc'd, the caller's. NULL: none */
+	char *complaint; /* the first line that does not follow; malloc'd, the caller's */
 };
 /** Reads a file that follows those before it. The first line of all is believed where it says that
  * it is not the first of the log (or the file is vault.log.1, of before they said so); what is
- * behind it must follow. `each` (may be NULL) gets the lines, also those that do not. *ret_whole (may be
- * NULL): bytes of whole lines; what is behind them is half a line that a power cut left. */
+ * behind it must follow. `each` (may be NULL) gets the lines, also those that do not. *ret_whole
+ * (may be NULL): bytes of whole lines; what is behind them is half a line that a power cut left.
+ */
 int phx_vault_log_read(struct phx_vault_reader *r, const char *path,
 		       void (*each)(void *arg, const struct phx_vault_line *line), void *arg,
 		       size_t *ret_whole, struct phx_err *err);

@@ -1,4 +1,5 @@
-/* Reads files of the vault's log: see log.h. Called by log.c, and by phx journal. Writes nothing. */
+/* Reads files of the vault's log: see log.h. Called by log.c, and by phx journal. Writes nothing.
+ */
 #include "vault/log.h"
 
 #include <dirent.h>

@@ -90,8 +90,8 @@ enum phx_vault_key {
 };
 int phx_vault_sign(struct phx_vault *v, enum phx_vault_key key, const char *text,
 		   uint8_t ret_sig[PHX_SIG_SIZE], struct phx_err *err);
-/** Sign the line of an anchor with the site's key, and in it how far the vault's log is: these words
- * are the vault's (pki/anchor.h). */
+/** Sign the line of an anchor with the site's key, and in it how far the vault's log is: these
+ * words are the vault's (pki/anchor.h). */
 int phx_vault_sign_end(struct phx_vault *v, const char *text, char ret_end[PHX_ANCHOR_END_MAX],
 		       uint8_t ret_sig[PHX_SIG_SIZE], struct phx_err *err);
 /** As phx_diskkey_make() and phx_diskkey_destroy(). */

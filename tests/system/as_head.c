@@ -1,8 +1,9 @@
 /* Who has taken over the head asks what holds the site's keys, with words of his own:
  *
- *	as_head PHXD PKI_DIR KEY_DIR cert NODE DIR [BEHIND]   a certificate of NODE for a key that is
- *		made on the spot: DIR/key.pem, DIR/cert.pem. BEHIND: what he says of it besides, an
- *		argument a text
+ *	as_head PHXD PKI_DIR KEY_DIR cert NODE DIR [BEHIND...]
+ *
+ * a certificate of NODE for a key that is made on the spot: DIR/key.pem, DIR/cert.pem. BEHIND: what
+ * he says of it besides, an argument a text.
  *
  * On a head that is stopped: there is one such process at a time. Exits with 1 where it is refused,
  * which is said. */

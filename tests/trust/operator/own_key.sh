@@ -46,11 +46,26 @@ the_node_gets_its_own() {
 	until_true 20 [ -s "$WORK/n1/cert.pem" ] && [ "$(fingerprint "$WORK/n1/cert.pem")" = "$before" ] && grep -q " cert node n1 .*why again" "$LOG" &&
 		until_true 20 idle n1 ready ""
 }
+a_start_that_was_ordered_brings_it_another() {
+	action assign '{"nodes": "n1", "role": "batch"}' >/dev/null && until_true 30 idle n1 active batch || return 1
+	action release '{"nodes": "n1", "setup": {"mode": "wipe"}}' >/dev/null && until_true 40 idle n1 ready "" || return 1
+	grep -qE " start grant n1 start [0-9]+ after sha256:" "$LOG" && grep -qE " cert node n1 .*why start [0-9]+$" "$LOG" && refused_him 'the key that it was given' n1
+}
+# another machine may have its name when a person has said that it is gone, and not before
+one_that_was_removed_begins_anew() {
+	agent_kill n2
+	rm "$WORK/n2"/{cert,key}.pem
+	phx node rm n2 --force --yes >"$WORK/said" 2>&1 || phx node rm n2 --force >"$WORK/said" 2>&1 || { cat "$WORK/said"; return 1; }
+	grep -q " node forget n2 key sha256:" "$LOG" || return 1
+	post /v1/nodes '{"name": "n2", "macs": ["02:00:00:00:00:02"]}' >/dev/null
+	fake_start n2 2
+	until_true 20 idle n2 ready "" && grep -c " cert node n2 .*why first" "$LOG" | grep -qx 2
+}
 it_replays() { replays_the_same 15 5; }
 
 trust_head
 for test in a_name_without_a_key_is_free a_known_nodes_he_does_not_get a_token_that_he_makes_up_proves_nothing a_signature_that_he_makes_up_proves_nothing \
-	the_node_gets_its_own it_replays; do
+	the_node_gets_its_own a_start_that_was_ordered_brings_it_another one_that_was_removed_begins_anew it_replays; do
 	check $test $test
 done
 exit $FAILED
