@@ -8,6 +8,7 @@
 #include "base/file.h"
 #include "base/json.h"
 #include "phx/cli.h"
+#include "phx/vault_log.h"
 #include "store/audit.h"
 
 int cmd_journal_anchors(struct cli *cli)
@@ -144,17 +145,23 @@ static json_t *view(const struct phx_audit *f, int finding)
 			 "accepted", (json_int_t)f->accepted, "unfit", (json_int_t)f->unfit);
 }
 
-static int report(struct cli *cli, const char *journal, const struct phx_audit *f, int finding)
+/* `log`: what was found of the vault's log; NULL: it was not asked for. */
+static int report(struct cli *cli, const char *journal, const struct phx_audit *f, int finding,
+		  const struct vault_log_found *log)
 {
 	if (cli_structured(cli)) {
 		PHX_AUTO_JSON json_t *j = view(f, finding);
+		if (log)
+			json_object_set_new(j, "vault_log", vault_log_view(log));
 		cli_print_value(cli, j);
 	} else if (finding) {
 		cli_fail(CLI_PARTIAL, "%s: %s", journal, f->text);
 	} else {
 		say_ok(f);
 	}
-	return finding ? CLI_PARTIAL : CLI_OK;
+	if (log && !cli_structured(cli))
+		vault_log_say(log);
+	return finding || (log && log->finding) ? CLI_PARTIAL : CLI_OK;
 }
 
 int cmd_journal_verify(struct cli *cli)
@@ -164,6 +171,8 @@ int cmd_journal_verify(struct cli *cli)
 		journal ? file_of(cli, CLI_OPT_pub, "pki_dir", "/site.pub") : NULL;
 	PHX_AUTO(phx_list_fini) struct phx_list anchors = {0};
 	const struct cli_values *files = &cli->args.opt[CLI_OPT_anchors];
+	const struct cli_values *logs = &cli->args.opt[CLI_OPT_vault_log];
+	struct vault_log_found log = {0};
 	struct phx_audit found;
 	struct phx_err err = {0};
 	int r = 0;
@@ -171,6 +180,9 @@ int cmd_journal_verify(struct cli *cli)
 		return cli->head_code;
 	for (unsigned i = 0; r == 0 && i < files->n; i++)
 		r = add_file(files->v[i], pub, &anchors, &err);
+	if (r == 0 && logs->n)
+		r = vault_log_find(logs, &anchors, &log, &err);
 	r = r ? r : phx_store_audit(journal, &anchors, pub, &found, &err);
-	return r < 0 ? cli_fail_err(r, &err) : report(cli, journal, &found, r);
+	return r < 0 ? cli_fail_err(r, &err)
+		     : report(cli, journal, &found, r, logs->n ? &log : NULL);
 }

@@ -33,6 +33,7 @@ struct anchors {
 	int64_t due_ms;    /* INT64_MAX: nothing is new */
 	uint64_t last_seq; /* event of `last`, the line that agents are given */
 	char last[PHX_ANCHOR_LINE_MAX];
+	char plain[PHX_ANCHOR_LINE_MAX]; /* without words about the vault's log; "": none */
 	/* of the thread: what failed at the last attempt; only the first failure is told */
 	bool failed[PLACES];
 };
@@ -79,11 +80,26 @@ static int sign_line(struct anchors *a, struct phx_anchor *ret, struct phx_err *
 	return r ? r : phx_anchor_sign(ret, engine_signer(a->d->engine), err);
 }
 
+/* Agents of before keep no line with words that they do not know. */
+static void sign_plain(struct anchors *a, const struct phx_anchor *of,
+		       char ret[PHX_ANCHOR_LINE_MAX])
+{
+	struct phx_signer signer = *engine_signer(a->d->engine);
+	struct phx_anchor plain = *of;
+	signer.sign_end = NULL;
+	ret[0] = '\0';
+	if (of->log_hash[0] && phx_anchor_sign(&plain, &signer, NULL) == 0)
+		phx_anchor_format(&plain, ret);
+}
+
 static void take(struct anchors *a, const struct phx_anchor *anchor, const char *line)
 {
+	char plain[PHX_ANCHOR_LINE_MAX];
+	sign_plain(a, anchor, plain);
 	pthread_mutex_lock(&a->lock);
 	a->last_seq = anchor->seq;
 	PHX_STR_SET(a->last, line);
+	PHX_STR_SET(a->plain, anchor->log_hash[0] ? plain : line);
 	pthread_mutex_unlock(&a->lock);
 }
 
@@ -156,6 +172,8 @@ static void go_on(struct anchors *a)
 		if (ours && last->seq <= seq) {
 			a->covered = a->last_seq = last->seq;
 			phx_anchor_format(last, a->last);
+			if (!last->log_hash[0])
+				PHX_STR_SET(a->plain, a->last);
 		}
 	}
 	phx_list_fini(&lines);
@@ -200,15 +218,17 @@ void anchors_free(struct anchors *a)
 
 /* ---- to agents and people ---- */
 
-/* An agent that keeps anchors reports which it has last; others would not know this order. */
+/* An agent that keeps anchors reports which it has last, and whether it knows of the vault's log;
+ * others would not know this order. */
 void anchors_orders_put(struct anchors *a, const struct phx_list *running, struct phx_buf *b)
 {
 	const struct beat_running *has = beat_running_of(running, PHX_ORDER_anchor);
 	pthread_mutex_lock(&a->lock);
-	if (has && a->last_seq && (uint64_t)has->id != a->last_seq) {
+	const char *line = has && has->run ? a->last : a->plain;
+	if (has && line[0] && (uint64_t)has->id != a->last_seq) {
 		PHX_AUTO_JSON json_t *j =
 			json_pack("{s:s,s:I,s:s}", "kind", phx_order_name(PHX_ORDER_anchor), "id",
-				  (json_int_t)a->last_seq, "anchor", a->last);
+				  (json_int_t)a->last_seq, "anchor", line);
 		phx_json_put_item(b);
 		phx_json_put_tree(b, j);
 	}

@@ -29,31 +29,52 @@ static void tell_of_node(struct daemon *d, const char *node, const char *kind, c
 	seldom_tell(d->seldom, &(struct seldom_fact){.who = who, .kind = kind, .text = text});
 }
 
-static void reply_certified(struct daemon *d, struct phx_http_request *q, const char *csr,
+/* What speaks for a request, beside the request. */
+struct proof {
+	struct phx_cert_ask ask; /* borrows from the body, and from `next` */
+	struct phx_next_key next;
+};
+
+static bool parse_proof(struct phx_http_request *q, const json_t *j, struct proof *ret)
+{
+	*ret = (struct proof){.ask = {.csr = phx_json_str(j, "csr", ""),
+				      .days = PHX_NODE_CERT_DAYS,
+				      .token = phx_json_str(j, "start", ""),
+				      .next = &ret->next}};
+	return parse_record(q, j, "next", &phx_next_key_record, &ret->next);
+}
+
+static void reply_certified(struct daemon *d, struct phx_http_request *q, struct proof *proof,
 			    const char *node)
 {
 	struct phx_err err = {0};
 	PHX_AUTO_FREE char *cert = NULL, *ca = NULL;
-	int r = keys_certify(d->keys, csr, node, &cert, &ca, &err);
+	proof->ask.node = node;
+	int r = keys_certify(d->keys, &proof->ask, &cert, &ca, &err);
 	if (r < 0) {
+		if (r == -EPERM)
+			tell_of_node(d, node, "refused",
+				     "is refused a certificate for another key");
 		phx_http_reply_error(q, r, err.text);
 		return;
 	}
 	tell_of_node(d, node, "certificate", "was given a certificate");
-	PHX_AUTO_JSON json_t *j = json_pack("{s:s,s:s,s:s}", "node", node, "cert", cert, "ca", ca);
-	phx_http_reply_json(q, 200, j);
+	PHX_AUTO_JSON json_t *answer =
+		json_pack("{s:s,s:s,s:s}", "node", node, "cert", cert, "ca", ca);
+	phx_http_reply_json(q, 200, answer);
 }
 
-static void reply_enrol(struct daemon *d, struct phx_http_request *q, const char *csr,
+static void reply_enrol(struct daemon *d, struct phx_http_request *q, struct proof *proof,
 			const struct phx_outcome *out)
 {
 	switch ((enum phx_enrol_answer)out->enrol) {
 	case PHX_ENROL_CERTIFY:
-		reply_certified(d, q, csr, out->node);
+		reply_certified(d, q, proof, out->node);
 		return;
 	case PHX_ENROL_PENDING: {
-		PHX_AUTO_JSON json_t *j = json_pack("{s:s,s:s}", "node", out->node, "state", "new");
-		phx_http_reply_json(q, 202, j);
+		PHX_AUTO_JSON json_t *answer =
+			json_pack("{s:s,s:s}", "node", out->node, "state", "new");
+		phx_http_reply_json(q, 202, answer);
 		return;
 	}
 	case PHX_ENROL_REFUSED:
@@ -98,6 +119,18 @@ static void draw_name(char ret[PHX_NAME_MAX])
 	snprintf(ret, PHX_NAME_MAX, "n-%08x", draw);
 }
 
+/* The start whose token the machine shows, of the node that it says it is; 0: of none. */
+static uint64_t start_shown(struct daemon *d, const struct phx_event_enrol *p, const char *token)
+{
+	char node[PHX_NAME_MAX];
+	if (!token[0])
+		return 0;
+	const struct phx_state *s = engine_lock(d->engine);
+	PHX_STR_SET(node, phx_enrolling(s, p));
+	engine_unlock(d->engine);
+	return keys_start_shown(d->keys, node, token);
+}
+
 void api_enrol(struct phx_http_request *q, void *arg)
 {
 	struct daemon *d = arg;
@@ -109,6 +142,7 @@ void api_enrol(struct phx_http_request *q, void *arg)
 	if (!j)
 		return;
 	const char *csr = phx_json_str(j, "csr", "");
+	struct proof proof;
 	char token[PHX_START_TOKEN_MAX] = "";
 	person_name(phx_http_peer(q), ev.by, sizeof(ev.by));
 	set_origin(d, q, &ev.enrol);
@@ -122,13 +156,13 @@ void api_enrol(struct phx_http_request *q, void *arg)
 	if (parse_macs(q, j, &p->macs) && TAKE(q, j, "serial", p->serial) &&
 	    TAKE(q, j, "uuid", p->uuid) && TAKE(q, j, "boot_id", p->boot_id) &&
 	    parse_token(q, j, p->token_sha256) && TAKE(q, j, "start", token) &&
-	    parse_enum(q, j, "env", &phx_node_env_names, &p->env)) {
-		p->start = phx_start_of_token(d->pki, token);
+	    parse_enum(q, j, "env", &phx_node_env_names, &p->env) && parse_proof(q, j, &proof)) {
+		p->start = start_shown(d, p, token);
 		int r = engine_submit(d->engine, &ev, &out, &err);
 		if (r < 0)
 			phx_http_reply_error(q, r, err.text);
 		else
-			reply_enrol(d, q, csr, &out);
+			reply_enrol(d, q, &proof, &out);
 	}
 	phx_outcome_fini(&out);
 	phx_event_fini(&ev);
@@ -166,7 +200,8 @@ void api_rekey(struct phx_http_request *q, void *arg)
 	if (!person_agent(d, q, ev.node))
 		return;
 	PHX_AUTO_JSON json_t *j = body_json(q);
-	if (!j || !parse_rekey(q, j, &ev))
+	struct proof proof;
+	if (!j || !parse_rekey(q, j, &ev) || !parse_proof(q, j, &proof))
 		return;
 	snprintf(ev.by, sizeof(ev.by), "node:%.50s", ev.node);
 	PHX_STR_SET(ev.rekey.address, phx_http_peer(q)->address);
@@ -179,7 +214,7 @@ void api_rekey(struct phx_http_request *q, void *arg)
 		return;
 	}
 	live_wake(d->live, ev.node);
-	reply_certified(d, q, phx_json_str(j, "csr", ""), ev.node);
+	reply_certified(d, q, &proof, ev.node);
 }
 
 /* What agents report goes into the journal, so a node that reports too much is refused; its agent
@@ -221,7 +256,8 @@ static bool parse_hello(struct phx_http_request *q, const json_t *j, struct phx_
 {
 	p->healthy = phx_json_bool(j, "healthy", false);
 	p->echoes = phx_json_bool(j, "echoes", false);
-	p->rekeys = phx_json_bool(j, "rekeys", false);
+	/* an agent of before, which does not sign for its next key, gets one by a start */
+	p->rekeys = phx_json_bool(j, "rekeys", false) && phx_json_bool(j, "proves", false);
 	p->scratches = phx_json_bool(j, "scratches", false);
 	return TAKE(q, j, "boot_id", p->boot_id) && TAKE(q, j, "actual_role", p->actual_role) &&
 		TAKE(q, j, "actual_identity", p->actual_identity) &&

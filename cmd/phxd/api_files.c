@@ -37,7 +37,7 @@ void api_boot(struct phx_http_request *q, void *arg)
 	if (n)
 		PHX_STR_SET(reason, n->reason);
 	engine_unlock(d->engine);
-	phx_start_token(d->pki, its.start, token);
+	keys_start_token(d->keys, name, its.start, token);
 	if (its.choice == PHX_BOOT_REFUSE) {
 		int r = phx_ipxe_refuse_script(&d->cfg, mac, reason, &text, &err);
 		reply_script(q, r, text, &err);

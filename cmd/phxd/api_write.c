@@ -83,6 +83,8 @@ void api_node_add(struct phx_http_request *q, void *arg)
 	}
 	int r = p->ip[0] ? phx_config_check_ip(&d->cfg, p->ip, &err) : 0;
 	r = r ? r : engine_submit(d->engine, &ev, &out, &err);
+	if (r == 0 && out.changed)
+		keys_forget(d->keys, ev.node); /* that of another machine which had the name */
 	PHX_AUTO_JSON json_t *answer =
 		json_pack("{s:I,s:s}", "seq", (json_int_t)phx_store_last(engine_store(d->engine)),
 			  "node", ev.node);
@@ -429,6 +431,14 @@ static json_t *view_result(const struct phx_state *s, struct phx_event *ev,
 	return j;
 }
 
+/* The node is gone, or has the name that another one may have had before. */
+static void forget_keys(struct daemon *d, const struct phx_event *ev, const struct phx_each *of)
+{
+	bool renamed = ev->kind == PHX_EV_node_accept && ev->named.name[0];
+	if (of->result == 0 && of->out.changed && (renamed || ev->kind == PHX_EV_node_remove))
+		keys_forget(d->keys, renamed ? ev->named.name : of->node);
+}
+
 /* Acts on a portion of the nodes, in one transaction. */
 static void act_on_portion(struct request *rq, char *const *names, uint32_t n, json_t *results)
 {
@@ -440,6 +450,8 @@ static void act_on_portion(struct request *rq, char *const *names, uint32_t n, j
 	}
 	if (each)
 		engine_submit_each(rq->d->engine, rq->ev, each, n);
+	for (uint32_t i = 0; each && i < n; i++)
+		forget_keys(rq->d, rq->ev, &each[i]);
 	const struct phx_state *s = engine_lock(rq->d->engine);
 	for (uint32_t i = 0; i < n; i++) {
 		struct phx_each lacking = {.node = names[i], .result = -ENOMEM};

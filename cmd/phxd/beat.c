@@ -45,7 +45,8 @@ static enum phx_order_kind take_kind(struct phx_scan *s)
 	return r < 0 ? PHX_ORDER_NONE : (enum phx_order_kind)kind;
 }
 
-/* [ID, RUN] of a job, [KIND, ID] of another. */
+/* [ID, RUN] of a job, [KIND, ID] of another, and of an anchor the form of it that is known here:
+ * [KIND, ID, FORM]. */
 static void take_pair(struct phx_scan *s, struct beat_running *r)
 {
 	bool named = false;
@@ -57,6 +58,8 @@ static void take_pair(struct phx_scan *s, struct beat_running *r)
 			named = true;
 		} else if (i < 2)
 			*(i && !named ? &r->run : &r->id) = take_integer(s, 0);
+		else if (i == 2 && r->kind == PHX_ORDER_anchor)
+			r->run = take_integer(s, 0);
 		else
 			phx_scan_skip(s);
 }

@@ -15,7 +15,8 @@ enum { BEAT_ERROR_MAX = 160 };
 /** An order that the agent has: a step, a run of a job, or what stands ("table"). */
 struct beat_running {
 	enum phx_order_kind kind; /* none: the agent is newer than this head */
-	int64_t id, run;
+	int64_t id,
+		run; /* `run` of what is no job: the form of it that the agent knows; 0 at first */
 };
 /** The first of the kind in a list of them; NULL: none. Borrowed. */
 static inline const struct beat_running *beat_running_of(const struct phx_list *running,

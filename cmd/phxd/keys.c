@@ -31,7 +31,8 @@ struct phx_vault_config keys_config(const struct phx_config *cfg)
 	return (struct phx_vault_config){.program = "/proc/self/exe",
 					 .pki_dir = cfg->pki_dir,
 					 .key_dir = cfg->key_dir,
-					 .user = cfg->vault_user};
+					 .user = cfg->vault_user,
+					 .log_keep = cfg->vault_log_keep};
 }
 
 int keys_new(struct daemon *d, struct keys **ret, struct phx_err *err)
@@ -96,14 +97,25 @@ static int attest(void *arg, const char *text, char ret[PHX_ANCHOR_SIGNATURE_MAX
 	return sign_by(PHX_VAULT_ATTEST, arg, text, ret, err);
 }
 
+static int sign_end(void *arg, const char *text, char ret_end[PHX_ANCHOR_END_MAX],
+		    char ret[PHX_ANCHOR_SIGNATURE_MAX], struct phx_err *err)
+{
+	struct keys *k = arg;
+	uint8_t sig[PHX_SIG_SIZE];
+	int r = phx_vault_sign_end(k->vault, text, ret_end, sig, err);
+	if (r == 0)
+		phx_hex(sig, sizeof(sig), ret);
+	return r;
+}
+
 struct phx_signer keys_signer(struct keys *k)
 {
-	return (struct phx_signer){sign, k};
+	return (struct phx_signer){.sign = sign, .arg = k, .sign_end = sign_end};
 }
 
 struct phx_signer keys_attester(struct keys *k)
 {
-	return (struct phx_signer){attest, k};
+	return (struct phx_signer){.sign = attest, .arg = k};
 }
 
 /* Asks the vault for the site's present keys. */
@@ -152,12 +164,12 @@ int keys_open(struct keys *k, struct phx_err *err)
 
 /* ---- certificates, and the change of the CA ---- */
 
-int keys_certify(struct keys *k, const char *csr_pem, const char *node, char **ret_cert,
-		 char **ret_ca, struct phx_err *err)
+int keys_certify(struct keys *k, const struct phx_cert_ask *ask, char **ret_cert, char **ret_ca,
+		 struct phx_err *err)
 {
 	PHX_AUTO_FREE char *cert = NULL, *ca = NULL;
 	pthread_rwlock_rdlock(&k->changing);
-	int r = phx_vault_cert(k->vault, csr_pem, node, PHX_NODE_CERT_DAYS, &cert, err);
+	int r = phx_vault_cert(k->vault, ask, &cert, err);
 	if (r == 0 && !(ca = strdup(phx_pki_ca_pem(k->watch.d->pki))))
 		r = -ENOMEM;
 	pthread_rwlock_unlock(&k->changing);
@@ -166,6 +178,27 @@ int keys_certify(struct keys *k, const char *csr_pem, const char *node, char **r
 		*ret_ca = PHX_TAKE(ca);
 	}
 	return r;
+}
+
+void keys_start_token(struct keys *k, const char *node, uint64_t start,
+		      char ret[PHX_START_TOKEN_MAX])
+{
+	struct phx_err err = {0};
+	if (phx_vault_start_token(k->vault, node, start, ret, &err) < 0)
+		fprintf(stderr, "phxd: the token of a start of %s: %s\n", node, err.text);
+}
+
+uint64_t keys_start_shown(struct keys *k, const char *node, const char *token)
+{
+	uint64_t start = phx_start_said(token);
+	return start && node[0] && !phx_vault_start_shown(k->vault, node, token, NULL) ? start : 0;
+}
+
+void keys_forget(struct keys *k, const char *node)
+{
+	struct phx_err err = {0};
+	if (phx_vault_forget(k->vault, node, &err) < 0)
+		fprintf(stderr, "phxd: the key of %s is not forgotten: %s\n", node, err.text);
 }
 
 void keys_orders_put(struct keys *k, const struct phx_list *running, struct phx_buf *b)

@@ -28,8 +28,16 @@ void keys_ca_said(struct daemon *d, char ret[PHX_CA_TEXT_MAX]);
 /** Journals that the vault was started again. Returns WAKE_NEVER. */
 int keys_tick(struct keys *k);
 /** A certificate for a node, and the CAs that the node is to trust; both malloc'd. */
-int keys_certify(struct keys *k, const char *csr_pem, const char *node, char **ret_cert,
-		 char **ret_ca, struct phx_err *err);
+int keys_certify(struct keys *k, const struct phx_cert_ask *ask, char **ret_cert, char **ret_ca,
+		 struct phx_err *err);
+/** The token of a start of the node; "" where there is none (start 0), and with a word on stderr
+ * where it cannot be made. */
+void keys_start_token(struct keys *k, const char *node, uint64_t start,
+		      char ret[PHX_START_TOKEN_MAX]);
+/** The start whose token the node shows; 0: of none. */
+uint64_t keys_start_shown(struct keys *k, const char *node, const char *token);
+/** The node is no more, or another machine has its name: it begins with any key. */
+void keys_forget(struct keys *k, const char *node);
 /** Appends an order to renew its certificate, for an agent that trusts other CAs than it should, or
  * whose certificate is from the former CA (`running`: struct beat_running). */
 void keys_orders_put(struct keys *k, const struct phx_list *running, struct phx_buf *b);

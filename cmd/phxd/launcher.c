@@ -7,6 +7,7 @@
  * Its thread waits for signals and for the end of the head; what the head asks is answered by
  * others (launcher_answer.c). */
 #include <errno.h>
+#include <linux/capability.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -16,6 +17,7 @@
 #include <unistd.h>
 
 #include "apart/calls.h"
+#include "apart/confine.h"
 #include "base/file.h"
 #include "phxd/apart.h"
 #include "phxd/daemon.h"
@@ -23,6 +25,46 @@
 #include "phxd/launcher.h"
 
 enum { THREADS = 16, ARGS_MAX = 16, ENDED_BY_SIGNAL = 128 };
+
+/* ---- what root may ---- */
+
+/* dnsmasq answers machines that have no address yet; it alone of all that is started here keeps the
+ * first of these when it becomes its user. The hands keep the second, for wake-on-LAN. */
+enum {
+	OF_DNSMASQ = 1,
+	OF_TFTPD = 2 /* in.tftpd shuts itself into its directory */
+};
+static const struct {
+	unsigned cap;
+	unsigned only; /* where that is started; 0: always */
+} caps[] = {
+	{CAP_NET_ADMIN, OF_DNSMASQ},
+	{CAP_NET_RAW, 0},
+	{CAP_NET_BIND_SERVICE, 0},
+	{CAP_SETUID, 0},
+	{CAP_SETGID, 0},
+	{CAP_SETPCAP, 0},
+	{CAP_SYS_CHROOT, OF_TFTPD},
+	{CAP_CHOWN, 0},
+	{CAP_FOWNER, 0},
+	{CAP_DAC_OVERRIDE, 0},
+	{CAP_DAC_READ_SEARCH, 0}, /* the hands: password files of root */
+	{CAP_KILL, 0},            /* processes that are other users */
+};
+
+/* As the unit has it, and less where the configuration wants less: all that is started here has no
+ * more than the launcher, since none gains privileges. */
+static int keep_caps(const struct phx_config *cfg, struct phx_err *err)
+{
+	bool dnsmasq = cfg->dhcp_mode != PHX_DHCP_NONE || cfg->tftp == PHX_TFTP_DNSMASQ;
+	unsigned starts =
+		(dnsmasq ? OF_DNSMASQ : 0U) | (cfg->tftp == PHX_TFTP_INTFTPD ? OF_TFTPD : 0U);
+	uint64_t keep = 0;
+	for (size_t i = 0; i < PHX_ARRAY_SIZE(caps); i++)
+		if (!caps[i].only || caps[i].only & starts)
+			keep |= 1ull << caps[i].cap;
+	return geteuid() == 0 ? phx_confine_caps(keep, "the launcher", err) : 0;
+}
 
 /* ---- its processes ---- */
 
@@ -171,6 +213,7 @@ int launcher_run(const struct phx_config *cfg, char **argv, bool new_journal, bo
 	r = r ? r : begin_make_dirs(cfg, &err);
 	r = r ? r : head_user_give(cfg, &err);
 	r = r ? r : re_place_give(cfg, &err);
+	r = r ? r : keep_caps(cfg, &err);
 	r = r ? r : phx_calls_keep(PHX_CALLS_launcher, "the launcher", &err);
 	r = r ? r : start_head(&l, &err);
 	r = r ? r : attend(&l, &err);

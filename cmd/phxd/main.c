@@ -503,14 +503,16 @@ static int serve(struct daemon *d)
  */
 static void be_vault(char **argv)
 {
-	const struct phx_vault_config config = {
-		.pki_dir = argv[2], .key_dir = argv[3], .user = argv[4]};
+	const struct phx_vault_config config = {.pki_dir = argv[2],
+						.key_dir = argv[3],
+						.user = argv[4],
+						.log_keep = (uint32_t)strtoul(argv[5], NULL, 10)};
 	phx_vault_serve(STDIN_FILENO, &config);
 }
 
 int main(int argc, char **argv)
 {
-	if (argc == 5 && !strcmp(argv[1], "--vault"))
+	if (argc == 6 && !strcmp(argv[1], "--vault"))
 		be_vault(argv);
 	if (argc == 2 && !strcmp(argv[1], "--door"))
 		phx_door_serve(STDIN_FILENO);

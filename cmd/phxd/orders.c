@@ -59,7 +59,7 @@ void orders_put(struct daemon *d, const char *node, const char *key_fp,
 		accounts_orders_put(d->accounts, re, running, b);
 	PHX_LIST_EACH(struct phx_order, o, &orders) {
 		if (goes_out(running, o))
-			view_order_put(d, o, knows ? re : NULL, b);
+			view_order_put(d, node, o, knows ? re : NULL, b);
 		phx_record_fini(&phx_order_record, o);
 	}
 	phx_list_fini(&orders);

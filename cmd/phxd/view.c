@@ -128,8 +128,8 @@ static json_t *image_json(struct daemon *d, const char *name, const char *versio
 	return j;
 }
 
-/* What the machine is to boot. `start`: id of the step that starts the machine anew. */
-static json_t *deploy_json(struct daemon *d, uint64_t start, struct phx_err *why)
+/* What the node's machine is to boot. `start`: id of the step that starts it anew. */
+static json_t *deploy_json(struct daemon *d, const char *node, uint64_t start, struct phx_err *why)
 {
 	char head[PHX_BOOT_WORDS_MAX], cmdline[PHX_CONFIG_TEXT_MAX + PHX_BOOT_WORDS_MAX];
 	char token[PHX_START_TOKEN_MAX];
@@ -137,7 +137,7 @@ static json_t *deploy_json(struct daemon *d, uint64_t start, struct phx_err *why
 	if (catalog_deploy(d, &im, why) < 0)
 		return json_null();
 	json_t *j = image_json(d, im.name, im.version, why);
-	phx_start_token(d->pki, start, token);
+	keys_start_token(d->keys, node, start, token);
 	phx_boot_words(&d->cfg, &im, token, head);
 	snprintf(cmdline, sizeof(cmdline), "%s %s", d->cfg.kernel_args, head);
 	json_object_set_new(j, "cmdline", json_string(cmdline));
@@ -152,7 +152,8 @@ static void put_beside(struct phx_buf *b, const char *name, json_t *j)
 	json_decref(j);
 }
 
-void view_order_put(struct daemon *d, const struct phx_order *o, const char *re, struct phx_buf *b)
+void view_order_put(struct daemon *d, const char *node, const struct phx_order *o, const char *re,
+		    struct phx_buf *b)
 {
 	struct phx_err why = {0};
 	int kind = o->kind == PHX_ORDER_step ? o->step.kind : -1;
@@ -164,7 +165,7 @@ void view_order_put(struct daemon *d, const struct phx_order *o, const char *re,
 	phx_json_put_item(b);
 	phx_buf_add(b, text, text ? strlen(text) - 1 : 0); /* without its last brace */
 	if (kind == PHX_STEP_kexec)
-		put_beside(b, "deploy", deploy_json(d, o->step.id, &why));
+		put_beside(b, "deploy", deploy_json(d, node, o->step.id, &why));
 	if (kind == PHX_STEP_image || kind == PHX_STEP_ram)
 		put_beside(b, "image", image_json(d, o->role.image, o->role.image_version, &why));
 	if (kind >= 0 && re)

@@ -6,7 +6,10 @@
 
 #include "base/util.h"
 
-enum { ANCHORS_KEPT = 300 };
+enum {
+	ANCHORS_KEPT = 300,
+	ANCHORS_FORM = 1, /* told the head: lines may say how far the vault's log is */
+};
 
 /** Add a line; the file keeps at least the last ANCHORS_KEPT. *ret_seq: the event of the anchor.
  * -EINVAL: the line is no anchor. */

@@ -14,7 +14,7 @@
 #include "agent/log.h"
 #include "agent/root.h"
 #include "agent/trust.h"
-#include "pki/pki.h"
+#include "pki/next_key.h"
 
 enum {
 	TIMEOUT_MS = 10000,
@@ -82,7 +82,7 @@ static void read_token(const struct agent *a, char ret[256])
 	snprintf(ret, 256, "%s", text);
 }
 
-static json_t *make_body(struct agent *a, const char *csr)
+static json_t *make_body(struct agent *a, const char *csr, const struct phx_next_key *next)
 {
 	char token[256];
 	read_token(a, token);
@@ -96,6 +96,8 @@ static json_t *make_body(struct agent *a, const char *csr)
 		json_object_set_new(body, "token", json_string(token));
 	if (body && a->cfg.start[0])
 		json_object_set_new(body, "start", json_string(a->cfg.start));
+	if (body && next)
+		json_object_set_new(body, "next", phx_json_from_record(&phx_next_key_record, next));
 	explicit_bzero(token, sizeof(token));
 	return body;
 }
@@ -188,9 +190,9 @@ static int certificate_of(const struct phx_http_response *response, struct certi
 /* 0: given; -EAGAIN: the node is not accepted yet; -EPERM: refused; -EBADMSG: what came
  * is no certificate; others: the call failed. */
 static int ask_for(struct agent *a, struct phx_http_client *c, const char *csr,
-		   struct certified *ret, struct phx_err *err)
+		   const struct phx_next_key *next, struct certified *ret, struct phx_err *err)
 {
-	PHX_AUTO_JSON json_t *body = make_body(a, csr);
+	PHX_AUTO_JSON json_t *body = make_body(a, csr, next);
 	struct phx_http_response response = {0};
 	if (!body)
 		return -ENOMEM;
@@ -212,15 +214,16 @@ static int ask_once(struct agent *a, struct phx_http_client *c, const char *csr,
 		    struct phx_err *err)
 {
 	PHX_AUTO(certified_fini) struct certified given = {0};
-	int r = ask_for(a, c, csr, &given, err);
+	int r = ask_for(a, c, csr, NULL, &given, err);
 	return r ? r : take_certificate(a, &given, err);
 }
 
-int enrol_for(struct agent *a, const char *csr, struct certified *ret, struct phx_err *err)
+int enrol_for(struct agent *a, const char *csr, const struct phx_next_key *next,
+	      struct certified *ret, struct phx_err *err)
 {
 	struct phx_http_client *c = NULL;
 	int r = enrol_client(a, &c, err);
-	r = r ? r : ask_for(a, c, csr, ret, err);
+	r = r ? r : ask_for(a, c, csr, next, ret, err);
 	phx_http_client_free(c);
 	return r;
 }

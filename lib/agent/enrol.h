@@ -12,6 +12,8 @@
 int enrol(struct agent *a, struct phx_err *err);
 
 /** What the head gave, as PEM texts, malloc'd. */
+struct phx_next_key; /* pki/next_key.h */
+
 struct certified {
 	char *cert;
 	char *ca; /* the CAs of the site; "": the head does not say */
@@ -19,10 +21,11 @@ struct certified {
 /** Safe on a zeroed one. */
 void certified_fini(struct certified *c);
 
-/** Ask once for a certificate for this request, over a connection without a client certificate.
- * Stores nothing; the caller calls certified_fini(). -EPERM: refused; -EAGAIN, -EBADMSG and errors
- * of the call: ask again. */
-int enrol_for(struct agent *a, const char *csr, struct certified *ret, struct phx_err *err);
+/** Ask once for a certificate for this request, over a connection without a client certificate;
+ * `next` is what the node's key has signed for it, NULL: nothing. Stores nothing; the caller calls
+ * certified_fini(). -EPERM: refused; -EAGAIN, -EBADMSG and errors of the call: ask again. */
+int enrol_for(struct agent *a, const char *csr, const struct phx_next_key *next,
+	      struct certified *ret, struct phx_err *err);
 /** Read such an answer of the head; the caller calls certified_fini(). -EBADMSG: it has no
  * certificate. */
 int enrol_certified(const json_t *answer, struct certified *ret, struct phx_err *err);

@@ -19,7 +19,7 @@
 #include "base/file.h"
 #include "base/json.h"
 #include "base/record_file.h"
-#include "pki/pki.h"
+#include "pki/next_key.h"
 
 enum { NEXT_MAX = 65536, CALL_MS = 10000, AGAIN_FIRST_MS = 100, AGAIN_MOST_MS = 4000 };
 
@@ -103,15 +103,39 @@ static int take(struct agent *a, const struct next_key *k, const struct certifie
 	return 0;
 }
 
+/* What asks for the certificate of the next key. */
+struct asking {
+	char *csr;
+	struct phx_next_key next; /* the key that the node has signs for it */
+};
+
+static void asking_fini(struct asking *k)
+{
+	free(k->csr);
+}
+
+/* Where the node's files are those of the next key already, that is certified, and nothing has to
+ * speak for it. */
+static void prove(const struct agent *a, struct asking *k)
+{
+	PHX_AUTO_FREE char *key = path_of(a, "agent.key"), *cert = path_of(a, "agent.pem");
+	struct phx_err err = {0};
+	if (!key || !cert || phx_next_key_prove(k->csr, key, cert, &k->next, &err) < 0)
+		agent_log("the node's key does not sign for the next one: %s", err.text);
+}
+
 /* Asks under the key that the node has. -EACCES: that key is dead, or the head does not accept the
  * address. */
-static int ask(struct step_run *s, const char *csr, struct certified *ret, struct phx_err *err)
+static int ask(struct step_run *s, const struct asking *k, struct certified *ret,
+	       struct phx_err *err)
 {
 	struct phx_http_client *c;
 	PHX_AUTO_JSON json_t *answer = NULL;
 	PHX_AUTO_JSON json_t *body =
-		json_pack("{s:s,s:I,s:I,s:I}", "csr", csr, "id", (json_int_t)s->order->id, "epoch",
-			  (json_int_t)s->order->epoch, "nonce", (json_int_t)s->order->step.nonce);
+		json_pack("{s:s,s:o,s:I,s:I,s:I}", "csr", k->csr, "next",
+			  phx_json_from_record(&phx_next_key_record, &k->next), "id",
+			  (json_int_t)s->order->id, "epoch", (json_int_t)s->order->epoch, "nonce",
+			  (json_int_t)s->order->step.nonce);
 	int r = body ? step_http(s, &c, err) : -ENOMEM;
 	r = r ? r : phx_http_call_json(c, "POST", "/v1/agent/rekey", body, CALL_MS, &answer, err);
 	return r ? r : enrol_certified(answer, ret, err);
@@ -119,16 +143,16 @@ static int ask(struct step_run *s, const char *csr, struct certified *ret, struc
 
 /* Asks until the key is certified or refused. If an answer was lost, the old key may be dead
  * already; the head then knows the new one. */
-static int ask_until(struct step_run *s, const char *csr, struct certified *ret,
+static int ask_until(struct step_run *s, const struct asking *k, struct certified *ret,
 		     struct phx_err *err)
 {
 	struct phx_again again = {AGAIN_FIRST_MS, AGAIN_MOST_MS, 0};
 	for (;;) {
 		phx_err_clear(err);
-		int r = ask(s, csr, ret, err);
+		int r = ask(s, k, ret, err);
 		if (r == -EACCES) {
 			phx_err_clear(err);
-			r = enrol_for(s->agent, csr, ret, err);
+			r = enrol_for(s->agent, k->csr, &k->next, ret, err);
 		}
 		if (!decide_again(r) || step_wait_ms(s, phx_again_ms(&again)))
 			return r;
@@ -138,10 +162,12 @@ static int ask_until(struct step_run *s, const char *csr, struct certified *ret,
 int step_rekey(struct step_run *s, struct phx_err *err)
 {
 	struct next_key k = {0};
-	PHX_AUTO_FREE char *csr = NULL;
+	PHX_AUTO(asking_fini) struct asking asking = {0};
 	PHX_AUTO(certified_fini) struct certified c = {0};
-	int r = next_make(s->agent, s->order, &k, &csr, err);
-	r = r ? r : ask_until(s, csr, &c, err);
+	int r = next_make(s->agent, s->order, &k, &asking.csr, err);
+	if (r == 0)
+		prove(s->agent, &asking);
+	r = r ? r : ask_until(s, &asking, &c, err);
 	r = r ? r : take(s->agent, &k, &c, err);
 	next_fini(&k);
 	phx_http_client_free(PHX_TAKE(s->http)); /* it is under the old key */
@@ -152,11 +178,13 @@ bool rekey_take_up(struct agent *a)
 {
 	struct next_key k = {0};
 	struct phx_err err = {0};
-	PHX_AUTO_FREE char *csr = NULL;
+	PHX_AUTO(asking_fini) struct asking asking = {0};
 	PHX_AUTO(certified_fini) struct certified c = {0};
 	int r = next_read(a, &k, NULL);
-	r = r ? r : phx_csr_from_key(k.key, "node", &csr, &err);
-	r = r ? r : enrol_for(a, csr, &c, &err);
+	r = r ? r : phx_csr_from_key(k.key, "node", &asking.csr, &err);
+	if (r == 0)
+		prove(a, &asking);
+	r = r ? r : enrol_for(a, asking.csr, &asking.next, &c, &err);
 	r = r ? r : take(a, &k, &c, &err);
 	if (r < 0 && r != -ENOENT)
 		agent_log("the key of a step rekey is not taken up: %s", err.text);

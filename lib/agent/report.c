@@ -3,6 +3,7 @@
 
 #include "inventory/inventory.h"
 #include "agent/agent.h"
+#include "agent/anchors.h"
 #include "agent/order.h"
 
 enum { IDS_MAX = 256 };
@@ -80,7 +81,9 @@ void report_running(struct agent *a, struct report_kept kept, json_t *j)
 	if (a->ahead) /* also 0: it tells the head that this agent starts roles ahead */
 		order_report(list, PHX_ORDER_ahead, ahead_id(a->ahead));
 	/* also 0: it tells the head that anchors are kept here, and that CAs can be changed */
-	order_report(list, PHX_ORDER_anchor, kept.anchor);
+	json_array_append_new(list,
+			      json_pack("[s,I,i]", phx_order_name(PHX_ORDER_anchor),
+					(json_int_t)kept.anchor, ANCHORS_FORM));
 	order_report(list, PHX_ORDER_ca, kept.ca);
 	tasks_running(a->tasks, list);
 	accounts_running(a->accounts, list);

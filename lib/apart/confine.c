@@ -163,6 +163,27 @@ static int keep_caps(uint64_t caps)
 	return (int)syscall(SYS_capset, &head, sets);
 }
 
+/* What is in no bounding set no program of root's gets either. One that may not bound itself has
+ * bounds of somebody else's. */
+static void bound_caps(uint64_t caps)
+{
+	for (int cap = 0; prctl(PR_CAPBSET_READ, cap) >= 0; cap++)
+		if (!(caps >> cap & 1))
+			prctl(PR_CAPBSET_DROP, cap);
+	prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0);
+}
+
+int phx_confine_caps(uint64_t caps, const char *what, struct phx_err *err)
+{
+	/* to raise it takes a capability that is given up here */
+	const struct rlimit all = {RLIM_INFINITY, RLIM_INFINITY};
+	setrlimit(RLIMIT_MEMLOCK, &all);
+	bound_caps(caps);
+	return keep_caps(caps) < 0 ? phx_err_set(err, -errno, "%s cannot give up what root may: %s",
+						 what, strerror(errno))
+				   : 0;
+}
+
 /* What it is to see and cannot get to is told by its name, and not by what fails for want of it. */
 static int check_reach(const struct phx_confine *c, struct phx_err *err)
 {

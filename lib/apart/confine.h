@@ -48,6 +48,10 @@ struct phx_confine {
  * then. */
 int phx_confine_self(const struct phx_confine *c, struct phx_err *err);
 
+/** For a process of root's that goes on as root, and for all that it starts: no capabilities but
+ * these (bits by number) of those that it has. Its programs may still lock memory. */
+int phx_confine_caps(uint64_t caps, const char *what, struct phx_err *err);
+
 /** Gives the directory, and the plain files in it, to a user; what is a link, or has a second name,
  * is left as it is. For phx_confine.give. */
 int phx_confine_give_dir(const char *path, const struct passwd *pw, struct phx_err *err);

@@ -296,6 +296,11 @@ extern const struct phx_enum phx_tftp_mode_names;
 	  KEY(journal_keep_days, NUMBER(0, 36500, "days"), "0", \
 	      "Events older than this are forgotten after a snapshot; 0: all are kept. Erase " \
 	      "records are kept in any case.")) \
+	F(S, vault_log_keep, U32, \
+	  KEY(vault_log_keep, NUMBER(0, 100000, "files"), "0", \
+	      "How many files of the vault's log are kept beside the present one, of 64 MiB " \
+	      "each; " \
+	      "0: all. The oldest goes when one more is turned, and the log says so.")) \
 	F(S, anchor_file, LIST(phx_word), \
 	  KEY(anchor_file, WORDS(8), "", \
 	      "Files (best on other machines) to which phxd appends its anchors, a line each: " \

@@ -226,26 +226,32 @@ int phx_apply_node_accept(struct phx_apply *a, const struct phx_event_named *p)
 
 /* Finds the node that the machine's MAC addresses, serial number or token belong to. -ENOTUNIQ:
  * they belong to two nodes. */
-static int find_enrolling(struct phx_apply *a, const struct phx_event_enrol *p,
-			  struct phx_node **ret)
+static int find_enrolling(const struct phx_state *s, const struct phx_event_enrol *p,
+			  struct phx_node **ret, struct phx_err *err)
 {
 	struct phx_node *found = NULL;
 	PHX_LIST_EACH(struct phx_mac, m, &p->macs) {
-		struct phx_node *n = phx_known_next(a->s, PHX_KNOWN_MAC, m->mac, 0);
+		struct phx_node *n = phx_known_next(s, PHX_KNOWN_MAC, m->mac, 0);
 		if (n && found && n != found)
-			return phx_err_set(a->err, -ENOTUNIQ,
+			return phx_err_set(err, -ENOTUNIQ,
 					   "its MAC addresses belong to %s and to %s", found->name,
 					   n->name);
 		found = n ? n : found;
 	}
 	if (!found) {
-		struct phx_node *serial = phx_known_next(a->s, PHX_KNOWN_SERIAL, p->serial, 0),
-				*token = phx_known_next(a->s, PHX_KNOWN_TOKEN, p->token_sha256, 0);
+		struct phx_node *serial = phx_known_next(s, PHX_KNOWN_SERIAL, p->serial, 0),
+				*token = phx_known_next(s, PHX_KNOWN_TOKEN, p->token_sha256, 0);
 		/* of two nodes, the first in the list */
 		found = !serial || (token && token < serial) ? token : serial;
 	}
 	*ret = found;
 	return 0;
+}
+
+const char *phx_enrolling(const struct phx_state *s, const struct phx_event_enrol *p)
+{
+	struct phx_node *n = NULL;
+	return find_enrolling(s, p, &n, NULL) == 0 && n ? n->name : "";
 }
 
 /* The name of an unknown machine. phxd draws it: all users see names, but only the resource
@@ -467,7 +473,7 @@ int phx_apply_enrol(struct phx_apply *a, const struct phx_event_enrol *p)
 {
 	struct phx_node *n = NULL;
 	int r = check_enrol(a, p);
-	r = r ? r : find_enrolling(a, p, &n);
+	r = r ? r : find_enrolling(a->s, p, &n, a->err);
 	if (r < 0)
 		return r;
 	if (!n && says_from(p) && p->local && !p->local_ok)

@@ -18,6 +18,9 @@ void phx_keys_tick(struct phx_apply *a);
  * last registered from. It may ask again until the token is used. A node that is up gets none,
  * unless step kexec starts it. */
 uint64_t phx_start_given(const struct phx_node *n, const char *address);
+/** Name of the node that the machine says it is, borrowed from the state; "": of none, or of
+ * two. */
+const char *phx_enrolling(const struct phx_state *s, const struct phx_event_enrol *p);
 /** See phx_core_key_holds(). */
 bool phx_node_key_holds(const struct phx_node *n, const char *key_fp);
 

@@ -6,10 +6,12 @@
  *   by hand, awaited ─ in the answer to /boot/MAC ─────┘     │                   │ restarts, enrols
  *                                          20 minutes, its system entered, idle ─┴──▶ closed
  *
- * phxd makes the token from the number of the start (pki/token.h), so that it is the same if it has
- * to be given again: after a lost answer, or a crash of the head. From its enrolment until its
- * installed system runs, a machine has its key in memory only and may be reset: so it is given the
- * next token. Called where steps begin and end, and by heard.c and enrol.c. Pure. */
+ * The vault makes the token from the number of the start and the node's key (pki/token.h), so that
+ * it is the same if it has to be given again: after a lost answer, or a crash of the head. From its
+ * enrolment until its installed system runs, a machine has its key in memory only and may be reset:
+ * so it is given the next token. Called where steps begin and end, and by heard.c and enrol.c.
+ * Pure.
+ */
 #include "node/internal.h"
 
 #include <string.h>

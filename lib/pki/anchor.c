@@ -18,13 +18,21 @@ const struct phx_enum phx_anchor_kind_names = {"kind of anchor", kind_names,
 
 enum { FILE_MAX = 64 << 20, HASH_DIGITS = PHX_ANCHOR_HASH_MAX - 1 };
 
+void phx_anchor_end(uint64_t log_lines, const char *log_hash, char ret[PHX_ANCHOR_END_MAX])
+{
+	snprintf(ret, PHX_ANCHOR_END_MAX, PHX_ANCHOR_END "%llu %.64s",
+		 (unsigned long long)log_lines, log_hash);
+}
+
 static void format_signed(const struct phx_anchor *a, char ret[PHX_ANCHOR_LINE_MAX])
 {
-	snprintf(ret, PHX_ANCHOR_LINE_MAX,
-		 "phoenix %s journal %s event %llu hash %s time %lld snapshot %s",
-		 phx_enum_name(&phx_anchor_kind_names, (int)a->kind), a->journal,
-		 (unsigned long long)a->seq, a->hash, (long long)a->time_ms,
-		 a->snapshot[0] ? a->snapshot : "-");
+	int n = snprintf(ret, PHX_ANCHOR_LINE_MAX,
+			 "phoenix %s journal %s event %llu hash %s time %lld snapshot %s",
+			 phx_enum_name(&phx_anchor_kind_names, (int)a->kind), a->journal,
+			 (unsigned long long)a->seq, a->hash, (long long)a->time_ms,
+			 a->snapshot[0] ? a->snapshot : "-");
+	if (a->log_hash[0] && n + PHX_ANCHOR_END_MAX < PHX_ANCHOR_LINE_MAX)
+		phx_anchor_end(a->log_lines, a->log_hash, ret + n);
 }
 
 void phx_anchor_format(const struct phx_anchor *a, char ret[PHX_ANCHOR_LINE_MAX])
@@ -34,16 +42,38 @@ void phx_anchor_format(const struct phx_anchor *a, char ret[PHX_ANCHOR_LINE_MAX]
 	snprintf(ret + n, PHX_ANCHOR_LINE_MAX - n, " signature %s", a->signature);
 }
 
-int phx_anchor_sign(struct phx_anchor *a, const struct phx_signer *signer, struct phx_err *err)
-{
-	char text[PHX_ANCHOR_LINE_MAX];
-	format_signed(a, text);
-	return signer->sign(signer->arg, text, a->signature, err);
-}
-
 static bool is_hex(const char *text, size_t n)
 {
 	return strlen(text) == n && strspn(text, "0123456789abcdef") == n;
+}
+
+/* The words about the log at the beginning of `text`: how long they are; 0: it begins with
+ * others. */
+static size_t read_end(const char *text, struct phx_anchor *a)
+{
+	unsigned long long lines = 0;
+	int n = 0;
+	if (sscanf(text, PHX_ANCHOR_END "%llu %64s%n", &lines, a->log_hash, &n) < 2 ||
+	    !is_hex(a->log_hash, HASH_DIGITS)) {
+		a->log_hash[0] = '\0';
+		return 0;
+	}
+	a->log_lines = lines;
+	return (size_t)n;
+}
+
+int phx_anchor_sign(struct phx_anchor *a, const struct phx_signer *signer, struct phx_err *err)
+{
+	char text[PHX_ANCHOR_LINE_MAX], end[PHX_ANCHOR_END_MAX];
+	a->log_lines = 0;
+	a->log_hash[0] = '\0';
+	format_signed(a, text);
+	if (a->kind != PHX_ANCHOR_REACHED || !signer->sign_end)
+		return signer->sign(signer->arg, text, a->signature, err);
+	int r = signer->sign_end(signer->arg, text, end, a->signature, err);
+	if (r == 0 && read_end(end, a) != strlen(end))
+		r = phx_err_set(err, -EPROTO, "what signs says nothing of its log");
+	return r;
 }
 
 int phx_anchor_verify(const struct phx_anchor *a, const char *pub_pem_path, struct phx_err *err)
@@ -62,11 +92,12 @@ int phx_anchor_parse(const char *line, struct phx_anchor *ret, struct phx_err *e
 	unsigned long long seq = 0;
 	long long time_ms = 0;
 	struct phx_anchor a = {0};
-	int number = 0;
+	int number = 0, n = 0;
 	bool read = sscanf(line,
-			   "phoenix %11s journal %32s event %llu hash %64s time %lld snapshot %64s "
-			   "signature %159s",
-			   kind, a.journal, &seq, a.hash, &time_ms, a.snapshot, a.signature) == 7 &&
+			   "phoenix %11s journal %32s event %llu hash %64s time %lld snapshot "
+			   "%64s%n",
+			   kind, a.journal, &seq, a.hash, &time_ms, a.snapshot, &n) == 6 &&
+		sscanf(line + n + read_end(line + n, &a), " signature %159s", a.signature) == 1 &&
 		phx_enum_parse(&phx_anchor_kind_names, kind, &number, NULL) == 0 &&
 		is_hex(a.hash, HASH_DIGITS) && is_hex(a.journal, PHX_ANCHOR_ID_MAX - 1) &&
 		is_hex(a.signature, 2 * PHX_SIG_SIZE);

@@ -4,9 +4,11 @@
  * say where its chain begins. Made by the head, kept by it, by agents and by
  * whom an administrator wishes, read by phx journal verify.
  *
- *	phoenix KIND journal ID event SEQ hash HEX time MS snapshot HEX signature HEX
+ *	phoenix KIND journal ID event SEQ hash HEX time MS snapshot HEX [vault LINES HEX]
+ *		signature HEX
  *
- * Signed is the text before " signature". */
+ * Signed is the text before " signature". The words "vault ..." say how far the log of what signs
+ * was (vault/log.h); it adds them itself, and lines of before have none. */
 #ifndef PHX_PKI_ANCHOR_H
 #define PHX_PKI_ANCHOR_H
 
@@ -38,17 +40,29 @@ struct phx_anchor {
 	 * event's hash begins with */
 	char hash[PHX_ANCHOR_HASH_MAX];
 	char snapshot[PHX_ANCHOR_HASH_MAX]; /* the snapshot's; "-" none */
+	/* of the vault's log, then: its lines, and the digest of the last one. "": not said */
+	uint64_t log_lines;
+	char log_hash[PHX_ANCHOR_HASH_MAX];
 	char signature[PHX_ANCHOR_SIGNATURE_MAX];
 };
+
+/** The words about the log, which begin with PHX_ANCHOR_END. */
+#define PHX_ANCHOR_END " vault "
+enum { PHX_ANCHOR_END_MAX = 96 };
+void phx_anchor_end(uint64_t log_lines, const char *log_hash, char ret[PHX_ANCHOR_END_MAX]);
 
 /** What signs a text, wherever the key is: hexadecimal digits into `ret`. */
 struct phx_signer {
 	int (*sign)(void *arg, const char *text, char ret[PHX_ANCHOR_SIGNATURE_MAX],
 		    struct phx_err *err);
 	void *arg;
+	/* the same of the text and words that it adds itself, into `ret_end`: how far its own log
+	 * is. NULL: it has none */
+	int (*sign_end)(void *arg, const char *text, char ret_end[PHX_ANCHOR_END_MAX],
+			char ret[PHX_ANCHOR_SIGNATURE_MAX], struct phx_err *err);
 };
 
-/** Fill in `signature`. */
+/** Fill in `signature`, and of REACHED what is said of the log, where the signer has one. */
 int phx_anchor_sign(struct phx_anchor *a, const struct phx_signer *signer, struct phx_err *err);
 /** Is it signed with the private half of the public key in this file? Else -EKEYREJECTED; others
  * are about the file. */

@@ -32,7 +32,6 @@ int phx_pki_open(const char *dir, const char *const *server_names, size_t n_name
 /** The same of texts that somebody else has opened, copied: it serves, and issues nothing. */
 struct phx_pki_texts {
 	const char *ca, *server, *server_key, *site_pub, *attest_pub;
-	const char *start_key; /* hexadecimal digits */
 };
 int phx_pki_public(const struct phx_pki_texts *texts, struct phx_pki **ret);
 /** Wipes the keys. NULL is fine. */
@@ -44,7 +43,8 @@ const char *phx_pki_server_pem(const struct phx_pki *p);
 const char *phx_pki_server_key_pem(const struct phx_pki *p);
 const char *phx_pki_site_pub_pem(const struct phx_pki *p);
 const char *phx_pki_attest_pub_pem(const struct phx_pki *p);
-/** What the tokens of starts are made with (pki/token.h): PHX_DISK_KEY_SIZE bytes, likewise. */
+/** What the tokens of starts are made with (pki/token.h): PHX_DISK_KEY_SIZE bytes, likewise; of
+ * phx_pki_public() zeros. */
 const uint8_t *phx_pki_start_key(const struct phx_pki *p);
 
 /** New private key (PEM) and certificate request (PEM) for `name`; malloc'd. */

@@ -63,9 +63,6 @@ int phx_pki_public(const struct phx_pki_texts *texts, struct phx_pki **ret)
 	if (!p->ca_pem || !p->server_pem || !p->server_key_pem || !p->site_pub_pem ||
 	    !p->attest_pub_pem)
 		return -ENOMEM;
-	if (phx_pki_unhex(texts->start_key, p->start_key, sizeof(p->start_key)) !=
-	    sizeof(p->start_key))
-		return -EINVAL;
 	int r = phx_cas_parse(p->ca_pem, "the site's CA", &p->cas, NULL);
 	if (r == 0)
 		*ret = PHX_TAKE(p);

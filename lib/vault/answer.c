@@ -11,18 +11,7 @@
 #include "base/json.h"
 #include "pki/attestation.h"
 
-/* The journal is opened, and says where it begins, before the site is: the log with the first
- * thing that is logged. */
-#define LOGGED(v, err, ...) (open_log(v, err) ?: vault_log_add(&(v)->log, err, __VA_ARGS__))
-
 enum { NAMES_MAX = 64 };
-
-static int open_log(struct vault *v, struct phx_err *err)
-{
-	int r = v->logging ? 0 : vault_log_open(&v->log, v->config->pki_dir, &v->complaint, err);
-	v->logging = r == 0;
-	return r;
-}
 
 /* ---- the site ---- */
 
@@ -47,16 +36,12 @@ static int open_site(struct vault *v, struct phx_err *err)
 static void give_site(struct vault *v, struct phx_buf *ret)
 {
 	const struct phx_pki *pki = v->pki;
-	char start_key[2 * PHX_DISK_KEY_SIZE + 1];
-	phx_hex(phx_pki_start_key(pki), PHX_DISK_KEY_SIZE, start_key);
 	vault_add_text(ret, phx_pki_ca_pem(pki));
 	vault_add_text(ret, phx_pki_server_pem(pki));
 	vault_add_text(ret, phx_pki_server_key_pem(pki));
 	vault_add_text(ret, phx_pki_site_pub_pem(pki));
 	vault_add_text(ret, phx_pki_attest_pub_pem(pki));
-	vault_add_text(ret, start_key);
 	vault_add_text(ret, v->complaint);
-	explicit_bzero(start_key, sizeof(start_key));
 }
 
 static int op_site(struct vault *v, const struct phx_apart_question *q, struct phx_buf *ret,
@@ -65,17 +50,10 @@ static int op_site(struct vault *v, const struct phx_apart_question *q, struct p
 	phx_buf_fini(&v->names);
 	phx_buf_add(&v->names, q->body, q->n);
 	int r = v->names.failed ? -ENOMEM : open_site(v, err);
-	r = r ? r : LOGGED(v, err, "begun");
+	r = r ? r : VAULT_LOGGED(v, err, "begun");
 	if (r == 0)
 		give_site(v, ret);
 	return r;
-}
-
-static int need_site(const struct vault *v, struct phx_err *err)
-{
-	return v->pki
-		? 0
-		: phx_err_set(err, -ENODATA, "the vault was not told to open the site's keys");
 }
 
 /* ---- the change of the CA ---- */
@@ -84,10 +62,10 @@ static int need_site(const struct vault *v, struct phx_err *err)
 static int change_ca(struct vault *v, int (*change)(const char *dir, struct phx_err *err),
 		     const char *what, struct phx_buf *ret, struct phx_err *err)
 {
-	int r = need_site(v, err);
+	int r = vault_need_site(v, err);
 	r = r ? r : change(v->config->pki_dir, err);
 	r = r ? r : open_site(v, err);
-	r = r ? r : LOGGED(v, err, "ca %s signs %s", what, phx_pki_ca_id(v->pki));
+	r = r ? r : VAULT_LOGGED(v, err, "ca %s signs %s", what, phx_pki_ca_id(v->pki));
 	if (r == 0)
 		give_site(v, ret);
 	return r;
@@ -113,34 +91,13 @@ static int op_people(struct vault *v, const struct phx_apart_question *q, struct
 {
 	(void)q;
 	PHX_AUTO(phx_list_fini) struct phx_list people = {0};
-	int r = need_site(v, err);
+	int r = vault_need_site(v, err);
 	r = r ? r : phx_pki_people(v->config->pki_dir, v->pki, &people, err);
 	PHX_AUTO_FREE char *text = r ? NULL : phx_json_list_text(&phx_issued_record, &people);
 	if (r == 0 && !text)
 		return -ENOMEM;
 	if (r == 0)
 		vault_add_text(ret, text);
-	return r;
-}
-
-static int op_cert(struct vault *v, const struct phx_apart_question *q, struct phx_buf *ret,
-		   struct phx_err *err)
-{
-	PHX_AUTO_FREE char *pem = NULL;
-	struct phx_cert_info info;
-	int r = need_site(v, err);
-	if (r < 0)
-		return r;
-	if (q->number > PHX_NODE_CERT_DAYS)
-		return phx_err_set(err, -EPERM, "the certificate of a node is for %d days at most",
-				   PHX_NODE_CERT_DAYS);
-	r = phx_cert_issue(v->pki, q->body, PHX_CERT_NODE, q->name, (uint32_t)q->number, &pem, err);
-	r = r ? r : phx_cert_info_pem(pem, q->name, &info, err);
-	r = r ? r
-	      : LOGGED(v, err, "cert node %s serial %s days %u key %s", q->name, info.serial,
-		       (unsigned)q->number, info.fingerprint);
-	if (r == 0)
-		vault_add_text(ret, pem);
 	return r;
 }
 
@@ -182,9 +139,26 @@ static int sign_by(struct vault *v, const char *key, const char *kind, const cha
 	snprintf(path, sizeof(path), "%s/%s", v->config->pki_dir, key);
 	int r = phx_sign(path, text, strlen(text), sig, err);
 	r = r ? r : phx_sha256_of(text, strlen(text), digest);
-	r = r ? r : LOGGED(v, err, "sign %s sha256 %s", kind, digest);
+	r = r ? r : VAULT_LOGGED(v, err, "sign %s sha256 %s", kind, digest);
 	if (r == 0)
 		phx_buf_add(ret, sig, sizeof(sig));
+	return r;
+}
+
+/* An anchor of the journal says how far this log is, too, which no head may say. */
+static int sign_end(struct vault *v, const char *text, struct phx_buf *ret, struct phx_err *err)
+{
+	char end[PHX_ANCHOR_END_MAX];
+	PHX_AUTO(phx_buf_fini) struct phx_buf whole = {0};
+	int r = vault_open_log(v, err);
+	if (r < 0)
+		return r;
+	phx_anchor_end(v->log.n_lines, v->log.hash, end);
+	phx_buf_add(&whole, text, strlen(text));
+	phx_buf_add(&whole, end, strlen(end) + 1);
+	r = whole.failed ? -ENOMEM : sign_by(v, "site.key", "anchor", whole.data, ret, err);
+	if (r == 0)
+		vault_add_text(ret, end);
 	return r;
 }
 
@@ -192,18 +166,12 @@ static int op_sign(struct vault *v, const struct phx_apart_question *q, struct p
 		   struct phx_err *err)
 {
 	const char *kind = kind_of_text(of_site, PHX_ARRAY_SIZE(of_site), q);
+	bool anchor = kind && !strcmp(kind, "anchor");
+	if (anchor && strstr(q->body, PHX_ANCHOR_END))
+		kind = NULL;
+	if (kind && anchor && q->number == VAULT_WITH_END)
+		return sign_end(v, q->body, ret, err);
 	return sign_by(v, "site.key", kind, q->body, ret, err);
-}
-
-/* What was refused, and why: a line of the log, of which a head does not get any number. */
-static void log_refusal(struct vault *v, const char *what, const char *which, const char *why)
-{
-	unsigned unsaid;
-	if (!vault_tells_refusal(v, &unsaid))
-		return;
-	if (unsaid)
-		LOGGED(v, NULL, "%s refuse: %u more", what, unsaid);
-	LOGGED(v, NULL, "%s refuse%s%s: %.150s", what, which[0] ? " " : "", which, why);
 }
 
 /* The head makes the document, and the key that it says is a node's need not be one: the document
@@ -213,13 +181,13 @@ static int op_attest(struct vault *v, const struct phx_apart_question *q, struct
 {
 	const char *kind = kind_of_text(of_attest, PHX_ARRAY_SIZE(of_attest), q);
 	struct phx_err why = {0};
-	int r = kind ? need_site(v, err) : 0;
+	int r = kind ? vault_need_site(v, err) : 0;
 	if (r < 0)
 		return r;
 	if (kind)
 		r = phx_attestation_check(q->body, phx_pki_ca_pem(v->pki), &why);
 	if (r < 0) {
-		log_refusal(v, "attestation", "", why.text);
+		vault_log_refusal(v, "attestation", "", why.text);
 		return phx_err_set(err, r == -ENOMEM ? r : -EPERM,
 				   "the vault does not sign the attestation: %s", why.text);
 	}
@@ -233,7 +201,7 @@ static int op_key_make(struct vault *v, const struct phx_apart_question *q, stru
 {
 	(void)ret;
 	int r = phx_diskkey_make(v->config->key_dir, q->name, err);
-	return r ? r : LOGGED(v, err, "key make %s", q->name);
+	return r ? r : VAULT_LOGGED(v, err, "key make %s", q->name);
 }
 
 static int take_ask(const struct phx_apart_question *q, struct phx_key_ask *ret,
@@ -250,7 +218,7 @@ static int take_ask(const struct phx_apart_question *q, struct phx_key_ask *ret,
 }
 
 /* Who asks is a node, of whose disk it is: the head is not believed. */
-static int may_have(const struct vault *v, const char *key_id, const struct phx_key_ask *ask,
+static int may_have(struct vault *v, const char *key_id, const struct phx_key_ask *ask,
 		    struct phx_cert_info *ret_node, struct phx_err *err)
 {
 	if (!v->pki)
@@ -258,6 +226,8 @@ static int may_have(const struct vault *v, const char *key_id, const struct phx_
 	int r = phx_key_ask_verify(ask, key_id, phx_pki_ca_pem(v->pki), ret_node, err);
 	if (r == 0 && !vault_key_is_of(key_id, ret_node->name))
 		r = phx_err_set(err, -EPERM, "it is not the key of a disk of %s", ret_node->name);
+	if (r == 0 && !vault_key_is_its(v, ret_node))
+		r = phx_err_set(err, -EPERM, "%s was given another key since", ret_node->name);
 	return r;
 }
 
@@ -269,8 +239,8 @@ static int give(struct vault *v, const char *key_id, const struct phx_key_ask *a
 	int r = phx_diskkey_read(v->config->key_dir, key_id, key, err);
 	r = r ? r : vault_note_given(v, key_id, ask->boot_id, &times, err);
 	r = r ? r
-	      : LOGGED(v, err, "key give %s boot %s time %u to %s", key_id, ask->boot_id, times,
-		       node->fingerprint);
+	      : VAULT_LOGGED(v, err, "key give %s boot %s time %u to %s", key_id, ask->boot_id,
+			     times, node->fingerprint);
 	r = r ? r : phx_key_seal(ask, key_id, key, ret, err);
 	explicit_bzero(key, sizeof(key));
 	return r;
@@ -289,7 +259,7 @@ static int op_key_give(struct vault *v, const struct phx_apart_question *q, stru
 	if (r == 0)
 		phx_buf_add(ret, &sealed, sizeof(sealed));
 	else if (r != -ENOENT) /* a key that there is not is no refusal */
-		log_refusal(v, "key", phx_name_valid(q->name) ? q->name : "-", why.text);
+		vault_log_refusal(v, "key", phx_name_valid(q->name) ? q->name : "-", why.text);
 	return r < 0 ? phx_err_set(err, r, "%s", why.text) : 0;
 }
 
@@ -301,7 +271,7 @@ static int op_key_destroy(struct vault *v, const struct phx_apart_question *q, s
 	vault_forget_given(v, q->name);
 	int r = phx_diskkey_destroy(v->config->key_dir, q->name, err);
 	if (r == 0)
-		LOGGED(v, NULL, "key destroy %s", q->name);
+		VAULT_LOGGED(v, NULL, "key destroy %s", q->name);
 	return r;
 }
 
@@ -327,6 +297,8 @@ void vault_fini(struct vault *v)
 {
 	phx_pki_free(v->pki);
 	phx_buf_fini(&v->names);
+	if (v->tabled)
+		vault_certified_fini(&v->certified);
 	if (v->logging && v->log.fd >= 0)
 		close(v->log.fd);
 	free(v->complaint);

@@ -3,16 +3,18 @@
 #include "vault/internal.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/json.h"
 
 #define WHAT "the process that holds the keys"
-enum { ANSWER_MS = 30000 /* longer than the first question takes, which makes keys */, ARGS = 6 };
+enum { ANSWER_MS = 30000 /* longer than the first question takes, which makes keys */, ARGS = 7 };
 
 struct phx_vault {
 	struct phx_apart_config config;
 	const char *argv[ARGS];
+	char keep[12];
 	struct phx_apart *process;
 };
 
@@ -32,13 +34,12 @@ static int ask(struct phx_vault *v, const struct phx_apart_question *q, uint32_t
 static int take_site(const struct phx_buf *b, struct phx_pki **ret, char **ret_complaint,
 		     struct phx_err *err)
 {
-	const char *texts = b->data, *complaint = vault_text_at(texts, b->n, 6);
+	const char *texts = b->data, *complaint = vault_text_at(texts, b->n, 5);
 	const struct phx_pki_texts parts = {.ca = vault_text_at(texts, b->n, 0),
 					    .server = vault_text_at(texts, b->n, 1),
 					    .server_key = vault_text_at(texts, b->n, 2),
 					    .site_pub = vault_text_at(texts, b->n, 3),
-					    .attest_pub = vault_text_at(texts, b->n, 4),
-					    .start_key = vault_text_at(texts, b->n, 5)};
+					    .attest_pub = vault_text_at(texts, b->n, 4)};
 	int r = complaint ? phx_pki_public(&parts, ret)
 			  : phx_err_set(err, -EPROTO, "the vault's answer is cut off");
 	*ret_complaint = r == 0 && complaint[0] ? strdup(complaint) : NULL;
@@ -89,18 +90,71 @@ int phx_vault_people(struct phx_vault *v, struct phx_list *ret, struct phx_err *
 
 /* ---- the other questions ---- */
 
-int phx_vault_cert(struct phx_vault *v, const char *csr_pem, const char *name, uint32_t days,
-		   char **ret_pem, struct phx_err *err)
+/* A question about one node. */
+static int about(const char *node, enum vault_op op, struct phx_apart_question *ret,
+		 struct phx_err *err)
 {
-	struct phx_apart_question q = {
-		.op = VAULT_cert, .number = days, .body = csr_pem, .n = (uint32_t)strlen(csr_pem)};
+	*ret = (struct phx_apart_question){.op = op};
+	return PHX_STR_SET(ret->name, node) < 0
+		? phx_err_set(err, -EINVAL, "'%s' is no name of a node", node)
+		: 0;
+}
+
+int phx_vault_cert(struct phx_vault *v, const struct phx_cert_ask *c, char **ret_pem,
+		   struct phx_err *err)
+{
+	PHX_AUTO(phx_buf_fini) struct phx_buf texts = {0};
 	PHX_AUTO_REPLY struct phx_apart_reply reply = {0};
-	if (PHX_STR_SET(q.name, name) < 0)
-		return phx_err_set(err, -EINVAL, "'%s' is no name of a node", name);
-	int r = ask(v, &q, 0, &reply, err);
+	struct phx_apart_question q;
+	int r = about(c->node, VAULT_cert, &q, err);
+	if (r < 0)
+		return r;
+	vault_add_text(&texts, c->csr);
+	vault_add_text(&texts, c->token);
+	vault_add_text(&texts, c->next ? c->next->signature : "");
+	vault_add_text(&texts, c->next ? c->next->cert : "");
+	q.number = c->days;
+	q.body = texts.data;
+	q.n = (uint32_t)texts.n;
+	r = texts.failed ? -ENOMEM : ask(v, &q, 0, &reply, err);
 	if (r == 0)
 		*ret_pem = PHX_TAKE(reply.body.data);
 	return r;
+}
+
+int phx_vault_start_token(struct phx_vault *v, const char *node, uint64_t start,
+			  char ret[PHX_START_TOKEN_MAX], struct phx_err *err)
+{
+	PHX_AUTO_REPLY struct phx_apart_reply reply = {0};
+	struct phx_apart_question q;
+	ret[0] = '\0';
+	int r = start ? about(node, VAULT_start, &q, err) : 0;
+	if (r < 0 || !start)
+		return r;
+	q.number = start;
+	r = ask(v, &q, 0, &reply, err);
+	if (r == 0 && phx_str_copy(ret, PHX_START_TOKEN_MAX, reply.body.data) < 0)
+		r = phx_err_set(err, -EPROTO, "the vault's answer is longer than a token");
+	return r;
+}
+
+int phx_vault_start_shown(struct phx_vault *v, const char *node, const char *token,
+			  struct phx_err *err)
+{
+	PHX_AUTO_REPLY struct phx_apart_reply reply = {0};
+	struct phx_apart_question q;
+	int r = about(node, VAULT_shown, &q, err);
+	q.body = token;
+	q.n = (uint32_t)strlen(token);
+	return r ? r : ask(v, &q, 0, &reply, err);
+}
+
+int phx_vault_forget(struct phx_vault *v, const char *node, struct phx_err *err)
+{
+	PHX_AUTO_REPLY struct phx_apart_reply reply = {0};
+	struct phx_apart_question q;
+	int r = about(node, VAULT_forget, &q, err);
+	return r ? r : ask(v, &q, 0, &reply, err);
 }
 
 int phx_vault_sign(struct phx_vault *v, enum phx_vault_key key, const char *text,
@@ -115,6 +169,24 @@ int phx_vault_sign(struct phx_vault *v, enum phx_vault_key key, const char *text
 	if (r == 0)
 		memcpy(ret_sig, reply.body.data, PHX_SIG_SIZE);
 	return r;
+}
+
+int phx_vault_sign_end(struct phx_vault *v, const char *text, char ret_end[PHX_ANCHOR_END_MAX],
+		       uint8_t ret_sig[PHX_SIG_SIZE], struct phx_err *err)
+{
+	const struct phx_apart_question q = {.op = VAULT_sign,
+					     .number = VAULT_WITH_END,
+					     .body = text,
+					     .n = (uint32_t)strlen(text)};
+	PHX_AUTO_REPLY struct phx_apart_reply reply = {0};
+	int r = ask(v, &q, 0, &reply, err);
+	if (r < 0)
+		return r;
+	if (reply.body.n <= PHX_SIG_SIZE ||
+	    phx_str_copy(ret_end, PHX_ANCHOR_END_MAX, reply.body.data + PHX_SIG_SIZE) < 0)
+		return phx_err_set(err, -EPROTO, "the vault's answer is no signature of an anchor");
+	memcpy(ret_sig, reply.body.data, PHX_SIG_SIZE);
+	return 0;
 }
 
 static int ask_key(struct phx_vault *v, enum vault_op op, const char *key_id, uint32_t want,
@@ -160,10 +232,12 @@ int phx_vault_key_destroy(struct phx_vault *v, const char *key_id, struct phx_er
 
 /* ---- start and end ---- */
 
-static void name_process(const struct phx_vault_config *c, const char *ret_argv[ARGS])
+static void name_process(const struct phx_vault_config *c, char keep[12],
+			 const char *ret_argv[ARGS])
 {
-	const char *const argv[ARGS] = {c->program, "--vault", c->pki_dir,
-					c->key_dir, c->user,   NULL};
+	snprintf(keep, 12, "%u", c->log_keep);
+	const char *const argv[ARGS] = {c->program, "--vault", c->pki_dir, c->key_dir,
+					c->user,    keep,      NULL};
 	memcpy(ret_argv, argv, sizeof(argv));
 }
 
@@ -171,8 +245,9 @@ int phx_vault_spawn(const struct phx_vault_config *config, struct phx_process *r
 		    struct phx_err *err)
 {
 	const char *argv[ARGS];
+	char keep[12];
 	const struct phx_launch how = {.argv = argv};
-	name_process(config, argv);
+	name_process(config, keep, argv);
 	return phx_apart_spawn(&how, WHAT, ret, ret_fd, err);
 }
 
@@ -182,7 +257,7 @@ int phx_vault_start(const struct phx_vault_config *config, struct phx_vault **re
 	struct phx_vault *v = calloc(1, sizeof(*v));
 	if (!v)
 		return -ENOMEM;
-	name_process(config, v->argv);
+	name_process(config, v->keep, v->argv);
 	v->config = (struct phx_apart_config){.what = WHAT,
 					      .argv = v->argv,
 					      .start = config->start,

@@ -93,7 +93,8 @@ void vault_forget_given(const struct vault *v, const char *key_id)
 
 /* ---- what was refused ---- */
 
-bool vault_tells_refusal(struct vault *v, unsigned *ret_unsaid)
+/* Is another refusal logged? ret_unsaid: so many were not before it. */
+static bool tells_refusal(struct vault *v, unsigned *ret_unsaid)
 {
 	int64_t now = phx_clock_ms();
 	*ret_unsaid = 0;
@@ -103,4 +104,14 @@ bool vault_tells_refusal(struct vault *v, unsigned *ret_unsaid)
 		v->n_refusals = 0;
 	}
 	return v->n_refusals++ < REFUSALS_MAX;
+}
+
+void vault_log_refusal(struct vault *v, const char *what, const char *which, const char *why)
+{
+	unsigned unsaid;
+	if (!tells_refusal(v, &unsaid))
+		return;
+	if (unsaid)
+		VAULT_LOGGED(v, NULL, "%s refuse: %u more", what, unsaid);
+	VAULT_LOGGED(v, NULL, "%s refuse%s%s: %.150s", what, which[0] ? " " : "", which, why);
 }

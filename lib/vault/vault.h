@@ -9,8 +9,10 @@
 
 #include "apart/apart.h"
 #include "pki/anchor.h"
+#include "pki/next_key.h"
 #include "pki/pki.h"
 #include "pki/sealed.h"
+#include "pki/token.h"
 
 /** What the vault does and where. Texts are borrowed for its whole life. */
 struct phx_vault_config {
@@ -18,6 +20,7 @@ struct phx_vault_config {
 	const char *pki_dir; /* the site's keys, and the vault's own log */
 	const char *key_dir; /* keys of disks */
 	const char *user;    /* whom it becomes; "" or not there: nobody else */
+	uint32_t log_keep;   /* files of its log that were turned and are kept; 0: all */
 	/* on any thread, which may hold any lock: the vault has ended and was started again. NULL
 	 * is fine */
 	void (*restarted)(void *arg);
@@ -59,10 +62,26 @@ int phx_vault_change_ca(struct phx_vault *v, enum phx_vault_change change, struc
 /** The certificates of people that were issued here (struct phx_issued, the caller:
  * phx_list_fini(), after errors, too). */
 int phx_vault_people(struct phx_vault *v, struct phx_list *ret, struct phx_err *err);
-/** A certificate for the node `name`, valid for `days` (PHX_NODE_CERT_DAYS at most); malloc'd
- * PEM. */
-int phx_vault_cert(struct phx_vault *v, const char *csr_pem, const char *name, uint32_t days,
-		   char **ret_pem, struct phx_err *err);
+/** What is certified, and what speaks for it. Texts are borrowed; NULL is "". */
+struct phx_cert_ask {
+	const char *csr, *node;
+	uint32_t days;                   /* PHX_NODE_CERT_DAYS at most */
+	const char *token;               /* that the machine showed, of a start */
+	const struct phx_next_key *next; /* what the node's key has signed for it; NULL: nothing */
+};
+/** A certificate for the node, malloc'd PEM: for the key that it has, or for another by one of
+ * these. -EPERM: it has a key, and neither speaks for the other one. */
+int phx_vault_cert(struct phx_vault *v, const struct phx_cert_ask *ask, char **ret_pem,
+		   struct phx_err *err);
+/** The token of a start of the node (pki/token.h), good for one key other than it has now. It is
+ * logged. */
+int phx_vault_start_token(struct phx_vault *v, const char *node, uint64_t start,
+			  char ret[PHX_START_TOKEN_MAX], struct phx_err *err);
+/** Is it one of this node, with the key that it has? -EACCES: no. */
+int phx_vault_start_shown(struct phx_vault *v, const char *node, const char *token,
+			  struct phx_err *err);
+/** The node is no more: the next key of this name is that of another machine. */
+int phx_vault_forget(struct phx_vault *v, const char *node, struct phx_err *err);
 /** What signs what: -EPERM of any other text, and of an attestation that proves no erase, or not
  * with keys that were certified here for that node. */
 enum phx_vault_key {
@@ -71,6 +90,10 @@ enum phx_vault_key {
 };
 int phx_vault_sign(struct phx_vault *v, enum phx_vault_key key, const char *text,
 		   uint8_t ret_sig[PHX_SIG_SIZE], struct phx_err *err);
+/** Sign the line of an anchor with the site's key, and in it how far the vault's log is: these
+ * words are the vault's (pki/anchor.h). */
+int phx_vault_sign_end(struct phx_vault *v, const char *text, char ret_end[PHX_ANCHOR_END_MAX],
+		       uint8_t ret_sig[PHX_SIG_SIZE], struct phx_err *err);
 /** As phx_diskkey_make() and phx_diskkey_destroy(). */
 int phx_vault_key_make(struct phx_vault *v, const char *key_id, struct phx_err *err);
 /** The key for the node that asks (phx_key_ask_make()), which alone can open it. -ENOENT: there is

@@ -19,7 +19,7 @@ static int sign(void *arg, const char *text, char ret[PHX_ANCHOR_SIGNATURE_MAX],
 
 static void check(struct phx_anchor *a)
 {
-	const struct phx_signer signer = {sign, NULL};
+	const struct phx_signer signer = {.sign = sign, .arg = NULL};
 	char line[PHX_ANCHOR_LINE_MAX];
 	struct phx_anchor again;
 	struct phx_err err = {0};

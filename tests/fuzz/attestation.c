@@ -68,7 +68,7 @@ static int verify(const char *text, size_t n)
 
 static void signed_by_the_head(struct phx_attestation *a)
 {
-	const struct phx_signer signer = {sign, NULL};
+	const struct phx_signer signer = {.sign = sign, .arg = NULL};
 	PHX_AUTO_FREE char *text = NULL;
 	char digest[PHX_SHA256_HEX];
 	fuzz_never(phx_pub_fingerprint(pub, a->key, NULL) < 0);
@@ -125,7 +125,7 @@ static void signed_by_the_tpm(struct phx_attestation *a)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 {
-	const struct phx_signer none = {sign, NULL};
+	const struct phx_signer none = {.sign = sign, .arg = NULL};
 	char signature[PHX_ANCHOR_SIGNATURE_MAX];
 	PHX_AUTO_FREE char *text = fuzz_text(data, n), *again = NULL;
 	struct phx_attestation a;

@@ -148,11 +148,17 @@ struct phx_vault *keys_vault(struct keys *k)
 
 static struct daemon head;
 
-int keys_certify(struct keys *k, const char *csr_pem, const char *node, char **ret_cert,
-		 char **ret_ca, struct phx_err *err)
+uint64_t keys_start_shown(struct keys *k, const char *node, const char *token)
 {
 	(void)k;
-	int r = phx_cert_issue(head.pki, csr_pem, PHX_CERT_NODE, node, PHX_NODE_CERT_DAYS, ret_cert,
+	return node[0] ? phx_start_said(token) : 0;
+}
+
+int keys_certify(struct keys *k, const struct phx_cert_ask *ask, char **ret_cert, char **ret_ca,
+		 struct phx_err *err)
+{
+	(void)k;
+	int r = phx_cert_issue(head.pki, ask->csr, PHX_CERT_NODE, ask->node, ask->days, ret_cert,
 			       err);
 	*ret_ca = r < 0 ? NULL : strdup(phx_pki_ca_pem(head.pki));
 	return r;

@@ -23,6 +23,7 @@
 #include "base/json.h"
 #include "fake/tpm.h"
 #include "http/http.h"
+#include "pki/next_key.h"
 #include "pki/statement.h"
 #include "types/node.h"
 
@@ -287,10 +288,10 @@ static void say_hello(struct fake *f)
 {
 	PHX_AUTO_JSON json_t *answer = NULL;
 	PHX_AUTO_JSON json_t *body =
-		json_pack("{s:b,s:b,s:s,s:s,s:o,s:s,s:s,s:s,s:s}", "echoes", 1, "rekeys", 1,
-			  "boot_id", f->boot_id, "env", f->env, "facts", facts(f), "actual_role",
-			  f->role, "actual_identity", f->identity, "system_image", f->image,
-			  "system_digest", f->digest);
+		json_pack("{s:b,s:b,s:b,s:s,s:s,s:o,s:s,s:s,s:s,s:s}", "echoes", 1, "rekeys", 1,
+			  "proves", 1, "boot_id", f->boot_id, "env", f->env, "facts", facts(f),
+			  "actual_role", f->role, "actual_identity", f->identity, "system_image",
+			  f->image, "system_digest", f->digest);
 	int r = call(f, "/v1/agent/hello", body, &answer);
 	f->up = r == 0;
 	if (r < 0 && !(r == -EACCES && !strcmp(f->env, "deploy") && ask_start(f)))
@@ -476,13 +477,16 @@ static int64_t rekey(struct fake *f, const struct order *o)
 	PHX_AUTO_FREE char *pem = NULL;
 	PHX_AUTO_FREE char *csr = NULL;
 	struct phx_err err = {0};
+	struct phx_next_key proof = {0};
 	int r = phx_csr_make("fake", &pem, &csr, &err);
 	r = r ? r : phx_file_write(next, pem, strlen(pem), 0600, &err);
+	r = r ? r : phx_next_key_prove(csr, key, cert, &proof, &err);
 	while (r == 0) {
 		PHX_AUTO_JSON json_t *answer = NULL;
-		PHX_AUTO_JSON json_t *body =
-			json_pack("{s:s,s:I,s:I,s:I}", "csr", csr, "id", (json_int_t)o->id, "epoch",
-				  (json_int_t)o->epoch, "nonce", (json_int_t)o->nonce);
+		PHX_AUTO_JSON json_t *body = json_pack(
+			"{s:s,s:o,s:I,s:I,s:I}", "csr", csr, "next",
+			phx_json_from_record(&phx_next_key_record, &proof), "id", (json_int_t)o->id,
+			"epoch", (json_int_t)o->epoch, "nonce", (json_int_t)o->nonce);
 		int asked = call(f, "/v1/agent/rekey", body, &answer);
 		if (asked == 0 || asked == -EACCES) {
 			rename(next, key);

@@ -57,10 +57,12 @@ calls_of() {
 		esac
 	done
 }
-# allowed UNIT: what a unit's filter lets through; @default always is
-allowed() {
+# what a unit's filter lets through, and @default always; a line of it that begins with ~ takes away: the groups that it names
+allowed() { # UNIT
 	# shellcheck disable=SC2046
-	calls_of @default $(unit_value "$1" SystemCallFilter) | sort -u
+	calls_of @default $(unit_value "$1" SystemCallFilter | grep -v '^~') | sort -u >"$WORK/listed"
+	# shellcheck disable=SC2046
+	calls_of $(unit_value "$1" SystemCallFilter | sed -n 's/^~//p' | tr ' ' '\n' | sed 's/:.*//') | sort -u | comm -23 "$WORK/listed" -
 }
 # trace NAME [OPTION...]: phxd; its calls, and those of whatever it starts, are in $WORK/NAME.calls when it has ended
 # who looks for leaks is itself a tracer, and there can be one

@@ -41,6 +41,18 @@ each_process_makes_its_own_calls_alone() {
 	[ "$(filters_of "$HEAD")" = '2 2' ] || { echo "the launcher has $(filters_of "$HEAD")"; return 1; }
 	for pid in $(children_of "$HEAD"); do [ "$(filters_of "$pid")" = '2 4' ] || { echo "$(tr '\0' ' ' <"/proc/$pid/cmdline") has $(filters_of "$pid")"; return 1; }; done
 }
+# of root's what binds a port, spawns somebody else and ends him; no network of its own where nothing serves DHCP and TFTP. Bits by number:
+# CHOWN, DAC_OVERRIDE, DAC_READ_SEARCH, FOWNER, KILL, SETGID, SETUID, SETPCAP, NET_BIND_SERVICE, NET_RAW (wake-on-LAN)
+LEFT=00000000000025ef
+caps_of() { awk '/^Cap(Prm|Eff|Bnd):/ { print $2 }' "/proc/$1/status" | sort -u; }
+the_launcher_keeps_what_it_needs() {
+	[ "$(id -u)" = 0 ] || return 0
+	[ "$(caps_of "$HEAD")" = "$LEFT" ] || { echo "the launcher has $(caps_of "$HEAD" | tr '\n' ' ')"; return 1; }
+	local pid
+	for pid in $(children_of "$HEAD"); do
+		[ "$(awk '/^CapBnd:/ { print $2 }' "/proc/$pid/status")" = "$LEFT" ] || { echo "$pid: $(caps_of "$pid")"; return 1; }
+	done
+}
 the_launcher_has_no_network() {
 	# what it listens on it never reads: no connection is its own
 	! ss -Htnp 2>/dev/null | grep -q "pid=$HEAD,"
@@ -76,6 +88,6 @@ trap 'kill $MANAGER; finish' EXIT
 trust_head
 SERVES=$(head_pid)
 [ -n "$SERVES" ] || { echo "not ok processes: no head"; exit 1; }
-for t in a_killed_head_is_there_again its_vault_is_a_new_one signals_reach_the_head its_manager_is_told the_head_has_no_way_to_the_manager each_process_makes_its_own_calls_alone the_launcher_has_no_network \
+for t in a_killed_head_is_there_again its_vault_is_a_new_one signals_reach_the_head its_manager_is_told the_head_has_no_way_to_the_manager each_process_makes_its_own_calls_alone the_launcher_keeps_what_it_needs the_launcher_has_no_network \
 	without_the_launcher_nothing_is_left it_ends_as_a_whole one_that_never_served_is_not_started_again; do check $t $t; done
 exit $FAILED

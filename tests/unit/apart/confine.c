@@ -2,6 +2,7 @@
  * of its own, whose exit status is a bit for each thing that it found open. */
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <linux/capability.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -235,6 +236,44 @@ static void what_is_given_does_not_follow_links(void **state)
 	assert_int_equal(phx_confine_give_dir(path, &pw, NULL), -ENOTDIR);
 }
 
+/* Root, and what root starts: bits for what is more than was to be kept. */
+static int caps_left(void)
+{
+	char line[128];
+	uint64_t all = ~0ull, left = 0;
+	FILE *f = fopen("/proc/self/status", "re");
+	while (f && fgets(line, sizeof(line), f)) {
+		uint64_t set = 0;
+		if (sscanf(line, "CapPrm: %" SCNx64, &set) == 1 ||
+		    sscanf(line, "CapEff: %" SCNx64, &set) == 1 ||
+		    sscanf(line, "CapBnd: %" SCNx64, &set) == 1) {
+			left |= set;
+			all &= set;
+		}
+	}
+	if (f)
+		fclose(f);
+	const uint64_t wanted = 1ull << CAP_KILL | 1ull << CAP_CHOWN;
+	return (left & ~wanted ? 1 : 0) | (all != wanted ? 2 : 0);
+}
+
+static void root_keeps_what_it_is_left(void **state)
+{
+	(void)state;
+	if (geteuid() != 0)
+		skip();
+	int status;
+	pid_t pid = fork();
+	if (pid == 0) {
+		struct phx_err err = {0};
+		if (phx_confine_caps(1ull << CAP_KILL | 1ull << CAP_CHOWN, "it", &err) < 0)
+			_exit(255);
+		_exit(caps_left());
+	}
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_int_equal(WEXITSTATUS(status), 0);
+}
+
 int main(void)
 {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
@@ -244,6 +283,7 @@ int main(void)
 		TEST(calls_of_its_groups_alone),
 		TEST(it_becomes_its_user_and_keeps_what_is_named),
 		TEST(what_is_given_does_not_follow_links),
+		TEST(root_keeps_what_it_is_left),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

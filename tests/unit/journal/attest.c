@@ -27,7 +27,7 @@ static struct fake_tpm tpm, other_tpm;
 static struct phx_action erased[DISKS];
 static struct phx_err err;
 
-static const struct phx_signer signer = {fake_key_sign, attest_key};
+static const struct phx_signer signer = {.sign = fake_key_sign, .arg = attest_key};
 
 static void write_node_key(struct phx_pki *pki)
 {
@@ -245,7 +245,7 @@ static int nobody_signs(void *arg, const char *text, char ret[PHX_ANCHOR_SIGNATU
 /* The event that asks for an attestation is written with it or not at all. */
 static void what_nobody_signs_is_not_recorded(void **state)
 {
-	const struct phx_signer away = {nobody_signs, NULL};
+	const struct phx_signer away = {.sign = nobody_signs, .arg = NULL};
 	struct phx_journal_config config = {.attester = {&away, key_fp, 3},
 					    .store = {.erasures_from = tell_erasures}};
 	struct phx_event ev = {.kind = PHX_EV_tick, .now_ms = NOW_MS};

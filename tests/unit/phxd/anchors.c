@@ -28,6 +28,16 @@ static int fake_sign(void *arg, const char *text, char ret[PHX_ANCHOR_SIGNATURE_
 	return fake_sign_result ? phx_err_set(err, fake_sign_result, "no key")
 				: fake_key_sign(arg, text, ret, err);
 }
+/* Of a process with a log of its own. */
+static int fake_sign_end(void *arg, const char *text, char ret_end[PHX_ANCHOR_END_MAX],
+			 char ret[PHX_ANCHOR_SIGNATURE_MAX], struct phx_err *err)
+{
+	char whole[PHX_ANCHOR_LINE_MAX], hash[PHX_ANCHOR_HASH_MAX] = "";
+	memset(hash, '7', PHX_ANCHOR_HASH_MAX - 1);
+	phx_anchor_end(12, hash, ret_end);
+	snprintf(whole, sizeof(whole), "%s%s", text, ret_end);
+	return fake_sign(arg, whole, ret, err);
+}
 const struct phx_signer *engine_signer(const struct engine *e)
 {
 	(void)e;
@@ -88,7 +98,7 @@ static int setup(void **state)
 	PHX_AUTO_FREE char *pki_dir = phx_path("%s/pki", fake_dir);
 	int r = phx_pki_open(pki_dir, NULL, 0, &pki, NULL);
 	phx_pki_free(pki);
-	signer = (struct phx_signer){fake_sign, key};
+	signer = (struct phx_signer){.sign = fake_sign, .arg = key};
 	d = (struct daemon){0};
 	PHX_STR_SET(d.cfg.state_dir, fake_dir);
 	return r ? r : begin();
@@ -120,13 +130,20 @@ static uint32_t kept(struct phx_anchor *ret_last)
 	return lines.n;
 }
 
-static void orders(enum phx_order_kind kind, int64_t id, struct phx_buf *b)
+/* `form`: what it says that it knows of lines. */
+static void orders_of(enum phx_order_kind kind, int64_t id, int64_t form, struct phx_buf *b)
 {
 	PHX_AUTO(phx_list_fini) struct phx_list running = {0};
 	struct beat_running *r = phx_list_push(&running, sizeof(*r));
 	r->id = id;
 	r->kind = kind;
+	r->run = form;
 	anchors_orders_put(a, &running, b);
+}
+
+static void orders(enum phx_order_kind kind, int64_t id, struct phx_buf *b)
+{
+	orders_of(kind, id, 0, b);
 }
 
 /* ---- when ---- */
@@ -266,6 +283,28 @@ static void an_anchor_beyond_the_journals_end_covers_nothing(void **state)
 	assert_int_equal(a->covered, 0);
 	assert_int_equal(a->last_seq, 0);
 	assert_int_equal(a->seq, 1);
+}
+
+/* An agent of before would keep none of the new form, and be given it with each beat. */
+static void each_agent_is_given_the_form_that_it_knows(void **state)
+{
+	PHX_AUTO(phx_buf_fini) struct phx_buf old = {0}, new = {0}, none = {0};
+	(void)state;
+	signer.sign_end = fake_sign_end;
+	commits();
+	make(a);
+	assert_non_null(strstr(a->last, " vault 12 7777"));
+	orders_of(PHX_ORDER_anchor, 0, 0, &old);
+	assert_non_null(strstr(old.data, " snapshot - signature "));
+	orders_of(PHX_ORDER_anchor, 0, 1, &new);
+	assert_non_null(strstr(new.data, a->last));
+	/* the line of an earlier phxd is there in one form alone */
+	ends();
+	assert_int_equal(begin(), 0);
+	orders_of(PHX_ORDER_anchor, 0, 0, &none);
+	assert_int_equal(none.n, 0);
+	orders_of(PHX_ORDER_anchor, 0, 1, &none);
+	assert_non_null(strstr(none.data, a->last));
 }
 
 static void without_a_thread_there_is_none(void **state)
@@ -429,6 +468,7 @@ int main(void)
 		TEST(a_file_that_was_cut_off_is_gone_on_with),
 		TEST(an_anchor_of_another_journal_covers_nothing),
 		TEST(an_anchor_beyond_the_journals_end_covers_nothing),
+		TEST(each_agent_is_given_the_form_that_it_knows),
 		TEST(without_a_thread_there_is_none),
 		TEST(each_place_is_given_the_line),
 		TEST(a_place_that_fails_is_told_once_until_it_works_again),

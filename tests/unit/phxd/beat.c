@@ -43,13 +43,13 @@ static void a_beat_is_read(void **state)
 static void what_runs_is_of_three_forms(void **state)
 {
 	static const struct beat_running wanted[] = {
-		{PHX_ORDER_step, 7, 0}, {PHX_ORDER_job, 8, 2}, {PHX_ORDER_table, 9, 0},
-		{PHX_ORDER_step, 0, 0}, {PHX_ORDER_job, 1, 2}, {PHX_ORDER_NONE, 4, 0},
-		{PHX_ORDER_job, 5, 0}};
+		{PHX_ORDER_step, 7, 0}, {PHX_ORDER_job, 8, 2},    {PHX_ORDER_table, 9, 0},
+		{PHX_ORDER_step, 0, 0}, {PHX_ORDER_job, 1, 2},    {PHX_ORDER_NONE, 4, 0},
+		{PHX_ORDER_job, 5, 0},  {PHX_ORDER_anchor, 3, 1}, {PHX_ORDER_anchor, 2, 0}};
 	AUTO_BEAT b = {0};
 	(void)state;
 	parsed("{\"running\":[7, [8, 2],[\"table\",9] ,{\"id\":5},[1,2,3,\"x\"],"
-	       "[\"of tomorrow\",4],[\"job\",5,6]]}",
+	       "[\"of tomorrow\",4],[\"job\",5,6],[\"anchor\",3,1],[\"anchor\",2]]}",
 	       &b);
 	assert_int_equal(b.running.n, PHX_ARRAY_SIZE(wanted));
 	for (uint32_t i = 0; i < b.running.n; i++) {

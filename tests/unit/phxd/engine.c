@@ -540,7 +540,7 @@ static void an_erase_leaves_a_signed_record(void **state)
 	(void)state;
 	assert_int_equal(phx_pki_open(dir, NULL, 0, &pki, &err), 0);
 	phx_pki_free(pki);
-	config.signer = (struct phx_signer){fake_key_sign, key};
+	config.signer = (struct phx_signer){.sign = fake_key_sign, .arg = key};
 	assert_int_equal(start(), 0);
 	happens(1);
 	registers("n1", "serial-1");
@@ -627,8 +627,8 @@ static void each_hand_over_is_attested_and_names_the_one_before(void **state)
 	(void)state;
 	assert_int_equal(phx_pki_open(dir, NULL, 0, &pki, &err), 0);
 	phx_pki_free(pki);
-	config.signer = (struct phx_signer){fake_key_sign, site};
-	config.attester = (struct phx_signer){fake_key_sign, key};
+	config.signer = (struct phx_signer){.sign = fake_key_sign, .arg = site};
+	config.attester = (struct phx_signer){.sign = fake_key_sign, .arg = key};
 	config.attestation_days = 3;
 	assert_int_equal(start(), 0);
 	assert_int_equal(engine_attests(e, pub, &err), 0);

@@ -29,7 +29,7 @@ struct phx_vault {
 	const char *complaint; /* of its log */
 	bool changes;          /* whatever it answers, it has made the change */
 	size_t n_names;
-	char last_name[PHX_NAME_MAX];
+	char last_name[PHX_NAME_MAX], forgotten[PHX_NAME_MAX];
 };
 static struct phx_vault vault;
 
@@ -75,20 +75,48 @@ int phx_vault_change_ca(struct phx_vault *v, enum phx_vault_change change, struc
 	const char *name = d.cfg.address;
 	return phx_pki_open(dir, &name, 1, ret, of);
 }
-int phx_vault_cert(struct phx_vault *v, const char *csr, const char *name, uint32_t days,
-		   char **ret, struct phx_err *of)
+int phx_vault_cert(struct phx_vault *v, const struct phx_cert_ask *ask, char **ret,
+		   struct phx_err *of)
 {
-	assert_int_equal(days, PHX_NODE_CERT_DAYS);
 	if (v->result < 0)
 		return says_no(v->result, of);
-	*ret = phx_path("%s for %s", csr, name);
+	*ret = phx_path("%s for %s", ask->csr, ask->node);
 	return 0;
+}
+int phx_vault_start_token(struct phx_vault *v, const char *node, uint64_t start,
+			  char ret[PHX_START_TOKEN_MAX], struct phx_err *of)
+{
+	ret[0] = '\0';
+	if (start && v->result == 0)
+		snprintf(ret, PHX_START_TOKEN_MAX, "%u.%s", (unsigned)start, node);
+	return says_no(v->result, of);
+}
+int phx_vault_start_shown(struct phx_vault *v, const char *node, const char *token,
+			  struct phx_err *of)
+{
+	return says_no(v->result                                      ? v->result
+			       : strcmp(strchr(token, '.') + 1, node) ? -EACCES
+								      : 0,
+		       of);
+}
+int phx_vault_forget(struct phx_vault *v, const char *node, struct phx_err *of)
+{
+	PHX_STR_SET(v->forgotten, node);
+	return says_no(v->result, of);
 }
 int phx_vault_sign(struct phx_vault *v, enum phx_vault_key key, const char *text,
 		   uint8_t ret[PHX_SIG_SIZE], struct phx_err *of)
 {
 	(void)text;
 	memset(ret, key == PHX_VAULT_SITE ? 0x5e : 0xa7, PHX_SIG_SIZE);
+	return says_no(v->result, of);
+}
+
+int phx_vault_sign_end(struct phx_vault *v, const char *text, char ret_end[PHX_ANCHOR_END_MAX],
+		       uint8_t ret[PHX_SIG_SIZE], struct phx_err *of)
+{
+	phx_anchor_end(strlen(text), "", ret_end);
+	memset(ret, 0x11, PHX_SIG_SIZE);
 	return says_no(v->result, of);
 }
 
@@ -217,17 +245,38 @@ static void each_signer_has_its_own_key(void **state)
 
 static void a_certificate_comes_with_the_cas_of_that_moment(void **state)
 {
+	const struct phx_cert_ask asked = {.csr = "csr", .node = "n1", .days = PHX_NODE_CERT_DAYS};
 	PHX_AUTO_FREE char *cert = NULL, *ca = NULL;
 	(void)state;
 	assert_int_equal(keys_open(k, &err), 0);
-	assert_int_equal(keys_certify(k, "csr", "n1", &cert, &ca, &err), 0);
+	assert_int_equal(keys_certify(k, &asked, &cert, &ca, &err), 0);
 	assert_string_equal(cert, "csr for n1");
 	assert_string_equal(ca, phx_pki_ca_pem(d.pki));
 	char *no_cert = NULL, *no_ca = NULL;
 	vault.result = -EKEYEXPIRED;
-	assert_int_equal(keys_certify(k, "csr", "n1", &no_cert, &no_ca, &err), -EKEYEXPIRED);
+	assert_int_equal(keys_certify(k, &asked, &no_cert, &no_ca, &err), -EKEYEXPIRED);
 	assert_null(no_cert);
 	assert_null(no_ca);
+}
+
+static void a_token_is_of_one_node_or_none(void **state)
+{
+	char token[PHX_START_TOKEN_MAX];
+	(void)state;
+	keys_start_token(k, "n1", 7, token);
+	assert_string_equal(token, "7.n1");
+	assert_int_equal(keys_start_shown(k, "n1", token), 7);
+	assert_int_equal(keys_start_shown(k, "n2", token), 0);
+	assert_int_equal(keys_start_shown(k, "", token), 0);
+	assert_int_equal(keys_start_shown(k, "n1", "seven"), 0);
+	keys_start_token(k, "n1", 0, token);
+	assert_string_equal(token, "");
+	vault.result = -EPIPE;
+	keys_start_token(k, "n1", 7, token);
+	assert_string_equal(token, "");
+	assert_int_equal(keys_start_shown(k, "n1", "7.n1"), 0);
+	keys_forget(k, "n1");
+	assert_string_equal(vault.forgotten, "n1");
 }
 
 /* ---- what agents are told ---- */
@@ -352,6 +401,7 @@ int main(void)
 		TEST(more_names_than_a_certificate_takes_are_cut),
 		TEST(a_vault_that_does_not_start_is_an_error),
 		TEST(each_signer_has_its_own_key),
+		TEST(a_token_is_of_one_node_or_none),
 		TEST(a_certificate_comes_with_the_cas_of_that_moment),
 		TEST(an_agent_that_trusts_other_cas_is_told_to_renew),
 		TEST(after_a_change_the_head_serves_with_the_new_keys),

@@ -24,9 +24,11 @@ void accounts_orders_put(struct accounts *a, const char *re, const struct phx_li
 	(void)a, (void)of;
 	phx_buf_addf(b, "accounts(%s) ", re);
 }
-void view_order_put(struct daemon *of, const struct phx_order *o, const char *re, struct phx_buf *b)
+void view_order_put(struct daemon *of, const char *node, const struct phx_order *o, const char *re,
+		    struct phx_buf *b)
 {
 	(void)of;
+	assert_string_equal(node, "n1");
 	assert_false(fake_engine_held); /* it reads files */
 	phx_buf_addf(b, "%s(%s) ", phx_order_name((enum phx_order_kind)o->kind), re ? re : "-");
 }

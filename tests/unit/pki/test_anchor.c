@@ -49,7 +49,7 @@ static int teardown(void **state)
 
 static struct phx_anchor make(uint64_t seq)
 {
-	const struct phx_signer signer = {fake_key_sign, key};
+	const struct phx_signer signer = {.sign = fake_key_sign, .arg = key};
 	struct phx_anchor a = {.kind = PHX_ANCHOR_REACHED, .seq = seq, .time_ms = 1795000000000};
 	memset(a.journal, 'a', PHX_ANCHOR_ID_MAX - 1);
 	memset(a.hash, 'b', PHX_ANCHOR_HASH_MAX - 1);
@@ -89,6 +89,53 @@ static void a_line_says_what_was_signed(void **state)
 	assert_int_equal(b.seq, 1234567890123);
 	assert_int_equal(b.time_ms, 1795000000000);
 	assert_int_equal(phx_anchor_verify(&b, pub, &err), 0);
+}
+
+/* What signs adds how far its own log is. */
+static int sign_with_end(void *arg, const char *text, char ret_end[PHX_ANCHOR_END_MAX],
+			 char ret[PHX_ANCHOR_SIGNATURE_MAX], struct phx_err *of)
+{
+	char whole[PHX_ANCHOR_LINE_MAX], hash[PHX_ANCHOR_HASH_MAX] = "";
+	memset(hash, 'c', PHX_ANCHOR_HASH_MAX - 1);
+	phx_anchor_end(4711, hash, ret_end);
+	snprintf(whole, sizeof(whole), "%s%s", text, ret_end);
+	return fake_key_sign(arg, whole, ret, of);
+}
+
+static int sign_with_nothing(void *arg, const char *text, char ret_end[PHX_ANCHOR_END_MAX],
+			     char ret[PHX_ANCHOR_SIGNATURE_MAX], struct phx_err *of)
+{
+	strcpy(ret_end, " vault many");
+	return fake_key_sign(arg, text, ret, of);
+}
+
+static void a_line_says_how_far_the_log_was(void **state)
+{
+	struct phx_signer signer = {.sign = fake_key_sign, .arg = key, .sign_end = sign_with_end};
+	char line[PHX_ANCHOR_LINE_MAX], again[PHX_ANCHOR_LINE_MAX];
+	struct phx_anchor a = make(UINT64_MAX), b;
+	(void)state;
+	assert_int_equal(phx_anchor_sign(&a, &signer, &err), 0);
+	phx_anchor_format(&a, line);
+	assert_non_null(strstr(line, " snapshot - vault 4711 cccc"));
+	assert_int_equal(phx_anchor_parse(line, &b, &err), 0);
+	phx_anchor_format(&b, again);
+	assert_string_equal(line, again);
+	assert_int_equal(b.log_lines, 4711);
+	assert_int_equal(phx_anchor_verify(&b, pub, &err), 0);
+	b.log_lines--;
+	assert_int_equal(phx_anchor_verify(&b, pub, &err), -EKEYREJECTED);
+	phx_err_clear(&err);
+	b.log_hash[0] = '\0';
+	assert_int_equal(phx_anchor_verify(&b, pub, &err), -EKEYREJECTED);
+	/* what the journal says of itself has nothing to do with it */
+	phx_err_clear(&err);
+	a.kind = PHX_ANCHOR_BEGUN;
+	assert_int_equal(phx_anchor_sign(&a, &signer, &err), 0);
+	assert_string_equal(a.log_hash, "");
+	a.kind = PHX_ANCHOR_REACHED;
+	signer.sign_end = sign_with_nothing;
+	assert_int_equal(phx_anchor_sign(&a, &signer, &err), -EPROTO);
 }
 
 /* each character of it */
@@ -171,6 +218,7 @@ int main(void)
 #define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 	const struct CMUnitTest tests[] = {
 		TEST(a_line_says_what_was_signed),
+		TEST(a_line_says_how_far_the_log_was),
 		TEST(no_character_of_it_can_be_another),
 		TEST(a_wrong_key_and_a_missing_one_are_told_apart),
 		TEST(a_file_has_the_last_ones_and_stays_small),

@@ -28,7 +28,7 @@ static struct phx_pki *site;
 static struct phx_attestation a;
 static struct phx_err err;
 
-static const struct phx_signer signer = {fake_key_sign, key};
+static const struct phx_signer signer = {.sign = fake_key_sign, .arg = key};
 
 static struct phx_attested_disk *disk(uint32_t i)
 {

@@ -29,7 +29,7 @@ static struct phx_list anchors; /* struct phx_anchor: those that left the head *
 static struct phx_audit found;
 static struct phx_err err;
 
-static const struct phx_signer signer = {fake_key_sign, key};
+static const struct phx_signer signer = {.sign = fake_key_sign, .arg = key};
 
 static void open_store(void)
 {

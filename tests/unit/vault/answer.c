@@ -71,6 +71,34 @@ static void texts_of_others_are_not_signed(void **state)
 	vault_fini(&v);
 }
 
+#define ANCHOR "phoenix anchor journal 0 event 1 hash 2 time 3 snapshot -"
+
+/* How far its log is the vault says itself: no head may. */
+static void an_anchor_says_how_far_the_log_is(void **state)
+{
+	struct phx_apart_question q = {.op = VAULT_sign, .body = ANCHOR, .n = strlen(ANCHOR)};
+	PHX_AUTO_REPLY struct phx_apart_reply reply = {0};
+	PHX_AUTO_FREE char *pub = phx_path("%s/site.pub", pki_dir), *text = NULL;
+	char end[PHX_ANCHOR_END_MAX];
+	struct phx_err err = {0};
+	struct vault v;
+	(void)state;
+	open_site(&v);
+	assert_int_equal(ask_text(&v, VAULT_sign, 0, ANCHOR), 0);
+	phx_anchor_end(v.log.n_lines, v.log.hash, end);
+	q.number = VAULT_WITH_END;
+	assert_int_equal(vault_answer(&v, &q, &reply, &err), 0);
+	assert_string_equal(reply.body.data + PHX_SIG_SIZE, end);
+	text = phx_path(ANCHOR "%s", end);
+	assert_int_equal(
+		phx_verify(pub, text, strlen(text), (const uint8_t *)reply.body.data, &err), 0);
+	assert_int_equal(ask_text(&v, VAULT_sign, 0, text), -EPERM);
+	assert_int_equal(ask_text(&v, VAULT_sign, VAULT_WITH_END, text), -EPERM);
+	assert_int_equal(ask_text(&v, VAULT_sign, VAULT_WITH_END, "phoenix package sha256 0"),
+			 -EPERM);
+	vault_fini(&v);
+}
+
 /* An erase of n1, signed with a key that `by` certified for the node `name`. */
 struct forgery {
 	struct phx_pki *by;
@@ -117,7 +145,7 @@ static int sign_nothing(void *arg, const char *body, char ret[PHX_ANCHOR_SIGNATU
 static int countersigned(struct vault *v, const struct forgery *f)
 {
 	PHX_AUTO_FREE char *body = NULL, *text = NULL;
-	const struct phx_signer signer = {sign_nothing, &body};
+	const struct phx_signer signer = {.sign = sign_nothing, .arg = &body};
 	struct phx_attestation a = {.format = f->format,
 				    .id = 7,
 				    .node = "n1",
@@ -174,6 +202,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(nonsense_is_answered, world_make, world_end),
 		cmocka_unit_test_setup_teardown(texts_of_others_are_not_signed, world_make,
+						world_end),
+		cmocka_unit_test_setup_teardown(an_anchor_says_how_far_the_log_is, world_make,
 						world_end),
 		cmocka_unit_test_setup_teardown(what_no_node_signed_is_not_countersigned,
 						world_make, world_end),

@@ -15,6 +15,7 @@
 enum { LINES = 6 };
 
 static char dir[64], path[96];
+static uint32_t keep;
 static struct vault_log l;
 static char *complaint;
 static struct phx_err err;
@@ -26,6 +27,7 @@ static int setup(void **state)
 	if (!mkdtemp(dir))
 		return -1;
 	snprintf(path, sizeof(path), "%s/vault.log", dir);
+	keep = 0;
 	return 0;
 }
 
@@ -35,7 +37,7 @@ static void again(void)
 		close(l.fd);
 	free(PHX_TAKE(complaint));
 	phx_err_clear(&err);
-	assert_int_equal(vault_log_open(&l, dir, &complaint, &err), 0);
+	assert_int_equal(vault_log_open(&l, dir, keep, &complaint, &err), 0);
 }
 
 static int teardown(void **state)
@@ -144,24 +146,161 @@ static void half_a_line_is_dropped(void **state)
 	assert_non_null(strstr(now, " key give n6-k1\n"));
 }
 
-static void a_long_one_is_turned_and_goes_on(void **state)
+/* Paths of all files, the present one behind the others. */
+static size_t files(char ret[16][160], const char *paths[16])
 {
+	PHX_AUTO(phx_list_fini) struct phx_list turned = {0};
+	size_t n = 0;
+	assert_int_equal(phx_vault_log_turned(dir, &turned, &err), 0);
+	assert_true(turned.n < 16);
+	PHX_LIST_EACH(struct phx_vault_file, f, &turned)
+		snprintf(ret[n++], 160, "%.150s", f->path);
+	snprintf(ret[n++], 160, "%s", path);
+	for (size_t i = 0; i < n; i++)
+		paths[i] = ret[i];
+	return n;
+}
+
+/* As an anchor has it of now. */
+static struct phx_anchor anchored(void)
+{
+	struct phx_anchor a = {.log_lines = l.n_lines};
+	PHX_STR_SET(a.log_hash, l.hash);
+	return a;
+}
+
+static int audit(const struct phx_anchor *anchors, uint32_t n, struct phx_vault_audit *ret)
+{
+	char names[16][160];
+	const char *paths[16];
+	const struct phx_list list = {.items = (void *)anchors, .n = n};
+	size_t n_files = files(names, paths);
+	/* as a shell names them */
+	const char *last = paths[n_files - 1];
+	memmove(paths + 1, paths, (n_files - 1) * sizeof(*paths));
+	paths[0] = last;
+	phx_vault_log_sort(paths, n_files);
+	assert_string_equal(paths[n_files - 1], path);
+	phx_err_clear(&err);
+	return phx_vault_log_audit(paths, n_files, &list, ret, &err);
+}
+
+static void long_ones_are_turned_and_none_is_lost(void **state)
+{
+	struct phx_vault_audit found;
+	char names[16][160];
+	const char *paths[16];
+	(void)state;
+	l.fd = -1;
+	again();
+	l.max_bytes = 150;
+	add(0, LINES);
+	size_t n = files(names, paths);
+	assert_in_range(n, 4, 8);
+	again();
+	assert_null(complaint);
+	const struct phx_anchor a = anchored();
+	assert_int_equal(audit(&a, 1, &found), 0);
+	assert_int_equal(found.first, 1);
+	assert_int_equal(found.last, l.n_lines);
+	assert_int_equal(found.proven, l.n_lines);
+	assert_int_equal(found.last, LINES + n - 1);
+	/* one between two others is gone */
+	assert_int_equal(unlink(paths[1]), 0);
+	assert_int_equal(audit(NULL, 0, &found), 1);
+	/* and the one before the present file */
+	assert_int_equal(unlink(paths[n - 2]), 0);
+	again();
+	assert_non_null(complaint);
+}
+
+static void the_oldest_go_where_that_is_wanted(void **state)
+{
+	struct phx_vault_audit found;
+	struct phx_anchor of[2];
+	(void)state;
+	l.fd = -1;
+	keep = 2;
+	again();
+	add(0, 1);
+	of[0] = anchored();
+	l.max_bytes = 150;
+	add(1, 3 * LINES);
+	of[1] = anchored();
+	again();
+	assert_null(complaint);
+	PHX_AUTO(phx_list_fini) struct phx_list turned = {0};
+	assert_int_equal(phx_vault_log_turned(dir, &turned, &err), 0);
+	assert_int_equal(turned.n, 2);
+	size_t n;
+	PHX_AUTO_FREE char *t = text(&n);
+	assert_non_null(strstr(t, " drop vault.log."));
+	assert_non_null(strstr(t, " turned "));
+	assert_int_equal(audit(of, 2, &found), 0);
+	assert_true(found.first > 1);
+	assert_int_equal(found.n_before, 1);
+	assert_int_equal(found.n_proofs, 1);
+	assert_int_equal(found.proven, of[1].log_lines);
+}
+
+/* The chain alone does not tell it. */
+static void an_end_that_is_cut_is_found_by_an_anchor(void **state)
+{
+	struct phx_vault_audit found;
+	struct phx_anchor of[2];
+	size_t n;
+	(void)state;
+	l.fd = -1;
+	again();
+	add(0, 3);
+	of[0] = anchored();
+	add(3, 3);
+	of[1] = anchored();
+	add(6, 1);
+	assert_int_equal(audit(of, 2, &found), 0);
+	assert_int_equal(found.n_proofs, 2);
+	assert_int_equal(found.proven, 6);
+	PHX_AUTO_FREE char *t = text(&n);
+	char *sixth = t;
+	for (int i = 0; i < 5; i++)
+		sixth = strchr(sixth, '\n') + 1;
+	put(t, (size_t)(sixth - t));
+	again();
+	assert_null(complaint);
+	assert_int_equal(audit(NULL, 0, &found), 0);
+	assert_int_equal(audit(of, 1, &found), 0);
+	assert_int_equal(audit(of, 2, &found), 2);
+	assert_non_null(strstr(found.text, "had 6 lines"));
+	assert_non_null(strstr(found.text, "its end was cut"));
+	/* and made as long again by others */
+	add(7, 4);
+	assert_int_equal(audit(of, 2, &found), 2);
+	assert_non_null(strstr(found.text, "written anew"));
+	assert_int_equal(audit(of + 1, 1, &found), 2);
+}
+
+/* Of before files had a date and said how many lines were before them. */
+static void one_that_was_turned_before_is_read(void **state)
+{
+	struct phx_vault_audit found;
 	char old[112];
 	size_t n;
 	(void)state;
 	l.fd = -1;
 	again();
-	l.max_bytes = 300;
 	add(0, LINES);
+	PHX_AUTO_FREE char *t = text(&n);
+	size_t first = strcspn(t, "\n") + 1, second = first + strcspn(t + first, "\n") + 1;
+	snprintf(old, sizeof(old), "%s.1", path);
+	/* the first file of all is gone already */
+	assert_int_equal(phx_file_write(old, t + first, second - first, 0600, &err), 0);
+	put(t + second, n - second);
 	again();
 	assert_null(complaint);
-	PHX_AUTO_FREE char *t = text(&n);
-	assert_null(strstr(t, "n0-k1"));
-	assert_non_null(strstr(t, "n5-k1"));
-	snprintf(old, sizeof(old), "%s.1", path);
-	assert_int_equal(unlink(old), 0);
-	again();
-	assert_non_null(complaint);
+	assert_int_equal(l.n_lines, LINES - 1);
+	const struct phx_anchor a = anchored();
+	assert_int_equal(audit(&a, 1, &found), 0);
+	assert_int_equal(found.n_proofs, 1);
 }
 
 int main(void)
@@ -172,7 +311,14 @@ int main(void)
 		cmocka_unit_test_setup_teardown(every_byte_counts, setup, teardown),
 		cmocka_unit_test_setup_teardown(a_line_taken_out_is_missed, setup, teardown),
 		cmocka_unit_test_setup_teardown(half_a_line_is_dropped, setup, teardown),
-		cmocka_unit_test_setup_teardown(a_long_one_is_turned_and_goes_on, setup, teardown),
+		cmocka_unit_test_setup_teardown(long_ones_are_turned_and_none_is_lost, setup,
+						teardown),
+		cmocka_unit_test_setup_teardown(the_oldest_go_where_that_is_wanted, setup,
+						teardown),
+		cmocka_unit_test_setup_teardown(an_end_that_is_cut_is_found_by_an_anchor, setup,
+						teardown),
+		cmocka_unit_test_setup_teardown(one_that_was_turned_before_is_read, setup,
+						teardown),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
