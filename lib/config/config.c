@@ -227,6 +227,7 @@ void phx_config_settings(const struct phx_config *cfg, struct phx_settings *ret)
 		.rekeys = true,
 		.resets = true,
 		.takes_back = true,
+		.takes_unheard = true,
 	};
 	PHX_STR_SET(ret->image_deploy, cfg->deploy_image);
 }

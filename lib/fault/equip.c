@@ -50,6 +50,7 @@ static int configure(struct fault_sim *f)
 	ev.site.settings.looks = ev.site.settings.tokens = ev.site.settings.attests = true;
 	ev.site.settings.rekeys = ev.site.settings.resets = ev.site.settings.measures = true;
 	ev.site.settings.takes_back = true;
+	ev.site.settings.takes_unheard = true;
 	return r ? r : phx_fault_submit(f, &ev, NULL);
 }
 

@@ -28,6 +28,7 @@ static void keep(struct phx_apply *a, const struct phx_re *re, struct phx_job *j
 		return;
 	phx_job_blame(a, j, a->ev->by, "RE %s is deactivated, and keeps it", re->name);
 	j->killing = true;
+	phx_job_await_end(a, j);
 	phx_job_tell(a, j);
 }
 

@@ -74,6 +74,7 @@ void phx_job_kill(struct phx_apply *a, struct phx_job *j)
 		return;
 	j->killing = true;
 	a->out->changed = true;
+	phx_job_await_end(a, j);
 	phx_job_tell(a, j);
 }
 
@@ -96,7 +97,7 @@ static void queue_again(struct phx_apply *a, struct phx_job *j)
 	phx_list_fini(&j->parts); /* a part owns nothing */
 	phx_job_become(a, j, PHX_JOB_QUEUED);
 	j->killing = j->broken = j->timed_out = false;
-	j->started_ms = j->status = 0;
+	j->started_ms = j->status = j->unheard_ms = 0;
 	j->kills++;
 }
 
@@ -117,8 +118,10 @@ static bool leave_ledger(struct phx_apply *a, struct phx_job *j)
 		return false;
 	}
 	phx_ledger_job_killed(a->s->ledger, (int)re->number, j->id, a->s->now_ms, a->todo);
+	/* an RE that has lost all its nodes while it was deactivated still has the job in its list */
 	return kept ||
-		phx_batch_job(phx_ledger_batch(a->s->ledger, (int)re->number), j->id) != NULL;
+		(!phx_job_ends_for_good(j) &&
+		 phx_batch_job(phx_ledger_batch(a->s->ledger, (int)re->number), j->id));
 }
 
 static void finish_job(struct phx_apply *a, struct phx_job *j)

@@ -7,13 +7,17 @@
  *     ▲                          │
  *     └──── heard, same start ───┘
  *
- * Called where a node is lost, silent or heard again. Pure. */
+ * An agent that is heard, and does not say that a run has ended which was told to for its node, may
+ * belong to an owner who wants to keep the node: it is taken back (node/take_back.c), and the run
+ * counts until the node was seen off or has restarted.
+ *
+ * Called where a node is lost, silent or heard again, and where a run is told to end. Pure. */
 #include "job/internal.h"
 
 #include <string.h>
 
 /* Allows for clocks that differ, a keeper that wakes late, and a process that takes time to die. */
-enum { MARGIN_MS = 10000 };
+enum { MARGIN_MS = 10000, UNHEARD_MS = 60 * 1000 };
 
 static struct phx_job_part *open_part(struct phx_job *j, const char *node)
 {
@@ -59,6 +63,28 @@ static void begin_silence(const struct phx_apply *a, const struct phx_job *j,
 {
 	int64_t wait_ms = (int64_t)j->heartbeat_timeout_ms + j->checkpoint_ms + j->grace_ms;
 	count_silence(a, j, p, wait_ms + MARGIN_MS);
+}
+
+void phx_job_await_end(struct phx_apply *a, struct phx_job *j)
+{
+	if (!a->s->settings.takes_unheard || j->engine_id[0])
+		return;
+	j->unheard_ms = a->s->now_ms + j->checkpoint_ms + j->grace_ms + UNHEARD_MS;
+	phx_index_job_due(a->s, j);
+}
+
+/* The nodes on which the run has not ended, of agents that are heard. */
+static void take_unheard(struct phx_apply *a, struct phx_job *j)
+{
+	if (j->state != PHX_JOB_RUNNING || !j->unheard_ms || j->unheard_ms > a->s->now_ms)
+		return;
+	j->unheard_ms = 0;
+	a->out->changed = true;
+	PHX_LIST_EACH(struct phx_job_part, p, &j->parts) {
+		const struct phx_node *n = p->ended ? NULL : phx_state_node(a->s, p->node);
+		if (n && n->up)
+			phx_work_add(a, PHX_WORK_JOB_UNHEARD, n);
+	}
 }
 
 void phx_jobs_silent(struct phx_apply *a, struct phx_node *n)
@@ -203,5 +229,7 @@ void phx_silence_tick(struct phx_apply *a)
 				lose_in_ledger(a, j, n);
 			phx_job_part_end(a, j, p, 255);
 		}
+		if (j)
+			take_unheard(a, j);
 	}
 }

@@ -17,6 +17,8 @@ enum phx_work_kind {
 	PHX_WORK_NODE_LET_GO,
 	/* the node was lost while a job of an RE ran on it: the ledger must know */
 	PHX_WORK_JOB_LOST,
+	/* the node's agent does not say that a job has ended, which was told to for the node */
+	PHX_WORK_JOB_UNHEARD,
 	PHX_WORK_COUNT_
 };
 

@@ -196,7 +196,7 @@ int64_t phx_job_due(const struct phx_job *j)
 	PHX_LIST_EACH(struct phx_job_part, p, &j->parts)
 		if (!p->ended && p->lost_ms && p->lost_ms < next)
 			next = p->lost_ms;
-	return next;
+	return j->unheard_ms && j->unheard_ms < next ? j->unheard_ms : next;
 }
 
 bool phx_node_is_of(const struct phx_node *n, const char *pool)
