@@ -296,7 +296,8 @@ check-asan:
 	$(Q)$(ASAN_MAKE) all $(ASAN_UNIT) $(SYSTEM_BIN:$(BUILD)/%=$(ASAN)/%)
 	$(Q)BUILD=$(ASAN) tests/sanitized $(ASAN_UNIT) $(SYSTEM_TESTS)
 
-# as tests/golden/alloc, but each allocation fails, of fifty events of a kind and size
+# as tests/golden/alloc, but each allocation fails, of fifty events of a kind and size, within a bound for each program: some
+# 7 minutes of processor time
 .PHONY: check-alloc
 check-alloc:
 	$(Q)$(BUILD_MAKE) $(BUILD)/tests/golden/alloc

@@ -64,18 +64,19 @@ static bool same_macs(const struct phx_node *n, const struct phx_list *macs)
 	return true;
 }
 
+/* Adds those that `dst` lacks, as many as there is room for; -ENOMEM. */
 static int copy_macs(struct phx_list *dst, const struct phx_list *src)
 {
 	PHX_LIST_EACH(struct phx_mac, m, src) {
 		bool twice = false;
 		PHX_LIST_EACH(struct phx_mac, have, dst)
 			twice = twice || !strcmp(have->mac, m->mac);
-		struct phx_mac *to =
-			twice || dst->n >= MACS_MAX ? NULL : phx_list_push(dst, sizeof(*to));
-		if (!to && !twice)
+		if (twice || dst->n >= MACS_MAX)
+			continue;
+		struct phx_mac *to = phx_list_push(dst, sizeof(*to));
+		if (!to)
 			return -ENOMEM;
-		if (to)
-			*to = *m;
+		*to = *m;
 	}
 	return 0;
 }
@@ -443,7 +444,7 @@ static void certify(struct phx_apply *a, const struct phx_event_enrol *p, struct
 	if (!n->uuid[0])
 		PHX_STR_SET(n->uuid, p->uuid);
 	if (macs)
-		copy_macs(&n->macs, &p->macs);
+		phx_stick(a, copy_macs(&n->macs, &p->macs));
 	n->token_sha256[0] = '\0'; /* good for one enrolment */
 	if (n->state == PHX_NODE_NEW)
 		phx_node_must_become(a, n, PHX_NODE_COMMISSIONING);

@@ -5,7 +5,9 @@
  * each with its own name of main(), and linked with phx_core_apply() and the functions that
  * allocate wrapped; PROGRAMS lists them. The tests repeat themselves, so only some events are
  * tried, and of one that allocates much, some allocations. With PHX_ALLOC_ALL=N all events are
- * looked at, N of each size are tried, and each allocation of those fails. */
+ * looked at, N of each size are tried, and each allocation of those fails; but what one program may
+ * cost is bounded, since tests that go on for long copy a large state each time. The output says
+ * how many events were looked at, and how many of their allocations failed. */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -27,6 +29,8 @@ enum { TRIES = 2, TRIES_LARGE = 1 };
 enum { TRIES = 8, TRIES_LARGE = 2 };
 #endif
 enum { SIZES = 128, LARGE = 200, OF_LARGE = 60, LOOKED_AT = 400, FAILED_LEAST = 3500 };
+/* What one program may cost with PHX_ALLOC_ALL: items of states that are copied. */
+enum { COST_MAX = 100000000, COST_PARTS = 8, COST_OF_NONE = 50 };
 
 static struct {
 	bool on;
@@ -39,7 +43,10 @@ static struct {
 	unsigned long n_failed, n_ended; /* allocations that failed; events that ended by that */
 	unsigned long n_tried, n_large;
 	bool kinds[PHX_EV_COUNT_];
-	unsigned looked_at[PHX_EV_COUNT_]; /* by this program */
+	unsigned long n_allocs;
+	/* by this program */
+	unsigned looked_at[PHX_EV_COUNT_];
+	unsigned long cost, n_seen, n_looked_at;
 } did;
 
 static bool lacks(void)
@@ -81,6 +88,7 @@ static void run_on_copy(const struct phx_state *s, const struct phx_event *ev, u
 			struct run *ret)
 {
 	struct phx_err err = {0};
+	did.cost += COST_OF_NONE + s->nodes.n + s->jobs.n + s->workflows.n + s->res.n;
 	assert_int_equal(phx_record_copy(&phx_state_record, &ret->s, s), 0);
 	assert_int_equal(phx_index_ready(&ret->s), 0);
 	memory.n = 0;
@@ -160,6 +168,9 @@ static void try_event(const struct phx_state *s, const struct phx_event *ev)
 	struct run sound;
 	run_on_copy(s, ev, 0, &sound);
 	unsigned n = sound.n_allocs;
+	did.kinds[ev->kind] = true;
+	did.n_allocs += n;
+	did.n_looked_at++;
 	bool large = n > LARGE && !all;
 	unsigned long tries = all ? all : large ? TRIES_LARGE : TRIES;
 	unsigned long *tried = &did.tried[ev->kind][size_of(n)];
@@ -172,13 +183,29 @@ static void try_event(const struct phx_state *s, const struct phx_event *ev)
 	end_run(&sound);
 }
 
+static unsigned long part_of_cost(void)
+{
+	return did.cost / (COST_MAX / COST_PARTS);
+}
+
+/* Is this event one that is looked at? The more its program has cost, the rarer they are: each,
+ * then every second, every fourth and so on, until none is left. */
+static bool is_chosen(int kind)
+{
+	unsigned long part = part_of_cost();
+	if (!all)
+		return did.looked_at[kind]++ < LOOKED_AT;
+	return part < COST_PARTS && did.n_seen % (1ul << part) == 0;
+}
+
 int __wrap_phx_core_apply(struct phx_state *s, const struct phx_event *ev, struct phx_outcome *ret,
 			  struct phx_err *err)
 {
 	bool known = ev->kind >= 0 && ev->kind < PHX_EV_COUNT_;
-	if (known && !memory.on && (all || did.looked_at[ev->kind]++ < LOOKED_AT)) {
-		did.kinds[ev->kind] = true;
-		try_event(s, ev);
+	if (known && !memory.on) {
+		did.n_seen++;
+		if (is_chosen(ev->kind))
+			try_event(s, ev);
 	}
 	return __real_phx_core_apply(s, ev, ret, err);
 }
@@ -189,11 +216,24 @@ static void every_kind_was_tried(void **state)
 	for (int kind = 0; kind < PHX_EV_COUNT_; kind++)
 		if (!did.kinds[kind])
 			fail_msg("no %s was tried", phx_enum_name(&phx_event_kind_names, kind));
-	print_message(
-		"%lu events, %lu of them large: %lu allocations failed, %lu ended the event\n",
-		did.n_tried, did.n_large, did.n_failed, did.n_ended);
+	print_message("%lu events, %lu of them large: %lu of %lu allocations failed, %lu ended the "
+		      "event\n",
+		      did.n_tried, did.n_large, did.n_failed, did.n_allocs, did.n_ended);
 	assert_true(did.n_failed >= FAILED_LEAST);
 	assert_true(did.n_large > 0);
+}
+
+/* Runs the tests of one program. */
+static int run_program(const char *name, int (*its_main)(void))
+{
+	unsigned long failed = did.n_failed, allocs = did.n_allocs;
+	memset(did.looked_at, 0, sizeof(did.looked_at));
+	did.cost = did.n_seen = did.n_looked_at = 0;
+	int r = its_main();
+	print_message("%s: %lu of %lu events looked at, %lu of their %lu allocations failed\n",
+		      name, did.n_looked_at, did.n_seen, did.n_failed - failed,
+		      did.n_allocs - allocs);
+	return r;
 }
 
 #define PROGRAM(name) int main_of_##name(void);
@@ -206,9 +246,7 @@ int main(void)
 	const char *word = getenv("PHX_ALLOC_ALL");
 	int failed = 0;
 	all = word ? strtoul(word, NULL, 10) : 0;
-#define PROGRAM(name) \
-	memset(did.looked_at, 0, sizeof(did.looked_at)); \
-	failed += main_of_##name();
+#define PROGRAM(name) failed += run_program(#name, main_of_##name);
 	PROGRAMS
 #undef PROGRAM
 	return failed + cmocka_run_group_tests(tests, NULL, NULL);

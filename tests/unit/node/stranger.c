@@ -1,6 +1,7 @@
 /* Who asks for the certificate of a node and is not it: from where, with which serial number,
  * without its token. He gets nothing, nothing happens to the node, and so much of it is told as
  * nobody can make too much of. */
+#include "state/index.h"
 #include "unit/core/world.h"
 
 #define ITS_ADDRESS "10.0.0.11"
@@ -94,6 +95,29 @@ static void its_key_brings_no_addresses(void **state)
 		phx_outcome_fini(&out);
 		phx_event_fini(&ev);
 	}
+}
+
+/* More addresses than a node may have: those for which there is room, and no error of memory. */
+static void its_key_brings_more_addresses_than_fit(void **state)
+{
+	enum { MACS = 64 };
+	struct world *w = *state;
+	struct phx_node *n = silent(w);
+	struct phx_event ev = {.kind = PHX_EV_enrol};
+	while (n->macs.n < MACS - 1) {
+		struct phx_mac *m = phx_list_push(&n->macs, sizeof(*m));
+		snprintf(m->mac, sizeof(m->mac), "52:54:00:07:00:%02x", n->macs.n);
+	}
+	phx_index_drop(&w->s);
+	world_event_mac(&ev.enrol.macs, 1);
+	for (unsigned i = 20; i < 24; i++)
+		world_event_mac(&ev.enrol.macs, i);
+	PHX_STR_SET(ev.enrol.key_fp, "key-n1");
+	PHX_STR_SET(ev.enrol.serial, "serial-1");
+	PHX_STR_SET(ev.enrol.address, ITS_ADDRESS);
+	assert_int_equal(world_apply(w, &ev, NULL), 0);
+	assert_int_equal(n->macs.n, MACS);
+	phx_event_fini(&ev);
 }
 
 /* anyone who reached the port took every silent node out of service with its MAC address and any
@@ -286,6 +310,7 @@ int main(void)
 		WORLD_TEST(the_machine_without_its_key_is_started_again),
 		WORLD_TEST(a_mac_address_alone_quarantines_nobody),
 		WORLD_TEST(its_key_brings_no_addresses),
+		WORLD_TEST(its_key_brings_more_addresses_than_fit),
 		WORLD_TEST(refusals_are_told_and_not_too_often),
 		WORLD_TEST(refusals_of_many_nodes_are_not_told_at_once),
 		WORLD_TEST(journals_of_before_replay),
