@@ -118,7 +118,7 @@ static bool leave_ledger(struct phx_apply *a, struct phx_job *j)
 		return false;
 	}
 	phx_ledger_job_killed(a->s->ledger, (int)re->number, j->id, a->s->now_ms, a->todo);
-	/* an RE that has lost all its nodes while it was deactivated still has the job in its list */
+	/* an RE that lost all its nodes while it was deactivated still has the job in its list */
 	return kept ||
 		(!phx_job_ends_for_good(j) &&
 		 phx_batch_job(phx_ledger_batch(a->s->ledger, (int)re->number), j->id));

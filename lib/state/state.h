@@ -70,7 +70,7 @@ PHX_RECORD_STRUCT(phx_pool, PHX_POOL_FIELDS);
 	/* a hand-over that goes on with a power cycle does so although the agent does not take \
 	 * the former role off (node/take_back.c); false in older journals */ \
 	F(S, takes_back, BOOL) \
-	/* a node whose agent does not say that a job has ended, which was told to for the node, is \
+	/* a node whose agent does not say that a job has ended, which was told to for it, is \
 	 * ordered away (node/take_back.c); false in older journals */ \
 	F(S, takes_unheard, BOOL) \
 	F(S, triggers_per_user, U32) /* 0 = no limit */
@@ -205,8 +205,8 @@ PHX_RECORD_STRUCT(phx_job_part, PHX_JOB_PART_FIELDS);
 	F(S, killed_by, STR(PHX_NAME_MAX)) \
 	F(S, killed_why, STR(200)) \
 	F(S, killed_ms, I64) \
-	/* when its nodes are taken back whose agents have not said by then that its run, which was \
-	 * told to end for them, has ended; 0 = nobody waits for that */ \
+	/* when its nodes are taken back whose agents have not said by then that its run has \
+	 * ended, which was told to for them; 0 = nobody waits for that */ \
 	F(S, unheard_ms, I64) \
 	F(S, submitted_ms, I64) \
 	F(S, started_ms, I64) \
