@@ -11,6 +11,9 @@
 
 #include "base/utf8.h"
 
+/* From the last grace of a run that was told to end until its agents have reported its end. */
+enum { UNHEARD_MS = 60 * 1000 };
+
 struct phx_job_title phx_job_title(const struct phx_job *j)
 {
 	struct phx_job_title t;
@@ -144,4 +147,12 @@ void phx_job_left_nodes(struct phx_apply *a, const struct phx_job *j)
 		n->allocated_job = 0;
 		phx_touch(a->s, n);
 	}
+}
+
+void phx_job_await_end(struct phx_apply *a, struct phx_job *j)
+{
+	if (!a->s->settings.takes_unheard || j->engine_id[0])
+		return;
+	j->unheard_ms = a->s->now_ms + j->checkpoint_ms + j->grace_ms + UNHEARD_MS;
+	phx_index_job_due(a->s, j);
 }

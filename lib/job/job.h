@@ -45,7 +45,7 @@ void phx_job_start_in_re(struct phx_apply *a, struct phx_job *j);
 /** Kills a job because its RE returns nodes; the job is queued again. */
 void phx_job_kill(struct phx_apply *a, struct phx_job *j);
 /** The run was told to end for its nodes: they are taken back whose agents do not say that it has
- * (silence.c). */
+ * (silence.c, node/unheard.c). */
 void phx_job_await_end(struct phx_apply *a, struct phx_job *j);
 /** Starts those queued jobs outside of the REs that fit. */
 void phx_jobs_start(struct phx_apply *a);

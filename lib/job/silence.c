@@ -8,7 +8,7 @@
  *     └──── heard, same start ───┘
  *
  * An agent that is heard, and does not say that a run has ended which was told to for its node, may
- * belong to an owner who wants to keep the node: it is taken back (node/take_back.c), and the run
+ * belong to an owner who wants to keep the node: it is taken back (node/unheard.c), and the run
  * counts until the node was seen off or has restarted.
  *
  * Called where a node is lost, silent or heard again, and where a run is told to end. Pure. */
@@ -17,7 +17,7 @@
 #include <string.h>
 
 /* Allows for clocks that differ, a keeper that wakes late, and a process that takes time to die. */
-enum { MARGIN_MS = 10000, UNHEARD_MS = 60 * 1000 };
+enum { MARGIN_MS = 10000 };
 
 static struct phx_job_part *open_part(struct phx_job *j, const char *node)
 {
@@ -63,14 +63,6 @@ static void begin_silence(const struct phx_apply *a, const struct phx_job *j,
 {
 	int64_t wait_ms = (int64_t)j->heartbeat_timeout_ms + j->checkpoint_ms + j->grace_ms;
 	count_silence(a, j, p, wait_ms + MARGIN_MS);
-}
-
-void phx_job_await_end(struct phx_apply *a, struct phx_job *j)
-{
-	if (!a->s->settings.takes_unheard || j->engine_id[0])
-		return;
-	j->unheard_ms = a->s->now_ms + j->checkpoint_ms + j->grace_ms + UNHEARD_MS;
-	phx_index_job_due(a->s, j);
 }
 
 /* The nodes on which the run has not ended, of agents that are heard. */

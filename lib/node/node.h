@@ -44,7 +44,7 @@ uint32_t phx_step_deadline_s(const struct phx_state *s, const struct phx_node *n
 /* request.c */
 /** Assigns a ready, idle node its role by the rules, if automatic assignment is on. */
 void phx_auto_assign(struct phx_apply *a, struct phx_node *n);
-/** Orders a serving node away whose agent does not say that its job has ended (take_back.c). */
+/** Orders a serving node away whose agent does not say that its job has ended (unheard.c). */
 void phx_take_back_unheard(struct phx_apply *a, struct phx_node *n);
 
 /* role_update.c */

@@ -7,10 +7,7 @@
  *                      ──silent, or not in its system ──┴──┤
  *                                    a power cycle next?   └─no──▶ quarantine; or brought back
  *
- * So is one whose agent does not say that a job has ended, which was told to because an RE must
- * return the node: the node is ordered away without that, and the above decides what follows.
- *
- * Called by handover.c, and from the worklist. Pure. */
+ * Called by handover.c. Pure. */
 #include "node/internal.h"
 
 #include <stdio.h>
@@ -51,15 +48,4 @@ bool phx_take_back_gone(struct phx_apply *a, struct phx_node *n, struct phx_step
 {
 	return phx_take_back(a, n, step,
 			     n->up ? "its system does not run any more" : "it is silent");
-}
-
-void phx_take_back_unheard(struct phx_apply *a, struct phx_node *n)
-{
-	struct phx_err why = {0};
-	if (n->state != PHX_NODE_ACTIVE || phx_node_step(n) || !n->up)
-		return;
-	const struct phx_node_order o =
-		phx_order_own(PHX_EV_release, n, "its agent does not say that its job has ended");
-	if (phx_order_by_itself(a, &o, &why) < 0)
-		phx_note_re(a, n, n->pool, NULL, "%s is not taken back: %s", n->name, why.text);
 }

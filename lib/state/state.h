@@ -71,7 +71,7 @@ PHX_RECORD_STRUCT(phx_pool, PHX_POOL_FIELDS);
 	 * the former role off (node/take_back.c); false in older journals */ \
 	F(S, takes_back, BOOL) \
 	/* a node whose agent does not say that a job has ended, which was told to for it, is \
-	 * ordered away (node/take_back.c); false in older journals */ \
+	 * ordered away (node/unheard.c); false in older journals */ \
 	F(S, takes_unheard, BOOL) \
 	F(S, triggers_per_user, U32) /* 0 = no limit */
 PHX_RECORD_STRUCT(phx_settings, PHX_SETTINGS_FIELDS);

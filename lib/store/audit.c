@@ -288,10 +288,7 @@ static int begin_anew(struct audit *a)
 
 static bool is_whole(sqlite3_stmt *st)
 {
-	bool whole = sqlite3_column_type(st, 1) == SQLITE_INTEGER;
-	for (int i = 2; i <= 5; i++)
-		whole = whole && sqlite3_column_type(st, i) == SQLITE_TEXT;
-	return whole;
+	return sqlite3_column_type(st, 1) == SQLITE_INTEGER && phx_store_has_texts(st, 2, 5);
 }
 
 /* Checks the event that must come now. */
@@ -375,7 +372,9 @@ static int look(struct audit *a, const char *path)
 	      : each_row(a,
 			 "SELECT seq,time_ms,kind,node,event,actions,hash FROM events ORDER BY seq",
 			 look_at_event);
-	return r ? r : look_at_end(a);
+	r = r ? r : look_at_end(a);
+	r = r ? r : phx_audit_proofs(a->db, a->found->text, sizeof(a->found->text));
+	return r == -EIO ? failed(a, sqlite3_errcode(a->db)) : r;
 }
 
 int phx_store_audit(const char *path, struct phx_list *anchors, const char *pub,

@@ -67,6 +67,15 @@ int phx_store_number(struct phx_store *s, const char *query, int64_t *ret, struc
 
 /** Does column `at` of the row contain exactly this hash? */
 bool phx_store_has_hash(sqlite3_stmt *st, int at, const uint8_t hash[PHX_CHAIN_HASH]);
+/** Are these columns texts, and nothing hidden behind their ends? A blob reads like a text but does
+ * not compare like one, and one flipped bit turns one into the other. */
+bool phx_store_has_texts(sqlite3_stmt *st, int first, int last);
+
+/* ---- audit_proofs.c ---- */
+
+/** Looks for records of erases and attestations that are changed or missing: 0, PHX_AUDIT_ROW with
+ * the text in ret, negative errno (SQLite has its text). */
+int phx_audit_proofs(sqlite3 *db, char *ret, size_t size);
 
 /* ---- reader.c ---- */
 

@@ -24,12 +24,11 @@ static int each_row(struct phx_store *s, const char *query,
 	return r;
 }
 
-/* A blob reads like a text but does not compare like one, and one flipped bit turns one into the
- * other. */
-static bool has_texts(sqlite3_stmt *st, int first, int last)
+bool phx_store_has_texts(sqlite3_stmt *st, int first, int last)
 {
 	for (int i = first; i <= last; i++)
-		if (sqlite3_column_type(st, i) != SQLITE_TEXT)
+		if (sqlite3_column_type(st, i) != SQLITE_TEXT ||
+		    strlen(TEXT(st, i)) != (size_t)sqlite3_column_bytes(st, i))
 			return false;
 	return true;
 }
@@ -45,7 +44,7 @@ static int check_event(struct phx_store *s, sqlite3_stmt *st, void *arg, struct 
 	if (seq != at->seq + 1)
 		return phx_err_set(err, -EBADMSG, "journal: event %llu is missing",
 				   (unsigned long long)at->seq + 1);
-	bool whole = sqlite3_column_type(st, 1) == SQLITE_INTEGER && has_texts(st, 2, 5);
+	bool whole = sqlite3_column_type(st, 1) == SQLITE_INTEGER && phx_store_has_texts(st, 2, 5);
 	struct phx_store_event ev = {seq,         sqlite3_column_int64(st, 1),
 				     TEXT(st, 2), TEXT(st, 3),
 				     TEXT(st, 4), TEXT(st, 5)};
@@ -75,7 +74,7 @@ static int check_chain(struct phx_store *s, struct phx_err *err)
 static int check_erasure(struct phx_store *s, sqlite3_stmt *st, void *arg, struct phx_err *err)
 {
 	uint8_t hash[PHX_CHAIN_HASH];
-	bool whole = has_texts(st, 1, 3);
+	bool whole = phx_store_has_texts(st, 1, 3);
 	struct phx_store_erasure e = {(uint64_t)sqlite3_column_int64(st, 0), TEXT(st, 1),
 				      TEXT(st, 2), TEXT(st, 3)};
 	(void)s;
@@ -94,7 +93,7 @@ static int check_erasure(struct phx_store *s, sqlite3_stmt *st, void *arg, struc
 static int check_attestation(struct phx_store *s, sqlite3_stmt *st, void *arg, struct phx_err *err)
 {
 	uint8_t hash[PHX_CHAIN_HASH];
-	bool whole = sqlite3_column_type(st, 1) == SQLITE_INTEGER && has_texts(st, 2, 5);
+	bool whole = sqlite3_column_type(st, 1) == SQLITE_INTEGER && phx_store_has_texts(st, 2, 5);
 	struct phx_store_attestation a = {(uint64_t)sqlite3_column_int64(st, 0),
 					  sqlite3_column_int64(st, 1),
 					  TEXT(st, 2),

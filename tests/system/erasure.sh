@@ -161,6 +161,27 @@ it_survives_the_head() {
 	head_start
 	phx erasure export n1 | cmp - "$WORK/away/third" && phx erasure show nobody 2>&1 | grep -q "no attestation of 'nobody'.*phx node erasures"
 }
+# root who is in the database while the head is down, and writes hashes anew: proofs lie beside the events, and are looked for
+what_is_missing_is_found() {
+	local copy=$WORK/copy.db n=0 sql said
+	head_stop
+	audit() { phx journal verify --journal "$copy" --pub "$WORK/head/pki/site.pub" >"$WORK/out" 2>&1; }
+	fresh() { rm -f "$copy"* && sqlite3 "$WORK/head/journal.db" ".backup $copy"; }
+	fresh && audit && grep -q '^OK' "$WORK/out" || { cat "$WORK/out"; return 1; }
+	while IFS='|' read -r said sql; do
+		fresh && sqlite3 "$copy" "$sql" && [ "$(sqlite3 "$copy" "$sql; SELECT total_changes() > 0")" = 1 ] || { echo "nothing is changed by: $sql"; return 1; }
+		! audit && grep -q "$said" "$WORK/out" || { echo "$sql:"; cat "$WORK/out"; return 1; }
+		n=$((n + 1))
+	done <<-END
+		attestation [0-9]* is missing|DELETE FROM attestations WHERE id=(SELECT MAX(id) FROM attestations); UPDATE snapshots SET seq=seq
+		attestation [0-9]* is missing|UPDATE attestations SET to_owner='cert:x', hash=NULL
+		erase record of step [0-9]* is missing|DELETE FROM erasures WHERE step_id=(SELECT MAX(step_id) FROM erasures); UPDATE snapshots SET seq=seq
+		erase record of step [0-9]* is not as|UPDATE erasures SET record=replace(record,'FAKE','FAKF')
+		attestation of step [0-9]* is not as|UPDATE attestations SET text=text||' '
+		event 9 is not as|UPDATE events SET event=event||char(0)||'evil' WHERE seq=9
+	END
+	[ $n = 6 ] && head_start
+}
 # an operator, or root, who is in the database: the start says so, and the copies elsewhere prove it
 an_altered_database_is_found() {
 	head_stop
@@ -179,7 +200,7 @@ roles_init
 post /v1/reload >/dev/null
 for test in a_hand_over_with_erases_is_attested it_is_verified_without_a_head an_altered_copy_is_refused one_names_the_one_before it_does_not_count_for_ever the_heads_key_alone_forges_no_evidence \
 	evidence_that_is_missing_for_one_disk_quarantines evidence_of_another_attempt_quarantines altered_evidence_quarantines another_image_quarantines \
-	an_image_of_before_is_known it_is_read_by_who_may it_survives_the_head an_altered_database_is_found; do
+	an_image_of_before_is_known it_is_read_by_who_may it_survives_the_head what_is_missing_is_found an_altered_database_is_found; do
 	check $test $test
 done
 exit "$FAILED"
