@@ -35,16 +35,22 @@ struct node_view {
 	struct view_members own, others;
 };
 
+static enum phx_scope of_others(enum phx_scope scope)
+{
+	return scope == PHX_SCOPE_OWN ? PHX_SCOPE_NONE : scope;
+}
+
 static int node_view_init(struct daemon *d, const struct phx_http_request *q, bool sparse,
 			  struct node_view *ret, struct phx_err *err)
 {
 	const char *fields = phx_http_query(q, "fields");
 	enum phx_scope scope = person_scope(d, phx_http_peer(q), PHX_RIGHT_hardware);
-	*ret = (struct node_view){.has_own = scope == PHX_SCOPE_OWN};
+	enum phx_scope logs = person_scope(d, phx_http_peer(q), PHX_RIGHT_logs);
+	*ret = (struct node_view){.has_own = scope == PHX_SCOPE_OWN || logs == PHX_SCOPE_OWN};
 	if (ret->has_own)
 		person_of(d, phx_http_peer(q), &ret->person);
-	int r = view_members(fields, scope, &ret->own, err);
-	r = r ? r : view_members(fields, ret->has_own ? PHX_SCOPE_NONE : scope, &ret->others, err);
+	int r = view_members(fields, scope, logs, &ret->own, err);
+	r = r ? r : view_members(fields, of_others(scope), of_others(logs), &ret->others, err);
 	ret->own.less.empty = ret->others.less.empty = sparse;
 	return r;
 }

@@ -34,6 +34,46 @@ role_show_copes() {
 		phx role show batch >"$WORK/shown" && grep -q argv-secret "$WORK/shown" || { cat "$WORK/shown"; return 1; }
 }
 
+# ---- what services wrote ----
+
+# n2 is nobody's; what a service wrote is in its reason, and in the note of the event
+SAID='service s ended within its settle time of 1 s with status 1: SECRETLOG "x" y-secret'
+what_services_wrote_is_not_told() {
+	local who path secret
+	gets 200 ask root POST /v1/actions/quarantine -d "$(jq -cn --arg text "$SAID" --arg node "$FREE" '{nodes: $node, text: $text}')" || return 1
+	for path in "/v1/nodes/$FREE" /v1/nodes '/v1/events?limit=1000' "/v1/events?limit=1000&node=$FREE"; do
+		for secret in SECRETLOG y-secret; do
+			for who in root bin; do finds $who "$path" $secret || return 1; done
+			for who in nobody daemon games; do finds_none $who "$path" $secret && finds $who "$path" 'with status 1' || return 1; done
+		done
+	done
+}
+# his node tells of its health what its check wrote: he reads it, and who has the right logs
+of_his_own_node_he_is_told() {
+	local who
+	kill -STOP "${AGENT[$HIS]}" # it would say something else
+	gets 200 by_node "$HIS" POST /v1/agent/beat -d "$(field $HIS . | jq -c '{boot_id, env, actual_role, actual_identity, epoch, healthy: false,
+		health_text: "bin/tools: exit status 1: SECRETCHECK", running: []}')" || return 1
+	until_true 5 eval "[[ \$(field $HIS .health_text) =~ SECRETCHECK ]]" || { cat "$WORK/answer"; return 1; }
+	for who in root bin games; do finds $who "/v1/nodes/$HIS" SECRETCHECK || return 1; done
+	for who in nobody daemon; do finds_none $who "/v1/nodes/$HIS" SECRETCHECK && finds $who "/v1/nodes/$HIS" 'exit status 1' || return 1; done
+	kill -CONT "${AGENT[$HIS]}"
+}
+
+# ---- addresses, refusals ----
+
+from_where_agents_asked_is_not_told() {
+	local who
+	for who in root bin; do finds $who '/v1/events?limit=1000' '"by":"127.0.0.1"' || return 1; done
+	for who in nobody daemon games; do finds_none $who '/v1/events?limit=1000' '127.0.0.1' && finds $who '/v1/events?limit=1000' '"kind":"enrol"' || return 1; done
+}
+a_refusal_is_told_to_whom_it_is_of() {
+	local who refusal="uid:$(id -u nobody) is refused"
+	refused 403 nobody GET /v1/certs || return 1
+	for who in root bin nobody; do finds $who '/v1/events?limit=1000' "$refusal" || return 1; done
+	for who in daemon games; do finds_none $who '/v1/events?limit=1000' "$refusal" || return 1; done
+}
+
 id bin >/dev/null 2>&1 || { echo "skip leaks: there is no user bin"; exit 0; }
 roles_init() {
 	printf 'summary = "a test"; pool = "batch"; image = "test"; drain_grace = "1s"; runs_jobs = true; packages = [ "tools" ];
@@ -43,5 +83,7 @@ health = { kind = "exec"; exec = [ "bin/tools", "health-secret" ]; };\n' >"$WORK
 trust_head 'operator_group = "bin"; requests_per_s = 100000;'
 phx access grant unix:daemon provider 2>/dev/null
 agreement closed '' || { not_ok "RE closed is not active: $(cat "$WORK/re.log")"; exit 1; }
-for test in of_services_a_user_reads_names a_request_shows_no_role role_show_copes; do check $test $test; done
+HIS=$([ "$(field n1 .pool)" = closed ] && echo n1 || echo n2) FREE=$([ "$HIS" = n1 ] && echo n2 || echo n1)
+for test in of_services_a_user_reads_names a_request_shows_no_role role_show_copes what_services_wrote_is_not_told of_his_own_node_he_is_told \
+	from_where_agents_asked_is_not_told a_refusal_is_told_to_whom_it_is_of; do check $test $test; done
 exit $FAILED
