@@ -74,6 +74,27 @@ a_refusal_is_told_to_whom_it_is_of() {
 	for who in daemon games; do finds_none $who '/v1/events?limit=1000' "$refusal" || return 1; done
 }
 
+# ---- what was before ----
+
+# rows_of USER: of the time-line of pool closed, how many rows there are, and when the first begins
+rows_of() {
+	gets 200 ask "$1" GET /v1/timeline/nodes && answer | jq -r '[.holdings[] | select(.pool == "closed").from_ms] | "\(length) \(min)"' &&
+		gets 200 ask "$1" GET "/v1/timeline?points=5000" && answer | jq -r '[.pools[] | select(.pool == "closed").at_ms[]] | "\(length) \(min)"'
+}
+# the RE of games is destroyed, and daemon has one of that name
+the_time_before_his_re_is_not_told() {
+	local asked n first
+	as games "$BUILD/bin/phx" re deactivate closed --yes --wait --timeout 60 >>"$WORK/re.log" 2>&1 && phx re destroy closed --yes >>"$WORK/re.log" 2>&1 || { cat "$WORK/re.log"; return 1; }
+	sleep 1.1
+	sed 's/"games"/"daemon"/' "$WORK/closed.conf" >"$WORK/next.conf" && phx re create "$WORK/next.conf" >>"$WORK/re.log" 2>&1 &&
+		as daemon "$BUILD/bin/phx" re activate closed --wait --timeout 60 >>"$WORK/re.log" 2>&1 || { cat "$WORK/re.log"; return 1; }
+	asked=$(api /v1/res/closed | jq .asked_ms)
+	until_true 10 eval '[ "$(rows_of daemon | grep -vc "^0 ")" = 2 ]' || { echo "daemon finds nothing: $(rows_of daemon)"; return 1; }
+	rows_of root >"$WORK/rows" && rows_of daemon >"$WORK/rows.his" && cat "$WORK/rows" "$WORK/rows.his" || return 1
+	while read -r n first; do [ "$n" -ge 1 ] && [ "$first" -lt "$asked" ] || { echo "root: $n from $first, asked $asked"; return 1; }; done <"$WORK/rows"
+	while read -r n first; do [ "$n" -ge 1 ] && [ "$first" -ge "$asked" ] || { echo "daemon: $n from $first, asked $asked"; return 1; }; done <"$WORK/rows.his"
+}
+
 id bin >/dev/null 2>&1 || { echo "skip leaks: there is no user bin"; exit 0; }
 roles_init() {
 	printf 'summary = "a test"; pool = "batch"; image = "test"; drain_grace = "1s"; runs_jobs = true; packages = [ "tools" ];
@@ -85,5 +106,5 @@ phx access grant unix:daemon provider 2>/dev/null
 agreement closed '' || { not_ok "RE closed is not active: $(cat "$WORK/re.log")"; exit 1; }
 HIS=$([ "$(field n1 .pool)" = closed ] && echo n1 || echo n2) FREE=$([ "$HIS" = n1 ] && echo n2 || echo n1)
 for test in of_services_a_user_reads_names a_request_shows_no_role role_show_copes what_services_wrote_is_not_told of_his_own_node_he_is_told \
-	from_where_agents_asked_is_not_told a_refusal_is_told_to_whom_it_is_of; do check $test $test; done
+	from_where_agents_asked_is_not_told a_refusal_is_told_to_whom_it_is_of the_time_before_his_re_is_not_told; do check $test $test; done
 exit $FAILED
