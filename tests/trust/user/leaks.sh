@@ -95,6 +95,24 @@ the_time_before_his_re_is_not_told() {
 	while read -r n first; do [ "$n" -ge 1 ] && [ "$first" -ge "$asked" ] || { echo "daemon: $n from $first, asked $asked"; return 1; }; done <"$WORK/rows.his"
 }
 
+# ---- places ----
+
+FLOW='{"name":"w","schemaVersion":"1.5","workflow":{"specification":{"tasks":[{"id":"a","name":"a","parents":[],"children":[]}],"files":[]},"execution":{"tasks":[{"id":"a","runtimeInSeconds":1,"coreCount":1,"command":{"program":"true","arguments":[]}}]}}}'
+waits_for_files() { # USER NAME: the status
+	printf '{"name": "%s", "when": {"file": "%s/*"}}\n%s' "$2" "$2" "$FLOW" >"$WORK/body.$1" && chmod 644 "$WORK/body.$1"
+	ask "$1" PUT "/v1/triggers?re=flows" --data-binary "@$WORK/body.$1"
+}
+# 25 of the 100 places; others get theirs, and his triggers of other kinds are taken
+nobody_takes_all_places() {
+	local i
+	printf 'name = "flows"; owner = "games"; type = "many_tasks"; relationship = "affiliated"; role = "batch"; lower_bound_size = 1; users = "nobody daemon";\n' >"$WORK/flows.conf"
+	phx re create "$WORK/flows.conf" >>"$WORK/re.log" 2>&1 || { cat "$WORK/re.log"; return 1; }
+	for i in {1..25}; do gets 200 waits_for_files nobody "n$i" || return 1; done
+	gets 429 waits_for_files nobody n26 && grep -q '25 of 100' "$WORK/answer" && gets 200 waits_for_files daemon d1 || { cat "$WORK/answer"; return 1; }
+	printf '{"name": "timed", "when": {"every_ms": 3600000}}\n%s' "$FLOW" >"$WORK/body.nobody"
+	gets 200 ask nobody PUT "/v1/triggers?re=flows" --data-binary "@$WORK/body.nobody"
+}
+
 id bin >/dev/null 2>&1 || { echo "skip leaks: there is no user bin"; exit 0; }
 roles_init() {
 	printf 'summary = "a test"; pool = "batch"; image = "test"; drain_grace = "1s"; runs_jobs = true; packages = [ "tools" ];
@@ -106,5 +124,5 @@ phx access grant unix:daemon provider 2>/dev/null
 agreement closed '' || { not_ok "RE closed is not active: $(cat "$WORK/re.log")"; exit 1; }
 HIS=$([ "$(field n1 .pool)" = closed ] && echo n1 || echo n2) FREE=$([ "$HIS" = n1 ] && echo n2 || echo n1)
 for test in of_services_a_user_reads_names a_request_shows_no_role role_show_copes what_services_wrote_is_not_told of_his_own_node_he_is_told \
-	from_where_agents_asked_is_not_told a_refusal_is_told_to_whom_it_is_of the_time_before_his_re_is_not_told; do check $test $test; done
+	from_where_agents_asked_is_not_told a_refusal_is_told_to_whom_it_is_of the_time_before_his_re_is_not_told nobody_takes_all_places; do check $test $test; done
 exit $FAILED
