@@ -204,17 +204,9 @@ void api_node(struct phx_http_request *q, void *arg)
 /* Of services and health checks, what the command lines and the environment of somebody's software
  * say: members that are told to who may see the rules. Others read the names. */
 static const char *const of_services[] = {
-	"services.package",
-	"services.user",
-	"services.restart",
-	"services.stop_grace_s",
-	"services.settle_s",
-	"services.drain_signal",
-	"services.argv",
-	"services.env",
-	"services.after",
-	"health.target",
-	"health.argv",
+	"services.package",  "services.user",         "services.restart", "services.stop_grace_s",
+	"services.settle_s", "services.drain_signal", "services.argv",    "services.env",
+	"services.after",    "health.target",         "health.argv",
 };
 
 /* Who asks for roles, and what is left out of those that are not the asker's own. */

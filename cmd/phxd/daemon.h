@@ -413,18 +413,6 @@ int view_members(const char *list, enum phx_scope scope, enum phx_scope logs,
 void view_node_put(struct daemon *d, const struct phx_state *s, const struct phx_node *n,
 		   const struct view_members *m, struct phx_buf *b);
 
-/* ---- view_hide.c ---- */
-
-enum { VIEW_HIDE_HARDWARE = 1, VIEW_HIDE_SAID = 2 };
-
-/** Cuts out of a sentence ids of disks and addresses (HARDWARE: "serial-ST4-ZC1" becomes
- * "serial-..."), and what services and health checks wrote (SAID: what comes behind "with status
- * 1"). `json`: the text is of JSON, and what is cut ends with its string. In place; returns the new
- * length. */
-size_t view_hide(char *text, unsigned what, bool json);
-/** Are these `n` bytes an IP address? */
-bool view_is_address(const char *text, size_t n);
-
 /* ---- hosts.c ---- */
 
 /** The folded hostlist of the nodes of a group, as a JSON string: a new reference, NULL on ENOMEM.

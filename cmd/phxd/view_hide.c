@@ -1,10 +1,12 @@
 /* Cuts out of sentences what the person who asks may not know: ids of disks and addresses, and what
  * services and health checks wrote. Called by the requests that read, with each sentence of a node
  * and each note of an event. Reads and changes nothing else. */
-#include "phxd/daemon.h"
+#include "phxd/view_hide.h"
 
 #include <arpa/inet.h>
 #include <string.h>
+
+#include "base/util.h"
 
 enum { ADDRESS_LEAST = 3, ADDRESS_MOST = 45 };
 
@@ -44,8 +46,7 @@ static size_t disk_at(const char *at, char before, bool json, size_t *ret_kept)
 
 static size_t address_at(const char *at, char before, bool json, size_t *ret_kept)
 {
-	size_t n = is_id_char(before) || before == ':' ? 0
-						       : strspn(at, "0123456789abcdefABCDEF.:");
+	size_t n = is_id_char(before) || before == ':' ? 0 : strspn(at, "0123456789abcdefABCDEF.:");
 	(void)json;
 	*ret_kept = 0;
 	/* at the end of a sentence, or before what is said of it */

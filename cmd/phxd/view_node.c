@@ -6,6 +6,8 @@
 #include <errno.h>
 #include <string.h>
 
+#include "phxd/view_hide.h"
+
 /* Members by which a machine is known: somebody who knows them can claim to be the machine, or look
  * for it. Who holds the node sees them. */
 static const char *const hardware[] = {

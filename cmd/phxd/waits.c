@@ -16,6 +16,7 @@
 
 #include "base/clock.h"
 #include "phxd/hang_ups.h"
+#include "phxd/view_hide.h"
 #include "phxd/viewer.h"
 
 enum {

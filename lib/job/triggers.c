@@ -11,9 +11,9 @@
 
 enum {
 	TRIGGERS_MAX = 1000,
-	WATCHED_MAX = 100,   /* triggers of kind file: each has a watcher process */
+	WATCHED_MAX = 100,               /* triggers of kind file: each has a watcher process */
 	WATCHED_SHARE = WATCHED_MAX / 4, /* of one user, who must not take all */
-	QUEUES_MAX = 100000, /* waiting firings of all triggers of a user */
+	QUEUES_MAX = 100000,             /* waiting firings of all triggers of a user */
 	AGAIN_MS = 10000,
 	AGAIN_MAX_MS = 600000,
 	WHAT_MAX = 512,

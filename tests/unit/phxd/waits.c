@@ -243,7 +243,7 @@ static void who_is_no_administrator_is_told_no_whole_event(void **state)
 	const json_t *whole = told(&root, 0), *part = told(&alice, 0);
 	assert_non_null(json_object_get(whole, "event"));
 	assert_non_null(json_object_get(whole, "actions"));
-	assert_string_equal(phx_json_str(whole, "text", ""), "erases serial-...");
+	assert_string_equal(phx_json_str(whole, "text", ""), "erases serial-secret");
 	assert_int_equal(json_array_size(json_object_get(whole, "notes")), 2);
 	assert_null(json_object_get(part, "event"));
 	assert_null(json_object_get(part, "actions"));
