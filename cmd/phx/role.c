@@ -64,11 +64,18 @@ int cmd_role_list(struct cli *cli)
 				     json_object_get(answer, "roles"), answer);
 }
 
+/* Absent in what a user is told. */
+static void put_restart(struct phx_buf *b, const json_t *value, const json_t *row)
+{
+	if (value)
+		cli_put_yes(b, value, row);
+}
+
 static const struct cli_column service_columns[] = {
 	{.head = "SERVICE", .path = "name"},
 	{.head = "PACKAGE", .path = "package"},
 	{.head = "USER", .path = "user"},
-	{.head = "RESTART", .path = "restart", .put = cli_put_yes},
+	{.head = "RESTART", .path = "restart", .put = put_restart},
 	{.head = "SETTLE", .path = "settle_s", .put = put_seconds, .right = true},
 	{.head = "AFTER", .path = "after", .put = cli_put_words},
 	{.head = "COMMAND", .path = "argv", .put = cli_put_words},

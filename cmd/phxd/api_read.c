@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "base/clock.h"
 #include "base/utf8.h"
@@ -34,16 +35,22 @@ struct node_view {
 	struct view_members own, others;
 };
 
+static enum phx_scope of_others(enum phx_scope scope)
+{
+	return scope == PHX_SCOPE_OWN ? PHX_SCOPE_NONE : scope;
+}
+
 static int node_view_init(struct daemon *d, const struct phx_http_request *q, bool sparse,
 			  struct node_view *ret, struct phx_err *err)
 {
 	const char *fields = phx_http_query(q, "fields");
 	enum phx_scope scope = person_scope(d, phx_http_peer(q), PHX_RIGHT_hardware);
-	*ret = (struct node_view){.has_own = scope == PHX_SCOPE_OWN};
+	enum phx_scope logs = person_scope(d, phx_http_peer(q), PHX_RIGHT_logs);
+	*ret = (struct node_view){.has_own = scope == PHX_SCOPE_OWN || logs == PHX_SCOPE_OWN};
 	if (ret->has_own)
 		person_of(d, phx_http_peer(q), &ret->person);
-	int r = view_members(fields, scope, &ret->own, err);
-	r = r ? r : view_members(fields, ret->has_own ? PHX_SCOPE_NONE : scope, &ret->others, err);
+	int r = view_members(fields, scope, logs, &ret->own, err);
+	r = r ? r : view_members(fields, of_others(scope), of_others(logs), &ret->others, err);
 	ret->own.less.empty = ret->others.less.empty = sparse;
 	return r;
 }
@@ -194,30 +201,93 @@ void api_node(struct phx_http_request *q, void *arg)
 
 /* ---- roles, rules ---- */
 
+/* Of services and health checks, what the command lines and the environment of somebody's software
+ * say: members that are told to who may see the rules. Others read the names. */
+static const char *const of_services[] = {
+	"services.package",  "services.user",         "services.restart", "services.stop_grace_s",
+	"services.settle_s", "services.drain_signal", "services.argv",    "services.env",
+	"services.after",    "health.target",         "health.argv",
+};
+
+/* Who asks for roles, and what is left out of those that are not the asker's own. */
+struct role_view {
+	struct person person;
+	struct phx_json_less whole, less;
+};
+
+static int role_view_init(struct daemon *d, const struct phx_http_request *q, struct role_view *ret)
+{
+	bool all = person_has_all(d, phx_http_peer(q), PHX_RIGHT_rules);
+	int r = 0;
+	*ret = (struct role_view){0};
+	person_of(d, phx_http_peer(q), &ret->person);
+	for (size_t i = 0; i < PHX_ARRAY_SIZE(of_services) && !all && r == 0; i++)
+		r = phx_json_less_add(&ret->less, &phx_role_record, of_services[i]);
+	return r;
+}
+
+/* Does an RE of the asker run it? A request alone gives nothing. */
+static bool runs_role(const struct phx_state *s, const struct person *p, const char *role)
+{
+	bool runs = false;
+	PHX_LIST_EACH(struct phx_re, re, &s->res)
+		runs = runs ||
+			(re->state != PHX_RE_STATE_NONE && !strcmp(re->agreement.role, role) &&
+			 person_is(p, re->agreement.owner));
+	return runs;
+}
+
+static void put_role(const struct phx_state *s, const struct role_view *view,
+		     const struct phx_role *role, struct phx_buf *b)
+{
+	bool whole = !view->less.n || runs_role(s, &view->person, role->name);
+	phx_buf_add(b, "{", 1);
+	for (size_t i = 0; i < phx_role_record.n_fields; i++)
+		phx_json_put_field(b, &phx_role_record.fields[i], role,
+				   whole ? &view->whole : &view->less);
+	phx_buf_add(b, "}", 1);
+}
+
 void api_roles(struct phx_http_request *q, void *arg)
 {
 	struct daemon *d = arg;
+	struct role_view view;
+	struct phx_buf b = {0};
+	int r = role_view_init(d, q, &view);
+	if (r < 0) {
+		phx_http_reply_error(q, r, "roles cannot be shown");
+		return;
+	}
+	phx_buf_addf(&b, "{\"roles\":[");
 	const struct phx_state *s = engine_lock(d->engine);
-	PHX_AUTO_JSON json_t *j =
-		json_pack("{s:o}", "roles", phx_json_from_list(&phx_role_record, &s->roles));
+	PHX_LIST_EACH(struct phx_role, role, &s->roles) {
+		phx_json_put_item(&b);
+		put_role(s, &view, role, &b);
+	}
 	engine_unlock(d->engine);
-	phx_http_reply_json(q, 200, j);
+	phx_buf_addf(&b, "]}");
+	phx_http_reply_json_text(q, 200, phx_buf_take(&b));
 }
 
 void api_role(struct phx_http_request *q, void *arg)
 {
 	struct daemon *d = arg;
 	const char *name = phx_http_param(q, 0);
-	const struct phx_state *s = engine_lock(d->engine);
-	const struct phx_role *role = phx_state_role(s, name);
-	PHX_AUTO_JSON json_t *j = role ? phx_json_from_record(&phx_role_record, role) : NULL;
-	engine_unlock(d->engine);
-	if (j) {
-		phx_http_reply_json(q, 200, j);
-		return;
-	}
+	struct role_view view;
 	struct phx_err err = {0};
-	phx_http_reply_error(q, catalog_no_role(d, name, &err), err.text);
+	struct phx_buf b = {0};
+	int r = role_view_init(d, q, &view);
+	const struct phx_state *s = engine_lock(d->engine);
+	const struct phx_role *role = r < 0 ? NULL : phx_state_role(s, name);
+	if (role)
+		put_role(s, &view, role, &b);
+	engine_unlock(d->engine);
+	if (role)
+		phx_http_reply_json_text(q, 200, phx_buf_take(&b));
+	else if (r < 0)
+		phx_http_reply_error(q, r, "the role cannot be shown");
+	else
+		phx_http_reply_error(q, catalog_no_role(d, name, &err), err.text);
 }
 
 /* {node, role, reason} of one node by the rules in force. */

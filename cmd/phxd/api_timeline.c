@@ -23,8 +23,15 @@ struct asked {
 	uint64_t from_ms, until_ms;
 	int64_t now_ms;
 	bool all;
-	struct phx_list own; /* struct phx_word: pools that the asker may see */
+	struct phx_list own; /* struct own_pool */
 	struct phx_series_reader *reader;
+};
+
+/* A pool that the asker may see, from when on: before his RE was asked for, another's may have had
+ * that name. */
+struct own_pool {
+	char name[PHX_NAME_MAX];
+	int64_t since_ms;
 };
 
 static void find_own(struct daemon *d, const struct phx_http_request *q, struct asked *a)
@@ -34,21 +41,25 @@ static void find_own(struct daemon *d, const struct phx_http_request *q, struct 
 	person_of(d, phx_http_peer(q), &person);
 	const struct phx_state *s = engine_lock(d->engine);
 	PHX_LIST_EACH(struct phx_re, re, &s->res) {
-		struct phx_word *to = !a->all && person_is(&person, re->agreement.owner)
+		struct own_pool *to = !a->all && person_is(&person, re->agreement.owner)
 			? phx_list_push(&a->own, sizeof(*to))
 			: NULL;
-		if (to)
-			PHX_STR_SET(to->text, re->name);
+		if (!to)
+			continue;
+		PHX_STR_SET(to->name, re->name);
+		to->since_ms = re->asked_ms;
 	}
 	engine_unlock(d->engine);
 }
 
-static bool may_know(const struct asked *a, const char *pool)
+/* From when on the asker may know of the pool; INT64_MAX: not at all. */
+static int64_t known_since(const struct asked *a, const char *pool)
 {
-	bool is = a->all;
-	PHX_LIST_EACH(struct phx_word, w, &a->own)
-		is = is || !strcmp(w->text, pool);
-	return is;
+	int64_t since_ms = a->all ? INT64_MIN : INT64_MAX;
+	PHX_LIST_EACH(struct own_pool, own, &a->own)
+		if (!strcmp(own->name, pool))
+			since_ms = own->since_ms;
+	return since_ms;
 }
 
 static void asked_fini(struct asked *a)
@@ -141,7 +152,8 @@ static int add_row(void *arg, const struct phx_series_row *row)
 	struct rows *to = arg;
 	json_t *pool = json_object_get(to->by_pool, row->pool);
 	to->n++;
-	if (!may_know(to->asked, row->pool) ||
+	/* a row that began before tells of both, and cannot be divided */
+	if (row->at_ms < known_since(to->asked, row->pool) ||
 	    row->at_ms + row->covered_ms < (int64_t)to->asked->from_ms)
 		return 0;
 	if (!pool && json_object_set_new(to->by_pool, row->pool, pool = new_pool(row->pool)))
@@ -167,7 +179,9 @@ static int add_now(struct rows *to, const struct phx_list *lines)
 	int64_t until_ms = a->now_ms < (int64_t)a->until_ms ? a->now_ms : (int64_t)a->until_ms;
 	int r = 0;
 	PHX_LIST_EACH(struct timeline_line, l, lines) {
-		struct phx_series_row row = {.at_ms = l->at_ms, .covered_ms = until_ms - l->at_ms};
+		int64_t since_ms = known_since(a, l->pool);
+		struct phx_series_row row = {.at_ms = l->at_ms > since_ms ? l->at_ms : since_ms};
+		row.covered_ms = until_ms > row.at_ms ? until_ms - row.at_ms : 0;
 		if (r < 0 || row.covered_ms <= 0 ||
 		    is_written(json_object_get(to->by_pool, l->pool), l->at_ms))
 			continue;
@@ -245,7 +259,7 @@ static int add_mark(void *arg, const struct phx_series_mark *m)
 {
 	struct listing *to = arg;
 	to->n++;
-	if (!may_know(to->asked, m->pool))
+	if (m->at_ms < known_since(to->asked, m->pool))
 		return 0;
 	return json_array_append_new(to->list, phx_json_from_record(&phx_series_mark_record, m))
 		? -ENOMEM
@@ -278,9 +292,12 @@ static int add_holding(void *arg, const struct phx_series_holding *h)
 		PHX_STR_SET(to->before, to->last);
 		PHX_STR_SET(to->last, h->node);
 	}
-	if (!may_know(to->asked, h->pool))
+	int64_t since_ms = known_since(to->asked, h->pool);
+	if (h->until_ms <= since_ms)
 		return 0;
 	json_t *j = phx_json_from_record(&phx_series_holding_record, h);
+	if (j && h->from_ms < since_ms)
+		json_object_set_new(j, "from_ms", json_integer(since_ms));
 	if (j && h->until_ms == INT64_MAX)
 		json_object_set_new(j, "until_ms", json_null());
 	return json_array_append_new(to->list, j) ? -ENOMEM : 0;

@@ -397,17 +397,17 @@ enum { VIEW_IDENTITY_MAX = 200, VIEW_EXTRAS = 4, VIEW_MEMBERS_MAX = 128 };
 
 /** The members of a node that are shown. */
 struct view_members {
-	bool shown[VIEW_MEMBERS_MAX]; /* members of the record, then the added ones */
-	bool hides[VIEW_MEMBERS_MAX]; /* ids of disks in it */
+	bool shown[VIEW_MEMBERS_MAX];     /* members of the record, then the added ones */
+	unsigned hides[VIEW_MEMBERS_MAX]; /* what is cut out of it, as for view_hide() */
 	struct phx_json_less less;
 };
 
 /** `list`: names with commas, NULL for all. Left out is what identifies the machine, or (OWN) only
- * how it is reached and its keys. -EINVAL: a node has no such member. */
-int view_members(const char *list, enum phx_scope scope, struct view_members *ret,
-		 struct phx_err *err);
-/** Hides ids of disks in a text: "serial-ST4-ZC1" becomes "serial-...". Returns its new length. */
-size_t view_hide_disks(char *text);
+ * how it is reached and its keys, by `scope`, that of the right `hardware`. `logs`: the scope of
+ * that right: with NONE, what services wrote is cut out of sentences. -EINVAL: a node has no such
+ * member. */
+int view_members(const char *list, enum phx_scope scope, enum phx_scope logs,
+		 struct view_members *ret, struct phx_err *err);
 /** Appends a node as the API shows it: record, expected identity, drift, monitor. Under the
  * engine's lock. */
 void view_node_put(struct daemon *d, const struct phx_state *s, const struct phx_node *n,

@@ -190,12 +190,18 @@ static unsigned n_readers(struct feed *f)
 	return n;
 }
 
+/* The auditor, who sees hardware and not what services write, is told names. */
+static bool sees_all(struct daemon *d, const struct phx_http_peer *peer)
+{
+	return person_has_all(d, peer, PHX_RIGHT_hardware) &&
+		person_has_all(d, peer, PHX_RIGHT_logs);
+}
+
 static bool may_read(void *arg, const struct phx_http_peer *peer, unsigned channel)
 {
 	struct feed *f = arg;
-	enum phx_right right = channel == ALL ? PHX_RIGHT_hardware : PHX_RIGHT_look;
-	return channel == ALL ? person_has_all(f->d, peer, right)
-			      : person_scope(f->d, peer, right) != PHX_SCOPE_NONE;
+	return channel == ALL ? sees_all(f->d, peer)
+			      : person_scope(f->d, peer, PHX_RIGHT_look) != PHX_SCOPE_NONE;
 }
 
 /* Checks the readers again: rights have changed, or a session may have ended. */
@@ -268,8 +274,8 @@ static int pick_members(struct feed *f, struct phx_err *err)
 	static const enum phx_scope sees[CHANNELS] = {[ALL] = PHX_SCOPE_ALL};
 	int r = 0;
 	for (int i = 0; r == 0 && i < CHANNELS; i++) {
-		r = view_members(FIELDS, sees[i], &f->still[i], err);
-		r = r ? r : view_members(FIELDS ",plan", sees[i], &f->moving[i], err);
+		r = view_members(FIELDS, sees[i], sees[i], &f->still[i], err);
+		r = r ? r : view_members(FIELDS ",plan", sees[i], sees[i], &f->moving[i], err);
 		f->still[i].less.empty = f->moving[i].less.empty = true;
 	}
 	return r;
@@ -327,7 +333,7 @@ void api_feed(struct phx_http_request *q, void *arg)
 {
 	struct daemon *d = arg;
 	struct feed *f = d->feed;
-	bool all = person_has_all(d, phx_http_peer(q), PHX_RIGHT_hardware);
+	bool all = sees_all(d, phx_http_peer(q));
 	if (!phx_http_claim(q, PHX_HTTP_POLL, d->cfg.polls_per_user))
 		return;
 	pthread_mutex_lock(&f->joining);

@@ -6,6 +6,8 @@
 #include <errno.h>
 #include <string.h>
 
+#include "phxd/view_hide.h"
+
 /* Members by which a machine is known: somebody who knows them can claim to be the machine, or look
  * for it. Who holds the node sees them. */
 static const char *const hardware[] = {
@@ -35,35 +37,8 @@ static const char *const heads_own[] = {
 	"plan.steps.nonce",
 };
 
-/* Members whose sentences may name disks. */
-static const char *const sentences[] = {"reason", "gave_up", "plan"};
-
-static bool is_id_char(char c)
-{
-	return c &&
-		(strchr("-.+_", c) || (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') ||
-		 (c >= 'A' && c <= 'Z'));
-}
-
-size_t view_hide_disks(char *text)
-{
-	static const char *const begins[] = {"wwn-", "serial-"};
-	char *to = text, before = ' ';
-	for (const char *at = text; *at;) {
-		size_t n = 0, dots = 0;
-		for (size_t i = 0; i < PHX_ARRAY_SIZE(begins) && !is_id_char(before); i++)
-			n = phx_str_starts(at, begins[i]) ? strlen(begins[i]) : n;
-		memmove(to, at, n ? n : 1);
-		to += n ? n : 1;
-		before = at[0];
-		at += n ? n : 1;
-		for (; n && is_id_char(*at); at++)
-			if (dots++ < 3)
-				*to++ = '.';
-	}
-	*to = '\0';
-	return (size_t)(to - text);
-}
+/* Members with sentences that may name disks and addresses, and tell what services wrote. */
+static const char *const sentences[] = {"reason", "gave_up", "plan", "health_text", "monitor"};
 
 /* ---- members that are not in the record ---- */
 
@@ -173,9 +148,11 @@ static int leave_out(struct view_members *of, const char *const *names, size_t n
 	return r;
 }
 
-int view_members(const char *list, enum phx_scope scope, struct view_members *ret,
-		 struct phx_err *err)
+int view_members(const char *list, enum phx_scope scope, enum phx_scope logs,
+		 struct view_members *ret, struct phx_err *err)
 {
+	unsigned hides = (scope == PHX_SCOPE_NONE ? VIEW_HIDE_HARDWARE : 0) |
+		(logs == PHX_SCOPE_NONE ? VIEW_HIDE_SAID : 0);
 	*ret = (struct view_members){0};
 	size_t n_all = phx_node_record.n_fields + VIEW_EXTRAS;
 	if (n_all > PHX_ARRAY_SIZE(ret->shown))
@@ -187,10 +164,10 @@ int view_members(const char *list, enum phx_scope scope, struct view_members *re
 	r = r ? r : phx_json_less_add(&ret->less, &phx_node_record, "token_sha256");
 	if (r == 0 && scope != PHX_SCOPE_ALL)
 		r = leave_out(ret, heads_own, PHX_ARRAY_SIZE(heads_own));
+	for (size_t i = 0; i < PHX_ARRAY_SIZE(sentences); i++)
+		ret->hides[find_member(sentences[i], strlen(sentences[i]))] = hides;
 	if (r < 0 || scope != PHX_SCOPE_NONE)
 		return r;
-	for (size_t i = 0; i < PHX_ARRAY_SIZE(sentences); i++)
-		ret->hides[find_member(sentences[i], strlen(sentences[i]))] = true;
 	for (size_t i = 0; i < VIEW_EXTRAS; i++)
 		ret->shown[phx_node_record.n_fields + i] &= !extras[i].hardware;
 	return leave_out(ret, hardware, PHX_ARRAY_SIZE(hardware));
@@ -206,6 +183,13 @@ static bool says_nothing(const struct phx_buf *b, size_t at)
 	return false;
 }
 
+/* In what was written at `from`. */
+static void cut_out(struct phx_buf *b, size_t from, unsigned what)
+{
+	if (what && !b->failed && b->n > from)
+		b->n = from + view_hide(b->data + from, what, true);
+}
+
 void view_node_put(struct daemon *d, const struct phx_state *s, const struct phx_node *n,
 		   const struct view_members *m, struct phx_buf *b)
 {
@@ -214,8 +198,7 @@ void view_node_put(struct daemon *d, const struct phx_state *s, const struct phx
 		size_t before = b->n;
 		if (m->shown[i])
 			phx_json_put_field(b, &phx_node_record.fields[i], n, &m->less);
-		if (m->hides[i] && !b->failed && b->n > before)
-			b->n = before + view_hide_disks(b->data + before);
+		cut_out(b, before, m->hides[i]);
 	}
 	for (size_t i = 0; i < VIEW_EXTRAS; i++) {
 		if (!m->shown[phx_node_record.n_fields + i])
@@ -224,6 +207,7 @@ void view_node_put(struct daemon *d, const struct phx_state *s, const struct phx
 		phx_json_put_member(b, extras[i].name);
 		size_t value = b->n;
 		extras[i].put(d, s, n, b);
+		cut_out(b, value, m->hides[phx_node_record.n_fields + i]);
 		if (m->less.empty && says_nothing(b, value))
 			b->n = before;
 	}

@@ -16,6 +16,7 @@
 
 #include "base/clock.h"
 #include "phxd/hang_ups.h"
+#include "phxd/view_hide.h"
 #include "phxd/viewer.h"
 
 enum {
@@ -57,11 +58,13 @@ struct waits {
 	struct lane lanes[LANES];
 };
 
+/* A service provider is not told either what services wrote: when the event happened another one
+ * may have held the node. He reads it where the node is shown, while it is his. */
 static json_t *note_of(const json_t *act, bool all)
 {
 	PHX_AUTO_FREE char *text = strdup(phx_json_str(act, "text", ""));
 	if (text && !all)
-		view_hide_disks(text);
+		view_hide(text, VIEW_HIDE_HARDWARE | VIEW_HIDE_SAID, false);
 	return text ? json_pack("{s:s,s:s}", "node", phx_json_str(act, "node", ""), "text", text)
 		    : NULL;
 }
@@ -188,7 +191,8 @@ static const struct private_kind {
 	bool (*is_his)(struct daemon *d, const struct wait *x, const json_t *event,
 		       const struct phx_store_event *ev);
 } private_kinds[] = {
-	{"job_", true, NULL}, /* the list of jobs shows what became of those of others */
+	{"notice", false, NULL}, /* who was refused what, which certificate was made */
+	{"job_", true, NULL},    /* the list of jobs shows what became of those of others */
 	{"re_", true, is_his_re},
 	{"workflow_", true, is_his_run},
 	{"trigger_", true, is_his_trigger},
@@ -230,11 +234,14 @@ static json_t *tell(const struct wait *x, const struct phx_store_event *ev, json
 {
 	int kind = 0;
 	phx_enum_parse(&phx_event_kind_names, ev->kind, &kind, NULL);
-	const char *note = text_of(notes, ev->node);
+	const char *note = text_of(notes, ev->node), *by = phx_json_str(event, "by", "");
+	/* an agent without a certificate is named by its address */
+	if (!x->all && view_is_address(by, strlen(by)))
+		by = "";
 	json_t *j = json_pack("{s:I,s:I,s:s,s:s,s:s,s:s,s:O}", "seq", (json_int_t)ev->seq,
 			      "time_ms", (json_int_t)ev->time_ms, "kind", ev->kind, "text",
 			      note ? note : phx_event_text((enum phx_event_kind)kind), "node",
-			      ev->node, "by", phx_json_str(event, "by", ""), "notes", notes);
+			      ev->node, "by", by, "notes", notes);
 	const struct private_kind *private = private_kind(ev->kind);
 	if (x->all || (private && private->whole)) /* these were his own, else they were hidden */
 		json_object_set(j, "event", event);

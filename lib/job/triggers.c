@@ -11,8 +11,9 @@
 
 enum {
 	TRIGGERS_MAX = 1000,
-	WATCHED_MAX = 100,   /* triggers of kind file: each has a watcher process */
-	QUEUES_MAX = 100000, /* waiting firings of all triggers of a user */
+	WATCHED_MAX = 100,               /* triggers of kind file: each has a watcher process */
+	WATCHED_SHARE = WATCHED_MAX / 4, /* of one user, who must not take all */
+	QUEUES_MAX = 100000,             /* waiting firings of all triggers of a user */
 	AGAIN_MS = 10000,
 	AGAIN_MAX_MS = 600000,
 	WHAT_MAX = 512,
@@ -78,7 +79,7 @@ static int check_flow(struct phx_apply *a, const struct phx_trigger_flow *f)
 
 static int check_room(struct phx_apply *a, const struct phx_event_trigger_create *p)
 {
-	uint32_t n_own = 0, n_watched = 0,
+	uint32_t n_own = 0, n_watched = 0, n_own_watched = 0,
 		 n_queue = p->when_busy == PHX_TRIGGER_QUEUE ? p->queue_max : 0,
 		 max = a->s->settings.triggers_per_user;
 	PHX_LIST_EACH(struct phx_trigger, t, &a->s->triggers) {
@@ -86,6 +87,7 @@ static int check_room(struct phx_apply *a, const struct phx_event_trigger_create
 		if (t->uid != p->uid)
 			continue;
 		n_own++;
+		n_own_watched += t->kind == PHX_TRIGGER_FILE;
 		n_queue += t->when_busy == PHX_TRIGGER_QUEUE ? t->queue_max : 0;
 	}
 	if (max && n_own >= max)
@@ -98,6 +100,11 @@ static int check_room(struct phx_apply *a, const struct phx_event_trigger_create
 				   "queue_max: the queues of user %s would have room for %u "
 				   "firings, and %d is what one user may have",
 				   p->user, n_queue, QUEUES_MAX);
+	if (p->trigger_kind == PHX_TRIGGER_FILE && n_own_watched >= WATCHED_SHARE)
+		return phx_err_set(a->err, -EDQUOT,
+				   "user %s has %u triggers that wait for files, and %d of %d is "
+				   "what one user may have: delete one first",
+				   p->user, n_own_watched, WATCHED_SHARE, WATCHED_MAX);
 	if (p->trigger_kind == PHX_TRIGGER_FILE && n_watched >= WATCHED_MAX)
 		return phx_err_set(a->err, -EAGAIN, "%d triggers wait for files: no more are taken",
 				   WATCHED_MAX);

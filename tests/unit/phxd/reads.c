@@ -7,6 +7,7 @@
 
 #include "phxd/hosts.c" /* parts of a program, not of the library */
 #include "phxd/view.c"
+#include "phxd/view_hide.c"
 #include "phxd/view_node.c"
 #include "phxd/view_re.c"
 #include "phxd/view_use.c"
@@ -136,7 +137,7 @@ static json_t *ask_node(void)
 {
 	struct view_members members;
 	struct phx_buf b = {0};
-	assert_int_equal(view_members(NULL, PHX_SCOPE_ALL, &members, NULL), 0);
+	assert_int_equal(view_members(NULL, PHX_SCOPE_ALL, PHX_SCOPE_ALL, &members, NULL), 0);
 	view_node_put(&d, shown, phx_state_node(shown, "n77"), &members, &b);
 	PHX_AUTO_FREE char *text = phx_buf_take(&b);
 	return json_loads(text, 0, NULL);
@@ -355,6 +356,10 @@ static void ids_of_disks_are_cut(void **state)
 		{"\"reason\":\"serial-A_b.c+d-1\",\"x\":1", "\"reason\":\"serial-...\",\"x\":1"},
 		{"serial-1,wwn-22,serial-333", "serial-.,wwn-..,serial-..."},
 		{"serial- wwn-", "serial- wwn-"},
+		{"from 10.77.0.12: it is", "from ...: it is"},
+		{"from fd00::12. 1.2.3", "from .... 1.2.3"},
+		{"web-10.1.2.3 at 12:30:05, 02:00:00:00:00:01",
+		 "web-10.1.2.3 at 12:30:05, 02:00:00:00:00:01"},
 		{"a serial number, an-serial-9, my.wwn-1, serial",
 		 "a serial number, an-serial-9, my.wwn-1, serial"},
 	};
@@ -362,8 +367,40 @@ static void ids_of_disks_are_cut(void **state)
 	for (size_t i = 0; i < PHX_ARRAY_SIZE(rows); i++) {
 		char text[200];
 		PHX_STR_SET(text, rows[i][0]);
-		assert_int_equal(view_hide_disks(text), strlen(rows[i][1]));
+		assert_int_equal(view_hide(text, VIEW_HIDE_HARDWARE, false), strlen(rows[i][1]));
 		assert_string_equal(text, rows[i][1]);
+	}
+}
+
+/* Who may not read what services write is told that one ended, and not what it wrote last. */
+static void what_services_wrote_is_cut(void **state)
+{
+	static const struct {
+		bool json;
+		const char *text, *left;
+	} rows[] = {
+		{false, "service s ended at once with status 1", NULL},
+		{false, "status 7 of 10", NULL},
+		{false, "its status is: said", NULL},
+		{false, "start failed: service s ended at once with status 1: a \"b\"",
+		 "start failed: service s ended at once with status 1"},
+		{false, "not running: s (status -9: said), t (status 1: said)",
+		 "not running: s (status -9"},
+		{false, "service s: cannot run: said", "service s"},
+		{false, "not healthy: 1.2.3.4:80: refused; s: said", "not healthy"},
+		{false, "/bin/check: exit status 2: said", "/bin/check: exit status 2"},
+		{true, "\"reason\":\"s with status 1: a \\\"b\\\\\",\"role\":\"web\"",
+		 "\"reason\":\"s with status 1\",\"role\":\"web\""},
+		{true, "{\"error\":\"status 1: a\"},{\"error\":\"status 2: b\\",
+		 "{\"error\":\"status 1\"},{\"error\":\"status 2"},
+	};
+	(void)state;
+	for (size_t i = 0; i < PHX_ARRAY_SIZE(rows); i++) {
+		const char *left = rows[i].left ? rows[i].left : rows[i].text;
+		char text[200];
+		PHX_STR_SET(text, rows[i].text);
+		assert_int_equal(view_hide(text, VIEW_HIDE_SAID, rows[i].json), strlen(left));
+		assert_string_equal(text, left);
 	}
 }
 
@@ -374,6 +411,7 @@ int main(void)
 						teardown),
 		cmocka_unit_test(a_server_is_found_among_many),
 		cmocka_unit_test(ids_of_disks_are_cut),
+		cmocka_unit_test(what_services_wrote_is_cut),
 		cmocka_unit_test_setup_teardown(hosts_follow_what_happens, setup, teardown),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
