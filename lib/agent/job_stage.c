@@ -51,10 +51,10 @@ static char *gone_dir(const char *stage)
 /* Removes it here and now where it cannot be moved. */
 static void move_away(const char *stage, const char *path)
 {
-	static _Atomic unsigned n;
+	const char *name = strrchr(path, '/');
 	PHX_AUTO_FREE char *gone = gone_dir(stage);
 	PHX_AUTO_FREE char *to =
-		gone ? phx_path("%s/%lld.%u", gone, (long long)phx_clock_us(), ++n) : NULL;
+		gone && name ? phx_path("%s%s.%lld", gone, name, (long long)phx_clock_us()) : NULL;
 	struct stat st;
 	if (lstat(path, &st) < 0)
 		return;

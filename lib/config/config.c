@@ -228,6 +228,7 @@ void phx_config_settings(const struct phx_config *cfg, struct phx_settings *ret)
 		.resets = true,
 		.takes_back = true,
 		.takes_unheard = true,
+		.shares_triggers = true,
 	};
 	PHX_STR_SET(ret->image_deploy, cfg->deploy_image);
 }

@@ -51,6 +51,7 @@ static int configure(struct fault_sim *f)
 	ev.site.settings.rekeys = ev.site.settings.resets = ev.site.settings.measures = true;
 	ev.site.settings.takes_back = true;
 	ev.site.settings.takes_unheard = true;
+	ev.site.settings.shares_triggers = true;
 	return r ? r : phx_fault_submit(f, &ev, NULL);
 }
 

@@ -100,7 +100,8 @@ static int check_room(struct phx_apply *a, const struct phx_event_trigger_create
 				   "queue_max: the queues of user %s would have room for %u "
 				   "firings, and %d is what one user may have",
 				   p->user, n_queue, QUEUES_MAX);
-	if (p->trigger_kind == PHX_TRIGGER_FILE && n_own_watched >= WATCHED_SHARE)
+	if (p->trigger_kind == PHX_TRIGGER_FILE && a->s->settings.shares_triggers &&
+	    n_own_watched >= WATCHED_SHARE)
 		return phx_err_set(a->err, -EDQUOT,
 				   "user %s has %u triggers that wait for files, and %d of %d is "
 				   "what one user may have: delete one first",

@@ -73,6 +73,9 @@ PHX_RECORD_STRUCT(phx_pool, PHX_POOL_FIELDS);
 	/* a node whose agent does not say that a job has ended, which was told to for it, is \
 	 * ordered away (node/unheard.c); false in older journals */ \
 	F(S, takes_unheard, BOOL) \
+	/* one user has at most a share of the triggers that wait for files; false in older \
+	 * journals */ \
+	F(S, shares_triggers, BOOL) \
 	F(S, triggers_per_user, U32) /* 0 = no limit */
 PHX_RECORD_STRUCT(phx_settings, PHX_SETTINGS_FIELDS);
 

@@ -24,9 +24,9 @@ access_is_told() {
 	local i
 	for i in 1 2 3; do
 		refused 200 games PUT /v1/res/closed/data/secret-name --data-binary words && refused 200 games GET /v1/res/closed/data/secret-name &&
-			refused 200 root GET /v1/res/closed/data || return 1
+			refused 200 games GET /v1/res/closed/data && refused 403 root GET /v1/res/closed/data || return 1
 	done
-	events "($(access_of games writes)) == 1 and ($(access_of games reads)) == 1 and ($(access_of root lists)) == 1" || return 1
+	events "($(access_of games writes)) == 1 and ($(access_of games reads)) == 1 and ($(access_of games lists)) == 1" || return 1
 	! api "/v1/events?limit=1000" | grep -q secret-name || return 1
 	refused 200 games GET /v1/res/closed/history && grep -q 'lists files of closed' "$WORK/answer" || return 1
 	ask nobody GET '/v1/events?limit=1000' >/dev/null && ! grep -q 'files of closed' "$WORK/answer"
