@@ -6,6 +6,6 @@ DEPS_FILES += $(SIM_BIN:%=%.d)
 .PHONY: check-sim check-planted
 check-sim: $(SIM_BIN)
 	$(Q)tests/run $(SIM_BIN)
-check-planted: $(BUILD)/libphx.a
+check-planted: $(BUILD)/libphx.a $(PROGRAMS:%=$(BUILD)/bin/%) $(SYSTEM_BIN)
 	$(Q)BUILD=$(BUILD) PHX_TEST_TIMEOUT=6000 CC="$(CC)" FLAGS="$(filter-out -DPHX_VERSION=%,$(CPPFLAGS)) -DPHX_VERSION=\"planted\" -std=gnu17 $(OPT) -D_GNU_SOURCE -Wl,--gc-sections -Wl,--as-needed" LIBS="$(LIBS)" \
 		tests/run tests/planted/run

@@ -30,7 +30,7 @@ each_finds_what_is_his() {
 			grep -qF -- "$secret" "$WORK/read" || { echo "$who does not find '$secret'"; return 1; }
 		done < <(secrets_of $who)
 		grep -A1 '^== /v1/timeline/nodes' "$WORK/read" | grep -q "\"${NODE_OF[$who]}\"" &&
-			grep -A1 '/history' "$WORK/read" | grep -q 'is running' || { echo "$who finds no time-line of his"; return 1; }
+			grep -A1 '/history' "$WORK/read" | grep -q 'is running' || { cut -c1-300 "$WORK/read"; echo "$who finds no time-line of his"; return 1; }
 	done
 }
 # finds_none WHO OF
@@ -96,6 +96,9 @@ for who in games daemon; do
 	JOB_OF[$who]=$(as lp "$BUILD/bin/phx" job submit --hold --re "$re" -- "argv-of-$who")
 	echo words >"$WORK/words" && refused 200 $who PUT "/v1/res/$re/data/file-of-$who" -T "$WORK/words" || { not_ok "no file in $re"; exit 1; }
 done
+# the time-line is written by a thread of its own, a moment later
+has_held() { api /v1/timeline/nodes | jq -e --arg n "$1" --arg re "$2" 'any(.holdings[]; .node == $n and .pool == $re)'; }
+for who in games daemon; do until_true 30 has_held "${NODE_OF[$who]}" "${RE_OF[$who]}" || { not_ok "the time-line does not know of ${NODE_OF[$who]}"; exit 1; }; done
 for test in each_finds_what_is_his neither_finds_the_others a_user_finds_neither_s of_ones_own_not_all nor_orders_it logs_are_anothers files_are_not_an_administrators; do
 	check $test $test
 done
