@@ -94,16 +94,16 @@ static bool was_destroyed(struct daemon *d, const struct re_marker *what)
 				    is_its_end, &copy, NULL) > 0;
 }
 
-static int end_dir(struct daemon *d, const struct re_marker *what)
+/* `wanted`: an RE of that name is there again, so it cannot wait for a next try. */
+static int end_dir(struct daemon *d, const struct re_marker *what, bool wanted)
 {
 	struct phx_err err = {0};
 	if (!was_destroyed(d, what))
 		return set_aside(d, what, "which the journal does not know");
 	if (launch_re_remove(d->launch, what->name, &err) == 0)
 		return 0;
-	/* nothing of it reaches the next RE of that name */
 	complain(d, what->name, &err);
-	return set_aside(d, what, "which could not be removed whole");
+	return !wanted ? 0 : set_aside(d, what, "which could not be removed whole");
 }
 
 /* ---- wanted directories ---- */
@@ -132,7 +132,7 @@ static void have_dir(struct daemon *d, const struct dir *dir, bool starting)
 		return;
 	if (r == 0 && is.there && !is.marked)
 		r = phx_err_set(&err, -EEXIST, "is there and was not made by phxd: move it away");
-	else if (r == 0 && is.there && !of_this && end_dir(d, &is.marker) < 0)
+	else if (r == 0 && is.there && !of_this && end_dir(d, &is.marker, true) < 0)
 		return;
 	if (r == 0 && !is.there && starting)
 		tell_missing(d, want);
@@ -156,7 +156,7 @@ static void end_others(struct daemon *d, const struct phx_list *dirs)
 	launch_re_list(d->launch, &markers);
 	PHX_LIST_EACH(struct re_marker, m, &markers)
 		if (!is_wanted(dirs, m->name))
-			end_dir(d, m);
+			end_dir(d, m, false);
 }
 
 static void sync_dirs(struct daemon *d, bool starting)

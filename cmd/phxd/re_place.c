@@ -109,10 +109,24 @@ int re_place_make(const struct phx_config *cfg, const struct re_marker *m, const
 	return r ? r : make_dir(cfg, path, login, err);
 }
 
+static bool is_empty(const char *path)
+{
+	DIR *d = opendir(path);
+	bool is = d;
+	for (const struct dirent *e; is && (e = readdir(d));)
+		is = !strcmp(e->d_name, ".") || !strcmp(e->d_name, "..") ||
+			!strcmp(e->d_name, "lost+found");
+	if (d)
+		closedir(d);
+	return is;
+}
+
 int re_place_remove(const struct phx_config *cfg, const char *re, struct phx_err *err)
 {
 	PHX_AUTO_FREE char *path = phx_path("%s/%s", cfg->re_dir, re);
 	int r = path ? phx_dir_remove(path, err) : -ENOMEM;
+	if (r == -EBUSY && is_empty(path)) /* a file system of its own is mounted there */
+		r = 0;
 	if (r == 0)
 		drop_marker(cfg->re_dir, re);
 	return r;

@@ -2,6 +2,8 @@
  * any depth, and neither beats nor other jobs wait for their removal. Called by jobs.c. */
 #include "agent/jobs_internal.h"
 
+#include <errno.h>
+
 #include "agent/job_stage.h"
 
 static bool goes_on(void *arg)
@@ -32,13 +34,14 @@ void jobs_sweep(struct jobs *j)
 		j->sweeping = loop_work(j->loop, sweep, j) == 0;
 }
 
+/* A run whose record cannot be read may run still. */
 static void drop_unknown(void *arg, struct job_run run)
 {
 	struct jobs *j = arg;
-	PHX_LIST_EACH(struct running, r, &j->list)
-		if (r->run.id == run.id && r->run.run == run.run)
-			return;
-	job_stage_drop(j->at.stage, run);
+	struct job_record rec;
+	int r = job_store_read(&j->at.store, run.id, &rec);
+	if (r == -ENOENT || (r == 0 && (rec.reported || rec.run > run.run)))
+		job_stage_drop(j->at.stage, run);
 }
 
 void jobs_sweep_begin(struct jobs *j)

@@ -206,7 +206,11 @@ static void clear_top_entry(struct work *w, int top, const struct dirent *e)
 
 static int open_top(struct work *w, int at, const char *name)
 {
-	w->top = open_in(at, name, O_RDONLY | O_DIRECTORY);
+	/* what is mounted on the very directory is its content */
+	w->top = w->keeps_mounts ? openat(at, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
+				 : open_in(at, name, O_RDONLY | O_DIRECTORY);
+	if (w->keeps_mounts && w->top < 0)
+		w->top = -errno;
 	if (w->top >= 0)
 		seize(w->top);
 	return w->top < 0 ? w->top : 0;

@@ -14,7 +14,8 @@
 int phx_tree_remove(int at, const char *name, struct phx_err *err);
 
 /** rm -rf of a path, whose last part may be a link and is not followed. What is mounted below it
- * stays: -EXDEV. Otherwise as phx_tree_remove(). */
+ * stays: -EXDEV; of a path that is itself mounted the contents go: -EBUSY. Otherwise as
+ * phx_tree_remove(). */
 int phx_dir_remove(const char *path, struct phx_err *err);
 
 #endif

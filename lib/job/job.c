@@ -151,7 +151,7 @@ void phx_job_left_nodes(struct phx_apply *a, const struct phx_job *j)
 
 void phx_job_await_end(struct phx_apply *a, struct phx_job *j)
 {
-	if (!a->s->settings.takes_unheard || j->engine_id[0])
+	if (!a->s->settings.takes_unheard || j->engine_id[0] || j->unheard_ms)
 		return;
 	j->unheard_ms = a->s->now_ms + j->checkpoint_ms + j->grace_ms + UNHEARD_MS;
 	phx_index_job_due(a->s, j);

@@ -28,7 +28,6 @@ static void keep(struct phx_apply *a, const struct phx_re *re, struct phx_job *j
 		return;
 	phx_job_blame(a, j, a->ev->by, "RE %s is deactivated, and keeps it", re->name);
 	j->killing = true;
-	phx_job_await_end(a, j);
 	phx_job_tell(a, j);
 }
 
@@ -68,6 +67,8 @@ void phx_jobs_end_of_re(struct phx_apply *a, const struct phx_re *re, bool tells
 	PHX_INDEX_EACH_JOB_OF(j, a->s, re->name) {
 		if (j->engine_id[0] || !phx_job_is_open(j))
 			continue;
+		if (j->state == PHX_JOB_RUNNING)
+			phx_job_await_end(a, j);
 		if (!phx_job_outlives(re, j)) {
 			end(a, re, j, "deactivated");
 			n_ended += !j->worker; /* people are not told of workers */

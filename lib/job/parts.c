@@ -74,7 +74,6 @@ void phx_job_kill(struct phx_apply *a, struct phx_job *j)
 		return;
 	j->killing = true;
 	a->out->changed = true;
-	phx_job_await_end(a, j);
 	phx_job_tell(a, j);
 }
 
@@ -118,10 +117,11 @@ static bool leave_ledger(struct phx_apply *a, struct phx_job *j)
 		return false;
 	}
 	phx_ledger_job_killed(a->s->ledger, (int)re->number, j->id, a->s->now_ms, a->todo);
-	/* an RE that lost all its nodes while it was deactivated still has the job in its list */
+	/* an RE that lost all its nodes while it was deactivated still has the job in its list;
+	 * older journals have it queued again */
+	bool over = a->s->settings.takes_unheard && phx_job_ends_for_good(j);
 	return kept ||
-		(!phx_job_ends_for_good(j) &&
-		 phx_batch_job(phx_ledger_batch(a->s->ledger, (int)re->number), j->id));
+		(!over && phx_batch_job(phx_ledger_batch(a->s->ledger, (int)re->number), j->id));
 }
 
 static void finish_job(struct phx_apply *a, struct phx_job *j)

@@ -19,6 +19,10 @@
 /* Allows for clocks that differ, a keeper that wakes late, and a process that takes time to die. */
 enum { MARGIN_MS = 10000 };
 
+/* A deadline that is met so late was met by a head that was down, or whose disk took no events: it
+ * could not hear anybody either. */
+enum { DEAF_MS = 5000 };
+
 static struct phx_job_part *open_part(struct phx_job *j, const char *node)
 {
 	if (j->state != PHX_JOB_RUNNING)
@@ -70,8 +74,13 @@ static void take_unheard(struct phx_apply *a, struct phx_job *j)
 {
 	if (j->state != PHX_JOB_RUNNING || !j->unheard_ms || j->unheard_ms > a->s->now_ms)
 		return;
-	j->unheard_ms = 0;
+	bool was_deaf = a->s->now_ms - j->unheard_ms > DEAF_MS;
 	a->out->changed = true;
+	j->unheard_ms =
+		0; /* again after the same time: the node may be silent, or not let go now */
+	phx_job_await_end(a, j);
+	if (was_deaf)
+		return;
 	PHX_LIST_EACH(struct phx_job_part, p, &j->parts) {
 		const struct phx_node *n = p->ended ? NULL : phx_state_node(a->s, p->node);
 		if (n && n->up)
@@ -168,7 +177,12 @@ void phx_jobs_leave(struct phx_apply *a, struct phx_node *n, const char *why)
 int phx_apply_restart(struct phx_apply *a, const struct phx_event_none *none)
 {
 	(void)none;
-	PHX_LIST_EACH(struct phx_job, j, &a->s->jobs)
+	PHX_LIST_EACH(struct phx_job, j, &a->s->jobs) {
+		if (j->state == PHX_JOB_RUNNING && j->unheard_ms) {
+			j->unheard_ms = 0;
+			phx_job_await_end(a, j);
+			a->out->changed = true;
+		}
 		PHX_LIST_EACH(struct phx_job_part, p, &j->parts) {
 			if (j->state != PHX_JOB_RUNNING || p->ended || !p->lost_ms)
 				continue;
@@ -176,6 +190,7 @@ int phx_apply_restart(struct phx_apply *a, const struct phx_event_none *none)
 			begin_silence(a, j, p);
 			a->out->changed = true;
 		}
+	}
 	return 0;
 }
 

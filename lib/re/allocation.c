@@ -162,6 +162,12 @@ static void move(struct phx_apply *a, const struct phx_ledger_action *act)
 			   a->todo);
 }
 
+/* Is a job killed because its RE gives nodes away, and not for its own sake? */
+static bool must_return(int reason)
+{
+	return reason != PHX_REASON_cancel && reason != PHX_REASON_node_lost;
+}
+
 static void do_action(struct phx_apply *a, const struct phx_ledger_action *act)
 {
 	struct phx_job *j = phx_state_job(a->s, act->job);
@@ -171,6 +177,8 @@ static void do_action(struct phx_apply *a, const struct phx_ledger_action *act)
 			phx_job_start_in_re(a, j);
 		return;
 	case PHX_LEDGER_KILL:
+		if (j && must_return(act->reason))
+			phx_job_await_end(a, j);
 		if (!j || j->killing)
 			return;
 		if (!phx_job_ends_for_good(j)) {

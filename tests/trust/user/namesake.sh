@@ -47,7 +47,7 @@ owners_have_their_kind() {
 members_come_and_go() {
 	refused 404 bin POST /v1/jobs -d "$job" && refused '403|404' bin POST /v1/res/closed/members -d '{"add": "bin"}' || return 1
 	as games "$BUILD/bin/phx" re members closed bin "group:$(id -gn nobody)" >/dev/null && refused 200 bin POST /v1/jobs -d "$job" && refused 200 nobody POST /v1/jobs -d "$job" || return 1
-	phx re members closed | grep -q '^unix:bin ' && phx re members closed bin- "group:$(id -gn nobody)-" >/dev/null || return 1
+	phx re members closed | grep -q '^unix:bin ' && as games "$BUILD/bin/phx" re members closed bin- "group:$(id -gn nobody)-" >/dev/null || return 1
 	refused 404 bin POST /v1/jobs -d "$job" && refused 404 nobody POST /v1/jobs -d "$job" && phx re history closed | grep -q 'members of RE closed: without unix:bin'
 }
 it_replays() { replays_the_same 20 20; }

@@ -29,6 +29,12 @@ static void event(struct world *w, int kind)
 	assert_int_equal(world_apply(w, &ev, NULL), 0);
 }
 
+static void of_n1(struct world *w, int kind)
+{
+	struct phx_event ev = {.kind = kind, .node = "n1"};
+	assert_int_equal(world_apply(w, &ev, NULL), 0);
+}
+
 /* Lets the time of the next deadline come; false: there is none within `until`. */
 static bool next_deadline(struct world *w, int64_t until)
 {
@@ -96,6 +102,62 @@ static void they_are_taken_back(void **state)
 	assert_int_equal(phx_state_re(&w->s, "queue")->state, PHX_RE_STATE_DEACTIVATED);
 }
 
+/* A head that was down, or took no events, could not hear anybody: the time counts anew. */
+static void a_head_that_was_deaf_waits_again(void **state)
+{
+	struct world *w = *state;
+	lab_runs(w, PHX_SETUP_WIPE, true);
+	uint64_t wide = submit(w, 2);
+	deactivated(w);
+	int64_t due = job(w, wide)->unheard_ms;
+	assert_int_equal(due, w->now + GRACE_S * 1000 + MINUTE);
+	w->now = due + 6000;
+	event(w, PHX_EV_tick);
+	assert_int_equal(world_node(w, "n1")->state, PHX_NODE_ACTIVE);
+	assert_int_equal(job(w, wide)->unheard_ms, w->now + GRACE_S * 1000 + MINUTE);
+	w->now += MINUTE;
+	event(w, PHX_EV_restart);
+	assert_int_equal(job(w, wide)->unheard_ms, w->now + GRACE_S * 1000 + MINUTE);
+	w->now = job(w, wide)->unheard_ms;
+	event(w, PHX_EV_tick);
+	assert_int_not_equal(world_node(w, "n1")->state, PHX_NODE_ACTIVE);
+}
+
+/* One that is silent when the time is over, and then heard again, is not forgotten; nor is a run
+ * that was told to end before its RE was deactivated. */
+static void who_comes_and_goes_is_taken_back(void **state)
+{
+	struct world *w = *state;
+	struct phx_event forced = {.kind = PHX_EV_job_result, .node = "n2"};
+	lab_runs(w, PHX_SETUP_WIPE, true);
+	uint64_t wide = submit(w, 2);
+	forced.job_result.job = wide;
+	forced.job_result.result = 143;
+	assert_int_equal(world_apply(w, &forced, NULL), 0); /* n2 ends its part; n1 does not */
+	deactivated(w);
+	w->now = job(w, wide)->unheard_ms - 1000;
+	of_n1(w, PHX_EV_missing);
+	w->now += 1000;
+	event(w, PHX_EV_tick);
+	assert_int_equal(world_node(w, "n1")->state, PHX_NODE_ACTIVE);
+	of_n1(w, PHX_EV_back);
+	w->now = job(w, wide)->unheard_ms;
+	event(w, PHX_EV_tick);
+	assert_int_not_equal(world_node(w, "n1")->state, PHX_NODE_ACTIVE);
+}
+
+/* Who cancels a job takes no node from its RE, however long the run needs to end. */
+static void a_cancelled_job_keeps_its_nodes(void **state)
+{
+	struct world *w = *state;
+	lab_runs(w, PHX_SETUP_WIPE, true);
+	struct phx_event cancel = {.kind = PHX_EV_job_cancel};
+	cancel.job_order.job = submit(w, 2);
+	uint64_t wide = cancel.job_order.job;
+	assert_int_equal(world_apply(w, &cancel, NULL), 0);
+	assert_int_equal(job(w, wide)->unheard_ms, 0);
+}
+
 /* Where the system stays up only the agent knows: the hand-over begins, and waits for it. */
 static void in_place_it_begins(void **state)
 {
@@ -143,6 +205,9 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		WORLD_TEST(they_are_taken_back),
+		WORLD_TEST(a_head_that_was_deaf_waits_again),
+		WORLD_TEST(who_comes_and_goes_is_taken_back),
+		WORLD_TEST(a_cancelled_job_keeps_its_nodes),
 		WORLD_TEST(in_place_it_begins),
 		WORLD_TEST(who_says_it_is_left_alone),
 		WORLD_TEST(a_head_of_before_waits),
