@@ -52,6 +52,10 @@ static size_t address_at(const char *at, char before, bool json, size_t *ret_kep
 	/* at the end of a sentence, or before what is said of it */
 	while (n && strchr(".:", at[n - 1]) && !view_is_address(at, n))
 		n--;
+	/* with a port behind it */
+	size_t host = strcspn(at, ":");
+	if (host < n && !view_is_address(at, n) && view_is_address(at, host))
+		n = host;
 	return (at[n] == '.' || !is_id_char(at[n])) && view_is_address(at, n) ? n : 0;
 }
 
@@ -95,17 +99,23 @@ static const struct {
 	{VIEW_HIDE_SAID, output_at, 0},
 };
 
+/* The length of an escaped character, which no word goes on from; 0: there is none. */
+static size_t escape_at(const char *at, bool json)
+{
+	return !json || at[0] != '\\' || !at[1] ? 0 : at[1] == 'u' ? strnlen(at, 6) : 2;
+}
+
 size_t view_hide(char *text, unsigned what, bool json)
 {
 	char *to = text, before = ' ';
 	for (const char *at = text; *at;) {
-		size_t n = 0, kept = 0, dots = 0;
-		for (size_t i = 0; i < PHX_ARRAY_SIZE(cuts) && !n; i++)
+		size_t n = 0, kept = 0, dots = 0, escape = escape_at(at, json);
+		for (size_t i = 0; i < PHX_ARRAY_SIZE(cuts) && !n && !escape; i++)
 			if (cuts[i].what & what && (n = cuts[i].at(at, before, json, &kept)))
 				dots = n - kept < cuts[i].dots ? n - kept : cuts[i].dots;
-		kept = n ? kept : 1;
-		n = n ? n : 1;
-		before = at[n - 1];
+		kept = n ? kept : escape ? escape : 1;
+		n = n ? n : kept;
+		before = escape ? ' ' : at[n - 1];
 		memmove(to, at, kept);
 		memset(to + kept, '.', dots);
 		to += kept + dots;

@@ -358,6 +358,7 @@ static void ids_of_disks_are_cut(void **state)
 		{"serial- wwn-", "serial- wwn-"},
 		{"from 10.77.0.12: it is", "from ...: it is"},
 		{"from fd00::12. 1.2.3", "from .... 1.2.3"},
+		{"https://10.77.0.12:8443: refused", "https://...:8443: refused"},
 		{"web-10.1.2.3 at 12:30:05, 02:00:00:00:00:01",
 		 "web-10.1.2.3 at 12:30:05, 02:00:00:00:00:01"},
 		{"a serial number, an-serial-9, my.wwn-1, serial",
@@ -370,6 +371,10 @@ static void ids_of_disks_are_cut(void **state)
 		assert_int_equal(view_hide(text, VIEW_HIDE_HARDWARE, false), strlen(rows[i][1]));
 		assert_string_equal(text, rows[i][1]);
 	}
+	/* behind an escaped character a word begins */
+	char text[] = "\"a\\nserial-X\\t10.77.0.12\\\"wwn-1\\u0001serial-Y\"";
+	assert_true(view_hide(text, VIEW_HIDE_HARDWARE, true) > 0);
+	assert_string_equal(text, "\"a\\nserial-.\\t...\\\"wwn-.\\u0001serial-.\"");
 }
 
 /* Who may not read what services write is told that one ended, and not what it wrote last. */
