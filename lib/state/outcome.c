@@ -19,14 +19,15 @@ void phx_stick_never(struct phx_apply *a, const struct phx_node *n, const char *
 {
 	char text[PHX_ERR_TEXT_MAX];
 	va_list args;
+	if (a->out->error) /* the first one tells what is wrong, and where */
+		return;
 	va_start(args, fmt);
 	vsnprintf(text, sizeof(text), fmt, args);
 	va_end(args);
 	phx_err_clear(a->err);
 	phx_err_set(a->err, -EPROTO, "%s", text);
 	PHX_STR_SET(a->out->never, n ? n->name : "");
-	if (!a->out->error)
-		a->out->error = -EPROTO;
+	a->out->error = -EPROTO;
 }
 
 void phx_put_text(struct phx_apply *a, char **to, const char *fmt, ...)

@@ -89,40 +89,14 @@ static void drop_oldest(struct vault_log *l)
 	}
 }
 
-static int turn(struct vault_log *l, struct phx_err *err)
-{
-	char old[VAULT_PATH_MAX];
-	dated_path(l, old);
-	close(l->fd);
-	l->fd = -1;
-	if (access(old, F_OK) == 0 || rename(l->path, old) < 0) {
-		int r = phx_err_set(err, -errno, "%s: %s", old, strerror(errno));
-		open_file(l, NULL);
-		return r;
-	}
-	l->n_bytes = 0;
-	int r = open_file(l, err);
-	r = r ? r : vault_log_add(l, err, VAULT_TURNED " %" PRIu64 " lines", l->n_lines);
-	if (r == 0)
-		drop_oldest(l);
-	return r;
-}
-
-int vault_log_add(struct vault_log *l, struct phx_err *err, const char *fmt, ...)
+static int add_line(struct vault_log *l, const char *said, struct phx_err *err)
 {
 	char text[LINE_MAX_ - PHX_ANCHOR_HASH_MAX - 2], hash[PHX_ANCHOR_HASH_MAX], line[LINE_MAX_];
-	int r = l->n_bytes > l->max_bytes ? turn(l, err) : 0;
-	if (r < 0)
-		return r;
-	int n = snprintf(text, sizeof(text), "%lld ", (long long)phx_wall_ms());
-	va_list ap;
-	va_start(ap, fmt);
-	vsnprintf(text + n, sizeof(text) - (size_t)n, fmt, ap);
-	va_end(ap);
-	r = vault_log_chain(l->hash, text, hash);
+	snprintf(text, sizeof(text), "%lld %s", (long long)phx_wall_ms(), said);
+	int r = vault_log_chain(l->hash, text, hash);
 	if (r < 0)
 		return phx_err_set(err, r, "%s: cannot be chained", l->path);
-	n = snprintf(line, sizeof(line), "%s %s\n", hash, text);
+	int n = snprintf(line, sizeof(line), "%s %s\n", hash, text);
 	ssize_t written = l->fd < 0 ? -1 : write(l->fd, line, (size_t)n);
 	if (written != n) {
 		r = written < 0 && errno ? -errno : -ENOSPC;
@@ -135,4 +109,45 @@ int vault_log_add(struct vault_log *l, struct phx_err *err, const char *fmt, ...
 	l->n_lines++;
 	PHX_STR_SET(l->hash, hash);
 	return 0;
+}
+
+static int turn(struct vault_log *l, struct phx_err *err)
+{
+	char old[VAULT_PATH_MAX];
+	dated_path(l, old);
+	close(l->fd);
+	l->fd = -1;
+	int r = access(old, F_OK) == 0 ? -EEXIST : rename(l->path, old) < 0 ? -errno : 0;
+	if (r < 0) {
+		open_file(l, NULL);
+		return phx_err_set(err, r, "%s: %s", old, strerror(-r));
+	}
+	l->n_bytes = 0;
+	return open_file(l, err);
+}
+
+/* A file that is not the first one begins with how many lines were before it, also if the disk was
+ * full when it should have. */
+static int begin_file(struct vault_log *l, struct phx_err *err)
+{
+	char said[64];
+	snprintf(said, sizeof(said), VAULT_TURNED " %" PRIu64 " lines", l->n_lines);
+	int r = add_line(l, said, err);
+	if (r == 0)
+		drop_oldest(l);
+	return r;
+}
+
+int vault_log_add(struct vault_log *l, struct phx_err *err, const char *fmt, ...)
+{
+	char said[LINE_MAX_ - PHX_ANCHOR_HASH_MAX - 2 - 24];
+	int r = l->n_bytes > l->max_bytes ? turn(l, err) : 0;
+	r = r == 0 && !l->n_bytes && l->n_lines ? begin_file(l, err) : r;
+	if (r < 0)
+		return r;
+	va_list ap;
+	va_start(ap, fmt);
+	vsnprintf(said, sizeof(said), fmt, ap);
+	va_end(ap);
+	return add_line(l, said, err);
 }

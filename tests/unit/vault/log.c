@@ -279,6 +279,32 @@ static void an_end_that_is_cut_is_found_by_an_anchor(void **state)
 	assert_int_equal(audit(of + 1, 1, &found), 2);
 }
 
+/* The power was cut between the rename of a full file and the first line of the next one. */
+static void one_that_was_just_turned_says_so_later(void **state)
+{
+	struct phx_vault_audit found;
+	(void)state;
+	l.fd = -1;
+	again();
+	for (int i = 0; i < 12; i++) {
+		char old[160];
+		add(LINES * i, LINES);
+		snprintf(old, sizeof(old), "%s.2026112%dT000000Z-%u", path, i % 10,
+			 (unsigned)l.n_lines);
+		assert_int_equal(rename(path, old), 0);
+		again();
+		assert_null(complaint);
+	}
+	add(0, 1);
+	again();
+	assert_null(complaint);
+	const struct phx_anchor a = anchored();
+	assert_int_equal(audit(&a, 1, &found), 0);
+	assert_int_equal(found.first, 1);
+	assert_int_equal(found.last, 12 * LINES + 12 + 1);
+	assert_int_equal(found.proven, found.last);
+}
+
 /* Of before files had a date and said how many lines were before them. */
 static void one_that_was_turned_before_is_read(void **state)
 {
@@ -316,6 +342,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(the_oldest_go_where_that_is_wanted, setup,
 						teardown),
 		cmocka_unit_test_setup_teardown(an_end_that_is_cut_is_found_by_an_anchor, setup,
+						teardown),
+		cmocka_unit_test_setup_teardown(one_that_was_just_turned_says_so_later, setup,
 						teardown),
 		cmocka_unit_test_setup_teardown(one_that_was_turned_before_is_read, setup,
 						teardown),
