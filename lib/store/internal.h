@@ -71,6 +71,13 @@ bool phx_store_has_hash(sqlite3_stmt *st, int at, const uint8_t hash[PHX_CHAIN_H
  * not compare like one, and one flipped bit turns one into the other. */
 bool phx_store_has_texts(sqlite3_stmt *st, int first, int last);
 
+/** SQL that yields all records of erases, and all attestations. */
+extern const char phx_store_all_erasures[], phx_store_all_attestations[];
+/** Is the row, one of those, as it was written? 0; -EBADMSG: no; other errors. Rows of before
+ * chains, and those of an accepted journal, have only their signature. */
+int phx_store_erasure_fits(sqlite3_stmt *st);
+int phx_store_attestation_fits(sqlite3_stmt *st);
+
 /* ---- audit_proofs.c ---- */
 
 /** Looks for records of erases and attestations that are changed or missing: 0, PHX_AUDIT_ROW with

@@ -71,45 +71,63 @@ static int check_chain(struct phx_store *s, struct phx_err *err)
 	return r;
 }
 
-static int check_erasure(struct phx_store *s, sqlite3_stmt *st, void *arg, struct phx_err *err)
+/* ---- proofs of erases ---- */
+
+const char phx_store_all_erasures[] = "SELECT step_id,node,record,signature,hash FROM erasures";
+const char phx_store_all_attestations[] =
+	"SELECT id,time_ms,node,from_owner,to_owner,text,hash FROM attestations";
+
+int phx_store_erasure_fits(sqlite3_stmt *st)
 {
 	uint8_t hash[PHX_CHAIN_HASH];
-	bool whole = phx_store_has_texts(st, 1, 3);
-	struct phx_store_erasure e = {(uint64_t)sqlite3_column_int64(st, 0), TEXT(st, 1),
-				      TEXT(st, 2), TEXT(st, 3)};
+	if (!phx_store_has_texts(st, 1, 3))
+		return -EBADMSG;
+	if (sqlite3_column_type(st, 4) == SQLITE_NULL)
+		return 0;
+	const struct phx_store_erasure e = {(uint64_t)sqlite3_column_int64(st, 0), TEXT(st, 1),
+					    TEXT(st, 2), TEXT(st, 3)};
+	int r = phx_chain_erasure(&e, hash);
+	return r == 0 && !phx_store_has_hash(st, 4, hash) ? -EBADMSG : r;
+}
+
+int phx_store_attestation_fits(sqlite3_stmt *st)
+{
+	uint8_t hash[PHX_CHAIN_HASH];
+	if (sqlite3_column_type(st, 1) != SQLITE_INTEGER || !phx_store_has_texts(st, 2, 5))
+		return -EBADMSG;
+	if (sqlite3_column_type(st, 6) == SQLITE_NULL)
+		return 0;
+	const struct phx_store_attestation a = {(uint64_t)sqlite3_column_int64(st, 0),
+						sqlite3_column_int64(st, 1),
+						TEXT(st, 2),
+						TEXT(st, 3),
+						TEXT(st, 4),
+						TEXT(st, 5)};
+	int r = phx_chain_attestation(&a, hash);
+	return r == 0 && !phx_store_has_hash(st, 6, hash) ? -EBADMSG : r;
+}
+
+static int check_erasure(struct phx_store *s, sqlite3_stmt *st, void *arg, struct phx_err *err)
+{
+	int r = phx_store_erasure_fits(st);
 	(void)s;
 	(void)arg;
-	/* records from before chains have only their signature */
-	if (whole && sqlite3_column_type(st, 4) == SQLITE_NULL)
-		return 0;
-	int r = whole ? phx_chain_erasure(&e, hash) : 0;
-	if (r == 0 && (!whole || !phx_store_has_hash(st, 4, hash)))
-		r = phx_err_set(err, -EBADMSG,
-				"journal: the erase record of step %llu is not as it was written",
-				(unsigned long long)e.step_id);
-	return r;
+	return r != -EBADMSG
+		? r
+		: phx_err_set(err, r,
+			      "journal: the erase record of step %lld is not as it was written",
+			      sqlite3_column_int64(st, 0));
 }
 
 static int check_attestation(struct phx_store *s, sqlite3_stmt *st, void *arg, struct phx_err *err)
 {
-	uint8_t hash[PHX_CHAIN_HASH];
-	bool whole = sqlite3_column_type(st, 1) == SQLITE_INTEGER && phx_store_has_texts(st, 2, 5);
-	struct phx_store_attestation a = {(uint64_t)sqlite3_column_int64(st, 0),
-					  sqlite3_column_int64(st, 1),
-					  TEXT(st, 2),
-					  TEXT(st, 3),
-					  TEXT(st, 4),
-					  TEXT(st, 5)};
+	int r = phx_store_attestation_fits(st);
 	(void)s;
 	(void)arg;
-	/* those of an accepted journal have only their signature */
-	if (whole && sqlite3_column_type(st, 6) == SQLITE_NULL)
-		return 0;
-	int r = whole ? phx_chain_attestation(&a, hash) : 0;
-	if (r == 0 && (!whole || !phx_store_has_hash(st, 6, hash)))
-		r = phx_err_set(err, -EBADMSG, "journal: attestation %llu is not as it was written",
-				(unsigned long long)a.id);
-	return r;
+	return r != -EBADMSG
+		? r
+		: phx_err_set(err, r, "journal: attestation %lld is not as it was written",
+			      sqlite3_column_int64(st, 0));
 }
 
 /* ---- the mark ---- */
@@ -157,13 +175,8 @@ int phx_store_verify(struct phx_store *s, struct phx_store_findings *ret, struct
 	struct phx_err why = {0};
 	pthread_mutex_lock(&s->lock);
 	int r = check_chain(s, err);
-	r = r ? r
-	      : each_row(s, "SELECT step_id,node,record,signature,hash FROM erasures",
-			 check_erasure, NULL, err);
-	r = r ? r
-	      : each_row(s,
-			 "SELECT id,time_ms,node,from_owner,to_owner,text,hash FROM attestations",
-			 check_attestation, NULL, err);
+	r = r ? r : each_row(s, phx_store_all_erasures, check_erasure, NULL, err);
+	r = r ? r : each_row(s, phx_store_all_attestations, check_attestation, NULL, err);
 	r = r ? r : each_row(s, "PRAGMA integrity_check(1)", first_line, f.damage, err);
 	if (r == 0) {
 		int marked = s->path[0] ? phx_mark_read(s->path, &mark, &why) : -ENOENT;
