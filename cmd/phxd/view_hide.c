@@ -3,9 +3,9 @@
  * and each note of an event. Reads and changes nothing else. */
 #include "phxd/view_hide.h"
 
-#include <arpa/inet.h>
 #include <string.h>
 
+#include "base/address.h"
 #include "base/util.h"
 
 enum { ADDRESS_LEAST = 3, ADDRESS_MOST = 45 };
@@ -19,12 +19,12 @@ static bool is_id_char(char c)
 
 bool view_is_address(const char *text, size_t n)
 {
-	char word[ADDRESS_MOST + 1], bytes[16];
+	char word[ADDRESS_MOST + 1];
 	if (n < ADDRESS_LEAST || n > ADDRESS_MOST)
 		return false;
 	memcpy(word, text, n);
 	word[n] = '\0';
-	return inet_pton(AF_INET, word, bytes) == 1 || inet_pton(AF_INET6, word, bytes) == 1;
+	return phx_address_valid(word);
 }
 
 /* Each of the following returns the length of what is to be cut at `at`, before which `before`

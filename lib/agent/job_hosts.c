@@ -6,13 +6,13 @@
  * without us. */
 #include "agent/job_hosts.h"
 
-#include <arpa/inet.h>
 #include <dirent.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "base/address.h"
 #include "base/file.h"
 #include "agent/log.h"
 
@@ -27,12 +27,6 @@ static const char instead[] = " # for the line above (kept by phx-agent)";
 static char *list_path(const char *dir, uint64_t id)
 {
 	return phx_path("%s/%" PRIu64 ".hosts", dir, id);
-}
-
-static bool address_valid(const char *text)
-{
-	unsigned char bytes[sizeof(struct in6_addr)];
-	return inet_pton(AF_INET, text, bytes) == 1 || inet_pton(AF_INET6, text, bytes) == 1;
 }
 
 /* Adds the lines of `text` that no other job has added already. */
@@ -213,7 +207,7 @@ void job_hosts_put(const char *dir, const char *hosts_file, const struct phx_job
 	PHX_AUTO_FREE char *path = list_path(dir, job->id);
 	struct phx_err err = {0};
 	PHX_LIST_EACH(struct phx_job_part, p, &job->parts)
-		if (address_valid(p->address) && phx_name_valid(p->node))
+		if (phx_address_valid(p->address) && phx_name_valid(p->node))
 			phx_buf_addf(&lines, "%s\t%s\n", p->address, p->node);
 	if (!hosts_file[0] || !path || !lines.n || lines.failed)
 		return;

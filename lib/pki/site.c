@@ -4,7 +4,6 @@
  * at. */
 #include "pki/internal.h"
 
-#include <arpa/inet.h>
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -14,6 +13,7 @@
 #include <openssl/pem.h>
 #include <openssl/x509v3.h>
 
+#include "base/address.h"
 #include "base/clock.h"
 #include "base/file.h"
 
@@ -62,12 +62,6 @@ static int open_start_key(const char *dir, struct phx_pki *p, struct phx_err *er
 
 /* ---- the server's certificate ---- */
 
-static bool is_address(const char *name)
-{
-	unsigned char buf[16];
-	return inet_pton(AF_INET, name, buf) == 1 || inet_pton(AF_INET6, name, buf) == 1;
-}
-
 /* "IP:10.77.0.1,DNS:head": only what cannot be mistaken for more of the notation. */
 static int format_san(const char *const *names, size_t n_names, char **ret_san, struct phx_err *err)
 {
@@ -76,7 +70,7 @@ static int format_san(const char *const *names, size_t n_names, char **ret_san, 
 		return phx_err_set(err, -E2BIG, "%zu names for the server; at most %d", n_names,
 				   SERVER_NAMES_MAX);
 	for (size_t i = 0; i < n_names; i++) {
-		bool address = is_address(names[i]);
+		bool address = phx_address_valid(names[i]);
 		if (!address &&
 		    (strlen(names[i]) > 253 || !names[i][0] ||
 		     strspn(names[i],
@@ -96,8 +90,8 @@ static int format_san(const char *const *names, size_t n_names, char **ret_san, 
 
 static bool has_name(X509 *x, const char *name)
 {
-	return is_address(name) ? X509_check_ip_asc(x, name, 0) == 1
-				: X509_check_host(x, name, 0, 0, NULL) == 1;
+	return phx_address_valid(name) ? X509_check_ip_asc(x, name, 0) == 1
+				       : X509_check_host(x, name, 0, 0, NULL) == 1;
 }
 
 /* Does the certificate say exactly these names? */
