@@ -12,7 +12,7 @@
 #include "base/utf8.h"
 
 /* From the last grace of a run that was told to end until its agents have reported its end. */
-enum { UNHEARD_MS = 60 * 1000 };
+enum { REPORTED_MS = 60 * 1000 };
 
 struct phx_job_title phx_job_title(const struct phx_job *j)
 {
@@ -149,10 +149,15 @@ void phx_job_left_nodes(struct phx_apply *a, const struct phx_job *j)
 	}
 }
 
+int64_t phx_job_ends_within_ms(const struct phx_job *j)
+{
+	return (int64_t)j->checkpoint_ms + j->grace_ms + REPORTED_MS;
+}
+
 void phx_job_await_end(struct phx_apply *a, struct phx_job *j)
 {
 	if (!a->s->settings.takes_unheard || j->engine_id[0] || j->unheard_ms)
 		return;
-	j->unheard_ms = a->s->now_ms + j->checkpoint_ms + j->grace_ms + UNHEARD_MS;
+	j->unheard_ms = a->s->now_ms + phx_job_ends_within_ms(j);
 	phx_index_job_due(a->s, j);
 }

@@ -44,6 +44,8 @@ void phx_jobs_tick(struct phx_apply *a);
 void phx_job_start_in_re(struct phx_apply *a, struct phx_job *j);
 /** Kills a job because its RE returns nodes; the job is queued again. */
 void phx_job_kill(struct phx_apply *a, struct phx_job *j);
+/** How long after it was told to end the end of a run must have been reported. */
+int64_t phx_job_ends_within_ms(const struct phx_job *j);
 /** The run is told to end because its RE returns nodes: those are taken back whose agents do not
  * say that it has ended (silence.c, node/unheard.c). Nothing if that is waited for already. */
 void phx_job_await_end(struct phx_apply *a, struct phx_job *j);

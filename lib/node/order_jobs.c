@@ -18,7 +18,6 @@
 enum {
 	ENGINE_AGAIN_MS = 300 * 1000, /* fallback: the engine reports by itself */
 	JOB_AGAIN_MS = 3600 * 1000,   /* fallback: the agent reports by itself */
-	ENDED_MS = 60 * 1000,         /* from the job's last grace until its agent has reported */
 };
 
 /* ---- which job, and may it end ---- */
@@ -231,7 +230,7 @@ static int64_t waits_until(const struct phx_state *s, const struct phx_node *n,
 {
 	if (!n->up || n->plan.kill_at_ms == INT64_MAX || !phx_cut_follows(s, n))
 		return INT64_MAX;
-	return n->plan.kill_at_ms + j->checkpoint_ms + j->grace_ms + ENDED_MS;
+	return n->plan.kill_at_ms + phx_job_ends_within_ms(j);
 }
 
 /* Does the node's job still run? Kills it when the grace, if there is one, is over. */
