@@ -212,7 +212,7 @@ static int add_columns(struct libscols_table *t, const struct cli *cli,
 /* Print the finished text of a table with each line indented, trailing blanks removed. */
 static void print_indented(const char *text, unsigned indent)
 {
-	for (const char *p = text ? text : ""; *p;) {
+	for (const char *p = text; *p;) {
 		size_t n = strcspn(p, "\n"), shown = n;
 		while (shown && p[shown - 1] == ' ')
 			shown--;

@@ -47,10 +47,11 @@ static int node_view_init(struct daemon *d, const struct phx_http_request *q, bo
 	enum phx_scope scope = person_scope(d, phx_http_peer(q), PHX_RIGHT_hardware);
 	enum phx_scope logs = person_scope(d, phx_http_peer(q), PHX_RIGHT_logs);
 	*ret = (struct node_view){.has_own = scope == PHX_SCOPE_OWN || logs == PHX_SCOPE_OWN};
-	if (ret->has_own)
+	int r = view_members(fields, of_others(scope), of_others(logs), &ret->others, err);
+	if (r == 0 && ret->has_own) {
 		person_of(d, phx_http_peer(q), &ret->person);
-	int r = view_members(fields, scope, logs, &ret->own, err);
-	r = r ? r : view_members(fields, of_others(scope), of_others(logs), &ret->others, err);
+		r = view_members(fields, scope, logs, &ret->own, err);
+	}
 	ret->own.less.empty = ret->others.less.empty = sparse;
 	return r;
 }
