@@ -114,8 +114,7 @@ static bool is_empty(const char *path)
 	DIR *d = opendir(path);
 	bool is = d;
 	for (const struct dirent *e; is && (e = readdir(d));)
-		is = !strcmp(e->d_name, ".") || !strcmp(e->d_name, "..") ||
-			!strcmp(e->d_name, "lost+found");
+		is = !strcmp(e->d_name, ".") || !strcmp(e->d_name, "..");
 	if (d)
 		closedir(d);
 	return is;

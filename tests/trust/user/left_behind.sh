@@ -54,6 +54,15 @@ deep_directories_end_nothing() {
 	[ "$said" = "$(printf 'deep\ndeep\ndeep\n')" ] || { echo "the job says: $said"; return 1; }
 	nothing_is_kept && kill -0 "$pid" && is n1 .up true && [ "$(job games 'echo goes on')" = 'goes on' ]
 }
+# a run whose record is damaged may run still: its directory stays
+what_may_run_still_stays() {
+	local stage=$WORK/n1/var/cache/phoenix-jobs records
+	records=$(dirname "$(find "$WORK/n1" -name '[0-9]*.json' -path '*jobs*' | head -n 1)")
+	agent_stop n1
+	mkdir -p "$stage/99.0/a" "$stage/98.0/a" && echo '{"id": 99, "run"' >"$records/99.json" || return 1
+	agent_start n1
+	until_true 20 is n1 .up true && until_true 20 [ ! -e "$stage/98.0" ] && [ -d "$stage/99.0/a" ] && rm -r "$stage/99.0" "$records/99.json"
+}
 an_earlier_agent_s_are_removed() {
 	local stage=$WORK/n1/var/cache/phoenix-jobs
 	agent_stop n1
@@ -78,6 +87,7 @@ check nothing_is_kept nothing_is_kept
 check sees_only_his_own sees_only_his_own
 check gains_no_rights gains_no_rights
 check deep_directories_end_nothing deep_directories_end_nothing
+check what_may_run_still_stays what_may_run_still_stays
 check an_earlier_agent_s_are_removed an_earlier_agent_s_are_removed
 check hidden_directories_are_refused hidden_directories_are_refused
 exit $FAILED

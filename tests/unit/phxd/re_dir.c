@@ -7,6 +7,8 @@
 #include "phxd/re_dir.c" /* parts of a program, not of the library */
 #include "phxd/re_place.c"
 
+#include <sys/mount.h>
+
 #include "unit/phxd/places.h"
 
 static struct daemon d;
@@ -293,6 +295,30 @@ static void a_name_that_is_used_again_begins_empty(void **state)
 	assert_int_equal(marker_of("hpc").created_ms, 20);
 }
 
+/* Of destroyed data something cannot be removed: it waits for the next try, and when an RE of that
+ * name wants the place it is moved away. */
+static void what_cannot_be_removed_reaches_nobody(void **state)
+{
+	(void)state;
+	data_of("hpc", 5, NULL);
+	destroyed("hpc", 9);
+	assert_int_equal(mkdir(in_top("re/hpc/m"), 0700), 0);
+	if (mount("none", in_top("re/hpc/m"), "tmpfs", 0, NULL) < 0)
+		skip();
+	re_dirs_sync(&d);
+	bool stays = is_there("re/hpc/m") && is_there("re/.hpc") && !n_notices;
+	re_is("hpc", "unix:nobody", 12);
+	re_dirs_sync(&d);
+	bool moved = umount(in_top("state/lost+found/hpc-5/m")) == 0;
+	if (!moved)
+		umount(in_top("re/hpc/m"));
+	assert_true(stays && moved);
+	assert_false(is_there("re/hpc/m"));
+	assert_int_equal(marker_of("hpc").created_ms, 12);
+	assert_int_equal(n_notices, 1);
+	assert_non_null(strstr(notice, "which could not be removed whole, was moved to"));
+}
+
 /* Where it cannot be kept it is not touched, and nothing is made beside it. */
 static void what_cannot_be_set_aside_stays(void **state)
 {
@@ -322,6 +348,7 @@ int main(void)
 		T(what_the_journal_does_not_know_is_set_aside),
 		T(the_data_of_another_journal_is_never_removed),
 		T(a_name_that_is_used_again_begins_empty),
+		T(what_cannot_be_removed_reaches_nobody),
 		T(what_cannot_be_set_aside_stays),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -3,6 +3,8 @@
  * leads elsewhere. */
 #include "phxd/re_place.c" /* a part of a program, not of the library */
 
+#include <sys/mount.h>
+
 #include "unit/phxd/places.h"
 
 static struct phx_err err;
@@ -108,6 +110,22 @@ static void what_is_removed_is_the_directory_and_no_more(void **state)
 	assert_string_equal(text_of("secret"), "kept");
 	assert_string_equal(text_of("state/journal"), "kept");
 	assert_int_equal(re_place_remove(&cfg, "hpc", &err), 0);
+}
+
+/* The directory may be a file system of its own: what is in it goes, and it stays. */
+static void what_is_mounted_there_is_emptied(void **state)
+{
+	(void)state;
+	re_made("hpc", "nobody");
+	if (mount("none", in_top("re/hpc"), "tmpfs", 0, NULL) < 0)
+		skip();
+	put_text("re/hpc/a", "data");
+	int r = re_place_remove(&cfg, "hpc", &err);
+	bool emptied = !is_there("re/hpc/a"), marked = is_there("re/.hpc");
+	assert_int_equal(umount(in_top("re/hpc")), 0);
+	assert_int_equal(r, 0);
+	assert_true(emptied);
+	assert_false(marked);
 }
 
 /* ---- set aside ---- */
@@ -392,6 +410,7 @@ int main(void)
 		T(what_is_not_there_is_told_apart),
 		T(only_markers_are_listed),
 		T(what_is_removed_is_the_directory_and_no_more),
+		T(what_is_mounted_there_is_emptied),
 		T(what_is_set_aside_is_kept_under_a_name_of_its_own),
 		T(where_there_is_no_data_only_the_marker_goes),
 		T(what_cannot_be_set_aside_keeps_its_marker),
