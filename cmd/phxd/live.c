@@ -1,9 +1,12 @@
 /* Liveness and long polls: soft state that a restart may lose. A beat without news never touches
  * the core; silence and changes do, as events. Called by the API's threads and the loop. Uses the
  * monotonic clock, so that nobody can set how long a node was silent. A timer wheel holds each
- * contact in the slot at or before the time when something is due for it (a poll to answer, silence
- * to tell); the loop handles slots whose time has come, and sleeps until the next one that is not
- * empty.
+ * contact at or before the time when something is due for it (a poll to answer, silence to tell);
+ * the loop handles those whose time has come, and sleeps until the next.
+ *
+ * libmicrohttpd looks at all polls of a thread whenever it answers some of them, and an answered
+ * agent asks again at once. So polls of one thread are answered together (they have a phase of the
+ * wheel in common), and threads by turns: a reader finds a processor that is free.
  *
  * Lock order: the engine's, then this one's (the API shows monitors under the engine's lock). So
  * nothing asks the engine while it holds this lock. */
@@ -17,13 +20,12 @@
 
 #include "base/clock.h"
 #include "base/hash.h"
+#include "base/wheel.h"
 #include "node/lateness.h"
 
 enum {
 	BACK_MS = 10, /* nodes that return together are told together */
 	LOOK_AGAIN_MS = 5000,
-	SLOT_MS = 100 /* libmicrohttpd looks at all that are held whenever a slot is answered */,
-	SLOTS = 512 /* what is due later waits in the last one, and is put in again */
 };
 
 /* What one agent may have journalled at once; a byte a millisecond is forgotten. The journal keeps
@@ -50,8 +52,7 @@ struct contact {
 	int64_t held_until_ms;
 	struct phx_list running;     /* struct beat_running: what its agent runs that is held */
 	int64_t told_bytes, told_ms; /* bytes journalled lately, and as of when */
-	int64_t slot;                /* of the wheel, since the clock's zero; 0: none */
-	struct contact *next, *prev; /* in that slot */
+	struct phx_wheel_entry due;
 };
 
 struct live {
@@ -60,8 +61,7 @@ struct live {
 	pthread_mutex_t lock;
 	struct phx_list contacts; /* struct contact * */
 	struct phx_hash places;   /* of contacts, by their names */
-	struct contact *wheel[SLOTS];
-	int64_t turned; /* all slots up to this one were handled */
+	struct phx_wheel wheel;
 	struct phx_lateness late;
 	struct phx_list back; /* struct phx_word: nodes that are back */
 	bool adopted;         /* used by the loop's thread alone */
@@ -75,7 +75,7 @@ int live_new(struct daemon *d, live_orders_fn orders, struct live **ret)
 		return -ENOMEM;
 	l->d = d;
 	l->orders = orders;
-	l->turned = phx_clock_ms() / SLOT_MS;
+	phx_wheel_init(&l->wheel, phx_clock_ms());
 	pthread_mutex_init(&l->lock, NULL);
 	*ret = l;
 	return 0;
@@ -98,20 +98,6 @@ static struct contact *find(const struct live *l, const char *node)
 
 /* ---- the wheel: all under the lock ---- */
 
-static void take_out(struct live *l, struct contact *c)
-{
-	if (!c->slot)
-		return;
-	if (c->prev)
-		c->prev->next = c->next;
-	else
-		l->wheel[c->slot % SLOTS] = c->next;
-	if (c->next)
-		c->next->prev = c->prev;
-	c->slot = 0;
-	c->next = c->prev = NULL;
-}
-
 /* How much of the node's silence was the head's fault. */
 static int64_t own_ms(const struct live *l, const struct contact *c)
 {
@@ -128,24 +114,16 @@ static int64_t due_of(const struct live *l, const struct contact *c)
 	return c->held && c->held_until_ms < silent_ms ? c->held_until_ms : silent_ms;
 }
 
-/* Puts the contact into the slot of its due time. One that is in an earlier slot stays: it is
- * looked at in vain, and then put where it belongs. */
+/* Has the contact come when something is due for it, or earlier. */
 static void put_in(struct live *l, struct contact *c)
 {
 	int64_t due_ms = due_of(l, c);
 	if (due_ms == INT64_MAX)
 		return;
-	int64_t slot = due_ms / SLOT_MS, last = l->turned + SLOTS - 1;
-	slot = slot > last ? last : slot <= l->turned ? l->turned + 1 : slot;
-	if (c->slot && c->slot <= slot)
-		return;
-	take_out(l, c);
-	c->slot = slot;
-	c->next = l->wheel[slot % SLOTS];
-	if (c->next)
-		c->next->prev = c;
-	l->wheel[slot % SLOTS] = c;
-	wake_in(l->d->wake, (int)((slot + 1) * SLOT_MS - phx_clock_ms()));
+	int phase = c->held ? (int)phx_http_thread(c->held) : PHX_WHEEL_ANY;
+	int64_t comes_ms = phx_wheel_put(&l->wheel, &c->due, due_ms, phase);
+	if (comes_ms != INT64_MAX)
+		wake_in(l->d->wake, (int)(comes_ms - phx_clock_ms()));
 }
 
 /* ---- contacts ---- */
@@ -448,7 +426,7 @@ void live_forget_gone(struct live *l, const char *node)
 	struct contact *gone = find(l, node);
 	if (gone) {
 		r = take_held(gone);
-		take_out(l, gone);
+		phx_wheel_out(&l->wheel, &gone->due);
 		remove_contact(l, gone);
 	}
 	pthread_mutex_unlock(&l->lock);
@@ -506,22 +484,18 @@ static void look_for_silence(const struct live *l, struct contact *c, int64_t no
 	c->missing = missing;
 }
 
-/* Looks at all contacts in the slots whose time has come, and puts them in again. Under the lock.
- */
+static struct contact *contact_of_entry(struct phx_wheel_entry *e)
+{
+	return (struct contact *)((char *)e - offsetof(struct contact, due));
+}
+
+/* Looks at all contacts whose time has come, and puts them in again. Under the lock. */
 static void turn_wheel(struct live *l, int64_t now, struct phx_list *overdue, struct told *t)
 {
-	int64_t to = now / SLOT_MS - 1, from = to - l->turned > SLOTS ? to - SLOTS : l->turned;
-	struct contact *come = NULL;
-	for (int64_t slot = from + 1; slot <= to; slot++)
-		for (struct contact *c; (c = l->wheel[slot % SLOTS]);) {
-			take_out(l, c);
-			c->next = come;
-			come = c;
-		}
-	l->turned = to > l->turned ? to : l->turned;
-	for (struct contact *c = come, *next; c; c = next) {
-		next = c->next;
-		c->next = NULL;
+	for (struct phx_wheel_entry *e = phx_wheel_turn(&l->wheel, now), *next; e; e = next) {
+		struct contact *c = contact_of_entry(e);
+		next = e->next;
+		e->next = NULL;
 		struct phx_http_request **q = c->held && now >= c->held_until_ms
 			? phx_list_push(overdue, sizeof(*q))
 			: NULL;
@@ -533,15 +507,6 @@ static void turn_wheel(struct live *l, int64_t now, struct phx_list *overdue, st
 		look_for_silence(l, c, now, t);
 		put_in(l, c);
 	}
-}
-
-/* Milliseconds until the next slot with contacts. Under the lock. */
-static int next_ms(const struct live *l, int64_t now)
-{
-	for (int64_t slot = l->turned + 1; slot < l->turned + SLOTS; slot++)
-		if (l->wheel[slot % SLOTS])
-			return (int)((slot + 1) * SLOT_MS - now);
-	return WAKE_NEVER;
 }
 
 int live_tick(struct live *l, int64_t due_ms)
@@ -557,13 +522,13 @@ int live_tick(struct live *l, int64_t due_ms)
 	turn_wheel(l, now, &overdue, &t);
 	t.back = l->back;
 	l->back = (struct phx_list){0};
-	int ms = next_ms(l, now);
+	int64_t next_ms = phx_wheel_next_ms(&l->wheel);
 	pthread_mutex_unlock(&l->lock);
 	phx_http_reply_all(overdue.items, overdue.n, 200, no_orders);
 	tell(l, PHX_EV_back, &t.back);
 	tell(l, PHX_EV_quiet, &t.quiet);
 	tell(l, PHX_EV_missing, &t.missing);
-	return ms;
+	return next_ms == INT64_MAX ? WAKE_NEVER : (int)(next_ms - now);
 }
 
 /* Takes out any held poll; none is held from now on. */

@@ -71,12 +71,13 @@ static void turn_away(const struct phx_http_listener_state *l, struct leavers *w
 /* Administrators of this machine have threads of their own: no request of a user is ever before
  * theirs. */
 static struct MHD_Daemon *daemon_for(struct phx_http_listener_state *l,
-				     const struct phx_http_connection *c)
+				     struct phx_http_connection *c)
 {
 	bool shared = l->which != PHX_HTTP_UNIX;
 	unsigned n = shared ? l->n_daemons : l->n_daemons / 2;
 	unsigned first = !shared && c->entry.rank == PHX_HTTP_ADMIN ? n : 0;
-	return l->daemons[first + l->next_daemon++ % n];
+	c->thread = first + l->next_daemon++ % n;
+	return l->daemons[c->thread];
 }
 
 /* Takes `fd`. */

@@ -98,6 +98,9 @@ void phx_http_user_agent(const struct phx_http_request *q, char ret[PHX_HTTP_AGE
  * this. */
 void phx_http_suspend(struct phx_http_request *q);
 bool phx_http_gone(const struct phx_http_request *q);
+/** Which thread of its listener serves the request, from 0: what is answered together is best of
+ * one (phx_http_reply_all()). */
+unsigned phx_http_thread(const struct phx_http_request *q);
 /** What to poll() for to be told so: `revents` will not be 0 then. Valid as long as `q` is. */
 struct pollfd phx_http_hang_up(const struct phx_http_request *q);
 /** Its body is not needed any more: what is held for long should cost little. */

@@ -64,6 +64,7 @@ struct phx_http_connection {
 	struct phx_http_peer peer;
 	struct phx_http_entry entry; /* in the books of its listener */
 	int fd;
+	unsigned thread; /* of those of its listener, which serves it */
 	bool cert_checked;
 	uid_t signed_in; /* of a session that it brought last; (uid_t)-1 */
 	int refused;     /* 0, or why its identity may have no more: each request is told so */

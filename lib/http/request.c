@@ -97,6 +97,11 @@ bool phx_http_claim(struct phx_http_request *q, enum phx_http_claim what, unsign
 	return false;
 }
 
+unsigned phx_http_thread(const struct phx_http_request *q)
+{
+	return q->connection->thread;
+}
+
 bool phx_http_gone(const struct phx_http_request *q)
 {
 	struct pollfd p = phx_http_hang_up(q);
