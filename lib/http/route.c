@@ -111,9 +111,27 @@ static bool match_piece(const char *at, size_t n, const struct phx_http_path *p,
 	return *ret_param != NULL;
 }
 
+/* Does the path differ before the pattern's first wildcard? A request is compared with every
+ * route, and most differ in their first letters: nothing is measured or copied for these. */
+static bool begins_otherwise(const char *pattern, const struct phx_http_path *p)
+{
+	const char *at = pattern + 1;
+	for (size_t i = 0; i < p->n && *at != '*'; i++) {
+		const char *text = p->segments[i];
+		for (; *text && *text == *at; at++)
+			text++;
+		if (*text || (*at && *at != '/'))
+			return true;
+		at += *at == '/';
+	}
+	return false;
+}
+
 bool phx_http_path_match(const char *pattern, const struct phx_http_path *p,
 			 char *ret_params[PHX_HTTP_PARAMS_MAX])
 {
+	if (begins_otherwise(pattern, p))
+		return false;
 	char *params[PHX_HTTP_PARAMS_MAX] = {0};
 	size_t n_params = 0, i = 0;
 	bool fits = true, rest = false;
