@@ -190,14 +190,21 @@ static void cut_out(struct phx_buf *b, size_t from, unsigned what)
 		b->n = from + view_hide(b->data + from, what, true);
 }
 
+/* What a node did before stays in its plan, which most of a long list would be made of. */
+static bool is_over(const struct phx_field *f, const struct phx_node *n)
+{
+	return f->offset == offsetof(struct phx_node, plan) && n->plan.cursor >= n->plan.steps.n;
+}
+
 void view_node_put(struct daemon *d, const struct phx_state *s, const struct phx_node *n,
 		   const struct view_members *m, struct phx_buf *b)
 {
 	phx_buf_add(b, "{", 1);
 	for (size_t i = 0; i < phx_node_record.n_fields; i++) {
+		const struct phx_field *f = &phx_node_record.fields[i];
 		size_t before = b->n;
-		if (m->shown[i])
-			phx_json_put_field(b, &phx_node_record.fields[i], n, &m->less);
+		if (m->shown[i] && !(m->less.empty && is_over(f, n)))
+			phx_json_put_field(b, f, n, &m->less);
 		cut_out(b, before, m->hides[i]);
 	}
 	for (size_t i = 0; i < VIEW_EXTRAS; i++) {

@@ -331,6 +331,37 @@ static void hosts_follow_what_happens(void **state)
 	assert_hosts("queue", "n[1-4,6]", "n[1-4,6]");
 }
 
+/* The members of node n6 that `list` asks for. */
+static json_t *ask_members(const char *list, bool sparse)
+{
+	struct view_members members;
+	struct phx_buf b = {0};
+	assert_int_equal(view_members(list, PHX_SCOPE_ALL, PHX_SCOPE_ALL, &members, NULL), 0);
+	members.less.empty = sparse;
+	view_node_put(&d, shown, phx_state_node(shown, "n6"), &members, &b);
+	PHX_AUTO_FREE char *text = phx_buf_take(&b);
+	return json_loads(text, 0, NULL);
+}
+
+/* A long list says what is under way: of a plan that is over nothing, unless all is asked for. */
+static void a_plan_that_is_over_is_in_no_long_list(void **state)
+{
+	struct world *w = *state;
+	many_ready(w, 6);
+	make_re(w);
+	shown = &w->s;
+	assert_int_equal(world_order(w, PHX_EV_assign, "n6", "compute"), 0);
+	struct phx_plan *plan = &phx_state_node(&w->s, "n6")->plan;
+	assert_true(plan->steps.n > 0 && plan->cursor < plan->steps.n);
+	PHX_AUTO_JSON json_t *under_way = ask_members("name,plan", true);
+	assert_non_null(json_object_get(json_object_get(under_way, "plan"), "steps"));
+	plan->cursor = plan->steps.n;
+	PHX_AUTO_JSON json_t *over = ask_members("name,plan", true);
+	assert_int_equal(json_object_size(over), 1);
+	PHX_AUTO_JSON json_t *all = ask_members("name,plan", false);
+	assert_non_null(json_object_get(json_object_get(all, "plan"), "steps"));
+}
+
 static int setup(void **state)
 {
 	struct phx_err err = {0};
@@ -418,6 +449,8 @@ int main(void)
 		cmocka_unit_test(ids_of_disks_are_cut),
 		cmocka_unit_test(what_services_wrote_is_cut),
 		cmocka_unit_test_setup_teardown(hosts_follow_what_happens, setup, teardown),
+		cmocka_unit_test_setup_teardown(a_plan_that_is_over_is_in_no_long_list, setup,
+						teardown),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
