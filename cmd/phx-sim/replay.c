@@ -1,10 +1,10 @@
 /* phx sim replay: a journal of phxd through the same core again. Needs no phxd,
  * and changes nothing in the journal. */
 
+#include "journal/compare.h"
 #include "phx-sim/sim.h"
-#include "sim/replay.h"
 
-static int print_json(struct cli *cli, const struct phx_sim_replay *r)
+static int print_json(struct cli *cli, const struct phx_comparison *r)
 {
 	json_t *j = json_pack(
 		"{s:b, s:I, s:I, s:I, s:I, s:f, s:I, s:I}", "identical", r->identical, "events",
@@ -31,7 +31,7 @@ static void print_text(const char *label, const char *text)
 	printf("  %-9s %.*s%s\n", label, SHOWN, b.data ? b.data : "", b.n > SHOWN ? " ..." : "");
 }
 
-static void print_lines(const char *path, const struct phx_sim_replay *r)
+static void print_lines(const char *path, const struct phx_comparison *r)
 {
 	printf("%s: %llu events (%llu to %llu), %llu actions", path,
 	       (unsigned long long)r->n_events, (unsigned long long)r->first,
@@ -50,9 +50,9 @@ static void print_lines(const char *path, const struct phx_sim_replay *r)
 
 int cmd_sim_replay(struct cli *cli)
 {
-	struct phx_sim_replay result = {0};
+	struct phx_comparison result = {0};
 	struct phx_err err = {0};
-	int r = phx_sim_replay_run(cli_arg(cli, 0), &result, &err);
+	int r = phx_journal_compare(cli_arg(cli, 0), &result, &err);
 	if (r < 0)
 		return sim_fail(r, &err);
 	int code = CLI_OK;
@@ -62,6 +62,6 @@ int cmd_sim_replay(struct cli *cli)
 		print_lines(cli_arg(cli, 0), &result);
 	if (!code && !result.identical)
 		code = CLI_PARTIAL;
-	phx_sim_replay_fini(&result);
+	phx_comparison_fini(&result);
 	return code;
 }

@@ -1,4 +1,4 @@
-/* Replay: a journal as phxd writes it is identical; one changed action, event or snapshot is
+/* Comparison: a journal as phxd writes it is identical; one changed action, event or snapshot is
  * found. */
 #include <sqlite3.h>
 #include <unistd.h>
@@ -7,8 +7,8 @@
 #include "base/json.h"
 #include "base/tree.h"
 #include "core/core.h"
-#include "sim/replay.h"
 #include "fake/append_one.h"
+#include "journal/compare.h"
 #include "store/store.h"
 #include "unit/trace/traces.h"
 
@@ -83,16 +83,16 @@ static void sql(const char *text)
 	sqlite3_close(db);
 }
 
-static void replay(struct phx_sim_replay *ret)
+static void replay(struct phx_comparison *ret)
 {
 	struct phx_err err = {0};
-	if (phx_sim_replay_run(path, ret, &err) < 0)
+	if (phx_journal_compare(path, ret, &err) < 0)
 		fail_msg("%s", err.text);
 }
 
 static void an_untouched_journal_is_identical(void **state)
 {
-	struct phx_sim_replay r;
+	struct phx_comparison r;
 	(void)state;
 	replay(&r);
 	assert_true(r.identical);
@@ -102,15 +102,15 @@ static void an_untouched_journal_is_identical(void **state)
 	assert_int_equal(r.last_ms - r.first_ms, (EVENTS - 1) * 1000);
 	assert_int_equal(r.from_snapshot, 0);
 	assert_int_equal(r.checked_snapshot, SNAPSHOT);
-	phx_sim_replay_fini(&r);
+	phx_comparison_fini(&r);
 	replay(&r); /* it changed nothing */
 	assert_true(r.identical);
-	phx_sim_replay_fini(&r);
+	phx_comparison_fini(&r);
 }
 
 static void another_action_is_found(void **state)
 {
-	struct phx_sim_replay r;
+	struct phx_comparison r;
 	(void)state;
 	sql("UPDATE events SET actions = '[]' WHERE seq = 12");
 	replay(&r);
@@ -120,23 +120,23 @@ static void another_action_is_found(void **state)
 	assert_string_equal(r.recorded, "[]");
 	assert_non_null(strstr(r.now, "node11"));
 	assert_int_equal(r.n_events, 12); /* it ends there */
-	phx_sim_replay_fini(&r);
+	phx_comparison_fini(&r);
 }
 
 static void another_event_is_found(void **state)
 {
-	struct phx_sim_replay r;
+	struct phx_comparison r;
 	(void)state;
 	sql("UPDATE events SET event = replace(event, 'node7', 'node6') WHERE seq = 8");
 	replay(&r);
 	assert_false(r.identical);
 	assert_int_equal(r.seq, 8);
-	phx_sim_replay_fini(&r);
+	phx_comparison_fini(&r);
 }
 
 static void another_snapshot_is_found(void **state)
 {
-	struct phx_sim_replay r;
+	struct phx_comparison r;
 	(void)state;
 	sql("UPDATE snapshots SET state = replace(state, '\"SN3\"', '\"SN99\"')");
 	replay(&r);
@@ -146,26 +146,26 @@ static void another_snapshot_is_found(void **state)
 	assert_non_null(strstr(r.reason, "at nodes.3.serial"));
 	assert_string_equal(r.recorded, "\"SN99\"");
 	assert_string_equal(r.now, "\"SN3\"");
-	phx_sim_replay_fini(&r);
+	phx_comparison_fini(&r);
 }
 
 static void a_journal_without_its_beginning_starts_at_the_snapshot(void **state)
 {
-	struct phx_sim_replay r;
+	struct phx_comparison r;
 	(void)state;
 	sql("DELETE FROM events WHERE seq < 20");
 	replay(&r);
 	assert_true(r.identical);
 	assert_int_equal(r.from_snapshot, SNAPSHOT);
 	assert_int_equal(r.n_events, EVENTS - SNAPSHOT);
-	phx_sim_replay_fini(&r);
+	phx_comparison_fini(&r);
 }
 
 static void refuse(const char *file, int code, const char *says)
 {
-	struct phx_sim_replay r;
+	struct phx_comparison r;
 	struct phx_err err = {0};
-	assert_int_equal(phx_sim_replay_run(file, &r, &err), code);
+	assert_int_equal(phx_journal_compare(file, &r, &err), code);
 	assert_says(&err, says);
 }
 

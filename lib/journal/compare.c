@@ -1,5 +1,5 @@
-/* Replay of a journal: see replay.h. Called by phx sim replay and by tests;
- * never writes. */
+/* A journal against the core of today: see compare.h. Called by phx sim replay and by tests; never
+ * writes. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -8,19 +8,19 @@
 
 #include "base/file.h"
 #include "base/json.h"
+#include "journal/compare.h"
 #include "journal/replay.h"
-#include "sim/replay.h"
 #include "store/store.h"
 
-void phx_sim_replay_fini(struct phx_sim_replay *r)
+void phx_comparison_fini(struct phx_comparison *r)
 {
 	free(r->recorded);
 	free(r->now);
-	*r = (struct phx_sim_replay){0};
+	*r = (struct phx_comparison){0};
 }
 
 struct replay {
-	struct phx_sim_replay *out;
+	struct phx_comparison *out;
 	struct phx_state state;
 	uint64_t snapshot_seq;
 	char *snapshot; /* of the newest, to compare the state with */
@@ -37,7 +37,7 @@ static void replay_fini(struct replay *rp)
 static int differ(struct replay *rp, uint64_t seq, const char *kind, const char *recorded,
 		  const char *now, const char *reason)
 {
-	struct phx_sim_replay *o = rp->out;
+	struct phx_comparison *o = rp->out;
 	o->identical = false;
 	o->seq = seq;
 	phx_str_copy(o->kind, sizeof(o->kind), kind);
@@ -120,7 +120,7 @@ static int compare_snapshot(struct replay *rp)
 static int replay_event(void *arg, const struct phx_store_event *stored)
 {
 	struct replay *rp = arg;
-	struct phx_sim_replay *o = rp->out;
+	struct phx_comparison *o = rp->out;
 	struct phx_replayed done;
 	int r = phx_journal_replay(&rp->state, stored, &done, rp->err);
 	if (r < 0)
@@ -182,9 +182,9 @@ static int check_journal(const char *path, struct phx_err *err)
 	return 0;
 }
 
-int phx_sim_replay_run(const char *path, struct phx_sim_replay *ret, struct phx_err *err)
+int phx_journal_compare(const char *path, struct phx_comparison *ret, struct phx_err *err)
 {
-	struct phx_sim_replay out = {.identical = true};
+	struct phx_comparison out = {.identical = true};
 	PHX_AUTO(replay_fini) struct replay rp = {.out = &out, .err = err};
 	struct phx_store *store = NULL;
 	int r = check_journal(path, err);
@@ -198,7 +198,7 @@ int phx_sim_replay_run(const char *path, struct phx_sim_replay *ret, struct phx_
 	r = r < 0 ? r : phx_store_events(store, rp.state.seq, 0, NULL, replay_event, &rp, err);
 	phx_store_close(store);
 	if (r < 0) {
-		phx_sim_replay_fini(&out);
+		phx_comparison_fini(&out);
 		return strstr(err->text, path) ? r : phx_err_prefix(err, r, "%s", path);
 	}
 	*ret = out;
