@@ -9,6 +9,7 @@
 
 #include "deploy/store.h"
 #include "node/order.h"
+#include "node/plan.h"
 #include "phxd/accounts.h"
 #include "phxd/names.h"
 #include "phxd/parse.h"
@@ -291,15 +292,6 @@ static void add_kernel(struct request *rq, json_t *plan, const struct phx_image 
 		json_object_set_new(plan, "kernel_warning", json_string(why));
 }
 
-static bool erases(const struct phx_plan *p)
-{
-	PHX_LIST_EACH(struct phx_step, step, &p->steps)
-		if (step->kind == PHX_STEP_wipe || step->kind == PHX_STEP_destroy_key ||
-		    step->kind == PHX_STEP_scratch || step->kind == PHX_STEP_image)
-			return true;
-	return false;
-}
-
 /* Appends what the order would do to one node; with ends_only only if it would end something. */
 static void plan_node(struct request *rq, json_t *results)
 {
@@ -314,7 +306,7 @@ static void plan_node(struct request *rq, json_t *results)
 	engine_unlock(rq->d->engine);
 	PHX_AUTO_JSON json_t *sessions = view_sessions(rq->d, ev, &plan);
 	bool nobody = json_is_array(sessions) && !json_array_size(sessions);
-	if (!rq->ends_only || json_array_size(jobs) || !nobody || erases(&plan)) {
+	if (!rq->ends_only || json_array_size(jobs) || !nobody || phx_plan_takes_data(&plan)) {
 		json_t *j =
 			json_pack("{s:s,s:i,s:s,s:b,s:I,s:o,s:O,s:O}", "node", ev->node, "code", r,
 				  "error", err.text, "changed", plan.steps.n > 0, "epoch",

@@ -1,6 +1,7 @@
 /* The cause of a plan: events name for every erase and overwrite who or what wanted it, be it a
  * person's order, a policy or an agreement. Called when a plan begins. Pure. */
 #include "node/internal.h"
+#include "node/plan.h"
 
 bool phx_plan_has(const struct phx_plan *p, enum phx_step_kind kind)
 {
@@ -8,6 +9,12 @@ bool phx_plan_has(const struct phx_plan *p, enum phx_step_kind kind)
 		if (s->kind == (int)kind)
 			return true;
 	return false;
+}
+
+bool phx_plan_takes_data(const struct phx_plan *p)
+{
+	return phx_plan_has(p, PHX_STEP_wipe) || phx_plan_has(p, PHX_STEP_destroy_key) ||
+		phx_plan_has(p, PHX_STEP_scratch) || phx_plan_has(p, PHX_STEP_image);
 }
 
 void phx_say_cause(struct phx_apply *a, const struct phx_node_order *o, const char *why_erase,

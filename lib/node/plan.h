@@ -42,4 +42,8 @@ int phx_plan_handover(const struct phx_plan_request *asked, struct phx_plan *ret
  * -ENOMEM. */
 int phx_plan_drain(const struct phx_role *role, struct phx_plan *plan);
 
+/** Does a step of it take data from the node: an erase, the key of a disk, what jobs left in
+ * scratch, or an image that is written over what was there? */
+bool phx_plan_takes_data(const struct phx_plan *p);
+
 #endif
