@@ -13,11 +13,13 @@
  *
  * One thread, one epoll: what it costs itself is not phxd's and not counted. Prints one line of
  * JSON after S seconds, or, with --seconds 0, at each SIGUSR1 one about the time since the one
- * before, until SIGTERM ends it. */
+ * before, until SIGTERM ends it. At SIGUSR2 the second half of the machines falls silent for good.
+ */
 #include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <getopt.h>
+#include <math.h>
 #include <netinet/tcp.h>
 #include <openssl/err.h>
 #include <openssl/pem.h>
@@ -435,12 +437,26 @@ static void print_window(struct swarm *s, const struct window *w, double enrol_m
 	fflush(stdout);
 }
 
-static volatile sig_atomic_t asked;
+static volatile sig_atomic_t asked, fall_silent;
 
 static void on_signal(int signo)
 {
-	(void)signo;
-	asked = 1;
+	*(signo == SIGUSR1 ? &asked : &fall_silent) = 1;
+}
+
+/* The second half of the machines is switched off. */
+static void silence_half(struct swarm *s)
+{
+	uint64_t failures = s->failures; /* this is meant, and none */
+	bool failed = s->failure[0];
+	for (unsigned i = s->n / 2; i < s->n; i++) {
+		struct conn *c = &s->conns[i];
+		if (c->state != CLOSED)
+			drop(s, c, "switched off");
+		c->due_ms = INFINITY;
+	}
+	s->failures = failures;
+	s->failure[0] = failed ? s->failure[0] : '\0';
 }
 
 static void measure(struct swarm *s, double enrol_ms, double connect_ms)
@@ -457,6 +473,9 @@ static void measure(struct swarm *s, double enrol_ms, double connect_ms)
 	}
 	for (;;) {
 		turn_for(s, LOOK_MS);
+		if (fall_silent)
+			silence_half(s);
+		fall_silent = 0;
 		if (!asked)
 			continue;
 		asked = 0;
@@ -533,6 +552,7 @@ int main(int argc, char **argv)
 		machine_die("usage: see the head of swarm.c");
 	signal(SIGPIPE, SIG_IGN); /* a head that hangs up is a failure to be counted */
 	signal(SIGUSR1, on_signal);
+	signal(SIGUSR2, on_signal);
 	if (s.orders && !(s.orders_to = fopen(s.orders, "we")))
 		machine_die("%s cannot be written", s.orders);
 	prepare(&s);
