@@ -1,4 +1,5 @@
 #!/bin/bash
+# alone: it fetches packages over the network of the machine
 # The main job of `make lab`: blank emulated machines power on, boot over the network, are given roles, serve, and
 # change hands. Every component is the real one; only the hardware is emulated. Writes lab-report.json; exits 0 only if
 # every part passed; leaves the lab running, or ends it with ENDS=1.
@@ -59,11 +60,12 @@ act2_serve() {
 	grep -q 'job on node1 as 65534' <<<"$out" && grep -q 'job on node2 as 65534' <<<"$out" || die "the job did not run on both nodes"
 }
 
-# a file with the canary on the node's root, written by a job's user, flushed to the disk; it goes with the job, its blocks stay
+# a file with the canary on the node's root, written by a job's user, flushed to the disk; it goes with the job, its blocks stay,
+# more of them than the packages of another role write over
 plant_canary() {
 	local id
 	setpriv --reuid=65534 --regid=65534 --clear-groups "$PHX" job submit -n "$1" --wait --timeout 2m -- \
-		/bin/sh -c "yes $CANARY | head -n 50000 >/var/tmp/canary; sync" >/dev/null || die "canary job"
+		/bin/sh -c "yes $CANARY | head -n 1000000 >/var/tmp/canary; sync" >/dev/null || die "canary job"
 }
 # 16 bytes of a key slot of the LUKS header, as \xNN for grep -P, none of them NUL or a newline
 slot_bytes() {
