@@ -204,7 +204,7 @@ void keys_forget(struct keys *k, const char *node)
 void keys_orders_put(struct keys *k, const struct phx_list *running, struct phx_buf *b)
 {
 	const struct beat_running *has = beat_running_of(running, PHX_ORDER_ca);
-	uint64_t number = has ? phx_ca_number(phx_pki_ca_pem(k->watch.d->pki)) : 0;
+	uint64_t number = has ? phx_pki_ca_number(k->watch.d->pki) : 0;
 	if (!has || (uint64_t)has->id == number)
 		return;
 	PHX_AUTO_JSON json_t *j = json_pack("{s:s,s:I}", "kind", phx_order_name(PHX_ORDER_ca), "id",
@@ -232,7 +232,7 @@ static int serve_with(struct keys *k, struct phx_pki *pki, struct phx_err *err)
 
 static bool same_cas(const struct phx_pki *a, const struct phx_pki *b)
 {
-	return phx_ca_number(phx_pki_ca_pem(a)) == phx_ca_number(phx_pki_ca_pem(b));
+	return phx_pki_ca_number(a) == phx_pki_ca_number(b);
 }
 
 /* After an error: the vault may have made the change and ended before it answered, so what it has

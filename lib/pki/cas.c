@@ -36,6 +36,19 @@ static int add_ca(struct phx_cas *cas, X509 *x, const char *what, struct phx_err
 	return r;
 }
 
+static int number_of(const struct phx_cas *cas, uint64_t *ret)
+{
+	char text[PHX_CAS_MAX * PHX_FINGERPRINT_MAX] = "", digest[PHX_SHA256_HEX];
+	for (size_t i = 0; i < cas->n; i++)
+		strcat(text, cas->ids[i]);
+	int r = phx_sha256_of(text, strlen(text), digest);
+	if (r < 0)
+		return r;
+	digest[12] = '\0'; /* as a number of JSON it is exact everywhere */
+	sscanf(digest, "%" SCNx64, ret);
+	return 0;
+}
+
 int phx_cas_parse(const char *pem, const char *what, struct phx_cas *ret, struct phx_err *err)
 {
 	PHX_AUTO(phx_cas_fini) struct phx_cas cas = {0};
@@ -48,6 +61,7 @@ int phx_cas_parse(const char *pem, const char *what, struct phx_cas *ret, struct
 	if (r == 0 && (cas.n == 0 || !ended))
 		r = phx_pki_fail(err, -EINVAL, "%s: not a certificate in PEM", what);
 	ERR_clear_error();
+	r = r ? r : number_of(&cas, &cas.number);
 	if (r == 0) {
 		*ret = cas;
 		cas = (struct phx_cas){0};
@@ -120,17 +134,7 @@ enum phx_ca_when phx_ca_when(const struct phx_ca_info *ca, int64_t now_s, char r
 uint64_t phx_ca_number(const char *pem)
 {
 	PHX_AUTO(phx_cas_fini) struct phx_cas cas = {0};
-	char text[PHX_CAS_MAX * PHX_FINGERPRINT_MAX] = "", digest[PHX_SHA256_HEX];
-	uint64_t number = 0;
-	if (phx_cas_parse(pem, "", &cas, NULL) < 0)
-		return 0;
-	for (size_t i = 0; i < cas.n; i++)
-		strcat(text, cas.ids[i]);
-	if (phx_sha256_of(text, strlen(text), digest) < 0)
-		return 0;
-	digest[12] = '\0'; /* as a number of JSON it is exact everywhere */
-	sscanf(digest, "%" SCNx64, &number);
-	return number;
+	return phx_cas_parse(pem, "", &cas, NULL) < 0 ? 0 : cas.number;
 }
 
 /* ---- what they have signed ---- */

@@ -81,6 +81,7 @@ struct phx_cas {
 	X509 *certs[PHX_CAS_MAX];
 	char ids[PHX_CAS_MAX][PHX_FINGERPRINT_MAX];
 	size_t n;
+	uint64_t number; /* phx_ca_number() */
 };
 /** Those of a text in PEM; the caller: phx_cas_fini(). -EINVAL, -E2BIG; `what` names it. */
 int phx_cas_parse(const char *pem, const char *what, struct phx_cas *ret, struct phx_err *err);

@@ -138,8 +138,10 @@ int phx_pki_believe(const struct phx_pki *p, const void *der, size_t n, struct p
 		    struct phx_err *err);
 
 /** A number for the CAs of a text and their order, the same on the head and on its nodes; 0: it is
- * none. */
+ * none. Reads the certificates, which takes half a millisecond. */
 uint64_t phx_ca_number(const char *pem);
+/** That of the CAs that are believed. */
+uint64_t phx_pki_ca_number(const struct phx_pki *p);
 
 /** A certificate of a person that was issued here: DIR/people/NUMBER.pem has a copy of it. */
 #define PHX_ISSUED_FIELDS(F, S) \

@@ -10,6 +10,11 @@ const char *phx_pki_ca_pem(const struct phx_pki *p)
 	return p->ca_pem;
 }
 
+uint64_t phx_pki_ca_number(const struct phx_pki *p)
+{
+	return p->cas.number;
+}
+
 const char *phx_pki_server_pem(const struct phx_pki *p)
 {
 	return p->server_pem;
