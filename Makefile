@@ -178,6 +178,9 @@ DEPS_TEST := clang llvm clang-format clang-tidy cppcheck libclang-rt-14-dev univ
 	slurmctld slurmd slurm-client munge
 # whoever has node and npm from elsewhere keeps them
 DEPS_PORTAL := $(if $(shell command -v node),,nodejs) $(if $(shell command -v npm),,npm) chromium fonts-dejavu-core
+# what make bench compares with
+# (makeflow is linked with MPI, and does not start without orted)
+DEPS_BENCH := coop-computing-tools openmpi-bin parallel
 DEPS := $(DEPS_BUILD) $(DEPS_RUN) $(DEPS_LAB) $(DEPS_TEST) $(DEPS_PORTAL)
 
 .PHONY: deps check lab lab-share lab-down bench check-layers check-pure check-sleeps check-size check-layout check-hardening check-asan check-asan-unit check-asan-system check-tsan lint packages images agent-bundle
@@ -326,6 +329,7 @@ lab-down: all
 	$(Q)$(BUILD)/bin/phx lab down --dir $(BUILD)/lab --name $(LAB)
 
 bench: deps
+	$(Q)tests/deps $(DEPS_BENCH)
 	$(Q)$(BUILD_MAKE) all agent-bundle images packages bench-programs
 	$(Q)BUILD=$(BUILD) tests/bench/run $(BENCH)
 
