@@ -21,7 +21,7 @@ flows_role() {
 		summary = "Tasks of workflows, on files that all nodes see";
 		pool = "batch"; image = "debian-12"; boot = "ram"; runs_jobs = true; drain_grace = "5s";
 		services = ( { name = "data"; exec = [ "/bin/sh", "-c",
-			"[ -e $DATA/.here ] || { mkdir -p $DATA && modprobe 9pnet_virtio && mount -t 9p -o trans=virtio,version=9p2000.L,cache=none share $DATA; } && exec sleep infinity" ]; } );
+			"d=$DATA; [ -e \$d/.here ] || { mkdir -p \$d && modprobe 9pnet_virtio && mount -t 9p -o trans=virtio,version=9p2000.L,cache=none share \$d; } && exec sleep infinity" ]; } );
 		health = { kind = "exec"; exec = [ "/bin/grep", "-q", "^here", "$DATA/.here" ]; interval = "1s"; timeout = "5s"; failures = 5; };
 	END
 }
