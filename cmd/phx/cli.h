@@ -42,6 +42,12 @@ int cli_get_text(struct cli *cli, const char *path, char **ret_text, size_t *ret
  * exit code, the reason printed. */
 int cli_upload(struct cli *cli, const char *path, const char *file, json_t **ret_json);
 int cli_download(struct cli *cli, const char *path, const char *file);
+/** Fetch what is at `path` into `fd`, after a call that went well. A negative errno with its text.
+ */
+int cli_fetch(struct cli *cli, const char *path, int *fd, struct phx_err *err);
+/** "/v1/res/RE/data/PATH", each part of it escaped; with "" the directory. malloc'd, NULL on
+ * ENOMEM. */
+char *cli_re_data_url(const char *re, const char *path);
 /** Percent-encode a path segment or query value; malloc'd, NULL on ENOMEM. */
 char *cli_url_escape(const char *text);
 /** Find out where phxd is, for the calls; again is no harm. 0 or an exit code; no text: it was told

@@ -172,6 +172,11 @@ static int write_all(void *arg, const void *data, size_t n, struct phx_err *err)
 	return 0;
 }
 
+int cli_fetch(struct cli *cli, const char *path, int *fd, struct phx_err *err)
+{
+	return phx_http_fetch(cli->http, path, write_all, fd, NULL, err);
+}
+
 int cli_download(struct cli *cli, const char *path, const char *file)
 {
 	struct phx_err err = {0};
@@ -182,7 +187,7 @@ int cli_download(struct cli *cli, const char *path, const char *file)
 	PHX_AUTO_CLOSE int fd =
 		temp ? open(temp, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644) : -1;
 	int r = fd < 0 ? phx_err_set(&err, -errno, "%s: %s", file, strerror(errno))
-		       : phx_http_fetch(cli->http, path, write_all, &fd, NULL, &err);
+		       : cli_fetch(cli, path, &fd, &err);
 	if (r == 0 && (fsync(fd) < 0 || rename(temp, file) < 0))
 		r = phx_err_set(&err, -errno, "%s: %s", file, strerror(errno));
 	if (r < 0 && fd >= 0)

@@ -8,9 +8,7 @@
 #include "base/util.h"
 #include "phx/cli.h"
 
-/* "/v1/res/RE/data/PATH", each part of it escaped; without a path the directory. malloc'd, NULL on
- * ENOMEM. */
-static char *url_of(const char *re, const char *path)
+char *cli_re_data_url(const char *re, const char *path)
 {
 	PHX_AUTO(phx_buf_fini) struct phx_buf b = {0};
 	PHX_AUTO_FREE char *name = cli_url_escape(re);
@@ -40,7 +38,7 @@ static char *checked_url(struct cli *cli, const char *path)
 		cli_fail(CLI_USAGE, "%s", err.text);
 		return NULL;
 	}
-	char *url = url_of(cli_arg(cli, 0), path);
+	char *url = cli_re_data_url(cli_arg(cli, 0), path);
 	if (!url)
 		cli_fail(CLI_PARTIAL, "out of memory");
 	return url;
@@ -76,7 +74,7 @@ static const struct cli_column file_columns[] = {
 int cmd_re_ls(struct cli *cli)
 {
 	PHX_AUTO_JSON json_t *answer = NULL;
-	PHX_AUTO_FREE char *url = url_of(cli_arg(cli, 0), "");
+	PHX_AUTO_FREE char *url = cli_re_data_url(cli_arg(cli, 0), "");
 	int code = url ? cli_get(cli, url, &answer) : cli_fail(CLI_PARTIAL, "out of memory");
 	return code ? code
 		    : cli_print_rows(cli, file_columns, PHX_ARRAY_SIZE(file_columns),

@@ -32,47 +32,54 @@ static int open_dir(int at, const char *name)
 	return fd < 0 ? -errno : fd;
 }
 
-static void list_dir(int dir, const char *prefix, unsigned depth, json_t *ret);
+static bool list_dir(int dir, const char *prefix, unsigned depth, json_t *ret);
 
-static void list_entry(int dir, const char *prefix, const char *name, unsigned depth, json_t *ret)
+/* False: it, or what is below it, is not listed. */
+static bool list_entry(int dir, const char *prefix, const char *name, unsigned depth, json_t *ret)
 {
 	char path[PATH_TEXT];
 	struct stat st;
-	if (name[0] == '.' || fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) < 0 ||
-	    snprintf(path, sizeof(path), "%s%s", prefix, name) >= (int)sizeof(path) - 1)
-		return;
+	if (name[0] == '.' || fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
+		return true; /* it is gone, or is not to be shown */
+	if (snprintf(path, sizeof(path), "%s%s", prefix, name) >= (int)sizeof(path) - 1)
+		return false;
 	if (S_ISREG(st.st_mode)) {
 		json_array_append_new(ret,
 				      json_pack("{s:s,s:I,s:I}", "path", path, "size_bytes",
 						(json_int_t)st.st_size, "modified_ms",
 						(json_int_t)st.st_mtime * 1000));
-		return;
+		return true;
 	}
-	int below = S_ISDIR(st.st_mode) && strcmp(path, RE_USERS) != 0 ? open_dir(dir, name) : -1;
+	if (!S_ISDIR(st.st_mode) || !strcmp(path, RE_USERS))
+		return true;
+	int below = open_dir(dir, name);
 	strcat(path, "/");
-	if (below >= 0)
-		list_dir(below, path, depth + 1, ret);
+	return below >= 0 && list_dir(below, path, depth + 1, ret);
 }
 
 /* Takes `dir`. */
-static void list_dir(int dir, const char *prefix, unsigned depth, json_t *ret)
+static bool list_dir(int dir, const char *prefix, unsigned depth, json_t *ret)
 {
-	DIR *d = fdopendir(dir);
-	if (!d) {
+	DIR *d = depth < DEPTH_MAX ? fdopendir(dir) : NULL;
+	bool all = d;
+	if (!d)
 		close(dir);
-		return;
+	for (struct dirent *e; d && (e = readdir(d));) {
+		if (json_array_size(ret) == LIST_MAX) {
+			all = false;
+			break;
+		}
+		all = list_entry(dirfd(d), prefix, e->d_name, depth, ret) && all;
 	}
-	for (struct dirent *e;
-	     depth < DEPTH_MAX && json_array_size(ret) < LIST_MAX && (e = readdir(d));)
-		list_entry(dirfd(d), prefix, e->d_name, depth, ret);
-	closedir(d);
+	if (d)
+		closedir(d);
+	return all;
 }
 
-void files_list(int dir, const char *prefix, json_t *ret)
+bool files_list(int dir, const char *prefix, json_t *ret)
 {
 	int fd = open_dir(dir, ".");
-	if (fd >= 0)
-		list_dir(fd, prefix, 0, ret);
+	return fd >= 0 && list_dir(fd, prefix, 0, ret);
 }
 
 /* ---- the launcher's side ---- */
@@ -129,8 +136,9 @@ static int answer_remove(const struct phx_apart_question *q, struct phx_err *err
 static int answer_list(const struct phx_apart_question *q, struct phx_apart_reply *ret)
 {
 	PHX_AUTO_JSON json_t *list = json_array();
-	files_list(AT_FDCWD, q->n ? q->body : "", list);
-	PHX_AUTO_FREE char *text = list ? json_dumps(list, JSON_COMPACT) : NULL;
+	bool all = files_list(AT_FDCWD, q->n ? q->body : "", list);
+	PHX_AUTO_JSON json_t *j = json_pack("{s:O,s:b}", "files", list, "more", !all);
+	PHX_AUTO_FREE char *text = j ? json_dumps(j, JSON_COMPACT) : NULL;
 	if (!text)
 		return -ENOMEM;
 	phx_buf_add(&ret->body, text, strlen(text));
@@ -228,8 +236,11 @@ int helper_list(struct phx_apart *h, const char *prefix, json_t *ret)
 	const struct phx_apart_question q = {
 		.op = LIST, .body = prefix, .n = (uint32_t)strlen(prefix)};
 	PHX_AUTO_REPLY struct phx_apart_reply reply = {0};
-	PHX_AUTO_JSON json_t *list = NULL;
+	PHX_AUTO_JSON json_t *j = NULL;
 	int r = phx_apart_ask(h, &q, 0, &reply, NULL);
-	r = r ? r : phx_json_parse(reply.body.data, reply.body.n, &list, NULL);
-	return r < 0 || !json_is_array(list) ? -EPROTO : json_array_extend(ret, list);
+	r = r ? r : phx_json_parse(reply.body.data, reply.body.n, &j, NULL);
+	const json_t *list = r < 0 ? NULL : json_object_get(j, "files");
+	if (!json_is_array(list) || json_array_extend(ret, (json_t *)list) < 0)
+		return -EPROTO;
+	return phx_json_bool(j, "more", true);
 }

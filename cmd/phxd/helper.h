@@ -26,11 +26,12 @@ int helper_publish(struct phx_apart *h, const char *path, int from, uint64_t max
 		   struct phx_err *err);
 /** Likewise phx_beneath_remove(). */
 int helper_remove(struct phx_apart *h, const char *path, struct phx_err *err);
-/** Likewise files_list(). */
+/** Likewise files_list(): 0 all, 1 some are missing. */
 int helper_list(struct phx_apart *h, const char *prefix, json_t *ret);
 
 /** Appends the files below the directory as {path, size_bytes, modified_ms}, with `prefix` before
- * each path; leaves out names that begin with a dot, and all below RE_USERS. */
-void files_list(int dir, const char *prefix, json_t *ret);
+ * each path; leaves out names that begin with a dot, and all below RE_USERS. False: there are more,
+ * which are too many, too deep, or in a directory that cannot be read. */
+bool files_list(int dir, const char *prefix, json_t *ret);
 
 #endif

@@ -112,27 +112,28 @@ int re_area_remove(const struct re_area *a, const char *path, struct phx_err *er
 			 : phx_beneath_remove(a->dir, path, err);
 }
 
-void re_area_list(const struct re_area *a, const char *prefix, json_t *ret)
+bool re_area_list(const struct re_area *a, const char *prefix, json_t *ret)
 {
-	if (a->helper)
-		helper_list(a->helper, prefix, ret);
-	else
-		files_list(a->dir, prefix, ret);
+	return a->helper ? helper_list(a->helper, prefix, ret) == 0
+			 : files_list(a->dir, prefix, ret);
 }
 
-void re_area_list_users(const struct daemon *d, const char *re, json_t *ret)
+bool re_area_list_users(const struct daemon *d, const char *re, json_t *ret)
 {
 	PHX_AUTO(phx_list_fini) struct phx_list users = {0};
-	launch_re_users(d->launch, re, &users);
+	bool all = launch_re_users(d->launch, re, &users) >= 0;
 	PHX_LIST_EACH(struct phx_word, name, &users) {
 		char prefix[PATH_TEXT];
 		struct re_area own;
 		struct re_place_whose w = {.uid = (uid_t)-1};
 		PHX_STR_SET(w.re, re);
-		if (PHX_STR_SET(w.user, name->text) < 0 || open_area(d, &w, &own, NULL) < 0)
+		if (PHX_STR_SET(w.user, name->text) < 0 || open_area(d, &w, &own, NULL) < 0) {
+			all = false;
 			continue;
+		}
 		snprintf(prefix, sizeof(prefix), RE_USERS "/%s/", name->text);
-		re_area_list(&own, prefix, ret);
+		all = re_area_list(&own, prefix, ret) && all;
 		re_area_fini(&own);
 	}
+	return all;
 }

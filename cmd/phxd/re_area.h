@@ -37,10 +37,10 @@ int re_area_publish(const struct re_area *a, const char *path, int from, uint64_
 /** Likewise phx_beneath_remove(). */
 int re_area_remove(const struct re_area *a, const char *path, struct phx_err *err);
 /** Likewise files_list() (helper.h): appends {path, size_bytes, modified_ms} of each file that the
- * owner can see. */
-void re_area_list(const struct re_area *a, const char *prefix, json_t *ret);
+ * owner can see. False: there may be more. */
+bool re_area_list(const struct re_area *a, const char *prefix, json_t *ret);
 /** re_area_list() for the directories of all users in an RE, with "users/NAME/" before each path.
  */
-void re_area_list_users(const struct daemon *d, const char *re, json_t *ret);
+bool re_area_list_users(const struct daemon *d, const char *re, json_t *ret);
 
 #endif

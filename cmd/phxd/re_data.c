@@ -324,7 +324,7 @@ void api_re_data_delete(struct phx_http_request *q, void *arg)
 		reply_done(q, remove_file(arg, &a, path_of(q), &err), &err);
 }
 
-/* 0 also where a user has no directory yet. */
+/* 0: all, also where a user has no directory yet; 1: there may be more. */
 static int list_files(struct daemon *d, const struct asked *a, json_t *files, struct phx_err *err)
 {
 	struct re_area area;
@@ -332,11 +332,11 @@ static int list_files(struct daemon *d, const struct asked *a, json_t *files, st
 		       : re_area_open_user(d, a->re, &a->who, false, &area, err);
 	if (r < 0)
 		return r == -ENOENT && !a->all ? 0 : r;
-	re_area_list(&area, "", files);
+	bool all = re_area_list(&area, "", files);
 	re_area_fini(&area);
 	if (a->all)
-		re_area_list_users(d, a->re, files);
-	return 0;
+		all = re_area_list_users(d, a->re, files) && all;
+	return !all;
 }
 
 void api_re_data_list(struct phx_http_request *q, void *arg)
@@ -344,10 +344,12 @@ void api_re_data_list(struct phx_http_request *q, void *arg)
 	struct asked a;
 	struct phx_err err = {0};
 	PHX_AUTO_JSON json_t *files = json_array();
-	int r = begin_access(arg, q, "lists", &a) ? list_files(arg, &a, files, &err) : 1;
-	PHX_AUTO_JSON json_t *j = json_pack("{s:O}", "files", files);
+	if (!begin_access(arg, q, "lists", &a))
+		return;
+	int r = list_files(arg, &a, files, &err);
+	PHX_AUTO_JSON json_t *j = json_pack("{s:O,s:b}", "files", files, "more", r > 0);
 	if (r < 0)
 		phx_http_reply_error(q, r, err.text);
-	else if (r == 0)
+	else
 		phx_http_reply_json(q, 200, j);
 }

@@ -42,7 +42,12 @@ owner_puts_and_gets() {
 	owner re put queue words in/words && owner re put queue words || return 1
 	[ "$(stat -c %U "$DATA/in/words" "$DATA/in" | sort -u)" = games ] || return 1
 	[ "$(owner re ls queue -o json | jq -r '.files[].path' | sort | tr '\n' ' ')" = "in/words words " ] || return 1
-	owner re get queue in/words copy && cmp "$WORK/home/words" "$WORK/home/copy"
+	owner re get queue in/words copy && cmp "$WORK/home/words" "$WORK/home/copy" || return 1
+	owner re backup queue 2>"$WORK/out" && grep -q 'queue.tar.zst: 2 files, ' "$WORK/out" && [ ! -e "$WORK/home/queue.tar.zst.phx-part" ] || { cat "$WORK/out"; return 1; }
+	[ "$(tar -tf "$WORK/home/queue.tar.zst" | sort | tr '\n' ' ')" = "in/words words " ] && tar -xOf "$WORK/home/queue.tar.zst" in/words | cmp - "$WORK/home/words" || return 1
+	# one that would lack something is none
+	mkdir -p "$DATA/$(printf 'd/%.0s' {1..18})" && chown -R games "$DATA/d" && ! owner re backup queue less 2>"$WORK/out" &&
+		grep -q 'more files than phxd lists' "$WORK/out" && [ ! -e "$WORK/home/less" ] && rm -r "$DATA/d"
 }
 paths() { jq -r '.files[].path' | sort | tr '\n' ' '; }
 # each user has a directory of his own, and sees nothing else; the owner sees all, and writes nothing there;
