@@ -160,16 +160,13 @@ static int link_to(int fd, int parent, const char *name)
 	return linkat(AT_FDCWD, opened, parent, name, AT_SYMLINK_FOLLOW) < 0 ? -errno : 0;
 }
 
-/* Gives the complete file its name. An existing file is replaced by a rename, for which the new one
- * needs a temporary name. */
+/* Gives the complete file its name, always by a rename: that replaces a file, and who watches the
+ * directory is told that a file has come whole. Of one that is linked to its name he is told only
+ * that it begins, and never that it is complete. */
 static int take_name(int fd, int parent, const char *temp, const char *name, bool named)
 {
-	int r = named ? 0 : link_to(fd, parent, name);
-	if (r == -EEXIST) {
-		r = link_to(fd, parent, temp);
-		named = true;
-	}
-	return r == 0 && named && renameat(parent, temp, parent, name) < 0 ? -errno : r;
+	int r = named ? 0 : link_to(fd, parent, temp);
+	return r == 0 && renameat(parent, temp, parent, name) < 0 ? -errno : r;
 }
 
 int phx_beneath_publish(int dir, const char *path, int from, uint64_t max,

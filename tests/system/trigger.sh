@@ -177,6 +177,16 @@ comes_back_as_it_was() {
 	head_killed
 	watched arrived && until_true 20 at_rest arrived && trigger_is arrived .n_fired $((fired + 1))
 }
+# by phx re put, as jobs bring theirs with --stage-out; in a directory that is there, and in one that comes with it
+what_phx_puts_fires() {
+	workflow sent 'true'
+	made sent '{ file = "sent/*.dat"; }' 'when_busy = "queue";' && watched sent && echo 1 >"$WORK/home/1" || return 1
+	user re put flows "$WORK/home/1" sent/1.dat && until_true 10 trigger_is sent .n_fired 1 || { trigger sent .; return 1; }
+	user re put flows "$WORK/home/1" sent/2.dat && until_true 10 trigger_is sent .n_fired 2 || { trigger sent .; return 1; }
+	# in the place of one that is there
+	echo again >"$WORK/home/1" && user re put flows "$WORK/home/1" sent/2.dat && until_true 10 trigger_is sent .n_fired 3 || { trigger sent .; return 1; }
+	until_true 20 at_rest sent && user trigger delete sent
+}
 # forty files, and the head is killed again and again while their runs begin and end
 each_has_its_run_once() {
 	local i
@@ -285,6 +295,7 @@ check "a file fires within 0.2 s, as it should and no other" a_file_fires
 check "what came while phxd was down fires once" what_came_meanwhile_fires_once
 check "who fires by hand has no file" by_hand_there_is_no_file
 check "a file that goes and comes back as it was has come again" comes_back_as_it_was
+check "a file that phx puts there fires" what_phx_puts_fires
 check "each file has its run once, though the head is killed" each_has_its_run_once
 check "a file that grows is waited for" stable_waits
 check "more files that may still change than are kept in mind all fire" more_than_are_kept_in_mind

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/inotify.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -114,6 +115,33 @@ static void published_whole(void **state)
 }
 
 /* Published by root for somebody: it is his, and the directories on the way to it. */
+/* How often "f" came whole, of what is told since the last look. */
+static unsigned arrivals(int watch)
+{
+	char bytes[4096] __attribute__((aligned(__alignof__(struct inotify_event))));
+	ssize_t n = read(watch, bytes, sizeof(bytes));
+	unsigned moved = 0;
+	for (ssize_t at = 0; at < n;) {
+		const struct inotify_event *e = (const void *)(bytes + at);
+		at += (ssize_t)(sizeof(*e) + e->len);
+		moved += e->mask & IN_MOVED_TO && !strcmp(e->name, "f");
+	}
+	return moved;
+}
+
+/* Whoever waits for files there is told that it came whole, also in the place of another. */
+static void published_is_told_as_whole(void **state)
+{
+	struct place *p = *state;
+	int watch = inotify_init1(IN_NONBLOCK);
+	assert_true(inotify_add_watch(watch, p->inside, IN_CREATE | IN_MOVED_TO) >= 0);
+	assert_int_equal(publish(p, "f", p->secret, 100), 0);
+	assert_int_equal(arrivals(watch), 1);
+	assert_int_equal(publish(p, "f", p->secret, 100), 0);
+	assert_int_equal(arrivals(watch), 1);
+	close(watch);
+}
+
 static void published_for_its_owner(void **state)
 {
 	struct place *p = *state;
@@ -227,6 +255,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(paths_are_checked),
 		cmocka_unit_test_setup_teardown(published_whole, make, unmake),
+		cmocka_unit_test_setup_teardown(published_is_told_as_whole, make, unmake),
 		cmocka_unit_test_setup_teardown(published_for_its_owner, make, unmake),
 		cmocka_unit_test_setup_teardown(links_lead_nowhere, make, unmake),
 		cmocka_unit_test_setup_teardown(removed, make, unmake),
