@@ -1,6 +1,6 @@
 #!/bin/bash
 # The workflows' page of the portal in a real browser, against a real head whose agents run what is drawn. The tests are
-# tests/portal/{drawing,workflows}.mjs; pictures lie in $BUILD/portal/pictures afterwards.
+# tests/portal/{drawing,workflows,triggers}.mjs; pictures lie in $BUILD/portal/pictures afterwards.
 . "$(dirname "$0")/agents.bash"
 . tests/system/browser.bash
 for needed in "$BUILD/portal/index.html" "$BUILD/npm/done"; do
@@ -31,6 +31,6 @@ printf 'summary = "jobs"; pool = "batch"; image = "test"; boot = "ram"; runs_job
 	>"$WORK/etc/roles/batch-compute.conf"
 phx reload >/dev/null
 check "portal an RE for workflows has its nodes" flows_run
-[ $# -gt 0 ] || set -- drawing workflows
+[ $# -gt 0 ] || set -- drawing workflows triggers
 for tests; do HOME=$WORK/home PORTAL_WORK=$WORK timeout 400 node tests/portal/run.mjs "tests/portal/$tests.mjs" || FAILED=1; done
 exit $FAILED

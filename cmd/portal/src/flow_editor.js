@@ -9,6 +9,7 @@ import { Files } from './flow_files.js';
 import { useHistory } from './flow_history.js';
 import { Sheet } from './flow_sheet.js';
 import { Submit } from './flow_submit.js';
+import { SetTrigger } from './flow_trigger.js';
 import { html } from './html.js';
 import { go } from './route.js';
 
@@ -89,7 +90,7 @@ function onKey(e, h, a) {
 	return true;
 }
 
-function Tools({ h, a, look, onSubmit, ready }) {
+function Tools({ h, a, look, onSubmit, onTrigger, ready }) {
 	const bring = (doc) => {
 		h.change(() => doc);
 		a.setActive('');
@@ -103,7 +104,7 @@ function Tools({ h, a, look, onSubmit, ready }) {
 		<button type="button" disabled=${!h.doc.tasks.length} onClick=${() => { h.change(tidy); look.current.fit(); }}>Tidy</button>
 		<button type="button" disabled=${!h.doc.tasks.length && !h.doc.files.length} onClick=${() => bring({ ...emptyDoc, next: h.doc.next })}>Empty</button>
 		<span class="rule"></span><${Files} doc=${h.doc} onImport=${bring} onError=${a.setSaid} />
-		<span class="rule"></span><button type="button" class="main" disabled=${!ready} onClick=${onSubmit}>Submit …</button></div>`;
+		<span class="rule"></span><button type="button" class="main" disabled=${!ready} onClick=${onSubmit}>Submit …</button><button type="button" disabled=${!ready} onClick=${onTrigger}>Trigger …</button></div>`;
 }
 
 function verdict(check) {
@@ -125,7 +126,7 @@ function Findings({ check, onGo }) {
 
 export function Editor() {
 	const h = useHistory(readDraft), look = useRef(null), a = useActs(h, look), check = useCheck(h.doc);
-	const [submits, setSubmits] = useState(false);
+	const [Asks, setAsks] = useState(null); // the dialog that is open
 	const bad = useMemo(() => new Set(check.findings.map((f) => f.key)), [check]);
 	const { boxes, edges } = useMemo(() => drawingOf(h.doc, bad), [h.doc, bad]);
 	useEffect(() => { keepDraft(h.doc); }, [h.doc]);
@@ -142,7 +143,7 @@ export function Editor() {
 	return html`<div class="cluster beside">
 		<div class="bar"><h1>Draw a workflow</h1><label class="by">Name <input value=${h.doc.name} maxlength="60" onChange=${(e) => h.change((doc) => ({ ...doc, name: e.target.value.trim() }))} /></label>
 			<button type="button" onClick=${() => go('workflows')}>All runs</button></div>
-		<${Tools} h=${h} a=${a} look=${look} ready=${!check.old && !check.n && !check.empty} onSubmit=${() => setSubmits(true)} />
+		<${Tools} h=${h} a=${a} look=${look} ready=${!check.old && !check.n && !check.empty} onSubmit=${() => setAsks(() => Submit)} onTrigger=${() => setAsks(() => SetTrigger)} />
 		<${Sheet} label="Drawing" describedby="flow-keys" draws boxes=${boxes} edges=${edges} active=${a.active} chosen=${a.chosen} linking=${a.linking} look=${look}
 			onActive=${a.setActive} onOpen=${open} onChoose=${(key) => a.setChosen(key ?? '')} onConnect=${a.link} onAdd=${(at) => a.add(addTask, at)}
 			onMove=${(key, x, y) => h.change((doc) => change(doc, key, { x, y }))} onKey=${(e) => onKey(e, h, a)} />
@@ -151,6 +152,6 @@ export function Editor() {
 		<p class="quiet" id="flow-keys">Keys on the sheet: T a task, F a file, C connects from the box where you are, Enter opens its fields, Delete removes it, arrows, page down and up go to others, Alt and arrows move it,
 			Ctrl+Z and Ctrl+Y undo and redo, + − 0 scale. With a mouse: twice on the sheet makes a task, the ring below a box is pulled to another.</p>
 		<${Fields} key=${a.active} doc=${h.doc} active=${a.active} act=${h.change} findings=${check.findings.filter((f) => a.active && f.key === a.active)} onRemoved=${() => a.setActive('')} />
-		${submits && html`<${Submit} doc=${h.doc} onClose=${() => setSubmits(false)} />`}
+		${Asks && html`<${Asks} doc=${h.doc} onClose=${() => setAsks(null)} />`}
 	</div>`;
 }

@@ -7,6 +7,7 @@ import { html } from './html.js';
 import { address, go } from './route.js';
 import { may } from './session.js';
 import { useSubject } from './subject.js';
+import { Triggers } from './triggers.js';
 import { moment } from './words.js';
 
 const SHOWN = 200;
@@ -48,6 +49,7 @@ function Runs() {
 			${may('job_submit') && html`<button type="button" class="main" onClick=${() => go('workflows', DRAW)}>Draw a workflow</button>`}</div>
 		${error && html`<p class="warning" role="alert">${error}</p>`}
 		${runs && html`<${Table} runs=${shown} />`}
+		<${Triggers} />
 	</div>`;
 }
 
