@@ -73,7 +73,7 @@ write_role() {
 }
 
 lab_up() {
-	mkdir "$SCRATCH/roles"
+	mkdir "$SCRATCH/roles" && chmod 755 "$SCRATCH" || return 1 # the head is no root
 	{ cat etc/lab-head.conf && printf 'role_dir = "%s";\nrules_file = "%s";\n' "$SCRATCH/roles" "$SCRATCH/roles/rules.conf"; } >"$SCRATCH/head.conf"
 	{ cat tests/lab/import.conf && echo "head_conf = \"$SCRATCH/head.conf\";"; } >"$SCRATCH/lab.conf"
 	lab up -f "$SCRATCH/lab.conf" && push_hello
