@@ -207,6 +207,18 @@ static int wait_ready(const struct lab *lab, struct phx_err *err)
 			   "phxd does not serve; see %s/phxd.log", lab->dir);
 }
 
+/* What a program that ended with an error said last: before that come notices. */
+static int say_last(const char *program, const struct phx_run_result *res, struct phx_err *err)
+{
+	size_t n = strlen(res->errout), from;
+	while (n && res->errout[n - 1] == '\n')
+		n--;
+	for (from = n; from && res->errout[from - 1] != '\n'; from--)
+		;
+	return phx_err_set(err, -EIO, "%s: exit status %d%s%.*s", program, res->status,
+			   n ? ": " : "", (int)(n - from), res->errout + from);
+}
+
 /* The images of a new lab are there before its first start, which phxd does not take for one. Of a
  * lab that had a journal (its mark says so) phxd says itself that it is missing. */
 static int begin_journal(const struct lab *lab, const char *phxd, const char *conf,
@@ -215,12 +227,18 @@ static int begin_journal(const struct lab *lab, const char *phxd, const char *co
 	PHX_AUTO_FREE char *journal = phx_path("%s/state/journal.db", lab->dir);
 	const char *const argv[] = {phxd, "-c", conf, "--new-journal", NULL};
 	const struct phx_run run = {.argv = argv};
+	struct phx_run_result res;
 	PHX_AUTO_FREE char *mark = phx_path("%s/state/journal.db.mark", lab->dir);
 	if (!journal || !mark)
 		return -ENOMEM;
-	return access(journal, F_OK) == 0 || access(mark, F_OK) == 0
-		? 0
-		: phx_run_check(&run, NULL, err);
+	if (access(journal, F_OK) == 0 || access(mark, F_OK) == 0)
+		return 0;
+	int r = phx_run(&run, &res, err);
+	if (r < 0)
+		return r;
+	r = res.status ? say_last(phxd, &res, err) : 0;
+	phx_run_result_fini(&res);
+	return r;
 }
 
 /* Beside us in the tree; in an installation we are in libexec/phoenix. */
