@@ -105,7 +105,8 @@ static void put_value(struct phx_buf *b, const struct phx_field *f, const void *
 	case PHX_F_LIVE:
 		put_live(b, f->live, at, whole);
 		return;
-	case PHX_F_CASE: /* put_fields() writes it, for it has no name */
+	case PHX_F_ONEOF: /* put_field() and put_fields() write these: they have no name */
+	case PHX_F_CASE:
 		return;
 	}
 }
@@ -135,6 +136,8 @@ static bool worth_writing(const struct phx_field *f, const void *at, struct styl
 		return *(const bool *)at;
 	case PHX_F_ENUM:
 		return style.less || *(const int *)at;
+	case PHX_F_ONEOF:
+		return *(const int *)at;
 	case PHX_F_LIST:
 		return ((const struct phx_list *)at)->n;
 	case PHX_F_LIVE:
@@ -167,12 +170,27 @@ void phx_json_put_member(struct phx_buf *b, const char *name)
 	memcpy(to + before + n, "\":", 2);
 }
 
+/* Its members in JSON; those that are false are left out if `sparse`. */
+static void put_oneof(struct phx_buf *b, const struct phx_field *f, int value, bool sparse)
+{
+	for (int i = 1; i < f->names->n_names; i++) {
+		if (sparse && i != value)
+			continue;
+		phx_json_put_member(b, f->names->names[i]);
+		put_word(b, i == value ? "true" : "false");
+	}
+}
+
 static void put_field(struct phx_buf *b, const struct phx_field *f, const void *obj,
 		      struct style style)
 {
 	const void *at = (const char *)obj + f->offset;
 	if (is_left_out(style.less, f) || (style.sparse && !worth_writing(f, at, style)))
 		return;
+	if (f->type == PHX_F_ONEOF) {
+		put_oneof(b, f, *(const int *)at, style.sparse);
+		return;
+	}
 	size_t before = b->n;
 	phx_json_put_member(b, f->name);
 	size_t value = b->n;
@@ -350,6 +368,29 @@ static int read_bool(struct reader *r, bool *at, const struct path *p)
 	return scanned(r);
 }
 
+static bool is_called(const char *field, const char *name, size_t n)
+{
+	return field && !strncmp(field, name, n) && !field[n];
+}
+
+/* The value of a PHX_F_ONEOF for which a member of this name stands; 0: none. */
+static int oneof_value(const struct phx_field *f, const char *name, size_t n)
+{
+	int value = f->names->n_names;
+	while (--value > 0 && !is_called(f->names->names[value], name, n))
+		;
+	return value;
+}
+
+static int read_oneof(struct reader *r, const struct phx_field *f, int *at, const struct path *p)
+{
+	bool is = false;
+	int code = read_bool(r, &is, p), value = oneof_value(f, p->name, strlen(p->name));
+	if (code == 0 && is && value > *at)
+		*at = value;
+	return code;
+}
+
 static int read_enum(struct reader *r, const struct phx_enum *names, int *at, const struct path *p)
 {
 	struct phx_err why = {0};
@@ -396,6 +437,8 @@ static int read_field(struct reader *r, const struct phx_field *f, void *at, con
 		return read_bool(r, at, p);
 	case PHX_F_ENUM:
 		return read_enum(r, f->names, at, p);
+	case PHX_F_ONEOF:
+		return read_oneof(r, f, at, p);
 	case PHX_F_REC:
 		return read_record(r, f->record, at, p);
 	case PHX_F_LIST:
@@ -408,9 +451,11 @@ static int read_field(struct reader *r, const struct phx_field *f, void *at, con
 	return -EINVAL;
 }
 
-static bool is_called(const char *field, const char *name, size_t n)
+static bool has_name(const struct phx_field *f, const char *name, size_t n)
 {
-	return field && !strncmp(field, name, n) && !field[n];
+	if (f->type == PHX_F_ONEOF)
+		return oneof_value(f, name, n) > 0;
+	return f->type != PHX_F_CASE && (is_called(f->name, name, n) || is_called(f->was, name, n));
 }
 
 /* Index of the field `name`, rec->n_fields if there is none. The search begins at `from`, since
@@ -419,9 +464,7 @@ static size_t find_field(const struct phx_record *rec, size_t from, const char *
 {
 	for (size_t k = 0; k < rec->n_fields; k++) {
 		size_t i = from + k < rec->n_fields ? from + k : from + k - rec->n_fields;
-		if (rec->fields[i].type != PHX_F_CASE &&
-		    (is_called(rec->fields[i].name, name, n) ||
-		     is_called(rec->fields[i].was, name, n)))
+		if (has_name(&rec->fields[i], name, n))
 			return i;
 	}
 	return rec->n_fields;
@@ -475,7 +518,7 @@ static int read_members(struct reader *r, const struct phx_record *rec,
 		bool found = i < rec->n_fields;
 		if (!found && !later && !(whole && is_known(whole, name)))
 			return bad(&here, r->err, "is not known here");
-		if (found && seen[i / 64] >> i % 64 & 1)
+		if (found && seen[i / 64] >> i % 64 & 1 && rec->fields[i].type != PHX_F_ONEOF)
 			return bad(&here, r->err, "is there twice");
 		const struct phx_field *f = &rec->fields[i];
 		int code = found ? read_field(r, f, (char *)obj + f->offset, &here)

@@ -220,6 +220,7 @@ static bool field_equal(const struct phx_field *f, const void *obj_a, const void
 	case PHX_F_I64:
 	case PHX_F_BOOL:
 	case PHX_F_ENUM:
+	case PHX_F_ONEOF:
 		return memcmp(a, b, f->size) == 0;
 	}
 	return false;

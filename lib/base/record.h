@@ -17,6 +17,8 @@ enum phx_field_type {
 	PHX_F_I64,  /* int64_t */
 	PHX_F_BOOL, /* bool */
 	PHX_F_ENUM, /* int, by name in JSON */
+	/* int; in JSON a boolean for each name but the first. Of several the last is read */
+	PHX_F_ONEOF,
 	PHX_F_REC,  /* embedded struct */
 	PHX_F_LIST, /* struct phx_list of structs */
 	/* union of structs, of which an enum of the record says the valid one; in JSON its members
@@ -37,7 +39,7 @@ struct phx_field {
 	enum phx_field_type type;
 	size_t offset;
 	size_t size;                     /* of the member */
-	const struct phx_enum *names;    /* PHX_F_ENUM */
+	const struct phx_enum *names;    /* PHX_F_ENUM, PHX_F_ONEOF */
 	const struct phx_record *record; /* PHX_F_REC, PHX_F_LIST */
 	const struct phx_live *live;     /* PHX_F_LIVE */
 	const struct phx_cases *cases;   /* PHX_F_CASE */
@@ -98,6 +100,7 @@ struct phx_live {
  *	U32 U64 I64	uint32_t, uint64_t, int64_t
  *	BOOL		bool
  *	ENUM(e)		int, of the names e_names
+ *	ONEOF(e)	the same, but in JSON a boolean for each name: see PHX_F_ONEOF
  *	REC(r)		struct r, of the record r_record
  *	LIST(r)		struct phx_list of struct r, of the record r_record
  *	LIVE(t, l)	t *, an object of the struct phx_live `l`
@@ -112,6 +115,7 @@ struct phx_live {
 #define PHX_TYPE_I64 int64_t
 #define PHX_TYPE_BOOL bool
 #define PHX_TYPE_ENUM(e) int
+#define PHX_TYPE_ONEOF(e) int
 #define PHX_TYPE_REC(r) struct r
 #define PHX_TYPE_LIST(r) struct phx_list
 #define PHX_TYPE_LIVE(t, l) __typeof__(t *)
@@ -123,6 +127,7 @@ struct phx_live {
 #define PHX_KIND_I64 .type = PHX_F_I64
 #define PHX_KIND_BOOL .type = PHX_F_BOOL
 #define PHX_KIND_ENUM(e) .type = PHX_F_ENUM, .names = &e##_names
+#define PHX_KIND_ONEOF(e) .type = PHX_F_ONEOF, .names = &e##_names
 #define PHX_KIND_REC(r) .type = PHX_F_REC, .record = &r##_record
 #define PHX_KIND_LIST(r) .type = PHX_F_LIST, .record = &r##_record
 #define PHX_KIND_LIVE(t, l) .type = PHX_F_LIVE, .live = &l

@@ -82,6 +82,49 @@ static void test_a_renamed_member_is_read(void **state)
 				 -EINVAL);
 }
 
+static const char *const tails[] = {"", "wags", "hangs", "bites"};
+static const struct phx_enum tail_names = {"tail", tails, PHX_ARRAY_SIZE(tails)};
+#define DOG_FIELDS(F, S) \
+	F(S, name, STR(16)) \
+	F(S, tail, ONEOF(tail)) \
+	F(S, age_s, U32)
+struct dog {
+	PHX_MEMBERS(dog, DOG_FIELDS)
+};
+PHX_RECORD_LOCAL(dog, dog, DOG_FIELDS);
+
+static void assert_tail(const char *text, int tail)
+{
+	struct dog dog;
+	assert_int_equal(phx_json_text_to_record(&dog_record, text, &dog, NULL), 0);
+	assert_int_equal(dog.tail, tail);
+}
+
+/* An enum that others have as booleans. The last name overrules, wherever it stands. */
+static void test_one_of_several_booleans(void **state)
+{
+	static const char *const wrong[] = {"{\"tail\":\"wags\"}", "{\"tail\":true}", "{\"\":true}",
+					    "{\"wags\":1}", "{\"wag\":true}"};
+	struct dog dog = {"Rex", 2, 7};
+	(void)state;
+	PHX_AUTO_FREE char *all = phx_json_record_text(&dog_record, &dog);
+	assert_string_equal(all,
+			    "{\"name\":\"Rex\",\"wags\":false,\"hangs\":true,"
+			    "\"bites\":false,\"age_s\":7}");
+	assert_tail(all, 2);
+	PHX_AUTO_FREE char *sparse = phx_json_record_text_sparse(&dog_record, &dog);
+	assert_string_equal(sparse, "{\"name\":\"Rex\",\"hangs\":true,\"age_s\":7}");
+	dog.tail = 0;
+	PHX_AUTO_FREE char *none = phx_json_record_text_sparse(&dog_record, &dog);
+	assert_string_equal(none, "{\"name\":\"Rex\",\"age_s\":7}");
+	assert_tail("{\"bites\":true,\"age_s\":7,\"wags\":true,\"hangs\":false}", 3);
+	assert_tail("{\"wags\":true,\"bites\":true}", 3);
+	assert_tail("{\"wags\":false}", 0);
+	for (size_t i = 0; i < PHX_ARRAY_SIZE(wrong); i++)
+		assert_int_equal(phx_json_text_to_record(&dog_record, wrong[i], &dog, NULL),
+				 -EINVAL);
+}
+
 /* What is passed over is looked at as closely as by a parser that makes a tree. */
 static void test_scan_takes_what_a_parser_takes(void **state)
 {
@@ -169,6 +212,7 @@ int main(void)
 					   cmocka_unit_test(test_scan_ends_in_the_deep),
 					   cmocka_unit_test(test_scan_decodes_strings),
 					   cmocka_unit_test(test_every_character_everywhere),
-					   cmocka_unit_test(test_a_renamed_member_is_read)};
+					   cmocka_unit_test(test_a_renamed_member_is_read),
+					   cmocka_unit_test(test_one_of_several_booleans)};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -39,6 +39,7 @@ static void fill(const struct phx_record *rec, void *obj, unsigned *n)
 			*(bool *)at = true;
 			break;
 		case PHX_F_ENUM:
+		case PHX_F_ONEOF:
 			*(int *)at = 1;
 			break;
 		case PHX_F_REC:
