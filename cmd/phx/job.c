@@ -56,7 +56,8 @@ static void put_reason(struct phx_buf *b, const json_t *value, const json_t *row
 static void put_state(struct phx_buf *b, const json_t *value, const json_t *row)
 {
 	bool queued = phx_str_eq(json_string_value(value), "queued");
-	bool ends = phx_json_bool(row, "killing", false) || phx_json_bool(row, "overdue", false);
+	bool ends = phx_json_bool(row, "killing", false) || phx_json_bool(row, "overdue", false) ||
+		phx_json_bool(row, "cancel", false);
 	if (queued && phx_json_bool(row, "held", false))
 		phx_buf_addf(b, "held");
 	else

@@ -43,7 +43,7 @@ json_t *view_ends_re(const struct phx_state *s, const char *re)
 	const struct phx_re *it = phx_state_re(s, re);
 	PHX_INDEX_EACH_JOB_OF(j, s, re) {
 		bool kept = it && phx_job_outlives(it, j);
-		bool ends = phx_job_is_open(j) && !j->cancel &&
+		bool ends = phx_job_is_open(j) && j->end != PHX_JOB_END_CANCELLED &&
 			!(kept && (j->state == PHX_JOB_QUEUED || phx_job_is_told(j)));
 		if (ends && json_array_size(list) < JOBS_MAX)
 			json_array_append_new(list, view_job(j, true, kept));

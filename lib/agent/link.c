@@ -311,9 +311,8 @@ static int take_job(struct link *l, struct phx_order *o, const json_t *extra, st
 static int take_kill(struct link *l, struct phx_order *o, const json_t *extra, struct phx_err *err)
 {
 	(void)extra;
-	const struct phx_job *job = &o->job;
-	bool to_run_again = job->killing && !job->cancel && !job->broken && !job->overdue;
-	return jobs_kill(l->agent->jobs, (struct job_run){o->id, o->run}, to_run_again, err);
+	return jobs_kill(l->agent->jobs, (struct job_run){o->id, o->run},
+			 phx_job_is_killed(&o->job), err);
 }
 
 static int take_tasks(struct link *l, struct phx_order *o, const json_t *extra, struct phx_err *err)

@@ -273,10 +273,10 @@ static void tell_open(struct fault_sim *f, const struct phx_flowrun *w)
 				       (unsigned long long)w->live->flow.tasks[i].memory_bytes);
 	PHX_LIST_EACH(struct phx_job, j, &f->head.s->jobs)
 		if (j->worker && phx_job_is_open(j))
-			phx_fault_note(f, -1, "worker %llu is %s, held %d, killing %d, cancel %d",
+			phx_fault_note(f, -1, "worker %llu is %s, held %d, told to end: '%s'",
 				       (unsigned long long)j->id,
 				       phx_enum_name(&phx_job_state_names, j->state), j->held,
-				       j->killing, j->cancel);
+				       phx_enum_name(&phx_job_end_names, j->end));
 	PHX_LIST_EACH(struct phx_node, n, &f->head.s->nodes)
 		phx_fault_note(f, -1, "%s is %s in pool %s, allocated to %s, up %d, %u parts",
 			       n->name, phx_enum_name(&phx_node_state_names, n->state), n->pool,

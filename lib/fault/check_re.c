@@ -47,7 +47,7 @@ void phx_fault_re_check(struct fault_sim *f, struct fault_machine *m, const stru
 /* Ended for good by this event? */
 static bool ended_now(const struct fault_sim *f, const struct phx_job *j)
 {
-	return j->cancel && j->killed_ms == f->head.s->now_ms &&
+	return j->end == PHX_JOB_END_CANCELLED && j->killed_ms == f->head.s->now_ms &&
 		strstr(j->killed_why, "deactivated");
 }
 

@@ -117,7 +117,7 @@ static void end_run(struct phx_apply *a, const struct phx_re *re, struct phx_job
 				     a->todo);
 	phx_list_fini(&j->parts);
 	phx_job_become(a, j, PHX_JOB_QUEUED);
-	j->killing = j->ending = false;
+	j->ending = false;
 	j->started_ms = 0;
 }
 
@@ -152,7 +152,7 @@ static bool on_host(const struct phx_engine_job *t, const char *node)
 static void run_again(struct phx_apply *a, const struct phx_re *re, struct phx_job *j,
 		      const struct phx_engine_job *t)
 {
-	j->expedite = j->killing && !is_there(t->state);
+	j->expedite = phx_job_is_killed(j) && !is_there(t->state);
 	j->begin_ms = 0;
 	end_run(a, re, j, true);
 }
@@ -287,7 +287,7 @@ static bool counts_run(const struct phx_apply *a, const struct phx_re *re, const
 static void count_runs(struct phx_apply *a, const struct phx_re *re)
 {
 	PHX_INDEX_EACH_JOB_OF(j, a->s, re->name)
-		if (phx_engine_runs(j, re) && !j->killing && !counts_run(a, re, j))
+		if (phx_engine_runs(j, re) && !phx_job_is_killed(j) && !counts_run(a, re, j))
 			count_run(a, re, j);
 }
 

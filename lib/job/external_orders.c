@@ -152,7 +152,7 @@ static bool may_open(const struct phx_state *s, const struct phx_re *re, const s
 		return false;
 	const struct phx_job *j =
 		n->allocated_job && kills ? phx_state_job(s, n->allocated_job) : NULL;
-	return !j || !j->killing;
+	return !j || !phx_job_is_killed(j);
 }
 
 bool phx_engine_runs(const struct phx_job *j, const struct phx_re *re)
@@ -179,15 +179,12 @@ static const struct phx_re *re_of(const struct phx_state *s, const struct phx_no
 void phx_engine_send_away(struct phx_apply *a, const struct phx_re *re, struct phx_job *j,
 			  const struct phx_node *n)
 {
-	if (j->killing)
+	if (!phx_job_end_early(a, j, PHX_JOB_END_KILLED))
 		return;
-	j->killing = true;
-	a->out->changed = true;
 	phx_note_re(a, n, re->name, NULL,
 		    "job %s of RE %s is killed%s: it runs on %s, which is taken away",
 		    phx_job_title(j).text, re->name, j->no_requeue ? "" : " and queued again",
 		    n->name);
-	phx_ledger_lost_busy(a->s->ledger, phx_engine_number(re), j->id, 0, a->s->now_ms, a->todo);
 }
 
 bool phx_engine_holds(struct phx_apply *a, const struct phx_node *n)
@@ -224,7 +221,7 @@ static int add_order(struct phx_list *ret, enum phx_engine_act kind, const char 
 static bool kills_some(const struct phx_state *s, const struct phx_re *re)
 {
 	PHX_INDEX_EACH_JOB_OF(j, s, re->name)
-		if (phx_engine_runs(j, re) && j->killing)
+		if (phx_engine_runs(j, re) && phx_job_is_killed(j))
 			return true;
 	return false;
 }
@@ -275,7 +272,7 @@ static int order_jobs(const struct phx_state *s, const struct phx_re *re, struct
 {
 	int r = 0;
 	PHX_INDEX_EACH_JOB_OF(j, s, re->name)
-		if (r == 0 && phx_engine_runs(j, re) && j->killing && !j->ending)
+		if (r == 0 && phx_engine_runs(j, re) && phx_job_is_killed(j) && !j->ending)
 			r = add_order(ret, j->no_requeue ? PHX_ENGINE_CANCEL : PHX_ENGINE_REQUEUE,
 				      j->engine_id);
 	return r;

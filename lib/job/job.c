@@ -120,9 +120,35 @@ void phx_job_become(struct phx_apply *a, struct phx_job *j, enum phx_job_state s
 	bool ends = j->array && phx_job_is_open(j);
 	j->state = (int)state;
 	j->kept = j->kept && phx_job_is_open(j);
+	if (state == PHX_JOB_QUEUED && !phx_job_ends_for_good(j))
+		j->end = PHX_JOB_END_NONE;
 	phx_index_job(a->s, j, true);
 	if (ends && !phx_job_is_open(j))
 		member_ended(a, j);
+}
+
+bool phx_job_end_for(struct phx_apply *a, struct phx_job *j, enum phx_job_end why)
+{
+	if ((int)why <= j->end)
+		return false;
+	j->end = (int)why;
+	a->out->changed = true;
+	return true;
+}
+
+bool phx_job_end_early(struct phx_apply *a, struct phx_job *j, enum phx_job_end why)
+{
+	const struct phx_re *re = phx_state_re(a->s, j->re);
+	if (!phx_job_end_for(a, j, why))
+		return false;
+	if (!re || !re->active)
+		return true;
+	if (phx_job_ends_for_good(j))
+		phx_ledger_job_cancel(a->s->ledger, (int)re->number, j->id, a->s->now_ms, a->todo);
+	else
+		phx_ledger_lost_busy(a->s->ledger, (int)re->number, j->id, 0, a->s->now_ms,
+				     a->todo);
+	return true;
 }
 
 void phx_job_tell(struct phx_apply *a, const struct phx_job *j)

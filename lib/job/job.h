@@ -19,6 +19,12 @@ void phx_job_blame(struct phx_apply *a, struct phx_job *j, const char *by, const
 /** Changes the job's state; no other function does. The end of an array's member lets the next
  * member start. A state that may not follow the present one: see phx_stick_never(). */
 void phx_job_become(struct phx_apply *a, struct phx_job *j, enum phx_job_state state);
+/** The run of `j` is told to end for `why`; the caller tells the agents (phx_job_tell()). False: it
+ * is told already for this, or for what overrules it, and nothing is changed. No other function
+ * sets the reason; phx_job_become() takes it back from a job that is queued again. */
+bool phx_job_end_for(struct phx_apply *a, struct phx_job *j, enum phx_job_end why);
+/** As phx_job_end_for(), where the ledger does not know yet: it is told. */
+bool phx_job_end_early(struct phx_apply *a, struct phx_job *j, enum phx_job_end why);
 /** Whether `to` may follow `from` (job_life.def). */
 bool phx_job_state_may(enum phx_job_state from, enum phx_job_state to);
 /** Makes the agents of the job's open parts fetch their orders. */

@@ -18,23 +18,23 @@ bool phx_job_outlives(const struct phx_re *re, const struct phx_job *j)
 	if (j->state == PHX_JOB_QUEUED)
 		return true;
 	/* a job that failed without an order to end is not kept */
-	return j->state == PHX_JOB_RUNNING && !j->no_requeue && (!j->broken || j->killing);
+	return j->state == PHX_JOB_RUNNING && !j->no_requeue &&
+		(!j->broken || phx_job_is_killed(j));
 }
 
 static void keep(struct phx_apply *a, const struct phx_re *re, struct phx_job *j)
 {
 	j->kept = true;
-	if (j->state == PHX_JOB_QUEUED || j->killing)
+	if (j->state == PHX_JOB_QUEUED || !phx_job_end_for(a, j, PHX_JOB_END_KILLED))
 		return;
 	phx_job_blame(a, j, a->ev->by, "RE %s is deactivated, and keeps it", re->name);
-	j->killing = true;
 	phx_job_tell(a, j);
 }
 
 static void end(struct phx_apply *a, const struct phx_re *re, struct phx_job *j, const char *what)
 {
-	j->cancel = true;
-	phx_job_blame(a, j, a->ev->by, "RE %s is %s", re->name, what);
+	if (phx_job_end_for(a, j, PHX_JOB_END_CANCELLED))
+		phx_job_blame(a, j, a->ev->by, "RE %s is %s", re->name, what);
 	if (j->state != PHX_JOB_QUEUED)
 		return;
 	phx_job_become(a, j, PHX_JOB_CANCELLED);
@@ -120,7 +120,7 @@ void phx_jobs_forsake(struct phx_apply *a, const struct phx_re *re)
 {
 	uint32_t n = 0;
 	PHX_INDEX_EACH_JOB_OF(j, a->s, re->name) {
-		if (!j->kept || j->cancel)
+		if (!j->kept || j->end == PHX_JOB_END_CANCELLED)
 			continue;
 		end(a, re, j, "destroyed");
 		phx_job_tell(a, j);

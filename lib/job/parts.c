@@ -70,9 +70,9 @@ void phx_job_start_in_re(struct phx_apply *a, struct phx_job *j)
 
 void phx_job_kill(struct phx_apply *a, struct phx_job *j)
 {
-	if (j->state != PHX_JOB_RUNNING || j->killing)
+	if (j->state != PHX_JOB_RUNNING || phx_job_is_killed(j))
 		return;
-	j->killing = true;
+	phx_job_end_for(a, j, PHX_JOB_END_KILLED);
 	a->out->changed = true;
 	phx_job_tell(a, j);
 }
@@ -95,9 +95,15 @@ static void queue_again(struct phx_apply *a, struct phx_job *j)
 {
 	phx_list_fini(&j->parts); /* a part owns nothing */
 	phx_job_become(a, j, PHX_JOB_QUEUED);
-	j->killing = j->broken = j->timed_out = false;
+	j->broken = j->timed_out = false;
 	j->started_ms = j->status = j->unheard_ms = 0;
 	j->kills++;
+}
+
+/* Was the run ended, rather than that it came to its own end in that moment? */
+static bool was_killed(const struct phx_job *j)
+{
+	return phx_job_is_killed(j) && j->status;
 }
 
 /* Tells the job's RE of the end of its run; true: the job runs again. */
@@ -108,8 +114,8 @@ static bool leave_ledger(struct phx_apply *a, struct phx_job *j)
 	if (!re)
 		return false;
 	/* false: the job ended by itself before it was told to */
-	bool told = phx_job_ends_for_good(j) || (j->killing && j->status);
-	bool kept = told && j->kept && !phx_job_ends_for_good(j);
+	bool told = phx_job_ends_for_good(j) || was_killed(j);
+	bool kept = j->kept && was_killed(j);
 	if (!re->active)
 		return kept;
 	if (!told) {
@@ -132,17 +138,16 @@ static void finish_job(struct phx_apply *a, struct phx_job *j)
 		if (p->status)
 			j->status = p->status;
 	}
-	bool told = j->killing && j->status && !phx_job_ends_for_good(j) && !j->no_requeue;
-	if (j->re[0] ? leave_ledger(a, j) : told) {
+	if (j->re[0] ? leave_ledger(a, j) : was_killed(j) && !j->no_requeue) {
 		queue_again(a, j);
 		phx_job_wait_on(a, j);
 		return;
 	}
 	phx_job_become(a, j,
-		       j->cancel              ? PHX_JOB_CANCELLED
-			       : j->timed_out ? PHX_JOB_TIMEOUT
-			       : j->status    ? PHX_JOB_FAILED
-					      : PHX_JOB_DONE);
+		       j->end == PHX_JOB_END_CANCELLED ? PHX_JOB_CANCELLED
+			       : j->timed_out          ? PHX_JOB_TIMEOUT
+			       : j->status             ? PHX_JOB_FAILED
+						       : PHX_JOB_DONE);
 	if (j->state == PHX_JOB_DONE)
 		free(PHX_TAKE(j->why));
 	j->ended_ms = a->s->now_ms;
@@ -209,13 +214,8 @@ static int need_job(struct phx_apply *a, uint64_t id, struct phx_job **ret)
 
 static void cancel(struct phx_apply *a, struct phx_job *j)
 {
-	if (j->cancel || !phx_job_is_open(j))
+	if (!phx_job_is_open(j) || !phx_job_end_early(a, j, PHX_JOB_END_CANCELLED))
 		return;
-	j->cancel = true;
-	a->out->changed = true;
-	const struct phx_re *re = phx_state_re(a->s, j->re);
-	if (re && re->active)
-		phx_ledger_job_cancel(a->s->ledger, (int)re->number, j->id, a->s->now_ms, a->todo);
 	if (j->state == PHX_JOB_QUEUED) {
 		phx_job_become(a, j, PHX_JOB_CANCELLED);
 		j->ended_ms = a->s->now_ms;
@@ -291,13 +291,8 @@ void phx_jobs_tick(struct phx_apply *a)
 			phx_worker_end(a, j, 0);
 			continue;
 		}
-		j->overdue = true;
-		a->out->changed = true;
+		phx_job_end_early(a, j, PHX_JOB_END_OVERDUE);
 		say_limit(a, j);
-		const struct phx_re *re = phx_state_re(a->s, j->re);
-		if (re && re->active)
-			phx_ledger_job_cancel(a->s->ledger, (int)re->number, j->id, a->s->now_ms,
-					      a->todo);
 		phx_note_re(a, NULL, j->re, NULL,
 			    "job %llu ends: it has run for the %lld s that it may",
 			    (unsigned long long)j->id, (long long)(j->estimate_ms / 1000));
@@ -309,14 +304,12 @@ void phx_jobs_tick(struct phx_apply *a)
 static void end_by_force(struct phx_apply *a, struct phx_job *j)
 {
 	const struct phx_re *re = phx_state_re(a->s, j->re);
-	if (j->killing || !re || !re->active)
+	if (!re || !re->active || !phx_job_end_early(a, j, PHX_JOB_END_KILLED))
 		return;
 	phx_job_blame(a, j, "phxd",
 		      "the agent of %s ended it: it had not heard the head for the heartbeat "
 		      "timeout, or its node drained",
 		      a->ev->node);
-	j->killing = true;
-	phx_ledger_lost_busy(a->s->ledger, (int)re->number, j->id, 0, a->s->now_ms, a->todo);
 }
 
 /* Records why the job ended, from its agent's report; the first report of a failure counts. */
@@ -324,7 +317,7 @@ static void judge_end(struct phx_apply *a, const struct phx_event_job_result *p,
 {
 	bool limit = p->ended_by == PHX_ENDED_LIMIT;
 	j->timed_out = j->timed_out || limit ||
-		(j->overdue && (p->result || p->ended_by == PHX_ENDED_TOLD));
+		(j->end == PHX_JOB_END_OVERDUE && (p->result || p->ended_by == PHX_ENDED_TOLD));
 	if (limit)
 		say_limit(a, j);
 	else if (p->result && a->ev->text[0])

@@ -117,7 +117,7 @@ void phx_jobs_heard(struct phx_apply *a, struct phx_node *n)
 static void lose_in_ledger(struct phx_apply *a, struct phx_job *j, struct phx_node *n)
 {
 	const struct phx_re *re = phx_state_re(a->s, j->re);
-	j->killing = true;
+	phx_job_end_for(a, j, PHX_JOB_END_KILLED);
 	if (re && re->active)
 		phx_work_now(a, PHX_WORK_JOB_LOST, n);
 }
@@ -127,14 +127,14 @@ static void lose_in_ledger(struct phx_apply *a, struct phx_job *j, struct phx_no
 static void blame_loss(struct phx_apply *a, struct phx_job *j, struct phx_node *n)
 {
 	if (!n->cut_by[0]) {
-		if (j->re[0] && !j->killing)
+		if (j->re[0] && !j->end)
 			phx_job_blame(a, j, "phxd", "%s was lost", n->name);
 		return;
 	}
 	phx_job_blame(a, j, n->cut_by, "%s was %s", n->name,
 		      a->ev->kind == PHX_EV_node_remove ? "removed"
 							: "switched off or started anew");
-	j->killing = true;
+	phx_job_end_for(a, j, PHX_JOB_END_KILLED);
 }
 
 void phx_jobs_lost(struct phx_apply *a, struct phx_node *n, int64_t status)
@@ -158,12 +158,12 @@ void phx_jobs_leave(struct phx_apply *a, struct phx_node *n, const char *why)
 	struct phx_job *j = job_on(a, n, &p);
 	if (!j)
 		return;
-	if (!j->killing && !phx_job_ends_for_good(j))
+	if (!j->end)
 		phx_job_blame(a, j, a->by, "%s left: %s", n->name, why);
 	if (j->re[0])
 		lose_in_ledger(a, j, n);
 	else if (a->jobs != PHX_JOBS_UNSAID)
-		j->killing = true;
+		phx_job_end_for(a, j, PHX_JOB_END_KILLED);
 	else
 		j->broken = true;
 	if (!n->up && !j->engine_id[0])

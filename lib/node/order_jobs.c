@@ -105,7 +105,8 @@ int phx_order_jobs_allow_re(struct phx_apply *a, const struct phx_re *re)
 	if (a->jobs == PHX_JOBS_UNSAID || a->jobs == PHX_JOBS_ANY)
 		return 0;
 	PHX_INDEX_EACH_JOB_OF(j, a->s, re->name) {
-		if (!phx_job_is_open(j) || j->cancel || may_end(a->jobs, a->may_end, j) ||
+		if (!phx_job_is_open(j) || j->end == PHX_JOB_END_CANCELLED ||
+		    may_end(a->jobs, a->may_end, j) ||
 		    (phx_job_outlives(re, j) && (j->state == PHX_JOB_QUEUED || phx_job_is_told(j))))
 			continue;
 		first = first ? first : j;
@@ -138,7 +139,6 @@ static void end_job(struct phx_apply *a, struct phx_job *j, const struct phx_nod
 {
 	char why[160];
 	const char *by = n->plan.by;
-	const struct phx_re *re = phx_state_re(a->s, j->re);
 	if (phx_job_is_told(j))
 		return;
 	say_why(n, why, sizeof(why));
@@ -146,12 +146,8 @@ static void end_job(struct phx_apply *a, struct phx_job *j, const struct phx_nod
 	phx_note_re(a, n, j->re, NULL, "job %s is killed%s (kill %u): %s, by order of %s",
 		    phx_job_title(j).text, j->no_requeue ? "" : " and queued again", j->kills + 1,
 		    why, by[0] ? by : "phxd");
-	j->killing = true;
-	if (re && re->active)
-		phx_ledger_lost_busy(a->s->ledger, (int)re->number, j->id, 0, a->s->now_ms,
-				     a->todo);
+	phx_job_end_early(a, j, PHX_JOB_END_KILLED);
 	phx_job_tell(a, j);
-	a->out->changed = true;
 }
 
 void phx_order_jobs_end(struct phx_apply *a, const struct phx_node *n)

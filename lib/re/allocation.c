@@ -179,7 +179,7 @@ static void do_action(struct phx_apply *a, const struct phx_ledger_action *act)
 	case PHX_LEDGER_KILL:
 		if (j && must_return(act->reason))
 			phx_job_await_end(a, j);
-		if (!j || j->killing)
+		if (!j || phx_job_is_killed(j))
 			return;
 		if (!phx_job_ends_for_good(j)) {
 			phx_note_re(a, NULL, j->re, NULL, "job %s of RE %s is killed%s: %s",

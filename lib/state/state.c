@@ -12,6 +12,9 @@ PHX_RECORD_TABLE(phx_settings, PHX_SETTINGS_FIELDS);
 static const char *const job_states[] = {"queued", "running",   "done",
 					 "failed", "cancelled", "timeout"};
 const struct phx_enum phx_job_state_names = {"job state", job_states, PHX_ARRAY_SIZE(job_states)};
+/* in JSON, too: agents and journals have these */
+static const char *const job_ends[] = {"", "killing", "overdue", "cancel"};
+const struct phx_enum phx_job_end_names = {"end of a job", job_ends, PHX_ARRAY_SIZE(job_ends)};
 
 PHX_RECORD_TABLE(phx_job_part, PHX_JOB_PART_FIELDS);
 PHX_RECORD_TABLE(phx_job, PHX_JOB_FIELDS);

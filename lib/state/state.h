@@ -158,6 +158,17 @@ extern const struct phx_enum phx_job_state_names;
 	F(S, output_cut_bytes, U64) /* output that was dropped; reported with its end */
 PHX_RECORD_STRUCT(phx_job_part, PHX_JOB_PART_FIELDS);
 
+/** Why the run of a job is told to end, also when it has ended. A later one overrules those before
+ * it: phx_job_end_for(). Jobs of older journals may have several in JSON: the last one counts. */
+enum phx_job_end {
+	PHX_JOB_END_NONE,
+	/* its RE must return nodes, a node broke, or a node was ordered away: it runs again */
+	PHX_JOB_END_KILLED,
+	PHX_JOB_END_OVERDUE,   /* it ran longer than its limit: it ends for good */
+	PHX_JOB_END_CANCELLED, /* it ends for good, and is cancelled however it ends */
+};
+extern const struct phx_enum phx_job_end_names;
+
 /** Marks of a job beside its state (job/job_life.def). */
 #define PHX_JOB_MARKS(F, S) \
 	/* while it is queued: what holds it back */ \
@@ -166,12 +177,9 @@ PHX_RECORD_STRUCT(phx_job_part, PHX_JOB_PART_FIELDS);
 	/* its RE was deactivated and keeps it: the job is in no queue until its RE is active \
 	 * again; a running job is told to end, and is kept then */ \
 	F(S, kept, BOOL) \
-	/* while it runs: why its run is told to end */ \
-	/* its RE must return nodes, a node broke, or a node was ordered away: it runs again */ \
-	F(S, killing, BOOL) \
-	F(S, broken, BOOL)  /* a part failed: the other parts are told to end */ \
-	F(S, cancel, BOOL)  /* it was cancelled: it ends for good */ \
-	F(S, overdue, BOOL) /* it ran longer than its limit: it ends for good */ \
+	/* while it runs */ \
+	F(S, end, ONEOF(phx_job_end)) \
+	F(S, broken, BOOL) /* a part failed: the other parts are told to end */ \
 	/* its result */ \
 	F(S, timed_out, BOOL) /* its time limit ended it */ \
 	/* of an external engine: it is ending, and has parts on the nodes that it still uses */ \
@@ -397,15 +405,20 @@ struct phx_trigger *phx_state_trigger_named(const struct phx_state *s, const cha
  * that go through a long list in portions. */
 uint32_t phx_state_job_place(const struct phx_state *s, uint64_t id);
 uint32_t phx_state_node_place(const struct phx_state *s, uint64_t number);
+/** Is its run told to end, and runs the job again then, unless it may not? */
+static inline bool phx_job_is_killed(const struct phx_job *j)
+{
+	return j->end == PHX_JOB_END_KILLED;
+}
 /** Is its run told to end for good, so that it does not run again? */
 static inline bool phx_job_ends_for_good(const struct phx_job *j)
 {
-	return j->cancel || j->overdue;
+	return j->end > PHX_JOB_END_KILLED;
 }
 /** Is its run told to end, for whatever reason? */
 static inline bool phx_job_is_told(const struct phx_job *j)
 {
-	return j->killing || j->broken || phx_job_ends_for_good(j);
+	return j->end || j->broken;
 }
 /** Does the run go on, or is it held? Otherwise it is over, until somebody resumes it. */
 static inline bool phx_flowrun_is_open(const struct phx_flowrun *w)

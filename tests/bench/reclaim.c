@@ -291,7 +291,7 @@ static void end_part(struct bench *b, const struct phx_job *j, const char *node,
 static void job_ends(struct bench *b, uint32_t i)
 {
 	struct phx_job *j = PHX_LIST_AT(&b->s.jobs, struct phx_job, i % b->s.jobs.n);
-	if (j->state != PHX_JOB_RUNNING || j->killing || j->nodes != 1)
+	if (j->state != PHX_JOB_RUNNING || j->end || j->nodes != 1)
 		return;
 	uint64_t id = j->id;
 	submit(b, 1);
@@ -360,7 +360,7 @@ static struct phx_job *reclaim(struct bench *b)
 	b->now += WINDOW_MS;
 	apply(b, &tick, RECLAIM, NULL);
 	PHX_LIST_EACH(struct phx_job, j, &b->s.jobs)
-		if (j->killing)
+		if (j->end)
 			return j;
 	die("reclaim", "no job is killed");
 	return NULL;

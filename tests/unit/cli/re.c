@@ -212,7 +212,8 @@ static void jobs_for_an_re(void **state)
 	fake_answer(f, "POST /v1/jobs/4/release", "{'id':4,'changed':false}");
 	fake_answer(f, "GET /v1/jobs",
 		    "{'jobs':[{'id':4,'state':'queued','held':true,'re':'queue'},"
-		    "{'id':5,'state':'running','killing':true,'estimate_ms':60000,'kills':2}]}");
+		    "{'id':5,'state':'running','killing':true,'estimate_ms':60000,'kills':2},"
+		    "{'id':6,'state':'running','cancel':true}]}");
 	PHX_SAID hold = phx(f, "job hold 4");
 	assert_int_equal(hold.status, 0);
 	PHX_SAID release = phx(f, "job release 4");
@@ -220,6 +221,7 @@ static void jobs_for_an_re(void **state)
 	PHX_SAID list = phx(f, "job list --re queue -o wide");
 	assert_has(list.out, "4  held ");
 	assert_has(list.out, "5  ending ");
+	assert_has(list.out, "6  ending");
 }
 
 static void web_list_tells_who_serves(void **state)

@@ -227,7 +227,7 @@ static void nor_are_others_when_ones_time_is_over(void **state)
 	unsigned pages = pages_of(w, &tick);
 	show_list(&w->s.jobs, sizeof(struct phx_job));
 	sigaction(SIGSEGV, &before, NULL);
-	assert_true(phx_state_job(&w->s, id)->overdue);
+	assert_int_equal(phx_state_job(&w->s, id)->end, PHX_JOB_END_OVERDUE);
 	print_message("time limit: %u pages of %d jobs\n", pages, JOBS);
 	assert_in_range(pages, 1, 20);
 }

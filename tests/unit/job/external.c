@@ -301,8 +301,8 @@ static void test_smallest_job_is_queued_again(void **state)
 	int wide = fake_submit(&e, 3), narrow = fake_submit(&e, 1), other = fake_submit(&e, 1);
 	go_on(w, &e);
 	web_is_busy(w);
-	assert_true(seen(w, narrow)->killing);
-	assert_false(seen(w, wide)->killing);
+	assert_int_equal(seen(w, narrow)->end, PHX_JOB_END_KILLED);
+	assert_int_equal(seen(w, wide)->end, PHX_JOB_END_NONE);
 	go_on(w, &e);
 	assert_int_equal(e.n_killed, 1);
 	assert_int_equal(seen(w, narrow)->state, PHX_JOB_QUEUED);
@@ -361,7 +361,7 @@ static void test_job_that_began_meanwhile_goes_back(void **state)
 	int id = fake_submit(&e, 4);
 	fake_schedule(w, &e);
 	assert_int_equal(report(w, &e), 0);
-	assert_true(seen(w, id)->killing);
+	assert_int_equal(seen(w, id)->end, PHX_JOB_END_KILLED);
 	check_taken(w, &e);
 	go_on(w, &e);
 	assert_int_equal(held(w, "shop"), 2);
@@ -377,7 +377,7 @@ static void test_order_by_hand_waits_too(void **state)
 	int id = fake_submit(&e, 4);
 	go_on(w, &e);
 	assert_int_equal(world_order(w, PHX_EV_drain, "n1", NULL), 0);
-	assert_true(seen(w, id)->killing);
+	assert_int_equal(seen(w, id)->end, PHX_JOB_END_KILLED);
 	assert_int_not_equal(world_node(w, "n1")->state, PHX_NODE_MAINTENANCE);
 	go_on(w, &e);
 	assert_int_equal(world_node(w, "n1")->state, PHX_NODE_MAINTENANCE);

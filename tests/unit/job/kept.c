@@ -120,12 +120,31 @@ static void told_to_run_again(struct world *w, const char *node, uint64_t id)
 	for (uint32_t i = 0; i < orders.n; i++) {
 		struct phx_order *o = PHX_LIST_AT(&orders, struct phx_order, i);
 		told = told ||
-			(o->kind == PHX_ORDER_kill && o->job.id == id && o->job.killing &&
-			 !o->job.cancel && o->job.checkpoint_signal == 10);
+			(o->kind == PHX_ORDER_kill && o->job.id == id &&
+			 phx_job_is_killed(&o->job) && o->job.checkpoint_signal == 10);
 		phx_record_fini(&phx_order_record, o);
 	}
 	phx_list_fini(&orders);
 	assert_true(told);
+}
+
+/* That it ends on one node takes its checkpoint from no other. */
+static void each_part_saves(void **state)
+{
+	struct world *w = *state;
+	struct phx_event ev = {.job_submit = {.job_nodes = 2,
+					      .checkpoint_signal = 10,
+					      .checkpoint_ms = CHECKPOINT}};
+	char first[PHX_NAME_MAX], second[PHX_NAME_MAX];
+	queue_running(w, 0, true);
+	uint64_t id = submit_as(w, &ev);
+	PHX_STR_SET(first, PHX_LIST_AT(&job(w, id)->parts, struct phx_job_part, 0)->node);
+	PHX_STR_SET(second, PHX_LIST_AT(&job(w, id)->parts, struct phx_job_part, 1)->node);
+	order(w, PHX_EV_re_deactivate,
+	      "RE queue keeps 1 job until it is activated again; 1 of them runs and is told to "
+	      "end");
+	assert_int_equal(ends_on(w, id, first, 143), 0);
+	told_to_run_again(w, second, id);
 }
 
 static void jobs_wait_over_the_summer(void **state)
@@ -463,6 +482,7 @@ int main(void)
 		WORLD_TEST(what_may_not_run_again_ends),
 		WORLD_TEST(what_ended_by_itself_has_ended),
 		WORLD_TEST(broken_ones_have_failed),
+		WORLD_TEST(each_part_saves),
 		WORLD_TEST(they_are_held_and_cancelled_meanwhile),
 		WORLD_TEST(arrays_go_on_in_turn),
 		WORLD_TEST(destruction_cancels_them),

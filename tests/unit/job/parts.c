@@ -112,6 +112,32 @@ static void jobs_of_before_are_read(void **state)
 	phx_event_fini(&ev);
 }
 
+/* A run of before could be told to end for several reasons: the last one counts. */
+static void ends_of_before_are_read(void **state)
+{
+	(void)state;
+	static const struct {
+		const char *text;
+		int end;
+		bool killed, for_good;
+	} rows[] = {
+		{"{\"id\":1}", PHX_JOB_END_NONE, false, false},
+		{"{\"killing\":true}", PHX_JOB_END_KILLED, true, false},
+		{"{\"killing\":true,\"overdue\":true}", PHX_JOB_END_OVERDUE, false, true},
+		{"{\"killing\":true,\"cancel\":true}", PHX_JOB_END_CANCELLED, false, true},
+		{"{\"cancel\":true,\"overdue\":true}", PHX_JOB_END_CANCELLED, false, true},
+	};
+	for (size_t i = 0; i < PHX_ARRAY_SIZE(rows); i++) {
+		struct phx_job j;
+		assert_int_equal(phx_json_text_to_record(&phx_job_record, rows[i].text, &j, NULL),
+				 0);
+		assert_int_equal(j.end, rows[i].end);
+		assert_int_equal(phx_job_is_killed(&j), rows[i].killed);
+		assert_int_equal(phx_job_ends_for_good(&j), rows[i].for_good);
+		assert_int_equal(phx_job_is_told(&j), j.end != PHX_JOB_END_NONE);
+	}
+}
+
 /* ---- why it waits ---- */
 
 static const char *waits(const struct world *w, uint64_t id)
@@ -500,7 +526,7 @@ static void members_are_held_and_cancelled(void **state)
 	cancel.job_order.job_last = id + 5;
 	assert_int_equal(world_apply(w, &cancel, NULL), 0);
 	assert_int_equal(count(w, PHX_JOB_RUNNING), 1);
-	assert_true(job(w, id + 3)->cancel);
+	assert_int_equal(job(w, id + 3)->end, PHX_JOB_END_CANCELLED);
 	assert_int_equal(count(w, PHX_JOB_QUEUED), 0);
 	end_running(w, 143);
 	assert_int_equal(count(w, PHX_JOB_CANCELLED), 4);
@@ -676,6 +702,7 @@ int main(void)
 		TEST(what_cannot_be_ends_the_event),
 		TEST(scripts_and_environment),
 		TEST(jobs_of_before_are_read),
+		TEST(ends_of_before_are_read),
 		TEST(refused_where_no_node_could),
 		TEST(strangers_submit_to_no_re),
 		TEST(outside_of_res_they_say_why),

@@ -234,7 +234,7 @@ static void all_of_a_job_or_none(void **state)
 	struct phx_order *o = orders.items;
 	assert_int_equal(o->kind, PHX_ORDER_kill);
 	assert_int_equal(o->run, 0);
-	assert_true(o->job.killing);
+	assert_int_equal(o->job.end, PHX_JOB_END_KILLED);
 	phx_record_fini(&phx_order_record, o);
 	phx_list_fini(&orders);
 	assert_int_equal(result(w, id, 0, other, 143), 0);
@@ -317,6 +317,25 @@ static void usage_is_told_with_the_end(void **state)
 	assert_int_equal(PHX_LIST_AT(&job(w, id)->parts, struct phx_job_part, 0)->cpu_ms, 0);
 }
 
+/* Whatever else ends a run that its user has cancelled, he has cancelled it. */
+static void cancelled_it_stays(void **state)
+{
+	struct world *w = *state;
+	struct phx_event cancel = {.kind = PHX_EV_job_cancel};
+	queue_running(w, 3, 0);
+	uint64_t id = submit(w, 2);
+	const char *silent = node_of(w, id, 0), *other = node_of(w, id, 1);
+	cancel.job_order.job = id;
+	assert_int_equal(world_apply(w, &cancel, NULL), 0);
+	tell(w, PHX_EV_missing, silent);
+	tick(w, WAIT);
+	assert_int_equal(job(w, id)->end, PHX_JOB_END_CANCELLED);
+	assert_string_equal(job(w, id)->killed_by, "");
+	assert_int_equal(result(w, id, 0, other, 143), 0);
+	assert_int_equal(job(w, id)->state, PHX_JOB_CANCELLED);
+	assert_int_equal(job(w, id)->kills, 0);
+}
+
 /* ---- nodes that are given up ---- */
 
 static void quarantined_while_silent(void **state)
@@ -393,6 +412,7 @@ int main(void)
 		WORLD_TEST(timeout_is_that_of_the_start),
 		WORLD_TEST(an_agents_own_kill_is_no_end),
 		WORLD_TEST(usage_is_told_with_the_end),
+		WORLD_TEST(cancelled_it_stays),
 		WORLD_TEST(quarantined_while_silent),
 		WORLD_TEST(removal_waits_for_jobs),
 		WORLD_TEST(grace_of_the_re),

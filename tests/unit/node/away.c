@@ -446,7 +446,7 @@ static void a_job_is_waited_for(void **state)
 	later(w, 90000);
 	assert_int_equal(share_of(w, "n2"), PHX_ALLOCATION_AWAY);
 	assert_int_equal(world_node(w, "n2")->away_until_ms, w->now - 90000 + REPLACE_MS);
-	assert_true(phx_state_job(&w->s, id)->killing);
+	assert_int_equal(phx_state_job(&w->s, id)->end, PHX_JOB_END_KILLED);
 }
 
 /* ---- who may replace it ---- */

@@ -450,7 +450,7 @@ static void an_re_is_not_deactivated_over_its_jobs(void **state)
 	ref->id = id + 1;
 	assert_int_equal(world_apply(w, &ev, NULL), 0);
 	phx_event_fini(&ev);
-	assert_true(job(w, id)->cancel);
+	assert_int_equal(job(w, id)->end, PHX_JOB_END_CANCELLED);
 	assert_string_equal(job(w, id)->killed_why, "RE queue is deactivated");
 	assert_string_equal(job(w, id)->killed_by, "uid:7");
 }

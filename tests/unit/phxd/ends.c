@@ -84,7 +84,7 @@ static void an_re_ends_its_open_jobs(void **state)
 	assert_int_equal(json_array_size(others), 0);
 	PHX_AUTO_JSON json_t *none = view_ends_re(&w->s, "gone");
 	assert_int_equal(json_array_size(none), 0);
-	PHX_LIST_AT(&w->s.jobs, struct phx_job, 0)->cancel = true;
+	PHX_LIST_AT(&w->s.jobs, struct phx_job, 0)->end = PHX_JOB_END_CANCELLED;
 	PHX_AUTO_JSON json_t *left = view_ends_re(&w->s, "queue");
 	assert_int_equal(json_array_size(left), 2);
 }

@@ -157,7 +157,7 @@ static void a_run_of_a_job_is_told_until_the_agent_has_that_run(void **state)
 	orders_put(&d, n->name, n->key_fp, &running, &b);
 	assert_null(strstr(b.data, "job(queue)"));
 	/* that it is to end is told though it runs */
-	j->cancel = true;
+	j->end = PHX_JOB_END_CANCELLED;
 	b.n = 0;
 	orders_put(&d, n->name, n->key_fp, &running, &b);
 	assert_non_null(strstr(b.data, "kill(queue)"));

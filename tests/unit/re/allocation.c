@@ -83,8 +83,8 @@ static void test_web_demand_kills_and_requeues(void **state)
 	assert_int_equal(job(w, wide)->state, PHX_JOB_RUNNING);
 	assert_int_equal(job(w, narrow)->state, PHX_JOB_RUNNING);
 	web_is_busy(w);
-	assert_false(job(w, wide)->killing);
-	assert_true(job(w, narrow)->killing);
+	assert_int_equal(job(w, wide)->end, PHX_JOB_END_NONE);
+	assert_int_equal(job(w, narrow)->end, PHX_JOB_END_KILLED);
 	assert_int_equal(held(w, "shop"), 1);
 	parts_end(w, narrow, 143);
 	assert_int_equal(job(w, narrow)->state, PHX_JOB_QUEUED);
@@ -103,7 +103,7 @@ static void test_job_that_ends_as_it_is_killed_is_done(void **state)
 	pair_running(w, 4, 1);
 	uint64_t id = submit(w, 4);
 	web_is_busy(w);
-	assert_true(job(w, id)->killing);
+	assert_int_equal(job(w, id)->end, PHX_JOB_END_KILLED);
 	parts_end(w, id, 0);
 	assert_int_equal(job(w, id)->state, PHX_JOB_DONE);
 	settle(w);
@@ -119,7 +119,7 @@ static void test_node_of_a_job_breaks(void **state)
 	PHX_STR_SET(broken, PHX_LIST_AT(&job(w, id)->parts, struct phx_job_part, 0)->node);
 	assert_int_equal(world_order(w, PHX_EV_quarantine, broken, NULL), 0);
 	assert_int_equal(job(w, id)->state, PHX_JOB_RUNNING); /* both parts are told to end */
-	assert_true(job(w, id)->killing);
+	assert_int_equal(job(w, id)->end, PHX_JOB_END_KILLED);
 	assert_int_equal(world_node(w, broken)->allocation, PHX_ALLOCATION_OUTSIDE);
 	parts_end(w, id, 143);
 	settle(w);
@@ -260,16 +260,16 @@ static void test_pinned_with_a_job_stays(void **state)
 	PHX_STR_SET(node, PHX_LIST_AT(&job(w, last)->parts, struct phx_job_part, 0)->node);
 	assign(w, node, "compute", "", true);
 	assert_int_equal(job(w, last)->state, PHX_JOB_RUNNING);
-	assert_false(job(w, last)->killing);
+	assert_int_equal(job(w, last)->end, PHX_JOB_END_NONE);
 	web_is_busy(w);
-	assert_true(job(w, last)->killing);
+	assert_int_equal(job(w, last)->end, PHX_JOB_END_KILLED);
 	parts_end(w, last, 143);
 	settle(w);
 	assert_string_equal(world_node(w, node)->pool, "queue");
 	assert_string_equal(world_node(w, node)->role, "compute");
 	assert_int_equal(world_node(w, node)->allocation, PHX_ALLOCATION_OUTSIDE);
 	if (held(w, "shop") == 1) { /* none was free */
-		assert_true(job(w, second)->killing);
+		assert_int_equal(job(w, second)->end, PHX_JOB_END_KILLED);
 		parts_end(w, second, 143);
 		settle(w);
 	}
@@ -427,8 +427,8 @@ static void test_restored_state_goes_on(void **state)
 	phx_state_fini(&w->s);
 	w->s = copy;
 	web_is_busy(w);
-	assert_false(job(w, wide)->killing);
-	assert_true(job(w, narrow)->killing);
+	assert_int_equal(job(w, wide)->end, PHX_JOB_END_NONE);
+	assert_int_equal(job(w, narrow)->end, PHX_JOB_END_KILLED);
 }
 
 int main(void)

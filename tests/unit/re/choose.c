@@ -223,11 +223,11 @@ static void no_job_ends_for_nothing(void **state)
 	for (int i = 0; i < 3; i++) {
 		web_is_busy(w);
 		assert_int_equal(phx_state_job(&w->s, id)->state, PHX_JOB_RUNNING);
-		assert_false(phx_state_job(&w->s, id)->killing);
+		assert_int_equal(phx_state_job(&w->s, id)->end, PHX_JOB_END_NONE);
 	}
 	mend(w, "n3"); /* one that can go is worth it */
 	web_is_busy(w);
-	assert_true(phx_state_job(&w->s, id)->killing);
+	assert_int_equal(phx_state_job(&w->s, id)->end, PHX_JOB_END_KILLED);
 }
 
 int main(void)

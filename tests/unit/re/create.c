@@ -471,10 +471,10 @@ static void check_limit(struct world *w, const char *re)
 	assert_true(phx_core_next_deadline(&w->s) <= w->now + 30000);
 	w->now += 29999;
 	assert_int_equal(world_apply(w, &tick, NULL), 0);
-	assert_false(phx_state_job(&w->s, id)->overdue);
+	assert_int_equal(phx_state_job(&w->s, id)->end, PHX_JOB_END_NONE);
 	w->now++;
 	assert_int_equal(world_apply(w, &tick, NULL), 0);
-	assert_true(phx_state_job(&w->s, id)->overdue);
+	assert_int_equal(phx_state_job(&w->s, id)->end, PHX_JOB_END_OVERDUE);
 	world_orders(w, "n1", &orders);
 	assert_int_equal(orders.n, 1);
 	struct phx_order *o = PHX_LIST_AT(&orders, struct phx_order, 0);

@@ -253,7 +253,7 @@ static void all_of_2008_share_at_once(void **state)
 	uint64_t wide = submit(w, 3), narrow = submit(w, 1);
 	forget();
 	window(w, BUSY);
-	assert_true(phx_state_job(&w->s, narrow)->killing);
+	assert_int_equal(phx_state_job(&w->s, narrow)->end, PHX_JOB_END_KILLED);
 	assert_int_equal(
 		told("queue",
 		     "of RE queue is killed and queued again: the web RE wants more than is free"),
@@ -273,7 +273,7 @@ static void all_of_2008_share_at_once(void **state)
 		window(w, BUSY);
 		if (state_of(w, narrow) == PHX_JOB_RUNNING)
 			parts_end(w, narrow, 143);
-		if (state_of(w, wide) == PHX_JOB_RUNNING && phx_state_job(&w->s, wide)->killing)
+		if (state_of(w, wide) == PHX_JOB_RUNNING && phx_state_job(&w->s, wide)->end)
 			parts_end(w, wide, 143);
 	}
 	assert_int_equal(held(w, "shop"), 5);

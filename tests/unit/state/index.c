@@ -156,8 +156,8 @@ static void test_times_of_jobs(void **state)
 	struct phx_event tick = {.kind = PHX_EV_tick};
 	w->now = begin + 30000;
 	assert_int_equal(world_apply(w, &tick, NULL), 0);
-	assert_true(phx_state_job(&w->s, ids[3])->overdue);
-	assert_false(phx_state_job(&w->s, ids[2])->overdue);
+	assert_int_equal(phx_state_job(&w->s, ids[3])->end, PHX_JOB_END_OVERDUE);
+	assert_int_equal(phx_state_job(&w->s, ids[2])->end, PHX_JOB_END_NONE);
 	assert_int_equal(phx_core_next_deadline(&w->s), begin + 40000);
 }
 
