@@ -269,6 +269,8 @@ static int add_off(const struct phx_node *n, struct phx_list *ret)
 static int add_keys(const struct phx_state *s, struct phx_list *ret)
 {
 	PHX_LIST_EACH(struct phx_doomed_key, k, &s->doomed_keys) {
+		if (!k->key_id[0])
+			continue;
 		struct phx_action *act = phx_list_push(ret, sizeof(*act));
 		if (!act)
 			return -ENOMEM;

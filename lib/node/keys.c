@@ -2,6 +2,7 @@
  * again until the key store confirms it. Called where a node is forgotten or a plan
  * is given up; keys of other plans are destroyed by steps. Pure. */
 #include "node/internal.h"
+#include "state/doomed.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -19,14 +20,6 @@ static void tell(struct phx_apply *a, struct phx_doomed_key *k)
 	a->out->changed = true;
 }
 
-static bool doomed(const struct phx_state *s, const char *key_id)
-{
-	PHX_LIST_EACH(struct phx_doomed_key, k, &s->doomed_keys)
-		if (!strcmp(k->key_id, key_id))
-			return true;
-	return false;
-}
-
 void phx_key_name(const struct phx_node *n, struct phx_step *step)
 {
 	if (strcmp(step->key_id, "new"))
@@ -37,12 +30,13 @@ void phx_key_name(const struct phx_node *n, struct phx_step *step)
 
 void phx_key_doom(struct phx_apply *a, const char *key_id)
 {
-	if (!key_id[0] || doomed(a->s, key_id))
+	if (!key_id[0] || phx_doomed_find(a->s, key_id))
 		return;
 	struct phx_doomed_key *k = phx_grow(a, &a->s->doomed_keys, sizeof(*k));
 	if (!k)
 		return;
 	PHX_STR_SET(k->key_id, key_id);
+	phx_doomed_named(a->s, k);
 	tell(a, k);
 }
 
@@ -55,22 +49,18 @@ void phx_key_doom_unsure(struct phx_apply *a, const struct phx_node *n)
 
 int phx_key_gone(struct phx_apply *a, const struct phx_event_answer *p)
 {
-	struct phx_list *l = &a->s->doomed_keys;
-	for (uint32_t i = 0; i < l->n; i++) {
-		const struct phx_doomed_key *k = PHX_LIST_AT(l, struct phx_doomed_key, i);
-		if (strcmp(k->key_id, p->name))
-			continue;
-		if (p->result < 0) {
-			phx_note(a, NULL, "disk key %s is not destroyed yet: %.150s", k->key_id,
-				 a->ev->text);
-			return 0;
-		}
-		phx_list_remove(l, sizeof(*k), i);
-		phx_timed_moved(a->s, PHX_TIMED_KEY);
-		a->out->changed = true;
+	struct phx_doomed_key *k = phx_doomed_find(a->s, p->name);
+	if (!k)
+		return phx_err_set(a->err, -ESTALE, "no key '%s' is waiting to be destroyed",
+				   p->name);
+	if (p->result < 0) {
+		phx_note(a, NULL, "disk key %s is not destroyed yet: %.150s", k->key_id,
+			 a->ev->text);
 		return 0;
 	}
-	return phx_err_set(a->err, -ESTALE, "no key '%s' is waiting to be destroyed", p->name);
+	phx_doomed_gone(a->s, k);
+	a->out->changed = true;
+	return 0;
 }
 
 void phx_keys_tick(struct phx_apply *a)

@@ -433,6 +433,7 @@ static void free_index(struct phx_index *x)
 	phx_earliest_fini(&x->cores);
 	phx_earliest_fini(&x->memory);
 	phx_timed_fini(x->timed);
+	phx_doomed_fini(&x->doomed);
 	free(x->runs);
 	phx_list_fini(&x->dues);
 	phx_re_jobs_fini(&x->of_res);
@@ -528,7 +529,8 @@ int phx_index_ready(struct phx_state *s)
 		return 0;
 	}
 	struct phx_index *x = new_index(s->nodes.n, s->seq);
-	if (!x || phx_timed_init(x->timed, s) < 0 || phx_named_ready(s) < 0) {
+	if (!x || phx_timed_init(x->timed, s) < 0 || phx_doomed_init(&x->doomed, s) < 0 ||
+	    phx_named_ready(s) < 0) {
 		free_index(x);
 		return -ENOMEM;
 	}

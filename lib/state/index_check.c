@@ -80,6 +80,7 @@ int phx_index_check(const struct phx_state *s, const struct phx_state *fresh, st
 	int r = compare(s, fresh->index, err);
 	r = r ? r : phx_named_check(s, err);
 	r = r ? r : phx_timed_check(s, err);
+	r = r ? r : phx_doomed_check(s, err);
 	if (r == 0 && phx_index_jobs_due(s) != phx_index_jobs_due(fresh))
 		r = phx_err_set(err, -EPROTO, "the first job is due at %lld, the index says %lld",
 				(long long)phx_index_jobs_due(fresh),

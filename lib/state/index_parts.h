@@ -4,6 +4,7 @@
 #define PHX_STATE_INDEX_PARTS_H
 
 #include "base/hash.h"
+#include "state/doomed.h"
 #include "state/earliest.h"
 #include "state/index.h"
 #include "state/known.h"
@@ -23,6 +24,7 @@ struct phx_index {
 	uint64_t *runs;                              /* the job whose open part is on the node */
 	struct phx_list dues, of_res;                /* jobs: job_lists.h */
 	struct phx_earliest timed[PHX_TIMED_COUNT_]; /* triggers and doomed keys */
+	struct phx_doomed doomed;                    /* the latter by name */
 	bool touched;                                /* some node is touched */
 	bool untrue; /* memory ran out: the index must be built anew */
 	uint64_t visits;

@@ -297,8 +297,8 @@ PHX_RECORD_STRUCT(phx_flowrun, PHX_FLOWRUN_FIELDS);
 
 /** A disk key that no longer belongs to a node, and whose destruction is not confirmed yet. */
 #define PHX_DOOMED_KEY_FIELDS(F, S) \
-	F(S, key_id, STR(PHX_NAME_MAX)) \
-	F(S, again_ms, I64) /* when its destruction is ordered again */
+	F(S, key_id, STR(PHX_NAME_MAX)) /* "": an empty place (state/doomed.h) */ \
+	F(S, again_ms, I64)             /* when its destruction is ordered again */
 PHX_RECORD_STRUCT(phx_doomed_key, PHX_DOOMED_KEY_FIELDS);
 
 /** A person's certificate that was revoked. */

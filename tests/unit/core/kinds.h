@@ -200,6 +200,31 @@ static void newcomers(struct world *w)
 	node_event(w, PHX_EV_node_remove, "new1", "");
 }
 
+static void key_result(struct world *w, const char *key, int64_t result)
+{
+	struct phx_event ev = {.kind = PHX_EV_key_result, .answer.result = result};
+	PHX_STR_SET(ev.answer.name, key);
+	must(w, &ev);
+}
+
+/* A node goes whose disk is encrypted; the key store says that it could not destroy the key yet,
+ * and then that it has. */
+static void a_key_is_destroyed(struct world *w, const char *node)
+{
+	struct phx_event assign = {.kind = PHX_EV_assign, .order.encrypt = true},
+			 remove = {.kind = PHX_EV_node_remove, .order.force = true};
+	char key[PHX_NAME_MAX];
+	PHX_STR_SET(assign.node, node);
+	PHX_STR_SET(assign.order.role, "vault");
+	must(w, &assign);
+	world_run(w, node);
+	PHX_STR_SET(key, world_node(w, node)->disk_key_id);
+	PHX_STR_SET(remove.node, node);
+	must(w, &remove);
+	key_result(w, key, -EIO);
+	key_result(w, key, 0);
+}
+
 /* A web node behind a director leaves it. */
 static void a_balanced_node(struct world *w, const char *director, const char *node)
 {
@@ -483,11 +508,12 @@ static inline void a_node_of_an_re(struct world *w)
 	newcomers(w);
 }
 
-/* All of it, in a world with more than 53 free nodes. */
+/* All of it, in a world with more than 54 free nodes. */
 static inline void every_kind(struct world *w)
 {
 	a_node(w);
 	newcomers(w);
+	a_key_is_destroyed(w, "n54");
 	a_balanced_node(w, "n51", "n52");
 	jobs(w, "n53");
 	res(w);
