@@ -93,6 +93,22 @@ bool decide_renews(int64_t now_s, int64_t expires_s, int64_t had_ms)
 		had_s > (PHX_NODE_CERT_DAYS - PHX_NODE_CERT_RENEW_DAYS) * DAY_S;
 }
 
+enum decide_job_act decide_job_order(enum decide_job judged, bool runs, bool ends)
+{
+	static const enum decide_job_act acts[][2][2] = {
+		/* does not run: to start it, to end it; runs: the same */
+		[DECIDE_JOB_NEW] = {{DECIDE_JOB_START, DECIDE_JOB_BAR},
+				    {DECIDE_JOB_START, DECIDE_JOB_BAR}},
+		[DECIDE_JOB_SAME] = {{DECIDE_JOB_TELL, DECIDE_JOB_TELL},
+				     {DECIDE_JOB_TELL, DECIDE_JOB_END}},
+		[DECIDE_JOB_NEWER] = {{DECIDE_JOB_START, DECIDE_JOB_BAR},
+				      {DECIDE_JOB_MAKE_WAY, DECIDE_JOB_AWAIT}},
+		[DECIDE_JOB_OF_PAST] = {{DECIDE_JOB_REFUSE, DECIDE_JOB_REFUSE},
+					{DECIDE_JOB_REFUSE, DECIDE_JOB_REFUSE}},
+	};
+	return acts[judged][runs][ends];
+}
+
 enum decide_job decide_job(const struct decide_run *known, const struct decide_run *o)
 {
 	if (!known)

@@ -117,4 +117,19 @@ enum decide_job {
  * NULL: none. */
 enum decide_job decide_job(const struct decide_run *known, const struct decide_run *o);
 
+/** What an agent does with an order about a run of a job. */
+enum decide_job_act {
+	DECIDE_JOB_START, /* write down that it is known here, forget an older one, start it */
+	DECIDE_JOB_BAR,   /* write down that it has ended, so that it never starts here */
+	DECIDE_JOB_TELL,  /* its end is told, again if it was; nothing while it runs */
+	DECIDE_JOB_END,   /* it runs, and is told to end */
+	/* an older run still runs: the order is not followed, the head orders it again */
+	DECIDE_JOB_MAKE_WAY, /* that run is told to end */
+	DECIDE_JOB_AWAIT,    /* it is ending, or ends in its time */
+	DECIDE_JOB_REFUSE,   /* it is of the past */
+};
+/** What to do, for an order that was judged so. `runs`: the run that is known here still runs;
+ * `ends`: the order is to end the run. */
+enum decide_job_act decide_job_order(enum decide_job judged, bool runs, bool ends);
+
 #endif

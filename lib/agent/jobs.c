@@ -303,39 +303,6 @@ int jobs_bring_back(struct jobs *j, struct phx_http_client *c, struct job_run ru
 	return end.ended_by == PHX_ENDED_ITSELF ? job_stage_out(j->at.stage, c, run, err) : 0;
 }
 
-/* The order repeats a known run: its end is reported again, unless the run goes on or its report is
- * on the way. */
-static int repeat(struct jobs *j, struct job_run run, int64_t goodbye_ms)
-{
-	return find(j, run) ? 0 : track(j, run, 0, goodbye_ms);
-}
-
-/* The node has an older run of the job, or another job of its number: that run is ended and
- * forgotten, since the head has given it up. */
-static int replace(struct jobs *j, const struct job_record *rec, const struct phx_job *job,
-		   const char *node, struct phx_err *err)
-{
-	struct job_run old = {rec->id, rec->run};
-	pid_t keeper, session;
-	if (job_store_alive(&j->at.store, old, &keeper, &session)) {
-		if (keeper > 1)
-			kill(keeper, JOB_SIGNAL_END);
-		return phx_err_set(err, -EAGAIN, "job %" PRIu64 ": run %u still ends", old.id,
-				   old.run);
-	}
-	clear_away(j, old, session);
-	untrack(j, old);
-	job_store_forget(&j->at.store, old);
-	job_stage_drop(j->at.stage, old);
-	return launch(j, job, node, err);
-}
-
-static int stale(const struct job_record *rec, uint32_t run, struct phx_err *err)
-{
-	return phx_err_set(err, -ESTALE, "job %" PRIu64 ": run %u is of the past, %u is known",
-			   rec->id, run, rec->run);
-}
-
 /* Judges an order about this run by the record of its job. */
 static int judge(struct jobs *j, struct job_run run, int64_t submitted_ms,
 		 struct job_record *ret_known)
@@ -346,31 +313,6 @@ static int judge(struct jobs *j, struct job_run run, int64_t submitted_ms,
 	const struct decide_run known = {ret_known->run, ret_known->submitted_ms},
 				wanted = {run.run, submitted_ms};
 	return decide_job(r == 0 ? &known : NULL, &wanted);
-}
-
-int jobs_start(struct jobs *j, const struct phx_job *job, const char *node, struct phx_err *err)
-{
-	struct job_record rec = {0};
-	struct job_run run = {job->id, job->kills};
-	if (job->uid == 0 || job->gid == 0)
-		return phx_err_set(err, -EPERM, "job %" PRIu64 ": jobs never run as root", job->id);
-	if (!phx_id_valid(job->uid) || !phx_id_valid(job->gid))
-		return phx_err_set(err, -EPERM,
-				   "job %" PRIu64 ": %u is no number of a user or group", job->id,
-				   UINT32_MAX);
-	if (!job->argv.n)
-		return phx_err_set(err, -EINVAL, "job %" PRIu64 ": no program", job->id);
-	LOOP_TAKEN(j->loop, &j->busy);
-	int r = j->closed ? -ECANCELED : judge(j, run, job->submitted_ms, &rec);
-	if (r == DECIDE_JOB_NEW)
-		r = launch(j, job, node, err);
-	else if (r == DECIDE_JOB_NEWER)
-		r = replace(j, &rec, job, node, err);
-	else if (r == DECIDE_JOB_OF_PAST)
-		r = stale(&rec, job->kills, err);
-	else if (r != -ECANCELED) /* a damaged record shows that the job was here, too */
-		r = repeat(j, run, goodbye_of(job));
-	return r;
 }
 
 /* ---- ending ---- */
@@ -389,38 +331,102 @@ void jobs_tell_keeper(struct jobs *j, struct running *r, int sig)
 }
 
 /* Records the end of a run that never began, so that it never will. */
-static int bar(struct jobs *j, struct job_run run, const struct job_record *older,
-	       struct phx_err *err)
+static int bar(struct jobs *j, struct job_run run, struct phx_err *err)
 {
-	pid_t keeper, session;
-	if (older &&
-	    job_store_alive(&j->at.store, (struct job_run){older->id, older->run}, &keeper,
-			    &session))
-		return phx_err_set(err, -EAGAIN, "job %" PRIu64 ": run %u still ends", older->id,
-				   older->run);
 	int r = job_store_write(&j->at.store, &(struct job_record){.id = run.id, .run = run.run},
 				err);
 	r = r ? r : job_store_write_end(&j->at.store, run, STATUS_NEVER_RAN, err);
 	return r ? r : track(j, run, 0, 0);
 }
 
+/* An order about a run: to start it, or to end it. */
+struct order {
+	struct job_run run;
+	const struct phx_job *job; /* NULL: it is to end */
+	const char *node;
+	bool to_run_again;
+};
+
+/* The run that is known here: where it is an older one, its keeper and the job's session. */
+struct known {
+	struct job_record rec;
+	const struct running *tracked; /* NULL: it is an older one, or its end was reported */
+	pid_t keeper, session;
+};
+
+static bool still_runs(struct jobs *j, int judged, struct known *k)
+{
+	return judged == DECIDE_JOB_NEWER
+		? job_store_alive(&j->at.store, (struct job_run){k->rec.id, k->rec.run}, &k->keeper,
+				  &k->session)
+		: k->tracked && !k->tracked->ended;
+}
+
+/* An older run of the job, or another job of its number, has ended: the head has given it up. */
+static void forget_older(struct jobs *j, const struct known *k)
+{
+	struct job_run old = {k->rec.id, k->rec.run};
+	clear_away(j, old, k->session);
+	untrack(j, old);
+	job_store_forget(&j->at.store, old);
+	job_stage_drop(j->at.stage, old);
+}
+
+static int follow(struct jobs *j, const struct order *o, struct phx_err *err)
+{
+	struct running *r = find(j, o->run);
+	struct known k = {.tracked = r};
+	int judged = r && !o->job ? (int)DECIDE_JOB_SAME
+				  : judge(j, o->run, o->job ? o->job->submitted_ms : 0, &k.rec);
+	if (judged < 0 && !o->job)
+		return judged;
+	if (judged < 0) /* a damaged record shows that the job was here, too */
+		judged = DECIDE_JOB_SAME;
+	switch (decide_job_order((enum decide_job)judged, still_runs(j, judged, &k), !o->job)) {
+	case DECIDE_JOB_START:
+		if (judged == DECIDE_JOB_NEWER)
+			forget_older(j, &k);
+		return launch(j, o->job, o->node, err);
+	case DECIDE_JOB_BAR:
+		return bar(j, o->run, err);
+	case DECIDE_JOB_TELL:
+		return r ? 0 : track(j, o->run, 0, o->job ? goodbye_of(o->job) : 0);
+	case DECIDE_JOB_END:
+		jobs_tell_keeper(j, r, o->to_run_again ? JOB_SIGNAL_RETURN : JOB_SIGNAL_END);
+		return 0;
+	case DECIDE_JOB_MAKE_WAY:
+		if (k.keeper > 1)
+			kill(k.keeper, JOB_SIGNAL_END);
+		break;
+	case DECIDE_JOB_AWAIT:
+		break;
+	case DECIDE_JOB_REFUSE:
+		return phx_err_set(err, -ESTALE,
+				   "job %" PRIu64 ": run %u is of the past, %u is known", k.rec.id,
+				   o->run.run, k.rec.run);
+	}
+	return phx_err_set(err, -EAGAIN, "job %" PRIu64 ": run %u still ends", k.rec.id, k.rec.run);
+}
+
+int jobs_start(struct jobs *j, const struct phx_job *job, const char *node, struct phx_err *err)
+{
+	struct job_run run = {job->id, job->kills};
+	if (job->uid == 0 || job->gid == 0)
+		return phx_err_set(err, -EPERM, "job %" PRIu64 ": jobs never run as root", job->id);
+	if (!phx_id_valid(job->uid) || !phx_id_valid(job->gid))
+		return phx_err_set(err, -EPERM,
+				   "job %" PRIu64 ": %u is no number of a user or group", job->id,
+				   UINT32_MAX);
+	if (!job->argv.n)
+		return phx_err_set(err, -EINVAL, "job %" PRIu64 ": no program", job->id);
+	LOOP_TAKEN(j->loop, &j->busy);
+	return j->closed ? -ECANCELED : follow(j, &(struct order){run, job, node, false}, err);
+}
+
 int jobs_kill(struct jobs *j, struct job_run run, bool to_run_again, struct phx_err *err)
 {
-	struct job_record rec = {0};
 	LOOP_TAKEN(j->loop, &j->busy);
-	struct running *known = find(j, run);
-	int r = known ? 0 : judge(j, run, 0, &rec);
-	if (known && !known->ended)
-		jobs_tell_keeper(j, known, to_run_again ? JOB_SIGNAL_RETURN : JOB_SIGNAL_END);
-	else if (!known && r == DECIDE_JOB_NEW)
-		r = bar(j, run, NULL, err);
-	else if (!known && r == DECIDE_JOB_OF_PAST)
-		r = stale(&rec, run.run, err);
-	else if (!known && r == DECIDE_JOB_NEWER)
-		r = bar(j, run, &rec, err);
-	else if (!known)
-		r = track(j, run, 0, 0);
-	return r;
+	return follow(j, &(struct order){.run = run, .to_run_again = to_run_again}, err);
 }
 
 /* ---- reported ---- */

@@ -71,24 +71,29 @@ void phx_fault_take_job(struct fault_sim *f, struct fault_machine *m, const stru
 	struct fault_run *r = phx_fault_find_run(phx_fault_memory(m), o->id);
 	struct decide_run known = {r ? r->run : 0, r ? r->submitted_ms : 0};
 	struct decide_run wanted = {o->run, kill ? 0 : o->job.submitted_ms};
-	enum decide_job verdict = decide_job(r ? &known : NULL, &wanted);
-	if (verdict == DECIDE_JOB_OF_PAST)
-		return;
-	if (verdict == DECIDE_JOB_SAME && r->ended) {
-		phx_fault_send_job(f, m, FAULT_RUN(o->id, o->run), r->status);
-	} else if (verdict == DECIDE_JOB_SAME) {
-		if (kill)
-			end_run(f, m, r, 137);
-	} else if (verdict == DECIDE_JOB_NEWER && !r->ended) {
-		if (!kill)
-			end_run(f, m, r, 143);
-		/* it is asked again */
-		phx_fault_later(f, 5 * SECOND, WHAT_ORDERS, m->i, m->gen, 0);
-	} else if (kill) {
-		bar_run(f, m, o);
-	} else {
+	switch (decide_job_order(decide_job(r ? &known : NULL, &wanted), r && !r->ended, kill)) {
+	case DECIDE_JOB_START:
 		start_run(f, m, o);
+		return;
+	case DECIDE_JOB_BAR:
+		bar_run(f, m, o);
+		return;
+	case DECIDE_JOB_TELL:
+		if (r->ended)
+			phx_fault_send_job(f, m, FAULT_RUN(o->id, o->run), r->status);
+		return;
+	case DECIDE_JOB_END:
+		end_run(f, m, r, 137);
+		return;
+	case DECIDE_JOB_MAKE_WAY:
+		end_run(f, m, r, 143);
+		break;
+	case DECIDE_JOB_AWAIT:
+		break;
+	case DECIDE_JOB_REFUSE:
+		return;
 	}
+	phx_fault_later(f, 5 * SECOND, WHAT_ORDERS, m->i, m->gen, 0); /* the order comes again */
 }
 
 void phx_fault_job_end(struct fault_sim *f, struct fault_machine *m, uint64_t job)

@@ -164,6 +164,35 @@ static void test_end_of_a_step(void **state)
 	assert_int_equal(decide_end_first(true), DECIDE_END_DROP);
 }
 
+/* A run starts once at most, and not beside another of its job. */
+static void test_orders_of_jobs(void **state)
+{
+	static const struct {
+		enum decide_job judged;
+		bool runs, ends;
+		enum decide_job_act act;
+	} rows[] = {
+		{DECIDE_JOB_NEW, false, false, DECIDE_JOB_START},
+		{DECIDE_JOB_NEW, false, true, DECIDE_JOB_BAR},
+		{DECIDE_JOB_SAME, false, false, DECIDE_JOB_TELL},
+		{DECIDE_JOB_SAME, false, true, DECIDE_JOB_TELL},
+		{DECIDE_JOB_SAME, true, false, DECIDE_JOB_TELL},
+		{DECIDE_JOB_SAME, true, true, DECIDE_JOB_END},
+		{DECIDE_JOB_NEWER, false, false, DECIDE_JOB_START},
+		{DECIDE_JOB_NEWER, false, true, DECIDE_JOB_BAR},
+		{DECIDE_JOB_NEWER, true, false, DECIDE_JOB_MAKE_WAY},
+		{DECIDE_JOB_NEWER, true, true, DECIDE_JOB_AWAIT},
+		{DECIDE_JOB_OF_PAST, false, false, DECIDE_JOB_REFUSE},
+		{DECIDE_JOB_OF_PAST, false, true, DECIDE_JOB_REFUSE},
+		{DECIDE_JOB_OF_PAST, true, false, DECIDE_JOB_REFUSE},
+		{DECIDE_JOB_OF_PAST, true, true, DECIDE_JOB_REFUSE},
+	};
+	(void)state;
+	for (size_t i = 0; i < PHX_ARRAY_SIZE(rows); i++)
+		assert_int_equal(decide_job_order(rows[i].judged, rows[i].runs, rows[i].ends),
+				 rows[i].act);
+}
+
 static void test_runs_of_jobs(void **state)
 {
 	static const struct decide_run second = {2, 1000};
@@ -216,6 +245,7 @@ int main(void)
 		cmocka_unit_test(test_step_that_waits),
 		cmocka_unit_test(test_end_of_a_step),
 		cmocka_unit_test(test_runs_of_jobs),
+		cmocka_unit_test(test_orders_of_jobs),
 		cmocka_unit_test(test_messages),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
