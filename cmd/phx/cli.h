@@ -58,6 +58,9 @@ void cli_client_close(struct cli *cli);
 /** ~/.config/phoenix/NAME, malloc'd. */
 char *cli_own_file(const char *name);
 
+/** What is said of a silent node that somebody claims to be (`claimed_ms`). */
+#define CLI_CLAIMED ", and asked for without its key (phx events says what to do)"
+
 /* ---- package_key.c ---- */
 
 /** The keys by which packages and images are believed here (pki/ring.h): --pub, else the head's.

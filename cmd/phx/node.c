@@ -42,12 +42,13 @@ static void put_note(struct phx_buf *b, const json_t *value, const json_t *row)
 	} else if (*phx_json_str(row, "gave_up", "")) {
 		cli_put_clean(b, phx_json_str(row, "gave_up", ""));
 	} else if (phx_str_eq(state, "active") && !phx_json_bool(row, "up", false)) {
-		phx_buf_addf(b, "%s%s",
+		phx_buf_addf(b, "%s%s%s",
 			     phx_str_eq(phx_json_str(row, "power", ""), "off") ? "is off"
 									       : "is not heard",
 			     phx_str_eq(phx_json_str(row, "allocation", ""), "away")
 				     ? ", its RE waits for it"
-				     : "");
+				     : "",
+			     phx_json_int(row, "claimed_ms", 0) ? CLI_CLAIMED : "");
 	} else if (phx_str_eq(state, "active") && phx_json_bool(row, "drift", false)) {
 		phx_buf_addf(b, "drift: runs ");
 		cli_put_clean(b, phx_json_str(row, "actual_identity", "something else"));
@@ -106,7 +107,7 @@ static const struct cli_column list_columns[] = {
  * not sent. */
 static const char list_fields[] = "name,state,pool,role,up,up_since_ms,missing_since_ms,power,plan,"
 				  "reason,gave_up,allocation,drift,"
-				  "actual_identity,healthy,health_text,asked&sparse=yes";
+				  "actual_identity,healthy,health_text,asked,claimed_ms&sparse=yes";
 
 int cmd_node_list(struct cli *cli)
 {

@@ -46,6 +46,8 @@ static void put_up(struct phx_buf *b, const json_t *value, const json_t *row)
 		phx_buf_addf(b, ", for ");
 		cli_put_since(b, since, row);
 	}
+	if (!up && phx_json_int(row, "claimed_ms", 0))
+		phx_buf_addf(b, CLI_CLAIMED);
 }
 
 static void put_power(struct phx_buf *b, const json_t *value, const json_t *row)

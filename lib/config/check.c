@@ -115,6 +115,15 @@ static const char *check_missing(const struct phx_config *cfg)
 							     : NULL;
 }
 
+static const char *check_restart_silent(const struct phx_config *cfg)
+{
+	bool soon = (uint64_t)cfg->restart_silent_s * 1000 <= cfg->missing_after_ms ||
+		cfg->restart_silent_s <= cfg->job_heartbeat_timeout_s;
+	return cfg->restart_silent_s && soon
+		? "must be 0, or longer than job_lease_s and missing_after_ms"
+		: NULL;
+}
+
 static const char *check_group(const struct phx_config *cfg)
 {
 	return only(cfg->socket_group, "-_.") ? NULL : "must be the name of a group";
@@ -162,6 +171,7 @@ static const struct check {
 	{PHX_OPT_domain, check_domain, PHX_OPT_domain},
 	{PHX_OPT_https_port, check_ports, PHX_OPT_http_port},
 	{PHX_OPT_missing_after_ms, check_missing, PHX_OPT_heartbeat_ms},
+	{PHX_OPT_restart_silent_s, check_restart_silent, PHX_OPT_job_heartbeat_timeout_s},
 	{PHX_OPT_socket_group, check_group, PHX_OPT_socket_group},
 	{PHX_OPT_service_group, check_service_group, PHX_OPT_service_group},
 	{PHX_OPT_dnsmasq_user, check_dnsmasq_user, PHX_OPT_dnsmasq_user},

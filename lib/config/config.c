@@ -229,6 +229,8 @@ void phx_config_settings(const struct phx_config *cfg, struct phx_settings *ret)
 		.takes_back = true,
 		.takes_unheard = true,
 		.shares_triggers = true,
+		.doubts_claims = true,
+		.restart_silent_s = cfg->restart_silent_s,
 	};
 	PHX_STR_SET(ret->image_deploy, cfg->deploy_image);
 }

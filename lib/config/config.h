@@ -241,6 +241,13 @@ extern const struct phx_enum phx_tftp_mode_names;
 	F(S, missing_after_ms, U32, \
 	  KEY(missing_after_ms, NUMBER(200, 600000, "ms"), "6000", \
 	      "Silence after which a node counts as missing; at least twice heartbeat_ms.")) \
+	F(S, restart_silent_s, U32, \
+	  KEY(restart_silent_s, NUMBER(0, 604800, "s"), "0", \
+	      "A node with a BMC that has been silent for so long, in service and without a " \
+	      "plan, is power cycled once by phxd itself; 0: never. It brings back nodes that " \
+	      "have their key in memory alone, after a power cut. It also ends what a node " \
+	      "serves that is only cut off from phxd: longer than job_lease_s, and than any " \
+	      "repair of the network between head and nodes takes.")) \
 	F(S, measure_web_use, BOOL, \
 	  KEY(measure_web_use, YES, "true", \
 	      "Whether the use of a web RE is what its nodes measure. false: only what POST " \

@@ -6,6 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
+enum { RESTART_SILENT_S = 900 };
+
 static const struct phx_setup setups[FAULT_POOLS] = {
 	[3] = {PHX_SETUP_WIPE, PHX_WIPE_AUTO, PHX_WHEN_BOTH, PHX_VERIFY_SAMPLE,
 	       PHX_SETUP_START_AUTO},
@@ -52,6 +54,9 @@ static int configure(struct fault_sim *f)
 	ev.site.settings.takes_back = true;
 	ev.site.settings.takes_unheard = true;
 	ev.site.settings.shares_triggers = true;
+	ev.site.settings.doubts_claims = true;
+	/* half of the worlds wait for people */
+	ev.site.settings.restart_silent_s = f->o.seed % 2 ? RESTART_SILENT_S : 0;
 	return r ? r : phx_fault_submit(f, &ev, NULL);
 }
 

@@ -136,6 +136,15 @@ static bool stands(const struct fault_machine *m)
 	return m->stage == STAGE_DEAD || m->hung || (m->stage == STAGE_OS && !m->linked);
 }
 
+/* It asks without its key, and nobody ordered its start. */
+static void let_in(struct fault_sim *f, struct fault_machine *m)
+{
+	if (m->bmc)
+		power_by_hand(f, m, PHX_POWER_CYCLE);
+	else if (phx_fault_order(f, PHX_EV_node_accept, m, NULL, NULL, NULL) == 0)
+		phx_fault_by_hand(f, m);
+}
+
 /* A machine that is not heard of: on, or from reset when it stands. */
 static void wake(struct fault_sim *f, struct fault_machine *m, const struct phx_node *n)
 {
@@ -145,6 +154,8 @@ static void wake(struct fault_sim *f, struct fault_machine *m, const struct phx_
 		power_by_hand(f, m, PHX_POWER_ON);
 	else if (stands(m))
 		power_by_hand(f, m, PHX_POWER_CYCLE);
+	else if (n->claimed_ms)
+		let_in(f, m);
 }
 
 static void bring_back(struct fault_sim *f, struct fault_machine *m)

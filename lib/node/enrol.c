@@ -210,8 +210,10 @@ int phx_apply_node_accept(struct phx_apply *a, const struct phx_event_named *p)
 	if (n->state == PHX_NODE_QUARANTINED)
 		return phx_err_set(a->err, -EPERM, "%s is quarantined (%s): use resume", n->name,
 				   n->reason);
-	if (n->state != PHX_NODE_NEW && n->accepted)
+	if (n->state != PHX_NODE_NEW && n->accepted) {
+		phx_lost_accept(a, n);
 		return 0;
+	}
 	a->out->changed = !n->accepted || n->hold || (name[0] && strcmp(name, n->name));
 	if (name[0] && strcmp(name, n->name))
 		rename_node(a, n, name);
@@ -295,18 +297,20 @@ static bool says_from(const struct phx_event_enrol *p)
 	return p->address[0];
 }
 
-static void tell_refusal(struct phx_apply *a, const struct phx_event_enrol *p, struct phx_node *n,
+/* False: not again so soon. */
+static bool tell_refusal(struct phx_apply *a, const struct phx_event_enrol *p, struct phx_node *n,
 			 const char *why)
 {
 	int64_t now = a->s->now_ms;
 	bool told = n->refused_ms && now - n->refused_ms < TOLD_AGAIN_MS;
 	bool busy = a->s->refused_ms && now - a->s->refused_ms < TOLD_NEXT_MS;
 	if (told || busy)
-		return;
+		return false;
 	n->refused_ms = a->s->refused_ms = now;
 	a->out->changed = true;
 	phx_note(a, n, "%s: a certificate is refused to who asks for it from %.60s: %s", n->name,
 		 p->address, why);
+	return true;
 }
 
 static int answer_refused(struct phx_apply *a, const char *why)
@@ -342,24 +346,32 @@ static int refuse(struct phx_apply *a, const struct phx_event_enrol *p, struct p
 	return answer_refused(a, why);
 }
 
-/* Was a silent machine reset without an order of ours? It asks from its own address, with its
- * serial number but without its key, and nothing awaits it. */
+/* May a silent machine have been reset without an order of ours? Somebody asks from its own address
+ * and without its key, and nothing awaits it. */
 static bool is_lost(const struct phx_node *n, const struct phx_event_enrol *p)
 {
 	const char *its = n->ip[0] ? n->ip : n->address;
-	return n->serial[0] && its[0] && !strcmp(its, p->address) && !n->up && !n->window &&
-		!phx_node_step(n) && n->state != PHX_NODE_QUARANTINED;
+	return its[0] && !strcmp(its, p->address) && !n->up && !n->window && !phx_node_step(n) &&
+		n->state != PHX_NODE_QUARANTINED;
 }
 
-/* Refuses a caller that matches the machine but does not show the token of an awaited start. The
- * node changes only if nothing else would bring it back. */
-static int without_token(struct phx_apply *a, const struct phx_event_enrol *p, struct phx_node *n)
+/* Refuses a caller that may be the machine, or somebody who took its address: the node stays as it
+ * is, and people are told what lets the machine in. */
+static int refuse_claim(struct phx_apply *a, const struct phx_event_enrol *p, struct phx_node *n,
+			const char *why)
 {
-	const char *why = n->start ? "it comes without its key, and does not show the token of its "
-				     "last start"
-				   : "it comes without its key, and no start of it is awaited";
-	if (!is_lost(n, p))
-		return refuse_stranger(a, p, n, why);
+	char what[256];
+	snprintf(what, sizeof(what), "%s; if this is the machine: phx node %s%.63s%s", why,
+		 phx_node_has_bmc(n) ? "power " : "accept ", n->name,
+		 phx_node_has_bmc(n) ? " cycle" : "");
+	if (tell_refusal(a, p, n, what))
+		phx_lost_claimed(a, n);
+	return answer_refused(a, why);
+}
+
+/* As it was in older journals: the machine is started again by its BMC, or quarantined. */
+static int believe_claim(struct phx_apply *a, struct phx_node *n, const char *why)
+{
 	if (!phx_node_has_bmc(n)) {
 		phx_quarantine(a, n,
 			       "it came back without its key, and no order of ours had started it: "
@@ -371,6 +383,19 @@ static int without_token(struct phx_apply *a, const struct phx_event_enrol *p, s
 	phx_act_power(a, n, PHX_POWER_BOOT);
 	phx_start_await(a, n);
 	return answer_refused(a, why);
+}
+
+/* Refuses a caller that matches the machine but does not show the token of an awaited start. */
+static int without_token(struct phx_apply *a, const struct phx_event_enrol *p, struct phx_node *n)
+{
+	const char *why = n->start ? "it comes without its key, and does not show the token of its "
+				     "last start"
+				   : "it comes without its key, and no start of it is awaited";
+	if (is_lost(n, p) && a->s->settings.doubts_claims)
+		return refuse_claim(a, p, n, why);
+	if (is_lost(n, p) && n->serial[0])
+		return believe_claim(a, n, why);
+	return refuse_stranger(a, p, n, why);
 }
 
 /* What is wrong with the address that the machine asks from; NULL: nothing. A node with a reserved

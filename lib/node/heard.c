@@ -128,6 +128,15 @@ static int check_hello(struct phx_apply *a, const struct phx_node *n,
 	return 0;
 }
 
+static void is_up(struct phx_apply *a, struct phx_node *n)
+{
+	n->up = true;
+	n->missing_since_ms = 0;
+	n->power = PHX_POWER_IS_ON;
+	phx_lost_over(a, n);
+	phx_fence_over(a, n);
+}
+
 int phx_apply_hello(struct phx_apply *a, const struct phx_event_hello *p)
 {
 	struct phx_node *n;
@@ -150,13 +159,10 @@ int phx_apply_hello(struct phx_apply *a, const struct phx_event_hello *p)
 		phx_jobs_heard(a, n);
 	if (!n->up || new_boot)
 		n->up_since_ms = a->s->now_ms;
-	n->up = true;
+	is_up(a, n);
 	phx_quiet_over(n);
-	phx_fence_over(a, n);
 	n->inspect = false; /* a registration brings the facts along */
-	n->missing_since_ms = 0;
 	n->env = p->env;
-	n->power = PHX_POWER_IS_ON;
 	PHX_STR_SET(n->boot_id, p->boot_id);
 	PHX_STR_SET(n->address, p->address);
 	n->echoes = p->echoes;
@@ -198,6 +204,7 @@ int phx_apply_missing(struct phx_apply *a, const struct phx_event_none *p)
 		return r;
 	n->up = false;
 	phx_quiet_over(n);
+	phx_lost_missing(a, n);
 	n->missing_since_ms = a->s->now_ms;
 	a->out->changed = true;
 	phx_jobs_silent(a, n);
@@ -264,11 +271,8 @@ int phx_apply_back(struct phx_apply *a, const struct phx_event_none *p)
 	phx_quiet_over(n);
 	if (n->up)
 		return 0;
-	n->up = true;
-	n->missing_since_ms = 0;
-	n->power = PHX_POWER_IS_ON;
+	is_up(a, n);
 	a->out->changed = true;
-	phx_fence_over(a, n);
 	phx_jobs_heard(a, n);
 	struct phx_step *step = phx_node_step(n);
 	/* the node is heard after the BMC was done: this is the ordered start */
@@ -366,6 +370,7 @@ void phx_node_tick(struct phx_apply *a, struct phx_node *n)
 	close_window(a, n);
 	end_rest(a, n);
 	phx_away_tick(a, n);
+	phx_lost_tick(a, n);
 	if (n->off_wanted && n->off_again_ms <= a->s->now_ms) {
 		phx_power_off(a, n);
 		a->out->changed = true;

@@ -81,6 +81,20 @@ bool phx_start_wants_key(const struct phx_node *n);
  * unless a plan goes on. */
 void phx_start_arrived(struct phx_apply *a, struct phx_node *n);
 
+/* lost.c: silent machines that may have lost their key */
+/** Somebody asks for the silent node's certificate from its address, without its key, and that is
+ * noted. */
+void phx_lost_claimed(struct phx_apply *a, struct phx_node *n);
+/** A person lets a node in again that was claimed: awaits a start of it. Does nothing for other
+ * nodes. */
+void phx_lost_accept(struct phx_apply *a, struct phx_node *n);
+/** The node is missing from now on. */
+void phx_lost_missing(struct phx_apply *a, struct phx_node *n);
+/** The node is heard. */
+void phx_lost_over(struct phx_apply *a, struct phx_node *n);
+/** Starts a node again that has been silent for as long as the settings say. */
+void phx_lost_tick(struct phx_apply *a, struct phx_node *n);
+
 /* handover.c */
 /** Begins the plan, whose contents are taken: `plan` is empty afterwards. Always 0. */
 int phx_handover_begin(struct phx_apply *a, struct phx_node *n, struct phx_plan *plan,

@@ -176,6 +176,8 @@ int64_t phx_node_due(const struct phx_node *n)
 		due = n->rests_until_ms;
 	if (n->allocation == PHX_ALLOCATION_AWAY && n->away_until_ms && n->away_until_ms < due)
 		due = n->away_until_ms;
+	if (n->restart_at_ms && n->restart_at_ms < due)
+		due = n->restart_at_ms;
 	return due;
 }
 

@@ -76,6 +76,11 @@ PHX_RECORD_STRUCT(phx_pool, PHX_POOL_FIELDS);
 	/* one user has at most a share of the triggers that wait for files; false in older \
 	 * journals */ \
 	F(S, shares_triggers, BOOL) \
+	/* that somebody asks for the certificate of a silent node from its address, without its \
+	 * key, changes nothing of the node (node/lost.c); false in older journals */ \
+	F(S, doubts_claims, BOOL) \
+	/* a node with a BMC that is silent for so long is started again; 0 = never */ \
+	F(S, restart_silent_s, U32) \
 	F(S, triggers_per_user, U32) /* 0 = no limit */
 PHX_RECORD_STRUCT(phx_settings, PHX_SETTINGS_FIELDS);
 

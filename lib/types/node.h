@@ -233,6 +233,10 @@ PHX_RECORD_STRUCT(phx_unfit, PHX_UNFIT_FIELDS);
 	/* when people were last told that another machine asked for its certificate; 0 = \
 	 * never */ \
 	F(S, refused_ms, I64) \
+	/* silent: when it was last noted that somebody asked for its certificate from its own \
+	 * address, without its key; 0 = nobody did (node/lost.c) */ \
+	F(S, claimed_ms, I64) \
+	F(S, restart_at_ms, I64) /* silent: when the head starts it again by itself; 0 = never */ \
 	/* left maintenance while silent and without a running role: the role starts as soon as \
 	 * the node is heard */ \
 	F(S, unserved, BOOL) \

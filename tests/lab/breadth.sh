@@ -236,12 +236,14 @@ comes_back_alone() {
 	! was_quarantined web1 || die "it was quarantined"
 }
 
-# its disk is empty: it is started once more with a token, which its key is worth, and then its system is missing
+# Its disk is empty: that it asks without its key is told and proves nothing; it is started by hand, with a token, which another key is
+# worth, and then its system is missing.
+is_claimed() { phx events -n 0 --node "$1" | grep -q "it comes without its key, .*phx node power $1 cycle" && is_down "$1"; }
 comes_back_without_its_key() {
 	lab kill web1 && wait_for 30 "web1 is missing" is_down web1 || return 1
 	truncate -s 0 "$(disk_file web1)" && truncate -s 2G "$(disk_file web1)" && lab on web1 || return 1
+	wait_for 120 "web1 asks without its key" is_claimed web1 && phx node power web1 cycle --yes || return 1
 	wait_for 120 "web1 is quarantined" is_quarantined web1
-	phx events -n 0 --node web1 | grep -q "has come back without its key" || die "it was not started with a token"
 	reason_says web1 "came back without its installed system"
 	! serves web1
 }

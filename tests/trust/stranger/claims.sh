@@ -5,12 +5,12 @@
 . "$(dirname "$0")/../trust.bash"
 
 openssl req -new -newkey ed25519 -nodes -keyout "$WORK/key.pem" -subj /CN=n1 -out "$WORK/csr.pem" 2>/dev/null
-# enrol MEMBERS: as whatever they say, from an address of his own; the status
+# enrol MEMBERS [FROM]: as whatever they say, from an address of his own; the status
 enrol() {
 	jq -n --rawfile csr "$WORK/csr.pem" '{csr: $csr, env: "deploy"} + '"$1" >"$WORK/enrol.json"
-	curl -sS -k -m 20 --interface 127.0.0.9 -o "$WORK/answer" -w '%{http_code}' "https://127.0.0.1:$HTTPS/v1/agent/enrol" -d @"$WORK/enrol.json"
+	curl -sS -k -m 20 --interface "${2:-127.0.0.9}" -o "$WORK/answer" -w '%{http_code}' "https://127.0.0.1:$HTTPS/v1/agent/enrol" -d @"$WORK/enrol.json"
 }
-nodes_now() { api /v1/nodes | jq -S 'del(.nodes[] | .monitor, .refused_ms)'; }
+nodes_now() { api /v1/nodes | jq -S 'del(.nodes[] | .monitor, .refused_ms, .claimed_ms)'; }
 claims=('{macs: ["02:00:00:00:00:01"], serial: "another"}' '{macs: ["02:00:00:00:00:01"]}' '{macs: ["02:00:00:00:00:01"], serial: "SN1"}' '{macs: ["02:00:00:00:00:01"], serial: "SN2"}'
 	'{macs: ["02:00:00:00:00:01", "02:00:00:00:00:02"], serial: "SN1"}' '{macs: ["02:00:00:00:00:01"], serial: "SN1", uuid: "x", boot_id: "x", start: "1.00"}'
 	'{macs: ["02-00-00-00-00-01"], serial: "sn1"}' '{macs: [], serial: "SN1"}' '{macs: ["02:00:00:00:00:01"], serial: "SN1", token: ""}' '{macs: ["02:00:00:00:00:01"], serial: "SN1", key_fp: "sha256:0", node: "n1", name: "n1"}')
@@ -27,6 +27,19 @@ nothing_becomes_of_claims() {
 	[ $(($(seq_now) - seq)) -le 2 ] && [ $(($(seq_now) - seq)) -ge 1 ] || { echo "$(($(seq_now) - seq)) events"; return 1; }
 	api "/v1/events?after=$seq" | jq -e 'any(.events[]; .text | test("a certificate is refused to who asks for it from 127.0.0.9"))' >/dev/null
 }
+# Nor from the address that the silent node had, with all that is known of it: that is told, with the order that lets the machine in, and
+# changes nothing. Once an administrator has said that it is the machine, its address is given a token.
+nor_at_its_own_address() {
+	local before seq claim='{macs: ["02:00:00:00:00:01"], serial: "SN1"}'
+	before=$(nodes_now) seq=$(seq_now)
+	told() { [ "$(enrol "$claim" 127.0.0.1)" = 403 ] && api "/v1/events?after=$seq" | jq -e 'any(.events[]; .text | test("127.0.0.1: it comes without its key.*: phx node accept n1"))' >/dev/null; }
+	until_true 30 told || { api "/v1/events?after=$seq"; return 1; }
+	[ "$(nodes_now)" = "$before" ] || { diff <(echo "$before") <(nodes_now); return 1; }
+	[ $(($(seq_now) - seq)) -le 2 ] || { echo "$(($(seq_now) - seq)) events"; return 1; }
+	phx node show n1 | grep -q 'asked for without its key' && phx node list | grep -q 'n1.*asked for without its key' || return 1
+	no_token 127.0.0.1 && phx node accept n1 && ! no_token 127.0.0.1 && no_token 127.0.0.9 && is n1 .state active
+}
+no_token() { curl -sS -m 20 --interface "$1" "http://127.0.0.1:$HTTP/boot/02:00:00:00:00:01" >"$WORK/script" && grep -q '^#!ipxe' "$WORK/script" && ! grep -q phx.start "$WORK/script"; }
 # nor is what he asks with any request that has a body of any other kind
 nor_of_what_is_no_claim() {
 	local before seq body
@@ -53,5 +66,5 @@ trust_head
 action assign '{"nodes": "n1", "role": "batch"}' >/dev/null && until_true 30 idle n1 active batch || { not_ok "n1 has no tenant"; exit 1; }
 for node in n1 n2; do agent_kill $node; done
 until_true 20 is n1 .up false && until_true 20 is n2 .up false || { not_ok "they are still up"; exit 1; }
-for t in nothing_becomes_of_claims nor_of_what_is_no_claim they_come_back_as_they_were who_is_new_waits it_replays; do check $t $t; done
+for t in nothing_becomes_of_claims nor_at_its_own_address nor_of_what_is_no_claim they_come_back_as_they_were who_is_new_waits it_replays; do check $t $t; done
 exit $FAILED

@@ -93,7 +93,7 @@ static inline int world_setup(void **state)
 	w->s.settings.looks = w->s.settings.attests = w->s.settings.rekeys = true;
 	w->s.settings.tokens = w->s.settings.resets = w->s.settings.measures = true;
 	w->s.settings.takes_back = w->s.settings.takes_unheard = true;
-	w->s.settings.shares_triggers = true;
+	w->s.settings.shares_triggers = w->s.settings.doubts_claims = true;
 	struct phx_setup noop = {0};
 	world_add_pool(w, "batch", "hpc", noop);
 	world_add_pool(w, "web", "hpc", noop);

@@ -56,6 +56,15 @@ static int asked(struct world *w, struct asking q)
 	return answer;
 }
 
+/* Does it switch somebody's power? */
+static bool cuts(const struct phx_outcome *out)
+{
+	PHX_LIST_EACH(struct phx_action, act, &out->actions)
+		if (act->kind == PHX_ACT_POWER)
+			return true;
+	return false;
+}
+
 /* n1, with its address, serves `role`. */
 static struct phx_node *serving(struct world *w, const char *role, bool bmc)
 {
@@ -236,10 +245,11 @@ static void it_is_not_awaited_for_ever(void **state)
 	assert_int_equal(asked(w, (struct asking){.key = "x", .start = start}), PHX_ENROL_REFUSED);
 }
 
-/* Nothing waits for it: the BMC starts it, with a token; without one, people look. */
-static void a_machine_that_lost_its_key_is_started_again(void **state)
+/* What an older journal says: the claim was believed. */
+static void a_machine_that_lost_its_key_was_started_again(void **state)
 {
 	struct world *w = *state;
+	w->s.settings.doubts_claims = false;
 	struct phx_node *n = serving(w, "ramweb", true);
 	struct phx_outcome out = {0};
 	event_of(w, PHX_EV_missing, "n1");
@@ -247,22 +257,19 @@ static void a_machine_that_lost_its_key_is_started_again(void **state)
 			 PHX_ENROL_REFUSED);
 	assert_int_equal(n->start, 0); /* who is elsewhere starts nothing */
 	assert_int_equal(ask(w, (struct asking){.key = "x"}, &out), PHX_ENROL_REFUSED);
-	bool cut = false;
-	PHX_LIST_EACH(struct phx_action, act, &out.actions)
-		cut = cut || act->kind == PHX_ACT_POWER;
+	assert_true(cuts(&out) && n->start && n->state == PHX_NODE_ACTIVE);
 	phx_outcome_fini(&out);
-	assert_true(cut && n->start && n->state == PHX_NODE_ACTIVE);
 	assert_int_equal(ask(w, (struct asking){.key = "x"}, &out), PHX_ENROL_REFUSED);
-	PHX_LIST_EACH(struct phx_action, act, &out.actions)
-		assert_int_not_equal(act->kind, PHX_ACT_POWER); /* once */
+	assert_false(cuts(&out)); /* once */
 	phx_outcome_fini(&out);
 	assert_int_equal(asked(w, (struct asking){.key = "k2", .start = given(w, ITS_ADDRESS)}),
 			 PHX_ENROL_CERTIFY);
 }
 
-static void one_without_a_bmc_waits_for_people(void **state)
+static void one_without_a_bmc_was_quarantined(void **state)
 {
 	struct world *w = *state;
+	w->s.settings.doubts_claims = false;
 	struct phx_node *n = serving(w, "ramweb", false);
 	event_of(w, PHX_EV_missing, "n1");
 	assert_int_equal(asked(w, (struct asking){.key = "x"}), PHX_ENROL_REFUSED);
@@ -325,8 +332,8 @@ int main(void)
 		START_TEST(the_next_tenant_is_given_none),
 		START_TEST(a_start_by_hand_is_awaited),
 		START_TEST(it_is_not_awaited_for_ever),
-		START_TEST(a_machine_that_lost_its_key_is_started_again),
-		START_TEST(one_without_a_bmc_waits_for_people),
+		START_TEST(a_machine_that_lost_its_key_was_started_again),
+		START_TEST(one_without_a_bmc_was_quarantined),
 		START_TEST(in_a_plan_it_is_waited_for),
 		START_TEST(without_a_reserved_address),
 		START_TEST(a_window_of_before_needs_none),

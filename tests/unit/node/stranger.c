@@ -216,21 +216,29 @@ static void its_token_is_demanded(void **state)
 		PHX_ENROL_PENDING);
 }
 
-/* The machine itself, as far as can be known, without its key and without an order of ours: it gets
- * nothing for that, and is started again, where its BMC can, with a token. */
-static void the_machine_without_its_key_is_started_again(void **state)
+/* The machine itself, as far as can be known, without its key and without an order of ours; or
+ * somebody who took its address. He is told of, and no act follows. */
+static void its_address_and_serial_prove_nothing(void **state)
 {
 	struct world *w = *state;
 	struct phx_node *n = silent(w);
 	struct phx_outcome out = {0};
 	const struct asking q = {.serial = "serial-1"};
-	assert_int_equal(ask(w, 1, &q, &out), PHX_ENROL_REFUSED);
-	assert_true(said(&out, "is started again, with a token"));
-	phx_outcome_fini(&out);
-	assert_undisturbed(w);
-	assert_true(n->window && n->start);
-	assert_int_equal(asked(w, 1, q), PHX_ENROL_REFUSED);
-	assert_undisturbed(w);
+	for (int bmc = 1; bmc >= 0; bmc--) {
+		PHX_STR_SET(n->bmc.driver, bmc ? "ipmi" : "");
+		assert_int_equal(ask(w, 1, &q, &out), PHX_ENROL_REFUSED);
+		assert_true(said(&out,
+				 bmc ? "if this is the machine: phx node power n1 cycle"
+				     : "if this is the machine: phx node accept n1"));
+		assert_int_equal(out.actions.n, 1); /* the note */
+		phx_outcome_fini(&out);
+		assert_undisturbed(w);
+		assert_false(n->window || n->start);
+		assert_int_equal(n->claimed_ms, w->s.now_ms);
+		w->now += 60000;
+	}
+	assert_int_equal(world_hello(w, "n1", PHX_ENV_OS, true), 0);
+	assert_int_equal(n->claimed_ms, 0); /* that was not the machine */
 }
 
 /* One without a serial number is known by its MAC address alone. */
@@ -307,7 +315,7 @@ int main(void)
 		WORLD_TEST(who_is_elsewhere_gets_nothing_in_the_window),
 		WORLD_TEST(the_head_itself),
 		WORLD_TEST(its_token_is_demanded),
-		WORLD_TEST(the_machine_without_its_key_is_started_again),
+		WORLD_TEST(its_address_and_serial_prove_nothing),
 		WORLD_TEST(a_mac_address_alone_quarantines_nobody),
 		WORLD_TEST(its_key_brings_no_addresses),
 		WORLD_TEST(its_key_brings_more_addresses_than_fit),
