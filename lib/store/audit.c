@@ -373,7 +373,7 @@ static int look(struct audit *a, const char *path)
 			 "SELECT seq,time_ms,kind,node,event,actions,hash FROM events ORDER BY seq",
 			 look_at_event);
 	r = r ? r : look_at_end(a);
-	r = r ? r : phx_audit_proofs(a->db, a->found->text, sizeof(a->found->text));
+	r = r ? r : phx_audit_proofs(a->db, a->found);
 	return r == -EIO ? failed(a, sqlite3_errcode(a->db)) : r;
 }
 

@@ -178,9 +178,11 @@ what_is_missing_is_found() {
 		erase record of step [0-9]* is missing|DELETE FROM erasures WHERE step_id=(SELECT MAX(step_id) FROM erasures); UPDATE snapshots SET seq=seq
 		erase record of step [0-9]* is not as|UPDATE erasures SET record=replace(record,'FAKE','FAKF')
 		attestation of step [0-9]* is not as|UPDATE attestations SET text=text||' '
+		erase record of step [0-9]* .*has no hash|UPDATE erasures SET record=replace(record,'FAKE','FAKF'), hash=NULL
+		attestation [0-9]* .*has no hash|UPDATE attestations SET text=text||' ', hash=NULL
 		event 9 is not as|UPDATE events SET event=event||char(0)||'evil' WHERE seq=9
 	END
-	[ $n = 6 ] && head_start
+	[ $n = 8 ] && head_start
 }
 # an operator, or root, who is in the database: the start says so, and the copies elsewhere prove it
 an_altered_database_is_found() {
