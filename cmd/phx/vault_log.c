@@ -39,6 +39,10 @@ void vault_log_say(const struct vault_log_found *f)
 	}
 	printf("The vault's log: lines %llu to %llu follow each other.\n",
 	       (unsigned long long)a->first, (unsigned long long)a->last);
+	if (a->first > 1)
+		printf("Lines before them are not in these files: %s.\n",
+		       a->n_proofs ? "the log says that they were dropped (vault_log_keep)"
+				   : "whether they were dropped or cut off cannot be told");
 	if (a->n_before)
 		printf("%u anchors are of lines before them.\n", a->n_before);
 	if (a->n_proofs)

@@ -21,6 +21,8 @@ enum { VAULT_WITH_END = 1 /* number of the question `sign`: with how far the log
 #define VAULT_LOG_NAME "vault.log"
 /* first word of a file that follows others, before the number of their lines */
 #define VAULT_TURNED "turned"
+/* first word of the line that says which file goes: its name ends with its last line's number */
+#define VAULT_DROPPED "drop"
 enum { VAULT_PATH_MAX = 1100 };
 struct vault_log {
 	int fd;

@@ -75,7 +75,7 @@ static void dated_path(const struct vault_log *l, char ret[VAULT_PATH_MAX])
 	snprintf(ret, VAULT_PATH_MAX, "%s.%s-%" PRIu64, l->path, date, l->n_lines);
 }
 
-/* The oldest go where an administrator wants no more than so many. */
+/* The oldest go where an administrator wants no more than so many; the line is there before. */
 static void drop_oldest(struct vault_log *l)
 {
 	PHX_AUTO(phx_list_fini) struct phx_list turned = {0};
@@ -83,9 +83,9 @@ static void drop_oldest(struct vault_log *l)
 		return;
 	for (uint32_t i = 0; i + l->keep < turned.n; i++) {
 		const char *path = PHX_LIST_AT(&turned, struct phx_vault_file, i)->path;
-		if (unlink(path) == 0)
-			vault_log_add(l, NULL, "drop %.80s: vault_log_keep is %u",
-				      strrchr(path, '/') + 1, l->keep);
+		if (vault_log_add(l, NULL, VAULT_DROPPED " %.80s: vault_log_keep is %u",
+				  strrchr(path, '/') + 1, l->keep) == 0)
+			unlink(path);
 	}
 }
 

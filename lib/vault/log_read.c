@@ -197,6 +197,9 @@ struct proofs {
 	const struct phx_list *anchors;
 	struct phx_hash by_hash;
 	uint64_t *fits; /* for each anchor the line; 0: none */
+	/* up to this line they were dropped (vault_log_keep), as the lines so far say, and as an
+	 * anchor has proven of these */
+	uint64_t dropped, dropped_proven;
 };
 
 static const struct phx_anchor *anchor_at(const struct proofs *p, uint32_t i)
@@ -208,9 +211,15 @@ static void look(void *arg, const struct phx_vault_line *line)
 {
 	struct proofs *p = arg;
 	uint32_t hash = phx_hash_text(line->hash), i;
+	uint64_t last = 0;
+	if (sscanf(line->text, VAULT_DROPPED " " VAULT_LOG_NAME ".%*[0-9TZ]-%" SCNu64 ":", &last) ==
+	    1)
+		p->dropped = last;
 	for (uint32_t at = hash; phx_hash_next(&p->by_hash, hash, &at, &i);)
-		if (!strcmp(anchor_at(p, i)->log_hash, line->hash))
+		if (!strcmp(anchor_at(p, i)->log_hash, line->hash)) {
 			p->fits[i] = line->number;
+			p->dropped_proven = p->dropped;
+		}
 }
 
 static int index_anchors(struct proofs *p)
@@ -221,6 +230,31 @@ static int index_anchors(struct proofs *p)
 		if (anchor_at(p, i)->log_hash[0])
 			r = phx_hash_put(&p->by_hash, phx_hash_text(anchor_at(p, i)->log_hash), i);
 	return r;
+}
+
+/* The lines before the first are gone, and any anchor that fits says that they were there: only the
+ * vault takes the oldest away, and a line says so, which an anchor must cover: who cuts the
+ * beginning can write that line at the end, too. Nor may the first line lie about how many there
+ * were. */
+static int judge_beginning(const struct proofs *p, struct phx_vault_audit *ret)
+{
+	for (uint32_t i = 0; i < p->anchors->n; i++) {
+		if (!p->fits[i] || p->fits[i] == anchor_at(p, i)->log_lines)
+			continue;
+		snprintf(ret->text, sizeof(ret->text),
+			 "an anchor says that a line is number %" PRIu64 " of the log, and by what "
+			 "its first line says it is number %" PRIu64 ": its beginning was altered",
+			 anchor_at(p, i)->log_lines, p->fits[i]);
+		return 2;
+	}
+	if (ret->first <= 1 || !ret->n_proofs || p->dropped_proven + 1 >= ret->first)
+		return 0;
+	snprintf(ret->text, sizeof(ret->text),
+		 "its beginning is gone: lines 1 to %" PRIu64 " are not in these files, and no "
+		 "line that an anchor covers says that they were dropped (vault_log_keep). Give "
+		 "all files of it, and the newest anchors",
+		 ret->first - 1);
+	return 2;
 }
 
 /* Only the lines before the first may be missing, and of the last anchor none. */
@@ -249,7 +283,7 @@ static int judge(const struct proofs *p, struct phx_vault_audit *ret)
 	if (!wrong && newest && !p->fits[of_newest])
 		wrong = newest;
 	if (!wrong)
-		return 0;
+		return judge_beginning(p, ret);
 	snprintf(ret->text, sizeof(ret->text),
 		 "an anchor says that the log had %" PRIu64 " lines, the last one with the digest "
 		 "%.16s...: %s",

@@ -24,6 +24,15 @@ an_end_that_was_cut_is_found() {
 	[ "$line" -ge 3 ] && head -n $((line - 1)) "$WORK/log" >"$WORK/cut" || return 1
 	verify 1 'its end was cut' "$WORK/cut" && head -n "$line" "$WORK/log" >"$WORK/cut" && verify 0 'OK: events' "$WORK/cut"
 }
+# the first lines, in whose place one says that they are in an older file
+a_beginning_that_was_cut_is_found() {
+	local n=2
+	{ sed -n "$((n + 1))p" "$WORK/log" | cut -c1-64 | tr '\n' ' ' && echo "1000 turned $n lines" && tail -n "+$((n + 2))" "$WORK/log"; } >"$WORK/cut" || return 1
+	verify 1 'its beginning is gone: lines 1 to 2 are not' "$WORK/cut"
+	# without an anchor nobody knows, and that is said
+	"$BUILD/bin/phx" journal verify --pub "$WORK/kept.pub" --journal "$WORK/copy.db" --vault-log "$WORK/cut" >"$WORK/verify" 2>&1 &&
+		grep -q 'whether they were dropped or cut off cannot be told' "$WORK/verify" || { cat "$WORK/verify"; return 1; }
+}
 # the chain is whole: what writes it writes on; and nobody complains but the anchors
 one_that_goes_on_differently_is_found() {
 	cp -a "$LOG" "$WORK/whole" && head -n 2 "$WORK/whole" >"$LOG" || return 1
@@ -50,7 +59,7 @@ it_is_shown() {
 trust_head "anchor_file = [ \"$WORK/kept\" ]; anchor_syslog = false;"
 head_stop # leaves an anchor
 cp "$WORK/head/pki/site.pub" "$WORK/kept.pub" && cp "$WORK/head/journal.db" "$WORK/copy.db" && cp "$LOG" "$WORK/log" && cp "$WORK/kept" "$WORK/elsewhere" || exit 1
-for t in an_anchor_says_how_far_it_was a_copy_is_proven an_end_that_was_cut_is_found an_altered_line_is_found it_is_shown one_that_goes_on_differently_is_found; do
+for t in an_anchor_says_how_far_it_was a_copy_is_proven an_end_that_was_cut_is_found a_beginning_that_was_cut_is_found an_altered_line_is_found it_is_shown one_that_goes_on_differently_is_found; do
 	check $t $t
 done
 exit $FAILED

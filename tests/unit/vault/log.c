@@ -241,6 +241,51 @@ static void the_oldest_go_where_that_is_wanted(void **state)
 	assert_int_equal(found.n_before, 1);
 	assert_int_equal(found.n_proofs, 1);
 	assert_int_equal(found.proven, of[1].log_lines);
+	/* one more is taken away, as if it had been dropped */
+	assert_int_equal(unlink(PHX_LIST_AT(&turned, struct phx_vault_file, 0)->path), 0);
+	assert_int_equal(audit(NULL, 0, &found), 0); /* nobody knows how many there were */
+	assert_int_equal(audit(of, 2, &found), 2);
+	assert_non_null(strstr(found.text, "its beginning is gone"));
+	assert_int_equal(audit(of + 1, 1, &found), 2);
+	/* and said to be, behind what an anchor knows */
+	const char *of_it = strrchr(PHX_LIST_AT(&turned, struct phx_vault_file, 0)->path, '/') + 1;
+	l.max_bytes = 1 << 20;
+	assert_int_equal(vault_log_add(&l, &err, "drop %s: vault_log_keep is 1", of_it), 0);
+	assert_int_equal(audit(of + 1, 1, &found), 2);
+	assert_non_null(strstr(found.text, "its beginning is gone"));
+	of[0] = anchored(); /* the vault itself would have had it covered */
+	assert_int_equal(audit(of, 2, &found), 0);
+}
+
+/* Who takes the first lines away writes one that says how many there were: the truth, or a lie. */
+static void a_beginning_that_is_cut_is_found(void **state)
+{
+	static const struct {
+		int says;
+		const char *why;
+	} rows[] = {{3, "its beginning is gone: lines 1 to 3"}, {2, "is number 6 of the log, and"}};
+	struct phx_vault_audit found;
+	(void)state;
+	l.fd = -1;
+	again();
+	add(0, 6);
+	const struct phx_anchor a = anchored();
+	size_t n;
+	PHX_AUTO_FREE char *t = text(&n);
+	const char *fourth = t;
+	for (int i = 0; i < 3; i++)
+		fourth = strchr(fourth, '\n') + 1;
+	for (size_t i = 0; i < PHX_ARRAY_SIZE(rows); i++) {
+		char forged[2048];
+		int length = snprintf(forged, sizeof(forged), "%.64s 1000 turned %d lines\n%s",
+				      fourth, rows[i].says, strchr(fourth, '\n') + 1);
+		put(forged, (size_t)length);
+		assert_int_equal(audit(NULL, 0, &found), 0);
+		assert_int_equal(found.first, rows[i].says + 1);
+		assert_int_equal(audit(&a, 1, &found), 2);
+		if (!strstr(found.text, rows[i].why))
+			fail_msg("%s", found.text);
+	}
 }
 
 /* The chain alone does not tell it. */
@@ -341,6 +386,7 @@ int main(void)
 						teardown),
 		cmocka_unit_test_setup_teardown(the_oldest_go_where_that_is_wanted, setup,
 						teardown),
+		cmocka_unit_test_setup_teardown(a_beginning_that_is_cut_is_found, setup, teardown),
 		cmocka_unit_test_setup_teardown(an_end_that_is_cut_is_found_by_an_anchor, setup,
 						teardown),
 		cmocka_unit_test_setup_teardown(one_that_was_just_turned_says_so_later, setup,
