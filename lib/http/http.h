@@ -55,7 +55,7 @@ const char *phx_http_body(const struct phx_http_request *q, size_t *ret_n);
 
 /** Answers; each ends the request, exactly one per request. Do not touch `q` after one given from
  * another thread. A handler that neither answers nor suspends is answered for with 500. `j` is
- * borrowed; NULL answers without a body. */
+ * borrowed; NULL (no memory for it): 500, or the status of a refusal. */
 void phx_http_reply_json(struct phx_http_request *q, int status, const json_t *j);
 /** The same of a text that is JSON already; takes it (malloc'd). NULL: 500. */
 void phx_http_reply_json_text(struct phx_http_request *q, int status, char *text);

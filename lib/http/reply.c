@@ -58,10 +58,17 @@ static struct MHD_Response *make_response(char *text, const char *type)
 	return r;
 }
 
-/* Out of memory: an answer all the same, so that a suspended request never hangs. */
-static struct MHD_Response *empty_response(void)
+/* Out of memory: an answer all the same, so that a suspended request never hangs, and one that
+ * nobody takes for what was asked for. */
+static struct MHD_Response *no_memory(void)
 {
-	return MHD_create_response_from_buffer(0, NULL, MHD_RESPMEM_PERSISTENT);
+	static char text[] =
+		"{\"error\":\"phxd has no memory for the answer\",\"code\":\"ENOMEM\"}";
+	struct MHD_Response *r =
+		MHD_create_response_from_buffer(sizeof(text) - 1, text, MHD_RESPMEM_PERSISTENT);
+	if (r)
+		MHD_add_response_header(r, MHD_HTTP_HEADER_CONTENT_TYPE, "application/json");
+	return r;
 }
 
 static char *dump(const json_t *j)
@@ -82,8 +89,8 @@ static void give(struct phx_http_request *q, int status, struct MHD_Response *r,
 		 const char *value)
 {
 	if (!r) {
-		r = empty_response();
-		status = 500;
+		r = no_memory();
+		status = status < 400 ? 500 : status; /* a refusal stays what it is */
 	}
 	if (r && header)
 		MHD_add_response_header(r, header, value);
@@ -93,8 +100,7 @@ static void give(struct phx_http_request *q, int status, struct MHD_Response *r,
 void phx_http_reply_json_with(struct phx_http_request *q, int status, const json_t *j,
 			      const char *header, const char *value)
 {
-	give(q, status, j ? make_response(dump(j), "application/json") : empty_response(), header,
-	     value);
+	give(q, status, j ? make_response(dump(j), "application/json") : NULL, header, value);
 }
 
 void phx_http_reply_json_text(struct phx_http_request *q, int status, char *text)
@@ -133,7 +139,7 @@ void phx_http_reply_all(struct phx_http_request *const *q, size_t n, int status,
 	pthread_mutex_lock(&s->lock);
 	for (size_t i = 0; i < n; i++) {
 		struct MHD_Response *r = constant_response(s, text);
-		give_locked(q[i], r ? status : 500, r ? r : empty_response());
+		give_locked(q[i], r ? status : 500, r ? r : no_memory());
 	}
 	pthread_mutex_unlock(&s->lock);
 }

@@ -54,7 +54,14 @@ static void reply_twice(struct phx_http_request *q, void *arg)
 static void reply_no_content(struct phx_http_request *q, void *arg)
 {
 	(void)arg;
-	phx_http_reply_json(q, 204, NULL);
+	phx_http_reply_text(q, 204, NULL, "");
+}
+
+/* There was no memory for what is to be answered. */
+static void reply_no_memory(struct phx_http_request *q, void *arg)
+{
+	(void)arg;
+	phx_http_reply_json(q, atoi(phx_http_param(q, 0)), NULL);
 }
 
 static void reply_not_json(struct phx_http_request *q, void *arg)
@@ -77,6 +84,7 @@ static const struct phx_http_route routes[] = {
 	{"GET", "/v1/nothing", ANY, reply_nothing, 0, false, NULL},
 	{"GET", "/v1/twice", ANY, reply_twice, 0, false, NULL},
 	{"GET", "/v1/no-content", ANY, reply_no_content, 0, false, NULL},
+	{"GET", "/v1/no-memory/*", ANY, reply_no_memory, 0, false, NULL},
 	{"GET", "/v1/not-json", ANY, reply_not_json, 0, false, NULL},
 };
 
@@ -418,6 +426,27 @@ static void test_odd_answers(void **state)
 	phx_http_client_free(c);
 }
 
+/* An answer without a body would be taken for success, and for nothing of what was asked for. */
+static void test_no_memory_is_an_error(void **state)
+{
+	struct world *w = *state;
+	static const struct {
+		const char *path, *status;
+	} rows[] = {{"200", "HTTP/1.1 500 "}, {"201", "HTTP/1.1 500 "}, {"403", "HTTP/1.1 403 "}};
+	for (size_t i = 0; i < PHX_ARRAY_SIZE(rows); i++) {
+		char request[96];
+		snprintf(request, sizeof(request),
+			 "GET /v1/no-memory/%s HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n",
+			 rows[i].path);
+		char *text = raw_exchange(phx_http_server_port(w->server, PHX_HTTP_PLAIN), request,
+					  2000);
+		if (!phx_str_starts(text, rows[i].status) ||
+		    !strstr(text, "{\"error\":\"phxd has no memory for the answer\""))
+			fail_msg("%s: %s", rows[i].path, text);
+		free(text);
+	}
+}
+
 static void test_invalid_utf8_is_quoted(void **state)
 {
 	struct world *w = *state;
@@ -521,6 +550,7 @@ int main(void)
 		cmocka_unit_test(test_head),
 		cmocka_unit_test(test_error_codes_survive),
 		cmocka_unit_test(test_odd_answers),
+		cmocka_unit_test(test_no_memory_is_an_error),
 		cmocka_unit_test(test_invalid_utf8_is_quoted),
 		cmocka_unit_test(test_stalled_client_is_dropped),
 		cmocka_unit_test(test_one_address_takes_its_share),
