@@ -144,10 +144,11 @@ static int certify(struct vault *v, const struct phx_apart_question *q, const st
 	int r = phx_cert_issue(v->pki, c->csr, PHX_CERT_NODE, q->name, (uint32_t)q->number, &pem,
 			       err);
 	r = r ? r : phx_cert_info_pem(pem, q->name, &info, err);
-	r = r ? r : vault_certified_put(&v->certified, row, err);
+	/* first the line: a key that is in the table is certified "again", whatever for at first */
 	r = r ? r
 	      : VAULT_LOGGED(v, err, "cert node %s serial %s days %u key %s why %s%s", q->name,
 			     info.serial, (unsigned)q->number, info.fingerprint, row->why, start);
+	r = r ? r : vault_certified_put(&v->certified, row, err);
 	if (r == 0)
 		vault_add_text(ret, pem);
 	return r;

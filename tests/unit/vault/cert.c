@@ -1,6 +1,7 @@
 /* For whom the vault certifies a key: a head that was taken over gets none of a node that has one,
  * and the node gets its next one by what it can show. */
 #include <errno.h>
+#include <fcntl.h>
 
 #include "pki/next_key.h"
 #include "pki/token.h"
@@ -170,6 +171,26 @@ static void a_token_is_good_for_one_key_of_its_node(void **state)
 	assert_int_equal(ask(&third, "n1", later, NULL), 0);
 }
 
+/* The disk is full: what is not logged is not in the table either, so that the line of the next try
+ * says what it was given for. */
+static void what_is_not_logged_is_not_certified(void **state)
+{
+	AUTO_KEY struct key k = make_key(), next = make_key();
+	(void)state;
+	assert_int_equal(ask(&k, "n1", "", NULL), 0);
+	PHX_AUTO_FREE char *token = token_of("n1", 7);
+	int fd = v.log.fd;
+	v.log.fd = open("/dev/full", O_WRONLY | O_CLOEXEC);
+	assert_true(ask(&next, "n1", token, NULL) < 0);
+	assert_null(next.cert);
+	close(v.log.fd);
+	v.log.fd = fd;
+	assert_int_equal(ask(&k, "n1", "", NULL), 0); /* the node has the key that it had */
+	assert_logged(" why start 7\n", false);
+	assert_int_equal(ask(&next, "n1", token, NULL), 0);
+	assert_logged(" why start 7\n", true);
+}
+
 static void tokens_are_logged_once(void **state)
 {
 	AUTO_KEY struct key k = make_key();
@@ -288,6 +309,7 @@ int main(void)
 		TEST(the_key_that_it_has_is_certified_again),
 		TEST(another_key_is_refused),
 		TEST(a_token_is_good_for_one_key_of_its_node),
+		TEST(what_is_not_logged_is_not_certified),
 		TEST(tokens_are_logged_once),
 		TEST(the_key_that_it_has_signs_for_the_next),
 		TEST(a_node_that_is_gone_begins_anew),
