@@ -16,7 +16,7 @@
 #include "phxd/parse.h"
 #include "state/node_sets.h"
 
-enum { WAIT_MAX_MS = 60000, MONITOR_MAX = 32 << 10 };
+enum { WAIT_MAX_MS = 60000, MONITOR_MAX = 32 << 10, SHA256_DIGITS = 64 };
 
 /* ---- enrolment ---- */
 
@@ -380,6 +380,7 @@ static void clean(struct phx_wipe_result *w)
 	}
 }
 
+/* A sum of what was read back that is no digest is none: the core does not count the erase then. */
 static bool parse_wipe(struct phx_http_request *q, const json_t *j, struct phx_event *ev)
 {
 	struct phx_wipe_result w = {0};
@@ -388,6 +389,8 @@ static bool parse_wipe(struct phx_http_request *q, const json_t *j, struct phx_e
 	if (!parse_record(q, j, "wipe", &phx_wipe_result_record, &w))
 		return false;
 	clean(&w);
+	if (!phx_is_hex(w.read_sha256, SHA256_DIGITS))
+		w.read_sha256[0] = '\0';
 	PHX_MEMBERS_COPY(PHX_ERASED_SAID_FIELDS, p, &w);
 	if (!w.verified)
 		p->verified_bytes = 0;

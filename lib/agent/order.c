@@ -82,7 +82,7 @@ int order_accounts(const json_t *order, struct phx_accounts *ret, struct phx_err
 
 static bool digest_valid(const char *s)
 {
-	return strlen(s) == 64 && strspn(s, "0123456789abcdef") == 64;
+	return phx_is_hex(s, 64);
 }
 
 /* Names become parts of paths; files are trusted by their digests. */

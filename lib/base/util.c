@@ -161,6 +161,11 @@ int phx_mac_parse(const char *s, char ret_mac[PHX_MAC_MAX])
 	return 0;
 }
 
+bool phx_is_hex(const char *text, size_t digits)
+{
+	return strlen(text) == digits && strspn(text, "0123456789abcdef") == digits;
+}
+
 void phx_hex(const void *bytes, size_t n, char *ret)
 {
 	static const char digits[] = "0123456789abcdef";

@@ -41,7 +41,7 @@ bool phx_image_boots(const struct phx_image *im)
 
 static bool is_digest(const char *s)
 {
-	return strlen(s) == 64 && strspn(s, "0123456789abcdef") == 64;
+	return phx_is_hex(s, 64);
 }
 
 static int read_file(const struct phx_conf *c, const config_setting_t *s, struct phx_image *im,

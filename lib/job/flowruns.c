@@ -58,7 +58,7 @@ static int check_room(struct phx_apply *a, const struct phx_event_workflow_submi
 
 static bool is_digest(const char *s)
 {
-	return strlen(s) == 64 && strspn(s, "0123456789abcdef") == 64;
+	return phx_is_hex(s, 64);
 }
 
 int phx_flowrun_may(struct phx_apply *a, const char *name,

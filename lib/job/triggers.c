@@ -23,7 +23,7 @@ enum {
 
 static bool is_digest(const char *s)
 {
-	return strlen(s) == 64 && strspn(s, "0123456789abcdef") == 64;
+	return phx_is_hex(s, 64);
 }
 
 /* The submission of a run of the trigger; borrows the lists of `f`. */

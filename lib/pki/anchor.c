@@ -44,7 +44,7 @@ void phx_anchor_format(const struct phx_anchor *a, char ret[PHX_ANCHOR_LINE_MAX]
 
 static bool is_hex(const char *text, size_t n)
 {
-	return strlen(text) == n && strspn(text, "0123456789abcdef") == n;
+	return phx_is_hex(text, n);
 }
 
 /* The words about the log at the beginning of `text`: how long they are; 0: it begins with

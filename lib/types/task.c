@@ -20,7 +20,7 @@ PHX_RECORD_TABLE(phx_task_output, PHX_TASK_OUTPUT_FIELDS);
 
 static bool is_digest(const char *s)
 {
-	return !s[0] || (strlen(s) == 64 && strspn(s, "0123456789abcdef") == 64);
+	return !s[0] || phx_is_hex(s, 64);
 }
 
 /* ---- orders ---- */

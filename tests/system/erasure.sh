@@ -114,7 +114,7 @@ it_does_not_count_for_ever() {
 }
 # with the head's key in his hands, but not the nodes': what a node signed he cannot alter, nor another node's make this one's
 the_heads_key_alone_forges_no_evidence() {
-	signed_anew "$WORK/away/first" "$WORK/away/forged" 's/"read_sha256":"of-a-fake"/"read_sha256":"of-nobody"/' &&
+	signed_anew "$WORK/away/first" "$WORK/away/forged" 's/"read_sha256":"fa0e/"read_sha256":"0000/' &&
 		verify 1 'NO: disk serial-FAKE-1: its evidence is not signed' "$WORK/away/forged" || return 1
 	signed_anew "$WORK/away/first" "$WORK/away/forged" 's/"node":"n1"/"node":"n2"/' &&
 		verify 1 'NO: disk serial-FAKE-1: its evidence is of another node' "$WORK/away/forged" || return 1
@@ -135,6 +135,7 @@ evidence_that_is_missing_for_one_disk_quarantines() { what_quarantines n2 2 'did
 evidence_of_another_attempt_quarantines() { what_quarantines n3 3 'not of this attempt' --seal stale; }
 altered_evidence_quarantines() { what_quarantines n4 4 'is not what it says' --seal altered; }
 another_image_quarantines() { what_quarantines n5 5 'none of an image that this head has' --seal image; }
+a_sum_that_is_no_digest_quarantines() { what_quarantines n7 7 'does not say what it read back' --seal sum; }
 # a machine that was started before a newer image came runs none that is unknown
 an_image_of_before_is_known() {
 	comes_up n6 6 --hang wipe || return 1
@@ -201,7 +202,7 @@ package tools 1.0 'echo tools'
 roles_init
 post /v1/reload >/dev/null
 for test in a_hand_over_with_erases_is_attested it_is_verified_without_a_head an_altered_copy_is_refused one_names_the_one_before it_does_not_count_for_ever the_heads_key_alone_forges_no_evidence \
-	evidence_that_is_missing_for_one_disk_quarantines evidence_of_another_attempt_quarantines altered_evidence_quarantines another_image_quarantines \
+	evidence_that_is_missing_for_one_disk_quarantines evidence_of_another_attempt_quarantines altered_evidence_quarantines another_image_quarantines a_sum_that_is_no_digest_quarantines \
 	an_image_of_before_is_known it_is_read_by_who_may it_survives_the_head what_is_missing_is_found an_altered_database_is_found; do
 	check $test $test
 done

@@ -402,6 +402,15 @@ static json_t *quoted(struct fake *f, const struct phx_statement *said)
 	return phx_json_from_record(&phx_quote_record, &q);
 }
 
+/* The digest of what it read back; or what is none. */
+static const char *sum_of(const struct fake *f, const struct order *o)
+{
+	bool lies = f->seal && !strcmp(f->seal, "sum") &&
+		(!f->seal_of || !strcmp(f->seal_of, o->disk));
+	return lies ? "all-of-it-was-zero"
+		    : "fa0efa0efa0efa0efa0efa0efa0efa0efa0efa0efa0efa0efa0efa0efa0efa0e";
+}
+
 /* What is true of the erase, and what the agent signs of it, unless it was told to do otherwise. */
 static json_t *sealed(struct fake *f, const struct order *o, json_t *body)
 {
@@ -414,12 +423,12 @@ static json_t *sealed(struct fake *f, const struct order *o, json_t *body)
 				     .size_bytes = 4ULL << 30,
 				     .verified_bytes = 1ULL << 30,
 				     .places = 4096,
-				     .read_sha256 = "of-a-fake",
 				     .detail = "read back by a fake"};
 	PHX_AUTO_FREE char *key = in_dir(f, "key.pem");
 	PHX_AUTO_FREE char *cert = in_dir(f, "cert.pem");
 	if (!strcmp(wrong, "none"))
 		return json_object();
+	PHX_STR_SET(said.read_sha256, sum_of(f, o));
 	PHX_STR_SET(said.node, f->node);
 	PHX_STR_SET(said.boot_id, f->boot_id);
 	PHX_STR_SET(said.image_sha256, strcmp(wrong, "image") ? f->deploy : "none of the head's");
@@ -453,7 +462,7 @@ static void send_result(struct fake *f, const char *kind, const struct order *o,
 					      "size_bytes", (json_int_t)4 << 30, "verified_bytes",
 					      (json_int_t)1 << 30, "verified", !f->unread, "detail",
 					      "read back by a fake", "places", 4096, "read_sha256",
-					      "of-a-fake"));
+					      sum_of(f, o)));
 	}
 	for (;;) {
 		PHX_AUTO_JSON json_t *answer = NULL;
@@ -640,7 +649,7 @@ static void usage(void)
 	fputs("usage: fake_agent --dir DIR --server URL --ca FILE --number N [--env os|deploy] "
 	      "[--image NAME --digest HEX]\n"
 	      "       [--fail STEP,... --times N] [--hang STEP,...] [--unread] [--lazy] [-v]\n"
-	      "       [--seal none|stale|altered|image [--seal-of DISK]] [--tpm one|stale]\n"
+	      "       [--seal none|stale|altered|image|sum [--seal-of DISK]] [--tpm one|stale]\n"
 	      "DEPLOY_SHA256: the deploy image that firmware starts\n",
 	      stderr);
 	exit(64);

@@ -48,7 +48,7 @@ root_signs() { # BODY
 }
 signed_by_root() { root_signs "$(body_of 2 | sed -e "$1")"; } # EXPRESSION
 root_makes_no_evidence() {
-	signed_by_root 's/"read_sha256":"of-a-fake"/"read_sha256":"of-nobody"/' && verify 1 'NO: disk .* not signed with the node' "$WORK/forged" || return 1
+	signed_by_root 's/"read_sha256":"fa0e/"read_sha256":"0000/' && verify 1 'NO: disk .* not signed with the node' "$WORK/forged" || return 1
 	signed_by_root 's/"nonce":[0-9]*,"erased_ms"/"nonce":4711,"erased_ms"/' && verify 1 'NO: disk .* of another attempt' "$WORK/forged" || return 1
 	# and what he may write anew in his own hand breaks what others kept
 	signed_by_root 's/"from_owner":"cert:hpc"/"from_owner":"cert:bank"/' && verify 0 OK "$WORK/forged" &&
@@ -61,12 +61,12 @@ his_own() { # sets body
 	openssl pkey -in "$WORK/own.key" -pubout -outform DER >"$WORK/own.der" || return 1
 	key=$(hex <"$WORK/own.der")
 	body=$(body_of 2 | sed -E -e "s/\"signer\":\"[^\"]*\"/\"signer\":\"sha256:$(sha256sum <"$WORK/own.der" | cut -d' ' -f1)\"/g" \
-		-e "s/\"key\":\"[0-9a-f]+\"/\"key\":\"$key\"/g" -e 's/"read_sha256":"of-a-fake"/"read_sha256":"of-nobody"/g')
+		-e "s/\"key\":\"[0-9a-f]+\"/\"key\":\"$key\"/g" -e 's/"read_sha256":"fa0e/"read_sha256":"0000/g')
 	while read -r pair; do
 		said=${pair%,\"signature\":*}
 		body=${body//"$pair"/"$said,\"signature\":\"$(printf '%s' "${said#\"said\":}" | signature_by "$WORK/own.key")\""}
 	done < <(grep -oE '"said":\{[^}]*\},"signature":"[0-9a-f]*"' <<<"$body")
-	[[ $body == *of-nobody*"$key"* || $body == *"$key"*of-nobody* ]]
+	[[ $body == *\"0000fa0e*"$key"* || $body == *"$key"*\"0000fa0e* ]]
 }
 his_certificate() { # of a CA of his own, for the key of his own
 	openssl req -x509 -newkey ed25519 -nodes -keyout "$WORK/own-ca.key" -out "$WORK/own-ca.pem" -subj /O=phoenix/CN=site -days 30 2>/dev/null &&

@@ -66,7 +66,7 @@ static void add_disk(const char *id, uint64_t nonce)
 					 .size_bytes = 4096,
 					 .verified_bytes = 4096,
 					 .places = 1,
-					 .read_sha256 = "sum",
+					 .read_sha256 = "5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f",
 					 .detail = "zeros"};
 	PHX_STR_SET(d->said.disk_id, id);
 	seal(d, node_key);
