@@ -1,5 +1,5 @@
 /* The API's reading requests: see API.md. Called by way of routes.def. They change nothing. */
-#include "phxd/daemon.h"
+#include "phxd/asker.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -467,9 +467,26 @@ void api_config(struct phx_http_request *q, void *arg)
 	phx_http_reply_json(q, 200, j);
 }
 
+/* Who asks for the metrics. */
+struct metrics_reader {
+	struct asker asker;
+	struct member member;
+};
+
+static bool reads_metrics_of(const void *arg, const struct phx_re *re)
+{
+	const struct metrics_reader *r = arg;
+	return asker_may_see(&r->asker, &re->agreement) ||
+		member_is(&r->member, &re->agreement, NULL);
+}
+
 void api_metrics(struct phx_http_request *q, void *arg)
 {
 	struct daemon *d = arg;
-	PHX_AUTO_FREE char *text = view_metrics(d);
+	struct metrics_reader r = {.asker = asker_of(d, q, PHX_RIGHT_re_see)};
+	member_of(d, q, PHX_RIGHT_re_know, &r.member);
+	const struct view_reader reader = {reads_metrics_of, &r};
+	PHX_AUTO_FREE char *text = view_metrics(d, &reader);
+	member_fini(&r.member);
 	phx_http_reply_text(q, 200, "text/plain; version=0.0.4", text ? text : "");
 }

@@ -182,7 +182,15 @@ static void metric(struct phx_buf *b, const char *name, const char *help, const 
 	phx_buf_addf(b, "# HELP %s %s\n# TYPE %s %s\n", name, help, name, type);
 }
 
-char *view_metrics(struct daemon *d)
+/* The pool of an RE has its name. */
+static bool sees_pool(const struct phx_state *s, const struct phx_pool *p,
+		      const struct view_reader *reader)
+{
+	const struct phx_re *re = phx_state_re(s, p->name);
+	return !re || reader->sees(reader->arg, re);
+}
+
+char *view_metrics(struct daemon *d, const struct view_reader *reader)
 {
 	struct phx_buf b = {0};
 	struct phx_err readonly;
@@ -190,9 +198,10 @@ char *view_metrics(struct daemon *d)
 	const struct phx_state *s = engine_lock(d->engine);
 	metric(&b, "phx_pool_nodes", "Nodes a pool holds.", "gauge");
 	PHX_LIST_EACH(struct phx_pool, p, &s->pools)
-		phx_buf_addf(&b, "phx_pool_nodes{pool=\"%s\",owner=\"%s\"} %u\n", p->name, p->owner,
-			     phx_members_count(s, PHX_MEMBERS_POOL, p->name));
-	view_re_metrics(&b, s);
+		if (sees_pool(s, p, reader))
+			phx_buf_addf(&b, "phx_pool_nodes{pool=\"%s\",owner=\"%s\"} %u\n", p->name,
+				     p->owner, phx_members_count(s, PHX_MEMBERS_POOL, p->name));
+	view_re_metrics(&b, s, reader);
 	metric(&b, "phx_nodes", "Nodes by state.", "gauge");
 	for (int i = 0; i < phx_node_state_names.n_names; i++)
 		phx_buf_addf(&b, "phx_nodes{state=\"%s\"} %u\n", phx_node_state_names.names[i],

@@ -96,12 +96,12 @@ json_t *view_re(struct daemon *d, const struct phx_state *s, const struct phx_re
 	return j;
 }
 
-void view_re_metrics(struct phx_buf *b, const struct phx_state *s)
+void view_re_metrics(struct phx_buf *b, const struct phx_state *s, const struct view_reader *reader)
 {
 	phx_buf_addf(b, "# HELP phx_re_nodes Nodes of an RE.\n# TYPE phx_re_nodes gauge\n");
 	PHX_LIST_EACH(struct phx_re, re, &s->res) {
 		struct phx_ledger_counts c;
-		if (!re->active)
+		if (!re->active || !reader->sees(reader->arg, re))
 			continue;
 		phx_ledger_counts(s->ledger, (int)re->number, &c);
 		const struct {
@@ -116,7 +116,8 @@ void view_re_metrics(struct phx_buf *b, const struct phx_state *s)
 	phx_buf_addf(b, "# HELP phx_re_jobs Jobs of an RE.\n# TYPE phx_re_jobs gauge\n");
 	PHX_LIST_EACH(struct phx_re, re, &s->res) {
 		struct phx_ledger_counts c;
-		if (!re->active || !phx_re_kind(&re->agreement)->has_jobs)
+		if (!re->active || !phx_re_kind(&re->agreement)->has_jobs ||
+		    !reader->sees(reader->arg, re))
 			continue;
 		phx_ledger_counts(s->ledger, (int)re->number, &c);
 		phx_buf_addf(b, "phx_re_jobs{re=\"%s\",state=\"running\"} %u\n", re->name,

@@ -43,6 +43,20 @@ finds_none() {
 	! grep -A1 '^== /v1/\(timeline\|res\)' "$WORK/read" | grep -v '^==' | grep -F "\"${RE_OF[$2]}\"" || { echo "$1 finds RE ${RE_OF[$2]}"; return 1; }
 	! grep -A1 '^== /v1/timeline/nodes' "$WORK/read" | grep -F "\"node\":\"${NODE_OF[$2]}\"" || { echo "$1 finds who had ${NODE_OF[$2]}"; return 1; }
 }
+# metrics have a row an RE and a pool: of his own alone, but for those who see all
+metrics_name_ones_own() {
+	local who of
+	for who in games daemon nobody root; do
+		ask $who GET /v1/metrics >/dev/null
+		answer | grep -q '^phx_nodes_up ' || return 1
+		for of in games daemon; do
+			[ "$who" = root ] || [ "$who" = $of ] && { answer | grep -q "phx_re_nodes{re=\"${RE_OF[$of]}\"" || { echo "$who misses ${RE_OF[$of]}"; return 1; }; continue; }
+			! answer | grep -F "\"${RE_OF[$of]}\"" || { echo "$who finds ${RE_OF[$of]}"; return 1; }
+		done
+	done
+	# and a member sees the REs that he is in
+	ask lp GET /v1/metrics >/dev/null && answer | grep -q 'phx_re_jobs{re="apart"' && answer | grep -q 'phx_re_jobs{re="closed"'
+}
 neither_finds_the_others() { finds_none games daemon && finds_none daemon games; }
 a_user_finds_neither_s() { finds_none nobody games && finds_none nobody daemon; }
 # how the machine is reached below its system, its keys and numbers stay the resource provider's, also of one's own node
@@ -99,7 +113,7 @@ done
 # the time-line is written by a thread of its own, a moment later
 has_held() { api /v1/timeline/nodes | jq -e --arg n "$1" --arg re "$2" 'any(.holdings[]; .node == $n and .pool == $re)'; }
 for who in games daemon; do until_true 30 has_held "${NODE_OF[$who]}" "${RE_OF[$who]}" || { not_ok "the time-line does not know of ${NODE_OF[$who]}"; exit 1; }; done
-for test in each_finds_what_is_his neither_finds_the_others a_user_finds_neither_s of_ones_own_not_all nor_orders_it logs_are_anothers files_are_not_an_administrators; do
+for test in each_finds_what_is_his neither_finds_the_others a_user_finds_neither_s metrics_name_ones_own of_ones_own_not_all nor_orders_it logs_are_anothers files_are_not_an_administrators; do
 	check $test $test
 done
 exit $FAILED

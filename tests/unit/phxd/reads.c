@@ -117,9 +117,17 @@ static json_t *ask_status(void)
 	return view_status(&d, true);
 }
 
+static bool sees_all(const void *arg, const struct phx_re *re)
+{
+	(void)arg;
+	(void)re;
+	return true;
+}
+
 static json_t *ask_metrics(void)
 {
-	PHX_AUTO_FREE char *text = view_metrics(&d);
+	const struct view_reader reader = {sees_all, NULL};
+	PHX_AUTO_FREE char *text = view_metrics(&d, &reader);
 	return json_string(text);
 }
 
