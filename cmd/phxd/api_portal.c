@@ -84,13 +84,16 @@ void api_session(struct phx_http_request *q, void *arg)
 	phx_http_reply_json(q, 200, j);
 }
 
+/* Somebody who signs in again and again, from one address, is one row a minute. */
 static void tell(struct daemon *d, const struct phx_http_peer *peer, const char *identity,
 		 const char *how)
 {
-	char text[PHX_IDENTITY_MAX + 160];
+	char text[PHX_IDENTITY_MAX + 160], kind[2 * PHX_NAME_MAX];
 	snprintf(text, sizeof(text), "%s signed in with a browser from %s, by a %s", identity,
 		 peer->address, how);
-	engine_notice(d->engine, "", text);
+	snprintf(kind, sizeof(kind), "sign-in by %s from %s", how, peer->address);
+	seldom_tell(d->seldom,
+		    &(struct seldom_fact){.who = identity, .kind = kind, .text = text});
 }
 
 void session_moved(void *arg, const struct phx_http_peer *peer, const char *from)

@@ -38,6 +38,14 @@ the_word_is_in_no_log_and_no_journal() {
 		! grep -q "$word" "$WORK"/*.log && ! grep -qa "$word" "$WORK/head/journal.db" "$WORK/head/journal.db-wal"
 }
 
+# The journal keeps everything: who signs in without end is a row a minute of an address.
+signing_in_without_end_fills_no_journal() {
+	local seq i
+	seq=$(seq_now)
+	for i in {1..30}; do is 200 sign_in nobody many || return 1; done
+	[ $(($(seq_now) - seq)) -le 2 ] || { echo "$(($(seq_now) - seq)) events"; return 1; }
+}
+
 # ---- cookies ----
 
 the_cookie_is_hidden_and_of_this_host_alone() {
@@ -184,7 +192,7 @@ a_restart_signs_everybody_out() {
 }
 
 for t in a_link_signs_in_who_asked_for_it a_link_is_good_once a_look_at_a_link_does_not_use_it_and_tells_whose a_guess_is_nobodys the_network_asks_for_no_link \
-	the_word_is_in_no_log_and_no_journal the_cookie_is_hidden_and_of_this_host_alone nobodys_cookie_is_told_so a_cookie_is_nothing_on_the_routes_of_nodes \
+	the_word_is_in_no_log_and_no_journal signing_in_without_end_fills_no_journal the_cookie_is_hidden_and_of_this_host_alone nobodys_cookie_is_told_so a_cookie_is_nothing_on_the_routes_of_nodes \
 	nobody_is_given_a_session_that_another_knows a_stolen_session_is_told_and_ended what_is_held_ends_with_the_session nobody_signs_in_with_a_password_where_that_is_off \
 	a_form_of_another_page_is_refused no_name_writes_a_header a_cookie_beside_a_certificate_is_nothing a_header_says_nothing_of_who_asks without_the_token_nothing_is_changed pages_of_other_origins_are_refused \
 	nobody_is_signed_in_by_a_page_of_others the_socket_serves_no_page pages_say_what_browsers_may_do_with_them no_other_file_is_served \
