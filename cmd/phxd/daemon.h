@@ -491,6 +491,8 @@ void view_node_use(struct daemon *d, const struct phx_node *n, json_t *to);
 void re_dirs_sync(struct daemon *d);
 /** The same at the start of phxd: also tells which directories are missing or unknown. */
 void re_dirs_begin(struct daemon *d);
+/** Says in `w` of which creation of its RE the directory must be that is opened. Locks the engine. */
+void re_dir_whose(const struct daemon *d, struct re_place_whose *w);
 
 /* ---- begin.c ---- */
 

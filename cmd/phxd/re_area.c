@@ -19,11 +19,12 @@ void re_area_fini(struct re_area *a)
 	a->helper = NULL;
 }
 
-static int open_area(const struct daemon *d, const struct re_place_whose *w, struct re_area *ret,
+static int open_area(const struct daemon *d, struct re_place_whose *w, struct re_area *ret,
 		     struct phx_err *err)
 {
 	struct launch_re_opened o;
 	struct re_area a = {.dir = -1};
+	re_dir_whose(d, w);
 	int r = launch_re_open(d->launch, w, &o, err);
 	if (r < 0)
 		return r;

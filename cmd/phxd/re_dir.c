@@ -42,14 +42,18 @@ static struct phx_list wanted_dirs(struct daemon *d)
 	return dirs;
 }
 
+void re_dir_whose(const struct daemon *d, struct re_place_whose *w)
+{
+	const struct phx_state *s = engine_lock(d->engine);
+	const struct phx_re *re = phx_state_re(s, w->re);
+	w->created_ms = re ? re->created_ms : -1; /* it is gone: of no creation */
+	engine_unlock(d->engine);
+	PHX_STR_SET(w->site, phx_store_id(engine_store(d->engine)));
+}
+
 static void complain(const struct daemon *d, const char *re, const struct phx_err *err)
 {
 	fprintf(stderr, "phxd: data directory %s/%s: %s\n", d->cfg.re_dir, re, err->text);
-}
-
-static bool of_this_site(const struct re_marker *marker, const char *site)
-{
-	return !marker->site[0] || !strcmp(marker->site, site);
 }
 
 /* ---- unknown directories ---- */
@@ -89,7 +93,7 @@ static bool was_destroyed(struct daemon *d, const struct re_marker *what)
 {
 	struct phx_store *store = engine_store(d->engine);
 	struct re_marker copy = *what;
-	return of_this_site(what, phx_store_id(store)) &&
+	return re_marker_is_of(what, phx_store_id(store)) &&
 		phx_store_events_of(store, phx_enum_name(&phx_event_kind_names, PHX_EV_re_destroy),
 				    is_its_end, &copy, NULL) > 0;
 }
@@ -127,7 +131,7 @@ static void have_dir(struct daemon *d, const struct dir *dir, bool starting)
 	const struct re_marker *want = &dir->marker;
 	int r = launch_re_look(d->launch, want->name, &is, &err);
 	bool of_this = r == 0 && is.marked && is.marker.created_ms == want->created_ms &&
-		of_this_site(&is.marker, want->site);
+		re_marker_is_of(&is.marker, want->site);
 	if (r == 0 && is.there && of_this && is.marker.site[0])
 		return;
 	if (r == 0 && is.there && !is.marked)

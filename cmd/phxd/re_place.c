@@ -226,22 +226,48 @@ static int open_dir(int at, const char *name)
 	return fd < 0 ? -errno : fd;
 }
 
-static int open_re(const struct phx_config *cfg, const char *re, struct phx_err *err)
+/* A directory of that name that phxd did not make, or made for a former RE and could not move away,
+ * has somebody else's data. */
+static int check_marker(const struct phx_config *cfg, const struct re_place_whose *w,
+			struct phx_err *err)
 {
-	PHX_AUTO_FREE char *path = phx_path("%s/%s", cfg->re_dir, re);
+	struct re_marker m;
+	bool marked = read_marker(cfg->re_dir, w->re, &m) == 0;
+	if (marked && !w->created_ms)
+		return 0;
+	if (marked && m.created_ms == w->created_ms && re_marker_is_of(&m, w->site))
+		return 0;
+	return phx_err_set(err, -EPERM,
+			   "the data directory of RE %s %s: whoever runs the head must move it "
+			   "away, then reload",
+			   w->re, marked ? "is that of a former RE" : "was not made by phxd");
+}
+
+static int open_re(const struct phx_config *cfg, const struct re_place_whose *w,
+		   struct phx_err *err)
+{
+	PHX_AUTO_FREE char *path = phx_path("%s/%s", cfg->re_dir, w->re);
 	int fd = path ? open_dir(AT_FDCWD, path) : -ENOMEM;
-	return fd < 0 ? phx_err_set(err, fd, "the data directory of RE %s: %s", re, strerror(-fd))
-		      : fd;
+	if (fd < 0)
+		return phx_err_set(err, fd, "the data directory of RE %s: %s", w->re,
+				   strerror(-fd));
+	int r = check_marker(cfg, w, err);
+	if (r == 0)
+		return fd;
+	close(fd);
+	return r;
 }
 
 /* Opens the directory of users' directories, which must be root's, and writable by nobody else. */
-static int open_users(const struct phx_config *cfg, const char *re, bool make, struct phx_err *err)
+static int open_users(const struct phx_config *cfg, const struct re_place_whose *w,
+		      struct phx_err *err)
 {
 	struct stat st;
-	PHX_AUTO_CLOSE int all = open_re(cfg, re, err);
+	const char *re = w->re;
+	PHX_AUTO_CLOSE int all = open_re(cfg, w, err);
 	if (all < 0)
 		return all;
-	bool made = make && mkdirat(all, RE_USERS, 0711) == 0;
+	bool made = w->make && mkdirat(all, RE_USERS, 0711) == 0;
 	int fd = open_dir(all, RE_USERS);
 	if (fd < 0)
 		return phx_err_set(err, fd, "the directories of users in RE %s: %s", re,
@@ -285,7 +311,7 @@ static int open_own(const struct phx_config *cfg, const struct re_place_whose *w
 	bool anybody = w->uid == (uid_t)-1;
 	if (!is_one_name(w->user) || (anybody ? w->make : !w->uid || !phx_id_valid(w->gid)))
 		return phx_err_set(err, -EPERM, "user %s can have no directory in an RE", w->user);
-	PHX_AUTO_CLOSE int users = open_users(cfg, w->re, w->make, err);
+	PHX_AUTO_CLOSE int users = open_users(cfg, w, err);
 	if (users < 0)
 		return users;
 	int r = w->make ? make_own(users, w) : 0;
@@ -300,7 +326,7 @@ int re_place_open(const struct phx_config *cfg, const struct re_place_whose *w, 
 {
 	if (!phx_name_valid(w->re))
 		return phx_err_set(err, -EINVAL, "'%s' is no name of an RE", w->re);
-	PHX_AUTO_CLOSE int fd = w->user[0] ? open_own(cfg, w, err) : open_re(cfg, w->re, err);
+	PHX_AUTO_CLOSE int fd = w->user[0] ? open_own(cfg, w, err) : open_re(cfg, w, err);
 	if (fd < 0)
 		return fd;
 	if (fstat(fd, ret) < 0)
@@ -317,7 +343,9 @@ int re_place_open(const struct phx_config *cfg, const struct re_place_whose *w, 
 
 void re_place_users(const struct phx_config *cfg, const char *re, struct phx_list *ret)
 {
-	int users = phx_name_valid(re) ? open_users(cfg, re, false, NULL) : -1;
+	struct re_place_whose w = {.uid = (uid_t)-1};
+	bool named = phx_name_valid(re) && PHX_STR_SET(w.re, re) == 0;
+	int users = named ? open_users(cfg, &w, NULL) : -1;
 	DIR *dir = users >= 0 ? fdopendir(users) : NULL;
 	for (struct dirent *e; dir && (e = readdir(dir));) {
 		struct phx_word *to =

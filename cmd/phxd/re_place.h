@@ -4,6 +4,7 @@
 #ifndef PHXD_RE_PLACE_H
 #define PHXD_RE_PLACE_H
 
+#include <string.h>
 #include <sys/stat.h>
 
 #include "config/config.h"
@@ -19,6 +20,12 @@ struct re_marker {
 	int64_t created_ms;
 	char site[RE_PLACE_SITE_MAX]; /* identity of the journal; "" in older markers */
 };
+
+/** Is the marker of a journal with that identity? Older markers do not say. */
+static inline bool re_marker_is_of(const struct re_marker *m, const char *site)
+{
+	return !m->site[0] || !strcmp(m->site, site);
+}
 
 /** Does the path of this RE's data exist? *ret_marked: does its marker exist, too; then *ret has
  * it.
@@ -48,9 +55,13 @@ struct re_place_whose {
 	uid_t uid;               /* the owner that it must have; (uid_t)-1: any */
 	gid_t gid;               /* its group if it is made */
 	bool make;               /* make it if the user has none */
+	/* of which creation of the RE, as in its marker; 0: any that phxd made */
+	int64_t created_ms;
+	char site[RE_PLACE_SITE_MAX];
 };
 /** Opens that directory: its descriptor, owned by the caller; *ret: its status, with the owner.
- * -ENOENT: there is none; -EPERM: it has another owner. */
+ * -ENOENT: there is none; -EPERM: it has another owner, or its marker is missing, or of another
+ * creation of the RE. */
 int re_place_open(const struct phx_config *cfg, const struct re_place_whose *w, struct stat *ret,
 		  struct phx_err *err);
 /** Appends the names of the users who have a directory in the RE (struct phx_word). */

@@ -130,6 +130,7 @@ static void start(struct watches *ws, struct watch *w)
 	PHX_STR_SET(of.re, w->is.re);
 	if (!w->is.whole)
 		PHX_STR_SET(of.user, w->is.user.name);
+	re_dir_whose(ws->d, &of);
 	int r = launch_re_watch(ws->d->launch, &of, &w->fd, &err);
 	if (r == 0 && (r = greet(w->fd, &w->is)) < 0)
 		phx_err_set(&err, r, "the watcher: %s", strerror(-r));

@@ -259,6 +259,35 @@ static void the_directory_of_an_re_is_opened(void **state)
 	assert_int_equal(opens(whose("none", "", (uid_t)-1), NULL), -ENOENT);
 }
 
+/* Somebody's directory that is called as an RE, and one that is left of a former RE, are none of the
+ * RE's, whose owner would be that somebody in it. */
+static void one_that_is_not_of_this_re_is_refused(void **state)
+{
+	struct re_place_whose w = whose("hpc", "", (uid_t)-1), own = whose("hpc", "carl", OTHER);
+	const struct re_marker m = {.created_ms = 7, .name = "hpc", .site = "here"};
+	(void)state;
+	make_dir_of("re/hpc", NOBODY, 0750);
+	assert_int_equal(opens(w, NULL), -EPERM);
+	assert_non_null(strstr(err.text, "was not made by phxd"));
+	assert_int_equal(opens_made(own), -EPERM);
+	assert_false(is_there("re/hpc/" RE_USERS));
+	assert_int_equal(re_place_make(&cfg, &m, "nobody", &err), 0);
+	w.created_ms = own.created_ms = 7;
+	PHX_STR_SET(w.site, "here");
+	PHX_STR_SET(own.site, "here");
+	assert_int_equal(opens(w, NULL), 0);
+	assert_int_equal(opens_made(own), 0);
+	w.created_ms = own.created_ms = 8;
+	assert_int_equal(opens(w, NULL), -EPERM);
+	assert_non_null(strstr(err.text, "is that of a former RE"));
+	assert_int_equal(opens_made(own), -EPERM);
+	w.created_ms = 7;
+	PHX_STR_SET(w.site, "elsewhere");
+	assert_int_equal(opens(w, NULL), -EPERM);
+	put_text("re/.hpc", "created 7\n"); /* of before: it does not say whose */
+	assert_int_equal(opens(w, NULL), 0);
+}
+
 static void a_name_that_leads_out_is_refused(void **state)
 {
 	static const char *const names[] = {"..", ".", "../state", "hpc/../..", "/etc", "", ".hpc"};
@@ -417,6 +446,7 @@ int main(void)
 		T(what_root_made_is_given_to_the_heads_user),
 		T(while_the_head_is_root_nothing_is_given),
 		T(the_directory_of_an_re_is_opened),
+		T(one_that_is_not_of_this_re_is_refused),
 		T(a_name_that_leads_out_is_refused),
 		T(a_link_in_place_of_a_directory_is_refused),
 		T(a_user_gets_a_directory_that_others_cannot_enter),
