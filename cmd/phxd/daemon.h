@@ -430,13 +430,6 @@ json_t *view_status(struct daemon *d, bool whole);
  * the RE that it goes to or is in, told beside a step to an agent that knows of accounts; NULL. */
 void view_order_put(struct daemon *d, const char *node, const struct phx_order *o, const char *re,
 		    struct phx_buf *b);
-/** Of whom metrics are shown: `sees` is asked of each RE, under the engine's lock. */
-struct view_reader {
-	bool (*sees)(const void *arg, const struct phx_re *re);
-	const void *arg;
-};
-/** Prometheus text, without rows of REs that the reader does not see. */
-char *view_metrics(struct daemon *d, const struct view_reader *reader);
 
 /* ---- ends.c ---- */
 
@@ -463,10 +456,6 @@ bool view_re_returned(const struct phx_state *s, const struct phx_re *re);
 json_t *view_re(struct daemon *d, const struct phx_state *s, const struct phx_re *re,
 		int64_t now_ms);
 
-/** Appends what each active RE that the reader sees holds and wants, as metrics. Under the engine's
- * lock. */
-void view_re_metrics(struct phx_buf *b, const struct phx_state *s,
-		     const struct view_reader *reader);
 /** What the manager of a web RE reads and what it decided. Under the engine's lock. New reference.
  */
 json_t *view_manager(const struct phx_state *s, const struct phx_re *re);
@@ -491,8 +480,9 @@ void view_node_use(struct daemon *d, const struct phx_node *n, json_t *to);
 void re_dirs_sync(struct daemon *d);
 /** The same at the start of phxd: also tells which directories are missing or unknown. */
 void re_dirs_begin(struct daemon *d);
-/** Says in `w` of which creation of its RE the directory must be that is opened. Locks the engine. */
-void re_dir_whose(const struct daemon *d, struct re_place_whose *w);
+/** Writes into `w` the RE whose directory is to be opened, and of which creation of it that must be.
+ * Locks the engine. */
+void re_dir_whose(const struct daemon *d, const char *re, struct re_place_whose *w);
 
 /* ---- begin.c ---- */
 

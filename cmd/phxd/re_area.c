@@ -19,12 +19,12 @@ void re_area_fini(struct re_area *a)
 	a->helper = NULL;
 }
 
-static int open_area(const struct daemon *d, struct re_place_whose *w, struct re_area *ret,
-		     struct phx_err *err)
+static int open_area(const struct daemon *d, const char *re, struct re_place_whose *w,
+		     struct re_area *ret, struct phx_err *err)
 {
 	struct launch_re_opened o;
 	struct re_area a = {.dir = -1};
-	re_dir_whose(d, w);
+	re_dir_whose(d, re, w);
 	int r = launch_re_open(d->launch, w, &o, err);
 	if (r < 0)
 		return r;
@@ -42,20 +42,18 @@ static int open_area(const struct daemon *d, struct re_place_whose *w, struct re
 int re_area_open(const struct daemon *d, const char *re, struct re_area *ret, struct phx_err *err)
 {
 	struct re_place_whose w = {.uid = (uid_t)-1};
-	PHX_STR_SET(w.re, re);
-	return open_area(d, &w, ret, err);
+	return open_area(d, re, &w, ret, err);
 }
 
 int re_area_open_user(const struct daemon *d, const char *re, const struct person_login *who,
 		      bool make, struct re_area *ret, struct phx_err *err)
 {
 	struct re_place_whose w = {.uid = who->uid, .gid = who->gid, .make = make};
-	PHX_STR_SET(w.re, re);
 	PHX_STR_SET(w.user, who->name);
 	if (!who->uid || !phx_id_valid(who->uid) || !who->name[0])
 		return phx_err_set(err, -EPERM, "user %s can have no directory in an RE",
 				   who->name);
-	return open_area(d, &w, ret, err);
+	return open_area(d, re, &w, ret, err);
 }
 
 bool re_area_is_users(const char *path)
@@ -74,10 +72,9 @@ static int find_user_s(const struct daemon *d, const char *re, const char *path,
 		return phx_err_set(err, -EINVAL, "%s: is no regular file", path);
 	if ((size_t)(slash - from - 1) >= sizeof(w.user))
 		return phx_err_set(err, -ENOENT, "%s: there is no such user", path);
-	PHX_STR_SET(w.re, re);
 	snprintf(w.user, sizeof(w.user), "%.*s", (int)(slash - from - 1), from + 1);
 	*ret_rest = slash + 1;
-	return open_area(d, &w, ret, err);
+	return open_area(d, re, &w, ret, err);
 }
 
 int re_area_find(const struct daemon *d, const char *re, const char *path, struct re_area *ret,
@@ -127,8 +124,7 @@ bool re_area_list_users(const struct daemon *d, const char *re, json_t *ret)
 		char prefix[PATH_TEXT];
 		struct re_area own;
 		struct re_place_whose w = {.uid = (uid_t)-1};
-		PHX_STR_SET(w.re, re);
-		if (PHX_STR_SET(w.user, name->text) < 0 || open_area(d, &w, &own, NULL) < 0) {
+		if (PHX_STR_SET(w.user, name->text) < 0 || open_area(d, re, &w, &own, NULL) < 0) {
 			all = false;
 			continue;
 		}

@@ -42,12 +42,13 @@ static struct phx_list wanted_dirs(struct daemon *d)
 	return dirs;
 }
 
-void re_dir_whose(const struct daemon *d, struct re_place_whose *w)
+void re_dir_whose(const struct daemon *d, const char *name, struct re_place_whose *w)
 {
 	const struct phx_state *s = engine_lock(d->engine);
-	const struct phx_re *re = phx_state_re(s, w->re);
+	const struct phx_re *re = phx_state_re(s, name);
 	w->created_ms = re ? re->created_ms : -1; /* it is gone: of no creation */
 	engine_unlock(d->engine);
+	PHX_STR_SET(w->re, name);
 	PHX_STR_SET(w->site, phx_store_id(engine_store(d->engine)));
 }
 

@@ -38,6 +38,11 @@ static int read_marker(const char *base, const char *name, struct re_marker *ret
 	return 0;
 }
 
+bool re_marker_is_of(const struct re_marker *marker, const char *site)
+{
+	return !marker->site[0] || !strcmp(marker->site, site);
+}
+
 static int write_marker(const char *base, const struct re_marker *m, struct phx_err *err)
 {
 	PHX_AUTO_FREE char *path = phx_path("%s/.%s", base, m->name);

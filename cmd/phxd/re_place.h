@@ -4,7 +4,6 @@
 #ifndef PHXD_RE_PLACE_H
 #define PHXD_RE_PLACE_H
 
-#include <string.h>
 #include <sys/stat.h>
 
 #include "config/config.h"
@@ -22,10 +21,7 @@ struct re_marker {
 };
 
 /** Is the marker of a journal with that identity? Older markers do not say. */
-static inline bool re_marker_is_of(const struct re_marker *m, const char *site)
-{
-	return !m->site[0] || !strcmp(m->site, site);
-}
+bool re_marker_is_of(const struct re_marker *marker, const char *site);
 
 /** Does the path of this RE's data exist? *ret_marked: does its marker exist, too; then *ret has
  * it.

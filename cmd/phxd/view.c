@@ -1,6 +1,6 @@
 /* Shows plans, the status, orders (with what an agent needs beside them) and metrics. Called by the
  * API. Reads only. */
-#include "phxd/daemon.h"
+#include "phxd/view_metrics.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -127,10 +127,9 @@ static void start(struct watches *ws, struct watch *w)
 				    .gid = w->is.user.gid,
 				    .make = !w->is.whole};
 	struct phx_err err = {0};
-	PHX_STR_SET(of.re, w->is.re);
 	if (!w->is.whole)
 		PHX_STR_SET(of.user, w->is.user.name);
-	re_dir_whose(ws->d, &of);
+	re_dir_whose(ws->d, w->is.re, &of);
 	int r = launch_re_watch(ws->d->launch, &of, &w->fd, &err);
 	if (r == 0 && (r = greet(w->fd, &w->is)) < 0)
 		phx_err_set(&err, r, "the watcher: %s", strerror(-r));

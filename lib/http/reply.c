@@ -62,10 +62,10 @@ static struct MHD_Response *make_response(char *text, const char *type)
  * nobody takes for what was asked for. */
 static struct MHD_Response *no_memory(void)
 {
-	static char text[] =
+	static const char text[] =
 		"{\"error\":\"phxd has no memory for the answer\",\"code\":\"ENOMEM\"}";
-	struct MHD_Response *r =
-		MHD_create_response_from_buffer(sizeof(text) - 1, text, MHD_RESPMEM_PERSISTENT);
+	struct MHD_Response *r = MHD_create_response_from_buffer(sizeof(text) - 1, (void *)text,
+								 MHD_RESPMEM_PERSISTENT);
 	if (r)
 		MHD_add_response_header(r, MHD_HTTP_HEADER_CONTENT_TYPE, "application/json");
 	return r;

@@ -1,8 +1,8 @@
 /* What a copy of a journal has as proofs of erases: records and attestations lie in tables of their
  * own, which no hash of an event covers. Each that an event made must be there, of the node and
- * the owners that the event names, and each must be as its own hash says. Rows of before chains, and
- * of an accepted journal, have no hash: those alone may lack it. Called by audit.c when all events
- * fit. */
+ * the owners that the event names, and each must be as its own hash says. Rows of before chains and
+ * of an accepted journal have none: those alone may lack it. Called by audit.c when all events fit.
+ */
 #include "store/internal.h"
 
 #include <errno.h>

@@ -82,8 +82,8 @@ int phx_store_attestation_fits(sqlite3_stmt *st);
 
 struct phx_audit;
 /** Looks for records of erases and attestations that are changed or missing, or have lost their
- * hashes: 0, PHX_AUDIT_ROW with the text in `of`, negative errno (SQLite has its text). `of` says up
- * to which event there are none. */
+ * hashes: 0, PHX_AUDIT_ROW with the text in `of`, negative errno (SQLite has its text). `of` says
+ * up to which event there are none. */
 int phx_audit_proofs(sqlite3 *db, struct phx_audit *of);
 
 /* ---- reader.c ---- */

@@ -57,8 +57,8 @@ struct phx_vault_audit {
 };
 /** 0: the lines of these files, in their order, follow each other, and anchors (struct phx_anchor,
  * whose signatures were verified) that say how far the log was fit; 1: a line does not follow; 2:
- * an anchor says otherwise: lines are gone, at the end, or at the beginning without a line that says
- * so, or were written anew. `text` says which. What was before the first line, no anchor that fits
+ * an anchor says otherwise: lines are gone, at the end, or at the beginning and no line says so, or
+ * were written anew. `text` says which. What was before the first line, no anchor that fits
  * being given, is not known. Errors: -ENOENT, ... */
 int phx_vault_log_audit(const char *const *paths, size_t n, const struct phx_list *anchors,
 			struct phx_vault_audit *ret, struct phx_err *err);

@@ -35,10 +35,10 @@ static inline int fake_helper(int dir, uid_t uid, gid_t gid)
 }
 
 /* Of no creation that the test speaks of. */
-void re_dir_whose(const struct daemon *d, struct re_place_whose *w)
+void re_dir_whose(const struct daemon *d, const char *re, struct re_place_whose *w)
 {
 	(void)d;
-	w->created_ms = 0;
+	PHX_STR_SET(w->re, re);
 }
 
 static unsigned n_helpers;

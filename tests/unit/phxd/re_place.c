@@ -259,7 +259,7 @@ static void the_directory_of_an_re_is_opened(void **state)
 	assert_int_equal(opens(whose("none", "", (uid_t)-1), NULL), -ENOENT);
 }
 
-/* Somebody's directory that is called as an RE, and one that is left of a former RE, are none of the
+/* Somebody's directory that is called as an RE, and one that is left of a former RE, are not the
  * RE's, whose owner would be that somebody in it. */
 static void one_that_is_not_of_this_re_is_refused(void **state)
 {

@@ -46,11 +46,11 @@ static char quota_of[PHX_IDENTITY_MAX];
 static struct re_place_whose asked;
 static sem_t started, submitted;
 
-void re_dir_whose(const struct daemon *of, struct re_place_whose *whose)
+void re_dir_whose(const struct daemon *of, const char *re, struct re_place_whose *whose)
 {
 	(void)of;
 	fake_engine_is_free();
-	whose->created_ms = 0;
+	PHX_STR_SET(whose->re, re);
 }
 
 int launch_re_watch(struct launch *l, const struct re_place_whose *of, int *ret_fd,

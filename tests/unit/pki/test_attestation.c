@@ -21,6 +21,8 @@
 #include "pki/attestation.h"
 #include "types/readback.h"
 
+#define SUM "5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f"
+
 enum { NOW_MS = 1000000, UNTIL_MS = 2000000, FLIPS = 1000 };
 
 static char dir[64], key[96], pub[96], node_key[96], other_key[96];
@@ -66,7 +68,7 @@ static void add_disk(const char *id, uint64_t nonce)
 					 .size_bytes = 4096,
 					 .verified_bytes = 4096,
 					 .places = 1,
-					 .read_sha256 = "5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f",
+					 .read_sha256 = SUM,
 					 .detail = "zeros"};
 	PHX_STR_SET(d->said.disk_id, id);
 	seal(d, node_key);

@@ -1,5 +1,5 @@
-/* Whoever has the disk of the head takes the hashes of proofs of erases away, or puts proofs in that
- * have none: the audit tells, and leaves alone those that never had one. */
+/* Whoever has the disk of the head takes the hashes of proofs of erases away, or puts proofs in
+ * that have none: the audit tells, and leaves alone those that never had one. */
 #include "unit/store/audited.h"
 
 /* An event that made an erase record. */
