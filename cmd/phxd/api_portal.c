@@ -92,8 +92,7 @@ static void tell(struct daemon *d, const struct phx_http_peer *peer, const char 
 	snprintf(text, sizeof(text), "%s signed in with a browser from %s, by a %s", identity,
 		 peer->address, how);
 	snprintf(kind, sizeof(kind), "sign-in by %s from %s", how, peer->address);
-	seldom_tell(d->seldom,
-		    &(struct seldom_fact){.who = identity, .kind = kind, .text = text});
+	seldom_tell(d->seldom, &(struct seldom_fact){.who = identity, .kind = kind, .text = text});
 }
 
 void session_moved(void *arg, const struct phx_http_peer *peer, const char *from)

@@ -480,8 +480,8 @@ void view_node_use(struct daemon *d, const struct phx_node *n, json_t *to);
 void re_dirs_sync(struct daemon *d);
 /** The same at the start of phxd: also tells which directories are missing or unknown. */
 void re_dirs_begin(struct daemon *d);
-/** Writes into `w` the RE whose directory is to be opened, and of which creation of it that must be.
- * Locks the engine. */
+/** Writes into `w` the RE whose directory is to be opened, and of which creation of the RE it must
+ * be. Locks the engine. */
 void re_dir_whose(const struct daemon *d, const char *re, struct re_place_whose *w);
 
 /* ---- begin.c ---- */

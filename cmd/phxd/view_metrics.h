@@ -1,10 +1,10 @@
-/* Metrics of the head (view.c, view_re.c), and of whom they are shown: api_read.c knows the reader. */
+/* Metrics of the head (view.c, view_re.c), for a reader whom api_read.c knows. */
 #ifndef PHXD_VIEW_METRICS_H
 #define PHXD_VIEW_METRICS_H
 
 #include "phxd/daemon.h"
 
-/** Of whom metrics are shown: `sees` is asked of each RE, under the engine's lock. */
+/** Whom metrics are shown to: `sees` is asked of each RE, under the engine's lock. */
 struct view_reader {
 	bool (*sees)(const void *arg, const struct phx_re *re);
 	const void *arg;

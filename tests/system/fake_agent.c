@@ -405,8 +405,8 @@ static json_t *quoted(struct fake *f, const struct phx_statement *said)
 /* The digest of what it read back; or what is none. */
 static const char *sum_of(const struct fake *f, const struct order *o)
 {
-	bool lies = f->seal && !strcmp(f->seal, "sum") &&
-		(!f->seal_of || !strcmp(f->seal_of, o->disk));
+	bool lies =
+		f->seal && !strcmp(f->seal, "sum") && (!f->seal_of || !strcmp(f->seal_of, o->disk));
 	return lies ? "all-of-it-was-zero"
 		    : "fa0efa0efa0efa0efa0efa0efa0efa0efa0efa0efa0efa0efa0efa0efa0efa0e";
 }
