@@ -90,11 +90,10 @@ static int list_all(struct backup *b, json_t **ret)
 	if (code)
 		return code;
 	return phx_json_bool(*ret, "more", false)
-		? cli_fail(
-			  CLI_PARTIAL,
-			  "RE %s has more files than phxd lists, or some that it cannot read: "
-			  "have its directory copied on the head (re_dir of phoenix.conf)",
-			  b->re)
+		? cli_fail(CLI_PARTIAL,
+			   "RE %s has more files than phxd lists, or some that it cannot read: "
+			   "have its directory copied on the head (re_dir of phoenix.conf)",
+			   b->re)
 		: CLI_OK;
 }
 
