@@ -68,7 +68,7 @@ a_written_answer_counts_for_nothing() {
 	step=$(field n2 '.plan.steps[.plan.cursor] as $s | {id: $s.id, epoch: .plan.epoch, attempt: $s.attempt, disk: $s.disk, method: $s.method}')
 	for n in 0 1 4711; do
 		answer=$(jq -c --argjson n $n '{kind: "step", id, epoch, attempt, nonce: $n, result: 0, text: "", wipe: {disk_id: .disk, method, used: .method,
-			size_bytes: 4294967296, verified_bytes: 4294967296, verified: true, detail: "as written", places: 9, read_sha256: "of mine"}}' <<<"$step")
+			size_bytes: 4294967296, verified_bytes: 4294967296, verified: true, detail: "as written", places: 9, read_sha256: "5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f"}}' <<<"$step")
 		as_n2 "$answer" >"$WORK/status"
 	done
 	[ "$(records n2 true)" = "$before" ] || { echo "it has a record of an erase that was none"; return 1; }

@@ -105,37 +105,39 @@ static void quote_by(const struct fake_tpm *t, const struct phx_statement *said,
 /* Disk number i was erased, and the node signed it; `by`: so did that TPM. */
 static void erase(int i, const struct fake_tpm *by)
 {
-	struct phx_statement said = {.node = "n1",
-				     .step_id = FIRST_STEP + (uint64_t)i,
-				     .epoch = EPOCH,
-				     .nonce = 4711 + (uint64_t)i,
-				     .boot_id = "boot",
-				     .image_sha256 = "image",
-				     .method = "overwrite",
-				     .used = "overwrite",
-				     .size_bytes = 4096,
-				     .verified_bytes = 4096,
-				     .places = 1,
-				     .read_sha256 = "sum",
-				     .detail = "zeros"};
+	struct phx_statement said = {
+		.node = "n1",
+		.step_id = FIRST_STEP + (uint64_t)i,
+		.epoch = EPOCH,
+		.nonce = 4711 + (uint64_t)i,
+		.boot_id = "boot",
+		.image_sha256 = "image",
+		.method = "overwrite",
+		.used = "overwrite",
+		.size_bytes = 4096,
+		.verified_bytes = 4096,
+		.places = 1,
+		.read_sha256 = "5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f",
+		.detail = "zeros"};
 	struct phx_action *act = &erased[i];
 	struct phx_seal seal;
-	*act = (struct phx_action){.kind = PHX_ACT_ERASED,
-				   .node = "n1",
-				   .step_id = said.step_id,
-				   .epoch = EPOCH,
-				   .nonce = said.nonce,
-				   .method = PHX_WIPE_OVERWRITE,
-				   .used = PHX_WIPE_OVERWRITE,
-				   .size_bytes = 4096,
-				   .verified_bytes = 4096,
-				   .verify = PHX_VERIFY_FULL,
-				   .places = 1,
-				   .read_sha256 = "sum",
-				   .boot_id = "boot",
-				   .image_sha256 = "image",
-				   .image = "deploy 1",
-				   .text = "zeros"};
+	*act = (struct phx_action){
+		.kind = PHX_ACT_ERASED,
+		.node = "n1",
+		.step_id = said.step_id,
+		.epoch = EPOCH,
+		.nonce = said.nonce,
+		.method = PHX_WIPE_OVERWRITE,
+		.used = PHX_WIPE_OVERWRITE,
+		.size_bytes = 4096,
+		.verified_bytes = 4096,
+		.verify = PHX_VERIFY_FULL,
+		.places = 1,
+		.read_sha256 = "5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f",
+		.boot_id = "boot",
+		.image_sha256 = "image",
+		.image = "deploy 1",
+		.text = "zeros"};
 	snprintf(act->disk, sizeof(act->disk), "serial-%d", i);
 	PHX_STR_SET(said.disk_id, act->disk);
 	assert_int_equal(phx_statement_sign(&said, node_key, &seal, &err), 0);

@@ -496,16 +496,19 @@ static void registers(const char *node, const char *disk)
  * back. */
 static void erases(const char *node, const char *disk)
 {
-	struct phx_event ev = {.kind = PHX_EV_step_result,
-			       .answer = {.erased_bytes = 4096,
-					  .verified_bytes = 4096,
-					  .used = PHX_WIPE_OVERWRITE,
-					  .read_sha256 = "sum",
-					  .image = "deploy 1",
-					  .image_sha256 = "its digest",
-					  .signer = "its key",
-					  .signature = "of its key",
-					  .setup.method = PHX_WIPE_OVERWRITE}};
+	struct phx_event ev = {
+		.kind = PHX_EV_step_result,
+		.answer = {
+			.erased_bytes = 4096,
+			.verified_bytes = 4096,
+			.used = PHX_WIPE_OVERWRITE,
+			.read_sha256 =
+				"5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f",
+			.image = "deploy 1",
+			.image_sha256 = "its digest",
+			.signer = "its key",
+			.signature = "of its key",
+			.setup.method = PHX_WIPE_OVERWRITE}};
 	const struct phx_node *n = phx_state_node(engine_lock(e), node);
 	const struct phx_step *step = phx_node_step(n);
 	bool erase = step && step->kind == PHX_STEP_wipe;
@@ -569,7 +572,8 @@ static void is_attested(const char *text, char *follows)
 	assert_int_equal(a.disks.n, 1);
 	const struct phx_attested_disk *d = a.disks.items;
 	assert_string_equal(d->id, "serial-1");
-	assert_string_equal(d->said.read_sha256, "sum");
+	assert_string_equal(d->said.read_sha256,
+			    "5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f");
 	assert_int_equal(d->said.step_id, a.id);
 	assert_true(d->nonce && d->nonce == d->said.nonce);
 	/* the head's signature is right, and the node's is none */

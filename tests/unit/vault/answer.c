@@ -125,7 +125,8 @@ static void make_disk(const struct forgery *f, struct phx_attested_disk *d)
 						 .used = "overwrite",
 						 .size_bytes = 4096,
 						 .verified_bytes = 4096,
-						 .read_sha256 = "sum"}};
+						 .read_sha256 = "5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f"
+								"5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f"}};
 	assert_int_equal(phx_statement_sign(&d->said, path, &seal, NULL), 0);
 	PHX_MEMBERS_COPY(PHX_ERASED_SEAL_FIELDS, d, &seal);
 	PHX_STR_SET(d->cert, cert);
