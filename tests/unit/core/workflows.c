@@ -66,6 +66,17 @@ static struct phx_list on(struct world *w, const char *node)
 	return l;
 }
 
+/* How long its agent lets them run on, after it last heard the head. */
+static uint32_t timeout_on(struct world *w, const char *node)
+{
+	struct phx_list l = {0};
+	const struct phx_job *worker;
+	assert_int_equal(phx_tasks_on(&w->s, world_node(w, node), &l, &worker), 0);
+	phx_list_fini(&l);
+	assert_true(worker->heartbeat_timeout_ms > 0);
+	return worker->heartbeat_timeout_ms;
+}
+
 static uint32_t n_on(struct world *w, const char *node)
 {
 	struct phx_list l = on(w, node);
@@ -313,7 +324,11 @@ static void lost_node_gives_back(void **state)
 	PHX_STR_SET(gone.node, node);
 	uint32_t had = n_on(w, node);
 	assert_int_equal(world_apply(w, &gone, NULL), 0);
-	assert_int_equal(n_on(w, node), had); /* they may run still */
+	/* they may run still, until its agent has ended them */
+	uint32_t timeout_ms = timeout_on(w, node);
+	assert_int_equal(n_on(w, node), had);
+	tick(w, timeout_ms - 1);
+	assert_int_equal(n_on(w, node), had);
 	tick(w, 200000);
 	assert_int_equal(n_on(w, node), 0);
 	assert_int_equal(run_of(w, id)->n_losses, had);
