@@ -73,18 +73,18 @@ export function Acts({ name, may, onDone }) {
 	const [asked, setAsked] = useState(null);
 	const [said, setSaid] = useState(null);
 	const [busy, setBusy] = useState(false);
-	const sent = useRef(false);
+	const sent = useRef(false), before = useRef(null); // what was allowed before the last act: until it is read anew nothing is
 	const order = (act, body) => {
-		if (sent.current) // twice is once
+		if (sent.current || before.current === may) // twice is once
 			return;
 		sent.current = true;
 		setBusy(true);
-		post(path(name, act.name), body).then((a) => setSaid({ notes: a.notes }), (e) => setSaid({ error: e.message }))
+		post(path(name, act.name), body).then((a) => { before.current = may; setSaid({ notes: a.notes }); }, (e) => setSaid({ error: e.message }))
 			.finally(() => { sent.current = false; setBusy(false); onDone(); });
 	};
 	const there = acts.filter((a) => may.includes(a.name));
 	return html`<div class="re-acts" role="group" aria-label="What may be done">
-		${there.map((a) => html`<button key=${a.name} type="button" class=${a.main ? 'main' : ''} disabled=${busy} onClick=${() => (a.asks ? setAsked(a) : order(a, {}))}>${a.title}</button>`)}</div>
+		${there.map((a) => html`<button key=${a.name} type="button" class=${a.main ? 'main' : ''} disabled=${busy || before.current === may} onClick=${() => (a.asks ? setAsked(a) : order(a, {}))}>${a.title}</button>`)}</div>
 		${asked && html`<${asked.asks} name=${name} onClose=${() => setAsked(null)} onDo=${(body) => order(asked, body)} />`}
 		<div role="status">${said?.notes?.length > 0 && html`<ul class="notice plain">${said.notes.slice(0, 20).map((n, i) => html`<li key=${i}>${n}</li>`)}</ul>`}</div>
 		${said?.error && html`<p class="trouble" role="alert">${said.error}</p>`}`;
