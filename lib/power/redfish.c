@@ -223,7 +223,9 @@ static int reset_system(struct session *s, const struct act *act, struct phx_err
 	if (!body)
 		return -ENOMEM;
 	struct phx_err why = {0};
-	r = call(s, "POST", phx_json_str(reset, "target", target), body, NULL, &why);
+	/* what is no path, after the BMC's address, could be another host's address */
+	const char *told = phx_json_str(reset, "target", "");
+	r = call(s, "POST", told[0] == '/' ? told : target, body, NULL, &why);
 	/* Many refuse what is so already. The report may lag behind: observing decides, not
 	 * this. */
 	if ((r == -EBUSY || r == -EIO) && act->is_so_if != PHX_POWER_UNKNOWN &&
