@@ -152,19 +152,23 @@ scale_readers() {
 
 # Half of the machines have fallen silent, and are said to be missing while the other half is ordered about.
 gone() {
-	local half=$((SCALE_NODES / 2)) end=$((SECONDS + 120)) missing=0
+	local half=$((SCALE_NODES / 2)) end missing=0
 	scale_head && scale_connect || { missed "$SCALE_NODES nodes" "$(tail -n 1 "$WORK/swarm.log")"; scale_down; head_stop; return; }
 	kill -USR2 "$SCALE_SWARM"
 	sleep 6 # from then on they are told as missing
 	scale_order "orders for half of the nodes while the other half goes missing" 1 $half scale_by_api
+	end=$((SECONDS + 60))
 	until [ "$missing" -ge $half ] || [ $SECONDS -gt $end ]; do
 		sleep 1
 		missing=$(api "/v1/nodes?fields=name,missing_since_ms&sparse=yes" | jq '[.nodes[] | select(.missing_since_ms)] | length')
 	done
-	[ "$missing" -ge $half ] || missed "half of the nodes are missing" "$missing of $half are"
 	row "phxd memory, all its processes, half of the nodes missing" 300 MB - "$(head_memory_mb)"
 	scale_asks "GET /v1/status, half of the nodes missing" 5 10 /v1/status
-	row "nodes that beat and are said to be missing" 0 "" - "$((missing - half))"
+	if [ "$missing" -ge $half ]; then
+		row "nodes that beat and are said to be missing" 0 "" - "$((missing - half))"
+	else
+		missed "nodes that beat and are said to be missing" "$missing of $half silent ones are said to be"
+	fi
 	scale_down
 	head_stop
 }
