@@ -16,24 +16,22 @@ flow_is() { [ "$(flow_listed "$1" "$2")" = "$3" ]; }
 
 # flow_up N: N agents, an RE of all of them for workflows
 flow_up() {
-	local i
-	JOBS_DIR=$(mktemp -d /tmp/phx-bench.XXXXXX) && chmod 755 "$JOBS_DIR" && mkdir -m 777 "$JOBS_DIR/shared" "$JOBS_DIR/flow" && jobs_head || return 1
-	for ((i = 1; i <= $1; i++)); do jobs_agent $i || return 1; done
-	(wait_for 120 "the agents" are_ready "$1") || return 1
+	jobs_agents "$1" && mkdir -m 777 "$JOBS_DIR/flow" || return 1
 	cat >"$WORK/flows.conf" <<-END
 		name = "flows"; owner = "games"; type = "many_tasks"; relationship = "affiliated"; role = "bench-compute"; granularity = "node";
 		resource_coordination_model = "fb"; coordinated_RE = "none"; lower_bound_size = $1; upper_bound_size = $1;
 		users = "nobody"; data_directory = "$JOBS_DIR/shared"; setup_policy = "noop";
 	END
-	phx re create "$WORK/flows.conf" >/dev/null &&
-		setpriv --reuid games --regid users --clear-groups curl -sSf -m 60 --unix-socket "$PHX_SOCKET" \
-			http://unix/v1/res/flows/activate -d '{}' >/dev/null && (wait_for 120 "the nodes of the RE" are_active "$1")
+	jobs_active flows "$1"
 }
-flow_down() {
+flow_workers_end() {
 	local pid
 	for pid in "${FLOW_WORKERS[@]}"; do kill "$pid"; done 2>/dev/null
 	for pid in "${FLOW_WORKERS[@]}"; do wait "$pid"; done 2>/dev/null
 	FLOW_WORKERS=()
+}
+flow_down() {
+	flow_workers_end
 	jobs_down
 }
 
@@ -64,11 +62,7 @@ as_makeflow() {
 
 # CPU of the head's processes, in ms
 flow_head_cpu() {
-	local pid all=("$HEAD") i
-	for ((i = 0; i < ${#all[@]}; i++)); do
-		for pid in $(pgrep -P "${all[i]}"); do all+=("$pid"); done
-	done
-	for pid in "${all[@]}"; do cat "/proc/$pid/stat" 2>/dev/null; done | awk -v hz="$(getconf CLK_TCK)" '{ n += $14 + $15 } END { printf "%d", n * 1000 / hz }'
+	head_proc stat | awk -v hz="$(getconf CLK_TCK)" '{ n += $14 + $15 } END { printf "%d", n * 1000 / hz }'
 }
 
 # flow_ours NAME FILE N
@@ -92,7 +86,7 @@ flow_ours() {
 # in the same namespace, as the same user
 flow_in_net() { nsenter "--net=/run/netns/$HEAD_NS" setpriv --reuid nobody --regid users --clear-groups env -C "$1" HOME="$1" "${@:2}"; }
 
-# flow_theirs NAME FILE: a makeflow, and as many workers as there were agents, of as many cores
+# flow_theirs NAME FILE N: a makeflow of N tasks, and as many workers as there were agents, of as many cores
 flow_theirs() {
 	local name=$1 dir=$JOBS_DIR/flow/makeflow i begin status
 	command -v makeflow work_queue_worker >/dev/null || { note "$name: not measured, makeflow is not installed (coop-computing-tools)"; return; }
@@ -106,9 +100,7 @@ flow_theirs() {
 	flow_in_net "$dir" timeout 900 makeflow -T wq -p 9123 -J $((FLOW_NODES * FLOW_CORES)) flow.makeflow >"$WORK/makeflow.log" 2>&1
 	status=$?
 	local took=$(($(now_ms) - begin))
-	for i in "${FLOW_WORKERS[@]}"; do kill "$i"; done 2>/dev/null
-	for i in "${FLOW_WORKERS[@]}"; do wait "$i"; done 2>/dev/null
-	FLOW_WORKERS=()
+	flow_workers_end
 	[ $status = 0 ] && [ "$(find "$dir" -maxdepth 1 -name '*.out' | wc -l)" = "$3" ] || { missed "$name" "makeflow: $(tail -n 1 "$WORK/makeflow.log")"; return; }
 	row "$name: tasks a second" - 1/s - "$(awk -v n="$3" -v ms=$took 'BEGIN { printf "%.1f", n * 1000 / ms }')"
 	[ -z "$FLOW_OURS" ] || row "$name: our time, of theirs" 0.2 "" - "$(awk -v o="$FLOW_OURS" -v t=$took 'BEGIN { printf "%.3f", o * 1000 / t }')"

@@ -47,18 +47,24 @@ jobs_re() {
 		coordinated_RE = "none"; resource_coordination_model = "fb"; lower_bound_size = $1; upper_bound_size = $1;
 		scheduler = "first-fit"; setup_policy = "noop";
 	END
-	phx re create "$WORK/queue.conf" >/dev/null &&
+	jobs_active queue "$1"
+}
+# jobs_active RE N: makes the RE of $WORK/RE.conf, and waits for its N nodes
+jobs_active() {
+	phx re create "$WORK/$1.conf" >/dev/null &&
 		setpriv --reuid games --regid users --clear-groups curl -sSf -m 60 --unix-socket "$PHX_SOCKET" \
-			http://unix/v1/res/queue/activate -d '{}' >/dev/null && (wait_for 120 "the nodes of the RE" are_active "$1")
+			"http://unix/v1/res/$1/activate" -d '{}' >/dev/null && (wait_for 120 "the nodes of the RE" are_active "$2")
 }
 
-jobs_up() {
+# jobs_agents N: a head, and N agents that are ready
+jobs_agents() {
 	local i
 	# as its user reads its node list, and short enough for a job's paths
 	JOBS_DIR=$(mktemp -d /tmp/phx-bench.XXXXXX) && chmod 755 "$JOBS_DIR" && mkdir -m 777 "$JOBS_DIR/shared" && jobs_head || return 1
 	for ((i = 1; i <= $1; i++)); do jobs_agent $i || return 1; done
-	(wait_for 120 "the agents" are_ready "$1") && jobs_re "$1"
+	(wait_for 120 "the agents" are_ready "$1")
 }
+jobs_up() { jobs_agents "$1" && jobs_re "$1"; }
 jobs_down() {
 	local pid
 	head_stop

@@ -164,16 +164,20 @@ head_start() {
 }
 # of phxd's processes the one that serves; HEAD is the launcher
 head_pid() { pgrep -P "$HEAD" -f -- ' --head'; }
-# head_stop [SIGNAL]
-# Memory of the launcher and of all processes that it and they started, in MB: what several share is counted once (Pss)
-head_memory_mb() {
+# head_proc FILE: that file of /proc of the launcher and of all processes that it and they started
+head_proc() {
 	local pid all=("$HEAD") i
 	for ((i = 0; i < ${#all[@]}; i++)); do
 		for pid in $(pgrep -P "${all[i]}"); do all+=("$pid"); done
 	done
-	for pid in "${all[@]}"; do cat "/proc/$pid/smaps_rollup" 2>/dev/null; done | awk '/^Pss:/ { n += $2 } END { printf "%.1f", n * 1024 / 1e6 }'
+	for pid in "${all[@]}"; do cat "/proc/$pid/$1" 2>/dev/null; done
+}
+# Memory of all of them, in MB: what several share is counted once (Pss)
+head_memory_mb() {
+	head_proc smaps_rollup | awk '/^Pss:/ { n += $2 } END { printf "%.1f", n * 1024 / 1e6 }'
 }
 
+# head_stop [SIGNAL]
 head_stop() {
 	local serving
 	[ -n "$HEAD" ] || return 0

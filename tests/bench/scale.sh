@@ -85,13 +85,15 @@ scale_reads() {
 	scale_asks "GET /v1/status, $SCALE_NODES nodes" 5 10 /v1/status
 	scale_asks "GET /v1/nodes, everything of all" - 3 /v1/nodes
 	note "GET /v1/nodes: $(stat -c %s "$WORK/answer") bytes of $SCALE_NODES nodes"
-	scale_asks "GET /v1/nodes, what phx node list asks for" 50 5 "/v1/nodes?sparse=yes&fields=$(scale_fields)"
+	scale_asks "GET /v1/nodes, what phx node list asks for" 50 5 "/v1/nodes?fields=$(scale_fields)"
 	note "the fields of a list: $(stat -c %s "$WORK/answer") bytes"
 	scale_runs "phx node list" 300 5 phx node list
 	scale_runs "phx node list ONE" 10 20 phx node list swarm77
 	scale_one
 }
-scale_fields() { echo name,state,pool,role,up,up_since_ms,missing_since_ms,power,plan,reason,gave_up,allocation,drift,actual_identity,healthy,health_text,asked; }
+# as cmd/phx/node.c has them, with what goes with them
+scale_fields() { sed -n '/list_fields\[\] =/,/;$/p' cmd/phx/node.c | grep -o '"[^"]*"' | tr -d '"
+'; }
 
 # scale_order NAME FROM TO HOW: orders for half of the nodes; one line a node's first order is in $WORK/orders
 scale_order() {

@@ -3,7 +3,7 @@ import { useEffect, useMemo } from 'preact/hooks';
 import { Follow } from './follow.js';
 import { html } from './html.js';
 import { address } from './route.js';
-import { may, scope } from './session.js';
+import { may } from './session.js';
 import { useSubject } from './subject.js';
 import { moment } from './words.js';
 
@@ -16,7 +16,7 @@ async function read(ask) {
 	return { ...balance, res: res.filter(isWeb) };
 }
 
-const percent = (ppm) => (ppm >= 0 && ppm !== null && ppm !== undefined ? `${(ppm / 10000).toFixed(1)} %` : '');
+const percent = (ppm) => (Number.isInteger(ppm) && ppm >= 0 ? `${(ppm / 10000).toFixed(1)} %` : '');
 
 function Directors({ of }) {
 	if (!of.directors.length)
@@ -27,7 +27,7 @@ function Directors({ of }) {
 
 function Server({ server }) {
 	const name = server.node || server.address;
-	return html`<tr><td>${server.node && may('look') ? html`<a href=${address('cluster', server.node)}>${name}</a>` : name}</td><td>${server.address}</td><td>${server.pool}</td>
+	return html`<tr><td>${server.node ? html`<a href=${address('cluster', server.node)}>${name}</a>` : name}</td><td>${server.address}</td><td>${server.pool}</td>
 		<td><span class=${`state ${server.weight ? 'running' : 'queued'}`}>${server.weight || '0, gets no more'}</span></td><td>${server.active}</td><td>${server.inactive}</td>
 		<td>${percent(server.use_ppm)}</td><td>${server.use_reason}</td></tr>`;
 }
@@ -47,10 +47,10 @@ function decided({ at_ms, instances, use_ppm, want }) {
 }
 
 function Manager({ re }) {
-	const m = re.manager, id = `manager-${re.name}`;
+	const m = re.manager, id = `manager-${re.name}`, now = percent(re.use?.ppm);
 	return html`<section aria-labelledby=${id}><h2 id=${id}>The manager of ${re.name}</h2>
 		<p>${m.instances} of ${m.want} wanted instances. Every ${m.window_s} s it takes the mean of their CPU use: above ${percent(m.above_ppm)} it asks for one more,
-			below ${percent(m.below_ppm)} it gives one back${re.use?.ppm >= 0 ? html`; now it is <b>${percent(re.use.ppm)}</b>` : ''}.</p>
+			below ${percent(m.below_ppm)} it gives one back${now && html`; now it is <b>${now}</b>`}.</p>
 		${re.use?.unknown?.length > 0 && html`<ul class="notice plain">${re.use.unknown.map((u) => html`<li key=${u.node}>The use of ${u.node} is not known: ${u.reason || u.waits}</li>`)}</ul>`}
 		<ol class="log">${[...m.decisions].reverse().map((d) => html`<li key=${d.at_ms}>${decided(d)}</li>`)}</ol>
 		${!m.decisions.length && html`<p class="quiet">It has decided nothing yet.</p>`}</section>`;
@@ -64,7 +64,7 @@ export function Web() {
 	}, [list]);
 	const of = useSubject(list.value), error = useSubject(list.error);
 	return html`<div class="cluster"><div class="bar"><h1>Web services</h1><span class="quiet" role="status">${of ? of.services.length === 1 ? 'one service' : `${of.services.length} services` : 'reading …'}</span>
-			${scope('re_history') !== '-' && html`<a class="by" href=${address('timeline')}>Demand, use and response times over time</a>`}</div>
+			${may('re_history') && html`<a class="by" href=${address('timeline')}>Demand, use and response times over time</a>`}</div>
 		${error && html`<p class="warning" role="alert">${error}</p>`}
 		${of && html`<${Directors} of=${of} />${of.services.map((s) => html`<${Service} key=${`${s.address}:${s.port}`} service=${s} />`)}
 			${of.res.map((r) => html`<${Manager} key=${r.name} re=${r} />`)}`}</div>`;
