@@ -84,7 +84,8 @@ flow_ours() {
 # ---- theirs ----
 
 # in the same namespace, as the same user
-flow_in_net() { nsenter "--net=/run/netns/$HEAD_NS" setpriv --reuid nobody --regid users --clear-groups env -C "$1" HOME="$1" "${@:2}"; }
+flow_exec() { exec nsenter "--net=/run/netns/$HEAD_NS" setpriv --reuid nobody --regid users --clear-groups env -C "$1" HOME="$1" "${@:2}"; }
+flow_in_net() { (flow_exec "$@"); }
 
 # flow_theirs NAME FILE N: a makeflow of N tasks, and as many workers as there were agents, of as many cores
 flow_theirs() {
@@ -93,7 +94,7 @@ flow_theirs() {
 	rm -rf "$dir" && mkdir -m 777 "$dir" && cp "$2" "$dir/flow.makeflow" || return
 	for ((i = 0; i < FLOW_NODES; i++)); do
 		mkdir -m 777 "$dir/w$i"
-		flow_in_net "$dir" work_queue_worker --cores $FLOW_CORES --memory 1024 --disk 1024 -t 600 -s "$dir/w$i" 127.0.0.1 9123 >/dev/null 2>&1 &
+		flow_exec "$dir" work_queue_worker --cores $FLOW_CORES --memory 1024 --disk 1024 -t 600 -s "$dir/w$i" 127.0.0.1 9123 >/dev/null 2>&1 &
 		FLOW_WORKERS+=($!)
 	done
 	begin=$(now_ms)
