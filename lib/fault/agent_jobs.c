@@ -51,6 +51,7 @@ static void start_run(struct fault_sim *f, struct fault_machine *m, const struct
 	}
 	phx_fault_put_run(phx_fault_memory(m), o);
 	phx_fault_engine_started(f, m);
+	phx_fault_check_starts(f, m, o);
 	part->job = FAULT_RUN(o->id, o->run);
 	phx_fault_later(f, phx_fault_between(f, SECOND, 40 * MINUTE), WHAT_JOB_END, m->i, m->gen,
 			part->job);

@@ -340,6 +340,8 @@ static void finish(struct fault_sim *f)
 		phx_fault_copy_fini(c);
 	phx_list_fini(&f->copies);
 	phx_list_fini(&f->lates);
+	phx_list_fini(&f->begun);
+	phx_hash_fini(&f->begun_index);
 	phx_list_fini(&f->engine.orders);
 	phx_fault_keepers_fini(f);
 	phx_fault_flows_fini(f);

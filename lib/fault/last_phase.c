@@ -121,28 +121,11 @@ bool phx_fault_at_rest(struct fault_sim *f)
 
 /* ---- what an administrator does then ---- */
 
-static void power_by_hand(struct fault_sim *f, struct fault_machine *m, enum phx_power_op op)
-{
-	struct phx_event ev = {.kind = PHX_EV_power, .order.op = (int)op};
-	PHX_STR_SET(ev.node, m->node);
-	if (phx_fault_submit(f, &ev, NULL) < 0)
-		phx_fault_by_hand(f, m);
-}
-
 /* It is on, and does nothing by which it could be heard; so does an old system whose key is of the
  * past. */
 static bool stands(const struct fault_machine *m)
 {
 	return m->stage == STAGE_DEAD || m->hung || (m->stage == STAGE_OS && !m->linked);
-}
-
-/* It asks without its key, and nobody ordered its start. */
-static void let_in(struct fault_sim *f, struct fault_machine *m)
-{
-	if (m->bmc)
-		power_by_hand(f, m, PHX_POWER_CYCLE);
-	else if (phx_fault_order(f, PHX_EV_node_accept, m, NULL, NULL, NULL) == 0)
-		phx_fault_by_hand(f, m);
 }
 
 /* A machine that is not heard of: on, or from reset when it stands. */
@@ -151,11 +134,11 @@ static void wake(struct fault_sim *f, struct fault_machine *m, const struct phx_
 	if (n->up && !stands(m))
 		return;
 	if (m->stage == STAGE_OFF)
-		power_by_hand(f, m, PHX_POWER_ON);
+		phx_fault_power_by_hand(f, m, PHX_POWER_ON);
 	else if (stands(m))
-		power_by_hand(f, m, PHX_POWER_CYCLE);
+		phx_fault_power_by_hand(f, m, PHX_POWER_CYCLE);
 	else if (n->claimed_ms)
-		let_in(f, m);
+		phx_fault_let_in(f, m);
 }
 
 static void bring_back(struct fault_sim *f, struct fault_machine *m)

@@ -44,6 +44,22 @@ void phx_fault_by_hand(struct fault_sim *f, struct fault_machine *m)
 	phx_fault_reset(f, m);
 }
 
+void phx_fault_power_by_hand(struct fault_sim *f, struct fault_machine *m, enum phx_power_op op)
+{
+	struct phx_event ev = {.kind = PHX_EV_power, .order.op = (int)op};
+	PHX_STR_SET(ev.node, m->node);
+	if (phx_fault_submit(f, &ev, NULL) < 0)
+		phx_fault_by_hand(f, m);
+}
+
+void phx_fault_let_in(struct fault_sim *f, struct fault_machine *m)
+{
+	if (m->bmc)
+		phx_fault_power_by_hand(f, m, PHX_POWER_CYCLE);
+	else if (phx_fault_order(f, PHX_EV_node_accept, m, NULL, NULL, NULL) == 0)
+		phx_fault_by_hand(f, m);
+}
+
 /* ---- nodes ---- */
 
 /* Some nodes at once: one transaction. */
@@ -159,6 +175,20 @@ static void switch_on(struct fault_sim *f)
 	phx_fault_submit(f, &ev, NULL);
 }
 
+/* Somebody reads which silent nodes are claimed. */
+static void answer_claim(struct fault_sim *f)
+{
+	uint32_t at = (uint32_t)phx_rng_below(&f->rng, f->n);
+	for (uint32_t i = 0; i < f->n; i++) {
+		struct fault_machine *m = &f->m[(at + i) % f->n];
+		const struct phx_node *n = phx_fault_node(f, m);
+		if (!n || !n->claimed_ms || phx_node_step(n))
+			continue;
+		phx_fault_let_in(f, m);
+		return;
+	}
+}
+
 static void quarantine(struct fault_sim *f)
 {
 	phx_fault_order(f, PHX_EV_quarantine, phx_fault_any(f), NULL, NULL, NULL);
@@ -268,6 +298,7 @@ const struct fault_load phx_fault_loads[] = {
 	{"resume", 90 * SECOND, false, false, resume},
 	{"power", 15 * MINUTE, false, false, power},
 	{"switch_on", MINUTE, false, false, switch_on},
+	{"answer_claim", 5 * MINUTE, false, false, answer_claim},
 	{"quarantine", 2 * HOUR, false, false, quarantine},
 	{"inspect", 20 * MINUTE, false, false, inspect},
 	{"accept", 30 * MINUTE, false, false, phx_fault_accept_all},

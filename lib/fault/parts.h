@@ -174,6 +174,9 @@ void phx_fault_check_ordered(struct fault_machine *m, const struct fault_task *t
 /** An agent begins a step. */
 void phx_fault_check_begins(struct fault_sim *f, struct fault_machine *m,
 			    const struct fault_task *t);
+/** An agent starts a part of a job. */
+void phx_fault_check_starts(struct fault_sim *f, const struct fault_machine *m,
+			    const struct phx_order *o);
 /** A tenant of that pool is root on the machine: he may copy its key. */
 void phx_fault_check_copied(struct fault_machine *m, int pool);
 /** The head is told that a step is done: by then the agent has that in its step log, or it could do
@@ -315,6 +318,10 @@ int phx_fault_order(struct fault_sim *f, int kind, const struct fault_machine *m
 void phx_fault_accept_all(struct fault_sim *f);
 /** Somebody goes there and presses the button. */
 void phx_fault_by_hand(struct fault_sim *f, struct fault_machine *m);
+/** Somebody orders a power operation, and presses the button when that is refused. */
+void phx_fault_power_by_hand(struct fault_sim *f, struct fault_machine *m, enum phx_power_op op);
+/** The machine asks without its key, and nobody ordered its start: somebody does. */
+void phx_fault_let_in(struct fault_sim *f, struct fault_machine *m);
 
 /* inject.c */
 extern void (*const phx_fault_injections[])(struct fault_sim *f);

@@ -475,6 +475,13 @@ struct fault_copy {
 	struct fault_message message;
 };
 
+/** A run of a job, one of its parts, really began on a machine. */
+struct fault_begun {
+	uint64_t run; /* FAULT_RUN() */
+	int64_t submitted_ms;
+	uint16_t m;
+};
+
 struct fault_late {
 	bool used;
 	struct fault_task task;
@@ -507,6 +514,9 @@ struct fault_sim {
 	uint32_t n;
 	struct phx_list copies; /* struct fault_copy */
 	struct phx_list lates;  /* struct fault_late */
+	/* the observer's: runs of jobs that began on machines, struct fault_begun, by their hash */
+	struct phx_list begun;
+	struct phx_hash begun_index;
 	/* workflows */
 	struct phx_list flows;       /* struct fault_flow */
 	struct phx_list task_orders; /* struct fault_task_order: held up */
