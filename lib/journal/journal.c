@@ -1,41 +1,14 @@
 /* The rule of a crash: see journal.h. */
-#include "journal/journal.h"
-
 #include <errno.h>
-#include <pthread.h>
 #include <string.h>
 
 #include "base/json.h"
+#include "journal/internal.h"
 #include "journal/replay.h"
 #include "journal/row.h"
 
 enum { DAY_MS = 24 * 3600 * 1000 };
 enum { RETRY_MS = 2000 }; /* between two tries to write while the store refuses */
-
-/* The actions of one commit. */
-struct batch {
-	struct batch *next;
-	struct phx_list actions; /* struct phx_action */
-};
-
-struct phx_journal {
-	struct phx_journal_config config;
-	struct phx_journal_store store;
-	struct phx_state state;
-	struct phx_core_clock clock;
-	/* a thread that changes the state holds both, `changes` first; one that reads it holds
-	 * either, and a long read holds `changes`, so that short reads go on */
-	pthread_mutex_t changes, lock;
-	struct batch *todo, **todo_end; /* of committed events, in their order */
-	bool acting;                    /* a thread is carrying them out */
-	/* this start's number; the next event that changes the state records it */
-	uint64_t incarnation;
-	uint64_t snapshot_seq;
-	bool snapshot_asked; /* for one that is not written yet */
-	int trouble;         /* 0, -EROFS: the store refuses; -EAGAIN: ended */
-	struct phx_err why;
-	int64_t retry_ms;
-};
 
 static void begin_change(struct phx_journal *j)
 {
@@ -47,19 +20,6 @@ static void end_change(struct phx_journal *j)
 {
 	pthread_mutex_unlock(&j->lock);
 	pthread_mutex_unlock(&j->changes);
-}
-
-static int64_t now_locked(const struct phx_journal *j)
-{
-	return phx_core_clock_now(&j->clock, j->state.now_ms);
-}
-
-int64_t phx_journal_now(struct phx_journal *j)
-{
-	pthread_mutex_lock(&j->lock);
-	int64_t now = now_locked(j);
-	pthread_mutex_unlock(&j->lock);
-	return now;
 }
 
 /* ---- what is wrong ---- */
@@ -80,6 +40,7 @@ static void end(struct phx_journal *j, const char *why)
 	if (j->trouble == -EAGAIN)
 		return;
 	j->trouble = -EAGAIN;
+	phx_todo_close(&j->todo);
 	phx_err_clear(&j->why);
 	phx_err_set(&j->why, 0, "%s", why);
 }
@@ -88,7 +49,7 @@ static void begin_readonly(struct phx_journal *j, const struct phx_err *why)
 {
 	j->trouble = -EROFS;
 	j->why = *why;
-	j->retry_ms = now_locked(j) + RETRY_MS;
+	j->retry_ms = phx_journal_now_locked(j) + RETRY_MS;
 }
 
 /* Loads the state that the store has; the old state is kept on failure. */
@@ -115,7 +76,7 @@ static uint64_t draw_incarnation(const struct phx_journal *j)
 {
 	enum { DRAW_BITS = 7, YEAR_2026_S = 1767225600 };
 	uint32_t draw = (uint32_t)j->config.draw(j->config.arg);
-	int64_t s = now_locked(j) / 1000 - YEAR_2026_S;
+	int64_t s = phx_journal_now_locked(j) / 1000 - YEAR_2026_S;
 	uint64_t of_clock = s > 0 ? (uint64_t)s << DRAW_BITS | (draw & ((1 << DRAW_BITS) - 1)) : 0;
 	uint64_t next = j->state.incarnation + 1 + (draw >> 12);
 	return of_clock > j->state.incarnation ? of_clock : next;
@@ -129,7 +90,8 @@ int phx_journal_open(const struct phx_journal_config *config, struct phx_journal
 		return -ENOMEM;
 	j->config = *config;
 	j->store = config->store;
-	j->todo_end = &j->todo;
+	phx_turns_init(&j->turns);
+	phx_todo_init(&j->todo);
 	pthread_mutex_init(&j->changes, NULL);
 	pthread_mutex_init(&j->lock, NULL);
 	int r = reload(j, ret_damage, err);
@@ -199,16 +161,6 @@ static bool snapshot_is_due(struct phx_journal *j)
 	return due;
 }
 
-static void free_batches(struct batch *b)
-{
-	while (b) {
-		struct batch *next = b->next;
-		phx_list_fini(&b->actions);
-		free(b);
-		b = next;
-	}
-}
-
 void phx_journal_close(struct phx_journal *j, bool last_snapshot)
 {
 	if (!j)
@@ -216,19 +168,37 @@ void phx_journal_close(struct phx_journal *j, bool last_snapshot)
 	if (last_snapshot && j->state.seq > j->snapshot_seq && !j->trouble)
 		phx_journal_snapshot(j);
 	phx_state_fini(&j->state);
-	free_batches(j->todo);
+	phx_todo_fini(&j->todo);
 	pthread_mutex_destroy(&j->lock);
 	pthread_mutex_destroy(&j->changes);
+	phx_turns_fini(&j->turns);
 	free(j);
 }
 
 /* ---- committing ---- */
 
+/* What one thread submits. */
+struct submission {
+	struct phx_turn turn; /* the first member: a turn is cast to what has it */
+	struct phx_event *ev;
+	struct phx_each *each;
+	uint32_t n;
+	int r; /* 1: something was committed; 0: nothing had to change; or negative */
+	/* r is -EPROTO: the node to which something happened that no table allows, and what */
+	char never[PHX_NAME_MAX];
+	struct phx_err why;
+};
+
+static struct submission *next_of(const struct submission *s)
+{
+	return (struct submission *)s->turn.next;
+}
+
 /* What one transaction writes, and the actions to carry out after it. */
 struct transaction {
 	/* struct phx_store_row; their texts are owned, the names of nodes are not */
 	struct phx_list rows;
-	struct batch *batch;
+	struct phx_todo_batch *batch;
 	bool portion; /* more than one event */
 	/* the node to which something happened that no table allows, and what */
 	char never[PHX_NAME_MAX];
@@ -240,13 +210,7 @@ static void transaction_fini(struct transaction *t)
 	PHX_LIST_EACH(struct phx_store_row, row, &t->rows)
 		phx_journal_row_fini(row);
 	phx_list_fini(&t->rows);
-	free_batches(t->batch);
-}
-
-static void link_actions(struct phx_journal *j, struct batch *b)
-{
-	*j->todo_end = b;
-	j->todo_end = &b->next;
+	phx_todo_free(t->batch);
 }
 
 /* The copies are made before the commit: lack of memory must not lose actions of a committed
@@ -316,13 +280,13 @@ static bool dies_at(struct phx_journal *j, enum phx_journal_point point, const s
 /* Issues again the actions that were under way: their ids make a repetition safe. */
 static int queue_pending(struct phx_journal *j)
 {
-	struct batch *b = calloc(1, sizeof(*b));
+	struct phx_todo_batch *b = calloc(1, sizeof(*b));
 	int r = b ? phx_core_pending(&j->state, &b->actions) : -ENOMEM;
 	if (r == 0) {
-		link_actions(j, b);
+		phx_todo_put(&j->todo, b);
 		return 0;
 	}
-	free_batches(b);
+	phx_todo_free(b);
 	end(j, "out of memory");
 	return -ENOMEM;
 }
@@ -331,7 +295,7 @@ static int queue_pending(struct phx_journal *j)
 static void try_again(struct phx_journal *j)
 {
 	struct phx_err why = {0};
-	int64_t now = now_locked(j);
+	int64_t now = phx_journal_now_locked(j);
 	if (j->trouble != -EROFS || now < j->retry_ms)
 		return;
 	if (j->store.ready(j->store.arg, true, &why) < 0) {
@@ -373,7 +337,7 @@ static int apply_one(struct phx_journal *j, struct phx_event *ev, struct phx_eac
 {
 	uint64_t before = j->state.seq;
 	set_node(ev, e);
-	ev->now_ms = now_locked(j);
+	ev->now_ms = phx_journal_now_locked(j);
 	ev->incarnation = j->state.incarnation == j->incarnation ? 0 : j->incarnation;
 	ev->random = j->config.draw(j->config.arg) >> 1 | 1;
 	e->result = t->portion ? phx_core_apply_in_portion(&j->state, ev, &e->out, &e->err)
@@ -393,16 +357,27 @@ static int apply_one(struct phx_journal *j, struct phx_event *ev, struct phx_eac
 	return add_event(j, ev, e, t, why);
 }
 
-static int apply_each(struct phx_journal *j, struct phx_event *ev, struct phx_each *each,
-		      uint32_t n, struct transaction *t, struct phx_err *why)
+static int apply_each(struct phx_journal *j, struct submission *s, struct transaction *t,
+		      struct phx_err *why)
+{
+	uint32_t n_rows = t->rows.n;
+	int r = 0;
+	t->portion = s->n > 1;
+	for (uint32_t i = 0; r == 0 && i < s->n; i++)
+		r = s->each[i].result < 0 ? 0 : apply_one(j, s->ev, &s->each[i], t, why);
+	if (t->portion && j->state.n_gone)
+		phx_core_portion_end(&j->state);
+	s->r = t->rows.n > n_rows;
+	return r;
+}
+
+static int apply_group(struct phx_journal *j, struct submission *group, struct transaction *t,
+		       struct phx_err *why)
 {
 	t->batch = calloc(1, sizeof(*t->batch));
 	int r = t->batch ? 0 : -ENOMEM;
-	t->portion = n > 1;
-	for (uint32_t i = 0; r == 0 && i < n; i++)
-		r = each[i].result < 0 ? 0 : apply_one(j, ev, &each[i], t, why);
-	if (t->portion && j->state.n_gone)
-		phx_core_portion_end(&j->state);
+	for (struct submission *s = group; r == 0 && s; s = next_of(s))
+		r = apply_each(j, s, t, why);
 	return r;
 }
 
@@ -410,40 +385,74 @@ static int commit(struct phx_journal *j, struct transaction *t, struct phx_err *
 {
 	int r = t->rows.n ? j->store.append(j->store.arg, t->rows.items, t->rows.n, err) : 0;
 	if (r == 0 && t->rows.n)
-		link_actions(j, PHX_TAKE(t->batch));
+		phx_todo_put(&j->todo, PHX_TAKE(t->batch));
 	return r;
 }
 
-static bool dies_at_any(struct phx_journal *j, enum phx_journal_point point, struct phx_event *ev,
-			struct phx_each *each, uint32_t n)
+static bool dies_at_any(struct phx_journal *j, enum phx_journal_point point,
+			const struct submission *s)
 {
-	for (struct phx_each *e = each; e < each + n; e++) {
-		set_node(ev, e);
-		if (dies_at(j, point, ev, e))
+	for (struct phx_each *e = s->each; e < s->each + s->n; e++) {
+		set_node(s->ev, e);
+		if (dies_at(j, point, s->ev, e))
 			return true;
 	}
 	return false;
 }
 
-static int submit_locked(struct phx_journal *j, struct phx_event *ev, struct phx_each *each,
-			 uint32_t n, struct transaction *t)
+/* One transaction for all of the group. */
+static int write_group(struct phx_journal *j, struct submission *group, struct transaction *t,
+		       struct phx_err *err)
 {
-	struct phx_err err = {0};
-	try_again(j);
-	if (j->trouble)
-		return refuse_each(each, n, trouble_text(j, &err), &err);
-	int r = apply_each(j, ev, each, n, t, &t->why);
+	int r = apply_group(j, group, t, &t->why);
 	r = r ? r : commit(j, t, &t->why);
 	if (r != 0)
-		return refuse_each(each, n, j->trouble ? r : refuse(j, r, &t->why, &err), &err);
-	if (dies_at_any(j, PHX_JOURNAL_COMMITTED, ev, each, n))
-		return refuse_each(each, n, -EAGAIN, &err);
-	return t->rows.n > 0;
+		return j->trouble ? r : refuse(j, r, &t->why, err);
+	for (struct submission *s = group; r == 0 && s; s = next_of(s))
+		r = dies_at_any(j, PHX_JOURNAL_COMMITTED, s) ? -EAGAIN : 0;
+	return r;
+}
+
+static void refuse_group(struct submission *group, const struct transaction *t, int code,
+			 const struct phx_err *err)
+{
+	for (struct submission *s = group; s; s = next_of(s)) {
+		s->r = refuse_each(s->each, s->n, code, err);
+		PHX_STR_SET(s->never, t->never);
+		s->why = t->why;
+	}
+}
+
+static void write_apart(struct phx_journal *j, struct submission *group);
+
+static void write_together(struct phx_journal *j, struct submission *group)
+{
+	PHX_AUTO(transaction_fini) struct transaction t = {0};
+	struct phx_err err = {0};
+	try_again(j);
+	int r = j->trouble ? trouble_text(j, &err) : write_group(j, group, &t, &err);
+	if (r < 0)
+		refuse_group(group, &t, r, &err);
+	if (r == -EPROTO && next_of(group))
+		write_apart(j, group);
+}
+
+/* One of them was about to bring a node into a state that no table lists, and nothing was
+ * committed: each has a transaction of its own, so that the others are served. */
+static void write_apart(struct phx_journal *j, struct submission *group)
+{
+	for (struct submission *s = group, *next; s; s = next) {
+		next = next_of(s);
+		s->turn.next = NULL;
+		*s->each = (struct phx_each){.node = s->each->node}; /* more than one are alone */
+		write_together(j, s);
+		s->turn.next = next ? &next->turn : NULL;
+	}
 }
 
 /* ---- carrying out ---- */
 
-static void act_on(struct phx_journal *j, const struct batch *b)
+static void act_on(struct phx_journal *j, const struct phx_todo_batch *b)
 {
 	PHX_LIST_EACH(struct phx_action, action, &b->actions) {
 		if (j->config.act(j->config.arg, action) == 0)
@@ -455,26 +464,17 @@ static void act_on(struct phx_journal *j, const struct batch *b)
 	}
 }
 
-/* One thread at a time carries out actions, in the order of the commits: an 'off' that follows a
- * 'boot' must not overtake it. The lock is released meanwhile: an action may submit another event,
- * whose actions come later. */
+/* An 'off' that follows a 'boot' must not overtake it: one thread at a time, in the order of the
+ * commits. No lock is held meanwhile: an action may submit another event, whose actions come
+ * later. */
 static void carry_out(struct phx_journal *j)
 {
-	pthread_mutex_lock(&j->lock);
-	bool mine = !j->acting;
-	j->acting = true;
-	while (mine && j->todo && j->trouble != -EAGAIN) {
-		struct batch *b = j->todo;
-		j->todo = PHX_TAKE(b->next);
-		j->todo_end = j->todo ? j->todo_end : &j->todo;
-		pthread_mutex_unlock(&j->lock);
+	if (!phx_todo_begin(&j->todo))
+		return;
+	for (struct phx_todo_batch *b; (b = phx_todo_next(&j->todo));) {
 		act_on(j, b);
-		free_batches(b);
-		pthread_mutex_lock(&j->lock);
+		phx_todo_free(b);
 	}
-	if (mine)
-		j->acting = false;
-	pthread_mutex_unlock(&j->lock);
 }
 
 /* Would the event come again by itself? Its node is quarantined then, unless that has failed. */
@@ -484,36 +484,49 @@ static bool comes_again(const struct phx_event *ev)
 	return !of_person && ev->kind != PHX_EV_quarantine;
 }
 
-static void isolate(struct phx_journal *j, const struct transaction *t)
+static void isolate(struct phx_journal *j, const struct submission *s)
 {
 	struct phx_event ev = {.kind = PHX_EV_quarantine, .order.jobs = PHX_JOBS_ANY};
 	PHX_STR_SET(ev.by, "phxd");
-	PHX_STR_SET(ev.node, t->never);
-	snprintf(ev.text, sizeof(ev.text), "an error in phxd: %.200s", t->why.text);
+	PHX_STR_SET(ev.node, s->never);
+	snprintf(ev.text, sizeof(ev.text), "an error in phxd: %.200s", s->why.text);
 	phx_journal_submit(j, &ev, NULL, NULL);
+}
+
+/* For all whose turn it is. Returns the number of the last event, 0 = none was committed. */
+static uint64_t work(struct phx_journal *j)
+{
+	bool any = false;
+	begin_change(j);
+	struct submission *group = (struct submission *)phx_turns_take(&j->turns);
+	write_together(j, group);
+	for (const struct submission *s = group; s; s = next_of(s))
+		any = any || s->r == 1;
+	uint64_t seq = any ? j->state.seq : 0;
+	bool due = any && snapshot_is_due(j);
+	end_change(j);
+	phx_turns_over(&j->turns, &group->turn);
+	if (due && j->config.snapshot_due)
+		j->config.snapshot_due(j->config.arg);
+	else if (due)
+		phx_journal_snapshot(j);
+	return seq;
 }
 
 void phx_journal_submit_each(struct phx_journal *j, struct phx_event *ev, struct phx_each *each,
 			     uint32_t n)
 {
-	PHX_AUTO(transaction_fini) struct transaction t = {0};
-	begin_change(j);
-	int r = submit_locked(j, ev, each, n, &t);
-	uint64_t seq = j->state.seq;
-	bool due = r == 1 && snapshot_is_due(j);
-	end_change(j);
-	if (due && j->config.snapshot_due)
-		j->config.snapshot_due(j->config.arg);
-	else if (due)
-		phx_journal_snapshot(j);
-	if (r >= 0)
+	struct submission s = {.turn.alone = n != 1, .ev = ev, .each = each, .n = n};
+	uint64_t seq = phx_turns_begin(&j->turns, &s.turn) ? work(j) : 0;
+	if (s.r >= 0)
 		carry_out(j);
-	if (r == 1 && dies_at_any(j, PHX_JOURNAL_ACTED, ev, each, n))
-		r = refuse_each(each, n, -EAGAIN, &(struct phx_err){0});
-	if (r == 1 && j->config.committed)
+	bool dies = s.r == 1 && dies_at_any(j, PHX_JOURNAL_ACTED, &s);
+	if (dies)
+		refuse_each(each, n, -EAGAIN, &(struct phx_err){0});
+	if (seq && !dies && j->config.committed)
 		j->config.committed(j->config.arg, seq);
-	if (r == -EPROTO && t.never[0] && comes_again(ev))
-		isolate(j, &t);
+	if (s.r == -EPROTO && s.never[0] && comes_again(ev))
+		isolate(j, &s);
 }
 
 int phx_journal_submit(struct phx_journal *j, struct phx_event *ev, struct phx_outcome *ret,
@@ -548,53 +561,4 @@ void phx_journal_probe(struct phx_journal *j)
 	try_again(j);
 	end_change(j);
 	carry_out(j);
-}
-
-int phx_journal_status(struct phx_journal *j, struct phx_err *ret_why)
-{
-	pthread_mutex_lock(&j->lock);
-	int r = j->trouble;
-	if (ret_why)
-		*ret_why = r ? j->why : (struct phx_err){0};
-	pthread_mutex_unlock(&j->lock);
-	return r;
-}
-
-int64_t phx_journal_retry_in(struct phx_journal *j)
-{
-	pthread_mutex_lock(&j->lock);
-	int64_t left = j->trouble == -EROFS ? j->retry_ms - now_locked(j) : 0;
-	pthread_mutex_unlock(&j->lock);
-	return left > 0 ? left : 0;
-}
-
-/* ---- reading the state ---- */
-
-const struct phx_state *phx_journal_lock(struct phx_journal *j)
-{
-	pthread_mutex_lock(&j->lock);
-	return &j->state;
-}
-
-void phx_journal_unlock(struct phx_journal *j)
-{
-	pthread_mutex_unlock(&j->lock);
-}
-
-const struct phx_state *phx_journal_state(const struct phx_journal *j)
-{
-	return &j->state;
-}
-
-int64_t phx_journal_clock_held(struct phx_journal *j)
-{
-	return j->clock.held_ms;
-}
-
-bool phx_journal_clock_believe(struct phx_journal *j)
-{
-	pthread_mutex_lock(&j->lock);
-	bool stepped = phx_core_clock_believe(&j->clock);
-	pthread_mutex_unlock(&j->lock);
-	return stepped;
 }

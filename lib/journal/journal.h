@@ -12,7 +12,9 @@
  *
  * Ended is final: memory may differ from the store, so the process ends and a new
  * one reads the store. Decides nothing: phx_core_apply() does.
- * Thread-safe. */
+ *
+ * Thread-safe. What several threads submit while the store syncs is one commit (turns.h): all
+ * of it lasts, or none; each is answered for itself. */
 #ifndef PHX_JOURNAL_JOURNAL_H
 #define PHX_JOURNAL_JOURNAL_H
 
