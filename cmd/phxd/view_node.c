@@ -23,6 +23,7 @@ static const char *const hardware[] = {
 	"facts.disks.wwn",
 	"facts.disks.serial",
 	"facts.nics.mac",
+	"facts.modules.serial",
 	"known_disks.id",
 	"known_disks.serial",
 	"tpms.key",

@@ -45,8 +45,8 @@ int phx_inventory_read(const char *root, struct phx_facts *ret, struct phx_err *
 	phx_inventory_read_memory(root, &f);
 	phx_inventory_read_board(root, &f);
 	int r = read_disks(root, &f, err);
-	if (r == 0)
-		r = phx_inventory_read_nics(root, &f, err);
+	r = r ? r : phx_inventory_read_nics(root, &f, err);
+	r = r ? r : phx_inventory_read_pci(root, &f, err);
 	if (r < 0) {
 		phx_record_fini(&phx_facts_record, &f);
 		return r;

@@ -8,9 +8,9 @@
 /** Read everything. `root` is "" for the running machine, or a directory that
  * holds sys/, proc/, etc/; with a fixture, devices are not opened (abilities
  * that need ioctls come from sysfs alone or `hwloc.xml` in the root).
- * Sorted: disks by id, NICs by MAC. Virtual devices (loop, ram, dm, md, zram,
- * CD-ROM; NICs without hardware behind them) are left out. Parts that cannot be read stay empty;
- * only a failure that makes the report worthless is an error.
+ * Sorted: disks by id, NICs by MAC, PCI devices by address. Virtual devices (loop, ram, dm, md,
+ * zram, CD-ROM; NICs without hardware behind them) are left out. Parts that cannot be read stay
+ * empty; only a failure that makes the report worthless is an error.
  * Caller owns *ret: phx_record_fini(&phx_facts_record, ret). */
 int phx_inventory_read(const char *root, struct phx_facts *ret, struct phx_err *err);
 

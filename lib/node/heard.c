@@ -120,12 +120,7 @@ static int check_hello(struct phx_apply *a, const struct phx_node *n,
 			"%s was started to come with a new key: enrol with the token of "
 			"that start (an older deploy image knows of none: build it anew)",
 			n->name);
-	if (p->facts.disks.n > PHX_FACTS_DISKS_MAX || p->facts.nics.n > PHX_FACTS_NICS_MAX)
-		return phx_err_set(
-			a->err, -EINVAL,
-			"hello: the facts have more than %d disks or %d network interfaces",
-			PHX_FACTS_DISKS_MAX, PHX_FACTS_NICS_MAX);
-	return 0;
+	return phx_facts_bounds(&p->facts, a->err);
 }
 
 static void is_up(struct phx_apply *a, struct phx_node *n)

@@ -10,7 +10,27 @@ const struct phx_enum phx_boot_mode_names = {"boot mode", boot_modes, PHX_ARRAY_
 PHX_RECORD_TABLE(phx_disk_facts, PHX_DISK_FACTS_FIELDS);
 PHX_RECORD_TABLE(phx_known_disk, PHX_KNOWN_DISK_FIELDS);
 PHX_RECORD_TABLE(phx_nic_facts, PHX_NIC_FACTS_FIELDS);
+PHX_RECORD_TABLE(phx_pci_facts, PHX_PCI_FACTS_FIELDS);
+PHX_RECORD_TABLE(phx_memory_module, PHX_MEMORY_MODULE_FIELDS);
 PHX_RECORD_TABLE(phx_facts, PHX_FACTS_FIELDS);
+
+int phx_facts_bounds(const struct phx_facts *f, struct phx_err *err)
+{
+	const struct {
+		uint32_t n, max;
+		const char *what;
+	} lists[] = {
+		{f->disks.n, PHX_FACTS_DISKS_MAX, "disks"},
+		{f->nics.n, PHX_FACTS_NICS_MAX, "network interfaces"},
+		{f->pci.n, PHX_FACTS_PCI_MAX, "PCI devices"},
+		{f->modules.n, PHX_FACTS_MODULES_MAX, "memory modules"},
+	};
+	for (size_t i = 0; i < PHX_ARRAY_SIZE(lists); i++)
+		if (lists[i].n > lists[i].max)
+			return phx_err_set(err, -EINVAL, "the facts have more than %u %s",
+					   lists[i].max, lists[i].what);
+	return 0;
+}
 
 static int check_nics(const struct phx_facts *f, struct phx_err *err)
 {
@@ -47,13 +67,10 @@ static int check_disks(const struct phx_facts *f, struct phx_err *err)
 
 int phx_facts_check(const struct phx_facts *f, struct phx_err *err)
 {
-	if (f->disks.n > PHX_FACTS_DISKS_MAX || f->nics.n > PHX_FACTS_NICS_MAX)
-		return phx_err_set(err, -EINVAL,
-				   "the report has more than %d disks or %d network interfaces",
-				   PHX_FACTS_DISKS_MAX, PHX_FACTS_NICS_MAX);
-	if (!f->nics.n)
+	int r = phx_facts_bounds(f, err);
+	if (r == 0 && !f->nics.n)
 		return phx_err_set(err, -EINVAL, "nics: the report names no network interface");
-	int r = check_nics(f, err);
+	r = r ? r : check_nics(f, err);
 	return r < 0 ? r : check_disks(f, err);
 }
 

@@ -52,6 +52,25 @@ PHX_RECORD_STRUCT(phx_known_disk, PHX_KNOWN_DISK_FIELDS);
 	F(S, speed_mbps, U32) /* 0 unknown */
 PHX_RECORD_STRUCT(phx_nic_facts, PHX_NIC_FACTS_FIELDS);
 
+/** One function of a PCI device that needs a driver (types/pci.h); not those that a card was split
+ * into. */
+#define PHX_PCI_FACTS_FIELDS(F, S) \
+	F(S, address, STR(16)) /* "0000:3b:00.0" */ \
+	F(S, class_code, U32)  /* 24 bits: class, subclass, interface */ \
+	F(S, vendor, U32)      /* 16 bits */ \
+	F(S, device, U32)      /* 16 bits */ \
+	F(S, driver, STR(24))  /* "" = none of the running kernel has it */
+PHX_RECORD_STRUCT(phx_pci_facts, PHX_PCI_FACTS_FIELDS);
+
+/** One memory module, as the firmware names it. */
+#define PHX_MEMORY_MODULE_FIELDS(F, S) \
+	F(S, slot, STR(32)) \
+	F(S, size_bytes, U64) \
+	F(S, speed_mts, U32) /* million transfers a second, as configured; 0 unknown */ \
+	F(S, part, STR(32)) \
+	F(S, serial, STR(24))
+PHX_RECORD_STRUCT(phx_memory_module, PHX_MEMORY_MODULE_FIELDS);
+
 #define PHX_FACTS_FIELDS(F, S) \
 	F(S, arch, STR(16)) \
 	F(S, cpus, U32) /* logical */ \
@@ -69,12 +88,20 @@ PHX_RECORD_STRUCT(phx_nic_facts, PHX_NIC_FACTS_FIELDS);
 	F(S, os, STR(96))          /* PRETTY_NAME of the running system */ \
 	F(S, kernel, STR(96)) \
 	F(S, disks, LIST(phx_disk_facts)) \
-	F(S, nics, LIST(phx_nic_facts))
+	F(S, nics, LIST(phx_nic_facts)) \
+	F(S, pci, LIST(phx_pci_facts)) /* by address */ \
+	F(S, memory_slots, U32)        /* on the board; 0 unknown */ \
+	F(S, modules, LIST(phx_memory_module))
 PHX_RECORD_STRUCT(phx_facts, PHX_FACTS_FIELDS);
 
 /** No machine has more; a report with more is refused. */
 #define PHX_FACTS_DISKS_MAX 512
 #define PHX_FACTS_NICS_MAX 256
+#define PHX_FACTS_PCI_MAX 512
+#define PHX_FACTS_MODULES_MAX 256
+
+/** Does the report have more of anything than a machine can have? 0, or -EINVAL with a text. */
+int phx_facts_bounds(const struct phx_facts *f, struct phx_err *err);
 
 /** Check a report: MAC addresses are well-formed and different, no two disks have one id, every
  * disk has a size. 0, or -EINVAL with a text that names the item. */

@@ -229,8 +229,8 @@ int phx_role_removal_check(const char *path, struct phx_err *err);
 enum phx_rule_op { PHX_RULE_EQ, PHX_RULE_NE, PHX_RULE_GE, PHX_RULE_LE, PHX_RULE_MATCH };
 extern const struct phx_enum phx_rule_op_names; /* "==", "!=", ">=", "<=", "~" (shell pattern) */
 
-/** Facts: cpus cores sockets memory_bytes disks disk_bytes (largest) nics arch vendor product
- * serial boot_mode name mac */
+/** Facts: cpus cores sockets memory_bytes modules (of memory) disks disk_bytes (largest) nics gpus
+ * arch vendor product serial boot_mode name mac */
 #define PHX_RULE_TERM_FIELDS(F, S) \
 	F(S, fact, STR(32)) \
 	F(S, op, ENUM(phx_rule_op)) \

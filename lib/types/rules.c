@@ -7,6 +7,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "types/pci.h"
+
 static const char *const rule_ops[] = {"==", "!=", ">=", "<=", "~"};
 const struct phx_enum phx_rule_op_names = {"comparison", rule_ops, PHX_ARRAY_SIZE(rule_ops)};
 
@@ -52,6 +54,17 @@ static uint64_t fact_nics(const struct phx_facts *f)
 {
 	return f->nics.n;
 }
+static uint64_t fact_gpus(const struct phx_facts *f)
+{
+	uint64_t n = 0;
+	PHX_LIST_EACH(const struct phx_pci_facts, d, &f->pci)
+		n += phx_pci_computes(d);
+	return n;
+}
+static uint64_t fact_modules(const struct phx_facts *f)
+{
+	return f->modules.n;
+}
 static const char *fact_arch(const char *node, const struct phx_facts *f)
 {
 	(void)node;
@@ -92,7 +105,8 @@ static const struct fact facts_table[] = {
 	{"cpus", fact_cpus, NULL},       {"cores", fact_cores, NULL},
 	{"sockets", fact_sockets, NULL}, {"memory_bytes", fact_memory, NULL},
 	{"disks", fact_disks, NULL},     {"disk_bytes", largest_disk, NULL},
-	{"nics", fact_nics, NULL},       {"arch", NULL, fact_arch},
+	{"nics", fact_nics, NULL},       {"gpus", fact_gpus, NULL},
+	{"modules", fact_modules, NULL}, {"arch", NULL, fact_arch},
 	{"vendor", NULL, fact_vendor},   {"product", NULL, fact_product},
 	{"serial", NULL, fact_serial},   {"boot_mode", NULL, fact_boot_mode},
 	{"name", NULL, fact_name},       {"mac", NULL, fact_mac},

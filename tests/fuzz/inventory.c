@@ -3,6 +3,7 @@
  * comes: every text of the report is one that JSON can have.
  * Parsers: lib/inventory/board.c lib/inventory/key_value.c lib/inventory/monitor.c
  * Parsers: lib/inventory/nics.c lib/inventory/session.c lib/inventory/inventory.c lib/base/sysfs.c
+ * Parsers: lib/inventory/pci.c lib/inventory/memory.c
  */
 #include "base/json.h"
 #include "base/tree.h"
@@ -101,7 +102,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 {
 	PHX_AUTO_FREE char *text = fuzz_text(data, n);
 	PHX_AUTO_FREE char *root = phx_path("%s/root", fuzz_dir());
-	phx_dmi_memory_bytes(data, n);
+	struct phx_list modules = {0};
+	uint32_t n_slots;
+	phx_dmi_memory(data, n, &modules, &n_slots);
+	fuzz_never(modules.n > n_slots);
+	phx_list_fini(&modules);
 	fuzz_never(!root || phx_dir_make(root, 0755, NULL) < 0);
 	make_tree(root, text, n);
 	read_machine(root);

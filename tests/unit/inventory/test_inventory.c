@@ -13,6 +13,7 @@
 #include "base/json.h"
 #include "base/tree.h"
 #include "inventory/internal.h"
+#include "types/pci.h"
 #include "unit/inventory/tree.h"
 
 #define FIXTURES TEST_DIR "/unit/inventory/fixtures"
@@ -251,8 +252,21 @@ static void test_broken_topology(void **state)
 
 /* ---- DMI ---- */
 
+/* Of an SMBIOS table; slots that it names into *ret_slots. */
+static uint64_t installed(const uint8_t *table, size_t n, uint32_t *ret_slots)
+{
+	struct phx_list modules = {0};
+	uint64_t sum = 0;
+	assert_int_equal(phx_dmi_memory(table, n, &modules, ret_slots), 0);
+	PHX_LIST_EACH(const struct phx_memory_module, m, &modules)
+		sum += m->size_bytes;
+	phx_list_fini(&modules);
+	return sum;
+}
+
 static void test_dmi_sizes(void **state)
 {
+	uint32_t n_slots;
 	(void)state;
 	uint8_t t[0x22] = {17, 0x20}; /* one memory device, no strings */
 	struct {
@@ -268,13 +282,79 @@ static void test_dmi_sizes(void **state)
 	for (size_t i = 0; i < PHX_ARRAY_SIZE(cases); i++) {
 		memcpy(t + 0x0c, &cases[i].size, 2);
 		memcpy(t + 0x1c, &cases[i].extended, 4);
-		assert_int_equal(phx_dmi_memory_bytes(t, sizeof(t)), cases[i].bytes);
+		assert_int_equal(installed(t, sizeof(t), &n_slots), cases[i].bytes);
+		assert_int_equal(n_slots, 1);
+	}
+}
+
+/* Two modules and an empty slot; the second names no serial, a string that is not there, and a
+ * speed that is not known. */
+static void test_dmi_modules(void **state)
+{
+#define MODULE(size, texts, speed, more, configured) \
+	"\x11\x22\0\0\0\0\0\0\0\0\0\0" size "\x09\0" texts "\x1a\x80\0" speed more \
+	"\0\0\0\0\0" configured
+	static const uint8_t table[] =
+		MODULE("\x00\x40", "\1\2", "\x80\x0c", "\3\4\0\5", "\x60\x09") /* 16 GiB */
+		"DIMM_A1\0BANK 0\0Maker\0"
+		"00CE1234\0M393A2K40  \0\0" /* serial, part */
+		MODULE("\x00\x20", "\1\0", "\xff\xff", "\0\0\0\7", "\0\0") "DIMM_B1\0\0" MODULE(
+			"\x00\x00", "\1\0", "\0\0", "\0\0\0\0", "\0\0") "DIMM_C1\0\0"
+									"\x7f\4\0\0\0";
+	struct phx_list modules = {0};
+	uint32_t n_slots;
+	(void)state;
+	assert_int_equal(phx_dmi_memory(table, sizeof(table), &modules, &n_slots), 0);
+	assert_int_equal(n_slots, 3);
+	assert_int_equal(modules.n, 2);
+	const struct phx_memory_module *m = modules.items;
+	assert_string_equal(m[0].slot, "DIMM_A1");
+	assert_int_equal(m[0].size_bytes, 16ull << 30);
+	assert_int_equal(m[0].speed_mts, 2400);
+	assert_string_equal(m[0].serial, "00CE1234");
+	assert_string_equal(m[0].part, "M393A2K40");
+	assert_string_equal(m[1].slot, "DIMM_B1");
+	assert_int_equal(m[1].size_bytes, 8ull << 30);
+	assert_int_equal(m[1].speed_mts, 0);
+	assert_string_equal(m[1].serial, "");
+	assert_string_equal(m[1].part, "");
+	phx_list_fini(&modules);
+}
+
+/* ---- PCI ---- */
+
+static void test_pci(void **state)
+{
+	struct machine *m = *state;
+	static const struct {
+		const char *address, *kind, *driver;
+		uint32_t vendor, device;
+		bool computes;
+	} want[] = {
+		{"0000:00:17.0", "storage", "ahci", 0x8086, 0xa182, false},
+		{"0000:3b:00.0", "network", "", 0x8086, 0x1593, false},
+		{"0000:65:00.0", "GPU", "nvidia", 0x10de, 0x20b0, true},
+		{"0000:66:00.0", "GPU", "amdgpu", 0x1002, 0x73bf, true},
+		{"0000:c1:00.0", "display", "ast", 0x1a03, 0x2000, false},
+	};
+	load(m, "pci.tree");
+	read_facts(m);
+	assert_int_equal(m->facts.pci.n, PHX_ARRAY_SIZE(want));
+	for (uint32_t i = 0; i < m->facts.pci.n; i++) {
+		const struct phx_pci_facts *d = PHX_LIST_AT(&m->facts.pci, struct phx_pci_facts, i);
+		assert_string_equal(d->address, want[i].address);
+		assert_string_equal(phx_pci_kind(d), want[i].kind);
+		assert_string_equal(d->driver, want[i].driver);
+		assert_int_equal(d->vendor, want[i].vendor);
+		assert_int_equal(d->device, want[i].device);
+		assert_int_equal(phx_pci_computes(d), want[i].computes);
 	}
 }
 
 /* Every table cut anywhere, and noise: no crash, no read beyond (run under the sanitizers too). */
 static void test_dmi_damaged(void **state)
 {
+	uint32_t n_slots;
 	(void)state;
 	static const uint8_t whole[] = {0, 4, 0, 0,  'a', 0,  0,   17, 0x15, 1, 0, 0,
 					0, 0, 0, 64, 0,   64, 0,   0,  2,    9, 0, 1,
@@ -282,7 +362,7 @@ static void test_dmi_damaged(void **state)
 	for (size_t n = 0; n <= sizeof(whole); n++) {
 		PHX_AUTO_FREE uint8_t *copy = malloc(n ? n : 1);
 		memcpy(copy, whole, n);
-		uint64_t bytes = phx_dmi_memory_bytes(copy, n);
+		uint64_t bytes = installed(copy, n, &n_slots);
 		assert_true(bytes == 0 || bytes == 512ull << 20);
 	}
 	uint32_t x = 7;
@@ -292,33 +372,75 @@ static void test_dmi_damaged(void **state)
 			noise[i] = (uint8_t)((x = x * 1664525 + 1013904223) >> 24);
 		PHX_AUTO_FREE uint8_t *copy = malloc(sizeof(noise));
 		memcpy(copy, noise, sizeof(noise));
-		phx_dmi_memory_bytes(copy, sizeof(noise));
+		installed(copy, sizeof(noise), &n_slots);
 	}
 }
 
 /* ---- BMC ---- */
 
+/* A BMC whose channels are these: what they are, and their addresses. */
+struct fake_bmc {
+	struct {
+		uint8_t medium; /* 0: there is no such channel */
+		uint8_t address[4];
+		int error; /* of the question for the address */
+	} channels[12];
+	int hangs_at; /* the so-manieth question is not answered */
+	int asked;
+};
+
+static int ask_fake(void *arg, uint8_t netfn, uint8_t command, const uint8_t *data, size_t n,
+		    uint8_t ret[PHX_BMC_ANSWER_MAX])
+{
+	struct fake_bmc *b = arg;
+	uint8_t channel = data[0];
+	assert_true(n > 0 && channel < 12);
+	b->asked++;
+	if (b->asked == b->hangs_at)
+		return -ETIMEDOUT;
+	if (netfn == 0x06 && command == 0x42 && n == 1) {
+		const uint8_t answer[] = {b->channels[channel].medium ? 0 : 0xcc, channel,
+					  b->channels[channel].medium};
+		memcpy(ret, answer, sizeof(answer));
+		return b->channels[channel].medium ? (int)sizeof(answer) : 1;
+	}
+	assert_true(netfn == 0x0c && command == 0x02 && n == 4 && data[1] == 3);
+	ret[0] = (uint8_t)b->channels[channel].error;
+	ret[1] = 0x11;
+	memcpy(ret + 2, b->channels[channel].address, 4);
+	return ret[0] ? 1 : 6;
+}
+
 static void test_bmc_address(void **state)
 {
 	static const struct {
-		const char *output, *address;
+		struct fake_bmc bmc;
+		const char *address;
+		int asked;
 	} cases[] = {
-		{"Set in Progress         : Set Complete\nIP Address Source       : Static "
-		 "Address\n"
-		 "IP Address              : 10.9.0.4\nSubnet Mask             : 255.255.0.0\n",
-		 "10.9.0.4"},
-		{"IP Address              : 0.0.0.0\n", ""},
-		{"IP Address Source       : DHCP Address\n", ""},
-		{"IP Address              : fe80::1\n", ""},
-		{"IP Address              : 10.9.0.4.5 and more\n", ""},
-		{"Could not open device at /dev/ipmi0\n", ""},
-		{"", ""},
+		{{.channels = {[1] = {4, {10, 9, 0, 4}, 0}}}, "10.9.0.4", 2},
+		/* as Dell's: the first is none, a serial one comes, then the LAN */
+		{{.channels = {[2] = {5, {1, 1, 1, 1}, 0}, [8] = {4, {10, 9, 0, 5}, 0}}},
+		 "10.9.0.5",
+		 9},
+		/* one without an address, one that says an error, one that has one */
+		{{.channels = {[1] = {4, {0}, 0},
+			       [2] = {4, {255, 255, 255, 255}, 0},
+			       [3] = {4, {1, 1, 1, 1}, 0xc9},
+			       [4] = {4, {10, 9, 0, 6}, 0}}},
+		 "10.9.0.6",
+		 8},
+		{{.channels = {[2] = {5, {0}, 0}}}, "", 11},
+		{{.channels = {[1] = {4, {10, 9, 0, 4}, 0}}, .hangs_at = 1}, "", 1},
+		{{.channels = {[1] = {4, {10, 9, 0, 4}, 0}}, .hangs_at = 2}, "", 2},
 	};
-	char address[64];
 	(void)state;
 	for (size_t i = 0; i < PHX_ARRAY_SIZE(cases); i++) {
-		phx_bmc_address_parse(cases[i].output, address);
+		struct fake_bmc bmc = cases[i].bmc;
+		char address[64];
+		phx_bmc_find_address(&(struct phx_bmc_line){ask_fake, &bmc}, address);
 		assert_string_equal(address, cases[i].address);
+		assert_int_equal(bmc.asked, cases[i].asked);
 	}
 }
 
@@ -512,7 +634,9 @@ int main(void)
 		T(test_broken_files),
 		T(test_broken_topology),
 		T(test_dmi_sizes),
+		T(test_dmi_modules),
 		T(test_dmi_damaged),
+		T(test_pci),
 		T(test_bmc_address),
 		T(test_line_value),
 		T(test_here),

@@ -1,0 +1,99 @@
+/* phx node hardware and phx node deviations: the parts of machines, and what one of many that are
+ * alike has otherwise. The daemon is a fake; phx is the real program. */
+#include "fake/phxd.h"
+
+#define GPU \
+	"{'address':'0000:65:00.0','class_code':197120,'vendor':4318,'device':8368,'driver':'" \
+	"nvidia'}"
+#define CARD(driver) \
+	"{'address':'0000:3b:00.0','class_code':131072,'vendor':32902,'device':5523,'driver':" \
+	"'" driver "'}"
+#define MODULE(slot) \
+	"{'slot':'" slot \
+	"','size_bytes':17179869184,'speed_mts':2400,'part':'M393','serial':'S-" slot "'}"
+#define DISK(size) "{'id':'d','model':'SSD','size_bytes':" size "}"
+#define ALIKE(name, product, driver, firmware, modules, size) \
+	"{'name':'" name "','facts':{'vendor':'Maker','product':'" product \
+	"','cpus':64,'cpu_model':'Model 9','memory_bytes':34359738368,'firmware':'" firmware \
+	"','boot_mode':'uefi','pci':[" CARD( \
+		driver) "," GPU "],'modules':[" modules \
+			"],'disks':[" DISK( \
+				size) "],'nics':[{'mac':'m','driver':'ice','link':true}]}}"
+#define TWO MODULE("A1") "," MODULE("B1")
+#define SOUND(name, product) ALIKE(name, product, "ice", "2.1", TWO, "960197124096")
+
+static const char alike[] = "{'nodes':[" SOUND("n1", "R-1") "," SOUND("n10", "R-1") ","           //
+	ALIKE("n2", "R-1", "", "2.1", TWO, "960197124096") ","                                    //
+	ALIKE("n3", "R-1", "ice", "2.0", MODULE("B1"), "480103981056") "," SOUND("n4", "R-1") "," //
+	/* two are not enough to say who is right; and no product is no kind of machine */
+	SOUND("o1", "R-2") "," ALIKE("o2", "R-2", "", "1", TWO, "1") "," //
+	ALIKE("p1", "", "", "1", TWO, "1") "," SOUND("p2", "") "," SOUND("p3", "") "]}";
+
+static void parts_are_listed(void **state)
+{
+	struct fake_phxd *f = *state;
+	fake_answer(f, "GET /v1/nodes", "{'nodes':[" ALIKE("n2", "R-1", "", "2.1", TWO, "1") "]}");
+	PHX_SAID s = phx(f, "node hardware n2");
+	assert_int_equal(s.status, 0);
+	assert_has(s.out, "NODE  KIND     WHERE         WHAT       DRIVER      SIZE  MT/S  SERIAL");
+	assert_has(s.out, "n2    network  0000:3b:00.0  8086:1593  none");
+	assert_has(s.out, "n2    GPU      0000:65:00.0  10de:20b0  nvidia");
+	assert_has(s.out, "n2    memory   A1            M393               16.0 GiB  2400  S-A1");
+	PHX_SAID bare = phx(f, "node hardware n2 --no-driver -o tsv --no-header");
+	assert_string_equal(bare.out, "n2\tnetwork\t0000:3b:00.0\t8086:1593\t\t\t\t\n");
+}
+
+static void deviations_are_those_of_a_few(void **state)
+{
+	struct fake_phxd *f = *state;
+	fake_answer(f, "GET /v1/nodes", alike);
+	PHX_SAID s = phx(f, "node deviations -o tsv --no-header");
+	assert_int_equal(s.status, 0);
+	assert_string_equal(
+		s.out,
+		"n2\tPCI devices\t1 x 10de:20b0 with nvidia, 1 x 8086:1593 without driver\t"
+		"1 x 10de:20b0 with nvidia, 1 x 8086:1593 with ice\n"
+		"n3\tmemory modules\t1 x 16.0 GiB M393\t2 x 16.0 GiB M393\n"
+		"n3\tdisks\t1 x 447.1 GiB SSD\t1 x 894.3 GiB SSD\n"
+		"n3\tfirmware\t2.0\t2.1\n");
+	PHX_SAID table = phx(f, "node deviations");
+	assert_has(table.out, "2 x 16.0 GiB M393 (4 of 5)");
+}
+
+/* The nodes that are named are compared with all. */
+static void only_what_is_named_is_shown(void **state)
+{
+	struct fake_phxd *f = *state;
+	fake_answer(f, "GET /v1/nodes", alike);
+	PHX_SAID s = phx(f, "node deviations n[1-2] -o json");
+	json_t *j = NULL;
+	assert_int_equal(phx_json_parse(s.out, strlen(s.out), &j, NULL), 0);
+	const json_t *rows = json_object_get(j, "deviations");
+	assert_int_equal(json_array_size(rows), 1);
+	assert_int_equal(phx_json_int(json_array_get(rows, 0), "agree", 0), 4);
+	assert_string_equal(phx_json_str(json_array_get(rows, 0), "node", ""), "n2");
+	json_decref(j);
+}
+
+/* Where no more than half agree, nobody is said to deviate. */
+static void half_is_no_majority(void **state)
+{
+	struct fake_phxd *f = *state;
+	fake_answer(f, "GET /v1/nodes",
+		    "{'nodes':[" SOUND("n1", "R-1") "," SOUND("n2", "R-1") "," //
+		    ALIKE("n3", "R-1", "ice", "2.0", TWO, "960197124096") ","  //
+		    ALIKE("n4", "R-1", "ice", "2.0", TWO, "960197124096") "]}");
+	PHX_SAID s = phx(f, "node deviations -o tsv --no-header");
+	assert_string_equal(s.out, "");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_teardown(parts_are_listed, fake_clean),
+		cmocka_unit_test_teardown(deviations_are_those_of_a_few, fake_clean),
+		cmocka_unit_test_teardown(only_what_is_named_is_shown, fake_clean),
+		cmocka_unit_test_teardown(half_is_no_majority, fake_clean),
+	};
+	return cmocka_run_group_tests(tests, fake_setup, fake_teardown);
+}
