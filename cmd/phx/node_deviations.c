@@ -9,9 +9,7 @@
 
 enum { ALIKE_MIN = 3 };
 
-static const char fields[] = "name,facts.vendor,facts.product,facts.cpus,facts.cpu_model,"
-			     "facts.memory_bytes,facts.modules,facts.disks,facts.nics,facts.pci,"
-			     "facts.firmware,facts.boot_mode";
+static const char fields[] = "name,facts";
 
 /* ---- a fact as a text ---- */
 

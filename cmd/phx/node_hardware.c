@@ -4,7 +4,7 @@
 #include "types/pci.h"
 #include "phx/cli.h"
 
-static const char fields[] = "name,facts.pci,facts.modules";
+static const char fields[] = "name,facts";
 
 /* ---- rows: {node, kind, where, what, driver, serial} ---- */
 

@@ -229,6 +229,8 @@ static const struct cli_column nic_columns[] = {
 	{.head = "DRIVER", .path = "driver"},
 	{.head = "LINK", .path = "link", .put = cli_put_yes},
 	{.head = "MBIT/S", .path = "speed_mbps", .right = true},
+	{.head = "SWITCH", .path = "neighbor"},
+	{.head = "PORT", .path = "neighbor_port"},
 };
 
 static int print_plan(struct cli *cli, const json_t *plan)

@@ -23,6 +23,8 @@ static const char *const hardware[] = {
 	"facts.disks.wwn",
 	"facts.disks.serial",
 	"facts.nics.mac",
+	"facts.nics.neighbor",
+	"facts.nics.neighbor_port",
 	"facts.modules.serial",
 	"known_disks.id",
 	"known_disks.serial",

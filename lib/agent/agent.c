@@ -71,6 +71,7 @@ int agent_read_facts(struct agent *a, struct phx_err *err)
 	if (r < 0)
 		return r;
 	LOOP_HELD(a->loop);
+	neighbors_add(a->neighbors, &facts.nics);
 	bool same = phx_record_equal(&phx_facts_record, &a->facts, &facts);
 	phx_record_fini(&phx_facts_record, &a->facts);
 	a->facts = facts;

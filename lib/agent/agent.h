@@ -21,6 +21,7 @@
 #include "agent/step_log.h"
 #include "agent/logs.h"
 #include "agent/loop.h"
+#include "agent/neighbors.h"
 #include "agent/outbox.h"
 #include "agent/service.h"
 #include "agent/prefetch.h"
@@ -44,6 +45,7 @@ struct agent {
 	struct prefetch *prefetch;
 	struct ahead *ahead; /* NULL in the deploy environment */
 	struct logs *logs;
+	struct neighbors *neighbors;
 	struct worker *worker;
 	atomic_bool stop;
 	atomic_bool leave; /* deploy: /run/phoenix/next is written, end with status 0 */

@@ -119,6 +119,7 @@ static int start_parts(struct agent *a, struct phx_err *err)
 		r = ahead_new(a->loop, &a->cfg, a->services, &a->ahead, err);
 	if (r == 0 && a->env == PHX_ENV_OS)
 		r = prefetch_new(a->loop, &a->cfg, a->ahead, agent_client, a, &a->prefetch, err);
+	r = r ? r : neighbors_new(a->loop, &a->neighbors);
 	r = r ? r : worker_new(a, &a->worker, err);
 	r = r ? r : loop_work(a->loop, link_run, a);
 	return r < 0 ? phx_err_set(err, r, "start: %s", strerror(-r)) : 0;

@@ -50,6 +50,16 @@ PHX_RECORD_STRUCT(phx_session, PHX_SESSION_FIELDS);
  * knows. */
 int phx_sessions_read(const char *root, struct phx_list *ret);
 
+/** Whom a network card is plugged into, by what that says of itself. */
+struct phx_lldp_neighbor {
+	char system[64]; /* the switch: its name, else the id of its chassis */
+	char port[64];   /* its port, as it calls it; "" unknown */
+	bool ends;       /* it says that it goes away */
+};
+/** Reads one LLDP frame, without its Ethernet header. -EBADMSG: it is none that says who sent it;
+ * *ret is untouched then. */
+int phx_lldp_parse(const void *frame, size_t n, struct phx_lldp_neighbor *ret);
+
 /** Boot id (/proc/sys/kernel/random/boot_id) into `ret`. */
 int phx_boot_id_read(const char *root, char ret[40], struct phx_err *err);
 

@@ -49,7 +49,11 @@ PHX_RECORD_STRUCT(phx_known_disk, PHX_KNOWN_DISK_FIELDS);
 	F(S, dev, STR(32)) \
 	F(S, driver, STR(32)) \
 	F(S, link, BOOL) \
-	F(S, speed_mbps, U32) /* 0 unknown */
+	F(S, speed_mbps, U32) /* 0 unknown */ \
+	/* the switch that the card is plugged into, and its port, as the switch said last; "" it \
+	 * said nothing */ \
+	F(S, neighbor, STR(64)) \
+	F(S, neighbor_port, STR(64))
 PHX_RECORD_STRUCT(phx_nic_facts, PHX_NIC_FACTS_FIELDS);
 
 /** One function of a PCI device that needs a driver (types/pci.h); not those that a card was split

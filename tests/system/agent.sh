@@ -63,6 +63,19 @@ inventory_on_demand() {
 	until_true 5 is n2 .facts.memory_bytes 2147483648 && is n2 .inspect false
 }
 
+# what a switch says of itself is a fact of the card that is plugged into it
+speak() { # NAME
+	printf '\x01\x80\xc2\x00\x00\x0e\x02\x00\x00\x00\x00\x77\x88\xcc\x02\x07\x04\x02\x00\x00\x00\x00\x77\x04\x06\x05swp12\x06\x02\x00\x78\x0a\x05%s\x00\x00' "$1" |
+		socat -u - INTERFACE:switch0 && phx node inspect n2
+}
+switch_is_heard() {
+	ip link add eth0 type veth peer name switch0 && ip link set eth0 up && ip link set switch0 up || return 1
+	phx node inspect n2 && until_true 5 is n2 .inspect false || return 1
+	until_true 10 eval 'speak tor-7; is n2 ".facts.nics[0].neighbor" tor-7' && is n2 '.facts.nics[0].neighbor_port' swp12 || return 1
+	# another one, and what it says in between does not stay
+	until_true 10 eval 'speak tor-8; is n2 ".facts.nics[0].neighbor" tor-8' && phx node show n2 | grep -q 'tor-8 *swp12'
+}
+
 key_is_kept() {
 	local before
 	before=$(sha256sum "$WORK/n1/var/lib/phoenix/agent.key")
@@ -227,7 +240,7 @@ head_init
 node_init n1 1
 node_init n2 2
 roles_init
-for test in enrol_stranger enrol_announced inventory_on_demand key_is_kept batch_role assign_again_does_nothing job_over_both job_is_killed \
+for test in enrol_stranger enrol_announced inventory_on_demand switch_is_heard key_is_kept batch_role assign_again_does_nothing job_over_both job_is_killed \
 	hand_over_in_place service_comes_back agent_comes_back reboot head_comes_back \
 	agent_killed_before_the_role_answers agent_killed_in_the_middle head_killed_in_the_middle bad_package_keeps_what_was release_stops_all \
 	leave_program_runs leave_program_that_fails_hands_on_nothing stranger_with_old_certificate; do

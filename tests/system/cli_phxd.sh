@@ -72,6 +72,13 @@ rules_have_reasons() {
 	grep -q '^c1	web-server	.*name' "$WORK/out" && grep -q '^c2	batch-compute	.*cpus' "$WORK/out"
 }
 
+lists_parts() {
+	run phx node hardware 'c[1-2]' -o json
+	[ "$status" = 0 ] && [ "$(jq -c .parts "$WORK/out")" = '[]' ] || return 1
+	run phx node deviations -o tsv --no-header
+	[ "$status" = 0 ] && [ ! -s "$WORK/out" ]
+}
+
 # ---- orders ----
 
 plans_first() {
@@ -360,7 +367,7 @@ head_init "bmc_dir = \"$WORK/bmc\";"
 roles_init
 node_init c1 1
 node_init c2 2
-for t in packages_of_the_head counts_in_words images_of_the_head announces lists_what_comes shows_facts rules_have_reasons plans_first \
+for t in packages_of_the_head counts_in_words images_of_the_head announces lists_what_comes shows_facts lists_parts rules_have_reasons plans_first \
 	assigns_and_waits assigns_again in_place_needs_no_yes groups_are_known erasing_needs_yes shows_drift_free job_runs \
 	waiting_outlives_a_killed_head drains_and_resumes power_without_bmc_fails_by_name a_missing_password_file_is_named a_silent_bmc_is_named events_are_told following_ends_with_its_reader a_full_output_is_a_failure status_counts \
 	config_has_origins unknown_names wrong_package_is_refused used_things_stay truncated_image_is_found \
