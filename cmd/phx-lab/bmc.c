@@ -64,14 +64,15 @@ static int write_lan_conf(const struct lab *lab, const struct lab_machine *m, co
 			 "    priv_limit admin\n"
 			 "    allowed_auths_admin md5\n"
 			 "    guid \"%.15s\"\n"
+			 "    lan_config_program \"%s bmc %s %s\"\n"
 			 "  endlan\n"
 			 "  chassis_control \"%s bmc %s %s\"\n"
 			 "  serial kcs 127.0.0.1 %u codec VM\n"
 			 "  startnow false\n"
 			 "  user 1 false \"\" \"\" user 10 none\n"
 			 "  user 2 true \"" LAB_BMC_USER "\" \"%s\" admin 10 md5\n",
-			 m->name, m->bmc_ip, IPMI_PORT, m->name, self, lab->dir, m->name,
-			 SERIAL_PORT + m->index, password);
+			 m->name, m->bmc_ip, IPMI_PORT, m->name, self, lab->dir, m->name, self,
+			 lab->dir, m->name, SERIAL_PORT + m->index, password);
 	r = text ? phx_file_write(path, text, strlen(text), 0600, err) : -ENOMEM;
 	if (text)
 		explicit_bzero(text, strlen(text));
@@ -187,6 +188,15 @@ static int set_shutdown(const struct lab *lab, const struct lab_machine *m, cons
 	return lab_machine_button(lab, m, err);
 }
 
+/* What the machine's own system is told of its BMC. */
+static int get_address(const struct lab *lab, const struct lab_machine *m, const char *value,
+		       struct phx_err *err)
+{
+	(void)lab, (void)value, (void)err;
+	printf("ip_addr:%s\n", m->bmc_ip);
+	return 0;
+}
+
 static const struct chassis_key {
 	const char *key;
 	int (*get)(const struct lab *lab, const struct lab_machine *m, const char *value,
@@ -194,10 +204,9 @@ static const struct chassis_key {
 	int (*set)(const struct lab *lab, const struct lab_machine *m, const char *value,
 		   struct phx_err *err);
 } chassis_keys[] = {
-	{"power", get_power, set_power},
-	{"boot", get_boot, set_boot},
-	{"reset", NULL, set_reset},
-	{"shutdown", NULL, set_shutdown},
+	{"power", get_power, set_power}, {"boot", get_boot, set_boot},
+	{"reset", NULL, set_reset},      {"shutdown", NULL, set_shutdown},
+	{"ip_addr", get_address, NULL},
 };
 
 static const struct chassis_key *find_key(const char *key)

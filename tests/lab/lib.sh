@@ -78,6 +78,10 @@ check_inventory() {
 	found=$(node_field "$n" .facts.memory_bytes)
 	# the kernel keeps some of it for itself
 	[ "$found" -gt $((told * 80 / 100)) ] && [ "$found" -le "$told" ] || die "$n: memory $found of $told"
+	# a card and a disk controller, with their drivers, and what the firmware says of memory
+	[ "$(node_field "$n" '[.facts.pci[] | select(.driver != "")] | length')" -ge 2 ] &&
+		[ "$(node_field "$n" '[.facts.pci[] | select(.driver == "" and (.class_code / 65536 | floor) == 2)] | length')" = 0 ] || die "$n: $(phx node hardware "$n")"
+	[ "$(node_field "$n" '[.facts.modules[].size_bytes] | add')" = "$told" ] || die "$n: $(phx node hardware "$n")"
 }
 
 # ---- parts: what lab-report.json is made of ----

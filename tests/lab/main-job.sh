@@ -36,6 +36,7 @@ act1_boot() {
 	for n in node1 node2 node3 node4; do
 		wait_for 60 "$n is ready" state_is $n ready
 		check_inventory $n
+		[ "$(node_field $n .facts.bmc_address)" = "$(node_field $n .bmc.address)" ] || die "$n does not know its BMC's address"
 		say "$n: $(node_field $n .facts.boot_mode), $(node_field $n '.facts.disks | map(.bus + " " + .serial) | join(", ")')"
 	done
 	[ "$(node_field node1 .facts.boot_mode)" = bios ] && [ "$(node_field node3 .facts.boot_mode)" = uefi ] || die "boot modes"
