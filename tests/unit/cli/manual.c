@@ -13,12 +13,12 @@
 #include "trace/workflow_conf.h"
 #include "types/role.h"
 
-static const char *const pages[] = {"cmd/phx/phx.1.scd",         "cmd/phx-sim/phx-sim.1.scd",
-				    "cmd/phxd/phxd.8.scd",       "cmd/phx-agent/phx-agent.8.scd",
-				    "etc/phoenix.conf.5.scd",    "etc/phoenix-agreement.5.scd",
-				    "etc/phoenix-role.5.scd",    "etc/phoenix-image.5.scd",
-				    "etc/phoenix-package.5.scd", "etc/phoenix-lab.5.scd",
-				    "etc/phoenix-workflow.5.scd"};
+static const char *const pages[] = {"cmd/phx/phx.1.scd",          "cmd/phx-sim/phx-sim.1.scd",
+				    "cmd/phxd/phxd.8.scd",        "cmd/phx-agent/phx-agent.8.scd",
+				    "etc/phoenix.conf.5.scd",     "etc/phoenix-agreement.5.scd",
+				    "etc/phoenix-role.5.scd",     "etc/phoenix-image.5.scd",
+				    "etc/phoenix-package.5.scd",  "etc/phoenix-lab.5.scd",
+				    "etc/phoenix-workflow.5.scd", "cmd/phx/phoenix-intro.7.scd"};
 
 static char *read_page(const char *name)
 {
