@@ -64,7 +64,7 @@ static int find_disk(struct step_run *s, struct phx_disk_facts *ret_facts, char 
 	r = root_unmount(err);
 	if (r == 0)
 		r = phx_disk_find(ret_facts, ret_path, err);
-	return r ? r : phx_disk_check_free(ret_path, err);
+	return r ? r : phx_disk_check_paths(ret_facts, err);
 }
 
 /* Forgets the system on this disk before it is written to: after a failure too the disk must not

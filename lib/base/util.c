@@ -29,6 +29,29 @@ bool phx_str_starts(const char *s, const char *prefix)
 	return strncmp(s, prefix, strlen(prefix)) == 0;
 }
 
+/* Not fnmatch(), which depends on the locale. */
+bool phx_str_matches(const char *pattern, const char *s)
+{
+	const char *star = NULL, *resume = NULL;
+	while (*s) {
+		if (*pattern == '*') {
+			star = pattern++;
+			resume = s;
+		} else if (*pattern == '?' || *pattern == *s) {
+			pattern++;
+			s++;
+		} else if (star) {
+			pattern = star + 1;
+			s = ++resume;
+		} else {
+			return false;
+		}
+	}
+	while (*pattern == '*')
+		pattern++;
+	return !*pattern;
+}
+
 /* Not isalnum(): names are ASCII whatever the locale. */
 static bool name_char(char c)
 {

@@ -38,6 +38,8 @@ int phx_str_copy(char *dst, size_t dst_size, const char *src);
 
 bool phx_str_eq(const char *a, const char *b);
 bool phx_str_starts(const char *s, const char *prefix);
+/** Does all of `s` match a pattern in which '*' is any text and '?' one character? */
+bool phx_str_matches(const char *pattern, const char *s);
 
 /** Is it a number that a user or group can have? The greatest is none: system calls take it for
  * "leave it as it is". */

@@ -10,6 +10,8 @@
 
 /** The hardware disks of the machine, sorted by id: from sysfs below `root`, and
  * on the running machine (root "") the drives are asked what they can erase.
+ * Block devices of one WWN, serial number, model and size that are reached by a
+ * transport with several paths are one disk.
  * `ret`: struct phx_disk_facts, phx_list_fini(). A disk that names itself by
  * neither WWN nor serial number has the id "": phx_facts_check() refuses it.
  * Left out: virtual devices, CD-ROM, drives without medium, nameless removable ones. */
@@ -22,6 +24,9 @@ int phx_disk_find(const struct phx_disk_facts *facts, char ret_path[64], struct 
 
 /** Refuse a disk in use: mounted, swap, held by device mapper/MD/LVM; -EBUSY names the holder. */
 int phx_disk_check_free(const char *path, struct phx_err *err);
+
+/** phx_disk_check_free() of every path to the disk. */
+int phx_disk_check_paths(const struct phx_disk_facts *facts, struct phx_err *err);
 
 /* ---- wiping ---- */
 

@@ -74,6 +74,29 @@ int phx_disk_find(const struct phx_disk_facts *facts, char ret_path[64], struct 
 	return phx_disk_find_below("", facts, ret_path, err);
 }
 
+/* One of the block devices of the machine. */
+struct path_of {
+	const struct phx_disk_facts *facts;
+	struct phx_err *err;
+};
+
+static int check_path(void *arg, const char *name)
+{
+	const struct path_of *p = arg;
+	struct phx_disk_facts d;
+	char path[64];
+	if (phx_disk_facts_read("", name, &d) < 0 || strcmp(d.id, p->facts->id) != 0)
+		return 0;
+	snprintf(path, sizeof(path), "/dev/%s", d.dev);
+	return phx_disk_check_free(path, p->err);
+}
+
+int phx_disk_check_paths(const struct phx_disk_facts *facts, struct phx_err *err)
+{
+	struct path_of p = {facts, err};
+	return phx_sys_each("", "sys/block", check_path, &p);
+}
+
 int phx_disk_check_same(const struct phx_block *b, const struct phx_disk_facts *facts,
 			struct phx_err *err)
 {

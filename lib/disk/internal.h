@@ -7,10 +7,16 @@
 #include "disk/disk.h"
 #include "types/readback.h"
 
-/* ---- list.c, find.c ---- */
+/* ---- list.c, transport.c, find.c ---- */
 
 /** Facts of /sys/block/NAME without asking the drive; -ENODEV when it is no hardware disk. */
 int phx_disk_facts_read(const char *root, const char *name, struct phx_disk_facts *ret);
+
+/** Set transport, remote, n_paths and path of a disk whose `bus` is known. */
+void phx_disk_transport_read(const char *root, const char *name, struct phx_disk_facts *d);
+/** Of block devices, sorted by id: those that are paths to one disk become that one, `dev` being
+ * the first. Two disks that only have one id stay two. */
+void phx_disk_paths_join(struct phx_list *disks);
 
 /** phx_disk_find() below `root`. */
 int phx_disk_find_below(const char *root, const struct phx_disk_facts *facts, char ret_path[64],

@@ -28,7 +28,8 @@ static bool is_disk(const char *root, const char *name)
 	char where[PATH_MAX];
 	if (phx_sys_target(root, where, sizeof(where), "sys/block/%s", name) < 0)
 		return false;
-	if (strstr(where, "/devices/virtual/") && !strstr(where, "/nvme-subsystem/"))
+	if (strstr(where, "/devices/virtual/") && !strstr(where, "/nvme-subsystem/") &&
+	    !strstr(where, "/nvme-fabrics/"))
 		return false;
 	if (phx_sys_u64(root, 0, "sys/block/%s/hidden", name) || phx_str_starts(name, "fd") ||
 	    (phx_str_starts(name, "mmcblk") && strpbrk(name + 6, "br")))
@@ -154,6 +155,7 @@ int phx_disk_facts_read(const char *root, const char *name, struct phx_disk_fact
 	PHX_STR_SET(d.bus, bus_of(root, name));
 	read_names(root, name, &d);
 	make_id(root, name, &d);
+	phx_disk_transport_read(root, name, &d);
 	d.rotational = phx_sys_u64(root, 0, "sys/block/%s/queue/rotational", name);
 	d.removable = phx_sys_u64(root, 0, "sys/block/%s/removable", name);
 	d.read_only = phx_sys_u64(root, 0, "sys/block/%s/ro", name);
@@ -209,9 +211,10 @@ int phx_disk_list(const char *root, struct phx_list *ret, struct phx_err *err)
 		phx_list_fini(&disks);
 		return phx_err_set(err, r, "%s/sys/block: %s", root, strerror(-r));
 	}
-	count_namespaces(&disks);
 	if (disks.n)
 		qsort(disks.items, disks.n, sizeof(struct phx_disk_facts), by_id);
+	phx_disk_paths_join(&disks);
+	count_namespaces(&disks);
 	*ret = disks;
 	return 0;
 }

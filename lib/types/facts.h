@@ -17,7 +17,7 @@ extern const struct phx_enum phx_boot_mode_names;
 	F(S, wwn, STR(64)) \
 	F(S, serial, STR(64)) \
 	F(S, model, STR(64)) \
-	F(S, bus, STR(16)) /* "virtio", "ata", "scsi", "nvme", "" */ \
+	F(S, bus, STR(16)) /* whose commands it takes: "virtio", "ata", "scsi", "nvme", "" */ \
 	F(S, dev, STR(32)) /* "vda" at this boot: for people, never for decisions */ \
 	F(S, size_bytes, U64) \
 	F(S, rotational, BOOL) \
@@ -33,7 +33,16 @@ extern const struct phx_enum phx_boot_mode_names;
 	 * exist but are not disks here */ \
 	F(S, hidden_bytes, U64) \
 	F(S, namespaces, U32) /* attached */ \
-	F(S, namespaces_off, U32)
+	F(S, namespaces_off, U32) \
+	/* how the machine reaches it, by the words of lsblk: "sata", "sas", "nvme", "usb", \
+	 * "virtio", "mmc"; remote: "fc", "iscsi", "srp", "rbd", "nvme-tcp", "nvme-rdma", \
+	 * "nvme-fc"...; "" unknown, or an older agent */ \
+	F(S, transport, STR(16)) \
+	F(S, remote, BOOL) /* it is not in this machine, and others may use it, too */ \
+	F(S, n_paths, U32) /* 0: an older agent */ \
+	/* its paths by the devices that they lead through ("pci-0000:04:00.0-fc-0x50..-lun-1"), \
+	 * with blanks between; of very many not all */ \
+	F(S, path, STR(256))
 PHX_RECORD_STRUCT(phx_disk_facts, PHX_DISK_FACTS_FIELDS);
 
 /** A disk with which the node was ever seen, whoever had the node then. */

@@ -120,29 +120,6 @@ static const struct fact *find_fact(const char *name)
 	return NULL;
 }
 
-/* '*' and '?' only: fnmatch() depends on the locale. */
-static bool glob_match(const char *pattern, const char *s)
-{
-	const char *star = NULL, *resume = NULL;
-	while (*s) {
-		if (*pattern == '*') {
-			star = pattern++;
-			resume = s;
-		} else if (*pattern == '?' || *pattern == *s) {
-			pattern++;
-			s++;
-		} else if (star) {
-			pattern = star + 1;
-			s = ++resume;
-		} else {
-			return false;
-		}
-	}
-	while (*pattern == '*')
-		pattern++;
-	return !*pattern;
-}
-
 int phx_rule_term_check(const struct phx_rule_term *t, struct phx_err *err)
 {
 	const struct fact *f = find_fact(t->fact);
@@ -192,7 +169,7 @@ static bool text_holds(const char *have, int op, const char *want)
 	case PHX_RULE_NE:
 		return strcmp(have, want) != 0;
 	case PHX_RULE_MATCH:
-		return glob_match(want, have);
+		return phx_str_matches(want, have);
 	case PHX_RULE_GE:
 	case PHX_RULE_LE:
 		return false;
