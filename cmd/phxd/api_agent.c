@@ -259,6 +259,7 @@ static bool parse_hello(struct phx_http_request *q, const json_t *j, struct phx_
 	/* an agent of before, which does not sign for its next key, gets one by a start */
 	p->rekeys = phx_json_bool(j, "rekeys", false) && phx_json_bool(j, "proves", false);
 	p->scratches = phx_json_bool(j, "scratches", false);
+	p->protects = phx_json_bool(j, "protects", false);
 	return TAKE(q, j, "boot_id", p->boot_id) && TAKE(q, j, "actual_role", p->actual_role) &&
 		TAKE(q, j, "actual_identity", p->actual_identity) &&
 		TAKE(q, j, "system_image", p->system_image) &&

@@ -129,7 +129,8 @@ static json_t *hello_body(struct link *l)
 	json_object_set_new(j, "echoes", json_true());    /* results repeat the nonces of orders */
 	json_object_set_new(j, "rekeys", json_true());    /* the step rekey is known, */
 	json_object_set_new(j, "proves", json_true());    /* in which the key signs for the next */
-	json_object_set_new(j, "scratches", json_true()); /* the step scratch is known */
+	json_object_set_new(j, "scratches", json_true()); /* the step scratch is known, */
+	json_object_set_new(j, "protects", json_true());  /* and so are protected disks */
 	loop_hold(a->loop);
 	json_object_set_new(j, "facts", phx_json_from_record(&phx_facts_record, &a->facts));
 	loop_release(a->loop);

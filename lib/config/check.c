@@ -2,6 +2,7 @@
  * all files are merged; a table of checks, each about one option. */
 #include <arpa/inet.h>
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "config/option.h"
@@ -180,6 +181,39 @@ static const struct check {
 	{PHX_OPT_tftp, check_tftp, PHX_OPT_dhcp_mode},
 };
 
+int phx_config_selectors(const struct phx_config *cfg, char ret[PHX_SELECTORS_TEXT_MAX])
+{
+	size_t n = 0;
+	ret[0] = '\0';
+	PHX_LIST_EACH(struct phx_word, w, &cfg->protected_disks) {
+		size_t more = strlen(w->text) + (n > 0);
+		if (n + more >= PHX_SELECTORS_TEXT_MAX)
+			return -E2BIG;
+		snprintf(ret + n, PHX_SELECTORS_TEXT_MAX - n, "%s%s", n ? "\n" : "", w->text);
+		n += more;
+	}
+	return 0;
+}
+
+static int check_protected(const struct phx_config *cfg, struct phx_err *err)
+{
+	char all[PHX_SELECTORS_TEXT_MAX];
+	const struct phx_origin *o = &cfg->origins[PHX_OPT_protected_disks];
+	int r = phx_config_selectors(cfg, all);
+	if (r < 0)
+		return phx_err_set(
+			err, -EINVAL,
+			"%s:%u: protected_disks must have less than %d characters in all", o->file,
+			o->line, PHX_SELECTORS_TEXT_MAX);
+	PHX_LIST_EACH(struct phx_word, w, &cfg->protected_disks) {
+		r = phx_disk_selector_check(w->text, err);
+		if (r < 0)
+			return phx_err_prefix(err, r, "%s:%u: protected_disks: \"%s\"", o->file,
+					      o->line, w->text);
+	}
+	return 0;
+}
+
 int phx_config_check(const struct phx_config *cfg, const char *main_file, struct phx_err *err)
 {
 	for (size_t i = 0; i < PHX_ARRAY_SIZE(checks); i++) {
@@ -192,5 +226,5 @@ int phx_config_check(const struct phx_config *cfg, const char *main_file, struct
 		return o->line ? phx_err_prefix(err, -EINVAL, "%s:%u", o->file, o->line)
 			       : phx_err_prefix(err, -EINVAL, "%s", main_file);
 	}
-	return 0;
+	return check_protected(cfg, err);
 }

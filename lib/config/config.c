@@ -230,9 +230,12 @@ void phx_config_settings(const struct phx_config *cfg, struct phx_settings *ret)
 		.takes_unheard = true,
 		.shares_triggers = true,
 		.doubts_claims = true,
+		.protects = true,
 		.restart_silent_s = cfg->restart_silent_s,
 	};
 	PHX_STR_SET(ret->image_deploy, cfg->deploy_image);
+	ret->protect.remote = cfg->protect_remote_disks;
+	phx_config_selectors(cfg, ret->protect.selectors);
 }
 
 /* ---- showing ---- */

@@ -291,6 +291,20 @@ extern const struct phx_enum phx_tftp_mode_names;
 	      "How long a power state may take to be observed.")) \
 	F(S, power_off_quarantined, BOOL, \
 	  KEY(power_off_quarantined, YES, "false", "Switch a node off when it is quarantined.")) \
+	F(S, protected_disks, LIST(phx_word), \
+	  KEY(protected_disks, WORDS(16), "", \
+	      "Disks that are never written and never erased, of whichever node: each word is a " \
+	      "selector (DISKS below), and a disk is protected that meets one of them. What is " \
+	      "on " \
+	      "them is seen by each owner of the node in turn; attestations name them.")) \
+	F(S, protect_remote_disks, BOOL, \
+	  KEY(protect_remote_disks, YES, "true", \
+	      "Whether the same holds for all disks that a node reaches over a storage network " \
+	      "(Fibre Channel, iSCSI, SRP, RBD, NVMe over fabrics). false: a wipe erases every " \
+	      "LUN " \
+	      "that the node can reach, and an image may be written to one, though other " \
+	      "machines " \
+	      "may be using them at that moment.")) \
 	F(S, attestation_days, U32, \
 	  KEY(attestation_days, NUMBER(1, 36500, "days"), "365", \
 	      "How long the attestation of a hand-over with erases counts: phx erasure verify " \

@@ -10,4 +10,7 @@ extern const struct phx_record phx_options_record;
  * what is missing. */
 int phx_config_check(const struct phx_config *cfg, const char *main_file, struct phx_err *err);
 
+/** The selectors of protected_disks, a line each. -E2BIG. */
+int phx_config_selectors(const struct phx_config *cfg, char ret[PHX_SELECTORS_TEXT_MAX]);
+
 #endif

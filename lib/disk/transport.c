@@ -164,8 +164,8 @@ static void read_scsi(struct place *p)
 
 /* ---- paths ---- */
 
-/* Nothing where there is no room: which paths there are is for people and for selectors; how many is
- * n_paths. */
+/* Nothing where there is no room: which paths there are is for people and for selectors; how many
+ * is n_paths. */
 static void append(struct phx_disk_facts *d, const char *paths)
 {
 	size_t n = strlen(d->path), more = strlen(paths);

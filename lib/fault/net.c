@@ -121,7 +121,8 @@ void phx_fault_hello(struct fault_sim *f, struct fault_machine *m)
 	}
 	PHX_STR_SET(ev.node, m->node);
 	make_hello(f, m, &ev.hello);
-	ev.hello.echoes = ev.hello.rekeys = ev.hello.scratches = true;
+	ev.hello.echoes = ev.hello.rekeys = true;
+	ev.hello.scratches = ev.hello.protects = true;
 	m->fresh = m->missing_told = false;
 	m->reported[0] = '\0';
 	int r = phx_fault_submit(f, &ev, NULL);

@@ -3,6 +3,7 @@
  * Pure. */
 #include "node/internal.h"
 #include "node/plan.h"
+#include "node/protect.h"
 
 #include <errno.h>
 
@@ -27,7 +28,8 @@ static int make_plan(const struct phx_apply *a, const struct phx_node *n, struct
 	struct phx_plan_request q = {.node = n,
 				     .to_pool = n->plan.to_pool,
 				     .agreed = true,
-				     .looks = a->s->settings.looks};
+				     .looks = a->s->settings.looks,
+				     .protect = phx_protect_of(a->s)};
 	if (n->plan.to_role[0])
 		q.to = phx_state_role_in(a->s, phx_state_role(a->s, n->plan.to_role),
 					 n->plan.to_pool, &store);
@@ -78,6 +80,9 @@ bool phx_erase_instead(struct phx_apply *a, struct phx_node *n, struct phx_step 
 	p->attests = plan.looks && a->s->settings.attests;
 	p->measures = plan.looks && a->s->settings.measures;
 	PHX_STR_SET(p->reason, plan.reason);
+	phx_list_fini(&p->left);
+	p->left = plan.left;
+	plan.left = (struct phx_list){0};
 	bool all = take_steps(a, n, &plan);
 	phx_record_fini(&phx_plan_record, &plan);
 	return all;

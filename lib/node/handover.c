@@ -8,6 +8,7 @@
  * Every issued or waiting step has a deadline, so that nothing hangs (faults.md 17). Called by
  * whatever begins a plan, and by whatever learns of its steps. Pure. */
 #include "node/internal.h"
+#include "node/protect.h"
 #include "node/wipes.h"
 
 #include <errno.h>
@@ -85,6 +86,8 @@ static void begin_effects(struct phx_apply *a, struct phx_node *n, struct phx_st
 		phx_node_must_become(a, n, info->phase);
 	if (step->kind == PHX_STEP_kexec || step->kind == PHX_STEP_boot)
 		phx_start_begin(a, n, step);
+	if (step->kind == PHX_STEP_kexec)
+		n->by_kexec = true;
 	if (step->kind == PHX_STEP_enter)
 		phx_start_entered(a, n); /* what runs from now on has its key on the disk */
 	if (step->kind == PHX_STEP_wipe || step->kind == PHX_STEP_image) {
@@ -162,6 +165,8 @@ static void done_effects(struct phx_apply *a, struct phx_node *n, const struct p
 	else if (step->kind == PHX_STEP_stop || step->kind == PHX_STEP_leave ||
 		 step->kind == PHX_STEP_health)
 		role_effects(a, n, step);
+	else if (step->kind == PHX_STEP_boot)
+		n->by_kexec = false;
 	else if (step->kind == PHX_STEP_scratch)
 		n->owes_data = false; /* the owner's other data is still there */
 	else if (step->kind == PHX_STEP_destroy_key)
@@ -332,13 +337,6 @@ static void issue_power(struct phx_apply *a, struct phx_node *n, const struct ph
 		act->step_id = step->id;
 }
 
-/* Does the step name exactly one disk among those that the machine reports now (faults.md 12)? */
-static bool names_one_disk(const struct phx_node *n, const struct phx_step *step)
-{
-	return (step->kind != PHX_STEP_wipe && step->kind != PHX_STEP_image) ||
-		phx_facts_disk(&n->facts, step->disk);
-}
-
 /* The deadline of a step that is issued now. A step that a director has to confirm waits for the
  * drain grace of its role. */
 static int64_t deadline_of(const struct phx_apply *a, const struct phx_node *n,
@@ -363,15 +361,13 @@ static bool issue(struct phx_apply *a, struct phx_node *n, struct phx_step *step
 {
 	const struct phx_step_info *info = info_of(step);
 	const struct phx_pool *pool = enters(a, n, step);
+	char why[256];
 	if (pool && phx_setup_owed(a->s, n, pool)) {
 		phx_quarantine(a, n,
 			       "it holds data that has to be erased before its new owner has it");
 		return false;
 	}
-	if (!names_one_disk(n, step)) {
-		char why[200];
-		snprintf(why, sizeof(why),
-			 "disk %.100s is not on it, or there twice: nothing is erased", step->disk);
+	if (!phx_may_write(a, n, step, why, sizeof(why))) {
 		phx_quarantine(a, n, why);
 		return false;
 	}
@@ -457,7 +453,10 @@ void phx_handover_advance(struct phx_apply *a, struct phx_node *n)
 		if (step->kind == PHX_STEP_wipe) {
 			if (!settle_wipes(a, n, n->plan.cursor))
 				return;
-			step = phx_node_step(n); /* an erase may have been inserted */
+			/* an erase may have been inserted, or dropped */
+			step = phx_node_step(n);
+			if (step->kind != PHX_STEP_wipe)
+				continue;
 		}
 		if (!issue(a, n, step) || !done_at_once(a, step))
 			return;

@@ -97,9 +97,10 @@ static bool came_as_another(const struct phx_node *n, bool new_boot)
 static bool tells_news(const struct phx_node *n, const struct phx_event_hello *p)
 {
 	return !n->up || n->inspect || n->echoes != p->echoes || n->rekeys != p->rekeys ||
-		n->scratches != p->scratches || n->power != PHX_POWER_IS_ON || n->env != p->env ||
-		n->healthy != p->healthy || strcmp(n->boot_id, p->boot_id) ||
-		strcmp(n->address, p->address) || strcmp(n->actual_role, p->actual_role) ||
+		n->scratches != p->scratches || n->protects != p->protects ||
+		n->power != PHX_POWER_IS_ON || n->env != p->env || n->healthy != p->healthy ||
+		strcmp(n->boot_id, p->boot_id) || strcmp(n->address, p->address) ||
+		strcmp(n->actual_role, p->actual_role) ||
 		strcmp(n->actual_identity, p->actual_identity) ||
 		strcmp(n->system_image, p->system_image) ||
 		strcmp(n->system_digest, p->system_digest) ||
@@ -163,10 +164,11 @@ int phx_apply_hello(struct phx_apply *a, const struct phx_event_hello *p)
 	n->echoes = p->echoes;
 	n->rekeys = p->rekeys;
 	n->scratches = p->scratches;
+	n->protects = p->protects;
 	if (new_boot && !a->s->settings.tokens)
 		n->window = false; /* the start that the window was opened for is over */
-	note_system(a, n, p);
 	phx_start_registered(n, new_boot);
+	note_system(a, n, p);
 	if (new_boot)
 		phx_ram_system_reset(a, n);
 	if (another || came_as_another(n, new_boot)) {

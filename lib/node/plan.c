@@ -2,29 +2,51 @@
  * policy. Called by the core, for the daemon and for --dry-run alike; agents and drivers carry the
  * steps out. Pure. */
 #include "node/plan.h"
+#include "node/protect.h"
 #include "node/wipes.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
-/* The disk for the system: the present system disk, or else the smallest fixed, writable disk of at
- * least PHX_SYSTEM_DISK_MIN; among equals the first by id. NULL: there is none. */
-static const struct phx_disk_facts *disk_for_system(const struct phx_node *n)
+/* Does the disk take a system, but for its protection, which is `as`? */
+static bool takes_system(const struct phx_plan_request *q, const struct phx_disk_facts *d,
+			 enum phx_protection as)
+{
+	char why[PHX_PROTECTED_WHY_MAX];
+	return d->id[0] && !d->removable && !d->read_only && d->size_bytes >= PHX_SYSTEM_DISK_MIN &&
+		phx_protection_of(q->node, q->protect, d->id, why) == as;
+}
+
+/* The smallest fixed, writable disk of at least PHX_SYSTEM_DISK_MIN; among equals the first by
+ * id. */
+static const struct phx_disk_facts *smallest(const struct phx_plan_request *q,
+					     enum phx_protection as)
 {
 	const struct phx_disk_facts *best = NULL;
-	if (n->system_disk[0])
-		best = phx_facts_disk(&n->facts, n->system_disk);
-	if (best)
-		return best;
-	PHX_LIST_EACH(struct phx_disk_facts, d, &n->facts.disks) {
-		if (!d->id[0] || d->removable || d->read_only ||
-		    d->size_bytes < PHX_SYSTEM_DISK_MIN)
+	PHX_LIST_EACH(struct phx_disk_facts, d, &q->node->facts.disks) {
+		if (!takes_system(q, d, as))
 			continue;
 		if (!best || d->size_bytes < best->size_bytes ||
 		    (d->size_bytes == best->size_bytes && strcmp(d->id, best->id) < 0))
 			best = d;
 	}
+	return best;
+}
+
+/* The disk for the system: the present system disk, or else the smallest that is not protected. If
+ * the owner's system says that all are, a plan is made nevertheless: what is so is seen before the
+ * image is written. NULL: there is none. */
+static const struct phx_disk_facts *disk_for_system(const struct phx_plan_request *q)
+{
+	const struct phx_node *n = q->node;
+	const struct phx_disk_facts *best = NULL;
+	if (n->system_disk[0])
+		best = phx_facts_disk(&n->facts, n->system_disk);
+	if (!best)
+		best = smallest(q, PHX_PROTECTION_NONE);
+	if (!best && n->env != PHX_ENV_DEPLOY)
+		best = smallest(q, PHX_PROTECTION_DOUBT);
 	return best;
 }
 
@@ -145,9 +167,23 @@ static void add_wipe_step(struct builder *b, struct phx_step wipe)
 	*s = wipe;
 }
 
+/* Is the disk left alone? What is in doubt is erased, or is not, once a deploy environment has seen
+ * it. */
+static bool leaves(struct builder *b, const char *id)
+{
+	char why[PHX_PROTECTED_WHY_MAX];
+	if (phx_protection_of(b->q->node, b->q->protect, id, why) != PHX_PROTECTION_HOLDS)
+		return false;
+	int r = phx_plan_leave(b->plan, id, why);
+	b->code = b->code ? b->code : r;
+	return true;
+}
+
 static void add_wipe(struct builder *b, const struct phx_wipes *w, const struct phx_disk_facts *d)
 {
 	struct phx_step wipe = {0};
+	if (leaves(b, d->id))
+		return;
 	int r = phx_wipes_step(w, d, &wipe, b->err);
 	if (r == 0)
 		add_wipe_step(b, wipe);
@@ -165,7 +201,7 @@ static void add_unseen(struct builder *b)
 		struct phx_step wipe = {.method = chosen ? PHX_WIPE_OVERWRITE : q->setup.method,
 					.verify = q->setup.verify};
 		PHX_STR_SET(wipe.disk, k->id);
-		if (!phx_facts_disk(&q->node->facts, k->id))
+		if (!phx_facts_disk(&q->node->facts, k->id) && !leaves(b, k->id))
 			add_wipe_step(b, wipe);
 	}
 }
@@ -173,7 +209,7 @@ static void add_unseen(struct builder *b)
 static void add_wipes(struct builder *b)
 {
 	const struct phx_plan_request *q = b->q;
-	const struct phx_wipes w = {q->node, &q->setup, q->agreed, q->looks};
+	const struct phx_wipes w = {q->node, &q->setup, q->agreed, q->looks, q->protect};
 	uint32_t before = b->plan->steps.n;
 	b->plan->erase = q->setup;
 	/* the key that 'crypto' destroys is gone with the first of the disks */
@@ -186,7 +222,44 @@ static void add_wipes(struct builder *b)
 		add_unseen(b);
 	if (!b->code && b->plan->steps.n == before)
 		b->code = phx_err_set(b->err, -ENODEV,
-				      "the node reports no disk that could be erased");
+				      b->plan->left.n
+					      ? "all of its disks are protected: none could be "
+						"erased"
+					      : "the node reports no disk that could be erased");
+}
+
+/* Why no system can be written; names a protected disk, if there is one. */
+static int no_disk(struct builder *b)
+{
+	const struct phx_plan_request *q = b->q;
+	char why[PHX_PROTECTED_WHY_MAX];
+	PHX_LIST_EACH(struct phx_disk_facts, d, &q->node->facts.disks)
+		if (phx_protection_of(q->node, q->protect, d->id, why) != PHX_PROTECTION_NONE)
+			return phx_err_set(
+				b->err, -ENODEV,
+				"role %s is deployed to disk, and the node has no fixed, "
+				"writable disk of 1 GiB that is not protected, as %.100s "
+				"is: %s",
+				q->to->name, d->id, why);
+	return phx_err_set(
+		b->err, -ENODEV,
+		"role %s is deployed to disk, and the node has no fixed, writable disk of "
+		"1 GiB",
+		q->to->name);
+}
+
+/* The node's system, and its key, are on a disk that is protected by now. */
+static bool system_is_protected(struct builder *b)
+{
+	const struct phx_node *n = b->q->node;
+	char why[PHX_PROTECTED_WHY_MAX];
+	if (!n->system_disk[0] ||
+	    phx_protection_of(n, b->q->protect, n->system_disk, why) != PHX_PROTECTION_HOLDS)
+		return false;
+	b->code =
+		phx_err_set(b->err, -EPERM, "its system is on disk %.100s, which is protected: %s",
+			    n->system_disk, why);
+	return true;
 }
 
 static void add_image(struct builder *b)
@@ -196,12 +269,11 @@ static void add_image(struct builder *b)
 		add(b, PHX_STEP_ram, q->to);
 		return;
 	}
-	const struct phx_disk_facts *d = disk_for_system(q->node);
+	if (system_is_protected(b))
+		return;
+	const struct phx_disk_facts *d = disk_for_system(q);
 	if (!d) {
-		b->code = phx_err_set(b->err, -ENODEV,
-				      "role %s is deployed to disk, and the node has no fixed, "
-				      "writable disk of 1 GiB",
-				      q->to->name);
+		b->code = no_disk(b);
 		return;
 	}
 	/* the new image makes an older key useless: do not leave it behind */
@@ -316,6 +388,8 @@ static const char *why_reset(const struct phx_plan_request *q)
 	bool waits = n->env == PHX_ENV_DEPLOY;
 	if (q->power_cycle)
 		return "a start from reset was asked for";
+	if ((erases(q) || q->to) && phx_node_has_bmc(n) && phx_protection_doubted(n, q->protect))
+		return "only after that is it certain which of its disks are protected";
 	if (waits && n->fresh)
 		return NULL;
 	if (renews(q) && q->setup.start == PHX_SETUP_START_POWER)
@@ -363,6 +437,8 @@ static void add_way_down(struct builder *b)
 				      why);
 		return;
 	}
+	if (erases(q) && n->disk_key_id[0] && system_is_protected(b))
+		return;
 	if (erases(q))
 		add_destroy_key(b);
 	if (b->plan->tier != PHX_TIER_DEPLOY)

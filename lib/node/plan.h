@@ -19,7 +19,8 @@ struct phx_plan_request {
 	/* the erases are planned again from what the deploy environment sees; false: not, as in
 	 * older journals */
 	bool looks;
-	bool apart;           /* an erase would be between two owners */
+	const struct phx_protect *protect; /* which disks are left alone; NULL: none */
+	bool apart;                        /* an erase would be between two owners */
 	bool rekey;           /* another owner had the node: if it stays up it gets a new key */
 	bool encrypt;         /* deploy the root encrypted */
 	bool rebuild;         /* write the image even if it is there */
@@ -33,7 +34,8 @@ struct phx_plan_request {
  * BMC is to be erased without a new role, the plan is `destroy_key` alone, with tier none, or has
  * no step if that is done already (key_unread). Errors: -EOPNOTSUPP a disk does not support the
  * method (the text names the disk and what it supports), -EHOSTUNREACH the node must be started and
- * has no BMC, -EINVAL the facts are ambiguous (two disks of one id), -ENODEV no disk, -ENOMEM. */
+ * has no BMC, -EINVAL the facts are ambiguous (two disks of one id), -ENODEV no disk, or none
+ * that is not protected, -EPERM the system is on a protected disk, -ENOMEM. */
 int phx_plan_handover(const struct phx_plan_request *asked, struct phx_plan *ret,
 		      struct phx_err *err);
 

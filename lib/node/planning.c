@@ -3,6 +3,7 @@
  * state. Called by request.c, by the allocation, and for a dry run. Pure. */
 #include "node/internal.h"
 #include "node/plan.h"
+#include "node/protect.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -115,6 +116,7 @@ static int fill(const struct phx_state *s, struct draft *d, struct phx_err *err)
 	d->q.power_cycle = o->power_cycle;
 	d->q.encrypt = wants_encryption(d, pool);
 	d->q.looks = s->settings.looks;
+	d->q.protect = phx_protect_of(s);
 	d->q.rekey = s->settings.rekeys && phx_changes_owner(o->node, pool);
 	d->q.apart = s->settings.resets && phx_changes_owner(o->node, pool);
 	d->q.agreed = !o->has_setup && o->kind != PHX_EV_wipe;

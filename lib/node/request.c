@@ -201,7 +201,7 @@ void phx_resume_awaited(struct phx_apply *a, struct phx_node *n)
 	const struct phx_node_order o = phx_order_own(PHX_EV_resume, n, "");
 	if (!n->awaited || n->state != PHX_NODE_QUARANTINED || n->env != PHX_ENV_DEPLOY)
 		return;
-	n->awaited = false;
+	n->awaited = n->by_kexec = false; /* a person has started it */
 	if (phx_facts_check(&n->facts, &why) < 0 || resume_quarantined(&own, n, &o) < 0)
 		phx_note(a, n, "%s: it is there, and stays quarantined: %s", n->name, why.text);
 }

@@ -4,6 +4,7 @@
  * is missing, or one cannot be erased, the node is quarantined: whatever the node reports, nobody
  * is given a disk that was not erased. Called by plan.c, handover.c and heard.c. Pure. */
 #include "node/internal.h"
+#include "node/protect.h"
 #include "node/wipes.h"
 #include "types/readback.h"
 
@@ -130,12 +131,28 @@ uint32_t phx_wipes_deadline_s(const struct phx_node *n, const struct phx_step *s
 
 /* ---- the disks that the node was seen with ---- */
 
-struct phx_known_disk *phx_known_disk(const struct phx_node *n, const char *id)
+/* What the disk is, once and for all: see protect.c. While nobody's data is on the node, it may
+ * have been moved to another place. */
+static void prove(const struct phx_node *n, const struct phx_disk_facts *d,
+		  struct phx_known_disk *k)
 {
-	PHX_LIST_EACH(struct phx_known_disk, k, &n->known_disks)
-		if (!strcmp(k->id, id))
-			return k;
-	return NULL;
+	if (!n->protects || !phx_facts_proven(n) || (k->proven && n->dirty))
+		return;
+	k->proven = true;
+	k->remote = d->remote;
+	PHX_STR_SET(k->model, d->model);
+	PHX_STR_SET(k->transport, d->transport);
+	PHX_STR_SET(k->path, d->path);
+}
+
+/* A disk that only its owner's system has seen, and that by its word is none of the machine's: his
+ * word on it is worth no more than his silence, and nobody looks for it later. */
+static bool is_claim(const struct phx_apply *a, const struct phx_node *n,
+		     const struct phx_disk_facts *d)
+{
+	char why[PHX_PROTECTED_WHY_MAX];
+	return n->env != PHX_ENV_DEPLOY &&
+		phx_protection_of(n, phx_protect_of(a->s), d->id, why) == PHX_PROTECTION_DOUBT;
 }
 
 /* Records a disk; no report can make a known disk smaller or unknown. */
@@ -143,6 +160,8 @@ static bool know(struct phx_apply *a, struct phx_node *n, const struct phx_disk_
 {
 	struct phx_known_disk *k = phx_known_disk(n, d->id), before = {0};
 	uint64_t size = d->size_bytes + d->hidden_bytes;
+	if (!k && is_claim(a, n, d))
+		return false;
 	if (k)
 		before = *k;
 	else if (n->known_disks.n >= PHX_FACTS_DISKS_MAX ||
@@ -152,6 +171,7 @@ static bool know(struct phx_apply *a, struct phx_node *n, const struct phx_disk_
 	PHX_STR_SET(k->serial, d->serial);
 	k->size_bytes = size > k->size_bytes ? size : k->size_bytes;
 	k->deploy = k->deploy || n->env == PHX_ENV_DEPLOY;
+	prove(n, d, k);
 	return !phx_record_equal(&phx_known_disk_record, k, &before);
 }
 
@@ -176,6 +196,7 @@ int phx_apply_disk_forget(struct phx_apply *a, const struct phx_event_none *p)
 {
 	(void)p;
 	struct phx_node *n;
+	char why[PHX_PROTECTED_WHY_MAX];
 	int r = phx_need_node(a, &n);
 	if (r < 0)
 		return r;
@@ -184,14 +205,18 @@ int phx_apply_disk_forget(struct phx_apply *a, const struct phx_event_none *p)
 		return phx_err_set(a->err, -ENOENT, "%s was never seen with a disk %s", n->name,
 				   a->ev->text);
 	const struct phx_disk_facts *d = phx_facts_disk(&n->facts, k->id);
-	if (d && !is_short(k, d))
+	bool other = d && phx_facts_proven(n) &&
+		phx_protection_of(n, phx_protect_of(a->s), k->id, why) == PHX_PROTECTION_DOUBT;
+	if (d && !is_short(k, d) && !other)
 		return phx_err_set(a->err, -EBUSY,
 				   "%s has disk %s, by its last report: take it out, then phx node "
 				   "inspect",
 				   n->name, k->id);
 	phx_touch(a->s, n);
 	phx_note(a, n, "%s: disk %.160s%s is gone, says %.40s: it is not looked for any more",
-		 n->name, k->id, d ? " of its former size" : "", a->ev->by[0] ? a->ev->by : "phxd");
+		 n->name, k->id, d ? " as it was" : "", a->ev->by[0] ? a->ev->by : "phxd");
+	if (other)
+		k->proven = false; /* until it is seen again after a start */
 	if (d)
 		k->size_bytes = d->size_bytes + d->hidden_bytes;
 	else
@@ -211,10 +236,14 @@ static bool is_twice(const struct phx_node *n, const char *id)
 	return same > 1;
 }
 
-static int check_known(const struct phx_node *n, struct phx_err *err)
+static int check_known(const struct phx_node *n, const struct phx_wipes *w, struct phx_err *err)
 {
+	char why[PHX_PROTECTED_WHY_MAX];
 	PHX_LIST_EACH(struct phx_known_disk, k, &n->known_disks) {
 		const struct phx_disk_facts *d = phx_facts_disk(&n->facts, k->id);
+		/* a LUN comes, goes and grows as its storage says */
+		if (phx_protection_of(n, w->protect, k->id, why) == PHX_PROTECTION_HOLDS)
+			continue;
 		if (!d && is_twice(n, k->id))
 			return phx_err_set(err, -ENOTUNIQ,
 					   "disk %.160s is there twice: nothing is erased", k->id);
@@ -278,16 +307,111 @@ static int erase_too(struct phx_apply *a, struct phx_node *n, const struct phx_w
 	return 0;
 }
 
+/* Drops what the plan has of the disk's erase, unless it has begun. */
+static void drop_erase(struct phx_node *n, const char *id)
+{
+	for (uint32_t i = n->plan.steps.n; i-- > n->plan.cursor;) {
+		struct phx_step *s = PHX_LIST_AT(&n->plan.steps, struct phx_step, i);
+		if (s->kind == PHX_STEP_wipe && s->status == PHX_STEP_PENDING &&
+		    !strcmp(s->disk, id))
+			phx_list_remove(&n->plan.steps, sizeof(*s), i);
+	}
+}
+
+/* Drops erases of disks that its owner's system alone has claimed to have: see is_claim(). */
+static void drop_claims(struct phx_node *n)
+{
+	for (uint32_t i = n->plan.steps.n; i-- > n->plan.cursor;) {
+		const struct phx_step *s;
+		char id[sizeof(s->disk)];
+		if (i >= n->plan.steps.n)
+			continue;
+		s = PHX_LIST_AT(&n->plan.steps, struct phx_step, i);
+		PHX_STR_SET(id, s->disk);
+		if (s->kind == PHX_STEP_wipe && !phx_known_disk(n, id) &&
+		    !phx_facts_disk(&n->facts, id) && !is_twice(n, id))
+			drop_erase(n, id);
+	}
+}
+
+/* The disk is protected. */
+static int leave(struct phx_apply *a, struct phx_node *n, const char *id, const char *why)
+{
+	struct phx_known_disk *k = phx_known_disk(n, id);
+	drop_erase(n, id);
+	if (k && strcmp(k->left, why) != 0) {
+		PHX_STR_SET(k->left, why);
+		phx_note(a, n, "%s: disk %.160s is left as it is: %s", n->name, id, why);
+	}
+	int r = phx_plan_leave(&n->plan, id, why);
+	phx_stick(a, r);
+	return r;
+}
+
+static int settle_disk(struct phx_apply *a, struct phx_node *n, const struct phx_wipes *w,
+		       const struct phx_disk_facts *d, uint32_t at, struct phx_err *err)
+{
+	char why[PHX_PROTECTED_WHY_MAX];
+	struct phx_known_disk *k = phx_known_disk(n, d->id);
+	switch (phx_protection_of(n, w->protect, d->id, why)) {
+	case PHX_PROTECTION_HOLDS:
+		return leave(a, n, d->id, why);
+	case PHX_PROTECTION_DOUBT:
+		return phx_err_set(err, -ESTALE,
+				   "disk %.160s may be protected (%s) or not: nothing is erased: "
+				   "%s",
+				   d->id, why,
+				   k && k->proven
+					   ? "it is another than it was: say phx node forget-disk "
+					     "if it may be"
+					   : "start the machine from reset (phx node resume)");
+	case PHX_PROTECTION_NONE:
+		if (k)
+			k->left[0] = '\0';
+		return erase_too(a, n, w, d, at, err);
+	}
+	return 0;
+}
+
+/* Disks that are not there, and need not be: a LUN that its storage does not show any more. */
+static int leave_unseen(struct phx_apply *a, struct phx_node *n, const struct phx_wipes *w)
+{
+	char why[PHX_PROTECTED_WHY_MAX];
+	int r = 0;
+	for (uint32_t i = 0; r == 0 && i < n->known_disks.n; i++) {
+		const struct phx_known_disk *k =
+			PHX_LIST_AT(&n->known_disks, struct phx_known_disk, i);
+		if (!phx_facts_disk(&n->facts, k->id) &&
+		    phx_protection_of(n, w->protect, k->id, why) == PHX_PROTECTION_HOLDS)
+			r = leave(a, n, k->id, why);
+	}
+	return r;
+}
+
+static int check_erases_any(const struct phx_node *n, struct phx_err *err)
+{
+	for (uint32_t i = n->plan.cursor; i < n->plan.steps.n; i++)
+		if (PHX_LIST_AT(&n->plan.steps, struct phx_step, i)->kind == PHX_STEP_wipe)
+			return 0;
+	return phx_err_set(err, -ENODEV, "all of its disks are protected: nothing is erased");
+}
+
 int phx_wipes_settle(struct phx_apply *a, struct phx_node *n, uint32_t at, struct phx_err *err)
 {
-	const struct phx_wipes w = {n, &n->plan.erase, n->plan.agreed, n->plan.looks};
-	int r = w.looks ? check_known(n, err) : 0;
+	const struct phx_wipes w = {n, &n->plan.erase, n->plan.agreed, n->plan.looks,
+				    phx_protect_of(a->s)};
 	if (!w.looks)
 		return 0;
+	phx_known_take(a, n); /* the start by which it came is proven only now */
+	int r = check_known(n, &w, err);
 	for (uint32_t i = 0; r == 0 && i < n->facts.disks.n; i++)
-		r = erase_too(a, n, &w, PHX_LIST_AT(&n->facts.disks, struct phx_disk_facts, i), at,
-			      err);
-	return r;
+		r = settle_disk(a, n, &w, PHX_LIST_AT(&n->facts.disks, struct phx_disk_facts, i),
+				at, err);
+	if (r == 0)
+		r = leave_unseen(a, n, &w);
+	if (w.protect)
+		drop_claims(n);
+	return r < 0 ? r : check_erases_any(n, err);
 }
 
 /* Why the deploy environment's signature does not prove the erase; NULL: it does. */

@@ -177,6 +177,7 @@ PHX_RECORD_STRUCT(phx_trigger_file, PHX_TRIGGER_FILE_FIELDS);
 	F(S, echoes, BOOL)    /* its answers carry the nonces of attempts */ \
 	F(S, rekeys, BOOL)    /* it knows the step rekey */ \
 	F(S, scratches, BOOL) /* it knows the step scratch */ \
+	F(S, protects, BOOL)  /* it says how disks are reached, and leaves protected ones alone */ \
 	F(S, facts, REC(phx_facts))
 
 /* the agent asked over a connection that its present key secures */

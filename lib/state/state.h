@@ -7,6 +7,7 @@
 #include "flow/progress.h"
 #include "flow/trigger.h"
 #include "ledger/ledger.h"
+#include "types/disk_select.h"
 #include "types/node.h"
 #include "types/re_life.h"
 #include "types/rights.h"
@@ -81,7 +82,11 @@ PHX_RECORD_STRUCT(phx_pool, PHX_POOL_FIELDS);
 	F(S, doubts_claims, BOOL) \
 	/* a node with a BMC that is silent for so long is started again; 0 = never */ \
 	F(S, restart_silent_s, U32) \
-	F(S, triggers_per_user, U32) /* 0 = no limit */
+	F(S, triggers_per_user, U32) /* 0 = no limit */ \
+	/* protected disks are neither written nor erased (node/protect.c); false in older \
+	 * journals, whose erases took every disk */ \
+	F(S, protects, BOOL) \
+	F(S, protect, REC(phx_protect))
 PHX_RECORD_STRUCT(phx_settings, PHX_SETTINGS_FIELDS);
 
 /** A runtime environment: its agreement and its state. The ledger counts the nodes it holds; its

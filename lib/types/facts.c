@@ -9,6 +9,7 @@ const struct phx_enum phx_boot_mode_names = {"boot mode", boot_modes, PHX_ARRAY_
 
 PHX_RECORD_TABLE(phx_disk_facts, PHX_DISK_FACTS_FIELDS);
 PHX_RECORD_TABLE(phx_known_disk, PHX_KNOWN_DISK_FIELDS);
+PHX_RECORD_TABLE(phx_left_disk, PHX_LEFT_DISK_FIELDS);
 PHX_RECORD_TABLE(phx_nic_facts, PHX_NIC_FACTS_FIELDS);
 PHX_RECORD_TABLE(phx_pci_facts, PHX_PCI_FACTS_FIELDS);
 PHX_RECORD_TABLE(phx_memory_module, PHX_MEMORY_MODULE_FIELDS);

@@ -50,8 +50,23 @@ PHX_RECORD_STRUCT(phx_disk_facts, PHX_DISK_FACTS_FIELDS);
 	F(S, id, STR(160)) \
 	F(S, serial, STR(64)) \
 	F(S, size_bytes, U64) /* the largest size that was seen, hidden bytes included */ \
-	F(S, deploy, BOOL)    /* seen by the deploy environment, not by a tenant's system alone */
+	F(S, deploy, BOOL)    /* seen by the deploy environment, not by a tenant's system alone */ \
+	/* what the following members say is proven: a deploy environment saw it after a start \
+	 * from reset that the head ordered, or when the node had no owner yet */ \
+	F(S, proven, BOOL) \
+	F(S, model, STR(64)) \
+	F(S, transport, STR(16)) \
+	F(S, remote, BOOL) \
+	F(S, path, STR(256)) \
+	/* by which setting it was left alone when the others were erased last; "" it was not */ \
+	F(S, left, STR(96))
 PHX_RECORD_STRUCT(phx_known_disk, PHX_KNOWN_DISK_FIELDS);
+
+/** A disk that an erase of the node's others leaves alone. */
+#define PHX_LEFT_DISK_FIELDS(F, S) \
+	F(S, id, STR(160)) \
+	F(S, why, STR(96)) /* by which setting */
+PHX_RECORD_STRUCT(phx_left_disk, PHX_LEFT_DISK_FIELDS);
 
 #define PHX_NIC_FACTS_FIELDS(F, S) \
 	F(S, mac, STR(PHX_MAC_MAX)) \

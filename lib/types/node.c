@@ -117,6 +117,14 @@ void phx_node_job_ended(struct phx_node *n, int64_t now_ms)
 		step->deadline_ms = now_ms;
 }
 
+struct phx_known_disk *phx_known_disk(const struct phx_node *n, const char *id)
+{
+	PHX_LIST_EACH(struct phx_known_disk, k, &n->known_disks)
+		if (!strcmp(k->id, id))
+			return k;
+	return NULL;
+}
+
 bool phx_node_has_mac(const struct phx_node *n, const char *mac)
 {
 	PHX_LIST_EACH(struct phx_mac, m, &n->macs)

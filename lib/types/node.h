@@ -159,6 +159,7 @@ extern const struct phx_enum phx_request_names;
 	F(S, attests, BOOL) \
 	F(S, measures, BOOL) /* looks, attests, measures: the settings when the plan was made */ \
 	F(S, apart, BOOL)    /* its erases are between two owners: only for a fresh agent */ \
+	F(S, left, LIST(phx_left_disk)) /* that it does not erase, for they are protected */ \
 	F(S, steps, LIST(phx_step))
 PHX_RECORD_STRUCT(phx_plan, PHX_PLAN_FIELDS);
 
@@ -223,6 +224,9 @@ PHX_RECORD_STRUCT(phx_unfit, PHX_UNFIT_FIELDS);
 	 * nobody who was root on it before still has access */ \
 	F(S, brought, BOOL) \
 	F(S, fresh, BOOL) \
+	/* the machine was not reset since the head ordered a kexec, which goes through the system \
+	 * of its owner: what is fresh may still be no more than his word */ \
+	F(S, by_kexec, BOOL) \
 	F(S, rekeyed, U64) /* the step rekey that gave it that key; 0 = none did */ \
 	/* one new key will be certified: our own power or kexec order opened the window */ \
 	F(S, window, BOOL) \
@@ -258,6 +262,7 @@ PHX_RECORD_STRUCT(phx_unfit, PHX_UNFIT_FIELDS);
 	F(S, rekeys, \
 	  BOOL) /* its agent knows the step rekey; false: an older one, or never heard */ \
 	F(S, scratches, BOOL) /* the same of the step scratch */ \
+	F(S, protects, BOOL)  /* the same of protected disks */ \
 	F(S, address, STR(64)) \
 	F(S, power, ENUM(phx_power_state)) /* as last observed */ \
 	/* quarantined after a failed cleaning, or a director in the way of its successor: powered \
@@ -331,6 +336,8 @@ static inline const char *phx_request_name(const struct phx_plan *p)
 struct phx_step *phx_node_step(const struct phx_node *n);
 /** A job ended on the node: a plan whose step drain waits for the job goes on at the next tick. */
 void phx_node_job_ended(struct phx_node *n, int64_t now_ms);
+/** The known disk of that id; borrowed. NULL: the node was never seen with it. */
+struct phx_known_disk *phx_known_disk(const struct phx_node *n, const char *id);
 bool phx_node_has_mac(const struct phx_node *n, const char *mac);
 /** Has the node a BMC, that is, does its record name a driver other than "none"? */
 bool phx_node_has_bmc(const struct phx_node *n);

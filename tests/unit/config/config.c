@@ -178,7 +178,33 @@ static void test_settings_for_the_core(void **state)
 	assert_int_equal(s.missing_after_ms, 9000);
 	assert_int_equal(s.repairs_max, 5);
 	assert_string_equal(s.image_deploy, "deploy");
+	assert_true(s.protects && s.protect.remote);
+	assert_string_equal(s.protect.selectors, "");
 	phx_config_fini(&cfg);
+}
+
+static void test_protected_disks(void **state)
+{
+	struct place *p = *state;
+	struct phx_config cfg;
+	struct phx_settings s;
+	char much[2400] = GOOD "protected_disks = [ \"id=a\"";
+	place_write(p, "phoenix.conf",
+		    GOOD "protected_disks = [ \"id=wwn-0x5*, size=1TiB..\", \"serial=a b\" ];\n"
+			 "protect_remote_disks = false;\n");
+	assert_int_equal(load(p, &cfg, NULL), 0);
+	phx_config_settings(&cfg, &s);
+	assert_true(s.protects);
+	assert_false(s.protect.remote);
+	assert_string_equal(s.protect.selectors, "id=wwn-0x5*, size=1TiB..\nserial=a b");
+	phx_config_fini(&cfg);
+	for (int i = 0; i < 12; i++)
+		snprintf(much + strlen(much), sizeof(much) - strlen(much), ", \"id=%0120d\"", 7);
+	strcat(much, " ];\n");
+	place_write(p, "phoenix.conf", much);
+	struct phx_err err = {0};
+	assert_int_equal(load(p, &cfg, &err), -EINVAL);
+	assert_contains(err.text, "less than 1024 characters in all");
 }
 
 /* The silence after which a web node rests, and the time from there until it is taken out. */
@@ -264,6 +290,9 @@ static const struct bad {
 	{GOOD "restart_silent_s = 60;\n", "phoenix.conf:3", "longer than job_lease_s"},
 	{GOOD "missing_after_ms = 90000;\nrestart_silent_s = 80;\n", "phoenix.conf:4",
 	 "restart_silent_s must be 0, or longer than job_lease_s and missing_after_ms"},
+	{GOOD "protected_disks = [ \"id=a\", \"bus=fc\" ];\n", "phoenix.conf:3",
+	 "protected_disks: \"bus=fc\": must be KEY=VALUE"},
+	{GOOD "protected_disks = [ \"size=much\" ];\n", "phoenix.conf:3", "size=100GiB..2TiB"},
 	{GOOD "http_port = 8443;\n", "phoenix.conf:3", "https_port must differ from http_port"},
 	{GOOD "deploy_image = \"../x\";\n", "phoenix.conf:3", "is no name"},
 	{GOOD "run_dir = \"{state_dir}/run\";\nstate_dir = \"{run_dir}/x\";\n", "",
@@ -443,6 +472,7 @@ int main(void)
 		RUN(test_later_files_win),
 		RUN(test_show_with_origin),
 		RUN(test_settings_for_the_core),
+		RUN(test_protected_disks),
 		RUN(test_rest_before_removal),
 		RUN(test_bad_files_are_refused_by_line),
 		RUN(test_bad_file_in_conf_d),

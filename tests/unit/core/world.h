@@ -94,6 +94,7 @@ static inline int world_setup(void **state)
 	w->s.settings.tokens = w->s.settings.resets = w->s.settings.measures = true;
 	w->s.settings.takes_back = w->s.settings.takes_unheard = true;
 	w->s.settings.shares_triggers = w->s.settings.doubts_claims = true;
+	w->s.settings.protects = w->s.settings.protect.remote = true;
 	struct phx_setup noop = {0};
 	world_add_pool(w, "batch", "hpc", noop);
 	world_add_pool(w, "web", "hpc", noop);
@@ -197,9 +198,12 @@ static inline void world_new_key(struct world *w, const char *node)
 /* The agent of `node` registers; a new boot id unless it only changed sides of the switch-root. */
 static inline int world_hello(struct world *w, const char *node, int env, bool new_boot)
 {
-	struct phx_event ev = {
-		.kind = PHX_EV_hello,
-		.hello = {.env = env, .echoes = true, .rekeys = true, .scratches = true}};
+	struct phx_event ev = {.kind = PHX_EV_hello,
+			       .hello = {.env = env,
+					 .echoes = true,
+					 .rekeys = true,
+					 .scratches = true,
+					 .protects = true}};
 	struct phx_node *n = world_node(w, node);
 	PHX_STR_SET(ev.node, node);
 	if (new_boot)

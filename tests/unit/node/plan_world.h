@@ -8,12 +8,27 @@
 #include <string.h>
 
 #include "node/plan.h"
+#include "types/disk_select.h"
+
+static const struct phx_protect plan_world_remote = {.remote = true};
 
 struct plan_world {
 	struct phx_node node;
 	struct phx_role from, to;
 	struct phx_plan_request q;
 };
+
+/* It is known what the disk is: remote, or one of the machine. */
+static inline void plan_world_proven(struct plan_world *w, const struct phx_disk_facts *d,
+				     bool remote)
+{
+	struct phx_known_disk *k = phx_list_push(&w->node.known_disks, sizeof(*k));
+	PHX_STR_SET(k->id, d->id);
+	PHX_STR_SET(k->transport, remote ? "fc" : "sata");
+	k->size_bytes = d->size_bytes;
+	k->remote = remote;
+	k->proven = k->deploy = true;
+}
 
 static inline struct phx_disk_facts *plan_world_disk(struct plan_world *w, const char *id,
 						     const char *able)
@@ -27,10 +42,14 @@ static inline struct phx_disk_facts *plan_world_disk(struct plan_world *w, const
 	d->can_nvme_format = strchr(able, 'n');
 	d->read_only = strchr(able, 'r');
 	d->removable = strchr(able, 'u');
+	d->remote = strchr(able, 'f');
+	PHX_STR_SET(d->transport, d->remote ? "fc" : "");
 	if (strchr(able, '-'))
 		d->size_bytes = 1 << 20;
 	if (strchr(able, '+'))
 		d->size_bytes *= 2;
+	if (strpbrk(able, "pl"))
+		plan_world_proven(w, d, strchr(able, 'p'));
 	return d;
 }
 
@@ -103,6 +122,8 @@ static inline void plan_world_flag(struct plan_world *w, const char *flag)
 	n->key_unread = n->key_unread || !strcmp(flag, "unread");
 	n->plain = n->plain || !strcmp(flag, "plain");
 	w->q.looks = w->q.looks || !strcmp(flag, "looks");
+	if (!strcmp(flag, "protects"))
+		w->q.protect = &plan_world_remote;
 	w->q.apart = w->q.apart || !strcmp(flag, "apart");
 	n->fresh = n->fresh || !strcmp(flag, "fresh");
 	w->q.agreed = w->q.agreed || !strcmp(flag, "agreed");
@@ -114,7 +135,9 @@ static inline void plan_world_flag(struct plan_world *w, const char *flag)
 
 /* Words: off silent deploy os; bmc; from=ROLE to=ROLE (compute runs jobs, ram* boots into memory);
  * system=...; wipe=METHOD, or setup=POLICY; a=, b=, c= a disk that can d(iscard) s(ecure erase)
- * n(vme) or is r(ead-only) u(sb) - small + large 0 nameless; encrypt rebuild cycle resume;
+ * n(vme) or is r(ead-only) u(sb) - small + large 0 nameless, says that it is on f(ibre channel),
+ * and is proven to be p(art of a storage network) or l(ocal); protects: remote disks; encrypt
+ * rebuild cycle resume;
  * agreed: the method is an agreement's; unread: its key was destroyed while it was out of reach;
  * plain: part of the data lies outside the encryption; looks: as by a head of today, not as in a
  * journal of before; pool=same; state=...; apart: it comes from another owner; fresh: its deploy
@@ -165,6 +188,8 @@ static inline void plan_world_say(struct plan_world *w, char *ret, size_t ret_si
 		if (s->key_id[0])
 			at += (size_t)snprintf(ret + at, ret_size - at, "+%s", s->key_id);
 	}
+	PHX_LIST_EACH(struct phx_left_disk, l, &plan.left)
+		at += (size_t)snprintf(ret + at, ret_size - at, " left:%s (%s)", l->id, l->why);
 	phx_record_fini(&phx_plan_record, &plan);
 }
 
