@@ -426,10 +426,6 @@ void hosts_fini(struct phx_list *hosts);
 json_t *view_plan(const struct phx_plan *p);
 /** `whole`: with whom a limit refused last, as refused_view(). */
 json_t *view_status(struct daemon *d, bool whole);
-/** Appends an order to the node, and what its agent needs with it, to the JSON list in `b`. `re`:
- * the RE that it goes to or is in, told beside a step to an agent that knows of accounts; NULL. */
-void view_order_put(struct daemon *d, const char *node, const struct phx_order *o, const char *re,
-		    struct phx_buf *b);
 
 /* ---- ends.c ---- */
 

@@ -3,8 +3,10 @@
  * what is in an answer. Reads only. */
 #include "phxd/daemon.h"
 
+#include "node/protect.h"
 #include "phxd/accounts.h"
 #include "phxd/beat.h"
+#include "phxd/orders.h"
 
 static bool is_same(const struct beat_running *r, const struct phx_order *o)
 {
@@ -40,26 +42,39 @@ static void find_re(const struct phx_state *s, const char *node, bool *ret_moves
 	phx_str_copy(ret, PHX_NAME_MAX, re && re->state != PHX_RE_STATE_NONE ? pool : "");
 }
 
+/* An agent that does not know of protected disks would refuse the order. */
+static void find_protected(const struct phx_state *s, const char *node, struct order_beside *ret)
+{
+	const struct phx_node *n = phx_state_node(s, node);
+	const struct phx_protect *protect = phx_protect_of(s);
+	ret->protects = n && n->protects && protect;
+	if (ret->protects)
+		ret->protect = *protect;
+}
+
 void orders_put(struct daemon *d, const char *node, const char *key_fp,
 		const struct phx_list *running, struct phx_buf *b)
 {
 	struct phx_list orders = {0};
 	char re[PHX_NAME_MAX];
+	struct order_beside beside = {0};
 	bool moves, knows = accounts_are_known(running);
 	const struct phx_state *s = engine_lock(d->engine);
 	bool holds = phx_core_key_holds(s, node, key_fp);
 	if (holds)
 		phx_core_orders(s, node, &orders);
 	find_re(s, node, &moves, re);
+	find_protected(s, node, &beside);
 	engine_unlock(d->engine);
 	if (!holds)
 		return; /* the beat is older than the node's present key */
 	/* before a job of these accounts. During a hand-over the node is in no RE */
 	if (!moves)
 		accounts_orders_put(d->accounts, re, running, b);
+	beside.re = knows ? re : NULL;
 	PHX_LIST_EACH(struct phx_order, o, &orders) {
 		if (goes_out(running, o))
-			view_order_put(d, node, o, knows ? re : NULL, b);
+			view_order_put(d, node, o, &beside, b);
 		phx_record_fini(&phx_order_record, o);
 	}
 	phx_list_fini(&orders);

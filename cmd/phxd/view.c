@@ -7,6 +7,7 @@
 
 #include "deploy/child.h"
 #include "deploy/store.h"
+#include "phxd/orders.h"
 #include "pki/token.h"
 
 json_t *view_plan(const struct phx_plan *p)
@@ -152,8 +153,8 @@ static void put_beside(struct phx_buf *b, const char *name, json_t *j)
 	json_decref(j);
 }
 
-void view_order_put(struct daemon *d, const char *node, const struct phx_order *o, const char *re,
-		    struct phx_buf *b)
+void view_order_put(struct daemon *d, const char *node, const struct phx_order *o,
+		    const struct order_beside *beside, struct phx_buf *b)
 {
 	struct phx_err why = {0};
 	int kind = o->kind == PHX_ORDER_step ? o->step.kind : -1;
@@ -168,8 +169,11 @@ void view_order_put(struct daemon *d, const char *node, const struct phx_order *
 		put_beside(b, "deploy", deploy_json(d, node, o->step.id, &why));
 	if (kind == PHX_STEP_image || kind == PHX_STEP_ram)
 		put_beside(b, "image", image_json(d, o->role.image, o->role.image_version, &why));
-	if (kind >= 0 && re)
-		put_beside(b, "re", json_string(re));
+	if ((kind == PHX_STEP_wipe || kind == PHX_STEP_image) && beside->protects)
+		put_beside(b, "protect",
+			   phx_json_from_record(&phx_protect_record, &beside->protect));
+	if (kind >= 0 && beside->re)
+		put_beside(b, "re", json_string(beside->re));
 	if (why.text[0])
 		put_beside(b, "image_error", json_string(why.text));
 	phx_buf_add(b, "}", 1);

@@ -7,8 +7,8 @@
 #include <unistd.h>
 
 /* Members that phxd adds to the core's record. */
-static const char *const extras[] = {"deploy", "image",    "image_error", "logs",  "anchor",
-				     "tasks",  "accounts", "re",          "output"};
+static const char *const extras[] = {"deploy", "image",    "image_error", "logs",   "anchor",
+				     "tasks",  "accounts", "re",          "output", "protect"};
 
 /* The head may be newer than this agent: an order of a kind of its own may have any members. */
 static int check_kind(const json_t *j, struct phx_err *err)
@@ -64,6 +64,18 @@ int order_output(const json_t *order, struct phx_task_ask *ret, struct phx_err *
 	if (r < 0)
 		return phx_err_prefix(err, r, "output");
 	*ret = ask;
+	return 0;
+}
+
+int order_protect(const json_t *order, struct phx_protect *ret, struct phx_err *err)
+{
+	const json_t *j = json_object_get(order, "protect");
+	struct phx_protect protect = {0};
+	int r = j ? phx_json_to_record(&phx_protect_record, j, &protect, err) : 0;
+	r = r ? r : phx_protect_check(&protect, err);
+	if (r < 0)
+		return phx_err_prefix(err, r, "protect");
+	*ret = protect;
 	return 0;
 }
 

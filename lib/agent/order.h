@@ -7,12 +7,14 @@
 #include "config/image.h"
 #include "state/order.h"
 #include "types/account.h"
+#include "types/disk_select.h"
 #include "types/task.h"
 
 /** Parse one order without the members that phxd adds: "deploy", "image", "image_error", "logs",
  * "anchor", "tasks", "output", "accounts", "re" (of a step: the RE that the node goes to, or stays
- * in). Its kind is never PHX_ORDER_NONE. -EINVAL with the path in the JSON; -EOPNOTSUPP: of a kind
- * that is not known here. The caller frees *ret by phx_record_fini(&phx_order_record, ret). */
+ * in), "protect". Its kind is never PHX_ORDER_NONE. -EINVAL with the path in the JSON; -EOPNOTSUPP:
+ * of a kind that is not known here. The caller frees *ret by
+ * phx_record_fini(&phx_order_record, ret). */
 int order_parse(const json_t *j, struct phx_order *ret, struct phx_err *err);
 
 /** Adds [KIND, ID] to the list of the orders that the agent has, which it reports. */
@@ -29,6 +31,10 @@ int order_output(const json_t *order, struct phx_task_ask *ret, struct phx_err *
 /** The accounts in an order of kind "accounts", checked by phx_accounts_check(). The caller frees
  * *ret by phx_record_fini(&phx_accounts_record, ret); on failure it is all zero. */
 int order_accounts(const json_t *order, struct phx_accounts *ret, struct phx_err *err);
+
+/** Which disks are protected, as the order says: an older head says nothing, and protects none.
+ * -EINVAL: it cannot be read, or has a selector that is not known here; *ret is untouched then. */
+int order_protect(const json_t *order, struct phx_protect *ret, struct phx_err *err);
 
 /** The image in member `member` of an order: name, version, digest, kernel_release, files. -ENOENT:
  * the order has none; -EINVAL. The caller frees *ret by phx_record_fini(&phx_image_record, ret); on

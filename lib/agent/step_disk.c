@@ -9,6 +9,7 @@
 #include <linux/falloc.h>
 #include <linux/fs.h>
 #include <linux/magic.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/mount.h>
@@ -42,6 +43,44 @@ static int check_runs_from_ram(struct phx_err *err)
 	return phx_err_set(err, -EPERM, "this system runs from a disk: no disk is touched");
 }
 
+/* The same by this machine's own eyes as by the head's: is the disk one of the protected? Nor may
+ * it be a part of something that is on one of those. */
+static int check_unprotected(const struct phx_protect *p, const struct phx_list *disks,
+			     const struct phx_disk_facts *target, const char *path,
+			     struct phx_err *err)
+{
+	char why[PHX_PROTECTED_WHY_MAX], other[64];
+	int r = 0;
+	if (phx_disk_protected(p, target, why))
+		return phx_err_set(err, -EPERM,
+				   "disk %s is protected: %s: nothing is written to it", target->id,
+				   why);
+	PHX_LIST_EACH(struct phx_disk_facts, d, disks) {
+		if (r < 0 || !phx_disk_protected(p, d, why))
+			continue;
+		snprintf(other, sizeof(other), "/dev/%s", d->dev);
+		r = phx_disk_check_apart(path, other, err);
+		if (r < 0)
+			phx_err_prefix(err, r, "disk %s, beside %s, which is protected (%s)",
+				       target->id, d->id, why);
+	}
+	return r;
+}
+
+static int check_protection(struct step_run *s, const struct phx_disk_facts *target,
+			    const char *path, struct phx_err *err)
+{
+	struct phx_protect protect;
+	struct phx_list disks = {0};
+	int r = order_protect(s->extra, &protect, err);
+	if (r == 0)
+		r = phx_disk_list("", &disks, err);
+	if (r == 0)
+		r = check_unprotected(&protect, &disks, target, path, err);
+	phx_list_fini(&disks);
+	return r;
+}
+
 /* Finds the disk of the order, unmounted and as it was reported. ret_facts owns no memory. */
 static int find_disk(struct step_run *s, struct phx_disk_facts *ret_facts, char ret_path[64],
 		     struct phx_err *err)
@@ -64,7 +103,9 @@ static int find_disk(struct step_run *s, struct phx_disk_facts *ret_facts, char 
 	r = root_unmount(err);
 	if (r == 0)
 		r = phx_disk_find(ret_facts, ret_path, err);
-	return r ? r : phx_disk_check_paths(ret_facts, err);
+	if (r == 0)
+		r = phx_disk_check_paths(ret_facts, err);
+	return r ? r : check_protection(s, ret_facts, ret_path, err);
 }
 
 /* Forgets the system on this disk before it is written to: after a failure too the disk must not

@@ -28,6 +28,11 @@ int phx_disk_check_free(const char *path, struct phx_err *err);
 /** phx_disk_check_free() of every path to the disk. */
 int phx_disk_check_paths(const struct phx_disk_facts *facts, struct phx_err *err);
 
+/** Does nothing on the disk belong together with something on `other`: no RAID, volume group or
+ * file system of several devices? -EBUSY: it does, or may; other errors: that cannot be read, and
+ * is not excluded. Reads `other` only if the disk has a signature of that kind. */
+int phx_disk_check_apart(const char *path, const char *other, struct phx_err *err);
+
 /* ---- wiping ---- */
 
 struct phx_wipe_progress {

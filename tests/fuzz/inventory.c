@@ -3,6 +3,7 @@
  * comes: every text of the report is one that JSON can have.
  * Parsers: lib/inventory/board.c lib/inventory/key_value.c lib/inventory/monitor.c
  * Parsers: lib/inventory/nics.c lib/inventory/session.c lib/inventory/inventory.c lib/base/sysfs.c
+ * Parsers: lib/disk/transport.c
  * Parsers: lib/inventory/pci.c lib/inventory/memory.c
  */
 #include "base/json.h"

@@ -1,9 +1,24 @@
 /* Orders as the agent gets them, the tasks, accounts and images that they bring, and what it
  * answers of tasks: names are no paths, digests are digests, nobody is root.
- * Parsers: lib/agent/order.c lib/types/task.c lib/types/account.c */
+ * Parsers: lib/agent/order.c lib/types/task.c lib/types/account.c lib/types/disk_select.c */
 #include "agent/account_files.h"
 #include "agent/order.h"
 #include "fuzz/fuzz.h"
+
+static void take_protect(const json_t *j)
+{
+	struct phx_protect p;
+	struct phx_err err = {0};
+	char why[PHX_PROTECTED_WHY_MAX];
+	const struct phx_disk_facts d = {.id = "wwn-0x5", .transport = "fc", .remote = true};
+	if (order_protect(j, &p, &err) < 0) {
+		fuzz_never(!err.text[0]);
+		return;
+	}
+	fuzz_never(phx_protect_check(&p, NULL) < 0);
+	if (phx_disk_protected(&p, &d, why))
+		fuzz_never(!why[0] || (!p.remote && !p.selectors[0]));
+}
 
 static void take_image(const json_t *j, const char *member)
 {
@@ -129,6 +144,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 	if (order_parse(j, &o, &err) < 0)
 		fuzz_never(!err.text[0]);
 	phx_record_fini(&phx_order_record, &o);
+	take_protect(j);
 	take_image(j, "image");
 	take_image(j, "deploy");
 	believe_image(j, "image");

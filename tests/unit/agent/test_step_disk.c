@@ -6,6 +6,7 @@
 #include <zstd.h>
 
 #include "base/spawn.h"
+#include "unit/disk/array_help.h"
 #include "agent/root.h"
 #include "agent/state.h"
 
@@ -100,6 +101,56 @@ static void test_wipe_erases_that_disk_alone(void **state)
 		assert_untouched(&t->other);
 		assert_false(has_system(t));
 	}
+}
+
+/* ---- protected disks ---- */
+
+static void order_protects(struct stand *t, const char *selectors)
+{
+	if (!t->b->extra)
+		t->b->extra = json_object();
+	json_object_set_new(t->b->extra, "protect",
+			    json_pack("{s:b,s:s}", "remote", 1, "selectors", selectors));
+}
+
+/* The head may be wrong: the agent looks for itself. */
+static void test_protected_disk_is_not_erased(void **state)
+{
+	struct stand *t = *state;
+	order_protects(t, "id=x\nid=serial-T-1");
+	assert_step(t->b, PHX_STEP_wipe, -EPERM);
+	assert_non_null(strstr(t->b->err.text,
+			       "serial-T-1 is protected: setting protected_disks: id=serial-T-1"));
+	assert_untouched(&t->disk);
+	json_object_set_new(t->b->extra, "protect", json_pack("{s:s}", "selector", "id=x"));
+	assert_step(t->b, PHX_STEP_wipe, -EINVAL);
+	assert_untouched(&t->disk);
+	order_protects(t, "id=x\ncolour=red"); /* of a newer head */
+	assert_step(t->b, PHX_STEP_wipe, -EINVAL);
+	assert_untouched(&t->disk);
+	order_protects(t, "id=x");
+	assert_step(t->b, PHX_STEP_wipe, 0);
+}
+
+/* A disk of a RAID of which another is protected: what is erased of one is lost to the other. */
+static void test_disk_of_a_protected_array_is_not_erased(void **state)
+{
+	struct stand *t = *state;
+	uint8_t block[ARRAY_BLOCK];
+	add_other(t, "2");
+	order_protects(t, "id=serial-T-2");
+	array_raid(block, 1);
+	assert_int_equal(pwrite(t->disk.fd, block, sizeof(block), ARRAY_RAID_AT), ARRAY_BLOCK);
+	assert_int_equal(pwrite(t->other.fd, block, sizeof(block), ARRAY_RAID_AT), ARRAY_BLOCK);
+	assert_int_equal(fsync(t->disk.fd) | fsync(t->other.fd), 0);
+	assert_step(t->b, PHX_STEP_wipe, -EBUSY);
+	assert_non_null(strstr(t->b->err.text, "beside serial-T-2, which is protected"));
+	assert_untouched(&t->disk);
+	array_raid(block, 2);
+	assert_int_equal(pwrite(t->other.fd, block, sizeof(block), ARRAY_RAID_AT), ARRAY_BLOCK);
+	assert_int_equal(fsync(t->other.fd), 0);
+	assert_step(t->b, PHX_STEP_wipe, 0);
+	assert_untouched(&t->other);
 }
 
 /* The head believes an erase by what the node's key signed of it, for this attempt. */
@@ -588,6 +639,8 @@ int main(int argc, char **argv)
 #define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 	const struct CMUnitTest tests[] = {
 		TEST(test_wipe_erases_that_disk_alone),
+		TEST(test_protected_disk_is_not_erased),
+		TEST(test_disk_of_a_protected_array_is_not_erased),
 		TEST(test_wipe_is_signed),
 		TEST(test_wipe_without_a_key_is_no_success),
 		cmocka_unit_test(test_on_doubt_no_disk_is_touched),

@@ -24,13 +24,15 @@ void accounts_orders_put(struct accounts *a, const char *re, const struct phx_li
 	(void)a, (void)of;
 	phx_buf_addf(b, "accounts(%s) ", re);
 }
-void view_order_put(struct daemon *of, const char *node, const struct phx_order *o, const char *re,
-		    struct phx_buf *b)
+void view_order_put(struct daemon *of, const char *node, const struct phx_order *o,
+		    const struct order_beside *beside, struct phx_buf *b)
 {
+	const char *re = beside->re;
 	(void)of;
 	assert_string_equal(node, "n1");
 	assert_false(fake_engine_held); /* it reads files */
-	phx_buf_addf(b, "%s(%s) ", phx_order_name((enum phx_order_kind)o->kind), re ? re : "-");
+	phx_buf_addf(b, "%s(%s%s) ", phx_order_name((enum phx_order_kind)o->kind), re ? re : "-",
+		     beside->protects && beside->protect.selectors[0] ? ", protects" : "");
 }
 void tasks_orders_put(struct tasks *t, const char *node, const struct phx_list *of,
 		      struct phx_buf *b)
@@ -113,6 +115,21 @@ static void a_step_is_told_until_the_agent_has_it(void **state)
 	assert_told("n1", OTHERS);
 }
 
+/* Which disks are not to be written goes with each step that writes, to who knows of that. */
+static void what_is_protected_is_told_with_what_writes(void **state)
+{
+	(void)state;
+	PHX_STR_SET(w->s.settings.protect.selectors, "id=x");
+	world_ready(w, "n1", true);
+	assert_int_equal(world_order(w, PHX_EV_assign, "n1", "compute"), 0);
+	assert_told("n1", "step(, protects) " OTHERS);
+	world_node(w, "n1")->protects = false;
+	assert_told("n1", "step() " OTHERS);
+	world_node(w, "n1")->protects = true;
+	w->s.settings.protects = false;
+	assert_told("n1", "step() " OTHERS);
+}
+
 static void an_agent_that_knows_of_no_accounts_is_told_of_no_re(void **state)
 {
 	(void)state;
@@ -181,6 +198,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(nothing_is_for_a_key_that_the_node_has_no_more),
 		TEST(a_step_is_told_until_the_agent_has_it),
+		TEST(what_is_protected_is_told_with_what_writes),
 		TEST(an_agent_that_knows_of_no_accounts_is_told_of_no_re),
 		TEST(a_run_of_a_job_is_told_until_the_agent_has_that_run),
 		TEST(what_is_started_ahead_is_for_agents_that_report_it),

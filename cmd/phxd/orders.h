@@ -1,0 +1,17 @@
+/* How an order goes out to an agent: written by view.c, for orders.c. */
+#ifndef PHXD_ORDERS_H
+#define PHXD_ORDERS_H
+
+#include "phxd/daemon.h"
+
+/** What is told beside orders, to an agent that knows of it. */
+struct order_beside {
+	const char *re; /* that the node goes to or is in, with a step; NULL */
+	bool protects;
+	struct phx_protect protect; /* with a step that writes to a disk, if `protects` */
+};
+/** Appends an order to the node, and what its agent needs with it, to the JSON list in `b`. */
+void view_order_put(struct daemon *d, const char *node, const struct phx_order *o,
+		    const struct order_beside *beside, struct phx_buf *b);
+
+#endif
