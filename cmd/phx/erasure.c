@@ -81,6 +81,7 @@ static const struct cli_column disk_columns[] = {
 	{.head = "DEPLOY IMAGE", .path = "image"},
 	{.head = "SIGNER", .path = "signer", .put = cli_put_digest},
 	{.head = "WHEN", .path = "erased_ms", .put = cli_put_when},
+	{.head = "LEFT, AS PROTECTED BY", .path = "left"},
 };
 
 /* ---- where the read-back was drawn ---- */
@@ -306,15 +307,26 @@ static const char *signers(const struct given *g, const struct believed *b)
 							: "unchecked";
 }
 
+/* Its disks that were not erased. */
+static json_t *left(const struct given *g)
+{
+	json_t *list = json_array();
+	PHX_LIST_EACH(struct phx_attested_disk, d, &g->a.disks)
+		if (d->left[0])
+			json_array_append_new(list,
+					      json_pack("{s:s,s:s}", "id", d->id, "why", d->left));
+	return list;
+}
+
 static json_t *view(const struct given *g, const struct believed *b)
 {
-	return json_pack("{s:s,s:b,s:s,s:s,s:s,s:s,s:I,s:s,s:s,s:I,s:I,s:I,s:s,s:s}", "file",
+	return json_pack("{s:s,s:b,s:s,s:s,s:s,s:s,s:I,s:s,s:s,s:I,s:o,s:I,s:I,s:s,s:s}", "file",
 			 g->file, "ok", g->finding == 0, "finding", finding_name(g->finding),
 			 "text", g->why.text, "signers", signers(g, b), "node", g->a.node, "id",
 			 (json_int_t)g->a.id, "from_owner", g->a.from_owner, "to_owner",
-			 g->a.to_owner, "n_disks", (json_int_t)g->a.disks.n, "made_ms",
-			 (json_int_t)g->a.made_ms, "until_ms", (json_int_t)g->a.until_ms, "sha256",
-			 g->digest, "previous", g->a.previous);
+			 g->a.to_owner, "n_disks", (json_int_t)g->a.disks.n, "left", left(g),
+			 "made_ms", (json_int_t)g->a.made_ms, "until_ms", (json_int_t)g->a.until_ms,
+			 "sha256", g->digest, "previous", g->a.previous);
 }
 
 static const char *say_signers(const struct given *g, const struct believed *b)
@@ -327,17 +339,36 @@ static const char *say_signers(const struct given *g, const struct believed *b)
 		       "at, for the file of --pub has no CA: phx erasure key gives both";
 }
 
+/* Whoever has the node next sees what is on these. */
+static void say_left(const struct given *g)
+{
+	uint32_t n = phx_attestation_left(&g->a);
+	if (!n)
+		return;
+	printf("%s: %u disk%s left as protected, with all data:", g->file, n, n == 1 ? "" : "s");
+	const char *separator = "";
+	PHX_LIST_EACH(struct phx_attested_disk, d, &g->a.disks) {
+		if (!d->left[0])
+			continue;
+		printf("%s %s by %s", separator, d->id, d->left);
+		separator = ";";
+	}
+	putchar('\n');
+}
+
 static void say_ok(const struct given *g, const struct believed *b)
 {
 	PHX_AUTO(phx_buf_fini) struct phx_buf when = {0};
 	PHX_AUTO_JSON json_t *ms = json_integer(g->a.made_ms);
+	uint32_t n = g->a.disks.n - phx_attestation_left(&g->a);
 	cli_put_when(&when, ms, NULL);
 	printf("%s: OK: attestation %" PRIu64 " of %s, %s: all data of %s is erased from its %u "
-	       "disk%s%s%s; %s; %s\n",
+	       "%sdisk%s%s%s; %s; %s\n",
 	       g->file, g->a.id, g->a.node, when.data ? when.data : "",
-	       g->a.from_owner[0] ? g->a.from_owner : "whoever had it", g->a.disks.n,
-	       g->a.disks.n == 1 ? "" : "s", g->a.to_owner[0] ? ", before it goes to " : "",
-	       g->a.to_owner, g->a.previous[0] ? "it follows an earlier one" : "it is the first",
+	       g->a.from_owner[0] ? g->a.from_owner : "whoever had it", n,
+	       n < g->a.disks.n ? "unprotected " : "", n == 1 ? "" : "s",
+	       g->a.to_owner[0] ? ", before it goes to " : "", g->a.to_owner,
+	       g->a.previous[0] ? "it follows an earlier one" : "it is the first",
 	       say_signers(g, b));
 }
 
@@ -352,10 +383,12 @@ static int report(struct cli *cli, const struct given *all, uint32_t n, const st
 			code = CLI_PARTIAL;
 		if (cli_structured(cli))
 			continue;
-		if (g->finding)
+		if (g->finding) {
 			cli_fail(CLI_PARTIAL, "%s: NO: %s", g->file, g->why.text);
-		else
+		} else {
 			say_ok(g, b);
+			say_left(g);
+		}
 	}
 	if (cli_structured(cli))
 		cli_print_value(cli, whole);

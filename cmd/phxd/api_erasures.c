@@ -156,11 +156,11 @@ void api_erasure_check(struct phx_http_request *q, void *arg)
 	int r = pub ? phx_attestation_verify(text, strlen(text), pub, NULL, engine_now(d->engine),
 					     &a, &why)
 		    : -ENOMEM;
-	PHX_AUTO_JSON json_t *j =
-		json_pack("{s:b,s:s,s:s,s:I,s:s,s:s,s:I,s:I,s:I}", "ok", r == 0, "text", why.text,
-			  "node", a.node, "id", (json_int_t)a.id, "from_owner", a.from_owner,
-			  "to_owner", a.to_owner, "n_disks", (json_int_t)a.disks.n, "made_ms",
-			  (json_int_t)a.made_ms, "until_ms", (json_int_t)a.until_ms);
+	PHX_AUTO_JSON json_t *j = json_pack(
+		"{s:b,s:s,s:s,s:I,s:s,s:s,s:I,s:I,s:I}", "ok", r == 0, "text", why.text, "node",
+		a.node, "id", (json_int_t)a.id, "from_owner", a.from_owner, "to_owner", a.to_owner,
+		"n_disks", (json_int_t)a.disks.n, "n_left", (json_int_t)phx_attestation_left(&a),
+		"made_ms", (json_int_t)a.made_ms, "until_ms", (json_int_t)a.until_ms);
 	phx_record_fini(&phx_attestation_record, &a);
 	phx_http_reply_json(q, 200, j);
 }

@@ -80,6 +80,7 @@ static int add_disks(const struct phx_node *n, struct phx_attestation *a)
 		if (!d)
 			return -ENOMEM;
 		PHX_STR_SET(d->serial, k->serial);
+		PHX_STR_SET(d->left, k->left);
 		d->size_bytes = k->size_bytes;
 	}
 	return 0;
@@ -109,7 +110,7 @@ static void name_tpm(const char *key, struct phx_attestation *a)
 {
 	bool all = key[0];
 	PHX_LIST_EACH(struct phx_attested_disk, d, &a->disks)
-		all = all && quoted_by(d, key);
+		all = all && (d->left[0] || quoted_by(d, key));
 	PHX_STR_SET(a->tpm, all ? "quoted" : "none");
 	PHX_STR_SET(a->tpm_key, all ? key : "");
 }

@@ -10,7 +10,8 @@
 /** A disk of the node. */
 #define PHX_ERASURE_DISK_FIELDS(F, S) \
 	F(S, id, STR(160)) \
-	F(S, size_bytes, U64)
+	F(S, size_bytes, U64) \
+	F(S, left, STR(96)) /* by which setting it is not erased; "" it is, or older records */
 PHX_RECORD_STRUCT(phx_erasure_disk, PHX_ERASURE_DISK_FIELDS);
 
 /** The record. Its order is that of the signed texts of before, so that runs of members that are

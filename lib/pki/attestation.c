@@ -36,7 +36,11 @@ static int without(uint32_t format, struct phx_json_less *ret)
 	static const struct {
 		const char *path;
 		uint32_t since;
-	} later[] = {{"tpm_key", 2}, {"disks.quote", 2}, {"disks.verify", 3}, {"disks.cert", 3}};
+	} later[] = {{"tpm_key", 2},
+		     {"disks.quote", 2},
+		     {"disks.verify", 3},
+		     {"disks.cert", 3},
+		     {"disks.left", 4}};
 	int r = 0;
 	for (size_t i = 0; r == 0 && i < PHX_ARRAY_SIZE(later); i++)
 		if (format < later[i].since)
@@ -174,6 +178,14 @@ static const char *other_matter(const struct phx_attestation *a, const struct ph
 						: NULL;
 }
 
+uint32_t phx_attestation_left(const struct phx_attestation *a)
+{
+	uint32_t n = 0;
+	PHX_LIST_EACH(struct phx_attested_disk, d, &a->disks)
+		n += d->left[0] != '\0';
+	return n;
+}
+
 bool phx_attestation_shows_signers(const struct phx_attestation *a)
 {
 	return a->format >= CERTS_SINCE;
@@ -237,6 +249,15 @@ static int check_disk(const struct phx_attestation *a, const struct phx_attested
 	return r ? r : check_amount(d, err);
 }
 
+/* It is not to look as if it were erased. */
+static int check_left(const struct phx_attested_disk *d, struct phx_err *err)
+{
+	if (!d->nonce && !d->signature[0] && !d->said.node[0] && !d->erased_ms)
+		return 0;
+	return phx_err_set(err, -EINVAL,
+			   "disk %s: it says that it was left, and that it was erased", d->id);
+}
+
 /* The machine's TPM signed what the deploy environment did, and it is the one that the head names.
  */
 static int check_quote(const struct phx_attestation *a, const struct phx_attested_disk *d,
@@ -270,11 +291,15 @@ static int check_tpm(const struct phx_attestation *a, struct phx_err *err)
 static int check_disks(const struct phx_attestation *a, const char *ca_pem, struct phx_err *err)
 {
 	int r = check_tpm(a, err);
-	if (r == 0 && !a->disks.n)
-		return phx_err_set(err, -ENODATA, "it names no disk");
+	if (r == 0 && a->disks.n == phx_attestation_left(a))
+		return phx_err_set(err, -ENODATA, "it names no disk that was erased");
 	for (uint32_t i = 0; r == 0 && i < a->disks.n; i++) {
 		const struct phx_attested_disk *d =
 			PHX_LIST_AT(&a->disks, struct phx_attested_disk, i);
+		if (d->left[0]) {
+			r = check_left(d, err);
+			continue;
+		}
 		r = check_disk(a, d, ca_pem, err);
 		r = r ? r : check_quote(a, d, err);
 	}

@@ -17,8 +17,8 @@
 
 enum {
 	/* 1 has no quotes of TPMs; 1 and 2 do not say how much was to be read back, and do not
-	 * prove whose key signed an erase */
-	PHX_ATTESTATION_FORMAT = 3,
+	 * prove whose key signed an erase; in 1 to 3 all disks are erased */
+	PHX_ATTESTATION_FORMAT = 4,
 	PHX_ATTESTATION_TEXT_MAX = 1 << 20, /* bytes of a file that is looked at */
 	PHX_ATTESTATION_RESET_MAX = 16,
 };
@@ -38,7 +38,10 @@ enum {
 	F(S, cert, STR(PHX_STATEMENT_CERT_MAX)) /* of that key, by the site's CA: PEM */ \
 	F(S, said, REC(phx_statement)) \
 	F(S, signature, STR(PHX_STATEMENT_SIGNATURE_MAX)) /* of what is said, by `key` */ \
-	F(S, quote, REC(phx_quote))                       /* of the same, by the machine's TPM */
+	F(S, quote, REC(phx_quote))                       /* of the same, by the machine's TPM */ \
+	/* it was not erased, for it is protected: by which setting, by the word of the head; "" it \
+	 * was. What is on it is there for the next owner, too */ \
+	F(S, left, STR(96))
 PHX_RECORD_STRUCT(phx_attested_disk, PHX_ATTESTED_DISK_FIELDS);
 
 #define PHX_ATTESTATION_FIELDS(F, S) \
@@ -78,15 +81,18 @@ int phx_attestation_parse(const char *text, size_t n, struct phx_attestation *re
 			  char ret_signature[PHX_ANCHOR_SIGNATURE_MAX], struct phx_err *err);
 
 /** What who signs with the attestation's key asks of the object "attestation" before, since who has
- * it made is not believed: is it of the present format, and does it prove the erase of every disk,
- * each signed with a key that a CA of `ca_pem` certified for that node? Errors as of
+ * it made is not believed: is it of the present format, and does it prove the erase of every disk
+ * that it does not say was left, each signed with a key that a CA of `ca_pem` certified for that node? Errors as of
  * phx_attestation_verify(). */
 int phx_attestation_check(const char *body, const char *ca_pem, struct phx_err *err);
+
+/** How many of its disks were left as they are. */
+uint32_t phx_attestation_left(const struct phx_attestation *a);
 
 /** Is it proven whose keys signed its erases? Documents of older formats do not show it. */
 bool phx_attestation_shows_signers(const struct phx_attestation *a);
 
-/** Does it prove the erase of every disk that it names, to whom trusts the public key in that file,
+/** Does it prove the erase of every disk that it names, but for those that it says were left, to whom trusts the public key in that file,
  * and that CA's certificates (`ca_pem`; NULL: whose keys the nodes' were is left to who signed the
  * document)? 0, and `ret` as of phx_attestation_parse(); else `ret` is untouched, but for -ETIME,
  * and the text says what is wrong: -EINVAL no attestation, or altered so that it is none; -ENOKEY

@@ -18,7 +18,7 @@ function Verdict({ said }) {
 		return null;
 	const who = `attestation ${said.id} of ${said.node}`;
 	return html`<p class=${said.ok ? 'notice' : 'trouble'} role="status">${said.name}: ${said.ok
-		? `OK: ${who}: data of ${said.from_owner || 'nobody that is known'} is erased from its ${said.n_disks} disks; it counts until ${moment(said.until_ms)}.` : `NO: ${said.text}`}</p>`;
+		? `OK: ${who}: data of ${said.from_owner || 'nobody that is known'} is erased from its ${said.n_disks - (said.n_left || 0)} disks${said.n_left ? `, and ${said.n_left} left as protected, with all data` : ''}; it counts until ${moment(said.until_ms)}.` : `NO: ${said.text}`}</p>`;
 }
 
 function Checking({ onCheck }) {

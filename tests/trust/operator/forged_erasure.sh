@@ -84,7 +84,7 @@ certified_by() { sed -E "s|\"cert\":\"[^\"]*\"|\"cert\":$(jq -Rs . "$1" | sed 's
 # of a format without certificates he can still make one, where he has the head's key itself: who reads it is told what it lacks
 one_of_before_says_what_it_lacks() {
 	local body
-	his_own && root_signs "$(sed -E -e 's/"format":3/"format":2/' -e 's/"cert":"[^"]*",//g' -e 's/"verify":"[a-z]*",//g' <<<"$body")" &&
+	his_own && root_signs "$(sed -E -e 's/"format":4/"format":2/' -e 's/"cert":"[^"]*",//g' -e 's/"verify":"[a-z]*",//g' -e 's/,"left":"[^"]*"//g' <<<"$body")" &&
 		verify 0 'carries no proof of whose keys signed' "$WORK/forged" && verify 0 '"signers": *"unproven"' "$WORK/forged" -o json &&
 		verify 0 'the site certified the keys that signed' "$WORK/kept/2" && verify 0 '"signers": *"certified"' "$WORK/kept/2" -o json
 }

@@ -23,6 +23,7 @@ enum { EPOCH = 5, FIRST_STEP = 7, DISKS = 2, NOW_MS = 1000000 };
 static char dir[64], attest_key[96], pub[96], node_key[96], key_fp[PHX_FINGERPRINT_MAX];
 static char *node_cert;
 static struct phx_state s;
+static uint32_t n_left;
 static struct fake_tpm tpm, other_tpm;
 static struct phx_action erased[DISKS];
 static struct phx_err err;
@@ -72,6 +73,7 @@ static int setup(void **state)
 	fake_tpm_init(&tpm);
 	fake_tpm_init(&other_tpm);
 	phx_state_init(&s);
+	n_left = 0;
 	add_node();
 	return 0;
 }
@@ -192,7 +194,8 @@ static void says(const char *word, const char *key)
 		fail_msg("the head's own document is refused: %s", err.text);
 	assert_string_equal(a.tpm, word);
 	PHX_LIST_EACH(struct phx_attested_disk, d, &a.disks)
-		assert_int_equal(d->verify, PHX_VERIFY_FULL);
+		assert_int_equal(d->verify, d->left[0] ? PHX_VERIFY_SAMPLE : PHX_VERIFY_FULL);
+	assert_int_equal(phx_attestation_left(&a), n_left);
 	assert_string_equal(a.tpm_key, key);
 	phx_record_fini(&phx_attestation_record, &a);
 }
@@ -274,6 +277,25 @@ static void what_nobody_signs_is_not_recorded(void **state)
 	phx_outcome_fini(&e.out);
 }
 
+/* Its TPM has signed the erases that there were; the record of each says what was left, too. */
+static void a_disk_that_was_left_is_named(void **state)
+{
+	struct phx_node *n = phx_state_node(&s, "n1");
+	const struct phx_event ev = {.kind = PHX_EV_step_result, .answer = {.cert = node_cert}};
+	struct phx_known_disk *d = phx_list_push(&n->known_disks, sizeof(*d));
+	(void)state;
+	PHX_STR_SET(d->id, "wwn-0x1");
+	PHX_STR_SET(d->left, "remote (fc)");
+	n_left = 1;
+	erase(0, &tpm);
+	erase(1, &tpm);
+	says("quoted", erased[0].tpm);
+	PHX_AUTO_JSON json_t *j = phx_erasure_json(&s, &ev, &erased[0]);
+	const json_t *disks = json_object_get(j, "disks");
+	assert_string_equal(phx_json_str(json_array_get(disks, 2), "left", ""), "remote (fc)");
+	assert_string_equal(phx_json_str(json_array_get(disks, 0), "left", "none"), "");
+}
+
 static void none_is_none(void **state)
 {
 	(void)state;
@@ -291,6 +313,7 @@ int main(void)
 		T(two_are_not),
 		T(one_whose_quote_is_of_another_disk_is_not),
 		T(none_is_none),
+		T(a_disk_that_was_left_is_named),
 		T(what_nobody_signs_is_not_recorded),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -234,11 +234,12 @@ static void a_key_that_is_none_signs_nothing(void **state)
 static void there_is_one_way_to_write_it(void **state)
 {
 	PHX_AUTO_FREE char *text = text_of();
-	static const char *const ways[][2] = {{"{\"format\":3,", "{\"format\": 3,"},
-					      {"{\"format\":3,", "{\"format\":03,"},
-					      {"{\"format\":3,", "{\"more\":1,\"format\":3,"},
-					      {"{\"format\":3,", "{\"format\":2,"},
-					      {"{\"format\":3,", "{\"format\":4,"},
+	static const char *const ways[][2] = {{"{\"format\":4,", "{\"format\": 4,"},
+					      {"{\"format\":4,", "{\"format\":04,"},
+					      {"{\"format\":4,", "{\"more\":1,\"format\":4,"},
+					      {"{\"format\":4,", "{\"format\":2,"},
+					      {"{\"format\":4,", "{\"format\":3,"},
+					      {"{\"format\":4,", "{\"format\":5,"},
 					      {"\"kexec\"", "\"\\u006bexec\""}};
 	(void)state;
 	for (size_t i = 0; i < PHX_ARRAY_SIZE(ways); i++) {
@@ -462,7 +463,7 @@ static void documents_of_before_are_not_signed_again(void **state)
 	for (a.format = 1; a.format < PHX_ATTESTATION_FORMAT; a.format++) {
 		assert_int_equal(check(phx_pki_ca_pem(site)), -EINVAL);
 		assert_int_equal(verify(), 0);
-		assert_false(phx_attestation_shows_signers(&a));
+		assert_int_equal(phx_attestation_shows_signers(&a), a.format == 3);
 	}
 	/* nor is one that proves nothing */
 	disk(0)->said.nonce++;
@@ -631,8 +632,69 @@ static void a_document_of_before_is_believed(void **state)
 	disk(1)->said.verified_bytes = 8192;
 	seal(disk(1), node_key);
 	assert_int_equal(verify(), 0);
+	a.format = 3;
+	assert_int_equal(verify(), 0);
+	PHX_AUTO_FREE char *third = text_of();
+	assert_non_null(strstr(third, "\"cert\""));
+	assert_null(strstr(third, "\"left\""));
 	a.format = PHX_ATTESTATION_FORMAT + 1;
 	assert_int_equal(verify(), -EINVAL);
+}
+
+/* ---- disks that were left ---- */
+
+static void leave(uint32_t i)
+{
+	struct phx_attested_disk d = {.size_bytes = 4096, .left = "remote (fc)"};
+	PHX_STR_SET(d.id, disk(i)->id);
+	*disk(i) = d;
+}
+
+static void a_disk_that_was_left_needs_no_evidence(void **state)
+{
+	(void)state;
+	assert_int_equal(phx_attestation_left(&a), 0);
+	leave(1);
+	assert_int_equal(phx_attestation_left(&a), 1);
+	assert_int_equal(verify(), 0);
+	assert_int_equal(check(phx_pki_ca_pem(site)), 0);
+	/* the other one needs its own all the same */
+	disk(0)->said.nonce++;
+	seal(disk(0), node_key);
+	assert_int_equal(verify(), -ESTALE);
+}
+
+static void a_disk_that_was_left_does_not_look_erased(void **state)
+{
+	(void)state;
+	PHX_STR_SET(disk(1)->left, "remote (fc)");
+	assert_int_equal(verify(), -EINVAL);
+	assert_non_null(strstr(err.text, "that it was left, and that it was erased"));
+	leave(1);
+	disk(1)->nonce = 1;
+	assert_int_equal(verify(), -EINVAL);
+	leave(1);
+	disk(1)->erased_ms = 1;
+	assert_int_equal(verify(), -EINVAL);
+}
+
+static void nothing_but_left_disks_proves_nothing(void **state)
+{
+	(void)state;
+	leave(0);
+	leave(1);
+	assert_int_equal(verify(), -ENODATA);
+	assert_non_null(strstr(err.text, "no disk that was erased"));
+	assert_int_equal(check(phx_pki_ca_pem(site)), -ENODATA);
+}
+
+/* Documents of before know of none: the word would not be signed. */
+static void none_was_left_before(void **state)
+{
+	(void)state;
+	leave(1);
+	a.format = 3;
+	assert_int_equal(verify(), -ENODATA);
 }
 
 int main(void)
@@ -656,6 +718,10 @@ int main(void)
 		T(too_little_read_proves_nothing),
 		T(an_old_one_does_not_count),
 		T(one_follows_the_other),
+		T(a_disk_that_was_left_needs_no_evidence),
+		T(a_disk_that_was_left_does_not_look_erased),
+		T(nothing_but_left_disks_proves_nothing),
+		T(none_was_left_before),
 #undef T
 #define T(f) cmocka_unit_test_setup_teardown(f, setup_with_tpm, teardown_with_tpm)
 		T(what_the_tpm_signed_is_believed),
