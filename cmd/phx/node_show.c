@@ -203,6 +203,7 @@ static void put_abilities(struct phx_buf *b, const json_t *value, const json_t *
 		{"can_nvme_sanitize", "nvme-sanitize"},
 		{"read_only", "READ-ONLY"},
 		{"removable", "removable"},
+		{"remote", "REMOTE"},
 	};
 	(void)value;
 	const char *separator = "";
@@ -214,11 +215,44 @@ static void put_abilities(struct phx_buf *b, const json_t *value, const json_t *
 	}
 }
 
+/* "fc, 4 paths"; an agent of before says but whose commands it takes. */
+static void put_reached(struct phx_buf *b, const json_t *value, const json_t *row)
+{
+	int64_t n = phx_json_int(row, "n_paths", 0);
+	const char *transport = phx_json_str(row, "transport", "");
+	(void)value;
+	cli_put_clean(b, *transport ? transport : phx_json_str(row, "bus", ""));
+	if (n > 1)
+		phx_buf_addf(b, ", %lld paths", (long long)n);
+}
+
+static const struct cli_column left_columns[] = {
+	{.head = "LEFT UNERASED", .path = "id"},
+	{.head = "SIZE", .path = "size_bytes", .put = cli_put_size, .right = true},
+	{.head = "AS PROTECTED BY", .path = "left"},
+};
+
+/* What was left when the others were erased last: it is there still. */
+static int print_left(struct cli *cli, const json_t *known)
+{
+	PHX_AUTO_JSON json_t *left = json_array();
+	size_t i;
+	json_t *disk;
+	json_array_foreach((json_t *)known, i, disk) {
+		if (*phx_json_str(disk, "left", ""))
+			json_array_append(left, disk);
+	}
+	if (!json_array_size(left))
+		return CLI_OK;
+	putchar('\n');
+	return cli_print_table(cli, left_columns, PHX_ARRAY_SIZE(left_columns), left, 2);
+}
+
 static const struct cli_column disk_columns[] = {
 	{.head = "DISK", .path = "id"},
 	{.head = "DEV", .path = "dev"},
 	{.head = "SIZE", .path = "size_bytes", .put = cli_put_size, .right = true},
-	{.head = "BUS", .path = "bus"},
+	{.head = "BUS", .path = "transport", .put = put_reached},
 	{.head = "MODEL", .path = "model"},
 	{.head = "CAN", .path = "", .put = put_abilities},
 };
@@ -263,6 +297,8 @@ static int print_node(struct cli *cli, const json_t *node)
 	if (json_array_size(disks))
 		putchar('\n');
 	int code = cli_print_table(cli, disk_columns, PHX_ARRAY_SIZE(disk_columns), disks, 2);
+	if (!code)
+		code = print_left(cli, json_object_get(node, "known_disks"));
 	if (json_array_size(nics))
 		putchar('\n');
 	if (!code)

@@ -112,6 +112,7 @@ static char *plan_key(const json_t *plan)
 {
 	PHX_AUTO_JSON json_t *copy = json_deep_copy(plan);
 	json_object_del(copy, "epoch");
+	json_object_del(copy, "left");
 	size_t i;
 	json_t *step;
 	json_array_foreach(json_object_get(copy, "steps"), i, step) {
@@ -166,6 +167,24 @@ static void print_disks(const json_t *results)
 			if (b.n)
 				printf("  %s: %s of %s\n", phx_json_str(result, "node", "?"),
 				       phx_json_str(step, "kind", "?"), b.data);
+		}
+	}
+}
+
+/* Which disks are left alone, by node: whoever has the node next sees what is on them. */
+static void print_protected(const json_t *results)
+{
+	size_t i, k;
+	json_t *result, *disk;
+	json_array_foreach((json_t *)results, i, result) {
+		json_array_foreach(json_object_get(json_object_get(result, "plan"), "left"), k,
+				   disk) {
+			PHX_AUTO(phx_buf_fini) struct phx_buf b = {0};
+			cli_put_clean(&b, phx_json_str(disk, "id", "?"));
+			phx_buf_addf(&b, " by ");
+			cli_put_clean(&b, phx_json_str(disk, "why", "?"));
+			printf("  %s: left as protected, with all data: %s\n",
+			       phx_json_str(result, "node", "?"), b.data);
 		}
 	}
 }
@@ -240,6 +259,7 @@ static int print_group(struct cli *cli, const json_t *results)
 		printf("  warning: %s\n", warning);
 	int code = cli_print_table(cli, step_columns, PHX_ARRAY_SIZE(step_columns), steps, 2);
 	print_disks(results);
+	print_protected(results);
 	print_left(steps);
 	cli_ends_print(results, plan);
 	return code;

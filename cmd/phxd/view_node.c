@@ -33,6 +33,7 @@ static const char *const hardware[] = {
 	"tpms.key",
 	"tpms.pcrs",
 	"plan.steps.disk",
+	"plan.left.id",
 };
 
 /* How the machine is reached below its system, and what keys and steps are known by: the resource

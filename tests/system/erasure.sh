@@ -112,6 +112,26 @@ it_does_not_count_for_ever() {
 	signed_anew "$WORK/away/first" "$WORK/away/old" 's/"until_ms":[0-9]*/"until_ms":1600000000000/' &&
 		verify 1 'NO: it counted until 2020-09-13' "$WORK/away/old"
 }
+# a LUN is protected, by default: the plan, the record, the document and who verifies it say that it was left
+a_protected_disk_is_left_and_said() {
+	mkdir -p "$WORK/n9" && printf 'shown\nlun\n' >"$WORK/n9/disks"
+	post /v1/nodes '{"name": "n9", "macs": ["02:00:00:00:00:09"], "serial": "SN9"}' >/dev/null
+	fake_start n9 9 --env deploy
+	until_true 20 is n9 .state ready && assigned n9 || return 1
+	phx node release n9 --setup wipe --dry-run >"$WORK/plan" 2>&1
+	grep -q 'n9: left as protected, with all data: serial-FAKE-9-1 by remote (fc), setting protect_remote_disks' "$WORK/plan" &&
+		! grep -q 'wipe.*serial-FAKE-9-1' "$WORK/plan" || { cat "$WORK/plan"; return 1; }
+	handed_over n9 ready && phx erasure export n9 "$WORK/away/left" || return 1
+	[ "$(effects n9 ' wipe .*serial-FAKE-9$')" = 1 ] && [ "$(effects n9 ' wipe .*serial-FAKE-9-1$')" = 0 ] || { cat "$WORK/n9/effects"; return 1; }
+	api /v1/nodes/n9/erasures | jq -e '.erasures | length == 1 and (.[0].disks | map(.left)) == ["", "remote (fc), setting protect_remote_disks"]' >/dev/null || return 1
+	phx node show n9 | grep -q 'serial-FAKE-9-1 .*remote (fc), setting protect_remote_disks' || { phx node show n9; return 1; }
+	phx node show n9 | grep -q 'fc, 2 paths' || return 1
+	verify 0 'OK: .* erased from its 1 unprotected disk;' "$WORK/away/left" &&
+		verify 0 ': 1 disk left as protected, with all data: serial-FAKE-9-1 by remote (fc), setting protect_remote_disks$' "$WORK/away/left" || return 1
+	verify 0 '"left"' "$WORK/away/left" -o json && jq -e '.files[0].left | length == 1 and .[0].id == "serial-FAKE-9-1"' "$WORK/verify" >/dev/null || return 1
+	signed_anew "$WORK/away/first" "$WORK/away/forged" 's/"left":""/"left":"remote"/' &&
+		verify 1 'NO: disk serial-FAKE-1: it says that it was left, and that it was erased' "$WORK/away/forged"
+}
 # with the head's key in his hands, but not the nodes': what a node signed he cannot alter, nor another node's make this one's
 the_heads_key_alone_forges_no_evidence() {
 	signed_anew "$WORK/away/first" "$WORK/away/forged" 's/"read_sha256":"fa0e/"read_sha256":"0000/' &&
@@ -201,7 +221,7 @@ head_start
 package tools 1.0 'echo tools'
 roles_init
 post /v1/reload >/dev/null
-for test in a_hand_over_with_erases_is_attested it_is_verified_without_a_head an_altered_copy_is_refused one_names_the_one_before it_does_not_count_for_ever the_heads_key_alone_forges_no_evidence \
+for test in a_hand_over_with_erases_is_attested it_is_verified_without_a_head an_altered_copy_is_refused one_names_the_one_before it_does_not_count_for_ever the_heads_key_alone_forges_no_evidence a_protected_disk_is_left_and_said \
 	evidence_that_is_missing_for_one_disk_quarantines evidence_of_another_attempt_quarantines altered_evidence_quarantines another_image_quarantines a_sum_that_is_no_digest_quarantines \
 	an_image_of_before_is_known it_is_read_by_who_may it_survives_the_head what_is_missing_is_found an_altered_database_is_found; do
 	check $test $test

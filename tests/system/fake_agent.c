@@ -248,16 +248,19 @@ static bool enrolled(struct fake *f)
 }
 
 /* Disk number `i` of the machine: the word of line `i` of DIR/disks, if there is the file, says
- * what it is made out to be: "shown", "removable", "hidden", or "deploy" (the installed system does
- * not report it). Without the file there is one, and it is shown. */
+ * what it is made out to be: "shown", "removable", "hidden", "deploy" (the installed system does not
+ * report it), "lun" (on Fibre Channel), or "claimed" (so the installed system says, and it is none). Without the file there is one, and it is shown. */
 static json_t *disk(const struct fake *f, unsigned i, const char *word)
 {
 	char id[40];
+	bool remote = !strcmp(word, "lun") || (!strcmp(word, "claimed") && !strcmp(f->env, "os"));
 	bool hides = !strcmp(word, "hidden") || (!strcmp(word, "deploy") && !strcmp(f->env, "os"));
 	snprintf(id, sizeof(id), i ? "serial-FAKE-%u-%u" : "serial-FAKE-%u", f->number, i);
 	return hides ? NULL
-		     : json_pack("{s:s,s:I,s:b,s:b}", "id", id, "size_bytes", (json_int_t)4 << 30,
-				 "can_discard", 1, "removable", !strcmp(word, "removable"));
+		     : json_pack("{s:s,s:I,s:b,s:b,s:s,s:b,s:i}", "id", id, "size_bytes",
+				 (json_int_t)4 << 30, "can_discard", 1, "removable",
+				 !strcmp(word, "removable"), "transport", remote ? "fc" : "sata",
+				 "remote", remote, "n_paths", remote ? 2 : 1);
 }
 
 static json_t *disks(const struct fake *f)
@@ -288,10 +291,10 @@ static void say_hello(struct fake *f)
 {
 	PHX_AUTO_JSON json_t *answer = NULL;
 	PHX_AUTO_JSON json_t *body =
-		json_pack("{s:b,s:b,s:b,s:s,s:s,s:o,s:s,s:s,s:s,s:s}", "echoes", 1, "rekeys", 1,
-			  "proves", 1, "boot_id", f->boot_id, "env", f->env, "facts", facts(f),
-			  "actual_role", f->role, "actual_identity", f->identity, "system_image",
-			  f->image, "system_digest", f->digest);
+		json_pack("{s:b,s:b,s:b,s:b,s:s,s:s,s:o,s:s,s:s,s:s,s:s}", "echoes", 1, "rekeys", 1,
+			  "proves", 1, "protects", 1, "boot_id", f->boot_id, "env", f->env, "facts",
+			  facts(f), "actual_role", f->role, "actual_identity", f->identity,
+			  "system_image", f->image, "system_digest", f->digest);
 	int r = call(f, "/v1/agent/hello", body, &answer);
 	f->up = r == 0;
 	if (r < 0 && !(r == -EACCES && !strcmp(f->env, "deploy") && ask_start(f)))

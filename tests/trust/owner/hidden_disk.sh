@@ -1,6 +1,6 @@
 #!/bin/bash
 # The owner of an RE has root on its nodes, and leaves something for the next one: on a disk that his system does not report, on one
-# that is not there while the node is erased, on one that calls itself removable; or he has the answer of the erase written beforehand.
+# that is not there while the node is erased, on one that calls itself removable, or a LUN of somebody's storage; or he has the answer of the erase written beforehand.
 # Nobody is given a node with a disk that was not erased.
 . "$(dirname "$0")/../trust.bash"
 
@@ -53,6 +53,19 @@ removable_is_not_believed() {
 	leaves n2 && stands n2 ready || return 1
 	[ "$(effects n2 ' wipe .*serial-FAKE-2-1$')" = 1 ] || { echo "it was not erased:"; cat "$WORK/n2/effects"; return 1; }
 }
+# remote disks are protected; this one is none, and was seen before it had an owner
+called_remote_is_not_believed() {
+	local before
+	tenant_of n2 || return 1
+	disks n2 shown claimed && until_true 20 claims_one || { echo "his system claims nothing"; return 1; }
+	before=$(records n2 '.disk == "serial-FAKE-2-1"')
+	phx node release n2 --setup wipe --dry-run >"$WORK/plan" 2>&1
+	grep -q 'left as protected' "$WORK/plan" && { cat "$WORK/plan"; return 1; }
+	leaves n2 && stands n2 ready || return 1
+	[ "$(effects n2 ' wipe .*serial-FAKE-2-1$')" = 1 ] || { echo "it was not erased:"; cat "$WORK/n2/effects"; return 1; }
+	[ "$(records n2 '.disk == "serial-FAKE-2-1" and all(.disks[]; .left == "")')" -gt "$before" ]
+}
+claims_one() { [ "$(field n2 '[.facts.disks[] | select(.remote)] | length')" = 1 ]; }
 
 as_n2() { curl -sS -m 20 --cacert "$WORK/head/pki/ca.pem" --cert "$WORK/n2/cert.pem" --key "$WORK/n2/key.pem" -o "$WORK/answer" -w '%{http_code}' \
 	"https://localhost:$HTTPS/v1/agent/result" -d "$1"; }
@@ -84,6 +97,7 @@ check hidden_in_his_system_is_erased hidden_in_his_system_is_erased
 check hidden_for_good_quarantines hidden_for_good_quarantines
 check only_people_forget_it only_people_forget_it
 check removable_is_not_believed removable_is_not_believed
+check called_remote_is_not_believed called_remote_is_not_believed
 check a_written_answer_counts_for_nothing a_written_answer_counts_for_nothing
 check it_replays it_replays
 exit $FAILED
