@@ -254,6 +254,9 @@ static void inject_hidden_disk(struct fault_sim *f)
 	if (!m->serves || m->twins || (m->entered >= 0 && d == &m->disks[m->entered]))
 		return;
 	d->hides = ways[phx_rng_below(&f->rng, PHX_ARRAY_SIZE(ways))];
+	/* by what is no draw, so that worlds stay what they were */
+	if (d->hides == FAULT_HIDES_REMOVABLE && f->now / SECOND % 2)
+		d->hides = FAULT_HIDES_REMOTE;
 	phx_fault_cause(f, m);
 	for (int i = 0; i < 6; i++)
 		phx_fault_tenant_writes(f, m);

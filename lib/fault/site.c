@@ -107,6 +107,8 @@ static void disk_facts(const struct fault_machine *m, uint32_t i, struct phx_dis
 	ret->can_discard = d->can_discard;
 	ret->can_ata_sanitize = d->can_secure;
 	ret->removable = d->hides == FAULT_HIDES_REMOVABLE;
+	ret->remote = d->hides == FAULT_HIDES_REMOTE && phx_fault_env(m) == PHX_ENV_OS;
+	PHX_STR_SET(ret->transport, ret->remote ? "fc" : "sata");
 }
 
 bool phx_fault_system_beside(const struct fault_machine *m)

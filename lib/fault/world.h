@@ -210,6 +210,7 @@ struct fault_disk {
 		FAULT_HIDES_IN_SYSTEM, /* the tenant's system does not report it */
 		FAULT_HIDES_EVERYWHERE,
 		FAULT_HIDES_REMOVABLE, /* it calls itself removable */
+		FAULT_HIDES_REMOTE,    /* the tenant's system says that it is a LUN */
 	} hides;
 	/* what is on it */
 	bool has_state; /* the partition with the agent's key and memory */
