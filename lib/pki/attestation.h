@@ -39,8 +39,8 @@ enum {
 	F(S, said, REC(phx_statement)) \
 	F(S, signature, STR(PHX_STATEMENT_SIGNATURE_MAX)) /* of what is said, by `key` */ \
 	F(S, quote, REC(phx_quote))                       /* of the same, by the machine's TPM */ \
-	/* it was not erased, for it is protected: by which setting, by the word of the head; "" it \
-	 * was. What is on it is there for the next owner, too */ \
+	/* it was not erased, for it is protected: by which setting, by the word of the head; "" \
+	 * it was. What is on it is there for the next owner, too */ \
 	F(S, left, STR(96))
 PHX_RECORD_STRUCT(phx_attested_disk, PHX_ATTESTED_DISK_FIELDS);
 
@@ -82,8 +82,8 @@ int phx_attestation_parse(const char *text, size_t n, struct phx_attestation *re
 
 /** What who signs with the attestation's key asks of the object "attestation" before, since who has
  * it made is not believed: is it of the present format, and does it prove the erase of every disk
- * that it does not say was left, each signed with a key that a CA of `ca_pem` certified for that node? Errors as of
- * phx_attestation_verify(). */
+ * that it does not say was left, each signed with a key that a CA of `ca_pem` certified for that
+ * node? Errors as of phx_attestation_verify(). */
 int phx_attestation_check(const char *body, const char *ca_pem, struct phx_err *err);
 
 /** How many of its disks were left as they are. */
@@ -92,14 +92,14 @@ uint32_t phx_attestation_left(const struct phx_attestation *a);
 /** Is it proven whose keys signed its erases? Documents of older formats do not show it. */
 bool phx_attestation_shows_signers(const struct phx_attestation *a);
 
-/** Does it prove the erase of every disk that it names, but for those that it says were left, to whom trusts the public key in that file,
- * and that CA's certificates (`ca_pem`; NULL: whose keys the nodes' were is left to who signed the
- * document)? 0, and `ret` as of phx_attestation_parse(); else `ret` is untouched, but for -ETIME,
- * and the text says what is wrong: -EINVAL no attestation, or altered so that it is none; -ENOKEY
- * made with another key; -EKEYREJECTED altered; -ENODATA a disk without evidence, or of which too
- * little was read back; -EPERM a key that is not certified for the node; -ESTALE evidence of
- * another attempt, disk, node, plan or TPM; -ETIME it counted until before `now_ms`. Others are
- * about the file. */
+/** Does it prove the erase of every disk that it names, but for those that it says were left, to
+ * whom trusts the public key in that file, and that CA's certificates (`ca_pem`; NULL: whose keys
+ * the nodes' were is left to who signed the document)? 0, and `ret` as of phx_attestation_parse();
+ * else `ret` is untouched, but for -ETIME, and the text says what is wrong: -EINVAL no
+ * attestation, or altered so that it is none; -ENOKEY made with another key; -EKEYREJECTED
+ * altered; -ENODATA a disk without evidence, or of which too little was read back; -EPERM a key
+ * that is not certified for the node; -ESTALE evidence of another attempt, disk, node, plan or
+ * TPM; -ETIME it counted until before `now_ms`. Others are about the file. */
 int phx_attestation_verify(const char *text, size_t n, const char *pub_pem_path, const char *ca_pem,
 			   int64_t now_ms, struct phx_attestation *ret, struct phx_err *err);
 

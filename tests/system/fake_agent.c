@@ -248,8 +248,9 @@ static bool enrolled(struct fake *f)
 }
 
 /* Disk number `i` of the machine: the word of line `i` of DIR/disks, if there is the file, says
- * what it is made out to be: "shown", "removable", "hidden", "deploy" (the installed system does not
- * report it), "lun" (on Fibre Channel), or "claimed" (so the installed system says, and it is none). Without the file there is one, and it is shown. */
+ * what it is made out to be: "shown", "removable", "hidden", "deploy" (the installed system does
+ * not report it), "lun" (on Fibre Channel), or "claimed" (so the installed system says, and it is
+ * none). Without the file there is one, and it is shown. */
 static json_t *disk(const struct fake *f, unsigned i, const char *word)
 {
 	char id[40];
