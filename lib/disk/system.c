@@ -129,32 +129,42 @@ int phx_disk_system_on(const char *path, struct phx_disk_system *ret, struct phx
 	return r;
 }
 
-int phx_disk_find_system(struct phx_disk_system *ret, struct phx_err *err)
+/* The one system on the machine's own disks, or on those of a storage network. */
+static int find_among(const struct phx_list *disks, bool remote, struct phx_disk_system *ret,
+		      struct phx_err *err)
 {
 	struct phx_disk_system found = {0};
-	struct phx_list disks;
-	int r = phx_disk_list("", &disks, err);
-	if (r < 0)
-		return r;
-	PHX_LIST_EACH(struct phx_disk_facts, d, &disks) {
+	PHX_LIST_EACH(struct phx_disk_facts, d, disks) {
 		struct phx_disk_system s;
 		char path[64];
 		snprintf(path, sizeof(path), "/dev/%s", d->dev);
-		if (phx_disk_system_on(path, &s, NULL) < 0)
+		if (d->remote != remote || phx_disk_system_on(path, &s, NULL) < 0)
 			continue;
 		if (found.disk[0])
-			r = phx_err_set(
+			return phx_err_set(
 				err, -ENOTUNIQ,
 				"%s and %s both hold a system; which one is meant is unclear",
 				found.disk, s.disk);
 		found = s;
 	}
-	if (r == 0 && !found.disk[0])
-		r = phx_err_set(err, -ENOENT, "none of the %u disks holds an installed system",
-				disks.n);
+	if (!found.disk[0])
+		return phx_err_set(err, -ENOENT, "none of the %u disks holds an installed system",
+				   disks->n);
+	*ret = found;
+	return 0;
+}
+
+int phx_disk_find_system(struct phx_disk_system *ret, struct phx_err *err)
+{
+	struct phx_list disks;
+	int r = phx_disk_list("", &disks, err);
+	if (r < 0)
+		return r;
+	/* what a former owner left on a LUN is no second system beside the machine's own */
+	r = find_among(&disks, false, ret, err);
+	if (r == -ENOENT)
+		r = find_among(&disks, true, ret, err);
 	phx_list_fini(&disks);
-	if (r == 0)
-		*ret = found;
 	return r;
 }
 

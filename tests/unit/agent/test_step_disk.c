@@ -495,6 +495,40 @@ static void test_an_image_without_a_name_is_none(void **state)
 	assert_int_equal(umount2("/run/mnt", 0), 0);
 }
 
+/* From now on the path of its device leads through an FC adapter. */
+static void on_storage_network(const struct machine_disk *d)
+{
+	static const char *const links[] = {"/sys/block/%s", "/sys/dev/block/7:%s"};
+	char from[64], to[64], link[64];
+	snprintf(from, sizeof(from), "/sys/devices/pci0/%s", d->name);
+	snprintf(to, sizeof(to), "/sys/devices/pci0/rport-1:0-0/%s", d->name);
+	assert_int_equal(phx_dir_make("/sys/devices/pci0/rport-1:0-0", 0755, NULL), 0);
+	assert_int_equal(rename(from, to), 0);
+	for (size_t i = 0; i < PHX_ARRAY_SIZE(links); i++) {
+		snprintf(link, sizeof(link), links[i], i ? d->name + 4 : d->name);
+		assert_int_equal(unlink(link), 0);
+		assert_int_equal(symlink(to, link), 0);
+	}
+}
+
+/* A former owner wrote a system to a LUN, which is protected: it is there still, and is no system
+ * of this machine. */
+static void test_a_system_on_a_lun_is_none(void **state)
+{
+	struct stand *t = *state;
+	struct phx_disk_system sys;
+	char root[64];
+	add_other(t, "2");
+	assert_int_equal(phx_disk_layout(t->other.path, NULL, 0, NULL, root, NULL), 0);
+	on_storage_network(&t->other);
+	assert_int_equal(phx_disk_find_system(&sys, NULL), 0);
+	assert_string_equal(sys.disk, t->other.path);
+	assert_int_equal(phx_disk_layout(t->disk.path, NULL, 0, NULL, root, NULL), 0);
+	assert_int_equal(phx_disk_find_system(&sys, NULL), 0);
+	assert_string_equal(sys.disk, t->disk.path);
+	phx_dir_remove("/sys/devices/pci0/rport-1:0-0", NULL);
+}
+
 /* With two systems in the machine the next start could enter the wrong one. */
 static void test_a_second_system_is_refused(void **state)
 {
@@ -651,6 +685,7 @@ int main(int argc, char **argv)
 		TEST(test_no_key_no_layout),
 		TEST(test_a_broken_image_leaves_no_system),
 		TEST(test_an_image_without_a_name_is_none),
+		TEST(test_a_system_on_a_lun_is_none),
 		TEST(test_a_second_system_is_refused),
 		TEST(test_wipe_of_another_disk_keeps_the_system),
 		TEST(test_ram_is_mounted),
