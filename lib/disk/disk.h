@@ -122,9 +122,9 @@ void phx_image_sink_free(struct phx_image_sink *s);
  * where that asks for it), and give it the label phx-root (tune2fs, only if it has another). */
 int phx_disk_grow(const char *device, struct phx_err *err);
 
-/** The installed system's partitions on this machine, by GPT partition label on exactly one disk: of
- * its own, or, if none of those has a system, a remote one. -ENOENT when there is none, -ENOTUNIQ
- * when several disks claim it. */
+/** The installed system's partitions on this machine, by GPT partition label on exactly one disk:
+ * of its own, or, if none of those has a system, a remote one. -ENOENT when there is none,
+ * -ENOTUNIQ when several disks claim it. */
 struct phx_disk_system {
 	char disk[64], state[64], root[64]; /* "/dev/vda", "/dev/vda1", "/dev/vda2" */
 	char luks_key_id[64];               /* "" when the root is plain */
