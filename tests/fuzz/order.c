@@ -10,7 +10,13 @@ static void take_protect(const json_t *j)
 	struct phx_protect p;
 	struct phx_err err = {0};
 	char why[PHX_PROTECTED_WHY_MAX];
-	const struct phx_disk_facts d = {.id = "wwn-0x5", .transport = "fc", .remote = true};
+	const struct phx_disk_facts d = {.id = "wwn-0x5",
+					 .serial = "S1",
+					 .model = "a b",
+					 .transport = "fc",
+					 .remote = true,
+					 .path = "pci-0000:04:00.0-fc-0x5-lun-1 pci-0000:05:00.0",
+					 .size_bytes = 1ULL << 40};
 	if (order_protect(j, &p, &err) < 0) {
 		fuzz_never(!err.text[0]);
 		return;
@@ -18,6 +24,9 @@ static void take_protect(const json_t *j)
 	fuzz_never(phx_protect_check(&p, NULL) < 0);
 	if (phx_disk_protected(&p, &d, why))
 		fuzz_never(!why[0] || (!p.remote && !p.selectors[0]));
+	p.remote = false;
+	if (phx_disk_protected(&p, &d, why))
+		fuzz_never(!p.selectors[0]);
 }
 
 static void take_image(const json_t *j, const char *member)
