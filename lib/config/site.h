@@ -1,0 +1,23 @@
+/* Settings of the site, from files that people write:
+ *
+ *	DIR/site.conf            domain, ntp
+ *	DIR/users.conf           root_keys, groups, users
+ *	DIR/files.conf           files: owner, mode, secret, what to run
+ *	DIR/files/all/PATH       a file for every node
+ *	DIR/files/role/R/PATH    for nodes of role R
+ *	DIR/files/node/N/PATH    for node N; the last in this order counts
+ *
+ * Each of them may be missing. Reads, and keeps nothing. */
+#ifndef PHX_CONFIG_SITE_H
+#define PHX_CONFIG_SITE_H
+
+#include "site/site.h"
+
+/** Reads the settings and checks them, phx_site_check() included; says everything that is wrong,
+ * as "FILE:LINE: what". 0: nothing is wrong, and the caller frees *ret by
+ * phx_record_fini(&phx_site_record, ret); above 0: how much is, *ret is untouched; -ENOENT there is
+ * no such directory, -EACCES, -ENOMEM with a text. */
+int phx_site_load(const char *dir, phx_site_say_fn say, void *arg, struct phx_site *ret,
+		  struct phx_err *err);
+
+#endif

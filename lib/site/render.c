@@ -1,0 +1,255 @@
+/* The bundle of a node: see site.h. Called by phxd for each node. Pure. */
+#include "site/internal.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/mix.h"
+
+enum { MODE_READ = 0644, MODE_SUDOERS = 0440 };
+#define SUDO_ALL "ALL=(ALL:ALL) NOPASSWD: ALL"
+#define MADE "# made by phx-agent from the settings of the site\n"
+
+struct render {
+	const struct phx_site *s;
+	const struct phx_site_node *n;
+	struct phx_site_bundle b;
+};
+
+/* ---- files ---- */
+
+/* The place of the path in the list, which is sorted; *ret_there: it has it. */
+static uint32_t place_of(const struct phx_list *files, const char *path, bool *ret_there)
+{
+	uint32_t from = 0, to = files->n;
+	while (from < to) {
+		uint32_t at = (from + to) / 2;
+		int d = strcmp(PHX_LIST_AT(files, struct phx_site_out, at)->path, path);
+		if (d == 0) {
+			*ret_there = true;
+			return at;
+		}
+		from = d < 0 ? at + 1 : from;
+		to = d < 0 ? to : at;
+	}
+	*ret_there = false;
+	return from;
+}
+
+/* The file of that path, emptied if there is one; NULL: no memory. */
+static struct phx_site_out *file_of(struct render *r, const char *path)
+{
+	struct phx_list *files = &r->b.files;
+	bool there;
+	uint32_t at = place_of(files, path, &there);
+	if (!there && !phx_list_push(files, sizeof(struct phx_site_out)))
+		return NULL;
+	struct phx_site_out *f = PHX_LIST_AT(files, struct phx_site_out, at);
+	if (there)
+		phx_record_fini(&phx_site_out_record, f);
+	else
+		memmove(f + 1, f, (files->n - 1 - at) * sizeof(*f));
+	*f = (struct phx_site_out){0};
+	PHX_STR_SET(f->path, path);
+	return f;
+}
+
+static int add_run(struct phx_site_out *f, const char *const *argv)
+{
+	for (; *argv; argv++) {
+		struct phx_word *w = phx_list_push(&f->run, sizeof(*w));
+		if (!w)
+			return -ENOMEM;
+		PHX_STR_SET(w->text, *argv);
+	}
+	return 0;
+}
+
+/* A file of the settings themselves; takes the text, whose lack is -ENOMEM. */
+static int add_made(struct render *r, const char *path, uint32_t mode, char *text,
+		    const char *const *argv)
+{
+	struct phx_site_out *f = text ? file_of(r, path) : NULL;
+	if (!f) {
+		free(text);
+		return -ENOMEM;
+	}
+	f->mode = mode;
+	f->text = text;
+	return argv ? add_run(f, argv) : 0;
+}
+
+static int add_file(struct render *r, const struct phx_site_file *from)
+{
+	const char *const values[PHX_SITE_VAR_COUNT_] = {
+		[PHX_SITE_VAR_NODE] = r->n->name,     [PHX_SITE_VAR_ADDRESS] = r->n->address,
+		[PHX_SITE_VAR_ROLE] = r->n->role,     [PHX_SITE_VAR_POOL] = r->n->pool,
+		[PHX_SITE_VAR_DOMAIN] = r->s->domain,
+	};
+	unsigned line;
+	struct phx_site_out *f = file_of(r, from->path);
+	if (!f)
+		return -ENOMEM;
+	phx_site_owner(r->s, from->owner, &f->uid);
+	phx_site_owner_group(r->s, from->group, &f->gid);
+	phx_site_mode(from->mode, &f->mode);
+	PHX_LIST_EACH(struct phx_word, w, &from->run) {
+		struct phx_word *to = phx_list_push(&f->run, sizeof(*to));
+		if (!to)
+			return -ENOMEM;
+		*to = *w;
+	}
+	return phx_site_expand(phx_text(from->text), values, &f->text, &line, NULL);
+}
+
+static bool file_is_on(const struct phx_site_file *f, const struct phx_site_node *n)
+{
+	return f->scope == PHX_SITE_ALL ||
+		!strcmp(f->of, f->scope == PHX_SITE_ROLE ? n->role : n->name);
+}
+
+static int add_files(struct render *r)
+{
+	int done = 0;
+	for (int scope = 0; scope < PHX_SITE_SCOPE_COUNT_; scope++)
+		PHX_LIST_EACH(struct phx_site_file, f, &r->s->files)
+			if (done == 0 && f->scope == scope && file_is_on(f, r->n))
+				done = add_file(r, f);
+	return done;
+}
+
+/* ---- accounts ---- */
+
+static int add_account(struct render *r, const struct phx_site_user *u)
+{
+	struct phx_account *a = phx_list_push(&r->b.accounts.list, sizeof(*a));
+	if (!a)
+		return -ENOMEM;
+	int done = phx_site_account(r->s, u, a);
+	PHX_LIST_EACH(struct phx_account_group, g, &a->groups)
+		done = done ? done : phx_account_group_add(&r->b.accounts.groups, g->name, g->gid);
+	return done;
+}
+
+static int add_keys(struct render *r, const char *name, const struct phx_list *keys)
+{
+	PHX_AUTO(phx_buf_fini) struct phx_buf b = {0};
+	char path[256];
+	snprintf(path, sizeof(path), "/etc/ssh/phoenix/%s", name);
+	for (uint32_t i = 0; i < keys->n; i++)
+		phx_buf_addf(&b, "%s\n", phx_text_at(keys, i));
+	return add_made(r, path, MODE_READ, phx_buf_take(&b), NULL);
+}
+
+/* ---- what is made of them ---- */
+
+static void put_rules(struct phx_buf *b, const struct phx_site_user *u)
+{
+	if (!phx_site_has_sudo(u))
+		return;
+	if (u->sudo)
+		phx_buf_addf(b, "%s %s\n", u->name, SUDO_ALL);
+	PHX_LIST_EACH(struct phx_word, w, &u->sudo_rules)
+		phx_buf_addf(b, "%s %s\n", u->name, w->text);
+}
+
+char *phx_site_sudoers(const struct phx_site *s, const struct phx_site_user *user)
+{
+	PHX_AUTO(phx_buf_fini) struct phx_buf b = {0};
+	PHX_LIST_EACH(struct phx_site_user, u, &s->users)
+		if (!user || u == user)
+			put_rules(&b, u);
+	if (b.failed)
+		return NULL;
+	return b.n ? phx_buf_take(&b) : strdup("");
+}
+
+/* Who logs in: sshd refuses everybody else, members of REs with accounts here too. */
+static int add_sshd(struct render *r, struct phx_buf *allowed)
+{
+	static const char *const reload[] = {"systemctl", "try-reload-or-restart", "ssh.service",
+					     NULL};
+	PHX_AUTO(phx_buf_fini) struct phx_buf b = {0};
+	phx_buf_addf(&b,
+		     MADE "AuthorizedKeysFile /etc/ssh/phoenix/%%u\n"
+			  "PasswordAuthentication no\nKbdInteractiveAuthentication no\n"
+			  "PermitRootLogin prohibit-password\n");
+	if (allowed->n)
+		phx_buf_add(&b, allowed->data, allowed->n);
+	else
+		phx_buf_addf(&b, "DenyUsers *\n");
+	return allowed->failed ? -ENOMEM
+			       : add_made(r, "/etc/ssh/sshd_config.d/00-phoenix.conf", MODE_READ,
+					  phx_buf_take(&b), reload);
+}
+
+static int add_users(struct render *r)
+{
+	PHX_AUTO(phx_buf_fini) struct phx_buf allowed = {0}, sudoers = {0};
+	int done = 0;
+	if (r->s->root_keys.n) {
+		done = add_keys(r, "root", &r->s->root_keys);
+		phx_buf_addf(&allowed, "AllowUsers root\n");
+	}
+	PHX_LIST_EACH(struct phx_site_user, u, &r->s->users) {
+		if (done || !phx_site_user_is_on(u, r->n))
+			continue;
+		done = add_account(r, u);
+		put_rules(&sudoers, u);
+		if (u->locked || !u->keys.n)
+			continue;
+		done = done ? done : add_keys(r, u->name, &u->keys);
+		phx_buf_addf(&allowed, "AllowUsers %s\n", u->name);
+	}
+	done = done ? done : add_sshd(r, &allowed);
+	if (done || (!sudoers.n && !sudoers.failed))
+		return done;
+	return add_made(r, "/etc/sudoers.d/phoenix", MODE_SUDOERS, phx_buf_take(&sudoers), NULL);
+}
+
+static int add_time(struct render *r)
+{
+	static const char *const reload[] = {"systemctl", "try-restart", "chrony.service", NULL};
+	PHX_AUTO(phx_buf_fini) struct phx_buf b = {0};
+	if (!r->s->ntp.n)
+		return 0;
+	PHX_LIST_EACH(struct phx_word, w, &r->s->ntp)
+		phx_buf_addf(&b, "server %s iburst\n", w->text);
+	return add_made(r, "/etc/chrony/sources.d/phoenix.sources", MODE_READ, phx_buf_take(&b),
+			reload);
+}
+
+/* ---- its id ---- */
+
+static uint64_t id_of(const struct phx_site *s, const struct phx_site_bundle *b)
+{
+	uint64_t h =
+		phx_mix_number(phx_mix_text(PHX_MIX_NONE, s->salt), phx_accounts_id(&b->accounts));
+	PHX_LIST_EACH(struct phx_site_out, f, &b->files) {
+		h = phx_mix_text(phx_mix_text(h, f->path), phx_text(f->text));
+		h = phx_mix_number(phx_mix_number(h, f->uid), f->gid);
+		h = phx_mix_number(phx_mix_number(h, f->mode), f->run.n);
+		PHX_LIST_EACH(struct phx_word, w, &f->run)
+			h = phx_mix_text(h, w->text);
+	}
+	return phx_mix_id(h);
+}
+
+int phx_site_render(const struct phx_site *s, const struct phx_site_node *n,
+		    struct phx_site_bundle *ret)
+{
+	struct render r = {.s = s, .n = n};
+	PHX_STR_SET(r.b.accounts.re, PHX_SITE_ACCOUNTS);
+	/* files first: what the settings themselves say has the last word */
+	int done = add_files(&r);
+	done = done ? done : add_users(&r);
+	done = done ? done : add_time(&r);
+	if (done < 0) {
+		phx_record_fini(&phx_site_bundle_record, &r.b);
+		return done;
+	}
+	r.b.id = id_of(s, &r.b);
+	*ret = r.b;
+	return 0;
+}
