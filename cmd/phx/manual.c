@@ -13,6 +13,7 @@
 #include "types/rights.h"
 #include "repo/repo.h"
 #include "sim/scenario.h"
+#include "site/site.h"
 #include "trace/workflow_conf.h"
 #include "types/role.h"
 
@@ -172,6 +173,10 @@ static const struct {
 	{"trigger", NULL, &phx_trigger_spec_record},
 	{"trigger-when", NULL, &phx_trigger_when_record},
 	{"agreed", put_agreed, NULL},
+	{"site.conf", NULL, &phx_site_record},
+	{"site-group", NULL, &phx_site_group_record},
+	{"site-user", NULL, &phx_site_user_record},
+	{"site-file", NULL, &phx_site_file_record},
 };
 
 int phx_manual(const char *part)

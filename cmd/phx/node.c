@@ -52,6 +52,9 @@ static void put_note(struct phx_buf *b, const json_t *value, const json_t *row)
 	} else if (phx_str_eq(state, "active") && phx_json_bool(row, "drift", false)) {
 		phx_buf_addf(b, "drift: runs ");
 		cli_put_clean(b, phx_json_str(row, "actual_identity", "something else"));
+	} else if (phx_str_starts(phx_json_str(row, "site", ""), "failed")) {
+		phx_buf_addf(b, "settings of the site: ");
+		cli_put_clean(b, phx_json_str(row, "site", ""));
 	} else if (phx_str_eq(state, "active") && !phx_json_bool(row, "healthy", false)) {
 		const char *text = phx_json_str(row, "health_text", "");
 		phx_buf_addf(b, "%s", *text ? "unhealthy: " : "its health is not told yet");
@@ -100,14 +103,16 @@ static const struct cli_column list_columns[] = {
 	{.head = "BOOT", .path = "facts.boot_mode", .wide = true},
 	{.head = "LABELS", .path = "labels", .put = cli_put_labels, .wide = true},
 	{.head = "PINNED", .path = "pinned", .put = cli_put_yes, .wide = true},
+	{.head = "SITE", .path = "site", .wide = true},
 	{.head = "NOTE", .path = "", .put = put_note},
 };
 
 /* What the columns that are no wide ones are made of. Of most nodes the half of it is empty, and is
  * not sent. */
-static const char list_fields[] = "name,state,pool,role,up,up_since_ms,missing_since_ms,power,plan,"
-				  "reason,gave_up,allocation,drift,"
-				  "actual_identity,healthy,health_text,asked,claimed_ms&sparse=yes";
+static const char list_fields[] =
+	"name,state,pool,role,up,up_since_ms,missing_since_ms,power,plan,"
+	"reason,gave_up,allocation,drift,"
+	"actual_identity,healthy,health_text,asked,claimed_ms,site&sparse=yes";
 
 int cmd_node_list(struct cli *cli)
 {

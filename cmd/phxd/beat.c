@@ -103,6 +103,8 @@ static int take_measure(struct phx_scan *s, const char *name, struct beat *b, bo
 		b->use_ppm = take_integer(s, -1);
 	else if (!strcmp(name, "web_use_error"))
 		TAKE_STRING(s, b->use_error);
+	else if (!strcmp(name, "site_error"))
+		TAKE_STRING(s, b->site_error);
 	else
 		phx_scan_skip(s);
 	b->balancer = b->balancer || !strcmp(name, "balancer");

@@ -46,6 +46,7 @@ struct beat {
 	 * balancer */
 	int64_t use_ppm;
 	char use_error[BEAT_ERROR_MAX];
+	char site_error[BEAT_ERROR_MAX]; /* why the bundle of the site's settings failed */
 	bool balancer;
 };
 

@@ -61,6 +61,7 @@ struct daemon {
 	struct anchors *anchors;
 	struct timeline *timeline;
 	struct accounts *accounts;
+	struct site *site; /* site.c: users and files of nodes */
 	struct seldom *seldom;
 	struct refused *refused;
 	struct directors *directors;
@@ -393,7 +394,7 @@ json_t *refused_view(struct refused *f, bool whole);
 
 /* ---- view_node.c ---- */
 
-enum { VIEW_IDENTITY_MAX = 200, VIEW_EXTRAS = 4, VIEW_MEMBERS_MAX = 128 };
+enum { VIEW_IDENTITY_MAX = 200, VIEW_EXTRAS = 5, VIEW_MEMBERS_MAX = 128 };
 
 /** The members of a node that are shown. */
 struct view_members {
@@ -490,8 +491,7 @@ int begin_check(const struct phx_config *cfg, bool new_journal, struct phx_err *
 int begin_check_none(const struct phx_config *cfg, struct phx_err *err);
 /** Makes the directories below state_dir, which must exist. */
 int begin_make_dirs(const struct phx_config *cfg, struct phx_err *err);
-/** Removes unfinished files of a killed phxd. Call it when the journal is open, so that no other
- * phxd runs. */
+/** Removes unfinished files of a killed phxd. Call it once the journal is open: no other runs. */
 void begin_sweep(const struct phx_config *cfg);
 /** The exit status of a start that failed with `r`. */
 int begin_status(int r);

@@ -22,6 +22,7 @@
 #include "base/hash.h"
 #include "base/wheel.h"
 #include "node/lateness.h"
+#include "phxd/site.h"
 
 enum {
 	BACK_MS = 10, /* nodes that return together are told together */
@@ -44,9 +45,11 @@ struct contact {
 	bool wake;       /* orders may have changed since the last answer */
 	int64_t looked_ms;
 	char *monitor, *sessions;
-	int64_t use_ppm; /* of the monitor; -1: none */
-	char *use_error; /* why; NULL: no reason */
-	bool reported;   /* to the core, since the last hello: */
+	int64_t use_ppm;  /* of the monitor; -1: none */
+	char *use_error;  /* why; NULL: no reason */
+	int64_t site;     /* its bundle of the site's settings, by its id; -1: none reported */
+	char *site_error; /* why that failed; NULL: it did not */
+	bool reported;    /* to the core, since the last hello: */
 	struct beat_report report;
 	struct phx_http_request *held;
 	int64_t held_until_ms;
@@ -148,6 +151,7 @@ static struct contact *contact_of(struct live *l, const char *node, int64_t now)
 	c->heard_ms = now;
 	c->away_ms = l->late.away_ms;
 	c->use_ppm = -1;
+	c->site = -1;
 	put_in(l, c);
 	return c;
 }
@@ -174,6 +178,7 @@ static void free_contact(struct contact *c)
 	free(c->monitor);
 	free(c->sessions);
 	free(c->use_error);
+	free(c->site_error);
 	free(c);
 }
 
@@ -239,6 +244,16 @@ int64_t live_use(struct live *l, const char *node, char ret_error[BEAT_ERROR_MAX
 	return ppm;
 }
 
+int64_t live_site(struct live *l, const char *node, char ret_error[BEAT_ERROR_MAX])
+{
+	pthread_mutex_lock(&l->lock);
+	const struct contact *c = find(l, node);
+	int64_t id = c ? c->site : -1;
+	phx_str_copy(ret_error, BEAT_ERROR_MAX, c && c->site_error ? c->site_error : "");
+	pthread_mutex_unlock(&l->lock);
+	return id;
+}
+
 /* Under the lock. */
 static bool may_tell(struct contact *c, size_t bytes, int64_t now)
 {
@@ -282,6 +297,10 @@ static void measure(struct contact *c, struct beat *b)
 	c->use_ppm = b->use_ppm;
 	free(c->use_error);
 	c->use_error = b->use_error[0] ? strdup(b->use_error) : NULL;
+	const struct beat_running *site = beat_running_of(&b->running, PHX_ORDER_site);
+	c->site = site ? site->id : -1;
+	free(c->site_error);
+	c->site_error = b->site_error[0] ? strdup(b->site_error) : NULL;
 }
 
 struct live_news live_beat(struct live *l, const char *node, struct beat *b)

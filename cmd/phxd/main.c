@@ -25,6 +25,7 @@
 #include "phxd/runner.h"
 #include "phxd/timeline.h"
 #include "phxd/watcher.h"
+#include "phxd/site.h"
 
 enum { EXIT_USAGE_ = 64, EXIT_CONFIG_ = 78 };
 
@@ -282,6 +283,7 @@ static int start(struct daemon *d, struct phx_err *err)
 	r = r ? r : hands_new(d, &d->hands, err);
 	r = r ? r : anchors_new(d, &d->anchors);
 	r = r ? r : accounts_new(d, &d->accounts);
+	r = r ? r : site_new(d, &d->site);
 	r = r ? r : flows_new(d, &d->flows);
 	r = r ? r : tasks_new(d, &d->tasks);
 	r = r ? r : live_new(d, orders_put, &d->live);
@@ -336,6 +338,7 @@ static void stop(struct daemon *d)
 	timeline_free(PHX_TAKE(d->timeline));
 	anchors_free(PHX_TAKE(d->anchors));
 	accounts_free(PHX_TAKE(d->accounts));
+	site_free(PHX_TAKE(d->site));
 	hands_free(d->hands);
 	waits_free(d->waits);
 	holds_free(d->holds);

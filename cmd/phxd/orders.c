@@ -7,6 +7,7 @@
 #include "phxd/accounts.h"
 #include "phxd/beat.h"
 #include "phxd/orders.h"
+#include "phxd/site.h"
 
 static bool is_same(const struct beat_running *r, const struct phx_order *o)
 {
@@ -58,6 +59,7 @@ void orders_put(struct daemon *d, const char *node, const char *key_fp,
 	struct phx_list orders = {0};
 	char re[PHX_NAME_MAX];
 	struct order_beside beside = {0};
+	struct site_facts facts;
 	bool moves, knows = accounts_are_known(running);
 	const struct phx_state *s = engine_lock(d->engine);
 	bool holds = phx_core_key_holds(s, node, key_fp);
@@ -65,9 +67,16 @@ void orders_put(struct daemon *d, const char *node, const char *key_fp,
 		phx_core_orders(s, node, &orders);
 	find_re(s, node, &moves, re);
 	find_protected(s, node, &beside);
+	const struct phx_node *n = phx_state_node(s, node);
+	bool sited = holds && site_facts_of(n, &facts);
 	engine_unlock(d->engine);
 	if (!holds)
 		return; /* the beat is older than the node's present key */
+	/* before the step activate: the services of a role find their files */
+	if (sited) {
+		site_orders_put(d->site, &facts, running, b);
+		site_facts_fini(&facts);
+	}
 	/* before a job of these accounts. During a hand-over the node is in no RE */
 	if (!moves)
 		accounts_orders_put(d->accounts, re, running, b);

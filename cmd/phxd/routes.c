@@ -2,6 +2,7 @@
  * the head of a request has arrived and nothing of its body has: so no handler can forget it. For
  * an upload the conditions of its handler are checked then, too. */
 #include "phxd/api_journal.h"
+#include "phxd/site.h"
 #include "phxd/timeline.h"
 
 #include <errno.h>

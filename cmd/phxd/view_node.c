@@ -4,8 +4,10 @@
 #include "phxd/daemon.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 
+#include "phxd/site.h"
 #include "phxd/view_hide.h"
 
 /* Members by which a machine is known: somebody who knows them can claim to be the machine, or look
@@ -44,7 +46,8 @@ static const char *const heads_own[] = {
 };
 
 /* Members with sentences that may name disks and addresses, and tell what services wrote. */
-static const char *const sentences[] = {"reason", "gave_up", "plan", "health_text", "monitor"};
+static const char *const sentences[] = {"reason",      "gave_up", "plan",
+					"health_text", "monitor", "site"};
 
 /* ---- members that are not in the record ---- */
 
@@ -104,6 +107,26 @@ static void put_monitor(struct daemon *d, const struct phx_state *s, const struc
 	live_put_monitor(d->live, n->name, b);
 }
 
+/* "": nothing to say: no settings, no bundle for this node now, or an agent that knows of none. */
+static void put_site(struct daemon *d, const struct phx_state *s, const struct phx_node *n,
+		     struct phx_buf *b)
+{
+	struct site_facts f;
+	char error[BEAT_ERROR_MAX], text[BEAT_ERROR_MAX + 16] = "";
+	int64_t has = live_site(d->live, n->name, error);
+	(void)s;
+	uint64_t want = 0;
+	if (has >= 0 && n->env == PHX_ENV_OS && site_facts_of(n, &f)) {
+		want = site_wanted(d->site, &f);
+		site_facts_fini(&f);
+	}
+	if (want && (uint64_t)has != want)
+		PHX_STR_SET(text, "applying");
+	else if (want)
+		snprintf(text, sizeof(text), "%s%s", error[0] ? "failed: " : "up to date", error);
+	phx_json_put_text(b, text);
+}
+
 static const struct {
 	const char *name;
 	void (*put)(struct daemon *d, const struct phx_state *s, const struct phx_node *n,
@@ -114,6 +137,7 @@ static const struct {
 	{"drift", put_drift, false},
 	{"by_mac_alone", put_by_mac_alone, true},
 	{"monitor", put_monitor, false},
+	{"site", put_site, false},
 };
 _Static_assert(PHX_ARRAY_SIZE(extras) == VIEW_EXTRAS, "one flag each");
 

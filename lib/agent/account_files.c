@@ -11,8 +11,14 @@
 #include "base/file.h"
 
 /* Name services and shadow's tools skip lines that begin with a #. */
-#define BEGIN "# phoenix: made by phx-agent for members of the RE of this node"
+#define BEGIN_SITE "# phoenix: made by phx-agent for users of the site"
+#define BEGIN_MEMBERS "# phoenix: made by phx-agent for members of the RE of this node"
 #define END "# phoenix: end"
+
+static const char *const begins[ACCOUNT_BLOCK_COUNT_] = {
+	[ACCOUNT_BLOCK_SITE] = BEGIN_SITE,
+	[ACCOUNT_BLOCK_MEMBERS] = BEGIN_MEMBERS,
+};
 
 enum { FILE_MAX = 16 << 20, ID_FIELD = 2 };
 
@@ -89,13 +95,23 @@ static void field(const char *at, int i, char *ret, size_t size)
 	snprintf(ret, size, "%.*s", (int)((colon ? colon : end) - at), at);
 }
 
-/* Copies the text without our block. */
-static int take_base(const char *path, const char *text, char **ret, struct phx_err *err)
+/* Does one of these blocks (1u << enum account_block) begin here? */
+static bool begins_here(const char *at, unsigned blocks)
+{
+	for (int i = 0; i < ACCOUNT_BLOCK_COUNT_; i++)
+		if (blocks & 1u << i && is_line(at, begins[i]))
+			return true;
+	return false;
+}
+
+/* Copies the text without these blocks. */
+static int take_base(const char *path, const char *text, unsigned blocks, char **ret,
+		     struct phx_err *err)
 {
 	PHX_AUTO(phx_buf_fini) struct phx_buf b = {0};
 	unsigned number = 1, begun = 0;
 	for (const char *at = text; *at; at = next_line(at), number++) {
-		if (!begun && is_line(at, BEGIN))
+		if (!begun && begins_here(at, blocks))
 			begun = number;
 		else if (begun && is_line(at, END))
 			begun = 0;
@@ -111,7 +127,8 @@ static int take_base(const char *path, const char *text, char **ret, struct phx_
 
 /* The account or group that is to be added, and the file where it goes. */
 struct entry {
-	const char *path, *what, *number, *re;
+	const char *path, *what, *number;
+	const char *whose; /* "of RE hpc" */
 	const char *name;
 	uint32_t id;
 };
@@ -128,12 +145,10 @@ static int compare_line(const struct entry *e, const char *at, unsigned line, st
 	if (same_name && same_id)
 		return 1;
 	return same_name || same_id
-		? phx_err_set(
-			  err, -EEXIST,
-			  "%s %s (%s %u) of RE %s clashes with %s (%s %s) of this node's image: "
-			  "%s:%u",
-			  e->what, e->name, e->number, e->id, e->re, name, e->number, id, e->path,
-			  line)
+		? phx_err_set(err, -EEXIST,
+			      "%s %s (%s %u) %s clashes with %s (%s %s) of this node: %s:%u",
+			      e->what, e->name, e->number, e->id, e->whose, name, e->number, id,
+			      e->path, line)
 		: 0;
 }
 
@@ -152,12 +167,27 @@ static int compare_all(const struct entry *e, const char *base, struct phx_err *
 
 /* ---- blocks ---- */
 
-/* 1: the image has this account itself. */
-static int put_account(const char *base, const char *re, const struct phx_account *a,
-		       struct phx_buf *b, struct phx_err *err)
+/* The texts that a block is compared with: without it, and, of these, what has an account before
+ * it. */
+struct bases {
+	struct account_files others, first;
+	char whose[PHX_NAME_MAX + 8];
+};
+
+/* 1: it is there already, and stays where it is. */
+static int compare_both(const struct entry *e, const char *others, const char *first,
+			struct phx_err *err)
 {
-	const struct entry e = {"/etc/passwd", "account", "uid", re, a->name, a->uid};
-	int r = compare_all(&e, base, err);
+	int r = compare_all(e, others, err);
+	return r > 0 ? compare_all(e, first, err) : r;
+}
+
+/* 1: the image has this account itself. */
+static int put_account(const struct bases *base, const struct phx_account *a, struct phx_buf *b,
+		       struct phx_err *err)
+{
+	const struct entry e = {"/etc/passwd", "account", "uid", base->whose, a->name, a->uid};
+	int r = compare_both(&e, base->others.passwd, base->first.passwd, err);
 	if (r == 0)
 		phx_buf_addf(b, "%s:x:%u:%u:%s:%s:%s\n", a->name, a->uid, a->gid, a->gecos, a->home,
 			     a->shell);
@@ -172,11 +202,11 @@ static bool has_group(const struct phx_account *a, uint32_t gid)
 	return false;
 }
 
-static int put_group(const char *base, const struct phx_accounts *want,
+static int put_group(const struct bases *base, const struct phx_accounts *want,
 		     const struct phx_account_group *g, struct phx_buf *b, struct phx_err *err)
 {
-	const struct entry e = {"/etc/group", "group", "gid", want->re, g->name, g->gid};
-	int r = compare_all(&e, base, err);
+	const struct entry e = {"/etc/group", "group", "gid", base->whose, g->name, g->gid};
+	int r = compare_both(&e, base->others.group, base->first.group, err);
 	if (r)
 		return r < 0 ? r : 0;
 	phx_buf_addf(b, "%s:x:%u:", g->name, g->gid);
@@ -208,48 +238,64 @@ static void put_shadow(const char *base, const struct phx_account *a, struct phx
 		phx_buf_addf(b, "%s:*:::::::\n", a->name);
 }
 
-static char *join(const char *base, const struct phx_buf *block)
+static char *join(const char *base, enum account_block which, const struct phx_buf *block)
 {
 	if (block->failed)
 		return NULL;
-	return block->n ? phx_path("%s" BEGIN "\n%s" END "\n", base, block->data) : strdup(base);
+	return block->n ? phx_path("%s%s\n%s" END "\n", base, begins[which], block->data)
+			: strdup(base);
 }
 
-/* `base`: the texts without our blocks. */
-static int merge(const struct account_files *base, const struct phx_accounts *want,
-		 struct account_files *ret, struct phx_err *err)
+static int merge(const struct bases *base, enum account_block block,
+		 const struct phx_accounts *want, struct account_files *ret, struct phx_err *err)
 {
 	PHX_AUTO(phx_buf_fini) struct phx_buf passwd = {0}, group = {0}, shadow = {0};
+	const struct account_files *others = &base->others;
 	int r = 0;
 	PHX_LIST_EACH(struct phx_account, a, &want->list) {
-		int one = r ? r : put_account(base->passwd, want->re, a, &passwd, err);
+		int one = r ? r : put_account(base, a, &passwd, err);
 		r = one < 0 ? one : r;
-		if (one == 0 && base->shadow)
-			put_shadow(base->shadow, a, &shadow);
+		if (one == 0 && others->shadow)
+			put_shadow(base->first.shadow, a, &shadow);
 	}
 	PHX_LIST_EACH(struct phx_account_group, g, &want->groups)
-		r = r ? r : put_group(base->group, want, g, &group, err);
+		r = r ? r : put_group(base, want, g, &group, err);
 	if (r < 0)
 		return r;
-	*ret = (struct account_files){join(base->passwd, &passwd), join(base->group, &group),
-				      base->shadow ? join(base->shadow, &shadow) : NULL};
-	if (ret->passwd && ret->group && (ret->shadow || !base->shadow))
+	*ret = (struct account_files){join(others->passwd, block, &passwd),
+				      join(others->group, block, &group),
+				      others->shadow ? join(others->shadow, block, &shadow) : NULL};
+	if (ret->passwd && ret->group && (ret->shadow || !others->shadow))
 		return 0;
 	account_files_fini(ret);
 	return -ENOMEM;
 }
 
-int account_files_merge(const struct account_files *is, const struct phx_accounts *want,
-			struct account_files *ret, struct phx_err *err)
+static int take_bases(const struct account_files *is, unsigned blocks, struct account_files *ret,
+		      struct phx_err *err)
 {
-	struct account_files base = {0}, to = {0};
 	int r = 0;
 	for (size_t i = 0; i < PHX_ARRAY_SIZE(files) && r == 0; i++)
 		if (*text_of(is, &files[i]))
-			r = take_base(files[i].path, *text_of(is, &files[i]),
-				      text_of(&base, &files[i]), err);
-	r = r ? r : merge(&base, want, &to, err);
-	account_files_fini(&base);
+			r = take_base(files[i].path, *text_of(is, &files[i]), blocks,
+				      text_of(ret, &files[i]), err);
+	return r;
+}
+
+int account_files_merge(const struct account_files *is, enum account_block block,
+			const struct phx_accounts *want, struct account_files *ret,
+			struct phx_err *err)
+{
+	struct account_files to = {0};
+	struct bases base = {0};
+	unsigned all = (1u << ACCOUNT_BLOCK_COUNT_) - 1, later = all & ~((1u << block) - 1);
+	snprintf(base.whose, sizeof(base.whose), "of %s%s",
+		 block == ACCOUNT_BLOCK_SITE ? "the " : "RE ", want->re);
+	int r = take_bases(is, 1u << block, &base.others, err);
+	r = r ? r : take_bases(is, later, &base.first, err);
+	r = r ? r : merge(&base, block, want, &to, err);
+	account_files_fini(&base.others);
+	account_files_fini(&base.first);
 	if (r == 0)
 		*ret = to;
 	return r;

@@ -1,6 +1,7 @@
 /* The files that hold a machine's accounts (/etc/passwd, group, shadow). Phoenix keeps its accounts
- * in a block at the end of each file, between two marker lines; lines outside the block are the
- * image's and are never changed. Called by accounts.c. */
+ * in two blocks of each file, between two marker lines each: those of the site's users, and those
+ * of the members of the node's RE. Lines outside them are the image's and are never changed. Called
+ * by accounts.c and site.c. */
 #ifndef PHX_AGENT_ACCOUNT_FILES_H
 #define PHX_AGENT_ACCOUNT_FILES_H
 
@@ -17,13 +18,17 @@ struct account_files {
 int account_files_read(const char *root, struct account_files *ret, struct phx_err *err);
 void account_files_fini(struct account_files *f);
 
+/** Whose accounts a block has. What two of them have alike, the first has. */
+enum account_block { ACCOUNT_BLOCK_SITE, ACCOUNT_BLOCK_MEMBERS, ACCOUNT_BLOCK_COUNT_ };
+
 /** Make the texts that the files should have: those of `is`, with the accounts and groups of `want`
- * as the block; without accounts there is no block. An account that the image has under the same
- * name and number is left to the image. -EEXIST: a name or a number is another account's in this
- * image, and the text names both and the line; -EINVAL: a block has a beginning and no end. Changes
- * no file. */
-int account_files_merge(const struct account_files *is, const struct phx_accounts *want,
-			struct account_files *ret, struct phx_err *err);
+ * as the block; without accounts there is no block. An account that the image, or the site, has
+ * under the same name and number is left to it. -EEXIST: a name or a number is another account's,
+ * and the text names both and the line; -EINVAL: a block has a beginning and no end. Changes no
+ * file. */
+int account_files_merge(const struct account_files *is, enum account_block block,
+			const struct phx_accounts *want, struct account_files *ret,
+			struct phx_err *err);
 
 /** Write the files in which `to` differs from `is`, each as a whole, with the owner and mode that
  * it had. The caller must hold account_files_lock(), and have read `is` under it. */

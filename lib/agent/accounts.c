@@ -237,7 +237,7 @@ static int change(struct accounts *a, const struct phx_accounts *next, char *not
 	const char *root = a->cfg->root;
 	PHX_AUTO_CLOSE int lock = account_files_lock(root, err);
 	int r = lock < 0 ? lock : account_files_read(root, &is, err);
-	r = r ? r : account_files_merge(&is, next, &to, err);
+	r = r ? r : account_files_merge(&is, ACCOUNT_BLOCK_MEMBERS, next, &to, err);
 	r = r ? r : intend(a, next, err);
 	if (r == 0)
 		end_leavers(a, next);
@@ -293,6 +293,33 @@ int accounts_leave(struct accounts *a, const char *re, struct phx_err *err)
 	if (!a->state.made.re[0] || !strcmp(a->state.made.re, re))
 		return 0;
 	return apply(a, 0, &none, err);
+}
+
+int accounts_again(struct accounts *a, struct phx_err *err)
+{
+	struct phx_accounts list;
+	if (!a)
+		return 0;
+	LOOP_TAKEN(a->loop, &a->busy);
+	bool failed = a->failed_id;
+	if (!failed && !a->state.made.re[0])
+		return 0;
+	int r = phx_record_copy(&phx_accounts_record, &list,
+				failed ? &a->failed : &a->state.wanted);
+	r = r ? r : apply(a, failed ? a->failed_id : a->state.id, &list, err);
+	phx_record_fini(&phx_accounts_record, &list);
+	return r;
+}
+
+bool accounts_has(struct accounts *a, uint32_t uid)
+{
+	bool found = false;
+	if (!a)
+		return false;
+	LOOP_TAKEN(a->loop, &a->busy);
+	PHX_LIST_EACH(struct phx_account, acc, &a->state.made.list)
+		found = found || acc->uid == uid;
+	return found;
 }
 
 /* Is there a struck-out member without runs? */

@@ -42,6 +42,11 @@ int accounts_want(struct accounts *a, uint64_t id, const struct phx_accounts *li
  * members, unless the two REs are the same. All runs of the RE must have ended. Safe twice. */
 int accounts_leave(struct accounts *a, const char *re, struct phx_err *err);
 
+/** Apply the last list again, because other accounts of the node have changed. Safe twice. */
+int accounts_again(struct accounts *a, struct phx_err *err);
+/** Is it the number of a member who has an account here? */
+bool accounts_has(struct accounts *a, uint32_t uid);
+
 /** Remove struck-out members whose runs have ended, and now and then try again a list that failed.
  * Cheap if there is neither. Called with each beat. */
 void accounts_settle(struct accounts *a);

@@ -24,6 +24,7 @@
 #include "agent/neighbors.h"
 #include "agent/outbox.h"
 #include "agent/service.h"
+#include "agent/site.h"
 #include "agent/prefetch.h"
 #include "agent/tasks.h"
 #include "agent/web.h"
@@ -40,6 +41,7 @@ struct agent {
 	struct jobs *jobs;
 	struct tasks *tasks;
 	struct accounts *accounts; /* NULL in the deploy environment */
+	struct site *site;         /* the same */
 	struct web *web;
 	struct outbox *outbox;
 	struct prefetch *prefetch;

@@ -94,6 +94,7 @@ static void add_monitor(struct link *l, json_t *j)
 	prefetch_monitor(l->agent->prefetch, monitor);
 	ahead_monitor(l->agent->ahead, monitor);
 	services_monitor(l->agent->services, monitor);
+	site_monitor(l->agent->site, monitor);
 	report_sessions(l->agent, monitor);
 	json_object_set_new(j, "monitor", monitor);
 }
@@ -399,6 +400,12 @@ static int take_accounts(struct link *l, struct phx_order *o, const json_t *extr
 	return r;
 }
 
+static int take_site(struct link *l, struct phx_order *o, const json_t *extra, struct phx_err *err)
+{
+	(void)o, (void)extra;
+	return site_fetch(l->agent->site, err);
+}
+
 /* NULL of PHX_ORDER_NONE, which order_parse() refuses. */
 static int (*const takes[PHX_ORDER_KIND_COUNT_])(struct link *l, struct phx_order *o,
 						 const json_t *extra, struct phx_err *err) = {
@@ -458,6 +465,7 @@ static void beat(struct link *l)
 	l->retry_ms = RETRY_FIRST_MS;
 	jobs_heard(l->agent->jobs, sent);
 	accounts_settle(l->agent->accounts);
+	site_settle(l->agent->site);
 	director_heard(l->agent->web, l->beat_ms);
 	director_told(l->agent->web, phx_json_str(body, "health_text", ""));
 	const json_t *orders = json_object_get(answer, "orders");

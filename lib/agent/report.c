@@ -87,6 +87,7 @@ void report_running(struct agent *a, struct report_kept kept, json_t *j)
 	order_report(list, PHX_ORDER_ca, kept.ca);
 	tasks_running(a->tasks, list);
 	accounts_running(a->accounts, list);
+	site_running(a->site, list);
 	json_object_set_new(j, "running", list);
 }
 

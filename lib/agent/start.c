@@ -103,6 +103,8 @@ static int start_parts(struct agent *a, struct phx_err *err)
 		.may_ask_systemd = a->cfg.whole_machine && a->cfg.job_scopes,
 		.private_places = agent_config_private(&a->cfg),
 	};
+	struct site_config site = {
+		.loop = a->loop, .cfg = &a->cfg, .client = agent_client, .arg = a};
 	int r = step_log_open(&a->step_log, a->cfg.state_dir, err);
 	r = r ? r : services_new(&services, &a->services, err);
 	r = r ? r : web_new(a->loop, a->cfg.whole_machine, &a->web);
@@ -115,6 +117,9 @@ static int start_parts(struct agent *a, struct phx_err *err)
 		r = tasks_new(&tasks, &a->tasks, err);
 	if (r == 0 && a->env == PHX_ENV_OS)
 		r = accounts_new(a->loop, &a->cfg, works_here, a, &a->accounts, err);
+	site.accounts = a->accounts;
+	if (r == 0 && a->env == PHX_ENV_OS)
+		r = site_new(&site, &a->site, err);
 	if (r == 0 && a->env == PHX_ENV_OS)
 		r = ahead_new(a->loop, &a->cfg, a->services, &a->ahead, err);
 	if (r == 0 && a->env == PHX_ENV_OS)

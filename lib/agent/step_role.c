@@ -17,7 +17,13 @@
 #include "agent/state.h"
 #include "repo/repo.h"
 
-enum { PORT_WAIT_MS = 5000, AGAIN_FIRST_MS = 20, AGAIN_MOST_MS = 250, LEAVE_MS = 60000 };
+enum {
+	PORT_WAIT_MS = 5000,
+	AGAIN_FIRST_MS = 20,
+	AGAIN_MOST_MS = 250,
+	LEAVE_MS = 60000,
+	SITE_WAIT_MS = 60000,
+};
 
 /* ---- packages ---- */
 
@@ -297,6 +303,7 @@ int step_start(struct step_run *s, struct phx_err *err)
 {
 	const struct fetch_stop stop = {step_cancelled, s};
 	struct agent *a = s->agent;
+	site_wait(a->site, SITE_WAIT_MS);
 	int r = web_enter(a->web, &s->order->role, err);
 	if (r < 0)
 		return r;

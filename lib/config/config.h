@@ -107,6 +107,9 @@ extern const struct phx_enum phx_tftp_mode_names;
 	F(S, rules_file, STR(256), \
 	  KEY(rules_file, PLACE(1, 255), "{config_dir}/roles/rules.conf", \
 	      "Rules that map inventory facts to a role.")) \
+	F(S, site_dir, STR(256), \
+	  KEY(site_dir, PLACE(1, 255), "{config_dir}/site", \
+	      "Settings of the site, users and files of nodes, for phx site: phoenix-site(5).")) \
 	F(S, pxe_dir, STR(256), \
 	  KEY(pxe_dir, PLACE(1, 255), "/usr/share/phoenix/pxe", "Templates of the iPXE scripts.")) \
 	F(S, portal_dir, STR(256), \

@@ -256,3 +256,20 @@ int phx_apply_notice(struct phx_apply *a, const struct phx_event_notice *p)
 	phx_note_re(a, NULL, a->ev->re, NULL, "%s", a->ev->text);
 	return 0;
 }
+
+/* Settings of the site that were the last before are applied again without an event of their own:
+ * their digest says so. */
+int phx_apply_site_apply(struct phx_apply *a, const struct phx_event_site_apply *p)
+{
+	struct phx_site_version *v = &a->s->site;
+	if (!phx_is_hex(p->digest, sizeof(p->digest) - 1))
+		return phx_err_set(a->err, -EINVAL, "site: '%s' is no digest", p->digest);
+	if (!strcmp(v->digest, p->digest))
+		return 0;
+	*v = (struct phx_site_version){
+		.users = p->users, .groups = p->groups, .files = p->files, .at_ms = a->s->now_ms};
+	PHX_STR_SET(v->digest, p->digest);
+	PHX_STR_SET(v->by, a->ev->by);
+	a->out->changed = true;
+	return 0;
+}

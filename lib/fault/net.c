@@ -294,6 +294,7 @@ static void take_one(struct fault_sim *f, struct fault_machine *m, const struct 
 	case PHX_ORDER_table: /* no machine directs */
 	case PHX_ORDER_tasks: /* these are phxd's own */
 	case PHX_ORDER_accounts:
+	case PHX_ORDER_site:
 	case PHX_ORDER_logs:
 	case PHX_ORDER_output:
 	case PHX_ORDER_anchor:

@@ -103,6 +103,12 @@ PHX_RECORD_STRUCT(phx_trigger_file, PHX_TRIGGER_FILE_FIELDS);
 #define PHX_EVENT_FIELDS_none(F, S)
 
 #define PHX_EVENT_FIELDS_site(F, S) F(S, settings, REC(phx_settings))
+/* the version as a whole, without by and at_ms, which are the event's */
+#define PHX_EVENT_FIELDS_site_apply(F, S) \
+	F(S, digest, STR(65)) \
+	F(S, users, U32) \
+	F(S, groups, U32) \
+	F(S, files, U32)
 #define PHX_EVENT_FIELDS_pool(F, S) F(S, pool_put, REC(phx_pool))
 #define PHX_EVENT_FIELDS_role(F, S) \
 	F(S, role_put, REC(phx_role)) \

@@ -340,6 +340,16 @@ PHX_RECORD_STRUCT(phx_trusted_key, PHX_TRUSTED_KEY_FIELDS);
 	F(S, version, STR(PHX_NAME_MAX))
 PHX_RECORD_STRUCT(phx_used_image, PHX_USED_IMAGE_FIELDS);
 
+/** The settings of the site (site/site.h) that nodes are to have. Their content is kept by phxd. */
+#define PHX_SITE_VERSION_FIELDS(F, S) \
+	F(S, digest, STR(65)) /* of the content; "" = none yet */ \
+	F(S, users, U32) \
+	F(S, groups, U32) \
+	F(S, files, U32) \
+	F(S, by, STR(PHX_NAME_MAX)) \
+	F(S, at_ms, I64)
+PHX_RECORD_STRUCT(phx_site_version, PHX_SITE_VERSION_FIELDS);
+
 struct phx_index; /* state/index.h */
 struct phx_crew;  /* state/crew.h */
 struct phx_named; /* state/named.h */
@@ -374,6 +384,7 @@ struct phx_named; /* state/named.h */
 	F(S, refused_ms, I64)                   /* when a refused enrolment was last noted */ \
 	/* the director that keeps the virtual addresses as long as it is heard */ \
 	F(S, director, STR(PHX_NAME_MAX)) \
+	F(S, site, REC(phx_site_version)) /* none in older journals */ \
 	/* NULL until an RE was created */ \
 	F(S, ledger, LIVE(struct phx_ledger, ledger_live))
 struct phx_state {

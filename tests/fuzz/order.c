@@ -100,7 +100,7 @@ static void take_accounts(const json_t *j)
 		fuzz_never(a->uid < 1000 || !a->name[0] || strpbrk(a->name, ":\n/") ||
 			   strpbrk(a->home, ":\n") || strpbrk(a->gecos, ":\n"));
 	fuzz_never(l.list.n && phx_accounts_id(&l) <= PHX_ACCOUNTS_UNKNOWN);
-	if (account_files_merge(&is, &l, &to, &err) == 0)
+	if (account_files_merge(&is, ACCOUNT_BLOCK_MEMBERS, &l, &to, &err) == 0)
 		fuzz_never(strncmp(to.passwd, image, sizeof(image) - 1) != 0);
 	else
 		fuzz_never(!err.text[0]);

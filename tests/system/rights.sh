@@ -57,7 +57,7 @@ ask() {
 # let in: done, or refused for what he asks (000: the answer is held back until there is news)
 LET_IN='000|2..|30.|40[059]|41.|42.|50[37]'
 # of these there is none here, whoever asks: no RE of many tasks, no erase, no session, no file of that name
-ABSENT='^(/v1/(workflows|triggers|sessions|erasures)/\*.*|/v1/nodes/\*/logs|/v1/res/\*/data/\*\*|/v1/actions/\*|/ipxe/\*|/hook/\*|/images/.*|/packages/\*|/boot/\*|/v1/agent/(jobs|disk-key)/.*)$'
+ABSENT='^(/v1/(workflows|triggers|sessions|erasures)/\*.*|/v1/nodes/\*/logs|/v1/res/\*/data/\*\*|/v1/actions/\*|/ipxe/\*|/hook/\*|/images/.*|/packages/\*|/boot/\*|/v1/agent/(jobs|disk-key)/.*|/v1/agent/site)$'
 # a path of the table with its stars filled: of RE mine, or other, or of ours, which is the resource provider's own
 path_of() { # ROUTE RE
 	case $1 in

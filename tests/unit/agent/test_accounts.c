@@ -218,16 +218,15 @@ static void test_clashes(void **state)
 	l = members("hpc", true, false);
 	add(&l, "build", 48250);
 	refuse(&w, l, -EEXIST,
-	       "account build (uid 48250) of RE hpc clashes with build (uid 1000) of this node's "
-	       "image: /etc/passwd:2");
+	       "account build (uid 48250) of RE hpc clashes with build (uid 1000) of this node: "
+	       "/etc/passwd:2");
 	l = members("hpc", true, false);
 	add(&l, "carol", 1000);
 	refuse(&w, l, -EEXIST, "account carol (uid 1000) of RE hpc clashes with build (uid 1000)");
 	l = members("hpc", true, false);
 	assert_int_equal(phx_account_group_add(&l.groups, "users", 48333), 0);
 	refuse(&w, l, -EEXIST,
-	       "group users (gid 48333) of RE hpc clashes with users (gid 100) of this node's "
-	       "image: "
+	       "group users (gid 48333) of RE hpc clashes with users (gid 100) of this node: "
 	       "/etc/group:2");
 	/* told as taken, so that the head does not repeat it without end; nothing of it is here */
 	assert_true(told(&w) > PHX_ACCOUNTS_UNKNOWN);

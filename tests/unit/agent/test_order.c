@@ -49,7 +49,7 @@ static void kinds_travel_by_their_names(void **state)
 	(void)state;
 	static const char *const kinds[] = {"step",     "job",    "kill",  "inspect",  "table",
 					    "prefetch", "ahead",  "tasks", "accounts", "logs",
-					    "output",   "anchor", "ca"};
+					    "output",   "anchor", "ca",    "site"};
 	for (size_t i = 0; i < PHX_ARRAY_SIZE(kinds); i++) {
 		struct phx_order o;
 		char want[40];

@@ -10,6 +10,7 @@ static struct daemon d;
 static struct world *w;
 static struct phx_list running; /* struct beat_running: what the agent says that it has */
 static bool fake_accounts_known;
+static bool fake_site_for_all; /* may nodes have settings of the site now? */
 
 /* what of the daemon it calls */
 
@@ -23,6 +24,23 @@ void accounts_orders_put(struct accounts *a, const char *re, const struct phx_li
 {
 	(void)a, (void)of;
 	phx_buf_addf(b, "accounts(%s) ", re);
+}
+bool site_facts_of(const struct phx_node *n, struct site_facts *ret)
+{
+	assert_true(fake_engine_held);
+	*ret = (struct site_facts){0};
+	PHX_STR_SET(ret->name, n->name);
+	return fake_site_for_all;
+}
+void site_facts_fini(struct site_facts *f)
+{
+	phx_list_fini(&f->labels);
+}
+void site_orders_put(struct site *s, const struct site_facts *f, const struct phx_list *of,
+		     struct phx_buf *b)
+{
+	(void)s, (void)of;
+	phx_buf_addf(b, "site(%s) ", f->name);
 }
 void view_order_put(struct daemon *of, const char *node, const struct phx_order *o,
 		    const struct order_beside *beside, struct phx_buf *b)
@@ -62,6 +80,7 @@ static int setup(void **state)
 {
 	fake_engine_begin();
 	fake_accounts_known = true;
+	fake_site_for_all = false;
 	world_setup(state);
 	w = *state;
 	fake_state = &w->s;
@@ -128,6 +147,19 @@ static void what_is_protected_is_told_with_what_writes(void **state)
 	world_node(w, "n1")->protects = true;
 	w->s.settings.protects = false;
 	assert_told("n1", "step() " OTHERS);
+}
+
+/* The services of a role find their files. */
+static void settings_of_the_site_come_before_a_step(void **state)
+{
+	PHX_AUTO(phx_buf_fini) struct phx_buf b = {0};
+	(void)state;
+	fake_site_for_all = true;
+	world_ready(w, "n1", true);
+	assert_int_equal(world_order(w, PHX_EV_assign, "n1", "compute"), 0);
+	assert_told("n1", "site(n1) step() " OTHERS);
+	orders_put(&d, "n1", "another key", &running, &b);
+	assert_int_equal(b.n, 0);
 }
 
 static void an_agent_that_knows_of_no_accounts_is_told_of_no_re(void **state)
@@ -199,6 +231,7 @@ int main(void)
 		TEST(nothing_is_for_a_key_that_the_node_has_no_more),
 		TEST(a_step_is_told_until_the_agent_has_it),
 		TEST(what_is_protected_is_told_with_what_writes),
+		TEST(settings_of_the_site_come_before_a_step),
 		TEST(an_agent_that_knows_of_no_accounts_is_told_of_no_re),
 		TEST(a_run_of_a_job_is_told_until_the_agent_has_that_run),
 		TEST(what_is_started_ahead_is_for_agents_that_report_it),

@@ -23,6 +23,8 @@ static const struct {
 #define ROW(...) {__VA_ARGS__}, sizeof((enum phx_right[]){__VA_ARGS__}) / sizeof(enum phx_right)
 #define R(name) PHX_RIGHT_##name
 	{"certificates, people, BMC credentials", {A, N, N, N, N, N, N}, ROW(R(people), R(bmc))},
+	/* who may apply them is root on nodes: no operator */
+	{"users and files of nodes", {A, N, N, N, N, N, N}, ROW(R(site))},
 	{"assign, wipe, power, images, roles: to order", {A, A, N, N, N, N, N}, ROW(R(nodes))},
 	{"assign, wipe, power, images, roles: to read", {A, A, A, N, N, N, N}, ROW(R(rules))},
 	{"names of what there is", {A, A, A, A, A, A, N}, ROW(R(look))},

@@ -1,0 +1,253 @@
+/* The API's part about settings of the site: what is in force, applying others, the bundle of a
+ * node. Content is told to nobody but the node that it is for. Called by way of routes.def. */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/random.h>
+#include <unistd.h>
+
+#include "base/file.h"
+#include "base/nodeset.h"
+#include "phxd/parse.h"
+#include "phxd/site_internal.h"
+#include "site/diff.h"
+
+enum { SALT_BYTES = 32, TEXTS_MAX = 2000 };
+
+static void add_text(void *arg, const char *text)
+{
+	if (json_array_size(arg) < TEXTS_MAX)
+		json_array_append_new(arg, json_string(text));
+}
+
+/* ---- what is in force ---- */
+
+/* How many nodes have the bundle that they are to have, wait for it, or could not apply it. */
+struct counts {
+	json_int_t current, applying, failed;
+};
+
+static void count(struct daemon *d, const struct phx_node *n, struct counts *c)
+{
+	char error[BEAT_ERROR_MAX];
+	struct site_facts f;
+	int64_t has = live_site(d->live, n->name, error);
+	if (has < 0 || n->env != PHX_ENV_OS || !site_facts_of(n, &f))
+		return;
+	uint64_t want = site_wanted(d->site, &f);
+	site_facts_fini(&f);
+	if (!want)
+		return;
+	*((uint64_t)has != want ? &c->applying : error[0] ? &c->failed : &c->current) += 1;
+}
+
+void api_site(struct phx_http_request *q, void *arg)
+{
+	struct daemon *d = arg;
+	struct counts c = {0};
+	const struct phx_state *s = engine_lock(d->engine);
+	PHX_AUTO_JSON json_t *j = phx_json_from_record(&phx_site_version_record, &s->site);
+	PHX_LIST_EACH(struct phx_node, n, &s->nodes)
+		count(d, n, &c);
+	engine_unlock(d->engine);
+	json_object_set_new(j, "nodes",
+			    json_pack("{s:I,s:I,s:I}", "current", c.current, "applying", c.applying,
+				      "failed", c.failed));
+	phx_http_reply_json(q, 200, j);
+}
+
+/* ---- names that the head knows ---- */
+
+static void complain(json_t *errors, const char *place, const char *what, const char *name)
+{
+	PHX_AUTO_FREE char *text = phx_path("%s: there is no %s '%s'", place, what, name);
+	if (text)
+		add_text(errors, text);
+}
+
+static void check_nodes(const struct phx_state *s, const struct phx_site_user *u, json_t *errors)
+{
+	PHX_LIST_EACH(struct phx_word, w, &u->nodes) {
+		struct phx_nodeset set = {0};
+		phx_nodeset_parse(w->text, NULL, NULL, &set, NULL);
+		for (uint32_t i = 0; i < set.n; i++)
+			if (!phx_state_node(s, set.names[i]))
+				complain(errors, u->place, "node", set.names[i]);
+		phx_nodeset_fini(&set);
+	}
+}
+
+static void check_names(struct daemon *d, const struct phx_site *site, json_t *errors)
+{
+	const struct phx_state *s = engine_lock(d->engine);
+	PHX_LIST_EACH(struct phx_site_user, u, &site->users) {
+		PHX_LIST_EACH(struct phx_word, w, &u->roles)
+			if (!phx_state_role(s, w->text))
+				complain(errors, u->place, "role", w->text);
+		check_nodes(s, u, errors);
+	}
+	PHX_LIST_EACH(struct phx_site_file, f, &site->files) {
+		if (f->scope == PHX_SITE_ROLE && !phx_state_role(s, f->of))
+			complain(errors, f->place, "role", f->of);
+		if (f->scope == PHX_SITE_NODE && !phx_state_node(s, f->of))
+			complain(errors, f->place, "node", f->of);
+	}
+	engine_unlock(d->engine);
+}
+
+/* ---- applying ---- */
+
+static int draw_salt(struct phx_site *site)
+{
+	unsigned char bytes[SALT_BYTES];
+	if (getrandom(bytes, sizeof(bytes), 0) != (ssize_t)sizeof(bytes))
+		return -EIO;
+	phx_hex(bytes, sizeof(bytes), site->salt);
+	return 0;
+}
+
+static void wake_all(struct daemon *d)
+{
+	PHX_AUTO(phx_list_fini) struct phx_list names = {0};
+	tell_up_nodes(d, &names);
+	PHX_LIST_EACH(struct phx_word, w, &names)
+		live_wake(d->live, w->text);
+}
+
+static void remove_file(struct daemon *d, const char *digest)
+{
+	PHX_AUTO_FREE char *path = digest[0] ? site_file(d, digest) : NULL;
+	if (path)
+		unlink(path);
+}
+
+/* The event has the digest and what there is of each kind, no content. */
+static int journal(struct daemon *d, const struct phx_site *site, const char *digest,
+		   const char *by, struct phx_err *err)
+{
+	struct phx_event ev = {.kind = PHX_EV_site_apply};
+	ev.site_apply.users = site->users.n;
+	ev.site_apply.groups = site->groups.n;
+	ev.site_apply.files = site->files.n;
+	PHX_STR_SET(ev.site_apply.digest, digest);
+	PHX_STR_SET(ev.by, by);
+	return engine_submit(d->engine, &ev, NULL, err);
+}
+
+/* The content is on the disk before the event names it, and the former one until then. */
+static int apply(struct daemon *d, struct phx_site *site, const char *by, struct phx_err *err)
+{
+	char digest[PHX_SHA256_HEX], former[PHX_SHA256_HEX];
+	PHX_AUTO_FREE char *text = phx_json_record_text(&phx_site_record, site);
+	int r = text ? phx_sha256_of(text, strlen(text), digest) : -ENOMEM;
+	PHX_AUTO_FREE char *path = r == 0 ? site_file(d, digest) : NULL;
+	if (!path)
+		return r ? r : -ENOMEM;
+	const struct phx_state *s = engine_lock(d->engine);
+	PHX_STR_SET(former, s->site.digest);
+	engine_unlock(d->engine);
+	r = phx_file_write(path, text, strlen(text), 0600, err);
+	r = r ? r : journal(d, site, digest, by, err);
+	if (r < 0) {
+		if (strcmp(former, digest) != 0)
+			unlink(path);
+		return r;
+	}
+	if (strcmp(former, digest) != 0)
+		remove_file(d, former);
+	site_take(d->site, site);
+	wake_all(d);
+	return 0;
+}
+
+/* What would change; *ret_changes: is there anything? */
+static int compare(struct daemon *d, struct phx_site *site, json_t *changes, bool *ret_changes)
+{
+	struct phx_site former;
+	bool there;
+	int r = site_copy(d->site, &there, &former);
+	if (r < 0)
+		return r;
+	*ret_changes = phx_site_diff(&former, site, add_text, changes) > 0 || !there;
+	PHX_STR_SET(site->salt, former.salt);
+	phx_record_fini(&phx_site_record, &former);
+	return site->salt[0] ? 0 : draw_salt(site);
+}
+
+static void reply(struct phx_http_request *q, json_t *errors, json_t *changes, bool applied)
+{
+	PHX_AUTO_JSON json_t *j = json_pack("{s:O,s:O,s:b}", "errors", errors, "changes", changes,
+					    "applied", applied);
+	phx_http_reply_json(q, 200, j);
+}
+
+static void take_site(struct daemon *d, struct phx_http_request *q, struct phx_site *site,
+		      bool dry_run)
+{
+	char by[PHX_NAME_MAX];
+	bool news = false;
+	struct phx_err err = {0};
+	PHX_AUTO_JSON json_t *errors = json_array(), *changes = json_array();
+	int r = phx_site_check(site, add_text, errors) < 0 ? -ENOMEM : 0;
+	check_names(d, site, errors);
+	bool right = r == 0 && !json_array_size(errors);
+	r = right ? compare(d, site, changes, &news) : r;
+	bool applies = r == 0 && right && news && !dry_run;
+	person_name(phx_http_peer(q), by, sizeof(by));
+	if (applies)
+		r = apply(d, site, by, &err);
+	if (r < 0)
+		phx_http_reply_error(q, r, err.text[0] ? err.text : strerror(-r));
+	else
+		reply(q, errors, changes, applies);
+}
+
+void api_site_apply(struct phx_http_request *q, void *arg)
+{
+	static const char *const members[] = {"site", "dry_run"};
+	struct daemon *d = arg;
+	struct phx_site site = {0};
+	bool dry_run = false;
+	PHX_AUTO_JSON json_t *j = body_json(q);
+	if (!j || !parse_only(q, j, members, PHX_ARRAY_SIZE(members)) ||
+	    !parse_bool(q, j, "dry_run", &dry_run) ||
+	    !parse_record(q, j, "site", &phx_site_record, &site))
+		return;
+	site_turn_begin(d->site);
+	take_site(d, q, &site, dry_run);
+	site_turn_end(d->site);
+	phx_record_fini(&phx_site_record, &site);
+}
+
+/* ---- the bundle of a node ---- */
+
+void api_agent_site(struct phx_http_request *q, void *arg)
+{
+	struct daemon *d = arg;
+	char node[PHX_NAME_MAX];
+	struct site_facts f;
+	struct phx_site_bundle b;
+	if (!person_agent(d, q, node))
+		return;
+	const struct phx_state *s = engine_lock(d->engine);
+	const struct phx_node *n = phx_state_node(s, node);
+	bool may = n && phx_core_key_holds(s, node, phx_http_peer(q)->cert.fingerprint) &&
+		site_facts_of(n, &f);
+	engine_unlock(d->engine);
+	if (!may) {
+		phx_http_reply_error(q, -EACCES, "there are no settings for this node now");
+		return;
+	}
+	int r = site_bundle(d->site, &f, &b);
+	site_facts_fini(&f);
+	if (r < 0) {
+		phx_http_reply_error(q, r, "there are no settings of the site");
+		return;
+	}
+	char *text = phx_json_record_text(&phx_site_bundle_record, &b);
+	phx_record_fini(&phx_site_bundle_record, &b);
+	if (text)
+		phx_http_reply_json_text(q, 200, text);
+	else
+		phx_http_reply_error(q, -ENOMEM, "out of memory");
+}

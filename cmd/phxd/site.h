@@ -1,0 +1,51 @@
+/* The settings of the site that nodes are to have (lib/site), in one version: its content is a file
+ * beside the journal, {state_dir}/site-DIGEST.json of mode 0600; the journal has its digest. Nodes
+ * are told by an order of kind "site" which bundle they are to have, and fetch it. Thread-safe.
+ *
+ * Lock order: the engine's, then this one's. */
+#ifndef PHXD_SITE_H
+#define PHXD_SITE_H
+
+#include "phxd/daemon.h"
+#include "site/site.h"
+
+/** Reads the version that the journal names. A file that is not there is told on stderr: nodes are
+ * told nothing then, and keep what they have. */
+int site_new(struct daemon *d, struct site **ret);
+/** Call it when no other thread uses `s`. Safe on NULL. */
+void site_free(struct site *s);
+
+/** What the bundle of a node depends on, copied from the state. */
+struct site_facts {
+	char name[PHX_NAME_MAX], address[64], role[PHX_NAME_MAX], pool[PHX_NAME_MAX];
+	struct phx_list labels; /* struct phx_label, owned */
+};
+/** Fills `ret`; the caller frees it by site_facts_fini(). False: the node gets none now: it is new,
+ * quarantined, or on its way to another role that it has not begun to activate. Under the engine's
+ * lock. */
+bool site_facts_of(const struct phx_node *n, struct site_facts *ret);
+void site_facts_fini(struct site_facts *f);
+
+/** Appends the order for a node with these facts, if its agent knows of bundles and has another
+ * (`running`: struct beat_running). */
+void site_orders_put(struct site *s, const struct site_facts *f, const struct phx_list *running,
+		     struct phx_buf *b);
+/** The id of the bundle that the node is to have; 0: there are no settings, or no memory. */
+uint64_t site_wanted(struct site *s, const struct site_facts *f);
+/** Makes that bundle. -ENOENT: there are no settings; -ENOMEM. */
+int site_bundle(struct site *s, const struct site_facts *f, struct phx_site_bundle *ret);
+
+/* ---- live.c ---- */
+
+/** The id of the bundle of the site's settings that the node's agent reports that it has or has
+ * tried (-1: it reports none), and why it could not be applied ("": it was). Also under the
+ * engine's lock. */
+int64_t live_site(struct live *l, const char *node, char ret_error[BEAT_ERROR_MAX]);
+
+/* ---- api_site.c: phx_http_handler with arg = struct daemon ---- */
+
+void api_site(struct phx_http_request *q, void *arg);
+void api_site_apply(struct phx_http_request *q, void *arg);
+void api_agent_site(struct phx_http_request *q, void *arg);
+
+#endif
