@@ -174,7 +174,7 @@ DEPS_RUN := dnsmasq-base tftpd-hpa ipxe ipmitool freeipmi-tools zstd e2fsprogs s
 DEPS_LAB := mmdebstrap fakeroot arch-test busybox-static cpio kmod qemu-system-x86 qemu-utils ovmf openipmi swtpm \
 	iproute2 jq curl xz-utils wrk
 DEPS_TEST := clang llvm clang-format clang-tidy cppcheck libclang-rt-14-dev universal-ctags openssh-server openssh-client \
-	tftp-hpa nftables gdisk strace systemd socat sqlite3 valgrind zsh clustershell openssl \
+	tftp-hpa nftables gdisk strace systemd socat sqlite3 valgrind zsh clustershell ansible-core sudo openssl \
 	slurmctld slurmd slurm-client munge
 # whoever has node and npm from elsewhere keeps them
 DEPS_PORTAL := $(if $(shell command -v node),,nodejs) $(if $(shell command -v npm),,npm) chromium fonts-dejavu-core

@@ -66,7 +66,7 @@ bootstrap() {
 	apt_sources "$suite" "$sources"
 	mapfile -t options < <(apt_options)
 	unshare --mount mmdebstrap --mode=root --variant="$variant" --architectures="$(conf_required architecture)" \
-		--include="$(conf_list packages | paste -sd,)" "${options[@]}" "$@" \
+		--include="$({ conf_list packages; conf_list extra; } | paste -sd,)" "${options[@]}" "$@" \
 		"$suite" "$root" "$sources"/* >"$WORK/mmdebstrap.log" 2>&1 || {
 		cat "$WORK/mmdebstrap.log" >&2
 		die "mmdebstrap failed"

@@ -48,6 +48,83 @@ writes_and_uses() {
 }
 # on a slow machine it dies after its start was counted: then it is the node's health that says so
 why_is_told() { phx node show node1 -o json | jq -e '[.. | .health_text?, .reason? | strings] | any(test("broken .*status 3: cannot listen on port 80"))'; }
+# ---- people log in: settings of the site, on a real sshd ----
+
+SITE=$MADE/site
+# site_users USER...: who is in the settings
+site_users() {
+	local who uid=5000
+	mkdir -p "$SITE/files/all/etc"
+	for who in ada bob; do [ -e "$MADE/$who" ] || ssh-keygen -q -t ed25519 -N '' -C "$who" -f "$MADE/$who" || return 1; done
+	{
+		echo 'users = ('
+		for who in "$@"; do
+			uid=$((uid + 1))
+			printf '%s\n\t{ name = "%s"; uid = %d; keys = [ "%s" ]; sudo = true; }' "$([ $uid = 5001 ] || echo ,)" "$who" $uid "$(cat "$MADE/$who.pub")"
+		done
+		printf '\n);\n'
+	} >"$SITE/users.conf"
+	echo 'This is @NODE@, a @ROLE@.' >"$SITE/files/all/etc/motd"
+	phx site apply "$SITE" | sed 's/^/    /' && wait_for 60 "node1 has the settings" site_is 'up to date'
+}
+site_is() { [ "$(node_field node1 .site)" = "$1" ]; }
+# ssh_as USER [OPTION...] COMMAND: by his key, to the host whose key the head tells
+ssh_as() {
+	in_lab ssh -F "$MADE/ssh/config" -l "$1" -i "$MADE/$1" "${@:2:$#-2}" node1 "${!#}"
+}
+knows_host() {
+	mkdir -p "$MADE/ssh" && chmod 700 "$MADE/ssh"
+	cat >"$MADE/ssh/config" <<-END
+		Host *
+		HostName $(machine_field node1 .ip)
+		HostKeyAlias node1
+		UserKnownHostsFile $MADE/ssh/known_hosts
+		StrictHostKeyChecking yes
+		User ada
+		IdentityFile $MADE/ada
+		IdentitiesOnly yes
+		BatchMode yes
+		ConnectTimeout 20
+	END
+	phx node hostkeys node1 >"$MADE/ssh/known_hosts" && grep -q '^node1,.* ssh-ed25519 ' "$MADE/ssh/known_hosts"
+}
+logs_in() {
+	site_users ada bob && wait_for 60 "node1 tells its host key" knows_host && wait_for 60 "sshd of node1" ssh_as ada true || return 1
+	[ "$(ssh_as ada 'id -un; cat /etc/motd')" = "$(printf 'ada\nThis is node1, a web-server.')" ] || return 1
+	[ "$(ssh_as ada 'sudo -n id -u')" = 0 ]
+}
+# Neither does a password get in, nor a key of somebody else, nor an account that the site does not name.
+others_do_not() {
+	ssh_as ada -o PreferredAuthentications=password,keyboard-interactive true 2>"$MADE/said" && return 1
+	grep -q 'Permission denied (publickey)' "$MADE/said" || { cat "$MADE/said"; return 1; }
+	grep -v IdentityFile "$MADE/ssh/config" >"$MADE/ssh/bare"
+	! in_lab ssh -F "$MADE/ssh/bare" -l ada -i "$MADE/bob" node1 true 2>/dev/null &&
+		! in_lab ssh -F "$MADE/ssh/config" -l root node1 true 2>/dev/null
+}
+# bob leaves while he is logged in; what he started behind himself ends, too
+removed_is_locked_out() {
+	ssh_as bob 'nohup sleep 9999 >/dev/null 2>&1 & exec sleep 9998' &
+	local session=$!
+	wait_for 30 "bob works" ssh_as ada 'test "$(pgrep -c -u bob sleep)" = 2'
+	site_users ada && wait "$session"
+	[ $? != 0 ] && ! ssh_as bob true 2>/dev/null && [ "$(ssh_as ada 'pgrep -c -u 5002 .; getent passwd bob; ls /etc/ssh/phoenix')" = "$(printf '0\nada')" ]
+}
+# as the manual prints them, but for where files are before an installation
+manuals_examples_run() {
+	local line
+	command -v clush >/dev/null && command -v ansible >/dev/null || { say "clustershell or ansible-core is not here"; return 0; }
+	grep -E '^(clush|ansible) ' cmd/phx/phx.1.scd | sed 's,/usr/share/phoenix/,etc/,' >"$MADE/examples" && [ "$(wc -l <"$MADE/examples")" -ge 2 ] || return 1
+	[ -d /root/.ssh ] || { mkdir -m 700 /root/.ssh && trap 'rmdir /root/.ssh' RETURN; }
+	while read -r line; do
+		say "$line"
+		in_lab unshare -m bash -c '
+			mkdir -p /etc/clustershell/groups.conf.d && mount --bind etc/clustershell /etc/clustershell/groups.conf.d && mount --bind "$1" /root/.ssh || exit 1
+			export PATH=$2:$PATH HOME=$3
+			eval "$4"' - "$MADE/ssh" "$BUILD/bin" "$MADE" "$line" </dev/null >"$MADE/said" 2>&1
+		grep -q 'load average' "$MADE/said" || { cat "$MADE/said"; return 1; }
+	done <"$MADE/examples"
+}
+
 says_why_it_fails() {
 	phx node assign node1 broken --setup noop --yes --wait --timeout 3m
 	wait_for 60 "node1 says why" why_is_told
@@ -79,6 +156,10 @@ check blank_machine_boots_and_is_accepted boots
 check inventory_is_what_qemu_was_told check_inventory node1
 check role_is_deployed_to_disk deploys
 check page_is_served serves
+check a_user_of_the_site_logs_in logs_in
+check others_do_not others_do_not
+check the_manuals_examples_run manuals_examples_run
+check who_is_removed_is_locked_out removed_is_locked_out
 check what_services_write_and_use_is_told writes_and_uses
 check noop_hand_over_in_place hands_over
 check a_service_that_fails_says_why says_why_it_fails

@@ -32,6 +32,7 @@ make_disk() {
 	grep -q '^sshd:' "$root/etc/passwd" || echo 'sshd:x:110:65534::/run/sshd:/usr/sbin/nologin' >>"$root/etc/passwd"
 	mkdir -p "$root/root/.ssh" && chmod 700 "$root/root/.ssh"
 	cp "$G/id_ed25519.pub" "$root/root/.ssh/authorized_keys"
+	rm -f "$root/etc/ssh/sshd_config.d/50-phoenix.conf" # it takes keys from elsewhere
 	cp "$G/host_key" "$root/etc/ssh/ssh_host_ed25519_key" && chmod 600 "$root/etc/ssh/ssh_host_ed25519_key"
 	echo guest >"$root/etc/hostname"
 	ln -sf /lib/systemd/system/ssh.service "$root/etc/systemd/system/multi-user.target.wants/ssh.service"
