@@ -13,6 +13,7 @@
 #include "agent/decide.h"
 #include "agent/enrol.h"
 #include "agent/log.h"
+#include "agent/site.h"
 #include "agent/step.h"
 #include "agent/trust.h"
 #include "base/clock.h"
@@ -170,6 +171,8 @@ int step_rekey(struct step_run *s, struct phx_err *err)
 	r = r ? r : ask_until(s, &asking, &c, err);
 	r = r ? r : take(s->agent, &k, &c, err);
 	next_fini(&k);
+	if (r == 0)
+		site_host_key_forget(s->agent->cfg.root);
 	phx_http_client_free(PHX_TAKE(s->http)); /* it is under the old key */
 	return r;
 }

@@ -27,6 +27,8 @@ enum {
 	NO_SUCH_UNIT = 5, /* the status of systemctl */
 };
 
+#define HOST_KEY "/etc/ssh/ssh_host_ed25519_key"
+
 /* STATE/site.json: what may be here. */
 #define SITE_STATE_FIELDS(F, S) \
 	F(S, id, U64) /* of the bundle; 0: one is being applied, or none was */ \
@@ -433,12 +435,28 @@ void site_monitor(struct site *s, json_t *monitor)
 	if (s->error[0])
 		json_object_set_new(monitor, "site_error", json_string(s->error));
 	loop_release(s->loop);
-	PHX_AUTO_FREE char *path = phx_path("%s/etc/ssh/ssh_host_ed25519_key.pub", s->cfg->root);
+	PHX_AUTO_FREE char *path = phx_path("%s" HOST_KEY ".pub", s->cfg->root);
 	if (!path || phx_file_read(path, KEY_FILE_MAX, &text, NULL, NULL) < 0)
 		return;
 	text[strcspn(text, "\n")] = '\0';
 	if (phx_site_key_check(text, NULL) == 0)
 		json_object_set_new(monitor, "host_keys", json_pack("[s]", text));
+}
+
+/* ---- host keys ---- */
+
+void site_host_key_forget(const char *root)
+{
+	static const char *const argv[] = {"systemctl", "try-restart", "ssh.service", NULL};
+	const struct phx_run restart = {.argv = argv, .timeout_ms = RUN_MS, .output_max = 4096};
+	struct phx_err err = {0};
+	int r = site_file_remove(root, HOST_KEY, &err);
+	if (r >= 0)
+		site_file_remove(root, HOST_KEY ".pub", &err);
+	if (r > 0)
+		r = phx_run_check(&restart, NULL, &err); /* it makes another one */
+	if (r < 0)
+		agent_log("sshd keeps its host key: %s", err.text);
 }
 
 /* ---- life ---- */

@@ -52,4 +52,8 @@ void site_running(struct site *s, json_t *list);
 /** Adds to the monitor why a part of that failed, and the public host key of this node's sshd. */
 void site_monitor(struct site *s, json_t *monitor);
 
+/** The node passes to another owner in place: who was root on it may have a copy of the host key of
+ * its sshd, which makes another one. Nothing happens where there is none; a failure is logged. */
+void site_host_key_forget(const char *root);
+
 #endif

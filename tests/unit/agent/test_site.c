@@ -374,6 +374,28 @@ static void host_keys_are_told(void **state)
 	node_fini(&w);
 }
 
+/* Whoever was root before has no key of this node any more, and sshd makes one. */
+static void a_host_key_is_forgotten_with_its_owner(void **state)
+{
+	const struct scratch *s = *state;
+	PHX_AUTO_FREE char *path = strdup(getenv("PATH"));
+	char fake[300], text[400];
+	snprintf(fake, sizeof(fake), "%s:%s", s->dir, path);
+	snprintf(text, sizeof(text), "#!/bin/sh\necho \"$@\" >>%s/called\n", s->dir);
+	write_text(scratch_path(s, "systemctl"), text, 0755);
+	setenv("PATH", fake, 1);
+	site_host_key_forget(s->dir); /* there is none */
+	assert_false(exists(scratch_path(s, "called")));
+	assert_int_equal(phx_dir_make(scratch_path(s, "etc/ssh"), 0755, NULL), 0);
+	write_text(scratch_path(s, "etc/ssh/ssh_host_ed25519_key"), "key", 0600);
+	write_text(scratch_path(s, "etc/ssh/ssh_host_ed25519_key.pub"), "key", 0644);
+	site_host_key_forget(s->dir);
+	setenv("PATH", path, 1);
+	assert_false(exists(scratch_path(s, "etc/ssh/ssh_host_ed25519_key")));
+	assert_false(exists(scratch_path(s, "etc/ssh/ssh_host_ed25519_key.pub")));
+	assert_text(scratch_path(s, "called"), "try-restart ssh.service\n");
+}
+
 int main(void)
 {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, scratch_setup, scratch_teardown)
@@ -388,6 +410,7 @@ int main(void)
 		TEST(a_member_of_the_site_has_one_account),
 		TEST(nothing_goes_where_others_may_write),
 		TEST(host_keys_are_told),
+		TEST(a_host_key_is_forgotten_with_its_owner),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
