@@ -18,7 +18,9 @@ struct phx_power_driver {
 	/** What the BMC reports now. Errors as phx_power_do(). */
 	int (*status)(const struct phx_bmc *bmc, uint32_t timeout_ms,
 		      enum phx_power_state *ret_state, struct phx_err *err);
-	/** Give the order for ON, OFF, RESET, BOOT_PXE or BOOT_DISK and return
+	/** Has the driver that operation? -EOPNOTSUPP says what it has. NULL: all of them. */
+	int (*can)(enum phx_power_op op, struct phx_err *err);
+	/** Give the order for ON, OFF, SOFT, RESET, BOOT_PXE or BOOT_DISK and return
 	 * when the BMC took it. -EBUSY: worth repeating. */
 	int (*order)(const struct phx_bmc *bmc, enum phx_power_op op, uint32_t timeout_ms,
 		     struct phx_err *err);

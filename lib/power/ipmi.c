@@ -98,6 +98,7 @@ static const char *const tool_words[][ORDER_WORDS] = {
 	[PHX_POWER_STATUS] = {"chassis", "power", "status"},
 	[PHX_POWER_ON] = {"chassis", "power", "on"},
 	[PHX_POWER_OFF] = {"chassis", "power", "off"},
+	[PHX_POWER_SOFT] = {"chassis", "power", "soft"},
 	[PHX_POWER_RESET] = {"chassis", "power", "reset"},
 	[PHX_POWER_BOOT_PXE] = {"chassis", "bootdev", "pxe", "options=efiboot"},
 	[PHX_POWER_BOOT_DISK] = {"chassis", "bootdev", "disk", "options=efiboot"},
@@ -133,10 +134,8 @@ static int call_ipmitool(const struct phx_bmc *bmc, const struct phx_power_host 
  * System Boot Options (netfn 0, command 8, parameter 5): valid once, device in
  * bits 2-5 of the second byte. */
 static const char *const free_power[] = {
-	[PHX_POWER_STATUS] = "--stat",
-	[PHX_POWER_ON] = "--on",
-	[PHX_POWER_OFF] = "--off",
-	[PHX_POWER_RESET] = "--reset",
+	[PHX_POWER_STATUS] = "--stat", [PHX_POWER_ON] = "--on",       [PHX_POWER_OFF] = "--off",
+	[PHX_POWER_SOFT] = "--soft",   [PHX_POWER_RESET] = "--reset",
 };
 static const char *const free_boot[] = {
 	[PHX_POWER_BOOT_PXE] = "0x04",

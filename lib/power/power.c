@@ -37,6 +37,7 @@ static const struct sequence sequences[] = {
 	[PHX_POWER_STATUS] = {1, {PHX_POWER_STATUS}},
 	[PHX_POWER_ON] = {1, {PHX_POWER_ON}},
 	[PHX_POWER_OFF] = {1, {PHX_POWER_OFF}},
+	[PHX_POWER_SOFT] = {1, {PHX_POWER_SOFT}},
 	[PHX_POWER_CYCLE] = {2, {PHX_POWER_OFF, PHX_POWER_ON}},
 	[PHX_POWER_RESET] = {1, {PHX_POWER_RESET}},
 	[PHX_POWER_BOOT_PXE] = {1, {PHX_POWER_BOOT_PXE}},
@@ -77,6 +78,13 @@ int phx_power_ready(const struct phx_bmc *bmc, struct phx_err *err)
 	return r < 0 || !driver->ready ? r : driver->ready(bmc, err);
 }
 
+int phx_power_can(const struct phx_bmc *bmc, enum phx_power_op op, struct phx_err *err)
+{
+	const struct phx_power_driver *driver = NULL;
+	int r = phx_power_driver(bmc, &driver, err);
+	return r < 0 || !driver->can ? r : driver->can(op, err);
+}
+
 /* ---- one operation ---- */
 
 struct run {
@@ -109,9 +117,15 @@ static int read_state(struct run *run, struct phx_err *err)
 
 static enum phx_power_state goal_of(enum phx_power_op op)
 {
-	return op == PHX_POWER_ON     ? PHX_POWER_IS_ON
-		: op == PHX_POWER_OFF ? PHX_POWER_IS_OFF
-				      : PHX_POWER_UNKNOWN;
+	return op == PHX_POWER_ON                             ? PHX_POWER_IS_ON
+		: op == PHX_POWER_OFF || op == PHX_POWER_SOFT ? PHX_POWER_IS_OFF
+							      : PHX_POWER_UNKNOWN;
+}
+
+/* Is the goal waited for here? An operating system takes minutes to end: too long for a thread. */
+static bool is_observed(const struct run *run, enum phx_power_op op)
+{
+	return goal_of(op) != PHX_POWER_UNKNOWN && op != PHX_POWER_SOFT && run->driver->observes;
 }
 
 /* Give the order; while the BMC is busy, reread and repeat (somebody else's
@@ -189,10 +203,7 @@ static int do_step(struct run *run, enum phx_power_op op, struct phx_err *err)
 	if (op == PHX_POWER_STATUS)
 		return read_state(run, err);
 	int r = give_order(run, op, err);
-	enum phx_power_state goal = goal_of(op);
-	if (r == 0 && goal != PHX_POWER_UNKNOWN && run->driver->observes)
-		r = observe(run, op, goal, err);
-	return r;
+	return r == 0 && is_observed(run, op) ? observe(run, op, goal_of(op), err) : r;
 }
 
 static int do_sequence(struct run *run, enum phx_power_op op, struct phx_err *err)

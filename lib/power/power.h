@@ -5,12 +5,12 @@
 
 #include "types/bmc.h"
 
-/** Do `op`. ON/OFF/CYCLE/BOOT return after the state was observed (poll with STATUS until
- * `timeout_ms`), except where the driver cannot observe (wol: ret PHX_POWER_UNKNOWN). Already-so is
- * success. -ETIMEDOUT not observed in time, -EHOSTUNREACH BMC silent, -EACCES refused credentials,
- * -EOPNOTSUPP, -EBUSY (BMC busy until `timeout_ms`), -EINVAL the BMC's record lacks or garbles a
- * field (the text names it), -EIO anything else the BMC said. timeout_ms 0 = 60 s. ret_state may be
- * NULL. */
+/** Do `op`. SOFT returns when the BMC has taken it; ON/OFF/CYCLE/BOOT after the state was observed
+ * (poll with STATUS until `timeout_ms`), except where the driver cannot observe (wol: ret
+ * PHX_POWER_UNKNOWN). Already-so is success. -ETIMEDOUT not observed in time, -EHOSTUNREACH BMC
+ * silent, -EACCES refused credentials, -EOPNOTSUPP, -EBUSY (BMC busy until `timeout_ms`), -EINVAL
+ * the BMC's record lacks or garbles a field (the text names it), -EIO anything else the BMC said.
+ * timeout_ms 0 = 60 s. ret_state may be NULL. */
 int phx_power_do(const struct phx_bmc *bmc, enum phx_power_op op, uint32_t timeout_ms,
 		 enum phx_power_state *ret_state, struct phx_err *err);
 
@@ -22,6 +22,10 @@ int phx_power_check(const struct phx_bmc *bmc, struct phx_err *err);
  * are looked at: password file, script. -EINVAL names field and file; -EOPNOTSUPP there is no BMC.
  * Talks to nobody. */
 int phx_power_ready(const struct phx_bmc *bmc, struct phx_err *err);
+
+/** Has the driver of the record such an operation at all? -EOPNOTSUPP says what it has. A BMC may
+ * lack one of its driver's all the same. Talks to nobody. */
+int phx_power_can(const struct phx_bmc *bmc, enum phx_power_op op, struct phx_err *err);
 
 /* ---- queue: worker threads, bounded per BMC (one at a time) and in all ---- */
 

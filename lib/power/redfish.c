@@ -182,6 +182,7 @@ static const struct act {
 } acts[] = {
 	[PHX_POWER_ON] = {{"On", "ForceOn"}, NULL, PHX_POWER_IS_ON},
 	[PHX_POWER_OFF] = {{"ForceOff"}, NULL, PHX_POWER_IS_OFF},
+	[PHX_POWER_SOFT] = {{"GracefulShutdown"}, NULL, PHX_POWER_IS_OFF},
 	[PHX_POWER_RESET] = {{"ForceRestart", "PowerCycle"}, NULL, PHX_POWER_UNKNOWN},
 	[PHX_POWER_BOOT_PXE] = {{NULL}, "Pxe", PHX_POWER_UNKNOWN},
 	[PHX_POWER_BOOT_DISK] = {{NULL}, "Hdd", PHX_POWER_UNKNOWN},

@@ -1,6 +1,6 @@
 /* A site's own program as power driver: SCRIPT OP NODE, where OP is status, on,
- * off, reset, boot-pxe or boot-disk; status prints "on" or "off". Exit status
- * by sysexits: 69 BMC silent, 75 busy, 77 refused, 64 cannot do this.
+ * off, soft (ask the operating system to end), reset, boot-pxe or boot-disk; status prints "on" or
+ * "off". Exit status by sysexits: 69 BMC silent, 75 busy, 77 refused, 64 cannot do this.
  * Called by power.c from worker threads. */
 #include "power/driver.h"
 

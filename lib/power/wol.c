@@ -110,12 +110,19 @@ static int status(const struct phx_bmc *bmc, uint32_t timeout_ms, enum phx_power
 	return 0;
 }
 
+static int can(enum phx_power_op op, struct phx_err *err)
+{
+	bool has = op == PHX_POWER_ON || op == PHX_POWER_STATUS;
+	return has ? 0 : phx_err_set(err, -EOPNOTSUPP, "wake-on-LAN can only switch on");
+}
+
 static int order(const struct phx_bmc *bmc, enum phx_power_op op, uint32_t timeout_ms,
 		 struct phx_err *err)
 {
 	(void)timeout_ms;
-	if (op != PHX_POWER_ON)
-		return phx_err_set(err, -EOPNOTSUPP, "wake-on-LAN can only switch on");
+	int r = can(op, err);
+	if (r < 0)
+		return r;
 	char text[PHX_MAC_MAX];
 	uint8_t mac[MAC_N], magic[MAGIC_N];
 	if (phx_mac_parse(bmc->mac, text) < 0)
@@ -126,4 +133,5 @@ static int order(const struct phx_bmc *bmc, enum phx_power_op op, uint32_t timeo
 				 : send_datagram(bmc, magic, err);
 }
 
-const struct phx_power_driver phx_power_wol = {.check = check, .status = status, .order = order};
+const struct phx_power_driver phx_power_wol = {
+	.check = check, .status = status, .can = can, .order = order};

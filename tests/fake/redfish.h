@@ -109,7 +109,8 @@ static enum MHD_Result fake_reset(struct fake_redfish *f, struct MHD_Connection 
 	const char *type = json_string_value(json_object_get(body, "ResetType"));
 	bool on = phx_str_eq(type, "On") || phx_str_eq(type, "ForceOn");
 	bool off = phx_str_eq(type, "ForceOff");
-	if (!on && !off && !phx_str_eq(type, "ForceRestart") && !phx_str_eq(type, "PowerCycle"))
+	if (!on && !off && !phx_str_eq(type, "ForceRestart") && !phx_str_eq(type, "PowerCycle") &&
+	    !phx_str_eq(type, "GracefulShutdown"))
 		return fake_error(c, 400, "ResetType is not known");
 	if (f->refuse_same && ((on && f->on) || (off && !f->on)))
 		return fake_error(c, 400, "The system is in that state already");

@@ -260,7 +260,8 @@ static void an_operation_is_one_that_people_may_order(void **state)
 	for (size_t i = 0; i < PHX_ARRAY_SIZE(wrong); i++) {
 		char want[120];
 		snprintf(want, sizeof(want),
-			 "'%s' is no power operation; there are: on, off, cycle, reset, status",
+			 "'%s' is no power operation; there are: on, off, soft, cycle, reset, "
+			 "status",
 			 wrong[i]);
 		assert_int_equal(power_of(w, PHX_POWER_NONE, wrong[i]), -EINVAL);
 		assert_string_equal(w->err.text, want);

@@ -28,6 +28,7 @@ static const char CHASSIS[] = "#!/bin/sh\n"
 			      "	set-power) cat power >old; echo \"$2\" >power; shift ;;\n"
 			      "	set-boot) echo \"$2\" >boot; shift ;;\n"
 			      "	set-reset) echo reset >>resets; shift ;;\n"
+			      "	set-shutdown) echo asked >>asked; shift ;;\n"
 			      "	esac\n"
 			      "	shift\n"
 			      "done\n";
@@ -134,6 +135,28 @@ static void switch_on_and_off(const struct phx_bmc *bmc)
 	assert_int_equal(power(bmc, PHX_POWER_OFF, 10000, 0, NULL), PHX_POWER_IS_OFF);
 	assert_string_equal(get_file("power"), "0\n");
 	assert_int_equal(power(bmc, PHX_POWER_OFF, 10000, 0, NULL), PHX_POWER_IS_OFF);
+}
+
+/* Its button is pressed; nobody waits for the system to end. */
+static void asks_the_system_to_end(const struct phx_bmc *bmc)
+{
+	power(bmc, PHX_POWER_ON, 10000, 0, NULL);
+	put_file("asked", 0600, "");
+	assert_int_equal(power(bmc, PHX_POWER_SOFT, 5000, 0, NULL), PHX_POWER_UNKNOWN);
+	assert_string_equal(get_file("asked"), "asked\n");
+	assert_string_equal(get_file("power"), "1\n");
+}
+
+static void test_ipmitool_soft(void **state)
+{
+	(void)state;
+	asks_the_system_to_end(&tool_bmc);
+}
+
+static void test_freeipmi_soft(void **state)
+{
+	(void)state;
+	asks_the_system_to_end(&free_bmc);
 }
 
 static void test_ipmitool_on_off(void **state)
@@ -380,6 +403,7 @@ int main(void)
 #define T(f) cmocka_unit_test_setup(f, reset_chassis)
 	const struct CMUnitTest tests[] = {
 		T(test_ipmitool_on_off),     T(test_freeipmi_on_off),
+		T(test_ipmitool_soft),       T(test_freeipmi_soft),
 		T(test_boot_device),         T(test_reset),
 		T(test_cycle_observes_off),  T(test_boot_is_off_pxe_on),
 		T(test_stale_report),        T(test_never_observed),

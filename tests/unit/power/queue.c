@@ -70,6 +70,12 @@ static void test_script_on_off(void **state)
 	assert_string_equal(get_file("state-node1"), "on\n");
 	assert_int_equal(power(&bmc, PHX_POWER_CYCLE, 5000, 0, NULL), PHX_POWER_IS_ON);
 	assert_int_equal(power(&bmc, PHX_POWER_OFF, 5000, 0, NULL), PHX_POWER_IS_OFF);
+	/* asked, and not waited for */
+	assert_int_equal(power(&bmc, PHX_POWER_ON, 5000, 0, NULL), PHX_POWER_IS_ON);
+	assert_int_equal(power(&bmc, PHX_POWER_SOFT, 1000, 0, NULL), PHX_POWER_UNKNOWN);
+	assert_string_equal(get_file("state-node1"), "on\n");
+	assert_non_null(strstr(get_file("log"), "soft node1\n"));
+	assert_int_equal(phx_power_can(&bmc, PHX_POWER_SOFT, NULL), 0);
 	power(&bmc, PHX_POWER_RESET, 2000, 0, NULL);
 	power(&bmc, PHX_POWER_BOOT_PXE, 2000, 0, NULL);
 	assert_non_null(strstr(get_file("log"), "reset node1\nboot-pxe node1\n"));

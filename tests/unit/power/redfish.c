@@ -187,7 +187,11 @@ static void test_reset_types_on_offer(void **state)
 	assert_string_equal(fake.last_type, "ForceOn");
 	power(&bmc, PHX_POWER_RESET, 5000, 0, NULL);
 	assert_string_equal(fake.last_type, "PowerCycle");
+	power(&bmc, PHX_POWER_SOFT, 5000, -EOPNOTSUPP, "does not offer ResetType GracefulShutdown");
 	fake.allowed = "[\"GracefulShutdown\"]";
+	assert_int_equal(power(&bmc, PHX_POWER_SOFT, 1000, 0, NULL), PHX_POWER_UNKNOWN);
+	assert_string_equal(fake.last_type, "GracefulShutdown");
+	assert_true(fake.on);
 	power(&bmc, PHX_POWER_OFF, 5000, -EOPNOTSUPP, "does not offer ResetType ForceOff");
 }
 

@@ -144,12 +144,16 @@ static void test_interface_trouble(void **state)
 static void test_only_on(void **state)
 {
 	(void)state;
-	static const enum phx_power_op ops[] = {PHX_POWER_OFF,       PHX_POWER_CYCLE,
-						PHX_POWER_RESET,     PHX_POWER_BOOT_PXE,
-						PHX_POWER_BOOT_DISK, PHX_POWER_BOOT};
+	static const enum phx_power_op ops[] = {
+		PHX_POWER_OFF,      PHX_POWER_CYCLE,     PHX_POWER_SOFT, PHX_POWER_RESET,
+		PHX_POWER_BOOT_PXE, PHX_POWER_BOOT_DISK, PHX_POWER_BOOT};
 	struct phx_bmc bmc = make_bmc("52:54:00:ab:cd:ef", "lo", "");
 	for (size_t i = 0; i < PHX_ARRAY_SIZE(ops); i++)
 		power(&bmc, ops[i], 1000, -EOPNOTSUPP, "can only switch on");
+	struct phx_err err = {0};
+	assert_int_equal(phx_power_can(&bmc, PHX_POWER_SOFT, &err), -EOPNOTSUPP);
+	assert_string_equal(err.text, "wake-on-LAN can only switch on");
+	assert_int_equal(phx_power_can(&bmc, PHX_POWER_ON, NULL), 0);
 	assert_int_equal(power(&bmc, PHX_POWER_STATUS, 1000, 0, NULL), PHX_POWER_UNKNOWN);
 }
 
