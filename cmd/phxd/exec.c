@@ -97,6 +97,7 @@ static void tell_power(struct exec *x, const struct ticket *t)
 		.kind = PHX_EV_power_result,
 		.answer = {.step_id = t->step_id, .epoch = t->epoch, .result = t->came.result}};
 	PHX_STR_SET(ev.node, t->node);
+	ev.answer.op = (int)t->op;
 	ev.answer.power = (int)t->came.state;
 	snprintf(ev.text, sizeof(ev.text), "%s", t->came.text);
 	if (submit(x, &ev) != -EROFS || !t->step_id)

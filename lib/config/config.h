@@ -251,6 +251,11 @@ extern const struct phx_enum phx_tftp_mode_names;
 	      "have their key in memory alone, after a power cut. It also ends what a node " \
 	      "serves that is only cut off from phxd: longer than job_lease_s, and than any " \
 	      "repair of the network between head and nodes takes.")) \
+	F(S, soft_off_s, U32, \
+	  KEY(soft_off_s, NUMBER(10, 86400, "s"), "300", \
+	      "How long the system of a node may take to end after phx node power NODES off has " \
+	      "asked it to. A node that is still on then is left so, and told of: only " \
+	      "phx node power NODES off --hard cuts its power.")) \
 	F(S, measure_web_use, BOOL, \
 	  KEY(measure_web_use, YES, "true", \
 	      "Whether the use of a web RE is what its nodes measure. false: only what POST " \

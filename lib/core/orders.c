@@ -255,13 +255,13 @@ static int add_pending(const struct phx_node *n, const struct phx_step *step, st
 	return 0;
 }
 
-static int add_off(const struct phx_node *n, struct phx_list *ret)
+static int add_power(const struct phx_node *n, enum phx_power_op op, struct phx_list *ret)
 {
 	struct phx_action *act = phx_list_push(ret, sizeof(*act));
 	if (!act)
 		return -ENOMEM;
 	act->kind = PHX_ACT_POWER;
-	act->op = PHX_POWER_OFF;
+	act->op = (int)op;
 	act->epoch = n->plan.epoch;
 	return PHX_STR_SET(act->node, n->name);
 }
@@ -286,7 +286,10 @@ int phx_core_pending(const struct phx_state *s, struct phx_list *ret_actions)
 		const struct phx_step *step = phx_node_step(n);
 		int r = step && step->status == PHX_STEP_ISSUED ? add_pending(n, step, ret_actions)
 								: 0;
-		r = r == 0 && n->off_wanted ? add_off(n, ret_actions) : r;
+		if (r == 0 && n->off_wanted)
+			r = add_power(n, PHX_POWER_OFF, ret_actions);
+		if (r == 0 && n->soft_until_ms && !n->soft_taken)
+			r = add_power(n, PHX_POWER_SOFT, ret_actions);
 		if (r < 0)
 			return r;
 	}

@@ -15,7 +15,8 @@ static void op_result(struct fault_sim *f, struct fault_machine *m, int result, 
 	struct fault_op op = m->ops[0];
 	struct phx_event ev = {
 		.kind = PHX_EV_power_result,
-		.answer = {.step_id = op.step_id, .epoch = op.epoch, .result = result}};
+		.answer = {
+			.step_id = op.step_id, .epoch = op.epoch, .result = result, .op = op.op}};
 	m->n_ops--;
 	m->op_gen++;
 	memmove(&m->ops[0], &m->ops[1], m->n_ops * sizeof(m->ops[0]));

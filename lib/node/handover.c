@@ -511,6 +511,7 @@ int phx_handover_begin(struct phx_apply *a, struct phx_node *n, struct phx_plan 
 	n->reason[0] = '\0';
 	phx_list_fini(&n->unfit_for); /* it may fit after the hand-over */
 	n->off_wanted = n->unserved = false;
+	phx_soft_over(a, n);
 	a->out->changed = true;
 	phx_engine_doubt(a, n);
 	phx_order_jobs_begin(a, n);

@@ -261,5 +261,13 @@ int phx_need_node(struct phx_apply *a, struct phx_node **ret);
 /* power.c */
 /** Orders the node's power off, again and again until it is seen off. */
 void phx_power_off(struct phx_apply *a, struct phx_node *n);
+/** Orders that the node's system ends; from now on its BMC is asked whether it is off. */
+void phx_soft_begin(struct phx_apply *a, struct phx_node *n);
+/** Something else decides about the node's power from now on. Does nothing for other nodes. */
+void phx_soft_over(struct phx_apply *a, struct phx_node *n);
+/** A BMC has answered: has the system ended, or is it too late for that? */
+void phx_soft_answer(struct phx_apply *a, struct phx_node *n, const struct phx_event_answer *p);
+/** Asks the BMC again if it is time for that. */
+void phx_soft_tick(struct phx_apply *a, struct phx_node *n);
 
 #endif

@@ -325,7 +325,9 @@ static void cut(struct phx_apply *a, struct phx_node *n, const struct phx_node_o
 	if (o->jobs == PHX_JOBS_UNSAID || !phx_power_ends(o->op))
 		return;
 	PHX_STR_SET(n->cut_by, a->ev->by[0] ? a->ev->by : "phxd");
-	if (j)
+	if (o->op == PHX_POWER_SOFT)
+		phx_note(a, n, "%s is to switch itself off, by order of %s", n->name, n->cut_by);
+	else if (j)
 		phx_note_re(a, n, j->re, NULL,
 			    "job %s is killed%s (kill %u): %s is switched (%s), by order of %s",
 			    phx_job_title(j).text, j->no_requeue ? "" : " and queued again",
@@ -338,6 +340,12 @@ static int check_power_op(struct phx_apply *a, enum phx_power_op op)
 {
 	const char *name = op ? phx_enum_name(&phx_power_op_names, (int)op) : a->ev->text;
 	return phx_power_op_parse(name, PHX_POWER_STATUS, &op, a->err);
+}
+
+/* Does the machine start by the operation? */
+static bool starts(enum phx_power_op op)
+{
+	return op != PHX_POWER_STATUS && op != PHX_POWER_OFF && op != PHX_POWER_SOFT;
 }
 
 int phx_apply_power(struct phx_apply *a, const struct phx_event_order *p)
@@ -358,9 +366,14 @@ int phx_apply_power(struct phx_apply *a, const struct phx_event_order *p)
 		return r;
 	if (o.op != PHX_POWER_STATUS)
 		n->off_wanted = false; /* an order by hand replaces the core's wish */
-	if (o.op != PHX_POWER_STATUS && o.op != PHX_POWER_OFF)
+	if (starts(o.op))
 		phx_start_await(a, n);
-	phx_act_power(a, n, o.op);
+	if (o.op != PHX_POWER_STATUS)
+		phx_soft_over(a, n);
+	if (o.op == PHX_POWER_SOFT)
+		phx_soft_begin(a, n);
+	else
+		phx_act_power(a, n, o.op);
 	if (o.op != PHX_POWER_STATUS)
 		cut(a, n, &o);
 	a->out->changed = true;

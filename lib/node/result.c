@@ -196,7 +196,8 @@ int phx_apply_power_result(struct phx_apply *a, const struct phx_event_answer *p
 	if (p->power == PHX_POWER_IS_OFF)
 		seen_off(a, n);
 	a->out->changed = true;
-	if (!p->step_id && p->result < 0)
+	phx_soft_answer(a, n, p);
+	if (!p->step_id && p->result < 0 && !n->soft_until_ms)
 		n->cut_by[0] = '\0'; /* the power was not switched */
 	if (p->step_id) {
 		/* for a past step only the seen power state counts */

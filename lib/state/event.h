@@ -221,6 +221,7 @@ PHX_RECORD_STRUCT(phx_trigger_file, PHX_TRIGGER_FILE_FIELDS);
 	F(S, nonce, U64)  /* step_result: of the order that the agent followed; 0 = none */ \
 	F(S, result, I64) /* 0 or negative errno; text: the error */ \
 	F(S, power, ENUM(phx_power_state)) /* power_result */ \
+	F(S, op, ENUM(phx_power_op))       /* power_result: of what; older journals do not say */ \
 	F(S, name, STR(PHX_NAME_MAX))      /* key_result without step: key id */ \
 	/* wipe done: what was erased and read back, for the signed record */ \
 	F(S, erased_disk, STR(160)) \

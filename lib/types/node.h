@@ -269,6 +269,14 @@ PHX_RECORD_STRUCT(phx_unfit, PHX_UNFIT_FIELDS);
 	 * off repeatedly until it is seen off */ \
 	F(S, off_wanted, BOOL) \
 	F(S, off_again_ms, I64) /* when power off is ordered again */ \
+	/* its system was asked to end (node/power.c): when, until when that may take, and when \
+	 * its BMC is asked next; 0 = it was not */ \
+	F(S, soft_since_ms, I64) \
+	F(S, soft_until_ms, I64) \
+	F(S, soft_again_ms, I64) \
+	F(S, soft_taken, BOOL) /* the BMC has taken that order */ \
+	/* why that did not switch it off, until its power is switched; "" = nothing failed */ \
+	F(S, soft_failed, STR(200)) \
 	/* who switched the power while the node ran work, until that work is known to be gone; "" \
 	 * = nobody */ \
 	F(S, cut_by, STR(PHX_NAME_MAX)) \
