@@ -9,6 +9,7 @@
 
 #include "config/agreement.h"
 #include "phxd/accounts.h"
+#include "phxd/ends.h"
 #include "phxd/parse.h"
 
 static void reply_no_re(struct phx_http_request *q, const char *name)

@@ -1,18 +1,17 @@
 /* The API's commands: announcing nodes and acting on them. A command is an event for each node,
- * some hundreds in a transaction, and is answered after the last commit. Called by way of
- * routes.def. Decides nothing. */
+ * some hundreds in a transaction, and is answered after the last commit. Dry runs: tried.c. Called
+ * by way of routes.def. Decides nothing. */
 #include "phxd/daemon.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "deploy/store.h"
-#include "node/order.h"
-#include "node/plan.h"
 #include "phxd/accounts.h"
+#include "phxd/ends.h"
 #include "phxd/names.h"
 #include "phxd/parse.h"
+#include "phxd/tried.h"
 #include "power/power.h"
 
 /* A user who could name any file would learn what only root may read, or have phxd run any program:
@@ -210,200 +209,6 @@ static bool parse_event(struct daemon *d, struct phx_http_request *q, const json
 	return payload != PHX_PAYLOAD_order || take_order(q, j, &ev->order);
 }
 
-/* What is common to all nodes of a request, and a cache of the last look-up. */
-struct request {
-	struct daemon *d;
-	struct phx_event *ev;
-	bool ends_only; /* a dry run tells only of nodes on which something ends */
-	struct found {
-		char name[PHX_NAME_MAX], version[PHX_NAME_MAX]; /* "": nothing was looked up yet */
-		int code;
-		struct phx_err err;
-		struct phx_image image;
-	} image, deploy;
-};
-
-static void request_fini(struct request *rq)
-{
-	phx_record_fini(&phx_image_record, &rq->image.image);
-	phx_record_fini(&phx_image_record, &rq->deploy.image);
-}
-
-/* Looks up an image, with a cache, as most nodes of a request want the same one. `version` NULL:
- * the newest. */
-static int find_image(const struct daemon *d, struct found *f, const char *name,
-		      const char *version, struct phx_err *err)
-{
-	const char *key = version ? version : "newest";
-	if (strcmp(f->name, name) || strcmp(f->version, key)) {
-		phx_record_fini(&phx_image_record, &f->image);
-		*f = (struct found){0};
-		PHX_STR_SET(f->name, name);
-		PHX_STR_SET(f->version, key);
-		f->code = catalog_image(d, name, version, &f->image, NULL, &f->err);
-	}
-	return f->code < 0 ? phx_err_set(err, f->code, "image %s: %s", name, f->err.text) : 0;
-}
-
-static bool writes_image(const struct phx_plan *p)
-{
-	PHX_LIST_EACH(struct phx_step, step, &p->steps)
-		if (step->kind == PHX_STEP_image || step->kind == PHX_STEP_ram)
-			return true;
-	return false;
-}
-
-/* Makes the plan of an order and checks that it can begin: the image that it writes must be
- * complete, or a node would be taken down for nothing. ret_image: that image, borrowed until the
- * next node; NULL without one. */
-static int try_plan(struct request *rq, struct phx_plan *ret, const struct phx_image **ret_image,
-		    struct phx_err *err)
-{
-	char name[PHX_NAME_MAX] = "", version[PHX_NAME_MAX] = "";
-	const struct phx_state *s = engine_lock(rq->d->engine);
-	int r = phx_order_plan_of(s, rq->ev, ret, err);
-	struct phx_role store;
-	const struct phx_role *role = r == 0 && writes_image(ret)
-		? phx_state_role_in(s, phx_state_role(s, ret->to_role), ret->to_pool, &store)
-		: NULL;
-	if (role) {
-		PHX_STR_SET(name, role->image);
-		PHX_STR_SET(version, role->image_version);
-	}
-	engine_unlock(rq->d->engine);
-	*ret_image = NULL;
-	if (r < 0 || !name[0])
-		return r;
-	r = find_image(rq->d, &rq->image, name, version, err);
-	*ret_image = r == 0 ? &rq->image.image : NULL;
-	if (r < 0)
-		phx_record_fini(&phx_plan_record, ret);
-	return r;
-}
-
-/* Adds which kernel a node runs after a plan that writes `im`. */
-static void add_kernel(struct request *rq, json_t *plan, const struct phx_image *im)
-{
-	char why[PHX_ERR_TEXT_MAX];
-	if (!im || find_image(rq->d, &rq->deploy, rq->d->cfg.deploy_image, NULL, NULL) < 0)
-		return;
-	json_object_set_new(plan, "runs_kernel", json_string(rq->deploy.image.kernel_release));
-	if (phx_image_kernel_differs(im, &rq->deploy.image, why, sizeof(why)))
-		json_object_set_new(plan, "kernel_warning", json_string(why));
-}
-
-/* Appends what the order would do to one node; with ends_only only if it would end something. */
-static void plan_node(struct request *rq, json_t *results)
-{
-	struct phx_event *ev = rq->ev;
-	struct phx_err err = {0};
-	struct phx_plan plan = {0};
-	const struct phx_image *im;
-	int r = try_plan(rq, &plan, &im, &err);
-	bool moves = r == 0 && (plan.steps.n || ev->kind == PHX_EV_drain);
-	const struct phx_state *s = engine_lock(rq->d->engine);
-	PHX_AUTO_JSON json_t *jobs = moves ? view_ends(s, ev) : json_array();
-	engine_unlock(rq->d->engine);
-	PHX_AUTO_JSON json_t *sessions = view_sessions(rq->d, ev, &plan);
-	bool nobody = json_is_array(sessions) && !json_array_size(sessions);
-	if (!rq->ends_only || json_array_size(jobs) || !nobody || phx_plan_takes_data(&plan)) {
-		json_t *j =
-			json_pack("{s:s,s:i,s:s,s:b,s:I,s:o,s:O,s:O}", "node", ev->node, "code", r,
-				  "error", err.text, "changed", plan.steps.n > 0, "epoch",
-				  (json_int_t)0, "plan", r == 0 ? view_plan(&plan) : json_null(),
-				  "jobs", jobs, "sessions", sessions);
-		add_kernel(rq, json_object_get(j, "plan"), im);
-		json_array_append_new(results, j);
-	}
-	if (r == 0)
-		phx_record_fini(&phx_plan_record, &plan);
-}
-
-/* The BMC of a power operation; false: it is another order, or one that the core will refuse. */
-static bool bmc_of(const struct phx_state *s, const struct phx_event *ev, struct phx_bmc *ret)
-{
-	const struct phx_node *n = ev->kind == PHX_EV_power ? phx_state_node(s, ev->node) : NULL;
-	if (n)
-		*ret = n->bmc;
-	return n && n->bmc.driver[0];
-}
-
-/* The plan that an order began on the copy, if it did (resume and cancel may not); null: none. */
-static json_t *plan_begun(const struct phx_state *copy, const char *name, uint64_t epoch)
-{
-	const struct phx_node *n = phx_state_node(copy, name);
-	return n && n->epoch != epoch && n->plan.steps.n ? view_plan(&n->plan) : json_null();
-}
-
-/* Tries an order without a plan of its own on a copy of the state: is it refused, or what would it
- * do? */
-static json_t *try_node(struct daemon *d, struct phx_state *copy, const struct phx_event *ev)
-{
-	struct phx_event told = *ev; /* borrows */
-	struct phx_err err = {0};
-	struct phx_outcome out = {0};
-	PHX_AUTO_JSON json_t *jobs = view_ends(copy, ev);
-	told.now_ms = copy->now_ms;
-	if (json_array_size(jobs)) {
-		/* jobs are shown, so they are no reason to refuse the order */
-		PHX_CARRIES(&told, order);
-		told.order.jobs = PHX_JOBS_ANY;
-	}
-	struct phx_bmc bmc;
-	const struct phx_node *n = phx_state_node(copy, ev->node);
-	uint64_t epoch = n ? n->epoch : 0;
-	int r = bmc_of(copy, ev, &bmc) ? phx_hands_ready(hands_process(d->hands), &bmc, &err) : 0;
-	r = r ? r : phx_core_apply(copy, &told, &out, &err);
-	json_t *j = json_pack(
-		"{s:s,s:i,s:s,s:b,s:I,s:o,s:O,s:o,s:o}", "node", ev->node, "code", r, "error",
-		err.text, "changed", out.changed, "epoch", (json_int_t)0, "plan",
-		r == 0 ? plan_begun(copy, out.node[0] ? out.node : ev->node, epoch) : json_null(),
-		"jobs", jobs, "sessions", view_sessions(d, ev, NULL), "notes", view_notes(&out));
-	phx_outcome_fini(&out);
-	return j;
-}
-
-/* The image of the role that an order assigns; false: it has none. */
-static bool image_of(const struct phx_state *s, const struct phx_event *ev,
-		     char ret_name[PHX_NAME_MAX], char ret_version[PHX_NAME_MAX])
-{
-	const struct phx_node *n = ev->kind == PHX_EV_rebuild ? phx_state_node(s, ev->node) : NULL;
-	const char *name = ev->kind == PHX_EV_assign ? ev->order.role : n ? n->role : "";
-	const struct phx_role *role = name[0] ? phx_state_role(s, name) : NULL;
-	struct phx_role store;
-	if (!role || !role->image[0])
-		return false;
-	role = phx_state_role_in(s, role,
-				 ev->order.pool[0] ? ev->order.pool
-					 : n       ? n->pool
-						   : role->pool,
-				 &store);
-	return phx_str_copy(ret_name, PHX_NAME_MAX, role->image) == 0 &&
-		phx_str_copy(ret_version, PHX_NAME_MAX, role->image_version) == 0;
-}
-
-/* Refuses an order that cannot even begin, and would fail where nobody looks: a power operation
- * without its driver, an image that is incomplete. All else is left to the core. */
-static int check_begin(struct request *rq, struct phx_err *err)
-{
-	char name[PHX_NAME_MAX], version[PHX_NAME_MAX];
-	struct phx_plan plan = {0};
-	const struct phx_image *im;
-	struct phx_err why = {0};
-	struct phx_bmc bmc;
-	const struct phx_state *s = engine_lock(rq->d->engine);
-	bool asks = bmc_of(s, rq->ev, &bmc), writes = image_of(s, rq->ev, name, version);
-	engine_unlock(rq->d->engine);
-	if (asks)
-		return phx_hands_ready(hands_process(rq->d->hands), &bmc, err);
-	if (!writes || find_image(rq->d, &rq->image, name, version, NULL) != -EBADMSG)
-		return 0;
-	int r = try_plan(rq, &plan, &im, &why); /* this node may have the image already */
-	if (r == 0)
-		phx_record_fini(&phx_plan_record, &plan);
-	return r == -EBADMSG ? phx_err_set(err, r, "%s", why.text) : 0;
-}
-
 /* The outcome for one node. Under the engine's lock. */
 static json_t *view_result(const struct phx_state *s, struct phx_event *ev,
 			   const struct phx_each *e)
@@ -432,13 +237,13 @@ static void forget_keys(struct daemon *d, const struct phx_event *ev, const stru
 }
 
 /* Acts on a portion of the nodes, in one transaction. */
-static void act_on_portion(struct request *rq, char *const *names, uint32_t n, json_t *results)
+static void act_on_portion(struct tried *rq, char *const *names, uint32_t n, json_t *results)
 {
 	struct phx_each *each = calloc(n, sizeof(*each));
 	for (uint32_t i = 0; each && i < n; i++) {
 		each[i].node = names[i];
 		PHX_STR_SET(rq->ev->node, names[i]);
-		each[i].result = check_begin(rq, &each[i].err);
+		each[i].result = tried_begins(rq, &each[i].err);
 	}
 	if (each)
 		engine_submit_each(rq->d->engine, rq->ev, each, n);
@@ -481,7 +286,18 @@ static void reply_results(struct daemon *d, struct phx_http_request *q, const js
 	phx_http_reply_json(q, 200, j);
 }
 
-static void act_on_all(struct request *rq, struct phx_http_request *q,
+static void try_all(struct tried *rq, struct phx_http_request *q, const struct phx_nodeset *names,
+		    bool plans)
+{
+	PHX_AUTO_JSON json_t *results = json_array();
+	int r = plans ? tried_plan_all(rq, names, results) : tried_all(rq, names, results);
+	if (r < 0)
+		phx_http_reply_error(q, r, "there is not enough memory to try it");
+	else
+		reply_results(rq->d, q, results);
+}
+
+static void act_on_all(struct tried *rq, struct phx_http_request *q,
 		       const struct phx_nodeset *names)
 {
 	PHX_AUTO_JSON json_t *results = json_array();
@@ -491,38 +307,6 @@ static void act_on_all(struct request *rq, struct phx_http_request *q,
 			       left < PHX_JOURNAL_PORTION ? left : PHX_JOURNAL_PORTION, results);
 	}
 	reply_results(rq->d, q, results);
-}
-
-static void plan_all(struct request *rq, struct phx_http_request *q,
-		     const struct phx_nodeset *names)
-{
-	PHX_AUTO_JSON json_t *results = json_array();
-	for (uint32_t i = 0; i < names->n; i++) {
-		PHX_STR_SET(rq->ev->node, names->names[i]);
-		plan_node(rq, results);
-	}
-	reply_results(rq->d, q, results);
-}
-
-/* Tries the order for all nodes one after the other on one copy, as it would be carried out. */
-static void try_all(struct daemon *d, struct phx_http_request *q, struct phx_event *ev,
-		    const struct phx_nodeset *names)
-{
-	struct phx_state copy;
-	PHX_AUTO_JSON json_t *results = json_array();
-	const struct phx_state *s = engine_lock(d->engine);
-	int r = phx_record_copy(&phx_state_record, &copy, s);
-	engine_unlock(d->engine);
-	if (r < 0) {
-		phx_http_reply_error(q, r, "there is not enough memory to try it");
-		return;
-	}
-	for (uint32_t i = 0; i < names->n; i++) {
-		PHX_STR_SET(ev->node, names->names[i]);
-		json_array_append_new(results, try_node(d, &copy, ev));
-	}
-	phx_state_fini(&copy);
-	reply_results(d, q, results);
 }
 
 void api_action(struct phx_http_request *q, void *arg)
@@ -537,7 +321,7 @@ void api_action(struct phx_http_request *q, void *arg)
 	}
 	PHX_AUTO_JSON json_t *j = body_json(q);
 	struct phx_event ev = {.kind = (int)actions[which].kind};
-	PHX_AUTO(request_fini) struct request rq = {.d = d, .ev = &ev};
+	PHX_AUTO(tried_fini) struct tried rq = {.d = d, .ev = &ev};
 	bool dry_run;
 	if (!j || !parse_event(d, q, j, &ev) || !parse_bool(q, j, "dry_run", &dry_run) ||
 	    !parse_bool(q, j, "ends_only", &rq.ends_only)) {
@@ -551,10 +335,8 @@ void api_action(struct phx_http_request *q, void *arg)
 	r = r ? r : check_request(d, &ev, &names, &err);
 	if (r < 0)
 		phx_http_reply_error(q, r, err.text);
-	else if (dry_run && !actions[which].plans)
-		try_all(d, q, &ev, &names);
 	else if (dry_run)
-		plan_all(&rq, q, &names);
+		try_all(&rq, q, &names, actions[which].plans);
 	else
 		act_on_all(&rq, q, &names);
 	phx_nodeset_fini(&names);

@@ -428,19 +428,6 @@ json_t *view_plan(const struct phx_plan *p);
 /** `whole`: with whom a limit refused last, as refused_view(). */
 json_t *view_status(struct daemon *d, bool whole);
 
-/* ---- ends.c ---- */
-
-/** Jobs that the order `ev` would end on its node, or (drain) would wait for: id, engine_id, user,
- * re, started_ms, limit_ms, requeue, ends. Under the engine's lock. */
-json_t *view_ends(const struct phx_state *s, const struct phx_event *ev);
-/** The same for all open jobs of an RE. */
-json_t *view_ends_re(const struct phx_state *s, const char *re);
-/** The sentences that tell the outcome of an order. New reference. */
-json_t *view_notes(const struct phx_outcome *out);
-/** The logins on the node that the order would end: {user, tty, from, since_ms}; null: its agent
- * does not report logins. plan: the order's, NULL if it has none. */
-json_t *view_sessions(struct daemon *d, const struct phx_event *ev, const struct phx_plan *plan);
-
 /* ---- view_re.c ---- */
 
 /** Has the RE all nodes that its lower bound guarantees (nodes that are away count), and none on

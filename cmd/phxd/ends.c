@@ -1,7 +1,7 @@
 /* What an order would end that somebody uses: jobs and logins. The core says which jobs; logins are
  * reported by agents with their beats, so they are only shown and asked about, and decide nothing.
  * Called by the handlers of dry runs. Reads only. */
-#include "phxd/daemon.h"
+#include "phxd/ends.h"
 
 #include <string.h>
 
@@ -75,6 +75,26 @@ json_t *view_sessions(struct daemon *d, const struct phx_event *ev, const struct
 		return json_array();
 	json_t *sessions = live_sessions(d->live, ev->node);
 	return sessions ? sessions : json_null();
+}
+
+json_t *view_serves(const struct phx_state *s, const struct phx_event *ev)
+{
+	const struct phx_node *n = phx_state_node(s, ev->node);
+	bool cuts = ev->kind == PHX_EV_power && phx_power_ends((enum phx_power_op)ev->order.op);
+	if (!n || !cuts)
+		return json_null();
+	if (phx_node_step(n))
+		return json_string(phx_request_name(&n->plan));
+	return n->state == PHX_NODE_ACTIVE && n->power != PHX_POWER_IS_OFF ? json_string("active")
+									   : json_null();
+}
+
+bool view_is_asked(const json_t *tried)
+{
+	const json_t *sessions = json_object_get(tried, "sessions");
+	return json_array_size(json_object_get(tried, "jobs")) || json_is_null(sessions) ||
+		json_array_size(sessions) || json_is_string(json_object_get(tried, "serves")) ||
+		json_is_object(json_object_get(tried, "plan"));
 }
 
 json_t *view_notes(const struct phx_outcome *out)

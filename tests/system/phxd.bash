@@ -12,7 +12,7 @@ head_conf() {
 	cat >"$WORK/etc/phoenix.conf" <<-END
 		state_dir = "$WORK/head"; run_dir = "$WORK/head"; address = "127.0.0.1"; interface = "lo";
 		http_port = $HTTP; https_port = $HTTPS; dhcp_mode = "none"; tftp = "none"; server_names = [ "localhost" ]; pxe_dir = "$PWD/pxe";
-		heartbeat_ms = 500; missing_after_ms = 3000; enrol_over_loopback = true; snapshot_every = 100;
+		heartbeat_ms = 500; missing_after_ms = 3000; soft_off_s = 10; enrol_over_loopback = true; snapshot_every = 100;
 		pools = ( { name = "batch"; owner = "hpc"; setup = { mode = "noop"; }; },
 			  { name = "web"; owner = "hpc"; setup = { mode = "noop"; }; },
 			  { name = "vault"; owner = "bank"; setup = { mode = "wipe"; method = "crypto"; when = "release"; }; } );

@@ -454,6 +454,7 @@ bmc_script() {
 		case \$1 in
 		status) read now <"\$p" 2>/dev/null || now=on; echo "\$now" ;;
 		on|off) echo "\$1" >"\$p.new"; mv "\$p.new" "\$p" ;;
+		soft) [ -e "\$p.deaf" ] || { echo off >"\$p.new"; mv "\$p.new" "\$p"; } ;;
 		cycle|reset) echo off >"\$p"; sleep 0.3; echo on >"\$p" ;;
 		esac
 	END
@@ -462,6 +463,8 @@ bmc_script() {
 power_is_switched() {
 	req POST /v1/actions/bmc "{\"nodes\": \"c1\", \"bmc\": {\"driver\": \"script\", \"script\": \"$WORK/bmc/script\"}}"
 	has 200 '.results[0] | .code == 0 and .changed' || return 1
+	req POST /v1/actions/power '{"nodes": "c1", "op": "off", "dry_run": true}'
+	has 200 '.results[0] | .code == 0 and .serves == null' || return 1
 	req POST /v1/actions/power '{"nodes": "c1", "op": "off"}'
 	has 200 '.results[0].code == 0' && until_true 10 is c1 .power off && until_true 10 is c1 .up false || return 1
 	req POST /v1/actions/power '{"nodes": "c1", "op": "status"}'
@@ -473,6 +476,20 @@ a_node_that_is_off_is_started() {
 	req POST /v1/actions/assign '{"nodes": "c1", "role": "web"}'
 	has 200 '.results[0].code == 0' && until_true 20 idle c1 active web &&
 		[ "$(field c1 '.plan.steps[0].kind')" = boot ] && is c1 .plan.tier power
+}
+# a system that does not end is left on, and what to order then is told; one that ends is seen off
+soft_off_is_never_hard() {
+	req POST /v1/actions/power '{"nodes": "c1", "op": "soft", "dry_run": true, "ends_only": true}'
+	has 200 '.results[0] | .code == 0 and .serves == "active"' || return 1
+	touch "$WORK/c1/power.deaf"
+	req POST /v1/actions/power '{"nodes": "c1", "op": "soft"}'
+	has 200 '.results[0].code == 0' && until_true 20 is c1 '(.soft_failed[:39])' 'its system did not end within 10 s; phx' &&
+		is c1 .power on && is c1 .up true && [ "$(cat "$WORK/c1/power")" != off ] || return 1
+	rm "$WORK/c1/power.deaf"
+	timeout 60 "$PHX" node power c1 off --yes --wait 2>"$WORK/soft.err" || { cat "$WORK/soft.err"; return 1; }
+	[ "$(cat "$WORK/c1/power")" = off ] && is c1 .power off && is c1 .soft_failed "" || return 1
+	req POST /v1/actions/rebuild '{"nodes": "c1"}'
+	has 200 '.results[0].code == 0' && until_true 20 idle c1 active web
 }
 
 # ---- persons ----
@@ -760,7 +777,7 @@ a_kill_keeps_everything() { a_restart_keeps_everything kill; }
 	plain_http_gives_nothing_secret boot_scripts enrolment a_node_speaks_for_itself_only a_removed_node_is_nobody comes_up \
 	dry_run_does_nothing dry_run_of_what_ends assigns rm_of_a_node_in_use_is_no_dry_promise counts matches_rules drains_and_resumes a_step_that_fails_is_tried_again \
 	a_step_that_never_works_changes_nothing quarantine_is_left_by_resume_only wipes power_is_switched \
-	a_node_that_is_off_is_started unknown_names_are_told an_event_is_about_its_node events_of_a_node_are_all_of_it users_read_and_submit users_do_not_see_hardware members_that_are_asked_for nodes_page_by_page users_do_not_act users_see_their_own_jobs what_ends_is_waited_for who_hangs_up_is_forgotten a_job_runs an_ended_jobs_output_stays \
+	a_node_that_is_off_is_started soft_off_is_never_hard unknown_names_are_told an_event_is_about_its_node events_of_a_node_are_all_of_it users_read_and_submit users_do_not_see_hardware members_that_are_asked_for nodes_page_by_page users_do_not_act users_see_their_own_jobs what_ends_is_waited_for who_hangs_up_is_forgotten a_job_runs an_ended_jobs_output_stays \
 	a_bad_role_is_told_and_the_old_one_stays a_role_in_use_stays a_restart_keeps_everything a_kill_keeps_everything \
 	a_second_head_is_refused a_full_disk_refuses_and_loses_nothing freed_it_works_again fills_up_while_steps_run \
 	silence_on_a_full_disk_is_told_later ends_cleanly

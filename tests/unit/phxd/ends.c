@@ -89,6 +89,38 @@ static void an_re_ends_its_open_jobs(void **state)
 	assert_int_equal(json_array_size(left), 2);
 }
 
+/* ---- what a node is at ---- */
+
+static char *serves(struct world *w, enum phx_power_op op, const char *node)
+{
+	struct phx_event ev = order(PHX_EV_power, node);
+	ev.order.op = (int)op;
+	PHX_AUTO_JSON json_t *at = view_serves(&w->s, &ev);
+	return strdup(json_is_string(at) ? json_string_value(at) : "");
+}
+
+static void assert_serves(struct world *w, enum phx_power_op op, const char *node, const char *want)
+{
+	PHX_AUTO_FREE char *at = serves(w, op, node);
+	assert_string_equal(at, want);
+}
+
+static void what_power_would_end_is_told(void **state)
+{
+	struct world *w = *state;
+	const char *node = working(w);
+	static const enum phx_power_op ops[] = {PHX_POWER_OFF, PHX_POWER_SOFT, PHX_POWER_CYCLE,
+						PHX_POWER_RESET};
+	for (size_t i = 0; i < PHX_ARRAY_SIZE(ops); i++)
+		assert_serves(w, ops[i], node, "active");
+	assert_serves(w, PHX_POWER_ON, node, "");
+	assert_serves(w, PHX_POWER_STATUS, node, "");
+	world_node(w, node)->power = PHX_POWER_IS_OFF;
+	assert_serves(w, PHX_POWER_OFF, node, "");
+	assert_int_equal(world_order(w, PHX_EV_rebuild, node, NULL), 0);
+	assert_serves(w, PHX_POWER_OFF, node, "rebuild");
+}
+
 /* ---- logins ---- */
 
 static json_t *sessions_of(int kind, enum phx_power_op op, const struct phx_plan *plan)
@@ -173,6 +205,7 @@ int main(void)
 		WORLD_TEST(a_drain_waits_for_it),
 		WORLD_TEST(a_node_without_jobs_ends_none),
 		WORLD_TEST(an_re_ends_its_open_jobs),
+		WORLD_TEST(what_power_would_end_is_told),
 		cmocka_unit_test(logins_end_with_the_system_they_are_on),
 		cmocka_unit_test(a_hand_over_in_place_ends_no_login),
 		cmocka_unit_test(unknown_logins_are_not_none),
