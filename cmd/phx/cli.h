@@ -198,11 +198,12 @@ struct cli_ends {
 	json_t *waits;    /* those that are waited for */
 	json_t *sessions; /* of people who are logged in */
 	json_t *unknown;  /* names of nodes that do not tell who is */
+	json_t *serves;   /* what nodes are at ("active", "rebuild"), each with their names */
 	size_t n_nodes;   /* on which something ends */
 };
 void cli_ends_init(struct cli_ends *ret);
 void cli_ends_fini(struct cli_ends *e);
-/** `result`: members node, code, jobs, sessions; of one that was refused, nothing. */
+/** `result`: members node, code, jobs, sessions, serves; of one that was refused, nothing. */
 void cli_ends_add(struct cli_ends *e, const json_t *result);
 bool cli_ends_any(const struct cli_ends *e);
 /** What ends, as part of a sentence. */

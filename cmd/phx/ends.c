@@ -47,9 +47,17 @@ static void add_sessions(struct cli_ends *e, const json_t *sessions, const char 
 	}
 }
 
+static void add_serves(struct cli_ends *e, const char *at, const char *node)
+{
+	if (!json_object_get(e->serves, at))
+		json_object_set_new(e->serves, at, json_array());
+	json_array_append_new(json_object_get(e->serves, at), json_string(node));
+}
+
 void cli_ends_init(struct cli_ends *ret)
 {
-	*ret = (struct cli_ends){json_array(), json_array(), json_array(), json_array(), 0};
+	*ret = (struct cli_ends){json_array(), json_array(),  json_array(),
+				 json_array(), json_object(), 0};
 }
 
 void cli_ends_fini(struct cli_ends *e)
@@ -58,23 +66,28 @@ void cli_ends_fini(struct cli_ends *e)
 	json_decref(e->waits);
 	json_decref(e->sessions);
 	json_decref(e->unknown);
+	json_decref(e->serves);
 	*e = (struct cli_ends){0};
 }
 
 void cli_ends_add(struct cli_ends *e, const json_t *result)
 {
-	const char *node = phx_json_str(result, "node", NULL);
+	const char *node = phx_json_str(result, "node", NULL),
+		   *at = phx_json_str(result, "serves", "");
 	size_t before = json_array_size(e->jobs) + json_array_size(e->sessions);
 	if (phx_json_int(result, "code", 0) < 0)
 		return;
 	add_jobs(e, json_object_get(result, "jobs"), node);
 	add_sessions(e, json_object_get(result, "sessions"), node);
-	e->n_nodes += json_array_size(e->jobs) + json_array_size(e->sessions) > before;
+	if (*at)
+		add_serves(e, at, node);
+	e->n_nodes += *at || json_array_size(e->jobs) + json_array_size(e->sessions) > before;
 }
 
 bool cli_ends_any(const struct cli_ends *e)
 {
-	return json_array_size(e->jobs) || json_array_size(e->sessions);
+	return json_array_size(e->jobs) || json_array_size(e->sessions) ||
+		json_object_size(e->serves);
 }
 
 json_t *cli_ends_ids(const struct cli_ends *e)
@@ -146,8 +159,29 @@ static void put_list(struct phx_buf *b, const json_t *list, const char *more,
 	}
 }
 
+/* "24 nodes are active (n[1-24]); 1 node is in the middle of rebuild (n25)" */
+static void put_serves(struct phx_buf *b, const struct cli_ends *e)
+{
+	const char *at, *between = "";
+	json_t *names;
+	json_object_foreach(e->serves, at, names) {
+		size_t n = json_array_size(names);
+		PHX_AUTO_FREE char *folded = cli_nodes_fold(names);
+		phx_buf_addf(b, "%s%zu node%s %s", between, n, n == 1 ? "" : "s",
+			     n == 1 ? "is " : "are ");
+		phx_buf_addf(b, "%s", phx_str_eq(at, "active") ? "" : "in the middle of ");
+		cli_put_clean(b, at);
+		phx_buf_addf(b, " (%s)", folded ? folded : "?");
+		between = "; ";
+	}
+}
+
 void cli_ends_put(struct phx_buf *b, const struct cli_ends *e)
 {
+	put_serves(b, e);
+	if (json_object_size(e->serves) &&
+	    (json_array_size(e->jobs) || json_array_size(e->sessions)))
+		phx_buf_addf(b, "; ");
 	if (json_array_size(e->jobs)) {
 		put_list(b, e->jobs, "jobs", put_job);
 		phx_buf_addf(b, json_array_size(e->jobs) > 1 ? " end" : " ends");
@@ -193,6 +227,10 @@ void cli_ends_print(const json_t *results, const json_t *plan)
 		put_session(&b, item);
 		printf("  %s: logged out\n", b.data ? b.data : "?");
 	}
+	PHX_AUTO(phx_buf_fini) struct phx_buf serves = {0};
+	put_serves(&serves, &e);
+	if (serves.data)
+		printf("  %s\n", serves.data);
 	PHX_AUTO_FREE char *unknown = json_array_size(e.unknown) ? cli_nodes_fold(e.unknown) : NULL;
 	if (unknown)
 		printf("  %s: who is logged in there is not known\n", unknown);

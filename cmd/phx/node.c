@@ -39,6 +39,11 @@ static void put_note(struct phx_buf *b, const json_t *value, const json_t *row)
 		}
 	} else if (*reason) {
 		cli_put_clean(b, reason);
+	} else if (*phx_json_str(row, "soft_failed", "")) {
+		phx_buf_addf(b, "is not off: ");
+		cli_put_clean(b, phx_json_str(row, "soft_failed", ""));
+	} else if (phx_json_int(row, "soft_until_ms", 0)) {
+		phx_buf_addf(b, "switches itself off");
 	} else if (*phx_json_str(row, "gave_up", "")) {
 		cli_put_clean(b, phx_json_str(row, "gave_up", ""));
 	} else if (phx_str_eq(state, "active") && !phx_json_bool(row, "up", false)) {
@@ -109,10 +114,10 @@ static const struct cli_column list_columns[] = {
 
 /* What the columns that are no wide ones are made of. Of most nodes the half of it is empty, and is
  * not sent. */
-static const char list_fields[] =
-	"name,state,pool,role,up,up_since_ms,missing_since_ms,power,plan,"
-	"reason,gave_up,allocation,drift,"
-	"actual_identity,healthy,health_text,asked,claimed_ms,site&sparse=yes";
+static const char list_fields[] = "name,state,pool,role,up,up_since_ms,missing_since_ms,power,plan,"
+				  "reason,gave_up,allocation,drift,"
+				  "actual_identity,healthy,health_text,asked,claimed_ms,site,"
+				  "soft_until_ms,soft_failed&sparse=yes";
 
 int cmd_node_list(struct cli *cli)
 {
@@ -407,9 +412,19 @@ static const struct cli_column power_columns[] = {
 
 int cmd_node_power(struct cli *cli)
 {
-	PHX_AUTO_JSON json_t *body = json_pack("{s:s}", "op", cli_arg(cli, 1)), *nodes = NULL;
-	bool query = phx_str_eq(cli_arg(cli, 1), "status"), on = phx_str_eq(cli_arg(cli, 1), "on");
-	PHX_AUTO_FREE char *verb = phx_path("switch %s", cli_arg(cli, 1));
+	const char *op = cli_arg(cli, 1);
+	bool query = phx_str_eq(op, "status"), on = phx_str_eq(op, "on"),
+	     off = phx_str_eq(op, "off"), hard = cli_has(cli, CLI_OPT_hard);
+	if (hard && !off)
+		return cli_fail(CLI_USAGE,
+				"node power: --hard goes with off: %s never waits for "
+				"an operating system",
+				op);
+	PHX_AUTO_JSON json_t *body = json_pack("{s:s}", "op", off && !hard ? "soft" : op),
+			     *nodes = NULL;
+	PHX_AUTO_FREE char *verb = phx_path("switch %s%s", op, hard ? " hard" : "");
+	if (!query && !on) /* a hand-over under way is shown, and asked about */
+		json_object_set_new(body, "force", json_true());
 	enum cli_format format = cli->format;
 	if (query) /* what is printed is the state, not the order */
 		cli->format = CLI_TABLE;

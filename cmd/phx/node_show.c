@@ -64,6 +64,11 @@ static void put_power(struct phx_buf *b, const json_t *value, const json_t *row)
 		/* who may not see it is not told that there is none */
 		phx_buf_addf(b, " (no BMC)");
 	}
+	if (phx_json_int(row, "soft_until_ms", 0))
+		phx_buf_addf(b, ", switches itself off");
+	const char *failed = phx_json_str(row, "soft_failed", "");
+	phx_buf_addf(b, "%s", *failed ? ", is not off: " : "");
+	cli_put_clean(b, failed);
 }
 
 static void put_health(struct phx_buf *b, const json_t *value, const json_t *row)

@@ -137,6 +137,19 @@ static void judge_idle(struct waiting *w, struct going *g, const json_t *node)
 	}
 }
 
+/* The head says when it waits no longer, and why that was in vain. */
+static void judge_soft(struct waiting *w, struct going *g, const json_t *node)
+{
+	const char *failed = phx_json_str(node, "soft_failed", "");
+	snprintf(g->now, sizeof(g->now), "%s", "its system ends");
+	if (*failed)
+		end_node(w, g, failed);
+	else if (phx_str_eq(phx_json_str(node, "power", ""), "off"))
+		end_node(w, g, NULL);
+	else if (!phx_json_int(node, "soft_until_ms", 0))
+		end_node(w, g, "another order took its place");
+}
+
 static void judge(struct waiting *w, struct going *g, const json_t *node)
 {
 	const char *state = phx_json_str(node, "state", "");
@@ -173,15 +186,18 @@ static int poll_nodes(struct waiting *w, struct phx_err *err)
 			phx_nodeset_add(&names, w->nodes[i].name);
 	if (!names.n)
 		return CLI_OK;
-	int code = cli_nodes_ask(w->cli, &names, "name,state,role,plan,reason", CALL_SLACK_MS,
-				 &nodes, err);
+	int code = cli_nodes_ask(w->cli, &names,
+				 "name,state,role,plan,reason,power,soft_until_ms,soft_failed",
+				 CALL_SLACK_MS, &nodes, err);
 	PHX_AUTO_JSON json_t *by_name = cli_nodes_by_name(nodes);
 	for (size_t i = 0; !code && i < w->n; i++) {
 		struct going *g = &w->nodes[i];
 		const json_t *node = json_object_get(by_name, g->name);
 		if (g->ended)
 			continue;
-		if (node)
+		if (node && phx_str_eq(w->goal->power ? w->goal->power : "", "soft"))
+			judge_soft(w, g, node);
+		else if (node)
 			judge(w, g, node);
 		else
 			end_node(w, g, w->goal->gone ? NULL : "the node is gone");

@@ -122,7 +122,7 @@ ram_serves() {
 ram_comes_back() {
 	local boot
 	boot=$(boot_of ram1)
-	phx node power ram1 cycle --wait --timeout 2m || return 1
+	phx node power ram1 cycle --yes --wait --timeout 2m || return 1
 	wait_for 120 "ram1 starts again" sh -c "[ \"\$('$PHX' node show ram1 -o json | jq -r '[.. | .boot_id? | select(.)][0]')\" != $boot ]"
 	wait_for 120 "ram1 serves again" is_active ram1 && serves ram1 && disk_untouched ram1
 }
@@ -157,7 +157,7 @@ key_file() { find "$DIR/state/keys" -type f -name "$(node_field ram1 .disk_key_i
 encrypted_power_cycle() {
 	local boot key
 	boot=$(boot_of ram1) key=$(key_of ram1)
-	phx node power ram1 cycle --wait --timeout 2m || return 1
+	phx node power ram1 cycle --yes --wait --timeout 2m || return 1
 	wait_for 30 "ram1 goes" sh -c "! '$PHX' node show ram1 -o json | grep -q '$boot' || '$PHX' node show ram1 -o json | jq -e '[.. | objects | select(.up? == false)] | length > 0'"
 	wait_for 180 "ram1 is back in its encrypted system" is_active ram1 && serves ram1 || return 1
 	[ "$(boot_of ram1)" != "$boot" ] && [ "$(key_of ram1)" = "$key" ] || die "boot id or certificate"
@@ -186,7 +186,7 @@ erased_and_read_back() {
 key_of_the_dead() {
 	local key
 	key=$(key_file)
-	phx node power ram1 off --wait --timeout 2m && is_down ram1 || return 1
+	phx node power ram1 off --hard --yes --wait --timeout 2m && is_down ram1 || return 1
 	phx node release ram1 --setup wipe:crypto --yes || return 1
 	key_gone_unread "$key" 1
 	[ "$(plan_kinds ram1)" = "destroy_key boot wipe" ] || die "$(plan_kinds ram1)"
@@ -392,7 +392,7 @@ nvme_serves_again() {
 	erased_by_format 2 && ! serves nvme1 && is_active nvme1 >/dev/null
 }
 
-nvme_off() { phx node power nvme1 off --yes --wait --timeout 1m && [ "$(machine_field nvme1 .on)" = false ] && [ "$(node_field nvme1 .power)" = off ]; }
+nvme_off() { phx node power nvme1 off --hard --yes --wait --timeout 1m && [ "$(machine_field nvme1 .on)" = false ] && [ "$(node_field nvme1 .power)" = off ]; }
 
 erase_part() {
 	check magic_packet_wakes_a_machine nvme_wakes &&

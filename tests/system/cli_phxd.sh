@@ -157,6 +157,19 @@ a_missing_password_file_is_named() {
 	phx node bmc c1 driver=none
 	said 1 err "c1: password_file $WORK/nosuch.pw: No such file"
 }
+# of what is in use, as every order that ends something; nothing is switched before
+power_asks_of_a_node_in_use() {
+	local op seq
+	(umask 077 && echo secret >"$WORK/bmc/rack1")
+	phx node bmc c1 driver=ipmi address=127.0.0.1:9 user=x password_file="$WORK/bmc/rack1" || return 1
+	seq=$(api /v1/status | jq .seq)
+	for op in off 'off --hard' cycle reset; do
+		# shellcheck disable=SC2086
+		run phx node power c1 $op </dev/null
+		said 64 err '1 node is active (c1)' || return 1
+	done
+	[ "$(api /v1/status | jq .seq)" = "$seq" ] && phx node bmc c1 driver=none
+}
 # nobody listens there: it is said by name, and the node goes on
 a_silent_bmc_is_named() {
 	local before
@@ -164,7 +177,7 @@ a_silent_bmc_is_named() {
 	(umask 077 && echo secret >"$WORK/bmc/rack1")
 	before=$(field c1 '"\(.state) \(.role) \(.epoch) \(.up)"')
 	phx node bmc c1 driver=ipmi address=127.0.0.1:9 user=x password_file="$WORK/bmc/rack1" || return 1
-	run phx node power c1 off --wait --timeout 60
+	run phx node power c1 off --hard --yes --wait --timeout 60
 	phx node bmc c1 driver=none
 	said 1 err 'c1: ' && said 1 err 'the BMC does not answer' && ! grep -q secret "$WORK/err" "$WORK/phxd.log" &&
 		[ "$(field c1 '"\(.state) \(.role) \(.epoch) \(.up)"')" = "$before" ]
@@ -369,7 +382,7 @@ node_init c1 1
 node_init c2 2
 for t in packages_of_the_head counts_in_words images_of_the_head announces lists_what_comes shows_facts lists_parts rules_have_reasons plans_first \
 	assigns_and_waits assigns_again in_place_needs_no_yes groups_are_known erasing_needs_yes shows_drift_free job_runs \
-	waiting_outlives_a_killed_head drains_and_resumes power_without_bmc_fails_by_name a_missing_password_file_is_named a_silent_bmc_is_named events_are_told following_ends_with_its_reader a_full_output_is_a_failure status_counts \
+	waiting_outlives_a_killed_head drains_and_resumes power_without_bmc_fails_by_name a_missing_password_file_is_named power_asks_of_a_node_in_use a_silent_bmc_is_named events_are_told following_ends_with_its_reader a_full_output_is_a_failure status_counts \
 	config_has_origins unknown_names wrong_package_is_refused used_things_stay truncated_image_is_found \
 	bad_role_is_told_with_its_line not_permitted by_certificate certificates_have_a_ceiling revoked_is_refused no_certificate_no_entry journal_cannot_be_written forgets head_is_gone; do
 	check $t $t

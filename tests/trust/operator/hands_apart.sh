@@ -49,7 +49,7 @@ their_death_is_survived_and_told() {
 	local before=$HANDS
 	relay "echo \$1 >>\$TMPDIR/given; [ -e \$TMPDIR/slow ] && exec sleep 600; echo off"
 	touch "$WORK/head/hands/slow"
-	phx node power n1 off --wait --timeout 60 --yes >"$WORK/out" 2>&1 &
+	phx node power n1 off --hard --wait --timeout 60 --yes >"$WORK/out" 2>&1 &
 	local waiting=$!
 	until_true 20 grep -q off "$WORK/head/hands/given" || { cat "$WORK/out"; return 1; }
 	rm "$WORK/head/hands/slow"

@@ -561,7 +561,7 @@ static void power_waits_for_its_result(void **state)
 	fake_answer(f, "POST /v1/actions/power",
 		    "{'results':[{'node':'n1','code':0,'changed':true},{'node':'n2','code':0,'"
 		    "changed':true}]}");
-	PHX_SAID s = phx(f, "node power n[1-2] off --wait");
+	PHX_SAID s = phx(f, "node power n[1-2] off --hard --wait");
 	assert_int_equal(s.status, 1);
 	assert_has(f->log, "\"op\":\"off\"");
 	assert_has(f->log, "after=11");
@@ -569,6 +569,83 @@ static void power_waits_for_its_result(void **state)
 	PHX_SAID bad = phx(f, "node power n1 sideways");
 	assert_int_equal(bad.status, 64);
 	assert_has(bad.errout, "'sideways' is none of on|off|cycle|reset|status");
+}
+
+/* What it would end is in one answer, not in one for each node. */
+static void power_asks_what_it_would_end(void **state)
+{
+	static const struct {
+		const char *line, *op, *question;
+	} orders[] = {
+		{"node power n[1-3] off", "\"op\":\"soft\"", "switch off: "},
+		{"node power n[1-3] off --hard", "\"op\":\"off\"", "switch off hard: "},
+		{"node power n[1-3] cycle", "\"op\":\"cycle\"", "switch cycle: "},
+		{"node power n[1-3] reset", "\"op\":\"reset\"", "switch reset: "},
+	};
+	struct fake_phxd *f = *state;
+	for (size_t i = 0; i < PHX_ARRAY_SIZE(orders); i++) {
+		char line[128];
+		fake_reset(f);
+		fake_answer(f, "GET /v1/nodes",
+			    "{'nodes':[{'name':'n1'},{'name':'n2'},{'name':'n3'}]}");
+		fake_answer(f, "POST /v1/actions/power",
+			    "{'results':[{'node':'n1','code':0,'serves':'active'},{'node':'n2','"
+			    "code':0,'serves':'active'},{'node':'n3','code':0,'serves':'rebuild'}"
+			    "]}");
+		PHX_SAID s = phx(f, orders[i].line);
+		assert_int_equal(s.status, 64);
+		assert_has(s.errout, orders[i].question);
+		assert_has(s.errout,
+			   "2 nodes are active (n[1-2]); 1 node is in the middle of "
+			   "rebuild (n3): this cannot be undone and needs --yes");
+		assert_has(f->log, "\"ends_only\":true");
+		assert_lacks(strstr(f->log, "dry_run"), "POST");
+		snprintf(line, sizeof(line), "%s --yes", orders[i].line);
+		PHX_SAID yes = phx(f, line);
+		assert_int_equal(yes.status, 0);
+		assert_has(f->log, orders[i].op);
+		snprintf(line, sizeof(line), "%s --dry-run", orders[i].line);
+		PHX_SAID dry = phx(f, line);
+		assert_has(dry.out, "  2 nodes are active (n[1-2]); 1 node is in the middle");
+	}
+}
+
+static void power_on_asks_nothing(void **state)
+{
+	struct fake_phxd *f = *state;
+	two_nodes(f, "active");
+	fake_answer(f, "POST /v1/actions/power", "{'results':[{'node':'n1','code':0}]}");
+	PHX_SAID s = phx(f, "node power n1 on");
+	assert_int_equal(s.status, 0);
+	assert_lacks(f->log, "dry_run");
+	PHX_SAID bad = phx(f, "node power n1 reset --hard");
+	assert_int_equal(bad.status, 64);
+	assert_has(bad.errout, "--hard goes with off: reset never waits");
+}
+
+/* Until the head says that its BMC reports it off, or that it is still on and left so. */
+static void a_soft_off_is_waited_for(void **state)
+{
+	struct fake_phxd *f = *state;
+	static const char *const answers[] = {
+		"{'nodes':[{'name':'n1','power':'on'},{'name':'n2','power':'on'}]}",
+		"{'nodes':[{'name':'n1','power':'on','soft_until_ms':9},{'name':'n2','power':'on',"
+		"'soft_until_ms':9}]}",
+		"{'nodes':[{'name':'n1','power':'off'},{'name':'n2','power':'on','soft_failed':"
+		"'its system did not end within 300 s; phx node power n2 off --hard cuts its "
+		"power'}]}"};
+	for (size_t i = 0; i < PHX_ARRAY_SIZE(answers); i++)
+		fake_answer(f, "GET /v1/nodes", answers[i]);
+	fake_answer(f, "GET /v1/status", "{'seq':10}");
+	fake_answer(f, "GET /v1/events", "{'events':[],'last':10}");
+	fake_answer(f, "POST /v1/actions/power",
+		    "{'results':[{'node':'n1','code':0},{'node':'n2','code':0}]}");
+	PHX_SAID s = phx(f, "node power n[1-2] off --wait --yes");
+	assert_int_equal(s.status, 1);
+	assert_has(s.errout,
+		   "phx: n2: its system did not end within 300 s; phx node power n2 off "
+		   "--hard cuts its power\n");
+	assert_has(s.errout, "1 of 2 nodes are done");
 }
 
 static void power_status_prints_what_was_answered(void **state)
@@ -767,6 +844,9 @@ int main(void)
 		TEST(wait_tells_when_what_a_rule_began_fails),
 		TEST(wait_outlives_a_daemon_that_is_away),
 		TEST(power_waits_for_its_result),
+		TEST(power_asks_what_it_would_end),
+		TEST(power_on_asks_nothing),
+		TEST(a_soft_off_is_waited_for),
 		TEST(power_status_prints_what_was_answered),
 		TEST(accept_waits_until_it_has_enrolled),
 		TEST(members_of_orders),
