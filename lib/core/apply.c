@@ -67,9 +67,9 @@ static void engine_told(struct phx_apply *a, struct phx_node *n)
 }
 
 static const phx_work_fn work[] = {
-	[PHX_WORK_NODE_READY] = phx_auto_assign,        [PHX_WORK_ENGINE_TOLD] = engine_told,
-	[PHX_WORK_NODE_LET_GO] = phx_handover_advance,  [PHX_WORK_JOB_LOST] = phx_holding_job_lost,
-	[PHX_WORK_JOB_UNHEARD] = phx_take_back_unheard,
+	[PHX_WORK_LINES] = phx_lines_settle,        [PHX_WORK_NODE_READY] = phx_auto_assign,
+	[PHX_WORK_ENGINE_TOLD] = engine_told,       [PHX_WORK_NODE_LET_GO] = phx_handover_advance,
+	[PHX_WORK_JOB_LOST] = phx_holding_job_lost, [PHX_WORK_JOB_UNHEARD] = phx_take_back_unheard,
 };
 _Static_assert(PHX_ARRAY_SIZE(work) == PHX_WORK_COUNT_,
 	       "every kind of work has somebody who does it");

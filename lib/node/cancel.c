@@ -179,7 +179,7 @@ int phx_apply_cancel(struct phx_apply *a, const struct phx_event_none *p)
 	char why[128];
 	struct phx_node *n;
 	int r = phx_need_node(a, &n);
-	if (r < 0 || !phx_node_step(n))
+	if (r < 0 || phx_line_leave(a, n) || !phx_node_step(n))
 		return r;
 	r = check(a, n);
 	if (r < 0)

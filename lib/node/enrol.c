@@ -161,6 +161,7 @@ int phx_apply_node_remove(struct phx_apply *a, const struct phx_event_order *p)
 	phx_act(a, PHX_ACT_DHCP, n);
 	phx_key_doom_unsure(a, n);
 	phx_key_doom(a, n->disk_key_id);
+	phx_line_leave(a, n);
 	phx_node_go(a->s, n);
 	a->out->changed = true;
 	return 0;

@@ -38,6 +38,7 @@ void phx_quarantine(struct phx_apply *a, struct phx_node *n, const char *why)
 	phx_start_close(n);
 	n->awaited = false;
 	snprintf(n->reason, sizeof(n->reason), "%s", why);
+	phx_line_lost(a, n, why);
 	a->out->changed = true;
 	phx_note(a, n, "%s is quarantined: %s", n->name, n->reason);
 	/* a node whose cleaning failed must not come back up by itself (faults.md 18) */
@@ -179,10 +180,12 @@ static void done_effects(struct phx_apply *a, struct phx_node *n, const struct p
 static void finish_plan(struct phx_apply *a, struct phx_node *n)
 {
 	struct phx_plan *p = &n->plan;
+	bool rests = p->request == PHX_REQUEST_reboot && p->from_state == PHX_NODE_MAINTENANCE;
 	phx_away_settle(a->s, n);
-	if (p->request == PHX_REQUEST_drain) {
+	if (p->request == PHX_REQUEST_drain || rests) {
 		phx_node_must_become(a, n, PHX_NODE_MAINTENANCE);
 		phx_away_end(a, n);
+		phx_line_done(a, n);
 		return;
 	}
 	if (p->to_role[0]) {
@@ -210,6 +213,7 @@ static void finish_plan(struct phx_apply *a, struct phx_node *n)
 		 n->role, (long long)(a->s->now_ms - p->started_ms));
 	phx_update_gone_back(a, n);
 	phx_away_end(a, n);
+	phx_line_done(a, n);
 	if (!p->to_role[0])
 		phx_work_add(a, PHX_WORK_NODE_READY, n);
 }
@@ -251,6 +255,17 @@ static bool node_fits(const struct phx_node *n, enum phx_step_needs needs)
 	return false;
 }
 
+/* The plan cannot go on. A node that was only to start anew keeps what it has. */
+static void fail_plan(struct phx_apply *a, struct phx_node *n, const char *why)
+{
+	if (n->plan.request != PHX_REQUEST_reboot) {
+		phx_quarantine(a, n, why);
+		return;
+	}
+	phx_handover_abort(a, n, why);
+	phx_reboot_given_up(a, n, why);
+}
+
 /* No order of ours can bring the node back: gives it time to come by itself. */
 static void wait_for_node(struct phx_apply *a, struct phx_node *n, struct phx_step *step)
 {
@@ -261,14 +276,13 @@ static void wait_for_node(struct phx_apply *a, struct phx_node *n, struct phx_st
 	a->out->changed = true;
 	if (n->plan.repairs++ >= a->s->settings.repairs_max ||
 	    (n->up && n->env == PHX_ENV_DEPLOY)) {
-		phx_quarantine(
-			a, n,
-			needs_start(n, step)
-				? "it goes to another owner, and does not show the token of a "
-				  "start: switch it off and on by hand, and resume it"
-				: n->up
-				? "there is no system on it to enter"
-				: "it went silent in the middle of a hand-over and has no BMC");
+		fail_plan(a, n,
+			  needs_start(n, step)
+				  ? "it goes to another owner, and does not show the token of a "
+				    "start: switch it off and on by hand, and resume it"
+				  : n->up
+				  ? "there is no system on it to enter"
+				  : "it went silent in the middle of a hand-over and has no BMC");
 		return;
 	}
 	step->deadline_ms = a->s->now_ms + WAIT_MS;
@@ -286,7 +300,7 @@ static bool repair(struct phx_apply *a, struct phx_node *n, struct phx_step *ste
 		char why[200];
 		snprintf(why, sizeof(why), "step %s: the node had to be brought back %u times",
 			 info_of(step)->name, n->plan.repairs);
-		phx_quarantine(a, n, why);
+		fail_plan(a, n, why);
 		return false;
 	}
 	n->plan.repairs++;
@@ -565,7 +579,7 @@ static void give_up(struct phx_apply *a, struct phx_node *n, struct phx_step *st
 	if (goes_on)
 		phx_handover_advance(a, n);
 	else
-		phx_quarantine(a, n, why);
+		fail_plan(a, n, why);
 }
 
 void phx_handover_failed(struct phx_apply *a, struct phx_node *n, const char *why)

@@ -131,6 +131,7 @@ static void is_up(struct phx_apply *a, struct phx_node *n)
 	n->power = PHX_POWER_IS_ON;
 	phx_lost_over(a, n);
 	phx_fence_over(a, n);
+	phx_line_look(a, n);
 }
 
 int phx_apply_hello(struct phx_apply *a, const struct phx_event_hello *p)

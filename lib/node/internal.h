@@ -125,6 +125,21 @@ const char *phx_tpm_fault(const struct phx_node *n, const struct phx_event_answe
 /** The erase counts: records the TPM that signed it as the node's from now on. */
 void phx_tpm_keep(struct phx_apply *a, const struct phx_event_answer *p, struct phx_node *n);
 
+/* turn.c: where a node stands in the line in which it is rebooted; nothing for other nodes. Whose
+ * turn has come then begins at the end of the event (line.c). */
+/** How the reason of a node begins whose reboot failed. */
+extern const char phx_reboot_failed[];
+/** The node leaves its line. True: it was waiting for its turn. */
+bool phx_line_leave(struct phx_apply *a, struct phx_node *n);
+/** A plan of the node has come to its end. */
+void phx_line_done(struct phx_apply *a, struct phx_node *n);
+/** The node was given up: where that is its reboot, no other begins any more. */
+void phx_line_lost(struct phx_apply *a, struct phx_node *n, const char *why);
+/** The node is heard again. */
+void phx_line_look(struct phx_apply *a, const struct phx_node *n);
+/** The node has not come back: it is out of service now, and keeps role and data. */
+void phx_reboot_given_up(struct phx_apply *a, struct phx_node *n, const char *why);
+
 /* steps.c */
 /** Inserts a step of `kind` at place `at` of the plan; invalidates pointers to its steps. NULL: no
  * memory, which sticks. */

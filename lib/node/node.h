@@ -12,6 +12,10 @@
 void phx_node_tick(struct phx_apply *a, struct phx_node *n);
 void phx_keys_tick(struct phx_apply *a);
 
+/* line.c */
+/** Begins the reboots whose turn has come; `n` is not looked at. */
+void phx_lines_settle(struct phx_apply *a, struct phx_node *n);
+
 /* start.c */
 /** The start whose token is given to a machine that boots, or asks again, from `address`; 0: none.
  * It must ask from the node's reserved address or, if there is none, from the one that the node

@@ -34,6 +34,7 @@ struct phx_node_order phx_order_of(const struct phx_event_head *ev, const struct
 				       .pin = p->pin,
 				       .power_cycle = p->power_cycle,
 				       .force = p->force,
+				       .when_idle = p->when_idle,
 				       .op = power_op(ev, p),
 				       .jobs = (enum phx_jobs_say)p->jobs,
 				       .may_end = &p->may_end,

@@ -18,6 +18,7 @@ struct phx_node_order {
 	bool has_setup;   /* the order asks for `setup` */
 	struct phx_setup setup;
 	bool encrypt, pin, power_cycle, force;
+	bool when_idle;       /* reboot: waits for the job, and ends none */
 	enum phx_power_op op; /* power; PHX_POWER_NONE: `text` names one that there is not */
 	enum phx_jobs_say jobs;
 	const struct phx_list *may_end; /* struct phx_job_ref: NAMED */

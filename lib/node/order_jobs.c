@@ -34,6 +34,8 @@ static bool ends_jobs(const struct phx_node_order *o)
 		return true;
 	case PHX_EV_drain:
 		return o->has_grace;
+	case PHX_EV_reboot:
+		return !o->when_idle;
 	case PHX_EV_node_remove:
 		return o->force;
 	case PHX_EV_resume:
@@ -188,7 +190,7 @@ void phx_order_jobs_plan(const struct phx_state *s, const struct phx_node_order 
 	if (o->jobs == PHX_JOBS_UNSAID)
 		return;
 	plan->waits = true;
-	plan->has_grace = o->has_grace || o->kind != PHX_EV_drain;
+	plan->has_grace = (o->has_grace || o->kind != PHX_EV_drain) && !o->when_idle;
 	if (plan->has_grace)
 		plan->grace_ms = o->has_grace ? o->grace_ms : from ? from->drain_grace_s * 1000 : 0;
 	if (!drain || !j || !o->node->up)

@@ -133,9 +133,8 @@ static uint32_t settle_ms(const struct phx_role *role)
 	return longest * 1000;
 }
 
-static void add_serve(struct builder *b)
+static void add_start(struct builder *b)
 {
-	add(b, PHX_STEP_activate, b->q->to);
 	struct phx_step *start = add(b, PHX_STEP_start, b->q->to);
 	if (start) {
 		start->expected_ms += settle_ms(b->q->to);
@@ -143,6 +142,12 @@ static void add_serve(struct builder *b)
 	}
 	add(b, PHX_STEP_health, b->q->to);
 	add(b, PHX_STEP_join, b->q->to);
+}
+
+static void add_serve(struct builder *b)
+{
+	add(b, PHX_STEP_activate, b->q->to);
+	add_start(b);
 }
 
 /* Destroys the key first, before the node is brought down or woken: from then on the data is gone,
@@ -535,6 +540,50 @@ static void add_why_wiped(struct phx_plan *plan, const char *why)
 	if (why && said)
 		snprintf(plan->reason + said, sizeof(plan->reason) - said,
 			 "; wiped, as its scratch cannot be destroyed in place: %s", why);
+}
+
+/* The steps that end the work of the node and start it anew. */
+static void add_restart(struct builder *b)
+{
+	const struct phx_node *n = b->q->node;
+	bool runs = n->up && n->env == PHX_ENV_OS, cut = b->q->power_cycle || !runs;
+	const char *why = !cut      ? "the node is up: no firmware start needed"
+		: b->q->power_cycle ? "a start from reset was asked for"
+		: n->up             ? "the node is not in its system"
+				    : "the node is off or silent";
+	if (runs && b->q->from && n->state == PHX_NODE_ACTIVE)
+		add_leave(b, false);
+	if (cut && !phx_node_has_bmc(n))
+		b->code = phx_err_set(b->err, -EHOSTUNREACH,
+				      "%s must be power cycled (%s), and it has no BMC", n->name,
+				      why);
+	b->plan->tier = cut ? PHX_TIER_POWER : PHX_TIER_KEXEC;
+	snprintf(b->plan->reason, sizeof(b->plan->reason), "%s", why);
+	add(b, cut ? PHX_STEP_boot : PHX_STEP_kexec, NULL);
+}
+
+int phx_plan_reboot(const struct phx_plan_request *q, struct phx_plan *ret, struct phx_err *err)
+{
+	struct phx_plan plan = {0};
+	struct builder b = {q, &plan, err, 0};
+	bool in_memory = !q->node->system_disk[0];
+	PHX_STR_SET(plan.to_pool, q->to_pool);
+	PHX_STR_SET(plan.from_pool, q->node->pool);
+	PHX_STR_SET(plan.to_role, q->to->name);
+	add_restart(&b);
+	if (in_memory)
+		add(&b, PHX_STEP_ram, q->to);
+	add(&b, PHX_STEP_enter, q->to);
+	if (in_memory)
+		add_serve(&b);
+	else
+		add_start(&b);
+	if (b.code < 0) {
+		phx_record_fini(&phx_plan_record, &plan);
+		return b.code;
+	}
+	*ret = plan;
+	return 0;
 }
 
 int phx_plan_handover(const struct phx_plan_request *asked, struct phx_plan *ret,

@@ -44,6 +44,11 @@ int phx_plan_handover(const struct phx_plan_request *asked, struct phx_plan *ret
  * -ENOMEM. */
 int phx_plan_drain(const struct phx_role *role, struct phx_plan *plan);
 
+/** The steps after which the node has started anew and serves role `to`, which it has, as before:
+ * by kexec where its system runs, or by a power cycle. -EHOSTUNREACH it must be power cycled and
+ * has no BMC, -ENOMEM. */
+int phx_plan_reboot(const struct phx_plan_request *q, struct phx_plan *ret, struct phx_err *err);
+
 /** Does a step of it take data from the node: an erase, the key of a disk, what jobs left in
  * scratch, or an image that is written over what was there? */
 bool phx_plan_takes_data(const struct phx_plan *p);

@@ -152,12 +152,44 @@ static int make_drain(const struct phx_state *s, const struct phx_node_order *o,
 	return 0;
 }
 
+/* The node comes back in the role that it has, with its system and data. */
+static int make_reboot(const struct phx_state *s, struct draft *d, struct phx_plan *ret,
+		       struct phx_err *err)
+{
+	const struct phx_node *n = d->order->node;
+	const struct phx_role *role = phx_state_role(s, n->role);
+	int r = phx_plan_may(n, d->order->kind, err);
+	if (r < 0)
+		return r;
+	if (!role || !n->pool[0])
+		return phx_err_set(err, -EINVAL,
+				   "%s has no role to come back in: phx node power %s cycle starts "
+				   "it anew",
+				   n->name, n->name);
+	if (d->order->when_idle && !n->up && phx_index_job_on(s, n))
+		return phx_err_set(
+			err, -EBUSY,
+			"%s is not heard, and may still run a job: that is not waited for",
+			n->name);
+	find_former_role(s, d);
+	d->q.node = n;
+	d->q.to_pool = n->pool;
+	d->q.to = phx_state_role_in(s, role, n->pool, &d->to);
+	d->q.power_cycle = d->order->power_cycle;
+	r = phx_plan_reboot(&d->q, ret, err);
+	if (r == 0)
+		phx_order_jobs_plan(s, d->order, d->q.from, ret);
+	return r;
+}
+
 static int make(const struct phx_state *s, struct draft *d, struct phx_plan *ret,
 		struct phx_err *err)
 {
 	const struct phx_node_order *o = d->order;
 	if (o->kind == PHX_EV_drain)
 		return make_drain(s, o, ret, err);
+	if (o->kind == PHX_EV_reboot)
+		return make_reboot(s, d, ret, err);
 	int r = fill(s, d, err);
 	if (r < 0)
 		return r;

@@ -8,6 +8,7 @@
 
 /** Work that a lower room leaves to an upper one within one event (worklist.c). */
 enum phx_work_kind {
+	PHX_WORK_LINES,      /* turns to be rebooted may have come, of whatever node */
 	PHX_WORK_NODE_READY, /* a plan ended in the free pool: a rule may give the node a role */
 	/* an external engine reported its jobs: nodes that came free are promised before the jobs
 	 * that began are counted */

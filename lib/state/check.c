@@ -68,6 +68,31 @@ static int check_macs(const struct phx_state *s, const struct phx_node *n, struc
 	return 0;
 }
 
+/* Of nodes that are rebooted in turn no more are away than were allowed, and each knows of it. */
+static int check_line(const struct phx_state *s, const struct phx_line *line, struct phx_err *err)
+{
+	uint32_t n_away = 0;
+	PHX_LIST_EACH(struct phx_line_node, e, &line->nodes) {
+		const struct phx_node *n = phx_state_node(s, e->name);
+		n_away += e->stage == PHX_LINE_AWAY;
+		if (n && (n->line != line->id || n->line_waits != (e->stage == PHX_LINE_WAITS)))
+			return phx_err_set(err, -EPROTO, "%s does not know its turn to be rebooted",
+					   n->name);
+	}
+	if (n_away > line->most)
+		return phx_err_set(err, -EPROTO, "%u nodes are rebooted at once, not %u", n_away,
+				   line->most);
+	return 0;
+}
+
+static int check_lines(const struct phx_state *s, struct phx_err *err)
+{
+	int r = 0;
+	PHX_LIST_EACH(struct phx_line, line, &s->lines)
+		r = r ? r : check_line(s, line, err);
+	return r;
+}
+
 static int check_order(const struct phx_state *s, struct phx_err *err)
 {
 	for (uint32_t i = 1; i < s->jobs.n; i++)
@@ -223,6 +248,7 @@ int phx_state_check(const struct phx_state *s, struct phx_err *err)
 	r = r ? r : check_queues(s, err);
 	r = r ? r : check_triggers(s, err);
 	r = r ? r : check_order(s, err);
+	r = r ? r : check_lines(s, err);
 	r = r ? r : phx_index_check(s, &fresh, err);
 	r = r ? r : check_ledger(&fresh, err);
 	r = r ? r : phx_crew_check(s, err);

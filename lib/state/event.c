@@ -40,12 +40,8 @@ static const char *const engine_acts[] = {"close",    "open",   "requeue", "canc
 					  "expedite", "refuse", "admit"};
 const struct phx_enum phx_engine_act_names = {"order", engine_acts, PHX_ARRAY_SIZE(engine_acts)};
 
-static const char *const jobs_says[] = {"unsaid", "spare", "named", "any"};
-const struct phx_enum phx_jobs_say_names = {"word on jobs", jobs_says, PHX_ARRAY_SIZE(jobs_says)};
-
 PHX_RECORD_TABLE(phx_engine_host, PHX_ENGINE_HOST_FIELDS);
 PHX_RECORD_TABLE(phx_engine_job, PHX_ENGINE_JOB_FIELDS);
-PHX_RECORD_TABLE(phx_job_ref, PHX_JOB_REF_FIELDS);
 PHX_RECORD_TABLE(phx_index_row, PHX_INDEX_ROW_FIELDS);
 PHX_RECORD_TABLE(phx_trigger_file, PHX_TRIGGER_FILE_FIELDS);
 

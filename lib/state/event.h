@@ -58,19 +58,6 @@ PHX_RECORD_STRUCT(phx_engine_host, PHX_ENGINE_HOST_FIELDS);
 	F(S, hosts, LIST(phx_engine_host)) /* RUNNING, ENDING */
 PHX_RECORD_STRUCT(phx_engine_job, PHX_ENGINE_JOB_FIELDS);
 
-/** What an order says about jobs that it would end. */
-enum phx_jobs_say {
-	PHX_JOBS_UNSAID, /* nothing: an order of the core itself, or one in an older journal */
-	PHX_JOBS_SPARE,  /* the order is refused if a job would end */
-	PHX_JOBS_NAMED,  /* only the jobs that are named may end */
-	PHX_JOBS_ANY,
-};
-extern const struct phx_enum phx_jobs_say_names;
-
-/** A job by its number. */
-#define PHX_JOB_REF_FIELDS(F, S) F(S, id, U64)
-PHX_RECORD_STRUCT(phx_job_ref, PHX_JOB_REF_FIELDS);
-
 /** Indices of an array: from, from + step, ... up to `to`. */
 #define PHX_INDEX_ROW_FIELDS(F, S) \
 	F(S, from, U32) \
@@ -210,7 +197,10 @@ PHX_RECORD_STRUCT(phx_trigger_file, PHX_TRIGGER_FILE_FIELDS);
 	F(S, may_end, LIST(phx_job_ref)) /* NAMED; by id, ascending */ \
 	F(S, has_grace, BOOL)            /* a job may go on for grace_ms, and is then killed */ \
 	F(S, grace_ms, U32) \
-	F(S, op, ENUM(phx_power_op)) /* power; none in older journals, whose `text` names it */
+	F(S, op, ENUM(phx_power_op)) /* power; none in older journals, whose `text` names it */ \
+	F(S, when_idle, BOOL)        /* reboot: a job is waited for, however long it takes */ \
+	F(S, line, U64)              /* reboot: of the line that it joins; 0 = at once */ \
+	F(S, line_most, U32)         /* nodes of the line that may be away at once */
 
 /* the result of a step of a plan, of a power operation or of the destruction of a key */
 #define PHX_EVENT_FIELDS_answer(F, S) \

@@ -88,6 +88,14 @@ static uint64_t number_of_trigger(const void *item)
 	return ((const struct phx_trigger *)item)->id;
 }
 
+struct phx_line *phx_state_line(const struct phx_state *s, uint64_t id)
+{
+	PHX_LIST_EACH(struct phx_line, line, &s->lines)
+		if (line->id == id)
+			return line;
+	return NULL;
+}
+
 struct phx_trigger *phx_state_trigger(const struct phx_state *s, uint64_t id)
 {
 	uint32_t at =

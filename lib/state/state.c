@@ -78,6 +78,15 @@ static void ledger_free(void *live)
 static const struct phx_live ledger_live = {&phx_ledger_image_record, ledger_save, ledger_restore,
 					    ledger_free};
 
+static const char *const jobs_says[] = {"unsaid", "spare", "named", "any"};
+const struct phx_enum phx_jobs_say_names = {"word on jobs", jobs_says, PHX_ARRAY_SIZE(jobs_says)};
+PHX_RECORD_TABLE(phx_job_ref, PHX_JOB_REF_FIELDS);
+static const char *const line_stages[] = {"waits", "away", "done"};
+const struct phx_enum phx_line_stage_names = {"stage of a reboot", line_stages,
+					      PHX_ARRAY_SIZE(line_stages)};
+PHX_RECORD_TABLE(phx_line_node, PHX_LINE_NODE_FIELDS);
+PHX_RECORD_TABLE(phx_line, PHX_LINE_FIELDS);
+
 PHX_RECORD_TABLE(phx_state, PHX_STATE_FIELDS);
 
 int phx_state_init(struct phx_state *s)

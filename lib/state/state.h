@@ -351,6 +351,47 @@ PHX_RECORD_STRUCT(phx_used_image, PHX_USED_IMAGE_FIELDS);
 	F(S, at_ms, I64)
 PHX_RECORD_STRUCT(phx_site_version, PHX_SITE_VERSION_FIELDS);
 
+/** What an order says about jobs that it would end. */
+enum phx_jobs_say {
+	PHX_JOBS_UNSAID, /* nothing: an order of the core itself, or one in an older journal */
+	PHX_JOBS_SPARE,  /* the order is refused if a job would end */
+	PHX_JOBS_NAMED,  /* only the jobs that are named may end */
+	PHX_JOBS_ANY,
+};
+extern const struct phx_enum phx_jobs_say_names;
+
+/** A job by its number. */
+#define PHX_JOB_REF_FIELDS(F, S) F(S, id, U64)
+PHX_RECORD_STRUCT(phx_job_ref, PHX_JOB_REF_FIELDS);
+
+/** WAITS for its turn; AWAY: its reboot is under way; DONE: it serves again. */
+enum phx_line_stage { PHX_LINE_WAITS, PHX_LINE_AWAY, PHX_LINE_DONE };
+extern const struct phx_enum phx_line_stage_names;
+
+#define PHX_LINE_NODE_FIELDS(F, S) \
+	F(S, name, STR(PHX_NAME_MAX)) \
+	F(S, stage, ENUM(phx_line_stage))
+PHX_RECORD_STRUCT(phx_line_node, PHX_LINE_NODE_FIELDS);
+
+/** Nodes that are rebooted by one order, of which at most some are away at once (node/line.c). It
+ * is there until no node of it waits or is away. */
+#define PHX_LINE_FIELDS(F, S) \
+	F(S, id, U64) \
+	F(S, most, U32) /* nodes of it that may be away at once */ \
+	F(S, done, U32) \
+	F(S, nodes, LIST(phx_line_node)) /* in the order of the order */ \
+	F(S, stopped, STR(200))          /* why no other begins; "" = others do */ \
+	/* the order */ \
+	F(S, by, STR(PHX_NAME_MAX)) \
+	F(S, text, STR(200)) \
+	F(S, power_cycle, BOOL) \
+	F(S, when_idle, BOOL) \
+	F(S, has_grace, BOOL) \
+	F(S, grace_ms, U32) \
+	F(S, jobs, ENUM(phx_jobs_say)) \
+	F(S, may_end, LIST(phx_job_ref))
+PHX_RECORD_STRUCT(phx_line, PHX_LINE_FIELDS);
+
 struct phx_index; /* state/index.h */
 struct phx_crew;  /* state/crew.h */
 struct phx_named; /* state/named.h */
@@ -382,6 +423,7 @@ struct phx_named; /* state/named.h */
 	/* by name; none in older journals: the site's key is then trusted without being named */ \
 	F(S, package_keys, LIST(phx_trusted_key)) \
 	F(S, deploy_used, LIST(phx_used_image)) /* one for each name; none in older journals */ \
+	F(S, lines, LIST(phx_line))             /* of nodes that are rebooted in turn */ \
 	F(S, refused_ms, I64)                   /* when a refused enrolment was last noted */ \
 	/* the director that keeps the virtual addresses as long as it is heard */ \
 	F(S, director, STR(PHX_NAME_MAX)) \
@@ -421,6 +463,7 @@ unsigned phx_state_granted(const struct phx_state *s, const char *identity);
 const char *phx_state_login(const struct phx_state *s, const char *identity);
 struct phx_job *phx_state_job(const struct phx_state *s, uint64_t id);
 struct phx_flowrun *phx_state_flowrun(const struct phx_state *s, uint64_t id);
+struct phx_line *phx_state_line(const struct phx_state *s, uint64_t id);
 struct phx_trigger *phx_state_trigger(const struct phx_state *s, uint64_t id);
 struct phx_trigger *phx_state_trigger_named(const struct phx_state *s, const char *name);
 /** The place in its list of the first job, or node, with this number or a higher one; for readers

@@ -280,6 +280,10 @@ PHX_RECORD_STRUCT(phx_unfit, PHX_UNFIT_FIELDS);
 	/* who switched the power while the node ran work, until that work is known to be gone; "" \
 	 * = nobody */ \
 	F(S, cut_by, STR(PHX_NAME_MAX)) \
+	/* the line in which it is to be rebooted (state.lines), and whether its turn is to come; \
+	 * 0 = none */ \
+	F(S, line, U64) \
+	F(S, line_waits, BOOL) \
 	F(S, inspect, BOOL) /* its facts were asked for again and have not come yet */ \
 	/* the system and the data on it */ \
 	F(S, system_image, STR(PHX_NAME_MAX)) /* installed on disk */ \

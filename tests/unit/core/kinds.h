@@ -113,6 +113,8 @@ static void what_a_person_does_with_it(struct world *w, const char *node)
 	world_run(w, node);
 	node_order(w, PHX_EV_resume, node, "");
 	world_run(w, node);
+	node_order(w, PHX_EV_reboot, node, "");
+	world_run(w, node);
 	node_event(w, PHX_EV_power, node, "status");
 	node_event(w, PHX_EV_quarantine, node, "it smells");
 	node_order(w, PHX_EV_resume, node, "");

@@ -16,6 +16,7 @@ struct plan_world {
 	struct phx_node node;
 	struct phx_role from, to;
 	struct phx_plan_request q;
+	bool again;
 };
 
 /* It is known what the disk is: remote, or one of the machine. */
@@ -117,6 +118,7 @@ static inline void plan_world_flag(struct plan_world *w, const char *flag)
 	} else if (!strcmp(flag, "bmc")) {
 		PHX_STR_SET(n->bmc.driver, "ipmi");
 	}
+	w->again = w->again || !strcmp(flag, "again");
 	n->dirty = n->dirty || !strcmp(flag, "dirty") || !strcmp(flag, "clears");
 	n->scratches = n->scratches || !strcmp(flag, "clears");
 	n->key_unread = n->key_unread || !strcmp(flag, "unread");
@@ -142,7 +144,7 @@ static inline void plan_world_flag(struct plan_world *w, const char *flag)
  * plain: part of the data lies outside the encryption; looks: as by a head of today, not as in a
  * journal of before; pool=same; state=...; apart: it comes from another owner; fresh: its deploy
  * environment came by the token of a start; start=auto|kexec|power: what the agreements say of
- * that; dirty: it holds data; clears: that, and its agent knows step scratch */
+ * that; again: a reboot; dirty: it holds data; clears: that, and its agent knows step scratch */
 static inline void plan_world_read(struct plan_world *w, char *words)
 {
 	struct phx_nic_facts *nic = phx_list_push(&w->node.facts.nics, sizeof(*nic));
@@ -170,7 +172,8 @@ static inline void plan_world_say(struct plan_world *w, char *ret, size_t ret_si
 {
 	struct phx_plan plan;
 	struct phx_err err = {0};
-	int r = phx_plan_handover(&w->q, &plan, &err);
+	int r = w->again ? phx_plan_reboot(&w->q, &plan, &err)
+			 : phx_plan_handover(&w->q, &plan, &err);
 	if (r < 0) {
 		snprintf(ret, ret_size, "%s: %s", strerrorname_np(-r), err.text);
 		return;
