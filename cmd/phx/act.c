@@ -193,7 +193,8 @@ static int print_tried(struct cli *cli, const json_t *results, const char *verb)
 
 static bool has_plan(const char *action)
 {
-	static const char *const planned[] = {"assign", "release", "rebuild", "wipe", "drain"};
+	static const char *const planned[] = {"assign", "release", "rebuild",
+					      "wipe",   "drain",   "reboot"};
 	for (size_t i = 0; i < PHX_ARRAY_SIZE(planned); i++)
 		if (phx_str_eq(planned[i], action))
 			return true;
@@ -264,7 +265,8 @@ static int finish(struct cli *cli, const json_t *answer, const json_t *body, con
 			.after = after,
 			.gone = phx_str_eq(action, "rm"),
 			.accepted = phx_str_eq(action, "accept"),
-			.follows = leaves_idle(action),
+			.returns = phx_str_eq(action, "reboot"),
+			.follows = leaves_idle(action) || phx_str_eq(action, "reboot"),
 		};
 		code = cli_wait(cli, going, &goal, &report);
 	}

@@ -138,6 +138,11 @@ int cli_known(struct cli *cli, const char *what, const char *path, const char *l
 /** A column of labels: "a=1,b=2". */
 void cli_put_labels(struct phx_buf *b, const json_t *value, const json_t *row);
 
+/* ---- node.c ---- */
+
+/** "waits for its reboot (3 of 20 done)", with why no other begins; nothing for null. */
+void cli_put_turn(struct phx_buf *b, const json_t *value, const json_t *row);
+
 /* ---- act.c, wait.c, plan.c: commands that change nodes ---- */
 
 enum cli_danger {
@@ -178,6 +183,7 @@ struct cli_goal {
 	int64_t after;     /* events after this one count */
 	bool gone;         /* the node is to be forgotten */
 	bool accepted;     /* the node is new until it has enrolled */
+	bool returns; /* a reboot: a node that is in maintenance for it afterwards has failed */
 	/* what begins by itself afterwards (automatic assignment) is waited for too */
 	bool follows;
 };

@@ -20,13 +20,28 @@ static void put_age(struct phx_buf *b, const json_t *value, const json_t *row)
 	cli_put_since(b, json_object_get(row, up ? "up_since_ms" : "missing_since_ms"), row);
 }
 
+void cli_put_turn(struct phx_buf *b, const json_t *value, const json_t *row)
+{
+	const char *stopped = phx_json_str(value, "stopped", "");
+	(void)row;
+	if (!json_is_object(value))
+		return;
+	phx_buf_addf(b, "waits for its reboot (%lld of %lld done)%s",
+		     (long long)phx_json_int(value, "done", 0),
+		     (long long)phx_json_int(value, "of", 0), *stopped ? ", stopped: " : "");
+	cli_put_clean(b, stopped);
+}
+
 static void put_note(struct phx_buf *b, const json_t *value, const json_t *row)
 {
 	(void)value;
 	const char *state = phx_json_str(row, "state", ""),
 		   *reason = phx_json_str(row, "reason", "");
 	const json_t *plan = json_object_get(row, "plan");
-	if (cli_plan_active(plan)) {
+	const json_t *turn = json_object_get(row, "turn");
+	if (turn && !json_is_null(turn)) {
+		cli_put_turn(b, turn, row);
+	} else if (cli_plan_active(plan)) {
 		cli_plan_short(b, plan);
 		const json_t *step = json_array_get(json_object_get(plan, "steps"),
 						    (size_t)phx_json_int(plan, "cursor", 0));
@@ -117,7 +132,7 @@ static const struct cli_column list_columns[] = {
 static const char list_fields[] = "name,state,pool,role,up,up_since_ms,missing_since_ms,power,plan,"
 				  "reason,gave_up,allocation,drift,"
 				  "actual_identity,healthy,health_text,asked,claimed_ms,site,"
-				  "soft_until_ms,soft_failed&sparse=yes";
+				  "soft_until_ms,soft_failed,turn&sparse=yes";
 
 int cmd_node_list(struct cli *cli)
 {
@@ -321,10 +336,11 @@ static json_t *make_body(const struct cli *cli)
 		const char *key;
 		bool is_switch;
 	} members[] = {
-		{CLI_OPT_pool, "pool", false},     {CLI_OPT_method, "method", false},
-		{CLI_OPT_verify, "verify", false}, {CLI_OPT_reason, "text", false},
-		{CLI_OPT_name, "name", false},     {CLI_OPT_encrypt, "encrypt", true},
-		{CLI_OPT_pin, "pin", true},        {CLI_OPT_power_cycle, "power_cycle", true},
+		{CLI_OPT_pool, "pool", false},       {CLI_OPT_method, "method", false},
+		{CLI_OPT_verify, "verify", false},   {CLI_OPT_reason, "text", false},
+		{CLI_OPT_name, "name", false},       {CLI_OPT_encrypt, "encrypt", true},
+		{CLI_OPT_pin, "pin", true},          {CLI_OPT_power_cycle, "power_cycle", true},
+		{CLI_OPT_rolling, "rolling", false}, {CLI_OPT_when_idle, "when_idle", true},
 	};
 	json_t *body = json_object();
 	for (size_t i = 0; i < PHX_ARRAY_SIZE(members); i++) {
@@ -380,6 +396,8 @@ ORDER(rebuild, CLI_ALWAYS)
 ORDER(wipe, CLI_ALWAYS)
 /* without a time for them it ends no jobs */
 ORDER(drain, cli_has(cli, CLI_OPT_grace) ? CLI_BY_PLAN : CLI_SAFE)
+/* in turn, and without an end of jobs, others go on serving */
+ORDER(reboot, cli_has(cli, CLI_OPT_rolling) ? CLI_BY_PLAN : CLI_ALWAYS)
 ORDER(cancel, CLI_SAFE)
 ORDER(resume, CLI_BY_PLAN)
 ORDER(quarantine, CLI_BY_PLAN)

@@ -170,6 +170,7 @@ static const struct cli_column lines[] = {
 	{.head = "  expected", .path = "expected"},
 	{.head = "  actual", .path = "actual_identity"},
 	{.head = "  drift", .path = "drift", .put = put_drift},
+	{.head = "Reboot", .path = "turn", .put = cli_put_turn},
 	{.head = "Health", .path = "healthy", .put = put_health},
 	{.head = "Site", .path = "site"},
 	{.head = "Restarts", .path = "monitor", .put = put_restarts},

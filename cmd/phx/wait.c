@@ -158,15 +158,23 @@ static void judge(struct waiting *w, struct going *g, const json_t *node)
 	bool busy = json_array_size(json_object_get(plan, "steps")) >
 		(size_t)phx_json_int(plan, "cursor", 0);
 	int64_t epoch = phx_json_int(plan, "epoch", 0);
+	const json_t *turn = json_object_get(node, "turn");
+	const char *stopped = phx_json_str(turn, "stopped", ""),
+		   *reason = phx_json_str(node, "reason", "");
 	PHX_AUTO(phx_buf_fini) struct phx_buf now = {0};
 	if (busy)
 		cli_plan_short(&now, plan);
 	snprintf(g->now, sizeof(g->now), "%s", now.data ? now.data : state);
 	if (phx_str_eq(state, "quarantined") && !w->goal->power) {
 		char text[400];
-		const char *reason = phx_json_str(node, "reason", "");
 		snprintf(text, sizeof(text), "quarantined: %s", *reason ? reason : g->error);
 		end_node(w, g, text);
+	} else if (w->goal->returns && !busy && phx_str_starts(reason, "its reboot failed")) {
+		end_node(w, g, reason);
+	} else if (*stopped) {
+		end_node(w, g, stopped);
+	} else if (json_is_object(turn)) {
+		snprintf(g->now, sizeof(g->now), "waits for its turn");
 	} else if (busy && g->epoch && epoch > g->epoch && w->goal->follows) {
 		g->epoch = epoch; /* ours has ended, and a rule has given it a role */
 		g->error[0] = '\0';
@@ -187,7 +195,7 @@ static int poll_nodes(struct waiting *w, struct phx_err *err)
 	if (!names.n)
 		return CLI_OK;
 	int code = cli_nodes_ask(w->cli, &names,
-				 "name,state,role,plan,reason,power,soft_until_ms,soft_failed",
+				 "name,state,role,plan,reason,power,soft_until_ms,soft_failed,turn",
 				 CALL_SLACK_MS, &nodes, err);
 	PHX_AUTO_JSON json_t *by_name = cli_nodes_by_name(nodes);
 	for (size_t i = 0; !code && i < w->n; i++) {

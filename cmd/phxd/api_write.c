@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/random.h>
 
 #include "phxd/accounts.h"
 #include "phxd/ends.h"
@@ -112,6 +113,7 @@ static const struct {
 	{"rebuild", PHX_EV_rebuild, true},
 	{"wipe", PHX_EV_wipe, true},
 	{"drain", PHX_EV_drain, true},
+	{"reboot", PHX_EV_reboot, true},
 	{"resume", PHX_EV_resume, false},
 	{"quarantine", PHX_EV_quarantine, false},
 	{"power", PHX_EV_power, false},
@@ -167,7 +169,8 @@ static bool take_order(struct phx_http_request *q, const json_t *j, struct phx_e
 	p->has_setup = json_is_object(json_object_get(j, "setup"));
 	return parse_bool(q, j, "encrypt", &p->encrypt) && parse_bool(q, j, "pin", &p->pin) &&
 		parse_bool(q, j, "power_cycle", &p->power_cycle) &&
-		parse_bool(q, j, "force", &p->force) && TAKE(q, j, "role", p->role) &&
+		parse_bool(q, j, "force", &p->force) &&
+		parse_bool(q, j, "when_idle", &p->when_idle) && TAKE(q, j, "role", p->role) &&
 		TAKE(q, j, "pool", p->pool) &&
 		parse_record(q, j, "setup", &phx_setup_record, &p->setup) &&
 		parse_enum(q, j, "method", &phx_wipe_method_names, &p->setup.method) &&
@@ -190,9 +193,10 @@ static bool parse_event(struct daemon *d, struct phx_http_request *q, const json
 			struct phx_event *ev)
 {
 	static const char *const members[] = {
-		"nodes",  "dry_run",   "role",    "pool",      "name",  "op",          "text",
-		"setup",  "method",    "bmc",     "encrypt",   "pin",   "power_cycle", "force",
-		"labels", "kill_jobs", "grace_s", "ends_only", "verify"};
+		"nodes",       "dry_run", "role",     "pool",      "name",    "op",
+		"text",        "setup",   "method",   "bmc",       "encrypt", "pin",
+		"power_cycle", "force",   "labels",   "kill_jobs", "grace_s", "ends_only",
+		"verify",      "rolling", "when_idle"};
 	enum phx_payload payload = phx_event_payload((enum phx_event_kind)ev->kind);
 	person_name(phx_http_peer(q), ev->by, sizeof(ev->by));
 	if (!parse_only(q, j, members, PHX_ARRAY_SIZE(members)) ||
@@ -278,6 +282,36 @@ static int check_request(struct daemon *d, const struct phx_event *ev,
 	return no_role ? catalog_no_role(d, ev->order.role, err) : r;
 }
 
+/* "rolling": how many of the nodes may be away at once, or "N%" of them, one at least. */
+static int take_rolling(struct phx_event *ev, const json_t *j, uint32_t n_nodes,
+			struct phx_err *err)
+{
+	const json_t *rolling = json_object_get(j, "rolling");
+	const char *text = json_string_value(rolling);
+	size_t digits = text ? strspn(text, "0123456789") : 0;
+	char number[8] = "";
+	uint64_t n = 0;
+	if (!rolling || json_is_null(rolling))
+		return 0;
+	if (digits && digits < sizeof(number))
+		memcpy(number, text, digits);
+	bool percent = digits && phx_str_eq(text + digits, "%"),
+	     valid = phx_u64_parse(number, 1, percent ? 100 : n_nodes, &n) == 0 &&
+		(percent || !text[digits]);
+	if (ev->kind != PHX_EV_reboot || !valid)
+		return phx_err_set(err, -EINVAL,
+				   "rolling: for a reboot, a text such as \"2\" (of %u nodes), or "
+				   "\"5%%\"",
+				   n_nodes);
+	PHX_CARRIES(ev, order);
+	n = percent ? n_nodes * n / 100 : n;
+	ev->order.line_most = n ? (uint32_t)n : 1;
+	while (!ev->order.line)
+		if (getrandom(&ev->order.line, sizeof(ev->order.line), 0) > 0)
+			ev->order.line >>= 12; /* JSON keeps it */
+	return 0;
+}
+
 static void reply_results(struct daemon *d, struct phx_http_request *q, const json_t *results)
 {
 	PHX_AUTO_JSON json_t *j =
@@ -333,6 +367,7 @@ void api_action(struct phx_http_request *q, void *arg)
 		? names_parse(d, list, &names, &err)
 		: phx_err_set(&err, -EINVAL, "nodes: must be a list of nodes, such as \"n[1-4]\"");
 	r = r ? r : check_request(d, &ev, &names, &err);
+	r = r ? r : take_rolling(&ev, j, names.n, &err);
 	if (r < 0)
 		phx_http_reply_error(q, r, err.text);
 	else if (dry_run)

@@ -30,7 +30,7 @@ json_t *view_ends(const struct phx_state *s, const struct phx_event *ev)
 {
 	json_t *list = json_array();
 	const struct phx_job *ends = phx_event_ends_job(s, ev), *waits = NULL;
-	if (!ends && ev->kind == PHX_EV_drain)
+	if (!ends && (ev->kind == PHX_EV_drain || ev->kind == PHX_EV_reboot))
 		waits = phx_event_waits_for_job(s, ev);
 	if (ends || waits)
 		json_array_append_new(list, view_job(ends ? ends : waits, ends != NULL, true));
@@ -57,7 +57,8 @@ static bool ends_sessions(const struct phx_event *ev)
 	if (ev->kind == PHX_EV_power)
 		return phx_power_ends((enum phx_power_op)ev->order.op);
 	return ev->kind == PHX_EV_assign || ev->kind == PHX_EV_release ||
-		ev->kind == PHX_EV_rebuild || ev->kind == PHX_EV_wipe || ev->kind == PHX_EV_resume;
+		ev->kind == PHX_EV_rebuild || ev->kind == PHX_EV_reboot ||
+		ev->kind == PHX_EV_wipe || ev->kind == PHX_EV_resume;
 }
 
 /* Does the plan leave the running system? A hand-over in place does not, and logins stay. */

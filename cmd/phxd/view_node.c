@@ -127,6 +127,22 @@ static void put_site(struct daemon *d, const struct phx_state *s, const struct p
 	phx_json_put_text(b, text);
 }
 
+/* How far the order has come whose turn the node waits for. */
+static void put_turn(struct daemon *d, const struct phx_state *s, const struct phx_node *n,
+		     struct phx_buf *b)
+{
+	const struct phx_line *line = n->line_waits ? phx_state_line(s, n->line) : NULL;
+	(void)d;
+	if (!line) {
+		phx_buf_addf(b, "null");
+		return;
+	}
+	phx_buf_addf(b, "{\"done\":%u,\"of\":%u,\"most\":%u,\"stopped\":", line->done,
+		     line->nodes.n, line->most);
+	phx_json_put_text(b, line->stopped);
+	phx_buf_addf(b, "}");
+}
+
 static const struct {
 	const char *name;
 	void (*put)(struct daemon *d, const struct phx_state *s, const struct phx_node *n,
@@ -138,6 +154,7 @@ static const struct {
 	{"by_mac_alone", put_by_mac_alone, true},
 	{"monitor", put_monitor, false},
 	{"site", put_site, false},
+	{"turn", put_turn, false},
 };
 _Static_assert(PHX_ARRAY_SIZE(extras) == VIEW_EXTRAS, "one flag each");
 

@@ -94,6 +94,10 @@ noop_there() {
 noop_back() {
 	through "$1" assign '{"nodes": "c1", "role": "batch"}' c1 active batch 7 prefetch stop leave activate start health
 }
+# a batch node that has come back to where it was
+reboots() {
+	through "$1" reboot '{"nodes": "c1"}' c1 active batch 7 drain stop kexec enter start health
+}
 # the key goes, the disk is erased, the image comes
 wiped() {
 	local before
@@ -254,6 +258,7 @@ until_true 20 idle c2 active web
 for stage in apply commit act; do
 	check "noop_there_$stage" noop_there $stage
 	check "noop_back_$stage" noop_back $stage
+	check "reboots_$stage" reboots $stage
 	check "wiped_$stage" wiped $stage
 	check "wiped_by_its_key_$stage" wiped_by_its_key $stage
 done

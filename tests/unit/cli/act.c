@@ -610,6 +610,48 @@ static void power_asks_what_it_would_end(void **state)
 	}
 }
 
+/* At once it asks, as all go at once; in turn only where something ends. */
+static void reboot_asks_unless_it_is_in_turn(void **state)
+{
+	struct fake_phxd *f = *state;
+	two_nodes(f, "active");
+	fake_answer(f, "POST /v1/actions/reboot",
+		    "{'results':[{'node':'n1','code':0},{'node':'n2','code':0}]}");
+	PHX_SAID s = phx(f, "node reboot n[1-2]");
+	assert_int_equal(s.status, 64);
+	assert_has(s.errout, "reboot n[1-2]: this cannot be undone and needs --yes");
+	assert_lacks(strstr(f->log, "dry_run"), "POST");
+	PHX_SAID turn = phx(f, "node reboot n[1-2] --rolling 5% --when-idle --power-cycle");
+	assert_int_equal(turn.status, 0);
+	assert_has(f->log, "\"rolling\":\"5%\"");
+	assert_has(f->log, "\"when_idle\":true");
+	assert_has(f->log, "\"power_cycle\":true");
+}
+
+/* Who waits for its turn is not done, though it has no plan; nor when the turns are stopped. */
+static void a_turn_is_waited_for(void **state)
+{
+	struct fake_phxd *f = *state;
+	static const char *const answers[] = {
+		"{'nodes':[{'name':'n1'},{'name':'n2'}]}",
+		"{'nodes':[{'name':'n1','state':'cleaning','plan':{'epoch':7,'cursor':0,'steps':[{}"
+		"]}},{'name':'n2','state':'active','turn':{'done':0,'of':2,'stopped':''}}]}",
+		"{'nodes':[{'name':'n1','state':'maintenance','reason':'its reboot failed'},{"
+		"'name':'n2','state':'active','turn':{'done':0,'of':1,'stopped':'n1 did not come "
+		"back'}}]}"};
+	for (size_t i = 0; i < PHX_ARRAY_SIZE(answers); i++)
+		fake_answer(f, "GET /v1/nodes", answers[i]);
+	fake_answer(f, "GET /v1/status", "{'seq':10}");
+	fake_answer(f, "GET /v1/events", "{'events':[],'last':10}");
+	fake_answer(f, "POST /v1/actions/reboot",
+		    "{'results':[{'node':'n1','code':0,'epoch':3},{'node':'n2','code':0,'epoch':3}"
+		    "]}");
+	PHX_SAID s = phx(f, "node reboot n[1-2] --rolling 1 --wait --yes");
+	assert_int_equal(s.status, 1);
+	assert_has(s.errout, "phx: n1: its reboot failed\n");
+	assert_has(s.errout, "phx: n2: n1 did not come back\n");
+}
+
 static void power_on_asks_nothing(void **state)
 {
 	struct fake_phxd *f = *state;
@@ -846,6 +888,8 @@ int main(void)
 		TEST(power_waits_for_its_result),
 		TEST(power_asks_what_it_would_end),
 		TEST(power_on_asks_nothing),
+		TEST(reboot_asks_unless_it_is_in_turn),
+		TEST(a_turn_is_waited_for),
 		TEST(a_soft_off_is_waited_for),
 		TEST(power_status_prints_what_was_answered),
 		TEST(accept_waits_until_it_has_enrolled),
