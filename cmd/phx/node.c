@@ -305,9 +305,24 @@ int cmd_node_add(struct cli *cli)
 
 int cmd_node_bmc(struct cli *cli)
 {
-	PHX_AUTO_JSON json_t *body = json_pack("{s:{}}", "bmc");
+	bool clear = cli_has(cli, CLI_OPT_clear);
+	PHX_AUTO_JSON json_t *body = json_pack("{s:{}, s:b}", "bmc", "keep", !clear);
 	int code = read_bmc(cli->args.arg + 1, cli->args.n_args - 1, json_object_get(body, "bmc"));
+	if (!code && !clear && !json_object_size(json_object_get(body, "bmc")))
+		return cli_fail(CLI_USAGE, "node bmc: give KEY=VALUE, or --clear");
 	return code ? code : cli_act(cli, "bmc", cli_arg(cli, 0), body, CLI_SAFE, "set the BMC of");
+}
+
+int cmd_node_edit(struct cli *cli)
+{
+	PHX_AUTO_JSON json_t *body = json_pack("{s:[]}", "macs");
+	set_identity(cli, body);
+	flatten_macs(body);
+	if (!json_array_size(json_object_get(body, "macs")))
+		json_object_del(body, "macs");
+	if (!json_object_size(body))
+		return cli_fail(CLI_USAGE, "node edit: give --mac, --serial or --ip");
+	return cli_act(cli, "edit", cli_arg(cli, 0), body, CLI_SAFE, "change");
 }
 
 /* ---- orders ---- */

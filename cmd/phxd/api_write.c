@@ -119,6 +119,7 @@ static const struct {
 	{"power", PHX_EV_power, false},
 	{"rm", PHX_EV_node_remove, false},
 	{"bmc", PHX_EV_node_bmc, false},
+	{"edit", PHX_EV_node_edit, false},
 	{"inspect", PHX_EV_inspect, false},
 	{"label", PHX_EV_node_label, false},
 	{"cancel", PHX_EV_cancel, false},
@@ -177,6 +178,46 @@ static bool take_order(struct phx_http_request *q, const json_t *j, struct phx_e
 		parse_enum(q, j, "verify", &phx_verify_names, &p->setup.verify);
 }
 
+/* "keep": true: the members of "bmc" are changed, and no others; whether the whole is right then is
+ * looked at for each node (tried.c). */
+static bool take_bmc(struct daemon *d, struct phx_http_request *q, const json_t *j,
+		     struct phx_event_node_bmc *p)
+{
+	json_t *bmc = json_object_get(j, "bmc"), *value;
+	struct phx_err err = {0};
+	const char *key;
+	bool keep;
+	if (!person_require(d, q, PHX_RIGHT_bmc) || !parse_bool(q, j, "keep", &keep))
+		return false;
+	if (!keep || !json_object_size(bmc))
+		return parse_bmc(d, q, j, &p->bmc);
+	if (!parse_record(q, j, "bmc", &phx_bmc_record, &p->bmc))
+		return false;
+	int r = check_bmc_files(d, phx_http_peer(q), &p->bmc, &err);
+	json_object_foreach(bmc, key, value) {
+		struct phx_word *w = phx_list_push(&p->only, sizeof(*w));
+		r = r ? r : w ? PHX_STR_SET(w->text, key) : -ENOMEM;
+	}
+	if (r < 0)
+		phx_http_reply_error(q, r, err.text[0] ? err.text : strerror(-r));
+	return r == 0;
+}
+
+static bool take_edit(struct daemon *d, struct phx_http_request *q, const json_t *j,
+		      struct phx_event_node_edit *p)
+{
+	struct phx_err err = {0};
+	p->has_serial = json_is_string(json_object_get(j, "serial"));
+	p->has_ip = json_is_string(json_object_get(j, "ip"));
+	if (!TAKE(q, j, "serial", p->serial) || !TAKE(q, j, "ip", p->ip) ||
+	    !parse_macs(q, j, &p->macs))
+		return false;
+	int r = p->ip[0] ? phx_config_check_ip(&d->cfg, p->ip, &err) : 0;
+	if (r < 0)
+		phx_http_reply_error(q, r, err.text);
+	return r == 0;
+}
+
 /* What is no operation stays in the text: the core refuses it, for each node. */
 static void take_power_op(struct phx_event *ev)
 {
@@ -193,10 +234,10 @@ static bool parse_event(struct daemon *d, struct phx_http_request *q, const json
 			struct phx_event *ev)
 {
 	static const char *const members[] = {
-		"nodes",       "dry_run", "role",     "pool",      "name",    "op",
-		"text",        "setup",   "method",   "bmc",       "encrypt", "pin",
-		"power_cycle", "force",   "labels",   "kill_jobs", "grace_s", "ends_only",
-		"verify",      "rolling", "when_idle"};
+		"nodes",  "dry_run",   "role",    "pool",      "name",   "op",          "text",
+		"setup",  "method",    "bmc",     "encrypt",   "pin",    "power_cycle", "force",
+		"labels", "kill_jobs", "grace_s", "ends_only", "verify", "rolling",     "when_idle",
+		"keep",   "macs",      "serial",  "ip"};
 	enum phx_payload payload = phx_event_payload((enum phx_event_kind)ev->kind);
 	person_name(phx_http_peer(q), ev->by, sizeof(ev->by));
 	if (!parse_only(q, j, members, PHX_ARRAY_SIZE(members)) ||
@@ -207,7 +248,9 @@ static bool parse_event(struct daemon *d, struct phx_http_request *q, const json
 	if (payload == PHX_PAYLOAD_named)
 		return TAKE(q, j, "name", ev->named.name);
 	if (payload == PHX_PAYLOAD_node_bmc)
-		return person_require(d, q, PHX_RIGHT_bmc) && parse_bmc(d, q, j, &ev->node_bmc.bmc);
+		return take_bmc(d, q, j, &ev->node_bmc);
+	if (payload == PHX_PAYLOAD_node_edit)
+		return take_edit(d, q, j, &ev->node_edit);
 	if (payload == PHX_PAYLOAD_node_label)
 		return parse_labels(q, j, &ev->node_label);
 	return payload != PHX_PAYLOAD_order || take_order(q, j, &ev->order);
@@ -273,6 +316,8 @@ static int check_request(struct daemon *d, const struct phx_event *ev,
 		return phx_err_set(err, -EINVAL, "nodes: no node is in this list");
 	if (ev->kind == PHX_EV_node_accept && ev->named.name[0] && names->n > 1)
 		return phx_err_set(err, -EINVAL, "name: only one node can be given a new name");
+	if (ev->kind == PHX_EV_node_edit && names->n > 1)
+		return phx_err_set(err, -EINVAL, "nodes: only one node can have this identity");
 	const struct phx_state *s = engine_lock(d->engine);
 	bool no_role = ev->kind == PHX_EV_assign && !phx_state_role(s, ev->order.role);
 	bool orders = phx_event_payload((enum phx_event_kind)ev->kind) == PHX_PAYLOAD_order;

@@ -394,7 +394,7 @@ json_t *refused_view(struct refused *f, bool whole);
 
 /* ---- view_node.c ---- */
 
-enum { VIEW_IDENTITY_MAX = 200, VIEW_EXTRAS = 5, VIEW_MEMBERS_MAX = 128 };
+enum { VIEW_IDENTITY_MAX = 200, VIEW_EXTRAS = 6, VIEW_MEMBERS_MAX = 128 };
 
 /** The members of a node that are shown. */
 struct view_members {

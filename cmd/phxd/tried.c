@@ -115,6 +115,21 @@ static bool bmc_of(const struct phx_state *s, const struct phx_event *ev, struct
 	return n && n->bmc.driver[0];
 }
 
+/* Would the node's BMC be one that can work, with the members that are changed? */
+static int check_changed(const struct phx_state *s, const struct phx_event *ev, struct phx_err *err)
+{
+	PHX_CARRIES(ev, node_bmc);
+	const struct phx_node *n = phx_state_node(s, ev->node);
+	struct phx_bmc bmc = n ? n->bmc : (struct phx_bmc){0};
+	if (!n || !ev->node_bmc.only.n)
+		return 0;
+	phx_bmc_change(&bmc, &ev->node_bmc.bmc, &ev->node_bmc.only);
+	PHX_STR_SET(bmc.node, n->name);
+	int r = bmc.driver[0] ? phx_power_check(&bmc, err)
+			      : phx_err_set(err, -EINVAL, "driver: is missing");
+	return r < 0 ? phx_err_prefix(err, -EINVAL, "bmc") : 0;
+}
+
 /* Could the operation be done at all? Asks the driver, and looks at its files. */
 static int check_power(struct daemon *d, const struct phx_bmc *bmc, const struct phx_event *ev,
 		       struct phx_err *err)
@@ -188,13 +203,16 @@ int tried_begins(struct tried *rq, struct phx_err *err)
 	struct phx_err why = {0};
 	struct phx_bmc bmc;
 	const struct phx_state *s = engine_lock(rq->d->engine);
+	int r = rq->ev->kind == PHX_EV_node_bmc ? check_changed(s, rq->ev, err) : 0;
 	bool asks = bmc_of(s, rq->ev, &bmc), writes = image_of(s, rq->ev, name, version);
 	engine_unlock(rq->d->engine);
+	if (r < 0)
+		return r;
 	if (asks)
 		return check_power(rq->d, &bmc, rq->ev, err);
 	if (!writes || find_image(rq->d, &rq->image, name, version, NULL) != -EBADMSG)
 		return 0;
-	int r = try_plan(rq, &plan, &im, &why); /* this node may have the image already */
+	r = try_plan(rq, &plan, &im, &why); /* this node may have the image already */
 	if (r == 0)
 		phx_record_fini(&phx_plan_record, &plan);
 	return r == -EBADMSG ? phx_err_set(err, r, "%s", why.text) : 0;

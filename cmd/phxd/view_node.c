@@ -46,8 +46,8 @@ static const char *const heads_own[] = {
 };
 
 /* Members with sentences that may name disks and addresses, and tell what services wrote. */
-static const char *const sentences[] = {"reason",      "gave_up", "plan",
-					"health_text", "monitor", "site", "soft_failed"};
+static const char *const sentences[] = {"reason",  "gave_up", "plan",        "health_text",
+					"monitor", "site",    "soft_failed", "turn"};
 
 /* ---- members that are not in the record ---- */
 

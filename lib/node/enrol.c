@@ -13,7 +13,6 @@
 
 enum {
 	STRANGERS_MAX = 1000, /* unknown machines that wait to be accepted */
-	MACS_MAX = 64,        /* MAC addresses of one machine */
 };
 /* Anybody can cause refusals at any rate, so notes about them are rate-limited. */
 #define TOLD_AGAIN_MS (60 * 1000) /* between notes of one node */
@@ -35,25 +34,7 @@ static int check_add(struct phx_apply *a, const struct phx_event_node_add *p)
 				   "%s: give a MAC address, a serial number or a token by which it "
 				   "will be known",
 				   name);
-	if (p->macs.n > MACS_MAX)
-		return phx_err_set(a->err, -EINVAL,
-				   "macs: a machine has at most %d MAC addresses here", MACS_MAX);
-	PHX_LIST_EACH(struct phx_mac, m, &p->macs) {
-		char mac[PHX_MAC_MAX];
-		if (phx_mac_parse(m->mac, mac) < 0 || strcmp(mac, m->mac))
-			return phx_err_set(a->err, -EINVAL,
-					   "'%s' is no MAC address (aa:bb:cc:dd:ee:ff)", m->mac);
-		const struct phx_node *owner = phx_known_next(a->s, PHX_KNOWN_MAC, m->mac, 0);
-		if (owner && strcmp(owner->name, name))
-			return phx_err_set(a->err, -EEXIST, "MAC %s belongs to node %s already",
-					   m->mac, owner->name);
-	}
-	const struct phx_node *n = phx_known_next(a->s, PHX_KNOWN_IP, p->ip, 0);
-	if (n && !strcmp(n->name, name))
-		n = phx_known_next(a->s, PHX_KNOWN_IP, p->ip, phx_index_place(a->s, n) + 1);
-	return !n ? 0
-		  : phx_err_set(a->err, -EEXIST, "address %s belongs to node %s already", p->ip,
-				n->name);
+	return phx_identity_free(a, name, &p->macs, p->ip);
 }
 
 static bool same_macs(const struct phx_node *n, const struct phx_list *macs)
@@ -71,7 +52,7 @@ static int copy_macs(struct phx_list *dst, const struct phx_list *src)
 		bool twice = false;
 		PHX_LIST_EACH(struct phx_mac, have, dst)
 			twice = twice || !strcmp(have->mac, m->mac);
-		if (twice || dst->n >= MACS_MAX)
+		if (twice || dst->n >= PHX_NODE_MACS_MAX)
 			continue;
 		struct phx_mac *to = phx_list_push(dst, sizeof(*to));
 		if (!to)
@@ -173,7 +154,8 @@ int phx_apply_node_bmc(struct phx_apply *a, const struct phx_event_node_bmc *p)
 	int r = phx_need_node(a, &n);
 	if (r < 0)
 		return r;
-	struct phx_bmc bmc = p->bmc;
+	struct phx_bmc bmc = n->bmc;
+	phx_bmc_change(&bmc, &p->bmc, &p->only);
 	PHX_STR_SET(bmc.node, n->name);
 	a->out->changed = !phx_record_equal(&phx_bmc_record, &n->bmc, &bmc);
 	n->bmc = bmc;
@@ -431,7 +413,8 @@ static const char *not_the_node(const struct phx_node *n, const struct phx_event
 static bool brings_macs(const struct phx_node *n, const struct phx_event_enrol *p)
 {
 	bool known = !strcmp(n->key_fp, p->key_fp) && n->state != PHX_NODE_NEW;
-	return !(p->macs_by_start && known) && !same_macs(n, &p->macs) && n->macs.n < MACS_MAX;
+	return !(p->macs_by_start && known) && !same_macs(n, &p->macs) &&
+		n->macs.n < PHX_NODE_MACS_MAX;
 }
 
 static bool certify_changes(const struct phx_apply *a, const struct phx_node *n,
@@ -485,9 +468,10 @@ static int check_enrol(struct phx_apply *a, const struct phx_event_enrol *p)
 	if (!p->macs.n)
 		return phx_err_set(a->err, -EINVAL,
 				   "macs: an enrolment names at least one MAC address");
-	if (p->macs.n > MACS_MAX)
+	if (p->macs.n > PHX_NODE_MACS_MAX)
 		return phx_err_set(a->err, -EINVAL,
-				   "macs: a machine has at most %d MAC addresses here", MACS_MAX);
+				   "macs: a machine has at most %d MAC addresses here",
+				   PHX_NODE_MACS_MAX);
 	PHX_LIST_EACH(struct phx_mac, m, &p->macs) {
 		char mac[PHX_MAC_MAX];
 		if (phx_mac_parse(m->mac, mac) < 0 || strcmp(mac, m->mac))

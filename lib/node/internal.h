@@ -140,6 +140,12 @@ void phx_line_look(struct phx_apply *a, const struct phx_node *n);
 /** The node has not come back: it is out of service now, and keeps role and data. */
 void phx_reboot_given_up(struct phx_apply *a, struct phx_node *n, const char *why);
 
+/* edit.c */
+/** Does nobody else have these MAC addresses and this address ("": none)? `name`: the node that is
+ * to have them. -EINVAL, -EEXIST with a text. */
+int phx_identity_free(struct phx_apply *a, const char *name, const struct phx_list *macs,
+		      const char *ip);
+
 /* steps.c */
 /** Inserts a step of `kind` at place `at` of the plan; invalidates pointers to its steps. NULL: no
  * memory, which sticks. */

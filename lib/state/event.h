@@ -145,7 +145,18 @@ PHX_RECORD_STRUCT(phx_trigger_file, PHX_TRIGGER_FILE_FIELDS);
 	F(S, env, ENUM(phx_node_env)) /* this and boot_id: for people */ \
 	F(S, boot_id, STR(40))
 
-#define PHX_EVENT_FIELDS_node_bmc(F, S) F(S, bmc, REC(phx_bmc))
+#define PHX_EVENT_FIELDS_node_bmc(F, S) \
+	F(S, bmc, REC(phx_bmc)) \
+	/* its members that are changed; none: all, as in older journals */ \
+	F(S, only, LIST(phx_word))
+
+/* what is known of the machine is changed by hand */
+#define PHX_EVENT_FIELDS_node_edit(F, S) \
+	F(S, macs, LIST(phx_mac)) /* in place of all; none: as they are */ \
+	F(S, has_serial, BOOL)    /* `serial` is changed; "": it has none */ \
+	F(S, serial, STR(64)) \
+	F(S, has_ip, BOOL) /* the same of `ip` */ \
+	F(S, ip, STR(46))
 
 #define PHX_EVENT_FIELDS_node_label(F, S) \
 	F(S, labels, LIST(phx_label)) /* to add, or to give another value */ \

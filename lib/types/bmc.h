@@ -24,6 +24,10 @@
 	F(S, system, STR(128))
 PHX_RECORD_STRUCT(phx_bmc, PHX_BMC_FIELDS);
 
+/** Copies the members of `from` that are named (struct phx_word) into `to`; all of them if none
+ * is. */
+void phx_bmc_change(struct phx_bmc *to, const struct phx_bmc *from, const struct phx_list *only);
+
 /** Is the machine on? By what its BMC reports, never assumed. */
 enum phx_power_state { PHX_POWER_UNKNOWN, PHX_POWER_IS_ON, PHX_POWER_IS_OFF };
 /** "unknown", "on", "off": users and scripts of sites rely on these names. */

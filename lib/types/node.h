@@ -177,6 +177,8 @@ extern const struct phx_enum phx_node_allocation_names;
 #define PHX_MAC_FIELDS(F, S) F(S, mac, STR(PHX_MAC_MAX))
 PHX_RECORD_STRUCT(phx_mac, PHX_MAC_FIELDS);
 
+#define PHX_NODE_MACS_MAX 64 /* MAC addresses of one machine */
+
 /** The TPM that signed for a node, as the head last verified it. */
 #define PHX_NODE_TPM_FIELDS(F, S) \
 	F(S, key, STR(72))  /* fingerprint */ \

@@ -100,7 +100,7 @@ members_that_are_asked_for() {
 	[ "$(api '/v1/nodes?fields=state,name&names=c1,nobody')" = '{"nodes":[{"name":"c1","state":"'"$(api /v1/nodes/c1 | jq -r .state)"'"}]}' ] &&
 		[ "$(api '/v1/nodes/c1?fields=name')" = '{"name":"c1"}' ] &&
 		[ "$(api '/v1/nodes?names=c1&fields=name,pinned,power,unfit_for,drift&sparse=yes' | jq -c '.nodes[0] | keys')" = '["name","power"]' ] &&
-		api /v1/nodes/c1 | jq -e 'keys_unsorted | .[-5:] == ["expected", "drift", "by_mac_alone", "monitor", "site"]' >/dev/null &&
+		api /v1/nodes/c1 | jq -e 'keys_unsorted | .[-6:] == ["expected", "drift", "by_mac_alone", "monitor", "site", "turn"]' >/dev/null &&
 		refused 400 "a node has no member 'nam'" GET '/v1/nodes?fields=state,nam' &&
 		refused 400 "no member 'token'" GET '/v1/nodes/c1?fields=token' || return 1
 	# nobody is shown it, whoever asks for it
@@ -221,7 +221,7 @@ errors_are_told_by_node() {
 	has 200 '.results[0].node == "c1" and .results[0].code < 0 and .results[1].node == "c8" and .results[1].code == -2 and
 		.results[1].error == "there is no node '\''c8'\''"' || return 1
 	req POST /v1/actions/power '{"nodes": "c1", "op": "explode"}'
-	has 200 '.results[0].code == -22 and (.results[0].error | contains("on, off, cycle"))' || return 1
+	has 200 '.results[0].code == -22 and (.results[0].error | contains("on, off, soft, cycle"))' || return 1
 	req POST /v1/actions/power '{"nodes": "c1", "op": "on"}'
 	has 200 '.results[0].error | contains("has no BMC")'
 }
@@ -476,6 +476,26 @@ a_node_that_is_off_is_started() {
 	req POST /v1/actions/assign '{"nodes": "c1", "role": "web"}'
 	has 200 '.results[0].code == 0' && until_true 20 idle c1 active web &&
 		[ "$(field c1 '.plan.steps[0].kind')" = boot ] && is c1 .plan.tier power
+}
+# one key of it: the others stay, and the whole is looked at
+one_key_of_a_bmc_is_changed() {
+	req POST /v1/actions/bmc '{"nodes": "c1", "keep": true, "bmc": {"mac": "02:00:00:00:00:09"}}'
+	has 200 '.results[0] | .code == 0 and .changed' && is c1 .bmc.driver script && is c1 .bmc.mac 02:00:00:00:00:09 &&
+		is c1 .bmc.script "$WORK/bmc/script" || return 1
+	req POST /v1/actions/bmc '{"nodes": "c1", "keep": true, "bmc": {"script": "none"}}'
+	has 200 '.results[0] | .code == -22 and (.error | contains("full path"))' && is c1 .bmc.script "$WORK/bmc/script"
+}
+identity_is_edited() {
+	req POST /v1/actions/edit '{"nodes": "c1", "macs": ["02:00:00:00:00:01", "02:00:00:00:00:77"], "serial": "SN77"}'
+	has 200 '.results[0] | .code == 0 and .changed' && is c1 '(.macs | length)' 2 && is c1 .serial SN77 || return 1
+	req POST /v1/actions/edit '{"nodes": "c1", "ip": "127.0.0.9"}'
+	has 200 '.results[0] | .code == -1 and (.error | contains("is active, and has its address in use"))' || return 1
+	req POST /v1/actions/edit '{"nodes": "c1,c2", "serial": "SN77"}'
+	[ "$code" = 400 ] || [ "$code" = 404 ] || return 1
+	req POST /v1/actions/edit '{"nodes": "c1", "macs": ["x"]}'
+	said 400 'is no MAC address' || return 1
+	req POST /v1/actions/edit '{"nodes": "c1", "macs": ["02:00:00:00:00:01"], "serial": ""}'
+	has 200 '.results[0] | .code == 0' && is c1 '(.macs | length)' 1
 }
 # a system that does not end is left on, and what to order then is told; one that ends is seen off
 soft_off_is_never_hard() {
@@ -777,7 +797,7 @@ a_kill_keeps_everything() { a_restart_keeps_everything kill; }
 	plain_http_gives_nothing_secret boot_scripts enrolment a_node_speaks_for_itself_only a_removed_node_is_nobody comes_up \
 	dry_run_does_nothing dry_run_of_what_ends assigns rm_of_a_node_in_use_is_no_dry_promise counts matches_rules drains_and_resumes a_step_that_fails_is_tried_again \
 	a_step_that_never_works_changes_nothing quarantine_is_left_by_resume_only wipes power_is_switched \
-	a_node_that_is_off_is_started soft_off_is_never_hard unknown_names_are_told an_event_is_about_its_node events_of_a_node_are_all_of_it users_read_and_submit users_do_not_see_hardware members_that_are_asked_for nodes_page_by_page users_do_not_act users_see_their_own_jobs what_ends_is_waited_for who_hangs_up_is_forgotten a_job_runs an_ended_jobs_output_stays \
+	a_node_that_is_off_is_started one_key_of_a_bmc_is_changed identity_is_edited soft_off_is_never_hard unknown_names_are_told an_event_is_about_its_node events_of_a_node_are_all_of_it users_read_and_submit users_do_not_see_hardware members_that_are_asked_for nodes_page_by_page users_do_not_act users_see_their_own_jobs what_ends_is_waited_for who_hangs_up_is_forgotten a_job_runs an_ended_jobs_output_stays \
 	a_bad_role_is_told_and_the_old_one_stays a_role_in_use_stays a_restart_keeps_everything a_kill_keeps_everything \
 	a_second_head_is_refused a_full_disk_refuses_and_loses_nothing freed_it_works_again fills_up_while_steps_run \
 	silence_on_a_full_disk_is_told_later ends_cleanly

@@ -111,6 +111,10 @@ static void what_a_person_does_with_it(struct world *w, const char *node)
 	world_run(w, node);
 	node_order(w, PHX_EV_drain, node, "");
 	world_run(w, node);
+	struct phx_event edit = {.kind = PHX_EV_node_edit, .node_edit.has_serial = true};
+	PHX_STR_SET(edit.node, node);
+	PHX_STR_SET(edit.node_edit.serial, "serial-50");
+	must(w, &edit);
 	node_order(w, PHX_EV_resume, node, "");
 	world_run(w, node);
 	node_order(w, PHX_EV_reboot, node, "");
