@@ -131,12 +131,13 @@ static int check_changed(const struct phx_state *s, const struct phx_event *ev, 
 }
 
 /* Could the operation be done at all? Asks the driver, and looks at its files. */
-static int check_power(struct daemon *d, const struct phx_bmc *bmc, const struct phx_event *ev,
-		       struct phx_err *err)
+static int check_power(const struct tried *rq, const struct phx_bmc *bmc, struct phx_err *err)
 {
+	const struct phx_event *ev = rq->ev;
 	PHX_CARRIES(ev, order);
 	int r = phx_power_can(bmc, (enum phx_power_op)ev->order.op, err);
-	return r ? r : phx_hands_ready(hands_process(d->hands), bmc, err);
+	/* who asks what ends gives the order next, which looks at the files of thousands of BMCs */
+	return r || rq->ends_only ? r : phx_hands_ready(hands_process(rq->d->hands), bmc, err);
 }
 
 /* The plan that an order began on the copy, if it did (resume and cancel may not); null: none. */
@@ -148,8 +149,10 @@ static json_t *plan_begun(const struct phx_state *copy, const char *name, uint64
 
 /* Tries an order without a plan of its own on a copy of the state: is it refused, or what would it
  * do? */
-static json_t *try_node(struct daemon *d, struct phx_state *copy, const struct phx_event *ev)
+static json_t *try_node(struct tried *rq, struct phx_state *copy)
 {
+	struct daemon *d = rq->d;
+	const struct phx_event *ev = rq->ev;
 	struct phx_event told = *ev; /* borrows */
 	struct phx_err err = {0};
 	struct phx_outcome out = {0};
@@ -164,7 +167,7 @@ static json_t *try_node(struct daemon *d, struct phx_state *copy, const struct p
 	const struct phx_node *n = phx_state_node(copy, ev->node);
 	uint64_t epoch = n ? n->epoch : 0;
 	PHX_AUTO_JSON json_t *serves = view_serves(copy, ev);
-	int r = bmc_of(copy, ev, &bmc) ? check_power(d, &bmc, ev, &err) : 0;
+	int r = bmc_of(copy, ev, &bmc) ? check_power(rq, &bmc, &err) : 0;
 	r = r ? r : phx_core_apply(copy, &told, &out, &err);
 	json_t *j = json_pack(
 		"{s:s,s:i,s:s,s:b,s:I,s:o,s:O,s:o,s:o,s:O}", "node", ev->node, "code", r, "error",
@@ -209,7 +212,7 @@ int tried_begins(struct tried *rq, struct phx_err *err)
 	if (r < 0)
 		return r;
 	if (asks)
-		return check_power(rq->d, &bmc, rq->ev, err);
+		return check_power(rq, &bmc, err);
 	if (!writes || find_image(rq->d, &rq->image, name, version, NULL) != -EBADMSG)
 		return 0;
 	r = try_plan(rq, &plan, &im, &why); /* this node may have the image already */
@@ -237,7 +240,7 @@ int tried_all(struct tried *rq, const struct phx_nodeset *names, json_t *results
 		return r;
 	for (uint32_t i = 0; i < names->n; i++) {
 		PHX_STR_SET(rq->ev->node, names->names[i]);
-		PHX_AUTO_JSON json_t *tried = try_node(rq->d, &copy, rq->ev);
+		PHX_AUTO_JSON json_t *tried = try_node(rq, &copy);
 		if (!rq->ends_only || view_is_asked(tried))
 			json_array_append(results, tried);
 	}
