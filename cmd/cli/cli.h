@@ -201,6 +201,9 @@ struct cli_column {
 	void (*put)(struct phx_buf *b, const json_t *value, const json_t *row);
 	bool wide, right;
 };
+/** What the column has of the row, as programs are given it: sizes and times as numbers. NULL: out
+ * of memory, or nothing. The caller frees it. */
+char *cli_cell_plain(const struct cli_column *c, const json_t *row);
 /** Print `rows` as the format says; JSON and YAML print `whole` instead, NAME the first column. */
 int cli_print_rows(struct cli *cli, const struct cli_column *columns, size_t n_columns,
 		   const json_t *rows, const json_t *whole);

@@ -150,6 +150,15 @@ static char *cell_text(const struct cli_column *c, const json_t *row)
 	return phx_buf_take(&b);
 }
 
+char *cli_cell_plain(const struct cli_column *c, const json_t *row)
+{
+	bool before = plain_cells;
+	plain_cells = true;
+	char *text = cell_text(c, row);
+	plain_cells = before;
+	return text;
+}
+
 /* ---- tables ---- */
 
 static const char *color_of(const char *text)

@@ -138,7 +138,7 @@ int cli_known(struct cli *cli, const char *what, const char *path, const char *l
 /** A column of labels: "a=1,b=2". */
 void cli_put_labels(struct phx_buf *b, const json_t *value, const json_t *row);
 
-/* ---- node.c ---- */
+/* ---- node_list.c ---- */
 
 /** "waits for its reboot (3 of 20 done)", with why no other begins; nothing for null. */
 void cli_put_turn(struct phx_buf *b, const json_t *value, const json_t *row);

@@ -362,9 +362,31 @@ static void erasures_of_a_node_that_is_gone_are_kept(void **state)
 	assert_has(s.out, "serial-Y  discard  2.0 GiB");
 }
 
+/* n2 before n10; the greatest first; what is equal stays as it was; columns in the order asked for. */
+static void a_list_is_sorted_and_cut(void **state)
+{
+	struct fake_phxd *f = *state;
+	fake_answer(f, "GET /v1/nodes",
+		    "{'nodes':[{'name':'n10','state':'ready','facts':{'cpus':8}},"
+		    "{'name':'n2','state':'active','facts':{'cpus':64}},"
+		    "{'name':'n1','state':'ready','facts':{'cpus':128}}]}");
+	PHX_SAID s = phx(f, "node list --sort node --columns cpus,NODE");
+	assert_int_equal(s.status, 0);
+	assert_string_equal(s.out, "CPUS  NODE\n 128  n1\n  64  n2\n   8  n10\n");
+	PHX_SAID down = phx(f, "node list --sort state,-cpus -o name");
+	assert_string_equal(down.out, "n2\nn1\nn10\n");
+	PHX_SAID json = phx(f, "node list --sort -cpus -o json");
+	assert_true(strstr(json.out, "n1\"") < strstr(json.out, "n2\""));
+	assert_true(strstr(json.out, "n2\"") < strstr(json.out, "n10\""));
+	PHX_SAID bad = phx(f, "node list --sort nods");
+	assert_int_equal(bad.status, 64);
+	assert_has(bad.errout, "--sort: there is no column 'nods'; there are: NODE, STATE, POOL");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_teardown(a_list_is_sorted_and_cut, fake_clean),
 		cmocka_unit_test_teardown(lists_nodes_sorted_with_notes, fake_clean),
 		cmocka_unit_test_teardown(drain_is_listed_with_its_reason, fake_clean),
 		cmocka_unit_test_teardown(names_are_one_a_line_or_folded, fake_clean),
