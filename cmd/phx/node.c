@@ -3,7 +3,9 @@
  * node_list.c, showing one node in full is in node_show.c. */
 #include <errno.h>
 #include <string.h>
+#include <time.h>
 
+#include "base/clock.h"
 #include "base/file.h"
 #include "base/json.h"
 #include "types/bmc.h"
@@ -273,14 +275,46 @@ ORDER(accept, CLI_SAFE)
 ORDER(release, CLI_BY_PLAN)
 ORDER(rebuild, CLI_ALWAYS)
 ORDER(wipe, CLI_ALWAYS)
-/* without a time for them it ends no jobs */
-ORDER(drain, cli_has(cli, CLI_OPT_grace) ? CLI_BY_PLAN : CLI_SAFE)
 /* in turn, and without an end of jobs, others go on serving */
 ORDER(reboot, cli_has(cli, CLI_OPT_rolling) ? CLI_BY_PLAN : CLI_ALWAYS)
 ORDER(cancel, CLI_SAFE)
 ORDER(resume, CLI_BY_PLAN)
 ORDER(quarantine, CLI_BY_PLAN)
 ORDER(inspect, CLI_SAFE)
+
+/* --until as a point in time: "4h" from now, or local time. 0: none. */
+static int read_until(const struct cli *cli, int64_t *ret_ms)
+{
+	const char *text = cli_opt(cli, CLI_OPT_until, NULL);
+	uint64_t seconds = 0;
+	struct tm tm = {.tm_isdst = -1};
+	*ret_ms = 0;
+	if (!text)
+		return CLI_OK;
+	const char *end = strptime(text, "%Y-%m-%dT%H:%M", &tm);
+	if (end && !*end)
+		*ret_ms = (int64_t)mktime(&tm) * 1000;
+	else if (phx_duration_parse(text, &seconds) == 0)
+		*ret_ms = phx_wall_ms() + (int64_t)seconds * 1000;
+	if (*ret_ms <= phx_wall_ms())
+		return cli_fail(CLI_USAGE,
+				"--until: '%s' is no time to come, such as 4h or 2026-12-01T08:00",
+				text);
+	return CLI_OK;
+}
+
+int cmd_node_drain(struct cli *cli)
+{
+	PHX_AUTO_JSON json_t *body = make_body(cli);
+	int64_t until_ms;
+	int code = read_until(cli, &until_ms);
+	if (until_ms)
+		json_object_set_new(body, "until_ms", json_integer(until_ms));
+	/* without a time for them it ends no jobs */
+	return code ? code
+		    : cli_act(cli, "drain", cli_arg(cli, 0), body,
+			      cli_has(cli, CLI_OPT_grace) ? CLI_BY_PLAN : CLI_SAFE, "drain");
+}
 
 int cmd_node_forget_disk(struct cli *cli)
 {

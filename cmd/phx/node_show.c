@@ -25,6 +25,11 @@ static void put_state(struct phx_buf *b, const json_t *value, const json_t *row)
 		phx_buf_addf(b, ": ");
 		cli_put_clean(b, reason);
 	}
+	if (phx_json_int(row, "maintained_until_ms", 0) &&
+	    phx_str_eq(json_string_value(value) ? json_string_value(value) : "", "maintenance")) {
+		phx_buf_addf(b, ", until ");
+		cli_put_when(b, json_object_get(row, "maintained_until_ms"), row);
+	}
 	if (phx_json_bool(row, "pinned", false))
 		phx_buf_addf(b, " (pinned)");
 	if (phx_json_bool(row, "hold", false))

@@ -162,7 +162,8 @@ static bool parse_labels(struct phx_http_request *q, const json_t *j,
 static bool take_order(struct phx_http_request *q, const json_t *j, struct phx_event_order *p)
 {
 	int64_t grace_s = -1;
-	if (!parse_number(q, j, "grace_s", 0, GRACE_MAX_S, &grace_s) ||
+	if (!parse_number(q, j, "until_ms", 0, INT64_MAX >> 11, &p->until_ms) ||
+	    !parse_number(q, j, "grace_s", 0, GRACE_MAX_S, &grace_s) ||
 	    !parse_kill_jobs(q, j, &p->jobs, &p->may_end))
 		return false;
 	p->has_grace = grace_s >= 0;
@@ -234,10 +235,11 @@ static bool parse_event(struct daemon *d, struct phx_http_request *q, const json
 			struct phx_event *ev)
 {
 	static const char *const members[] = {
-		"nodes",  "dry_run",   "role",    "pool",      "name",   "op",          "text",
-		"setup",  "method",    "bmc",     "encrypt",   "pin",    "power_cycle", "force",
-		"labels", "kill_jobs", "grace_s", "ends_only", "verify", "rolling",     "when_idle",
-		"keep",   "macs",      "serial",  "ip"};
+		"nodes",       "dry_run", "role",      "pool",      "name",    "op",
+		"text",        "setup",   "method",    "bmc",       "encrypt", "pin",
+		"power_cycle", "force",   "labels",    "kill_jobs", "grace_s", "ends_only",
+		"verify",      "rolling", "when_idle", "keep",      "macs",    "serial",
+		"ip",          "until_ms"};
 	enum phx_payload payload = phx_event_payload((enum phx_event_kind)ev->kind);
 	person_name(phx_http_peer(q), ev->by, sizeof(ev->by));
 	if (!parse_only(q, j, members, PHX_ARRAY_SIZE(members)) ||

@@ -374,6 +374,7 @@ void phx_node_tick(struct phx_apply *a, struct phx_node *n)
 		a->out->changed = true;
 	}
 	phx_soft_tick(a, n);
+	phx_maintenance_tick(a, n);
 	struct phx_step *step = phx_node_step(n);
 	if (!step || step->deadline_ms > a->s->now_ms)
 		return;

@@ -195,6 +195,7 @@ void phx_maintain(struct phx_apply *a, struct phx_node *n, const char *why)
 {
 	phx_node_must_become(a, n, PHX_NODE_MAINTENANCE);
 	PHX_STR_SET(n->reason, why);
+	n->maintained_until_ms = 0;
 	phx_touch(a->s, n);
 	phx_note(a, n, "%s is in maintenance: %s", n->name, n->reason);
 }

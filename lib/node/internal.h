@@ -239,6 +239,8 @@ void phx_restore_system(struct phx_apply *a, struct phx_node *n);
 /** For a node whose disk key was destroyed while it was away: now that it is up, finishes the
  * ordered erase and reads it back. Does nothing for other nodes. */
 void phx_read_back(struct phx_apply *a, struct phx_node *n);
+/** Ends the node's maintenance if it is time for that. */
+void phx_maintenance_tick(struct phx_apply *a, struct phx_node *n);
 /** Continues the resume of a quarantined node whose start was awaited. Does nothing for other
  * nodes. */
 void phx_resume_awaited(struct phx_apply *a, struct phx_node *n);

@@ -127,21 +127,35 @@ static int drain_anew(struct phx_apply *a, struct phx_node *n, const struct phx_
 	return 0;
 }
 
+/* An order that names no end leaves the one that was set. Always 0. */
+static int set_end(struct phx_apply *a, struct phx_node *n, int64_t until_ms)
+{
+	if (!until_ms || n->maintained_until_ms == until_ms)
+		return 0;
+	n->maintained_until_ms = until_ms;
+	a->out->changed = true;
+	phx_touch(a->s, n);
+	return 0;
+}
+
 int phx_apply_drain(struct phx_apply *a, const struct phx_event_order *p)
 {
 	struct phx_node_order o;
 	struct phx_node *n;
 	struct phx_plan plan;
 	int r = phx_need_order(a, p, &n, &o);
-	if (r < 0 || n->state == PHX_NODE_MAINTENANCE)
+	if (r < 0)
 		return r;
+	if (n->state == PHX_NODE_MAINTENANCE)
+		return set_end(a, n, p->until_ms);
 	r = phx_order_jobs_allow(a, &o);
 	if (r == 0 && phx_node_step(n) && n->plan.request == PHX_REQUEST_drain && n->plan.waits)
-		return drain_anew(a, n, &o);
+		return set_end(a, n, p->until_ms) + drain_anew(a, n, &o);
 	r = r ? r : phx_order_plan(a->s, &o, &plan, a->err);
 	if (r < 0)
 		return r;
 	r = phx_handover_begin(a, n, &plan, PHX_REQUEST_drain);
+	n->maintained_until_ms = p->until_ms;
 	PHX_STR_SET(n->reason, a->ev->text[0] ? a->ev->text : "drained by hand");
 	return r;
 }
@@ -246,18 +260,16 @@ static int resume_detached(struct phx_apply *a, const struct phx_node *n)
 		n->name, n->power == PHX_POWER_IS_OFF ? "off" : "silent");
 }
 
-int phx_apply_resume(struct phx_apply *a, const struct phx_event_order *p)
+static int resume(struct phx_apply *a, struct phx_node *n, const struct phx_node_order *o)
 {
-	struct phx_node_order o;
-	struct phx_node *n;
-	int r = phx_need_order(a, p, &n, &o);
-	if (r < 0 || (r = phx_order_jobs_allow(a, &o)) < 0)
+	int r = phx_order_jobs_allow(a, o);
+	if (r < 0)
 		return r;
 	if (n->state == PHX_NODE_QUARANTINED)
-		return resume_quarantined(a, n, &o);
+		return resume_quarantined(a, n, o);
 	if (n->state != PHX_NODE_MAINTENANCE)
 		return 0;
-	r = phx_plan_may(n, o.kind, a->err); /* the node may be leaving maintenance already */
+	r = phx_plan_may(n, o->kind, a->err); /* the node may be leaving maintenance already */
 	if (r < 0)
 		return r;
 	if (!n->pool[0])
@@ -277,6 +289,7 @@ int phx_apply_resume(struct phx_apply *a, const struct phx_event_order *p)
 		return serve_again(a, n);
 	n->unserved = unserved && !phx_of_before(a->s);
 	phx_node_must_become(a, n, n->role[0] ? PHX_NODE_ACTIVE : PHX_NODE_READY);
+	n->maintained_until_ms = 0;
 	n->reason[0] = '\0';
 	if (n->up)
 		phx_restore_system(a, n);
@@ -291,6 +304,29 @@ int phx_apply_resume(struct phx_apply *a, const struct phx_event_order *p)
 	}
 	phx_read_back(a, n);
 	return 0;
+}
+
+int phx_apply_resume(struct phx_apply *a, const struct phx_event_order *p)
+{
+	struct phx_node_order o;
+	struct phx_node *n;
+	int r = phx_need_order(a, p, &n, &o);
+	return r ? r : resume(a, n, &o);
+}
+
+void phx_maintenance_tick(struct phx_apply *a, struct phx_node *n)
+{
+	struct phx_err why = {0};
+	struct phx_apply own = phx_by_itself(a, &why);
+	const struct phx_node_order o = phx_order_own(PHX_EV_resume, n, "its maintenance is over");
+	if (!n->maintained_until_ms || n->maintained_until_ms > a->s->now_ms ||
+	    n->state != PHX_NODE_MAINTENANCE || phx_node_step(n))
+		return;
+	n->maintained_until_ms = 0;
+	a->out->changed = true;
+	phx_note(a, n, "%s: its maintenance ends by itself, as ordered", n->name);
+	if (resume(&own, n, &o) < 0)
+		phx_note(a, n, "%s stays in maintenance: %s", n->name, why.text);
 }
 
 /* The node stays quarantined, for a new reason. */

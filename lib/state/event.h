@@ -211,7 +211,8 @@ PHX_RECORD_STRUCT(phx_trigger_file, PHX_TRIGGER_FILE_FIELDS);
 	F(S, op, ENUM(phx_power_op)) /* power; none in older journals, whose `text` names it */ \
 	F(S, when_idle, BOOL)        /* reboot: a job is waited for, however long it takes */ \
 	F(S, line, U64)              /* reboot: of the line that it joins; 0 = at once */ \
-	F(S, line_most, U32)         /* nodes of the line that may be away at once */
+	F(S, line_most, U32)         /* nodes of the line that may be away at once */ \
+	F(S, until_ms, I64)          /* drain: the maintenance ends then by itself; 0 = never */
 
 /* the result of a step of a plan, of a power operation or of the destruction of a key */
 #define PHX_EVENT_FIELDS_answer(F, S) \

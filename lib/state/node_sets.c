@@ -172,6 +172,9 @@ int64_t phx_node_due(const struct phx_node *n)
 		due = n->window_until_ms;
 	if (n->off_wanted && n->off_again_ms < due)
 		due = n->off_again_ms;
+	if (n->maintained_until_ms && n->state == PHX_NODE_MAINTENANCE && !step &&
+	    n->maintained_until_ms < due)
+		due = n->maintained_until_ms;
 	if (n->soft_again_ms && n->soft_again_ms < due)
 		due = n->soft_again_ms;
 	if (n->rests_until_ms && n->rests_until_ms < due)

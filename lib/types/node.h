@@ -282,6 +282,7 @@ PHX_RECORD_STRUCT(phx_unfit, PHX_UNFIT_FIELDS);
 	/* who switched the power while the node ran work, until that work is known to be gone; "" \
 	 * = nobody */ \
 	F(S, cut_by, STR(PHX_NAME_MAX)) \
+	F(S, maintained_until_ms, I64) /* when its maintenance ends by itself; 0 = never */ \
 	/* the line in which it is to be rebooted (state.lines), and whether its turn is to come; \
 	 * 0 = none */ \
 	F(S, line, U64) \

@@ -735,6 +735,7 @@ static void members_of_orders(void **state)
 	} cases[] = {
 		{"node accept n1 --name web1", "POST /v1/actions/accept", "", "\"name\":\"web1\""},
 		{"node drain n1 --reason fan", "POST /v1/actions/drain", "", "\"text\":\"fan\""},
+		{"node drain n1 --until 4h", "POST /v1/actions/drain", "", "\"until_ms\":1"},
 		{"node quarantine n1 --reason fan", "POST /v1/actions/quarantine", "",
 		 "\"text\":\"fan\""},
 		{"node wipe n1 --method overwrite --yes", "POST /v1/actions/wipe", "",
@@ -821,6 +822,8 @@ static void wrong_words_are_64(void **state)
 		{"node add n1 --s", "phx: node add: --s is short for several options\n"},
 		{"--confg /x node list",
 		 "phx: there is no option --confg before the command; did you mean '--config'?\n"},
+		{"node drain n1 --until yesterday",
+		 "phx: --until: 'yesterday' is no time to come, such as 4h or 2026-12-01T08:00\n"},
 		{"node power n1 onn",
 		 "phx: node power: 'onn' is none of on|off|cycle|reset|status\n"},
 		{"help nod", "phx: there is no command 'nod'; did you mean 'node'? see phx help\n"},

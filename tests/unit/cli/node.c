@@ -362,7 +362,7 @@ static void erasures_of_a_node_that_is_gone_are_kept(void **state)
 	assert_has(s.out, "serial-Y  discard  2.0 GiB");
 }
 
-/* n2 before n10; the greatest first; what is equal stays as it was; columns in the order asked for. */
+/* n2 before n10; the greatest first; what is equal stays as it was; columns as asked for. */
 static void a_list_is_sorted_and_cut(void **state)
 {
 	struct fake_phxd *f = *state;
