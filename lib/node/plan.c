@@ -2,6 +2,7 @@
  * policy. Called by the core, for the daemon and for --dry-run alike; agents and drivers carry the
  * steps out. Pure. */
 #include "node/plan.h"
+#include "node/plan_setup.h"
 #include "node/protect.h"
 #include "node/wipes.h"
 
@@ -58,24 +59,6 @@ struct builder {
 	struct phx_err *err;
 	int code; /* sticky */
 };
-
-/* Are all disks erased? */
-static bool erases(const struct phx_plan_request *q)
-{
-	return phx_setup_does(&q->setup, PHX_SETUP_DISKS);
-}
-
-/* Is the scratch destroyed while the system stays up? */
-static bool scratches(const struct phx_plan_request *q)
-{
-	return phx_setup_does(&q->setup, PHX_SETUP_SCRATCH) && !erases(q);
-}
-
-/* Is the system written anew, whatever is there? Without a role there is nothing to write. */
-static bool renews(const struct phx_plan_request *q)
-{
-	return phx_setup_does(&q->setup, PHX_SETUP_SYSTEM) && (q->to || erases(q));
-}
 
 static struct phx_step *add(struct builder *b, enum phx_step_kind kind, const struct phx_role *role)
 {
@@ -282,7 +265,7 @@ static void add_image(struct builder *b)
 		return;
 	}
 	/* the new image makes an older key useless: do not leave it behind */
-	if (!erases(q))
+	if (!phx_plan_erases(q))
 		add_destroy_key(b);
 	if (q->encrypt) {
 		struct phx_step *key = add(b, PHX_STEP_make_key, NULL);
@@ -337,7 +320,7 @@ static void plan_in_place(struct builder *b)
 	if (q->to)
 		add(b, PHX_STEP_prefetch, q->to);
 	add_leave(b, true);
-	if (scratches(q))
+	if (phx_plan_scratches(q))
 		add(b, PHX_STEP_scratch, NULL);
 	if (q->to && q->rekey)
 		add(b, PHX_STEP_rekey, NULL);
@@ -349,9 +332,9 @@ static void plan_in_place(struct builder *b)
 static const char *why_not_in_place(const struct phx_plan_request *q)
 {
 	const struct phx_node *n = q->node;
-	if (erases(q) || q->rebuild || !n->system_digest[0])
+	if (phx_plan_erases(q) || q->rebuild || !n->system_digest[0])
 		return "";
-	if (renews(q))
+	if (phx_plan_renews(q))
 		return "its system is to be written anew";
 	if (system_fits(q))
 		return cannot_rekey(q) ? "its agent is of before there was step rekey" : "";
@@ -370,8 +353,9 @@ static bool key_alone(const struct phx_plan_request *q)
 {
 	const struct phx_node *n = q->node;
 	int method = q->setup.method;
-	return erases(q) && !q->to && !q->deploy_env_only && !n->up && !phx_node_has_bmc(n) &&
-		n->disk_key_id[0] && (method == PHX_WIPE_AUTO || method == PHX_WIPE_CRYPTO);
+	return phx_plan_erases(q) && !q->to && !q->deploy_env_only && !n->up &&
+		!phx_node_has_bmc(n) && n->disk_key_id[0] &&
+		(method == PHX_WIPE_AUTO || method == PHX_WIPE_CRYPTO);
 }
 
 static void plan_key_alone(struct builder *b)
@@ -393,25 +377,26 @@ static const char *why_reset(const struct phx_plan_request *q)
 	bool waits = n->env == PHX_ENV_DEPLOY;
 	if (q->power_cycle)
 		return "a start from reset was asked for";
-	if ((erases(q) || q->to) && phx_node_has_bmc(n) && phx_protection_doubted(n, q->protect))
+	if ((phx_plan_erases(q) || q->to) && phx_node_has_bmc(n) &&
+	    phx_protection_doubted(n, q->protect))
 		return "only after that is it certain which of its disks are protected";
 	if (waits && n->fresh)
 		return NULL;
-	if (renews(q) && q->setup.start == PHX_SETUP_START_POWER)
+	if (phx_plan_renews(q) && q->setup.start == PHX_SETUP_START_POWER)
 		return "an agreement wants a start from reset";
-	if (waits && q->apart && (erases(q) || q->to))
+	if (waits && q->apart && (phx_plan_erases(q) || q->to))
 		return "another owner gets it, and it does not show the token of a start";
 	if (!q->apart || q->setup.start != PHX_SETUP_START_AUTO || !phx_node_has_bmc(n))
 		return NULL;
-	return erases(q)    ? "it is erased for another owner"
-		: renews(q) ? "its system is written anew for another owner"
-			    : NULL;
+	return phx_plan_erases(q)    ? "it is erased for another owner"
+		: phx_plan_renews(q) ? "its system is written anew for another owner"
+				     : NULL;
 }
 
 /* Why kexec will do. */
 static const char *why_kexec(const struct phx_plan_request *q)
 {
-	if (!renews(q) || !q->apart)
+	if (!phx_plan_renews(q) || !q->apart)
 		return "the node is up: no firmware start needed";
 	return phx_node_has_bmc(q->node)
 		? "both agreements say kexec"
@@ -428,7 +413,7 @@ static void add_way_down(struct builder *b)
 	b->plan->apart = q->apart;
 	if (n->up && n->env == PHX_ENV_OS) {
 		add_leave(b, false);
-		if (scratches(q))
+		if (phx_plan_scratches(q))
 			add(b, PHX_STEP_scratch, NULL);
 		b->plan->tier = reset ? PHX_TIER_POWER : PHX_TIER_KEXEC;
 		why = reset ? reset : why_kexec(q);
@@ -442,9 +427,9 @@ static void add_way_down(struct builder *b)
 				      why);
 		return;
 	}
-	if (erases(q) && n->disk_key_id[0] && system_is_protected(b))
+	if (phx_plan_erases(q) && n->disk_key_id[0] && system_is_protected(b))
 		return;
-	if (erases(q))
+	if (phx_plan_erases(q))
 		add_destroy_key(b);
 	if (b->plan->tier != PHX_TIER_DEPLOY)
 		add(b, b->plan->tier == PHX_TIER_KEXEC ? PHX_STEP_kexec : PHX_STEP_boot, NULL);
@@ -477,14 +462,14 @@ static void plan_deploy(struct builder *b)
 {
 	const struct phx_plan_request *q = b->q;
 	add_way_down(b);
-	if (erases(q) && !b->code)
+	if (phx_plan_erases(q) && !b->code)
 		add_wipes(b);
 	size_t said = strlen(b->plan->reason);
 	snprintf(b->plan->reason + said, sizeof(b->plan->reason) - said, "%s",
 		 why_not_crypto(q, b->plan));
 	if (!q->to || b->code)
 		return;
-	if (renews(q) || !system_fits(q) || gone_from_memory(q))
+	if (phx_plan_renews(q) || !system_fits(q) || gone_from_memory(q))
 		add_image(b);
 	add(b, PHX_STEP_enter, q->to);
 	add_serve(b);
@@ -502,7 +487,7 @@ static bool needs_node(const struct phx_plan *p)
  * fits or no role is involved. */
 static bool may_stay(const struct phx_plan_request *q)
 {
-	if (renews(q) || q->power_cycle || q->rebuild || q->deploy_env_only)
+	if (phx_plan_renews(q) || q->power_cycle || q->rebuild || q->deploy_env_only)
 		return false;
 	if (!q->to && !q->from)
 		return true;
@@ -510,28 +495,6 @@ static bool may_stay(const struct phx_plan_request *q)
 	if (!q->node->up && !q->node->system_disk[0] && !runs_already(q))
 		return false;
 	return q->node->env == PHX_ENV_OS && system_fits(q) && !cannot_rekey(q);
-}
-
-/* Why the node's agent cannot destroy the scratch; NULL: it can. Only the agent knows what jobs
- * left. */
-static const char *why_not_scratch(const struct phx_node *n)
-{
-	if (!n->up || n->env != PHX_ENV_OS)
-		return "its system does not run";
-	return n->scratches ? NULL : "its agent is of before there was step scratch";
-}
-
-/* If the scratch cannot be destroyed in place, makes the setup policy the strictest one: all is
- * erased. If nobody left data, there is nothing to destroy. */
-static struct phx_plan_request settle(const struct phx_plan_request *asked, const char **ret_why)
-{
-	struct phx_plan_request q = *asked;
-	*ret_why = scratches(&q) && q.node->dirty ? why_not_scratch(q.node) : NULL;
-	if (*ret_why)
-		q.setup.mode = phx_setup_strictest();
-	else if (scratches(&q) && !q.node->dirty)
-		q.setup.mode = PHX_SETUP_NOOP; /* no data to destroy */
-	return q;
 }
 
 static void add_why_wiped(struct phx_plan *plan, const char *why)
@@ -590,17 +553,17 @@ int phx_plan_handover(const struct phx_plan_request *asked, struct phx_plan *ret
 		      struct phx_err *err)
 {
 	const char *why_wiped;
-	const struct phx_plan_request settled = settle(asked, &why_wiped), *q = &settled;
+	const struct phx_plan_request settled = phx_plan_settle(asked, &why_wiped), *q = &settled;
 	struct phx_plan plan = {0};
 	struct builder b = {q, &plan, err, 0};
-	if (phx_facts_check(&q->node->facts, NULL) < 0 && (erases(q) || q->to))
+	if (phx_facts_check(&q->node->facts, NULL) < 0 && (phx_plan_erases(q) || q->to))
 		b.code = phx_facts_check(&q->node->facts, err);
 	PHX_STR_SET(plan.to_pool, q->to_pool);
 	PHX_STR_SET(plan.from_pool, q->node->pool);
 	if (q->to)
 		PHX_STR_SET(plan.to_role, q->to->name);
 	if (!b.code && may_stay(q)) {
-		if (!runs_already(q) || scratches(q))
+		if (!runs_already(q) || phx_plan_scratches(q))
 			plan_in_place(&b);
 	} else if (!b.code && key_alone(q)) {
 		plan_key_alone(&b);

@@ -83,7 +83,7 @@ PHX_RECORD_STRUCT(phx_pool, PHX_POOL_FIELDS);
 	/* a node with a BMC that is silent for so long is started again; 0 = never */ \
 	F(S, restart_silent_s, U32) \
 	F(S, triggers_per_user, U32) /* 0 = no limit */ \
-	F(S, soft_off_s, U32) /* how long a system that was asked to may take to end */ \
+	F(S, soft_off_s, U32)        /* how long a system that was asked to may take to end */ \
 	/* protected disks are neither written nor erased (node/protect.c); false in older \
 	 * journals, whose erases took every disk */ \
 	F(S, protects, BOOL) \
