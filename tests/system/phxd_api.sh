@@ -506,7 +506,7 @@ soft_off_is_never_hard() {
 	has 200 '.results[0].code == 0' && until_true 20 is c1 '(.soft_failed[:39])' 'its system did not end within 10 s; phx' &&
 		is c1 .power on && is c1 .up true && [ "$(cat "$WORK/c1/power")" != off ] || return 1
 	rm "$WORK/c1/power.deaf"
-	timeout 60 "$PHX" node power c1 off --yes --wait 2>"$WORK/soft.err" || { cat "$WORK/soft.err"; return 1; }
+	timeout 60 "$BUILD/bin/phx" node power c1 off --yes --wait 2>"$WORK/soft.err" || { cat "$WORK/soft.err"; return 1; }
 	[ "$(cat "$WORK/c1/power")" = off ] && is c1 .power off && is c1 .soft_failed "" || return 1
 	req POST /v1/actions/rebuild '{"nodes": "c1"}'
 	has 200 '.results[0].code == 0' && until_true 20 idle c1 active web
