@@ -1,6 +1,6 @@
 /* What ipmitool and FreeIPMI print about a BMC. The first line is "OP TOOL STATUS ADDRESS
- * WORKAROUNDS", what follows is their output, behind a line "--" their errors. They are not run. The
- * same bytes are what a BMC answers its own machine.
+ * WORKAROUNDS", what follows is their output, behind a line "--" their errors. They are not run.
+ * The same bytes are what a BMC answers its own machine.
  * Parsers: lib/power/ipmi.c lib/power/driver.c */
 #include <arpa/inet.h>
 #include <errno.h>
