@@ -91,8 +91,8 @@ scale_reads() {
 	scale_runs "phx node list ONE" 10 20 phx node list swarm77
 	scale_one
 }
-# as cmd/phx/node.c has them, with what goes with them
-scale_fields() { sed -n '/list_fields\[\] =/,/;$/p' cmd/phx/node.c | grep -o '"[^"]*"' | tr -d '"
+# as cmd/phx/node_list.c has them, with what goes with them
+scale_fields() { sed -n '/list_fields\[\] =/,/;$/p' cmd/phx/node_list.c | grep -o '"[^"]*"' | tr -d '"
 '; }
 
 # scale_order NAME FROM TO HOW: orders for half of the nodes; one line a node's first order is in $WORK/orders
