@@ -22,37 +22,19 @@ static void add_text(void *arg, const char *text)
 
 /* ---- what is in force ---- */
 
-/* How many nodes have the bundle that they are to have, wait for it, or could not apply it. */
-struct counts {
-	json_int_t current, applying, failed;
-};
-
-static void count(struct daemon *d, const struct phx_node *n, struct counts *c)
-{
-	char error[BEAT_ERROR_MAX];
-	struct site_facts f;
-	int64_t has = live_site(d->live, n->name, error);
-	if (has < 0 || n->env != PHX_ENV_OS || !site_facts_of(n, &f))
-		return;
-	uint64_t want = site_wanted(d->site, &f);
-	site_facts_fini(&f);
-	if (!want)
-		return;
-	*((uint64_t)has != want ? &c->applying : error[0] ? &c->failed : &c->current) += 1;
-}
-
 void api_site(struct phx_http_request *q, void *arg)
 {
 	struct daemon *d = arg;
-	struct counts c = {0};
+	json_int_t n_nodes[] = {[SITE_NONE] = 0, [SITE_CURRENT] = 0};
+	char error[BEAT_ERROR_MAX];
 	const struct phx_state *s = engine_lock(d->engine);
 	PHX_AUTO_JSON json_t *j = phx_json_from_record(&phx_site_version_record, &s->site);
 	PHX_LIST_EACH(struct phx_node, n, &s->nodes)
-		count(d, n, &c);
+		n_nodes[site_standing(d, n, error)]++;
 	engine_unlock(d->engine);
 	json_object_set_new(j, "nodes",
-			    json_pack("{s:I,s:I,s:I}", "current", c.current, "applying", c.applying,
-				      "failed", c.failed));
+			    json_pack("{s:I,s:I,s:I}", "current", n_nodes[SITE_CURRENT], "applying",
+				      n_nodes[SITE_APPLYING], "failed", n_nodes[SITE_FAILED]));
 	phx_http_reply_json(q, 200, j);
 }
 

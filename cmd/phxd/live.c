@@ -287,6 +287,12 @@ static bool changes(struct contact *c, const struct beat_report *r, int64_t now)
 	return true;
 }
 
+static void keep_error(char **to, const char *text)
+{
+	free(*to);
+	*to = text[0] ? strdup(text) : NULL;
+}
+
 /* Under the lock. */
 static void measure(struct contact *c, struct beat *b)
 {
@@ -295,12 +301,10 @@ static void measure(struct contact *c, struct beat *b)
 	c->monitor = PHX_TAKE(b->monitor);
 	c->sessions = PHX_TAKE(b->sessions);
 	c->use_ppm = b->use_ppm;
-	free(c->use_error);
-	c->use_error = b->use_error[0] ? strdup(b->use_error) : NULL;
+	keep_error(&c->use_error, b->use_error);
 	const struct beat_running *site = beat_running_of(&b->running, PHX_ORDER_site);
 	c->site = site ? site->id : -1;
-	free(c->site_error);
-	c->site_error = b->site_error[0] ? strdup(b->site_error) : NULL;
+	keep_error(&c->site_error, b->site_error);
 }
 
 struct live_news live_beat(struct live *l, const char *node, struct beat *b)

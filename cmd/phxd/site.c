@@ -140,6 +140,21 @@ uint64_t site_wanted(struct site *s, const struct site_facts *f)
 	return id;
 }
 
+enum site_standing site_standing(struct daemon *d, const struct phx_node *n,
+				 char ret_error[BEAT_ERROR_MAX])
+{
+	struct site_facts f;
+	int64_t has = live_site(d->live, n->name, ret_error);
+	if (has < 0 || n->env != PHX_ENV_OS || !site_facts_of(n, &f))
+		return SITE_NONE;
+	uint64_t want = site_wanted(d->site, &f);
+	site_facts_fini(&f);
+	return !want                    ? SITE_NONE
+		: (uint64_t)has != want ? SITE_APPLYING
+		: ret_error[0]          ? SITE_FAILED
+					: SITE_CURRENT;
+}
+
 int site_bundle(struct site *s, const struct site_facts *f, struct phx_site_bundle *ret)
 {
 	const struct phx_site_node n = node_of(f);

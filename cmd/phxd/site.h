@@ -32,6 +32,16 @@ void site_orders_put(struct site *s, const struct site_facts *f, const struct ph
 		     struct phx_buf *b);
 /** The id of the bundle that the node is to have; 0: there are no settings, or no memory. */
 uint64_t site_wanted(struct site *s, const struct site_facts *f);
+/** How a node stands with the bundle that it is to have. */
+enum site_standing {
+	SITE_NONE, /* no settings, no bundle for it now, or an agent that knows of none */
+	SITE_APPLYING,
+	SITE_FAILED,
+	SITE_CURRENT,
+};
+/** ret_error: why it failed, else "". Under the engine's lock. */
+enum site_standing site_standing(struct daemon *d, const struct phx_node *n,
+				 char ret_error[BEAT_ERROR_MAX]);
 /** Makes that bundle. -ENOENT: there are no settings; -ENOMEM. */
 int site_bundle(struct site *s, const struct site_facts *f, struct phx_site_bundle *ret);
 

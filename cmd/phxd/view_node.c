@@ -111,18 +111,12 @@ static void put_monitor(struct daemon *d, const struct phx_state *s, const struc
 static void put_site(struct daemon *d, const struct phx_state *s, const struct phx_node *n,
 		     struct phx_buf *b)
 {
-	struct site_facts f;
 	char error[BEAT_ERROR_MAX], text[BEAT_ERROR_MAX + 16] = "";
-	int64_t has = live_site(d->live, n->name, error);
+	enum site_standing is = site_standing(d, n, error);
 	(void)s;
-	uint64_t want = 0;
-	if (has >= 0 && n->env == PHX_ENV_OS && site_facts_of(n, &f)) {
-		want = site_wanted(d->site, &f);
-		site_facts_fini(&f);
-	}
-	if (want && (uint64_t)has != want)
+	if (is == SITE_APPLYING)
 		PHX_STR_SET(text, "applying");
-	else if (want)
+	else if (is != SITE_NONE)
 		snprintf(text, sizeof(text), "%s%s", error[0] ? "failed: " : "up to date", error);
 	phx_json_put_text(b, text);
 }

@@ -125,11 +125,6 @@ uint64_t phx_site_node_hash(const struct phx_site_node *n)
 
 /* ---- accounts ---- */
 
-static int add_group(struct phx_list *to, const char *name, uint32_t gid)
-{
-	return phx_account_group_add(to, name, gid);
-}
-
 int phx_site_account(const struct phx_site *s, const struct phx_site_user *u,
 		     struct phx_account *ret)
 {
@@ -144,10 +139,10 @@ int phx_site_account(const struct phx_site *s, const struct phx_site_user *u,
 		phx_str_copy(a.home + strlen(a.home), sizeof(a.home) - strlen(a.home), u->name);
 	}
 	a.gid = g ? g->gid : a.gid;
-	int r = add_group(&a.groups, g ? g->name : u->name, a.gid);
+	int r = phx_account_group_add(&a.groups, g ? g->name : u->name, a.gid);
 	PHX_LIST_EACH(struct phx_word, w, &u->groups) {
 		g = phx_site_group_named(s, w->text);
-		r = r || !g ? r : add_group(&a.groups, g->name, g->gid);
+		r = r || !g ? r : phx_account_group_add(&a.groups, g->name, g->gid);
 	}
 	if (r < 0)
 		phx_record_fini(&phx_account_record, &a);

@@ -88,31 +88,13 @@ int64_t live_use(struct live *l, const char *node, char ret_error[BEAT_ERROR_MAX
 	return 7;
 }
 
-int64_t live_site(struct live *l, const char *node, char ret_error[BEAT_ERROR_MAX])
+enum site_standing site_standing(struct daemon *of, const struct phx_node *n,
+				 char ret_error[BEAT_ERROR_MAX])
 {
-	(void)l;
-	(void)node;
-	ret_error[0] = '\0';
-	return -1; /* an agent that knows of no settings of the site */
-}
-
-bool site_facts_of(const struct phx_node *n, struct site_facts *ret)
-{
+	(void)of;
 	(void)n;
-	(void)ret;
-	return false;
-}
-
-void site_facts_fini(struct site_facts *f)
-{
-	phx_list_fini(&f->labels);
-}
-
-uint64_t site_wanted(struct site *s, const struct site_facts *f)
-{
-	(void)s;
-	(void)f;
-	return 0;
+	ret_error[0] = '\0';
+	return SITE_NONE; /* an agent that knows of no settings of the site */
 }
 
 json_t *live_monitor(struct live *l, const char *node)
