@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "base/json.h"
-#include "types/pci.h"
 #include "phx/cli.h"
 
 enum { ALIKE_MIN = 3 };
@@ -34,11 +33,10 @@ static void put_counted(struct phx_buf *b, char **texts, size_t n)
 		phx_buf_addf(b, "none");
 }
 
-/* Each item of the list at `path` as `put` writes it, those left out of which it writes nothing. */
-static void put_each(struct phx_buf *b, const json_t *node, const char *path,
+/* Each item of the list as `put` writes it, those left out of which it writes nothing. */
+static void put_each(struct phx_buf *b, const json_t *list,
 		     void (*put)(struct phx_buf *b, const json_t *item))
 {
-	const json_t *list = cli_member(node, path);
 	char **texts = calloc(json_array_size(list) + 1, sizeof(*texts));
 	size_t i, n = 0;
 	json_t *item;
@@ -90,47 +88,40 @@ static void put_module(struct phx_buf *b, const json_t *module)
 	phx_buf_addf(b, "%s%s", *part ? " " : "", part);
 }
 
-static void disks(struct phx_buf *b, const json_t *node)
+static void put_memory(struct phx_buf *b, const json_t *facts)
 {
-	put_each(b, node, "facts.disks", put_disk);
+	cli_put_size(b, json_object_get(facts, "memory_bytes"), facts);
 }
-static void links(struct phx_buf *b, const json_t *node)
+
+static void put_cpus(struct phx_buf *b, const json_t *facts)
 {
-	put_each(b, node, "facts.nics", put_link);
+	phx_buf_addf(b, "%lld x %s", (long long)phx_json_int(facts, "cpus", 0),
+		     phx_json_str(facts, "cpu_model", ""));
 }
-static void devices(struct phx_buf *b, const json_t *node)
+
+static void put_firmware(struct phx_buf *b, const json_t *facts)
 {
-	put_each(b, node, "facts.pci", put_device);
+	phx_buf_addf(b, "%s", phx_json_str(facts, "firmware", ""));
 }
-static void modules(struct phx_buf *b, const json_t *node)
+
+static void put_boot_mode(struct phx_buf *b, const json_t *facts)
 {
-	put_each(b, node, "facts.modules", put_module);
-}
-static void memory(struct phx_buf *b, const json_t *node)
-{
-	cli_put_size(b, cli_member(node, "facts.memory_bytes"), node);
-}
-static void cpus(struct phx_buf *b, const json_t *node)
-{
-	phx_buf_addf(b, "%lld x %s", (long long)json_integer_value(cli_member(node, "facts.cpus")),
-		     phx_json_str(json_object_get(node, "facts"), "cpu_model", ""));
-}
-static void firmware(struct phx_buf *b, const json_t *node)
-{
-	phx_buf_addf(b, "%s", phx_json_str(json_object_get(node, "facts"), "firmware", ""));
-}
-static void boot_mode(struct phx_buf *b, const json_t *node)
-{
-	phx_buf_addf(b, "%s", phx_json_str(json_object_get(node, "facts"), "boot_mode", ""));
+	phx_buf_addf(b, "%s", phx_json_str(facts, "boot_mode", ""));
 }
 
 static const struct compared {
 	const char *name;
-	void (*put)(struct phx_buf *b, const json_t *node);
+	const char *list; /* whose items are written and counted; NULL: the facts are written */
+	void (*put)(struct phx_buf *b, const json_t *item);
 } compared[] = {
-	{"CPUs", cpus},         {"memory", memory},       {"memory modules", modules},
-	{"disks", disks},       {"links", links},         {"PCI devices", devices},
-	{"firmware", firmware}, {"boot mode", boot_mode},
+	{"CPUs", NULL, put_cpus},
+	{"memory", NULL, put_memory},
+	{"memory modules", "modules", put_module},
+	{"disks", "disks", put_disk},
+	{"links", "nics", put_link},
+	{"PCI devices", "pci", put_device},
+	{"firmware", NULL, put_firmware},
+	{"boot mode", NULL, put_boot_mode},
 };
 
 /* ---- nodes that are alike ---- */
@@ -178,7 +169,11 @@ static int compare(const json_t *alike, const struct compared *c, json_t *rows)
 	for (size_t i = 0; r == 0 && i < n; i++) {
 		struct phx_buf b = {0};
 		e[i].node = json_array_get(alike, i);
-		c->put(&b, e[i].node);
+		const json_t *facts = json_object_get(e[i].node, "facts");
+		if (c->list)
+			put_each(&b, json_object_get(facts, c->list), c->put);
+		else
+			c->put(&b, facts);
 		e[i].text = b.data ? b.data : strdup("");
 		r = e[i].text ? 0 : -1;
 	}
