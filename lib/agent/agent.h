@@ -23,6 +23,7 @@
 #include "agent/loop.h"
 #include "agent/neighbors.h"
 #include "agent/outbox.h"
+#include "agent/power_button.h"
 #include "agent/service.h"
 #include "agent/site.h"
 #include "agent/prefetch.h"
@@ -48,6 +49,7 @@ struct agent {
 	struct ahead *ahead; /* NULL in the deploy environment */
 	struct logs *logs;
 	struct neighbors *neighbors;
+	struct power_button *power_button; /* NULL: the agent has no whole machine */
 	struct worker *worker;
 	atomic_bool stop;
 	atomic_bool leave; /* deploy: /run/phoenix/next is written, end with status 0 */

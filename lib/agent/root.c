@@ -192,11 +192,30 @@ int root_open_installed(struct agent *a, struct phx_http_client *c, struct phx_e
 	return r ? r : root_mount(device, sys.state, err);
 }
 
-/* ---- entering the system ---- */
+/* ---- the end of the deploy environment ---- */
+
+/* Ends the agent; what comes then is for /init. What was asked first counts. */
+static int leave_for(struct agent *a, const char *next, struct phx_err *err)
+{
+	LOOP_HELD(a->loop);
+	if (atomic_load(&a->leave))
+		return 0;
+	int r = phx_file_write(NEXT, next, strlen(next), 0644, err);
+	if (r < 0)
+		return r;
+	sync();
+	atomic_store(&a->leave, true);
+	loop_quit(a->loop);
+	return 0;
+}
+
+int root_power_off(struct agent *a, struct phx_err *err)
+{
+	return leave_for(a, "poweroff\n", err);
+}
 
 int root_enter(struct agent *a, struct phx_err *err)
 {
-	static const char next[] = "switch_root " ROOT_DIR " /sbin/init\n";
 	struct stat st;
 	if (!root_mounted())
 		return phx_err_set(err, -ENOENT, "no system is mounted at " ROOT_DIR);
@@ -205,12 +224,5 @@ int root_enter(struct agent *a, struct phx_err *err)
 	int r = install_agent(a, ROOT_DIR, err);
 	if (r == 0)
 		r = install_state(a, ROOT_STATE_DIR, err);
-	if (r == 0)
-		r = phx_file_write(NEXT, next, strlen(next), 0644, err);
-	if (r == 0) {
-		sync();
-		atomic_store(&a->leave, true);
-		loop_quit(a->loop);
-	}
-	return r;
+	return r ? r : leave_for(a, "switch_root " ROOT_DIR " /sbin/init\n", err);
 }

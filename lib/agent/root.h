@@ -42,5 +42,8 @@ int root_open_installed(struct agent *a, struct phx_http_client *c, struct phx_e
 /** Refresh the agent and its state in the mounted root, and write /run/phoenix/next; then the agent
  * may end. */
 int root_enter(struct agent *a, struct phx_err *err);
+/** Of the deploy environment: write /run/phoenix/next, by which the machine is off when the agent
+ * has ended. */
+int root_power_off(struct agent *a, struct phx_err *err);
 
 #endif

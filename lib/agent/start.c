@@ -7,11 +7,14 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/json.h"
+#include "base/spawn.h"
 #include "inventory/inventory.h"
 #include "agent/enrol.h"
 #include "agent/link.h"
 #include "agent/log.h"
 #include "agent/root.h"
+
+enum { POWER_OFF_MS = 30000 };
 
 /* ---- ends of jobs to the head ---- */
 
@@ -42,6 +45,51 @@ static void job_ended(void *arg, const struct job_end *end)
 	if (!j || outbox_put(a->outbox, about, j, end->output, job_files, job_reported, a) < 0)
 		agent_log("job %llu: out of memory for its result",
 			  (unsigned long long)end->run.id);
+}
+
+/* ---- the power button ---- */
+
+/* Does another program of the system heed the button? Its settings decide then. */
+static bool is_heeded(void)
+{
+	const char *const argv[] = {"systemctl",     "is-active",
+				    "--quiet",       "systemd-logind.service",
+				    "acpid.service", NULL};
+	const struct phx_run run = {.argv = argv, .timeout_ms = POWER_OFF_MS};
+	return phx_run_check(&run, NULL, NULL) == 0;
+}
+
+static void power_off(void *agent)
+{
+	const char *const argv[] = {"systemctl", "--no-block", "poweroff", NULL};
+	const struct phx_run run = {.argv = argv, .timeout_ms = POWER_OFF_MS};
+	struct phx_err err = {0};
+	(void)agent;
+	if (is_heeded())
+		return;
+	agent_log("the power button was pressed: the system ends");
+	if (phx_run_check(&run, NULL, &err) < 0)
+		agent_log("systemd does not end: %s", err.text);
+}
+
+static void button_pressed(void *agent)
+{
+	struct agent *a = agent;
+	struct phx_err err = {0};
+	if (a->env == PHX_ENV_DEPLOY)
+		agent_log("the power button was pressed: the machine switches itself off after the "
+			  "step under way");
+	int r = a->env == PHX_ENV_OS ? loop_work(a->loop, power_off, a) : root_power_off(a, &err);
+	if (r < 0)
+		agent_log("the machine is not switched off: %s",
+			  err.text[0] ? err.text : strerror(-r));
+}
+
+static int listen_to_button(struct agent *a)
+{
+	const struct power_button_config c = {
+		.loop = a->loop, .root = "/", .pressed = button_pressed, .arg = a};
+	return a->cfg.whole_machine ? power_button_new(&c, &a->power_button) : 0;
 }
 
 /* ---- start and end ---- */
@@ -125,6 +173,7 @@ static int start_parts(struct agent *a, struct phx_err *err)
 	if (r == 0 && a->env == PHX_ENV_OS)
 		r = prefetch_new(a->loop, &a->cfg, a->ahead, agent_client, a, &a->prefetch, err);
 	r = r ? r : neighbors_new(a->loop, &a->neighbors);
+	r = r ? r : listen_to_button(a);
 	r = r ? r : worker_new(a, &a->worker, err);
 	r = r ? r : loop_work(a->loop, link_run, a);
 	return r < 0 ? phx_err_set(err, r, "start: %s", strerror(-r)) : 0;

@@ -135,6 +135,17 @@ hands_over() {
 	boot=$(node_field node1 .boot_id)
 	phx node assign node1 batch-compute --setup noop --wait --timeout 3m && [ "$(node_field node1 .boot_id)" = "$boot" ]
 }
+# the BMC presses the power button: its own system, without systemd-logind, ends; then the deploy environment (below)
+is_off() { [ "$(machine_field node1 .on)" = false ]; }
+switches_itself_off() {
+	! is_off && phx node power node1 off --yes --wait --timeout 2m && wait_for 10 "node1 is off" is_off
+}
+system_ends_and_starts_again() {
+	local boot
+	boot=$(node_field node1 .boot_id)
+	switches_itself_off && phx node power node1 on --wait --timeout 1m && wait_for 180 "node1 is back" is_back "$boot"
+}
+is_back() { [ "$(node_field node1 .boot_id)" != "$1" ] && [ "$(node_field node1 .up)" = true ] && state_is node1 active; }
 # once from reset, by the TPM's own count, and once where it stands: swtpm is another program than the machine, and knows nothing of us
 erased() { # NUMBER RESET [OPTION...]
 	phx node wipe node1 "${@:3}" --yes --wait --timeout 3m && phx erasure export node1 "$DIR/erased.$1" &&
@@ -161,6 +172,8 @@ check the_manuals_examples_run manuals_examples_run
 check who_is_removed_is_locked_out removed_is_locked_out
 check what_services_write_and_use_is_told writes_and_uses
 check noop_hand_over_in_place hands_over
+check a_soft_off_ends_its_system system_ends_and_starts_again
 check a_service_that_fails_says_why says_why_it_fails
 check the_tpm_signs_each_erase is_erased
+check a_soft_off_ends_the_deploy_environment switches_itself_off
 check lab_down_leaves_nothing gone
