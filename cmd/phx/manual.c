@@ -174,6 +174,7 @@ static const struct {
 	{"trigger-when", NULL, &phx_trigger_when_record},
 	{"agreed", put_agreed, NULL},
 	{"site.conf", NULL, &phx_site_record},
+	{"site-network", NULL, &phx_site_network_record},
 	{"site-group", NULL, &phx_site_group_record},
 	{"site-user", NULL, &phx_site_user_record},
 	{"site-file", NULL, &phx_site_file_record},

@@ -79,8 +79,8 @@ int cmd_site_check(struct cli *cli)
 	int code = load(cli, &dir, &site);
 	if (code)
 		return code;
-	printf("%s: %u users, %u groups and %u files are right\n", dir, site.users.n, site.groups.n,
-	       site.files.n);
+	printf("%s: %u users, %u groups, %u networks and %u files are right\n", dir, site.users.n,
+	       site.groups.n, site.networks.n, site.files.n);
 	phx_record_fini(&phx_site_record, &site);
 	return CLI_OK;
 }

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/identity.h"
+#include "base/ip.h"
 
 PHX_RECORD_TABLE(phx_word, PHX_WORD_FIELDS);
 PHX_RECORD_TABLE(phx_ip_range, PHX_IP_RANGE_FIELDS);
@@ -22,26 +23,10 @@ const struct phx_field *phx_key_find(const struct phx_record *rec, const char *n
 
 /* ---- text into a member ---- */
 
-/* Four numbers of at most 255, without leading zeros. */
 static bool is_ipv4(const char *text)
 {
-	unsigned parts = 0;
-	for (const char *p = text;; p++) {
-		char part[4];
-		uint64_t v;
-		size_t n = strspn(p, "0123456789");
-		if (!n || n >= sizeof(part) || (n > 1 && *p == '0'))
-			return false;
-		memcpy(part, p, n);
-		part[n] = '\0';
-		if (phx_u64_parse(part, 0, 255, &v) < 0)
-			return false;
-		p += n;
-		if (++parts == 4)
-			return !*p;
-		if (*p != '.')
-			return false;
-	}
+	uint32_t address;
+	return phx_ipv4_parse(text, &address);
 }
 
 /* HOST:PORT of letters, digits, dots, dashes; IPv6 in brackets. */
@@ -123,7 +108,7 @@ static int parse_range(const struct phx_field *f, const char *text, void *member
 		       struct phx_err *err)
 {
 	struct phx_ip_range range = {0};
-	const char *comma = strchr(text, ',');
+	const char *comma = strpbrk(text, ",-");
 	(void)f;
 	if (comma && (size_t)(comma - text) < sizeof(range.first)) {
 		memcpy(range.first, text, (size_t)(comma - text));

@@ -23,7 +23,7 @@ enum phx_key_form {
 	PHX_KEY_PLACE,
 	PHX_KEY_ADDRESS,  /* STR: an IPv4 address, or "" */
 	PHX_KEY_PEER,     /* STR: ADDRESS:PORT */
-	PHX_KEY_RANGE,    /* REC(phx_ip_range): "FIRST,LAST", or "" */
+	PHX_KEY_RANGE,    /* REC(phx_ip_range): "FIRST,LAST" or "FIRST-LAST", or "" */
 	PHX_KEY_NUMBER,   /* U32, from min to max */
 	PHX_KEY_BOUND,    /* U32, from 1 to max, or none: 0 */
 	PHX_KEY_TIME,     /* U32: seconds from min to max, 30 or "30s", "5m" */

@@ -109,6 +109,7 @@ int phx_site_load(const char *dir, phx_site_say_fn say, void *arg, struct phx_si
 		return phx_err_set(err, -errno, "%s: %s", dir, strerror(errno));
 	read_site(&rd, dir);
 	read_users(&rd, dir);
+	site_networks_read(&rd, dir);
 	int r = site_files_read(&rd, dir, err);
 	int wrong = r ? r : phx_site_check(&rd.site, say, arg);
 	r = wrong < 0 ? wrong : rd.n + wrong;

@@ -2,6 +2,7 @@
  *
  *	DIR/site.conf            domain, ntp
  *	DIR/users.conf           root_keys, groups, users
+ *	DIR/networks.conf        networks
  *	DIR/files.conf           files: owner, mode, secret, what to run
  *	DIR/files/all/PATH       a file for every node
  *	DIR/files/role/R/PATH    for nodes of role R

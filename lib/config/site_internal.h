@@ -23,6 +23,8 @@ void site_each(struct site_reader *rd, const struct phx_conf *c, const char *key
 void site_place(const struct phx_conf *c, const config_setting_t *s, char ret[PHX_SITE_PLACE_MAX]);
 /** Reads DIR/files and what DIR/files.conf says of them. -ENOMEM. */
 int site_files_read(struct site_reader *rd, const char *dir, struct phx_err *err);
+/** Reads DIR/networks.conf. */
+void site_networks_read(struct site_reader *rd, const char *dir);
 /** Reads a file of settings: 1: it is there and well formed; 0: it is not, said if it is wrong. */
 int site_conf_read(struct site_reader *rd, const char *dir, const char *name,
 		   const struct phx_record *keys, struct phx_conf *ret);

@@ -10,14 +10,10 @@
 
 struct check {
 	const struct phx_site *s;
-	phx_site_say_fn say;
-	void *arg;
-	int n;
+	struct phx_site_checking said;
 };
 
-static void complain(struct check *c, const char *place, const char *fmt, ...)
-	__attribute__((format(printf, 3, 4)));
-static void complain(struct check *c, const char *place, const char *fmt, ...)
+void phx_site_complain(struct phx_site_checking *c, const char *place, const char *fmt, ...)
 {
 	char text[PHX_SITE_PLACE_MAX + 400];
 	va_list args;
@@ -91,17 +87,19 @@ int phx_site_path_check(const char *path, struct phx_err *err)
 static void check_group(struct check *c, const struct phx_site_group *g)
 {
 	if (!phx_account_is_person(g->gid))
-		complain(c, g->place,
-			 "group %s: gid %u is the system's: people have 1000 to 60000, or 65536 "
-			 "and above",
-			 g->name, g->gid);
+		phx_site_complain(
+			&c->said, g->place,
+			"group %s: gid %u is the system's: people have 1000 to 60000, or 65536 "
+			"and above",
+			g->name, g->gid);
 	for (const struct phx_site_group *b = c->s->groups.items; b < g; b++) {
 		if (!strcmp(b->name, g->name))
-			complain(c, g->place, "group %s is there twice: also %s", g->name,
-				 b->place);
+			phx_site_complain(&c->said, g->place, "group %s is there twice: also %s",
+					  g->name, b->place);
 		else if (b->gid == g->gid)
-			complain(c, g->place, "group %s has the gid %u of group %s (%s)", g->name,
-				 g->gid, b->name, b->place);
+			phx_site_complain(&c->said, g->place,
+					  "group %s has the gid %u of group %s (%s)", g->name,
+					  g->gid, b->name, b->place);
 	}
 }
 
@@ -117,10 +115,12 @@ static void check_twins(struct check *c, const struct phx_site_user *u)
 {
 	for (const struct phx_site_user *b = c->s->users.items; b < u; b++) {
 		if (!strcmp(b->name, u->name))
-			complain(c, u->place, "user %s is there twice: also %s", u->name, b->place);
+			phx_site_complain(&c->said, u->place, "user %s is there twice: also %s",
+					  u->name, b->place);
 		else if (b->uid == u->uid)
-			complain(c, u->place, "user %s has the uid %u of user %s (%s)", u->name,
-				 u->uid, b->name, b->place);
+			phx_site_complain(&c->said, u->place,
+					  "user %s has the uid %u of user %s (%s)", u->name, u->uid,
+					  b->name, b->place);
 	}
 }
 
@@ -130,10 +130,11 @@ static void check_own_group(struct check *c, const struct phx_site_user *u)
 	PHX_LIST_EACH(struct phx_site_group, g, &c->s->groups) {
 		bool name = !strcmp(g->name, u->name), gid = g->gid == u->uid;
 		if (name != gid)
-			complain(c, u->place,
-				 "user %s has a group of his own, %s (%u), and group %s (%u, %s) "
-				 "is another: give him a `group`",
-				 u->name, u->name, u->uid, g->name, g->gid, g->place);
+			phx_site_complain(
+				&c->said, u->place,
+				"user %s has a group of his own, %s (%u), and group %s (%u, %s) "
+				"is another: give him a `group`",
+				u->name, u->name, u->uid, g->name, g->gid, g->place);
 	}
 }
 
@@ -142,12 +143,14 @@ static void check_groups(struct check *c, const struct phx_site_user *u)
 	if (!u->group[0])
 		check_own_group(c, u);
 	else if (!phx_site_group_named(c->s, u->group))
-		complain(c, u->place, "user %s: there is no group '%s' in users.conf", u->name,
-			 u->group);
+		phx_site_complain(&c->said, u->place,
+				  "user %s: there is no group '%s' in users.conf", u->name,
+				  u->group);
 	PHX_LIST_EACH(struct phx_word, w, &u->groups)
 		if (!phx_site_group_named(c->s, w->text))
-			complain(c, u->place, "user %s: there is no group '%s' in users.conf",
-				 u->name, w->text);
+			phx_site_complain(&c->said, u->place,
+					  "user %s: there is no group '%s' in users.conf", u->name,
+					  w->text);
 }
 
 static void check_keys(struct check *c, const char *place, const char *name,
@@ -156,7 +159,8 @@ static void check_keys(struct check *c, const char *place, const char *name,
 	for (uint32_t i = 0; i < keys->n; i++) {
 		struct phx_err err = {0};
 		if (phx_site_key_check(phx_text_at(keys, i), &err) < 0)
-			complain(c, place, "user %s: key %u %s", name, i + 1, err.text);
+			phx_site_complain(&c->said, place, "user %s: key %u %s", name, i + 1,
+					  err.text);
 	}
 }
 
@@ -166,10 +170,11 @@ static void check_rules(struct check *c, const struct phx_site_user *u)
 		size_t n = strlen(w->text);
 		if (!n || w->text[n - 1] == '\\' || w->text[strcspn(w->text, "\n")] ||
 		    !strchr(w->text, '='))
-			complain(c, u->place,
-				 "user %s: the sudo rule \"%s\" must be as \"ALL=(root) NOPASSWD: "
-				 "/usr/sbin/reboot\"",
-				 u->name, w->text);
+			phx_site_complain(
+				&c->said, u->place,
+				"user %s: the sudo rule \"%s\" must be as \"ALL=(root) NOPASSWD: "
+				"/usr/sbin/reboot\"",
+				u->name, w->text);
 	}
 }
 
@@ -177,20 +182,20 @@ static void check_where(struct check *c, const struct phx_site_user *u)
 {
 	PHX_LIST_EACH(struct phx_word, w, &u->roles)
 		if (!phx_name_valid(w->text))
-			complain(c, u->place, "user %s: '%s' is no name of a role", u->name,
-				 w->text);
+			phx_site_complain(&c->said, u->place, "user %s: '%s' is no name of a role",
+					  u->name, w->text);
 	PHX_LIST_EACH(struct phx_word, w, &u->labels) {
 		const char *value = strchr(w->text, '=');
 		if (!value || value == w->text || !value[1])
-			complain(c, u->place, "user %s: '%s' is no label: KEY=VALUE", u->name,
-				 w->text);
+			phx_site_complain(&c->said, u->place,
+					  "user %s: '%s' is no label: KEY=VALUE", u->name, w->text);
 	}
 	PHX_LIST_EACH(struct phx_word, w, &u->nodes) {
 		struct phx_nodeset set = {0};
 		struct phx_err err = {0};
 		if (phx_nodeset_parse(w->text, NULL, NULL, &set, &err) < 0)
-			complain(c, u->place, "user %s: nodes \"%s\": %s", u->name, w->text,
-				 err.text);
+			phx_site_complain(&c->said, u->place, "user %s: nodes \"%s\": %s", u->name,
+					  w->text, err.text);
 		phx_nodeset_fini(&set);
 	}
 }
@@ -203,9 +208,10 @@ static int check_user(struct check *c, const struct phx_site_user *u)
 	if (r < 0)
 		return r;
 	if (!name_is_safe(u->name))
-		complain(c, u->place, "user %s: a name begins with a small letter or _", u->name);
+		phx_site_complain(&c->said, u->place,
+				  "user %s: a name begins with a small letter or _", u->name);
 	else if (phx_account_check(&a, &err) < 0)
-		complain(c, u->place, "%s", err.text);
+		phx_site_complain(&c->said, u->place, "%s", err.text);
 	phx_record_fini(&phx_account_record, &a);
 	check_twins(c, u);
 	check_groups(c, u);
@@ -222,13 +228,15 @@ static void check_mode(struct check *c, const struct phx_site_file *f)
 {
 	uint32_t mode = 0;
 	if (phx_site_mode(f->mode, &mode) < 0 || mode & 07002)
-		complain(c, f->place,
-			 "mode '%s' of %s must be octal digits, without set-id bits, and others "
-			 "may not write",
-			 f->mode, f->path);
+		phx_site_complain(
+			&c->said, f->place,
+			"mode '%s' of %s must be octal digits, without set-id bits, and others "
+			"may not write",
+			f->mode, f->path);
 	else if (f->secret && mode & 07)
-		complain(c, f->place, "%s is secret, and its mode '%s' gives something to others",
-			 f->path, f->mode);
+		phx_site_complain(&c->said, f->place,
+				  "%s is secret, and its mode '%s' gives something to others",
+				  f->path, f->mode);
 }
 
 static void check_text(struct check *c, const struct phx_site_file *f)
@@ -238,10 +246,11 @@ static void check_text(struct check *c, const struct phx_site_file *f)
 	if (phx_site_expand(phx_text(f->text), NULL, NULL, &line, &err) == -EINVAL) {
 		char place[PHX_SITE_PLACE_MAX + 16];
 		snprintf(place, sizeof(place), "%s:%u", f->place, line);
-		complain(c, place, "%s", err.text);
+		phx_site_complain(&c->said, place, "%s", err.text);
 	}
 	if (strlen(phx_text(f->text)) > PHX_SITE_FILE_MAX)
-		complain(c, f->place, "is longer than %u KiB", PHX_SITE_FILE_MAX >> 10);
+		phx_site_complain(&c->said, f->place, "is longer than %u KiB",
+				  PHX_SITE_FILE_MAX >> 10);
 }
 
 static void check_file(struct check *c, const struct phx_site_file *f)
@@ -249,27 +258,30 @@ static void check_file(struct check *c, const struct phx_site_file *f)
 	struct phx_err err = {0};
 	uint32_t id;
 	if (phx_site_path_check(f->path, &err) < 0)
-		complain(c, f->place, "%s", err.text);
+		phx_site_complain(&c->said, f->place, "%s", err.text);
 	if (phx_site_owner(c->s, f->owner, &id) < 0)
-		complain(c, f->place,
-			 "owner '%s' of %s is neither root, nor a user of users.conf, nor a number",
-			 f->owner, f->path);
+		phx_site_complain(
+			&c->said, f->place,
+			"owner '%s' of %s is neither root, nor a user of users.conf, nor a number",
+			f->owner, f->path);
 	if (phx_site_owner_group(c->s, f->group, &id) < 0)
-		complain(c, f->place,
-			 "group '%s' of %s is neither root, nor of users.conf, nor a number",
-			 f->group, f->path);
+		phx_site_complain(
+			&c->said, f->place,
+			"group '%s' of %s is neither root, nor of users.conf, nor a number",
+			f->group, f->path);
 	if (f->scope < 0 || f->scope >= PHX_SITE_SCOPE_COUNT_ ||
 	    (f->scope == PHX_SITE_ALL ? f->of[0] != '\0' : !phx_name_valid(f->of)))
-		complain(c, f->place, "'%s' is no name of a role or node", f->of);
+		phx_site_complain(&c->said, f->place, "'%s' is no name of a role or node", f->of);
 	if (f->run.n && PHX_LIST_AT(&f->run, struct phx_word, 0)->text[0] == '\0')
-		complain(c, f->place, "run of %s: its first word must be a program", f->path);
+		phx_site_complain(&c->said, f->place, "run of %s: its first word must be a program",
+				  f->path);
 	check_mode(c, f);
 	check_text(c, f);
 }
 
 /* ---- the rest ---- */
 
-static bool is_host(const char *s)
+bool phx_site_is_host(const char *s)
 {
 	if (!*s)
 		return false;
@@ -282,30 +294,34 @@ static bool is_host(const char *s)
 
 static void check_site(struct check *c)
 {
-	if (c->s->domain[0] && !is_host(c->s->domain))
-		complain(c, "site.conf", "domain '%s' is no name of a domain", c->s->domain);
+	if (c->s->domain[0] && !phx_site_is_host(c->s->domain))
+		phx_site_complain(&c->said, "site.conf", "domain '%s' is no name of a domain",
+				  c->s->domain);
 	PHX_LIST_EACH(struct phx_word, w, &c->s->ntp)
-		if (!is_host(w->text))
-			complain(c, "site.conf", "ntp '%s' is neither a name nor an address",
-				 w->text);
+		if (!phx_site_is_host(w->text))
+			phx_site_complain(&c->said, "site.conf",
+					  "ntp '%s' is neither a name nor an address", w->text);
 	if (c->s->users.n > PHX_ACCOUNTS_MAX || c->s->groups.n > PHX_ACCOUNT_GROUPS_MAX)
-		complain(c, "users.conf", "there are more than %d users or %d groups",
-			 PHX_ACCOUNTS_MAX, PHX_ACCOUNT_GROUPS_MAX);
+		phx_site_complain(&c->said, "users.conf",
+				  "there are more than %d users or %d groups", PHX_ACCOUNTS_MAX,
+				  PHX_ACCOUNT_GROUPS_MAX);
 	if (c->s->files.n > PHX_SITE_FILES_MAX)
-		complain(c, "files", "there are more than %d files", PHX_SITE_FILES_MAX);
+		phx_site_complain(&c->said, "files", "there are more than %d files",
+				  PHX_SITE_FILES_MAX);
 	check_keys(c, "users.conf", "root", &c->s->root_keys);
 }
 
 int phx_site_check(const struct phx_site *s, phx_site_say_fn say, void *arg)
 {
-	struct check c = {s, say, arg, 0};
+	struct check c = {s, {say, arg, 0}};
 	int r = 0;
 	check_site(&c);
+	c.said.n += phx_site_networks_check(&s->networks, say, arg);
 	PHX_LIST_EACH(struct phx_site_group, g, &s->groups)
 		check_group(&c, g);
 	PHX_LIST_EACH(struct phx_site_user, u, &s->users)
 		r = r ? r : check_user(&c, u);
 	PHX_LIST_EACH(struct phx_site_file, f, &s->files)
 		check_file(&c, f);
-	return r ? r : c.n;
+	return r ? r : c.said.n;
 }

@@ -44,7 +44,13 @@ static void name_of_file(const void *item, char *ret, size_t size)
 		 f->of[0] ? " " : "", f->of);
 }
 
+static void name_of_network(const void *item, char *ret, size_t size)
+{
+	phx_str_copy(ret, size, ((const struct phx_site_network *)item)->name);
+}
+
 static const struct kind kinds[] = {
+	{"network", &phx_site_network_record, offsetof(struct phx_site, networks), name_of_network},
 	{"group", &phx_site_group_record, offsetof(struct phx_site, groups), name_of_group},
 	{"user", &phx_site_user_record, offsetof(struct phx_site, users), name_of_user},
 	{"file", &phx_site_file_record, offsetof(struct phx_site, files), name_of_file},

@@ -8,10 +8,9 @@
 #ifndef PHX_SITE_SITE_H
 #define PHX_SITE_SITE_H
 
-#include "base/key.h"
+#include "site/network.h"
 #include "types/account.h"
 
-#define PHX_SITE_PLACE_MAX 320 /* "files/node/n1/etc/motd:12" */
 #define PHX_SITE_FILES_MAX 1000
 #define PHX_SITE_FILE_MAX (64u << 10) /* bytes of one file */
 #define PHX_SITE_MODE_DEFAULT "0644"
@@ -109,6 +108,7 @@ PHX_RECORD_STRUCT(phx_site_file, PHX_SITE_FILE_FIELDS);
 	F(S, groups, LIST(phx_site_group)) \
 	F(S, users, LIST(phx_site_user)) \
 	F(S, files, LIST(phx_site_file)) \
+	F(S, networks, LIST(phx_site_network)) \
 	/* of the head, kept as long as it is: ids and digests tell nobody what a secret may be */ \
 	F(S, salt, STR(65))
 PHX_RECORD_STRUCT(phx_site, PHX_SITE_FIELDS);
@@ -118,6 +118,9 @@ typedef void (*phx_site_say_fn)(void *arg, const char *text);
 
 /** Checks all of it, and says all that is wrong. Returns how much that is, or -ENOMEM. */
 int phx_site_check(const struct phx_site *s, phx_site_say_fn say, void *arg);
+
+/** The same of networks alone, which phx_site_check() checks too. Returns how much is wrong. */
+int phx_site_networks_check(const struct phx_list *networks, phx_site_say_fn say, void *arg);
 
 /** Is it an SSH public key, "TYPE BASE64 [COMMENT]", without options? -EINVAL with a text that
  * follows "the key ". */
