@@ -91,6 +91,15 @@ all_mistakes_are_told() {
 	cat >"$bad/files.conf" <<-END
 		files = ( { path = "/etc/motd"; owner = "zoe"; mode = "0644"; secret = true; }, { path = "/etc/other"; } );
 	END
+	cat >"$bad/networks.conf" <<-END
+		networks = (
+			{ name = "a"; subnet = "10.1.0.0/16"; gateway = "10.2.0.1"; vlan = 7; },
+			{ name = "b"; subnet = "10.1.2.0/24"; vlan = 7; },
+			{ name = "c"; subnet = "10.3.0.0/16"; mtu = 100; range = "10.3.0.9-10.3.0.1"; },
+			{ name = "d"; subnet = "10.4.0.0/16"; mtu = 10000; },
+			{ subnet = "10.5.0.0/16"; }
+		);
+	END
 	said=$(phx site check "$bad" --socket /nowhere 2>&1)
 	[ $? = 78 ] || { echo "$said"; return 1; }
 	local want
@@ -99,10 +108,13 @@ all_mistakes_are_told() {
 		'users.conf:5: user ALL: a name begins with' 'users.conf:6: user ida: the sudo rule' 'users.conf:6: user ida: nodes "n\[1-"' \
 		"users.conf:7: unknown key 'what'" 'all/etc/link: is neither a file nor a folder; links' 'all/etc/pipe: is neither' 'files/others: must be all, role or node' \
 		'all/etc/motd:2: @UNKNOWN@ is no variable' "all/etc/motd: owner 'zoe'" 'all/etc/motd: /etc/motd is secret' 'all/etc/passwd: no file may be put to /etc/passwd' \
-		"files.conf:1: no file below files/ has the path '/etc/other'"; do
+		"files.conf:1: no file below files/ has the path '/etc/other'" 'networks.conf:2: network a: gateway 10.2.0.1 is no address for a machine in 10.1.0.0/16' \
+		'networks.conf:3: network b has the VLAN 7 of network a (.*networks.conf:2)' 'networks.conf:3: network b: 10.1.2.0/24 overlaps with network a' \
+		'networks.conf:4: network c: mtu 100 must be' 'networks.conf:4: network c: range 10.3.0.9-10.3.0.1 ends' "networks.conf:5: mtu " \
+		"networks.conf:6: .*name"; do
 		grep -q "$want" <<<"$said" || { echo "not said: $want"; echo "$said"; return 1; }
 	done
-	[ "$(grep -c . <<<"$said")" = 17 ] || { echo "$said"; return 1; }
+	[ "$(grep -c . <<<"$said")" = 24 ] || { echo "$said"; return 1; }
 }
 
 settings() {
