@@ -8,6 +8,7 @@
 
 #include "base/file.h"
 #include "deploy/store.h"
+#include "phxd/site.h"
 #include "pki/token.h"
 
 static void reply_script(struct phx_http_request *q, int r, char *text, const struct phx_err *err)
@@ -23,7 +24,7 @@ void api_boot(struct phx_http_request *q, void *arg)
 {
 	struct daemon *d = arg;
 	char mac[PHX_MAC_MAX], name[PHX_NAME_MAX], reason[256] = "";
-	char token[PHX_START_TOKEN_MAX];
+	char token[PHX_START_TOKEN_MAX], head[PHX_IPV4_MAX];
 	struct phx_err err = {0};
 	char *text = NULL;
 	if (phx_mac_parse(phx_http_param(q, 0), mac) < 0) {
@@ -38,21 +39,22 @@ void api_boot(struct phx_http_request *q, void *arg)
 		PHX_STR_SET(reason, n->reason);
 	engine_unlock(d->engine);
 	keys_start_token(d->keys, name, its.start, token);
+	site_head(d, phx_http_peer(q)->address, head);
 	if (its.choice == PHX_BOOT_REFUSE) {
-		int r = phx_ipxe_refuse_script(&d->cfg, mac, reason, &text, &err);
+		int r = phx_ipxe_refuse_script(&d->cfg, head, mac, reason, &text, &err);
 		reply_script(q, r, text, &err);
 		return;
 	}
 	struct phx_image im;
 	int r = catalog_use_deploy(d, "phxd", &im, &err);
 	if (r == 0) {
-		struct phx_ipxe_boot boot = {&d->cfg, &im, mac, name, token};
+		struct phx_ipxe_boot boot = {&d->cfg, &im, mac, name, token, head};
 		r = phx_ipxe_boot_script(&boot, &text, &err);
 		phx_record_fini(&phx_image_record, &im);
 	} else {
 		/* the script shows the reason and asks again, so the machine boots as soon as the
 		 * image is there */
-		r = phx_ipxe_refuse_script(&d->cfg, mac, err.text, &text, &err);
+		r = phx_ipxe_refuse_script(&d->cfg, head, mac, err.text, &text, &err);
 	}
 	reply_script(q, r, text, &err);
 }

@@ -12,11 +12,11 @@
 #include "phxd/site_internal.h"
 #include "site/diff.h"
 
-enum { SALT_BYTES = 32, TEXTS_MAX = 2000 };
+enum { SALT_BYTES = 32 };
 
 static void add_text(void *arg, const char *text)
 {
-	if (json_array_size(arg) < TEXTS_MAX)
+	if (json_array_size(arg) < SITE_TEXTS_MAX)
 		json_array_append_new(arg, json_string(text));
 }
 
@@ -138,6 +138,7 @@ static int apply(struct daemon *d, struct phx_site *site, const char *by, struct
 	if (strcmp(former, digest) != 0)
 		remove_file(d, former);
 	site_take(d->site, site);
+	site_networks_changed(d);
 	wake_all(d);
 	return 0;
 }
@@ -172,6 +173,8 @@ static void take_site(struct daemon *d, struct phx_http_request *q, struct phx_s
 	PHX_AUTO_JSON json_t *errors = json_array(), *changes = json_array();
 	int r = phx_site_check(site, add_text, errors) < 0 ? -ENOMEM : 0;
 	check_names(d, site, errors);
+	if (!json_array_size(errors))
+		site_networks_check(d, site, errors);
 	bool right = r == 0 && !json_array_size(errors);
 	r = right ? compare(d, site, changes, &news) : r;
 	bool applies = r == 0 && right && news && !dry_run;

@@ -12,6 +12,7 @@
 #include "phxd/ends.h"
 #include "phxd/names.h"
 #include "phxd/parse.h"
+#include "phxd/site.h"
 #include "phxd/tried.h"
 #include "power/power.h"
 
@@ -82,7 +83,7 @@ void api_node_add(struct phx_http_request *q, void *arg)
 		phx_event_fini(&ev);
 		return;
 	}
-	int r = p->ip[0] ? phx_config_check_ip(&d->cfg, p->ip, &err) : 0;
+	int r = p->ip[0] ? site_check_ip(d, p->ip, &err) : 0;
 	r = r ? r : engine_submit(d->engine, &ev, &out, &err);
 	if (r == 0 && out.changed)
 		keys_forget(d->keys, ev.node); /* that of another machine which had the name */
@@ -213,7 +214,7 @@ static bool take_edit(struct daemon *d, struct phx_http_request *q, const json_t
 	if (!TAKE(q, j, "serial", p->serial) || !TAKE(q, j, "ip", p->ip) ||
 	    !parse_macs(q, j, &p->macs))
 		return false;
-	int r = p->ip[0] ? phx_config_check_ip(&d->cfg, p->ip, &err) : 0;
+	int r = p->ip[0] ? site_check_ip(d, p->ip, &err) : 0;
 	if (r < 0)
 		phx_http_reply_error(q, r, err.text);
 	return r == 0;

@@ -158,7 +158,7 @@ static int make_roots(const struct phx_config *cfg, struct phx_err *err)
 	PHX_AUTO_CLOSE int fd = open(leases, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
 	if (fd < 0 && errno != EEXIST)
 		return phx_err_set(err, -errno, "%s: %s", leases, strerror(errno));
-	r = cfg->dhcp_mode == PHX_DHCP_SERVE ? phx_dnsmasq_write(cfg, 0, err) : 0;
+	r = cfg->dhcp_mode == PHX_DHCP_SERVE ? phx_dnsmasq_write(cfg, NULL, 0, err) : 0;
 	return r < 0 ? r : 0;
 }
 

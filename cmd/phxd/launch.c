@@ -17,9 +17,9 @@ struct phx_http_server_config launch_listeners(const struct phx_config *cfg)
 	return (struct phx_http_server_config){
 		.unix_path = cfg->socket,
 		.unix_gid = (gid_t)-1,
-		.tls_address = cfg->address,
+		.tls_address = phx_config_listen(cfg),
 		.tls_port = (uint16_t)cfg->https_port,
-		.plain_address = cfg->address,
+		.plain_address = phx_config_listen(cfg),
 		.plain_port = (uint16_t)cfg->http_port,
 	};
 }
@@ -149,6 +149,55 @@ int launch_sweep(struct launch *l, struct phx_err *err)
 int launch_boot(struct launch *l, uint32_t n_nodes, struct phx_err *err)
 {
 	return ask_plain(l, LAUNCH_boot, n_nodes, err);
+}
+
+static void put_network(const struct phx_site_network *n, struct launch_network *ret)
+{
+	*ret = (struct launch_network){.mtu = n->mtu, .boot = n->boot, .relay = n->relay};
+	PHX_STR_SET(ret->name, n->name);
+	PHX_STR_SET(ret->subnet, n->subnet);
+	PHX_STR_SET(ret->gateway, n->gateway);
+	PHX_STR_SET(ret->domain, n->domain);
+	PHX_STR_SET(ret->first, n->range.first);
+	PHX_STR_SET(ret->last, n->range.last);
+	PHX_STR_SET(ret->interface, n->interface);
+	PHX_STR_SET(ret->head, n->head);
+	PHX_LIST_EACH(struct phx_word, w, &n->dns)
+		if (ret->n_dns < PHX_ARRAY_SIZE(ret->dns) &&
+		    PHX_STR_SET(ret->dns[ret->n_dns], w->text) == 0)
+			ret->n_dns++;
+}
+
+static int tell_networks(struct launch *l, enum launch_op op, const struct phx_list *networks,
+			 uint32_t n_nodes, struct phx_err *err)
+{
+	PHX_AUTO_REPLY struct phx_apart_reply reply = {0};
+	PHX_AUTO(phx_list_fini) struct phx_list rows = {0};
+	PHX_LIST_EACH(struct phx_site_network, n, networks) {
+		struct launch_network *to = phx_list_push(&rows, sizeof(*to));
+		if (!to)
+			return -ENOMEM;
+		put_network(n, to);
+	}
+	const struct phx_apart_question q = {
+		.op = op,
+		.number = n_nodes,
+		.body = rows.items,
+		.n = (uint32_t)(rows.n * sizeof(struct launch_network)),
+	};
+	return phx_apart_ask(l->apart, &q, 0, &reply, err);
+}
+
+int launch_networks_try(struct launch *l, const struct phx_list *networks, uint32_t n_nodes,
+			struct phx_err *err)
+{
+	return tell_networks(l, LAUNCH_networks_try, networks, n_nodes, err);
+}
+
+int launch_networks(struct launch *l, const struct phx_list *networks, uint32_t n_nodes,
+		    struct phx_err *err)
+{
+	return tell_networks(l, LAUNCH_networks, networks, n_nodes, err);
 }
 
 int launch_hosts(struct launch *l, uint32_t n_nodes, bool again, struct phx_err *err)

@@ -10,6 +10,7 @@
 #include "config/config.h"
 #include "http/http.h"
 #include "phxd/re_place.h"
+#include "site/site.h"
 
 enum launch_op {
 #define OP(name, function, alone) LAUNCH_##name,
@@ -51,6 +52,14 @@ struct launch_re_opened {
 	int fd; /* else a descriptor of the directory, which our own user owns */
 };
 
+/** A network of the site as the launcher is told of it (site/network.h), which checks it again. */
+struct launch_network {
+	char name[PHX_NAME_MAX], subnet[32], gateway[46], domain[128], first[46], last[46];
+	char interface[16], head[46], dns[8][46];
+	uint32_t n_dns, mtu;
+	bool boot, relay;
+};
+
 /* ---- the launcher ---- */
 
 /** Runs as the launcher until the head ends or is stopped; returns the exit status. `argv`: of this
@@ -84,6 +93,14 @@ int launch_sweep(struct launch *l, struct phx_err *err);
 /** Has in.tftpd and dnsmasq started for so many nodes, if configured; those that run are left
  * alone. */
 int launch_boot(struct launch *l, uint32_t n_nodes, struct phx_err *err);
+/** Would dnsmasq take these networks (struct phx_site_network)? Changes nothing. -EINVAL with what
+ * is wrong; also if the launcher does not answer. */
+int launch_networks_try(struct launch *l, const struct phx_list *networks, uint32_t n_nodes,
+			struct phx_err *err);
+/** They are in force from now on: dnsmasq, if it runs, is started anew where its text changes. As
+ * above; what was in force stays then. */
+int launch_networks(struct launch *l, const struct phx_list *networks, uint32_t n_nodes,
+		    struct phx_err *err);
 /** Host files have changed: dnsmasq reads all of them again if `again`, and is restarted if its
  * limits are too low for so many nodes. */
 int launch_hosts(struct launch *l, uint32_t n_nodes, bool again, struct phx_err *err);

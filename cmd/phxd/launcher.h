@@ -1,5 +1,5 @@
-/* State of the launcher, shared by its two files: launcher.c starts and ends it, launcher_answer.c
- * answers the head. */
+/* State of the launcher, shared by its files: launcher.c starts and ends it, launcher_answer.c
+ * answers the head, launcher_networks.c what concerns networks of the site. */
 #ifndef PHXD_LAUNCHER_H
 #define PHXD_LAUNCHER_H
 
@@ -7,6 +7,7 @@
 
 #include "apart/apart.h"
 #include "deploy/child.h"
+#include "deploy/deploy.h"
 #include "phxd/launch.h"
 
 struct launcher {
@@ -25,7 +26,17 @@ struct launcher {
 	bool ready;                         /* the head serves */
 	int listening[PHX_HTTP_LISTENERS];  /* 0: not yet */
 	struct phx_children *children;
+	struct phx_list networks; /* struct phx_site_network: what dnsmasq is to know of the site */
 };
+
+/** What dnsmasq is to know of the site; NULL: nothing. Under the lock. */
+const struct phx_dhcp_site *launcher_site(const struct launcher *l, struct phx_dhcp_site *ret);
+/** The question of networks (launch.def). */
+int op_networks(struct launcher *l, const struct phx_apart_question *q, struct phx_apart_reply *ret,
+		struct phx_err *err);
+/** Has dnsmasq start anew if its text has changed, or else, if `again`, read its host files again.
+ * Under the lock. */
+int launcher_refresh(struct launcher *l, uint32_t n_nodes, bool again, struct phx_err *err);
 
 /** Waits for a child that is no longer used or has ended; kills it if it hangs. */
 void launcher_collect(struct phx_process *p);

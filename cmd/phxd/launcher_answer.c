@@ -41,9 +41,10 @@ static int add_child(struct launcher *l, const char *name, struct phx_argv *argv
 static int start_dnsmasq(struct launcher *l, uint32_t n_nodes, struct phx_err *err)
 {
 	struct phx_argv argv = {0};
+	struct phx_dhcp_site site;
 	if (l->cfg->dhcp_mode == PHX_DHCP_NONE && l->cfg->tftp != PHX_TFTP_DNSMASQ)
 		return 0;
-	int r = phx_dnsmasq_write(l->cfg, n_nodes, err);
+	int r = phx_dnsmasq_write(l->cfg, launcher_site(l, &site), n_nodes, err);
 	r = r < 0 ? r : phx_dnsmasq_argv(l->cfg, &argv);
 	return r < 0 ? r : add_child(l, "dnsmasq", &argv, err);
 }
@@ -158,14 +159,9 @@ static int op_hosts(struct launcher *l, const struct phx_apart_question *q,
 		    struct phx_apart_reply *ret, struct phx_err *err)
 {
 	(void)ret;
-	if (l->cfg->dhcp_mode != PHX_DHCP_SERVE || !l->children)
-		return 0;
-	int r = phx_dnsmasq_write(l->cfg, nodes_of(q), err);
-	if (r == 1)
-		phx_children_restart(l->children, "dnsmasq", NULL);
-	else if (r == 0 && q->op == LAUNCH_hosts_again)
-		phx_children_signal(l->children, "dnsmasq", SIGHUP, NULL);
-	return r < 0 ? r : 0;
+	return l->cfg->dhcp_mode == PHX_DHCP_SERVE
+		? launcher_refresh(l, nodes_of(q), q->op == LAUNCH_hosts_again, err)
+		: 0;
 }
 
 static int op_children(struct launcher *l, const struct phx_apart_question *q,

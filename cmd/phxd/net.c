@@ -7,6 +7,7 @@
 #include <stdio.h>
 
 #include "base/file.h"
+#include "phxd/site.h"
 
 /* ---- host files ---- */
 
@@ -97,5 +98,6 @@ int net_start(struct daemon *d, struct phx_err *err)
 	struct phx_err why = {0};
 	if (d->cfg.dhcp_mode == PHX_DHCP_SERVE)
 		told(sync_all(d, &why), &why);
+	site_tell_networks(d, count_nodes(d));
 	return launch_boot(d->launch, count_nodes(d), err);
 }

@@ -69,6 +69,7 @@ void orders_put(struct daemon *d, const char *node, const char *key_fp,
 	find_protected(s, node, &beside);
 	const struct phx_node *n = phx_state_node(s, node);
 	bool sited = holds && site_facts_of(n, &facts);
+	site_head(d, n ? n->address : "", beside.head);
 	engine_unlock(d->engine);
 	if (!holds)
 		return; /* the beat is older than the node's present key */

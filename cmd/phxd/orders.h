@@ -2,11 +2,13 @@
 #ifndef PHXD_ORDERS_H
 #define PHXD_ORDERS_H
 
+#include "base/ip.h"
 #include "phxd/daemon.h"
 
 /** What is told beside orders, to an agent that knows of it. */
 struct order_beside {
-	const char *re; /* that the node goes to or is in, with a step; NULL */
+	const char *re;          /* that the node goes to or is in, with a step; NULL */
+	char head[PHX_IPV4_MAX]; /* its address as the node reaches it */
 	bool protects;
 	struct phx_protect protect; /* with a step that writes to a disk, if `protects` */
 };

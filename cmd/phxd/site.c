@@ -213,6 +213,17 @@ int site_copy(struct site *s, bool *ret_there, struct phx_site *ret)
 	return r;
 }
 
+const struct phx_site *site_borrow(struct site *s)
+{
+	pthread_mutex_lock(&s->lock);
+	return &s->settings;
+}
+
+void site_return(struct site *s)
+{
+	pthread_mutex_unlock(&s->lock);
+}
+
 /* ---- start and end ---- */
 
 static int load(struct site *s)

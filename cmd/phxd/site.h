@@ -45,6 +45,15 @@ enum site_standing site_standing(struct daemon *d, const struct phx_node *n,
 /** Makes that bundle. -ENOENT: there are no settings; -ENOMEM. */
 int site_bundle(struct site *s, const struct site_facts *f, struct phx_site_bundle *ret);
 
+/** May this address be reserved for a node: phx_config_check_ip(), or one of a network of the site
+ * that machines boot over. -EINVAL with a text, which begins with "ip: ". */
+int site_check_ip(struct daemon *d, const char *ip, struct phx_err *err);
+/** The address of this head as a machine with that address reaches it. */
+void site_head(struct daemon *d, const char *address, char ret[PHX_IPV4_MAX]);
+/** Tells the launcher the networks in force, of so many nodes; complains on stderr if dnsmasq does
+ * not take them any more. */
+void site_tell_networks(struct daemon *d, uint32_t n_nodes);
+
 /* ---- live.c ---- */
 
 /** The id of the bundle of the site's settings that the node's agent reports that it has or has

@@ -130,7 +130,8 @@ static json_t *image_json(struct daemon *d, const char *name, const char *versio
 }
 
 /* What the node's machine is to boot. `start`: id of the step that starts it anew. */
-static json_t *deploy_json(struct daemon *d, const char *node, uint64_t start, struct phx_err *why)
+static json_t *deploy_json(struct daemon *d, const char *node, const char *head_address,
+			   uint64_t start, struct phx_err *why)
 {
 	char head[PHX_BOOT_WORDS_MAX], cmdline[PHX_CONFIG_TEXT_MAX + PHX_BOOT_WORDS_MAX];
 	char token[PHX_START_TOKEN_MAX];
@@ -139,7 +140,7 @@ static json_t *deploy_json(struct daemon *d, const char *node, uint64_t start, s
 		return json_null();
 	json_t *j = image_json(d, im.name, im.version, why);
 	keys_start_token(d->keys, node, start, token);
-	phx_boot_words(&d->cfg, &im, token, head);
+	phx_boot_words(&d->cfg, head_address, &im, token, head);
 	snprintf(cmdline, sizeof(cmdline), "%s %s", d->cfg.kernel_args, head);
 	json_object_set_new(j, "cmdline", json_string(cmdline));
 	phx_record_fini(&phx_image_record, &im);
@@ -166,7 +167,7 @@ void view_order_put(struct daemon *d, const char *node, const struct phx_order *
 	phx_json_put_item(b);
 	phx_buf_add(b, text, text ? strlen(text) - 1 : 0); /* without its last brace */
 	if (kind == PHX_STEP_kexec)
-		put_beside(b, "deploy", deploy_json(d, node, o->step.id, &why));
+		put_beside(b, "deploy", deploy_json(d, node, beside->head, o->step.id, &why));
 	if (kind == PHX_STEP_image || kind == PHX_STEP_ram)
 		put_beside(b, "image", image_json(d, o->role.image, o->role.image_version, &why));
 	if ((kind == PHX_STEP_wipe || kind == PHX_STEP_image) && beside->protects)

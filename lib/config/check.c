@@ -39,6 +39,19 @@ static bool is_of_a_machine(const struct phx_config *cfg, const char *address)
 		(!same_network(cfg, address, cfg->address) || (host != 0 && host != all));
 }
 
+const char *phx_config_listen(const struct phx_config *cfg)
+{
+	return cfg->listen[0] ? cfg->listen : cfg->address;
+}
+
+static const char *check_listen(const struct phx_config *cfg)
+{
+	const char *at = cfg->listen;
+	return !at[0] || !strcmp(at, "0.0.0.0") || !strcmp(at, cfg->address)
+		? NULL
+		: "must be empty (at `address`) or \"0.0.0.0\" (everywhere)";
+}
+
 int phx_config_check_ip(const struct phx_config *cfg, const char *address, struct phx_err *err)
 {
 	struct in_addr a;
@@ -179,6 +192,7 @@ static const struct check {
 	{PHX_OPT_tftp_user, check_tftp_user, PHX_OPT_tftp_user},
 	{PHX_OPT_engine_user, check_engine_user, PHX_OPT_engine_user},
 	{PHX_OPT_tftp, check_tftp, PHX_OPT_dhcp_mode},
+	{PHX_OPT_listen, check_listen, PHX_OPT_address},
 };
 
 int phx_config_selectors(const struct phx_config *cfg, char ret[PHX_SELECTORS_TEXT_MAX])

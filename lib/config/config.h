@@ -168,6 +168,11 @@ extern const struct phx_enum phx_tftp_mode_names;
 	F(S, address, STR(46), \
 	  KEY(address, ADDRESS, "", \
 	      "IPv4 address of this head on the provisioning network. Required.")) \
+	F(S, listen, STR(46), \
+	  KEY(listen, ADDRESS, "", \
+	      "Where phxd listens for nodes and in.tftpd for the iPXE programs: empty: at " \
+	      "`address`; \"0.0.0.0\": at every address of this machine, which a head with " \
+	      "cards in several networks needs (networks.conf).")) \
 	F(S, prefix, U32, \
 	  KEY(prefix, NUMBER(8, 30, "bits"), "24", \
 	      "Length of the provisioning network's prefix.")) \
@@ -400,6 +405,9 @@ void phx_config_fini(struct phx_config *cfg);
 /** Silence after which a web node gets no new connections; it is taken out the settings'
  * balance_rest_ms later. */
 uint32_t phx_config_quiet_ms(const struct phx_config *cfg);
+
+/** Where phxd listens. */
+const char *phx_config_listen(const struct phx_config *cfg);
 
 /** May `ip` be reserved for a node: an IPv4 address of a machine, not the head's own or the
  * router's, and of the provisioning network where phxd gives the addresses (elsewhere a site's own

@@ -5,6 +5,7 @@
 
 #include "config/config.h"
 #include "config/image.h"
+#include "site/site.h"
 
 /** An argument vector with its own memory; NULL-terminated `v`. */
 struct phx_argv {
@@ -15,13 +16,32 @@ void phx_argv_fini(struct phx_argv *a);
 
 /* ---- dnsmasq (RUN_DIR/dnsmasq/{dnsmasq.conf,hosts/}; leases in STATE_DIR/dnsmasq.leases) ---- */
 
-/** The text of dnsmasq.conf for `n_nodes` known nodes, malloc'd. Limits are sized from the number
- * of nodes in steps of two, so that the text seldom changes. */
-int phx_dnsmasq_conf(const struct phx_config *cfg, uint32_t n_nodes, char **ret_text,
-		     struct phx_err *err);
+/** What the settings of the site say to DHCP. Borrowed. */
+struct phx_dhcp_site {
+	const struct phx_list *networks; /* struct phx_site_network, as phx_site_check() wants it */
+};
+/** Do they fit this head? Says all that does not, and returns how much that is: the head's own
+ * network is another one, nobody knows how a network reaches the head, the head does not listen or
+ * is not believed where it says that it is. */
+int phx_dhcp_site_check(const struct phx_config *cfg, const struct phx_dhcp_site *site,
+			phx_site_say_fn say, void *arg);
+/** The address of this head for a machine with that address. */
+const char *phx_dhcp_head(const struct phx_config *cfg, const struct phx_list *networks,
+			  const char *address);
+
+/** The text of dnsmasq.conf for `n_nodes` known nodes, malloc'd. `site`: NULL: the network of
+ * phoenix.conf is all. Limits are sized from the number of nodes in steps of two, so that the text
+ * seldom changes. */
+int phx_dnsmasq_conf(const struct phx_config *cfg, const struct phx_dhcp_site *site,
+		     uint32_t n_nodes, char **ret_text, struct phx_err *err);
+/** Would dnsmasq take that text? Runs it (`dnsmasq --test`, 10 s at most); what it says against the
+ * text is in `err`. Leaves nothing behind. */
+int phx_dnsmasq_try(const struct phx_config *cfg, const struct phx_dhcp_site *site,
+		    uint32_t n_nodes, struct phx_err *err);
 /** Make the directories and publish dnsmasq.conf. Returns 1 when the file changed (dnsmasq must be
  * restarted), 0 when it is as it was. */
-int phx_dnsmasq_write(const struct phx_config *cfg, uint32_t n_nodes, struct phx_err *err);
+int phx_dnsmasq_write(const struct phx_config *cfg, const struct phx_dhcp_site *site,
+		      uint32_t n_nodes, struct phx_err *err);
 /** Arguments to run it in the foreground. */
 int phx_dnsmasq_argv(const struct phx_config *cfg, struct phx_argv *ret);
 
@@ -66,20 +86,21 @@ struct phx_ipxe_boot {
 	const char *mac;               /* normalised */
 	const char *node;              /* name, or "" when unknown */
 	const char *token;             /* of its start, or "" */
+	const char *head;              /* address of the head for it */
 };
 enum { PHX_BOOT_WORDS_MAX = 512 };
 /** The words of a deploy kernel's command line that say where the head is, which image it is, as
  * what runs there says again of each erase, and what the machine shows the head: the token of its
- * start, or "". */
-void phx_boot_words(const struct phx_config *cfg, const struct phx_image *image, const char *token,
-		    char ret[PHX_BOOT_WORDS_MAX]);
+ * start, or "". `head`: its address for that machine. */
+void phx_boot_words(const struct phx_config *cfg, const char *head, const struct phx_image *image,
+		    const char *token, char ret[PHX_BOOT_WORDS_MAX]);
 
 /** Script that boots the deploy initramfs and asks again when a fetch fails; malloc'd. The
  * token is the only secret in it. */
 int phx_ipxe_boot_script(const struct phx_ipxe_boot *b, char **ret_text, struct phx_err *err);
 /** Script that shows `reason`, waits and asks again; malloc'd. */
-int phx_ipxe_refuse_script(const struct phx_config *cfg, const char *mac, const char *reason,
-			   char **ret_text, struct phx_err *err);
+int phx_ipxe_refuse_script(const struct phx_config *cfg, const char *head, const char *mac,
+			   const char *reason, char **ret_text, struct phx_err *err);
 
 /* ---- site.cpio ---- */
 

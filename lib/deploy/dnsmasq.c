@@ -1,16 +1,19 @@
 /* dnsmasq.conf and the command line: see deploy.h. Called by phxd at start and
- * when the number of nodes outgrows the limits; never runs dnsmasq itself. */
+ * when the number of nodes outgrows the limits; runs dnsmasq only to ask it about a text. */
 #include "deploy/deploy.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/file.h"
+#include "base/spawn.h"
 #include "deploy/internal.h"
 
-enum { LEASES_MIN = 1024, TRANSFERS_MIN = 64, NODES_MAX = 1 << 20 };
+enum { LEASES_MIN = 1024, TRANSFERS_MIN = 64, NODES_MAX = 1 << 20, TEST_MS = 10000 };
 
 /* ${...} is iPXE's: the card it booted from. */
 #define BOOT_URL "http://%s:%u/boot/${netX/mac:hexhyp}"
@@ -57,12 +60,15 @@ static void network_of(const struct phx_config *cfg, char ret_net[INET_ADDRSTRLE
 	inet_ntop(AF_INET, &mask, ret_mask, INET_ADDRSTRLEN);
 }
 
-static void add_general(struct phx_buf *b, const struct phx_config *cfg)
+static void add_general(struct phx_buf *b, const struct phx_config *cfg,
+			const struct phx_dhcp_site *site)
 {
 	phx_buf_addf(b, "# made by phxd, which replaces it: change phoenix.conf instead\n");
 	/* DHCP (and TFTP) only: names are not ours to serve */
 	phx_buf_addf(b, "port=0\nno-resolv\nno-hosts\n");
-	phx_buf_addf(b, "interface=%s\nexcept-interface=lo\nbind-dynamic\n", cfg->interface);
+	phx_buf_addf(b, "interface=%s\n", cfg->interface);
+	dnsmasq_add_cards(b, cfg, site);
+	phx_buf_addf(b, "except-interface=lo\nbind-dynamic\n");
 	phx_buf_addf(b, "user=%s\npid-file=%s/dnsmasq/dnsmasq.pid\nlog-facility=-\n",
 		     cfg->dnsmasq_user, cfg->run_dir);
 	if (cfg->tftp == PHX_TFTP_DNSMASQ)
@@ -78,47 +84,92 @@ static void add_matches(struct phx_buf *b)
 		     "dhcp-match=set:efihttp,option:client-arch,16\n");
 }
 
-/* An option without a value is one that is not sent. */
-static void add_option(struct phx_buf *b, const char *option, const char *value)
+/* What machines of the head's own network are told: what networks.conf says of it goes before
+ * phoenix.conf. `set` and `tag` are "" if it is not in networks.conf. */
+struct own {
+	char set[PHX_NAME_MAX + 16], tag[PHX_NAME_MAX + 16];
+	const char *gateway, *domain;
+	const struct phx_ip_range *range;
+	char dns[DNSMASQ_WORDS_MAX];
+	uint32_t mtu;
+};
+
+static void own_of(const struct phx_config *cfg, const struct phx_dhcp_site *site, struct own *ret)
 {
-	phx_buf_addf(b, "dhcp-option=option:%s%s%s\n", option, value[0] ? "," : "", value);
+	const struct phx_site_network *n = dnsmasq_own(cfg, site);
+	*ret = (struct own){
+		.gateway = n && n->gateway[0] ? n->gateway : cfg->gateway,
+		.domain = n && n->domain[0] ? n->domain : cfg->domain,
+		.range = n && n->range.first[0] ? &n->range : &cfg->dhcp_range,
+		.mtu = n ? n->mtu : 0,
+	};
+	PHX_STR_SET(ret->dns, cfg->dns);
+	if (!n)
+		return;
+	snprintf(ret->set, sizeof(ret->set), "set:net-%s,", n->name);
+	snprintf(ret->tag, sizeof(ret->tag), "tag:net-%s,", n->name);
+	if (n->dns.n)
+		dnsmasq_words(&n->dns, ret->dns, sizeof(ret->dns));
 }
 
-static void add_addresses(struct phx_buf *b, const struct phx_config *cfg, uint32_t n_nodes)
+/* An option without a value is one that is not sent. */
+static void add_option(struct phx_buf *b, const struct own *o, const char *option,
+		       const char *value)
+{
+	phx_buf_addf(b, "dhcp-option=%soption:%s%s%s\n", o->tag, option, value[0] ? "," : "",
+		     value);
+}
+
+static void add_range(struct phx_buf *b, const struct phx_config *cfg, const struct own *o)
 {
 	char net[INET_ADDRSTRLEN], mask[INET_ADDRSTRLEN];
 	network_of(cfg, net, mask);
-	if (cfg->dhcp_range.first[0])
-		phx_buf_addf(b, "dhcp-range=%s,%s,%s,%u\n", cfg->dhcp_range.first,
-			     cfg->dhcp_range.last, mask, cfg->dhcp_lease_s);
+	if (o->range->first[0])
+		phx_buf_addf(b, "dhcp-range=%s%s,%s,%s,%u\n", o->set, o->range->first,
+			     o->range->last, mask, cfg->dhcp_lease_s);
 	else
-		phx_buf_addf(b, "dhcp-range=%s,static,%s,%u\n", net, mask, cfg->dhcp_lease_s);
+		phx_buf_addf(b, "dhcp-range=%s%s,static,%s,%u\n", o->set, net, mask,
+			     cfg->dhcp_lease_s);
+}
+
+static void add_addresses(struct phx_buf *b, const struct phx_config *cfg,
+			  const struct phx_dhcp_site *site, uint32_t n_nodes)
+{
+	struct own o;
+	own_of(cfg, site, &o);
+	add_range(b, cfg, &o);
 	/* a machine is known by its card: firmware, iPXE and the systems each send another client
 	 * id */
 	phx_buf_addf(b, "dhcp-authoritative\nno-ping\ndhcp-ignore-clid\n");
 	phx_buf_addf(b, "dhcp-lease-max=%u\n", round_up(2 * n_nodes, LEASES_MIN));
 	phx_buf_addf(b, "dhcp-leasefile=%s/dnsmasq.leases\n", cfg->state_dir);
 	phx_buf_addf(b, "dhcp-hostsdir=%s/dnsmasq/hosts\n", cfg->run_dir);
-	add_option(b, "router", cfg->gateway);
-	add_option(b, "dns-server", cfg->dns);
-	if (cfg->domain[0])
-		phx_buf_addf(b, "domain=%s\n", cfg->domain);
+	add_option(b, &o, "router", o.gateway);
+	add_option(b, &o, "dns-server", o.dns);
+	if (o.mtu)
+		phx_buf_addf(b, "dhcp-option=%soption:mtu,%u\n", o.tag, o.mtu);
+	if (o.domain[0])
+		phx_buf_addf(b, "domain=%s\n", o.domain);
+	dnsmasq_add_networks(b, cfg, site);
 }
 
-static const char *tftp_server(const struct phx_config *cfg)
+static const char *tftp_server(const struct phx_config *cfg, const char *head)
 {
-	return cfg->tftp_server[0] ? cfg->tftp_server : cfg->address;
+	return cfg->tftp_server[0] ? cfg->tftp_server : head;
 }
 
-static void add_boot(struct phx_buf *b, const struct phx_config *cfg)
+void dnsmasq_add_boot(struct phx_buf *b, const struct phx_config *cfg, const char *tag,
+		      const char *head)
 {
-	const char *tftp = tftp_server(cfg);
-	phx_buf_addf(b, "dhcp-boot=tag:!ipxe,tag:!efi,tag:!efihttp," PHX_TFTP_BIOS ",,%s\n", tftp);
-	phx_buf_addf(b, "dhcp-boot=tag:!ipxe,tag:efi," PHX_TFTP_UEFI ",,%s\n", tftp);
-	phx_buf_addf(b, "dhcp-boot=tag:!ipxe,tag:efihttp," IPXE_URL "\n", cfg->address,
+	const char *tftp = tftp_server(cfg, head);
+	phx_buf_addf(b, "dhcp-boot=%stag:!ipxe,tag:!efi,tag:!efihttp," PHX_TFTP_BIOS ",,%s\n", tag,
+		     tftp);
+	phx_buf_addf(b, "dhcp-boot=%stag:!ipxe,tag:efi," PHX_TFTP_UEFI ",,%s\n", tag, tftp);
+	phx_buf_addf(b, "dhcp-boot=%stag:!ipxe,tag:efihttp," IPXE_URL "\n", tag, head,
 		     cfg->http_port);
-	phx_buf_addf(b, "dhcp-option-force=tag:efihttp,60,HTTPClient\n");
-	phx_buf_addf(b, "dhcp-boot=tag:ipxe," BOOT_URL "\n", cfg->address, cfg->http_port);
+	if (!tag[0])
+		phx_buf_addf(b, "dhcp-option-force=tag:efihttp,60,HTTPClient\n");
+	phx_buf_addf(b, "dhcp-boot=%stag:ipxe," BOOT_URL "\n", tag, head, cfg->http_port);
 }
 
 static void add_speed(struct phx_buf *b, const struct phx_config *cfg)
@@ -135,7 +186,7 @@ static void add_proxy(struct phx_buf *b, const struct phx_config *cfg)
 {
 	static const char *const efi[] = {"X86-64_EFI", "BC_EFI"};
 	char net[INET_ADDRSTRLEN], mask[INET_ADDRSTRLEN];
-	const char *tftp = tftp_server(cfg);
+	const char *tftp = tftp_server(cfg, cfg->address);
 	network_of(cfg, net, mask);
 	phx_buf_addf(b, "dhcp-range=%s,proxy,%s\n", net, mask);
 	phx_buf_addf(b, "pxe-service=tag:!ipxe,x86PC,\"Phoenix\"," PHX_TFTP_BIOS ",%s\n", tftp);
@@ -149,8 +200,8 @@ static void add_proxy(struct phx_buf *b, const struct phx_config *cfg)
 	}
 }
 
-int phx_dnsmasq_conf(const struct phx_config *cfg, uint32_t n_nodes, char **ret_text,
-		     struct phx_err *err)
+int phx_dnsmasq_conf(const struct phx_config *cfg, const struct phx_dhcp_site *site,
+		     uint32_t n_nodes, char **ret_text, struct phx_err *err)
 {
 	PHX_AUTO(phx_buf_fini) struct phx_buf b = {0};
 	if (n_nodes > NODES_MAX)
@@ -159,18 +210,21 @@ int phx_dnsmasq_conf(const struct phx_config *cfg, uint32_t n_nodes, char **ret_
 	if (cfg->dhcp_mode == PHX_DHCP_NONE)
 		return phx_err_set(err, -EINVAL,
 				   "dhcp_mode = \"none\": there is no dnsmasq to configure");
-	add_general(&b, cfg);
+	add_general(&b, cfg, site);
 	if (cfg->tftp == PHX_TFTP_DNSMASQ)
 		phx_buf_addf(&b, "tftp-max=%u\n", round_up(n_nodes, TRANSFERS_MIN));
 	add_matches(&b);
 	if (cfg->dhcp_mode == PHX_DHCP_SERVE) {
-		add_addresses(&b, cfg, n_nodes);
+		add_addresses(&b, cfg, site, n_nodes);
 		add_speed(&b, cfg);
 	} else {
 		add_proxy(&b, cfg);
+		dnsmasq_add_proxies(&b, cfg, site);
 	}
 	/* beside a proxy's menu too: some clients look only here */
-	add_boot(&b, cfg);
+	dnsmasq_add_boot(&b, cfg, "", cfg->address);
+	if (cfg->dhcp_mode == PHX_DHCP_SERVE)
+		dnsmasq_add_boots(&b, cfg, site);
 	char *text = phx_buf_take(&b);
 	if (!text)
 		return -ENOMEM;
@@ -184,14 +238,15 @@ static bool same_text(const char *path, const char *text)
 	return phx_file_read(path, 1 << 20, &had, NULL, NULL) == 0 && !strcmp(had, text);
 }
 
-int phx_dnsmasq_write(const struct phx_config *cfg, uint32_t n_nodes, struct phx_err *err)
+int phx_dnsmasq_write(const struct phx_config *cfg, const struct phx_dhcp_site *site,
+		      uint32_t n_nodes, struct phx_err *err)
 {
 	PHX_AUTO_FREE char *text = NULL;
 	PHX_AUTO_FREE char *hosts = phx_path("%s/dnsmasq/hosts", cfg->run_dir);
 	PHX_AUTO_FREE char *path = phx_path("%s/dnsmasq/dnsmasq.conf", cfg->run_dir);
 	if (!hosts || !path)
 		return -ENOMEM;
-	int r = phx_dnsmasq_conf(cfg, n_nodes, &text, err);
+	int r = phx_dnsmasq_conf(cfg, site, n_nodes, &text, err);
 	if (r == 0)
 		r = phx_dir_make(hosts, 0755, err);
 	if (r == 0)
@@ -200,6 +255,33 @@ int phx_dnsmasq_write(const struct phx_config *cfg, uint32_t n_nodes, struct phx
 		return r;
 	r = phx_file_write(path, text, strlen(text), 0644, err);
 	return r < 0 ? r : 1;
+}
+
+/* The program itself says what it thinks of the text, which is nowhere yet. */
+static int ask_program(const struct phx_config *cfg, const char *path, struct phx_err *err)
+{
+	PHX_AUTO_FREE char *conf = phx_path("--conf-file=%s", path);
+	if (!conf)
+		return -ENOMEM;
+	const char *const argv[] = {cfg->dnsmasq, "--test", conf, NULL};
+	const struct phx_run run = {.argv = argv, .timeout_ms = TEST_MS};
+	return phx_run_check(&run, NULL, err);
+}
+
+int phx_dnsmasq_try(const struct phx_config *cfg, const struct phx_dhcp_site *site,
+		    uint32_t n_nodes, struct phx_err *err)
+{
+	PHX_AUTO_FREE char *text = NULL;
+	PHX_AUTO_FREE char *dir = phx_path("%s/dnsmasq", cfg->run_dir);
+	PHX_AUTO_FREE char *path = phx_path("%s/dnsmasq/dnsmasq.conf.tried", cfg->run_dir);
+	if (!dir || !path)
+		return -ENOMEM;
+	int r = phx_dnsmasq_conf(cfg, site, n_nodes, &text, err);
+	r = r ? r : phx_dir_make(dir, 0755, err);
+	r = r ? r : phx_file_write(path, text, strlen(text), 0644, err);
+	r = r ? r : ask_program(cfg, path, err);
+	unlink(path);
+	return r;
 }
 
 int phx_dnsmasq_argv(const struct phx_config *cfg, struct phx_argv *ret)

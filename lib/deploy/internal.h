@@ -11,4 +11,27 @@
 /** Copy words into a vector of its own. -ENOMEM. */
 int phx_argv_make(struct phx_argv *ret, const char *const *words, size_t n);
 
+/* ---- dnsmasq.conf ---- */
+
+enum { DNSMASQ_WORDS_MAX = 8 * 48 };
+/** The network of the site that the head's own address lies in; NULL. */
+const struct phx_site_network *dnsmasq_own(const struct phx_config *cfg,
+					   const struct phx_dhcp_site *site);
+/** Addresses of version 4 of a list, with commas. */
+void dnsmasq_words(const struct phx_list *words, char *ret, size_t size);
+/** The lines of the other networks of the site that machines boot over (`site` may be NULL): the
+ * head's cards in them, what they are told, the same beside a DHCP server that is not ours, and
+ * from where they boot. */
+void dnsmasq_add_cards(struct phx_buf *b, const struct phx_config *cfg,
+		       const struct phx_dhcp_site *site);
+void dnsmasq_add_networks(struct phx_buf *b, const struct phx_config *cfg,
+			  const struct phx_dhcp_site *site);
+void dnsmasq_add_proxies(struct phx_buf *b, const struct phx_config *cfg,
+			 const struct phx_dhcp_site *site);
+void dnsmasq_add_boots(struct phx_buf *b, const struct phx_config *cfg,
+		       const struct phx_dhcp_site *site);
+/** What machines load, from the head at that address; `tag`: "" for all, or "tag:NAME,". */
+void dnsmasq_add_boot(struct phx_buf *b, const struct phx_config *cfg, const char *tag,
+		      const char *head);
+
 #endif

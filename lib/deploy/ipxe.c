@@ -88,21 +88,21 @@ static void hyphens(const char *mac, char ret[PHX_MAC_MAX])
 			*p = '-';
 }
 
-static void url_of(const struct phx_config *cfg, char *buf, size_t size)
+static void url_of(const struct phx_config *cfg, const char *head, char *buf, size_t size)
 {
-	snprintf(buf, size, "http://%s:%u", cfg->address, cfg->http_port);
+	snprintf(buf, size, "http://%s:%u", head, cfg->http_port);
 }
 
 /* phx.http is where images are that anybody may have: an agent fetches its own there, if it knows
  * the place, without TLS. */
-void phx_boot_words(const struct phx_config *cfg, const struct phx_image *image, const char *token,
-		    char ret[PHX_BOOT_WORDS_MAX])
+void phx_boot_words(const struct phx_config *cfg, const char *head, const struct phx_image *image,
+		    const char *token, char ret[PHX_BOOT_WORDS_MAX])
 {
-	int n = snprintf(ret, PHX_BOOT_WORDS_MAX, "phx.server=%s:%u phx.image=%s", cfg->address,
+	int n = snprintf(ret, PHX_BOOT_WORDS_MAX, "phx.server=%s:%u phx.image=%s", head,
 			 cfg->https_port, image->digest);
 	if (cfg->open_images && n > 0 && n < PHX_BOOT_WORDS_MAX)
-		n += snprintf(ret + n, (size_t)(PHX_BOOT_WORDS_MAX - n), " phx.http=%s:%u",
-			      cfg->address, cfg->http_port);
+		n += snprintf(ret + n, (size_t)(PHX_BOOT_WORDS_MAX - n), " phx.http=%s:%u", head,
+			      cfg->http_port);
 	if (token[0] && n > 0 && n < PHX_BOOT_WORDS_MAX)
 		snprintf(ret + n, (size_t)(PHX_BOOT_WORDS_MAX - n), " phx.start=%s", token);
 }
@@ -115,8 +115,8 @@ int phx_ipxe_boot_script(const struct phx_ipxe_boot *b, char **ret_text, struct 
 			err, -EINVAL,
 			"image %s is no initramfs: nodes cannot boot it over the network",
 			b->image->name);
-	url_of(b->cfg, url, sizeof(url));
-	phx_boot_words(b->cfg, b->image, b->token, head);
+	url_of(b->cfg, b->head, url, sizeof(url));
+	phx_boot_words(b->cfg, b->head, b->image, b->token, head);
 	hyphens(b->mac, mac);
 	const struct word words[] = {
 		{"URL", url},
@@ -132,11 +132,11 @@ int phx_ipxe_boot_script(const struct phx_ipxe_boot *b, char **ret_text, struct 
 	return render(b->cfg, "boot.ipxe", words, PHX_ARRAY_SIZE(words), ret_text, err);
 }
 
-int phx_ipxe_refuse_script(const struct phx_config *cfg, const char *mac_text, const char *reason,
-			   char **ret_text, struct phx_err *err)
+int phx_ipxe_refuse_script(const struct phx_config *cfg, const char *head, const char *mac_text,
+			   const char *reason, char **ret_text, struct phx_err *err)
 {
 	char url[96], mac[PHX_MAC_MAX];
-	url_of(cfg, url, sizeof(url));
+	url_of(cfg, head, url, sizeof(url));
 	hyphens(mac_text, mac);
 	const struct word words[] = {{"URL", url}, {"MAC", mac}, {"REASON", reason}};
 	return render(cfg, "refuse.ipxe", words, PHX_ARRAY_SIZE(words), ret_text, err);

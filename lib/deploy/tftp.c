@@ -53,7 +53,7 @@ char *phx_tftp_path(const struct phx_config *cfg, const char *file)
 
 int phx_tftpd_argv(const struct phx_config *cfg, struct phx_argv *ret)
 {
-	PHX_AUTO_FREE char *address = phx_path("%s:69", cfg->address);
+	PHX_AUTO_FREE char *address = phx_path("%s:69", phx_config_listen(cfg));
 	if (!address)
 		return -ENOMEM;
 	const char *const words[] = {cfg->in_tftpd,  "--foreground", "--address",

@@ -26,7 +26,8 @@ enum { PHX_SITE_SUBNET_MIN = 8, PHX_SITE_SUBNET_MAX = 30 }; /* bits of a prefix 
 	      "Longest packet, from 576; 0: what the card has by itself.")) \
 	F(S, dns, LIST(phx_word), \
 	  KEY(dns, WORDS(8), "", "Addresses of name servers that its machines are told of.")) \
-	F(S, domain, STR(128), KEY(domain, TEXT(0, 127), "", "Domain of its machines.")) \
+	F(S, domain, STR(128), \
+	  KEY(domain, TEXT(0, 127), "", "Domain of its machines; empty: that of phoenix.conf.")) \
 	F(S, range, REC(phx_ip_range), \
 	  KEY(range, RANGE, "", \
 	      "\"FIRST-LAST\": addresses for machines that are not known yet; empty: only known " \

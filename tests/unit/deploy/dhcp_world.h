@@ -11,7 +11,8 @@ struct world {
 	struct head *head;
 	struct net net;
 	struct phx_children *children;
-	int sock; /* of the client */
+	int sock;                         /* of the client */
+	const struct phx_dhcp_site *site; /* NULL: none */
 };
 
 struct reply {
@@ -22,6 +23,8 @@ struct reply {
 	size_t n_ipxe;
 	uint32_t lease_s;
 	bool router, dns;
+	char router_ip[16], dns_ip[16], domain[64];
+	uint32_t mtu;
 };
 
 struct ask {
@@ -31,8 +34,9 @@ struct ask {
 	const char *client_id;
 	int arch; /* -1: no PXE client */
 	bool ipxe, http;
-	bool menu; /* the first item of the boot menu was taken */
-	int port;  /* 0: 67, everywhere; 4011: to the proxy alone */
+	bool menu;         /* the first item of the boot menu was taken */
+	int port;          /* 0: 67, everywhere; 4011: to the proxy alone */
+	const char *relay; /* the address of the relay that passes it on, to 67 of the head alone */
 };
 
 struct packet {
@@ -82,12 +86,16 @@ static __attribute__((unused)) void build(struct packet *pk, const struct ask *a
 	for (int i = 0; i < 6; i++)
 		pk->chaddr[i] = (uint8_t)m[i];
 	uint8_t type = (uint8_t)a->type, *p = option(pk->options, 53, &type, 1);
-	p = option(p, 55, "\1\3\6\14\17\53\74\102\103\257", 10);
+	p = option(p, 55, "\1\3\6\14\17\32\53\74\102\103\257", 11);
 	if (a->request) {
 		inet_pton(AF_INET, a->request, &ip);
 		p = option(p, 50, &ip, 4);
 		inet_pton(AF_INET, "10.9.0.1", &ip);
 		p = option(p, 54, &ip, 4);
+	}
+	if (a->relay) {
+		inet_pton(AF_INET, a->relay, pk->giaddr);
+		pk->hops = 1;
 	}
 	if (a->client_id)
 		p = option(p, 61, a->client_id, strlen(a->client_id));
@@ -107,9 +115,17 @@ static __attribute__((unused)) void take_option(struct reply *r, uint8_t code, c
 	switch (code) {
 	case 3:
 		r->router = true;
+		inet_ntop(AF_INET, data, r->router_ip, sizeof(r->router_ip));
 		break;
 	case 6:
 		r->dns = true;
+		inet_ntop(AF_INET, data, r->dns_ip, sizeof(r->dns_ip));
+		break;
+	case 15:
+		take_text(r->domain, sizeof(r->domain), data, n);
+		break;
+	case 26:
+		r->mtu = (uint32_t)data[0] << 8 | data[1];
 		break;
 	case 12:
 		take_text(r->hostname, sizeof(r->hostname), data, n);
@@ -161,8 +177,8 @@ static __attribute__((unused)) struct reply ask(struct world *w, struct ask a)
 	struct reply r = {0};
 	struct sockaddr_in to = {
 		.sin_family = AF_INET, .sin_port = htons(67), .sin_addr.s_addr = INADDR_BROADCAST};
-	if (a.port) {
-		to.sin_port = htons((uint16_t)a.port);
+	if (a.port || a.relay) {
+		to.sin_port = htons((uint16_t)(a.port ? a.port : 67));
 		inet_pton(AF_INET, "10.9.0.1", &to.sin_addr);
 	}
 	build(&pk, &a, ++xid);
@@ -211,9 +227,9 @@ static __attribute__((unused)) struct reply discover_until(struct world *w, cons
 	return r;
 }
 
-static __attribute__((unused)) int client_socket(struct world *w)
+static __attribute__((unused)) int client_socket(struct world *w, uint16_t port)
 {
-	struct sockaddr_in any = {.sin_family = AF_INET, .sin_port = htons(68)};
+	struct sockaddr_in any = {.sin_family = AF_INET, .sin_port = htons(port)};
 	struct timeval second = {1, 0};
 	int one = 1;
 	net_enter(w->net.client);
@@ -242,7 +258,7 @@ static __attribute__((unused)) void start_dnsmasq(struct world *w, const char *m
 	struct phx_err err = {0};
 	char log[512];
 	head_configure(w->head, more);
-	assert_true(phx_dnsmasq_write(&w->head->cfg, 4, &err) >= 0);
+	assert_true(phx_dnsmasq_write(&w->head->cfg, w->site, 4, &err) >= 0);
 	assert_int_equal(phx_dnsmasq_argv(&w->head->cfg, &argv), 0);
 	snprintf(log, sizeof(log), "%s/dnsmasq.log", w->head->place.dir);
 	struct phx_child_spec spec = {"dnsmasq", (const char *const *)argv.v, NULL, log};
@@ -264,7 +280,7 @@ static __attribute__((unused)) int world_make(void **state)
 	if (head_make((void **)&w->head) < 0)
 		return -1;
 	net_make(&w->net);
-	w->sock = client_socket(w);
+	w->sock = client_socket(w, 68);
 	assert_int_equal(phx_children_new(NULL, NULL, &w->children, NULL), 0);
 	*state = w;
 	return 0;

@@ -9,7 +9,7 @@ static char *conf_of(struct head *h, uint32_t n_nodes)
 {
 	char *text = NULL;
 	struct phx_err err = {0};
-	int r = phx_dnsmasq_conf(&h->cfg, n_nodes, &text, &err);
+	int r = phx_dnsmasq_conf(&h->cfg, NULL, n_nodes, &text, &err);
 	assert_string_equal(err.text, "");
 	assert_int_equal(r, 0);
 	return text;
@@ -20,7 +20,7 @@ static void check_with_dnsmasq(struct head *h)
 {
 	struct phx_argv argv;
 	struct phx_err err = {0};
-	assert_true(phx_dnsmasq_write(&h->cfg, 4, &err) >= 0);
+	assert_true(phx_dnsmasq_write(&h->cfg, NULL, 4, &err) >= 0);
 	assert_int_equal(phx_dnsmasq_argv(&h->cfg, &argv), 0);
 	const char *const test[] = {argv.v[0], "--test", argv.v[2], NULL};
 	const struct phx_run run = {.argv = test};
@@ -109,17 +109,17 @@ static void test_limits_follow_the_nodes(void **state)
 		assert_contains(text, rows[i].transfers);
 	}
 	char *text = NULL;
-	assert_int_equal(phx_dnsmasq_conf(&h->cfg, 2000000, &text, NULL), -E2BIG);
+	assert_int_equal(phx_dnsmasq_conf(&h->cfg, NULL, 2000000, &text, NULL), -E2BIG);
 }
 
 static void test_written_only_when_it_changes(void **state)
 {
 	struct head *h = *state;
 	struct phx_err err = {0};
-	assert_int_equal(phx_dnsmasq_write(&h->cfg, 4, &err), 1);
-	assert_int_equal(phx_dnsmasq_write(&h->cfg, 5, &err), 0);
-	assert_int_equal(phx_dnsmasq_write(&h->cfg, 5000, &err), 1);
-	assert_int_equal(phx_dnsmasq_write(&h->cfg, 5000, &err), 0);
+	assert_int_equal(phx_dnsmasq_write(&h->cfg, NULL, 4, &err), 1);
+	assert_int_equal(phx_dnsmasq_write(&h->cfg, NULL, 5, &err), 0);
+	assert_int_equal(phx_dnsmasq_write(&h->cfg, NULL, 5000, &err), 1);
+	assert_int_equal(phx_dnsmasq_write(&h->cfg, NULL, 5000, &err), 0);
 	assert_string_equal(err.text, "");
 }
 
@@ -128,7 +128,7 @@ static void test_none_has_no_dnsmasq(void **state)
 	struct head *h = *state;
 	struct phx_err err = {0};
 	head_configure(h, "dhcp_mode = \"none\";\n");
-	assert_int_equal(phx_dnsmasq_write(&h->cfg, 4, &err), -EINVAL);
+	assert_int_equal(phx_dnsmasq_write(&h->cfg, NULL, 4, &err), -EINVAL);
 	assert_contains(err.text, "dhcp_mode");
 }
 

@@ -9,7 +9,8 @@ static struct phx_image image = {
 
 static int boot(struct head *h, const char *node, char **ret, struct phx_err *err)
 {
-	const struct phx_ipxe_boot b = {&h->cfg, &image, "52:54:00:00:00:0a", node, ""};
+	const struct phx_ipxe_boot b = {&h->cfg, &image, "52:54:00:00:00:0a",
+					node,    "",     h->cfg.address};
 	return phx_ipxe_boot_script(&b, ret, err);
 }
 
@@ -62,8 +63,8 @@ static void test_refuse_script(void **state)
 	struct head *h = *state;
 	struct phx_err err = {0};
 	char *text = NULL;
-	assert_int_equal(phx_ipxe_refuse_script(&h->cfg, "52:54:00:00:00:0a", "two nodes claim it",
-						&text, &err),
+	assert_int_equal(phx_ipxe_refuse_script(&h->cfg, h->cfg.address, "52:54:00:00:00:0a",
+						"two nodes claim it", &text, &err),
 			 0);
 	assert_contains(text, "two nodes claim it");
 	assert_contains(text, "/boot/52-54-00-00-00-0a");
@@ -79,8 +80,9 @@ static void test_odd_texts_stay_out(void **state)
 	for (size_t i = 0; i < PHX_ARRAY_SIZE(reasons); i++) {
 		struct phx_err err = {0};
 		char *text = NULL;
-		assert_int_equal(phx_ipxe_refuse_script(&h->cfg, "52:54:00:00:00:0a", reasons[i],
-							&text, &err),
+		assert_int_equal(phx_ipxe_refuse_script(&h->cfg, h->cfg.address,
+							"52:54:00:00:00:0a", reasons[i], &text,
+							&err),
 				 -EINVAL);
 		assert_contains(err.text, "refuse.ipxe:3");
 		assert_null(text);
@@ -91,7 +93,8 @@ static void test_wrong_image_and_templates(void **state)
 {
 	struct head *h = *state;
 	struct phx_image root = {.name = "debian-12", .version = "1", .kind = PHX_IMAGE_ROOTFS};
-	const struct phx_ipxe_boot b = {&h->cfg, &root, "52:54:00:00:00:0a", "n1", ""};
+	const struct phx_ipxe_boot b = {&h->cfg, &root, "52:54:00:00:00:0a",
+					"n1",    "",    h->cfg.address};
 	struct phx_err err = {0};
 	char *text = NULL;
 	assert_int_equal(phx_ipxe_boot_script(&b, &text, &err), -EINVAL);

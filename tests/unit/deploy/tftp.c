@@ -134,7 +134,7 @@ static void test_dnsmasq_serves_too(void **state)
 	give_client_an_address(&net);
 	assert_int_equal(phx_children_new(NULL, NULL, &children, NULL), 0);
 	assert_int_equal(phx_tftp_prepare(&h->cfg, NULL), 0);
-	assert_int_equal(phx_dnsmasq_write(&h->cfg, 4, NULL), 1);
+	assert_int_equal(phx_dnsmasq_write(&h->cfg, NULL, 4, NULL), 1);
 	assert_int_equal(phx_dnsmasq_argv(&h->cfg, &argv), 0);
 	serve_and_fetch(h, &net, children, "dnsmasq", &argv);
 	phx_children_free(children);

@@ -1,0 +1,124 @@
+/* What the head tells the launcher of the networks of the site, for dnsmasq: see launch.def. The
+ * head may have been taken over: each network is checked as `phx site` checks it, so that no text
+ * of it is more than one word of dnsmasq.conf. */
+#include <errno.h>
+#include <signal.h>
+#include <string.h>
+
+#include "phxd/launcher.h"
+
+const struct phx_dhcp_site *launcher_site(const struct launcher *l, struct phx_dhcp_site *ret)
+{
+	ret->networks = &l->networks;
+	return l->networks.n ? ret : NULL;
+}
+
+int launcher_refresh(struct launcher *l, uint32_t n_nodes, bool again, struct phx_err *err)
+{
+	struct phx_dhcp_site site;
+	if (l->cfg->dhcp_mode == PHX_DHCP_NONE || !l->children)
+		return 0;
+	int r = phx_dnsmasq_write(l->cfg, launcher_site(l, &site), n_nodes, err);
+	if (r == 1)
+		phx_children_restart(l->children, "dnsmasq", NULL);
+	else if (r == 0 && again)
+		phx_children_signal(l->children, "dnsmasq", SIGHUP, NULL);
+	return r < 0 ? r : 0;
+}
+
+/* ---- what came ---- */
+
+/* Is each text ended? Nothing else of a message is believed to be. */
+static bool is_whole(const struct launch_network *n)
+{
+	bool whole = memchr(n->name, 0, sizeof(n->name)) &&
+		memchr(n->subnet, 0, sizeof(n->subnet)) &&
+		memchr(n->gateway, 0, sizeof(n->gateway)) &&
+		memchr(n->domain, 0, sizeof(n->domain)) && memchr(n->first, 0, sizeof(n->first)) &&
+		memchr(n->last, 0, sizeof(n->last)) &&
+		memchr(n->interface, 0, sizeof(n->interface)) &&
+		memchr(n->head, 0, sizeof(n->head)) && n->n_dns <= PHX_ARRAY_SIZE(n->dns);
+	for (uint32_t i = 0; whole && i < n->n_dns; i++)
+		whole = memchr(n->dns[i], 0, sizeof(n->dns[i]));
+	return whole;
+}
+
+static int take_network(const struct launch_network *n, struct phx_site_network *ret)
+{
+	*ret = (struct phx_site_network){
+		.mtu = n->mtu, .boot = n->boot, .relay = n->relay, .place = "networks.conf"};
+	PHX_STR_SET(ret->name, n->name);
+	PHX_STR_SET(ret->subnet, n->subnet);
+	PHX_STR_SET(ret->gateway, n->gateway);
+	PHX_STR_SET(ret->domain, n->domain);
+	PHX_STR_SET(ret->range.first, n->first);
+	PHX_STR_SET(ret->range.last, n->last);
+	PHX_STR_SET(ret->interface, n->interface);
+	PHX_STR_SET(ret->head, n->head);
+	for (uint32_t i = 0; i < n->n_dns; i++) {
+		struct phx_word *w = phx_list_push(&ret->dns, sizeof(*w));
+		if (!w)
+			return -ENOMEM;
+		PHX_STR_SET(w->text, n->dns[i]);
+	}
+	return 0;
+}
+
+static void free_networks(struct phx_list *networks)
+{
+	PHX_LIST_EACH(struct phx_site_network, n, networks)
+		phx_record_fini(&phx_site_network_record, n);
+	phx_list_fini(networks);
+}
+
+static int take_networks(const struct phx_apart_question *q, struct phx_list *ret)
+{
+	struct launch_network row;
+	int r = q->n % sizeof(row) ? -EPROTO : 0;
+	for (size_t at = 0; r == 0 && at < q->n; at += sizeof(row)) {
+		memcpy(&row, (const char *)q->body + at, sizeof(row));
+		struct phx_site_network *n = is_whole(&row) ? phx_list_push(ret, sizeof(*n)) : NULL;
+		r = n ? take_network(&row, n) : -EPROTO;
+	}
+	return r;
+}
+
+/* ---- what is thought of it ---- */
+
+static void say_first(void *err, const char *text)
+{
+	phx_err_set(err, -EINVAL, "%s", text);
+}
+
+static int check(const struct launcher *l, const struct phx_dhcp_site *site, uint32_t n_nodes,
+		 struct phx_err *err)
+{
+	if (phx_site_networks_check(site->networks, say_first, err) ||
+	    phx_dhcp_site_check(l->cfg, site, say_first, err))
+		return -EINVAL;
+	if (l->cfg->dhcp_mode == PHX_DHCP_NONE || !site->networks->n)
+		return 0;
+	int r = phx_dnsmasq_try(l->cfg, site, n_nodes, err);
+	return r < 0 ? phx_err_prefix(err, -EINVAL,
+				      "networks.conf: dnsmasq refuses what follows "
+				      "from it")
+		     : 0;
+}
+
+int op_networks(struct launcher *l, const struct phx_apart_question *q, struct phx_apart_reply *ret,
+		struct phx_err *err)
+{
+	struct phx_list networks = {0};
+	const struct phx_dhcp_site site = {&networks};
+	uint32_t n_nodes = q->number < UINT32_MAX ? (uint32_t)q->number : UINT32_MAX;
+	(void)ret;
+	int r = take_networks(q, &networks);
+	r = r ? r : check(l, &site, n_nodes, err);
+	if (r < 0 || q->op == LAUNCH_networks_try) {
+		free_networks(&networks);
+		return r;
+	}
+	free_networks(&l->networks);
+	l->networks = networks;
+	return launcher_refresh(l, n_nodes, false, err);
+}

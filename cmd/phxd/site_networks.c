@@ -1,0 +1,123 @@
+/* What of the networks of the site phxd itself goes by: which addresses nodes may have, how they
+ * reach the head, and what dnsmasq is told. See site.h. */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/file.h"
+#include "deploy/deploy.h"
+#include "phxd/launch.h"
+#include "phxd/site_internal.h"
+
+/* ---- addresses ---- */
+
+static int check_in(const struct phx_config *cfg, const struct phx_list *networks, const char *ip,
+		    struct phx_err *err)
+{
+	const struct phx_site_network *n = phx_site_network_of(networks, ip),
+				      *own = phx_site_network_of(networks, cfg->address);
+	if (!n || n == own) {
+		int r = n ? phx_site_network_takes(n, ip, err) : 0;
+		return r < 0 ? phx_err_prefix(err, -EINVAL, "ip")
+			     : phx_config_check_ip(cfg, ip, err);
+	}
+	if (cfg->dhcp_mode == PHX_DHCP_SERVE && !n->boot)
+		return phx_err_set(err, -EINVAL,
+				   "ip: %s is of network %s, over which machines do not boot "
+				   "(boot in networks.conf)",
+				   ip, n->name);
+	int r = phx_site_network_takes(n, ip, err);
+	return r < 0 ? phx_err_prefix(err, -EINVAL, "ip") : 0;
+}
+
+int site_check_ip(struct daemon *d, const char *ip, struct phx_err *err)
+{
+	const struct phx_site *settings = site_borrow(d->site);
+	int r = check_in(&d->cfg, &settings->networks, ip, err);
+	site_return(d->site);
+	return r;
+}
+
+void site_head(struct daemon *d, const char *address, char ret[PHX_IPV4_MAX])
+{
+	const struct phx_site *settings = site_borrow(d->site);
+	phx_str_copy(ret, PHX_IPV4_MAX, phx_dhcp_head(&d->cfg, &settings->networks, address));
+	site_return(d->site);
+}
+
+/* ---- checks of settings that are to be applied ---- */
+
+static void add_error(json_t *errors, const char *text)
+{
+	if (json_array_size(errors) < SITE_TEXTS_MAX)
+		json_array_append_new(errors, json_string(text));
+}
+
+static void add_text(void *errors, const char *text)
+{
+	add_error(errors, text);
+}
+
+/* Addresses that nodes have by the former networks, and by these no longer. */
+static void check_reserved(struct daemon *d, const struct phx_site *site, json_t *errors)
+{
+	const struct phx_state *s = engine_lock(d->engine);
+	const struct phx_site *former = site_borrow(d->site);
+	PHX_LIST_EACH(struct phx_node, n, &s->nodes) {
+		if (!n->ip[0] || !phx_site_network_of(&former->networks, n->ip) ||
+		    check_in(&d->cfg, &site->networks, n->ip, NULL) == 0)
+			continue;
+		PHX_AUTO_FREE char *text = phx_path(
+			"networks.conf: node %s has %s, which no network has any more that "
+			"machines boot over: phx node edit %s --ip ...",
+			n->name, n->ip, n->name);
+		if (text)
+			add_error(errors, text);
+	}
+	site_return(d->site);
+	engine_unlock(d->engine);
+}
+
+static uint32_t count_nodes(struct daemon *d)
+{
+	const struct phx_state *s = engine_lock(d->engine);
+	uint32_t n = s->nodes.n;
+	engine_unlock(d->engine);
+	return n;
+}
+
+void site_networks_check(struct daemon *d, const struct phx_site *site, json_t *errors)
+{
+	const struct phx_dhcp_site dhcp = {&site->networks};
+	struct phx_err err = {0};
+	if (phx_dhcp_site_check(&d->cfg, &dhcp, add_text, errors))
+		return;
+	check_reserved(d, site, errors);
+	if (!json_array_size(errors) &&
+	    launch_networks_try(d->launch, &site->networks, count_nodes(d), &err) < 0)
+		add_error(errors,
+			  err.text[0] ? err.text
+				      : "networks.conf: phxd's launcher does not "
+					"answer");
+}
+
+void site_tell_networks(struct daemon *d, uint32_t n_nodes)
+{
+	struct phx_err err = {0};
+	struct phx_site site;
+	bool there;
+	if (site_copy(d->site, &there, &site) < 0)
+		return;
+	if (launch_networks(d->launch, &site.networks, n_nodes, &err) < 0)
+		fprintf(stderr,
+			"phxd: networks of the site: %s; the DHCP server goes on with what it had: "
+			"phx "
+			"site check, phx site apply\n",
+			err.text);
+	phx_record_fini(&phx_site_record, &site);
+}
+
+void site_networks_changed(struct daemon *d)
+{
+	site_tell_networks(d, count_nodes(d));
+}
