@@ -168,36 +168,40 @@ static void put_network(const struct phx_site_network *n, struct launch_network 
 			ret->n_dns++;
 }
 
-static int tell_networks(struct launch *l, enum launch_op op, const struct phx_list *networks,
+static void put_site(const struct phx_site *site, struct phx_buf *b)
+{
+	struct launch_names names = {.serve_names = site->serve_names,
+				     .forward_dns = site->forward_dns};
+	PHX_STR_SET(names.domain, site->domain);
+	phx_buf_add(b, &names, sizeof(names));
+	PHX_LIST_EACH(struct phx_site_network, n, &site->networks) {
+		struct launch_network row;
+		put_network(n, &row);
+		phx_buf_add(b, &row, sizeof(row));
+	}
+}
+
+static int tell_networks(struct launch *l, enum launch_op op, const struct phx_site *site,
 			 uint32_t n_nodes, struct phx_err *err)
 {
 	PHX_AUTO_REPLY struct phx_apart_reply reply = {0};
-	PHX_AUTO(phx_list_fini) struct phx_list rows = {0};
-	PHX_LIST_EACH(struct phx_site_network, n, networks) {
-		struct launch_network *to = phx_list_push(&rows, sizeof(*to));
-		if (!to)
-			return -ENOMEM;
-		put_network(n, to);
-	}
+	PHX_AUTO(phx_buf_fini) struct phx_buf b = {0};
+	put_site(site, &b);
 	const struct phx_apart_question q = {
-		.op = op,
-		.number = n_nodes,
-		.body = rows.items,
-		.n = (uint32_t)(rows.n * sizeof(struct launch_network)),
-	};
-	return phx_apart_ask(l->apart, &q, 0, &reply, err);
+		.op = op, .number = n_nodes, .body = b.data, .n = (uint32_t)b.n};
+	return b.failed ? -ENOMEM : phx_apart_ask(l->apart, &q, 0, &reply, err);
 }
 
-int launch_networks_try(struct launch *l, const struct phx_list *networks, uint32_t n_nodes,
+int launch_networks_try(struct launch *l, const struct phx_site *site, uint32_t n_nodes,
 			struct phx_err *err)
 {
-	return tell_networks(l, LAUNCH_networks_try, networks, n_nodes, err);
+	return tell_networks(l, LAUNCH_networks_try, site, n_nodes, err);
 }
 
-int launch_networks(struct launch *l, const struct phx_list *networks, uint32_t n_nodes,
+int launch_networks(struct launch *l, const struct phx_site *site, uint32_t n_nodes,
 		    struct phx_err *err)
 {
-	return tell_networks(l, LAUNCH_networks, networks, n_nodes, err);
+	return tell_networks(l, LAUNCH_networks, site, n_nodes, err);
 }
 
 int launch_hosts(struct launch *l, uint32_t n_nodes, bool again, struct phx_err *err)

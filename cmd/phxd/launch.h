@@ -60,6 +60,12 @@ struct launch_network {
 	bool boot, relay;
 };
 
+/** What stands before them. */
+struct launch_names {
+	char domain[128];
+	bool serve_names, forward_dns;
+};
+
 /* ---- the launcher ---- */
 
 /** Runs as the launcher until the head ends or is stopped; returns the exit status. `argv`: of this
@@ -93,13 +99,13 @@ int launch_sweep(struct launch *l, struct phx_err *err);
 /** Has in.tftpd and dnsmasq started for so many nodes, if configured; those that run are left
  * alone. */
 int launch_boot(struct launch *l, uint32_t n_nodes, struct phx_err *err);
-/** Would dnsmasq take these networks (struct phx_site_network)? Changes nothing. -EINVAL with what
+/** Would dnsmasq take what these settings say of networks and names? Changes nothing. -EINVAL with what
  * is wrong; also if the launcher does not answer. */
-int launch_networks_try(struct launch *l, const struct phx_list *networks, uint32_t n_nodes,
+int launch_networks_try(struct launch *l, const struct phx_site *site, uint32_t n_nodes,
 			struct phx_err *err);
 /** They are in force from now on: dnsmasq, if it runs, is started anew where its text changes. As
  * above; what was in force stays then. */
-int launch_networks(struct launch *l, const struct phx_list *networks, uint32_t n_nodes,
+int launch_networks(struct launch *l, const struct phx_site *site, uint32_t n_nodes,
 		    struct phx_err *err);
 /** Host files have changed: dnsmasq reads all of them again if `again`, and is restarted if its
  * limits are too low for so many nodes. */

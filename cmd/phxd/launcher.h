@@ -26,7 +26,9 @@ struct launcher {
 	bool ready;                         /* the head serves */
 	int listening[PHX_HTTP_LISTENERS];  /* 0: not yet */
 	struct phx_children *children;
-	struct phx_list networks; /* struct phx_site_network: what dnsmasq is to know of the site */
+	/* what dnsmasq is to know of the site */
+	struct launch_names names;
+	struct phx_list networks; /* struct phx_site_network */
 };
 
 /** What dnsmasq is to know of the site; NULL: nothing. Under the lock. */

@@ -7,10 +7,17 @@
 
 #include "phxd/launcher.h"
 
+static struct phx_dhcp_site site_of(const struct launch_names *names,
+				    const struct phx_list *networks)
+{
+	return (struct phx_dhcp_site){networks, names->serve_names, names->forward_dns,
+				      names->domain};
+}
+
 const struct phx_dhcp_site *launcher_site(const struct launcher *l, struct phx_dhcp_site *ret)
 {
-	ret->networks = &l->networks;
-	return l->networks.n ? ret : NULL;
+	*ret = site_of(&l->names, &l->networks);
+	return l->networks.n || ret->serve_names ? ret : NULL;
 }
 
 int launcher_refresh(struct launcher *l, uint32_t n_nodes, bool again, struct phx_err *err)
@@ -71,12 +78,17 @@ static void free_networks(struct phx_list *networks)
 	phx_list_fini(networks);
 }
 
-static int take_networks(const struct phx_apart_question *q, struct phx_list *ret)
+static int take_all(const struct phx_apart_question *q, struct launch_names *ret_names,
+		    struct phx_list *ret)
 {
 	struct launch_network row;
-	int r = q->n % sizeof(row) ? -EPROTO : 0;
-	for (size_t at = 0; r == 0 && at < q->n; at += sizeof(row)) {
-		memcpy(&row, (const char *)q->body + at, sizeof(row));
+	const char *body = q->body;
+	if (q->n < sizeof(*ret_names) || (q->n - sizeof(*ret_names)) % sizeof(row))
+		return -EPROTO;
+	memcpy(ret_names, body, sizeof(*ret_names));
+	int r = memchr(ret_names->domain, 0, sizeof(ret_names->domain)) ? 0 : -EPROTO;
+	for (size_t at = sizeof(*ret_names); r == 0 && at < q->n; at += sizeof(row)) {
+		memcpy(&row, body + at, sizeof(row));
 		struct phx_site_network *n = is_whole(&row) ? phx_list_push(ret, sizeof(*n)) : NULL;
 		r = n ? take_network(&row, n) : -EPROTO;
 	}
@@ -93,10 +105,12 @@ static void say_first(void *err, const char *text)
 static int check(const struct launcher *l, const struct phx_dhcp_site *site, uint32_t n_nodes,
 		 struct phx_err *err)
 {
+	if (site->domain[0] && !phx_site_is_host(site->domain))
+		return phx_err_set(err, -EINVAL, "that is no name of a domain");
 	if (phx_site_networks_check(site->networks, say_first, err) ||
 	    phx_dhcp_site_check(l->cfg, site, say_first, err))
 		return -EINVAL;
-	if (l->cfg->dhcp_mode == PHX_DHCP_NONE || !site->networks->n)
+	if (l->cfg->dhcp_mode == PHX_DHCP_NONE || (!site->networks->n && !site->serve_names))
 		return 0;
 	int r = phx_dnsmasq_try(l->cfg, site, n_nodes, err);
 	return r < 0 ? phx_err_prefix(err, -EINVAL,
@@ -108,11 +122,12 @@ static int check(const struct launcher *l, const struct phx_dhcp_site *site, uin
 int op_networks(struct launcher *l, const struct phx_apart_question *q, struct phx_apart_reply *ret,
 		struct phx_err *err)
 {
+	struct launch_names names = {0};
 	struct phx_list networks = {0};
-	const struct phx_dhcp_site site = {&networks};
 	uint32_t n_nodes = q->number < UINT32_MAX ? (uint32_t)q->number : UINT32_MAX;
 	(void)ret;
-	int r = take_networks(q, &networks);
+	int r = take_all(q, &names, &networks);
+	const struct phx_dhcp_site site = site_of(&names, &networks);
 	r = r ? r : check(l, &site, n_nodes, err);
 	if (r < 0 || q->op == LAUNCH_networks_try) {
 		free_networks(&networks);
@@ -120,5 +135,6 @@ int op_networks(struct launcher *l, const struct phx_apart_question *q, struct p
 	}
 	free_networks(&l->networks);
 	l->networks = networks;
+	l->names = names;
 	return launcher_refresh(l, n_nodes, false, err);
 }

@@ -38,13 +38,35 @@ static int sync_all(struct daemon *d, struct phx_err *err)
 	return phx_dhcp_hosts_sync(&d->cfg, hosts.items, hosts.n, err);
 }
 
+void net_sync_names(struct daemon *d)
+{
+	PHX_AUTO(phx_list_fini) struct phx_list names = {0};
+	struct phx_dhcp_name name;
+	struct phx_err err = {0};
+	if (d->cfg.dhcp_mode != PHX_DHCP_SERVE)
+		return;
+	const struct phx_state *s = engine_lock(d->engine);
+	PHX_LIST_EACH(struct phx_node, n, &s->nodes) {
+		struct phx_dhcp_name *to =
+			site_name(d, n, &name) ? phx_list_push(&names, sizeof(*to)) : NULL;
+		if (to)
+			*to = name;
+	}
+	engine_unlock(d->engine);
+	if (phx_dhcp_names_sync(&d->cfg, names.items, names.n, &err) < 0)
+		fprintf(stderr, "phxd: names of nodes: %s\n", err.text);
+}
+
 static int sync_one(struct daemon *d, const char *name, struct phx_err *err)
 {
 	struct phx_dhcp_host host;
+	struct phx_dhcp_name its;
 	const struct phx_state *s = engine_lock(d->engine);
 	const struct phx_node *n = phx_state_node(s, name);
-	bool has = n && host_of(n, &host);
+	bool has = n && host_of(n, &host), named = n && site_name(d, n, &its);
 	engine_unlock(d->engine);
+	if (phx_dhcp_name_sync(&d->cfg, name, named ? &its : NULL, err) < 0)
+		return -EIO;
 	int r = phx_dhcp_host_sync(&d->cfg, name, has ? &host : NULL, err);
 	return r == PHX_DHCP_ALL ? sync_all(d, err) : r;
 }
@@ -98,6 +120,7 @@ int net_start(struct daemon *d, struct phx_err *err)
 	struct phx_err why = {0};
 	if (d->cfg.dhcp_mode == PHX_DHCP_SERVE)
 		told(sync_all(d, &why), &why);
+	net_sync_names(d);
 	site_tell_networks(d, count_nodes(d));
 	return launch_boot(d->launch, count_nodes(d), err);
 }

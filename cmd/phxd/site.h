@@ -6,6 +6,7 @@
 #ifndef PHXD_SITE_H
 #define PHXD_SITE_H
 
+#include "deploy/deploy.h"
 #include "phxd/daemon.h"
 #include "site/site.h"
 
@@ -50,6 +51,9 @@ int site_bundle(struct site *s, const struct site_facts *f, struct phx_site_bund
 int site_check_ip(struct daemon *d, const char *ip, struct phx_err *err);
 /** The address of this head as a machine with that address reaches it. */
 void site_head(struct daemon *d, const char *address, char ret[PHX_IPV4_MAX]);
+/** The name of the node in our DNS. False: names are not served, or it has no reserved address.
+ * Under the engine's lock. */
+bool site_name(struct daemon *d, const struct phx_node *n, struct phx_dhcp_name *ret);
 /** Tells the launcher the networks in force, of so many nodes; complains on stderr if dnsmasq does
  * not take them any more. */
 void site_tell_networks(struct daemon *d, uint32_t n_nodes);

@@ -45,6 +45,26 @@ void site_head(struct daemon *d, const char *address, char ret[PHX_IPV4_MAX])
 	site_return(d->site);
 }
 
+static struct phx_dhcp_site site_dhcp(const struct phx_site *s)
+{
+	return (struct phx_dhcp_site){&s->networks, s->serve_names, s->forward_dns, s->domain};
+}
+
+bool site_name(struct daemon *d, const struct phx_node *n, struct phx_dhcp_name *ret)
+{
+	const struct phx_site *settings = site_borrow(d->site);
+	const struct phx_dhcp_site dhcp = site_dhcp(settings);
+	bool has = settings->serve_names && n->ip[0];
+	if (has) {
+		*ret = (struct phx_dhcp_name){0};
+		PHX_STR_SET(ret->name, n->name);
+		PHX_STR_SET(ret->ip, n->ip);
+		PHX_STR_SET(ret->domain, phx_dhcp_domain(&d->cfg, &dhcp, n->ip));
+	}
+	site_return(d->site);
+	return has;
+}
+
 /* ---- checks of settings that are to be applied ---- */
 
 static void add_error(json_t *errors, const char *text)
@@ -88,13 +108,13 @@ static uint32_t count_nodes(struct daemon *d)
 
 void site_networks_check(struct daemon *d, const struct phx_site *site, json_t *errors)
 {
-	const struct phx_dhcp_site dhcp = {&site->networks};
+	const struct phx_dhcp_site dhcp = site_dhcp(site);
 	struct phx_err err = {0};
 	if (phx_dhcp_site_check(&d->cfg, &dhcp, add_text, errors))
 		return;
 	check_reserved(d, site, errors);
 	if (!json_array_size(errors) &&
-	    launch_networks_try(d->launch, &site->networks, count_nodes(d), &err) < 0)
+	    launch_networks_try(d->launch, site, count_nodes(d), &err) < 0)
 		add_error(errors,
 			  err.text[0] ? err.text
 				      : "networks.conf: phxd's launcher does not "
@@ -108,7 +128,7 @@ void site_tell_networks(struct daemon *d, uint32_t n_nodes)
 	bool there;
 	if (site_copy(d->site, &there, &site) < 0)
 		return;
-	if (launch_networks(d->launch, &site.networks, n_nodes, &err) < 0)
+	if (launch_networks(d->launch, &site, n_nodes, &err) < 0)
 		fprintf(stderr,
 			"phxd: networks of the site: %s; the DHCP server goes on with what it had: "
 			"phx "
@@ -120,4 +140,5 @@ void site_tell_networks(struct daemon *d, uint32_t n_nodes)
 void site_networks_changed(struct daemon *d)
 {
 	site_tell_networks(d, count_nodes(d));
+	net_sync_names(d);
 }

@@ -9,7 +9,9 @@
 /* The keys of the files, for those that nobody knows. */
 #define SITE_FIELDS(F, S) \
 	F(S, domain, STR(128), KEY(domain, TEXT(0, 127), "", "")) \
-	F(S, ntp, LIST(phx_word), KEY(ntp, WORDS(16), "", ""))
+	F(S, ntp, LIST(phx_word), KEY(ntp, WORDS(16), "", "")) \
+	F(S, serve_names, BOOL, KEY(serve_names, YES, "false", "")) \
+	F(S, forward_dns, BOOL, KEY(forward_dns, YES, "false", ""))
 struct site_keys {
 	PHX_MEMBERS(site_keys, SITE_FIELDS)
 };

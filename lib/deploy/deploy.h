@@ -19,7 +19,12 @@ void phx_argv_fini(struct phx_argv *a);
 /** What the settings of the site say to DHCP. Borrowed. */
 struct phx_dhcp_site {
 	const struct phx_list *networks; /* struct phx_site_network, as phx_site_check() wants it */
+	bool serve_names, forward_dns;   /* as in site.conf */
+	const char *domain;              /* of the whole site, or "" */
 };
+/** The domain of a node with that address: of its network, of phoenix.conf, of the site; "". */
+const char *phx_dhcp_domain(const struct phx_config *cfg, const struct phx_dhcp_site *site,
+			    const char *address);
 /** Do they fit this head? Says all that does not, and returns how much that is: the head's own
  * network is another one, nobody knows how a network reaches the head, the head does not listen or
  * is not believed where it says that it is. */
@@ -67,6 +72,17 @@ int phx_dhcp_hosts_sync(const struct phx_config *cfg, const struct phx_dhcp_host
  * PHX_DHCP_ALL with nothing touched: that is to be called. */
 int phx_dhcp_host_sync(const struct phx_config *cfg, const char *name,
 		       const struct phx_dhcp_host *host, struct phx_err *err);
+
+/** A name that dnsmasq's DNS serves (RUN_DIR/dnsmasq/names/). */
+struct phx_dhcp_name {
+	char name[PHX_NAME_MAX], ip[46], domain[128];
+};
+/** Make the files say these names and no others; sorts the list. -EINVAL with nothing touched. */
+int phx_dhcp_names_sync(const struct phx_config *cfg, struct phx_dhcp_name *names, size_t n,
+			struct phx_err *err);
+/** Make that of one node say `name`; NULL: it has none. */
+int phx_dhcp_name_sync(const struct phx_config *cfg, const char *node,
+		       const struct phx_dhcp_name *name, struct phx_err *err);
 
 /* ---- TFTP (TFTP_DIR holds iPXE for BIOS and UEFI and nothing that changes) ---- */
 

@@ -64,8 +64,8 @@ static void add_general(struct phx_buf *b, const struct phx_config *cfg,
 			const struct phx_dhcp_site *site)
 {
 	phx_buf_addf(b, "# made by phxd, which replaces it: change phoenix.conf instead\n");
-	/* DHCP (and TFTP) only: names are not ours to serve */
-	phx_buf_addf(b, "port=0\nno-resolv\nno-hosts\n");
+	/* DHCP (and TFTP) only, unless we are told that names are ours to serve */
+	phx_buf_addf(b, "%sno-resolv\nno-hosts\n", site && site->serve_names ? "" : "port=0\n");
 	phx_buf_addf(b, "interface=%s\n", cfg->interface);
 	dnsmasq_add_cards(b, cfg, site);
 	phx_buf_addf(b, "except-interface=lo\nbind-dynamic\n");
@@ -103,12 +103,14 @@ static void own_of(const struct phx_config *cfg, const struct phx_dhcp_site *sit
 		.range = n && n->range.first[0] ? &n->range : &cfg->dhcp_range,
 		.mtu = n ? n->mtu : 0,
 	};
-	PHX_STR_SET(ret->dns, cfg->dns);
+	PHX_STR_SET(ret->dns, site && site->serve_names ? cfg->address : cfg->dns);
+	if (!ret->domain[0] && site && site->serve_names)
+		ret->domain = site->domain;
 	if (!n)
 		return;
 	snprintf(ret->set, sizeof(ret->set), "set:net-%s,", n->name);
 	snprintf(ret->tag, sizeof(ret->tag), "tag:net-%s,", n->name);
-	if (n->dns.n)
+	if (n->dns.n && !site->serve_names)
 		dnsmasq_words(&n->dns, ret->dns, sizeof(ret->dns));
 }
 
@@ -215,6 +217,7 @@ int phx_dnsmasq_conf(const struct phx_config *cfg, const struct phx_dhcp_site *s
 		phx_buf_addf(&b, "tftp-max=%u\n", round_up(n_nodes, TRANSFERS_MIN));
 	add_matches(&b);
 	if (cfg->dhcp_mode == PHX_DHCP_SERVE) {
+		dnsmasq_add_names(&b, cfg, site);
 		add_addresses(&b, cfg, site, n_nodes);
 		add_speed(&b, cfg);
 	} else {
@@ -243,12 +246,15 @@ int phx_dnsmasq_write(const struct phx_config *cfg, const struct phx_dhcp_site *
 {
 	PHX_AUTO_FREE char *text = NULL;
 	PHX_AUTO_FREE char *hosts = phx_path("%s/dnsmasq/hosts", cfg->run_dir);
+	PHX_AUTO_FREE char *names = phx_path("%s/dnsmasq/names", cfg->run_dir);
 	PHX_AUTO_FREE char *path = phx_path("%s/dnsmasq/dnsmasq.conf", cfg->run_dir);
-	if (!hosts || !path)
+	if (!hosts || !names || !path)
 		return -ENOMEM;
 	int r = phx_dnsmasq_conf(cfg, site, n_nodes, &text, err);
 	if (r == 0)
 		r = phx_dir_make(hosts, 0755, err);
+	if (r == 0)
+		r = phx_dir_make(names, 0755, err);
 	if (r == 0)
 		r = phx_dir_make(cfg->state_dir, 0755, err);
 	if (r < 0 || same_text(path, text))

@@ -129,7 +129,7 @@ static void parse_entry(char *line, struct entry *ret)
 
 /* Not phx_file_write(): dnsmasq would read the temporary beside the file. No
  * fsync: the directory is made anew at each start. */
-static int write_host(int dir, const char *name, const char *line)
+int dnsmasq_entry_write(int dir, const char *name, const char *line)
 {
 	int r;
 	{
@@ -146,11 +146,10 @@ static int write_host(int dir, const char *name, const char *line)
 	return r;
 }
 
-/* The file's text; "" when there is none. */
-static void read_host(int dir, const char *name, char line[LINE_MAX_BYTES])
+void dnsmasq_entry_read(int dir, const char *name, char *line, size_t size)
 {
 	PHX_AUTO_CLOSE int fd = openat(dir, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
-	ssize_t n = fd < 0 ? 0 : read(fd, line, LINE_MAX_BYTES - 1);
+	ssize_t n = fd < 0 ? 0 : read(fd, line, size - 1);
 	line[n < 0 ? 0 : n] = '\0';
 }
 
@@ -210,7 +209,7 @@ static int put_line(int dir, const char *name, const char *line, const char *had
 		*change = PHX_DHCP_SIGHUP;
 	else if (*change == PHX_DHCP_SAME)
 		*change = PHX_DHCP_LIVE;
-	return write_host(dir, name, line);
+	return dnsmasq_entry_write(dir, name, line);
 }
 
 static int put_host(int dir, const struct phx_dhcp_host *h, const struct phx_dhcp_host **hosts,
@@ -218,7 +217,7 @@ static int put_host(int dir, const struct phx_dhcp_host *h, const struct phx_dhc
 {
 	char line[LINE_MAX_BYTES], had_line[LINE_MAX_BYTES], copy[LINE_MAX_BYTES];
 	struct entry had, want;
-	read_host(dir, h->name, had_line);
+	dnsmasq_entry_read(dir, h->name, had_line, sizeof(had_line));
 	memcpy(copy, had_line, sizeof(copy));
 	parse_entry(copy, &had);
 	/* most files stay as they are: no search through all nodes for them */
@@ -276,7 +275,7 @@ static int put_one(int dir, const struct phx_dhcp_host *h)
 	char line[LINE_MAX_BYTES], had_line[LINE_MAX_BYTES], copy[LINE_MAX_BYTES];
 	struct entry had, want;
 	int change = PHX_DHCP_SAME;
-	read_host(dir, h->name, had_line);
+	dnsmasq_entry_read(dir, h->name, had_line, sizeof(had_line));
 	memcpy(copy, had_line, sizeof(copy));
 	parse_entry(copy, &had);
 	if (had_line[0] && (had.n_macs != 1 || strcmp(had.macs[0], h->mac)))

@@ -8,6 +8,11 @@
 #define PHX_TFTP_BIOS "undionly.kpxe"
 #define PHX_TFTP_UEFI "snponly.efi"
 
+/** A file of one line in a directory that dnsmasq watches: written without a temporary that it
+ * would read, and what it says ("": there is none). Negative errno. */
+int dnsmasq_entry_write(int dir, const char *name, const char *line);
+void dnsmasq_entry_read(int dir, const char *name, char *line, size_t size);
+
 /** Copy words into a vector of its own. -ENOMEM. */
 int phx_argv_make(struct phx_argv *ret, const char *const *words, size_t n);
 
@@ -29,6 +34,9 @@ void dnsmasq_add_networks(struct phx_buf *b, const struct phx_config *cfg,
 void dnsmasq_add_proxies(struct phx_buf *b, const struct phx_config *cfg,
 			 const struct phx_dhcp_site *site);
 void dnsmasq_add_boots(struct phx_buf *b, const struct phx_config *cfg,
+		       const struct phx_dhcp_site *site);
+/** Names of nodes, served from port 53; where questions go that are about others, if anywhere. */
+void dnsmasq_add_names(struct phx_buf *b, const struct phx_config *cfg,
 		       const struct phx_dhcp_site *site);
 /** What machines load, from the head at that address; `tag`: "" for all, or "tag:NAME,". */
 void dnsmasq_add_boot(struct phx_buf *b, const struct phx_config *cfg, const char *tag,

@@ -1,7 +1,7 @@
 /* The part of dnsmasq.conf that comes from the networks of the site, and what of these does not fit
  * this head: see deploy.h. A tag is set by the range that a request's network has, never by a host
  * file. Called by dnsmasq.c and phxd. */
-#include <errno.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -127,6 +127,12 @@ int phx_dhcp_site_check(const struct phx_config *cfg, const struct phx_dhcp_site
 	uint32_t address = 0;
 	phx_ipv4_parse(cfg->address, &address);
 	own.base = address & phx_ipv4_net_mask(&own);
+	if (site->serve_names && cfg->dhcp_mode != PHX_DHCP_SERVE) {
+		say(arg,
+		    "site.conf: serve_names needs dhcp_mode = \"dhcp\" in phoenix.conf: it is "
+		    "phxd's DHCP server that answers");
+		f.n++;
+	}
 	PHX_LIST_EACH(struct phx_site_network, n, site->networks)
 		if (n == its)
 			fit_own(&f, n, &own);
@@ -189,12 +195,61 @@ void dnsmasq_add_networks(struct phx_buf *b, const struct phx_config *cfg,
 		add_range(b, cfg, n, &net);
 		add_option(b, n, "router", n->gateway);
 		dnsmasq_words(&n->dns, dns, sizeof(dns));
+		if (site->serve_names)
+			PHX_STR_SET(dns, n->head[0] ? n->head : cfg->address);
 		add_option(b, n, "dns-server", dns);
 		if (n->mtu)
 			phx_buf_addf(b, "dhcp-option=tag:net-%s,option:mtu,%u\n", n->name, n->mtu);
 		if (n->domain[0])
 			phx_buf_addf(b, "domain=%s,%s\n", n->domain, n->subnet);
 	}
+}
+
+/* ---- names ---- */
+
+const char *phx_dhcp_domain(const struct phx_config *cfg, const struct phx_dhcp_site *site,
+			    const char *address)
+{
+	const struct phx_site_network *n = phx_site_network_of(site->networks, address);
+	return n && n->domain[0] ? n->domain : cfg->domain[0] ? cfg->domain : site->domain;
+}
+
+/* A name server twice is asked twice. */
+static void add_server(struct phx_buf *b, const char *address)
+{
+	char line[80];
+	snprintf(line, sizeof(line), "\nserver=%s\n", address);
+	if (address[0] && !(b->n && strstr(b->data, line)))
+		phx_buf_addf(b, "%s", line + 1);
+}
+
+static void add_servers(struct phx_buf *b, const struct phx_config *cfg,
+			const struct phx_dhcp_site *site)
+{
+	add_server(b, cfg->dns);
+	PHX_LIST_EACH(struct phx_site_network, n, site->networks)
+		PHX_LIST_EACH(struct phx_word, w, &n->dns)
+			add_server(b, w->text);
+}
+
+/* Nobody else is asked about nodes, nor about names without a dot. What a machine says that its
+ * name is does not count. */
+void dnsmasq_add_names(struct phx_buf *b, const struct phx_config *cfg,
+		       const struct phx_dhcp_site *site)
+{
+	if (!site || !site->serve_names)
+		return;
+	phx_buf_addf(b, "hostsdir=%s/dnsmasq/names\ndhcp-ignore-names\n", cfg->run_dir);
+	phx_buf_addf(b, "domain-needed\nbogus-priv\n");
+	if (cfg->domain[0])
+		phx_buf_addf(b, "local=/%s/\n", cfg->domain);
+	if (site->domain[0])
+		phx_buf_addf(b, "local=/%s/\n", site->domain);
+	PHX_LIST_EACH(struct phx_site_network, n, site->networks)
+		if (n->domain[0])
+			phx_buf_addf(b, "local=/%s/\n", n->domain);
+	if (site->forward_dns)
+		add_servers(b, cfg, site);
 }
 
 void dnsmasq_add_proxies(struct phx_buf *b, const struct phx_config *cfg,

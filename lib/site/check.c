@@ -301,6 +301,8 @@ static void check_site(struct check *c)
 		if (!phx_site_is_host(w->text))
 			phx_site_complain(&c->said, "site.conf",
 					  "ntp '%s' is neither a name nor an address", w->text);
+	if (c->s->forward_dns && !c->s->serve_names)
+		phx_site_complain(&c->said, "site.conf", "forward_dns needs serve_names");
 	if (c->s->users.n > PHX_ACCOUNTS_MAX || c->s->groups.n > PHX_ACCOUNT_GROUPS_MAX)
 		phx_site_complain(&c->said, "users.conf",
 				  "there are more than %d users or %d groups", PHX_ACCOUNTS_MAX,

@@ -117,7 +117,8 @@ static void diff_items(struct diff *d, const struct kind *k, const struct phx_si
 uint32_t phx_site_diff(const struct phx_site *from, const struct phx_site *to, phx_site_say_fn say,
 		       void *arg)
 {
-	static const char *const singles[] = {"domain", "ntp", "root_keys"};
+	static const char *const singles[] = {"domain", "ntp", "serve_names", "forward_dns",
+					      "root_keys"};
 	struct diff d = {say, arg, 0};
 	for (size_t i = 0; i < phx_site_record.n_fields; i++) {
 		const struct phx_field *f = &phx_site_record.fields[i];

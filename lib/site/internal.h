@@ -13,8 +13,6 @@ struct phx_site_checking {
 /** Says "PLACE: what" and counts it. */
 void phx_site_complain(struct phx_site_checking *c, const char *place, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
-/** Has the text only characters of names of hosts and addresses, and any? */
-bool phx_site_is_host(const char *s);
 
 /** Values of the variables of a text, in the order of phx_site_variables. */
 enum phx_site_variable {

@@ -104,6 +104,16 @@ PHX_RECORD_STRUCT(phx_site_file, PHX_SITE_FILE_FIELDS);
 	  KEY(domain, TEXT(0, 127), "", "Domain of the site: @DOMAIN@ in files.")) \
 	F(S, ntp, LIST(phx_word), \
 	  KEY(ntp, WORDS(16), "", "Time servers, names or addresses, for chrony.")) \
+	F(S, serve_names, BOOL, \
+	  KEY(serve_names, YES, "false", \
+	      "phxd's DHCP server tells names of nodes, too: NAME, NAME.DOMAIN, and of which " \
+	      "node " \
+	      "an address is; the domain is that of the network, of phoenix.conf, or of this " \
+	      "file. Nodes ask it then, at the head's address, and no other.")) \
+	F(S, forward_dns, BOOL, \
+	  KEY(forward_dns, YES, "false", \
+	      "With serve_names: what is asked of others goes to `dns` of phoenix.conf and of " \
+	      "networks.conf; otherwise it is refused.")) \
 	F(S, root_keys, LIST(phx_text)) \
 	F(S, groups, LIST(phx_site_group)) \
 	F(S, users, LIST(phx_site_user)) \
@@ -121,6 +131,9 @@ int phx_site_check(const struct phx_site *s, phx_site_say_fn say, void *arg);
 
 /** The same of networks alone, which phx_site_check() checks too. Returns how much is wrong. */
 int phx_site_networks_check(const struct phx_list *networks, phx_site_say_fn say, void *arg);
+
+/** Has the text only characters of names of hosts and addresses, and any? */
+bool phx_site_is_host(const char *s);
 
 /** Is it an SSH public key, "TYPE BASE64 [COMMENT]", without options? -EINVAL with a text that
  * follows "the key ". */

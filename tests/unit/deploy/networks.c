@@ -2,6 +2,7 @@
  * fit the head; and that nothing changes for a head without networks.conf. */
 #include "unit/deploy/dhcp_world.h"
 
+#include "base/file.h"
 #include "base/json.h"
 
 #define LISTENS "listen = \"0.0.0.0\";\nserver_names = [ \"10.2.0.2\" ];\n"
@@ -312,6 +313,151 @@ static void test_a_network_without_a_router(void **state)
 	phx_record_fini(&phx_site_record, &s);
 }
 
+/* ---- names ---- */
+
+/* "n1.example.org" as DNS writes it; returns its length. */
+static size_t put_labels(uint8_t *to, const char *name)
+{
+	size_t n = 0;
+	for (const char *at = name; *at; at += *at == '.') {
+		size_t k = strcspn(at, ".");
+		to[n++] = (uint8_t)k;
+		memcpy(to + n, at, k);
+		n += k;
+		at += k;
+	}
+	to[n++] = 0;
+	return n;
+}
+
+/* Asks the head's dnsmasq from the client's namespace. Returns the code of the answer (-1: none came);
+ * ret: what the last answer holds, an address or the first label of a name. */
+static int resolve(struct world *w, const char *name, uint8_t type, char ret[64])
+{
+	uint8_t q[300] = {0, 7, 1, 0, 0, 1}, in[600];
+	struct sockaddr_in to = {.sin_family = AF_INET, .sin_port = htons(53)};
+	struct timeval second = {1, 0};
+	size_t n = 12 + put_labels(q + 12, name);
+	memcpy(q + n, (const uint8_t[]){0, type, 0, 1}, 4);
+	inet_pton(AF_INET, "10.9.0.1", &to.sin_addr);
+	net_enter(w->net.client);
+	int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	net_enter(w->net.server);
+	setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &second, sizeof(second));
+	(void)!sendto(fd, q, n + 4, 0, (struct sockaddr *)&to, sizeof(to));
+	ssize_t got = recv(fd, in, sizeof(in), 0);
+	close(fd);
+	ret[0] = '\0';
+	if (got < 12)
+		return -1;
+	/* behind the question: a pointer, type, class, time to live, length, value */
+	const uint8_t *value = in + n + 4 + 12;
+	if (in[7] && type == 1)
+		inet_ntop(AF_INET, value, ret, 64);
+	else if (in[7])
+		snprintf(ret, 64, "%.*s", (int)value[0], (const char *)value + 1);
+	return in[3] & 15;
+}
+
+static void expect_name(struct world *w, const char *name, uint8_t type, const char *value)
+{
+	char got[64] = "";
+	int code = -1;
+	for (int i = 0; i < 30 && (code < 0 || strcmp(got, value) != 0); i++) {
+		code = resolve(w, name, type, got);
+		if (strcmp(got, value) != 0)
+			sleep_ms(100);
+	}
+	if (strcmp(got, value) != 0)
+		fail_msg("%s is '%s' (%d) instead of '%s'", name, got, code, value);
+}
+
+static void test_names_of_nodes(void **state)
+{
+	struct world *w = *state;
+	struct phx_dhcp_name names[] = {{"n2", "10.9.0.12", "far.example.org"},
+					{"n1", "10.9.0.11", "example.org"}};
+	const struct phx_dhcp_host host = {M9, "", "n9"};
+	const struct phx_list none = {0};
+	const struct phx_dhcp_site site = {
+		.networks = &none, .serve_names = true, .domain = "example.org"};
+	struct phx_err err = {0};
+	char got[64];
+	net_enter(w->net.client);
+	IP("addr", "add", "10.9.0.50/24", "dev", "v1");
+	net_enter(w->net.server);
+	head_configure(w->head, RANGE);
+	assert_int_equal(phx_dhcp_names_sync(&w->head->cfg, names, 2, &err), 0);
+	sync_hosts(w, &host, 1);
+	w->site = &site;
+	start_dnsmasq(w, RANGE "dns = \"10.9.0.253\";\n");
+	expect_name(w, "n1", 1, "10.9.0.11");
+	expect_name(w, "n1.example.org", 1, "10.9.0.11");
+	expect_name(w, "n2.far.example.org", 1, "10.9.0.12");
+	expect_name(w, "12.0.9.10.in-addr.arpa", 12, "n2");
+	/* one that changes, one that goes, without a signal */
+	struct phx_dhcp_name moved = {"n1", "10.9.0.21", "example.org"};
+	assert_int_equal(phx_dhcp_name_sync(&w->head->cfg, "n1", &moved, &err), 0);
+	expect_name(w, "n1.example.org", 1, "10.9.0.21");
+	assert_int_equal(phx_dhcp_name_sync(&w->head->cfg, "n2", NULL, &err), 0);
+	expect_name(w, "n2.far.example.org", 1, "");
+	/* a lease of a known node without a reserved address */
+	struct reply r = lease(w, M9, NULL);
+	assert_string_equal(r.dns_ip, "10.9.0.1");
+	expect_name(w, "n9", 1, r.ip);
+	/* what is not ours is refused, and nobody is asked */
+	assert_int_equal(resolve(w, "www.example.com", 1, got), 5);
+	assert_string_equal(err.text, "");
+}
+
+static void test_names_in_the_text(void **state)
+{
+	struct head *h = *state;
+	struct phx_site s;
+	parse_site(RELAYED, &s);
+	struct phx_dhcp_site site = {
+		.networks = &s.networks, .serve_names = true, .domain = "example.org"};
+	head_configure(h, LISTENS "dns = \"10.2.0.3\";\n");
+	PHX_AUTO_FREE char *alone = conf_of(h, &site);
+	site.forward_dns = true;
+	PHX_AUTO_FREE char *forwards = conf_of(h, &site);
+	assert_null(strstr(alone, "port=0"));
+	assert_contains(alone, "\ndhcp-ignore-names\n");
+	assert_contains(alone, "\nlocal=/example.org/\nlocal=/far.example.org/\n");
+	assert_contains(alone, "\ndhcp-option=option:dns-server,10.9.0.1\n");
+	assert_contains(alone, "\ndhcp-option=tag:net-far,option:dns-server,10.2.0.2\n");
+	assert_contains(alone, "\ndomain=example.org\n");
+	assert_null(strstr(alone, "server=1"));
+	assert_contains(forwards, "\nserver=10.2.0.3\nserver=fd00::3\nserver=10.2.0.4\n");
+	assert_string_equal(phx_dhcp_domain(&h->cfg, &site, "10.2.7.7"), "far.example.org");
+	assert_string_equal(phx_dhcp_domain(&h->cfg, &site, "10.9.0.7"), "example.org");
+	head_configure(h, LISTENS "dhcp_mode = \"none\";\n");
+	PHX_AUTO(phx_buf_fini) struct phx_buf said = {0};
+	assert_int_equal(phx_dhcp_site_check(&h->cfg, &site, add_line, &said), 1);
+	assert_contains(said.data, "serve_names needs dhcp_mode");
+	phx_record_fini(&phx_site_record, &s);
+}
+
+static void test_files_of_names(void **state)
+{
+	struct head *h = *state;
+	char path[600];
+	struct phx_err err = {0};
+	struct phx_dhcp_name names[] = {{"n2", "10.9.0.12", ""}, {"n1", "10.9.0.11", "a.b"}};
+	assert_int_equal(phx_dhcp_names_sync(&h->cfg, names, 2, &err), 0);
+	snprintf(path, sizeof(path), "%s/dnsmasq/names/n1", h->cfg.run_dir);
+	PHX_AUTO_FREE char *text = NULL;
+	assert_int_equal(phx_file_read(path, 4096, &text, NULL, NULL), 0);
+	assert_string_equal(text, "10.9.0.11 n1.a.b n1\n");
+	PHX_STR_SET(names[1].domain, "a b");
+	assert_int_equal(phx_dhcp_names_sync(&h->cfg, names, 2, NULL), -EINVAL);
+	assert_int_equal(phx_dhcp_names_sync(&h->cfg, names, 1, NULL), 0);
+	assert_int_equal(phx_dhcp_name_sync(&h->cfg, "../x", NULL, NULL), -EINVAL);
+	assert_int_equal(phx_dhcp_names_sync(&h->cfg, NULL, 0, NULL), 0);
+	assert_int_not_equal(access(path, F_OK), 0);
+	assert_string_equal(err.text, "");
+}
+
 int main(void)
 {
 	const struct CMUnitTest texts[] = {
@@ -322,10 +468,13 @@ int main(void)
 		RUN_HEAD(test_the_head_of_a_machine),
 		RUN_HEAD(test_a_refusal_changes_nothing),
 		RUN_HEAD(test_what_does_not_fit_is_said),
+		RUN_HEAD(test_names_in_the_text),
+		RUN_HEAD(test_files_of_names),
 	};
 	const struct CMUnitTest worlds[] = {
 		RUN_WORLD(test_who_comes_by_a_relay),
 		RUN_WORLD(test_a_network_without_a_router),
+		RUN_WORLD(test_names_of_nodes),
 	};
 	int failed = cmocka_run_group_tests(texts, NULL, NULL);
 	if (geteuid() != 0)

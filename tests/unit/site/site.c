@@ -67,6 +67,8 @@ static const struct {
 	 "group b has the gid 5000 of group a"},
 	{"{\"domain\": \"a b\"}", "domain 'a b'"},
 	{"{\"ntp\": [{\"text\": \"a;b\"}]}", "ntp 'a;b'"},
+	{"{\"forward_dns\": true}", "forward_dns needs serve_names"},
+	{"{\"forward_dns\": true, \"serve_names\": true}", NULL},
 	{FILES(FILE_OF("/etc/motd", "")), NULL},
 	{FILES(FILE_OF("/etc/../root/x", "")), "must be an absolute path"},
 	{FILES(FILE_OF("/etc//x", "")), "must be an absolute path"},

@@ -1,0 +1,117 @@
+/* Names of nodes for dnsmasq's DNS, one file a node: see deploy.h. dnsmasq sees new, changed and
+ * vanished files by itself. Called by phxd where names are served. */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/file.h"
+#include "base/ip.h"
+#include "deploy/internal.h"
+
+enum { LINE_MAX_BYTES = 512 };
+
+/* The first name is the one that the address is told to have. */
+static void format(const struct phx_dhcp_name *n, char line[LINE_MAX_BYTES])
+{
+	snprintf(line, LINE_MAX_BYTES, "%s %s%s%s%s%s\n", n->ip, n->name, n->domain[0] ? "." : "",
+		 n->domain, n->domain[0] ? " " : "", n->domain[0] ? n->name : "");
+}
+
+static int check(const struct phx_dhcp_name *n, struct phx_err *err)
+{
+	uint32_t address;
+	return !phx_name_valid(n->name)
+		? phx_err_set(err, -EINVAL, "'%s' is no name for a node", n->name)
+		: !phx_ipv4_parse(n->ip, &address)
+		? phx_err_set(err, -EINVAL, "node %s: '%s' is no IPv4 address", n->name, n->ip)
+		: strpbrk(n->domain, " \n\t#")
+		? phx_err_set(err, -EINVAL, "'%s' is no name of a domain", n->domain)
+		: 0;
+}
+
+static int put(int dir, const struct phx_dhcp_name *n)
+{
+	char line[LINE_MAX_BYTES], had[LINE_MAX_BYTES];
+	format(n, line);
+	dnsmasq_entry_read(dir, n->name, had, sizeof(had));
+	return strcmp(line, had) ? dnsmasq_entry_write(dir, n->name, line) : 0;
+}
+
+static int open_dir(const struct phx_config *cfg, struct phx_err *err)
+{
+	PHX_AUTO_FREE char *path = phx_path("%s/dnsmasq/names", cfg->run_dir);
+	int r = path ? phx_dir_make(path, 0755, err) : -ENOMEM;
+	int fd = r == 0 ? open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : r;
+	return fd < 0 && r == 0 ? phx_err_set(err, -errno, "%s: %s", path, strerror(errno)) : fd;
+}
+
+int phx_dhcp_name_sync(const struct phx_config *cfg, const char *node,
+		       const struct phx_dhcp_name *name, struct phx_err *err)
+{
+	if (!phx_name_valid(node))
+		return phx_err_set(err, -EINVAL, "'%s' is no name for a node", node);
+	int r = name ? check(name, err) : 0;
+	if (r < 0)
+		return r;
+	PHX_AUTO_CLOSE int dir = open_dir(cfg, err);
+	if (dir < 0)
+		return dir;
+	if (name)
+		r = put(dir, name);
+	else
+		r = unlinkat(dir, node, 0) < 0 && errno != ENOENT ? -errno : 0;
+	return r < 0 ? phx_err_set(err, r, "name of %s: %s", node, strerror(-r)) : 0;
+}
+
+/* ---- all of them ---- */
+
+static int by_name(const void *a, const void *b)
+{
+	return strcmp(((const struct phx_dhcp_name *)a)->name,
+		      ((const struct phx_dhcp_name *)b)->name);
+}
+
+static int remove_others(int dir, const struct phx_dhcp_name *names, size_t n)
+{
+	struct phx_dhcp_name key = {0};
+	int r = 0, copy = openat(dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR *d = copy < 0 ? NULL : fdopendir(copy);
+	if (!d) {
+		r = -errno;
+		if (copy >= 0)
+			close(copy);
+		return r;
+	}
+	for (struct dirent *e; r == 0 && (e = readdir(d));) {
+		if (!strcmp(e->d_name, ".") || !strcmp(e->d_name, ".."))
+			continue;
+		bool wanted = PHX_STR_SET(key.name, e->d_name) == 0 && n &&
+			bsearch(&key, names, n, sizeof(*names), by_name);
+		if (!wanted && unlinkat(dir, e->d_name, 0) < 0)
+			r = -errno;
+	}
+	closedir(d);
+	return r;
+}
+
+int phx_dhcp_names_sync(const struct phx_config *cfg, struct phx_dhcp_name *names, size_t n,
+			struct phx_err *err)
+{
+	int r = 0;
+	for (size_t i = 0; r == 0 && i < n; i++)
+		r = check(&names[i], err);
+	if (r < 0)
+		return r;
+	if (n)
+		qsort(names, n, sizeof(*names), by_name);
+	PHX_AUTO_CLOSE int dir = open_dir(cfg, err);
+	if (dir < 0)
+		return dir;
+	r = remove_others(dir, names, n);
+	for (size_t i = 0; r == 0 && i < n; i++)
+		r = put(dir, &names[i]);
+	return r < 0 ? phx_err_set(err, r, "names of nodes: %s", strerror(-r)) : 0;
+}
