@@ -1,6 +1,5 @@
 /* lab.conf into a struct lab, and the lab as it was made in LABS/NAME/lab.json,
  * which the other `phx lab` commands work on. Called by main.c. */
-#include <arpa/inet.h>
 #include <dirent.h>
 #include <errno.h>
 #include <stdio.h>
@@ -9,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/file.h"
+#include "base/ip.h"
 #include "base/record_file.h"
 #include "base/nodeset.h"
 #include "config/conf.h"
@@ -43,28 +43,32 @@ char *lab_machine_path(const struct lab *lab, const struct lab_machine *m, const
 
 /* ---- what the file leaves out ---- */
 
-/* The /24 of the lab, as a number. */
-static int network_of(const struct lab *lab, uint32_t *ret_net, struct phx_err *err)
+/* The /24 as a number. */
+static int network_of(const char *subnet, uint32_t *ret_net, struct phx_err *err)
 {
-	char text[sizeof(lab->subnet)];
-	PHX_STR_SET(text, lab->subnet);
-	char *slash = strchr(text, '/');
-	struct in_addr a;
-	if (slash)
-		*slash = '\0';
-	if (!slash || strcmp(slash + 1, "24") || inet_pton(AF_INET, text, &a) != 1 ||
-	    (ntohl(a.s_addr) & 0xff))
+	struct phx_ipv4_net net;
+	uint32_t address;
+	if (!phx_ipv4_net_parse(subnet, &net, &address) || net.prefix != 24 || address != net.base)
 		return phx_err_set(err, -EINVAL,
 				   "subnet = \"%s\" must be a network like \"10.77.0.0/24\"",
-				   lab->subnet);
-	*ret_net = ntohl(a.s_addr);
+				   subnet);
+	*ret_net = net.base;
 	return 0;
 }
 
-static void put_address(uint32_t net, uint32_t host, char ret[16])
+void lab_address(const char *subnet, uint32_t host, char ret[16])
 {
-	struct in_addr a = {htonl(net | host)};
-	inet_ntop(AF_INET, &a, ret, 16);
+	uint32_t net = 0;
+	network_of(subnet, &net, NULL);
+	phx_ipv4_format(net | host, ret);
+}
+
+const struct lab_network *lab_network_find(const struct lab *lab, const char *name)
+{
+	PHX_LIST_EACH(struct lab_network, n, &lab->networks)
+		if (!strcmp(n->name, name))
+			return n;
+	return NULL;
 }
 
 /* A byte that differs between labs, so that MACs and UUIDs do. */
@@ -85,9 +89,10 @@ static void complete_disk(const struct lab_machine *m, uint32_t i, struct lab_di
 }
 
 /* Addresses, MAC, serial number and UUID follow from the lab and the index. */
-static void complete_machine(const struct lab *lab, uint32_t net, struct lab_machine *m)
+static void complete_machine(const struct lab *lab, struct lab_machine *m)
 {
-	unsigned byte = lab_byte(lab);
+	unsigned byte = lab_byte(lab), card = 0;
+	const struct lab_network *boot = lab_network_find(lab, m->network);
 	if (!m->mac[0])
 		snprintf(m->mac, sizeof(m->mac), "52:54:00:77:%02x:%02x", byte, m->index + 1);
 	if (!m->serial[0])
@@ -95,9 +100,15 @@ static void complete_machine(const struct lab *lab, uint32_t net, struct lab_mac
 	if (!m->uuid[0])
 		snprintf(m->uuid, sizeof(m->uuid), "70687800-6c61-4000-8000-0000%04x%04x", byte,
 			 m->index + 1);
-	put_address(net, LAB_HOST_NODES + 1 + m->index, m->ip);
+	PHX_LIST_EACH(struct lab_card, c, &m->nics) {
+		card++;
+		if (!c->mac[0])
+			snprintf(c->mac, sizeof(c->mac), "52:54:%02x:77:%02x:%02x", card, byte,
+				 m->index + 1);
+	}
+	lab_address(boot ? boot->subnet : lab->subnet, LAB_HOST_NODES + 1 + m->index, m->ip);
 	if (m->bmc)
-		put_address(net, LAB_HOST_BMCS + 1 + m->index, m->bmc_ip);
+		lab_address(lab->subnet, LAB_HOST_BMCS + 1 + m->index, m->bmc_ip);
 	uint32_t i = 0;
 	PHX_LIST_EACH(struct lab_disk, d, &m->disks)
 		complete_disk(m, i++, d);
@@ -139,6 +150,95 @@ static int read_disks(const struct phx_conf *c, const config_setting_t *group,
 	return r;
 }
 
+/* ---- networks ---- */
+
+static int check_network(const struct phx_conf *c, const config_setting_t *s, const struct lab *lab,
+			 const struct lab_network *n, struct phx_err *err)
+{
+	struct phx_err why = {0};
+	uint32_t net;
+	if (network_of(n->subnet, &net, &why) < 0)
+		return phx_conf_fail(c, s, -EINVAL, err, "%s", why.text);
+	if (!strcmp(n->subnet, lab->subnet) || !strcmp(n->name, "boot"))
+		return phx_conf_fail(c, s, -EINVAL, err,
+				     "the name boot and the subnet %s are those of the lab's own "
+				     "network",
+				     lab->subnet);
+	for (const struct lab_network *b = lab->networks.items; b < n; b++)
+		if (!strcmp(b->name, n->name) || !strcmp(b->subnet, n->subnet))
+			return phx_conf_fail(c, s, -EINVAL, err,
+					     "networks %s and %s have the same name or subnet",
+					     b->name, n->name);
+	return 0;
+}
+
+static int read_networks(const struct phx_conf *c, const config_setting_t *root, struct lab *lab,
+			 struct phx_err *err)
+{
+	config_setting_t *list;
+	int r = phx_conf_list(c, root, "networks", &list, err);
+	int count = r == 0 && list ? config_setting_length(list) : 0;
+	if (count > LAB_NETWORKS_MAX)
+		return phx_conf_fail(c, list, -EINVAL, err, "more than %d networks",
+				     LAB_NETWORKS_MAX);
+	for (int i = 0; r == 0 && i < count; i++) {
+		const config_setting_t *s = config_setting_get_elem(list, (unsigned)i);
+		struct lab_network *n = phx_list_push(&lab->networks, sizeof(*n));
+		r = n ? phx_conf_group(c, s, &lab_network_record, n, err) : -ENOMEM;
+		r = r ? r : check_network(c, s, lab, n, err);
+	}
+	return r;
+}
+
+static int read_card(const struct phx_conf *c, const config_setting_t *s, struct lab_card *card,
+		     struct phx_err *err)
+{
+	char mac[PHX_MAC_MAX];
+	int r = phx_conf_group(c, s, &lab_card_record, card, err);
+	if (r < 0 || !card->mac[0])
+		return r;
+	if (phx_mac_parse(card->mac, mac) < 0)
+		return phx_conf_fail(c, s, -EINVAL, err, "mac = \"%s\" is no MAC address",
+				     card->mac);
+	PHX_STR_SET(card->mac, mac);
+	return 0;
+}
+
+static int read_cards(const struct phx_conf *c, const config_setting_t *group,
+		      struct lab_machine *m, struct phx_err *err)
+{
+	config_setting_t *list;
+	int r = phx_conf_list(c, group, "nics", &list, err);
+	int n = r == 0 && list ? config_setting_length(list) : 0;
+	if (n > LAB_CARDS_MAX)
+		return phx_conf_fail(c, list, -EINVAL, err, "more than %d further cards",
+				     LAB_CARDS_MAX);
+	for (int i = 0; r == 0 && i < n; i++) {
+		struct lab_card *card = phx_list_push(&m->nics, sizeof(*card));
+		r = card ? read_card(c, config_setting_get_elem(list, (unsigned)i), card, err)
+			 : -ENOMEM;
+	}
+	return r;
+}
+
+/* Its networks must be there, and it must boot over the one of its first card. */
+static int check_cards(const struct phx_conf *c, const config_setting_t *s, const struct lab *lab,
+		       const struct lab_machine *m, struct phx_err *err)
+{
+	const struct lab_network *boot = lab_network_find(lab, m->network);
+	if (m->network[0] && (!boot || !(boot->relay || boot->boot)))
+		return phx_conf_fail(c, s, -EINVAL, err,
+				     "network = \"%s\" is none of `networks` with relay or boot: "
+				     "nothing boots there",
+				     m->network);
+	PHX_LIST_EACH(struct lab_card, card, &m->nics)
+		if (card->network[0] && !lab_network_find(lab, card->network))
+			return phx_conf_fail(c, s, -EINVAL, err,
+					     "nics: there is no network '%s' in `networks`",
+					     card->network);
+	return 0;
+}
+
 static int check_share(const struct phx_conf *c, const config_setting_t *s,
 		       const struct lab_machine *m, struct phx_err *err)
 {
@@ -169,6 +269,7 @@ static int read_machine(const struct phx_conf *c, const config_setting_t *s, str
 				  "memory must be at least %d MiB, in whole MiB", MEMORY_MIN_MIB);
 	if (r == 0)
 		r = check_share(c, s, m, err);
+	r = r ? r : read_cards(c, s, m, err);
 	return r < 0 ? r : read_disks(c, s, m, err);
 }
 
@@ -188,8 +289,8 @@ static int check_unique(const struct phx_conf *c, const config_setting_t *s, con
 	return 0;
 }
 
-static int read_machines(const struct phx_conf *c, const config_setting_t *root, uint32_t net,
-			 struct lab *lab, struct phx_err *err)
+static int read_machines(const struct phx_conf *c, const config_setting_t *root, struct lab *lab,
+			 struct phx_err *err)
 {
 	config_setting_t *list;
 	int r = phx_conf_list(c, root, "machines", &list, err);
@@ -204,9 +305,11 @@ static int read_machines(const struct phx_conf *c, const config_setting_t *root,
 		if (!m)
 			return -ENOMEM;
 		m->index = (uint32_t)i;
-		r = read_machine(c, config_setting_get_elem(list, (unsigned)i), m, err);
+		const config_setting_t *s = config_setting_get_elem(list, (unsigned)i);
+		r = read_machine(c, s, m, err);
+		r = r ? r : check_cards(c, s, lab, m, err);
 		if (r == 0)
-			complete_machine(lab, net, m);
+			complete_machine(lab, m);
 	}
 	return r < 0 ? r : check_unique(c, list, lab, err);
 }
@@ -220,10 +323,11 @@ static int read_lab(const struct phx_conf *c, const char *name, struct lab *lab,
 		r = phx_err_set(err, -EINVAL,
 				"'%s' is no name of a lab: at most %d letters, digits, '-'", name,
 				LAB_NAME_MAX - 1);
-	uint32_t net = 0;
+	uint32_t net;
 	if (r == 0)
-		r = network_of(lab, &net, err);
-	return r < 0 ? r : read_machines(c, root, net, lab, err);
+		r = network_of(lab->subnet, &net, err);
+	r = r ? r : read_networks(c, root, lab, err);
+	return r < 0 ? r : read_machines(c, root, lab, err);
 }
 
 int lab_conf_load(const char *path, const char *name, struct lab *ret, struct phx_err *err)
@@ -255,7 +359,7 @@ static uint32_t free_index(const struct lab *lab)
 	return LAB_MACHINES_MAX;
 }
 
-static int add_one(struct lab *lab, uint32_t net, const char *name, const struct lab_machine *like,
+static int add_one(struct lab *lab, const char *name, const struct lab_machine *like,
 		   struct phx_err *err)
 {
 	uint32_t index = free_index(lab);
@@ -272,9 +376,11 @@ static int add_one(struct lab *lab, uint32_t net, const char *name, const struct
 	PHX_STR_SET(m.name, name);
 	m.index = index;
 	m.mac[0] = m.serial[0] = m.uuid[0] = '\0';
+	PHX_LIST_EACH(struct lab_card, c, &m.nics)
+		c->mac[0] = '\0';
 	PHX_LIST_EACH(struct lab_disk, d, &m.disks)
 		d->serial[0] = d->wwn[0] = '\0';
-	complete_machine(lab, net, &m);
+	complete_machine(lab, &m);
 	struct lab_machine *place = phx_list_push(&lab->machines, sizeof(m));
 	if (!place)
 		phx_record_fini(&lab_machine_record, &m);
@@ -287,14 +393,11 @@ int lab_conf_add(struct lab *lab, const struct phx_nodeset *names, const struct 
 		 struct phx_err *err)
 {
 	struct lab_machine model;
-	uint32_t net;
-	int r = network_of(lab, &net, err);
-	if (r == 0)
-		r = phx_record_copy(&lab_machine_record, &model, like); /* the list may move */
+	int r = phx_record_copy(&lab_machine_record, &model, like); /* the list may move */
 	if (r < 0)
 		return r;
 	for (uint32_t i = 0; r == 0 && i < names->n; i++)
-		r = add_one(lab, net, names->names[i], &model, err);
+		r = add_one(lab, names->names[i], &model, err);
 	phx_record_fini(&lab_machine_record, &model);
 	return r;
 }

@@ -14,6 +14,7 @@
 #include "base/json.h"
 #include "base/spawn.h"
 #include "config/config.h"
+#include "config/site.h"
 #include "deploy/store.h"
 #include "http/http.h"
 #include "phx-lab/lab.h"
@@ -34,6 +35,7 @@ enum {
 static int write_conf(const struct lab *lab, struct phx_err *err)
 {
 	int net = (int)(strrchr(lab->subnet, '.') - lab->subnet);
+	PHX_AUTO_FREE char *more = lab_nets_head_conf(lab);
 	PHX_AUTO_FREE char *path = phx_path("%s/etc/phoenix.conf", lab->dir);
 	PHX_AUTO_FREE char *text = phx_path(
 		"# the head of lab %s; made by phx lab up\n"
@@ -51,11 +53,11 @@ static int write_conf(const struct lab *lab, struct phx_err *err)
 		/* a busy host lets the kernel's test of its timer fail: it panics */
 		"kernel_args = \"console=ttyS0,115200 quiet no_timer_check\";\n"
 		"dnsmasq_user = \"root\";\n" /* the lab may lie where only root may read */
-		"tftp_user = \"root\";\n",
+		"tftp_user = \"root\";\n%s",
 		lab->name, lab->dir, lab->dir, lab->dir, lab->dir, lab->source, lab->source,
 		lab->source, net, lab->subnet, LAB_HOST_HEAD, net, lab->subnet, LAB_HOST_RANGE, net,
-		lab->subnet, LAB_HOST_BMCS - 1, lab->deploy_image);
-	return path && text ? phx_file_write(path, text, strlen(text), 0644, err) : -ENOMEM;
+		lab->subnet, LAB_HOST_BMCS - 1, lab->deploy_image, more ? more : "");
+	return more && path && text ? phx_file_write(path, text, strlen(text), 0644, err) : -ENOMEM;
 }
 
 /* What lab.conf's head_conf names becomes a file of conf.d. */
@@ -70,6 +72,20 @@ static int write_more_conf(const struct lab *lab, struct phx_err *err)
 		return r;
 	r = phx_file_read(lab->head_conf, CONF_MAX, &text, &n, err);
 	return r < 0 ? r : phx_file_write(path, text, n, 0644, err);
+}
+
+/* Other networks of the lab are settings of its site. */
+static int write_networks(const struct lab *lab, struct phx_err *err)
+{
+	PHX_AUTO_FREE char *dir = phx_path("%s/etc/site", lab->dir);
+	PHX_AUTO_FREE char *path = phx_path("%s/etc/site/networks.conf", lab->dir);
+	PHX_AUTO_FREE char *text = lab_nets_conf(lab);
+	if (!dir || !path || !text)
+		return -ENOMEM;
+	if (!lab->networks.n)
+		return 0;
+	int r = phx_dir_make(dir, 0755, err);
+	return r < 0 ? r : phx_file_write(path, text, strlen(text), 0644, err);
 }
 
 /* ---- its users ---- */
@@ -181,18 +197,25 @@ int lab_head_pid(const struct lab *lab)
 	return pid ? phx_process_noted(pid) : 0;
 }
 
-static int call(const struct lab *lab, const char *method, const char *path, const json_t *body,
-		struct phx_err *err)
+/* *ret: the answer, owned by the caller. */
+static int ask(const struct lab *lab, const char *method, const char *path, const json_t *body,
+	       json_t **ret, struct phx_err *err)
 {
 	PHX_AUTO_FREE char *sock = phx_path("%s/phxd.sock", lab->dir);
 	struct phx_http_client_config config = {.unix_path = sock, .base_url = "http://phxd"};
 	struct phx_http_client *c = NULL;
-	PHX_AUTO_JSON json_t *answer = NULL;
 	int r = sock ? phx_http_client_new(&config, &c, err) : -ENOMEM;
 	if (r == 0)
-		r = phx_http_call_json(c, method, path, body, CALL_MS, &answer, err);
+		r = phx_http_call_json(c, method, path, body, CALL_MS, ret, err);
 	phx_http_client_free(c);
 	return r;
+}
+
+static int call(const struct lab *lab, const char *method, const char *path, const json_t *body,
+		struct phx_err *err)
+{
+	PHX_AUTO_JSON json_t *answer = NULL;
+	return ask(lab, method, path, body, &answer, err);
 }
 
 static int wait_ready(const struct lab *lab, struct phx_err *err)
@@ -296,6 +319,8 @@ int lab_head_prepare(const struct lab *lab, struct phx_err *err)
 	if (r == 0)
 		r = write_more_conf(lab, err);
 	if (r == 0)
+		r = write_networks(lab, err);
+	if (r == 0)
 		r = write_users(lab, err);
 	return r < 0 ? r : add_images(lab, err);
 }
@@ -304,6 +329,29 @@ int lab_head_start(const struct lab *lab, struct phx_err *err)
 {
 	int r = lab_head_pid(lab) ? 0 : start_phxd(lab, err);
 	return r < 0 ? r : wait_ready(lab, err);
+}
+
+static void say_first(void *err, const char *text)
+{
+	phx_err_set(err, -EINVAL, "%s", text);
+}
+
+int lab_head_networks(const struct lab *lab, struct phx_err *err)
+{
+	struct phx_site site;
+	PHX_AUTO_FREE char *dir = phx_path("%s/etc/site", lab->dir);
+	PHX_AUTO_JSON json_t *body = NULL, *answer = NULL;
+	if (!dir || !lab->networks.n)
+		return dir ? 0 : -ENOMEM;
+	int r = phx_site_load(dir, say_first, err, &site, err);
+	if (r)
+		return -EINVAL;
+	body = json_pack("{s:o,s:b}", "site", phx_json_from_record(&phx_site_record, &site),
+			 "dry_run", 0);
+	phx_record_fini(&phx_site_record, &site);
+	r = body ? ask(lab, "POST", "/v1/site", body, &answer, err) : -ENOMEM;
+	const char *wrong = json_string_value(json_array_get(json_object_get(answer, "errors"), 0));
+	return r == 0 && wrong ? phx_err_set(err, -EINVAL, "%s", wrong) : r;
 }
 
 int lab_head_stop(const struct lab *lab, struct phx_err *err)

@@ -10,10 +10,14 @@
 enum {
 	LAB_MACHINES_MAX = 48,
 	LAB_DISKS_MAX = 8,
+	LAB_CARDS_MAX = 7, /* beside the first */
+	LAB_NETWORKS_MAX = 16,
 	LAB_HOST_HEAD = 1,    /* last byte of the head's address */
 	LAB_HOST_NODES = 10,  /* machine i has .11 + i */
 	LAB_HOST_RANGE = 100, /* unknown machines: .100 to .199 */
 	LAB_HOST_BMCS = 200,  /* BMC i has .201 + i */
+	LAB_HOST_RELAY = 254, /* a router of other networks counts down from here */
+	LAB_HOST_ROUTER = 1,  /* of another network: its router, or the head */
 };
 
 #define LAB_AUTO PHX_AUTO(lab_fini)
@@ -38,6 +42,10 @@ int lab_conf_load(const char *path, const char *name, struct lab *ret, struct ph
 int lab_conf_add(struct lab *lab, const struct phx_nodeset *names, const struct lab_machine *like,
 		 struct phx_err *err);
 int lab_save(const struct lab *lab, struct phx_err *err);
+/** The network of that name; NULL: there is none ("" is the lab's own). Borrowed. */
+const struct lab_network *lab_network_find(const struct lab *lab, const char *name);
+/** Host `host` of a subnet "10.78.0.0/24". */
+void lab_address(const char *subnet, uint32_t host, char ret[16]);
 /** Name of the only lab that was made in this directory. -ENOENT none, -EINVAL several, with their
  * names. */
 int lab_only(const char *labs_dir, char ret_name[LAB_NAME_MAX], struct phx_err *err);
@@ -56,7 +64,27 @@ struct lab_program {
 /** Start it as a session of its own. -ENOENT no such program. */
 int lab_start(const struct lab_program *p, struct phx_err *err);
 
+/* ---- nets.c: networks beside the lab's own (in the lab's namespace) ---- */
+
+/** "tap3"; of a further card "tap3-1". */
+void lab_tap(const struct lab_machine *m, uint32_t card, char ret[16]);
+/** A bridge each, and the head's card there or a router with a relay. -ENOENT: no dhcrelay. */
+int lab_nets_up(const struct lab *lab, struct phx_err *err);
+/** The bridge of the network of that name; "": the lab's own. */
+void lab_nets_bridge(const struct lab *lab, const char *network, char ret[16]);
+/** Namespace number `i` of a router; false: there is no more. */
+bool lab_nets_netns(const struct lab *lab, uint32_t i, char ret[LAB_NAME_MAX + 12]);
+/** networks.conf of the lab; malloc'd, NULL: no memory. */
+char *lab_nets_conf(const struct lab *lab);
+/** What phoenix.conf needs for them: addresses of the head there. Likewise. */
+char *lab_nets_head_conf(const struct lab *lab);
+
 /* ---- net.c ---- */
+
+/** `PROGRAM -n NETNS WORD...` with the words of one line divided by blanks; netns NULL: without. None
+ * of them may come from a user unchecked. */
+int lab_ip(const char *program, const char *netns, struct phx_err *err, const char *fmt, ...)
+	__attribute__((format(printf, 4, 5)));
 
 /** Namespace, bridge, addresses, a tap a machine. Undone on failure. */
 int lab_net_up(const struct lab *lab, struct phx_err *err);
@@ -110,6 +138,8 @@ int lab_bmc_chassis(const struct lab *lab, const struct lab_machine *m, int n_wo
 int lab_head_prepare(const struct lab *lab, struct phx_err *err);
 /** Start phxd unless it runs; waits until it serves. */
 int lab_head_start(const struct lab *lab, struct phx_err *err);
+/** Has it take the networks of the lab as settings of its site, with what else is in DIR/etc/site. */
+int lab_head_networks(const struct lab *lab, struct phx_err *err);
 int lab_head_stop(const struct lab *lab, struct phx_err *err);
 /** pid of phxd, 0 when it does not run. */
 int lab_head_pid(const struct lab *lab);

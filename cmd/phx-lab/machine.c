@@ -160,9 +160,18 @@ static void add_nic(struct args *a, const struct lab_machine *m, bool disk_first
 {
 	static const char *const models[] = {
 		[LAB_NIC_VIRTIO] = "virtio-net-pci", [LAB_NIC_E1000] = "e1000"};
-	addf(a, "-netdev", "tap,id=net0,ifname=tap%u,script=no,downscript=no", m->index);
+	char tap[16];
+	uint32_t i = 0;
+	lab_tap(m, i, tap);
+	addf(a, "-netdev", "tap,id=net0,ifname=%s,script=no,downscript=no", tap);
 	addf(a, "-device", "%s,netdev=net0,mac=%s,bootindex=%d%s", models[m->nic], m->mac,
 	     disk_first ? 50 : 1, m->firmware == LAB_UEFI ? ",romfile=" : "");
+	PHX_LIST_EACH(struct lab_card, c, &m->nics) {
+		lab_tap(m, ++i, tap);
+		addf(a, "-netdev", "tap,id=net%u,ifname=%s,script=no,downscript=no", i, tap);
+		/* nothing boots over these */
+		addf(a, "-device", "%s,netdev=net%u,mac=%s,romfile=", models[m->nic], i, c->mac);
+	}
 }
 
 static bool has_bus(const struct lab_machine *m, enum lab_bus bus)

@@ -142,6 +142,8 @@ static int bring_up(const struct request *q, const struct lab *lab, struct phx_e
 		r = lab_net_up(lab, err);
 	if (r == 0 && !q->no_head)
 		r = lab_head_start(lab, err);
+	if (r == 0 && !q->no_head)
+		r = lab_head_networks(lab, err);
 	PHX_LIST_EACH(struct lab_machine, m, &lab->machines)
 		if (r == 0)
 			r = start_machine(q, lab, m, err);

@@ -15,22 +15,18 @@
 enum { WORDS_MAX = 24 };
 #define LAB_OWNERS "/run/phx-lab"
 
-/* ip -n NETNS WORD...: the words of one command line, divided by blanks; none of them comes from a
- * user unchecked. */
-static int ip(const struct lab *lab, struct phx_err *err, const char *fmt, ...)
-	__attribute__((format(printf, 3, 4)));
-static int ip(const struct lab *lab, struct phx_err *err, const char *fmt, ...)
+int lab_ip(const char *program, const char *netns, struct phx_err *err, const char *fmt, ...)
 {
-	char line[256], ns[LAB_NAME_MAX + 8];
+	char line[256];
 	va_list ap;
 	va_start(ap, fmt);
 	vsnprintf(line, sizeof(line), fmt, ap);
 	va_end(ap);
-	const char *argv[WORDS_MAX] = {"ip"};
+	const char *argv[WORDS_MAX] = {program};
 	size_t n = 1;
-	if (lab) {
+	if (netns) {
 		argv[n++] = "-n";
-		argv[n++] = lab_netns(lab, ns);
+		argv[n++] = netns;
 	}
 	char *save = NULL;
 	for (char *w = strtok_r(line, " ", &save); w && n < WORDS_MAX - 1;
@@ -39,6 +35,12 @@ static int ip(const struct lab *lab, struct phx_err *err, const char *fmt, ...)
 	const struct phx_run run = {.argv = argv};
 	return phx_run_check(&run, NULL, err);
 }
+/* in the lab's namespace */
+#define IP(lab, err, ...) \
+	({ \
+		char ns_[LAB_NAME_MAX + 8]; \
+		lab_ip("ip", lab_netns(lab, ns_), err, __VA_ARGS__); \
+	})
 
 bool lab_net_is_taken(const struct lab *lab)
 {
@@ -75,11 +77,17 @@ bool lab_net_exists(const struct lab *lab)
 
 int lab_net_add(const struct lab *lab, const struct lab_machine *m, struct phx_err *err)
 {
-	int r = ip(lab, err, "tuntap add tap%u mode tap", m->index);
-	if (r == 0)
-		r = ip(lab, err, "link set tap%u master " LAB_BRIDGE " up", m->index);
+	char tap[16], bridge[16];
+	int r = 0;
+	for (uint32_t i = 0; r == 0 && i <= m->nics.n; i++) {
+		const struct lab_card *c = i ? PHX_LIST_AT(&m->nics, struct lab_card, i - 1) : NULL;
+		lab_tap(m, i, tap);
+		lab_nets_bridge(lab, c ? c->network : m->network, bridge);
+		r = IP(lab, err, "tuntap add %s mode tap", tap);
+		r = r ? r : IP(lab, err, "link set %s master %s up", tap, bridge);
+	}
 	if (r == 0 && m->bmc)
-		r = ip(lab, err, "addr add %s/32 dev lo", m->bmc_ip);
+		r = IP(lab, err, "addr add %s/32 dev lo", m->bmc_ip);
 	return r;
 }
 
@@ -91,34 +99,35 @@ static int make_bridge(const struct lab *lab, struct phx_err *err)
 	char head[32];
 	snprintf(head, sizeof(head), "%.*s.%d", (int)(strrchr(lab->subnet, '.') - lab->subnet),
 		 lab->subnet, LAB_HOST_HEAD);
-	int r = ip(lab, err, "link set lo up");
+	int r = IP(lab, err, "link set lo up");
 	if (r == 0)
-		r = ip(lab, err, "link add " LAB_BRIDGE " type bridge forward_delay 0 stp_state 0");
+		r = IP(lab, err, "link add " LAB_BRIDGE " type bridge forward_delay 0 stp_state 0");
 	if (r == 0)
-		r = ip(lab, err, "addr add %s/24 brd + dev " LAB_BRIDGE, head);
+		r = IP(lab, err, "addr add %s/24 brd + dev " LAB_BRIDGE, head);
 	if (r == 0)
-		r = ip(lab, err, "link set " LAB_BRIDGE " addrgenmode none");
+		r = IP(lab, err, "link set " LAB_BRIDGE " addrgenmode none");
 	if (r == 0)
-		r = ip(lab, err, "addr add fe80::1/64 dev " LAB_BRIDGE " nodad");
+		r = IP(lab, err, "addr add fe80::1/64 dev " LAB_BRIDGE " nodad");
 	if (r == 0)
-		r = ip(lab, err, "addr add fd77::1/64 dev " LAB_BRIDGE " nodad");
+		r = IP(lab, err, "addr add fd77::1/64 dev " LAB_BRIDGE " nodad");
 	if (r == 0)
-		r = ip(lab, err, "link set " LAB_BRIDGE " up");
+		r = IP(lab, err, "link set " LAB_BRIDGE " up");
 	return r;
 }
 
 int lab_net_up(const struct lab *lab, struct phx_err *err)
 {
 	char ns[LAB_NAME_MAX + 8];
-	int r = ip(NULL, err, "netns add %s", lab_netns(lab, ns));
+	int r = lab_ip("ip", NULL, err, "netns add %s", lab_netns(lab, ns));
 	if (r < 0)
 		return r;
 	r = write_owner(lab, err);
 	if (r < 0) {
-		ip(NULL, NULL, "netns del %s", ns); /* it is not known as ours */
+		lab_ip("ip", NULL, NULL, "netns del %s", ns); /* it is not known as ours */
 		return r;
 	}
 	r = make_bridge(lab, err);
+	r = r ? r : lab_nets_up(lab, err);
 	PHX_LIST_EACH(struct lab_machine, m, &lab->machines)
 		if (r == 0)
 			r = lab_net_add(lab, m, err);
@@ -146,13 +155,27 @@ static int end_rest(const char *ns, struct phx_err *err)
 	return r;
 }
 
+/* Of a lab that did not come up whole it may be missing. */
+static int remove_router(const char *ns, struct phx_err *err)
+{
+	char path[64];
+	snprintf(path, sizeof(path), "/run/netns/%s", ns);
+	if (access(path, F_OK) < 0)
+		return 0;
+	int r = end_rest(ns, err);
+	return r < 0 ? r : lab_ip("ip", NULL, err, "netns del %s", ns);
+}
+
 int lab_net_down(const struct lab *lab, struct phx_err *err)
 {
 	char ns[LAB_NAME_MAX + 8];
 	if (!lab_net_exists(lab))
 		return 0;
+	char router[LAB_NAME_MAX + 12];
 	int r = end_rest(lab_netns(lab, ns), err);
-	r = r < 0 ? r : ip(NULL, err, "netns del %s", ns);
+	for (uint32_t i = 0; lab_nets_netns(lab, i, router); i++)
+		r = r < 0 ? r : remove_router(router, err);
+	r = r < 0 ? r : lab_ip("ip", NULL, err, "netns del %s", ns);
 	char owner[64];
 	owner_path(lab, owner);
 	if (r == 0)

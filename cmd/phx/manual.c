@@ -167,6 +167,8 @@ static const struct {
 	{"lab.conf", NULL, &lab_record},
 	{"lab-machine", NULL, &lab_machine_record},
 	{"lab-disk", NULL, &lab_disk_record},
+	{"lab-network", NULL, &lab_network_record},
+	{"lab-card", NULL, &lab_card_record},
 	{"workflow-file", NULL, &phx_workflow_file_record},
 	{"workflow-task", NULL, &phx_workflow_task_record},
 	{"workflow-conf", NULL, &phx_workflow_record},

@@ -26,6 +26,29 @@ extern const struct phx_enum lab_firmware_names, lab_nic_names, lab_bus_names;
 	      "0x and 16 small hexadecimal digits; empty: none. Of ahci, ide and scsi only."))
 PHX_RECORD_STRUCT(lab_disk, LAB_DISK_FIELDS);
 
+/* ---- networks beside the lab's own, and cards in them ---- */
+
+#define LAB_NETWORK_FIELDS(F, S) \
+	F(S, name, STR(PHX_NAME_MAX), KEY(name, NAME, PHX_REQUIRED, "Its name.")) \
+	F(S, subnet, STR(20), \
+	  KEY(subnet, LINE, PHX_REQUIRED, "Its addresses: an IPv4 network of 24 bits.")) \
+	F(S, relay, BOOL, \
+	  KEY(relay, YES, "false", \
+	      "Its machines boot through a router with a DHCP relay, in a namespace of its own; " \
+	      "the router has the address .1 there, and .254 in the lab's own network (that of " \
+	      "the second network .253). Otherwise the head has .1 there, on a card of its own.")) \
+	F(S, boot, BOOL, \
+	  KEY(boot, YES, "false", "Whether machines boot over it, without a relay, too."))
+PHX_RECORD_STRUCT(lab_network, LAB_NETWORK_FIELDS);
+
+#define LAB_CARD_FIELDS(F, S) \
+	F(S, network, STR(PHX_NAME_MAX), \
+	  KEY(network, LINE, "", \
+	      "The network of its frames without a tag; empty: the lab's own.")) \
+	F(S, mac, STR(PHX_MAC_MAX), \
+	  KEY(mac, LINE, "", "Empty: made of the lab's name and its place in the lists."))
+PHX_RECORD_STRUCT(lab_card, LAB_CARD_FIELDS);
+
 #define LAB_MACHINE_FIELDS(F, S) \
 	F(S, name, STR(PHX_NAME_MAX), KEY(name, NAME, PHX_REQUIRED, "The machine's name.")) \
 	F(S, index, U32) /* decides addresses, MAC and tap */ \
@@ -44,6 +67,11 @@ PHX_RECORD_STRUCT(lab_disk, LAB_DISK_FIELDS);
 	F(S, mac, STR(PHX_MAC_MAX), \
 	  KEY(mac, LINE, "", \
 	      "Of its network card; empty: made of the lab's name and its place in the list.")) \
+	F(S, network, STR(PHX_NAME_MAX), \
+	  KEY(network, LINE, "", \
+	      "The network of that card, over which it boots; empty: the lab's own.")) \
+	F(S, nics, LIST(lab_card), \
+	  KEY(nics, OTHER, "", "Groups of further cards, see NETWORKS; 7 at most.")) \
 	F(S, serial, STR(PHX_NAME_MAX), \
 	  KEY(serial, NAME, "", "Of the machine; empty: made of both names.")) \
 	F(S, uuid, STR(37)) \
@@ -62,6 +90,8 @@ PHX_RECORD_STRUCT(lab_machine, LAB_MACHINE_FIELDS);
 	  KEY(deploy_image, NAME, "deploy", "The image that machines boot.")) \
 	F(S, head_conf, STR(200), \
 	  KEY(head_conf, LINE, "", "A file whose text becomes conf.d/lab.conf; empty: none.")) \
+	F(S, networks, LIST(lab_network), \
+	  KEY(networks, OTHER, "", "Groups, see NETWORKS; 16 at most.")) \
 	F(S, source, STR(200))             /* where roles/ and pxe/ are */ \
 	F(S, images, STR(200))             /* where built images are, NAME each */ \
 	F(S, dir, STR(200))                /* LABS/NAME */ \
