@@ -171,7 +171,7 @@ DEPS_BUILD := gcc make pkg-config libmicrohttpd-dev libgnutls28-dev libcurl4-ope
 	libcryptsetup-dev libkmod-dev libsystemd-dev libsmartcols-dev libcmocka-dev libacl1-dev liblzma-dev \
 	libzstd-dev libbz2-dev liblz4-dev zlib1g-dev nettle-dev libxml2-dev libnl-3-dev libnl-genl-3-dev libseccomp-dev libtss2-dev libpam0g-dev scdoc
 DEPS_RUN := dnsmasq-base tftpd-hpa ipxe ipmitool freeipmi-tools zstd e2fsprogs squashfs-tools dosfstools
-DEPS_LAB := mmdebstrap fakeroot arch-test busybox-static cpio kmod qemu-system-x86 qemu-utils ovmf openipmi swtpm \
+DEPS_LAB := mmdebstrap fakeroot arch-test busybox-static cpio kmod qemu-system-x86 qemu-utils ovmf openipmi swtpm isc-dhcp-relay \
 	iproute2 jq curl xz-utils wrk
 DEPS_TEST := clang llvm clang-format clang-tidy cppcheck libclang-rt-14-dev universal-ctags openssh-server openssh-client \
 	tftp-hpa nftables gdisk strace systemd socat sqlite3 valgrind zsh clustershell ansible-core sudo openssl \
@@ -256,7 +256,7 @@ check-trust-fuzz:
 .PHONY: check-lab
 check-lab: deps
 	$(Q)$(BUILD_MAKE) all agent-bundle images packages
-	$(Q)BUILD=$(BUILD) ENDS=1 PHX_TEST_TIMEOUT=3600 PHX_TEST_SCRIPTS=1 tests/run tests/lab/main-job.sh tests/lab/intro.sh tests/lab/breadth.sh tests/lab/people-short.sh
+	$(Q)BUILD=$(BUILD) ENDS=1 PHX_TEST_TIMEOUT=3600 PHX_TEST_SCRIPTS=1 tests/run tests/lab/main-job.sh tests/lab/intro.sh tests/lab/breadth.sh tests/lab/people-short.sh tests/lab/networks.sh
 
 # lab-share, whole: a day of web load, with and without erases; half an hour
 .PHONY: check-lab-share
