@@ -63,6 +63,10 @@ struct lab_program {
 };
 /** Start it as a session of its own. -ENOENT no such program. */
 int lab_start(const struct lab_program *p, struct phx_err *err);
+/** `PROGRAM -n NETNS WORD...` with the words of one line divided by blanks; netns NULL: without. None
+ * of them may come from a user unchecked. */
+int lab_ip(const char *program, const char *netns, struct phx_err *err, const char *fmt, ...)
+	__attribute__((format(printf, 4, 5)));
 
 /* ---- nets.c: networks beside the lab's own (in the lab's namespace) ---- */
 
@@ -80,11 +84,6 @@ char *lab_nets_conf(const struct lab *lab);
 char *lab_nets_head_conf(const struct lab *lab);
 
 /* ---- net.c ---- */
-
-/** `PROGRAM -n NETNS WORD...` with the words of one line divided by blanks; netns NULL: without. None
- * of them may come from a user unchecked. */
-int lab_ip(const char *program, const char *netns, struct phx_err *err, const char *fmt, ...)
-	__attribute__((format(printf, 4, 5)));
 
 /** Namespace, bridge, addresses, a tap a machine. Undone on failure. */
 int lab_net_up(const struct lab *lab, struct phx_err *err);

@@ -12,29 +12,8 @@
 #include "base/spawn.h"
 #include "phx-lab/lab.h"
 
-enum { WORDS_MAX = 24 };
 #define LAB_OWNERS "/run/phx-lab"
 
-int lab_ip(const char *program, const char *netns, struct phx_err *err, const char *fmt, ...)
-{
-	char line[256];
-	va_list ap;
-	va_start(ap, fmt);
-	vsnprintf(line, sizeof(line), fmt, ap);
-	va_end(ap);
-	const char *argv[WORDS_MAX] = {program};
-	size_t n = 1;
-	if (netns) {
-		argv[n++] = "-n";
-		argv[n++] = netns;
-	}
-	char *save = NULL;
-	for (char *w = strtok_r(line, " ", &save); w && n < WORDS_MAX - 1;
-	     w = strtok_r(NULL, " ", &save))
-		argv[n++] = w;
-	const struct phx_run run = {.argv = argv};
-	return phx_run_check(&run, NULL, err);
-}
 /* in the lab's namespace */
 #define IP(lab, err, ...) \
 	({ \

@@ -11,7 +11,10 @@
 
 #include "base/file.h"
 #include "base/process.h"
+#include "base/spawn.h"
 #include "phx-lab/lab.h"
+
+enum { WORDS_MAX = 24 };
 
 static int enter(const char *netns)
 {
@@ -51,4 +54,27 @@ int lab_start(const struct lab_program *p, struct phx_err *err)
 	if (r == 0)
 		r = WIFEXITED(status) ? -WEXITSTATUS(status) : -ECHILD;
 	return r < 0 ? phx_err_set(err, r, "cannot start %s: %s", p->argv[0], strerror(-r)) : 0;
+}
+
+/* ---- short ones ---- */
+
+int lab_ip(const char *program, const char *netns, struct phx_err *err, const char *fmt, ...)
+{
+	char line[256];
+	va_list ap;
+	va_start(ap, fmt);
+	vsnprintf(line, sizeof(line), fmt, ap);
+	va_end(ap);
+	const char *argv[WORDS_MAX] = {program};
+	size_t n = 1;
+	if (netns) {
+		argv[n++] = "-n";
+		argv[n++] = netns;
+	}
+	char *save = NULL;
+	for (char *w = strtok_r(line, " ", &save); w && n < WORDS_MAX - 1;
+	     w = strtok_r(NULL, " ", &save))
+		argv[n++] = w;
+	const struct phx_run run = {.argv = argv};
+	return phx_run_check(&run, NULL, err);
 }

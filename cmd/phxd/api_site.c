@@ -138,6 +138,7 @@ static int apply(struct daemon *d, struct phx_site *site, const char *by, struct
 	if (strcmp(former, digest) != 0)
 		remove_file(d, former);
 	site_take(d->site, site);
+	net_sync_names(d);
 	site_networks_changed(d);
 	wake_all(d);
 	return 0;

@@ -140,5 +140,4 @@ void site_tell_networks(struct daemon *d, uint32_t n_nodes)
 void site_networks_changed(struct daemon *d)
 {
 	site_tell_networks(d, count_nodes(d));
-	net_sync_names(d);
 }

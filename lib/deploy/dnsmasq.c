@@ -15,10 +15,6 @@
 
 enum { LEASES_MIN = 1024, TRANSFERS_MIN = 64, NODES_MAX = 1 << 20, TEST_MS = 10000 };
 
-/* ${...} is iPXE's: the card it booted from. */
-#define BOOT_URL "http://%s:%u/boot/${netX/mac:hexhyp}"
-#define IPXE_URL "http://%s:%u/ipxe/" PHX_TFTP_UEFI
-
 void phx_argv_fini(struct phx_argv *a)
 {
 	for (size_t i = 0; i < a->n; i++)
@@ -155,25 +151,6 @@ static void add_addresses(struct phx_buf *b, const struct phx_config *cfg,
 	dnsmasq_add_networks(b, cfg, site);
 }
 
-static const char *tftp_server(const struct phx_config *cfg, const char *head)
-{
-	return cfg->tftp_server[0] ? cfg->tftp_server : head;
-}
-
-void dnsmasq_add_boot(struct phx_buf *b, const struct phx_config *cfg, const char *tag,
-		      const char *head)
-{
-	const char *tftp = tftp_server(cfg, head);
-	phx_buf_addf(b, "dhcp-boot=%stag:!ipxe,tag:!efi,tag:!efihttp," PHX_TFTP_BIOS ",,%s\n", tag,
-		     tftp);
-	phx_buf_addf(b, "dhcp-boot=%stag:!ipxe,tag:efi," PHX_TFTP_UEFI ",,%s\n", tag, tftp);
-	phx_buf_addf(b, "dhcp-boot=%stag:!ipxe,tag:efihttp," IPXE_URL "\n", tag, head,
-		     cfg->http_port);
-	if (!tag[0])
-		phx_buf_addf(b, "dhcp-option-force=tag:efihttp,60,HTTPClient\n");
-	phx_buf_addf(b, "dhcp-boot=%stag:ipxe," BOOT_URL "\n", tag, head, cfg->http_port);
-}
-
 static void add_speed(struct phx_buf *b, const struct phx_config *cfg)
 {
 	if (cfg->ipxe_fast)
@@ -188,7 +165,7 @@ static void add_proxy(struct phx_buf *b, const struct phx_config *cfg)
 {
 	static const char *const efi[] = {"X86-64_EFI", "BC_EFI"};
 	char net[INET_ADDRSTRLEN], mask[INET_ADDRSTRLEN];
-	const char *tftp = tftp_server(cfg, cfg->address);
+	const char *tftp = dnsmasq_tftp(cfg, cfg->address);
 	network_of(cfg, net, mask);
 	phx_buf_addf(b, "dhcp-range=%s,proxy,%s\n", net, mask);
 	phx_buf_addf(b, "pxe-service=tag:!ipxe,x86PC,\"Phoenix\"," PHX_TFTP_BIOS ",%s\n", tftp);

@@ -18,6 +18,10 @@ int phx_argv_make(struct phx_argv *ret, const char *const *words, size_t n);
 
 /* ---- dnsmasq.conf ---- */
 
+/* ${...} is iPXE's: the card it booted from. */
+#define BOOT_URL "http://%s:%u/boot/${netX/mac:hexhyp}"
+#define IPXE_URL "http://%s:%u/ipxe/" PHX_TFTP_UEFI
+
 enum { DNSMASQ_WORDS_MAX = 8 * 48 };
 /** The network of the site that the head's own address lies in; NULL. */
 const struct phx_site_network *dnsmasq_own(const struct phx_config *cfg,
@@ -38,6 +42,8 @@ void dnsmasq_add_boots(struct phx_buf *b, const struct phx_config *cfg,
 /** Names of nodes, served from port 53; where questions go that are about others, if anywhere. */
 void dnsmasq_add_names(struct phx_buf *b, const struct phx_config *cfg,
 		       const struct phx_dhcp_site *site);
+/** Who serves TFTP to machines that reach the head at that address. */
+const char *dnsmasq_tftp(const struct phx_config *cfg, const char *head);
 /** What machines load, from the head at that address; `tag`: "" for all, or "tag:NAME,". */
 void dnsmasq_add_boot(struct phx_buf *b, const struct phx_config *cfg, const char *tag,
 		      const char *head);

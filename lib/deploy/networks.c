@@ -105,9 +105,6 @@ static void fit_other(struct fit *f, const struct phx_site_network *n,
 		      const struct phx_ipv4_net *own)
 {
 	struct phx_ipv4_net net;
-	if (!strcmp(n->name, PHX_SITE_BOOT_NETWORK))
-		complain(f, n, "this name is that of the network of phoenix.conf, %s/%u",
-			 f->cfg->address, own->prefix);
 	if (phx_site_network_subnet(n, &net) && phx_ipv4_net_has(own, net.base))
 		complain(f, n, "%s overlaps with the network of phoenix.conf, %s/%u", n->subnet,
 			 f->cfg->address, own->prefix);
@@ -133,6 +130,11 @@ int phx_dhcp_site_check(const struct phx_config *cfg, const struct phx_dhcp_site
 		    "phxd's DHCP server that answers");
 		f.n++;
 	}
+	const struct phx_site_network *named =
+		phx_site_network_find(site->networks, PHX_SITE_BOOT_NETWORK);
+	if (named && named != its)
+		complain(&f, named, "this name is that of the network of phoenix.conf, %s/%u",
+			 cfg->address, own.prefix);
 	PHX_LIST_EACH(struct phx_site_network, n, site->networks)
 		if (n == its)
 			fit_own(&f, n, &own);
@@ -266,6 +268,25 @@ void dnsmasq_add_proxies(struct phx_buf *b, const struct phx_config *cfg,
 		phx_ipv4_format(phx_ipv4_net_mask(&net), mask);
 		phx_buf_addf(b, "dhcp-range=%s,proxy,%s\n", base, mask);
 	}
+}
+
+const char *dnsmasq_tftp(const struct phx_config *cfg, const char *head)
+{
+	return cfg->tftp_server[0] ? cfg->tftp_server : head;
+}
+
+void dnsmasq_add_boot(struct phx_buf *b, const struct phx_config *cfg, const char *tag,
+		      const char *head)
+{
+	const char *tftp = dnsmasq_tftp(cfg, head);
+	phx_buf_addf(b, "dhcp-boot=%stag:!ipxe,tag:!efi,tag:!efihttp," PHX_TFTP_BIOS ",,%s\n", tag,
+		     tftp);
+	phx_buf_addf(b, "dhcp-boot=%stag:!ipxe,tag:efi," PHX_TFTP_UEFI ",,%s\n", tag, tftp);
+	phx_buf_addf(b, "dhcp-boot=%stag:!ipxe,tag:efihttp," IPXE_URL "\n", tag, head,
+		     cfg->http_port);
+	if (!tag[0])
+		phx_buf_addf(b, "dhcp-option-force=tag:efihttp,60,HTTPClient\n");
+	phx_buf_addf(b, "dhcp-boot=%stag:ipxe," BOOT_URL "\n", tag, head, cfg->http_port);
 }
 
 /* dnsmasq takes the last line that suits a request: these stand behind those of all. */

@@ -13,18 +13,6 @@ struct check {
 	struct phx_site_checking said;
 };
 
-void phx_site_complain(struct phx_site_checking *c, const char *place, const char *fmt, ...)
-{
-	char text[PHX_SITE_PLACE_MAX + 400];
-	va_list args;
-	int n = snprintf(text, sizeof(text), "%s: ", place);
-	va_start(args, fmt);
-	vsnprintf(text + n, sizeof(text) - (size_t)n, fmt, args);
-	va_end(args);
-	c->say(c->arg, text);
-	c->n++;
-}
-
 /* ---- paths ---- */
 
 bool phx_site_path_is_plain(const char *path)
@@ -280,17 +268,6 @@ static void check_file(struct check *c, const struct phx_site_file *f)
 }
 
 /* ---- the rest ---- */
-
-bool phx_site_is_host(const char *s)
-{
-	if (!*s)
-		return false;
-	for (; *s; s++)
-		if (!(*s >= 'a' && *s <= 'z') && !(*s >= 'A' && *s <= 'Z') &&
-		    !(*s >= '0' && *s <= '9') && !strchr("-.:", *s))
-			return false;
-	return true;
-}
 
 static void check_site(struct check *c)
 {
