@@ -56,14 +56,13 @@ struct launch_re_opened {
 struct launch_network {
 	char name[PHX_NAME_MAX], subnet[32], gateway[46], domain[128], first[46], last[46];
 	char interface[16], head[46], dns[8][46];
-	uint32_t n_dns, mtu;
-	bool boot, relay;
+	uint32_t n_dns, mtu, boot, relay; /* the last two: 0 or not */
 };
 
 /** What stands before them. */
 struct launch_names {
 	char domain[128];
-	bool serve_names, forward_dns;
+	uint32_t serve_names, forward_dns; /* 0 or not */
 };
 
 /* ---- the launcher ---- */

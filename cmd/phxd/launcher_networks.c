@@ -10,7 +10,7 @@
 static struct phx_dhcp_site site_of(const struct launch_names *names,
 				    const struct phx_list *networks)
 {
-	return (struct phx_dhcp_site){networks, names->serve_names, names->forward_dns,
+	return (struct phx_dhcp_site){networks, names->serve_names != 0, names->forward_dns != 0,
 				      names->domain};
 }
 
@@ -52,8 +52,10 @@ static bool is_whole(const struct launch_network *n)
 
 static int take_network(const struct launch_network *n, struct phx_site_network *ret)
 {
-	*ret = (struct phx_site_network){
-		.mtu = n->mtu, .boot = n->boot, .relay = n->relay, .place = "networks.conf"};
+	*ret = (struct phx_site_network){.mtu = n->mtu,
+					 .boot = n->boot != 0,
+					 .relay = n->relay != 0,
+					 .place = "networks.conf"};
 	PHX_STR_SET(ret->name, n->name);
 	PHX_STR_SET(ret->subnet, n->subnet);
 	PHX_STR_SET(ret->gateway, n->gateway);

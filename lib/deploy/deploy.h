@@ -84,6 +84,16 @@ int phx_dhcp_names_sync(const struct phx_config *cfg, struct phx_dhcp_name *name
 int phx_dhcp_name_sync(const struct phx_config *cfg, const char *node,
 		       const struct phx_dhcp_name *name, struct phx_err *err);
 
+/* ---- a DHCP server that is not ours ---- */
+
+enum phx_dhcp_server { PHX_DHCP_KEA, PHX_DHCP_ISC, PHX_DHCP_DNSMASQ };
+extern const struct phx_enum phx_dhcp_server_names;
+/** What it is to be told of networks that machines boot over, of what they boot, and of nodes;
+ * malloc'd. The text can be a whole file of that server, and is meant as a part of one. -ENOMEM. */
+int phx_dhcp_foreign(enum phx_dhcp_server server, const struct phx_config *cfg,
+		     const struct phx_dhcp_site *site, const struct phx_dhcp_host *hosts,
+		     size_t n_hosts, char **ret_text);
+
 /* ---- TFTP (TFTP_DIR holds iPXE for BIOS and UEFI and nothing that changes) ---- */
 
 /** Fill TFTP_DIR from IPXE_DIR (undionly.kpxe, snponly.efi). -ENOENT names the package to install.

@@ -130,6 +130,16 @@ static void add_range(struct phx_buf *b, const struct phx_config *cfg, const str
 			     cfg->dhcp_lease_s);
 }
 
+static void add_told(struct phx_buf *b, const struct own *o)
+{
+	add_option(b, o, "router", o->gateway);
+	add_option(b, o, "dns-server", o->dns);
+	if (o->mtu)
+		phx_buf_addf(b, "dhcp-option=%soption:mtu,%u\n", o->tag, o->mtu);
+	if (o->domain[0])
+		phx_buf_addf(b, "domain=%s\n", o->domain);
+}
+
 static void add_addresses(struct phx_buf *b, const struct phx_config *cfg,
 			  const struct phx_dhcp_site *site, uint32_t n_nodes)
 {
@@ -142,12 +152,7 @@ static void add_addresses(struct phx_buf *b, const struct phx_config *cfg,
 	phx_buf_addf(b, "dhcp-lease-max=%u\n", round_up(2 * n_nodes, LEASES_MIN));
 	phx_buf_addf(b, "dhcp-leasefile=%s/dnsmasq.leases\n", cfg->state_dir);
 	phx_buf_addf(b, "dhcp-hostsdir=%s/dnsmasq/hosts\n", cfg->run_dir);
-	add_option(b, &o, "router", o.gateway);
-	add_option(b, &o, "dns-server", o.dns);
-	if (o.mtu)
-		phx_buf_addf(b, "dhcp-option=%soption:mtu,%u\n", o.tag, o.mtu);
-	if (o.domain[0])
-		phx_buf_addf(b, "domain=%s\n", o.domain);
+	add_told(b, &o);
 	dnsmasq_add_networks(b, cfg, site);
 }
 
@@ -177,6 +182,19 @@ static void add_proxy(struct phx_buf *b, const struct phx_config *cfg)
 		phx_buf_addf(b, "pxe-service=tag:ipxe,%s,\"Phoenix\"," BOOT_URL "\n", efi[i],
 			     cfg->address, cfg->http_port);
 	}
+}
+
+void dnsmasq_add_served(struct phx_buf *b, const struct phx_config *cfg,
+			const struct phx_dhcp_site *site)
+{
+	struct own o;
+	own_of(cfg, site, &o);
+	add_matches(b);
+	add_range(b, cfg, &o);
+	add_told(b, &o);
+	dnsmasq_add_networks(b, cfg, site);
+	dnsmasq_add_boot(b, cfg, "", cfg->address);
+	dnsmasq_add_boots(b, cfg, site);
 }
 
 int phx_dnsmasq_conf(const struct phx_config *cfg, const struct phx_dhcp_site *site,

@@ -42,6 +42,9 @@ void dnsmasq_add_boots(struct phx_buf *b, const struct phx_config *cfg,
 /** Names of nodes, served from port 53; where questions go that are about others, if anywhere. */
 void dnsmasq_add_names(struct phx_buf *b, const struct phx_config *cfg,
 		       const struct phx_dhcp_site *site);
+/** All that machines are told in all networks: who they are, addresses, what they boot. */
+void dnsmasq_add_served(struct phx_buf *b, const struct phx_config *cfg,
+			const struct phx_dhcp_site *site);
 /** Who serves TFTP to machines that reach the head at that address. */
 const char *dnsmasq_tftp(const struct phx_config *cfg, const char *head);
 /** What machines load, from the head at that address; `tag`: "" for all, or "tag:NAME,". */

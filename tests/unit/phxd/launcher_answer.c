@@ -16,7 +16,9 @@
 
 #include "base/tree.h"
 #include "apart/internal.h"
-#include "phxd/launcher_answer.c" /* a part of a program, not of the library */
+/* parts of a program, not of the library */
+#include "phxd/launcher_answer.c"
+#include "phxd/launcher_networks.c"
 
 static struct phx_config cfg;
 static struct launcher l;
@@ -552,6 +554,96 @@ static void a_head_that_hangs_up_is_left_alone(void **state)
 	close(l.head.pidfd);
 }
 
+/* ---- networks ---- */
+
+struct networks {
+	struct launch_names names;
+	struct launch_network one;
+};
+
+static const struct networks far = {
+	.names = {.domain = "example.org"},
+	.one = {.name = "far", .subnet = "10.2.0.0/16", .boot = 1, .relay = 1},
+};
+
+static void give_address(void)
+{
+	PHX_STR_SET(cfg.address, "10.9.0.1");
+	PHX_STR_SET(cfg.interface, "v0");
+	PHX_STR_SET(cfg.dnsmasq, "/bin/true");
+	cfg.prefix = 24;
+}
+
+static void networks_are_taken_whole(void **state)
+{
+	(void)state;
+	give_address();
+	assert_int_equal(ask(LAUNCH_networks_try, 3, &far, sizeof(far)), 0);
+	assert_int_equal(l.networks.n, 0);
+	assert_int_equal(ask(LAUNCH_networks, 3, &far, sizeof(far)), 0);
+	assert_int_equal(l.networks.n, 1);
+	assert_string_equal(PHX_LIST_AT(&l.networks, struct phx_site_network, 0)->subnet,
+			    "10.2.0.0/16");
+	assert_string_equal(l.names.domain, "example.org");
+	assert_int_equal(ask(LAUNCH_networks, 3, &far.names, sizeof(far.names)), 0);
+	assert_int_equal(l.networks.n, 0);
+}
+
+/* dnsmasq becomes root before it becomes anybody else: no line of its file is the head's. */
+static void a_network_is_no_line_of_dnsmasq(void **state)
+{
+	static const struct {
+		size_t offset;
+		const char *text;
+	} bad[] = {
+#define AT(member) offsetof(struct networks, member)
+		{AT(names.domain), "x\ndhcp-script=/tmp/x"},
+		{AT(one.name), "x\nuser=root"},
+		{AT(one.name), "x,y"},
+		{AT(one.subnet), "10.2.0.0/16\nx"},
+		{AT(one.gateway), "10.2.0.1\nx"},
+		{AT(one.domain), "x\ndhcp-script=/tmp/x"},
+		{AT(one.domain), "x,10.0.0.0/8"},
+		{AT(one.first), "10.2.0.9\nx"},
+		{AT(one.interface), "v1\nx=y"},
+		{AT(one.head), "10.2.0.1\nx"},
+	};
+	(void)state;
+	give_address();
+	for (size_t i = 0; i < PHX_ARRAY_SIZE(bad); i++) {
+		struct networks n = far;
+		strcpy((char *)&n + bad[i].offset, bad[i].text);
+		if (ask(LAUNCH_networks, 3, &n, sizeof(n)) != -EINVAL || l.networks.n)
+			fail_msg("%s is taken", bad[i].text);
+	}
+	struct networks n = far;
+	n.one.n_dns = 1;
+	strcpy(n.one.dns[0], "10.2.0.3\nx");
+	assert_int_equal(ask(LAUNCH_networks, 3, &n, sizeof(n)), -EINVAL);
+	PHX_STR_SET(cfg.dnsmasq, "/bin/false");
+	assert_int_equal(ask(LAUNCH_networks, 3, &far, sizeof(far)), -EINVAL);
+	assert_int_equal(l.networks.n, 0);
+}
+
+static void what_is_no_network_is_not_taken(void **state)
+{
+	struct networks n = far;
+	(void)state;
+	give_address();
+	assert_int_equal(ask(LAUNCH_networks, 3, &n, sizeof(n) - 1), -EPROTO);
+	assert_int_equal(ask(LAUNCH_networks, 3, &n, sizeof(n.names) - 1), -EPROTO);
+	assert_int_equal(ask(LAUNCH_networks, 3, NULL, 0), -EPROTO);
+	memset(n.one.domain, 'x', sizeof(n.one.domain));
+	assert_int_equal(ask(LAUNCH_networks, 3, &n, sizeof(n)), -EPROTO);
+	n = far;
+	memset(n.names.domain, 'x', sizeof(n.names.domain));
+	assert_int_equal(ask(LAUNCH_networks, 3, &n, sizeof(n)), -EPROTO);
+	n = far;
+	n.one.n_dns = 9;
+	assert_int_equal(ask(LAUNCH_networks, 3, &n, sizeof(n)), -EPROTO);
+	assert_int_equal(l.networks.n, 0);
+}
+
 int main(void)
 {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
@@ -571,6 +663,9 @@ int main(void)
 		TEST(a_directory_is_watched_by_its_owner),
 		TEST(what_is_no_place_is_not_opened),
 		TEST(lists_are_of_whole_records),
+		TEST(networks_are_taken_whole),
+		TEST(a_network_is_no_line_of_dnsmasq),
+		TEST(what_is_no_network_is_not_taken),
 		TEST(a_head_that_sends_no_question_is_killed),
 		TEST(a_head_that_hangs_up_is_left_alone),
 	};
