@@ -46,7 +46,8 @@ static int print_text(struct cli *cli, const char *text)
 
 static bool host_of(const json_t *node, struct phx_dhcp_host *ret)
 {
-	const char *mac = json_string_value(json_array_get(json_object_get(node, "macs"), 0));
+	const json_t *first = json_array_get(json_object_get(node, "macs"), 0);
+	const char *mac = phx_json_str(first, "mac", NULL);
 	*ret = (struct phx_dhcp_host){0};
 	if (!mac)
 		return false;

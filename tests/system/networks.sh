@@ -8,6 +8,7 @@ if [ -z "${PHX_NETWORKS_APART:-}" ]; then
 fi
 ip link set lo up && ip link add phx0 type bridge && ip addr add 10.9.0.1/24 dev phx0 && ip link set phx0 up || exit 1
 . "$(dirname "$0")/phxd.bash"
+PATH=$PATH:/usr/sbin
 SITE=$WORK/etc/site
 CONF=$WORK/head/dnsmasq/dnsmasq.conf
 mkdir -p "$SITE" "$WORK/etc/conf.d"
@@ -85,6 +86,25 @@ names_are_served() {
 		phx node edit n1 --ip 10.2.0.9 >/dev/null && until_true 10 grep -q '^10.2.0.9 ' "$WORK/head/dnsmasq/names/n1" &&
 		rm "$SITE/site.conf" && phx site apply >/dev/null && [ ! -e "$WORK/head/dnsmasq/names/n1" ] && grep -q port=0 "$CONF"
 }
+# what a DHCP server of the site's own is told: the programs themselves say whether they take it; `missing` counts those that are not here
+declare -A TRIES=([kea]='kea-dhcp4 -t' [isc]='dhcpd -t -cf' [dnsmasq]='dnsmasq --test --conf-file')
+foreign() { phx site dhcp --for "$1" >"$WORK/foreign.$1" && grep -q 52:54:00:00:00:01 "$WORK/foreign.$1" && grep -q 10.2.9.99 "$WORK/foreign.$1" && grep -q 10.2.0.9 "$WORK/foreign.$1"; }
+takes() {
+	local words
+	foreign "$1" || { cat "$WORK/foreign.$1"; return 1; }
+	read -ra words <<<"${TRIES[$1]}"
+	if [ "$1" = dnsmasq ]; then words[2]+=$(printf '=%s' "$WORK/foreign.$1"); else words+=("$WORK/foreign.$1"); fi
+	"${words[@]}" >"$WORK/said" 2>&1 || { cat "$WORK/said" "$WORK/foreign.$1"; return 1; }
+	# and the program does look: it takes no half of the file
+	head -c $(($(wc -c <"$WORK/foreign.$1") * 2 / 3)) "$WORK/foreign.$1" >"$WORK/half" && printf '\nno-such-word-{' >>"$WORK/half"
+	words[-1]=${words[-1]//"$WORK/foreign.$1"/"$WORK/half"}
+	! "${words[@]}" >"$WORK/said" 2>&1
+}
+hosts_are_printed() {
+	[ "$(phx site hosts)" = '10.2.0.9 n1' ] && [ "$(phx site hosts -o json | jq -r .text)" = '10.2.0.9 n1' ] &&
+		phx site dhcp --for bind >/dev/null 2>"$WORK/said"
+	[ $? = 64 ] && grep -q 'kea, isc, dnsmasq\|kea.*isc.*dnsmasq' "$WORK/said"
+}
 # after its end, too: what the journal names is told to a new launcher
 they_outlive_the_head() {
 	local sum
@@ -105,5 +125,13 @@ check "nodes have addresses in these networks" nodes_have_addresses_there
 check "networks that do not fit change nothing" what_does_not_fit_is_refused
 check "names are served, and are not" names_are_served
 check "boot scripts name the head" scripts_name_the_head
+for server in kea isc dnsmasq; do
+	if command -v "${TRIES[$server]%% *}" >/dev/null; then
+		check "what $server is to be told, it takes" takes $server
+	else
+		echo "skip what $server is to be told, it takes: there is no ${TRIES[$server]%% *}"
+	fi
+done
+check "addresses and names are printed" hosts_are_printed
 check "a new phxd knows the networks" they_outlive_the_head
 exit $FAILED

@@ -156,6 +156,49 @@ static void test_the_head_of_a_machine(void **state)
 	phx_record_fini(&phx_site_record, &s);
 }
 
+/* ---- for other servers: that they take it, tests/system/networks.sh asks them ---- */
+
+static void test_another_server_is_told_the_same(void **state)
+{
+	static const struct {
+		enum phx_dhcp_server server;
+		const char *has[8];
+	} rows[] = {
+		{PHX_DHCP_KEA,
+		 {"\"subnet\": \"10.9.0.0/24\", // boot", "\"subnet\": \"10.2.0.0/16\", // far",
+		  "\"pool\": \"10.2.9.0 - 10.2.9.9\"", "\"data\": \"10.2.0.3, 10.2.0.4\"",
+		  "\"hw-address\": \"52:54:00:00:00:01\", \"ip-address\": \"10.2.0.77\", "
+		  "\"hostname\": "
+		  "\"n1\"",
+		  "http://10.2.0.2:8080/boot/", "http://10.9.0.1:8080/boot/"}},
+		{PHX_DHCP_ISC,
+		 {"subnet 10.2.0.0 netmask 255.255.0.0 {\n  range 10.2.9.0 10.2.9.9;\n  option "
+		  "routers "
+		  "10.2.0.1;\n  option domain-name-servers 10.2.0.3, 10.2.0.4;\n",
+		  "option interface-mtu 9000;", "next-server 10.2.0.2;",
+		  "host phoenix-n1 { hardware ethernet 52:54:00:00:00:01; option host-name \"n1\"; "
+		  "fixed-address 10.2.0.77; }\n"}},
+		{PHX_DHCP_DNSMASQ,
+		 {"\ndhcp-range=set:net-far,10.2.9.0,10.2.9.9,255.255.0.0,3600\n",
+		  "\ndhcp-boot=tag:net-far,tag:ipxe,http://10.2.0.2:8080/boot/",
+		  "\ndhcp-host=52:54:00:00:00:01,10.2.0.77,n1\n"}},
+	};
+	struct head *h = *state;
+	const struct phx_dhcp_host host = {M1, "10.2.0.77", "n1"};
+	struct phx_site s;
+	parse_site(RELAYED "," STORAGE, &s);
+	const struct phx_dhcp_site site = {.networks = &s.networks, .domain = ""};
+	for (size_t i = 0; i < PHX_ARRAY_SIZE(rows); i++) {
+		PHX_AUTO_FREE char *text = NULL;
+		assert_int_equal(phx_dhcp_foreign(rows[i].server, &h->cfg, &site, &host, 1, &text),
+				 0);
+		for (size_t k = 0; k < PHX_ARRAY_SIZE(rows[i].has) && rows[i].has[k]; k++)
+			assert_contains(text, rows[i].has[k]);
+		assert_null(strstr(text, "10.4.0"));
+	}
+	phx_record_fini(&phx_site_record, &s);
+}
+
 /* ---- what dnsmasq itself refuses ---- */
 
 static void test_a_refusal_changes_nothing(void **state)
@@ -468,6 +511,7 @@ int main(void)
 		RUN_HEAD(test_the_head_of_a_machine),
 		RUN_HEAD(test_a_refusal_changes_nothing),
 		RUN_HEAD(test_what_does_not_fit_is_said),
+		RUN_HEAD(test_another_server_is_told_the_same),
 		RUN_HEAD(test_names_in_the_text),
 		RUN_HEAD(test_files_of_names),
 	};
