@@ -63,8 +63,8 @@ struct lab_program {
 };
 /** Start it as a session of its own. -ENOENT no such program. */
 int lab_start(const struct lab_program *p, struct phx_err *err);
-/** `PROGRAM -n NETNS WORD...` with the words of one line divided by blanks; netns NULL: without. None
- * of them may come from a user unchecked. */
+/** `PROGRAM -n NETNS WORD...` with the words of one line divided by blanks; netns NULL: without.
+ * None of them may come from a user unchecked. */
 int lab_ip(const char *program, const char *netns, struct phx_err *err, const char *fmt, ...)
 	__attribute__((format(printf, 4, 5)));
 
@@ -137,7 +137,8 @@ int lab_bmc_chassis(const struct lab *lab, const struct lab_machine *m, int n_wo
 int lab_head_prepare(const struct lab *lab, struct phx_err *err);
 /** Start phxd unless it runs; waits until it serves. */
 int lab_head_start(const struct lab *lab, struct phx_err *err);
-/** Has it take the networks of the lab as settings of its site, with what else is in DIR/etc/site. */
+/** Has it take the networks of the lab as settings of its site, with what else is in DIR/etc/site.
+ */
 int lab_head_networks(const struct lab *lab, struct phx_err *err);
 int lab_head_stop(const struct lab *lab, struct phx_err *err);
 /** pid of phxd, 0 when it does not run. */

@@ -1,6 +1,6 @@
 /* Networks of a lab beside its own, each a bridge. The head has a card in it, or a router stands
- * between, with a DHCP relay (dhcrelay), in a namespace of its own. Bridges pass frames with tags of
- * VLANs as they are, as a switch does between trunks. Made by iproute2; called by net.c, and by
+ * between, with a DHCP relay (dhcrelay), in a namespace of its own. Bridges pass frames with tags
+ * of VLANs as they are, as a switch does between trunks. Made by iproute2; called by net.c, and by
  * head.c for what the head is told of them. */
 #include <errno.h>
 #include <stdio.h>

@@ -98,8 +98,8 @@ int launch_sweep(struct launch *l, struct phx_err *err);
 /** Has in.tftpd and dnsmasq started for so many nodes, if configured; those that run are left
  * alone. */
 int launch_boot(struct launch *l, uint32_t n_nodes, struct phx_err *err);
-/** Would dnsmasq take what these settings say of networks and names? Changes nothing. -EINVAL with what
- * is wrong; also if the launcher does not answer. */
+/** Would dnsmasq take what these settings say of networks and names? Changes nothing. -EINVAL with
+ * what is wrong; also if the launcher does not answer. */
 int launch_networks_try(struct launch *l, const struct phx_site *site, uint32_t n_nodes,
 			struct phx_err *err);
 /** They are in force from now on: dnsmasq, if it runs, is started anew where its text changes. As

@@ -1,5 +1,5 @@
-/* What a DHCP server of the site's own is to be told, for dhcp_mode = "none": see deploy.h. Texts for
- * people, who put them into their server's files. Called by `phx site dhcp`. */
+/* What a DHCP server of the site's own is to be told, for dhcp_mode = "none": see deploy.h. Texts
+ * for people, who put them into their server's files. Called by `phx site dhcp`. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>

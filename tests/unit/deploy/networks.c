@@ -1,5 +1,5 @@
-/* More than one network: what dnsmasq is told, whom it answers with what (needs root), what does not
- * fit the head; and that nothing changes for a head without networks.conf. */
+/* More than one network: what dnsmasq is told, whom it answers with what (needs root), what does
+ * not fit the head; and that nothing changes for a head without networks.conf. */
 #include "unit/deploy/dhcp_world.h"
 
 #include "base/file.h"
@@ -373,8 +373,8 @@ static size_t put_labels(uint8_t *to, const char *name)
 	return n;
 }
 
-/* Asks the head's dnsmasq from the client's namespace. Returns the code of the answer (-1: none came);
- * ret: what the last answer holds, an address or the first label of a name. */
+/* Asks the head's dnsmasq from the client's namespace. Returns the code of the answer (-1: none
+ * came); ret: what the last answer holds, an address or the first label of a name. */
 static int resolve(struct world *w, const char *name, uint8_t type, char ret[64])
 {
 	uint8_t q[300] = {0, 7, 1, 0, 0, 1}, in[600];
