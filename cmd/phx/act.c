@@ -150,6 +150,19 @@ static unsigned sort_results(const json_t *results, struct cli_report *report, j
 	return busy;
 }
 
+int cli_results(const json_t *results)
+{
+	PHX_AUTO(cli_report_fini) struct cli_report report = {0};
+	PHX_AUTO_JSON json_t *going = json_array();
+	unsigned busy = sort_results(results, &report, going);
+	cli_report_print(&report);
+	if (busy && busy == json_array_size(results))
+		return CLI_TRY_AGAIN;
+	if (report.n_failed && json_array_size(results) == 1)
+		return cli_exit_of((int)phx_json_int(json_array_get(results, 0), "code", 0));
+	return report.n_failed ? CLI_PARTIAL : CLI_OK;
+}
+
 /* What has no plan is done at once: say so. */
 static void print_at_once(const json_t *results, const char *verb)
 {

@@ -157,6 +157,9 @@ enum cli_danger {
  * web-server to"). */
 int cli_act(struct cli *cli, const char *action, const char *list, json_t *body,
 	    enum cli_danger danger, const char *verb);
+/** Say what an order has come to that needs no waiting: which nodes failed, and why, and for which
+ * it was so already. An exit code. */
+int cli_results(const json_t *results);
 /** Warn of a node that its MAC address alone tells from other machines. */
 void cli_warn_by_mac(const char *node);
 /** Ask on a terminal, or want --yes (and --force above 16). 0 = go on. */

@@ -1,6 +1,7 @@
 /* phx node: listing and ordering. What happens to nodes is decided by phxd;
  * here the words of the command line become a request. Lists are in
- * node_list.c, showing one node in full is in node_show.c. */
+ * node_list.c, showing one node in full is in node_show.c, announcing machines
+ * in node_add.c. */
 #include <errno.h>
 #include <string.h>
 #include <time.h>
@@ -8,172 +9,15 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/json.h"
-#include "types/bmc.h"
-#include "phx/cli.h"
+#include "phx/node_add.h"
 
-enum { TOKEN_MAX = 4096, ADD_TIMEOUT_MS = 30000 };
-
-/* ---- add, bmc ---- */
-
-static const struct phx_field *find_bmc_field(const char *name, size_t n)
-{
-	for (size_t i = 0; i < phx_bmc_record.n_fields; i++)
-		if (strlen(phx_bmc_record.fields[i].name) == n &&
-		    !memcmp(phx_bmc_record.fields[i].name, name, n))
-			return &phx_bmc_record.fields[i];
-	return NULL;
-}
-
-/* One "KEY=VALUE" into `bmc`; keys are those of the BMC record. */
-static int set_bmc(json_t *bmc, const char *word, size_t n)
-{
-	const char *eq = memchr(word, '=', n);
-	const struct phx_field *f = eq ? find_bmc_field(word, (size_t)(eq - word)) : NULL;
-	if (!f)
-		return cli_fail(CLI_USAGE, "BMC: there is no key '%.*s'",
-				(int)(eq ? eq - word : (long)n), word);
-	PHX_AUTO_FREE char *value = strndup(eq + 1, n - (size_t)(eq + 1 - word));
-	if (!value)
-		return cli_fail(CLI_PARTIAL, "out of memory");
-	if (f->type == PHX_F_BOOL && !phx_str_eq(value, "true") && !phx_str_eq(value, "false"))
-		return cli_fail(CLI_USAGE, "BMC: %s is true or false, not '%s'", f->name, value);
-	json_object_set_new(bmc, f->name,
-			    f->type == PHX_F_BOOL ? json_boolean(phx_str_eq(value, "true"))
-						  : json_string(value));
-	return CLI_OK;
-}
-
-/* Words "KEY=VALUE,KEY=VALUE" of all values into `bmc`. */
-static int read_bmc(const char *const *words, unsigned n, json_t *bmc)
-{
-	int code = CLI_OK;
-	for (unsigned i = 0; i < n; i++)
-		for (const char *p = words[i]; !code && *p;) {
-			size_t len = strcspn(p, ",");
-			code = set_bmc(bmc, p, len);
-			p += len + (p[len] == ',');
-		}
-	return code;
-}
-
-/* The secret in --token-file, without the line's end. */
-static int read_token(const struct cli *cli, json_t *body)
-{
-	const char *path = cli_opt(cli, CLI_OPT_token_file, NULL);
-	PHX_AUTO_FREE char *text = NULL;
-	struct phx_err err = {0};
-	if (!path)
-		return CLI_OK;
-	int r = phx_file_read(path, TOKEN_MAX, &text, NULL, &err);
-	if (r < 0)
-		return cli_fail(CLI_USAGE, "--token-file: %s", err.text);
-	text[strcspn(text, "\r\n")] = '\0';
-	json_object_set_new(body, "token", json_string(text));
-	explicit_bzero(text, strlen(text));
-	return CLI_OK;
-}
-
-/* How the machine will be recognised: texts as they are, MACs in the form phxd keeps. */
-static void set_identity(const struct cli *cli, json_t *body)
-{
-	static const struct {
-		enum cli_option_id id;
-		const char *key;
-	} texts[] = {{CLI_OPT_serial, "serial"}, {CLI_OPT_uuid, "uuid"}, {CLI_OPT_ip, "ip"}};
-	const struct cli_values *macs = &cli->args.opt[CLI_OPT_mac];
-	for (size_t i = 0; i < PHX_ARRAY_SIZE(texts); i++)
-		if (cli_has(cli, texts[i].id))
-			json_object_set_new(body, texts[i].key,
-					    json_string(cli_opt(cli, texts[i].id, "")));
-	for (unsigned i = 0; i < macs->n; i++) {
-		char mac[PHX_MAC_MAX];
-		if (phx_mac_parse(macs->v[i], mac) == 0)
-			json_array_append_new(json_object_get(body, "macs"),
-					      json_pack("{s:s}", "mac", mac));
-	}
-}
-
-/* Is the node of that name announced with just this identity? Then there is nothing to do. */
-static int check_announced(struct cli *cli, const json_t *body, bool *ret_same)
-{
-	static const char *const keys[] = {"macs", "serial", "uuid", "ip"};
-	PHX_AUTO_JSON json_t *nodes = NULL;
-	PHX_AUTO(phx_nodeset_fini) struct phx_nodeset names = {0};
-	phx_nodeset_add(&names, cli_arg(cli, 0));
-	int code = cli_nodes_get(cli, names.n ? &names : NULL, NULL, &nodes);
-	const json_t *node = cli_node_find(nodes, cli_arg(cli, 0));
-	*ret_same = node != NULL;
-	for (size_t i = 0; node && i < PHX_ARRAY_SIZE(keys); i++) {
-		const json_t *want = json_object_get(body, keys[i]);
-		bool asked = json_is_string(want) || json_array_size(want);
-		*ret_same &= !asked || json_equal((json_t *)want, json_object_get(node, keys[i]));
-	}
-	return code;
-}
-
-/* The API takes MACs as plain texts. */
-static void flatten_macs(json_t *body)
-{
-	json_t *flat = json_array();
-	size_t i;
-	json_t *mac;
-	json_array_foreach(json_object_get(body, "macs"), i, mac)
-		json_array_append(flat, json_object_get(mac, "mac"));
-	json_object_set_new(body, "macs", flat);
-}
-
-static int add_node(struct cli *cli, json_t *body)
-{
-	bool same = false;
-	int code = check_announced(cli, body, &same);
-	if (code)
-		return code;
-	if (same) {
-		fprintf(stderr, "phx: %s: this is so already\n", cli_arg(cli, 0));
-		return CLI_OK;
-	}
-	flatten_macs(body);
-	struct phx_err err = {0};
-	PHX_AUTO_JSON json_t *answer = NULL;
-	code = cli_call_quiet(cli, "POST", "/v1/nodes", body, ADD_TIMEOUT_MS, &answer, &err);
-	if (code)
-		return cli_fail(code, "%s: %s", cli_arg(cli, 0), err.text);
-	static const enum cli_option_id others[] = {CLI_OPT_serial, CLI_OPT_token_file, CLI_OPT_ip};
-	bool more = false;
-	for (size_t i = 0; i < PHX_ARRAY_SIZE(others); i++)
-		more |= cli_has(cli, others[i]);
-	if (!more)
-		cli_warn_by_mac(cli_arg(cli, 0));
-	return cli_structured(cli) ? cli_print_value(cli, answer) : CLI_OK;
-}
-
-int cmd_node_add(struct cli *cli)
-{
-	PHX_AUTO_JSON json_t *body =
-		json_pack("{s:s, s:[], s:{}}", "name", cli_arg(cli, 0), "macs", "bmc");
-	const struct cli_values *macs = &cli->args.opt[CLI_OPT_mac],
-				*bmc = &cli->args.opt[CLI_OPT_bmc];
-	set_identity(cli, body);
-	if (cli_has(cli, CLI_OPT_hold))
-		json_object_set_new(body, "hold", json_true());
-	if (!macs->n && !cli_has(cli, CLI_OPT_serial) && !cli_has(cli, CLI_OPT_token_file))
-		return cli_fail(
-			CLI_USAGE,
-			"node add: give --mac, --serial or --token-file, by which %s is recognised",
-			cli_arg(cli, 0));
-	int code = read_bmc(bmc->v, bmc->n, json_object_get(body, "bmc"));
-	if (!bmc->n)
-		json_object_del(body, "bmc");
-	if (!code)
-		code = read_token(cli, body);
-	return code ? code : add_node(cli, body);
-}
+/* ---- bmc, edit ---- */
 
 int cmd_node_bmc(struct cli *cli)
 {
 	bool clear = cli_has(cli, CLI_OPT_clear);
 	PHX_AUTO_JSON json_t *body = json_pack("{s:{}, s:b}", "bmc", "keep", !clear);
-	int code = read_bmc(cli->args.arg + 1, cli->args.n_args - 1, json_object_get(body, "bmc"));
+	int code = cli_bmc(cli->args.arg + 1, cli->args.n_args - 1, json_object_get(body, "bmc"));
 	if (!code && !clear && !json_object_size(json_object_get(body, "bmc")))
 		return cli_fail(CLI_USAGE, "node bmc: give KEY=VALUE, or --clear");
 	return code ? code : cli_act(cli, "bmc", cli_arg(cli, 0), body, CLI_SAFE, "set the BMC of");
@@ -181,11 +25,8 @@ int cmd_node_bmc(struct cli *cli)
 
 int cmd_node_edit(struct cli *cli)
 {
-	PHX_AUTO_JSON json_t *body = json_pack("{s:[]}", "macs");
-	set_identity(cli, body);
-	flatten_macs(body);
-	if (!json_array_size(json_object_get(body, "macs")))
-		json_object_del(body, "macs");
+	PHX_AUTO_JSON json_t *body = json_object();
+	cli_identity(cli, body);
 	if (!json_object_size(body))
 		return cli_fail(CLI_USAGE, "node edit: give --mac, --serial or --ip");
 	return cli_act(cli, "edit", cli_arg(cli, 0), body, CLI_SAFE, "change");

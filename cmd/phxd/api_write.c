@@ -1,4 +1,4 @@
-/* The API's commands: announcing nodes and acting on them. A command is an event for each node,
+/* The API's commands that act on nodes. A command is an event for each node,
  * some hundreds in a transaction, and is answered after the last commit. Dry runs: tried.c. Called
  * by way of routes.def. Decides nothing. */
 #include "phxd/daemon.h"
@@ -15,90 +15,6 @@
 #include "phxd/site.h"
 #include "phxd/tried.h"
 #include "power/power.h"
-
-/* A user who could name any file would learn what only root may read, or have phxd run any program:
- * so only files that root has put into bmc_dir may be named. */
-static int check_bmc_file(const struct daemon *d, const char *what, const char *path,
-			  struct phx_err *err)
-{
-	size_t n = strlen(d->cfg.bmc_dir);
-	const char *name = strncmp(path, d->cfg.bmc_dir, n) || path[n] != '/' ? "" : path + n + 1;
-	if (!path[0] || (name[0] && name[0] != '.' && !strchr(name, '/')))
-		return 0;
-	return phx_err_set(err, -EPERM,
-			   "%s %s: who is not root names a file of %s (bmc_dir of phoenix.conf)",
-			   what, path, d->cfg.bmc_dir);
-}
-
-static int check_bmc_files(const struct daemon *d, const struct phx_http_peer *peer,
-			   const struct phx_bmc *bmc, struct phx_err *err)
-{
-	if (peer->via == PHX_HTTP_UNIX && peer->uid == 0)
-		return 0;
-	int r = check_bmc_file(d, "script", bmc->script, err);
-	return r ? r : check_bmc_file(d, "password_file", bmc->password_file, err);
-}
-
-/* Refuses a BMC that cannot work now, and not only when a node's power is to be switched. */
-static bool parse_bmc(struct daemon *d, struct phx_http_request *q, const json_t *j,
-		      struct phx_bmc *ret)
-{
-	struct phx_err err = {0};
-	const json_t *bmc = json_object_get(j, "bmc");
-	if (!parse_record(q, j, "bmc", &phx_bmc_record, ret))
-		return false;
-	struct phx_bmc whole = *ret;
-	PHX_STR_SET(whole.node, "its-node"); /* the core fills it in */
-	if (json_object_size(bmc) && !person_require(d, q, PHX_RIGHT_bmc))
-		return false;
-	int r = json_object_size(bmc) && !ret->driver[0]
-		? phx_err_set(&err, -EINVAL, "driver: is missing")
-		: phx_power_check(&whole, &err);
-	r = r < 0 ? -EINVAL : check_bmc_files(d, phx_http_peer(q), ret, &err);
-	if (r < 0) {
-		phx_err_prefix(&err, r, "bmc");
-		phx_http_reply_error(q, r, err.text);
-	}
-	return r == 0;
-}
-
-void api_node_add(struct phx_http_request *q, void *arg)
-{
-	static const char *const members[] = {"name",  "macs", "serial", "uuid",
-					      "token", "ip",   "hold",   "bmc"};
-	struct daemon *d = arg;
-	struct phx_event ev = {.kind = PHX_EV_node_add};
-	struct phx_event_node_add *p = &ev.node_add;
-	struct phx_outcome out = {0};
-	struct phx_err err = {0};
-	PHX_AUTO_JSON json_t *j = body_json(q);
-	if (!j)
-		return;
-	person_name(phx_http_peer(q), ev.by, sizeof(ev.by));
-	if (!parse_only(q, j, members, PHX_ARRAY_SIZE(members)) ||
-	    !parse_bool(q, j, "hold", &p->hold) || !TAKE(q, j, "name", ev.node) ||
-	    !TAKE(q, j, "serial", p->serial) || !TAKE(q, j, "uuid", p->uuid) ||
-	    !TAKE(q, j, "ip", p->ip) || !parse_token(q, j, p->token_sha256) ||
-	    !parse_macs(q, j, &p->macs) || !parse_bmc(d, q, j, &p->bmc)) {
-		phx_event_fini(&ev);
-		return;
-	}
-	int r = p->ip[0] ? site_check_ip(d, p->ip, &err) : 0;
-	r = r ? r : engine_submit(d->engine, &ev, &out, &err);
-	if (r == 0 && out.changed)
-		keys_forget(d->keys, ev.node); /* that of another machine which had the name */
-	PHX_AUTO_JSON json_t *answer =
-		json_pack("{s:I,s:s}", "seq", (json_int_t)phx_store_last(engine_store(d->engine)),
-			  "node", ev.node);
-	if (r < 0)
-		phx_http_reply_error(q, r, err.text);
-	else
-		phx_http_reply_json(q, 200, answer);
-	phx_outcome_fini(&out);
-	phx_event_fini(&ev);
-}
-
-/* ---- actions ---- */
 
 enum { GRACE_MAX_S = 30 * 24 * 3600 };
 
@@ -180,31 +96,6 @@ static bool take_order(struct phx_http_request *q, const json_t *j, struct phx_e
 		parse_enum(q, j, "verify", &phx_verify_names, &p->setup.verify);
 }
 
-/* "keep": true: the members of "bmc" are changed, and no others; whether the whole is right then is
- * looked at for each node (tried.c). */
-static bool take_bmc(struct daemon *d, struct phx_http_request *q, const json_t *j,
-		     struct phx_event_node_bmc *p)
-{
-	json_t *bmc = json_object_get(j, "bmc"), *value;
-	struct phx_err err = {0};
-	const char *key;
-	bool keep;
-	if (!person_require(d, q, PHX_RIGHT_bmc) || !parse_bool(q, j, "keep", &keep))
-		return false;
-	if (!keep || !json_object_size(bmc))
-		return parse_bmc(d, q, j, &p->bmc);
-	if (!parse_record(q, j, "bmc", &phx_bmc_record, &p->bmc))
-		return false;
-	int r = check_bmc_files(d, phx_http_peer(q), &p->bmc, &err);
-	json_object_foreach(bmc, key, value) {
-		struct phx_word *w = phx_list_push(&p->only, sizeof(*w));
-		r = r ? r : w ? PHX_STR_SET(w->text, key) : -ENOMEM;
-	}
-	if (r < 0)
-		phx_http_reply_error(q, r, err.text[0] ? err.text : strerror(-r));
-	return r == 0;
-}
-
 static bool take_edit(struct daemon *d, struct phx_http_request *q, const json_t *j,
 		      struct phx_event_node_edit *p)
 {
@@ -251,7 +142,7 @@ static bool parse_event(struct daemon *d, struct phx_http_request *q, const json
 	if (payload == PHX_PAYLOAD_named)
 		return TAKE(q, j, "name", ev->named.name);
 	if (payload == PHX_PAYLOAD_node_bmc)
-		return take_bmc(d, q, j, &ev->node_bmc);
+		return parse_bmc_change(d, q, j, &ev->node_bmc);
 	if (payload == PHX_PAYLOAD_node_edit)
 		return take_edit(d, q, j, &ev->node_edit);
 	if (payload == PHX_PAYLOAD_node_label)

@@ -40,5 +40,12 @@ bool parse_query_number(struct phx_http_request *q, const char *name, uint64_t m
 			uint64_t fallback, uint64_t *ret);
 /** Digest of a token; tokens themselves are never kept. "" gives "". */
 bool parse_token(struct phx_http_request *q, const json_t *j, char ret_sha256[PHX_SHA256_HEX]);
+/** "bmc": what BMC a node has; left as it is if absent. One that cannot work now is refused, and
+ * not only when the node's power is to be switched. */
+bool parse_bmc(struct daemon *d, struct phx_http_request *q, const json_t *j, struct phx_bmc *ret);
+/** "bmc" of what changes it. "keep": true: its members are changed, and no others; whether the
+ * whole is right then is looked at for each node (tried.c). */
+bool parse_bmc_change(struct daemon *d, struct phx_http_request *q, const json_t *j,
+		      struct phx_event_node_bmc *p);
 
 #endif

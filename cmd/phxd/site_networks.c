@@ -78,24 +78,51 @@ static void add_text(void *errors, const char *text)
 	add_error(errors, text);
 }
 
+/* A node with an address that it has by the former networks. */
+struct reserved {
+	char node[PHX_NAME_MAX], ip[PHX_IPV4_MAX];
+};
+
+/* The nodes of all that have a reserved address: copied, since networks are looked at without the
+ * engine's lock. */
+static int copy_reserved(struct daemon *d, struct phx_list *ret)
+{
+	const struct phx_state *s = engine_lock(d->engine);
+	int r = 0;
+	PHX_LIST_EACH(struct phx_node, n, &s->nodes) {
+		struct reserved *to = n->ip[0] ? phx_list_push(ret, sizeof(*to)) : NULL;
+		if (n->ip[0] && !to) {
+			r = -ENOMEM;
+			break;
+		}
+		if (to) {
+			PHX_STR_SET(to->node, n->name);
+			PHX_STR_SET(to->ip, n->ip);
+		}
+	}
+	engine_unlock(d->engine);
+	return r;
+}
+
 /* Addresses that nodes have by the former networks, and by these no longer. */
 static void check_reserved(struct daemon *d, const struct phx_site *site, json_t *errors)
 {
-	const struct phx_state *s = engine_lock(d->engine);
+	PHX_AUTO(phx_list_fini) struct phx_list nodes = {0};
+	if (copy_reserved(d, &nodes) < 0)
+		add_error(errors, "there is not enough memory to look at the nodes");
 	const struct phx_site *former = site_borrow(d->site);
-	PHX_LIST_EACH(struct phx_node, n, &s->nodes) {
-		if (!n->ip[0] || !phx_site_network_of(&former->networks, n->ip) ||
+	PHX_LIST_EACH(struct reserved, n, &nodes) {
+		if (!phx_site_network_of(&former->networks, n->ip) ||
 		    check_in(&d->cfg, &site->networks, n->ip, NULL) == 0)
 			continue;
 		PHX_AUTO_FREE char *text = phx_path(
 			"networks.conf: node %s has %s, which no network has any more that "
 			"machines boot over: phx node edit %s --ip ...",
-			n->name, n->ip, n->name);
+			n->node, n->ip, n->node);
 		if (text)
 			add_error(errors, text);
 	}
 	site_return(d->site);
-	engine_unlock(d->engine);
 }
 
 static uint32_t count_nodes(struct daemon *d)

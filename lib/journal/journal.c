@@ -317,6 +317,11 @@ static void set_node(struct phx_event *ev, const struct phx_each *e)
 		PHX_STR_SET(ev->node, e->node);
 }
 
+static struct phx_event *event_of(const struct submission *s, const struct phx_each *e)
+{
+	return e->ev ? e->ev : s->ev;
+}
+
 /* Nodes that have failed already keep their own reason. */
 static int refuse_each(struct phx_each *each, uint32_t n, int code, const struct phx_err *err)
 {
@@ -346,7 +351,7 @@ static int apply_one(struct phx_journal *j, struct phx_event *ev, struct phx_eac
 		int r = e->result;
 		*why = e->err;
 		PHX_STR_SET(t->never, e->out.never);
-		*e = (struct phx_each){.node = e->node};
+		*e = (struct phx_each){.node = e->node, .ev = e->ev};
 		return r;
 	}
 	if (e->result < 0 || j->state.seq == before)
@@ -363,8 +368,8 @@ static int apply_each(struct phx_journal *j, struct submission *s, struct transa
 	uint32_t n_rows = t->rows.n;
 	int r = 0;
 	t->portion = s->n > 1;
-	for (uint32_t i = 0; r == 0 && i < s->n; i++)
-		r = s->each[i].result < 0 ? 0 : apply_one(j, s->ev, &s->each[i], t, why);
+	for (struct phx_each *e = s->each; r == 0 && e < s->each + s->n; e++)
+		r = e->result < 0 ? 0 : apply_one(j, event_of(s, e), e, t, why);
 	if (t->portion && j->state.n_gone)
 		phx_core_portion_end(&j->state);
 	s->r = t->rows.n > n_rows;
@@ -393,8 +398,8 @@ static bool dies_at_any(struct phx_journal *j, enum phx_journal_point point,
 			const struct submission *s)
 {
 	for (struct phx_each *e = s->each; e < s->each + s->n; e++) {
-		set_node(s->ev, e);
-		if (dies_at(j, point, s->ev, e))
+		set_node(event_of(s, e), e);
+		if (dies_at(j, point, event_of(s, e), e))
 			return true;
 	}
 	return false;
@@ -525,7 +530,7 @@ void phx_journal_submit_each(struct phx_journal *j, struct phx_event *ev, struct
 		refuse_each(each, n, -EAGAIN, &(struct phx_err){0});
 	if (seq && !dies && j->config.committed)
 		j->config.committed(j->config.arg, seq);
-	if (s.r == -EPROTO && s.never[0] && comes_again(ev))
+	if (s.r == -EPROTO && s.never[0] && ev && comes_again(ev))
 		isolate(j, &s);
 }
 

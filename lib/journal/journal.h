@@ -81,9 +81,10 @@ void phx_journal_close(struct phx_journal *j, bool snapshot);
 int phx_journal_submit(struct phx_journal *j, struct phx_event *ev, struct phx_outcome *ret,
 		       struct phx_err *err);
 
-/** One of the nodes to which the same event is applied. */
+/** One of the nodes to which an event is applied. */
 struct phx_each {
-	const char *node; /* borrowed */
+	const char *node;     /* borrowed */
+	struct phx_event *ev; /* borrowed: the event for it; NULL: the one that is for all */
 	/** Results, from here on: as of phx_journal_submit(). */
 	int result;
 	struct phx_outcome out; /* the caller: phx_outcome_fini() */
@@ -91,10 +92,11 @@ struct phx_each {
 	uint64_t seq; /* number of its event; 0 = nothing had to change */
 };
 
-/** Applies `ev` to one node after the other (ev->node is set here), and commits the results in one
- * transaction: all that the core does not refuse, or none. The lock is held throughout, so a caller
- * with thousands of nodes submits portions of PHX_JOURNAL_PORTION. In `each` only the nodes are
- * set, the rest is zero; a node whose result is already negative is skipped. */
+/** Applies `ev` (NULL where each has its own) to one node after the other (ev->node is set here),
+ * and commits the results in one transaction: all that the core does not refuse, or none. The lock
+ * is held throughout, so a caller with thousands of nodes submits portions of PHX_JOURNAL_PORTION.
+ * In `each` only the nodes, and events of their own, are set, the rest is zero; a node whose result
+ * is already negative is skipped. */
 void phx_journal_submit_each(struct phx_journal *j, struct phx_event *ev, struct phx_each *each,
 			     uint32_t n);
 

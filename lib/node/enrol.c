@@ -45,6 +45,26 @@ static bool same_macs(const struct phx_node *n, const struct phx_list *macs)
 	return true;
 }
 
+/* What is announced again must say what it said: nothing is dropped in silence. */
+static int check_same(struct phx_apply *a, const struct phx_node *n,
+		      const struct phx_event_node_add *p)
+{
+	const char *other = NULL;
+	struct phx_bmc bmc = p->bmc;
+	PHX_STR_SET(bmc.node, n->name);
+	if (!same_macs(n, &p->macs))
+		other = "other MAC addresses (phx node edit changes them)";
+	else if (p->serial[0] && strcmp(p->serial, n->serial) != 0)
+		other = "another serial number (phx node edit changes it)";
+	else if (p->ip[0] && strcmp(p->ip, n->ip) != 0)
+		other = "another reserved address (phx node edit changes it)";
+	else if (p->bmc.driver[0] && !phx_record_equal(&phx_bmc_record, &bmc, &n->bmc))
+		other = "another BMC (phx node bmc changes it)";
+	return other
+		? phx_err_set(a->err, -EEXIST, "node %s is there already, with %s", n->name, other)
+		: 0;
+}
+
 /* Adds those that `dst` lacks, as many as there is room for; -ENOMEM. */
 static int copy_macs(struct phx_list *dst, const struct phx_list *src)
 {
@@ -90,11 +110,8 @@ int phx_apply_node_add(struct phx_apply *a, const struct phx_event_node_add *p)
 	if (r < 0)
 		return r;
 	struct phx_node *n = phx_state_node(a->s, name);
-	if (n && !same_macs(n, &p->macs))
-		return phx_err_set(a->err, -EEXIST,
-				   "node %s is there already, with other MAC addresses", name);
 	if (n)
-		return 0;
+		return check_same(a, n, p);
 	n = new_node(a, name, &p->macs, p->serial, p->uuid);
 	if (!n)
 		return -ENOMEM;

@@ -55,6 +55,33 @@ announces() {
 	run phx node add c9 --mac 02:00:00:00:00:01
 	said 64 err 'belongs to node c1'
 }
+csv() { printf '%s\n' "$@" >"$WORK/nodes.csv"; }
+announces_many() {
+	# nothing of a file in which something is wrong, and every mistake with its line
+	csv 'name,mac,serial,bmc_driver,ip' 'm1,02:00:00:00:01:01,,,' 'm2,02:00:00:00:01:1,,,' '' 'm3,02:00:00:00:01:01,"S,""3",,' 'm4,,,,' 'm/5,02:00:00:00:01:05,,,' 'm6,02:00:00:00:01:06'
+	run phx node add --from "$WORK/nodes.csv"
+	[ "$status" = 64 ] && [ "$(sed -n 's/.*nodes.csv:\([0-9]*\): .*/\1/p' "$WORK/err" | sort -n | paste -sd ' ')" = '3 3 5 6 7 8' ] || return 1
+	grep -q "nodes.csv:5: MAC address 02:00:00:00:01:01 is that of node m1, too" "$WORK/err" || return 1
+	csv 'name,mac,colour' 'm1,02:00:00:00:01:01,red'
+	run phx node add --from "$WORK/nodes.csv"
+	said 64 err "nodes.csv:1: there is no column 'colour'" && ! phx node show m1 2>/dev/null || return 1
+	# what the head refuses of one keeps no other away, and what was there before is told
+	csv '# ours' 'name,mac,serial,ip' 'm1,02:00:00:00:01:01 02:00:00:00:01:02,"S ""1""",' 'm2,02:00:00:00:01:03,S2,' 'm3,02:00:00:00:00:01,S3,'
+	run phx node add --from "$WORK/nodes.csv" --hold
+	said 1 err 'm3: MAC 02:00:00:00:00:01 belongs to node c1' || return 1
+	[ "$(field m1 .serial)" = 'S "1"' ] && [ "$(field m1 '.macs | length')" = 2 ] && [ "$(field m2 .hold)" = true ] || return 1
+	run phx node add --from "$WORK/nodes.csv"
+	said 1 err 'm[1-2]: this is so already' || return 1
+	phx node add --from - <"$WORK/nodes.csv" 2>&1 | grep -qF 'm[1-2]: this is so' || return 1
+	run phx node add m2 --mac 02:00:00:00:01:03 --serial S9
+	said 64 err 'another serial number (phx node edit' || return 1
+	run phx node add 'k[1-2]' --mac 02:00:00:00:02:01 --mac 02:00:00:00:02:02 --ip 10.77.5.9
+	said 64 err 'end the first one with a +' || return 1
+	run phx node add 'k[1-3]' --mac 02:00:00:00:02:01 --mac 02:00:00:00:02:02
+	said 64 err '3 nodes and 2 times --mac' || return 1
+	run phx node add 'k[1-2]' --mac 02:00:00:00:02:01 --mac 02:00:00:00:02:02 --bmc driver=ipmi,address=10.9.0.7+,user=u,password_file=/nowhere
+	[ "$status" = 0 ] && [ "$(field k2 .bmc.address)" = 10.9.0.8 ] && phx node rm 'm[1-2],k[1-2]' --yes >/dev/null 2>&1
+}
 lists_what_comes() {
 	phx node add c2 --mac 02:00:00:00:00:02 && agent_start c1 && agent_start c2 || return 1
 	until_true 15 is c1 .state ready && until_true 15 is c2 .state ready || return 1
@@ -380,7 +407,7 @@ head_init "bmc_dir = \"$WORK/bmc\";"
 roles_init
 node_init c1 1
 node_init c2 2
-for t in packages_of_the_head counts_in_words images_of_the_head announces lists_what_comes shows_facts lists_parts rules_have_reasons plans_first \
+for t in packages_of_the_head counts_in_words images_of_the_head announces announces_many lists_what_comes shows_facts lists_parts rules_have_reasons plans_first \
 	assigns_and_waits assigns_again in_place_needs_no_yes groups_are_known erasing_needs_yes shows_drift_free job_runs \
 	waiting_outlives_a_killed_head drains_and_resumes power_without_bmc_fails_by_name a_missing_password_file_is_named power_asks_of_a_node_in_use a_silent_bmc_is_named events_are_told following_ends_with_its_reader a_full_output_is_a_failure status_counts \
 	config_has_origins unknown_names wrong_package_is_refused used_things_stay truncated_image_is_found \

@@ -523,6 +523,41 @@ static void many_that_go_leave_what_a_replay_leaves(void **state)
 	assert_string_equal(live, replayed);
 }
 
+/* Each may have an event of its own, which then knows its node; a restart brings each back. */
+static void many_have_events_of_their_own(void **state)
+{
+	static const char *const racks[] = {"r7", "", "r9"};
+	struct phx_event evs[3] = {0};
+	struct phx_each each[3] = {0};
+	(void)state;
+	restart();
+	add_many();
+	for (int i = 0; i < 3; i++) {
+		evs[i] = (struct phx_event){.kind = PHX_EV_node_label, .by = "test"};
+		snprintf(evs[i].node, sizeof(evs[i].node), "m%d", i == 1 ? 2 : i);
+		struct phx_label *l = phx_list_push(&evs[i].node_label.labels, sizeof(*l));
+		PHX_STR_SET(l->key, "rack");
+		PHX_STR_SET(l->value, racks[i]);
+		each[i] = (struct phx_each){.node = evs[i].node, .ev = &evs[i]};
+	}
+	PHX_STR_SET(evs[2].node, "m4");
+	count_from_here();
+	phx_journal_submit_each(journal, NULL, each, 3);
+	assert_int_equal(writes_of[PHX_MEMORY_COMMIT], 1);
+	assert_int_equal(each[1].result, -ENOENT);
+	restart();
+	const struct phx_state *s = phx_journal_state(journal);
+	assert_string_equal(
+		PHX_LIST_AT(&phx_state_node(s, "m0")->labels, struct phx_label, 0)->value, "r7");
+	assert_string_equal(
+		PHX_LIST_AT(&phx_state_node(s, "m4")->labels, struct phx_label, 0)->value, "r9");
+	assert_int_equal(n_labelled(s), 2);
+	for (int i = 0; i < 3; i++) {
+		phx_outcome_fini(&each[i].out);
+		phx_event_fini(&evs[i]);
+	}
+}
+
 /* One that was found wrong before is passed over, and keeps what is wrong with it. */
 static void a_node_with_a_result_is_passed_over(void **state)
 {
@@ -938,6 +973,7 @@ int main(void)
 		T(what_no_person_caused_is_not_noted_as_one),
 		T(many_nodes_are_one_transaction),
 		T(many_that_go_leave_what_a_replay_leaves),
+		T(many_have_events_of_their_own),
 		T(a_node_with_a_result_is_passed_over),
 		T(a_write_that_fails_among_many_undoes_all),
 		T(a_disk_that_fails_among_many_has_all_or_nothing),

@@ -132,6 +132,36 @@ static void macs_of_two_nodes_are_never_merged(void **state)
 	phx_event_fini(&add);
 }
 
+/* What was announced is announced again: the same changes nothing, and what would be dropped is
+ * refused. */
+static int announce(struct world *w, const char *serial, const char *ip, const char *bmc)
+{
+	struct phx_event add = {.kind = PHX_EV_node_add};
+	PHX_STR_SET(add.node, "n7");
+	world_event_mac(&add.node_add.macs, 7);
+	PHX_STR_SET(add.node_add.serial, serial);
+	PHX_STR_SET(add.node_add.ip, ip);
+	PHX_STR_SET(add.node_add.bmc.driver, bmc[0] ? "ipmi" : "");
+	PHX_STR_SET(add.node_add.bmc.address, bmc);
+	int r = world_apply(w, &add, NULL);
+	phx_event_fini(&add);
+	return r;
+}
+static void an_announcement_that_says_otherwise_is_refused(void **state)
+{
+	struct world *w = *state;
+	assert_int_equal(announce(w, "S7", "10.77.0.7", "10.9.0.7"), 0);
+	assert_int_equal(announce(w, "S7", "10.77.0.7", "10.9.0.7"), 0);
+	assert_int_equal(announce(w, "", "", ""), 0);
+	assert_int_equal(w->s.nodes.n, 1);
+	assert_int_equal(announce(w, "S8", "", ""), -EEXIST);
+	assert_non_null(strstr(w->err.text, "serial number"));
+	assert_int_equal(announce(w, "", "10.77.0.8", ""), -EEXIST);
+	assert_non_null(strstr(w->err.text, "address"));
+	assert_int_equal(announce(w, "", "", "10.9.0.8"), -EEXIST);
+	assert_non_null(strstr(w->err.text, "BMC"));
+}
+
 static void duplicate_uuid_quarantines_both(void **state)
 {
 	struct world *w = *state;
@@ -361,6 +391,7 @@ int main(void)
 		WORLD_TEST(the_window_is_good_for_one_key),
 		WORLD_TEST(known_mac_with_another_serial_is_refused),
 		WORLD_TEST(macs_of_two_nodes_are_never_merged),
+		WORLD_TEST(an_announcement_that_says_otherwise_is_refused),
 		WORLD_TEST(duplicate_uuid_quarantines_both),
 		WORLD_TEST(two_disks_with_one_serial_quarantine),
 		WORLD_TEST(rules_deploy_by_themselves),

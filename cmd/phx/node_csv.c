@@ -1,0 +1,301 @@
+/* Machines to announce, from a CSV file: its first line names the columns, each other line is a
+ * node. Called by node_add.c. */
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/file.h"
+#include "base/json.h"
+#include "phx/node_add.h"
+
+enum { FILE_BYTES_MAX = 16 << 20, COLUMNS_MAX = 32, LINE_BYTES_MAX = 8192 };
+
+struct csv {
+	const char *path;
+	unsigned line; /* of what is read */
+	unsigned n_wrong;
+	char columns[COLUMNS_MAX][32];
+	size_t n_columns;
+	json_t *nodes;
+	json_t *lines; /* of each node */
+};
+
+static void wrong(struct csv *c, unsigned line, const char *fmt, ...)
+	__attribute__((format(printf, 3, 4)));
+static void wrong(struct csv *c, unsigned line, const char *fmt, ...)
+{
+	va_list ap;
+	va_start(ap, fmt);
+	fprintf(stderr, "phx: %s:%u: ", c->path, line);
+	vfprintf(stderr, fmt, ap);
+	fputc('\n', stderr);
+	va_end(ap);
+	c->n_wrong++;
+}
+
+/* ---- values of a line ---- */
+
+static bool set_text(json_t *node, const char *key, const char *value)
+{
+	return json_object_set_new(node, key, json_string(value)) == 0;
+}
+
+static void set_macs(struct csv *c, json_t *node, char *value)
+{
+	char *save = NULL;
+	for (char *w = strtok_r(value, " ", &save); w; w = strtok_r(NULL, " ", &save))
+		if (cli_mac_add(node, w) < 0)
+			wrong(c, c->line, "mac: '%s' is no MAC address, such as 52:54:00:12:34:56",
+			      w);
+}
+
+static void set_hold(struct csv *c, json_t *node, const char *value)
+{
+	if (phx_str_eq(value, "true"))
+		json_object_set_new(node, "hold", json_true());
+	else if (!phx_str_eq(value, "false"))
+		wrong(c, c->line, "hold: must be true or false, not '%s'", value);
+}
+
+static void set_bmc(struct csv *c, json_t *node, const char *key, const char *value)
+{
+	json_t *bmc = json_object_get(node, "bmc");
+	if (!bmc)
+		json_object_set_new(node, "bmc", bmc = json_object());
+	if (cli_bmc_key(bmc, key, strlen(key), value) < 0)
+		wrong(c, c->line, "bmc_%s: must be true or false, not '%s'", key, value);
+}
+
+static void set_token(struct csv *c, json_t *node, const char *path)
+{
+	struct phx_err err = {0};
+	if (cli_token(path, node, &err) < 0)
+		wrong(c, c->line, "token_file: %s", err.text);
+}
+
+static bool is_text(const char *column)
+{
+	static const char *const texts[] = {"name", "serial", "uuid", "ip"};
+	for (size_t i = 0; i < PHX_ARRAY_SIZE(texts); i++)
+		if (phx_str_eq(column, texts[i]))
+			return true;
+	return false;
+}
+
+static void set_value(struct csv *c, json_t *node, const char *column, char *value)
+{
+	if (!*value)
+		return;
+	if (is_text(column)) {
+		if (!set_text(node, column, value))
+			wrong(c, c->line, "%s: is no text in UTF-8", column);
+	} else if (phx_str_eq(column, "mac")) {
+		set_macs(c, node, value);
+	} else if (phx_str_eq(column, "hold")) {
+		set_hold(c, node, value);
+	} else if (phx_str_eq(column, "token_file")) {
+		set_token(c, node, value);
+	} else {
+		set_bmc(c, node, column + strlen("bmc_"), value);
+	}
+}
+
+/* ---- lines ---- */
+
+/* Takes the next value off a line, in its place: as it is, or between quotes, of which two are one.
+ * NULL: the quotes do not end. */
+static char *take_value(char **line, bool *ret_more)
+{
+	char *from = *line, *to = from, *start = from;
+	bool quoted = *from == '"';
+	from += quoted;
+	for (; *from && (quoted || *from != ','); from++) {
+		if (quoted && *from == '"') {
+			if (from[1] != '"')
+				break;
+			from++;
+		}
+		*to++ = *from;
+	}
+	if (quoted && *from++ != '"')
+		return NULL;
+	*ret_more = *from == ',';
+	if (*from && *from != ',')
+		return NULL;
+	*line = from + *ret_more;
+	*to = '\0';
+	return start;
+}
+
+static void trim(char *value)
+{
+	size_t from = strspn(value, " \t"), n = strlen(value + from);
+	memmove(value, value + from, n + 1);
+	while (n && strchr(" \t\r", value[n - 1]))
+		value[--n] = '\0';
+}
+
+static bool is_column(const char *name)
+{
+	static const char *const others[] = {"mac", "hold", "token_file"};
+	PHX_AUTO_JSON json_t *bmc = json_object();
+	for (size_t i = 0; i < PHX_ARRAY_SIZE(others); i++)
+		if (phx_str_eq(name, others[i]))
+			return true;
+	return is_text(name) ||
+		(phx_str_starts(name, "bmc_") &&
+		 cli_bmc_key(bmc, name + strlen("bmc_"), strlen(name) - strlen("bmc_"), "") !=
+			 -ENOENT);
+}
+
+static void add_column(struct csv *c, const char *name)
+{
+	for (size_t i = 0; i < c->n_columns; i++)
+		if (phx_str_eq(c->columns[i], name))
+			wrong(c, c->line, "column '%s' is there twice", name);
+	if (!is_column(name) || c->n_columns == COLUMNS_MAX)
+		wrong(c, c->line,
+		      "there is no column '%s': name, mac, serial, uuid, ip, token_file, hold, and "
+		      "of the BMC bmc_driver, bmc_address, bmc_user, bmc_password_file ...",
+		      name);
+	else
+		snprintf(c->columns[c->n_columns++], sizeof(c->columns[0]), "%s", name);
+}
+
+static void read_columns(struct csv *c, char *line)
+{
+	bool more = true, named = false;
+	while (more) {
+		char *name = take_value(&line, &more);
+		if (!name) {
+			wrong(c, c->line, "quotes do not end");
+			return;
+		}
+		trim(name);
+		add_column(c, name);
+		named |= phx_str_eq(name, "name");
+	}
+	if (!named)
+		wrong(c, c->line, "the first line names the columns, and 'name' is not among them");
+}
+
+static void read_node(struct csv *c, char *line)
+{
+	json_t *node = json_object();
+	bool more = true;
+	size_t i = 0;
+	for (; more; i++) {
+		char *value = take_value(&line, &more);
+		if (!value) {
+			wrong(c, c->line, "quotes do not end, or something stands behind them");
+			break;
+		}
+		trim(value);
+		if (i < c->n_columns)
+			set_value(c, node, c->columns[i], value);
+	}
+	if (!more && i != c->n_columns)
+		wrong(c, c->line, "has %zu values for %zu columns", i, c->n_columns);
+	if (!phx_name_valid(phx_json_str(node, "name", "")))
+		wrong(c, c->line,
+		      "name: '%s' is no name of a node: letters, digits, '-', '_' and '.'",
+		      phx_json_str(node, "name", ""));
+	json_array_append_new(c->nodes, node);
+	json_array_append_new(c->lines, json_integer(c->line));
+}
+
+static void read_lines(struct csv *c, char *text)
+{
+	while (text && (!c->n_wrong || c->n_columns)) {
+		char *line = strsep(&text, "\n");
+		c->line++;
+		line[strcspn(line, "\r")] = '\0';
+		if (!line[strspn(line, " \t")] || line[0] == '#')
+			continue;
+		if (strlen(line) > LINE_BYTES_MAX)
+			wrong(c, c->line, "is longer than %d bytes", LINE_BYTES_MAX);
+		else if (!c->n_columns)
+			read_columns(c, line);
+		else
+			read_node(c, line);
+	}
+}
+
+/* ---- nodes together ---- */
+
+struct seen {
+	json_t *of; /* "KEY VALUE" → its place */
+	void (*say)(void *arg, size_t i, const char *text);
+	void *arg;
+	const json_t *nodes;
+	unsigned n;
+};
+
+static void tell(struct seen *s, size_t i, const char *text)
+{
+	s->say(s->arg, i, text);
+	s->n++;
+}
+
+static void see(struct seen *s, size_t i, const char *key, const char *value)
+{
+	PHX_AUTO_FREE char *of = phx_path("%s %s", key, value);
+	const json_t *had = of && *value ? json_object_get(s->of, of) : NULL;
+	if (had) {
+		PHX_AUTO_FREE char *text = phx_path(
+			"%s %s is that of node %s, too", key, value,
+			phx_json_str(json_array_get(s->nodes, (size_t)json_integer_value(had)),
+				     "name", "?"));
+		tell(s, i, text ? text : key);
+	} else if (of && *value) {
+		json_object_set_new(s->of, of, json_integer((json_int_t)i));
+	}
+}
+
+unsigned cli_nodes_check(const json_t *nodes, void (*say)(void *arg, size_t i, const char *text),
+			 void *arg)
+{
+	PHX_AUTO_JSON json_t *of = json_object();
+	struct seen s = {.of = of, .say = say, .arg = arg, .nodes = nodes};
+	size_t i, k;
+	json_t *node, *mac;
+	json_array_foreach((json_t *)nodes, i, node) {
+		const json_t *macs = json_object_get(node, "macs");
+		see(&s, i, "name", phx_json_str(node, "name", ""));
+		see(&s, i, "serial number", phx_json_str(node, "serial", ""));
+		see(&s, i, "address", phx_json_str(node, "ip", ""));
+		json_array_foreach((json_t *)macs, k, mac) {
+			see(&s, i, "MAC address", json_string_value(mac));
+		}
+		if (!json_array_size(macs) && !*phx_json_str(node, "serial", "") &&
+		    !json_object_get(node, "token"))
+			tell(&s, i,
+			     "give a MAC address, a serial number or a file with a token, by which "
+			     "it is recognised");
+	}
+	return s.n;
+}
+
+static void say_line(void *csv, size_t i, const char *text)
+{
+	struct csv *c = csv;
+	wrong(c, (unsigned)json_integer_value(json_array_get(c->lines, i)), "%s", text);
+}
+
+int cli_nodes_csv(const char *path, json_t *nodes)
+{
+	bool input = phx_str_eq(path, "-");
+	PHX_AUTO_FREE char *text = NULL;
+	PHX_AUTO_JSON json_t *lines = json_array();
+	struct csv c = {.path = input ? "standard input" : path, .nodes = nodes, .lines = lines};
+	struct phx_err err = {0};
+	int r = phx_file_read(input ? "/dev/stdin" : path, FILE_BYTES_MAX, &text, NULL, &err);
+	if (r < 0)
+		return cli_fail(CLI_USAGE, "node add: %s", err.text);
+	read_lines(&c, text);
+	if (!c.n_wrong && !json_array_size(nodes))
+		wrong(&c, c.line, "there is no node in it");
+	if (c.n_columns)
+		cli_nodes_check(nodes, say_line, &c);
+	return c.n_wrong ? cli_fail(CLI_USAGE, "%s: nothing was announced", c.path) : CLI_OK;
+}
