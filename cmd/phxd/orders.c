@@ -57,7 +57,7 @@ void orders_put(struct daemon *d, const char *node, const char *key_fp,
 		const struct phx_list *running, struct phx_buf *b)
 {
 	struct phx_list orders = {0};
-	char re[PHX_NAME_MAX];
+	char re[PHX_NAME_MAX], address[64];
 	struct order_beside beside = {0};
 	struct site_facts facts;
 	bool moves, knows = accounts_are_known(running);
@@ -69,7 +69,7 @@ void orders_put(struct daemon *d, const char *node, const char *key_fp,
 	find_protected(s, node, &beside);
 	const struct phx_node *n = phx_state_node(s, node);
 	bool sited = holds && site_facts_of(n, &facts);
-	site_head(d, n ? n->address : "", beside.head);
+	PHX_STR_SET(address, n ? n->address : "");
 	engine_unlock(d->engine);
 	if (!holds)
 		return; /* the beat is older than the node's present key */
@@ -82,6 +82,7 @@ void orders_put(struct daemon *d, const char *node, const char *key_fp,
 	if (!moves)
 		accounts_orders_put(d->accounts, re, running, b);
 	beside.re = knows ? re : NULL;
+	site_head(d, address, beside.head);
 	PHX_LIST_EACH(struct phx_order, o, &orders) {
 		if (goes_out(running, o))
 			view_order_put(d, node, o, &beside, b);
