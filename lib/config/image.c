@@ -125,14 +125,35 @@ static bool plain(const char *text)
 	return !strpbrk(text, "\"\\\n");
 }
 
+/* The first member between quotes that is not plain; NULL: all are. */
+static const char *not_plain(const struct phx_image *im)
+{
+	const struct {
+		const char *key, *text;
+	} texts[] = {
+		{"kernel_release", im->kernel_release},
+		{"architecture", im->architecture},
+		{"source", im->source},
+		{"parent", im->parent},
+		{"os_id", im->os_id},
+		{"os", im->os},
+	};
+	for (size_t i = 0; i < PHX_ARRAY_SIZE(texts); i++)
+		if (!plain(texts[i].text))
+			return texts[i].key;
+	return NULL;
+}
+
 static int check_texts(const struct phx_image *im, const char *what, struct phx_err *err)
 {
-	const char *bad = !plain(im->kernel_release) ? "kernel_release"
-		: !plain(im->architecture)           ? "architecture"
-						     : NULL;
-	return bad
-		? phx_err_set(err, -EINVAL, "%s: %s may not hold quotes or backslashes", what, bad)
-		: 0;
+	const char *bad = not_plain(im);
+	if (bad)
+		return phx_err_set(err, -EINVAL, "%s: %s may not hold quotes or backslashes", what,
+				   bad);
+	if (im->parent[0] && !is_digest(im->parent))
+		return phx_err_set(err, -EINVAL,
+				   "%s: parent must be 64 hexadecimal digits in lower case", what);
+	return 0;
 }
 
 int phx_image_parse(const char *text, size_t n, const char *what, struct phx_image *ret,
@@ -158,14 +179,29 @@ int phx_image_parse(const char *text, size_t n, const char *what, struct phx_ima
 	return 0;
 }
 
+/* Only where it is known: what was signed before these keys were is as it was. */
+static void put_origin(struct phx_buf *b, const struct phx_image *im)
+{
+	if (im->source[0])
+		phx_buf_addf(b, "source = \"%s\";\n", im->source);
+	if (im->parent[0])
+		phx_buf_addf(b, "parent = \"%s\";\n", im->parent);
+	if (im->os_id[0])
+		phx_buf_addf(b, "os_id = \"%s\";\n", im->os_id);
+	if (im->os[0])
+		phx_buf_addf(b, "os = \"%s\";\n", im->os);
+}
+
 char *phx_image_format(const struct phx_image *im)
 {
 	PHX_AUTO(phx_buf_fini) struct phx_buf b = {0};
 	phx_buf_addf(&b, "# sizes in bytes, digests of the files as they are\n");
 	phx_buf_addf(&b, "name = \"%s\";\nversion = \"%s\";\nkind = \"%s\";\n", im->name,
 		     im->version, phx_enum_name(&phx_image_kind_names, im->kind));
-	phx_buf_addf(&b, "architecture = \"%s\";\nkernel_release = \"%s\";\nfiles = (\n",
-		     im->architecture, im->kernel_release);
+	phx_buf_addf(&b, "architecture = \"%s\";\nkernel_release = \"%s\";\n", im->architecture,
+		     im->kernel_release);
+	put_origin(&b, im);
+	phx_buf_addf(&b, "files = (\n");
 	for (uint32_t i = 0; i < im->files.n; i++) {
 		const struct phx_image_file *f = PHX_LIST_AT(&im->files, struct phx_image_file, i);
 		phx_buf_addf(&b, "%s\t{ name = \"%s\"; size = %" PRIu64 "L; sha256 = \"%s\";",
@@ -186,7 +222,7 @@ static int signed_text(const struct phx_image *im, char *buf, size_t size)
 {
 	char hex[PHX_SHA256_HEX];
 	/* an order's image was not read from a manifest */
-	if (!plain(im->kernel_release) || !plain(im->architecture))
+	if (not_plain(im))
 		return -EINVAL;
 	PHX_AUTO_FREE char *text = phx_image_format(im);
 	int r = text ? digest_text(text, strlen(text), hex) : -ENOMEM;

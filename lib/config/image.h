@@ -14,6 +14,8 @@
 #define PHX_IMAGE_INITRD "initrd.zst"       /* kind initramfs */
 #define PHX_IMAGE_ROOT_DISK "root.ext4.zst" /* kind rootfs: for disks */
 #define PHX_IMAGE_ROOT_RAM "root.squashfs"  /* kind rootfs: for RAM boot */
+#define PHX_IMAGE_PACKAGES "packages.txt"   /* kind rootfs: what its package manager has */
+#define PHX_IMAGE_CHANGES "changes.txt" /* kind rootfs: packages that its parent had otherwise */
 
 /** What an image is for, one row a kind; images/NAME.sh is the recipe of each.
  * K(ID, "name", does a node boot it over the network and run its kernel, files of which it has at
@@ -34,7 +36,8 @@ extern const struct phx_enum phx_image_kind_names; /* "initramfs", "rootfs" */
 	F(S, name, STR(PHX_NAME_MAX), \
 	  KEY(name, NAME, PHX_REQUIRED, \
 	      "vmlinuz, which every image has; of an initramfs initrd.zst; of a rootfs " \
-	      "root.ext4.zst (for disks), root.squashfs (for memory), or both.")) \
+	      "root.ext4.zst (for disks), root.squashfs (for memory), or both; and what it " \
+	      "may have beside, packages.txt and changes.txt.")) \
 	F(S, size, U64, KEY(size, SIZE, PHX_REQUIRED, "Bytes of the file as it is.")) \
 	F(S, sha256, STR(65), KEY(sha256, LINE, PHX_REQUIRED, "Digest of the file as it is.")) \
 	F(S, raw_size, U64, \
@@ -50,9 +53,20 @@ PHX_RECORD_STRUCT(phx_image_file, PHX_IMAGE_FILE_FIELDS);
 	  KEY(architecture, NAME, PHX_REQUIRED, "Of the machines: amd64."))
 PHX_RECORD_STRUCT(phx_image_conf, PHX_IMAGE_CONF_FIELDS);
 
+/** Where an image comes from and what is in it, as far as who made it knows; "" where not. */
+#define PHX_IMAGE_ORIGIN_FIELDS(F, S) \
+	F(S, source, STR(256), \
+	  KEY(source, LINE, "", \
+	      "What it was imported from: file or container, @, and the SHA-256 of it.")) \
+	F(S, parent, STR(65), \
+	  KEY(parent, LINE, "", "Identity of the image that it was made of by phx image exec.")) \
+	F(S, os_id, STR(32), KEY(os_id, LINE, "", "ID of its os-release: debian, ubuntu, rocky.")) \
+	F(S, os, STR(128), KEY(os, LINE, "", "PRETTY_NAME of its os-release."))
+
 /** What manifest.conf says: the above, and the files. */
 #define PHX_IMAGE_FIELDS(F, S) \
 	PHX_IMAGE_CONF_FIELDS(F, S) \
+	PHX_IMAGE_ORIGIN_FIELDS(F, S) \
 	F(S, kernel_release, STR(96), \
 	  KEY(kernel_release, LINE, PHX_REQUIRED, "Of the kernel in it.")) \
 	F(S, digest, STR(65)) /* SHA-256 of manifest.conf: the image's identity */ \

@@ -108,11 +108,30 @@ static void test_which_kernel_runs(void **state)
 	assert_false(phx_image_kernel_differs(&im, &deploy, why, sizeof(why)));
 }
 
+#define ORIGIN \
+	"source = \"oci:x@sha256:" A64 "\";\nparent = \"" A64 \
+	"\";\nos_id = \"debian\";\nos = \"Debian 12\";\n"
+
+/* What was signed before the manifest had them is as it was. */
+static void test_an_origin_is_written_where_it_is_known(void **state)
+{
+	(void)state;
+	struct phx_image im;
+	assert_int_equal(parse(HEAD "files = ( " KERNEL ",\n" ROOT " );\n", &im, NULL), 0);
+	PHX_AUTO_FREE char *without = phx_image_format(&im);
+	static const char *const keys[] = {"source", "parent", "os"};
+	for (size_t i = 0; i < PHX_ARRAY_SIZE(keys); i++)
+		assert_null(strstr(without, keys[i]));
+	phx_record_fini(&phx_image_record, &im);
+}
+
 static void test_written_and_read_again(void **state)
 {
 	(void)state;
 	struct phx_image a, b;
-	assert_int_equal(parse(HEAD "files = ( " KERNEL ",\n" ROOT " );\n", &a, NULL), 0);
+	assert_int_equal(parse(HEAD ORIGIN "files = ( " KERNEL ",\n" ROOT " );\n", &a, NULL), 0);
+	assert_string_equal(a.os, "Debian 12");
+	assert_string_equal(a.parent, A64);
 	PHX_AUTO_FREE char *text = phx_image_format(&a);
 	assert_non_null(text);
 	assert_int_equal(parse(text, &b, NULL), 0);
@@ -159,6 +178,12 @@ static const struct bad {
 	{"name = \"deb\"; version = \"1\"; kind = \"rootfs\"; architecture = \"amd64\"; "
 	 "kernel_release = \"6\\\\1\";\nfiles = ( " KERNEL ", " ROOT " );\n",
 	 "m.conf", "kernel_release may not hold quotes"},
+	{HEAD "source = \"a\\\\b\";\nfiles = ( " KERNEL ", " ROOT " );\n", "m.conf",
+	 "source may not hold quotes"},
+	{HEAD "os = \"a\\\"b\";\nfiles = ( " KERNEL ", " ROOT " );\n", "m.conf",
+	 "os may not hold quotes"},
+	{HEAD "parent = \"1\";\nfiles = ( " KERNEL ", " ROOT " );\n", "m.conf",
+	 "parent must be 64 hexadecimal digits"},
 };
 
 static void test_bad_manifests_are_refused(void **state)
@@ -243,6 +268,7 @@ int main(void)
 		cmocka_unit_test(test_which_kernel_runs),
 		cmocka_unit_test(test_the_digest_is_of_the_text),
 		cmocka_unit_test(test_written_and_read_again),
+		cmocka_unit_test(test_an_origin_is_written_where_it_is_known),
 		cmocka_unit_test(test_bad_manifests_are_refused),
 		cmocka_unit_test(test_cut_manifests_are_refused),
 		cmocka_unit_test(test_reads_no_further_than_told),
