@@ -99,6 +99,9 @@ static const struct cli_column image_lines[] = {
 	{.head = "Architecture", .path = "architecture"},
 	{.head = "Kernel", .path = "kernel_release"},
 	{.head = "Nodes run", .path = "runs_kernel"},
+	{.head = "System", .path = "os"},
+	{.head = "From", .path = "source"},
+	{.head = "Made of", .path = "parent"},
 	{.head = "Digest", .path = "digest"},
 	{.head = "Signed by", .path = "signed_by"},
 };
@@ -342,18 +345,17 @@ int cmd_image_import(struct cli *cli)
 {
 	const char *dir = store_dir(cli);
 	struct phx_image_import how = {
-		.tar = cli_arg(cli, 0),
+		.source = cli_arg(cli, 0),
 		.name = cli_opt(cli, CLI_OPT_image_name, NULL),
-		.version = cli_opt(cli, CLI_OPT_image_version, "1"),
+		.version = cli_opt(cli, CLI_OPT_image_version, NULL),
 		.no_squashfs = cli_has(cli, CLI_OPT_no_squashfs),
 	};
 	struct phx_err err = {0};
 	struct phx_image im;
 	if (!dir)
 		return cli->head_code;
-	if (!how.name)
-		return cli_fail(CLI_USAGE, "image import: --image-name is missing");
 	phx_size_parse(cli_opt(cli, CLI_OPT_disk_size, "0"), &how.disk_bytes);
+	phx_size_parse(cli_opt(cli, CLI_OPT_max_size, "0"), &how.max_bytes);
 	int r = phx_images_import(dir, &how, &im, &err);
 	if (r < 0)
 		return cli_fail_err(r, &err);

@@ -1,25 +1,29 @@
-/* An image out of a tar of a root file system: see store.h. Called by `phx image
- * import`; blocks for minutes. tar, mkfs.ext4, zstd and mksquashfs do the work. */
+/* An image out of a root file system: see store.h. Called by `phx image import`, and by exec.c
+ * with a root of its own; blocks for minutes. mkfs.ext4, zstd and mksquashfs do the work, what
+ * source.c starts unpacks. */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <fts.h>
-#include <linux/openat2.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <sys/utsname.h>
 #include <unistd.h>
 
 #include "base/file.h"
 #include "base/spawn.h"
 #include "base/tree.h"
+#include "deploy/packages.h"
 #include "deploy/publish.h"
+#include "deploy/source.h"
 #include "deploy/store.h"
+#include "deploy/system.h"
 #include "disk/disk.h"
 #include "pki/pki.h"
 
+#define MAX_BYTES (64ULL << 30)
+#define FIRST_VERSION "1"
 enum { TOOL_TIMEOUT_MS = 3600 * 1000, ZSTD_LEVEL = 6, ZSTD_LEVEL_MAX = 19 };
 #define DISK_ALIGN (4ULL << 20)
 #define DISK_SPARE (64ULL << 20)
@@ -29,8 +33,24 @@ struct importing {
 	char *work, *root, *out; /* below the store, so that publishing is a rename */
 	uint64_t disk_bytes;
 	uint64_t n_files;
+	struct phx_source_found found;
+	struct phx_system system;
+	const char *dir; /* the store */
 	struct phx_image image;
 };
+
+static int check_absent(const struct importing *w, struct phx_err *err)
+{
+	const struct phx_image *im = &w->image;
+	struct phx_image had;
+	struct phx_err none = {0};
+	int r = phx_images_find(w->dir, im->name, im->version, &had, &none);
+	if (r < 0)
+		return r == -ENOENT ? 0 : phx_err_set(err, r, "%s", none.text);
+	phx_record_fini(&phx_image_record, &had);
+	return phx_err_set(err, -EEXIST, "image '%s' of version '%s' is there already", im->name,
+			   im->version);
+}
 
 static int run(const char *const *argv, struct phx_err *err)
 {
@@ -38,47 +58,61 @@ static int run(const char *const *argv, struct phx_err *err)
 	return phx_run_check(&job, NULL, err);
 }
 
-/* GNU tar takes off leading slashes and refuses "..". */
 static int unpack(struct importing *w, struct phx_err *err)
 {
-	const char *const argv[] = {"tar",
-				    "--extract",
-				    "--numeric-owner",
-				    "--same-permissions",
-				    "--xattrs",
-				    "--xattrs-include=*",
-				    "--acls",
-				    "--directory",
-				    w->root,
-				    "--file",
-				    w->im->tar,
-				    NULL};
-	int r = run(argv, err);
-	return r == -EIO ? phx_err_prefix(err, -EINVAL, "%s", w->im->tar) : r;
+	const struct phx_source_place at = {
+		.source = w->im->source,
+		.work = w->work,
+		.root = w->root,
+		.max_bytes = w->im->max_bytes ? w->im->max_bytes : MAX_BYTES,
+	};
+	return w->im->fill ? w->im->fill(w->im, w->work, w->root, err)
+			   : phx_source_unpack(&at, &w->found, err);
 }
 
-/* Below the root whatever links say. */
-static int open_inside(const char *root, const char *path, int flags)
+/* What the source calls itself is a name where nobody gave it another. */
+static int take_names(struct importing *w, struct phx_err *err)
 {
-	PHX_AUTO_CLOSE int dir = open(root, O_PATH | O_DIRECTORY | O_CLOEXEC);
-	struct open_how how = {.flags = (uint64_t)(flags | O_CLOEXEC), .resolve = RESOLVE_IN_ROOT};
-	int fd = dir < 0 ? -1 : (int)syscall(SYS_openat2, dir, path, &how, sizeof(how));
-	return fd < 0 ? -errno : fd;
+	const char *title = w->found.title, *version = w->found.version;
+	if (!w->im->name && !phx_name_valid(title))
+		return phx_err_set(err, -EINVAL,
+				   title[0]
+					   ? "%s: it calls itself '%.100s', which is no name of an "
+					     "image: --image-name"
+					   : "%s: it has no name of its own (a container's label "
+					     "org.opencontainers.image.title): --image-name",
+				   w->im->source, title);
+	PHX_STR_SET(w->image.name, w->im->name ? w->im->name : title);
+	PHX_STR_SET(w->image.version,
+		    w->im->version                    ? w->im->version
+			    : phx_name_valid(version) ? version
+						      : FIRST_VERSION);
+	PHX_STR_SET(w->image.source, w->found.source);
+	PHX_STR_SET(w->image.parent, w->im->parent ? w->im->parent : "");
+	return check_absent(w, err);
+}
+
+static int read_system(struct importing *w, struct phx_err *err)
+{
+	(void)err;
+	phx_system_read(w->root, &w->system);
+	PHX_STR_SET(w->image.os_id, w->system.id);
+	return PHX_STR_SET(w->image.os, w->system.name);
 }
 
 static int check_init(struct importing *w, struct phx_err *err)
 {
-	PHX_AUTO_CLOSE int fd = open_inside(w->root, "sbin/init", O_PATH);
-	PHX_AUTO_CLOSE int merged = open_inside(w->root, "usr/lib/systemd/systemd", O_PATH);
-	PHX_AUTO_CLOSE int split = open_inside(w->root, "lib/systemd/systemd", O_PATH);
+	PHX_AUTO_CLOSE int fd = phx_rooted_open(w->root, "sbin/init", O_PATH);
+	PHX_AUTO_CLOSE int merged = phx_rooted_open(w->root, "usr/lib/systemd/systemd", O_PATH);
+	PHX_AUTO_CLOSE int split = phx_rooted_open(w->root, "lib/systemd/systemd", O_PATH);
 	if (fd < 0)
 		return phx_err_set(err, -EINVAL,
 				   "%s: no /sbin/init in it; is it a whole root file system?",
-				   w->im->tar);
+				   w->im->source);
 	if (merged < 0 && split < 0)
 		return phx_err_set(err, -EINVAL,
 				   "%s: no systemd in it, which is what runs the agent on a node",
-				   w->im->tar);
+				   w->im->source);
 	return 0;
 }
 
@@ -86,9 +120,9 @@ static int check_init(struct importing *w, struct phx_err *err)
  * place for them. */
 static int have_modules_dir(struct importing *w, struct phx_err *err)
 {
-	PHX_AUTO_CLOSE int lib = open_inside(w->root, "lib", O_PATH | O_DIRECTORY);
+	PHX_AUTO_CLOSE int lib = phx_rooted_open(w->root, "lib", O_PATH | O_DIRECTORY);
 	if (lib >= 0 && mkdirat(lib, "modules", 0755) < 0 && errno != EEXIST)
-		return phx_err_set(err, -errno, "%s: /lib/modules: %s", w->im->tar,
+		return phx_err_set(err, -errno, "%s: /lib/modules: %s", w->im->source,
 				   strerror(errno));
 	return 0;
 }
@@ -96,7 +130,7 @@ static int have_modules_dir(struct importing *w, struct phx_err *err)
 /* The one /boot/vmlinuz-RELEASE. */
 static int find_kernel(struct importing *w, struct phx_err *err)
 {
-	int fd = open_inside(w->root, "boot", O_RDONLY | O_DIRECTORY);
+	int fd = phx_rooted_open(w->root, "boot", O_RDONLY | O_DIRECTORY);
 	DIR *d = fd < 0 ? NULL : fdopendir(fd);
 	char *release = w->image.kernel_release;
 	int n = 0, r = 0;
@@ -113,7 +147,7 @@ static int find_kernel(struct importing *w, struct phx_err *err)
 	return phx_err_set(
 		err, -EINVAL,
 		"%s: %d kernels in its /boot (vmlinuz-RELEASE); an image has exactly one",
-		w->im->tar, n);
+		w->im->source, n);
 }
 
 static int copy_kernel(struct importing *w, struct phx_err *err)
@@ -124,10 +158,11 @@ static int copy_kernel(struct importing *w, struct phx_err *err)
 	size_t n = 0;
 	if (!inside || !to)
 		return -ENOMEM;
-	PHX_AUTO_CLOSE int fd = open_inside(w->root, inside, O_RDONLY);
+	PHX_AUTO_CLOSE int fd = phx_rooted_open(w->root, inside, O_RDONLY);
 	PHX_AUTO_FREE char *from = phx_path("/proc/self/fd/%d", fd);
 	if (fd < 0 || !from)
-		return phx_err_set(err, -EINVAL, "%s: its /%s cannot be read", w->im->tar, inside);
+		return phx_err_set(err, -EINVAL, "%s: its /%s cannot be read", w->im->source,
+				   inside);
 	int r = phx_file_read(from, 256 << 20, &data, &n, err);
 	return r < 0 ? r : phx_file_write(to, data, n, 0644, err);
 }
@@ -208,12 +243,39 @@ static int add_file(struct importing *w, const char *name, uint64_t raw_size, st
 	return phx_sha256_file(path, f->sha256, &f->size, err);
 }
 
+static int write_list(struct importing *w, const char *name, char *text, struct phx_err *err)
+{
+	PHX_AUTO_FREE char *path = phx_path("%s/%s", w->out, name);
+	PHX_AUTO_FREE char *lines = text;
+	if (!path || !lines)
+		return -ENOMEM;
+	if (!lines[0]) /* an image has no empty files */
+		return 0;
+	int r = phx_file_write(path, lines, strlen(lines), 0644, err);
+	return r ? r : add_file(w, name, 0, err);
+}
+
+/* The packages in it, and, of what was made of another image, which of them that had otherwise. */
+static int add_lists(struct importing *w, struct phx_err *err)
+{
+	struct phx_list packages, changes = {0};
+	int r = phx_system_packages(w->root, &packages, err);
+	if (r < 0)
+		return phx_err_prefix(err, r, "%s", w->im->source);
+	r = write_list(w, PHX_IMAGE_PACKAGES, phx_packages_format(&packages), err);
+	if (r == 0 && w->im->parent_packages)
+		r = phx_packages_compare(w->im->parent_packages, &packages, &changes);
+	if (r == 0)
+		r = write_list(w, PHX_IMAGE_CHANGES, phx_changes_format(&changes), err);
+	phx_list_fini(&packages);
+	phx_list_fini(&changes);
+	return r;
+}
+
 static int make_manifest(struct importing *w, struct phx_err *err)
 {
 	struct utsname u;
 	uname(&u);
-	PHX_STR_SET(w->image.name, w->im->name);
-	PHX_STR_SET(w->image.version, w->im->version);
 	w->image.kind = PHX_IMAGE_ROOTFS;
 	int r = PHX_STR_SET(w->image.architecture,
 			    strcmp(u.machine, "x86_64") ? u.machine : "amd64");
@@ -223,6 +285,8 @@ static int make_manifest(struct importing *w, struct phx_err *err)
 		r = add_file(w, PHX_IMAGE_ROOT_DISK, w->disk_bytes, err);
 	if (r == 0 && !w->im->no_squashfs)
 		r = add_file(w, PHX_IMAGE_ROOT_RAM, 0, err);
+	if (r == 0)
+		r = add_lists(w, err);
 	PHX_AUTO_FREE char *text = r == 0 ? phx_image_format(&w->image) : NULL;
 	PHX_AUTO_FREE char *path = phx_path("%s/" PHX_IMAGE_MANIFEST, w->out);
 	if (r == 0 && (!text || !path))
@@ -230,33 +294,39 @@ static int make_manifest(struct importing *w, struct phx_err *err)
 	return r < 0 ? r : phx_file_write(path, text, strlen(text), 0644, err);
 }
 
-static int check_request(const char *dir, const struct phx_image_import *im, struct phx_err *err)
+static int check_name(const char *name, const char *what, struct phx_err *err)
 {
-	struct phx_image had;
-	if (!phx_name_valid(im->name) || !phx_name_valid(im->version))
-		return phx_err_set(
-			err, -EINVAL,
-			"'%s' version '%s' is no name of an image: letters, digits, '-', '_', '.'",
-			im->name, im->version);
+	return !name || phx_name_valid(name)
+		? 0
+		: phx_err_set(err, -EINVAL,
+			      "%s '%s' is no name of an image: letters, digits, '-', '_', '.'",
+			      what, name);
+}
+
+/* As far as it can be said before anything is unpacked. */
+static int check_request(struct importing *w, struct phx_err *err)
+{
+	const struct phx_image_import *im = w->im;
+	int r = check_name(im->name, "image", err);
+	r = r ? r : check_name(im->version, "version", err);
+	if (r < 0)
+		return r;
 	if (im->zstd_level < 0 || im->zstd_level > ZSTD_LEVEL_MAX)
 		return phx_err_set(err, -EINVAL, "compression level %d: it must be 1 to %d",
 				   im->zstd_level, ZSTD_LEVEL_MAX);
-	if (access(im->tar, R_OK) < 0)
-		return phx_err_set(err, -errno, "%s: %s", im->tar, strerror(errno));
+	if (!im->fill && (r = phx_source_check(im->source, err)) < 0)
+		return r;
 	if (geteuid() != 0)
 		return phx_err_set(err, -EPERM,
 				   "importing an image needs root: owners and devices are kept");
-	struct phx_err none = {0};
-	int r = phx_images_find(dir, im->name, im->version, &had, &none);
-	if (r < 0)
-		return r == -ENOENT ? 0 : phx_err_set(err, r, "%s", none.text);
-	phx_record_fini(&phx_image_record, &had);
-	return phx_err_set(err, -EEXIST, "image '%s' of version '%s' is there already", im->name,
-			   im->version);
+	/* a container may say more of itself, once it is there */
+	bool known = (im->name && im->version) || !phx_source_is_container(im->source);
+	return known ? take_names(w, err) : 0;
 }
 
-static int prepare(struct importing *w, const char *dir, struct phx_err *err)
+static int prepare(struct importing *w, struct phx_err *err)
 {
+	const char *dir = w->dir;
 	w->work = phx_path("%s/.import.%d", dir, (int)gettid());
 	w->root = phx_path("%s/.import.%d/root", dir, (int)gettid());
 	w->out = phx_path("%s/.import.%d/out", dir, (int)gettid());
@@ -282,23 +352,43 @@ static void finish(struct importing *w)
 	phx_record_fini(&phx_image_record, &w->image);
 }
 
+/* What a container that was not made to boot lacks, and how it gets that. */
+static int say_how(const struct importing *w, int r, struct phx_err *err)
+{
+	size_t n = err ? strlen(err->text) : 0;
+	if (r == -EINVAL && n && w->system.add_kernel[0])
+		snprintf(err->text + n, sizeof(err->text) - n, "; in it: %s", w->system.add_kernel);
+	return r;
+}
+
+/* What a root must have to be an image; then the image of it, in w->out. */
+static int make(struct importing *w, struct phx_err *err)
+{
+	static int (*const looks[])(struct importing * w, struct phx_err * err) = {
+		check_init, have_modules_dir, find_kernel, copy_kernel};
+	static int (*const acts[])(struct importing * w, struct phx_err * err) = {
+		measure, make_disk, make_squashfs, make_manifest};
+	int r = 0;
+	for (size_t i = 0; r == 0 && i < PHX_ARRAY_SIZE(looks); i++)
+		r = say_how(w, looks[i](w, err), err);
+	for (size_t i = 0; r == 0 && i < PHX_ARRAY_SIZE(acts); i++)
+		r = acts[i](w, err);
+	return r;
+}
+
 int phx_images_import(const char *dir, const struct phx_image_import *im, struct phx_image *ret,
 		      struct phx_err *err)
 {
 	static int (*const acts[])(struct importing * w, struct phx_err * err) = {
-		unpack,  check_init, have_modules_dir, find_kernel,   copy_kernel,
-		measure, make_disk,  make_squashfs,    make_manifest,
-	};
-	PHX_AUTO(finish) struct importing w = {.im = im};
+		check_request, prepare, unpack, take_names, read_system, make};
+	PHX_AUTO(finish) struct importing w = {.im = im, .dir = dir};
 	struct phx_image made;
-	int r = check_request(dir, im, err);
-	if (r == 0)
-		r = prepare(&w, dir, err);
+	int r = 0;
 	for (size_t i = 0; r == 0 && i < PHX_ARRAY_SIZE(acts); i++)
 		r = acts[i](&w, err);
 	if (r == 0)
 		r = phx_image_dir_verify(w.out, &made, err);
-	if (r < 0)
+	if (r != 0)
 		return r;
 	r = phx_image_publish(dir, w.out, &made, err);
 	if (r < 0)

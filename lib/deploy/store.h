@@ -55,15 +55,28 @@ int phx_image_dir_sign(const char *path, const char *key_pem_path, struct phx_im
 		       struct phx_err *err);
 
 struct phx_image_import {
-	const char *tar; /* of a root file system, any compression libarchive knows */
+	/* a tar of a root file system (gzip, bzip2, xz, zstd, or none), oci:DIR[:TAG],
+	 * oci-archive:FILE[:TAG], docker-archive:FILE[:TAG] or docker://REF */
+	const char *source;
+	/* NULL: what a container says of itself, where that is a name; of the version else 1 */
 	const char *name, *version;
 	uint64_t disk_bytes; /* of the ext4 file system; 0 = what it needs and a quarter */
+	uint64_t max_bytes;  /* that it may unpack to; 0 = 64 GiB */
 	bool no_squashfs;    /* only for disks */
 	int zstd_level;      /* 0 = 6 */
+	/* what else fills the directory `root`, with `work`, beside it, for what it needs
+	 * meanwhile; the source is a name in errors then. A positive number: no image is made, and
+	 * that is returned. NULL: the source is unpacked */
+	int (*fill)(const struct phx_image_import *im, const char *work, const char *root,
+		    struct phx_err *err);
+	void *arg;                              /* of fill */
+	const char *parent;                     /* identity of the image it is made of; or NULL */
+	const struct phx_list *parent_packages; /* its packages (packages.h); or NULL */
 };
-/** Make an image of a tar: root.ext4.zst (mkfs.ext4 -d, zstd), root.squashfs (mksquashfs), and the
- * kernel found in its /boot. Needs root (owners, devices). Blocks; minutes. -EINVAL when there is
- * no kernel or several in the tar, no /sbin/init or no systemd; -EEXIST. */
+/** Make an image of it: root.ext4.zst (mkfs.ext4 -d, zstd), root.squashfs (mksquashfs), the kernel
+ * found in its /boot, and the list of its packages. Needs root (owners, devices). Blocks; minutes.
+ * -EINVAL when there is no kernel or several in it, no /sbin/init or no systemd, no name for it; or
+ * the source is none (deploy/source.h); -E2BIG; -ENOSPC; -EEXIST. */
 int phx_images_import(const char *dir, const struct phx_image_import *im, struct phx_image *ret,
 		      struct phx_err *err);
 
