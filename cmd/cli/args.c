@@ -23,7 +23,10 @@ static void make_tables(const struct cli_command *c, struct getopt_tables *t)
 {
 	*t = (struct getopt_tables){0};
 	size_t n = 0, s = 0;
-	t->shorts[s++] = !c || strstr(c->grammar, "--") ? '+' : '-';
+	/* a foreign command line that words of ours precede begins behind "--" alone */
+	bool foreign =
+		c && (phx_str_starts(c->grammar, "--") || phx_str_starts(c->grammar, "[--]"));
+	t->shorts[s++] = !c || foreign ? '+' : '-';
 	t->shorts[s++] = ':';
 	for (int id = 0; id < CLI_OPT_COUNT_; id++) {
 		const struct cli_option *o = cli_option_info(id);

@@ -262,6 +262,7 @@ static const struct cli_type types[] = {
 	{"POOL", "a pool name", "", check_name},
 	{"NAME", "a name", "", check_name},
 	{"IMAGE", "an image name", "images", check_name},
+	{"IMAGE:VERSION", "an image, maybe with its version", "images", NULL},
 	{"PACKAGE", "a package", "packages", check_name},
 	{"VERSION", "a version", "", check_name},
 	{"RE", "an RE name", "res", check_name},

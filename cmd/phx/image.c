@@ -10,11 +10,11 @@
 #include "base/tree.h"
 #include "deploy/catalog.h"
 #include "phx/cli.h"
+#include "phx/image.h"
 
 enum { IMAGES_TIMEOUT_MS = 30000 };
 
-/* The store: --dir, else the head's. NULL: told. */
-static const char *store_dir(struct cli *cli)
+const char *cli_image_store(struct cli *cli)
 {
 	const char *dir = cli_opt(cli, CLI_OPT_dir, NULL);
 	return dir ? dir : cli_head_dir(cli, "image_dir");
@@ -203,7 +203,7 @@ static int verify_all(const char *dir, const char *name)
 
 int cmd_image_verify(struct cli *cli)
 {
-	const char *dir = store_dir(cli);
+	const char *dir = cli_image_store(cli);
 	int code = CLI_OK;
 	if (!dir)
 		return cli->head_code;
@@ -296,7 +296,7 @@ static int run_recipe(const char *recipe, const char *out, const char *bundle)
 
 static int add_built(struct cli *cli, const char *src)
 {
-	const char *dir = store_dir(cli);
+	const char *dir = cli_image_store(cli);
 	struct phx_err err = {0};
 	struct phx_image im;
 	if (!dir)
@@ -341,9 +341,16 @@ int cmd_image_build(struct cli *cli)
 	return code;
 }
 
+int cli_image_made(struct cli *cli, const char *dir, const struct phx_image *im)
+{
+	PHX_AUTO_FREE char *path = phx_path("%s/%s/%s", dir, im->name, im->version);
+	int code = path ? sign_made(cli, path) : cli_fail(CLI_PARTIAL, "out of memory");
+	return code ? code : tell_added(cli, im);
+}
+
 int cmd_image_import(struct cli *cli)
 {
-	const char *dir = store_dir(cli);
+	const char *dir = cli_image_store(cli);
 	struct phx_image_import how = {
 		.source = cli_arg(cli, 0),
 		.name = cli_opt(cli, CLI_OPT_image_name, NULL),
@@ -359,9 +366,7 @@ int cmd_image_import(struct cli *cli)
 	int r = phx_images_import(dir, &how, &im, &err);
 	if (r < 0)
 		return cli_fail_err(r, &err);
-	PHX_AUTO_FREE char *path = phx_path("%s/%s/%s", dir, im.name, im.version);
-	int code = path ? sign_made(cli, path) : cli_fail(CLI_PARTIAL, "out of memory");
-	code = code ? code : tell_added(cli, &im);
+	int code = cli_image_made(cli, dir, &im);
 	phx_record_fini(&phx_image_record, &im);
 	return code;
 }
@@ -412,7 +417,7 @@ static int remove_versions(const char *dir, const char *name, const char *versio
 
 int cmd_image_rm(struct cli *cli)
 {
-	const char *dir = store_dir(cli), *name = cli_arg(cli, 0);
+	const char *dir = cli_image_store(cli), *name = cli_arg(cli, 0);
 	const char *version = cli_opt(cli, CLI_OPT_image_version, NULL);
 	if (!dir)
 		return cli->head_code;

@@ -4,7 +4,6 @@
 
 #include <errno.h>
 
-PHX_RECORD_TABLE(phx_os_package, PHX_OS_PACKAGE_FIELDS);
 PHX_RECORD_TABLE(phx_os_change, PHX_OS_CHANGE_FIELDS);
 
 /* ---- lines ---- */

@@ -11,11 +11,9 @@ enum {
 	PHX_OS_PACKAGES_MAX = 100000,
 };
 
-#define PHX_OS_PACKAGE_FIELDS(F, S) \
-	F(S, name, STR(128)) \
-	F(S, architecture, STR(32)) \
-	F(S, version, STR(128))
-PHX_RECORD_STRUCT(phx_os_package, PHX_OS_PACKAGE_FIELDS);
+struct phx_os_package {
+	char name[128], architecture[32], version[128];
+};
 
 /** One that differs between two systems: "" in `from` it came, in `to` it went. */
 #define PHX_OS_CHANGE_FIELDS(F, S) \

@@ -80,6 +80,22 @@ struct phx_image_import {
 int phx_images_import(const char *dir, const struct phx_image_import *im, struct phx_image *ret,
 		      struct phx_err *err);
 
+struct phx_image_exec {
+	const char *name, *version; /* of what is changed; version NULL: the newest */
+	const char *new_version;    /* NULL: the old one, counted: 12-r1, 12-r2 */
+	const char *const *argv;    /* NULL-terminated; with our stdin, stdout and stderr */
+	bool no_network;            /* else that of the machine */
+};
+/* what phx_images_exec() returns where it makes no image */
+enum { PHX_EXEC_FAILED = 1, PHX_EXEC_SAME = 2 };
+/** Runs a program in a copy of an image and makes what it left a new version, as
+ * phx_images_import() does. The program is apart from the machine (deploy/inside.h). Needs root;
+ * blocks. PHX_EXEC_FAILED: it ended with ret_status, which is not 0; PHX_EXEC_SAME: nothing
+ * changed; nothing is made in both cases, nor on failure. -ENOENT: no such image, or program in it;
+ * -EBADMSG: the image was altered; -EEXIST; as phx_images_import(). */
+int phx_images_exec(const char *dir, const struct phx_image_exec *ex, struct phx_image *ret,
+		    int *ret_status, struct phx_err *err);
+
 /** Remove what imports, builds and removals that were killed have left in the store: ".WORD.TID"
  * whose thread is gone. Best effort; each of them does it too. */
 void phx_images_sweep(const char *dir);

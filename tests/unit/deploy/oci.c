@@ -9,7 +9,7 @@
 #define D "sha256:aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"
 #define REF(tag) \
 	"{\"digest\":\"" D "\",\"annotations\":{\"org.opencontainers.image.ref.name\":\"" tag "\"" \
-											      "}}"
+	"}}"
 
 static void choose(const struct phx_list *refs, const char *tag, const char *wanted)
 {

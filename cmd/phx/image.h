@@ -1,0 +1,14 @@
+/* What the files of `phx image` share. */
+#ifndef PHX_CMD_PHX_IMAGE_H
+#define PHX_CMD_PHX_IMAGE_H
+
+#include "config/image.h"
+#include "phx/cli.h"
+
+/** The store: --dir, else the head's; borrowed. NULL: told, and cli->head_code is the status. */
+const char *cli_image_store(struct cli *cli);
+/** An image was made in the store: signs it if there is a key, tells it, and has phxd read it. The
+ * command's status. */
+int cli_image_made(struct cli *cli, const char *dir, const struct phx_image *im);
+
+#endif

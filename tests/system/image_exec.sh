@@ -1,0 +1,142 @@
+#!/bin/bash
+# phx image exec and diff: a command in a copy of an image makes a new version, or none; it reaches nothing of the machine. The system
+# is a fake: nothing boots here. As root.
+set -u
+cd "$(dirname "${BASH_SOURCE[0]}")/../.." || exit 1
+. tests/system/containers.bash
+BUILD=$(realpath "${BUILD:-build}")
+WORK=$(mktemp -d /tmp/phx-exec.XXXXXX)
+STORE=$WORK/images
+FAILED=0
+trap 'rm -rf "$WORK"' EXIT
+export PHX_CONFIG=$WORK/phoenix.conf PHX_SIGN_KEY=$WORK/no.key
+printf 'state_dir = "%s"; run_dir = "%s"; address = "127.0.0.1"; dhcp_mode = "none"; tftp = "none";\n' "$WORK" "$WORK" >"$PHX_CONFIG"
+
+run() {
+	"$@" >"$WORK/out" 2>"$WORK/err" </dev/null
+	status=$?
+}
+check() {
+	if "$1"; then echo "ok $1"; else echo "not ok $1: status $status" && FAILED=1 && tail -n 8 "$WORK/out" "$WORK/err"; fi
+}
+phx_image() { run "$BUILD/bin/phx" image "$@"; }
+# in_image VERSION SCRIPT: whatever it makes is version new-...
+in_image() { phx_image exec base --dir "$STORE" --image-version "$1" "${@:3}" -- sh -c "$2"; }
+versions() { ls "$STORE/base" | paste -sd ' '; }
+swept() { ! ls -A "$STORE" | grep -q '^\.'; }
+
+what_it_left_is_a_new_version() {
+	in_image 1 'echo new >/etc/new; rm /etc/gone; chmod 600 /etc/mode; echo b >/etc/same-size; ln -sfn b /etc/link
+		printf "Package: nginx\nStatus: install ok installed\nArchitecture: amd64\nVersion: 1.22\n\n" >>/var/lib/dpkg/status
+		sed -i s/1:1.35/1:1.36/ /var/lib/dpkg/status'
+	[ "$status" = 0 ] && grep -qx 'base 1-r1' "$WORK/out" && [ "$(versions)" = '1 1-r1' ] && swept || return 1
+	local parent
+	parent=$(sha256sum <"$STORE/base/1/manifest.conf" | cut -d' ' -f1)
+	grep -q "parent = \"$parent\"" "$STORE/base/1-r1/manifest.conf" && "$BUILD/bin/phx" image verify base --dir "$STORE" >/dev/null &&
+		grep -qx 'busybox amd64 1:1.35 1:1.36' "$STORE/base/1-r1/changes.txt" && grep -qx 'nginx amd64 - 1.22' "$STORE/base/1-r1/changes.txt"
+}
+diff_says_what_differs() {
+	phx_image diff base:1 base:1-r1 --dir "$STORE" -o json
+	[ "$status" = 0 ] && jq -e '.packages == [{name:"busybox",architecture:"amd64",from:"1:1.35",to:"1:1.36"},{name:"nginx",architecture:"amd64",from:"",to:"1.22"}]' "$WORK/out" >/dev/null || return 1
+	[ "$(jq -c '[.files[] | [.path, .change]]' "$WORK/out")" = '[["/etc/gone","went"],["/etc/link","target"],["/etc/mode","mode"],["/etc/new","came"],["/etc/same-size","content"],["/var/lib/dpkg/status","size"]]' ] &&
+		jq -e '.from.version == "1" and .to.version == "1-r1"' "$WORK/out" >/dev/null && swept
+}
+diff_with_what_it_was_made_of() {
+	phx_image diff base --dir "$STORE" && grep -q '^nginx  *amd64 .*1.22' "$WORK/out" && grep -q '^went  */etc/gone' "$WORK/out" || return 1
+	phx_image diff base --dir "$STORE" --no-files
+	[ "$status" = 0 ] && grep -q '^nginx' "$WORK/out" && ! grep -q /etc "$WORK/out" || return 1
+	phx_image diff base:1 --dir "$STORE"
+	[ "$status" != 0 ] && grep -q 'image base 1 was made of no other one: name two images' "$WORK/err"
+}
+the_same_does_not_differ() {
+	phx_image diff base:1 base:1 --dir "$STORE"
+	[ "$status" = 0 ] && [ ! -s "$WORK/out" ]
+}
+the_next_is_counted() {
+	in_image 1-r1 'touch /etc/more' && [ "$(versions)" = '1 1-r1 1-r2' ] && in_image 1 'touch /etc/more' && [ "$(versions)" = '1 1-r1 1-r2 1-r3' ] || return 1
+	in_image 1 'touch /etc/more' --new-version 2 && [ "$(versions)" = '1 1-r1 1-r2 1-r3 2' ] || return 1
+	in_image 1 'touch /etc/more' --new-version 2
+	[ "$status" != 0 ] && grep -q "image 'base' of version '2' is there already" "$WORK/err"
+}
+a_failure_makes_none() {
+	in_image 1 'touch /etc/more; exit 7' --new-version f
+	[ "$status" = 7 ] && grep -q 'sh ended with status 7: no image is made' "$WORK/err" && [ ! -e "$STORE/base/f" ] && swept || return 1
+	in_image 1 'touch /etc/more; kill -9 $$' --new-version f
+	[ "$status" != 0 ] && [ ! -e "$STORE/base/f" ]
+}
+no_change_makes_none() {
+	in_image 1 'ls -lR / >/dev/null; cat /etc/mode; touch /run/x /dev/shm/x' --new-version f
+	[ "$status" = 0 ] && grep -q 'nothing changed in base: no image is made' "$WORK/err" && [ ! -e "$STORE/base/f" ] && swept
+}
+what_is_not_there_is_told() {
+	phx_image exec base --dir "$STORE" -- /no/program
+	[ "$status" != 0 ] && grep -q '/no/program: No such file' "$WORK/err" && swept || return 1
+	phx_image exec nosuch --dir "$STORE" -- ls
+	[ "$status" != 0 ] && grep -q "there is no image 'nosuch'" "$WORK/err" || return 1
+	phx_image exec base --dir "$STORE"
+	[ "$status" = 64 ] && grep -q 'a command is missing' "$WORK/err"
+}
+an_altered_image_is_not_run() {
+	cp -r "$STORE/base/1" "$STORE/base/bad" && sed -i 's/^version = .*/version = "bad";/' "$STORE/base/bad/manifest.conf" && printf X | dd of="$STORE/base/bad/root.squashfs" bs=1 seek=500 conv=notrunc status=none
+	in_image bad 'touch /etc/more'
+	[ "$status" != 0 ] && grep -q 'altered' "$WORK/err"
+	local found=$?
+	rm -r "$STORE/base/bad"
+	return $found
+}
+owners_links_and_devices_come_along() {
+	phx_image exec disk --dir "$STORE" -- sh -c 'touch /etc/more' && phx_image diff disk --dir "$STORE" -o json || return 1
+	[ "$(jq -c '[.files[].path]' "$WORK/out")" = '["/etc/more"]' ] && [ ! -e "$STORE/disk/1-r1/root.squashfs" ] && swept || return 1
+	zstd -qdf "$STORE/disk/1-r1/root.ext4.zst" -o "$WORK/raw" && debugfs -R 'stat /etc/odd' "$WORK/raw" 2>/dev/null | grep -q 'User:  1234' &&
+		debugfs -R 'stat /etc/device' "$WORK/raw" 2>/dev/null | grep -q 'character special' && ! losetup -a | grep -q "$WORK"
+}
+
+# ---- apart from the machine ----
+
+nothing_of_the_machine_is_reached() {
+	in_image 1 'set -x; ! kill -0 '$$' && [ "$(hostname)" = image ] && ! mount -t tmpfs none /tmp && ! hostname other && ! touch /sys/x && ! echo 1 >/proc/sys/kernel/printk &&
+		[ ! -e '"$WORK"' ] && ! busybox mknod /dev/vda b 254 0 && ! cat /etc/device && [ -c /dev/null ] && echo x >/dev/null && [ ! -e /dev/vda ] && [ $$ -lt 9 ]' --new-version f
+	[ "$status" = 0 ] && grep -q 'nothing changed' "$WORK/err" && [ ! -e "$WORK/pwned" ]
+}
+names_are_found_as_here() {
+	in_image 1 'cat /etc/resolv.conf; cat /usr/sbin/policy-rc.d' --new-version f
+	[ "$status" = 0 ] && grep -qF "$(head -n 1 /etc/resolv.conf)" "$WORK/out" && grep -q 'exit 101' "$WORK/out" || return 1
+	in_image 1 'touch /etc/more' --new-version resolv && rm -rf "$WORK/root" && unsquashfs -q -n -d "$WORK/root" "$STORE/base/resolv/root.squashfs" >/dev/null || return 1
+	[ "$(readlink "$WORK/root/etc/resolv.conf")" = ../run/systemd/resolve/stub-resolv.conf ] && [ ! -e "$WORK/root/usr/sbin/policy-rc.d" ] || return 1
+	in_image 1 'rm /etc/resolv.conf; echo own >/etc/resolv.conf' --new-version own && rm -rf "$WORK/root" && unsquashfs -q -n -d "$WORK/root" "$STORE/base/own/root.squashfs" >/dev/null &&
+		[ "$(cat "$WORK/root/etc/resolv.conf")" = own ]
+}
+the_network_can_be_left_out() {
+	in_image 1 'cat /proc/net/dev' --no-network
+	[ "$status" = 0 ] && [ "$(grep -c : "$WORK/out")" = 1 ] || return 1
+	in_image 1 'cat /proc/net/dev'
+	[ "$(grep -c : "$WORK/out")" = "$(grep -c : /proc/net/dev)" ]
+}
+what_was_interrupted_is_swept() {
+	mkfifo "$WORK/begun"
+	"$BUILD/bin/phx" image exec base --dir "$STORE" --image-version 1 -- sh -c 'echo begun; sleep 987' >"$WORK/begun" 2>"$WORK/err" </dev/null &
+	local pid=$! left
+	read -r _ <"$WORK/begun" && kill -9 $pid
+	wait $pid 2>/dev/null
+	left=$(ls -A "$STORE" | grep '^\.import')
+	[ -n "$left" ] || return 1
+	local i
+	for i in $(seq 50); do pgrep -f 'sleep 987' >/dev/null || break; sleep 0.1; done
+	! pgrep -f 'sleep 987' >/dev/null || return 1
+	in_image 1 true --new-version f && swept
+}
+
+umask 022
+fake_root "$WORK/root.base"
+touch "$WORK/root.base/etc/"{gone,mode} && echo a >"$WORK/root.base/etc/same-size" && ln -s a "$WORK/root.base/etc/link" && mknod "$WORK/root.base/etc/device" c 1 5
+ln -s ../run/systemd/resolve/stub-resolv.conf "$WORK/root.base/etc/resolv.conf"
+touch "$WORK/root.base/etc/odd" && chown 1234:1234 "$WORK/root.base/etc/odd"
+tar -C "$WORK/root.base" -cf "$WORK/base.tar" .
+"$BUILD/bin/phx" image import "$WORK/base.tar" --image-name base --dir "$STORE" >/dev/null 2>&1 &&
+	"$BUILD/bin/phx" image import "$WORK/base.tar" --image-name disk --no-squashfs --dir "$STORE" >/dev/null 2>&1 || echo "not ok no image"
+for t in what_it_left_is_a_new_version diff_says_what_differs diff_with_what_it_was_made_of the_same_does_not_differ the_next_is_counted a_failure_makes_none \
+	no_change_makes_none what_is_not_there_is_told an_altered_image_is_not_run owners_links_and_devices_come_along nothing_of_the_machine_is_reached \
+	names_are_found_as_here the_network_can_be_left_out what_was_interrupted_is_swept; do
+	check "$t"
+done
+exit "$FAILED"
