@@ -95,7 +95,7 @@ owners_links_and_devices_come_along() {
 
 nothing_of_the_machine_is_reached() {
 	in_image 1 'set -x; ! kill -0 '$$' && [ "$(hostname)" = image ] && ! mount -t tmpfs none /tmp && ! hostname other && ! touch /sys/x && ! echo 1 >/proc/sys/kernel/printk &&
-		[ ! -e '"$WORK"' ] && ! busybox mknod /dev/vda b 254 0 && ! cat /etc/device && [ -c /dev/null ] && echo x >/dev/null && [ ! -e /dev/vda ] && [ $$ -lt 9 ]' --new-version f
+		[ ! -e '"$WORK"' ] && ! busybox mknod /dev/vda b 254 0 && ! (: </etc/device) && [ -c /dev/null ] && echo x >/dev/null && [ ! -e /dev/vda ] && [ $$ -lt 9 ]' --new-version f
 	[ "$status" = 0 ] && grep -q 'nothing changed' "$WORK/err" && [ ! -e "$WORK/pwned" ]
 }
 names_are_found_as_here() {
