@@ -180,6 +180,8 @@ static const struct {
 	{"site-group", NULL, &phx_site_group_record},
 	{"site-user", NULL, &phx_site_user_record},
 	{"site-file", NULL, &phx_site_file_record},
+	{"site-set", NULL, &phx_site_set_record},
+	{"site-mount", NULL, &phx_site_mount_record},
 };
 
 int phx_manual(const char *part)

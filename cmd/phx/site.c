@@ -79,6 +79,10 @@ int cmd_site_check(struct cli *cli)
 	int code = load(cli, &dir, &site);
 	if (code)
 		return code;
+	if (site.profiles.n || site.nodes.n)
+		fprintf(stderr,
+			"phx: whether every node has the variables of its files, phx site "
+			"diff asks the head\n");
 	printf("%s: %u users, %u groups, %u networks and %u files are right\n", dir, site.users.n,
 	       site.groups.n, site.networks.n, site.files.n);
 	phx_record_fini(&phx_site_record, &site);
@@ -154,9 +158,33 @@ static const struct cli_column lines[] = {
 	{.head = "  failed", .path = "nodes.failed"},
 };
 
+static const struct cli_column origins[] = {
+	{.head = "SETTING", .path = "key"},
+	{.head = "NAME", .path = "name"},
+	{.head = "VALUE", .path = "value"},
+	{.head = "FROM", .path = "from"},
+};
+
+/* What counts for one node, and where it is written. */
+static int show_node(struct cli *cli, const char *node)
+{
+	PHX_AUTO_JSON json_t *answer = NULL;
+	PHX_AUTO_FREE char *path = NULL;
+	if (!phx_name_valid(node))
+		return cli_fail(CLI_USAGE, "'%s' is no name of a node", node);
+	if (asprintf(&path, "/v1/site/nodes/%s", node) < 0)
+		return cli_fail(CLI_PARTIAL, "out of memory");
+	int code = cli_get(cli, path, &answer);
+	return code ? code
+		    : cli_print_rows(cli, origins, PHX_ARRAY_SIZE(origins),
+				     json_object_get(answer, "settings"), answer);
+}
+
 int cmd_site_show(struct cli *cli)
 {
 	PHX_AUTO_JSON json_t *answer = NULL;
+	if (cli_arg(cli, 0))
+		return show_node(cli, cli_arg(cli, 0));
 	int code = cli_get(cli, "/v1/site", &answer);
 	if (code)
 		return code;

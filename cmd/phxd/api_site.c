@@ -38,6 +38,33 @@ void api_site(struct phx_http_request *q, void *arg)
 	phx_http_reply_json(q, 200, j);
 }
 
+static void add_origin(void *arg, const char *key, const char *name, const char *text,
+		       const char *place)
+{
+	json_array_append_new(arg,
+			      json_pack("{s:s,s:s,s:s,s:s}", "key", key, "name", name, "value",
+					text, "from", place));
+}
+
+void api_site_node(struct phx_http_request *q, void *arg)
+{
+	struct daemon *d = arg;
+	const char *node = strrchr(phx_http_path(q), '/') + 1;
+	PHX_AUTO_JSON json_t *list = json_array();
+	const struct phx_state *s = engine_lock(d->engine);
+	bool there = phx_state_node(s, node);
+	engine_unlock(d->engine);
+	int r = there ? site_origins(d->site, node, add_origin, list) : -ENOENT;
+	PHX_AUTO_JSON json_t *j = json_pack("{s:O}", "settings", list);
+	if (!there)
+		phx_http_reply_error(q, r, "there is no such node");
+	else if (r < 0)
+		phx_http_reply_error(
+			q, r, r == -ENOENT ? "no settings of the site are applied" : strerror(-r));
+	else
+		phx_http_reply_json(q, 200, j);
+}
+
 /* ---- names that the head knows ---- */
 
 static void complain(json_t *errors, const char *place, const char *what, const char *name)
@@ -75,6 +102,59 @@ static void check_names(struct daemon *d, const struct phx_site *site, json_t *e
 			complain(errors, f->place, "node", f->of);
 	}
 	engine_unlock(d->engine);
+}
+
+/* Nodes that a group names before they are there are no mistake: they get their settings when they
+ * come. */
+struct nodes {
+	struct phx_list facts; /* struct site_facts */
+	struct phx_site_node *views;
+};
+
+static void nodes_fini(struct nodes *n)
+{
+	PHX_LIST_EACH(struct site_facts, f, &n->facts)
+		site_facts_fini(f);
+	phx_list_fini(&n->facts);
+	free(n->views);
+}
+
+static int copy_nodes(struct daemon *d, struct nodes *ret)
+{
+	const struct phx_state *s = engine_lock(d->engine);
+	int r = 0;
+	PHX_LIST_EACH(struct phx_node, n, &s->nodes) {
+		struct site_facts f;
+		struct site_facts *to = NULL;
+		if (r < 0 || !site_facts_of(n, &f))
+			continue;
+		if (!(to = phx_list_push(&ret->facts, sizeof(*to)))) {
+			site_facts_fini(&f);
+			r = -ENOMEM;
+		} else {
+			*to = f;
+		}
+	}
+	engine_unlock(d->engine);
+	ret->views = calloc(ret->facts.n + 1, sizeof(*ret->views));
+	uint32_t i = 0;
+	PHX_LIST_EACH(struct site_facts, f, &ret->facts)
+		if (ret->views)
+			ret->views[i++] = site_node_of(f);
+	return ret->views ? r : -ENOMEM;
+}
+
+/* What is missing for one node of many is told before any of them is touched. */
+static int check_variables(struct daemon *d, const struct phx_site *site, json_t *errors)
+{
+	struct nodes nodes = {0};
+	struct phx_site_index *ix = NULL;
+	int r = copy_nodes(d, &nodes);
+	r = r ? r : phx_site_index_new(site, &ix);
+	r = r ? r : phx_site_check_nodes(ix, nodes.views, nodes.facts.n, add_text, errors);
+	phx_site_index_free(ix);
+	nodes_fini(&nodes);
+	return r < 0 ? r : 0;
 }
 
 /* ---- applying ---- */
@@ -137,11 +217,11 @@ static int apply(struct daemon *d, struct phx_site *site, const char *by, struct
 	}
 	if (strcmp(former, digest) != 0)
 		remove_file(d, former);
-	site_take(d->site, site);
+	r = site_take(d->site, site);
 	net_sync_names(d);
 	site_networks_changed(d);
 	wake_all(d);
-	return 0;
+	return r;
 }
 
 /* What would change; *ret_changes: is there anything? */
@@ -176,6 +256,8 @@ static void take_site(struct daemon *d, struct phx_http_request *q, struct phx_s
 	check_names(d, site, errors);
 	if (!json_array_size(errors))
 		site_networks_check(d, site, errors);
+	if (r == 0 && !json_array_size(errors))
+		r = check_variables(d, site, errors);
 	bool right = r == 0 && !json_array_size(errors);
 	r = right ? compare(d, site, changes, &news) : r;
 	bool applies = r == 0 && right && news && !dry_run;

@@ -15,7 +15,7 @@ enum {
 	R = 1u << 16,
 	B = PHX_HTTP_UNCOUNTED
 };
-enum { SMALL = 64 << 10, LARGE = 1 << 20, STAGE_MAX_MB = 16384 };
+enum { SMALL = 64 << 10, LARGE = 1 << 20, SITE = 16 << 20, STAGE_MAX_MB = 16384 };
 
 /* The handlers whose bodies are spooled to a file, each with the function that says whether the
  * body may come. */

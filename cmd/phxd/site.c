@@ -19,13 +19,15 @@ enum { NODES_KNOWN_MAX = 200000 };
 struct known {
 	char node[PHX_NAME_MAX];
 	uint64_t hash, id;
+	char lacks[BEAT_ERROR_MAX]; /* a file that it does not get, and why; "" none */
 };
 
 struct site {
 	struct daemon *d;
 	pthread_mutex_t lock;
-	pthread_mutex_t turn; /* of who applies settings; taken before any other lock */
-	struct phx_site settings;
+	pthread_mutex_t turn;      /* of who applies settings; taken before any other lock */
+	struct phx_site *settings; /* empty if there are none; never moves: the index borrows it */
+	struct phx_site_index *index;
 	bool there;
 	struct phx_list known; /* struct known */
 	struct phx_hash places;
@@ -75,7 +77,7 @@ void site_facts_fini(struct site_facts *f)
 	phx_list_fini(&f->labels);
 }
 
-static struct phx_site_node node_of(const struct site_facts *f)
+struct phx_site_node site_node_of(const struct site_facts *f)
 {
 	return (struct phx_site_node){f->name, f->address, f->role, f->pool, &f->labels};
 }
@@ -116,26 +118,31 @@ static struct known *find_or_add(struct site *s, const char *node)
 
 static uint64_t wanted(struct site *s, const struct site_facts *f)
 {
-	const struct phx_site_node n = node_of(f);
+	const struct phx_site_node n = site_node_of(f);
 	uint64_t hash = phx_site_node_hash(&n);
 	struct phx_site_bundle b;
+	struct phx_err lacks = {0};
 	struct known *k = s->there ? find_or_add(s, f->name) : NULL;
 	if (!k || (k->id && k->hash == hash))
 		return k ? k->id : 0;
-	if (phx_site_render(&s->settings, &n, &b) < 0)
+	if (phx_site_render(s->index, &n, &b, &lacks) < 0)
 		return 0;
+	phx_str_copy(k->lacks, sizeof(k->lacks), lacks.text);
 	k->hash = hash;
 	k->id = b.id;
 	phx_record_fini(&phx_site_bundle_record, &b);
 	return k->id;
 }
 
-uint64_t site_wanted(struct site *s, const struct site_facts *f)
+uint64_t site_wanted(struct site *s, const struct site_facts *f, char ret_lacks[BEAT_ERROR_MAX])
 {
 	if (!s)
 		return 0;
 	pthread_mutex_lock(&s->lock);
 	uint64_t id = wanted(s, f);
+	const struct known *k = id && ret_lacks ? find(s, f->name) : NULL;
+	if (ret_lacks)
+		phx_str_copy(ret_lacks, BEAT_ERROR_MAX, k ? k->lacks : "");
 	pthread_mutex_unlock(&s->lock);
 	return id;
 }
@@ -144,11 +151,14 @@ enum site_standing site_standing(struct daemon *d, const struct phx_node *n,
 				 char ret_error[BEAT_ERROR_MAX])
 {
 	struct site_facts f;
+	char lacks[BEAT_ERROR_MAX] = "";
 	int64_t has = live_site(d->live, n->name, ret_error);
 	if (has < 0 || n->env != PHX_ENV_OS || !site_facts_of(n, &f))
 		return SITE_NONE;
-	uint64_t want = site_wanted(d->site, &f);
+	uint64_t want = site_wanted(d->site, &f, lacks);
 	site_facts_fini(&f);
+	if (want && lacks[0] && !ret_error[0])
+		phx_str_copy(ret_error, BEAT_ERROR_MAX, lacks);
 	return !want                    ? SITE_NONE
 		: (uint64_t)has != want ? SITE_APPLYING
 		: ret_error[0]          ? SITE_FAILED
@@ -157,9 +167,9 @@ enum site_standing site_standing(struct daemon *d, const struct phx_node *n,
 
 int site_bundle(struct site *s, const struct site_facts *f, struct phx_site_bundle *ret)
 {
-	const struct phx_site_node n = node_of(f);
+	const struct phx_site_node n = site_node_of(f);
 	pthread_mutex_lock(&s->lock);
-	int r = s->there ? phx_site_render(&s->settings, &n, ret) : -ENOENT;
+	int r = s->there ? phx_site_render(s->index, &n, ret, NULL) : -ENOENT;
 	pthread_mutex_unlock(&s->lock);
 	return r;
 }
@@ -168,7 +178,7 @@ void site_orders_put(struct site *s, const struct site_facts *f, const struct ph
 		     struct phx_buf *b)
 {
 	const struct beat_running *has = beat_running_of(running, PHX_ORDER_site);
-	uint64_t id = has ? site_wanted(s, f) : 0;
+	uint64_t id = has ? site_wanted(s, f, NULL) : 0;
 	if (!id || (uint64_t)has->id == id)
 		return;
 	phx_json_put_item(b);
@@ -193,21 +203,50 @@ void site_turn_end(struct site *s)
 	pthread_mutex_unlock(&s->turn);
 }
 
-void site_take(struct site *s, struct phx_site *settings)
+static void settings_free(struct phx_site *settings)
 {
-	pthread_mutex_lock(&s->lock);
-	phx_record_fini(&phx_site_record, &s->settings);
-	s->settings = *settings;
-	s->there = true;
+	if (settings)
+		phx_record_fini(&phx_site_record, settings);
+	free(settings);
+}
+
+int site_take(struct site *s, struct phx_site *settings)
+{
+	struct phx_site *new = malloc(sizeof(*new));
+	struct phx_site_index *index = NULL;
+	if (new)
+		*new = *settings;
+	int r = new ? phx_site_index_new(new, &index) : -ENOMEM;
+	if (r < 0) {
+		free(new);
+		return r;
+	}
 	*settings = (struct phx_site){0};
+	pthread_mutex_lock(&s->lock);
+	struct phx_site *former = s->settings;
+	struct phx_site_index *former_index = s->index;
+	s->settings = new;
+	s->index = index;
+	s->there = true;
 	forget_known(s);
 	pthread_mutex_unlock(&s->lock);
+	phx_site_index_free(former_index);
+	settings_free(former);
+	return 0;
+}
+
+int site_origins(struct site *s, const char *node, phx_site_origin_fn fn, void *arg)
+{
+	pthread_mutex_lock(&s->lock);
+	int r = s->there ? phx_site_origins(s->index, node, fn, arg) : -ENOENT;
+	pthread_mutex_unlock(&s->lock);
+	return r;
 }
 
 int site_copy(struct site *s, bool *ret_there, struct phx_site *ret)
 {
 	pthread_mutex_lock(&s->lock);
-	int r = phx_record_copy(&phx_site_record, ret, &s->settings);
+	int r = phx_record_copy(&phx_site_record, ret, s->settings);
 	*ret_there = s->there;
 	pthread_mutex_unlock(&s->lock);
 	return r;
@@ -216,7 +255,7 @@ int site_copy(struct site *s, bool *ret_there, struct phx_site *ret)
 const struct phx_site *site_borrow(struct site *s)
 {
 	pthread_mutex_lock(&s->lock);
-	return &s->settings;
+	return s->settings;
 }
 
 void site_return(struct site *s)
@@ -246,15 +285,20 @@ static int load(struct site *s)
 			err.text);
 		return r == -ENOMEM ? r : 0;
 	}
-	site_take(s, &settings);
-	return 0;
+	r = site_take(s, &settings);
+	phx_record_fini(&phx_site_record, &settings);
+	return r;
 }
 
 int site_new(struct daemon *d, struct site **ret)
 {
 	struct site *s = calloc(1, sizeof(*s));
-	if (!s)
+	if (s)
+		s->settings = calloc(1, sizeof(*s->settings));
+	if (!s || !s->settings) {
+		free(s);
 		return -ENOMEM;
+	}
 	s->d = d;
 	pthread_mutex_init(&s->lock, NULL);
 	pthread_mutex_init(&s->turn, NULL);
@@ -266,7 +310,8 @@ void site_free(struct site *s)
 {
 	if (!s)
 		return;
-	phx_record_fini(&phx_site_record, &s->settings);
+	phx_site_index_free(s->index);
+	settings_free(s->settings);
 	forget_known(s);
 	phx_hash_fini(&s->places);
 	pthread_mutex_destroy(&s->lock);

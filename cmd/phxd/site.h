@@ -8,7 +8,7 @@
 
 #include "deploy/deploy.h"
 #include "phxd/daemon.h"
-#include "site/site.h"
+#include "site/effective.h"
 
 /** Reads the version that the journal names. A file that is not there is told on stderr: nodes are
  * told nothing then, and keep what they have. */
@@ -26,13 +26,16 @@ struct site_facts {
  * lock. */
 bool site_facts_of(const struct phx_node *n, struct site_facts *ret);
 void site_facts_fini(struct site_facts *f);
+/** The same as lib/site has them; borrowed from `f`. */
+struct phx_site_node site_node_of(const struct site_facts *f);
 
 /** Appends the order for a node with these facts, if its agent knows of bundles and has another
  * (`running`: struct beat_running). */
 void site_orders_put(struct site *s, const struct site_facts *f, const struct phx_list *running,
 		     struct phx_buf *b);
-/** The id of the bundle that the node is to have; 0: there are no settings, or no memory. */
-uint64_t site_wanted(struct site *s, const struct site_facts *f);
+/** The id of the bundle that the node is to have; 0: there are no settings, or no memory. ret_lacks
+ * (may be NULL): which file it does not get, because it lacks a variable; "" it gets all. */
+uint64_t site_wanted(struct site *s, const struct site_facts *f, char ret_lacks[BEAT_ERROR_MAX]);
 /** How a node stands with the bundle that it is to have. */
 enum site_standing {
 	SITE_NONE, /* no settings, no bundle for it now, or an agent that knows of none */
@@ -57,6 +60,9 @@ bool site_name(struct daemon *d, const struct phx_node *n, struct phx_dhcp_name 
 /** Tells the launcher the networks in force, of so many nodes; complains on stderr if dnsmasq does
  * not take them any more. */
 void site_tell_networks(struct daemon *d, uint32_t n_nodes);
+/** What profiles and groups say of a node, in the settings that are in force: see
+ * phx_site_origins(). -ENOENT: there are none. */
+int site_origins(struct site *s, const char *node, phx_site_origin_fn fn, void *arg);
 
 /* ---- live.c ---- */
 
@@ -68,6 +74,7 @@ int64_t live_site(struct live *l, const char *node, char ret_error[BEAT_ERROR_MA
 /* ---- api_site.c: phx_http_handler with arg = struct daemon ---- */
 
 void api_site(struct phx_http_request *q, void *arg);
+void api_site_node(struct phx_http_request *q, void *arg);
 void api_site_apply(struct phx_http_request *q, void *arg);
 void api_agent_site(struct phx_http_request *q, void *arg);
 

@@ -5,12 +5,13 @@
 #include "base/json.h"
 #include "phxd/site.h"
 
-enum { SITE_FILE_MAX = 8 << 20, SITE_TEXTS_MAX = 2000 };
+enum { SITE_FILE_MAX = 32 << 20, SITE_TEXTS_MAX = 2000 };
 
 /** Where the content of a version is kept; malloc'd, NULL: -ENOMEM. */
 char *site_file(const struct daemon *d, const char *digest);
-/** These settings are in force from now on; takes them. */
-void site_take(struct site *s, struct phx_site *settings);
+/** These settings are in force from now on; takes them, and leaves empty ones. -ENOMEM: the former
+ * ones are. */
+int site_take(struct site *s, struct phx_site *settings);
 /** A copy of those in force; empty ones if there are none. -ENOMEM. */
 int site_copy(struct site *s, bool *ret_there, struct phx_site *ret);
 /** The settings in force, empty ones if there are none, until site_return(); briefly, and beside no

@@ -112,7 +112,9 @@ int phx_site_load(const char *dir, phx_site_say_fn say, void *arg, struct phx_si
 	read_site(&rd, dir);
 	read_users(&rd, dir);
 	site_networks_read(&rd, dir);
-	int r = site_files_read(&rd, dir, err);
+	site_sets_read(&rd, dir);
+	int r = site_csv_read(&rd, dir);
+	r = r ? r : site_files_read(&rd, dir, err);
 	int wrong = r ? r : phx_site_check(&rd.site, say, arg);
 	r = wrong < 0 ? wrong : rd.n + wrong;
 	if (r == 0)

@@ -4,8 +4,13 @@
  *	DIR/users.conf           root_keys, groups, users
  *	DIR/networks.conf        networks
  *	DIR/files.conf           files: owner, mode, secret, what to run
+ *	DIR/profiles.conf        profiles: named sets of keys
+ *	DIR/nodes.conf           groups of nodes: their profiles, and keys of their own
+ *	DIR/nodes.csv            the same, one group a line; they count after those of nodes.conf
  *	DIR/files/all/PATH       a file for every node
+ *	DIR/files/profile/P/PATH for nodes with profile P
  *	DIR/files/role/R/PATH    for nodes of role R
+ *	DIR/files/label/K=V/PATH for nodes with that label
  *	DIR/files/node/N/PATH    for node N; the last in this order counts
  *
  * Each of them may be missing. Reads, and keeps nothing. */

@@ -24,7 +24,7 @@ PHX_RECORD_LOCAL(files_keys, files_keys, FILES_FIELDS);
 struct walk {
 	struct site_reader *rd;
 	enum phx_site_scope scope;
-	const char *of;  /* the role or node */
+	const char *of;  /* the profile, role, label or node */
 	size_t n_before; /* bytes of a path here that are not the path on the node */
 	int depth;
 };
@@ -141,7 +141,7 @@ static int walk_dir(struct walk *w, int above, const char *name, const char *pat
 	return r;
 }
 
-/* files/role/R, files/node/N. */
+/* files/role/R, files/node/N and so on. */
 static int walk_of(struct walk *w, int dir, const char *name, const char *above)
 {
 	PHX_AUTO_FREE char *path = phx_path("%s/%s", above, name);
@@ -159,7 +159,7 @@ static int walk_scope(struct walk *w, int dir, const char *name, const char *abo
 	if (!path)
 		return -ENOMEM;
 	if (phx_enum_parse(&phx_site_scope_names, name, &scope, NULL) < 0)
-		return say(w->rd, path, "must be all, role or node");
+		return say(w->rd, path, "must be all, profile, role, label or node");
 	w->scope = (enum phx_site_scope)scope;
 	w->of = "";
 	w->n_before = strlen(path);

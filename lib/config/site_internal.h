@@ -25,6 +25,10 @@ void site_place(const struct phx_conf *c, const config_setting_t *s, char ret[PH
 int site_files_read(struct site_reader *rd, const char *dir, struct phx_err *err);
 /** Reads DIR/networks.conf. */
 void site_networks_read(struct site_reader *rd, const char *dir);
+/** Reads DIR/profiles.conf and DIR/nodes.conf. */
+void site_sets_read(struct site_reader *rd, const char *dir);
+/** Reads DIR/nodes.csv. -ENOMEM. */
+int site_csv_read(struct site_reader *rd, const char *dir);
 /** Reads a file of settings: 1: it is there and well formed; 0: it is not, said if it is wrong. */
 int site_conf_read(struct site_reader *rd, const char *dir, const char *name,
 		   const struct phx_record *keys, struct phx_conf *ret);

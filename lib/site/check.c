@@ -10,6 +10,7 @@
 
 struct check {
 	const struct phx_site *s;
+	const struct phx_site_index *ix;
 	struct phx_site_checking said;
 };
 
@@ -45,6 +46,12 @@ static const struct {
 	{"/etc/ssh/phoenix/", "keys come from users.conf"},
 	{"/etc/ssh/sshd_config.d/00-phoenix.conf", "it is made of users.conf"},
 	{"/etc/chrony/sources.d/phoenix.sources", "it is made of `ntp` of site.conf"},
+	{"/etc/sysctl.d/90-phoenix.conf", "it is made of `sysctl`"},
+	{"/etc/modules-load.d/phoenix-site.conf", "it is made of `modules`"},
+	{"/etc/modprobe.d/phoenix-site.conf", "it is made of `modules_blocked`"},
+	{"/etc/rsyslog.d/90-phoenix.conf", "it is made of `syslog`"},
+	{"/etc/systemd/system/multi-user.target.d/phoenix.conf", "it is made of `mounts`"},
+	{"/usr/local/lib/systemd/system/phoenix-mounts.target", "it is made of `mounts`"},
 	{"/etc/phoenix/", "the agent's files are there"},
 	{"/opt/phoenix/", "the agent is there"},
 	{"/var/lib/phoenix/", "the agent's files are there"},
@@ -227,11 +234,26 @@ static void check_mode(struct check *c, const struct phx_site_file *f)
 				  f->path, f->mode);
 }
 
+/* A variable that some node has: which nodes do, phx_site_check_nodes() asks. */
+static const char *known(void *arg, const char *name)
+{
+	const struct check *c = arg;
+	const struct phx_list *const both[] = {&c->s->profiles, &c->s->nodes};
+	if (phx_site_variable_is_own(name))
+		return "";
+	for (size_t i = 0; i < PHX_ARRAY_SIZE(both); i++)
+		PHX_LIST_EACH(struct phx_site_set, s, both[i])
+			PHX_LIST_EACH(struct phx_site_value, v, &s->variables)
+				if (!strcmp(v->name, name))
+					return "";
+	return NULL;
+}
+
 static void check_text(struct check *c, const struct phx_site_file *f)
 {
 	struct phx_err err = {0};
 	unsigned line = 0;
-	if (phx_site_expand(phx_text(f->text), NULL, NULL, &line, &err) == -EINVAL) {
+	if (phx_site_expand(phx_text(f->text), known, c, NULL, &line, &err) == -EINVAL) {
 		char place[PHX_SITE_PLACE_MAX + 16];
 		snprintf(place, sizeof(place), "%s:%u", f->place, line);
 		phx_site_complain(&c->said, place, "%s", err.text);
@@ -239,6 +261,22 @@ static void check_text(struct check *c, const struct phx_site_file *f)
 	if (strlen(phx_text(f->text)) > PHX_SITE_FILE_MAX)
 		phx_site_complain(&c->said, f->place, "is longer than %u KiB",
 				  PHX_SITE_FILE_MAX >> 10);
+}
+
+/* The folder that says for which nodes a file is. */
+static void check_of(struct check *c, const struct phx_site_file *f)
+{
+	const char *value = strchr(f->of, '=');
+	bool right = f->scope == PHX_SITE_ALL ? !f->of[0]
+		: f->scope == PHX_SITE_LABEL  ? value && value != f->of && value[1]
+					      : phx_name_valid(f->of);
+	if (f->scope < 0 || f->scope >= PHX_SITE_SCOPE_COUNT_ || !right)
+		phx_site_complain(&c->said, f->place, "'%s' is no name of a %s", f->of,
+				  f->scope == PHX_SITE_LABEL ? "label: KEY=VALUE"
+							     : "profile, role or node");
+	else if (f->scope == PHX_SITE_PROFILE && !phx_site_profile(c->ix, f->of))
+		phx_site_complain(&c->said, f->place, "there is no profile '%s' in profiles.conf",
+				  f->of);
 }
 
 static void check_file(struct check *c, const struct phx_site_file *f)
@@ -257,9 +295,7 @@ static void check_file(struct check *c, const struct phx_site_file *f)
 			&c->said, f->place,
 			"group '%s' of %s is neither root, nor of users.conf, nor a number",
 			f->group, f->path);
-	if (f->scope < 0 || f->scope >= PHX_SITE_SCOPE_COUNT_ ||
-	    (f->scope == PHX_SITE_ALL ? f->of[0] != '\0' : !phx_name_valid(f->of)))
-		phx_site_complain(&c->said, f->place, "'%s' is no name of a role or node", f->of);
+	check_of(c, f);
 	if (f->run.n && PHX_LIST_AT(&f->run, struct phx_word, 0)->text[0] == '\0')
 		phx_site_complain(&c->said, f->place, "run of %s: its first word must be a program",
 				  f->path);
@@ -292,15 +328,20 @@ static void check_site(struct check *c)
 
 int phx_site_check(const struct phx_site *s, phx_site_say_fn say, void *arg)
 {
-	struct check c = {s, {say, arg, 0}};
-	int r = 0;
+	struct phx_site_index *ix = NULL;
+	int r = phx_site_index_new(s, &ix);
+	struct check c = {s, ix, {say, arg, 0}};
+	if (r < 0)
+		return r;
 	check_site(&c);
 	c.said.n += phx_site_networks_check(&s->networks, say, arg);
 	PHX_LIST_EACH(struct phx_site_group, g, &s->groups)
 		check_group(&c, g);
 	PHX_LIST_EACH(struct phx_site_user, u, &s->users)
 		r = r ? r : check_user(&c, u);
+	phx_site_check_sets(ix, &c.said);
 	PHX_LIST_EACH(struct phx_site_file, f, &s->files)
 		check_file(&c, f);
+	phx_site_index_free(ix);
 	return r ? r : c.said.n;
 }

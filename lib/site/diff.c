@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/hash.h"
 #include "site/diff.h"
 
 struct diff {
@@ -49,7 +50,19 @@ static void name_of_network(const void *item, char *ret, size_t size)
 	phx_str_copy(ret, size, ((const struct phx_site_network *)item)->name);
 }
 
+static void name_of_profile(const void *item, char *ret, size_t size)
+{
+	phx_str_copy(ret, size, ((const struct phx_site_set *)item)->name);
+}
+
+static void name_of_group_of_nodes(const void *item, char *ret, size_t size)
+{
+	phx_str_copy(ret, size, ((const struct phx_site_set *)item)->nodes);
+}
+
 static const struct kind kinds[] = {
+	{"profile", &phx_site_set_record, offsetof(struct phx_site, profiles), name_of_profile},
+	{"nodes", &phx_site_set_record, offsetof(struct phx_site, nodes), name_of_group_of_nodes},
 	{"network", &phx_site_network_record, offsetof(struct phx_site, networks), name_of_network},
 	{"group", &phx_site_group_record, offsetof(struct phx_site, groups), name_of_group},
 	{"user", &phx_site_user_record, offsetof(struct phx_site, users), name_of_user},
@@ -66,10 +79,24 @@ static const void *item_at(const struct phx_list *l, const struct kind *k, uint3
 	return (const char *)l->items + i * k->record->size;
 }
 
-static const void *find(const struct phx_list *l, const struct kind *k, const char *name)
+/* Which items have which names: there may be thousands. -ENOMEM. */
+static int index_names(const struct phx_list *l, const struct kind *k, struct phx_hash *ret)
+{
+	char name[PHX_SITE_PLACE_MAX];
+	int r = phx_hash_reserve(ret, l->n);
+	for (uint32_t i = 0; r == 0 && i < l->n; i++) {
+		k->name(item_at(l, k, i), name, sizeof(name));
+		r = phx_hash_put(ret, phx_hash_text(name), i);
+	}
+	return r;
+}
+
+static const void *find(const struct phx_list *l, const struct phx_hash *names,
+			const struct kind *k, const char *name)
 {
 	char other[PHX_SITE_PLACE_MAX];
-	for (uint32_t i = 0; i < l->n; i++) {
+	uint32_t hash = phx_hash_text(name), i;
+	for (uint32_t at = hash; phx_hash_next(names, hash, &at, &i);) {
 		k->name(item_at(l, k, i), other, sizeof(other));
 		if (!strcmp(other, name))
 			return item_at(l, k, i);
@@ -98,15 +125,18 @@ static void diff_items(struct diff *d, const struct kind *k, const struct phx_si
 		       const struct phx_site *to)
 {
 	const struct phx_list *old = list_of(from, k), *new = list_of(to, k);
+	PHX_AUTO(phx_hash_fini) struct phx_hash old_names = {0}, new_names = {0};
 	char name[PHX_SITE_PLACE_MAX], how[256];
+	if (index_names(old, k, &old_names) < 0 || index_names(new, k, &new_names) < 0)
+		return tell(d, k->what, "all", "out of memory: what changes is not known");
 	for (uint32_t i = 0; i < old->n; i++) {
 		k->name(item_at(old, k, i), name, sizeof(name));
-		if (!find(new, k, name))
+		if (!find(new, &new_names, k, name))
 			tell(d, k->what, name, "removed");
 	}
 	for (uint32_t i = 0; i < new->n; i++) {
 		k->name(item_at(new, k, i), name, sizeof(name));
-		const void *before = find(old, k, name);
+		const void *before = find(old, &old_names, k, name);
 		if (!before)
 			tell(d, k->what, name, "added");
 		else if (differ(k->record, before, item_at(new, k, i), how, sizeof(how)))

@@ -6,16 +6,11 @@
 #include <string.h>
 
 #include "base/mix.h"
+#include "types/node.h"
 
 enum { MODE_READ = 0644, MODE_SUDOERS = 0440 };
 #define SUDO_ALL "ALL=(ALL:ALL) NOPASSWD: ALL"
-#define MADE "# made by phx-agent from the settings of the site\n"
-
-struct render {
-	const struct phx_site *s;
-	const struct phx_site_node *n;
-	struct phx_site_bundle b;
-};
+#define MADE PHX_SITE_MADE
 
 /* ---- files ---- */
 
@@ -37,8 +32,7 @@ static uint32_t place_of(const struct phx_list *files, const char *path, bool *r
 	return from;
 }
 
-/* The file of that path, emptied if there is one; NULL: no memory. */
-static struct phx_site_out *file_of(struct render *r, const char *path)
+struct phx_site_out *phx_site_out_of(struct phx_site_making *r, const char *path)
 {
 	struct phx_list *files = &r->b.files;
 	bool there;
@@ -66,11 +60,10 @@ static int add_run(struct phx_site_out *f, const char *const *argv)
 	return 0;
 }
 
-/* A file of the settings themselves; takes the text, whose lack is -ENOMEM. */
-static int add_made(struct render *r, const char *path, uint32_t mode, char *text,
-		    const char *const *argv)
+int phx_site_out_add(struct phx_site_making *r, const char *path, uint32_t mode, char *text,
+		     const char *const *argv)
 {
-	struct phx_site_out *f = text ? file_of(r, path) : NULL;
+	struct phx_site_out *f = text ? phx_site_out_of(r, path) : NULL;
 	if (!f) {
 		free(text);
 		return -ENOMEM;
@@ -80,17 +73,26 @@ static int add_made(struct render *r, const char *path, uint32_t mode, char *tex
 	return argv ? add_run(f, argv) : 0;
 }
 
-static int add_file(struct render *r, const struct phx_site_file *from)
+/* The text first: a file that lacks a variable leaves nothing behind. */
+static int add_file(struct phx_site_making *r, const struct phx_site_file *from,
+		    struct phx_err *lacks)
 {
-	const char *const values[PHX_SITE_VAR_COUNT_] = {
-		[PHX_SITE_VAR_NODE] = r->n->name,     [PHX_SITE_VAR_ADDRESS] = r->n->address,
-		[PHX_SITE_VAR_ROLE] = r->n->role,     [PHX_SITE_VAR_POOL] = r->n->pool,
-		[PHX_SITE_VAR_DOMAIN] = r->s->domain,
-	};
-	unsigned line;
-	struct phx_site_out *f = file_of(r, from->path);
-	if (!f)
+	struct phx_site_values_of values = {r->s, r->n, r->e};
+	struct phx_err err = {0};
+	char *text = NULL;
+	unsigned line = 0;
+	int done = phx_site_expand(phx_text(from->text), phx_site_variable_of, &values, &text,
+				   &line, &err);
+	if (done == -EINVAL) {
+		phx_err_set(lacks, -EINVAL, "%s:%u: %s", from->place, line, err.text);
+		return 0;
+	}
+	struct phx_site_out *f = done == 0 ? phx_site_out_of(r, from->path) : NULL;
+	if (!f) {
+		free(text);
 		return -ENOMEM;
+	}
+	f->text = text;
 	phx_site_owner(r->s, from->owner, &f->uid);
 	phx_site_owner_group(r->s, from->group, &f->gid);
 	phx_site_mode(from->mode, &f->mode);
@@ -100,28 +102,70 @@ static int add_file(struct render *r, const struct phx_site_file *from)
 			return -ENOMEM;
 		*to = *w;
 	}
-	return phx_site_expand(phx_text(from->text), values, &f->text, &line, NULL);
+	return 0;
 }
 
-static bool file_is_on(const struct phx_site_file *f, const struct phx_site_node *n)
+static bool has_label(const struct phx_site_node *n, const char *label)
 {
-	return f->scope == PHX_SITE_ALL ||
-		!strcmp(f->of, f->scope == PHX_SITE_ROLE ? n->role : n->name);
+	PHX_LIST_EACH(struct phx_label, l, n->labels) {
+		size_t k = strlen(l->key);
+		if (!strncmp(label, l->key, k) && label[k] == '=' &&
+		    !strcmp(label + k + 1, l->value))
+			return true;
+	}
+	return false;
 }
 
-static int add_files(struct render *r)
+bool phx_site_file_is_on(const struct phx_site_file *f, const struct phx_site_node *n,
+			 const struct phx_site_effective *e)
+{
+	switch ((enum phx_site_scope)f->scope) {
+	case PHX_SITE_ALL:
+		return true;
+	case PHX_SITE_PROFILE:
+		return phx_site_has_profile(e, f->of);
+	case PHX_SITE_ROLE:
+		return !strcmp(f->of, n->role);
+	case PHX_SITE_LABEL:
+		return has_label(n, f->of);
+	case PHX_SITE_NODE:
+		return !strcmp(f->of, n->name);
+	case PHX_SITE_SCOPE_COUNT_:
+		break;
+	}
+	return false;
+}
+
+/* Of several profiles the last one of the node wins, not that of the last name. */
+static int add_profile_files(struct phx_site_making *r, struct phx_err *lacks)
 {
 	int done = 0;
-	for (int scope = 0; scope < PHX_SITE_SCOPE_COUNT_; scope++)
+	PHX_LIST_EACH(struct phx_site_from, p, &r->e->sets)
 		PHX_LIST_EACH(struct phx_site_file, f, &r->s->files)
-			if (done == 0 && f->scope == scope && file_is_on(f, r->n))
-				done = add_file(r, f);
+			if (done == 0 && f->scope == PHX_SITE_PROFILE && p->set->name[0] &&
+			    !strcmp(f->of, p->set->name))
+				done = add_file(r, f, lacks);
+	return done;
+}
+
+static int add_files(struct phx_site_making *r, struct phx_err *lacks)
+{
+	int done = 0;
+	for (int scope = 0; scope < PHX_SITE_SCOPE_COUNT_; scope++) {
+		if (scope == PHX_SITE_PROFILE) {
+			done = done ? done : add_profile_files(r, lacks);
+			continue;
+		}
+		PHX_LIST_EACH(struct phx_site_file, f, &r->s->files)
+			if (done == 0 && f->scope == scope && phx_site_file_is_on(f, r->n, r->e))
+				done = add_file(r, f, lacks);
+	}
 	return done;
 }
 
 /* ---- accounts ---- */
 
-static int add_account(struct render *r, const struct phx_site_user *u)
+static int add_account(struct phx_site_making *r, const struct phx_site_user *u)
 {
 	struct phx_account *a = phx_list_push(&r->b.accounts.list, sizeof(*a));
 	if (!a)
@@ -132,14 +176,14 @@ static int add_account(struct render *r, const struct phx_site_user *u)
 	return done;
 }
 
-static int add_keys(struct render *r, const char *name, const struct phx_list *keys)
+static int add_keys(struct phx_site_making *r, const char *name, const struct phx_list *keys)
 {
 	PHX_AUTO(phx_buf_fini) struct phx_buf b = {0};
 	char path[256];
 	snprintf(path, sizeof(path), "/etc/ssh/phoenix/%s", name);
 	for (uint32_t i = 0; i < keys->n; i++)
 		phx_buf_addf(&b, "%s\n", phx_text_at(keys, i));
-	return add_made(r, path, MODE_READ, phx_buf_take(&b), NULL);
+	return phx_site_out_add(r, path, MODE_READ, phx_buf_take(&b), NULL);
 }
 
 /* ---- what is made of them ---- */
@@ -166,7 +210,7 @@ char *phx_site_sudoers(const struct phx_site *s, const struct phx_site_user *use
 }
 
 /* Who logs in: sshd refuses everybody else, members of REs with accounts here too. */
-static int add_sshd(struct render *r, struct phx_buf *allowed)
+static int add_sshd(struct phx_site_making *r, struct phx_buf *allowed)
 {
 	static const char *const reload[] = {"systemctl", "try-reload-or-restart", "ssh.service",
 					     NULL};
@@ -180,11 +224,11 @@ static int add_sshd(struct render *r, struct phx_buf *allowed)
 	else
 		phx_buf_addf(&b, "DenyUsers *\n");
 	return allowed->failed ? -ENOMEM
-			       : add_made(r, "/etc/ssh/sshd_config.d/00-phoenix.conf", MODE_READ,
-					  phx_buf_take(&b), reload);
+			       : phx_site_out_add(r, "/etc/ssh/sshd_config.d/00-phoenix.conf",
+						  MODE_READ, phx_buf_take(&b), reload);
 }
 
-static int add_users(struct render *r)
+static int add_users(struct phx_site_making *r)
 {
 	PHX_AUTO(phx_buf_fini) struct phx_buf allowed = {0}, sudoers = {0};
 	int done = 0;
@@ -205,19 +249,24 @@ static int add_users(struct render *r)
 	done = done ? done : add_sshd(r, &allowed);
 	if (done || (!sudoers.n && !sudoers.failed))
 		return done;
-	return add_made(r, "/etc/sudoers.d/phoenix", MODE_SUDOERS, phx_buf_take(&sudoers), NULL);
+	return phx_site_out_add(r, "/etc/sudoers.d/phoenix", MODE_SUDOERS, phx_buf_take(&sudoers),
+				NULL);
 }
 
-static int add_time(struct render *r)
+static int add_time(struct phx_site_making *r)
 {
 	static const char *const reload[] = {"systemctl", "try-restart", "chrony.service", NULL};
+	const struct phx_list *ours = &r->e->values[PHX_SITE_VALUE_ntp];
 	PHX_AUTO(phx_buf_fini) struct phx_buf b = {0};
-	if (!r->s->ntp.n)
+	if (!r->s->ntp.n && !ours->n)
 		return 0;
+	PHX_LIST_EACH(struct phx_site_found, f, ours)
+		phx_buf_addf(&b, "server %s iburst\n", f->value->text);
 	PHX_LIST_EACH(struct phx_word, w, &r->s->ntp)
-		phx_buf_addf(&b, "server %s iburst\n", w->text);
-	return add_made(r, "/etc/chrony/sources.d/phoenix.sources", MODE_READ, phx_buf_take(&b),
-			reload);
+		if (!ours->n)
+			phx_buf_addf(&b, "server %s iburst\n", w->text);
+	return phx_site_out_add(r, "/etc/chrony/sources.d/phoenix.sources", MODE_READ,
+				phx_buf_take(&b), reload);
 }
 
 /* ---- its id ---- */
@@ -236,20 +285,26 @@ static uint64_t id_of(const struct phx_site *s, const struct phx_site_bundle *b)
 	return phx_mix_id(h);
 }
 
-int phx_site_render(const struct phx_site *s, const struct phx_site_node *n,
-		    struct phx_site_bundle *ret)
+int phx_site_render(const struct phx_site_index *ix, const struct phx_site_node *n,
+		    struct phx_site_bundle *ret, struct phx_err *lacks)
 {
-	struct render r = {.s = s, .n = n};
+	struct phx_site_effective e;
+	struct phx_site_making r = {.s = phx_site_index_of(ix), .n = n, .e = &e};
+	int done = phx_site_effective(ix, n->name, &e);
+	if (done < 0)
+		return done;
 	PHX_STR_SET(r.b.accounts.re, PHX_SITE_ACCOUNTS);
 	/* files first: what the settings themselves say has the last word */
-	int done = add_files(&r);
+	done = add_files(&r, lacks);
 	done = done ? done : add_users(&r);
 	done = done ? done : add_time(&r);
+	done = done ? done : phx_site_make_system(&r);
+	phx_site_effective_fini(&e);
 	if (done < 0) {
 		phx_record_fini(&phx_site_bundle_record, &r.b);
 		return done;
 	}
-	r.b.id = id_of(s, &r.b);
+	r.b.id = id_of(r.s, &r.b);
 	*ret = r.b;
 	return 0;
 }

@@ -16,7 +16,7 @@ PHX_RECORD_TABLE(phx_site, PHX_SITE_FIELDS);
 PHX_RECORD_TABLE(phx_site_out, PHX_SITE_OUT_FIELDS);
 PHX_RECORD_TABLE(phx_site_bundle, PHX_SITE_BUNDLE_FIELDS);
 
-static const char *const scope_names[] = {"all", "role", "node"};
+static const char *const scope_names[] = {"all", "profile", "role", "label", "node"};
 const struct phx_enum phx_site_scope_names = {"scope", scope_names, PHX_SITE_SCOPE_COUNT_};
 
 const struct phx_site_group *phx_site_group_named(const struct phx_site *s, const char *name)

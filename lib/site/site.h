@@ -9,6 +9,7 @@
 #define PHX_SITE_SITE_H
 
 #include "site/network.h"
+#include "site/setting.h"
 #include "types/account.h"
 
 #define PHX_SITE_FILES_MAX 1000
@@ -70,7 +71,14 @@ PHX_RECORD_STRUCT(phx_site_group, PHX_SITE_GROUP_FIELDS);
 PHX_RECORD_STRUCT(phx_site_user, PHX_SITE_USER_FIELDS);
 
 /** Which nodes a file is for; of files with one path the last in this order counts. */
-enum phx_site_scope { PHX_SITE_ALL, PHX_SITE_ROLE, PHX_SITE_NODE, PHX_SITE_SCOPE_COUNT_ };
+enum phx_site_scope {
+	PHX_SITE_ALL,
+	PHX_SITE_PROFILE,
+	PHX_SITE_ROLE,
+	PHX_SITE_LABEL,
+	PHX_SITE_NODE,
+	PHX_SITE_SCOPE_COUNT_
+};
 /** Their names as folders below files/. */
 extern const struct phx_enum phx_site_scope_names;
 
@@ -94,7 +102,7 @@ extern const struct phx_enum phx_site_scope_names;
 	      "Program with arguments, without a shell, that the node runs when the file has " \
 	      "changed, come or gone: [ \"systemctl\", \"try-restart\", \"rsyslog.service\" ].")) \
 	F(S, scope, ENUM(phx_site_scope)) \
-	F(S, of, STR(PHX_NAME_MAX)) /* the role or node */ \
+	F(S, of, STR(2 * PHX_NAME_MAX)) /* the profile, role, label or node */ \
 	F(S, text, TEXT) \
 	F(S, place, STR(PHX_SITE_PLACE_MAX))
 PHX_RECORD_STRUCT(phx_site_file, PHX_SITE_FILE_FIELDS);
@@ -119,6 +127,8 @@ PHX_RECORD_STRUCT(phx_site_file, PHX_SITE_FILE_FIELDS);
 	F(S, users, LIST(phx_site_user)) \
 	F(S, files, LIST(phx_site_file)) \
 	F(S, networks, LIST(phx_site_network)) \
+	F(S, profiles, LIST(phx_site_set)) \
+	F(S, nodes, LIST(phx_site_set)) \
 	/* of the head, kept as long as it is: ids and digests tell nobody what a secret may be */ \
 	F(S, salt, STR(65))
 PHX_RECORD_STRUCT(phx_site, PHX_SITE_FIELDS);
@@ -171,10 +181,19 @@ PHX_RECORD_STRUCT(phx_site_bundle, PHX_SITE_BUNDLE_FIELDS);
 #define PHX_SITE_ACCOUNTS "site"
 #define PHX_SITE_NOLOGIN "/usr/sbin/nologin" /* the shell of who is locked */
 
+struct phx_site_index; /* site/effective.h */
+
 /** Makes the bundle of a node. Settings must have passed phx_site_check(). -ENOMEM; *ret is
- * untouched then. The caller frees it by phx_record_fini(&phx_site_bundle_record, ret). */
-int phx_site_render(const struct phx_site *s, const struct phx_site_node *n,
-		    struct phx_site_bundle *ret);
+ * untouched then. The caller frees it by phx_record_fini(&phx_site_bundle_record, ret). A file with
+ * a variable that this node does not have is left out, and the last one said in `lacks` (NULL:
+ * nobody asks). */
+int phx_site_render(const struct phx_site_index *ix, const struct phx_site_node *n,
+		    struct phx_site_bundle *ret, struct phx_err *lacks);
+
+/** Which variables do files have that some of these nodes lack? Says each, with the nodes folded.
+ * Returns how many there are, or -ENOMEM. */
+int phx_site_check_nodes(const struct phx_site_index *ix, const struct phx_site_node *nodes,
+			 uint32_t n_nodes, phx_site_say_fn say, void *arg);
 
 /** The text of /etc/sudoers.d/phoenix with the rules of `user`, or of all users (NULL);
  * malloc'd, "" without rules, NULL: -ENOMEM. */

@@ -106,7 +106,7 @@ all_mistakes_are_told() {
 	for want in 'users.conf:2: user ada: key 1 is of another type' 'users.conf:3: user bob has the uid 5000 of user ada' \
 		'users.conf:3: user bob: key 1 begins with' 'users.conf:4: account eve: uid 999 is the system' "users.conf:4: user eve: there is no group 'nobody'" \
 		'users.conf:5: user ALL: a name begins with' 'users.conf:6: user ida: the sudo rule' 'users.conf:6: user ida: nodes "n\[1-"' \
-		"users.conf:7: unknown key 'what'" 'all/etc/link: is neither a file nor a folder; links' 'all/etc/pipe: is neither' 'files/others: must be all, role or node' \
+		"users.conf:7: unknown key 'what'" 'all/etc/link: is neither a file nor a folder; links' 'all/etc/pipe: is neither' 'files/others: must be all, profile, role, label or node' \
 		'all/etc/motd:2: @UNKNOWN@ is no variable' "all/etc/motd: owner 'zoe'" 'all/etc/motd: /etc/motd is secret' 'all/etc/passwd: no file may be put to /etc/passwd' \
 		"files.conf:1: no file below files/ has the path '/etc/other'" 'networks.conf:2: network a: gateway 10.2.0.1 is no address for a machine in 10.1.0.0/16' \
 		'networks.conf:3: network b has the VLAN 7 of network a (.*networks.conf:2)' 'networks.conf:3: network b: 10.1.2.0/24 overlaps with network a' \
@@ -115,6 +115,74 @@ all_mistakes_are_told() {
 		grep -q "$want" <<<"$said" || { echo "not said: $want"; echo "$said"; return 1; }
 	done
 	[ "$(grep -c . <<<"$said")" = 24 ] || { echo "$said"; return 1; }
+}
+
+# Of profiles.conf, nodes.conf and nodes.csv, too: a member that is wrong hides no other.
+all_mistakes_of_profiles_are_told() {
+	local bad=$WORK/bad-sets said want
+	mkdir -p "$bad/files/profile/none/etc" && echo x >"$bad/files/profile/none/etc/x"
+	cat >"$bad/profiles.conf" <<-END
+		profiles = (
+			{ name = "base"; variables = { A = "1"; lower = "2"; }; sysctl = [ "swappiness" ]; },
+			{ name = "base"; modules = [ "a b" ];
+			  kernel_args = [ "quiet",
+			    "root=/dev/sda" ]; },
+			{ name = "x"; mounts = ( { what = "nfs:/a"; where = "/a"; type = "nfs"; },
+			    { what = "nfs:/b"; where = "/a"; type = "nfs"; } ); wrong = 1; }
+		);
+	END
+	cat >"$bad/nodes.conf" <<-END
+		nodes = (
+			{ nodes = "n[1-"; profiles = [ "base",
+			    "nobody" ]; },
+			{ dns = [ "ns1" ]; }
+		);
+	END
+	printf 'nodes,profiles,RACK,sysctl\nn1,base,"a, b",vm.swappiness=10\nn2,base\n# a comment\nn3,zero,x,vm.x\n"n4"x,,,\n' >"$bad/nodes.csv"
+	said=$(phx site check "$bad" --socket /nowhere 2>&1)
+	[ $? = 78 ] || { echo "$said"; return 1; }
+	for want in 'profiles.conf:2: "swappiness" must be as "NAME=value"' "profiles.conf:2: variables 'lower' must be of capitals" \
+		"profiles.conf:3: profile base is there twice: also .*profiles.conf:2" "profiles.conf:3: modules 'a b'" "profiles.conf:5: kernel_args 'root' is said by the head" \
+		"profiles.conf:7: unknown key 'wrong'" 'nodes.conf:2: nodes "n\[1-"' "nodes.conf:3: profile 'nobody' is not there" 'nodes.conf:4: nodes is missing' \
+		"nodes.conf:4: dns 'ns1' is no address" 'nodes.csv:3: has 2 cells, where the first line has 4' 'nodes.csv:5: "vm.x" must be as' "nodes.csv:5: profile 'zero' is not there" \
+		'nodes.csv:6: column 1: a quote must end its cell' "files/profile/none/etc/x: there is no profile 'none'"; do
+		grep -q "$want" <<<"$said" || { echo "not said: $want"; echo "$said"; return 1; }
+	done
+	[ "$(grep -c . <<<"$said")" = 15 ] || { echo "$said"; return 1; }
+	printf 'nodes,what\nn1,1\n' >"$bad/nodes.csv"
+	phx site check "$bad" --socket /nowhere 2>&1 | grep -q "nodes.csv:1: there is no column 'what'"
+}
+
+# Profiles in their order, then the node's own; the table wins over nodes.conf. One node that lacks a variable: nobody is touched.
+profiles_reach_nodes() {
+	cat >"$SITE/profiles.conf" <<-END
+		profiles = (
+			{ name = "base"; variables = { PROXY = "http://proxy:3128"; }; sysctl = [ "vm.swappiness=10", "vm.panic_on_oom=0" ];
+			  mounts = ( { what = "nfs:/home"; where = "/srv/home"; type = "nfs"; options = "ro"; } ); },
+			{ name = "big"; sysctl = [ "vm.swappiness=1" ]; modules_blocked = [ "nouveau" ]; }
+		);
+	END
+	echo 'nodes = ( { nodes = "n1"; profiles = [ "base", "big" ]; } );' >"$SITE/nodes.conf"
+	printf 'nodes,kernel_args,OWNER\nn1,hugepages=64 quiet,"ada, bob"\n' >"$SITE/nodes.csv"
+	mkdir -p "$SITE/files/profile/big/etc" "$SITE/files/label/rack=7/etc"
+	echo 'proxy @PROXY@ of @OWNER@' >"$SITE/files/all/etc/proxy" && echo big >"$SITE/files/profile/big/etc/size" && echo 7 >"$SITE/files/label/rack=7/etc/rack"
+	phx site apply 2>"$WORK/said" && return 1
+	grep -q 'files/all/etc/proxy:1: of n2: @PROXY@ is no variable' "$WORK/said" && [ ! -e "$WORK/n1/etc/proxy" ] || { cat "$WORK/said"; return 1; }
+	sed -i 's/nodes = "n1"/nodes = "n[1-2]"/' "$SITE/nodes.conf" && echo 'n2,,eve' >>"$SITE/nodes.csv" && phx node label n2 rack=7 >/dev/null && phx site apply >/dev/null &&
+		until_true 20 test -e "$WORK/n1/etc/proxy" && until_true 20 test -e "$WORK/n2/etc/rack" && settled || return 1
+	[ "$(cat "$WORK/n1/etc/proxy")" = 'proxy http://proxy:3128 of ada, bob' ] && [ "$(cat "$WORK/n2/etc/proxy")" = 'proxy http://proxy:3128 of eve' ] || return 1
+	[ "$(cat "$WORK/n1/etc/size")" = big ] && [ ! -e "$WORK/n1/etc/rack" ] && [ "$(grep -v '^#' "$WORK/n1/etc/sysctl.d/90-phoenix.conf")" = $'vm.swappiness = 1\nvm.panic_on_oom = 0' ] &&
+		grep -qx 'What=nfs:/home' "$WORK/n1/etc/systemd/system/srv-home.mount" && grep -qx 'blacklist nouveau' "$WORK/n1/etc/modprobe.d/phoenix-site.conf" || return 1
+	grep -qx 'restart phoenix-mounts.target' "$WORK/systemctl.log" && [ "$(grep -nx daemon-reload "$WORK/systemctl.log" | head -1 | cut -d: -f1)" -lt \
+		"$(grep -nx 'restart phoenix-mounts.target' "$WORK/systemctl.log" | head -1 | cut -d: -f1)" ] || { cat "$WORK/systemctl.log"; return 1; }
+	phx site show n1 >"$WORK/said"
+	grep -qE "^sysctl +vm.swappiness +1 +.*profiles.conf:4$" "$WORK/said" && grep -qE "^variables +OWNER +ada, bob +.*nodes.csv:2$" "$WORK/said" &&
+		[ "$(phx site show n1 -o json | jq -r '.settings[] | select(.key == "kernel_args") | .value' | paste -sd' ')" = 'hugepages=64 quiet' ] || { cat "$WORK/said"; return 1; }
+	phx site show n9 2>/dev/null && return 1
+	# what no setting has any more goes
+	rm -r "$SITE/profiles.conf" "$SITE/nodes.conf" "$SITE/nodes.csv" "$SITE/files/all/etc/proxy" "$SITE/files/profile" "$SITE/files/label" && phx site apply >/dev/null &&
+		until_true 20 test ! -e "$WORK/n1/etc/proxy" && settled || return 1
+	[ ! -e "$WORK/n1/etc/sysctl.d/90-phoenix.conf" ] && [ ! -e "$WORK/n1/etc/systemd/system/srv-home.mount" ] && [ ! -e "$WORK/n2/etc/rack" ]
 }
 
 settings() {
@@ -265,8 +333,10 @@ host_keys_are_told() {
 head_init
 check "two nodes serve" two_nodes_serve
 check "all mistakes are told, with their places" all_mistakes_are_told
+check "all mistakes of profiles and groups of nodes are told" all_mistakes_of_profiles_are_told
 check "what the head does not know is refused, and nobody is touched" what_the_head_does_not_know_is_refused
 check "users and files come to the nodes that they are for" users_and_files_come
+check "profiles and groups of nodes reach the nodes" profiles_reach_nodes
 check "secrets are nowhere else" secrets_are_nowhere_else
 check "the journal tells who applied which version" the_journal_tells_who_and_which
 check "only a node in order is told" only_a_node_in_order_is_told

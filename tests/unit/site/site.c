@@ -11,7 +11,7 @@
 #include "base/file.h"
 #include "base/json.h"
 #include "site/diff.h"
-#include "site/site.h"
+#include "site/effective.h"
 #include "types/node.h"
 
 #define KEY "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIPTqSxsfFCUgR0C8hQb5L0iJMDbwXn8SxGz9Kj2mN7w4"
@@ -78,7 +78,7 @@ static const struct {
 	{FILES(FILE_OF("/etc/phoenix/agent.conf", "")), "the agent's files"},
 	{FILES(FILE_OF("/etc/sudoers.d/phoenix", "")), "made of users.conf"},
 	{FILES(FILE_OF("/etc/x", ", \"text\": \"a\\n@NODE@ @NO@\"")), "P:2: @NO@ is no variable"},
-	{FILES(FILE_OF("/etc/x", ", \"scope\": \"role\"")), "'' is no name of a role"},
+	{FILES(FILE_OF("/etc/x", ", \"scope\": \"role\"")), "'' is no name of a profile, role"},
 	{FILES("{\"path\": \"/x\", \"owner\": \"zoe\", \"group\": \"root\", \"mode\": \"0644\"}"),
 	 "owner 'zoe'"},
 	{FILES("{\"path\": \"/x\", \"owner\": \"0\", \"group\": \"root\", \"mode\": \"4755\"}"),
@@ -172,7 +172,10 @@ static void render(const struct phx_site *s, const char *name, const char *role,
 	PHX_STR_SET(l->key, "rack");
 	PHX_STR_SET(l->value, label);
 	const struct phx_site_node n = {name, "10.0.0.9", role, "pool", &labels};
-	assert_int_equal(phx_site_render(s, &n, ret), 0);
+	struct phx_site_index *ix;
+	assert_int_equal(phx_site_index_new(s, &ix), 0);
+	assert_int_equal(phx_site_render(ix, &n, ret, NULL), 0);
+	phx_site_index_free(ix);
 	assert_int_not_equal(ret->id, 0);
 	phx_list_fini(&labels);
 }
