@@ -181,6 +181,7 @@ static const struct {
 	{"site-user", NULL, &phx_site_user_record},
 	{"site-file", NULL, &phx_site_file_record},
 	{"site-set", NULL, &phx_site_set_record},
+	{"site-nic", NULL, &phx_site_nic_record},
 	{"site-mount", NULL, &phx_site_mount_record},
 };
 

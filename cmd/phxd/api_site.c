@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "base/file.h"
+#include "base/hash.h"
 #include "base/nodeset.h"
 #include "phxd/parse.h"
 #include "phxd/site_internal.h"
@@ -144,6 +145,91 @@ static int copy_nodes(struct daemon *d, struct nodes *ret)
 	return ret->views ? r : -ENOMEM;
 }
 
+/* ---- cards that the head knows ---- */
+
+/* A card of a node, as it said of itself. */
+struct card {
+	char mac[PHX_MAC_MAX], node[PHX_NAME_MAX];
+};
+
+struct cards {
+	struct phx_list list; /* struct card */
+	struct phx_hash by_mac;
+};
+
+static bool has_macs(const struct phx_site *site)
+{
+	PHX_LIST_EACH(struct phx_site_set, g, &site->nodes)
+		PHX_LIST_EACH(struct phx_site_nic, n, &g->nics)
+			if (n->mac[0])
+				return true;
+	return false;
+}
+
+static int add_cards(const struct phx_node *n, struct cards *ret)
+{
+	PHX_LIST_EACH(struct phx_nic_facts, nic, &n->facts.nics) {
+		struct card *to = phx_list_push(&ret->list, sizeof(*to));
+		if (!to)
+			return -ENOMEM;
+		PHX_STR_SET(to->mac, nic->mac);
+		PHX_STR_SET(to->node, n->name);
+		int r = phx_hash_put(&ret->by_mac, phx_hash_text(to->mac), ret->list.n - 1);
+		if (r < 0)
+			return r;
+	}
+	return 0;
+}
+
+/* The node that says that it has the card; "" none does. */
+static const char *owner_of(const struct cards *c, const char *mac)
+{
+	uint32_t hash = phx_hash_text(mac), i;
+	for (uint32_t at = hash; phx_hash_next(&c->by_mac, hash, &at, &i);)
+		if (!strcmp(PHX_LIST_AT(&c->list, struct card, i)->mac, mac))
+			return PHX_LIST_AT(&c->list, struct card, i)->node;
+	return "";
+}
+
+static void check_cards_of(const struct cards *c, const struct phx_site_set *g, json_t *errors)
+{
+	struct phx_nodeset set = {0};
+	phx_nodeset_parse(g->nodes, NULL, NULL, &set, NULL);
+	PHX_LIST_EACH(struct phx_site_nic, n, &g->nics) {
+		char mac[PHX_MAC_MAX] = "", place[PHX_SITE_PLACE_MAX];
+		const char *owner = phx_mac_parse(n->mac, mac) == 0 ? owner_of(c, mac) : "";
+		if (!*owner || phx_nodeset_has(&set, owner))
+			continue;
+		phx_site_place(g, n->line, place);
+		PHX_AUTO_FREE char *text = phx_path("%s: %s of %s: %s is a card of node %s", place,
+						    n->name, g->nodes, mac, owner);
+		if (text)
+			add_text(errors, text);
+	}
+	phx_nodeset_fini(&set);
+}
+
+/* A bond of a card that is another machine's. */
+static int check_cards(struct daemon *d, const struct phx_site *site, json_t *errors)
+{
+	struct cards c = {0};
+	int r = 0;
+	if (!has_macs(site))
+		return 0;
+	const struct phx_state *s = engine_lock(d->engine);
+	PHX_LIST_EACH(struct phx_node, n, &s->nodes)
+		r = r ? r : add_cards(n, &c);
+	engine_unlock(d->engine);
+	PHX_LIST_EACH(struct phx_site_set, g, &site->nodes)
+		if (r == 0 && g->nics.n)
+			check_cards_of(&c, g, errors);
+	phx_list_fini(&c.list);
+	phx_hash_fini(&c.by_mac);
+	return r;
+}
+
+/* ---- what nodes lack ---- */
+
 /* What is missing for one node of many is told before any of them is touched. */
 static int check_variables(struct daemon *d, const struct phx_site *site, json_t *errors)
 {
@@ -256,6 +342,8 @@ static void take_site(struct daemon *d, struct phx_http_request *q, struct phx_s
 	check_names(d, site, errors);
 	if (!json_array_size(errors))
 		site_networks_check(d, site, errors);
+	if (r == 0 && !json_array_size(errors))
+		r = check_cards(d, site, errors);
 	if (r == 0 && !json_array_size(errors))
 		r = check_variables(d, site, errors);
 	bool right = r == 0 && !json_array_size(errors);

@@ -60,6 +60,7 @@ bool site_facts_of(const struct phx_node *n, struct site_facts *ret)
 	PHX_STR_SET(f.address, n->address[0] ? n->address : n->ip);
 	PHX_STR_SET(f.role, moves ? n->plan.to_role : n->role);
 	PHX_STR_SET(f.pool, moves ? n->plan.to_pool : n->pool);
+	PHX_STR_SET(f.os, n->facts.os);
 	PHX_LIST_EACH(struct phx_label, l, &n->labels) {
 		struct phx_label *to = phx_list_push(&f.labels, sizeof(*to));
 		if (!to) {
@@ -79,7 +80,7 @@ void site_facts_fini(struct site_facts *f)
 
 struct phx_site_node site_node_of(const struct site_facts *f)
 {
-	return (struct phx_site_node){f->name, f->address, f->role, f->pool, &f->labels};
+	return (struct phx_site_node){f->name, f->address, f->role, f->pool, f->os, &f->labels};
 }
 
 /* ---- ids: under the lock ---- */

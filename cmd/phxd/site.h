@@ -19,6 +19,7 @@ void site_free(struct site *s);
 /** What the bundle of a node depends on, copied from the state. */
 struct site_facts {
 	char name[PHX_NAME_MAX], address[64], role[PHX_NAME_MAX], pool[PHX_NAME_MAX];
+	char os[96];
 	struct phx_list labels; /* struct phx_label, owned */
 };
 /** Fills `ret`; the caller frees it by site_facts_fini(). False: the node gets none now: it is new,

@@ -3,7 +3,7 @@
  *	nodes,profiles,RACK_SWITCH,sysctl
  *	n1,base gpu,sw-a,vm.swappiness=10
  *
- * A column of capitals is a variable; several words of one cell have blanks between. A cell in
+ * A column of capitals is a variable, one NIC.KEY a key of a network card; several words of one cell have blanks between. A cell in
  * quotes may have commas; a quote in it is written twice. Called by site.c. */
 #include <errno.h>
 #include <stdio.h>
@@ -108,10 +108,26 @@ static struct phx_list *list_of(struct phx_site_set *s, const char *column,
 	return NULL;
 }
 
+/* NIC.KEY: the row of the key; NULL: it is no such column. *ret_n: bytes of the name before. */
+static const struct phx_field *nic_key(const char *column, size_t *ret_n)
+{
+	const char *dot = strrchr(column, '.');
+	const struct phx_field *f =
+		dot && dot != column ? phx_key_find(&phx_site_nic_record, dot + 1) : NULL;
+	*ret_n = dot ? (size_t)(dot - column) : 0;
+	return f && strcmp(f->name, "name") != 0 && f->type != PHX_F_LIST &&
+			*ret_n < sizeof(((struct phx_site_nic *)0)->name)
+		? f
+		: NULL;
+}
+
 static bool is_known(const char *column)
 {
 	struct phx_site_set none = {0};
 	enum phx_site_form form;
+	size_t n;
+	if (nic_key(column, &n))
+		return true;
 	return !strcmp(column, "nodes") || is_variable(column) || list_of(&none, column, &form);
 }
 
@@ -125,7 +141,7 @@ static bool read_header(struct csv *v, char *line)
 		if (!is_known(column)) {
 			say(v,
 			    "there is no column '%.40s': it must be nodes, profiles, sysctl, "
-			    "kernel_args and so on, or a variable, of capitals",
+			    "kernel_args and so on, NIC.KEY, or a variable, of capitals",
 			    column);
 			right = false;
 		}
@@ -178,11 +194,32 @@ static int put_words(struct csv *v, struct phx_list *to, enum phx_site_form form
 	return r;
 }
 
+static int put_nic(struct csv *v, struct phx_site_set *s, const char *column, const char *cell)
+{
+	size_t n;
+	const struct phx_field *f = nic_key(column, &n);
+	struct phx_site_nic *nic = NULL;
+	struct phx_err why = {0};
+	PHX_LIST_EACH(struct phx_site_nic, other, &s->nics)
+		if (!strncmp(other->name, column, n) && !other->name[n])
+			nic = other;
+	if (!nic && !(nic = phx_list_push(&s->nics, sizeof(*nic))))
+		return -ENOMEM;
+	memcpy(nic->name, column, n);
+	nic->line = v->line;
+	if (phx_key_parse(f, cell, (char *)nic + f->offset, &why) < 0)
+		say(v, "%s = \"%.60s\" %s", column, cell, why.text);
+	return 0;
+}
+
 static int put_cell(struct csv *v, struct phx_site_set *s, const char *column, char *cell)
 {
 	enum phx_site_form form;
+	size_t n;
 	if (!*cell)
 		return 0;
+	if (nic_key(column, &n))
+		return put_nic(v, s, column, cell);
 	if (!strcmp(column, "nodes")) {
 		if (PHX_STR_SET(s->nodes, cell) < 0)
 			say(v, "nodes is longer than %zu bytes", sizeof(s->nodes) - 1);

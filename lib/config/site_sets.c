@@ -92,6 +92,21 @@ static int read_mount(const struct phx_conf *c, const config_setting_t *s, struc
 	return 0;
 }
 
+static int read_nic(const struct phx_conf *c, const config_setting_t *s, struct phx_site_set *to,
+		    struct phx_err *err)
+{
+	struct phx_site_nic nic = {0}, *item = NULL;
+	int r = phx_conf_group(c, s, &phx_site_nic_record, &nic, err);
+	nic.line = phx_conf_line(s);
+	if (r == 0 && !(item = phx_list_push(&to->nics, sizeof(*item))))
+		r = -ENOMEM;
+	if (item)
+		*item = nic;
+	else
+		phx_record_fini(&phx_site_nic_record, &nic);
+	return r;
+}
+
 /* Each group of a list of groups. */
 static int read_groups(const struct phx_conf *c, const config_setting_t *group, const char *key,
 		       int (*fn)(const struct phx_conf *c, const config_setting_t *s,
@@ -122,6 +137,8 @@ static void read_members(struct site_reader *rd, const struct phx_conf *c,
 			site_complain(rd, &err);
 	}
 	if (read_groups(c, s, "mounts", read_mount, to, &err) < 0)
+		site_complain(rd, &err);
+	if (read_groups(c, s, "nics", read_nic, to, &err) < 0)
 		site_complain(rd, &err);
 }
 

@@ -67,6 +67,11 @@ int phx_site_path_check(const char *path, struct phx_err *err)
 		return phx_err_set(err, -EINVAL,
 				   "'%.200s' must be an absolute path without \"..\" and \"//\"",
 				   path);
+	const char *name = strrchr(path, '/') + 1;
+	if (phx_site_is_network(path) &&
+	    (phx_str_starts(name, "10-phoenix-") || phx_str_starts(name, "phoenix-")))
+		return phx_err_set(err, -EPERM,
+				   "no file may be put to %.200s: it is made of `nics`", path);
 	for (size_t i = 0; i < PHX_ARRAY_SIZE(reserved); i++) {
 		const char *r = reserved[i].path;
 		bool below = r[strlen(r) - 1] == '/';
@@ -340,6 +345,7 @@ int phx_site_check(const struct phx_site *s, phx_site_say_fn say, void *arg)
 	PHX_LIST_EACH(struct phx_site_user, u, &s->users)
 		r = r ? r : check_user(&c, u);
 	phx_site_check_sets(ix, &c.said);
+	r = r ? r : phx_site_check_nics(ix, &c.said);
 	PHX_LIST_EACH(struct phx_site_file, f, &s->files)
 		check_file(&c, f);
 	phx_site_index_free(ix);

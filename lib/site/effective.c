@@ -3,6 +3,7 @@
 #include "site/effective.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/hash.h"
@@ -109,6 +110,61 @@ static int merge_mounts(struct phx_site_effective *e, const struct phx_site_set 
 	return r;
 }
 
+static struct phx_site_found_nic *nic_of(const struct phx_site_effective *e, const char *name)
+{
+	PHX_LIST_EACH(struct phx_site_found_nic, f, &e->nics)
+		if (!strcmp(f->nic.name, name))
+			return f;
+	return NULL;
+}
+
+static void take_text(char *to, size_t size, const char *from)
+{
+	if (*from)
+		phx_str_copy(to, size, from);
+}
+#define TAKE(to, from, member) take_text((to)->member, sizeof((to)->member), (from)->member)
+
+static void take_list(struct phx_list *to, const struct phx_list *from)
+{
+	if (from->n)
+		*to = *from;
+}
+
+static void merge_nic(struct phx_site_nic *to, const struct phx_site_nic *from)
+{
+	TAKE(to, from, mac);
+	TAKE(to, from, path);
+	TAKE(to, from, network);
+	TAKE(to, from, address);
+	TAKE(to, from, first);
+	TAKE(to, from, mode);
+	TAKE(to, from, parent);
+	take_list(&to->members, &from->members);
+	take_list(&to->ports, &from->ports);
+	to->monitor_ms = from->monitor_ms ? from->monitor_ms : to->monitor_ms;
+	to->default_route = to->default_route || from->default_route;
+	to->line = from->line;
+}
+
+static int merge_nics(struct phx_site_effective *e, const struct phx_site_from *from)
+{
+	PHX_LIST_EACH(struct phx_site_nic, nic, &from->set->nics) {
+		struct phx_site_found_nic *to = nic_of(e, nic->name);
+		if (!to && !(to = phx_list_push(&e->nics, sizeof(*to))))
+			return -ENOMEM;
+		PHX_STR_SET(to->nic.name, nic->name);
+		merge_nic(&to->nic, nic);
+		to->set = from->set;
+		if (!nic->address[0] && !nic->first[0])
+			continue;
+		to->address_set = from->set;
+		to->address_line = nic->line;
+		to->place = from->place;
+	}
+	return 0;
+}
+
 int phx_site_effective(const struct phx_site_index *ix, const char *node,
 		       struct phx_site_effective *ret)
 {
@@ -118,6 +174,7 @@ int phx_site_effective(const struct phx_site_index *ix, const char *node,
 		for (int kind = 0; r == 0 && kind < PHX_SITE_VALUE_COUNT_; kind++)
 			r = merge_values(&e, f->set, (enum phx_site_value_kind)kind);
 		r = r ? r : merge_mounts(&e, f->set);
+		r = r ? r : merge_nics(&e, f);
 	}
 	if (r < 0)
 		phx_site_effective_fini(&e);
@@ -130,6 +187,7 @@ void phx_site_effective_fini(struct phx_site_effective *e)
 {
 	phx_list_fini(&e->sets);
 	phx_list_fini(&e->mounts);
+	phx_list_fini(&e->nics);
 	for (int kind = 0; kind < PHX_SITE_VALUE_COUNT_; kind++)
 		phx_list_fini(&e->values[kind]);
 }
@@ -149,7 +207,44 @@ const char *phx_site_value_of(const struct phx_site_effective *e, enum phx_site_
 	return f ? f->value->text : NULL;
 }
 
+const struct phx_site_found_nic *phx_site_nic_of(const struct phx_site_effective *e,
+						 const char *name)
+{
+	return nic_of(e, name);
+}
+
+int phx_site_nic_address(const struct phx_site_found_nic *f, uint32_t *ret)
+{
+	const char *text = f->nic.address;
+	bool pool = !strcmp(text, "pool");
+	uint32_t first;
+	if (!*text || !strcmp(text, "dhcp"))
+		return 0;
+	if (!phx_ipv4_parse(pool ? f->nic.first : text, &first))
+		return -EINVAL;
+	if (pool && f->place > UINT32_MAX - first)
+		return -ERANGE;
+	*ret = first + (pool ? f->place : 0);
+	return 1;
+}
+
 /* ---- for people, and for the boot ---- */
+
+static void tell_nics(const struct phx_site_effective *e, phx_site_origin_fn fn, void *arg)
+{
+	char place[PHX_SITE_PLACE_MAX], text[PHX_NAME_MAX + PHX_IPV4_MAX + 8];
+	PHX_LIST_EACH(struct phx_site_found_nic, f, &e->nics) {
+		char address[PHX_IPV4_MAX];
+		uint32_t number;
+		phx_str_copy(address, sizeof(address), f->nic.address);
+		if (phx_site_nic_address(f, &number) == 1)
+			phx_ipv4_format(number, address);
+		snprintf(text, sizeof(text), "%s%s%s", f->nic.network,
+			 f->nic.network[0] && address[0] ? " " : "", address);
+		phx_site_place(f->set, f->nic.line, place);
+		fn(arg, "nics", f->nic.name, text, place);
+	}
+}
 
 static void tell_mounts(const struct phx_site_effective *e, phx_site_origin_fn fn, void *arg)
 {
@@ -178,6 +273,7 @@ int phx_site_origins(const struct phx_site_index *ix, const char *node, phx_site
 			   f->value->text, place);
 		}
 	tell_mounts(&e, fn, arg);
+	tell_nics(&e, fn, arg);
 	phx_site_effective_fini(&e);
 	return 0;
 }

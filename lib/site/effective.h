@@ -31,10 +31,19 @@ struct phx_site_found {
 	};
 };
 
+/** A card, bond, VLAN or bridge that counts. Its lists are borrowed, and so are the sets. */
+struct phx_site_found_nic {
+	struct phx_site_nic nic;        /* put together of all sets that name it */
+	const struct phx_site_set *set; /* the last of them, for complaints */
+	const struct phx_site_set *address_set;
+	uint32_t address_line, place; /* of the set of the address: of the node in its group */
+};
+
 struct phx_site_effective {
 	struct phx_list sets;                          /* struct phx_site_from, the last wins */
 	struct phx_list values[PHX_SITE_VALUE_COUNT_]; /* struct phx_site_found */
 	struct phx_list mounts;                        /* the same */
+	struct phx_list nics;                          /* struct phx_site_found_nic */
 };
 /** A set that counts for a node. */
 struct phx_site_from {
@@ -51,6 +60,13 @@ bool phx_site_has_profile(const struct phx_site_effective *e, const char *name);
 /** The value of that kind and name; NULL. */
 const char *phx_site_value_of(const struct phx_site_effective *e, enum phx_site_value_kind kind,
 			      const char *name);
+
+/** The card, bond, VLAN or bridge of that name; NULL. */
+const struct phx_site_found_nic *phx_site_nic_of(const struct phx_site_effective *e,
+						 const char *name);
+/** Its IPv4 address as a number. 1: it has one; 0: none, or by DHCP; -EINVAL: that is none;
+ * -ERANGE: the pool has no more for this node. */
+int phx_site_nic_address(const struct phx_site_found_nic *f, uint32_t *ret);
 
 /** Is told each value that counts for a node: "sysctl", "vm.swappiness", "10", "FILE:LINE". */
 typedef void (*phx_site_origin_fn)(void *arg, const char *key, const char *name, const char *text,

@@ -52,6 +52,9 @@ const struct phx_site_row *phx_site_row_next(const struct phx_site_index *ix, co
 /** What is wrong with profiles and groups of nodes. */
 void phx_site_check_sets(const struct phx_site_index *ix, struct phx_site_checking *said);
 
+/** What is wrong with network cards of nodes. -ENOMEM. */
+int phx_site_check_nics(const struct phx_site_index *ix, struct phx_site_checking *said);
+
 /** Something that is made for a node: where it goes. */
 struct phx_site_making {
 	const struct phx_site *s;
@@ -68,6 +71,14 @@ int phx_site_out_add(struct phx_site_making *m, const char *path, uint32_t mode,
 #define PHX_SITE_MADE "# made by phx-agent from the settings of the site\n"
 /** The files of sysctl, modules, mounts, names, logs. -ENOMEM. */
 int phx_site_make_system(struct phx_site_making *m);
+/** The files of the network, for systemd-networkd or for NetworkManager. -ENOMEM. */
+int phx_site_make_networkd(struct phx_site_making *m);
+int phx_site_make_keyfiles(struct phx_site_making *m);
+/** Is the node's network NetworkManager's, by what its system is? */
+bool phx_site_has_network_manager(const struct phx_site_node *n);
+/** The device that has this one as a member or port; NULL. */
+const struct phx_site_found_nic *phx_site_nic_holder(const struct phx_site_effective *e,
+						     const char *name);
 
 /** The group of that name in the settings; NULL. */
 const struct phx_site_group *phx_site_group_named(const struct phx_site *s, const char *name);

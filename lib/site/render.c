@@ -299,6 +299,9 @@ int phx_site_render(const struct phx_site_index *ix, const struct phx_site_node 
 	done = done ? done : add_users(&r);
 	done = done ? done : add_time(&r);
 	done = done ? done : phx_site_make_system(&r);
+	done = done                               ? done
+		: phx_site_has_network_manager(n) ? phx_site_make_keyfiles(&r)
+						  : phx_site_make_networkd(&r);
 	phx_site_effective_fini(&e);
 	if (done < 0) {
 		phx_record_fini(&phx_site_bundle_record, &r.b);

@@ -7,6 +7,7 @@
 
 PHX_RECORD_TABLE(phx_site_value, PHX_SITE_VALUE_FIELDS);
 PHX_RECORD_TABLE(phx_site_mount, PHX_SITE_MOUNT_FIELDS);
+PHX_RECORD_TABLE(phx_site_nic, PHX_SITE_NIC_FIELDS);
 PHX_RECORD_TABLE(phx_site_set, PHX_SITE_SET_FIELDS);
 
 static const struct {

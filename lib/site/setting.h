@@ -26,6 +26,42 @@ PHX_RECORD_STRUCT(phx_site_value, PHX_SITE_VALUE_FIELDS);
 	F(S, line, U32)
 PHX_RECORD_STRUCT(phx_site_mount, PHX_SITE_MOUNT_FIELDS);
 
+/** A network card, a bond, a VLAN or a bridge of a node. Of one name each key counts that the last
+ * set has. */
+#define PHX_SITE_NIC_FIELDS(F, S) \
+	F(S, name, STR(16), \
+	  KEY(name, TEXT(1, 15), PHX_REQUIRED, \
+	      "Name of the device: \"eth0\", \"bond0\"; of a card with `mac` or `path` any " \
+	      "name.")) \
+	F(S, mac, STR(PHX_MAC_MAX), \
+	  KEY(mac, TEXT(0, 17), "", "Of a card: its MAC address, by which it is found.")) \
+	F(S, path, STR(64), \
+	  KEY(path, TEXT(0, 63), "", "Of a card: its place, as \"pci-0000:3b:00.0\".")) \
+	F(S, network, STR(PHX_NAME_MAX), \
+	  KEY(network, TEXT(0, 63), "", \
+	      "Its network, of networks.conf: MTU, name servers and, of a VLAN, the number.")) \
+	F(S, address, STR(46), \
+	  KEY(address, TEXT(0, 45), "", \
+	      "\"dhcp\", an IPv4 address, or \"pool\": `first` for the first node of the group, " \
+	      "the next one for the second. Empty: none.")) \
+	F(S, first, STR(46), KEY(first, ADDRESS, "", "The first address of a pool.")) \
+	F(S, default_route, BOOL, \
+	  KEY(default_route, YES, "false", "Is the gateway of its network the way out?")) \
+	F(S, members, LIST(phx_word), \
+	  KEY(members, WORDS(8), "", "Of a bond: its cards, by their names.")) \
+	F(S, mode, STR(16), \
+	  KEY(mode, TEXT(0, 15), "", \
+	      "Of a bond: active-backup (the default), 802.3ad, balance-rr, balance-xor, " \
+	      "broadcast, balance-tlb, balance-alb.")) \
+	F(S, monitor_ms, U32, \
+	  KEY(monitor_ms, NUMBER(0, 10000, "ms"), "0", \
+	      "Of a bond: how often the links are looked at; 0: every 100 ms.")) \
+	F(S, parent, STR(16), \
+	  KEY(parent, TEXT(0, 15), "", "Of a VLAN: the card or bond that it is on.")) \
+	F(S, ports, LIST(phx_word), KEY(ports, WORDS(16), "", "Of a bridge: its ports.")) \
+	F(S, line, U32)
+PHX_RECORD_STRUCT(phx_site_nic, PHX_SITE_NIC_FIELDS);
+
 /** Kinds of values: member of phx_site_set, how it is written, and what happens to several. */
 enum phx_site_form {
 	PHX_SITE_PAIRS, /* { NAME = "text"; } */
@@ -82,6 +118,8 @@ enum phx_site_value_kind { PHX_SITE_VALUES(PHX_SITE_VALUE_ENUM_) PHX_SITE_VALUE_
 	F(S, mounts, LIST(phx_site_mount), \
 	  KEY(mounts, OTHER, "", \
 	      "File systems that are mounted; of one `where` the last counts.")) \
+	F(S, nics, LIST(phx_site_nic), \
+	  KEY(nics, OTHER, "", "Network cards, bonds, VLANs and bridges.")) \
 	F(S, place, STR(PHX_SITE_PLACE_MAX))
 PHX_RECORD_STRUCT(phx_site_set, PHX_SITE_SET_FIELDS);
 

@@ -118,6 +118,7 @@ uint64_t phx_site_node_hash(const struct phx_site_node *n)
 {
 	uint64_t h = phx_mix_text(phx_mix_text(PHX_MIX_NONE, n->name), n->address);
 	h = phx_mix_text(phx_mix_text(h, n->role), n->pool);
+	h = phx_mix_text(h, phx_text(n->os));
 	PHX_LIST_EACH(struct phx_label, l, n->labels)
 		h = phx_mix_text(phx_mix_text(h, l->key), l->value);
 	return h;
@@ -149,4 +150,16 @@ int phx_site_account(const struct phx_site *s, const struct phx_site_user *u,
 	else
 		*ret = a;
 	return r;
+}
+
+/* ---- files of the network ---- */
+
+bool phx_site_is_network(const char *path)
+{
+	static const char *const places[] = {"/etc/systemd/network/",
+					     "/etc/NetworkManager/system-connections/"};
+	for (size_t i = 0; i < PHX_ARRAY_SIZE(places); i++)
+		if (phx_str_starts(path, places[i]))
+			return true;
+	return false;
 }

@@ -151,6 +151,9 @@ int phx_site_key_check(const char *line, struct phx_err *err);
 
 /** May the settings put a file there? -EINVAL, -EPERM with a text. */
 int phx_site_path_check(const char *path, struct phx_err *err);
+/** Is it a file that says how the node reaches the network? A change of it is taken back by the node
+ * when the head is not heard from then. */
+bool phx_site_is_network(const char *path);
 /** Is it an absolute path without "..", "." and empty parts? */
 bool phx_site_path_is_plain(const char *path);
 
@@ -159,6 +162,7 @@ bool phx_site_path_is_plain(const char *path);
 /** The facts of a node on which its bundle depends. All borrowed. */
 struct phx_site_node {
 	const char *name, *address, *role, *pool;
+	const char *os; /* of the system that runs on it, as os-release names it; NULL: unknown */
 	const struct phx_list *labels; /* struct phx_label */
 };
 /** A hash of them: with equal hashes the bundle of given settings is the same. */

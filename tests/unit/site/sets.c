@@ -195,7 +195,7 @@ static void render(const struct phx_site *s, const char *node, const char *rack,
 	struct phx_label *l = phx_list_push(&labels, sizeof(*l));
 	PHX_STR_SET(l->key, "rack");
 	PHX_STR_SET(l->value, rack);
-	const struct phx_site_node n = {node, "10.0.0.9", "role", "pool", &labels};
+	const struct phx_site_node n = {node, "10.0.0.9", "role", "pool", NULL, &labels};
 	struct phx_site_index *ix;
 	assert_int_equal(phx_site_index_new(s, &ix), 0);
 	assert_int_equal(phx_site_render(ix, &n, ret, lacks), 0);
@@ -277,7 +277,7 @@ static void who_lacks_a_variable_is_told(void **state)
 	parse(whole, &s);
 	for (uint32_t i = 0; i < 100; i++) {
 		snprintf(names[i], sizeof(names[i]), "n%u", i);
-		nodes[i] = (struct phx_site_node){names[i], "", "", "", &none};
+		nodes[i] = (struct phx_site_node){names[i], "", "", "", NULL, &none};
 	}
 	assert_int_equal(phx_site_index_new(&s, &ix), 0);
 	assert_int_equal(phx_site_check_nodes(ix, nodes, 100, add_line, &b), 1);

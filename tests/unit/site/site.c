@@ -171,7 +171,7 @@ static void render(const struct phx_site *s, const char *name, const char *role,
 	struct phx_label *l = phx_list_push(&labels, sizeof(*l));
 	PHX_STR_SET(l->key, "rack");
 	PHX_STR_SET(l->value, label);
-	const struct phx_site_node n = {name, "10.0.0.9", role, "pool", &labels};
+	const struct phx_site_node n = {name, "10.0.0.9", role, "pool", NULL, &labels};
 	struct phx_site_index *ix;
 	assert_int_equal(phx_site_index_new(s, &ix), 0);
 	assert_int_equal(phx_site_render(ix, &n, ret, NULL), 0);
