@@ -125,8 +125,8 @@ static int hand_over(struct cli *cli, bool dry_run)
 	int code = load(cli, &dir, &site);
 	if (code)
 		return code;
-	body = json_pack("{s:o,s:b}", "site", phx_json_from_record(&phx_site_record, &site),
-			 "dry_run", dry_run);
+	body = json_pack("{s:o,s:b,s:b}", "site", phx_json_from_record(&phx_site_record, &site),
+			 "dry_run", dry_run, "again", cli_has(cli, CLI_OPT_again));
 	phx_record_fini(&phx_site_record, &site);
 	if (!body)
 		return cli_fail(CLI_PARTIAL, "out of memory");

@@ -311,14 +311,16 @@ static int apply(struct daemon *d, struct phx_site *site, const char *by, struct
 }
 
 /* What would change; *ret_changes: is there anything? */
-static int compare(struct daemon *d, struct phx_site *site, json_t *changes, bool *ret_changes)
+static int compare(struct daemon *d, struct phx_site *site, bool again, json_t *changes,
+		   bool *ret_changes)
 {
 	struct phx_site former;
 	bool there;
 	int r = site_copy(d->site, &there, &former);
 	if (r < 0)
 		return r;
-	*ret_changes = phx_site_diff(&former, site, add_text, changes) > 0 || !there;
+	*ret_changes = phx_site_diff(&former, site, add_text, changes) > 0 || !there || again;
+	site->again = former.again + again;
 	PHX_STR_SET(site->salt, former.salt);
 	phx_record_fini(&phx_site_record, &former);
 	return site->salt[0] ? 0 : draw_salt(site);
@@ -332,7 +334,7 @@ static void reply(struct phx_http_request *q, json_t *errors, json_t *changes, b
 }
 
 static void take_site(struct daemon *d, struct phx_http_request *q, struct phx_site *site,
-		      bool dry_run)
+		      bool dry_run, bool again)
 {
 	char by[PHX_NAME_MAX];
 	bool news = false;
@@ -347,7 +349,7 @@ static void take_site(struct daemon *d, struct phx_http_request *q, struct phx_s
 	if (r == 0 && !json_array_size(errors))
 		r = check_variables(d, site, errors);
 	bool right = r == 0 && !json_array_size(errors);
-	r = right ? compare(d, site, changes, &news) : r;
+	r = right ? compare(d, site, again, changes, &news) : r;
 	bool applies = r == 0 && right && news && !dry_run;
 	person_name(phx_http_peer(q), by, sizeof(by));
 	if (applies)
@@ -360,17 +362,17 @@ static void take_site(struct daemon *d, struct phx_http_request *q, struct phx_s
 
 void api_site_apply(struct phx_http_request *q, void *arg)
 {
-	static const char *const members[] = {"site", "dry_run"};
+	static const char *const members[] = {"site", "dry_run", "again"};
 	struct daemon *d = arg;
 	struct phx_site site = {0};
-	bool dry_run = false;
+	bool dry_run = false, again = false;
 	PHX_AUTO_JSON json_t *j = body_json(q);
 	if (!j || !parse_only(q, j, members, PHX_ARRAY_SIZE(members)) ||
-	    !parse_bool(q, j, "dry_run", &dry_run) ||
+	    !parse_bool(q, j, "dry_run", &dry_run) || !parse_bool(q, j, "again", &again) ||
 	    !parse_record(q, j, "site", &phx_site_record, &site))
 		return;
 	site_turn_begin(d->site);
-	take_site(d, q, &site, dry_run);
+	take_site(d, q, &site, dry_run, again);
 	site_turn_end(d->site);
 	phx_record_fini(&phx_site_record, &site);
 }

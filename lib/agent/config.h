@@ -81,6 +81,11 @@ extern const struct phx_enum agent_supervisor_names, agent_yes_names, agent_priv
 	      "yes: where systemd runs the machine, and answers, each run of a job gets a scope, " \
 	      "and with it a control group. no, or where it does not: a job is its session. The " \
 	      "log says at the start which it is.")) \
+	F(S, network_silence_s, U32, \
+	  KEY(network_silence, TIME(1, 3600), "60s", \
+	      "After a change of the network by the settings of the site the head must be heard " \
+	      "within this time; the former network comes back otherwise, and the change is not " \
+	      "tried again until it is another one, or phx site apply --again says so.")) \
 	F(S, job_private, ENUM(agent_private), \
 	  KEY(job_private, CHOICE, "auto", \
 	      "yes: each run of a job has /tmp, /var/tmp, /dev/shm, /run/lock and IPC of its " \

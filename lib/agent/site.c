@@ -16,12 +16,15 @@
 #include "agent/log.h"
 #include "agent/order.h"
 #include "agent/site_files.h"
+#include "agent/site_net.h"
 
 enum {
 	CALL_MS = 30000,
 	RUN_MS = 60000,
 	AGAIN_MS = 60000,
 	STATE_MAX = 8 << 20,
+	HEARD_MS = 5000,
+	SETTLE_MS = 5000,
 	KEY_FILE_MAX = 16 << 10,
 	NOTE_MAX = 160,
 	NO_SUCH_UNIT = 5, /* the status of systemctl */
@@ -46,6 +49,7 @@ struct site {
 	void *arg;
 	char file[AGENT_PATH_MAX + 32];
 	struct site_state state; /* of who is at work */
+	struct site_net *net;    /* the same */
 	/* guarded by the loop */
 	bool busy; /* a worker fetches and applies */
 	uint64_t id;
@@ -271,12 +275,20 @@ static void run(struct applying *a, const struct phx_list *words)
 	free(argv);
 }
 
+static void run_if_any(struct applying *a, const struct phx_list *words)
+{
+	if (words->n)
+		run(a, words);
+}
+
 /* ---- files ---- */
 
 static void write_files(struct applying *a)
 {
 	PHX_LIST_EACH(struct phx_site_out, f, &a->b->files) {
 		struct phx_err err = {0};
+		if (phx_site_is_network(f->path))
+			continue;
 		int r = site_file_write(a->s->cfg->root, f, &err);
 		if (r < 0)
 			failed(a, r, &err);
@@ -290,7 +302,7 @@ static void remove_files(struct applying *a, const struct phx_list *before, stru
 {
 	PHX_LIST_EACH(struct phx_site_out, f, before) {
 		struct phx_err err = {0};
-		if (find_file(&a->b->files, f->path))
+		if (find_file(&a->b->files, f->path) || phx_site_is_network(f->path))
 			continue;
 		int r = site_file_remove(a->s->cfg->root, f->path, &err);
 		if (r < 0)
@@ -300,6 +312,26 @@ static void remove_files(struct applying *a, const struct phx_list *before, stru
 		if (r > 0 || a->anew)
 			want_run(a, &f->run);
 	}
+}
+
+/* ---- the network ---- */
+
+/* The last of all: the head is told of the rest, too, when the former network comes back. That it
+ * did is told before anything else that failed. */
+static void change_network(struct applying *a, const struct phx_list *before, struct phx_list *left)
+{
+	struct phx_err err = {0};
+	int r = site_net_apply(a->s->net, a->b, before, &err);
+	PHX_LIST_EACH(struct phx_site_out, f, &a->b->files)
+		if (r > 0 && phx_site_is_network(f->path))
+			run_if_any(a, &f->run);
+	if (r >= 0)
+		return;
+	a->r = 0;
+	failed(a, r, &err);
+	PHX_LIST_EACH(struct phx_site_out, f, before)
+		if (phx_site_is_network(f->path) && add_file(left, f) < 0)
+			failed(a, -ENOMEM, &err);
 }
 
 /* ---- a bundle ---- */
@@ -339,6 +371,7 @@ int site_apply(struct site *s, const struct phx_site_bundle *b, struct phx_err *
 	end_leavers(&a, &before.accounts);
 	PHX_LIST_EACH(struct program, p, &a.runs)
 		run(&a, p->words);
+	change_network(&a, &before.files, &left);
 	r = done(&a, &left, err);
 	if (r == 0 && a.r) {
 		*err = a.err;
@@ -459,6 +492,53 @@ void site_host_key_forget(const char *root)
 		agent_log("sshd keeps its host key: %s", err.text);
 }
 
+/* ---- a change of the network that an earlier agent began ---- */
+
+/* One whole exchange, which proves the way there and back. A head that refuses this node its
+ * settings is heard, too. */
+static bool is_heard(void *arg)
+{
+	struct site *s = arg;
+	struct phx_http_client *client = NULL;
+	PHX_AUTO_JSON json_t *j = NULL;
+	int r = s->client ? s->client(s->arg, &client, NULL) : -ENOTCONN;
+	r = r ? r : phx_http_call_json(client, "GET", "/v1/agent/site", NULL, HEARD_MS, &j, NULL);
+	phx_http_client_free(client);
+	return r == 0 || r == -EACCES || r == -ENOENT;
+}
+
+static void resume(void *arg)
+{
+	struct site *s = arg;
+	struct phx_err err = {0};
+	int r = site_net_resume(s->net, &err);
+	if (r < 0)
+		agent_log("site: %s", err.text[0] ? err.text : strerror(-r));
+	if (r < 0)
+		snprintf(s->state.error, sizeof(s->state.error), "%.150s", err.text);
+	publish(s);
+	LOOP_HELD(s->loop);
+	s->busy = false;
+	loop_news(s->loop);
+}
+
+static int open_network(const struct site_config *config, struct site *s, struct phx_err *err)
+{
+	int64_t silence_ms = (int64_t)s->cfg->network_silence_s * 1000;
+	struct site_net_config net = {
+		.root = s->cfg->root,
+		.state_dir = s->cfg->state_dir,
+		.boot = config->boot ? config->boot : "",
+		.heard = is_heard,
+		.arg = s,
+		.times = {silence_ms, silence_ms > 2 * SETTLE_MS ? SETTLE_MS : silence_ms / 2}};
+	int r = site_net_new(&net, &s->net, err);
+	if (r < 0 || !site_net_pending(s->net))
+		return r;
+	s->busy = true;
+	return loop_work(s->loop, resume, s);
+}
+
 /* ---- life ---- */
 
 int site_new(const struct site_config *config, struct site **ret, struct phx_err *err)
@@ -478,11 +558,13 @@ int site_new(const struct site_config *config, struct site **ret, struct phx_err
 		s->state = (struct site_state){0};
 		r = 0;
 	}
+	if (r == 0)
+		publish(s);
+	r = r ? r : open_network(config, s, err);
 	if (r < 0) {
-		free(s);
+		site_free(s);
 		return r;
 	}
-	publish(s);
 	*ret = s;
 	return 0;
 }
@@ -491,6 +573,7 @@ void site_free(struct site *s)
 {
 	if (!s)
 		return;
+	site_net_free(s->net);
 	phx_record_fini(&site_state_record, &s->state);
 	free(s);
 }

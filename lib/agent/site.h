@@ -3,7 +3,8 @@
  * earlier one brought, are removed, and who loses his account, or is locked, loses his processes.
  * Homes stay. What is about to be made is first recorded in STATE/site.json, which has no content
  * of files, so that the next agent can remove it after a crash. What fails does not hold up the
- * rest: it is reported, and tried again. The link has a worker do it: beats go on meanwhile. */
+ * rest: it is reported, and tried again; but a network over which the
+ * head was not heard is not (site_net.h). The link has a worker do it: beats go on meanwhile. */
 #ifndef PHX_AGENT_SITE_H
 #define PHX_AGENT_SITE_H
 
@@ -27,6 +28,7 @@ struct site_config {
 	struct accounts *accounts;
 	site_client_fn client;
 	void *arg;
+	const char *boot; /* the start of the machine */
 };
 
 /** Takes up what an earlier agent made. */

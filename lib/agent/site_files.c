@@ -68,6 +68,53 @@ static int open_above(const char *root, const char *path, bool make, const char 
 	return fd;
 }
 
+/* ---- reading ---- */
+
+static int read_text(int fd, struct phx_site_out *ret)
+{
+	PHX_AUTO_FREE char *text = malloc(PHX_SITE_FILE_MAX + 2);
+	size_t n = 0;
+	if (!text)
+		return -ENOMEM;
+	for (ssize_t k = 1; k > 0 && n <= PHX_SITE_FILE_MAX; n += k > 0 ? (size_t)k : 0) {
+		k = read(fd, text + n, PHX_SITE_FILE_MAX + 1 - n);
+		if (k < 0)
+			return -errno;
+	}
+	text[n] = '\0';
+	if (n > PHX_SITE_FILE_MAX)
+		return -EFBIG;
+	if (strlen(text) != n)
+		return -EINVAL;
+	ret->text = PHX_TAKE(text);
+	return 0;
+}
+
+int site_file_read(const char *root, const char *path, struct phx_site_out *ret,
+		   struct phx_err *err)
+{
+	const char *name;
+	struct stat st;
+	struct phx_site_out f = {0};
+	struct phx_err why = {0};
+	PHX_AUTO_CLOSE int dir = open_above(root, path, false, &name, &why);
+	if (dir < 0)
+		return dir == -ENOENT ? 0 : phx_err_set(err, dir, "%s", why.text);
+	PHX_AUTO_CLOSE int fd = openat(dir, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	if (fd < 0 && errno == ENOENT)
+		return 0;
+	int r = fd < 0 || fstat(fd, &st) < 0 ? -errno : S_ISREG(st.st_mode) ? 0 : -EINVAL;
+	r = r ? r : read_text(fd, &f);
+	if (r < 0)
+		return phx_err_set(err, r, "%s: %s", path, strerror(-r));
+	PHX_STR_SET(f.path, path);
+	f.uid = st.st_uid;
+	f.gid = st.st_gid;
+	f.mode = st.st_mode & MODE_BITS;
+	*ret = f;
+	return 1;
+}
+
 /* ---- writing ---- */
 
 static bool is_so_already(int dir, const char *name, const struct phx_site_out *f)

@@ -151,8 +151,11 @@ static int start_parts(struct agent *a, struct phx_err *err)
 		.may_ask_systemd = a->cfg.whole_machine && a->cfg.job_scopes,
 		.private_places = agent_config_private(&a->cfg),
 	};
-	struct site_config site = {
-		.loop = a->loop, .cfg = &a->cfg, .client = agent_client, .arg = a};
+	struct site_config site = {.loop = a->loop,
+				   .cfg = &a->cfg,
+				   .client = agent_client,
+				   .arg = a,
+				   .boot = a->boot_id};
 	int r = step_log_open(&a->step_log, a->cfg.state_dir, err);
 	r = r ? r : services_new(&services, &a->services, err);
 	r = r ? r : web_new(a->loop, a->cfg.whole_machine, &a->web);

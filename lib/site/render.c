@@ -282,7 +282,7 @@ static uint64_t id_of(const struct phx_site *s, const struct phx_site_bundle *b)
 		PHX_LIST_EACH(struct phx_word, w, &f->run)
 			h = phx_mix_text(h, w->text);
 	}
-	return phx_mix_id(h);
+	return phx_mix_id(b->again ? phx_mix_number(h, b->again) : h);
 }
 
 int phx_site_render(const struct phx_site_index *ix, const struct phx_site_node *n,
@@ -307,6 +307,7 @@ int phx_site_render(const struct phx_site_index *ix, const struct phx_site_node 
 		phx_record_fini(&phx_site_bundle_record, &r.b);
 		return done;
 	}
+	r.b.again = r.s->again;
 	r.b.id = id_of(r.s, &r.b);
 	*ret = r.b;
 	return 0;

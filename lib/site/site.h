@@ -129,6 +129,7 @@ PHX_RECORD_STRUCT(phx_site_file, PHX_SITE_FILE_FIELDS);
 	F(S, networks, LIST(phx_site_network)) \
 	F(S, profiles, LIST(phx_site_set)) \
 	F(S, nodes, LIST(phx_site_set)) \
+	F(S, again, U32) /* of the head: see the bundle */ \
 	/* of the head, kept as long as it is: ids and digests tell nobody what a secret may be */ \
 	F(S, salt, STR(65))
 PHX_RECORD_STRUCT(phx_site, PHX_SITE_FIELDS);
@@ -180,7 +181,9 @@ PHX_RECORD_STRUCT(phx_site_out, PHX_SITE_OUT_FIELDS);
 #define PHX_SITE_BUNDLE_FIELDS(F, S) \
 	F(S, id, U64)                     /* never 0 */ \
 	F(S, accounts, REC(phx_accounts)) /* their RE is PHX_SITE_ACCOUNTS */ \
-	F(S, files, LIST(phx_site_out))   /* by path */
+	F(S, files, LIST(phx_site_out))   /* by path */ \
+	/* how often people have said that a network which was rolled back be tried again */ \
+	F(S, again, U32)
 PHX_RECORD_STRUCT(phx_site_bundle, PHX_SITE_BUNDLE_FIELDS);
 #define PHX_SITE_ACCOUNTS "site"
 #define PHX_SITE_NOLOGIN "/usr/sbin/nologin" /* the shell of who is locked */

@@ -61,7 +61,7 @@ two_nodes_serve() {
 		printf 'root:*:1::::::\n' >"$WORK/n$i/etc/shadow"
 		mkdir -p "$WORK/n$i/home" "$WORK/n$i/tmp" "$WORK/n$i/etc/ssh"
 		cp "$WORK/ada.key.pub" "$WORK/n$i/etc/ssh/ssh_host_ed25519_key.pub" # any key will do
-		printf 'job_private = "yes";\n' >>"$WORK/n$i/etc/phoenix/agent.conf"
+		printf 'job_private = "yes"; network_silence = "6s";\n' >>"$WORK/n$i/etc/phoenix/agent.conf"
 		phx node add n$i --mac 02:00:00:00:00:0$i >/dev/null || return 1
 		agent_start n$i
 	done
@@ -183,6 +183,43 @@ profiles_reach_nodes() {
 	rm -r "$SITE/profiles.conf" "$SITE/nodes.conf" "$SITE/nodes.csv" "$SITE/files/all/etc/proxy" "$SITE/files/profile" "$SITE/files/label" && phx site apply >/dev/null &&
 		until_true 20 test ! -e "$WORK/n1/etc/proxy" && settled || return 1
 	[ ! -e "$WORK/n1/etc/sysctl.d/90-phoenix.conf" ] && [ ! -e "$WORK/n1/etc/systemd/system/srv-home.mount" ] && [ ! -e "$WORK/n2/etc/rack" ]
+}
+
+# A network that the head is not heard over: the fake stops the head where the new network is in force, and lets it go on with the former one.
+a_network_without_the_head_is_rolled_back() {
+	local net=etc/systemd/network/10-phoenix-eth0.network
+	cat >"$WORK/fake/networkctl" <<-END
+		#!/bin/sh
+		# a fake: notes how it is called
+		echo "networkctl \$@" >>$WORK/systemctl.log
+		if grep -qs 10.9.0.66 $WORK/n1/$net && [ -e $WORK/cut ]; then kill -STOP $(head_pid); else kill -CONT $(head_pid); fi
+	END
+	chmod 755 "$WORK/fake/networkctl"
+	echo 'networks = ( { name = "lan"; subnet = "10.9.0.0/16"; gateway = "10.9.0.1"; } );' >"$SITE/networks.conf"
+	echo 'nodes = ( { nodes = "n1"; nics = ( { name = "eth0"; network = "lan"; address = "10.9.0.5"; default_route = true; } ); } );' >"$SITE/nodes.conf"
+	phx site apply >/dev/null && until_true 30 test -e "$WORK/n1/$net" && until_true 30 site_is n1 'up to date' || return 1
+	grep -qx 'Address=10.9.0.5/16' "$WORK/n1/$net" && grep -qx 'networkctl reload' "$WORK/systemctl.log" && [ ! -e "$WORK/n2/$net" ] || return 1
+	: >"$WORK/cut"
+	sed -i 's/10.9.0.5/10.9.0.66/' "$SITE/nodes.conf" && echo more >"$SITE/files/all/etc/beside" && phx site apply >/dev/null || return 1
+	until_true 40 grep -qx 'Address=10.9.0.66/16' "$WORK/n1/$net" && until_true 40 grep -qx 'Address=10.9.0.5/16' "$WORK/n1/$net" || { cat "$WORK/n1/$net"; return 1; }
+	until_true 30 sh -c "'$BUILD/bin/phx' node show n1 | grep -q 'Site *failed: network settings rolled back: the head was not reached for 6 s'" || { phx node show n1; return 1; }
+	[ -e "$WORK/n1/etc/beside" ] || return 1
+	# the next agent does not try it either; a person does
+	agent_kill n1 && agent_start n1 boot-n1 && rm "$WORK/cut" && sleep 3 && grep -qx 'Address=10.9.0.5/16' "$WORK/n1/$net" || return 1
+	[ "$(phx site apply)" = 'nothing has changed' ] && [ "$(phx site apply --again)" = applied ] && until_true 30 grep -qx 'Address=10.9.0.66/16' "$WORK/n1/$net" &&
+		until_true 30 site_is n1 'up to date' || { phx node show n1; return 1; }
+	rm "$SITE/nodes.conf" "$SITE/networks.conf" "$SITE/files/all/etc/beside" && phx site apply >/dev/null && until_true 30 test ! -e "$WORK/n1/$net" && settled
+}
+
+# The head knows by their facts which cards are whose.
+a_card_of_another_machine_is_refused() {
+	local mac
+	mac=$(api /v1/nodes/n2 | jq -r '[.. | .nics? // empty | .[]?.mac] | first')
+	[ -n "$mac" ] && [ "$mac" != null ] || { echo "n2 has no card"; return 1; }
+	printf 'nodes,left.mac,left.address\nn1,%s,dhcp\n' "$mac" >"$SITE/nodes.csv"
+	phx site apply 2>"$WORK/said" && return 1
+	rm "$SITE/nodes.csv"
+	grep -q "nodes.csv:2: left of n1: $mac is a card of node n[0-9]" "$WORK/said" || { cat "$WORK/said"; return 1; }
 }
 
 settings() {
@@ -337,6 +374,8 @@ check "all mistakes of profiles and groups of nodes are told" all_mistakes_of_pr
 check "what the head does not know is refused, and nobody is touched" what_the_head_does_not_know_is_refused
 check "users and files come to the nodes that they are for" users_and_files_come
 check "profiles and groups of nodes reach the nodes" profiles_reach_nodes
+check "a network without the head is rolled back" a_network_without_the_head_is_rolled_back
+check "a card of another machine is refused" a_card_of_another_machine_is_refused
 check "secrets are nowhere else" secrets_are_nowhere_else
 check "the journal tells who applied which version" the_journal_tells_who_and_which
 check "only a node in order is told" only_a_node_in_order_is_told
