@@ -244,6 +244,14 @@ int site_origins(struct site *s, const char *node, phx_site_origin_fn fn, void *
 	return r;
 }
 
+char *site_kernel_args(struct site *s, const char *node)
+{
+	pthread_mutex_lock(&s->lock);
+	char *args = s->there ? phx_site_kernel_args(s->index, node) : strdup("");
+	pthread_mutex_unlock(&s->lock);
+	return args;
+}
+
 int site_copy(struct site *s, bool *ret_there, struct phx_site *ret)
 {
 	pthread_mutex_lock(&s->lock);

@@ -65,6 +65,9 @@ void site_tell_networks(struct daemon *d, uint32_t n_nodes);
  * phx_site_origins(). -ENOENT: there are none. */
 int site_origins(struct site *s, const char *node, phx_site_origin_fn fn, void *arg);
 
+/** The kernel's arguments of the node's profiles and groups, as phx_site_kernel_args(). */
+char *site_kernel_args(struct site *s, const char *node);
+
 /* ---- live.c ---- */
 
 /** The id of the bundle of the site's settings that the node's agent reports that it has or has

@@ -10,8 +10,8 @@
  * another, 0: it was so already; -EPERM, -ENOTDIR, ... with a text. */
 int site_file_write(const char *root, const struct phx_site_out *f, struct phx_err *err);
 /** What a file is: its text, of at most 64 KiB, owner and mode; the caller frees it by
- * phx_record_fini(&phx_site_out_record, ret). 1: it is there, 0: it is not; -EINVAL: it is no file, or
- * no text; -EFBIG, -EPERM, ... with a text. */
+ * phx_record_fini(&phx_site_out_record, ret). 1: it is there, 0: it is not; -EINVAL: it is no
+ * file, or no text; -EFBIG, -EPERM, ... with a text. */
 int site_file_read(const char *root, const char *path, struct phx_site_out *ret,
 		   struct phx_err *err);
 /** Removes a file. 1: it was there, 0: it was not. */

@@ -30,8 +30,8 @@ int site_net_resume(struct site_net *n, struct phx_err *err);
 
 /** Puts the bundle's files in place, and removes those of `before` (struct phx_site_out) that it
  * lacks: blocks. 1: some changed, and the head is heard; 0: all are so already; -EHOSTUNREACH: the
- * former ones are back; -EPERM: they are the files that were refused, and nothing is touched; others
- * with a text. */
+ * former ones are back; -EPERM: they are the files that were refused, and nothing is touched;
+ * others with a text. */
 int site_net_apply(struct site_net *n, const struct phx_site_bundle *b,
 		   const struct phx_list *before, struct phx_err *err);
 

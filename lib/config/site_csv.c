@@ -3,8 +3,9 @@
  *	nodes,profiles,RACK_SWITCH,sysctl
  *	n1,base gpu,sw-a,vm.swappiness=10
  *
- * A column of capitals is a variable, one NIC.KEY a key of a network card; several words of one cell have blanks between. A cell in
- * quotes may have commas; a quote in it is written twice. Called by site.c. */
+ * A column of capitals is a variable, one NIC.KEY a key of a network card; several words of one
+ * cell have blanks between. A cell in quotes may have commas; a quote in it is written twice.
+ * Called by site.c. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>

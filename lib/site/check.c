@@ -16,22 +16,6 @@ struct check {
 
 /* ---- paths ---- */
 
-bool phx_site_path_is_plain(const char *path)
-{
-	if (*path != '/' || !path[1])
-		return false;
-	for (const char *at = path; *at; at += strcspn(at, "/")) {
-		at++;
-		size_t n = strcspn(at, "/");
-		if (!n || (n == 1 && *at == '.') || (n == 2 && at[0] == '.' && at[1] == '.'))
-			return false;
-	}
-	for (; *path; path++)
-		if ((unsigned char)*path < ' ' || *path == 127)
-			return false;
-	return true;
-}
-
 /* What the settings have other words for, what is the agent's, and what is no disk's. A name that
  * ends with / stands for all below it. */
 static const struct {

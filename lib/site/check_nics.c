@@ -1,6 +1,6 @@
-/* What is wrong with network cards, bonds, VLANs and bridges of nodes, all of it: see internal.h. Of
- * one card several sets may speak, so a node is looked at as it is in the end; what is wrong with
- * many nodes in the same way is said once. Called by check.c. Pure. */
+/* What is wrong with network cards, bonds, VLANs and bridges of nodes, all of it: see internal.h.
+ * Of one card several sets may speak, so a node is looked at as it is in the end; what is wrong
+ * with many nodes in the same way is said once. Called by check.c. Pure. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>

@@ -1,6 +1,6 @@
-/* What counts for one node of all that profiles and groups of nodes say, and of which set each value
- * is. An index is made once for given settings; a node costs what it has itself, however many nodes
- * there are. Pure.
+/* What counts for one node of all that profiles and groups of nodes say, and of which set each
+ * value is. An index is made once for given settings; a node costs what it has itself, however
+ * many nodes there are. Pure.
  *
  *	settings ──phx_site_index_new()──▶ index ──phx_site_effective()──▶ what counts for a node */
 #ifndef PHX_SITE_EFFECTIVE_H

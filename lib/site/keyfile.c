@@ -1,5 +1,5 @@
-/* Network cards, bonds, VLANs and bridges as files of NetworkManager: see internal.h. A card that no
- * setting names keeps what the image says of it. Called by render.c. Pure. */
+/* Network cards, bonds, VLANs and bridges as files of NetworkManager: see internal.h. A card that
+ * no setting names keeps what the image says of it. Called by render.c. Pure. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -20,7 +20,7 @@ bool phx_site_has_network_manager(const struct phx_site_node *n)
 	return false;
 }
 
-/* One connection names another by its UUID: a card that is found by its MAC address has any name. */
+/* One connection names another by its UUID: a card found by its MAC address has any name. */
 static void uuid_of(const struct phx_site_making *m, const char *nic, char ret[UUID_MAX])
 {
 	uint64_t a = phx_mix_text(phx_mix_text(PHX_MIX_NONE, m->n->name), nic);

@@ -1,5 +1,5 @@
-/* Network cards, bonds, VLANs and bridges as files of systemd-networkd: see internal.h. A card that no
- * setting names keeps what the image says of it. Called by render.c. Pure. */
+/* Network cards, bonds, VLANs and bridges as files of systemd-networkd: see internal.h. A card
+ * that no setting names keeps what the image says of it. Called by render.c. Pure. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>

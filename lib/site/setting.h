@@ -1,6 +1,6 @@
-/* What profiles and nodes of the settings of a site say, which both have the same keys: a profile is
- * a named set of them, and a group of nodes has profiles and keys of its own. Of a node count all
- * its profiles in their order, then its own; what comes later wins, key by key (effective.h).
+/* What profiles and nodes of the settings of a site say, which both have the same keys: a profile
+ * is a named set of them, and a group of nodes has profiles and keys of its own. Of a node count
+ * all its profiles in their order, then its own; what comes later wins, key by key (effective.h).
  * Pure. */
 #ifndef PHX_SITE_SETTING_H
 #define PHX_SITE_SETTING_H

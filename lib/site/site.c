@@ -152,7 +152,23 @@ int phx_site_account(const struct phx_site *s, const struct phx_site_user *u,
 	return r;
 }
 
-/* ---- files of the network ---- */
+/* ---- paths ---- */
+
+bool phx_site_path_is_plain(const char *path)
+{
+	if (*path != '/' || !path[1])
+		return false;
+	for (const char *at = path; *at; at += strcspn(at, "/")) {
+		at++;
+		size_t n = strcspn(at, "/");
+		if (!n || (n == 1 && *at == '.') || (n == 2 && at[0] == '.' && at[1] == '.'))
+			return false;
+	}
+	for (; *path; path++)
+		if ((unsigned char)*path < ' ' || *path == 127)
+			return false;
+	return true;
+}
 
 bool phx_site_is_network(const char *path)
 {

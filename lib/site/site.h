@@ -152,8 +152,8 @@ int phx_site_key_check(const char *line, struct phx_err *err);
 
 /** May the settings put a file there? -EINVAL, -EPERM with a text. */
 int phx_site_path_check(const char *path, struct phx_err *err);
-/** Is it a file that says how the node reaches the network? A change of it is taken back by the node
- * when the head is not heard from then. */
+/** Is it a file that says how the node reaches the network? A change of it is taken back by the
+ * node when the head is not heard from then. */
 bool phx_site_is_network(const char *path);
 /** Is it an absolute path without "..", "." and empty parts? */
 bool phx_site_path_is_plain(const char *path);

@@ -177,7 +177,7 @@ profiles_reach_nodes() {
 		"$(grep -nx 'restart phoenix-mounts.target' "$WORK/systemctl.log" | head -1 | cut -d: -f1)" ] || { cat "$WORK/systemctl.log"; return 1; }
 	phx site show n1 >"$WORK/said"
 	grep -qE "^sysctl +vm.swappiness +1 +.*profiles.conf:4$" "$WORK/said" && grep -qE "^variables +OWNER +ada, bob +.*nodes.csv:2$" "$WORK/said" &&
-		[ "$(phx site show n1 -o json | jq -r '.settings[] | select(.key == "kernel_args") | .value' | paste -sd' ')" = 'hugepages=64 quiet' ] || { cat "$WORK/said"; return 1; }
+		[ "$(phx site show n1 -o json | jq -r .kernel_args)" = 'hugepages=64 quiet' ] || { cat "$WORK/said"; return 1; }
 	phx site show n9 2>/dev/null && return 1
 	# what no setting has any more goes
 	rm -r "$SITE/profiles.conf" "$SITE/nodes.conf" "$SITE/nodes.csv" "$SITE/files/all/etc/proxy" "$SITE/files/profile" "$SITE/files/label" && phx site apply >/dev/null &&

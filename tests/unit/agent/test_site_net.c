@@ -1,6 +1,6 @@
-/* A change of the node's network with its files and a networkctl that notes its calls: what is heard
- * is kept, silence brings the former files back, and an agent that is killed at any point of it
- * leaves a record from which the next one goes on. */
+/* A change of the node's network with its files and a networkctl that notes its calls: what is
+ * heard is kept, silence brings the former files back, and an agent that is killed at any point of
+ * it leaves a record from which the next one goes on. */
 #include "unit/agent/scratch.h"
 
 #include <signal.h>

@@ -1,5 +1,5 @@
-/* A change of the network that is tried: when it is kept, when it is taken back, and what a start of
- * the agent or of the machine changes; by a clock that the test sets. */
+/* A change of the network that is tried: when it is kept, when it is taken back, and what a start
+ * of the agent or of the machine changes; by a clock that the test sets. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdint.h>
@@ -54,7 +54,7 @@ static void silence_takes_it_back(void **state)
 	(void)state;
 	assert_false(site_trial_refuses(&t, ID, 2));
 	assert_int_equal(judge(&t, false, 60000), SITE_TRIAL_BACK);
-	/* too late is too late: who asks after an hour finds a node that nobody reached for so long */
+	/* too late is too late */
 	assert_int_equal(judge(&t, true, 60000), SITE_TRIAL_BACK);
 	site_trial_refuse(&t, "why");
 	assert_string_equal(t.why, "why");

@@ -1,5 +1,5 @@
-/* Network cards, bonds, VLANs and bridges of nodes: what is refused, with which words and place; files
- * of systemd-networkd and of NetworkManager. */
+/* Network cards, bonds, VLANs and bridges of nodes: what is refused, with which words and place;
+ * files of systemd-networkd and of NetworkManager. */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -8,6 +8,7 @@
 #include <string.h>
 #include <cmocka.h>
 
+#include "base/file.h"
 #include "base/json.h"
 #include "site/effective.h"
 #include "types/node.h"
@@ -152,22 +153,14 @@ static void a_card_is_in_one_bond(void **state)
 
 /* ---- files ---- */
 
-static const char whole[] = "{" NETWORKS ", " PROFILES(
-	NIC("bond0", 1, L2("members", "left", "eth7") S("mode", "802.3ad") ", \"monitor_ms\": 50") "," NIC(
-		"bond0.20", 2,
-		S("parent", "bond0")
-			S("network",
-			  "san"))) ", \"nodes\": [{\"nodes\": "
-				   "\"n[1-9]\", \"place\": \"d/n.conf:1\", \"profiles\": "
-				   "[{\"name\": \"p\", \"text\": \"p\"}], "
-				   "\"nics\": [" NIC("left", 2, S("mac", "52540000000a")) "," NIC("bond0", 3, A("pool") S("first", "10.1.0.11") ", \"default_route\": true") "," NIC(
-					   "bond0.20", 4,
-					   S("address", "pool")
-						   S("first",
-						     "10.2.0.11")) "," NIC("br0", 5,
-									   L("ports", "eth2") S(
-										   "address",
-										   "dhcp")) "]}]}";
+/* nics.json: lines are where things would be written in d/p.conf and d/n.conf */
+static void load(struct phx_site *ret)
+{
+	PHX_AUTO_FREE char *text = NULL;
+	assert_int_equal(phx_file_read(TEST_DIR "/unit/site/nics.json", 1 << 16, &text, NULL, NULL),
+			 0);
+	parse(text, ret);
+}
 
 static void render(const char *os, struct phx_site_bundle *ret)
 {
@@ -175,7 +168,7 @@ static void render(const char *os, struct phx_site_bundle *ret)
 	struct phx_site s;
 	struct phx_site_index *ix;
 	const struct phx_site_node n = {"n3", "10.0.0.9", "role", "pool", os, &none};
-	parse(whole, &s);
+	load(&s);
 	assert_int_equal(phx_site_index_new(&s, &ix), 0);
 	assert_int_equal(phx_site_render(ix, &n, ret, NULL), 0);
 	phx_site_index_free(ix);

@@ -1,6 +1,6 @@
-/* Profiles and groups of nodes: what is refused, with which words and place; what counts for a node,
- * and where it is written; files of the kernel, mounts, names and logs; variables that a node
- * lacks. */
+/* Profiles and groups of nodes: what is refused, with which words and place; what counts for a
+ * node, and where it is written; files of the kernel, mounts, names and logs; variables that a
+ * node lacks. */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -9,6 +9,7 @@
 #include <string.h>
 #include <cmocka.h>
 
+#include "base/file.h"
 #include "base/json.h"
 #include "site/diff.h"
 #include "site/effective.h"
@@ -115,34 +116,14 @@ static void what_is_wrong_is_said(void **state)
 
 /* ---- what counts ---- */
 
-static const char whole[] = "{\"profiles\": [" PROFILE(
-	"base",
-	", \"variables\": [" PAIR(
-		"A", "base", 2) "," PAIR("B",
-					 "base", 3) "], \"sysctl\": [" PAIR("vm.x", "1", 4) "], "
-											    "\"dns"
-											    "\": "
-											    "[" WORD("10.0.0.1", 5) "," WORD("10.0.0.2", 5) "], \"search\": [" WORD("a.org", 5) "], \"kernel_args\": [" PAIR("quiet", "quiet", 6) "," PAIR("hugepages", "hugepages=1", 6) "], \"mounts\": [" MOUNT("nfs:/home", "/home", "ro", 7) "]") "," PROFILE("gpu",
-																																										   ", \"variables\": [" PAIR("B", "gpu", 8) "], \"modules\": [" WORD("nv",
-																																																		     9) "], \"modules_blocked\": [" WORD("nouveau", 9) "], \"kernel_args\": [" PAIR("hugepages", "hugepages=64", 10) "], \"syslog\": [" WORD("log", 11) "," WORD("udp:log2", 11) "]") "], \"nodes\": [" GROUP("n[1-9]",
-																																																																											      ", \"profiles\": [" WORD(
-																																																																												      "base",
-																																																																												      2) "], \"variables\": [" PAIR("C",
-																																																																																    "all", 3) "]") "," GROUP("n[2-3]",
-																																																																																			     ", \"profiles\": [" WORD("gpu",
-																																																																																						      4) "], \"variables\": [" PAIR("C", "few", 5) "], \"dns\": [" WORD("10.9.9.9", 6) "], \"mounts\": [" MOUNT("other:/home",
-																																																																																																				"/home",
-																																																																																																				"", 7) "," MOUNT("x:/s-1",
-																																																																																																						 "/data/s-1",
-																																																																																																						 "noexec",
-																																																																																																						 8) "]") "], \"files\": [{\"path\": \"/etc/v\", \"owner\": \"root\", \"group\": \"root\", \"mode\": "
-																																																																																																							 "\"0644\", \"place\": \"files/all/etc/v\", \"text\": \"@A@ @B@ @C@\\n\"}, {\"path\": "
-																																																																																																							 "\"/etc/w\", \"owner\": \"root\", \"group\": \"root\", \"mode\": \"0644\", \"place\": \"P1\", "
-																																																																																																							 "\"scope\": \"profile\", \"of\": \"gpu\", \"text\": \"gpu\"}, {\"path\": \"/etc/w\", "
-																																																																																																							 "\"owner\": \"root\", \"group\": \"root\", \"mode\": \"0644\", \"place\": \"P2\", \"scope\": "
-																																																																																																							 "\"profile\", \"of\": \"base\", \"text\": \"base\"}, {\"path\": \"/etc/w\", \"owner\": \"root\", "
-																																																																																																							 "\"group\": \"root\", \"mode\": \"0644\", \"place\": \"P3\", \"scope\": \"label\", \"of\": "
-																																																																																																							 "\"rack=7\", \"text\": \"rack\"}]}";
+/* sets.json: lines are where things would be written in d/p.conf and d/n.conf */
+static void load(struct phx_site *ret)
+{
+	PHX_AUTO_FREE char *text = NULL;
+	assert_int_equal(phx_file_read(TEST_DIR "/unit/site/sets.json", 1 << 16, &text, NULL, NULL),
+			 0);
+	parse(text, ret);
+}
 
 static void add_origin(void *arg, const char *key, const char *name, const char *text,
 		       const char *place)
@@ -157,7 +138,7 @@ static void later_wins_per_key(void **state)
 	struct phx_site s;
 	struct phx_site_index *ix;
 	(void)state;
-	parse(whole, &s);
+	load(&s);
 	assert_int_equal(phx_site_check(&s, add_line, &b), 0);
 	assert_int_equal(phx_site_index_new(&s, &ix), 0);
 	assert_int_equal(phx_site_origins(ix, "n2", add_origin, &b), 0);
@@ -242,7 +223,7 @@ static void a_node_has_the_files_of_its_settings(void **state)
 	struct phx_site s;
 	struct phx_site_bundle b;
 	(void)state;
-	parse(whole, &s);
+	load(&s);
 	render(&s, "n2", "1", &b, NULL);
 	for (size_t i = 0; i < PHX_ARRAY_SIZE(files); i++) {
 		if (!text_of(&b, files[i].path))
@@ -274,7 +255,7 @@ static void who_lacks_a_variable_is_told(void **state)
 	struct phx_site_bundle bundle;
 	struct phx_err lacks = {0};
 	(void)state;
-	parse(whole, &s);
+	load(&s);
 	for (uint32_t i = 0; i < 100; i++) {
 		snprintf(names[i], sizeof(names[i]), "n%u", i);
 		nodes[i] = (struct phx_site_node){names[i], "", "", "", NULL, &none};
