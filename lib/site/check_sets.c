@@ -96,13 +96,23 @@ static void say_of(struct check *c, const struct phx_site_set *s, uint32_t line,
 	phx_site_complain(c->said, place, "%s '%.60s' %s", key, name, what);
 }
 
+static bool is_line(const char *text)
+{
+	for (; *text; text++)
+		if ((unsigned char)*text < ' ' || *text == 127)
+			return false;
+	return true;
+}
+
 static void check_values(struct check *c, const struct phx_site_set *s,
 			 enum phx_site_value_kind kind)
 {
 	const struct phx_list *l = phx_site_values(s, kind);
 	const char *key = phx_site_value_key(kind);
 	PHX_LIST_EACH(struct phx_site_value, v, l) {
-		const char *what = wrong[kind](v);
+		const char *what = is_line(v->text) && is_line(v->name)
+			? wrong[kind](v)
+			: "has a control character: it must be one line";
 		if (what)
 			say_of(c, s, v->line, key, v->name, what);
 		for (const struct phx_site_value *b = l->items; b < v; b++)
@@ -143,9 +153,10 @@ static void check_mounts(struct check *c, const struct phx_site_set *s)
 			say_of(c, s, m->line, "mounts", m->where,
 			       "must be an absolute path of letters, digits and ._:-, without "
 			       "\"..\", \"//\" and / at the end, and not longer than 200");
-		if (strpbrk(m->what, " \t") || !only(m->type, "._-") || strpbrk(m->options, " \t"))
+		if (!is_line(m->what) || !is_line(m->options) || strpbrk(m->what, " \t") ||
+		    !only(m->type, "._-") || strpbrk(m->options, " \t"))
 			say_of(c, s, m->line, "mounts", m->where,
-			       "has blanks in what, type or options");
+			       "has blanks or control characters in what, type or options");
 		for (const struct phx_site_mount *b = s->mounts.items; b < m; b++)
 			if (!strcmp(b->where, m->where))
 				say_of(c, s, m->line, "mounts", m->where, "is mounted twice");

@@ -1,5 +1,5 @@
-/* The settings of a site by themselves: `site DIR N` reads and checks those of DIR and makes the bundles
- * of n1 to nN. Prints the CPU time of each part, as JSON. */
+/* The settings of a site by themselves: `site DIR N` reads and checks those of DIR and makes the
+ * bundles of n1 to nN. Prints the CPU time of each part, as JSON. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -58,6 +58,8 @@ static const struct {
 	{NODES(GROUP("n1", ", \"variables\": [" PAIR("A", "x", 4) "," PAIR("A", "y", 5) "]")),
 	 "d/n.conf:5: variables 'A' is there twice"},
 	{NODES(GROUP("n1", ", \"sysctl\": [" PAIR("vm.swappiness", "10", 4) "]")), NULL},
+	{NODES(GROUP("n1", ", \"sysctl\": [" PAIR("vm.x", "1\\nvm.y = 2", 4) "]")),
+	 "d/n.conf:4: sysctl 'vm.x' has a control character"},
 	{NODES(GROUP("n1", ", \"sysctl\": [" PAIR("swappiness", "10", 4) "]")),
 	 "sysctl 'swappiness'"},
 	{NODES(GROUP("n1", ", \"sysctl\": [" PAIR("../x", "10", 4) "]")), "sysctl '../x'"},
@@ -87,7 +89,7 @@ static const struct {
 	{NODES(GROUP("n1", ", \"mounts\": [" MOUNT("nfs:/a", "/a/", "", 4) "]")),
 	 "must be an absolute"},
 	{NODES(GROUP("n1", ", \"mounts\": [" MOUNT("nfs:/a", "/a", "ro noexec", 4) "]")),
-	 "has blanks"},
+	 "has blanks or"},
 	{"{\"files\": [{\"path\": \"/x\", \"owner\": \"root\", \"group\": \"root\", \"mode\": "
 	 "\"0644\", "
 	 "\"scope\": \"profile\", \"of\": \"a\", \"place\": \"P\"}]}",
