@@ -80,12 +80,16 @@ static void an_agent_is_told_until_it_has_the_bundle(void **state)
 	struct phx_node n = node(PHX_NODE_ACTIVE);
 	struct site_facts f;
 	struct phx_site settings = {.salt = "s", .domain = "example.org"};
+	struct phx_site_file *file = phx_list_push(&settings.files, sizeof(*file));
 	char want[80];
 	(void)state;
+	PHX_STR_SET(file->path, "/etc/a");
+	PHX_STR_SET(file->of, "web");
+	file->scope = PHX_SITE_ROLE;
 	assert_true(site_facts_of(&n, &f));
 	put(&f, 0, ""); /* there are no settings */
-	site_take(&site, &settings);
-	uint64_t id = site_wanted(&site, &f);
+	assert_int_equal(site_take(&site, &settings), 0);
+	uint64_t id = site_wanted(&site, &f, NULL);
 	assert_int_not_equal(id, 0);
 	snprintf(want, sizeof(want), "{\"kind\":\"site\",\"id\":%llu}", (unsigned long long)id);
 	put(&f, 0, want);
@@ -94,13 +98,9 @@ static void an_agent_is_told_until_it_has_the_bundle(void **state)
 	put(&f, -1, ""); /* an agent of before */
 	/* another one with other facts, and that again with the former ones */
 	PHX_STR_SET(f.role, "web");
-	struct phx_site_file *file = phx_list_push(&site.settings.files, sizeof(*file));
-	PHX_STR_SET(file->path, "/etc/a");
-	PHX_STR_SET(file->of, "web");
-	file->scope = PHX_SITE_ROLE;
-	assert_int_not_equal(site_wanted(&site, &f), id);
+	assert_int_not_equal(site_wanted(&site, &f, NULL), id);
 	PHX_STR_SET(f.role, "compute");
-	assert_int_equal(site_wanted(&site, &f), id);
+	assert_int_equal(site_wanted(&site, &f, NULL), id);
 	site_facts_fini(&f);
 }
 
@@ -116,7 +116,8 @@ static int setup(void **state)
 static int teardown(void **state)
 {
 	(void)state;
-	phx_record_fini(&phx_site_record, &site.settings);
+	phx_site_index_free(site.index);
+	settings_free(site.settings);
 	forget_known(&site);
 	phx_hash_fini(&site.places);
 	return 0;
