@@ -270,8 +270,8 @@ unsigned cli_nodes_check(const json_t *nodes, void (*say)(void *arg, size_t i, c
 		if (!json_array_size(macs) && !*phx_json_str(node, "serial", "") &&
 		    !json_object_get(node, "token"))
 			tell(&s, i,
-			     "give a MAC address, a serial number or a file with a token, by which "
-			     "it is recognised");
+			     "nothing says how it is recognised: give a MAC address (--mac), a "
+			     "serial number or a file with a token");
 	}
 	return s.n;
 }

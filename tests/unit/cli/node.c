@@ -230,8 +230,7 @@ static void control_characters_are_made_harmless(void **state)
 static void add_sends_identity_and_bmc(void **state)
 {
 	struct fake_phxd *f = *state;
-	fake_answer(f, "GET /v1/nodes", "{'nodes':[]}");
-	fake_answer(f, "POST /v1/nodes", "{'seq':1,'node':'n1'}");
+	fake_answer(f, "POST /v1/nodes", "{'results':[{'node':'n1','code':0,'changed':true}]}");
 	PHX_SAID s =
 		phx(f,
 		    "node add n1 --mac 52-54-00-AA-BB-01 --mac 525400aabb02 --serial S1 --hold "
@@ -248,17 +247,35 @@ static void add_sends_identity_and_bmc(void **state)
 static void add_again_is_no_error(void **state)
 {
 	struct fake_phxd *f = *state;
-	fake_answer(f, "GET /v1/nodes",
-		    "{'nodes':[{'name':'n1','macs':[{'mac':'52:54:00:aa:bb:01'}],'serial':'S1'}]}");
+	fake_answer(f, "POST /v1/nodes", "{'results':[{'node':'n1','code':0,'changed':false}]}");
 	PHX_SAID s = phx(f, "node add n1 --mac 52:54:00:aa:bb:01");
 	assert_int_equal(s.status, 0);
 	assert_has(s.errout, "n1: this is so already");
-	assert_lacks(f->log, "POST");
-	fake_answer_status(f, "POST /v1/nodes", 409,
-			   "{'error':'node n1 is there already','code':'EEXIST'}");
+	fake_answer(f, "POST /v1/nodes",
+		    "{'results':[{'node':'n1','code':-17,'error':'node n1 is there already'}]}");
 	PHX_SAID other = phx(f, "node add n1 --mac 52:54:00:aa:bb:09");
 	assert_int_equal(other.status, 64);
-	assert_has(other.errout, "n1: node n1 is there already");
+	assert_has(other.errout, "n1: is there already");
+}
+
+/* Addresses of a list are counted up, in its order. */
+static void add_counts_up(void **state)
+{
+	struct fake_phxd *f = *state;
+	fake_answer(f, "POST /v1/nodes",
+		    "{'results':[{'node':'n9','code':0,'changed':true},"
+		    "{'node':'n10','code':-17,'error':'taken'}]}");
+	PHX_SAID s = phx(f,
+			 "node add n[9-10] --mac 52:54:00:aa:bb:09 --mac 52:54:00:aa:bb:10 --ip "
+			 "10.0.0.255+ --bmc driver=ipmi,address=10.9.0.9+");
+	assert_int_equal(s.status, 1);
+	assert_has(f->log, "\"name\":\"n10\",\"ip\":\"10.0.1.0\"");
+	assert_has(f->log, "\"address\":\"10.9.0.10\"");
+	assert_has(s.errout, "n10: taken");
+	PHX_SAID beyond = phx(f,
+			      "node add n[9-10] --mac 52:54:00:aa:bb:09 --mac 52:54:00:aa:bb:10 "
+			      "--ip 255.255.255.255+");
+	assert_int_equal(beyond.status, 64);
 }
 
 static void add_wants_to_know_how_to_recognise(void **state)
@@ -296,12 +313,12 @@ static void by_mac_alone_is_warned_of(void **state)
 		{" --ip 10.0.0.7", false},
 		{" --serial S1", false},
 	};
-	fake_answer(f, "POST /v1/nodes", "{'seq':1,'node':'n1'}");
 	for (size_t i = 0; i < PHX_ARRAY_SIZE(cases); i++) {
 		char line[128];
 		snprintf(line, sizeof(line), "node add n1 --mac 52:54:00:aa:bb:01%s",
 			 cases[i].options);
-		fake_answer(f, "GET /v1/nodes", "{'nodes':[]}");
+		fake_answer(f, "POST /v1/nodes",
+			    "{'results':[{'node':'n1','code':0,'changed':true}]}");
 		PHX_SAID s = phx(f, line);
 		assert_int_equal(s.status, 0);
 		if (cases[i].warned)
@@ -326,8 +343,7 @@ static void a_token_comes_from_a_file(void **state)
 	snprintf(path, sizeof(path), "%s/token", f->dir);
 	assert_int_equal(phx_file_write(path, "sesame\n", 7, 0600, NULL), 0);
 	snprintf(line, sizeof(line), "node add n1 --token-file %s", path);
-	fake_answer(f, "GET /v1/nodes", "{'nodes':[]}");
-	fake_answer(f, "POST /v1/nodes", "{'seq':1,'node':'n1'}");
+	fake_answer(f, "POST /v1/nodes", "{'results':[{'node':'n1','code':0,'changed':true}]}");
 	PHX_SAID s = phx(f, line);
 	assert_int_equal(s.status, 0);
 	assert_has(f->log, "\"token\":\"sesame\"");
@@ -402,6 +418,7 @@ int main(void)
 		cmocka_unit_test_teardown(control_characters_are_made_harmless, fake_clean),
 		cmocka_unit_test_teardown(add_sends_identity_and_bmc, fake_clean),
 		cmocka_unit_test_teardown(add_again_is_no_error, fake_clean),
+		cmocka_unit_test_teardown(add_counts_up, fake_clean),
 		cmocka_unit_test_teardown(add_wants_to_know_how_to_recognise, fake_clean),
 		cmocka_unit_test_teardown(a_token_comes_from_a_file, fake_clean),
 		cmocka_unit_test_teardown(by_mac_alone_is_warned_of, fake_clean),
