@@ -256,7 +256,7 @@ check-trust-fuzz:
 .PHONY: check-lab
 check-lab: deps
 	$(Q)$(BUILD_MAKE) all agent-bundle images packages
-	$(Q)BUILD=$(BUILD) ENDS=1 PHX_TEST_TIMEOUT=3600 PHX_TEST_SCRIPTS=1 tests/run tests/lab/main-job.sh tests/lab/intro.sh tests/lab/breadth.sh tests/lab/people-short.sh tests/lab/networks.sh
+	$(Q)BUILD=$(BUILD) ENDS=1 PHX_TEST_TIMEOUT=3600 PHX_TEST_SCRIPTS=1 tests/run tests/lab/main-job.sh tests/lab/intro.sh tests/lab/breadth.sh tests/lab/people-short.sh tests/lab/networks.sh tests/lab/bond.sh
 
 # lab-share, whole: a day of web load, with and without erases; half an hour
 .PHONY: check-lab-share

@@ -185,6 +185,18 @@ static int read_options(struct agent_config *c, int argc, char **argv, struct ph
 	return 0;
 }
 
+/* Of all that is no path; those follow from --root. */
+static int set_values(struct agent_config *c, struct phx_err *err)
+{
+	int r = 0;
+	for (size_t i = 0; i < agent_config_record.n_fields; i++) {
+		const struct phx_field *f = &agent_config_record.fields[i];
+		if (f->key && f->key->form != PHX_KEY_PATH)
+			r = r ? r : phx_key_default(f, (char *)c + f->offset, err);
+	}
+	return r;
+}
+
 static int set_defaults(struct agent_config *c, struct phx_err *err)
 {
 	for (size_t i = 0; i < agent_config_record.n_fields; i++) {
@@ -221,8 +233,7 @@ static int read_cmdline(struct agent_config *c, struct phx_err *err)
 int agent_config_init(int argc, char **argv, struct agent_config *ret, struct phx_err *err)
 {
 	struct agent_config c = {0};
-	int r = phx_key_default(phx_key_find(&agent_config_record, "job_scopes"), &c.job_scopes,
-				err);
+	int r = set_values(&c, err);
 	if (r == 0)
 		r = read_options(&c, argc, argv, err);
 	if (r != 0)

@@ -92,6 +92,20 @@ static int init(struct agent_config *c, struct phx_err *err, const char *a, cons
 	return agent_config_init(argc, argv, c, err);
 }
 
+/* What a file does not name has the default of its row, not 0. */
+static void test_defaults(void **state)
+{
+	struct agent_config c = {0};
+	struct phx_err err = {0};
+	const struct scratch *s = *state;
+	assert_int_equal(phx_dir_make(scratch_path(s, "etc/phoenix"), 0755, NULL), 0);
+	write_text(scratch_path(s, "etc/phoenix/agent.conf"), "server = \"10.77.0.1:8443\";\n",
+		   0644);
+	if (init(&c, &err, "--root", s->dir, NULL, NULL) != 0)
+		fail_msg("%s", err.text);
+	assert_int_equal(c.network_silence_s, 60);
+}
+
 static void test_root(void **state)
 {
 	const struct scratch *s = *state;
@@ -146,12 +160,9 @@ static void test_which_keys_count(void **state)
 int main(void)
 {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, scratch_setup, scratch_teardown)
-	const struct CMUnitTest tests[] = {TEST(test_file),
-					   TEST(test_bad_files),
-					   TEST(test_missing_file),
-					   TEST(test_kernel_command_line),
-					   TEST(test_root),
-					   TEST(test_bad_options),
-					   TEST(test_which_keys_count)};
+	const struct CMUnitTest tests[] = {
+		TEST(test_file),        TEST(test_bad_files),           TEST(test_missing_file),
+		TEST(test_defaults),    TEST(test_kernel_command_line), TEST(test_root),
+		TEST(test_bad_options), TEST(test_which_keys_count)};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
