@@ -170,7 +170,7 @@ DEPS_BUILD := gcc make pkg-config libmicrohttpd-dev libgnutls28-dev libcurl4-ope
 	libsqlite3-dev libconfig-dev libarchive-dev libssh2-1-dev libhwloc-dev libfdisk-dev libblkid-dev libmount-dev \
 	libcryptsetup-dev libkmod-dev libsystemd-dev libsmartcols-dev libcmocka-dev libacl1-dev liblzma-dev \
 	libzstd-dev libbz2-dev liblz4-dev zlib1g-dev nettle-dev libxml2-dev libnl-3-dev libnl-genl-3-dev libseccomp-dev libtss2-dev libpam0g-dev scdoc
-DEPS_RUN := dnsmasq-base tftpd-hpa ipxe ipmitool freeipmi-tools zstd e2fsprogs squashfs-tools dosfstools skopeo umoci
+DEPS_RUN := dnsmasq-base tftpd-hpa ipxe ipmitool freeipmi-tools zstd e2fsprogs squashfs-tools dosfstools skopeo umoci cpio kmod xz-utils gzip
 DEPS_LAB := mmdebstrap fakeroot arch-test busybox-static cpio kmod qemu-system-x86 qemu-utils ovmf openipmi swtpm isc-dhcp-relay \
 	iproute2 jq curl xz-utils wrk
 DEPS_TEST := clang llvm clang-format clang-tidy cppcheck libclang-rt-14-dev universal-ctags openssh-server openssh-client \
@@ -256,7 +256,7 @@ check-trust-fuzz:
 .PHONY: check-lab
 check-lab: deps
 	$(Q)$(BUILD_MAKE) all agent-bundle images packages
-	$(Q)BUILD=$(BUILD) ENDS=1 PHX_TEST_TIMEOUT=3600 PHX_TEST_SCRIPTS=1 tests/run tests/lab/main-job.sh tests/lab/intro.sh tests/lab/breadth.sh tests/lab/people-short.sh tests/lab/networks.sh tests/lab/bond.sh
+	$(Q)BUILD=$(BUILD) ENDS=1 PHX_TEST_TIMEOUT=3600 PHX_TEST_SCRIPTS=1 tests/run tests/lab/main-job.sh tests/lab/intro.sh tests/lab/breadth.sh tests/lab/people-short.sh tests/lab/networks.sh tests/lab/bond.sh tests/lab/kernels.sh
 
 # lab-share, whole: a day of web load, with and without erases; half an hour
 .PHONY: check-lab-share
@@ -354,6 +354,8 @@ install: all man portal
 	install -D -m 755 -t $(DESTDIR)$(PREFIX)/libexec/phoenix $(BUILD)/bin/phx-sim $(BUILD)/bin/phx-lab
 	install -D -m 755 -t $(DESTDIR)$(PREFIX)/sbin $(BUILD)/bin/phxd
 	install -D -m 644 -t $(DESTDIR)$(PREFIX)/share/phoenix/pxe pxe/*.ipxe
+	install -D -m 755 -t $(DESTDIR)$(PREFIX)/share/phoenix/images images/pack-modules
+	install -D -m 644 -t $(DESTDIR)$(PREFIX)/share/phoenix/images/deploy images/deploy/modules
 	install -D -m 644 -t $(DESTDIR)$(PREFIX)/share/phoenix/portal $(BUILD)/portal/*.*
 	install -D -m 644 -t $(DESTDIR)$(PREFIX)/lib/systemd/system etc/systemd/phxd.service
 	test -e $(DESTDIR)$(SYSCONFDIR)/pam.d/phoenix || install -D -m 644 -t $(DESTDIR)$(SYSCONFDIR)/pam.d etc/pam.d/phoenix

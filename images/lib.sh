@@ -97,6 +97,8 @@ manifest() {
 		echo "kind = \"$(conf kind)\";"
 		echo "architecture = \"$(conf architecture)\";"
 		echo "kernel_release = \"$release\";"
+		[ ! -e "$out/modules.zst" ] ||
+			echo "kernels = ( { release = \"$release\"; kernel = \"vmlinuz\"; modules = \"modules.zst\"; } );"
 		echo "files = ("
 		for file in "$@"; do
 			name=${file%%:*}

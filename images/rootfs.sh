@@ -1,6 +1,6 @@
 #!/bin/bash
 # The recipe of images of kind "rootfs": a Debian system as an ext4 file-system
-# image (for disks) and as squashfs (for RAM), and its kernel.
+# image (for disks) and as squashfs (for RAM), its kernel, and the modules with which that starts.
 # usage: rootfs.sh IMAGE_DIR OUT_DIR; called by IMAGE_DIR/build.
 
 . "$(dirname "$0")/lib.sh"
@@ -17,11 +17,13 @@ drop_files() {
 }
 
 # The kernel is taken from its package, not installed: nodes boot it over the
-# network with the deploy initramfs and need its modules only.
+# network with the deploy initramfs, behind which the archive of its modules stands.
 add_kernel() {
 	local release
 	release=$(kernel_release "$WORK/kernel")
 	mkdir -p "$ROOT/usr/lib/modules"
+	"$(dirname "$0")/pack-modules" "$WORK/kernel/lib/modules/$release" "$release" \
+		"$IMAGE_DIR/$(conf_required modules)" "$WORK/out/modules.zst"
 	cp -a "$WORK/kernel/lib/modules/$release" "$ROOT/usr/lib/modules/"
 	conf_list drop_modules | (cd "$ROOT/usr/lib/modules/$release/kernel" && xargs rm -rf)
 	# a third of the bytes to write to each node's disk; kmod reads them so
@@ -100,7 +102,7 @@ forget_machine
 clamp_times "$ROOT"
 make_ext4
 make_squashfs
-manifest "$WORK/out" "$(kernel_release "$WORK/kernel")" vmlinuz root.squashfs \
+manifest "$WORK/out" "$(kernel_release "$WORK/kernel")" vmlinuz modules.zst root.squashfs \
 	"root.ext4.zst:$(stat -c %s "$WORK/root.ext4")"
 echo "base $DIGEST" >"$WORK/out/recipe"
 recipe_end

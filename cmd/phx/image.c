@@ -1,6 +1,8 @@
 /* phx image: the head's image store. Works on the directory itself (on the
  * head), then has phxd read it again; never removes what a role still names. */
 #include <errno.h>
+#include <limits.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -159,6 +161,53 @@ int cmd_image_show(struct cli *cli)
 	putchar('\n');
 	code = cli_print_table(cli, file_columns, PHX_ARRAY_SIZE(file_columns),
 			       json_object_get(im, "files"), 2);
+	fflush(stdout);
+	warn_kernel(im);
+	return code;
+}
+
+static void put_default(struct phx_buf *b, const json_t *value, const json_t *row)
+{
+	(void)row;
+	phx_buf_addf(b, "%s", json_is_true(value) ? "yes" : "");
+}
+
+static const struct cli_column kernel_columns[] = {
+	{.head = "KERNEL", .path = "release"},
+	{.head = "NODES RUN", .path = "runs", .put = put_default},
+	{.head = "FILE", .path = "kernel"},
+	{.head = "MODULES", .path = "modules"},
+};
+
+/* A kernel without modules of its own is listed, too: it is in the image. */
+static json_t *kernels_of(const json_t *im)
+{
+	json_t *list = json_deep_copy(json_object_get(im, "kernels")), *k;
+	const char *runs = phx_json_str(im, "runs_kernel", "");
+	size_t i;
+	if (!json_array_size(list))
+		json_array_append_new(list,
+				      json_pack("{s:s, s:s, s:s}", "release",
+						phx_json_str(im, "kernel_release", ""), "kernel",
+						PHX_IMAGE_KERNEL, "modules", ""));
+	json_array_foreach(list, i, k)
+		json_object_set_new(k, "runs",
+				    json_boolean(phx_str_eq(phx_json_str(k, "release", ""), runs)));
+	return list;
+}
+
+int cmd_image_kernels(struct cli *cli)
+{
+	PHX_AUTO_JSON json_t *answer = NULL;
+	int code = get_images(cli, &answer);
+	if (code)
+		return code;
+	int bad = tell_bad(answer);
+	const json_t *im = find_image(cli, answer, cli_arg(cli, 0));
+	if (!im)
+		return bad ? bad : CLI_USAGE;
+	PHX_AUTO_JSON json_t *list = kernels_of(im);
+	code = cli_print_rows(cli, kernel_columns, PHX_ARRAY_SIZE(kernel_columns), list, list);
 	fflush(stdout);
 	warn_kernel(im);
 	return code;
@@ -348,19 +397,43 @@ int cli_image_made(struct cli *cli, const char *dir, const struct phx_image *im)
 	return code ? code : tell_added(cli, im);
 }
 
+char *cli_image_tools(void)
+{
+	static const char *const places[] = {"../share/phoenix/images", "../../images"};
+	char self[PATH_MAX];
+	ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1);
+	self[n < 0 ? 0 : n] = '\0';
+	char *slash = strrchr(self, '/');
+	for (size_t i = 0; slash && i < PHX_ARRAY_SIZE(places); i++) {
+		PHX_AUTO_FREE char *dir = phx_path("%.*s/%s", (int)(slash - self), self, places[i]);
+		PHX_AUTO_FREE char *program = phx_path("%s/pack-modules", dir ? dir : "");
+		if (program && access(program, X_OK) == 0)
+			return realpath(dir, NULL);
+	}
+	cli_fail(CLI_CONFIG,
+		 "pack-modules is in none of ../share/phoenix/images and ../../images "
+		 "beside this program: install it");
+	return NULL;
+}
+
 int cmd_image_import(struct cli *cli)
 {
 	const char *dir = cli_image_store(cli);
+	PHX_AUTO_FREE char *tools = dir ? cli_image_tools() : NULL;
 	struct phx_image_import how = {
 		.source = cli_arg(cli, 0),
 		.name = cli_opt(cli, CLI_OPT_image_name, NULL),
 		.version = cli_opt(cli, CLI_OPT_image_version, NULL),
 		.no_squashfs = cli_has(cli, CLI_OPT_no_squashfs),
+		.kernel = cli_opt(cli, CLI_OPT_kernel, NULL),
+		.tools = tools,
 	};
 	struct phx_err err = {0};
 	struct phx_image im;
 	if (!dir)
 		return cli->head_code;
+	if (!tools)
+		return CLI_CONFIG;
 	phx_size_parse(cli_opt(cli, CLI_OPT_disk_size, "0"), &how.disk_bytes);
 	phx_size_parse(cli_opt(cli, CLI_OPT_max_size, "0"), &how.max_bytes);
 	int r = phx_images_import(dir, &how, &im, &err);

@@ -40,18 +40,23 @@ static int tell_end(struct cli *cli, const struct phx_image_exec *ex, int r, int
 int cmd_image_exec(struct cli *cli)
 {
 	const char *words[WORDS_MAX], *dir = cli_image_store(cli);
+	PHX_AUTO_FREE char *tools = dir ? cli_image_tools() : NULL;
 	const struct phx_image_exec ex = {
 		.name = cli_arg(cli, 0),
 		.version = cli_opt(cli, CLI_OPT_image_version, NULL),
 		.new_version = cli_opt(cli, CLI_OPT_new_version, NULL),
 		.no_network = cli_has(cli, CLI_OPT_no_network),
 		.argv = command_of(cli, words),
+		.kernel = cli_opt(cli, CLI_OPT_kernel, NULL),
+		.tools = tools,
 	};
 	struct phx_err err = {0};
 	struct phx_image im;
 	int status = 0;
 	if (!dir)
 		return cli->head_code;
+	if (!tools)
+		return CLI_CONFIG;
 	if (!ex.argv)
 		return cli_fail(CLI_USAGE,
 				"image exec: a command is missing; without one it needs "

@@ -162,6 +162,7 @@ static const struct {
 	{"image.conf", NULL, &phx_image_conf_record},
 	{"manifest.conf", NULL, &phx_image_record},
 	{"image-file", NULL, &phx_image_file_record},
+	{"image-own", NULL, &phx_image_own_record},
 	{"package.conf", NULL, &phx_package_conf_record},
 	{"agent.conf", NULL, &agent_config_record},
 	{"lab.conf", NULL, &lab_record},

@@ -121,7 +121,8 @@ static const char *why_bad(const json_t *bads, const char *name, const char *ver
 }
 
 static int lookup_image(void *arg, const char *name, const char *version,
-			char ret_version[PHX_NAME_MAX], char ret_digest[65], struct phx_err *err)
+			char ret_version[PHX_NAME_MAX], char ret_digest[65],
+			char ret_kernel[PHX_RELEASE_MAX], struct phx_err *err)
 {
 	struct known *k = arg;
 	const json_t *im = newest(json_object_get(k->images, "images"), name, version);
@@ -133,6 +134,7 @@ static int lookup_image(void *arg, const char *name, const char *version,
 		return -ENOENT;
 	phx_str_copy(ret_version, PHX_NAME_MAX, phx_json_str(im, "version", ""));
 	phx_str_copy(ret_digest, 65, phx_json_str(im, "digest", ""));
+	phx_str_copy(ret_kernel, PHX_RELEASE_MAX, phx_json_str(im, "own_kernel", ""));
 	const char *warning = phx_json_str(im, "kernel_warning", NULL);
 	if (warning && !phx_json_bool(im, "told", false)) { /* once, however many roles have it */
 		fprintf(stderr, "phx: warning: %s\n", warning);

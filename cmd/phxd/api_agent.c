@@ -241,14 +241,23 @@ static void reply_hello(struct daemon *d, struct phx_http_request *q, const char
 	const struct phx_node *n = phx_state_node(s, node);
 	bool local = n && n->env == PHX_ENV_DEPLOY && phx_node_boots_local(s, n);
 	const struct phx_role *role = n ? phx_core_role_wanted(s, n, &store) : NULL;
+	struct phx_kernel kernel = {0};
 	if (role)
 		role_json = phx_json_from_record(&phx_role_record, role);
+	if (local && n->role[0]) /* what serves nobody may run under any */
+		phx_kernel_of(s, n, &kernel);
+	if (n && !n->kernels) { /* an older agent would not know what they are */
+		json_object_del(role_json, "image_kernel");
+		json_object_del(role_json, "kernel_args");
+	}
 	PHX_AUTO_JSON json_t *j = json_pack(
 		"{s:s,s:s,s:s,s:I,s:o,s:s}", "node", node, "boot", local ? "local" : "wait",
 		"disk_key_id", n ? n->disk_key_id : "", "beat_ms", (json_int_t)d->cfg.heartbeat_ms,
 		"role", role_json ? role_json : json_null(), "state",
 		n ? phx_enum_name(&phx_node_state_names, n->state) : "");
 	engine_unlock(d->engine);
+	if (kernel.release[0])
+		json_object_set_new(j, "kernel_release", json_string(kernel.release));
 	phx_http_reply_json(q, 200, j);
 }
 
@@ -260,7 +269,9 @@ static bool parse_hello(struct phx_http_request *q, const json_t *j, struct phx_
 	p->rekeys = phx_json_bool(j, "rekeys", false) && phx_json_bool(j, "proves", false);
 	p->scratches = phx_json_bool(j, "scratches", false);
 	p->protects = phx_json_bool(j, "protects", false);
-	return TAKE(q, j, "boot_id", p->boot_id) && TAKE(q, j, "actual_role", p->actual_role) &&
+	p->kernels = phx_json_bool(j, "kernels", false);
+	return TAKE(q, j, "kernel_word", p->kernel_word) && TAKE(q, j, "boot_id", p->boot_id) &&
+		TAKE(q, j, "actual_role", p->actual_role) &&
 		TAKE(q, j, "actual_identity", p->actual_identity) &&
 		TAKE(q, j, "system_image", p->system_image) &&
 		TAKE(q, j, "system_digest", p->system_digest) &&

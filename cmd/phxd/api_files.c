@@ -20,11 +20,29 @@ static void reply_script(struct phx_http_request *q, int r, char *text, const st
 	free(text);
 }
 
+/* Whose kernel the machine is to boot, and which. -ENOENT: the image is gone, or has it no more. */
+static int find_own(struct daemon *d, const struct phx_kernel *k, struct phx_image *system,
+		    struct phx_ipxe_boot *boot, char word[PHX_KERNEL_WORD_MAX], struct phx_err *err)
+{
+	boot->args = k->args;
+	boot->word = word;
+	phx_kernel_word(k->release, k->args, word);
+	int r = k->image[0] ? catalog_image(d, k->image, k->version, system, NULL, err) : 0;
+	if (r < 0)
+		return phx_err_prefix(err, r, "image %s %s", k->image, k->version);
+	boot->system = system;
+	boot->own = k->image[0] ? phx_image_own(system, k->release) : NULL;
+	return boot->own || !k->image[0]
+		? 0
+		: phx_err_set(err, -ENOENT, "image %s %s has no kernel %s with its modules",
+			      k->image, k->version, k->release);
+}
+
 void api_boot(struct phx_http_request *q, void *arg)
 {
 	struct daemon *d = arg;
 	char mac[PHX_MAC_MAX], name[PHX_NAME_MAX], reason[256] = "";
-	char token[PHX_START_TOKEN_MAX], head[PHX_IPV4_MAX];
+	char token[PHX_START_TOKEN_MAX], head[PHX_IPV4_MAX], word[PHX_KERNEL_WORD_MAX];
 	struct phx_err err = {0};
 	char *text = NULL;
 	if (phx_mac_parse(phx_http_param(q, 0), mac) < 0) {
@@ -45,13 +63,18 @@ void api_boot(struct phx_http_request *q, void *arg)
 		reply_script(q, r, text, &err);
 		return;
 	}
-	struct phx_image im;
+	struct phx_ipxe_boot boot = {&d->cfg, .mac = mac, .node = name, .token = token,
+				     .head = head};
+	struct phx_image im, system = {0};
 	int r = catalog_use_deploy(d, "phxd", &im, &err);
 	if (r == 0) {
-		struct phx_ipxe_boot boot = {&d->cfg, &im, mac, name, token, head};
-		r = phx_ipxe_boot_script(&boot, &text, &err);
+		boot.image = &im;
+		r = find_own(d, &its.kernel, &system, &boot, word, &err);
+		r = r ? r : phx_ipxe_boot_script(&boot, &text, &err);
 		phx_record_fini(&phx_image_record, &im);
-	} else {
+		phx_record_fini(&phx_image_record, &system);
+	}
+	if (r < 0) {
 		/* the script shows the reason and asks again, so the machine boots as soon as the
 		 * image is there */
 		r = phx_ipxe_refuse_script(&d->cfg, head, mac, err.text, &text, &err);
@@ -83,7 +106,8 @@ static void reply_image_file(struct daemon *d, struct phx_http_request *q)
 		phx_http_reply_file(q, path, digest, "application/octet-stream");
 }
 
-/* Images to boot must be public: firmware fetches them, without any identity. */
+/* Images to boot must be public: firmware fetches them, without any identity. Of a system these are
+ * its kernels and their modules; its root, in which there may be secrets, is for its nodes. */
 static bool is_open(struct daemon *d, struct phx_http_request *q)
 {
 	struct phx_image im;
@@ -92,7 +116,7 @@ static bool is_open(struct daemon *d, struct phx_http_request *q)
 	if (phx_images_find(d->cfg.image_dir, phx_http_param(q, 0), phx_http_param(q, 1), &im,
 			    NULL) < 0)
 		return false;
-	bool boots = phx_image_boots(&im);
+	bool boots = phx_image_boots(&im) || phx_image_is_own(&im, last_word(q));
 	phx_record_fini(&phx_image_record, &im);
 	return boots;
 }

@@ -55,7 +55,8 @@ int catalog_image(const struct daemon *d, const char *name, const char *version,
 /* ---- look-ups for roles ---- */
 
 static int lookup_image(void *arg, const char *name, const char *version,
-			char ret_version[PHX_NAME_MAX], char ret_digest[65], struct phx_err *err)
+			char ret_version[PHX_NAME_MAX], char ret_digest[65],
+			char ret_kernel[PHX_RELEASE_MAX], struct phx_err *err)
 {
 	struct daemon *d = arg;
 	struct phx_image im;
@@ -64,6 +65,8 @@ static int lookup_image(void *arg, const char *name, const char *version,
 		return r;
 	phx_str_copy(ret_version, PHX_NAME_MAX, im.version);
 	phx_str_copy(ret_digest, 65, im.digest);
+	const struct phx_image_own *own = phx_image_own(&im, NULL);
+	phx_str_copy(ret_kernel, PHX_RELEASE_MAX, own ? own->release : "");
 	phx_record_fini(&phx_image_record, &im);
 	return 0;
 }
@@ -248,7 +251,8 @@ static int find_deploy(const struct daemon *d, struct phx_image *ret, bool *ret_
 	if (r < 0)
 		return r;
 	const struct phx_state *s = engine_lock(d->engine);
-	r = phx_core_deploy_image(s, im.name, im.version, may_be_older(d, &im), err);
+	r = phx_core_deploy_image(s, im.name, im.version, im.kernel_release, may_be_older(d, &im),
+				  err);
 	engine_unlock(d->engine);
 	if (r < 0) {
 		phx_record_fini(&phx_image_record, &im);
@@ -274,6 +278,7 @@ int catalog_use_deploy(struct daemon *d, const char *by, struct phx_image *ret, 
 		return r;
 	PHX_STR_SET(ev.deploy_image.name, ret->name);
 	PHX_STR_SET(ev.deploy_image.version, ret->version);
+	PHX_STR_SET(ev.deploy_image.kernel, ret->kernel_release);
 	ev.deploy_image.may_be_older = may_be_older(d, ret);
 	submit(d, by, &ev, NULL); /* a full journal must not keep machines from starting */
 	return 0;

@@ -65,7 +65,7 @@ static bool ends_sessions(const struct phx_event *ev)
 static bool leaves_system(const struct phx_plan *plan)
 {
 	PHX_LIST_EACH(struct phx_step, step, &plan->steps)
-		if (step->kind == PHX_STEP_kexec || step->kind == PHX_STEP_boot)
+		if (phx_step_starts(step->kind))
 			return true;
 	return false;
 }

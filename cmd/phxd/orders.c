@@ -53,6 +53,21 @@ static void find_protected(const struct phx_state *s, const char *node, struct o
 		ret->protect = *protect;
 }
 
+/* Nor does one that does not know of kernels of images. */
+static void find_kernel(const struct phx_state *s, const char *node, struct order_beside *ret)
+{
+	const struct phx_node *n = phx_state_node(s, node);
+	ret->kernels = n && n->kernels;
+	if (ret->kernels)
+		phx_kernel_of(s, n, &ret->kernel);
+}
+
+static void forget_kernel(struct phx_list *orders)
+{
+	PHX_LIST_EACH(struct phx_order, o, orders)
+		o->role.image_kernel[0] = o->role.kernel_args[0] = '\0';
+}
+
 void orders_put(struct daemon *d, const char *node, const char *key_fp,
 		const struct phx_list *running, struct phx_buf *b)
 {
@@ -67,6 +82,9 @@ void orders_put(struct daemon *d, const char *node, const char *key_fp,
 		phx_core_orders(s, node, &orders);
 	find_re(s, node, &moves, re);
 	find_protected(s, node, &beside);
+	find_kernel(s, node, &beside);
+	if (!beside.kernels)
+		forget_kernel(&orders);
 	const struct phx_node *n = phx_state_node(s, node);
 	bool sited = holds && site_facts_of(n, &facts);
 	PHX_STR_SET(address, n ? n->address : "");

@@ -3,6 +3,7 @@
 #define PHXD_ORDERS_H
 
 #include "base/ip.h"
+#include "node/kernel.h"
 #include "phxd/daemon.h"
 
 /** What is told beside orders, to an agent that knows of it. */
@@ -11,6 +12,8 @@ struct order_beside {
 	char head[PHX_IPV4_MAX]; /* its address as the node reaches it */
 	bool protects;
 	struct phx_protect protect; /* with a step that writes to a disk, if `protects` */
+	bool kernels;
+	struct phx_kernel kernel; /* with a step that starts or enters a system, if `kernels` */
 };
 /** Appends an order to the node, and what its agent needs with it, to the JSON list in `b`. */
 void view_order_put(struct daemon *d, const char *node, const struct phx_order *o,

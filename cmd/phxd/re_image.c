@@ -149,7 +149,7 @@ int re_image_settle(struct daemon *d, struct phx_agreement *g, struct phx_err *e
 {
 	PHX_AUTO(wish_fini) struct wish w = {.agreement = g};
 	struct phx_image im;
-	g->image_digest[0] = '\0'; /* only this function may set it */
+	g->image_digest[0] = g->image_kernel[0] = '\0'; /* only this function may set it */
 	w.field = g->image[0] ? "image" : "operating_system";
 	w.value = g->image[0] ? g->image : g->operating_system;
 	if (!w.value[0] || find_role(d, g->role, &w.role) < 0 || role_does(&w))
@@ -160,6 +160,8 @@ int re_image_settle(struct daemon *d, struct phx_agreement *g, struct phx_err *e
 	PHX_STR_SET(g->image, im.name);
 	PHX_STR_SET(g->image_version, im.version);
 	PHX_STR_SET(g->image_digest, im.digest);
+	const struct phx_image_own *own = phx_image_own(&im, NULL);
+	PHX_STR_SET(g->image_kernel, own ? own->release : "");
 	phx_record_fini(&phx_image_record, &im);
 	return 0;
 }

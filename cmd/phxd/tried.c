@@ -74,7 +74,9 @@ static void add_kernel(struct tried *rq, json_t *plan, const struct phx_image *i
 	char why[PHX_ERR_TEXT_MAX];
 	if (!im || find_image(rq->d, &rq->deploy, rq->d->cfg.deploy_image, NULL, NULL) < 0)
 		return;
-	json_object_set_new(plan, "runs_kernel", json_string(rq->deploy.image.kernel_release));
+	const struct phx_image_own *own = phx_image_own(im, NULL);
+	json_object_set_new(plan, "runs_kernel",
+			    json_string(own ? own->release : rq->deploy.image.kernel_release));
 	if (phx_image_kernel_differs(im, &rq->deploy.image, why, sizeof(why)))
 		json_object_set_new(plan, "kernel_warning", json_string(why));
 }

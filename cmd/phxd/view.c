@@ -123,6 +123,8 @@ static json_t *image_json(struct daemon *d, const char *name, const char *versio
 	if (catalog_image(d, name, version, &im, signature, why) < 0)
 		return json_null();
 	json_t *j = phx_json_from_record(&phx_image_record, &im);
+	if (!im.kernels.n) /* an older agent does not know of them */
+		json_object_del(j, "kernels");
 	if (signature[0])
 		json_object_set_new(j, "signature", json_string(signature));
 	phx_record_fini(&phx_image_record, &im);
@@ -131,17 +133,20 @@ static json_t *image_json(struct daemon *d, const char *name, const char *versio
 
 /* What the node's machine is to boot. `start`: id of the step that starts it anew. */
 static json_t *deploy_json(struct daemon *d, const char *node, const char *head_address,
-			   uint64_t start, struct phx_err *why)
+			   uint64_t start, const struct phx_kernel *kernel, struct phx_err *why)
 {
-	char head[PHX_BOOT_WORDS_MAX], cmdline[PHX_CONFIG_TEXT_MAX + PHX_BOOT_WORDS_MAX];
-	char token[PHX_START_TOKEN_MAX];
+	char head[PHX_BOOT_WORDS_MAX], token[PHX_START_TOKEN_MAX];
+	char word[PHX_KERNEL_WORD_MAX];
+	char cmdline[PHX_CONFIG_TEXT_MAX + PHX_KERNEL_ARGS_MAX + PHX_BOOT_WORDS_MAX];
 	struct phx_image im;
 	if (catalog_deploy(d, &im, why) < 0)
 		return json_null();
 	json_t *j = image_json(d, im.name, im.version, why);
 	keys_start_token(d->keys, node, start, token);
-	phx_boot_words(&d->cfg, head_address, &im, token, head);
-	snprintf(cmdline, sizeof(cmdline), "%s %s", d->cfg.kernel_args, head);
+	phx_kernel_word(kernel->release, kernel->args, word);
+	phx_boot_words(&d->cfg, head_address, &im, token, word, head);
+	snprintf(cmdline, sizeof(cmdline), "%s%s%s %s", d->cfg.kernel_args,
+		 kernel->args[0] ? " " : "", kernel->args, head);
 	json_object_set_new(j, "cmdline", json_string(cmdline));
 	phx_record_fini(&phx_image_record, &im);
 	return j;
@@ -160,14 +165,20 @@ void view_order_put(struct daemon *d, const char *node, const struct phx_order *
 	struct phx_err why = {0};
 	int kind = o->kind == PHX_ORDER_step ? o->step.kind : -1;
 	/* an older agent, which gets no number, refuses members that it does not know */
-	PHX_AUTO_FREE char *text = kind >= 0 && !o->step.nonce
+	PHX_AUTO_FREE char *text = (kind >= 0 && !o->step.nonce) || !beside->kernels
 		? phx_json_record_text_sparse(&phx_order_record, o)
 		: phx_json_record_text(&phx_order_record, o);
 	b->failed = b->failed || !text;
 	phx_json_put_item(b);
 	phx_buf_add(b, text, text ? strlen(text) - 1 : 0); /* without its last brace */
-	if (kind == PHX_STEP_kexec)
-		put_beside(b, "deploy", deploy_json(d, node, beside->head, o->step.id, &why));
+	if (kind == PHX_STEP_kexec || kind == PHX_STEP_kernel)
+		put_beside(b, "deploy",
+			   deploy_json(d, node, beside->head, o->step.id, &beside->kernel, &why));
+	if ((kind == PHX_STEP_kexec || kind == PHX_STEP_kernel) && beside->kernel.image[0])
+		put_beside(b, "kernel",
+			   image_json(d, beside->kernel.image, beside->kernel.version, &why));
+	if (phx_step_leaves(kind) && beside->kernel.release[0])
+		put_beside(b, "kernel_release", json_string(beside->kernel.release));
 	if (kind == PHX_STEP_image || kind == PHX_STEP_ram)
 		put_beside(b, "image", image_json(d, o->role.image, o->role.image_version, &why));
 	if ((kind == PHX_STEP_wipe || kind == PHX_STEP_image) && beside->protects)

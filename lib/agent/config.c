@@ -97,7 +97,9 @@ int agent_config_cmdline(struct agent_config *c, const char *cmdline, struct phx
 	}
 	agent_config_start(&copy, cmdline);
 	PHX_AUTO_FREE char *image = find_word(cmdline, "phx.image");
+	PHX_AUTO_FREE char *kernel = find_word(cmdline, "phx.kernel");
 	PHX_STR_SET(copy.image_sha256, image ? image : "");
+	PHX_STR_SET(copy.kernel_word, kernel ? kernel : "");
 	*c = copy;
 	return 0;
 }

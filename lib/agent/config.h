@@ -69,6 +69,8 @@ extern const struct phx_enum agent_supervisor_names, agent_yes_names, agent_priv
 	 * */ \
 	F(S, start, STR(AGENT_TOKEN_MAX)) \
 	F(S, image_sha256, STR(65)) /* deploy: digest of the image that the head started here */ \
+	/* and which kernel of which arguments it is: phx.kernel; "" = the deploy image's */ \
+	F(S, kernel_word, STR(112)) \
 	F(S, supervisor, ENUM(agent_supervisor), \
 	  KEY(supervisor, CHOICE, "auto", \
 	      "Who runs services: systemd, own (the agent itself), or auto: systemd where it " \

@@ -50,6 +50,7 @@ struct link {
 	bool has_sample;
 	bool registered;
 	bool boot_local;
+	char kernel_release[PHX_RELEASE_MAX]; /* that the head promises for that; "": any */
 	bool resumed;    /* services of an earlier boot's role were started, or need not be */
 	uint64_t anchor; /* event of the last anchor that is kept */
 	uint32_t beat_ms;
@@ -132,6 +133,8 @@ static json_t *hello_body(struct link *l)
 	json_object_set_new(j, "proves", json_true());    /* in which the key signs for the next */
 	json_object_set_new(j, "scratches", json_true()); /* the step scratch is known, */
 	json_object_set_new(j, "protects", json_true());  /* and so are protected disks */
+	json_object_set_new(j, "kernels", json_true());   /* and kernels of images */
+	json_object_set_new(j, "kernel_word", json_string(a->cfg.kernel_word));
 	loop_hold(a->loop);
 	json_object_set_new(j, "facts", phx_json_from_record(&phx_facts_record, &a->facts));
 	loop_release(a->loop);
@@ -249,6 +252,7 @@ static void take_hello(struct link *l, const json_t *answer)
 	l->beat_ms = beat_ms > 0 && beat_ms <= BEAT_MAX_MS ? (uint32_t)beat_ms : BEAT_DEFAULT_MS;
 	l->boot_local = a->env == PHX_ENV_DEPLOY &&
 		phx_str_eq(phx_json_str(answer, "boot", "wait"), "local");
+	PHX_STR_SET(l->kernel_release, phx_json_str(answer, "kernel_release", ""));
 	loop_hold(a->loop);
 	bool renamed = !phx_str_eq(a->node, phx_json_str(answer, "node", ""));
 	PHX_STR_SET(a->node, phx_json_str(answer, "node", ""));
@@ -501,7 +505,8 @@ static void boot_local(struct link *l)
 	if (!l->boot_local || phx_clock_ms() < l->local_due_ms)
 		return;
 	l->local_due_ms = phx_clock_ms() + LOCAL_RETRY_MS;
-	int r = root_open_installed(l->agent, l->client, &err);
+	int r = root_check_kernel(l->kernel_release, &err);
+	r = r ? r : root_open_installed(l->agent, l->client, &err);
 	if (r == 0)
 		r = root_enter(l->agent, &err);
 	if (r < 0)

@@ -7,8 +7,9 @@
 #include <unistd.h>
 
 /* Members that phxd adds to the core's record. */
-static const char *const extras[] = {"deploy", "image",    "image_error", "logs",   "anchor",
-				     "tasks",  "accounts", "re",          "output", "protect"};
+static const char *const extras[] = {"deploy", "image",   "image_error", "logs",
+				     "anchor", "tasks",   "accounts",    "re",
+				     "output", "protect", "kernel",      "kernel_release"};
 
 /* The head may be newer than this agent: an order of a kind of its own may have any members. */
 static int check_kind(const json_t *j, struct phx_err *err)

@@ -12,8 +12,9 @@
 
 /** Parse one order without the members that phxd adds: "deploy", "image", "image_error", "logs",
  * "anchor", "tasks", "output", "accounts", "re" (of a step: the RE that the node goes to, or stays
- * in), "protect". Its kind is never PHX_ORDER_NONE. -EINVAL with the path in the JSON; -EOPNOTSUPP:
- * of a kind that is not known here. The caller frees *ret by
+ * in), "protect", "kernel" (the image whose kernel is started), "kernel_release". Its kind is never
+ * PHX_ORDER_NONE. -EINVAL with the path in the JSON; -EOPNOTSUPP: of a kind that is not known here.
+ * The caller frees *ret by
  * phx_record_fini(&phx_order_record, ret). */
 int order_parse(const json_t *j, struct phx_order *ret, struct phx_err *err);
 

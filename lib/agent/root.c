@@ -8,6 +8,7 @@
 #include <string.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
+#include <sys/utsname.h>
 #include <unistd.h>
 
 #include "base/beneath.h"
@@ -212,6 +213,17 @@ static int leave_for(struct agent *a, const char *next, struct phx_err *err)
 int root_power_off(struct agent *a, struct phx_err *err)
 {
 	return leave_for(a, "poweroff\n", err);
+}
+
+int root_check_kernel(const char *release, struct phx_err *err)
+{
+	struct utsname u;
+	if (!release[0] || (uname(&u) == 0 && !strcmp(u.release, release)))
+		return 0;
+	return phx_err_set(err, -ENOEXEC,
+			   "the system is to run under kernel %s of its image, and %s runs: was "
+			   "this machine started by another server than the head?",
+			   release, u.release);
 }
 
 int root_enter(struct agent *a, struct phx_err *err)

@@ -39,6 +39,10 @@ bool root_mounted(void);
 /** Find, unlock (key from the head) and mount the installed system. */
 int root_open_installed(struct agent *a, struct phx_http_client *c, struct phx_err *err);
 
+/** Does the kernel run that the head promised for the system? -ENOEXEC names both. `release` "": it
+ * promised none. */
+int root_check_kernel(const char *release, struct phx_err *err);
+
 /** Refresh the agent and its state in the mounted root, and write /run/phoenix/next; then the agent
  * may end. */
 int root_enter(struct agent *a, struct phx_err *err);

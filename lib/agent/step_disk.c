@@ -169,12 +169,24 @@ static int seal(struct step_run *s, struct phx_err *err)
 	return r;
 }
 
+/* What the head reads in a statement holds for the deploy image with its own kernel. */
+static int check_erases_here(const struct agent *a, struct phx_err *err)
+{
+	return a->cfg.kernel_word[0]
+		? phx_err_set(err, -EPERM,
+			      "this is kernel %s, of an image of a system: disks are erased under "
+			      "that of the deploy image",
+			      a->cfg.kernel_word)
+		: 0;
+}
+
 int step_wipe(struct step_run *s, struct phx_err *err)
 {
 	struct phx_disk_facts facts;
 	char path[64];
 	int64_t next_ms = phx_clock_ms() + PROGRESS_MS;
-	int r = find_disk(s, &facts, path, err);
+	int r = check_erases_here(s->agent, err);
+	r = r ? r : find_disk(s, &facts, path, err);
 	if (r < 0)
 		return r;
 	forget_system(s->agent, path);
@@ -414,6 +426,7 @@ int step_enter(struct step_run *s, struct phx_err *err)
 {
 	struct phx_http_client *c;
 	int r = check_runs_from_ram(err);
+	r = r ? r : root_check_kernel(phx_json_str(s->extra, "kernel_release", ""), err);
 	if (r == 0 && !root_mounted()) {
 		r = step_http(s, &c, err);
 		r = r ? r : root_open_installed(s->agent, c, err);

@@ -1,4 +1,5 @@
-/* The step kexec: from the running system into the deploy environment without firmware. All files
+/* The steps kexec and kernel: from the running system into the deploy environment, and from there
+ * into the kernel of a system, without firmware. All files
  * are fetched over TLS and checked before the kernel gets them. Called through the table of
  * step_table.c. */
 #include "agent/step.h"
@@ -23,6 +24,18 @@
 
 #define FILE_SIZE_MAX (512ull << 20)
 enum { SITE_MAX = 1 << 20, SYSTEMD_WAIT_MS = 20000, CMDLINE_MAX = 2048 };
+
+struct starting {
+	struct phx_image deploy, system;
+	const struct phx_image_own *own; /* of `system`; NULL: the deploy image's kernel */
+	const char *cmdline;
+};
+
+static void starting_fini(struct starting *st)
+{
+	phx_record_fini(&phx_image_record, &st->deploy);
+	phx_record_fini(&phx_image_record, &st->system);
+}
 
 /* Opens an unnamed file on the disk, so that memory holds the data only once. A system in memory
  * has no disk, and its overlay has no unnamed files: there the file is in memory. */
@@ -55,10 +68,14 @@ static int pad_to_four(int fd)
 	return n < 0 || ftruncate(fd, (n + 3) & ~3) < 0 ? -errno : 0;
 }
 
-static int fetch_initrd(struct phx_http_client *c, const struct phx_image *image, int fd,
+static int fetch_initrd(struct phx_http_client *c, const struct starting *st, int fd,
 			struct phx_err *err)
 {
-	int r = fetch_part(c, image, PHX_IMAGE_INITRD, fd, err);
+	int r = fetch_part(c, &st->deploy, PHX_IMAGE_INITRD, fd, err);
+	if (r == 0)
+		r = pad_to_four(fd);
+	if (r == 0 && st->own)
+		r = fetch_part(c, &st->system, st->own->modules, fd, err);
 	if (r == 0)
 		r = pad_to_four(fd);
 	return r ? r : fetch_append(c, "/site.cpio", fd, 0, SITE_MAX, "", err);
@@ -84,8 +101,7 @@ static int load_kernel(int kernel, int initrd, const char *cmdline, struct phx_e
 	return phx_err_set(err, -errno, "kexec_file_load: %s", strerror(errno));
 }
 
-static int load_image(struct step_run *s, const struct phx_image *image, const char *cmdline,
-		      struct phx_err *err)
+static int load_image(struct step_run *s, const struct starting *st, struct phx_err *err)
 {
 	struct phx_http_client *c;
 	PHX_AUTO_CLOSE int kernel = open_scratch(s->agent, err);
@@ -94,12 +110,13 @@ static int load_image(struct step_run *s, const struct phx_image *image, const c
 		return kernel < 0 ? kernel : initrd;
 	int r = step_http(s, &c, err);
 	if (r == 0)
-		r = fetch_part(c, image, PHX_IMAGE_KERNEL, kernel, err);
+		r = fetch_part(c, st->own ? &st->system : &st->deploy,
+			       st->own ? st->own->kernel : PHX_IMAGE_KERNEL, kernel, err);
 	if (r == 0)
-		r = fetch_initrd(c, image, initrd, err);
+		r = fetch_initrd(c, st, initrd, err);
 	r = r ? r : seal(&kernel, err);
 	r = r ? r : seal(&initrd, err);
-	return r ? r : load_kernel(kernel, initrd, cmdline, err);
+	return r ? r : load_kernel(kernel, initrd, st->cmdline, err);
 }
 
 /* systemd ends all services in order, this agent too. If that takes too long, or there is no
@@ -121,16 +138,30 @@ static int reboot_into_it(struct agent *a, struct phx_err *err)
 	return phx_err_set(err, -errno, "kexec: %s", strerror(errno));
 }
 
+/* The system's image and which of its kernels is started, if the order names one. */
+static int find_own(struct step_run *s, struct starting *st, struct phx_err *err)
+{
+	const char *release = phx_json_str(s->extra, "kernel_release", "");
+	if (!release[0])
+		return 0;
+	int r = order_image_believed(&s->agent->cfg, s->extra, "kernel", &st->system, err);
+	if (r < 0)
+		return r;
+	st->own = phx_image_own(&st->system, release);
+	return st->own ? 0
+		       : phx_err_set(err, -ENOENT, "image %s %s has no kernel %s", st->system.name,
+				     st->system.version, release);
+}
+
 int step_kexec(struct step_run *s, struct phx_err *err)
 {
-	struct phx_image image = {0};
-	const char *cmdline = phx_json_str(json_object_get(s->extra, "deploy"), "cmdline", "");
-	int r = order_image_believed(&s->agent->cfg, s->extra, "deploy", &image, err);
-	if (r == 0 && (!cmdline[0] || strlen(cmdline) >= CMDLINE_MAX))
+	PHX_AUTO(starting_fini) struct starting st = {0};
+	st.cmdline = phx_json_str(json_object_get(s->extra, "deploy"), "cmdline", "");
+	int r = order_image_believed(&s->agent->cfg, s->extra, "deploy", &st.deploy, err);
+	if (r == 0 && (!st.cmdline[0] || strlen(st.cmdline) >= CMDLINE_MAX))
 		r = phx_err_set(err, -EINVAL, "deploy.cmdline: missing or too long");
-	if (r == 0)
-		r = load_image(s, &image, cmdline, err);
-	phx_record_fini(&phx_image_record, &image);
+	r = r ? r : find_own(s, &st, err);
+	r = r ? r : load_image(s, &st, err);
 	if (r == 0)
 		r = reboot_into_it(s->agent, err);
 	return r;

@@ -50,6 +50,7 @@ static inline bool phx_id_valid(uint32_t id)
 /** A name as nodes, roles, pools, images and packages carry it: a letter or
  * digit, then letters, digits, '-', '_' or '.', at most PHX_NAME_MAX - 1
  * characters, no "..". */
+#define PHX_RELEASE_MAX 96 /* of a kernel, as uname -r says it */
 #define PHX_NAME_MAX 64
 bool phx_name_valid(const char *s);
 

@@ -10,7 +10,7 @@
 #include "config/conf.h"
 #include "pki/pki.h"
 
-enum { FILES_MAX = 64 };
+enum { FILES_MAX = 64, KERNELS_MAX = 16 };
 
 #define NAME(id, name, ...) name,
 static const char *const names[] = {PHX_IMAGE_KINDS(NAME)};
@@ -23,6 +23,7 @@ static const struct {
 } kinds[] = {PHX_IMAGE_KINDS(ROW)};
 
 PHX_RECORD_TABLE(phx_image_file, PHX_IMAGE_FILE_FIELDS);
+PHX_RECORD_TABLE(phx_image_own, PHX_IMAGE_OWN_FIELDS);
 PHX_RECORD_TABLE(phx_image_conf, PHX_IMAGE_CONF_FIELDS);
 PHX_RECORD_TABLE(phx_image, PHX_IMAGE_FIELDS);
 
@@ -37,6 +38,23 @@ const struct phx_image_file *phx_image_file(const struct phx_image *im, const ch
 bool phx_image_boots(const struct phx_image *im)
 {
 	return kinds[im->kind].boots;
+}
+
+const struct phx_image_own *phx_image_own(const struct phx_image *im, const char *release)
+{
+	const char *wanted = release && release[0] ? release : im->kernel_release;
+	PHX_LIST_EACH(struct phx_image_own, k, &im->kernels)
+		if (!strcmp(k->release, wanted))
+			return k;
+	return NULL;
+}
+
+bool phx_image_is_own(const struct phx_image *im, const char *name)
+{
+	PHX_LIST_EACH(struct phx_image_own, k, &im->kernels)
+		if (!strcmp(k->kernel, name) || !strcmp(k->modules, name))
+			return true;
+	return false;
 }
 
 static bool is_digest(const char *s)
@@ -76,6 +94,78 @@ static int read_files(const struct phx_conf *c, struct phx_image *im, struct phx
 				  FILES_MAX);
 	for (int i = 0; r == 0 && i < config_setting_length(list); i++)
 		r = read_file(c, config_setting_get_elem(list, (unsigned)i), im, err);
+	return r;
+}
+
+int phx_image_release_check(const char *release, struct phx_err *err)
+{
+	static const char plain[] =
+		"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_.+~";
+	if (release[0] && !strchr(".-", release[0]) && !strstr(release, "..") &&
+	    !release[strspn(release, plain)] && strlen(release) < PHX_RELEASE_MAX)
+		return 0;
+	return phx_err_set(err, -EINVAL, "release '%s': letters, digits, '-', '_', '.', '+', '~'",
+			   release);
+}
+
+static int check_own(const struct phx_conf *c, const config_setting_t *s,
+		     const struct phx_image *im, const struct phx_image_own *own,
+		     struct phx_err *err)
+{
+	const char *missing = !phx_image_file(im, own->kernel) ? own->kernel
+		: !phx_image_file(im, own->modules)            ? own->modules
+							       : NULL;
+	if (phx_image_release_check(own->release, err) < 0)
+		return phx_conf_place(c, s, -EINVAL, err);
+	if (phx_image_own(im, own->release))
+		return phx_conf_fail(c, s, -EINVAL, err, "kernel '%s' is listed twice",
+				     own->release);
+	if (missing)
+		return phx_conf_fail(c, s, -EINVAL, err, "kernel '%s': '%s' is none of the files",
+				     own->release, missing);
+	if (phx_image_is_own(im, own->kernel) || phx_image_is_own(im, own->modules))
+		return phx_conf_fail(c, s, -EINVAL, err,
+				     "kernel '%s': its files are those of another kernel",
+				     own->release);
+	return 0;
+}
+
+static int read_own(const struct phx_conf *c, const config_setting_t *s, struct phx_image *im,
+		    struct phx_err *err)
+{
+	struct phx_image_own own = {0};
+	int r = phx_conf_group(c, s, &phx_image_own_record, &own, err);
+	r = r ? r : check_own(c, s, im, &own, err);
+	if (r < 0)
+		return r;
+	struct phx_image_own *k = phx_list_push(&im->kernels, sizeof(*k));
+	if (!k)
+		return -ENOMEM;
+	*k = own;
+	return 0;
+}
+
+/* The default is the one of kernel_release. */
+static int read_kernels(const struct phx_conf *c, struct phx_image *im, struct phx_err *err)
+{
+	const config_setting_t *root = config_root_setting(&c->cfg);
+	config_setting_t *list = config_setting_get_member(root, "kernels");
+	if (!list)
+		return 0;
+	int r = phx_conf_list(c, root, "kernels", &list, err);
+	if (r == 0 && config_setting_length(list) > KERNELS_MAX)
+		r = phx_conf_fail(c, list, -EINVAL, err, "an image has at most %d kernels",
+				  KERNELS_MAX);
+	if (r == 0 && kinds[im->kind].boots)
+		r = phx_conf_fail(c, list, -EINVAL, err,
+				  "an image of kind %s has one kernel, and no such list",
+				  names[im->kind]);
+	for (int i = 0; r == 0 && i < config_setting_length(list); i++)
+		r = read_own(c, config_setting_get_elem(list, (unsigned)i), im, err);
+	if (r == 0 && im->kernels.n && !phx_image_own(im, NULL))
+		r = phx_conf_fail(c, list, -EINVAL, err,
+				  "kernel_release '%s', the default, is none of the kernels",
+				  im->kernel_release);
 	return r;
 }
 
@@ -167,6 +257,8 @@ int phx_image_parse(const char *text, size_t n, const char *what, struct phx_ima
 	if (r == 0)
 		r = read_files(&c, &im, err);
 	if (r == 0)
+		r = read_kernels(&c, &im, err);
+	if (r == 0)
 		r = check_files(&im, what, err);
 	if (r == 0)
 		r = check_texts(&im, what, err);
@@ -192,6 +284,20 @@ static void put_origin(struct phx_buf *b, const struct phx_image *im)
 		phx_buf_addf(b, "os = \"%s\";\n", im->os);
 }
 
+static void format_kernels(struct phx_buf *b, const struct phx_image *im)
+{
+	const char *sep = "";
+	if (!im->kernels.n)
+		return; /* as it was signed before there were any */
+	phx_buf_addf(b, "kernels = (\n");
+	PHX_LIST_EACH(struct phx_image_own, k, &im->kernels) {
+		phx_buf_addf(b, "%s\t{ release = \"%s\"; kernel = \"%s\"; modules = \"%s\"; }", sep,
+			     k->release, k->kernel, k->modules);
+		sep = ",\n";
+	}
+	phx_buf_addf(b, "\n);\n");
+}
+
 char *phx_image_format(const struct phx_image *im)
 {
 	PHX_AUTO(phx_buf_fini) struct phx_buf b = {0};
@@ -201,6 +307,7 @@ char *phx_image_format(const struct phx_image *im)
 	phx_buf_addf(&b, "architecture = \"%s\";\nkernel_release = \"%s\";\n", im->architecture,
 		     im->kernel_release);
 	put_origin(&b, im);
+	format_kernels(&b, im);
 	phx_buf_addf(&b, "files = (\n");
 	for (uint32_t i = 0; i < im->files.n; i++) {
 		const struct phx_image_file *f = PHX_LIST_AT(&im->files, struct phx_image_file, i);
@@ -224,6 +331,9 @@ static int signed_text(const struct phx_image *im, char *buf, size_t size)
 	/* an order's image was not read from a manifest */
 	if (not_plain(im))
 		return -EINVAL;
+	PHX_LIST_EACH(struct phx_image_own, k, &im->kernels)
+		if (!plain(k->release) || !plain(k->kernel) || !plain(k->modules))
+			return -EINVAL;
 	PHX_AUTO_FREE char *text = phx_image_format(im);
 	int r = text ? digest_text(text, strlen(text), hex) : -ENOMEM;
 	if (r == 0)
@@ -256,11 +366,12 @@ int phx_image_verify(const struct phx_image *im, const char *hex, const char *ri
 bool phx_image_kernel_differs(const struct phx_image *im, const struct phx_image *deploy,
 			      char *ret_why, size_t n_why)
 {
-	if (phx_image_boots(im) || !strcmp(im->kernel_release, deploy->kernel_release))
+	if (phx_image_boots(im) || phx_image_own(im, NULL) ||
+	    !strcmp(im->kernel_release, deploy->kernel_release))
 		return false;
 	snprintf(ret_why, n_why,
-		 "image %s %s brings kernel %s, but nodes run %s, that of deploy image %s %s: of "
-		 "its modules they have only those "
+		 "image %s %s brings kernel %s without an archive of its modules, so nodes run %s, "
+		 "that of deploy image %s %s: of its modules they have only those "
 		 "that the deploy image brings",
 		 im->name, im->version, im->kernel_release, deploy->kernel_release, deploy->name,
 		 deploy->version);

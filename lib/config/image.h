@@ -16,11 +16,12 @@
 #define PHX_IMAGE_ROOT_RAM "root.squashfs"  /* kind rootfs: for RAM boot */
 #define PHX_IMAGE_PACKAGES "packages.txt"   /* kind rootfs: what its package manager has */
 #define PHX_IMAGE_CHANGES "changes.txt" /* kind rootfs: packages that its parent had otherwise */
+#define PHX_IMAGE_MODULES "modules.zst" /* kind rootfs: for the start of its own kernel */
 
 /** What an image is for, one row a kind; images/NAME.sh is the recipe of each.
- * K(ID, "name", does a node boot it over the network and run its kernel, files of which it has at
- * least one beside the kernel). Nodes with an image that is not booted run the kernel of the image
- * that is. */
+ * K(ID, "name", does a node boot it over the network as it is, files of which it has at least one
+ * beside the kernel). Of an image that is not booted so, nodes run a kernel of its own if it has
+ * one (struct phx_image_own), else that of the deploy image. */
 #define PHX_IMAGE_KINDS(K) \
 	K(INITRAMFS, "initramfs", true, PHX_IMAGE_INITRD, NULL) \
 	K(ROOTFS, "rootfs", false, PHX_IMAGE_ROOT_DISK, PHX_IMAGE_ROOT_RAM)
@@ -36,13 +37,27 @@ extern const struct phx_enum phx_image_kind_names; /* "initramfs", "rootfs" */
 	F(S, name, STR(PHX_NAME_MAX), \
 	  KEY(name, NAME, PHX_REQUIRED, \
 	      "vmlinuz, which every image has; of an initramfs initrd.zst; of a rootfs " \
-	      "root.ext4.zst (for disks), root.squashfs (for memory), or both; and what it " \
-	      "may have beside, packages.txt and changes.txt.")) \
+	      "root.ext4.zst (for disks), root.squashfs (for memory), or both, and the files of " \
+	      "its kernels; and what it may have beside, packages.txt and changes.txt.")) \
 	F(S, size, U64, KEY(size, SIZE, PHX_REQUIRED, "Bytes of the file as it is.")) \
 	F(S, sha256, STR(65), KEY(sha256, LINE, PHX_REQUIRED, "Digest of the file as it is.")) \
 	F(S, raw_size, U64, \
 	  KEY(raw_size, SIZE, "0", "Bytes when it is decompressed; 0: it is not compressed."))
 PHX_RECORD_STRUCT(phx_image_file, PHX_IMAGE_FILE_FIELDS);
+
+/** A kernel of an image of kind rootfs that its nodes start with, and the archive with the modules
+ * of it that a machine needs before it has its system (newc, zstd, whole blocks of 512 bytes): it
+ * stands behind the deploy image's archive. */
+#define PHX_IMAGE_OWN_FIELDS(F, S) \
+	F(S, release, STR(96), \
+	  KEY(release, LINE, PHX_REQUIRED, "What uname -r says where it runs.")) \
+	F(S, kernel, STR(PHX_NAME_MAX), \
+	  KEY(kernel, NAME, PHX_REQUIRED, \
+	      "Its file: vmlinuz of the default, vmlinuz-RELEASE of the others.")) \
+	F(S, modules, STR(PHX_NAME_MAX), \
+	  KEY(modules, NAME, PHX_REQUIRED, \
+	      "The archive of its modules: modules.zst, or modules-RELEASE.zst."))
+PHX_RECORD_STRUCT(phx_image_own, PHX_IMAGE_OWN_FIELDS);
 
 /** What of image.conf the programs need; the recipe reads the rest itself. */
 #define PHX_IMAGE_CONF_FIELDS(F, S) \
@@ -68,7 +83,13 @@ PHX_RECORD_STRUCT(phx_image_conf, PHX_IMAGE_CONF_FIELDS);
 	PHX_IMAGE_CONF_FIELDS(F, S) \
 	PHX_IMAGE_ORIGIN_FIELDS(F, S) \
 	F(S, kernel_release, STR(96), \
-	  KEY(kernel_release, LINE, PHX_REQUIRED, "Of the kernel in it.")) \
+	  KEY(kernel_release, LINE, PHX_REQUIRED, \
+	      "Of the kernel in it; of several, the default.")) \
+	/* none: nodes run the kernel of the deploy image, as of images from older tools */ \
+	F(S, kernels, LIST(phx_image_own), \
+	  KEY(kernels, OTHER, "", \
+	      "Of a rootfs: a list of groups, one a kernel that its nodes can start with. " \
+	      "Without it they run the kernel of the deploy image.")) \
 	F(S, digest, STR(65)) /* SHA-256 of manifest.conf: the image's identity */ \
 	F(S, files, LIST(phx_image_file), \
 	  KEY(files, OTHER, PHX_REQUIRED, "A list of groups, one a file: see below."))
@@ -93,15 +114,24 @@ int phx_image_sign(const struct phx_image *im, const char *key_pem_path, char re
 int phx_image_verify(const struct phx_image *im, const char *hex, const char *ring,
 		     char ret_name[PHX_NAME_MAX], struct phx_err *err);
 
-/** Does a node boot it over the network, and so run its kernel? By the row of its kind. */
+/** Does a node boot it over the network as it is? By the row of its kind. */
 bool phx_image_boots(const struct phx_image *im);
 
 /** The file `name` of an image; NULL when it has none such. */
 const struct phx_image_file *phx_image_file(const struct phx_image *im, const char *name);
 
-/** Does a node with the system `im` run another kernel than the one in it? Nodes run that of the
- * deploy image (`deploy`), which brings the modules of that kernel. Then true and, in ret_why, a
- * sentence with both. False for what is no root file system. */
+/** The kernel of that release that nodes with the system `im` can start with; `release` NULL or "":
+ * the default. NULL: the image has none of its own. Borrowed from `im`. */
+const struct phx_image_own *phx_image_own(const struct phx_image *im, const char *release);
+/** May that be the release of a kernel? It stands on command lines, in paths and in scripts of
+ * firmware. -EINVAL says what may not be in it. */
+int phx_image_release_check(const char *release, struct phx_err *err);
+/** Is `name` a file of a kernel in im->kernels? Firmware fetches those, without any identity. */
+bool phx_image_is_own(const struct phx_image *im, const char *name);
+
+/** Does a node with the system `im` run another kernel than the one in it? So it is where an image
+ * brings no archive of its modules, and the kernel of the deploy image (`deploy`) is another. Then
+ * true and, in ret_why, a sentence with both. False for what is no root file system. */
 bool phx_image_kernel_differs(const struct phx_image *im, const struct phx_image *deploy,
 			      char *ret_why, size_t n_why);
 

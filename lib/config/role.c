@@ -159,7 +159,7 @@ static int find_image(struct reading *rd)
 	const char *wanted = role->image_version[0] ? role->image_version : NULL;
 	char version[PHX_NAME_MAX] = "", name[2 * PHX_NAME_MAX];
 	int r = rd->lookup->image(rd->lookup->arg, role->image, wanted, version, role->image_digest,
-				  rd->err);
+				  role->image_kernel, rd->err);
 	if (r < 0) {
 		snprintf(name, sizeof(name), "%s%s%s", role->image, wanted ? " " : "",
 			 wanted ? wanted : "");

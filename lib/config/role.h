@@ -11,9 +11,10 @@
  */
 struct phx_role_lookup {
 	void *arg;
-	/** `version` NULL = newest. */
+	/** `version` NULL = newest. ret_kernel: release of its own default kernel, or "". */
 	int (*image)(void *arg, const char *name, const char *version,
-		     char ret_version[PHX_NAME_MAX], char ret_digest[65], struct phx_err *err);
+		     char ret_version[PHX_NAME_MAX], char ret_digest[65],
+		     char ret_kernel[PHX_RELEASE_MAX], struct phx_err *err);
 	/** Fill ret (name, version, sha256, size_bytes). `version` NULL = newest. A text like
 	 * "web-nginx-1.0" is asked for as name "web-nginx-1.0" first, then split at each '-' from
 	 * the right. */

@@ -218,11 +218,11 @@ static struct phx_used_image *used_image(const struct phx_state *s, const char *
 }
 
 int phx_core_deploy_image(const struct phx_state *s, const char *name, const char *version,
-			  bool may_be_older, struct phx_err *err)
+			  const char *kernel, bool may_be_older, struct phx_err *err)
 {
 	const struct phx_used_image *u = used_image(s, name);
 	if (u && !strcmp(u->version, version))
-		return 0;
+		return kernel[0] && strcmp(u->kernel, kernel);
 	if (!u || phx_version_compare(version, u->version) > 0 || may_be_older)
 		return 1;
 	return phx_err_set(err, -ESTALE,
@@ -233,10 +233,14 @@ int phx_core_deploy_image(const struct phx_state *s, const char *name, const cha
 
 int phx_apply_deploy_image(struct phx_apply *a, const struct phx_event_deploy_image *p)
 {
-	int r = phx_core_deploy_image(a->s, p->name, p->version, p->may_be_older, a->err);
+	int r = phx_core_deploy_image(a->s, p->name, p->version, p->kernel, p->may_be_older,
+				      a->err);
 	struct phx_used_image *u = used_image(a->s, p->name);
 	if (r <= 0)
 		return r;
+	a->out->changed = true;
+	if (u && !strcmp(u->version, p->version))
+		return PHX_STR_SET(u->kernel, p->kernel);
 	phx_note(a, NULL, "machines are started with deploy image %s %s from now on%s%.40s%s",
 		 p->name, p->version, u ? ", and no more with " : "", u ? u->version : "",
 		 u && phx_version_compare(p->version, u->version) < 0 ? ": an older one" : "");
@@ -245,7 +249,7 @@ int phx_apply_deploy_image(struct phx_apply *a, const struct phx_event_deploy_im
 		return -ENOMEM;
 	PHX_STR_SET(u->name, p->name);
 	PHX_STR_SET(u->version, p->version);
-	a->out->changed = true;
+	PHX_STR_SET(u->kernel, p->kernel);
 	return 0;
 }
 

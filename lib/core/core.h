@@ -4,6 +4,7 @@
 #ifndef PHX_CORE_CORE_H
 #define PHX_CORE_CORE_H
 
+#include "node/kernel.h"
 #include "state/event.h"
 #include "state/order.h"
 
@@ -48,15 +49,17 @@ struct phx_boot {
 	enum phx_boot_choice choice;
 	const char *node; /* borrowed from the state; "" if the machine is unknown */
 	uint64_t start;   /* the start whose token the machine gets; 0 = none */
+	struct phx_kernel kernel;
 };
 /** The answer for the machine with MAC address `mac` that asks from `address`. */
 struct phx_boot phx_core_boot(const struct phx_state *s, const char *mac, const char *address);
 
-/** May machines be started with this deploy image? 1: yes, and the core must be told (event
- * deploy_image); 0: yes, they are started with it already; -ESTALE: a later version of the image of
+/** May machines be started with this deploy image, with a kernel of that release? 1: yes, and the
+ * core must be told (event deploy_image); 0: yes, they are started with it already; -ESTALE: a
+ * later version of the image of
  * this name was used before, and `may_be_older` is not set. */
 int phx_core_deploy_image(const struct phx_state *s, const char *name, const char *version,
-			  bool may_be_older, struct phx_err *err);
+			  const char *kernel, bool may_be_older, struct phx_err *err);
 
 /** Does a certificate for this key speak for the node? No longer after the machine was switched off
  * and on for an order: the machine must then come with a new key. */

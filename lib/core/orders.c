@@ -321,7 +321,9 @@ struct phx_boot phx_core_boot(const struct phx_state *s, const char *mac, const 
 	struct phx_boot ret = {.node = n ? n->name : ""};
 	if (n && n->state == PHX_NODE_QUARANTINED && !n->awaited)
 		ret.choice = PHX_BOOT_REFUSE;
-	else if (n)
+	else if (n) {
 		ret.start = phx_start_given(n, address);
+		phx_kernel_of(s, n, &ret.kernel);
+	}
 	return ret;
 }

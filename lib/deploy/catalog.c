@@ -10,7 +10,9 @@ static json_t *image_json(const struct phx_image *im, const struct phx_image *de
 {
 	char why[PHX_ERR_TEXT_MAX];
 	json_t *j = phx_json_from_record(&phx_image_record, im);
-	const char *runs = phx_image_boots(im) ? im->kernel_release : deploy->kernel_release;
+	const struct phx_image_own *own = phx_image_own(im, NULL);
+	const char *runs = phx_image_boots(im) || own ? im->kernel_release : deploy->kernel_release;
+	json_object_set_new(j, "own_kernel", json_string(own ? own->release : ""));
 	json_object_set_new(j, "runs_kernel", json_string(runs));
 	if (runs[0] && phx_image_kernel_differs(im, deploy, why, sizeof(why)))
 		json_object_set_new(j, "kernel_warning", json_string(why));

@@ -104,7 +104,7 @@ int phx_tftpd_argv(const struct phx_config *cfg, struct phx_argv *ret);
 /** Path of a file that TFTP serves, malloc'd; NULL when `file` is none of them. */
 char *phx_tftp_path(const struct phx_config *cfg, const char *file);
 
-/* ---- iPXE scripts (templates PXE_DIR/{boot,refuse}.ipxe; @WORD@ is replaced) ---- */
+/* ---- iPXE scripts (templates PXE_DIR/{boot,boot-own,refuse}.ipxe; @WORD@ is replaced) ---- */
 
 struct phx_ipxe_boot {
 	const struct phx_config *cfg;
@@ -113,16 +113,22 @@ struct phx_ipxe_boot {
 	const char *node;              /* name, or "" when unknown */
 	const char *token;             /* of its start, or "" */
 	const char *head;              /* address of the head for it */
+	/* whose kernel it is and which; NULL: the deploy image's */
+	const struct phx_image *system;
+	const struct phx_image_own *own;
+	const char *args; /* for the command line, behind those of the head */
+	const char *word; /* phx.kernel: by what the kernel and its arguments are told; "": none */
 };
 enum { PHX_BOOT_WORDS_MAX = 512 };
 /** The words of a deploy kernel's command line that say where the head is, which image it is, as
  * what runs there says again of each erase, and what the machine shows the head: the token of its
- * start, or "". `head`: its address for that machine. */
+ * start, or "". `head`: its address for that machine. `word`: which kernel it is, "" for that of
+ * the deploy image. They come last: of two words of one name the last counts. */
 void phx_boot_words(const struct phx_config *cfg, const char *head, const struct phx_image *image,
-		    const char *token, char ret[PHX_BOOT_WORDS_MAX]);
+		    const char *token, const char *word, char ret[PHX_BOOT_WORDS_MAX]);
 
-/** Script that boots the deploy initramfs and asks again when a fetch fails; malloc'd. The
- * token is the only secret in it. */
+/** Script that boots the deploy initramfs, under the kernel of a system if there is one, and asks
+ * again when a fetch fails; malloc'd. The token is the only secret in it. */
 int phx_ipxe_boot_script(const struct phx_ipxe_boot *b, char **ret_text, struct phx_err *err);
 /** Script that shows `reason`, waits and asks again; malloc'd. */
 int phx_ipxe_refuse_script(const struct phx_config *cfg, const char *head, const char *mac,

@@ -217,6 +217,8 @@ int phx_images_exec(const char *dir, const struct phx_image_exec *ex, struct phx
 		.name = w.old.name,
 		.version = ex->new_version ? ex->new_version : version,
 		.no_squashfs = !phx_image_file(&w.old, PHX_IMAGE_ROOT_RAM),
+		.tools = ex->tools,
+		.kernel = ex->kernel,
 		.fill = fill,
 		.arg = &w,
 		.parent = w.old.digest,

@@ -1,7 +1,6 @@
 /* An image out of a root file system: see store.h. Called by `phx image import`, and by exec.c
  * with a root of its own; blocks for minutes. mkfs.ext4, zstd and mksquashfs do the work, what
  * source.c starts unpacks. */
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <fts.h>
@@ -14,6 +13,7 @@
 #include "base/file.h"
 #include "base/spawn.h"
 #include "base/tree.h"
+#include "deploy/import.h"
 #include "deploy/packages.h"
 #include "deploy/publish.h"
 #include "deploy/source.h"
@@ -116,8 +116,8 @@ static int check_init(struct importing *w, struct phx_err *err)
 	return 0;
 }
 
-/* The deploy image puts the modules of the kernel that runs beside those of the image: it wants the
- * place for them. */
+/* Before it enters a system the deploy image puts the modules of the kernel that runs there, if
+ * they are missing: it wants the place for them. */
 static int have_modules_dir(struct importing *w, struct phx_err *err)
 {
 	PHX_AUTO_CLOSE int lib = phx_rooted_open(w->root, "lib", O_PATH | O_DIRECTORY);
@@ -125,46 +125,6 @@ static int have_modules_dir(struct importing *w, struct phx_err *err)
 		return phx_err_set(err, -errno, "%s: /lib/modules: %s", w->im->source,
 				   strerror(errno));
 	return 0;
-}
-
-/* The one /boot/vmlinuz-RELEASE. */
-static int find_kernel(struct importing *w, struct phx_err *err)
-{
-	int fd = phx_rooted_open(w->root, "boot", O_RDONLY | O_DIRECTORY);
-	DIR *d = fd < 0 ? NULL : fdopendir(fd);
-	char *release = w->image.kernel_release;
-	int n = 0, r = 0;
-	for (struct dirent *e; d && (e = readdir(d));) {
-		if (!phx_str_starts(e->d_name, "vmlinuz-"))
-			continue;
-		n++;
-		r = PHX_STR_SET(w->image.kernel_release, e->d_name + strlen("vmlinuz-"));
-	}
-	if (d)
-		closedir(d);
-	if (r == 0 && n == 1 && release[0] && !strpbrk(release, "\"\\"))
-		return 0;
-	return phx_err_set(
-		err, -EINVAL,
-		"%s: %d kernels in its /boot (vmlinuz-RELEASE); an image has exactly one",
-		w->im->source, n);
-}
-
-static int copy_kernel(struct importing *w, struct phx_err *err)
-{
-	PHX_AUTO_FREE char *inside = phx_path("boot/vmlinuz-%s", w->image.kernel_release);
-	PHX_AUTO_FREE char *to = phx_path("%s/" PHX_IMAGE_KERNEL, w->out);
-	PHX_AUTO_FREE char *data = NULL;
-	size_t n = 0;
-	if (!inside || !to)
-		return -ENOMEM;
-	PHX_AUTO_CLOSE int fd = phx_rooted_open(w->root, inside, O_RDONLY);
-	PHX_AUTO_FREE char *from = phx_path("/proc/self/fd/%d", fd);
-	if (fd < 0 || !from)
-		return phx_err_set(err, -EINVAL, "%s: its /%s cannot be read", w->im->source,
-				   inside);
-	int r = phx_file_read(from, 256 << 20, &data, &n, err);
-	return r < 0 ? r : phx_file_write(to, data, n, 0644, err);
 }
 
 /* What the tree takes on a disk, and how many entries it has. */
@@ -232,6 +192,19 @@ static int make_squashfs(struct importing *w, struct phx_err *err)
 	return run(argv, err);
 }
 
+static int find_kernels(struct importing *w, struct phx_err *err)
+{
+	return phx_import_kernels(w->root, w->im, &w->image, err);
+}
+
+static int make_kernels(struct importing *w, struct phx_err *err)
+{
+	int r = 0;
+	PHX_LIST_EACH(struct phx_image_own, k, &w->image.kernels)
+		r = r ? r : phx_import_kernel(w->root, w->im, k, w->out, err);
+	return r;
+}
+
 static int add_file(struct importing *w, const char *name, uint64_t raw_size, struct phx_err *err)
 {
 	PHX_AUTO_FREE char *path = phx_path("%s/%s", w->out, name);
@@ -279,8 +252,10 @@ static int make_manifest(struct importing *w, struct phx_err *err)
 	w->image.kind = PHX_IMAGE_ROOTFS;
 	int r = PHX_STR_SET(w->image.architecture,
 			    strcmp(u.machine, "x86_64") ? u.machine : "amd64");
-	if (r == 0)
-		r = add_file(w, PHX_IMAGE_KERNEL, 0, err);
+	PHX_LIST_EACH(struct phx_image_own, k, &w->image.kernels) {
+		r = r ? r : add_file(w, k->kernel, 0, err);
+		r = r ? r : add_file(w, k->modules, 0, err);
+	}
 	if (r == 0)
 		r = add_file(w, PHX_IMAGE_ROOT_DISK, w->disk_bytes, err);
 	if (r == 0 && !w->im->no_squashfs)
@@ -365,7 +340,7 @@ static int say_how(const struct importing *w, int r, struct phx_err *err)
 static int make(struct importing *w, struct phx_err *err)
 {
 	static int (*const looks[])(struct importing * w, struct phx_err * err) = {
-		check_init, have_modules_dir, find_kernel, copy_kernel};
+		check_init, have_modules_dir, find_kernels, make_kernels};
 	static int (*const acts[])(struct importing * w, struct phx_err * err) = {
 		measure, make_disk, make_squashfs, make_manifest};
 	int r = 0;

@@ -96,13 +96,15 @@ static void url_of(const struct phx_config *cfg, const char *head, char *buf, si
 /* phx.http is where images are that anybody may have: an agent fetches its own there, if it knows
  * the place, without TLS. */
 void phx_boot_words(const struct phx_config *cfg, const char *head, const struct phx_image *image,
-		    const char *token, char ret[PHX_BOOT_WORDS_MAX])
+		    const char *token, const char *word, char ret[PHX_BOOT_WORDS_MAX])
 {
 	int n = snprintf(ret, PHX_BOOT_WORDS_MAX, "phx.server=%s:%u phx.image=%s", head,
 			 cfg->https_port, image->digest);
 	if (cfg->open_images && n > 0 && n < PHX_BOOT_WORDS_MAX)
 		n += snprintf(ret + n, (size_t)(PHX_BOOT_WORDS_MAX - n), " phx.http=%s:%u", head,
 			      cfg->http_port);
+	if (word[0] && n > 0 && n < PHX_BOOT_WORDS_MAX)
+		n += snprintf(ret + n, (size_t)(PHX_BOOT_WORDS_MAX - n), " phx.kernel=%s", word);
 	if (token[0] && n > 0 && n < PHX_BOOT_WORDS_MAX)
 		snprintf(ret + n, (size_t)(PHX_BOOT_WORDS_MAX - n), " phx.start=%s", token);
 }
@@ -110,13 +112,15 @@ void phx_boot_words(const struct phx_config *cfg, const char *head, const struct
 int phx_ipxe_boot_script(const struct phx_ipxe_boot *b, char **ret_text, struct phx_err *err)
 {
 	char url[96], head[PHX_BOOT_WORDS_MAX], mac[PHX_MAC_MAX];
+	char args[PHX_CONFIG_TEXT_MAX + 256];
 	if (!phx_image_boots(b->image))
 		return phx_err_set(
 			err, -EINVAL,
 			"image %s is no initramfs: nodes cannot boot it over the network",
 			b->image->name);
 	url_of(b->cfg, b->head, url, sizeof(url));
-	phx_boot_words(b->cfg, b->head, b->image, b->token, head);
+	phx_boot_words(b->cfg, b->head, b->image, b->token, b->word, head);
+	snprintf(args, sizeof(args), "%s%s%s", b->cfg->kernel_args, b->args[0] ? " " : "", b->args);
 	hyphens(b->mac, mac);
 	const struct word words[] = {
 		{"URL", url},
@@ -125,11 +129,16 @@ int phx_ipxe_boot_script(const struct phx_ipxe_boot *b, char **ret_text, struct 
 		{"NODE", b->node[0] ? b->node : "unknown"},
 		{"IMAGE", b->image->name},
 		{"VERSION", b->image->version},
-		{"KERNEL", PHX_IMAGE_KERNEL},
+		{"KERNEL", b->own ? b->own->kernel : PHX_IMAGE_KERNEL},
 		{"INITRD", PHX_IMAGE_INITRD},
-		{"ARGS", b->cfg->kernel_args},
+		{"ARGS", args},
+		{"SYSTEM", b->own ? b->system->name : ""},
+		{"SYSTEM_VERSION", b->own ? b->system->version : ""},
+		{"RELEASE", b->own ? b->own->release : ""},
+		{"MODULES", b->own ? b->own->modules : ""},
 	};
-	return render(b->cfg, "boot.ipxe", words, PHX_ARRAY_SIZE(words), ret_text, err);
+	return render(b->cfg, b->own ? "boot-own.ipxe" : "boot.ipxe", words, PHX_ARRAY_SIZE(words),
+		      ret_text, err);
 }
 
 int phx_ipxe_refuse_script(const struct phx_config *cfg, const char *head, const char *mac_text,

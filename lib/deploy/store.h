@@ -64,6 +64,8 @@ struct phx_image_import {
 	uint64_t max_bytes;  /* that it may unpack to; 0 = 64 GiB */
 	bool no_squashfs;    /* only for disks */
 	int zstd_level;      /* 0 = 6 */
+	const char *tools;   /* directory with pack-modules and deploy/modules */
+	const char *kernel;  /* release of the default kernel; NULL: the newest by version */
 	/* what else fills the directory `root`, with `work`, beside it, for what it needs
 	 * meanwhile; the source is a name in errors then. A positive number: no image is made, and
 	 * that is returned. NULL: the source is unpacked */
@@ -73,10 +75,11 @@ struct phx_image_import {
 	const char *parent;                     /* identity of the image it is made of; or NULL */
 	const struct phx_list *parent_packages; /* its packages (packages.h); or NULL */
 };
-/** Make an image of it: root.ext4.zst (mkfs.ext4 -d, zstd), root.squashfs (mksquashfs), the kernel
- * found in its /boot, and the list of its packages. Needs root (owners, devices). Blocks; minutes.
- * -EINVAL when there is no kernel or several in it, no /sbin/init or no systemd, no name for it; or
- * the source is none (deploy/source.h); -E2BIG; -ENOSPC; -EEXIST. */
+/** Make an image of it: root.ext4.zst (mkfs.ext4 -d, zstd), root.squashfs (mksquashfs), of each
+ * kernel, /boot/vmlinuz-RELEASE or lib/modules/RELEASE/vmlinuz, that and the archive of its
+ * modules, and the list of its packages. Needs root (owners, devices). Blocks; minutes. -EINVAL
+ * when there is no kernel in it, or one without its modules, no /sbin/init or no systemd, no name
+ * for it; or the source is none (deploy/source.h); -E2BIG; -ENOSPC; -EEXIST. */
 int phx_images_import(const char *dir, const struct phx_image_import *im, struct phx_image *ret,
 		      struct phx_err *err);
 
@@ -85,6 +88,7 @@ struct phx_image_exec {
 	const char *new_version;    /* NULL: the old one, counted: 12-r1, 12-r2 */
 	const char *const *argv;    /* NULL-terminated; with our stdin, stdout and stderr */
 	bool no_network;            /* else that of the machine */
+	const char *tools, *kernel; /* as of an import */
 };
 /* what phx_images_exec() returns where it makes no image */
 enum { PHX_EXEC_FAILED = 1, PHX_EXEC_SAME = 2 };

@@ -153,6 +153,9 @@ static int do_wipe(struct fault_sim *f, struct fault_machine *m, struct fault_do
 	struct fault_disk *d = find_disk(m, t->disk);
 	if (!d)
 		return -ENODEV;
+	if (m->kernel.word[0])
+		phx_fault_violated(f, "kernel", "%s: a disk is erased under kernel %s of a system",
+				   m->node, m->kernel.word);
 	if (d->erase_fails) {
 		d->erase_fails--;
 		phx_fault_cause(f, m);
@@ -253,6 +256,11 @@ static bool waits_for_certificate(struct fault_sim *f, struct fault_machine *m, 
 static bool do_enter(struct fault_sim *f, struct fault_machine *m, struct fault_done *done)
 {
 	int disk = m->ram ? -1 : phx_fault_installed(f, m);
+	const char *promised = done->task.kernel.release;
+	if (promised[0] && strcmp(promised, m->kernel.release)) {
+		done->result = -ENOEXEC;
+		return false;
+	}
 	if (!m->ram &&
 	    (disk < 0 ||
 	     (m->disks[disk].key_id[0] && !may_have_key(f, m, m->disks[disk].key_id)))) {
@@ -261,6 +269,16 @@ static bool do_enter(struct fault_sim *f, struct fault_machine *m, struct fault_
 	}
 	phx_fault_enter(f, m, disk);
 	return true;
+}
+
+/* What serves runs under the kernel of its image, if that has one. */
+static void check_kernel(struct fault_sim *f, const struct fault_machine *m)
+{
+	const char *digest = m->entered < 0 ? m->ram_digest : m->disks[m->entered].digest;
+	if (digest[0] == 'd' && strcmp(m->kernel.release, FAULT_KERNEL) &&
+	    strcmp(m->kernel.release, FAULT_KERNEL_DISK))
+		phx_fault_violated(f, "kernel", "%s serves under kernel '%s'", m->node,
+				   m->kernel.word);
 }
 
 static int do_serve_step(struct fault_sim *f, struct fault_machine *m, const struct fault_task *t)
@@ -282,6 +300,8 @@ static int do_serve_step(struct fault_sim *f, struct fault_machine *m, const str
 		phx_fault_tenant_writes(f, m);
 		return 0;
 	}
+	if (m->serves)
+		check_kernel(f, m);
 	return m->serves ? 0 : -EAGAIN;
 }
 
@@ -314,7 +334,8 @@ static bool do_step(struct fault_sim *f, struct fault_machine *m, struct fault_d
 			do_stop_step(f, m, t);
 		return true;
 	case PHX_STEP_kexec:
-		phx_fault_kexec(f, m, t->id);
+	case PHX_STEP_kernel:
+		phx_fault_kexec(f, m, t);
 		return false;
 	case PHX_STEP_wipe:
 		done->result = do_wipe(f, m, done);
@@ -356,7 +377,7 @@ static int64_t duration_of(struct fault_sim *f, const struct fault_task *t)
 	int64_t expected = (int64_t)phx_step_info((enum phx_step_kind)t->kind)->expected_ms;
 	if (t->kind == PHX_STEP_wipe && t->method == PHX_WIPE_OVERWRITE)
 		expected = 5 * MINUTE;
-	if (t->kind == PHX_STEP_kexec || t->kind == PHX_STEP_enter)
+	if (phx_step_leaves(t->kind))
 		return phx_fault_between(f, 200, 2 * SECOND);
 	return phx_fault_between(f, expected / 2 + 20, expected * 2 + 100);
 }

@@ -81,7 +81,10 @@ static void enter_local(struct fault_sim *f, struct fault_machine *m)
 		phx_fault_reset(f, m);
 		return;
 	}
-	if (disk >= 0 && (!m->disks[disk].key_id[0] || phx_fault_path(f, m)))
+	const struct phx_node *n = phx_fault_node(f, m);
+	const char *promised = n && n->role[0] ? phx_fault_kernel(f, n).release : "";
+	bool refuses = promised[0] && strcmp(promised, m->kernel.release);
+	if (disk >= 0 && !refuses && (!m->disks[disk].key_id[0] || phx_fault_path(f, m)))
 		phx_fault_enter(f, m, disk);
 	else
 		phx_fault_later(f, 20 * SECOND, WHAT_ENTER, m->i, m->gen, 0);

@@ -36,6 +36,7 @@ static void lose_memory(struct fault_machine *m)
 	m->memory = (struct fault_memory){0};
 	m->key = m->next_key = 0;
 	m->start = 0;
+	m->kernel = (struct fault_kernel){0};
 	m->certified = false;
 	m->system_digest[0] = '\0';
 }
@@ -112,11 +113,23 @@ static void into_deploy(struct fault_sim *f, struct fault_machine *m)
 	agent_starts(f, m);
 }
 
-void phx_fault_kexec(struct fault_sim *f, struct fault_machine *m, uint64_t start)
+struct fault_kernel phx_fault_kernel(const struct fault_sim *f, const struct phx_node *n)
+{
+	struct phx_kernel k = {0};
+	struct fault_kernel ret;
+	if (n)
+		phx_kernel_of(f->head.s, n, &k);
+	phx_kernel_word(k.release, k.args, ret.word);
+	phx_str_copy(ret.release, sizeof(ret.release), k.release);
+	return ret;
+}
+
+void phx_fault_kexec(struct fault_sim *f, struct fault_machine *m, const struct fault_task *t)
 {
 	leave_environment(f, m, STAGE_POST);
 	lose_memory(m);
-	m->start = start; /* on the command line of the next kernel */
+	m->start = t->id; /* on the command line of the next kernel */
+	m->kernel = t->kernel;
 	/* a kernel that does not come up: only a power cycle helps */
 	if (!f->calm && phx_fault_chance(f, 5)) {
 		m->stage = STAGE_DEAD;
@@ -132,6 +145,7 @@ void phx_fault_quick_start(struct fault_sim *f, struct fault_machine *m)
 {
 	leave_environment(f, m, STAGE_KEXEC);
 	lose_memory(m);
+	m->kernel = phx_fault_kernel(f, phx_fault_node(f, m));
 	phx_fault_later(f, phx_fault_between(f, 500, 4 * SECOND), WHAT_STAGE, m->i, m->gen, 0);
 }
 
@@ -145,6 +159,7 @@ static bool start_from_disk(struct fault_sim *f, struct fault_machine *m)
 	if (!m->falls_to_disk || disk < 0)
 		return false;
 	phx_fault_note(f, m->i, "%s starts from its disk by itself", m->node);
+	m->kernel = (struct fault_kernel){.release = FAULT_KERNEL_DISK};
 	phx_fault_cause(f, m);
 	m->boots++;
 	adopt_state(m);
@@ -170,6 +185,7 @@ static void fetch(struct fault_sim *f, struct fault_machine *m)
 		return;
 	}
 	m->start = boot.start;
+	m->kernel = phx_fault_kernel(f, boot.node[0] ? phx_state_node(f->head.s, boot.node) : NULL);
 	into_deploy(f, m);
 }
 

@@ -122,7 +122,8 @@ void phx_fault_hello(struct fault_sim *f, struct fault_machine *m)
 	PHX_STR_SET(ev.node, m->node);
 	make_hello(f, m, &ev.hello);
 	ev.hello.echoes = ev.hello.rekeys = true;
-	ev.hello.scratches = ev.hello.protects = true;
+	ev.hello.scratches = ev.hello.protects = ev.hello.kernels = true;
+	PHX_STR_SET(ev.hello.kernel_word, m->kernel.word);
 	m->fresh = m->missing_told = false;
 	m->reported[0] = '\0';
 	int r = phx_fault_submit(f, &ev, NULL);
@@ -266,6 +267,7 @@ static void take_step(struct fault_sim *f, struct fault_machine *m, const struct
 {
 	struct fault_task t;
 	task_of(o, &t);
+	t.kernel = phx_fault_kernel(f, phx_fault_node(f, m));
 	if (o->step.role[0] && t.role < 0)
 		phx_fault_violated(
 			f, "order",

@@ -192,8 +192,11 @@ void phx_fault_reset(struct fault_sim *f, struct fault_machine *m);
 void phx_fault_stage(struct fault_sim *f, struct fault_machine *m);
 /** Into the installed system (disk >= 0) or the one in memory (-1). */
 void phx_fault_enter(struct fault_sim *f, struct fault_machine *m, int disk);
-/** kexec: the deploy environment without firmware, with the token of that start. */
-void phx_fault_kexec(struct fault_sim *f, struct fault_machine *m, uint64_t start);
+/** kexec: the deploy environment without firmware, with the token of that start, under the kernel
+ * of the order. */
+void phx_fault_kexec(struct fault_sim *f, struct fault_machine *m, const struct fault_task *t);
+/** What the machine of `node` is to be started with now. */
+struct fault_kernel phx_fault_kernel(const struct fault_sim *f, const struct phx_node *n);
 /** Takes the key on its disk; false when there is none with a certificate. */
 bool phx_fault_adopt_key(struct fault_machine *m);
 /** A restart that is over before anybody has noticed a silence. */

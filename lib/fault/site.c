@@ -68,6 +68,8 @@ void phx_fault_role_event(const struct fault_sim *f, int role, struct phx_event 
 	PHX_STR_SET(ret->role.role_put.image, r->image);
 	PHX_STR_SET(ret->role.role_put.image_version, "1");
 	PHX_STR_SET(ret->role.role_put.image_digest, r->image[0] == 'd' ? "d1" : "h1");
+	/* one of the images has a kernel of its own */
+	PHX_STR_SET(ret->role.role_put.image_kernel, r->image[0] == 'd' ? FAULT_KERNEL : "");
 	ret->role.role_put.drain_grace_s = 30;
 	if (!p)
 		return;
@@ -147,6 +149,7 @@ void phx_fault_facts(const struct fault_machine *m, struct phx_facts *ret)
 			disk_facts(m, i, d);
 	}
 	PHX_STR_SET(ret->uuid, m->shown_uuid);
+	PHX_STR_SET(ret->kernel, m->kernel.release[0] ? m->kernel.release : "deploy");
 	PHX_STR_SET(ret->serial, m->serial);
 	ret->cpus = 8;
 	ret->memory_bytes = 16ULL << 30;

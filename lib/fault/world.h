@@ -107,6 +107,13 @@ struct fault_residue {
 	char key_id[PHX_NAME_MAX]; /* "" = plain */
 };
 
+/* What a machine was started with; FAULT_KERNEL_DISK: with what its firmware found. */
+#define FAULT_KERNEL_DISK "disk"
+#define FAULT_KERNEL "kernel-d" /* of the image whose digest begins with d */
+struct fault_kernel {
+	char word[PHX_KERNEL_WORD_MAX], release[16];
+};
+
 struct fault_task {
 	uint64_t id, epoch, nonce;
 	uint32_t attempt;
@@ -116,6 +123,7 @@ struct fault_task {
 	int8_t role;
 	uint32_t role_version;
 	char digest[16];
+	struct fault_kernel kernel; /* of a start; the one that it is to have for its system */
 };
 
 struct fault_done {
@@ -308,6 +316,7 @@ struct fault_machine {
 	uint32_t next_key;  /* as that of a disk, of an agent whose files are in memory */
 	uint64_t next_of;   /* for which attempt it was made */
 	bool certified, registered, boot_local;
+	struct fault_kernel kernel;
 	uint64_t start;  /* whose token it has: by its order, or by the head's answer; 0 = none */
 	bool tries_disk; /* its token was refused: it uses the key on its disk */
 	char system_digest[16]; /* what the agent in the deploy environment knows to be installed */

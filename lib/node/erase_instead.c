@@ -2,6 +2,7 @@
  * within the same hand-over. Called by handover.c when the last attempt of step scratch has failed.
  * Pure. */
 #include "node/internal.h"
+#include "node/kernel.h"
 #include "node/plan.h"
 #include "node/protect.h"
 
@@ -29,6 +30,7 @@ static int make_plan(const struct phx_apply *a, const struct phx_node *n, struct
 				     .to_pool = n->plan.to_pool,
 				     .agreed = true,
 				     .looks = a->s->settings.looks,
+				     .deploy_kernel = phx_kernel_of_deploy(a->s),
 				     .protect = phx_protect_of(a->s)};
 	if (n->plan.to_role[0])
 		q.to = phx_state_role_in(a->s, phx_state_role(a->s, n->plan.to_role),

@@ -8,6 +8,7 @@
  * Every issued or waiting step has a deadline, so that nothing hangs (faults.md 17). Called by
  * whatever begins a plan, and by whatever learns of its steps. Pure. */
 #include "node/internal.h"
+#include "node/kernel.h"
 #include "node/protect.h"
 #include "node/wipes.h"
 
@@ -85,7 +86,7 @@ static void begin_effects(struct phx_apply *a, struct phx_node *n, struct phx_st
 	bool stays = n->state == PHX_NODE_QUARANTINED && info->phase != PHX_NODE_CLEANING;
 	if (info->on_fail != PHX_ON_FAIL_ABORT && !stays) /* quarantine stays until it is clean */
 		phx_node_must_become(a, n, info->phase);
-	if (step->kind == PHX_STEP_kexec || step->kind == PHX_STEP_boot)
+	if (phx_step_starts(step->kind))
 		phx_start_begin(a, n, step);
 	if (step->kind == PHX_STEP_kexec)
 		n->by_kexec = true;
@@ -135,6 +136,8 @@ static void image_effects(struct phx_apply *a, struct phx_node *n, const struct 
 		return;
 	PHX_STR_SET(n->system_image, role->image);
 	PHX_STR_SET(n->system_digest, role->image_digest);
+	PHX_STR_SET(n->system_version, role->image_version);
+	PHX_STR_SET(n->system_kernel, role->image_kernel);
 	PHX_STR_SET(n->system_disk, step->disk);
 	if (step->kind == PHX_STEP_ram)
 		return; /* the data on the disks stays, with its key */
@@ -229,12 +232,16 @@ static bool needs_start(const struct phx_node *n, const struct phx_step *step)
 		info_of(step)->needs == PHX_NEEDS_DEPLOY;
 }
 
-/* The step that brings the node to where the current step needs it; COUNT_: there is none. */
-static enum phx_step_kind repair_kind(const struct phx_node *n, const struct phx_step *step)
+/* The step that brings the node to where the current step needs it; COUNT_: there is none. `other`:
+ * its kernel is not the one. */
+static enum phx_step_kind repair_kind(const struct phx_node *n, const struct phx_step *step,
+				      bool other)
 {
 	enum phx_step_needs needs = info_of(step)->needs;
 	if (!n->up || n->env == PHX_ENV_NONE || needs_start(n, step))
 		return phx_node_has_bmc(n) ? PHX_STEP_boot : PHX_STEP_COUNT_;
+	if (other)
+		return PHX_STEP_kernel;
 	if (n->env == PHX_ENV_DEPLOY && phx_ram_system_lost(n))
 		return PHX_STEP_ram;
 	if (needs == PHX_NEEDS_DEPLOY)
@@ -291,7 +298,7 @@ static void wait_for_node(struct phx_apply *a, struct phx_node *n, struct phx_st
 /* True when a repair step was put in front of the current one. */
 static bool repair(struct phx_apply *a, struct phx_node *n, struct phx_step *step)
 {
-	enum phx_step_kind kind = repair_kind(n, step);
+	enum phx_step_kind kind = repair_kind(n, step, phx_kernel_other(a->s, n, step));
 	if (kind == PHX_STEP_COUNT_) {
 		wait_for_node(a, n, step);
 		return false;
@@ -311,25 +318,6 @@ void phx_step_renew(struct phx_apply *a, struct phx_step *step)
 {
 	uint64_t nonce = phx_draw(a, step->id);
 	step->nonce = nonce ? nonce : step->nonce;
-}
-
-void phx_handover_restarted(struct phx_apply *a, struct phx_node *n)
-{
-	struct phx_step *step = phx_node_step(n);
-	uint32_t at = n->plan.cursor;
-	if (step && step->kind == PHX_STEP_enter)
-		at++;
-	if (!step || at >= n->plan.steps.n ||
-	    PHX_LIST_AT(&n->plan.steps, struct phx_step, at)->kind != PHX_STEP_health)
-		return;
-	if (at == n->plan.cursor) { /* asked again, as soon as the services are started */
-		step->status = PHX_STEP_PENDING;
-		if (!phx_of_before(a->s))
-			step->deadline_ms = a->s->now_ms;
-	}
-	bool former = PHX_LIST_AT(&n->plan.steps, struct phx_step, at)->former;
-	if ((step = phx_steps_insert(a, n, at, PHX_STEP_start)))
-		step->former = former;
 }
 
 /* ---- issuing ---- */
@@ -458,7 +446,7 @@ void phx_handover_advance(struct phx_apply *a, struct phx_node *n)
 			return;
 		bool ready = node_fits(n, info_of(step)->needs) &&
 			!(step->kind == PHX_STEP_enter && phx_ram_system_lost(n)) &&
-			!needs_start(n, step);
+			!needs_start(n, step) && !phx_kernel_other(a->s, n, step);
 		if (!ready) {
 			if (!phx_take_back_gone(a, n, step) && !repair(a, n, step))
 				return;
@@ -472,7 +460,9 @@ void phx_handover_advance(struct phx_apply *a, struct phx_node *n)
 			if (step->kind != PHX_STEP_wipe)
 				continue;
 		}
-		if (!issue(a, n, step) || !done_at_once(a, step))
+		/* a start between was in the right kernel already */
+		bool runs = step->kind == PHX_STEP_kernel && phx_kernel_fits(a->s, n);
+		if (!runs && (!issue(a, n, step) || !done_at_once(a, step)))
 			return;
 		complete(a, n, step);
 		if (!phx_node_step(n)) {

@@ -41,8 +41,8 @@ static bool step_arrived(const struct phx_apply *a, const struct phx_node *n, st
 	bool new_deploy = n->env == PHX_ENV_DEPLOY && (new_boot || showed);
 	if (step->kind == PHX_STEP_boot && new_deploy && !step->started)
 		step->turned_up = true;
-	if (step->kind == PHX_STEP_kexec || step->kind == PHX_STEP_boot)
-		return new_deploy && (step->kind == PHX_STEP_kexec || step->started);
+	if (phx_step_starts(step->kind))
+		return new_deploy && (step->kind != PHX_STEP_boot || step->started);
 	return step->kind == PHX_STEP_enter && n->env == PHX_ENV_OS;
 }
 
@@ -77,6 +77,8 @@ static void note_system(struct phx_apply *a, struct phx_node *n, const struct ph
 		a->out->changed = true;
 	PHX_STR_SET(n->actual_role, p->actual_role);
 	PHX_STR_SET(n->actual_identity, p->actual_identity);
+	if (strcmp(n->system_digest, p->system_digest))
+		n->system_version[0] = n->system_kernel[0] = '\0';
 	PHX_STR_SET(n->system_image, p->system_image);
 	PHX_STR_SET(n->system_digest, p->system_digest);
 	if (!p->system_digest[0])
@@ -98,8 +100,9 @@ static bool tells_news(const struct phx_node *n, const struct phx_event_hello *p
 {
 	return !n->up || n->inspect || n->echoes != p->echoes || n->rekeys != p->rekeys ||
 		n->scratches != p->scratches || n->protects != p->protects ||
-		n->power != PHX_POWER_IS_ON || n->env != p->env || n->healthy != p->healthy ||
-		strcmp(n->boot_id, p->boot_id) || strcmp(n->address, p->address) ||
+		n->kernels != p->kernels || n->power != PHX_POWER_IS_ON || n->env != p->env ||
+		n->healthy != p->healthy || strcmp(n->boot_id, p->boot_id) ||
+		strcmp(n->kernel_word, p->kernel_word) || strcmp(n->address, p->address) ||
 		strcmp(n->actual_role, p->actual_role) ||
 		strcmp(n->actual_identity, p->actual_identity) ||
 		strcmp(n->system_image, p->system_image) ||
@@ -134,6 +137,27 @@ static void is_up(struct phx_apply *a, struct phx_node *n)
 	phx_line_look(a, n);
 }
 
+/* The node is in its system after a restart. If its plan waits for its health, its services are
+ * started again first. */
+static void restarted(struct phx_apply *a, struct phx_node *n)
+{
+	struct phx_step *step = phx_node_step(n);
+	uint32_t at = n->plan.cursor;
+	if (step && step->kind == PHX_STEP_enter)
+		at++;
+	if (!step || at >= n->plan.steps.n ||
+	    PHX_LIST_AT(&n->plan.steps, struct phx_step, at)->kind != PHX_STEP_health)
+		return;
+	if (at == n->plan.cursor) { /* asked again, as soon as the services are started */
+		step->status = PHX_STEP_PENDING;
+		if (!phx_of_before(a->s))
+			step->deadline_ms = a->s->now_ms;
+	}
+	bool former = PHX_LIST_AT(&n->plan.steps, struct phx_step, at)->former;
+	if ((step = phx_steps_insert(a, n, at, PHX_STEP_start)))
+		step->former = former;
+}
+
 int phx_apply_hello(struct phx_apply *a, const struct phx_event_hello *p)
 {
 	struct phx_node *n;
@@ -161,11 +185,13 @@ int phx_apply_hello(struct phx_apply *a, const struct phx_event_hello *p)
 	n->inspect = false; /* a registration brings the facts along */
 	n->env = p->env;
 	PHX_STR_SET(n->boot_id, p->boot_id);
+	PHX_STR_SET(n->kernel_word, p->kernel_word);
 	PHX_STR_SET(n->address, p->address);
 	n->echoes = p->echoes;
 	n->rekeys = p->rekeys;
 	n->scratches = p->scratches;
 	n->protects = p->protects;
+	n->kernels = p->kernels;
 	if (new_boot && !a->s->settings.tokens)
 		n->window = false; /* the start that the window was opened for is over */
 	phx_start_registered(n, new_boot);
@@ -181,7 +207,7 @@ int phx_apply_hello(struct phx_apply *a, const struct phx_event_hello *p)
 		return 0;
 	}
 	if (n->env == PHX_ENV_OS && (new_boot || new_env))
-		phx_handover_restarted(a, n);
+		restarted(a, n);
 	/* first the step that the restart interrupted, then new steps */
 	plan_after_hello(a, n, new_boot, new_env);
 	commission(a, n);
@@ -209,7 +235,7 @@ int phx_apply_missing(struct phx_apply *a, const struct phx_event_none *p)
 	struct phx_step *step = phx_node_step(n);
 	if (step && step->status == PHX_STEP_ISSUED) {
 		const struct phx_step_info *info = info_of(step);
-		bool leaves = step->kind == PHX_STEP_kexec || step->kind == PHX_STEP_enter;
+		bool leaves = phx_step_leaves(step->kind);
 		/* an owner who does not want to go could come and go for ever */
 		bool goes = info->on_fail == PHX_ON_FAIL_CUT && phx_cut_follows(a->s, n);
 		uint32_t most = goes ? SILENCES_OF_ONE_WHO_GOES : SILENCES_MAX;

@@ -101,9 +101,6 @@ int phx_handover_begin(struct phx_apply *a, struct phx_node *n, struct phx_plan 
 		       enum phx_request request);
 /** Gives the step's next attempt a new nonce, so that no remembered answer of the agent fits it. */
 void phx_step_renew(struct phx_apply *a, struct phx_step *step);
-/** The node is in its system after a restart. If its plan waits for its health, its services are
- * started again first. */
-void phx_handover_restarted(struct phx_apply *a, struct phx_node *n);
 
 /* attest.c */
 /** Writes into `act` the owners before and after the node's erase. */

@@ -2,6 +2,8 @@
  * policy. Called by the core, for the daemon and for --dry-run alike; agents and drivers carry the
  * steps out. Pure. */
 #include "node/plan.h"
+#include "node/kernel.h"
+#include "node/plan_disk.h"
 #include "node/plan_setup.h"
 #include "node/protect.h"
 #include "node/wipes.h"
@@ -9,47 +11,6 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
-
-/* Does the disk take a system, but for its protection, which is `as`? */
-static bool takes_system(const struct phx_plan_request *q, const struct phx_disk_facts *d,
-			 enum phx_protection as)
-{
-	char why[PHX_PROTECTED_WHY_MAX];
-	return d->id[0] && !d->removable && !d->read_only && d->size_bytes >= PHX_SYSTEM_DISK_MIN &&
-		phx_protection_of(q->node, q->protect, d->id, why) == as;
-}
-
-/* The smallest fixed, writable disk of at least PHX_SYSTEM_DISK_MIN; among equals the first by
- * id. */
-static const struct phx_disk_facts *smallest(const struct phx_plan_request *q,
-					     enum phx_protection as)
-{
-	const struct phx_disk_facts *best = NULL;
-	PHX_LIST_EACH(struct phx_disk_facts, d, &q->node->facts.disks) {
-		if (!takes_system(q, d, as))
-			continue;
-		if (!best || d->size_bytes < best->size_bytes ||
-		    (d->size_bytes == best->size_bytes && strcmp(d->id, best->id) < 0))
-			best = d;
-	}
-	return best;
-}
-
-/* The disk for the system: the present system disk, or else the smallest that is not protected. If
- * the owner's system says that all are, a plan is made nevertheless: what is so is seen before the
- * image is written. NULL: there is none. */
-static const struct phx_disk_facts *disk_for_system(const struct phx_plan_request *q)
-{
-	const struct phx_node *n = q->node;
-	const struct phx_disk_facts *best = NULL;
-	if (n->system_disk[0])
-		best = phx_facts_disk(&n->facts, n->system_disk);
-	if (!best)
-		best = smallest(q, PHX_PROTECTION_NONE);
-	if (!best && n->env != PHX_ENV_DEPLOY)
-		best = smallest(q, PHX_PROTECTION_DOUBT);
-	return best;
-}
 
 /* ---- building ---- */
 
@@ -259,7 +220,7 @@ static void add_image(struct builder *b)
 	}
 	if (system_is_protected(b))
 		return;
-	const struct phx_disk_facts *d = disk_for_system(q);
+	const struct phx_disk_facts *d = phx_plan_system_disk(q);
 	if (!d) {
 		b->code = no_disk(b);
 		return;
@@ -438,6 +399,24 @@ static void add_way_down(struct builder *b)
 		 not_in_place[0] ? "; not in place: " : "", not_in_place);
 }
 
+/* Once in the deploy environment: into the kernel under which disks are erased, if another runs. */
+static void add_kernel_back(struct builder *b)
+{
+	const struct phx_plan_request *q = b->q;
+	if (b->plan->tier == PHX_TIER_DEPLOY && phx_plan_erases(q) && q->node->kernel_word[0])
+		add(b, PHX_STEP_kernel, NULL);
+}
+
+/* And after that into the one of the new system. A start that erases nothing leads there at once:
+ * phx_kernel_of(). */
+static void add_kernel(struct builder *b)
+{
+	const struct phx_plan_request *q = b->q;
+	bool waits = b->plan->tier == PHX_TIER_DEPLOY, erases = phx_plan_erases(q);
+	if ((waits || erases) && phx_kernel_wanted(q, erases))
+		add(b, PHX_STEP_kernel, q->to);
+}
+
 /* For the plan's reason: why a disk is erased by a method other than the agreement's 'crypto'. */
 static const char *why_not_crypto(const struct phx_plan_request *q, const struct phx_plan *p)
 {
@@ -462,6 +441,8 @@ static void plan_deploy(struct builder *b)
 {
 	const struct phx_plan_request *q = b->q;
 	add_way_down(b);
+	if (!b->code)
+		add_kernel_back(b);
 	if (phx_plan_erases(q) && !b->code)
 		add_wipes(b);
 	size_t said = strlen(b->plan->reason);
@@ -469,6 +450,7 @@ static void plan_deploy(struct builder *b)
 		 why_not_crypto(q, b->plan));
 	if (!q->to || b->code)
 		return;
+	add_kernel(b);
 	if (phx_plan_renews(q) || !system_fits(q) || gone_from_memory(q))
 		add_image(b);
 	add(b, PHX_STEP_enter, q->to);
@@ -483,11 +465,21 @@ static bool needs_node(const struct phx_plan *p)
 	return false;
 }
 
+/* Does the installed system run under another kernel than its image's? It may have been started
+ * while it served nobody. */
+static bool runs_other_kernel(const struct phx_plan_request *q)
+{
+	return q->to && q->to->image_kernel[0] && q->node->kernels &&
+		strcmp(q->node->facts.kernel, q->to->image_kernel) != 0;
+}
+
 /* May the hand-over be done in place? Only without erase and reset, and if the installed system
  * fits or no role is involved. */
 static bool may_stay(const struct phx_plan_request *q)
 {
 	if (phx_plan_renews(q) || q->power_cycle || q->rebuild || q->deploy_env_only)
+		return false;
+	if (runs_other_kernel(q))
 		return false;
 	if (!q->to && !q->from)
 		return true;
@@ -509,8 +501,13 @@ static void add_why_wiped(struct phx_plan *plan, const char *why)
 static void add_restart(struct builder *b)
 {
 	const struct phx_node *n = b->q->node;
-	bool runs = n->up && n->env == PHX_ENV_OS, cut = b->q->power_cycle || !runs;
-	const char *why = !cut      ? "the node is up: no firmware start needed"
+	bool runs = n->up && n->env == PHX_ENV_OS;
+	/* started by a kernel that is not its system's: the next one needs no firmware either */
+	bool waits = n->up && n->env == PHX_ENV_DEPLOY && !b->q->power_cycle &&
+		phx_kernel_wanted(b->q, false);
+	bool cut = b->q->power_cycle || !(runs || waits);
+	const char *why = waits     ? "the node waits under another kernel than its system's"
+		: !cut              ? "the node is up: no firmware start needed"
 		: b->q->power_cycle ? "a start from reset was asked for"
 		: n->up             ? "the node is not in its system"
 				    : "the node is off or silent";
@@ -520,9 +517,9 @@ static void add_restart(struct builder *b)
 		b->code = phx_err_set(b->err, -EHOSTUNREACH,
 				      "%s must be power cycled (%s), and it has no BMC", n->name,
 				      why);
-	b->plan->tier = cut ? PHX_TIER_POWER : PHX_TIER_KEXEC;
+	b->plan->tier = cut ? PHX_TIER_POWER : waits ? PHX_TIER_DEPLOY : PHX_TIER_KEXEC;
 	snprintf(b->plan->reason, sizeof(b->plan->reason), "%s", why);
-	add(b, cut ? PHX_STEP_boot : PHX_STEP_kexec, NULL);
+	add(b, cut ? PHX_STEP_boot : waits ? PHX_STEP_kernel : PHX_STEP_kexec, NULL);
 }
 
 int phx_plan_reboot(const struct phx_plan_request *q, struct phx_plan *ret, struct phx_err *err)

@@ -21,11 +21,12 @@ struct phx_plan_request {
 	bool looks;
 	const struct phx_protect *protect; /* which disks are left alone; NULL: none */
 	bool apart;                        /* an erase would be between two owners */
-	bool rekey;           /* another owner had the node: if it stays up it gets a new key */
-	bool encrypt;         /* deploy the root encrypted */
-	bool rebuild;         /* write the image even if it is there */
-	bool power_cycle;     /* start from reset, no kexec */
-	bool deploy_env_only; /* resume from quarantine: end in the deploy initramfs */
+	bool rekey; /* another owner had the node: if it stays up it gets a new key */
+	const char *deploy_kernel; /* release of the deploy image's; "" or NULL: not known */
+	bool encrypt;              /* deploy the root encrypted */
+	bool rebuild;              /* write the image even if it is there */
+	bool power_cycle;          /* start from reset, no kexec */
+	bool deploy_env_only;      /* resume from quarantine: end in the deploy initramfs */
 };
 
 /** `plan_handover(from, to, setup policy, node facts) → steps`: pure, the same for --dry-run and

@@ -2,6 +2,7 @@
  * which setup policy must hold, asks the planner, and refuses orders that do not fit the node's
  * state. Called by request.c, by the allocation, and for a dry run. Pure. */
 #include "node/internal.h"
+#include "node/kernel.h"
 #include "node/plan.h"
 #include "node/protect.h"
 
@@ -116,6 +117,7 @@ static int fill(const struct phx_state *s, struct draft *d, struct phx_err *err)
 	d->q.power_cycle = o->power_cycle;
 	d->q.encrypt = wants_encryption(d, pool);
 	d->q.looks = s->settings.looks;
+	d->q.deploy_kernel = phx_kernel_of_deploy(s);
 	d->q.protect = phx_protect_of(s);
 	d->q.rekey = s->settings.rekeys && phx_changes_owner(o->node, pool);
 	d->q.apart = s->settings.resets && phx_changes_owner(o->node, pool);

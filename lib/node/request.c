@@ -2,6 +2,7 @@
  * of the core itself when a node is ready or is heard again. planning.c makes the plans. Called by
  * the table of events. Pure. */
 #include "node/internal.h"
+#include "node/kernel.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -65,9 +66,24 @@ void phx_auto_assign(struct phx_apply *a, struct phx_node *n)
 		phx_note(a, n, "%s: automatic assignment: %s", n->name, why.text);
 }
 
+/* It was started for something else, which was given up meanwhile. */
+static void start_again(struct phx_apply *a, struct phx_node *n)
+{
+	struct phx_err why = {0};
+	const struct phx_node_order o =
+		phx_order_own(PHX_EV_reboot, n, "it was started under another kernel");
+	if (phx_order_by_itself(a, &o, &why) < 0)
+		phx_quarantine(a, n, why.text);
+}
+
 void phx_restore_system(struct phx_apply *a, struct phx_node *n)
 {
 	struct phx_err why = {0};
+	if (n->state == PHX_NODE_ACTIVE && n->env == PHX_ENV_DEPLOY &&
+	    phx_node_boots_local(a->s, n) && !phx_kernel_fits(a->s, n)) {
+		start_again(a, n);
+		return;
+	}
 	if (n->state != PHX_NODE_ACTIVE || n->env != PHX_ENV_DEPLOY || phx_node_step(n) ||
 	    phx_node_boots_local(a->s, n))
 		return;

@@ -124,8 +124,8 @@ int phx_apply_step_result(struct phx_apply *a, const struct phx_event_answer *p)
 		phx_handover_failed(a, n, fault ? fault : a->ev->text);
 		return 0;
 	}
-	/* these two steps end when the node registers from its new environment */
-	if (step->kind == PHX_STEP_kexec || step->kind == PHX_STEP_enter)
+	/* these steps end when the node registers from its new environment */
+	if (phx_step_leaves(step->kind))
 		return 0;
 	a->out->changed = true;
 	if (step->kind == PHX_STEP_wipe) {

@@ -1,7 +1,7 @@
 /* Starts of machines that the head orders or awaits. A known node gets a certificate for another
  * key only by the token of such a start, which can be used once:
  *
- *   kexec ──────────── the token is in the order ──────┐
+ *   kexec, kernel ──── the token is in the order ──────┐
  *   boot ──BMC done──▶ in the answer to /boot/MAC ─────┼──▶ open ──enrolled──▶ open, another token
  *   by hand, awaited ─ in the answer to /boot/MAC ─────┘     │                   │ restarts, enrols
  *                                          20 minutes, its system entered, idle ─┴──▶ closed
@@ -86,7 +86,7 @@ bool phx_start_wants_key(const struct phx_node *n)
 {
 	const struct phx_step *step = phx_node_step(n);
 	return step && step->status == PHX_STEP_ISSUED && n->start == step->id &&
-		(step->kind == PHX_STEP_kexec || step->kind == PHX_STEP_boot);
+		phx_step_starts(step->kind);
 }
 
 void phx_start_arrived(struct phx_apply *a, struct phx_node *n)
@@ -108,7 +108,7 @@ static bool awaits(const struct phx_node *n, enum phx_step_kind kind)
 uint64_t phx_start_given(const struct phx_node *n, const char *address)
 {
 	const char *its = n->ip[0] ? n->ip : n->address;
-	bool heard = n->up && !awaits(n, PHX_STEP_kexec);
+	bool heard = n->up && !awaits(n, PHX_STEP_kexec) && !awaits(n, PHX_STEP_kernel);
 	return n->window && !heard && its[0] && !strcmp(its, address) ? n->start : 0;
 }
 

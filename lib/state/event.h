@@ -108,7 +108,8 @@ PHX_RECORD_STRUCT(phx_trigger_file, PHX_TRIGGER_FILE_FIELDS);
 #define PHX_EVENT_FIELDS_deploy_image(F, S) \
 	F(S, name, STR(PHX_NAME_MAX)) \
 	F(S, version, STR(PHX_NAME_MAX)) \
-	F(S, may_be_older, BOOL) /* the configuration allows this older version */
+	F(S, may_be_older, BOOL)           /* the configuration allows this older version */ \
+	F(S, kernel, STR(PHX_RELEASE_MAX)) /* its release; "" in older journals */
 #define PHX_EVENT_FIELDS_rules_put(F, S) F(S, rules, LIST(phx_rule))
 /* name of the pool or role; node_accept: the node's new name, or "" */
 #define PHX_EVENT_FIELDS_named(F, S) F(S, name, STR(PHX_NAME_MAX))
@@ -182,6 +183,8 @@ PHX_RECORD_STRUCT(phx_trigger_file, PHX_TRIGGER_FILE_FIELDS);
 	F(S, rekeys, BOOL)    /* it knows the step rekey */ \
 	F(S, scratches, BOOL) /* it knows the step scratch */ \
 	F(S, protects, BOOL)  /* it says how disks are reached, and leaves protected ones alone */ \
+	F(S, kernels, BOOL)   /* it starts kernels of images */ \
+	F(S, kernel_word, STR(112)) /* phx.kernel of its command line */ \
 	F(S, facts, REC(phx_facts))
 
 /* the agent asked over a connection that its present key secures */

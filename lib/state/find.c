@@ -15,6 +15,7 @@ const struct phx_role *phx_state_role_in(const struct phx_state *s, const struct
 	PHX_STR_SET(store->image, re->agreement.image);
 	PHX_STR_SET(store->image_version, re->agreement.image_version);
 	PHX_STR_SET(store->image_digest, re->agreement.image_digest);
+	PHX_STR_SET(store->image_kernel, re->agreement.image_kernel);
 	return store;
 }
 

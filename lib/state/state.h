@@ -338,7 +338,8 @@ PHX_RECORD_STRUCT(phx_trusted_key, PHX_TRUSTED_KEY_FIELDS);
 /** A deploy image that machines were started with: the last version of its name. */
 #define PHX_USED_IMAGE_FIELDS(F, S) \
 	F(S, name, STR(PHX_NAME_MAX)) \
-	F(S, version, STR(PHX_NAME_MAX))
+	F(S, version, STR(PHX_NAME_MAX)) \
+	F(S, kernel, STR(PHX_RELEASE_MAX))
 PHX_RECORD_STRUCT(phx_used_image, PHX_USED_IMAGE_FIELDS);
 
 /** The settings of the site (site/site.h) that nodes are to have. Their content is kept by phxd. */

@@ -92,6 +92,7 @@ enum { PHX_MEMBERS_MAX = 1024 };
 	      "And the version of the image. Default: the newest when the RE is asked for.")) \
 	/* of the chosen image; "": the role's, as in older journals */ \
 	F(S, image_digest, STR(65)) \
+	F(S, image_kernel, STR(PHX_RELEASE_MAX)) /* as of a role */ \
 	/* enum phx_policy_id */ \
 	F(S, model, ENUM(phx_policy), \
 	  KEY(resource_coordination_model, CHOICE, "fb", \

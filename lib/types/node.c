@@ -56,6 +56,16 @@ const struct phx_step_info *phx_step_info(enum phx_step_kind kind)
 	return &step_infos[kind];
 }
 
+bool phx_step_starts(int kind)
+{
+	return kind == PHX_STEP_kexec || kind == PHX_STEP_kernel || kind == PHX_STEP_boot;
+}
+
+bool phx_step_leaves(int kind)
+{
+	return kind == PHX_STEP_kexec || kind == PHX_STEP_kernel || kind == PHX_STEP_enter;
+}
+
 PHX_RECORD_TABLE(phx_step, PHX_STEP_FIELDS);
 PHX_RECORD_TABLE(phx_plan, PHX_PLAN_FIELDS);
 PHX_RECORD_TABLE(phx_mac, PHX_MAC_FIELDS);

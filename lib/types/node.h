@@ -70,6 +70,10 @@ struct phx_step_info {
 	const char *text;
 };
 const struct phx_step_info *phx_step_info(enum phx_step_kind kind);
+/** Does a step of that kind start the machine anew, into the deploy environment? */
+bool phx_step_starts(int kind);
+/** Does the agent end with it, so that it is over when the node registers, and not by an answer? */
+bool phx_step_leaves(int kind);
 
 /* FAILED: the last attempt failed, too, or there was none, and the plan continued otherwise */
 enum phx_step_status { PHX_STEP_PENDING, PHX_STEP_ISSUED, PHX_STEP_DONE, PHX_STEP_FAILED };
@@ -259,12 +263,15 @@ PHX_RECORD_STRUCT(phx_unfit, PHX_UNFIT_FIELDS);
 	F(S, up_since_ms, I64) \
 	F(S, missing_since_ms, I64) \
 	F(S, boot_id, STR(40)) \
+	/* what it was started with, by its agent's word: phx_kernel_word() */ \
+	F(S, kernel_word, STR(112)) \
 	F(S, echoes, \
 	  BOOL) /* its agent answers with nonces; false: an older one, or never heard */ \
 	F(S, rekeys, \
 	  BOOL) /* its agent knows the step rekey; false: an older one, or never heard */ \
 	F(S, scratches, BOOL) /* the same of the step scratch */ \
 	F(S, protects, BOOL)  /* the same of protected disks */ \
+	F(S, kernels, BOOL)   /* the same of kernels of images */ \
 	F(S, address, STR(64)) \
 	F(S, power, ENUM(phx_power_state)) /* as last observed */ \
 	/* quarantined after a failed cleaning, or a director in the way of its successor: powered \
@@ -291,6 +298,10 @@ PHX_RECORD_STRUCT(phx_unfit, PHX_UNFIT_FIELDS);
 	/* the system and the data on it */ \
 	F(S, system_image, STR(PHX_NAME_MAX)) /* installed on disk */ \
 	F(S, system_digest, STR(65)) \
+	/* its version, and the release of its own kernel; "": brought before these were noted, or \
+	 * it has none */ \
+	F(S, system_version, STR(PHX_NAME_MAX)) \
+	F(S, system_kernel, STR(PHX_RELEASE_MAX)) \
 	F(S, system_disk, STR(160)) \
 	F(S, disk_key_id, STR(PHX_NAME_MAX)) /* root is encrypted with it */ \
 	F(S, key_unread, BOOL) /* key destroyed while the node was dead: read back before use */ \

@@ -261,6 +261,25 @@ static int check_web(const struct phx_role *r, struct phx_err *err)
 	return rc < 0 ? phx_err_prefix(err, rc, "web") : 0;
 }
 
+int phx_kernel_args_check(const char *args, struct phx_err *err)
+{
+	static const char *const ours[] = {"phx.", "initrd=", "BOOTIF="};
+	for (const char *p = args; *p; p++)
+		if ((unsigned char)*p < 0x20 || (unsigned char)*p > 0x7e || strchr("$`\\\"'", *p))
+			return phx_err_set(err, -EINVAL,
+					   "kernel_args: printable ASCII without $ ` \\ \" '");
+	for (const char *p = args; *p; p += strcspn(p, " ")) {
+		p += strspn(p, " ");
+		for (size_t i = 0; i < PHX_ARRAY_SIZE(ours); i++)
+			if (!strncmp(p, ours[i], strlen(ours[i])))
+				return phx_err_set(err, -EINVAL,
+						   "kernel_args: words that begin with '%s' are "
+						   "set by the head",
+						   ours[i]);
+	}
+	return 0;
+}
+
 int phx_role_check(const struct phx_role *r, struct phx_err *err)
 {
 	if (!phx_name_valid(r->name))
@@ -269,7 +288,7 @@ int phx_role_check(const struct phx_role *r, struct phx_err *err)
 		return phx_err_set(err, -EINVAL, "image: '%s' is no name", r->image);
 	if (!phx_name_valid(r->pool))
 		return phx_err_set(err, -EINVAL, "pool: '%s' is no name", r->pool);
-	int rc = 0;
+	int rc = phx_kernel_args_check(r->kernel_args, err);
 	for (uint32_t i = 0; rc == 0 && i < r->services.n; i++)
 		rc = check_service(r, i, err);
 	PHX_LIST_EACH(struct phx_word, path, &r->leave_remove)

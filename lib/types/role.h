@@ -135,6 +135,8 @@ PHX_RECORD_STRUCT(phx_role_web, PHX_ROLE_WEB_FIELDS);
 enum phx_role_fence { PHX_ROLE_FENCE_NONE, PHX_ROLE_FENCE_POWER };
 extern const struct phx_enum phx_role_fence_names;
 
+#define PHX_KERNEL_ARGS_MAX 256
+
 #define PHX_ROLE_FIELDS(F, S) \
 	F(S, name, STR(PHX_NAME_MAX)) /* the name of its file */ \
 	F(S, summary, STR(160), KEY(summary, LINE, "", "One line for people.")) \
@@ -149,12 +151,21 @@ extern const struct phx_enum phx_role_fence_names;
 	      "a reset.")) \
 	F(S, image, STR(PHX_NAME_MAX), \
 	  KEY(image, NAME, PHX_REQUIRED, \
-	      "The system: a name of phx image list. Nodes run it with the kernel of the deploy " \
-	      "image, see phoenix-image(5).")) \
+	      "The system: a name of phx image list. Nodes run it with its own kernel, or with " \
+	      "that of the deploy image: see phoenix-image(5).")) \
 	/* resolved at load */ \
 	F(S, image_version, STR(PHX_NAME_MAX), \
 	  KEY(image_version, NAME, "", "The version of the image. Default: the newest.")) \
 	F(S, image_digest, STR(65)) /* resolved: SHA-256 of the image's manifest */ \
+	/* resolved: the release of the image's own kernel, under which its nodes run it; "": it \
+	 * has none, they run the deploy image's */ \
+	F(S, image_kernel, STR(PHX_RELEASE_MAX)) \
+	F(S, kernel_args, STR(PHX_KERNEL_ARGS_MAX), \
+	  KEY(kernel_args, TEXT(0, 255), "", \
+	      "Words for the kernel command line of its nodes, behind kernel_args of " \
+	      "phoenix.conf(5), from the next start of a node on. No word begins with phx., " \
+	      "initrd= or BOOTIF=, which the head sets. While disks are erased they do not " \
+	      "hold.")) \
 	F(S, runs_jobs, BOOL, \
 	  KEY(runs_jobs, YES, "false", "The agent takes jobs of users while the role is active.")) \
 	F(S, drain_grace_s, U32, \
@@ -213,6 +224,10 @@ int phx_role_not_older(const struct phx_role *had, const struct phx_role *put, s
 /** Order in which services start: dependencies first, otherwise as written.
  * ret_order: n indexes. -ELOOP names the cycle, -ENOENT an unknown dependency. */
 int phx_role_order(const struct phx_role *r, uint32_t *ret_order, struct phx_err *err);
+
+/** May the words stand on the command line of a kernel that the head starts? -EINVAL names what may
+ * not. */
+int phx_kernel_args_check(const char *args, struct phx_err *err);
 
 /** Check the structure of a role: names valid and unique, dependencies, argv, health, paths. The
  * loader checks that image, packages and pool exist. */

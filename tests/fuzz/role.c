@@ -8,13 +8,14 @@
 #include "fuzz/fuzz.h"
 
 static int image(void *arg, const char *name, const char *version, char ret_version[PHX_NAME_MAX],
-		 char ret_digest[65], struct phx_err *err)
+		 char ret_digest[65], char ret_kernel[PHX_RELEASE_MAX], struct phx_err *err)
 {
 	(void)arg;
 	if (name[0] == 'x')
 		return phx_err_set(err, -ENOENT, "no image %s", name);
 	memset(ret_digest, 'a', 64);
 	ret_digest[64] = '\0';
+	ret_kernel[0] = '\0';
 	return phx_str_copy(ret_version, PHX_NAME_MAX, version ? version : "1");
 }
 

@@ -101,7 +101,8 @@ static void test_which_kernel_runs(void **state)
 	assert_true(phx_image_kernel_differs(&im, &deploy, why, sizeof(why)));
 	assert_contains(
 		why,
-		"image deb 1 brings kernel 6.12, but nodes run 6.1, that of deploy image deploy 3");
+		"image deb 1 brings kernel 6.12 without an archive of its modules, so nodes run "
+		"6.1, that of deploy image deploy 3");
 	/* the deploy image runs its own, whatever it is compared with */
 	assert_false(phx_image_kernel_differs(&deploy, &im, why, sizeof(why)));
 	PHX_STR_SET(im.kernel_release, "6.1");
@@ -139,6 +140,44 @@ static void test_written_and_read_again(void **state)
 	assert_true(phx_record_equal(&phx_image_record, &a, &b));
 	phx_record_fini(&phx_image_record, &a);
 	phx_record_fini(&phx_image_record, &b);
+}
+
+#define OTHER "{ name = \"vmlinuz-6.1-rt\"; size = 9L; sha256 = \"" A64 "\"; }"
+#define MODULES "{ name = \"modules.zst\"; size = 9L; sha256 = \"" A64 "\"; }"
+#define MODULES_RT "{ name = \"modules-6.1-rt.zst\"; size = 9L; sha256 = \"" A64 "\"; }"
+#define OWN(release, kernel, modules) \
+	"{ release = \"" release "\"; kernel = \"" kernel "\"; modules = \"" modules "\"; }"
+#define OWN_FILES "files = ( " KERNEL ", " OTHER ", " MODULES ", " MODULES_RT ", " ROOT " );\n"
+#define OWN_6_1 OWN("6.1", "vmlinuz", "modules.zst")
+#define OWN_RT OWN("6.1-rt", "vmlinuz-6.1-rt", "modules-6.1-rt.zst")
+
+static void test_kernels_of_its_own(void **state)
+{
+	(void)state;
+	struct phx_image a, b;
+	struct phx_image deploy = {.kind = PHX_IMAGE_INITRAMFS, .kernel_release = "5.10"};
+	char why[PHX_ERR_TEXT_MAX];
+	assert_int_equal(parse(HEAD "kernels = ( " OWN_RT ", " OWN_6_1 " );\n" OWN_FILES, &a, NULL),
+			 0);
+	assert_string_equal(phx_image_own(&a, NULL)->modules, "modules.zst");
+	assert_string_equal(phx_image_own(&a, "6.1-rt")->kernel, "vmlinuz-6.1-rt");
+	assert_null(phx_image_own(&a, "6.2"));
+	/* firmware fetches their files, and no other */
+	assert_true(phx_image_is_own(&a, "vmlinuz-6.1-rt") && phx_image_is_own(&a, "modules.zst"));
+	assert_false(phx_image_is_own(&a, "root.ext4.zst"));
+	/* its nodes run it: there is nothing to warn of */
+	assert_false(phx_image_kernel_differs(&a, &deploy, why, sizeof(why)));
+	PHX_AUTO_FREE char *text = phx_image_format(&a);
+	assert_int_equal(parse(text, &b, NULL), 0);
+	PHX_STR_SET(a.digest, b.digest);
+	assert_true(phx_record_equal(&phx_image_record, &a, &b));
+	phx_record_fini(&phx_image_record, &a);
+	phx_record_fini(&phx_image_record, &b);
+	/* an image of before has none, and its vmlinuz is open to nobody */
+	assert_int_equal(parse(HEAD "files = ( " KERNEL ",\n" ROOT " );\n", &a, NULL), 0);
+	assert_null(phx_image_own(&a, NULL));
+	assert_false(phx_image_is_own(&a, "vmlinuz"));
+	phx_record_fini(&phx_image_record, &a);
 }
 
 static const struct bad {
@@ -184,6 +223,23 @@ static const struct bad {
 	 "os may not hold quotes"},
 	{HEAD "parent = \"1\";\nfiles = ( " KERNEL ", " ROOT " );\n", "m.conf",
 	 "parent must be 64 hexadecimal digits"},
+	{HEAD "kernels = ( " OWN_RT " );\n" OWN_FILES, "m.conf:6",
+	 "kernel_release '6.1', the default, is none of the kernels"},
+	{HEAD "kernels = ( " OWN_6_1 ", " OWN_6_1 " );\n" OWN_FILES, "m.conf:6", "listed twice"},
+	{HEAD "kernels = ( " OWN_6_1
+	      ", " OWN("6.2", "vmlinuz", "modules-6.1-rt.zst") " );\n" OWN_FILES,
+	 "m.conf:6", "its files are those of another kernel"},
+	{HEAD "kernels = ( " OWN("6.1", "vmlinuz", "modules-6.1.zst") " );\n" OWN_FILES, "m.conf:6",
+	 "'modules-6.1.zst' is none of the files"},
+	{HEAD "kernels = ( " OWN("../6.1", "vmlinuz", "modules.zst") " );\n" OWN_FILES, "m.conf:6",
+	 "release '../6.1': letters"},
+	{HEAD "kernels = ( " OWN("6.1 init=/x", "vmlinuz", "modules.zst") " );\n" OWN_FILES,
+	 "m.conf:6", "release '6.1 init=/x': letters"},
+	{HEAD "kernels = ( { release = \"6.1\"; } );\n" OWN_FILES, "m.conf:6", "kernel is missing"},
+	{"name = \"deb\"; version = \"1\"; kind = \"initramfs\"; architecture = \"amd64\"; "
+	 "kernel_release = \"6.1\";\nkernels = ( " OWN_6_1 " );\nfiles = ( " KERNEL ", " MODULES
+	 " );\n",
+	 "m.conf:2", "has one kernel, and no such list"},
 };
 
 static void test_bad_manifests_are_refused(void **state)
@@ -266,6 +322,7 @@ int main(void)
 		cmocka_unit_test(test_a_manifest),
 		cmocka_unit_test(test_what_is_signed),
 		cmocka_unit_test(test_which_kernel_runs),
+		cmocka_unit_test(test_kernels_of_its_own),
 		cmocka_unit_test(test_the_digest_is_of_the_text),
 		cmocka_unit_test(test_written_and_read_again),
 		cmocka_unit_test(test_an_origin_is_written_where_it_is_known),

@@ -5,7 +5,8 @@
 
 /* A repository and an image store that know little. */
 static int fake_image(void *arg, const char *name, const char *version,
-		      char ret_version[PHX_NAME_MAX], char ret_digest[65], struct phx_err *err)
+		      char ret_version[PHX_NAME_MAX], char ret_digest[65],
+		      char ret_kernel[PHX_RELEASE_MAX], struct phx_err *err)
 {
 	(void)arg;
 	if (!strcmp(name, "broken"))
@@ -15,6 +16,7 @@ static int fake_image(void *arg, const char *name, const char *version,
 	snprintf(ret_version, PHX_NAME_MAX, "%s", version ? version : "2");
 	memset(ret_digest, 'a', 64);
 	ret_digest[64] = '\0';
+	snprintf(ret_kernel, PHX_RELEASE_MAX, "6.1.0-%s", ret_version);
 	return 0;
 }
 

@@ -137,10 +137,10 @@ static void an_older_deploy_image_is_used_where_it_is_said(void **state)
 	assert_int_equal(starts_with(w, "9", false, NULL), -ESTALE);
 	assert_non_null(strstr(w->err.text, "deploy 9 is older than 10"));
 	assert_non_null(strstr(w->err.text, "deploy_allow_older = [ \"deploy-9\" ]"));
-	assert_int_equal(phx_core_deploy_image(&w->s, "deploy", "9", false, &w->err), -ESTALE);
-	assert_int_equal(phx_core_deploy_image(&w->s, "deploy", "10", false, &w->err), 0);
-	assert_int_equal(phx_core_deploy_image(&w->s, "deploy", "11", false, &w->err), 1);
-	assert_int_equal(phx_core_deploy_image(&w->s, "other", "1", false, &w->err), 1);
+	assert_int_equal(phx_core_deploy_image(&w->s, "deploy", "9", "", false, &w->err), -ESTALE);
+	assert_int_equal(phx_core_deploy_image(&w->s, "deploy", "10", "", false, &w->err), 0);
+	assert_int_equal(phx_core_deploy_image(&w->s, "deploy", "11", "", false, &w->err), 1);
+	assert_int_equal(phx_core_deploy_image(&w->s, "other", "1", "", false, &w->err), 1);
 	/* another name in between does not make it new */
 	struct phx_event ev = {.kind = PHX_EV_deploy_image,
 			       .deploy_image = {.name = "other", .version = "1"}};

@@ -30,6 +30,9 @@ struct world {
 	uint32_t erasures;
 	/* what else the machine reports from that environment; NULL: nothing */
 	void (*more_facts)(struct phx_facts *f, int env);
+	/* its agent knows of kernels of images, and says that it runs this one */
+	bool kernels;
+	char kernel_word[112];
 	uint64_t random; /* each event has another one, as a head's */
 	/* applies events in place of phx_core_apply(), and looks at what that does; NULL: nobody
 	 * looks, and the state is checked after each event */
@@ -215,6 +218,8 @@ static inline int world_hello(struct world *w, const char *node, int env, bool n
 	PHX_STR_SET(ev.hello.system_digest, n->system_digest);
 	PHX_STR_SET(ev.hello.actual_role, n->actual_role);
 	PHX_STR_SET(ev.hello.actual_identity, n->actual_identity);
+	ev.hello.kernels = w->kernels;
+	PHX_STR_SET(ev.hello.kernel_word, w->kernel_word);
 	world_facts(&ev.hello.facts, world_index(node));
 	if (w->more_facts)
 		w->more_facts(&ev.hello.facts, env);
@@ -361,7 +366,7 @@ static inline bool world_step(struct world *w, const char *node)
 	world_note_done(w, node, kind);
 	if (kind == PHX_STEP_boot)
 		world_started(w, node);
-	if (kind == PHX_STEP_kexec || kind == PHX_STEP_boot) {
+	if (phx_step_starts(kind)) {
 		world_new_key(w, node);
 		world_hello(w, node, PHX_ENV_DEPLOY, true);
 	} else if (kind == PHX_STEP_enter) {

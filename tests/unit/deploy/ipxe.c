@@ -9,8 +9,8 @@ static struct phx_image image = {
 
 static int boot(struct head *h, const char *node, char **ret, struct phx_err *err)
 {
-	const struct phx_ipxe_boot b = {&h->cfg, &image, "52:54:00:00:00:0a",
-					node,    "",     h->cfg.address};
+	const struct phx_ipxe_boot b = {&h->cfg, &image,         "52:54:00:00:00:0a", node,
+					"",      h->cfg.address, .args = "",          .word = ""};
 	return phx_ipxe_boot_script(&b, ret, err);
 }
 
@@ -27,14 +27,48 @@ static void test_boot_script(void **state)
 	assert_contains(text, "http://10.9.0.1:81/images/deploy/1");
 	assert_contains(text, "initrd=initrd.zst initrd=site.cpio ");
 	assert_contains(text,
-			" phx.server=10.9.0.1:8443 phx.image=abc "
-			"BOOTIF=01-52-54-00-00-00-0a console=ttyS0 quiet");
+			" console=ttyS0 quiet phx.server=10.9.0.1:8443 phx.image=abc "
+			"BOOTIF=01-52-54-00-00-00-0a || goto again");
 	assert_contains(text, "chain --replace http://10.9.0.1:81/boot/52-54-00-00-00-0a");
 	assert_contains(text, "node n1 ");
 	assert_null(strchr(text, '@'));
 	/* whatever is fetched is tried again */
 	for (const char *p = text; (p = strstr(p, "http://10.9.0.1:81/site.cpio")); p++)
 		assert_contains(p, "|| goto again");
+	free(text);
+}
+
+/* Under the kernel of a system stands the deploy image's archive, and the modules of that kernel
+ * behind it. What the head sets comes behind what a role may say. */
+static void test_kernel_of_a_system(void **state)
+{
+	struct head *h = *state;
+	struct phx_image deploy = {.name = "deploy", .version = "1", .digest = "abc"};
+	struct phx_image system = {.name = "debian-12", .version = "7", .kind = PHX_IMAGE_ROOTFS};
+	struct phx_image_own own = {"6.1-rt", "vmlinuz-6.1-rt", "modules-6.1-rt.zst"};
+	struct phx_ipxe_boot b = {&h->cfg, &deploy,      "52:54:00:00:00:0a", "n1", "tok", &system,
+				  &own,    "isolcpus=1", "6.1-rt,01234567"};
+	char *text = NULL;
+	head_configure(h, "kernel_args = \"quiet\";\nhttp_port = 81;\n");
+	assert_int_equal(phx_ipxe_boot_script(&b, &text, NULL), 0);
+	assert_contains(text, "set image http://10.9.0.1:81/images/deploy/1\n");
+	assert_contains(text, "set system http://10.9.0.1:81/images/debian-12/7\n");
+	assert_contains(text,
+			"${system}/vmlinuz-6.1-rt initrd=initrd.zst initrd=modules-6.1-rt.zst "
+			"initrd=site.cpio quiet isolcpus=1 phx.server=");
+	assert_contains(text, " phx.image=abc phx.kernel=6.1-rt,01234567 phx.start=tok BOOTIF=");
+	const char *archive = strstr(text, "${image}/initrd.zst || goto again");
+	const char *modules = strstr(text, "${system}/modules-6.1-rt.zst || goto again");
+	assert_true(archive && modules && archive < modules);
+	assert_null(strchr(text, '@'));
+	free(text);
+	/* without one, a role may have words all the same */
+	b.own = NULL;
+	b.word = ",01234567";
+	assert_int_equal(phx_ipxe_boot_script(&b, &text, NULL), 0);
+	assert_contains(text,
+			"${image}/vmlinuz initrd=initrd.zst initrd=site.cpio quiet isolcpus=1 ");
+	assert_contains(text, " phx.kernel=,01234567 ");
 	free(text);
 }
 
@@ -93,8 +127,8 @@ static void test_wrong_image_and_templates(void **state)
 {
 	struct head *h = *state;
 	struct phx_image root = {.name = "debian-12", .version = "1", .kind = PHX_IMAGE_ROOTFS};
-	const struct phx_ipxe_boot b = {&h->cfg, &root, "52:54:00:00:00:0a",
-					"n1",    "",    h->cfg.address};
+	const struct phx_ipxe_boot b = {&h->cfg, &root,          "52:54:00:00:00:0a", "n1",
+					"",      h->cfg.address, .args = "",          .word = ""};
 	struct phx_err err = {0};
 	char *text = NULL;
 	assert_int_equal(phx_ipxe_boot_script(&b, &text, &err), -EINVAL);
@@ -178,6 +212,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		RUN_HEAD(test_boot_script),
+		RUN_HEAD(test_kernel_of_a_system),
 		RUN_HEAD(test_open_images),
 		RUN_HEAD(test_unknown_node),
 		RUN_HEAD(test_refuse_script),

@@ -351,11 +351,30 @@ static char *make_tar(struct shop *s, const char *kernel, const char *init, char
 	return tar;
 }
 
+/* A kernel into which all is built that the list names. */
+static void add_builtin(struct shop *s, const char *release)
+{
+	PHX_AUTO_FREE char *list = NULL;
+	PHX_AUTO(phx_buf_fini) struct phx_buf b = {0};
+	char path[256];
+	assert_int_equal(phx_file_read("images/deploy/modules", 65536, &list, NULL, NULL), 0);
+	for (char *save, *line = strtok_r(list, "\n", &save); line;
+	     line = strtok_r(NULL, "\n", &save))
+		for (char *rest, *word = strtok_r(line, " ", &rest); word && *word != '#';
+		     word = strtok_r(NULL, " ", &rest))
+			phx_buf_addf(&b, "kernel/%s.ko\n", word[0] == '?' ? word + 1 : word);
+	snprintf(path, sizeof(path), "tree/usr/lib/modules/%s/modules.builtin", release);
+	place_write(&s->place, path, b.data);
+}
+
 static int import(struct shop *s, const char *tar, const char *version, struct phx_image *im,
 		  struct phx_err *err)
 {
-	struct phx_image_import q = {
-		.source = tar, .name = "imported", .version = version, .zstd_level = 1};
+	struct phx_image_import q = {.source = tar,
+				     .name = "imported",
+				     .version = version,
+				     .zstd_level = 1,
+				     .tools = "images"};
 	return phx_images_import(s->dir, &q, im, err);
 }
 
@@ -370,13 +389,24 @@ static void test_import_of_a_tar(void **state)
 	char path[256];
 	unlink(place_path(&s->place, "tree/lib", path));
 	assert_int_equal(symlink("usr/lib", path), 0);
+	add_builtin(s, "6.1.0-test");
+	/* Fedora and openSUSE have the kernel beside its modules */
+	add_builtin(s, "6.1.0-9.older");
+	add_builtin(s, "6.1.0-10.newer");
+	place_write(&s->place, "tree/usr/lib/modules/6.1.0-9.older/vmlinuz", "older");
+	place_write(&s->place, "tree/usr/lib/modules/6.1.0-10.newer/vmlinuz", "newer");
 	run((const char *const[]){"tar", "-C", place_path(&s->place, "tree", path), "-cf", tar, ".",
 				  NULL});
 	int r = import(s, tar, "1", &im, &err);
 	assert_string_equal(err.text, "");
 	assert_int_equal(r, 0);
 	assert_string_equal(im.kernel_release, "6.1.0-test");
-	assert_int_equal(im.files.n, 3);
+	assert_int_equal(im.kernels.n, 3);
+	assert_int_equal(im.files.n, 8);
+	assert_string_equal(phx_image_own(&im, NULL)->kernel, "vmlinuz");
+	assert_string_equal(phx_image_own(&im, "6.1.0-10.newer")->modules,
+			    "modules-6.1.0-10.newer.zst");
+	assert_int_equal(phx_image_file(&im, "modules.zst")->size % 512, 0);
 	assert_int_equal(phx_images_verify(s->dir, "imported", "1", NULL), 0);
 	/* the file system holds what the tar held, with its owners */
 	stored(s, "imported/1/root.ext4.zst", zst);
@@ -434,14 +464,21 @@ static void test_import_of_what_is_no_system(void **state)
 	phx_err_clear(&err);
 	make_tar(s, "initrd.img", "/usr/lib/systemd/systemd", tar);
 	assert_int_equal(import(s, tar, "1", &im, &err), -EINVAL);
-	assert_contains(err.text, "0 kernels in its /boot");
+	assert_contains(err.text, "0 kernels in it (/boot/vmlinuz-RELEASE");
 	phx_err_clear(&err);
-	make_tar(s, "vmlinuz-1", "/usr/lib/systemd/systemd", tar);
-	place_write(&s->place, "tree/boot/vmlinuz-2", "x");
+	/* a kernel without its modules would start, and find no disk */
+	make_tar(s, "vmlinuz-6.9.1", "/usr/lib/systemd/systemd", tar);
+	assert_int_equal(import(s, tar, "1", &im, &err), -EINVAL);
+	assert_contains(err.text, "kernel 6.9.1 is without its modules (/lib/modules/6.9.1)");
+	/* and so would one that lacks what the list names */
+	phx_err_clear(&err);
+	place_write(&s->place, "tree/lib/modules/6.9.1/modules.builtin",
+		    "kernel/fs/ext4/ext4.ko\n");
 	run((const char *const[]){"tar", "-C", place_path(&s->place, "tree", path), "-cf", tar, ".",
 				  NULL});
 	assert_int_equal(import(s, tar, "1", &im, &err), -EINVAL);
-	assert_contains(err.text, "2 kernels in its /boot");
+	assert_contains(err.text, "kernel 6.9.1 has no module ");
+	assert_contains(err.text, " overlay");
 	assert_no_leftovers(s->dir);
 }
 
@@ -477,9 +514,17 @@ static void test_import_that_does_not_fit(void **state)
 	struct phx_image im;
 	char tar[256];
 	struct phx_err err = {0};
+	char path[256];
 	make_tar(s, "vmlinuz-6.1", "/usr/lib/systemd/systemd", tar);
-	struct phx_image_import q = {
-		.source = tar, .name = "imported", .version = "1", .disk_bytes = 64 << 10};
+	assert_int_equal(symlink("usr/lib", place_path(&s->place, "tree/lib", path)), 0);
+	add_builtin(s, "6.1");
+	run((const char *const[]){"tar", "-C", place_path(&s->place, "tree", path), "-cf", tar, ".",
+				  NULL});
+	struct phx_image_import q = {.source = tar,
+				     .name = "imported",
+				     .version = "1",
+				     .disk_bytes = 64 << 10,
+				     .tools = "images"};
 	assert_int_equal(phx_images_import(s->dir, &q, &im, &err), -EIO);
 	assert_contains(err.text, "mkfs.ext4");
 	q.disk_bytes = 0;
@@ -490,7 +535,7 @@ static void test_import_that_does_not_fit(void **state)
 	q.zstd_level = 1;
 	q.no_squashfs = true;
 	assert_int_equal(phx_images_import(s->dir, &q, &im, &err), 0);
-	assert_int_equal(im.files.n, 2);
+	assert_int_equal(im.files.n, 3);
 	phx_record_fini(&phx_image_record, &im);
 	assert_no_leftovers(s->dir);
 }
