@@ -73,6 +73,17 @@ and_no_image_of_a_tenant() {
 		done
 	done
 }
+# of a system that brings its own kernel these two files boot, and no other is given away
+of_a_system_what_boots() {
+	local url path
+	for url in "$PLAIN" "$TLS"; do
+		is_file "$url/images/own/1/vmlinuz" "$WORK/head/images/own/1/vmlinuz" &&
+			is_file "$url/images/own/1/modules.zst" "$WORK/head/images/own/1/modules.zst" || return 1
+		for path in root.ext4.zst root.squashfs manifest.conf; do
+			[ "$(knock GET "$url/images/own/1/$path")" = 404 ] || { echo "$url/images/own/1/$path: $(tail -n 1 "$WORK/answer")"; return 1; }
+		done
+	done
+}
 and_no_secret() { ! strings -a "$WORK/head/site.cpio" | grep -q 'PRIVATE'; }
 and_nothing_outside() {
 	local path
@@ -137,10 +148,15 @@ what_is_too_large_is_cut() {
 trust_head
 agreement closed '' || { not_ok "RE closed is not active: $(cat "$WORK/re.log")"; exit 1; }
 trap '' PIPE
+mkdir -p "$WORK/head/images/own/1"
+for file in vmlinuz modules.zst root.squashfs; do echo of-a-system >"$WORK/head/images/own/1/$file"; done
+echo of-a-system | zstd -q >"$WORK/head/images/own/1/root.ext4.zst"
+manifest_of "$WORK/head/images/own/1" rootfs vmlinuz modules.zst root.squashfs root.ext4.zst >/dev/null
+sed -i '1s/$/\nkernels = ( { release = "6.1.0-test"; kernel = "vmlinuz"; modules = "modules.zst"; } );/' "$WORK/head/images/own/1/manifest.conf"
 JOB=$(phx job submit --hold --re closed --user games -- true)
 for i in 1 2; do until_true 20 idle n$i "$(field n$i .state)" "$(field n$i .role)"; agent_kill n$i; done
 until_true 20 is n1 .up false && until_true 20 is n2 .up false
-for t in every_route_is_shut words_are_no_certificate firmware_gets_what_boots and_no_image_of_a_tenant and_nothing_outside boots_of_others_start_nothing \
+for t in every_route_is_shut words_are_no_certificate firmware_gets_what_boots and_no_image_of_a_tenant of_a_system_what_boots and_nothing_outside boots_of_others_start_nothing \
 	none_is_hidden_in_another what_is_too_large_is_cut; do check $t nothing_changes $t; done
 check two_are_two two_are_two
 check and_no_secret and_no_secret

@@ -3,6 +3,7 @@
 #include "unit/agent/machine.h"
 #include "unit/agent/step_bench.h"
 
+#include <sys/utsname.h>
 #include <zstd.h>
 
 #include "base/spawn.h"
@@ -101,6 +102,21 @@ static void test_wipe_erases_that_disk_alone(void **state)
 		assert_untouched(&t->other);
 		assert_false(has_system(t));
 	}
+}
+
+/* Of a system's kernel the head knows nothing: it says what it erased only to the deploy image's. */
+static void test_wipe_under_the_kernel_of_a_system(void **state)
+{
+	struct stand *t = *state;
+	PHX_STR_SET(t->b->a.cfg.kernel_word, "6.1-rt,01234567");
+	put_system(t);
+	assert_step(t->b, PHX_STEP_wipe, -EPERM);
+	assert_says(t->b, "this is kernel 6.1-rt,01234567, of an image of a system");
+	assert_false(t->b->run.has_wipe);
+	assert_untouched(&t->disk);
+	assert_true(has_system(t));
+	t->b->a.cfg.kernel_word[0] = '\0';
+	assert_step(t->b, PHX_STEP_wipe, 0);
 }
 
 /* ---- protected disks ---- */
@@ -663,6 +679,24 @@ static void test_enter(void **state)
 	assert_false(atomic_load(&t->b->a.leave));
 }
 
+static void test_enter_under_another_kernel(void **state)
+{
+	struct stand *t = *state;
+	struct utsname u;
+	uname(&u);
+	bench_image(t->b, "image", json_pack("[o]", root_image(t, 16 * PHX_MIB)));
+	assert_step(t->b, PHX_STEP_image, 0);
+	json_object_set_new(t->b->extra, "kernel_release", json_string("6.1-rt"));
+	assert_step(t->b, PHX_STEP_enter, -ENOEXEC);
+	assert_says(t->b, "6.1-rt");
+	assert_says(t->b, u.release);
+	assert_false(exists("/run/phoenix/next"));
+	assert_false(atomic_load(&t->b->a.leave));
+	json_object_set_new(t->b->extra, "kernel_release", json_string(u.release));
+	assert_step(t->b, PHX_STEP_enter, STEP_LEAVES);
+	assert_int_equal(unlink("/run/phoenix/next"), 0);
+}
+
 int main(int argc, char **argv)
 {
 	(void)argc;
@@ -673,6 +707,7 @@ int main(int argc, char **argv)
 #define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 	const struct CMUnitTest tests[] = {
 		TEST(test_wipe_erases_that_disk_alone),
+		TEST(test_wipe_under_the_kernel_of_a_system),
 		TEST(test_protected_disk_is_not_erased),
 		TEST(test_disk_of_a_protected_array_is_not_erased),
 		TEST(test_wipe_is_signed),
@@ -692,6 +727,7 @@ int main(int argc, char **argv)
 		TEST(test_a_broken_ram_image_leaves_no_mount),
 		TEST(test_enter_needs_a_system),
 		TEST(test_enter),
+		TEST(test_enter_under_another_kernel),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -46,8 +46,9 @@ static void test_kernel_of_a_system(void **state)
 	struct phx_image deploy = {.name = "deploy", .version = "1", .digest = "abc"};
 	struct phx_image system = {.name = "debian-12", .version = "7", .kind = PHX_IMAGE_ROOTFS};
 	struct phx_image_own own = {"6.1-rt", "vmlinuz-6.1-rt", "modules-6.1-rt.zst"};
-	struct phx_ipxe_boot b = {&h->cfg, &deploy,      "52:54:00:00:00:0a", "n1", "tok", &system,
-				  &own,    "isolcpus=1", "6.1-rt,01234567"};
+	struct phx_ipxe_boot b = {
+		&h->cfg, &deploy,      "52:54:00:00:00:0a", "n1", "tok", h->cfg.address, &system,
+		&own,    "isolcpus=1", "6.1-rt,01234567"};
 	char *text = NULL;
 	head_configure(h, "kernel_args = \"quiet\";\nhttp_port = 81;\n");
 	assert_int_equal(phx_ipxe_boot_script(&b, &text, NULL), 0);
