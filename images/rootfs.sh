@@ -22,8 +22,8 @@ add_kernel() {
 	local release
 	release=$(kernel_release "$WORK/kernel")
 	mkdir -p "$ROOT/usr/lib/modules"
-	"$(dirname "$0")/pack-modules" "$WORK/kernel/lib/modules/$release" "$release" \
-		"$IMAGE_DIR/$(conf_required modules)" "$WORK/out/modules.zst"
+	[ -z "$(conf modules)" ] || "$(dirname "$0")/pack-modules" "$WORK/kernel/lib/modules/$release" "$release" \
+		"$IMAGE_DIR/$(conf modules)" "$WORK/out/modules.zst"
 	cp -a "$WORK/kernel/lib/modules/$release" "$ROOT/usr/lib/modules/"
 	conf_list drop_modules | (cd "$ROOT/usr/lib/modules/$release/kernel" && xargs rm -rf)
 	# a third of the bytes to write to each node's disk; kmod reads them so
@@ -102,7 +102,9 @@ forget_machine
 clamp_times "$ROOT"
 make_ext4
 make_squashfs
-manifest "$WORK/out" "$(kernel_release "$WORK/kernel")" vmlinuz modules.zst root.squashfs \
+own=$(conf modules)
+own=${own:+modules.zst}
+manifest "$WORK/out" "$(kernel_release "$WORK/kernel")" vmlinuz ${own:+"$own"} root.squashfs \
 	"root.ext4.zst:$(stat -c %s "$WORK/root.ext4")"
 echo "base $DIGEST" >"$WORK/out/recipe"
 recipe_end

@@ -50,12 +50,15 @@ push_hello() {
 	phx package build "$src" --out "$SCRATCH" --sign-key "$key" && phx package push "$SCRATCH/hello-1.tar.zst"
 }
 
-# the same system, as it was made before images had kernels of their own
-add_older() {
-	local to=$SCRATCH/older
-	mkdir "$to" && cp "$BUILD/images/debian-12"/{vmlinuz,root.ext4.zst} "$to/" || return 1
-	grep -v -e '^kernels = ' -e '"modules.zst"' -e '"root.squashfs"' "$BUILD/images/debian-12/manifest.conf" |
-		sed 's/^name = .*/name = "older";/' >"$to/manifest.conf"
+# the same system, with an archive of the modules of its kernel
+add_own() {
+	local to=$SCRATCH/own size digest
+	mkdir "$to" && cp "$BUILD/images/debian-12"/{vmlinuz,root.ext4.zst,root.squashfs} "$to/" || return 1
+	unsquashfs -q -n -d "$SCRATCH/root" "$to/root.squashfs" usr/lib/modules >/dev/null &&
+		images/pack-modules "$SCRATCH/root/usr/lib/modules/$OWN" "$OWN" images/deploy/modules "$to/modules.zst" || return 1
+	size=$(stat -c %s "$to/modules.zst") digest=$(sha256sum <"$to/modules.zst" | cut -d' ' -f1)
+	sed -e 's/^name = .*/name = "own";/' -e "s/^files = (/kernels = ( { release = \"$OWN\"; kernel = \"vmlinuz\"; modules = \"modules.zst\"; } );\n&\n	{ name = \"modules.zst\"; size = ${size}L; sha256 = \"$digest\"; },/" \
+		"$BUILD/images/debian-12/manifest.conf" >"$to/manifest.conf"
 	phx image sign "$to" --sign-key "$DIR/package.key" && phx image add "$to"
 }
 
@@ -64,15 +67,15 @@ lab_up() {
 	mkdir "$SCRATCH/roles" && chmod 755 "$SCRATCH" || return 1 # the head is no root
 	{ cat etc/lab-head.conf && printf 'role_dir = "%s";\nrules_file = "%s";\n' "$SCRATCH/roles" "$SCRATCH/roles/rules.conf"; } >"$SCRATCH/head.conf"
 	{ cat tests/lab/kernels.conf && echo "head_conf = \"$SCRATCH/head.conf\";"; } >"$SCRATCH/lab.conf"
-	lab up -f "$SCRATCH/lab.conf" && push_hello && add_older &&
-		write_role own-disk debian-12 disk "phx_test=1 isolcpus=7" && write_role own-ram debian-12 ram "" &&
-		write_role older older disk "" && phx reload
+	lab up -f "$SCRATCH/lab.conf" && push_hello && add_own &&
+		write_role own-disk own disk "phx_test=1 isolcpus=7" && write_role own-ram own ram "" &&
+		write_role older debian-12 disk "" && phx reload
 }
 
 is_told() {
-	phx image kernels debian-12 | tee "$SCRATCH/told"
+	phx image kernels own | tee "$SCRATCH/told"
 	grep -q "^$OWN *yes *vmlinuz *modules.zst" "$SCRATCH/told" || die "image kernels"
-	phx image kernels older 2>&1 | grep -q "brings kernel $OWN without an archive of its modules" || die "no warning"
+	phx image kernels debian-12 2>&1 | grep -q "brings kernel $OWN without an archive of its modules" || die "no warning"
 	phx role check "$SCRATCH/roles/own-disk.conf" 2>&1 | tee "$SCRATCH/checked"
 	! grep -q warning "$SCRATCH/checked" || die "a warning for an image with its own kernel"
 }
@@ -81,12 +84,12 @@ root_stays_closed() {
 	local head file
 	head=http://$(sed -n 's/^address = "\(.*\)";/\1/p' "$PHX_CONFIG" | head -n 1):8080
 	for file in vmlinuz modules.zst; do
-		in_lab curl -sf -o /dev/null "$head/images/debian-12/1/$file" || die "$file is closed to firmware"
+		in_lab curl -sf -o /dev/null "$head/images/own/1/$file" || die "$file is closed to firmware"
 	done
 	for file in root.ext4.zst root.squashfs; do
-		! in_lab curl -sf -o /dev/null "$head/images/debian-12/1/$file" || die "$file is open to everybody"
+		! in_lab curl -sf -o /dev/null "$head/images/own/1/$file" || die "$file is open to everybody"
 	done
-	! in_lab curl -sf -o /dev/null "$head/images/older/1/vmlinuz" || die "a kernel that nobody boots is open"
+	! in_lab curl -sf -o /dev/null "$head/images/debian-12/1/vmlinuz" || die "a kernel that nobody boots is open"
 }
 
 boots() {
