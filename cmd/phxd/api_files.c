@@ -65,6 +65,8 @@ void api_boot(struct phx_http_request *q, void *arg)
 	}
 	struct phx_ipxe_boot boot = {&d->cfg, .mac = mac, .node = name, .token = token,
 				     .head = head};
+	PHX_AUTO_FREE char *site = site_kernel_args(d->site, name);
+	boot.site = site;
 	struct phx_image im, system = {0};
 	int r = catalog_use_deploy(d, "phxd", &im, &err);
 	if (r == 0) {

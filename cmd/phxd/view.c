@@ -1,6 +1,7 @@
 /* Shows plans, the status, orders (with what an agent needs beside them) and metrics. Called by the
  * API. Reads only. */
 #include "phxd/view_metrics.h"
+#include "phxd/site.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -137,7 +138,8 @@ static json_t *deploy_json(struct daemon *d, const char *node, const char *head_
 {
 	char head[PHX_BOOT_WORDS_MAX], token[PHX_START_TOKEN_MAX];
 	char word[PHX_KERNEL_WORD_MAX];
-	char cmdline[PHX_CONFIG_TEXT_MAX + PHX_KERNEL_ARGS_MAX + PHX_BOOT_WORDS_MAX];
+	PHX_AUTO_FREE char *site = site_kernel_args(d->site, node);
+	PHX_AUTO_FREE char *args = phx_kernel_line(d->cfg.kernel_args, kernel->args, site);
 	struct phx_image im;
 	if (catalog_deploy(d, &im, why) < 0)
 		return json_null();
@@ -145,9 +147,8 @@ static json_t *deploy_json(struct daemon *d, const char *node, const char *head_
 	keys_start_token(d->keys, node, start, token);
 	phx_kernel_word(kernel->release, kernel->args, word);
 	phx_boot_words(&d->cfg, head_address, &im, token, word, head);
-	snprintf(cmdline, sizeof(cmdline), "%s%s%s %s", d->cfg.kernel_args,
-		 kernel->args[0] ? " " : "", kernel->args, head);
-	json_object_set_new(j, "cmdline", json_string(cmdline));
+	PHX_AUTO_FREE char *line = phx_kernel_line(args, head, NULL);
+	json_object_set_new(j, "cmdline", json_string(line ? line : ""));
 	phx_record_fini(&phx_image_record, &im);
 	return j;
 }

@@ -117,6 +117,7 @@ struct phx_ipxe_boot {
 	const struct phx_image *system;
 	const struct phx_image_own *own;
 	const char *args; /* for the command line, behind those of the head */
+	const char *site; /* the same of the settings of the site, behind these */
 	const char *word; /* phx.kernel: by what the kernel and its arguments are told; "": none */
 };
 enum { PHX_BOOT_WORDS_MAX = 512 };
@@ -127,6 +128,9 @@ enum { PHX_BOOT_WORDS_MAX = 512 };
 void phx_boot_words(const struct phx_config *cfg, const char *head, const struct phx_image *image,
 		    const char *token, const char *word, char ret[PHX_BOOT_WORDS_MAX]);
 
+/** Arguments of a kernel: those of phoenix.conf, of the role and of the settings of the site, in
+ * this order, each may be "" or NULL; malloc'd, NULL: -ENOMEM. */
+char *phx_kernel_line(const char *head, const char *role, const char *site);
 /** Script that boots the deploy initramfs, under the kernel of a system if there is one, and asks
  * again when a fetch fails; malloc'd. The token is the only secret in it. */
 int phx_ipxe_boot_script(const struct phx_ipxe_boot *b, char **ret_text, struct phx_err *err);

@@ -9,7 +9,10 @@
 #include "base/file.h"
 #include "deploy/internal.h"
 
-enum { TEMPLATE_MAX = 16384 };
+enum {
+	TEMPLATE_MAX = 16384,
+	CMDLINE_MAX = 1900, /* of the kernel's 2048, beside the words of the template */
+};
 
 struct word {
 	const char *name, *value;
@@ -109,10 +112,22 @@ void phx_boot_words(const struct phx_config *cfg, const char *head, const struct
 		snprintf(ret + n, (size_t)(PHX_BOOT_WORDS_MAX - n), " phx.start=%s", token);
 }
 
+char *phx_kernel_line(const char *head, const char *role, const char *site)
+{
+	const char *const parts[] = {head, role, site};
+	PHX_AUTO(phx_buf_fini) struct phx_buf b = {0};
+	for (size_t i = 0; i < PHX_ARRAY_SIZE(parts); i++)
+		if (parts[i] && parts[i][0])
+			phx_buf_addf(&b, "%s%s", b.n ? " " : "", parts[i]);
+	return b.failed ? NULL : b.n ? phx_buf_take(&b) : strdup("");
+}
+
 int phx_ipxe_boot_script(const struct phx_ipxe_boot *b, char **ret_text, struct phx_err *err)
 {
 	char url[96], head[PHX_BOOT_WORDS_MAX], mac[PHX_MAC_MAX];
-	char args[PHX_CONFIG_TEXT_MAX + 256];
+	PHX_AUTO_FREE char *args = phx_kernel_line(b->cfg->kernel_args, b->args, b->site);
+	if (!args)
+		return -ENOMEM;
 	if (!phx_image_boots(b->image))
 		return phx_err_set(
 			err, -EINVAL,
@@ -120,7 +135,11 @@ int phx_ipxe_boot_script(const struct phx_ipxe_boot *b, char **ret_text, struct 
 			b->image->name);
 	url_of(b->cfg, b->head, url, sizeof(url));
 	phx_boot_words(b->cfg, b->head, b->image, b->token, b->word, head);
-	snprintf(args, sizeof(args), "%s%s%s", b->cfg->kernel_args, b->args[0] ? " " : "", b->args);
+	if (strlen(args) + strlen(head) > CMDLINE_MAX)
+		return phx_err_set(err, -EINVAL,
+				   "kernel_args of phoenix.conf, role and site are %zu bytes: the "
+				   "kernel takes %zu",
+				   strlen(args), (size_t)CMDLINE_MAX - strlen(head));
 	hyphens(b->mac, mac);
 	const struct word words[] = {
 		{"URL", url},

@@ -53,9 +53,10 @@ static const char *wrong_kernel_arg(const struct phx_site_value *v)
 	for (size_t i = 0; i < PHX_ARRAY_SIZE(ours); i++)
 		if (!strcmp(ours[i], v->name))
 			return wrong;
-	return v->name[0] && !strpbrk(v->text, " \t\"\\${}#") ? NULL
-							      : "must be one word without quotes "
-								"and any of \\ $ { } #";
+	bool plain = v->name[0] && !strpbrk(v->text, "\"'`\\${}#");
+	for (const char *p = v->text; *p; p++)
+		plain = plain && *p > ' ' && *p < 127;
+	return plain ? NULL : "must be one word of ASCII without quotes and any of \\ $ { } #";
 }
 
 static const char *wrong_module(const struct phx_site_value *v)

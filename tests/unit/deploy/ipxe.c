@@ -46,9 +46,17 @@ static void test_kernel_of_a_system(void **state)
 	struct phx_image deploy = {.name = "deploy", .version = "1", .digest = "abc"};
 	struct phx_image system = {.name = "debian-12", .version = "7", .kind = PHX_IMAGE_ROOTFS};
 	struct phx_image_own own = {"6.1-rt", "vmlinuz-6.1-rt", "modules-6.1-rt.zst"};
-	struct phx_ipxe_boot b = {
-		&h->cfg, &deploy,      "52:54:00:00:00:0a", "n1", "tok", h->cfg.address, &system,
-		&own,    "isolcpus=1", "6.1-rt,01234567"};
+	struct phx_ipxe_boot b = {&h->cfg,
+				  &deploy,
+				  "52:54:00:00:00:0a",
+				  "n1",
+				  "tok",
+				  h->cfg.address,
+				  &system,
+				  &own,
+				  "isolcpus=1",
+				  "",
+				  "6.1-rt,01234567"};
 	char *text = NULL;
 	head_configure(h, "kernel_args = \"quiet\";\nhttp_port = 81;\n");
 	assert_int_equal(phx_ipxe_boot_script(&b, &text, NULL), 0);
@@ -209,10 +217,39 @@ static void test_site_cpio_cannot_be_written(void **state)
 	assert_contains(err.text, "/nonexistent/site.cpio");
 }
 
+/* Arguments of head, role and site stand in this order, and more of them than a kernel takes are
+ * refused: the kernel would cut the head's own words off. */
+static void arguments_of_the_site_come_last(void **state)
+{
+	struct head *h = *state;
+	struct phx_err err = {0};
+	char *text = NULL, many[2000];
+	struct phx_ipxe_boot b = {.cfg = &h->cfg,
+				  .image = &image,
+				  .mac = "52:54:00:00:00:0a",
+				  .node = "n1",
+				  .token = "",
+				  .head = h->cfg.address,
+				  .args = "of=role",
+				  .site = "hugepages=64 quiet",
+				  .word = ""};
+	assert_int_equal(phx_ipxe_boot_script(&b, &text, &err), 0);
+	assert_non_null(strstr(text, "of=role hugepages=64 quiet"));
+	free(text);
+	memset(many, 'x', sizeof(many) - 1);
+	many[sizeof(many) - 1] = '\0';
+	b.site = many;
+	assert_int_equal(phx_ipxe_boot_script(&b, &text, &err), -EINVAL);
+	assert_non_null(strstr(err.text, "the kernel takes"));
+	PHX_AUTO_FREE char *line = phx_kernel_line("", NULL, "a");
+	assert_string_equal(line, "a");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		RUN_HEAD(test_boot_script),
+		RUN_HEAD(arguments_of_the_site_come_last),
 		RUN_HEAD(test_kernel_of_a_system),
 		RUN_HEAD(test_open_images),
 		RUN_HEAD(test_unknown_node),
