@@ -7,6 +7,9 @@
 fake_root() {
 	mkdir -p "$1"/{boot,etc,sbin,usr/lib/systemd,usr/sbin,bin,var/lib/dpkg,tmp,run,proc,sys,dev,lib/modules}
 	echo 'a fake' | tee "$1/sbin/init" "$1/usr/lib/systemd/systemd" >"$1/boot/vmlinuz-6.1.0-fake"
+	# a kernel into which all is built that its archive is to have
+	mkdir "$1/lib/modules/6.1.0-fake"
+	sed 's/#.*//' images/deploy/modules | tr -s '[:space:]' '\n' | sed -n 's|^?\{0,1\}\(..*\)|kernel/\1.ko|p' >"$1/lib/modules/6.1.0-fake/modules.builtin"
 	printf 'PRETTY_NAME="Debian of a test"\nID=debian\n' >"$1/etc/os-release"
 	printf 'Package: busybox\nStatus: install ok installed\nArchitecture: amd64\nVersion: 1:1.35\n\n' >"$1/var/lib/dpkg/status"
 	cp "$(command -v busybox)" "$1/bin/busybox"
