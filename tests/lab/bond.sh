@@ -59,14 +59,18 @@ bonded() {
 		grep -q '^bond0.20@bond0 .* 10.90.0.11/24' "$MADE/said" && grep -q 'vlan protocol 802.1Q id 20' "$MADE/said" &&
 		grep -q 'bond0.20@bond0: .* mtu 1400' "$MADE/said" && page node1 | grep -qi node1
 }
+# link CARD on|off: the machine sees it as of a cable
+link() {
+	printf '{"execute":"qmp_capabilities"}\n{"execute":"set_link","arguments":{"name":"%s","up":%s}}\n' "$1" "$2" |
+		timeout 10 socat -t 2 - "UNIX-CONNECT:$DIR/machines/node1/qmp.sock" | grep -c '"return"' | grep -qx 2
+}
 # the active card loses its link, then the other one alone; each time the page is served
-tap_of() { in_lab ip -o link | sed -n 's/^[0-9]*: \(tap[0-9-]*\)[:@].*/\1/p' | sed -n "$1p"; }
 survives() {
-	local tap
-	for tap in "$(tap_of 1)" "$(tap_of 2)"; do
-		[ -n "$tap" ] && in_lab ip link set "$tap" down && say "$tap is pulled" && sleep 3 || return 1
+	local card
+	for card in net0 net1; do
+		link $card false && say "$card is pulled" && sleep 3 || return 1
 		wait_for 10 "the page over the other card" page node1 && on_node 'grep -c "MII Status: down" /proc/net/bonding/bond0' | grep -qx 1 || return 1
-		in_lab ip link set "$tap" up && wait_for 20 "both links are back" both_up || return 1
+		link $card true && wait_for 20 "both links are back" both_up || return 1
 	done
 }
 both_up() { on_node 'grep -c "MII Status: up" /proc/net/bonding/bond0' | grep -qx 3; }

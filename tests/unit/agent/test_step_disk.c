@@ -104,7 +104,8 @@ static void test_wipe_erases_that_disk_alone(void **state)
 	}
 }
 
-/* Of a system's kernel the head knows nothing: it says what it erased only to the deploy image's. */
+/* Of the kernel of a system the head knows nothing: it says what it erased only to that of the deploy
+ * image. */
 static void test_wipe_under_the_kernel_of_a_system(void **state)
 {
 	struct stand *t = *state;
