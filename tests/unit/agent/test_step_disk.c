@@ -104,8 +104,7 @@ static void test_wipe_erases_that_disk_alone(void **state)
 	}
 }
 
-/* Of the kernel of a system the head knows nothing: it says what it erased only to that of the deploy
- * image. */
+/* Of a system's kernel the head knows nothing: what it erases it has the deploy image's erase. */
 static void test_wipe_under_the_kernel_of_a_system(void **state)
 {
 	struct stand *t = *state;
