@@ -156,6 +156,8 @@ static void see_plan(struct fault_sim *f, struct fault_machine *m, const struct 
 		     int kind)
 {
 	struct fault_seen *seen = &m->seen;
+	/* of a plan that erases only since something else failed it is told then */
+	seen->told_epoch = seen->told ? n->plan.epoch : seen->told_epoch;
 	if (n->plan.epoch == seen->epoch)
 		return;
 	if (n->plan.epoch < seen->epoch)
@@ -166,7 +168,6 @@ static void see_plan(struct fault_sim *f, struct fault_machine *m, const struct 
 		phx_fault_violated(f, "owner",
 				   "%s: an order takes it out of the middle of another plan",
 				   m->node);
-	seen->told_epoch = seen->told ? n->plan.epoch : seen->told_epoch;
 	if (is_order(kind) || seen->awaited || may_begin_itself(f, seen, n))
 		seen->granted = n->plan.epoch;
 	seen->plan_since = f->now;

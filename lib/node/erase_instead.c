@@ -60,6 +60,18 @@ static bool take_steps(struct phx_apply *a, struct phx_node *n, const struct phx
 	return true;
 }
 
+/* Whoever had the node, or gets it, was told when the hand-over began only if that erased or
+ * installed anything. */
+static void say_erased(struct phx_apply *a, const struct phx_node *n, const char *why)
+{
+	const struct phx_plan *p = &n->plan;
+	if (phx_of_before(a->s) || phx_plan_has(p, PHX_STEP_wipe) ||
+	    phx_plan_has(p, PHX_STEP_destroy_key) || phx_plan_has(p, PHX_STEP_image))
+		return;
+	phx_note_re(a, n, n->tenant_pool, p->to_pool, "%s is erased: %.110s; %.110s", n->name,
+		    phx_text(p->cause), why);
+}
+
 bool phx_erase_instead(struct phx_apply *a, struct phx_node *n, struct phx_step *failed,
 		       const char *why)
 {
@@ -71,6 +83,7 @@ bool phx_erase_instead(struct phx_apply *a, struct phx_node *n, struct phx_step 
 		return false;
 	}
 	phx_note(a, n, "%s: %.200s; its disks are erased instead", n->name, why);
+	say_erased(a, n, why);
 	failed->status = PHX_STEP_FAILED;
 	failed->ended_ms = a->s->now_ms;
 	p->steps.n = ++p->cursor; /* later steps of the plan are dropped */
