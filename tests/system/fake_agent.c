@@ -574,7 +574,8 @@ static void obey(struct fake *f, const json_t *j)
 	const char *kind = phx_json_str(j, "kind", "");
 	char line[64];
 	if (!strcmp(kind, "step")) {
-		o.kind = phx_json_str(step, "kind", "");
+		/* it is an agent of before kernels of images, and is told no member that is 0 */
+		o.kind = phx_json_str(step, "kind", phx_enum_name(&phx_step_kind_names, 0));
 		do_step(f, &o);
 		return;
 	}

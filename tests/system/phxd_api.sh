@@ -164,7 +164,7 @@ malformed_nodes() {
 		refused 400 'bmc: address: ' POST /v1/nodes '{"name": "x", "serial": "1", "bmc": {"driver": "ipmi"}}' &&
 		refused 400 'wol' POST /v1/nodes '{"name": "x", "serial": "1", "bmc": {"driver": "fire"}}' &&
 		refused 400 'at most 63' POST /v1/nodes "{\"name\": \"$(printf 'n%.0s' {1..64})\", \"serial\": \"1\"}" &&
-		refused 413 '' POST /v1/nodes "{\"name\": \"x\", \"serial\": \"$(head -c 70000 /dev/zero | tr '\0' s)\"}"
+		refused 413 '' POST /v1/reload "{\"x\": \"$(head -c 70000 /dev/zero | tr '\0' s)\"}"
 }
 a_mac_belongs_to_one() {
 	req POST /v1/nodes '{"name": "c1", "macs": ["02:00:00:00:00:01"], "serial": "SN1"}'
