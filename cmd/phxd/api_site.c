@@ -56,14 +56,14 @@ void api_site_node(struct phx_http_request *q, void *arg)
 	bool there = phx_state_node(s, node);
 	engine_unlock(d->engine);
 	int r = there ? site_origins(d->site, node, add_origin, list) : -ENOENT;
+	r = there && r == -ENOENT ? 0 : r; /* nothing is applied: nothing is said of it */
 	PHX_AUTO_FREE char *args = r == 0 ? site_kernel_args(d->site, node) : NULL;
 	PHX_AUTO_JSON json_t *j =
 		json_pack("{s:O,s:s}", "settings", list, "kernel_args", args ? args : "");
 	if (!there)
 		phx_http_reply_error(q, r, "there is no such node");
 	else if (r < 0)
-		phx_http_reply_error(
-			q, r, r == -ENOENT ? "no settings of the site are applied" : strerror(-r));
+		phx_http_reply_error(q, r, strerror(-r));
 	else
 		phx_http_reply_json(q, 200, j);
 }

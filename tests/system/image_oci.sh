@@ -133,7 +133,7 @@ no_name_of_its_own() {
 
 what_it_lacks_is_told() {
 	rm -rf "$WORK/less" && cp -a "$WORK/base" "$WORK/less" && rm "$WORK/less/boot/"* && tar_of "$WORK/less" "$WORK/less.tar" && layout "$WORK/less.oci" kernel "$WORK/less.tar"
-	refuses '; in it: apt-get install linux-image-amd64 systemd-sysv' "oci:$WORK/less.oci:kernel" || return 1
+	refuses '; in it: apt-''get install linux-image-amd64 systemd-sysv' "oci:$WORK/less.oci:kernel" || return 1
 	sed -i 's/^ID=.*/ID="rocky"\nID_LIKE="rhel centos fedora"/' "$WORK/less/etc/os-release" && rm "$WORK/less/sbin/init" && tar_of "$WORK/less" "$WORK/less.tar" &&
 		layout "$WORK/less.oci" init "$WORK/less.tar"
 	refuses 'no /sbin/init in it; is it a whole root file system?; in it: dnf install kernel systemd' "oci:$WORK/less.oci:init"
