@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/file.h"
+#include "deploy/import.h"
 #include "deploy/inside.h"
 #include "deploy/packages.h"
 #include "deploy/root.h"
@@ -148,6 +149,25 @@ static int run_and_look(struct work *w, const char *root, struct phx_err *err)
 	return r ? r : strcmp(before, after) ? 0 : PHX_EXEC_SAME;
 }
 
+static int put_kernel(const struct work *w, const char *root, const char *release, const char *file,
+		      struct phx_err *err)
+{
+	PHX_AUTO_FREE char *from =
+		phx_path("%s/%s/%s/%s", w->dir, w->old.name, w->old.version, file);
+	return from ? phx_import_put_kernel(root, release, from, err) : -ENOMEM;
+}
+
+/* What is made of the copy is an image by its kernels. */
+static int put_kernels(const struct work *w, const char *root, struct phx_err *err)
+{
+	int r = 0;
+	PHX_LIST_EACH(struct phx_image_own, k, &w->old.kernels)
+		r = r ? r : put_kernel(w, root, k->release, k->kernel, err);
+	return r || w->old.kernels.n
+		? r
+		: put_kernel(w, root, w->old.kernel_release, PHX_IMAGE_KERNEL, err);
+}
+
 static int fill(const struct phx_image_import *im, const char *work, const char *root,
 		struct phx_err *err)
 {
@@ -157,6 +177,7 @@ static int fill(const struct phx_image_import *im, const char *work, const char 
 	int r = dir < 0 ? -errno : phx_root_unpack(w->dir, &w->old, work, root, err);
 	if (r == 0 && (r = phx_system_packages(root, &w->packages, err)) == 1)
 		r = 0; /* their list is empty, as that of what is made will be */
+	r = r ? r : put_kernels(w, root, err);
 	r = r ? r : phx_inside_places(root, err);
 	r = r ? r : place_all(placed, root, dir);
 	r = r ? r : run_and_look(w, root, err);

@@ -157,18 +157,32 @@ int phx_import_kernels(const char *root, const struct phx_image_import *im, stru
 
 /* ---- making ---- */
 
+static int copy_file(const char *from, const char *to, struct phx_err *err)
+{
+	PHX_AUTO_FREE char *data = NULL;
+	size_t n = 0;
+	int r = phx_file_read(from, KERNEL_MAX, &data, &n, err);
+	return r < 0 ? r : phx_file_write(to, data, n, 0644, err);
+}
+
 static int copy_kernel(const char *root, const struct phx_image_own *k, const char *out,
 		       struct phx_err *err)
 {
 	PHX_AUTO_CLOSE int fd = open_kernel(root, k->release);
 	PHX_AUTO_FREE char *from = phx_path("/proc/self/fd/%d", fd);
 	PHX_AUTO_FREE char *to = phx_path("%s/%s", out, k->kernel);
-	PHX_AUTO_FREE char *data = NULL;
-	size_t n = 0;
-	if (fd < 0 || !from || !to)
-		return fd < 0 ? fd : -ENOMEM;
-	int r = phx_file_read(from, KERNEL_MAX, &data, &n, err);
-	return r < 0 ? r : phx_file_write(to, data, n, 0644, err);
+	return fd < 0 ? fd : !from || !to ? -ENOMEM : copy_file(from, to, err);
+}
+
+int phx_import_put_kernel(const char *root, const char *release, const char *from,
+			  struct phx_err *err)
+{
+	PHX_AUTO_CLOSE int there = open_kernel(root, release);
+	PHX_AUTO_CLOSE int modules = open_modules(root, release);
+	PHX_AUTO_FREE char *to = phx_path("/proc/self/fd/%d/vmlinuz", modules);
+	if (there >= 0 || modules < 0)
+		return 0;
+	return to ? copy_file(from, to, err) : -ENOMEM;
 }
 
 static int pack_modules(const char *root, const struct phx_image_import *im,

@@ -91,6 +91,35 @@ owners_links_and_devices_come_along() {
 		debugfs -R 'stat /etc/device' "$WORK/raw" 2>/dev/null | grep -q 'character special' && ! losetup -a | grep -q "$WORK"
 }
 
+# as the recipes make them: the kernel is a file of the image, and in its root are the modules alone
+a_kernel_outside_the_root_comes_along() {
+	local bare=$STORE/bare/1
+	mkdir -p "$bare" && cp "$STORE/base/1/vmlinuz" "$bare/" && rm -rf "$WORK/root" &&
+		unsquashfs -q -n -d "$WORK/root" "$STORE/base/1/root.squashfs" >/dev/null && rm "$WORK/root/boot/vmlinuz-6.1.0-fake" &&
+		mksquashfs "$WORK/root" "$bare/root.squashfs" -comp zstd -noappend -no-progress -quiet >/dev/null || return 1
+	{
+		printf 'name = "bare";\nversion = "1";\nkind = "rootfs";\narchitecture = "amd64";\nkernel_release = "6.1.0-fake";\nfiles = (\n'
+		for f in vmlinuz root.squashfs; do
+			printf '%s{ name = "%s"; size = %dL; sha256 = "%s"; }\n' "$([ $f = vmlinuz ] || echo ,)" $f "$(stat -c %s "$bare/$f")" "$(sha256sum <"$bare/$f" | cut -d' ' -f1)"
+		done
+		echo ');'
+	} >"$bare/manifest.conf"
+	phx_image exec bare --dir "$STORE" -- sh -c 'cat /lib/modules/6.1.0-fake/vmlinuz && touch /etc/more'
+	[ "$status" = 0 ] && grep -q 'a fake' "$WORK/out" && cmp "$bare/vmlinuz" "$STORE/bare/1-r1/vmlinuz" || return 1
+	phx_image kernels bare --dir "$STORE" && grep -q '^6.1.0-fake .*modules.zst' "$WORK/out"
+}
+# what a program says of it is told, and not only the number of the error
+why_it_cannot_be_unpacked_is_told() {
+	local bad=$STORE/cut/1 sum
+	mkdir -p "$bad" && cp "$STORE/base/1"/* "$bad/" && truncate -s 4096 "$bad/root.squashfs" && sum=$(sha256sum <"$bad/root.squashfs" | cut -d' ' -f1) || return 1
+	sed -i -e 's/^name = "base"/name = "cut"/' -e "/\"root.squashfs\"/s/size = [0-9]*L; sha256 = \"[0-9a-f]*\"/size = 4096L; sha256 = \"$sum\"/" "$bad/manifest.conf"
+	phx_image exec cut --dir "$STORE" -- true
+	[ "$status" != 0 ] && grep -q 'unsquashfs' "$WORK/err"
+	local found=$?
+	rm -r "$STORE/cut"
+	return $found
+}
+
 # ---- apart from the machine ----
 
 nothing_of_the_machine_is_reached() {
@@ -135,7 +164,7 @@ tar -C "$WORK/root.base" -cf "$WORK/base.tar" .
 "$BUILD/bin/phx" image import "$WORK/base.tar" --image-name base --dir "$STORE" >/dev/null 2>&1 &&
 	"$BUILD/bin/phx" image import "$WORK/base.tar" --image-name disk --no-squashfs --dir "$STORE" >/dev/null 2>&1 || echo "not ok no image"
 for t in what_it_left_is_a_new_version diff_says_what_differs diff_with_what_it_was_made_of the_same_does_not_differ the_next_is_counted a_failure_makes_none \
-	no_change_makes_none what_is_not_there_is_told an_altered_image_is_not_run owners_links_and_devices_come_along nothing_of_the_machine_is_reached \
+	no_change_makes_none what_is_not_there_is_told an_altered_image_is_not_run owners_links_and_devices_come_along a_kernel_outside_the_root_comes_along why_it_cannot_be_unpacked_is_told nothing_of_the_machine_is_reached \
 	names_are_found_as_here the_network_can_be_left_out what_was_interrupted_is_swept; do
 	check "$t"
 done
