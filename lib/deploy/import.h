@@ -14,9 +14,9 @@ int phx_import_kernels(const char *root, const struct phx_image_import *im, stru
 int phx_import_kernel(const char *root, const struct phx_image_import *im,
 		      const struct phx_image_own *k, const char *out, struct phx_err *err);
 
-/** Puts kernel `release`, which is the file `from`, beside its modules below `root`, where no import
- * finds it otherwise: recipes leave kernels out of their roots. 0 also where the root has it, or
- * has not its modules. */
+/** Puts kernel `release`, which is the file `from`, beside its modules below `root`, where no
+ * import finds it otherwise: recipes leave kernels out of their roots. 0 also where the root has
+ * it, or lacks its modules. */
 int phx_import_put_kernel(const char *root, const char *release, const char *from,
 			  struct phx_err *err);
 
