@@ -4,11 +4,12 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/csv.h"
 #include "base/file.h"
 #include "base/json.h"
 #include "phx/node_add.h"
 
-enum { FILE_BYTES_MAX = 16 << 20, COLUMNS_MAX = 32, LINE_BYTES_MAX = 8192 };
+enum { FILE_BYTES_MAX = 16 << 20, COLUMNS_MAX = 32 };
 
 struct csv {
 	const char *path;
@@ -34,11 +35,6 @@ static void wrong(struct csv *c, unsigned line, const char *fmt, ...)
 }
 
 /* ---- values of a line ---- */
-
-static bool set_text(json_t *node, const char *key, const char *value)
-{
-	return json_object_set_new(node, key, json_string(value)) == 0;
-}
 
 static void set_macs(struct csv *c, json_t *node, char *value)
 {
@@ -87,8 +83,7 @@ static void set_value(struct csv *c, json_t *node, const char *column, char *val
 	if (!*value)
 		return;
 	if (is_text(column)) {
-		if (!set_text(node, column, value))
-			wrong(c, c->line, "%s: is no text in UTF-8", column);
+		json_object_set_new(node, column, json_string(value));
 	} else if (phx_str_eq(column, "mac")) {
 		set_macs(c, node, value);
 	} else if (phx_str_eq(column, "hold")) {
@@ -101,39 +96,6 @@ static void set_value(struct csv *c, json_t *node, const char *column, char *val
 }
 
 /* ---- lines ---- */
-
-/* Takes the next value off a line, in its place: as it is, or between quotes, of which two are one.
- * NULL: the quotes do not end. */
-static char *take_value(char **line, bool *ret_more)
-{
-	char *from = *line, *to = from, *start = from;
-	bool quoted = *from == '"';
-	from += quoted;
-	for (; *from && (quoted || *from != ','); from++) {
-		if (quoted && *from == '"') {
-			if (from[1] != '"')
-				break;
-			from++;
-		}
-		*to++ = *from;
-	}
-	if (quoted && *from++ != '"')
-		return NULL;
-	*ret_more = *from == ',';
-	if (*from && *from != ',')
-		return NULL;
-	*line = from + *ret_more;
-	*to = '\0';
-	return start;
-}
-
-static void trim(char *value)
-{
-	size_t from = strspn(value, " \t"), n = strlen(value + from);
-	memmove(value, value + from, n + 1);
-	while (n && strchr(" \t\r", value[n - 1]))
-		value[--n] = '\0';
-}
 
 static bool is_column(const char *name)
 {
@@ -162,18 +124,26 @@ static void add_column(struct csv *c, const char *name)
 		snprintf(c->columns[c->n_columns++], sizeof(c->columns[0]), "%s", name);
 }
 
+static bool cut(struct csv *c, char *line, char *cells[COLUMNS_MAX], size_t *ret_n)
+{
+	struct phx_err why = {0};
+	int n = phx_csv_cut(line, cells, COLUMNS_MAX, &why);
+	if (n < 0)
+		wrong(c, c->line, "%s", why.text);
+	*ret_n = n < 0 ? 0 : (size_t)n;
+	return n >= 0;
+}
+
 static void read_columns(struct csv *c, char *line)
 {
-	bool more = true, named = false;
-	while (more) {
-		char *name = take_value(&line, &more);
-		if (!name) {
-			wrong(c, c->line, "quotes do not end");
-			return;
-		}
-		trim(name);
-		add_column(c, name);
-		named |= phx_str_eq(name, "name");
+	char *names[COLUMNS_MAX];
+	size_t n;
+	bool named = false;
+	if (!cut(c, line, names, &n))
+		return;
+	for (size_t i = 0; i < n; i++) {
+		add_column(c, names[i]);
+		named |= phx_str_eq(names[i], "name");
 	}
 	if (!named)
 		wrong(c, c->line, "the first line names the columns, and 'name' is not among them");
@@ -181,21 +151,15 @@ static void read_columns(struct csv *c, char *line)
 
 static void read_node(struct csv *c, char *line)
 {
+	char *values[COLUMNS_MAX];
+	size_t n;
+	if (!cut(c, line, values, &n))
+		return;
 	json_t *node = json_object();
-	bool more = true;
-	size_t i = 0;
-	for (; more; i++) {
-		char *value = take_value(&line, &more);
-		if (!value) {
-			wrong(c, c->line, "quotes do not end, or something stands behind them");
-			break;
-		}
-		trim(value);
-		if (i < c->n_columns)
-			set_value(c, node, c->columns[i], value);
-	}
-	if (!more && i != c->n_columns)
-		wrong(c, c->line, "has %zu values for %zu columns", i, c->n_columns);
+	for (size_t i = 0; i < n && i < c->n_columns; i++)
+		set_value(c, node, c->columns[i], values[i]);
+	if (n != c->n_columns)
+		wrong(c, c->line, "has %zu values for %zu columns", n, c->n_columns);
 	if (!phx_name_valid(phx_json_str(node, "name", "")))
 		wrong(c, c->line,
 		      "name: '%s' is no name of a node: letters, digits, '-', '_' and '.'",
@@ -206,15 +170,10 @@ static void read_node(struct csv *c, char *line)
 
 static void read_lines(struct csv *c, char *text)
 {
-	while (text && (!c->n_wrong || c->n_columns)) {
-		char *line = strsep(&text, "\n");
-		c->line++;
-		line[strcspn(line, "\r")] = '\0';
-		if (!line[strspn(line, " \t")] || line[0] == '#')
-			continue;
-		if (strlen(line) > LINE_BYTES_MAX)
-			wrong(c, c->line, "is longer than %d bytes", LINE_BYTES_MAX);
-		else if (!c->n_columns)
+	struct phx_csv lines = {.rest = text};
+	for (char *line; (!c->n_wrong || c->n_columns) && (line = phx_csv_next(&lines));) {
+		c->line = lines.line;
+		if (!c->n_columns)
 			read_columns(c, line);
 		else
 			read_node(c, line);
@@ -289,9 +248,12 @@ int cli_nodes_csv(const char *path, json_t *nodes)
 	PHX_AUTO_JSON json_t *lines = json_array();
 	struct csv c = {.path = input ? "standard input" : path, .nodes = nodes, .lines = lines};
 	struct phx_err err = {0};
-	int r = phx_file_read(input ? "/dev/stdin" : path, FILE_BYTES_MAX, &text, NULL, &err);
+	size_t n = 0;
+	int r = phx_file_read(input ? "/dev/stdin" : path, FILE_BYTES_MAX, &text, &n, &err);
 	if (r < 0)
 		return cli_fail(CLI_USAGE, "node add: %s", err.text);
+	if (strlen(text) != n)
+		return cli_fail(CLI_USAGE, "%s is no text: it has a byte 0", c.path);
 	read_lines(&c, text);
 	if (!c.n_wrong && !json_array_size(nodes))
 		wrong(&c, c.line, "there is no node in it");

@@ -11,8 +11,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/csv.h"
 #include "base/file.h"
-#include "base/utf8.h"
 #include "config/site_internal.h"
 
 enum { CSV_MAX = 8 << 20, COLUMNS_MAX = 64 };
@@ -37,53 +37,14 @@ __attribute__((format(printf, 2, 3))) static void say(struct csv *v, const char 
 	site_complain(v->rd, &err);
 }
 
-/* ---- cells ---- */
-
-static char *trim(char *cell)
-{
-	cell += strspn(cell, " \t");
-	for (size_t n = strlen(cell); n && strchr(" \t\r", cell[n - 1]); n--)
-		cell[n - 1] = '\0';
-	return cell;
-}
-
-/* Takes the quotes away; NULL: one of them has no end. *ret_end: behind the cell. */
-static char *unquote(char *at, char **ret_end)
-{
-	char *start = ++at, *to = at;
-	for (; *at; at++) {
-		if (*at == '"' && at[1] != '"')
-			break;
-		at += *at == '"';
-		*to++ = *at;
-	}
-	if (!*at || (at[1] && !strchr(", \t\r", at[1])))
-		return NULL;
-	*ret_end = at + 1 + strcspn(at + 1, ",");
-	*to = '\0';
-	return start;
-}
-
 /* Cuts a line into its cells, in place. -1: it is wrong, which is said. */
 static int cut(struct csv *v, char *line, char *cells[COLUMNS_MAX])
 {
-	int n = 0;
-	for (char *at = line, *end; at; at = end) {
-		if (n == COLUMNS_MAX) {
-			say(v, "there are more than %d columns", COLUMNS_MAX);
-			return -1;
-		}
-		at += strspn(at, " \t");
-		end = at + strcspn(at, ",");
-		char *cell = *at == '"' ? unquote(at, &end) : at;
-		if (!cell) {
-			say(v, "column %d: a quote must end its cell: \"a, b\"", n + 1);
-			return -1;
-		}
-		end = *end ? (*end = '\0', end + 1) : NULL;
-		cells[n++] = cell == at ? trim(cell) : cell;
-	}
-	return n;
+	struct phx_err why = {0};
+	int n = phx_csv_cut(line, cells, COLUMNS_MAX, &why);
+	if (n < 0)
+		say(v, "%s", why.text);
+	return n < 0 ? -1 : n;
 }
 
 /* ---- columns ---- */
@@ -252,27 +213,12 @@ static int read_row(struct csv *v, char *line)
 	return to ? 0 : -ENOMEM;
 }
 
-static bool is_text(struct csv *v, const char *line)
-{
-	for (size_t n; *line; line += n)
-		if (!(n = phx_utf8_length(line)) ||
-		    ((unsigned char)*line < ' ' && !strchr("\t\r", *line)) || *line == 127) {
-			say(v, "is no text in UTF-8");
-			return false;
-		}
-	return true;
-}
-
 static int read_lines(struct csv *v, char *text)
 {
+	struct phx_csv lines = {.rest = text};
 	int r = 0;
-	for (char *line = text, *next; line && r == 0; line = next) {
-		next = strchr(line, '\n');
-		if (next)
-			*next++ = '\0';
-		v->line++;
-		if (!line[strspn(line, " \t\r")] || *line == '#' || !is_text(v, line))
-			continue;
+	for (char *line; r == 0 && (line = phx_csv_next(&lines));) {
+		v->line = lines.line;
 		if (v->n_columns)
 			r = read_row(v, line);
 		else if (!read_header(v, line))
