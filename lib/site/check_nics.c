@@ -146,29 +146,12 @@ static bool is_mode(const char *mode)
 
 /* ---- what it is made of ---- */
 
-/* The bond or bridge that has `name`, but `but`; NULL. */
-static const struct phx_site_found_nic *holder(const struct check *c, const char *name,
-					       const struct phx_site_found_nic *but)
-{
-	PHX_LIST_EACH(struct phx_site_found_nic, f, &c->e->nics) {
-		if (f == but)
-			continue;
-		PHX_LIST_EACH(struct phx_word, w, &f->nic.members)
-			if (!strcmp(w->text, name))
-				return f;
-		PHX_LIST_EACH(struct phx_word, w, &f->nic.ports)
-			if (!strcmp(w->text, name))
-				return f;
-	}
-	return NULL;
-}
-
 static void check_parts(struct check *c, const struct phx_site_found_nic *f,
 			const struct phx_list *parts, bool bond)
 {
 	PHX_LIST_EACH(struct phx_word, w, parts) {
 		const struct phx_site_found_nic *part = phx_site_nic_of(c->e, w->text),
-						*other = holder(c, w->text, f);
+						*other = phx_site_nic_holder(c->e, w->text, f);
 		if (!is_name(w->text) || strlen(w->text) >= sizeof(f->nic.name) ||
 		    !strcmp(w->text, f->nic.name))
 			SAY(c, f, "'%.40s' is no name of a card", w->text);

@@ -76,9 +76,15 @@ int phx_site_make_networkd(struct phx_site_making *m);
 int phx_site_make_keyfiles(struct phx_site_making *m);
 /** Is the node's network NetworkManager's, by what its system is? */
 bool phx_site_has_network_manager(const struct phx_site_node *n);
-/** The device that has this one as a member or port; NULL. */
+/** The device, but `but`, that has this one as a member or port; NULL. */
 const struct phx_site_found_nic *phx_site_nic_holder(const struct phx_site_effective *e,
-						     const char *name);
+						     const char *name,
+						     const struct phx_site_found_nic *but);
+/** Makes the files of one. */
+typedef int (*phx_site_nic_fn)(struct phx_site_making *m, const struct phx_site_found_nic *f);
+/** Calls fn for each of the node's, and for each member and port without settings of its own, which
+ * is found by its name. What is not 0 ends it, and is returned. */
+int phx_site_each_nic(struct phx_site_making *m, phx_site_nic_fn fn);
 
 /** The group of that name in the settings; NULL. */
 const struct phx_site_group *phx_site_group_named(const struct phx_site *s, const char *name);

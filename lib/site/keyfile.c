@@ -38,7 +38,7 @@ static const char *type_of(const struct phx_site_nic *n)
 static void put_connection(const struct phx_site_making *m, struct phx_buf *b,
 			   const struct phx_site_nic *n)
 {
-	const struct phx_site_found_nic *holder = phx_site_nic_holder(m->e, n->name);
+	const struct phx_site_found_nic *holder = phx_site_nic_holder(m->e, n->name, NULL);
 	char uuid[UUID_MAX];
 	uuid_of(m, n->name, uuid);
 	phx_buf_addf(b,
@@ -122,32 +122,14 @@ static int make_connection(struct phx_site_making *m, const struct phx_site_foun
 	char path[256];
 	put_connection(m, &b, &f->nic);
 	put_kind(m, &b, &f->nic, network);
-	if (!phx_site_nic_holder(m->e, f->nic.name))
+	if (!phx_site_nic_holder(m->e, f->nic.name, NULL))
 		put_ip(&b, f, network);
 	snprintf(path, sizeof(path),
 		 "/etc/NetworkManager/system-connections/phoenix-%s.nmconnection", f->nic.name);
 	return phx_site_out_add(m, path, MODE_SECRET, phx_buf_take(&b), NULL);
 }
 
-static int make_parts(struct phx_site_making *m, const struct phx_list *parts)
-{
-	int r = 0;
-	PHX_LIST_EACH(struct phx_word, w, parts) {
-		struct phx_site_found_nic bare = {0};
-		PHX_STR_SET(bare.nic.name, w->text);
-		if (!phx_site_nic_of(m->e, w->text))
-			r = r ? r : make_connection(m, &bare);
-	}
-	return r;
-}
-
 int phx_site_make_keyfiles(struct phx_site_making *m)
 {
-	int r = 0;
-	PHX_LIST_EACH(struct phx_site_found_nic, f, &m->e->nics) {
-		r = r ? r : make_connection(m, f);
-		r = r ? r : make_parts(m, &f->nic.members);
-		r = r ? r : make_parts(m, &f->nic.ports);
-	}
-	return r;
+	return phx_site_each_nic(m, make_connection);
 }

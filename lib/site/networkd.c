@@ -9,19 +9,6 @@
 
 enum { MODE_READ = 0644, MONITOR_MS = 100 };
 
-const struct phx_site_found_nic *phx_site_nic_holder(const struct phx_site_effective *e,
-						     const char *name)
-{
-	PHX_LIST_EACH(struct phx_site_found_nic, f, &e->nics) {
-		const struct phx_list *const both[] = {&f->nic.members, &f->nic.ports};
-		for (size_t i = 0; i < PHX_ARRAY_SIZE(both); i++)
-			PHX_LIST_EACH(struct phx_word, w, both[i])
-				if (!strcmp(w->text, name))
-					return f;
-	}
-	return NULL;
-}
-
 static const struct phx_site_network *network_of(const struct phx_site_making *m,
 						 const struct phx_site_nic *n)
 {
@@ -106,7 +93,7 @@ static int make_network(struct phx_site_making *m, const struct phx_site_found_n
 {
 	const struct phx_site_nic *n = &f->nic;
 	const struct phx_site_network *network = network_of(m, n);
-	const struct phx_site_found_nic *holder = phx_site_nic_holder(m->e, n->name);
+	const struct phx_site_found_nic *holder = phx_site_nic_holder(m->e, n->name, NULL);
 	PHX_AUTO(phx_buf_fini) struct phx_buf b = {0};
 	put_match(&b, n);
 	phx_buf_addf(&b, "\n[Link]\nRequiredForOnline=no\n");
@@ -125,29 +112,15 @@ static int make_network(struct phx_site_making *m, const struct phx_site_found_n
 	return add(m, n->name, "network", &b);
 }
 
-/* A member that has no settings of its own is found by its name. */
-static int make_parts(struct phx_site_making *m, const struct phx_list *parts)
+static int make_nic(struct phx_site_making *m, const struct phx_site_found_nic *f)
 {
-	int r = 0;
-	PHX_LIST_EACH(struct phx_word, w, parts) {
-		struct phx_site_found_nic bare = {0};
-		PHX_STR_SET(bare.nic.name, w->text);
-		if (!phx_site_nic_of(m->e, w->text))
-			r = r ? r : make_network(m, &bare);
-	}
-	return r;
+	const struct phx_site_nic *n = &f->nic;
+	bool made = n->members.n || n->ports.n || n->parent[0];
+	int r = made ? make_device(m, n) : 0;
+	return r ? r : make_network(m, f);
 }
 
 int phx_site_make_networkd(struct phx_site_making *m)
 {
-	int r = 0;
-	PHX_LIST_EACH(struct phx_site_found_nic, f, &m->e->nics) {
-		const struct phx_site_nic *n = &f->nic;
-		bool made = n->members.n || n->ports.n || n->parent[0];
-		r = r || !made ? r : make_device(m, n);
-		r = r ? r : make_network(m, f);
-		r = r ? r : make_parts(m, &n->members);
-		r = r ? r : make_parts(m, &n->ports);
-	}
-	return r;
+	return phx_site_each_nic(m, make_nic);
 }

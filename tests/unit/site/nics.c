@@ -1,15 +1,12 @@
 /* Network cards, bonds, VLANs and bridges of nodes: what is refused, with which words and place;
  * files of systemd-networkd and of NetworkManager. */
+#include "unit/site/help.h"
+
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
-#include <cmocka.h>
 
 #include "base/file.h"
-#include "base/json.h"
 #include "site/effective.h"
 #include "types/node.h"
 
@@ -29,21 +26,7 @@
 #define L(key, text) ", \"" key "\": [{\"text\": \"" text "\"}]"
 #define L2(key, a, b) ", \"" key "\": [{\"text\": \"" a "\"}, {\"text\": \"" b "\"}]"
 
-static void parse(const char *json, struct phx_site *ret)
-{
-	struct phx_err err = {0};
-	if (phx_json_text_to_record(&phx_site_record, json, ret, &err) < 0)
-		fail_msg("%s: %s", json, err.text);
-}
-
-static void add_line(void *arg, const char *text)
-{
-	phx_buf_addf(arg, "%s\n", text);
-}
-
-static const struct {
-	const char *json, *says; /* NULL: nothing is wrong */
-} settings[] = {
+static const struct wrong settings[] = {
 	{SITE(GROUP("n1", NIC("eth0", 2, A("10.1.0.9")))), NULL},
 	{SITE(GROUP("n[1-9]", NIC("eth0", 2, S("address", "dhcp")))), NULL},
 	{SITE(GROUP("n[1-9]", NIC("eth0", 2, A("pool") S("first", "10.1.0.9")))), NULL},
@@ -122,17 +105,8 @@ static const struct {
 static void what_is_wrong_is_said(void **state)
 {
 	(void)state;
-	for (size_t i = 0; i < PHX_ARRAY_SIZE(settings); i++) {
-		PHX_AUTO(phx_buf_fini) struct phx_buf said = {0};
-		struct phx_site s;
-		parse(settings[i].json, &s);
-		int n = phx_site_check(&s, add_line, &said);
-		bool right =
-			settings[i].says ? n == 1 && strstr(said.data, settings[i].says) : n == 0;
-		if (!right)
-			fail_msg("%s: %d: %s", settings[i].json, n, said.n ? said.data : "");
-		phx_record_fini(&phx_site_record, &s);
-	}
+	for (size_t i = 0; i < PHX_ARRAY_SIZE(settings); i++)
+		check_wrong(&settings[i]);
 }
 
 /* Two bonds and a bridge that share a card: each says it. */

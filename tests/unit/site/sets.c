@@ -1,16 +1,13 @@
 /* Profiles and groups of nodes: what is refused, with which words and place; what counts for a
  * node, and where it is written; files of the kernel, mounts, names and logs; variables that a
  * node lacks. */
+#include "unit/site/help.h"
+
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
-#include <cmocka.h>
 
 #include "base/file.h"
-#include "base/json.h"
 #include "site/diff.h"
 #include "site/effective.h"
 #include "types/node.h"
@@ -25,21 +22,7 @@
 	"{\"what\": \"" what "\", \"where\": \"" where "\", \"type\": \"nfs\", \"options\": " \
 	"\"" options "\", \"line\": " #line "}"
 
-static void parse(const char *json, struct phx_site *ret)
-{
-	struct phx_err err = {0};
-	if (phx_json_text_to_record(&phx_site_record, json, ret, &err) < 0)
-		fail_msg("%s: %s", json, err.text);
-}
-
-static void add_line(void *arg, const char *text)
-{
-	phx_buf_addf(arg, "%s\n", text);
-}
-
-static const struct {
-	const char *json, *says; /* NULL: nothing is wrong */
-} settings[] = {
+static const struct wrong settings[] = {
 	{NODES(GROUP("n[1-3]", "")), NULL},
 	{NODES(GROUP("n[1-", "")), "d/n.conf:1: nodes \"n[1-\""},
 	{NODES(GROUP("", "")), "d/n.conf:1: nodes is missing"},
@@ -103,17 +86,8 @@ static const struct {
 static void what_is_wrong_is_said(void **state)
 {
 	(void)state;
-	for (size_t i = 0; i < PHX_ARRAY_SIZE(settings); i++) {
-		PHX_AUTO(phx_buf_fini) struct phx_buf said = {0};
-		struct phx_site s;
-		parse(settings[i].json, &s);
-		int n = phx_site_check(&s, add_line, &said);
-		bool right =
-			settings[i].says ? n == 1 && strstr(said.data, settings[i].says) : n == 0;
-		if (!right)
-			fail_msg("%s: %d: %s", settings[i].json, n, said.n ? said.data : "");
-		phx_record_fini(&phx_site_record, &s);
-	}
+	for (size_t i = 0; i < PHX_ARRAY_SIZE(settings); i++)
+		check_wrong(&settings[i]);
 }
 
 /* ---- what counts ---- */
