@@ -355,6 +355,7 @@ install: all man portal
 	install -D -m 755 -t $(DESTDIR)$(PREFIX)/sbin $(BUILD)/bin/phxd
 	install -D -m 644 -t $(DESTDIR)$(PREFIX)/share/phoenix/pxe pxe/*.ipxe
 	install -D -m 755 -t $(DESTDIR)$(PREFIX)/share/phoenix/images images/pack-modules
+	install -D -m 644 -t $(DESTDIR)$(PREFIX)/share/phoenix/images images/modules.sh
 	install -D -m 644 -t $(DESTDIR)$(PREFIX)/share/phoenix/images/deploy images/deploy/modules
 	install -D -m 644 -t $(DESTDIR)$(PREFIX)/share/phoenix/portal $(BUILD)/portal/*.*
 	install -D -m 644 -t $(DESTDIR)$(PREFIX)/lib/systemd/system etc/systemd/phxd.service

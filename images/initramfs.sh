@@ -4,6 +4,7 @@
 # usage: initramfs.sh IMAGE_DIR OUT_DIR [AGENT_BUNDLE]; called by IMAGE_DIR/build.
 
 . "$(dirname "$0")/lib.sh"
+. "$(dirname "$0")/modules.sh"
 
 # copy FILE...: files or links of the extracted packages into the archive, same path
 copy() {
@@ -57,18 +58,12 @@ add_busybox() {
 	ln -sf ../bin/busybox "$TREE/sbin/modprobe"
 }
 
-# The modules named in the list file with all they depend on. "?name" may be
-# absent from a flavour of the kernel; what is built in needs nothing.
+# the modules of the list, and what depmod wants to know of the kernel
 add_modules() {
-	local release=$1 dir=lib/modules/$1 name
+	local release=$1 dir=lib/modules/$1
 	depmod -b "$ROOT" "$release"
 	mkdir -p "$TREE/$dir"
-	sed 's/#.*//' "$IMAGE_DIR/$(conf_required modules)" | tr -s '[:space:]' '\n' | sed '/^$/d' |
-		while read -r name; do
-			modprobe --dirname "$ROOT" --set-version "$release" --ignore-install --show-depends "${name#\?}" \
-				2>/dev/null || [ "${name#\?}" != "$name" ] || die "kernel $release has no module $name"
-		done >"$WORK/insmod"
-	sed -n "s|^insmod $ROOT/*\($dir/[^ ]*\).*|\1|p" "$WORK/insmod" | sort -u >"$WORK/modules"
+	module_paths "$ROOT" "$release" "$IMAGE_DIR/$(conf_required modules)" >"$WORK/modules"
 	[ -s "$WORK/modules" ] || die "no module chosen"
 	(cd "$ROOT" && cpio --quiet -pdm "$TREE" <"$WORK/modules")
 	cp "$ROOT/$dir"/modules.{order,builtin,builtin.modinfo} "$TREE/$dir/"
