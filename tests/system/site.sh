@@ -118,6 +118,16 @@ all_mistakes_are_told() {
 }
 
 # Of profiles.conf, nodes.conf and nodes.csv, too: a member that is wrong hides no other.
+# as phoenix-site(5) prints them, together
+the_manuals_examples_are_right() {
+	local page=$WORK/page name
+	mkdir -p "$page"
+	for name in networks nodes; do
+		awk -v begin="^$name = " '/^```/ { open = !open; on = 0; next } open && $0 ~ begin { on = 1 } on' etc/phoenix-site.5.scd >"$page/$name.conf"
+		[ -s "$page/$name.conf" ] || return 1
+	done
+	phx site check "$page" --socket /nowhere 2>"$WORK/said" | grep -q '3 networks' || { cat "$WORK/said"; return 1; }
+}
 all_mistakes_of_profiles_are_told() {
 	local bad=$WORK/bad-sets said want
 	mkdir -p "$bad/files/profile/none/etc" && echo x >"$bad/files/profile/none/etc/x"
@@ -370,6 +380,7 @@ host_keys_are_told() {
 head_init
 check "two nodes serve" two_nodes_serve
 check "all mistakes are told, with their places" all_mistakes_are_told
+check "the manual's examples are right" the_manuals_examples_are_right
 check "all mistakes of profiles and groups of nodes are told" all_mistakes_of_profiles_are_told
 check "what the head does not know is refused, and nobody is touched" what_the_head_does_not_know_is_refused
 check "users and files come to the nodes that they are for" users_and_files_come
