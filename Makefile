@@ -105,6 +105,12 @@ DEPS_FILES += $$(patsubst %.c,$(BUILD)/obj/%.d,$$(wildcard cmd/$(1)/*.c))
 endef
 $(foreach p,$(PROGRAMS),$(eval $(call program,$(p))))
 # loaded when first called: cmd/phx/late.c
+# what makes archives of modules lies beside the programs as it does where they are installed
+IMAGE_TOOLS := pack-modules modules.sh deploy/modules
+$(BUILD)/bin/phx: | $(IMAGE_TOOLS:%=$(BUILD)/share/phoenix/images/%)
+$(BUILD)/share/phoenix/images/%: images/%
+	@mkdir -p $(@D)
+	$(Q)cp -p $< $@
 $(BUILD)/bin/phx: LIBS := $(filter-out -lcurl -lxml2,$(LIBS))
 # RPATH, not RUNPATH: it must hold for the libraries of the libraries too
 $(BUILD)/bin/phx-agent: LDFLAGS += -Wl,--disable-new-dtags -Wl,-rpath,'$$ORIGIN/../lib'
@@ -354,9 +360,7 @@ install: all man portal
 	install -D -m 755 -t $(DESTDIR)$(PREFIX)/libexec/phoenix $(BUILD)/bin/phx-sim $(BUILD)/bin/phx-lab
 	install -D -m 755 -t $(DESTDIR)$(PREFIX)/sbin $(BUILD)/bin/phxd
 	install -D -m 644 -t $(DESTDIR)$(PREFIX)/share/phoenix/pxe pxe/*.ipxe
-	install -D -m 755 -t $(DESTDIR)$(PREFIX)/share/phoenix/images images/pack-modules
-	install -D -m 644 -t $(DESTDIR)$(PREFIX)/share/phoenix/images images/modules.sh
-	install -D -m 644 -t $(DESTDIR)$(PREFIX)/share/phoenix/images/deploy images/deploy/modules
+	for f in $(IMAGE_TOOLS); do install -D images/$$f $(DESTDIR)$(PREFIX)/share/phoenix/images/$$f -m $$([ -x images/$$f ] && echo 755 || echo 644) || exit 1; done
 	install -D -m 644 -t $(DESTDIR)$(PREFIX)/share/phoenix/portal $(BUILD)/portal/*.*
 	install -D -m 644 -t $(DESTDIR)$(PREFIX)/lib/systemd/system etc/systemd/phxd.service
 	test -e $(DESTDIR)$(SYSCONFDIR)/pam.d/phoenix || install -D -m 644 -t $(DESTDIR)$(SYSCONFDIR)/pam.d etc/pam.d/phoenix

@@ -1,7 +1,6 @@
 /* phx image: the head's image store. Works on the directory itself (on the
  * head), then has phxd read it again; never removes what a role still names. */
 #include <errno.h>
-#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -9,6 +8,7 @@
 #include "base/file.h"
 #include "base/json.h"
 #include "base/process.h"
+#include "base/spawn.h"
 #include "base/tree.h"
 #include "deploy/catalog.h"
 #include "phx/cli.h"
@@ -399,21 +399,14 @@ int cli_image_made(struct cli *cli, const char *dir, const struct phx_image *im)
 
 char *cli_image_tools(void)
 {
-	static const char *const places[] = {"../share/phoenix/images", "../../images"};
-	char self[PATH_MAX];
-	ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1);
-	self[n < 0 ? 0 : n] = '\0';
-	char *slash = strrchr(self, '/');
-	for (size_t i = 0; slash && i < PHX_ARRAY_SIZE(places); i++) {
-		PHX_AUTO_FREE char *dir = phx_path("%.*s/%s", (int)(slash - self), self, places[i]);
-		PHX_AUTO_FREE char *program = phx_path("%s/pack-modules", dir ? dir : "");
-		if (program && access(program, X_OK) == 0)
-			return realpath(dir, NULL);
-	}
-	cli_fail(CLI_CONFIG,
-		 "pack-modules is in none of ../share/phoenix/images and ../../images "
-		 "beside this program: install it");
-	return NULL;
+	PHX_AUTO_FREE char *program = phx_run_beside("../share/phoenix/images/pack-modules");
+	char *dir = program && access(program, X_OK) == 0 ? realpath(program, NULL) : NULL;
+	if (!dir)
+		cli_fail(CLI_CONFIG, "%s is missing: install it",
+			 program ? program : "share/phoenix/images/pack-modules");
+	else
+		*strrchr(dir, '/') = '\0';
+	return dir;
 }
 
 int cmd_image_import(struct cli *cli)

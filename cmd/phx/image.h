@@ -10,8 +10,8 @@ const char *cli_image_store(struct cli *cli);
 /** An image was made in the store: signs it if there is a key, tells it, and has phxd read it. The
  * command's status. */
 int cli_image_made(struct cli *cli, const char *dir, const struct phx_image *im);
-/** The directory of pack-modules and the list of modules: of the installed tree, or of the source
- * tree in which this program was built; malloc'd. NULL: told, and the status is CLI_CONFIG. */
+/** The directory of pack-modules and the list of modules, beside the folder of this program;
+ * malloc'd. NULL: told, and the status is CLI_CONFIG. */
 char *cli_image_tools(void);
 
 #endif
