@@ -144,6 +144,20 @@ static int lookup_image(void *arg, const char *name, const char *version,
 	return 0;
 }
 
+static int lookup_kernel(void *arg, const char *image, const char *version, const char *release,
+			 struct phx_err *err)
+{
+	struct known *k = arg;
+	const json_t *im = newest(json_object_get(k->images, "images"), image, version);
+	size_t i;
+	json_t *kernel;
+	(void)err;
+	json_array_foreach(json_object_get(im, "kernels"), i, kernel)
+		if (phx_str_eq(phx_json_str(kernel, "release", ""), release))
+			return 0;
+	return -ENOENT;
+}
+
 static int lookup_package(void *arg, const char *name, const char *version,
 			  struct phx_package_ref *ret, struct phx_err *err)
 {
@@ -224,7 +238,8 @@ static int check_all(struct cli *cli, const struct phx_role_lookup *lookup)
 int cmd_role_check(struct cli *cli)
 {
 	PHX_AUTO(known_fini) struct known k = {.cli = cli};
-	const struct phx_role_lookup lookup = {&k, lookup_image, lookup_package, lookup_pool};
+	const struct phx_role_lookup lookup = {&k, lookup_image, lookup_package, lookup_pool,
+					       lookup_kernel};
 	int code = fill(&k);
 	if (code)
 		return code;

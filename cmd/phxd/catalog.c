@@ -71,6 +71,19 @@ static int lookup_image(void *arg, const char *name, const char *version,
 	return 0;
 }
 
+static int lookup_kernel(void *arg, const char *image, const char *version, const char *release,
+			 struct phx_err *err)
+{
+	struct daemon *d = arg;
+	struct phx_image im;
+	int r = catalog_image(d, image, version, &im, NULL, err);
+	if (r < 0)
+		return r;
+	r = phx_image_own(&im, release) ? 0 : -ENOENT;
+	phx_record_fini(&phx_image_record, &im);
+	return r;
+}
+
 static int lookup_package(void *arg, const char *name, const char *version,
 			  struct phx_package_ref *ret, struct phx_err *err)
 {
@@ -390,7 +403,8 @@ static void warn_kernels(const struct daemon *d, const struct phx_list *roles, j
 static int load_roles(struct daemon *d, const char *by, json_t *errors, json_t *warnings,
 		      struct phx_err *err)
 {
-	struct phx_role_lookup lookup = {d, lookup_image, lookup_package, lookup_pool};
+	struct phx_role_lookup lookup = {d, lookup_image, lookup_package, lookup_pool,
+					 lookup_kernel};
 	struct phx_list roles = {0}, bad = {0};
 	int r = phx_roles_load(d->cfg.role_dir, &lookup, &roles, &bad, err);
 	if (r < 0)

@@ -3,6 +3,7 @@
 #include "phxd/tried.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "node/order.h"
@@ -42,9 +43,10 @@ static bool writes_image(const struct phx_plan *p)
 
 /* Makes the plan of an order and checks that it can begin: the image that it writes must be
  * complete, or a node would be taken down for nothing. ret_image: that image, borrowed until the
- * next node; NULL without one. */
+ * next node; NULL without one. ret_kernel: which of its own kernels is to run; "" the deploy
+ * image's. */
 static int try_plan(struct tried *rq, struct phx_plan *ret, const struct phx_image **ret_image,
-		    struct phx_err *err)
+		    char ret_kernel[PHX_RELEASE_MAX], struct phx_err *err)
 {
 	char name[PHX_NAME_MAX] = "", version[PHX_NAME_MAX] = "";
 	const struct phx_state *s = engine_lock(rq->d->engine);
@@ -53,7 +55,9 @@ static int try_plan(struct tried *rq, struct phx_plan *ret, const struct phx_ima
 	const struct phx_role *role = r == 0 && writes_image(ret)
 		? phx_state_role_in(s, phx_state_role(s, ret->to_role), ret->to_pool, &store)
 		: NULL;
+	*ret_kernel = '\0';
 	if (role) {
+		snprintf(ret_kernel, PHX_RELEASE_MAX, "%s", role->image_kernel);
 		PHX_STR_SET(name, role->image);
 		PHX_STR_SET(version, role->image_version);
 	}
@@ -68,15 +72,15 @@ static int try_plan(struct tried *rq, struct phx_plan *ret, const struct phx_ima
 	return r;
 }
 
-/* Adds which kernel a node runs after a plan that writes `im`. */
-static void add_kernel(struct tried *rq, json_t *plan, const struct phx_image *im)
+/* Adds which kernel a node runs after a plan that writes `im`: its own one of release `own`, if
+ * that is not "". */
+static void add_kernel(struct tried *rq, json_t *plan, const struct phx_image *im, const char *own)
 {
 	char why[PHX_ERR_TEXT_MAX];
 	if (!im || find_image(rq->d, &rq->deploy, rq->d->cfg.deploy_image, NULL, NULL) < 0)
 		return;
-	const struct phx_image_own *own = phx_image_own(im, NULL);
 	json_object_set_new(plan, "runs_kernel",
-			    json_string(own ? own->release : rq->deploy.image.kernel_release));
+			    json_string(own[0] ? own : rq->deploy.image.kernel_release));
 	if (phx_image_kernel_differs(im, &rq->deploy.image, why, sizeof(why)))
 		json_object_set_new(plan, "kernel_warning", json_string(why));
 }
@@ -88,7 +92,8 @@ static void plan_node(struct tried *rq, json_t *results)
 	struct phx_err err = {0};
 	struct phx_plan plan = {0};
 	const struct phx_image *im;
-	int r = try_plan(rq, &plan, &im, &err);
+	char kernel[PHX_RELEASE_MAX];
+	int r = try_plan(rq, &plan, &im, kernel, &err);
 	bool moves = r == 0 && (plan.steps.n || ev->kind == PHX_EV_drain);
 	const struct phx_state *s = engine_lock(rq->d->engine);
 	PHX_AUTO_JSON json_t *jobs = moves ? view_ends(s, ev) : json_array();
@@ -101,7 +106,7 @@ static void plan_node(struct tried *rq, json_t *results)
 				  "error", err.text, "changed", plan.steps.n > 0, "epoch",
 				  (json_int_t)0, "plan", r == 0 ? view_plan(&plan) : json_null(),
 				  "jobs", jobs, "sessions", sessions);
-		add_kernel(rq, json_object_get(j, "plan"), im);
+		add_kernel(rq, json_object_get(j, "plan"), im, kernel);
 		json_array_append_new(results, j);
 	}
 	if (r == 0)
@@ -202,7 +207,7 @@ static bool image_of(const struct phx_state *s, const struct phx_event *ev,
 
 int tried_begins(struct tried *rq, struct phx_err *err)
 {
-	char name[PHX_NAME_MAX], version[PHX_NAME_MAX];
+	char name[PHX_NAME_MAX], version[PHX_NAME_MAX], kernel[PHX_RELEASE_MAX];
 	struct phx_plan plan = {0};
 	const struct phx_image *im;
 	struct phx_err why = {0};
@@ -217,7 +222,7 @@ int tried_begins(struct tried *rq, struct phx_err *err)
 		return check_power(rq, &bmc, err);
 	if (!writes || find_image(rq->d, &rq->image, name, version, NULL) != -EBADMSG)
 		return 0;
-	r = try_plan(rq, &plan, &im, &why); /* this node may have the image already */
+	r = try_plan(rq, &plan, &im, kernel, &why); /* this node may have the image already */
 	if (r == 0)
 		phx_record_fini(&phx_plan_record, &plan);
 	return r == -EBADMSG ? phx_err_set(err, r, "%s", why.text) : 0;

@@ -9,6 +9,7 @@
 
 #include "base/file.h"
 #include "config/conf.h"
+#include "config/image.h"
 
 enum { SETTLE_DEFAULT_S = 1, SERVICES_MAX = 64, PACKAGES_MAX = 64 };
 
@@ -151,22 +152,48 @@ static int unknown(struct reading *rd, const config_setting_t *s, int code, cons
 	return phx_conf_place(&rd->c, s, code, rd->err);
 }
 
+/* One of several; without a word of it the image's default, which find_image() has found. */
+static int find_kernel(struct reading *rd, const char *release)
+{
+	const struct phx_role *role = &rd->role;
+	char name[PHX_RELEASE_MAX + 2 * PHX_NAME_MAX + 16];
+	if (!release[0])
+		return 0;
+	int r = rd->lookup->kernel(rd->lookup->arg, role->image, role->image_version, release,
+				   rd->err);
+	snprintf(name, sizeof(name), "%s of image %s %s", release, role->image,
+		 role->image_version);
+	return r < 0 ? unknown(rd, member(rd, "kernel"), r, "kernel", name) : 0;
+}
+
+static int check_kernel(struct reading *rd)
+{
+	const char *release = rd->role.image_kernel;
+	int r = release[0] ? phx_image_release_check(release, rd->err) : 0;
+	return r < 0 ? phx_conf_place(&rd->c, member(rd, "kernel"), r, rd->err) : 0;
+}
+
 static int find_image(struct reading *rd)
 {
 	struct phx_role *role = &rd->role;
-	if (!rd->lookup || !rd->lookup->image)
-		return 0;
+	int r = check_kernel(rd);
+	if (r < 0 || !rd->lookup || !rd->lookup->image)
+		return r;
 	const char *wanted = role->image_version[0] ? role->image_version : NULL;
-	char version[PHX_NAME_MAX] = "", name[2 * PHX_NAME_MAX];
-	int r = rd->lookup->image(rd->lookup->arg, role->image, wanted, version, role->image_digest,
-				  role->image_kernel, rd->err);
+	char version[PHX_NAME_MAX] = "", name[2 * PHX_NAME_MAX], own[PHX_RELEASE_MAX] = "";
+	r = rd->lookup->image(rd->lookup->arg, role->image, wanted, version, role->image_digest,
+			      own, rd->err);
 	if (r < 0) {
 		snprintf(name, sizeof(name), "%s%s%s", role->image, wanted ? " " : "",
 			 wanted ? wanted : "");
 		return unknown(rd, member(rd, wanted ? "image_version" : "image"), r, "image",
 			       name);
 	}
-	return PHX_STR_SET(role->image_version, version);
+	PHX_STR_SET(role->image_version, version);
+	r = find_kernel(rd, role->image_kernel);
+	if (r == 0 && !role->image_kernel[0])
+		PHX_STR_SET(role->image_kernel, own);
+	return r;
 }
 
 static int find_pool(struct reading *rd)

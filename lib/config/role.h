@@ -21,6 +21,9 @@ struct phx_role_lookup {
 	int (*package)(void *arg, const char *name, const char *version,
 		       struct phx_package_ref *ret, struct phx_err *err);
 	int (*pool)(void *arg, const char *name, struct phx_err *err);
+	/** Has that image a kernel of its own of that release? */
+	int (*kernel)(void *arg, const char *image, const char *version, const char *release,
+		      struct phx_err *err);
 };
 
 /** Read one role; its name is the file's without ".conf". -EINVAL, -ENOENT (file, or something it

@@ -159,7 +159,10 @@ extern const struct phx_enum phx_role_fence_names;
 	F(S, image_digest, STR(65)) /* resolved: SHA-256 of the image's manifest */ \
 	/* resolved: the release of the image's own kernel, under which its nodes run it; "": it \
 	 * has none, they run the deploy image's */ \
-	F(S, image_kernel, STR(PHX_RELEASE_MAX)) \
+	F(S, image_kernel, STR(PHX_RELEASE_MAX), \
+	  KEY(kernel, TEXT(0, PHX_RELEASE_MAX - 1), "", \
+	      "Which of the image's own kernels its nodes run: a release of phx image kernels. " \
+	      "Default: the one that the image names as its default.")) \
 	F(S, kernel_args, STR(PHX_KERNEL_ARGS_MAX), \
 	  KEY(kernel_args, TEXT(0, 255), "", \
 	      "Words for the kernel command line of its nodes, behind kernel_args of " \

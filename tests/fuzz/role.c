@@ -35,6 +35,14 @@ static int pool(void *arg, const char *name, struct phx_err *err)
 	return name[0] == 'x' ? phx_err_set(err, -EIO, "the disk is gone") : 0;
 }
 
+static int kernel(void *arg, const char *of, const char *version, const char *release,
+		  struct phx_err *err)
+{
+	(void)arg;
+	fuzz_never(of[0] == 'x' || !version[0] || !release[0]);
+	return release[0] == 'x' ? phx_err_set(err, -ENOENT, "no kernel %s", release) : 0;
+}
+
 /* A role takes nothing of itself back; of what was newer it does only what its file names. */
 static void go_back(const struct phx_role *role)
 {
@@ -52,7 +60,8 @@ static void go_back(const struct phx_role *role)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 {
-	const struct phx_role_lookup lookup = {.image = image, .package = package, .pool = pool};
+	const struct phx_role_lookup lookup = {
+		.image = image, .package = package, .pool = pool, .kernel = kernel};
 	struct phx_role role;
 	struct phx_list roles = {0}, bad = {0};
 	struct phx_err err = {0};

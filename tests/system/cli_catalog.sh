@@ -1,6 +1,6 @@
 #!/bin/bash
 # What the head has, seen from the command line: images and the kernel that runs, role files against the same checks as those of
-# a reload, and one place where every command looks, named by the socket alone. A real head, no nodes.
+# a reload, and one place where every command looks, named by the socket alone. A real head, one node.
 . "$(dirname "$0")/agents.bash"
 
 run() {
@@ -48,6 +48,38 @@ another_kernel_is_told() {
 	# who pushes a package has nothing to do with kernels
 	run phx package push "$WORK/head/packages/hello-1.0.tar.zst"
 	[ "$status" = 0 ] && ! grep -q kernel "$WORK/err"
+}
+# two_kernels: image two, which has kernels one-rt and one, the default
+two_kernels() {
+	local dir=$WORK/head/images/two/1 file
+	mkdir -p "$dir"
+	for file in vmlinuz modules.zst vmlinuz-rt modules-rt.zst root.squashfs; do echo "$file" >"$dir/$file"; done
+	{
+		echo 'name = "two"; version = "1"; kind = "rootfs"; architecture = "amd64"; kernel_release = "one"; kernels = ('
+		echo '{ release = "one"; kernel = "vmlinuz"; modules = "modules.zst"; },'
+		echo '{ release = "one-rt"; kernel = "vmlinuz-rt"; modules = "modules-rt.zst"; } ); files = ('
+		for file in vmlinuz modules.zst vmlinuz-rt modules-rt.zst root.squashfs; do
+			printf '{ name = "%s"; size = %dL; sha256 = "%s"; },\n' "$file" "$(stat -c %s "$dir/$file")" "$(sha256sum <"$dir/$file" | cut -d' ' -f1)"
+		done | sed '$s/,$//'
+		echo ');'
+	} >"$dir/manifest.conf"
+}
+# runs LINE RELEASE: a role of image two with this line, whose nodes run that kernel
+runs() {
+	printf 'pool = "web"; image = "two"; boot = "ram";\n%s\n' "$1" >"$WORK/etc/roles/rt.conf"
+	run phx reload
+	[ "$status" = 0 ] && [ "$(phx role show rt -o json | jq -r .image_kernel)" = "$2" ] || return 1
+	run phx node assign n1 rt --dry-run -o json
+	[ "$(jq -r '.. | .runs_kernel? // empty' "$WORK/out")" = "$2" ]
+}
+a_role_names_one_of_the_kernels() {
+	two_kernels
+	node_init n1 1 && phx node add n1 --mac 02:00:00:00:00:01 >/dev/null && agent_start n1 && until_true 10 is n1 .state new || return 1
+	phx node accept n1 --yes >/dev/null && until_true 10 is n1 .state ready || return 1
+	runs '' one && runs 'kernel = "one-rt";' one-rt && runs 'kernel = "one";' one || return 1
+	rm "$WORK/etc/roles/rt.conf"
+	agrees 78 "kernel 'two of image two 1' does not exist" 'pool = "web"; image = "two"; boot = "ram"; kernel = "two";' &&
+		agrees 78 "kernel 'one of image test 1' does not exist" 'pool = "web"; image = "test"; boot = "ram"; kernel = "one";'
 }
 a_head_without_deploy_image_says_so() {
 	rm -r "$WORK/head/images/deploy"
@@ -132,7 +164,7 @@ a_socket_that_does_not_answer_is_no_other_head() (
 
 head_init
 roles_init
-for t in the_own_kernel_is_nothing_to_warn_of another_kernel_is_told a_head_without_deploy_image_says_so \
+for t in the_own_kernel_is_nothing_to_warn_of another_kernel_is_told a_role_names_one_of_the_kernels a_head_without_deploy_image_says_so \
 	the_same_is_taken_and_refused a_start_sweeps_the_stores without_phxd_the_directories_are_read the_socket_alone_is_enough \
 	a_socket_that_does_not_answer_is_no_other_head; do
 	check "$t" "$t"

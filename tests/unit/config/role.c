@@ -40,7 +40,17 @@ static int fake_pool(void *arg, const char *name, struct phx_err *err)
 	return strcmp(name, "web") ? phx_err_set(err, -ENOENT, "not here") : 0;
 }
 
-static const struct phx_role_lookup fake_lookup = {NULL, fake_image, fake_package, fake_pool};
+static int fake_kernel(void *arg, const char *image, const char *version, const char *release,
+		       struct phx_err *err)
+{
+	(void)arg;
+	if (strcmp(image, "debian-12") || strcmp(version, "2") || strcmp(release, "6.1.0-rt"))
+		return phx_err_set(err, -ENOENT, "not here");
+	return 0;
+}
+
+static const struct phx_role_lookup fake_lookup = {NULL, fake_image, fake_package, fake_pool,
+						   fake_kernel};
 
 #define HEAD "pool = \"web\";\nimage = \"debian-12\";\n"
 #define SERVICE "services = ( { name = \"n\"; package = \"web-nginx\"; exec = [ \"bin/n\" ];"
@@ -178,6 +188,19 @@ static void test_an_image_version_of_its_own(void **state)
 	assert_contains(err.text, "web.conf:3: image 'debian-12 3' does not exist");
 }
 
+static void test_a_kernel_of_its_own(void **state)
+{
+	struct place *p = *state;
+	struct phx_role role;
+	struct phx_err err = {0};
+	assert_int_equal(load(p, HEAD, &role, &err), 0);
+	assert_string_equal(role.image_kernel, "6.1.0-2");
+	phx_record_fini(&phx_role_record, &role);
+	assert_int_equal(load(p, HEAD "kernel = \"6.1.0-rt\";\n", &role, &err), 0);
+	assert_string_equal(role.image_kernel, "6.1.0-rt");
+	phx_record_fini(&phx_role_record, &role);
+}
+
 static const struct bad {
 	const char *text;
 	int code;
@@ -191,6 +214,9 @@ static const struct bad {
 	 "pool 'wab' does not exist"},
 	{HEAD "packages = [ \"web-nginx\",\n\"web-apache\" ];\n", -ENOENT, "web.conf:4",
 	 "package 'web-apache' does not exist"},
+	{HEAD "image_version = \"1\";\nkernel = \"6.1.0-rt\";\n", -ENOENT, "web.conf:4",
+	 "kernel '6.1.0-rt of image debian-12 1' does not exist"},
+	{HEAD "kernel = \"../6\";\n", -EINVAL, "web.conf:3", "release '../6'"},
 	{HEAD "packages = [ \"web-nginx-7.0\" ];\n", -ENOENT, "web.conf:3",
 	 "package 'web-nginx-7.0' does not exist"},
 	{HEAD "packages = \"web-nginx\";\n", -EINVAL, "web.conf:3", "must be a list of names"},
@@ -440,6 +466,7 @@ int main(void)
 		RUN(test_web),
 		RUN(test_package_names_with_dashes),
 		RUN(test_an_image_version_of_its_own),
+		RUN(test_a_kernel_of_its_own),
 		RUN(test_bad_roles_are_refused),
 		RUN(test_names_of_files),
 		RUN(test_a_bad_role_does_not_hide_the_others),
