@@ -15,7 +15,7 @@
 #   make check-sim  the fault simulation alone; make check-planted: bugs of others that it must find
 #   make fuzz FUZZ_SECONDS=60  every fuzzer for so long; make fuzz-coverage: what their corpora reach
 #   make check-mutants  single faults planted into the source, which the tests must find; hours
-#   make check-asan the unit and system tests under the sanitizers; all unit tests but two long ones, and some of the system, are part of make check
+#   make check-asan the unit and system tests under the sanitizers; all unit tests but three long ones, and some of the system, are part of make check
 #   make check-tsan the daemon under many clients, watched by ThreadSanitizer; part of make check
 #   make portal     the web pages, into $(BUILD)/portal (npm, as cmd/portal/package-lock.json has it)
 #   make install    programs, pages, manual, units, examples (DESTDIR, PREFIX)
@@ -291,7 +291,7 @@ check-share: deps
 ASAN := $(BUILD)/asan
 ASAN_UNIT := $(UNIT_SRC:%.c=$(ASAN)/%)
 # what repeats for minutes what others do once: of check-asan alone
-ASAN_LONG := %/core/replay %/node/patience
+ASAN_LONG := %/core/replay %/node/patience %/study/papers
 ASAN_MAKE = $(BUILD_MAKE) BUILD=$(ASAN) SHARED=yes OPT="-O1 -g -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer"
 check-asan-unit:
 	$(Q)$(ASAN_MAKE) all $(filter-out $(ASAN_LONG),$(ASAN_UNIT))
