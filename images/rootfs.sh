@@ -23,7 +23,7 @@ add_kernel() {
 	release=$(kernel_release "$WORK/kernel")
 	mkdir -p "$ROOT/usr/lib/modules"
 	[ -z "$(conf modules)" ] || "$(dirname "$0")/pack-modules" "$WORK/kernel/lib/modules/$release" "$release" \
-		"$IMAGE_DIR/$(conf modules)" "$WORK/out/modules.zst"
+		"$IMAGE_DIR/$(conf modules)" "$WORK/out/modules.zst" </dev/null
 	cp -a "$WORK/kernel/lib/modules/$release" "$ROOT/usr/lib/modules/"
 	conf_list drop_modules | (cd "$ROOT/usr/lib/modules/$release/kernel" && xargs rm -rf)
 	# a third of the bytes to write to each node's disk; kmod reads them so

@@ -429,10 +429,14 @@ int cmd_image_import(struct cli *cli)
 		return CLI_CONFIG;
 	phx_size_parse(cli_opt(cli, CLI_OPT_disk_size, "0"), &how.disk_bytes);
 	phx_size_parse(cli_opt(cli, CLI_OPT_max_size, "0"), &how.max_bytes);
-	int r = phx_images_import(dir, &how, &im, &err);
+	int code = cli_image_drivers(cli, &how.drivers);
+	int r = code ? 0 : phx_images_import(dir, &how, &im, &err);
+	phx_list_fini(&how.drivers);
+	if (code)
+		return code;
 	if (r < 0)
 		return cli_fail_err(r, &err);
-	int code = cli_image_made(cli, dir, &im);
+	code = cli_image_made(cli, dir, &im);
 	phx_record_fini(&phx_image_record, &im);
 	return code;
 }

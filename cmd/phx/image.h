@@ -13,5 +13,8 @@ int cli_image_made(struct cli *cli, const char *dir, const struct phx_image *im)
 /** The directory of pack-modules and the list of modules, beside the folder of this program;
  * malloc'd. NULL: told, and the status is CLI_CONFIG. */
 char *cli_image_tools(void);
+/** Which drivers an image is to have: those of --machines, or of all nodes where a head answers.
+ * ret: struct phx_needed_driver, phx_list_fini(). The command's status; told. */
+int cli_image_drivers(struct cli *cli, struct phx_list *ret);
 
 #endif

@@ -100,6 +100,18 @@ static int read_system(struct importing *w, struct phx_err *err)
 	return PHX_STR_SET(w->image.os, w->system.name);
 }
 
+/* Its programs are to run on machines like this one. */
+static int check_machine(const struct importing *w, struct phx_err *err)
+{
+	char machine[PHX_MACHINE_MAX];
+	struct utsname u;
+	phx_system_machine(w->root, machine);
+	if (!machine[0] || (uname(&u) == 0 && !strcmp(machine, u.machine)))
+		return 0;
+	return phx_err_set(err, -EINVAL, "%s: its programs are for processor %s, not %s",
+			   w->im->source, machine, u.machine);
+}
+
 static int check_init(struct importing *w, struct phx_err *err)
 {
 	PHX_AUTO_CLOSE int fd = phx_rooted_open(w->root, "sbin/init", O_PATH);
@@ -113,7 +125,7 @@ static int check_init(struct importing *w, struct phx_err *err)
 		return phx_err_set(err, -EINVAL,
 				   "%s: no systemd in it, which is what runs the agent on a node",
 				   w->im->source);
-	return 0;
+	return check_machine(w, err);
 }
 
 /* Before it enters a system the deploy image puts the modules of the kernel that runs there, if

@@ -185,6 +185,16 @@ int phx_import_put_kernel(const char *root, const char *release, const char *fro
 	return to ? copy_file(from, to, err) : -ENOMEM;
 }
 
+/* One line a driver, as pack-modules reads them. */
+static char *driver_lines(const struct phx_list *drivers)
+{
+	PHX_AUTO(phx_buf_fini) struct phx_buf b = {0};
+	phx_buf_addf(&b, "%s", "");
+	PHX_LIST_EACH(struct phx_needed_driver, d, drivers)
+		phx_buf_addf(&b, "%s %s %s\n", d->driver, d->alias, d->what);
+	return phx_buf_take(&b);
+}
+
 static int pack_modules(const char *root, const struct phx_image_import *im,
 			const struct phx_image_own *k, const char *out, struct phx_err *err)
 {
@@ -193,10 +203,11 @@ static int pack_modules(const char *root, const struct phx_image_import *im,
 	PHX_AUTO_FREE char *program = phx_path("%s/pack-modules", im->tools);
 	PHX_AUTO_FREE char *list = phx_path("%s/deploy/modules", im->tools);
 	PHX_AUTO_FREE char *to = phx_path("%s/%s", out, k->modules);
-	if (fd < 0 || !from || !program || !list || !to)
+	PHX_AUTO_FREE char *drivers = driver_lines(&im->drivers);
+	if (fd < 0 || !from || !program || !list || !to || !drivers)
 		return fd < 0 ? fd : -ENOMEM;
 	const char *const argv[] = {program, from, k->release, list, to, NULL};
-	const struct phx_run job = {.argv = argv, .timeout_ms = PACK_TIMEOUT_MS};
+	const struct phx_run job = {.argv = argv, .input = drivers, .timeout_ms = PACK_TIMEOUT_MS};
 	int r = phx_run_check(&job, NULL, err);
 	return r == -EIO ? -EINVAL : r;
 }

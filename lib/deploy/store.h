@@ -54,6 +54,13 @@ int phx_images_signed_by(const char *dir, const struct phx_image *im,
 int phx_image_dir_sign(const char *path, const char *key_pem_path, struct phx_image *ret,
 		       struct phx_err *err);
 
+/** A device that machines have, and whose driver they need before they have their system. */
+struct phx_needed_driver {
+	char driver[24]; /* as the kernel that runs there calls it */
+	char alias[64];  /* as modules name what they drive: "pci:v00008086d0000100E..." */
+	char what[200];  /* for an administrator, one line: "network 8086:100e of n[1-4]" */
+};
+
 struct phx_image_import {
 	/* a tar of a root file system (gzip, bzip2, xz, zstd, or none), oci:DIR[:TAG],
 	 * oci-archive:FILE[:TAG], docker-archive:FILE[:TAG] or docker://REF */
@@ -66,6 +73,8 @@ struct phx_image_import {
 	int zstd_level;      /* 0 = 6 */
 	const char *tools;   /* directory with pack-modules and deploy/modules */
 	const char *kernel;  /* release of the default kernel; NULL: the newest by version */
+	/* struct phx_needed_driver: each kernel must have them, and its archive gets them, too */
+	struct phx_list drivers;
 	/* what else fills the directory `root`, with `work`, beside it, for what it needs
 	 * meanwhile; the source is a name in errors then. A positive number: no image is made, and
 	 * that is returned. NULL: the source is unpacked */
@@ -78,8 +87,9 @@ struct phx_image_import {
 /** Make an image of it: root.ext4.zst (mkfs.ext4 -d, zstd), root.squashfs (mksquashfs), of each
  * kernel, /boot/vmlinuz-RELEASE or lib/modules/RELEASE/vmlinuz, that and the archive of its
  * modules, and the list of its packages. Needs root (owners, devices). Blocks; minutes. -EINVAL
- * when there is no kernel in it, or one without its modules, no /sbin/init or no systemd, no name
- * for it; or the source is none (deploy/source.h); -E2BIG; -ENOSPC; -EEXIST. */
+ * when there is no kernel in it, or one without its modules or without a driver that is needed, no
+ * /sbin/init or no systemd, or one for another processor, no name for it; or the source is none
+ * (deploy/source.h); -E2BIG; -ENOSPC; -EEXIST. */
 int phx_images_import(const char *dir, const struct phx_image_import *im, struct phx_image *ret,
 		      struct phx_err *err);
 

@@ -2,10 +2,13 @@
  * but the locks of rpm. */
 #include "deploy/system.h"
 
+#include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/openat2.h>
+#include <stddef.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -107,6 +110,40 @@ void phx_system_read(const char *root, struct phx_system *ret)
 		if (phx_rooted_read(root, places[i], OS_RELEASE_MAX, &text, NULL) < 0)
 			text = NULL;
 	phx_system_parse(text ? text : "", ret);
+}
+
+/* ---- the processor ---- */
+
+static void name_machine(unsigned number, char ret[PHX_MACHINE_MAX])
+{
+	static const struct {
+		unsigned number;
+		const char *name;
+	} rows[] = {
+		{EM_X86_64, "x86_64"}, {EM_AARCH64, "aarch64"}, {EM_386, "i686"},
+		{EM_ARM, "armv7l"},    {EM_RISCV, "riscv64"},
+	};
+	snprintf(ret, PHX_MACHINE_MAX, "one of number %u", number);
+	for (size_t i = 0; i < PHX_ARRAY_SIZE(rows); i++)
+		if (rows[i].number == number)
+			snprintf(ret, PHX_MACHINE_MAX, "%s", rows[i].name);
+}
+
+void phx_system_machine(const char *root, char ret[PHX_MACHINE_MAX])
+{
+	static const char *const places[] = {"usr/lib/systemd/systemd", "lib/systemd/systemd"};
+	/* the fields are at one place for words of 32 and of 64 bits */
+	unsigned char head[offsetof(Elf64_Ehdr, e_machine) + 2];
+	ret[0] = '\0';
+	for (size_t i = 0; !ret[0] && i < PHX_ARRAY_SIZE(places); i++) {
+		PHX_AUTO_CLOSE int fd = phx_rooted_open(root, places[i], O_RDONLY | O_NONBLOCK);
+		if (fd < 0 || read(fd, head, sizeof(head)) != sizeof(head) ||
+		    memcmp(head, ELFMAG, SELFMAG))
+			continue;
+		const unsigned char *n = head + offsetof(Elf64_Ehdr, e_machine);
+		bool big = head[EI_DATA] == ELFDATA2MSB;
+		name_machine(big ? n[0] << 8 | n[1] : n[1] << 8 | n[0], ret);
+	}
 }
 
 /* ---- packages ---- */

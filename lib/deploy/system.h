@@ -23,6 +23,11 @@ void phx_system_parse(const char *text, struct phx_system *ret);
 /** What the os-release inside `root` says; all "" where there is none. */
 void phx_system_read(const char *root, struct phx_system *ret);
 
+/** The processor that the systemd inside `root` was built for, as uname(2) names it: "x86_64"; "one
+ * of number 5" where we have no name for it. "": there is none, or it is no program. */
+#define PHX_MACHINE_MAX 24
+void phx_system_machine(const char *root, char ret[PHX_MACHINE_MAX]);
+
 /** The packages of its package manager (packages.h): dpkg's database is read by us, that of rpm by
  * the program rpm of this machine. ret, struct phx_os_package, is owned; empty where there is no
  * package manager. 1: there are packages of rpm, but no program rpm here: ret is empty. -EINVAL:

@@ -55,7 +55,7 @@ add_own() {
 	local to=$SCRATCH/own size digest
 	mkdir "$to" && cp "$BUILD/images/debian-12"/{vmlinuz,root.ext4.zst,root.squashfs} "$to/" || return 1
 	unsquashfs -q -n -d "$SCRATCH/root" "$to/root.squashfs" usr/lib/modules >/dev/null &&
-		images/pack-modules "$SCRATCH/root/usr/lib/modules/$OWN" "$OWN" images/deploy/modules "$to/modules.zst" || return 1
+		images/pack-modules "$SCRATCH/root/usr/lib/modules/$OWN" "$OWN" images/deploy/modules "$to/modules.zst" </dev/null || return 1
 	size=$(stat -c %s "$to/modules.zst") digest=$(sha256sum <"$to/modules.zst" | cut -d' ' -f1)
 	sed -e 's/^name = .*/name = "own";/' -e "s/^files = (/kernels = ( { release = \"$OWN\"; kernel = \"vmlinuz\"; modules = \"modules.zst\"; } );\n&\n	{ name = \"modules.zst\"; size = ${size}L; sha256 = \"$digest\"; },/" \
 		"$BUILD/images/debian-12/manifest.conf" >"$to/manifest.conf"
