@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/file.h"
+#include "base/version.h"
 #include "deploy/import.h"
 #include "deploy/inside.h"
 #include "deploy/packages.h"
@@ -222,6 +223,16 @@ static int begin(struct work *w, struct phx_err *err)
 	return r ? r : phx_images_verify(w->dir, w->old.name, w->old.version, err);
 }
 
+/* Somebody chose it: a newer kernel was there. A default that was the newest gives way to one that
+ * the command brings. */
+static const char *chosen_kernel(const struct phx_image *old)
+{
+	PHX_LIST_EACH(struct phx_image_own, k, &old->kernels)
+		if (phx_version_compare(k->release, old->kernel_release) > 0)
+			return old->kernel_release;
+	return NULL;
+}
+
 int phx_images_exec(const char *dir, const struct phx_image_exec *ex, struct phx_image *ret,
 		    int *ret_status, struct phx_err *err)
 {
@@ -240,6 +251,7 @@ int phx_images_exec(const char *dir, const struct phx_image_exec *ex, struct phx
 		.no_squashfs = !phx_image_file(&w.old, PHX_IMAGE_ROOT_RAM),
 		.tools = ex->tools,
 		.kernel = ex->kernel,
+		.kernel_of_parent = chosen_kernel(&w.old),
 		.fill = fill,
 		.arg = &w,
 		.parent = w.old.digest,

@@ -38,7 +38,7 @@ static int open_modules(const char *root, const char *release)
 static bool has(const struct phx_image *im, const char *release)
 {
 	PHX_LIST_EACH(struct phx_image_own, k, &im->kernels)
-		if (!strcmp(k->release, release))
+		if (phx_str_eq(k->release, release))
 			return true;
 	return false;
 }
@@ -108,7 +108,10 @@ static int choose(const struct phx_image_import *im, struct phx_image *ret, stru
 	uint32_t i = 0;
 	struct phx_image_own *all = PHX_LIST_AT(&ret->kernels, struct phx_image_own, 0);
 	qsort(all, ret->kernels.n, sizeof(*all), newest_first);
-	while (im->kernel && i < ret->kernels.n && strcmp(all[i].release, im->kernel) != 0)
+	const char *wanted = im->kernel          ? im->kernel
+		: has(ret, im->kernel_of_parent) ? im->kernel_of_parent
+						 : all[0].release;
+	while (i < ret->kernels.n && strcmp(all[i].release, wanted) != 0)
 		i++;
 	if (i == ret->kernels.n)
 		return phx_err_set(err, -EINVAL, "%s: no kernel %s in it; the newest is %s",

@@ -73,6 +73,8 @@ struct phx_image_import {
 	int zstd_level;      /* 0 = 6 */
 	const char *tools;   /* directory with pack-modules and deploy/modules */
 	const char *kernel;  /* release of the default kernel; NULL: the newest by version */
+	/* the default where `kernel` is NULL and it is there; NULL: the newest */
+	const char *kernel_of_parent;
 	/* struct phx_needed_driver: each kernel must have them, and its archive gets them, too */
 	struct phx_list drivers;
 	/* what else fills the directory `root`, with `work`, beside it, for what it needs

@@ -108,6 +108,22 @@ a_kernel_outside_the_root_comes_along() {
 	[ "$status" = 0 ] && grep -q 'a fake' "$WORK/out" && cmp "$bare/vmlinuz" "$STORE/bare/1-r1/vmlinuz" || return 1
 	phx_image kernels bare --dir "$STORE" && grep -q '^6.1.0-fake .*modules.zst' "$WORK/out"
 }
+# A default that was chosen stays the default while it is there; one that was the newest gives way to a newer one.
+default_of() { sed -n 's/^kernel_release = "\(.*\)";/\1/p' "$STORE/$1/manifest.conf"; }
+another_kernel() { # RELEASE: what a package of a kernel does
+	echo "cp -r /lib/modules/6.1.0-fake /lib/modules/$1 && cp /boot/vmlinuz-6.1.0-fake /boot/vmlinuz-$1"
+}
+a_default_that_was_chosen_stays() {
+	phx_image exec base --dir "$STORE" --image-version 1 --new-version k2 -- sh -c "$(another_kernel 6.2.0-fake)" && [ "$(default_of base/k2)" = 6.2.0-fake ] || return 1
+	phx_image exec base --dir "$STORE" --image-version 1 --new-version k1 --kernel 6.1.0-fake -- sh -c "$(another_kernel 6.2.0-fake)" &&
+		[ "$(default_of base/k1)" = 6.1.0-fake ] || return 1
+	phx_image exec base --dir "$STORE" --image-version k1 --new-version k3 -- sh -c "$(another_kernel 6.3.0-fake)" && [ "$(default_of base/k3)" = 6.1.0-fake ] || return 1
+	phx_image exec base --dir "$STORE" --image-version k3 --new-version k4 -- rm -r /boot/vmlinuz-6.1.0-fake /lib/modules/6.1.0-fake &&
+		[ "$(default_of base/k4)" = 6.3.0-fake ]
+	local found=$?
+	rm -r "$STORE"/base/k?
+	return $found
+}
 # what a program says of it is told, and not only the number of the error
 why_it_cannot_be_unpacked_is_told() {
 	local bad=$STORE/cut/1 sum
@@ -164,7 +180,7 @@ tar -C "$WORK/root.base" -cf "$WORK/base.tar" .
 "$BUILD/bin/phx" image import "$WORK/base.tar" --image-name base --dir "$STORE" >/dev/null 2>&1 &&
 	"$BUILD/bin/phx" image import "$WORK/base.tar" --image-name disk --no-squashfs --dir "$STORE" >/dev/null 2>&1 || echo "not ok no image"
 for t in what_it_left_is_a_new_version diff_says_what_differs diff_with_what_it_was_made_of the_same_does_not_differ the_next_is_counted a_failure_makes_none \
-	no_change_makes_none what_is_not_there_is_told an_altered_image_is_not_run owners_links_and_devices_come_along a_kernel_outside_the_root_comes_along why_it_cannot_be_unpacked_is_told nothing_of_the_machine_is_reached \
+	no_change_makes_none what_is_not_there_is_told an_altered_image_is_not_run owners_links_and_devices_come_along a_kernel_outside_the_root_comes_along a_default_that_was_chosen_stays why_it_cannot_be_unpacked_is_told nothing_of_the_machine_is_reached \
 	names_are_found_as_here the_network_can_be_left_out what_was_interrupted_is_swept; do
 	check "$t"
 done
