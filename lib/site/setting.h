@@ -46,7 +46,7 @@ PHX_RECORD_STRUCT(phx_site_mount, PHX_SITE_MOUNT_FIELDS);
 	      "the next one for the second. Empty: none.")) \
 	F(S, first, STR(46), KEY(first, ADDRESS, "", "The first address of a pool.")) \
 	F(S, default_route, BOOL, \
-	  KEY(default_route, YES, "false", "Is the gateway of its network the way out?")) \
+	  KEY(default_route, YES, "false", "Whether the gateway of its network is the way out.")) \
 	F(S, members, LIST(phx_word), \
 	  KEY(members, WORDS(8), "", "Of a bond: its cards, by their names.")) \
 	F(S, mode, STR(16), \

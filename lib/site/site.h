@@ -46,7 +46,7 @@ PHX_RECORD_STRUCT(phx_site_group, PHX_SITE_GROUP_FIELDS);
 	      "His home, by default /home/NAME; made where it is missing, never removed.")) \
 	F(S, shell, STR(128), KEY(shell, TEXT(1, 127), "/bin/bash", "His shell.")) \
 	F(S, sudo, BOOL, \
-	  KEY(sudo, YES, "false", "May he run everything as root, without a password?")) \
+	  KEY(sudo, YES, "false", "Whether he may run everything as root, without a password.")) \
 	F(S, sudo_rules, LIST(phx_word), \
 	  KEY(sudo_rules, WORDS(64), "", \
 	      "What he may run otherwise, as sudoers(5) writes it behind the user: " \

@@ -9,16 +9,18 @@
 #include "config/option.h"
 #include "repo/repo.h"
 #include "sim/scenario.h"
+#include "site/site.h"
 #include "flow/trigger.h"
 #include "trace/workflow_conf.h"
 #include "types/role.h"
 
-static const char *const pages[] = {"cmd/phx/phx.1.scd",          "cmd/phx-sim/phx-sim.1.scd",
-				    "cmd/phxd/phxd.8.scd",        "cmd/phx-agent/phx-agent.8.scd",
-				    "etc/phoenix.conf.5.scd",     "etc/phoenix-agreement.5.scd",
-				    "etc/phoenix-role.5.scd",     "etc/phoenix-image.5.scd",
-				    "etc/phoenix-package.5.scd",  "etc/phoenix-lab.5.scd",
-				    "etc/phoenix-workflow.5.scd", "cmd/phx/phoenix-intro.7.scd"};
+static const char *const pages[] = {"cmd/phx/phx.1.scd",           "cmd/phx-sim/phx-sim.1.scd",
+				    "cmd/phxd/phxd.8.scd",         "cmd/phx-agent/phx-agent.8.scd",
+				    "etc/phoenix.conf.5.scd",      "etc/phoenix-agreement.5.scd",
+				    "etc/phoenix-role.5.scd",      "etc/phoenix-image.5.scd",
+				    "etc/phoenix-package.5.scd",   "etc/phoenix-lab.5.scd",
+				    "etc/phoenix-workflow.5.scd",  "etc/phoenix-site.5.scd",
+				    "cmd/phx/phoenix-intro.7.scd", "cmd/phx/phoenix-peers.7.scd"};
 
 static char *read_page(const char *name)
 {
@@ -84,6 +86,14 @@ static const struct {
 	{"phoenix-workflow.5.scd", &phx_workflow_file_record},
 	{"phoenix-workflow.5.scd", &phx_trigger_spec_record},
 	{"phoenix-workflow.5.scd", &phx_trigger_when_record},
+	{"phoenix-site.5.scd", &phx_site_record},
+	{"phoenix-site.5.scd", &phx_site_group_record},
+	{"phoenix-site.5.scd", &phx_site_user_record},
+	{"phoenix-site.5.scd", &phx_site_network_record},
+	{"phoenix-site.5.scd", &phx_site_set_record},
+	{"phoenix-site.5.scd", &phx_site_mount_record},
+	{"phoenix-site.5.scd", &phx_site_nic_record},
+	{"phoenix-site.5.scd", &phx_site_file_record},
 	{"phoenix-lab.5.scd", &lab_record},
 	{"phoenix-lab.5.scd", &lab_machine_record},
 	{"phoenix-lab.5.scd", &lab_disk_record},
@@ -144,9 +154,10 @@ static void every_key_is_in_its_page(void **state)
 static bool has_key(const char *key)
 {
 	static const char *const others[] = {
-		"extensions",                        /* of an agreement: a list of one's own */
-		"config_overrides",                  /* Slurm's */
-		"prefetch_wanted", "prefetch_there", /* of GET /v1/nodes */
+		"extensions",                         /* of an agreement: a list of one's own */
+		"config_overrides",                   /* Slurm's */
+		"root_keys",                          /* a file of the settings of the site */
+		"prefetch_wanted",  "prefetch_there", /* of GET /v1/nodes */
 	};
 	const struct phx_field *f;
 	for (size_t i = 0; i < PHX_ARRAY_SIZE(others); i++)
@@ -220,6 +231,70 @@ static void every_key_that_a_page_names_is_there(void **state)
 	assert_in_range(n, 20, UINT32_MAX);
 }
 
+/* ---- no page names a command that there is not ---- */
+
+/* Is one of them the beginning of the other, by whole words? */
+static bool same_words(const char *path, const char *text)
+{
+	size_t n = strlen(path), m = strlen(text);
+	return !strncmp(path, text, n < m ? n : m) &&
+		(n == m || strchr(" [.:,", n < m ? text[n] : path[m]) != NULL);
+}
+
+static bool is_command(const char *text)
+{
+#define COMMAND(id, path, ...) path,
+	static const char *const all[] = {
+#include "cli/commands.def"
+	};
+#undef COMMAND
+	for (size_t i = 0; i < PHX_ARRAY_SIZE(all); i++)
+		if (same_words(all[i], text))
+			return true;
+	return phx_str_starts(text, "help") || text[0] == '-';
+}
+
+static void every_command_that_a_page_names_is_there(void **state)
+{
+	(void)state;
+	unsigned n = 0;
+	for (size_t i = 0; i < PHX_ARRAY_SIZE(pages); i++) {
+		PHX_AUTO_FREE char *text = read_page(pages[i]);
+		for (const char *p = text; (p = strstr(p, "*phx ")); n++) {
+			char words[80], *to = words;
+			/* its line may break, and some letters are escaped */
+			for (p += 5; *p && *p != '*' && to < words + sizeof(words) - 1; p++)
+				if (*p != '\\' && *p != '\t')
+					*to++ = *p == '\n' ? ' ' : *p;
+			*to = '\0';
+			if (!is_command(words))
+				fail_msg("%s names 'phx %s', which there is not", pages[i], words);
+		}
+	}
+	assert_in_range(n, 100, UINT32_MAX);
+}
+
+/* Each row of the comparison has the command that shows it. */
+static void every_row_of_the_comparison_has_a_command(void **state)
+{
+	(void)state;
+	PHX_AUTO_FREE char *text = read_page("cmd/phx/phoenix-peers.7.scd");
+	unsigned rows = 0;
+	for (const char *p = text; (p = strstr(p, "\n|")); rows++) {
+		const char *own = strchr(p + 1, '\n') + 1, *cell = own;
+		size_t n = strcspn(own, "\n");
+		const char *shows = memmem(own, n, "*phx ", 5);
+		if (!shows && !phx_str_starts(own, ":  no\n"))
+			fail_msg("no command shows row %u of the comparison: %.40s", rows + 1,
+				 p + 1);
+		for (unsigned i = 0; i < 4; i++, cell = strchr(cell, '\n') + 1)
+			assert_memory_equal(cell, ":  ", 3);
+		assert_true(*cell == '|' || *cell == '\n');
+		p++;
+	}
+	assert_in_range(rows, 20, 100);
+}
+
 /* ---- pages ---- */
 
 static void every_page_becomes_roff(void **state)
@@ -280,6 +355,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(every_key_is_in_its_page),
 		cmocka_unit_test(every_key_that_a_page_names_is_there),
+		cmocka_unit_test(every_command_that_a_page_names_is_there),
+		cmocka_unit_test(every_row_of_the_comparison_has_a_command),
 		cmocka_unit_test(every_page_becomes_roff),
 		cmocka_unit_test(pages_have_the_parts_that_phx_prints),
 		cmocka_unit_test(options_of_the_daemons_are_in_their_pages),
