@@ -136,6 +136,8 @@ int cli_known(struct cli *cli, const char *what, const char *path, const char *l
 /* ---- label.c ---- */
 
 /** A column of labels: "a=1,b=2". */
+/** The notes of a node, the newest last, as a table behind an empty line; nothing without any. */
+int cli_print_notes(struct cli *cli, const json_t *notes);
 void cli_put_labels(struct phx_buf *b, const json_t *value, const json_t *row);
 
 /* ---- node_list.c ---- */

@@ -306,9 +306,11 @@ static int print_node(struct cli *cli, const json_t *node)
 	cli_print_lines(lines, PHX_ARRAY_SIZE(lines), node);
 	const json_t *disks = cli_member(node, "facts.disks"),
 		     *nics = cli_member(node, "facts.nics");
+	int code = cli_print_notes(cli, json_object_get(node, "notes"));
 	if (json_array_size(disks))
 		putchar('\n');
-	int code = cli_print_table(cli, disk_columns, PHX_ARRAY_SIZE(disk_columns), disks, 2);
+	code = code ? code
+		    : cli_print_table(cli, disk_columns, PHX_ARRAY_SIZE(disk_columns), disks, 2);
 	if (!code)
 		code = print_left(cli, json_object_get(node, "known_disks"));
 	if (json_array_size(nics))

@@ -39,6 +39,7 @@ static const struct {
 	{"edit", PHX_EV_node_edit, false},
 	{"inspect", PHX_EV_inspect, false},
 	{"label", PHX_EV_node_label, false},
+	{"note", PHX_EV_node_note, false},
 	{"cancel", PHX_EV_cancel, false},
 	{"forget-disk", PHX_EV_disk_forget, false},
 	{"forget-tpm", PHX_EV_tpm_forget, false},

@@ -36,6 +36,7 @@ static const char *const hardware[] = {
 	"tpms.pcrs",
 	"plan.steps.disk",
 	"plan.left.id",
+	"notes",
 };
 
 /* How the machine is reached below its system, and what keys and steps are known by: the resource

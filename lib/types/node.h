@@ -206,14 +206,24 @@ PHX_RECORD_STRUCT(phx_label, PHX_LABEL_FIELDS);
 	F(S, why, STR(160))
 PHX_RECORD_STRUCT(phx_unfit, PHX_UNFIT_FIELDS);
 
+/** What a person noted of a node, for others. */
+#define PHX_NODE_NOTE_FIELDS(F, S) \
+	F(S, at_ms, I64) \
+	F(S, by, STR(PHX_NAME_MAX)) \
+	F(S, text, STR(256))
+PHX_RECORD_STRUCT(phx_node_note, PHX_NODE_NOTE_FIELDS);
+/** A further one takes the place of the oldest. */
+#define PHX_NOTES_MAX 16
+
 #define PHX_NODE_FIELDS(F, S) \
 	F(S, name, STR(PHX_NAME_MAX)) \
 	F(S, number, U32) /* stable, counts from 1 */ \
 	F(S, state, ENUM(phx_node_state)) \
-	F(S, reason, STR(256))        /* why quarantined or in maintenance */ \
-	F(S, pool, STR(PHX_NAME_MAX)) /* "" while in no pool: new, quarantined */ \
-	F(S, role, STR(PHX_NAME_MAX)) /* the wanted role */ \
-	F(S, labels, LIST(phx_label)) /* by key */ \
+	F(S, reason, STR(256))           /* why quarantined or in maintenance */ \
+	F(S, pool, STR(PHX_NAME_MAX))    /* "" while in no pool: new, quarantined */ \
+	F(S, role, STR(PHX_NAME_MAX))    /* the wanted role */ \
+	F(S, labels, LIST(phx_label))    /* by key */ \
+	F(S, notes, LIST(phx_node_note)) /* the newest last */ \
 	F(S, pinned, BOOL) \
 	F(S, accepted, BOOL) \
 	F(S, hold, BOOL)  /* announced, but still needs `phx node accept` */ \

@@ -42,6 +42,16 @@ labels_choose_nodes() {
 	[ "$(names -l rack=3)" = 'c[1-2]' ] && [ "$(names -l 'rack=3,zone=a')" = c1 ] && [ "$(names -l rack=3 -l 'zone!=a')" = c2 ] &&
 		[ "$(names --selector 'rack!=3')" = c3 ] && [ "$(names '@rack=3')" = 'c[1-2]' ] && [ "$(names '@rack=[3-4]!@zone=a')" = 'c[2-3]' ]
 }
+notes_are_left_and_shown() {
+	code 0 phx node note 'c[1-2]' 'fan 3 is' loud && code 0 phx node note -l rack=4 ordered && code 0 phx node note c1 'replaced, ä' || return 1
+	[ "$(phx node note c1 -o json | jq -r '.notes[] | "\(.by | startswith("uid:0")) \(.at_ms > 1e12) \(.text)"')" = $'true true fan 3 is loud\ntrue true replaced, ä' ] || return 1
+	phx node show c1 | grep -q 'uid:0 .*fan 3 is loud' && [ "$(phx node note @all -o tsv --no-header | cut -f 1,4)" = $'c1\tfan 3 is loud\nc1\treplaced, ä\nc2\tfan 3 is loud\nc3\tordered' ] || return 1
+	# one line of text, and not the nodes as others see them
+	code 64 phx node note c1 '' && code 64 phx node note c1 x --clear && code 64 phx node note c1 $'\xff' || return 1
+	code 1 phx node note c1 $'a\nb' || code 64 phx node note c1 $'a\nb' || return 1
+	code 64 phx node note c1 "$(printf 'x%.0s' {1..300})" || return 1
+	code 0 phx node note c1 --clear && is c1 '.notes | length' 0 && is c2 '.notes | length' 1
+}
 orders_take_labels() {
 	phx node assign -l rack=3 web --wait --timeout 60s 2>/dev/null && idle c1 active web && idle c2 active web && idle c3 ready ""
 }
@@ -108,7 +118,7 @@ for n in 1 2 3; do
 	fake_start "c$n" "$n" --env os --image test --digest "$IMAGE_DIGEST"
 	until_true 10 is "c$n" .state ready
 done
-for test in labels_are_put_on_and_taken_off bad_labels_are_refused too_many_labels_are_refused labels_choose_nodes orders_take_labels \
+for test in labels_are_put_on_and_taken_off bad_labels_are_refused too_many_labels_are_refused labels_choose_nodes notes_are_left_and_shown orders_take_labels \
 	labels_in_place_of_names_only bare_groups_are_pools_and_roles a_group_that_does_not_exist_is_refused labels_outlive_the_head ansible_sees_groups_and_variables \
 	one_question_at_a_time; do
 	check $test $test

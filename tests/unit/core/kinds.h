@@ -76,6 +76,7 @@ static void what_is_told_of_it(struct world *w, const char *node)
 		PHX_STR_SET(events[i]->node, node);
 		must(w, events[i]);
 	}
+	node_event(w, PHX_EV_node_note, node, "moved to rack 7");
 	node_event(w, PHX_EV_inspect, node, "");
 	node_event(w, PHX_EV_quiet, node, "");
 	node_event(w, PHX_EV_missing, node, "");
