@@ -1,5 +1,5 @@
-/* Notes on nodes: who and when, the newest last, the last sixteen, kept over everything that happens
- * to the node; one line each. */
+/* Notes on nodes: who and when, the newest last, the last sixteen, kept over everything that
+ * happens to the node; one line each. */
 #include "unit/core/world.h"
 
 static int note(struct world *w, const char *node, const char *by, const char *text)
