@@ -167,6 +167,18 @@ static void put_load(struct phx_buf *b, const json_t *value, const json_t *row)
 		     phx_size_format((uint64_t)all, total, sizeof(total)));
 }
 
+/* A system that runs under another kernel than its image's was started by somebody else. */
+static void put_kernel(struct phx_buf *b, const json_t *value, const json_t *row)
+{
+	const char *runs = json_string_value(value), *own = phx_json_str(row, "system_kernel", "");
+	bool in_system = phx_str_eq(phx_json_str(row, "env", ""), "os");
+	cli_put_clean(b, runs ? runs : "");
+	if (in_system && runs && *runs && *own && !phx_str_eq(runs, own)) {
+		phx_buf_addf(b, ", and not that of its image: ");
+		cli_put_clean(b, own);
+	}
+}
+
 static const struct cli_column lines[] = {
 	{.head = "State", .path = "state", .put = put_state},
 	{.head = "Pool", .path = "pool"},
@@ -199,7 +211,7 @@ static const struct cli_column lines[] = {
 	{.head = "Firmware", .path = "facts.firmware"},
 	{.head = "Boot mode", .path = "facts.boot_mode"},
 	{.head = "OS", .path = "facts.os"},
-	{.head = "Kernel", .path = "facts.kernel"},
+	{.head = "Kernel", .path = "facts.kernel", .put = put_kernel},
 };
 
 /* What the disk can do, for a wipe. */

@@ -195,6 +195,29 @@ static void show_prints_facts_and_the_plan(void **state)
 	assert_has(list.out, "wipe 2/2 (attempt 2): I/O");
 }
 
+static void show_tells_of_another_kernel_than_the_images(void **state)
+{
+	struct fake_phxd *f = *state;
+	static const struct {
+		const char *env, *own, *line;
+	} rows[] = {
+		{"os", "6.1-rt", "Kernel       6.1, and not that of its image: 6.1-rt\n"},
+		{"os", "6.1", "Kernel       6.1\n"},
+		{"os", "", "Kernel       6.1\n"},
+		{"deploy", "6.1-rt", "Kernel       6.1\n"}, /* its disks are erased, say */
+	};
+	for (size_t i = 0; i < PHX_ARRAY_SIZE(rows); i++) {
+		char answer[200];
+		snprintf(answer, sizeof(answer),
+			 "{'nodes':[{'name':'n1','state':'active','env':'%s','system_kernel':'%s',"
+			 "'facts':{'kernel':'6.1'}}]}",
+			 rows[i].env, rows[i].own);
+		fake_answer(f, "GET /v1/nodes", answer);
+		PHX_SAID s = phx(f, "node show n1");
+		assert_has(s.out, rows[i].line);
+	}
+}
+
 /* For programs a value a column, and a number without a unit. */
 static void show_has_columns(void **state)
 {
@@ -414,6 +437,7 @@ int main(void)
 		cmocka_unit_test_teardown(a_malformed_list_names_the_column, fake_clean),
 		cmocka_unit_test_teardown(show_tells_expected_against_actual, fake_clean),
 		cmocka_unit_test_teardown(show_prints_facts_and_the_plan, fake_clean),
+		cmocka_unit_test_teardown(show_tells_of_another_kernel_than_the_images, fake_clean),
 		cmocka_unit_test_teardown(show_has_columns, fake_clean),
 		cmocka_unit_test_teardown(control_characters_are_made_harmless, fake_clean),
 		cmocka_unit_test_teardown(add_sends_identity_and_bmc, fake_clean),
