@@ -8,10 +8,14 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/audit.h>
 #include <linux/capability.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>
+#include <sys/ioctl.h>
 #include <sys/mount.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
@@ -142,6 +146,40 @@ static int drop_caps(void)
 	return 0;
 }
 
+#if defined(__x86_64__)
+#define OUR_CALLS AUDIT_ARCH_X86_64
+#elif defined(__aarch64__)
+#define OUR_CALLS AUDIT_ARCH_AARCH64
+#else
+#error "which system calls has this processor?"
+#endif
+enum { X32_CALLS = 0x40000000 }; /* the same calls of x86_64 under other numbers */
+
+/* The terminal is that of who started us: nothing is typed into it for him (TIOCSTI), or pasted
+ * (TIOCLINUX). Calls by other numbers than ours, as programs of 32 bits have them, are none. The
+ * kernel looks at the lower half of the request, so we do. */
+static int keep_off_terminal(void)
+{
+#define AT(member) (offsetof(struct seccomp_data, member))
+#define IF_EQ(k, yes, no) BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (k), (yes), (no))
+	struct sock_filter code[] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, AT(arch)),
+		IF_EQ(OUR_CALLS, 0, 7),
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, AT(nr)),
+		BPF_JUMP(BPF_JMP | BPF_JGE | BPF_K, X32_CALLS, 5, 0),
+		IF_EQ(SYS_ioctl, 0, 3),
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, AT(args[1])),
+		IF_EQ(TIOCSTI, 2, 0),
+		IF_EQ(TIOCLINUX, 1, 0),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
+	};
+#undef AT
+#undef IF_EQ
+	const struct sock_fprog filter = {PHX_ARRAY_SIZE(code), code};
+	return prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter) < 0 ? -errno : 0;
+}
+
 /* Becomes the child, which ends when we do. We wait for it and pass its status on, reap what it
  * left, and hold no descriptor: who started us would wait for our end. */
 static int become_child(void)
@@ -169,6 +207,8 @@ static int go_inside(const void *arg)
 	r = r ? r : change_root(in->root);
 	r = r ? r : mount_all();
 	r = r ? r : make_devices();
+	r = r ? r : phx_inside_check_program(in->argv[0]);
+	r = r ? r : keep_off_terminal(); /* while we may without PR_SET_NO_NEW_PRIVS */
 	r = r ? r : drop_caps();
 	return r ? r : become_child(); /* signals reach a program that is not number 1 */
 }
@@ -178,9 +218,7 @@ static int go_inside(const void *arg)
 /* The environment inside: what says how to reach packages and what the terminal is comes along. */
 static void make_env(const char *ret[ENV_MAX], char texts[ENV_MAX][256])
 {
-	static const char *const fixed[] = {
-		"PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "HOME=/root",
-		"LANG=C.UTF-8"};
+	static const char *const fixed[] = {"PATH=" PHX_INSIDE_PATH, "HOME=/root", "LANG=C.UTF-8"};
 	static const char *const passed[] = {"TERM",     "http_proxy",     "https_proxy",
 					     "no_proxy", "HTTP_PROXY",     "HTTPS_PROXY",
 					     "NO_PROXY", "DEBIAN_FRONTEND"};

@@ -11,6 +11,15 @@ struct phx_inside {
 	bool network;            /* that of the machine; else none but a loopback that is down */
 };
 
+/** Where programs without a "/" are looked for. */
+#define PHX_INSIDE_PATH "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+
+/** What the kernel is to run as `program` is of the root, and not our own program: a script may
+ * name /proc/self/exe, which is still that file of the machine's, and the libraries of the root
+ * would then be given it. For the process that has the root as "/", before it becomes the program;
+ * system calls only. 0 also where there is none; -EPERM. */
+int phx_inside_check_program(const char *program);
+
 /** The directories on which something is mounted while a program runs; where one is missing, it is
  * made. */
 int phx_inside_places(const char *root, struct phx_err *err);

@@ -143,6 +143,26 @@ nothing_of_the_machine_is_reached() {
 		[ ! -e '"$WORK"' ] && ! busybox mknod /dev/vda b 254 0 && ! (: </etc/device) && [ -c /dev/null ] && echo x >/dev/null && [ ! -e /dev/vda ] && [ $$ -lt 9 ]' --new-version f
 	[ "$status" = 0 ] && grep -q 'nothing changed' "$WORK/err" && [ ! -e "$WORK/pwned" ]
 }
+# what runs it is that file of the machine's still: libraries of the image must not be loaded into it, for they could change it
+our_own_program_is_not_given_away() {
+	in_image 1 'ln -s /proc/self/exe /bin/self && printf "#! /proc/1/exe x\n" >/bin/script && printf "#!/bin/script\n" >/bin/scripts && printf "echo plain\n" >/bin/plain &&
+		chmod 755 /bin/script /bin/scripts /bin/plain' --new-version own-program && [ "$status" = 0 ] || return 1
+	local word
+	for word in self script scripts /bin/scripts; do
+		phx_image exec base --dir "$STORE" --image-version own-program --new-version f -- "$word"
+		[ "$status" != 0 ] && grep -q "$word: Operation not permitted" "$WORK/err" || return 1
+	done
+	phx_image exec base --dir "$STORE" --image-version own-program --new-version f -- plain
+	[ "$status" = 0 ] && grep -qx plain "$WORK/out" && rm -r "$STORE/base/own-program" && swept
+}
+# a terminal is that of who started it: what is typed into it there, his shell would read
+nothing_is_typed_for_us() {
+	printf '#include <sys/ioctl.h>\n#include <sys/syscall.h>\n#include <unistd.h>\nint main(void) { return isatty(0) ? ioctl(0, TIOCSTI, "x") < 0 && syscall(SYS_ioctl, 0, 1UL << 32 | TIOCSTI, "x") < 0 ? 0 : 3 : 4; }\n' >"$WORK/type.c"
+	cc -static -o "$WORK/root.base/bin/type" "$WORK/type.c" && tar -C "$WORK/root.base" -cf "$WORK/type.tar" . && rm "$WORK/root.base/bin/type" || return 1
+	phx_image import "$WORK/type.tar" --image-name type --dir "$STORE"
+	run script -qec "$BUILD/bin/phx image exec type --dir $STORE -- type" /dev/null
+	[ "$status" = 0 ] && grep -q 'nothing changed' "$WORK/out" && rm -r "$STORE/type" && swept
+}
 names_are_found_as_here() {
 	in_image 1 'cat /etc/resolv.conf; cat /usr/sbin/policy-rc.d' --new-version f
 	[ "$status" = 0 ] && grep -qF "$(head -n 1 /etc/resolv.conf)" "$WORK/out" && grep -q 'exit 101' "$WORK/out" || return 1
@@ -180,7 +200,7 @@ tar -C "$WORK/root.base" -cf "$WORK/base.tar" .
 "$BUILD/bin/phx" image import "$WORK/base.tar" --image-name base --dir "$STORE" >/dev/null 2>&1 &&
 	"$BUILD/bin/phx" image import "$WORK/base.tar" --image-name disk --no-squashfs --dir "$STORE" >/dev/null 2>&1 || echo "not ok no image"
 for t in what_it_left_is_a_new_version diff_says_what_differs diff_with_what_it_was_made_of the_same_does_not_differ the_next_is_counted a_failure_makes_none \
-	no_change_makes_none what_is_not_there_is_told an_altered_image_is_not_run owners_links_and_devices_come_along a_kernel_outside_the_root_comes_along a_default_that_was_chosen_stays why_it_cannot_be_unpacked_is_told nothing_of_the_machine_is_reached \
+	no_change_makes_none what_is_not_there_is_told an_altered_image_is_not_run owners_links_and_devices_come_along a_kernel_outside_the_root_comes_along a_default_that_was_chosen_stays why_it_cannot_be_unpacked_is_told nothing_of_the_machine_is_reached our_own_program_is_not_given_away nothing_is_typed_for_us \
 	names_are_found_as_here the_network_can_be_left_out what_was_interrupted_is_swept; do
 	check "$t"
 done
