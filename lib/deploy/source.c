@@ -221,7 +221,7 @@ static void name_source(char ret[256], const char *prefix, const char *name, con
 
 /* ---- a tar ---- */
 
-/* GNU tar takes off leading slashes. */
+/* GNU tar takes off leading slashes; what stands ahead of a ':' it takes for another machine. */
 static int unpack_tar(const struct phx_source_place *at, struct phx_source_found *ret,
 		      struct phx_err *err)
 {
@@ -232,6 +232,7 @@ static int unpack_tar(const struct phx_source_place *at, struct phx_source_found
 				    "--xattrs",
 				    "--xattrs-include=*",
 				    "--acls",
+				    "--force-local",
 				    "--directory",
 				    at->root,
 				    "--file",
