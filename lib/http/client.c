@@ -253,18 +253,21 @@ static const struct {
 	{CURLE_OUT_OF_MEMORY, -ENOMEM},
 };
 
-static int connect_code(CURL *easy)
+/* What an answer says, no way to a server does: -ENOENT is 404, and a missing socket a daemon that
+ * is not there; -EACCES and -EPERM are 403, and what routes and filters of this machine say. */
+static int connect_code(const struct phx_http_client *c)
 {
 	long code = 0;
-	curl_easy_getinfo(easy, CURLINFO_OS_ERRNO, &code);
-	/* A missing socket is a daemon that is not there; -ENOENT is the answer 404. */
+	curl_easy_getinfo(c->easy, CURLINFO_OS_ERRNO, &code);
+	if (!c->unix_path && (code == EACCES || code == EPERM))
+		return -EHOSTUNREACH;
 	return code == ENOENT || code <= 0 ? -ECONNREFUSED : (int)-code;
 }
 
-static int code_of(CURL *easy, CURLcode curl)
+static int code_of(const struct phx_http_client *c, CURLcode curl)
 {
 	if (curl == CURLE_COULDNT_CONNECT)
-		return connect_code(easy);
+		return connect_code(c);
 	for (size_t i = 0; i < PHX_ARRAY_SIZE(curl_codes); i++)
 		if (curl_codes[i].curl == curl)
 			return curl_codes[i].code;
@@ -284,10 +287,10 @@ int phx_http_client_perform(struct phx_http_client *c, const char *path, const i
 	long os_error = 0;
 	curl_easy_getinfo(c->easy, CURLINFO_OS_ERRNO, &os_error);
 	if (curl == CURLE_COULDNT_CONNECT && c->unix_path && os_error > 0)
-		return phx_err_set(err, connect_code(c->easy), "%s: %s", c->unix_path,
+		return phx_err_set(err, connect_code(c), "%s: %s", c->unix_path,
 				   strerror((int)os_error));
 	const char *text = c->error[0] ? c->error : curl_easy_strerror(curl);
-	return phx_err_set(err, code_of(c->easy, curl), "%s%s: %s",
+	return phx_err_set(err, code_of(c, curl), "%s%s: %s",
 			   c->unix_path ? c->unix_path : c->base_url, path, text);
 }
 

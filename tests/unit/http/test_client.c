@@ -1,7 +1,10 @@
 /* The client against servers that are not ours, against nobody, and badly configured. */
 #include "unit/http/world.h"
 
+#include <sched.h>
 #include <stdatomic.h>
+#include <stdlib.h>
+#include <sys/wait.h>
 
 #define SINK_MAX 100
 
@@ -254,6 +257,24 @@ static void test_nobody_there(void **state)
 	close(fd);
 }
 
+/* What this machine's own routes refuse is no answer: -EACCES is a server's 403. */
+static void test_no_way_there(void **state)
+{
+	const struct phx_http_client_config there = {.base_url = "http://10.8.0.1:9"};
+	struct phx_err err = {0};
+	int status;
+	(void)state;
+	pid_t pid = fork();
+	if (pid == 0) {
+		bool alone = unshare((geteuid() ? CLONE_NEWUSER : 0) | CLONE_NEWNET) == 0 &&
+			system("ip route add prohibit 10.8.0.0/16") == 0;
+		_exit(alone ? -call_at(&there, 1000, &err) : 0);
+	}
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_true(WIFEXITED(status));
+	assert_int_equal(WEXITSTATUS(status), EHOSTUNREACH);
+}
+
 static void test_wrong_protocols(void **state)
 {
 	const struct world *w = *state;
@@ -317,6 +338,7 @@ int main(void)
 		cmocka_unit_test(test_login_and_no_redirect),
 		cmocka_unit_test(test_answer_too_large),
 		cmocka_unit_test(test_nobody_there),
+		cmocka_unit_test(test_no_way_there),
 		cmocka_unit_test(test_wrong_protocols),
 		cmocka_unit_test(test_bad_client_configuration),
 	};
