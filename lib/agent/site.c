@@ -384,6 +384,37 @@ int site_apply(struct site *s, const struct phx_site_bundle *b, struct phx_err *
 	return r;
 }
 
+/* ---- a change of the network that has not come to its end ---- */
+
+/* One whole exchange, which proves the way there and back. A head that refuses this node its
+ * settings is heard, too. */
+static bool is_heard(void *arg)
+{
+	struct site *s = arg;
+	struct phx_http_client *client = NULL;
+	PHX_AUTO_JSON json_t *j = NULL;
+	int r = s->client ? s->client(s->arg, &client, NULL) : -ENOTCONN;
+	r = r ? r : phx_http_call_json(client, "GET", "/v1/agent/site", NULL, HEARD_MS, &j, NULL);
+	phx_http_client_free(client);
+	return r == 0 || r == -EACCES || r == -ENOENT;
+}
+
+/* Goes on with it; 0 when there is none. */
+static int settle_network(struct site *s)
+{
+	struct phx_err err = {0};
+	int r = site_net_pending(s->net) ? site_net_resume(s->net, &err) : 0;
+	if (r == 0)
+		return 0;
+	agent_log("site: %s", err.text[0] ? err.text : strerror(-r));
+	snprintf(s->state.error, sizeof(s->state.error), "%.150s",
+		 err.text[0] ? err.text : strerror(-r));
+	publish(s);
+	return r;
+}
+
+/* ---- from the head ---- */
+
 static int fetch(struct site *s, struct phx_http_client *client, struct phx_err *err)
 {
 	struct phx_site_bundle b;
@@ -406,6 +437,8 @@ static void work(void *arg)
 	struct site *s = arg;
 	struct phx_err err = {0};
 	struct phx_http_client *client = NULL;
+	/* what could not be put back, as when the disk was full, may be now */
+	settle_network(s);
 	int r = s->client(s->arg, &client, &err);
 	r = r ? r : fetch(s, client, &err);
 	phx_http_client_free(client);
@@ -492,31 +525,13 @@ void site_host_key_forget(const char *root)
 		agent_log("sshd keeps its host key: %s", err.text);
 }
 
-/* ---- a change of the network that an earlier agent began ---- */
-
-/* One whole exchange, which proves the way there and back. A head that refuses this node its
- * settings is heard, too. */
-static bool is_heard(void *arg)
-{
-	struct site *s = arg;
-	struct phx_http_client *client = NULL;
-	PHX_AUTO_JSON json_t *j = NULL;
-	int r = s->client ? s->client(s->arg, &client, NULL) : -ENOTCONN;
-	r = r ? r : phx_http_call_json(client, "GET", "/v1/agent/site", NULL, HEARD_MS, &j, NULL);
-	phx_http_client_free(client);
-	return r == 0 || r == -EACCES || r == -ENOENT;
-}
+/* ---- the start, and the end ---- */
 
 static void resume(void *arg)
 {
 	struct site *s = arg;
-	struct phx_err err = {0};
-	int r = site_net_resume(s->net, &err);
-	if (r < 0)
-		agent_log("site: %s", err.text[0] ? err.text : strerror(-r));
-	if (r < 0)
-		snprintf(s->state.error, sizeof(s->state.error), "%.150s", err.text);
-	publish(s);
+	if (settle_network(s) == 0)
+		publish(s);
 	LOOP_HELD(s->loop);
 	s->busy = false;
 	loop_news(s->loop);
@@ -538,8 +553,6 @@ static int open_network(const struct site_config *config, struct site *s, struct
 	s->busy = true;
 	return loop_work(s->loop, resume, s);
 }
-
-/* ---- life ---- */
 
 int site_new(const struct site_config *config, struct site **ret, struct phx_err *err)
 {

@@ -30,6 +30,11 @@ struct change {
 	const struct phx_site_out *to;
 };
 
+bool site_net_pending(const struct site_net *n)
+{
+	return n->trial.phase == SITE_TRIAL_PENDING;
+}
+
 static int keep(struct site_net *n, struct phx_err *err)
 {
 	return phx_record_file_write(n->file, &site_trial_record, &n->trial, 0600, err);
@@ -240,9 +245,13 @@ int site_net_apply(struct site_net *n, const struct phx_site_bundle *b,
 	uint64_t id = site_trial_id(b);
 	PHX_AUTO(phx_list_fini) struct phx_list changes = {0};
 	struct phx_list former = {0};
+	/* what an earlier one could not put back is put back first: it is nowhere else */
+	int r = site_net_pending(n) ? wait_for_head(n, err) : 0;
+	if (r < 0)
+		return r;
 	if (site_trial_refuses(&n->trial, id, b->again))
 		return phx_err_set(err, -EPERM, "%s", n->trial.why);
-	int r = find_changes(n, b, before, &changes, &former, err);
+	r = find_changes(n, b, before, &changes, &former, err);
 	if (r < 0 || !changes.n) {
 		fini_former(&former);
 		return r;
@@ -258,11 +267,6 @@ int site_net_apply(struct site_net *n, const struct phx_site_bundle *b,
 }
 
 /* ---- life ---- */
-
-bool site_net_pending(const struct site_net *n)
-{
-	return n->trial.phase == SITE_TRIAL_PENDING;
-}
 
 int site_net_resume(struct site_net *n, struct phx_err *err)
 {

@@ -236,6 +236,26 @@ static void a_late_agent_takes_it_back(void **state)
 	site_net_free(n);
 }
 
+/* What it was stands in the record alone: another trial does not take the place of it. */
+static void what_could_not_be_put_back_is_not_forgotten(void **state)
+{
+	const struct scratch *s = *state;
+	struct world w;
+	struct phx_err err = {0};
+	begin(s, &w);
+	/* a directory that anybody may write: nothing is put there */
+	fake_networkctl(s, "chmod 777 \"$(dirname \"$0\")/../etc/systemd/network\"", 0);
+	struct site_net *n = open_net(&w, 100);
+	assert_int_equal(apply(n, 0, &err), -EPERM);
+	assert_true(is(s, ETH, "new\n") && site_net_pending(n));
+	fake_networkctl(s, "", 0);
+	assert_int_equal(chmod(scratch_path(s, "etc/systemd/network"), 0755), 0);
+	w.answers = true; /* too late */
+	assert_int_equal(apply(n, 0, &err), -EHOSTUNREACH);
+	assert_true(is(s, ETH, "former\n") && is(s, BOND, NULL) && !site_net_pending(n));
+	site_net_free(n);
+}
+
 /* Nothing is known of a file that cannot be put back, so nothing is touched. */
 static void a_link_in_its_place_is_refused(void **state)
 {
@@ -261,6 +281,7 @@ int main(void)
 		TEST(what_does_not_load_comes_back_at_once),
 		TEST(killed_agents_leave_a_record),
 		TEST(a_late_agent_takes_it_back),
+		TEST(what_could_not_be_put_back_is_not_forgotten),
 		TEST(a_link_in_its_place_is_refused),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
