@@ -26,7 +26,7 @@ static int open_kernel(const char *root, const char *release)
 	if (!boot || !beside)
 		return -ENOMEM;
 	int fd = phx_rooted_open(root, boot, O_RDONLY);
-	return fd < 0 ? phx_rooted_open(root, beside, O_RDONLY) : fd;
+	return fd == -ENOENT ? phx_rooted_open(root, beside, O_RDONLY) : fd;
 }
 
 static int open_modules(const char *root, const char *release)
@@ -58,7 +58,7 @@ static int add_of(const char *root, const char *path, const char *begin, bool su
 {
 	int r = 0, fd = phx_rooted_open(root, path, O_RDONLY | O_DIRECTORY);
 	DIR *d = fd < 0 ? NULL : fdopendir(fd);
-	for (struct dirent *e; r == 0 && d && (e = readdir(d));) {
+	for (struct dirent *e; r == 0 && d && im->kernels.n <= KERNELS_MAX && (e = readdir(d));) {
 		const char *release = e->d_name + strlen(begin);
 		if (e->d_name[0] == '.' || !phx_str_starts(e->d_name, begin) ||
 		    phx_str_starts(release, "0-rescue-")) /* a second copy of one of the others */

@@ -21,18 +21,37 @@ enum { OS_RELEASE_MAX = 64 << 10, RPM_OUTPUT_MAX = 16 << 20, RPM_TIMEOUT_MS = 30
 
 /* ---- inside a root ---- */
 
+/* A device of the root is the machine's: to open it can do something already, as with a watchdog.
+ * A pipe would be waited for. */
+static int open_again(int at, int flags)
+{
+	struct stat st;
+	char path[64];
+	if (fstat(at, &st) < 0)
+		return -errno;
+	if (!S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode))
+		return -EINVAL;
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", at);
+	int fd = open(path, flags | O_CLOEXEC);
+	return fd < 0 ? -errno : fd;
+}
+
 int phx_rooted_open(const char *root, const char *path, int flags)
 {
 	PHX_AUTO_CLOSE int dir = open(root, O_PATH | O_DIRECTORY | O_CLOEXEC);
-	struct open_how how = {.flags = (uint64_t)(flags | O_CLOEXEC), .resolve = RESOLVE_IN_ROOT};
-	int fd = dir < 0 ? -1 : (int)syscall(SYS_openat2, dir, path, &how, sizeof(how));
-	return fd < 0 ? -errno : fd;
+	struct open_how how = {.flags = O_PATH | O_CLOEXEC | (uint64_t)(flags & O_DIRECTORY),
+			       .resolve = RESOLVE_IN_ROOT};
+	int at = dir < 0 ? -1 : (int)syscall(SYS_openat2, dir, path, &how, sizeof(how));
+	if (at < 0 || flags & O_PATH)
+		return at < 0 ? -errno : at;
+	int fd = open_again(at, flags);
+	close(at);
+	return fd;
 }
 
 int phx_rooted_read(const char *root, const char *path, size_t max, char **ret, size_t *ret_n)
 {
-	/* a pipe of the root is not waited for */
-	PHX_AUTO_CLOSE int fd = phx_rooted_open(root, path, O_RDONLY | O_NONBLOCK);
+	PHX_AUTO_CLOSE int fd = phx_rooted_open(root, path, O_RDONLY);
 	struct stat st;
 	if (fd < 0)
 		return fd;
@@ -136,7 +155,7 @@ void phx_system_machine(const char *root, char ret[PHX_MACHINE_MAX])
 	unsigned char head[offsetof(Elf64_Ehdr, e_machine) + 2];
 	ret[0] = '\0';
 	for (size_t i = 0; !ret[0] && i < PHX_ARRAY_SIZE(places); i++) {
-		PHX_AUTO_CLOSE int fd = phx_rooted_open(root, places[i], O_RDONLY | O_NONBLOCK);
+		PHX_AUTO_CLOSE int fd = phx_rooted_open(root, places[i], O_RDONLY);
 		if (fd < 0 || read(fd, head, sizeof(head)) != sizeof(head) ||
 		    memcmp(head, ELFMAG, SELFMAG))
 			continue;

@@ -6,7 +6,8 @@
 #include "base/util.h"
 
 /** Opens `path` inside the directory `root`, whatever links say; flags as of open(). A descriptor,
- * or a negative errno. */
+ * or a negative errno; without O_PATH -EINVAL for what is neither a file nor a directory, which is
+ * not opened. */
 int phx_rooted_open(const char *root, const char *path, int flags);
 /** The regular file `path` inside `root`, at most `max` bytes, malloc'd and NUL-terminated.
  * -ENOENT, -EFBIG, -EINVAL (no file). */

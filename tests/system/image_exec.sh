@@ -181,6 +181,15 @@ the_network_can_be_left_out() {
 a_name_with_a_colon_is_a_file() {
 	cp "$WORK/base.tar" "$WORK/no-such-machine:base.tar" && (cd "$WORK" && phx_image import no-such-machine:base.tar --no-squashfs --image-name colon --dir "$STORE" && [ "$status" = 0 ]) && rm -r "$STORE/colon"
 }
+# a device of the image is one of the machine, to which opening it can do something; a pipe is waited for
+devices_and_pipes_are_not_opened() {
+	local kernel=$WORK/root.base/boot/vmlinuz-6.2.0-odd how
+	for how in p 'c 1 5'; do
+		mknod "$kernel" $how && tar -C "$WORK/root.base" -cf "$WORK/odd.tar" . && rm "$kernel" || return 1
+		run timeout 20 "$BUILD/bin/phx" image import "$WORK/odd.tar" --image-name odd --no-squashfs --dir "$STORE"
+		[ "$status" != 124 ] && grep -q 'its kernel 6.2.0-odd cannot be read: Invalid argument' "$WORK/err" && [ ! -e "$STORE/odd" ] && swept || return 1
+	done
+}
 what_was_interrupted_is_swept() {
 	mkfifo "$WORK/begun"
 	"$BUILD/bin/phx" image exec base --dir "$STORE" --image-version 1 -- sh -c 'echo begun; sleep 987' >"$WORK/begun" 2>"$WORK/err" </dev/null &
@@ -205,7 +214,7 @@ tar -C "$WORK/root.base" -cf "$WORK/base.tar" .
 	"$BUILD/bin/phx" image import "$WORK/base.tar" --image-name disk --no-squashfs --dir "$STORE" >/dev/null 2>&1 || echo "not ok no image"
 for t in what_it_left_is_a_new_version diff_says_what_differs diff_with_what_it_was_made_of the_same_does_not_differ the_next_is_counted a_failure_makes_none \
 	no_change_makes_none what_is_not_there_is_told an_altered_image_is_not_run owners_links_and_devices_come_along a_kernel_outside_the_root_comes_along a_default_that_was_chosen_stays why_it_cannot_be_unpacked_is_told nothing_of_the_machine_is_reached our_own_program_is_not_given_away nothing_is_typed_for_us \
-	names_are_found_as_here the_network_can_be_left_out a_name_with_a_colon_is_a_file what_was_interrupted_is_swept; do
+	names_are_found_as_here the_network_can_be_left_out a_name_with_a_colon_is_a_file devices_and_pipes_are_not_opened what_was_interrupted_is_swept; do
 	check "$t"
 done
 exit "$FAILED"
