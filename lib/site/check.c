@@ -294,6 +294,21 @@ static void check_file(struct check *c, const struct phx_site_file *f)
 
 /* ---- the rest ---- */
 
+static bool has_too_many(const struct phx_site *s)
+{
+	return s->users.n > PHX_ACCOUNTS_MAX || s->groups.n > PHX_ACCOUNT_GROUPS_MAX;
+}
+
+static int check_people(struct check *c)
+{
+	int r = 0;
+	PHX_LIST_EACH(struct phx_site_group, g, &c->s->groups)
+		check_group(c, g);
+	PHX_LIST_EACH(struct phx_site_user, u, &c->s->users)
+		r = r ? r : check_user(c, u);
+	return r;
+}
+
 static void check_site(struct check *c)
 {
 	if (c->s->domain[0] && !phx_site_is_host(c->s->domain))
@@ -305,7 +320,7 @@ static void check_site(struct check *c)
 					  "ntp '%s' is neither a name nor an address", w->text);
 	if (c->s->forward_dns && !c->s->serve_names)
 		phx_site_complain(&c->said, "site.conf", "forward_dns needs serve_names");
-	if (c->s->users.n > PHX_ACCOUNTS_MAX || c->s->groups.n > PHX_ACCOUNT_GROUPS_MAX)
+	if (has_too_many(c->s))
 		phx_site_complain(&c->said, "users.conf",
 				  "there are more than %d users or %d groups", PHX_ACCOUNTS_MAX,
 				  PHX_ACCOUNT_GROUPS_MAX);
@@ -324,12 +339,9 @@ int phx_site_check(const struct phx_site *s, phx_site_say_fn say, void *arg)
 		return r;
 	check_site(&c);
 	c.said.n += phx_site_networks_check(&s->networks, say, arg);
-	PHX_LIST_EACH(struct phx_site_group, g, &s->groups)
-		check_group(&c, g);
-	PHX_LIST_EACH(struct phx_site_user, u, &s->users)
-		r = r ? r : check_user(&c, u);
-	phx_site_check_sets(ix, &c.said);
-	r = r ? r : phx_site_check_nics(ix, &c.said);
+	r = has_too_many(s) ? 0 : check_people(&c); /* each is compared with each */
+	if (phx_site_check_sets(ix, &c.said))
+		r = r ? r : phx_site_check_nics(ix, &c.said);
 	PHX_LIST_EACH(struct phx_site_file, f, &s->files)
 		check_file(&c, f);
 	phx_site_index_free(ix);

@@ -7,11 +7,13 @@
 #include "base/nodeset.h"
 #include "site/internal.h"
 
-enum { MOUNT_UNIT_MAX = 200 };
+/* each is compared with each */
+enum { MOUNT_UNIT_MAX = 200, VALUES_MAX = 1000 };
 
 struct check {
 	const struct phx_site_index *ix;
 	struct phx_site_checking *said;
+	bool too_long; /* a list, so that nothing is compared that is in it */
 };
 
 /* ---- values: NULL, or what is wrong ---- */
@@ -105,11 +107,23 @@ static bool is_line(const char *text)
 	return true;
 }
 
+static bool is_too_long(struct check *c, const struct phx_site_set *s, const struct phx_list *l,
+			const char *key)
+{
+	if (l->n <= VALUES_MAX)
+		return false;
+	phx_site_complain(c->said, s->place, "%s: there are %u; a set has at most %d", key, l->n,
+			  VALUES_MAX);
+	return c->too_long = true;
+}
+
 static void check_values(struct check *c, const struct phx_site_set *s,
 			 enum phx_site_value_kind kind)
 {
 	const struct phx_list *l = phx_site_values(s, kind);
 	const char *key = phx_site_value_key(kind);
+	if (is_too_long(c, s, l, key))
+		return;
 	PHX_LIST_EACH(struct phx_site_value, v, l) {
 		const char *what = is_line(v->text) && is_line(v->name)
 			? wrong[kind](v)
@@ -128,6 +142,8 @@ static void check_values(struct check *c, const struct phx_site_set *s,
 
 static void check_blocked(struct check *c, const struct phx_site_set *s)
 {
+	if (s->modules.n > VALUES_MAX || s->modules_blocked.n > VALUES_MAX)
+		return;
 	PHX_LIST_EACH(struct phx_site_value, v, &s->modules_blocked)
 		PHX_LIST_EACH(struct phx_site_value, m, &s->modules)
 			if (!strcmp(m->text, v->text))
@@ -148,6 +164,8 @@ static bool has_unit(const char *where)
 
 static void check_mounts(struct check *c, const struct phx_site_set *s)
 {
+	if (is_too_long(c, s, &s->mounts, "mounts"))
+		return;
 	PHX_LIST_EACH(struct phx_site_mount, m, &s->mounts) {
 		if (!phx_site_path_is_plain(m->where) || !only(m->where, "/._:-") ||
 		    m->where[strlen(m->where) - 1] == '/' || !has_unit(m->where))
@@ -191,6 +209,8 @@ static void check_profile(struct check *c, const struct phx_site_set *p)
 
 static void check_profiles_of(struct check *c, const struct phx_site_set *g)
 {
+	if (is_too_long(c, g, &g->profiles, "profiles"))
+		return;
 	PHX_LIST_EACH(struct phx_site_value, v, &g->profiles) {
 		if (!phx_site_profile(c->ix, v->text))
 			say_of(c, g, v->line, "profile", v->text,
@@ -218,12 +238,13 @@ static void check_group(struct check *c, const struct phx_site_set *g)
 	check_set(c, g);
 }
 
-void phx_site_check_sets(const struct phx_site_index *ix, struct phx_site_checking *said)
+bool phx_site_check_sets(const struct phx_site_index *ix, struct phx_site_checking *said)
 {
 	const struct phx_site *s = phx_site_index_of(ix);
-	struct check c = {ix, said};
+	struct check c = {.ix = ix, .said = said};
 	PHX_LIST_EACH(struct phx_site_set, p, &s->profiles)
 		check_profile(&c, p);
 	PHX_LIST_EACH(struct phx_site_set, g, &s->nodes)
 		check_group(&c, g);
+	return !c.too_long;
 }

@@ -49,8 +49,9 @@ struct phx_site_row {
 const struct phx_site_row *phx_site_row_next(const struct phx_site_index *ix, const char *node,
 					     uint32_t *at);
 
-/** What is wrong with profiles and groups of nodes. */
-void phx_site_check_sets(const struct phx_site_index *ix, struct phx_site_checking *said);
+/** What is wrong with profiles and groups of nodes. False: one has a list that is so long that what
+ * counts for a node is not to be looked for. */
+bool phx_site_check_sets(const struct phx_site_index *ix, struct phx_site_checking *said);
 
 /** What is wrong with network cards of nodes. -ENOMEM. */
 int phx_site_check_nics(const struct phx_site_index *ix, struct phx_site_checking *said);

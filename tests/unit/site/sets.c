@@ -271,6 +271,25 @@ static void a_value_is_parsed_by_its_form(void **state)
 	assert_string_equal(v.text, "a=b=c");
 }
 
+/* Neither all of them nor what a node has of them is compared: that would take hours. */
+static void a_list_has_an_end(void **state)
+{
+	PHX_AUTO(phx_buf_fini) struct phx_buf said = {0};
+	struct phx_site s;
+	(void)state;
+	parse(NODES(GROUP("n1", ", \"modules\": [" WORD("ib", 4) "]")), &s);
+	struct phx_list *l = &PHX_LIST_AT(&s.nodes, struct phx_site_set, 0)->modules;
+	for (int i = 0; i < 1000; i++) {
+		struct phx_site_value *v = phx_list_push(l, sizeof(*v));
+		snprintf(v->name, sizeof(v->name), "m%d", i);
+		PHX_STR_SET(v->text, v->name);
+	}
+	assert_int_equal(phx_site_check(&s, add_line, &said), 1);
+	assert_string_equal(said.data,
+			    "d/n.conf:1: modules: there are 1001; a set has at most 1000\n");
+	phx_record_fini(&phx_site_record, &s);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -279,6 +298,7 @@ int main(void)
 		cmocka_unit_test(a_node_has_the_files_of_its_settings),
 		cmocka_unit_test(who_lacks_a_variable_is_told),
 		cmocka_unit_test(a_value_is_parsed_by_its_form),
+		cmocka_unit_test(a_list_has_an_end),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
