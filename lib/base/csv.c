@@ -6,8 +6,12 @@
 
 #include "base/utf8.h"
 
+#define MARK "\xef\xbb\xbf" /* U+FEFF, which spreadsheets put ahead of UTF-8 */
+
 char *phx_csv_next(struct phx_csv *c)
 {
+	if (!c->line && c->rest && !strncmp(c->rest, MARK, strlen(MARK)))
+		c->rest += strlen(MARK);
 	while (c->rest) {
 		char *line = strsep(&c->rest, "\n");
 		c->line++;

@@ -10,7 +10,8 @@ struct phx_csv {
 	uint32_t line; /* number of the line that was read last */
 };
 
-/** The next line that is not empty and does not begin with #; NULL: there is none. */
+/** The next line that is not empty and does not begin with #; NULL: there is none. A byte order
+ * mark ahead of the first is left out. */
 char *phx_csv_next(struct phx_csv *c);
 
 /** Cuts a line into its cells: without the blanks around them, or, between quotes, as they are,

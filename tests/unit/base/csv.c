@@ -79,12 +79,23 @@ static void lines_are_counted(void **state)
 	assert_null(phx_csv_next(&c));
 }
 
+/* Spreadsheets begin a text in UTF-8 with it: nobody sees it, and a column's name has it not. */
+static void a_mark_at_the_beginning_is_none_of_it(void **state)
+{
+	char text[] = "\xef\xbb\xbfnodes,a\n\xef\xbb\xbfx";
+	struct phx_csv c = {.rest = text};
+	(void)state;
+	assert_string_equal(phx_csv_next(&c), "nodes,a");
+	assert_string_equal(phx_csv_next(&c), "\xef\xbb\xbfx");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(cells_are_cut),
 		cmocka_unit_test(what_is_wrong_is_told),
 		cmocka_unit_test(lines_are_counted),
+		cmocka_unit_test(a_mark_at_the_beginning_is_none_of_it),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
