@@ -77,14 +77,17 @@ static void complain(json_t *errors, const char *place, const char *what, const 
 		add_text(errors, text);
 }
 
-static void check_nodes(const struct phx_state *s, const struct phx_site_user *u, json_t *errors)
+/* A list of 10,000 names takes longer to read than the engine's lock may be held. */
+static void check_nodes(struct daemon *d, const struct phx_site_user *u, json_t *errors)
 {
 	PHX_LIST_EACH(struct phx_word, w, &u->nodes) {
 		struct phx_nodeset set = {0};
 		phx_nodeset_parse(w->text, NULL, NULL, &set, NULL);
-		for (uint32_t i = 0; i < set.n; i++)
+		const struct phx_state *s = engine_lock(d->engine);
+		for (uint32_t i = 0; i < set.n && json_array_size(errors) < SITE_TEXTS_MAX; i++)
 			if (!phx_state_node(s, set.names[i]))
 				complain(errors, u->place, "node", set.names[i]);
+		engine_unlock(d->engine);
 		phx_nodeset_fini(&set);
 	}
 }
@@ -92,12 +95,10 @@ static void check_nodes(const struct phx_state *s, const struct phx_site_user *u
 static void check_names(struct daemon *d, const struct phx_site *site, json_t *errors)
 {
 	const struct phx_state *s = engine_lock(d->engine);
-	PHX_LIST_EACH(struct phx_site_user, u, &site->users) {
+	PHX_LIST_EACH(struct phx_site_user, u, &site->users)
 		PHX_LIST_EACH(struct phx_word, w, &u->roles)
 			if (!phx_state_role(s, w->text))
 				complain(errors, u->place, "role", w->text);
-		check_nodes(s, u, errors);
-	}
 	PHX_LIST_EACH(struct phx_site_file, f, &site->files) {
 		if (f->scope == PHX_SITE_ROLE && !phx_state_role(s, f->of))
 			complain(errors, f->place, "role", f->of);
@@ -105,6 +106,8 @@ static void check_names(struct daemon *d, const struct phx_site *site, json_t *e
 			complain(errors, f->place, "node", f->of);
 	}
 	engine_unlock(d->engine);
+	PHX_LIST_EACH(struct phx_site_user, u, &site->users)
+		check_nodes(d, u, errors);
 }
 
 /* Nodes that a group names before they are there are no mistake: they get their settings when they
