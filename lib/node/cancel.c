@@ -179,10 +179,9 @@ int phx_apply_cancel(struct phx_apply *a, const struct phx_event_none *p)
 	char why[128];
 	struct phx_node *n;
 	int r = phx_need_node(a, &n);
+	if (r == 0 && !n->line_waits && phx_node_step(n))
+		r = check(a, n); /* what is refused stays in its line, too */
 	if (r < 0 || phx_line_leave(a, n) || !phx_node_step(n))
-		return r;
-	r = check(a, n);
-	if (r < 0)
 		return r;
 	phx_note(a, n, "%s: %s is cancelled at step %s", n->name, phx_request_name(&n->plan),
 		 phx_step_info((enum phx_step_kind)phx_node_step(n)->kind)->name);

@@ -333,6 +333,26 @@ static void cancel_takes_one_out(void **state)
 	assert_int_not_equal(node(w, 2)->plan.request, PHX_REQUEST_reboot);
 }
 
+/* What is refused changes nothing: a state that is read back from the journal is the same. */
+static void a_cancel_that_is_refused_leaves_it_in_the_line(void **state)
+{
+	struct world *w = *state;
+	struct phx_state before;
+	struct phx_event cancel = {.kind = PHX_EV_cancel};
+	all_serve(w, "compute");
+	all_join(w, 1);
+	world_run_to(w, "n1", PHX_STEP_health); /* past step enter, which cannot be taken back */
+	PHX_STR_SET(cancel.node, "n1");
+	assert_int_equal(phx_record_copy(&phx_state_record, &before, &w->s), 0);
+	assert_int_equal(world_apply(w, &cancel, NULL), -EPERM);
+	before.now_ms = w->s.now_ms;
+	assert_true(phx_record_equal(&phx_state_record, &before, &w->s));
+	phx_state_fini(&before);
+	for (unsigned i = 1; i <= N_NODES; i++)
+		world_run(w, name_of(i));
+	assert_int_equal(w->s.lines.n, 0);
+}
+
 static void one_that_is_removed_is_no_longer_waited_for(void **state)
 {
 	struct world *w = *state;
@@ -401,6 +421,7 @@ int main(void)
 		WORLD_TEST(one_that_is_away_anyway_is_counted),
 		WORLD_TEST(one_that_does_not_come_back_stops_the_line),
 		WORLD_TEST(cancel_takes_one_out),
+		WORLD_TEST(a_cancel_that_is_refused_leaves_it_in_the_line),
 		WORLD_TEST(one_that_is_removed_is_no_longer_waited_for),
 		WORLD_TEST(in_a_line_jobs_are_waited_for),
 		WORLD_TEST(the_line_outlives_the_head),
