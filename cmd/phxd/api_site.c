@@ -274,7 +274,18 @@ static void remove_file(struct daemon *d, const char *digest)
 		unlink(path);
 }
 
-/* The event has the digest and what there is of each kind, no content. */
+/* Which disks are protected: the core decides by it. */
+static int find_protected(const struct phx_site *site, struct phx_list *ret, struct phx_err *err)
+{
+	struct phx_site_index *ix = NULL;
+	int r = phx_site_index_new(site, &ix);
+	r = r ? r : phx_site_protected(ix, ret, err);
+	phx_site_index_free(ix);
+	return r;
+}
+
+/* The event has the digest, what there is of each kind, and which disks are protected; no other
+ * content. */
 static int journal(struct daemon *d, const struct phx_site *site, const char *digest,
 		   const char *by, struct phx_err *err)
 {
@@ -284,7 +295,10 @@ static int journal(struct daemon *d, const struct phx_site *site, const char *di
 	ev.site_apply.files = site->files.n;
 	PHX_STR_SET(ev.site_apply.digest, digest);
 	PHX_STR_SET(ev.by, by);
-	return engine_submit(d->engine, &ev, NULL, err);
+	int r = find_protected(site, &ev.site_apply.protects, err);
+	r = r ? r : engine_submit(d->engine, &ev, NULL, err);
+	phx_site_protected_fini(&ev.site_apply.protects);
+	return r;
 }
 
 /* The content is on the disk before the event names it, and the former one until then. */

@@ -47,10 +47,7 @@ static void find_re(const struct phx_state *s, const char *node, bool *ret_moves
 static void find_protected(const struct phx_state *s, const char *node, struct order_beside *ret)
 {
 	const struct phx_node *n = phx_state_node(s, node);
-	const struct phx_protect *protect = phx_protect_of(s);
-	ret->protects = n && n->protects && protect;
-	if (ret->protects)
-		ret->protect = *protect;
+	ret->protects = n && n->protects && phx_protect_of(s, n, &ret->protect);
 }
 
 /* Nor does one that does not know of kernels of images. */

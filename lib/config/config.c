@@ -231,6 +231,7 @@ void phx_config_settings(const struct phx_config *cfg, struct phx_settings *ret)
 		.shares_triggers = true,
 		.doubts_claims = true,
 		.protects = true,
+		.keeps_left = true,
 		.restart_silent_s = cfg->restart_silent_s,
 		.soft_off_s = cfg->soft_off_s,
 	};

@@ -26,12 +26,13 @@ static int make_plan(const struct phx_apply *a, const struct phx_node *n, struct
 {
 	const struct phx_pool *to = phx_state_pool(a->s, n->plan.to_pool);
 	struct phx_role store;
+	struct phx_protect protect;
 	struct phx_plan_request q = {.node = n,
 				     .to_pool = n->plan.to_pool,
 				     .agreed = true,
 				     .looks = a->s->settings.looks,
 				     .deploy_kernel = phx_kernel_of_deploy(a->s),
-				     .protect = phx_protect_of(a->s)};
+				     .protect = phx_protect_of(a->s, n, &protect)};
 	if (n->plan.to_role[0])
 		q.to = phx_state_role_in(a->s, phx_state_role(a->s, n->plan.to_role),
 					 n->plan.to_pool, &store);

@@ -17,6 +17,7 @@ struct draft {
 	struct phx_role from; /* borrows from the state's role */
 	struct phx_role to;   /* the same, with the image of its pool */
 	struct phx_why_erase why;
+	struct phx_protect protect;
 };
 
 int phx_plan_may(const struct phx_node *n, enum phx_event_kind kind, struct phx_err *err)
@@ -118,7 +119,7 @@ static int fill(const struct phx_state *s, struct draft *d, struct phx_err *err)
 	d->q.encrypt = wants_encryption(d, pool);
 	d->q.looks = s->settings.looks;
 	d->q.deploy_kernel = phx_kernel_of_deploy(s);
-	d->q.protect = phx_protect_of(s);
+	d->q.protect = phx_protect_of(s, o->node, &d->protect);
 	d->q.rekey = s->settings.rekeys && phx_changes_owner(o->node, pool);
 	d->q.apart = s->settings.resets && phx_changes_owner(o->node, pool);
 	d->q.agreed = !o->has_setup && o->kind != PHX_EV_wipe;

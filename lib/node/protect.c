@@ -8,11 +8,27 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
-const struct phx_protect *phx_protect_of(const struct phx_state *s)
+static int by_node(const void *name, const void *row)
 {
-	return s->settings.protects ? &s->settings.protect : NULL;
+	return strcmp(name, ((const struct phx_protect_node *)row)->node);
+}
+
+const struct phx_protect *phx_protect_of(const struct phx_state *s, const struct phx_node *n,
+					 struct phx_protect *ret)
+{
+	const struct phx_list *l = &s->site_protects;
+	const struct phx_protect_node *more = l->n
+		? bsearch(n->name, l->items, l->n, sizeof(struct phx_protect_node), by_node)
+		: NULL;
+	if (!s->settings.protects)
+		return NULL;
+	*ret = s->settings.protect;
+	if (more)
+		phx_protect_add(ret, phx_text(more->selectors)); /* both are of half its size */
+	return ret;
 }
 
 bool phx_facts_proven(const struct phx_node *n)
@@ -78,6 +94,7 @@ bool phx_may_write(const struct phx_apply *a, const struct phx_node *n, const st
 		   char *ret_why, size_t size)
 {
 	char by[PHX_PROTECTED_WHY_MAX];
+	struct phx_protect p;
 	if (step->kind != PHX_STEP_wipe && step->kind != PHX_STEP_image)
 		return true;
 	if (!phx_facts_disk(&n->facts, step->disk)) {
@@ -85,7 +102,8 @@ bool phx_may_write(const struct phx_apply *a, const struct phx_node *n, const st
 			 "disk %.100s is not on it, or there twice: nothing is erased", step->disk);
 		return false;
 	}
-	if (phx_protection_of(n, phx_protect_of(a->s), step->disk, by) == PHX_PROTECTION_NONE)
+	if (phx_protection_of(n, phx_protect_of(a->s, n, &p), step->disk, by) ==
+	    PHX_PROTECTION_NONE)
 		return true;
 	snprintf(ret_why, size, "disk %.100s is protected, or may be: %s: nothing is written to it",
 		 step->disk, by);

@@ -12,8 +12,10 @@ enum phx_protection {
 	PHX_PROTECTION_DOUBT,
 };
 
-/** What the settings protect; NULL: nothing, in an older journal. */
-const struct phx_protect *phx_protect_of(const struct phx_state *s);
+/** What the head's settings and those of the site protect on the node, in `ret`; returns it, or
+ * NULL: nothing, in an older journal. */
+const struct phx_protect *phx_protect_of(const struct phx_state *s, const struct phx_node *n,
+					 struct phx_protect *ret);
 
 /** Is the disk of the node with that id protected by `p`, or NULL? Judged by what a deploy
  * environment said of it after a start from reset (phx_known_disk, proven), not by what the

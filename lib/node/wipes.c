@@ -151,8 +151,10 @@ static bool is_claim(const struct phx_apply *a, const struct phx_node *n,
 		     const struct phx_disk_facts *d)
 {
 	char why[PHX_PROTECTED_WHY_MAX];
+	struct phx_protect p;
 	return n->env != PHX_ENV_DEPLOY &&
-		phx_protection_of(n, phx_protect_of(a->s), d->id, why) == PHX_PROTECTION_DOUBT;
+		phx_protection_of(n, phx_protect_of(a->s, n, &p), d->id, why) ==
+		PHX_PROTECTION_DOUBT;
 }
 
 /* Records a disk; no report can make a known disk smaller or unknown. */
@@ -197,6 +199,7 @@ int phx_apply_disk_forget(struct phx_apply *a, const struct phx_event_none *p)
 	(void)p;
 	struct phx_node *n;
 	char why[PHX_PROTECTED_WHY_MAX];
+	struct phx_protect protect;
 	int r = phx_need_node(a, &n);
 	if (r < 0)
 		return r;
@@ -206,7 +209,8 @@ int phx_apply_disk_forget(struct phx_apply *a, const struct phx_event_none *p)
 				   a->ev->text);
 	const struct phx_disk_facts *d = phx_facts_disk(&n->facts, k->id);
 	bool other = d && phx_facts_proven(n) &&
-		phx_protection_of(n, phx_protect_of(a->s), k->id, why) == PHX_PROTECTION_DOUBT;
+		phx_protection_of(n, phx_protect_of(a->s, n, &protect), k->id, why) ==
+			PHX_PROTECTION_DOUBT;
 	if (d && !is_short(k, d) && !other)
 		return phx_err_set(a->err, -EBUSY,
 				   "%s has disk %s, by its last report: take it out, then phx node "
@@ -348,6 +352,16 @@ static int leave(struct phx_apply *a, struct phx_node *n, const char *id, const 
 	return r;
 }
 
+/* The disk is not protected any more, and was when the plan was made: whoever ordered that was told
+ * that it is left. NULL: it was not. */
+static const char *why_was_left(const struct phx_apply *a, const struct phx_node *n, const char *id)
+{
+	PHX_LIST_EACH(struct phx_left_disk, l, &n->plan.left)
+		if (a->s->settings.keeps_left && !strcmp(l->id, id))
+			return l->why;
+	return NULL;
+}
+
 static int settle_disk(struct phx_apply *a, struct phx_node *n, const struct phx_wipes *w,
 		       const struct phx_disk_facts *d, uint32_t at, struct phx_err *err)
 {
@@ -366,6 +380,10 @@ static int settle_disk(struct phx_apply *a, struct phx_node *n, const struct phx
 					     "if it may be"
 					   : "start the machine from reset (phx node resume)");
 	case PHX_PROTECTION_NONE:
+		if (why_was_left(a, n, d->id)) {
+			PHX_STR_SET(why, why_was_left(a, n, d->id));
+			return leave(a, n, d->id, why);
+		}
 		if (k)
 			k->left[0] = '\0';
 		return erase_too(a, n, w, d, at, err);
@@ -398,8 +416,9 @@ static int check_erases_any(const struct phx_node *n, struct phx_err *err)
 
 int phx_wipes_settle(struct phx_apply *a, struct phx_node *n, uint32_t at, struct phx_err *err)
 {
+	struct phx_protect protect;
 	const struct phx_wipes w = {n, &n->plan.erase, n->plan.agreed, n->plan.looks,
-				    phx_protect_of(a->s)};
+				    phx_protect_of(a->s, n, &protect)};
 	if (!w.looks)
 		return 0;
 	phx_known_take(a, n); /* the start by which it came is proven only now */

@@ -330,6 +330,18 @@ static void check_site(struct check *c)
 	check_keys(c, "users.conf", "root", &c->s->root_keys);
 }
 
+static int check_protected(struct check *c)
+{
+	struct phx_list groups;
+	struct phx_err why = {0};
+	int r = phx_site_protected(c->ix, &groups, &why);
+	if (r == -E2BIG)
+		phx_site_complain(&c->said, "nodes.conf", "%s", why.text);
+	if (r == 0)
+		phx_site_protected_fini(&groups);
+	return r == -E2BIG ? 0 : r;
+}
+
 int phx_site_check(const struct phx_site *s, phx_site_say_fn say, void *arg)
 {
 	struct phx_site_index *ix = NULL;
@@ -340,8 +352,10 @@ int phx_site_check(const struct phx_site *s, phx_site_say_fn say, void *arg)
 	check_site(&c);
 	c.said.n += phx_site_networks_check(&s->networks, say, arg);
 	r = has_too_many(s) ? 0 : check_people(&c); /* each is compared with each */
-	if (phx_site_check_sets(ix, &c.said))
+	if (phx_site_check_sets(ix, &c.said)) {
 		r = r ? r : phx_site_check_nics(ix, &c.said);
+		r = r ? r : check_protected(&c);
+	}
 	PHX_LIST_EACH(struct phx_site_file, f, &s->files)
 		check_file(&c, f);
 	phx_site_index_free(ix);

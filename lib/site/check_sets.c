@@ -6,6 +6,7 @@
 
 #include "base/nodeset.h"
 #include "site/internal.h"
+#include "types/disk_select.h"
 
 /* each is compared with each */
 enum { MOUNT_UNIT_MAX = 200, VALUES_MAX = 1000 };
@@ -79,6 +80,15 @@ static const char *wrong_host(const struct phx_site_value *v)
 	return phx_site_is_host(v->text) ? NULL : "is neither a name nor an address";
 }
 
+/* What is right is in the text of who knows selectors. */
+static const char *wrong_selector(const struct phx_site_value *v)
+{
+	return phx_disk_selector_check(v->text, NULL) < 0
+		? "is no selector of disks: it must be KEY=VALUE, or several with commas between; "
+		  "keys are id, serial, model, transport, path, and size as in size=1TiB.."
+		: NULL;
+}
+
 static const char *(*const wrong[PHX_SITE_VALUE_COUNT_])(const struct phx_site_value *v) = {
 	[PHX_SITE_VALUE_variables] = wrong_variable,
 	[PHX_SITE_VALUE_sysctl] = wrong_sysctl,
@@ -89,6 +99,7 @@ static const char *(*const wrong[PHX_SITE_VALUE_COUNT_])(const struct phx_site_v
 	[PHX_SITE_VALUE_search] = wrong_host,
 	[PHX_SITE_VALUE_ntp] = wrong_host,
 	[PHX_SITE_VALUE_syslog] = wrong_host,
+	[PHX_SITE_VALUE_protected_disks] = wrong_selector,
 };
 
 static void say_of(struct check *c, const struct phx_site_set *s, uint32_t line, const char *key,
@@ -128,11 +139,12 @@ static void check_values(struct check *c, const struct phx_site_set *s,
 		const char *what = is_line(v->text) && is_line(v->name)
 			? wrong[kind](v)
 			: "has a control character: it must be one line";
+		const char *name = v->name[0] ? v->name : v->text;
 		if (what)
-			say_of(c, s, v->line, key, v->name, what);
+			say_of(c, s, v->line, key, name, what);
 		for (const struct phx_site_value *b = l->items; b < v; b++)
-			if (!strcmp(b->name, v->name))
-				say_of(c, s, v->line, key, v->name, "is there twice");
+			if (!strcmp(b->name[0] ? b->name : b->text, name))
+				say_of(c, s, v->line, key, name, "is there twice");
 	}
 	if (kind == PHX_SITE_VALUE_dns && l->n > 3)
 		say_of(c, s, PHX_LIST_AT(l, struct phx_site_value, 3)->line, key,

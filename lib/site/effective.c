@@ -66,6 +66,16 @@ static int find_sets(const struct phx_site_index *ix, const char *node,
 
 /* ---- what they say ---- */
 
+/* What has no name is what it says. */
+static struct phx_site_found *find_same(const struct phx_list *l, const struct phx_site_value *v)
+{
+	PHX_LIST_EACH(struct phx_site_found, f, l)
+		if (!strcmp(f->value->name, v->name) &&
+		    (v->name[0] || !strcmp(f->value->text, v->text)))
+			return f;
+	return NULL;
+}
+
 static struct phx_site_found *find(const struct phx_list *l, const char *name)
 {
 	PHX_LIST_EACH(struct phx_site_found, f, l)
@@ -93,7 +103,7 @@ static int merge_values(struct phx_site_effective *e, const struct phx_site_set 
 	if (whole && from->n)
 		phx_list_fini(to);
 	PHX_LIST_EACH(struct phx_site_value, v, from)
-		r = r ? r : put(to, find(to, v->name), (struct phx_site_found){set, {v}});
+		r = r ? r : put(to, find_same(to, v), (struct phx_site_found){set, {v}});
 	return r;
 }
 

@@ -79,4 +79,10 @@ int phx_site_origins(const struct phx_site_index *ix, const char *node, phx_site
  * -ENOMEM. They stand behind those of the head and the role. */
 char *phx_site_kernel_args(const struct phx_site_index *ix, const char *node);
 
+/** Which disks are protected on which nodes, besides what phoenix.conf says: struct
+ * phx_protect_group, each node in at most one. -E2BIG with a text that names a node: it has more
+ * selectors than there may be; -ENOMEM. The caller frees *ret by phx_site_protected_fini(). */
+int phx_site_protected(const struct phx_site_index *ix, struct phx_list *ret, struct phx_err *err);
+void phx_site_protected_fini(struct phx_list *groups);
+
 #endif

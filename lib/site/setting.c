@@ -44,7 +44,7 @@ int phx_site_value_parse(enum phx_site_form form, const char *text, struct phx_s
 			 struct phx_err *err)
 {
 	struct phx_site_value v = {.line = ret->line};
-	size_t n = strcspn(text, "=");
+	size_t n = form == PHX_SITE_TEXTS ? 0 : strcspn(text, "=");
 	bool pair = form == PHX_SITE_SPLIT;
 	while (pair && n && text[n - 1] == ' ')
 		n--;

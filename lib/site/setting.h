@@ -68,6 +68,7 @@ enum phx_site_form {
 	PHX_SITE_SPLIT, /* [ "NAME=text" ], the name before the first "=" */
 	PHX_SITE_WORDS, /* [ "NAME", "NAME=text" ], the text is all of it */
 	PHX_SITE_LIST,  /* [ "text" ]: the last set that has any has all of them */
+	PHX_SITE_TEXTS, /* [ "text" ]: without names; those of all sets */
 };
 #define PHX_SITE_VALUES(V) \
 	V(variables, PAIRS) \
@@ -78,7 +79,8 @@ enum phx_site_form {
 	V(dns, LIST) \
 	V(search, LIST) \
 	V(ntp, LIST) \
-	V(syslog, LIST)
+	V(syslog, LIST) \
+	V(protected_disks, TEXTS)
 #define PHX_SITE_VALUE_ENUM_(name, form) PHX_SITE_VALUE_##name,
 enum phx_site_value_kind { PHX_SITE_VALUES(PHX_SITE_VALUE_ENUM_) PHX_SITE_VALUE_COUNT_ };
 
@@ -115,6 +117,10 @@ enum phx_site_value_kind { PHX_SITE_VALUES(PHX_SITE_VALUE_ENUM_) PHX_SITE_VALUE_
 	  KEY(syslog, OTHER, "", \
 	      "Hosts that rsyslog sends everything to: [ \"loghost\", \"loghost:6514\" ] over " \
 	      "TCP, \"udp:loghost\" over UDP.")) \
+	F(S, protected_disks, LIST(phx_site_value), \
+	  KEY(protected_disks, OTHER, "", \
+	      "Selectors of disks that are neither written nor erased (DISKS of " \
+	      "phoenix.conf(5)): those of all sets, besides what phoenix.conf protects.")) \
 	F(S, mounts, LIST(phx_site_mount), \
 	  KEY(mounts, OTHER, "", \
 	      "File systems that are mounted; of one `where` the last counts.")) \

@@ -95,7 +95,9 @@ PHX_RECORD_STRUCT(phx_trigger_file, PHX_TRIGGER_FILE_FIELDS);
 	F(S, digest, STR(65)) \
 	F(S, users, U32) \
 	F(S, groups, U32) \
-	F(S, files, U32)
+	F(S, files, U32) \
+	/* each node in at most one; none in older journals */ \
+	F(S, protects, LIST(phx_protect_group))
 #define PHX_EVENT_FIELDS_pool(F, S) F(S, pool_put, REC(phx_pool))
 #define PHX_EVENT_FIELDS_role(F, S) \
 	F(S, role_put, REC(phx_role)) \

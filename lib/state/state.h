@@ -87,7 +87,10 @@ PHX_RECORD_STRUCT(phx_pool, PHX_POOL_FIELDS);
 	/* protected disks are neither written nor erased (node/protect.c); false in older \
 	 * journals, whose erases took every disk */ \
 	F(S, protects, BOOL) \
-	F(S, protect, REC(phx_protect))
+	F(S, protect, REC(phx_protect)) \
+	/* what was protected when the plan was made is left, also where it is not protected any \
+	 * more; false in older journals */ \
+	F(S, keeps_left, BOOL)
 PHX_RECORD_STRUCT(phx_settings, PHX_SETTINGS_FIELDS);
 
 /** A runtime environment: its agreement and its state. The ledger counts the nodes it holds; its
@@ -429,6 +432,9 @@ struct phx_named; /* state/named.h */
 	/* the director that keeps the virtual addresses as long as it is heard */ \
 	F(S, director, STR(PHX_NAME_MAX)) \
 	F(S, site, REC(phx_site_version)) /* none in older journals */ \
+	/* which disks the settings of the site protect besides, by node; also of nodes that are \
+	 * yet to come; none in older journals */ \
+	F(S, site_protects, LIST(phx_protect_node)) \
 	/* NULL until an RE was created */ \
 	F(S, ledger, LIVE(struct phx_ledger, ledger_live))
 struct phx_state {

@@ -7,6 +7,8 @@
 #include <string.h>
 
 PHX_RECORD_TABLE(phx_protect, PHX_PROTECT_FIELDS);
+PHX_RECORD_TABLE(phx_protect_group, PHX_PROTECT_GROUP_FIELDS);
+PHX_RECORD_TABLE(phx_protect_node, PHX_PROTECT_NODE_FIELDS);
 
 /* ---- terms ---- */
 
@@ -154,9 +156,19 @@ static bool meets(const char *selector, const struct phx_disk_facts *d)
 
 /* ---- protection ---- */
 
+int phx_protect_add(struct phx_protect *p, const char *selectors)
+{
+	size_t had = strlen(p->selectors), more = strlen(selectors);
+	if (had + 1 + more >= sizeof(p->selectors))
+		return -E2BIG;
+	snprintf(p->selectors + had, sizeof(p->selectors) - had, "%s%s", had && more ? "\n" : "",
+		 selectors);
+	return 0;
+}
+
 int phx_protect_check(const struct phx_protect *p, struct phx_err *err)
 {
-	char lines[PHX_SELECTORS_TEXT_MAX];
+	char lines[PHX_SELECTORS_BOTH_MAX];
 	int r = 0;
 	PHX_STR_SET(lines, p->selectors);
 	for (char *save, *line = strtok_r(lines, "\n", &save); r == 0 && line;
@@ -171,7 +183,7 @@ int phx_protect_check(const struct phx_protect *p, struct phx_err *err)
 bool phx_disk_protected(const struct phx_protect *p, const struct phx_disk_facts *d,
 			char ret_why[PHX_PROTECTED_WHY_MAX])
 {
-	char lines[PHX_SELECTORS_TEXT_MAX];
+	char lines[PHX_SELECTORS_BOTH_MAX];
 	if (p->remote && d->remote) {
 		snprintf(ret_why, PHX_PROTECTED_WHY_MAX,
 			 "remote (%s), setting protect_remote_disks", d->transport);

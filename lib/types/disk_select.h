@@ -12,7 +12,13 @@
 
 #include "types/facts.h"
 
-enum { PHX_SELECTORS_TEXT_MAX = 1024, PHX_SELECTOR_MAX = 200, PHX_PROTECTED_WHY_MAX = 96 };
+enum {
+	PHX_SELECTORS_TEXT_MAX =
+		1024, /* of phoenix.conf, and of the site's settings for one node */
+	PHX_SELECTORS_BOTH_MAX = 2 * PHX_SELECTORS_TEXT_MAX,
+	PHX_SELECTOR_MAX = 200,
+	PHX_PROTECTED_WHY_MAX = 96,
+};
 
 /** -EINVAL: it is no selector; the text says what would be right, to follow it in a sentence. */
 int phx_disk_selector_check(const char *selector, struct phx_err *err);
@@ -21,8 +27,23 @@ int phx_disk_selector_check(const char *selector, struct phx_err *err);
 #define PHX_PROTECT_FIELDS(F, S) \
 	F(S, remote, BOOL) /* all that are not in the machine */ \
 	/* those that meet one of these, a line each; all of them are right */ \
-	F(S, selectors, STR(PHX_SELECTORS_TEXT_MAX))
+	F(S, selectors, STR(PHX_SELECTORS_BOTH_MAX))
 PHX_RECORD_STRUCT(phx_protect, PHX_PROTECT_FIELDS);
+
+/** What the settings of the site protect besides, on some nodes. */
+#define PHX_PROTECT_GROUP_FIELDS(F, S) \
+	F(S, nodes, TEXT)     /* a list of names, folded */ \
+	F(S, selectors, TEXT) /* a line each, less than PHX_SELECTORS_TEXT_MAX in all */
+PHX_RECORD_STRUCT(phx_protect_group, PHX_PROTECT_GROUP_FIELDS);
+
+/** The same of one node. */
+#define PHX_PROTECT_NODE_FIELDS(F, S) \
+	F(S, node, STR(PHX_NAME_MAX)) \
+	F(S, selectors, TEXT)
+PHX_RECORD_STRUCT(phx_protect_node, PHX_PROTECT_NODE_FIELDS);
+
+/** Adds selectors, a line each. -E2BIG: they do not fit; p is untouched then. */
+int phx_protect_add(struct phx_protect *p, const char *selectors);
 
 /** Are all of its selectors ones that are known here? -EINVAL with a text: who does not understand
  * one cannot tell which disks it protects. */

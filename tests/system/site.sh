@@ -145,7 +145,7 @@ all_mistakes_of_profiles_are_told() {
 		nodes = (
 			{ nodes = "n[1-"; profiles = [ "base",
 			    "nobody" ]; },
-			{ dns = [ "ns1" ]; }
+			{ dns = [ "ns1" ]; protected_disks = [ "wwn-1" ]; }
 		);
 	END
 	printf 'nodes,profiles,RACK,sysctl\nn1,base,"a, b",vm.swappiness=10\nn2,base\n# a comment\nn3,zero,x,vm.x\n"n4"x,,,\n' >"$bad/nodes.csv"
@@ -154,11 +154,11 @@ all_mistakes_of_profiles_are_told() {
 	for want in 'profiles.conf:2: "swappiness" must be as "NAME=value"' "profiles.conf:2: variables 'lower' must be of capitals" \
 		"profiles.conf:3: profile base is there twice: also .*profiles.conf:2" "profiles.conf:3: modules 'a b'" "profiles.conf:5: kernel_args 'root' is said by the head" \
 		"profiles.conf:7: unknown key 'wrong'" 'nodes.conf:2: nodes "n\[1-"' "nodes.conf:3: profile 'nobody' is not there" 'nodes.conf:4: nodes is missing' \
-		"nodes.conf:4: dns 'ns1' is no address" 'nodes.csv:3: has 2 cells, where the first line has 4' 'nodes.csv:5: "vm.x" must be as' "nodes.csv:5: profile 'zero' is not there" \
+		"nodes.conf:4: dns 'ns1' is no address" "nodes.conf:4: protected_disks 'wwn-1' is no selector of disks" 'nodes.csv:3: has 2 cells, where the first line has 4' 'nodes.csv:5: "vm.x" must be as' "nodes.csv:5: profile 'zero' is not there" \
 		'nodes.csv:6: column 1: a quote must end its cell' "files/profile/none/etc/x: there is no profile 'none'"; do
 		grep -q "$want" <<<"$said" || { echo "not said: $want"; echo "$said"; return 1; }
 	done
-	[ "$(grep -c . <<<"$said")" = 15 ] || { echo "$said"; return 1; }
+	[ "$(grep -c . <<<"$said")" = 16 ] || { echo "$said"; return 1; }
 	printf 'nodes,what\nn1,1\n' >"$bad/nodes.csv"
 	phx site check "$bad" --socket /nowhere 2>&1 | grep -q "nodes.csv:1: there is no column 'what'"
 }
@@ -169,7 +169,7 @@ profiles_reach_nodes() {
 		profiles = (
 			{ name = "base"; variables = { PROXY = "http://proxy:3128"; }; sysctl = [ "vm.swappiness=10", "vm.panic_on_oom=0" ];
 			  mounts = ( { what = "nfs:/home"; where = "/srv/home"; type = "nfs"; options = "ro"; } ); },
-			{ name = "big"; sysctl = [ "vm.swappiness=1" ]; modules_blocked = [ "nouveau" ]; }
+			{ name = "big"; sysctl = [ "vm.swappiness=1" ]; modules_blocked = [ "nouveau" ]; protected_disks = [ "id=archive-*" ]; }
 		);
 	END
 	echo 'nodes = ( { nodes = "n1"; profiles = [ "base", "big" ]; } );' >"$SITE/nodes.conf"
@@ -187,6 +187,7 @@ profiles_reach_nodes() {
 		"$(grep -nx 'restart phoenix-mounts.target' "$WORK/systemctl.log" | head -1 | cut -d: -f1)" ] || { cat "$WORK/systemctl.log"; return 1; }
 	phx site show n1 >"$WORK/said"
 	grep -qE "^sysctl +vm.swappiness +1 +.*profiles.conf:4$" "$WORK/said" && grep -qE "^variables +OWNER +ada, bob +.*nodes.csv:2$" "$WORK/said" &&
+		grep -qE "^protected_disks +id=archive-\* +.*profiles.conf:4$" "$WORK/said" &&
 		[ "$(phx site show n1 -o json | jq -r .kernel_args)" = 'hugepages=64 quiet' ] || { cat "$WORK/said"; return 1; }
 	phx site show n9 2>/dev/null && return 1
 	# what no setting has any more goes

@@ -48,6 +48,9 @@ static void what_concerns_the_site(struct world *w)
 	PHX_STR_SET(image.deploy_image.version, "2");
 	PHX_STR_SET(note.text, "the clock was set");
 	memset(users.site_apply.digest, 'a', sizeof(users.site_apply.digest) - 1);
+	struct phx_protect_group *g = phx_list_push(&users.site_apply.protects, sizeof(*g));
+	g->nodes = strdup("n[1-2]");
+	g->selectors = strdup("id=archive-*");
 	PHX_STR_SET(right.access.identity, "unix:carol");
 	PHX_STR_SET(cert.cert_revoke.serial, "0a0b");
 	PHX_STR_SET(who.identity.word, "hpc");

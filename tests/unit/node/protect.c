@@ -1,5 +1,6 @@
 /* Protected disks of a node: what is proven to be on a storage network is left, and said; what its
  * owner says of a disk neither saves it nor endangers another. */
+#include "node/protect.h"
 #include "node/wipes.h"
 #include "unit/core/world.h"
 
@@ -290,6 +291,109 @@ static void a_node_of_which_nothing_is_erased_does_not_pass(void **state)
 	assert_true(n->dirty);
 }
 
+/* ---- what the settings of the site protect ---- */
+
+static void apply_site(struct world *w, char digit, const char *nodes, const char *selectors)
+{
+	struct phx_event ev = {.kind = PHX_EV_site_apply};
+	memset(ev.site_apply.digest, digit, sizeof(ev.site_apply.digest) - 1);
+	struct phx_protect_group *g = phx_list_push(&ev.site_apply.protects, sizeof(*g));
+	g->nodes = strdup(nodes);
+	g->selectors = strdup(selectors);
+	assert_int_equal(world_apply(w, &ev, NULL), 0);
+	phx_event_fini(&ev);
+}
+
+static void forget_site(struct world *w, char digit)
+{
+	struct phx_event ev = {.kind = PHX_EV_site_apply};
+	memset(ev.site_apply.digest, digit, sizeof(ev.site_apply.digest) - 1);
+	assert_int_equal(world_apply(w, &ev, NULL), 0);
+}
+
+static void a_local_disk(void)
+{
+	second.os_transport = second.deploy_transport = "";
+}
+
+/* A profile alone protects it, on this node and on none that it does not name. */
+static void the_site_protects_disks_of_its_nodes(void **state)
+{
+	struct world *w = *state;
+	a_local_disk();
+	PHX_STR_SET(w->s.settings.protect.selectors, "id=none");
+	apply_site(w, 'a', "m[1-3],n[1,5]", "serial=no\nid=" LUN);
+	world_serving(w, "n1", "guest", true);
+	world_serving(w, "n2", "guest", true);
+	assert_int_equal(taken_back(w)->state, PHX_NODE_READY);
+	assert_int_equal(erased(w), 1);
+	assert_string_equal(left(world_node(w, "n1")), "setting protected_disks: id=" LUN);
+	struct phx_protect p;
+	assert_string_equal(phx_protect_of(&w->s, world_node(w, "n2"), &p)->selectors, "id=none");
+}
+
+static void the_site_protects_no_disk_any_more(void **state)
+{
+	struct world *w = *state;
+	a_local_disk();
+	apply_site(w, 'a', "n1", "id=" LUN);
+	world_serving(w, "n1", "guest", true);
+	forget_site(w, 'b');
+	assert_int_equal(taken_back(w)->state, PHX_NODE_READY);
+	assert_int_equal(erased(w), 2);
+}
+
+/* A profile gets a selector after the order, and before the disk's turn. */
+static void what_the_site_protects_by_now_is_left(void **state)
+{
+	struct world *w = *state;
+	a_local_disk();
+	world_serving(w, "n1", "guest", true);
+	assert_int_equal(world_order(w, PHX_EV_release, "n1", NULL), 0);
+	world_run_to(w, "n1", PHX_STEP_boot);
+	apply_site(w, 'a', "n1", "id=" LUN);
+	world_run(w, "n1");
+	assert_int_equal(erased(w), 1);
+	assert_string_equal(left(world_node(w, "n1")), "setting protected_disks: id=" LUN);
+}
+
+/* It loses one: who ordered it was told that the disk is left. */
+static void what_the_plan_leaves_is_left(void **state)
+{
+	struct world *w = *state;
+	a_local_disk();
+	apply_site(w, 'a', "n1", "id=" LUN);
+	world_serving(w, "n1", "guest", true);
+	assert_int_equal(world_order(w, PHX_EV_release, "n1", NULL), 0);
+	world_run_to(w, "n1", PHX_STEP_boot);
+	forget_site(w, 'b');
+	world_run(w, "n1");
+	assert_int_equal(world_node(w, "n1")->state, PHX_NODE_READY);
+	assert_int_equal(erased(w), 1);
+	assert_string_equal(left(world_node(w, "n1")), "setting protected_disks: id=" LUN);
+	/* and erased by the next order */
+	assert_int_equal(world_assign_setup(w, "n1", "guest", PHX_SETUP_WIPE, PHX_WIPE_AUTO), 0);
+	world_run(w, "n1");
+	assert_int_equal(erased(w), 3);
+}
+
+/* What is no selector protects nothing: the event is refused, and what was protected stays. */
+static void a_wrong_selector_changes_nothing(void **state)
+{
+	struct world *w = *state;
+	struct phx_event ev = {.kind = PHX_EV_site_apply};
+	struct phx_protect p;
+	world_serving(w, "n1", "guest", true);
+	apply_site(w, 'a', "n1", "id=x");
+	memset(ev.site_apply.digest, 'b', sizeof(ev.site_apply.digest) - 1);
+	struct phx_protect_group *g = phx_list_push(&ev.site_apply.protects, sizeof(*g));
+	g->nodes = strdup("n1");
+	g->selectors = strdup("disk=x");
+	assert_int_equal(world_apply(w, &ev, NULL), -EINVAL);
+	phx_event_fini(&ev);
+	assert_string_equal(phx_protect_of(&w->s, world_node(w, "n1"), &p)->selectors, "id=x");
+}
+
 int main(void)
 {
 #define T(f) cmocka_unit_test_setup_teardown(f, setup, world_teardown)
@@ -309,6 +413,11 @@ int main(void)
 		T(an_older_agent_proves_nothing),
 		T(a_disk_that_becomes_protected_is_not_written),
 		T(a_node_of_which_nothing_is_erased_does_not_pass),
+		T(the_site_protects_disks_of_its_nodes),
+		T(the_site_protects_no_disk_any_more),
+		T(what_the_site_protects_by_now_is_left),
+		T(what_the_plan_leaves_is_left),
+		T(a_wrong_selector_changes_nothing),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
