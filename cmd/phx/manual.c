@@ -157,6 +157,7 @@ static const struct {
 	{"role", NULL, &phx_role_record},
 	{"web", NULL, &phx_role_web_record},
 	{"service", NULL, &phx_service_record},
+	{"layout", NULL, &phx_layout_volume_record},
 	{"health", NULL, &phx_health_record},
 	{"rule", NULL, &phx_rule_record},
 	{"image.conf", NULL, &phx_image_conf_record},

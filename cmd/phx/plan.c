@@ -113,6 +113,7 @@ static char *plan_key(const json_t *plan)
 	PHX_AUTO_JSON json_t *copy = json_deep_copy(plan);
 	json_object_del(copy, "epoch");
 	json_object_del(copy, "left");
+	json_object_del(copy, "layout");
 	size_t i;
 	json_t *step;
 	json_array_foreach(json_object_get(copy, "steps"), i, step) {
@@ -189,6 +190,45 @@ static void print_protected(const json_t *results)
 	}
 }
 
+/* "data1 (wwn-1, wwn-2): raid1, ext4 at /data" */
+static void put_volume(struct phx_buf *b, const json_t *volume, const json_t *parts)
+{
+	size_t i, n = 0;
+	json_t *part;
+	const char *name = phx_json_str(volume, "name", "?"),
+		   *mount = phx_json_str(volume, "mount", "");
+	cli_put_clean(b, name);
+	json_array_foreach((json_t *)parts, i, part) {
+		char size[32];
+		if (!phx_str_eq(phx_json_str(part, "volume", ""), name))
+			continue;
+		phx_size_format((uint64_t)phx_json_int(part, "size_bytes", 0), size, sizeof(size));
+		phx_buf_addf(b, "%s%s of ", n++ ? ", " : ": ", size);
+		cli_put_clean(b, phx_json_str(part, "disk", "?"));
+	}
+	phx_buf_addf(b, "; %s, %s", phx_json_str(volume, "join", "?"),
+		     phx_json_str(volume, "type", "?"));
+	if (*mount)
+		phx_buf_addf(b, " at %s", mount);
+}
+
+/* Which disks get which file systems, by node. */
+static void print_layout(const json_t *results)
+{
+	size_t i, k;
+	json_t *result, *volume;
+	json_array_foreach((json_t *)results, i, result) {
+		const json_t *plan = json_object_get(result, "plan"),
+			     *layout = json_object_get(plan, "layout");
+		json_array_foreach(json_object_get(layout, "volumes"), k, volume) {
+			PHX_AUTO(phx_buf_fini) struct phx_buf b = {0};
+			put_volume(&b, volume, json_object_get(layout, "parts"));
+			printf("  %s: layout%s: %s\n", phx_json_str(result, "node", "?"),
+			       phx_json_bool(plan, "keeps_layout", false) ? ", kept" : "", b.data);
+		}
+	}
+}
+
 /* A role that leaves in place leaves more than its packages. */
 static void print_left(const json_t *steps)
 {
@@ -260,6 +300,7 @@ static int print_group(struct cli *cli, const json_t *results)
 	int code = cli_print_table(cli, step_columns, PHX_ARRAY_SIZE(step_columns), steps, 2);
 	print_disks(results);
 	print_protected(results);
+	print_layout(results);
 	print_left(steps);
 	cli_ends_print(results, plan);
 	return code;

@@ -48,6 +48,25 @@ static int read_services(struct reading *rd)
 	return r;
 }
 
+static int read_layout(struct reading *rd)
+{
+	config_setting_t *list;
+	struct phx_err why = {0};
+	uint32_t bad = 0;
+	int r = phx_conf_list(&rd->c, config_root_setting(&rd->c.cfg), "layout", &list, rd->err);
+	for (int i = 0; r == 0 && list && i < config_setting_length(list); i++) {
+		struct phx_layout_volume *v = phx_list_push(&rd->role.layout, sizeof(*v));
+		if (!v)
+			return -ENOMEM;
+		r = phx_conf_group(&rd->c, config_setting_get_elem(list, (unsigned)i),
+				   &phx_layout_volume_record, v, rd->err);
+	}
+	if (r == 0 && phx_layout_check(&rd->role.layout, &bad, &why) < 0)
+		r = phx_conf_fail(&rd->c, config_setting_get_elem(list, bad), -EINVAL, rd->err,
+				  "%s", why.text);
+	return r;
+}
+
 /* The port in "http://HOST:PORT/..." or "ADDRESS:PORT"; NULL where there is none, or the kind has
  * no target. */
 static const char *target_port(const struct phx_health *h)
@@ -305,7 +324,7 @@ static int check_names(struct reading *rd)
  * name of the key. */
 static const config_setting_t *place_of(struct reading *rd, const char *why)
 {
-	static const char *const keys[] = {"health", "web", "fence", "director"};
+	static const char *const keys[] = {"health", "web", "fence", "director", "layout"};
 	for (uint32_t i = 0; i < rd->role.services.n; i++) {
 		char says[PHX_NAME_MAX + 16];
 		snprintf(says, sizeof(says), "service '%s'",
@@ -365,8 +384,8 @@ static int check_role(struct reading *rd)
 static int read_role(struct reading *rd)
 {
 	static int (*const parts[])(struct reading * rd) = {
-		read_services, check_health,  default_settle, read_leave,  read_ports, find_pool,
-		find_image,    read_packages, check_names,    check_order, check_role,
+		read_services, check_health, default_settle, read_leave,  read_ports,  read_layout,
+		find_pool,     find_image,   read_packages,  check_names, check_order, check_role,
 	};
 	int r = phx_conf_group(&rd->c, config_root_setting(&rd->c.cfg), &phx_role_record, &rd->role,
 			       rd->err);

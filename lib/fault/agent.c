@@ -362,6 +362,7 @@ static bool do_step(struct fault_sim *f, struct fault_machine *m, struct fault_d
 	case PHX_STEP_join:
 	case PHX_STEP_divert:
 	case PHX_STEP_settle:
+	case PHX_STEP_layout: /* no role of a world has one */
 	case PHX_STEP_COUNT_:
 		break;
 	}

@@ -99,6 +99,10 @@ bool phx_erase_instead(struct phx_apply *a, struct phx_node *n, struct phx_step 
 	phx_list_fini(&p->left);
 	p->left = plan.left;
 	plan.left = (struct phx_list){0};
+	phx_record_fini(&phx_layout_record, &p->layout);
+	p->layout = plan.layout;
+	p->keeps_layout = plan.keeps_layout;
+	plan.layout = (struct phx_layout){0};
 	bool all = take_steps(a, n, &plan);
 	phx_record_fini(&phx_plan_record, &plan);
 	return all;

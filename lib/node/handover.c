@@ -8,6 +8,7 @@
  * Every issued or waiting step has a deadline, so that nothing hangs (faults.md 17). Called by
  * whatever begins a plan, and by whatever learns of its steps. Pure. */
 #include "node/internal.h"
+#include "node/layout.h"
 #include "node/kernel.h"
 #include "node/protect.h"
 #include "node/wipes.h"
@@ -96,6 +97,8 @@ static void begin_effects(struct phx_apply *a, struct phx_node *n, struct phx_st
 		n->system_image[0] = n->system_digest[0] = '\0';
 		n->actual_role[0] = n->actual_identity[0] = '\0';
 	}
+	if (step->kind == PHX_STEP_wipe || (step->kind == PHX_STEP_layout && !n->plan.keeps_layout))
+		phx_layout_forget(n);
 	const struct phx_pool *pool = enters(a, n, step);
 	if (!pool)
 		return;
@@ -169,6 +172,8 @@ static void done_effects(struct phx_apply *a, struct phx_node *n, const struct p
 	else if (step->kind == PHX_STEP_stop || step->kind == PHX_STEP_leave ||
 		 step->kind == PHX_STEP_health)
 		role_effects(a, n, step);
+	else if (step->kind == PHX_STEP_layout)
+		phx_layout_done(a, n);
 	else if (step->kind == PHX_STEP_boot)
 		n->by_kexec = false;
 	else if (step->kind == PHX_STEP_scratch)
@@ -369,7 +374,8 @@ static bool issue(struct phx_apply *a, struct phx_node *n, struct phx_step *step
 			       "it holds data that has to be erased before its new owner has it");
 		return false;
 	}
-	if (!phx_may_write(a, n, step, why, sizeof(why))) {
+	if (!phx_may_write(a, n, step, why, sizeof(why)) ||
+	    !phx_layout_settle(a, n, step, why, sizeof(why))) {
 		phx_quarantine(a, n, why);
 		return false;
 	}

@@ -100,10 +100,10 @@ static bool tells_news(const struct phx_node *n, const struct phx_event_hello *p
 {
 	return !n->up || n->inspect || n->echoes != p->echoes || n->rekeys != p->rekeys ||
 		n->scratches != p->scratches || n->protects != p->protects ||
-		n->kernels != p->kernels || n->power != PHX_POWER_IS_ON || n->env != p->env ||
-		n->healthy != p->healthy || strcmp(n->boot_id, p->boot_id) ||
-		strcmp(n->kernel_word, p->kernel_word) || strcmp(n->address, p->address) ||
-		strcmp(n->actual_role, p->actual_role) ||
+		n->kernels != p->kernels || n->layouts != p->layouts ||
+		n->power != PHX_POWER_IS_ON || n->env != p->env || n->healthy != p->healthy ||
+		strcmp(n->boot_id, p->boot_id) || strcmp(n->kernel_word, p->kernel_word) ||
+		strcmp(n->address, p->address) || strcmp(n->actual_role, p->actual_role) ||
 		strcmp(n->actual_identity, p->actual_identity) ||
 		strcmp(n->system_image, p->system_image) ||
 		strcmp(n->system_digest, p->system_digest) ||
@@ -158,6 +158,17 @@ static void restarted(struct phx_apply *a, struct phx_node *n)
 		step->former = former;
 }
 
+/* What its agent knows of. */
+static void take_skills(struct phx_node *n, const struct phx_event_hello *p)
+{
+	n->echoes = p->echoes;
+	n->rekeys = p->rekeys;
+	n->scratches = p->scratches;
+	n->protects = p->protects;
+	n->kernels = p->kernels;
+	n->layouts = p->layouts;
+}
+
 int phx_apply_hello(struct phx_apply *a, const struct phx_event_hello *p)
 {
 	struct phx_node *n;
@@ -187,11 +198,7 @@ int phx_apply_hello(struct phx_apply *a, const struct phx_event_hello *p)
 	PHX_STR_SET(n->boot_id, p->boot_id);
 	PHX_STR_SET(n->kernel_word, p->kernel_word);
 	PHX_STR_SET(n->address, p->address);
-	n->echoes = p->echoes;
-	n->rekeys = p->rekeys;
-	n->scratches = p->scratches;
-	n->protects = p->protects;
-	n->kernels = p->kernels;
+	take_skills(n, p);
 	if (new_boot && !a->s->settings.tokens)
 		n->window = false; /* the start that the window was opened for is over */
 	phx_start_registered(n, new_boot);

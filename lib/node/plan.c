@@ -297,6 +297,8 @@ static const char *why_not_in_place(const struct phx_plan_request *q)
 		return "";
 	if (phx_plan_renews(q))
 		return "its system is to be written anew";
+	if (system_fits(q) && !phx_plan_layout_fits(q))
+		return "the role's layout is not on its disks";
 	if (system_fits(q))
 		return cannot_rekey(q) ? "its agent is of before there was step rekey" : "";
 	const struct phx_role_boot_kind *boot = phx_role_boot(q->to);
@@ -437,6 +439,15 @@ static bool gone_from_memory(const struct phx_plan_request *q)
 	return !phx_role_boot(q->to)->on_disk;
 }
 
+static void add_layout(struct builder *b)
+{
+	if (b->code || !phx_plan_has_layout(b->q))
+		return;
+	add(b, PHX_STEP_layout, b->q->to);
+	int r = phx_plan_layout(b->q, b->plan, b->err);
+	b->code = b->code ? b->code : r;
+}
+
 static void plan_deploy(struct builder *b)
 {
 	const struct phx_plan_request *q = b->q;
@@ -453,6 +464,7 @@ static void plan_deploy(struct builder *b)
 	add_kernel(b);
 	if (phx_plan_renews(q) || !system_fits(q) || gone_from_memory(q))
 		add_image(b);
+	add_layout(b);
 	add(b, PHX_STEP_enter, q->to);
 	add_serve(b);
 }
@@ -479,7 +491,7 @@ static bool may_stay(const struct phx_plan_request *q)
 {
 	if (phx_plan_renews(q) || q->power_cycle || q->rebuild || q->deploy_env_only)
 		return false;
-	if (runs_other_kernel(q))
+	if (runs_other_kernel(q) || !phx_plan_layout_fits(q))
 		return false;
 	if (!q->to && !q->from)
 		return true;

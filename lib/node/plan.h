@@ -36,7 +36,8 @@ struct phx_plan_request {
  * no step if that is done already (key_unread). Errors: -EOPNOTSUPP a disk does not support the
  * method (the text names the disk and what it supports), -EHOSTUNREACH the node must be started and
  * has no BMC, -EINVAL the facts are ambiguous (two disks of one id), -ENODEV no disk, or none
- * that is not protected, -EPERM the system is on a protected disk, -ENOMEM. */
+ * that is not protected, -EPERM the system is on a protected disk, or the disks hold another
+ * layout, -ENOMEM, and those of phx_layout_decide(). */
 int phx_plan_handover(const struct phx_plan_request *asked, struct phx_plan *ret,
 		      struct phx_err *err);
 

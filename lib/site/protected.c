@@ -1,5 +1,5 @@
-/* Which disks profiles and groups protect, on which nodes: see effective.h. Called by check.c and by
- * who applies settings. Pure. */
+/* Which disks profiles and groups protect, on which nodes: see effective.h. Called by check.c, and
+ * by who applies settings. Pure. */
 #include "site/effective.h"
 
 #include <errno.h>

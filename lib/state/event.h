@@ -186,6 +186,7 @@ PHX_RECORD_STRUCT(phx_trigger_file, PHX_TRIGGER_FILE_FIELDS);
 	F(S, scratches, BOOL) /* it knows the step scratch */ \
 	F(S, protects, BOOL)  /* it says how disks are reached, and leaves protected ones alone */ \
 	F(S, kernels, BOOL)   /* it starts kernels of images */ \
+	F(S, layouts, BOOL)   /* it knows the step layout */ \
 	F(S, kernel_word, STR(112)) /* phx.kernel of its command line */ \
 	F(S, facts, REC(phx_facts))
 

@@ -143,7 +143,7 @@ int phx_disk_selector_check(const char *selector, struct phx_err *err)
 	return 0;
 }
 
-static bool meets(const char *selector, const struct phx_disk_facts *d)
+bool phx_disk_selected(const char *selector, const struct phx_disk_facts *d)
 {
 	char copy[PHX_SELECTOR_MAX], *rest = copy, *value;
 	bool all = PHX_STR_SET(copy, selector) == 0;
@@ -192,7 +192,7 @@ bool phx_disk_protected(const struct phx_protect *p, const struct phx_disk_facts
 	PHX_STR_SET(lines, p->selectors);
 	for (char *save, *line = strtok_r(lines, "\n", &save); line;
 	     line = strtok_r(NULL, "\n", &save)) {
-		if (!meets(line, d))
+		if (!phx_disk_selected(line, d))
 			continue;
 		snprintf(ret_why, PHX_PROTECTED_WHY_MAX, "setting protected_disks: %.70s", line);
 		return true;

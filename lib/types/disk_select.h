@@ -23,6 +23,9 @@ enum {
 /** -EINVAL: it is no selector; the text says what would be right, to follow it in a sentence. */
 int phx_disk_selector_check(const char *selector, struct phx_err *err);
 
+/** Does the disk meet the selector? One that is wrong is met by none. */
+bool phx_disk_selected(const char *selector, const struct phx_disk_facts *d);
+
 /** Which disks are protected. */
 #define PHX_PROTECT_FIELDS(F, S) \
 	F(S, remote, BOOL) /* all that are not in the machine */ \

@@ -164,6 +164,9 @@ extern const struct phx_enum phx_request_names;
 	F(S, measures, BOOL) /* looks, attests, measures: the settings when the plan was made */ \
 	F(S, apart, BOOL)    /* its erases are between two owners: only for a fresh agent */ \
 	F(S, left, LIST(phx_left_disk)) /* that it does not erase, for they are protected */ \
+	/* what the step layout makes, or opens if it is there already */ \
+	F(S, layout, REC(phx_layout)) \
+	F(S, keeps_layout, BOOL) \
 	F(S, steps, LIST(phx_step))
 PHX_RECORD_STRUCT(phx_plan, PHX_PLAN_FIELDS);
 
@@ -282,6 +285,7 @@ PHX_RECORD_STRUCT(phx_node_note, PHX_NODE_NOTE_FIELDS);
 	F(S, scratches, BOOL) /* the same of the step scratch */ \
 	F(S, protects, BOOL)  /* the same of protected disks */ \
 	F(S, kernels, BOOL)   /* the same of kernels of images */ \
+	F(S, layouts, BOOL)   /* the same of layouts of disks */ \
 	F(S, address, STR(64)) \
 	F(S, power, ENUM(phx_power_state)) /* as last observed */ \
 	/* quarantined after a failed cleaning, or a director in the way of its successor: powered \
@@ -313,6 +317,7 @@ PHX_RECORD_STRUCT(phx_node_note, PHX_NODE_NOTE_FIELDS);
 	F(S, system_version, STR(PHX_NAME_MAX)) \
 	F(S, system_kernel, STR(PHX_RELEASE_MAX)) \
 	F(S, system_disk, STR(160)) \
+	F(S, layout, REC(phx_layout)) /* on its other disks; no volumes: none that is known */ \
 	F(S, disk_key_id, STR(PHX_NAME_MAX)) /* root is encrypted with it */ \
 	F(S, key_unread, BOOL) /* key destroyed while the node was dead: read back before use */ \
 	F(S, dirty, BOOL)      /* disks hold a tenant's data */ \

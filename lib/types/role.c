@@ -280,6 +280,13 @@ int phx_kernel_args_check(const char *args, struct phx_err *err)
 	return 0;
 }
 
+static int check_layout(const struct phx_role *r, struct phx_err *err)
+{
+	if (r->layout.n && !phx_role_boot(r)->on_disk)
+		return phx_err_set(err, -EINVAL, "layout: needs boot = \"disk\"");
+	return phx_layout_check(&r->layout, NULL, err);
+}
+
 int phx_role_check(const struct phx_role *r, struct phx_err *err)
 {
 	if (!phx_name_valid(r->name))
@@ -302,6 +309,7 @@ int phx_role_check(const struct phx_role *r, struct phx_err *err)
 	}
 	rc = rc ? rc : check_health(&r->health, err);
 	rc = rc ? rc : check_web(r, err);
+	rc = rc ? rc : check_layout(r, err);
 	if (rc < 0 || !r->services.n)
 		return rc;
 	PHX_AUTO_FREE uint32_t *order = calloc(r->services.n, sizeof(*order));

@@ -5,6 +5,7 @@
 
 #include "base/key.h"
 #include "types/facts.h"
+#include "types/layout.h"
 #include "types/setup.h"
 
 /** A package as a role wants it; version and digest are resolved against the
@@ -209,7 +210,11 @@ extern const struct phx_enum phx_role_fence_names;
 	F(S, fence, ENUM(phx_role_fence), \
 	  KEY(fence, CHOICE, "none", \
 	      "Beside director = true: what is done to a director that is not heard, before " \
-	      "another one takes its place. See WEB."))
+	      "another one takes its place. See WEB.")) \
+	F(S, layout, LIST(phx_layout_volume), \
+	  KEY(layout, OTHER, "", \
+	      "A list of groups: file systems on the disks of its nodes beside the system's. " \
+	      "With boot = \"disk\". See LAYOUT."))
 PHX_RECORD_STRUCT(phx_role, PHX_ROLE_FIELDS);
 
 /** The row of the kind of boot that the role has. */

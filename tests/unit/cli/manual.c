@@ -74,6 +74,7 @@ static const struct {
 	{"phoenix-role.5.scd", &phx_role_record},
 	{"phoenix-role.5.scd", &phx_role_web_record},
 	{"phoenix-role.5.scd", &phx_service_record},
+	{"phoenix-role.5.scd", &phx_layout_volume_record},
 	{"phoenix-role.5.scd", &phx_health_record},
 	{"phoenix-role.5.scd", &phx_rule_record},
 	{"phoenix-image.5.scd", &phx_image_conf_record},

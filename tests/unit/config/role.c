@@ -291,6 +291,15 @@ static const struct bad {
 	 "must be a plain path below"},
 	{HEAD "leave = { delete = [ \"/var/lib/x\" ]; };\n", -EINVAL, "web.conf:3",
 	 "unknown key 'delete'; known here: remove"},
+	{HEAD
+	 "layout = ( { name = \"a\"; type = \"swap\"; },\n{ name = \"b\"; type = \"ext4\"; } );\n",
+	 -EINVAL, "web.conf:4: layout: volume 'b'", "mount is missing"},
+	{HEAD "layout = ( { name = \"a\"; type = \"zfs\"; } );\n", -EINVAL, "web.conf:3: type",
+	 "ext4, xfs, swap"},
+	{HEAD "layout = ( { name = \"a\"; type = \"swap\"; disks = [ \"sda\" ]; } );\n", -EINVAL,
+	 "web.conf:3: layout: volume 'a'", "disks: \"sda\" must be KEY=VALUE"},
+	{HEAD "boot = \"ram\";\nlayout = ( { name = \"a\"; type = \"swap\"; } );\n", -EINVAL,
+	 "web.conf:4: layout", "needs boot = \"disk\""},
 	{HEAD "this is no configuration\n", -EINVAL, "web.conf:3", "syntax error"},
 };
 

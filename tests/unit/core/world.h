@@ -207,7 +207,8 @@ static inline int world_hello(struct world *w, const char *node, int env, bool n
 					 .echoes = true,
 					 .rekeys = true,
 					 .scratches = true,
-					 .protects = true}};
+					 .protects = true,
+					 .layouts = true}};
 	struct phx_node *n = world_node(w, node);
 	PHX_STR_SET(ev.node, node);
 	if (new_boot)
