@@ -270,6 +270,7 @@ static bool parse_hello(struct phx_http_request *q, const json_t *j, struct phx_
 	p->scratches = phx_json_bool(j, "scratches", false);
 	p->protects = phx_json_bool(j, "protects", false);
 	p->kernels = phx_json_bool(j, "kernels", false);
+	p->layouts = phx_json_bool(j, "layouts", false);
 	return TAKE(q, j, "kernel_word", p->kernel_word) && TAKE(q, j, "boot_id", p->boot_id) &&
 		TAKE(q, j, "actual_role", p->actual_role) &&
 		TAKE(q, j, "actual_identity", p->actual_identity) &&

@@ -50,6 +50,44 @@ static void find_protected(const struct phx_state *s, const char *node, struct o
 	ret->protects = n && n->protects && phx_protect_of(s, n, &ret->protect);
 }
 
+/* Has this hand-over erased all disks of the layout? */
+static bool has_erased(const struct phx_plan *p)
+{
+	PHX_LIST_EACH(struct phx_layout_part, part, &p->layout.parts) {
+		bool erased = false;
+		PHX_LIST_EACH(struct phx_step, s, &p->steps)
+			erased = erased ||
+				(s->kind == PHX_STEP_wipe && s->status == PHX_STEP_DONE &&
+				 !strcmp(s->disk, part->disk));
+		if (!erased)
+			return false;
+	}
+	return true;
+}
+
+/* The same of layouts. */
+static void find_layout(const struct phx_state *s, const char *node, struct order_beside *ret)
+{
+	const struct phx_node *n = phx_state_node(s, node);
+	const struct phx_step *step = n ? phx_node_step(n) : NULL;
+	ret->layouts = n && n->layouts;
+	if (!ret->layouts || !step || step->kind != PHX_STEP_layout)
+		return;
+	ret->keeps_layout = n->plan.keeps_layout;
+	ret->layout_erased = has_erased(&n->plan);
+	if (phx_record_copy(&phx_layout_record, &ret->layout, &n->plan.layout) < 0)
+		ret->layout = (struct phx_layout){0}; /* it is told at its next beat */
+}
+
+static void forget_layout(struct phx_list *orders)
+{
+	PHX_LIST_EACH(struct phx_order, o, orders) {
+		PHX_LIST_EACH(struct phx_layout_volume, v, &o->role.layout)
+			phx_record_fini(&phx_layout_volume_record, v);
+		phx_list_fini(&o->role.layout);
+	}
+}
+
 /* Nor does one that does not know of kernels of images. */
 static void find_kernel(const struct phx_state *s, const char *node, struct order_beside *ret)
 {
@@ -79,7 +117,11 @@ void orders_put(struct daemon *d, const char *node, const char *key_fp,
 		phx_core_orders(s, node, &orders);
 	find_re(s, node, &moves, re);
 	find_protected(s, node, &beside);
+	if (holds)
+		find_layout(s, node, &beside);
 	find_kernel(s, node, &beside);
+	if (!beside.layouts)
+		forget_layout(&orders);
 	if (!beside.kernels)
 		forget_kernel(&orders);
 	const struct phx_node *n = phx_state_node(s, node);
@@ -104,6 +146,7 @@ void orders_put(struct daemon *d, const char *node, const char *key_fp,
 		phx_record_fini(&phx_order_record, o);
 	}
 	phx_list_fini(&orders);
+	phx_record_fini(&phx_layout_record, &beside.layout);
 	tasks_orders_put(d->tasks, node, running, b);
 	asks_orders_put(d->asks, node, b);
 	anchors_orders_put(d->anchors, running, b);

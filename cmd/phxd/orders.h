@@ -11,7 +11,10 @@ struct order_beside {
 	const char *re;          /* that the node goes to or is in, with a step; NULL */
 	char head[PHX_IPV4_MAX]; /* its address as the node reaches it */
 	bool protects;
-	struct phx_protect protect; /* with a step that writes to a disk, if `protects` */
+	struct phx_protect protect;       /* with a step that writes to a disk, if `protects` */
+	bool layouts;                     /* it knows of layouts of disks */
+	struct phx_layout layout;         /* with a step layout; owned by who fills it in */
+	bool keeps_layout, layout_erased; /* all its disks were, in the same hand-over */
 	bool kernels;
 	struct phx_kernel kernel; /* with a step that starts or enters a system, if `kernels` */
 };

@@ -166,7 +166,7 @@ void view_order_put(struct daemon *d, const char *node, const struct phx_order *
 	struct phx_err why = {0};
 	int kind = o->kind == PHX_ORDER_step ? o->step.kind : -1;
 	/* an older agent, which gets no number, refuses members that it does not know */
-	PHX_AUTO_FREE char *text = (kind >= 0 && !o->step.nonce) || !beside->kernels
+	PHX_AUTO_FREE char *text = (kind >= 0 && !o->step.nonce) || !beside->layouts
 		? phx_json_record_text_sparse(&phx_order_record, o)
 		: phx_json_record_text(&phx_order_record, o);
 	b->failed = b->failed || !text;
@@ -182,7 +182,13 @@ void view_order_put(struct daemon *d, const char *node, const struct phx_order *
 		put_beside(b, "kernel_release", json_string(beside->kernel.release));
 	if (kind == PHX_STEP_image || kind == PHX_STEP_ram)
 		put_beside(b, "image", image_json(d, o->role.image, o->role.image_version, &why));
-	if ((kind == PHX_STEP_wipe || kind == PHX_STEP_image) && beside->protects)
+	if (kind == PHX_STEP_layout && beside->layouts) {
+		put_beside(b, "layout", phx_json_from_record(&phx_layout_record, &beside->layout));
+		put_beside(b, "keeps_layout", json_boolean(beside->keeps_layout));
+		put_beside(b, "layout_erased", json_boolean(beside->layout_erased));
+	}
+	if ((kind == PHX_STEP_wipe || kind == PHX_STEP_image || kind == PHX_STEP_layout) &&
+	    beside->protects)
 		put_beside(b, "protect",
 			   phx_json_from_record(&phx_protect_record, &beside->protect));
 	if (kind >= 0 && beside->re)

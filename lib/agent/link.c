@@ -134,6 +134,7 @@ static json_t *hello_body(struct link *l)
 	json_object_set_new(j, "scratches", json_true()); /* the step scratch is known, */
 	json_object_set_new(j, "protects", json_true());  /* and so are protected disks */
 	json_object_set_new(j, "kernels", json_true());   /* and kernels of images */
+	json_object_set_new(j, "layouts", json_true());   /* and layouts of disks */
 	json_object_set_new(j, "kernel_word", json_string(a->cfg.kernel_word));
 	loop_hold(a->loop);
 	json_object_set_new(j, "facts", phx_json_from_record(&phx_facts_record, &a->facts));

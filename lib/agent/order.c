@@ -7,9 +7,10 @@
 #include <unistd.h>
 
 /* Members that phxd adds to the core's record. */
-static const char *const extras[] = {"deploy", "image",   "image_error", "logs",
-				     "anchor", "tasks",   "accounts",    "re",
-				     "output", "protect", "kernel",      "kernel_release"};
+static const char *const extras[] = {"deploy", "image",        "image_error",  "logs",
+				     "anchor", "tasks",        "accounts",     "re",
+				     "output", "protect",      "kernel",       "kernel_release",
+				     "layout", "keeps_layout", "layout_erased"};
 
 /* The head may be newer than this agent: an order of a kind of its own may have any members. */
 static int check_kind(const json_t *j, struct phx_err *err)
@@ -77,6 +78,35 @@ int order_protect(const json_t *order, struct phx_protect *ret, struct phx_err *
 	if (r < 0)
 		return phx_err_prefix(err, r, "protect");
 	*ret = protect;
+	return 0;
+}
+
+/* Is each partition of a volume that there is, and has each volume one? */
+static int check_parts(const struct phx_layout *l, struct phx_err *err)
+{
+	if (!l->volumes.n || l->parts.n > PHX_LAYOUT_PARTS_MAX)
+		return phx_err_set(err, -EINVAL, "%u volumes and %u partitions", l->volumes.n,
+				   l->parts.n);
+	PHX_LIST_EACH(struct phx_layout_part, p, &l->parts)
+		if (!phx_layout_volume(&l->volumes, p->volume) || !p->disk[0])
+			return phx_err_set(err, -EINVAL, "a partition of volume '%s', on '%s'",
+					   p->volume, p->disk);
+	return phx_layout_check(&l->volumes, NULL, err);
+}
+
+int order_layout(const json_t *order, struct order_layout *ret, struct phx_err *err)
+{
+	const json_t *j = json_object_get(order, "layout");
+	struct order_layout o = {.keeps = phx_json_bool(order, "keeps_layout", false),
+				 .erased = phx_json_bool(order, "layout_erased", false)};
+	if (!json_is_object(j))
+		return phx_err_set(err, -EINVAL, "layout: not an object");
+	int r = phx_json_to_record(&phx_layout_record, j, &o.layout, err);
+	if (r == 0 && (r = check_parts(&o.layout, err)) < 0)
+		phx_record_fini(&phx_layout_record, &o.layout);
+	if (r < 0)
+		return phx_err_prefix(err, r, "layout");
+	*ret = o;
 	return 0;
 }
 

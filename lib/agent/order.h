@@ -12,9 +12,9 @@
 
 /** Parse one order without the members that phxd adds: "deploy", "image", "image_error", "logs",
  * "anchor", "tasks", "output", "accounts", "re" (of a step: the RE that the node goes to, or stays
- * in), "protect", "kernel" (the image whose kernel is started), "kernel_release". Its kind is never
- * PHX_ORDER_NONE. -EINVAL with the path in the JSON; -EOPNOTSUPP: of a kind that is not known here.
- * The caller frees *ret by
+ * in), "protect", "kernel" (the image whose kernel is started), "kernel_release", "layout",
+ * "keeps_layout", "layout_erased". Its kind is never PHX_ORDER_NONE. -EINVAL with the path in the
+ * JSON; -EOPNOTSUPP: of a kind that is not known here. The caller frees *ret by
  * phx_record_fini(&phx_order_record, ret). */
 int order_parse(const json_t *j, struct phx_order *ret, struct phx_err *err);
 
@@ -36,6 +36,16 @@ int order_accounts(const json_t *order, struct phx_accounts *ret, struct phx_err
 /** Which disks are protected, as the order says: an older head says nothing, and protects none.
  * -EINVAL: it cannot be read, or has a selector that is not known here; *ret is untouched then. */
 int order_protect(const json_t *order, struct phx_protect *ret, struct phx_err *err);
+
+/** What a step layout is to do. */
+struct order_layout {
+	struct phx_layout layout;
+	bool keeps;  /* it is there, and only opened */
+	bool erased; /* all its disks were erased in the same hand-over */
+};
+/** The layout in an order, checked by phx_layout_check(). -EINVAL: there is none, or it is wrong.
+ * The caller frees ret->layout by phx_record_fini(&phx_layout_record, ...). */
+int order_layout(const json_t *order, struct order_layout *ret, struct phx_err *err);
 
 /** The image in member `member` of an order: name, version, digest, kernel_release, files. -ENOENT:
  * the order has none; -EINVAL. The caller frees *ret by phx_record_fini(&phx_image_record, ret); on

@@ -16,6 +16,7 @@
 #include "base/json.h"
 #include "agent/copy.h"
 #include "agent/install.h"
+#include "agent/layout.h"
 #include "agent/log.h"
 #include "agent/rekey.h"
 #include "pki/sealed.h"
@@ -44,6 +45,9 @@ static int mount_ext4(const char *device, const char *dir, unsigned long flags, 
 int root_unmount(struct phx_err *err)
 {
 	static const char *const dirs[] = {ROOT_STATE_DIR, ROOT_DIR, OLD_STATE};
+	int r = layout_close(err);
+	if (r < 0)
+		return r;
 	for (size_t i = 0; i < PHX_ARRAY_SIZE(dirs); i++)
 		while (umount2(dirs[i], 0) == 0)
 			;
@@ -178,7 +182,7 @@ static int unlock(const struct agent *a, struct phx_http_client *c,
 	return r;
 }
 
-int root_open_installed(struct agent *a, struct phx_http_client *c, struct phx_err *err)
+int root_open(struct agent *a, struct phx_http_client *c, struct phx_err *err)
 {
 	struct phx_disk_system sys;
 	char device[64];
@@ -191,6 +195,15 @@ int root_open_installed(struct agent *a, struct phx_http_client *c, struct phx_e
 	if (sys.luks_key_id[0])
 		r = unlock(a, c, &sys, device, err);
 	return r ? r : root_mount(device, sys.state, err);
+}
+
+int root_open_installed(struct agent *a, struct phx_http_client *c, struct phx_err *err)
+{
+	int r = root_open(a, c, err);
+	r = r ? r : layout_mount_saved(ROOT_STATE_DIR, ROOT_DIR, err);
+	if (r < 0)
+		root_unmount(NULL);
+	return r;
 }
 
 /* ---- the end of the deploy environment ---- */

@@ -36,7 +36,9 @@ int root_keep_state(struct agent *a, const char *state_device, struct phx_err *e
 /** Is a system mounted at ROOT_DIR? */
 bool root_mounted(void);
 
-/** Find, unlock (key from the head) and mount the installed system. */
+/** Find, unlock (key from the head) and mount the installed system, without its layout. */
+int root_open(struct agent *a, struct phx_http_client *c, struct phx_err *err);
+/** The same with the file systems of its layout, if it has one. On failure nothing is mounted. */
 int root_open_installed(struct agent *a, struct phx_http_client *c, struct phx_err *err);
 
 /** Does the kernel run that the head promised for the system? -ENOEXEC names both. `release` "": it

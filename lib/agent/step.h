@@ -36,6 +36,13 @@ const char *step_why_cancelled(const struct step_run *s);
  * change that causes no event. */
 bool step_wait_ms(void *step_run, uint32_t ms);
 
+/** The last guard before a disk is written: is / itself in memory? -EPERM. */
+int step_check_memory(struct phx_err *err);
+/** Is the disk, at `path`, none of those that the order protects, and no part of something that is
+ * on one of those, by this machine's own eyes? -EPERM, -EBUSY, and errors of reading. */
+int step_check_protection(struct step_run *s, const struct phx_disk_facts *target, const char *path,
+			  struct phx_err *err);
+
 /* the functions of the table */
 int step_prefetch(struct step_run *s, struct phx_err *err);
 int step_activate(struct step_run *s, struct phx_err *err);
@@ -48,6 +55,7 @@ int step_kexec(struct step_run *s, struct phx_err *err);
 int step_wipe(struct step_run *s, struct phx_err *err);
 int step_image(struct step_run *s, struct phx_err *err);
 int step_ram(struct step_run *s, struct phx_err *err);
+int step_layout(struct step_run *s, struct phx_err *err);
 int step_enter(struct step_run *s, struct phx_err *err);
 int step_scratch(struct step_run *s, struct phx_err *err);
 int step_rekey(struct step_run *s, struct phx_err *err);

@@ -34,8 +34,7 @@
 
 enum { PROGRESS_MS = 10000 };
 
-/* The last guard before a disk is erased: is / itself in RAM? */
-static int check_runs_from_ram(struct phx_err *err)
+int step_check_memory(struct phx_err *err)
 {
 	struct statfs fs;
 	if (statfs("/", &fs) == 0 && (fs.f_type == RAMFS_MAGIC || fs.f_type == TMPFS_MAGIC))
@@ -67,8 +66,8 @@ static int check_unprotected(const struct phx_protect *p, const struct phx_list 
 	return r;
 }
 
-static int check_protection(struct step_run *s, const struct phx_disk_facts *target,
-			    const char *path, struct phx_err *err)
+int step_check_protection(struct step_run *s, const struct phx_disk_facts *target, const char *path,
+			  struct phx_err *err)
 {
 	struct phx_protect protect;
 	struct phx_list disks = {0};
@@ -87,7 +86,7 @@ static int find_disk(struct step_run *s, struct phx_disk_facts *ret_facts, char 
 {
 	struct agent *a = s->agent;
 	const char *id = s->order->step.disk;
-	int r = check_runs_from_ram(err);
+	int r = step_check_memory(err);
 	if (r == 0)
 		r = agent_read_facts(a, err);
 	if (r < 0)
@@ -105,7 +104,7 @@ static int find_disk(struct step_run *s, struct phx_disk_facts *ret_facts, char 
 		r = phx_disk_find(ret_facts, ret_path, err);
 	if (r == 0)
 		r = phx_disk_check_paths(ret_facts, err);
-	return r ? r : check_protection(s, ret_facts, ret_path, err);
+	return r ? r : step_check_protection(s, ret_facts, ret_path, err);
 }
 
 /* Forgets the system on this disk before it is written to: after a failure too the disk must not
@@ -401,7 +400,7 @@ int step_ram(struct step_run *s, struct phx_err *err)
 	PHX_AUTO_FREE char *path =
 		r == 0 ? phx_path("/images/%s/%s/%s", image.name, image.version, file->name) : NULL;
 	if (r == 0)
-		r = check_runs_from_ram(err);
+		r = step_check_memory(err);
 	if (r == 0)
 		r = make_ram(err);
 	if (r == 0)
@@ -425,7 +424,7 @@ int step_ram(struct step_run *s, struct phx_err *err)
 int step_enter(struct step_run *s, struct phx_err *err)
 {
 	struct phx_http_client *c;
-	int r = check_runs_from_ram(err);
+	int r = step_check_memory(err);
 	r = r ? r : root_check_kernel(phx_json_str(s->extra, "kernel_release", ""), err);
 	if (r == 0 && !root_mounted()) {
 		r = step_http(s, &c, err);

@@ -16,7 +16,7 @@ static const struct {
 	[PHX_STEP_enter] = {step_enter, true},        [PHX_STEP_activate] = {step_activate, false},
 	[PHX_STEP_start] = {step_start, false},       [PHX_STEP_health] = {step_health, false},
 	[PHX_STEP_rekey] = {step_rekey, false},       [PHX_STEP_scratch] = {step_scratch, false},
-	[PHX_STEP_kernel] = {step_kexec, true},
+	[PHX_STEP_kernel] = {step_kexec, true},       [PHX_STEP_layout] = {step_layout, true},
 };
 
 int step_run(struct step_run *s, struct phx_err *err)

@@ -6,6 +6,7 @@
 
 #include "types/erased.h"
 #include "types/facts.h"
+#include "types/layout.h"
 #include "types/setup.h"
 
 /** The hardware disks of the machine, sorted by id: from sysfs below `root`, and
@@ -137,5 +138,30 @@ int phx_disk_unlock(const struct phx_disk_system *sys, const void *key, size_t n
 		    char ret_root[64], struct phx_err *err);
 /** Close /dev/mapper/phx-root; not open is no error. */
 int phx_disk_lock(struct phx_err *err);
+
+/* ---- volumes of a role's layout, on disks beside that of the system ----
+ *
+ * A disk has a GPT whose partitions are named phx-VOLUME; phxn-VOLUME while they are being made. */
+
+#define PHX_VOLUME_DEVICE_MAX 64
+
+/** Makes all volumes of the layout, whose disks are among `disks` (struct phx_disk_facts): tables,
+ * arrays and volume groups, file systems. Every disk is looked at before the first is written: it
+ * must be free, and empty (no table, no signature, nothing at its ends unless `erased` says that it
+ * was erased just now), or hold only what an attempt that was cut off has begun. Leaves the volumes
+ * joined. -EEXIST: a disk holds something, and nothing was written; -EBUSY, -ENODEV, -EIO with a
+ * text that names disk or program. Twice after success: -EEXIST. */
+int phx_volumes_make(const struct phx_layout *l, const struct phx_list *disks, bool erased,
+		     struct phx_err *err);
+
+/** Joins the volumes that are there: ret_devices has one name for each volume of the layout, in its
+ * order. A RAID with copies is started although a disk is missing. Twice is once. -ENODEV names
+ * what is missing. Writes no table and no file system. */
+int phx_volumes_open(const struct phx_layout *l, const struct phx_list *disks,
+		     char (*ret_devices)[PHX_VOLUME_DEVICE_MAX], struct phx_err *err);
+
+/** Stops arrays and volume groups of the layout, which nothing uses any more, so that their disks
+ * are free. Not joined is no error. */
+int phx_volumes_close(const struct phx_layout *l, struct phx_err *err);
 
 #endif

@@ -47,6 +47,12 @@ struct phx_part_table {
 int phx_table_read(const char *path, struct phx_part_table *ret, struct phx_err *err);
 /** Write the GPT of phx_disk_layout() and tell the kernel. */
 int phx_table_write(const char *path, struct phx_err *err);
+/** Writes a GPT with partitions of these labels and sizes (struct phx_part; start and number are
+ * not used), one behind the other, and tells the kernel. */
+int phx_table_write_parts(const char *path, const struct phx_list *parts, struct phx_err *err);
+/** Gives the partitions of a GPT these labels instead (struct phx_part, in order of number). What
+ * the kernel knows stays right, and they may be in use. */
+int phx_table_label(const char *path, const struct phx_list *parts, struct phx_err *err);
 /** Have the kernel see exactly the partitions of the table on the medium and
  * wait for their nodes. A regular file has none: no error. */
 int phx_table_announce(const char *path, struct phx_err *err);
@@ -58,6 +64,26 @@ int phx_part_path(const char *disk, uint32_t number, char ret[64]);
  * "linux_raid_member"…; "" = nothing known. */
 int phx_signature_read(const char *path, uint64_t offset, uint64_t size, char ret[32],
 		       struct phx_err *err);
+
+/* ---- volume_join.c ---- */
+
+/** The devices of a volume: its partitions. */
+struct phx_volume_parts {
+	char nodes[PHX_FACTS_DISKS_MAX][PHX_VOLUME_DEVICE_MAX];
+	uint32_t n;
+};
+/** Makes one device of new partitions. `index`: its place in the layout. */
+int phx_volume_join(const struct phx_layout_volume *v, uint32_t index,
+		    const struct phx_volume_parts *parts, char ret[PHX_VOLUME_DEVICE_MAX],
+		    struct phx_err *err);
+/** The same of partitions that were joined before. */
+int phx_volume_rejoin(const struct phx_layout_volume *v, uint32_t index,
+		      const struct phx_volume_parts *parts, char ret[PHX_VOLUME_DEVICE_MAX],
+		      struct phx_err *err);
+/** Takes it apart, and destroys nothing. Not joined is no error. */
+int phx_volume_part(const struct phx_layout_volume *v, uint32_t index, struct phx_err *err);
+/** Does the join have copies, so that it can do without a disk? */
+bool phx_volume_has_copies(const struct phx_layout_volume *v);
 
 /* ---- luks.c ---- */
 

@@ -145,8 +145,9 @@ static int add_partition(struct fdisk_context *c, size_t number, uint64_t size_s
 	return r;
 }
 
-static int fill_table(struct fdisk_context *c)
+static int fill_system(struct fdisk_context *c, const void *arg)
 {
+	(void)arg;
 	int r = fdisk_create_disklabel(c, "gpt");
 	if (r == 0)
 		r = add_partition(c, 1, STATE_BYTES / fdisk_get_sector_size(c),
@@ -158,14 +159,48 @@ static int fill_table(struct fdisk_context *c)
 	return r;
 }
 
-int phx_table_write(const char *path, struct phx_err *err)
+static int fill_parts(struct fdisk_context *c, const void *arg)
+{
+	size_t number = 0;
+	int r = fdisk_create_disklabel(c, "gpt");
+	PHX_LIST_EACH(struct phx_part, p, (const struct phx_list *)arg)
+		r = r ? r
+		      : add_partition(c, ++number, p->size_bytes / fdisk_get_sector_size(c),
+				      p->label);
+	return r ? r : fdisk_write_disklabel(c);
+}
+
+static int label_one(struct fdisk_context *c, size_t i, const char *label)
+{
+	struct fdisk_partition *p = NULL;
+	int r = fdisk_get_partition(c, i, &p);
+	if (r == 0)
+		r = fdisk_partition_set_name(p, label);
+	if (r == 0)
+		r = fdisk_set_partition(c, i, p);
+	fdisk_unref_partition(p);
+	return r;
+}
+
+static int label_parts(struct fdisk_context *c, const void *arg)
+{
+	size_t i = 0;
+	int r = 0;
+	PHX_LIST_EACH(struct phx_part, p, (const struct phx_list *)arg)
+		r = r ? r : label_one(c, i++, p->label);
+	return r ? r : fdisk_write_disklabel(c);
+}
+
+/* Opens the disk's table, has `fill` do something with it, and closes it. */
+static int with_table(const char *path, int (*fill)(struct fdisk_context *c, const void *arg),
+		      const void *arg, struct phx_err *err)
 {
 	PHX_AUTO(unref_context) struct fdisk_context *c = fdisk_new_context();
 	int r = c ? fdisk_disable_dialogs(c, 1) : -ENOMEM;
 	if (r == 0)
 		r = fdisk_assign_device(c, path, 0);
 	if (r == 0)
-		r = fill_table(c);
+		r = fill(c, arg);
 	if (r < 0)
 		return phx_err_set(err, r, "%s: writing the partition table: %s", path,
 				   strerror(-r));
@@ -173,7 +208,24 @@ int phx_table_write(const char *path, struct phx_err *err)
 	if (r < 0)
 		return phx_err_set(err, r, "%s: flushing the partition table: %s", path,
 				   strerror(-r));
-	return phx_table_announce(path, err);
+	return 0;
+}
+
+int phx_table_write(const char *path, struct phx_err *err)
+{
+	int r = with_table(path, fill_system, NULL, err);
+	return r ? r : phx_table_announce(path, err);
+}
+
+int phx_table_write_parts(const char *path, const struct phx_list *parts, struct phx_err *err)
+{
+	int r = with_table(path, fill_parts, parts, err);
+	return r ? r : phx_table_announce(path, err);
+}
+
+int phx_table_label(const char *path, const struct phx_list *parts, struct phx_err *err)
+{
+	return with_table(path, label_parts, parts, err);
 }
 
 /* ---- the kernel's view ---- */
