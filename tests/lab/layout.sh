@@ -115,7 +115,10 @@ pulled() {
 	die "no such disk"
 }
 # the machine is switched off and on, and has the pulled disk again, with what was on it when it was pulled
+n_disks() { [ "$(node_field lay1 '[.facts.disks[]] | length')" = "$1" ]; }
 another_is_made() {
+	phx node power lay1 cycle --yes --wait --timeout 2m && wait_for 240 "all disks are there" n_disks 4 && wait_for 120 "lay1 serves" state_is lay1 active &&
+		wait_for 120 "its data" still_there || return 1
 	phx node assign lay1 other --setup wipe --power-cycle --yes --wait --timeout 15m && is_mounted '\[UU\]' || return 1
 	in_job 'test ! -e /data/note && df -k --output=size /data | tail -1' | grep -qE '^ *(4[5-9]|5[0-2])[0-9]{4}$' || die "the note outlived the erase, or it is not as large as told"
 }
