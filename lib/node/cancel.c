@@ -47,10 +47,10 @@ static bool has_begun(const struct phx_plan *p, enum phx_step_kind kind)
 static const struct phx_step *point_of_no_return(const struct phx_plan *p)
 {
 	static const enum phx_step_kind kinds[] = {
-		PHX_STEP_destroy_key, PHX_STEP_wipe,     PHX_STEP_make_key,
-		PHX_STEP_image,       PHX_STEP_ram,      PHX_STEP_layout,
-		PHX_STEP_enter,       PHX_STEP_activate, PHX_STEP_COUNT_};
-	static const enum phx_step_kind early[] = {PHX_STEP_scratch, PHX_STEP_COUNT_};
+		PHX_STEP_destroy_key, PHX_STEP_wipe,  PHX_STEP_make_key, PHX_STEP_image,
+		PHX_STEP_ram,         PHX_STEP_enter, PHX_STEP_activate, PHX_STEP_COUNT_};
+	static const enum phx_step_kind early[] = {PHX_STEP_scratch, PHX_STEP_layout,
+						   PHX_STEP_COUNT_};
 	const struct phx_step *last = last_begun(p, kinds);
 	return last ? last : last_begun(p, early);
 }
