@@ -8,7 +8,7 @@
 #include "config/site.h"
 #include "phx/cli.h"
 
-enum { VISUDO_MS = 10000 };
+enum { VISUDO_MS = 10000, HOLD_S = 5, SLACK_MS = 10000 };
 
 static void say(void *arg, const char *text)
 {
@@ -96,6 +96,7 @@ static int print_answer(struct cli *cli, const json_t *answer, bool dry_run)
 	const json_t *errors = json_object_get(answer, "errors"),
 		     *changes = json_object_get(answer, "changes");
 	PHX_AUTO(phx_buf_fini) struct phx_buf b = {0};
+	int64_t portion = phx_json_int(answer, "portion", 0);
 	size_t i;
 	json_t *text;
 	json_array_foreach((json_t *)errors, i, text)
@@ -109,12 +110,83 @@ static int print_answer(struct cli *cli, const json_t *answer, bool dry_run)
 		phx_buf_addf(&b, "\n");
 	}
 	phx_buf_addf(&b, "%s\n",
-		     phx_json_bool(answer, "applied", false) ? "applied"
+		     phx_json_bool(answer, "applied", false) ? portion
+				     ? "told to the first nodes: phx site show says how far it is"
+				     : "applied"
 			     : dry_run && i ? "nothing is applied yet: phx site apply"
 			     : dry_run      ? "nothing would change"
 					    : "nothing has changed");
+	if (portion && dry_run && i)
+		phx_buf_addf(&b, "%lld nodes would be told at once\n", (long long)portion);
 	fputs(b.data ? b.data : "", stdout);
 	return CLI_OK;
+}
+
+/* How many nodes are told at once. */
+static int add_batch(struct cli *cli, json_t *body)
+{
+	uint64_t n = 0;
+	bool batch = cli_has(cli, CLI_OPT_batch);
+	if (!batch && (cli_has(cli, CLI_OPT_max_failures) || cli_has(cli, CLI_OPT_wait)))
+		return cli_fail(CLI_USAGE, "--max-failures and --wait are of --batch");
+	if (phx_u64_parse(cli_opt(cli, CLI_OPT_max_failures, "0"), 0, UINT32_MAX, &n) < 0)
+		return cli_fail(CLI_USAGE, "--max-failures: a number of nodes");
+	if (!batch)
+		return CLI_OK;
+	json_object_set_new(body, "batch", json_string(cli_opt(cli, CLI_OPT_batch, "")));
+	json_object_set_new(body, "max_failures", json_integer((json_int_t)n));
+	return CLI_OK;
+}
+
+/* Where a portion is under way: "n3: why" if no other begins, "" otherwise. */
+static int portions_over(const json_t *site)
+{
+	const char *stopped = phx_json_str(site, "stopped", "");
+	if (*stopped)
+		return cli_fail(CLI_PARTIAL, "%s; %lld nodes wait and keep what they have", stopped,
+				(long long)phx_json_int(cli_member(site, "nodes"), "waiting", 0));
+	if (phx_json_int(site, "failed", 0))
+		return cli_fail(CLI_PARTIAL, "%lld nodes failed: phx events",
+				(long long)phx_json_int(site, "failed", 0));
+	return CLI_OK;
+}
+
+/* Until the journal has gone on, or some seconds. */
+static int hold(struct cli *cli, int64_t *after)
+{
+	char path[96];
+	struct phx_err err = {0};
+	PHX_AUTO_JSON json_t *answer = NULL;
+	snprintf(path, sizeof(path), "/v1/events?after=%lld&wait=%d&limit=1000", (long long)*after,
+		 HOLD_S);
+	int code = cli_call_quiet(cli, "GET", path, NULL, HOLD_S * 1000 + SLACK_MS, &answer, &err);
+	*after = phx_json_int(answer, "last", *after);
+	return code == CLI_OK || cli_passes(code) ? CLI_OK : cli_fail(code, "%s", err.text);
+}
+
+static int wait_for_portions(struct cli *cli)
+{
+	int64_t end_ms = cli_deadline_ms(cli), after = INT64_MAX;
+	struct phx_again again = cli_away_again();
+	for (;;) {
+		PHX_AUTO_JSON json_t *site = NULL, *status = NULL;
+		struct phx_err err = {0};
+		int64_t asked_ms = phx_clock_ms();
+		int code = cli_call_quiet(cli, "GET", "/v1/status", NULL, SLACK_MS, &status, &err);
+		code = code ? code
+			    : cli_call_quiet(cli, "GET", "/v1/site", NULL, SLACK_MS, &site, &err);
+		if (code && !cli_passes(code))
+			return cli_fail(code, "%s", err.text);
+		if (!code && (!phx_json_int(site, "last", 0) || *phx_json_str(site, "stopped", "")))
+			return portions_over(site);
+		if (phx_clock_ms() >= end_ms)
+			return cli_fail(CLI_TIMEOUT, "it is not over yet: phx site show");
+		after = phx_json_int(status, "seq", after);
+		code = hold(cli, &after);
+		if (code)
+			return code;
+		cli_pause(&again, asked_ms, end_ms);
+	}
 }
 
 static int hand_over(struct cli *cli, bool dry_run)
@@ -130,8 +202,10 @@ static int hand_over(struct cli *cli, bool dry_run)
 	phx_record_fini(&phx_site_record, &site);
 	if (!body)
 		return cli_fail(CLI_PARTIAL, "out of memory");
-	code = cli_call(cli, "POST", "/v1/site", body, &answer);
-	return code ? code : print_answer(cli, answer, dry_run);
+	code = add_batch(cli, body);
+	code = code ? code : cli_call(cli, "POST", "/v1/site", body, &answer);
+	code = code ? code : print_answer(cli, answer, dry_run);
+	return code || dry_run || !cli_has(cli, CLI_OPT_wait) ? code : wait_for_portions(cli);
 }
 
 int cmd_site_diff(struct cli *cli)
@@ -146,6 +220,13 @@ int cmd_site_apply(struct cli *cli)
 
 /* ---- what is in force ---- */
 
+/* As long as they are under way. */
+static void put_portion(struct phx_buf *b, const json_t *value, const json_t *site)
+{
+	if (phx_json_int(site, "last", 0))
+		phx_buf_addf(b, "%lld", (long long)json_integer_value(value));
+}
+
 static const struct cli_column lines[] = {
 	{.head = "Version", .path = "digest", .put = cli_put_digest},
 	{.head = "Applied", .path = "at_ms", .put = cli_put_when},
@@ -154,8 +235,11 @@ static const struct cli_column lines[] = {
 	{.head = "Groups", .path = "groups"},
 	{.head = "Files", .path = "files"},
 	{.head = "Nodes", .path = "nodes.current"},
+	{.head = "  waiting", .path = "nodes.waiting"},
 	{.head = "  applying", .path = "nodes.applying"},
 	{.head = "  failed", .path = "nodes.failed"},
+	{.head = "Portions of", .path = "portion", .put = put_portion},
+	{.head = "Stopped", .path = "stopped"},
 };
 
 static const struct cli_column origins[] = {

@@ -14,6 +14,7 @@
 #include "node/node.h"
 #include "pki/token.h"
 #include "phxd/parse.h"
+#include "phxd/site.h"
 #include "state/node_sets.h"
 
 enum { WAIT_MAX_MS = 60000, MONITOR_MAX = 32 << 10, SHA256_DIGITS = 64 };
@@ -367,6 +368,8 @@ static void take_beat(struct daemon *d, struct phx_http_request *q, const char *
 		live_back(d->live, node);
 	if (news.report)
 		tell_report(d, node, &b->report);
+	if (news.site)
+		site_portions_heard(d->site_portions);
 	live_hold(d->live, node, q, &b->running, news.look,
 		  b->wait_ms < WAIT_MAX_MS ? b->wait_ms : WAIT_MAX_MS);
 }

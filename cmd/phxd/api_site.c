@@ -26,15 +26,16 @@ static void add_text(void *arg, const char *text)
 void api_site(struct phx_http_request *q, void *arg)
 {
 	struct daemon *d = arg;
-	json_int_t n_nodes[] = {[SITE_NONE] = 0, [SITE_CURRENT] = 0};
+	json_int_t n_nodes[SITE_STANDING_COUNT_] = {0};
 	char error[BEAT_ERROR_MAX];
 	const struct phx_state *s = engine_lock(d->engine);
 	PHX_AUTO_JSON json_t *j = phx_json_from_record(&phx_site_version_record, &s->site);
 	PHX_LIST_EACH(struct phx_node, n, &s->nodes)
-		n_nodes[site_standing(d, n, error)]++;
+		n_nodes[site_standing(d, s, n, error)]++;
 	engine_unlock(d->engine);
 	json_object_set_new(j, "nodes",
-			    json_pack("{s:I,s:I,s:I}", "current", n_nodes[SITE_CURRENT], "applying",
+			    json_pack("{s:I,s:I,s:I,s:I}", "current", n_nodes[SITE_CURRENT],
+				      "waiting", n_nodes[SITE_WAITING], "applying",
 				      n_nodes[SITE_APPLYING], "failed", n_nodes[SITE_FAILED]));
 	phx_http_reply_json(q, 200, j);
 }
@@ -132,7 +133,7 @@ static int copy_nodes(struct daemon *d, struct nodes *ret)
 	PHX_LIST_EACH(struct phx_node, n, &s->nodes) {
 		struct site_facts f;
 		struct site_facts *to = NULL;
-		if (r < 0 || !site_facts_of(n, &f))
+		if (r < 0 || !site_facts_of(s, n, &f))
 			continue;
 		if (!(to = phx_list_push(&ret->facts, sizeof(*to)))) {
 			site_facts_fini(&f);
@@ -284,17 +285,27 @@ static int find_protected(const struct phx_site *site, struct phx_list *ret, str
 	return r;
 }
 
+/* What a person asked for beside the settings. */
+struct wish {
+	bool dry_run, again;
+	uint32_t portion; /* how many nodes are told at once; 0: all */
+	int64_t max_failures;
+	char by[PHX_NAME_MAX];
+};
+
 /* The event has the digest, what there is of each kind, and which disks are protected; no other
  * content. */
 static int journal(struct daemon *d, const struct phx_site *site, const char *digest,
-		   const char *by, struct phx_err *err)
+		   const struct wish *wish, struct phx_err *err)
 {
 	struct phx_event ev = {.kind = PHX_EV_site_apply};
 	ev.site_apply.users = site->users.n;
 	ev.site_apply.groups = site->groups.n;
 	ev.site_apply.files = site->files.n;
 	PHX_STR_SET(ev.site_apply.digest, digest);
-	PHX_STR_SET(ev.by, by);
+	ev.site_apply.portion = wish->portion;
+	ev.site_apply.max_failed = (uint32_t)wish->max_failures;
+	PHX_STR_SET(ev.by, wish->by);
 	int r = find_protected(site, &ev.site_apply.protects, err);
 	r = r ? r : engine_submit(d->engine, &ev, NULL, err);
 	phx_site_protected_fini(&ev.site_apply.protects);
@@ -302,7 +313,8 @@ static int journal(struct daemon *d, const struct phx_site *site, const char *di
 }
 
 /* The content is on the disk before the event names it, and the former one until then. */
-static int apply(struct daemon *d, struct phx_site *site, const char *by, struct phx_err *err)
+static int apply(struct daemon *d, struct phx_site *site, const struct wish *wish,
+		 struct phx_err *err)
 {
 	char digest[PHX_SHA256_HEX], former[PHX_SHA256_HEX];
 	PHX_AUTO_FREE char *text = phx_json_record_text(&phx_site_record, site);
@@ -314,7 +326,7 @@ static int apply(struct daemon *d, struct phx_site *site, const char *by, struct
 	PHX_STR_SET(former, s->site.digest);
 	engine_unlock(d->engine);
 	r = phx_file_write(path, text, strlen(text), 0600, err);
-	r = r ? r : journal(d, site, digest, by, err);
+	r = r ? r : journal(d, site, digest, wish, err);
 	if (r < 0) {
 		if (strcmp(former, digest) != 0)
 			unlink(path);
@@ -329,6 +341,15 @@ static int apply(struct daemon *d, struct phx_site *site, const char *by, struct
 	return r;
 }
 
+/* Have some nodes not been told what is in force? */
+static bool somebody_waits(struct daemon *d)
+{
+	const struct phx_state *s = engine_lock(d->engine);
+	bool waits = s->site.last;
+	engine_unlock(d->engine);
+	return waits;
+}
+
 /* What would change; *ret_changes: is there anything? */
 static int compare(struct daemon *d, struct phx_site *site, bool again, json_t *changes,
 		   bool *ret_changes)
@@ -338,24 +359,26 @@ static int compare(struct daemon *d, struct phx_site *site, bool again, json_t *
 	int r = site_copy(d->site, &there, &former);
 	if (r < 0)
 		return r;
-	*ret_changes = phx_site_diff(&former, site, add_text, changes) > 0 || !there || again;
+	*ret_changes = phx_site_diff(&former, site, add_text, changes) > 0 || !there || again ||
+		somebody_waits(d);
 	site->again = former.again + again;
 	PHX_STR_SET(site->salt, former.salt);
 	phx_record_fini(&phx_site_record, &former);
 	return site->salt[0] ? 0 : draw_salt(site);
 }
 
-static void reply(struct phx_http_request *q, json_t *errors, json_t *changes, bool applied)
+static void reply(struct phx_http_request *q, const struct wish *wish, json_t *errors,
+		  json_t *changes, bool applied)
 {
-	PHX_AUTO_JSON json_t *j = json_pack("{s:O,s:O,s:b}", "errors", errors, "changes", changes,
-					    "applied", applied);
+	PHX_AUTO_JSON json_t *j =
+		json_pack("{s:O,s:O,s:b,s:I}", "errors", errors, "changes", changes, "applied",
+			  applied, "portion", (json_int_t)wish->portion);
 	phx_http_reply_json(q, 200, j);
 }
 
 static void take_site(struct daemon *d, struct phx_http_request *q, struct phx_site *site,
-		      bool dry_run, bool again)
+		      const struct wish *wish)
 {
-	char by[PHX_NAME_MAX];
 	bool news = false;
 	struct phx_err err = {0};
 	PHX_AUTO_JSON json_t *errors = json_array(), *changes = json_array();
@@ -368,30 +391,53 @@ static void take_site(struct daemon *d, struct phx_http_request *q, struct phx_s
 	if (r == 0 && !json_array_size(errors))
 		r = check_variables(d, site, errors);
 	bool right = r == 0 && !json_array_size(errors);
-	r = right ? compare(d, site, again, changes, &news) : r;
-	bool applies = r == 0 && right && news && !dry_run;
-	person_name(phx_http_peer(q), by, sizeof(by));
+	r = right ? compare(d, site, wish->again, changes, &news) : r;
+	bool applies = r == 0 && right && news && !wish->dry_run;
 	if (applies)
-		r = apply(d, site, by, &err);
+		r = apply(d, site, wish, &err);
 	if (r < 0)
 		phx_http_reply_error(q, r, err.text[0] ? err.text : strerror(-r));
 	else
-		reply(q, errors, changes, applies);
+		reply(q, wish, errors, changes, applies);
+}
+
+/* "batch": "5%" or "3"; "max_failures": how many nodes may fail before the others are told none. */
+static bool take_batch(struct daemon *d, struct phx_http_request *q, const json_t *j,
+		       struct wish *ret)
+{
+	char text[16] = "";
+	if (!TAKE(q, j, "batch", text) ||
+	    !parse_number(q, j, "max_failures", 0, UINT32_MAX, &ret->max_failures))
+		return false;
+	const struct phx_state *s = engine_lock(d->engine);
+	uint32_t n = s->nodes.n ? s->nodes.n : 1;
+	engine_unlock(d->engine);
+	if (!text[0] && !json_object_get(j, "max_failures"))
+		return true;
+	if (!text[0])
+		phx_http_reply_error(q, -EINVAL, "max_failures: only with batch");
+	else if (parse_share(text, n, &ret->portion) < 0)
+		phx_http_reply_error(q, -EINVAL,
+				     "batch: a text such as \"2\", of no more nodes than there "
+				     "are, or \"5%\"");
+	return ret->portion;
 }
 
 void api_site_apply(struct phx_http_request *q, void *arg)
 {
-	static const char *const members[] = {"site", "dry_run", "again"};
+	static const char *const members[] = {"site", "dry_run", "again", "batch", "max_failures"};
 	struct daemon *d = arg;
 	struct phx_site site = {0};
-	bool dry_run = false, again = false;
+	struct wish wish = {0};
 	PHX_AUTO_JSON json_t *j = body_json(q);
 	if (!j || !parse_only(q, j, members, PHX_ARRAY_SIZE(members)) ||
-	    !parse_bool(q, j, "dry_run", &dry_run) || !parse_bool(q, j, "again", &again) ||
+	    !parse_bool(q, j, "dry_run", &wish.dry_run) ||
+	    !parse_bool(q, j, "again", &wish.again) || !take_batch(d, q, j, &wish) ||
 	    !parse_record(q, j, "site", &phx_site_record, &site))
 		return;
+	person_name(phx_http_peer(q), wish.by, sizeof(wish.by));
 	site_turn_begin(d->site);
-	take_site(d, q, &site, dry_run, again);
+	take_site(d, q, &site, &wish);
 	site_turn_end(d->site);
 	phx_record_fini(&phx_site_record, &site);
 }
@@ -401,7 +447,7 @@ void api_site_apply(struct phx_http_request *q, void *arg)
 void api_agent_site(struct phx_http_request *q, void *arg)
 {
 	struct daemon *d = arg;
-	char node[PHX_NAME_MAX];
+	char node[PHX_NAME_MAX], error[BEAT_ERROR_MAX];
 	struct site_facts f;
 	struct phx_site_bundle b;
 	if (!person_agent(d, q, node))
@@ -409,10 +455,15 @@ void api_agent_site(struct phx_http_request *q, void *arg)
 	const struct phx_state *s = engine_lock(d->engine);
 	const struct phx_node *n = phx_state_node(s, node);
 	bool may = n && phx_core_key_holds(s, node, phx_http_peer(q)->cert.fingerprint) &&
-		site_facts_of(n, &f);
+		site_facts_of(s, n, &f);
 	engine_unlock(d->engine);
 	if (!may) {
 		phx_http_reply_error(q, -EACCES, "there are no settings for this node now");
+		return;
+	}
+	if (f.waits && live_site(d->live, node, error) != 0) {
+		site_facts_fini(&f);
+		phx_http_reply_error(q, -EACCES, "the node waits for its turn");
 		return;
 	}
 	int r = site_bundle(d->site, &f, &b);

@@ -228,24 +228,16 @@ static int take_rolling(struct phx_event *ev, const json_t *j, uint32_t n_nodes,
 {
 	const json_t *rolling = json_object_get(j, "rolling");
 	const char *text = json_string_value(rolling);
-	size_t digits = text ? strspn(text, "0123456789") : 0;
-	char number[8] = "";
-	uint64_t n = 0;
+	uint32_t n = 0;
 	if (!rolling || json_is_null(rolling))
 		return 0;
-	if (digits && digits < sizeof(number))
-		memcpy(number, text, digits);
-	bool percent = digits && phx_str_eq(text + digits, "%"),
-	     valid = phx_u64_parse(number, 1, percent ? 100 : n_nodes, &n) == 0 &&
-		(percent || !text[digits]);
-	if (ev->kind != PHX_EV_reboot || !valid)
+	if (ev->kind != PHX_EV_reboot || parse_share(text, n_nodes, &n) < 0)
 		return phx_err_set(err, -EINVAL,
 				   "rolling: for a reboot, a text such as \"2\" (of %u nodes), or "
 				   "\"5%%\"",
 				   n_nodes);
 	PHX_CARRIES(ev, order);
-	n = percent ? n_nodes * n / 100 : n;
-	ev->order.line_most = n ? (uint32_t)n : 1;
+	ev->order.line_most = n;
 	while (!ev->order.line)
 		if (getrandom(&ev->order.line, sizeof(ev->order.line), 0) > 0)
 			ev->order.line >>= 12; /* JSON keeps it */

@@ -38,6 +38,9 @@ struct refused;   /* refused.c: connections and requests that a limit refused */
 struct slurm;     /* slurm.c: REs whose jobs Slurm starts */
 struct directors; /* directors.c: use of instances, tables of directors */
 
+/* site_portions.c: when the next nodes are told the settings of the site */
+struct site_portions;
+
 enum { JOB_OUTPUT_MAX_MB = 64 }; /* of one run of a job on one node; not configurable */
 
 struct daemon {
@@ -63,6 +66,7 @@ struct daemon {
 	struct accounts *accounts;
 	struct site *site; /* site.c: users and files of nodes */
 	struct seldom *seldom;
+	struct site_portions *site_portions;
 	struct refused *refused;
 	struct directors *directors;
 	struct flows *flows;
@@ -141,6 +145,7 @@ int64_t live_use(struct live *l, const char *node, char ret_error[BEAT_ERROR_MAX
 struct live_news {
 	bool back;   /* as live_heard() */
 	bool report; /* role, identity or health have changed, and may be journalled */
+	bool site;   /* it stands otherwise with the settings of the site */
 	bool look;   /* its orders may have changed: live_hold() is to look */
 };
 /** A beat of a node: takes the texts of what it measures out of `b`, and remembers its report. */

@@ -47,7 +47,7 @@ struct contact {
 	char *monitor, *sessions;
 	int64_t use_ppm;  /* of the monitor; -1: none */
 	char *use_error;  /* why; NULL: no reason */
-	int64_t site;     /* its bundle of the site's settings, by its id; -1: none reported */
+	int64_t site;     /* its bundle of the site's settings, by its id; or enum live_site */
 	char *site_error; /* why that failed; NULL: it did not */
 	bool reported;    /* to the core, since the last hello: */
 	struct beat_report report;
@@ -151,7 +151,7 @@ static struct contact *contact_of(struct live *l, const char *node, int64_t now)
 	c->heard_ms = now;
 	c->away_ms = l->late.away_ms;
 	c->use_ppm = -1;
-	c->site = -1;
+	c->site = LIVE_SITE_UNHEARD;
 	put_in(l, c);
 	return c;
 }
@@ -248,7 +248,7 @@ int64_t live_site(struct live *l, const char *node, char ret_error[BEAT_ERROR_MA
 {
 	pthread_mutex_lock(&l->lock);
 	const struct contact *c = find(l, node);
-	int64_t id = c ? c->site : -1;
+	int64_t id = c ? c->site : LIVE_SITE_UNHEARD;
 	phx_str_copy(ret_error, BEAT_ERROR_MAX, c && c->site_error ? c->site_error : "");
 	pthread_mutex_unlock(&l->lock);
 	return id;
@@ -293,8 +293,8 @@ static void keep_error(char **to, const char *text)
 	*to = text[0] ? strdup(text) : NULL;
 }
 
-/* Under the lock. */
-static void measure(struct contact *c, struct beat *b)
+/* Under the lock: does it stand otherwise with the settings of the site than before? */
+static bool measure(struct contact *c, struct beat *b)
 {
 	free(c->monitor);
 	free(c->sessions);
@@ -303,8 +303,11 @@ static void measure(struct contact *c, struct beat *b)
 	c->use_ppm = b->use_ppm;
 	keep_error(&c->use_error, b->use_error);
 	const struct beat_running *site = beat_running_of(&b->running, PHX_ORDER_site);
-	c->site = site ? site->id : -1;
+	int64_t id = site ? site->id : LIVE_SITE_NONE;
+	bool same = c->site == id && phx_str_eq(c->site_error ? c->site_error : "", b->site_error);
+	c->site = id;
 	keep_error(&c->site_error, b->site_error);
+	return !same;
 }
 
 struct live_news live_beat(struct live *l, const char *node, struct beat *b)
@@ -314,7 +317,7 @@ struct live_news live_beat(struct live *l, const char *node, struct beat *b)
 	pthread_mutex_lock(&l->lock);
 	struct contact *c = contact_of(l, node, now);
 	if (c) {
-		measure(c, b);
+		news.site = measure(c, b);
 		news.back = hear(l, c, now);
 		news.report = changes(c, &b->report, now);
 		/* an answer may have been lost: look now and then anyway */

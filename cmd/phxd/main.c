@@ -96,6 +96,7 @@ static int turn(sd_event_source *s, int fd, uint32_t revents, void *arg)
 	ms = min(ms, slurm_tick(d->slurm));
 	ms = min(ms, refused_tick(d->refused));
 	ms = min(ms, keys_tick(d->keys));
+	ms = min(ms, site_portions_tick(d->site_portions));
 	ms = min(ms, hands_tick(d->hands));
 	watches_tick(d->watches);
 	wake_in(d->wake, ms);
@@ -287,6 +288,7 @@ static int start(struct daemon *d, struct phx_err *err)
 	r = r ? r : flows_new(d, &d->flows);
 	r = r ? r : tasks_new(d, &d->tasks);
 	r = r ? r : live_new(d, orders_put, &d->live);
+	r = r ? r : site_portions_new(d, &d->site_portions);
 	r = r ? r : asks_new(d, &d->asks);
 	r = r ? r : waits_new(d, &d->waits, err);
 	r = r ? r : holds_new(d, &d->holds);
@@ -351,6 +353,7 @@ static void stop(struct daemon *d)
 	seldom_free(d->seldom);
 	hooks_free(d->hooks);
 	live_free(d->live);
+	site_portions_free(d->site_portions);
 	tasks_free(d->tasks);
 	flows_free(d->flows);
 	engine_close(d->engine);

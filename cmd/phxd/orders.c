@@ -125,7 +125,7 @@ void orders_put(struct daemon *d, const char *node, const char *key_fp,
 	if (!beside.kernels)
 		forget_kernel(&orders);
 	const struct phx_node *n = phx_state_node(s, node);
-	bool sited = holds && site_facts_of(n, &facts);
+	bool sited = holds && site_facts_of(s, n, &facts);
 	PHX_STR_SET(address, n ? n->address : "");
 	engine_unlock(d->engine);
 	if (!holds)

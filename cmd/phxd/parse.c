@@ -189,3 +189,18 @@ bool parse_query_number(struct phx_http_request *q, const char *name, uint64_t m
 	phx_http_reply_error(q, -EINVAL, why);
 	return false;
 }
+
+int parse_share(const char *text, uint32_t n, uint32_t *ret)
+{
+	size_t digits = text ? strspn(text, "0123456789") : 0;
+	char number[8] = "";
+	uint64_t value = 0;
+	if (digits && digits < sizeof(number))
+		memcpy(number, text, digits);
+	bool percent = digits && phx_str_eq(text + digits, "%");
+	if (phx_u64_parse(number, 1, percent ? 100 : n, &value) < 0 || (!percent && text[digits]))
+		return -EINVAL;
+	value = percent ? n * value / 100 : value;
+	*ret = value ? (uint32_t)value : 1;
+	return 0;
+}

@@ -35,6 +35,8 @@ bool parse_enum(struct phx_http_request *q, const json_t *j, const char *key,
 /** Member `key` as a record; left as it is if absent. */
 bool parse_record(struct phx_http_request *q, const json_t *j, const char *key,
 		  const struct phx_record *rec, void *ret);
+/** "N" or "N%" of `n`, one at least: how many that are. -EINVAL: another text, or more than all. */
+int parse_share(const char *text, uint32_t n, uint32_t *ret);
 /** A number of the query string, from 0 to max; `fallback` if absent. */
 bool parse_query_number(struct phx_http_request *q, const char *name, uint64_t max,
 			uint64_t fallback, uint64_t *ret);

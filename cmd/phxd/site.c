@@ -10,6 +10,7 @@
 #include "base/file.h"
 #include "base/hash.h"
 #include "base/record_file.h"
+#include "core/site.h"
 #include "phxd/beat.h"
 #include "phxd/site_internal.h"
 
@@ -50,7 +51,7 @@ static bool may_have(const struct phx_node *n)
 		n->state != PHX_NODE_QUARANTINED;
 }
 
-bool site_facts_of(const struct phx_node *n, struct site_facts *ret)
+bool site_facts_of(const struct phx_state *s, const struct phx_node *n, struct site_facts *ret)
 {
 	struct site_facts f = {0};
 	bool moves = phx_node_step(n);
@@ -61,6 +62,7 @@ bool site_facts_of(const struct phx_node *n, struct site_facts *ret)
 	PHX_STR_SET(f.role, moves ? n->plan.to_role : n->role);
 	PHX_STR_SET(f.pool, moves ? n->plan.to_pool : n->pool);
 	PHX_STR_SET(f.os, n->facts.os);
+	f.waits = phx_site_waits(s, n);
 	PHX_LIST_EACH(struct phx_label, l, &n->labels) {
 		struct phx_label *to = phx_list_push(&f.labels, sizeof(*to));
 		if (!to) {
@@ -148,22 +150,31 @@ uint64_t site_wanted(struct site *s, const struct site_facts *f, char ret_lacks[
 	return id;
 }
 
-enum site_standing site_standing(struct daemon *d, const struct phx_node *n,
-				 char ret_error[BEAT_ERROR_MAX])
+enum site_standing site_standing_of(struct daemon *d, const struct site_facts *f,
+				    char ret_error[BEAT_ERROR_MAX])
 {
-	struct site_facts f;
 	char lacks[BEAT_ERROR_MAX] = "";
-	int64_t has = live_site(d->live, n->name, ret_error);
-	if (has < 0 || n->env != PHX_ENV_OS || !site_facts_of(n, &f))
-		return SITE_NONE;
-	uint64_t want = site_wanted(d->site, &f, lacks);
-	site_facts_fini(&f);
+	int64_t has = live_site(d->live, f->name, ret_error);
+	uint64_t want = has < 0 ? 0 : site_wanted(d->site, f, lacks);
 	if (want && lacks[0] && !ret_error[0])
 		phx_str_copy(ret_error, BEAT_ERROR_MAX, lacks);
-	return !want                    ? SITE_NONE
-		: (uint64_t)has != want ? SITE_APPLYING
-		: ret_error[0]          ? SITE_FAILED
-					: SITE_CURRENT;
+	if (!want)
+		return SITE_NONE;
+	if ((uint64_t)has != want)
+		return f->waits && has ? SITE_WAITING : SITE_APPLYING;
+	return ret_error[0] ? SITE_FAILED : SITE_CURRENT;
+}
+
+enum site_standing site_standing(struct daemon *d, const struct phx_state *s,
+				 const struct phx_node *n, char ret_error[BEAT_ERROR_MAX])
+{
+	struct site_facts f;
+	ret_error[0] = '\0';
+	if (n->env != PHX_ENV_OS || !site_facts_of(s, n, &f))
+		return SITE_NONE;
+	enum site_standing is = site_standing_of(d, &f, ret_error);
+	site_facts_fini(&f);
+	return is;
 }
 
 int site_bundle(struct site *s, const struct site_facts *f, struct phx_site_bundle *ret)
@@ -179,7 +190,8 @@ void site_orders_put(struct site *s, const struct site_facts *f, const struct ph
 		     struct phx_buf *b)
 {
 	const struct beat_running *has = beat_running_of(running, PHX_ORDER_site);
-	uint64_t id = has ? site_wanted(s, f, NULL) : 0;
+	bool keeps = has && has->id && f->waits;
+	uint64_t id = has && !keeps ? site_wanted(s, f, NULL) : 0;
 	if (!id || (uint64_t)has->id == id)
 		return;
 	phx_json_put_item(b);
@@ -197,6 +209,11 @@ char *site_file(const struct daemon *d, const char *digest)
 void site_turn_begin(struct site *s)
 {
 	pthread_mutex_lock(&s->turn);
+}
+
+bool site_turn_try(struct site *s)
+{
+	return pthread_mutex_trylock(&s->turn) == 0;
 }
 
 void site_turn_end(struct site *s)

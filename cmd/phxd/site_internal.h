@@ -25,6 +25,8 @@ void site_networks_check(struct daemon *d, const struct phx_site *site, json_t *
 void site_networks_changed(struct daemon *d);
 /** Who applies settings does it between these two. Not under any other lock. */
 void site_turn_begin(struct site *s);
+/** The same for who cannot wait; false: somebody else does it. */
+bool site_turn_try(struct site *s);
 void site_turn_end(struct site *s);
 
 #endif

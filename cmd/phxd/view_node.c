@@ -113,10 +113,11 @@ static void put_site(struct daemon *d, const struct phx_state *s, const struct p
 		     struct phx_buf *b)
 {
 	char error[BEAT_ERROR_MAX], text[BEAT_ERROR_MAX + 16] = "";
-	enum site_standing is = site_standing(d, n, error);
-	(void)s;
+	enum site_standing is = site_standing(d, s, n, error);
 	if (is == SITE_APPLYING)
 		PHX_STR_SET(text, "applying");
+	else if (is == SITE_WAITING)
+		PHX_STR_SET(text, "waits for its turn");
 	else if (is != SITE_NONE)
 		snprintf(text, sizeof(text), "%s%s", error[0] ? "failed: " : "up to date", error);
 	phx_json_put_text(b, text);

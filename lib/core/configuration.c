@@ -1,10 +1,8 @@
 /* Events of configuration: settings, pools, roles, rules, keys of packages, the deploy image; and
  * notices of phxd itself. Called by apply.c. Pure. */
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 
-#include "base/nodeset.h"
 #include "base/version.h"
 #include "core/core.h"
 #include "node/node.h"
@@ -260,76 +258,5 @@ int phx_apply_notice(struct phx_apply *a, const struct phx_event_notice *p)
 	a->s->last_job_id += p->skip_jobs;
 	a->out->changed = true;
 	phx_note_re(a, NULL, a->ev->re, NULL, "%s", a->ev->text);
-	return 0;
-}
-
-static int by_node(const void *a, const void *b)
-{
-	return strcmp(((const struct phx_protect_node *)a)->node,
-		      ((const struct phx_protect_node *)b)->node);
-}
-
-static int protect_group(struct phx_apply *a, const struct phx_protect_group *g,
-			 struct phx_list *ret)
-{
-	struct phx_nodeset set = {0};
-	struct phx_protect p = {0};
-	int r = phx_protect_add(&p, phx_text(g->selectors));
-	r = r ? r : phx_protect_check(&p, a->err);
-	r = r ? r : phx_nodeset_parse(phx_text(g->nodes), NULL, NULL, &set, a->err);
-	for (uint32_t i = 0; r == 0 && i < set.n; i++) {
-		struct phx_protect_node *n = phx_list_push(ret, sizeof(*n));
-		if (!n || !(n->selectors = strdup(phx_text(g->selectors)))) {
-			r = -ENOMEM;
-			break;
-		}
-		PHX_STR_SET(n->node, set.names[i]);
-	}
-	phx_nodeset_fini(&set);
-	return r;
-}
-
-static void free_protects(struct phx_list *protects)
-{
-	PHX_LIST_EACH(struct phx_protect_node, n, protects)
-		phx_record_fini(&phx_protect_node_record, n);
-	phx_list_fini(protects);
-}
-
-/* Which disks the settings protect, by node. On failure those of before stay. */
-static int protect_nodes(struct phx_apply *a, const struct phx_list *groups)
-{
-	struct phx_list protects = {0};
-	int r = 0;
-	PHX_LIST_EACH(struct phx_protect_group, g, groups)
-		r = r ? r : protect_group(a, g, &protects);
-	if (r < 0) {
-		free_protects(&protects);
-		return r;
-	}
-	if (protects.n)
-		qsort(protects.items, protects.n, sizeof(struct phx_protect_node), by_node);
-	free_protects(&a->s->site_protects);
-	a->s->site_protects = protects;
-	return 0;
-}
-
-/* Settings of the site that were the last before are applied again without an event of their own:
- * their digest says so. */
-int phx_apply_site_apply(struct phx_apply *a, const struct phx_event_site_apply *p)
-{
-	struct phx_site_version *v = &a->s->site;
-	if (!phx_is_hex(p->digest, sizeof(p->digest) - 1))
-		return phx_err_set(a->err, -EINVAL, "site: '%s' is no digest", p->digest);
-	if (!strcmp(v->digest, p->digest))
-		return 0;
-	int r = protect_nodes(a, &p->protects);
-	if (r < 0)
-		return r;
-	*v = (struct phx_site_version){
-		.users = p->users, .groups = p->groups, .files = p->files, .at_ms = a->s->now_ms};
-	PHX_STR_SET(v->digest, p->digest);
-	PHX_STR_SET(v->by, a->ev->by);
-	a->out->changed = true;
 	return 0;
 }

@@ -44,6 +44,7 @@ PHX_RECORD_TABLE(phx_engine_host, PHX_ENGINE_HOST_FIELDS);
 PHX_RECORD_TABLE(phx_engine_job, PHX_ENGINE_JOB_FIELDS);
 PHX_RECORD_TABLE(phx_index_row, PHX_INDEX_ROW_FIELDS);
 PHX_RECORD_TABLE(phx_trigger_file, PHX_TRIGGER_FILE_FIELDS);
+PHX_RECORD_TABLE(phx_site_failure, PHX_SITE_FAILURE_FIELDS);
 
 #define PAYLOAD(name) PHX_RECORD_TABLE(phx_event_##name, PHX_EVENT_FIELDS_##name);
 #include "state/event.def"

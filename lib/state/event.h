@@ -96,8 +96,21 @@ PHX_RECORD_STRUCT(phx_trigger_file, PHX_TRIGGER_FILE_FIELDS);
 	F(S, users, U32) \
 	F(S, groups, U32) \
 	F(S, files, U32) \
+	F(S, portion, U32) /* how many nodes are told at once; 0 = all, as in older journals */ \
+	F(S, max_failed, U32) \
 	/* each node in at most one; none in older journals */ \
 	F(S, protects, LIST(phx_protect_group))
+/* the portion of nodes that was told the settings has applied them, or failed */
+#define PHX_SITE_FAILURE_FIELDS(F, S) \
+	F(S, node, STR(PHX_NAME_MAX)) \
+	F(S, why, STR(160))
+PHX_RECORD_STRUCT(phx_site_failure, PHX_SITE_FAILURE_FIELDS);
+#define PHX_SITE_FAILURES_MAX 64 /* of one event; more are counted alone */
+#define PHX_EVENT_FIELDS_site_portion(F, S) \
+	F(S, digest, STR(65)) /* of which settings */ \
+	F(S, from, U64)       /* of which portion */ \
+	F(S, n_failed, U32) \
+	F(S, failures, LIST(phx_site_failure))
 #define PHX_EVENT_FIELDS_pool(F, S) F(S, pool_put, REC(phx_pool))
 #define PHX_EVENT_FIELDS_role(F, S) \
 	F(S, role_put, REC(phx_role)) \

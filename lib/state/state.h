@@ -352,7 +352,17 @@ PHX_RECORD_STRUCT(phx_used_image, PHX_USED_IMAGE_FIELDS);
 	F(S, groups, U32) \
 	F(S, files, U32) \
 	F(S, by, STR(PHX_NAME_MAX)) \
-	F(S, at_ms, I64)
+	F(S, at_ms, I64) \
+	/* nodes are told in portions (core/site.c), in the order of their numbers: the portion \
+	 * under way has the numbers from `from` to before `next`, and those up to `last` wait */ \
+	F(S, portion, U32)    /* nodes of a portion */ \
+	F(S, max_failed, U32) /* with more failures no other portion begins */ \
+	F(S, failed, U32) \
+	F(S, from, U64) \
+	F(S, next, U64) \
+	F(S, last, U64)         /* 0 = nobody waits, and no portion is under way */ \
+	F(S, told_ms, I64)      /* when the portion under way was told */ \
+	F(S, stopped, STR(300)) /* why no other begins; "" = others do */
 PHX_RECORD_STRUCT(phx_site_version, PHX_SITE_VERSION_FIELDS);
 
 /** What an order says about jobs that it would end. */

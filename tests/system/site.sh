@@ -300,6 +300,30 @@ the_journal_tells_who_and_which() {
 		[ "$(api /v1/site | jq -r .digest)" = "$digest" ] && phx events -n 100 | grep -q 'settings of the site applied'
 }
 
+# n1 comes first, and n2 when that has applied it; where n1 fails, n2 keeps what it has, whatever becomes of the head, until a person goes on.
+portions_follow_each_other() {
+	cp "$SITE/files.conf" "$WORK/files.conf" && sed -i 's/^files = (/files = ( { path = "\/etc\/turn"; run = [ "turn" ]; },/' "$SITE/files.conf" || return 1
+	printf '#!/bin/sh\nsleep 2\n[ ! -e %s/broken ]\n' "$WORK" >"$WORK/fake/turn" && chmod 755 "$WORK/fake/turn" && echo one >"$SITE/files/all/etc/turn" || return 1
+	phx site apply --batch 3 2>"$WORK/said" && return 1
+	grep -q 'batch: a text such as "2"' "$WORK/said" && ! phx site apply --max-failures 1 2>/dev/null || return 1
+	phx site apply --batch 1 --dry-run >"$WORK/said" && grep -qx '1 nodes would be told at once' "$WORK/said" && [ "$(api /v1/site | jq .last)" = 0 ] || return 1
+	phx site apply --batch 50% >"$WORK/said" && grep -q '^told to the first nodes' "$WORK/said" && until_true 20 grep -qx one "$WORK/n1/etc/turn" || { cat "$WORK/said"; return 1; }
+	site_is n2 'waits for its turn' && [ ! -e "$WORK/n2/etc/turn" ] || return 1
+	phx site show | grep -q ' waiting *1$' || { phx site show; return 1; }
+	until_true 20 grep -qx one "$WORK/n2/etc/turn" && settled && until_true 10 portions_end || return 1
+	: >"$WORK/broken" && echo two >"$SITE/files/all/etc/turn" && phx site apply --batch 1 --wait --timeout 40 >/dev/null 2>"$WORK/said"
+	[ $? = 1 ] && grep -q 'n1: turn ended with status 1.*; 1 nodes wait' "$WORK/said" || { cat "$WORK/said"; return 1; }
+	phx site show | grep -q 'Stopped *n1: turn ended' && phx events -n 50 | grep -q 'are not told to the nodes that wait (1): n1: turn' || return 1
+	# neither the next head tells it, nor does n2 get it when it asks
+	head_kill && head_start && agent_kill n2 && agent_start n2 boot-n2 && until_true 30 site_is n2 'waits for its turn' || return 1
+	[ "$(of_node n2 -o /dev/null -w '%{http_code}')" = 403 ] && sleep 2 && grep -qx one "$WORK/n2/etc/turn" || return 1
+	rm "$WORK/broken" && phx site apply --batch 1 --wait --timeout 40 >/dev/null && grep -qx two "$WORK/n2/etc/turn" && site_is n2 'up to date' || return 1
+	# the next version is for all again
+	echo three >"$SITE/files/all/etc/turn" && phx site apply --batch 1 --wait --timeout 40 >/dev/null && grep -qx three "$WORK/n2/etc/turn" || return 1
+	mv "$WORK/files.conf" "$SITE/files.conf" && rm "$SITE/files/all/etc/turn" && phx site apply >/dev/null && settled && [ ! -e "$WORK/n2/etc/turn" ]
+}
+portions_end() { [ "$(api /v1/site | jq .last)" = 0 ]; }
+
 # Neither a node whose certificate it is not, nor a stranger; and who is set aside is told nothing.
 only_a_node_in_order_is_told() {
 	[ "$(of_node n2 -o /dev/null -w '%{http_code}')" = 200 ] || return 1
@@ -390,6 +414,7 @@ check "a network without the head is rolled back" a_network_without_the_head_is_
 check "a card of another machine is refused" a_card_of_another_machine_is_refused
 check "secrets are nowhere else" secrets_are_nowhere_else
 check "the journal tells who applied which version" the_journal_tells_who_and_which
+check "portions of nodes follow each other" portions_follow_each_other
 check "only a node in order is told" only_a_node_in_order_is_told
 check "who is removed is locked out" who_is_removed_is_locked_out
 check "who is locked keeps his account alone" who_is_locked_keeps_his_account_alone

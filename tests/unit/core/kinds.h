@@ -38,7 +38,9 @@ static void what_concerns_the_site(struct world *w)
 			 role = {.kind = PHX_EV_role_remove}, pool = {.kind = PHX_EV_pool_remove},
 			 right = {.kind = PHX_EV_access, .access.role = PHX_WHO_OPERATOR},
 			 cert = {.kind = PHX_EV_cert_revoke}, who = {.kind = PHX_EV_identity},
-			 users = {.kind = PHX_EV_site_apply, .site_apply.users = 2},
+			 users = {.kind = PHX_EV_site_apply,
+				  .site_apply = {.users = 2, .portion = 1}},
+			 told = {.kind = PHX_EV_site_portion, .site_portion.from = 1},
 			 anew = {.kind = PHX_EV_restart};
 	world_add_pool(w, "attic", "hpc", (struct phx_setup){0});
 	world_add_role(w, "old", "attic", false, PHX_ROLE_BOOT_DISK);
@@ -51,12 +53,13 @@ static void what_concerns_the_site(struct world *w)
 	struct phx_protect_group *g = phx_list_push(&users.site_apply.protects, sizeof(*g));
 	g->nodes = strdup("n[1-2]");
 	g->selectors = strdup("id=archive-*");
+	PHX_STR_SET(told.site_portion.digest, users.site_apply.digest);
 	PHX_STR_SET(right.access.identity, "unix:carol");
 	PHX_STR_SET(cert.cert_revoke.serial, "0a0b");
 	PHX_STR_SET(who.identity.word, "hpc");
 	PHX_STR_SET(who.identity.identity, "unix:hpc");
-	struct phx_event *events[] = {&rules, &keys,  &image, &note, &site,  &role,
-				      &pool,  &right, &cert,  &who,  &users, &anew};
+	struct phx_event *events[] = {&rules, &keys, &image, &note,  &site, &role, &pool,
+				      &right, &cert, &who,   &users, &told, &anew};
 	for (size_t i = 0; i < PHX_ARRAY_SIZE(events); i++)
 		must(w, events[i]);
 }
