@@ -16,8 +16,8 @@ int cli_mac_add(json_t *body, const char *text);
 /** What a machine is recognised by (--mac, --serial, --uuid, --ip) as members of `body`. */
 void cli_identity(const struct cli *cli, json_t *body);
 
-/** The nodes of a CSV file ("-": standard input), as bodies of POST /v1/nodes in `nodes`. Each
- * mistake is told as "FILE:LINE: what". An exit code. */
+/** The nodes of a CSV or JSON file ("-": standard input), as bodies of POST /v1/nodes in `nodes`.
+ * Each mistake is told as "FILE:LINE: what". An exit code. */
 int cli_nodes_csv(const char *path, json_t *nodes);
 /** What keeps the nodes of a list from being announced together: of two with one name, MAC
  * address, serial number or address, and of one that nothing tells from others, a sentence each to

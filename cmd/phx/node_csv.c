@@ -1,5 +1,5 @@
 /* Machines to announce, from a CSV file: its first line names the columns, each other line is a
- * node. Called by node_add.c. */
+ * node. Or from JSON, as POST /v1/nodes takes them. Called by node_add.c. */
 #include <errno.h>
 #include <string.h>
 #include <unistd.h>
@@ -241,6 +241,35 @@ static void say_line(void *csv, size_t i, const char *text)
 	wrong(c, (unsigned)json_integer_value(json_array_get(c->lines, i)), "%s", text);
 }
 
+static void say_name(void *csv, size_t i, const char *text)
+{
+	struct csv *c = csv;
+	fprintf(stderr, "phx: %s: %s: %s\n", c->path,
+		phx_json_str(json_array_get(c->nodes, i), "name", "?"), text);
+}
+
+/* As phx node export -o json prints it; phxd looks at the members. */
+static int read_json(struct csv *c, const char *text)
+{
+	json_error_t error;
+	PHX_AUTO_JSON json_t *whole = json_loads(text, JSON_REJECT_DUPLICATES, &error);
+	const json_t *list = json_object_get(whole, "nodes");
+	size_t i;
+	json_t *node;
+	if (!whole)
+		return cli_fail(CLI_USAGE, "%s:%d: %s", c->path, error.line, error.text);
+	if (!json_array_size(list))
+		return cli_fail(CLI_USAGE, "%s: it has no list \"nodes\" with a node in it",
+				c->path);
+	json_array_foreach((json_t *)list, i, node) {
+		if (!phx_name_valid(phx_json_str(node, "name", "")))
+			return cli_fail(CLI_USAGE, "%s: nodes[%zu]: \"name\" is no name of a node",
+					c->path, i);
+		json_array_append(c->nodes, node);
+	}
+	return cli_nodes_check(c->nodes, say_name, c) ? CLI_USAGE : CLI_OK;
+}
+
 int cli_nodes_csv(const char *path, json_t *nodes)
 {
 	bool input = phx_str_eq(path, "-");
@@ -254,6 +283,8 @@ int cli_nodes_csv(const char *path, json_t *nodes)
 		return cli_fail(CLI_USAGE, "node add: %s", err.text);
 	if (strlen(text) != n)
 		return cli_fail(CLI_USAGE, "%s is no text: it has a byte 0", c.path);
+	if (text[strspn(text, " \t\r\n")] == '{')
+		return read_json(&c, text);
 	read_lines(&c, text);
 	if (!c.n_wrong && !json_array_size(nodes))
 		wrong(&c, c.line, "there is no node in it");

@@ -32,7 +32,8 @@ void site_facts_fini(struct site_facts *f);
 struct phx_site_node site_node_of(const struct site_facts *f);
 
 /** Appends the order for a node with these facts, if its agent knows of bundles and has another
- * (`running`: struct beat_running). One that waits for its turn is told none, unless it has none. */
+ * (`running`: struct beat_running). One that waits for its turn is told none, unless it has
+ * none. */
 void site_orders_put(struct site *s, const struct site_facts *f, const struct phx_list *running,
 		     struct phx_buf *b);
 /** The id of the bundle that the node is to have; 0: there are no settings, or no memory. ret_lacks
@@ -89,8 +90,8 @@ int site_portions_tick(struct site_portions *p);
 
 enum live_site { LIVE_SITE_NONE = -1, LIVE_SITE_UNHEARD = -2 };
 /** The id of the bundle of the site's settings that the node's agent reports that it has or has
- * tried (NONE: it knows of none; UNHEARD: this head has not heard it yet), and why it could not be applied ("": it was). Also under the
- * engine's lock. */
+ * tried (NONE: it knows of none; UNHEARD: this head has not heard it yet), and why that could not
+ * be applied ("": it was). Also under the engine's lock. */
 int64_t live_site(struct live *l, const char *node, char ret_error[BEAT_ERROR_MAX]);
 
 /* ---- api_site.c: phx_http_handler with arg = struct daemon ---- */

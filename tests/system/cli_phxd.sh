@@ -82,6 +82,26 @@ announces_many() {
 	run phx node add 'k[1-2]' --mac 02:00:00:00:02:01 --mac 02:00:00:00:02:02 --bmc driver=ipmi,address=10.9.0.7+,user=u,password_file=/nowhere
 	[ "$status" = 0 ] && [ "$(field k2 .bmc.address)" = 10.9.0.8 ] && phx node rm 'm[1-2],k[1-2]' --yes >/dev/null 2>&1
 }
+exports_what_it_imports() {
+	local how
+	csv 'name,mac,serial,uuid,ip,bmc_driver,bmc_address,bmc_user,bmc_password_file,bmc_insecure' \
+		'x1,02:00:00:00:03:01 02:00:00:00:03:02,"S, ""1""",,10.77.3.1,ipmi,10.9.0.1,root,/nowhere,' 'x2,02:00:00:00:03:03,,uuid-2,,redfish,https://10.9.0.2,u,/nowhere,true' \
+		'x3,,S3,,,,,,,'
+	phx node add --from "$WORK/nodes.csv" 2>/dev/null && phx node add x4 --mac 02:00:00:00:03:04 --hold 2>/dev/null || return 1
+	phx node export 'x[1-4]' >"$WORK/x.csv" && phx node export 'x[1-4]' -o json >"$WORK/x.json" || return 1
+	grep -qx 'x1,02:00:00:00:03:01 02:00:00:00:03:02,"S, ""1""",,10.77.3.1,,ipmi,10.9.0.1,root,/nowhere,' "$WORK/x.csv" && grep -qx 'x4,02:00:00:00:03:04,,,,true,,,,,' "$WORK/x.csv" ||
+		{ cat "$WORK/x.csv"; return 1; }
+	for how in csv json; do
+		phx node rm 'x[1-4]' --yes >/dev/null 2>&1 && phx node add --from "$WORK/x.$how" 2>/dev/null && phx node export 'x[1-4]' | cmp - "$WORK/x.csv" &&
+			phx node export 'x[1-4]' -o json | cmp - "$WORK/x.json" || { echo "$how"; return 1; }
+	done
+	printf '{"nodes": [\n{"name": "x/1"}]}' >"$WORK/x.json" && ! phx node add --from "$WORK/x.json" 2>"$WORK/err" && grep -q 'nodes\[0\]: "name" is no name of a node' "$WORK/err" || return 1
+	printf '{"nodes":\n[' >"$WORK/x.json" && ! phx node add --from "$WORK/x.json" 2>"$WORK/err" && grep -q 'x.json:2: ' "$WORK/err" || return 1
+	# a token is nowhere to be exported from
+	echo secret >"$WORK/token" && chmod 600 "$WORK/token" && phx node add x5 --token-file "$WORK/token" || return 1
+	run phx node export 'x[1-5]'
+	[ "$status" = 1 ] && cmp "$WORK/out" "$WORK/x.csv" && grep -q 'x5: left out' "$WORK/err" && phx node rm 'x[1-5]' --yes >/dev/null 2>&1
+}
 lists_what_comes() {
 	phx node add c2 --mac 02:00:00:00:00:02 && agent_start c1 && agent_start c2 || return 1
 	until_true 15 is c1 .state ready && until_true 15 is c2 .state ready || return 1
@@ -407,7 +427,7 @@ head_init "bmc_dir = \"$WORK/bmc\";"
 roles_init
 node_init c1 1
 node_init c2 2
-for t in packages_of_the_head counts_in_words images_of_the_head announces announces_many lists_what_comes shows_facts lists_parts rules_have_reasons plans_first \
+for t in packages_of_the_head counts_in_words images_of_the_head announces announces_many exports_what_it_imports lists_what_comes shows_facts lists_parts rules_have_reasons plans_first \
 	assigns_and_waits assigns_again in_place_needs_no_yes groups_are_known erasing_needs_yes shows_drift_free job_runs \
 	waiting_outlives_a_killed_head drains_and_resumes power_without_bmc_fails_by_name a_missing_password_file_is_named power_asks_of_a_node_in_use a_silent_bmc_is_named events_are_told following_ends_with_its_reader a_full_output_is_a_failure status_counts \
 	config_has_origins unknown_names wrong_package_is_refused used_things_stay truncated_image_is_found \
