@@ -31,7 +31,7 @@ PROGRAMS := phx phx-sim phx-lab phxd phx-agent
 WORDS := phx phx-sim # of these, what they share is cmd/cli
 
 # static libarchive: the shared one drags in ICU (the agent would be 42 MB)
-PKGS := libmicrohttpd libcurl jansson libcrypto libssl sqlite3 libconfig libssh2 hwloc fdisk blkid mount \
+PKGS := libmicrohttpd libcurl jansson yaml-0.1 libcrypto libssl sqlite3 libconfig libssh2 hwloc fdisk blkid mount \
 	libcryptsetup libkmod libsystemd smartcols libxml-2.0 libnl-3.0 libnl-genl-3.0 libseccomp tss2-esys tss2-tcti-device tss2-mu tss2-rc
 WARN := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wpointer-arith -Wvla
 # we truncate on purpose; clang does not know the name
@@ -173,7 +173,7 @@ unit: $(ROOM_UNIT)
 # ---- what a fresh Debian 12 machine lacks ----
 
 DEPS_BUILD := gcc make pkg-config libmicrohttpd-dev libgnutls28-dev libcurl4-openssl-dev libjansson-dev libssl-dev \
-	libsqlite3-dev libconfig-dev libarchive-dev libssh2-1-dev libhwloc-dev libfdisk-dev libblkid-dev libmount-dev \
+	libsqlite3-dev libconfig-dev libyaml-dev libarchive-dev libssh2-1-dev libhwloc-dev libfdisk-dev libblkid-dev libmount-dev \
 	libcryptsetup-dev libkmod-dev libsystemd-dev libsmartcols-dev libcmocka-dev libacl1-dev liblzma-dev \
 	libzstd-dev libbz2-dev liblz4-dev zlib1g-dev nettle-dev libxml2-dev libnl-3-dev libnl-genl-3-dev libseccomp-dev libtss2-dev libpam0g-dev scdoc
 DEPS_RUN := dnsmasq-base tftpd-hpa ipxe ipmitool freeipmi-tools zstd e2fsprogs squashfs-tools dosfstools skopeo umoci cpio kmod xz-utils gzip
