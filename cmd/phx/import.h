@@ -1,5 +1,5 @@
-/* What the readers of other tools' files (import_xcat.c, import_warewulf.c) and the writer of our
- * settings (import.c) share. */
+/* What the readers of other tools' files (import_xcat.c, import_warewulf.c; import_read.c is what
+ * these have in common) and the writer of our settings (import.c) share. */
 #ifndef PHX_IMPORT_H
 #define PHX_IMPORT_H
 

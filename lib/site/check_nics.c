@@ -163,7 +163,8 @@ static void check_parts(struct check *c, const struct phx_site_found_nic *f,
 		if (part && part != f && bond &&
 		    (part->nic.members.n || part->nic.ports.n || part->nic.parent[0]))
 			SAY(c, f, "%.40s is no card, so no bond can have it", w->text);
-		if (part && (part->nic.address[0] || part->nic.default_route))
+		if (part &&
+		    (part->nic.address[0] || part->nic.address6[0] || part->nic.default_route))
 			SAY(c, part, "is part of %s, which has the address in its place",
 			    f->nic.name);
 	}
@@ -241,6 +242,28 @@ static void check_address(struct check *c, const struct phx_site_found_nic *f,
 	own(c, number, text, f, set, line);
 }
 
+static void check_address6(struct check *c, const struct phx_site_found_nic *f,
+			   const struct phx_site_network *network)
+{
+	const char *text = f->nic.address6;
+	uint8_t bytes[PHX_IPV6_BYTES];
+	if (!text[0])
+		return;
+	if (!phx_ipv6_parse(text, bytes))
+		SAY(c, f, "address6 '%s' is no IPv6 address", text);
+	else if (!network || !network->subnet6[0])
+		SAY(c, f, "has an address6, and its network no subnet6");
+	else if (!phx_site_network_has6(network, text))
+		SAY(c, f, "address6 %s lies outside %s of network %s", text, network->subnet6,
+		    network->name);
+	else if (!strcmp(text, network->gateway6))
+		SAY(c, f, "address6 %s is the address of the gateway of network %s", text,
+		    network->name);
+	else
+		own(c, phx_mix(PHX_MIX_NONE, bytes, sizeof(bytes)) | 1ULL << 63, text, f, f->set,
+		    f->nic.line);
+}
+
 static void check_route(struct check *c, const struct phx_site_found_nic *f,
 			const struct phx_site_network *network)
 {
@@ -262,6 +285,7 @@ static void check_nic(struct check *c, const struct phx_site_found_nic *f)
 	check_mac(c, f);
 	check_kind(c, f, network);
 	check_address(c, f, network);
+	check_address6(c, f, network);
 	check_route(c, f, network);
 }
 

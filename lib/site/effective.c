@@ -148,6 +148,7 @@ static void merge_nic(struct phx_site_nic *to, const struct phx_site_nic *from)
 	TAKE(to, from, network);
 	TAKE(to, from, address);
 	TAKE(to, from, first);
+	TAKE(to, from, address6);
 	TAKE(to, from, mode);
 	TAKE(to, from, parent);
 	take_list(&to->members, &from->members);

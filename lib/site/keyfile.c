@@ -78,14 +78,39 @@ static void put_kind(const struct phx_site_making *m, struct phx_buf *b,
 	}
 }
 
-static void put_words(struct phx_buf *b, const char *key, const struct phx_list *words)
+static void put_dns(struct phx_buf *b, const struct phx_site_network *network, bool v6)
 {
-	if (!words->n)
+	unsigned n = 0;
+	PHX_LIST_EACH(struct phx_word, w, &network->dns)
+		if (!strchr(w->text, ':') == !v6)
+			phx_buf_addf(b, "%s%s;", n++ ? "" : "dns=", w->text);
+	if (n)
+		phx_buf_addf(b, "\n");
+}
+
+static void put_routes(struct phx_buf *b, const struct phx_site_network *network, bool v6)
+{
+	struct phx_site_route r;
+	unsigned n = 0;
+	PHX_LIST_EACH(struct phx_word, w, &network->routes)
+		if (phx_site_route_parse(w->text, &r) && r.v6 == v6)
+			phx_buf_addf(b, "route%u=%s,%s\n", ++n, r.to, r.via);
+}
+
+static void put_ip6(struct phx_buf *b, const struct phx_site_nic *n,
+		    const struct phx_site_network *network)
+{
+	bool fixed = n->address6[0] && network && network->subnet6[0];
+	bool out = fixed && n->default_route && network->gateway6[0];
+	phx_buf_addf(b, "\n[ipv6]\nmethod=%s\n", fixed ? "manual" : "disabled");
+	if (!fixed)
 		return;
-	phx_buf_addf(b, "%s=", key);
-	PHX_LIST_EACH(struct phx_word, w, words)
-		phx_buf_addf(b, "%s;", w->text);
-	phx_buf_addf(b, "\n");
+	phx_buf_addf(b, "address1=%s%s%s%s\n", n->address6, strchr(network->subnet6, '/'),
+		     out ? "," : "", out ? network->gateway6 : "");
+	put_dns(b, network, true);
+	put_routes(b, network, true);
+	if (!out)
+		phx_buf_addf(b, "never-default=true\n");
 }
 
 static void put_ip(struct phx_buf *b, const struct phx_site_found_nic *f,
@@ -103,15 +128,17 @@ static void put_ip(struct phx_buf *b, const struct phx_site_found_nic *f,
 		phx_buf_addf(b, "address1=%s/%u%s%s\n", text, net.prefix,
 			     f->nic.default_route ? "," : "",
 			     f->nic.default_route ? network->gateway : "");
-		put_words(b, "dns", &network->dns);
+		put_dns(b, network, false);
 		if (network->domain[0])
 			phx_buf_addf(b, "dns-search=%s;\n", network->domain);
 	}
+	if (network && (fixed || dhcp))
+		put_routes(b, network, false);
 	if (fixed && !f->nic.default_route)
 		phx_buf_addf(b, "never-default=true\n");
 	if (dhcp)
 		phx_buf_addf(b, "dhcp-client-id=mac\n");
-	phx_buf_addf(b, "\n[ipv6]\nmethod=disabled\n");
+	put_ip6(b, &f->nic, network);
 }
 
 static int make_connection(struct phx_site_making *m, const struct phx_site_found_nic *f)

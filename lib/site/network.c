@@ -69,6 +69,37 @@ int phx_site_network_takes(const struct phx_site_network *n, const char *address
 	return 0;
 }
 
+bool phx_site_network_has6(const struct phx_site_network *n, const char *address)
+{
+	uint8_t net[PHX_IPV6_BYTES], bytes[PHX_IPV6_BYTES];
+	uint32_t prefix;
+	return phx_ipv6_net_parse(n->subnet6, net, &prefix) && phx_ipv6_parse(address, bytes) &&
+		phx_ipv6_share(net, bytes, prefix);
+}
+
+bool phx_site_route_parse(const char *text, struct phx_site_route *ret)
+{
+	static const char between[] = " via ";
+	const char *via = strstr(text, between);
+	struct phx_site_route route = {.v6 = strchr(text, ':') != NULL};
+	struct phx_ipv4_net net;
+	uint8_t bytes[PHX_IPV6_BYTES];
+	uint32_t number;
+	size_t n = via ? (size_t)(via - text) : 0;
+	if (!via || n >= sizeof(route.to))
+		return false;
+	memcpy(route.to, text, n);
+	if (phx_str_copy(route.via, sizeof(route.via), via + strlen(between)) < 0)
+		return false;
+	bool right = route.v6
+		? phx_ipv6_net_parse(route.to, bytes, &number) && phx_ipv6_parse(route.via, bytes)
+		: phx_ipv4_net_parse(route.to, &net, &number) && number == net.base &&
+			phx_ipv4_parse(route.via, &number);
+	if (right)
+		*ret = route;
+	return right;
+}
+
 /* ---- what is wrong with one ---- */
 
 static bool check_subnet(struct phx_site_checking *c, const struct phx_site_network *n,
@@ -138,6 +169,12 @@ static void check_range(struct phx_site_checking *c, const struct phx_site_netwo
 	check_not_in_range(c, n, "head", n->head);
 }
 
+static bool is_own_link(const char *address)
+{
+	uint8_t bytes[PHX_IPV6_BYTES];
+	return phx_ipv6_parse(address, bytes) && bytes[0] == 0xfe && (bytes[1] & 0xc0) == 0x80;
+}
+
 static void check_ipv6(struct phx_site_checking *c, const struct phx_site_network *n)
 {
 	uint8_t net[PHX_IPV6_BYTES], gateway[PHX_IPV6_BYTES];
@@ -155,10 +192,46 @@ static void check_ipv6(struct phx_site_checking *c, const struct phx_site_networ
 		phx_site_complain(c, n->place, "network %s: gateway6 '%s' is no IPv6 address",
 				  n->name, n->gateway6);
 	/* routers often name their link's own address */
-	else if (right && !phx_ipv6_share(net, gateway, prefix) &&
-		 !(gateway[0] == 0xfe && (gateway[1] & 0xc0) == 0x80))
+	else if (right && !phx_ipv6_share(net, gateway, prefix) && !is_own_link(n->gateway6))
 		phx_site_complain(c, n->place, "network %s: gateway6 %s lies outside %s", n->name,
 				  n->gateway6, n->subnet6);
+}
+
+static void check_route(struct phx_site_checking *c, const struct phx_site_network *n,
+			const struct phx_ipv4_net *net, const char *text)
+{
+	struct phx_site_route route;
+	uint32_t via;
+	if (!phx_site_route_parse(text, &route)) {
+		phx_site_complain(c, n->place,
+				  "network %s: route '%s' must be as \"10.9.0.0/16 via "
+				  "10.1.0.254\", and its net begin with its first address",
+				  n->name, text);
+		return;
+	}
+	bool there = route.v6 ? phx_site_network_has6(n, route.via) || is_own_link(route.via)
+			      : phx_ipv4_parse(route.via, &via) && is_inside(net, via);
+	if (!there)
+		phx_site_complain(c, n->place, "network %s: route '%s': %s lies outside %s",
+				  n->name, text, route.via, route.v6 ? n->subnet6 : n->subnet);
+	if (!strcmp(route.to, n->subnet) || !strcmp(route.to, n->subnet6))
+		phx_site_complain(c, n->place, "network %s: route '%s' leads to the network itself",
+				  n->name, text);
+}
+
+/* Two to one net: the first word of each. */
+static void check_routes(struct phx_site_checking *c, const struct phx_site_network *n,
+			 const struct phx_ipv4_net *net)
+{
+	PHX_LIST_EACH(struct phx_word, w, &n->routes) {
+		size_t to = strcspn(w->text, " ") + 1;
+		check_route(c, n, net, w->text);
+		for (const struct phx_word *b = n->routes.items; b < w; b++)
+			if (!strncmp(b->text, w->text, to))
+				phx_site_complain(c, n->place,
+						  "network %s: two routes lead to %.*s", n->name,
+						  (int)to - 1, w->text);
+	}
 }
 
 static void check_dns(struct phx_site_checking *c, const struct phx_site_network *n)
@@ -242,6 +315,7 @@ static void check_network(struct phx_site_checking *c, const struct phx_list *ne
 	if (check_subnet(c, n, &net)) {
 		check_inside(c, n, &net, "gateway", n->gateway);
 		check_range(c, n, &net);
+		check_routes(c, n, &net);
 		if (n->interface[0])
 			check_inside(c, n, &net, "head", n->head);
 	}

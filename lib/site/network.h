@@ -50,6 +50,10 @@ enum { PHX_SITE_SUBNET_MIN = 8, PHX_SITE_SUBNET_MAX = 30 }; /* bits of a prefix 
 	F(S, subnet6, STR(50), \
 	  KEY(subnet6, TEXT(0, 49), "", "Its IPv6 addresses, as \"fd00:1::/64\".")) \
 	F(S, gateway6, STR(46), KEY(gateway6, TEXT(0, 45), "", "The IPv6 router there.")) \
+	F(S, routes, LIST(phx_word), \
+	  KEY(routes, WORDS(64), "", \
+	      "What is reached by other routers there, for cards of nodes in it: \"10.9.0.0/16 " \
+	      "via 10.1.0.254\", of IPv6 too.")) \
 	F(S, place, STR(PHX_SITE_PLACE_MAX)) /* where it is written, for complaints */
 PHX_RECORD_STRUCT(phx_site_network, PHX_SITE_NETWORK_FIELDS);
 
@@ -66,5 +70,16 @@ bool phx_site_network_subnet(const struct phx_site_network *n, struct phx_ipv4_n
  * and a colon. */
 int phx_site_network_takes(const struct phx_site_network *n, const char *address,
 			   struct phx_err *err);
+
+/** A route of a network. */
+struct phx_site_route {
+	char to[64], via[46];
+	bool v6;
+};
+/** "10.9.0.0/16 via 10.1.0.254" or "fd00:9::/64 via fd00:1::1". False: it is not so written, or its
+ * two sides are of two versions of IP. */
+bool phx_site_route_parse(const char *text, struct phx_site_route *ret);
+/** May the router, or a machine, have this IPv6 address there? */
+bool phx_site_network_has6(const struct phx_site_network *n, const char *address);
 
 #endif

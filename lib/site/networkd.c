@@ -79,6 +79,33 @@ static void put_address(struct phx_buf *b, const struct phx_site_found_nic *f,
 		phx_buf_addf(b, "Domains=%s\n", network->domain);
 }
 
+static void put_address6(struct phx_buf *b, const struct phx_site_nic *n,
+			 const struct phx_site_network *network)
+{
+	if (!n->address6[0] || !network || !network->subnet6[0])
+		return;
+	phx_buf_addf(b, "Address=%s%s\nIPv6AcceptRA=no\n", n->address6,
+		     strchr(network->subnet6, '/'));
+	if (n->default_route && network->gateway6[0])
+		phx_buf_addf(b, "Gateway=%s\n", network->gateway6);
+	if (n->address[0])
+		return; /* they are there already, or DHCP tells them */
+	PHX_LIST_EACH(struct phx_word, w, &network->dns)
+		phx_buf_addf(b, "DNS=%s\n", w->text);
+}
+
+/* Of the versions of IP that the card has an address of. */
+static void put_routes(struct phx_buf *b, const struct phx_site_nic *n,
+		       const struct phx_site_network *network)
+{
+	struct phx_site_route r;
+	if (!network)
+		return;
+	PHX_LIST_EACH(struct phx_word, w, &network->routes)
+		if (phx_site_route_parse(w->text, &r) && (r.v6 ? n->address6 : n->address)[0])
+			phx_buf_addf(b, "\n[Route]\nDestination=%s\nGateway=%s\n", r.to, r.via);
+}
+
 /* The same client id as the firmware and the deploy environment have, so the same address. */
 static void put_dhcp(struct phx_buf *b, const struct phx_site_nic *n)
 {
@@ -99,16 +126,21 @@ static int make_network(struct phx_site_making *m, const struct phx_site_found_n
 	phx_buf_addf(&b, "\n[Link]\nRequiredForOnline=no\n");
 	if (network && network->mtu)
 		phx_buf_addf(&b, "MTUBytes=%u\n", network->mtu);
-	phx_buf_addf(&b, "\n[Network]\nLinkLocalAddressing=no\n");
+	phx_buf_addf(&b, "\n[Network]\nLinkLocalAddressing=%s\n",
+		     n->address6[0] && !holder ? "ipv6" : "no");
 	if (holder)
 		phx_buf_addf(&b, "%s=%s\n", holder->nic.members.n ? "Bond" : "Bridge",
 			     holder->nic.name);
 	PHX_LIST_EACH(struct phx_site_found_nic, v, &m->e->nics)
 		if (!strcmp(v->nic.parent, n->name))
 			phx_buf_addf(&b, "VLAN=%s\n", v->nic.name);
-	if (!holder)
+	if (!holder) {
 		put_address(&b, f, network);
+		put_address6(&b, n, network);
+	}
 	put_dhcp(&b, n);
+	if (!holder)
+		put_routes(&b, n, network);
 	return add(m, n->name, "network", &b);
 }
 

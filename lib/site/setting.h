@@ -45,6 +45,10 @@ PHX_RECORD_STRUCT(phx_site_mount, PHX_SITE_MOUNT_FIELDS);
 	      "\"dhcp\", an IPv4 address, or \"pool\": `first` for the first node of the group, " \
 	      "the next one for the second. Empty: none.")) \
 	F(S, first, STR(46), KEY(first, ADDRESS, "", "The first address of a pool.")) \
+	F(S, address6, STR(46), \
+	  KEY(address6, TEXT(0, 45), "", \
+	      "An IPv6 address of `subnet6` of its network. Empty: none; the card has no IPv6 " \
+	      "then.")) \
 	F(S, default_route, BOOL, \
 	  KEY(default_route, YES, "false", "Whether the gateway of its network is the way out.")) \
 	F(S, members, LIST(phx_word), \

@@ -257,6 +257,111 @@ static void network_manager_has_its_files(void **state)
 	phx_record_fini(&phx_site_bundle_record, &b);
 }
 
+/* ---- IPv6 and routes ---- */
+
+#define SIX \
+	"{\"networks\": [{\"name\": \"lan\", \"subnet\": \"10.1.0.0/16\", \"gateway\": " \
+	"\"10.1.0.1\", \"subnet6\": \"fd00:1::/64\", \"gateway6\": \"fe80::1\", \"dns\": " \
+	"[{\"text\": \"10.1.0.2\"}, {\"text\": \"fd00:1::2\"}], \"routes\": [{\"text\": " \
+	"\"10.9.0.0/16 via 10.1.0.254\"}, {\"text\": \"fd00:9::/64 via fd00:1::fe\"}], " \
+	"\"place\": " \
+	"\"N\"}, {\"name\": \"san\", \"subnet\": \"10.2.0.0/24\", \"place\": \"N\"}], " \
+	"\"nodes\": ["
+#define SIX_SITE(groups) SIX groups "]}"
+#define A6(address) S("network", "lan") S("address6", address)
+#define ROUTE(text) \
+	"{\"networks\": [{\"name\": \"lan\", \"subnet\": \"10.1.0.0/16\", \"subnet6\": " \
+	"\"fd00:1::/64\", \"routes\": [" text "], \"place\": \"N\"}]}"
+#define T(text) "{\"text\": \"" text "\"}"
+
+static const struct wrong sixes[] = {
+	{SIX_SITE(GROUP("n1", NIC("eth0", 2, A6("fd00:1::9")))), NULL},
+	{SIX_SITE(GROUP("n1", NIC("eth0", 2, A6("fd00:2::9")))),
+	 "d/n.conf:2: eth0: address6 fd00:2::9 lies outside fd00:1::/64"},
+	{SIX_SITE(GROUP("n1", NIC("eth0", 2, A6("10.1.0.9")))), "is no IPv6 address"},
+	{SIX_SITE(GROUP("n1", NIC("eth0", 2, S("network", "san") S("address6", "fd00:1::9")))),
+	 "its network no subnet6"},
+	{SIX_SITE(GROUP("n1", NIC("eth0", 2, A6("fd00:1::9"))) "," GROUP(
+		 "n2", NIC("eth0", 3, A6("fd00:1:0::9")))),
+	 "d/n.conf:3: eth0: fd00:1:0::9 of n2 is that of n1, too (d/n.conf:2)"},
+	{SIX_SITE(GROUP("n1",
+			NIC("eth0", 2, A6("fd00:1::9")) "," NIC("b0", 3, L("members", "eth0")))),
+	 "d/n.conf:2: eth0: is part of b0"},
+	{ROUTE(T("10.9.0.0/16 via 10.1.0.9") "," T("fd00:9::/64 via fe80::9")), NULL},
+	{ROUTE(T("10.9.0.0/16 via 10.2.0.9")), "10.2.0.9 lies outside 10.1.0.0/16"},
+	{ROUTE(T("10.9.0.0/16 via 10.1.255.255")), "10.1.255.255 lies outside"},
+	{ROUTE(T("fd00:9::/64 via fd00:2::9")), "fd00:2::9 lies outside fd00:1::/64"},
+	{ROUTE(T("10.9.0.0/16 via fd00:1::9")), "must be as"},
+	{ROUTE(T("10.9.0.1/16 via 10.1.0.9")), "begin with its first address"},
+	{ROUTE(T("10.9.0.0/16")), "must be as"},
+	{ROUTE(T("10.1.0.0/16 via 10.1.0.9")), "leads to the network itself"},
+	{ROUTE(T("10.9.0.0/16 via 10.1.0.9") "," T("10.9.0.0/16 via 10.1.0.8")),
+	 "two routes lead to 10.9.0.0/16"},
+};
+
+static void what_is_wrong_with_routes_is_said(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < PHX_ARRAY_SIZE(sixes); i++)
+		check_wrong(&sixes[i]);
+}
+
+/* The file of n1's eth0 ends so. */
+static void ends(const char *more, const char *os, const char *want)
+{
+	PHX_AUTO_FREE char *text =
+		phx_path("%s{\"nodes\": \"n1\", \"place\": \"d/n.conf:1\", \"nics\": [{\"name\": "
+			 "\"eth0\", \"line\": 2, \"network\": \"lan\"%s}]}]}",
+			 SIX, more);
+	struct phx_list none = {0};
+	const struct phx_site_node n = {"n1", "10.0.0.9", "role", "pool", os, &none};
+	struct phx_site_index *ix;
+	struct phx_site_bundle b;
+	struct phx_site s;
+	const char *found = "";
+	parse(text, &s);
+	assert_int_equal(phx_site_index_new(&s, &ix), 0);
+	assert_int_equal(phx_site_render(ix, &n, &b, NULL), 0);
+	PHX_LIST_EACH(struct phx_site_out, f, &b.files)
+		found = phx_site_is_network(f->path) ? f->text : found;
+	if (strlen(found) < strlen(want))
+		fail_msg("%s", found);
+	assert_string_equal(found + strlen(found) - strlen(want), want);
+	phx_record_fini(&phx_site_bundle_record, &b);
+	phx_site_index_free(ix);
+	phx_record_fini(&phx_site_record, &s);
+}
+
+#define OUT ", \"default_route\": true"
+#define ROUTE4 "\n[Route]\nDestination=10.9.0.0/16\nGateway=10.1.0.254\n"
+#define ROUTE6 "\n[Route]\nDestination=fd00:9::/64\nGateway=fd00:1::fe\n"
+
+static void networkd_has_routes(void **state)
+{
+	(void)state;
+	ends(S("address", "10.1.0.9") S("address6", "fd00:1::9") OUT, "Debian GNU/Linux 12",
+	     "[Network]\nLinkLocalAddressing=ipv6\nAddress=10.1.0.9/16\nGateway=10.1.0.1\n"
+	     "DNS=10.1.0.2\nDNS=fd00:1::2\nAddress=fd00:1::9/64\nIPv6AcceptRA=no\n"
+	     "Gateway=fe80::1\n" ROUTE4 ROUTE6);
+	ends(S("address6", "fd00:1::9"), "Debian GNU/Linux 12",
+	     "[Network]\nLinkLocalAddressing=ipv6\nAddress=fd00:1::9/64\nIPv6AcceptRA=no\n"
+	     "DNS=10.1.0.2\nDNS=fd00:1::2\n" ROUTE6);
+	ends(S("address", "10.1.0.9"), "Debian GNU/Linux 12",
+	     "LinkLocalAddressing=no\nAddress=10.1.0.9/16\nDNS=10.1.0.2\nDNS=fd00:1::2\n" ROUTE4);
+}
+
+static void network_manager_has_routes(void **state)
+{
+	(void)state;
+	ends(S("address", "10.1.0.9") S("address6", "fd00:1::9") OUT, "Rocky Linux 9.4",
+	     "[ipv4]\nmethod=manual\naddress1=10.1.0.9/16,10.1.0.1\ndns=10.1.0.2;\n"
+	     "route1=10.9.0.0/16,10.1.0.254\n\n[ipv6]\nmethod=manual\n"
+	     "address1=fd00:1::9/64,fe80::1\ndns=fd00:1::2;\nroute1=fd00:9::/64,fd00:1::fe\n");
+	ends(S("address", "dhcp"), "Rocky Linux 9.4",
+	     "[ipv4]\nmethod=auto\nroute1=10.9.0.0/16,10.1.0.254\ndhcp-client-id=mac\n\n[ipv6]\n"
+	     "method=disabled\n");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -264,6 +369,9 @@ int main(void)
 		cmocka_unit_test(a_card_is_in_one_bond),
 		cmocka_unit_test(networkd_has_its_files),
 		cmocka_unit_test(network_manager_has_its_files),
+		cmocka_unit_test(what_is_wrong_with_routes_is_said),
+		cmocka_unit_test(networkd_has_routes),
+		cmocka_unit_test(network_manager_has_routes),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
