@@ -92,6 +92,11 @@ void live_untold(struct live *l, const char *node)
 	(void)l, (void)node;
 }
 
+void site_portions_heard(struct site_portions *p)
+{
+	(void)p;
+}
+
 struct live_news live_beat(struct live *l, const char *node, struct beat *b)
 {
 	(void)l, (void)node;
