@@ -176,7 +176,7 @@ DEPS_BUILD := gcc make pkg-config libmicrohttpd-dev libgnutls28-dev libcurl4-ope
 	libsqlite3-dev libconfig-dev libyaml-dev libarchive-dev libssh2-1-dev libhwloc-dev libfdisk-dev libblkid-dev libmount-dev \
 	libcryptsetup-dev libkmod-dev libsystemd-dev libsmartcols-dev libcmocka-dev libacl1-dev liblzma-dev \
 	libzstd-dev libbz2-dev liblz4-dev zlib1g-dev nettle-dev libxml2-dev libnl-3-dev libnl-genl-3-dev libseccomp-dev libtss2-dev libpam0g-dev scdoc
-DEPS_RUN := dnsmasq-base tftpd-hpa ipxe ipmitool freeipmi-tools zstd e2fsprogs squashfs-tools dosfstools skopeo umoci cpio kmod xz-utils gzip
+DEPS_RUN := dnsmasq-base tftpd-hpa ipxe pci.ids ipmitool freeipmi-tools zstd e2fsprogs squashfs-tools dosfstools skopeo umoci cpio kmod xz-utils gzip
 DEPS_LAB := mmdebstrap fakeroot arch-test busybox-static cpio kmod qemu-system-x86 qemu-utils ovmf openipmi swtpm isc-dhcp-relay \
 	iproute2 jq curl xz-utils wrk
 DEPS_TEST := clang llvm clang-format clang-tidy cppcheck libclang-rt-14-dev universal-ctags openssh-server openssh-client \

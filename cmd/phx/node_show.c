@@ -2,6 +2,7 @@
 
 #include "base/file.h"
 #include "base/json.h"
+#include "types/pci.h"
 #include "phx/cli.h"
 
 /* ---- show ---- */
@@ -125,6 +126,24 @@ static void put_cpus(struct phx_buf *b, const json_t *value, const json_t *row)
 	cli_put_clean(b, model);
 }
 
+/* "network 8086:1593": what the running system leaves unused; phx node hardware has names. */
+static void put_unused(struct phx_buf *b, const json_t *value, const json_t *row)
+{
+	size_t i, n = 0;
+	json_t *j;
+	(void)row;
+	json_array_foreach((json_t *)value, i, j) {
+		const struct phx_pci_facts d = {.class_code =
+							(uint32_t)phx_json_int(j, "class_code", 0),
+						.vendor = (uint32_t)phx_json_int(j, "vendor", 0)};
+		const char *kind = phx_pci_kind(&d);
+		if (*phx_json_str(j, "driver", ""))
+			continue;
+		phx_buf_addf(b, "%s%s %04x:%04x", n++ ? ", " : "", kind ? kind : "PCI",
+			     d.vendor & 0xffff, (unsigned)phx_json_int(j, "device", 0) & 0xffff);
+	}
+}
+
 static void put_tpm(struct phx_buf *b, const json_t *value, const json_t *row)
 {
 	const json_t *tpm = json_array_get(value, 0);
@@ -208,6 +227,8 @@ static const struct cli_column lines[] = {
 	{.head = "TPM", .path = "tpms", .put = put_tpm},
 	{.head = "CPUs", .path = "facts.cpus", .put = put_cpus},
 	{.head = "Memory", .path = "facts.memory_bytes", .put = cli_put_size},
+	{.head = "No driver", .path = "facts.pci", .put = put_unused},
+	{.head = "Own BMC", .path = "facts.bmc_address"},
 	{.head = "Firmware", .path = "facts.firmware"},
 	{.head = "Boot mode", .path = "facts.boot_mode"},
 	{.head = "OS", .path = "facts.os"},

@@ -1,5 +1,8 @@
 /* phx node hardware and phx node deviations: the parts of machines, and what one of many that are
  * alike has otherwise. The daemon is a fake; phx is the real program. */
+#include <stdlib.h>
+#include <unistd.h>
+
 #include "fake/phxd.h"
 
 #define GPU \
@@ -41,6 +44,49 @@ static void parts_are_listed(void **state)
 	assert_has(s.out, "n2    memory   A1            M393               16.0 GiB  2400  S-A1");
 	PHX_SAID bare = phx(f, "node hardware n2 --no-driver -o tsv --no-header");
 	assert_string_equal(bare.out, "n2\tnetwork\t0000:3b:00.0\t8086:1593\t\t\t\t\n");
+}
+
+static void unused_devices_are_shown(void **state)
+{
+	struct fake_phxd *f = *state;
+	fake_answer(f, "GET /v1/nodes", "{'nodes':[" ALIKE("n2", "R-1", "", "2.1", TWO, "1") "]}");
+	PHX_SAID s = phx(f, "node show n2");
+	assert_has(s.out, "No driver");
+	assert_has(s.out, "network 8086:1593\n");
+	fake_answer(f, "GET /v1/nodes", "{'nodes':[" SOUND("n1", "R-1") "]}");
+	PHX_SAID sound = phx(f, "node show n1");
+	assert_null(strstr(sound.out, "No driver"));
+}
+
+/* The names are those of the file that the distribution has; scripts get the numbers. */
+static void devices_have_names(void **state)
+{
+	struct fake_phxd *f = *state;
+	static const char ids[] = "# of the test\n"
+				  "10de  NVIDIA Corporation\n"
+				  "\t1593  Not this one\n"
+				  "8086  Intel Corporation\n"
+				  "\t1592  Nor this\n"
+				  "\t1593  Ethernet Controller E810-C for SFP\n"
+				  "\t\t1137 0001  Nor this board\n";
+	char path[] = "/tmp/phx-pci-ids-XXXXXX";
+	int fd = mkstemp(path);
+	assert_int_equal(write(fd, ids, sizeof(ids) - 1), sizeof(ids) - 1);
+	close(fd);
+	setenv("PHX_PCI_IDS", path, 1);
+	fake_answer(f, "GET /v1/nodes", "{'nodes':[" ALIKE("n2", "R-1", "", "2.1", TWO, "1") "]}");
+	PHX_SAID s = phx(f, "node hardware n2");
+	assert_has(s.out, "Intel Corporation Ethernet Controller E810-C for SFP (8086:1593)  none");
+	assert_has(s.out,
+		   "NVIDIA Corporation device (10de:20b0)                             nvidia");
+	PHX_SAID json = phx(f, "node hardware n2 --no-driver -o json");
+	assert_has(json.out, "\"name\": \"Intel Corporation Ethernet Controller E810-C for SFP\"");
+	unlink(path);
+	PHX_SAID none = phx(f, "node hardware n2");
+	assert_int_equal(none.status, 0);
+	assert_has(none.errout, "cannot be read: devices have no names");
+	assert_has(none.out, "8086:1593  none");
+	setenv("PHX_PCI_IDS", "/dev/null", 1);
 }
 
 static void deviations_are_those_of_a_few(void **state)
@@ -91,9 +137,12 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_teardown(parts_are_listed, fake_clean),
+		cmocka_unit_test_teardown(devices_have_names, fake_clean),
+		cmocka_unit_test_teardown(unused_devices_are_shown, fake_clean),
 		cmocka_unit_test_teardown(deviations_are_those_of_a_few, fake_clean),
 		cmocka_unit_test_teardown(only_what_is_named_is_shown, fake_clean),
 		cmocka_unit_test_teardown(half_is_no_majority, fake_clean),
 	};
+	setenv("PHX_PCI_IDS", "/dev/null", 1); /* whatever this machine has */
 	return cmocka_run_group_tests(tests, fake_setup, fake_teardown);
 }
