@@ -355,6 +355,9 @@ static bool do_step(struct fault_sim *f, struct fault_machine *m, struct fault_d
 		return true;
 	case PHX_STEP_scratch:
 	case PHX_STEP_rekey:
+	case PHX_STEP_check_cpu:
+	case PHX_STEP_check_memory:
+	case PHX_STEP_check_disk:
 		return true; /* phx_fault_rekey() did it */
 	case PHX_STEP_boot:
 	case PHX_STEP_destroy_key:

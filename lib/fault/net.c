@@ -123,6 +123,7 @@ void phx_fault_hello(struct fault_sim *f, struct fault_machine *m)
 	make_hello(f, m, &ev.hello);
 	ev.hello.echoes = ev.hello.rekeys = true;
 	ev.hello.scratches = ev.hello.protects = ev.hello.kernels = ev.hello.layouts = true;
+	ev.hello.checker = true;
 	PHX_STR_SET(ev.hello.kernel_word, m->kernel.word);
 	m->fresh = m->missing_told = false;
 	m->reported[0] = '\0';

@@ -7,6 +7,7 @@
  *
  * Every issued or waiting step has a deadline, so that nothing hangs (faults.md 17). Called by
  * whatever begins a plan, and by whatever learns of its steps. Pure. */
+#include "node/check.h"
 #include "node/internal.h"
 #include "node/layout.h"
 #include "node/kernel.h"
@@ -188,10 +189,14 @@ static void done_effects(struct phx_apply *a, struct phx_node *n, const struct p
 static void finish_plan(struct phx_apply *a, struct phx_node *n)
 {
 	struct phx_plan *p = &n->plan;
-	bool rests = p->request == PHX_REQUEST_reboot && p->from_state == PHX_NODE_MAINTENANCE;
+	bool checked = p->request == PHX_REQUEST_check;
+	bool rests = (checked || p->request == PHX_REQUEST_reboot) &&
+		p->from_state == PHX_NODE_MAINTENANCE;
 	phx_away_settle(a->s, n);
 	if (p->request == PHX_REQUEST_drain || rests) {
 		phx_node_must_become(a, n, PHX_NODE_MAINTENANCE);
+		if (checked)
+			PHX_STR_SET(n->reason, "it passed its check");
 		phx_away_end(a, n);
 		phx_line_done(a, n);
 		return;
@@ -267,15 +272,16 @@ static bool node_fits(const struct phx_node *n, enum phx_step_needs needs)
 	return false;
 }
 
-/* The plan cannot go on. A node that was only to start anew keeps what it has. */
+/* The plan cannot go on. A node that was only checked, or to start anew, keeps what it has. */
 static void fail_plan(struct phx_apply *a, struct phx_node *n, const char *why)
 {
-	if (n->plan.request != PHX_REQUEST_reboot) {
+	bool checked = n->plan.request == PHX_REQUEST_check;
+	if (n->plan.request != PHX_REQUEST_reboot && !checked) {
 		phx_quarantine(a, n, why);
 		return;
 	}
 	phx_handover_abort(a, n, why);
-	phx_reboot_given_up(a, n, why);
+	(checked ? phx_check_failed : phx_reboot_given_up)(a, n, why);
 }
 
 /* No order of ours can bring the node back: gives it time to come by itself. */
@@ -344,18 +350,6 @@ static void issue_power(struct phx_apply *a, struct phx_node *n, const struct ph
 		act->step_id = step->id;
 }
 
-/* The deadline of a step that is issued now. A step that a director has to confirm waits for the
- * drain grace of its role. */
-static int64_t deadline_of(const struct phx_apply *a, const struct phx_node *n,
-			   const struct phx_step *step)
-{
-	const struct phx_role *role = phx_state_role(a->s, step->role);
-	uint32_t s = phx_step_deadline_s(a->s, n, step);
-	if (info_of(step)->executor == PHX_EXEC_DIRECTOR && role)
-		s = role->drain_grace_s ? role->drain_grace_s : 1;
-	return a->s->now_ms + (int64_t)s * 1000;
-}
-
 /* Is the step done as soon as it is issued? */
 static bool done_at_once(const struct phx_apply *a, const struct phx_step *step)
 {
@@ -363,7 +357,15 @@ static bool done_at_once(const struct phx_apply *a, const struct phx_step *step)
 	return by == PHX_EXEC_CORE || (by == PHX_EXEC_DIRECTOR && !phx_director_there(a->s));
 }
 
-/* Issues the step; false: the node was quarantined instead. */
+/* The step is not done after all: a check ends there, and another plan in quarantine. */
+static bool refuse(struct phx_apply *a, struct phx_node *n, const struct phx_step *step,
+		   const char *why)
+{
+	(phx_step_checks(step->kind, NULL) ? phx_handover_abort : phx_quarantine)(a, n, why);
+	return false;
+}
+
+/* Issues the step; false: the plan is over instead. */
 static bool issue(struct phx_apply *a, struct phx_node *n, struct phx_step *step)
 {
 	const struct phx_step_info *info = info_of(step);
@@ -375,10 +377,12 @@ static bool issue(struct phx_apply *a, struct phx_node *n, struct phx_step *step
 		return false;
 	}
 	if (!phx_may_write(a, n, step, why, sizeof(why)) ||
-	    !phx_layout_settle(a, n, step, why, sizeof(why))) {
-		phx_quarantine(a, n, why);
-		return false;
-	}
+	    !phx_layout_settle(a, n, step, why, sizeof(why)))
+		return refuse(a, n, step, why);
+	if (phx_step_checks(step->kind, NULL) && !n->checker)
+		return refuse(a, n, step,
+			      "its agent is of before there were checks: build the deploy image "
+			      "anew");
 	if (!step->nonce)
 		phx_step_renew(a, step);
 	if (step->kind == PHX_STEP_wipe && step->nonce && !n->echoes) {
@@ -393,7 +397,7 @@ static bool issue(struct phx_apply *a, struct phx_node *n, struct phx_step *step
 	step->started = step->turned_up = false;
 	step->attempt++;
 	step->issued_ms = a->s->now_ms;
-	step->deadline_ms = deadline_of(a, n, step);
+	step->deadline_ms = phx_step_due_ms(a, n, step);
 	switch (info->executor) {
 	case PHX_EXEC_AGENT: {
 		struct phx_action *act = phx_act(a, PHX_ACT_ORDER, n);
@@ -549,12 +553,15 @@ void phx_handover_abort(struct phx_apply *a, struct phx_node *n, const char *why
 static void give_up(struct phx_apply *a, struct phx_node *n, struct phx_step *step)
 {
 	char why[300];
-	bool goes_on = false;
+	bool goes_on = false, died = a->ev->kind != PHX_EV_step_result;
 	snprintf(why, sizeof(why), "step %s failed %u times: %.200s", info_of(step)->name,
 		 step->attempt, step->error);
 	switch (info_of(step)->on_fail) {
 	case PHX_ON_FAIL_ABORT:
 		phx_handover_abort(a, n, why);
+		/* a program that is missing says nothing of the machine */
+		if (died && phx_step_checks(step->kind, NULL))
+			phx_check_failed(a, n, why);
 		return;
 	case PHX_ON_FAIL_FALLBACK:
 		if ((goes_on = phx_node_has_bmc(n))) {

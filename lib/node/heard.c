@@ -100,7 +100,7 @@ static bool tells_news(const struct phx_node *n, const struct phx_event_hello *p
 {
 	return !n->up || n->inspect || n->echoes != p->echoes || n->rekeys != p->rekeys ||
 		n->scratches != p->scratches || n->protects != p->protects ||
-		n->kernels != p->kernels || n->layouts != p->layouts ||
+		n->kernels != p->kernels || n->layouts != p->layouts || n->checker != p->checker ||
 		n->power != PHX_POWER_IS_ON || n->env != p->env || n->healthy != p->healthy ||
 		strcmp(n->boot_id, p->boot_id) || strcmp(n->kernel_word, p->kernel_word) ||
 		strcmp(n->address, p->address) || strcmp(n->actual_role, p->actual_role) ||
@@ -167,6 +167,7 @@ static void take_skills(struct phx_node *n, const struct phx_event_hello *p)
 	n->protects = p->protects;
 	n->kernels = p->kernels;
 	n->layouts = p->layouts;
+	n->checker = p->checker;
 }
 
 int phx_apply_hello(struct phx_apply *a, const struct phx_event_hello *p)

@@ -166,6 +166,10 @@ static inline const struct phx_step_info *info_of(const struct phx_step *s)
  * or a step before it has to be believed. A kexec is one between two owners: a power cycle may
  * replace it. */
 struct phx_step *phx_way_out(const struct phx_node *n);
+/** The deadline of an attempt at the step that begins now. A step that a director has to confirm
+ * waits for the drain grace of its role. */
+int64_t phx_step_due_ms(const struct phx_apply *a, const struct phx_node *n,
+			const struct phx_step *step);
 /** May steps of the node's agent before that be left out? */
 bool phx_cut_follows(const struct phx_state *s, const struct phx_node *n);
 

@@ -39,6 +39,8 @@ struct phx_node_order phx_order_of(const struct phx_event_head *ev, const struct
 				       .jobs = (enum phx_jobs_say)p->jobs,
 				       .may_end = &p->may_end,
 				       .has_grace = p->has_grace,
+				       .with = p->with,
+				       .for_s = p->for_s,
 				       .grace_ms = p->grace_ms};
 }
 
@@ -52,6 +54,7 @@ struct phx_node_order phx_order_own(enum phx_event_kind kind, const struct phx_n
 				       .text = why,
 				       .role = "",
 				       .pool = "",
+				       .with = "",
 				       .jobs = PHX_JOBS_UNSAID,
 				       .may_end = &none};
 }

@@ -24,6 +24,8 @@ struct phx_node_order {
 	const struct phx_list *may_end; /* struct phx_job_ref: NAMED */
 	bool has_grace;
 	uint32_t grace_ms;
+	const char *with; /* check: of which parts; "" = all */
+	uint32_t for_s;   /* check: how long; 0 = by default */
 };
 
 /* order.c */

@@ -1,6 +1,7 @@
 /* Turns an order on one node, from a person or the core itself, into a plan, and begins it. Decides
  * which setup policy must hold, asks the planner, and refuses orders that do not fit the node's
  * state. Called by request.c, by the allocation, and for a dry run. Pure. */
+#include "node/check.h"
 #include "node/internal.h"
 #include "node/kernel.h"
 #include "node/plan.h"
@@ -112,6 +113,10 @@ static int fill(const struct phx_state *s, struct draft *d, struct phx_err *err)
 	if (!pool)
 		return phx_err_set(err, -ENOENT, "there is no pool '%s'",
 				   o->pool[0] ? o->pool : d->q.to->pool);
+	if (d->q.to && strcmp(o->node->pool, pool->name))
+		r = phx_check_suffices(s, o->node, pool, err);
+	if (r < 0)
+		return r;
 	d->q.to_pool = pool->name;
 	d->q.to = phx_state_role_in(s, d->q.to, pool->name, &d->to);
 	d->q.rebuild = o->kind == PHX_EV_rebuild;
@@ -185,6 +190,13 @@ static int make_reboot(const struct phx_state *s, struct draft *d, struct phx_pl
 	return r;
 }
 
+static int make_check(const struct phx_state *s, const struct phx_node_order *o,
+		      struct phx_plan *ret, struct phx_err *err)
+{
+	int r = phx_plan_may(o->node, o->kind, err);
+	return r ? r : phx_check_plan(s, o, ret, err);
+}
+
 static int make(const struct phx_state *s, struct draft *d, struct phx_plan *ret,
 		struct phx_err *err)
 {
@@ -193,6 +205,8 @@ static int make(const struct phx_state *s, struct draft *d, struct phx_plan *ret
 		return make_drain(s, o, ret, err);
 	if (o->kind == PHX_EV_reboot)
 		return make_reboot(s, d, ret, err);
+	if (o->kind == PHX_EV_check)
+		return make_check(s, o, ret, err);
 	int r = fill(s, d, err);
 	if (r < 0)
 		return r;

@@ -41,6 +41,11 @@ int phx_apply_rebuild(struct phx_apply *a, const struct phx_event_order *p)
 	return r ? r : phx_order_begin(a, &o);
 }
 
+int phx_apply_check(struct phx_apply *a, const struct phx_event_order *p)
+{
+	return phx_apply_rebuild(a, p);
+}
+
 int phx_apply_wipe(struct phx_apply *a, const struct phx_event_order *p)
 {
 	return phx_apply_rebuild(a, p);

@@ -1,10 +1,12 @@
 /* Answers of agents, BMCs and the key store to the steps of a plan: does the step still wait, is
  * the answer believed, and the record of an erase. Called by core/apply.c; never talks to any of
  * them. Pure. */
+#include "node/check.h"
 #include "node/internal.h"
 #include "node/wipes.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 
 static bool is_current(const struct phx_event_answer *p, const struct phx_node *n,
@@ -94,6 +96,18 @@ static void heard(struct phx_apply *a, struct phx_node *n)
 	phx_jobs_heard(a, n);
 }
 
+/* A check ends at the first part that does not pass. */
+static void part_failed(struct phx_apply *a, struct phx_node *n, const struct phx_step *step,
+			const struct phx_check *said)
+{
+	char why[200];
+	snprintf(why, sizeof(why), "%s%s%.60s: %.100s",
+		 phx_enum_name(&phx_check_part_names, said->part), step->disk[0] ? " " : "",
+		 step->disk, said->text[0] ? said->text : "errors");
+	phx_handover_abort(a, n, why);
+	phx_check_failed(a, n, why);
+}
+
 int phx_apply_step_result(struct phx_apply *a, const struct phx_event_answer *p)
 {
 	struct phx_node *n;
@@ -116,7 +130,9 @@ int phx_apply_step_result(struct phx_apply *a, const struct phx_event_answer *p)
 				   "under way",
 				   n->name, info_of(step)->name);
 	heard(a, n);
+	bool checks = phx_step_checks(step->kind, NULL);
 	const char *fault = p->result < 0      ? NULL
+		: checks                       ? phx_check_fault(step, p)
 		: step->kind == PHX_STEP_wipe  ? wipe_fault(p, n, step)
 		: step->kind == PHX_STEP_rekey ? phx_rekey_fault(n, step)
 					       : NULL;
@@ -132,7 +148,12 @@ int phx_apply_step_result(struct phx_apply *a, const struct phx_event_answer *p)
 		record_erase(a, p, n, step);
 		phx_tpm_keep(a, p, n);
 	}
-	phx_handover_done(a, n);
+	if (checks)
+		phx_check_take(a, n, step, &p->check);
+	if (checks && !p->check.passed)
+		part_failed(a, n, step, &p->check);
+	else
+		phx_handover_done(a, n);
 	return 0;
 }
 

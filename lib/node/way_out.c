@@ -34,12 +34,12 @@ bool phx_cut_follows(const struct phx_state *s, const struct phx_node *n)
 	return s->settings.takes_back && phx_node_has_bmc(n) && phx_way_out(n);
 }
 
-/* That of its row. For a step that may be left out: the grace times of role and job and a margin,
+/* That of its row, and beyond it as long as a check takes. For a step that may be left out: the grace times of role and job and a margin,
  * if that is shorter. */
 uint32_t phx_step_deadline_s(const struct phx_state *s, const struct phx_node *n,
 			     const struct phx_step *step)
 {
-	uint32_t row_s = phx_wipes_deadline_s(n, step);
+	uint32_t row_s = phx_wipes_deadline_s(n, step) + step->seconds;
 	if (info_of(step)->on_fail != PHX_ON_FAIL_CUT || !phx_cut_follows(s, n))
 		return row_s;
 	const struct phx_role *role = phx_state_role(s, step->role);
@@ -48,4 +48,14 @@ uint32_t phx_step_deadline_s(const struct phx_state *s, const struct phx_node *n
 	uint64_t most_s = MARGIN_S + (role ? 2 * (uint64_t)role->drain_grace_s : 0) +
 		(j ? ((uint64_t)j->checkpoint_ms + j->grace_ms) / 1000 : 0);
 	return most_s < row_s ? (uint32_t)most_s : row_s;
+}
+
+int64_t phx_step_due_ms(const struct phx_apply *a, const struct phx_node *n,
+			const struct phx_step *step)
+{
+	const struct phx_role *role = phx_state_role(a->s, step->role);
+	uint32_t s = phx_step_deadline_s(a->s, n, step);
+	if (info_of(step)->executor == PHX_EXEC_DIRECTOR && role)
+		s = role->drain_grace_s ? role->drain_grace_s : 1;
+	return a->s->now_ms + (int64_t)s * 1000;
 }

@@ -217,6 +217,7 @@ static int add_pool(struct phx_apply *a, const struct phx_agreement *g)
 	PHX_STR_SET(p->name, g->name);
 	PHX_STR_SET(p->owner, g->owner);
 	p->setup = g->setup;
+	p->needs_check_s = g->needs_check_s;
 	return 0;
 }
 

@@ -197,6 +197,7 @@ PHX_RECORD_STRUCT(phx_site_failure, PHX_SITE_FAILURE_FIELDS);
 	F(S, echoes, BOOL)    /* its answers carry the nonces of attempts */ \
 	F(S, rekeys, BOOL)    /* it knows the step rekey */ \
 	F(S, scratches, BOOL) /* it knows the step scratch */ \
+	F(S, checker, BOOL)   /* and those of a check */ \
 	F(S, protects, BOOL)  /* it says how disks are reached, and leaves protected ones alone */ \
 	F(S, kernels, BOOL)   /* it starts kernels of images */ \
 	F(S, layouts, BOOL)   /* it knows the step layout */ \
@@ -231,7 +232,9 @@ PHX_RECORD_STRUCT(phx_site_failure, PHX_SITE_FAILURE_FIELDS);
 	F(S, when_idle, BOOL)        /* reboot: a job is waited for, however long it takes */ \
 	F(S, line, U64)              /* reboot: of the line that it joins; 0 = at once */ \
 	F(S, line_most, U32)         /* nodes of the line that may be away at once */ \
-	F(S, until_ms, I64)          /* drain: the maintenance ends then by itself; 0 = never */
+	F(S, until_ms, I64)          /* drain: the maintenance ends then by itself; 0 = never */ \
+	F(S, with, STR(32))          /* check: of which parts, as in "cpu,disk"; "" = all */ \
+	F(S, for_s, U32)             /* check: how long each part is loaded; 0 = by default */
 
 /* the result of a step of a plan, of a power operation or of the destruction of a key */
 #define PHX_EVENT_FIELDS_answer(F, S) \
@@ -255,7 +258,10 @@ PHX_RECORD_STRUCT(phx_site_failure, PHX_SITE_FAILURE_FIELDS);
 	F(S, cert, TEXT) /* of `signer`, in PEM; NULL if there is none, and in older journals */ \
 	/* without a quote that is for just this, 0 and "" */ \
 	F(S, tpm_resets, U32) \
-	F(S, tpm_sum, STR(65)) /* SHA-256 of the TPM's registers */
+	F(S, tpm_sum, STR(65)) /* SHA-256 of the TPM's registers */ \
+	/* a step of a check done: what came of it */ \
+	F(S, has_check, BOOL) \
+	F(S, check, REC(phx_check))
 
 #define PHX_EVENT_FIELDS_job_submit(F, S) \
 	/* the number that the job was given, for people: a replay numbers it again */ \

@@ -26,7 +26,12 @@
 	F(S, setup, REC(phx_setup), \
 	  KEY(setup, GROUP, "", \
 	      "What is done to a node at a hand-over unless phx node assign --setup says " \
-	      "otherwise; without it, what leaves the pool is wiped."))
+	      "otherwise; without it, what leaves the pool is wiped.")) \
+	F(S, needs_check_s, U32, \
+	  KEY(needs_check, TIME(0, UINT32_MAX), "0s", \
+	      "A node comes into the pool only if it passed a check (phx node check) of " \
+	      "processors, memory and each of its disks no longer ago than this, such as 30d; " \
+	      "0s: whether it did or not."))
 PHX_RECORD_STRUCT(phx_pool, PHX_POOL_FIELDS);
 
 /** The heartbeat timeout, unless the settings say otherwise: an agent that has not heard the head

@@ -253,6 +253,7 @@ static void check_bounds(struct phx_agreement_findings *f)
 	wrong_if(f, f->policy && f->policy->per_job_lease && phx_re_kind(a)->has_jobs && a->lower,
 		 "lower_bound_size", "must be 0: under this model jobs lease their own nodes");
 	wrong_if(f, a->replace_after_s > LEASE_S_MAX, "replace_after", "is longer than 366 days");
+	wrong_if(f, a->needs_check_s > LEASE_S_MAX, "needs_check", "is longer than 366 days");
 }
 
 /* An agreement that names an erase method expects disks to be erased; one that names a moment

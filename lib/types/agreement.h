@@ -113,6 +113,11 @@ enum { PHX_MEMBERS_MAX = 1024 };
 	      "For how long a node of the RE may be off, silent or starting again before another " \
 	      "one takes its place, at most 366 days; 0s: at once. See NODES THAT ARE NOT " \
 	      "HEARD.")) \
+	F(S, needs_check_s, U32, \
+	  KEY(needs_check, TIME(0, UINT32_MAX), "0s", \
+	      "It gets only nodes that passed a check (phx node check) of processors, memory and " \
+	      "each of their disks no longer ago than this, at most 366 days; 0s: whether they " \
+	      "did or not. A node that it has stays when its check grows older.")) \
 	/* policy parameters: phx_agreement_params() */ \
 	F(S, lease_s, U32, \
 	  KEY(lease, TIME(0, UINT32_MAX), "1h", \

@@ -66,6 +66,25 @@ bool phx_step_leaves(int kind)
 	return kind == PHX_STEP_kexec || kind == PHX_STEP_kernel || kind == PHX_STEP_enter;
 }
 
+bool phx_step_checks(int kind, enum phx_check_part *ret_part)
+{
+	static const struct {
+		enum phx_step_kind kind;
+		enum phx_check_part part;
+	} rows[] = {
+#define PART(name) {PHX_STEP_check_##name, PHX_CHECK_##name},
+		PHX_CHECK_PARTS(PART)
+#undef PART
+	};
+	for (size_t i = 0; i < PHX_ARRAY_SIZE(rows); i++)
+		if ((int)rows[i].kind == kind) {
+			if (ret_part)
+				*ret_part = rows[i].part;
+			return true;
+		}
+	return false;
+}
+
 PHX_RECORD_TABLE(phx_step, PHX_STEP_FIELDS);
 PHX_RECORD_TABLE(phx_plan, PHX_PLAN_FIELDS);
 PHX_RECORD_TABLE(phx_mac, PHX_MAC_FIELDS);

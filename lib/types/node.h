@@ -12,6 +12,7 @@
 
 #include "base/identity.h"
 #include "types/bmc.h"
+#include "types/check.h"
 #include "types/facts.h"
 #include "types/role.h"
 #include "types/setup.h"
@@ -74,6 +75,8 @@ const struct phx_step_info *phx_step_info(enum phx_step_kind kind);
 bool phx_step_starts(int kind);
 /** Does the agent end with it, so that it is over when the node registers, and not by an answer? */
 bool phx_step_leaves(int kind);
+/** Is a step of that kind one of a check? ret_part (may be NULL): of what. */
+bool phx_step_checks(int kind, enum phx_check_part *ret_part);
 
 /* FAILED: the last attempt failed, too, or there was none, and the plan continued otherwise */
 enum phx_step_status { PHX_STEP_PENDING, PHX_STEP_ISSUED, PHX_STEP_DONE, PHX_STEP_FAILED };
@@ -113,6 +116,8 @@ extern const struct phx_enum phx_step_status_names;
 	F(S, verify, ENUM(phx_verify)) /* wipe */ \
 	/* keys, image with encryption, crypto wipe; "new" in a plan that is only printed */ \
 	F(S, key_id, STR(PHX_NAME_MAX)) \
+	F(S, seconds, U32)    /* check_...: for how long */ \
+	F(S, writes, BOOL)    /* check_disk: the disk is written, too */ \
 	F(S, error, STR(256)) /* text of the last failed attempt */
 PHX_RECORD_STRUCT(phx_step, PHX_STEP_FIELDS);
 
@@ -286,6 +291,7 @@ PHX_RECORD_STRUCT(phx_node_note, PHX_NODE_NOTE_FIELDS);
 	F(S, protects, BOOL)  /* the same of protected disks */ \
 	F(S, kernels, BOOL)   /* the same of kernels of images */ \
 	F(S, layouts, BOOL)   /* the same of layouts of disks */ \
+	F(S, checker, BOOL)   /* the same of the steps of a check */ \
 	F(S, address, STR(64)) \
 	F(S, power, ENUM(phx_power_state)) /* as last observed */ \
 	/* quarantined after a failed cleaning, or a director in the way of its successor: powered \
@@ -358,6 +364,7 @@ PHX_RECORD_STRUCT(phx_node_note, PHX_NODE_NOTE_FIELDS);
 	F(S, facts, REC(phx_facts)) \
 	F(S, known_disks, LIST(phx_known_disk)) /* every disk with which it was ever seen */ \
 	F(S, tpms, LIST(phx_node_tpm))          /* none or one */ \
+	F(S, checks, LIST(phx_check)) /* what came of the last check of each part and disk */ \
 	F(S, plan, REC(phx_plan))
 PHX_RECORD_STRUCT(phx_node, PHX_NODE_FIELDS);
 

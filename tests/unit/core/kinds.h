@@ -112,6 +112,9 @@ static void its_hand_overs(struct world *w, const char *node)
 	node_order(w, PHX_EV_release, node, "");
 	world_run(w, node);
 	assert_int_equal(world_node(w, node)->state, PHX_NODE_READY);
+	node_order(w, PHX_EV_check, node, "");
+	world_run(w, node);
+	assert_int_equal(world_node(w, node)->state, PHX_NODE_READY);
 }
 
 static void what_a_person_does_with_it(struct world *w, const char *node)

@@ -212,6 +212,7 @@ static void bounds_are_checked(void **state)
 	WRONG(dcs, PHX_RE_WEB, 0, "lower_bound_size", "at least 1", (void)0);
 	WRONG(deelman, PHX_RE_BATCH, 1, "lower_bound_size", "must be 0", (void)0);
 	WRONG(fb, PHX_RE_BATCH, 4, "replace_after", "366", a.replace_after_s = 367 * 86400);
+	WRONG(fb, PHX_RE_BATCH, 4, "needs_check", "366", a.needs_check_s = 367 * 86400);
 }
 
 /* Two, as far as the bounds let it; and what is asked for is possible. */
