@@ -269,6 +269,7 @@ static bool parse_hello(struct phx_http_request *q, const json_t *j, struct phx_
 	/* an agent of before, which does not sign for its next key, gets one by a start */
 	p->rekeys = phx_json_bool(j, "rekeys", false) && phx_json_bool(j, "proves", false);
 	p->scratches = phx_json_bool(j, "scratches", false);
+	p->checker = phx_json_bool(j, "checker", false);
 	p->protects = phx_json_bool(j, "protects", false);
 	p->kernels = phx_json_bool(j, "kernels", false);
 	p->layouts = phx_json_bool(j, "layouts", false);
@@ -419,6 +420,16 @@ static bool parse_wipe(struct phx_http_request *q, const json_t *j, struct phx_e
 	return true;
 }
 
+static bool parse_check(struct phx_http_request *q, const json_t *j, struct phx_event_answer *p)
+{
+	p->has_check = json_object_get(j, "check") != NULL;
+	if (!parse_record(q, j, "check", &phx_check_record, &p->check))
+		return false;
+	parse_clean(p->check.text);
+	parse_clean(p->check.tool);
+	return true;
+}
+
 static bool parse_job_result(struct phx_http_request *q, const json_t *j, uint64_t id,
 			     struct phx_event *ev)
 {
@@ -458,7 +469,7 @@ static bool parse_result(struct daemon *d, struct phx_http_request *q, const jso
 	ev->answer.attempt = attempt > 0 && attempt <= UINT32_MAX ? (uint32_t)attempt : 0;
 	ev->answer.epoch = (uint64_t)epoch;
 	ev->answer.nonce = nonce > 0 ? (uint64_t)nonce : 0;
-	return parse_wipe(q, j, ev) && seal_take(d, q, j, ev);
+	return parse_wipe(q, j, ev) && parse_check(q, j, &ev->answer) && seal_take(d, q, j, ev);
 }
 
 void api_result(struct phx_http_request *q, void *arg)

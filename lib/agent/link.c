@@ -132,6 +132,7 @@ static json_t *hello_body(struct link *l)
 	json_object_set_new(j, "rekeys", json_true());    /* the step rekey is known, */
 	json_object_set_new(j, "proves", json_true());    /* in which the key signs for the next */
 	json_object_set_new(j, "scratches", json_true()); /* the step scratch is known, */
+	json_object_set_new(j, "checker", json_true());   /* those of a check, */
 	json_object_set_new(j, "protects", json_true());  /* and so are protected disks */
 	json_object_set_new(j, "kernels", json_true());   /* and kernels of images */
 	json_object_set_new(j, "layouts", json_true());   /* and layouts of disks */

@@ -5,6 +5,7 @@
 
 #include "agent/agent.h"
 #include "pki/statement.h"
+#include "types/check.h"
 
 /** One step that is carried out. */
 struct step_run {
@@ -18,6 +19,8 @@ struct step_run {
 	struct phx_wipe_result wipe;
 	struct phx_seal seal; /* the signed statement of the wipe, if it succeeded */
 	struct phx_quote quote;
+	bool has_check;
+	struct phx_check check; /* what came of a part of a check */
 };
 
 /** Positive result of a step: the machine enters another system, whose registration is the
@@ -37,11 +40,15 @@ const char *step_why_cancelled(const struct step_run *s);
 bool step_wait_ms(void *step_run, uint32_t ms);
 
 /** The last guard before a disk is written: is / itself in memory? -EPERM. */
-int step_check_memory(struct phx_err *err);
+int step_need_ram(struct phx_err *err);
 /** Is the disk, at `path`, none of those that the order protects, and no part of something that is
  * on one of those, by this machine's own eyes? -EPERM, -EBUSY, and errors of reading. */
 int step_check_protection(struct step_run *s, const struct phx_disk_facts *target, const char *path,
 			  struct phx_err *err);
+/** The disk of the order on this machine, which must run from memory: it is as it was reported, not
+ * in use, and not protected. ret_facts owns no memory. -errno with a text. */
+int step_disk_find(struct step_run *s, struct phx_disk_facts *ret_facts, char ret_path[64],
+		   struct phx_err *err);
 
 /* the functions of the table */
 int step_prefetch(struct step_run *s, struct phx_err *err);
@@ -59,5 +66,8 @@ int step_layout(struct step_run *s, struct phx_err *err);
 int step_enter(struct step_run *s, struct phx_err *err);
 int step_scratch(struct step_run *s, struct phx_err *err);
 int step_rekey(struct step_run *s, struct phx_err *err);
+int step_check_cpu(struct step_run *s, struct phx_err *err);
+int step_check_memory(struct step_run *s, struct phx_err *err);
+int step_check_disk(struct step_run *s, struct phx_err *err);
 
 #endif

@@ -34,7 +34,7 @@
 
 enum { PROGRESS_MS = 10000 };
 
-int step_check_memory(struct phx_err *err)
+int step_need_ram(struct phx_err *err)
 {
 	struct statfs fs;
 	if (statfs("/", &fs) == 0 && (fs.f_type == RAMFS_MAGIC || fs.f_type == TMPFS_MAGIC))
@@ -80,13 +80,12 @@ int step_check_protection(struct step_run *s, const struct phx_disk_facts *targe
 	return r;
 }
 
-/* Finds the disk of the order, unmounted and as it was reported. ret_facts owns no memory. */
-static int find_disk(struct step_run *s, struct phx_disk_facts *ret_facts, char ret_path[64],
-		     struct phx_err *err)
+int step_disk_find(struct step_run *s, struct phx_disk_facts *ret_facts, char ret_path[64],
+		   struct phx_err *err)
 {
 	struct agent *a = s->agent;
 	const char *id = s->order->step.disk;
-	int r = step_check_memory(err);
+	int r = step_need_ram(err);
 	if (r == 0)
 		r = agent_read_facts(a, err);
 	if (r < 0)
@@ -185,7 +184,7 @@ int step_wipe(struct step_run *s, struct phx_err *err)
 	char path[64];
 	int64_t next_ms = phx_clock_ms() + PROGRESS_MS;
 	int r = check_erases_here(s->agent, err);
-	r = r ? r : find_disk(s, &facts, path, err);
+	r = r ? r : step_disk_find(s, &facts, path, err);
 	if (r < 0)
 		return r;
 	forget_system(s->agent, path);
@@ -334,7 +333,7 @@ int step_image(struct step_run *s, struct phx_err *err)
 	char disk[64], root_device[64];
 	int r = need_file(s, PHX_IMAGE_ROOT_DISK, &image, &file, err);
 	if (r == 0)
-		r = find_disk(s, &facts, disk, err);
+		r = step_disk_find(s, &facts, disk, err);
 	if (r == 0)
 		r = layout(s, disk, root_device, err);
 	if (r == 0)
@@ -400,7 +399,7 @@ int step_ram(struct step_run *s, struct phx_err *err)
 	PHX_AUTO_FREE char *path =
 		r == 0 ? phx_path("/images/%s/%s/%s", image.name, image.version, file->name) : NULL;
 	if (r == 0)
-		r = step_check_memory(err);
+		r = step_need_ram(err);
 	if (r == 0)
 		r = make_ram(err);
 	if (r == 0)
@@ -424,7 +423,7 @@ int step_ram(struct step_run *s, struct phx_err *err)
 int step_enter(struct step_run *s, struct phx_err *err)
 {
 	struct phx_http_client *c;
-	int r = step_check_memory(err);
+	int r = step_need_ram(err);
 	r = r ? r : root_check_kernel(phx_json_str(s->extra, "kernel_release", ""), err);
 	if (r == 0 && !root_mounted()) {
 		r = step_http(s, &c, err);

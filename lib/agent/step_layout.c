@@ -72,7 +72,7 @@ int step_layout(struct step_run *s, struct phx_err *err)
 	int r = order_layout(s->extra, &o, err);
 	if (r < 0)
 		return r;
-	r = step_check_memory(err);
+	r = step_need_ram(err);
 	r = r ? r : layout_close(err);
 	r = r ? r : copy_disks(s->agent, &disks, err);
 	r = r ? r : carry_out(s, &o, &disks, err);

@@ -7,6 +7,7 @@
 
 #include "disk/disk.h"
 #include "pki/statement.h"
+#include "types/check.h"
 
 #define STEP_LOG_ENTRY_FIELDS(F, S) \
 	F(S, id, U64) \
@@ -19,7 +20,9 @@
 	F(S, has_wipe, BOOL) \
 	F(S, wipe, REC(phx_wipe_result)) \
 	F(S, seal, REC(phx_seal))   /* the deploy environment's signed statement of the wipe */ \
-	F(S, quote, REC(phx_quote)) /* what the machine's TPM signed of it */
+	F(S, quote, REC(phx_quote)) /* what the machine's TPM signed of it */ \
+	F(S, has_check, BOOL) \
+	F(S, check, REC(phx_check))
 PHX_RECORD_STRUCT(step_log_entry, STEP_LOG_ENTRY_FIELDS);
 
 struct step_log {

@@ -45,6 +45,8 @@ static json_t *result_message(const struct step_log_entry *e)
 				    phx_json_from_record(&phx_wipe_result_record, &e->wipe));
 		json_object_set_new(j, "seal", phx_json_from_record(&phx_seal_record, &e->seal));
 	}
+	if (j && e->has_check)
+		json_object_set_new(j, "check", phx_json_from_record(&phx_check_record, &e->check));
 	return j;
 }
 
@@ -156,6 +158,8 @@ static void run_task(struct worker *w, struct ending *end)
 	end->entry.wipe = s.wipe;
 	end->entry.seal = s.seal;
 	end->entry.quote = s.quote;
+	end->entry.has_check = s.has_check;
+	end->entry.check = s.check;
 }
 
 /* Carries out the first step, in a worker. False: there is no step, and none comes before the next
