@@ -93,6 +93,25 @@ pack() {
 	truncate -s %512 "$2"
 }
 
+# the programs of phx node check, with their libraries, in a file of their own: nodes fetch it when they are checked
+add_check() {
+	local tree=$WORK/check program
+	[ -n "$(conf_list check)" ] || return 0
+	mkdir -p "$tree/bin" "$tree/lib"
+	for program in $(conf_list check); do
+		[ -e "$ROOT$program" ] || die "image.conf: check: $program is in none of the packages"
+		cp -L "$ROOT$program" "$tree/bin/"
+		libraries_of "$program"
+	done | sort -u >"$WORK/check-libraries"
+	while read -r program; do cp -L "$ROOT$program" "$tree/lib/"; done <"$WORK/check-libraries"
+	clamp_times "$tree"
+	mksquashfs "$tree" "$WORK/out/check.squashfs" -quiet -no-progress -noappend -all-root -comp zstd \
+		2>"$WORK/mksquashfs.log" >&2 || {
+		cat "$WORK/mksquashfs.log" >&2
+		die "mksquashfs failed"
+	}
+}
+
 # kernel and archive without the agent: rebuilt when the recipe changes only
 make_base() {
 	local release
@@ -103,6 +122,7 @@ make_base() {
 	add_busybox
 	add_modules "$release"
 	add_files
+	add_check
 	pack "$TREE" "$WORK/out/base.zst"
 	cp "$ROOT/boot/vmlinuz-$release" "$WORK/out/vmlinuz"
 	echo "$release" >"$WORK/out/release"
@@ -127,11 +147,13 @@ fi
 echo "image $(conf name)" >&2
 if built_from base "$DIGEST"; then
 	cp "$OUT"/{base.zst,vmlinuz,release} "$WORK/out/"
+	[ ! -e "$OUT/check.squashfs" ] || cp "$OUT/check.squashfs" "$WORK/out/"
 else
 	make_base
 fi
 cp "$WORK/out/base.zst" "$WORK/out/initrd.zst"
 [ -z "$AGENT" ] || add_agent
-manifest "$WORK/out" "$(cat "$WORK/out/release")" vmlinuz initrd.zst
+manifest "$WORK/out" "$(cat "$WORK/out/release")" vmlinuz initrd.zst \
+	$([ ! -e "$WORK/out/check.squashfs" ] || echo check.squashfs)
 printf 'base %s\nagent %s\n' "$DIGEST" "$agent_digest" >"$WORK/out/recipe"
 recipe_end

@@ -160,6 +160,17 @@ static void put_beside(struct phx_buf *b, const char *name, json_t *j)
 	json_decref(j);
 }
 
+/* The image that has the programs of a check; without it those of the node are used. */
+static void put_tools(struct daemon *d, struct phx_buf *b)
+{
+	struct phx_err why = {0};
+	struct phx_image im;
+	if (catalog_deploy(d, &im, &why) < 0)
+		return;
+	put_beside(b, "image", image_json(d, im.name, im.version, &why));
+	phx_record_fini(&phx_image_record, &im);
+}
+
 void view_order_put(struct daemon *d, const char *node, const struct phx_order *o,
 		    const struct order_beside *beside, struct phx_buf *b)
 {
@@ -187,7 +198,10 @@ void view_order_put(struct daemon *d, const char *node, const struct phx_order *
 		put_beside(b, "keeps_layout", json_boolean(beside->keeps_layout));
 		put_beside(b, "layout_erased", json_boolean(beside->layout_erased));
 	}
-	if ((kind == PHX_STEP_wipe || kind == PHX_STEP_image || kind == PHX_STEP_layout) &&
+	if (phx_step_checks(kind, NULL))
+		put_tools(d, b);
+	if ((kind == PHX_STEP_wipe || kind == PHX_STEP_image || kind == PHX_STEP_layout ||
+	     kind == PHX_STEP_check_disk) &&
 	    beside->protects)
 		put_beside(b, "protect",
 			   phx_json_from_record(&phx_protect_record, &beside->protect));

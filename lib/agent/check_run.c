@@ -45,6 +45,7 @@ static int start(const struct check_load *load, struct child *c, struct phx_err 
 	if (load->errors_only && (null = open("/dev/null", O_WRONLY | O_CLOEXEC)) < 0)
 		return phx_err_set(err, -errno, "/dev/null: %s", strerror(errno));
 	const struct phx_launch l = {.argv = load->argv,
+				     .env = load->env,
 				     .out = load->errors_only ? null : c->out,
 				     .errout = c->out,
 				     .group = PHX_GROUP_OWN,

@@ -16,6 +16,7 @@ struct check_end {
 
 struct check_load {
 	const char *const *argv; /* NULL-terminated */
+	const char *const *env;  /* its whole environment; NULL = ours */
 	uint32_t n;              /* how often it is started, side by side; at most CHECK_LOAD_MAX */
 	uint32_t seconds;        /* after that and `more_s` it is ended */
 	uint32_t more_s;         /* for what ends by itself; 0: it is ended in time */

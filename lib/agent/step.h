@@ -45,6 +45,10 @@ int step_need_ram(struct phx_err *err);
  * on one of those, by this machine's own eyes? -EPERM, -EBUSY, and errors of reading. */
 int step_check_protection(struct step_run *s, const struct phx_disk_facts *target, const char *path,
 			  struct phx_err *err);
+/** A client of the plain HTTP listener, if there is one: images are public, and the order with
+ * their digest came over TLS. The caller frees it. */
+int step_image_client(struct step_run *s, struct phx_http_client **ret, struct phx_err *err);
+
 /** The disk of the order on this machine, which must run from memory: it is as it was reported, not
  * in use, and not protected. ret_facts owns no memory. -errno with a text. */
 int step_disk_find(struct step_run *s, struct phx_disk_facts *ret_facts, char ret_path[64],

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "agent/check_run.h"
+#include "agent/check_tools.h"
 #include "base/file.h"
 #include "base/json.h"
 #include "base/spawn.h"
@@ -103,11 +104,12 @@ int step_check_cpu(struct step_run *s, struct phx_err *err)
 				    "all",       "--verify", "--timeout", seconds,
 				    "--metrics", "--yaml",   yaml,        "--temp-path",
 				    dir,         NULL};
-	const struct check_load load = {
+	struct check_load load = {
 		.argv = argv, .n = 1, .seconds = s->order->step.seconds, .more_s = MORE_S};
-	struct check_end end;
 	int64_t took_ms;
-	int r = yaml ? check_run(s, &load, &end, &took_ms, err) : -ENOMEM;
+	struct check_end end;
+	int r = yaml ? check_tools(s, &load.env, err) : -ENOMEM;
+	r = r ? r : check_run(s, &load, &end, &took_ms, err);
 	if (r < 0)
 		return r;
 	r = judge_cpu(s, &end, took_ms, err);
@@ -136,11 +138,11 @@ static int share_memory(uint32_t cpus, uint64_t free_bytes, uint32_t *ret_n, uin
 }
 
 /* Without arguments it says its version, and what it lacks. */
-static int read_version(struct phx_check *c, struct phx_err *err)
+static int read_version(struct phx_check *c, const char *const *env, struct phx_err *err)
 {
 	static const char *const argv[] = {"memtester", NULL};
 	struct phx_run_result said = {0};
-	int r = phx_run(&(struct phx_run){.argv = argv}, &said, err);
+	int r = phx_run(&(struct phx_run){.argv = argv, .env_add = env}, &said, err);
 	if (r == 0)
 		snprintf(c->tool, sizeof(c->tool), "%.*s", (int)strcspn(said.out, "\n"), said.out);
 	phx_run_result_fini(&said);
@@ -173,6 +175,7 @@ static int judge_memory(struct step_run *s, const struct check_end *ends, uint32
 int step_check_memory(struct step_run *s, struct phx_err *err)
 {
 	struct check_end ends[CHECK_LOAD_MAX];
+	const char *const *env;
 	struct phx_monitor m;
 	struct phx_check version = {0};
 	char size[24];
@@ -181,7 +184,8 @@ int step_check_memory(struct step_run *s, struct phx_err *err)
 	int64_t took_ms;
 	long cpus = sysconf(_SC_NPROCESSORS_ONLN);
 	int r = phx_monitor_read(s->agent->cfg.root, NULL, &m, err);
-	r = r ? r : read_version(&version, err);
+	r = r ? r : check_tools(s, &env, err);
+	r = r ? r : read_version(&version, env, err);
 	r = r ? r
 	      : share_memory(cpus > 0 ? (uint32_t)cpus : 1, m.memory_available_bytes, &n, &mb, err);
 	if (r < 0)
@@ -248,7 +252,9 @@ int step_check_disk(struct step_run *s, struct phx_err *err)
 	struct check_end end;
 	char path[64], file[80], runtime[32];
 	int64_t took_ms;
+	const char *const *env;
 	int r = step_disk_find(s, &facts, path, err);
+	r = r ? r : check_tools(s, &env, err);
 	if (r < 0)
 		return r;
 	snprintf(file, sizeof(file), "--filename=%s", path);
@@ -261,7 +267,7 @@ int step_check_disk(struct step_run *s, struct phx_err *err)
 				    /* read back soon after it was written, not when time is up */
 				    step->writes ? "--verify_backlog=16" : NULL, NULL};
 	const struct check_load load = {
-		.argv = argv, .n = 1, .seconds = step->seconds, .more_s = MORE_S};
+		.argv = argv, .env = env, .n = 1, .seconds = step->seconds, .more_s = MORE_S};
 	r = check_run(s, &load, &end, &took_ms, err);
 	if (r < 0)
 		return r;

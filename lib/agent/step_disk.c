@@ -212,9 +212,7 @@ static int need_file(struct step_run *s, const char *name, struct phx_image *ima
 				  image->version, name);
 }
 
-/* A client of the plain HTTP listener, if there is one: images are public, and the order with their
- * digest came over TLS. */
-static int image_client(struct step_run *s, struct phx_http_client **ret, struct phx_err *err)
+int step_image_client(struct step_run *s, struct phx_http_client **ret, struct phx_err *err)
 {
 	PHX_AUTO_FREE char *url = phx_path("http://%s", s->agent->cfg.http);
 	struct phx_http_client_config config = {.base_url = url};
@@ -246,7 +244,7 @@ static int stream_image(struct step_run *s, const struct phx_image *image,
 	struct phx_http_client *c = NULL;
 	struct phx_image_sink *sink = NULL;
 	bool encrypted = s->order->step.key_id[0];
-	int r = path ? image_client(s, &c, err) : -ENOMEM;
+	int r = path ? step_image_client(s, &c, err) : -ENOMEM;
 	if (r == 0)
 		r = phx_image_sink_open(device, !encrypted && zero_device(device), &sink, err);
 	if (r == 0)
@@ -403,7 +401,7 @@ int step_ram(struct step_run *s, struct phx_err *err)
 	if (r == 0)
 		r = make_ram(err);
 	if (r == 0)
-		r = path ? image_client(s, &c, err) : -ENOMEM;
+		r = path ? step_image_client(s, &c, err) : -ENOMEM;
 	if (r == 0)
 		r = fetch_file(c, path, RAM_DIR "/root.squashfs", file->size, RAM_MAX, file->sha256,
 			       NULL, err);

@@ -12,6 +12,7 @@
 /* names of the files an image may have */
 #define PHX_IMAGE_KERNEL "vmlinuz"
 #define PHX_IMAGE_INITRD "initrd.zst"       /* kind initramfs */
+#define PHX_IMAGE_CHECK "check.squashfs"    /* programs of phx node check, of a deploy image */
 #define PHX_IMAGE_ROOT_DISK "root.ext4.zst" /* kind rootfs: for disks */
 #define PHX_IMAGE_ROOT_RAM "root.squashfs"  /* kind rootfs: for RAM boot */
 #define PHX_IMAGE_PACKAGES "packages.txt"   /* kind rootfs: what its package manager has */
