@@ -206,8 +206,8 @@ static int print_tried(struct cli *cli, const json_t *results, const char *verb)
 
 static bool has_plan(const char *action)
 {
-	static const char *const planned[] = {"assign", "release", "rebuild",
-					      "wipe",   "drain",   "reboot"};
+	static const char *const planned[] = {"assign", "release", "rebuild", "wipe",
+					      "drain",  "reboot",  "check"};
 	for (size_t i = 0; i < PHX_ARRAY_SIZE(planned); i++)
 		if (phx_str_eq(planned[i], action))
 			return true;
@@ -246,7 +246,7 @@ static int dry_run(struct cli *cli, const char *action, const json_t *body, cons
 /* What leaves a node without a role: rules may give it one at once. */
 static bool leaves_idle(const char *action)
 {
-	static const char *const idle[] = {"accept", "release", "resume", "wipe"};
+	static const char *const idle[] = {"accept", "release", "resume", "wipe", "check"};
 	for (size_t i = 0; i < PHX_ARRAY_SIZE(idle); i++)
 		if (phx_str_eq(idle[i], action))
 			return true;
@@ -278,7 +278,7 @@ static int finish(struct cli *cli, const json_t *answer, const json_t *body, con
 			.after = after,
 			.gone = phx_str_eq(action, "rm"),
 			.accepted = phx_str_eq(action, "accept"),
-			.returns = phx_str_eq(action, "reboot"),
+			.tells = phx_str_eq(action, "reboot") || phx_str_eq(action, "check"),
 			.follows = leaves_idle(action) || phx_str_eq(action, "reboot"),
 		};
 		code = cli_wait(cli, going, &goal, &report);

@@ -142,6 +142,15 @@ void cli_put_labels(struct phx_buf *b, const json_t *value, const json_t *row);
 
 /* ---- node_list.c ---- */
 
+/** What came of the checks of a node, in a word: "passed 3d ago", "failed: memory"; nothing for a
+ * node that was never checked. */
+void cli_put_checked(struct phx_buf *b, const json_t *value, const json_t *row);
+/** The same as a table with all figures; nothing for none. */
+int cli_checks_print(struct cli *cli, const json_t *checks);
+/** Adds to the rows of phx node deviations the figures of checks that differ by more than a fifth
+ * from the middle one of the nodes, which are alike; where most of at least three do not. 0, or -1:
+ * out of memory. */
+int cli_checks_compare(const json_t *alike, json_t *rows);
 /** "waits for its reboot (3 of 20 done)", with why no other begins; nothing for null. */
 void cli_put_turn(struct phx_buf *b, const json_t *value, const json_t *row);
 
@@ -188,7 +197,7 @@ struct cli_goal {
 	int64_t after;     /* events after this one count */
 	bool gone;         /* the node is to be forgotten */
 	bool accepted;     /* the node is new until it has enrolled */
-	bool returns; /* a reboot: a node that is in maintenance for it afterwards has failed */
+	bool tells;        /* a reboot, a check: the node's reason says afterwards that it failed */
 	/* what begins by itself afterwards (automatic assignment) is waited for too */
 	bool follows;
 };

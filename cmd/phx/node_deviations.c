@@ -8,7 +8,7 @@
 
 enum { ALIKE_MIN = 3 };
 
-static const char fields[] = "name,facts";
+static const char fields[] = "name,facts,checks";
 
 /* ---- a fact as a text ---- */
 
@@ -215,10 +215,13 @@ static int compare_all(const json_t *nodes, json_t *rows)
 	const char *key;
 	json_t *alike;
 	int r = 0;
-	json_object_foreach(groups, key, alike)
+	json_object_foreach(groups, key, alike) {
+		if (json_array_size(alike) < ALIKE_MIN)
+			continue;
 		for (size_t i = 0; r == 0 && i < PHX_ARRAY_SIZE(compared); i++)
-			r = json_array_size(alike) < ALIKE_MIN ? 0
-							       : compare(alike, &compared[i], rows);
+			r = compare(alike, &compared[i], rows);
+		r = r ? r : cli_checks_compare(alike, rows);
+	}
 	return r;
 }
 

@@ -207,6 +207,7 @@ static const struct cli_column lines[] = {
 	{.head = "  actual", .path = "actual_identity"},
 	{.head = "  drift", .path = "drift", .put = put_drift},
 	{.head = "Reboot", .path = "turn", .put = cli_put_turn},
+	{.head = "Check", .path = "checks", .put = cli_put_checked},
 	{.head = "Health", .path = "healthy", .put = put_health},
 	{.head = "Site", .path = "site"},
 	{.head = "Restarts", .path = "monitor", .put = put_restarts},
@@ -350,6 +351,8 @@ static int print_node(struct cli *cli, const json_t *node)
 		putchar('\n');
 	if (!code)
 		code = cli_print_table(cli, nic_columns, PHX_ARRAY_SIZE(nic_columns), nics, 2);
+	if (!code)
+		code = cli_checks_print(cli, json_object_get(node, "checks"));
 	return code ? code : print_plan(cli, json_object_get(node, "plan"));
 }
 
@@ -368,6 +371,7 @@ static const struct cli_column plain_columns[] = {
 	{.head = "HEALTHY", .path = "healthy", .put = cli_put_yes},
 	{.head = "HEALTH", .path = "health_text"},
 	{.head = "SITE", .path = "site"},
+	{.head = "CHECK", .path = "checks", .put = cli_put_checked},
 	{.head = "UP", .path = "up", .put = cli_put_yes},
 	{.head = "ENV", .path = "env"},
 	{.head = "POWER", .path = "power"},

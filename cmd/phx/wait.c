@@ -150,6 +150,17 @@ static void judge_soft(struct waiting *w, struct going *g, const json_t *node)
 		end_node(w, g, "another order took its place");
 }
 
+/* How the reason of a node begins that did not do what was ordered. */
+static bool says_failed(const char *reason)
+{
+	static const char *const starts[] = {"its reboot failed", "its check failed",
+					     "hand-over given up"};
+	for (size_t i = 0; i < PHX_ARRAY_SIZE(starts); i++)
+		if (phx_str_starts(reason, starts[i]))
+			return true;
+	return false;
+}
+
 static void judge(struct waiting *w, struct going *g, const json_t *node)
 {
 	const char *state = phx_json_str(node, "state", "");
@@ -169,7 +180,7 @@ static void judge(struct waiting *w, struct going *g, const json_t *node)
 		char text[400];
 		snprintf(text, sizeof(text), "quarantined: %s", *reason ? reason : g->error);
 		end_node(w, g, text);
-	} else if (w->goal->returns && !busy && phx_str_starts(reason, "its reboot failed")) {
+	} else if (w->goal->tells && !busy && says_failed(reason)) {
 		end_node(w, g, reason);
 	} else if (*stopped) {
 		end_node(w, g, stopped);

@@ -31,6 +31,7 @@ static const struct {
 	{"wipe", PHX_EV_wipe, true},
 	{"drain", PHX_EV_drain, true},
 	{"reboot", PHX_EV_reboot, true},
+	{"check", PHX_EV_check, true},
 	{"resume", PHX_EV_resume, false},
 	{"quarantine", PHX_EV_quarantine, false},
 	{"power", PHX_EV_power, false},
@@ -77,13 +78,28 @@ static bool parse_labels(struct phx_http_request *q, const json_t *j,
 	return false;
 }
 
+/* Parts that there are not are told once, not for each node. */
+static bool take_parts(struct phx_http_request *q, const json_t *j, struct phx_event_order *p)
+{
+	struct phx_err err = {0};
+	uint32_t parts;
+	if (!TAKE(q, j, "with", p->with))
+		return false;
+	int r = phx_check_parts_parse(p->with, &parts, &err);
+	if (r < 0)
+		phx_http_reply_error(q, r, err.text);
+	return r == 0;
+}
+
 static bool take_order(struct phx_http_request *q, const json_t *j, struct phx_event_order *p)
 {
-	int64_t grace_s = -1;
+	int64_t grace_s = -1, for_s = 0;
 	if (!parse_number(q, j, "until_ms", 0, INT64_MAX >> 11, &p->until_ms) ||
+	    !parse_number(q, j, "for_s", 1, PHX_CHECK_S_MAX, &for_s) || !take_parts(q, j, p) ||
 	    !parse_number(q, j, "grace_s", 0, GRACE_MAX_S, &grace_s) ||
 	    !parse_kill_jobs(q, j, &p->jobs, &p->may_end))
 		return false;
+	p->for_s = (uint32_t)for_s;
 	p->has_grace = grace_s >= 0;
 	p->grace_ms = p->has_grace ? (uint32_t)grace_s * 1000 : 0;
 	p->has_setup = json_is_object(json_object_get(j, "setup"));
@@ -128,11 +144,11 @@ static bool parse_event(struct daemon *d, struct phx_http_request *q, const json
 			struct phx_event *ev)
 {
 	static const char *const members[] = {
-		"nodes",       "dry_run", "role",      "pool",      "name",    "op",
-		"text",        "setup",   "method",    "bmc",       "encrypt", "pin",
-		"power_cycle", "force",   "labels",    "kill_jobs", "grace_s", "ends_only",
-		"verify",      "rolling", "when_idle", "keep",      "macs",    "serial",
-		"ip",          "until_ms"};
+		"nodes",       "dry_run",  "role",      "pool",      "name",    "op",
+		"text",        "setup",    "method",    "bmc",       "encrypt", "pin",
+		"power_cycle", "force",    "labels",    "kill_jobs", "grace_s", "ends_only",
+		"verify",      "rolling",  "when_idle", "keep",      "macs",    "serial",
+		"ip",          "until_ms", "with",      "for_s"};
 	enum phx_payload payload = phx_event_payload((enum phx_event_kind)ev->kind);
 	person_name(phx_http_peer(q), ev->by, sizeof(ev->by));
 	if (!parse_only(q, j, members, PHX_ARRAY_SIZE(members)) ||

@@ -35,6 +35,7 @@ static const char *const hardware[] = {
 	"tpms.key",
 	"tpms.pcrs",
 	"plan.steps.disk",
+	"checks.disk",
 	"plan.left.id",
 	"notes",
 };

@@ -291,11 +291,11 @@ static json_t *facts(const struct fake *f)
 static void say_hello(struct fake *f)
 {
 	PHX_AUTO_JSON json_t *answer = NULL;
-	PHX_AUTO_JSON json_t *body =
-		json_pack("{s:b,s:b,s:b,s:b,s:s,s:s,s:o,s:s,s:s,s:s,s:s}", "echoes", 1, "rekeys", 1,
-			  "proves", 1, "protects", 1, "boot_id", f->boot_id, "env", f->env, "facts",
-			  facts(f), "actual_role", f->role, "actual_identity", f->identity,
-			  "system_image", f->image, "system_digest", f->digest);
+	PHX_AUTO_JSON json_t *body = json_pack(
+		"{s:b,s:b,s:b,s:b,s:b,s:s,s:s,s:o,s:s,s:s,s:s,s:s}", "echoes", 1, "checker", 1,
+		"rekeys", 1, "proves", 1, "protects", 1, "boot_id", f->boot_id, "env", f->env,
+		"facts", facts(f), "actual_role", f->role, "actual_identity", f->identity,
+		"system_image", f->image, "system_digest", f->digest);
 	int r = call(f, "/v1/agent/hello", body, &answer);
 	f->up = r == 0;
 	if (r < 0 && !(r == -EACCES && !strcmp(f->env, "deploy") && ask_start(f)))
@@ -318,6 +318,8 @@ struct order {
 	const char *kind;   /* of the step */
 	const char *deploy; /* digest of the image to start */
 	const char *disk, *method;
+	int64_t seconds; /* of a check */
+	bool writes;
 	const char *cmdline; /* kexec: of the next kernel */
 	const json_t *role;
 };
@@ -452,12 +454,27 @@ static json_t *sealed(struct fake *f, const struct order *o, json_t *body)
 	return phx_json_from_record(&phx_seal_record, &seal);
 }
 
+/* What came of a part of a check: errors of those that DIR/broken names. */
+static json_t *checked(const struct fake *f, const struct order *o)
+{
+	const char *part = o->kind + strlen("check_");
+	PHX_AUTO_FREE char *path = in_dir(f, "broken");
+	PHX_AUTO_FREE char *broken = NULL;
+	bool bad = phx_file_read(path, 4096, &broken, NULL, NULL) == 0 && strstr(broken, part);
+	return json_pack("{s:s,s:s,s:b,s:s,s:I,s:i,s:i,s:b,s:s}", "part", part, "disk", o->disk,
+			 "passed", !bad, "text", bad ? "errors of a fake" : "", "seconds",
+			 (json_int_t)o->seconds, "errors", bad ? 3 : 0, "rate", 1000, "writes",
+			 o->writes, "tool", "a fake");
+}
+
 static void send_result(struct fake *f, const char *kind, const struct order *o, int64_t result)
 {
 	PHX_AUTO_JSON json_t *body = json_pack(
 		"{s:s,s:I,s:I,s:I,s:I,s:I,s:s}", "kind", kind, "id", (json_int_t)o->id, "run",
 		(json_int_t)o->run, "epoch", (json_int_t)o->epoch, "nonce", (json_int_t)o->nonce,
 		"result", (json_int_t)result, "text", result ? "it was told to fail" : "");
+	if (o->kind && !strncmp(o->kind, "check_", 6) && !result)
+		json_object_set_new(body, "check", checked(f, o));
 	if (o->kind && !strcmp(o->kind, "wipe") && !result) {
 		json_object_set_new(body, "seal", sealed(f, o, body));
 		json_object_set_new(body, "wipe",
@@ -570,6 +587,8 @@ static void obey(struct fake *f, const json_t *j)
 			  .deploy = phx_json_str(json_object_get(j, "deploy"), "digest", ""),
 			  .disk = phx_json_str(step, "disk", ""),
 			  .method = phx_json_str(step, "method", ""),
+			  .seconds = phx_json_int(step, "seconds", 0),
+			  .writes = phx_json_bool(step, "writes", false),
 			  .cmdline = phx_json_str(json_object_get(j, "deploy"), "cmdline", "")};
 	const char *kind = phx_json_str(j, "kind", "");
 	char line[64];

@@ -121,6 +121,58 @@ static void only_what_is_named_is_shown(void **state)
 	json_decref(j);
 }
 
+/* ---- checks ---- */
+
+#define CHECKED(name, cpu, disk, slow) \
+	"{'name':'" name "','facts':{'vendor':'Maker','product':'R-1'},'checks':[" \
+	"{'part':'cpu','passed':true,'rate':" cpu ",'ended_ms':1,'seconds':600,'tool':'s 1'}," \
+	"{'part':'disk','disk':'d1','passed':true,'rate':" disk ",'ended_ms':1}," \
+	"{'part':'disk','disk':'d2','passed':true,'rate':" slow ",'ended_ms':1}]}"
+
+/* By more than a fifth from the middle; of several disks the slowest counts. */
+static void slow_parts_deviate(void **state)
+{
+	struct fake_phxd *f = *state;
+	fake_answer(f, "GET /v1/nodes",
+		    "{'nodes':[" CHECKED("n1", "1000", "1048576", "1048576") "," //
+		    CHECKED("n2", "800", "1048576", "1048576") ","               //
+		    CHECKED("n3", "1100", "1048576", "524288") ","               //
+		    CHECKED("n4", "799", "1048576", "1048576") "]}");
+	PHX_SAID s = phx(f, "node deviations -o tsv --no-header");
+	assert_string_equal(s.out,
+			    "n3\tdisk reading\t512.0 KiB/s\t1.0 MiB/s\n"
+			    "n4\tCPU speed\t799 ops/s\t1000 ops/s\n");
+}
+
+static void what_came_of_checks_is_shown(void **state)
+{
+	struct fake_phxd *f = *state;
+	static const char broken[] =
+		"{'nodes':[{'name':'n1','checks':[{'part':'cpu','passed':true,'ended_ms':1},"
+		"{'part':'memory','passed':false,'errors':3,'text':'3 errors','ended_ms':2}]}]}";
+	fake_answer(f, "GET /v1/nodes", broken);
+	PHX_SAID s = phx(f, "node show n1");
+	assert_has(s.out, "  Check        failed: memory\n");
+	assert_has(s.out, "FAILED: 3 errors");
+	fake_answer(f, "GET /v1/nodes", broken);
+	PHX_SAID list = phx(f, "node list --columns node,check -o tsv --no-header");
+	assert_string_equal(list.out, "n1\tfailed: memory\n");
+}
+
+static void a_check_is_ordered(void **state)
+{
+	struct fake_phxd *f = *state;
+	fake_answer(f, "GET /v1/nodes", "{'nodes':[{'name':'n1','state':'ready'}]}");
+	fake_answer(f, "POST /v1/actions/check", "{'results':[{'node':'n1','code':0}]}");
+	PHX_SAID s = phx(f, "node check n1 --with cpu,disk --for 90m");
+	assert_int_equal(s.status, 0);
+	assert_has(f->log, "\"with\":\"cpu,disk\"");
+	assert_has(f->log, "\"for_s\":5400");
+	PHX_SAID wrong = phx(f, "node check n1 --for 0");
+	assert_int_equal(wrong.status, 64);
+	assert_has(wrong.errout, "--for: '0' is no time such as 90s or 2h");
+}
+
 /* Where no more than half agree, nobody is said to deviate. */
 static void half_is_no_majority(void **state)
 {
@@ -142,6 +194,9 @@ int main(void)
 		cmocka_unit_test_teardown(deviations_are_those_of_a_few, fake_clean),
 		cmocka_unit_test_teardown(only_what_is_named_is_shown, fake_clean),
 		cmocka_unit_test_teardown(half_is_no_majority, fake_clean),
+		cmocka_unit_test_teardown(slow_parts_deviate, fake_clean),
+		cmocka_unit_test_teardown(what_came_of_checks_is_shown, fake_clean),
+		cmocka_unit_test_teardown(a_check_is_ordered, fake_clean),
 	};
 	setenv("PHX_PCI_IDS", "/dev/null", 1); /* whatever this machine has */
 	return cmocka_run_group_tests(tests, fake_setup, fake_teardown);

@@ -97,6 +97,33 @@ static void the_last_ones_fit(void **state)
 	assert_string_equal(world_node(w, "n91")->allocated_to, "other");
 }
 
+/* An RE that wants checked nodes: the others stay free, with the reason, until they are checked. */
+static void an_re_may_want_checked_nodes(void **state)
+{
+	struct world *w = *state;
+	many_ready(w, 4);
+	struct phx_agreement a = agreement("queue", PHX_RE_BATCH, 2);
+	a.coordination = PHX_RE_COORDINATED_NONE;
+	a.partner[0] = '\0';
+	a.needs_check_s = 3600;
+	assert_int_equal(world_order(w, PHX_EV_check, "n3", ""), 0);
+	world_run(w, "n3");
+	assert_int_equal(create(w, &a), 0);
+	assert_int_equal(operate(w, PHX_EV_re_activate, "queue"), 0);
+	assert_int_equal(n_with(w, PHX_ALLOCATION_COMING, "queue"), 1);
+	assert_string_equal(world_node(w, "n3")->allocated_to, "queue");
+	assert_string_equal(world_node(w, "n1")->reason,
+			    "cannot go to queue: pool queue wants checked nodes (needs_check), and "
+			    "n1 is none: processors never checked");
+	assert_int_equal(world_order(w, PHX_EV_check, "n1", ""), 0);
+	assert_int_equal(world_node(w, "n1")->allocation, PHX_ALLOCATION_OUTSIDE);
+	world_run(w, "n1");
+	assert_int_equal(n_with(w, PHX_ALLOCATION_COMING, "queue") +
+				 n_with(w, PHX_ALLOCATION_HELD, "queue"),
+			 2);
+	assert_string_equal(world_node(w, "n1")->allocated_to, "queue");
+}
+
 /* ---- for whom it counts ---- */
 
 static void unfit_for_one_is_fit_for_another(void **state)
@@ -237,6 +264,7 @@ int main(void)
 		WORLD_TEST(each_is_tried_once_of_1000),
 		WORLD_TEST(no_more_are_tried_than_go),
 		WORLD_TEST(the_last_ones_fit),
+		WORLD_TEST(an_re_may_want_checked_nodes),
 		WORLD_TEST(unfit_for_one_is_fit_for_another),
 		WORLD_TEST(a_quarantined_node_keeps_its_reason),
 		WORLD_TEST(one_that_cannot_change_serves_on),
