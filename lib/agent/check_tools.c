@@ -4,7 +4,9 @@
 
 #include <errno.h>
 #include <string.h>
+#include <linux/magic.h>
 #include <sys/mount.h>
+#include <sys/vfs.h>
 
 #include "agent/fetch.h"
 #include "agent/loop_device.h"
@@ -13,6 +15,7 @@
 #include "config/image.h"
 
 #define TOOLS_FILE CHECK_TOOLS_DIR ".squashfs"
+#define TOOLS_NOTE CHECK_TOOLS_DIR ".sha256"
 #define TOOLS_MAX (1ull << 30)
 
 static const char *const tools_env[] = {
@@ -29,6 +32,15 @@ static int mount_file(struct phx_err *err)
 	return r;
 }
 
+/* Are they there already, of the file with this digest? */
+static bool are_there(const char *sha256)
+{
+	struct statfs fs;
+	PHX_AUTO_FREE char *had = NULL;
+	return statfs(CHECK_TOOLS_DIR, &fs) == 0 && fs.f_type == SQUASHFS_MAGIC &&
+		phx_file_read(TOOLS_NOTE, 256, &had, NULL, NULL) == 0 && phx_str_eq(had, sha256);
+}
+
 static int bring(struct step_run *s, const struct phx_image *image,
 		 const struct phx_image_file *file, struct phx_err *err)
 {
@@ -43,7 +55,8 @@ static int bring(struct step_run *s, const struct phx_image *image,
 	r = r ? r
 	      : fetch_file(c, path, TOOLS_FILE, file->size, TOOLS_MAX, file->sha256, &stop, err);
 	phx_http_client_free(c);
-	return r ? r : mount_file(err);
+	r = r ? r : mount_file(err);
+	return r ? r : phx_file_write(TOOLS_NOTE, file->sha256, strlen(file->sha256), 0600, err);
 }
 
 int check_tools(struct step_run *s, const char *const **ret_env, struct phx_err *err)
@@ -57,7 +70,7 @@ int check_tools(struct step_run *s, const char *const **ret_env, struct phx_err 
 		return r;
 	const struct phx_image_file *file = phx_image_file(&image, PHX_IMAGE_CHECK);
 	if (file) {
-		r = bring(s, &image, file, err);
+		r = are_there(file->sha256) ? 0 : bring(s, &image, file, err);
 		*ret_env = r == 0 ? tools_env : NULL;
 	}
 	phx_record_fini(&phx_image_record, &image);

@@ -12,7 +12,6 @@
 #include "agent/check_tools.h"
 #include "base/file.h"
 #include "base/json.h"
-#include "base/spawn.h"
 #include "inventory/inventory.h"
 
 enum {
@@ -138,15 +137,21 @@ static int share_memory(uint32_t cpus, uint64_t free_bytes, uint32_t *ret_n, uin
 }
 
 /* Without arguments it says its version, and what it lacks. */
-static int read_version(struct phx_check *c, const char *const *env, struct phx_err *err)
+static int read_version(struct step_run *s, const char *const *env, struct phx_check *c,
+			struct phx_err *err)
 {
 	static const char *const argv[] = {"memtester", NULL};
-	struct phx_run_result said = {0};
-	int r = phx_run(&(struct phx_run){.argv = argv, .env_add = env}, &said, err);
-	if (r == 0)
-		snprintf(c->tool, sizeof(c->tool), "%.*s", (int)strcspn(said.out, "\n"), said.out);
-	phx_run_result_fini(&said);
-	return r;
+	const struct check_load load = {.argv = argv, .env = env, .n = 1, .more_s = MORE_S};
+	struct check_end end;
+	int64_t took_ms;
+	int r = check_run(s, &load, &end, &took_ms, err);
+	if (r < 0)
+		return r;
+	const char *at = strstr(end.out, "memtester version"); /* after what it lacks */
+	at = at ? at : "memtester";
+	snprintf(c->tool, sizeof(c->tool), "%.*s", (int)strcspn(at, "\n"), at);
+	check_ends_fini(&end, 1);
+	return 0;
 }
 
 static int judge_memory(struct step_run *s, const struct check_end *ends, uint32_t n,
@@ -185,7 +190,7 @@ int step_check_memory(struct step_run *s, struct phx_err *err)
 	long cpus = sysconf(_SC_NPROCESSORS_ONLN);
 	int r = phx_monitor_read(s->agent->cfg.root, NULL, &m, err);
 	r = r ? r : check_tools(s, &env, err);
-	r = r ? r : read_version(&version, env, err);
+	r = r ? r : read_version(s, env, &version, err);
 	r = r ? r
 	      : share_memory(cpus > 0 ? (uint32_t)cpus : 1, m.memory_available_bytes, &n, &mb, err);
 	if (r < 0)

@@ -5,10 +5,11 @@
 
 #include "node/order.h"
 
-/** Makes the plan of an order that checks a node which nobody holds; after phx_plan_may(). -EPERM
- * somebody holds it, or it waits for an erase; -EINVAL the order names parts or a time that there are not; -ENODEV it
- * has no disk that could be checked; -EHOSTUNREACH it must be started, and has no BMC; -EOPNOTSUPP
- * its agent is too old; -ENOMEM: each with a text. The caller frees *ret by phx_record_fini(). */
+/** Makes the plan of an order that checks a node which nobody holds; after phx_plan_may().
+ * -EPERM somebody holds it, or it waits for an erase; -EINVAL the order names parts or a time that
+ * there are not; -ENODEV it has no disk that could be checked; -EHOSTUNREACH it must be started,
+ * and has no BMC; -EOPNOTSUPP its agent is too old; -ENOMEM: each with a text. The caller frees
+ * *ret by phx_record_fini(). */
 int phx_check_plan(const struct phx_state *s, const struct phx_node_order *o, struct phx_plan *ret,
 		   struct phx_err *err);
 

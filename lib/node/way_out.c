@@ -34,8 +34,8 @@ bool phx_cut_follows(const struct phx_state *s, const struct phx_node *n)
 	return s->settings.takes_back && phx_node_has_bmc(n) && phx_way_out(n);
 }
 
-/* That of its row, and beyond it as long as a check takes. For a step that may be left out: the grace times of role and job and a margin,
- * if that is shorter. */
+/* That of its row, and beyond it as long as a check takes. For a step that may be left out: the
+ * grace times of role and job and a margin, if that is shorter. */
 uint32_t phx_step_deadline_s(const struct phx_state *s, const struct phx_node *n,
 			     const struct phx_step *step)
 {
