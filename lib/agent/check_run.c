@@ -52,7 +52,10 @@ static int start(const struct check_load *load, struct child *c, struct phx_err 
 				     .death_signal = SIGKILL,
 				     .prepare = prepare,
 				     .arg = load};
-	int r = phx_process_start(&l, &c->process, err);
+	struct phx_err why = {0};
+	int r = phx_process_start(&l, &c->process, &why);
+	if (r < 0 && r != -ENOENT)
+		return phx_err_set(err, r, "%s", why.text);
 	if (r == -ENOENT)
 		return phx_err_set(err, r,
 				   "there is no program %s here: the deploy image has none, build "

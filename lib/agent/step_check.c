@@ -197,8 +197,11 @@ int step_check_memory(struct step_run *s, struct phx_err *err)
 		return r;
 	snprintf(size, sizeof(size), "%" PRIu64 "M", mb);
 	const char *const argv[] = {"memtester", size, NULL};
-	const struct check_load load = {
-		.argv = argv, .n = n, .seconds = s->order->step.seconds, .errors_only = true};
+	const struct check_load load = {.argv = argv,
+					.env = env,
+					.n = n,
+					.seconds = s->order->step.seconds,
+					.errors_only = true};
 	r = check_run(s, &load, ends, &took_ms, err);
 	if (r < 0)
 		return r;

@@ -118,6 +118,7 @@ static void test_a_program_that_is_missing(void **state)
 	setenv("PATH", "/nonexistent", 1);
 	for (size_t i = 0; i < PHX_ARRAY_SIZE(kinds); i++) {
 		assert_step(t->b, kinds[i], -ENOENT);
+		assert_says(t->b, "there is no program ");
 		assert_false(t->b->run.has_check);
 	}
 }
