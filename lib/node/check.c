@@ -25,9 +25,11 @@ static bool is_checked(const struct phx_state *s, const struct phx_node *n,
 		       const struct phx_disk_facts *d)
 {
 	char why[PHX_PROTECTED_WHY_MAX];
+	struct phx_protect protect;
 	return d->id[0] && !d->removable && !d->read_only &&
 		phx_facts_disk(&n->facts, d->id) == d &&
-		phx_protection_of(n, phx_protect_of(s), d->id, why) == PHX_PROTECTION_NONE;
+		phx_protection_of(n, phx_protect_of(s, n, &protect), d->id, why) ==
+		PHX_PROTECTION_NONE;
 }
 
 static uint32_t n_checked(const struct phx_state *s, const struct phx_node *n)
