@@ -25,8 +25,9 @@ void accounts_orders_put(struct accounts *a, const char *re, const struct phx_li
 	(void)a, (void)of;
 	phx_buf_addf(b, "accounts(%s) ", re);
 }
-bool site_facts_of(const struct phx_node *n, struct site_facts *ret)
+bool site_facts_of(const struct phx_state *of, const struct phx_node *n, struct site_facts *ret)
 {
+	(void)of;
 	assert_true(fake_engine_held);
 	*ret = (struct site_facts){0};
 	PHX_STR_SET(ret->name, n->name);

@@ -88,10 +88,11 @@ int64_t live_use(struct live *l, const char *node, char ret_error[BEAT_ERROR_MAX
 	return 7;
 }
 
-enum site_standing site_standing(struct daemon *of, const struct phx_node *n,
-				 char ret_error[BEAT_ERROR_MAX])
+enum site_standing site_standing(struct daemon *of, const struct phx_state *in,
+				 const struct phx_node *n, char ret_error[BEAT_ERROR_MAX])
 {
 	(void)of;
+	(void)in;
 	(void)n;
 	ret_error[0] = '\0';
 	return SITE_NONE; /* an agent that knows of no settings of the site */

@@ -7,6 +7,7 @@
 
 static struct daemon d;
 static struct site site;
+static const struct phx_state no_turns; /* nobody waits for his turn */
 
 static struct phx_node node(enum phx_node_state state)
 {
@@ -31,7 +32,7 @@ static void who_is_in_no_order_gets_none(void **state)
 	for (size_t i = 0; i < PHX_ARRAY_SIZE(states); i++) {
 		struct phx_node n = node(states[i].state);
 		struct site_facts f;
-		if (site_facts_of(&n, &f) != states[i].gets)
+		if (site_facts_of(&no_turns, &n, &f) != states[i].gets)
 			fail_msg("%s", phx_enum_name(&phx_node_state_names, n.state));
 		if (states[i].gets)
 			assert_string_equal(f.role, "compute");
@@ -53,7 +54,7 @@ static void on_its_way_it_gets_those_of_where_it_goes(void **state)
 			kinds[i];
 	for (n.plan.cursor = 0; n.plan.cursor < n.plan.steps.n; n.plan.cursor++) {
 		struct site_facts f;
-		bool gets = site_facts_of(&n, &f);
+		bool gets = site_facts_of(&no_turns, &n, &f);
 		assert_int_equal(gets, n.plan.cursor >= 2);
 		if (gets) {
 			assert_string_equal(f.role, "web");
@@ -86,7 +87,7 @@ static void an_agent_is_told_until_it_has_the_bundle(void **state)
 	PHX_STR_SET(file->path, "/etc/a");
 	PHX_STR_SET(file->of, "web");
 	file->scope = PHX_SITE_ROLE;
-	assert_true(site_facts_of(&n, &f));
+	assert_true(site_facts_of(&no_turns, &n, &f));
 	put(&f, 0, ""); /* there are no settings */
 	assert_int_equal(site_take(&site, &settings), 0);
 	uint64_t id = site_wanted(&site, &f, NULL);
