@@ -8,6 +8,7 @@
 #   make lab-share  two departments share emulated machines for a day of web load; time-lines in $(BUILD)
 #   make bench      the measurements of the README
 #   make check-lab  lab, and more of it: RAM boot, proxyDHCP, lost keys, damaged images, erases
+#   make lab-site   a real site, part by part: networks and bonds, kernels and containers, layouts of disks, a burn-in
 #   make check-lab-share  lab-share, as a test
 #   make check-import  a tar of another Debian release becomes an image, deployed to memory and disk
 #   make check-share  lab-share, shortened: three shared machines, one exchange with a wipe
@@ -236,7 +237,7 @@ check-tests:
 	$(Q)BUILD=$(BUILD) PHX=$(BUILD)/bin/phx IMAGES=$(BUILD)/images PHX_TEST_TRIES=2 tests/run tests/check-layers tests/check-pure tests/check-sleeps tests/check-size tests/check-layout tests/check-hardening tests/check-walks tests/check-mutants $(SIM_BIN) $(UNIT_BIN) $(LAB_TESTS) $(SYSTEM_TESTS) $(LAB_LATER) $(TRUST_TESTS)
 # what is too long for every change; its last line stands in CHANGES.md at a release
 check-all:
-	+$(Q)tests/each "$(MAKE)" check fuzz check-lab check-lab-share check-import check-web check-asan check-alloc check-mutants lint
+	+$(Q)tests/each "$(MAKE)" check fuzz check-lab lab-site check-lab-share check-import check-web check-asan check-alloc check-mutants lint
 
 # what people whom the head separates would do to each other, a script an attack, and all else that the table of tests/trust/README.md
 # says is proven; parts of check
@@ -262,7 +263,14 @@ check-trust-fuzz:
 .PHONY: check-lab
 check-lab: deps
 	$(Q)$(BUILD_MAKE) all agent-bundle images packages
-	$(Q)BUILD=$(BUILD) ENDS=1 PHX_TEST_TIMEOUT=3600 PHX_TEST_SCRIPTS=1 tests/run tests/lab/main-job.sh tests/lab/intro.sh tests/lab/breadth.sh tests/lab/people-short.sh tests/lab/networks.sh tests/lab/bond.sh tests/lab/kernels.sh
+	$(Q)BUILD=$(BUILD) ENDS=1 PHX_TEST_TIMEOUT=3600 PHX_TEST_SCRIPTS=1 tests/run tests/lab/main-job.sh tests/lab/intro.sh tests/lab/breadth.sh tests/lab/people-short.sh
+
+# a real site, part by part: networks behind a relay, bonds over which a wrong setting rolls itself back, images with kernels of
+# their own and of containers, layouts of disks beside a protected one, a burn-in; an hour
+.PHONY: lab-site
+lab-site: deps
+	$(Q)$(BUILD_MAKE) all agent-bundle images packages
+	$(Q)BUILD=$(BUILD) PHX_TEST_TIMEOUT=3600 PHX_TEST_SCRIPTS=1 tests/run $(addprefix tests/lab/,networks.sh bond.sh kernels.sh containers.sh layout.sh burnin.sh)
 
 # lab-share, whole: a day of web load, with and without erases; half an hour
 .PHONY: check-lab-share
