@@ -565,15 +565,17 @@ int site_new(const struct site_config *config, struct site **ret, struct phx_err
 			   .client = config->client,
 			   .arg = config->arg};
 	snprintf(s->file, sizeof(s->file), "%s/site.json", s->cfg->state_dir);
-	int r = phx_record_file_read(s->file, STATE_MAX, &site_state_record, &s->state, err);
-	if (r == -ENOENT) {
-		phx_err_clear(err);
-		s->state = (struct site_state){0};
-		r = 0;
+	struct phx_err why = {0};
+	int r = phx_record_file_recover(s->file, STATE_MAX, &site_state_record, &s->state, &why);
+	if (r > 0)
+		agent_log("%s: the settings of the site are taken anew", why.text);
+	if (r < 0) {
+		phx_err_set(err, r, "%s", why.text);
+		site_free(s);
+		return r;
 	}
-	if (r == 0)
-		publish(s);
-	r = r ? r : open_network(config, s, err);
+	publish(s);
+	r = open_network(config, s, err);
 	if (r < 0) {
 		site_free(s);
 		return r;

@@ -283,13 +283,12 @@ int site_net_new(const struct site_net_config *config, struct site_net **ret, st
 		return -ENOMEM;
 	n->config = *config;
 	snprintf(n->file, sizeof(n->file), "%s/site-network.json", config->state_dir);
-	int r = phx_record_file_read(n->file, STATE_MAX, &site_trial_record, &n->trial, err);
-	if (r == -ENOENT) {
-		phx_err_clear(err);
-		n->trial = (struct site_trial){0};
-		r = 0;
-	}
+	struct phx_err why = {0};
+	int r = phx_record_file_recover(n->file, STATE_MAX, &site_trial_record, &n->trial, &why);
+	if (r > 0)
+		agent_log("%s: the network stays as it is", why.text);
 	if (r < 0) {
+		phx_err_set(err, r, "%s", why.text);
 		free(n);
 		return r;
 	}

@@ -3,6 +3,7 @@
 #include "base/record_file.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/file.h"
@@ -20,6 +21,21 @@ int phx_record_file_read(const char *path, size_t max, const struct phx_record *
 	r = phx_json_parse(text, n, &j, err);
 	r = r ? r : phx_json_to_record(rec, j, ret, err);
 	return r < 0 ? phx_err_prefix(err, r, "%s", path) : 0;
+}
+
+int phx_record_file_recover(const char *path, size_t max, const struct phx_record *rec, void *ret,
+			    struct phx_err *err)
+{
+	int r = phx_record_file_read(path, max, rec, ret, err);
+	if (r != -ENOENT && r != -EINVAL && r != -EFBIG)
+		return r;
+	memset(ret, 0, rec->size);
+	if (r == -ENOENT) {
+		phx_err_clear(err);
+		return 0;
+	}
+	PHX_AUTO_FREE char *aside = phx_path("%s.damaged", path);
+	return aside && rename(path, aside) == 0 ? 1 : r;
 }
 
 int phx_record_file_write(const char *path, const struct phx_record *rec, const void *obj,

@@ -217,6 +217,15 @@ static int make_kernels(struct importing *w, struct phx_err *err)
 	return r;
 }
 
+/* Programs wrote it, which leave the rest to the kernel: after a power cut an image that was
+ * published would be empty. */
+static int sync_file(const char *path, struct phx_err *err)
+{
+	PHX_AUTO_CLOSE int fd = open(path, O_RDONLY | O_CLOEXEC);
+	return fd < 0 || fsync(fd) < 0 ? phx_err_set(err, -errno, "%s: %s", path, strerror(errno))
+				       : 0;
+}
+
 static int add_file(struct importing *w, const char *name, uint64_t raw_size, struct phx_err *err)
 {
 	PHX_AUTO_FREE char *path = phx_path("%s/%s", w->out, name);
@@ -225,7 +234,8 @@ static int add_file(struct importing *w, const char *name, uint64_t raw_size, st
 		return -ENOMEM;
 	PHX_STR_SET(f->name, name);
 	f->raw_size = raw_size;
-	return phx_sha256_file(path, f->sha256, &f->size, err);
+	int r = sync_file(path, err);
+	return r ? r : phx_sha256_file(path, f->sha256, &f->size, err);
 }
 
 static int write_list(struct importing *w, const char *name, char *text, struct phx_err *err)

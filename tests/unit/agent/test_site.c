@@ -272,6 +272,28 @@ static void what_was_begun_is_done(void **state)
 	node_fini(&w);
 }
 
+/* A power cut, or a bad disk: the agent goes on, and gets the settings anew. */
+static void damaged_files_are_set_aside(void **state)
+{
+	struct world w;
+	node_init(*state, &w);
+	struct phx_site_bundle b = bundle(5);
+	add_file(&b, "/etc/a", "one");
+	apply(&w, b);
+	site_free(w.site);
+	write_text(scratch_path(w.s, "state/site.json"), "{\"id\":5,\"fil", 0600);
+	write_text(scratch_path(w.s, "state/site-network.json"), "", 0600);
+	begin(&w);
+	assert_told(&w, 0, NULL);
+	assert_true(exists(scratch_path(w.s, "state/site.json.damaged")));
+	assert_true(exists(scratch_path(w.s, "state/site-network.json.damaged")));
+	b = bundle(5);
+	add_file(&b, "/etc/a", "one");
+	apply(&w, b);
+	assert_told(&w, 5, NULL);
+	node_fini(&w);
+}
+
 /* What fails is told, and does not hold up the rest. */
 static void a_program_that_fails_is_told(void **state)
 {
@@ -405,6 +427,7 @@ int main(void)
 		TEST(who_leaves_loses_his_processes),
 		TEST(programs_run_when_their_file_changes),
 		TEST(what_was_begun_is_done),
+		TEST(damaged_files_are_set_aside),
 		TEST(a_program_that_fails_is_told),
 		TEST(a_clash_changes_no_account),
 		TEST(a_member_of_the_site_has_one_account),
