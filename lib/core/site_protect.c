@@ -1,4 +1,5 @@
-/* Which disks of which nodes the settings of the site protect: see site.h. Called by site.c. Pure. */
+/* Which disks of which nodes the settings of the site protect: see site.h. Called by site.c.
+ * Pure. */
 #include "core/site.h"
 
 #include <errno.h>

@@ -371,11 +371,9 @@ static bool issue(struct phx_apply *a, struct phx_node *n, struct phx_step *step
 	const struct phx_step_info *info = info_of(step);
 	const struct phx_pool *pool = enters(a, n, step);
 	char why[256];
-	if (pool && phx_setup_owed(a->s, n, pool)) {
-		phx_quarantine(a, n,
-			       "it holds data that has to be erased before its new owner has it");
-		return false;
-	}
+	if (pool && phx_setup_owed(a->s, n, pool))
+		return refuse(a, n, step,
+			      "it holds data that has to be erased before its new owner has it");
 	if (!phx_may_write(a, n, step, why, sizeof(why)) ||
 	    !phx_layout_settle(a, n, step, why, sizeof(why)))
 		return refuse(a, n, step, why);
@@ -385,13 +383,10 @@ static bool issue(struct phx_apply *a, struct phx_node *n, struct phx_step *step
 			      "anew");
 	if (!step->nonce)
 		phx_step_renew(a, step);
-	if (step->kind == PHX_STEP_wipe && step->nonce && !n->echoes) {
-		phx_quarantine(
-			a, n,
-			"its agent is older than phxd, so its word on an erase is not taken: "
-			"build the deploy image anew, then resume it");
-		return false;
-	}
+	if (step->kind == PHX_STEP_wipe && step->nonce && !n->echoes)
+		return refuse(a, n, step,
+			      "its agent is older than phxd, so its word on an erase is not taken: "
+			      "build the deploy image anew, then resume it");
 	begin_effects(a, n, step);
 	step->status = PHX_STEP_ISSUED;
 	step->started = step->turned_up = false;
