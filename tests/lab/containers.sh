@@ -1,4 +1,5 @@
 #!/bin/bash
+# alone: it takes packages from the mirror, which a network of its own does not reach
 # A system with two kernels, Debian's generic one and its real-time one, packed as a container by umoci, imported, and run: a machine
 # gets it with the default kernel, then with the other one by its role's word. Real parts in an emulated machine; takes packages by
 # apt-get. Prints "ok NAME" or "not ok NAME" a check; leaves nothing behind.
