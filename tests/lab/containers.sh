@@ -40,8 +40,8 @@ container_is_imported() {
 	local rt
 	rt=$(cat "$MADE/rt")
 	phx image import "oci:$MADE/oci:site" --image-name site --image-version 1 --kernel "$GENERIC" --no-squashfs --sign-key "$DIR/package.key" || return 1
-	phx image kernels site | awk 'NR > 1 { print $1 "\t" $2 }' | tee "$MADE/kernels"
-	[ "$(sort "$MADE/kernels")" = "$(printf '%s\tyes\n%s\tno\n' "$GENERIC" "$rt" | sort)" ] || die "the kernels of the image"
+	phx image kernels site -o json | jq -r '.[] | "\(.release) \(.runs)"' | tee "$MADE/kernels"
+	[ "$(sort "$MADE/kernels")" = "$(printf '%s true\n%s false\n' "$GENERIC" "$rt" | sort)" ] || die "the kernels of the image"
 	role generic '' && role realtime "kernel = \"$rt\";" && phx reload || return 1
 	[ "$(phx role show realtime -o json | jq -r .image_kernel)" = "$rt" ]
 }

@@ -29,8 +29,12 @@ reads() {
 	[ $n -gt 25 ]
 }
 secrets() { printf '%s\n' 02:00:00:00:00:0 SN1 SN2 serial-FAKE- 10.9.8.7 bmc-user rack1 "$FP" "$KEY" 127.0.0.77 "$WORK/bmc"; }
-# sees USER SECRET: in which answers
-sees() { grep -lF -- "$2" "$WORK/read.$1"/* 2>/dev/null; }
+# sees USER SECRET: in which answers; three letters may stand in the middle of a key by chance
+sees() {
+	local how=-lF
+	[ ${#2} -gt 3 ] || how=-lwF
+	grep $how -- "$2" "$WORK/read.$1"/* 2>/dev/null
+}
 who_may_sees_each() {
 	local secret who
 	for who in root daemon; do
