@@ -20,23 +20,21 @@
 
 /* ---- disks ---- */
 
-/* Is the disk checked? One that is protected, or may be, is not even read. */
-static bool is_checked(const struct phx_state *s, const struct phx_node *n,
+/* Is the disk checked? One that is protected by `p`, or may be, is not even read. */
+static bool is_checked(const struct phx_node *n, const struct phx_protect *p,
 		       const struct phx_disk_facts *d)
 {
 	char why[PHX_PROTECTED_WHY_MAX];
-	struct phx_protect protect;
 	return d->id[0] && !d->removable && !d->read_only &&
 		phx_facts_disk(&n->facts, d->id) == d &&
-		phx_protection_of(n, phx_protect_of(s, n, &protect), d->id, why) ==
-		PHX_PROTECTION_NONE;
+		phx_protection_of(n, p, d->id, why) == PHX_PROTECTION_NONE;
 }
 
-static uint32_t n_checked(const struct phx_state *s, const struct phx_node *n)
+static uint32_t n_checked(const struct phx_node *n, const struct phx_protect *p)
 {
 	uint32_t ret = 0;
 	PHX_LIST_EACH(struct phx_disk_facts, d, &n->facts.disks)
-		ret += is_checked(s, n, d);
+		ret += is_checked(n, p, d);
 	return ret;
 }
 
@@ -49,8 +47,8 @@ static bool is_blank(const struct phx_node *n)
 /* ---- the plan ---- */
 
 struct making {
-	const struct phx_state *s;
 	const struct phx_node *n;
+	const struct phx_protect *protect;
 	struct phx_plan plan;
 	bool full; /* no memory */
 };
@@ -71,10 +69,10 @@ static struct phx_step *add(struct making *m, enum phx_step_kind kind, uint32_t 
 /* Each disk has its figures to itself, so they take turns, and share the time. */
 static void add_disks(struct making *m, uint32_t seconds)
 {
-	uint32_t n = n_checked(m->s, m->n), each = n ? seconds / n : 0;
+	uint32_t n = n_checked(m->n, m->protect), each = n ? seconds / n : 0;
 	uint32_t least = seconds < PHX_CHECK_DISK_S_MIN ? seconds : PHX_CHECK_DISK_S_MIN;
 	PHX_LIST_EACH(struct phx_disk_facts, d, &m->n->facts.disks) {
-		struct phx_step *step = is_checked(m->s, m->n, d)
+		struct phx_step *step = is_checked(m->n, m->protect, d)
 			? add(m, PHX_STEP_check_disk, each < least ? least : each)
 			: NULL;
 		if (!step)
@@ -135,7 +133,7 @@ static int check_order(const struct phx_node_order *o, uint32_t *ret_parts, uint
 /* The disks may be new to us until the deploy environment has seen them. */
 static int check_disks(const struct making *m, bool all, struct phx_err *err)
 {
-	if (all || n_checked(m->s, m->n))
+	if (all || n_checked(m->n, m->protect))
 		return 0;
 	return phx_err_set(err, -ENODEV,
 			   "%s reports no fixed disk with an id that may be written and is not "
@@ -146,7 +144,8 @@ static int check_disks(const struct making *m, bool all, struct phx_err *err)
 int phx_check_plan(const struct phx_state *s, const struct phx_node_order *o, struct phx_plan *ret,
 		   struct phx_err *err)
 {
-	struct making m = {.s = s, .n = o->node};
+	struct phx_protect protect;
+	struct making m = {.n = o->node, .protect = phx_protect_of(s, o->node, &protect)};
 	uint32_t parts = 0, seconds = 0;
 	int r = check_free(o->node, err);
 	r = r ? r : check_order(o, &parts, &seconds, err);
@@ -200,6 +199,7 @@ int phx_check_suffices(const struct phx_state *s, const struct phx_node *n,
 		enum phx_check_part part;
 		const char *name;
 	} wholes[] = {{PHX_CHECK_cpu, "processors"}, {PHX_CHECK_memory, "memory"}};
+	struct phx_protect protect;
 	const char *what = "", *why = NULL;
 	if (!pool->needs_check_s)
 		return 0;
@@ -207,8 +207,9 @@ int phx_check_suffices(const struct phx_state *s, const struct phx_node *n,
 		why = fault_of(s, n, pool, wholes[i].part, "");
 		what = wholes[i].name;
 	}
+	const struct phx_protect *p = why ? NULL : phx_protect_of(s, n, &protect);
 	PHX_LIST_EACH(struct phx_disk_facts, d, &n->facts.disks) {
-		if (why || !is_checked(s, n, d))
+		if (why || !is_checked(n, p, d))
 			continue;
 		why = fault_of(s, n, pool, PHX_CHECK_disk, d->id);
 		what = "a disk";

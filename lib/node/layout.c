@@ -222,26 +222,30 @@ static int check_kept(const struct phx_layout_ask *q, const struct phx_layout *l
 	return 0;
 }
 
-bool phx_layout_settle(struct phx_apply *a, struct phx_node *n, const struct phx_step *step,
-		       char *ret_why, size_t size)
+static int settle(struct phx_apply *a, struct phx_node *n, struct phx_err *err)
 {
 	struct phx_protect protect;
 	struct phx_layout now;
+	const struct phx_layout_ask q = {n, phx_protect_of(a->s, n, &protect), n->system_disk,
+					 &n->plan.layout.volumes};
+	if (!n->layouts)
+		return phx_err_set(err, -EOPNOTSUPP,
+				   "its agent knows of no layouts: build the deploy image anew");
+	if (n->plan.keeps_layout)
+		return check_kept(&q, &n->plan.layout, err);
+	int r = phx_layout_decide(&q, &now, err);
+	if (r < 0)
+		return r;
+	phx_record_fini(&phx_layout_record, &n->plan.layout);
+	n->plan.layout = now;
+	return 0;
+}
+
+bool phx_layout_settle(struct phx_apply *a, struct phx_node *n, const struct phx_step *step,
+		       char *ret_why, size_t size)
+{
 	struct phx_err err = {0};
-	struct phx_layout_ask q = {n, phx_protect_of(a->s, n, &protect), n->system_disk,
-				   &n->plan.layout.volumes};
-	if (step->kind != PHX_STEP_layout)
-		return true;
-	int r = n->layouts ? 0
-			   : phx_err_set(&err, -EOPNOTSUPP,
-					 "its agent knows of no layouts: build the deploy image "
-					 "anew");
-	if (r == 0 && n->plan.keeps_layout)
-		r = check_kept(&q, &n->plan.layout, &err);
-	else if (r == 0 && (r = phx_layout_decide(&q, &now, &err)) == 0) {
-		phx_record_fini(&phx_layout_record, &n->plan.layout);
-		n->plan.layout = now;
-	}
+	int r = step->kind == PHX_STEP_layout ? settle(a, n, &err) : 0;
 	if (r < 0)
 		snprintf(ret_why, size, "%s", err.text[0] ? err.text : "out of memory");
 	phx_stick(a, r == -ENOMEM ? r : 0);
