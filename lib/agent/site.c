@@ -17,6 +17,7 @@
 #include "agent/order.h"
 #include "agent/site_files.h"
 #include "agent/site_net.h"
+#include "agent/state.h"
 
 enum {
 	CALL_MS = 30000,
@@ -565,12 +566,9 @@ int site_new(const struct site_config *config, struct site **ret, struct phx_err
 			   .client = config->client,
 			   .arg = config->arg};
 	snprintf(s->file, sizeof(s->file), "%s/site.json", s->cfg->state_dir);
-	struct phx_err why = {0};
-	int r = phx_record_file_recover(s->file, STATE_MAX, &site_state_record, &s->state, &why);
-	if (r > 0)
-		agent_log("%s: the settings of the site are taken anew", why.text);
+	int r = state_recover(s->file, STATE_MAX, &site_state_record, &s->state,
+			      "the settings of the site are taken anew", err);
 	if (r < 0) {
-		phx_err_set(err, r, "%s", why.text);
 		site_free(s);
 		return r;
 	}

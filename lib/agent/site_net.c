@@ -12,6 +12,7 @@
 #include "agent/config.h"
 #include "agent/log.h"
 #include "agent/site_files.h"
+#include "agent/state.h"
 
 enum { STATE_MAX = 8 << 20, RUN_MS = 30000, AGAIN_FIRST_MS = 500, AGAIN_MOST_MS = 4000 };
 
@@ -283,12 +284,9 @@ int site_net_new(const struct site_net_config *config, struct site_net **ret, st
 		return -ENOMEM;
 	n->config = *config;
 	snprintf(n->file, sizeof(n->file), "%s/site-network.json", config->state_dir);
-	struct phx_err why = {0};
-	int r = phx_record_file_recover(n->file, STATE_MAX, &site_trial_record, &n->trial, &why);
-	if (r > 0)
-		agent_log("%s: the network stays as it is", why.text);
+	int r = state_recover(n->file, STATE_MAX, &site_trial_record, &n->trial,
+			      "the network stays as it is", err);
 	if (r < 0) {
-		phx_err_set(err, r, "%s", why.text);
 		free(n);
 		return r;
 	}

@@ -8,6 +8,7 @@
 
 #include "base/file.h"
 #include "base/record_file.h"
+#include "agent/log.h"
 #include "repo/repo.h"
 
 enum { STATE_FILE_MAX = 1 << 20 };
@@ -134,6 +135,16 @@ int ahead_state_write(const char *state_dir, const struct phx_role *role, struct
 int ahead_state_remove(const char *state_dir, struct phx_err *err)
 {
 	return remove_file(state_dir, "ahead.json", err);
+}
+
+int state_recover(const char *path, size_t max, const struct phx_record *rec, void *ret,
+		  const char *so, struct phx_err *err)
+{
+	struct phx_err why = {0};
+	int r = phx_record_file_recover(path, max, rec, ret, &why);
+	if (r > 0)
+		agent_log("%s: %s", why.text, so);
+	return r < 0 ? phx_err_set(err, r, "%s", why.text) : 0;
 }
 
 void state_identity(const char *state_dir, const char *pkg_root, const struct phx_role *role,

@@ -59,6 +59,11 @@ int ahead_state_write(const char *state_dir, const struct phx_role *role, struct
  * is no error. */
 int ahead_state_remove(const char *state_dir, struct phx_err *err);
 
+/** phx_record_file_recover() of a file in the state directory: that it was damaged is logged, with
+ * `so`, what follows from it. 0, or an error. */
+int state_recover(const char *path, size_t max, const struct phx_record *rec, void *ret,
+		  const char *so, struct phx_err *err);
+
 /** phx_role_identity() of the software that is really here: the role's packages, "none" as version
  * if a package is not current below `pkg_root`, and the system's own image. `ret` is "" without a
  * role. A machine without system.json (Phoenix did not deploy it) counts as having the role's
