@@ -66,18 +66,17 @@ static bool is_mounted(const char *dir)
 	return found;
 }
 
+static int is_device(void *device, const char *path)
+{
+	const struct stat *wanted = device;
+	struct stat st;
+	return stat(path, &st) == 0 && st.st_rdev == wanted->st_rdev;
+}
+
 static bool is_swap(const char *device)
 {
-	struct stat st, other;
-	PHX_AUTO_FREE char *text = NULL;
-	char path[128];
-	if (stat(device, &st) < 0 || phx_file_read("/proc/swaps", 1 << 16, &text, NULL, NULL) < 0)
-		return false;
-	for (const char *line = strchr(text, '\n'); line && line[1]; line = strchr(line + 1, '\n'))
-		if (sscanf(line + 1, "%127s", path) == 1 && stat(path, &other) == 0 &&
-		    st.st_rdev == other.st_rdev)
-			return true;
-	return false;
+	struct stat st;
+	return stat(device, &st) == 0 && phx_swaps_each(is_device, &st) == 1;
 }
 
 /* ---- mounting ---- */
@@ -181,16 +180,11 @@ int layout_mount(const struct phx_layout *l, const struct phx_list *disks, const
 
 /* ---- closing ---- */
 
-/* All swap: in the deploy environment there is none but that of a layout. */
-static void swaps_off(void)
+static int swap_off(void *arg, const char *path)
 {
-	PHX_AUTO_FREE char *text = NULL;
-	char path[128];
-	if (phx_file_read("/proc/swaps", 1 << 16, &text, NULL, NULL) < 0)
-		return;
-	for (const char *line = strchr(text, '\n'); line && line[1]; line = strchr(line + 1, '\n'))
-		if (sscanf(line + 1, "%127s", path) == 1)
-			swapoff(path);
+	(void)arg;
+	swapoff(path);
+	return 0;
 }
 
 int layout_close(struct phx_err *err)
@@ -208,7 +202,7 @@ int layout_close(struct phx_err *err)
 			;
 	}
 	free(all);
-	swaps_off();
+	phx_swaps_each(swap_off, NULL); /* all: the deploy environment has none but the layout's */
 	r = phx_volumes_close(&o.layout, err);
 	phx_record_fini(&opened_record, &o);
 	if (r == 0)

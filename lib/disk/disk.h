@@ -26,6 +26,10 @@ int phx_disk_find(const struct phx_disk_facts *facts, char ret_path[64], struct 
 /** Refuse a disk in use: mounted, swap, held by device mapper/MD/LVM; -EBUSY names the holder. */
 int phx_disk_check_free(const char *path, struct phx_err *err);
 
+/** Calls `fn` with the path of each device that is swap space now, until it returns other than 0,
+ * which is returned. A machine that cannot tell has none. */
+int phx_swaps_each(int (*fn)(void *arg, const char *path), void *arg);
+
 /** phx_disk_check_free() of every path to the disk. */
 int phx_disk_check_paths(const struct phx_disk_facts *facts, struct phx_err *err);
 

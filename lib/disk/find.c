@@ -153,22 +153,28 @@ static int check_mounts(const struct user *u)
 	return 0;
 }
 
-static int check_swaps(const struct user *u)
+int phx_swaps_each(int (*fn)(void *arg, const char *path), void *arg)
 {
 	PHX_AUTO_FREE char *text = NULL;
-	size_t n;
-	if (phx_file_read("/proc/swaps", PROC_MAX, &text, &n, NULL) < 0)
+	int r = 0;
+	if (phx_file_read("/proc/swaps", PROC_MAX, &text, NULL, NULL) < 0)
 		return 0;
-	for (char *save, *line = strtok_r(text, "\n", &save); line;
-	     line = strtok_r(NULL, "\n", &save)) {
-		struct stat st;
+	char *save, *line = strtok_r(text, "\n", &save); /* the heads of the columns */
+	while (r == 0 && line && (line = strtok_r(NULL, "\n", &save))) {
 		line[strcspn(line, " \t")] = '\0';
-		if (stat(line, &st) == 0 && S_ISBLK(st.st_mode) &&
-		    belongs(u, major(st.st_rdev), minor(st.st_rdev)))
-			return phx_err_set(u->err, -EBUSY, "%s is in use: %s is swap space",
-					   u->path, line);
+		r = fn(arg, line);
 	}
-	return 0;
+	return r;
+}
+
+static int check_swap(void *arg, const char *path)
+{
+	const struct user *u = arg;
+	struct stat st;
+	if (stat(path, &st) < 0 || !S_ISBLK(st.st_mode) ||
+	    !belongs(u, major(st.st_rdev), minor(st.st_rdev)))
+		return 0;
+	return phx_err_set(u->err, -EBUSY, "%s is in use: %s is swap space", u->path, path);
 }
 
 static int tell_holder(void *arg, const char *name)
@@ -214,7 +220,7 @@ int phx_disk_check_free(const char *path, struct phx_err *err)
 	if (r == 0)
 		r = check_mounts(&u);
 	if (r == 0)
-		r = check_swaps(&u);
+		r = phx_swaps_each(check_swap, &u);
 	if (r < 0)
 		return r;
 	/* whatever else claims it: the kernel refuses O_EXCL */

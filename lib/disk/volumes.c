@@ -17,22 +17,9 @@ enum { MKFS_MS = 600 * 1000, HEAD_BYTES = PHX_MIB, END_BYTES = 16 * PHX_MIB };
 
 /* ---- disks ---- */
 
-static const struct phx_disk_facts *find_disk(const struct phx_list *disks, const char *id)
-{
-	const struct phx_disk_facts *found = NULL;
-	PHX_LIST_EACH(struct phx_disk_facts, d, disks) {
-		if (strcmp(d->id, id) != 0)
-			continue;
-		if (found)
-			return NULL;
-		found = d;
-	}
-	return found;
-}
-
 static int path_of(const struct phx_list *disks, const char *id, char ret[64], struct phx_err *err)
 {
-	const struct phx_disk_facts *d = find_disk(disks, id);
+	const struct phx_disk_facts *d = phx_disk_by_id(disks, id);
 	return d ? phx_disk_find(d, ret, err)
 		 : phx_err_set(err, -ENODEV,
 			       "disk %s: this machine has no such disk, or two of them", id);

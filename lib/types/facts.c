@@ -75,10 +75,10 @@ int phx_facts_check(const struct phx_facts *f, struct phx_err *err)
 	return r < 0 ? r : check_disks(f, err);
 }
 
-const struct phx_disk_facts *phx_facts_disk(const struct phx_facts *f, const char *id)
+const struct phx_disk_facts *phx_disk_by_id(const struct phx_list *disks, const char *id)
 {
 	const struct phx_disk_facts *found = NULL;
-	PHX_LIST_EACH(struct phx_disk_facts, d, &f->disks) {
+	PHX_LIST_EACH(struct phx_disk_facts, d, disks) {
 		if (strcmp(d->id, id))
 			continue;
 		if (found)
@@ -86,4 +86,9 @@ const struct phx_disk_facts *phx_facts_disk(const struct phx_facts *f, const cha
 		found = d;
 	}
 	return found;
+}
+
+const struct phx_disk_facts *phx_facts_disk(const struct phx_facts *f, const char *id)
+{
+	return phx_disk_by_id(&f->disks, id);
 }

@@ -141,7 +141,10 @@ static inline uint32_t phx_facts_cores(const struct phx_facts *f)
 	return f->cpus ? f->cpus : f->cores;
 }
 
-/** The disk with this id; NULL when there is none or more than one. */
+/** The disk with this id among `disks` (struct phx_disk_facts); NULL when there is none or more
+ * than one. */
+const struct phx_disk_facts *phx_disk_by_id(const struct phx_list *disks, const char *id);
+/** The same among those of a report. */
 const struct phx_disk_facts *phx_facts_disk(const struct phx_facts *f, const char *id);
 
 #endif
