@@ -31,6 +31,8 @@ void import_wrong(struct import *im, unsigned line, const char *fmt, ...)
 /** The group of that name in a list ("name" of profiles and networks, "nodes" of nodes), made if it
  * is not there. Borrowed. */
 json_t *import_group(json_t *list, const char *key, const char *name);
+/** The list `key` of a group, made if it is not there. Borrowed. */
+json_t *import_list(json_t *group, const char *key);
 /** The words of `text`, cut at any of `between`, appended to the list `key` of a group. */
 void import_words(json_t *group, const char *key, const char *text, const char *between);
 /** The network that an address lies in; NULL: none. Borrowed. */

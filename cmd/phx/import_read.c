@@ -46,14 +46,19 @@ json_t *import_group(json_t *list, const char *key, const char *name)
 	return group;
 }
 
-void import_words(json_t *group, const char *key, const char *text, const char *between)
+json_t *import_list(json_t *group, const char *key)
 {
 	json_t *list = json_object_get(group, key);
+	if (!list)
+		json_object_set_new(group, key, list = json_array());
+	return list;
+}
+
+void import_words(json_t *group, const char *key, const char *text, const char *between)
+{
 	for (const char *at = text + strspn(text, between); *at; at += strspn(at, between)) {
 		size_t n = strcspn(at, between);
-		if (!list)
-			json_object_set_new(group, key, list = json_array());
-		json_array_append_new(list, json_stringn(at, n));
+		json_array_append_new(import_list(group, key), json_stringn(at, n));
 		at += n;
 	}
 }

@@ -186,10 +186,7 @@ static void take_profiles(struct reader *r, yaml_node_t *node, yaml_node_t *prof
 			import_wrong(r->im, line_of(name), "more than %d profiles", PROFILES_MAX);
 		else
 			ret->at[ret->n++] = map;
-		json_t *words = json_object_get(group, "profiles");
-		if (!words)
-			json_object_set_new(group, "profiles", words = json_array());
-		json_array_append_new(words, json_string(text_of(name)));
+		json_array_append_new(import_list(group, "profiles"), json_string(text_of(name)));
 	}
 	ret->at[ret->n++] = node;
 }

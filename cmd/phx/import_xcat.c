@@ -154,10 +154,7 @@ static void add_card(struct import *im, const struct stanza *s, const char *key,
 	const json_t *network = import_network_of(im, address);
 	if ((*type && strcasecmp(type, "Ethernet") != 0) || !network || strlen(name) > 15)
 		return; /* it is left */
-	json_t *nics = json_object_get(group, "nics");
-	if (!nics)
-		json_object_set_new(group, "nics", nics = json_array());
-	json_array_append_new(nics,
+	json_array_append_new(import_list(group, "nics"),
 			      json_pack("{s:s,s:s,s:s}", "name", name, "network",
 					phx_json_str(network, "name", ""), "address", address));
 	done(s, key);
