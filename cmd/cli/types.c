@@ -320,7 +320,6 @@ static const struct cli_type types[] = {
 	{"URL", "a URL", "", check_url},
 	{"FORM", "a form of workflows", "(wfformat dax conf)", check_form},
 	{"PICTURE", "a kind of picture", "(dot svg ascii)", check_picture},
-	{"TEXT", "a text", "", NULL},
 	{"FILE", "a file", "files", NULL},
 	{"SOURCE", "a file or a container", "files", NULL},
 	{"DIR", "a directory", "dirs", NULL},

@@ -89,6 +89,10 @@ int64_t cli_deadline_ms(const struct cli *cli);
 /** For how many seconds a request is to be held until end_ms of phx_clock_ms(), at most a portion
  * of them: what lies between may cut a silent connection. */
 int cli_hold_s(int64_t end_ms);
+/** GET /v1/events: at most a thousand after number `after`, of `node` (NULL: of all), for which
+ * phxd waits as many seconds. An exit code, not told. */
+int cli_events(struct cli *cli, const char *node, int64_t after, int seconds, json_t **ret,
+	       struct phx_err *err);
 /** Before one asks again who asked at `asked_ms` and was told nothing new: a pause where that came
  * at once, of a head that is away or ends. */
 void cli_pause(struct phx_again *a, int64_t asked_ms, int64_t end_ms);
@@ -136,21 +140,29 @@ int cli_known(struct cli *cli, const char *what, const char *path, const char *l
 /* ---- label.c ---- */
 
 /** A column of labels: "a=1,b=2". */
-/** The notes of a node, the newest last, as a table behind an empty line; nothing without any. */
-int cli_print_notes(struct cli *cli, const json_t *notes);
 void cli_put_labels(struct phx_buf *b, const json_t *value, const json_t *row);
 
-/* ---- node_list.c ---- */
+/* ---- note.c ---- */
 
+/** The notes of a node, the newest last, as a table behind an empty line; nothing without any. */
+int cli_print_notes(struct cli *cli, const json_t *notes);
+
+/* ---- node_check.c ---- */
+
+/** So many nodes at least are compared with each other. */
+enum { CLI_ALIKE_MIN = 3 };
 /** What came of the checks of a node, in a word: "passed 3d ago", "failed: memory"; nothing for a
  * node that was never checked. */
 void cli_put_checked(struct phx_buf *b, const json_t *value, const json_t *row);
 /** The same as a table with all figures; nothing for none. */
 int cli_checks_print(struct cli *cli, const json_t *checks);
 /** Adds to the rows of phx node deviations the figures of checks that differ by more than a fifth
- * from the middle one of the nodes, which are alike; where most of at least three do not. 0, or -1:
- * out of memory. */
+ * from the middle one of the nodes, which are alike; where most of at least CLI_ALIKE_MIN do not.
+ * 0, or -1: out of memory. */
 int cli_checks_compare(const json_t *alike, json_t *rows);
+
+/* ---- node_list.c ---- */
+
 /** "waits for its reboot (3 of 20 done)", with why no other begins; nothing for null. */
 void cli_put_turn(struct phx_buf *b, const json_t *value, const json_t *row);
 

@@ -10,7 +10,7 @@
 #include "state/event.h"
 #include "phx/cli.h"
 
-enum { FOLLOW_SECONDS = 25, LINES = 50, BATCH = 1000 };
+enum { FOLLOW_SECONDS = 25, LINES = 50 };
 
 /* Details worth telling, by kind: members of the event and what stands before them. */
 struct detail {
@@ -299,12 +299,7 @@ static int print_batch(struct cli *cli, json_t *events)
 
 static int get_batch(struct cli *cli, int64_t after, int seconds, json_t **ret, struct phx_err *err)
 {
-	PHX_AUTO_FREE char *path = NULL;
-	const char *node = cli_opt(cli, CLI_OPT_node, NULL);
-	if (asprintf(&path, "/v1/events?after=%lld&wait=%d&limit=%d%s%s", (long long)after, seconds,
-		     BATCH, node ? "&node=" : "", node ? node : "") < 0)
-		return CLI_PARTIAL;
-	return cli_call_quiet(cli, "GET", path, NULL, (uint32_t)seconds * 1000 + 10000, ret, err);
+	return cli_events(cli, cli_opt(cli, CLI_OPT_node, NULL), after, seconds, ret, err);
 }
 
 /* How far phxd has looked: it ends a batch early where there is much that is not for us. */

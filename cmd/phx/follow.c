@@ -6,10 +6,11 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/file.h"
 #include "http/http.h"
 #include "phx/cli.h"
 
-enum { HOLD_S = 20, AWAY_FIRST_MS = 200, AWAY_MOST_MS = 2000, HELD_MS = 1000 };
+enum { HOLD_S = 20, AWAY_FIRST_MS = 200, AWAY_MOST_MS = 2000, HELD_MS = 1000, SLACK_MS = 10000 };
 
 bool cli_passes(int code)
 {
@@ -42,6 +43,18 @@ int cli_follow_begin(struct cli *cli)
 		return err.text[0] ? cli_fail(code, "%s", err.text) : code;
 	phx_http_client_watch(cli->http, STDOUT_FILENO);
 	return CLI_OK;
+}
+
+int cli_events(struct cli *cli, const char *node, int64_t after, int seconds, json_t **ret,
+	       struct phx_err *err)
+{
+	PHX_AUTO_FREE char *path =
+		phx_path("/v1/events?after=%lld&wait=%d&limit=1000%s%s", (long long)after, seconds,
+			 node ? "&node=" : "", node ? node : "");
+	if (!path)
+		return CLI_PARTIAL;
+	return cli_call_quiet(cli, "GET", path, NULL, (uint32_t)seconds * 1000 + SLACK_MS, ret,
+			      err);
 }
 
 void cli_pause(struct phx_again *a, int64_t asked_ms, int64_t end_ms)

@@ -7,7 +7,7 @@
 #include "phx/cli.h"
 
 /* A figure that is so much less or more than the middle one of machines that are alike deviates. */
-enum { DEVIATES_PERCENT = 20, ALIKE_MIN = 3 };
+enum { DEVIATES_PERCENT = 20 };
 
 int cmd_node_check(struct cli *cli)
 {
@@ -158,7 +158,7 @@ static bool is_near(uint64_t rate, uint64_t middle)
 static void compare(struct figure *f, size_t n, const char *fact, const char *part, json_t *rows)
 {
 	size_t agree = 0;
-	if (n < ALIKE_MIN)
+	if (n < CLI_ALIKE_MIN)
 		return;
 	qsort(f, n, sizeof(*f), by_rate);
 	uint64_t middle = f[n / 2].rate;

@@ -6,8 +6,6 @@
 #include "base/json.h"
 #include "phx/cli.h"
 
-enum { ALIKE_MIN = 3 };
-
 static const char fields[] = "name,facts,checks";
 
 /* ---- a fact as a text ---- */
@@ -216,7 +214,7 @@ static int compare_all(const json_t *nodes, json_t *rows)
 	json_t *alike;
 	int r = 0;
 	json_object_foreach(groups, key, alike) {
-		if (json_array_size(alike) < ALIKE_MIN)
+		if (json_array_size(alike) < CLI_ALIKE_MIN)
 			continue;
 		for (size_t i = 0; r == 0 && i < PHX_ARRAY_SIZE(compared); i++)
 			r = compare(alike, &compared[i], rows);

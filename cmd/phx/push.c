@@ -241,13 +241,10 @@ static bool node_up(struct cli *cli, const char *name)
 static int await_event(struct cli *cli, const char *name, int seconds, int64_t *seq)
 {
 	PHX_AUTO_JSON json_t *answer = NULL;
-	PHX_AUTO_FREE char *path = seconds
-		? phx_path("/v1/events?node=%s&after=%lld&wait=%d", name, (long long)*seq, seconds)
-		: phx_path("/v1/status");
 	struct phx_err err = {0};
-	int code = path ? cli_call_quiet(cli, "GET", path, NULL,
-					 (uint32_t)seconds * 1000 + CALL_TIMEOUT_MS, &answer, &err)
-			: CLI_PARTIAL;
+	int code = seconds
+		? cli_events(cli, name, *seq, seconds, &answer, &err)
+		: cli_call_quiet(cli, "GET", "/v1/status", NULL, CALL_TIMEOUT_MS, &answer, &err);
 	*seq = phx_json_int(answer, seconds ? "last" : "seq", *seq);
 	return code;
 }

@@ -138,7 +138,7 @@ static int add_batch(struct cli *cli, json_t *body)
 	return CLI_OK;
 }
 
-/* Where a portion is under way: "n3: why" if no other begins, "" otherwise. */
+/* No other portion begins: an exit code, and why it is not 0. */
 static int portions_over(const json_t *site)
 {
 	const char *stopped = phx_json_str(site, "stopped", "");
@@ -151,15 +151,13 @@ static int portions_over(const json_t *site)
 	return CLI_OK;
 }
 
-/* Until the journal has gone on, or some seconds. */
-static int hold(struct cli *cli, int64_t *after)
+/* Until the journal has gone on, or some seconds, at most until end_ms. */
+static int hold(struct cli *cli, int64_t *after, int64_t end_ms)
 {
-	char path[96];
 	struct phx_err err = {0};
 	PHX_AUTO_JSON json_t *answer = NULL;
-	snprintf(path, sizeof(path), "/v1/events?after=%lld&wait=%d&limit=1000", (long long)*after,
-		 HOLD_S);
-	int code = cli_call_quiet(cli, "GET", path, NULL, HOLD_S * 1000 + SLACK_MS, &answer, &err);
+	int left_s = cli_hold_s(end_ms), seconds = left_s < HOLD_S ? left_s : HOLD_S;
+	int code = cli_events(cli, NULL, *after, seconds, &answer, &err);
 	*after = phx_json_int(answer, "last", *after);
 	return code == CLI_OK || cli_passes(code) ? CLI_OK : cli_fail(code, "%s", err.text);
 }
@@ -182,7 +180,7 @@ static int wait_for_portions(struct cli *cli)
 		if (phx_clock_ms() >= end_ms)
 			return cli_fail(CLI_TIMEOUT, "it is not over yet: phx site show");
 		after = phx_json_int(status, "seq", after);
-		code = hold(cli, &after);
+		code = hold(cli, &after, end_ms);
 		if (code)
 			return code;
 		cli_pause(&again, asked_ms, end_ms);

@@ -90,12 +90,8 @@ static void take_event(struct waiting *w, const json_t *ev)
 
 static int poll_events(struct waiting *w, int seconds, struct phx_err *err)
 {
-	char path[96];
-	snprintf(path, sizeof(path), "/v1/events?after=%lld&wait=%d&limit=1000",
-		 (long long)w->after, seconds);
 	PHX_AUTO_JSON json_t *answer = NULL;
-	int code = cli_call_quiet(w->cli, "GET", path, NULL,
-				  (uint32_t)seconds * 1000 + CALL_SLACK_MS, &answer, err);
+	int code = cli_events(w->cli, NULL, w->after, seconds, &answer, err);
 	size_t i;
 	json_t *ev;
 	json_array_foreach(json_object_get(answer, "events"), i, ev)
