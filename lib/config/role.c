@@ -31,6 +31,20 @@ static config_setting_t *member(const struct reading *rd, const char *key)
 	return config_setting_get_member(config_root_setting(&rd->c.cfg), key);
 }
 
+/* Appends the groups of a list (NULL: none) to `ret`. */
+static int read_groups(struct reading *rd, config_setting_t *list, const struct phx_record *rec,
+		       struct phx_list *ret)
+{
+	int r = 0;
+	for (int i = 0; r == 0 && list && i < config_setting_length(list); i++) {
+		void *one = phx_list_push(ret, rec->size);
+		r = one ? phx_conf_group(&rd->c, config_setting_get_elem(list, (unsigned)i), rec,
+					 one, rd->err)
+			: -ENOMEM;
+	}
+	return r;
+}
+
 static int read_services(struct reading *rd)
 {
 	config_setting_t *list;
@@ -38,14 +52,7 @@ static int read_services(struct reading *rd)
 	if (r == 0 && list && config_setting_length(list) > SERVICES_MAX)
 		r = phx_conf_fail(&rd->c, list, -EINVAL, rd->err, "a role has at most %d services",
 				  SERVICES_MAX);
-	for (int i = 0; r == 0 && list && i < config_setting_length(list); i++) {
-		struct phx_service *s = phx_list_push(&rd->role.services, sizeof(*s));
-		if (!s)
-			return -ENOMEM;
-		r = phx_conf_group(&rd->c, config_setting_get_elem(list, (unsigned)i),
-				   &phx_service_record, s, rd->err);
-	}
-	return r;
+	return r ? r : read_groups(rd, list, &phx_service_record, &rd->role.services);
 }
 
 static int read_layout(struct reading *rd)
@@ -54,13 +61,7 @@ static int read_layout(struct reading *rd)
 	struct phx_err why = {0};
 	uint32_t bad = 0;
 	int r = phx_conf_list(&rd->c, config_root_setting(&rd->c.cfg), "layout", &list, rd->err);
-	for (int i = 0; r == 0 && list && i < config_setting_length(list); i++) {
-		struct phx_layout_volume *v = phx_list_push(&rd->role.layout, sizeof(*v));
-		if (!v)
-			return -ENOMEM;
-		r = phx_conf_group(&rd->c, config_setting_get_elem(list, (unsigned)i),
-				   &phx_layout_volume_record, v, rd->err);
-	}
+	r = r ? r : read_groups(rd, list, &phx_layout_volume_record, &rd->role.layout);
 	if (r == 0 && phx_layout_check(&rd->role.layout, &bad, &why) < 0)
 		r = phx_conf_fail(&rd->c, config_setting_get_elem(list, bad), -EINVAL, rd->err,
 				  "%s", why.text);
