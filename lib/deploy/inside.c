@@ -8,11 +8,9 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/audit.h>
 #include <linux/capability.h>
-#include <linux/filter.h>
-#include <linux/seccomp.h>
 #include <sched.h>
+#include <seccomp.h>
 #include <signal.h>
 #include <stdio.h>
 #include <sys/ioctl.h>
@@ -146,38 +144,24 @@ static int drop_caps(void)
 	return 0;
 }
 
-#if defined(__x86_64__)
-#define OUR_CALLS AUDIT_ARCH_X86_64
-#elif defined(__aarch64__)
-#define OUR_CALLS AUDIT_ARCH_AARCH64
-#else
-#error "which system calls has this processor?"
-#endif
-enum { X32_CALLS = 0x40000000 }; /* the same calls of x86_64 under other numbers */
-
 /* The terminal is that of who started us: nothing is typed into it for him (TIOCSTI), or pasted
  * (TIOCLINUX). Calls by other numbers than ours, as programs of 32 bits have them, are none. The
  * kernel looks at the lower half of the request, so we do. */
 static int keep_off_terminal(void)
 {
-#define AT(member) (offsetof(struct seccomp_data, member))
-#define IF_EQ(k, yes, no) BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (k), (yes), (no))
-	struct sock_filter code[] = {
-		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, AT(arch)),
-		IF_EQ(OUR_CALLS, 0, 7),
-		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, AT(nr)),
-		BPF_JUMP(BPF_JMP | BPF_JGE | BPF_K, X32_CALLS, 5, 0),
-		IF_EQ(SYS_ioctl, 0, 3),
-		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, AT(args[1])),
-		IF_EQ(TIOCSTI, 2, 0),
-		IF_EQ(TIOCLINUX, 1, 0),
-		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
-		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
-	};
-#undef AT
-#undef IF_EQ
-	const struct sock_fprog filter = {PHX_ARRAY_SIZE(code), code};
-	return prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter) < 0 ? -errno : 0;
+	static const uint64_t requests[] = {TIOCSTI, TIOCLINUX};
+	const uint32_t refuse = SCMP_ACT_ERRNO(EPERM);
+	scmp_filter_ctx filter = seccomp_init(SCMP_ACT_ALLOW);
+	int r = filter ? seccomp_attr_set(filter, SCMP_FLTATR_ACT_BADARCH, refuse) : -ENOMEM;
+	/* programs inside that become root do so */
+	r = r ? r : seccomp_attr_set(filter, SCMP_FLTATR_CTL_NNP, 0);
+	for (size_t i = 0; r == 0 && i < PHX_ARRAY_SIZE(requests); i++)
+		r = seccomp_rule_add(filter, refuse, SCMP_SYS(ioctl), 1,
+				     SCMP_A1(SCMP_CMP_MASKED_EQ, UINT32_MAX, requests[i]));
+	r = r ? r : seccomp_load(filter);
+	if (filter)
+		seccomp_release(filter);
+	return r;
 }
 
 /* Becomes the child, which ends when we do. We wait for it and pass its status on, reap what it

@@ -157,7 +157,28 @@ our_own_program_is_not_given_away() {
 }
 # a terminal is that of who started it: what is typed into it there, his shell would read
 nothing_is_typed_for_us() {
-	printf '#include <sys/ioctl.h>\n#include <sys/syscall.h>\n#include <unistd.h>\nint main(void) { return isatty(0) ? ioctl(0, TIOCSTI, "x") < 0 && syscall(SYS_ioctl, 0, 1UL << 32 | TIOCSTI, "x") < 0 ? 0 : 3 : 4; }\n' >"$WORK/type.c"
+	cat >"$WORK/type.c" <<-'END'
+		#include <errno.h>
+		#include <sys/ioctl.h>
+		#include <sys/syscall.h>
+		#include <unistd.h>
+		/* the same call by other numbers: of 32 bits, and of x32 */
+		static int by_other_numbers(void)
+		{
+		#ifdef __x86_64__
+			long r = 54;
+			__asm__ volatile("int $0x80" : "+a"(r) : "b"(0), "c"(TIOCSTI), "d"(0) : "memory", "r8", "r9", "r10", "r11");
+			return r == -EPERM && syscall(0x40000000 | SYS_getpid) < 0 && errno == EPERM;
+		#endif
+			return 1;
+		}
+		int main(void)
+		{
+			if (!isatty(0))
+				return 4;
+			return ioctl(0, TIOCSTI, "x") < 0 && syscall(SYS_ioctl, 0, 1UL << 32 | TIOCSTI, "x") < 0 && by_other_numbers() ? 0 : 3;
+		}
+	END
 	cc -static -o "$WORK/root.base/bin/type" "$WORK/type.c" && tar -C "$WORK/root.base" -cf "$WORK/type.tar" . && rm "$WORK/root.base/bin/type" || return 1
 	phx_image import "$WORK/type.tar" --image-name type --dir "$STORE"
 	run script -qec "$BUILD/bin/phx image exec type --dir $STORE -- type" /dev/null
