@@ -6,6 +6,9 @@ DEPS_FILES += $(SIM_BIN:%=%.d)
 .PHONY: check-sim check-planted
 check-sim: $(SIM_BIN)
 	$(Q)tests/run $(SIM_BIN)
-check-planted: $(BUILD)/libphx.a $(PROGRAMS:%=$(BUILD)/bin/%) $(SYSTEM_BIN)
+# the finders of the patches, as they are
+PLANTED_BIN = $(sort $(shell sed -ns '1s,^unit \([^:]*\):.*,$(BUILD)/tests/unit/\1,p; 1s,^fault .*,$(BUILD)/tests/sim/faults,p' $(strip $(or $(PLANTED),$(wildcard tests/planted/*.patch)))))
+check-planted:
+	$(Q)$(BUILD_MAKE) -s $(BUILD)/libphx.a $(PROGRAMS:%=$(BUILD)/bin/%) $(SYSTEM_BIN) $(PLANTED_BIN) $(PLANTED_BIN:%=%.o)
 	$(Q)BUILD=$(BUILD) PHX_TEST_TIMEOUT=6000 CC="$(CC)" FLAGS="$(filter-out -DPHX_VERSION=%,$(CPPFLAGS)) -DPHX_VERSION=\"planted\" -std=gnu17 $(OPT) -D_GNU_SOURCE -Wl,--gc-sections -Wl,--as-needed" LIBS="$(LIBS)" \
 		tests/run tests/planted/run
