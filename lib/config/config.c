@@ -232,6 +232,7 @@ void phx_config_settings(const struct phx_config *cfg, struct phx_settings *ret)
 		.doubts_claims = true,
 		.protects = true,
 		.keeps_left = true,
+		.serves_late = true,
 		.restart_silent_s = cfg->restart_silent_s,
 		.soft_off_s = cfg->soft_off_s,
 	};

@@ -189,6 +189,30 @@ static void answer_claim(struct fault_sim *f)
 	}
 }
 
+/* Alone, or some of a line: the nodes of one order, one or two away at once. */
+static void reboot(struct fault_sim *f)
+{
+	struct phx_each each[6] = {0};
+	uint32_t n = phx_fault_chance(f, 500)
+		? 1
+		: (uint32_t)phx_fault_between(f, 2, PHX_ARRAY_SIZE(each)),
+		 at = (uint32_t)phx_rng_below(&f->rng, f->n);
+	struct phx_event ev = {.kind = PHX_EV_reboot,
+			       .order = {.when_idle = phx_fault_chance(f, 300),
+					 .power_cycle = phx_fault_chance(f, 300)}};
+	say_of_jobs(f, &ev.order);
+	if (n > 1) {
+		ev.order.line = ++f->last_line;
+		ev.order.line_most = (uint32_t)phx_fault_between(f, 1, 2);
+	}
+	for (uint32_t i = 0; i < n; i++)
+		each[i].node = f->m[(at + i) % f->n].node;
+	if (f->head.up)
+		phx_fault_submit_each(f, &ev, each, n);
+	for (uint32_t i = 0; i < n; i++)
+		phx_outcome_fini(&each[i].out);
+}
+
 static void quarantine(struct fault_sim *f)
 {
 	phx_fault_order(f, PHX_EV_quarantine, phx_fault_any(f), NULL, NULL, NULL);
@@ -299,6 +323,7 @@ const struct fault_load phx_fault_loads[] = {
 	{"power", 15 * MINUTE, false, false, power},
 	{"switch_on", MINUTE, false, false, switch_on},
 	{"answer_claim", 5 * MINUTE, false, false, answer_claim},
+	{"reboot", 10 * MINUTE, false, false, reboot},
 	{"quarantine", 2 * HOUR, false, false, quarantine},
 	{"inspect", 20 * MINUTE, false, false, inspect},
 	{"accept", 30 * MINUTE, false, false, phx_fault_accept_all},

@@ -533,6 +533,7 @@ struct fault_sim {
 	uint64_t n_task_orders, n_task_runs, n_task_logs;
 	bool flows_must_end;
 	uint32_t role_version[FAULT_ROLES];
+	uint64_t last_line; /* of nodes that are rebooted in turn */
 	struct phx_setup pool_setup[FAULT_POOLS];
 	uint64_t last_ok_seq;  /* of the last answered command */
 	int64_t head_cause_at; /* of the last fault of the head */

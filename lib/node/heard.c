@@ -84,7 +84,8 @@ static void note_system(struct phx_apply *a, struct phx_node *n, const struct ph
 	if (!p->system_digest[0])
 		n->system_disk[0] = '\0';
 	n->healthy = p->healthy;
-	n->unserved = false; /* the answer to a registration tells the node what to do */
+	/* a role that was not stopped is started by the answer to a registration */
+	n->unserved = n->unserved && a->s->settings.serves_late && !p->actual_role[0];
 }
 
 /* Does the node run a role other than its own? Then it was started without us, from a disk with an
@@ -92,7 +93,7 @@ static void note_system(struct phx_apply *a, struct phx_node *n, const struct ph
 static bool came_as_another(const struct phx_node *n, bool new_boot)
 {
 	return new_boot && n->env == PHX_ENV_OS && n->state == PHX_NODE_ACTIVE &&
-		!phx_node_step(n) && strcmp(n->actual_role, n->role) != 0;
+		!phx_node_step(n) && !n->unserved && strcmp(n->actual_role, n->role) != 0;
 }
 
 /* Does the registration change anything? An agent that lost the answer registers again. */
@@ -224,7 +225,7 @@ int phx_apply_hello(struct phx_apply *a, const struct phx_event_hello *p)
 	phx_read_back(a, n);
 	if (new_boot || new_env)
 		phx_start_arrived(a, n);
-	return 0;
+	return phx_resume_unserved(a, n);
 }
 
 int phx_apply_missing(struct phx_apply *a, const struct phx_event_none *p)

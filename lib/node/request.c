@@ -264,6 +264,8 @@ static int serve_again(struct phx_apply *a, struct phx_node *n)
 
 int phx_resume_unserved(struct phx_apply *a, struct phx_node *n)
 {
+	if (n->env == PHX_ENV_DEPLOY) /* it is entered first */
+		return 0;
 	bool unserved =
 		n->unserved && n->state == PHX_NODE_ACTIVE && !n->healthy && !phx_node_step(n);
 	n->unserved = false;
@@ -305,10 +307,10 @@ static int resume(struct phx_apply *a, struct phx_node *n, const struct phx_node
 		phx_note(a, n, "%s", a->out->text);
 	}
 	a->out->changed = true;
-	bool unserved = n->role[0] && n->env == PHX_ENV_OS && !n->healthy && !left;
-	if (unserved && n->up)
+	bool unserved = n->role[0] && !n->healthy && !left, inside = n->env == PHX_ENV_OS;
+	if (unserved && inside && n->up)
 		return serve_again(a, n);
-	n->unserved = unserved && !phx_of_before(a->s);
+	n->unserved = unserved && (inside ? !phx_of_before(a->s) : a->s->settings.serves_late);
 	phx_node_must_become(a, n, n->role[0] ? PHX_NODE_ACTIVE : PHX_NODE_READY);
 	n->maintained_until_ms = 0;
 	n->reason[0] = '\0';

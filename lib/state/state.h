@@ -95,7 +95,10 @@ PHX_RECORD_STRUCT(phx_pool, PHX_POOL_FIELDS);
 	F(S, protect, REC(phx_protect)) \
 	/* what was protected when the plan was made is left, also where it is not protected any \
 	 * more; false in older journals */ \
-	F(S, keeps_left, BOOL)
+	F(S, keeps_left, BOOL) \
+	/* what left maintenance outside its system, its services stopped, has them started once \
+	 * it is there; false in older journals, where nobody did */ \
+	F(S, serves_late, BOOL)
 PHX_RECORD_STRUCT(phx_settings, PHX_SETTINGS_FIELDS);
 
 /** A runtime environment: its agreement and its state. The ledger counts the nodes it holds; its

@@ -265,8 +265,8 @@ PHX_RECORD_STRUCT(phx_node_note, PHX_NODE_NOTE_FIELDS);
 	 * address, without its key; 0 = nobody did (node/lost.c) */ \
 	F(S, claimed_ms, I64) \
 	F(S, restart_at_ms, I64) /* silent: when the head starts it again by itself; 0 = never */ \
-	/* left maintenance while silent and without a running role: the role starts as soon as \
-	 * the node is heard */ \
+	/* left maintenance without a running role, while silent or outside its system: the role \
+	 * starts as soon as the node is heard there */ \
 	F(S, unserved, BOOL) \
 	/* resume was ordered and a person has to start the machine: it may register while the \
 	 * window is open */ \

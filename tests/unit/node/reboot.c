@@ -195,6 +195,44 @@ static void one_that_does_not_come_back_keeps_all(void **state)
 
 /* ---- jobs ---- */
 
+/* Its reboot failed in the deploy environment. A person resumes it there, and its system is entered
+ * later: maybe by another start, for its agent knows of no role that it should start. */
+static void resumed_outside_its_system(struct world *w, bool new_boot)
+{
+	struct phx_node *n = world_node(w, "n1");
+	assert_int_equal(reboot(w, "n1"), 0);
+	world_run_to(w, "n1", PHX_STEP_enter);
+	while (phx_node_step(n) && phx_node_step(n)->kind == PHX_STEP_enter) {
+		if (phx_node_step(n)->status == PHX_STEP_ISSUED)
+			assert_int_equal(world_result(w, "n1", -5, "no disk"), 0);
+		else
+			world_step(w, "n1");
+	}
+	assert_int_equal(n->state, PHX_NODE_MAINTENANCE);
+	n->actual_role[0] = n->actual_identity[0] = '\0'; /* stopped: the agent's beats say so */
+	assert_int_equal(world_order(w, PHX_EV_resume, "n1", NULL), 0);
+	assert_int_equal(n->state, PHX_NODE_ACTIVE);
+	assert_null(phx_node_step(n));
+	assert_int_equal(world_hello(w, "n1", PHX_ENV_DEPLOY, true), 0);
+	assert_null(phx_node_step(n));
+	assert_int_equal(world_hello(w, "n1", PHX_ENV_OS, new_boot), 0);
+}
+
+static void resumed_where_its_reboot_failed_it_serves(void **state)
+{
+	struct world *w = *state;
+	char plan[200];
+	world_serving(w, "n1", "compute", true);
+	for (int i = 0; i < 2; i++) {
+		resumed_outside_its_system(w, i);
+		assert_int_equal(world_node(w, "n1")->state, PHX_NODE_DEPLOYING);
+		assert_string_equal(world_plan(w, "n1", plan, sizeof(plan)), "start health join");
+		world_run(w, "n1");
+		assert_int_equal(world_node(w, "n1")->state, PHX_NODE_ACTIVE);
+		assert_true(world_node(w, "n1")->healthy);
+	}
+}
+
 static void a_job_is_ended_only_where_that_was_said(void **state)
 {
 	struct world *w = *state;
@@ -414,6 +452,7 @@ int main(void)
 		WORLD_TEST(a_node_without_a_role_is_refused),
 		WORLD_TEST(in_maintenance_it_stays_there),
 		WORLD_TEST(one_that_does_not_come_back_keeps_all),
+		WORLD_TEST(resumed_where_its_reboot_failed_it_serves),
 		WORLD_TEST(a_job_is_ended_only_where_that_was_said),
 		WORLD_TEST(when_idle_it_waits_for_the_job_and_takes_no_other),
 		WORLD_TEST(when_idle_a_silent_node_keeps_its_job),
