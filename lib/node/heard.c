@@ -112,6 +112,14 @@ static bool tells_news(const struct phx_node *n, const struct phx_event_hello *p
 		!phx_record_equal(&phx_facts_record, &n->facts, &p->facts);
 }
 
+/* Is it still where it was told to leave for the start? It registers anew to get that order. */
+static bool has_not_left(const struct phx_node *n, const struct phx_event_hello *p)
+{
+	const struct phx_step *step = phx_node_step(n);
+	return step && phx_step_leaves(step->kind) && n->env == PHX_ENV_DEPLOY &&
+		!strcmp(n->boot_id, p->boot_id);
+}
+
 static int check_hello(struct phx_apply *a, const struct phx_node *n,
 		       const struct phx_event_hello *p)
 {
@@ -119,7 +127,7 @@ static int check_hello(struct phx_apply *a, const struct phx_node *n,
 		return phx_err_set(a->err, -EINVAL, "hello: boot_id and env must be given");
 	if (n->state == PHX_NODE_NEW)
 		return phx_err_set(a->err, -EPERM, "%s is not accepted", n->name);
-	if (p->env == PHX_ENV_DEPLOY && phx_start_wants_key(n))
+	if (p->env == PHX_ENV_DEPLOY && phx_start_wants_key(n) && !has_not_left(n, p))
 		return phx_err_set(
 			a->err, -EACCES,
 			"%s was started to come with a new key: enrol with the token of "

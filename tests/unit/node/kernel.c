@@ -90,8 +90,12 @@ static void test_deploy_goes_on_into_the_systems_kernel(void **state)
 	world_run_to(w, "n1", PHX_STEP_kernel);
 	const struct phx_node *n = world_node(w, "n1");
 	assert_int_equal(n->start, phx_node_step(n)->id);
-	/* it registers again from where it is: that is not the start, and it keeps its key */
-	assert_int_equal(world_hello(w, "n1", PHX_ENV_DEPLOY, false), -EACCES);
+	/* its line broke before it had the order: it registers from where it is, to get it */
+	assert_int_equal(world_hello(w, "n1", PHX_ENV_DEPLOY, false), 0);
+	assert_int_equal(phx_node_step(n)->status, PHX_STEP_ISSUED);
+	assert_int_equal(phx_node_step(n)->kind, PHX_STEP_kernel);
+	/* a machine that started comes with another key */
+	assert_int_equal(world_hello(w, "n1", PHX_ENV_DEPLOY, true), -EACCES);
 	comes(w);
 	world_run_to(w, "n1", PHX_STEP_image);
 	assert_true(phx_kernel_fits(&w->s, world_node(w, "n1")));
