@@ -240,9 +240,10 @@ check: deps
 check-tests:
 	$(Q)$(BUILD_MAKE) all agent-bundle images packages portal $(UNIT_BIN) $(SYSTEM_BIN) $(LAB_BIN) $(SIM_BIN)
 	$(Q)BUILD=$(BUILD) PHX=$(BUILD)/bin/phx IMAGES=$(BUILD)/images PHX_TEST_TRIES=2 tests/run tests/check-layers tests/check-pure tests/check-sleeps tests/check-size tests/check-layout tests/check-hardening tests/check-walks tests/check-mutants $(SIM_BIN) $(UNIT_BIN) $(LAB_TESTS) $(SYSTEM_TESTS) $(LAB_LATER) $(TRUST_TESTS)
-# what is too long for every change; its last line stands in CHANGES.md at a release
+# what is too long for every change; its last line stands in CHANGES.md at a release. What has passed of a commit is not made
+# again, so that it may be made in parts
 check-all:
-	+$(Q)tests/each "$(MAKE)" check fuzz check-lab lab-site check-lab-share check-import check-web check-asan check-alloc check-mutants lint
+	+$(Q)tests/each --keep $(BUILD)/check-all "$(MAKE)" check fuzz check-lab lab-site check-lab-share check-import check-web check-asan check-alloc check-mutants lint
 
 # what people whom the head separates would do to each other, a script an attack, and all else that the table of tests/trust/README.md
 # says is proven; parts of check

@@ -147,9 +147,23 @@ each_target_is_made() {
 		grep -qE '^20[0-9-]+, commit .*: all passed, [0-9]+ s$' "$WORK/out" && last_line_is '2 passed, 0 failed, 2 skipped'
 }
 
+# what passed of a commit is not made again, but for another one, or with something changed
+what_passed_is_kept() {
+	local each="$PWD/tests/each" repo=$WORK/repo git=(git -C "$WORK/repo" -c user.name=x -c user.email=x@example.org)
+	mkdir "$repo" && "${git[@]}" init -q && printf 'made\nkept\n' >"$repo/.gitignore" && "${git[@]}" add .gitignore && "${git[@]}" commit -qm one || return 1
+	sed -i "s|^good:|&\n\t@echo good >>$repo/made|" "$WORK/Makefile"
+	each_once() { (cd "$repo" && "$each" --keep kept "make -s -f $WORK/Makefile" good bad >"$WORK/out" 2>&1); }
+	n_made() { [ "$(wc -l <"$repo/made")" = "$1" ]; }
+	! each_once && last_line_is '1 passed, 1 failed, 1 skipped' && ! each_once && n_made 1 &&
+		grep -qE '^good passed, [0-9]+ s, on 20' "$WORK/out" && last_line_is '1 passed, 1 failed, 1 skipped' || return 1
+	touch "$repo/changed"
+	! each_once && n_made 2 || return 1
+	"${git[@]}" add changed && "${git[@]}" commit -qm two && ! each_once && n_made 3 && ! each_once && n_made 3
+}
+
 for test in skips_are_counted_and_named skips_of_programs_are_named nothing_is_a_failure bad_end_is_a_failure endless_is_a_failure \
 	second_try_is_told programs_run_together scripts_run_together scripts_run_alone_when_they_say_so \
-	ports_of_a_script_are_its_own scripts_that_fetch_run_alone each_target_is_made golden_tables_are_not_written; do
+	ports_of_a_script_are_its_own scripts_that_fetch_run_alone each_target_is_made what_passed_is_kept golden_tables_are_not_written; do
 	SET=(PHX_TEST_TIMEOUT=20)
 	check $test $test
 done
