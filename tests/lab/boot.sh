@@ -107,7 +107,8 @@ removed_is_locked_out() {
 	local session=$!
 	wait_for 30 "bob works" ssh_as ada 'test "$(pgrep -c -u bob sleep)" = 2'
 	site_users ada && wait "$session"
-	[ $? != 0 ] && ! ssh_as bob true 2>/dev/null && [ "$(ssh_as ada 'pgrep -c -u 5002 .; getent passwd bob; ls /etc/ssh/phoenix')" = "$(printf '0\nada')" ]
+	# sshd reads its settings again: while it does, it refuses everybody
+	[ $? != 0 ] && wait_for 60 "sshd of node1" ssh_as ada true && ! ssh_as bob true 2>/dev/null && [ "$(ssh_as ada 'pgrep -c -u 5002 .; getent passwd bob; ls /etc/ssh/phoenix')" = "$(printf '0\nada')" ]
 }
 # as the manual prints them, but for where files are before an installation
 manuals_examples_run() {
