@@ -21,6 +21,48 @@ static void add_text(void *arg, const char *text)
 		json_array_append_new(arg, json_string(text));
 }
 
+/* ---- nodes, copied ---- */
+
+struct nodes {
+	struct phx_list facts; /* struct site_facts */
+	struct phx_site_node *views;
+};
+
+static void nodes_fini(struct nodes *n)
+{
+	PHX_LIST_EACH(struct site_facts, f, &n->facts)
+		site_facts_fini(f);
+	phx_list_fini(&n->facts);
+	free(n->views);
+}
+
+/* Of all nodes that get a bundle, or of those alone whose system runs: what lib/site makes of them
+ * is made without the engine's lock. */
+static int copy_nodes(struct daemon *d, bool running, struct nodes *ret)
+{
+	const struct phx_state *s = engine_lock(d->engine);
+	int r = 0;
+	PHX_LIST_EACH(struct phx_node, n, &s->nodes) {
+		struct site_facts f;
+		struct site_facts *to = NULL;
+		if (r < 0 || (running && n->env != PHX_ENV_OS) || !site_facts_of(s, n, &f))
+			continue;
+		if (!(to = phx_list_push(&ret->facts, sizeof(*to)))) {
+			site_facts_fini(&f);
+			r = -ENOMEM;
+		} else {
+			*to = f;
+		}
+	}
+	engine_unlock(d->engine);
+	ret->views = calloc(ret->facts.n + 1, sizeof(*ret->views));
+	uint32_t i = 0;
+	PHX_LIST_EACH(struct site_facts, f, &ret->facts)
+		if (ret->views)
+			ret->views[i++] = site_node_of(f);
+	return ret->views ? r : -ENOMEM;
+}
+
 /* ---- what is in force ---- */
 
 void api_site(struct phx_http_request *q, void *arg)
@@ -28,11 +70,20 @@ void api_site(struct phx_http_request *q, void *arg)
 	struct daemon *d = arg;
 	json_int_t n_nodes[SITE_STANDING_COUNT_] = {0};
 	char error[BEAT_ERROR_MAX];
+	struct nodes nodes = {0};
 	const struct phx_state *s = engine_lock(d->engine);
 	PHX_AUTO_JSON json_t *j = phx_json_from_record(&phx_site_version_record, &s->site);
-	PHX_LIST_EACH(struct phx_node, n, &s->nodes)
-		n_nodes[site_standing(d, s, n, error)]++;
 	engine_unlock(d->engine);
+	int r = copy_nodes(d, true, &nodes);
+	PHX_LIST_EACH(struct site_facts, f, &nodes.facts) {
+		error[0] = '\0';
+		n_nodes[site_standing_of(d, f, error)]++;
+	}
+	nodes_fini(&nodes);
+	if (r < 0) {
+		phx_http_reply_error(q, r, strerror(-r));
+		return;
+	}
 	json_object_set_new(j, "nodes",
 			    json_pack("{s:I,s:I,s:I,s:I}", "current", n_nodes[SITE_CURRENT],
 				      "waiting", n_nodes[SITE_WAITING], "applying",
@@ -93,6 +144,8 @@ static void check_nodes(struct daemon *d, const struct phx_site_user *u, json_t 
 	}
 }
 
+/* Nodes that a group names before they are there are no mistake: they get their settings when they
+ * come. */
 static void check_names(struct daemon *d, const struct phx_site *site, json_t *errors)
 {
 	const struct phx_state *s = engine_lock(d->engine);
@@ -109,46 +162,6 @@ static void check_names(struct daemon *d, const struct phx_site *site, json_t *e
 	engine_unlock(d->engine);
 	PHX_LIST_EACH(struct phx_site_user, u, &site->users)
 		check_nodes(d, u, errors);
-}
-
-/* Nodes that a group names before they are there are no mistake: they get their settings when they
- * come. */
-struct nodes {
-	struct phx_list facts; /* struct site_facts */
-	struct phx_site_node *views;
-};
-
-static void nodes_fini(struct nodes *n)
-{
-	PHX_LIST_EACH(struct site_facts, f, &n->facts)
-		site_facts_fini(f);
-	phx_list_fini(&n->facts);
-	free(n->views);
-}
-
-static int copy_nodes(struct daemon *d, struct nodes *ret)
-{
-	const struct phx_state *s = engine_lock(d->engine);
-	int r = 0;
-	PHX_LIST_EACH(struct phx_node, n, &s->nodes) {
-		struct site_facts f;
-		struct site_facts *to = NULL;
-		if (r < 0 || !site_facts_of(s, n, &f))
-			continue;
-		if (!(to = phx_list_push(&ret->facts, sizeof(*to)))) {
-			site_facts_fini(&f);
-			r = -ENOMEM;
-		} else {
-			*to = f;
-		}
-	}
-	engine_unlock(d->engine);
-	ret->views = calloc(ret->facts.n + 1, sizeof(*ret->views));
-	uint32_t i = 0;
-	PHX_LIST_EACH(struct site_facts, f, &ret->facts)
-		if (ret->views)
-			ret->views[i++] = site_node_of(f);
-	return ret->views ? r : -ENOMEM;
 }
 
 /* ---- cards that the head knows ---- */
@@ -241,7 +254,7 @@ static int check_variables(struct daemon *d, const struct phx_site *site, json_t
 {
 	struct nodes nodes = {0};
 	struct phx_site_index *ix = NULL;
-	int r = copy_nodes(d, &nodes);
+	int r = copy_nodes(d, false, &nodes);
 	r = r ? r : phx_site_index_new(site, &ix);
 	r = r ? r : phx_site_check_nodes(ix, nodes.views, nodes.facts.n, add_text, errors);
 	phx_site_index_free(ix);
