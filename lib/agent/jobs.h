@@ -99,5 +99,8 @@ struct jobs_until {
  * 0, -ETIMEDOUT: some do not die, -ECANCELED: `until` said so. */
 int jobs_drain(struct jobs *j, uint32_t grace_ms, const struct jobs_until *until,
 	       struct phx_err *err);
+/** Wait until no job runs and the head knows all ends (jobs_reported()). Ends no job. 0, -ETIMEDOUT
+ * at `until->due_ms`, -ECANCELED: `until` said so. */
+int jobs_await_told(struct jobs *j, const struct jobs_until *until, struct phx_err *err);
 
 #endif

@@ -10,7 +10,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <fts.h>
-#include <inttypes.h>
 #include <linux/fs.h>
 #include <mntent.h>
 #include <string.h>
@@ -23,33 +22,18 @@
 #include "base/file.h"
 #include "base/tree.h"
 
-enum { AGAIN_FIRST_MS = 20, AGAIN_MOST_MS = 500, ASK_EVERY = 4096 };
+enum { ASK_EVERY = 4096 };
 
 /* ---- waiting until nothing runs ---- */
 
-/* Does anything of jobs or tasks go on? Ends of jobs, with their output, must have reached the
- * head; the keeper of tasks ends by itself when it has nothing to do. */
-static bool runs(const struct agent *a, char ret_what[80])
-{
-	struct job_run one;
-	PHX_AUTO_FREE char *keeper = phx_path("%s/tasks/socket", a->cfg.state_dir);
-	if (jobs_list(a->jobs, &one, 1)) {
-		snprintf(ret_what, 80, "job %" PRIu64 " runs, or its end is not told yet", one.id);
-		return true;
-	}
-	snprintf(ret_what, 80, "the keeper of tasks runs");
-	return keeper && access(keeper, F_OK) == 0;
-}
-
+/* Ends of jobs, with their output, must have reached the head; the keeper of tasks ends by itself
+ * when it has nothing to do. */
 static int wait_until_quiet(struct step_run *s, struct phx_err *err)
 {
-	struct phx_again again = {AGAIN_FIRST_MS, AGAIN_MOST_MS, 0};
-	char what[80];
-	int64_t end = phx_clock_ms() + (s->deadline_ms - phx_clock_ms()) / 2;
-	while (runs(s->agent, what))
-		if (phx_clock_ms() >= end || step_wait_ms(s, phx_again_ms(&again)))
-			return phx_err_set(err, -EBUSY, "%s", what);
-	return 0;
+	int64_t now = phx_clock_ms();
+	struct jobs_until until = {step_cancelled, s, now + (s->deadline_ms - now) / 2};
+	int r = jobs_await_told(s->agent->jobs, &until, err);
+	return r ? r : tasks_await_end(s->agent->tasks, &until, err);
 }
 
 /* -EBUSY if a process of a person runs, since it could write while we search. With --root the

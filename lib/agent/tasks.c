@@ -19,7 +19,7 @@
 #include "base/json.h"
 #include "base/process.h"
 
-enum { ANSWER_MS = 10000, START_MS = 10000, AGAIN_MS = 500 };
+enum { ANSWER_MS = 10000, START_MS = 10000, AGAIN_MS = 500, KEEPERS_MAX = 2 };
 
 /* The control group of all tasks: no job has such a number. */
 #define GROUP_ID (UINT64_C(1) << 63)
@@ -328,14 +328,14 @@ bool tasks_work(struct tasks *t)
 	return t->fd >= 0;
 }
 
-/* Waits until all tasks have ended; asks `until` whenever there is news. */
-static int await_drained(struct tasks *t, const struct jobs_until *until)
+/* Waits until *done, or the keeper is gone; asks `until` whenever there is news. */
+static int await_over(struct tasks *t, const bool *done, const struct jobs_until *until)
 {
 	LOOP_HELD(t->loop);
-	while (!t->drained && t->fd >= 0) {
+	while (!*done && t->fd >= 0) {
 		if (until->cancelled(until->arg))
 			return -ECANCELED;
-		if (!loop_wait(t->loop, until->due_ms) && !t->drained)
+		if (!loop_wait(t->loop, until->due_ms) && !*done && t->fd >= 0)
 			return until->cancelled(until->arg) ? -ECANCELED : -ETIMEDOUT;
 	}
 	return 0; /* tasks end with their keeper */
@@ -353,9 +353,39 @@ int tasks_drain(struct tasks *t, const struct jobs_until *until, struct phx_err 
 	if (fd >= 0)
 		r = adopt(t, fd);
 	r = r ? r : say(t, &(struct task_say){.what = "drain"});
-	r = r ? r : await_drained(t, until);
+	r = r ? r : await_over(t, &t->drained, until);
 	return r < 0 ? phx_err_set(err, r, "tasks: %s",
 				   r == -ETIMEDOUT ? "some processes do not end" : strerror(-r))
+		     : 0;
+}
+
+/* Is there a keeper, or one that died and left its socket? */
+static bool has_keeper(struct tasks *t)
+{
+	return t->fd >= 0 || faccessat(t->dir, "socket", F_OK, 0) == 0;
+}
+
+/* Waits for the end of the keeper that there is, or of another in the place of one that died. */
+static int await_keeper(struct tasks *t, const struct jobs_until *until, struct phx_err *err)
+{
+	const bool never = false;
+	int r = need_keeper(t, err);
+	r = r ? r : await_over(t, &never, until);
+	if (r == 0)
+		loop_arm(t->loop, t->again, INT64_MAX); /* that it died is seen to here */
+	return r;
+}
+
+int tasks_await_end(struct tasks *t, const struct jobs_until *until, struct phx_err *err)
+{
+	int r = 0;
+	if (!t)
+		return 0;
+	LOOP_TAKEN(t->loop, &t->busy);
+	for (int i = 0; r == 0 && has_keeper(t); i++)
+		r = i < KEEPERS_MAX ? await_keeper(t, until, err) : -EPIPE;
+	return r < 0 ? phx_err_set(err, r, "the keeper of tasks %s",
+				   r == -EPIPE ? "died, and another one, too" : "runs")
 		     : 0;
 }
 

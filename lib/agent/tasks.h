@@ -41,5 +41,9 @@ bool tasks_work(struct tasks *t);
 /** End all tasks, which may run again elsewhere, and wait until none runs. 0, -ETIMEDOUT,
  * -ECANCELED: `until` said so. Safe on NULL. */
 int tasks_drain(struct tasks *t, const struct jobs_until *until, struct phx_err *err);
+/** Wait until there is no keeper: it ends by itself, once the head has all its results. One that
+ * died has another take its place first, which tells what it had not told. Ends no task. 0,
+ * -ETIMEDOUT at `until->due_ms`, -ECANCELED: `until` said so; -EPIPE: keepers die. Safe on NULL. */
+int tasks_await_end(struct tasks *t, const struct jobs_until *until, struct phx_err *err);
 
 #endif
