@@ -9,7 +9,6 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <fts.h>
 #include <linux/fs.h>
 #include <mntent.h>
 #include <string.h>
@@ -22,7 +21,26 @@
 #include "base/file.h"
 #include "base/tree.h"
 
-enum { ASK_EVERY = 4096 };
+enum { ASK_EVERY = 4096, DEPTH_MAX = 256 };
+
+/* The next entry but "." and ".."; NULL at the end. Sets *r when the directory cannot be read: what
+ * it has is not known then. */
+static const struct dirent *next_entry(DIR *d, int *r)
+{
+	struct dirent *e;
+	do {
+		errno = 0;
+		e = readdir(d);
+	} while (e && (!strcmp(e->d_name, ".") || !strcmp(e->d_name, "..")));
+	if (!e && errno)
+		*r = -errno;
+	return e;
+}
+
+static int cannot(int r, const char *path, struct phx_err *err)
+{
+	return phx_err_set(err, r, "%s: %s", path, strerror(-r));
+}
 
 /* ---- waiting until nothing runs ---- */
 
@@ -40,18 +58,21 @@ static int wait_until_quiet(struct step_run *s, struct phx_err *err)
  * machine's processes are not the node's, and are not looked at. */
 static int check_processes(const struct agent *a, struct phx_err *err)
 {
-	DIR *d = a->cfg.whole_machine ? opendir("/proc") : NULL;
 	int r = 0;
-	for (struct dirent *e; r == 0 && d && (e = readdir(d));) {
+	if (!a->cfg.whole_machine)
+		return 0;
+	DIR *d = opendir("/proc");
+	if (!d)
+		return cannot(-errno, "/proc", err);
+	for (const struct dirent *e; r == 0 && (e = next_entry(d, &r));) {
 		struct stat st;
 		if (isdigit((unsigned char)e->d_name[0]) &&
 		    fstatat(dirfd(d), e->d_name, &st, 0) == 0 && job_user_is_person(st.st_uid))
 			r = phx_err_set(err, -EBUSY, "process %s of user %u runs", e->d_name,
 					(unsigned)st.st_uid);
 	}
-	if (d)
-		closedir(d);
-	return r;
+	closedir(d);
+	return r < 0 ? cannot(r, "/proc", err) : r;
 }
 
 /* ---- destroying ---- */
@@ -60,19 +81,17 @@ static int check_processes(const struct agent *a, struct phx_err *err)
  * open. */
 static int empty(const char *path, uint32_t *n, struct phx_err *err)
 {
+	int r = 0;
 	DIR *d = opendir(path);
-	int r = d || errno == ENOENT ? 0
-				     : phx_err_set(err, -errno, "%s: %s", path, strerror(errno));
-	for (struct dirent *e; r == 0 && d && (e = readdir(d));) {
+	if (!d)
+		return errno == ENOENT ? 0 : cannot(-errno, path, err);
+	for (const struct dirent *e; r == 0 && (e = next_entry(d, &r));) {
 		PHX_AUTO_FREE char *file = phx_path("%s/%s", path, e->d_name);
-		if (!strcmp(e->d_name, ".") || !strcmp(e->d_name, ".."))
-			continue;
 		r = file ? phx_dir_remove(file, err) : -ENOMEM;
 		++*n;
 	}
-	if (d)
-		closedir(d);
-	return r;
+	closedir(d);
+	return r < 0 ? cannot(r, path, err) : r;
 }
 
 /* Destroys all that jobs and tasks have below the cache: their directories and private places, data
@@ -90,32 +109,53 @@ static int destroy(const struct agent *a, uint32_t *n, struct phx_err *err)
 
 /* ---- searching ---- */
 
-static int look_at(const FTSENT *f, struct phx_err *err)
+struct search {
+	struct step_run *step;
+	dev_t dev; /* of the file system that is searched */
+	uint32_t n;
+};
+
+static int look_at(struct search *l, const char *path, unsigned depth, struct phx_err *err);
+
+/* What cannot be read may be anybody's. What is gone by now is nobody's. */
+static int look_in(struct search *l, const char *path, unsigned depth, struct phx_err *err)
 {
-	if (f->fts_info == FTS_DNR || f->fts_info == FTS_ERR || f->fts_info == FTS_NS)
-		return f->fts_errno == ENOENT ? 0
-					      : phx_err_set(err, -f->fts_errno, "%s: %s",
-							    f->fts_path, strerror(f->fts_errno));
-	if (f->fts_statp && job_user_is_person(f->fts_statp->st_uid))
-		return phx_err_set(err, -EUCLEAN, "%s is of user %u, and not in the scratch",
-				   f->fts_path, (unsigned)f->fts_statp->st_uid);
-	return 0;
+	int r = 0, fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	DIR *d = fd < 0 ? NULL : fdopendir(fd);
+	if (!d) {
+		r = errno == ENOENT ? 0 : cannot(-errno, path, err);
+		phx_close_fd(&fd);
+		return r;
+	}
+	for (const struct dirent *e; r == 0 && (e = next_entry(d, &r));) {
+		PHX_AUTO_FREE char *below =
+			phx_path("%s/%s", phx_str_eq(path, "/") ? "" : path, e->d_name);
+		r = below ? look_at(l, below, depth + 1, err) : -ENOMEM;
+	}
+	closedir(d);
+	return r < 0 ? cannot(r, path, err) : r;
+}
+
+static int look_at(struct search *l, const char *path, unsigned depth, struct phx_err *err)
+{
+	struct stat st;
+	if (lstat(path, &st) < 0)
+		return errno == ENOENT ? 0 : cannot(-errno, path, err);
+	if (job_user_is_person(st.st_uid))
+		return phx_err_set(err, -EUCLEAN, "%s is of user %u, and not in the scratch", path,
+				   (unsigned)st.st_uid);
+	if (++l->n % ASK_EVERY == 0 && step_cancelled(l->step))
+		return phx_err_set(err, -ECANCELED, "given up at %s", path);
+	if (depth == 0)
+		l->dev = st.st_dev;
+	if (!S_ISDIR(st.st_mode) || st.st_dev != l->dev)
+		return 0;
+	return depth < DEPTH_MAX ? look_in(l, path, depth, err) : cannot(-ELOOP, path, err);
 }
 
 static int look_below(struct step_run *s, const char *path, struct phx_err *err)
 {
-	char *const roots[] = {(char *)path, NULL};
-	FTS *t = fts_open(roots, FTS_PHYSICAL | FTS_XDEV | FTS_NOCHDIR, NULL);
-	uint32_t n = 0;
-	int r = t ? 0 : -errno;
-	for (FTSENT *f; r == 0 && (f = fts_read(t));) {
-		r = look_at(f, err);
-		if (r == 0 && ++n % ASK_EVERY == 0 && step_cancelled(s))
-			r = phx_err_set(err, -ECANCELED, "given up at %s", f->fts_path);
-	}
-	if (t)
-		fts_close(t);
-	return r;
+	return look_at(&(struct search){.step = s}, path, 0, err);
 }
 
 /* Is the file system on a disk or in memory? One that is served over a network is not the

@@ -11,6 +11,7 @@
 #include <linux/nvme_ioctl.h>
 #include <scsi/sg.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -24,11 +25,13 @@ static struct fake_kernel {
 	struct nvme_admin_cmd nvme;
 	uint64_t discarded[8][2]; /* offset, bytes */
 	uint32_t n_discards, n_flushes;
+	uint64_t trimmed; /* bytes that a file system was asked to look for free blocks in */
 	/* what is answered */
 	uint8_t sense[64], sense_length, scsi_status, data;
 	uint16_t host_status;
 	int nvme_status, nsid;
 	uint32_t discards_fail_from; /* the first that fails with EIO; 0: none */
+	bool trims;                  /* file systems discard their free blocks */
 } fake_kernel;
 
 static inline int fake_sg_io(struct sg_io_hdr *io)
@@ -60,6 +63,13 @@ static inline int fake_discard(int fd, const uint64_t *range)
 			 (off_t)range[1]);
 }
 
+static inline int fake_trim(const struct fstrim_range *range)
+{
+	fake_kernel.trimmed = range->len;
+	errno = EOPNOTSUPP;
+	return fake_kernel.trims ? 0 : -1;
+}
+
 int ioctl(int fd, unsigned long request, ...)
 {
 	va_list ap;
@@ -83,6 +93,8 @@ int ioctl(int fd, unsigned long request, ...)
 	case BLKFLSBUF:
 		fake_kernel.n_flushes++;
 		return 0;
+	case FITRIM:
+		return fake_trim(arg);
 	default:
 		errno = ENOTTY;
 		return -1;
