@@ -1,8 +1,7 @@
 /* Liveness and long polls: soft state that a restart may lose. A beat without news never touches
- * the core; silence and changes do, as events. Called by the API's threads and the loop. Uses the
- * monotonic clock, so that nobody can set how long a node was silent. A timer wheel holds each
- * contact at or before the time when something is due for it (a poll to answer, silence to tell);
- * the loop handles those whose time has come, and sleeps until the next.
+ * the core; silence and changes do. Called by the API's threads and the loop. Uses the monotonic
+ * clock: nobody can set how long a node was silent. A timer wheel holds each contact at or before
+ * the time when something is due for it; the loop handles those that come, and sleeps until then.
  *
  * libmicrohttpd looks at all polls of a thread whenever it answers some of them, and an answered
  * agent asks again at once. So polls of one thread are answered together (they have a phase of the
@@ -43,7 +42,7 @@ struct contact {
 	bool quiet;      /* told to the core as quiet; until it is heard */
 	bool fresh;      /* not heard yet, or the core is to be told again */
 	bool wake;       /* orders may have changed since the last answer */
-	int64_t looked_ms;
+	int64_t looked_ms, again_ms; /* again_ms: no silence is told before; the last was not */
 	char *monitor, *sessions;
 	int64_t use_ppm;  /* of the monitor; -1: none */
 	char *use_error;  /* why; NULL: no reason */
@@ -114,6 +113,7 @@ static int64_t due_of(const struct live *l, const struct contact *c)
 	int64_t quiet_ms = phx_config_quiet_ms(cfg), missing_ms = cfg->missing_after_ms;
 	int64_t after_ms = c->quiet || missing_ms < quiet_ms ? missing_ms : quiet_ms;
 	int64_t silent_ms = c->missing ? INT64_MAX : c->heard_ms + own_ms(l, c) + after_ms + 1;
+	silent_ms = silent_ms > c->again_ms ? silent_ms : c->again_ms;
 	return c->held && c->held_until_ms < silent_ms ? c->held_until_ms : silent_ms;
 }
 
@@ -329,16 +329,22 @@ struct live_news live_beat(struct live *l, const char *node, struct beat *b)
 	return news;
 }
 
-void live_untold(struct live *l, const char *node)
+static void untold(struct live *l, const char *node, int64_t again_ms)
 {
 	pthread_mutex_lock(&l->lock);
 	struct contact *c = find(l, node);
 	if (c) {
+		c->again_ms = again_ms;
 		c->fresh = true;
 		c->missing = c->quiet = c->reported = false;
 		put_in(l, c);
 	}
 	pthread_mutex_unlock(&l->lock);
+}
+
+void live_untold(struct live *l, const char *node)
+{
+	untold(l, node, 0);
 }
 
 /* ---- long polls ---- */
@@ -475,11 +481,14 @@ void live_back(struct live *l, const char *node)
 	wake_in(l->d->wake, BACK_MS);
 }
 
+/* What is not journalled is noticed again, but not at once, unless the node is gone. */
 static void tell(struct live *l, int kind, struct phx_list *names)
 {
 	tell_nodes(l->d, kind, names);
-	PHX_LIST_EACH(struct phx_word, w, names)
-		live_untold(l, w->text); /* not journalled: it is noticed again */
+	PHX_LIST_EACH(struct phx_word, w, names) {
+		live_forget_gone(l, w->text);
+		untold(l, w->text, phx_clock_ms() + LOOK_AGAIN_MS);
+	}
 	phx_list_fini(names);
 }
 

@@ -32,8 +32,9 @@ struct phx_http_request {
 	const char *body;      /* NULL: none */
 	const char *body_path; /* of an upload */
 	uint64_t announced;
-	bool busy;   /* as much is under way as may be */
-	int hang_up; /* whose other end is closed when its client hangs up; 0: he never does */
+	bool busy;       /* as much is under way as may be */
+	unsigned thread; /* that answers it */
+	int hang_up;     /* whose other end is closed when its client hangs up; 0: he never does */
 	/* the answer */
 	int code; /* 0: none yet; that of an error; or a status */
 	bool held;
@@ -138,6 +139,10 @@ struct pollfd phx_http_hang_up(const struct phx_http_request *q)
 {
 	return (struct pollfd){.fd = q->hang_up ? q->hang_up : -1, .events = POLLRDHUP};
 }
+unsigned phx_http_thread(const struct phx_http_request *q)
+{
+	return q->thread;
+}
 
 /* ---- answers ---- */
 
@@ -155,6 +160,16 @@ void phx_http_reply_json(struct phx_http_request *q, int status, const json_t *j
 {
 	q->json = json_deep_copy(j);
 	fake_answer_with(q, status, "");
+}
+void phx_http_reply_json_text(struct phx_http_request *q, int status, char *text)
+{
+	fake_answer_with(q, status, text);
+	free(text);
+}
+void phx_http_reply_all(struct phx_http_request *const *q, size_t n, int status, const char *text)
+{
+	for (size_t i = 0; i < n; i++)
+		fake_answer_with(q[i], status, text);
 }
 void phx_http_reply_text(struct phx_http_request *q, int status, const char *type, const char *text)
 {
