@@ -70,7 +70,8 @@ int slurm_new(struct daemon *d, struct slurm **ret)
 
 /* ---- one round ---- */
 
-/* Is Slurm still this RE's engine? Then w->conf becomes the path of its slurm.conf. */
+/* Is Slurm still this RE's engine? Then w->conf becomes the path of its slurm.conf. The RE may be
+ * another than before, or active anew: then the core knows nothing of what it was told. */
 static bool attached(struct worker *w)
 {
 	const struct phx_state *s = engine_lock(w->owner->d->engine);
@@ -78,6 +79,7 @@ static bool attached(struct worker *w)
 	bool is = re && re->attached;
 	if (is)
 		phx_slurm_conf_path(w->owner->d->cfg.slurm_dir, re->agreement.slurm_conf, w->conf);
+	w->told = w->told && is && !phx_engine_is_unheard(re);
 	engine_unlock(w->owner->d->engine);
 	return is;
 }

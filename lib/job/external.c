@@ -463,12 +463,19 @@ int phx_apply_re_queue(struct phx_apply *a, const struct phx_event_re_queue *p)
 	return r < 0 ? r : apply_report(a, re, &report);
 }
 
+static const char not_asked[] = "it has not been asked yet";
+
+bool phx_engine_is_unheard(const struct phx_re *re)
+{
+	return phx_str_eq(re->trouble, not_asked);
+}
+
 void phx_engine_begin(struct phx_re *re)
 {
 	if (re->agreement.engine == PHX_RE_ENGINE_BUILTIN || re->attached)
 		return;
 	re->attached = true;
-	PHX_STR_SET(re->trouble, "it has not been asked yet");
+	PHX_STR_SET(re->trouble, not_asked);
 }
 
 /* Forgets the engine's open jobs: from now on they are the engine's alone. */

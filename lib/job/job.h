@@ -144,6 +144,9 @@ void phx_job_waits_for(struct phx_job_waits *w, const struct phx_job *j, char *r
 void phx_engine_count_runs(struct phx_apply *a);
 /** The RE becomes active: its engine counts as not answering until its first report. */
 void phx_engine_begin(struct phx_re *re);
+/** Has its engine not been heard since the RE became active? It must be told of as a whole then,
+ * whatever was told before: the RE may have been inactive meanwhile. */
+bool phx_engine_is_unheard(const struct phx_re *re);
 /** Detaches the engine of an RE that is not active any more: its queued jobs belong to the engine
  * alone again. Does nothing while a node waits for the engine, or while a partition that we closed
  * is still to be opened and the engine answers. */
