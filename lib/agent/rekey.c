@@ -24,6 +24,9 @@
 
 enum { NEXT_MAX = 65536, CALL_MS = 10000, AGAIN_FIRST_MS = 100, AGAIN_MOST_MS = 4000 };
 
+#define CERT "agent.pem"
+#define CERT_NEXT CERT ".next"
+
 #define NEXT_KEY_FIELDS(F, S) \
 	F(S, id, U64)    /* of the step for which it was made */ \
 	F(S, nonce, U64) /* of the attempt: nobody could write this file beforehand */ \
@@ -85,14 +88,24 @@ static int write_text(const struct agent *a, const char *name, const char *text,
 	return path ? phx_file_write(path, text, strlen(text), 0600, err) : -ENOMEM;
 }
 
+/* Writes both files. What may fail for want of room comes first: with a key that is not the
+ * certificate's the node could speak to nobody until its next start. */
+static int write_both(const struct agent *a, const struct next_key *k, const struct certified *c,
+		      struct phx_err *err)
+{
+	PHX_AUTO_FREE char *cert = path_of(a, CERT), *new = path_of(a, CERT_NEXT);
+	int r = cert && new ? write_text(a, CERT_NEXT, c->cert, err) : -ENOMEM;
+	r = r ? r : write_text(a, "agent.key", k->key, err);
+	return r ? r : phx_file_publish(new, cert, err);
+}
+
 /* Makes it the node's key. */
 static int take(struct agent *a, const struct next_key *k, const struct certified *c,
 		struct phx_err *err)
 {
 	PHX_AUTO_FREE char *next = path_of(a, REKEY_FILE);
 	int r = check(a, k, c, err);
-	r = r ? r : write_text(a, "agent.key", k->key, err);
-	r = r ? r : write_text(a, "agent.pem", c->cert, err);
+	r = r ? r : write_both(a, k, c, err);
 	if (r < 0)
 		return r;
 	if (next)
@@ -119,7 +132,7 @@ static void asking_fini(struct asking *k)
  * speak for it. */
 static void prove(const struct agent *a, struct asking *k)
 {
-	PHX_AUTO_FREE char *key = path_of(a, "agent.key"), *cert = path_of(a, "agent.pem");
+	PHX_AUTO_FREE char *key = path_of(a, "agent.key"), *cert = path_of(a, CERT);
 	struct phx_err err = {0};
 	if (!key || !cert || phx_next_key_prove(k->csr, key, cert, &k->next, &err) < 0)
 		agent_log("the node's key does not sign for the next one: %s", err.text);
@@ -183,7 +196,7 @@ bool rekey_take_up(struct agent *a)
 	struct phx_err err = {0};
 	PHX_AUTO(asking_fini) struct asking asking = {0};
 	PHX_AUTO(certified_fini) struct certified c = {0};
-	int r = next_read(a, &k, NULL);
+	int r = next_read(a, &k, &err);
 	r = r ? r : phx_csr_from_key(k.key, "node", &asking.csr, &err);
 	if (r == 0)
 		prove(a, &asking);
