@@ -65,13 +65,14 @@ what_it_tells_without_end_is_not_kept() {
 		[ $(($(journal_bytes) - before)) -lt $((6 << 20)) ] || return 1
 	done
 }
-peak_kb() { awk '/^VmHWM/ { print $2 }' "/proc/$HEAD/status"; }
-now_kb() { awk '/^VmRSS/ { print $2 }' "/proc/$HEAD/status"; }
+# of the process that serves; $HEAD is the launcher, which takes nothing in
+peak_kb() { awk '/^VmHWM/ { print $2 }' "/proc/$(head_pid)/status"; }
+now_kb() { awk '/^VmRSS/ { print $2 }' "/proc/$(head_pid)/status"; }
 many() { yes "$1" | head -n $((1000000 / (${#1} + 1))) | paste -sd, -; }
 # a MiB of what is small in JSON and large in memory
 a_mib_costs_little() {
 	local word at before grown
-	echo 5 >"/proc/$HEAD/clear_refs" || { echo "its peak cannot be set back"; return 1; }
+	echo 5 >"/proc/$(head_pid)/clear_refs" || { echo "its peak cannot be set back"; return 1; }
 	before=$(now_kb)
 	for word in '{}' '[]' '""' 0 '{"a":0}' '[[[0]]]'; do
 		for at in '/v1/agent/hello {"boot_id":"x","env":"os","facts":{"disks":[%s]}}' '/v1/agent/inventory {"nics":[%s]}' '/v1/agent/logs {"logs":[%s]}'; do
