@@ -18,6 +18,7 @@ static const char *const hardware[] = {
 	"address",
 	"serial",
 	"uuid",
+	"proven_uuid",
 	"system_disk",
 	"facts.serial",
 	"facts.uuid",

@@ -233,6 +233,7 @@ void phx_config_settings(const struct phx_config *cfg, struct phx_settings *ret)
 		.protects = true,
 		.keeps_left = true,
 		.serves_late = true,
+		.doubts_uuids = true,
 		.restart_silent_s = cfg->restart_silent_s,
 		.soft_off_s = cfg->soft_off_s,
 	};

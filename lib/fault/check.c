@@ -261,7 +261,8 @@ static void check_quarantine(struct fault_sim *f, struct fault_machine *m, const
 		n->plan.steps.n < seen->n_steps && n->bmc.driver[0];
 }
 
-/* A machine does not change its UUID, and no two have the same. */
+/* A machine does not change its UUID, but to the one that is proven to be its own; and no two have
+ * the same. */
 static void check_uuid(struct fault_sim *f, struct fault_machine *m, const struct phx_node *n,
 		       const struct phx_event *ev)
 {
@@ -270,7 +271,8 @@ static void check_uuid(struct fault_sim *f, struct fault_machine *m, const struc
 		return;
 	const char *uuid =
 		ev->kind == PHX_EV_hello ? ev->hello.facts.uuid : ev->inventory.facts.uuid;
-	bool changed = seen->uuid[0] && uuid[0] && strcmp(seen->uuid, uuid);
+	bool changed = seen->uuid[0] && uuid[0] && strcmp(seen->uuid, uuid) &&
+		strcmp(uuid, n->proven_uuid);
 	if (changed && seen->state != PHX_NODE_QUARANTINED && n->state != PHX_NODE_QUARANTINED)
 		phx_fault_violated(f, "identity",
 				   "%s reports another UUID than before and stays %s", m->node,
@@ -283,7 +285,7 @@ static void check_uuid(struct fault_sim *f, struct fault_machine *m, const struc
 		return;
 	PHX_LIST_EACH(struct phx_node, o, &f->head.s->nodes)
 		if (o != n && o->state != PHX_NODE_NEW && o->state != PHX_NODE_QUARANTINED &&
-		    !strcmp(o->facts.uuid, n->facts.uuid))
+		    !strcmp(o->proven_uuid, n->facts.uuid) && !strcmp(o->facts.uuid, n->facts.uuid))
 			phx_fault_violated(f, "identity", "%s is let in with the UUID of %s",
 					   m->node, o->name);
 }

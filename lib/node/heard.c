@@ -10,6 +10,18 @@
  * loaded machine is not a dead one (faults.md 22). */
 enum { SILENCE_GRACE_MS = 15000, SILENCES_MAX = 10, SILENCES_OF_ONE_WHO_GOES = 2 };
 
+/* Somebody who is new reports the UUID of a known node: that can be read from the network, so only
+ * older journals have both quarantined. */
+static void tell_twin(struct phx_apply *a, const struct phx_node *n, struct phx_node *twin)
+{
+	if (a->s->settings.doubts_uuids)
+		phx_note(a, twin,
+			 "%s reports the system UUID of %s, and is quarantined: %s goes on",
+			 n->name, twin->name, twin->name);
+	else if (twin->state != PHX_NODE_QUARANTINED)
+		phx_quarantine(a, twin, "another node reports the same system UUID");
+}
+
 /* Commissioning ends when the facts are sound. */
 static void commission(struct phx_apply *a, struct phx_node *n)
 {
@@ -19,11 +31,16 @@ static void commission(struct phx_apply *a, struct phx_node *n)
 	a->out->changed = true;
 	if (phx_facts_unsound(a, n, &why)) {
 		struct phx_node *twin = phx_facts_twin(a->s, n);
-		if (twin && twin->state != PHX_NODE_QUARANTINED)
-			phx_quarantine(a, twin, "another node reports the same system UUID");
+		if (twin)
+			tell_twin(a, n, twin);
 		phx_quarantine(a, n, why.text);
 		return;
 	}
+	const struct phx_node *claimant = phx_facts_claimant(a->s, n);
+	if (claimant)
+		phx_note(a, n,
+			 "%s reports the same system UUID as %s: nothing has proven whose it is",
+			 n->name, claimant->name);
 	phx_node_must_become(a, n, PHX_NODE_READY);
 	PHX_STR_SET(n->pool, PHX_POOL_FREE);
 	phx_auto_assign(a, n);
@@ -190,7 +207,7 @@ int phx_apply_hello(struct phx_apply *a, const struct phx_event_hello *p)
 		return r;
 	a->out->changed = tells_news(n, p);
 	bool another = phx_facts_of_another(n, &p->facts);
-	r = phx_facts_take(n, &p->facts);
+	r = phx_facts_take(a, n, &p->facts);
 	if (r < 0)
 		return r;
 	bool new_boot = strcmp(n->boot_id, p->boot_id) != 0;
@@ -212,6 +229,8 @@ int phx_apply_hello(struct phx_apply *a, const struct phx_event_hello *p)
 	if (new_boot && !a->s->settings.tokens)
 		n->window = false; /* the start that the window was opened for is over */
 	phx_start_registered(n, new_boot);
+	if (!another)
+		phx_facts_prove(a, n);
 	note_system(a, n, p);
 	if (new_boot)
 		phx_ram_system_reset(a, n);
@@ -358,9 +377,11 @@ int phx_apply_inventory(struct phx_apply *a, const struct phx_event_inventory *p
 		return r;
 	a->out->changed = n->inspect || !phx_record_equal(&phx_facts_record, &n->facts, &p->facts);
 	bool another = phx_facts_of_another(n, &p->facts);
-	r = phx_facts_take(n, &p->facts);
+	r = phx_facts_take(a, n, &p->facts);
 	if (r == 0)
 		n->inspect = false;
+	if (r == 0 && !another)
+		phx_facts_prove(a, n);
 	if (r == 0 && phx_known_take(a, n))
 		a->out->changed = true;
 	if (r == 0 && another)

@@ -256,13 +256,21 @@ void phx_ram_system_reset(struct phx_apply *a, struct phx_node *n);
 bool phx_ram_system_lost(const struct phx_node *n);
 
 /* facts.c */
-/** Another node, not a new one, that reports the same system UUID; NULL: none. */
+/** Another node, not a new one, that reports the same system UUID, which is proven to be its own, or
+ * in older journals may be anybody's; NULL: none. */
 struct phx_node *phx_facts_twin(const struct phx_state *s, const struct phx_node *n);
+/** Another node, not a new one, that reports the same system UUID, whatever is proven; NULL: none,
+ * and in older journals. */
+struct phx_node *phx_facts_claimant(const struct phx_state *s, const struct phx_node *n);
+/** The UUID that the node reports is its own if its deploy environment came with the token of a
+ * start, or when it was let in, and no other node has it or says so. */
+void phx_facts_prove(struct phx_apply *a, struct phx_node *n);
 /** Do the facts come from another machine under the node's name? A machine does not change its UUID
  * (faults.md 10). */
 bool phx_facts_of_another(const struct phx_node *n, const struct phx_facts *facts);
-/** Copies the facts into the node. -ENOMEM: it keeps its former facts. */
-int phx_facts_take(struct phx_node *n, const struct phx_facts *facts);
+/** Copies the facts into the node. One that says no UUID keeps the one that it had: else it could
+ * say another one next. -ENOMEM: it keeps its former facts. */
+int phx_facts_take(const struct phx_apply *a, struct phx_node *n, const struct phx_facts *facts);
 /** Do the node's facts forbid that it goes into service (ambiguous disks or addresses, another
  * node's UUID)? */
 bool phx_facts_unsound(struct phx_apply *a, const struct phx_node *n, struct phx_err *ret_why);

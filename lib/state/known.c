@@ -44,9 +44,14 @@ static const char *uuid_of(const struct phx_node *n, uint32_t i)
 	return !i ? n->facts.uuid : NULL;
 }
 
+static const char *proven_of(const struct phx_node *n, uint32_t i)
+{
+	return !i ? n->proven_uuid : NULL;
+}
+
 static const key_fn keys[PHX_KNOWN_KINDS] = {
 	[PHX_KNOWN_MAC] = mac_of, [PHX_KNOWN_SERIAL] = serial_of, [PHX_KNOWN_TOKEN] = token_of,
-	[PHX_KNOWN_IP] = ip_of,   [PHX_KNOWN_UUID] = uuid_of,
+	[PHX_KNOWN_IP] = ip_of,   [PHX_KNOWN_UUID] = uuid_of,     [PHX_KNOWN_PROVEN] = proven_of,
 };
 
 bool phx_known_is(const struct phx_node *n, enum phx_known_kind kind, const char *key)

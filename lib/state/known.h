@@ -13,6 +13,7 @@ enum phx_known_kind {
 	PHX_KNOWN_TOKEN,  /* the digest of the token that the node was announced with */
 	PHX_KNOWN_IP,     /* the address that is reserved for the node */
 	PHX_KNOWN_UUID,   /* the UUID that its system reports */
+	PHX_KNOWN_PROVEN, /* the UUID that is proven to be its own */
 	PHX_KNOWN_KINDS
 };
 

@@ -98,7 +98,10 @@ PHX_RECORD_STRUCT(phx_pool, PHX_POOL_FIELDS);
 	F(S, keeps_left, BOOL) \
 	/* what left maintenance outside its system, its services stopped, has them started once \
 	 * it is there; false in older journals, where nobody did */ \
-	F(S, serves_late, BOOL)
+	F(S, serves_late, BOOL) \
+	/* a machine that reports the system UUID of a known node changes nothing of that one, and \
+	 * a UUID is a node's once it is proven (node/facts.c); false in older journals */ \
+	F(S, doubts_uuids, BOOL)
 PHX_RECORD_STRUCT(phx_settings, PHX_SETTINGS_FIELDS);
 
 /** A runtime environment: its agreement and its state. The ledger counts the nodes it holds; its

@@ -241,6 +241,9 @@ PHX_RECORD_STRUCT(phx_node_note, PHX_NODE_NOTE_FIELDS);
 	F(S, macs, LIST(phx_mac)) /* the first is the boot NIC */ \
 	F(S, serial, STR(64)) \
 	F(S, uuid, STR(40)) \
+	/* what a deploy environment saw after a start that the head ordered, or when the machine \
+	 * was let in (node/facts.c): no other node has the same; "" = not known */ \
+	F(S, proven_uuid, STR(40)) \
 	F(S, ip, STR(46)) \
 	F(S, key_fp, STR(72)) /* fingerprint of the enrolled key */ \
 	/* brought: that key was certified by the token of a start; fresh: moreover, the machine \

@@ -43,6 +43,7 @@ enum { RETRY_MS = 60, WAIT_MS = 700, TIMEOUT_MS = 5000 };
 
 struct fake {
 	const char *dir, *server, *ca, *mac, *serial, *fail;
+	const char *uuid; /* of its board; "": it says none */
 	int fail_left;
 	int verbose;
 	const char *hang; /* steps of those kinds it takes, and is never heard of them */
@@ -282,10 +283,10 @@ static json_t *disks(const struct fake *f)
 
 static json_t *facts(const struct fake *f)
 {
-	return json_pack("{s:s,s:i,s:I,s:s,s:s,s:o,s:[{s:s,s:s,s:b}]}", "arch", "x86_64", "cpus", 2,
-			 "memory_bytes", (json_int_t)1 << 30, "serial", f->serial, "boot_mode",
-			 "uefi", "disks", disks(f), "nics", "mac", f->mac, "dev", "eth0", "link",
-			 1);
+	return json_pack("{s:s,s:i,s:I,s:s,s:s,s:s,s:o,s:[{s:s,s:s,s:b}]}", "arch", "x86_64",
+			 "cpus", 2, "memory_bytes", (json_int_t)1 << 30, "serial", f->serial,
+			 "uuid", f->uuid, "boot_mode", "uefi", "disks", disks(f), "nics", "mac",
+			 f->mac, "dev", "eth0", "link", 1);
 }
 
 static void say_hello(struct fake *f)
@@ -673,7 +674,8 @@ static void usage(void)
 	fputs("usage: fake_agent --dir DIR --server URL --ca FILE --number N [--env os|deploy] "
 	      "[--image NAME --digest HEX]\n"
 	      "       [--fail STEP,... --times N] [--hang STEP,...] [--unread] [--lazy] [-v]\n"
-	      "       [--seal none|stale|altered|image|sum [--seal-of DISK]] [--tpm one|stale]\n"
+	      "       [--seal none|stale|altered|image|sum [--seal-of DISK]] [--tpm one|stale] "
+	      "[--uuid TEXT]\n"
 	      "DEPLOY_SHA256: the deploy image that firmware starts\n",
 	      stderr);
 	exit(64);
@@ -682,16 +684,25 @@ static void usage(void)
 int main(int argc, char **argv)
 {
 	static const struct option options[] = {
-		{"dir", 1, NULL, 'd'},    {"server", 1, NULL, 's'},
-		{"ca", 1, NULL, 'c'},     {"number", 1, NULL, 'n'},
-		{"env", 1, NULL, 'e'},    {"image", 1, NULL, 'i'},
-		{"digest", 1, NULL, 'g'}, {"fail", 1, NULL, 'f'},
-		{"times", 1, NULL, 't'},  {"hang", 1, NULL, 'h'},
-		{"unread", 0, NULL, 'u'}, {"lazy", 0, NULL, 'l'},
-		{"seal", 1, NULL, 'a'},   {"seal-of", 1, NULL, 'o'},
-		{"tpm", 1, NULL, 'p'},    {0},
+		{"dir", 1, NULL, 'd'},
+		{"server", 1, NULL, 's'},
+		{"ca", 1, NULL, 'c'},
+		{"number", 1, NULL, 'n'},
+		{"env", 1, NULL, 'e'},
+		{"image", 1, NULL, 'i'},
+		{"digest", 1, NULL, 'g'},
+		{"fail", 1, NULL, 'f'},
+		{"times", 1, NULL, 't'},
+		{"hang", 1, NULL, 'h'},
+		{"unread", 0, NULL, 'u'},
+		{"lazy", 0, NULL, 'l'},
+		{"seal", 1, NULL, 'a'},
+		{"seal-of", 1, NULL, 'o'},
+		{"tpm", 1, NULL, 'p'},
+		{"uuid", 1, NULL, 'U'},
+		{0},
 	};
-	struct fake f = {.env = "os", .power = "on"};
+	struct fake f = {.env = "os", .power = "on", .uuid = ""};
 	char mac[PHX_MAC_MAX], serial[16];
 	for (int c; (c = getopt_long(argc, argv, "v", options, NULL)) != -1;) {
 		switch (c) {
@@ -739,6 +750,9 @@ int main(int argc, char **argv)
 			break;
 		case 'p':
 			f.tpm = optarg;
+			break;
+		case 'U':
+			f.uuid = optarg;
 			break;
 		case 'v':
 			f.verbose = 1;

@@ -1,7 +1,8 @@
 # An attack on a real head, with fake agents (tests/system/phxd.bash). Sourced by the scripts of tests/trust/ATTACKER: each is what
 # that attacker does, and fails as soon as it succeeds.
 #
-#	trust_head [KEY = VALUE;...]  a head with the REs `closed` and `named`, both of games; n1 and n2 serve them
+#	trust_head [KEY = VALUE;...]  a head with the REs `closed` and `named`, both of games; n1 and n2 serve them, with the system
+#	                              UUIDs uuid-1 and uuid-2 and the options of FAKES
 #	as USER COMMAND...            with the user's number and groups of his own
 #	ask USER METHOD PATH [ARGUMENTS...]  status of the answer; its text is in $WORK/answer
 #	refused WANTED USER METHOD PATH ...  that status, or one of several: '404|403'
@@ -51,7 +52,8 @@ trust_head() {
 	post /v1/reload >/dev/null
 	for i in 1 2; do
 		post /v1/nodes "{\"name\": \"n$i\", \"macs\": [\"02:00:00:00:00:0$i\"]}" >/dev/null
-		fake_start n$i $i
+		# shellcheck disable=SC2086
+		fake_start n$i $i ${FAKES:-} --uuid "uuid-$i"
 	done
 	for i in 1 2; do until_true 20 idle n$i ready "" || { not_ok "n$i is not ready"; exit 1; }; done
 }

@@ -1,13 +1,13 @@
 #!/bin/bash
-# The owner of an RE speaks as his node and lies: it says the addresses, the serial number and the disks of another machine, a role and a start that
-# are not its own, an epoch of years to come, numbers that fit nowhere, and as much of all this as it can send. The other machine stays who it
+# The owner of an RE speaks as his node and lies: it says the addresses, the serial number, the system UUID and the disks of another machine, a role and a
+# start that are not its own, an epoch of years to come, numbers that fit nowhere, and as much of all this as it can send. The other machine stays who it
 # is, his own is taken back and erased as ever, and the head keeps little of it, on its disk and in its memory.
 . "$(dirname "$0")/../trust.bash"
 
 HUGE=4611686018427387904 # 2^62
 hello_of() { # MAC SERIAL: all else is as it was
 	field n1 . | jq -c --arg mac "$1" --arg serial "$2" '{boot_id, env, healthy, echoes, actual_role, actual_identity, system_image, system_digest, facts} |
-		.facts.serial = $serial | .facts.uuid = "SN2" | .facts.nics = [{mac: $mac, dev: "eth0"}]'
+		.facts.serial = $serial | .facts.uuid = "uuid-1" | .facts.nics = [{mac: $mac, dev: "eth0"}]'
 }
 # what of a node is decided on, and not measured
 who_is() { field "$1" '[.name, .macs, .serial, .uuid, .key_fp, .state, .role, .pool, .known_disks] | tostring'; }
@@ -92,12 +92,30 @@ it_is_taken_back_all_the_same() {
 	until_true 60 idle n1 ready "" || { field n1 '"\(.state) \(.reason)"'; return 1; }
 	[ "$(effects n1 ' wipe ')" -ge 1 ] && [ "$(field n1 '.macs | tostring')" = '[{"mac":"02:00:00:00:00:01"}]' ]
 }
+# says UUID: its system, the fake being gone
+says() { gets 200 by_node n1 POST /v1/agent/hello -d "$(hello_of 02:00:00:00:00:01 SN1 | jq -c --arg uuid "$1" '.facts.uuid = $uuid')"; }
+# the UUID of another one, known or yet to come: told at once, or after it has told none; who is quarantined is his own node
+it_has_no_uuid_of_others() {
+	local before
+	[ "$(field n2 .proven_uuid)" = uuid-2 ] && [ "$(field n1 .facts.uuid)" = uuid-1 ] || { echo "nothing was to be had"; return 1; }
+	agent_kill n1
+	before=$(who_is n2)
+	# what it told without end is not forgiven at once
+	until_true 30 says "" && [ "$(field n1 '.facts.uuid + .state')" = uuid-1ready ] || { field n1 '.facts.uuid + .state'; return 1; }
+	says uuid-2 && [ "$(field n1 .state)" = quarantined ] && field n1 .reason | grep -q 'another system UUID' && [ "$(field n1 .facts.uuid)" = uuid-2 ] || { field n1 .reason; return 1; }
+	[ "$(who_is n2)" = "$before" ] || { who_is n2; return 1; }
+	# nor does it keep the other one out, which was set aside meanwhile
+	action quarantine '{"nodes": "n2"}' >/dev/null && action resume '{"nodes": "n2"}' >/dev/null && until_true 30 idle n2 ready "" || { field n2 '.state + " " + .reason'; return 1; }
+	# nor one that comes for the first time
+	says uuid-6 && post /v1/nodes '{"name": "n6", "macs": ["02:00:00:00:00:06"]}' >/dev/null && fake_start n6 6 --env deploy --uuid uuid-6 && until_true 20 idle n6 ready "" || { field n6 '.state + " " + .reason'; return 1; }
+}
 it_replays() { replays_the_same 20 20; }
 
+FAKES="--env deploy"
 trust_head
 action assign '{"nodes": "n1", "role": "batch"}' >/dev/null && until_true 30 idle n1 active batch || { not_ok "n1 has no tenant"; exit 1; }
 agent_kill n1
-for t in it_is_no_other_machine it_takes_no_addresses_of_others a_huge_epoch_locks_nothing a_mib_costs_little what_it_tells_without_end_is_not_kept it_is_taken_back_all_the_same it_replays; do
+for t in it_is_no_other_machine it_takes_no_addresses_of_others a_huge_epoch_locks_nothing a_mib_costs_little what_it_tells_without_end_is_not_kept it_is_taken_back_all_the_same it_has_no_uuid_of_others it_replays; do
 	check $t $t
 done
 exit $FAILED

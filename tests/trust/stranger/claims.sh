@@ -1,7 +1,8 @@
 #!/bin/bash
 # A stranger reads a MAC address from the network and says that he is that node, which is switched off just then: with a serial number that
 # he invents, with the right one, with its key's fingerprint but not its key, with addresses of two nodes. Not a member of the node changes; it
-# comes back as it was, and what he did is in the journal, once a minute. Machines that he invents wait in a room of their own.
+# comes back as it was, and what he did is in the journal, once a minute. Machines that he invents wait in a room of their own; who is let in with the
+# UUID of a known node is set aside alone.
 . "$(dirname "$0")/../trust.bash"
 
 openssl req -new -newkey ed25519 -nodes -keyout "$WORK/key.pem" -subj /CN=n1 -out "$WORK/csr.pem" 2>/dev/null
@@ -60,11 +61,22 @@ who_is_new_waits() {
 	api /v1/nodes | jq -e '[.nodes[] | select(.state == "new" and (.accepted | not))] | length == 1' >/dev/null &&
 		[ "$(nodes_now | jq '.nodes |= map(select(.state != "new"))')" = "$(jq . <<<"$before")" ]
 }
+# One who is let in, for a machine that was announced and has not come, with the UUID of a known node, which stands in every DHCP request of it:
+# that one goes on, and is told of; he waits.
+nor_of_who_has_its_uuid() {
+	local before seq
+	before=$(nodes_now) seq=$(seq_now)
+	[ "$(field n1 .proven_uuid)" = uuid-1 ] || { echo "n1 has no UUID to claim: nothing was tried"; return 1; }
+	post /v1/nodes '{"name": "n7", "macs": ["02:00:00:00:00:07"]}' >/dev/null && fake_start n7 7 --env deploy --uuid uuid-1 && until_true 20 is n7 .state quarantined || { echo "n7 is $(field n7 .state)"; return 1; }
+	[ "$(nodes_now | jq '.nodes |= map(select(.name != "n7"))')" = "$before" ] || { diff <(echo "$before") <(nodes_now); return 1; }
+	api "/v1/events?after=$seq" | jq -e 'any(.events[].notes[]; .node == "n1" and (.text | test("n7 reports the system UUID of n1, and is quarantined")))' >/dev/null || { api "/v1/events?after=$seq"; return 1; }
+}
 it_replays() { replays_the_same 20 20; }
 
+FAKES="--env deploy"
 trust_head
 action assign '{"nodes": "n1", "role": "batch"}' >/dev/null && until_true 30 idle n1 active batch || { not_ok "n1 has no tenant"; exit 1; }
 for node in n1 n2; do agent_kill $node; done
 until_true 20 is n1 .up false && until_true 20 is n2 .up false || { not_ok "they are still up"; exit 1; }
-for t in nothing_becomes_of_claims nor_at_its_own_address nor_of_what_is_no_claim they_come_back_as_they_were who_is_new_waits it_replays; do check $t $t; done
+for t in nothing_becomes_of_claims nor_at_its_own_address nor_of_what_is_no_claim they_come_back_as_they_were who_is_new_waits nor_of_who_has_its_uuid it_replays; do check $t $t; done
 exit $FAILED

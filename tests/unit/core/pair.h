@@ -30,6 +30,7 @@ static inline void many_ready(struct world *w, uint32_t n)
 		snprintf(twin->serial, sizeof(twin->serial), "serial-%u", i);
 		snprintf(twin->key_fp, sizeof(twin->key_fp), "key-%u", i);
 		snprintf(twin->facts.uuid, sizeof(twin->facts.uuid), "uuid-%u", i);
+		PHX_STR_SET(twin->proven_uuid, twin->facts.uuid);
 		snprintf(PHX_LIST_AT(&twin->macs, struct phx_mac, 0)->mac, PHX_MAC_MAX,
 			 "52:54:00:00:%02x:%02x", i >> 8, i & 255);
 		snprintf(PHX_LIST_AT(&twin->facts.nics, struct phx_nic_facts, 0)->mac, PHX_MAC_MAX,

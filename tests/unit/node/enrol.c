@@ -162,22 +162,113 @@ static void an_announcement_that_says_otherwise_is_refused(void **state)
 	assert_non_null(strstr(w->err.text, "BMC"));
 }
 
-static void duplicate_uuid_quarantines_both(void **state)
+/* ---- system UUIDs: everybody can read them from the network ---- */
+
+/* The agent of the node says that UUID; "boot": the boot that it is in. */
+static void says(struct world *w, const char *node, int env, const char *boot, const char *uuid)
 {
-	struct world *w = *state;
-	world_ready(w, "n1", true);
-	world_add(w, "n2", true);
-	assert_int_equal(world_enrol(w, 2, "k2"), PHX_ENROL_CERTIFY);
-	struct phx_event ev = {.kind = PHX_EV_hello,
-			       .hello = {.env = PHX_ENV_DEPLOY, .echoes = true}};
-	PHX_STR_SET(ev.node, "n2");
-	PHX_STR_SET(ev.hello.boot_id, "b");
-	world_facts(&ev.hello.facts, 2);
-	PHX_STR_SET(ev.hello.facts.uuid, "uuid-1");
+	struct phx_event ev = {.kind = PHX_EV_hello, .hello = {.env = env, .echoes = true}};
+	PHX_STR_SET(ev.node, node);
+	PHX_STR_SET(ev.hello.boot_id, boot);
+	PHX_STR_SET(ev.hello.system_digest, world_node(w, node)->system_digest);
+	PHX_STR_SET(ev.hello.actual_role, world_node(w, node)->actual_role);
+	world_facts(&ev.hello.facts, world_index(node));
+	PHX_STR_SET(ev.hello.facts.uuid, uuid);
 	assert_int_equal(world_apply(w, &ev, NULL), 0);
 	phx_event_fini(&ev);
+}
+
+static void comes_with(struct world *w, const char *node, const char *uuid)
+{
+	world_add(w, node, true);
+	assert_int_equal(world_enrol(w, world_index(node), "another"), PHX_ENROL_CERTIFY);
+	says(w, node, PHX_ENV_DEPLOY, "b", uuid);
+}
+
+static void who_claims_a_uuid_is_quarantined_alone(void **state)
+{
+	struct world *w = *state;
+	world_serving(w, "n1", "web", true);
+	comes_with(w, "n2", "uuid-1");
+	assert_int_equal(world_node(w, "n1")->state, PHX_NODE_ACTIVE);
+	assert_string_equal(world_node(w, "n1")->pool, "web");
+	assert_int_equal(world_node(w, "n2")->state, PHX_NODE_QUARANTINED);
+	assert_non_null(strstr(world_node(w, "n2")->reason, "n1 reports the same system UUID"));
+	assert_string_equal(world_node(w, "n2")->proven_uuid, "");
+	/* whoever resumes it is told the same; the known one comes back whenever it should */
+	assert_int_equal(world_order(w, PHX_EV_quarantine, "n1", NULL), 0);
+	assert_int_equal(world_order(w, PHX_EV_resume, "n1", NULL), 0);
+	world_run(w, "n1");
+	assert_int_equal(world_node(w, "n1")->state, PHX_NODE_READY);
+}
+
+static void in_older_journals_both_are(void **state)
+{
+	struct world *w = *state;
+	w->s.settings.doubts_uuids = false;
+	world_ready(w, "n1", true);
+	comes_with(w, "n2", "uuid-1");
 	assert_int_equal(world_node(w, "n1")->state, PHX_NODE_QUARANTINED);
 	assert_int_equal(world_node(w, "n2")->state, PHX_NODE_QUARANTINED);
+	assert_string_equal(world_node(w, "n1")->proven_uuid, "");
+}
+
+/* An owner says no UUID, then another one: it is noticed, and his node alone is quarantined. */
+static void no_uuid_erases_none(void **state)
+{
+	struct world *w = *state;
+	world_serving(w, "n1", "web", true);
+	char boot[40];
+	PHX_STR_SET(boot, world_node(w, "n1")->boot_id);
+	says(w, "n1", PHX_ENV_OS, boot, "");
+	assert_string_equal(world_node(w, "n1")->facts.uuid, "uuid-1");
+	assert_int_equal(world_node(w, "n1")->state, PHX_NODE_ACTIVE);
+	says(w, "n1", PHX_ENV_OS, boot, "uuid-7");
+	assert_int_equal(world_node(w, "n1")->state, PHX_NODE_QUARANTINED);
+	assert_non_null(strstr(world_node(w, "n1")->reason, "another system UUID"));
+	assert_string_equal(world_node(w, "n1")->proven_uuid, "uuid-1");
+}
+
+/* What an owner's system says is nobody's: the machine that it belongs to comes, and comes back. */
+static void a_claim_keeps_nobody_out(void **state)
+{
+	struct world *w = *state;
+	world_serving(w, "n1", "web", true);
+	char boot[40];
+	PHX_STR_SET(boot, world_node(w, "n1")->boot_id);
+	says(w, "n1", PHX_ENV_OS, boot, "uuid-7");
+	world_ready(w, "n7", true);
+	assert_string_equal(world_node(w, "n7")->proven_uuid, ""); /* two say so */
+	assert_int_equal(world_order(w, PHX_EV_quarantine, "n7", NULL), 0);
+	assert_int_equal(world_order(w, PHX_EV_resume, "n7", NULL), 0);
+	world_run(w, "n7");
+	assert_int_equal(world_node(w, "n7")->state, PHX_NODE_READY);
+	/* his own has to prove who it is */
+	assert_int_equal(world_order(w, PHX_EV_resume, "n1", NULL), 0);
+	world_run(w, "n1");
+	assert_string_equal(world_node(w, "n1")->facts.uuid, "uuid-1");
+	assert_int_equal(world_node(w, "n1")->state, PHX_NODE_READY);
+}
+
+static void has_uuid_9(struct phx_facts *f, int env)
+{
+	(void)env;
+	PHX_STR_SET(f->uuid, "uuid-9");
+}
+
+/* A machine with another board: a person has said so, and its start has shown it. */
+static void another_board_is_proven_by_a_start(void **state)
+{
+	struct world *w = *state;
+	world_serving(w, "n1", "web", true);
+	says(w, "n1", PHX_ENV_OS, "b", "uuid-9");
+	struct phx_node *n = world_node(w, "n1");
+	assert_int_equal(n->state, PHX_NODE_QUARANTINED);
+	w->more_facts = has_uuid_9;
+	assert_int_equal(world_order(w, PHX_EV_resume, "n1", NULL), 0);
+	world_run(w, "n1");
+	assert_int_equal(n->state, PHX_NODE_READY);
+	assert_string_equal(n->proven_uuid, "uuid-9");
 }
 
 static void two_disks_with_one_serial_quarantine(void **state)
@@ -392,7 +483,11 @@ int main(void)
 		WORLD_TEST(known_mac_with_another_serial_is_refused),
 		WORLD_TEST(macs_of_two_nodes_are_never_merged),
 		WORLD_TEST(an_announcement_that_says_otherwise_is_refused),
-		WORLD_TEST(duplicate_uuid_quarantines_both),
+		WORLD_TEST(who_claims_a_uuid_is_quarantined_alone),
+		WORLD_TEST(in_older_journals_both_are),
+		WORLD_TEST(no_uuid_erases_none),
+		WORLD_TEST(a_claim_keeps_nobody_out),
+		WORLD_TEST(another_board_is_proven_by_a_start),
 		WORLD_TEST(two_disks_with_one_serial_quarantine),
 		WORLD_TEST(rules_deploy_by_themselves),
 		WORLD_TEST(jobs_start_whole_or_not),

@@ -44,6 +44,7 @@ static void check_four(const struct world *w)
 	assert_string_equal(found(w, PHX_KNOWN_TOKEN, TOKEN), "c");
 	assert_string_equal(found(w, PHX_KNOWN_IP, "10.0.0.3"), "c");
 	assert_string_equal(found(w, PHX_KNOWN_UUID, "uuid-9"), "n9");
+	assert_string_equal(found(w, PHX_KNOWN_PROVEN, "uuid-9"), "n9");
 	/* who has a MAC address is known by it, not by a number that others may have */
 	assert_string_equal(found(w, PHX_KNOWN_SERIAL, "serial-a"), "nobody");
 	assert_string_equal(found(w, PHX_KNOWN_SERIAL, TOKEN), "nobody");
