@@ -78,7 +78,7 @@ enum decide_end decide_end_next(enum decide_end done)
 bool decide_again(int r)
 {
 	static const int final[] = {-EINVAL, -EPERM, -ENOENT, -EEXIST, -EBUSY,
-				    -ESTALE, -E2BIG, -EFBIG,  -ELOOP};
+				    -ESTALE, -E2BIG, -EFBIG,  -ELOOP,  -ENODATA};
 	for (size_t i = 0; i < PHX_ARRAY_SIZE(final); i++)
 		if (r == final[i])
 			return false;

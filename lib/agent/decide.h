@@ -90,7 +90,7 @@ enum decide_end decide_end_first(bool leaves);
 enum decide_end decide_end_next(enum decide_end done);
 
 /** A message to the head failed with `r`: should it be sent again? Not if the head refused it for
- * good. */
+ * good, nor if the file that it brings cannot be read (phx_http_upload()). */
 bool decide_again(int r);
 
 /** Is it time to renew a certificate? `expires_s`: its end; `now_s`: the wall clock; `had_ms`: how

@@ -286,7 +286,8 @@ typedef int (*phx_http_sink_fn)(void *arg, const void *data, size_t n, struct ph
  * connection is not retried. */
 int phx_http_fetch(struct phx_http_client *c, const char *path, phx_http_sink_fn sink, void *arg,
 		   uint64_t *ret_total, struct phx_err *err);
-/** Upload a file as the body of PUT; answer as phx_http_call_json. */
+/** Upload a file as the body of PUT; answer as phx_http_call_json. -ENODATA: the file itself cannot
+ * be read to its end, whatever the server does. */
 int phx_http_upload(struct phx_http_client *c, const char *path, const char *file,
 		    json_t **ret_json, struct phx_err *err);
 

@@ -254,8 +254,10 @@ int phx_http_upload(struct phx_http_client *c, const char *path, const char *fil
 	/* a refusal comes before the file is sent */
 	phx_http_client_header(c, "Expect", "100-continue");
 	PHX_AUTO(phx_http_response_fini) struct phx_http_response response = {0};
-	int r = phx_http_client_receive(c, path, &response, err);
+	struct phx_err why = {0};
+	int r = phx_http_client_receive(c, path, &response, &why);
 	if (u.code < 0)
-		return phx_err_set(err, u.code, "%s: %s", file, strerror(-u.code));
-	return r < 0 ? r : phx_http_answer_json(path, &response, ret_json, err);
+		return phx_err_set(err, -ENODATA, "%s: %s", file, strerror(-u.code));
+	return r < 0 ? phx_err_set(err, r, "%s", why.text)
+		     : phx_http_answer_json(path, &response, ret_json, err);
 }

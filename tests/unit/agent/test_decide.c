@@ -216,6 +216,7 @@ static void test_messages(void **state)
 	assert_true(decide_again(-EROFS));
 	assert_false(decide_again(-ESTALE));
 	assert_false(decide_again(-EINVAL));
+	assert_false(decide_again(-ENODATA));
 	assert_false(decide_again(0));
 }
 
