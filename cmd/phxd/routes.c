@@ -54,12 +54,12 @@ static bool may_write(const char *method, enum phx_right right, struct phx_http_
 	} \
 	static void guarded_##handler(struct phx_http_request *q, void *arg) \
 	{ \
+		if ((body_file) && /* the upload may have taken long */ \
+		    !person_require(arg, q, PHX_RIGHT_##right)) \
+			return; \
 		if (((via)&R) != 0) \
 			reads_take(((struct daemon *)arg)->reads, q, handler); \
-		else if ((!(body_file) || \
-			  person_require(arg, q, \
-					 PHX_RIGHT_##right)) /* the upload may have taken long */ \
-			 && may_write(method, PHX_RIGHT_##right, q, arg)) \
+		else if (may_write(method, PHX_RIGHT_##right, q, arg)) \
 			handler(q, arg); \
 	}
 #include "phxd/routes.def"
