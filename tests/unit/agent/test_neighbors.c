@@ -1,6 +1,6 @@
-/* What switches say of themselves, on cards of a network namespace of the test's own: what counts is
- * the card on which it came, and nothing that anybody sends stops the hearing. Frames themselves are
- * tests/unit/inventory/lldp.c's. */
+/* What switches say of themselves, on cards of a network namespace of the test's own: what counts
+ * is the card on which it came, and nothing that anybody sends stops the hearing. Frames themselves
+ * are tests/unit/inventory/lldp.c's. */
 #include "unit/agent/scratch.h"
 
 #include <arpa/inet.h>

@@ -1,6 +1,6 @@
-/* The step scratch on a small machine of its own: a root in memory with nothing but what a test puts
- * there, in mount and process namespaces. What it destroys, what it leaves, and above all when it
- * says that nothing of a person is left: never, where it could not see that. */
+/* The step scratch on a small machine of its own: a root in memory with nothing but what a test
+ * puts there, in mount and process namespaces. What it destroys, what it leaves, and above all
+ * when it says that nothing of a person is left: never, where it could not see that. */
 #include "fake/ioctl.h"
 #include "unit/agent/scratch.h"
 

@@ -1,6 +1,6 @@
-/* Portions of nodes that are told the settings of the site (cmd/phxd/site_portions.c): what the core
- * hears of each node, when it is asked whether the portion is over, and who asks next. The core,
- * the bundles and the clock are fakes. */
+/* Portions of nodes that are told the settings of the site (cmd/phxd/site_portions.c): what the
+ * core hears of each node, when it is asked whether the portion is over, and who asks next. The
+ * core, the bundles and the clock are fakes. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,5 +1,5 @@
-/* REs whose jobs Slurm starts (cmd/phxd/slurm.c): what the core is told, and what is done of what it
- * orders. Slurm's answers, the core's orders and the engine are fakes; the threads are real. */
+/* REs whose jobs Slurm starts (cmd/phxd/slurm.c): what the core is told, and what is done of what
+ * it orders. Slurm's answers, the core's orders and the engine are fakes; the threads are real. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
