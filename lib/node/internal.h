@@ -256,8 +256,8 @@ void phx_ram_system_reset(struct phx_apply *a, struct phx_node *n);
 bool phx_ram_system_lost(const struct phx_node *n);
 
 /* facts.c */
-/** Another node, not a new one, that reports the same system UUID, which is proven to be its own, or
- * in older journals may be anybody's; NULL: none. */
+/** Another node, not a new one, that reports the same system UUID, which is proven to be its own,
+ * or in older journals may be anybody's; NULL: none. */
 struct phx_node *phx_facts_twin(const struct phx_state *s, const struct phx_node *n);
 /** Another node, not a new one, that reports the same system UUID, whatever is proven; NULL: none,
  * and in older journals. */
