@@ -380,6 +380,8 @@ static bool node_is_known(struct daemon *d, struct phx_http_request *q, const ch
 struct erasures {
 	json_t *list;
 	bool whole; /* with ids of disks */
+	/* of nodes that he does not hold: only where he had it before, or is next; NULL: all */
+	const struct person *whose;
 };
 
 static int add_erasure(void *arg, const struct phx_store_erasure *e)
@@ -388,6 +390,11 @@ static int add_erasure(void *arg, const struct phx_store_erasure *e)
 	json_t *j = json_loads(e->record, 0, NULL);
 	if (!j)
 		return -EBADMSG;
+	if (to->whose && !to->whole && !person_is(to->whose, phx_json_str(j, "from_owner", "")) &&
+	    !person_is(to->whose, phx_json_str(j, "to_owner", ""))) {
+		json_decref(j);
+		return 0;
+	}
 	if (to->whole) {
 		/* the signature covers the exact text of the record: give both */
 		json_object_set_new(j, "signature", json_string(e->signature));
@@ -426,14 +433,19 @@ void api_erasures(struct phx_http_request *q, void *arg)
 	struct daemon *d = arg;
 	struct phx_err err = {0};
 	PHX_AUTO_JSON json_t *list = json_array();
-	struct erasures to = {list, sees_hardware(d, phx_http_peer(q), phx_http_param(q, 0))};
-	int r = phx_store_erasures(engine_store(d->engine), phx_http_param(q, 0), add_erasure, &to,
-				   &err);
+	const char *node = phx_http_param(q, 0);
+	struct person person;
+	bool all = person_has_all(d, phx_http_peer(q), PHX_RIGHT_erasures);
+	person_of(d, phx_http_peer(q), &person);
+	struct erasures to = {list, sees_hardware(d, phx_http_peer(q), node), all ? NULL : &person};
+	int r = phx_store_erasures(engine_store(d->engine), node, add_erasure, &to, &err);
+	if (r == 0 && !all && !to.whole && !json_array_size(list))
+		r = phx_err_set(&err, -ENOENT, "there is no erase of '%.63s' that is yours", node);
 	if (r < 0) {
 		phx_http_reply_error(q, r, err.text);
 		return;
 	}
-	if (!json_array_size(list) && !node_is_known(d, q, phx_http_param(q, 0)))
+	if (!json_array_size(list) && !node_is_known(d, q, node))
 		return;
 	PHX_AUTO_JSON json_t *j = json_pack("{s:O}", "erasures", list);
 	phx_http_reply_json(q, 200, j);

@@ -30,7 +30,7 @@ url = \"$URL$3\"" ;;
 	esac
 	[ "$2" = GET ] || base+='
 data = "{\"dry_run\": true}"'
-	printf '%s\nrequest = "%s"\noutput = "%s"\nwrite-out = "%%{http_code}\\n"\nmax-time = %s\ngloboff\nnext\n' "$base" "$2" "$dir/$TRIED" "$([ "$3" = /v1/feed ] && echo 1 || echo 20)" \
+	printf '%s\nrequest = "%s"\noutput = "%s"\nwrite-out = "%%{http_code}\\n"\nmax-time = %s\ngloboff\nnext\n' "$base" "$2" "$dir/$TRIED" "$([[ $3 = /v1/feed || $3 = */logs ]] && echo 1 || echo 20)" \
 		>>"$dir/config"
 	echo "$TRIED $2 $3 $4" >>"$dir/wanted"
 }
@@ -45,7 +45,8 @@ ask() {
 		[ ! -f "$dir/$n" ] || IFS= read -rd '' -n 300 text <"$dir/$n"
 		# what is refused for what he asks, and not for who he is
 		# it is there, and another's: who may know of every RE is told so
-		[ "$got" = 403 ] && [[ $text =~ "its owner's and its members' alone"|'is for the service provider' ]] && got=404another
+		[ "$got" = 403 ] && [[ $text =~ "its owner's and its members' alone"|'is for the service provider'|'the owner of the RE that has it' ]] && got=404another
+		[ "$got" = 409 ] && [[ $text =~ 'this node has no part of such a run' ]] && got=404another
 		[ "$got" = 403 ] && [[ ! $text =~ 'not permitted'|certificate ]] && got=400
 		# what is his, and is said not to be there
 		[ "$got" = 404 ] && [[ $pattern = *404absent* && ! $text =~ "no RE 'mine'"|'no such job' ]] && got=404absent
@@ -56,33 +57,44 @@ ask() {
 }
 # let in: done, or refused for what he asks (000: the answer is held back until there is news)
 LET_IN='000|2..|30.|40[059]|41.|42.|50[37]'
-# of these there is none here, whoever asks: no RE of many tasks, no erase, no session, no file of that name
-ABSENT='^(/v1/(workflows|triggers|sessions|erasures)/\*.*|/v1/nodes/\*/logs|/v1/res/\*/data/\*\*|/v1/actions/\*|/ipxe/\*|/hook/\*|/images/.*|/packages/\*|/boot/\*|/v1/agent/(jobs|disk-key)/.*|/v1/agent/site)$'
-# a path of the table with its stars filled: of RE mine, or other, or of ours, which is the resource provider's own
-path_of() { # ROUTE RE
+# of these there is none here, whoever asks: what is public, settings of the site, what a task printed. Sessions are a person's, whatever his
+# rights (trust/user/session.sh); the key of a disk takes more than a request (trust/owner/other_nodes.sh)
+ABSENT='^(/ipxe/\*|/hook/\*|/images/.*|/boot/\*|/v1/sessions/\*/end|/v1/agent/disk-key/\*|/v1/agent/site|/v1/workflows/\*/output)$'
+# a path of the table with its stars filled: of RE mine, or other, or of ours, which is the resource provider's own. Runs and triggers are
+# of the REs of many tasks of the same owners; "other" of a node's route is the node that is nobody's
+path_of() { # ROUTE RE METHOD
+	local whose=OWN
+	[ "$2" != other ] || whose=OTHER
+	local job=${whose}_JOB flow=${whose}_FLOW trigger=${whose}_TRIGGER erasure=${whose}_ERASURE node=${whose}_NODE runs=${whose}_RUNS
 	case $1 in
-	/v1/jobs/\**) echo "${1/\*/$([ "$2" = other ] && echo "$OTHER_JOB" || echo "$OWN_JOB")}" ;;
+	/v1/agent/jobs/\**) echo "${1/\*/${!runs}}?run=0" | sed 's,\*,0,' ;;
+	/v1/jobs/\**) echo "${1/\*/${!job}}" ;;
+	/v1/workflows/\**) echo "${1/\*/${!flow}}" | sed 's,\*,cancel,' ;;
+	/v1/triggers/\**) echo "${1/\*/${!trigger}}" | sed 's,\*,pause,' ;;
+	/v1/erasures/\*) echo "/v1/erasures/${!erasure}" ;;
+	/v1/nodes/\**) echo "${1/\*/${!node}}" ;;
 	/v1/res/\*/\*) echo "/v1/res/$2/activate" ;;
-	/v1/res/\**) echo "${1/\*/$2}" | sed 's,\*\*,file,' ;;
+	# what is put is deleted next, and what is read stays
+	/v1/res/\*/data/\*\*) echo "/v1/res/$2/data/$([ "$3" = GET ] && echo file || echo more)" ;;
+	/v1/res/\**) echo "${1/\*/$2}" ;;
 	/v1/actions/\*) echo /v1/actions/assign ;;
 	/v1/roles/\*) echo /v1/roles/batch ;;
+	/packages/\*) echo "/packages/$([ "$2" = other ] && echo secret || echo tools)-1.tar.zst" ;;
 	/portal/\*) echo "/portal/$(basename "$BUILD"/portal/app-*.js)" ;;
-	# there is none: nobody is to wait for its agent
-	/v1/nodes/\*/logs) echo /v1/nodes/n9/logs ;;
 	*) echo "$1" | sed 's,\*\*,file,; s,\*,n1,g' ;;
 	esac
 }
-# is the job, or the RE, that the path names IDENTITY's, as a user or as a member?
+# is the job, the run, or the RE, that the path names IDENTITY's, as a user or as a member?
 is_his() { # IDENTITY ROUTE
 	case $2 in
-	/v1/jobs/\**) [ "${1#*:}" = member ] ;;
+	/v1/jobs/\** | /v1/workflows/\** | /v1/triggers/\**) [ "${1#*:}" = member ] ;;
 	*) [[ $1 = U:admin || $1 = U:operator || $1 = U:auditor || ${1#*:} = member ]] ;;
 	esac
 }
 # one row: METHOD PATH VIA RIGHT and the cells
 try_row() {
 	local method=$1 route=$2 via=$3 identity how cell mine ours own other in=$LET_IN
-	mine=$(path_of "$route" mine) ours=$(path_of "$route" ours) other=$(path_of "$route" other)
+	mine=$(path_of "$route" mine "$method") ours=$(path_of "$route" ours "$method") other=$(path_of "$route" other "$method")
 	local -A cells=([admin]=$5 [operator]=$6 [auditor]=$7 [provider]=$8 [member]=$9 [user]=${10} [node]=${11} [nobody]=${12})
 	[[ ! $route =~ $ABSENT ]] || in+='|404absent'
 	for identity in "${IDENTITIES[@]}"; do
@@ -93,8 +105,11 @@ try_row() {
 		[[ ${identity#*:}:$cell = @(admin|operator):own ]] && own=$ours
 		# every person is a user, too, and may be a member of an RE
 		case ${identity#*:}:$cell in admin:- | operator:- | auditor:- | provider:- | user:-) cell=${cells[member]}-as-member ;; esac
-		[[ $route = /v1/jobs/\** && ${identity#*:}:$cell = user:own ]] && cell=own-as-member
-		if [[ $via != *$how* ]]; then
+		[[ $route = /v1/@(jobs|workflows|triggers)/\** && ${identity#*:}:$cell = user:own ]] && cell=own-as-member
+		if [[ $identity:$method\ $route = *:@(auditor:POST /v1/@(workflows|triggers)|operator:POST /v1/triggers)/\*/\* ]]; then
+			# who may see them may not order them: that takes the right job_cancel, or job_hold
+			wants "$identity" "$method" "$own" '404|403'
+		elif [[ $via != *$how* ]]; then
 			wants "$identity" "$method" "$own" '404|405|403'
 		elif [[ $cell = - || $cell = --as-member ]]; then
 			wants "$identity" "$method" "$own" 403
@@ -136,10 +151,10 @@ everybody_is_told_who_he_is() {
 }
 # of the RE that names him a member is told that it is there, and its agreement; who is named by none is told nothing
 a_member_sees_his_re() {
-	on_socket nobody http://unix/v1/res | jq -e '[.res[] | .name] == ["mine"] and (.res[0] | has("owner") or has("agreement") | not)' >/dev/null || return 1
+	on_socket nobody http://unix/v1/res | jq -e '[.res[] | .name] == ["mine", "tasks"] and (.res[0] | has("owner") or has("agreement") | not)' >/dev/null || return 1
 	on_socket nobody http://unix/v1/res/mine | jq -e '.agreement.owner == "unix:games" and (has("hosts") or has("may") | not)' >/dev/null || return 1
 	on_socket lp http://unix/v1/res | jq -e '.res == []' >/dev/null || return 1
-	with_cert member "$URL/v1/res" | jq -e '.res | length == 1' >/dev/null && with_cert user "$URL/v1/res" | jq -e '.res == []' >/dev/null || return 1
+	with_cert member "$URL/v1/res" | jq -e '.res | length == 2' >/dev/null && with_cert user "$URL/v1/res" | jq -e '.res == []' >/dev/null || return 1
 	on_socket nobody http://unix/v1/res/mine/data | jq -e 'has("error") | not' >/dev/null && on_socket lp http://unix/v1/res/mine/data | grep -q 'no RE' || return 1
 	on_socket nobody http://unix/v1/res/mine/history | grep -q 'not permitted' && on_socket nobody http://unix/v1/res/mine/suspend -d '{}' | grep -q 'not permitted' &&
 		on_socket lp http://unix/v1/jobs -d '{"re": "mine", "argv": ["true"]}' | grep -q error
@@ -148,7 +163,7 @@ a_member_sees_his_re() {
 an_operator_is_no_administrator() {
 	on_socket daemon http://unix/v1/actions/bmc -d '{"nodes": "n1", "bmc": {"driver": "none"}}' | grep -q 'the resource provider may do this' || return 1
 	on_socket daemon http://unix/v1/nodes -d '{"name": "n9", "macs": ["02:00:00:00:00:09"], "bmc": {"driver": "none"}}' | grep -q 'not permitted' || return 1
-	on_socket daemon http://unix/v1/actions/quarantine -d '{"nodes": "n2", "text": "by an operator"}' | jq -e '.results[0].code == 0' >/dev/null || return 1
+	on_socket daemon http://unix/v1/actions/quarantine -d "{\"nodes\": \"$FORMER\", \"text\": \"by an operator\"}" | jq -e '.results[0].code == 0' >/dev/null || return 1
 	on_socket bin http://unix/v1/actions/quarantine -d '{"nodes": "n1"}' | grep -q 'not permitted' || return 1
 	on_socket bin "http://unix/v1/events?limit=1000" | jq -e '[.events[] | select(.kind == "quarantine")] | length == 1' >/dev/null
 }
@@ -156,6 +171,7 @@ an_operator_is_no_administrator() {
 head_conf 'service_group = "games"; operator_group = "daemon"; auditor_group = "bin"; requests_per_s = 100000;'
 head_start
 package tools 1 'exit 0'
+package secret 1 'exit 0'
 roles_init
 post /v1/reload >/dev/null
 for i in 1 2; do
@@ -178,13 +194,44 @@ for re in mine other; do
 done
 sed 's/"mine"/"ours"/; s/owner = "games"; //; s/"affiliated"/"same"/; s/users = .*//' "$WORK/mine.conf" >"$WORK/ours.conf"
 phx re create "$WORK/ours.conf" >/dev/null || { not_ok "RE ours is not there"; exit 1; }
+# an erase of a node that was his, and one of a node that nobody had
+serving() { api /v1/nodes | jq -re "[.nodes[] | select(.pool == \"$1\" and .state == \"active\") | .name][0] | values"; }
+joins_mine() { until_true 40 eval "OWN_NODE=\$(serving mine) && idle \$OWN_NODE active batch" && OWN_NODE=$(serving mine); }
+erasures_of() { api "/v1/erasures?node=$1" | jq '.erasures | length'; }
+erased() { action "$1" "{\"nodes\": \"$2\", \"setup\": {\"mode\": \"wipe\"}}" >/dev/null && until_true 40 eval "[ \$(erasures_of $2) = $3 ]" && api "/v1/erasures?node=$2" | jq '.erasures[0].id'; }
 on_socket games http://unix/v1/res/mine/activate -d '{}' >/dev/null
-until_true 30 idle n1 active batch || until_true 30 idle n2 active batch || { not_ok "no node is in RE mine"; exit 1; }
-mkdir -p "$WORK/node" && cp "$WORK/n1/cert.pem" "$WORK/n1/key.pem" "$WORK/node/" # its present ones
+joins_mine && OWN_ERASURE=$(erased release "$OWN_NODE" 1) && FORMER=$OWN_NODE && joins_mine && [ "$OWN_NODE" != "$FORMER" ] || { not_ok "no erase of a node of RE mine"; exit 1; }
+# a node that was never his
+post /v1/nodes '{"name": "n3", "macs": ["02:00:00:00:00:03"]}' >/dev/null && fake_start n3 3 && OTHER_NODE=n3
+until_true 20 idle n3 ready "" && OTHER_ERASURE=$(erased wipe n3 1) && until_true 40 idle n3 ready "" && action assign '{"nodes": "n3", "role": "batch"}' >/dev/null &&
+	until_true 40 idle n3 active batch || { not_ok "no erase of a node of nobody, or it serves not"; exit 1; }
+# files: the owner's, and of each member in his directory
+echo file >"$WORK/file" && chmod 644 "$WORK/file"
+for who in games nobody daemon bin root; do
+	on_socket $who "http://unix/v1/res/$([ $who = root ] && echo ours || echo mine)/data/file" -T "$WORK/file" | grep -q error && { not_ok "$who has no file"; exit 1; }
+done
+mkdir -p "$WORK/node" && cp "$WORK/$OWN_NODE/cert.pem" "$WORK/$OWN_NODE/key.pem" "$WORK/node/" # its present ones
 chmod 755 "$WORK"
 check everybody_is_told_who_he_is everybody_is_told_who_he_is
 check an_operator_is_no_administrator an_operator_is_no_administrator
 OWN_JOB=$(phx job submit --hold --re mine --user nobody -- true) OTHER_JOB=$(phx job submit --hold --user sync -- true)
+# jobs that run, with a file to fetch and one to bring: in RE mine, and on the node that is not his
+touch "$WORK/$OWN_NODE/busy" "$WORK/n3/busy"
+OWN_RUNS=$(setpriv --reuid nobody --regid "$(id -g nobody)" --init-groups "$BUILD/bin/phx" job submit --re mine --stage-in file --stage-out out -- true) OTHER_RUNS=$(phx job submit --user sync -- true)
+runs() { [ "$(api "/v1/jobs/$1" | jq -r .state)" = running ]; }
+until_true 20 runs "$OWN_RUNS" && until_true 20 runs "$OTHER_RUNS" || { not_ok "no job runs: $(api "/v1/jobs/$OWN_RUNS") $(api "/v1/jobs/$OTHER_RUNS")"; exit 1; }
+# of each owner an RE of many tasks, with a run and a trigger of its member
+FLOW='{"name":"w","schemaVersion":"1.5","workflow":{"specification":{"tasks":[{"id":"a","name":"a","parents":[],"children":[]}],"files":[]},"execution":{"tasks":[{"id":"a","runtimeInSeconds":1,"coreCount":1,"command":{"program":"true","arguments":[]}}]}}}'
+many_tasks() { # RE OWNER MEMBER: sets FLOW_ID, TRIGGER_ID
+	printf 'name = "%s"; owner = "%s"; type = "many_tasks"; relationship = "affiliated"; role = "batch"; lower_bound_size = 0; users = "%s";\n' "$1" "$2" "$3" >"$WORK/$1.conf"
+	phx re create "$WORK/$1.conf" >/dev/null && on_socket "$2" "http://unix/v1/res/$1/activate" -d '{}' >/dev/null || return 1
+	FLOW_ID=$(on_socket "$3" -X PUT "http://unix/v1/workflows?re=$1&hold=true" --data-binary "$FLOW" | tee "$WORK/flow" | jq .id) || return 1
+	TRIGGER_ID=$(printf '{"name": "timed-%s", "when": {"every_ms": 3600000}}\n%s' "$1" "$FLOW" | on_socket "$3" -X PUT "http://unix/v1/triggers?re=$1" --data-binary @- | jq -r .name)
+	[[ $FLOW_ID$TRIGGER_ID != *null* ]]
+}
+phx access grant unix:sync provider 2>/dev/null
+many_tasks tasks games nobody && OWN_FLOW=$FLOW_ID OWN_TRIGGER=$TRIGGER_ID && many_tasks others sync sync && OTHER_FLOW=$FLOW_ID OTHER_TRIGGER=$TRIGGER_ID ||
+	{ not_ok "no run or no trigger: $(cat "$WORK/flow") $TRIGGER_ID"; exit 1; }
 check a_member_sees_his_re a_member_sees_his_re
 check every_route_is_as_the_table_says every_route_is_as_the_table_says
 exit $FAILED
