@@ -69,7 +69,7 @@ void phx_http_reply_all(struct phx_http_request *const *q, size_t n, int status,
 void phx_http_reply_later(struct phx_http_request *q, unsigned wait_s, const char *text);
 /** {"error": text, "code": "EINVAL"} with a status derived from the code: -EINVAL 400,
  * -EPERM/-EACCES 403, -ENOENT 404, -EEXIST/-EBUSY/-ESTALE/-ENOTUNIQ 409, -E2BIG/-EFBIG 413, -EDQUOT
- * 429 (to come again in half a minute), -EAGAIN 503, -ENOSPC/-EROFS 507, else 500. */
+ * 429 and -EAGAIN 503 (both to come again in half a minute), -ENOSPC/-EROFS 507, else 500. */
 void phx_http_reply_error(struct phx_http_request *q, int code, const char *text);
 /** A regular file, with Range (single range), ETag (sha256 given, or NULL: made from inode, size
  * and time), If-None-Match, If-Range, HEAD. 404 when it cannot be opened. */

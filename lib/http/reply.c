@@ -172,19 +172,25 @@ void phx_http_refuse(struct phx_http_request *q, int status, int code, const cha
 	phx_http_reply_json_with(q, status, j, allow ? MHD_HTTP_HEADER_ALLOW : NULL, allow);
 }
 
-void phx_http_reply_later(struct phx_http_request *q, unsigned wait_s, const char *text)
+static void refuse_for_now(struct phx_http_request *q, int code, unsigned wait_s, const char *text)
 {
-	PHX_AUTO_JSON json_t *j = error_json(-EDQUOT, text);
+	PHX_AUTO_JSON json_t *j = error_json(code, text);
 	char value[16];
 	snprintf(value, sizeof(value), "%u", wait_s);
-	phx_http_reply_json_with(q, 429, j, MHD_HTTP_HEADER_RETRY_AFTER, value);
+	phx_http_reply_json_with(q, phx_http_status_of(code), j, MHD_HTTP_HEADER_RETRY_AFTER,
+				 value);
+}
+
+void phx_http_reply_later(struct phx_http_request *q, unsigned wait_s, const char *text)
+{
+	refuse_for_now(q, -EDQUOT, wait_s, text);
 }
 
 void phx_http_reply_error(struct phx_http_request *q, int code, const char *text)
 {
 	const char *why = text && text[0] ? text : strerror(-code);
-	if (code == -EDQUOT)
-		phx_http_reply_later(q, SHARE_AGAIN_S, why);
+	if (code == -EDQUOT || code == -EAGAIN)
+		refuse_for_now(q, code, SHARE_AGAIN_S, why);
 	else
 		phx_http_refuse(q, phx_http_status_of(code), code, why, NULL);
 }

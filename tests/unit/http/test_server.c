@@ -404,6 +404,8 @@ static void test_error_codes_survive(void **state)
 		refused(c, "POST", path, -rows[i].code, "because of this");
 		assert_int_equal(phx_http_call(c, "POST", path, NULL, 2000, &res, NULL), 0);
 		assert_int_equal(res.status, rows[i].status);
+		/* who is to come again is told when; what is refused for good is not asked again */
+		assert_int_equal(res.retry_after_s, rows[i].code == EAGAIN ? 30 : 0);
 		phx_http_response_fini(&res);
 	}
 	refused(c, "POST", "/v1/error/99", -EIO, "because of this"); /* a code outside the table */
