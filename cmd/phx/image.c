@@ -35,6 +35,8 @@ static void put_bytes(struct phx_buf *b, const json_t *value, const json_t *row)
 	json_int_t sum = 0;
 	size_t i;
 	json_t *file;
+	if (!value) /* a user is told names alone */
+		return;
 	json_array_foreach((json_t *)value, i, file)
 		sum += phx_json_int(file, "size", 0);
 	PHX_AUTO_JSON json_t *n = json_integer(sum);

@@ -30,9 +30,12 @@ static void put_image(struct phx_buf *b, const json_t *value, const json_t *row)
 		     *version ? " " : "", version);
 }
 
+/* These and "yes" are absent in what a user is told, who reads names alone. */
 static void put_health(struct phx_buf *b, const json_t *value, const json_t *row)
 {
 	(void)row;
+	if (!value)
+		return;
 	const char *kind = phx_json_str(value, "kind", "none");
 	phx_buf_addf(b, "%s", kind);
 	if (phx_str_eq(kind, "none"))
@@ -44,13 +47,19 @@ static void put_health(struct phx_buf *b, const json_t *value, const json_t *row
 		     (long long)phx_json_int(value, "failures", 0));
 }
 
+static void put_yes(struct phx_buf *b, const json_t *value, const json_t *row)
+{
+	if (value)
+		cli_put_yes(b, value, row);
+}
+
 static const struct cli_column role_columns[] = {
 	{.head = "ROLE", .path = "name"},
 	{.head = "POOL", .path = "pool"},
 	{.head = "BOOT", .path = "boot"},
 	{.head = "IMAGE", .path = "image", .put = put_image},
 	{.head = "PACKAGES", .path = "packages", .put = put_packages},
-	{.head = "JOBS", .path = "runs_jobs", .put = cli_put_yes, .wide = true},
+	{.head = "JOBS", .path = "runs_jobs", .put = put_yes, .wide = true},
 	{.head = "HEALTH", .path = "health", .put = put_health, .wide = true},
 	{.head = "SUMMARY", .path = "summary"},
 };
@@ -64,18 +73,11 @@ int cmd_role_list(struct cli *cli)
 				     json_object_get(answer, "roles"), answer);
 }
 
-/* Absent in what a user is told. */
-static void put_restart(struct phx_buf *b, const json_t *value, const json_t *row)
-{
-	if (value)
-		cli_put_yes(b, value, row);
-}
-
 static const struct cli_column service_columns[] = {
 	{.head = "SERVICE", .path = "name"},
 	{.head = "PACKAGE", .path = "package"},
 	{.head = "USER", .path = "user"},
-	{.head = "RESTART", .path = "restart", .put = put_restart},
+	{.head = "RESTART", .path = "restart", .put = put_yes},
 	{.head = "SETTLE", .path = "settle_s", .put = put_seconds, .right = true},
 	{.head = "AFTER", .path = "after", .put = cli_put_words},
 	{.head = "COMMAND", .path = "argv", .put = cli_put_words},
@@ -87,7 +89,7 @@ static const struct cli_column show_lines[] = {
 	{.head = "Boot", .path = "boot"},
 	{.head = "Image", .path = "image", .put = put_image},
 	{.head = "Packages", .path = "packages", .put = put_packages},
-	{.head = "Jobs", .path = "runs_jobs", .put = cli_put_yes},
+	{.head = "Jobs", .path = "runs_jobs", .put = put_yes},
 	{.head = "Drain grace", .path = "drain_grace_s", .put = put_seconds},
 	{.head = "Ports", .path = "ports", .put = cli_put_words},
 	{.head = "On leave", .path = "leave_remove", .put = cli_put_words},

@@ -201,30 +201,19 @@ void api_node(struct phx_http_request *q, void *arg)
 		phx_http_reply_json_text(q, 200, phx_buf_take(&b));
 }
 
-/* ---- roles, rules ---- */
+/* ---- roles, images, rules ---- */
 
-/* Of services and health checks, what the command lines and the environment of somebody's software
- * say: members that are told to who may see the rules. Others read the names. */
-static const char *const of_services[] = {
-	"services.package",  "services.user",         "services.restart", "services.stop_grace_s",
-	"services.settle_s", "services.drain_signal", "services.argv",    "services.env",
-	"services.after",    "health.target",         "health.argv",
-};
-
-/* Who asks for roles, and what is left out of those that are not the asker's own. */
-struct role_view {
+/* Who asks for roles or images. Who has not the right to all of what is in them reads it of what
+ * his own REs run, and of others the names. */
+struct catalog_reader {
 	struct person person;
-	struct phx_json_less whole, less;
+	bool all;
 };
 
-static int role_view_init(struct daemon *d, const struct phx_http_request *q, struct role_view *ret)
+static struct catalog_reader catalog_reader_of(struct daemon *d, const struct phx_http_request *q)
 {
-	bool all = person_has_all(d, phx_http_peer(q), PHX_RIGHT_rules);
-	int r = 0;
-	*ret = (struct role_view){0};
-	person_of(d, phx_http_peer(q), &ret->person);
-	for (size_t i = 0; i < PHX_ARRAY_SIZE(of_services) && !all && r == 0; i++)
-		r = phx_json_less_add(&ret->less, &phx_role_record, of_services[i]);
+	struct catalog_reader r = {.all = person_has_all(d, phx_http_peer(q), PHX_RIGHT_catalog)};
+	person_of(d, phx_http_peer(q), &r.person);
 	return r;
 }
 
@@ -239,32 +228,28 @@ static bool runs_role(const struct phx_state *s, const struct person *p, const c
 	return runs;
 }
 
-static void put_role(const struct phx_state *s, const struct role_view *view,
+static void put_role(const struct phx_state *s, const struct catalog_reader *reader,
 		     const struct phx_role *role, struct phx_buf *b)
 {
-	bool whole = !view->less.n || runs_role(s, &view->person, role->name);
+	static const struct phx_json_less whole;
+	bool reads = reader->all || runs_role(s, &reader->person, role->name);
 	phx_buf_add(b, "{", 1);
 	for (size_t i = 0; i < phx_role_record.n_fields; i++)
-		phx_json_put_field(b, &phx_role_record.fields[i], role,
-				   whole ? &view->whole : &view->less);
-	phx_buf_add(b, "}", 1);
+		if (reads || !strcmp(phx_role_record.fields[i].name, "name"))
+			phx_json_put_field(b, &phx_role_record.fields[i], role, &whole);
+	phx_buf_addf(b, "}");
 }
 
 void api_roles(struct phx_http_request *q, void *arg)
 {
 	struct daemon *d = arg;
-	struct role_view view;
+	struct catalog_reader reader = catalog_reader_of(d, q);
 	struct phx_buf b = {0};
-	int r = role_view_init(d, q, &view);
-	if (r < 0) {
-		phx_http_reply_error(q, r, "roles cannot be shown");
-		return;
-	}
 	phx_buf_addf(&b, "{\"roles\":[");
 	const struct phx_state *s = engine_lock(d->engine);
 	PHX_LIST_EACH(struct phx_role, role, &s->roles) {
 		phx_json_put_item(&b);
-		put_role(s, &view, role, &b);
+		put_role(s, &reader, role, &b);
 	}
 	engine_unlock(d->engine);
 	phx_buf_addf(&b, "]}");
@@ -275,21 +260,21 @@ void api_role(struct phx_http_request *q, void *arg)
 {
 	struct daemon *d = arg;
 	const char *name = phx_http_param(q, 0);
-	struct role_view view;
+	struct catalog_reader reader = catalog_reader_of(d, q);
 	struct phx_err err = {0};
 	struct phx_buf b = {0};
-	int r = role_view_init(d, q, &view);
 	const struct phx_state *s = engine_lock(d->engine);
-	const struct phx_role *role = r < 0 ? NULL : phx_state_role(s, name);
+	const struct phx_role *role = phx_state_role(s, name);
 	if (role)
-		put_role(s, &view, role, &b);
+		put_role(s, &reader, role, &b);
 	engine_unlock(d->engine);
 	if (role)
 		phx_http_reply_json_text(q, 200, phx_buf_take(&b));
-	else if (r < 0)
-		phx_http_reply_error(q, r, "the role cannot be shown");
-	else
+	else if (reader.all)
 		phx_http_reply_error(q, catalog_no_role(d, name, &err), err.text);
+	else
+		phx_http_reply_error(q, phx_err_set(&err, -ENOENT, "there is no role '%s'", name),
+				     err.text);
 }
 
 /* {node, role, reason} of one node by the rules in force. */
@@ -338,10 +323,45 @@ void api_rules_match(struct phx_http_request *q, void *arg)
 	phx_http_reply_json(q, 200, j);
 }
 
+/* The names of the images that the asker's REs run, as members of an object. */
+static json_t *images_he_runs(struct daemon *d, const struct catalog_reader *reader)
+{
+	json_t *names = json_object();
+	const struct phx_state *s = engine_lock(d->engine);
+	PHX_LIST_EACH(struct phx_role, role, &s->roles)
+		if (runs_role(s, &reader->person, role->name))
+			json_object_set_new(names, role->image, json_true());
+	engine_unlock(d->engine);
+	return names;
+}
+
+/* What is left of them for who has not the right to all: a name once, where it is not his. */
+static json_t *less_of_images(const json_t *images, const json_t *his)
+{
+	PHX_AUTO_JSON json_t *named = json_object();
+	json_t *less = json_array(), *image;
+	size_t i;
+	json_array_foreach((json_t *)images, i, image) {
+		const char *name = phx_json_str(image, "name", "");
+		if (json_object_get(his, name))
+			json_array_append(less, image);
+		else if (!json_object_get(named, name))
+			json_array_append_new(less, json_pack("{s:s}", "name", name));
+		json_object_set_new(named, name, json_true());
+	}
+	return less;
+}
+
 void api_images(struct phx_http_request *q, void *arg)
 {
 	struct daemon *d = arg;
+	struct catalog_reader reader = catalog_reader_of(d, q);
 	PHX_AUTO_JSON json_t *j = catalog_images(d);
+	if (!reader.all) {
+		PHX_AUTO_JSON json_t *his = images_he_runs(d, &reader);
+		json_object_set_new(j, "images", less_of_images(json_object_get(j, "images"), his));
+		json_object_set_new(j, "bad", json_array());
+	}
 	phx_http_reply_json(q, 200, j);
 }
 

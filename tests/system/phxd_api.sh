@@ -547,8 +547,7 @@ events_of_a_node_are_all_of_it() {
 users_read_and_submit() {
 	local path
 	: >"$WORK/body" && chmod 666 "$WORK/body" && as_nobody
-	for path in /v1/status /v1/nodes /v1/nodes/c1 /v1/roles /v1/roles/web /v1/images /v1/packages /v1/events /v1/jobs /v1/metrics \
-		/v1/config; do
+	for path in /v1/status /v1/nodes /v1/nodes/c1 /v1/roles /v1/roles/web /v1/images /v1/events /v1/jobs /v1/metrics; do
 		req GET $path
 		[ "$code" = 200 ] || { AS=; echo "GET $path: $code"; return 1; }
 	done
@@ -598,7 +597,7 @@ users_do_not_see_hardware() {
 	[ -n "$serial" ] && api /v1/nodes | grep -qF "$serial" && api /v1/nodes/c1 | grep -qF 02:00:00:00:00:01 &&
 		api /v1/nodes/c1 | jq -e '(.facts.disks[0].id | length > 0) and has("bmc") and (.key_fp | length > 0)' >/dev/null || return 1
 	as_nobody
-	for path in /v1/nodes /v1/nodes/c1 /v1/nodes?names=c1 '/v1/events?after=0' /v1/jobs /v1/balance /v1/metrics /v1/config /v1/status; do
+	for path in /v1/nodes /v1/nodes/c1 /v1/nodes?names=c1 '/v1/events?after=0' /v1/jobs /v1/balance /v1/metrics /v1/images /v1/roles /v1/status; do
 		req GET "$path"
 		[ "$code" = 200 ] && ! grep -qiE "02:00:00:00:00:0|\"macs\"|\"serial\"|\"uuid\"|\"bmc\"|key_fp|key_id|$serial\"" "$WORK/body" ||
 			{ AS=; echo "GET $path:" && cut -c1-500 "$WORK/body"; return 1; }

@@ -9,7 +9,7 @@ done
 as() { setpriv --reuid="$1" --regid="$1" --clear-groups "${@:2}"; }
 # codes UID N: the statuses of so many requests, the headers of the last
 codes() {
-	as "$1" curl -sS -m 20 --unix-socket "$PHX_SOCKET" -D "$WORK/headers" -o "$WORK/answer" -w '%{http_code}\n' "http://unix/v1/config?n=[1-$2]"
+	as "$1" curl -sS -m 20 --unix-socket "$PHX_SOCKET" -D "$WORK/headers" -o "$WORK/answer" -w '%{http_code}\n' "http://unix/v1/roles?n=[1-$2]"
 }
 refused() { api /v1/status | jq -c ".refused[] | select(.limit == \"$1\")"; }
 

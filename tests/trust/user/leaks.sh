@@ -15,13 +15,25 @@ finds_none() {
 # ---- roles ----
 
 SECRETS='argv-secret env-secret health-secret'
-of_services_a_user_reads_names() {
+of_roles_and_images_a_user_reads_names() {
 	local path who secret
 	for path in /v1/roles /v1/roles/batch; do
-		for secret in $SECRETS; do
-			for who in root bin games; do finds $who $path $secret || return 1; done
-			for who in nobody daemon; do finds_none $who $path $secret && finds $who $path '"name":"service-of-batch"' || return 1; done
+		for secret in $SECRETS service-of-batch '"image_digest"' tools; do
+			for who in root bin games; do finds $who $path "$secret" || return 1; done
+			for who in nobody daemon; do finds_none $who $path "$secret" && finds $who $path '"name":"batch"' || return 1; done
 		done
+	done
+	for who in root bin games; do finds $who /v1/images vmlinuz || return 1; done
+	for who in nobody daemon; do gets 200 ask $who GET /v1/images && answer | jq -e '. == {images: [{name: "deploy"}, {name: "test"}], bad: []}' >/dev/null || { answer; return 1; }; done
+	# of an image that no role of his RE runs the owner reads the name, too
+	gets 200 ask games GET /v1/images && answer | jq -e '.images[0] == {name: "deploy"}' >/dev/null
+}
+# what software nodes get, and how the head is set up, is for who works with them
+packages_and_configuration_are_not_his() {
+	local path who
+	for path in /v1/packages /v1/config; do
+		for who in root bin; do gets 200 ask $who GET $path || return 1; done
+		for who in games nobody daemon; do gets 403 ask $who GET $path || return 1; done
 	done
 }
 # an RE that was only asked for shows nothing
@@ -29,9 +41,14 @@ a_request_shows_no_role() {
 	sed 's/"closed"/"wish"/; s/"games"/"daemon"/' "$WORK/closed.conf" >"$WORK/wish.conf" && chmod 644 "$WORK/wish.conf" || return 1
 	as daemon "$BUILD/bin/phx" re request "$WORK/wish.conf" && finds_none daemon /v1/roles/batch env-secret && as daemon "$BUILD/bin/phx" re withdraw wish
 }
+# no line says of what he is not told that there is none
 role_show_copes() {
-	as nobody "$BUILD/bin/phx" role show batch >"$WORK/shown" && grep -q service-of-batch "$WORK/shown" && ! grep service-of "$WORK/shown" | grep -qwE "yes|no" && ! grep -q secret "$WORK/shown" &&
-		phx role show batch >"$WORK/shown" && grep -q argv-secret "$WORK/shown" || { cat "$WORK/shown"; return 1; }
+	local what
+	for what in "role show batch" "role list" "image list"; do
+		# shellcheck disable=SC2086
+		as nobody "$BUILD/bin/phx" $what >"$WORK/shown" && grep -qwE "batch|test" "$WORK/shown" && ! grep -qwE "yes|no|none|0 B|secret|service-of" "$WORK/shown" || { cat "$WORK/shown"; return 1; }
+	done
+	phx role show batch >"$WORK/shown" && grep -q argv-secret "$WORK/shown" || { cat "$WORK/shown"; return 1; }
 }
 
 # ---- what services wrote ----
@@ -123,6 +140,6 @@ trust_head 'operator_group = "bin"; requests_per_s = 100000;'
 phx access grant unix:daemon provider 2>/dev/null
 agreement closed '' || { not_ok "RE closed is not active: $(cat "$WORK/re.log")"; exit 1; }
 HIS=$([ "$(field n1 .pool)" = closed ] && echo n1 || echo n2) FREE=$([ "$HIS" = n1 ] && echo n2 || echo n1)
-for test in of_services_a_user_reads_names a_request_shows_no_role role_show_copes what_services_wrote_is_not_told of_his_own_node_he_is_told \
+for test in of_roles_and_images_a_user_reads_names packages_and_configuration_are_not_his a_request_shows_no_role role_show_copes what_services_wrote_is_not_told of_his_own_node_he_is_told \
 	from_where_agents_asked_is_not_told a_refusal_is_told_to_whom_it_is_of the_time_before_his_re_is_not_told nobody_takes_all_places; do check $test $test; done
 exit $FAILED

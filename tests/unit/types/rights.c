@@ -27,6 +27,9 @@ static const struct {
 	{"users and files of nodes", {A, N, N, N, N, N, N}, ROW(R(site))},
 	{"assign, wipe, power, images, roles: to order", {A, A, N, N, N, N, N}, ROW(R(nodes))},
 	{"assign, wipe, power, images, roles: to read", {A, A, A, N, N, N, N}, ROW(R(rules))},
+	{"what is in roles and images", {A, A, A, O, N, N, N}, ROW(R(catalog))},
+	/* a node fetches those of its roles, which is the agent's right */
+	{"packages, configuration", {A, A, N, N, N, N, N}, ROW(R(packages))},
 	{"names of what there is", {A, A, A, A, A, A, N}, ROW(R(look))},
 	/* a member and a user are told of their own jobs */
 	{"journal, attestations, events",
