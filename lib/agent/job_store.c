@@ -15,7 +15,7 @@
 #include "base/record_file.h"
 #include "agent/job_keeper.h"
 
-enum { RECORDS_KEPT = 256, STATUS_LOST = 255, RECORD_MAX = 4096 };
+enum { RECORD_MAX = 4096 };
 
 PHX_RECORD_LOCAL(job, job_record, JOB_RECORD_FIELDS);
 
@@ -100,7 +100,7 @@ void job_store_read_end(const struct job_store *s, struct job_run run, struct jo
 	PHX_AUTO_FREE char *text = NULL;
 	*ret = (struct job_end){.run = run};
 	if (!path || phx_file_read(path, 128, &text, NULL, NULL) < 0 || !parse_end(text, ret)) {
-		*ret = (struct job_end){.run = run, .status = STATUS_LOST, .forced = true};
+		*ret = (struct job_end){.run = run, .status = JOB_STATUS_LOST, .forced = true};
 		PHX_STR_SET(ret->text, "the job's process is gone, how it ended is not known");
 	}
 	PHX_STR_SET(ret->output, output ? output : "");
@@ -170,37 +170,27 @@ static uint64_t id_of(const char *name)
 	return phx_u64_parse(digits, 1, UINT64_MAX, &id) == 0 ? id : 0;
 }
 
-int job_store_each(const struct job_store *s, void (*fn)(void *arg, const struct job_record *rec),
-		   void *arg)
+int job_store_each(const struct job_store *s, job_book_id_fn *fn, void *arg)
 {
 	DIR *d = opendir(s->dir);
 	if (!d)
 		return -errno;
 	for (const struct dirent *e; (e = readdir(d));) {
-		struct job_record rec;
 		uint64_t id = id_of(e->d_name);
-		if (id && job_store_read(s, id, &rec) == 0)
-			fn(arg, &rec);
+		if (id)
+			fn(arg, id);
 	}
 	closedir(d);
 	return 0;
 }
 
-void job_store_prune(const struct job_store *s, bool (*in_use)(void *arg, uint64_t id), void *arg)
+int job_store_remove(const struct job_store *s, uint64_t id)
 {
-	uint64_t oldest = 0;
-	uint32_t n = 0;
 	struct job_record rec;
-	DIR *d = opendir(s->dir);
-	for (const struct dirent *e; d && (e = readdir(d));) {
-		uint64_t id = id_of(e->d_name);
-		oldest = id && (!oldest || id < oldest) ? id : oldest;
-		n += id != 0;
-	}
-	if (d)
-		closedir(d);
-	if (n <= RECORDS_KEPT || in_use(arg, oldest) || job_store_read(s, oldest, &rec) < 0)
-		return;
-	job_store_forget(s, (struct job_run){oldest, rec.run});
-	remove_file(record_path(s, oldest));
+	int r = job_store_read(s, id, &rec);
+	if (r < 0)
+		return r;
+	job_store_forget(s, JOB_RECORD_RUN(&rec));
+	remove_file(record_path(s, id));
+	return 0;
 }

@@ -1,7 +1,7 @@
-/* Records of jobs on this node's disk. STATE/jobs/ID.json: the newest run of job
- * ID that is known here; neither it nor an older run is ever started again. For
- * each run ID.RUN.run (locked while its keeper lives) and ID.RUN.end (how it
- * ended). */
+/* Records of jobs on this node's disk; job_book.h has their rules.
+ * STATE/jobs/ID.json: the newest run of job ID that is known here; neither it nor
+ * an older run is ever started again. For each run ID.RUN.run (locked while its
+ * keeper lives) and ID.RUN.end (how it ended). */
 #ifndef PHX_AGENT_JOB_STORE_H
 #define PHX_AGENT_JOB_STORE_H
 
@@ -11,18 +11,6 @@
 
 struct job_store {
 	char dir[AGENT_PATH_MAX + 8], out_dir[AGENT_PATH_MAX + 8];
-};
-
-#define JOB_RECORD_FIELDS(F, S) \
-	F(S, id, U64) \
-	F(S, run, U32) \
-	F(S, reported, BOOL) \
-	F(S, goodbye_ms, I64) /* how long the run may take to end when it is told to */ \
-	/* tells jobs of one number apart: a head that lost its journal uses numbers again; \
-	 * 0 = not known */ \
-	F(S, submitted_ms, I64)
-struct job_record {
-	PHX_MEMBERS(job_record, JOB_RECORD_FIELDS)
 };
 
 /** Make missing directories below the two. */
@@ -54,10 +42,10 @@ bool job_store_alive(const struct job_store *s, struct job_run run, pid_t *ret_k
 void job_store_drop(const struct job_store *s, struct job_run run);
 /** Remove all files of a run except the job's record. */
 void job_store_forget(const struct job_store *s, struct job_run run);
-/** Remove the oldest job's record if there are too many, unless `in_use(arg, id)`. */
-void job_store_prune(const struct job_store *s, bool (*in_use)(void *arg, uint64_t id), void *arg);
-/** Call `fn` with every record. */
-int job_store_each(const struct job_store *s, void (*fn)(void *arg, const struct job_record *rec),
-		   void *arg);
+/** Remove the record of job `id`, and all files of its run. -EBADMSG or another error of
+ * job_store_read(): it cannot be known which run that is, so nothing is removed. */
+int job_store_remove(const struct job_store *s, uint64_t id);
+/** Call fn(arg, ID) for every record. */
+int job_store_each(const struct job_store *s, job_book_id_fn *fn, void *arg);
 
 #endif

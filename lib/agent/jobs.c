@@ -1,6 +1,7 @@
-/* Jobs of this node: see jobs.h. job_store.h keeps their records, job_run.h starts
- * a run; each run has a keeper (job_keeper.h). RUN/jobs/contact says when the head
- * was last heard: keepers read it. Never decides which job runs. */
+/* Jobs of this node: see jobs.h. job_book.h decides by their records
+ * (job_store.h), job_run.h starts a run; each run has a keeper (job_keeper.h).
+ * RUN/jobs/contact says when the head was last heard: keepers read it. Never decides
+ * which job runs. */
 #include "agent/jobs.h"
 
 #include <errno.h>
@@ -27,7 +28,7 @@
 #include "agent/jobs_internal.h"
 #include "agent/log.h"
 
-enum { AGAIN_MS = 100, STATUS_NEVER_RAN = 143, STATUS_NOT_STAGED = 126 };
+enum { AGAIN_MS = 100 };
 
 /* ---- the list; for whoever has the jobs ---- */
 
@@ -39,14 +40,7 @@ static struct running *find(struct jobs *j, struct job_run run)
 	return NULL;
 }
 
-static bool tracked(void *arg, uint64_t id)
-{
-	struct jobs *j = arg;
-	PHX_LIST_EACH(struct running, r, &j->list)
-		if (r->run.id == id)
-			return true;
-	return false;
-}
+/* ---- looking after them ---- */
 
 static void look_after_all(void *jobs);
 
@@ -246,7 +240,7 @@ static void stage(void *arg)
 		r = start_run(j, &s->job, s->node, &err);
 	known = find(j, run);
 	if (known && known->staging && !j->closed && (r < 0 || !go))
-		end_unstarted(j, known, known->told ? STATUS_NEVER_RAN : STATUS_NOT_STAGED,
+		end_unstarted(j, known, known->told ? JOB_STATUS_BARRED : JOB_STATUS_UNSTARTED,
 			      err.text);
 	j->n_staging--;
 	loop_give(j->loop, &j->busy);
@@ -284,11 +278,9 @@ static int begin_staging(struct jobs *j, const struct phx_job *job, const char *
 /* Writes the run's record first: whatever happens, the run is never started again. */
 static int launch(struct jobs *j, const struct phx_job *job, const char *node, struct phx_err *err)
 {
-	struct job_record rec = {.id = job->id,
-				 .run = job->kills,
-				 .goodbye_ms = goodbye_of(job),
-				 .submitted_ms = job->submitted_ms};
-	int r = job_store_write(&j->at.store, &rec, err);
+	const struct job_book book = jobs_book(j);
+	int r = job_book_begin(&book, (struct job_run){job->id, job->kills}, goodbye_of(job),
+			       job->submitted_ms, err);
 	if (r < 0)
 		return r;
 	return job_stage_wanted(job) && job->parts.n ? begin_staging(j, job, node, err)
@@ -301,18 +293,6 @@ int jobs_bring_back(struct jobs *j, struct phx_http_client *c, struct job_run ru
 	struct job_end end = {0};
 	job_store_read_end(&j->at.store, run, &end);
 	return end.ended_by == PHX_ENDED_ITSELF ? job_stage_out(j->at.stage, c, run, err) : 0;
-}
-
-/* Judges an order about this run by the record of its job. */
-static int judge(struct jobs *j, struct job_run run, int64_t submitted_ms,
-		 struct job_record *ret_known)
-{
-	int r = job_store_read(&j->at.store, run.id, ret_known);
-	if (r < 0 && r != -ENOENT)
-		return r;
-	const struct decide_run known = {ret_known->run, ret_known->submitted_ms},
-				wanted = {run.run, submitted_ms};
-	return decide_job(r == 0 ? &known : NULL, &wanted);
 }
 
 /* ---- ending ---- */
@@ -333,9 +313,8 @@ void jobs_tell_keeper(struct jobs *j, struct running *r, int sig)
 /* Records the end of a run that never began, so that it never will. */
 static int bar(struct jobs *j, struct job_run run, struct phx_err *err)
 {
-	int r = job_store_write(&j->at.store, &(struct job_record){.id = run.id, .run = run.run},
-				err);
-	r = r ? r : job_store_write_end(&j->at.store, run, STATUS_NEVER_RAN, err);
+	const struct job_book book = jobs_book(j);
+	int r = job_book_bar(&book, run, err);
 	return r ? r : track(j, run, 0, 0);
 }
 
@@ -347,45 +326,37 @@ struct order {
 	bool to_run_again;
 };
 
-/* The run that is known here: where it is an older one, its keeper and the job's session. */
-struct known {
-	struct job_record rec;
-	const struct running *tracked; /* NULL: it is an older one, or its end was reported */
-	pid_t keeper, session;
-};
-
-static bool still_runs(struct jobs *j, int judged, struct known *k)
-{
-	return judged == DECIDE_JOB_NEWER
-		? job_store_alive(&j->at.store, (struct job_run){k->rec.id, k->rec.run}, &k->keeper,
-				  &k->session)
-		: k->tracked && !k->tracked->ended;
-}
-
 /* An older run of the job, or another job of its number, has ended: the head has given it up. */
-static void forget_older(struct jobs *j, const struct known *k)
+static void forget_older(struct jobs *j, struct job_run old)
 {
-	struct job_run old = {k->rec.id, k->rec.run};
-	clear_away(j, old, k->session);
+	pid_t keeper, session;
+	job_store_alive(&j->at.store, old, &keeper, &session);
+	clear_away(j, old, session);
 	untrack(j, old);
 	job_store_forget(&j->at.store, old);
 	job_stage_drop(j->at.stage, old);
 }
 
+static void make_way(struct jobs *j, struct job_run old)
+{
+	pid_t keeper, session;
+	if (job_store_alive(&j->at.store, old, &keeper, &session) && keeper > 1)
+		kill(keeper, JOB_SIGNAL_END);
+}
+
 static int follow(struct jobs *j, const struct order *o, struct phx_err *err)
 {
 	struct running *r = find(j, o->run);
-	struct known k = {.tracked = r};
-	int judged = r && !o->job ? (int)DECIDE_JOB_SAME
-				  : judge(j, o->run, o->job ? o->job->submitted_ms : 0, &k.rec);
-	if (judged < 0 && !o->job)
-		return judged;
-	if (judged < 0) /* a damaged record shows that the job was here, too */
-		judged = DECIDE_JOB_SAME;
-	switch (decide_job_order((enum decide_job)judged, still_runs(j, judged, &k), !o->job)) {
+	const struct job_book book = jobs_book(j);
+	const struct job_order order = {o->run, o->job ? o->job->submitted_ms : 0, !o->job, r};
+	struct job_known known;
+	int act = job_book_order(&book, &order, &known);
+	if (act < 0)
+		return act;
+	switch ((enum decide_job_act)act) {
 	case DECIDE_JOB_START:
-		if (judged == DECIDE_JOB_NEWER)
-			forget_older(j, &k);
+		if (known.older)
+			forget_older(j, JOB_RECORD_RUN(&known.rec));
 		return launch(j, o->job, o->node, err);
 	case DECIDE_JOB_BAR:
 		return bar(j, o->run, err);
@@ -395,17 +366,17 @@ static int follow(struct jobs *j, const struct order *o, struct phx_err *err)
 		jobs_tell_keeper(j, r, o->to_run_again ? JOB_SIGNAL_RETURN : JOB_SIGNAL_END);
 		return 0;
 	case DECIDE_JOB_MAKE_WAY:
-		if (k.keeper > 1)
-			kill(k.keeper, JOB_SIGNAL_END);
+		make_way(j, JOB_RECORD_RUN(&known.rec));
 		break;
 	case DECIDE_JOB_AWAIT:
 		break;
 	case DECIDE_JOB_REFUSE:
 		return phx_err_set(err, -ESTALE,
-				   "job %" PRIu64 ": run %u is of the past, %u is known", k.rec.id,
-				   o->run.run, k.rec.run);
+				   "job %" PRIu64 ": run %u is of the past, %u is known", o->run.id,
+				   o->run.run, known.rec.run);
 	}
-	return phx_err_set(err, -EAGAIN, "job %" PRIu64 ": run %u still ends", k.rec.id, k.rec.run);
+	return phx_err_set(err, -EAGAIN, "job %" PRIu64 ": run %u still ends", o->run.id,
+			   known.rec.run);
 }
 
 int jobs_start(struct jobs *j, const struct phx_job *job, const char *node, struct phx_err *err)
@@ -458,14 +429,13 @@ static void clear_user(struct jobs *j, struct job_run run)
 void jobs_reported(struct jobs *j, struct job_run run)
 {
 	struct phx_err err = {0};
-	struct job_record rec;
+	const struct job_book book = jobs_book(j);
 	LOOP_TAKEN(j->loop, &j->busy);
 	untrack(j, run);
-	int r = job_store_read(&j->at.store, run.id, &rec);
-	if (r == 0 && rec.run == run.run) {
-		rec.reported = true;
-		if (job_store_write(&j->at.store, &rec, &err) < 0)
-			agent_log("job %" PRIu64 ": %s", run.id, err.text);
+	int r = job_book_reported(&book, run, &err);
+	if (r < 0)
+		agent_log("job %" PRIu64 ": %s", run.id, err.text);
+	if (r <= 0) {
 		PHX_AUTO_FREE char *nodes =
 			phx_path("%s/%" PRIu64 ".nodes", j->at.node_dir, run.id);
 		if (nodes)
@@ -476,7 +446,6 @@ void jobs_reported(struct jobs *j, struct job_run run)
 	clear_user(j, run);
 	job_stage_drop(j->at.stage, run);
 	jobs_sweep(j);
-	job_store_prune(&j->at.store, tracked, j);
 }
 
 bool jobs_work_for(struct jobs *j, uint32_t uid)
@@ -502,8 +471,7 @@ uint32_t jobs_list(struct jobs *j, struct job_run *ret, uint32_t max)
 
 static void take_up(void *arg, const struct job_record *rec)
 {
-	if (!rec->reported)
-		track(arg, (struct job_run){rec->id, rec->run}, 0, rec->goodbye_ms);
+	track(arg, JOB_RECORD_RUN(rec), 0, rec->goodbye_ms);
 }
 
 /* Opens RUN/jobs/contact. An agent that starts again uses the same file: keepers have it open. */
@@ -547,7 +515,8 @@ static int prepare(struct jobs *j, const struct jobs_config *c, struct phx_err *
 	job_hosts_begin(j->at.node_dir, j->at.hosts_file);
 	job_group_find(j->at.store.dir, c->may_ask_systemd, &j->at.groups);
 	agent_log("jobs: each run has %s", j->at.groups.how);
-	return job_store_each(&j->at.store, take_up, j);
+	const struct job_book book = jobs_book(j);
+	return job_book_open(&book, take_up, j);
 }
 
 int jobs_new(const struct jobs_config *config, struct jobs **ret, struct phx_err *err)

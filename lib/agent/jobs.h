@@ -8,13 +8,8 @@
 #include "state/event.h"
 #include "http/http.h"
 #include "agent/config.h"
+#include "agent/job_book.h"
 #include "agent/loop.h"
-
-/** One run of a job: a job that is killed to run again gets the next run number. */
-struct job_run {
-	uint64_t id;
-	uint32_t run;
-};
 
 /** How a run ended. */
 struct job_end {

@@ -1,4 +1,4 @@
-/* The runs of this node, as jobs.c and jobs_drain.c know them. No other file includes this. */
+/* The runs of this node, as the files jobs*.c know them. No other file includes this. */
 #ifndef PHX_AGENT_JOBS_INTERNAL_H
 #define PHX_AGENT_JOBS_INTERNAL_H
 
@@ -39,6 +39,9 @@ struct jobs {
 /** Send `sig` to the keeper of a run, at once or as soon as the run has a keeper whose process id
  * is known. Called by whoever has the jobs. */
 void jobs_tell_keeper(struct jobs *j, struct running *r, int sig);
+
+/** The records of runs, to the rules of job_book.h; borrows `j`. Used by whoever has the jobs. */
+struct job_book jobs_book(struct jobs *j);
 
 /** Have a worker remove what runs left that were dropped. Called by whoever has the jobs. */
 void jobs_sweep(struct jobs *j);

@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { STEP_FAILS_PER_MILLE = 4, CRASHES_PER_MILLE = 1, UNKEPT_PER_MILLE = 1, ACT_MS = 20 };
+enum { STEP_FAILS_PER_MILLE = 4, CRASHES_PER_MILLE = 1, ACT_MS = 20 };
 
 /* ---- the role of the running system ---- */
 
@@ -421,15 +421,6 @@ static bool dies(struct fault_sim *f, struct fault_machine *m)
 	return true;
 }
 
-/* The agent's disk is full for once. */
-static int fails_to_write(struct fault_sim *f, struct fault_machine *m)
-{
-	if (f->calm || !phx_fault_chance(f, UNKEPT_PER_MILLE))
-		return 0;
-	phx_fault_cause(f, m);
-	return -ENOSPC;
-}
-
 /* Time passes before what is to be done next, in which much can happen. */
 static void act_soon(struct fault_sim *f, struct fault_machine *m)
 {
@@ -465,7 +456,7 @@ static void next_task(struct fault_sim *f, struct fault_machine *m)
 
 static void write_down(struct fault_sim *f, struct fault_machine *m)
 {
-	struct fault_step_log log = {phx_fault_memory(m), fails_to_write(f, m)};
+	struct fault_step_log log = {phx_fault_memory(m), phx_fault_unwritten(f, m)};
 	const struct step_book book = phx_fault_step_book(&log);
 	int kept = step_book_put(&book, m->end.id, &m->end, NULL);
 	m->end.result = (int)decide_result(m->end.result, kept);
@@ -524,7 +515,7 @@ static bool pending(void *arg, uint64_t id)
 static int keep_epoch(void *arg, uint64_t epoch, struct phx_err *err)
 {
 	const struct lookup *l = arg;
-	struct fault_step_log log = {phx_fault_memory(l->m), fails_to_write(l->f, l->m)};
+	struct fault_step_log log = {phx_fault_memory(l->m), phx_fault_unwritten(l->f, l->m)};
 	const struct step_book book = phx_fault_step_book(&log);
 	return step_book_keep_epoch(&book, &l->m->epochs, epoch, err);
 }

@@ -92,15 +92,15 @@ void phx_fault_check_done(struct fault_machine *m, const struct fault_task *t)
 
 /* Not a second time on this machine, whatever became of it, of the agent and of the head since. */
 void phx_fault_check_starts(struct fault_sim *f, const struct fault_machine *m,
-			    const struct phx_order *o)
+			    const struct job_order *o)
 {
-	const struct fault_begun now = {FAULT_RUN(o->id, o->run), o->job.submitted_ms, m->i};
+	const struct fault_begun now = {FAULT_RUN(o->run.id, o->run.run), o->submitted_ms, m->i};
 	uint32_t i, hash = (uint32_t)phx_mix_number(phx_mix_number(PHX_MIX_NONE, now.run), now.m);
 	for (uint32_t at = hash; phx_hash_next(&f->begun_index, hash, &at, &i);) {
 		const struct fault_begun *b = PHX_LIST_AT(&f->begun, struct fault_begun, i);
 		if (b->run == now.run && b->submitted_ms == now.submitted_ms && b->m == now.m)
 			phx_fault_violated(f, "begins", "%s starts run %u of job %llu again",
-					   m->node, o->run, (unsigned long long)o->id);
+					   m->node, o->run.run, (unsigned long long)o->run.id);
 	}
 	struct fault_begun *b = phx_list_push(&f->begun, sizeof(*b));
 	if (!b || phx_hash_put(&f->begun_index, hash, f->begun.n - 1) < 0)

@@ -83,11 +83,19 @@ void phx_fault_send_result(struct fault_sim *f, struct fault_machine *m, const s
 	put(f, m, &msg);
 }
 
-void phx_fault_send_job(struct fault_sim *f, struct fault_machine *m, uint64_t job, int64_t status)
+void phx_fault_send_job(struct fault_sim *f, struct fault_machine *m, struct job_run run,
+			int64_t status)
 {
-	struct fault_message msg = {
-		.about = {.is_job = true, .id = FAULT_RUN_JOB(job), .run = FAULT_RUN_RUN(job)},
-		.status = status};
+	struct fault_message msg = {.about = {.is_job = true, .id = run.id, .run = run.run},
+				    .status = status};
+	put(f, m, &msg);
+}
+
+void phx_fault_refuse_job(struct fault_sim *f, struct fault_machine *m, struct job_run run)
+{
+	struct fault_message msg = {.about = {.is_job = true, .id = run.id, .run = run.run},
+				    .status = JOB_STATUS_UNSTARTED,
+				    .refused = true};
 	put(f, m, &msg);
 }
 

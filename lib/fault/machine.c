@@ -3,7 +3,18 @@
  * change of environment counts `gen` up. Called by BMCs, agents and faults. */
 #include "fault/parts.h"
 
+#include <errno.h>
 #include <string.h>
+
+enum { UNWRITTEN_PER_MILLE = 1 };
+
+int phx_fault_unwritten(struct fault_sim *f, struct fault_machine *m)
+{
+	if (f->calm || !phx_fault_chance(f, UNWRITTEN_PER_MILLE))
+		return 0;
+	phx_fault_cause(f, m);
+	return -ENOSPC;
+}
 
 /* The machine starts anew: what the agent had in memory is gone. */
 static void lose_agent(struct fault_machine *m)
@@ -189,18 +200,25 @@ static void fetch(struct fault_sim *f, struct fault_machine *m)
 	into_deploy(f, m);
 }
 
-/* Jobs that ran before the system started are lost, and its agent says so. */
-static void lose_runs(struct fault_sim *f, struct fault_machine *m)
+struct taking_up {
+	struct fault_sim *f;
+	struct fault_machine *m;
+};
+
+static void take_up(void *arg, const struct job_record *rec)
 {
-	struct fault_memory *mem = phx_fault_memory(m);
-	for (uint32_t i = 0; i < mem->n_runs; i++) {
-		struct fault_run *r = &mem->runs[i];
-		if (r->ended)
-			continue;
-		r->ended = true;
-		r->status = 255;
-		phx_fault_send_job(f, m, FAULT_RUN(r->job, r->run), r->status);
-	}
+	const struct taking_up *t = arg;
+	const struct fault_run *r = phx_fault_find_run(phx_fault_memory(t->m), rec->id);
+	phx_fault_send_job(t->f, t->m, JOB_RECORD_RUN(rec), phx_fault_run_status(r));
+}
+
+/* Its agent tells the ends of jobs that the head does not have yet: what ran before the system
+ * started is lost. */
+static void take_up_runs(struct fault_sim *f, struct fault_machine *m)
+{
+	struct fault_job_log log = {m, 0};
+	const struct job_book book = phx_fault_job_book(&log);
+	job_book_open(&book, take_up, &(struct taking_up){f, m});
 }
 
 void phx_fault_stage(struct fault_sim *f, struct fault_machine *m)
@@ -218,7 +236,7 @@ void phx_fault_stage(struct fault_sim *f, struct fault_machine *m)
 		return;
 	case STAGE_ENTERING:
 		m->stage = STAGE_OS;
-		lose_runs(f, m);
+		take_up_runs(f, m);
 		agent_starts(f, m);
 		return;
 	case STAGE_OFF:

@@ -233,7 +233,8 @@ static void task_of(const struct phx_order *o, struct fault_task *ret)
 }
 
 /* The network holds a copy up that arrives when the order is long of the past. */
-static void hold_up(struct fault_sim *f, struct fault_machine *m, const struct fault_task *t)
+static void hold_up(struct fault_sim *f, struct fault_machine *m, const struct fault_late *late,
+		    int64_t most_ms)
 {
 	uint32_t i = 0;
 	while (i < f->lates.n && PHX_LIST_AT(&f->lates, struct fault_late, i)->used)
@@ -242,16 +243,31 @@ static void hold_up(struct fault_sim *f, struct fault_machine *m, const struct f
 					      : phx_list_push(&f->lates, sizeof(*l));
 	if (!l)
 		return;
-	*l = (struct fault_late){true, *t};
-	phx_fault_later(f, phx_fault_between(f, SECOND, 3 * HOUR), WHAT_LATE, m->i, m->gen, i);
+	*l = *late;
+	l->used = true;
+	l->link_gen = m->link_gen;
+	phx_fault_later(f, phx_fault_between(f, SECOND, most_ms), WHAT_LATE, m->i, m->gen, i);
 }
+
+/* Does the running system have a role that is to run? Each may have jobs here. */
+static bool runs_jobs(const struct fault_machine *m)
+{
+	uint32_t version;
+	bool run;
+	return phx_fault_role_of(m, &version, &run) >= 0 && run;
+}
+
+/* Steps have epochs, and jobs have none: a copy of an order about one comes by the line that the
+ * order came by, if it comes. */
 
 void phx_fault_late(struct fault_sim *f, struct fault_machine *m, uint64_t slot)
 {
-	struct fault_late *l = PHX_LIST_AT(&f->lates, struct fault_late, slot);
-	struct fault_task t = l->task;
-	l->used = false;
-	phx_fault_take_order(f, m, &t);
+	struct fault_late l = *PHX_LIST_AT(&f->lates, struct fault_late, slot);
+	PHX_LIST_AT(&f->lates, struct fault_late, slot)->used = false;
+	if (!l.is_job)
+		phx_fault_take_order(f, m, &l.task);
+	else if (m->linked && m->link_gen == l.link_gen && runs_jobs(m))
+		phx_fault_take_job(f, m, &l.job);
 }
 
 static void answer_inspect(struct fault_sim *f, struct fault_machine *m)
@@ -275,8 +291,31 @@ static void take_step(struct fault_sim *f, struct fault_machine *m, const struct
 			"%s: step %s is about role '%s', and the order does not carry it", m->node,
 			phx_enum_name(&phx_step_kind_names, o->step.kind), o->step.role);
 	if (!f->calm && f->now < m->lose_answers_until)
-		hold_up(f, m, &t);
+		hold_up(f, m, &(struct fault_late){.task = t}, 3 * HOUR);
 	phx_fault_take_order(f, m, &t);
+}
+
+/* The network copies an order that the agent has followed. */
+static void copy_job(struct fault_sim *f, struct fault_machine *m, const struct job_order *o)
+{
+	bool wanted = f->now < m->lose_answers_until || f->now < m->seen.stale_at;
+	const struct fault_run *r = phx_fault_find_run(phx_fault_memory(m), o->run.id);
+	if (r && r->rec.run == o->run.run && !f->calm && (wanted || phx_fault_chance(f, 20)))
+		hold_up(f, m, &(struct fault_late){.is_job = true, .job = *o}, 30 * MINUTE);
+}
+
+static void take_job(struct fault_sim *f, struct fault_machine *m, const struct phx_order *o)
+{
+	bool ends = o->kind == PHX_ORDER_kill;
+	const struct job_order order = {.run = {o->id, o->run},
+					.submitted_ms = ends ? 0 : o->job.submitted_ms,
+					.ends = ends};
+	if (!ends && !runs_jobs(m)) {
+		phx_fault_refuse_job(f, m, order.run);
+		return;
+	}
+	phx_fault_take_job(f, m, &order);
+	copy_job(f, m, &order);
 }
 
 static void take_one(struct fault_sim *f, struct fault_machine *m, const struct phx_order *o)
@@ -287,7 +326,7 @@ static void take_one(struct fault_sim *f, struct fault_machine *m, const struct 
 		return;
 	case PHX_ORDER_job:
 	case PHX_ORDER_kill:
-		phx_fault_take_job(f, m, o);
+		take_job(f, m, o);
 		return;
 	case PHX_ORDER_inspect:
 		answer_inspect(f, m);
@@ -425,7 +464,11 @@ void phx_fault_send(struct fault_sim *f, struct fault_machine *m, bool due)
 	if (msg->about.is_tasks)
 		phx_fault_task_rows_said(f, m, msg->about.run, &msg->rows);
 	phx_fault_copy_by_chance(f, m, msg);
+	bool is_end = msg->about.is_job && !msg->refused;
+	struct job_run run = {msg->about.id, msg->about.run};
 	phx_fault_drop_result(m);
+	if (is_end)
+		phx_fault_job_reported(f, m, run);
 	phx_fault_later(f, phx_fault_between(f, 1, 100), WHAT_SEND, m->i, m->gen, 0);
 }
 

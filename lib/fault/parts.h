@@ -58,10 +58,18 @@ struct step_book phx_fault_step_book(struct fault_step_log *l);
 const struct fault_done *phx_fault_find_done(const struct fault_memory *mem, uint64_t id);
 /** The step log goes along into another system. */
 void phx_fault_copy_steps(struct fault_memory *from, struct fault_memory *to);
-/** The newest run of a job that was known here; NULL none. */
+/** The records of jobs that lie there. */
+struct fault_job_log {
+	struct fault_machine *m;
+	int fails; /* as above */
+};
+struct job_book phx_fault_job_book(struct fault_job_log *l);
+/** What is written of a job; NULL: nothing. */
 struct fault_run *phx_fault_find_run(struct fault_memory *mem, uint64_t job);
-/** Write down that the run of this order is known, in place of an older one. */
-struct fault_run *phx_fault_put_run(struct fault_memory *mem, const struct phx_order *o);
+/** How the run ended, as far as is written. */
+int64_t phx_fault_run_status(const struct fault_run *r);
+/** Does a part of the run go on, or is its end on the way to the head? */
+bool phx_fault_tracks(const struct fault_machine *m, struct job_run run);
 
 /* drivers.c: the head's actions */
 void phx_fault_act(struct fault_sim *f, const struct phx_action *act);
@@ -80,7 +88,10 @@ void phx_fault_tells(struct fault_sim *f, struct fault_machine *m);
 void phx_fault_cut(struct fault_sim *f, struct fault_machine *m, int64_t for_ms);
 void phx_fault_send_result(struct fault_sim *f, struct fault_machine *m,
 			   const struct fault_done *d);
-void phx_fault_send_job(struct fault_sim *f, struct fault_machine *m, uint64_t job, int64_t status);
+void phx_fault_send_job(struct fault_sim *f, struct fault_machine *m, struct job_run run,
+			int64_t status);
+/** The agent did not start the run, and says so. */
+void phx_fault_refuse_job(struct fault_sim *f, struct fault_machine *m, struct job_run run);
 /** Rows of tasks, which are taken; `number` of the keeper that began for the `start`-th time. */
 void phx_fault_send_rows(struct fault_sim *f, struct fault_machine *m, uint32_t start,
 			 struct phx_list *rows);
@@ -176,7 +187,7 @@ void phx_fault_check_begins(struct fault_sim *f, struct fault_machine *m,
 			    const struct fault_task *t);
 /** An agent starts a part of a job. */
 void phx_fault_check_starts(struct fault_sim *f, const struct fault_machine *m,
-			    const struct phx_order *o);
+			    const struct job_order *o);
 /** A tenant of that pool is root on the machine: he may copy its key. */
 void phx_fault_check_copied(struct fault_machine *m, int pool);
 /** The head is told that a step is done: by then the agent has that in its step log, or it could do
@@ -186,6 +197,8 @@ void phx_fault_check_told(struct fault_sim *f, struct fault_machine *m, const st
 void phx_fault_check_done(struct fault_machine *m, const struct fault_task *t);
 
 /* machine.c: power, firmware, environments */
+/** 0, or the error of all that the agent writes now: its disk is full for once. */
+int phx_fault_unwritten(struct fault_sim *f, struct fault_machine *m);
 void phx_fault_power_on(struct fault_sim *f, struct fault_machine *m);
 void phx_fault_power_off(struct fault_sim *f, struct fault_machine *m);
 void phx_fault_reset(struct fault_sim *f, struct fault_machine *m);
@@ -238,7 +251,9 @@ bool phx_fault_refuses(struct fault_sim *f, struct fault_machine *m, struct faul
 
 /* agent_jobs.c: parts of jobs */
 /** An order to run a part of a job, or to end it. */
-void phx_fault_take_job(struct fault_sim *f, struct fault_machine *m, const struct phx_order *o);
+void phx_fault_take_job(struct fault_sim *f, struct fault_machine *m, const struct job_order *o);
+/** The head has the end of the run. */
+void phx_fault_job_reported(struct fault_sim *f, struct fault_machine *m, struct job_run run);
 void phx_fault_job_end(struct fault_sim *f, struct fault_machine *m, uint64_t job);
 /** The node is drained: its parts end. */
 void phx_fault_jobs_drain(struct fault_sim *f, struct fault_machine *m);

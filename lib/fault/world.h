@@ -15,6 +15,7 @@
 #define PHX_FAULT_WORLD_H
 
 #include "agent/decide.h"
+#include "agent/job_book.h"
 #include "agent/result_queue.h"
 #include "agent/step_book.h"
 #include "agent/task_book.h"
@@ -32,9 +33,10 @@ enum {
 	FAULT_DISKS = 3,
 	FAULT_RESIDUES = 10,
 	FAULT_DONE = 16, /* finished steps that an agent keeps: few, so that some are forgotten */
-	FAULT_RUNS = 64, /* of jobs that it remembers */
-	FAULT_PARTS = 4, /* of jobs on one machine */
-	FAULT_POWER = 8, /* operations that wait for one BMC */
+	FAULT_RUNS_KEPT = 16, /* of jobs that it remembers: few, as above */
+	FAULT_RUNS = 40,      /* that have room on its disk */
+	FAULT_PARTS = 4,      /* of jobs on one machine */
+	FAULT_POWER = 8,      /* operations that wait for one BMC */
 	FAULT_ENGINE_JOBS = 48,
 	FAULT_ENGINE_HOSTS = 4,
 	FAULT_ROLES = 8,
@@ -135,13 +137,11 @@ struct fault_done {
 	enum fault_seal { FAULT_SEAL_ITS, FAULT_SEAL_NONE, FAULT_SEAL_ANOTHER } seal;
 };
 
-/** A run of a job that an agent has known: it never runs again. */
+/** The record of a job, and what lies beside it of the end of its run. */
 struct fault_run {
-	uint64_t job;
-	uint32_t run;
-	int64_t submitted_ms;
-	bool ended;
-	int64_t status; /* then */
+	struct job_record rec;
+	bool has_end;
+	int status; /* then */
 };
 
 /** What an agent has written down. */
@@ -149,7 +149,7 @@ struct fault_memory {
 	uint64_t epoch;                         /* the highest that it has written */
 	struct fault_done done[2 * FAULT_DONE]; /* its step log; more than kept during a copy */
 	uint32_t n_done;
-	struct fault_run runs[FAULT_RUNS]; /* of each job the newest */
+	struct fault_run runs[FAULT_RUNS]; /* one a job */
 	uint32_t n_runs;
 	uint64_t task_log; /* number of the log of tasks that lies there; 0: none */
 };
@@ -474,6 +474,7 @@ struct fault_engine {
 struct fault_message {
 	struct result_subject about;
 	int64_t status;         /* of a run of a job */
+	bool refused;           /* it was not started: its record does not say that this was told */
 	struct fault_done done; /* of a step */
 	struct phx_list rows;   /* of tasks: struct phx_task_result */
 };
@@ -493,8 +494,10 @@ struct fault_begun {
 };
 
 struct fault_late {
-	bool used;
+	bool used, is_job;
 	struct fault_task task;
+	struct job_order job;
+	uint32_t link_gen; /* of the line that it came by */
 };
 
 /* ---- the whole ---- */

@@ -1,0 +1,65 @@
+/* The records of the runs of this node, to the rules of job_book.h: the files of job_store.h, and
+ * what jobs.c knows of runs. Called by jobs.c, by whoever has the jobs. Never starts or ends a
+ * run. */
+#include "agent/jobs_internal.h"
+
+static int write_record(void *jobs, const struct job_record *rec, struct phx_err *err)
+{
+	const struct jobs *j = jobs;
+	return job_store_write(&j->at.store, rec, err);
+}
+
+static int read_record(void *jobs, uint64_t id, struct job_record *ret)
+{
+	const struct jobs *j = jobs;
+	return job_store_read(&j->at.store, id, ret);
+}
+
+static int write_end(void *jobs, struct job_run run, int status, struct phx_err *err)
+{
+	const struct jobs *j = jobs;
+	return job_store_write_end(&j->at.store, run, status, err);
+}
+
+static int remove_record(void *jobs, uint64_t id)
+{
+	const struct jobs *j = jobs;
+	return job_store_remove(&j->at.store, id);
+}
+
+static int each_record(void *jobs, job_book_id_fn *fn, void *fn_arg)
+{
+	const struct jobs *j = jobs;
+	return job_store_each(&j->at.store, fn, fn_arg);
+}
+
+/* A run whose record cannot be read may run still. */
+static bool in_use(void *jobs, uint64_t id)
+{
+	const struct jobs *j = jobs;
+	struct job_record rec;
+	PHX_LIST_EACH(struct running, r, &j->list)
+		if (r->run.id == id)
+			return true;
+	return job_store_read(&j->at.store, id, &rec) < 0;
+}
+
+/* An older run counts by its keeper: what is tracked of it may be told already. */
+static bool goes_on(void *jobs, struct job_run run, bool older)
+{
+	const struct jobs *j = jobs;
+	pid_t keeper, session;
+	if (older)
+		return job_store_alive(&j->at.store, run, &keeper, &session);
+	PHX_LIST_EACH(struct running, r, &j->list)
+		if (r->run.id == run.id && r->run.run == run.run)
+			return !r->ended;
+	return false;
+}
+
+struct job_book jobs_book(struct jobs *j)
+{
+	return (struct job_book){j,           JOB_BOOK_KEEP, write_record,
+				 read_record, write_end,     remove_record,
+				 each_record, in_use,        goes_on};
+}
