@@ -22,8 +22,9 @@ struct task_keep {
 	struct task_book book;
 	struct task_log log;
 	struct task_site site;
-	struct phx_hash pids;  /* indices of the book's entries, by process id */
-	struct phx_list users; /* struct task_user */
+	struct phx_hash pids;       /* indices of the book's entries, by process id */
+	struct phx_list users;      /* struct task_user */
+	struct task_common *common; /* of the order that is being taken */
 	const char *cache_dir;
 	bool is_private;
 	int dir, contact, poll; /* STATE/tasks; the file that says when the head was heard; epoll */

@@ -306,11 +306,8 @@ static int take_place(struct keeper *p, char **words, struct phx_err *err)
 	p->k.contact = contact ? open(contact, O_RDONLY | O_CLOEXEC) : -1;
 	take_kept(&p->k);
 	int r = task_log_open(p->k.dir, task_life_replay, &p->k, &p->k.log, err);
-	/* notes that replay has added are in the file already */
-	if (r == 0) {
-		phx_buf_fini(&p->k.log.news);
+	if (r == 0)
 		task_life_lost(&p->k);
-	}
 	return r;
 }
 

@@ -1,5 +1,5 @@
 /* See task_log.h. A line is "SUM KIND WORDS\n"; SUM is the checksum of what follows it, in eight
- * hexadecimal digits. Never decides what a note means. */
+ * hexadecimal digits. Never decides what a note means: task_book.h. */
 #include "agent/task_log.h"
 
 #include <errno.h>

@@ -1,4 +1,5 @@
-/* What became of the tasks of this node, as a log that only grows: STATE/tasks/log. Notes are on
+/* What became of the tasks of this node, as a log that only grows: STATE/tasks/log. The book of
+ * tasks (task_book.h) says what is noted, and what that means to the next keeper. Notes are on
  * the disk after task_log_sync(), which is called once for many of them. Each note is a line with a
  * checksum; a line whose checksum is wrong was never synced, and is skipped. A log that has grown
  * long is rewritten with only what still matters. Called by the keeper of tasks. */
@@ -6,22 +7,6 @@
 #define PHX_AGENT_TASK_LOG_H
 
 #include "agent/task_book.h"
-
-enum task_note_kind {
-	TASK_NOTE_ORDER, /* an order was taken: number, since_ms */
-	TASK_NOTE_TAKEN, /* key: the task was given to this node */
-	TASK_NOTE_BEGUN, /* key, begin_ms */
-	TASK_NOTE_ENDED, /* result */
-	TASK_NOTE_SAID,  /* key: the head has its result */
-};
-
-struct task_note {
-	enum task_note_kind kind;
-	struct task_key key; /* of TASK_NOTE_ENDED: set when the note was read */
-	uint64_t number;
-	int64_t since_ms, begin_ms;
-	struct phx_task_result result;
-};
 
 struct task_log {
 	int dir, fd;

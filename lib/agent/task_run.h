@@ -15,7 +15,7 @@
 
 /** What the tasks of one order have in common. */
 struct task_common {
-	unsigned n; /* tasks that refer to it */
+	unsigned n; /* who refers to it: tasks, and their order while it is taken */
 	char re[PHX_NAME_MAX], user[PHX_NAME_MAX];
 	struct phx_run_as as;
 	char data[AGENT_PATH_MAX + 128]; /* the data directory here */
@@ -43,7 +43,6 @@ struct task_body {
 	int why;        /* enum phx_task_outcome, why it was told to end; -1 it was not */
 	int64_t due_ms; /* when its time limit or its grace is over; INT64_MAX never */
 	bool told;      /* it was signalled to end */
-	bool synced;    /* its result is on the disk */
 	char group[JOB_GROUP_MAX]; /* "" none */
 	struct phx_sha256 *sum;    /* of its output, if that is wanted; owned */
 	char tail[160];            /* the last bytes of its output */

@@ -117,6 +117,25 @@ void phx_fault_flow_ended(struct fault_sim *f, const struct phx_task_result *row
 		w->tasks[row->task].good = row->attempt;
 }
 
+void phx_fault_flow_taken(struct fault_sim *f, const struct fault_machine *m,
+			  const struct phx_task_order *o)
+{
+	const struct task_book *b = &m->keeper.book;
+	PHX_LIST_EACH(struct phx_task_cancel, c, &o->cancels) {
+		struct task_key key = TASK_KEY(c);
+		uint32_t i;
+		enum decide_job is = task_book_judge(b, &key, &i);
+		f->ret->checks++;
+		if (is == DECIDE_JOB_NEW || is == DECIDE_JOB_NEWER ||
+		    (is == DECIDE_JOB_SAME && task_book_at(b, i)->state == TASK_WAITS))
+			phx_fault_violated(f, "cancelled",
+					   "%s has cancelled attempt %u at task %u of workflow run "
+					   "%llu, which is to begin yet, or is never answered for",
+					   m->node, key.attempt, key.task,
+					   (unsigned long long)key.run);
+	}
+}
+
 static bool is_done(const struct phx_flowrun *run, uint32_t task)
 {
 	return !run->live || run->live->run.tasks[task].state == PHX_FLOW_TASK_DONE;

@@ -155,6 +155,7 @@ static void happens_to_boot(struct fault_sim *f, struct fault_machine *m,
 	case WHAT_HEAL:
 	case WHAT_ENGINE:
 	case WHAT_TASK_END:
+	case WHAT_TASK_SYNC:
 	case WHAT_HEARTBEAT_TIMEOUT:
 	case WHAT_COUNT_:
 		return;
@@ -177,6 +178,8 @@ static void happens_to_tasks(struct fault_sim *f, struct fault_machine *m,
 {
 	if (it->what == WHAT_TASK_END)
 		phx_fault_task_end(f, m, it->a);
+	else if (it->what == WHAT_TASK_SYNC)
+		phx_fault_task_sync(f, m, it->gen);
 	else
 		phx_fault_task_timeout(f, m, it->gen);
 }
@@ -217,6 +220,7 @@ static void happens(struct fault_sim *f, const struct fault_item *it)
 		phx_fault_engine(f, it->gen, it->a);
 		return;
 	case WHAT_TASK_END:
+	case WHAT_TASK_SYNC:
 	case WHAT_HEARTBEAT_TIMEOUT:
 		happens_to_tasks(f, m, it);
 		return;

@@ -1,35 +1,149 @@
 /* Keepers of tasks on machines: they decide as the real one does (agent/task_book.h): which orders
- * are taken, which tasks begin, what is told. A keeper's log lies with what the agent has written
- * down, and outlasts it; its tasks do not. Called by the network, agents and time. */
+ * are taken, what they come to, which tasks begin, what is noted and what is told. A keeper's log
+ * lies with what the agent has written down, and the next keeper makes its book from that; tasks do
+ * not outlast their keeper. Called by the network, agents and time. */
 #include "fault/parts.h"
 
 #include <errno.h>
 
 #include "job/job.h"
 
-enum { LATE_ORDER_MS = 20 * SECOND, KEEPER_BACK_MS = 3 * SECOND, FEW_ROWS = 3 };
+enum {
+	LATE_ORDER_MS = 20 * SECOND,
+	KEEPER_BACK_MS = 3 * SECOND,
+	SYNC_MS = 50,
+	REFUSES_MS = 2 * MINUTE,
+	FEW_ROWS = 3,
+	LONG_LOG = 256,
+};
 
 static struct fault_body *body_of(const struct fault_keeper *k, uint32_t i)
 {
 	return task_book_at(&k->book, i)->body;
 }
 
+/* ---- what the book asks for ---- */
+
+/* Who owns the book, for one call of it. */
+struct owner {
+	struct fault_sim *f;
+	struct fault_machine *m;
+	const struct phx_task_order *order; /* that is being taken */
+	struct task_owner is;
+};
+
+static void *make_body(void *owner, const struct phx_task *task)
+{
+	const struct owner *o = owner;
+	struct fault_body *b = calloc(1, sizeof(*b));
+	if (b)
+		b->why = -1;
+	if (!b || !task)
+		return b;
+	b->number = ++o->f->n_task_runs;
+	b->heartbeat_timeout_ms = o->order->heartbeat_timeout_ms;
+	b->grace_ms = o->order->grace_ms;
+	b->limit_ms = task->limit_ms;
+	return b;
+}
+
+static void drop_body(void *owner, void *body)
+{
+	(void)owner;
+	free(body);
+}
+
+static struct phx_task_result *result_of(void *body)
+{
+	return &((struct fault_body *)body)->row;
+}
+
+static void note(void *owner, const struct task_note *n)
+{
+	const struct owner *o = owner;
+	struct task_note *to = phx_list_push(&o->m->keeper.notes, sizeof(*to));
+	if (!to) {
+		phx_fault_violated(o->f, "model", "out of memory");
+		return;
+	}
+	*to = *n;
+	if (n->kind == TASK_NOTE_ENDED)
+		to->key = TASK_KEY(&n->result);
+}
+
+/* What runs is told, and takes as long as it may. */
+static void tell_to_end(void *owner, uint32_t i, enum phx_task_outcome why)
+{
+	const struct owner *o = owner;
+	struct fault_body *b = body_of(&o->m->keeper, i);
+	if (b->why >= 0)
+		return;
+	b->why = (int)why;
+	phx_fault_later(o->f, phx_fault_between(o->f, 0, b->grace_ms), WHAT_TASK_END, o->m->i, 0,
+			b->number);
+}
+
+static void ended(void *owner, uint32_t i)
+{
+	const struct owner *o = owner;
+	struct fault_keeper *k = &o->m->keeper;
+	phx_fault_flow_ended(o->f, &body_of(k, i)->row);
+	if (!k->syncs)
+		phx_fault_later(o->f, SYNC_MS, WHAT_TASK_SYNC, o->m->i, k->start, 0);
+	k->syncs = true;
+}
+
+static void own(struct fault_sim *f, struct fault_machine *m, const struct phx_task_order *order,
+		struct owner *ret)
+{
+	*ret = (struct owner){
+		f, m, order, {ret, make_body, drop_body, result_of, note, tell_to_end, ended}};
+}
+
+/* ---- rows and notes ---- */
+
 /* The next batch of those that ended, one at a time: it goes through the agent. */
 static void tell(struct fault_sim *f, struct fault_machine *m)
 {
 	struct fault_keeper *k = &m->keeper;
 	struct phx_list rows = {0};
+	struct owner o;
+	own(f, m, NULL, &o);
 	if (!k->up || k->telling || !k->book.n[TASK_ENDED])
 		return;
 	uint32_t most = phx_fault_chance(f, 300) ? FEW_ROWS : PHX_TASK_ROWS_MAX;
-	for (uint32_t i = k->book.first[TASK_ENDED]; i != TASK_NONE && rows.n < most;
-	     i = task_book_at(&k->book, i)->next) {
-		struct phx_task_result *row = phx_list_push(&rows, sizeof(*row));
-		if (row)
-			*row = body_of(k, i)->row;
-	}
+	if (!task_book_rows(&k->book, &o.is, most, &rows))
+		return;
 	k->telling = true;
 	phx_fault_send_rows(f, m, k->start, &rows);
+}
+
+/* The log is rewritten with what still matters. */
+static void renew(struct fault_sim *f, struct fault_machine *m)
+{
+	struct fault_keeper *k = &m->keeper;
+	struct owner o;
+	own(f, m, NULL, &o);
+	k->notes.n = 0;
+	task_book_each_note(&k->book, &o.is, note, &o);
+	k->long_from = 2 * k->notes.n + LONG_LOG;
+}
+
+static void sync_notes(struct fault_sim *f, struct fault_machine *m)
+{
+	struct fault_keeper *k = &m->keeper;
+	k->syncs = false;
+	task_book_synced(&k->book);
+	if (k->notes.n > k->long_from)
+		renew(f, m);
+	k->n_synced = k->notes.n;
+	tell(f, m);
+}
+
+void phx_fault_task_sync(struct fault_sim *f, struct fault_machine *m, uint32_t start)
+{
+	if (m->keeper.up && m->keeper.start == start)
+		sync_notes(f, m);
 }
 
 /* ---- the end of one ---- */
@@ -37,26 +151,9 @@ static void tell(struct fault_sim *f, struct fault_machine *m)
 static void finish(struct fault_sim *f, struct fault_machine *m, uint32_t i, int outcome,
 		   uint32_t status)
 {
-	struct fault_body *b = body_of(&m->keeper, i);
-	b->row.outcome = outcome;
-	b->row.status = status;
-	b->row.end_ms = b->row.begin_ms ? f->now : 0;
-	task_book_end(&m->keeper.book, i);
-	phx_fault_flow_ended(f, &b->row);
-	tell(f, m);
-}
-
-/* What runs is told, and takes as long as it may. */
-static void end_one(struct fault_sim *f, struct fault_machine *m, uint32_t i, int why)
-{
-	struct fault_body *b = body_of(&m->keeper, i);
-	enum task_state state = task_book_at(&m->keeper.book, i)->state;
-	if (state == TASK_WAITS)
-		finish(f, m, i, why, 0);
-	if (state != TASK_RUNS || b->why >= 0)
-		return;
-	b->why = why;
-	phx_fault_later(f, phx_fault_between(f, 0, b->grace_ms), WHAT_TASK_END, m->i, 0, b->number);
+	struct owner o;
+	own(f, m, NULL, &o);
+	task_book_finish(&m->keeper.book, &o.is, i, (enum phx_task_outcome)outcome, status, f->now);
 }
 
 static void begin_all(struct fault_sim *f, struct fault_machine *m);
@@ -95,7 +192,9 @@ static void begin_one(struct fault_sim *f, struct fault_machine *m, uint32_t i)
 	struct fault_body *b = body_of(&m->keeper, i);
 	int64_t most = phx_fault_chance(f, 100) ? 20 * MINUTE : 90 * SECOND,
 		takes = phx_fault_between(f, 200, most);
-	b->row.begin_ms = f->now;
+	struct owner o;
+	own(f, m, NULL, &o);
+	task_book_begun(&m->keeper.book, &o.is, i, f->now);
 	if (b->limit_ms && takes > b->limit_ms)
 		takes = b->limit_ms;
 	phx_fault_flow_begins(f, m, &task_book_at(&m->keeper.book, i)->key);
@@ -110,67 +209,32 @@ static void begin_all(struct fault_sim *f, struct fault_machine *m)
 
 /* ---- orders ---- */
 
-static uint32_t put_task(struct fault_sim *f, struct fault_machine *m,
-			 const struct fault_task_order *o, const struct fault_given *g,
-			 uint32_t after)
+static void order_fini(struct fault_task_order *o)
 {
-	struct fault_body *b = calloc(1, sizeof(*b));
-	if (!b)
-		return TASK_NONE;
-	*b = (struct fault_body){.number = ++f->n_task_runs,
-				 .heartbeat_timeout_ms = o->heartbeat_timeout_ms,
-				 .grace_ms = o->grace_ms,
-				 .limit_ms = g->limit_ms,
-				 .why = -1,
-				 .row = {.run = g->key.run,
-					 .submitted_ms = g->key.submitted_ms,
-					 .task = g->key.task,
-					 .attempt = g->key.attempt}};
-	return task_book_put(&m->keeper.book, &g->key, g->cores, g->memory_bytes, after, b);
-}
-
-static void take_task(struct fault_sim *f, struct fault_machine *m,
-		      const struct fault_task_order *o, const struct fault_given *g)
-{
-	uint32_t known;
-	enum decide_job is = task_book_judge(&m->keeper.book, &g->key, &known);
-	if (is == DECIDE_JOB_SAME || is == DECIDE_JOB_OF_PAST)
-		return;
-	if (is == DECIDE_JOB_NEWER)
-		end_one(f, m, known, PHX_TASK_CANCELLED);
-	uint32_t i = put_task(f, m, o, g, known);
-	if (i != TASK_NONE && !task_book_fits(&m->keeper.book, g->cores, g->memory_bytes))
-		finish(f, m, i, PHX_TASK_UNSTARTED, 0);
-}
-
-/* It was taken before, by this order or an earlier one. */
-static void cancel_task(struct fault_sim *f, struct fault_machine *m, const struct fault_given *g)
-{
-	const struct phx_task_cancel c = {g->key.run, g->key.submitted_ms, g->key.task,
-					  g->key.attempt, false};
-	uint32_t known;
-	task_book_judge(&m->keeper.book, &g->key, &known);
-	if (known != TASK_NONE && task_book_cancels(&c, &task_book_at(&m->keeper.book, known)->key))
-		end_one(f, m, known, PHX_TASK_CANCELLED);
+	phx_list_fini(&o->is.tasks);
+	phx_list_fini(&o->is.cancels);
+	PHX_LIST_EACH(struct phx_text, t, &o->argv)
+		free(t->text);
+	phx_list_fini(&o->argv);
 }
 
 static void take_order(struct fault_sim *f, struct fault_machine *m,
-		       const struct fault_task_order *o)
+		       const struct fault_task_order *order)
 {
 	struct fault_keeper *k = &m->keeper;
 	struct fault_memory *mem = phx_fault_memory(m);
-	if (!k->up || !task_book_is_new(&k->book, o->since_ms, o->number) ||
-	    !task_book_has_room(&k->book, 2 * o->given.n))
+	struct owner o;
+	own(f, m, &order->is, &o);
+	if (!k->up || task_book_admits(&k->book, order->number, &order->is, NULL) <= 0)
 		return;
 	if (!k->log)
 		mem->task_log = k->log = ++f->n_task_logs;
-	task_book_give(&k->book, o->cores, o->memory_bytes);
-	PHX_LIST_EACH(struct fault_given, g, &o->given)
-		take_task(f, m, o, g);
-	PHX_LIST_EACH(struct fault_given, g, &o->given)
-		if (g->ends)
-			cancel_task(f, m, g);
-	task_book_taken(&k->book, o->since_ms, o->number);
+	if (order->is.tasks.n)
+		task_book_give(&k->book, order->is.cores, order->is.memory_bytes);
+	if (task_book_order(&k->book, &o.is, order->number, &order->is) < 0)
+		phx_fault_violated(f, "model", "out of memory");
+	phx_fault_flow_taken(f, m, &order->is);
+	sync_notes(f, m);
 	begin_all(f, m);
 }
 
@@ -188,7 +252,7 @@ static void hold_up(struct fault_sim *f, const struct fault_machine *m, struct f
 		return;
 	*to = *o;
 	to->used = true;
-	o->given = (struct phx_list){0};
+	o->is.tasks = o->is.cancels = o->argv = (struct phx_list){0};
 	phx_fault_later(f, phx_fault_between(f, 1, LATE_ORDER_MS), WHAT_TASK_ORDER, m->i, m->gen,
 			i);
 }
@@ -198,21 +262,41 @@ void phx_fault_task_order_late(struct fault_sim *f, struct fault_machine *m, uin
 	struct fault_task_order *o = PHX_LIST_AT(&f->task_orders, struct fault_task_order, slot);
 	if (m->linked && m->link_gen == o->link_gen)
 		take_order(f, m, o);
-	phx_list_fini(&o->given);
+	order_fini(o);
 	o->used = false;
 }
 
-static void add_given(struct fault_task_order *o, const struct phx_task_given *g)
+/* A task that is to end is also ordered to begin, but for some whose order is refused for a while,
+ * as for want of room: they are cancelled all the same, and not ordered again then. */
+static bool is_refused(const struct fault_sim *f, const struct phx_task_given *g)
+{
+	bool refuses = !f->calm && f->now / REFUSES_MS % 2;
+	return (refuses || g->ends) && (g->run->id + g->task + g->attempt) % 8 == 0;
+}
+
+static void add_task(struct fault_task_order *o, const struct phx_task_given *g)
 {
 	const struct phx_flow_task *t = &g->run->live->flow.tasks[g->task];
-	struct fault_given *to = phx_list_push(&o->given, sizeof(*to));
+	struct phx_task *to = phx_list_push(&o->is.tasks, sizeof(*to));
 	if (to)
-		*to = (struct fault_given){
-			.key = {g->run->id, g->run->submitted_ms, g->task, g->attempt},
-			.cores = t->cores,
-			.memory_bytes = t->memory_bytes,
-			.limit_ms = t->time_ms,
-			.ends = g->ends};
+		*to = (struct phx_task){.run = g->run->id,
+					.submitted_ms = g->run->submitted_ms,
+					.task = g->task,
+					.attempt = g->attempt,
+					.argv = o->argv,
+					.cores = t->cores,
+					.memory_bytes = t->memory_bytes,
+					.limit_ms = t->time_ms};
+}
+
+static void add_cancel(struct fault_task_order *o, const struct phx_task_given *g)
+{
+	struct phx_task_cancel *to = phx_list_push(&o->is.cancels, sizeof(*to));
+	if (to)
+		*to = (struct phx_task_cancel){.run = g->run->id,
+					       .submitted_ms = g->run->submitted_ms,
+					       .task = g->task,
+					       .attempt = g->attempt};
 }
 
 void phx_fault_task_orders(struct fault_sim *f, struct fault_machine *m)
@@ -227,19 +311,29 @@ void phx_fault_task_orders(struct fault_sim *f, struct fault_machine *m)
 		return;
 	struct fault_task_order o = {.link_gen = m->link_gen,
 				     .number = ++f->n_task_orders,
-				     .since_ms = 1 + f->head.starts,
-				     .cores = worker->cores,
-				     .heartbeat_timeout_ms = worker->heartbeat_timeout_ms,
-				     .grace_ms = worker->grace_ms,
-				     .memory_bytes = worker->memory_bytes};
-	PHX_LIST_EACH(struct phx_task_given, g, &all)
-		add_given(&o, g);
+				     .is = {.since_ms = 1 + f->head.starts,
+					    .cores = worker->cores,
+					    .heartbeat_timeout_ms = worker->heartbeat_timeout_ms,
+					    .grace_ms = worker->grace_ms,
+					    .memory_bytes = worker->memory_bytes}};
+	phx_text_push(&o.argv, "task");
+	bool again = false;
+	PHX_LIST_EACH(struct phx_task_given, g, &all) {
+		bool refused = is_refused(f, g);
+		if (!refused)
+			add_task(&o, g);
+		if (g->ends)
+			add_cancel(&o, g);
+		again = again || (refused && !g->ends);
+	}
+	if (again)
+		phx_fault_later(f, REFUSES_MS, WHAT_ORDERS, m->i, m->gen, 0);
 	bool late = !f->calm && phx_fault_chance(f, 50);
 	if (!late || phx_fault_chance(f, 500))
 		take_order(f, m, &o);
 	if (late)
 		hold_up(f, m, &o);
-	phx_list_fini(&o.given);
+	order_fini(&o);
 }
 
 /* ---- what is told ---- */
@@ -248,63 +342,77 @@ void phx_fault_task_rows_said(struct fault_sim *f, struct fault_machine *m, uint
 			      const struct phx_list *rows)
 {
 	struct fault_keeper *k = &m->keeper;
+	struct owner o;
 	phx_fault_flow_acked(f, rows);
 	if (!k->up || k->start != start)
 		return;
-	for (uint32_t n = rows->n; n && k->book.first[TASK_ENDED] != TASK_NONE; n--) {
-		uint32_t i = k->book.first[TASK_ENDED];
-		free(body_of(k, i));
-		task_book_said(&k->book, i);
-	}
+	own(f, m, NULL, &o);
+	task_book_told(&k->book, &o.is, rows->n);
 	k->telling = false;
 	tell(f, m);
 }
 
 /* ---- the heartbeat timeout ---- */
 
+static void look_at_heartbeat(void *owner, uint32_t i)
+{
+	struct owner *o = owner;
+	const struct fault_keeper *k = &o->m->keeper;
+	if (o->f->now - o->m->heard_ms >= body_of(k, i)->heartbeat_timeout_ms)
+		task_book_stop(&o->m->keeper.book, &o->is, i, PHX_TASK_LOST);
+}
+
 void phx_fault_task_timeout(struct fault_sim *f, struct fault_machine *m, uint32_t n_unheard)
 {
-	static const enum task_state states[] = {TASK_WAITS, TASK_RUNS};
-	const struct fault_keeper *k = &m->keeper;
-	if (n_unheard != m->n_unheard || !k->up)
+	struct owner o;
+	own(f, m, NULL, &o);
+	if (n_unheard != m->n_unheard || !m->keeper.up)
 		return;
-	for (size_t s = 0; s < PHX_ARRAY_SIZE(states); s++)
-		for (uint32_t i = k->book.first[states[s]], next; i != TASK_NONE; i = next) {
-			next = task_book_at(&k->book, i)->next;
-			if (f->now - m->heard_ms >= body_of(k, i)->heartbeat_timeout_ms)
-				end_one(f, m, i, PHX_TASK_LOST);
-		}
+	task_book_each_open(&m->keeper.book, look_at_heartbeat, &o);
 	phx_fault_later(f, FAULT_TIMEOUT_LOOK_MS, WHAT_HEARTBEAT_TIMEOUT, m->i, n_unheard, 0);
 }
 
 /* ---- life ---- */
 
-static void forget(struct fault_keeper *k)
+static void close_book(struct fault_keeper *k)
 {
 	for (uint32_t i = 0; i < k->book.n_entries; i++)
 		free(k->book.entries[i].body);
 	task_book_fini(&k->book);
-	task_book_init(&k->book, 1, 0);
-	k->log = 0;
 }
 
-static void lose_all(struct fault_sim *f, struct fault_machine *m)
+/* A log that does not lie with what the agent has written down is gone; of what was not synced, the
+ * first notes may be on the disk. */
+static void find_log(struct fault_sim *f, struct fault_machine *m)
 {
-	static const enum task_state states[] = {TASK_RUNS, TASK_WAITS};
-	for (size_t s = 0; s < PHX_ARRAY_SIZE(states); s++)
-		while (m->keeper.book.first[states[s]] != TASK_NONE)
-			finish(f, m, m->keeper.book.first[states[s]], PHX_TASK_LOST, 0);
+	struct fault_keeper *k = &m->keeper;
+	if (k->log && phx_fault_memory(m)->task_log == k->log) {
+		k->notes.n = (uint32_t)phx_fault_between(f, k->n_synced, k->notes.n);
+		k->n_synced = k->notes.n;
+		return;
+	}
+	k->log = 0;
+	k->notes.n = k->n_synced = 0;
 }
 
 void phx_fault_keeper_starts(struct fault_sim *f, struct fault_machine *m)
 {
 	struct fault_keeper *k = &m->keeper;
+	struct owner o;
+	own(f, m, NULL, &o);
 	if (!f->o.flows || k->up || phx_fault_env(m) != PHX_ENV_OS)
 		return;
-	if (!k->log || phx_fault_memory(m)->task_log != k->log)
-		forget(k);
+	find_log(f, m);
+	close_book(k);
+	task_book_init(&k->book, 1, 0);
 	k->start++;
-	lose_all(f, m);
+	k->syncs = false;
+	k->long_from = k->notes.n + LONG_LOG;
+	for (uint32_t n = 0; n < k->n_synced; n++) {
+		struct task_note one = *PHX_LIST_AT(&k->notes, struct task_note, n);
+		task_book_replay(&k->book, &o.is, &one);
+	}
+	task_book_lose(&k->book, &o.is, f->now);
 	k->up = true;
 	tell(f, m);
 	phx_fault_later(f, phx_fault_between(f, 1, 100), WHAT_ORDERS, m->i, m->gen, 0);
@@ -317,19 +425,27 @@ void phx_fault_keeper_dies(struct fault_sim *f, struct fault_machine *m)
 	phx_fault_later(f, phx_fault_between(f, 1, KEEPER_BACK_MS), WHAT_KEEPER, m->i, m->gen, 0);
 }
 
+static void lose_one(void *owner, uint32_t i)
+{
+	const struct owner *o = owner;
+	finish(o->f, o->m, i, PHX_TASK_LOST, 0);
+}
+
 void phx_fault_keeper_drains(struct fault_sim *f, struct fault_machine *m)
 {
+	struct owner o;
+	own(f, m, NULL, &o);
 	if (m->keeper.up)
-		lose_all(f, m);
+		task_book_each_open(&m->keeper.book, lose_one, &o);
 }
 
 void phx_fault_keepers_fini(struct fault_sim *f)
 {
 	for (uint32_t i = 0; f->m && i < f->n; i++) {
-		forget(&f->m[i].keeper);
-		task_book_fini(&f->m[i].keeper.book);
+		close_book(&f->m[i].keeper);
+		phx_list_fini(&f->m[i].keeper.notes);
 	}
 	PHX_LIST_EACH(struct fault_task_order, o, &f->task_orders)
-		phx_list_fini(&o->given);
+		order_fini(o);
 	phx_list_fini(&f->task_orders);
 }

@@ -150,6 +150,9 @@ bool phx_fault_re_moves(const struct phx_node *n);
 /** The machine really begins a task, which is in the book of its keeper as one that runs. */
 void phx_fault_flow_begins(struct fault_sim *f, const struct fault_machine *m,
 			   const struct task_key *key);
+/** Its keeper has taken the order, of which nothing begins yet. */
+void phx_fault_flow_taken(struct fault_sim *f, const struct fault_machine *m,
+			  const struct phx_task_order *o);
 /** It really ended so. */
 void phx_fault_flow_ended(struct fault_sim *f, const struct phx_task_result *row);
 /** An agent was told that the head has these rows. */
@@ -283,6 +286,7 @@ void phx_fault_keeper_drains(struct fault_sim *f, struct fault_machine *m);
 void phx_fault_task_orders(struct fault_sim *f, struct fault_machine *m);
 void phx_fault_task_order_late(struct fault_sim *f, struct fault_machine *m, uint64_t slot);
 void phx_fault_task_end(struct fault_sim *f, struct fault_machine *m, uint64_t number);
+void phx_fault_task_sync(struct fault_sim *f, struct fault_machine *m, uint32_t start);
 void phx_fault_task_timeout(struct fault_sim *f, struct fault_machine *m, uint32_t n_unheard);
 /** The head has these rows of the keeper that began for the `start`-th time, or refused them for
  * good. */

@@ -81,6 +81,7 @@ enum fault_what {
 	WHAT_TASK_END, /* a: number of a run of a task */
 	WHAT_HEARTBEAT_TIMEOUT, /* tasks of a machine that does not hear the head */
 	WHAT_TASK_ORDER,        /* a: slot of an order of tasks that was held up */
+	WHAT_TASK_SYNC,         /* a keeper syncs its notes; gen: its start */
 	WHAT_KEEPER,            /* another keeper of tasks begins */
 	WHAT_COUNT_
 };
@@ -159,37 +160,31 @@ struct fault_memory {
 /** A task that a keeper has: the body of an entry of its book. */
 struct fault_body {
 	struct phx_task_result row;
-	uint64_t number; /* of this run, of all machines */
+	uint64_t number; /* of this run, of all machines; 0: it never begins */
 	uint32_t heartbeat_timeout_ms, grace_ms;
 	int64_t limit_ms;
 	int why; /* enum phx_task_outcome: it is told to end for that; -1: it is not */
 };
 
-/** The keeper of the tasks of a machine. Its log lies with the agent's memory. */
+/** The keeper of the tasks of a machine. Its log lies with the agent's memory; its book is made
+ * from that when it begins. */
 struct fault_keeper {
 	struct task_book book;
-	uint64_t log; /* number of that which the book is from; 0: nothing was noted */
+	uint64_t log;          /* number of the log; 0: nothing was noted */
+	struct phx_list notes; /* struct task_note: what is in it, */
+	uint32_t n_synced;     /* on the disk: so many of them */
+	uint32_t long_from;    /* it is rewritten when it has more */
 	bool up, telling;
+	bool syncs;     /* it is about to */
 	uint32_t start; /* how often one began: nobody takes what another one said for its own */
-};
-
-/** One of an order of tasks. */
-struct fault_given {
-	struct task_key key;
-	uint32_t cores;
-	uint64_t memory_bytes;
-	int64_t limit_ms;
-	bool ends;
 };
 
 struct fault_task_order {
 	bool used;
 	uint32_t link_gen; /* of the line that it came by */
 	uint64_t number;
-	int64_t since_ms;
-	uint32_t cores, heartbeat_timeout_ms, grace_ms;
-	uint64_t memory_bytes;
-	struct phx_list given; /* struct fault_given */
+	struct phx_task_order is; /* its tasks share their words */
+	struct phx_list argv;     /* struct phx_text: those */
 };
 
 /** What the observer knows of a task of a run of a workflow. */
