@@ -131,10 +131,10 @@ $(BUILD)/tests/%: $(BUILD)/tests/%.o $(if $(SHARED),|) $(TEST_LIB)
 	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $< $(TEST_OBJ) $(TEST_LIB) $(if $(SHARED),$(TEST_RPATH)) $(LIBS) -lcmocka
 
 # the tests of the rooms that an event passes through, and the golden ones of the core, once more, each allocation failing in
-# turn: the library is the static one, its calls are wrapped; not replay and patience, which repeat themselves for long, nor
-# visits and visits_kinds, which count what is read
+# turn: the library is the static one, its calls are wrapped; not replay, patience and gone, which repeat themselves for long,
+# nor visits and visits_kinds, which count what is read
 ALLOC_ROOMS := state job node re core
-ALLOC_SRC := $(filter-out %/replay.c %/patience.c %/visits.c %/visits_kinds.c,$(wildcard $(ALLOC_ROOMS:%=tests/unit/%/*.c))) \
+ALLOC_SRC := $(filter-out %/replay.c %/patience.c %/gone.c %/visits.c %/visits_kinds.c,$(wildcard $(ALLOC_ROOMS:%=tests/unit/%/*.c))) \
 	$(patsubst %,tests/golden/%.c,before core_random flows triggers)
 ALLOC_OBJ := $(ALLOC_SRC:tests/%.c=$(BUILD)/tests/alloc/%.o)
 ALLOC_WRAP := malloc calloc realloc reallocarray strdup strndup phx_core_apply

@@ -257,11 +257,8 @@ static void name_nodes(struct daemon *d, json_t *rows)
 	const struct phx_state *s = engine_lock(d->engine);
 	json_array_foreach(rows, i, row) {
 		uint64_t number = (uint64_t)phx_json_int(row, "node_number", 0);
-		uint32_t at = phx_state_node_place(s, number);
-		const struct phx_node *n =
-			at < s->nodes.n ? PHX_LIST_AT(&s->nodes, struct phx_node, at) : NULL;
-		bool there = number && n && n->number == number;
-		json_object_set_new(row, "node", json_string(there ? n->name : ""));
+		const struct phx_node *n = phx_state_node_numbered(s, number);
+		json_object_set_new(row, "node", json_string(n ? n->name : ""));
 		json_object_del(row, "node_number");
 	}
 	engine_unlock(d->engine);
@@ -356,11 +353,9 @@ static bool find_task(struct daemon *d, const struct shown *w, const char *asked
 static int find_node(struct daemon *d, uint32_t number, char ret[PHX_NAME_MAX], struct phx_err *err)
 {
 	const struct phx_state *s = engine_lock(d->engine);
-	uint32_t at = phx_state_node_place(s, number);
-	const struct phx_node *n =
-		at < s->nodes.n ? PHX_LIST_AT(&s->nodes, struct phx_node, at) : NULL;
+	const struct phx_node *n = phx_state_node_numbered(s, number);
 	int r = 0;
-	if (!n || n->number != number)
+	if (!n)
 		r = phx_err_set(err, -ENOENT,
 				"the node that it ran on is not there any more, nor what it "
 				"printed");

@@ -32,7 +32,7 @@ static int find_nodes(struct daemon *d, const char *signs, struct phx_list *ret)
 {
 	const struct phx_state *s = engine_lock(d->engine);
 	int r = 0;
-	PHX_LIST_EACH(struct phx_node, n, &s->nodes)
+	PHX_NODES_EACH(n, s)
 		if (r == 0 && n->key_fp[0] && strcmp(n->ca, signs))
 			r = tell_put_name(ret, n->name);
 	engine_unlock(d->engine);

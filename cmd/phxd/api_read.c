@@ -107,10 +107,8 @@ static const struct phx_node *next_named(const struct phx_state *s, struct node_
 {
 	while (of->at < of->numbers.n) {
 		uint64_t wanted = PHX_LIST_AT(&of->numbers, struct number, of->at++)->n;
-		uint32_t place = phx_state_node_place(s, wanted);
-		const struct phx_node *n =
-			place < s->nodes.n ? PHX_LIST_AT(&s->nodes, struct phx_node, place) : NULL;
-		if (n && n->number == wanted)
+		const struct phx_node *n = phx_state_node_numbered(s, wanted);
+		if (n)
 			return n;
 	}
 	return NULL;
@@ -122,15 +120,14 @@ static bool put_nodes(struct daemon *d, struct node_list *of, struct phx_buf *b)
 {
 	const struct phx_state *s = engine_lock(d->engine);
 	int64_t until_us = phx_clock_us() + PORTION_US;
-	uint32_t place = phx_state_node_place(s, of->after + 1);
+	const struct phx_node *next = phx_nodes_next(s, phx_state_node_place(s, of->after + 1));
 	bool more = true;
 	while (more && phx_clock_us() < until_us) {
-		const struct phx_node *n = !of->all ? next_named(s, of)
-			: place < s->nodes.n ? PHX_LIST_AT(&s->nodes, struct phx_node, place++)
-					     : NULL;
+		const struct phx_node *n = of->all ? next : next_named(s, of);
 		more = n && of->left;
 		if (!more)
 			break;
+		next = phx_nodes_after(s, n);
 		phx_json_put_item(b);
 		put_node(d, s, n, &of->view, b);
 		of->after = n->number;

@@ -42,7 +42,7 @@ static int copy_nodes(struct daemon *d, bool running, struct nodes *ret)
 {
 	const struct phx_state *s = engine_lock(d->engine);
 	int r = 0;
-	PHX_LIST_EACH(struct phx_node, n, &s->nodes) {
+	PHX_NODES_EACH(n, s) {
 		struct site_facts f;
 		struct site_facts *to = NULL;
 		if (r < 0 || (running && n->env != PHX_ENV_OS) || !site_facts_of(s, n, &f))
@@ -236,7 +236,7 @@ static int check_cards(struct daemon *d, const struct phx_site *site, json_t *er
 	if (!has_macs(site))
 		return 0;
 	const struct phx_state *s = engine_lock(d->engine);
-	PHX_LIST_EACH(struct phx_node, n, &s->nodes)
+	PHX_NODES_EACH(n, s)
 		r = r ? r : add_cards(n, &c);
 	engine_unlock(d->engine);
 	PHX_LIST_EACH(struct phx_site_set, g, &site->nodes)
@@ -423,7 +423,7 @@ static bool take_batch(struct daemon *d, struct phx_http_request *q, const json_
 	    !parse_number(q, j, "max_failures", 0, UINT32_MAX, &ret->max_failures))
 		return false;
 	const struct phx_state *s = engine_lock(d->engine);
-	uint32_t n = s->nodes.n ? s->nodes.n : 1;
+	uint32_t n = phx_nodes_count(s) ? phx_nodes_count(s) : 1;
 	engine_unlock(d->engine);
 	if (!text[0] && !json_object_get(j, "max_failures"))
 		return true;

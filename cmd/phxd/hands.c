@@ -79,7 +79,7 @@ static bool is_known(const struct phx_list *bmcs, const struct phx_bmc *bmc)
 static void pick_bmcs(struct daemon *d, struct phx_list *ret)
 {
 	const struct phx_state *s = engine_lock(d->engine);
-	PHX_LIST_EACH(struct phx_node, n, &s->nodes) {
+	PHX_NODES_EACH(n, s) {
 		bool names = n->bmc.password_file[0] || n->bmc.script[0];
 		struct phx_bmc *to = names && ret->n < FILES_MAX && !is_known(ret, &n->bmc)
 			? phx_list_push(ret, sizeof(*to))

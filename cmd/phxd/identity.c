@@ -96,7 +96,7 @@ static struct phx_list untyped_owners(struct daemon *d)
 		note_word(&words, pool->owner);
 	PHX_LIST_EACH(struct phx_re, re, &s->res)
 		note_word(&words, re->agreement.owner);
-	PHX_LIST_EACH(struct phx_node, n, &s->nodes)
+	PHX_NODES_EACH(n, s)
 		note_word(&words, n->tenant);
 	engine_unlock(d->engine);
 	return words;

@@ -57,7 +57,7 @@ static bool has_label(const struct phx_node *n, const char *value)
 static bool is_label(const struct phx_state *s, const char *value)
 {
 	size_t n_key = strcspn(value, "=");
-	PHX_LIST_EACH(struct phx_node, n, &s->nodes)
+	PHX_NODES_EACH(n, s)
 		PHX_LIST_EACH(struct phx_label, l, &n->labels)
 			if (strlen(l->key) == n_key && !memcmp(l->key, value, n_key))
 				return true;
@@ -115,7 +115,7 @@ static int expand(void *arg, const char *name, struct phx_nodeset *ret)
 	const char *value = g ? name + strlen(g->prefix) : "";
 	/* "@all!@role:web-sever" must not mean all */
 	int r = g && (!g->exists || g->exists(s, value)) ? 0 : -ENOENT;
-	PHX_LIST_EACH(struct phx_node, n, &s->nodes)
+	PHX_NODES_EACH(n, s)
 		if (r == 0 && g->holds(n, value))
 			r = phx_nodeset_add(ret, n->name);
 	engine_unlock(d->engine);

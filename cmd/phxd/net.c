@@ -28,7 +28,7 @@ static int sync_all(struct daemon *d, struct phx_err *err)
 	PHX_AUTO(phx_list_fini) struct phx_list hosts = {0};
 	struct phx_dhcp_host host;
 	const struct phx_state *s = engine_lock(d->engine);
-	PHX_LIST_EACH(struct phx_node, n, &s->nodes) {
+	PHX_NODES_EACH(n, s) {
 		struct phx_dhcp_host *to =
 			host_of(n, &host) ? phx_list_push(&hosts, sizeof(*to)) : NULL;
 		if (to)
@@ -46,7 +46,7 @@ void net_sync_names(struct daemon *d)
 	if (d->cfg.dhcp_mode != PHX_DHCP_SERVE)
 		return;
 	const struct phx_state *s = engine_lock(d->engine);
-	PHX_LIST_EACH(struct phx_node, n, &s->nodes) {
+	PHX_NODES_EACH(n, s) {
 		struct phx_dhcp_name *to =
 			site_name(d, n, &name) ? phx_list_push(&names, sizeof(*to)) : NULL;
 		if (to)
@@ -89,7 +89,7 @@ int net_sync_host(struct daemon *d, const char *name)
 static uint32_t count_nodes(struct daemon *d)
 {
 	const struct phx_state *s = engine_lock(d->engine);
-	uint32_t n = s->nodes.n;
+	uint32_t n = phx_nodes_count(s);
 	engine_unlock(d->engine);
 	return n;
 }

@@ -89,7 +89,7 @@ static int copy_reserved(struct daemon *d, struct phx_list *ret)
 {
 	const struct phx_state *s = engine_lock(d->engine);
 	int r = 0;
-	PHX_LIST_EACH(struct phx_node, n, &s->nodes) {
+	PHX_NODES_EACH(n, s) {
 		struct reserved *to = n->ip[0] ? phx_list_push(ret, sizeof(*to)) : NULL;
 		if (n->ip[0] && !to) {
 			r = -ENOMEM;
@@ -128,7 +128,7 @@ static void check_reserved(struct daemon *d, const struct phx_site *site, json_t
 static uint32_t count_nodes(struct daemon *d)
 {
 	const struct phx_state *s = engine_lock(d->engine);
-	uint32_t n = s->nodes.n;
+	uint32_t n = phx_nodes_count(s);
 	engine_unlock(d->engine);
 	return n;
 }

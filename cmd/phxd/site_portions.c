@@ -59,9 +59,7 @@ static void parts_fini(struct phx_list *parts)
 /* Under the engine's lock. */
 static int copy_parts(const struct phx_state *s, struct phx_list *ret)
 {
-	for (uint32_t at = phx_site_portion_node(s, 0); at < s->nodes.n;
-	     at = phx_site_portion_node(s, at + 1)) {
-		const struct phx_node *n = PHX_LIST_AT(&s->nodes, struct phx_node, at);
+	PHX_SITE_PORTION_EACH(n, s) {
 		struct part *to = phx_list_push(ret, sizeof(*to));
 		if (!to)
 			return -ENOMEM;
@@ -116,9 +114,8 @@ static void wake_portion(struct daemon *d)
 {
 	PHX_AUTO(phx_list_fini) struct phx_list names = {0};
 	const struct phx_state *s = engine_lock(d->engine);
-	for (uint32_t at = phx_site_portion_node(s, 0); at < s->nodes.n;
-	     at = phx_site_portion_node(s, at + 1))
-		tell_put_name(&names, PHX_LIST_AT(&s->nodes, struct phx_node, at)->name);
+	PHX_SITE_PORTION_EACH(n, s)
+		tell_put_name(&names, n->name);
 	engine_unlock(d->engine);
 	PHX_LIST_EACH(struct phx_word, w, &names)
 		live_wake(d->live, w->text);

@@ -14,7 +14,7 @@ int tell_put_name(struct phx_list *to, const char *node)
 void tell_up_nodes(struct daemon *d, struct phx_list *ret_names)
 {
 	const struct phx_state *s = engine_lock(d->engine);
-	PHX_LIST_EACH(struct phx_node, n, &s->nodes)
+	PHX_NODES_EACH(n, s)
 		if (n->up)
 			tell_put_name(ret_names, n->name);
 	engine_unlock(d->engine);

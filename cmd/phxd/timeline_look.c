@@ -110,10 +110,8 @@ void timeline_all_nodes(struct daemon *d, int64_t at_ms, struct timeline_news *n
 		before = after;
 		int64_t until_us = phx_clock_us() + PORTION_US;
 		const struct phx_state *s = engine_lock(d->engine);
-		uint32_t place = phx_state_node_place(s, after + 1);
-		while (place < s->nodes.n && phx_clock_us() < until_us) {
-			const struct phx_node *node =
-				PHX_LIST_AT(&s->nodes, struct phx_node, place++);
+		const struct phx_node *node = phx_nodes_next(s, phx_state_node_place(s, after + 1));
+		for (; node && phx_clock_us() < until_us; node = phx_nodes_after(s, node)) {
 			timeline_add_node(n, node->name, at_ms);
 			after = node->number;
 		}

@@ -98,8 +98,8 @@ json_t *view_status(struct daemon *d, bool whole)
 	const struct phx_state *s = engine_lock(d->engine);
 	json_t *j = json_pack("{s:s,s:I,s:I,s:s,s:I,s:I,s:o,s:o}", "version", PHX_VERSION,
 			      "uptime_s", (json_int_t)uptime_s, "seq", (json_int_t)s->seq,
-			      "readonly", readonly.text, "nodes", (json_int_t)s->nodes.n, "up",
-			      (json_int_t)phx_members_count(s, PHX_MEMBERS_UP, ""), "states",
+			      "readonly", readonly.text, "nodes", (json_int_t)phx_nodes_count(s),
+			      "up", (json_int_t)phx_members_count(s, PHX_MEMBERS_UP, ""), "states",
 			      view_states(s), "pools", view_pools(d, s));
 	engine_unlock(d->engine);
 	size_t i;

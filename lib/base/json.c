@@ -49,9 +49,12 @@ static void put_list(struct phx_buf *b, const struct phx_record *rec, const stru
 		     struct style style)
 {
 	phx_buf_add(b, "[", 1);
-	for (uint32_t i = 0; i < l->n; i++) {
-		phx_buf_add(b, ",", i > 0);
-		put_record(b, rec, (const char *)l->items + (size_t)i * rec->size, style);
+	for (uint32_t i = 0, n = 0; i < l->n; i++) {
+		const void *item = phx_record_item(rec, l, i);
+		if (!item)
+			continue;
+		phx_buf_add(b, ",", n++ > 0);
+		put_record(b, rec, item, style);
 	}
 	phx_buf_add(b, "]", 1);
 }
@@ -116,6 +119,14 @@ static bool is_zero(const char *at, size_t n)
 	return !n || (!at[0] && !memcmp(at, at + 1, n - 1));
 }
 
+static bool has_items(const struct phx_record *rec, const struct phx_list *l)
+{
+	uint32_t i = 0;
+	while (i < l->n && !phx_record_item(rec, l, i))
+		i++;
+	return i < l->n;
+}
+
 /* Is the field not zero, empty or false? A record that is not all zero may still turn out to be
  * empty when it is written. With `less`, enums are always written, since readers without the table
  * of fields do not know which name is the default. */
@@ -139,7 +150,7 @@ static bool worth_writing(const struct phx_field *f, const void *at, struct styl
 	case PHX_F_ONEOF:
 		return *(const int *)at;
 	case PHX_F_LIST:
-		return ((const struct phx_list *)at)->n;
+		return has_items(f->record, at);
 	case PHX_F_LIVE:
 		return *(void *const *)at;
 	case PHX_F_REC:

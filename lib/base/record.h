@@ -53,6 +53,10 @@ struct phx_record {
 	size_t size;
 	const struct phx_field *fields;
 	size_t n_fields;
+	/* Was the item of a list removed, though its place is kept? Such an item is neither written
+	 * nor copied nor compared: another list without its place is the same list. NULL: no item
+	 * of this record ever is */
+	bool (*is_gone)(const void *item);
 };
 
 /** Which struct a union holds: the record at the index that is the enum's value. Only the last
@@ -160,11 +164,14 @@ struct phx_live {
 		PHX_MEMBERS(tag, FIELDS) \
 	}; \
 	extern const struct phx_record tag##_record
-/** Defines the record of a struct that PHX_RECORD_STRUCT() declared. */
-#define PHX_RECORD_TABLE(tag, FIELDS) \
+/** Defines the record of a struct that PHX_RECORD_STRUCT() declared. What follows FIELDS sets
+ * further members of the record: .is_gone = ... */
+#define PHX_RECORD_TABLE(tag, FIELDS, ...) \
 	static const struct phx_field tag##_fields[] = {FIELDS(PHX_ROW_, tag)}; \
-	const struct phx_record tag##_record = {sizeof(struct tag), tag##_fields, \
-						PHX_ARRAY_SIZE(tag##_fields)}
+	const struct phx_record tag##_record = {.size = sizeof(struct tag), \
+						.fields = tag##_fields, \
+						.n_fields = PHX_ARRAY_SIZE(tag##_fields), \
+						__VA_ARGS__}
 /** Copies the members of a table from one struct to another, which both have them: the table is a
  * part of theirs. A member that either lacks, or has as another type, does not compile, nor does
  * one that owns memory. Within a function. */
@@ -193,8 +200,9 @@ struct phx_live {
  * of one struct apart. */
 #define PHX_RECORD_LOCAL(name, tag, FIELDS) \
 	static const struct phx_field name##_fields[] = {FIELDS(PHX_ROW_, tag)}; \
-	static const struct phx_record name##_record = {sizeof(struct tag), name##_fields, \
-							PHX_ARRAY_SIZE(name##_fields)}
+	static const struct phx_record name##_record = {.size = sizeof(struct tag), \
+							.fields = name##_fields, \
+							.n_fields = PHX_ARRAY_SIZE(name##_fields)}
 
 /** An item of a list of words of any length, such as those of a job. Free such lists by
  * phx_record_fini(), never by phx_list_fini() alone. */
@@ -216,6 +224,9 @@ void phx_record_fini(const struct phx_record *rec, void *obj);
 /** Deep copy of `src` into `ret_dst` (uninitialised memory is fine).
  * -ENOMEM leaves ret_dst zeroed. */
 int phx_record_copy(const struct phx_record *rec, void *ret_dst, const void *src);
+
+/** Item `i` of a list of `rec`, borrowed; NULL: it is gone (struct phx_record). */
+const void *phx_record_item(const struct phx_record *rec, const struct phx_list *l, uint32_t i);
 
 /** Same contents, field by field? False also if saving a live object failed for lack of memory. */
 bool phx_record_equal(const struct phx_record *rec, const void *a, const void *b);

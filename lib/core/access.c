@@ -117,7 +117,7 @@ int phx_apply_identity(struct phx_apply *a, const struct phx_event_identity *p)
 		a->out->changed |= settle(pool->owner, p);
 	PHX_LIST_EACH(struct phx_re, re, &a->s->res)
 		a->out->changed |= settle(re->agreement.owner, p);
-	PHX_LIST_EACH(struct phx_node, n, &a->s->nodes)
+	PHX_NODES_EACH(n, a->s)
 		a->out->changed |= settle(n->tenant, p);
 	if (!a->out->changed)
 		return 0;

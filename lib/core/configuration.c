@@ -25,7 +25,7 @@ int phx_apply_settings(struct phx_apply *a, const struct phx_event_site *p)
 /* A node that the pool holds, that is on its way to the pool, or whose data was written in it. */
 static const struct phx_node *user_of(const struct phx_state *s, const struct phx_pool *p)
 {
-	PHX_LIST_EACH(struct phx_node, n, &s->nodes)
+	PHX_NODES_EACH(n, s)
 		if (phx_node_is_of(n, p->name) || (n->dirty && !strcmp(n->tenant_pool, p->name)))
 			return n;
 	return NULL;
@@ -124,7 +124,7 @@ int phx_apply_role_remove(struct phx_apply *a, const struct phx_event_named *p)
 	struct phx_role *role = phx_state_role(a->s, p->name);
 	if (!role)
 		return phx_err_set(a->err, -ENOENT, "there is no role '%s'", p->name);
-	PHX_LIST_EACH(struct phx_node, n, &a->s->nodes)
+	PHX_NODES_EACH(n, a->s)
 		if (!strcmp(n->role, role->name) || !strcmp(n->plan.to_role, role->name) ||
 		    !strcmp(n->actual_role, role->name))
 			return phx_err_set(a->err, -EBUSY, "role '%s' is still used by node %s",
@@ -165,8 +165,10 @@ int phx_apply_rules_put(struct phx_apply *a, const struct phx_event_rules_put *p
 	a->out->changed = !phx_record_equal(&phx_event_rules_put_record, &old, &copy);
 	phx_record_fini(&phx_event_rules_put_record, &old);
 	a->s->rules = copy.rules;
-	for (uint32_t i = 0; i < a->s->nodes.n; i++)
-		phx_auto_assign(a, PHX_LIST_AT(&a->s->nodes, struct phx_node, i));
+	if (!a->s->settings.auto_assign)
+		return 0;
+	PHX_NODES_EACH(n, a->s)
+		phx_auto_assign(a, n);
 	return 0;
 }
 

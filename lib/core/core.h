@@ -20,9 +20,8 @@
 int phx_core_apply(struct phx_state *s, const struct phx_event *ev, struct phx_outcome *ret,
 		   struct phx_err *err);
 
-/** The same for one event of a portion. Nodes that the event removes keep their places in the list
- * of nodes: call phx_core_portion_end() after the last event of the portion and before anybody else
- * reads the state. */
+/** The same for one event of a portion: the list of nodes is not closed up (state/gone.h), so that
+ * this is done at most once for all events. Call phx_core_portion_end() after the last of them. */
 int phx_core_apply_in_portion(struct phx_state *s, const struct phx_event *ev,
 			      struct phx_outcome *ret, struct phx_err *err);
 void phx_core_portion_end(struct phx_state *s);

@@ -282,7 +282,7 @@ static int add_keys(const struct phx_state *s, struct phx_list *ret)
 
 int phx_core_pending(const struct phx_state *s, struct phx_list *ret_actions)
 {
-	PHX_LIST_EACH(struct phx_node, n, &s->nodes) {
+	PHX_NODES_EACH(n, s) {
 		const struct phx_step *step = phx_node_step(n);
 		int r = step && step->status == PHX_STEP_ISSUED ? add_pending(n, step, ret_actions)
 								: 0;

@@ -33,13 +33,12 @@ bool phx_site_waits(const struct phx_state *s, const struct phx_node *n)
 
 /* ---- portions ---- */
 
-uint32_t phx_site_portion_node(const struct phx_state *s, uint32_t at)
+const struct phx_node *phx_site_portion_node(const struct phx_state *s,
+					     const struct phx_node *after)
 {
-	uint32_t first = phx_state_node_place(s, s->site.from);
-	at = at > first ? at : first;
-	return at < s->nodes.n && PHX_LIST_AT(&s->nodes, struct phx_node, at)->number < s->site.next
-		? at
-		: s->nodes.n;
+	const struct phx_node *n = after ? phx_nodes_after(s, after)
+					 : phx_nodes_next(s, phx_state_node_place(s, s->site.from));
+	return n && n->number < s->site.next ? n : NULL;
 }
 
 int64_t phx_site_portion_until(const struct phx_site_version *v)
@@ -51,14 +50,13 @@ int64_t phx_site_portion_until(const struct phx_site_version *v)
 static void begin_portion(struct phx_apply *a)
 {
 	struct phx_site_version *v = &a->s->site;
-	uint32_t place = phx_state_node_place(a->s, v->next), behind = place + v->portion;
-	const struct phx_node *first =
-		place < a->s->nodes.n ? PHX_LIST_AT(&a->s->nodes, struct phx_node, place) : NULL;
+	const struct phx_node *first = phx_nodes_next(a->s, phx_state_node_place(a->s, v->next)),
+			      *behind = first;
+	for (uint32_t i = 0; behind && i < v->portion; i++)
+		behind = phx_nodes_after(a->s, behind);
 	v->from = v->next;
 	v->told_ms = a->s->now_ms;
-	v->next = behind < a->s->nodes.n
-		? PHX_LIST_AT(&a->s->nodes, struct phx_node, behind)->number
-		: v->last + 1;
+	v->next = behind ? behind->number : v->last + 1;
 	v->next = v->next > v->last ? v->last + 1 : v->next;
 	if (first && first->number <= v->last)
 		return;
@@ -99,7 +97,11 @@ int phx_apply_site_apply(struct phx_apply *a, const struct phx_event_site_apply 
 
 static uint32_t n_waiting(const struct phx_state *s)
 {
-	return phx_state_node_place(s, s->site.last + 1) - phx_state_node_place(s, s->site.next);
+	const struct phx_node *node = phx_nodes_next(s, phx_state_node_place(s, s->site.next));
+	uint32_t n = 0;
+	for (; node && node->number <= s->site.last; node = phx_nodes_after(s, node))
+		n++;
+	return n;
 }
 
 static void stop(struct phx_apply *a, const struct phx_event_site_portion *p)

@@ -24,9 +24,13 @@ bool phx_site_waits(const struct phx_state *s, const struct phx_node *n);
 
 /** Is a portion under way? */
 bool phx_site_in_portions(const struct phx_site_version *v);
-/** The place in the list of nodes of the first node of that portion at or after place `at`;
- * nodes.n: there is no other. */
-uint32_t phx_site_portion_node(const struct phx_state *s, uint32_t at);
+/** The first node of that portion after the node `after`, NULL: of all; NULL: there is no other. */
+const struct phx_node *phx_site_portion_node(const struct phx_state *s,
+					     const struct phx_node *after);
+/** Each of them. */
+#define PHX_SITE_PORTION_EACH(n, s) \
+	for (const struct phx_node *n = phx_site_portion_node((s), NULL); n; \
+	     n = phx_site_portion_node((s), n))
 /** Until when the portion may take, core time in ms; what has not answered then has failed. */
 int64_t phx_site_portion_until(const struct phx_site_version *v);
 /** Is the portion over? `heard`: struct phx_site_heard, of each of its nodes. True: fills `ret`

@@ -228,7 +228,7 @@ static bool stays_sick(const struct fault_sim *f, const struct fault_machine *m,
 		return true;
 	if (strstr(n->reason, "step image failed") && phx_fault_system_beside(m))
 		return true;
-	PHX_LIST_EACH(struct phx_node, o, &f->head.s->nodes)
+	PHX_NODES_EACH(o, f->head.s)
 		if (strcmp(o->name, m->node) && !strcmp(o->facts.uuid, m->shown_uuid))
 			return true;
 	return false;
@@ -283,7 +283,7 @@ static void check_uuid(struct fault_sim *f, struct fault_machine *m, const struc
 	if (n->state != PHX_NODE_READY || seen->state != PHX_NODE_COMMISSIONING ||
 	    !n->facts.uuid[0])
 		return;
-	PHX_LIST_EACH(struct phx_node, o, &f->head.s->nodes)
+	PHX_NODES_EACH(o, f->head.s)
 		if (o != n && o->state != PHX_NODE_NEW && o->state != PHX_NODE_QUARANTINED &&
 		    !strcmp(o->proven_uuid, n->facts.uuid) && !strcmp(o->facts.uuid, n->facts.uuid))
 			phx_fault_violated(f, "identity", "%s is let in with the UUID of %s",
@@ -377,13 +377,13 @@ static void check_ledger(struct fault_sim *f)
 	const struct phx_state *s = f->head.s;
 	uint32_t count = 0, none = 0;
 	PHX_LIST_EACH(struct phx_pool, p, &s->pools)
-		PHX_LIST_EACH(struct phx_node, n, &s->nodes)
+		PHX_NODES_EACH(n, s)
 			count += n->pool[0] && !strcmp(n->pool, p->name);
-	PHX_LIST_EACH(struct phx_node, n, &s->nodes)
+	PHX_NODES_EACH(n, s)
 		none += !n->pool[0];
-	if (count + none != s->nodes.n)
+	if (count + none != phx_nodes_count(s))
 		phx_fault_violated(f, "ledger", "%u nodes in pools and %u in none are not %u",
-				   count, none, s->nodes.n);
+				   count, none, phx_nodes_count(s));
 }
 
 static void look_at_all(struct fault_sim *f)

@@ -296,7 +296,7 @@ static void tell_open(struct fault_sim *f, const struct phx_flowrun *w)
 				       (unsigned long long)j->id,
 				       phx_enum_name(&phx_job_state_names, j->state), j->held,
 				       phx_enum_name(&phx_job_end_names, j->end));
-	PHX_LIST_EACH(struct phx_node, n, &f->head.s->nodes)
+	PHX_NODES_EACH(n, f->head.s)
 		phx_fault_note(f, -1, "%s is %s in pool %s, allocated to %s, up %d, %u parts",
 			       n->name, phx_enum_name(&phx_node_state_names, n->state), n->pool,
 			       n->allocated_to, n->up, n->jobs_running);

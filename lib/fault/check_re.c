@@ -34,7 +34,7 @@ void phx_fault_re_check(struct fault_sim *f, struct fault_machine *m, const stru
 	seen->in_pair = is;
 	if (!taken || !pair_runs(f))
 		return;
-	PHX_LIST_EACH(struct phx_node, o, &f->head.s->nodes)
+	PHX_NODES_EACH(o, f->head.s)
 		count += (o->allocation == PHX_ALLOCATION_HELD ||
 			  o->allocation == PHX_ALLOCATION_COMING) &&
 			in_pair(o->allocated_to);

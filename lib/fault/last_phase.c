@@ -79,7 +79,7 @@ void phx_fault_calm(struct fault_sim *f)
 /* Parts on machines that are off end when they are on again. */
 static bool runs_jobs(const struct fault_sim *f)
 {
-	PHX_LIST_EACH(struct phx_node, n, &f->head.s->nodes)
+	PHX_NODES_EACH(n, f->head.s)
 		if (n->jobs_running && n->up)
 			return true;
 	return false;
@@ -87,7 +87,7 @@ static bool runs_jobs(const struct fault_sim *f)
 
 static void tell_unrest(struct fault_sim *f)
 {
-	PHX_LIST_EACH(struct phx_node, n, &f->head.s->nodes)
+	PHX_NODES_EACH(n, f->head.s)
 		if (n->plan.cursor < n->plan.steps.n || n->state == PHX_NODE_COMMISSIONING ||
 		    n->off_wanted)
 			phx_fault_note(
@@ -112,7 +112,7 @@ bool phx_fault_at_rest(struct fault_sim *f)
 {
 	if (!f->head.up || f->head.readonly)
 		return false;
-	PHX_LIST_EACH(struct phx_node, n, &f->head.s->nodes)
+	PHX_NODES_EACH(n, f->head.s)
 		if (n->plan.cursor < n->plan.steps.n || n->state == PHX_NODE_COMMISSIONING ||
 		    n->off_wanted)
 			return false;
@@ -246,7 +246,7 @@ static void check_keys(struct fault_sim *f)
 {
 	PHX_LIST_EACH(struct fault_key, k, &f->head.keys) {
 		bool held = false;
-		PHX_LIST_EACH(struct phx_node, n, &f->head.s->nodes)
+		PHX_NODES_EACH(n, f->head.s)
 			held = held || !strcmp(n->disk_key_id, k->id);
 		if (!held)
 			phx_fault_violated(f, "keys",

@@ -103,10 +103,8 @@ void phx_flowrun_tell(struct phx_apply *a, const struct phx_flowrun *w)
 	for (uint32_t i = 0; w->n_running && i < w->n_tasks; i++) {
 		if (w->live->run.tasks[i].state != PHX_FLOW_TASK_RUNNING)
 			continue;
-		uint32_t number = w->live->at[i].node, at = phx_state_node_place(a->s, number);
-		const struct phx_node *n =
-			at < a->s->nodes.n ? PHX_LIST_AT(&a->s->nodes, struct phx_node, at) : NULL;
-		if (n && n->number == number)
+		const struct phx_node *n = phx_state_node_numbered(a->s, w->live->at[i].node);
+		if (n)
 			tell(a, n);
 	}
 }

@@ -25,13 +25,6 @@ enum {
 
 /* ---- giving ---- */
 
-static struct phx_node *node_of(const struct phx_state *s, uint32_t number)
-{
-	uint32_t at = phx_state_node_place(s, number);
-	struct phx_node *n = at < s->nodes.n ? PHX_LIST_AT(&s->nodes, struct phx_node, at) : NULL;
-	return n && n->number == number ? n : NULL;
-}
-
 /* Does the node take tasks? It must be up, and no order may be taking it away. */
 static bool takes(const struct phx_state *s, const struct phx_node *n)
 {
@@ -49,7 +42,7 @@ static struct phx_node *near(const struct phx_state *s, const struct phx_crew_re
 	uint32_t n_parents;
 	const uint32_t *parents = phx_flow_list(&w->live->flow, task, PHX_FLOW_PARENTS, &n_parents);
 	for (uint32_t i = 0; i < n_parents && i < PARENTS_ASKED; i++) {
-		struct phx_node *n = node_of(s, w->live->at[parents[i]].node);
+		struct phx_node *n = phx_state_node_numbered(s, w->live->at[parents[i]].node);
 		const struct phx_crew_node *c = n ? phx_crew_node(s, n) : NULL;
 		if (c && c->job && phx_crew_re(s, w->re) == re && takes(s, n) &&
 		    phx_crew_fits(c, &w->live->flow.tasks[task], false) &&
@@ -65,7 +58,7 @@ static struct phx_node *place_for(const struct phx_state *s, const struct phx_cr
 	const struct phx_flow_task *t = &w->live->flow.tasks[task];
 	struct phx_node *n = ahead ? NULL : near(s, re, w, task);
 	for (uint32_t number = 0; !n && (number = phx_crew_find(re, t, ahead, number));) {
-		struct phx_node *it = node_of(s, number);
+		struct phx_node *it = phx_state_node_numbered(s, number);
 		n = it && takes(s, it) ? it : NULL;
 	}
 	return n;

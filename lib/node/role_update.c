@@ -49,7 +49,7 @@ const struct phx_role *phx_step_role(const struct phx_state *s, const struct phx
 
 static bool is_run(const struct phx_state *s, const struct phx_role *r)
 {
-	PHX_LIST_EACH(struct phx_node, n, &s->nodes)
+	PHX_NODES_EACH(n, s)
 		if (is_version_in(s, n, r, n->actual_role, n->actual_identity) ||
 		    (phx_node_step(n) &&
 		     is_version_in(s, n, r, n->plan.to_role, phx_text(n->plan.from_identity))))

@@ -195,7 +195,7 @@ static void tell_created(struct phx_apply *a, const struct phx_re *re)
 	const struct phx_agreement *g = &re->agreement, *other = named_partner(a->s, g);
 	uint64_t sum = (uint64_t)g->lower + (other ? other->lower : 0);
 	const char *state = phx_enum_name(&phx_re_state_names, re->state);
-	if (sum <= a->s->nodes.n)
+	if (sum <= phx_nodes_count(a->s))
 		phx_note_re(a, NULL, re->name, NULL, "RE %s of %s is %s", re->name, g->owner,
 			    state);
 	else
@@ -205,7 +205,7 @@ static void tell_created(struct phx_apply *a, const struct phx_re *re)
 			    "cluster has %u",
 			    re->name, g->owner, state, (unsigned long long)sum,
 			    other ? ", with those of " : "", other ? other->name : "",
-			    a->s->nodes.n);
+			    phx_nodes_count(a->s));
 }
 
 static int add_pool(struct phx_apply *a, const struct phx_agreement *g)

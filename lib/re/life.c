@@ -95,7 +95,7 @@ static void forget(struct phx_apply *a, struct phx_re *re)
 static void forget_pool(struct phx_apply *a, const char *name)
 {
 	phx_named_changed(a->s);
-	PHX_LIST_EACH(struct phx_node, n, &a->s->nodes)
+	PHX_NODES_EACH(n, a->s)
 		if (!strcmp(n->tenant_pool, name))
 			n->tenant_pool[0] = '\0';
 	struct phx_pool *p = phx_state_pool(a->s, name);
@@ -115,7 +115,7 @@ static bool is_gone(const struct phx_node *n, const char *pool)
 /* The first node that keeps the RE from being destroyed; NULL: none. */
 static const struct phx_node *in_the_way(const struct phx_state *s, const char *pool)
 {
-	PHX_LIST_EACH(struct phx_node, n, &s->nodes)
+	PHX_NODES_EACH(n, s)
 		if (phx_node_is_of(n, pool) && !is_gone(n, pool))
 			return n;
 	return NULL;
@@ -148,7 +148,7 @@ static int destroy(struct phx_apply *a, struct phx_re *re)
 		return phx_err_set(a->err, -EBUSY, "RE '%s' still tells %s to take jobs again",
 				   re->name,
 				   phx_enum_name(&phx_re_engine_names, re->agreement.engine));
-	PHX_LIST_EACH(struct phx_node, gone, &a->s->nodes)
+	PHX_NODES_EACH(gone, a->s)
 		if (is_gone(gone, re->name))
 			phx_away_detach(a, gone);
 	phx_jobs_forsake(a, re);

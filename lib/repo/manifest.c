@@ -13,8 +13,9 @@
 PHX_RECORD_TABLE(phx_package, PHX_PACKAGE_FIELDS);
 PHX_RECORD_TABLE(phx_package_bad, PHX_PACKAGE_BAD_FIELDS);
 static const struct phx_field conf_fields[] = {PHX_PACKAGE_CONF_FIELDS(PHX_ROW_, phx_package)};
-const struct phx_record phx_package_conf_record = {sizeof(struct phx_package), conf_fields,
-						   PHX_ARRAY_SIZE(conf_fields)};
+const struct phx_record phx_package_conf_record = {.size = sizeof(struct phx_package),
+						   .fields = conf_fields,
+						   .n_fields = PHX_ARRAY_SIZE(conf_fields)};
 
 bool phx_version_valid(const char *s)
 {

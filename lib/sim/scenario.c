@@ -67,8 +67,9 @@ PHX_RECORD_LOCAL(file, phx_sim_scenario, FILE_ROWS);
 	  KEY(setup_policy, GROUP, "", \
 	      "A group as in phoenix.conf(5): what is done to a node that moves."))
 static const struct phx_field re_fields[] = {RE_ROWS(PHX_ROW_, phx_sim_scenario_re)};
-static const struct phx_record re_record = {sizeof(struct phx_sim_scenario_re), re_fields,
-					    PHX_ARRAY_SIZE(re_fields)};
+static const struct phx_record re_record = {.size = sizeof(struct phx_sim_scenario_re),
+					    .fields = re_fields,
+					    .n_fields = PHX_ARRAY_SIZE(re_fields)};
 static const char *const agreed[] = {
 	"name",
 	"type",
@@ -149,7 +150,8 @@ static int read_agreed(const struct phx_conf *c, const config_setting_t *s,
 	_Static_assert(offsetof(struct phx_sim_scenario_re, agreement) == 0,
 		       "its rows are used as they are");
 	struct phx_field rows[PHX_ARRAY_SIZE(agreed) + PHX_ARRAY_SIZE(re_fields)];
-	struct phx_record both = {sizeof(*re), rows, PHX_ARRAY_SIZE(rows)};
+	struct phx_record both = {
+		.size = sizeof(*re), .fields = rows, .n_fields = PHX_ARRAY_SIZE(rows)};
 	for (size_t i = 0; i < PHX_ARRAY_SIZE(agreed); i++)
 		rows[i] = *phx_key_find(&phx_agreement_record, agreed[i]);
 	memcpy(rows + PHX_ARRAY_SIZE(agreed), re_fields, sizeof(re_fields));

@@ -110,7 +110,8 @@ static bool differ(const struct phx_record *rec, const void *a, const void *b, c
 {
 	size_t n = 0;
 	for (size_t i = 0; i < rec->n_fields; i++) {
-		const struct phx_record one = {rec->size, &rec->fields[i], 1};
+		const struct phx_record one = {
+			.size = rec->size, .fields = &rec->fields[i], .n_fields = 1};
 		const char *name =
 			rec->fields[i].key ? rec->fields[i].key->name : rec->fields[i].name;
 		if (!strcmp(name, "place") || phx_record_equal(&one, a, b))
@@ -152,7 +153,7 @@ uint32_t phx_site_diff(const struct phx_site *from, const struct phx_site *to, p
 	struct diff d = {say, arg, 0};
 	for (size_t i = 0; i < phx_site_record.n_fields; i++) {
 		const struct phx_field *f = &phx_site_record.fields[i];
-		const struct phx_record one = {sizeof(*from), f, 1};
+		const struct phx_record one = {.size = sizeof(*from), .fields = f, .n_fields = 1};
 		bool single = false;
 		for (size_t k = 0; k < PHX_ARRAY_SIZE(singles); k++)
 			single = single || !strcmp(f->name, singles[k]);

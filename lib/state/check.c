@@ -218,9 +218,8 @@ static int check_ledger(struct phx_state *s, struct phx_err *err)
 	return phx_ledger_check(s->ledger, err);
 }
 
-static int check_node(const struct phx_state *s, uint32_t i, struct phx_err *err)
+static int check_node(const struct phx_state *s, const struct phx_node *n, struct phx_err *err)
 {
-	const struct phx_node *n = PHX_LIST_AT(&s->nodes, struct phx_node, i);
 	int r = check_place(s, n, err);
 	r = r ? r : check_deadline(n, err);
 	r = r ? r : check_tenant(s, n, err);
@@ -242,8 +241,8 @@ int phx_state_check(const struct phx_state *s, struct phx_err *err)
 		return r;
 	}
 	phx_index_settle(&fresh);
-	for (uint32_t i = 0; r == 0 && i < s->nodes.n; i++)
-		r = check_node(&fresh, i, err);
+	PHX_NODES_EACH(n, s)
+		r = r ? r : check_node(&fresh, n, err);
 	r = r ? r : check_jobs(&fresh, err);
 	r = r ? r : check_queues(s, err);
 	r = r ? r : check_triggers(s, err);

@@ -300,13 +300,6 @@ void phx_crew_look(struct phx_state *s, const struct phx_node *n)
 	c->look = true;
 }
 
-static struct phx_node *node_of(const struct phx_state *s, uint32_t number)
-{
-	uint32_t at = phx_state_node_place(s, number);
-	struct phx_node *n = at < s->nodes.n ? PHX_LIST_AT(&s->nodes, struct phx_node, at) : NULL;
-	return n && n->number == number ? n : NULL;
-}
-
 struct phx_node *phx_crew_looked(struct phx_state *s)
 {
 	struct phx_crew *crew = s->crew;
@@ -314,7 +307,7 @@ struct phx_node *phx_crew_looked(struct phx_state *s)
 		uint32_t number = *PHX_LIST_AT(&crew->look, uint32_t, crew->look.n - 1);
 		crew->look.n--;
 		crew->nodes[number].look = false;
-		struct phx_node *n = node_of(s, number);
+		struct phx_node *n = phx_state_node_numbered(s, number);
 		if (n && crew->nodes[number].job)
 			return n;
 	}
@@ -354,7 +347,7 @@ static void give_running(struct phx_state *s, const struct phx_flowrun *w)
 {
 	for (uint32_t i = 0; w->live && w->n_running && i < w->n_tasks; i++) {
 		const struct phx_node *n = w->live->run.tasks[i].state == PHX_FLOW_TASK_RUNNING
-			? node_of(s, w->live->at[i].node)
+			? phx_state_node_numbered(s, w->live->at[i].node)
 			: NULL;
 		const struct phx_crew_node *c = n ? phx_crew_node(s, n) : NULL;
 		if (c && c->job)
@@ -391,7 +384,7 @@ static int check_run(const struct phx_state *s, const struct phx_flowrun *w, uin
 	for (uint32_t i = 0; w->live && i < w->n_tasks; i++) {
 		if (w->live->run.tasks[i].state != PHX_FLOW_TASK_RUNNING)
 			continue;
-		const struct phx_node *n = node_of(s, w->live->at[i].node);
+		const struct phx_node *n = phx_state_node_numbered(s, w->live->at[i].node);
 		const struct phx_crew_node *c = n ? phx_crew_node(s, n) : NULL;
 		if (!c || !c->job || strcmp(re_at(s->crew, c->re)->name, w->re))
 			return phx_err_set(err, -EPROTO,

@@ -58,8 +58,9 @@ static const struct phx_cases cases = {offsetof(struct phx_event, kind), payload
 
 static const struct phx_field phx_event_fields[] = {PHX_EVENT_HEAD_FIELDS(PHX_ROW_, phx_event)
 							    PHX_ROW_CASE(phx_event, none, cases)};
-const struct phx_record phx_event_record = {sizeof(struct phx_event), phx_event_fields,
-					    PHX_ARRAY_SIZE(phx_event_fields)};
+const struct phx_record phx_event_record = {.size = sizeof(struct phx_event),
+					    .fields = phx_event_fields,
+					    .n_fields = PHX_ARRAY_SIZE(phx_event_fields)};
 
 void phx_event_fini(struct phx_event *ev)
 {
@@ -88,8 +89,9 @@ static const struct phx_cases action_cases = {offsetof(struct phx_action, kind),
 					      PHX_ARRAY_SIZE(action_parts)};
 static const struct phx_field phx_action_fields[] = {
 	PHX_ACTION_FIELDS(PHX_ROW_, phx_action) PHX_ROW_CASE(phx_action, op, action_cases)};
-const struct phx_record phx_action_record = {sizeof(struct phx_action), phx_action_fields,
-					     PHX_ARRAY_SIZE(phx_action_fields)};
+const struct phx_record phx_action_record = {.size = sizeof(struct phx_action),
+					     .fields = phx_action_fields,
+					     .n_fields = PHX_ARRAY_SIZE(phx_action_fields)};
 
 void phx_outcome_fini(struct phx_outcome *o)
 {

@@ -64,6 +64,21 @@ uint32_t phx_state_node_place(const struct phx_state *s, uint64_t number)
 	return phx_list_place(&s->nodes, sizeof(struct phx_node), number_of_node, number);
 }
 
+struct phx_node *phx_nodes_next(const struct phx_state *s, uint32_t place)
+{
+	for (; place < s->nodes.n; place++)
+		if (!phx_node_is_gone(PHX_LIST_AT(&s->nodes, struct phx_node, place)))
+			return PHX_LIST_AT(&s->nodes, struct phx_node, place);
+	return NULL;
+}
+
+struct phx_node *phx_state_node_numbered(const struct phx_state *s, uint64_t number)
+{
+	uint32_t at = phx_state_node_place(s, number);
+	struct phx_node *n = at < s->nodes.n ? PHX_LIST_AT(&s->nodes, struct phx_node, at) : NULL;
+	return n && n->number == number && !phx_node_is_gone(n) ? n : NULL;
+}
+
 struct phx_job *phx_state_job(const struct phx_state *s, uint64_t id)
 {
 	uint32_t at = phx_state_job_place(s, id);

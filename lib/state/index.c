@@ -47,7 +47,7 @@ static uint32_t next_of(const struct phx_index *x, enum phx_node_set set, uint32
 
 static struct phx_node *walk_to(const struct phx_state *s, const char *name)
 {
-	PHX_LIST_EACH(struct phx_node, n, &s->nodes)
+	PHX_NODES_EACH(n, s)
 		if (!strcmp(n->name, name))
 			return n;
 	return NULL;
@@ -119,7 +119,7 @@ void phx_touch(struct phx_state *s, const struct phx_node *n)
 
 void phx_touch_all(struct phx_state *s)
 {
-	PHX_LIST_EACH(struct phx_node, n, &s->nodes)
+	PHX_NODES_EACH(n, s)
 		phx_touch(s, n);
 }
 
@@ -130,13 +130,23 @@ struct phx_node *phx_index_next(struct phx_state *s, enum phx_node_set set, uint
 	return i < s->index->n ? phx_index_node(s, i) : NULL;
 }
 
+/* The place of the first touched node at or after `at` that is not gone; x->n when there is none.
+ */
+static uint32_t next_touched(const struct phx_state *s, uint32_t at)
+{
+	const struct phx_index *x = s->index;
+	uint32_t i = x->touched ? next_of(x, PHX_SET_TOUCHED, at) : x->n;
+	while (i < x->n && phx_node_is_gone(phx_index_node(s, i)))
+		i = next_of(x, PHX_SET_TOUCHED, i + 1);
+	return i;
+}
+
 struct phx_node *phx_index_candidate(const struct phx_state *s, enum phx_node_set set, uint32_t at)
 {
 	const struct phx_index *x = s->index;
 	if (!x || x->n != s->nodes.n)
-		return at < s->nodes.n ? phx_index_node(s, at) : NULL;
-	uint32_t i = next_of(x, set, at),
-		 touched = x->touched ? next_of(x, PHX_SET_TOUCHED, at) : x->n;
+		return phx_nodes_next(s, at);
+	uint32_t i = next_of(x, set, at), touched = next_touched(s, at);
 	i = touched < i ? touched : i;
 	return i < x->n ? phx_index_node(s, i) : NULL;
 }
@@ -179,7 +189,7 @@ int64_t phx_index_nodes_due(const struct phx_state *s)
 	int64_t next = INT64_MAX;
 	if (x && x->n == s->nodes.n)
 		return phx_earliest_first(&x->due);
-	PHX_LIST_EACH(struct phx_node, n, &s->nodes)
+	PHX_NODES_EACH(n, s)
 		next = phx_node_due(n) < next ? phx_node_due(n) : next;
 	return next;
 }
@@ -233,8 +243,8 @@ struct phx_node *phx_index_candidate_of_re(const struct phx_state *s, const char
 {
 	const struct phx_index *x = s->index;
 	if (!x || x->n != s->nodes.n || x->untrue)
-		return at < s->nodes.n ? phx_index_node(s, at) : NULL;
-	uint32_t first = x->touched ? next_of(x, PHX_SET_TOUCHED, at) : x->n;
+		return phx_nodes_next(s, at);
+	uint32_t first = next_touched(s, at);
 	for (size_t k = 0; k < PHX_ARRAY_SIZE(of_an_re); k++) {
 		const struct phx_members_group *g = phx_members_find(x->members, of_an_re[k], re);
 		uint32_t i = g ? next_in(g->words, x->n, at) : x->n;
@@ -480,10 +490,11 @@ static struct phx_index *new_index(uint32_t n, uint64_t seq)
 static void add_node(struct phx_state *s)
 {
 	uint32_t i = s->index->n++;
-	phx_hash_put(&s->index->names, phx_hash_text(phx_index_node(s, i)->name),
-		     i); /* there is room */
+	const struct phx_node *n = phx_index_node(s, i);
+	if (!phx_node_is_gone(n))
+		phx_hash_put(&s->index->names, phx_hash_text(n->name), i); /* there is room */
 	s->index->runs[i] = 0;
-	phx_touch(s, phx_index_node(s, i));
+	phx_touch(s, n);
 }
 
 /* Adds all nodes that are not indexed yet, and the runs of jobs on them. */
@@ -508,6 +519,12 @@ void phx_index_renew(struct phx_state *s)
 	phx_earliest_clear(&x->memory);
 	x->n = 0;
 	fill(s);
+}
+
+void phx_index_forget(struct phx_state *s, const struct phx_node *n)
+{
+	phx_hash_drop(&s->index->names, phx_hash_text(n->name), phx_index_place(s, n));
+	phx_touch(s, n);
 }
 
 void phx_index_rename(struct phx_state *s, const struct phx_node *n, const char *name)

@@ -25,6 +25,8 @@ enum phx_node_set {
 int phx_index_ready(struct phx_state *s);
 /** Build the index of nodes anew, after nodes were removed and others changed their places. */
 void phx_index_renew(struct phx_state *s);
+/** Called before the node is removed, whose place stays. */
+void phx_index_forget(struct phx_state *s, const struct phx_node *n);
 /** Called before the node gets the name `name`. */
 void phx_index_rename(struct phx_state *s, const struct phx_node *n, const char *name);
 void phx_index_drop(struct phx_state *s);

@@ -465,8 +465,7 @@ struct phx_state {
 	struct phx_index *index;
 	struct phx_crew *crew;   /* the same */
 	struct phx_named *named; /* the same */
-	/* removed nodes that still have their places: state/gone.h; 0 between events */
-	uint32_t n_gone;
+	uint32_t n_gone;         /* removed nodes that still have their places: state/gone.h */
 };
 extern const struct phx_record phx_state_record;
 
@@ -498,6 +497,23 @@ struct phx_trigger *phx_state_trigger_named(const struct phx_state *s, const cha
  * that go through a long list in portions. */
 uint32_t phx_state_job_place(const struct phx_state *s, uint64_t id);
 uint32_t phx_state_node_place(const struct phx_state *s, uint64_t number);
+/** The node of that number; NULL: there is none, or none any more. */
+struct phx_node *phx_state_node_numbered(const struct phx_state *s, uint64_t number);
+/** The first node at or after that place of the list; NULL: none. Places of removed nodes, which
+ * are kept for some time (state/gone.h), are passed by: whoever goes through the list asks here. */
+struct phx_node *phx_nodes_next(const struct phx_state *s, uint32_t place);
+/** Each node, by number; the loop may change nodes, but neither add nor remove them. */
+#define PHX_NODES_EACH(n, s) \
+	for (struct phx_node *n = phx_nodes_next((s), 0); n; n = phx_nodes_after((s), n))
+static inline struct phx_node *phx_nodes_after(const struct phx_state *s, const struct phx_node *n)
+{
+	return phx_nodes_next(s, (uint32_t)(n - (const struct phx_node *)s->nodes.items) + 1);
+}
+/** How many nodes there are. */
+static inline uint32_t phx_nodes_count(const struct phx_state *s)
+{
+	return s->nodes.n - s->n_gone;
+}
 /** Is its run told to end, and runs the job again then, unless it may not? */
 static inline bool phx_job_is_killed(const struct phx_job *j)
 {

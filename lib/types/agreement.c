@@ -323,8 +323,9 @@ static void check_slurm(struct phx_agreement_findings *f)
 
 static bool is_default(const struct phx_agreement_findings *f, const char *key)
 {
-	const struct phx_record one = {phx_agreement_record.size,
-				       phx_key_find(&phx_agreement_record, key), 1};
+	const struct phx_record one = {.size = phx_agreement_record.size,
+				       .fields = phx_key_find(&phx_agreement_record, key),
+				       .n_fields = 1};
 
 	return phx_record_equal(&one, f->a, f->def);
 }

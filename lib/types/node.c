@@ -92,7 +92,12 @@ PHX_RECORD_TABLE(phx_label, PHX_LABEL_FIELDS);
 PHX_RECORD_TABLE(phx_node_note, PHX_NODE_NOTE_FIELDS);
 PHX_RECORD_TABLE(phx_node_tpm, PHX_NODE_TPM_FIELDS);
 PHX_RECORD_TABLE(phx_unfit, PHX_UNFIT_FIELDS);
-PHX_RECORD_TABLE(phx_node, PHX_NODE_FIELDS);
+static bool is_gone(const void *item)
+{
+	return phx_node_is_gone(item);
+}
+
+PHX_RECORD_TABLE(phx_node, PHX_NODE_FIELDS, .is_gone = is_gone);
 
 static const char *const allocations[] = {"outside", "free", "held", "coming", "away"};
 const struct phx_enum phx_node_allocation_names = {"allocation", allocations,

@@ -371,6 +371,12 @@ PHX_RECORD_STRUCT(phx_node_note, PHX_NODE_NOTE_FIELDS);
 	F(S, plan, REC(phx_plan))
 PHX_RECORD_STRUCT(phx_node, PHX_NODE_FIELDS);
 
+/** Was the node removed? Its place in a list of nodes is then kept for some time (state/gone.h): it
+ * has no name any more, but its number. */
+static inline bool phx_node_is_gone(const struct phx_node *n)
+{
+	return !n->name[0];
+}
 /** Is the state one of a plan's phases? */
 bool phx_node_state_transient(enum phx_node_state s);
 /** May `to` follow `from` (node_life.def)? Quarantined may follow any state. */

@@ -373,7 +373,7 @@ static void vacate(struct bench *b, struct phx_job *j)
 	for (uint32_t k = 0; k < j->parts.n; k++)
 		end_part(b, j, PHX_LIST_AT(&j->parts, struct phx_job_part, k)->node, 143,
 			 k + 1 == j->parts.n ? VACATE : JOB_END);
-	PHX_LIST_EACH(struct phx_node, n, &b->s.nodes)
+	PHX_NODES_EACH(n, &b->s)
 		if (phx_node_step(n))
 			PHX_STR_SET(node, n->name);
 	run_plan(b, phx_state_node(&b->s, node));

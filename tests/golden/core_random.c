@@ -596,7 +596,7 @@ static void anything(struct life *l)
 
 static bool all_rest(const struct life *l)
 {
-	PHX_LIST_EACH(struct phx_node, n, &l->w->s.nodes)
+	PHX_NODES_EACH(n, &l->w->s)
 		if (n->plan.cursor < n->plan.steps.n ||
 		    phx_node_state_transient((enum phx_node_state)n->state))
 			return false;
@@ -619,7 +619,7 @@ static void comes_to_rest(struct life *l)
 		if (!busy)
 			time_passes(l);
 	}
-	PHX_LIST_EACH(struct phx_node, n, &l->w->s.nodes)
+	PHX_NODES_EACH(n, &l->w->s)
 		if (phx_node_step(n))
 			FAIL(l, "%s is %s for ever: step %s, attempt %u: %s", n->name,
 			     phx_enum_name(&phx_node_state_names, n->state),

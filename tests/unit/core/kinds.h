@@ -360,8 +360,8 @@ static void engine_tells(struct world *w, bool knows)
 	PHX_STR_SET(j->user, "alice");
 	j->state = PHX_ENGINE_JOB_WAITING;
 	j->nodes = 1;
-	for (uint32_t i = 0; knows && i < w->s.nodes.n; i++) {
-		const struct phx_node *n = PHX_LIST_AT(&w->s.nodes, struct phx_node, i);
+	for (const struct phx_node *n = phx_nodes_next(&w->s, 0); knows && n;
+	     n = phx_nodes_after(&w->s, n)) {
 		struct phx_engine_node *row =
 			phx_list_push(&ev.re_queue.engine_nodes, sizeof(*row));
 		bool open = !strcmp(n->pool, "queue") || !strcmp(n->name, "n9");
@@ -434,7 +434,7 @@ static void a_task_ends(struct world *w, uint64_t id)
 	row->run = run->id;
 	row->submitted_ms = run->submitted_ms;
 	row->attempt = run->live->at[0].n_runs;
-	PHX_LIST_EACH(struct phx_node, n, &w->s.nodes)
+	PHX_NODES_EACH(n, &w->s)
 		if (!strcmp(n->pool, "mtc"))
 			PHX_STR_SET(ev.node, n->name);
 	must(w, &ev);

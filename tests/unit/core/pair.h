@@ -51,7 +51,7 @@ static inline void settle(struct world *w)
 		for (uint32_t i = 0; i < w->s.nodes.n; i++) {
 			char name[PHX_NAME_MAX];
 			PHX_STR_SET(name, PHX_LIST_AT(&w->s.nodes, struct phx_node, i)->name);
-			moved = world_step(w, name) || moved;
+			moved = (name[0] && world_step(w, name)) || moved;
 		}
 	}
 }
@@ -117,7 +117,7 @@ static inline void pair_running(struct world *w, uint32_t batch, uint32_t web)
 static inline uint32_t held(const struct world *w, const char *re)
 {
 	uint32_t n_held = 0;
-	PHX_LIST_EACH(struct phx_node, n, &w->s.nodes)
+	PHX_NODES_EACH(n, &w->s)
 		n_held += n->allocation == PHX_ALLOCATION_HELD && !strcmp(n->allocated_to, re) &&
 			n->state == PHX_NODE_ACTIVE && !strcmp(n->pool, re);
 	return n_held;

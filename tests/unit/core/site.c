@@ -27,7 +27,7 @@ static const char *waiting(struct world *w)
 {
 	static char names[N + 2];
 	size_t n = 0;
-	PHX_LIST_EACH(struct phx_node, node, &w->s.nodes)
+	PHX_NODES_EACH(node, &w->s)
 		if (phx_site_waits(&w->s, node))
 			names[n++] = node->name[1];
 	names[n] = '\0';
@@ -38,9 +38,8 @@ static const char *portion(struct world *w)
 {
 	static char names[N + 2];
 	size_t n = 0;
-	for (uint32_t at = phx_site_portion_node(&w->s, 0); at < w->s.nodes.n;
-	     at = phx_site_portion_node(&w->s, at + 1))
-		names[n++] = PHX_LIST_AT(&w->s.nodes, struct phx_node, at)->name[1];
+	PHX_SITE_PORTION_EACH(node, &w->s)
+		names[n++] = node->name[1];
 	names[n] = '\0';
 	return names;
 }
@@ -229,6 +228,29 @@ static void removed_nodes_are_not_waited_for(void **state)
 	assert_int_equal(w->s.site.last, 0);
 }
 
+/* A portion has so many nodes that are there. */
+static void nor_do_removed_nodes_count(void **state)
+{
+	struct world *w = *state;
+	struct phx_event rm = {.kind = PHX_EV_node_remove, .node = "n2", .order.force = true};
+	five_nodes(w);
+	assert_int_equal(world_apply(w, &rm, NULL), 0);
+	assert_int_equal(apply(w, 'a', 2, 0), 0);
+	assert_string_equal(portion(w), "13");
+	struct phx_event ev;
+	struct phx_outcome out = {0};
+	PHX_STR_SET(rm.node, "n4");
+	assert_int_equal(world_apply(w, &rm, NULL), 0);
+	assert_true(hear(w, "df", &ev));
+	assert_int_equal(world_apply(w, &ev, &out), 0);
+	assert_string_equal(PHX_LIST_AT(&out.actions, struct phx_action, 1)->text,
+			    "the settings of the site are not told to the nodes that wait (1): n3: "
+			    "rolled back");
+	phx_outcome_fini(&out);
+	phx_event_fini(&ev);
+	assert_string_equal(waiting(w), "5");
+}
+
 /* Its services start anew with what is in force. */
 static void who_gets_another_role_does_not_wait(void **state)
 {
@@ -253,6 +275,7 @@ int main(void)
 		WORLD_TEST(who_does_not_answer_has_failed),
 		WORLD_TEST(an_end_counts_once),
 		WORLD_TEST(removed_nodes_are_not_waited_for),
+		WORLD_TEST(nor_do_removed_nodes_count),
 		WORLD_TEST(who_gets_another_role_does_not_wait),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -456,7 +456,7 @@ static void add_many(void)
 static unsigned n_labelled(const struct phx_state *s)
 {
 	unsigned n = 0;
-	PHX_LIST_EACH(struct phx_node, node, &s->nodes)
+	PHX_NODES_EACH(node, s)
 		n += node->labels.n > 0;
 	return n;
 }
@@ -516,7 +516,7 @@ static void many_that_go_leave_what_a_replay_leaves(void **state)
 	}
 	assert_true(knows("m0") && knows("m3") && knows("m5"));
 	assert_false(knows("m1") || knows("answered") || knows("m4"));
-	assert_int_equal(phx_journal_state(journal)->nodes.n, 3);
+	assert_int_equal(phx_nodes_count(phx_journal_state(journal)), 3);
 	PHX_AUTO_FREE char *live = phx_journal_state_text(journal, &seq);
 	restart();
 	PHX_AUTO_FREE char *replayed = phx_journal_state_text(journal, &seq);

@@ -338,7 +338,7 @@ static void assert_woken(const char *want)
 
 static const char *node_of_mtc(void)
 {
-	PHX_LIST_EACH(struct phx_node, n, &w->s.nodes)
+	PHX_NODES_EACH(n, &w->s)
 		if (!strcmp(n->pool, "mtc"))
 			return n->name;
 	fail_msg("the RE has no node");

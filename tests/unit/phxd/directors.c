@@ -306,7 +306,7 @@ static void shop_serves(void)
 
 static const char *instance(unsigned i)
 {
-	PHX_LIST_EACH(struct phx_node, n, &w->s.nodes)
+	PHX_NODES_EACH(n, &w->s)
 		if (!strcmp(n->allocated_to, "shop") && i-- == 0)
 			return n->name;
 	fail_msg("there is no such instance");
@@ -365,7 +365,7 @@ static void a_use_counts_only_for_an_instance_of_a_web_re(void **state)
 	(void)state;
 	shop_serves();
 	const char *batch = NULL;
-	PHX_LIST_EACH(struct phx_node, n, &w->s.nodes)
+	PHX_NODES_EACH(n, &w->s)
 		batch = !strcmp(n->allocated_to, "queue") ? n->name : batch;
 	assert_non_null(batch);
 	uses(batch, 500000);

@@ -64,7 +64,7 @@ static void a_node_without_jobs_ends_none(void **state)
 {
 	struct world *w = *state;
 	const char *node = working(w);
-	PHX_LIST_EACH(struct phx_node, n, &w->s.nodes) {
+	PHX_NODES_EACH(n, &w->s) {
 		struct phx_event ev = order(PHX_EV_quarantine, n->name);
 		PHX_AUTO_JSON json_t *ends = view_ends(&w->s, &ev);
 		assert_int_equal(json_array_size(ends), !strcmp(n->name, node));

@@ -36,11 +36,12 @@ static bool in_portions(const struct phx_site_version *v)
 	return goes_on;
 }
 
-static uint32_t portion_node(const struct phx_state *of, uint32_t at)
+static const struct phx_node *portion_node(const struct phx_state *of, const struct phx_node *after)
 {
 	assert_true(fake_engine_held);
 	uint32_t first = fake_events.n ? 2 : 0, end = fake_events.n ? 3 : 2;
-	return at < first ? first : at < end ? at : of->nodes.n;
+	const struct phx_node *nodes = of->nodes.items, *n = after ? after + 1 : nodes + first;
+	return n < nodes + end ? n : NULL;
 }
 
 static int64_t portion_until(const struct phx_site_version *v)

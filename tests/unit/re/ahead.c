@@ -68,7 +68,7 @@ static void begin(struct world *w, void (*change)(struct phx_agreement *q, struc
 
 static const char *serves(const struct world *w, const char *role)
 {
-	PHX_LIST_EACH(struct phx_node, n, &w->s.nodes)
+	PHX_NODES_EACH(n, &w->s)
 		if (n->state == PHX_NODE_ACTIVE && !strcmp(n->role, role))
 			return n->name;
 	fail_msg("nobody serves %s", role);

@@ -134,7 +134,7 @@ static void test_silent_node_is_replaced_and_comes_back(void **state)
 	pair_running(w, 2, 1);
 	struct phx_event gone = {.kind = PHX_EV_missing}, back = {.kind = PHX_EV_back};
 	char name[PHX_NAME_MAX] = "";
-	PHX_LIST_EACH(struct phx_node, n, &w->s.nodes)
+	PHX_NODES_EACH(n, &w->s)
 		if (!strcmp(n->pool, "shop"))
 			PHX_STR_SET(name, n->name);
 	PHX_STR_SET(gone.node, name);
@@ -159,7 +159,7 @@ static void test_node_lost_on_its_way(void **state)
 	pair_running(w, 3, 1);
 	web_is_busy(w);
 	const struct phx_node *coming = NULL;
-	PHX_LIST_EACH(struct phx_node, n, &w->s.nodes)
+	PHX_NODES_EACH(n, &w->s)
 		coming = n->allocation == PHX_ALLOCATION_COMING ? n : coming;
 	assert_non_null(coming);
 	char name[PHX_NAME_MAX];
@@ -378,7 +378,7 @@ static void test_destroy(void **state)
 	assert_non_null(strstr(w->err.text, "running"));
 	assert_int_equal(operate(w, PHX_EV_re_deactivate, "shop"), 0);
 	settle(w);
-	PHX_LIST_EACH(struct phx_node, n, &w->s.nodes)
+	PHX_NODES_EACH(n, &w->s)
 		if (!strcmp(n->tenant_pool, "shop"))
 			assert_int_equal(world_order(w, PHX_EV_wipe, n->name, NULL), 0);
 	settle(w);

@@ -32,7 +32,7 @@ static uint64_t visits(struct world *w)
 static uint32_t n_with(const struct world *w, int share, const char *re)
 {
 	uint32_t count = 0;
-	PHX_LIST_EACH(struct phx_node, n, &w->s.nodes)
+	PHX_NODES_EACH(n, &w->s)
 		count += n->allocation == share && !strcmp(n->allocated_to, re);
 	return count;
 }
@@ -44,7 +44,7 @@ static uint32_t n_with(const struct world *w, int share, const char *re)
 static void none_fits(struct world *w, uint32_t n)
 {
 	many_ready(w, n);
-	PHX_LIST_EACH(struct phx_node, it, &w->s.nodes)
+	PHX_NODES_EACH(it, &w->s)
 		spoil_disk(it, true);
 	uint64_t before = visits(w);
 	active(w, "queue", PHX_RE_BATCH, "compute", n / 2);
@@ -85,7 +85,7 @@ static void the_last_ones_fit(void **state)
 {
 	struct world *w = *state;
 	many_ready(w, 100);
-	PHX_LIST_EACH(struct phx_node, it, &w->s.nodes)
+	PHX_NODES_EACH(it, &w->s)
 		spoil_disk(it, it->number <= 90);
 	PHX_STR_SET(world_node(w, "n91")->reason, "it was odd");
 	uint64_t before = visits(w);
@@ -130,7 +130,7 @@ static void unfit_for_one_is_fit_for_another(void **state)
 {
 	struct world *w = *state;
 	nodes_ready(w);
-	PHX_LIST_EACH(struct phx_node, n, &w->s.nodes)
+	PHX_NODES_EACH(n, &w->s)
 		spoil_disk(n, true);
 	active(w, "queue", PHX_RE_BATCH, "compute", 2);
 	settle(w);

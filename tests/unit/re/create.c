@@ -328,7 +328,7 @@ static bool passes_unwiped(struct world *w, struct phx_setup queue, struct phx_s
 	nodes_ready(w, 3);
 	running(w, &q);
 	running(w, &s);
-	PHX_LIST_EACH(struct phx_node, n, &w->s.nodes)
+	PHX_NODES_EACH(n, &w->s)
 		if (!strcmp(n->pool, "queue"))
 			PHX_STR_SET(ev.node, n->name);
 	PHX_STR_SET(ev.order.role, "web");

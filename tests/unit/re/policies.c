@@ -93,7 +93,7 @@ static void re_runs(struct world *w, const char *name, int type, int model, uint
 static uint32_t held(const struct world *w, const char *re)
 {
 	uint32_t n_held = 0;
-	PHX_LIST_EACH(struct phx_node, n, &w->s.nodes)
+	PHX_NODES_EACH(n, &w->s)
 		n_held += n->allocation == PHX_ALLOCATION_HELD && !strcmp(n->allocated_to, re) &&
 			!strcmp(n->pool, re);
 	return n_held;
@@ -219,7 +219,7 @@ static void initial_nodes_stay_and_leases_end(void **state)
 		window(w, IDLE);
 	forget();
 	struct phx_event ev = {.kind = PHX_EV_missing};
-	PHX_LIST_EACH(struct phx_node, n, &w->s.nodes)
+	PHX_NODES_EACH(n, &w->s)
 		if (!strcmp(n->pool, "shop"))
 			PHX_STR_SET(ev.node, n->name);
 	apply(w, &ev);

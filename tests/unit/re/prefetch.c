@@ -32,7 +32,7 @@ static uint64_t id_of(struct world *w, const char *node)
 
 static const char *serves(const struct world *w, const char *role)
 {
-	PHX_LIST_EACH(struct phx_node, n, &w->s.nodes)
+	PHX_NODES_EACH(n, &w->s)
 		if (n->state == PHX_NODE_ACTIVE && !strcmp(n->role, role))
 			return n->name;
 	fail_msg("nobody serves %s", role);
