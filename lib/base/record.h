@@ -215,6 +215,12 @@ static inline const char *phx_text(const char *text)
 {
 	return text ? text : "";
 }
+/** Make a TEXT empty, and free it. */
+static inline void phx_text_clear(char **text)
+{
+	free(*text);
+	*text = NULL;
+}
 /** The text of item `i`, never NULL; borrowed. */
 const char *phx_text_at(const struct phx_list *l, uint32_t i);
 

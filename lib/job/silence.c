@@ -107,7 +107,7 @@ void phx_jobs_seen_off(struct phx_apply *a, struct phx_node *n)
 void phx_jobs_heard(struct phx_apply *a, struct phx_node *n)
 {
 	struct phx_job_part *p;
-	n->cut_by[0] = '\0'; /* the ordered power operation did not happen */
+	phx_text_clear(&n->cut_by); /* the ordered power operation did not happen */
 	if (own_job_on(a, n, &p))
 		p->lost_ms = 0;
 }
@@ -126,7 +126,7 @@ static void lose_in_ledger(struct phx_apply *a, struct phx_job *j, struct phx_no
  * case a job outside of the REs runs again too. */
 static void blame_loss(struct phx_apply *a, struct phx_job *j, struct phx_node *n)
 {
-	if (!n->cut_by[0]) {
+	if (!n->cut_by) {
 		if (j->re[0] && !j->end)
 			phx_job_blame(a, j, "phxd", "%s was lost", n->name);
 		return;
@@ -143,7 +143,7 @@ void phx_jobs_lost(struct phx_apply *a, struct phx_node *n, int64_t status)
 	struct phx_job *j = own_job_on(a, n, &p);
 	if (j)
 		blame_loss(a, j, n);
-	n->cut_by[0] = '\0';
+	phx_text_clear(&n->cut_by);
 	if (!j)
 		return;
 	phx_job_why(a, j, "%s was lost while it ran", n->name);

@@ -81,7 +81,7 @@ static int check(struct phx_apply *a, const struct phx_node *n)
 				   n->name, p->to_pool);
 	if (phx_node_is_given_up(a->s, n) && p->from_state != PHX_NODE_MAINTENANCE)
 		return phx_err_set(a->err, -EPERM, "%s would be released again at once: %s",
-				   n->name, n->gave_up);
+				   n->name, phx_text(n->gave_up));
 	if (full && !done)
 		return phx_err_set(a->err, -EPERM,
 				   "%s: RE %s has others in its place: in service again it would "

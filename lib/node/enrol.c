@@ -153,7 +153,7 @@ int phx_apply_node_remove(struct phx_apply *a, const struct phx_event_order *p)
 	if (r < 0)
 		return r;
 	if (p->jobs != PHX_JOBS_UNSAID)
-		PHX_STR_SET(n->cut_by, a->ev->by[0] ? a->ev->by : "phxd");
+		phx_put_text(a, &n->cut_by, "%s", a->ev->by[0] ? a->ev->by : "phxd");
 	phx_jobs_lost(a, n, 255);
 	phx_holding_leave(a, n);
 	phx_act(a, PHX_ACT_DHCP, n);

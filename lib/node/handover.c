@@ -37,7 +37,8 @@ void phx_quarantine(struct phx_apply *a, struct phx_node *n, const char *why)
 	drop_plan(n);
 	phx_jobs_leave(a, n, why);
 	phx_node_must_become(a, n, PHX_NODE_QUARANTINED);
-	n->pool[0] = n->role[0] = n->gave_up[0] = '\0';
+	n->pool[0] = n->role[0] = '\0';
+	phx_text_clear(&n->gave_up);
 	phx_start_close(n);
 	n->awaited = false;
 	snprintf(n->reason, sizeof(n->reason), "%s", why);

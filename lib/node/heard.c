@@ -9,6 +9,7 @@
 /* How long a silent node is waited for before its step is tried another way: a busy network or a
  * loaded machine is not a dead one (faults.md 22). */
 enum { SILENCE_GRACE_MS = 15000, SILENCES_MAX = 10, SILENCES_OF_ONE_WHO_GOES = 2 };
+enum { HEALTH_TEXT_MAX = 160 }; /* with its end; a longer one, of an older journal, is not kept */
 
 /* Somebody who is new reports the UUID of a known node: that can be read from the network, so only
  * older journals have both quarantined. */
@@ -120,7 +121,8 @@ static bool tells_news(const struct phx_node *n, const struct phx_event_hello *p
 		n->scratches != p->scratches || n->protects != p->protects ||
 		n->kernels != p->kernels || n->layouts != p->layouts || n->checker != p->checker ||
 		n->power != PHX_POWER_IS_ON || n->env != p->env || n->healthy != p->healthy ||
-		strcmp(n->boot_id, p->boot_id) || strcmp(n->kernel_word, p->kernel_word) ||
+		strcmp(n->boot_id, p->boot_id) ||
+		strcmp(phx_text(n->kernel_word), p->kernel_word) ||
 		strcmp(n->address, p->address) || strcmp(n->actual_role, p->actual_role) ||
 		strcmp(n->actual_identity, p->actual_identity) ||
 		strcmp(n->system_image, p->system_image) ||
@@ -223,7 +225,7 @@ int phx_apply_hello(struct phx_apply *a, const struct phx_event_hello *p)
 	n->inspect = false; /* a registration brings the facts along */
 	n->env = p->env;
 	PHX_STR_SET(n->boot_id, p->boot_id);
-	PHX_STR_SET(n->kernel_word, p->kernel_word);
+	phx_put_text(a, &n->kernel_word, "%s", p->kernel_word);
 	PHX_STR_SET(n->address, p->address);
 	take_skills(n, p);
 	if (new_boot && !a->s->settings.tokens)
@@ -358,10 +360,11 @@ int phx_apply_report(struct phx_apply *a, const struct phx_event_report *p)
 		return r;
 	a->out->changed = strcmp(n->actual_role, p->actual_role) ||
 		strcmp(n->actual_identity, p->actual_identity) || n->healthy != p->healthy ||
-		strcmp(n->health_text, a->ev->text) || (p->ca[0] && strcmp(n->ca, p->ca));
+		strcmp(phx_text(n->health_text), a->ev->text) || (p->ca[0] && strcmp(n->ca, p->ca));
 	PHX_STR_SET(n->actual_role, p->actual_role);
 	PHX_STR_SET(n->actual_identity, p->actual_identity);
-	PHX_STR_SET(n->health_text, a->ev->text);
+	if (strlen(a->ev->text) < HEALTH_TEXT_MAX)
+		phx_put_text(a, &n->health_text, "%s", a->ev->text);
 	n->healthy = p->healthy;
 	if (p->ca[0])
 		PHX_STR_SET(n->ca, p->ca);

@@ -120,42 +120,45 @@ void phx_holding_job_lost(struct phx_apply *a, struct phx_node *n)
 
 /* ---- given up ---- */
 
-static void say_why(struct phx_node *n, int64_t now)
+/* Says why the RE gave the node up, which waits for its nodes for `patience_ms`. */
+static void say_why(struct phx_apply *a, struct phx_node *n, int64_t patience_ms)
 {
-	struct span since = span_of(now - n->away_since_ms);
+	struct span since = span_of(a->s->now_ms - n->away_since_ms), most = span_of(patience_ms);
+	const char *sick = phx_text(n->health_text);
+	char why[200];
 	if (!n->up)
-		snprintf(n->gave_up, sizeof(n->gave_up), "RE %.63s gave it up: silent for %s%s",
+		snprintf(why, sizeof(why),
+			 "RE %.63s gave it up: silent for %s%s, replace_after is %s",
 			 n->allocated_to, since.text,
-			 n->power == PHX_POWER_IS_OFF ? ", it is off" : "");
+			 n->power == PHX_POWER_IS_OFF ? ", it is off" : "", most.text);
 	else
-		snprintf(n->gave_up, sizeof(n->gave_up),
-			 "RE %.63s gave it up: not in service again for %s%s%.60s", n->allocated_to,
-			 since.text, n->health_text[0] ? ": " : "", n->health_text);
+		snprintf(why, sizeof(why),
+			 "RE %.63s gave it up: not in service again for %s%s%.60s, "
+			 "replace_after is %s",
+			 n->allocated_to, since.text, sick[0] ? ": " : "", sick, most.text);
+	phx_put_text(a, &n->gave_up, "%s", why);
 }
 
 static void replace(struct phx_apply *a, struct phx_node *n, const struct phx_re *re)
 {
-	say_why(n, a->s->now_ms);
-	size_t said = strlen(n->gave_up);
-	snprintf(n->gave_up + said, sizeof(n->gave_up) - said, ", replace_after is %s",
-		 span_of(patience_ms(re)).text);
-	phx_note_re(a, n, re->name, NULL, "%s is replaced: %s", n->name, n->gave_up);
+	say_why(a, n, patience_ms(re));
+	phx_note_re(a, n, re->name, NULL, "%s is replaced: %s", n->name, phx_text(n->gave_up));
 	phx_holding_lose(a, n);
 }
 
 void phx_away_give_up(struct phx_apply *a, struct phx_node *n, const struct phx_re *re)
 {
-	if (phx_of_before(a->s) || n->pinned || n->gave_up[0] || strcmp(n->pool, re->name) ||
+	if (phx_of_before(a->s) || n->pinned || n->gave_up || strcmp(n->pool, re->name) ||
 	    (n->state != PHX_NODE_ACTIVE && n->state != PHX_NODE_MAINTENANCE))
 		return;
-	snprintf(n->gave_up, sizeof(n->gave_up), "RE %.63s was deactivated while it was %s",
-		 re->name,
-		 n->state == PHX_NODE_MAINTENANCE ? "in maintenance"
-			 : n->up                  ? "not counted on"
-						  : "away");
+	phx_put_text(a, &n->gave_up, "RE %.63s was deactivated while it was %s", re->name,
+		     n->state == PHX_NODE_MAINTENANCE ? "in maintenance"
+			     : n->up                  ? "not counted on"
+						      : "away");
 	phx_touch(a->s, n);
 	phx_note_re(a, n, re->name, NULL, "%s is released when it %s: %s", n->name,
-		    n->state == PHX_NODE_MAINTENANCE ? "is resumed" : "is heard", n->gave_up);
+		    n->state == PHX_NODE_MAINTENANCE ? "is resumed" : "is heard",
+		    phx_text(n->gave_up));
 }
 
 void phx_away_deactivated(struct phx_apply *a, const struct phx_re *re)
@@ -171,8 +174,8 @@ void phx_away_deactivated(struct phx_apply *a, const struct phx_re *re)
 void phx_away_activated(struct phx_apply *a, const struct phx_re *re)
 {
 	PHX_INDEX_EACH_OF_RE(n, a->s, re->name)
-		if (n->gave_up[0] && !strcmp(n->pool, re->name))
-			n->gave_up[0] = '\0';
+		if (!strcmp(n->pool, re->name))
+			phx_text_clear(&n->gave_up);
 }
 
 void phx_away_end(struct phx_apply *a, struct phx_node *n)
@@ -188,7 +191,7 @@ void phx_away_settle(const struct phx_state *s, struct phx_node *n)
 {
 	/* a node that did not leave the pool still has to be released */
 	if (strcmp(n->plan.to_pool, n->plan.from_pool) || !phx_pool_is_deserted(s, n->pool))
-		n->gave_up[0] = '\0';
+		phx_text_clear(&n->gave_up);
 }
 
 void phx_maintain(struct phx_apply *a, struct phx_node *n, const char *why)
@@ -204,7 +207,7 @@ void phx_away_detach(struct phx_apply *a, struct phx_node *n)
 {
 	n->pool[0] = '\0';
 	char why[sizeof(n->reason)];
-	snprintf(why, sizeof(why), "it is released when it is heard: %.200s", n->gave_up);
+	snprintf(why, sizeof(why), "it is released when it is heard: %.200s", phx_text(n->gave_up));
 	phx_maintain(a, n, why);
 }
 

@@ -90,8 +90,8 @@ bool phx_kernel_fits(const struct phx_state *s, const struct phx_node *n)
 		return true;
 	phx_kernel_of(s, n, &want);
 	phx_kernel_word(want.release, want.args, word);
-	return !strcmp(word, n->kernel_word) ||
-		(!n->kernel_word[0] && same(want.release, want.args, n->facts.kernel));
+	return !strcmp(word, phx_text(n->kernel_word)) ||
+		(!n->kernel_word && same(want.release, want.args, n->facts.kernel));
 }
 
 bool phx_kernel_other(const struct phx_state *s, const struct phx_node *n,
@@ -106,7 +106,7 @@ bool phx_kernel_wanted(const struct phx_plan_request *q, bool from_deploy)
 {
 	char word[PHX_KERNEL_WORD_MAX];
 	const char *release = q->to->image_kernel, *args = q->to->kernel_args;
-	const char *has = from_deploy ? "" : q->node->kernel_word;
+	const char *has = from_deploy ? "" : phx_text(q->node->kernel_word);
 	const char *deploy = q->deploy_kernel ? q->deploy_kernel : "";
 	const char *runs = from_deploy ? deploy : q->node->facts.kernel;
 	phx_kernel_word(release, args, word);

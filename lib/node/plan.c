@@ -405,7 +405,7 @@ static void add_way_down(struct builder *b)
 static void add_kernel_back(struct builder *b)
 {
 	const struct phx_plan_request *q = b->q;
-	if (b->plan->tier == PHX_TIER_DEPLOY && phx_plan_erases(q) && q->node->kernel_word[0])
+	if (b->plan->tier == PHX_TIER_DEPLOY && phx_plan_erases(q) && q->node->kernel_word)
 		add(b, PHX_STEP_kernel, NULL);
 }
 

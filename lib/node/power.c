@@ -42,19 +42,21 @@ static void end(struct phx_apply *a, struct phx_node *n)
 
 void phx_soft_over(struct phx_apply *a, struct phx_node *n)
 {
-	n->soft_failed[0] = '\0';
+	phx_text_clear(&n->soft_failed);
 	end(a, n);
 }
 
 /* Nobody cuts its power now: whoever is to says so. */
 static void fail(struct phx_apply *a, struct phx_node *n, const char *why)
 {
+	char said[200];
 	end(a, n);
-	n->cut_by[0] = '\0';
+	phx_text_clear(&n->cut_by);
 	a->out->changed = true;
-	snprintf(n->soft_failed, sizeof(n->soft_failed),
-		 "%.120s; phx node power %s off --hard cuts its power", why, n->name);
-	phx_note(a, n, "%s is not off: %s", n->name, n->soft_failed);
+	snprintf(said, sizeof(said), "%.120s; phx node power %s off --hard cuts its power", why,
+		 n->name);
+	phx_put_text(a, &n->soft_failed, "%s", said);
+	phx_note(a, n, "%s is not off: %s", n->name, phx_text(n->soft_failed));
 }
 
 /* Why the node is not off although its time is over. `said`: what its BMC said at last, or "". */

@@ -380,18 +380,19 @@ int phx_apply_quarantine(struct phx_apply *a, const struct phx_event_order *p)
 static void cut(struct phx_apply *a, struct phx_node *n, const struct phx_node_order *o)
 {
 	const struct phx_job *j = phx_order_ends(a->s, o);
-	n->cut_by[0] = '\0';
+	phx_text_clear(&n->cut_by);
 	if (o->jobs == PHX_JOBS_UNSAID || !phx_power_ends(o->op))
 		return;
-	PHX_STR_SET(n->cut_by, a->ev->by[0] ? a->ev->by : "phxd");
+	phx_put_text(a, &n->cut_by, "%s", a->ev->by[0] ? a->ev->by : "phxd");
 	if (o->op == PHX_POWER_SOFT)
-		phx_note(a, n, "%s is to switch itself off, by order of %s", n->name, n->cut_by);
+		phx_note(a, n, "%s is to switch itself off, by order of %s", n->name,
+			 phx_text(n->cut_by));
 	else if (j)
 		phx_note_re(a, n, j->re, NULL,
 			    "job %s is killed%s (kill %u): %s is switched (%s), by order of %s",
 			    phx_job_title(j).text, j->no_requeue ? "" : " and queued again",
 			    j->kills + 1, n->name, phx_enum_name(&phx_power_op_names, (int)o->op),
-			    n->cut_by);
+			    phx_text(n->cut_by));
 }
 
 /* -EINVAL, with the operations that there are, if it is none that people may order. */

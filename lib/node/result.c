@@ -219,7 +219,7 @@ int phx_apply_power_result(struct phx_apply *a, const struct phx_event_answer *p
 	a->out->changed = true;
 	phx_soft_answer(a, n, p);
 	if (!p->step_id && p->result < 0 && !n->soft_until_ms)
-		n->cut_by[0] = '\0'; /* the power was not switched */
+		phx_text_clear(&n->cut_by); /* the power was not switched */
 	if (p->step_id) {
 		/* for a past step only the seen power state counts */
 		if (!is_current(p, n, step) || step->status != PHX_STEP_ISSUED)

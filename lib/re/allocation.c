@@ -32,7 +32,8 @@ static void arrive(struct phx_apply *a, struct phx_node *n)
 	phx_ledger_arrived(a->s->ledger, phx_holding_number(a->s, n->allocated_from),
 			   phx_holding_number(a->s, n->allocated_to), 1, a->s->now_ms, a->todo);
 	n->allocation = n->allocated_to[0] ? PHX_ALLOCATION_HELD : PHX_ALLOCATION_FREE;
-	n->allocated_from[0] = n->gave_up[0] = '\0';
+	n->allocated_from[0] = '\0';
+	phx_text_clear(&n->gave_up);
 	phx_touch(a->s, n);
 	a->out->changed = true;
 }
@@ -227,7 +228,7 @@ static void release_strays(struct phx_apply *a)
 		struct phx_err why = {0};
 		char cause[200];
 		snprintf(cause, sizeof(cause), "%.190s",
-			 n->gave_up[0] ? n->gave_up : "no RE wants it where it serves");
+			 n->gave_up ? n->gave_up : "no RE wants it where it serves");
 		const struct phx_node_order o = phx_order_own(PHX_EV_release, n, cause);
 		if (phx_order_by_itself(a, &o, &why) < 0)
 			give_up(a, n, PHX_POOL_FREE, why.text);

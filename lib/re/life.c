@@ -108,7 +108,7 @@ static void forget_pool(struct phx_apply *a, const char *name)
  * the RE still exists or not. */
 static bool is_gone(const struct phx_node *n, const char *pool)
 {
-	return n->gave_up[0] && !n->up && n->state == PHX_NODE_ACTIVE && !phx_node_step(n) &&
+	return n->gave_up && !n->up && n->state == PHX_NODE_ACTIVE && !phx_node_step(n) &&
 		!strcmp(n->pool, pool);
 }
 

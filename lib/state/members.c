@@ -40,7 +40,7 @@ static const char *of_pinned(const struct phx_node *n)
 
 static const char *of_gave_up(const struct phx_node *n)
 {
-	return !n->up && n->gave_up[0] ? n->pool : NULL;
+	return !n->up && n->gave_up ? n->pool : NULL;
 }
 
 static const char *of_held(const struct phx_node *n)

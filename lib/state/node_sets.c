@@ -53,7 +53,7 @@ bool phx_pool_is_deserted(const struct phx_state *s, const char *pool)
 
 bool phx_node_is_given_up(const struct phx_state *s, const struct phx_node *n)
 {
-	return n->gave_up[0] && !n->pinned && phx_pool_is_deserted(s, n->pool);
+	return n->gave_up && !n->pinned && phx_pool_is_deserted(s, n->pool);
 }
 
 /* Is the node given up and can it be released now? */

@@ -285,7 +285,7 @@ PHX_RECORD_STRUCT(phx_node_note, PHX_NODE_NOTE_FIELDS);
 	F(S, missing_since_ms, I64) \
 	F(S, boot_id, STR(40)) \
 	/* what it was started with, by its agent's word: phx_kernel_word() */ \
-	F(S, kernel_word, STR(112)) \
+	F(S, kernel_word, TEXT) \
 	F(S, echoes, \
 	  BOOL) /* its agent answers with nonces; false: an older one, or never heard */ \
 	F(S, rekeys, \
@@ -308,10 +308,10 @@ PHX_RECORD_STRUCT(phx_node_note, PHX_NODE_NOTE_FIELDS);
 	F(S, soft_again_ms, I64) \
 	F(S, soft_taken, BOOL) /* the BMC has taken that order */ \
 	/* why that did not switch it off, until its power is switched; "" = nothing failed */ \
-	F(S, soft_failed, STR(200)) \
+	F(S, soft_failed, TEXT) \
 	/* who switched the power while the node ran work, until that work is known to be gone; "" \
 	 * = nobody */ \
-	F(S, cut_by, STR(PHX_NAME_MAX)) \
+	F(S, cut_by, TEXT) \
 	F(S, maintained_until_ms, I64) /* when its maintenance ends by itself; 0 = never */ \
 	/* the line in which it is to be rebooted (state.lines), and whether its turn is to come; \
 	 * 0 = none */ \
@@ -345,7 +345,7 @@ PHX_RECORD_STRUCT(phx_node_note, PHX_NODE_NOTE_FIELDS);
 	F(S, actual_role, STR(PHX_NAME_MAX)) /* as reported */ \
 	F(S, actual_identity, STR(200))      /* phx_role_identity() as reported */ \
 	F(S, healthy, BOOL) \
-	F(S, health_text, STR(160)) \
+	F(S, health_text, TEXT) \
 	F(S, jobs_running, U32) \
 	F(S, allocation, ENUM(phx_node_allocation), WAS(share)) \
 	/* HELD, COMING, AWAY: the RE; "" = the free pool */ \
@@ -358,7 +358,7 @@ PHX_RECORD_STRUCT(phx_node_note, PHX_NODE_NOTE_FIELDS);
 	F(S, away_since_ms, I64) \
 	F(S, away_until_ms, I64) /* AWAY: when its RE gives it up; 0 = a plan brings it back */ \
 	/* why its RE gave it up, until the node gets another task; "" = its RE did not */ \
-	F(S, gave_up, STR(200)) \
+	F(S, gave_up, TEXT) \
 	/* REs to which it cannot go, until there is news of the node or of the RE */ \
 	F(S, unfit_for, LIST(phx_unfit)) \
 	/* older snapshots: unfit for all REs alike; read, but never used */ \

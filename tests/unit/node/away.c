@@ -295,7 +295,7 @@ static void replaced_with_a_reason(void **state)
 	settle(w);
 	assert_int_equal(world_node(w, "n2")->state, PHX_NODE_READY);
 	assert_false(world_node(w, "n2")->dirty);
-	assert_string_equal(world_node(w, "n2")->gave_up, "");
+	assert_string_equal(phx_text(world_node(w, "n2")->gave_up), "");
 }
 
 /* Nobody was free to replace it: it is taken back as it is. */
@@ -312,7 +312,7 @@ static void wanted_back(void **state)
 	assert_int_equal(held(w, "queue"), 5);
 	assert_int_equal(w->erasures, erased);
 	assert_int_equal(told(NULL, "is erased"), 0);
-	assert_string_equal(world_node(w, "n2")->gave_up, "");
+	assert_string_equal(phx_text(world_node(w, "n2")->gave_up), "");
 }
 
 /* It is heard, and does not serve: that is no service either. */
@@ -563,7 +563,7 @@ static void deactivated_and_destroyed(void **state)
 	seen_off(w, "n2");
 	assert_int_equal(operate(w, PHX_EV_re_deactivate, "queue"), 0);
 	assert_int_equal(share_of(w, "n2"), PHX_ALLOCATION_OUTSIDE);
-	assert_string_equal(world_node(w, "n2")->gave_up,
+	assert_string_equal(phx_text(world_node(w, "n2")->gave_up),
 			    "RE queue was deactivated while it was away");
 	settle(w);
 	assert_false(phx_state_re(&w->s, "queue")->active);
@@ -605,7 +605,7 @@ static void deactivated_beside_a_pinned_one(void **state)
 	settle(w);
 	assert_int_equal(operate(w, PHX_EV_re_deactivate, "queue"), 0);
 	settle(w);
-	assert_string_equal(world_node(w, "n2")->gave_up, "");
+	assert_string_equal(phx_text(world_node(w, "n2")->gave_up), "");
 	assert_string_equal(world_node(w, "n2")->role, "compute");
 	assert_int_equal(told(NULL, "n2 is released"), 0);
 }
@@ -666,7 +666,7 @@ static void deactivated_and_resumed_after_a_start(void **state)
 	assert_int_equal(world_node(w, "n2")->plan.request, PHX_REQUEST_release);
 	settle(w);
 	assert_string_equal(world_node(w, "n2")->pool, "free");
-	assert_string_equal(world_node(w, "n2")->gave_up, "");
+	assert_string_equal(phx_text(world_node(w, "n2")->gave_up), "");
 	assert_int_equal(operate(w, PHX_EV_re_destroy, "queue"), 0);
 }
 

@@ -157,7 +157,7 @@ static void the_ca_of_its_certificate_is_kept(void **state)
 	PHX_STR_SET(ev.node, "n1");
 	PHX_STR_SET(ev.report.actual_role, world_node(w, "n1")->actual_role);
 	PHX_STR_SET(ev.report.actual_identity, world_node(w, "n1")->actual_identity);
-	PHX_STR_SET(ev.text, world_node(w, "n1")->health_text);
+	PHX_STR_SET(ev.text, phx_text(world_node(w, "n1")->health_text));
 	PHX_STR_SET(ev.report.ca, "sha256:aa");
 	assert_int_equal(world_apply(w, &ev, &out), 0);
 	assert_true(out.changed);

@@ -116,7 +116,7 @@ static void test_erases_under_the_deploy_kernel(void **state)
 	assert_string_equal(word_of(w), "");
 	comes(w);
 	world_run_to(w, "n1", PHX_STEP_wipe);
-	assert_string_equal(world_node(w, "n1")->kernel_word, "");
+	assert_string_equal(phx_text(world_node(w, "n1")->kernel_word), "");
 }
 
 static void test_system_comes_back_under_its_kernel(void **state)

@@ -287,7 +287,7 @@ static void power_off_says_who_it_was(void **state)
 	assert_int_equal(job(w, id)->state, PHX_JOB_QUEUED);
 	assert_string_equal(job(w, id)->killed_by, "uid:0");
 	assert_string_equal(job(w, id)->killed_why, "n1 was switched off or started anew");
-	assert_string_equal(world_node(w, "n1")->cut_by, "");
+	assert_string_equal(phx_text(world_node(w, "n1")->cut_by), "");
 }
 
 static void power_that_did_nothing_is_no_cause(void **state)
@@ -303,7 +303,7 @@ static void power_that_did_nothing_is_no_cause(void **state)
 	job_ends(w, id, "n1", 1);
 	assert_int_equal(job(w, id)->state, PHX_JOB_FAILED);
 	assert_string_equal(job(w, id)->killed_by, "");
-	assert_string_equal(world_node(w, "n1")->cut_by, "");
+	assert_string_equal(phx_text(world_node(w, "n1")->cut_by), "");
 }
 
 /* It is not heard, so that nothing is drained: its job ends with the order all the same, and says

@@ -260,6 +260,24 @@ static void a_node_may_have_its_own_key_only(void **state)
 	assert_false(phx_key_may_have(world_node(w, "n1"), second));
 }
 
+/* A head of before had no room for it, and kept what it had. */
+static void a_health_text_that_is_too_long_changes_nothing(void **state)
+{
+	struct world *w = *state;
+	struct phx_event ev = {.kind = PHX_EV_report, .node = "n1", .text = "does not answer"};
+	world_serving(w, "n1", "compute", true);
+	assert_int_equal(world_apply(w, &ev, NULL), 0);
+	memset(ev.text, 'a', 160);
+	assert_int_equal(world_apply(w, &ev, NULL), 0);
+	assert_string_equal(phx_text(world_node(w, "n1")->health_text), "does not answer");
+	ev.text[159] = '\0';
+	assert_int_equal(world_apply(w, &ev, NULL), 0);
+	assert_string_equal(phx_text(world_node(w, "n1")->health_text), ev.text);
+	ev.text[0] = '\0';
+	assert_int_equal(world_apply(w, &ev, NULL), 0);
+	assert_null(world_node(w, "n1")->health_text);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -272,6 +290,7 @@ int main(void)
 		WORLD_TEST(a_failure_counts_for_its_own_attempt_only),
 		WORLD_TEST(an_end_counts_for_its_own_run_only),
 		WORLD_TEST(a_node_may_have_its_own_key_only),
+		WORLD_TEST(a_health_text_that_is_too_long_changes_nothing),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -78,7 +78,7 @@ static void it_switches_itself_off(void **state)
 	assert_string_equal(after(w, 4), "");
 	assert_string_equal(after(w, 1), "status");
 	answers(w, PHX_POWER_STATUS, 0, PHX_POWER_IS_OFF, "status: done");
-	assert_false(n->up || n->soft_until_ms || n->soft_failed[0]);
+	assert_false(n->up || n->soft_until_ms || n->soft_failed);
 	assert_int_equal(n->power, PHX_POWER_IS_OFF);
 	assert_int_equal(questions_within(w, 2 * PATIENCE_S), 0);
 }
@@ -92,13 +92,13 @@ static void one_that_stays_on_is_left_on(void **state)
 	unsigned asked = questions_within(w, PATIENCE_S);
 	assert_in_range(asked, 5, 9);
 	assert_false(n->soft_until_ms || n->soft_again_ms);
-	assert_string_equal(n->soft_failed,
+	assert_string_equal(phx_text(n->soft_failed),
 			    "its system did not end within 300 s; phx node power "
 			    "n1 off --hard cuts its power");
 	assert_int_equal(questions_within(w, 4 * PATIENCE_S), 0);
-	assert_true(n->up && n->state == PHX_NODE_ACTIVE && !n->off_wanted && !n->cut_by[0]);
+	assert_true(n->up && n->state == PHX_NODE_ACTIVE && !n->off_wanted && !n->cut_by);
 	assert_string_equal(order(w, PHX_POWER_OFF), "off");
-	assert_string_equal(n->soft_failed, "");
+	assert_string_equal(phx_text(n->soft_failed), "");
 }
 
 static void what_its_bmc_cannot_do_is_said(void **state)
@@ -109,7 +109,7 @@ static void what_its_bmc_cannot_do_is_said(void **state)
 	answers(w, PHX_POWER_SOFT, -EOPNOTSUPP, PHX_POWER_UNKNOWN,
 		"soft: the BMC does not offer ResetType GracefulShutdown");
 	assert_false(n->soft_until_ms);
-	assert_string_equal(n->soft_failed,
+	assert_string_equal(phx_text(n->soft_failed),
 			    "soft: the BMC does not offer ResetType GracefulShutdown; phx node "
 			    "power n1 off --hard cuts its power");
 	assert_int_equal(questions_within(w, 2 * PATIENCE_S), 0);
@@ -126,7 +126,7 @@ static void a_bmc_that_is_silent_for_a_while_is_asked_again(void **state)
 	assert_true(n->soft_until_ms);
 	assert_string_equal(after(w, 5), "status");
 	answers(w, PHX_POWER_STATUS, 0, PHX_POWER_IS_OFF, "status: done");
-	assert_false(n->up || n->soft_failed[0]);
+	assert_false(n->up || n->soft_failed);
 }
 
 static void a_bmc_that_answers_no_more_is_not_waited_for_for_ever(void **state)
@@ -137,7 +137,8 @@ static void a_bmc_that_answers_no_more_is_not_waited_for_for_ever(void **state)
 	for (int i = 0; i < 2 * PATIENCE_S; i++)
 		after(w, 1);
 	assert_false(n->soft_until_ms);
-	assert_memory_equal(n->soft_failed, "its system did not end within 300 s: its BMC", 44);
+	assert_memory_equal(phx_text(n->soft_failed),
+			    "its system did not end within 300 s: its BMC", 44);
 }
 
 /* The head died before it could give the order: it gives it again. Not once the BMC has it. */
