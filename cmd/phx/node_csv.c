@@ -1,5 +1,6 @@
 /* Machines to announce, from a CSV file: its first line names the columns, each other line is a
- * node. Or from JSON, as POST /v1/nodes takes them. Called by node_add.c. */
+ * node. Or from JSON, as POST /v1/nodes takes them. Called by node_add.c; the table of columns is
+ * that of node_export.c, too. */
 #include <errno.h>
 #include <string.h>
 #include <unistd.h>
@@ -36,17 +37,25 @@ static void wrong(struct csv *c, unsigned line, const char *fmt, ...)
 
 /* ---- values of a line ---- */
 
-static void set_macs(struct csv *c, json_t *node, char *value)
+static void set_text(struct csv *c, json_t *node, const char *column, char *value)
+{
+	(void)c;
+	json_object_set_new(node, column, json_string(value));
+}
+
+static void set_macs(struct csv *c, json_t *node, const char *column, char *value)
 {
 	char *save = NULL;
+	(void)column;
 	for (char *w = strtok_r(value, " ", &save); w; w = strtok_r(NULL, " ", &save))
 		if (cli_mac_add(node, w) < 0)
 			wrong(c, c->line, "mac: '%s' is no MAC address, such as 52:54:00:12:34:56",
 			      w);
 }
 
-static void set_hold(struct csv *c, json_t *node, const char *value)
+static void set_hold(struct csv *c, json_t *node, const char *column, char *value)
 {
+	(void)column;
 	if (phx_str_eq(value, "true"))
 		json_object_set_new(node, "hold", json_true());
 	else if (!phx_str_eq(value, "false"))
@@ -62,53 +71,82 @@ static void set_bmc(struct csv *c, json_t *node, const char *key, const char *va
 		wrong(c, c->line, "bmc_%s: must be true or false, not '%s'", key, value);
 }
 
-static void set_token(struct csv *c, json_t *node, const char *path)
+static void set_token(struct csv *c, json_t *node, const char *column, char *path)
 {
 	struct phx_err err = {0};
+	(void)column;
 	if (cli_token(path, node, &err) < 0)
 		wrong(c, c->line, "token_file: %s", err.text);
 }
 
-static bool is_text(const char *column)
+/* ---- columns ---- */
+
+static void put_macs(struct phx_buf *b, const json_t *value, const json_t *row)
 {
-	static const char *const texts[] = {"name", "serial", "uuid", "ip"};
-	for (size_t i = 0; i < PHX_ARRAY_SIZE(texts); i++)
-		if (phx_str_eq(column, texts[i]))
-			return true;
-	return false;
+	size_t i;
+	json_t *mac;
+	(void)row;
+	json_array_foreach((json_t *)value, i, mac)
+		phx_buf_addf(b, "%s%s", i ? " " : "", json_string_value(mac));
 }
 
-static void set_value(struct csv *c, json_t *node, const char *column, char *value)
+void cli_put_true(struct phx_buf *b, const json_t *value, const json_t *row)
 {
-	if (!*value)
-		return;
-	if (is_text(column)) {
-		json_object_set_new(node, column, json_string(value));
-	} else if (phx_str_eq(column, "mac")) {
-		set_macs(c, node, value);
-	} else if (phx_str_eq(column, "hold")) {
-		set_hold(c, node, value);
-	} else if (phx_str_eq(column, "token_file")) {
-		set_token(c, node, value);
-	} else {
-		set_bmc(c, node, column + strlen("bmc_"), value);
-	}
+	(void)row;
+	if (json_is_true(value))
+		phx_buf_addf(b, "true");
 }
 
-/* ---- lines ---- */
+const struct cli_node_column cli_node_columns[] = {
+	{"name", "name", set_text, NULL},
+	{"mac", "macs", set_macs, put_macs},
+	{"serial", "serial", set_text, NULL},
+	{"uuid", "uuid", set_text, NULL},
+	{"ip", "ip", set_text, NULL},
+	{"token_file", NULL, set_token, NULL},
+	{"hold", "hold", set_hold, cli_put_true},
+	{NULL, NULL, NULL, NULL},
+};
+
+/* NULL: it is none of these. */
+static const struct cli_node_column *column_of(const char *name)
+{
+	const struct cli_node_column *k = cli_node_columns;
+	while (k->name && !phx_str_eq(k->name, name))
+		k++;
+	return k->name ? k : NULL;
+}
 
 static bool is_column(const char *name)
 {
-	static const char *const others[] = {"mac", "hold", "token_file"};
 	PHX_AUTO_JSON json_t *bmc = json_object();
-	for (size_t i = 0; i < PHX_ARRAY_SIZE(others); i++)
-		if (phx_str_eq(name, others[i]))
-			return true;
-	return is_text(name) ||
+	return column_of(name) ||
 		(phx_str_starts(name, "bmc_") &&
 		 cli_bmc_key(bmc, name + strlen("bmc_"), strlen(name) - strlen("bmc_"), "") !=
 			 -ENOENT);
 }
+
+static void wrong_column(struct csv *c, const char *name)
+{
+	PHX_AUTO(phx_buf_fini) struct phx_buf b = {0};
+	for (const struct cli_node_column *k = cli_node_columns; k->name; k++)
+		phx_buf_addf(&b, "%s, ", k->name);
+	wrong(c, c->line,
+	      "there is no column '%s': %sand of the BMC bmc_driver, bmc_address, bmc_user, "
+	      "bmc_password_file ...",
+	      name, b.failed ? "" : b.data);
+}
+
+static void set_value(struct csv *c, json_t *node, const char *column, char *value)
+{
+	const struct cli_node_column *k = column_of(column);
+	if (*value && k)
+		k->set(c, node, column, value);
+	else if (*value)
+		set_bmc(c, node, column + strlen("bmc_"), value);
+}
+
+/* ---- lines ---- */
 
 static void add_column(struct csv *c, const char *name)
 {
@@ -116,10 +154,7 @@ static void add_column(struct csv *c, const char *name)
 		if (phx_str_eq(c->columns[i], name))
 			wrong(c, c->line, "column '%s' is there twice", name);
 	if (!is_column(name) || c->n_columns == COLUMNS_MAX)
-		wrong(c, c->line,
-		      "there is no column '%s': name, mac, serial, uuid, ip, token_file, hold, and "
-		      "of the BMC bmc_driver, bmc_address, bmc_user, bmc_password_file ...",
-		      name);
+		wrong_column(c, name);
 	else
 		snprintf(c->columns[c->n_columns++], sizeof(c->columns[0]), "%s", name);
 }

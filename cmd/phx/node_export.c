@@ -1,36 +1,13 @@
-/* phx node export: nodes as phx node add --from reads them (node_csv.c), so that what is exported
- * and imported is the same. Prints no secret: of a BMC the path of its password's file. */
+/* phx node export: nodes as phx node add --from reads them, by the same table of columns
+ * (node_csv.c), so that what is exported and imported is the same. Prints no secret: of a BMC the
+ * path of its password's file. */
 #include <string.h>
 
 #include "base/json.h"
 #include "phx/node_add.h"
 #include "types/bmc.h"
 
-enum { OWN_COLUMNS = 6, COLUMNS_MAX = 32 };
-
-/* ---- cells ---- */
-
-static void put_macs(struct phx_buf *b, const json_t *value, const json_t *row)
-{
-	size_t i;
-	json_t *mac;
-	(void)row;
-	json_array_foreach((json_t *)value, i, mac)
-		phx_buf_addf(b, "%s%s", i ? " " : "", json_string_value(mac));
-}
-
-static void put_true(struct phx_buf *b, const json_t *value, const json_t *row)
-{
-	(void)row;
-	if (json_is_true(value))
-		phx_buf_addf(b, "true");
-}
-
-static const struct cli_column own[OWN_COLUMNS] = {
-	{.head = "name", .path = "name"},     {.head = "mac", .path = "macs", .put = put_macs},
-	{.head = "serial", .path = "serial"}, {.head = "uuid", .path = "uuid"},
-	{.head = "ip", .path = "ip"},         {.head = "hold", .path = "hold", .put = put_true},
-};
+enum { COLUMNS_MAX = 32 };
 
 /* ---- a node ---- */
 
@@ -62,11 +39,11 @@ static void take_bmc(json_t *to, const json_t *bmc)
 /* The body that would announce it. One that nobody has accepted stays so. */
 static json_t *body_of(const json_t *node)
 {
-	static const char *const texts[] = {"name", "serial", "uuid", "ip"};
 	json_t *body = json_object(), *macs = json_array(), *mac;
 	size_t i;
-	for (i = 0; i < PHX_ARRAY_SIZE(texts); i++)
-		take_text(body, node, texts[i]);
+	for (const struct cli_node_column *k = cli_node_columns; k->name; k++)
+		if (k->member && !k->put)
+			take_text(body, node, k->member);
 	json_array_foreach(json_object_get(node, "macs"), i, mac)
 		json_array_append(macs, json_object_get(mac, "mac"));
 	json_object_set_new(body, "macs", macs);
@@ -131,8 +108,10 @@ static bool has_key(const json_t *bodies, const char *key)
 /* Of BMCs those keys that one of the nodes has. */
 static void make_columns(const json_t *bodies, struct table *t)
 {
-	for (; t->n < OWN_COLUMNS; t->n++)
-		t->columns[t->n] = own[t->n];
+	for (const struct cli_node_column *k = cli_node_columns; k->name; k++)
+		if (k->member)
+			t->columns[t->n++] = (struct cli_column){
+				.head = k->name, .path = k->member, .put = k->put};
 	for (size_t i = 0; i < phx_bmc_record.n_fields && t->n < COLUMNS_MAX; i++) {
 		const struct phx_field *f = &phx_bmc_record.fields[i];
 		if (!has_key(bodies, f->name))
@@ -142,7 +121,7 @@ static void make_columns(const json_t *bodies, struct table *t)
 		t->columns[t->n] =
 			(struct cli_column){.head = t->names[t->n],
 					    .path = t->paths[t->n],
-					    .put = f->type == PHX_F_BOOL ? put_true : NULL};
+					    .put = f->type == PHX_F_BOOL ? cli_put_true : NULL};
 		t->n++;
 	}
 }

@@ -123,18 +123,13 @@ int order_accounts(const json_t *order, struct phx_accounts *ret, struct phx_err
 	return r < 0 ? phx_err_prefix(err, r, "accounts") : 0;
 }
 
-static bool digest_valid(const char *s)
-{
-	return phx_is_hex(s, 64);
-}
-
 /* Names become parts of paths; files are trusted by their digests. */
 static int check_image(const struct phx_image *image, struct phx_err *err)
 {
 	if (!phx_name_valid(image->name) || !phx_name_valid(image->version))
 		return phx_err_set(err, -EINVAL, "needs a valid name and version");
 	PHX_LIST_EACH(struct phx_image_file, f, &image->files)
-		if (!phx_name_valid(f->name) || !f->size || !digest_valid(f->sha256))
+		if (!phx_name_valid(f->name) || !f->size || !phx_is_sha256(f->sha256))
 			return phx_err_set(err, -EINVAL,
 					   "file \"%s\": needs a valid name, size and sha256",
 					   f->name);

@@ -189,6 +189,11 @@ bool phx_is_hex(const char *text, size_t digits)
 	return strlen(text) == digits && strspn(text, "0123456789abcdef") == digits;
 }
 
+bool phx_is_sha256(const char *text)
+{
+	return phx_is_hex(text, 64);
+}
+
 void phx_hex(const void *bytes, size_t n, char *ret)
 {
 	static const char digits[] = "0123456789abcdef";

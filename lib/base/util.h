@@ -71,8 +71,10 @@ int phx_duration_parse(const char *s, uint64_t *ret_seconds);
 #define PHX_MAC_MAX 18
 int phx_mac_parse(const char *s, char ret_mac[PHX_MAC_MAX]);
 
-/** Is the text just so many lower-case hexadecimal digits? A SHA-256 has 64. */
+/** Is the text just so many lower-case hexadecimal digits? */
 bool phx_is_hex(const char *text, size_t digits);
+/** Is it a SHA-256 in that form? "" is none. */
+bool phx_is_sha256(const char *text);
 /** `n` bytes as 2 n lower-case hexadecimal digits and a '\0'; `ret` has room for 2 n + 1. */
 void phx_hex(const void *bytes, size_t n, char *ret);
 

@@ -57,11 +57,6 @@ bool phx_image_is_own(const struct phx_image *im, const char *name)
 	return false;
 }
 
-static bool is_digest(const char *s)
-{
-	return phx_is_hex(s, 64);
-}
-
 static int read_file(const struct phx_conf *c, const config_setting_t *s, struct phx_image *im,
 		     struct phx_err *err)
 {
@@ -69,7 +64,7 @@ static int read_file(const struct phx_conf *c, const config_setting_t *s, struct
 	int r = phx_conf_group(c, s, &phx_image_file_record, &file, err);
 	if (r < 0)
 		return r;
-	if (!is_digest(file.sha256))
+	if (!phx_is_sha256(file.sha256))
 		return phx_conf_fail(c, s, -EINVAL, err,
 				     "sha256 of '%s' must be 64 hexadecimal digits in lower case",
 				     file.name);
@@ -240,7 +235,7 @@ static int check_texts(const struct phx_image *im, const char *what, struct phx_
 	if (bad)
 		return phx_err_set(err, -EINVAL, "%s: %s may not hold quotes or backslashes", what,
 				   bad);
-	if (im->parent[0] && !is_digest(im->parent))
+	if (im->parent[0] && !phx_is_sha256(im->parent))
 		return phx_err_set(err, -EINVAL,
 				   "%s: parent must be 64 hexadecimal digits in lower case", what);
 	return 0;

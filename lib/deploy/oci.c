@@ -20,17 +20,12 @@ static int parse(const char *text, size_t n, json_t **ret, struct phx_err *err)
 
 /* ---- what every member is ---- */
 
-static bool is_digest(const char *s)
-{
-	return phx_str_starts(s, "sha256:") && phx_is_hex(s + strlen("sha256:"), 64);
-}
-
 /* The digest of a descriptor, of which every path to a file is made. */
 static int read_digest(const json_t *descriptor, const char *what, char ret[PHX_OCI_DIGEST_MAX],
 		       struct phx_err *err)
 {
 	const char *digest = phx_json_str(descriptor, "digest", "");
-	if (!is_digest(digest))
+	if (!phx_str_starts(digest, "sha256:") || !phx_is_sha256(digest + strlen("sha256:")))
 		return phx_err_set(err, -EINVAL,
 				   "%s: digest '%.80s': it must be sha256: and 64 hexadecimal "
 				   "digits in lower case",

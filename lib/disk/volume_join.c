@@ -100,10 +100,11 @@ static int md_assemble(const char *node, const struct phx_volume_parts *parts, s
 	return run(&a, err);
 }
 
-static int md_stop(uint32_t index, struct phx_err *err)
+static int raid_stop(const struct phx_layout_volume *v, uint32_t index, struct phx_err *err)
 {
 	char node[PHX_VOLUME_DEVICE_MAX];
 	struct args a = {.n = 0};
+	(void)v;
 	md_node(index, node);
 	if (!md_runs(index))
 		return 0;
@@ -189,57 +190,94 @@ static void lvm_node(const struct phx_layout_volume *v, char ret[PHX_VOLUME_DEVI
 
 /* ---- one or the other ---- */
 
+static int plain_device(const struct phx_layout_volume *v, uint32_t index,
+			const struct phx_volume_parts *parts, char ret[PHX_VOLUME_DEVICE_MAX],
+			struct phx_err *err)
+{
+	(void)v, (void)index, (void)err;
+	return phx_str_copy(ret, PHX_VOLUME_DEVICE_MAX, parts->nodes[0]);
+}
+
+static int plain_stop(const struct phx_layout_volume *v, uint32_t index, struct phx_err *err)
+{
+	(void)v, (void)index, (void)err;
+	return 0;
+}
+
+static int raid_join(const struct phx_layout_volume *v, uint32_t index,
+		     const struct phx_volume_parts *parts, char ret[PHX_VOLUME_DEVICE_MAX],
+		     struct phx_err *err)
+{
+	md_node(index, ret);
+	return md_create(v, ret, parts, err);
+}
+
+static int raid_rejoin(const struct phx_layout_volume *v, uint32_t index,
+		       const struct phx_volume_parts *parts, char ret[PHX_VOLUME_DEVICE_MAX],
+		       struct phx_err *err)
+{
+	(void)v;
+	md_node(index, ret);
+	return md_runs(index) ? 0 : md_assemble(ret, parts, err);
+}
+
+static int lvm_join(const struct phx_layout_volume *v, uint32_t index,
+		    const struct phx_volume_parts *parts, char ret[PHX_VOLUME_DEVICE_MAX],
+		    struct phx_err *err)
+{
+	(void)index;
+	lvm_node(v, ret);
+	return lvm_create(v, parts, err);
+}
+
+static int lvm_rejoin(const struct phx_layout_volume *v, uint32_t index,
+		      const struct phx_volume_parts *parts, char ret[PHX_VOLUME_DEVICE_MAX],
+		      struct phx_err *err)
+{
+	(void)index;
+	lvm_node(v, ret);
+	return lvm_activate(v, "y", parts, err);
+}
+
+static int lvm_stop(const struct phx_layout_volume *v, uint32_t index, struct phx_err *err)
+{
+	char node[PHX_VOLUME_DEVICE_MAX];
+	(void)index;
+	lvm_node(v, node);
+	return access(node, F_OK) < 0 ? 0 : lvm_activate(v, "n", NULL, err);
+}
+
+typedef int (*join_fn)(const struct phx_layout_volume *v, uint32_t index,
+		       const struct phx_volume_parts *parts, char ret[PHX_VOLUME_DEVICE_MAX],
+		       struct phx_err *err);
+
+/* by enum phx_layout_join */
+static const struct {
+	join_fn join, rejoin;
+	int (*part)(const struct phx_layout_volume *v, uint32_t index, struct phx_err *err);
+} joins[] = {
+	[PHX_LAYOUT_PLAIN] = {plain_device, plain_device, plain_stop},
+	[PHX_LAYOUT_RAID0] = {raid_join, raid_rejoin, raid_stop},
+	[PHX_LAYOUT_RAID1] = {raid_join, raid_rejoin, raid_stop},
+	[PHX_LAYOUT_RAID10] = {raid_join, raid_rejoin, raid_stop},
+	[PHX_LAYOUT_LVM] = {lvm_join, lvm_rejoin, lvm_stop},
+};
+
 int phx_volume_join(const struct phx_layout_volume *v, uint32_t index,
 		    const struct phx_volume_parts *parts, char ret[PHX_VOLUME_DEVICE_MAX],
 		    struct phx_err *err)
 {
-	switch ((enum phx_layout_join)v->join) {
-	case PHX_LAYOUT_PLAIN:
-		return phx_str_copy(ret, PHX_VOLUME_DEVICE_MAX, parts->nodes[0]);
-	case PHX_LAYOUT_RAID0:
-	case PHX_LAYOUT_RAID1:
-	case PHX_LAYOUT_RAID10:
-		md_node(index, ret);
-		return md_create(v, ret, parts, err);
-	case PHX_LAYOUT_LVM:
-		lvm_node(v, ret);
-		return lvm_create(v, parts, err);
-	}
-	return -EINVAL;
+	return joins[v->join].join(v, index, parts, ret, err);
 }
 
 int phx_volume_rejoin(const struct phx_layout_volume *v, uint32_t index,
 		      const struct phx_volume_parts *parts, char ret[PHX_VOLUME_DEVICE_MAX],
 		      struct phx_err *err)
 {
-	switch ((enum phx_layout_join)v->join) {
-	case PHX_LAYOUT_PLAIN:
-		return phx_str_copy(ret, PHX_VOLUME_DEVICE_MAX, parts->nodes[0]);
-	case PHX_LAYOUT_RAID0:
-	case PHX_LAYOUT_RAID1:
-	case PHX_LAYOUT_RAID10:
-		md_node(index, ret);
-		return md_runs(index) ? 0 : md_assemble(ret, parts, err);
-	case PHX_LAYOUT_LVM:
-		lvm_node(v, ret);
-		return lvm_activate(v, "y", parts, err);
-	}
-	return -EINVAL;
+	return joins[v->join].rejoin(v, index, parts, ret, err);
 }
 
 int phx_volume_part(const struct phx_layout_volume *v, uint32_t index, struct phx_err *err)
 {
-	char node[PHX_VOLUME_DEVICE_MAX];
-	switch ((enum phx_layout_join)v->join) {
-	case PHX_LAYOUT_PLAIN:
-		return 0;
-	case PHX_LAYOUT_RAID0:
-	case PHX_LAYOUT_RAID1:
-	case PHX_LAYOUT_RAID10:
-		return md_stop(index, err);
-	case PHX_LAYOUT_LVM:
-		lvm_node(v, node);
-		return access(node, F_OK) < 0 ? 0 : lvm_activate(v, "n", NULL, err);
-	}
-	return 0;
+	return joins[v->join].part(v, index, err);
 }

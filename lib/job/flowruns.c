@@ -56,11 +56,6 @@ static int check_room(struct phx_apply *a, const struct phx_event_workflow_submi
 	return 0;
 }
 
-static bool is_digest(const char *s)
-{
-	return phx_is_hex(s, 64);
-}
-
 int phx_flowrun_may(struct phx_apply *a, const char *name,
 		    const struct phx_event_workflow_submit *p, const struct phx_re **ret)
 {
@@ -68,7 +63,7 @@ int phx_flowrun_may(struct phx_apply *a, const char *name,
 	const struct phx_re *re;
 	if (!p->uid || !p->gid || !phx_id_valid(p->uid) || !phx_id_valid(p->gid))
 		return phx_err_set(a->err, -EPERM, "tasks never run as root: submit as a user");
-	if (!is_digest(p->digest))
+	if (!phx_is_sha256(p->digest))
 		return phx_err_set(a->err, -EINVAL, "digest: must be a SHA-256");
 	int r = phx_submit_need_re(a, name, &who, &re);
 	if (r < 0)

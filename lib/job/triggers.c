@@ -21,11 +21,6 @@ enum {
 
 /* ---- making one ---- */
 
-static bool is_digest(const char *s)
-{
-	return phx_is_hex(s, 64);
-}
-
 /* The submission of a run of the trigger; borrows the lists of `f`. */
 static struct phx_event_workflow_submit submission(const struct phx_trigger *t,
 						   const struct phx_trigger_flow *f)
@@ -58,7 +53,7 @@ static int check_words(struct phx_apply *a, const struct phx_event_trigger_creat
 	if ((int)kind != p->trigger_kind)
 		return phx_err_set(a->err, -EINVAL, "kind: it is of kind %s",
 				   phx_enum_name(&phx_trigger_kind_names, (int)kind));
-	if (kind == PHX_TRIGGER_HTTP && !is_digest(p->token_sha256))
+	if (kind == PHX_TRIGGER_HTTP && !phx_is_sha256(p->token_sha256))
 		return phx_err_set(a->err, -EINVAL, "token_sha256: must be a SHA-256");
 	return phx_state_trigger_named(a->s, p->name)
 		? phx_err_set(a->err, -EEXIST,
@@ -69,7 +64,7 @@ static int check_words(struct phx_apply *a, const struct phx_event_trigger_creat
 static int check_flow(struct phx_apply *a, const struct phx_trigger_flow *f)
 {
 	struct phx_flow flow = {0};
-	if (!is_digest(f->digest))
+	if (!phx_is_sha256(f->digest))
 		return phx_err_set(a->err, -EINVAL, "digest: must be a SHA-256");
 	int r = phx_flow_shape_read(&f->shape, f->n_tasks, &flow, a->err);
 	r = r ? r : phx_flowrun_check_fit(a, &flow);
@@ -404,7 +399,7 @@ int phx_apply_trigger_fire(struct phx_apply *a, const struct phx_event_trigger_o
 	int r = need_active(a, p->trigger, &t);
 	if (r < 0)
 		return r;
-	if (p->digest[0] && !is_digest(p->digest))
+	if (p->digest[0] && !phx_is_sha256(p->digest))
 		return phx_err_set(a->err, -EINVAL, "digest: must be a SHA-256");
 	if (p->digest[0] && p->once && phx_trigger_had(t, p->digest))
 		return 0;
@@ -425,7 +420,7 @@ static int check_row(struct phx_apply *a, const struct phx_trigger *t,
 			? phx_err_set(a->err, -EINVAL, "gone: must be the key of a path")
 			: 0;
 	int r = phx_beneath_check(path, a->err);
-	bool meets = r == 0 && is_digest(row->digest) && phx_trigger_awaits(t, path);
+	bool meets = r == 0 && phx_is_sha256(row->digest) && phx_trigger_awaits(t, path);
 	if (r == 0 && !meets)
 		r = phx_err_set(a->err, -EINVAL, "rows: '%.80s' is no file that %s waits for", path,
 				t->name);

@@ -18,9 +18,9 @@ PHX_RECORD_TABLE(phx_task_results, PHX_TASK_RESULTS_FIELDS);
 PHX_RECORD_TABLE(phx_task_ask, PHX_TASK_ASK_FIELDS);
 PHX_RECORD_TABLE(phx_task_output, PHX_TASK_OUTPUT_FIELDS);
 
-static bool is_digest(const char *s)
+static bool is_digest_or_none(const char *s)
 {
-	return !s[0] || phx_is_hex(s, 64);
+	return !s[0] || phx_is_sha256(s);
 }
 
 /* ---- orders ---- */
@@ -57,7 +57,7 @@ int phx_task_check(const struct phx_task *t, struct phx_err *err)
 	r = r ? r : check_paths(&t->inputs, "inputs", err);
 	if (r == 0 && t->limit_ms < 0)
 		r = phx_err_set(err, -EINVAL, "limit_ms: must not be negative");
-	if (r == 0 && (!is_digest(t->had_sha256) || (t->had_sha256[0] && !t->outputs.n)))
+	if (r == 0 && (!is_digest_or_none(t->had_sha256) || (t->had_sha256[0] && !t->outputs.n)))
 		r = phx_err_set(err, -EINVAL, "had_sha256: must be the SHA-256 of its outputs");
 	return r;
 }
@@ -94,11 +94,11 @@ static int check_row(const struct phx_task_result *w, struct phx_err *err)
 		return phx_err_set(err, -EINVAL, "status: must be 0 to 255");
 	if (w->begin_ms < 0 || w->end_ms < w->begin_ms)
 		return phx_err_set(err, -EINVAL, "begin_ms, end_ms: it ended before it began");
-	if (!is_digest(w->outputs_sha256) || (w->outputs_sha256[0] && !good))
+	if (!is_digest_or_none(w->outputs_sha256) || (w->outputs_sha256[0] && !good))
 		return phx_err_set(err, -EINVAL,
 				   "outputs_sha256: must be 64 hexadecimal digits, and of a task "
 				   "that ended well");
-	if (!is_digest(w->printed_sha256))
+	if (!is_digest_or_none(w->printed_sha256))
 		return phx_err_set(err, -EINVAL, "printed_sha256: must be 64 hexadecimal digits");
 	if (w->was_there && (!good || !w->outputs_sha256[0]))
 		return phx_err_set(err, -EINVAL, "was_there: needs outputs and their SHA-256");
