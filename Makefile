@@ -147,7 +147,7 @@ $(BUILD)/tests/golden/alloc.o: private CPPFLAGS += -DPROGRAMS="$(foreach p,$(ALL
 $(BUILD)/tests/golden/alloc: private TEST_LIB := $(ALLOC_OBJ) $(BUILD)/libphx.a $(ALLOC_WRAP:%=-Wl,--wrap=%)
 
 # what the system tests and those of the lab run beside the programs
-SYSTEM_BIN := $(patsubst %.c,$(BUILD)/%,$(wildcard tests/system/*.c))
+SYSTEM_BIN := $(patsubst %.c,$(BUILD)/%,$(wildcard tests/system/*.c tests/fake/*.c))
 LAB_BIN := $(patsubst %.c,$(BUILD)/%,$(wildcard tests/lab/*.c))
 DEPS_FILES += $(SYSTEM_BIN:%=%.d) $(LAB_BIN:%=%.d)
 

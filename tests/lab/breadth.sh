@@ -344,7 +344,7 @@ redfish_up() {
 	openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -keyout "$SCRATCH/bmc.key" -out "$SCRATCH/bmc.pem" \
 		-days 2 -subj /CN=bmc 2>/dev/null || return 1
 	in_lab socat "OPENSSL-LISTEN:443,bind=$ip,reuseaddr,fork,cert=$SCRATCH/bmc.pem,key=$SCRATCH/bmc.key,verify=0" \
-		"EXEC:tests/lab/redfish $PHX $DIR nvme1 phoenix $password" 2>"$SCRATCH/redfish.log" &
+		"EXEC:tests/fake/redfish $PHX $DIR nvme1 phoenix $password" 2>"$SCRATCH/redfish.log" &
 	echo wrong >"$DIR/etc/bmc.wrong" && chmod 600 "$DIR/etc/bmc.wrong"
 	phx node bmc nvme1 driver=redfish address="$ip" user=phoenix password_file="$DIR/etc/bmc.wrong" insecure=true >/dev/null || return 1
 	wait_for 5 "the BMC answers" sh -c "'$PHX' node power nvme1 status 2>&1 | grep -q 'who are you'"

@@ -2,7 +2,7 @@
 # phx node check on a real head with fake agents: what is free is checked, what somebody holds is not; one that fails is out of
 # service, and one whose check could not be done is not; a pool takes checked nodes alone, and says so; a head that dies goes on.
 . "$(dirname "$0")/phxd.bash"
-[ -x "$BUILD/tests/system/fake_agent" ] || { echo "not ok fake_agent is not built"; exit 1; }
+[ -x "$BUILD/tests/fake/agent" ] || { echo "not ok fake_agent is not built"; exit 1; }
 
 run() { "$@" >"$WORK/out" 2>"$WORK/err" </dev/null; status=$?; }
 said() { [ "$status" = "$1" ] && grep -qF -- "$3" "$WORK/$2" || { echo "status $status: $(cat "$WORK/out" "$WORK/err")"; return 1; }; }

@@ -1,7 +1,7 @@
 #!/bin/bash
 # Nodes by other words than their names: labels, bare groups, and what Ansible and ClusterShell are told.
 . "$(dirname "$0")/phxd.bash"
-[ -x "$BUILD/tests/system/fake_agent" ] || { echo "not ok fake_agent is not built"; exit 1; }
+[ -x "$BUILD/tests/fake/agent" ] || { echo "not ok fake_agent is not built"; exit 1; }
 
 names() { phx node list -o name --fold "$@" 2>"$WORK/err"; }
 # code STATUS COMMAND...: what it exits with; its messages are in $WORK/err

@@ -1,7 +1,7 @@
 #!/bin/bash
 # The command line where rules assign nodes by themselves: --wait follows a node until it is where the rules put it.
 . "$(dirname "$0")/phxd.bash"
-[ -x "$BUILD/tests/system/fake_agent" ] || { echo "not ok fake_agent is not built"; exit 1; }
+[ -x "$BUILD/tests/fake/agent" ] || { echo "not ok fake_agent is not built"; exit 1; }
 
 comes_up_by_itself() {
 	post /v1/nodes '{"name": "c1", "macs": ["02:00:00:00:00:01"], "serial": "SN1", "hold": true}' >/dev/null

@@ -3,7 +3,7 @@
 # the public key alone. What lacks the evidence of one disk, or has that of another attempt or image, is no proof, and the node
 # goes to nobody.
 . "$(dirname "$0")/phxd.bash"
-[ -x "$BUILD/tests/system/fake_agent" ] || { echo "not ok fake_agent is not built"; exit 1; }
+[ -x "$BUILD/tests/fake/agent" ] || { echo "not ok fake_agent is not built"; exit 1; }
 
 list() { phx erasure list -o json "$@" | jq "${FILTER:-.erasures | length}"; }
 # verify EXIT WORDS FILE...: where there is neither head nor configuration

@@ -1,4 +1,4 @@
-# A head with fake agents (tests/system/fake_agent.c) as processes on loopback. Sourced by tests of the head.
+# A head with fake agents (tests/fake/agent.c) as processes on loopback. Sourced by tests of the head.
 #
 #	head_conf [KEY = VALUE;...]   configuration with pools batch, web (NOOP), vault (wipe by its key)
 #	fake_start NAME N [OPTION...] a machine that answers every order with success
@@ -38,7 +38,7 @@ fake_start() {
 	mkdir -p "$WORK/$name"
 	# without one no node is started, nor given a token
 	[ -e "$WORK/head/images/deploy" ] || deploy_image 6.1.0-test
-	"$BUILD/tests/system/fake_agent" --dir "$WORK/$name" --server "https://127.0.0.1:$HTTPS" --ca "$WORK/head/pki/ca.pem" \
+	"$BUILD/tests/fake/agent" --dir "$WORK/$name" --server "https://127.0.0.1:$HTTPS" --ca "$WORK/head/pki/ca.pem" \
 		--number "$number" "$@" >>"$WORK/$name.log" 2>&1 &
 	AGENT[$name]=$!
 }

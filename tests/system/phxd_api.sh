@@ -2,7 +2,7 @@
 # The head's whole interface over its real sockets: every administrator's request, bad input, who may do what, agents
 # with and without certificates, reloading, restarting, a full disk.
 . "$(dirname "$0")/phxd.bash"
-[ -x "$BUILD/tests/system/fake_agent" ] || { echo "not ok fake_agent is not built"; exit 1; }
+[ -x "$BUILD/tests/fake/agent" ] || { echo "not ok fake_agent is not built"; exit 1; }
 
 not_ok() {
 	echo "not ok $*"

@@ -2,7 +2,7 @@
 # phxd is killed at every event of a hand-over, before the commit, after it, and after its actions, and started again:
 # the hand-over ends, every step took effect once, every erase is recorded once, and the journal replays.
 . "$(dirname "$0")/phxd.bash"
-[ -x "$BUILD/tests/system/fake_agent" ] || { echo "not ok fake_agent is not built"; exit 1; }
+[ -x "$BUILD/tests/fake/agent" ] || { echo "not ok fake_agent is not built"; exit 1; }
 
 # bash tells of every death, and curl of every head that is not there
 exec 2>"$WORK/noise"

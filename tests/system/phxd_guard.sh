@@ -2,7 +2,7 @@
 # What phxd keeps from whom, and what it does not forget: people and events, agents of removed nodes, silent nodes after
 # a restart, machines that nobody knows.
 . "$(dirname "$0")/phxd.bash"
-[ -x "$BUILD/tests/system/fake_agent" ] || { echo "not ok fake_agent is not built"; exit 1; }
+[ -x "$BUILD/tests/fake/agent" ] || { echo "not ok fake_agent is not built"; exit 1; }
 
 nobody() { setpriv --reuid=65534 --regid=65534 --clear-groups curl -sS -m 20 --unix-socket "$PHX_SOCKET" "http://unix$1" "${@:2}"; }
 as_node() { curl -sS -m 20 --cacert "$WORK/head/pki/ca.pem" --cert "$WORK/$1/cert.pem" --key "$WORK/$1/key.pem" "https://127.0.0.1:$HTTPS$2" "${@:3}"; }

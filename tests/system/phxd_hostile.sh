@@ -2,8 +2,8 @@
 # One user, one node, one machine of the network against the head: whatever it takes or sends, administrators and agents
 # are answered. No time is measured here (make bench BENCH=hostile does), only that an answer comes at all.
 . "$(dirname "$0")/phxd.bash"
-for program in fake_agent hoard; do
-	[ -x "$BUILD/tests/system/$program" ] || { echo "not ok $program is not built"; exit 1; }
+for program in fake/agent system/hoard; do
+	[ -x "$BUILD/tests/$program" ] || { echo "not ok $program is not built"; exit 1; }
 done
 
 PATIENCE=10

@@ -2,8 +2,8 @@
 # The files below keys/ are the keys of disks that are in use, and no others: after a rebuild, a wipe of a node that
 # nobody can reach, a removed node, and a head that was killed.
 . "$(dirname "$0")/phxd.bash"
-for program in fake_agent ask_key; do
-	[ -x "$BUILD/tests/system/$program" ] || { echo "not ok $program is not built"; exit 1; }
+for program in fake/agent system/ask_key; do
+	[ -x "$BUILD/tests/$program" ] || { echo "not ok $program is not built"; exit 1; }
 done
 
 keys() { ls "$WORK/head/keys"; }

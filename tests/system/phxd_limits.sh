@@ -2,8 +2,8 @@
 # What phxd refuses because of a limit it says: in its log, in its status, with whose limit it was; and whoever sends more
 # requests than one may is told when to come again, which phx does by itself.
 . "$(dirname "$0")/phxd.bash"
-for program in fake_agent hoard; do
-	[ -x "$BUILD/tests/system/$program" ] || { echo "not ok $program is not built"; exit 1; }
+for program in fake/agent system/hoard; do
+	[ -x "$BUILD/tests/$program" ] || { echo "not ok $program is not built"; exit 1; }
 done
 
 as() { setpriv --reuid="$1" --regid="$1" --clear-groups "${@:2}"; }

@@ -2,7 +2,7 @@
 # A start with something missing: no state directory, no journal, an older one, one that was changed, a clock far ahead. What
 # is not known is never deleted, what is missing is told, and work that a restored journal does not know of is done again.
 . "$(dirname "$0")/phxd.bash"
-[ -x "$BUILD/tests/system/fake_agent" ] || { echo "not ok fake_agent is not built"; exit 1; }
+[ -x "$BUILD/tests/fake/agent" ] || { echo "not ok fake_agent is not built"; exit 1; }
 
 HEAD_DIR=$WORK/head
 # start CODE TEXT [OPTION...]: a start that ends, with this status and these words

@@ -12,7 +12,7 @@ ip link set lo up && ip link add phx0 type bridge && ip addr add 10.254.254.1/24
 . "$(dirname "$0")/phxd.bash"
 SLURM_USER=slurm
 . tests/system/slurm.bash
-[ -x "$BUILD/tests/system/fake_agent" ] || { echo "not ok fake_agent is not built"; exit 1; }
+[ -x "$BUILD/tests/fake/agent" ] || { echo "not ok fake_agent is not built"; exit 1; }
 for program in systemd-analyze strace slurmctld munged tftp; do
 	PATH=$PATH:/usr/sbin command -v $program >/dev/null || { echo "not ok there is no $program: make deps"; exit 1; }
 done

@@ -3,7 +3,7 @@
 # $BUILD/portal/pictures afterwards.
 . "$(dirname "$0")/phxd.bash"
 . tests/system/browser.bash
-for needed in "$BUILD/tests/system/fake_agent" "$BUILD/portal/index.html" "$BUILD/npm/done"; do
+for needed in "$BUILD/tests/fake/agent" "$BUILD/portal/index.html" "$BUILD/npm/done"; do
 	[ -e "$needed" ] || { echo "not ok $needed is not built"; exit 1; }
 done
 [ "$(id -u)" = 0 ] || { echo "skip portal: only root asks for links of several users"; exit 0; }

@@ -2,7 +2,7 @@
 # phx node reboot on a real head with fake agents: a node comes back as it was; of nodes in turn no more are away than allowed,
 # also when the head is killed meanwhile; one that does not come back stops the others, and who waits can be taken out.
 . "$(dirname "$0")/phxd.bash"
-[ -x "$BUILD/tests/system/fake_agent" ] || { echo "not ok fake_agent is not built"; exit 1; }
+[ -x "$BUILD/tests/fake/agent" ] || { echo "not ok fake_agent is not built"; exit 1; }
 
 run() { "$@" >"$WORK/out" 2>"$WORK/err" </dev/null; status=$?; }
 said() { [ "$status" = "$1" ] && grep -qF -- "$3" "$WORK/$2" || { echo "status $status: $(cat "$WORK/out" "$WORK/err")"; return 1; }; }

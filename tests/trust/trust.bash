@@ -10,7 +10,7 @@
 #	gets WANTED COMMAND...          the status that `ask`, `by_node` or the like prints is that, or one of several
 
 . "$(dirname "${BASH_SOURCE[0]}")/../system/phxd.bash"
-[ -x "$BUILD/tests/system/fake_agent" ] || { echo "not ok fake_agent is not built"; exit 1; }
+[ -x "$BUILD/tests/fake/agent" ] || { echo "not ok fake_agent is not built"; exit 1; }
 for who in games nobody daemon; do id "$who" >/dev/null 2>&1 || { echo "skip trust: there is no user $who"; exit 0; }; done
 
 as() { setpriv --reuid="$1" --regid="$(id -g "$1")" --init-groups "${@:2}"; }

@@ -1,7 +1,7 @@
 /* The agent as a process against a head that answers as the test says: who it is, orders once,
  * orders of the past, what it never does. */
 #include "base/clock.h"
-#include "unit/agent/fake_head.h"
+#include "fake/head.h"
 
 #include "base/process.h"
 #include "pki/ring.h"

@@ -1,6 +1,6 @@
 /* Tasks on a real agent, a process, whose head is a fake: what is ordered runs once and is
  * answered, whoever ends meanwhile. */
-#include "unit/agent/fake_head.h"
+#include "fake/head.h"
 
 #include <dirent.h>
 

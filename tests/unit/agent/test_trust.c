@@ -1,6 +1,6 @@
 /* The CAs that an agent believes: the head changes them over a connection that is believed, and can
  * neither lock the agent out nor give it what the certificate does not rest on. */
-#include "unit/agent/fake_head.h"
+#include "fake/head.h"
 
 #include "pki/pki.h"
 

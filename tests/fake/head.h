@@ -1,7 +1,7 @@
 /* A fake head for tests of the agent: the real HTTPS server and PKI, but what it answers is what
  * the test says. */
-#ifndef TEST_AGENT_FAKE_HEAD_H
-#define TEST_AGENT_FAKE_HEAD_H
+#ifndef TESTS_FAKE_HEAD_H
+#define TESTS_FAKE_HEAD_H
 
 #include "unit/http/world.h"
 
