@@ -4,11 +4,13 @@
  * nothing failed: an error that is dropped makes a difference. Those tests are compiled once more,
  * each with its own name of main(), and linked with phx_core_apply() and the functions that
  * allocate wrapped; PROGRAMS lists them. The tests repeat themselves, so only some events are
- * tried, and of one that allocates much, some allocations. With PHX_ALLOC_ALL=N all events are
- * looked at, N of each size are tried, and each allocation of those fails; but what one program may
- * cost is bounded, since tests that go on for long copy a large state each time. The output says
- * how many events were looked at, and how many of their allocations failed. */
+ * tried, and of one that allocates much, some allocations. With PHX_ALLOC_ALL=N each allocation of
+ * each event of the golden programs fails, whatever that costs. Of the other programs all events
+ * are looked at, N of each size are tried, and each allocation of those fails; but what one program
+ * may cost is bounded, since tests that go on for long copy a large state each time. The output
+ * says how many events were looked at, and how many of their allocations failed. */
 #include <errno.h>
+#include <limits.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdint.h>
@@ -29,7 +31,8 @@ enum { TRIES = 2, TRIES_LARGE = 1 };
 enum { TRIES = 8, TRIES_LARGE = 2 };
 #endif
 enum { SIZES = 128, LARGE = 200, OF_LARGE = 60, LOOKED_AT = 400, FAILED_LEAST = 3500 };
-/* What one program may cost with PHX_ALLOC_ALL: items of states that are copied. */
+/* What one program that is not golden may cost with PHX_ALLOC_ALL: items of states that are
+ * copied. */
 enum { COST_MAX = 100000000, COST_PARTS = 8, COST_OF_NONE = 50 };
 
 static struct {
@@ -45,6 +48,7 @@ static struct {
 	bool kinds[PHX_EV_COUNT_];
 	unsigned long n_allocs;
 	/* by this program */
+	bool whole; /* all allocations of all its events fail */
 	unsigned looked_at[PHX_EV_COUNT_];
 	unsigned long cost, n_seen, n_looked_at;
 } did;
@@ -172,7 +176,7 @@ static void try_event(const struct phx_state *s, const struct phx_event *ev)
 	did.n_allocs += n;
 	did.n_looked_at++;
 	bool large = n > LARGE && !all;
-	unsigned long tries = all ? all : large ? TRIES_LARGE : TRIES;
+	unsigned long tries = did.whole ? ULONG_MAX : all ? all : large ? TRIES_LARGE : TRIES;
 	unsigned long *tried = &did.tried[ev->kind][size_of(n)];
 	unsigned step = large ? n / OF_LARGE : 1;
 	if (n && *tried < tries) {
@@ -195,7 +199,7 @@ static bool is_chosen(int kind)
 	unsigned long part = part_of_cost();
 	if (!all)
 		return did.looked_at[kind]++ < LOOKED_AT;
-	return part < COST_PARTS && did.n_seen % (1ul << part) == 0;
+	return did.whole || (part < COST_PARTS && did.n_seen % (1ul << part) == 0);
 }
 
 int __wrap_phx_core_apply(struct phx_state *s, const struct phx_event *ev, struct phx_outcome *ret,
@@ -223,17 +227,37 @@ static void every_kind_was_tried(void **state)
 	assert_true(did.n_large > 0);
 }
 
+struct words {
+	char text[32];
+};
+
+/* "all of 12", or "3 of 12". */
+static struct words some_of(unsigned long n, unsigned long of)
+{
+	struct words w;
+	if (n == of)
+		snprintf(w.text, sizeof(w.text), "all of %lu", of);
+	else
+		snprintf(w.text, sizeof(w.text), "%lu of %lu", n, of);
+	return w;
+}
+
 /* Runs the tests of one program. */
 static int run_program(const char *name, int (*its_main)(void))
 {
 	unsigned long failed = did.n_failed, allocs = did.n_allocs;
 	memset(did.looked_at, 0, sizeof(did.looked_at));
 	did.cost = did.n_seen = did.n_looked_at = 0;
+	did.whole = all && !strncmp(name, "golden_", strlen("golden_"));
 	int r = its_main();
-	print_message("%s: %lu of %lu events looked at, %lu of their %lu allocations failed\n",
-		      name, did.n_looked_at, did.n_seen, did.n_failed - failed,
-		      did.n_allocs - allocs);
-	return r;
+	failed = did.n_failed - failed;
+	allocs = did.n_allocs - allocs;
+	print_message("%s: %s events looked at, %s allocations failed\n", name,
+		      some_of(did.n_looked_at, did.n_seen).text, some_of(failed, allocs).text);
+	bool lacks_some = did.whole && (failed != allocs || did.n_looked_at != did.n_seen);
+	if (lacks_some)
+		print_error("%s: some were left out\n", name);
+	return r + lacks_some;
 }
 
 #define PROGRAM(name) int main_of_##name(void);
