@@ -33,12 +33,12 @@ enum {
 
 #define HOST_KEY "/etc/ssh/ssh_host_ed25519_key"
 
-/* STATE/site.json: what may be here. */
+/* STATE/site.json: what of bundles may be on this machine. */
 #define SITE_STATE_FIELDS(F, S) \
-	F(S, id, U64) /* of the bundle; 0: one is being applied, or none was */ \
+	F(S, id, U64) /* of the bundle; 0: a bundle is being applied, or none ever was */ \
 	F(S, error, STR(NOTE_MAX)) \
 	F(S, accounts, LIST(phx_account)) \
-	F(S, files, LIST(phx_site_out)) /* without their texts */
+	F(S, files, LIST(phx_site_out)) /* without the texts of the files */
 PHX_RECORD_STRUCT(site_state, SITE_STATE_FIELDS);
 PHX_RECORD_TABLE(site_state, SITE_STATE_FIELDS);
 
@@ -49,13 +49,13 @@ struct site {
 	site_client_fn client;
 	void *arg;
 	char file[AGENT_PATH_MAX + 32];
-	struct site_state state; /* of who is at work */
+	struct site_state state; /* belongs to the worker while there is one */
 	struct site_net *net;    /* the same */
-	/* guarded by the loop */
+	/* who reads or writes these holds the loop */
 	bool busy; /* a worker fetches and applies */
 	uint64_t id;
 	char error[NOTE_MAX];
-	int64_t due_ms; /* when what failed is tried again */
+	int64_t due_ms; /* when the worker tries again what failed */
 };
 
 /* A program to be run. */
@@ -67,13 +67,13 @@ struct program {
 struct applying {
 	struct site *s;
 	const struct phx_site_bundle *b;
-	bool anew;            /* an earlier attempt did not come to its end: all programs run */
+	bool anew;            /* an earlier attempt did not come to its end: run all programs */
 	struct phx_list runs; /* struct program */
 	int r;                /* the first error */
 	struct phx_err err;
 };
 
-/* Publishes what the head is told. */
+/* Publishes what the agent tells the head. */
 static void publish(struct site *s)
 {
 	LOOP_HELD(s->loop);
@@ -91,7 +91,7 @@ static void failed(struct applying *a, int r, const struct phx_err *err)
 	a->err = *err;
 }
 
-/* ---- what is there, and what should be ---- */
+/* ---- files that are there, and files that should be ---- */
 
 static const struct phx_account *find_account(const struct phx_list *l, const struct phx_account *a)
 {
@@ -152,7 +152,7 @@ static int keep(struct site *s, struct phx_err *err)
 	return phx_record_file_write(s->file, &site_state_record, &s->state, 0600, err);
 }
 
-/* Records what may be here from now on. */
+/* Records which files and accounts may be on this machine from now on. */
 static int intend(struct site *s, const struct phx_site_bundle *b, struct phx_err *err)
 {
 	s->state.id = 0;
@@ -160,7 +160,8 @@ static int intend(struct site *s, const struct phx_site_bundle *b, struct phx_er
 	return r ? r : keep(s, err);
 }
 
-/* Records what is here in the end. What could not be removed stays on the list. */
+/* Records which files and accounts are there in the end. A file that could not be removed stays on
+ * the list. */
 static int done(struct applying *a, struct phx_list *left, struct phx_err *err)
 {
 	struct site *s = a->s;
@@ -201,7 +202,7 @@ static void make_accounts(struct applying *a)
 	r = r ? r : change_accounts(a->s->cfg->root, &a->b->accounts, &err);
 	if (r < 0)
 		failed(a, r, &err);
-	/* those whom the site has no longer may be members, and the other way round */
+	/* an account that the site has no longer may be a member's, and the other way round */
 	phx_err_clear(&err);
 	if (accounts_again(a->s->members, &err) < 0)
 		agent_log("site: %s", err.text);
@@ -218,7 +219,8 @@ static void make_homes(struct applying *a)
 	}
 }
 
-/* Who had a login and has none any more. A member of the node's RE keeps his jobs. */
+/* Ends the processes of people who had a login and have none any more. A member of the node's RE
+ * keeps his jobs. */
 static void end_leavers(struct applying *a, const struct phx_list *before)
 {
 	const struct site *s = a->s;
@@ -245,7 +247,7 @@ static bool same_words(const struct phx_list *a, const struct phx_list *b)
 	return true;
 }
 
-/* Once for several files. */
+/* Notes a program to be run, once for several files. */
 static void want_run(struct applying *a, const struct phx_list *words)
 {
 	PHX_LIST_EACH(struct program, p, &a->runs)
@@ -265,7 +267,7 @@ static void run(struct applying *a, const struct phx_list *words)
 	for (uint32_t i = 0; argv && i < words->n; i++)
 		argv[i] = PHX_LIST_AT(words, struct phx_word, i)->text;
 	int r = argv ? phx_run(&p, &result, &err) : -ENOMEM;
-	/* an image that lacks a service need not start it again */
+	/* the agent need not start a service again that the image lacks */
 	bool lacks = r == 0 && result.status == NO_SUCH_UNIT && !strcmp(argv[0], "systemctl");
 	if (r == 0 && result.status && !lacks)
 		r = phx_err_set(&err, -EIO, "%s ended with status %d: %.*s", argv[0], result.status,
@@ -298,7 +300,7 @@ static void write_files(struct applying *a)
 	}
 }
 
-/* Removes what earlier bundles brought. `left` gets what could not be removed. */
+/* Removes the files that earlier bundles brought. `left` gets those that could not be removed. */
 static void remove_files(struct applying *a, const struct phx_list *before, struct phx_list *left)
 {
 	PHX_LIST_EACH(struct phx_site_out, f, before) {
@@ -317,8 +319,8 @@ static void remove_files(struct applying *a, const struct phx_list *before, stru
 
 /* ---- the network ---- */
 
-/* The last of all: the head is told of the rest, too, when the former network comes back. That it
- * did is told before anything else that failed. */
+/* Applies the network last: when the former network comes back, the agent can tell the head of the
+ * rest, too. It tells that the former network came back before anything else that failed. */
 static void change_network(struct applying *a, const struct phx_list *before, struct phx_list *left)
 {
 	struct phx_err err = {0};
@@ -387,8 +389,8 @@ int site_apply(struct site *s, const struct phx_site_bundle *b, struct phx_err *
 
 /* ---- a change of the network that has not come to its end ---- */
 
-/* One whole exchange, which proves the way there and back. A head that refuses this node its
- * settings is heard, too. */
+/* Asks the head once, and gets its answer: this proves the way there and back. A head that refuses
+ * this node its settings is heard, too. */
 static bool is_heard(void *arg)
 {
 	struct site *s = arg;
@@ -400,7 +402,7 @@ static bool is_heard(void *arg)
 	return r == 0 || r == -EACCES || r == -ENOENT;
 }
 
-/* Goes on with it; 0 when there is none. */
+/* Goes on with that change; 0 when there is none. */
 static int settle_network(struct site *s)
 {
 	struct phx_err err = {0};
@@ -438,7 +440,7 @@ static void work(void *arg)
 	struct site *s = arg;
 	struct phx_err err = {0};
 	struct phx_http_client *client = NULL;
-	/* what could not be put back, as when the disk was full, may be now */
+	/* a file that could not be put back, as when the disk was full, may be put back now */
 	settle_network(s);
 	int r = s->client(s->arg, &client, &err);
 	r = r ? r : fetch(s, client, &err);
@@ -521,7 +523,7 @@ void site_host_key_forget(const char *root)
 	if (r >= 0)
 		site_file_remove(root, HOST_KEY ".pub", &err);
 	if (r > 0)
-		r = phx_run_check(&restart, NULL, &err); /* it makes another one */
+		r = phx_run_check(&restart, NULL, &err); /* sshd makes another key */
 	if (r < 0)
 		agent_log("sshd keeps its host key: %s", err.text);
 }

@@ -27,7 +27,8 @@ static int check_ours(int fd, const char *path, struct phx_err *err)
 			      path, (unsigned)st.st_uid, (unsigned)st.st_mode & MODE_BITS);
 }
 
-/* The directory `name` in `at`, which is closed; made where it is missing, if that is wanted. */
+/* Opens the directory `name` in `at`, which it closes, and makes the directory where it is missing,
+ * if the caller wants that. */
 static int enter(int at, const char *name, const char *path, bool make, struct phx_err *err)
 {
 	PHX_AUTO_CLOSE int above = at;
@@ -45,7 +46,7 @@ static int enter(int at, const char *name, const char *path, bool make, struct p
 	return r < 0 ? r : fd;
 }
 
-/* The directory of the file; *ret_name: the file's name in it, borrowed from `path`. */
+/* Opens the directory of the file; *ret_name: the file's name in it, borrowed from `path`. */
 static int open_above(const char *root, const char *path, bool make, const char **ret_name,
 		      struct phx_err *err)
 {
@@ -132,7 +133,8 @@ static bool is_so_already(int dir, const char *name, const struct phx_site_out *
 	return is && got == n && !memcmp(is, text, n);
 }
 
-/* The owner first: a file that was somebody's for a moment could be open there. */
+/* Sets the owner before the mode: somebody to whom the file belonged for a moment could keep it
+ * open. */
 static int fill(int fd, const struct phx_site_out *f)
 {
 	const char *text = phx_text(f->text);
@@ -144,7 +146,7 @@ static int fill(int fd, const struct phx_site_out *f)
 
 static int replace(int dir, const char *name, const char *tmp, const struct phx_site_out *f)
 {
-	unlinkat(dir, tmp, 0); /* of an agent that was killed */
+	unlinkat(dir, tmp, 0); /* an agent that was killed may have left it */
 	PHX_AUTO_CLOSE int fd =
 		openat(dir, tmp, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
 	int r = fd < 0 ? -errno : fill(fd, f);

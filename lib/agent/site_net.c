@@ -25,7 +25,7 @@ struct site_net {
 	struct site_trial trial;
 };
 
-/* A file that changes: what it becomes; NULL: it goes. */
+/* A file that changes; `to`: what it becomes, NULL: it is removed. */
 struct change {
 	const char *path;
 	const struct phx_site_out *to;
@@ -56,7 +56,7 @@ static void fini_former(struct phx_list *former)
 	phx_list_fini(former);
 }
 
-/* Notes the change of a file, and what it was, unless it is so already. */
+/* Notes the change of a file, and what the file was, unless the file is so already. */
 static int note(struct site_net *n, const char *path, const struct phx_site_out *to,
 		struct phx_list *changes, struct phx_list *former, struct phx_err *err)
 {
@@ -111,7 +111,7 @@ static int run(const char *const *argv, struct phx_err *err)
 	return phx_run_check(&p, NULL, err);
 }
 
-/* A device whose file is gone stays otherwise, with its cards in it. */
+/* Deletes a device whose file is gone: it would stay, with its network cards in it. */
 static void delete_device(const char *path)
 {
 	char name[64];
@@ -139,7 +139,8 @@ static int reload(bool networkd, bool network_manager, struct phx_err *err)
 	return r;
 }
 
-/* `gone`: of these files those are gone that are not `there`. */
+/* Has the programs to which these files belong read them anew. `back`: the files are as they were
+ * again, so devices whose files were not there before are deleted. */
 static int reload_for(const struct phx_list *former, bool back, struct phx_err *err)
 {
 	bool networkd = false, network_manager = false;
@@ -157,7 +158,8 @@ static int reload_for(const struct phx_list *former, bool back, struct phx_err *
 
 /* ---- back ---- */
 
-/* Each of it may be done twice: the record says "pending" until all of it is done. */
+/* Puts the former files back. Each part of this may be done twice: the record says "pending" until
+ * all of it is done. */
 static int restore(struct site_net *n, struct phx_err *err)
 {
 	int r = 0;
@@ -246,7 +248,7 @@ int site_net_apply(struct site_net *n, const struct phx_site_bundle *b,
 	uint64_t id = site_trial_id(b);
 	PHX_AUTO(phx_list_fini) struct phx_list changes = {0};
 	struct phx_list former = {0};
-	/* what an earlier one could not put back is put back first: it is nowhere else */
+	/* first the files are put back that an earlier trial could not: they are nowhere else */
 	int r = site_net_pending(n) ? wait_for_head(n, err) : 0;
 	if (r < 0)
 		return r;

@@ -52,8 +52,9 @@ void site_trial_begin(struct site_trial *t, uint64_t id, uint32_t again, struct 
 	begin_times(t, boot, now_ms, times);
 }
 
-/* The clock began anew with the machine, so what is left of the time is not known. Once it begins
- * anew; a machine that starts again and again without its head must not go on like that. */
+/* The machine's clock began anew with the machine, so nobody knows how much of the trial's time is
+ * left. The trial gets its whole time again, but only once: a machine that starts again and again
+ * without reaching its head must not keep the new network for ever. */
 bool site_trial_start(struct site_trial *t, const char *boot, int64_t now_ms,
 		      const struct site_trial_times *times)
 {
@@ -70,7 +71,7 @@ enum site_trial_act site_trial_judge(const struct site_trial *t, bool heard, int
 {
 	if (t->phase != SITE_TRIAL_PENDING)
 		return SITE_TRIAL_NOTHING;
-	/* a time that no trial can have is of a damaged record */
+	/* a record with a time that no trial can have is damaged */
 	if (now_ms >= t->until_ms || t->until_ms - now_ms > times->silence_ms)
 		return SITE_TRIAL_BACK;
 	return heard && now_ms >= t->from_ms ? SITE_TRIAL_KEEP : SITE_TRIAL_WAIT;

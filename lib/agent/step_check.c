@@ -1,6 +1,7 @@
-/* The steps of a check (types/check.h): load one part of the machine for some time by a program
- * made for that, and say how many errors it saw. A step fails only where the check could not be
- * done; a part that does not pass is its result. Called through the table of step_table.c. */
+/* The steps of a check (types/check.h): each loads one part of the machine for some time by a
+ * program made for that, and says how many errors the program saw. A step fails only where the
+ * check could not be done; that a part does not pass is a result. The table of step_table.c calls
+ * these steps. */
 #include "agent/step.h"
 
 #include <errno.h>
@@ -15,7 +16,7 @@
 #include "inventory/inventory.h"
 
 enum {
-	MORE_S = 60,    /* for a program to end after its time */
+	MORE_S = 60,    /* a program may take so long to end after its time */
 	KEEP_SHARE = 8, /* an eighth of the free memory stays free, */
 	KEEP_MIN_MB = 64,
 	EACH_MIN_MB = 8, /* and no program tests less than this */
@@ -31,7 +32,7 @@ static void begin(struct step_run *s, enum phx_check_part part, int64_t took_ms)
 	PHX_STR_SET(s->check.disk, s->order->step.disk);
 }
 
-/* How many lines of the text have the word? */
+/* Counts the lines of the text that have the word. */
 static uint64_t count_lines(const char *text, const char *word)
 {
 	uint64_t n = 0;
@@ -41,7 +42,7 @@ static uint64_t count_lines(const char *text, const char *word)
 	return n;
 }
 
-/* The end of what a program said, for people: its last line. */
+/* The last line of what a program said, for people. */
 static int fail_of(const char *program, const struct check_end *e, struct phx_err *err)
 {
 	size_t n = strlen(e->out);
@@ -54,7 +55,7 @@ static int fail_of(const char *program, const struct check_end *e, struct phx_er
 
 /* ---- processors ---- */
 
-/* "    bogo-ops-per-second-real-time: 2341.08" of what it writes about itself. */
+/* Reads "    bogo-ops-per-second-real-time: 2341.08", which stress-ng writes about itself. */
 static double yaml_number(const char *yaml, const char *key)
 {
 	const char *at = strstr(yaml, key);
@@ -121,7 +122,8 @@ int step_check_cpu(struct step_run *s, struct phx_err *err)
 
 /* ---- memory ---- */
 
-/* How much each of how many programs tests, in MiB. -ENOMEM: there is too little. */
+/* How many programs test the memory, and how many MiB each of them. -ENOMEM: there is too little
+ * memory. */
 static int share_memory(uint32_t cpus, uint64_t free_bytes, uint32_t *ret_n, uint64_t *ret_mb,
 			struct phx_err *err)
 {
@@ -136,7 +138,7 @@ static int share_memory(uint32_t cpus, uint64_t free_bytes, uint32_t *ret_n, uin
 	return 0;
 }
 
-/* Without arguments it says its version, and what it lacks. */
+/* memtester without arguments says its version, and what it lacks. */
 static int read_version(struct step_run *s, const char *const *env, struct phx_check *c,
 			struct phx_err *err)
 {
@@ -147,7 +149,7 @@ static int read_version(struct step_run *s, const char *const *env, struct phx_c
 	int r = check_run(s, &load, &end, &took_ms, err);
 	if (r < 0)
 		return r;
-	const char *at = strstr(end.out, "memtester version"); /* after what it lacks */
+	const char *at = strstr(end.out, "memtester version"); /* behind what it lacks */
 	at = at ? at : "memtester";
 	snprintf(c->tool, sizeof(c->tool), "%.*s", (int)strcspn(at, "\n"), at);
 	check_ends_fini(&end, 1);
@@ -220,7 +222,7 @@ static uint64_t rate_of(const json_t *job, const char *direction)
 	return rate > 0 ? (uint64_t)rate : 0;
 }
 
-/* Warnings may stand before the object. */
+/* fio may write warnings before the JSON object. */
 static json_t *parse_fio(const char *out)
 {
 	const char *at = strchr(out, '{');
@@ -272,7 +274,7 @@ int step_check_disk(struct step_run *s, struct phx_err *err)
 				    "--allow_file_create=0", "--output-format=json",
 				    step->writes ? "--rw=rw" : "--rw=read",
 				    step->writes ? "--verify=crc32c" : "--readonly",
-				    /* read back soon after it was written, not when time is up */
+				    /* fio reads back soon after it wrote, not when time is up */
 				    step->writes ? "--verify_backlog=16" : NULL, NULL};
 	const struct check_load load = {
 		.argv = argv, .env = env, .n = 1, .seconds = step->seconds, .more_s = MORE_S};

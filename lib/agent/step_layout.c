@@ -1,7 +1,7 @@
-/* The step layout: the file systems of a role's layout on this machine's other disks. The head has
- * decided which disks those are; here it is seen once more that none is protected, that each is the
- * one that is meant, and (lib/disk) that nothing is on it. Called through the table of
- * step_table.c. */
+/* The step layout makes the file systems of a role's layout on the other disks of this machine. The
+ * head has decided which disks those are; the step sees once more that no disk is protected, that
+ * each disk is the one that the head means, and (lib/disk) that nothing is on it. The table of
+ * step_table.c calls it. */
 #include "agent/step.h"
 
 #include <errno.h>
@@ -11,7 +11,7 @@
 #include "agent/order.h"
 #include "agent/root.h"
 
-/* The disks as the head was told, once they are read anew. */
+/* Reads the facts of the disks anew, as the head is told of them, and copies these. */
 static int copy_disks(struct agent *a, struct phx_list *ret, struct phx_err *err)
 {
 	int r = agent_read_facts(a, err);
@@ -29,7 +29,7 @@ static int copy_disks(struct agent *a, struct phx_list *ret, struct phx_err *err
 	return r;
 }
 
-/* Those that are there: a RAID may lack one. */
+/* Checks that no disk of the layout that is there is protected: a RAID may lack a disk. */
 static int check_disks(struct step_run *s, const struct phx_layout *l, const struct phx_list *disks,
 		       struct phx_err *err)
 {

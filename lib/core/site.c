@@ -3,11 +3,12 @@
  *   all at once                    apply ──▶ everybody is told
  *   in portions     apply ──▶ portion 1 ──over──▶ portion 2 ──over──▶ ... ──▶ everybody has it
  *                                │
- *                                └─ over, with too many failures ──▶ stopped: who waits keeps what
- *                                   he has, until a person applies the same, or something else
+ *                                └─ over, with too many failures ──▶ stopped: nodes that wait keep
+ *                                   the settings that they have, until a person applies the same
+ *                                   settings again, or others
  *
- * Nodes have their turn by their numbers, so no list of them is kept: those announced later are
- * told at once. Called by the table of events. */
+ * Nodes have their turn by their numbers, so the state keeps no list of them: nodes that are
+ * announced later are told at once. The table of events calls this file. */
 #include "core/site.h"
 
 #include <errno.h>
@@ -46,7 +47,7 @@ int64_t phx_site_portion_until(const struct phx_site_version *v)
 	return v->told_ms + PORTION_MS;
 }
 
-/* The next portion begins; without anybody left, all is done. */
+/* Begins the next portion; if no node is left, all portions are over. */
 static void begin_portion(struct phx_apply *a)
 {
 	struct phx_site_version *v = &a->s->site;
@@ -65,9 +66,9 @@ static void begin_portion(struct phx_apply *a)
 		 v->failed ? ", though not everywhere" : "");
 }
 
-/* Settings of the site that were the last before are applied again without an event of their own:
- * their digest says so. Those that some nodes still wait for go on, with the next portion or to
- * all that are left. */
+/* Settings that are in force already, as their digest says, are applied again without an event of
+ * their own, and nothing changes. If some nodes still wait for them, they go on, with the next
+ * portion or to all nodes that are left. */
 int phx_apply_site_apply(struct phx_apply *a, const struct phx_event_site_apply *p)
 {
 	struct phx_site_version *v = &a->s->site;
@@ -124,7 +125,7 @@ int phx_apply_site_portion(struct phx_apply *a, const struct phx_event_site_port
 	if (p->n_failed < p->failures.n)
 		return phx_err_set(a->err, -EINVAL, "site: more failures are named than counted");
 	if (!phx_site_in_portions(v) || strcmp(v->digest, p->digest) != 0 || v->from != p->from)
-		return 0; /* of another portion: it was over already */
+		return 0; /* the event is about a portion that was over already */
 	v->failed += p->n_failed;
 	a->out->changed = true;
 	PHX_LIST_EACH(struct phx_site_failure, f, &p->failures)
@@ -139,7 +140,7 @@ int phx_apply_site_portion(struct phx_apply *a, const struct phx_event_site_port
 
 /* ---- is it over? ---- */
 
-/* Why the node has failed; "" it has not. */
+/* Why the node has failed; "": it has not. */
 static void judge(const struct phx_state *s, const struct phx_site_heard *h, bool late,
 		  char ret_why[160])
 {

@@ -1,4 +1,4 @@
-/* Which disks of which nodes the settings of the site protect: see site.h. Called by site.c.
+/* Which disks of which nodes the settings of the site protect: see site.h. site.c calls this file.
  * Pure. */
 #include "core/site.h"
 

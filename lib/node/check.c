@@ -7,9 +7,9 @@
  *         │ could not be done            maintenance ◀── as before it ────────────┘
  *         └ (no program, cancelled)
  *
- * Only a node that nobody holds is checked, and while it is, nobody gets it. What the node says is
- * a claim: a check proves nothing of an erase, and no erase is left out for one. Called by
- * planning.c, result.c and handover.c. Pure. */
+ * The head checks only a node that nobody holds, and nobody gets the node while it is checked. What
+ * the node says is a claim: a check proves nothing of an erase, and the head leaves out no erase
+ * for a check. planning.c, result.c and handover.c call this file. Pure. */
 #include "node/check.h"
 #include "node/internal.h"
 #include "node/protect.h"
@@ -20,7 +20,7 @@
 
 /* ---- disks ---- */
 
-/* Is the disk checked? One that is protected by `p`, or may be, is not even read. */
+/* Is the disk checked? A disk that `p` protects, or may protect, is not even read. */
 static bool is_checked(const struct phx_node *n, const struct phx_protect *p,
 		       const struct phx_disk_facts *d)
 {
@@ -38,7 +38,7 @@ static uint32_t n_checked(const struct phx_node *n, const struct phx_protect *p)
 	return ret;
 }
 
-/* Do its disks hold nothing that anybody may want back? */
+/* Do the node's disks hold nothing that anybody may want back? */
 static bool is_blank(const struct phx_node *n)
 {
 	return !n->dirty && !n->key_unread && !n->disk_key_id[0] && !n->system_disk[0];
@@ -50,7 +50,7 @@ struct making {
 	const struct phx_node *n;
 	const struct phx_protect *protect;
 	struct phx_plan plan;
-	bool full; /* no memory */
+	bool full; /* there was no memory for a step */
 };
 
 static struct phx_step *add(struct making *m, enum phx_step_kind kind, uint32_t seconds)
@@ -66,7 +66,8 @@ static struct phx_step *add(struct making *m, enum phx_step_kind kind, uint32_t 
 	return step;
 }
 
-/* Each disk has its figures to itself, so they take turns, and share the time. */
+/* Adds a step for each disk: the disks take turns, so that none disturbs the figures of another,
+ * and share the time. */
 static void add_disks(struct making *m, uint32_t seconds)
 {
 	uint32_t n = n_checked(m->n, m->protect), each = n ? seconds / n : 0;
@@ -82,7 +83,7 @@ static void add_disks(struct making *m, uint32_t seconds)
 	}
 }
 
-/* Into the deploy environment, whose programs do the check. */
+/* Adds the steps that bring the node into the deploy environment, whose programs do the check. */
 static int add_way(struct making *m, struct phx_err *err)
 {
 	const struct phx_node *n = m->n;
@@ -130,7 +131,7 @@ static int check_order(const struct phx_node_order *o, uint32_t *ret_parts, uint
 	return phx_check_parts_parse(o->with, ret_parts, err);
 }
 
-/* The disks may be new to us until the deploy environment has seen them. */
+/* The head may not know the node's disks until the deploy environment has seen them. */
 static int check_disks(const struct making *m, bool all, struct phx_err *err)
 {
 	if (all || n_checked(m->n, m->protect))
@@ -178,7 +179,7 @@ static struct phx_check *find(const struct phx_node *n, enum phx_check_part part
 	return NULL;
 }
 
-/* What is wrong with the node's last check of that; NULL: nothing. */
+/* What is wrong with the node's last check of that part; NULL: nothing is. */
 static const char *fault_of(const struct phx_state *s, const struct phx_node *n,
 			    const struct phx_pool *pool, enum phx_check_part part, const char *disk)
 {
@@ -239,7 +240,7 @@ const char *phx_check_fault(const struct phx_step *step, const struct phx_event_
 	return NULL;
 }
 
-/* A disk that is not there any more has nothing to show. */
+/* Forgets the checks of disks that are not there any more. */
 static void forget_gone(struct phx_node *n)
 {
 	for (uint32_t i = n->checks.n; i-- > 0;) {

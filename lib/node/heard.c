@@ -1,13 +1,14 @@
-/* What is heard of a node, and when nothing is: registrations, reports, silence, and deadlines that
- * pass. Decides what these mean for the node's plan. Called by the table of events. Pure. */
+/* What the head hears of a node, and that it hears nothing: registrations, reports, silence, and
+ * deadlines that pass. This file decides what these mean for the node's plan. The table of events
+ * calls it. Pure. */
 #include "node/internal.h"
 #include "node/wipes.h"
 
 #include <errno.h>
 #include <string.h>
 
-/* How long a silent node is waited for before its step is tried another way: a busy network or a
- * loaded machine is not a dead one (faults.md 22). */
+/* How long the head waits for a silent node before it tries the node's step another way: a machine
+ * behind a busy network, or under load, is not a dead machine (faults.md 22). */
 enum { SILENCE_GRACE_MS = 15000, SILENCES_MAX = 10, SILENCES_OF_ONE_WHO_GOES = 2 };
 enum { HEALTH_TEXT_MAX = 160 }; /* with its end; a longer one, of an older journal, is not kept */
 
@@ -176,7 +177,7 @@ static void restarted(struct phx_apply *a, struct phx_node *n)
 	if (!step || at >= n->plan.steps.n ||
 	    PHX_LIST_AT(&n->plan.steps, struct phx_step, at)->kind != PHX_STEP_health)
 		return;
-	if (at == n->plan.cursor) { /* asked again, as soon as the services are started */
+	if (at == n->plan.cursor) { /* the head asks again as soon as the services are started */
 		step->status = PHX_STEP_PENDING;
 		if (!phx_of_before(a->s))
 			step->deadline_ms = a->s->now_ms;
@@ -186,7 +187,7 @@ static void restarted(struct phx_apply *a, struct phx_node *n)
 		step->former = former;
 }
 
-/* What its agent knows of. */
+/* Notes which steps and settings the node's agent knows. */
 static void take_skills(struct phx_node *n, const struct phx_event_hello *p)
 {
 	n->echoes = p->echoes;
@@ -274,7 +275,7 @@ int phx_apply_missing(struct phx_apply *a, const struct phx_event_none *p)
 	if (step && step->status == PHX_STEP_ISSUED) {
 		const struct phx_step_info *info = info_of(step);
 		bool leaves = phx_step_leaves(step->kind);
-		/* an owner who does not want to go could come and go for ever */
+		/* an owner who does not want to leave could have the node come and go for ever */
 		bool goes = info->on_fail == PHX_ON_FAIL_CUT && phx_cut_follows(a->s, n);
 		uint32_t most = goes ? SILENCES_OF_ONE_WHO_GOES : SILENCES_MAX;
 		if (info->executor == PHX_EXEC_AGENT && !leaves && step->silences < most) {
@@ -282,7 +283,7 @@ int phx_apply_missing(struct phx_apply *a, const struct phx_event_none *p)
 			step->deadline_ms = a->s->now_ms + SILENCE_GRACE_MS;
 			step->silences++;
 		} else if (info->executor == PHX_EXEC_AGENT && !leaves) {
-			step->silences = 0; /* too many: each is a failed attempt now */
+			step->silences = 0; /* too many: each silence is a failed attempt now */
 			phx_handover_failed(a, n, "the node comes and goes");
 		}
 	}

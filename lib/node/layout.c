@@ -1,5 +1,5 @@
-/* From a layout and the disks of a node to partitions: see layout.h. Called by plan_disk.c, for
- * --dry-run too, and by handover.c when the machine is in the deploy environment: what the system
+/* Makes partitions of a layout and the disks of a node: see layout.h. plan_disk.c calls it, for
+ * --dry-run too, and handover.c does when the machine is in the deploy environment: what the system
  * of an owner says of its disks decides nothing. Pure. */
 #include "node/layout.h"
 
@@ -18,7 +18,7 @@ enum { SAID_MAX = 200, EDGES_MIB = 2 /* the tables of partitions, at both ends *
 struct fits {
 	const struct phx_disk_facts *disks[PHX_FACTS_DISKS_MAX];
 	uint32_t n;
-	char but[SAID_MAX]; /* one that would, and why it does not; "" none */
+	char but[SAID_MAX]; /* a disk that would fit, and why it does not; "": there is none */
 };
 
 /* ---- which disks ---- */
@@ -36,7 +36,7 @@ static bool is_meant(const struct phx_layout_volume *v, const struct phx_disk_fa
 	return meant && is_kind(v, d);
 }
 
-/* One that can be named, written, and that stays in the machine. */
+/* Can the disk be named and written, and does it stay in the machine? */
 static bool is_usable(const struct phx_layout_ask *q, const struct phx_disk_facts *d)
 {
 	return d->id[0] && phx_facts_disk(&q->node->facts, d->id) == d && !d->removable &&
@@ -59,7 +59,7 @@ static bool is_free(const struct phx_layout_ask *q, const struct phx_disk_facts 
 	return false;
 }
 
-/* Sorted by id: which one comes first must not change from one start to the next. */
+/* Sorts disks by their ids: which disk comes first must not change from one start to the next. */
 static void add_fit(struct fits *fits, const struct phx_disk_facts *d)
 {
 	uint32_t i = fits->n++;
@@ -87,7 +87,7 @@ static void say_fits(const struct fits *fits, char ret[SAID_MAX])
 				      fits->disks[i]->id);
 }
 
-/* The smallest, or largest, alone; among equals the first by id. */
+/* Keeps the smallest disk alone, or the largest; of several that are equal the first by id. */
 static void take_extreme(struct fits *fits, bool largest)
 {
 	const struct phx_disk_facts *best = fits->disks[0];
@@ -208,8 +208,8 @@ void phx_layout_done(struct phx_apply *a, struct phx_node *n)
 	phx_stick(a, phx_record_copy(&phx_layout_record, &n->layout, &n->plan.layout));
 }
 
-/* Nothing of what is kept may be protected by now; a disk that is not there any more may be one of
- * a RAID, which the machine sees. */
+/* Refuses a layout that is kept if one of its disks is protected by now. A disk that is not there
+ * any more may be part of a RAID, which the machine itself sees. */
 static int check_kept(const struct phx_layout_ask *q, const struct phx_layout *l,
 		      struct phx_err *err)
 {

@@ -1,8 +1,9 @@
 /* Reboots: a node starts anew and serves as before, with its role, system and data; its plan is one
- * of a hand-over to itself (plan.c). Of nodes that one order has rebooted in turn, a line, at most
- * some are away at once; a node that does not serve for another reason counts, too. Who waits, and
- * who is away (turn.c), is in the state, so that a head that dies goes on where it was. Called by
- * the table of events, and at the end of events that change where somebody stands. Pure. */
+ * of a hand-over to itself (plan.c). Nodes that one order has rebooted in turn are a line, of which
+ * at most some are away at once; a node that does not serve for another reason counts as away, too.
+ * Which nodes wait, and which are away (turn.c), is in the state, so that a head that dies goes on
+ * where it was. The table of events calls this file, and so does the end of each event that changes
+ * where a node stands. Pure. */
 #include "node/internal.h"
 
 #include <errno.h>
@@ -34,8 +35,8 @@ static bool is_away(const struct phx_state *s, const struct phx_line_node *e)
 	return e->stage == PHX_LINE_AWAY || (n && !serves(n));
 }
 
-/* Whose turn it is: one that is away in any case if there is no room for another, else one without
- * a job, else the first. NULL: nobody's. */
+/* The node whose turn it is: if no further node may be away, a node that is away in any case; else
+ * a node without a job, else the first node that waits. NULL: it is no node's turn. */
 static struct phx_line_node *next_of(const struct phx_state *s, const struct phx_line *line)
 {
 	struct phx_line_node *found = NULL;
@@ -60,7 +61,7 @@ static void remove_entry(struct phx_line *line, struct phx_line_node *e)
 			(uint32_t)(e - PHX_LIST_AT(&line->nodes, struct phx_line_node, 0)));
 }
 
-/* A job that may not be ended is waited for. */
+/* The line waits for a job that may not be ended. */
 static struct phx_node_order order_of(struct phx_apply *a, const struct phx_line *line,
 				      const struct phx_node *n)
 {
@@ -76,7 +77,7 @@ static struct phx_node_order order_of(struct phx_apply *a, const struct phx_line
 	return o;
 }
 
-/* Begins the reboot of the node whose turn it is, or takes it out. */
+/* Begins the reboot of the node whose turn it is, or takes the node out of the line. */
 static void go(struct phx_apply *a, struct phx_line *line, struct phx_line_node *e)
 {
 	struct phx_node *n = phx_state_node(a->s, e->name);
@@ -117,7 +118,7 @@ static void end(struct phx_apply *a, struct phx_line *line)
 	a->out->changed = true;
 }
 
-/* Begins what may begin, and forgets the line when all is done. */
+/* Begins all reboots that may begin, and forgets the line when all its nodes are done. */
 static void settle(struct phx_apply *a, uint64_t id)
 {
 	struct phx_line *line;
@@ -167,7 +168,8 @@ static int join(struct phx_apply *a, struct phx_node *n, const struct phx_node_o
 	struct phx_plan plan;
 	if (n->line == p->line || (phx_node_step(n) && n->plan.request == PHX_REQUEST_reboot))
 		return 0;
-	int r = phx_order_plan(a->s, o, &plan, a->err); /* what cannot begin waits for nothing */
+	/* a reboot that cannot begin joins no line */
+	int r = phx_order_plan(a->s, o, &plan, a->err);
 	if (r < 0)
 		return r;
 	phx_record_fini(&phx_plan_record, &plan);

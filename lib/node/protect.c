@@ -1,9 +1,9 @@
-/* Protected disks of a node. An owner is root on it: his system may say of a local disk that it is
- * on a storage network, or change its model, to have it left unerased. So what a disk is counts as
- * it was when a deploy environment saw it first after a start that the head ordered: by then it is
- * known (wipes.c). A disk that says something else later, so that its protection would be another,
- * is in doubt, and so is one of which nothing is proven. Called by plan.c, wipes.c and handover.c.
- * Pure. */
+/* Protected disks of a node. The node's owner is root on it: his system may say of a local disk
+ * that it is on a storage network, or change the disk's model, to have the disk left unerased. So
+ * the head goes by what the disk was when a deploy environment first saw it after a start that the
+ * head ordered: by then the head knows the disk (wipes.c). A disk that says something else later,
+ * so that its protection would be another, is in doubt, and so is a disk of which nothing is
+ * proven. plan.c, wipes.c and handover.c call this file. Pure. */
 #include "node/protect.h"
 
 #include <errno.h>
@@ -27,7 +27,7 @@ const struct phx_protect *phx_protect_of(const struct phx_state *s, const struct
 		return NULL;
 	*ret = s->settings.protect;
 	if (more)
-		phx_protect_add(ret, phx_text(more->selectors)); /* both are of half its size */
+		phx_protect_add(ret, phx_text(more->selectors)); /* each has half its size */
 	return ret;
 }
 
@@ -36,7 +36,7 @@ bool phx_facts_proven(const struct phx_node *n)
 	return n->fresh && !n->by_kexec;
 }
 
-/* The disk as it was when it was proven what it is. */
+/* The disk as it was when the head had a proof of what it is. */
 static struct phx_disk_facts as_proven(const struct phx_known_disk *k)
 {
 	struct phx_disk_facts d = {.size_bytes = k->size_bytes, .remote = k->remote};

@@ -5,7 +5,7 @@
  *               │ cancelled        └ does not come back: the line is stopped, others wait on
  *               └──▶ out of the line
  *
- * Called by whatever learns what has become of a node. Pure. */
+ * Each file that learns what has become of a node calls this one. Pure. */
 #include "node/internal.h"
 
 #include <stdio.h>
@@ -20,7 +20,7 @@ static struct phx_line_node *entry_of(const struct phx_line *line, const char *n
 	return NULL;
 }
 
-/* What the line's other nodes do now is decided at the end of the event. */
+/* The end of the event decides what the line's other nodes do now. */
 static void take_out(struct phx_apply *a, struct phx_node *n, struct phx_line *line,
 		     struct phx_line_node *e)
 {
