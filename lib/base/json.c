@@ -282,6 +282,7 @@ json_t *phx_json_from_list(const struct phx_record *rec, const struct phx_list *
 struct reader {
 	struct phx_scan s;
 	struct phx_err *err;
+	bool message; /* of a program of another version */
 };
 
 static void path_text(const struct path *p, struct phx_buf *b)
@@ -513,7 +514,8 @@ static bool is_known(const struct phx_record *rec, const char *name)
 }
 
 /* Reads the members of `rec`. Unknown ones are skipped if `later` (they may belong to the union,
- * which is read later), or if they are known to `whole`, the record with the union. */
+ * which is read later), if they are known to `whole`, the record with the union, and in a message,
+ * in which null is as unknown. */
 static int read_members(struct reader *r, const struct phx_record *rec,
 			const struct phx_record *whole, bool later, void *obj,
 			const struct path *up)
@@ -526,8 +528,9 @@ static int read_members(struct reader *r, const struct phx_record *rec,
 	for (bool began = false; phx_scan_member(&r->s, &began, name);) {
 		struct path here = {up, name, 0};
 		size_t i = find_field(rec, next, name, strlen(name));
-		bool found = i < rec->n_fields;
-		if (!found && !later && !(whole && is_known(whole, name)))
+		bool skips = r->message && !up;
+		bool found = i < rec->n_fields && !(skips && phx_scan_peek(&r->s) == 'n');
+		if (!found && !later && !skips && !(whole && is_known(whole, name)))
 			return bad(&here, r->err, "is not known here");
 		if (found && seen[i / 64] >> i % 64 & 1 && rec->fields[i].type != PHX_F_ONEOF)
 			return bad(&here, r->err, "is there twice");
@@ -561,23 +564,41 @@ static int read_record(struct reader *r, const struct phx_record *rec, void *obj
 			    up);
 }
 
-int phx_json_text_to_record(const struct phx_record *rec, const char *text, void *ret_obj,
-			    struct phx_err *err)
+static int read_whole(struct reader *r, const struct phx_record *rec, void *ret_obj)
 {
-	struct reader r = {phx_scan_of(text), err};
 	memset(ret_obj, 0, rec->size);
-	int code = read_record(&r, rec, ret_obj, NULL);
-	if (code == 0 && !phx_scan_end(&r.s))
-		code = scanned(&r);
+	int code = read_record(r, rec, ret_obj, NULL);
+	if (code == 0 && !phx_scan_end(&r->s))
+		code = scanned(r);
 	if (code < 0)
 		phx_record_fini(rec, ret_obj);
 	return code;
 }
 
+int phx_json_text_to_record(const struct phx_record *rec, const char *text, void *ret_obj,
+			    struct phx_err *err)
+{
+	struct reader r = {.s = phx_scan_of(text), .err = err};
+	return read_whole(&r, rec, ret_obj);
+}
+
+static int tree_to_record(const struct phx_record *rec, const json_t *j, bool message,
+			  void *ret_obj, struct phx_err *err)
+{
+	PHX_AUTO_FREE char *text = j ? phx_json_text(j) : strdup("null");
+	struct reader r = {.s = phx_scan_of(text), .err = err, .message = message};
+	memset(ret_obj, 0, rec->size);
+	return text ? read_whole(&r, rec, ret_obj) : -ENOMEM;
+}
+
 int phx_json_to_record(const struct phx_record *rec, const json_t *j, void *ret_obj,
 		       struct phx_err *err)
 {
-	PHX_AUTO_FREE char *text = j ? phx_json_text(j) : strdup("null");
-	memset(ret_obj, 0, rec->size);
-	return text ? phx_json_text_to_record(rec, text, ret_obj, err) : -ENOMEM;
+	return tree_to_record(rec, j, false, ret_obj, err);
+}
+
+int phx_json_to_message(const struct phx_record *rec, const json_t *j, void *ret_obj,
+			struct phx_err *err)
+{
+	return tree_to_record(rec, j, true, ret_obj, err);
 }

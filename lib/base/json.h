@@ -61,8 +61,14 @@ void phx_json_put_field(struct phx_buf *b, const struct phx_field *f, const void
 int phx_json_to_record(const struct phx_record *rec, const json_t *j, void *ret_obj,
 		       struct phx_err *err);
 
-/** The same from text, which is parsed in place, so memory is needed for the record alone.
- * Duplicate keys and trailing text are errors, too. */
+/** The same of a message of another program, which may be newer or older than this one: members
+ * that `rec` does not have are skipped, and null is as no member. What is within a member is read
+ * as strictly as above. */
+int phx_json_to_message(const struct phx_record *rec, const json_t *j, void *ret_obj,
+			struct phx_err *err);
+
+/** As phx_json_to_record(), from text, which is parsed in place, so memory is needed for the record
+ * alone. Duplicate keys and trailing text are errors, too. */
 int phx_json_text_to_record(const struct phx_record *rec, const char *text, void *ret_obj,
 			    struct phx_err *err);
 

@@ -82,6 +82,43 @@ static void test_a_renamed_member_is_read(void **state)
 				 -EINVAL);
 }
 
+struct litter {
+	struct cat mother;
+	uint32_t n;
+};
+#define LITTER_FIELDS(F, S) \
+	F(S, mother, REC(cat)) \
+	F(S, n, U32)
+PHX_RECORD_LOCAL(litter, litter, LITTER_FIELDS);
+
+/* What another version of a program sends: what is not known here is skipped, null is nothing; but
+ * what is known must be right, and within it all must be known. */
+static void test_a_message_of_another_version_is_read(void **state)
+{
+	static const char *const wrong[][2] = {
+		{"{\"n\":\"3\"}", "n: must be a whole number"},
+		{"{\"mother\":{\"purrs\":true}}", "mother.purrs: is not known here"},
+		{"{\"mother\":{\"name\":null}}", "mother.name: must be a string"},
+		{"[]", "document: must be an object"},
+	};
+	struct litter l;
+	(void)state;
+	PHX_AUTO_JSON json_t *j = json_loads("{\"new\":[{\"n\":7}],\"n\":3,\"mother\":null,"
+					     "\"news\":null}",
+					     0, NULL);
+	assert_int_equal(phx_json_to_message(&litter_record, j, &l, NULL), 0);
+	assert_int_equal(l.n, 3);
+	assert_string_equal(l.mother.name, "");
+	assert_int_equal(phx_json_to_record(&litter_record, j, &l, NULL), -EINVAL);
+	for (size_t i = 0; i < PHX_ARRAY_SIZE(wrong); i++) {
+		struct phx_err err = {0};
+		PHX_AUTO_JSON json_t *bad = json_loads(wrong[i][0], 0, NULL);
+		assert_int_equal(phx_json_to_message(&litter_record, bad, &l, &err), -EINVAL);
+		assert_string_equal(err.text, wrong[i][1]);
+		assert_int_equal(l.n, 0);
+	}
+}
+
 static const char *const tails[] = {"", "wags", "hangs", "bites"};
 static const struct phx_enum tail_names = {"tail", tails, PHX_ARRAY_SIZE(tails)};
 #define DOG_FIELDS(F, S) \
@@ -207,12 +244,14 @@ static void test_every_character_everywhere(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {cmocka_unit_test(test_shape),
-					   cmocka_unit_test(test_scan_takes_what_a_parser_takes),
-					   cmocka_unit_test(test_scan_ends_in_the_deep),
-					   cmocka_unit_test(test_scan_decodes_strings),
-					   cmocka_unit_test(test_every_character_everywhere),
-					   cmocka_unit_test(test_a_renamed_member_is_read),
-					   cmocka_unit_test(test_one_of_several_booleans)};
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_shape),
+		cmocka_unit_test(test_scan_takes_what_a_parser_takes),
+		cmocka_unit_test(test_scan_ends_in_the_deep),
+		cmocka_unit_test(test_scan_decodes_strings),
+		cmocka_unit_test(test_every_character_everywhere),
+		cmocka_unit_test(test_a_renamed_member_is_read),
+		cmocka_unit_test(test_a_message_of_another_version_is_read),
+		cmocka_unit_test(test_one_of_several_booleans)};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
