@@ -55,20 +55,6 @@ struct phx_wipe_order {
 	uint64_t seed; /* where it is read back; 0 = drawn at the time */
 };
 
-/** What a finished wipe is known to have done; all of it goes into the erase record. */
-#define PHX_WIPE_RESULT_FIELDS(F, S) \
-	F(S, disk_id, STR(160)) \
-	F(S, method, ENUM(phx_wipe_method)) /* as ordered */ \
-	F(S, used, ENUM(phx_wipe_method))   /* that erased it; AUTO: an agent of before */ \
-	F(S, size_bytes, U64)               /* with what was hidden */ \
-	F(S, verified_bytes, U64)           /* read back after the wipe */ \
-	PHX_ERASED_READ_FIELDS(F, S) \
-	F(S, seconds, U64) \
-	F(S, verified, BOOL) \
-	F(S, detail, STR(160)) /* "discard, reads zero"; key slots seen; ... */ \
-	PHX_ERASED_BESIDES_FIELDS(F, S)
-PHX_RECORD_STRUCT(phx_wipe_result, PHX_WIPE_RESULT_FIELDS);
-
 /** Erase the whole disk as ordered and read it back. `path` must be free and,
  * if it is hardware, carry the id and size of `facts` (-EBUSY, -ESTALE, -EMEDIUMTYPE).
  * What the drive hides of itself is opened before, or the wipe is refused (-EOPNOTSUPP).

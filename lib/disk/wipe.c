@@ -29,8 +29,6 @@ struct wipe {
 	struct phx_err *err;
 };
 
-PHX_RECORD_TABLE(phx_wipe_result, PHX_WIPE_RESULT_FIELDS);
-
 static void tell(void *arg, uint64_t done_bytes)
 {
 	struct wipe *w = arg;

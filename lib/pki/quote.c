@@ -10,7 +10,6 @@
 #include "base/file.h"
 #include "pki/internal.h"
 
-PHX_RECORD_TABLE(phx_quote, PHX_QUOTE_FIELDS);
 #define IS_OF(m, n) _Static_assert(sizeof(((struct phx_quote *)0)->m) == (n), #m)
 IS_OF(tpm_key, PHX_QUOTE_KEY_MAX);
 IS_OF(tpm_said, PHX_QUOTE_SAID_MAX);

@@ -10,6 +10,7 @@
 #include "pki/pki.h"
 #include "types/erased.h"
 
+/* with the sizes of the texts of struct phx_quote */
 enum {
 	PHX_QUOTE_DATA_SIZE = 32, /* a SHA-256 */
 	PHX_QUOTE_PCRS = 10,      /* the first ones: firmware, its settings, what it loaded */
@@ -18,10 +19,6 @@ enum {
 	PHX_QUOTE_SIGNATURE_MAX = 160,
 	PHX_QUOTE_PCRS_MAX = PHX_QUOTE_PCRS * 64 + 1,
 };
-
-/** The texts have the sizes above. */
-#define PHX_QUOTE_FIELDS(F, S) PHX_ERASED_QUOTE_FIELDS(F, S)
-PHX_RECORD_STRUCT(phx_quote, PHX_QUOTE_FIELDS);
 
 /** What a quote proves. */
 struct phx_quoted {

@@ -12,7 +12,6 @@
 #include "pki/internal.h"
 
 PHX_RECORD_TABLE(phx_statement, PHX_STATEMENT_FIELDS);
-PHX_RECORD_TABLE(phx_seal, PHX_SEAL_FIELDS);
 
 enum { KEY_BYTES_MAX = (PHX_STATEMENT_KEY_MAX - 1) / 2 };
 _Static_assert((int)PHX_STATEMENT_SIGNATURE_MAX == PHX_PKI_TEXT_SIGNATURE_MAX, "it has room");

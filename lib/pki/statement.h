@@ -9,12 +9,6 @@
 #include "pki/quote.h"
 #include "types/erased.h"
 
-enum {
-	PHX_STATEMENT_KEY_MAX = 256,       /* a public key of P-256 or Ed25519, as hexadecimal */
-	PHX_STATEMENT_SIGNATURE_MAX = 160, /* the same of a signature */
-	PHX_STATEMENT_CERT_MAX = 2048,     /* a node's certificate in PEM */
-};
-
 #define PHX_STATEMENT_FIELDS(F, S) \
 	F(S, node, STR(PHX_NAME_MAX)) \
 	F(S, step_id, U64) \
@@ -30,13 +24,6 @@ enum {
 	PHX_ERASED_READ_FIELDS(F, S) \
 	F(S, detail, STR(256))
 PHX_RECORD_STRUCT(phx_statement, PHX_STATEMENT_FIELDS);
-
-/** What goes with the result of an erase, so that the head can make the statement. */
-#define PHX_SEAL_FIELDS(F, S) \
-	PHX_ERASED_WHERE_FIELDS(F, S) \
-	PHX_ERASED_SEAL_FIELDS(F, S) \
-	F(S, cert, STR(PHX_STATEMENT_CERT_MAX)) /* the node's, of that key; agents of before: "" */
-PHX_RECORD_STRUCT(phx_seal, PHX_SEAL_FIELDS);
 
 /** Sign with the private key in this file: P-256 or Ed25519. */
 int phx_statement_sign(const struct phx_statement *s, const char *key_pem_path,

@@ -2,9 +2,9 @@
  * environment and the machine's TPM sign it (pki/statement.h, pki/quote.h), the journal keeps it
  * (state/event.h, journal/erasure.h), and whoever reads an attestation checks it. Each of them has
  * a table of its own, in an order of its own, which is signed or stored and so cannot change. The
- * members that several of them have are typed here, once, in runs that all of them have in the same
- * order; between tables they are copied by the run (PHX_MEMBERS_COPY), never one by one: a new
- * member that is added to a run is carried everywhere, or does not compile. Pure: a table. */
+ * members that several of them have are typed here, once, in runs that all have in the same order;
+ * between tables they are copied by the run (PHX_MEMBERS_COPY), never one by one: a member that is
+ * added to a run is carried everywhere, or does not compile. Pure: tables. */
 #ifndef PHX_TYPES_ERASED_H
 #define PHX_TYPES_ERASED_H
 
@@ -60,5 +60,38 @@
 	PHX_ERASED_SEAL_FIELDS(F, S) \
 	PHX_ERASED_QUOTE_FIELDS(F, S) \
 	F(S, tpm, STR(72)) /* fingerprint of the TPM's key */
+
+/* ---- what the agent tells of it, with the result of the step (types/told.h) ---- */
+
+enum {
+	PHX_STATEMENT_KEY_MAX = 256,       /* a public key of P-256 or Ed25519, as hexadecimal */
+	PHX_STATEMENT_SIGNATURE_MAX = 160, /* the same of a signature */
+	PHX_STATEMENT_CERT_MAX = 2048,     /* a node's certificate in PEM */
+};
+
+/** What a finished wipe is known to have done; all of it goes into the erase record. */
+#define PHX_WIPE_RESULT_FIELDS(F, S) \
+	F(S, disk_id, STR(160)) \
+	F(S, method, ENUM(phx_wipe_method)) /* as ordered */ \
+	F(S, used, ENUM(phx_wipe_method))   /* that erased it; AUTO: an agent of before */ \
+	F(S, size_bytes, U64)               /* with what was hidden */ \
+	F(S, verified_bytes, U64)           /* read back after the wipe */ \
+	PHX_ERASED_READ_FIELDS(F, S) \
+	F(S, seconds, U64) \
+	F(S, verified, BOOL) \
+	F(S, detail, STR(160)) /* "discard, reads zero"; key slots seen; ... */ \
+	PHX_ERASED_BESIDES_FIELDS(F, S)
+PHX_RECORD_STRUCT(phx_wipe_result, PHX_WIPE_RESULT_FIELDS);
+
+/** What lets the head make the statement that was signed: pki/statement.h. */
+#define PHX_SEAL_FIELDS(F, S) \
+	PHX_ERASED_WHERE_FIELDS(F, S) \
+	PHX_ERASED_SEAL_FIELDS(F, S) \
+	F(S, cert, STR(PHX_STATEMENT_CERT_MAX)) /* the node's, of that key; agents of before: "" */
+PHX_RECORD_STRUCT(phx_seal, PHX_SEAL_FIELDS);
+
+/** What the TPM signed of that: pki/quote.h. */
+#define PHX_QUOTE_FIELDS(F, S) PHX_ERASED_QUOTE_FIELDS(F, S)
+PHX_RECORD_STRUCT(phx_quote, PHX_QUOTE_FIELDS);
 
 #endif
