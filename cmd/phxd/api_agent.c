@@ -234,52 +234,52 @@ static bool parse_told(struct daemon *d, struct phx_http_request *q, const char 
 
 /* ---- registration ---- */
 
+/* The role that the node is to have; null: none. */
+static json_t *role_wanted(const struct phx_state *s, const struct phx_node *n)
+{
+	struct phx_role store;
+	const struct phx_role *role = n ? phx_core_role_wanted(s, n, &store) : NULL;
+	json_t *j = role ? phx_json_from_record(&phx_role_record, role) : json_null();
+	if (n && !n->kernels) { /* an older agent would not know what they are */
+		json_object_del(j, "image_kernel");
+		json_object_del(j, "kernel_args");
+	}
+	return j;
+}
+
 static void reply_hello(struct daemon *d, struct phx_http_request *q, const char *node)
 {
-	json_t *role_json = NULL;
-	struct phx_role store;
+	struct phx_told_welcome w = {.beat_ms = d->cfg.heartbeat_ms};
+	struct phx_kernel kernel = {0};
 	const struct phx_state *s = engine_lock(d->engine);
 	const struct phx_node *n = phx_state_node(s, node);
 	bool local = n && n->env == PHX_ENV_DEPLOY && phx_node_boots_local(s, n);
-	const struct phx_role *role = n ? phx_core_role_wanted(s, n, &store) : NULL;
-	struct phx_kernel kernel = {0};
-	if (role)
-		role_json = phx_json_from_record(&phx_role_record, role);
 	if (local && n->role[0]) /* what serves nobody may run under any */
 		phx_kernel_of(s, n, &kernel);
-	if (n && !n->kernels) { /* an older agent would not know what they are */
-		json_object_del(role_json, "image_kernel");
-		json_object_del(role_json, "kernel_args");
-	}
-	PHX_AUTO_JSON json_t *j = json_pack(
-		"{s:s,s:s,s:s,s:I,s:o,s:s}", "node", node, "boot", local ? "local" : "wait",
-		"disk_key_id", n ? n->disk_key_id : "", "beat_ms", (json_int_t)d->cfg.heartbeat_ms,
-		"role", role_json ? role_json : json_null(), "state",
-		n ? phx_enum_name(&phx_node_state_names, n->state) : "");
+	PHX_STR_SET(w.node, node);
+	PHX_STR_SET(w.boot, local ? "local" : "wait");
+	PHX_STR_SET(w.disk_key_id, n ? n->disk_key_id : "");
+	PHX_STR_SET(w.state, n ? phx_enum_name(&phx_node_state_names, n->state) : "");
+	PHX_STR_SET(w.kernel_release, kernel.release);
+	json_t *role = role_wanted(s, n);
 	engine_unlock(d->engine);
-	if (kernel.release[0])
-		json_object_set_new(j, "kernel_release", json_string(kernel.release));
+	PHX_AUTO_JSON json_t *j = phx_json_from_record(&phx_told_welcome_record, &w);
+	json_object_set_new(j, "role", role);
 	phx_http_reply_json(q, 200, j);
 }
 
+/* False after answering. */
 static bool parse_hello(struct phx_http_request *q, const json_t *j, struct phx_event_hello *p)
 {
-	p->healthy = phx_json_bool(j, "healthy", false);
-	p->echoes = phx_json_bool(j, "echoes", false);
+	struct phx_told_hello h;
+	if (!parse_message(q, j, &phx_told_hello_record, &h))
+		return false;
+	PHX_MEMBERS_COPY(PHX_TOLD_BOOT_FIELDS, p, &h);
+	PHX_MEMBERS_COPY(PHX_TOLD_HELLO_RUN_FIELDS, p, &h);
+	p->facts = h.facts;
 	/* an agent of before, which does not sign for its next key, gets one by a start */
-	p->rekeys = phx_json_bool(j, "rekeys", false) && phx_json_bool(j, "proves", false);
-	p->scratches = phx_json_bool(j, "scratches", false);
-	p->checker = phx_json_bool(j, "checker", false);
-	p->protects = phx_json_bool(j, "protects", false);
-	p->kernels = phx_json_bool(j, "kernels", false);
-	p->layouts = phx_json_bool(j, "layouts", false);
-	return TAKE(q, j, "kernel_word", p->kernel_word) && TAKE(q, j, "boot_id", p->boot_id) &&
-		TAKE(q, j, "actual_role", p->actual_role) &&
-		TAKE(q, j, "actual_identity", p->actual_identity) &&
-		TAKE(q, j, "system_image", p->system_image) &&
-		TAKE(q, j, "system_digest", p->system_digest) &&
-		parse_enum(q, j, "env", &phx_node_env_names, &p->env) &&
-		parse_record(q, j, "facts", &phx_facts_record, &p->facts);
+	p->rekeys = h.rekeys && h.proves;
+	return true;
 }
 
 void api_hello(struct phx_http_request *q, void *arg)
@@ -312,13 +312,12 @@ void api_hello(struct phx_http_request *q, void *arg)
 
 /* Is this the start of the node that the core knows? ret_down: the core believes the node down (its
  * BMC wrongly said off). */
-static bool same_boot(struct daemon *d, const char *node, const char *boot_id, const char *env,
+static bool same_boot(struct daemon *d, const char *node, const struct beat_report *r,
 		      bool *ret_down)
 {
 	const struct phx_state *s = engine_lock(d->engine);
 	const struct phx_node *n = phx_state_node(s, node);
-	bool same = n && !strcmp(n->boot_id, boot_id) &&
-		!strcmp(phx_enum_name(&phx_node_env_names, n->env), env);
+	bool same = n && n->env && n->env == r->env && !strcmp(n->boot_id, r->boot_id);
 	*ret_down = n && !n->up;
 	engine_unlock(d->engine);
 	return same;
@@ -327,13 +326,12 @@ static bool same_boot(struct daemon *d, const char *node, const char *boot_id, c
 /* Role, identity and health go to the core when they change, and only then. */
 static void tell_report(struct daemon *d, const char *node, const struct beat_report *r)
 {
-	struct phx_event ev = {.kind = PHX_EV_report, .report.healthy = r->healthy};
+	struct phx_event ev = {.kind = PHX_EV_report};
 	PHX_STR_SET(ev.node, node);
 	snprintf(ev.by, sizeof(ev.by), "node:%.50s", node);
-	PHX_STR_SET(ev.report.actual_role, r->role);
-	PHX_STR_SET(ev.report.actual_identity, r->identity);
+	PHX_MEMBERS_COPY(PHX_TOLD_RUNS_FIELDS, &ev.report, r);
 	PHX_STR_SET(ev.report.ca, r->ca);
-	parse_words(ev.text, sizeof(r->text), r->text);
+	parse_words(ev.text, sizeof(ev.text), r->health_text);
 	if (engine_submit(d->engine, &ev, NULL, NULL) < 0)
 		live_untold(d->live, node);
 }
@@ -357,7 +355,7 @@ static void take_beat(struct daemon *d, struct phx_http_request *q, const char *
 		      struct beat *b)
 {
 	bool down;
-	if (!same_boot(d, node, b->boot_id, b->env, &down)) {
+	if (!same_boot(d, node, &b->report, &down)) {
 		phx_http_reply_error(q, -ESTALE, "say hello first");
 		return;
 	}

@@ -134,34 +134,39 @@ static int take_monitor(struct phx_scan *s, struct beat *b)
 
 /* ---- the beat ---- */
 
-#define TEXT(name, member) \
-	{ \
-		name, offsetof(struct beat, member), sizeof(((struct beat *)0)->member) \
+/* A member of the table, whose kinds are these four. */
+static void take_field(struct phx_scan *s, const struct phx_field *f, void *at)
+{
+	char name[32] = "";
+	if (f->type == PHX_F_STR) {
+		take_string(s, at, f->size);
+	} else if (f->type == PHX_F_BOOL) {
+		*(bool *)at = take_bool(s);
+	} else if (f->type == PHX_F_ENUM) {
+		TAKE_STRING(s, name);
+		if (phx_enum_parse(f->names, name, at, NULL) < 0)
+			*(int *)at = 0;
+	} else {
+		*(int64_t *)at = take_integer(s, 0);
 	}
-static const struct {
-	const char *name;
-	size_t offset, size;
-} texts[] = {TEXT("boot_id", boot_id), TEXT("env", env), TEXT("actual_role", report.role),
-	     TEXT("actual_identity", report.identity), TEXT("health_text", report.text)};
+}
 
-static int take_member(struct phx_scan *s, const char *name, struct beat *b)
+static int take_member(struct phx_scan *s, const char *name, struct phx_told_beat *told,
+		       struct beat *b)
 {
 	char c = phx_scan_peek(s);
-	for (size_t i = 0; i < PHX_ARRAY_SIZE(texts); i++)
-		if (!strcmp(name, texts[i].name)) {
-			take_string(s, (char *)b + texts[i].offset, texts[i].size);
+	for (size_t i = 0; i < phx_told_beat_record.n_fields; i++) {
+		const struct phx_field *f = &phx_told_beat_record.fields[i];
+		if (!strcmp(name, f->name)) {
+			take_field(s, f, (char *)told + f->offset);
 			return 0;
 		}
-	if (!strcmp(name, "healthy"))
-		b->report.healthy = take_bool(s);
-	else if (!strcmp(name, "wait_ms"))
-		b->wait_ms = take_integer(s, 0);
-	else if (!strcmp(name, "running") && c == '[')
+	}
+	if (!strcmp(name, "running") && c == '[')
 		return take_running(s, &b->running);
-	else if (!strcmp(name, "monitor") && c == '{')
+	if (!strcmp(name, "monitor") && c == '{')
 		return take_monitor(s, b);
-	else
-		phx_scan_skip(s);
+	phx_scan_skip(s);
 	return 0;
 }
 
@@ -169,13 +174,16 @@ int beat_parse(const char *text, struct beat *ret, struct phx_err *err)
 {
 	struct phx_scan s = phx_scan_of(text);
 	char name[PHX_SCAN_NAME_MAX];
+	struct phx_told_beat told = {0};
 	*ret = (struct beat){.use_ppm = -1};
 	int r = phx_json_check_shape(text, strlen(text), BODY_SHAPE, err);
 	for (bool began = false; r == 0 && phx_scan_member(&s, &began, name);)
-		r = take_member(&s, name, ret);
+		r = take_member(&s, name, &told, ret);
 	if (r == 0 && !phx_scan_end(&s))
 		r = phx_err_set(err, -EINVAL, "JSON, byte %zu: %s", (size_t)(s.at - s.text),
 				s.want);
+	PHX_MEMBERS_COPY(PHX_TOLD_REPORT_FIELDS, &ret->report, &told);
+	ret->wait_ms = told.wait_ms;
 	return r;
 }
 

@@ -5,6 +5,7 @@
 
 #include "base/json.h"
 #include "types/order_kind.h"
+#include "types/told.h"
 
 enum { BEAT_ERROR_MAX = 160 };
 
@@ -30,13 +31,11 @@ static inline const struct beat_running *beat_running_of(const struct phx_list *
 
 /** What the core is told when it changes. */
 struct beat_report {
-	char role[PHX_NAME_MAX], identity[200], text[151];
+	PHX_MEMBERS(beat_report, PHX_TOLD_REPORT_FIELDS)
 	char ca[72]; /* not reported: the CA of the agent's certificate */
-	bool healthy;
 };
 
 struct beat {
-	char boot_id[64], env[32];
 	struct beat_report report;
 	int64_t wait_ms;
 	struct phx_list running; /* struct beat_running */

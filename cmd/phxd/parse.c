@@ -21,6 +21,14 @@ static bool is_control(char c)
 	return (unsigned char)c < 0x20 || c == 0x7f;
 }
 
+/* Texts are shown on terminals and written into lines. */
+static bool has_control(const char *text)
+{
+	while (*text && !is_control(*text))
+		text++;
+	return *text;
+}
+
 bool parse_text(struct phx_http_request *q, const json_t *j, const char *key, char *dst,
 		size_t dst_size)
 {
@@ -29,10 +37,8 @@ bool parse_text(struct phx_http_request *q, const json_t *j, const char *key, ch
 	if (!v || json_is_null(v))
 		return true;
 	const char *text = json_string_value(v);
-	/* texts are shown on terminals and written into lines, so no control characters */
-	for (const char *p = text; p && *p; p++)
-		if (is_control(*p))
-			return refuse(q, key, "must not hold control characters");
+	if (text && has_control(text))
+		return refuse(q, key, "must not hold control characters");
 	if (text && phx_str_copy(dst, dst_size, text) == 0)
 		return true;
 	snprintf(why, sizeof(why), "must be a text of at most %zu characters", dst_size - 1);
@@ -164,16 +170,37 @@ bool parse_record(struct phx_http_request *q, const json_t *j, const char *key,
 	return refuse(q, key, err.text);
 }
 
+bool parse_message(struct phx_http_request *q, const json_t *j, const struct phx_record *rec,
+		   void *ret)
+{
+	struct phx_err err = {0};
+	int r = phx_json_to_message(rec, j, ret, &err);
+	for (size_t i = 0; r == 0 && i < rec->n_fields; i++) {
+		const struct phx_field *f = &rec->fields[i];
+		if (f->type == PHX_F_STR && has_control((const char *)ret + f->offset))
+			r = phx_err_set(&err, -EINVAL, "%s: must not hold control characters",
+					f->name);
+	}
+	if (r == 0)
+		return true;
+	phx_record_fini(rec, ret);
+	phx_utf8_repair(err.text);
+	phx_http_reply_error(q, r, err.text[0] ? err.text : strerror(-r));
+	return false;
+}
+
+bool parse_token_digest(struct phx_http_request *q, const char *token,
+			char ret_sha256[PHX_SHA256_HEX])
+{
+	ret_sha256[0] = '\0';
+	return !token[0] || phx_sha256_of(token, strlen(token), ret_sha256) == 0 ||
+		refuse(q, "token", "cannot be digested");
+}
+
 bool parse_token(struct phx_http_request *q, const json_t *j, char ret_sha256[PHX_SHA256_HEX])
 {
 	char token[256] = "";
-	if (!TAKE(q, j, "token", token))
-		return false;
-	ret_sha256[0] = '\0';
-	if (!token[0])
-		return true;
-	return phx_sha256_of(token, strlen(token), ret_sha256) == 0 ||
-		refuse(q, "token", "cannot be digested");
+	return TAKE(q, j, "token", token) && parse_token_digest(q, token, ret_sha256);
 }
 
 bool parse_query_number(struct phx_http_request *q, const char *name, uint64_t max,

@@ -35,13 +35,20 @@ bool parse_enum(struct phx_http_request *q, const json_t *j, const char *key,
 /** Member `key` as a record; left as it is if absent. */
 bool parse_record(struct phx_http_request *q, const json_t *j, const char *key,
 		  const struct phx_record *rec, void *ret);
+/** The body as a message (phx_json_to_message()) whose texts, as far as they are of fixed size,
+ * hold no control characters. The caller frees *ret by phx_record_fini(); false: it is zero. */
+bool parse_message(struct phx_http_request *q, const json_t *j, const struct phx_record *rec,
+		   void *ret);
 /** "N" or "N%" of `n`, one at least: how many that are. -EINVAL: another text, or more than all. */
 int parse_share(const char *text, uint32_t n, uint32_t *ret);
 /** A number of the query string, from 0 to max; `fallback` if absent. */
 bool parse_query_number(struct phx_http_request *q, const char *name, uint64_t max,
 			uint64_t fallback, uint64_t *ret);
-/** Digest of a token; tokens themselves are never kept. "" gives "". */
+/** Digest of "token"; tokens themselves are never kept. "" gives "". */
 bool parse_token(struct phx_http_request *q, const json_t *j, char ret_sha256[PHX_SHA256_HEX]);
+/** The same of a token that was read already. */
+bool parse_token_digest(struct phx_http_request *q, const char *token,
+			char ret_sha256[PHX_SHA256_HEX]);
 /** "bmc": what BMC a node has; left as it is if absent. One that cannot work now is refused, and
  * not only when the node's power is to be switched. */
 bool parse_bmc(struct daemon *d, struct phx_http_request *q, const json_t *j, struct phx_bmc *ret);

@@ -71,15 +71,19 @@ static const struct role_state *read_role(struct link *l)
 					   : &none;
 }
 
-static void add_role(struct link *l, json_t *j)
+static struct phx_told_report report_of(struct link *l)
 {
-	const struct agent *a = l->agent;
+	struct agent *a = l->agent;
 	const struct role_state *role = read_role(l);
-	char identity[200];
+	struct phx_told_report r = {.env = (int)a->env};
+	PHX_STR_SET(r.boot_id, a->boot_id);
+	report_health(a, &r);
+	if (!role->run)
+		return r;
+	PHX_STR_SET(r.actual_role, role->role.name);
 	state_identity(a->cfg.state_dir, a->cfg.pkg_root, role->role.name[0] ? &role->role : NULL,
-		       identity, sizeof(identity));
-	json_object_set_new(j, "actual_role", json_string(role->run ? role->role.name : ""));
-	json_object_set_new(j, "actual_identity", json_string(role->run ? identity : ""));
+		       r.actual_identity, sizeof(r.actual_identity));
+	return r;
 }
 
 static void add_monitor(struct link *l, json_t *j)
@@ -100,66 +104,55 @@ static void add_monitor(struct link *l, json_t *j)
 	json_object_set_new(j, "monitor", monitor);
 }
 
-/* The role of an earlier boot is known from its file before its services run: the node is not
- * healthy then. */
-static void add_waiting(const struct link *l, json_t *j)
-{
-	if (l->resumed || !phx_json_str(j, "actual_role", "")[0])
-		return;
-	json_object_set_new(j, "healthy", json_false());
-	json_object_set_new(j, "health_text", json_string("not started yet"));
-}
-
 /* A role that was resumed after a start has no health step: its quota begins with the first healthy
  * verdict. */
-static void limit_when_healthy(struct link *l, const json_t *j)
+static void limit_when_healthy(struct link *l, bool healthy)
 {
 	struct phx_err err = {0};
-	if (!l->resumed || !json_is_true(json_object_get(j, "healthy")))
+	if (!l->resumed || !healthy)
 		return;
 	const struct role_state *role = read_role(l);
 	if (role->run && agent_limit(l->agent, &role->role, &err) < 0)
 		agent_log("quota: %s", err.text);
 }
 
+/* This agent can do all that there is. */
 static json_t *hello_body(struct link *l)
 {
 	struct agent *a = l->agent;
 	struct system_state sys = {0};
-	json_t *j = json_object();
-	report_where(a, j);
-	json_object_set_new(j, "echoes", json_true());    /* results repeat the nonces of orders */
-	json_object_set_new(j, "rekeys", json_true());    /* the step rekey is known, */
-	json_object_set_new(j, "proves", json_true());    /* in which the key signs for the next */
-	json_object_set_new(j, "scratches", json_true()); /* the step scratch is known, */
-	json_object_set_new(j, "checker", json_true());   /* those of a check, */
-	json_object_set_new(j, "protects", json_true());  /* and so are protected disks */
-	json_object_set_new(j, "kernels", json_true());   /* and kernels of images */
-	json_object_set_new(j, "layouts", json_true());   /* and layouts of disks */
-	json_object_set_new(j, "kernel_word", json_string(a->cfg.kernel_word));
-	loop_hold(a->loop);
-	json_object_set_new(j, "facts", phx_json_from_record(&phx_facts_record, &a->facts));
-	loop_release(a->loop);
-	add_role(l, j);
-	report_health(a, j);
-	add_waiting(l, j);
-	if (system_state_read(a->cfg.state_dir, &sys, NULL) < 0)
-		sys = (struct system_state){0};
-	json_object_set_new(j, "system_image", json_string(sys.image));
-	json_object_set_new(j, "system_digest", json_string(sys.digest));
-	return j;
+	struct phx_told_report report = report_of(l);
+	struct phx_told_hello h = {.echoes = true,
+				   .rekeys = true,
+				   .proves = true,
+				   .scratches = true,
+				   .checker = true,
+				   .protects = true,
+				   .kernels = true,
+				   .layouts = true};
+	/* the role of an earlier boot is known from its file before its services run */
+	if (!l->resumed && report.actual_role[0]) {
+		report.healthy = false;
+		PHX_STR_SET(report.health_text, "not started yet");
+	}
+	PHX_MEMBERS_COPY(PHX_TOLD_REPORT_FIELDS, &h, &report);
+	PHX_STR_SET(h.kernel_word, a->cfg.kernel_word);
+	if (system_state_read(a->cfg.state_dir, &sys, NULL) == 0) {
+		PHX_STR_SET(h.system_image, sys.image);
+		PHX_STR_SET(h.system_digest, sys.digest);
+	}
+	LOOP_HELD(a->loop);
+	h.facts = a->facts;
+	return phx_json_from_record(&phx_told_hello_record, &h);
 }
 
-static json_t *beat_body(struct link *l)
+static json_t *beat_body(struct link *l, const struct phx_told_report *report)
 {
-	json_t *j = json_object();
-	report_where(l->agent, j);
-	add_role(l, j);
-	report_health(l->agent, j);
-	limit_when_healthy(l, j);
+	struct phx_told_beat b = {.wait_ms = l->beat_ms};
+	PHX_MEMBERS_COPY(PHX_TOLD_REPORT_FIELDS, &b, report);
+	json_t *j = phx_json_from_record(&phx_told_beat_record, &b);
 	report_running(l->agent, (struct report_kept){l->anchor, l->renewal.ca}, j);
 	add_monitor(l, j);
-	json_object_set_new(j, "wait_ms", json_integer((json_int_t)l->beat_ms));
 	return j;
 }
 
@@ -247,20 +240,23 @@ out:
 	phx_record_fini(&phx_role_record, &want);
 }
 
-static void take_hello(struct link *l, const json_t *answer)
+static int take_hello(struct link *l, const json_t *answer, struct phx_err *err)
 {
 	struct agent *a = l->agent;
-	int64_t beat_ms = phx_json_int(answer, "beat_ms", BEAT_DEFAULT_MS);
-	l->beat_ms = beat_ms > 0 && beat_ms <= BEAT_MAX_MS ? (uint32_t)beat_ms : BEAT_DEFAULT_MS;
-	l->boot_local = a->env == PHX_ENV_DEPLOY &&
-		phx_str_eq(phx_json_str(answer, "boot", "wait"), "local");
-	PHX_STR_SET(l->kernel_release, phx_json_str(answer, "kernel_release", ""));
+	struct phx_told_welcome w;
+	int r = phx_json_to_message(&phx_told_welcome_record, answer, &w, err);
+	if (r < 0)
+		return phx_err_prefix(err, r, "hello");
+	l->beat_ms =
+		w.beat_ms > 0 && w.beat_ms <= BEAT_MAX_MS ? (uint32_t)w.beat_ms : BEAT_DEFAULT_MS;
+	l->boot_local = a->env == PHX_ENV_DEPLOY && phx_str_eq(w.boot, "local");
+	PHX_STR_SET(l->kernel_release, w.kernel_release);
 	loop_hold(a->loop);
-	bool renamed = !phx_str_eq(a->node, phx_json_str(answer, "node", ""));
-	PHX_STR_SET(a->node, phx_json_str(answer, "node", ""));
+	bool renamed = !phx_str_eq(a->node, w.node);
+	PHX_STR_SET(a->node, w.node);
 	loop_release(a->loop);
 	if (renamed)
-		agent_log("registered as %s in environment %s", phx_json_str(answer, "node", "?"),
+		agent_log("registered as %s in environment %s", w.node,
 			  phx_enum_name(&phx_node_env_names, (int)a->env));
 	if (!l->resumed && a->env == PHX_ENV_OS)
 		resume_role(l, json_object_get(answer, "role"));
@@ -269,6 +265,7 @@ static void take_hello(struct link *l, const json_t *answer)
 	outbox_open(a->outbox);
 	l->retry_ms = RETRY_FIRST_MS;
 	l->refusals = 0;
+	return 0;
 }
 
 static void say_hello(struct link *l)
@@ -281,7 +278,9 @@ static void say_hello(struct link *l)
 	int r = post(l, "/v1/agent/hello", body, CALL_TIMEOUT_MS, &status, &answer, &err);
 	if (r == 0) {
 		jobs_heard(l->agent->jobs, sent);
-		take_hello(l, answer);
+		r = take_hello(l, answer, &err);
+	}
+	if (r == 0) {
 		director_heard(l->agent->web, l->beat_ms);
 		return;
 	}
@@ -461,7 +460,9 @@ static void beat(struct link *l)
 	json_t *order;
 	int64_t began = phx_clock_ms(), sent = phx_clock_boot_ms();
 	PHX_AUTO_JSON json_t *answer = NULL;
-	PHX_AUTO_JSON json_t *body = beat_body(l);
+	const struct phx_told_report report = report_of(l);
+	limit_when_healthy(l, report.healthy);
+	PHX_AUTO_JSON json_t *body = beat_body(l, &report);
 	int r = post(l, "/v1/agent/beat", body, l->beat_ms + CALL_TIMEOUT_MS, &status, &answer,
 		     &err);
 	if (r < 0) {
@@ -473,7 +474,7 @@ static void beat(struct link *l)
 	accounts_settle(l->agent->accounts);
 	site_settle(l->agent->site);
 	director_heard(l->agent->web, l->beat_ms);
-	director_told(l->agent->web, phx_json_str(body, "health_text", ""));
+	director_told(l->agent->web, report.health_text);
 	const json_t *orders = json_object_get(answer, "orders");
 	json_array_foreach((json_t *)orders, i, order)
 		take_order(l, order);

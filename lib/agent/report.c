@@ -8,13 +8,7 @@
 
 enum { IDS_MAX = 256 };
 
-void report_where(const struct agent *a, json_t *j)
-{
-	json_object_set_new(j, "boot_id", json_string(a->boot_id));
-	json_object_set_new(j, "env", json_string(phx_enum_name(&phx_node_env_names, (int)a->env)));
-}
-
-void report_health(struct agent *a, json_t *j)
+void report_health(struct agent *a, struct phx_told_report *r)
 {
 	char services[160], check[160], trouble[160], given_up[DIRECTOR_NOTE_MAX];
 	char accounts[ACCOUNTS_NOTE_MAX];
@@ -30,8 +24,8 @@ void report_health(struct agent *a, json_t *j)
 		: !up                 ? services
 		: check[0]            ? check
 				      : accounts;
-	json_object_set_new(j, "healthy", json_boolean(up && ok && !trouble[0]));
-	json_object_set_new(j, "health_text", json_string(text));
+	r->healthy = up && ok && !trouble[0];
+	PHX_STR_SET(r->health_text, text);
 }
 
 static void add_run(json_t *list, uint64_t id, uint32_t run)

@@ -1,18 +1,16 @@
-/* What the agent reports of itself to the head: the members of the bodies of hello and beat that
- * gather the state of all its parts. Called by the link. */
+/* What the agent reports of itself to the head: what of hello and beat gathers the state of all its
+ * parts. Called by the link. */
 #ifndef PHX_AGENT_REPORT_H
 #define PHX_AGENT_REPORT_H
 
 #include <jansson.h>
 
 #include "agent/agent.h"
+#include "types/told.h"
 
-/** Members "boot_id" and "env". */
-void report_where(const struct agent *a, json_t *j);
-
-/** Members "healthy" and "health_text": what keeps the node from serving, or, of a healthy node,
- * what the head should know all the same. */
-void report_health(struct agent *a, json_t *j);
+/** What keeps the node from serving, or, of a healthy node, what the head should know all the
+ * same. */
+void report_health(struct agent *a, struct phx_told_report *r);
 
 /** What the link itself keeps for this report. */
 struct report_kept {

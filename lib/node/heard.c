@@ -187,18 +187,6 @@ static void restarted(struct phx_apply *a, struct phx_node *n)
 		step->former = former;
 }
 
-/* Notes which steps and settings the node's agent knows. */
-static void take_skills(struct phx_node *n, const struct phx_event_hello *p)
-{
-	n->echoes = p->echoes;
-	n->rekeys = p->rekeys;
-	n->scratches = p->scratches;
-	n->protects = p->protects;
-	n->kernels = p->kernels;
-	n->layouts = p->layouts;
-	n->checker = p->checker;
-}
-
 int phx_apply_hello(struct phx_apply *a, const struct phx_event_hello *p)
 {
 	struct phx_node *n;
@@ -228,7 +216,7 @@ int phx_apply_hello(struct phx_apply *a, const struct phx_event_hello *p)
 	PHX_STR_SET(n->boot_id, p->boot_id);
 	phx_put_text(a, &n->kernel_word, "%s", p->kernel_word);
 	PHX_STR_SET(n->address, p->address);
-	take_skills(n, p);
+	PHX_MEMBERS_COPY(PHX_TOLD_SKILLS_FIELDS, n, p);
 	if (new_boot && !a->s->settings.tokens)
 		n->window = false; /* the start that the window was opened for is over */
 	phx_start_registered(n, new_boot);

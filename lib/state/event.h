@@ -12,6 +12,7 @@
 
 #include "state/state.h"
 #include "types/erased.h"
+#include "types/told.h"
 
 enum phx_event_kind {
 #define EVENT(name, text, payload, handler) PHX_EV_##name,
@@ -178,30 +179,14 @@ PHX_RECORD_STRUCT(phx_site_failure, PHX_SITE_FAILURE_FIELDS);
 	F(S, labels, LIST(phx_label)) /* to add, or to give another value */ \
 	F(S, unlabel, LIST(phx_word)) /* keys to remove, before `labels` are added */
 
-/* what a node's agent reports that it runs */
-#define PHX_EVENT_REPORT(F, S) \
-	F(S, actual_role, STR(PHX_NAME_MAX)) \
-	F(S, actual_identity, STR(200)) \
-	F(S, healthy, BOOL)
 #define PHX_EVENT_FIELDS_report(F, S) \
-	PHX_EVENT_REPORT(F, S) \
+	PHX_TOLD_RUNS_FIELDS(F, S) \
 	F(S, ca, STR(72)) /* fingerprint of the CA of its certificate; "" in older journals */
 
 #define PHX_EVENT_FIELDS_hello(F, S) \
-	F(S, env, ENUM(phx_node_env)) \
-	F(S, boot_id, STR(40)) \
-	F(S, address, STR(64)) \
-	F(S, system_image, STR(PHX_NAME_MAX)) \
-	F(S, system_digest, STR(65)) \
-	PHX_EVENT_REPORT(F, S) \
-	F(S, echoes, BOOL)    /* its answers carry the nonces of attempts */ \
-	F(S, rekeys, BOOL)    /* it knows the step rekey */ \
-	F(S, scratches, BOOL) /* it knows the step scratch */ \
-	F(S, checker, BOOL)   /* and those of a check */ \
-	F(S, protects, BOOL)  /* it says how disks are reached, and leaves protected ones alone */ \
-	F(S, kernels, BOOL)   /* it starts kernels of images */ \
-	F(S, layouts, BOOL)   /* it knows the step layout */ \
-	F(S, kernel_word, STR(112)) /* phx.kernel of its command line */ \
+	PHX_TOLD_BOOT_FIELDS(F, S) \
+	F(S, address, STR(64)) /* where it came from */ \
+	PHX_TOLD_HELLO_RUN_FIELDS(F, S) \
 	F(S, facts, REC(phx_facts))
 
 /* the agent asked over a connection that its present key secures */

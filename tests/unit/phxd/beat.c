@@ -26,11 +26,11 @@ static void a_beat_is_read(void **state)
 	       "\"i1\",\"healthy\":true,\"health_text\":\"all \\u00e4 well\",\"running\":[],"
 	       "\"monitor\":{\"load\":1.5},\"wait_ms\":2000}",
 	       &b);
-	assert_string_equal(b.boot_id, "b1");
-	assert_string_equal(b.env, "os");
-	assert_string_equal(b.report.role, "web");
-	assert_string_equal(b.report.identity, "i1");
-	assert_string_equal(b.report.text, "all \u00e4 well");
+	assert_string_equal(b.report.boot_id, "b1");
+	assert_int_equal(b.report.env, PHX_ENV_OS);
+	assert_string_equal(b.report.actual_role, "web");
+	assert_string_equal(b.report.actual_identity, "i1");
+	assert_string_equal(b.report.health_text, "all \u00e4 well");
 	assert_true(b.report.healthy);
 	assert_int_equal(b.wait_ms, 2000);
 	assert_int_equal(b.running.n, 0);
@@ -113,12 +113,12 @@ static void odd_members_count_as_absent(void **state)
 	       "role\":"
 	       "\"a234567890123456789012345678901234567890123456789012345678901234567890\"}",
 	       &b);
-	assert_string_equal(b.env, "");
-	assert_string_equal(b.boot_id, "");
+	assert_int_equal(b.report.env, PHX_ENV_NONE);
+	assert_string_equal(b.report.boot_id, "");
 	assert_false(b.report.healthy);
 	assert_int_equal(b.wait_ms, 0);
 	assert_int_equal(b.running.n, 0);
-	assert_int_equal(strlen(b.report.role), PHX_NAME_MAX - 1);
+	assert_int_equal(strlen(b.report.actual_role), PHX_NAME_MAX - 1);
 	assert_string_equal(b.monitor, "{\"web_use_ppm\":0.5}");
 	assert_int_equal(b.use_ppm, -1);
 }

@@ -418,7 +418,7 @@ static void an_untold_return_is_told_by_the_next_beat(void **state)
 static bool reports(const char *node, const char *role)
 {
 	struct beat b = {.use_ppm = -1};
-	PHX_STR_SET(b.report.role, role);
+	PHX_STR_SET(b.report.actual_role, role);
 	bool news = live_beat(l, node, &b).report;
 	beat_fini(&b);
 	return news;

@@ -1,0 +1,90 @@
+/* What agents tell the head, and some of what it answers: one table a message.
+ * The agent fills the struct and writes it by its record (base/json.h); phxd
+ * reads it by the same record, by phx_json_to_message(). What of it goes into
+ * the journal is a run of members, PHX_..._FIELDS without a struct of its own,
+ * of which the payload of the event (state/event.h) is made, in the same order:
+ * a member is typed once. Members may be added, and none may change its name or
+ * its meaning: agent and head may be of different versions, and a member that
+ * is absent is zero. Tables only. Pure. */
+#ifndef PHX_TYPES_TOLD_H
+#define PHX_TYPES_TOLD_H
+
+#include "types/facts.h"
+#include "types/node.h"
+
+/* ---- what runs on the node: hello and beat ---- */
+
+/** This start of the machine. */
+#define PHX_TOLD_BOOT_FIELDS(F, S)                                             \
+  F(S, env, ENUM(phx_node_env))                                                \
+  F(S, boot_id, STR(40))
+
+/** The role that runs; "": none. */
+#define PHX_TOLD_RUNS_FIELDS(F, S)                                             \
+  F(S, actual_role, STR(PHX_NAME_MAX))                                         \
+  F(S, actual_identity, STR(200)) /* of what its image and packages are */     \
+  F(S, healthy, BOOL)
+
+/** What hello and beat have in common. */
+#define PHX_TOLD_REPORT_FIELDS(F, S)                                           \
+  PHX_TOLD_BOOT_FIELDS(F, S)                                                   \
+  PHX_TOLD_RUNS_FIELDS(F, S)                                                   \
+  /* what keeps the node from serving, or, of a healthy node, what people      \
+   * should know */                                                            \
+  F(S, health_text, STR(160))
+PHX_RECORD_STRUCT(phx_told_report, PHX_TOLD_REPORT_FIELDS);
+
+/** What the agent can do. One that does not say so is older, and is not asked
+ * for it. */
+#define PHX_TOLD_SKILLS_FIELDS(F, S)                                           \
+  F(S, echoes, BOOL)    /* its answers carry the nonces of attempts */         \
+  F(S, rekeys, BOOL)    /* it knows the step rekey */                          \
+  F(S, scratches, BOOL) /* it knows the step scratch */                        \
+  F(S, checker, BOOL)   /* and those of a check */                             \
+  F(S, protects,                                                               \
+    BOOL) /* it says how disks are reached, and leaves protected ones alone */ \
+  F(S, kernels, BOOL) /* it starts kernels of images */                        \
+  F(S, layouts, BOOL) /* it knows the step layout */
+
+/** What of a hello is journalled, beside this start and the facts. */
+#define PHX_TOLD_HELLO_RUN_FIELDS(F, S)                                        \
+  F(S, system_image, STR(PHX_NAME_MAX)) /* that is installed; "": none */      \
+  F(S, system_digest, STR(65))                                                 \
+  PHX_TOLD_RUNS_FIELDS(F, S)                                                   \
+  PHX_TOLD_SKILLS_FIELDS(F, S) /* `rekeys`: and proves, see below */           \
+  F(S, kernel_word, STR(112))  /* phx.kernel of its command line */
+
+/** The first message of an agent to a head: POST /v1/agent/hello. */
+#define PHX_TOLD_HELLO_FIELDS(F, S)                                            \
+  PHX_TOLD_BOOT_FIELDS(F, S)                                                   \
+  PHX_TOLD_HELLO_RUN_FIELDS(F, S)                                              \
+  F(S, health_text, STR(160))                                                  \
+  F(S, proves, BOOL) /* in the step rekey its key signs for the next one */    \
+  F(S, facts, REC(phx_facts))
+PHX_RECORD_STRUCT(phx_told_hello, PHX_TOLD_HELLO_FIELDS);
+
+/** A beat: POST /v1/agent/beat. It has two members more, which no table can
+ * have: "running", the orders that the node has (agent/report.h), and
+ * "monitor", measurements of many makers. */
+#define PHX_TOLD_BEAT_FIELDS(F, S)                                             \
+  PHX_TOLD_REPORT_FIELDS(F, S)                                                 \
+  F(S, wait_ms, I64) /* how long the head may hold the answer */
+PHX_RECORD_STRUCT(phx_told_beat, PHX_TOLD_BEAT_FIELDS);
+
+/** The head's answer to a hello. Its words are texts, since a newer head may
+ * have others. Besides there is "role", the role that the node is to have or
+ * null, which is read by itself: what is odd in it must not keep the node from
+ * being registered. */
+#define PHX_TOLD_WELCOME_FIELDS(F, S)                                          \
+  F(S, node, STR(PHX_NAME_MAX))                                                \
+  /* to a deploy environment: "local", enter the system that is installed; or  \
+   * "wait" */                                                                 \
+  F(S, boot, STR(16))                                                          \
+  F(S, disk_key_id, STR(PHX_NAME_MAX))                                         \
+  F(S, beat_ms, I64)                                                           \
+  F(S, state, STR(32)) /* of the node */                                       \
+  /* "local": of the kernel that is promised for it; "": any */                \
+  F(S, kernel_release, STR(PHX_RELEASE_MAX))
+PHX_RECORD_STRUCT(phx_told_welcome, PHX_TOLD_WELCOME_FIELDS);
+
+#endif
