@@ -30,28 +30,28 @@ static void tell_of_node(struct daemon *d, const char *node, const char *kind, c
 	seldom_tell(d->seldom, &(struct seldom_fact){.who = who, .kind = kind, .text = text});
 }
 
-/* What speaks for a request, beside the request. */
-struct proof {
-	struct phx_cert_ask ask; /* borrows from the body, and from `next` */
-	struct phx_next_key next;
-};
-
-static bool parse_proof(struct phx_http_request *q, const json_t *j, struct proof *ret)
+static void certified_fini(struct phx_told_certified *told)
 {
-	*ret = (struct proof){.ask = {.csr = phx_json_str(j, "csr", ""),
-				      .days = PHX_NODE_CERT_DAYS,
-				      .token = phx_json_str(j, "start", ""),
-				      .next = &ret->next}};
-	return parse_record(q, j, "next", &phx_next_key_record, &ret->next);
+	phx_record_fini(&phx_told_certified_record, told);
 }
 
-static void reply_certified(struct daemon *d, struct phx_http_request *q, struct proof *proof,
+_Static_assert(sizeof(((struct phx_told_enrol *)0)->start) == PHX_START_TOKEN_MAX, "its token");
+
+/* What both requests for a certificate have, read by PHX_TOLD_ASK_FIELDS; borrowed. */
+#define ASK_OF(told) \
+	{ \
+		.csr = phx_text((told)->csr), .days = PHX_NODE_CERT_DAYS, .token = (told)->start, \
+		.next = &(told)->next \
+	}
+
+static void reply_certified(struct daemon *d, struct phx_http_request *q, struct phx_cert_ask *ask,
 			    const char *node)
 {
 	struct phx_err err = {0};
-	PHX_AUTO_FREE char *cert = NULL, *ca = NULL;
-	proof->ask.node = node;
-	int r = keys_certify(d->keys, &proof->ask, &cert, &ca, &err);
+	PHX_AUTO(certified_fini) struct phx_told_certified told = {0};
+	ask->node = node;
+	PHX_STR_SET(told.node, node);
+	int r = keys_certify(d->keys, ask, &told.cert, &told.ca, &err);
 	if (r < 0) {
 		if (r == -EPERM)
 			tell_of_node(d, node, "refused",
@@ -60,17 +60,16 @@ static void reply_certified(struct daemon *d, struct phx_http_request *q, struct
 		return;
 	}
 	tell_of_node(d, node, "certificate", "was given a certificate");
-	PHX_AUTO_JSON json_t *answer =
-		json_pack("{s:s,s:s,s:s}", "node", node, "cert", cert, "ca", ca);
+	PHX_AUTO_JSON json_t *answer = phx_json_from_record(&phx_told_certified_record, &told);
 	phx_http_reply_json(q, 200, answer);
 }
 
-static void reply_enrol(struct daemon *d, struct phx_http_request *q, struct proof *proof,
+static void reply_enrol(struct daemon *d, struct phx_http_request *q, struct phx_cert_ask *ask,
 			const struct phx_outcome *out)
 {
 	switch ((enum phx_enrol_answer)out->enrol) {
 	case PHX_ENROL_CERTIFY:
-		reply_certified(d, q, proof, out->node);
+		reply_certified(d, q, ask, out->node);
 		return;
 	case PHX_ENROL_PENDING: {
 		PHX_AUTO_JSON json_t *answer =
@@ -132,58 +131,11 @@ static uint64_t start_shown(struct daemon *d, const struct phx_event_enrol *p, c
 	return keys_start_shown(d->keys, node, token);
 }
 
-void api_enrol(struct phx_http_request *q, void *arg)
+/* The key of a request. */
+static bool parse_csr(struct phx_http_request *q, const char *csr, char ret_fp[PHX_FINGERPRINT_MAX])
 {
-	struct daemon *d = arg;
-	struct phx_event ev = {.kind = PHX_EV_enrol};
-	struct phx_event_enrol *p = &ev.enrol;
-	struct phx_outcome out = {0};
 	struct phx_err err = {0};
-	PHX_AUTO_JSON json_t *j = body_json(q);
-	if (!j)
-		return;
-	const char *csr = phx_json_str(j, "csr", "");
-	struct proof proof;
-	char token[PHX_START_TOKEN_MAX] = "";
-	person_name(phx_http_peer(q), ev.by, sizeof(ev.by));
-	set_origin(d, q, &ev.enrol);
-	p->macs_by_start = true;
-	draw_name(p->name);
-	if (phx_csr_fingerprint(csr, p->key_fp, &err) < 0) {
-		phx_err_prefix(&err, 0, "csr");
-		phx_http_reply_error(q, -EINVAL, err.text);
-		return;
-	}
-	if (parse_macs(q, j, &p->macs) && TAKE(q, j, "serial", p->serial) &&
-	    TAKE(q, j, "uuid", p->uuid) && TAKE(q, j, "boot_id", p->boot_id) &&
-	    parse_token(q, j, p->token_sha256) && TAKE(q, j, "start", token) &&
-	    parse_enum(q, j, "env", &phx_node_env_names, &p->env) && parse_proof(q, j, &proof)) {
-		p->start = start_shown(d, p, token);
-		int r = engine_submit(d->engine, &ev, &out, &err);
-		if (r < 0)
-			phx_http_reply_error(q, r, err.text);
-		else
-			reply_enrol(d, q, &proof, &out);
-	}
-	phx_outcome_fini(&out);
-	phx_event_fini(&ev);
-}
-
-/* ---- another key, within a step ---- */
-
-static bool parse_rekey(struct phx_http_request *q, const json_t *j, struct phx_event *ev)
-{
-	int64_t id = 0, epoch = 0, nonce = 0;
-	struct phx_err err = {0};
-	PHX_CARRIES(ev, rekey);
-	if (!parse_number(q, j, "id", 1, INT64_MAX, &id) ||
-	    !parse_number(q, j, "epoch", 1, INT64_MAX, &epoch) ||
-	    !parse_number(q, j, "nonce", 1, INT64_MAX, &nonce))
-		return false;
-	ev->rekey.step_id = (uint64_t)id;
-	ev->rekey.epoch = (uint64_t)epoch;
-	ev->rekey.nonce = (uint64_t)nonce;
-	int r = phx_csr_fingerprint(phx_json_str(j, "csr", ""), ev->rekey.key_fp, &err);
+	int r = phx_csr_fingerprint(phx_text(csr), ret_fp, &err);
 	if (r < 0) {
 		phx_err_prefix(&err, 0, "csr");
 		phx_http_reply_error(q, -EINVAL, err.text);
@@ -191,31 +143,85 @@ static bool parse_rekey(struct phx_http_request *q, const json_t *j, struct phx_
 	return r == 0;
 }
 
-/* The former key is invalid once this is committed: polls that are held under it are ended. If the
- * answer is lost, the agent gets the certificate by enrolling with the new key. */
-void api_rekey(struct phx_http_request *q, void *arg)
+static bool take_enrol(struct daemon *d, struct phx_http_request *q, const json_t *j,
+		       const struct phx_told_enrol *told, struct phx_event_enrol *p)
+{
+	set_origin(d, q, p);
+	p->macs_by_start = true;
+	draw_name(p->name);
+	PHX_MEMBERS_COPY(PHX_TOLD_MACHINE_FIELDS, p, told);
+	PHX_MEMBERS_COPY(PHX_TOLD_BOOT_FIELDS, p, told);
+	if (!parse_csr(q, told->csr, p->key_fp) || !parse_macs(q, j, &p->macs) ||
+	    !parse_token_digest(q, told->token, p->token_sha256))
+		return false;
+	p->start = start_shown(d, p, told->start);
+	return true;
+}
+
+void api_enrol(struct phx_http_request *q, void *arg)
 {
 	struct daemon *d = arg;
-	struct phx_event ev = {.kind = PHX_EV_rekey};
+	struct phx_event ev = {.kind = PHX_EV_enrol};
+	struct phx_outcome out = {0};
 	struct phx_err err = {0};
-	if (!person_agent(d, q, ev.node))
-		return;
+	struct phx_told_enrol told;
 	PHX_AUTO_JSON json_t *j = body_json(q);
-	struct proof proof;
-	if (!j || !parse_rekey(q, j, &ev) || !parse_proof(q, j, &proof))
+	if (!j || !parse_message(q, j, &phx_told_enrol_record, &told))
 		return;
-	snprintf(ev.by, sizeof(ev.by), "node:%.50s", ev.node);
-	PHX_STR_SET(ev.rekey.address, phx_http_peer(q)->address);
-	int r = engine_submit(d->engine, &ev, NULL, &err);
+	person_name(phx_http_peer(q), ev.by, sizeof(ev.by));
+	if (take_enrol(d, q, j, &told, &ev.enrol)) {
+		struct phx_cert_ask ask = ASK_OF(&told);
+		int r = engine_submit(d->engine, &ev, &out, &err);
+		if (r < 0)
+			phx_http_reply_error(q, r, err.text);
+		else
+			reply_enrol(d, q, &ask, &out);
+	}
+	phx_outcome_fini(&out);
+	phx_event_fini(&ev);
+	phx_record_fini(&phx_told_enrol_record, &told);
+}
+
+/* ---- another key, within a step ---- */
+
+/* The former key is invalid once this is committed: polls that are held under it are ended. If the
+ * answer is lost, the agent gets the certificate by enrolling with the new key. */
+static void take_rekey(struct daemon *d, struct phx_http_request *q,
+		       const struct phx_told_rekey *told, struct phx_event *ev)
+{
+	struct phx_err err = {0};
+	struct phx_cert_ask ask = ASK_OF(told);
+	PHX_CARRIES(ev, rekey);
+	if (!parse_csr(q, told->csr, ev->rekey.key_fp))
+		return;
+	ev->rekey.step_id = told->step_id;
+	PHX_MEMBERS_COPY(PHX_TOLD_REKEY_RUN_FIELDS, &ev->rekey, told);
+	snprintf(ev->by, sizeof(ev->by), "node:%.50s", ev->node);
+	PHX_STR_SET(ev->rekey.address, phx_http_peer(q)->address);
+	int r = engine_submit(d->engine, ev, NULL, &err);
 	if (r < 0) {
 		if (r == -EACCES)
-			tell_of_node(d, ev.node, "refused",
+			tell_of_node(d, ev->node, "refused",
 				     "is refused a certificate for another key");
 		phx_http_reply_error(q, r, err.text);
 		return;
 	}
-	live_wake(d->live, ev.node);
-	reply_certified(d, q, &proof, ev.node);
+	live_wake(d->live, ev->node);
+	reply_certified(d, q, &ask, ev->node);
+}
+
+void api_rekey(struct phx_http_request *q, void *arg)
+{
+	struct daemon *d = arg;
+	struct phx_event ev = {.kind = PHX_EV_rekey};
+	struct phx_told_rekey told;
+	if (!person_agent(d, q, ev.node))
+		return;
+	PHX_AUTO_JSON json_t *j = body_json(q);
+	if (!j || !parse_message(q, j, &phx_told_rekey_record, &told))
+		return;
+	take_rekey(d, q, &told, &ev);
+	phx_record_fini(&phx_told_rekey_record, &told);
 }
 
 /* What agents report goes into the journal, so a node that reports too much is refused; its agent

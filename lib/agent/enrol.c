@@ -14,7 +14,6 @@
 #include "agent/log.h"
 #include "agent/root.h"
 #include "agent/trust.h"
-#include "pki/next_key.h"
 
 enum {
 	TIMEOUT_MS = 10000,
@@ -71,11 +70,10 @@ static json_t *macs_of(const struct phx_facts *facts)
 	return macs;
 }
 
-/* Reads the first line of the token file; "" without one. */
+/* Reads the first line of the token file into `ret`, which is "". */
 static void read_token(const struct agent *a, char ret[256])
 {
 	PHX_AUTO_FREE char *text = NULL;
-	ret[0] = '\0';
 	if (phx_file_read(a->cfg.token_file, 255, &text, NULL, NULL) < 0)
 		return;
 	text[strcspn(text, "\r\n")] = '\0';
@@ -84,21 +82,20 @@ static void read_token(const struct agent *a, char ret[256])
 
 static json_t *make_body(struct agent *a, const char *csr, const struct phx_next_key *next)
 {
-	char token[256];
-	read_token(a, token);
+	struct phx_told_enrol e = {.csr = (char *)csr, .env = (int)a->env};
+	if (next)
+		e.next = *next;
+	read_token(a, e.token);
+	PHX_STR_SET(e.start, a->cfg.start);
+	PHX_STR_SET(e.boot_id, a->boot_id);
 	loop_hold(a->loop);
-	json_t *body =
-		json_pack("{s:s,s:o,s:s,s:s,s:s,s:s}", "csr", csr, "macs", macs_of(&a->facts),
-			  "serial", a->facts.serial, "uuid", a->facts.uuid, "boot_id", a->boot_id,
-			  "env", phx_enum_name(&phx_node_env_names, (int)a->env));
+	PHX_STR_SET(e.serial, a->facts.serial);
+	PHX_STR_SET(e.uuid, a->facts.uuid);
+	json_t *macs = macs_of(&a->facts);
 	loop_release(a->loop);
-	if (body && token[0])
-		json_object_set_new(body, "token", json_string(token));
-	if (body && a->cfg.start[0])
-		json_object_set_new(body, "start", json_string(a->cfg.start));
-	if (body && next)
-		json_object_set_new(body, "next", phx_json_from_record(&phx_next_key_record, next));
-	explicit_bzero(token, sizeof(token));
+	json_t *body = phx_json_from_record(&phx_told_enrol_record, &e);
+	explicit_bzero(e.token, sizeof(e.token));
+	json_object_set_new(body, "macs", macs);
 	return body;
 }
 
@@ -135,20 +132,19 @@ static int check_certificate(const struct agent *a, const char *cert, struct phx
 	return r < 0 ? r : 0;
 }
 
-void certified_fini(struct certified *c)
+void enrol_certified_fini(struct phx_told_certified *c)
 {
-	free(c->cert);
-	free(c->ca);
-	*c = (struct certified){0};
+	phx_record_fini(&phx_told_certified_record, c);
 }
 
 /* Stores CAs and certificate; the CAs first, since a certificate that none of them has signed would
  * be rejected. */
-static int take_certificate(struct agent *a, const struct certified *c, struct phx_err *err)
+static int take_certificate(struct agent *a, const struct phx_told_certified *c,
+			    struct phx_err *err)
 {
 	char *key = NULL;
 	int r = read_key(a, &key, err);
-	r = r ? r : trust_take(a, c->ca, c->cert, key, err);
+	r = r ? r : trust_take(a, phx_text(c->ca), c->cert, key, err);
 	free_key(key);
 	if (r < 0)
 		return r;
@@ -162,35 +158,32 @@ static int take_certificate(struct agent *a, const struct certified *c, struct p
 	return r;
 }
 
-int enrol_certified(const json_t *answer, struct certified *ret, struct phx_err *err)
+int enrol_certified(const json_t *answer, struct phx_told_certified *ret, struct phx_err *err)
 {
-	const char *cert = phx_json_str(answer, "cert", "");
-	if (!cert[0])
-		return phx_err_set(err, -EBADMSG, "enrol: the answer holds no certificate");
-	struct certified c = {strdup(cert), strdup(phx_json_str(answer, "ca", ""))};
-	if (!c.cert || !c.ca) {
-		certified_fini(&c);
-		return -ENOMEM;
+	int r = phx_json_to_message(&phx_told_certified_record, answer, ret, err);
+	if (r == 0 && !ret->cert) {
+		enrol_certified_fini(ret);
+		r = phx_err_set(err, -EINVAL, "the answer holds no certificate");
 	}
-	*ret = c;
-	return 0;
+	return r < 0 ? phx_err_prefix(err, r == -EINVAL ? -EBADMSG : r, "enrol") : 0;
 }
 
-static int certificate_of(const struct phx_http_response *response, struct certified *ret,
+static int certificate_of(const struct phx_http_response *response, struct phx_told_certified *ret,
 			  struct phx_err *err)
 {
 	PHX_AUTO_JSON json_t *answer = NULL;
 	int r = phx_json_parse(response->body, response->n, &answer, err);
 	r = r ? r : enrol_certified(answer, ret, err);
 	if (r == 0)
-		agent_log("enrolled as %s", phx_json_str(answer, "node", "?"));
+		agent_log("enrolled as %s", ret->node);
 	return r;
 }
 
 /* 0: given; -EAGAIN: the node is not accepted yet; -EPERM: refused; -EBADMSG: what came
  * is no certificate; others: the call failed. */
 static int ask_for(struct agent *a, struct phx_http_client *c, const char *csr,
-		   const struct phx_next_key *next, struct certified *ret, struct phx_err *err)
+		   const struct phx_next_key *next, struct phx_told_certified *ret,
+		   struct phx_err *err)
 {
 	PHX_AUTO_JSON json_t *body = make_body(a, csr, next);
 	struct phx_http_response response = {0};
@@ -213,13 +206,13 @@ static int ask_for(struct agent *a, struct phx_http_client *c, const char *csr,
 static int ask_once(struct agent *a, struct phx_http_client *c, const char *csr,
 		    struct phx_err *err)
 {
-	PHX_AUTO(certified_fini) struct certified given = {0};
+	PHX_AUTO(enrol_certified_fini) struct phx_told_certified given = {0};
 	int r = ask_for(a, c, csr, NULL, &given, err);
 	return r ? r : take_certificate(a, &given, err);
 }
 
 int enrol_for(struct agent *a, const char *csr, const struct phx_next_key *next,
-	      struct certified *ret, struct phx_err *err)
+	      struct phx_told_certified *ret, struct phx_err *err)
 {
 	struct phx_http_client *c = NULL;
 	int r = enrol_client(a, &c, err);

@@ -4,6 +4,7 @@
 #define PHX_AGENT_ENROL_H
 
 #include "agent/agent.h"
+#include "types/told.h"
 
 /** Make sure that there is a key (STATE/agent.key) and a certificate for it (STATE/agent.pem). Asks
  * the head until it gives a certificate, or the agent stops (-ECANCELED). If the head refuses in
@@ -11,24 +12,16 @@
  * else uses the key of the installed system. */
 int enrol(struct agent *a, struct phx_err *err);
 
-/** What the head gave, as PEM texts, malloc'd. */
-struct phx_next_key; /* pki/next_key.h */
-
-struct certified {
-	char *cert;
-	char *ca; /* the CAs of the site; "": the head does not say */
-};
-/** Safe on a zeroed one. */
-void certified_fini(struct certified *c);
-
 /** Ask once for a certificate for this request, over a connection without a client certificate;
- * `next` is what the node's key has signed for it, NULL: nothing. Stores nothing; the caller calls
- * certified_fini(). -EPERM: refused; -EAGAIN, -EBADMSG and errors of the call: ask again. */
+ * `next` is what the node's key has signed for it, NULL: nothing. Stores nothing; the caller frees
+ * *ret by enrol_certified_fini(). -EPERM: refused; -EAGAIN, -EBADMSG and errors of the call: ask
+ * again. */
 int enrol_for(struct agent *a, const char *csr, const struct phx_next_key *next,
-	      struct certified *ret, struct phx_err *err);
-/** Read such an answer of the head; the caller calls certified_fini(). -EBADMSG: it has no
- * certificate. */
-int enrol_certified(const json_t *answer, struct certified *ret, struct phx_err *err);
+	      struct phx_told_certified *ret, struct phx_err *err);
+/** Read such an answer of the head, to be freed likewise. -EBADMSG: it has no certificate. */
+int enrol_certified(const json_t *answer, struct phx_told_certified *ret, struct phx_err *err);
+/** Safe on a zeroed one. */
+void enrol_certified_fini(struct phx_told_certified *c);
 
 /** Is there a key in the state directory? */
 bool enrol_has_key(const struct agent *a);

@@ -71,11 +71,11 @@ static int next_make(const struct agent *a, const struct phx_order *o, struct ne
 	return r ? r : phx_record_file_write(path, &next_key_record, ret, 0600, err);
 }
 
-static int check(struct agent *a, const struct next_key *k, const struct certified *c,
+static int check(struct agent *a, const struct next_key *k, const struct phx_told_certified *c,
 		 struct phx_err *err)
 {
 	PHX_AUTO_FREE char *ca = NULL;
-	int r = trust_take(a, c->ca, c->cert, k->key, err);
+	int r = trust_take(a, phx_text(c->ca), c->cert, k->key, err);
 	r = r ? r : phx_file_read(a->cfg.ca, NEXT_MAX, &ca, NULL, err);
 	r = r ? r : phx_cert_check(c->cert, PHX_CERT_NODE, k->key, ca, err);
 	return r < 0 ? phx_err_prefix(err, -EBADMSG, "the certificate of the new key") : 0;
@@ -90,8 +90,8 @@ static int write_text(const struct agent *a, const char *name, const char *text,
 
 /* Writes both files. What may fail for want of room comes first: with a key that is not the
  * certificate's the node could speak to nobody until its next start. */
-static int write_both(const struct agent *a, const struct next_key *k, const struct certified *c,
-		      struct phx_err *err)
+static int write_both(const struct agent *a, const struct next_key *k,
+		      const struct phx_told_certified *c, struct phx_err *err)
 {
 	PHX_AUTO_FREE char *cert = path_of(a, CERT), *new = path_of(a, CERT_NEXT);
 	int r = cert && new ? write_text(a, CERT_NEXT, c->cert, err) : -ENOMEM;
@@ -100,7 +100,7 @@ static int write_both(const struct agent *a, const struct next_key *k, const str
 }
 
 /* Makes it the node's key. */
-static int take(struct agent *a, const struct next_key *k, const struct certified *c,
+static int take(struct agent *a, const struct next_key *k, const struct phx_told_certified *c,
 		struct phx_err *err)
 {
 	PHX_AUTO_FREE char *next = path_of(a, REKEY_FILE);
@@ -140,16 +140,17 @@ static void prove(const struct agent *a, struct asking *k)
 
 /* Asks under the key that the node has. -EACCES: that key is dead, or the head does not accept the
  * address. */
-static int ask(struct step_run *s, const struct asking *k, struct certified *ret,
+static int ask(struct step_run *s, const struct asking *k, struct phx_told_certified *ret,
 	       struct phx_err *err)
 {
 	struct phx_http_client *c;
 	PHX_AUTO_JSON json_t *answer = NULL;
-	PHX_AUTO_JSON json_t *body =
-		json_pack("{s:s,s:o,s:I,s:I,s:I}", "csr", k->csr, "next",
-			  phx_json_from_record(&phx_next_key_record, &k->next), "id",
-			  (json_int_t)s->order->id, "epoch", (json_int_t)s->order->epoch, "nonce",
-			  (json_int_t)s->order->step.nonce);
+	struct phx_told_rekey told = {.csr = k->csr,
+				      .next = k->next,
+				      .step_id = s->order->id,
+				      .epoch = s->order->epoch,
+				      .nonce = s->order->step.nonce};
+	PHX_AUTO_JSON json_t *body = phx_json_from_record(&phx_told_rekey_record, &told);
 	int r = body ? step_http(s, &c, err) : -ENOMEM;
 	r = r ? r : phx_http_call_json(c, "POST", "/v1/agent/rekey", body, CALL_MS, &answer, err);
 	return r ? r : enrol_certified(answer, ret, err);
@@ -157,7 +158,7 @@ static int ask(struct step_run *s, const struct asking *k, struct certified *ret
 
 /* Asks until the key is certified or refused. If an answer was lost, the old key may be dead
  * already; the head then knows the new one. */
-static int ask_until(struct step_run *s, const struct asking *k, struct certified *ret,
+static int ask_until(struct step_run *s, const struct asking *k, struct phx_told_certified *ret,
 		     struct phx_err *err)
 {
 	struct phx_again again = {AGAIN_FIRST_MS, AGAIN_MOST_MS, 0};
@@ -177,7 +178,7 @@ int step_rekey(struct step_run *s, struct phx_err *err)
 {
 	struct next_key k = {0};
 	PHX_AUTO(asking_fini) struct asking asking = {0};
-	PHX_AUTO(certified_fini) struct certified c = {0};
+	PHX_AUTO(enrol_certified_fini) struct phx_told_certified c = {0};
 	int r = next_make(s->agent, s->order, &k, &asking.csr, err);
 	if (r == 0)
 		prove(s->agent, &asking);
@@ -195,7 +196,7 @@ bool rekey_take_up(struct agent *a)
 	struct next_key k = {0};
 	struct phx_err err = {0};
 	PHX_AUTO(asking_fini) struct asking asking = {0};
-	PHX_AUTO(certified_fini) struct certified c = {0};
+	PHX_AUTO(enrol_certified_fini) struct phx_told_certified c = {0};
 	int r = next_read(a, &k, &err);
 	r = r ? r : phx_csr_from_key(k.key, "node", &asking.csr, &err);
 	if (r == 0)

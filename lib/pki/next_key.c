@@ -8,8 +8,6 @@
 #include "base/file.h"
 #include "pki/internal.h"
 
-PHX_RECORD_TABLE(phx_next_key, PHX_NEXT_KEY_FIELDS);
-
 enum { TEXT_MAX_ = 64 + PHX_NAME_MAX + 2 * PHX_FINGERPRINT_MAX };
 
 /* What is signed; no member can hold a blank. */

@@ -5,12 +5,7 @@
 
 #include "pki/pki.h"
 #include "pki/statement.h"
-
-/** What goes with the request for the next key. */
-#define PHX_NEXT_KEY_FIELDS(F, S) \
-	F(S, signature, STR(PHX_STATEMENT_SIGNATURE_MAX)) /* by the former key; "": none */ \
-	F(S, cert, STR(PHX_STATEMENT_CERT_MAX))           /* of the former key, PEM */
-PHX_RECORD_STRUCT(phx_next_key, PHX_NEXT_KEY_FIELDS);
+#include "types/told.h"
 
 /** Sign for the key of the request; key and certificate that the node has are those files. */
 int phx_next_key_prove(const char *csr_pem, const char *key_pem_path, const char *cert_pem_path,

@@ -133,8 +133,7 @@ PHX_RECORD_STRUCT(phx_site_failure, PHX_SITE_FAILURE_FIELDS);
 /* what identifies a machine */
 #define PHX_EVENT_MACHINE(F, S) \
 	F(S, macs, LIST(phx_mac)) \
-	F(S, serial, STR(64)) \
-	F(S, uuid, STR(40)) \
+	PHX_TOLD_MACHINE_FIELDS(F, S) \
 	F(S, token_sha256, STR(65))
 
 #define PHX_EVENT_FIELDS_node_add(F, S) \
@@ -159,8 +158,7 @@ PHX_RECORD_STRUCT(phx_site_failure, PHX_SITE_FAILURE_FIELDS);
 	/* a machine that comes with the key which the node has already adds no MAC addresses: the \
 	 * node's owner has that key, too; false in older journals */ \
 	F(S, macs_by_start, BOOL) \
-	F(S, env, ENUM(phx_node_env)) /* this and boot_id: for people */ \
-	F(S, boot_id, STR(40))
+	PHX_TOLD_BOOT_FIELDS(F, S) /* for people */
 
 #define PHX_EVENT_FIELDS_node_bmc(F, S) \
 	F(S, bmc, REC(phx_bmc)) \
@@ -192,8 +190,7 @@ PHX_RECORD_STRUCT(phx_site_failure, PHX_SITE_FAILURE_FIELDS);
 /* the agent asked over a connection that its present key secures */
 #define PHX_EVENT_FIELDS_rekey(F, S) \
 	F(S, step_id, U64) \
-	F(S, epoch, U64) \
-	F(S, nonce, U64) /* of the order that the agent followed */ \
+	PHX_TOLD_REKEY_RUN_FIELDS(F, S) \
 	F(S, key_fp, STR(72)) \
 	F(S, address, STR(64)) /* where it came from */
 

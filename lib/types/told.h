@@ -9,6 +9,7 @@
 #ifndef PHX_TYPES_TOLD_H
 #define PHX_TYPES_TOLD_H
 
+#include "types/erased.h"
 #include "types/facts.h"
 #include "types/node.h"
 
@@ -86,5 +87,55 @@ PHX_RECORD_STRUCT(phx_told_beat, PHX_TOLD_BEAT_FIELDS);
   /* "local": of the kernel that is promised for it; "": any */                \
   F(S, kernel_release, STR(PHX_RELEASE_MAX))
 PHX_RECORD_STRUCT(phx_told_welcome, PHX_TOLD_WELCOME_FIELDS);
+
+/* ---- who the machine is: enrol and rekey ---- */
+
+/** What goes with a request for the next key: pki/next_key.h. */
+#define PHX_NEXT_KEY_FIELDS(F, S)                                              \
+  F(S, signature,                                                              \
+    STR(PHX_STATEMENT_SIGNATURE_MAX))     /* by the former key; "": none */    \
+  F(S, cert, STR(PHX_STATEMENT_CERT_MAX)) /* of the former key, PEM */
+PHX_RECORD_STRUCT(phx_next_key, PHX_NEXT_KEY_FIELDS);
+
+/** What the machine says that it is, beside its MAC addresses. */
+#define PHX_TOLD_MACHINE_FIELDS(F, S)                                          \
+  F(S, serial, STR(64))                                                        \
+  F(S, uuid, STR(40))
+
+/** What a certificate is asked for with. */
+#define PHX_TOLD_ASK_FIELDS(F, S)                                              \
+  F(S, csr, TEXT)                                                              \
+  F(S, start,                                                                  \
+    STR(96)) /* token of the start that the head ordered; "": none */          \
+  F(S, next, REC(phx_next_key))
+
+/** POST /v1/agent/enrol. It has another member, "macs": a list of MAC
+ * addresses. */
+#define PHX_TOLD_ENROL_FIELDS(F, S)                                            \
+  PHX_TOLD_ASK_FIELDS(F, S)                                                    \
+  PHX_TOLD_MACHINE_FIELDS(F, S)                                                \
+  PHX_TOLD_BOOT_FIELDS(F, S)                                                   \
+  F(S, token, STR(256)) /* that the node was announced with; "": none */
+PHX_RECORD_STRUCT(phx_told_enrol, PHX_TOLD_ENROL_FIELDS);
+
+/** Of which order the request is, beside its step. */
+#define PHX_TOLD_REKEY_RUN_FIELDS(F, S)                                        \
+  F(S, epoch, U64)                                                             \
+  F(S, nonce, U64) /* of the order that the agent followed */
+
+/** POST /v1/agent/rekey, in the step rekey. */
+#define PHX_TOLD_REKEY_FIELDS(F, S)                                            \
+  PHX_TOLD_ASK_FIELDS(F, S)                                                    \
+  F(S, step_id, U64, AS(id))                                                   \
+  PHX_TOLD_REKEY_RUN_FIELDS(F, S)
+PHX_RECORD_STRUCT(phx_told_rekey, PHX_TOLD_REKEY_FIELDS);
+
+/** The answer to both. */
+#define PHX_TOLD_CERTIFIED_FIELDS(F, S)                                        \
+  F(S, node, STR(PHX_NAME_MAX))                                                \
+  F(S, cert, TEXT)                                                             \
+  F(S, ca,                                                                     \
+    TEXT) /* the CAs to be believed from now on, the one that signs first */
+PHX_RECORD_STRUCT(phx_told_certified, PHX_TOLD_CERTIFIED_FIELDS);
 
 #endif
