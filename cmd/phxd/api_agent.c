@@ -392,88 +392,74 @@ void api_beat(struct phx_http_request *q, void *arg)
 
 /* What an agent says is shown on terminals and written into lines: no control characters. A text
  * that had some is not the one that was signed, either. */
-static void clean(struct phx_wipe_result *w)
+static void clean(const struct phx_record *rec, void *obj)
 {
-	for (size_t i = 0; i < phx_wipe_result_record.n_fields; i++) {
-		const struct phx_field *f = &phx_wipe_result_record.fields[i];
-		if (f->type == PHX_F_STR)
-			parse_clean((char *)w + f->offset);
-	}
+	for (size_t i = 0; i < rec->n_fields; i++)
+		if (rec->fields[i].type == PHX_F_STR)
+			parse_clean((char *)obj + rec->fields[i].offset);
 }
 
 /* A sum of what was read back that is no digest is none: the core does not count the erase then. */
-static bool parse_wipe(struct phx_http_request *q, const json_t *j, struct phx_event *ev)
+static void take_wipe(struct phx_wipe_result *w, struct phx_event *ev)
 {
-	struct phx_wipe_result w = {0};
 	PHX_CARRIES(ev, answer);
 	struct phx_event_answer *p = &ev->answer;
-	if (!parse_record(q, j, "wipe", &phx_wipe_result_record, &w))
-		return false;
-	clean(&w);
-	if (!phx_is_hex(w.read_sha256, SHA256_DIGITS))
-		w.read_sha256[0] = '\0';
-	PHX_MEMBERS_COPY(PHX_ERASED_SAID_FIELDS, p, &w);
-	if (!w.verified)
+	clean(&phx_wipe_result_record, w);
+	if (!phx_is_hex(w->read_sha256, SHA256_DIGITS))
+		w->read_sha256[0] = '\0';
+	PHX_MEMBERS_COPY(PHX_ERASED_SAID_FIELDS, p, w);
+	if (!w->verified)
 		p->verified_bytes = 0;
-	p->erased_bytes = w.size_bytes;
-	p->used = w.used;
-	p->setup.method = w.method;
-	PHX_STR_SET(p->erased_disk, w.disk_id);
-	if (w.detail[0])
-		PHX_STR_SET(ev->text, w.detail);
-	return true;
+	p->erased_bytes = w->size_bytes;
+	p->used = w->used;
+	p->setup.method = w->method;
+	PHX_STR_SET(p->erased_disk, w->disk_id);
+	if (w->detail[0])
+		PHX_STR_SET(ev->text, w->detail);
 }
 
-static bool parse_check(struct phx_http_request *q, const json_t *j, struct phx_event_answer *p)
+static bool parse_job_result(struct phx_http_request *q, const json_t *j, struct phx_event *ev)
 {
-	p->has_check = json_object_get(j, "check") != NULL;
-	if (!parse_record(q, j, "check", &phx_check_record, &p->check))
-		return false;
-	parse_clean(p->check.text);
-	parse_clean(p->check.tool);
-	return true;
-}
-
-static bool parse_job_result(struct phx_http_request *q, const json_t *j, uint64_t id,
-			     struct phx_event *ev)
-{
-	int64_t run = 0, cpu_ms = 0, memory = 0, cut = 0;
-	if (!parse_number(q, j, "run", 0, UINT32_MAX, &run) ||
-	    !parse_number(q, j, "cpu_ms", 0, INT64_MAX, &cpu_ms) ||
-	    !parse_number(q, j, "memory_peak_bytes", 0, INT64_MAX, &memory) ||
-	    !parse_number(q, j, "output_cut_bytes", 0, INT64_MAX, &cut) ||
-	    !parse_enum(q, j, "ended_by", &phx_job_ended_by_names, &ev->job_result.ended_by))
+	struct phx_told_job told;
+	if (!parse_message(q, j, &phx_told_job_record, &told))
 		return false;
 	ev->kind = PHX_EV_job_result;
-	ev->job_result.job = id;
-	ev->job_result.run = (uint32_t)run;
-	ev->job_result.result = phx_json_int(j, "result", 0);
-	ev->job_result.forced = phx_json_bool(j, "forced", false);
-	ev->job_result.cpu_ms = (uint64_t)cpu_ms;
-	ev->job_result.memory_peak_bytes = (uint64_t)memory;
-	ev->job_result.output_cut_bytes = (uint64_t)cut;
+	ev->job_result.job = told.job;
+	PHX_MEMBERS_COPY(PHX_TOLD_JOB_RUN_FIELDS, &ev->job_result, &told);
+	parse_words(ev->text, sizeof(ev->text), phx_text(told.text));
+	phx_record_fini(&phx_told_job_record, &told);
+	return true;
+}
+
+static bool parse_step_result(struct daemon *d, struct phx_http_request *q, const json_t *j,
+			      struct phx_event *ev)
+{
+	struct phx_told_step told;
+	if (!parse_message(q, j, &phx_told_step_record, &told))
+		return false;
+	ev->kind = PHX_EV_step_result;
+	ev->answer.step_id = told.step_id;
+	PHX_MEMBERS_COPY(PHX_TOLD_STEP_RUN_FIELDS, &ev->answer, &told);
+	parse_words(ev->text, sizeof(ev->text), phx_text(told.text));
+	take_wipe(&told.wipe, ev);
+	clean(&phx_check_record, &told.check);
+	ev->answer.has_check = json_object_get(j, "check") != NULL;
+	ev->answer.check = told.check;
+	seal_take(d, q, &told.seal, &told.quote, ev);
+	phx_record_fini(&phx_told_step_record, &told);
 	return true;
 }
 
 static bool parse_result(struct daemon *d, struct phx_http_request *q, const json_t *j,
 			 struct phx_event *ev)
 {
-	int64_t id = phx_json_int(j, "id", 0), epoch = phx_json_int(j, "epoch", 0);
-	int64_t attempt = phx_json_int(j, "attempt", 0), nonce = phx_json_int(j, "nonce", 0);
-	if (id <= 0 || epoch < 0) {
-		phx_http_reply_error(q, -EINVAL, "id, epoch: must be positive numbers");
+	const char *job = phx_enum_name(&phx_told_kind_names, PHX_TOLD_JOB);
+	if (phx_json_int(j, "id", 0) == 0) {
+		phx_http_reply_error(q, -EINVAL, "id: must be a positive number");
 		return false;
 	}
-	parse_words(ev->text, sizeof(ev->text), phx_json_str(j, "text", ""));
-	if (!strcmp(phx_json_str(j, "kind", ""), "job"))
-		return parse_job_result(q, j, (uint64_t)id, ev);
-	ev->kind = PHX_EV_step_result;
-	ev->answer.result = phx_json_int(j, "result", 0);
-	ev->answer.step_id = (uint64_t)id;
-	ev->answer.attempt = attempt > 0 && attempt <= UINT32_MAX ? (uint32_t)attempt : 0;
-	ev->answer.epoch = (uint64_t)epoch;
-	ev->answer.nonce = nonce > 0 ? (uint64_t)nonce : 0;
-	return parse_wipe(q, j, ev) && parse_check(q, j, &ev->answer) && seal_take(d, q, j, ev);
+	return phx_str_eq(phx_json_str(j, "kind", ""), job) ? parse_job_result(q, j, ev)
+							    : parse_step_result(d, q, j, ev);
 }
 
 void api_result(struct phx_http_request *q, void *arg)

@@ -310,9 +310,10 @@ int slurm_tick(struct slurm *s);
 
 /* ---- seal.c ---- */
 
-/** Reads member "seal" of a result: puts into `ev` whether the erase that it reports was signed, by
- * whom and from which deploy image. False after answering 400. */
-bool seal_take(struct daemon *d, struct phx_http_request *q, const json_t *j, struct phx_event *ev);
+/** What the agent signed of an erase, with the TPM's quote: puts into `ev`, the result of the step,
+ * whether the erase that it reports was signed, by whom and from which deploy image. */
+void seal_take(struct daemon *d, const struct phx_http_request *q, const struct phx_seal *seal,
+	       const struct phx_quote *quote, struct phx_event *ev);
 
 /* ---- catalog.c ---- */
 

@@ -7,7 +7,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "phxd/parse.h"
 #include "pki/statement.h"
 
 /* Fills in what the agent must have signed: what its answer says, of the attempt that it
@@ -54,29 +53,24 @@ static bool is_certified(const struct daemon *d, const char *node, const char *f
 		!strcmp(info.name, node) && !strcmp(info.fingerprint, fp);
 }
 
-bool seal_take(struct daemon *d, struct phx_http_request *q, const json_t *j, struct phx_event *ev)
+void seal_take(struct daemon *d, const struct phx_http_request *q, const struct phx_seal *seal,
+	       const struct phx_quote *quote, struct phx_event *ev)
 {
-	struct phx_seal seal = {0};
-	struct phx_quote quote = {0};
 	struct phx_statement expected;
 	char fp[PHX_FINGERPRINT_MAX] = "";
 	PHX_CARRIES(ev, answer);
 	struct phx_event_answer *p = &ev->answer;
-	if (!parse_record(q, j, "seal", &phx_seal_record, &seal) ||
-	    !parse_record(q, j, "quote", &phx_quote_record, &quote))
-		return false;
-	if (!seal.signature[0])
-		return true;
-	PHX_MEMBERS_COPY(PHX_ERASED_WHERE_FIELDS, p, &seal);
-	PHX_MEMBERS_COPY(PHX_ERASED_SEAL_FIELDS, p, &seal);
-	catalog_deploy_of(d, seal.image_sha256, p->image, sizeof(p->image));
-	expect(ev, &seal, &expected);
+	if (!seal->signature[0])
+		return;
+	PHX_MEMBERS_COPY(PHX_ERASED_WHERE_FIELDS, p, seal);
+	PHX_MEMBERS_COPY(PHX_ERASED_SEAL_FIELDS, p, seal);
+	catalog_deploy_of(d, seal->image_sha256, p->image, sizeof(p->image));
+	expect(ev, seal, &expected);
 	/* it must be the key by which the node speaks to us: another one proves nothing */
-	if (phx_statement_verify(&expected, seal.key, seal.signature, fp, NULL) == 0 &&
+	if (phx_statement_verify(&expected, seal->key, seal->signature, fp, NULL) == 0 &&
 	    !strcmp(fp, phx_http_peer(q)->cert.fingerprint) &&
-	    is_certified(d, ev->node, fp, &seal) && (p->cert = strdup(seal.cert)))
+	    is_certified(d, ev->node, fp, seal) && (p->cert = strdup(seal->cert)))
 		PHX_STR_SET(p->signer, fp);
-	if (quote.tpm_said[0])
-		take_quote(&quote, &expected, p);
-	return true;
+	if (quote->tpm_said[0])
+		take_quote(quote, &expected, p);
 }

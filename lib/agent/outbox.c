@@ -14,6 +14,7 @@
 #include "agent/decide.h"
 #include "agent/log.h"
 #include "agent/result_queue.h"
+#include "types/told.h"
 
 enum { TIMEOUT_MS = 10000, IDLE_CLOSE_MS = 15000 };
 
@@ -219,10 +220,14 @@ int outbox_put(struct outbox *o, struct result_subject about, json_t *message, c
 
 void outbox_refuse_job(struct outbox *o, uint64_t id, uint32_t run, const char *text)
 {
+	enum { NOT_STARTED = 126 };
 	struct result_subject about = {.is_job = true, .id = id, .run = run};
-	PHX_AUTO_JSON json_t *j =
-		json_pack("{s:s,s:I,s:I,s:i,s:i,s:s}", "kind", "job", "id", (json_int_t)id, "run",
-			  (json_int_t)run, "epoch", 0, "result", 126, "text", text);
+	const struct phx_told_job told = {.kind = PHX_TOLD_JOB,
+					  .job = id,
+					  .run = run,
+					  .result = NOT_STARTED,
+					  .text = (char *)text};
+	PHX_AUTO_JSON json_t *j = phx_json_from_record(&phx_told_job_record, &told);
 	if (j)
 		outbox_put(o, about, j, NULL, NULL, NULL, NULL);
 }

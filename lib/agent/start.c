@@ -34,13 +34,17 @@ static int job_files(void *arg, struct phx_http_client *c, uint64_t id, uint32_t
 static void job_ended(void *arg, const struct job_end *end)
 {
 	struct agent *a = arg;
-	PHX_AUTO_JSON json_t *j = json_pack(
-		"{s:s,s:I,s:I,s:i,s:I,s:b,s:I,s:I,s:I,s:s,s:s}", "kind", "job", "id",
-		(json_int_t)end->run.id, "run", (json_int_t)end->run.run, "epoch", 0, "result",
-		(json_int_t)end->status, "forced", end->forced, "cpu_ms", (json_int_t)end->cpu_ms,
-		"memory_peak_bytes", (json_int_t)end->memory_peak_bytes, "output_cut_bytes",
-		(json_int_t)end->output_cut_bytes, "text", end->text, "ended_by",
-		phx_enum_name(&phx_job_ended_by_names, end->ended_by));
+	const struct phx_told_job told = {.kind = PHX_TOLD_JOB,
+					  .job = end->run.id,
+					  .run = end->run.run,
+					  .result = end->status,
+					  .forced = end->forced,
+					  .ended_by = end->ended_by,
+					  .cpu_ms = end->cpu_ms,
+					  .memory_peak_bytes = end->memory_peak_bytes,
+					  .output_cut_bytes = end->output_cut_bytes,
+					  .text = (char *)end->text};
+	PHX_AUTO_JSON json_t *j = phx_json_from_record(&phx_told_job_record, &told);
 	struct result_subject about = {.is_job = true, .id = end->run.id, .run = end->run.run};
 	if (!j || outbox_put(a->outbox, about, j, end->output, job_files, job_reported, a) < 0)
 		agent_log("job %llu: out of memory for its result",

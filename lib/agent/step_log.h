@@ -5,17 +5,12 @@
 #ifndef PHX_AGENT_STEP_LOG_H
 #define PHX_AGENT_STEP_LOG_H
 
-#include "disk/disk.h"
-#include "pki/statement.h"
-#include "types/check.h"
+#include "types/told.h"
 
 #define STEP_LOG_ENTRY_FIELDS(F, S) \
 	F(S, id, U64) \
-	F(S, epoch, U64) \
-	F(S, attempt, U32) \
-	F(S, nonce, U64)    /* of the order; 0 = none */ \
+	PHX_TOLD_STEP_RUN_FIELDS(F, S) \
 	F(S, kind, STR(32)) /* name of the kind of step */ \
-	F(S, result, I64)   /* 0 or negative errno */ \
 	F(S, text, STR(256)) \
 	F(S, has_wipe, BOOL) \
 	F(S, wipe, REC(phx_wipe_result)) \

@@ -34,19 +34,23 @@ struct worker {
 
 static json_t *result_message(const struct step_log_entry *e)
 {
-	json_t *j =
-		json_pack("{s:s,s:I,s:I,s:I,s:I,s:I,s:s}", "kind", "step", "id", (json_int_t)e->id,
-			  "epoch", (json_int_t)e->epoch, "attempt", (json_int_t)e->attempt, "nonce",
-			  (json_int_t)e->nonce, "result", (json_int_t)e->result, "text", e->text);
-	if (j && e->quote.tpm_said[0])
-		json_object_set_new(j, "quote", phx_json_from_record(&phx_quote_record, &e->quote));
-	if (j && e->has_wipe) {
-		json_object_set_new(j, "wipe",
-				    phx_json_from_record(&phx_wipe_result_record, &e->wipe));
-		json_object_set_new(j, "seal", phx_json_from_record(&phx_seal_record, &e->seal));
+	struct phx_told_step told = {.kind = PHX_TOLD_STEP,
+				     .step_id = e->id,
+				     .text = (char *)e->text,
+				     .wipe = e->wipe,
+				     .seal = e->seal,
+				     .quote = e->quote,
+				     .check = e->check};
+	PHX_MEMBERS_COPY(PHX_TOLD_STEP_RUN_FIELDS, &told, e);
+	json_t *j = phx_json_from_record(&phx_told_step_record, &told);
+	if (!e->quote.tpm_said[0])
+		json_object_del(j, "quote");
+	if (!e->has_wipe) {
+		json_object_del(j, "wipe");
+		json_object_del(j, "seal");
 	}
-	if (j && e->has_check)
-		json_object_set_new(j, "check", phx_json_from_record(&phx_check_record, &e->check));
+	if (!e->has_check)
+		json_object_del(j, "check");
 	return j;
 }
 

@@ -27,10 +27,6 @@ enum phx_payload phx_event_payload(enum phx_event_kind kind)
 	return (unsigned)kind < PHX_ARRAY_SIZE(payloads) ? payloads[kind] : PHX_PAYLOAD_none;
 }
 
-/* "lease" is the heartbeat timeout: agents of other versions have no other word for it. */
-static const char *const ended_bys[] = {"unknown", "itself", "told", "limit", "lease"};
-const struct phx_enum phx_job_ended_by_names = {"end", ended_bys, PHX_ARRAY_SIZE(ended_bys)};
-
 static const char *const engine_job_states[] = {"waiting", "held",   "running",  "ending",
 						"done",    "failed", "cancelled"};
 const struct phx_enum phx_engine_job_state_names = {"job state", engine_job_states,

@@ -66,16 +66,6 @@ PHX_RECORD_STRUCT(phx_engine_job, PHX_ENGINE_JOB_FIELDS);
 	F(S, step, U32)
 PHX_RECORD_STRUCT(phx_index_row, PHX_INDEX_ROW_FIELDS);
 
-/** What ended a run of a job, as the agent reports it. */
-enum phx_job_ended_by {
-	PHX_ENDED_UNKNOWN,
-	PHX_ENDED_ITSELF,
-	PHX_ENDED_TOLD,
-	PHX_ENDED_LIMIT,
-	PHX_ENDED_HEARTBEAT_TIMEOUT
-};
-extern const struct phx_enum phx_job_ended_by_names;
-
 /** A file that a trigger waits for: it is there with this digest, or it is gone. */
 #define PHX_TRIGGER_FILE_FIELDS(F, S) \
 	F(S, path, TEXT)              /* relative to the watched directory */ \
@@ -221,11 +211,7 @@ PHX_RECORD_STRUCT(phx_site_failure, PHX_SITE_FAILURE_FIELDS);
 /* the result of a step of a plan, of a power operation or of the destruction of a key */
 #define PHX_EVENT_FIELDS_answer(F, S) \
 	F(S, step_id, U64) \
-	F(S, epoch, U64) \
-	/* step_result: which attempt at the step failed; 0 = not known */ \
-	F(S, attempt, U32) \
-	F(S, nonce, U64)  /* step_result: of the order that the agent followed; 0 = none */ \
-	F(S, result, I64) /* 0 or negative errno; text: the error */ \
+	PHX_TOLD_STEP_RUN_FIELDS(F, S)     /* text: the error */ \
 	F(S, power, ENUM(phx_power_state)) /* power_result */ \
 	F(S, op, ENUM(phx_power_op))       /* power_result: of what; older journals do not say */ \
 	F(S, name, STR(PHX_NAME_MAX))      /* key_result without step: key id */ \
@@ -288,14 +274,7 @@ PHX_RECORD_STRUCT(phx_site_failure, PHX_SITE_FAILURE_FIELDS);
 
 #define PHX_EVENT_FIELDS_job_result(F, S) \
 	F(S, job, U64) \
-	F(S, run, U32)    /* number of the run of the job */ \
-	F(S, result, I64) /* exit status, or negative errno; text: the error */ \
-	/* the agent ended it by itself (timeout, drain of the node): it may run again */ \
-	F(S, forced, BOOL) \
-	F(S, ended_by, ENUM(phx_job_ended_by)) \
-	F(S, cpu_ms, U64) \
-	F(S, memory_peak_bytes, U64) \
-	F(S, output_cut_bytes, U64)
+	PHX_TOLD_JOB_RUN_FIELDS(F, S) /* text: the error */
 
 /* who: what the person who asks is to this RE */
 #define PHX_EVENT_FIELDS_ask(F, S) \

@@ -2,7 +2,7 @@
  * and what comes of it; the rest is the body. All behind the handlers is fake: each request is
  * answered once or held, and an event that reaches the core is one that the journal gives back as
  * it was.
- * Parsers: cmd/phxd/api_agent.c cmd/phxd/seal.c */
+ * Parsers: cmd/phxd/api_agent.c cmd/phxd/beat.c */
 #include "fuzz/fuzz.h"
 
 /* parts of a program, not of the library */

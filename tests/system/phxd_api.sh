@@ -320,7 +320,7 @@ a_node_speaks_for_itself_only() {
 	tls POST /v1/agent/result -d '{"kind": "step", "id": 1, "epoch": 1}' "${node[@]}"
 	said 409 'of the past' || return 1
 	tls POST /v1/agent/result -d '{"kind": "step", "id": "x"}' "${node[@]}"
-	said 400 'id, epoch' || return 1
+	said 400 'id: must be a positive number' || return 1
 	tls PUT /v1/agent/jobs/1/output -d x "${node[@]}"
 	[ "$code" = 404 ] || return 1
 	tls GET /packages/tools-1.0.tar.zst "${node[@]}"
