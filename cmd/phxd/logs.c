@@ -4,9 +4,11 @@
 #include <errno.h>
 #include <string.h>
 
+#include "base/utf8.h"
 #include "phxd/parse.h"
+#include "types/logs.h"
 
-enum { LINES_MAX = 10000, LINES = 50, WAIT_MAX_S = 25, CURSOR_MAX = 256 };
+enum { LINES_MAX = 10000, LINES = 50, WAIT_MAX_S = 25 };
 
 static int check_node(struct daemon *d, struct phx_http_request *q, const char *node,
 		      struct phx_err *err)
@@ -42,23 +44,24 @@ static json_t *words_of(struct phx_http_request *q, uint64_t *ret_wait_s)
 {
 	const char *service = phx_http_query(q, "service"), *after = phx_http_query(q, "after");
 	uint64_t lines;
+	struct phx_logs_ask a = {0};
+	PHX_STR_SET(a.service, service ? service : "");
+	PHX_STR_SET(a.cursor, after ? after : "");
+	phx_utf8_repair(a.cursor);
 	if (service && *service && !phx_name_valid(service)) {
 		phx_http_reply_error(q, -EINVAL, "service: not a name");
 		return NULL;
 	}
-	if (after && strlen(after) >= CURSOR_MAX) {
+	if (after && strcmp(a.cursor, after) != 0) {
 		phx_http_reply_error(q, -EINVAL, "after: not what an earlier answer had as cursor");
 		return NULL;
 	}
 	if (!parse_query_number(q, "lines", LINES_MAX, LINES, &lines) ||
 	    !parse_query_number(q, "wait", WAIT_MAX_S, 0, ret_wait_s))
 		return NULL;
-	json_t *j = json_pack("{s:s,s:s,s:I,s:I}", "service", service ? service : "", "cursor",
-			      after ? after : "", "lines", (json_int_t)lines, "wait_ms",
-			      (json_int_t)*ret_wait_s * 1000);
-	if (!j)
-		phx_http_reply_error(q, -EINVAL, "after: not a text");
-	return j;
+	a.lines = (int64_t)lines;
+	a.wait_ms = (int64_t)*ret_wait_s * 1000;
+	return phx_json_from_record(&phx_logs_ask_record, &a);
 }
 
 void api_node_logs(struct phx_http_request *q, void *arg)
@@ -85,14 +88,15 @@ void api_agent_logs(struct phx_http_request *q, void *arg)
 	char node[PHX_NAME_MAX];
 	if (!person_agent(d, q, node))
 		return;
+	struct phx_logs_told told;
 	PHX_AUTO_JSON json_t *j = body_json(q);
-	if (!j)
+	if (!j || !parse_message(q, j, &phx_logs_told_record, &told))
 		return;
-	PHX_AUTO_JSON json_t *answer = json_pack(
-		"{s:s,s:s,s:s,s:s}", "node", node, "service", phx_json_str(j, "service", ""),
-		"text", phx_json_str(j, "text", ""), "cursor", phx_json_str(j, "cursor", ""));
-	asks_told(d->asks, &kind, node, (uint64_t)phx_json_int(j, "id", 0),
-		  phx_json_str(j, "error", ""), answer);
+	PHX_AUTO_JSON json_t *answer =
+		json_pack("{s:s,s:s,s:s,s:s}", "node", node, "service", told.service, "text",
+			  phx_text(told.text), "cursor", told.cursor);
+	asks_told(d->asks, &kind, node, told.id, phx_text(told.error), answer);
+	phx_record_fini(&phx_logs_told_record, &told);
 	PHX_AUTO_JSON json_t *empty = json_object();
 	phx_http_reply_json(q, 200, empty);
 }

@@ -13,6 +13,7 @@
 #include "agent/order.h"
 #include "agent/service_backend.h"
 #include "agent/task_output.h"
+#include "types/logs.h"
 
 enum { QUESTIONS_MAX = 24, LINES_MAX = 10000, WAIT_MAX_MS = 30000, CALL_MS = 10000 };
 
@@ -56,11 +57,14 @@ static json_t *answer_log(struct logs *l, struct question *q)
 	int r = services_log(l->services, q->service, &q->ask, &text, cursor, &err);
 	if (r == 0 && text.failed)
 		r = phx_err_set(&err, -ENOMEM, "out of memory");
+	struct phx_logs_told told = {.id = q->id};
+	PHX_STR_SET(told.service, q->service);
+	PHX_STR_SET(told.cursor, r < 0 ? "" : cursor);
 	if (r < 0)
-		return json_pack("{s:I,s:s}", "id", (json_int_t)q->id, "error",
-				 err.text[0] ? err.text : strerror(-r));
-	return json_pack("{s:I,s:s,s:s,s:s}", "id", (json_int_t)q->id, "service", q->service,
-			 "text", text.data ? text.data : "", "cursor", cursor);
+		told.error = err.text[0] ? err.text : strerror(-r);
+	else
+		told.text = text.data;
+	return phx_json_from_record(&phx_logs_told_record, &told);
 }
 
 static void tell(struct logs *l, const char *path, const json_t *answer)
@@ -130,17 +134,18 @@ static int read_task(const json_t *order, struct question *q, struct phx_err *er
 
 static int read_log(const json_t *order, struct question *q, struct phx_err *err)
 {
-	const json_t *ask = json_object_get(order, "logs");
-	int64_t lines = phx_json_int(ask, "lines", 0), wait_ms = phx_json_int(ask, "wait_ms", 0);
-	const char *service = phx_json_str(ask, "service", "");
-	bool fits = PHX_STR_SET(q->service, service) == 0 &&
-		PHX_STR_SET(q->ask.cursor, phx_json_str(ask, "cursor", "")) == 0;
-	if (!json_is_object(ask) || !fits || (service[0] && !phx_name_valid(service)))
-		return phx_err_set(err, -EINVAL, "the request for logs is not valid");
+	struct phx_logs_ask a;
+	int r = phx_json_to_message(&phx_logs_ask_record, json_object_get(order, "logs"), &a, err);
+	if (r == 0 && a.service[0] && !phx_name_valid(a.service))
+		r = phx_err_set(err, -EINVAL, "service: not a name");
+	if (r < 0)
+		return phx_err_prefix(err, r, "logs");
+	PHX_STR_SET(q->service, a.service);
+	PHX_STR_SET(q->ask.cursor, a.cursor);
 	q->path = "/v1/agent/logs";
 	q->answer = answer_log;
-	q->ask.lines = lines > 0 && lines < LINES_MAX ? (uint32_t)lines : LINES_MAX;
-	q->ask.wait_ms = wait_ms > 0 && wait_ms < WAIT_MAX_MS ? (uint32_t)wait_ms : 0;
+	q->ask.lines = a.lines > 0 && a.lines < LINES_MAX ? (uint32_t)a.lines : LINES_MAX;
+	q->ask.wait_ms = a.wait_ms > 0 && a.wait_ms < WAIT_MAX_MS ? (uint32_t)a.wait_ms : 0;
 	return 0;
 }
 

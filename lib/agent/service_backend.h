@@ -6,6 +6,7 @@
 
 #include <sys/types.h>
 
+#include "types/logs.h"
 #include "types/role.h"
 #include "agent/loop.h"
 
@@ -35,7 +36,7 @@ struct service_proc {
 	char invocation[SERVICE_INVOCATION_MAX];
 };
 
-enum { SERVICE_CURSOR_MAX = 256, SERVICE_LOG_MAX = 48 << 10 };
+enum { SERVICE_CURSOR_MAX = PHX_LOGS_CURSOR_MAX, SERVICE_LOG_MAX = 48 << 10 };
 
 /** A service, as it is published to readers in other threads. */
 struct service_id {

@@ -147,10 +147,10 @@ static void a_node_that_cannot_answer_is_not_asked(void **state)
 
 static void a_question_is_bounded(void **state)
 {
-	char cursor[CURSOR_MAX + 1];
+	char cursor[PHX_LOGS_CURSOR_MAX + 1];
 	(void)state;
 	memset(cursor, 'c', sizeof(cursor));
-	cursor[CURSOR_MAX] = '\0';
+	cursor[PHX_LOGS_CURSOR_MAX] = '\0';
 	const struct {
 		const char *name, *value;
 	} wrong[] = {{"service", "../x"}, {"service", "a b"},    {"service", "-f"},
@@ -159,7 +159,7 @@ static void a_question_is_bounded(void **state)
 		     {"wait", "1.5"},     {"lines", ""}};
 	for (size_t i = 0; i < PHX_ARRAY_SIZE(wrong); i++)
 		assert_int_equal(asks_about("n1", wrong[i].name, wrong[i].value), -EINVAL);
-	cursor[CURSOR_MAX - 1] = '\0';
+	cursor[PHX_LOGS_CURSOR_MAX - 1] = '\0';
 	assert_int_equal(asks_about("n1", "after", cursor), 0);
 	assert_string_equal(phx_json_str(words, "cursor", ""), cursor);
 	assert_int_equal(asks_about("n1", "lines", "10000"), 0);
@@ -209,9 +209,12 @@ static void who_is_no_agent_answers_nothing(void **state)
 	fake_agent = "n1";
 	assert_int_equal(answers("{"), -EINVAL);
 	assert_int_equal(n_told, 0);
-	/* of another type it is as if it were not there */
-	assert_int_equal(answers("{\"id\":\"7\",\"text\":5}"), 200);
-	assert_int_equal(told_id, 0);
+	assert_int_equal(answers("{\"id\":\"7\"}"), -EINVAL);
+	assert_int_equal(answers("{\"id\":7,\"text\":5}"), -EINVAL);
+	assert_int_equal(answers("{\"id\":7,\"service\":\"a\\u001bb\"}"), -EINVAL);
+	assert_int_equal(n_told, 0);
+	/* what is not there, is nothing */
+	assert_int_equal(answers("{\"id\":7,\"text\":null}"), 200);
 	assert_string_equal(phx_json_str(answer, "text", "?"), "");
 }
 
