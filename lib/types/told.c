@@ -8,7 +8,6 @@ const struct phx_enum phx_told_kind_names = {"kind of result", kinds, PHX_ARRAY_
 static const char *const ended_bys[] = {"unknown", "itself", "told", "limit", "lease"};
 const struct phx_enum phx_job_ended_by_names = {"end", ended_bys, PHX_ARRAY_SIZE(ended_bys)};
 
-PHX_RECORD_TABLE(phx_told_report, PHX_TOLD_REPORT_FIELDS);
 PHX_RECORD_TABLE(phx_told_hello, PHX_TOLD_HELLO_FIELDS);
 PHX_RECORD_TABLE(phx_told_beat, PHX_TOLD_BEAT_FIELDS);
 PHX_RECORD_TABLE(phx_told_welcome, PHX_TOLD_WELCOME_FIELDS);

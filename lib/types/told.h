@@ -32,7 +32,9 @@
 	PHX_TOLD_RUNS_FIELDS(F, S) \
 	/* what keeps the node from serving, or, of a healthy node, what people should know */ \
 	F(S, health_text, STR(160))
-PHX_RECORD_STRUCT(phx_told_report, PHX_TOLD_REPORT_FIELDS);
+struct phx_told_report {
+	PHX_MEMBERS(phx_told_report, PHX_TOLD_REPORT_FIELDS)
+};
 
 /** What the agent can do. One that does not say so is older, and is not asked for it. */
 #define PHX_TOLD_SKILLS_FIELDS(F, S) \
