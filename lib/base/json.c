@@ -49,10 +49,8 @@ static void put_list(struct phx_buf *b, const struct phx_record *rec, const stru
 		     struct style style)
 {
 	phx_buf_add(b, "[", 1);
-	for (uint32_t i = 0, n = 0; i < l->n; i++) {
-		const void *item = phx_record_item(rec, l, i);
-		if (!item)
-			continue;
+	uint32_t at = 0, n = 0;
+	for (const void *item; (item = phx_record_next(rec, l, &at));) {
 		phx_buf_add(b, ",", n++ > 0);
 		put_record(b, rec, item, style);
 	}
@@ -119,14 +117,6 @@ static bool is_zero(const char *at, size_t n)
 	return !n || (!at[0] && !memcmp(at, at + 1, n - 1));
 }
 
-static bool has_items(const struct phx_record *rec, const struct phx_list *l)
-{
-	uint32_t i = 0;
-	while (i < l->n && !phx_record_item(rec, l, i))
-		i++;
-	return i < l->n;
-}
-
 /* Is the field not zero, empty or false? A record that is not all zero may still turn out to be
  * empty when it is written. With `less`, enums are always written, since readers without the table
  * of fields do not know which name is the default. */
@@ -150,7 +140,7 @@ static bool worth_writing(const struct phx_field *f, const void *at, struct styl
 	case PHX_F_ONEOF:
 		return *(const int *)at;
 	case PHX_F_LIST:
-		return has_items(f->record, at);
+		return phx_record_next(f->record, at, &(uint32_t){0});
 	case PHX_F_LIVE:
 		return *(void *const *)at;
 	case PHX_F_REC:

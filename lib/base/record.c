@@ -111,10 +111,14 @@ void phx_record_fini(const struct phx_record *rec, void *obj)
 	memset(obj, 0, rec->size);
 }
 
-const void *phx_record_item(const struct phx_record *rec, const struct phx_list *l, uint32_t i)
+const void *phx_record_next(const struct phx_record *rec, const struct phx_list *l, uint32_t *at)
 {
-	const void *item = (const char *)l->items + (size_t)i * rec->size;
-	return rec->is_gone && rec->is_gone(item) ? NULL : item;
+	while (*at < l->n) {
+		const void *item = (const char *)l->items + (size_t)(*at)++ * rec->size;
+		if (!rec->is_gone || !rec->is_gone(item))
+			return item;
+	}
+	return NULL;
 }
 
 static int list_copy(const struct phx_record *rec, struct phx_list *dst, const struct phx_list *src)
@@ -125,13 +129,12 @@ static int list_copy(const struct phx_record *rec, struct phx_list *dst, const s
 	if (!dst->items)
 		return -ENOMEM;
 	dst->cap = src->n;
-	for (uint32_t i = 0; i < src->n; i++) {
-		const void *item = phx_record_item(rec, src, i);
+	uint32_t at = 0;
+	for (const void *item; (item = phx_record_next(rec, src, &at)); dst->n++) {
 		char *to = (char *)dst->items + (size_t)dst->n * rec->size;
-		int r = item ? phx_record_copy(rec, to, item) : 0;
+		int r = phx_record_copy(rec, to, item);
 		if (r < 0)
 			return r;
-		dst->n += item != NULL;
 	}
 	return 0;
 }
@@ -191,21 +194,13 @@ int phx_record_copy(const struct phx_record *rec, void *ret_dst, const void *src
 	return 0;
 }
 
-/* The first item at or after place *at that is not gone, which *at is put behind; NULL: none. */
-static const void *next_item(const struct phx_record *rec, const struct phx_list *l, uint32_t *at)
-{
-	const void *item = NULL;
-	while (!item && *at < l->n)
-		item = phx_record_item(rec, l, (*at)++);
-	return item;
-}
-
 static bool list_equal(const struct phx_record *rec, const struct phx_list *a,
 		       const struct phx_list *b)
 {
 	uint32_t at_a = 0, at_b = 0;
 	for (;;) {
-		const void *item_a = next_item(rec, a, &at_a), *item_b = next_item(rec, b, &at_b);
+		const void *item_a = phx_record_next(rec, a, &at_a),
+			   *item_b = phx_record_next(rec, b, &at_b);
 		if (!item_a || !item_b)
 			return item_a == item_b;
 		if (!phx_record_equal(rec, item_a, item_b))

@@ -231,8 +231,9 @@ void phx_record_fini(const struct phx_record *rec, void *obj);
  * -ENOMEM leaves ret_dst zeroed. */
 int phx_record_copy(const struct phx_record *rec, void *ret_dst, const void *src);
 
-/** Item `i` of a list of `rec`, borrowed; NULL: it is gone (struct phx_record). */
-const void *phx_record_item(const struct phx_record *rec, const struct phx_list *l, uint32_t i);
+/** The first item of a list of `rec` from place *at on that is not gone (struct phx_record),
+ * borrowed; *at becomes the place behind it. NULL: there is no further one. */
+const void *phx_record_next(const struct phx_record *rec, const struct phx_list *l, uint32_t *at);
 
 /** Same contents, field by field? False also if saving a live object failed for lack of memory. */
 bool phx_record_equal(const struct phx_record *rec, const void *a, const void *b);
