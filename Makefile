@@ -143,6 +143,8 @@ $(ALLOC_OBJ): $(BUILD)/tests/alloc/%.o: tests/%.c $(FLAGS_FILE)
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(CPPFLAGS) -Itests $(CFLAGS) $(TEST_OPT) -Dmain=main_of_$(subst /,_,$*) -DTEST_DIR='"$(CURDIR)/tests"' -Wno-missing-prototypes -MMD -MP -c $< -o $@
 $(BUILD)/tests/golden/alloc: $(ALLOC_OBJ) $(BUILD)/libphx.a
+# which programs there are is in it
+$(BUILD)/tests/golden/alloc.o: $(ALLOC_SRC)
 $(BUILD)/tests/golden/alloc.o: private CPPFLAGS += -DPROGRAMS="$(foreach p,$(ALLOC_SRC:tests/%.c=%),PROGRAM($(subst /,_,$(p))))"
 $(BUILD)/tests/golden/alloc: private TEST_LIB := $(ALLOC_OBJ) $(BUILD)/libphx.a $(ALLOC_WRAP:%=-Wl,--wrap=%)
 
