@@ -4,11 +4,7 @@
 
 WAKEUPS_SECONDS=${WAKEUPS_SECONDS:-60}
 
-# switches PID THREAD: of the thread of that name; "-THREAD": of all but it; "": of all
-switches() {
-	cat /proc/"$1"/task/*/status | awk -v only="${2#-}" -v but="${2:0:1}" '/^Name:/ { name = $2 }
-		/^voluntary_ctxt_switches:/ && (only == "" || (name == only) == (but != "-")) { n += $2 } END { print n + 0 }'
-}
+. tests/system/switches.bash
 
 # wakeups_of NAME TARGET PID THREAD...: one row each, "NAME" of the first thread, "NAME, THREAD" of the others
 wakeups_of() {
