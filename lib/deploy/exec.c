@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <fts.h>
 #include <stdio.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -128,12 +129,14 @@ struct work {
 	struct phx_image old;
 	struct phx_list packages; /* of the old one */
 	int status;
+	int counts; /* of who counts versions of the image: locked until one is made */
 };
 
 static void work_fini(struct work *w)
 {
 	phx_record_fini(&phx_image_record, &w->old);
 	phx_list_fini(&w->packages);
+	phx_close_fd(&w->counts);
 }
 
 /* Runs it; 0 when something changed. */
@@ -195,6 +198,22 @@ static bool is_there(const char *dir, const char *name, const char *version)
 	return !path || access(path, F_OK) == 0;
 }
 
+/* Until the version is there, nobody else counts: he would come to the same one, and learn that
+ * only when his program has run. */
+static int count_alone(struct work *w, struct phx_err *err)
+{
+	PHX_AUTO_FREE char *path = phx_path("%s/%s", w->dir, w->old.name);
+	w->counts = path ? open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
+	if (w->counts < 0)
+		return path ? phx_err_set(err, -errno, "%s: %s", path, strerror(errno)) : -ENOMEM;
+	return flock(w->counts, LOCK_EX | LOCK_NB) == 0
+		? 0
+		: phx_err_set(err, -EBUSY,
+			      "another phx image exec makes the next version of image '%s': wait "
+			      "for it, or name yours by --new-version",
+			      w->old.name);
+}
+
 /* "12" becomes 12-r1, 12-r1 becomes 12-r2: the first that is not there. */
 static int count_version(const struct work *w, char ret[PHX_NAME_MAX], struct phx_err *err)
 {
@@ -236,10 +255,10 @@ static const char *chosen_kernel(const struct phx_image *old)
 int phx_images_exec(const char *dir, const struct phx_image_exec *ex, struct phx_image *ret,
 		    int *ret_status, struct phx_err *err)
 {
-	PHX_AUTO(work_fini) struct work w = {.ex = ex, .dir = dir};
+	PHX_AUTO(work_fini) struct work w = {.ex = ex, .dir = dir, .counts = -1};
 	char version[PHX_NAME_MAX], source[2 * PHX_NAME_MAX + 16];
 	int r = begin(&w, err);
-	if (r == 0 && !ex->new_version)
+	if (r == 0 && !ex->new_version && (r = count_alone(&w, err)) == 0)
 		r = count_version(&w, version, err);
 	if (r < 0)
 		return r;

@@ -58,6 +58,22 @@ the_next_is_counted() {
 	in_image 1 'touch /etc/more' --new-version 2
 	[ "$status" != 0 ] && grep -q "image 'base' of version '2' is there already" "$WORK/err"
 }
+two_do_not_count_the_same() {
+	local first
+	mkfifo "$WORK/goes" || return 1
+	"$BUILD/bin/phx" image exec base --dir "$STORE" --image-version 1 -- sh -c 'echo runs; read line; echo two >/etc/two' \
+		<"$WORK/goes" >"$WORK/first" 2>&1 &
+	first=$!
+	exec 8>"$WORK/goes"
+	for ((i = 0; i < 300; i++)); do grep -q runs "$WORK/first" && break || sleep 0.1; done
+	in_image 1 'touch /etc/more'
+	[ "$status" != 0 ] && grep -q "another phx image exec makes the next version of image 'base'" "$WORK/err" &&
+		in_image 1 'touch /etc/more' --new-version beside && [ "$status" = 0 ] && [ -e "$STORE/base/beside" ]
+	local refused=$?
+	echo >&8
+	exec 8>&-
+	wait "$first" && grep -q 'base 1-r4' "$WORK/first" && [ "$refused" = 0 ] && in_image 1 'touch /etc/more' && [ -e "$STORE/base/1-r5" ] && swept
+}
 a_failure_makes_none() {
 	in_image 1 'touch /etc/more; exit 7' --new-version f
 	[ "$status" = 7 ] && grep -q 'sh ended with status 7: no image is made' "$WORK/err" && [ ! -e "$STORE/base/f" ] && swept || return 1
@@ -233,7 +249,7 @@ touch "$WORK/root.base/etc/odd" && chown 1234:1234 "$WORK/root.base/etc/odd"
 tar -C "$WORK/root.base" -cf "$WORK/base.tar" .
 "$BUILD/bin/phx" image import "$WORK/base.tar" --image-name base --dir "$STORE" >/dev/null 2>&1 &&
 	"$BUILD/bin/phx" image import "$WORK/base.tar" --image-name disk --no-squashfs --dir "$STORE" >/dev/null 2>&1 || echo "not ok no image"
-for t in what_it_left_is_a_new_version diff_says_what_differs diff_with_what_it_was_made_of the_same_does_not_differ the_next_is_counted a_failure_makes_none \
+for t in what_it_left_is_a_new_version diff_says_what_differs diff_with_what_it_was_made_of the_same_does_not_differ the_next_is_counted two_do_not_count_the_same a_failure_makes_none \
 	no_change_makes_none what_is_not_there_is_told an_altered_image_is_not_run owners_links_and_devices_come_along a_kernel_outside_the_root_comes_along a_default_that_was_chosen_stays why_it_cannot_be_unpacked_is_told nothing_of_the_machine_is_reached our_own_program_is_not_given_away nothing_is_typed_for_us \
 	names_are_found_as_here the_network_can_be_left_out a_name_with_a_colon_is_a_file devices_and_pipes_are_not_opened what_was_interrupted_is_swept; do
 	check "$t"
