@@ -234,6 +234,7 @@ void phx_config_settings(const struct phx_config *cfg, struct phx_settings *ret)
 		.keeps_left = true,
 		.serves_late = true,
 		.doubts_uuids = true,
+		.redoes_role = true,
 		.restart_silent_s = cfg->restart_silent_s,
 		.soft_off_s = cfg->soft_off_s,
 	};

@@ -244,12 +244,15 @@ void phx_resume_awaited(struct phx_apply *a, struct phx_node *n)
 /* Starts the role of a node that was restarted while it was out of service. */
 static int serve_again(struct phx_apply *a, struct phx_node *n)
 {
-	static const enum phx_step_kind kinds[] = {PHX_STEP_start, PHX_STEP_health, PHX_STEP_join};
+	static const enum phx_step_kind kinds[] = {PHX_STEP_activate, PHX_STEP_start,
+						   PHX_STEP_health, PHX_STEP_join};
+	/* a system in memory may be one that was just fetched, without the role's packages */
+	bool anew = !n->system_disk[0] && a->s->settings.redoes_role;
 	struct phx_plan plan = {.tier = PHX_TIER_IN_PLACE};
 	PHX_STR_SET(plan.to_role, n->role);
 	PHX_STR_SET(plan.to_pool, n->pool);
 	PHX_STR_SET(plan.from_pool, n->pool);
-	for (size_t i = 0; i < PHX_ARRAY_SIZE(kinds); i++) {
+	for (size_t i = !anew; i < PHX_ARRAY_SIZE(kinds); i++) {
 		struct phx_step *step = phx_grow(a, &plan.steps, sizeof(*step));
 		if (!step) {
 			phx_record_fini(&phx_plan_record, &plan);

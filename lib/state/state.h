@@ -101,7 +101,10 @@ PHX_RECORD_STRUCT(phx_pool, PHX_POOL_FIELDS);
 	F(S, serves_late, BOOL) \
 	/* a machine that reports the system UUID of a known node changes nothing of that one, and \
 	 * a UUID is a node's once it is proven (node/facts.c); false in older journals */ \
-	F(S, doubts_uuids, BOOL)
+	F(S, doubts_uuids, BOOL) \
+	/* what was done in a system in memory is done again in the one that is fetched after a \
+	 * reset (node/ram_system.c); false in older journals, where that hand-over failed */ \
+	F(S, redoes_role, BOOL)
 PHX_RECORD_STRUCT(phx_settings, PHX_SETTINGS_FIELDS);
 
 /** A runtime environment: its agreement and its state. The ledger counts the nodes it holds; its

@@ -99,6 +99,7 @@ static inline int world_setup(void **state)
 	w->s.settings.shares_triggers = w->s.settings.doubts_claims = true;
 	w->s.settings.keeps_left = true;
 	w->s.settings.serves_late = true;
+	w->s.settings.redoes_role = true;
 	w->s.settings.doubts_uuids = true;
 	w->s.settings.protects = w->s.settings.protect.remote = true;
 	struct phx_setup noop = {0};

@@ -235,6 +235,39 @@ static void reset_after_a_system_in_ram_was_entered(void **state)
 	reset_in_the_middle(w, PHX_STEP_activate);
 }
 
+/* The next system has none of the role's packages, and runs none of its services. */
+static void reset_while_its_services_start(void **state)
+{
+	struct world *w = *state;
+	reset_in_the_middle(w, PHX_STEP_start);
+	assert_string_equal(world_plan(w, "n1", buf, sizeof(buf)),
+			    "stop kexec ram enter activate ram enter activate start health join");
+}
+
+static void reset_while_its_health_is_looked_at(void **state)
+{
+	struct world *w = *state;
+	reset_in_the_middle(w, PHX_STEP_health);
+	assert_string_equal(world_plan(w, "n1", buf, sizeof(buf)),
+			    "stop kexec ram enter activate start ram enter activate start health "
+			    "join");
+}
+
+/* A system in memory may have been fetched anew while the node was out of service. */
+static void resumed_in_memory_its_packages_come_first(void **state)
+{
+	struct world *w = *state;
+	struct phx_event stopped = {.kind = PHX_EV_report};
+	world_serving(w, "n1", "ramweb", true);
+	assert_int_equal(world_order(w, PHX_EV_drain, "n1", NULL), 0);
+	PHX_STR_SET(stopped.node, "n1");
+	assert_int_equal(world_apply(w, &stopped, NULL), 0);
+	assert_int_equal(world_order(w, PHX_EV_resume, "n1", NULL), 0);
+	assert_string_equal(world_plan(w, "n1", buf, sizeof(buf)), "activate start health join");
+	world_run(w, "n1");
+	assert_int_equal(world_node(w, "n1")->state, PHX_NODE_ACTIVE);
+}
+
 /* One that is reset again and again is not brought back for ever. */
 static void resets_end(void **state)
 {
@@ -415,6 +448,9 @@ int main(void)
 		WORLD_TEST(resumed_while_silent_it_serves_when_it_is_heard),
 		WORLD_TEST(reset_while_a_system_in_ram_is_entered),
 		WORLD_TEST(reset_after_a_system_in_ram_was_entered),
+		WORLD_TEST(reset_while_its_services_start),
+		WORLD_TEST(resumed_in_memory_its_packages_come_first),
+		WORLD_TEST(reset_while_its_health_is_looked_at),
 		WORLD_TEST(resets_end),
 		WORLD_TEST(a_disk_without_its_system_is_quarantined),
 		WORLD_TEST(a_disk_with_its_system_goes_on),
