@@ -102,12 +102,12 @@ it_has_no_uuid_of_others() {
 	before=$(who_is n2)
 	# what it told without end is not forgiven at once
 	until_true 30 says "" && [ "$(field n1 '.facts.uuid + .state')" = uuid-1ready ] || { field n1 '.facts.uuid + .state'; return 1; }
-	says uuid-2 && [ "$(field n1 .state)" = quarantined ] && field n1 .reason | grep -q 'another system UUID' && [ "$(field n1 .facts.uuid)" = uuid-2 ] || { field n1 .reason; return 1; }
+	until_true 30 says uuid-2 && [ "$(field n1 .state)" = quarantined ] && field n1 .reason | grep -q 'another system UUID' && [ "$(field n1 .facts.uuid)" = uuid-2 ] || { field n1 .reason; return 1; }
 	[ "$(who_is n2)" = "$before" ] || { who_is n2; return 1; }
 	# nor does it keep the other one out, which was set aside meanwhile
 	action quarantine '{"nodes": "n2"}' >/dev/null && action resume '{"nodes": "n2"}' >/dev/null && until_true 30 idle n2 ready "" || { field n2 '.state + " " + .reason'; return 1; }
 	# nor one that comes for the first time
-	says uuid-6 && post /v1/nodes '{"name": "n6", "macs": ["02:00:00:00:00:06"]}' >/dev/null && fake_start n6 6 --env deploy --uuid uuid-6 && until_true 20 idle n6 ready "" || { field n6 '.state + " " + .reason'; return 1; }
+	until_true 30 says uuid-6 && post /v1/nodes '{"name": "n6", "macs": ["02:00:00:00:00:06"]}' >/dev/null && fake_start n6 6 --env deploy --uuid uuid-6 && until_true 20 idle n6 ready "" || { field n6 '.state + " " + .reason'; return 1; }
 }
 it_replays() { replays_the_same 20 20; }
 
