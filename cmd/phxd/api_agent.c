@@ -17,7 +17,7 @@
 #include "phxd/site.h"
 #include "state/node_sets.h"
 
-enum { WAIT_MAX_MS = 60000, MONITOR_MAX = 32 << 10, SHA256_DIGITS = 64 };
+enum { WAIT_MAX_MS = 60000, MONITOR_MAX = 32 << 10 };
 
 /* ---- enrolment ---- */
 
@@ -405,7 +405,7 @@ static void take_wipe(struct phx_wipe_result *w, struct phx_event *ev)
 	PHX_CARRIES(ev, answer);
 	struct phx_event_answer *p = &ev->answer;
 	clean(&phx_wipe_result_record, w);
-	if (!phx_is_hex(w->read_sha256, SHA256_DIGITS))
+	if (!phx_is_sha256(w->read_sha256))
 		w->read_sha256[0] = '\0';
 	PHX_MEMBERS_COPY(PHX_ERASED_SAID_FIELDS, p, w);
 	if (!w->verified)

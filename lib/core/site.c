@@ -72,7 +72,7 @@ static void begin_portion(struct phx_apply *a)
 int phx_apply_site_apply(struct phx_apply *a, const struct phx_event_site_apply *p)
 {
 	struct phx_site_version *v = &a->s->site;
-	if (!phx_is_hex(p->digest, sizeof(p->digest) - 1))
+	if (!phx_is_sha256(p->digest))
 		return phx_err_set(a->err, -EINVAL, "site: '%s' is no digest", p->digest);
 	bool same = !strcmp(v->digest, p->digest);
 	uint64_t next = same ? v->next : 1;

@@ -235,8 +235,8 @@ static int check_disk(const struct phx_attestation *a, const struct phx_attested
 {
 	char fp[PHX_FINGERPRINT_MAX];
 	const struct phx_statement *s = &d->said;
-	if (!d->nonce || !d->signature[0] || !s->verified_bytes ||
-	    !phx_is_hex(s->read_sha256, 64) || !s->image_sha256[0])
+	if (!d->nonce || !d->signature[0] || !s->verified_bytes || !phx_is_sha256(s->read_sha256) ||
+	    !s->image_sha256[0])
 		return phx_err_set(err, -ENODATA, "disk %s: nothing proves its erase", d->id);
 	const char *other = other_matter(a, d);
 	if (other)
