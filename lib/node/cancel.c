@@ -137,18 +137,15 @@ static struct way way_back(const struct phx_node *n)
 	return w;
 }
 
-static int add_steps(struct phx_plan *plan, const struct way *w, const char *role)
+static int add_steps(struct phx_apply *a, struct phx_plan *plan, const struct way *w,
+		     const char *role)
 {
-	for (uint32_t i = 0; i < w->n; i++) {
-		struct phx_step *step = phx_list_push(&plan->steps, sizeof(*step));
-		if (!step)
-			return -ENOMEM;
-		step->kind = (int)w->kinds[i];
-		step->expected_ms = phx_step_info(w->kinds[i])->expected_ms;
-		plan->expected_ms += step->expected_ms;
-		phx_str_copy(step->role, sizeof(step->role), role);
+	int r = 0;
+	for (uint32_t i = 0; r == 0 && i < w->n; i++) {
+		r = phx_steps_add(a, plan, w->kinds[i], role);
+		plan->expected_ms += phx_step_info(w->kinds[i])->expected_ms;
 	}
-	return 0;
+	return r;
 }
 
 /* Begins a new plan, so that answers to the step under way are stale. If the new plan's first step
@@ -164,7 +161,7 @@ static int go_back(struct phx_apply *a, struct phx_node *n)
 	PHX_STR_SET(plan.from_pool, n->pool);
 	PHX_STR_SET(plan.by, a->ev->by);
 	snprintf(plan.reason, sizeof(plan.reason), "%s was cancelled", phx_request_name(&n->plan));
-	if (add_steps(&plan, &w, n->role) < 0) {
+	if (add_steps(a, &plan, &w, n->role) < 0) {
 		phx_record_fini(&phx_plan_record, &plan);
 		return -ENOMEM;
 	}

@@ -144,6 +144,9 @@ int phx_identity_free(struct phx_apply *a, const char *name, const struct phx_li
 		      const char *ip);
 
 /* steps.c */
+/** Appends a step to a plan that is being made, for phx_handover_begin(). -ENOMEM, which sticks. */
+int phx_steps_add(struct phx_apply *a, struct phx_plan *plan, enum phx_step_kind kind,
+		  const char *role);
 /** Inserts a step of `kind` at place `at` of the plan; invalidates pointers to its steps. NULL: no
  * memory, which sticks. */
 struct phx_step *phx_steps_insert(struct phx_apply *a, struct phx_node *n, uint32_t at,

@@ -252,15 +252,13 @@ static int serve_again(struct phx_apply *a, struct phx_node *n)
 	PHX_STR_SET(plan.to_role, n->role);
 	PHX_STR_SET(plan.to_pool, n->pool);
 	PHX_STR_SET(plan.from_pool, n->pool);
-	for (size_t i = !anew; i < PHX_ARRAY_SIZE(kinds); i++) {
-		struct phx_step *step = phx_grow(a, &plan.steps, sizeof(*step));
-		if (!step) {
-			phx_record_fini(&phx_plan_record, &plan);
-			return -ENOMEM;
-		}
-		step->kind = (int)kinds[i];
-		step->expected_ms = phx_step_info(kinds[i])->expected_ms;
-		PHX_STR_SET(step->role, n->role);
+	int r = 0;
+	for (size_t i = 0; r == 0 && i < PHX_ARRAY_SIZE(kinds); i++)
+		if (kinds[i] != PHX_STEP_activate || anew)
+			r = phx_steps_add(a, &plan, kinds[i], n->role);
+	if (r < 0) {
+		phx_record_fini(&phx_plan_record, &plan);
+		return r;
 	}
 	return phx_handover_begin(a, n, &plan, PHX_REQUEST_resume);
 }

@@ -109,16 +109,10 @@ void phx_update_prepare(struct phx_apply *a, struct phx_node *n)
 
 static bool add_step(struct phx_apply *a, struct phx_node *n, enum phx_step_kind kind, bool former)
 {
-	struct phx_step *s = phx_grow(a, &n->plan.steps, sizeof(*s));
-	if (!s)
-		return false;
-	*s = (struct phx_step){.id = ++a->s->last_step_id,
-			       .kind = (int)kind,
-			       .former = former,
-			       .expected_ms = phx_step_info(kind)->expected_ms,
-			       .deadline_ms = a->s->now_ms};
-	PHX_STR_SET(s->role, n->plan.to_role);
-	return true;
+	struct phx_step *s = phx_steps_insert(a, n, n->plan.steps.n, kind);
+	if (s)
+		s->former = former;
+	return s;
 }
 
 bool phx_update_go_back(struct phx_apply *a, struct phx_node *n, struct phx_step *failed,

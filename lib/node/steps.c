@@ -1,7 +1,20 @@
 /* The steps of a plan as a list. Called by all that change a plan in use; decides nothing. Pure. */
 #include "node/internal.h"
 
+#include <errno.h>
 #include <string.h>
+
+int phx_steps_add(struct phx_apply *a, struct phx_plan *plan, enum phx_step_kind kind,
+		  const char *role)
+{
+	struct phx_step *step = phx_grow(a, &plan->steps, sizeof(*step));
+	if (!step)
+		return -ENOMEM;
+	step->kind = (int)kind;
+	step->expected_ms = phx_step_info(kind)->expected_ms;
+	PHX_STR_SET(step->role, role);
+	return 0;
+}
 
 struct phx_step *phx_steps_insert(struct phx_apply *a, struct phx_node *n, uint32_t at,
 				  enum phx_step_kind kind)
