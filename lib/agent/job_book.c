@@ -49,27 +49,35 @@ int job_book_bar(const struct job_book *b, struct job_run run, struct phx_err *e
 
 /* ---- what is forgotten ---- */
 
+static void count(void *n, uint64_t id)
+{
+	(void)id;
+	++*(uint32_t *)n;
+}
+
 struct oldest {
 	const struct job_book *book;
 	uint64_t id; /* 0: all are in use */
-	uint32_t n;
 };
 
 static void find_oldest(void *arg, uint64_t id)
 {
 	struct oldest *o = arg;
-	o->n++;
 	if ((!o->id || id < o->id) && !o->book->in_use(o->book->arg, id))
 		o->id = id;
 }
 
+/* Whether a record is in use may be read from the disk: nobody asks while there are few. */
 static void forget_oldest(const struct job_book *b)
 {
-	struct oldest o;
-	do {
-		o = (struct oldest){.book = b};
+	uint32_t n = 0;
+	b->each(b->arg, count, &n);
+	for (; n > b->keep; n--) {
+		struct oldest o = {.book = b};
 		b->each(b->arg, find_oldest, &o);
-	} while (o.n > b->keep && o.id && b->remove(b->arg, o.id) == 0);
+		if (!o.id || b->remove(b->arg, o.id) < 0)
+			return;
+	}
 }
 
 int job_book_reported(const struct job_book *b, struct job_run run, struct phx_err *err)

@@ -30,16 +30,6 @@
 
 enum { AGAIN_MS = 100 };
 
-/* ---- the list; for whoever has the jobs ---- */
-
-static struct running *find(struct jobs *j, struct job_run run)
-{
-	PHX_LIST_EACH(struct running, r, &j->list)
-		if (r->run.id == run.id && r->run.run == run.run)
-			return r;
-	return NULL;
-}
-
 /* ---- looking after them ---- */
 
 static void look_after_all(void *jobs);
@@ -63,7 +53,7 @@ static void unwatch(struct jobs *j, struct running *r)
 
 static void untrack(struct jobs *j, struct job_run run)
 {
-	struct running *r = find(j, run);
+	struct running *r = jobs_find(j, run);
 	if (!r)
 		return;
 	unwatch(j, r);
@@ -73,7 +63,7 @@ static void untrack(struct jobs *j, struct job_run run)
 
 static int track(struct jobs *j, struct job_run run, pid_t keeper, int64_t goodbye_ms)
 {
-	struct running *r = find(j, run);
+	struct running *r = jobs_find(j, run);
 	if (r)
 		unwatch(j, r);
 	else
@@ -207,7 +197,7 @@ static bool is_awaited(void *arg)
 	const struct staging *s = arg;
 	struct jobs *j = s->jobs;
 	LOOP_TAKEN(j->loop, &j->busy);
-	const struct running *r = find(j, (struct job_run){s->job.id, s->job.kills});
+	const struct running *r = jobs_find(j, (struct job_run){s->job.id, s->job.kills});
 	return r && !r->told && j->again && !j->closed;
 }
 
@@ -234,11 +224,11 @@ static void stage(void *arg)
 	struct job_stage_calls calls = {j->client, j->arg, is_awaited, s};
 	int r = job_stage_fetch(j->at.stage, &calls, &s->job, s->node, &err);
 	loop_take(j->loop, &j->busy);
-	struct running *known = find(j, run);
+	struct running *known = jobs_find(j, run);
 	bool go = known && !known->told && !j->closed;
 	if (r == 0 && go)
 		r = start_run(j, &s->job, s->node, &err);
-	known = find(j, run);
+	known = jobs_find(j, run);
 	if (known && known->staging && !j->closed && (r < 0 || !go))
 		end_unstarted(j, known, known->told ? JOB_STATUS_BARRED : JOB_STATUS_UNSTARTED,
 			      err.text);
@@ -260,7 +250,7 @@ static int begin_staging(struct jobs *j, const struct phx_job *job, const char *
 	if (r == 0) {
 		s->jobs = j;
 		PHX_STR_SET(s->node, node);
-		find(j, run)->staging = true;
+		jobs_find(j, run)->staging = true;
 		r = loop_work(j->loop, stage, s);
 	}
 	if (r < 0) {
@@ -346,7 +336,7 @@ static void make_way(struct jobs *j, struct job_run old)
 
 static int follow(struct jobs *j, const struct order *o, struct phx_err *err)
 {
-	struct running *r = find(j, o->run);
+	struct running *r = jobs_find(j, o->run);
 	const struct job_book book = jobs_book(j);
 	const struct job_order order = {o->run, o->job ? o->job->submitted_ms : 0, !o->job, r};
 	struct job_known known;

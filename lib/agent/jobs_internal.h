@@ -40,6 +40,10 @@ struct jobs {
  * is known. Called by whoever has the jobs. */
 void jobs_tell_keeper(struct jobs *j, struct running *r, int sig);
 
+/** The run, if it is known here and its end is not reported; NULL otherwise. Called by whoever has
+ * the jobs. */
+struct running *jobs_find(const struct jobs *j, struct job_run run);
+
 /** The records of runs, to the rules of job_book.h; borrows `j`. Used by whoever has the jobs. */
 struct job_book jobs_book(struct jobs *j);
 

@@ -1,7 +1,14 @@
-/* The records of the runs of this node, to the rules of job_book.h: the files of job_store.h, and
- * what jobs.c knows of runs. Called by jobs.c, by whoever has the jobs. Never starts or ends a
- * run. */
+/* The runs of this node that are known, and their records, to the rules of job_book.h: the files of
+ * job_store.h. Called by jobs.c, by whoever has the jobs. Never starts or ends a run. */
 #include "agent/jobs_internal.h"
+
+struct running *jobs_find(const struct jobs *j, struct job_run run)
+{
+	PHX_LIST_EACH(struct running, r, &j->list)
+		if (r->run.id == run.id && r->run.run == run.run)
+			return r;
+	return NULL;
+}
 
 static int write_record(void *jobs, const struct job_record *rec, struct phx_err *err)
 {
@@ -51,15 +58,19 @@ static bool goes_on(void *jobs, struct job_run run, bool older)
 	pid_t keeper, session;
 	if (older)
 		return job_store_alive(&j->at.store, run, &keeper, &session);
-	PHX_LIST_EACH(struct running, r, &j->list)
-		if (r->run.id == run.id && r->run.run == run.run)
-			return !r->ended;
-	return false;
+	const struct running *r = jobs_find(j, run);
+	return r && !r->ended;
 }
 
 struct job_book jobs_book(struct jobs *j)
 {
-	return (struct job_book){j,           JOB_BOOK_KEEP, write_record,
-				 read_record, write_end,     remove_record,
-				 each_record, in_use,        goes_on};
+	return (struct job_book){.arg = j,
+				 .keep = JOB_BOOK_KEEP,
+				 .write = write_record,
+				 .read = read_record,
+				 .write_end = write_end,
+				 .remove = remove_record,
+				 .each = each_record,
+				 .in_use = in_use,
+				 .runs = goes_on};
 }

@@ -12,6 +12,7 @@
 #include "base/file.h"
 #include "base/json.h"
 #include "agent/decide.h"
+#include "agent/job_book.h"
 #include "agent/log.h"
 #include "agent/result_queue.h"
 #include "types/told.h"
@@ -220,12 +221,11 @@ int outbox_put(struct outbox *o, struct result_subject about, json_t *message, c
 
 void outbox_refuse_job(struct outbox *o, uint64_t id, uint32_t run, const char *text)
 {
-	enum { NOT_STARTED = 126 };
 	struct result_subject about = {.is_job = true, .id = id, .run = run};
 	const struct phx_told_job told = {.kind = PHX_TOLD_JOB,
 					  .job = id,
 					  .run = run,
-					  .result = NOT_STARTED,
+					  .result = JOB_STATUS_UNSTARTED,
 					  .text = (char *)text};
 	PHX_AUTO_JSON json_t *j = phx_json_from_record(&phx_told_job_record, &told);
 	if (j)

@@ -78,7 +78,13 @@ static void ended(void *keep, uint32_t i);
 
 static struct task_owner owner_of(struct task_keep *k)
 {
-	return (struct task_owner){k, make_body, drop_body, result_of, note, tell_to_end, ended};
+	return (struct task_owner){.arg = k,
+				   .make = make_body,
+				   .drop = drop_body,
+				   .result = result_of,
+				   .note = note,
+				   .tell = tell_to_end,
+				   .ended = ended};
 }
 
 /* ---- the end of a task ---- */

@@ -193,8 +193,15 @@ static bool run_goes_on(void *job_log, struct job_run run, bool older)
 
 struct job_book phx_fault_job_book(struct fault_job_log *l)
 {
-	return (struct job_book){l,          FAULT_RUNS_KEPT, write_run,  read_run,   write_run_end,
-				 remove_run, each_run,        run_in_use, run_goes_on};
+	return (struct job_book){.arg = l,
+				 .keep = FAULT_RUNS_KEPT,
+				 .write = write_run,
+				 .read = read_run,
+				 .write_end = write_run_end,
+				 .remove = remove_run,
+				 .each = each_run,
+				 .in_use = run_in_use,
+				 .runs = run_goes_on};
 }
 
 int64_t phx_fault_run_status(const struct fault_run *r)

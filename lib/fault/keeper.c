@@ -96,8 +96,16 @@ static void ended(void *owner, uint32_t i)
 static void own(struct fault_sim *f, struct fault_machine *m, const struct phx_task_order *order,
 		struct owner *ret)
 {
-	*ret = (struct owner){
-		f, m, order, {ret, make_body, drop_body, result_of, note, tell_to_end, ended}};
+	*ret = (struct owner){.f = f,
+			      .m = m,
+			      .order = order,
+			      .is = {.arg = ret,
+				     .make = make_body,
+				     .drop = drop_body,
+				     .result = result_of,
+				     .note = note,
+				     .tell = tell_to_end,
+				     .ended = ended}};
 }
 
 /* ---- rows and notes ---- */
