@@ -23,22 +23,16 @@ static void add_text(void *arg, const char *text)
 
 /* ---- nodes, copied ---- */
 
-struct nodes {
-	struct phx_list facts; /* struct site_facts */
-	struct phx_site_node *views;
-};
-
-static void nodes_fini(struct nodes *n)
+static void facts_fini(struct phx_list *facts)
 {
-	PHX_LIST_EACH(struct site_facts, f, &n->facts)
+	PHX_LIST_EACH(struct site_facts, f, facts)
 		site_facts_fini(f);
-	phx_list_fini(&n->facts);
-	free(n->views);
+	phx_list_fini(facts);
 }
 
 /* Of all nodes that get a bundle, or of those alone whose system runs: what lib/site makes of them
- * is made without the engine's lock. */
-static int copy_nodes(struct daemon *d, bool running, struct nodes *ret)
+ * is made without the engine's lock. The caller frees *ret by facts_fini(), also after -ENOMEM. */
+static int copy_facts(struct daemon *d, bool running, struct phx_list *ret)
 {
 	const struct phx_state *s = engine_lock(d->engine);
 	int r = 0;
@@ -47,7 +41,7 @@ static int copy_nodes(struct daemon *d, bool running, struct nodes *ret)
 		struct site_facts *to = NULL;
 		if (r < 0 || (running && n->env != PHX_ENV_OS) || !site_facts_of(s, n, &f))
 			continue;
-		if (!(to = phx_list_push(&ret->facts, sizeof(*to)))) {
+		if (!(to = phx_list_push(ret, sizeof(*to)))) {
 			site_facts_fini(&f);
 			r = -ENOMEM;
 		} else {
@@ -55,12 +49,7 @@ static int copy_nodes(struct daemon *d, bool running, struct nodes *ret)
 		}
 	}
 	engine_unlock(d->engine);
-	ret->views = calloc(ret->facts.n + 1, sizeof(*ret->views));
-	uint32_t i = 0;
-	PHX_LIST_EACH(struct site_facts, f, &ret->facts)
-		if (ret->views)
-			ret->views[i++] = site_node_of(f);
-	return ret->views ? r : -ENOMEM;
+	return r;
 }
 
 /* ---- what is in force ---- */
@@ -70,16 +59,16 @@ void api_site(struct phx_http_request *q, void *arg)
 	struct daemon *d = arg;
 	json_int_t n_nodes[SITE_STANDING_COUNT_] = {0};
 	char error[BEAT_ERROR_MAX];
-	struct nodes nodes = {0};
+	struct phx_list facts = {0};
 	const struct phx_state *s = engine_lock(d->engine);
 	PHX_AUTO_JSON json_t *j = phx_json_from_record(&phx_site_version_record, &s->site);
 	engine_unlock(d->engine);
-	int r = copy_nodes(d, true, &nodes);
-	PHX_LIST_EACH(struct site_facts, f, &nodes.facts) {
+	int r = copy_facts(d, true, &facts);
+	PHX_LIST_EACH(struct site_facts, f, &facts) {
 		error[0] = '\0';
 		n_nodes[site_standing_of(d, f, error)]++;
 	}
-	nodes_fini(&nodes);
+	facts_fini(&facts);
 	if (r < 0) {
 		phx_http_reply_error(q, r, strerror(-r));
 		return;
@@ -252,13 +241,16 @@ static int check_cards(struct daemon *d, const struct phx_site *site, json_t *er
 /* What is missing for one node of many is told before any of them is touched. */
 static int check_variables(struct daemon *d, const struct phx_site *site, json_t *errors)
 {
-	struct nodes nodes = {0};
+	struct phx_list facts = {0};
 	struct phx_site_index *ix = NULL;
-	int r = copy_nodes(d, false, &nodes);
-	r = r ? r : phx_site_index_new(site, &ix);
-	r = r ? r : phx_site_check_nodes(ix, nodes.views, nodes.facts.n, add_text, errors);
+	int r = copy_facts(d, false, &facts);
+	PHX_AUTO_FREE struct phx_site_node *nodes = calloc(facts.n + 1, sizeof(*nodes));
+	for (uint32_t i = 0; nodes && i < facts.n; i++)
+		nodes[i] = site_node_of(PHX_LIST_AT(&facts, struct site_facts, i));
+	r = r ? r : nodes ? phx_site_index_new(site, &ix) : -ENOMEM;
+	r = r ? r : phx_site_check_nodes(ix, nodes, facts.n, add_text, errors);
 	phx_site_index_free(ix);
-	nodes_fini(&nodes);
+	facts_fini(&facts);
 	return r < 0 ? r : 0;
 }
 
