@@ -120,7 +120,7 @@ $(BUILD)/bin/phx-agent: LDFLAGS += -Wl,--disable-new-dtags -Wl,-rpath,'$$ORIGIN/
 room: $(patsubst %.c,$(BUILD)/obj/%.o,$(wildcard lib/$(ROOM)/*.c))
 
 # unit tests: one cmocka program a file; make unit ROOM=disk runs one room's. Their objects are made without optimization, in a
-# fifth of the time, and not again when the library changes
+# quarter of the time, and not again when the library changes
 TEST_OPT := -O0 -U_FORTIFY_SOURCE
 $(BUILD)/tests/%.o: tests/%.c $(FLAGS_FILE)
 	@mkdir -p $(@D)
