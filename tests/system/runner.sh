@@ -46,6 +46,23 @@ skips_of_programs_are_named() {
 	END
 	runs 0 "$WORK/like_cmocka" && last_line_is '1 passed, 0 failed, 1 skipped' && says "skipped: $WORK/like_cmocka: b"
 }
+# by name, also where a log is cut, in the end of what runs several of them
+failures_are_named() {
+	script like_cmocka <<-'END'
+		printf '[==========] Running 2 test(s).\n[ RUN      ] a\n[  FAILED  ] a\n[ RUN      ] b\n[       OK ] b\n[==========] 2 test(s) run.\n'
+		printf '[  PASSED  ] 1 test(s).\n[  FAILED  ] 1 test(s), listed below:\n[  FAILED  ] a\n'
+		exit 1
+	END
+	echo 'echo "ok it"; echo "not ok other: why"; exit 1' | script fails
+	echo 'echo "ok it"; echo "it ends"; exit 1' | script ends
+	runs 1 "$WORK/like_cmocka" "$WORK/fails" "$WORK/ends" && last_line_is '3 passed, 3 failed' || return 1
+	local told=("failed: $WORK/like_cmocka: a" "failed: $WORK/fails: other: why" "failed: $WORK/ends: it ends") line
+	for line in "${told[@]}"; do says "$line" || return 1; done
+	printf 'all:\n\t@%s/run %s/like_cmocka %s/fails %s/ends\n' "$PWD/tests" "$WORK" "$WORK" "$WORK" >"$WORK/Failing"
+	! tests/each "make -s -f $WORK/Failing" all nothing >"$WORK/each" 2>&1 || return 1
+	tail -n 6 "$WORK/each" >"$WORK/out"
+	for line in "${told[@]}" 'failed: nothing, by no test'; do says "$line" || return 1; done
+}
 nothing_is_a_failure() {
 	script nothing </dev/null
 	runs 1 "$WORK/nothing" && last_line_is '0 passed, 1 failed'
@@ -161,8 +178,8 @@ what_passed_is_kept() {
 	"${git[@]}" add changed && "${git[@]}" commit -qm two && ! each_once && n_made 3 && ! each_once && n_made 3
 }
 
-for test in skips_are_counted_and_named skips_of_programs_are_named nothing_is_a_failure bad_end_is_a_failure endless_is_a_failure \
-	second_try_is_told programs_run_together scripts_run_together scripts_run_alone_when_they_say_so \
+for test in skips_are_counted_and_named skips_of_programs_are_named failures_are_named nothing_is_a_failure bad_end_is_a_failure \
+	endless_is_a_failure second_try_is_told programs_run_together scripts_run_together scripts_run_alone_when_they_say_so \
 	ports_of_a_script_are_its_own scripts_that_fetch_run_alone each_target_is_made what_passed_is_kept golden_tables_are_not_written; do
 	SET=(PHX_TEST_TIMEOUT=20)
 	check $test $test
