@@ -10,7 +10,7 @@
 #include <stdint.h>
 
 enum {
-	PHX_WHEEL_SLOT_MS = 25,
+	PHX_WHEEL_SLOT_MS = 50,
 	PHX_WHEEL_PHASES = 4,
 	PHX_WHEEL_SLOTS = 2048, /* what is due later comes once in vain, and is put in again */
 	PHX_WHEEL_ANY = -1,     /* no phase */

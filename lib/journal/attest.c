@@ -80,7 +80,7 @@ static int add_disks(const struct phx_node *n, struct phx_attestation *a)
 		if (!d)
 			return -ENOMEM;
 		PHX_STR_SET(d->serial, k->serial);
-		PHX_STR_SET(d->left, k->left);
+		PHX_STR_SET(d->left, phx_text(k->left));
 		d->size_bytes = k->size_bytes;
 	}
 	return 0;

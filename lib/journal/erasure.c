@@ -26,7 +26,7 @@ static int put_disks(const struct phx_state *s, const char *node, struct phx_era
 			return -ENOMEM;
 		PHX_STR_SET(to->id, d->id);
 		to->size_bytes = d->size_bytes;
-		PHX_STR_SET(to->left, d->left);
+		PHX_STR_SET(to->left, phx_text(d->left));
 	}
 	return 0;
 }

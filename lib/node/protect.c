@@ -44,7 +44,7 @@ static struct phx_disk_facts as_proven(const struct phx_known_disk *k)
 	PHX_STR_SET(d.serial, k->serial);
 	PHX_STR_SET(d.model, k->model);
 	PHX_STR_SET(d.transport, k->transport);
-	PHX_STR_SET(d.path, k->path);
+	PHX_STR_SET(d.path, phx_text(k->path));
 	return d;
 }
 

@@ -132,17 +132,20 @@ uint32_t phx_wipes_deadline_s(const struct phx_node *n, const struct phx_step *s
 /* ---- the disks that the node was seen with ---- */
 
 /* What the disk is, once and for all: see protect.c. While nobody's data is on the node, it may
- * have been moved to another place. */
-static void prove(const struct phx_node *n, const struct phx_disk_facts *d,
+ * have been moved to another place: true. */
+static bool prove(struct phx_apply *a, const struct phx_node *n, const struct phx_disk_facts *d,
 		  struct phx_known_disk *k)
 {
 	if (!n->protects || !phx_facts_proven(n) || (k->proven && n->dirty))
-		return;
+		return false;
 	k->proven = true;
 	k->remote = d->remote;
 	PHX_STR_SET(k->model, d->model);
 	PHX_STR_SET(k->transport, d->transport);
-	PHX_STR_SET(k->path, d->path);
+	bool moved = strcmp(phx_text(k->path), d->path) != 0;
+	if (moved)
+		phx_put_text(a, &k->path, "%s", d->path);
+	return moved;
 }
 
 /* A disk that only its owner's system has seen, and that by its word is none of the machine's: his
@@ -173,8 +176,9 @@ static bool know(struct phx_apply *a, struct phx_node *n, const struct phx_disk_
 	PHX_STR_SET(k->serial, d->serial);
 	k->size_bytes = size > k->size_bytes ? size : k->size_bytes;
 	k->deploy = k->deploy || n->env == PHX_ENV_DEPLOY;
-	prove(n, d, k);
-	return !phx_record_equal(&phx_known_disk_record, k, &before);
+	bool moved = prove(a, n, d, k);
+	before.path = k->path; /* what it was is freed */
+	return moved || !phx_record_equal(&phx_known_disk_record, k, &before);
 }
 
 bool phx_known_take(struct phx_apply *a, struct phx_node *n)
@@ -192,6 +196,13 @@ bool phx_known_take(struct phx_apply *a, struct phx_node *n)
 static bool is_short(const struct phx_known_disk *k, const struct phx_disk_facts *d)
 {
 	return d->size_bytes + d->hidden_bytes < k->size_bytes;
+}
+
+static void forget(struct phx_node *n, struct phx_known_disk *k)
+{
+	phx_record_fini(&phx_known_disk_record, k);
+	phx_list_remove(&n->known_disks, sizeof(*k),
+			(uint32_t)(k - (struct phx_known_disk *)n->known_disks.items));
 }
 
 int phx_apply_disk_forget(struct phx_apply *a, const struct phx_event_none *p)
@@ -224,8 +235,7 @@ int phx_apply_disk_forget(struct phx_apply *a, const struct phx_event_none *p)
 	if (d)
 		k->size_bytes = d->size_bytes + d->hidden_bytes;
 	else
-		phx_list_remove(&n->known_disks, sizeof(*k),
-				(uint32_t)(k - (struct phx_known_disk *)n->known_disks.items));
+		forget(n, k);
 	a->out->changed = true;
 	return 0;
 }
@@ -343,8 +353,8 @@ static int leave(struct phx_apply *a, struct phx_node *n, const char *id, const 
 {
 	struct phx_known_disk *k = phx_known_disk(n, id);
 	drop_erase(n, id);
-	if (k && strcmp(k->left, why) != 0) {
-		PHX_STR_SET(k->left, why);
+	if (k && strcmp(phx_text(k->left), why) != 0) {
+		phx_put_text(a, &k->left, "%s", why);
 		phx_note(a, n, "%s: disk %.160s is left as it is: %s", n->name, id, why);
 	}
 	int r = phx_plan_leave(&n->plan, id, why);
@@ -385,7 +395,7 @@ static int settle_disk(struct phx_apply *a, struct phx_node *n, const struct phx
 			return leave(a, n, d->id, why);
 		}
 		if (k)
-			k->left[0] = '\0';
+			phx_text_clear(&k->left);
 		return erase_too(a, n, w, d, at, err);
 	}
 	return 0;

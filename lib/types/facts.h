@@ -57,9 +57,9 @@ PHX_RECORD_STRUCT(phx_disk_facts, PHX_DISK_FACTS_FIELDS);
 	F(S, model, STR(64)) \
 	F(S, transport, STR(16)) \
 	F(S, remote, BOOL) \
-	F(S, path, STR(256)) \
+	F(S, path, TEXT) \
 	/* by which setting it was left alone when the others were erased last; "" it was not */ \
-	F(S, left, STR(96))
+	F(S, left, TEXT)
 PHX_RECORD_STRUCT(phx_known_disk, PHX_KNOWN_DISK_FIELDS);
 
 /** A disk that an erase of the node's others leaves alone. */

@@ -285,7 +285,7 @@ static void a_disk_that_was_left_is_named(void **state)
 	struct phx_known_disk *d = phx_list_push(&n->known_disks, sizeof(*d));
 	(void)state;
 	PHX_STR_SET(d->id, "wwn-0x1");
-	PHX_STR_SET(d->left, "remote (fc)");
+	d->left = strdup("remote (fc)");
 	n_left = 1;
 	erase(0, &tpm);
 	erase(1, &tpm);

@@ -70,7 +70,7 @@ static struct phx_node *taken_back(struct world *w)
 static const char *left(const struct phx_node *n)
 {
 	const struct phx_known_disk *k = phx_known_disk(n, LUN);
-	return k ? k->left : "unknown";
+	return k ? phx_text(k->left) : "unknown";
 }
 
 static void assert_left(const struct phx_node *n)
