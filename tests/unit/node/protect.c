@@ -11,6 +11,7 @@ static struct {
 	bool in_os, in_deploy;
 	const char *os_transport, *deploy_transport; /* "": one of the machine */
 	const char *os_model, *deploy_model;
+	const char *path;
 	uint64_t size_bytes;
 } second;
 
@@ -23,6 +24,7 @@ static void more(struct phx_facts *f, int env)
 	PHX_STR_SET(d->id, LUN);
 	PHX_STR_SET(d->transport, os ? second.os_transport : second.deploy_transport);
 	PHX_STR_SET(d->model, os ? second.os_model : second.deploy_model);
+	PHX_STR_SET(d->path, second.path);
 	d->remote = d->transport[0];
 	d->size_bytes = second.size_bytes;
 }
@@ -35,18 +37,29 @@ static int setup(void **state)
 	second.in_os = second.in_deploy = true;
 	second.os_transport = second.deploy_transport = "fc";
 	second.os_model = second.deploy_model = "LUN";
+	second.path = "";
 	second.size_bytes = 4ULL << 30;
+	return r;
+}
+
+/* ret_changed: is it journalled? May be NULL. */
+static int report_news(struct world *w, bool *ret_changed)
+{
+	struct phx_event ev = {.kind = PHX_EV_inventory, .node = "n1"};
+	struct phx_outcome out = {0};
+	world_facts(&ev.inventory.facts, 1);
+	more(&ev.inventory.facts, world_node(w, "n1")->env);
+	int r = world_apply(w, &ev, &out);
+	if (ret_changed)
+		*ret_changed = out.changed;
+	phx_outcome_fini(&out);
+	phx_event_fini(&ev);
 	return r;
 }
 
 static int report(struct world *w)
 {
-	struct phx_event ev = {.kind = PHX_EV_inventory, .node = "n1"};
-	world_facts(&ev.inventory.facts, 1);
-	more(&ev.inventory.facts, world_node(w, "n1")->env);
-	int r = world_apply(w, &ev, NULL);
-	phx_event_fini(&ev);
-	return r;
+	return report_news(w, NULL);
 }
 
 static uint32_t erased(const struct world *w)
@@ -182,6 +195,35 @@ static void any_other_disk_is_looked_for(void **state)
 	second.os_transport = "";
 	assert_int_equal(report(w), 0);
 	assert_int_equal(taken_back(w)->state, PHX_NODE_QUARANTINED);
+}
+
+static const char *known_path(struct world *w)
+{
+	const struct phx_known_disk *k = phx_known_disk(world_node(w, "n1"), LUN);
+	return k ? phx_text(k->path) : "unknown";
+}
+
+/* Its place is as proven as the rest; while its node has no owner it may get another one. */
+static void a_lun_may_move_while_nobody_has_its_node(void **state)
+{
+	struct world *w = *state;
+	second.path = "pci-0000:04:00.0-fc-0x5-lun-1";
+	world_serving(w, "n1", "guest", true);
+	assert_string_equal(known_path(w), second.path);
+	second.path = "pci-0000:05:00.0-fc-0x5-lun-1";
+	assert_int_equal(report(w), 0);
+	assert_string_equal(known_path(w), "pci-0000:04:00.0-fc-0x5-lun-1");
+	assert_left(taken_back(w));
+	/* its facts are as they were reported last; that they are believed is news, once */
+	bool changed;
+	assert_int_equal(report_news(w, &changed), 0);
+	assert_string_equal(known_path(w), second.path);
+	assert_true(changed);
+	assert_int_equal(report_news(w, &changed), 0);
+	assert_false(changed);
+	second.path = "";
+	assert_int_equal(report(w), 0);
+	assert_string_equal(known_path(w), "");
 }
 
 /* Its storage shows it no more, or shows more of it. */
@@ -406,6 +448,7 @@ int main(void)
 		T(a_disk_that_became_another_quarantines),
 		T(a_lun_that_only_its_owner_saw_is_not_looked_for),
 		T(any_other_disk_is_looked_for),
+		T(a_lun_may_move_while_nobody_has_its_node),
 		T(a_lun_may_go_and_change),
 		T(a_lun_of_which_nothing_was_known_is_left),
 		T(what_is_in_doubt_is_looked_at_after_a_reset),
