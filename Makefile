@@ -347,6 +347,8 @@ lab: deps
 lab-share: deps
 	$(Q)$(BUILD_MAKE) all $(LAB_BIN) agent-bundle images packages
 	$(Q)BUILD=$(BUILD) LAB=$(LAB) tests/lab/share.sh
+	$(Q)tests/bench/table merge tests/bench/results.json $(BUILD)/lab-share-bench.json "$$(date +%F)"
+	$(Q)tests/bench/table write tests/bench/results.json README.md
 lab-down: all
 	$(Q)$(BUILD)/bin/phx lab down --dir $(BUILD)/lab --name $(LAB)
 

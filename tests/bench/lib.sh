@@ -56,12 +56,10 @@ sync_ms() {
 	awk -v ms=$(($(now_ms) - begin)) 'BEGIN { printf "%.2f", ms / 200 }'
 }
 
-machine_json() {
-	jq -nc --arg cpu "$(sed -n 's/^model name[^:]*: *//p' /proc/cpuinfo | head -n 1)" --argjson cores "$(nproc)" \
-		--arg kernel "$(uname -sr)" --arg os "$(. /etc/os-release && echo "$PRETTY_NAME")" \
-		--argjson memory "$(awk '/^MemTotal/ { print $2 * 1024 }' /proc/meminfo)" \
+bench_machine_json() {
+	machine_json | jq -c --arg kernel "$(uname -sr)" --arg os "$(. /etc/os-release && echo "$PRETTY_NAME")" \
 		--arg load "$(cut -d' ' -f1 /proc/loadavg)" --argjson sync "$(sync_ms)" \
-		'{cpu: $cpu, cores: $cores, memory_bytes: $memory, kernel: $kernel, os: $os, sync_write_ms: $sync, load_at_start: ($load | tonumber)}'
+		'. + {kernel: $kernel, os: $os, sync_write_ms: $sync, load_at_start: ($load | tonumber)}'
 }
 
 print_table() {

@@ -115,6 +115,12 @@ part() {
 }
 # a part without which the following ones mean nothing
 need() { part "$@" || BROKEN=${BROKEN:-$1}; }
+# the machine that a figure was measured on
+machine_json() {
+	jq -nc --arg cpu "$(sed -n 's/^model name[^:]*: *//p' /proc/cpuinfo | head -n 1)" --argjson cores "$(nproc)" \
+		--argjson memory "$(awk '/^MemTotal/ { print $2 * 1024 }' /proc/meminfo)" \
+		'{cpu: $cpu, cores: $cores, memory_bytes: $memory}'
+}
 write_report() {
 	printf '%s\n' "${PARTS[@]}" | jq -s '{parts: .}' >"$1"
 }

@@ -50,10 +50,19 @@ order_of_kills() { kill_order ''; }
 additional_node() {
 	journal
 	jq -s -r --rawfile served "$RUN/served.csv" --arg re pages -f tests/lab/share-latency.jq <"$RUN/events.json" | tee "$RUN/latency" | sed 's/^/    /'
-	grep -q median "$RUN/latency"
+	grep -q median "$RUN/latency" && bench_row >"$BUILD/lab-share-bench.json"
+}
+# for tests/bench/table: what `make lab-share` measures
+bench_row() {
+	local median worst n
+	read -r median worst n < <(sed -n 's/.*: median \([0-9.]*\) s, worst \([0-9.]*\) s, of \([0-9]*\)$/\1 \2 \3/p' "$RUN/latency") &&
+		jq -n --argjson machine "$(machine_json)" --argjson median "$median" --argjson worst "$worst" --argjson runs "$n" '{machine: $machine, measures: [
+			{command: "make lab-share", name: "decision that the web needs a node to its first answer, NOOP, other work beside it",
+			 target: 5, unit: "s", median: $median, worst: $worst, runs: $runs}]}'
 }
 
 begin=$SECONDS
+rm -f "$BUILD/lab-share-bench.json"
 need "0 the lab stands" stands
 need "1 six blank machines boot, enrol, are accepted" boots
 need "2 a director and five nodes are deployed" deployed
