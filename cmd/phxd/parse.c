@@ -160,13 +160,30 @@ bool parse_enum(struct phx_http_request *q, const json_t *j, const char *key,
 	return refuse(q, key, err.text);
 }
 
+static int check_texts(const struct phx_record *rec, const void *obj, struct phx_err *err)
+{
+	int r = 0;
+	for (size_t i = 0; r == 0 && i < rec->n_fields; i++) {
+		const struct phx_field *f = &rec->fields[i];
+		if (f->type == PHX_F_STR && has_control((const char *)obj + f->offset))
+			r = phx_err_set(err, -EINVAL, "%s: must not hold control characters",
+					f->name);
+	}
+	return r;
+}
+
 bool parse_record(struct phx_http_request *q, const json_t *j, const char *key,
 		  const struct phx_record *rec, void *ret)
 {
 	struct phx_err err = {0};
 	const json_t *v = json_object_get(j, key);
-	if (!v || json_is_null(v) || phx_json_to_record(rec, v, ret, &err) == 0)
+	if (!v || json_is_null(v))
 		return true;
+	int r = phx_json_to_record(rec, v, ret, &err);
+	r = r ? r : check_texts(rec, ret, &err);
+	if (r == 0)
+		return true;
+	phx_record_fini(rec, ret);
 	return refuse(q, key, err.text);
 }
 
@@ -175,12 +192,7 @@ bool parse_message(struct phx_http_request *q, const json_t *j, const struct phx
 {
 	struct phx_err err = {0};
 	int r = phx_json_to_message(rec, j, ret, &err);
-	for (size_t i = 0; r == 0 && i < rec->n_fields; i++) {
-		const struct phx_field *f = &rec->fields[i];
-		if (f->type == PHX_F_STR && has_control((const char *)ret + f->offset))
-			r = phx_err_set(&err, -EINVAL, "%s: must not hold control characters",
-					f->name);
-	}
+	r = r ? r : check_texts(rec, ret, &err);
 	if (r == 0)
 		return true;
 	phx_record_fini(rec, ret);

@@ -32,7 +32,8 @@ bool parse_macs(struct phx_http_request *q, const json_t *j, struct phx_list *ma
 /** Member `key` as a value of `names`; left as it is if absent. */
 bool parse_enum(struct phx_http_request *q, const json_t *j, const char *key,
 		const struct phx_enum *names, int *ret);
-/** Member `key` as a record; left as it is if absent. */
+/** Member `key` as a record whose texts, as far as they are of fixed size, hold no control
+ * characters; left as it is if absent. After false it is zero. */
 bool parse_record(struct phx_http_request *q, const json_t *j, const char *key,
 		  const struct phx_record *rec, void *ret);
 /** The body as a message (phx_json_to_message()) whose texts, as far as they are of fixed size,
