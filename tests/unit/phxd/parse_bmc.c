@@ -90,6 +90,7 @@ static void who_is_not_root_names_files_of_bmc_dir_alone(void **state)
 		DIR_OF_BMCS,
 		DIR_OF_BMCS "x/file",
 		DIR_OF_BMCS "x",
+		DIR_OF_BMCS "-of-others",
 		"/etc/phoenix//bmc/file",
 		"/etc/phoenix/bm",
 	};
