@@ -24,7 +24,7 @@
 #include "phxd/head_user.h"
 #include "phxd/launcher.h"
 
-enum { THREADS = 16, ARGS_MAX = 16, ENDED_BY_SIGNAL = 128 };
+enum { THREADS = 16, ENDED_BY_SIGNAL = 128 };
 
 /* ---- what root may ---- */
 
@@ -86,13 +86,27 @@ static const char **head_env(void)
 	return env;
 }
 
+/* All that we were told, behind what makes it the head. */
+static const char **head_argv(char *const *ours)
+{
+	size_t n = 0;
+	while (ours[n])
+		n++;
+	const char **argv = calloc(n + 3, sizeof(*argv));
+	if (!argv)
+		return NULL;
+	argv[0] = "/proc/self/exe";
+	argv[1] = "--head";
+	for (size_t i = 1; i < n; i++)
+		argv[i + 1] = ours[i];
+	return argv;
+}
+
 static int start_head(struct launcher *l, struct phx_err *err)
 {
-	const char *argv[ARGS_MAX + 3] = {"/proc/self/exe", "--head"};
+	PHX_AUTO_FREE const char **argv = head_argv(l->argv);
 	PHX_AUTO_FREE const char **env = head_env();
-	for (size_t i = 1; i < ARGS_MAX && l->argv[i]; i++)
-		argv[i + 1] = l->argv[i];
-	if (!env)
+	if (!argv || !env)
 		return -ENOMEM;
 	const struct phx_launch launch = {.argv = argv, .env = env, .death_signal = SIGKILL};
 	pthread_mutex_lock(&l->lock);
