@@ -48,18 +48,26 @@ static int unit_property(struct systemd *s, const char *unit, const char *interf
 	return r < 0 ? -ENOENT : 0;
 }
 
+static bool state_is_active(const char *state)
+{
+	return phx_str_eq(state, "active") || phx_str_eq(state, "activating") ||
+		phx_str_eq(state, "reloading") || phx_str_eq(state, "deactivating");
+}
+
 static bool unit_active(struct systemd *s, const char *unit)
 {
 	PHX_AUTO_FREE char *state = NULL;
 	return unit_property(s, unit, SYSTEMD_DEST ".Unit", "ActiveState", "s", &state) == 0 &&
-		(phx_str_eq(state, "active") || phx_str_eq(state, "activating") ||
-		 phx_str_eq(state, "reloading") || phx_str_eq(state, "deactivating"));
+		state_is_active(state);
 }
 
+/* One that systemd ends is none: it would be dead as soon as it was taken over. */
 static bool already_runs(struct systemd *s, const char *unit, const char *description)
 {
+	PHX_AUTO_FREE char *state = NULL;
 	PHX_AUTO_FREE char *text = NULL;
-	return unit_active(s, unit) &&
+	return unit_property(s, unit, SYSTEMD_DEST ".Unit", "ActiveState", "s", &state) == 0 &&
+		state_is_active(state) && !phx_str_eq(state, "deactivating") &&
 		unit_property(s, unit, SYSTEMD_DEST ".Unit", "Description", "s", &text) == 0 &&
 		phx_str_eq(text, description);
 }
