@@ -102,8 +102,9 @@ int launch_boot(struct launch *l, uint32_t n_nodes, struct phx_err *err);
  * what is wrong; also if the launcher does not answer. */
 int launch_networks_try(struct launch *l, const struct phx_site *site, uint32_t n_nodes,
 			struct phx_err *err);
-/** They are in force from now on: dnsmasq, if it runs, is started anew where its text changes. As
- * above; what was in force stays then. */
+/** They are in force from now on: dnsmasq, if it runs, is started anew where its text changes.
+ * -EINVAL as above: what was in force stays. Another error: its text could not be written; it is
+ * with the next call that finds it other than it is to be. */
 int launch_networks(struct launch *l, const struct phx_site *site, uint32_t n_nodes,
 		    struct phx_err *err);
 /** Host files have changed: dnsmasq reads all of them again if `again`, and is restarted if its
