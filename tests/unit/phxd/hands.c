@@ -1,6 +1,6 @@
-/* How the head uses the hands (cmd/phxd/hands.c): how the process is started, that its restarts are
- * told, and which files that BMCs of nodes name it is asked about at the start: each once, a bounded
- * number of them, without the engine's lock. The process and the engine are fakes. */
+/* How the head uses the hands (cmd/phxd/hands.c): how the process is started, that its restarts
+ * are told, and which files that BMCs of nodes name it is asked about at the start: each once, a
+ * bounded number of them, without the engine's lock. The process and the engine are fakes. */
 #include "base/file.h"
 #include "fake/submitted.h"
 #include "phxd/apart.c" /* parts of a program, not of the library */

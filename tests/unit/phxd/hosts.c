@@ -1,6 +1,6 @@
-/* Folded hostlists that are kept (cmd/phxd/hosts.c): a text is made anew when its group of nodes has
- * changed, and only then; groups are told apart, and those that have gone leave nothing behind. The
- * groups are a fake that counts how often it is gone through. */
+/* Folded hostlists that are kept (cmd/phxd/hosts.c): a text is made anew when its group of nodes
+ * has changed, and only then; groups are told apart, and those that have gone leave nothing
+ * behind. The groups are a fake that counts how often it is gone through. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,7 +1,7 @@
-/* Networks of the site at the launcher (cmd/phxd/launcher_networks.c): when dnsmasq is started anew,
- * reads its hosts again, or is left alone, and that what is refused, or cannot be written, changes
- * nothing of what is in force. (That no text of them is a line of dnsmasq.conf: launcher_answer.c.)
- * dnsmasq.conf is real; dnsmasq and whoever keeps it running are fakes. */
+/* Networks of the site at the launcher (cmd/phxd/launcher_networks.c): when dnsmasq is started
+ * anew, reads its hosts again, or is left alone, and that what is refused, or cannot be written,
+ * changes nothing of what is in force. (That no text of them is a line of dnsmasq.conf:
+ * launcher_answer.c.) dnsmasq.conf is real; dnsmasq and whoever keeps it running are fakes. */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
