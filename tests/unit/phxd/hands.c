@@ -227,6 +227,7 @@ static void nodes_that_are_gone_are_not_looked_at(void **state)
 	PHX_LIST_AT(&s.nodes, struct phx_node, 0)->name[0] = '\0';
 	PHX_AUTO_FREE char *said = look();
 	assert_asked("n2 ");
+	assert_string_equal(said, "");
 }
 
 int main(void)
