@@ -1,6 +1,6 @@
-/* Cuts out of sentences what the person who asks may not know: ids of disks and addresses, and what
- * services and health checks wrote. Called by the requests that read, with each sentence of a node
- * and each note of an event. Reads and changes nothing else. */
+/* Cuts out of sentences what the person who asks may not know: ids of disks, selectors that name
+ * disks, and addresses; and what services and health checks wrote. Called by the requests that
+ * read, with each sentence of a node and each note of an event. Reads and changes nothing else. */
 #include "phxd/view_hide.h"
 
 #include <string.h>
@@ -59,6 +59,26 @@ static size_t address_at(const char *at, char before, bool json, size_t *ret_kep
 	return (at[n] == '.' || !is_id_char(at[n])) && view_is_address(at, n) ? n : 0;
 }
 
+/* The number of bytes from `at`, of which `n` are known, up to the end of the sentence. */
+static size_t to_end(const char *at, size_t n, bool json)
+{
+	while (at[n] && !(json && at[n] == '"'))
+		n += json && at[n] == '\\' && at[n + 1] ? 2 : 1;
+	return n;
+}
+
+/* The selector by which a disk is protected may name it in many ways, in characters of all kinds:
+ * all behind the name of the setting, up to the end of the sentence. */
+static size_t selector_at(const char *at, char before, bool json, size_t *ret_kept)
+{
+	static const char setting[] = "protected_disks: ";
+	*ret_kept = 0;
+	if (is_id_char(before) || !phx_str_starts(at, setting))
+		return 0;
+	*ret_kept = strlen(setting);
+	return to_end(at, *ret_kept, json);
+}
+
 #define NUMBER "-0123456789"
 #define NAME "-._0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
@@ -83,10 +103,7 @@ static size_t output_at(const char *at, char before, bool json, size_t *ret_kept
 		n += strspn(at + n, outputs[i].word);
 		*ret_kept = phx_str_starts(at + n, outputs[i].ends) ? n : 0;
 	}
-	size_t n = *ret_kept;
-	while (n && at[n] && !(json && at[n] == '"'))
-		n += json && at[n] == '\\' && at[n + 1] ? 2 : 1;
-	return n;
+	return *ret_kept ? to_end(at, *ret_kept, json) : 0;
 }
 
 static const struct {
@@ -96,6 +113,7 @@ static const struct {
 } cuts[] = {
 	{VIEW_HIDE_HARDWARE, disk_at, 3},
 	{VIEW_HIDE_HARDWARE, address_at, 3},
+	{VIEW_HIDE_HARDWARE, selector_at, 3},
 	{VIEW_HIDE_SAID, output_at, 0},
 };
 

@@ -8,9 +8,9 @@
 enum { VIEW_HIDE_HARDWARE = 1, VIEW_HIDE_SAID = 2 };
 
 /** Cuts out of a sentence ids of disks and addresses (HARDWARE: "serial-ST4-ZC1" becomes
- * "serial-..."), and what services and health checks wrote (SAID: what comes behind "with status
- * 1"). `json`: the text is of JSON, and what is cut ends with its string. In place; returns the new
- * length. */
+ * "serial-...") with selectors of protected disks, and what services and health checks wrote (SAID:
+ * what comes behind "with status 1"). `json`: the text is of JSON, and what is cut ends with its
+ * string. In place; returns the new length. */
 size_t view_hide(char *text, unsigned what, bool json);
 /** Are these `n` bytes an IP address? */
 bool view_is_address(const char *text, size_t n);

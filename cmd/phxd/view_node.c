@@ -33,6 +33,9 @@ static const char *const hardware[] = {
 	"known_disks.id",
 	"known_disks.serial",
 	"known_disks.path",
+	"known_disks.left",
+	"layout.volumes.disks",
+	"layout.parts.disk",
 	"tpms.key",
 	"tpms.pcrs",
 	"plan.steps.disk",
@@ -49,8 +52,10 @@ static const char *const heads_own[] = {
 };
 
 /* Members with sentences that may name disks and addresses, and tell what services wrote. */
-static const char *const sentences[] = {"reason",  "gave_up", "plan",        "health_text",
-					"monitor", "site",    "soft_failed", "turn"};
+static const char *const sentences[] = {
+	"reason",  "gave_up", "plan",        "health_text", "unfit_for",
+	"monitor", "site",    "soft_failed", "turn",        "checks",
+};
 
 /* ---- members that are not in the record ---- */
 

@@ -394,78 +394,12 @@ static int teardown(void **state)
 	return world_teardown(state);
 }
 
-/* Who sees names only reads sentences without ids of disks; what only looks like one stays. */
-static void ids_of_disks_are_cut(void **state)
-{
-	static const char *const rows[][2] = {
-		{"", ""},
-		{"disk serial-FAKE-2-1 (4 bytes) is not there",
-		 "disk serial-... (4 bytes) is not there"},
-		{"wwn-0x5000c500a1b2c3d4: no erase", "wwn-...: no erase"},
-		{"\"reason\":\"serial-A_b.c+d-1\",\"x\":1", "\"reason\":\"serial-...\",\"x\":1"},
-		{"serial-1,wwn-22,serial-333", "serial-.,wwn-..,serial-..."},
-		{"serial- wwn-", "serial- wwn-"},
-		{"from 10.77.0.12: it is", "from ...: it is"},
-		{"from fd00::12. 1.2.3", "from .... 1.2.3"},
-		{"https://10.77.0.12:8443: refused", "https://...:8443: refused"},
-		{"web-10.1.2.3 at 12:30:05, 02:00:00:00:00:01",
-		 "web-10.1.2.3 at 12:30:05, 02:00:00:00:00:01"},
-		{"a serial number, an-serial-9, my.wwn-1, serial",
-		 "a serial number, an-serial-9, my.wwn-1, serial"},
-	};
-	(void)state;
-	for (size_t i = 0; i < PHX_ARRAY_SIZE(rows); i++) {
-		char text[200];
-		PHX_STR_SET(text, rows[i][0]);
-		assert_int_equal(view_hide(text, VIEW_HIDE_HARDWARE, false), strlen(rows[i][1]));
-		assert_string_equal(text, rows[i][1]);
-	}
-	/* behind an escaped character a word begins */
-	char text[] = "\"a\\nserial-X\\t10.77.0.12\\\"wwn-1\\u0001serial-Y\"";
-	assert_true(view_hide(text, VIEW_HIDE_HARDWARE, true) > 0);
-	assert_string_equal(text, "\"a\\nserial-.\\t...\\\"wwn-.\\u0001serial-.\"");
-}
-
-/* Who may not read what services write is told that one ended, and not what it wrote last. */
-static void what_services_wrote_is_cut(void **state)
-{
-	static const struct {
-		bool json;
-		const char *text, *left;
-	} rows[] = {
-		{false, "service s ended at once with status 1", NULL},
-		{false, "status 7 of 10", NULL},
-		{false, "its status is: said", NULL},
-		{false, "start failed: service s ended at once with status 1: a \"b\"",
-		 "start failed: service s ended at once with status 1"},
-		{false, "not running: s (status -9: said), t (status 1: said)",
-		 "not running: s (status -9"},
-		{false, "service s: cannot run: said", "service s"},
-		{false, "not healthy: 1.2.3.4:80: refused; s: said", "not healthy"},
-		{false, "/bin/check: exit status 2: said", "/bin/check: exit status 2"},
-		{true, "\"reason\":\"s with status 1: a \\\"b\\\\\",\"role\":\"web\"",
-		 "\"reason\":\"s with status 1\",\"role\":\"web\""},
-		{true, "{\"error\":\"status 1: a\"},{\"error\":\"status 2: b\\",
-		 "{\"error\":\"status 1\"},{\"error\":\"status 2"},
-	};
-	(void)state;
-	for (size_t i = 0; i < PHX_ARRAY_SIZE(rows); i++) {
-		const char *left = rows[i].left ? rows[i].left : rows[i].text;
-		char text[200];
-		PHX_STR_SET(text, rows[i].text);
-		assert_int_equal(view_hide(text, VIEW_HIDE_SAID, rows[i].json), strlen(left));
-		assert_string_equal(text, left);
-	}
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(pages_do_not_grow_with_the_cluster, setup,
 						teardown),
 		cmocka_unit_test(a_server_is_found_among_many),
-		cmocka_unit_test(ids_of_disks_are_cut),
-		cmocka_unit_test(what_services_wrote_is_cut),
 		cmocka_unit_test_setup_teardown(hosts_follow_what_happens, setup, teardown),
 		cmocka_unit_test_setup_teardown(a_plan_that_is_over_is_in_no_long_list, setup,
 						teardown),
