@@ -46,7 +46,7 @@ static size_t disk_at(const char *at, char before, bool json, size_t *ret_kept)
 
 static size_t address_at(const char *at, char before, bool json, size_t *ret_kept)
 {
-	size_t n = is_id_char(before) || before == ':' ? 0 : strspn(at, "0123456789abcdefABCDEF.:");
+	size_t n = is_id_char(before) ? 0 : strspn(at, "0123456789abcdefABCDEF.:");
 	(void)json;
 	*ret_kept = 0;
 	/* at the end of a sentence, or before what is said of it */

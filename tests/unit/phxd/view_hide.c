@@ -55,6 +55,7 @@ static void addresses_are_cut(void **state)
 		{"[fd00::12]:8443", "[...]:8443"},
 		{"10.0.0.1,10.0.0.2", "...,..."},
 		{"(::1)", "(...)"},
+		{"tcp:10.0.0.1:80, tcp:fd00::12", "tcp:...:80, tcp:..."},
 		/* neither times, names nor MAC addresses are any */
 		{"web-10.1.2.3 at 12:30:05, 02:00:00:00:00:01",
 		 "web-10.1.2.3 at 12:30:05, 02:00:00:00:00:01"},
