@@ -1,11 +1,13 @@
 /* Shows web services: the wanted table with the node behind each address, and beside it what the
- * acting director told last. Called by the API. Reads only. */
+ * acting director told last. By which address an instance is reached, who may see its hardware is
+ * shown alone. Called by the API. Reads only. */
 #include <errno.h>
 #include <string.h>
 
 #include "base/hash.h"
 #include "node/director.h"
 #include "phxd/daemon.h"
+#include "phxd/view_hide.h"
 #include "state/index.h"
 
 /* The table in the kernel of a director, as its last beat told it; empty if the beat had no
@@ -66,10 +68,17 @@ static const struct phx_node *instance_at(const struct phx_state *s,
 	return NULL;
 }
 
+/* Who asks, and of which nodes he sees the hardware. */
+struct reader {
+	struct person person;
+	enum phx_scope hardware;
+};
+
 /* What is needed to show a table. */
 struct shown {
 	struct daemon *d;
 	const struct phx_state *s;
+	const struct reader *reader;
 	struct phx_hash instances;
 	struct phx_list told; /* struct told */
 	struct phx_hash told_at;
@@ -88,6 +97,25 @@ told_of(const struct shown *of, const struct phx_web_service *service, const cha
 	return NULL;
 }
 
+/* `n`: the node that has the address; NULL: none has it. */
+static bool sees_hardware(const struct shown *of, const struct phx_node *n)
+{
+	const struct reader *r = of->reader;
+	return r->hardware == PHX_SCOPE_ALL ||
+		(r->hardware == PHX_SCOPE_OWN && n && person_holds(of->s, &r->person, n));
+}
+
+/* Takes from a server what tells how its machine is reached. */
+static void hide_machine(json_t *server)
+{
+	char reason[BEAT_ERROR_MAX];
+	json_object_del(server, "address");
+	phx_str_copy(reason, sizeof(reason), phx_json_str(server, "use_reason", ""));
+	view_hide(reason, VIEW_HIDE_HARDWARE | VIEW_HIDE_SAID, false);
+	if (json_object_get(server, "use_reason"))
+		json_object_set_new(server, "use_reason", json_string(reason));
+}
+
 static json_t *server_json(const struct shown *of, const struct phx_web_server *wanted,
 			   const struct phx_web_server *told)
 {
@@ -98,6 +126,8 @@ static json_t *server_json(const struct shown *of, const struct phx_web_server *
 		json_object_set_new(j, "pool", json_string(n->pool));
 		view_node_use(of->d, n, j);
 	}
+	if (!sees_hardware(of, n))
+		hide_machine(j);
 	json_object_set_new(j, "active", told ? json_integer(told->active) : json_null());
 	json_object_set_new(j, "inactive", told ? json_integer(told->inactive) : json_null());
 	return j;
@@ -154,15 +184,15 @@ static void acting_director(struct daemon *d, char ret[PHX_NAME_MAX])
 }
 
 /* `told` is the table of `director`, which was the acting one when it was asked for. */
-static json_t *table_json(struct daemon *d, const struct phx_state *s, const char *director,
-			  const struct phx_web_table *told)
+static json_t *table_json(struct daemon *d, const struct phx_state *s, const struct reader *reader,
+			  const char *director, const struct phx_web_table *told)
 {
 	PHX_AUTO(phx_web_table_fini) struct phx_web_table wanted = {0};
 	const struct phx_node *acting = phx_director_acting(s);
 	if (phx_director_table(s, &wanted) < 0)
 		return NULL;
 	bool is_told = acting && !strcmp(acting->name, director);
-	struct shown of = {.d = d, .s = s};
+	struct shown of = {.d = d, .s = s, .reader = reader};
 	find_instances(s, &of.instances);
 	if (is_told)
 		find_told(told, &of.told, &of.told_at);
@@ -182,9 +212,11 @@ void api_balance(struct phx_http_request *q, void *arg)
 	struct daemon *d = arg;
 	PHX_AUTO(phx_web_table_fini) struct phx_web_table told = {0};
 	char director[PHX_NAME_MAX];
+	struct reader reader = {.hardware = person_scope(d, phx_http_peer(q), PHX_RIGHT_hardware)};
+	person_of(d, phx_http_peer(q), &reader.person);
 	acting_director(d, director);
 	told_table(d, director, &told);
-	PHX_AUTO_JSON json_t *j = table_json(d, engine_lock(d->engine), director, &told);
+	PHX_AUTO_JSON json_t *j = table_json(d, engine_lock(d->engine), &reader, director, &told);
 	engine_unlock(d->engine);
 	if (j)
 		phx_http_reply_json(q, 200, j);

@@ -37,7 +37,7 @@ function Service({ service }) {
 	return html`<section aria-labelledby=${id}><h2 id=${id}>${service.address}, port ${service.port}</h2><p class="quiet">Connections go by ${service.scheduler}.</p>
 		${service.servers.length ? html`<div class="wide" tabindex="0" role="region" aria-label=${`Instances of ${service.address}, port ${service.port}`}><table class="jobs"><thead><tr>
 			${['Node', 'Address', 'Pool', 'Weight', 'Active', 'Inactive', 'CPU use', 'Why'].map((t) => html`<th scope="col" key=${t}>${t}</th>`)}</tr></thead>
-			<tbody>${service.servers.map((s) => html`<${Server} key=${s.address} server=${s} />`)}</tbody></table></div>` : html`<p class="notice">No instance serves it now.</p>`}</section>`;
+			<tbody>${service.servers.map((s) => html`<${Server} key=${s.node || s.address} server=${s} />`)}</tbody></table></div>` : html`<p class="notice">No instance serves it now.</p>`}</section>`;
 }
 
 // What the mean of a window led to: an instance more, one less, or as many as there were.
