@@ -104,6 +104,20 @@ static int copy_reserved(struct daemon *d, struct phx_list *ret)
 	return r;
 }
 
+/* Why a node cannot keep its address: it is another machine's now, or of no network. */
+static void say_lost(const struct phx_site *site, const struct reserved *n, json_t *errors)
+{
+	const struct phx_site_network *its = phx_site_network_of(&site->networks, n->ip);
+	struct phx_err err = {0};
+	bool taken = its && phx_site_network_takes(its, n->ip, &err) < 0;
+	PHX_AUTO_FREE char *text = phx_path(
+		"networks.conf: node %s has %s, %s%s: phx node edit %s --ip ...", n->node, n->ip,
+		taken ? "and " : "which no network has any more that machines boot over",
+		taken ? err.text : "", n->node);
+	if (text)
+		add_error(errors, text);
+}
+
 /* Addresses that nodes have by the former networks, and by these no longer. */
 static void check_reserved(struct daemon *d, const struct phx_site *site, json_t *errors)
 {
@@ -111,17 +125,10 @@ static void check_reserved(struct daemon *d, const struct phx_site *site, json_t
 	if (copy_reserved(d, &nodes) < 0)
 		add_error(errors, "there is not enough memory to look at the nodes");
 	const struct phx_site *former = site_borrow(d->site);
-	PHX_LIST_EACH(struct reserved, n, &nodes) {
-		if (!phx_site_network_of(&former->networks, n->ip) ||
-		    check_in(&d->cfg, &site->networks, n->ip, NULL) == 0)
-			continue;
-		PHX_AUTO_FREE char *text = phx_path(
-			"networks.conf: node %s has %s, which no network has any more that "
-			"machines boot over: phx node edit %s --ip ...",
-			n->node, n->ip, n->node);
-		if (text)
-			add_error(errors, text);
-	}
+	PHX_LIST_EACH(struct reserved, n, &nodes)
+		if (phx_site_network_of(&former->networks, n->ip) &&
+		    check_in(&d->cfg, &site->networks, n->ip, NULL) < 0)
+			say_lost(site, n, errors);
 	site_return(d->site);
 }
 
