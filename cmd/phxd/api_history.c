@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "phxd/view_hide.h"
 
 enum {
 	HISTORY_MAX = 10000,
@@ -18,6 +19,7 @@ enum {
 struct history {
 	const char *re;
 	char quoted[PHX_NAME_MAX + 2];
+	bool all; /* of who sees all hardware and logs, too */
 	json_t *rows;
 	uint64_t last; /* event looked at */
 };
@@ -27,6 +29,22 @@ static bool is_about(const json_t *act, const char *re)
 	return !strcmp(phx_json_str(act, "kind", ""), "note") &&
 		(!strcmp(phx_json_str(act, "re", ""), re) ||
 		 !strcmp(phx_json_str(act, "other_re", ""), re));
+}
+
+/* A service provider does not hold each node that his RE was to get, nor runs what another RE ran
+ * there. */
+static json_t *row_of(const struct history *h, const struct phx_store_event *ev, const char *by,
+		      const json_t *act)
+{
+	bool own = !strcmp(phx_json_str(act, "re", ""), h->re);
+	PHX_AUTO_FREE char *text = strdup(phx_json_str(act, "text", ""));
+	if (text && !h->all)
+		view_hide(text, VIEW_HIDE_HARDWARE | (own ? 0 : VIEW_HIDE_SAID), false);
+	if (!h->all && view_is_address(by, strlen(by)))
+		by = "";
+	return json_pack("{s:I,s:I,s:s,s:s,s:s,s:s}", "seq", (json_int_t)ev->seq, "time_ms",
+			 (json_int_t)ev->time_ms, "kind", ev->kind, "text", text ? text : "",
+			 "node", phx_json_str(act, "node", ""), "by", by);
 }
 
 static int add_notes(void *arg, const struct phx_store_event *ev)
@@ -39,17 +57,10 @@ static int add_notes(void *arg, const struct phx_store_event *ev)
 	PHX_AUTO_JSON json_t *actions = json_loads(ev->actions, 0, NULL);
 	size_t i;
 	json_t *act;
-	json_array_foreach(actions, i, act) {
-		if (!is_about(act, h->re))
-			continue;
-		json_array_append_new(h->rows,
-				      json_pack("{s:I,s:I,s:s,s:s,s:s,s:s}", "seq",
-						(json_int_t)ev->seq, "time_ms",
-						(json_int_t)ev->time_ms, "kind", ev->kind, "text",
-						phx_json_str(act, "text", ""), "node",
-						phx_json_str(act, "node", ""), "by",
-						phx_json_str(event, "by", "")));
-	}
+	json_array_foreach(actions, i, act)
+		if (is_about(act, h->re))
+			json_array_append_new(h->rows,
+					      row_of(h, ev, phx_json_str(event, "by", ""), act));
 	/* the newest are kept */
 	while (json_array_size(h->rows) > HISTORY_MAX)
 		json_array_remove(h->rows, 0);
@@ -57,9 +68,9 @@ static int add_notes(void *arg, const struct phx_store_event *ev)
 }
 
 /* From which event on the asker may see the history: an owner the whole life of the present RE;
- * earlier REs of that name only the resource provider. False: nothing. */
+ * earlier REs of that name only the resource provider (*ret_all). False: nothing. */
 static bool may_know(struct daemon *d, const struct phx_http_request *q, const char *name,
-		     uint64_t *ret_after)
+		     uint64_t *ret_after, bool *ret_all)
 {
 	struct person person;
 	const struct phx_http_peer *peer = phx_http_peer(q);
@@ -69,6 +80,7 @@ static bool may_know(struct daemon *d, const struct phx_http_request *q, const c
 	const struct phx_re *re = phx_state_re(s, name);
 	bool own = re && person_is(&person, re->agreement.owner);
 	*ret_after = own && !provider ? re->asked_seq - 1 : 0;
+	*ret_all = provider;
 	engine_unlock(d->engine);
 	return provider || own;
 }
@@ -129,11 +141,11 @@ void api_re_history(struct phx_http_request *q, void *arg)
 	struct daemon *d = arg;
 	struct phx_err err = {0};
 	struct phx_store_reader *reader = NULL;
-	bool more = false;
+	bool more = false, all = false;
 	uint64_t first = 0, after = 0;
 	const char *name = phx_http_param(q, 0), *asked = phx_http_query(q, "after");
 	PHX_AUTO_JSON json_t *rows = json_array();
-	if (!phx_name_valid(name) || !may_know(d, q, name, &first)) {
+	if (!phx_name_valid(name) || !may_know(d, q, name, &first, &all)) {
 		if (tell_refusal(d, q, name))
 			return;
 		phx_http_reply_error(q, -ENOENT, "there is no such RE");
@@ -143,7 +155,8 @@ void api_re_history(struct phx_http_request *q, void *arg)
 		phx_http_reply_error(q, -EINVAL, "after: must be the number of an event");
 		return;
 	}
-	struct history h = {.re = name, .rows = rows, .last = after > first ? after : first};
+	struct history h = {.re = name, .all = all, .rows = rows};
+	h.last = after > first ? after : first;
 	snprintf(h.quoted, sizeof(h.quoted), "\"%.63s\"", name);
 	int r = phx_store_reader_open(d->cfg.journal, &reader, &err);
 	r = r ? r : read_history(reader, &h, &more, &err);
