@@ -98,15 +98,24 @@ void api_erasure_list(struct phx_http_request *q, void *arg)
 	phx_http_reply_json(q, 200, j);
 }
 
-/* Finds the newest of the node named `what`, or else the one of that number. */
+/* Ends the walk with the first that is his. */
+static int add_first(void *arg, const struct phx_store_attestation *row)
+{
+	struct listing *to = arg;
+	int r = add(to, row);
+	return r ? r : json_array_size(to->rows) > 0;
+}
+
+/* Finds his newest of the node named `what` (others may have had the node since), or else the one
+ * of that number. */
 static int find_one(struct daemon *d, const char *what, struct listing *to, struct phx_err *err)
 {
-	struct phx_store_attestations of = {.node = what, .limit = 1};
+	struct phx_store_attestations of = {.node = what, .limit = LIST_MAX};
 	char *end;
-	int r = phx_store_attestations(engine_store(d->engine), &of, add, to, err);
+	int r = phx_store_attestations(engine_store(d->engine), &of, add_first, to, err);
 	uint64_t id = strtoull(what, &end, 10);
 	if (r < 0 || to->n || *end || !id || id >= INT64_MAX)
-		return r;
+		return r < 0 ? r : 0;
 	of = (struct phx_store_attestations){.before = id + 1, .limit = 1};
 	r = phx_store_attestations(engine_store(d->engine), &of, add, to, err);
 	if (r == 0 && to->last != id) /* one that is not the newest */
