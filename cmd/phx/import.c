@@ -80,6 +80,29 @@ static int write_conf(const char *dir, const char *name, const json_t *groups)
 
 /* ---- machines ---- */
 
+/* Each of these texts is one line of a file, or a part of one. */
+static void check_texts(struct import *im, const json_t *machine, const json_t *texts)
+{
+	const char *key;
+	json_t *value;
+	json_object_foreach((json_t *)texts, key, value) {
+		if (strpbrk(phx_text(json_string_value(value)), "\r\n"))
+			import_wrong(im, (unsigned)phx_json_int(machine, "line", 0),
+				     "%s: its %s must be one line",
+				     phx_json_str(machine, "name", "?"), key);
+	}
+}
+
+static void check_machines(struct import *im)
+{
+	size_t i;
+	json_t *machine;
+	json_array_foreach(im->machines, i, machine) {
+		check_texts(im, machine, machine);
+		check_texts(im, machine, json_object_get(machine, "bmc"));
+	}
+}
+
 /* Each password has a file of its own, which the machines share that have it. */
 static int write_password(const char *dir, json_t *bmc, json_t *known)
 {
@@ -264,6 +287,7 @@ static int import_by(struct cli *cli, bool warewulf)
 		import_warewulf(&im, text, n);
 	else
 		import_xcat(&im, text);
+	check_machines(&im);
 	if (!code && im.n_wrong)
 		code = cli_fail(CLI_CONFIG, "%s: nothing was written", im.path);
 	else if (!code && !json_array_size(im.nodes) && !json_array_size(im.machines))

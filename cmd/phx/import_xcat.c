@@ -209,12 +209,12 @@ static void add_value(struct reader *r, char *text)
 	}
 	*equals = '\0';
 	json_t *value = json_pack("{s:s,s:I}", "text", equals + 1, "line", (json_int_t)r->line);
-	if (!value)
+	bool twice = json_object_get(values, text);
+	if (json_object_set_new(values, text, value) < 0)
 		import_wrong(r->im, r->line, "is no text in UTF-8");
-	else if (json_object_get(values, text))
+	else if (twice)
 		import_wrong(r->im, r->line, "%s: %s is there twice",
 			     phx_json_str(stanza, "name", ""), text);
-	json_object_set_new(values, text, value);
 }
 
 static void read_line(struct reader *r, char *line)

@@ -61,6 +61,9 @@ nothing_is_half_done() {
 	refuses warewulf 'nodes:\n  n1: {profiles: [lost]}\n' "bad:2: there is no profile 'lost'" && refuses warewulf 'nodes:\n  - [\n' 'bad:3: ' &&
 		refuses warewulf 'nodes:\n  n1: {}\n  n1: {}\n' "bad:3: 'n1' is no name of a node, or there twice" || return 1
 	refuses warewulf 'nodes:\n  n1:\n    network devices:\n      default: {ipaddr: 10.1.0.1, netmask: 255.0.0.1}\n' 'are no subnet' || return 1
+	# what no file of a line each can hold, and what is no text
+	refuses warewulf 'nodes:\n  n1:\n    ipmi: {ipaddr: 10.2.0.1, password: "a\\nb"}\n' 'bad:2: n1: its password must be one line' &&
+		refuses xcat 'n1:\n    objtype=node\n    gr\xffoups=all\n' 'bad:3: is no text in UTF-8' || return 1
 	# a directory that is there already is not touched
 	mkdir "$WORK/mine" && ! "$BUILD/bin/phx" import xcat $SAMPLES/xcat.txt "$WORK/mine" 2>"$WORK/why" && grep -q 'is there already' "$WORK/why" && [ -z "$(ls "$WORK/mine")" ]
 }
