@@ -26,9 +26,12 @@ fuzz-coverage: fuzz-programs
 check-fuzz: fuzz-programs
 	$(Q)BUILD=$(FUZZ_BUILD) FUZZ_SECONDS=7 FUZZ_SEED=1 tests/run tests/fuzz/run
 
+# parts of a program that cannot be included together
+$(BUILD)/tests/fuzz/import: $(patsubst %.c,$(BUILD)/obj/%.o,$(wildcard cmd/phx/import*.c) cmd/phx/node_csv.c cmd/phx/node_words.c cmd/cli/clean.c cmd/cli/fail.c)
+
 # in that build alone
 $(BUILD)/tests/fuzz/%: tests/fuzz/%.c $(BUILD)/libphx.a
 	@mkdir -p $(@D)
 	@echo "  FUZZ  $<"
-	$(Q)$(CC) $(CPPFLAGS) -Itests $(CFLAGS) -MMD -MP -MF $@.d -fsanitize=fuzzer $(LDFLAGS) -o $@ $< $(BUILD)/libphx.a $(LIBS)
+	$(Q)$(CC) $(CPPFLAGS) -Itests $(CFLAGS) -MMD -MP -MF $@.d -fsanitize=fuzzer $(LDFLAGS) -o $@ $< $(filter %.o,$^) $(BUILD)/libphx.a $(LIBS)
 DEPS_FILES += $(FUZZ_TARGETS:%=$(BUILD)/tests/fuzz/%.d)
