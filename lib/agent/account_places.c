@@ -112,31 +112,45 @@ int account_scratch_remove(const char *scratch, const char *re, const char *name
 
 /* ---- homes ---- */
 
+/* Opens the directory `name` of the way to a home, and closes the one above it, to which nobody but
+ * root may write: a link there is root's. */
+static int enter(int above, const char *home, const char *name, struct phx_err *err)
+{
+	PHX_AUTO_CLOSE int at = above;
+	PHX_AUTO_CLOSE int fd = openat(at, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	int r = fd < 0 ? phx_err_set(err, -errno, "%s: %s: %s", home, name, strerror(errno))
+		       : check_ours(fd, home, err);
+	if (r < 0)
+		return r;
+	int taken = fd;
+	fd = -1;
+	return taken;
+}
+
 /* Opens the directory above a home. ret_name: the home's name in it, borrowed from `home`. */
 static int open_above(const char *root, const char *home, const char **ret_name,
 		      struct phx_err *err)
 {
 	struct stat st, top;
-	const char *name = strrchr(home, '/') + 1;
-	PHX_AUTO_FREE char *path = phx_path("%s%.*s", root, (int)(name - home), home);
-	PHX_AUTO_FREE char *all = phx_path("%s/", root);
-	if (!path || !all)
-		return -ENOMEM;
-	if (!name[0])
+	char part[sizeof(((struct phx_account *)0)->home)];
+	const char *at = home + 1, *end;
+	if (home[0] != '/' || !strrchr(home, '/')[1])
 		return phx_err_set(err, -EINVAL, "%s: is no home", home);
-	PHX_AUTO_CLOSE int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	int r = fd < 0 ? phx_err_set(err, -errno, "%s: %s", path, strerror(errno))
-		       : check_ours(fd, path, err);
-	if (r == 0 && (fstat(fd, &st) < 0 || stat(all, &top) < 0))
-		r = phx_err_set(err, -errno, "%s: %s", path, strerror(errno));
-	if (r == 0 && st.st_dev != top.st_dev)
-		r = phx_err_set(err, -EXDEV, "%s: is not on the node's own file system", path);
-	if (r < 0)
-		return r;
-	int taken = fd;
-	fd = -1;
-	*ret_name = name;
-	return taken;
+	int fd = enter(AT_FDCWD, home, root[0] ? root : "/", err);
+	if (fd >= 0 && fstat(fd, &top) < 0)
+		memset(&top, 0, sizeof(top));
+	for (; fd >= 0 && (end = strchr(at, '/')); at = end + 1) {
+		snprintf(part, sizeof(part), "%.*s", (int)(end - at), at);
+		fd = enter(fd, home, part, err);
+	}
+	int r = fd < 0 ? fd : fstat(fd, &st) < 0 ? -errno : st.st_dev == top.st_dev ? 0 : -EXDEV;
+	if (fd >= 0 && r < 0) {
+		close(fd);
+		return phx_err_set(err, r, "%s: is not on the node's own file system", home);
+	}
+	if (fd >= 0)
+		*ret_name = at;
+	return fd;
 }
 
 bool account_home_lacks(const char *root, const struct phx_account *a)

@@ -18,8 +18,8 @@ int account_scratch_make(const char *scratch, const char *re, const struct phx_a
 int account_scratch_remove(const char *scratch, const char *re, const char *name,
 			   struct phx_err *err);
 
-/** Should account_home_make() make a home? True if there is none, and the directory above it is
- * root's, on the file system of `root`, and writable by root alone. */
+/** Should account_home_make() make a home? True if there is none, and the directory above it is on
+ * the file system of `root`, and it and all on the way are root's, and writable by root alone. */
 bool account_home_lacks(const char *root, const struct phx_account *a);
 /** Make the home, with mode 0700, owned by the account. One that exists keeps its content and mode,
  * but becomes the account's. */

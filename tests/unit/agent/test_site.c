@@ -7,6 +7,7 @@
 #include <sys/wait.h>
 
 #include "base/json.h"
+#include "agent/account_places.h"
 #include "agent/accounts.h"
 #include "agent/site.h"
 #include "agent/site_files.h"
@@ -226,6 +227,28 @@ static void who_leaves_loses_his_processes(void **state)
 	node_fini(&w);
 }
 
+/* The way to a home leads through a directory in which others may write: a link there leads to
+ * nowhere, neither when a home is made nor when one goes. */
+static void no_link_of_others_leads_to_a_home(void **state)
+{
+	struct world w;
+	struct phx_site_bundle b = bundle(7);
+	struct phx_err err = {0};
+	node_init(*state, &w);
+	assert_int_equal(phx_dir_make(scratch_path(w.s, "home/open"), 0755, NULL), 0);
+	assert_int_equal(symlink("../../etc", scratch_path(w.s, "home/open/link")), 0);
+	assert_int_equal(chmod(scratch_path(w.s, "home/open"), 0777), 0);
+	assert_int_equal(phx_dir_make(scratch_path(w.s, "etc/bob"), 0755, NULL), 0);
+	add_user(&b.accounts, "ada", ADA_ID);
+	PHX_STR_SET(PHX_LIST_AT(&b.accounts.list, struct phx_account, 0)->home,
+		    "/home/open/link/ada");
+	apply(&w, b);
+	assert_false(exists(scratch_path(w.s, "etc/ada")));
+	assert_int_equal(account_home_remove(w.s->dir, "/home/open/link/bob", &err), -EPERM);
+	assert_true(exists(scratch_path(w.s, "etc/bob")));
+	node_fini(&w);
+}
+
 static void programs_run_when_their_file_changes(void **state)
 {
 	static const struct {
@@ -425,6 +448,7 @@ int main(void)
 		TEST(accounts_and_files_come_and_go),
 		TEST(nothing_is_kept_of_a_text),
 		TEST(who_leaves_loses_his_processes),
+		TEST(no_link_of_others_leads_to_a_home),
 		TEST(programs_run_when_their_file_changes),
 		TEST(what_was_begun_is_done),
 		TEST(damaged_files_are_set_aside),
