@@ -68,6 +68,7 @@ struct applying {
 	struct site *s;
 	const struct phx_site_bundle *b;
 	bool anew;            /* an earlier attempt did not come to its end: run all programs */
+	bool has_accounts;    /* the machine has those of the bundle, and no others of the site */
 	struct phx_list runs; /* struct program */
 	int r;                /* the first error */
 	struct phx_err err;
@@ -137,10 +138,11 @@ static int add_file(struct phx_list *l, const struct phx_site_out *f)
 	return r;
 }
 
-static int add_all(struct site_state *st, const struct phx_site_bundle *b)
+static int add_all(struct site_state *st, const struct phx_list *accounts,
+		   const struct phx_site_bundle *b)
 {
 	int r = 0;
-	PHX_LIST_EACH(struct phx_account, a, &b->accounts.list)
+	PHX_LIST_EACH(struct phx_account, a, accounts)
 		r = r ? r : add_account(&st->accounts, a);
 	PHX_LIST_EACH(struct phx_site_out, f, &b->files)
 		r = r ? r : add_file(&st->files, f);
@@ -156,17 +158,18 @@ static int keep(struct site *s, struct phx_err *err)
 static int intend(struct site *s, const struct phx_site_bundle *b, struct phx_err *err)
 {
 	s->state.id = 0;
-	int r = add_all(&s->state, b);
+	int r = add_all(&s->state, &b->accounts.list, b);
 	return r ? r : keep(s, err);
 }
 
 /* Records which files and accounts are there in the end. A file that could not be removed stays on
- * the list. */
-static int done(struct applying *a, struct phx_list *left, struct phx_err *err)
+ * the list, and so do the former accounts where those of the bundle could not be made. */
+static int done(struct applying *a, const struct phx_list *former, struct phx_list *left,
+		struct phx_err *err)
 {
 	struct site *s = a->s;
 	struct site_state next = {.id = a->b->id};
-	int r = add_all(&next, a->b);
+	int r = add_all(&next, a->has_accounts ? &a->b->accounts.list : former, a->b);
 	PHX_LIST_EACH(struct phx_site_out, f, left)
 		r = r ? r : add_file(&next.files, f);
 	if (r < 0) {
@@ -200,6 +203,7 @@ static void make_accounts(struct applying *a)
 	struct phx_err err = {0};
 	int r = phx_accounts_check(&a->b->accounts, &err);
 	r = r ? r : change_accounts(a->s->cfg->root, &a->b->accounts, &err);
+	a->has_accounts = r == 0;
 	if (r < 0)
 		failed(a, r, &err);
 	/* an account that the site has no longer may be a member's, and the other way round */
@@ -220,13 +224,15 @@ static void make_homes(struct applying *a)
 }
 
 /* Ends the processes of people who had a login and have none any more. A member of the node's RE
- * keeps his jobs. */
+ * keeps his jobs. An account that was refused, because the image has its number, was never
+ * made: processes of that number are not his. */
 static void end_leavers(struct applying *a, const struct phx_list *before)
 {
 	const struct site *s = a->s;
 	PHX_LIST_EACH(struct phx_account, acc, before) {
 		const struct phx_account *now = find_account(&a->b->accounts.list, acc);
 		bool stays = now && strcmp(now->shell, PHX_SITE_NOLOGIN) != 0;
+		stays = stays || !a->has_accounts || !phx_account_is_person(acc->uid);
 		if (stays || accounts_has(s->members, acc->uid) || !agent_config_private(s->cfg))
 			continue;
 		agent_log("site: %s %s", acc->name, now ? "is locked" : "leaves");
@@ -375,7 +381,7 @@ int site_apply(struct site *s, const struct phx_site_bundle *b, struct phx_err *
 	PHX_LIST_EACH(struct program, p, &a.runs)
 		run(&a, p->words);
 	change_network(&a, &before.files, &left);
-	r = done(&a, &left, err);
+	r = done(&a, &before.accounts, &left, err);
 	if (r == 0 && a.r) {
 		*err = a.err;
 		r = a.r;

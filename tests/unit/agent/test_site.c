@@ -205,6 +205,28 @@ static bool is_killed(pid_t pid)
 		info.si_pid == pid && info.si_code == CLD_KILLED;
 }
 
+/* An account that has the number of one of the image is refused, and then the site has it no
+ * longer: what runs under that number is the image's. Who had an account before keeps it. */
+static void who_never_came_takes_nobody_with_him(void **state)
+{
+	struct phx_err err = {0};
+	struct world w;
+	if (geteuid() != 0)
+		skip();
+	node_init(*state, &w);
+	apply(&w, adas(7));
+	pid_t images = process_of(1000), hers = process_of(ADA_ID);
+	struct phx_site_bundle clashes = adas(8);
+	add_user(&clashes.accounts, "bob", 1000);
+	assert_true(apply_err(&w, clashes, &err) < 0);
+	assert_non_null(strstr(err.text, "bob"));
+	apply(&w, bundle(9));
+	WAIT_FOR(is_killed(hers));
+	assert_false(is_killed(images));
+	kill(images, SIGKILL);
+	node_fini(&w);
+}
+
 /* Of who is removed or locked, and of nobody else. */
 static void who_leaves_loses_his_processes(void **state)
 {
@@ -448,6 +470,7 @@ int main(void)
 		TEST(accounts_and_files_come_and_go),
 		TEST(nothing_is_kept_of_a_text),
 		TEST(who_leaves_loses_his_processes),
+		TEST(who_never_came_takes_nobody_with_him),
 		TEST(no_link_of_others_leads_to_a_home),
 		TEST(programs_run_when_their_file_changes),
 		TEST(what_was_begun_is_done),
