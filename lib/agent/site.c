@@ -432,7 +432,7 @@ static int fetch(struct site *s, struct phx_http_client *client, struct phx_err 
 	r = r ? r : phx_json_to_record(&phx_site_bundle_record, j, &b, err);
 	if (r < 0)
 		return r;
-	bool has = b.id == s->state.id && !s->state.error[0];
+	bool has = b.id && b.id == s->state.id && !s->state.error[0];
 	r = has ? 0 : site_apply(s, &b, err);
 	if (r == 0 && !has)
 		agent_log("site: %u files and %u accounts are as the head says", b.files.n,

@@ -61,6 +61,10 @@ static int note(struct site_net *n, const char *path, const struct phx_site_out 
 		struct phx_list *changes, struct phx_list *former, struct phx_err *err)
 {
 	struct site_former was = {0}, *f;
+	/* it could never be read again, and so never changed */
+	if (to && strlen(phx_text(to->text)) > PHX_SITE_FILE_MAX)
+		return phx_err_set(err, -EFBIG, "%s: has more than %u KiB", path,
+				   PHX_SITE_FILE_MAX >> 10);
 	int there = site_file_read(n->config.root, path, &was.file, err);
 	if (there < 0)
 		return there;
