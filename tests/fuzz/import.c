@@ -1,7 +1,8 @@
-/* Files of other tools, as phx import takes them: the first byte says whose, an x that of xCAT, else
- * of Warewulf. What is taken is there as a whole, and phx site check and phx node add read what was
- * read; otherwise nothing is there, and a line says why that steers no terminal.
- * Parsers: cmd/phx/import_xcat.c cmd/phx/import_warewulf.c cmd/phx/import_read.c cmd/phx/import.c */
+/* Files of other tools, as phx import takes them: the first byte says whose, an x that of xCAT,
+ * else of Warewulf. What is taken is there as a whole, and phx site check and phx node add read
+ * what was read; otherwise nothing is there, and a line says why that steers no terminal.
+ * Parsers: cmd/phx/import_xcat.c cmd/phx/import_warewulf.c cmd/phx/import_read.c
+ * Parsers: cmd/phx/import.c */
 #include <dirent.h>
 #include <sys/stat.h>
 

@@ -1,7 +1,8 @@
-/* What a node says of the steps that it was ordered, as the head judges it: the first byte chooses a
- * check, one of a machine that is off, or an erase; each line is an answer. Whoever was root on the node made them up. What is
- * refused has a text, and changes nothing; what is of another step, another attempt or another disk
- * than the one ordered counts for nothing; and the journal has it as it was.
+/* What a node says of the steps that it was ordered, as the head judges it: the first byte chooses
+ * a check, one of a machine that is off, or an erase; each line is an answer. Whoever was root on
+ * the node made them up. What is refused has a text, and changes nothing; what is of another step,
+ * another attempt or another disk than the one ordered counts for nothing; and the journal has it
+ * as it was.
  * Parsers: lib/node/result.c lib/types/check.c */
 #include <errno.h>
 
