@@ -9,6 +9,7 @@
 #include "base/file.h"
 #include "deploy/store.h"
 #include "phxd/site.h"
+#include "phxd/view_hide.h"
 #include "pki/token.h"
 
 static void reply_script(struct phx_http_request *q, int r, char *text, const struct phx_err *err)
@@ -56,6 +57,8 @@ void api_boot(struct phx_http_request *q, void *arg)
 	if (n)
 		PHX_STR_SET(reason, n->reason);
 	engine_unlock(d->engine);
+	/* whoever knows the MAC address is told it, without a name */
+	view_hide(reason, VIEW_HIDE_HARDWARE | VIEW_HIDE_SAID, false);
 	keys_start_token(d->keys, name, its.start, token);
 	site_head(d, phx_http_peer(q)->address, head);
 	if (its.choice == PHX_BOOT_REFUSE) {
