@@ -18,8 +18,34 @@ enum { LINE_MAX_BYTES = 64 << 10, QUEUE_USUAL = 1000 };
 
 /* ---- made ---- */
 
+/* Is it the name of a shell, with or without a path? */
+static bool is_shell(const char *word)
+{
+	static const char *const shells[] = {"sh",   "bash", "dash", "ash", "ksh",
+					     "mksh", "zsh",  "csh",  "tcsh"};
+	const char *slash = strrchr(word, '/'), *name = slash ? slash + 1 : word;
+	for (size_t i = 0; i < PHX_ARRAY_SIZE(shells); i++)
+		if (!strcmp(name, shells[i]))
+			return true;
+	return false;
+}
+
+/* What a word stands behind. */
+struct behind {
+	const char *word; /* NULL: it is the first, or no word of a command */
+	bool shell;       /* one of those before is a shell */
+};
+
+/* Is the next word a program of a shell: behind "-c", or of a shell behind "-lc" and its like? */
+static bool is_program(const struct behind *b)
+{
+	const char *w = b->word ? b->word : "";
+	return !strcmp(w, "-c") ||
+		(b->shell && w[0] == '-' && w[1] != '-' && strchr(w, 'c') != NULL);
+}
+
 /* Checks that a file's name cannot become a program, and that every path stays a path. */
-static int check_word(const char *word, const char *before, enum phx_trigger_kind kind,
+static int check_word(const char *word, const struct behind *behind, enum phx_trigger_kind kind,
 		      struct phx_err *err)
 {
 	if (!phx_trigger_asks(word))
@@ -29,7 +55,7 @@ static int check_word(const char *word, const char *before, enum phx_trigger_kin
 				   "'%.60s': only a trigger that waits for files has a file, and "
 				   "when one fires it",
 				   word);
-	if (before && !strcmp(before, "-c"))
+	if (is_program(behind))
 		return phx_err_set(err, -EINVAL,
 				   "'%.60s': a shell would take the name of a file for a part of "
 				   "the program: use \"$PHX_TRIGGER_FILE\" there",
@@ -62,20 +88,22 @@ static int check_task(const struct phx_flow *f, uint32_t i, enum phx_trigger_kin
 		      struct phx_err *err)
 {
 	static const enum phx_flow_list files[] = {PHX_FLOW_INPUTS, PHX_FLOW_OUTPUTS};
-	const char *before = NULL;
+	static const struct behind nothing = {0};
+	struct behind behind = {0};
 	int r = 0;
 	PHX_FLOW_EACH(it, f, i, PHX_FLOW_ARGV)
 	{
-		r = r ? r : check_word(phx_flow_text(f, *it), before, kind, err);
-		before = phx_flow_text(f, *it);
+		r = r ? r : check_word(phx_flow_text(f, *it), &behind, kind, err);
+		behind.word = phx_flow_text(f, *it);
+		behind.shell = behind.shell || is_shell(behind.word);
 	}
 	PHX_FLOW_EACH(it, f, i, PHX_FLOW_ENVIRONMENT)
-	r = r ? r : check_word(phx_flow_text(f, *it), NULL, kind, err);
+	r = r ? r : check_word(phx_flow_text(f, *it), &nothing, kind, err);
 	for (size_t k = 0; k < PHX_ARRAY_SIZE(files); k++)
 		PHX_FLOW_EACH(it, f, i, files[k])
 		{
 			const char *name = phx_flow_file_name(f, *it);
-			r = r ? r : check_word(name, NULL, kind, err);
+			r = r ? r : check_word(name, &nothing, kind, err);
 			if (r == 0 && phx_trigger_asks(name))
 				r = check_path(name, err);
 		}
