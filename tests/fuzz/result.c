@@ -132,8 +132,8 @@ static const struct phx_action *erased(const struct phx_outcome *out)
 	return NULL;
 }
 
-/* An erase counts that was ordered, of that disk, in that attempt, and that was read back, signed by
- * a key of this site in an image of this head. */
+/* An erase counts that was ordered, of that disk, in that attempt, and that was read back, signed
+ * by a key of this site in an image of this head. */
 static void check_erase(const struct phx_step *was, const struct phx_event_answer *p,
 			const struct phx_action *a)
 {

@@ -1,8 +1,8 @@
 /* Who is signed in with a browser: a line each, somebody is given a link, uses one, is asked for a
- * password, ends sessions, time passes, or a request comes with its headers. A digit behind $ stands
- * for a secret that was given out, behind % for the token of its session. A request is somebody's
- * by a secret as it was given out, of a session that has not ended, from a page of our own, and
- * changes something with the token of that session alone.
+ * password, ends sessions, time passes, or a request comes with its headers. A digit behind $
+ * stands for a secret that was given out, behind % for the token of its session. A request is
+ * somebody's by a secret as it was given out, of a session that has not ended, from a page of our
+ * own, and changes something with the token of that session alone.
  * Parsers: lib/http/browser.c lib/http/sessions.c */
 #include <errno.h>
 
