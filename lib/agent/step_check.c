@@ -87,7 +87,7 @@ static int judge_cpu(struct step_run *s, const struct check_end *e, int64_t took
 		return fail_of("stress-ng", e, err);
 	begin(s, PHX_CHECK_cpu, took_ms);
 	s->check.errors = errors;
-	s->check.passed = !e->status;
+	s->check.passed = !e->status && !errors;
 	if (!s->check.passed)
 		snprintf(s->check.text, sizeof(s->check.text),
 			 "%" PRIu64 " results of processors were wrong", errors);

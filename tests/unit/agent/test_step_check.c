@@ -78,6 +78,11 @@ static void test_wrong_results_of_processors(void **state)
 	assert_false(said(t)->passed);
 	assert_int_equal(said(t)->errors, 2);
 	assert_contains(said(t)->text, "2 results of processors were wrong");
+	/* however it ends */
+	fake(t, "stress-ng", "echo 'stress-ng: fail:  [9] cpu: fft error' >&2");
+	assert_step(t->b, PHX_STEP_check_cpu, 0);
+	assert_false(said(t)->passed);
+	assert_int_equal(said(t)->errors, 1);
 }
 
 static void test_what_the_program_says_of_its_work(void **state)
