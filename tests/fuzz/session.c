@@ -336,7 +336,7 @@ static void ask(struct phx_http_sessions *all, char *text)
 static void line(struct phx_http_sessions *all, char *text)
 {
 	char *rest = text[0] ? text + 1 : text;
-	uid_t uid = (uid_t)(*rest % 4);
+	uid_t uid = (unsigned char)*rest % 4;
 	switch (text[0]) {
 	case 't':
 		now_ms += (int64_t)(strtoul(rest, NULL, 10) % 100000) * 1000;
