@@ -23,6 +23,7 @@
 static bool head_is_heard;
 static const char *bundle_text; /* what the head has for the node; NULL: it was fetched */
 static unsigned n_runs;
+static bool of_accounts; /* a bundle had files where accounts are */
 static int64_t now_ms = 1000;
 
 /* ---- what is around it ---- */
@@ -281,6 +282,8 @@ static void one(struct site *s, const char *text, bool *all_well)
 		fuzz_never(r == 0);
 		return;
 	}
+	PHX_LIST_EACH(struct phx_site_out, f, &b.files)
+		of_accounts = of_accounts || phx_str_starts(f->path, "/etc/");
 	read_back(&b);
 	check_told(s, r);
 	check_network(s, &b);
@@ -297,14 +300,11 @@ static void leave(struct site *s, const char *text, bool all_well)
 {
 	struct phx_site_bundle b;
 	PHX_AUTO_FREE char *passwd = NULL;
-	bool of_accounts = false;
 	if (s->state.id == INT64_MAX)
 		return;
 	int r = take(s, "{\"id\":9223372036854775807}");
 	if (!all_well || phx_json_text_to_record(&phx_site_bundle_record, text, &b, NULL) < 0)
 		return;
-	PHX_LIST_EACH(struct phx_site_out, f, &b.files)
-		of_accounts = of_accounts || phx_str_starts(f->path, "/etc/");
 	if (r == 0)
 		check_gone(&b);
 	fuzz_never(phx_file_read(at("root/etc/passwd"), 1 << 20, &passwd, NULL, NULL) < 0 &&
@@ -323,6 +323,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 	PHX_AUTO_FREE char *text = fuzz_text(data + 1, n - 1);
 	const char *last = "";
 	head_is_heard = data[0] != 's';
+	of_accounts = false;
 	umask(022);
 	make_node();
 	fuzz_never(site_new(&config, &s, NULL) < 0);
