@@ -17,6 +17,7 @@
 #   make fuzz FUZZ_SECONDS=60  every fuzzer for so long; make fuzz-coverage: what their corpora reach
 #   make check-mutants  single faults planted into the source, which the tests must find; hours
 #   make check-asan the unit and system tests under the sanitizers; all unit tests but three long ones, and some of the system, are part of make check
+#   make check-unit all unit tests without them, as part of make check those alone that test more then
 #   make check-tsan the daemon under many clients, watched by ThreadSanitizer; part of make check
 #   make portal     the web pages, into $(BUILD)/portal (npm, as cmd/portal/package-lock.json has it)
 #   make install    programs, pages, manual, units, examples (DESTDIR, PREFIX)
@@ -238,14 +239,17 @@ check-hardening: $(PROGRAMS:%=$(BUILD)/bin/%)
 # what every change must pass; one that fails does not hide the others
 check: deps
 	+$(Q)tests/each "$(MAKE)" check-tests check-planted check-fuzz check-asan-unit check-asan-system check-tsan
-.PHONY: check-tests check-all
+.PHONY: check-tests check-unit check-all
 check-tests:
-	$(Q)$(BUILD_MAKE) all agent-bundle images packages portal $(UNIT_BIN) $(SYSTEM_BIN) $(LAB_BIN) $(SIM_BIN)
-	$(Q)BUILD=$(BUILD) PHX=$(BUILD)/bin/phx IMAGES=$(BUILD)/images PHX_TEST_TRIES=2 tests/run tests/check-layers tests/check-pure tests/check-sleeps tests/check-size tests/check-layout tests/check-hardening tests/check-walks tests/check-mutants $(SIM_BIN) $(UNIT_BIN) $(LAB_TESTS) $(SYSTEM_TESTS) $(LAB_LATER) $(TRUST_TESTS)
+	$(Q)$(BUILD_MAKE) all agent-bundle images packages portal $(UNIT_PLAIN) $(SYSTEM_BIN) $(LAB_BIN) $(SIM_BIN)
+	$(Q)BUILD=$(BUILD) PHX=$(BUILD)/bin/phx IMAGES=$(BUILD)/images PHX_TEST_TRIES=2 tests/run tests/check-layers tests/check-pure tests/check-sleeps tests/check-size tests/check-layout tests/check-hardening tests/check-walks tests/check-mutants $(SIM_BIN) $(UNIT_PLAIN) $(LAB_TESTS) $(SYSTEM_TESTS) $(LAB_LATER) $(TRUST_TESTS)
+check-unit:
+	$(Q)$(BUILD_MAKE) all packages $(UNIT_BIN)
+	$(Q)BUILD=$(BUILD) tests/run $(UNIT_BIN)
 # what is too long for every change; its last line stands in CHANGES.md at a release. What has passed of a commit is not made
 # again, so that it may be made in parts
 check-all:
-	+$(Q)tests/each --keep $(BUILD)/check-all "$(MAKE)" check fuzz check-lab lab-site check-lab-share check-import check-web check-asan check-alloc check-mutants lint
+	+$(Q)tests/each --keep $(BUILD)/check-all "$(MAKE)" check check-unit fuzz check-lab lab-site check-lab-share check-import check-web check-asan check-alloc check-mutants lint
 
 # what people whom the head separates would do to each other, a script an attack, and all else that the table of tests/trust/README.md
 # says is proven; parts of check
@@ -308,6 +312,8 @@ ASAN := $(BUILD)/asan
 ASAN_UNIT := $(UNIT_SRC:%.c=$(ASAN)/%)
 # what repeats for minutes what others do once: of check-asan alone
 ASAN_LONG := %/core/replay %/node/patience %/study/papers
+# make check runs these without the sanitizers, too, for they test less with them; the others once, with them
+UNIT_PLAIN := $(filter $(ASAN_LONG) %/golden/alloc %/job/external %/apart/calls %/repo/test_role_packages,$(UNIT_BIN))
 ASAN_MAKE = $(BUILD_MAKE) BUILD=$(ASAN) SHARED=yes OPT="-O1 -g -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer"
 check-asan-unit:
 	$(Q)$(ASAN_MAKE) all $(filter-out $(ASAN_LONG),$(ASAN_UNIT))
