@@ -312,8 +312,9 @@ ASAN := $(BUILD)/asan
 ASAN_UNIT := $(UNIT_SRC:%.c=$(ASAN)/%)
 # what repeats for minutes what others do once: of check-asan alone
 ASAN_LONG := %/core/replay %/node/patience %/study/papers
-# make check runs these without the sanitizers, too, for they test less with them; the others once, with them
-UNIT_PLAIN := $(filter $(ASAN_LONG) %/golden/alloc %/job/external %/apart/calls %/repo/test_role_packages,$(UNIT_BIN))
+# make check runs these without the sanitizers, too, for they test less with them, or a script runs them (runner.sh); the others
+# once, with them
+UNIT_PLAIN := $(filter $(ASAN_LONG) $(BUILD)/tests/golden/% %/job/external %/apart/calls %/repo/test_role_packages,$(UNIT_BIN))
 ASAN_MAKE = $(BUILD_MAKE) BUILD=$(ASAN) SHARED=yes OPT="-O1 -g -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer"
 check-asan-unit:
 	$(Q)$(ASAN_MAKE) all $(filter-out $(ASAN_LONG),$(ASAN_UNIT))
