@@ -131,7 +131,8 @@ bool phx_file_is_temporary(const char *name, pid_t *ret_tid)
 		 dot ? dot + 1 : "");
 	if (dot == name || phx_u64_parse(digits, 1, INT32_MAX, &tid) < 0)
 		return false;
-	*ret_tid = (pid_t)tid;
+	if (ret_tid)
+		*ret_tid = (pid_t)tid;
 	return true;
 }
 

@@ -15,7 +15,7 @@ int phx_file_read(const char *path, size_t max, char **ret_data, size_t *ret_n,
  * NAME.TID.tmp. */
 int phx_file_write(const char *path, const void *data, size_t n, mode_t mode, struct phx_err *err);
 
-/** Is `name` that of such a temporary, and of which thread? */
+/** Is `name` that of such a temporary, and of which thread (ret_tid, may be NULL)? */
 bool phx_file_is_temporary(const char *name, pid_t *ret_tid);
 
 /** Removes all temporaries in `dir`, if it exists. For the only process that writes in it, before
