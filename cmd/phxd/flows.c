@@ -92,9 +92,8 @@ static void remove_if_unwanted(struct flows *f, const char *digest)
 /* Not what another thread is just writing: its name is of no digest yet. */
 static int is_text(const struct dirent *e)
 {
-	pid_t tid;
 	return phx_str_starts(e->d_name, prefix) &&
-		(!phx_file_is_temporary(e->d_name, &tid) || phx_file_is_abandoned(e->d_name));
+		(!phx_file_is_temporary(e->d_name, NULL) || phx_file_is_abandoned(e->d_name));
 }
 
 /* The core forgets old runs; their texts are removed here. With kept_lock held. */

@@ -34,9 +34,9 @@ static inline void phx_free_ptr(void *p)
  * does not fit. NULL `src` copies "". */
 int phx_str_copy(char *dst, size_t dst_size, const char *src);
 /** phx_str_copy() into an array variable; a pointer is none: it does not compile. */
-#define PHX_STR_SET(dst, src) phx_str_copy((dst), sizeof(dst) + PHX_NOT_AN_ARRAY(dst), (src))
+#define PHX_STR_SET(dst, src) phx_str_copy((dst), sizeof(dst) + PHX_MUST_BE_ARRAY(dst), (src))
 /* 0, where it compiles */
-#define PHX_NOT_AN_ARRAY(a) \
+#define PHX_MUST_BE_ARRAY(a) \
 	(0 * sizeof(char[__builtin_types_compatible_p(typeof(a), typeof(&(a)[0])) ? -1 : 1]))
 
 bool phx_str_eq(const char *a, const char *b);
