@@ -62,6 +62,11 @@ failures_are_named() {
 	! tests/each "make -s -f $WORK/Failing" all nothing >"$WORK/each" 2>&1 || return 1
 	tail -n 6 "$WORK/each" >"$WORK/out"
 	for line in "${told[@]}" 'failed: nothing, by no test'; do says "$line" || return 1; done
+	# one of them may itself run several
+	printf 'both:\n\t@%s/each "make -s -f %s/Failing" all\n' "$PWD/tests" "$WORK" >>"$WORK/Failing"
+	! tests/each "make -s -f $WORK/Failing" both >"$WORK/each" 2>&1 || return 1
+	tail -n 5 "$WORK/each" >"$WORK/out"
+	for line in "${told[@]}"; do says "$line" || return 1; done
 }
 nothing_is_a_failure() {
 	script nothing </dev/null
@@ -110,6 +115,20 @@ programs_run_together() {
 	rm "$WORK"/*.here
 	SET=(PHX_TEST_JOBS=1)
 	runs 1 "$WORK/meets1" "$WORK/meets2" && last_line_is '1 passed, 1 failed'
+}
+# a script begins while the last program still runs
+programs_and_scripts_overlap() {
+	script meets2 <<-END
+		touch "$WORK/meets2.here"
+		for ((i = 0; i < 40; i++)); do [ ! -e "$WORK/meets1.here" ] || break; sleep 0.05; done
+		echo "ok it"
+	END
+	rm -f "$WORK"/*.here
+	SET=(PHX_TEST_JOBS=1 PHX_TEST_SCRIPTS=2)
+	runs 0 "$WORK/meets2" "$WORK/meets1" && last_line_is '2 passed, 0 failed' || return 1
+	rm "$WORK"/*.here
+	SET=(PHX_TEST_JOBS=1 PHX_TEST_SCRIPTS=1)
+	runs 1 "$WORK/meets2" "$WORK/meets1" && last_line_is '1 passed, 1 failed'
 }
 # a script that waits for the other one to begin; the second line of one that runs alone says so
 scripts_run_together() {
@@ -179,8 +198,8 @@ what_passed_is_kept() {
 }
 
 for test in skips_are_counted_and_named skips_of_programs_are_named failures_are_named nothing_is_a_failure bad_end_is_a_failure \
-	endless_is_a_failure second_try_is_told programs_run_together scripts_run_together scripts_run_alone_when_they_say_so \
-	ports_of_a_script_are_its_own scripts_that_fetch_run_alone each_target_is_made what_passed_is_kept golden_tables_are_not_written; do
+	endless_is_a_failure second_try_is_told programs_run_together programs_and_scripts_overlap scripts_run_together \
+	scripts_run_alone_when_they_say_so ports_of_a_script_are_its_own scripts_that_fetch_run_alone each_target_is_made what_passed_is_kept golden_tables_are_not_written; do
 	SET=(PHX_TEST_TIMEOUT=20)
 	check $test $test
 done
