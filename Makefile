@@ -242,7 +242,7 @@ check: deps
 .PHONY: check-tests check-unit check-all
 check-tests:
 	$(Q)$(BUILD_MAKE) all agent-bundle images packages portal $(UNIT_PLAIN) $(SYSTEM_BIN) $(LAB_BIN) $(SIM_BIN)
-	$(Q)BUILD=$(BUILD) PHX=$(BUILD)/bin/phx IMAGES=$(BUILD)/images PHX_TEST_TRIES=2 tests/run tests/check-layers tests/check-pure tests/check-sleeps tests/check-size tests/check-layout tests/check-hardening tests/check-walks tests/check-mutants $(SIM_BIN) $(UNIT_PLAIN) $(LAB_TESTS) $(SYSTEM_TESTS) $(LAB_LATER) $(TRUST_TESTS)
+	$(Q)BUILD=$(BUILD) PHX=$(BUILD)/bin/phx IMAGES=$(BUILD)/images PHX_TEST_TRIES=2 PHX_TEST_PASSED=$(BUILD)/passed tests/run tests/check-layers tests/check-pure tests/check-sleeps tests/check-size tests/check-layout tests/check-hardening tests/check-walks tests/check-mutants $(SIM_BIN) $(UNIT_PLAIN) $(LAB_TESTS) $(SYSTEM_TESTS) $(LAB_LATER) $(TRUST_TESTS)
 check-unit:
 	$(Q)$(BUILD_MAKE) all packages $(UNIT_BIN)
 	$(Q)BUILD=$(BUILD) tests/run $(UNIT_BIN)

@@ -197,9 +197,23 @@ what_passed_is_kept() {
 	"${git[@]}" add changed && "${git[@]}" commit -qm two && ! each_once && n_made 3 && ! each_once && n_made 3
 }
 
+# what passed at once of a commit, with nothing changed, is written down for planted bugs: no failure, no second try, no skip
+passed_scripts_are_written_down() {
+	local runs="$PWD/tests/run" repo=$WORK/passed git=(git -C "$WORK/passed" -c user.name=x -c user.email=x@example.org)
+	mkdir "$repo" && "${git[@]}" init -q && printf 'list\nbeen\n' >"$repo/.gitignore" || return 1
+	echo 'echo "ok it"' | script passed/good
+	echo 'echo "not ok it"' | script passed/bad
+	echo 'echo "skip it: no disk"' | script passed/skips
+	echo '[ -e been ] && echo "ok it" && exit; touch been; echo "not ok it"' | script passed/races
+	"${git[@]}" add . && "${git[@]}" commit -qm one || return 1
+	passes() { (cd "$repo" && PHX_TEST_TRIES=2 PHX_TEST_PASSED=list "$runs" ./good ./bad ./skips ./races >"$WORK/out" 2>&1); }
+	! passes && [ "$(cat "$repo/list")" = "$("${git[@]}" rev-parse HEAD) ./good" ] || return 1
+	touch "$repo/changed" && rm "$repo/been" && ! passes && [ "$(wc -l <"$repo/list")" = 1 ]
+}
+
 for test in skips_are_counted_and_named skips_of_programs_are_named failures_are_named nothing_is_a_failure bad_end_is_a_failure \
 	endless_is_a_failure second_try_is_told programs_run_together programs_and_scripts_overlap scripts_run_together \
-	scripts_run_alone_when_they_say_so ports_of_a_script_are_its_own scripts_that_fetch_run_alone each_target_is_made what_passed_is_kept golden_tables_are_not_written; do
+	scripts_run_alone_when_they_say_so ports_of_a_script_are_its_own scripts_that_fetch_run_alone each_target_is_made what_passed_is_kept passed_scripts_are_written_down golden_tables_are_not_written; do
 	SET=(PHX_TEST_TIMEOUT=20)
 	check $test $test
 done
