@@ -368,7 +368,7 @@ static struct release take_held(struct contact *c)
 
 static void answer_empty(struct release r)
 {
-	phx_http_reply_all(&r.q, r.q ? 1 : 0, 200, no_orders);
+	phx_http_reply_all(&r.q, r.q ? 1 : 0, no_orders);
 	phx_list_fini(&r.running);
 }
 
@@ -559,7 +559,7 @@ int live_tick(struct live *l, int64_t due_ms)
 	l->back = (struct phx_list){0};
 	int64_t next_ms = phx_wheel_next_ms(&l->wheel);
 	pthread_mutex_unlock(&l->lock);
-	phx_http_reply_all(overdue.items, overdue.n, 200, no_orders);
+	phx_http_reply_all(overdue.items, overdue.n, no_orders);
 	tell(l, PHX_EV_back, &t.back);
 	tell(l, PHX_EV_quiet, &t.quiet);
 	tell(l, PHX_EV_missing, &t.missing);

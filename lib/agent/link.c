@@ -163,12 +163,12 @@ static int post(struct link *l, const char *path, json_t *body, uint32_t timeout
 		long *ret_status, json_t **ret, struct phx_err *err)
 {
 	struct phx_http_response response = {0};
-	int r = phx_http_call(l->client, "POST", path, body, timeout_ms, &response, err);
+	int r = phx_http_call_brief(l->client, "POST", path, body, timeout_ms, &response, err);
 	*ret_status = r == 0 ? response.status : 0;
 	if (r == 0 && (response.status < 200 || response.status > 299))
 		r = phx_err_set(err, -EPROTO, "%s: status %ld: %.200s", path, response.status,
 				response.body ? response.body : "");
-	if (r == 0)
+	if (r == 0 && response.status != 204)
 		r = phx_json_parse(response.body, response.n, ret, err);
 	phx_http_response_fini(&response);
 	return r;

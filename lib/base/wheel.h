@@ -11,7 +11,7 @@
 
 enum {
 	PHX_WHEEL_SLOT_MS = 50,
-	PHX_WHEEL_PHASES = 4,
+	PHX_WHEEL_PHASES = 8,
 	PHX_WHEEL_SLOTS = 2048, /* what is due later comes once in vain, and is put in again */
 	PHX_WHEEL_ANY = -1,     /* no phase */
 };

@@ -361,9 +361,8 @@ static void free_secret(char **text)
 	free(*text);
 }
 
-int phx_http_call(struct phx_http_client *c, const char *method, const char *path,
-		  const json_t *json, uint32_t timeout_ms, struct phx_http_response *ret,
-		  struct phx_err *err)
+static int call(struct phx_http_client *c, const char *method, const char *path, const json_t *json,
+		uint32_t timeout_ms, bool brief, struct phx_http_response *ret, struct phx_err *err)
 {
 	PHX_AUTO(free_secret) char *text = json ? phx_json_text(json) : NULL;
 	if (json && !text)
@@ -375,10 +374,26 @@ int phx_http_call(struct phx_http_client *c, const char *method, const char *pat
 		phx_http_client_header(c, "Content-Type", "application/json");
 		phx_http_client_header(c, "Expect", ""); /* no round trip before the body */
 	}
+	if (brief)
+		phx_http_client_header(c, PHX_HTTP_PREFER, PHX_HTTP_PREFER_MINIMAL);
 	set_method(easy, method, text);
 	curl_easy_setopt(easy, CURLOPT_TIMEOUT_MS,
 			 (long)(timeout_ms ? timeout_ms : CALL_TIMEOUT_MS));
 	return phx_http_client_receive(c, path, ret, err);
+}
+
+int phx_http_call(struct phx_http_client *c, const char *method, const char *path,
+		  const json_t *json, uint32_t timeout_ms, struct phx_http_response *ret,
+		  struct phx_err *err)
+{
+	return call(c, method, path, json, timeout_ms, false, ret, err);
+}
+
+int phx_http_call_brief(struct phx_http_client *c, const char *method, const char *path,
+			const json_t *json, uint32_t timeout_ms, struct phx_http_response *ret,
+			struct phx_err *err)
+{
+	return call(c, method, path, json, timeout_ms, true, ret, err);
 }
 
 /* The server's own words for a status that is no success. */

@@ -61,10 +61,11 @@ void phx_http_reply_json(struct phx_http_request *q, int status, const json_t *j
 void phx_http_reply_json_text(struct phx_http_request *q, int status, char *text);
 void phx_http_reply_text(struct phx_http_request *q, int status, const char *type,
 			 const char *text);
-/** One constant, JSON already, to `n` requests of the same server. libmicrohttpd looks at all that
- * are suspended whenever one is answered, but at those that are answered together once; and of the
- * first `text` that is given a server makes the answer only once. */
-void phx_http_reply_all(struct phx_http_request *const *q, size_t n, int status, const char *text);
+/** One constant, JSON already, that has no news, to `n` requests of the same server: 200, or 204
+ * without it to what was suspended of phx_http_call_brief(), which costs less. libmicrohttpd looks
+ * at all that are suspended whenever one is answered, but at those that are answered together once;
+ * and of the first `text` that is given a server makes the answer only once. */
+void phx_http_reply_all(struct phx_http_request *const *q, size_t n, const char *text);
 /** 429 with `text`, and when to come again. */
 void phx_http_reply_later(struct phx_http_request *q, unsigned wait_s, const char *text);
 /** {"error": text, "code": "EINVAL"} with a status derived from the code: -EINVAL 400,
@@ -272,9 +273,13 @@ int phx_http_code_of(long status, const char *name);
 int phx_http_call(struct phx_http_client *c, const char *method, const char *path,
 		  const json_t *json, uint32_t timeout_ms, struct phx_http_response *ret,
 		  struct phx_err *err);
-/** As above and a status of 2xx is parsed as JSON into *ret_json (may be NULL when there is no
- * body); other statuses: the server's {"error"} becomes err text and the code is the inverse of
- * phx_http_reply_error(). 405 is -EOPNOTSUPP, an answer that is not JSON -EBADMSG. */
+/** The same, where an answer without news may be 204, without a body (RFC 7240). */
+int phx_http_call_brief(struct phx_http_client *c, const char *method, const char *path,
+			const json_t *json, uint32_t timeout_ms, struct phx_http_response *ret,
+			struct phx_err *err);
+/** As phx_http_call(), and a status of 2xx is parsed as JSON into *ret_json (may be NULL when there
+ * is no body); other statuses: the server's {"error"} becomes err text and the code is the inverse
+ * of phx_http_reply_error(). 405 is -EOPNOTSUPP, an answer that is not JSON -EBADMSG. */
 int phx_http_call_json(struct phx_http_client *c, const char *method, const char *path,
 		       const json_t *json, uint32_t timeout_ms, json_t **ret_json,
 		       struct phx_err *err);

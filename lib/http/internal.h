@@ -93,6 +93,7 @@ struct phx_http_request {
 	bool constant; /* it is the server's */
 	unsigned status;
 	bool suspended;
+	bool brief; /* no news may be told without a body; known once it is suspended */
 	struct phx_http_request *next, *prev;
 };
 
@@ -131,9 +132,14 @@ struct phx_http_server {
 	pthread_mutex_t lock;
 	pthread_cond_t drained;
 	struct phx_http_request *requests;
-	struct MHD_Response *constant; /* of phx_http_reply_all() */
+	/* of phx_http_reply_all(), the second without a body */
+	struct MHD_Response *constant, *constant_none;
 	const char *constant_text;
 };
+
+/* Of who wants no body where it would tell nothing: RFC 7240. */
+#define PHX_HTTP_PREFER "Prefer"
+#define PHX_HTTP_PREFER_MINIMAL "return=minimal"
 
 /* credential.c */
 /** What is shown in a handshake: called by GnuTLS. */

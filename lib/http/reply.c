@@ -15,7 +15,8 @@ enum { SHARE_AGAIN_S = 30 };
 /* Under the server's lock. */
 static void give_locked(struct phx_http_request *q, int status, struct MHD_Response *response)
 {
-	bool constant = response == q->server->constant;
+	const struct phx_http_server *s = q->server;
+	bool constant = response == s->constant || response == s->constant_none;
 	if (response && q->response) {
 		if (!constant)
 			MHD_destroy_response(response);
@@ -131,15 +132,24 @@ static struct MHD_Response *constant_response(struct phx_http_server *s, const c
 	return r;
 }
 
-void phx_http_reply_all(struct phx_http_request *const *q, size_t n, int status, const char *text)
+/* The same; NULL without memory. */
+static struct MHD_Response *constant_none(struct phx_http_server *s)
+{
+	if (!s->constant_none)
+		s->constant_none = MHD_create_response_from_buffer(0, "", MHD_RESPMEM_PERSISTENT);
+	return s->constant_none;
+}
+
+void phx_http_reply_all(struct phx_http_request *const *q, size_t n, const char *text)
 {
 	struct phx_http_server *s = n ? q[0]->server : NULL;
 	if (!s)
 		return;
 	pthread_mutex_lock(&s->lock);
 	for (size_t i = 0; i < n; i++) {
-		struct MHD_Response *r = constant_response(s, text);
-		give_locked(q[i], r ? status : 500, r ? r : no_memory());
+		struct MHD_Response *none = q[i]->brief ? constant_none(s) : NULL;
+		struct MHD_Response *r = none ? none : constant_response(s, text);
+		give_locked(q[i], none ? 204 : r ? 200 : 500, r ? r : no_memory());
 	}
 	pthread_mutex_unlock(&s->lock);
 }

@@ -64,7 +64,9 @@ const char *phx_http_body_path(const struct phx_http_request *q)
 
 void phx_http_suspend(struct phx_http_request *q)
 {
+	const char *prefer = phx_http_header(q, PHX_HTTP_PREFER);
 	pthread_mutex_lock(&q->server->lock);
+	q->brief = prefer && !strcmp(prefer, PHX_HTTP_PREFER_MINIMAL);
 	if (!q->response) { /* another thread may have been quicker */
 		q->suspended = true;
 		MHD_suspend_connection(q->mhd);

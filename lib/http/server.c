@@ -274,6 +274,8 @@ void phx_http_server_free(struct phx_http_server *s)
 	phx_http_credential_free(s);
 	if (s->constant)
 		MHD_destroy_response(s->constant);
+	if (s->constant_none)
+		MHD_destroy_response(s->constant_none);
 	pthread_cond_destroy(&s->drained);
 	pthread_mutex_destroy(&s->lock);
 	free(s->unix_path);

@@ -223,7 +223,7 @@ static void ask(struct swarm *s, struct conn *c)
 	if (!body)
 		machine_die("out of memory");
 	c->out = phx_path("POST /v1/agent/%s HTTP/1.1\r\nHost: %s\r\nAccept: */*\r\nContent-Type: "
-			  "application/json\r\n"
+			  "application/json\r\nPrefer: return=minimal\r\n"
 			  "Content-Length: %zu\r\n\r\n%s",
 			  c->registered ? "beat" : "hello", s->server, strlen(body), body);
 	c->n_out = c->out ? strlen(c->out) : 0;
@@ -265,7 +265,7 @@ static void take_answer(struct swarm *s, struct conn *c, int status)
 		c->due_ms = now + EARLY_MS;
 		return;
 	}
-	if (status != 200) {
+	if (status != 200 && status != 204) {
 		char why[64];
 		snprintf(why, sizeof(why), "status %d", status);
 		drop(s, c, why);

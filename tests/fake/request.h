@@ -166,10 +166,10 @@ void phx_http_reply_json_text(struct phx_http_request *q, int status, char *text
 	fake_answer_with(q, status, text);
 	free(text);
 }
-void phx_http_reply_all(struct phx_http_request *const *q, size_t n, int status, const char *text)
+void phx_http_reply_all(struct phx_http_request *const *q, size_t n, const char *text)
 {
 	for (size_t i = 0; i < n; i++)
-		fake_answer_with(q[i], status, text);
+		fake_answer_with(q[i], 200, text);
 }
 void phx_http_reply_text(struct phx_http_request *q, int status, const char *type, const char *text)
 {
