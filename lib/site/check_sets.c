@@ -75,9 +75,29 @@ static const char *wrong_address(const struct phx_site_value *v)
 		: "is no address";
 }
 
+static const char *wrong_name_of_host(const char *text)
+{
+	return phx_site_is_host(text) ? NULL : "is neither a name nor an address";
+}
+
 static const char *wrong_host(const struct phx_site_value *v)
 {
-	return phx_site_is_host(v->text) ? NULL : "is neither a name nor an address";
+	return wrong_name_of_host(v->text);
+}
+
+/* As rsyslog has them: a host, or a host and its port. */
+static const char *wrong_syslog(const struct phx_site_value *v)
+{
+	char host[sizeof(v->text)];
+	uint64_t port;
+	PHX_STR_SET(host, v->text + (phx_str_starts(v->text, "udp:") ? 4 : 0));
+	char *colon = strchr(host, ':');
+	if (!colon || phx_site_is_host(host))
+		return wrong_name_of_host(host);
+	*colon = '\0';
+	return phx_u64_parse(colon + 1, 1, UINT16_MAX, &port) < 0
+		? "must be as \"loghost\", \"loghost:6514\" or \"udp:loghost\""
+		: wrong_name_of_host(host);
 }
 
 /* What is right is in the text of who knows selectors. */
@@ -98,7 +118,7 @@ static const char *(*const wrong[PHX_SITE_VALUE_COUNT_])(const struct phx_site_v
 	[PHX_SITE_VALUE_dns] = wrong_address,
 	[PHX_SITE_VALUE_search] = wrong_host,
 	[PHX_SITE_VALUE_ntp] = wrong_host,
-	[PHX_SITE_VALUE_syslog] = wrong_host,
+	[PHX_SITE_VALUE_syslog] = wrong_syslog,
 	[PHX_SITE_VALUE_protected_disks] = wrong_selector,
 };
 

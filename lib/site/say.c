@@ -17,13 +17,23 @@ void phx_site_complain(struct phx_site_checking *c, const char *place, const cha
 	c->n++;
 }
 
+enum { LABEL_MAX = 63, HOST_MAX = 253 }; /* bytes: RFC 1123, RFC 1035 */
+
+/* Reads one label of a name of a host. Returns what is behind it; NULL: it is none. */
+static const char *skip_label(const char *s)
+{
+	size_t n = strspn(s, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-");
+	return n == 0 || n > LABEL_MAX || s[0] == '-' || s[n - 1] == '-' ? NULL : s + n;
+}
+
 bool phx_site_is_host(const char *s)
 {
-	if (!*s)
+	if (strchr(s, ':'))
+		return !s[strspn(s, "0123456789abcdefABCDEF.:")];
+	if (strlen(s) > HOST_MAX)
 		return false;
-	for (; *s; s++)
-		if (!(*s >= 'a' && *s <= 'z') && !(*s >= 'A' && *s <= 'Z') &&
-		    !(*s >= '0' && *s <= '9') && !strchr("-.:", *s))
-			return false;
-	return true;
+	do
+		s = skip_label(s);
+	while (s && *s == '.' && *++s);
+	return s && !*s;
 }

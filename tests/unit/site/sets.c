@@ -22,6 +22,8 @@
 	"{\"what\": \"" what "\", \"where\": \"" where "\", \"type\": \"nfs\", \"options\": " \
 	"\"" options "\", \"line\": " #line "}"
 
+#define SYSLOG(text) NODES(GROUP("n1", ", \"syslog\": [" WORD(text, 4) "]"))
+
 static const struct wrong settings[] = {
 	{NODES(GROUP("n[1-3]", "")), NULL},
 	{NODES(GROUP("n[1-", "")), "d/n.conf:1: nodes \"n[1-\""},
@@ -63,6 +65,18 @@ static const struct wrong settings[] = {
 			     "1.1.1.3", 4) "," WORD("1.1.1.4", 9) "]")),
 	 "d/n.conf:9: dns '1.1.1.4' is the fourth"},
 	{NODES(GROUP("n1", ", \"ntp\": [" WORD("a;b", 4) "]")), "ntp 'a;b'"},
+	{NODES(GROUP("n1", ", \"search\": [" WORD("-x", 4) "]")), "search '-x' is neither"},
+	{SYSLOG("log-1.org"), NULL},
+	{SYSLOG("log:6514"), NULL},
+	{SYSLOG("udp:10.1.0.1:514"), NULL},
+	{SYSLOG("udp:fd00::1"), NULL},
+	{SYSLOG("-x"), "syslog '-x' is neither"},
+	{SYSLOG("udp:-x:514"), "syslog 'udp:-x:514' is neither"},
+	{SYSLOG("udp:"), "syslog 'udp:' is neither"},
+	{SYSLOG("tcp:log"), "syslog 'tcp:log' must be as \"loghost\""},
+	{SYSLOG("log:0"), "syslog 'log:0' must be as"},
+	{SYSLOG("log:65536"), "syslog 'log:65536' must be as"},
+	{SYSLOG("log:514:x"), "syslog 'log:514:x' must be as"},
 	{NODES(GROUP("n1",
 		     ", \"mounts\": [" MOUNT("nfs:/a", "/a", "", 4) "," MOUNT("nfs:/b", "/a", "",
 									      5) "]")),

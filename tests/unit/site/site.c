@@ -18,6 +18,8 @@
 	"{\"path\": \"" path "\", \"owner\": \"root\", \"group\": \"root\", \"mode\": \"0644\", " \
 	"\"place\": \"P\"" more "}"
 #define USERS(list) "{\"users\": [" list "]}"
+#define HOST(name) "{\"ntp\": [{\"text\": \"" name "\"}]}"
+#define LABEL "abcdefghijklmnopqrstuvwxyz-abcdefghijklmnopqrstuvwxyz-123456789" /* 63 characters */
 #define FILES(list) "{\"files\": [" list "]}"
 
 /* ---- what is wrong ---- */
@@ -50,6 +52,27 @@ static const struct wrong settings[] = {
 	 "group b has the gid 5000 of group a"},
 	{"{\"domain\": \"a b\"}", "domain 'a b'"},
 	{"{\"ntp\": [{\"text\": \"a;b\"}]}", "ntp 'a;b'"},
+	{HOST("-x"), "ntp '-x' is neither"},
+	{HOST("x-"), "ntp 'x-' is neither"},
+	{HOST("a.-x.org"), "ntp 'a.-x.org' is neither"},
+	{HOST("a-.org"), "ntp 'a-.org' is neither"},
+	{HOST("a..org"), "ntp 'a..org' is neither"},
+	{HOST(".org"), "ntp '.org' is neither"},
+	{HOST("."), "ntp '.' is neither"},
+	{HOST(""), "ntp '' is neither"},
+	{HOST("a_b.org"), "ntp 'a_b.org' is neither"},
+	{HOST("x:y"), "ntp 'x:y' is neither"},
+	{HOST(LABEL "x.org"), "x.org' is neither"},
+	{HOST(LABEL "." LABEL "." LABEL "." LABEL), "is neither"},
+	{HOST("a"), NULL},
+	{HOST("3com.a--b.org"), NULL},
+	{HOST("a-1.org."), NULL},
+	{HOST(LABEL ".org"), NULL},
+	{HOST("10.1.0.1"), NULL},
+	{HOST("fd00::1"), NULL},
+	{HOST("::ffff:10.1.0.1"), NULL},
+	{"{\"domain\": \"-x\"}", "domain '-x' is no name of a domain"},
+	{"{\"domain\": \"a.org\"}", NULL},
 	{"{\"forward_dns\": true}", "forward_dns needs serve_names"},
 	{"{\"forward_dns\": true, \"serve_names\": true}", NULL},
 	{FILES(FILE_OF("/etc/motd", "")), NULL},
