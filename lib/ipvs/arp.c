@@ -157,7 +157,7 @@ static void add_sight(const struct phx_ipvs_watch *w, const struct ether_arp *ar
 			 m[5]);
 	} else if (arp->arp_op == htons(ARPOP_REQUEST) && !memcmp(arp->arp_spa, nobody, 4)) {
 		seen->asks = true;
-		seen->lower = above < 0;
+		seen->lower = seen->lower || above < 0;
 	}
 }
 

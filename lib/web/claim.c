@@ -33,7 +33,8 @@ static void note(struct phx_web_hold *h, const struct phx_web_sight *seen, int64
 {
 	if (seen->asks) {
 		h->asked_ms = now_ms;
-		h->lower = seen->lower;
+		if (seen->lower)
+			h->lower_ms = now_ms; /* until it is silent, whoever else asks */
 	}
 	if (!seen->holds)
 		return;
@@ -71,12 +72,12 @@ struct phx_web_acts phx_web_hold_look(struct phx_web_hold *h, const struct phx_w
 {
 	bool lost = phx_web_head_lost(head, now_ms);
 	note(h, seen, now_ms);
-	bool both_lost = is_recent(h->asked_ms, now_ms);
+	bool both_lost = is_recent(h->asked_ms, now_ms), lower = is_recent(h->lower_ms, now_ms);
 	if (!lost)
 		h->seen_ms = h->again_ms = 0;
-	if (lost && another_stays(h, seen, now_ms) && (!both_lost || h->lower))
+	if (lost && another_stays(h, seen, now_ms) && (!both_lost || lower))
 		return (struct phx_web_acts){.yield = true};
-	if ((seen->holds || seen->asks) && (!lost || (both_lost && !h->lower)))
+	if ((seen->holds || seen->asks) && (!lost || (both_lost && !lower)))
 		h->announced = 0;
 	return (struct phx_web_acts){.probe = lost && probes(h, now_ms),
 				     .announce = announces(h, now_ms)};

@@ -4,8 +4,8 @@
  * The head says who has the addresses. A director that hears the head and sees another holder tells
  * the network anew that it is here. One that has lost the head goes on serving, asks the network
  * every second whether there is another holder, and gives the address up to one that stays: the
- * head has appointed it meanwhile. Of two that both have lost the head one keeps it: that of the
- * lower hardware address. */
+ * head has appointed it meanwhile. Of several that all have lost the head one keeps it: that of
+ * the lowest hardware address. */
 #ifndef PHX_WEB_CLAIM_H
 #define PHX_WEB_CLAIM_H
 
@@ -26,7 +26,7 @@ bool phx_web_head_lost(const struct phx_web_head *head, int64_t now_ms);
 struct phx_web_sight {
 	bool holds; /* one says that it has the address */
 	bool asks;  /* one asks who has it: a holder that has lost the head */
-	bool lower; /* the one that asks has a lower hardware address than this machine */
+	bool lower; /* one of those that ask has a lower hardware address than this machine */
 };
 
 /** An address that this director holds; zeroed when it is taken, and told to the network at
@@ -34,7 +34,7 @@ struct phx_web_sight {
 struct phx_web_hold {
 	int64_t seen_ms, again_ms; /* another holder: first and last seen; 0 none */
 	int64_t asked_ms;          /* when one that asks was last seen; 0 never */
-	bool lower;                /* that one */
+	int64_t lower_ms;          /* the same of one that is lower */
 	int64_t probe_ms;          /* not before then */
 	int64_t announce_ms;
 	uint32_t announced;

@@ -100,7 +100,7 @@ static void understand(const uint8_t *f)
 	} else if (f[6] == 0 && f[7] == 1 && !memcmp(f + 14, nobody, 4) &&
 		   !memcmp(f + 24, virtual, 4)) {
 		said->asks = true;
-		said->lower = above < 0;
+		said->lower = said->lower || above < 0;
 	}
 }
 

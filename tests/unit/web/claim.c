@@ -200,6 +200,33 @@ static void one_that_comes_back_from_the_cold_gives_it_up(void **state)
 	}
 }
 
+/* Three have lost the head: to the one in the middle it does not matter which of the others asked
+ * last. */
+static void the_lowest_of_several_keeps_it(void **state)
+{
+	static const struct phx_web_sight both[] = {
+		{.holds = true, .asks = true, .lower = true},
+		{.holds = true, .asks = true},
+	};
+	(void)state;
+	for (int first = 0; first < 2; first++) {
+		struct phx_web_hold h = {.announced = 3};
+		const struct phx_web_head head = {.heard_ms = 10000, .beat_ms = BEAT_MS};
+		assert_false(phx_web_hold_look(&h, &head, &both[first], 20000).yield);
+		assert_false(phx_web_hold_look(&h, &head, &both[!first], 20500).yield);
+		assert_true(phx_web_hold_look(&h, &head, &both[first], 21000).yield);
+	}
+	/* a lower one that fell silent does not count */
+	struct phx_web_hold h = {.announced = 3};
+	const struct phx_web_head head = {.heard_ms = 10000, .beat_ms = BEAT_MS};
+	assert_false(phx_web_hold_look(&h, &head, &both[0], 20000).yield);
+	for (int64_t now = 23500; now < 40000; now += 500) {
+		struct phx_web_acts acts = phx_web_hold_look(&h, &head, &both[1], now);
+		assert_false(acts.yield);
+		assert_true(acts.announce || now % 1000 == 0);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -212,6 +239,7 @@ int main(void)
 		cmocka_unit_test(nothing_is_missed_between_the_looks_that_are_due),
 		cmocka_unit_test(one_of_two_without_a_head_keeps_it),
 		cmocka_unit_test(one_that_comes_back_from_the_cold_gives_it_up),
+		cmocka_unit_test(the_lowest_of_several_keeps_it),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
