@@ -65,8 +65,11 @@ static int sync_one(struct daemon *d, const char *name, struct phx_err *err)
 	const struct phx_node *n = phx_state_node(s, name);
 	bool has = n && host_of(n, &host), named = n && site_name(d, n, &its);
 	engine_unlock(d->engine);
-	if (phx_dhcp_name_sync(&d->cfg, name, named ? &its : NULL, err) < 0)
-		return -EIO;
+	/* without a name it boots, without an address it does not */
+	if (phx_dhcp_name_sync(&d->cfg, name, named ? &its : NULL, err) < 0) {
+		fprintf(stderr, "phxd: names of nodes: %s\n", err->text);
+		phx_err_clear(err);
+	}
 	int r = phx_dhcp_host_sync(&d->cfg, name, has ? &host : NULL, err);
 	return r == PHX_DHCP_ALL ? sync_all(d, err) : r;
 }

@@ -77,7 +77,9 @@ int phx_dhcp_host_sync(const struct phx_config *cfg, const char *name,
 struct phx_dhcp_name {
 	char name[PHX_NAME_MAX], ip[46], domain[128];
 };
-/** Make the files say these names and no others; sorts the list. -EINVAL with nothing touched. */
+/** Make the files say these names and no others; sorts the list. One that is wrong or cannot be
+ * written keeps its file as it was, and holds up no other: the first such is the error then, with
+ * how many more there are. */
 int phx_dhcp_names_sync(const struct phx_config *cfg, struct phx_dhcp_name *names, size_t n,
 			struct phx_err *err);
 /** Make that of one node say `name`; NULL: it has none. */

@@ -28,7 +28,8 @@ static int check(const struct phx_dhcp_name *n, struct phx_err *err)
 		: !phx_ipv4_parse(n->ip, &address)
 		? phx_err_set(err, -EINVAL, "node %s: '%s' is no IPv4 address", n->name, n->ip)
 		: strpbrk(n->domain, " \n\t#")
-		? phx_err_set(err, -EINVAL, "'%s' is no name of a domain", n->domain)
+		? phx_err_set(err, -EINVAL, "node %s: '%s' is no name of a domain", n->name,
+			      n->domain)
 		: 0;
 }
 
@@ -85,33 +86,52 @@ static int remove_others(int dir, const struct phx_dhcp_name *names, size_t n)
 			close(copy);
 		return r;
 	}
-	for (struct dirent *e; r == 0 && (e = readdir(d));) {
+	for (struct dirent *e; (e = readdir(d));) {
 		if (!strcmp(e->d_name, ".") || !strcmp(e->d_name, ".."))
 			continue;
 		bool wanted = PHX_STR_SET(key.name, e->d_name) == 0 && n &&
 			bsearch(&key, names, n, sizeof(*names), by_name);
 		if (!wanted && unlinkat(dir, e->d_name, 0) < 0)
-			r = -errno;
+			r = r ? r : -errno;
 	}
 	closedir(d);
 	return r;
 }
 
+static int put_right(int dir, const struct phx_dhcp_name *n, struct phx_err *err)
+{
+	int r = check(n, err);
+	if (r < 0)
+		return r;
+	r = put(dir, n);
+	return r < 0 ? phx_err_set(err, r, "name of %s: %s", n->name, strerror(-r)) : 0;
+}
+
+static int put_all(int dir, const struct phx_dhcp_name *names, size_t n, struct phx_err *err)
+{
+	struct phx_err first = {0}, other = {0};
+	size_t n_wrong = 0;
+	int r = 0;
+	for (size_t i = 0; i < n; i++) {
+		int it = put_right(dir, &names[i], n_wrong ? &other : &first);
+		r = r ? r : it;
+		n_wrong += it < 0;
+	}
+	if (n_wrong > 1)
+		return phx_err_set(err, r, "%s, and %zu more", first.text, n_wrong - 1);
+	return r < 0 ? phx_err_set(err, r, "%s", first.text) : 0;
+}
+
 int phx_dhcp_names_sync(const struct phx_config *cfg, struct phx_dhcp_name *names, size_t n,
 			struct phx_err *err)
 {
-	int r = 0;
-	for (size_t i = 0; r == 0 && i < n; i++)
-		r = check(&names[i], err);
-	if (r < 0)
-		return r;
 	if (n)
 		qsort(names, n, sizeof(*names), by_name);
 	PHX_AUTO_CLOSE int dir = open_dir(cfg, err);
 	if (dir < 0)
 		return dir;
-	r = remove_others(dir, names, n);
-	for (size_t i = 0; r == 0 && i < n; i++)
-		r = put(dir, &names[i]);
-	return r < 0 ? phx_err_set(err, r, "names of nodes: %s", strerror(-r)) : 0;
+	int gone = remove_others(dir, names, n), r = put_all(dir, names, n, err);
+	return r == 0 && gone < 0
+		? phx_err_set(err, gone, "names of nodes that have none: %s", strerror(-gone))
+		: r;
 }

@@ -492,13 +492,57 @@ static void test_files_of_names(void **state)
 	PHX_AUTO_FREE char *text = NULL;
 	assert_int_equal(phx_file_read(path, 4096, &text, NULL, NULL), 0);
 	assert_string_equal(text, "10.9.0.11 n1.a.b n1\n");
-	PHX_STR_SET(names[1].domain, "a b");
-	assert_int_equal(phx_dhcp_names_sync(&h->cfg, names, 2, NULL), -EINVAL);
-	assert_int_equal(phx_dhcp_names_sync(&h->cfg, names, 1, NULL), 0);
 	assert_int_equal(phx_dhcp_name_sync(&h->cfg, "../x", NULL, NULL), -EINVAL);
 	assert_int_equal(phx_dhcp_names_sync(&h->cfg, NULL, 0, NULL), 0);
 	assert_int_not_equal(access(path, F_OK), 0);
 	assert_string_equal(err.text, "");
+}
+
+static void assert_name(const struct head *h, const char *node, const char *want)
+{
+	char path[600];
+	PHX_AUTO_FREE char *text = NULL;
+	snprintf(path, sizeof(path), "%s/dnsmasq/names/%s", h->cfg.run_dir, node);
+	phx_file_read(path, 4096, &text, NULL, NULL);
+	assert_string_equal(text ? text : "", want);
+}
+
+/* It keeps the file that it had, and all others follow. */
+static void test_a_wrong_name_holds_up_no_other(void **state)
+{
+	struct head *h = *state;
+	struct phx_err err = {0};
+	char path[600];
+	struct phx_dhcp_name names[] = {{"n1", "10.9.0.1", "a.b"},
+					{"n2", "10.9.0.2", "a.b"},
+					{"n3", "10.9.0.3", "a.b"},
+					{"n4", "10.9.0.4", "a.b"}};
+	assert_int_equal(phx_dhcp_names_sync(&h->cfg, names, 3, NULL), 0);
+	PHX_STR_SET(names[0].domain, "a b");
+	PHX_STR_SET(names[0].ip, "10.9.0.9");
+	PHX_STR_SET(names[2].ip, "10.9.0.8");
+	assert_int_equal(phx_dhcp_names_sync(&h->cfg, names, 4, &err), -EINVAL);
+	assert_string_equal(err.text, "node n1: 'a b' is no name of a domain");
+	assert_name(h, "n1", "10.9.0.1 n1.a.b n1\n");
+	assert_name(h, "n3", "10.9.0.8 n3.a.b n3\n");
+	assert_name(h, "n4", "10.9.0.4 n4.a.b n4\n");
+	/* two, of which one has a folder in its place; n4 goes all the same */
+	assert_int_equal(phx_dhcp_name_sync(&h->cfg, "n2", NULL, NULL), 0);
+	snprintf(path, sizeof(path), "%s/dnsmasq/names/n2", h->cfg.run_dir);
+	assert_int_equal(mkdir(path, 0755), 0);
+	phx_err_clear(&err);
+	assert_int_equal(phx_dhcp_names_sync(&h->cfg, names, 3, &err), -EINVAL);
+	assert_string_equal(err.text, "node n1: 'a b' is no name of a domain, and 1 more");
+	assert_name(h, "n4", "");
+	/* what cannot be removed holds up none either, and is told */
+	PHX_STR_SET(names[2].ip, "10.9.0.7");
+	phx_err_clear(&err);
+	assert_int_equal(phx_dhcp_names_sync(&h->cfg, &names[2], 1, &err), -EISDIR);
+	assert_non_null(strstr(err.text, "names of nodes that have none: "));
+	assert_name(h, "n3", "10.9.0.7 n3.a.b n3\n");
+	assert_name(h, "n1", "");
+	assert_int_equal(rmdir(path), 0);
+	assert_int_equal(phx_dhcp_names_sync(&h->cfg, NULL, 0, NULL), 0);
 }
 
 int main(void)
@@ -514,6 +558,7 @@ int main(void)
 		RUN_HEAD(test_another_server_is_told_the_same),
 		RUN_HEAD(test_names_in_the_text),
 		RUN_HEAD(test_files_of_names),
+		RUN_HEAD(test_a_wrong_name_holds_up_no_other),
 	};
 	const struct CMUnitTest worlds[] = {
 		RUN_WORLD(test_who_comes_by_a_relay),

@@ -15,6 +15,7 @@ static struct phx_state s;
 static struct phx_buf to_launcher; /* to the launcher */
 static int fake_result;            /* of the launcher */
 static bool fake_serves_names;
+static const char *wrong_of; /* the node whose domain is none */
 static char dir[64];
 
 static unsigned count_files(const char *of)
@@ -54,7 +55,8 @@ bool site_name(struct daemon *of, const struct phx_node *n, struct phx_dhcp_name
 {
 	assert_ptr_equal(of, &d);
 	assert_true(fake_engine_held);
-	*ret = (struct phx_dhcp_name){.domain = "example.org"};
+	*ret = (struct phx_dhcp_name){0};
+	PHX_STR_SET(ret->domain, strcmp(n->name, wrong_of) ? "example.org" : "no domain");
 	PHX_STR_SET(ret->name, n->name);
 	PHX_STR_SET(ret->ip, n->ip);
 	return fake_serves_names && n->ip[0];
@@ -97,6 +99,7 @@ static int setup(void **state)
 	fake_state = &s;
 	fake_result = 0;
 	fake_serves_names = true;
+	wrong_of = "";
 	to_launcher = (struct phx_buf){0};
 	d = (struct daemon){.cfg.dhcp_mode = PHX_DHCP_SERVE};
 	PHX_STR_SET(d.cfg.run_dir, dir);
@@ -263,6 +266,25 @@ static void names_follow_the_settings(void **state)
 	assert_int_equal(count_files("hosts"), 2);
 }
 
+static void a_name_that_cannot_be_written_keeps_no_address(void **state)
+{
+	(void)state;
+	PHX_STR_SET(node(1)->ip, "10.0.0.2");
+	begin();
+	wrong_of = "n1";
+	PHX_STR_SET(node(0)->ip, "10.0.0.9");
+	PHX_STR_SET(node(1)->ip, "10.0.0.8");
+	assert_int_equal(net_sync_host(&d, "n1"), PHX_DHCP_SIGHUP);
+	assert_holds("hosts/n1", "10.0.0.9");
+	assert_holds("names/n1", "10.0.0.1"); /* as it was */
+	net_sync_names(&d);
+	assert_holds("names/n2", "10.0.0.8");
+	assert_holds("names/n1", "10.0.0.1");
+	wrong_of = "";
+	assert_int_equal(net_sync_host(&d, "n1"), PHX_DHCP_SAME);
+	assert_holds("names/n1", "10.0.0.9");
+}
+
 static void dnsmasq_reads_all_again_only_where_it_must(void **state)
 {
 	(void)state;
@@ -311,6 +333,7 @@ int main(void)
 		TEST(a_card_that_goes_to_another_node_changes_both),
 		TEST(what_does_not_fit_leaves_all_as_it_was),
 		TEST(names_follow_the_settings),
+		TEST(a_name_that_cannot_be_written_keeps_no_address),
 		TEST(dnsmasq_reads_all_again_only_where_it_must),
 		TEST(the_site_is_in_its_archive),
 	};
