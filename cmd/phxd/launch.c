@@ -260,7 +260,11 @@ int launch_re_make(struct launch *l, const struct re_marker *m, const char *logi
 {
 	PHX_AUTO_REPLY struct phx_apart_reply reply = {0};
 	struct launch_re_make body = {.marker = *m};
-	PHX_STR_SET(body.login, login);
+	/* none would leave the directory to the head's user */
+	if (PHX_STR_SET(body.login, login) < 0)
+		return phx_err_set(err, -EINVAL,
+				   "RE %s: the login '%.40s...' is too long: it may have %d bytes",
+				   m->name, login, PHX_NAME_MAX - 1);
 	return ask_with(l, LAUNCH_re_make, &body, sizeof(body), &reply, err);
 }
 

@@ -265,6 +265,28 @@ static void what_is_to_be_made_goes_along_whole(void **state)
 	free(to);
 }
 
+/* The directory would be the head's user's. */
+static void a_login_that_is_too_long_makes_nothing(void **state)
+{
+	const struct re_marker m = {.name = "hpc", .created_ms = 17, .site = "site"};
+	struct launch_re_make made = {.marker = m};
+	char login[PHX_NAME_MAX + 1];
+	(void)state;
+	memset(login, 'a', sizeof(login));
+	login[PHX_NAME_MAX] = '\0';
+	assert_int_equal(launch_re_make(l, &m, login, &err), -EINVAL);
+	assert_int_equal(asked.n, 0);
+	assert_non_null(strstr(err.text, "RE hpc: the login 'aaaa"));
+	assert_non_null(strstr(err.text, "it may have 63 bytes"));
+	login[PHX_NAME_MAX - 1] = '\0';
+	PHX_STR_SET(made.login, login);
+	assert_int_equal(launch_re_make(l, &m, login, &err), 0);
+	assert_asked(LAUNCH_re_make, 0, &made, sizeof(made));
+	memset(made.login, 0, sizeof(made.login)); /* nobody is no mistake */
+	assert_int_equal(launch_re_make(l, &m, "", &err), 0);
+	assert_asked(LAUNCH_re_make, 0, &made, sizeof(made));
+}
+
 static void a_refusal_comes_with_its_reason(void **state)
 {
 	struct launch_re re = {.marked = true};
@@ -548,6 +570,7 @@ int main(void)
 		TEST(without_a_launcher_nothing_is_had),
 		TEST(each_asks_its_own_question),
 		TEST(what_is_to_be_made_goes_along_whole),
+		TEST(a_login_that_is_too_long_makes_nothing),
 		TEST(a_refusal_comes_with_its_reason),
 		TEST(a_clock_is_kept_only_if_the_launcher_says_so),
 		TEST(what_comes_is_the_callers_and_what_does_not_is_an_error),
