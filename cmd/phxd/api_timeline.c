@@ -15,7 +15,8 @@ enum {
 	POINTS_MAX = 5000,
 	ROWS_MAX = 200000,
 	MARKS_MAX = 1000,
-	HOLDINGS_MAX = 10000
+	HOLDINGS_MAX = 10000,
+	ENDED = 1 /* a walk, before its end */
 };
 
 /* What is asked for, and by whom. */
@@ -252,7 +253,11 @@ struct listing {
 	const struct asked *asked;
 	json_t *list;
 	uint32_t n; /* that were looked at */
-	char last[PHX_NAME_MAX], before[PHX_NAME_MAX];
+	/* of holdings: */
+	uint32_t limit;
+	char last[PHX_NAME_MAX],
+		before[PHX_NAME_MAX]; /* the node that is looked at, and that before */
+	bool more;
 };
 
 static int add_mark(void *arg, const struct phx_series_mark *m)
@@ -284,14 +289,36 @@ void api_timeline_kills(struct phx_http_request *q, void *arg)
 	phx_http_reply_json(q, 200, j);
 }
 
-static int add_holding(void *arg, const struct phx_series_holding *h)
+/* A last node whose rows do not all fit is left to the next answer, which goes on behind a node. */
+static void drop_last(struct listing *to)
 {
-	struct listing *to = arg;
-	to->n++;
-	if (strcmp(to->last, h->node)) {
+	size_t n = json_array_size(to->list);
+	while (n && !strcmp(phx_json_str(json_array_get(to->list, n - 1), "node", ""), to->last))
+		json_array_remove(to->list, --n);
+	PHX_STR_SET(to->last, to->before);
+}
+
+/* Does the answer end before this row? The rows of one node are never divided: where it has more
+ * than the limit, the answer is its rows alone. */
+static bool ends_before(struct listing *to, const struct phx_series_holding *h)
+{
+	bool next = strcmp(to->last, h->node) != 0;
+	to->more = to->n >= to->limit && (next || to->before[0]);
+	if (to->more && !next)
+		drop_last(to);
+	if (!to->more && next) {
 		PHX_STR_SET(to->before, to->last);
 		PHX_STR_SET(to->last, h->node);
 	}
+	return to->more;
+}
+
+static int add_holding(void *arg, const struct phx_series_holding *h)
+{
+	struct listing *to = arg;
+	if (ends_before(to, h))
+		return ENDED;
+	to->n++;
 	int64_t since_ms = known_since(to->asked, h->pool);
 	if (h->until_ms <= since_ms)
 		return 0;
@@ -314,22 +341,19 @@ void api_timeline_nodes(struct phx_http_request *q, void *arg)
 	if (!parse_query_number(q, "limit", HOLDINGS_MAX, HOLDINGS_MAX, &limit) ||
 	    !begin(arg, q, &a))
 		return;
-	limit = limit ? limit : 1;
+	to.limit = limit ? (uint32_t)limit : 1;
 	int r = phx_series_holdings(a.reader, (int64_t)a.from_ms, (int64_t)a.until_ms,
-				    after ? after : "", (uint32_t)limit, add_holding, &to, &err);
+				    after ? after : "", ROWS_MAX, add_holding, &to, &err);
+	if (r == 0 && to.n == ROWS_MAX)
+		r = phx_err_set(&err, -EFBIG,
+				"node %s was handed over too often in that time: ask "
+				"for a shorter one",
+				to.last);
 	if (r < 0) {
 		phx_http_reply_error(q, r, err.text);
 		return;
 	}
-	/* the last node's rows may be incomplete, so they are left to the next answer, unless there
-	 * are no others */
-	bool more = to.n == limit;
-	const char *last = more && to.before[0] ? to.before : to.last;
-	while (more && to.before[0] && json_array_size(list) &&
-	       !strcmp(phx_json_str(json_array_get(list, json_array_size(list) - 1), "node", ""),
-		       to.last))
-		json_array_remove(list, json_array_size(list) - 1);
 	PHX_AUTO_JSON json_t *j =
-		json_pack("{s:O,s:s,s:b}", "holdings", list, "last", last, "more", more);
+		json_pack("{s:O,s:s,s:b}", "holdings", list, "last", to.last, "more", to.more);
 	phx_http_reply_json(q, 200, j);
 }

@@ -321,10 +321,63 @@ static void nodes_come_in_pages(void **state)
 	assert_holdings(Q({"limit", "2"}, {"after", "n1"}), "n2 hpc 0-1|n2 web 1-2|n2+");
 	assert_holdings(Q({"limit", "2"}, {"after", "n2"}), "n3 web 1-2|n3");
 	assert_holdings(Q({"limit", "2"}, {"after", "n3"}), "");
-	assert_holdings(Q({"limit", "0"}, {"after", "n2"}), "n3 web 1-2|n3+");
+	assert_holdings(Q({"limit", "0"}, {"after", "n2"}), "n3 web 1-2|n3");
+	assert_holdings(Q({"limit", "0"}), "n1 hpc 0-1|n1+");
+	assert_holdings(Q({"limit", "4"}), "n1 hpc 0-1|n2 hpc 0-1|n2 web 1-2|n3 web 1-2|n3");
 	has_all = false; /* a page of others' is empty, and says where it goes on */
 	asker = "unix:web";
 	assert_holdings(Q({"limit", "2"}), "n1+");
+}
+
+/* Whatever the limit, and however many rows a node has: who asks on after `last` is told of each
+ * once. */
+static void every_row_comes_once(void **state)
+{
+	static const char *const limits[] = {"0", "1", "2", "3", "4", "5", "6", "7", "8"};
+	static const unsigned n_of[] = {1, 5, 2, 1, 4};
+	unsigned n = 0;
+	(void)state;
+	has_all = true;
+	for (unsigned i = 0; i < PHX_ARRAY_SIZE(n_of); i++)
+		for (unsigned k = 0; k < n_of[i]; k++, n++)
+			held((const char[]){'n', (char)('1' + i), '\0'}, "hpc", ASKED + k,
+			     ASKED + k + 1);
+	for (size_t i = 0; i < PHX_ARRAY_SIZE(limits); i++) {
+		char after[PHX_NAME_MAX] = "";
+		unsigned at = 0, n_answers = 0;
+		do {
+			size_t k;
+			json_t *h;
+			assert_int_equal(
+				asks(api_timeline_nodes, Q({"limit", limits[i]}, {"after", after})),
+				200);
+			json_array_foreach(json_object_get(answer, "holdings"), k, h) {
+				const struct phx_series_holding *want =
+					PHX_LIST_AT(&holdings, struct phx_series_holding, at++);
+				assert_string_equal(phx_json_str(h, "node", ""), want->node);
+				assert_int_equal(phx_json_int(h, "from_ms", 0), want->from_ms);
+			}
+			PHX_STR_SET(after, phx_json_str(answer, "last", ""));
+			assert_true(++n_answers <= n);
+		} while (phx_json_bool(answer, "more", false));
+		assert_int_equal(at, n);
+	}
+}
+
+/* A node of which there is no end. */
+static void what_no_answer_can_hold_is_refused(void **state)
+{
+	(void)state;
+	has_all = true;
+	for (uint32_t i = 0; i < ROWS_MAX; i++)
+		held("n1", "hpc", ASKED + i, ASKED + i + 1);
+	assert_int_equal(asks(api_timeline_nodes, NULL), -EFBIG);
+	assert_string_equal(error,
+			    "node n1 was handed over too often in that time: ask for a "
+			    "shorter one");
+	holdings.n--;
+	assert_int_equal(asks(api_timeline_nodes, NULL), 200);
+	assert_int_equal(json_array_size(json_object_get(answer, "holdings")), ROWS_MAX - 1);
 }
 
 /* An hour from change to change. */
@@ -425,6 +478,8 @@ int main(void)
 		T(kills_are_told_likewise),
 		T(holdings_begin_when_he_asked_for_the_re),
 		T(nodes_come_in_pages),
+		T(every_row_comes_once),
+		T(what_no_answer_can_hold_is_refused),
 		T(what_is_now_is_left_out_of_a_part),
 		T(what_is_now_stands_behind_what_was),
 		T(what_is_now_begins_with_his_re),
