@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/file.h"
+#include "flow/code.h"
 #include "flow/draft.h"
 #include "flow/shape.h"
 #include "phxd/viewer.h"
@@ -18,49 +19,57 @@ enum { LINE_MAX_BYTES = 64 << 10, QUEUE_USUAL = 1000 };
 
 /* ---- made ---- */
 
-/* Is it the name of a shell, with or without a path? */
-static bool is_shell(const char *word)
+/* May the text that stands for a placeholder at the beginning of a word begin with '-'? */
+static bool begins_freely(const char *word, const char *glob)
 {
-	static const char *const shells[] = {"sh",   "bash", "dash", "ash", "ksh",
-					     "mksh", "zsh",  "csh",  "tcsh"};
-	const char *slash = strrchr(word, '/'), *name = slash ? slash + 1 : word;
-	for (size_t i = 0; i < PHX_ARRAY_SIZE(shells); i++)
-		if (!strcmp(name, shells[i]))
-			return true;
-	return false;
+	return phx_str_starts(word, "{trigger.name}") || phx_str_starts(word, "{trigger.stem}") ||
+		(phx_str_starts(word, "{trigger.file}") && glob[0] && strchr("*?[-", glob[0]));
 }
 
-/* What a word stands behind. */
-struct behind {
-	const char *word; /* NULL: it is the first, or no word of a command */
-	bool shell;       /* one of those before is a shell */
-};
-
-/* Is the next word a program of a shell: behind "-c", or of a shell behind "-lc" and its like? */
-static bool is_program(const struct behind *b)
-{
-	const char *w = b->word ? b->word : "";
-	return !strcmp(w, "-c") ||
-		(b->shell && w[0] == '-' && w[1] != '-' && strchr(w, 'c') != NULL);
-}
-
-/* Checks that a file's name cannot become a program, and that every path stays a path. */
-static int check_word(const char *word, const struct behind *behind, enum phx_trigger_kind kind,
+/* Checks that a file's name cannot become a program, whatever others call it. */
+static int check_code(const char *word, enum phx_code_word is, const char *what, const char *glob,
 		      struct phx_err *err)
 {
-	if (!phx_trigger_asks(word))
-		return 0;
-	if (kind != PHX_TRIGGER_FILE && phx_trigger_asks_file(word))
+	bool shell = !strcmp(phx_text(what), "a shell");
+	if (is == PHX_CODE_IS)
 		return phx_err_set(err, -EINVAL,
-				   "'%.60s': only a trigger that waits for files has a file, and "
-				   "when one fires it",
-				   word);
-	if (is_program(behind))
+				   "'%.60s': %s would take the name of a file for a part of the "
+				   "program: use %s there",
+				   word, what,
+				   shell ? "\"$PHX_TRIGGER_FILE\""
+					 : "PHX_TRIGGER_FILE of its environment");
+	if (is == PHX_CODE_OPTION && begins_freely(word, glob))
 		return phx_err_set(err, -EINVAL,
-				   "'%.60s': a shell would take the name of a file for a part of "
-				   "the program: use \"$PHX_TRIGGER_FILE\" there",
-				   word);
+				   "'%.60s': %s would take the name of a file that begins with - "
+				   "for an option: write ./%.60s",
+				   word, what, word);
 	return 0;
+}
+
+static int check_word(const char *word, enum phx_trigger_kind kind, struct phx_err *err)
+{
+	return kind != PHX_TRIGGER_FILE && phx_trigger_asks_file(word)
+		? phx_err_set(err, -EINVAL,
+			      "'%.60s': only a trigger that waits for files has a file, and when "
+			      "one fires it",
+			      word)
+		: 0;
+}
+
+static int check_command(const struct phx_flow *f, uint32_t i, enum phx_trigger_kind kind,
+			 const char *glob, struct phx_err *err)
+{
+	struct phx_code_look look = {0};
+	int r = 0;
+	PHX_FLOW_EACH(it, f, i, PHX_FLOW_ARGV)
+	{
+		const char *word = phx_flow_text(f, *it), *what = NULL;
+		enum phx_code_word is = phx_code_next(&look, word, &what);
+		r = r ? r : check_word(word, kind, err);
+		if (r == 0 && phx_trigger_asks(word))
+			r = check_code(word, is, what, glob, err);
+	}
+	return r;
 }
 
 /* Checks a word with the longest possible path put in. */
@@ -85,25 +94,17 @@ static int check_path(const char *word, struct phx_err *err)
 }
 
 static int check_task(const struct phx_flow *f, uint32_t i, enum phx_trigger_kind kind,
-		      struct phx_err *err)
+		      const char *glob, struct phx_err *err)
 {
 	static const enum phx_flow_list files[] = {PHX_FLOW_INPUTS, PHX_FLOW_OUTPUTS};
-	static const struct behind nothing = {0};
-	struct behind behind = {0};
-	int r = 0;
-	PHX_FLOW_EACH(it, f, i, PHX_FLOW_ARGV)
-	{
-		r = r ? r : check_word(phx_flow_text(f, *it), &behind, kind, err);
-		behind.word = phx_flow_text(f, *it);
-		behind.shell = behind.shell || is_shell(behind.word);
-	}
+	int r = check_command(f, i, kind, glob, err);
 	PHX_FLOW_EACH(it, f, i, PHX_FLOW_ENVIRONMENT)
-	r = r ? r : check_word(phx_flow_text(f, *it), &nothing, kind, err);
+	r = r ? r : check_word(phx_flow_text(f, *it), kind, err);
 	for (size_t k = 0; k < PHX_ARRAY_SIZE(files); k++)
 		PHX_FLOW_EACH(it, f, i, files[k])
 		{
 			const char *name = phx_flow_file_name(f, *it);
-			r = r ? r : check_word(name, &nothing, kind, err);
+			r = r ? r : check_word(name, kind, err);
 			if (r == 0 && phx_trigger_asks(name))
 				r = check_path(name, err);
 		}
@@ -119,7 +120,7 @@ static int take_flow(struct daemon *d, const char *text, size_t n,
 	int r = flows_read_text(text, n, p->flow.digest, &f, err);
 	r = r ? r : flow_check_first(&f, err);
 	for (uint32_t i = 0; r == 0 && i < f.n_tasks; i++)
-		r = check_task(&f, i, (enum phx_trigger_kind)p->trigger_kind, err);
+		r = check_task(&f, i, (enum phx_trigger_kind)p->trigger_kind, p->when.file, err);
 	if (r < 0)
 		return r;
 	p->flow.n_tasks = f.n_tasks;
@@ -405,7 +406,7 @@ static int check_by_hand(struct daemon *d, const json_t *j, struct phx_err *err)
 	const struct phx_flow *f = flows_lock(d->flows, digest, err);
 	int r = f ? 0 : -EIO;
 	for (uint32_t i = 0; r == 0 && i < f->n_tasks; i++)
-		r = check_task(f, i, PHX_TRIGGER_TIME, err);
+		r = check_task(f, i, PHX_TRIGGER_TIME, "", err);
 	if (f)
 		flows_unlock(d->flows);
 	return r ? phx_err_prefix(err, r, "it cannot be fired by hand") : 0;

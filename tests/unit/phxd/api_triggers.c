@@ -189,18 +189,11 @@ static void a_shell_gets_no_name_of_a_file_as_its_program(void **state)
 		"sh|-ec|{trigger.file}",
 		"/bin/bash|-lc|{trigger.file}",
 		"bash|-e|-xc|{trigger.file}",
+		"bash|-c|-e|{trigger.file}",
 		"timeout|9|/usr/bin/zsh|-ic|{trigger.file}",
 		"env|A=1|dash|-c|{trigger.file}",
 		"su|alice|-c|{trigger.file}",
-	};
-	static const char *const good[] = {
-		"/bin/cat|{trigger.file}",
-		"/bin/sh|-c|cat \"$1\"|sh|{trigger.file}",
-		"bash|-lc|cat \"$1\"|bash|{trigger.file}",
-		"bash|script|--check|{trigger.file}",
-		"gzip|-dc|{trigger.file}",
-		"tar|-xzcf|{trigger.file}",
-		"bash|script|-v|{trigger.file}",
+		"sh|-c|exec \"$@\"|sh|bash|-c|{trigger.file}",
 	};
 	(void)state;
 	for (size_t i = 0; i < PHX_ARRAY_SIZE(bad); i++) {
@@ -209,9 +202,83 @@ static void a_shell_gets_no_name_of_a_file_as_its_program(void **state)
 		assert_non_null(strstr(error, "task \"t\": " SHELL));
 	}
 	assert_int_equal(fake_events.n, 0);
+}
+
+static void nor_does_another_interpreter(void **state)
+{
+	static const char *const bad[] = {
+		"perl|-e|{trigger.file}",
+		"perl|-ne|print|-e|{trigger.file}",
+		"/usr/bin/perl|-lane{trigger.stem}",
+		"python3.11|-c|{trigger.file}",
+		"python3|-uc|x = '{trigger.name}'",
+		"ruby|-e|{trigger.file}",
+		"node|-pe|{trigger.file}",
+		"node|--eval={trigger.file}",
+		"awk|-F:|{trigger.file}",
+		"sed|-n|s/x/{trigger.stem}/",
+		"env|-S|{trigger.file}",
+	};
+	(void)state;
+	for (size_t i = 0; i < PHX_ARRAY_SIZE(bad); i++) {
+		if (makes(FILES, bad[i]) != -EINVAL)
+			fail_msg("%s is taken", bad[i]);
+		assert_non_null(strstr(error,
+				       " would take the name of a file for a part of the "
+				       "program: use PHX_TRIGGER_FILE of its environment "
+				       "there"));
+	}
+	assert_non_null(strstr(error, ": env would"));
+	assert_int_equal(fake_events.n, 0);
+}
+
+/* Arguments behind the program are arguments. */
+static void what_is_no_program_is_taken(void **state)
+{
+	static const char *const good[] = {
+		"/bin/cat|{trigger.file}",
+		"/bin/sh|-c|cat \"$1\"|sh|{trigger.file}",
+		"bash|-lc|cat \"$1\"|bash|{trigger.name}",
+		"bash|-lc|cat \"$2\"|x|-c|{trigger.file}",
+		"bash|script|--check|{trigger.file}",
+		"bash|script|-c|{trigger.file}",
+		"bash|script|-v|{trigger.file}",
+		"perl|-ne|print|{trigger.file}",
+		"perl|script|-e|{trigger.file}",
+		"python3|-c|print(1)|-c|{trigger.name}",
+		"python3|{trigger.file}",
+		"ruby|-e|puts 1|{trigger.file}",
+		"node|-e|1|{trigger.file}",
+		"awk|{ print }|{trigger.file}",
+		"sed|-e|s/a/b/|{trigger.file}",
+		"gzip|-dc|{trigger.file}",
+		"gzip|-c|{trigger.name}",
+		"tar|-xzcf|{trigger.file}",
+		"grep|-e|{trigger.stem}|list",
+	};
+	(void)state;
 	for (size_t i = 0; i < PHX_ARRAY_SIZE(good); i++)
 		if (makes(FILES, good[i]) != 200)
 			fail_msg("%s: %s", good[i], error);
+}
+
+/* A file may be called "-esystem(...)". */
+static void the_name_of_a_file_is_no_option_of_an_interpreter(void **state)
+{
+	static const char bare[] = "{\"name\":\"t1\",\"when\":{\"file\":\"*.pl\"}}";
+	(void)state;
+	assert_int_equal(makes(FILES, "perl|{trigger.name}"), -EINVAL);
+	assert_non_null(strstr(error,
+			       "'{trigger.name}': perl would take the name of a file that "
+			       "begins with - for an option: write ./{trigger.name}"));
+	assert_int_equal(makes(FILES, "sed|s/a/b/|{trigger.stem}.txt"), -EINVAL);
+	assert_int_equal(makes(bare, "perl|-w|{trigger.file}"), -EINVAL);
+	assert_int_equal(fake_events.n, 0);
+	assert_int_equal(makes(bare, "perl|-w|./{trigger.file}"), 200);
+	assert_int_equal(makes(bare, "perl|-w|--|{trigger.file}"), 200);
+	assert_int_equal(makes(bare, "perl|-w|a.pl|{trigger.name}"), 200);
+	assert_int_equal(makes(FILES, "perl|-w|{trigger.file}"), 200); /* in/... */
+	assert_int_equal(makes(bare, "cat|{trigger.file}"), 200);
 }
 
 static void without_a_file_there_is_no_name_of_one(void **state)
@@ -291,6 +358,9 @@ int main(void)
 		T(a_trigger_is_its_users),
 		T(the_token_of_calls_is_told_once),
 		T(a_shell_gets_no_name_of_a_file_as_its_program),
+		T(nor_does_another_interpreter),
+		T(what_is_no_program_is_taken),
+		T(the_name_of_a_file_is_no_option_of_an_interpreter),
 		T(without_a_file_there_is_no_name_of_one),
 		T(a_body_is_a_line_and_a_workflow),
 		T(the_line_has_a_greatest_length),
