@@ -108,11 +108,11 @@ static int settle_people(struct phx_agreement *g, struct phx_err *err)
 	return r < 0 ? phx_err_prefix(err, r, "users") : 0;
 }
 
-static int settle(struct daemon *d, struct phx_agreement *g, struct phx_err *err)
+static int settle(struct daemon *d, struct phx_agreement *g, bool packages, struct phx_err *err)
 {
 	int r = check_new(g, err);
 	r = r ? r : settle_people(g, err);
-	return r ? r : re_image_settle(d, g, err);
+	return r ? r : re_image_settle(d, g, packages, err);
 }
 
 static int read_agreement(const json_t *given, struct phx_agreement *ret, struct phx_err *err)
@@ -132,7 +132,8 @@ bool agreement_parse(struct daemon *d, struct phx_http_request *q, const json_t 
 {
 	struct phx_err err = {0};
 	int r = read_agreement(json_object_get(j, "agreement"), ret, &err);
-	if (r == 0 && (r = settle(d, ret, &err)) < 0)
+	bool packages = person_has_all(d, phx_http_peer(q), PHX_RIGHT_packages);
+	if (r == 0 && (r = settle(d, ret, packages, &err)) < 0)
 		phx_record_fini(&phx_agreement_record, ret);
 	if (r < 0)
 		phx_http_reply_error(q, r, err.text);
@@ -285,7 +286,7 @@ static void add_finding(json_t *findings, const struct draft *t, int code, const
 static int would_refuse(struct daemon *d, const struct asker *asker, struct phx_agreement *g,
 			bool create, struct phx_err *err)
 {
-	int r = settle(d, g, err);
+	int r = settle(d, g, asker->provider, err);
 	r = r ? r : agreement_settle_owner(asker, g, err);
 	if (r < 0)
 		return r;

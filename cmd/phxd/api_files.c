@@ -58,7 +58,7 @@ void api_boot(struct phx_http_request *q, void *arg)
 		PHX_STR_SET(reason, n->reason);
 	engine_unlock(d->engine);
 	/* whoever knows the MAC address is told it, without a name */
-	view_hide(reason, VIEW_HIDE_HARDWARE | VIEW_HIDE_SAID, false);
+	view_hide(reason, VIEW_HIDE_ALL, false);
 	keys_start_token(d->keys, name, its.start, token);
 	site_head(d, phx_http_peer(q)->address, head);
 	if (its.choice == PHX_BOOT_REFUSE) {

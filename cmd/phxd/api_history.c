@@ -39,7 +39,7 @@ static json_t *row_of(const struct history *h, const struct phx_store_event *ev,
 	bool own = !strcmp(phx_json_str(act, "re", ""), h->re);
 	PHX_AUTO_FREE char *text = strdup(phx_json_str(act, "text", ""));
 	if (text && !h->all)
-		view_hide(text, VIEW_HIDE_HARDWARE | (own ? 0 : VIEW_HIDE_SAID), false);
+		view_hide(text, own ? VIEW_HIDE_HARDWARE : VIEW_HIDE_ALL, false);
 	if (!h->all && view_is_address(by, strlen(by)))
 		by = "";
 	return json_pack("{s:I,s:I,s:s,s:s,s:s,s:s}", "seq", (json_int_t)ev->seq, "time_ms",

@@ -41,17 +41,27 @@ static enum phx_scope of_others(enum phx_scope scope)
 	return scope == PHX_SCOPE_OWN ? PHX_SCOPE_NONE : scope;
 }
 
+static bool has_own(const struct view_scopes *s)
+{
+	return s->hardware == PHX_SCOPE_OWN || s->logs == PHX_SCOPE_OWN ||
+		s->catalog == PHX_SCOPE_OWN;
+}
+
 static int node_view_init(struct daemon *d, const struct phx_http_request *q, bool sparse,
 			  struct node_view *ret, struct phx_err *err)
 {
 	const char *fields = phx_http_query(q, "fields");
-	enum phx_scope scope = person_scope(d, phx_http_peer(q), PHX_RIGHT_hardware);
-	enum phx_scope logs = person_scope(d, phx_http_peer(q), PHX_RIGHT_logs);
-	*ret = (struct node_view){.has_own = scope == PHX_SCOPE_OWN || logs == PHX_SCOPE_OWN};
-	int r = view_members(fields, of_others(scope), of_others(logs), &ret->others, err);
+	const struct phx_http_peer *peer = phx_http_peer(q);
+	const struct view_scopes scopes = {.hardware = person_scope(d, peer, PHX_RIGHT_hardware),
+					   .logs = person_scope(d, peer, PHX_RIGHT_logs),
+					   .catalog = person_scope(d, peer, PHX_RIGHT_catalog)};
+	const struct view_scopes others = {of_others(scopes.hardware), of_others(scopes.logs),
+					   of_others(scopes.catalog)};
+	*ret = (struct node_view){.has_own = has_own(&scopes)};
+	int r = view_members(fields, &others, &ret->others, err);
 	if (r == 0 && ret->has_own) {
-		person_of(d, phx_http_peer(q), &ret->person);
-		r = view_members(fields, scope, logs, &ret->own, err);
+		person_of(d, peer, &ret->person);
+		r = view_members(fields, &scopes, &ret->own, err);
 	}
 	ret->own.less.empty = ret->others.less.empty = sparse;
 	return r;

@@ -354,8 +354,9 @@ json_t *catalog_packages(struct daemon *d);
 
 /** Finds the image that the agreement chooses by operating_system, image and image_version, and
  * sets members image, image_version and image_digest of `g`. If the role's own image will do, only
- * clears image_digest. -ENOENT, -EINVAL with "FIELD: why". Not under the engine's lock. */
-int re_image_settle(struct daemon *d, struct phx_agreement *g, struct phx_err *err);
+ * clears image_digest. -ENOENT, -EINVAL with "FIELD: why", which names packages and versions only
+ * for who has the right `packages`. Not under the engine's lock. */
+int re_image_settle(struct daemon *d, struct phx_agreement *g, bool packages, struct phx_err *err);
 
 /* ---- net.c ---- */
 
@@ -404,6 +405,11 @@ json_t *refused_view(struct refused *f, bool whole);
 
 enum { VIEW_IDENTITY_MAX = 200, VIEW_EXTRAS = 6, VIEW_MEMBERS_MAX = 128 };
 
+/** How much of nodes somebody sees, by each of these rights; OWN where the nodes are his. */
+struct view_scopes {
+	enum phx_scope hardware, logs, catalog;
+};
+
 /** The members of a node that are shown. */
 struct view_members {
 	bool shown[VIEW_MEMBERS_MAX];     /* members of the record, then the added ones */
@@ -412,11 +418,11 @@ struct view_members {
 };
 
 /** `list`: names with commas, NULL for all. Left out is what identifies the machine, or (OWN) only
- * how it is reached and its keys, by `scope`, that of the right `hardware`. `logs`: the scope of
- * that right: with NONE, what services wrote is cut out of sentences. -EINVAL: a node has no such
- * member. */
-int view_members(const char *list, enum phx_scope scope, enum phx_scope logs,
-		 struct view_members *ret, struct phx_err *err);
+ * how it is reached and its keys, by the right `hardware`; and what is in its role and image, by
+ * `catalog`. Both are cut out of sentences; with NONE of `logs`, so is what services wrote.
+ * -EINVAL: a node has no such member. */
+int view_members(const char *list, const struct view_scopes *scopes, struct view_members *ret,
+		 struct phx_err *err);
 /** Appends a node as the API shows it: record, expected identity, drift, monitor. Under the
  * engine's lock. */
 void view_node_put(struct daemon *d, const struct phx_state *s, const struct phx_node *n,

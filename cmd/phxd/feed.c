@@ -194,7 +194,8 @@ static unsigned n_readers(struct feed *f)
 static bool sees_all(struct daemon *d, const struct phx_http_peer *peer)
 {
 	return person_has_all(d, peer, PHX_RIGHT_hardware) &&
-		person_has_all(d, peer, PHX_RIGHT_logs);
+		person_has_all(d, peer, PHX_RIGHT_logs) &&
+		person_has_all(d, peer, PHX_RIGHT_catalog);
 }
 
 static bool may_read(void *arg, const struct phx_http_peer *peer, unsigned channel)
@@ -271,11 +272,12 @@ static void *run(void *arg)
 
 static int pick_members(struct feed *f, struct phx_err *err)
 {
-	static const enum phx_scope sees[CHANNELS] = {[ALL] = PHX_SCOPE_ALL};
+	static const struct view_scopes sees[CHANNELS] = {
+		[ALL] = {PHX_SCOPE_ALL, PHX_SCOPE_ALL, PHX_SCOPE_ALL}};
 	int r = 0;
 	for (int i = 0; r == 0 && i < CHANNELS; i++) {
-		r = view_members(FIELDS, sees[i], sees[i], &f->still[i], err);
-		r = r ? r : view_members(FIELDS ",plan", sees[i], sees[i], &f->moving[i], err);
+		r = view_members(FIELDS, &sees[i], &f->still[i], err);
+		r = r ? r : view_members(FIELDS ",plan", &sees[i], &f->moving[i], err);
 		f->still[i].less.empty = f->moving[i].less.empty = true;
 	}
 	return r;

@@ -14,6 +14,7 @@ struct wish {
 	const struct phx_agreement *agreement;
 	struct phx_role role; /* owned */
 	const char *field, *value;
+	bool packages; /* who asks may know of packages, and which versions of images there are */
 };
 
 static void wish_fini(struct wish *w)
@@ -95,12 +96,23 @@ static int choose_name(struct daemon *d, const struct wish *w, char ret[PHX_NAME
 
 static int check_boot(const struct wish *w, const struct phx_image *im, struct phx_err *err)
 {
+	bool version = w->packages || w->agreement->image_version[0];
 	if (boots(w, im))
 		return 0;
-	return phx_err_set(err, -EINVAL, "%s: role '%s' boots from %s, and image %s %s cannot",
+	return phx_err_set(err, -EINVAL, "%s: role '%s' boots from %s, and image %s%s%s cannot",
 			   w->field, w->role.name,
 			   phx_enum_name(&phx_role_boot_names, w->role.boot), im->name,
-			   im->version);
+			   version ? " " : "", version ? im->version : "");
+}
+
+/* What was found wrong with a package, for who may not know which it is. */
+static int say_less(const struct wish *w, const struct phx_image *im, int r, struct phx_err *err)
+{
+	phx_err_clear(err);
+	return phx_err_set(err, r,
+			   "%s: a package of role '%s' is not there for image %s: the resource "
+			   "provider reads more of it",
+			   w->field, w->role.name, im->name);
 }
 
 static int check_package(struct daemon *d, const struct wish *w, const struct phx_image *im,
@@ -139,15 +151,16 @@ static int find_image(struct daemon *d, const struct wish *w, struct phx_image *
 		return phx_err_prefix(err, r, "%s", version[0] ? "image_version" : w->field);
 	r = check_boot(w, ret, err);
 	PHX_LIST_EACH(struct phx_package_ref, ref, &w->role.packages)
-		r = r ? r : check_package(d, w, ret, ref, err);
+		if (r == 0 && (r = check_package(d, w, ret, ref, err)) < 0 && !w->packages)
+			say_less(w, ret, r, err);
 	if (r < 0)
 		phx_record_fini(&phx_image_record, ret);
 	return r;
 }
 
-int re_image_settle(struct daemon *d, struct phx_agreement *g, struct phx_err *err)
+int re_image_settle(struct daemon *d, struct phx_agreement *g, bool packages, struct phx_err *err)
 {
-	PHX_AUTO(wish_fini) struct wish w = {.agreement = g};
+	PHX_AUTO(wish_fini) struct wish w = {.agreement = g, .packages = packages};
 	struct phx_image im;
 	g->image_digest[0] = g->image_kernel[0] = '\0'; /* only this function may set it */
 	w.field = g->image[0] ? "image" : "operating_system";

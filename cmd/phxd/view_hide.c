@@ -1,5 +1,5 @@
 /* Cuts out of sentences what the person who asks may not know: ids of disks, selectors that name
- * disks, and addresses; and what services and health checks wrote. Called by the requests that
+ * disks, and addresses; what services and health checks wrote; and which versions nodes run. Called by the requests that
  * read, with each sentence of a node and each note of an event. Reads and changes nothing else. */
 #include "phxd/view_hide.h"
 
@@ -106,15 +106,37 @@ static size_t output_at(const char *at, char before, bool json, size_t *ret_kept
 	return *ret_kept ? to_end(at, *ret_kept, json) : 0;
 }
 
+static size_t word_at(const char *at)
+{
+	size_t n = 0;
+	while (is_id_char(at[n]))
+		n++;
+	return n;
+}
+
+/* "IMAGE@VERSION PACKAGE-VERSION ...", of which the name of the image stays. */
+static size_t versions_at(const char *at, char before, bool json, size_t *ret_kept)
+{
+	size_t n = is_id_char(before) ? 0 : word_at(at),
+	       version = at[n] == '@' ? word_at(at + n + 1) : 0;
+	(void)json;
+	*ret_kept = n;
+	if (!n || !version)
+		return 0;
+	n += 1 + version;
+	for (size_t m; at[n] == ' ' && (m = word_at(at + n + 1)) && memchr(at + n + 1, '-', m);)
+		n += 1 + m;
+	return n;
+}
+
 static const struct {
 	unsigned what;
 	size_t (*at)(const char *at, char before, bool json, size_t *ret_kept);
 	size_t dots; /* at most, in place of what is cut */
 } cuts[] = {
-	{VIEW_HIDE_HARDWARE, disk_at, 3},
-	{VIEW_HIDE_HARDWARE, address_at, 3},
-	{VIEW_HIDE_HARDWARE, selector_at, 3},
-	{VIEW_HIDE_SAID, output_at, 0},
+	{VIEW_HIDE_HARDWARE, disk_at, 3},     {VIEW_HIDE_HARDWARE, address_at, 3},
+	{VIEW_HIDE_HARDWARE, selector_at, 3}, {VIEW_HIDE_SAID, output_at, 0},
+	{VIEW_HIDE_SOFTWARE, versions_at, 3},
 };
 
 /* The length of an escaped character, which no word goes on from; 0: there is none. */

@@ -51,7 +51,15 @@ static const char *const heads_own[] = {
 	"plan.steps.nonce",
 };
 
-/* Members with sentences that may name disks and addresses, and tell what services wrote. */
+/* What is in its role and its image: users read their names. */
+static const char *const software[] = {
+	"system_image", "system_digest",   "system_version",     "system_kernel",
+	"layout",       "actual_identity", "kernel_word",        "facts.os",
+	"facts.kernel", "plan.layout",     "plan.from_identity",
+};
+
+/* Members with sentences that may name disks, addresses and versions, and tell what services
+ * wrote. */
 static const char *const sentences[] = {
 	"reason",  "gave_up", "plan",        "health_text", "unfit_for",
 	"monitor", "site",    "soft_failed", "turn",        "checks",
@@ -150,14 +158,14 @@ static const struct {
 	const char *name;
 	void (*put)(struct daemon *d, const struct phx_state *s, const struct phx_node *n,
 		    struct phx_buf *b);
-	bool hardware;
+	unsigned hidden; /* from who may not see that */
 } extras[] = {
-	{"expected", put_expected, false},
-	{"drift", put_drift, false},
-	{"by_mac_alone", put_by_mac_alone, true},
-	{"monitor", put_monitor, false},
-	{"site", put_site, false},
-	{"turn", put_turn, false},
+	{"expected", put_expected, VIEW_HIDE_SOFTWARE},
+	{"drift", put_drift, 0},
+	{"by_mac_alone", put_by_mac_alone, VIEW_HIDE_HARDWARE},
+	{"monitor", put_monitor, 0},
+	{"site", put_site, 0},
+	{"turn", put_turn, 0},
 };
 _Static_assert(PHX_ARRAY_SIZE(extras) == VIEW_EXTRAS, "one flag each");
 
@@ -198,11 +206,12 @@ static int leave_out(struct view_members *of, const char *const *names, size_t n
 	return r;
 }
 
-int view_members(const char *list, enum phx_scope scope, enum phx_scope logs,
-		 struct view_members *ret, struct phx_err *err)
+int view_members(const char *list, const struct view_scopes *scopes, struct view_members *ret,
+		 struct phx_err *err)
 {
-	unsigned hides = (scope == PHX_SCOPE_NONE ? VIEW_HIDE_HARDWARE : 0) |
-		(logs == PHX_SCOPE_NONE ? VIEW_HIDE_SAID : 0);
+	unsigned hides = (scopes->hardware == PHX_SCOPE_NONE ? VIEW_HIDE_HARDWARE : 0) |
+		(scopes->logs == PHX_SCOPE_NONE ? VIEW_HIDE_SAID : 0) |
+		(scopes->catalog == PHX_SCOPE_NONE ? VIEW_HIDE_SOFTWARE : 0);
 	*ret = (struct view_members){0};
 	size_t n_all = phx_node_record.n_fields + VIEW_EXTRAS;
 	if (n_all > PHX_ARRAY_SIZE(ret->shown))
@@ -212,15 +221,17 @@ int view_members(const char *list, enum phx_scope scope, enum phx_scope logs,
 		ret->shown[i] = true;
 	/* somebody who sees the digest could try tokens on it */
 	r = r ? r : phx_json_less_add(&ret->less, &phx_node_record, "token_sha256");
-	if (r == 0 && scope != PHX_SCOPE_ALL)
+	if (r == 0 && scopes->hardware != PHX_SCOPE_ALL)
 		r = leave_out(ret, heads_own, PHX_ARRAY_SIZE(heads_own));
+	if (r == 0 && (hides & VIEW_HIDE_HARDWARE))
+		r = leave_out(ret, hardware, PHX_ARRAY_SIZE(hardware));
+	if (r == 0 && (hides & VIEW_HIDE_SOFTWARE))
+		r = leave_out(ret, software, PHX_ARRAY_SIZE(software));
 	for (size_t i = 0; i < PHX_ARRAY_SIZE(sentences); i++)
 		ret->hides[find_member(sentences[i], strlen(sentences[i]))] = hides;
-	if (r < 0 || scope != PHX_SCOPE_NONE)
-		return r;
 	for (size_t i = 0; i < VIEW_EXTRAS; i++)
-		ret->shown[phx_node_record.n_fields + i] &= !extras[i].hardware;
-	return leave_out(ret, hardware, PHX_ARRAY_SIZE(hardware));
+		ret->shown[phx_node_record.n_fields + i] &= !(extras[i].hidden & hides);
+	return r;
 }
 
 /* Is the value at `at`, which has just been written, one that phx_json_less.empty leaves out? */

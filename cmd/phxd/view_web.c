@@ -111,7 +111,7 @@ static void hide_machine(json_t *server)
 	char reason[BEAT_ERROR_MAX];
 	json_object_del(server, "address");
 	phx_str_copy(reason, sizeof(reason), phx_json_str(server, "use_reason", ""));
-	view_hide(reason, VIEW_HIDE_HARDWARE | VIEW_HIDE_SAID, false);
+	view_hide(reason, VIEW_HIDE_ALL, false);
 	if (json_object_get(server, "use_reason"))
 		json_object_set_new(server, "use_reason", json_string(reason));
 }

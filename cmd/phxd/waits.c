@@ -64,7 +64,7 @@ static json_t *note_of(const json_t *act, bool all)
 {
 	PHX_AUTO_FREE char *text = strdup(phx_json_str(act, "text", ""));
 	if (text && !all)
-		view_hide(text, VIEW_HIDE_HARDWARE | VIEW_HIDE_SAID, false);
+		view_hide(text, VIEW_HIDE_ALL, false);
 	return text ? json_pack("{s:s,s:s}", "node", phx_json_str(act, "node", ""), "text", text)
 		    : NULL;
 }

@@ -32,7 +32,7 @@ json_t *phx_json_from_list(const struct phx_record *rec, const struct phx_list *
 
 /** Fields that are not written, wherever they occur. Zero-initialise. */
 struct phx_json_less {
-	const struct phx_field *fields[40];
+	const struct phx_field *fields[64];
 	size_t n;
 	/* also leave out what is 0, false or empty, except in lists; enums are always written */
 	bool empty;

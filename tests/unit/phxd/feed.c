@@ -116,7 +116,8 @@ static bool fake_less; /* a right was taken of everybody */
 bool person_has_all(struct daemon *of, const struct phx_http_peer *peer, enum phx_right right)
 {
 	(void)of;
-	assert_true(right == PHX_RIGHT_hardware || right == PHX_RIGHT_logs);
+	assert_true(right == PHX_RIGHT_hardware || right == PHX_RIGHT_logs ||
+		    right == PHX_RIGHT_catalog);
 	return peer->uid == ROOT && !fake_less;
 }
 enum phx_scope person_scope(struct daemon *of, const struct phx_http_peer *peer,
@@ -131,11 +132,13 @@ void reads_breathe(int64_t since_us)
 	(void)since_us;
 }
 /* The members say what they are of. */
-int view_members(const char *list, enum phx_scope scope, enum phx_scope logs,
-		 struct view_members *ret, struct phx_err *err)
+int view_members(const char *list, const struct view_scopes *scopes, struct view_members *ret,
+		 struct phx_err *err)
 {
+	enum phx_scope scope = scopes->hardware;
 	(void)err;
-	assert_int_equal(logs, scope);
+	assert_int_equal(scopes->logs, scope);
+	assert_int_equal(scopes->catalog, scope);
 	*ret = (struct view_members){0};
 	ret->shown[0] = scope == PHX_SCOPE_ALL;
 	ret->shown[1] = strstr(list, ",plan");

@@ -151,7 +151,7 @@ static void assert_chosen(struct phx_agreement a, const char *want)
 {
 	char is[300];
 	struct phx_err err = {0};
-	if (re_image_settle(&head, &a, &err) < 0)
+	if (re_image_settle(&head, &a, false, &err) < 0)
 		fail_msg("%s", err.text);
 	snprintf(is, sizeof(is), "%s %s %s %s", a.image, a.image_version, a.image_digest,
 		 a.image_kernel);
@@ -159,13 +159,18 @@ static void assert_chosen(struct phx_agreement a, const char *want)
 }
 
 /* A refusal leaves no digest that the core would follow. */
-static void assert_refused(struct phx_agreement a, int code, const char *want)
+static void assert_refused_to(bool packages, struct phx_agreement a, int code, const char *want)
 {
 	struct phx_err err = {0};
-	assert_int_equal(re_image_settle(&head, &a, &err), code);
+	assert_int_equal(re_image_settle(&head, &a, packages, &err), code);
 	assert_string_equal(err.text, want);
 	assert_string_equal(a.image_digest, "");
 	assert_string_equal(a.image_kernel, "");
+}
+
+static void assert_refused(struct phx_agreement a, int code, const char *want)
+{
+	assert_refused_to(true, a, code, want);
 }
 
 /* ---- the role's own ---- */
@@ -285,6 +290,25 @@ static void each_package_of_the_role_must_fit_the_image(void **state)
 		       "operating_system: package mpi-4.1 is not there");
 }
 
+/* He is told what to change, and no names of packages, nor which versions there are. */
+static void a_service_provider_is_told_less(void **state)
+{
+	static const char less[] = "operating_system: a package of role 'compute' is not there for "
+				   "image rocky-9: the resource provider reads more of it";
+	(void)state;
+	PHX_STR_SET(package.operating_system, "debian 12");
+	assert_refused_to(false, wishes("rocky", "", ""), -EINVAL, less);
+	PHX_STR_SET(package.operating_system, "rocky 9");
+	PHX_STR_SET(package.arch, "arm64");
+	assert_refused_to(false, wishes("rocky", "", ""), -EINVAL, less);
+	package_result = -EKEYREJECTED;
+	assert_refused_to(false, wishes("rocky", "", ""), -EKEYREJECTED, less);
+	assert_refused_to(false, wishes("", "deploy", ""), -EINVAL,
+			  "image: role 'compute' boots from disk, and image deploy cannot");
+	assert_refused_to(false, wishes("", "deploy", "1"), -EINVAL,
+			  "image: role 'compute' boots from disk, and image deploy 1 cannot");
+}
+
 int main(void)
 {
 #define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
@@ -298,6 +322,7 @@ int main(void)
 		T(several_images_fit),
 		T(an_image_that_is_named_must_be_there_and_boot),
 		T(each_package_of_the_role_must_fit_the_image),
+		T(a_service_provider_is_told_less),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -24,6 +24,7 @@ static int counted_strcmp(const char *a, const char *b)
 
 enum { FEW = 100, MANY = 10000, RE_NODES = 5, INSTANCES = 3 };
 
+static const struct view_scopes everything = {PHX_SCOPE_ALL, PHX_SCOPE_ALL, PHX_SCOPE_ALL};
 static struct daemon d;
 static struct phx_store *store;
 static const struct phx_state *shown;
@@ -178,7 +179,7 @@ static json_t *ask_node(void)
 {
 	struct view_members members;
 	struct phx_buf b = {0};
-	assert_int_equal(view_members(NULL, PHX_SCOPE_ALL, PHX_SCOPE_ALL, &members, NULL), 0);
+	assert_int_equal(view_members(NULL, &everything, &members, NULL), 0);
 	view_node_put(&d, shown, phx_state_node(shown, "n77"), &members, &b);
 	PHX_AUTO_FREE char *text = phx_buf_take(&b);
 	return json_loads(text, 0, NULL);
@@ -378,7 +379,7 @@ static json_t *ask_members(const char *list, bool sparse)
 {
 	struct view_members members;
 	struct phx_buf b = {0};
-	assert_int_equal(view_members(list, PHX_SCOPE_ALL, PHX_SCOPE_ALL, &members, NULL), 0);
+	assert_int_equal(view_members(list, &everything, &members, NULL), 0);
 	members.less.empty = sparse;
 	view_node_put(&d, shown, phx_state_node(shown, "n6"), &members, &b);
 	PHX_AUTO_FREE char *text = phx_buf_take(&b);

@@ -68,6 +68,25 @@ static void addresses_are_cut(void **state)
 		assert_cut(rows[i][0], VIEW_HIDE_HARDWARE, false, rows[i][1]);
 }
 
+static void versions_are_cut(void **state)
+{
+	static const char *const rows[][2] = {
+		{"debian-12@7.0", "debian-12..."},
+		{"update failed, runs debian@7.1 web-1.0 lib_x-2 again: no disk",
+		 "update failed, runs debian... again: no disk"},
+		{"it goes back to debian@7 web-1; later", "it goes back to debian...; later"},
+		{"\"expected\":\"debian@7 web-1\"", "\"expected\":\"debian...\""},
+		{"debian@7 of 2 disks", "debian.. of 2 disks"},
+		/* none has a name, or a version */
+		{"@7 web-1, debian@ web-1, a-b c-d", "@7 web-1, debian@ web-1, a-b c-d"},
+	};
+	(void)state;
+	for (size_t i = 0; i < PHX_ARRAY_SIZE(rows); i++) {
+		assert_cut(rows[i][0], VIEW_HIDE_SOFTWARE, i == 3, rows[i][1]);
+		assert_cut(rows[i][0], BOTH, i == 3, rows[i][0]);
+	}
+}
+
 static void an_address_is_one_from_its_first_byte_to_its_last(void **state)
 {
 	/* the longest that there is */
@@ -217,6 +236,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(ids_of_disks_are_cut),
 		cmocka_unit_test(addresses_are_cut),
+		cmocka_unit_test(versions_are_cut),
 		cmocka_unit_test(an_address_is_one_from_its_first_byte_to_its_last),
 		cmocka_unit_test(selectors_of_protected_disks_are_cut),
 		cmocka_unit_test(what_services_wrote_is_cut),

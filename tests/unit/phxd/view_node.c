@@ -15,7 +15,13 @@
 #define DISK "serial-DISK"
 #define ADDRESS "10.66.0.1"
 #define SAID "SAID"
-#define MARK DISK " " ADDRESS " status 1: " SAID
+#define RUNS "mark@7 mpi-4"
+#define MARK DISK " " ADDRESS " " RUNS " status 1: " SAID
+#define CUT "serial-... ... mark... status 1" /* of a sentence like that, all that others read */
+
+/* who has nothing, whose the node is, the resource provider */
+static const struct view_scopes others, owner = {PHX_SCOPE_OWN, PHX_SCOPE_OWN, PHX_SCOPE_OWN},
+					provider = {PHX_SCOPE_ALL, PHX_SCOPE_ALL, PHX_SCOPE_ALL};
 
 static struct daemon head;
 static struct phx_state core;
@@ -118,21 +124,21 @@ static int teardown(void **state)
 	return 0;
 }
 
-static char *text_for(const char *list, enum phx_scope scope, enum phx_scope logs, bool sparse)
+static char *text_for(const char *list, const struct view_scopes *scopes, bool sparse)
 {
 	struct view_members members;
 	struct phx_buf b = {0};
 	struct phx_err err = {0};
-	if (view_members(list, scope, logs, &members, &err) < 0)
+	if (view_members(list, scopes, &members, &err) < 0)
 		fail_msg("%s", err.text);
 	members.less.empty = sparse;
 	view_node_put(&head, &core, &node, &members, &b);
 	return phx_buf_take(&b);
 }
 
-static json_t *shown_to(const char *list, enum phx_scope scope, enum phx_scope logs)
+static json_t *shown_to(const char *list, const struct view_scopes *scopes)
 {
-	PHX_AUTO_FREE char *text = text_for(list, scope, logs, false);
+	PHX_AUTO_FREE char *text = text_for(list, scopes, false);
 	json_t *j = json_loads(text, 0, NULL);
 	if (!j)
 		fail_msg("no JSON: %s", text);
@@ -149,8 +155,8 @@ static void add_members(const json_t *j, const char *path, struct phx_buf *b)
 	const json_t *of = json_is_array(j) ? json_array_get(j, 0) : j;
 	if (!json_is_object(of)) {
 		const char *text = json_is_string(of) ? json_string_value(of) : "";
-		bool cut =
-			strstr(text, "serial-...") && !strstr(text, SAID) && !strstr(text, ADDRESS);
+		bool cut = strstr(text, "serial-...") && !strstr(text, SAID) &&
+			!strstr(text, ADDRESS) && !strstr(text, RUNS);
 		phx_buf_addf(b, "%s %s\n", path, cut ? "cut" : "all");
 		return;
 	}
@@ -187,9 +193,8 @@ static void assert_lines(const char *is, const char *want)
 static void each_member_is_shown_to_those_who_may_see_it(void **state)
 {
 	PHX_AUTO(phx_buf_fini) struct phx_buf none = {0}, own = {0}, all = {0}, is = {0};
-	PHX_AUTO_JSON json_t *to_none = shown_to(NULL, PHX_SCOPE_NONE, PHX_SCOPE_NONE),
-			     *to_own = shown_to(NULL, PHX_SCOPE_OWN, PHX_SCOPE_OWN),
-			     *to_all = shown_to(NULL, PHX_SCOPE_ALL, PHX_SCOPE_ALL),
+	PHX_AUTO_JSON json_t *to_none = shown_to(NULL, &others), *to_own = shown_to(NULL, &owner),
+			     *to_all = shown_to(NULL, &provider),
 			     *whole = phx_json_from_record(&phx_node_record, &node);
 	PHX_AUTO_FREE char *want = NULL;
 	struct phx_buf every = {0};
@@ -226,7 +231,7 @@ static const char *refusal_of(const char *list)
 	static struct phx_err err;
 	struct view_members members;
 	phx_err_clear(&err);
-	assert_int_equal(view_members(list, PHX_SCOPE_ALL, PHX_SCOPE_ALL, &members, &err), -EINVAL);
+	assert_int_equal(view_members(list, &provider, &members, &err), -EINVAL);
 	return err.text;
 }
 
@@ -240,9 +245,9 @@ static void members_that_there_are_not_are_named(void **state)
 	assert_string_equal(refusal_of("name,,up"), "fields: a node has no member ''");
 }
 
-static void assert_shown(const char *list, enum phx_scope scope, const char *want)
+static void assert_shown(const char *list, const struct view_scopes *scopes, const char *want)
 {
-	PHX_AUTO_FREE char *text = text_for(list, scope, scope, false);
+	PHX_AUTO_FREE char *text = text_for(list, scopes, false);
 	assert_string_equal(text, want);
 }
 
@@ -250,54 +255,63 @@ static void assert_shown(const char *list, enum phx_scope scope, const char *wan
 static void what_is_asked_for_is_shown_as_far_as_it_may_be_seen(void **state)
 {
 	(void)state;
-	assert_shown("", PHX_SCOPE_NONE, "{}");
-	assert_shown("up,name,name,expected", PHX_SCOPE_NONE,
-		     "{\"name\":\"n1\",\"up\":true,\"expected\":\"debian@12 nginx-1\"}");
-	assert_shown("macs,serial,bmc,key_fp,token_sha256,by_mac_alone,notes", PHX_SCOPE_NONE,
-		     "{}");
-	assert_shown("serial,key_fp,token_sha256", PHX_SCOPE_OWN, "{\"serial\":\"" MARK "\"}");
-	assert_shown("key_fp,token_sha256,by_mac_alone", PHX_SCOPE_ALL,
+	assert_shown("", &others, "{}");
+	assert_shown("up,name,name,drift", &others, "{\"name\":\"n1\",\"up\":true,\"drift\":true}");
+	assert_shown("macs,serial,bmc,key_fp,token_sha256,by_mac_alone,notes", &others, "{}");
+	assert_shown("expected,actual_identity,system_version,layout", &others, "{}");
+	assert_shown("expected,system_version", &owner,
+		     "{\"system_version\":\"" MARK "\",\"expected\":\"debian@12 nginx-1\"}");
+	assert_shown("serial,key_fp,token_sha256", &owner, "{\"serial\":\"" MARK "\"}");
+	assert_shown("key_fp,token_sha256,by_mac_alone", &provider,
 		     "{\"key_fp\":\"" MARK "\",\"by_mac_alone\":false}");
-	assert_shown("reason,site", PHX_SCOPE_NONE,
-		     "{\"reason\":\"serial-... ... status 1\","
-		     "\"site\":\"failed: serial-... ... status 1\"}");
+	assert_shown("reason,site", &others,
+		     "{\"reason\":\"" CUT "\",\"site\":\"failed: " CUT "\"}");
 }
 
 /* A list of all names is the longest that there is. */
 static void all_members_may_be_named(void **state)
 {
 	PHX_AUTO(phx_buf_fini) struct phx_buf list = {0};
-	PHX_AUTO_FREE char *all = text_for(NULL, PHX_SCOPE_ALL, PHX_SCOPE_ALL, false);
+	PHX_AUTO_FREE char *all = text_for(NULL, &provider, false);
 	(void)state;
 	for (size_t i = 0; i < phx_node_record.n_fields; i++)
 		phx_buf_addf(&list, "%s,", phx_node_record.fields[i].name);
 	for (size_t i = 0; i < VIEW_EXTRAS; i++)
 		phx_buf_addf(&list, "%s%s", i ? "," : "", extras[i].name);
-	PHX_AUTO_FREE char *named = text_for(list.data, PHX_SCOPE_ALL, PHX_SCOPE_ALL, false);
+	PHX_AUTO_FREE char *named = text_for(list.data, &provider, false);
 	assert_string_equal(named, all);
 }
 
-/* The two rights are apart: an auditor sees hardware and no logs. */
+/* The rights are apart: an auditor sees hardware and versions, and no logs. */
 static void each_right_shows_its_own(void **state)
 {
-	PHX_AUTO_FREE char *by_hardware = text_for("reason,monitor,unfit_for,checks,turn",
-						   PHX_SCOPE_ALL, PHX_SCOPE_NONE, false);
-	PHX_AUTO_FREE char *by_logs = text_for("reason,monitor,unfit_for,checks,turn",
-					       PHX_SCOPE_NONE, PHX_SCOPE_ALL, false);
+	static const char list[] = "reason,monitor,unfit_for,checks,turn,by_mac_alone,expected";
+	static const struct {
+		struct view_scopes scopes;
+		bool hardware, said, software;
+	} rows[] = {
+		{{.hardware = PHX_SCOPE_ALL}, true, false, false},
+		{{.logs = PHX_SCOPE_ALL}, false, true, false},
+		{{.catalog = PHX_SCOPE_ALL}, false, false, true},
+		{{.hardware = PHX_SCOPE_ALL, .catalog = PHX_SCOPE_ALL}, true, false, true},
+	};
 	(void)state;
-	assert_non_null(strstr(by_hardware, DISK));
-	assert_non_null(strstr(by_hardware, ADDRESS));
-	assert_null(strstr(by_hardware, SAID));
-	assert_non_null(strstr(by_logs, SAID));
-	assert_null(strstr(by_logs, DISK));
-	assert_null(strstr(by_logs, ADDRESS));
+	for (size_t i = 0; i < PHX_ARRAY_SIZE(rows); i++) {
+		PHX_AUTO_FREE char *text = text_for(list, &rows[i].scopes, false);
+		assert_int_equal(strstr(text, DISK) != NULL, rows[i].hardware);
+		assert_int_equal(strstr(text, ADDRESS) != NULL, rows[i].hardware);
+		assert_int_equal(strstr(text, "by_mac_alone") != NULL, rows[i].hardware);
+		assert_int_equal(strstr(text, SAID) != NULL, rows[i].said);
+		assert_int_equal(strstr(text, RUNS) != NULL, rows[i].software);
+		assert_int_equal(strstr(text, "nginx-1") != NULL, rows[i].software);
+	}
 }
 
 /* ---- members that are added ---- */
 
 static bool drifts(void)
 {
-	PHX_AUTO_JSON json_t *j = shown_to("drift", PHX_SCOPE_ALL, PHX_SCOPE_ALL);
+	PHX_AUTO_JSON json_t *j = shown_to("drift", &provider);
 	return phx_json_bool(j, "drift", false);
 }
 
@@ -324,7 +338,7 @@ static void a_node_drifts_that_runs_something_else(void **state)
 	PHX_STR_SET(node.actual_role, "gone");
 	PHX_STR_SET(node.actual_identity, "");
 	assert_false(drifts());
-	assert_shown("expected", PHX_SCOPE_ALL, "{\"expected\":\"\"}");
+	assert_shown("expected", &provider, "{\"expected\":\"\"}");
 }
 
 static void the_settings_of_the_site_are_told_in_words(void **state)
@@ -345,26 +359,26 @@ static void the_settings_of_the_site_are_told_in_words(void **state)
 	for (size_t i = 0; i < PHX_ARRAY_SIZE(rows); i++) {
 		stands = rows[i].stands;
 		site_error = rows[i].error;
-		assert_shown("site", PHX_SCOPE_ALL, rows[i].want);
+		assert_shown("site", &provider, rows[i].want);
 	}
 	/* the longest that an agent may tell */
 	memset(most, 'x', sizeof(most) - 1);
 	most[sizeof(most) - 1] = '\0';
 	snprintf(want, sizeof(want), "{\"site\":\"failed: %s\"}", most);
 	site_error = most;
-	assert_shown("site", PHX_SCOPE_ALL, want);
+	assert_shown("site", &provider, want);
 }
 
 static void a_turn_is_told_while_the_node_waits_for_it(void **state)
 {
 	(void)state;
-	assert_shown("turn", PHX_SCOPE_ALL,
+	assert_shown("turn", &provider,
 		     "{\"turn\":{\"done\":3,\"of\":0,\"most\":2,\"stopped\":\"" MARK "\"}}");
 	node.line_waits = false;
-	assert_shown("turn", PHX_SCOPE_ALL, "{\"turn\":null}");
+	assert_shown("turn", &provider, "{\"turn\":null}");
 	node.line_waits = true;
 	node.line = 8; /* it has ended */
-	assert_shown("turn", PHX_SCOPE_ALL, "{\"turn\":null}");
+	assert_shown("turn", &provider, "{\"turn\":null}");
 }
 
 /* A long list has none of what says nothing, and keeps words of states. */
@@ -379,7 +393,7 @@ static void a_sparse_list_leaves_out_what_says_nothing(void **state)
 	label->value[0] = '\0';
 	PHX_STR_SET(label->key, "rack");
 	stands = SITE_NONE;
-	PHX_AUTO_FREE char *text = text_for(list, PHX_SCOPE_ALL, PHX_SCOPE_ALL, true);
+	PHX_AUTO_FREE char *text = text_for(list, &provider, true);
 	assert_string_equal(text,
 			    "{\"name\":\"n1\",\"state\":\"active\","
 			    "\"labels\":[{\"key\":\"rack\",\"value\":\"\"}]}");
