@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/file.h"
+#include "base/identity.h"
 
 /* Name services and shadow's tools skip lines that begin with a #. */
 #define BEGIN_SITE "# phoenix: made by phx-agent for users of the site"
@@ -298,6 +299,81 @@ int account_files_merge(const struct account_files *is, enum account_block block
 	account_files_fini(&base.first);
 	if (r == 0)
 		*ret = to;
+	return r;
+}
+
+/* ---- what a block has ---- */
+
+/* What stands between the two lines of the block, from *at on; NULL: nothing does any more. */
+static const char *next_of_block(const char **at, bool *inside, unsigned block)
+{
+	for (; **at; *at = next_line(*at)) {
+		const char *line = *at;
+		bool ends = is_line(line, END);
+		if (*inside && !ends) {
+			*at = next_line(line);
+			return line;
+		}
+		*inside = (*inside && !ends) || begins_here(line, block);
+	}
+	return NULL;
+}
+
+static bool number_field(const char *at, int i, uint32_t *ret)
+{
+	char text[32];
+	uint64_t n;
+	field(at, i, text, sizeof(text));
+	bool is = phx_u64_parse(text, 0, UINT32_MAX, &n) == 0;
+	*ret = is ? (uint32_t)n : 0;
+	return is;
+}
+
+static int add_account(const char *line, struct phx_accounts *list)
+{
+	struct phx_account a = {0}, *to;
+	field(line, 0, a.name, sizeof(a.name));
+	field(line, 4, a.gecos, sizeof(a.gecos));
+	field(line, 5, a.home, sizeof(a.home));
+	field(line, 6, a.shell, sizeof(a.shell));
+	if (!number_field(line, ID_FIELD, &a.uid) || !number_field(line, 3, &a.gid) ||
+	    phx_account_check(&a, NULL) < 0)
+		return 0;
+	to = phx_list_push(&list->list, sizeof(*to));
+	if (to)
+		*to = a;
+	return to ? 0 : -ENOMEM;
+}
+
+static int add_group(const char *line, struct phx_accounts *list)
+{
+	char name[PHX_ACCOUNT_NAME_MAX], members[PHX_ACCOUNTS_MAX * PHX_ACCOUNT_NAME_MAX],
+		member[PHX_ACCOUNT_NAME_MAX];
+	uint32_t gid;
+	field(line, 0, name, sizeof(name));
+	field(line, 3, members, sizeof(members));
+	if (!number_field(line, ID_FIELD, &gid))
+		return 0;
+	int r = phx_account_group_add(&list->groups, name, gid);
+	for (const char *at = members; r >= 0 && phx_words_next(&at, member, sizeof(member));)
+		PHX_LIST_EACH(struct phx_account, a, &list->list)
+			if (r >= 0 && a->gid != gid && !strcmp(a->name, member))
+				r = phx_account_group_add(&a->groups, name, gid);
+	return r < 0 ? r : 0;
+}
+
+int account_files_block(const struct account_files *is, enum account_block block,
+			struct phx_accounts *list, struct phx_err *err)
+{
+	PHX_AUTO(account_files_fini) struct account_files base = {0};
+	const char *passwd = is->passwd, *group = is->group, *line;
+	bool inside = false;
+	int r = take_bases(is, 1u << block, &base, err);
+	while (r == 0 && (line = next_of_block(&passwd, &inside, 1u << block)))
+		r = add_account(line, list);
+	inside = false;
+	while (r == 0 && (line = next_of_block(&group, &inside, 1u << block)))
+		r = add_group(line, list);
 	return r;
 }
 

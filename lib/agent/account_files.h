@@ -30,6 +30,11 @@ int account_files_merge(const struct account_files *is, enum account_block block
 			const struct phx_accounts *want, struct account_files *ret,
 			struct phx_err *err);
 
+/** Adds to the list the accounts and groups that the block has now; lines that are no accounts are
+ * passed over. The RE is not in the files. -EINVAL: a block has a beginning and no end. */
+int account_files_block(const struct account_files *is, enum account_block block,
+			struct phx_accounts *list, struct phx_err *err);
+
 /** Write the files in which `to` differs from `is`, each as a whole, with the owner and mode that
  * it had. The caller must hold account_files_lock(), and have read `is` under it. */
 int account_files_write(const char *root, const struct account_files *is,

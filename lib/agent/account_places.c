@@ -2,6 +2,7 @@
  * which nobody but root may write to; so no name that a member made is ever resolved. */
 #include "agent/account_places.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -108,6 +109,37 @@ int account_scratch_remove(const char *scratch, const char *re, const char *name
 	if (dir == -ENOENT)
 		return 0;
 	return dir < 0 ? phx_err_set(err, dir, "%s", why.text) : phx_tree_remove(dir, name, err);
+}
+
+static bool has_his(int above, const char *re, const struct phx_list *accounts)
+{
+	struct stat st;
+	PHX_AUTO_CLOSE int dir = openat(above, re, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	PHX_LIST_EACH(struct phx_account, a, accounts)
+		if (dir >= 0 && fstatat(dir, a->name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+		    S_ISDIR(st.st_mode) && st.st_uid == a->uid)
+			return true;
+	return false;
+}
+
+bool account_scratch_find(const char *scratch, const struct phx_list *accounts,
+			  char ret_re[PHX_NAME_MAX])
+{
+	char found[PHX_NAME_MAX];
+	unsigned n = 0;
+	int above = open_scratch(scratch, NULL);
+	DIR *d = above < 0 ? NULL : fdopendir(above);
+	if (!d && above >= 0)
+		close(above);
+	for (const struct dirent *e; d && (e = readdir(d));)
+		if (phx_name_valid(e->d_name) && has_his(dirfd(d), e->d_name, accounts) &&
+		    PHX_STR_SET(found, e->d_name) == 0)
+			n++;
+	if (d)
+		closedir(d);
+	if (n == 1)
+		phx_str_copy(ret_re, PHX_NAME_MAX, found);
+	return n == 1;
 }
 
 /* ---- homes ---- */

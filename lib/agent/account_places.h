@@ -18,6 +18,11 @@ int account_scratch_make(const char *scratch, const char *re, const struct phx_a
 int account_scratch_remove(const char *scratch, const char *re, const char *name,
 			   struct phx_err *err);
 
+/** Which RE's scratch has a directory of one of these accounts: its only one. False: none, or
+ * those of several REs have. */
+bool account_scratch_find(const char *scratch, const struct phx_list *accounts,
+			  char ret_re[PHX_NAME_MAX]);
+
 /** Should account_home_make() make a home? True if there is none, and the directory above it is on
  * the file system of `root`, and it and all on the way are root's, and writable by root alone. */
 bool account_home_lacks(const char *root, const struct phx_account *a);

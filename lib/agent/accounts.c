@@ -27,12 +27,17 @@ enum { STATE_MAX = 8 << 20, AGAIN_MS = 60000, SOON_MS = 1000 };
 PHX_RECORD_STRUCT(accounts_state, ACCOUNTS_STATE_FIELDS);
 PHX_RECORD_TABLE(accounts_state, ACCOUNTS_STATE_FIELDS);
 
+/* In the place of the RE of `made`, where that is not known; no RE is called so. */
+static const char unknown_re[] = "?";
+
 struct accounts {
 	struct loop *loop;
 	const struct agent_config *cfg;
 	char file[AGENT_PATH_MAX + 32];
 	accounts_works_fn works;
 	void *arg;
+	/* the file was damaged: what the head is told while nothing else is wrong; "": it was not */
+	char lost[ACCOUNTS_NOTE_MAX];
 	bool busy; /* whoever takes it (loop_take()) owns the state */
 	struct accounts_state state;
 	/* a list that failed, and is tried again */
@@ -255,8 +260,11 @@ static int apply(struct accounts *a, uint64_t id, const struct phx_accounts *lis
 		 struct phx_err *err)
 {
 	struct phx_accounts next = {0};
-	char note[ACCOUNTS_NOTE_MAX] = "";
+	char note[ACCOUNTS_NOTE_MAX] = "", *re = a->state.made.re;
 	int r = phx_accounts_check(list, err);
+	/* the node would have left another one before */
+	if (r == 0 && list->re[0] && !strcmp(re, unknown_re))
+		phx_str_copy(re, PHX_NAME_MAX, list->re);
 	r = r ? r : with_workers(a, list, &next);
 	bool empty = !next.re[0] && !a->state.made.re[0];
 	if (r == 0 && !empty)
@@ -267,6 +275,8 @@ static int apply(struct accounts *a, uint64_t id, const struct phx_accounts *lis
 	if (r < 0)
 		snprintf(note, sizeof(note), "accounts: %.140s",
 			 err->text[0] ? err->text : strerror(-r));
+	if (r == 0 && !note[0])
+		PHX_STR_SET(note, a->lost);
 	if (r < 0 && id)
 		remember_failed(a, id, list);
 	else
@@ -374,6 +384,37 @@ void accounts_note(struct accounts *a, char ret[ACCOUNTS_NOTE_MAX])
 
 /* ---- life ---- */
 
+/* Takes what was made from the account files, which have all of it but for homes, and those
+ * accounts that the image has itself. */
+static int take_from_files(struct accounts *a, struct phx_err *err)
+{
+	PHX_AUTO(account_files_fini) struct account_files is = {0};
+	struct phx_accounts *made = &a->state.made;
+	int r = account_files_read(a->cfg->root, &is, err);
+	r = r ? r : account_files_block(&is, ACCOUNT_BLOCK_MEMBERS, made, err);
+	if (r == 0 && made->list.n &&
+	    !account_scratch_find(a->cfg->scratch_dir, &made->list, made->re))
+		PHX_STR_SET(made->re, unknown_re);
+	return r ? r : keep(a, err);
+}
+
+/* Nothing is removed because of it, and nothing is forgotten that is known otherwise. */
+static void take_what_is_left(struct accounts *a, const struct phx_err *damage)
+{
+	struct phx_err err = {0};
+	agent_log("accounts: %s; it was set aside as %s.damaged: homes that were made for members "
+		  "stay when they leave",
+		  damage->text, a->file);
+	PHX_STR_SET(a->lost,
+		    "accounts: their record was damaged, and is kept as "
+		    "accounts.json.damaged: homes of members stay when they leave");
+	if (take_from_files(a, &err) < 0) {
+		agent_log("accounts: which there are is not known: %s", err.text);
+		phx_record_fini(&accounts_state_record, &a->state);
+		a->state = (struct accounts_state){.made.re = "?"};
+	}
+}
+
 int accounts_new(struct loop *loop, const struct agent_config *cfg, accounts_works_fn works,
 		 void *arg, struct accounts **ret, struct phx_err *err)
 {
@@ -382,17 +423,16 @@ int accounts_new(struct loop *loop, const struct agent_config *cfg, accounts_wor
 		return -ENOMEM;
 	*a = (struct accounts){.loop = loop, .cfg = cfg, .works = works, .arg = arg};
 	snprintf(a->file, sizeof(a->file), "%s/accounts.json", cfg->state_dir);
-	int r = phx_record_file_read(a->file, STATE_MAX, &accounts_state_record, &a->state, err);
-	if (r == -ENOENT) {
-		phx_err_clear(err);
-		a->state = (struct accounts_state){0};
-		r = 0;
-	}
+	struct phx_err why = {0};
+	int r = phx_record_file_recover(a->file, STATE_MAX, &accounts_state_record, &a->state,
+					&why);
 	if (r < 0) {
 		free(a);
-		return r;
+		return phx_err_set(err, r, "%s", why.text);
 	}
-	publish(a, NULL, 0);
+	if (r > 0)
+		take_what_is_left(a, &why);
+	publish(a, a->lost, 0);
 	*ret = a;
 	return 0;
 }

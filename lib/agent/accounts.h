@@ -7,8 +7,9 @@
  *
  * A member who is struck out while runs of his are here keeps everything until they have ended, so
  * that what he submitted goes on. Whatever is about to be made is first recorded in
- * STATE/accounts.json, so that the next agent can remove it after a crash. Called by the link, in
- * its thread, and by steps. */
+ * STATE/accounts.json, so that the next agent can remove it after a crash. Where that file is
+ * damaged it is set aside, and the accounts are those that stand in the account files; which homes
+ * were made is not known then, and they stay. Called by the link, in its thread, and by steps. */
 #ifndef PHX_AGENT_ACCOUNTS_H
 #define PHX_AGENT_ACCOUNTS_H
 
@@ -25,7 +26,8 @@ struct accounts;
 /** Does this user have runs on this node? */
 typedef bool (*accounts_works_fn)(void *arg, uint32_t uid);
 
-/** Takes up what an earlier agent made. `loop` and `cfg` are borrowed. */
+/** Takes up what an earlier agent made; a damaged record of it is set aside, logged, and told by
+ * accounts_note(). `loop` and `cfg` are borrowed. */
 int accounts_new(struct loop *loop, const struct agent_config *cfg, accounts_works_fn works,
 		 void *arg, struct accounts **ret, struct phx_err *err);
 void accounts_free(struct accounts *a);

@@ -423,6 +423,121 @@ static void test_open_scratch(void **state)
 	node_fini(&w);
 }
 
+/* ---- a record that is damaged ---- */
+
+static void damage(struct world *w, const char *text)
+{
+	char note[ACCOUNTS_NOTE_MAX];
+	accounts_free(w->a);
+	write_text(scratch_path(w->s, "state/accounts.json"), text, 0600);
+	begin(w);
+	assert_false(exists(scratch_path(w->s, "state/accounts.json")) &&
+		     !exists(scratch_path(w->s, "state/accounts.json.damaged")));
+	char *kept = read_text(scratch_path(w->s, "state/accounts.json.damaged"));
+	assert_string_equal(kept, text);
+	free(kept);
+	accounts_note(w->a, note);
+	assert_non_null(strstr(note, "accounts: their record was damaged"));
+	assert_true(told(w) == PHX_ACCOUNTS_UNKNOWN); /* so that the head gives its list anew */
+}
+
+static void is_whole(struct world *w)
+{
+	has_line(w, "etc/passwd", "alice:x:48201:48201::/home/alice:/bin/sh", true);
+	has_line(w, "etc/passwd", "bob:x:48202:48202::/home/bob:/bin/sh", true);
+	has_line(w, "etc/group", "lab:x:48300:alice,bob", true);
+	has_line(w, "etc/group", "bob:x:48202:bob", false);
+	has_line(w, "etc/shadow", "bob:*:::::::", true);
+	assert_true(there(w, "home/bob"));
+	assert_true(there(w, "scratch/hpc/bob"));
+	assert_true(accounts_has(w->a, BOB));
+}
+
+static void test_a_damaged_record_harms_nobody(void **state)
+{
+	static const char *const damaged[] = {"", "{\"id\":5,\"wan", "[]", "{\"made\":7}"};
+	struct world w;
+	node_init(*state, &w);
+	want(&w, members("hpc", true, true));
+	for (size_t i = 0; i < PHX_ARRAY_SIZE(damaged); i++) {
+		damage(&w, damaged[i]);
+		is_whole(&w);
+		want(&w, members("hpc", true, true));
+		is_whole(&w);
+	}
+	/* who is struck out and works stays, and goes when he has ended; his home stays then */
+	damage(&w, "{");
+	w.works = BOB;
+	want(&w, members("hpc", true, false));
+	is_whole(&w);
+	again(&w);
+	w.works = 0;
+	WAIT_FOR((accounts_settle(w.a), !there(&w, "scratch/hpc/bob")));
+	has_line(&w, "etc/passwd", "bob:x:48202:48202::/home/bob:/bin/sh", false);
+	assert_true(there(&w, "home/bob"));
+	node_fini(&w);
+}
+
+/* What is left of them goes with the RE as ever, though a start lay between. */
+static void test_the_node_leaves_after_damage(void **state)
+{
+	struct world w;
+	node_init(*state, &w);
+	want(&w, members("hpc", true, true));
+	damage(&w, "{");
+	again(&w);
+	is_whole(&w);
+	assert_int_equal(accounts_leave(w.a, "hpc", NULL), 0);
+	is_whole(&w);
+	assert_int_equal(accounts_leave(w.a, "web", NULL), 0);
+	is_as_before(&w);
+	assert_false(there(&w, "scratch/hpc"));
+	assert_true(there(&w, "home/bob"));
+	node_fini(&w);
+}
+
+/* Two REs have a directory of his: neither is removed, for it is not known whose he is. */
+static void test_of_two_res_neither_is_taken(void **state)
+{
+	struct world w;
+	node_init(*state, &w);
+	want(&w, members("hpc", false, true));
+	assert_int_equal(phx_dir_make(scratch_path(w.s, "scratch/old/bob"), 0755, NULL), 0);
+	assert_int_equal(chown(scratch_path(w.s, "scratch/old/bob"), BOB, BOB), 0);
+	damage(&w, "{");
+	assert_int_equal(accounts_leave(w.a, "", NULL), 0);
+	is_as_before(&w);
+	assert_true(there(&w, "scratch/hpc/bob"));
+	assert_true(there(&w, "scratch/old/bob"));
+	assert_int_equal(told(&w), 0);
+	/* of the list that comes next the RE is known */
+	want(&w, members("hpc", true, true));
+	damage(&w, "{");
+	want(&w, members("hpc", true, false));
+	assert_false(there(&w, "scratch/hpc/bob"));
+	assert_true(there(&w, "scratch/old/bob"));
+	node_fini(&w);
+}
+
+/* Which there are is not known: nothing is changed, and it is told. */
+static void test_damage_in_all_files(void **state)
+{
+	struct world w;
+	struct phx_err err = {0};
+	node_init(*state, &w);
+	want(&w, members("hpc", true, false));
+	char *text = read_text(scratch_path(w.s, "etc/passwd"));
+	*strstr(text, "# phoenix: end") = '\0';
+	write_text(scratch_path(w.s, "etc/passwd"), text, 0644);
+	damage(&w, "{");
+	assert_int_equal(want_err(&w, members("hpc", true, true), &err), -EINVAL);
+	assert_true(there(&w, "scratch/hpc/alice"));
+	PHX_AUTO_FREE char *now = read_text(scratch_path(w.s, "etc/passwd"));
+	assert_string_equal(now, text);
+	free(text);
+	node_fini(&w);
+}
+
 int main(void)
 {
 	if (geteuid() != 0) {
@@ -441,6 +556,10 @@ int main(void)
 					   TEST(test_somebody_else_changes),
 					   TEST(test_who_works_stays),
 					   TEST(test_hostile_scratch),
-					   TEST(test_open_scratch)};
+					   TEST(test_open_scratch),
+					   TEST(test_a_damaged_record_harms_nobody),
+					   TEST(test_the_node_leaves_after_damage),
+					   TEST(test_of_two_res_neither_is_taken),
+					   TEST(test_damage_in_all_files)};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
