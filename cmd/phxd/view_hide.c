@@ -134,8 +134,11 @@ static const struct {
 	size_t (*at)(const char *at, char before, bool json, size_t *ret_kept);
 	size_t dots; /* at most, in place of what is cut */
 } cuts[] = {
-	{VIEW_HIDE_HARDWARE, disk_at, 3},     {VIEW_HIDE_HARDWARE, address_at, 3},
-	{VIEW_HIDE_HARDWARE, selector_at, 3}, {VIEW_HIDE_SAID, output_at, 0},
+	{VIEW_HIDE_HARDWARE, disk_at, 3},
+	{VIEW_HIDE_HARDWARE, address_at, 3},
+	{VIEW_HIDE_HARDWARE, selector_at, 3},
+	/* as far as it goes */
+	{VIEW_HIDE_SAID, output_at, 0},
 	{VIEW_HIDE_SOFTWARE, versions_at, 3},
 };
 
