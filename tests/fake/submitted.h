@@ -11,6 +11,8 @@ static struct phx_store *fake_store;
 static int fake_submit_result;      /* of each event */
 static bool fake_changed;           /* what came of it */
 static struct phx_list fake_events; /* struct phx_event: its own members, not its lists */
+/* looks at an event while its lists are there, and says what comes of it; NULL: nobody does */
+static void (*fake_submit_looks)(const struct phx_event *ev, struct phx_outcome *ret);
 static unsigned fake_n_notices;
 static char fake_notice[400]; /* the last */
 
@@ -21,6 +23,7 @@ static inline void fake_engine_begin(void)
 	fake_now_ms = 1000000;
 	fake_submit_result = 0;
 	fake_changed = false;
+	fake_submit_looks = NULL;
 	fake_n_notices = 0;
 	fake_notice[0] = '\0';
 	phx_list_fini(&fake_events);
@@ -60,6 +63,8 @@ int engine_submit(struct engine *e, struct phx_event *ev, struct phx_outcome *re
 	*to = *ev;
 	if (ret && fake_submit_result == 0)
 		ret->changed = fake_changed;
+	if (fake_submit_looks && fake_submit_result == 0)
+		fake_submit_looks(ev, ret);
 	return fake_submit_result < 0
 		? phx_err_set(err, fake_submit_result, "the journal refuses it")
 		: 0;
