@@ -53,6 +53,12 @@ void person_of(struct daemon *d, const struct phx_http_peer *peer, struct person
 	PHX_STR_SET(ret->identity, fake_identity);
 }
 
+/* He is one where the test gave the request a number of one. */
+bool person_is_user(const struct phx_http_peer *peer)
+{
+	return peer->uid != 0;
+}
+
 bool person_is(const struct person *p, const char *owner)
 {
 	return owner[0] && !strcmp(p->identity, owner);
