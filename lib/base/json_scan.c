@@ -6,6 +6,10 @@
 
 #include "base/utf8.h"
 
+/* Digits before the point of what is no integer: a double holds any number with so many, and who
+ * makes a tree of the text has nothing else for it. */
+enum { PLACES_MAX = 308 };
+
 static bool fail(struct phx_scan *s, const char *want)
 {
 	s->want = s->want ? s->want : want;
@@ -151,24 +155,40 @@ static bool take_digits(struct phx_scan *s, size_t n_before)
 	return n ? true : fail(s, "a digit is expected");
 }
 
+/* Skips an exponent. *ret: how many places it moves the point, at most PLACES_MAX + 1 to the right. */
+static bool take_exponent(struct phx_scan *s, size_t *ret)
+{
+	bool negative = s->at[1] == '-';
+	if (!take_digits(s, s->at[1] == '+' || negative ? 2 : 1))
+		return false;
+	const char *from = s->at;
+	while (from[-1] >= '0' && from[-1] <= '9')
+		from--;
+	for (*ret = 0; from < s->at && *ret <= PLACES_MAX; from++)
+		*ret = *ret * 10 + (size_t)(*from - '0');
+	*ret = negative ? 0 : *ret;
+	return true;
+}
+
 int phx_scan_integer(struct phx_scan *s, int64_t *ret)
 {
 	bool negative = take(s, '-');
 	const char *digits = s->at;
 	uint64_t v = 0, most = (uint64_t)INT64_MAX + negative;
+	size_t moved = 0;
 	if (s->want || !take_digits(s, 0))
 		return -EINVAL;
+	size_t places = (size_t)(s->at - digits);
 	for (const char *at = digits; at < s->at && v <= most; at++)
 		v = v > (UINT64_MAX - 9) / 10 ? UINT64_MAX : v * 10 + (uint64_t)(*at - '0');
-	if (*digits == '0' && s->at > digits + 1)
+	if (*digits == '0' && places > 1)
 		return fail(s, "a number without a leading 0 is expected") - EINVAL;
 	bool whole = *s->at != '.' && *s->at != 'e' && *s->at != 'E';
 	if (*s->at == '.' && !take_digits(s, 1))
 		return -EINVAL;
-	if ((*s->at == 'e' || *s->at == 'E') &&
-	    !take_digits(s, s->at[1] == '+' || s->at[1] == '-' ? 2 : 1))
+	if ((*s->at == 'e' || *s->at == 'E') && !take_exponent(s, &moved))
 		return -EINVAL;
-	if (whole && v > most)
+	if (whole ? v > most : places + moved > PLACES_MAX)
 		return fail(s, "a smaller number is expected") - EINVAL;
 	*ret = (int64_t)(negative ? -v : v);
 	return whole ? 0 : -ERANGE;

@@ -86,6 +86,16 @@ a_mib_costs_little() {
 	echo "    $grown KiB at most"
 	[ $grown -lt 40000 ]
 }
+# What a parser of others does not take, he has among the measurements of his node, which are told to all as they came.
+what_it_measures_breaks_no_list() {
+	local value beat
+	beat=$(field n1 . | jq -c '{boot_id, env, healthy, actual_role, actual_identity, running: [], wait_ms: 0}')
+	gets 200 by_node n1 POST /v1/agent/beat -d "${beat%\}}, \"monitor\": {\"x\": 1.5}}" && [ "$(field n1 .monitor.x)" = 1.5 ] || { echo "nothing of him is told"; return 1; }
+	for value in 1e999 -1e999 1e-999 9e0000999 '"\ud800"' '"a\u0000b"' "\"$(printf '\377')\"" 01 - nul '[1,]' "$(printf '%080d' 0 | tr 0 [)" '"\u001b[31m"'; do
+		by_node n1 POST /v1/agent/beat -d "${beat%\}}, \"monitor\": {\"x\": $value}}" >/dev/null
+		phx node list -o json >"$WORK/list" 2>&1 && jq -e '.nodes[] | select(.name == "n2")' "$WORK/list" >/dev/null || { echo "after $value: $(head -c 300 "$WORK/list")"; return 1; }
+	done
+}
 it_is_taken_back_all_the_same() {
 	fake_start n1 1 && until_true 20 is n1 .up true || return 1
 	action release '{"nodes": "n1", "setup": {"mode": "wipe"}}' >/dev/null
@@ -115,7 +125,7 @@ FAKES="--env deploy"
 trust_head
 action assign '{"nodes": "n1", "role": "batch"}' >/dev/null && until_true 30 idle n1 active batch || { not_ok "n1 has no tenant"; exit 1; }
 agent_kill n1
-for t in it_is_no_other_machine it_takes_no_addresses_of_others a_huge_epoch_locks_nothing a_mib_costs_little what_it_tells_without_end_is_not_kept it_is_taken_back_all_the_same it_has_no_uuid_of_others it_replays; do
+for t in it_is_no_other_machine it_takes_no_addresses_of_others a_huge_epoch_locks_nothing a_mib_costs_little what_it_tells_without_end_is_not_kept what_it_measures_breaks_no_list it_is_taken_back_all_the_same it_has_no_uuid_of_others it_replays; do
 	check $t $t
 done
 exit $FAILED

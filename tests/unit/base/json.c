@@ -168,22 +168,39 @@ static void test_scan_takes_what_a_parser_takes(void **state)
 	(void)state;
 	static const char *const texts[] = {
 		"{}", " [ ] ", "{\"a\":[1,{\"b\":null}],\"c\":true}", "\"\"", "false", "-0",
-		"0.5e-3", "1E+2", "9223372036854775807", "-9223372036854775808",
-		"\"\\u00e4\\ud83d\\ude00\"", "\"\u00e4\U0001f600\"",
+		"0.5e-3", "1E+2", "1e307", "9.9e+307", "1e-999", "-0.1e-400", "9223372036854775807",
+		"-9223372036854775808", "\"\\u00e4\\ud83d\\ude00\"", "\"\u00e4\U0001f600\"",
 		"\"\\\"\\\\\\/\\b\\f\\n\\r\\t\"", "\"\x7f\"",
 		/* and these not */
 		"", "{", "[", "[1", "[1,]", "[,1]", "[1 2]", "{\"a\"}", "{\"a\":}", "{\"a\":1,}",
 		"{a:1}", "{\"a\":1 \"b\":2}", "}", "1]", "tru", "nul", "truex", "+1", "01", "-",
 		"1.", ".5", "1e", "1e+", "--1", "9223372036854775808", "-9223372036854775809",
-		"99999999999999999999", "\"", "\"a", "\"\\", "\"\\x\"", "\"\\u12\"", "\"\\u0000\"",
-		"\"\\ud83d\"", "\"\\ud83dx\"", "\"\\ud83d\\u0041\"", "\"\\ude00\"", "\"\n\"",
-		"\"\xff\"", "\"\xc3\"", "\"\xed\xa0\x80\"", "'a'", "1 2", "[\"a\":1]"};
+		"99999999999999999999", "1e309", "-1E+309", "1e999", "-2.5e18446744073709551617",
+		"1e0000000000000000000000000000400", "\"", "\"a", "\"\\", "\"\\x\"", "\"\\u12\"",
+		"\"\\u0000\"", "\"\\ud83d\"", "\"\\ud83dx\"", "\"\\ud83d\\u0041\"", "\"\\ude00\"",
+		"\"\n\"", "\"\xff\"", "\"\xc3\"", "\"\xed\xa0\x80\"", "'a'", "1 2", "[\"a\":1]"};
 	for (size_t i = 0; i < PHX_ARRAY_SIZE(texts); i++) {
 		struct phx_scan s = phx_scan_of(texts[i]);
 		PHX_AUTO_JSON json_t *j = json_loads(texts[i], JSON_DECODE_ANY, NULL);
 		bool taken = phx_scan_skip(&s) == 0 && phx_scan_end(&s);
 		if (taken != !!j || taken != !s.want)
 			fail_msg("'%s' is %s", texts[i], taken ? "taken" : s.want);
+	}
+}
+
+/* Numbers that a double holds no longer, without an exponent. */
+static void test_scan_refuses_what_no_double_holds(void **state)
+{
+	char text[400];
+	(void)state;
+	memset(text, '9', sizeof(text));
+	for (size_t n = 300; n < 320; n++) {
+		memcpy(text + n, ".0", 3);
+		struct phx_scan s = phx_scan_of(text);
+		PHX_AUTO_JSON json_t *j = json_loads(text, JSON_DECODE_ANY, NULL);
+		assert_int_equal(phx_scan_skip(&s) == 0, n <= 308);
+		assert_true(j || n > 308);
+		memset(text + n, '9', 3);
 	}
 }
 
@@ -247,6 +264,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_shape),
 		cmocka_unit_test(test_scan_takes_what_a_parser_takes),
+		cmocka_unit_test(test_scan_refuses_what_no_double_holds),
 		cmocka_unit_test(test_scan_ends_in_the_deep),
 		cmocka_unit_test(test_scan_decodes_strings),
 		cmocka_unit_test(test_every_character_everywhere),
