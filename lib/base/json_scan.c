@@ -155,7 +155,8 @@ static bool take_digits(struct phx_scan *s, size_t n_before)
 	return n ? true : fail(s, "a digit is expected");
 }
 
-/* Skips an exponent. *ret: how many places it moves the point, at most PLACES_MAX + 1 to the right. */
+/* Skips an exponent. *ret: how many places it moves the point to the right; of a huge one some
+ * number above PLACES_MAX. */
 static bool take_exponent(struct phx_scan *s, size_t *ret)
 {
 	bool negative = s->at[1] == '-';
