@@ -9,11 +9,12 @@
 #include "base/file.h"
 #include "base/hash.h"
 #include "base/nodeset.h"
+#include "node/protect.h"
 #include "phxd/parse.h"
 #include "phxd/site_internal.h"
 #include "site/diff.h"
 
-enum { SALT_BYTES = 32 };
+enum { SALT_BYTES = 32, BUNDLES_MAX = 2 /* of one node on their way: each may have MiB */ };
 
 static void add_text(void *arg, const char *text)
 {
@@ -155,7 +156,9 @@ static void check_names(struct daemon *d, const struct phx_site *site, json_t *e
 
 /* ---- cards that the head knows ---- */
 
-/* A card of a node, as it said of itself. */
+/* A card of a node. What the system of its owner says of cards is no more than his word: with the
+ * addresses of others among them he would have settings refused that are right. So those count by
+ * which the node is known, and what a deploy environment saw. */
 struct card {
 	char mac[PHX_MAC_MAX], node[PHX_NAME_MAX];
 };
@@ -174,29 +177,42 @@ static bool has_macs(const struct phx_site *site)
 	return false;
 }
 
-static int add_cards(const struct phx_node *n, struct cards *ret)
+static int add_card(const struct phx_node *n, const char *mac, struct cards *ret)
 {
-	PHX_LIST_EACH(struct phx_nic_facts, nic, &n->facts.nics) {
-		struct card *to = phx_list_push(&ret->list, sizeof(*to));
-		if (!to)
-			return -ENOMEM;
-		PHX_STR_SET(to->mac, nic->mac);
-		PHX_STR_SET(to->node, n->name);
-		int r = phx_hash_put(&ret->by_mac, phx_hash_text(to->mac), ret->list.n - 1);
-		if (r < 0)
-			return r;
-	}
-	return 0;
+	struct card *to = phx_list_push(&ret->list, sizeof(*to));
+	if (!to)
+		return -ENOMEM;
+	PHX_STR_SET(to->mac, mac);
+	PHX_STR_SET(to->node, n->name);
+	return phx_hash_put(&ret->by_mac, phx_hash_text(to->mac), ret->list.n - 1);
 }
 
-/* The node that says that it has the card; "" none does. */
-static const char *owner_of(const struct cards *c, const char *mac)
+static int add_cards(const struct phx_node *n, struct cards *ret)
 {
+	int r = 0;
+	PHX_LIST_EACH(struct phx_mac, m, &n->macs)
+		r = r ? r : add_card(n, m->mac, ret);
+	PHX_LIST_EACH(struct phx_nic_facts, nic, &n->facts.nics)
+		if (r == 0 && phx_facts_proven(n))
+			r = add_card(n, nic->mac, ret);
+	return r;
+}
+
+/* The node that has the card; "": none does, or one of these nodes. */
+static const char *owner_beside(const struct cards *c, const char *mac,
+				const struct phx_nodeset *nodes)
+{
+	const char *found = "";
 	uint32_t hash = phx_hash_text(mac), i;
-	for (uint32_t at = hash; phx_hash_next(&c->by_mac, hash, &at, &i);)
-		if (!strcmp(PHX_LIST_AT(&c->list, struct card, i)->mac, mac))
-			return PHX_LIST_AT(&c->list, struct card, i)->node;
-	return "";
+	for (uint32_t at = hash; phx_hash_next(&c->by_mac, hash, &at, &i);) {
+		const struct card *card = PHX_LIST_AT(&c->list, struct card, i);
+		if (strcmp(card->mac, mac) != 0)
+			continue;
+		if (phx_nodeset_has(nodes, card->node))
+			return "";
+		found = card->node;
+	}
+	return found;
 }
 
 static void check_cards_of(const struct cards *c, const struct phx_site_set *g, json_t *errors)
@@ -205,8 +221,9 @@ static void check_cards_of(const struct cards *c, const struct phx_site_set *g, 
 	phx_nodeset_parse(g->nodes, NULL, NULL, &set, NULL);
 	PHX_LIST_EACH(struct phx_site_nic, n, &g->nics) {
 		char mac[PHX_MAC_MAX] = "", place[PHX_SITE_PLACE_MAX];
-		const char *owner = phx_mac_parse(n->mac, mac) == 0 ? owner_of(c, mac) : "";
-		if (!*owner || phx_nodeset_has(&set, owner))
+		const char *owner =
+			phx_mac_parse(n->mac, mac) == 0 ? owner_beside(c, mac, &set) : "";
+		if (!*owner)
 			continue;
 		phx_site_place(g, n->line, place);
 		PHX_AUTO_FREE char *text = phx_path("%s: %s of %s: %s is a card of node %s", place,
@@ -459,11 +476,16 @@ void api_agent_site(struct phx_http_request *q, void *arg)
 		return;
 	const struct phx_state *s = engine_lock(d->engine);
 	const struct phx_node *n = phx_state_node(s, node);
-	bool may = n && phx_core_key_holds(s, node, phx_http_peer(q)->cert.fingerprint) &&
+	bool may = n && n->env == PHX_ENV_OS &&
+		phx_core_key_holds(s, node, phx_http_peer(q)->cert.fingerprint) &&
 		site_facts_of(s, n, &f);
 	engine_unlock(d->engine);
 	if (!may) {
 		phx_http_reply_error(q, -EACCES, "there are no settings for this node now");
+		return;
+	}
+	if (!phx_http_claim(q, PHX_HTTP_HEAVY, BUNDLES_MAX)) {
+		site_facts_fini(&f);
 		return;
 	}
 	if (f.waits && live_site(d->live, node, error) != 0) {
