@@ -54,14 +54,34 @@ static int find_action(const char *name)
 	return -ENOENT;
 }
 
+/* By such a label somebody logs in on a node, as root perhaps, or a secret comes there: that is for
+ * those to say who apply the settings. False after answering. */
+static bool may_label(struct daemon *d, struct phx_http_request *q, const char *key)
+{
+	char text[160];
+	if (!site_goes_by_label(d->site, key) ||
+	    person_has_all(d, phx_http_peer(q), PHX_RIGHT_site))
+		return true;
+	snprintf(
+		text, sizeof(text),
+		"label %.31s: settings of the site go by it (users, files): an administrator gives "
+		"and takes it",
+		key);
+	person_refused(d, phx_http_peer(q), PHX_RIGHT_site);
+	phx_http_reply_error(q, -EPERM, text);
+	return false;
+}
+
 /* "labels": {KEY: VALUE, or null to take it off} */
-static bool parse_labels(struct phx_http_request *q, const json_t *j,
+static bool parse_labels(struct daemon *d, struct phx_http_request *q, const json_t *j,
 			 struct phx_event_node_label *p)
 {
 	json_t *labels = json_object_get(j, "labels"), *value;
 	const char *key;
 	bool ok = !labels || (json_is_object(labels) && json_object_size(labels) <= PHX_LABELS_MAX);
 	json_object_foreach(labels, key, value) {
+		if (!may_label(d, q, key))
+			return false;
 		struct phx_label *l =
 			ok && json_is_string(value) ? phx_list_push(&p->labels, sizeof(*l)) : NULL;
 		struct phx_word *w =
@@ -163,7 +183,7 @@ static bool parse_event(struct daemon *d, struct phx_http_request *q, const json
 	if (payload == PHX_PAYLOAD_node_edit)
 		return take_edit(d, q, j, &ev->node_edit);
 	if (payload == PHX_PAYLOAD_node_label)
-		return parse_labels(q, j, &ev->node_label);
+		return parse_labels(d, q, j, &ev->node_label);
 	return payload != PHX_PAYLOAD_order || take_order(q, j, &ev->order);
 }
 

@@ -299,7 +299,7 @@ static const char *most_of(unsigned roles)
 	return "nobody";
 }
 
-static void tell_refused(struct daemon *d, const struct phx_http_peer *peer, enum phx_right right)
+void person_refused(struct daemon *d, const struct phx_http_peer *peer, enum phx_right right)
 {
 	char who[PHX_NAME_MAX], text[150];
 	person_name(peer, who, sizeof(who));
@@ -325,7 +325,7 @@ bool person_require(struct daemon *d, struct phx_http_request *q, enum phx_right
 		snprintf(text, sizeof(text), "not permitted: %s may do this, and you are %s",
 			 least_of(right), most_of(roles));
 	if (person_is_user(phx_http_peer(q)) || phx_http_peer(q)->has_cert)
-		tell_refused(d, phx_http_peer(q), right);
+		person_refused(d, phx_http_peer(q), right);
 	phx_http_reply_error(q, -EPERM, text);
 	return false;
 }

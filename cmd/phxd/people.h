@@ -103,6 +103,8 @@ bool member_is(const struct member *m, const struct phx_agreement *a, const char
 
 /** Has the asker that right, for anything at all? False after answering 403. */
 bool person_require(struct daemon *d, struct phx_http_request *q, enum phx_right right);
+/** Journals, at most once a minute, that the asker lacks that right. */
+void person_refused(struct daemon *d, const struct phx_http_peer *peer, enum phx_right right);
 /** The node whose certificate sent the request. The certificate must still be the enrolled one: a
  * newer key or the node's removal makes it invalid. False after answering 403. */
 bool person_agent(struct daemon *d, struct phx_http_request *q, char ret_node[PHX_NAME_MAX]);

@@ -269,6 +269,14 @@ char *site_kernel_args(struct site *s, const char *node)
 	return args;
 }
 
+bool site_goes_by_label(struct site *s, const char *key)
+{
+	pthread_mutex_lock(&s->lock);
+	bool does = phx_site_goes_by_label(s->settings, key);
+	pthread_mutex_unlock(&s->lock);
+	return does;
+}
+
 int site_copy(struct site *s, bool *ret_there, struct phx_site *ret)
 {
 	pthread_mutex_lock(&s->lock);

@@ -72,6 +72,9 @@ void site_tell_networks(struct daemon *d, uint32_t n_nodes);
  * phx_site_origins(). -ENOENT: there are none. */
 int site_origins(struct site *s, const char *node, phx_site_origin_fn fn, void *arg);
 
+/** Does what nodes get follow from their labels of that key? As phx_site_goes_by_label(). */
+bool site_goes_by_label(struct site *s, const char *key);
+
 /** The kernel's arguments of the node's profiles and groups, as phx_site_kernel_args(). */
 char *site_kernel_args(struct site *s, const char *node);
 

@@ -114,6 +114,25 @@ bool phx_site_user_is_on(const struct phx_site_user *u, const struct phx_site_no
 	return false;
 }
 
+/* Is it "KEY=VALUE"? */
+static bool is_of_key(const char *label, const char *key)
+{
+	size_t n = strlen(key);
+	return !strncmp(label, key, n) && label[n] == '=';
+}
+
+bool phx_site_goes_by_label(const struct phx_site *s, const char *key)
+{
+	PHX_LIST_EACH(struct phx_site_user, u, &s->users)
+		PHX_LIST_EACH(struct phx_word, w, &u->labels)
+			if (is_of_key(w->text, key))
+				return true;
+	PHX_LIST_EACH(struct phx_site_file, f, &s->files)
+		if (f->scope == PHX_SITE_LABEL && is_of_key(f->of, key))
+			return true;
+	return false;
+}
+
 uint64_t phx_site_node_hash(const struct phx_site_node *n)
 {
 	uint64_t h = phx_mix_text(phx_mix_text(PHX_MIX_NONE, n->name), n->address);

@@ -191,6 +191,9 @@ PHX_RECORD_STRUCT(phx_site_bundle, PHX_SITE_BUNDLE_FIELDS);
 
 struct phx_site_index; /* site/effective.h */
 
+/** Does what a node gets follow from its label of that key: who logs in there, or its files? */
+bool phx_site_goes_by_label(const struct phx_site *s, const char *key);
+
 /** Makes the bundle of a node. Settings must have passed phx_site_check(). -ENOMEM; *ret is
  * untouched then. The caller frees it by phx_record_fini(&phx_site_bundle_record, ret). A file with
  * a variable that this node does not have is left out, and the last one said in `lacks` (NULL:

@@ -336,6 +336,33 @@ static void changes_are_told_without_content(void **state)
 	phx_record_fini(&phx_site_record, &to);
 }
 
+/* Of a user's labels and of those of files, by whole keys. */
+static void labels_that_count_are_known(void **state)
+{
+	struct phx_site s;
+	(void)state;
+	parse("{\"users\": [" USER(", \"labels\": [{\"text\": \"a=1\"}, {\"text\": \"class=x\"}]") "], \"files\": [" FILE_OF(
+		      "/etc/a",
+		      ", \"scope\": \"label\", \"of\": \"vault=yes\"") "," FILE_OF("/etc/b",
+										   ", \"scope\": "
+										   "\"role\", "
+										   "\"of\": "
+										   "\"web\"") "]}",
+	      &s);
+	static const char *const count[] = {"a", "class", "vault"}, *const others[] = {"",
+										       "clas",
+										       "classx",
+										       "vaul",
+										       "x",
+										       "web",
+										       "rack"};
+	for (size_t i = 0; i < PHX_ARRAY_SIZE(count); i++)
+		assert_true(phx_site_goes_by_label(&s, count[i]));
+	for (size_t i = 0; i < PHX_ARRAY_SIZE(others); i++)
+		assert_false(phx_site_goes_by_label(&s, others[i]));
+	phx_record_fini(&phx_site_record, &s);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -347,6 +374,7 @@ int main(void)
 		cmocka_unit_test(owners_are_numbers),
 		cmocka_unit_test(an_id_is_that_of_its_bundle),
 		cmocka_unit_test(changes_are_told_without_content),
+		cmocka_unit_test(labels_that_count_are_known),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
