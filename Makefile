@@ -249,7 +249,7 @@ check-unit:
 # what is too long for every change; its last line stands in CHANGES.md at a release. What has passed of a commit is not made
 # again, so that it may be made in parts
 check-all:
-	+$(Q)tests/each --keep $(BUILD)/check-all "$(MAKE)" check check-unit fuzz check-lab lab-site check-lab-share check-import check-web check-asan check-alloc check-mutants lint
+	+$(Q)tests/each --keep $(BUILD)/check-all "$(MAKE)" check check-planted-long check-unit fuzz check-lab lab-site check-lab-share check-import check-web check-asan check-alloc check-mutants lint
 
 # what people whom the head separates would do to each other, a script an attack, and all else that the table of tests/trust/README.md
 # says is proven; parts of check

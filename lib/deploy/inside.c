@@ -41,9 +41,12 @@ static const struct mounted {
 	{"tmpfs", "/dev/shm", "mode=1777", HARMLESS, true},
 };
 
-/* What root may write there changes the machine and not the root. */
-static const char *const read_only[] = {"/proc/sys", "/proc/sysrq-trigger", "/proc/irq",
-					"/proc/bus"};
+/* What root may write there changes the machine and not the root. Of some of it his number is
+ * enough, as to take a disk off its bus (/proc/scsi): no capability is asked for. */
+static const char *const read_only[] = {"/proc/acpi",   "/proc/asound",       "/proc/bus",
+					"/proc/driver", "/proc/fs",           "/proc/irq",
+					"/proc/mtrr",   "/proc/pressure",     "/proc/scsi",
+					"/proc/sys",    "/proc/sysrq-trigger"};
 
 static const struct {
 	const char *path;

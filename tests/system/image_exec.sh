@@ -159,6 +159,15 @@ nothing_of_the_machine_is_reached() {
 		[ ! -e '"$WORK"' ] && ! busybox mknod /dev/vda b 254 0 && ! (: </etc/device) && [ -c /dev/null ] && echo x >/dev/null && [ ! -e /dev/vda ] && [ $$ -lt 9 ]' --new-version f
 	[ "$status" = 0 ] && grep -q 'nothing changed' "$WORK/err" && [ ! -e "$WORK/pwned" ]
 }
+# what no process has to itself in /proc is the machine's, and root may write to some of it by his number alone
+nothing_of_the_machine_is_written() {
+	local mine
+	mine=$(find /proc -maxdepth 3 -path '/proc/[0-9]*' -prune -o -path /proc/self -prune -o -path /proc/thread-self -prune -o -type f -perm -u+w -print 2>/dev/null | head -n 1)
+	[ -n "$mine" ] || { echo "nothing of /proc could be written here" && return 0; }
+	in_image 1 'for f in $(busybox find /proc -maxdepth 4 -type f -perm -u+w 2>/dev/null | grep -v -e "^/proc/[0-9]" -e "^/proc/self/" -e "^/proc/thread-self/"); do
+		(: >>"$f") 2>/dev/null && echo "written: $f"; done; true' --new-version f
+	[ "$status" = 0 ] && ! grep written "$WORK/out"
+}
 # what runs it is that file of the machine's still: libraries of the image must not be loaded into it, for they could change it
 our_own_program_is_not_given_away() {
 	in_image 1 'ln -s /proc/self/exe /bin/self && printf "#! /proc/1/exe x\n" >/bin/script && printf "#!/bin/script\n" >/bin/scripts && printf "echo plain\n" >/bin/plain &&
@@ -250,7 +259,7 @@ tar -C "$WORK/root.base" -cf "$WORK/base.tar" .
 "$BUILD/bin/phx" image import "$WORK/base.tar" --image-name base --dir "$STORE" >/dev/null 2>&1 &&
 	"$BUILD/bin/phx" image import "$WORK/base.tar" --image-name disk --no-squashfs --dir "$STORE" >/dev/null 2>&1 || echo "not ok no image"
 for t in what_it_left_is_a_new_version diff_says_what_differs diff_with_what_it_was_made_of the_same_does_not_differ the_next_is_counted two_do_not_count_the_same a_failure_makes_none \
-	no_change_makes_none what_is_not_there_is_told an_altered_image_is_not_run owners_links_and_devices_come_along a_kernel_outside_the_root_comes_along a_default_that_was_chosen_stays why_it_cannot_be_unpacked_is_told nothing_of_the_machine_is_reached our_own_program_is_not_given_away nothing_is_typed_for_us \
+	no_change_makes_none what_is_not_there_is_told an_altered_image_is_not_run owners_links_and_devices_come_along a_kernel_outside_the_root_comes_along a_default_that_was_chosen_stays why_it_cannot_be_unpacked_is_told nothing_of_the_machine_is_reached nothing_of_the_machine_is_written our_own_program_is_not_given_away nothing_is_typed_for_us \
 	names_are_found_as_here the_network_can_be_left_out a_name_with_a_colon_is_a_file devices_and_pipes_are_not_opened what_was_interrupted_is_swept; do
 	check "$t"
 done
