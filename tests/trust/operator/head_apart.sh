@@ -98,7 +98,7 @@ links_give_it_nothing() {
 	rm "$WORK/head/package-keys"
 	for name in site.pub journal.db.mark anchors; do
 		as $ONE mv "$WORK/head/$name" "$WORK/head/$name.away" && as $ONE ln -s "$WORK/secret" "$WORK/head/$name" || return 1
-		"$BUILD/bin/phxd" --config "$PHX_CONFIG" >"$WORK/out" 2>&1
+		timeout 20 "$BUILD/bin/phxd" --config "$PHX_CONFIG" >"$WORK/out" 2>&1
 		[ $? = 78 ] && [ "$(stat -c '%U %a' "$WORK/secret")" = 'root 600' ] || { stat "$WORK/secret"; cat "$WORK/out"; return 1; }
 		rm "$WORK/head/$name" && mv "$WORK/head/$name.away" "$WORK/head/$name"
 	done
@@ -123,7 +123,7 @@ refused_start() {
 	before=$(stat -c '%n %U %G %a' "$WORK/head"/* "$WORK/head")
 	sed -i '/^head_user/d' "$PHX_CONFIG"
 	echo "head_user = $1" >>"$PHX_CONFIG"
-	"$BUILD/bin/phxd" --config "$PHX_CONFIG" >"$WORK/out" 2>&1
+	timeout 20 "$BUILD/bin/phxd" --config "$PHX_CONFIG" >"$WORK/out" 2>&1
 	[ $? = 78 ] && grep -qF "$2" "$WORK/out" && [ "$(stat -c '%n %U %G %a' "$WORK/head"/* "$WORK/head")" = "$before" ] || { cat "$WORK/out"; return 1; }
 }
 nothing_else_has_its_user() {

@@ -77,7 +77,7 @@ it_ends_as_a_whole() {
 }
 # one that cannot even begin is not begun for ever
 one_that_never_served_is_not_started_again() {
-	"$BUILD/bin/phxd" --head --config "$PHX_CONFIG" </dev/null >"$WORK/alone" 2>&1
+	timeout 20 "$BUILD/bin/phxd" --head --config "$PHX_CONFIG" </dev/null >"$WORK/alone" 2>&1
 	[ $? = 78 ] && grep -q 'is for phxd itself' "$WORK/alone"
 }
 
