@@ -52,8 +52,8 @@ static int write_conf(const struct lab *lab, struct phx_err *err)
 		"deploy_image = \"%s\";\n"
 		/* a busy host lets the kernel's test of its timer fail: it panics */
 		"kernel_args = \"console=ttyS0,115200 quiet no_timer_check\";\n"
-		"dnsmasq_user = \"root\";\n" /* the lab may lie where only root may read */
-		"tftp_user = \"root\";\n%s",
+		/* the lab may lie where only root may read */
+		"dnsmasq_user = \"root\";\n%s",
 		lab->name, lab->dir, lab->dir, lab->dir, lab->dir, lab->source, lab->source,
 		lab->source, net, lab->subnet, LAB_HOST_HEAD, net, lab->subnet, LAB_HOST_RANGE, net,
 		lab->subnet, LAB_HOST_BMCS - 1, lab->deploy_image, more ? more : "");

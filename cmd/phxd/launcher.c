@@ -30,26 +30,21 @@ enum { THREADS = 16, ENDED_BY_SIGNAL = 128 };
 
 /* dnsmasq answers machines that have no address yet; it alone of all that is started here keeps the
  * first of these when it becomes its user. The hands keep the second, for wake-on-LAN. */
-enum {
-	OF_DNSMASQ = 1,
-	OF_TFTPD = 2 /* in.tftpd shuts itself into its directory */
-};
 static const struct {
 	unsigned cap;
-	unsigned only; /* where that is started; 0: always */
+	bool of_dnsmasq; /* only where that is started */
 } caps[] = {
-	{CAP_NET_ADMIN, OF_DNSMASQ},
-	{CAP_NET_RAW, 0},
-	{CAP_NET_BIND_SERVICE, 0},
-	{CAP_SETUID, 0},
-	{CAP_SETGID, 0},
-	{CAP_SETPCAP, 0},
-	{CAP_SYS_CHROOT, OF_TFTPD},
-	{CAP_CHOWN, 0},
-	{CAP_FOWNER, 0},
-	{CAP_DAC_OVERRIDE, 0},
-	{CAP_DAC_READ_SEARCH, 0}, /* the hands: password files of root */
-	{CAP_KILL, 0},            /* processes that are other users */
+	{CAP_NET_ADMIN, true},
+	{CAP_NET_RAW, false},
+	{CAP_NET_BIND_SERVICE, false},
+	{CAP_SETUID, false},
+	{CAP_SETGID, false},
+	{CAP_SETPCAP, false},
+	{CAP_CHOWN, false},
+	{CAP_FOWNER, false},
+	{CAP_DAC_OVERRIDE, false},
+	{CAP_DAC_READ_SEARCH, false}, /* the hands: password files of root */
+	{CAP_KILL, false},            /* processes that are other users */
 };
 
 /* As the unit has it, and less where the configuration wants less: all that is started here has no
@@ -57,11 +52,9 @@ static const struct {
 static int keep_caps(const struct phx_config *cfg, struct phx_err *err)
 {
 	bool dnsmasq = cfg->dhcp_mode != PHX_DHCP_NONE || cfg->tftp == PHX_TFTP_DNSMASQ;
-	unsigned starts =
-		(dnsmasq ? OF_DNSMASQ : 0U) | (cfg->tftp == PHX_TFTP_INTFTPD ? OF_TFTPD : 0U);
 	uint64_t keep = 0;
 	for (size_t i = 0; i < PHX_ARRAY_SIZE(caps); i++)
-		if (!caps[i].only || caps[i].only & starts)
+		if (dnsmasq || !caps[i].of_dnsmasq)
 			keep |= 1ull << caps[i].cap;
 	return geteuid() == 0 ? phx_confine_caps(keep, "the launcher", err) : 0;
 }

@@ -57,6 +57,8 @@ static int start_tftpd(struct launcher *l, struct phx_err *err)
 	int r = phx_tftp_prepare(l->cfg, err);
 	if (r < 0 || l->cfg->tftp != PHX_TFTP_INTFTPD)
 		return r;
+	if (access(l->cfg->in_tftpd, X_OK) < 0)
+		return phx_err_set(err, -errno, "%s: %s", l->cfg->in_tftpd, strerror(errno));
 	r = phx_tftpd_argv(l->cfg, &argv);
 	return r < 0 ? r : add_child(l, "in.tftpd", &argv, err);
 }

@@ -526,8 +526,10 @@ int main(int argc, char **argv)
 		return helper_run();
 	if (argc == 2 && !strcmp(argv[1], "--watcher"))
 		return watcher_run();
-	if (argc == 2 && !strcmp(argv[1], "--runner"))
-		return runner_run();
+	if (argc == PHX_TFTPD_WORDS && !strcmp(argv[1], "--tftpd"))
+		return phx_tftpd_become(argv);
+	if (argc >= RUNNER_ARGS_MIN && argc <= RUNNER_ARGS_MAX && !strcmp(argv[1], "--runner"))
+		return runner_run(argv);
 	if (argc > 5 && !strcmp(argv[1], "--hands"))
 		phx_hands_serve(STDIN_FILENO, argc, argv);
 	struct daemon d = {.config_path = PHX_CONFIG_PATH, .act = act, .committed = committed};

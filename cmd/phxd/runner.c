@@ -6,7 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "apart/calls.h"
+#include "apart/confine.h"
 #include "base/account.h"
 #include "phxd/head_user.h"
 #include "slurm/slurm.h"
@@ -44,10 +44,14 @@ static int find_user(const char *name, struct phx_run_as *ret, struct phx_err *e
 
 int runner_spawn(const struct phx_config *cfg, int *ret_fd, struct phx_err *err)
 {
-	static const char *const argv[] = {"/proc/self/exe", "--runner", NULL};
+	const char *argv[RUNNER_ARGS_MAX + 1] = {"/proc/self/exe", "--runner", cfg->slurm_dir};
+	size_t n = RUNNER_ARGS_MIN;
 	struct phx_run_as as;
 	const struct phx_launch how = {.argv = argv, .as = &as};
 	struct phx_process p;
+	PHX_LIST_EACH(struct phx_word, w, &cfg->slurm_paths)
+		if (n < RUNNER_ARGS_MAX)
+			argv[n++] = w->text;
 	int r = find_user(cfg->engine_user, &as, err);
 	r = r ? r : head_user_refuse(cfg, as.uid, err);
 	r = r ? r : phx_apart_spawn(&how, "the runner", &p, ret_fd, err);
@@ -87,13 +91,70 @@ static int answer(void *arg, const struct phx_apart_question *q, struct phx_apar
 	return r;
 }
 
-int runner_run(void)
+/* ---- what it sees ---- */
+
+enum {
+	READ = PHX_CONFINE_READ | PHX_CONFINE_IF_THERE,
+	RUN_THERE = READ | PHX_CONFINE_EXEC,
+	ALL = RUN_THERE | PHX_CONFINE_WRITE | PHX_CONFINE_DIRS,
+	PATHS_MAX = 80,
+};
+
+/* What Slurm's commands need of a system: themselves and their plugins, names of users and hosts,
+ * their configuration and munge's socket. */
+static const struct phx_confine_path of_system[] = {
+	{"/usr", RUN_THERE},
+	{"/bin", RUN_THERE},
+	{"/sbin", RUN_THERE},
+	{"/lib", RUN_THERE},
+	{"/lib32", RUN_THERE},
+	{"/lib64", RUN_THERE},
+	{"/opt", RUN_THERE},
+	{"/etc", READ},
+	{"/run", READ},
+	{"/var/lib/sss", READ},
+	{"/proc", READ},
+	{"/sys", READ},
+	{"/dev/null", READ | PHX_CONFINE_WRITE},
+	{"/dev/urandom", READ},
+};
+
+/* Where commands are looked for: directories that the user can get to. Cuts `path` into them. */
+static size_t add_programs(struct phx_confine_path *paths, size_t n, char *path)
+{
+	for (char *dir; (dir = strsep(&path, ":"));)
+		if (dir[0] == '/' && n < PATHS_MAX && access(dir, X_OK) == 0)
+			paths[n++] = (struct phx_confine_path){dir, RUN_THERE};
+	return n;
+}
+
+static int confine(char **argv, struct phx_err *err)
+{
+	struct phx_confine_path paths[PATHS_MAX];
+	size_t n = PHX_ARRAY_SIZE(of_system);
+	const char *path = getenv("PATH");
+	PHX_AUTO_FREE char *dirs = strdup(path ? path : "");
+	if (!dirs)
+		return -ENOMEM;
+	memcpy(paths, of_system, sizeof(of_system));
+	paths[n++] = (struct phx_confine_path){argv[2], READ};
+	for (char **own = argv + RUNNER_ARGS_MIN; *own; own++)
+		paths[n++] = (struct phx_confine_path){*own, ALL};
+	const struct phx_confine c = {.what = "the runner",
+				      .user = "",
+				      .paths = paths,
+				      .n_paths = add_programs(paths, n, dirs),
+				      .calls = PHX_CALLS_runner};
+	return phx_confine_self(&c, err);
+}
+
+int runner_run(char **argv)
 {
 	const struct phx_apart_server server = {.body_max = BODY_MAX, .answer = answer};
 	struct phx_err err = {0};
 	phx_apart_deaf();
 	int r = geteuid() == 0 ? phx_err_set(&err, -EPERM, "the runner is never root")
-			       : phx_calls_keep(PHX_CALLS_runner, "the runner", &err);
+			       : confine(argv, &err);
 	if (r < 0) {
 		fprintf(stderr, "phxd: %s\n", err.text);
 		return 1;

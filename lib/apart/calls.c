@@ -3,6 +3,7 @@
  *
  *   what libraries try and do without ─▶ ENOSYS, which nobody is told: as on an older kernel
  *   what is in no group               ─▶ EPERM, which the kernel tells
+ *   what stays as it is               ─▶ 0, and nothing is done
  */
 #include "apart/calls.h"
 
@@ -114,7 +115,9 @@ static int these_alone(uint32_t groups)
 		const struct row *w = &rows[i];
 		if (!(w->group & groups) || (w->n_args && is_whole(groups, w->call)))
 			continue;
-		r = seccomp_rule_add_array(filter, SCMP_ACT_ALLOW, w->call, w->n_args, w->args);
+		r = seccomp_rule_add_array(
+			filter, w->group == PHX_CALLS_stay ? SCMP_ACT_ERRNO(0) : SCMP_ACT_ALLOW,
+			w->call, w->n_args, w->args);
 		r = r == -EEXIST ? 0 : r; /* it is in another of these groups */
 	}
 	return load(filter, r);

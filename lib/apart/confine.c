@@ -148,8 +148,8 @@ int phx_confine_give_dir(const char *path, const struct passwd *pw, struct phx_e
 		     : 0;
 }
 
-/* What it does not have it cannot keep. */
-static int keep_caps(uint64_t caps)
+/* What it does not have it cannot keep. `on`: those that its programs get, too. */
+static int keep_caps(uint64_t caps, uint64_t on)
 {
 	struct __user_cap_header_struct head = {.version = _LINUX_CAPABILITY_VERSION_3};
 	struct __user_cap_data_struct sets[_LINUX_CAPABILITY_U32S_3] = {0};
@@ -158,9 +158,15 @@ static int keep_caps(uint64_t caps)
 	for (size_t i = 0; i < PHX_ARRAY_SIZE(sets); i++) {
 		sets[i].permitted &= (uint32_t)(caps >> 32 * i);
 		sets[i].effective = sets[i].permitted;
-		sets[i].inheritable = 0;
+		sets[i].inheritable = sets[i].permitted & (uint32_t)(on >> 32 * i);
 	}
-	return (int)syscall(SYS_capset, &head, sets);
+	if (syscall(SYS_capset, &head, sets) < 0)
+		return -1;
+	int r = 0;
+	for (int cap = 0; r == 0 && cap < 64; cap++)
+		if (sets[cap / 32].inheritable >> cap % 32 & 1)
+			r = prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_RAISE, cap, 0, 0);
+	return r;
 }
 
 /* What is in no bounding set no program of root's gets either. One that may not bound itself has
@@ -179,9 +185,10 @@ int phx_confine_caps(uint64_t caps, const char *what, struct phx_err *err)
 	const struct rlimit all = {RLIM_INFINITY, RLIM_INFINITY};
 	setrlimit(RLIMIT_MEMLOCK, &all);
 	bound_caps(caps);
-	return keep_caps(caps) < 0 ? phx_err_set(err, -errno, "%s cannot give up what root may: %s",
-						 what, strerror(errno))
-				   : 0;
+	return keep_caps(caps, 0) < 0
+		? phx_err_set(err, -errno, "%s cannot give up what root may: %s", what,
+			      strerror(errno))
+		: 0;
 }
 
 /* What it is to see and cannot get to is told by its name, and not by what fails for want of it. */
@@ -201,7 +208,7 @@ static int check_reach(const struct phx_confine *c, struct phx_err *err)
 /* What root may by its number alone is left: its own files. */
 static int stay_root(const struct phx_confine *c, struct phx_err *err)
 {
-	return setgroups(0, NULL) < 0 || keep_caps(c->caps) < 0
+	return setgroups(0, NULL) < 0 || keep_caps(c->caps, 0) < 0
 		? fail(c, err, "give up what root may")
 		: 0;
 }
@@ -223,7 +230,7 @@ static int become(const struct phx_confine *c, uint64_t caps, struct phx_err *er
 		return phx_err_prefix(err, r, "%s", c->what);
 	if (prctl(PR_SET_KEEPCAPS, caps != 0) < 0 || setgroups(0, NULL) < 0 ||
 	    setresgid(pw.pw_gid, pw.pw_gid, pw.pw_gid) < 0 ||
-	    setresuid(pw.pw_uid, pw.pw_uid, pw.pw_uid) < 0 || keep_caps(caps) < 0)
+	    setresuid(pw.pw_uid, pw.pw_uid, pw.pw_uid) < 0 || keep_caps(caps, c->caps_on) < 0)
 		return fail(c, err, "become its user");
 	return check_reach(c, err);
 }

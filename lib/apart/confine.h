@@ -35,6 +35,8 @@ struct phx_confine {
 	 * (CAP_*, capabilities(7)), of those that it has. The second only where the kernel has
 	 * Landlock, which bounds them */
 	uint64_t caps, caps_beneath;
+	/* of `caps`, those that the programs which it becomes get all the same (ambient) */
+	uint64_t caps_on;
 	/* where `user` is "": it stays root, with `caps` and no others, nor further groups */
 	bool root_keeps_caps_alone;
 	bool lock_memory; /* never swapped, as far as RLIMIT_MEMLOCK lets it */

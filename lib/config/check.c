@@ -162,6 +162,8 @@ static const char *check_engine_user(const struct phx_config *cfg)
 
 static const char *check_tftp_user(const struct phx_config *cfg)
 {
+	if (!strcmp(cfg->tftp_user, "root"))
+		return "must not be root: who answers the network is a user";
 	return only(cfg->tftp_user, "-_.") ? NULL : "must be the name of a user";
 }
 

@@ -219,7 +219,8 @@ extern const struct phx_enum phx_tftp_mode_names;
 	F(S, in_tftpd, STR(256), \
 	  KEY(in_tftpd, PLACE(1, 255), "/usr/sbin/in.tftpd", "The program.")) \
 	F(S, tftp_user, STR(256), \
-	  KEY(tftp_user, TEXT(1, 31), "nobody", "The user that in.tftpd becomes.")) \
+	  KEY(tftp_user, TEXT(1, 31), "nobody", \
+	      "The user that in.tftpd is, from its start; never root.")) \
 	F(S, ipxe_dir, STR(256), \
 	  KEY(ipxe_dir, PLACE(1, 255), "/usr/lib/ipxe", \
 	      "Where the iPXE programs undionly.kpxe and snponly.efi come from.")) \
@@ -294,6 +295,12 @@ extern const struct phx_enum phx_tftp_mode_names;
 	  KEY(engine_user, TEXT(1, 31), "phx-engine", \
 	      "The user that Slurm's commands run as; never root. Its Slurm must let it manage " \
 	      "nodes and jobs (phoenix-agreement(5), SLURM).")) \
+	F(S, slurm_paths, LIST(phx_word), \
+	  KEY(slurm_paths, WORDS(16), "", \
+	      "Files and directories that Slurm's commands see, and may change where engine_user " \
+	      "may: without them they see programs and configuration of the system (/usr, /opt, " \
+	      "/etc, /run), directories of programs (PATH) and slurm_dir. A Slurm that is " \
+	      "elsewhere, or whose slurm.conf is a link or names files elsewhere, needs these.")) \
 	F(S, repairs_max, U32, \
 	  KEY(repairs_max, NUMBER(0, 100), "3", \
 	      "How often one plan may bring a node back to where its step needs it.")) \

@@ -102,7 +102,14 @@ int phx_dhcp_foreign(enum phx_dhcp_server server, const struct phx_config *cfg,
  * Idempotent. phxd serves the same files as GET /ipxe/FILE (P) for UEFI HTTP boot:
  * phx_tftp_path(). */
 int phx_tftp_prepare(const struct phx_config *cfg, struct phx_err *err);
+/** Words that start in.tftpd as tftp_user, in TFTP_DIR alone: of a program that does
+ * phx_tftpd_become() with them. -ENOMEM. */
 int phx_tftpd_argv(const struct phx_config *cfg, struct phx_argv *ret);
+enum { PHX_TFTPD_WORDS = 6 };
+/** By these words, where they are our own (argv[1] is "--tftpd"): becomes in.tftpd, without what
+ * root may but to bind its port. Returns, with an exit status, only when it could not, told on
+ * stderr. */
+int phx_tftpd_become(char **argv);
 /** Path of a file that TFTP serves, malloc'd; NULL when `file` is none of them. */
 char *phx_tftp_path(const struct phx_config *cfg, const char *file);
 

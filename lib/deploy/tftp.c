@@ -1,6 +1,5 @@
-/* What TFTP serves, and in.tftpd's command line: see deploy.h. Called by phxd
- * at start. Only the iPXE programs go over TFTP: all else is HTTP, which loses
- * little where TFTP never ends. */
+/* What TFTP serves: see deploy.h; who serves it: tftpd.c. Called by phxd at start. Only the iPXE
+ * programs go over TFTP: all else is HTTP, which loses little where TFTP never ends. */
 #include <errno.h>
 #include <string.h>
 #include <unistd.h>
@@ -49,15 +48,4 @@ char *phx_tftp_path(const struct phx_config *cfg, const char *file)
 		if (!strcmp(file, programs[i]))
 			return phx_path("%s/%s", cfg->tftp_dir, file);
 	return NULL;
-}
-
-int phx_tftpd_argv(const struct phx_config *cfg, struct phx_argv *ret)
-{
-	PHX_AUTO_FREE char *address = phx_path("%s:69", phx_config_listen(cfg));
-	if (!address)
-		return -ENOMEM;
-	const char *const words[] = {cfg->in_tftpd,  "--foreground", "--address",
-				     address,        "--secure",     "--user",
-				     cfg->tftp_user, "--verbose",    cfg->tftp_dir};
-	return phx_argv_make(ret, words, PHX_ARRAY_SIZE(words));
 }

@@ -112,13 +112,18 @@ a_snapshot_is_made() {
 	for i in $(seq 120); do post /v1/nodes "{\"name\": \"x$i\", \"macs\": [\"02:00:00:00:01:$(printf %02x "$i")\"]}" >/dev/null; done
 	until_true 30 eval '[ "$(snapshots)" -gt 0 ]'
 }
+answers_as_a_user() {
+	local pid
+	pid=$(api /v1/status | jq -r --arg n "$1" '.children[] | select(.name == $n) | .pid') && [ "$(awk '$1 == "Uid:" { print $2 + $3 + $4 + $5 }' "/proc/$pid/status")" -gt 0 ] ||
+		{ echo "$1, $pid: $(grep Uid: "/proc/$pid/status")"; return 1; }
+}
 serves_as_it_does() {
 	chmod 755 "$WORK" && slurm_init 1 && slurmctld_start -i && unit_conf && head_begin && head_traced first || return 1
 	package tools 1.0 'echo tools' && phx reload >/dev/null 2>&1 || return 1
 	post /v1/nodes '{"name": "n1", "macs": ["02:00:00:00:00:01"], "serial": "SN1"}' >/dev/null
 	fake_start n1 1 --env os --image test --digest "$IMAGE_DIGEST"
 	until_true 30 idle n1 ready "" && slurm_re && until_true 30 idle n1 active batch && downloaded && booted && staged && a_snapshot_is_made || return 1
-	for child in dnsmasq in.tftpd; do api /v1/status | jq -e --arg n $child '.children[] | select(.name == $n) | .pid > 0' >/dev/null || return 1; done
+	for child in dnsmasq in.tftpd; do answers_as_a_user "$child" || return 1; done
 	traced_stop
 }
 # the last that the journal knows of is a week and a day ago: phxd asks whether somebody keeps the clock right
@@ -136,7 +141,7 @@ every_call_is_allowed() {
 # the trace is of the whole, and the sets are resolved: what a head does and a filter must let through, and what it must not
 calls_were_seen() {
 	local call
-	for call in execve sendfile fsync accept4 setuid chroot; do made | grep -qx $call || { echo "no $call in the trace"; return 1; }; done
+	for call in execve sendfile fsync accept4 setuid; do made | grep -qx $call || { echo "no $call in the trace"; return 1; }; done
 	allowed phxd.service >"$WORK/allowed"
 	grep -qx openat "$WORK/allowed" && ! grep -qxE 'mount|reboot|settimeofday|.*@.*' "$WORK/allowed"
 }

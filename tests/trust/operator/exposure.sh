@@ -42,7 +42,7 @@ helper_and_runner() {
 	for process in helper runner; do at_most "$(exposure "$(as_unit $process nobody '')")" 2.5 || { echo "$process: $(exposure "$(as_unit $process nobody '')")"; return 1; }; done
 }
 # root, for what it starts: what is left to it is said in phxd(8)
-the_unit_as_a_whole() { at_most "$(exposure "$UNIT")" 3.4 || { exposure "$UNIT"; return 1; }; }
+the_unit_as_a_whole() { at_most "$(exposure "$UNIT")" 3.3 || { exposure "$UNIT"; return 1; }; }
 # a process that may do more is told so: else all of this says nothing
 more_is_told() {
 	local file

@@ -214,6 +214,38 @@ static void it_becomes_its_user_and_keeps_what_is_named(void **state)
 	assert_int_equal(in_child(&c, look_at_user), 255);
 }
 
+static int look_at_program(void)
+{
+	return can_run(run);
+}
+
+static void its_programs_have_what_is_passed_on(void **state)
+{
+	static const char script[] =
+		"#!/bin/sh\nexec grep -q '^CapEff:.0000000000000400$' /proc/self/status\n";
+	const struct phx_confine_path paths[] = {
+		{run, READ_EXEC}, {"/proc", PHX_CONFINE_READ}, SYSTEM};
+	struct phx_confine c = {.what = "it",
+				.user = "nobody",
+				.caps = 1ull << CAP_NET_RAW | 1ull << CAP_NET_BIND_SERVICE,
+				.caps_on = 1ull << CAP_NET_BIND_SERVICE,
+				.paths = paths,
+				.n_paths = PHX_ARRAY_SIZE(paths),
+				.calls = PHX_CALLS_hands};
+	(void)state;
+	if (geteuid() != 0)
+		skip();
+	assert_int_equal(phx_file_write(run, script, sizeof(script) - 1, 0755, NULL), 0);
+	chmod(dir, 0755);
+	assert_int_equal(in_child(&c, look_at_program), 1);
+	/* what it does not keep itself it passes to nobody */
+	c.caps = 1ull << CAP_NET_RAW;
+	assert_int_equal(in_child(&c, look_at_program), 0);
+	c.caps |= 1ull << CAP_NET_BIND_SERVICE;
+	c.caps_on = 0;
+	assert_int_equal(in_child(&c, look_at_program), 0);
+}
+
 static void what_is_given_does_not_follow_links(void **state)
 {
 	struct passwd pw = {.pw_name = (char *)"nobody", .pw_uid = 65534, .pw_gid = 65534};
@@ -282,6 +314,7 @@ int main(void)
 		TEST(a_file_may_have_a_row),
 		TEST(calls_of_its_groups_alone),
 		TEST(it_becomes_its_user_and_keeps_what_is_named),
+		TEST(its_programs_have_what_is_passed_on),
 		TEST(what_is_given_does_not_follow_links),
 		TEST(root_keeps_what_it_is_left),
 	};

@@ -681,7 +681,7 @@ static void config_check_looks_at_the_machine(void **state)
 			   "socket_group = \"phx-nobody\";\nservice_group = \"root\";\ndnsmasq = "
 			   "\"/nonexistent/dnsmasq\";\n"
 			   "dnsmasq_user = \"phx-nouser\";\npxe_dir = \"/tmp\"; ipxe_dir = "
-			   "\"/tmp\"; tftp_user = \"root\";\n"
+			   "\"/tmp\"; tftp_user = \"nobody\";\n"
 			   "in_tftpd = \"/bin/sh\"; engine_user = \"phx-nouser\";\n");
 	snprintf(line, sizeof(line), "config check %s", bad);
 	PHX_SAID no = phx(f, line);

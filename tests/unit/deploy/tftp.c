@@ -141,8 +141,10 @@ static void test_dnsmasq_serves_too(void **state)
 	net_remove(&net);
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
+	if (argc == PHX_TFTPD_WORDS && !strcmp(argv[1], "--tftpd"))
+		return phx_tftpd_become(argv);
 	const struct CMUnitTest tests[] = {
 		RUN_HEAD(test_prepare),
 		RUN_HEAD(test_prepare_without_ipxe),

@@ -638,9 +638,9 @@ static void no_more_is_kept_than_what_is_started_needs(void **state)
 	assert_true(kept(PHX_DHCP_SERVE, PHX_TFTP_NONE) == (always | CAP(NET_ADMIN)));
 	assert_true(kept(PHX_DHCP_PROXY, PHX_TFTP_NONE) == (always | CAP(NET_ADMIN)));
 	assert_true(kept(PHX_DHCP_NONE, PHX_TFTP_DNSMASQ) == (always | CAP(NET_ADMIN)));
-	assert_true(kept(PHX_DHCP_NONE, PHX_TFTP_INTFTPD) == (always | CAP(SYS_CHROOT)));
-	assert_true(kept(PHX_DHCP_SERVE, PHX_TFTP_INTFTPD) ==
-		    (always | CAP(NET_ADMIN) | CAP(SYS_CHROOT)));
+	/* in.tftpd is a user from its first moment, in no directory of its own */
+	assert_true(kept(PHX_DHCP_NONE, PHX_TFTP_INTFTPD) == always);
+	assert_true(kept(PHX_DHCP_SERVE, PHX_TFTP_INTFTPD) == (always | CAP(NET_ADMIN)));
 	/* who is not root has none to give up */
 	fake_uid = 1000;
 	assert_true(kept(PHX_DHCP_SERVE, PHX_TFTP_INTFTPD) == 0);
