@@ -12,8 +12,9 @@
 #include "base/identity.h"
 
 /* Name services and shadow's tools skip lines that begin with a #. */
-#define BEGIN_SITE "# phoenix: made by phx-agent for users of the site"
-#define BEGIN_MEMBERS "# phoenix: made by phx-agent for members of the RE of this node"
+#define MADE "# phoenix: made by phx-agent for "
+#define BEGIN_SITE MADE "users of the site"
+#define BEGIN_MEMBERS MADE "members of the RE of this node"
 #define END "# phoenix: end"
 
 static const char *const begins[ACCOUNT_BLOCK_COUNT_] = {
@@ -44,6 +45,11 @@ void account_files_fini(struct account_files *f)
 {
 	for (size_t i = 0; i < PHX_ARRAY_SIZE(files); i++)
 		free(PHX_TAKE(*text_of(f, &files[i])));
+}
+
+bool account_files_any(const struct account_files *f)
+{
+	return phx_str_starts(f->passwd, MADE) || strstr(f->passwd, "\n" MADE);
 }
 
 int account_files_read(const char *root, struct account_files *ret, struct phx_err *err)

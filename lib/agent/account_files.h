@@ -21,6 +21,9 @@ void account_files_fini(struct account_files *f);
 /** Whose accounts a block has. What two of them have alike, the first has. */
 enum account_block { ACCOUNT_BLOCK_SITE, ACCOUNT_BLOCK_MEMBERS, ACCOUNT_BLOCK_COUNT_ };
 
+/** Is there an account of a block? */
+bool account_files_any(const struct account_files *f);
+
 /** Make the texts that the files should have: those of `is`, with the accounts and groups of `want`
  * as the block; without accounts there is no block. An account that the image, or the site, has
  * under the same name and number is left to it. -EEXIST: a name or a number is another account's,

@@ -14,6 +14,7 @@
 #include "agent/job_user.h"
 #include "agent/log.h"
 #include "agent/order.h"
+#include "agent/processes.h"
 
 enum { STATE_MAX = 8 << 20, AGAIN_MS = 60000, SOON_MS = 1000 };
 
@@ -243,6 +244,7 @@ static int change(struct accounts *a, const struct phx_accounts *next, char *not
 	PHX_AUTO_CLOSE int lock = account_files_lock(root, err);
 	int r = lock < 0 ? lock : account_files_read(root, &is, err);
 	r = r ? r : account_files_merge(&is, ACCOUNT_BLOCK_MEMBERS, next, &to, err);
+	r = r ? r : processes_hide(a->cfg, next->list.n > 0, err);
 	r = r ? r : intend(a, next, err);
 	if (r == 0)
 		end_leavers(a, next);
@@ -415,9 +417,22 @@ static void take_what_is_left(struct accounts *a, const struct phx_err *damage)
 	}
 }
 
+/* The machine was started anew, and whoever has an account, of the site or as a member, may log in
+ * before the head is heard. */
+static void hide_again(const struct agent_config *cfg, char *note)
+{
+	struct account_files is = {0};
+	struct phx_err err = {0};
+	bool any = account_files_read(cfg->root, &is, NULL) == 0 && account_files_any(&is);
+	if (processes_hide(cfg, any, &err) < 0)
+		snprintf(note, ACCOUNTS_NOTE_MAX, "accounts: %.140s", err.text);
+	account_files_fini(&is);
+}
+
 int accounts_new(struct loop *loop, const struct agent_config *cfg, accounts_works_fn works,
 		 void *arg, struct accounts **ret, struct phx_err *err)
 {
+	char note[ACCOUNTS_NOTE_MAX] = "";
 	struct accounts *a = calloc(1, sizeof(*a));
 	if (!a)
 		return -ENOMEM;
@@ -432,7 +447,8 @@ int accounts_new(struct loop *loop, const struct agent_config *cfg, accounts_wor
 	}
 	if (r > 0)
 		take_what_is_left(a, &why);
-	publish(a, a->lost, 0);
+	hide_again(cfg, note);
+	publish(a, note[0] ? note : a->lost, 0);
 	*ret = a;
 	return 0;
 }

@@ -96,7 +96,7 @@ extern const struct phx_enum agent_supervisor_names, agent_yes_names, agent_priv
 	      "setuid programs. After the last run of a user on the node his other processes are " \
 	      "ended there, and what he left is removed: files in those places, shared memory, " \
 	      "his crontab, jobs of at, a lingering user manager; accounts below 1000 are " \
-	      "spared. " \
+	      "spared. Who has an account on the node sees no processes of others there. " \
 	      "auto: yes, except for an agent that is not root or has --root."))
 PHX_RECORD_STRUCT(agent_config, AGENT_CONFIG_FIELDS);
 

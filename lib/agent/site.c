@@ -15,6 +15,7 @@
 #include "agent/job_user.h"
 #include "agent/log.h"
 #include "agent/order.h"
+#include "agent/processes.h"
 #include "agent/site_files.h"
 #include "agent/site_net.h"
 #include "agent/state.h"
@@ -202,6 +203,7 @@ static void make_accounts(struct applying *a)
 {
 	struct phx_err err = {0};
 	int r = phx_accounts_check(&a->b->accounts, &err);
+	r = r ? r : processes_hide(a->s->cfg, a->b->accounts.list.n > 0, &err);
 	r = r ? r : change_accounts(a->s->cfg->root, &a->b->accounts, &err);
 	a->has_accounts = r == 0;
 	if (r < 0)
@@ -576,12 +578,10 @@ int site_new(const struct site_config *config, struct site **ret, struct phx_err
 	snprintf(s->file, sizeof(s->file), "%s/site.json", s->cfg->state_dir);
 	int r = state_recover(s->file, STATE_MAX, &site_state_record, &s->state,
 			      "the settings of the site are taken anew", err);
-	if (r < 0) {
-		site_free(s);
-		return r;
+	if (r == 0) {
+		publish(s);
+		r = open_network(config, s, err);
 	}
-	publish(s);
-	r = open_network(config, s, err);
 	if (r < 0) {
 		site_free(s);
 		return r;

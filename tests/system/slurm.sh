@@ -15,7 +15,7 @@ id "$SLURM_USER" >/dev/null 2>&1 || { echo "skip slurm: there is no user $SLURM_
 trap 'slurm_stop; finish' EXIT
 
 ENGINE='engine = "slurm"; slurm_conf = "test";'
-HEAD_CONF="engine_user = \"$SLURM_USER\"; slurm_dir = \"$SLURM-etc\";"
+HEAD_CONF="engine_user = \"$SLURM_USER\"; slurm_dir = \"$SLURM-etc\"; slurm_paths = [ \"$SLURM\" ];"
 engine_script() { slurmd_script; }
 as_user() { setpriv --reuid nobody --regid nogroup --clear-groups env -C / SLURM_CONF="$SLURM_CONF" "$@"; }
 engine_submit() { as_user sbatch --parsable -N "$1" -o /dev/null --wrap "${*:2}"; }

@@ -2,7 +2,11 @@
 #include "unit/agent/scratch.h"
 
 #include <fcntl.h>
+#include <grp.h>
+#include <sched.h>
 #include <signal.h>
+#include <sys/mount.h>
+#include <sys/statvfs.h>
 #include <sys/wait.h>
 
 #include "agent/account_files.h"
@@ -538,6 +542,88 @@ static void test_damage_in_all_files(void **state)
 	node_fini(&w);
 }
 
+/* ---- processes ---- */
+
+enum { HIDDEN = MS_NOSUID | MS_NODEV | MS_NOEXEC };
+
+/* A /proc of the node's own, as a machine has one. False: no mounts here. */
+static bool give_processes(struct world *w)
+{
+	if (unshare(CLONE_NEWNS) < 0 || mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0)
+		return false;
+	assert_int_equal(phx_dir_make(scratch_path(w->s, "proc"), 0755, NULL), 0);
+	assert_int_equal(mount("proc", scratch_path(w->s, "proc"), "proc", HIDDEN, NULL), 0);
+	return true;
+}
+
+static void set_processes(struct world *w, const char *options)
+{
+	assert_int_equal(
+		mount(NULL, scratch_path(w->s, "proc"), NULL, MS_REMOUNT | HIDDEN, options), 0);
+}
+
+/* Does `uid` see that process, and itself? */
+static bool sees(struct world *w, uid_t uid, pid_t pid)
+{
+	char other[300], self[300];
+	int status;
+	snprintf(other, sizeof(other), "%s/%d/stat", scratch_path(w->s, "proc"), (int)pid);
+	snprintf(self, sizeof(self), "%s/self/stat", scratch_path(w->s, "proc"));
+	assert_int_equal(chmod(w->s->dir, 0755), 0);
+	pid_t child = fork();
+	if (child == 0) {
+		if (setgroups(0, NULL) < 0 || setresgid(uid, uid, uid) < 0 ||
+		    setresuid(uid, uid, uid) < 0 || access(self, R_OK) < 0)
+			_exit(2);
+		_exit(access(other, F_OK) < 0);
+	}
+	assert_int_equal(waitpid(child, &status, 0), child);
+	assert_true(WIFEXITED(status) && WEXITSTATUS(status) < 2);
+	return WEXITSTATUS(status) == 0;
+}
+
+static void test_nobody_sees_processes_of_others(void **state)
+{
+	struct world w;
+	struct statvfs is;
+	node_init(*state, &w);
+	if (!give_processes(&w)) {
+		node_fini(&w);
+		skip();
+	}
+	/* while nobody has an account, or it is not wanted, all is as the image has it */
+	again(&w);
+	w.cfg.job_private = AGENT_PRIVATE_NO;
+	want(&w, members("hpc", true, false));
+	assert_true(sees(&w, ALICE, getpid()));
+	w.cfg.job_private = AGENT_PRIVATE_YES;
+	want(&w, members("hpc", true, true));
+	assert_false(sees(&w, ALICE, getpid()));
+	assert_true(sees(&w, 0, getpid()));
+	assert_int_equal(statvfs(scratch_path(w.s, "proc"), &is), 0);
+	assert_int_equal(is.f_flag & HIDDEN, HIDDEN);
+	/* the machine was started anew: before the head is heard */
+	set_processes(&w, "hidepid=0");
+	assert_true(sees(&w, ALICE, getpid()));
+	again(&w);
+	assert_false(sees(&w, ALICE, getpid()));
+	/* an image that hides more, even from root's group */
+	set_processes(&w, "hidepid=4");
+	again(&w);
+	want(&w, members("hpc", true, false));
+	char *mounts = read_text("/proc/self/mounts");
+	assert_non_null(strstr(mounts, "hidepid=ptraceable"));
+	free(mounts);
+	assert_int_equal(accounts_leave(w.a, "", NULL), 0);
+	node_fini(&w);
+}
+
+static int without_processes(void **state)
+{
+	umount2(scratch_path(*state, "proc"), MNT_DETACH);
+	return scratch_teardown(state);
+}
+
 int main(void)
 {
 	if (geteuid() != 0) {
@@ -545,21 +631,24 @@ int main(void)
 		return 0;
 	}
 #define TEST(f) cmocka_unit_test_setup_teardown(f, scratch_setup, scratch_teardown)
-	const struct CMUnitTest tests[] = {TEST(test_come_and_go),
-					   TEST(test_other_re),
-					   TEST(test_clashes),
-					   TEST(test_system_numbers),
-					   TEST(test_no_shadow),
-					   TEST(test_image_has_it),
-					   TEST(test_block_without_end),
-					   TEST(test_behind_the_block),
-					   TEST(test_somebody_else_changes),
-					   TEST(test_who_works_stays),
-					   TEST(test_hostile_scratch),
-					   TEST(test_open_scratch),
-					   TEST(test_a_damaged_record_harms_nobody),
-					   TEST(test_the_node_leaves_after_damage),
-					   TEST(test_of_two_res_neither_is_taken),
-					   TEST(test_damage_in_all_files)};
+	const struct CMUnitTest tests[] = {
+		TEST(test_come_and_go),
+		TEST(test_other_re),
+		TEST(test_clashes),
+		TEST(test_system_numbers),
+		TEST(test_no_shadow),
+		TEST(test_image_has_it),
+		TEST(test_block_without_end),
+		TEST(test_behind_the_block),
+		TEST(test_somebody_else_changes),
+		TEST(test_who_works_stays),
+		TEST(test_hostile_scratch),
+		TEST(test_open_scratch),
+		TEST(test_a_damaged_record_harms_nobody),
+		TEST(test_the_node_leaves_after_damage),
+		TEST(test_of_two_res_neither_is_taken),
+		TEST(test_damage_in_all_files),
+		cmocka_unit_test_setup_teardown(test_nobody_sees_processes_of_others, scratch_setup,
+						without_processes)};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

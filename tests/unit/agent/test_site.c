@@ -2,7 +2,9 @@
  * members of the RE; nothing is put where others may write, and no content is kept elsewhere. */
 #include "unit/agent/scratch.h"
 
+#include <sched.h>
 #include <signal.h>
+#include <sys/mount.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 
@@ -224,6 +226,32 @@ static void who_never_came_takes_nobody_with_him(void **state)
 	WAIT_FOR(is_killed(hers));
 	assert_false(is_killed(images));
 	kill(images, SIGKILL);
+	node_fini(&w);
+}
+
+static bool processes_are_hidden(void)
+{
+	PHX_AUTO_FREE char *mounts = read_text("/proc/self/mounts");
+	return strstr(mounts, "hidepid=invisible");
+}
+
+/* As those of members: test_accounts.c sees who sees what. */
+static void who_logs_in_sees_no_processes_of_others(void **state)
+{
+	struct world w;
+	node_init(*state, &w);
+	if (geteuid() != 0 || unshare(CLONE_NEWNS) < 0 ||
+	    mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0) {
+		node_fini(&w);
+		skip();
+	}
+	assert_int_equal(phx_dir_make(scratch_path(w.s, "proc"), 0755, NULL), 0);
+	assert_int_equal(mount("proc", scratch_path(w.s, "proc"), "proc", 0, NULL), 0);
+	bool before = processes_are_hidden();
+	apply(&w, bundle(6));
+	assert_int_equal(processes_are_hidden(), before);
+	apply(&w, adas(7));
+	assert_true(processes_are_hidden());
 	node_fini(&w);
 }
 
@@ -463,6 +491,12 @@ static void a_host_key_is_forgotten_with_its_owner(void **state)
 	assert_text(scratch_path(s, "called"), "try-restart ssh.service\n");
 }
 
+static int without_processes(void **state)
+{
+	umount2(scratch_path(*state, "proc"), MNT_DETACH);
+	return scratch_teardown(state);
+}
+
 int main(void)
 {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, scratch_setup, scratch_teardown)
@@ -470,6 +504,8 @@ int main(void)
 		TEST(accounts_and_files_come_and_go),
 		TEST(nothing_is_kept_of_a_text),
 		TEST(who_leaves_loses_his_processes),
+		cmocka_unit_test_setup_teardown(who_logs_in_sees_no_processes_of_others,
+						scratch_setup, without_processes),
 		TEST(who_never_came_takes_nobody_with_him),
 		TEST(no_link_of_others_leads_to_a_home),
 		TEST(programs_run_when_their_file_changes),
