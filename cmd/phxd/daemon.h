@@ -32,6 +32,7 @@ struct reads;     /* reads.c: expensive reading requests */
 struct timeline;  /* timeline.c: the past, for charts */
 struct anchors;   /* anchors.c: anchors of the journal */
 struct accounts;  /* accounts.c: accounts of members on nodes */
+struct data_use;  /* data_use.c: how much the data of REs holds */
 struct quota;     /* quota.c: how much people may write into the journal */
 struct seldom;    /* seldom.c: notices that are journalled at most once a minute */
 struct refused;   /* refused.c: connections and requests that a limit refused */
@@ -61,6 +62,7 @@ struct daemon {
 	struct reads *reads;
 	struct phx_list hosts; /* hosts.c */
 	struct quota *quota;
+	struct data_use *data_use;
 	struct anchors *anchors;
 	struct timeline *timeline;
 	struct accounts *accounts;

@@ -22,7 +22,7 @@ enum {
 	BODY_MAX = 16 << 20,
 	ANSWER_MS = 3600 * 1000 /* a large file on a slow disk */
 };
-enum { OPEN, PUBLISH, LIST, REMOVE };
+enum { OPEN, PUBLISH, LIST, REMOVE, SUM };
 
 /* ---- lists ---- */
 
@@ -80,6 +80,64 @@ bool files_list(int dir, const char *prefix, json_t *ret)
 {
 	int fd = open_dir(dir, ".");
 	return fd >= 0 && list_dir(fd, prefix, 0, ret);
+}
+
+/* ---- their sum ---- */
+
+static uint64_t bytes_of(const struct stat *st)
+{
+	uint64_t names = S_ISDIR(st->st_mode) || !st->st_nlink ? 1 : st->st_nlink;
+	return (uint64_t)st->st_blocks * 512 / names;
+}
+
+/* Takes `fd`; what is too deep, or cannot be read, is left out. */
+static void enter_dir(struct files_sum *s, int fd)
+{
+	DIR *d = fd >= 0 && s->depth < FILES_SUM_DEPTH ? fdopendir(fd) : NULL;
+	if (d)
+		s->dirs[s->depth++] = d;
+	else if (fd >= 0)
+		close(fd);
+}
+
+static void add_entry(struct files_sum *s, int dir, const char *name)
+{
+	struct stat st;
+	if (!strcmp(name, ".") || !strcmp(name, "..") ||
+	    fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) < 0 || st.st_dev != s->dev)
+		return;
+	s->n_bytes += bytes_of(&st);
+	if (S_ISDIR(st.st_mode))
+		enter_dir(s, open_dir(dir, name));
+}
+
+void files_sum_begin(struct files_sum *s, int dir)
+{
+	struct stat st;
+	*s = (struct files_sum){.begun = true};
+	int fd = open_dir(dir, ".");
+	s->dev = fd >= 0 && fstat(fd, &st) == 0 ? st.st_dev : 0;
+	enter_dir(s, fd);
+}
+
+bool files_sum_go_on(struct files_sum *s, unsigned n_entries)
+{
+	for (; s->depth && n_entries; n_entries--) {
+		DIR *d = s->dirs[s->depth - 1];
+		const struct dirent *e = readdir(d);
+		if (e)
+			add_entry(s, dirfd(d), e->d_name);
+		else
+			closedir(s->dirs[--s->depth]);
+	}
+	return s->depth;
+}
+
+void files_sum_end(struct files_sum *s)
+{
+	while (s->depth)
+		closedir(s->dirs[--s->depth]);
+	s->begun = false;
 }
 
 /* ---- the launcher's side ---- */
@@ -145,10 +203,22 @@ static int answer_list(const struct phx_apart_question *q, struct phx_apart_repl
 	return 0;
 }
 
+/* A word is sent along while there is more to come. */
+static int answer_sum(struct files_sum *s, struct phx_apart_reply *ret)
+{
+	if (!s->begun)
+		files_sum_begin(s, AT_FDCWD);
+	if (files_sum_go_on(s, FILES_SUM_AT_ONCE))
+		phx_buf_add(&ret->body, "more", 4);
+	else
+		s->begun = false;
+	ret->number = s->n_bytes;
+	return 0;
+}
+
 static int answer(void *arg, const struct phx_apart_question *q, struct phx_apart_reply *ret,
 		  struct phx_err *err)
 {
-	(void)arg;
 	switch (q->op) {
 	case OPEN:
 		return answer_open(q, ret, err);
@@ -158,6 +228,8 @@ static int answer(void *arg, const struct phx_apart_question *q, struct phx_apar
 		return answer_list(q, ret);
 	case REMOVE:
 		return answer_remove(q, err);
+	case SUM:
+		return answer_sum(arg, ret);
 	default:
 		return -ENOSYS;
 	}
@@ -173,7 +245,9 @@ int helper_run(void)
 				      .paths = paths,
 				      .n_paths = PHX_ARRAY_SIZE(paths),
 				      .calls = PHX_CALLS_helper};
-	const struct phx_apart_server server = {.body_max = BODY_MAX, .answer = answer};
+	static struct files_sum sum;
+	const struct phx_apart_server server = {
+		.body_max = BODY_MAX, .answer = answer, .arg = &sum};
 	struct phx_err err = {0};
 	phx_apart_deaf();
 	int r = geteuid() == 0 ? phx_err_set(&err, -EPERM, "the helper is never root")
@@ -243,4 +317,15 @@ int helper_list(struct phx_apart *h, const char *prefix, json_t *ret)
 	if (!json_is_array(list) || json_array_extend(ret, (json_t *)list) < 0)
 		return -EPROTO;
 	return phx_json_bool(j, "more", true);
+}
+
+int helper_sum(struct phx_apart *h, uint64_t *ret_bytes)
+{
+	const struct phx_apart_question q = {.op = SUM};
+	PHX_AUTO_REPLY struct phx_apart_reply reply = {0};
+	int r = phx_apart_ask(h, &q, 0, &reply, NULL);
+	if (r < 0)
+		return r;
+	*ret_bytes = reply.number;
+	return reply.body.n > 0;
 }

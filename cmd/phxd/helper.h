@@ -5,6 +5,7 @@
 #ifndef PHXD_HELPER_H
 #define PHXD_HELPER_H
 
+#include <dirent.h>
 #include <jansson.h>
 
 #include "apart/apart.h"
@@ -26,6 +27,8 @@ int helper_publish(struct phx_apart *h, const char *path, int from, uint64_t max
 		   struct phx_err *err);
 /** Likewise phx_beneath_remove(). */
 int helper_remove(struct phx_apart *h, const char *path, struct phx_err *err);
+/** Likewise files_sum_go_on(), for the whole directory: *ret_bytes so far; 1: there is more. */
+int helper_sum(struct phx_apart *h, uint64_t *ret_bytes);
 /** Likewise files_list(): 0 all, 1 some are missing. */
 int helper_list(struct phx_apart *h, const char *prefix, json_t *ret);
 
@@ -33,5 +36,21 @@ int helper_list(struct phx_apart *h, const char *prefix, json_t *ret);
  * each path; leaves out names that begin with a dot, and all below RE_USERS. False: there are more,
  * which are too many, too deep, or in a directory that cannot be read. */
 bool files_list(int dir, const char *prefix, json_t *ret);
+/** Bytes on the disk of all that is below a directory, of a file with several names its part; no
+ * other file system is entered, nor what cannot be read, or lies deeper than any path that phxd
+ * takes. Looks at each file, a few thousand at a time. */
+enum { FILES_SUM_DEPTH = 256, FILES_SUM_AT_ONCE = 5000 };
+struct files_sum {
+	uint64_t n_bytes; /* so far */
+	bool begun;
+	dev_t dev;
+	unsigned depth;
+	DIR *dirs[FILES_SUM_DEPTH]; /* that are open, from the top down */
+};
+void files_sum_begin(struct files_sum *s, int dir);
+/** Looks at so many entries; true: there are more. */
+bool files_sum_go_on(struct files_sum *s, unsigned n_entries);
+/** Closes what is open; safe twice. */
+void files_sum_end(struct files_sum *s);
 
 #endif

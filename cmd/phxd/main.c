@@ -20,6 +20,7 @@
 #include "door/door.h"
 #include "phxd/accounts.h"
 #include "phxd/apart.h"
+#include "phxd/data_use.h"
 #include "phxd/head_user.h"
 #include "phxd/helper.h"
 #include "phxd/runner.h"
@@ -309,6 +310,7 @@ static int start(struct daemon *d, struct phx_err *err)
 	if (r == 0)
 		re_dirs_begin(d);
 	accounts_look(d->accounts);
+	r = r ? r : data_use_new(d, &d->data_use);
 	r = r ? r : net_start(d, err);
 	r = r ? r : phx_http_sessions_new(&d->sessions);
 	r = r ? r : passwords_new(d, session_begin_as, &d->passwords);
@@ -349,6 +351,7 @@ static void stop(struct daemon *d)
 	hosts_fini(&d->hosts);
 	asks_free(d->asks);
 	quota_free(d->quota);
+	data_use_free(d->data_use);
 	refused_free(d->refused);
 	seldom_free(d->seldom);
 	hooks_free(d->hooks);

@@ -10,7 +10,7 @@
 #include "base/file.h"
 #include "phxd/helper.h"
 
-enum { PATH_TEXT = 512 };
+enum { PATH_TEXT = 512, SUM_ROUNDS = 100000 };
 
 void re_area_fini(struct re_area *a)
 {
@@ -116,21 +116,88 @@ bool re_area_list(const struct re_area *a, const char *prefix, json_t *ret)
 			 : files_list(a->dir, prefix, ret);
 }
 
-bool re_area_list_users(const struct daemon *d, const char *re, json_t *ret)
+/* Opens the area of each user of the RE; false after one that could not be, or act() was false,
+ * which does not end it. */
+static bool each_user(const struct daemon *d, const char *re,
+		      bool (*act)(const struct re_area *own, const char *name, void *arg),
+		      void *arg)
 {
 	PHX_AUTO(phx_list_fini) struct phx_list users = {0};
 	bool all = launch_re_users(d->launch, re, &users) >= 0;
 	PHX_LIST_EACH(struct phx_word, name, &users) {
-		char prefix[PATH_TEXT];
 		struct re_area own;
 		struct re_place_whose w = {.uid = (uid_t)-1};
 		if (PHX_STR_SET(w.user, name->text) < 0 || open_area(d, re, &w, &own, NULL) < 0) {
 			all = false;
 			continue;
 		}
-		snprintf(prefix, sizeof(prefix), RE_USERS "/%s/", name->text);
-		all = re_area_list(&own, prefix, ret) && all;
+		all = act(&own, name->text, arg) && all;
 		re_area_fini(&own);
 	}
 	return all;
+}
+
+/* ---- sums ---- */
+
+struct summing {
+	bool (*goes_on)(void *arg);
+	void *arg;
+	uint64_t n_bytes;
+};
+
+static bool sum_own(const struct re_area *a, struct summing *s)
+{
+	struct files_sum sum;
+	bool on = true;
+	files_sum_begin(&sum, a->dir);
+	while (on && files_sum_go_on(&sum, FILES_SUM_AT_ONCE))
+		on = s->goes_on(s->arg);
+	s->n_bytes += sum.n_bytes;
+	files_sum_end(&sum);
+	return on;
+}
+
+/* False: it was ended. What a helper cannot say counts nothing. */
+static bool sum_area(const struct re_area *a, const char *name, void *arg)
+{
+	struct summing *s = arg;
+	uint64_t n = 0;
+	bool on = true;
+	(void)name;
+	if (!a->helper)
+		return sum_own(a, s);
+	/* who has taken his helper over does not keep us for ever */
+	for (unsigned i = 0; on && i < SUM_ROUNDS && helper_sum(a->helper, &n) > 0; i++)
+		on = s->goes_on(s->arg);
+	s->n_bytes += n;
+	return on;
+}
+
+int re_area_sum(const struct daemon *d, const char *re, bool (*goes_on)(void *arg), void *arg,
+		uint64_t *ret_bytes)
+{
+	struct summing s = {goes_on, arg, 0};
+	struct re_area area;
+	int r = re_area_open(d, re, &area, NULL);
+	if (r < 0)
+		return r;
+	sum_area(&area, "", &s);
+	re_area_fini(&area);
+	each_user(d, re, sum_area, &s);
+	if (!goes_on(arg))
+		return -ECANCELED;
+	*ret_bytes = s.n_bytes;
+	return 0;
+}
+
+static bool list_user(const struct re_area *own, const char *name, void *arg)
+{
+	char prefix[PATH_TEXT];
+	snprintf(prefix, sizeof(prefix), RE_USERS "/%s/", name);
+	return re_area_list(own, prefix, arg);
+}
+
+bool re_area_list_users(const struct daemon *d, const char *re, json_t *ret)
+{
+	return each_user(d, re, list_user, ret);
 }

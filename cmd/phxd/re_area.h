@@ -39,6 +39,11 @@ int re_area_remove(const struct re_area *a, const char *path, struct phx_err *er
 /** Likewise files_list() (helper.h): appends {path, size_bytes, modified_ms} of each file that the
  * owner can see. False: there may be more. */
 bool re_area_list(const struct re_area *a, const char *prefix, json_t *ret);
+/** Bytes on the disk of all data of an RE, with the directories of all users (files_sum, helper.h):
+ * a long walk, during which goes_on() is asked; false ends it. -ECANCELED then;
+ * as re_area_open(). */
+int re_area_sum(const struct daemon *d, const char *re, bool (*goes_on)(void *arg), void *arg,
+		uint64_t *ret_bytes);
 /** re_area_list() for the directories of all users in an RE, with "users/NAME/" before each path.
  */
 bool re_area_list_users(const struct daemon *d, const char *re, json_t *ret);

@@ -2,12 +2,14 @@
  * RE's service provider puts and fetches them, and users do, each in an own directory (users/NAME).
  * re_dir.c makes the directories; no path leads out of them: re_area.h. */
 #include "phxd/asker.h"
+#include "phxd/data_use.h"
 #include "phxd/re_area.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/file.h"
@@ -63,13 +65,38 @@ static int open_file_of(struct daemon *d, const char *re, const struct person_lo
 	return fd;
 }
 
+/* What a file has on the disk now, where anybody needs to know; 0: there is none. */
+static uint64_t bytes_there(const struct daemon *d, const struct re_area *area, const char *path)
+{
+	struct stat st;
+	PHX_AUTO_CLOSE int fd =
+		data_use_bounds(d->data_use) ? re_area_open_file(area, path, INT64_MAX, NULL) : -1;
+	return fd >= 0 && fstat(fd, &st) == 0 ? (uint64_t)st.st_blocks * 512 : 0;
+}
+
+static int publish_counted(struct daemon *d, const char *re, const struct re_area *area,
+			   const char *path, int from, struct phx_err *err)
+{
+	struct stat st;
+	struct data_use_file f = {.re = re, .n_had = bytes_there(d, area, path)};
+	if (fstat(from, &st) < 0)
+		return phx_err_set(err, -errno, "%s: %s", path, strerror(errno));
+	f.n_bytes = (uint64_t)st.st_size;
+	int r = data_use_take(d->data_use, &f, err);
+	if (r < 0)
+		return r;
+	r = re_area_publish(area, path, from, size_limit(d), err);
+	data_use_settle(d->data_use, &f, r == 0);
+	return r;
+}
+
 /* Takes `area`. */
-static int publish(struct daemon *d, const char *body, struct re_area *area, const char *path,
-		   struct phx_err *err)
+static int publish(struct daemon *d, const char *body, const char *re, struct re_area *area,
+		   const char *path, struct phx_err *err)
 {
 	PHX_AUTO_CLOSE int from = body ? open(body, O_RDONLY | O_CLOEXEC) : -1;
 	int r = from < 0 ? phx_err_set(err, -EIO, "%s: the upload cannot be read", path)
-			 : re_area_publish(area, path, from, size_limit(d), err);
+			 : publish_counted(d, re, area, path, from, err);
 	re_area_fini(area);
 	return r;
 }
@@ -92,7 +119,7 @@ static int publish_in(struct daemon *d, const char *body, const char *re, const 
 	struct re_area area;
 	int r = not_users(path, err);
 	r = r ? r : re_area_open(d, re, &area, err);
-	return r ? r : publish(d, body, &area, path, err);
+	return r ? r : publish(d, body, re, &area, path, err);
 }
 
 static int publish_of(struct daemon *d, const char *body, const char *re,
@@ -100,14 +127,16 @@ static int publish_of(struct daemon *d, const char *body, const char *re,
 {
 	struct re_area own;
 	int r = re_area_open_user(d, re, who, true, &own, err);
-	return r ? r : publish(d, body, &own, path, err);
+	return r ? r : publish(d, body, re, &own, path, err);
 }
 
-static void reply_done(struct phx_http_request *q, int r, const struct phx_err *err)
+/* `full`: as what is told that there is no room (-EDQUOT): people may make some, and a job that
+ * waited for it would hold up its node. */
+static void reply_done(struct phx_http_request *q, int r, int full, const struct phx_err *err)
 {
 	PHX_AUTO_JSON json_t *empty = json_object();
 	if (r < 0)
-		phx_http_reply_error(q, plain(r), err->text);
+		phx_http_reply_error(q, r == -EDQUOT ? full : plain(r), err->text);
 	else
 		phx_http_reply_json(q, 200, empty);
 }
@@ -215,16 +244,23 @@ void api_stage_out(struct phx_http_request *q, void *arg)
 	reply_done(q,
 		   s.owns ? publish_in(arg, body, s.re, s.path.text, &err)
 			  : publish_of(arg, body, s.re, &s.user, s.path.text, &err),
-		   &err);
+		   -EFBIG, &err);
 }
 
-/* Called before the first byte of the body is read. */
-static bool is_short_enough(const struct daemon *d, struct phx_http_request *q)
+/* Called before the first byte of the body is read. `full`: as reply_done(). */
+static bool may_come(const struct daemon *d, struct phx_http_request *q, int full)
 {
 	char text[96];
+	struct phx_err err = {0};
 	uint64_t n = phx_http_body_announced(q);
-	if (n <= size_limit(d) || n == UINT64_MAX) /* no length given: refused for that */
+	if (n == UINT64_MAX) /* no length given: refused for that */
 		return true;
+	if (n <= size_limit(d)) {
+		bool fits = data_use_room(d->data_use, n, &err) == 0;
+		if (!fits)
+			phx_http_reply_error(q, full, err.text);
+		return fits;
+	}
 	snprintf(text, sizeof(text), "the file is larger than %u MiB (stage_max_mb)",
 		 d->cfg.stage_max_mb);
 	phx_http_reply_error(q, -EFBIG, text);
@@ -234,7 +270,7 @@ static bool is_short_enough(const struct daemon *d, struct phx_http_request *q)
 bool stage_out_may_put(struct phx_http_request *q, void *arg)
 {
 	struct staged s;
-	return find_staged(arg, q, true, &s) && is_short_enough(arg, q);
+	return find_staged(arg, q, true, &s) && may_come(arg, q, -EFBIG);
 }
 
 /* ---- people ---- */
@@ -285,7 +321,7 @@ void api_re_data_get(struct phx_http_request *q, void *arg)
 bool re_data_may_put(struct phx_http_request *q, void *arg)
 {
 	struct asked a;
-	return find_asked(arg, q, true, &a) && is_short_enough(arg, q);
+	return find_asked(arg, q, true, &a) && may_come(arg, q, -ENOSPC);
 }
 
 void api_re_data_put(struct phx_http_request *q, void *arg)
@@ -297,7 +333,7 @@ void api_re_data_put(struct phx_http_request *q, void *arg)
 		reply_done(q,
 			   a.all ? publish_in(arg, body, a.re, path_of(q), &err)
 				 : publish_of(arg, body, a.re, &a.who, path_of(q), &err),
-			   &err);
+			   -ENOSPC, &err);
 }
 
 static int remove_file(struct daemon *d, const struct asked *a, const char *path,
@@ -310,7 +346,10 @@ static int remove_file(struct daemon *d, const struct asked *a, const char *path
 			   : re_area_open_user(d, a->re, &a->who, false, &area, err);
 	if (r < 0)
 		return r;
+	uint64_t had = bytes_there(d, &area, path);
 	r = re_area_remove(&area, path, err);
+	if (r == 0)
+		data_use_gone(d->data_use, a->re, had);
 	re_area_fini(&area);
 	return r;
 }
@@ -321,7 +360,7 @@ void api_re_data_delete(struct phx_http_request *q, void *arg)
 	struct asked a;
 	struct phx_err err = {0};
 	if (begin_access(arg, q, "removes", &a))
-		reply_done(q, remove_file(arg, &a, path_of(q), &err), &err);
+		reply_done(q, remove_file(arg, &a, path_of(q), &err), -ENOSPC, &err);
 }
 
 /* 0: all, also where a user has no directory yet; 1: there may be more. */

@@ -286,6 +286,16 @@ extern const struct phx_enum phx_tftp_mode_names;
 	  KEY(stage_max_mb, NUMBER(1, 16384, "MiB"), "1024", \
 	      "Largest file that is carried to a job or back from one (stage-in, stage-out), or " \
 	      "put into the data directory of an RE.")) \
+	F(S, data_max_mb, U32, \
+	  KEY(data_max_mb, NUMBER(0, 1073741824, "MiB"), "0", \
+	      "So much the data directory of each RE may hold, directories of its users " \
+	      "included: a file that is beyond it is refused, and a job that brings one back " \
+	      "fails with that reason; 0: as much as there is. What somebody with a login on the " \
+	      "head writes there himself is counted, and not stopped (phxd(8), LIMITS).")) \
+	F(S, data_reserve_mb, U32, \
+	  KEY(data_reserve_mb, NUMBER(0, 16777216, "MiB"), "512", \
+	      "So much of the file system of re_dir, and of the one on which files that come are " \
+	      "kept until they are whole (output_dir), stays free of such files.")) \
 	F(S, slurm_dir, STR(256), \
 	  KEY(slurm_dir, PLACE(1, 255), "{config_dir}/slurm", \
 	      "Where the resource provider puts the slurm.conf of each Slurm that runs the jobs " \

@@ -46,6 +46,32 @@ an_upload_over_the_share_leaves_nothing() {
 	until_true 10 eval '[ "$(spooled)" = 0 ]' && [ ! -e "$WORK/head/re/closed/slow" ] && [ ! -e "$WORK/head/re/closed/second" ] || { echo "left: $(spooled)"; return 1; }
 	[ "$(put third "$WORK/large")" = 200 ] && [ "$(stat -c %s "$WORK/head/re/closed/third")" = 52428800 ] && [ "$(spooled)" = 0 ]
 }
+remove() { as games curl -sS -m 20 --unix-socket "$PHX_SOCKET" -X DELETE "http://unix/v1/res/closed/data/$1" -o "$WORK/answer" -w '%{http_code}'; }
+wrong() { echo "$1"; cat "$WORK/put.txt" "$WORK/answer"; return 1; }
+is_full() {
+	[ "$(put again "$WORK/large")" = 507 ] && grep -q 'the data of RE closed would hold 15[0-9] MiB, and may hold 120 MiB (data_max_mb)' "$WORK/answer" && [ ! -e "$WORK/head/re/closed/again" ] && [ "$(spooled)" = 0 ]
+}
+is_full_now() { is_full || { remove again >/dev/null; return 1; }; }
+# of 120 MiB he has 50
+an_re_holds_no_more_than_it_may() {
+	[ "$(put fourth "$WORK/large")" = 200 ] && is_full || { wrong 'it takes more'; return 1; }
+	# another one in place of one, or after one went
+	[ "$(put fourth "$WORK/large")" = 200 ] && [ "$(remove fourth)" = 200 ] && [ "$(put fifth "$WORK/large")" = 200 ] && is_full || { wrong 'it takes none where there is room'; return 1; }
+	# it is counted by what is there: also by a head that starts, and what he puts there himself
+	head_stop
+	[ "$(remove_as_himself fifth)" = 0 ] && as games cp "$WORK/large" "$WORK/head/re/closed/his" && head_start && until_true 20 is_full_now || { wrong 'it is not counted anew'; return 1; }
+}
+remove_as_himself() { as games rm "$WORK/head/re/closed/$1"; echo $?; }
+the_last_of_the_disk_is_kept() {
+	head_stop
+	sed -i 's/data_max_mb = 120;/data_reserve_mb = 16777216;/' "$PHX_CONFIG" && head_start
+	echo x >"$WORK/small" && chmod 644 "$WORK/small"
+	[ "$(put small "$WORK/small")" = 507 ] && grep -q 'MiB are free, and 16777216 MiB stay free (data_reserve_mb)' "$WORK/answer" && [ "$(spooled)" = 0 ] && [ ! -e "$WORK/head/re/closed/small" ] || { wrong 'it takes a file'; return 1; }
+	sed -i 's/data_reserve_mb = 16777216;//' "$PHX_CONFIG"
+	head_stop
+	head_start
+	[ "$(put small "$WORK/small")" = 200 ] || { wrong 'it takes none'; return 1; }
+}
 submit() { as "$1" curl -sS -m 20 --unix-socket "$PHX_SOCKET" -d '{"argv": ["true"], "hold": true}' http://unix/v1/jobs -D "$WORK/job.txt" -o "$WORK/answer" -w '%{http_code}\n'; }
 one_user_does_not_fill_the_queue() {
 	touch "$WORK/job.txt" && chmod 666 "$WORK/job.txt"
@@ -54,9 +80,11 @@ one_user_does_not_fill_the_queue() {
 	[ "$(submit nobody)" = 429 ] && grep -qi '^retry-after: [1-9]' "$WORK/job.txt" && grep -q jobs_per_user "$WORK/answer" && [ "$(submit daemon)" = 200 ]
 }
 
-trust_head 'polls_per_user = 4; stage_max_mb = 60; upload_mb_per_user = 80; jobs_per_user = 5;'
+trust_head 'polls_per_user = 4; stage_max_mb = 60; upload_mb_per_user = 80; jobs_per_user = 5; data_max_mb = 120;'
 agreement closed '' || { not_ok "RE closed is not active: $(cat "$WORK/re.log")"; exit 1; }
 check certificates_of_one_name_share certificates_of_one_name_share
 check an_upload_over_the_share_leaves_nothing an_upload_over_the_share_leaves_nothing
+check an_re_holds_no_more_than_it_may an_re_holds_no_more_than_it_may
+check the_last_of_the_disk_is_kept the_last_of_the_disk_is_kept
 check one_user_does_not_fill_the_queue one_user_does_not_fill_the_queue
 exit $FAILED

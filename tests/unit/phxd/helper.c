@@ -40,7 +40,9 @@ static int answers(void *arg, const struct phx_apart_question *q, struct phx_apa
 
 static void *serve(void *arg)
 {
-	const struct phx_apart_server server = {.body_max = BODY_MAX, .answer = answers};
+	static struct files_sum sum;
+	const struct phx_apart_server server = {
+		.body_max = BODY_MAX, .answer = answers, .arg = &sum};
 	(void)arg;
 	phx_apart_serve(theirs, &server);
 	return NULL;
@@ -117,6 +119,54 @@ static void a_file_is_published_read_and_removed(void **state)
 	assert_int_equal(helper_remove(helper, "a/b", &err), -ENOENT);
 }
 
+static uint64_t sum_of_all(void)
+{
+	uint64_t n = 0;
+	int r;
+	while ((r = helper_sum(helper, &n)) > 0)
+		;
+	assert_int_equal(r, 0);
+	return n;
+}
+
+static uint64_t blocks_of(const char *path)
+{
+	struct stat st;
+	assert_int_equal(lstat(path, &st), 0);
+	return (uint64_t)st.st_blocks * 512;
+}
+
+/* Hidden ones, too; what has two names counts once, what a link leads to not at all. */
+static void all_that_is_there_is_summed_up(void **state)
+{
+	char large[100001], path[2 * FILES_SUM_DEPTH + 32] = "";
+	(void)state;
+	memset(large, 'x', sizeof(large) - 1);
+	large[sizeof(large) - 1] = '\0';
+	assert_int_equal(sum_of_all(), 0);
+	write_file("a", large);
+	assert_int_equal(mkdir("b", 0755), 0);
+	write_file("b/.c", large);
+	assert_int_equal(link("a", "b/second"), 0);
+	assert_int_equal(symlink("/usr", "usr"), 0);
+	sync();
+	uint64_t sum = blocks_of("a") + blocks_of("b") + blocks_of("b/.c") + blocks_of("usr");
+	assert_true(sum >= 2 * (sizeof(large) - 1));
+	assert_int_equal(sum_of_all(), sum);
+	/* what is too deep is left out, and ends nothing */
+	for (int i = 0; i < FILES_SUM_DEPTH + 10; i++) {
+		strcat(path, "d/");
+		assert_int_equal(mkdir(path, 0755), 0);
+	}
+	assert_true(sum_of_all() >= sum);
+	/* by pieces as large as are asked for */
+	struct files_sum s;
+	files_sum_begin(&s, AT_FDCWD);
+	assert_true(files_sum_go_on(&s, 1));
+	files_sum_end(&s);
+	assert_int_equal(s.depth, 0);
+}
+
 static void no_path_leads_out_of_the_directory(void **state)
 {
 	static const char *const paths[] = {"../x", "/etc/passwd", "a/../../x",
@@ -141,7 +191,7 @@ static void nothing_is_published_without_what_is_to_be(void **state)
 
 static void what_is_no_question_is_not_answered(void **state)
 {
-	const struct phx_apart_question q = {.op = REMOVE + 1};
+	const struct phx_apart_question q = {.op = SUM + 1};
 	PHX_AUTO_REPLY struct phx_apart_reply reply = {0};
 	(void)state;
 	assert_int_equal(phx_apart_ask(helper, &q, 0, &reply, &err), -ENOSYS);
@@ -242,6 +292,7 @@ int main(void)
 #define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 	const struct CMUnitTest tests[] = {
 		TEST(a_file_is_published_read_and_removed),
+		TEST(all_that_is_there_is_summed_up),
 		TEST(no_path_leads_out_of_the_directory),
 		TEST(nothing_is_published_without_what_is_to_be),
 		TEST(what_is_no_question_is_not_answered),

@@ -59,6 +59,37 @@ void seldom_tell(struct seldom *to, const struct seldom_fact *f)
 	snprintf(told, sizeof(told), "%s|%s|%s|%s", f->who, f->kind, f->re, f->text);
 }
 
+/* How much there is: what is told, and what is answered. */
+static bool fake_full, fake_no_room;
+static char counted[256];
+int data_use_room(const struct data_use *u, uint64_t n_bytes, struct phx_err *err)
+{
+	(void)u, (void)n_bytes;
+	return fake_no_room ? phx_err_set(err, -EDQUOT, "the disk is full") : 0;
+}
+int data_use_take(struct data_use *u, const struct data_use_file *f, struct phx_err *err)
+{
+	(void)u;
+	snprintf(counted, sizeof(counted), "%s %s in place of %s", f->re,
+		 f->n_bytes > 1000 ? "much" : "little", f->n_had ? "something" : "nothing");
+	return fake_full ? phx_err_set(err, -EDQUOT, "the RE is full") : 0;
+}
+void data_use_settle(struct data_use *u, const struct data_use_file *f, bool is_there)
+{
+	(void)u, (void)f;
+	strcat(counted, is_there ? ": came" : ": failed");
+}
+void data_use_gone(struct data_use *u, const char *re, uint64_t n_bytes)
+{
+	(void)u;
+	snprintf(counted, sizeof(counted), "%s: %s went", re, n_bytes ? "something" : "nothing");
+}
+bool data_use_bounds(const struct data_use *u)
+{
+	(void)u;
+	return true;
+}
+
 /* ---- an RE of nobody's, and a job of carl's in it ---- */
 
 static struct phx_job *job_is(uint64_t id, const char *user, uid_t uid)
@@ -102,7 +133,8 @@ static int setup(void **state)
 		return -1;
 	fake_state = &s;
 	fake_node = "n1";
-	fake_all = false;
+	fake_all = fake_full = fake_no_room = false;
+	counted[0] = '\0';
 	fake_who = (struct person_login){"carl", OTHER, OTHER};
 	n_helpers = 0;
 	told[0] = '\0';
@@ -355,6 +387,42 @@ static int removes(const char *path)
 	return q.code;
 }
 
+/* Who puts it may make room; a job that waited for that would hold up its node. */
+static void what_does_not_fit_is_not_there(void **state)
+{
+	(void)state;
+	stages(&job()->stage_out, "out");
+	assert_int_equal(sends("result"), 200);
+	assert_string_equal(counted, "hpc little in place of nothing: came");
+	assert_int_equal(puts_file("out", "x"), 200);
+	assert_string_equal(counted, "hpc little in place of something: came");
+	assert_int_equal(puts_file("out/below", "x"), -EINVAL);
+	assert_string_equal(counted, "hpc little in place of nothing: failed");
+	fake_full = true;
+	assert_int_equal(sends("other"), -EFBIG);
+	assert_int_equal(puts_file("b", "x"), -ENOSPC);
+	assert_string_equal(text_of(CARLS "/out"), "x");
+	assert_false(is_there(CARLS "/b"));
+	assert_int_equal(removes("out"), 200);
+	assert_string_equal(counted, "hpc: something went");
+	counted[0] = '\0';
+	assert_int_equal(removes("out"), -ENOENT);
+	assert_string_equal(counted, "");
+}
+
+static void what_has_no_room_does_not_come(void **state)
+{
+	FAKE_REQUEST of_job = {.params = {"7", "0"}, .query = {{"run", "2"}}, .announced = 1};
+	FAKE_REQUEST of_person = {.params = {"hpc", "a"}, .announced = 1};
+	(void)state;
+	stages(&job()->stage_out, "out");
+	fake_no_room = true;
+	assert_false(stage_out_may_put(&of_job, &d));
+	assert_int_equal(of_job.code, -EFBIG);
+	assert_false(re_data_may_put(&of_person, &d));
+	assert_int_equal(of_person.code, -ENOSPC);
+}
+
 static void a_user_has_his_own_files_alone(void **state)
 {
 	char text[64];
@@ -486,6 +554,8 @@ int main(void)
 		T(a_node_gets_only_what_its_present_run_names),
 		T(a_file_that_is_too_large_is_not_carried),
 		T(what_is_announced_as_too_large_is_refused_before_it_comes),
+		T(what_does_not_fit_is_not_there),
+		T(what_has_no_room_does_not_come),
 		T(a_user_has_his_own_files_alone),
 		T(the_owner_has_all_and_leaves_users_theirs),
 		T(what_cannot_be_is_a_bad_request),
