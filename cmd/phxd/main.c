@@ -18,6 +18,7 @@
 #include "base/account.h"
 #include "base/file.h"
 #include "door/door.h"
+#include "pki/tls_key.h"
 #include "phxd/accounts.h"
 #include "phxd/apart.h"
 #include "phxd/data_use.h"
@@ -467,6 +468,10 @@ static int read_options(int argc, char **argv, const char **ret_config, enum tas
 
 static void prepare_process(const struct daemon *d)
 {
+	if (phx_pki_lock_keys() != 0)
+		fprintf(stderr,
+			"phxd: the key that it serves TLS with may be swapped: raise "
+			"LimitMEMLOCK of its unit\n");
 	phx_signals_hold(NULL);
 	/* large texts (a list of all nodes, a snapshot) are returned to the system, and leave no
 	 * holes in the heap */

@@ -8,10 +8,13 @@
 #include <gnutls/abstract.h>
 #include <string.h>
 
+#include "pki/tls_key.h"
+
 struct phx_http_credential {
 	const struct phx_pki *pki; /* borrowed */
 	gnutls_pcert_st cert;
-	gnutls_privkey_t key;
+	gnutls_privkey_t key; /* signs with `own` */
+	struct phx_tls_key *own;
 	struct phx_http_credential *former; /* handshakes may be using it */
 };
 
@@ -19,7 +22,51 @@ static void credential_free(struct phx_http_credential *c)
 {
 	gnutls_pcert_deinit(&c->cert);
 	gnutls_privkey_deinit(c->key);
+	phx_tls_key_free(c->own);
 	free(c);
+}
+
+/* ---- the key: GnuTLS asks, and has none of its bytes ---- */
+
+static int sign(gnutls_privkey_t key, gnutls_sign_algorithm_t how, void *credential, unsigned flags,
+		const gnutls_datum_t *data, gnutls_datum_t *ret)
+{
+	const struct phx_http_credential *c = credential;
+	uint8_t signature[PHX_TLS_SIGNATURE_MAX];
+	(void)key, (void)how, (void)flags;
+	int n = phx_tls_key_sign(c->own, data->data, data->size, signature);
+	ret->data = n > 0 ? gnutls_malloc((size_t)n) : NULL;
+	if (!ret->data)
+		return GNUTLS_E_PK_SIGN_FAILED;
+	memcpy(ret->data, signature, (size_t)n);
+	ret->size = (unsigned)n;
+	return 0;
+}
+
+static int say_what_it_is(gnutls_privkey_t key, unsigned asked, void *credential)
+{
+	const struct phx_http_credential *c = credential;
+	unsigned bits = 0;
+	(void)key;
+	int kind = gnutls_pubkey_get_pk_algorithm(c->cert.pubkey, &bits);
+	if (asked & GNUTLS_PRIVKEY_INFO_PK_ALGO)
+		return kind;
+	if (asked & GNUTLS_PRIVKEY_INFO_PK_ALGO_BITS)
+		return (int)bits;
+	if (asked & GNUTLS_PRIVKEY_INFO_HAVE_SIGN_ALGO)
+		return gnutls_sign_supports_pk_algorithm(GNUTLS_FLAGS_TO_SIGN_ALGO(asked),
+							 (gnutls_pk_algorithm_t)kind) != 0;
+	return -1;
+}
+
+static int take_key(struct phx_http_credential *c)
+{
+	int r = phx_tls_key_new(c->pki, &c->own);
+	if (r < 0)
+		return r;
+	return gnutls_privkey_import_ext4(c->key, c, sign, sign, NULL, NULL, say_what_it_is, 0) < 0
+		? -EINVAL
+		: 0;
 }
 
 static gnutls_datum_t datum(const char *text)
@@ -30,20 +77,20 @@ static gnutls_datum_t datum(const char *text)
 static int credential_new(const struct phx_pki *pki, struct phx_http_credential **ret)
 {
 	struct phx_http_credential *c = calloc(1, sizeof(*c));
-	gnutls_datum_t cert = datum(phx_pki_server_pem(pki)),
-		       key = datum(phx_pki_server_key_pem(pki));
+	gnutls_datum_t cert = datum(phx_pki_server_pem(pki));
 	if (!c || gnutls_privkey_init(&c->key) < 0) {
 		free(c);
 		return -ENOMEM;
 	}
 	c->pki = pki;
-	if (gnutls_pcert_import_x509_raw(&c->cert, &cert, GNUTLS_X509_FMT_PEM, 0) < 0 ||
-	    gnutls_privkey_import_x509_raw(c->key, &key, GNUTLS_X509_FMT_PEM, NULL, 0) < 0) {
+	int r = gnutls_pcert_import_x509_raw(&c->cert, &cert, GNUTLS_X509_FMT_PEM, 0) < 0
+		? -EINVAL
+		: take_key(c);
+	if (r < 0)
 		credential_free(c);
-		return -EINVAL;
-	}
-	*ret = c;
-	return 0;
+	else
+		*ret = c;
+	return r;
 }
 
 int phx_http_server_renew(struct phx_http_server *s, const struct phx_pki *pki, struct phx_err *err)

@@ -33,6 +33,11 @@ bool phx_pki_key_fits(EVP_PKEY *key);
 EVP_PKEY *phx_pki_public_parse(const char *hex);
 /** The text in a memory BIO, malloc'd. */
 char *phx_pki_bio_text(BIO *bio);
+/** A copy of the PEM of a private key, in memory that is locked where phx_pki_lock_keys() was
+ * called; NULL: there is none left. */
+char *phx_pki_keep_key(const char *pem);
+/** Wipe and free it; NULL is fine. */
+void phx_pki_forget_key(char *pem);
 /** Wipe and free a malloc'd string; NULL is fine. */
 void phx_pki_wipe_free(char *text);
 

@@ -151,7 +151,9 @@ static int open_server(const char *dir, const char *const *names, size_t n_names
 		r = phx_pki_open_key(dir, "server.key", PHX_TLS_KEY_TYPE, &key, err);
 	if (r < 0)
 		return r;
-	p->server_key_pem = phx_pki_key_pem(key);
+	char *pem = phx_pki_key_pem(key);
+	p->server_key_pem = pem ? phx_pki_keep_key(pem) : NULL;
+	phx_pki_wipe_free(pem);
 	if (!p->server_key_pem)
 		return phx_pki_fail(err, -ENOMEM, "%s/server.key: cannot be read", dir);
 	r = phx_pki_read_pem(dir, "server.pem", &p->server_pem, err);

@@ -40,6 +40,21 @@ const char *phx_pki_attest_pub_pem(const struct phx_pki *p)
 	return p->attest_pub_pem;
 }
 
+char *phx_pki_keep_key(const char *pem)
+{
+	size_t n = strlen(pem) + 1;
+	char *kept = OPENSSL_secure_malloc(n);
+	if (kept)
+		memcpy(kept, pem, n);
+	return kept;
+}
+
+void phx_pki_forget_key(char *pem)
+{
+	if (pem)
+		OPENSSL_secure_clear_free(pem, strlen(pem) + 1);
+}
+
 void phx_pki_free(struct phx_pki *p)
 {
 	if (!p)
@@ -48,7 +63,7 @@ void phx_pki_free(struct phx_pki *p)
 	phx_cas_fini(&p->cas);
 	free(p->ca_pem);
 	free(p->server_pem);
-	phx_pki_wipe_free(p->server_key_pem);
+	phx_pki_forget_key(p->server_key_pem);
 	free(p->site_pub_pem);
 	explicit_bzero(p->start_key, sizeof(p->start_key));
 	free(p->attest_pub_pem);
@@ -62,7 +77,7 @@ int phx_pki_public(const struct phx_pki_texts *texts, struct phx_pki **ret)
 		return -ENOMEM;
 	p->ca_pem = strdup(texts->ca);
 	p->server_pem = strdup(texts->server);
-	p->server_key_pem = strdup(texts->server_key);
+	p->server_key_pem = phx_pki_keep_key(texts->server_key);
 	p->site_pub_pem = strdup(texts->site_pub);
 	p->attest_pub_pem = strdup(texts->attest_pub);
 	if (!p->ca_pem || !p->server_pem || !p->server_key_pem || !p->site_pub_pem ||

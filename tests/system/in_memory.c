@@ -1,7 +1,9 @@
-/* Is a key in the memory of a process? in_memory PID HEX: how often those bytes are there, in
- * either order (numbers are kept with their last byte first). Run by root: the kernel lets others
- * look at nothing of a process that wants it so. */
+/* Is a key in the memory of a process? in_memory PID HEX [unlocked]: how often those bytes are
+ * there, in either order (numbers are kept with their last byte first); `unlocked`: in memory that
+ * may be swapped, or is in dumps. Run by root: the kernel lets others look at nothing of a process
+ * that wants it so. */
 #include <fcntl.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -26,7 +28,8 @@ static unsigned count(const uint8_t *data, size_t n)
 {
 	unsigned found = 0;
 	for (size_t i = 0; i + n_key <= n; i++)
-		found += !memcmp(data + i, key, n_key) || !memcmp(data + i, turned, n_key);
+		found += (data[i] == key[0] && !memcmp(data + i, key, n_key)) ||
+			(data[i] == turned[0] && !memcmp(data + i, turned, n_key));
 	return found;
 }
 
@@ -47,20 +50,27 @@ int main(int argc, char **argv)
 {
 	char path[64], line[512];
 	unsigned found = 0, n_read = 0;
-	if (argc != 3 || read_key(argv[2]) < 0)
+	bool unlocked = argc == 4 && !strcmp(argv[3], "unlocked"), counts = false;
+	uint64_t from = 0, to = 0, n, m;
+	if ((argc != 3 && !unlocked) || read_key(argv[2]) < 0)
 		return 2;
-	snprintf(path, sizeof(path), "/proc/%s/maps", argv[1]);
+	snprintf(path, sizeof(path), "/proc/%s/smaps", argv[1]);
 	FILE *maps = fopen(path, "r");
 	snprintf(path, sizeof(path), "/proc/%s/mem", argv[1]);
 	int mem = open(path, O_RDONLY);
 	if (!maps || mem < 0)
 		return 2;
 	while (fgets(line, sizeof(line), maps)) {
-		uint64_t from, to;
 		char rights[8];
-		if (sscanf(line, "%lx-%lx %7s", &from, &to, rights) == 3 && rights[1] == 'w') {
-			found += search(mem, from, to);
+		if (sscanf(line, "%lx-%lx %7s", &n, &m, rights) == 3) {
+			from = n;
+			to = m;
+			counts = rights[1] == 'w';
+		} else if (counts && !strncmp(line, "VmFlags:", 8)) {
+			/* lo: locked, dd: in no dump */
+			bool safe = strstr(line, " lo ") && strstr(line, " dd ");
 			n_read++;
+			found += unlocked && safe ? 0 : search(mem, from, to);
 		}
 	}
 	fclose(maps);

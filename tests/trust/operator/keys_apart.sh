@@ -9,7 +9,7 @@ done
 
 vault_of() { pgrep -P "$1" -f -- '--vault'; }
 hex_of() { openssl pkey -in "$1" -text -noout | awk '/^pub/ { exit } on { gsub(/[ :]/, ""); printf "%s", $0 } /^priv/ { on = 1 }' | sed 's/^00//'; }
-found() { "$BUILD/tests/system/in_memory" "$1" "$2"; } # PID HEX: how often
+found() { "$BUILD/tests/system/in_memory" "$@"; } # PID HEX [unlocked]: how often
 
 # the CA's key is used for certificates all the time, and stays in memory: where it is, the search finds it
 the_search_finds_it_in_the_vault() { [ "$(found "$VAULT" "$CA")" -ge 1 ]; }
@@ -17,6 +17,14 @@ the_head_has_no_ca_key() { [ "$(found "$SERVES" "$CA")" = 0 ]; }
 the_head_has_no_site_key() { [ "$(found "$SERVES" "$SITE")" = 0 ]; }
 # what it serves TLS with is its own, and shows that the search finds what is there
 the_head_has_its_own() { [ "$(found "$SERVES" "$(hex_of "$WORK/head/pki/server.key")")" -ge 1 ]; }
+# a swapped page outlives the process, and is read by whoever takes the disk out; after handshakes, of which none leaves a copy
+it_is_never_swapped() {
+	local key version
+	key=$(hex_of "$WORK/head/pki/server.key")
+	for version in 1.2 1.3; do by_tls $version || { echo "no handshake of TLS $version"; return 1; }; done
+	[ "$(found "$SERVES" "$key" unlocked)" = 0 ] || { echo "it is $(found "$SERVES" "$key") times there, and $(found "$SERVES" "$key" unlocked) times in memory that may be swapped"; return 1; }
+}
+by_tls() { curl -sS -m 20 "--tlsv$1" --tls-max "$1" --cacert "$WORK/head/pki/ca.pem" "https://localhost:$HTTPS/v1/status" -o /dev/null; }
 the_head_holds_no_file_open() { ! ls -l "/proc/$SERVES/fd" | grep -E 'ca\.key|site\.key|/keys/'; }
 the_vault_has_no_network() {
 	[ "$(ls -l "/proc/$VAULT/fd" | grep -c 'socket:')" = 1 ] && grep -q '^Seccomp:.2$' "/proc/$VAULT/status" &&
@@ -68,7 +76,7 @@ trust_head
 VAULT=$(vault_of "$HEAD") SERVES=$(head_pid)
 CA=$(hex_of "$WORK/head/pki/ca.key") SITE=$(hex_of "$WORK/head/pki/site.key")
 [ ${#CA} -ge 62 ] && [ ${#SITE} = 64 ] && [ -n "$VAULT" ] || { echo "not ok keys_apart: head '$HEAD', vault '$VAULT', keys ${#CA} ${#SITE}"; exit 1; }
-for t in the_search_finds_it_in_the_vault the_head_has_no_ca_key the_head_has_no_site_key the_head_has_its_own \
+for t in the_search_finds_it_in_the_vault the_head_has_no_ca_key the_head_has_no_site_key the_head_has_its_own it_is_never_swapped \
 	the_head_holds_no_file_open the_vault_has_no_network the_head_never_sees_a_disks_key a_disks_key_is_asked_for_with_the_nodes \
 	a_disks_key_is_given_a_few_times_a_start its_death_is_survived_and_told; do check $t $t; done
 exit $FAILED
