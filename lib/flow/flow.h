@@ -41,7 +41,7 @@ struct phx_flow_task {
 	uint32_t id, name; /* offsets in the text; the name is its kind ("mDiffFit"), or the id */
 	uint32_t line;     /* its line in the source */
 	uint32_t nodes;
-	uint32_t cores; /* of each of its nodes; 0: all that a node has */
+	uint32_t cores; /* of its node; 0: all. Of several nodes it always has all */
 	uint32_t retries;
 	uint32_t level; /* 0: no parents; else one more than the highest level of its parents */
 	uint32_t when_failed;            /* enum phx_flow_when_failed */
@@ -84,6 +84,11 @@ static inline const char *phx_flow_text(const struct phx_flow *f, uint32_t at)
 static inline const char *phx_flow_id(const struct phx_flow *f, uint32_t task)
 {
 	return f->text + f->tasks[task].id;
+}
+/** Does the task run on several nodes, which it has alone? */
+static inline bool phx_flow_is_wide(const struct phx_flow_task *t)
+{
+	return t->nodes > 1;
 }
 static inline const char *phx_flow_file_name(const struct phx_flow *f, uint32_t file)
 {

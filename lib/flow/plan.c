@@ -139,10 +139,12 @@ static int begin(struct planning *p, uint32_t task)
 	return r < 0 ? r : 1;
 }
 
+/* Nodes are kept for a task of several: nothing begins before the first of these. */
 static int begin_what_fits(struct planning *p)
 {
 	for (;;) {
-		uint32_t task = phx_flow_run_next(&p->run);
+		uint32_t wide = phx_flow_run_next_wide(&p->run),
+			 task = wide == PHX_FLOW_NONE ? phx_flow_run_next(&p->run) : wide;
 		int r = task == PHX_FLOW_NONE ? 0 : begin(p, task);
 		if (r <= 0)
 			return r;

@@ -1,6 +1,7 @@
 /* Planning: what would happen if a workflow were carried out on so many nodes, by the expected
- * times of its tasks, several side by side on a node, first come, first served. Used by `phx
- * workflow plan`. Task states are those of real runs (flow/run.h); only time is simulated. Pure. */
+ * times of its tasks, several side by side on a node, first come, first served, those of several
+ * nodes before the others. Used by `phx workflow plan`. Task states are those of real runs
+ * (flow/run.h); only time is simulated. Pure. */
 #ifndef PHX_FLOW_PLAN_H
 #define PHX_FLOW_PLAN_H
 

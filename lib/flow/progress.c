@@ -68,12 +68,13 @@ static void put_tasks(const struct phx_flow_progress *l, struct phx_buf *b)
 
 static void put_ready(const struct phx_flow_progress *l, struct phx_buf *b)
 {
-	for (uint32_t i = l->run.first, n; i != PHX_FLOW_NONE;) {
-		uint32_t first = i;
-		for (n = 1; (i = l->run.tasks[i].next) == first + n;)
-			n++;
-		phx_buf_addf(b, "%" PRIu32 "*%" PRIu32 "\n", first, n);
-	}
+	for (int wide = 0; wide < 2; wide++)
+		for (uint32_t i = l->run.first[wide], n; i != PHX_FLOW_NONE;) {
+			uint32_t first = i;
+			for (n = 1; (i = l->run.tasks[i].next) == first + n;)
+				n++;
+			phx_buf_addf(b, "%" PRIu32 "*%" PRIu32 "\n", first, n);
+		}
 }
 
 static int pieces_of(const struct phx_flow_progress *l,

@@ -13,6 +13,9 @@ static const char *const status_names[] = {"active", "held",   "ending",
 const struct phx_enum phx_flow_status_names = {"state of a workflow", status_names,
 					       PHX_ARRAY_SIZE(status_names)};
 
+/* No task is ready. */
+#define NO_READY .first = {PHX_FLOW_NONE, PHX_FLOW_NONE}, .last = {PHX_FLOW_NONE, PHX_FLOW_NONE}
+
 bool phx_flow_task_may(enum phx_flow_task_state from, enum phx_flow_task_state to)
 {
 	static const struct {
@@ -34,6 +37,8 @@ bool phx_flow_task_may(enum phx_flow_task_state from, enum phx_flow_task_state t
 static void count_ready(struct phx_flow_run *run, uint32_t task, int by)
 {
 	const struct phx_flow_task *t = &run->flow->tasks[task];
+	if (phx_flow_is_wide(t))
+		return;
 	run->ready_cores += (uint64_t)by * t->cores;
 	run->ready_bytes += (uint64_t)by * t->memory_bytes;
 	run->n_whole += (uint32_t)by * (t->cores == 0);
@@ -42,26 +47,28 @@ static void count_ready(struct phx_flow_run *run, uint32_t task, int by)
 static void push_ready(struct phx_flow_run *run, uint32_t task)
 {
 	struct phx_flow_run_task *t = &run->tasks[task];
+	bool wide = phx_flow_is_wide(&run->flow->tasks[task]);
 	count_ready(run, task, 1);
-	t->prev = run->last;
+	t->prev = run->last[wide];
 	t->next = PHX_FLOW_NONE;
-	if (run->last == PHX_FLOW_NONE)
-		run->first = task;
+	if (t->prev == PHX_FLOW_NONE)
+		run->first[wide] = task;
 	else
-		run->tasks[run->last].next = task;
-	run->last = task;
+		run->tasks[t->prev].next = task;
+	run->last[wide] = task;
 }
 
 static void drop_ready(struct phx_flow_run *run, uint32_t task)
 {
 	const struct phx_flow_run_task *t = &run->tasks[task];
+	bool wide = phx_flow_is_wide(&run->flow->tasks[task]);
 	count_ready(run, task, -1);
 	if (t->prev == PHX_FLOW_NONE)
-		run->first = t->next;
+		run->first[wide] = t->next;
 	else
 		run->tasks[t->prev].next = t->next;
 	if (t->next == PHX_FLOW_NONE)
-		run->last = t->prev;
+		run->last[wide] = t->prev;
 	else
 		run->tasks[t->next].prev = t->prev;
 }
@@ -278,25 +285,33 @@ enum phx_flow_status phx_flow_run_status(const struct phx_flow_run *run)
 
 /* ---- beginning and end ---- */
 
-/* Marks tasks as done whose outputs already exist. Those that become ready by it are appended to
- * the list, and so are asked about in turn. */
-static void restart(struct phx_flow_run *run, bool (*is_done)(void *arg, uint32_t task), void *arg)
+/* Marks tasks as done whose outputs already exist, level by level: those for which they wait were
+ * asked about before them. */
+static int restart(struct phx_flow_run *run, bool (*is_done)(void *arg, uint32_t task), void *arg)
 {
-	for (uint32_t i = run->first; i != PHX_FLOW_NONE;) {
-		uint32_t prev = run->tasks[i].prev, next = run->tasks[i].next;
-		if (is_done(arg, i)) {
-			finish(run, i);
-			if (next == PHX_FLOW_NONE)
-				next = prev == PHX_FLOW_NONE ? run->first : run->tasks[prev].next;
-		}
-		i = next;
+	const struct phx_flow *f = run->flow;
+	PHX_AUTO_FREE uint32_t *queue = malloc(((size_t)f->n_tasks + 1) * sizeof(*queue));
+	uint32_t head = 0, tail = 0;
+	if (!queue)
+		return -ENOMEM;
+	for (int wide = 0; wide < 2; wide++)
+		for (uint32_t i = run->first[wide]; i != PHX_FLOW_NONE; i = run->tasks[i].next)
+			queue[tail++] = i;
+	for (; head < tail; head++) {
+		if (!is_done(arg, queue[head]))
+			continue;
+		finish(run, queue[head]);
+		PHX_FLOW_EACH(c, f, queue[head], PHX_FLOW_CHILDREN)
+		if (run->tasks[*c].state == PHX_FLOW_TASK_READY)
+			queue[tail++] = *c;
 	}
+	return 0;
 }
 
 int phx_flow_run_init(const struct phx_flow *flow, bool (*is_done)(void *arg, uint32_t task),
 		      void *arg, struct phx_flow_run *ret)
 {
-	struct phx_flow_run run = {.flow = flow, .first = PHX_FLOW_NONE, .last = PHX_FLOW_NONE};
+	struct phx_flow_run run = {.flow = flow, NO_READY};
 	run.tasks = calloc((size_t)flow->n_tasks + 1, sizeof(*run.tasks));
 	if (!run.tasks)
 		return -ENOMEM;
@@ -306,10 +321,12 @@ int phx_flow_run_init(const struct phx_flow *flow, bool (*is_done)(void *arg, ui
 		if (!run.tasks[i].n_left)
 			become(&run, i, PHX_FLOW_TASK_READY);
 	}
-	if (is_done)
-		restart(&run, is_done, arg);
-	*ret = run;
-	return 0;
+	int r = is_done ? restart(&run, is_done, arg) : 0;
+	if (r < 0)
+		phx_flow_run_fini(&run);
+	else
+		*ret = run;
+	return r;
 }
 
 /* Counts the states, and for each task its unfinished parents. -EINVAL: a state is impossible. */
@@ -334,14 +351,14 @@ static int count(struct phx_flow_run *run)
 int phx_flow_run_restore(const struct phx_flow *flow, struct phx_flow_run_task *tasks,
 			 const uint32_t *ready, uint32_t n_ready, struct phx_flow_run *ret)
 {
-	struct phx_flow_run run = {
-		.flow = flow, .tasks = tasks, .first = PHX_FLOW_NONE, .last = PHX_FLOW_NONE};
+	struct phx_flow_run run = {.flow = flow, .tasks = tasks, NO_READY};
 	int r = count(&run);
 	r = r == 0 && n_ready != run.n[PHX_FLOW_TASK_READY] ? -EINVAL : r;
 	for (uint32_t i = 0; r == 0 && i < n_ready; i++) {
 		uint32_t task = ready[i];
 		bool good = task < flow->n_tasks && tasks[task].state == PHX_FLOW_TASK_READY &&
-			tasks[task].prev == PHX_FLOW_NONE && run.first != task;
+			tasks[task].prev == PHX_FLOW_NONE && run.first[0] != task &&
+			run.first[1] != task;
 		if (good)
 			push_ready(&run, task);
 		else

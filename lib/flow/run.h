@@ -56,9 +56,12 @@ struct phx_flow_run_task {
 struct phx_flow_run {
 	const struct phx_flow *flow; /* borrowed */
 	struct phx_flow_run_task *tasks;
-	uint32_t first, last; /* ready tasks in the order in which they became so; PHX_FLOW_NONE */
+	/* ready tasks in the order in which they became so, [1]: those of several nodes;
+	 * PHX_FLOW_NONE */
+	uint32_t first[2], last[2];
 	uint32_t n[PHX_FLOW_TASK_STATES];
-	/* the sum of what ready tasks require; n_whole: those that require all cores of a node */
+	/* the sum of what ready tasks of one node require; n_whole: those that require all its
+	 * cores */
 	uint64_t ready_cores, ready_bytes;
 	uint32_t n_whole;
 	bool held, stopped, cancelled;
@@ -82,10 +85,16 @@ void phx_flow_run_fini(struct phx_flow_run *run);
  * not ready begins, one that does not run ends). On an error nothing changes. */
 int phx_flow_run_act(struct phx_flow_run *run, enum phx_flow_act act, uint32_t task);
 
-/** The ready task that may begin next; PHX_FLOW_NONE: none, or nothing may begin. */
+/** The ready task of one node that may begin next, or, of those of several nodes, the first;
+ * PHX_FLOW_NONE: none, or nothing may begin. Those of several nodes are a list of their own, so
+ * that they hold up nobody: the one behind it is run->tasks[task].next. */
 static inline uint32_t phx_flow_run_next(const struct phx_flow_run *run)
 {
-	return run->held || run->stopped || run->cancelled ? PHX_FLOW_NONE : run->first;
+	return run->held || run->stopped || run->cancelled ? PHX_FLOW_NONE : run->first[0];
+}
+static inline uint32_t phx_flow_run_next_wide(const struct phx_flow_run *run)
+{
+	return run->held || run->stopped || run->cancelled ? PHX_FLOW_NONE : run->first[1];
 }
 enum phx_flow_status phx_flow_run_status(const struct phx_flow_run *run);
 

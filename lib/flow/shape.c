@@ -37,10 +37,12 @@ static void put_wants(const struct phx_flow_task *t, const struct phx_flow_task 
 {
 	if (t->cores == before->cores && t->memory_bytes == before->memory_bytes &&
 	    t->time_ms == before->time_ms && t->retries == before->retries &&
-	    t->when_failed == before->when_failed)
+	    t->when_failed == before->when_failed && t->nodes == before->nodes)
 		return;
 	phx_buf_addf(b, "=%" PRIu32 ",%" PRIu64 ",%" PRId64 ",%" PRIu32 ",%" PRIu32, t->cores,
 		     t->memory_bytes, t->time_ms, t->retries, t->when_failed);
+	if (t->nodes != 1)
+		phx_buf_addf(b, ",%" PRIu32, t->nodes);
 }
 
 static void put_parents(const struct phx_flow *f, uint32_t task, struct phx_buf *b)
@@ -72,7 +74,7 @@ static bool is_same(const struct phx_buf *line, const struct phx_buf *last)
 
 int phx_flow_shape_write(const struct phx_flow *f, struct phx_list *ret_text)
 {
-	static const struct phx_flow_task none = {0};
+	static const struct phx_flow_task none = {.nodes = 1};
 	PHX_AUTO(phx_buf_fini) struct phx_buf b = {0}, line = {0}, last = {0};
 	uint32_t n_same = 0;
 	for (uint32_t i = 0; i < f->n_tasks; i++) {
@@ -148,7 +150,7 @@ static bool comma(const char **at)
 
 static int read_wants(struct reading *r, const char **at, struct phx_flow_task *t)
 {
-	uint64_t cores, memory, time, retries, when;
+	uint64_t cores, memory, time, retries, when, nodes = 1;
 	if (**at != '=')
 		return 0;
 	++*at;
@@ -158,6 +160,9 @@ static int read_wants(struct reading *r, const char **at, struct phx_flow_task *
 	    !phx_flow_number(at, PHX_FLOW_RETRIES_MAX, &retries) || !comma(at) ||
 	    !phx_flow_number(at, PHX_FLOW_HOLD, &when))
 		return wrong(r, "what it wants is malformed");
+	if (comma(at) && (!phx_flow_number(at, PHX_FLOW_NODES_MAX, &nodes) || !nodes))
+		return wrong(r, "how many nodes it wants is malformed");
+	t->nodes = (uint32_t)nodes;
 	t->cores = (uint32_t)cores;
 	t->memory_bytes = memory;
 	t->time_ms = (int64_t)time;
@@ -225,7 +230,7 @@ static int read_task(struct reading *r, const char **at)
 	struct phx_flow_task *t = &r->f.tasks[i];
 	if (i)
 		*t = t[-1];
-	t->nodes = 1;
+	t->nodes = i ? t->nodes : 1;
 	t->run_ms = -1;
 	int e = read_wants(r, at, t);
 	e = e ? e : read_parents(r, at);

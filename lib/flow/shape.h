@@ -4,8 +4,9 @@
  * workflow. Pure.
  *
  * The text has a line for each task: "=CORES,MEMORY,TIME_MS,RETRIES,WHEN_FAILED" if that differs
- * from the line before, then for each parent how many places before the task it stands (negative:
- * behind it), "9:3" for 9, 8, ... 3. "*N": N more tasks like the line before. */
+ * from the line before, with ",NODES" behind it where those are not 1; then for each parent how
+ * many places before the task it stands (negative: behind it), "9:3" for 9, 8, ... 3. "*N": N more
+ * tasks like the line before. */
 #ifndef PHX_FLOW_SHAPE_H
 #define PHX_FLOW_SHAPE_H
 

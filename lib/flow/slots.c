@@ -23,7 +23,8 @@ void phx_flow_slots_fini(struct phx_flow_slots *s)
 /* What a task takes on each of its nodes. */
 static struct phx_flow_slot want_of(const struct phx_flow_slots *s, const struct phx_flow_task *t)
 {
-	return (struct phx_flow_slot){t->cores ? t->cores : s->node.cores,
+	bool whole = !t->cores || phx_flow_is_wide(t);
+	return (struct phx_flow_slot){whole ? s->node.cores : t->cores,
 				      s->node.memory_bytes ? t->memory_bytes : 0};
 }
 

@@ -77,8 +77,14 @@ static void test_wide(void **state)
 	make_seconds("a b c");
 	f.tasks[1].nodes = 2;
 	assert_int_equal(plan_on(2, 1, 0), 0);
-	assert_int_equal(plan.tasks[1].begin_ms, 1000);
-	assert_int_equal(plan.tasks[2].begin_ms, 2000);
+	assert_int_equal(plan.tasks[1].begin_ms, 0);
+	assert_int_equal(plan.tasks[0].begin_ms, 1000);
+	assert_int_equal(plan.tasks[2].begin_ms, 1000);
+	assert_int_equal(plan_on(3, 1, 0), 0); /* beside a small one */
+	assert_int_equal(plan.tasks[0].begin_ms, 0);
+	f.tasks[1].cores = 1;
+	assert_int_equal(plan_on(2, 8, 0), 0); /* it has its nodes alone, whatever it asks for */
+	assert_int_equal(plan.tasks[0].begin_ms, 1000);
 	assert_int_equal(plan_on(1, 1, 0), -EINVAL);
 	assert_says(&err, "task \"b\": it wants 2 nodes");
 	f.tasks[1].run_ms = -1;

@@ -35,6 +35,7 @@ static struct phx_flow random_flow(struct phx_rng *rng, uint32_t n)
 			t->time_ms = (int64_t)phx_rng_below(rng, 3) * 1000;
 			t->retries = (uint32_t)phx_rng_below(rng, 3);
 			t->when_failed = (uint32_t)phx_rng_below(rng, 3);
+			t->nodes = 1 + (uint32_t)phx_rng_below(rng, 3);
 		}
 		for (uint32_t k = 0; i && k < phx_rng_below(rng, 4); k++) {
 			snprintf(id, sizeof(id), "t%u", (uint32_t)phx_rng_below(rng, i));
@@ -100,6 +101,7 @@ static void shape_comes_back(void **state)
 			assert_int_equal(a->time_ms, b->time_ms);
 			assert_int_equal(a->retries, b->retries);
 			assert_int_equal(a->when_failed, b->when_failed);
+			assert_int_equal(a->nodes, b->nodes);
 			assert_same_list(&f, &back, i, PHX_FLOW_PARENTS);
 			assert_same_list(&f, &back, i, PHX_FLOW_CHILDREN);
 		}
@@ -145,6 +147,9 @@ static void wrong_shapes(void **state)
 		{"=65537,0,0,0,0\n", "malformed", 1},
 		{"=99999999999999999999,0,0,0,0\n", "malformed", 1},
 		{"=1,0,0,0,0", "does not end", 1},
+		{"=1,0,0,0,0,\n", "how many nodes", 1},
+		{"=1,0,0,0,0,0\n", "how many nodes", 1},
+		{"=1,0,0,0,0,1000001\n", "how many nodes", 1},
 	};
 	(void)state;
 	for (size_t i = 0; i < PHX_ARRAY_SIZE(rows); i++) {
@@ -175,7 +180,8 @@ static void random_act(struct phx_flow_progress *l, struct phx_rng *rng)
 						 PHX_FLOW_LOSE};
 	static const enum phx_flow_act all[] = {PHX_FLOW_HOLD_ALL, PHX_FLOW_RELEASE,
 						PHX_FLOW_RELEASE, PHX_FLOW_RESUME, PHX_FLOW_CANCEL};
-	uint32_t next = phx_flow_run_next(&l->run),
+	uint32_t next = phx_rng_chance(rng, 500) ? phx_flow_run_next(&l->run)
+						 : phx_flow_run_next_wide(&l->run),
 		 any = (uint32_t)phx_rng_below(rng, l->flow.n_tasks);
 	if (phx_rng_chance(rng, 500) && next != PHX_FLOW_NONE) {
 		assert_int_equal(phx_flow_run_act(&l->run, PHX_FLOW_BEGIN, next), 0);
@@ -205,10 +211,12 @@ static void assert_same(const struct phx_flow_progress *a, const struct phx_flow
 	assert_int_equal(a->run.ready_bytes, b->run.ready_bytes);
 	assert_int_equal(a->run.n_whole, b->run.n_whole);
 	assert_int_equal(phx_flow_run_status(&a->run), phx_flow_run_status(&b->run));
-	uint32_t x = a->run.first, y = b->run.first;
-	for (; x == y && x != PHX_FLOW_NONE; y = b->run.tasks[y].next)
-		x = a->run.tasks[x].next;
-	assert_int_equal(x, y);
+	for (int wide = 0; wide < 2; wide++) {
+		uint32_t x = a->run.first[wide], y = b->run.first[wide];
+		for (; x == y && x != PHX_FLOW_NONE; y = b->run.tasks[y].next)
+			x = a->run.tasks[x].next;
+		assert_int_equal(x, y);
+	}
 	for (uint32_t i = 0; i < a->flow.n_tasks; i++) {
 		assert_int_equal(a->run.tasks[i].n_left, b->run.tasks[i].n_left);
 		assert_int_equal(a->run.tasks[i].n_failures, b->run.tasks[i].n_failures);

@@ -362,10 +362,12 @@ static void act_at_random(struct phx_rng *rng, struct naive *m)
 		counts[m->state[i]]++;
 	}
 	assert_memory_equal(counts, run.n, sizeof(counts));
-	for (uint32_t i = run.first; i != PHX_FLOW_NONE; i = run.tasks[i].next) {
-		assert_int_equal(run.tasks[i].state, PHX_FLOW_TASK_READY);
-		n_ready++;
-	}
+	for (int wide = 0; wide < 2; wide++)
+		for (uint32_t i = run.first[wide]; i != PHX_FLOW_NONE; i = run.tasks[i].next) {
+			assert_int_equal(run.tasks[i].state, PHX_FLOW_TASK_READY);
+			assert_int_equal(f.tasks[i].nodes > 1, wide);
+			n_ready++;
+		}
 	assert_int_equal(n_ready, counts[PHX_FLOW_TASK_READY]);
 }
 
@@ -382,6 +384,7 @@ static void test_random(void **state)
 		PHX_LIST_EACH(struct phx_flow_task, t, &d.tasks) {
 			t->when_failed = (uint32_t)round % 3;
 			t->retries = (uint32_t)phx_rng_below(&rng, 3);
+			t->nodes = 1 + (uint32_t)phx_rng_below(&rng, 2);
 		}
 		assert_int_equal(phx_flow_make(&d, &f, &err), 0);
 		phx_flow_draft_fini(&d);
@@ -390,6 +393,32 @@ static void test_random(void **state)
 		for (int i = 0; i < 400; i++)
 			act_at_random(&rng, &m);
 	}
+}
+
+/* Those of several nodes are a list of their own, and not among what the others require. */
+static void test_wide(void **state)
+{
+	(void)state;
+	start("a b c d<b e<b");
+	phx_flow_run_fini(&run);
+	f.tasks[1].nodes = 4;
+	f.tasks[3].nodes = 2;
+	for (uint32_t i = 0; i < f.n_tasks; i++)
+		f.tasks[i].cores = 8;
+	assert_int_equal(phx_flow_run_init(&f, NULL, NULL, &run), 0);
+	assert_int_equal(phx_flow_run_next(&run), 0);
+	assert_int_equal(phx_flow_run_next_wide(&run), 1);
+	assert_int_equal(run.ready_cores, 16);
+	assert_int_equal(act(PHX_FLOW_HOLD_ALL, 0), 0);
+	assert_int_equal(phx_flow_run_next_wide(&run), PHX_FLOW_NONE);
+	assert_int_equal(act(PHX_FLOW_RELEASE, 0), 0);
+	assert_int_equal(act(PHX_FLOW_BEGIN, 1), 0);
+	assert_int_equal(phx_flow_run_next_wide(&run), PHX_FLOW_NONE);
+	assert_int_equal(act(PHX_FLOW_DONE, 1), 0);
+	assert_int_equal(phx_flow_run_next_wide(&run), 3);
+	assert_int_equal(run.ready_cores, 24);
+	assert_int_equal(act(PHX_FLOW_CANCEL, 0), 0);
+	assert_int_equal(run.first[1], PHX_FLOW_NONE);
 }
 
 /* 200,000 tasks that wait cost less than 100 MB: what they are and how they stand. */
@@ -435,7 +464,7 @@ int main(void)
 		cmocka_unit_test(test_go_on),   cmocka_unit_test(test_hold),
 		cmocka_unit_test(test_cancel),  cmocka_unit_test(test_restart),
 		cmocka_unit_test(test_life),    cmocka_unit_test(test_random),
-		cmocka_unit_test(test_memory),
+		cmocka_unit_test(test_wide),    cmocka_unit_test(test_memory),
 	};
 	return cmocka_run_group_tests(tests, NULL, teardown);
 }
