@@ -48,13 +48,6 @@ static void check_task(struct telling *t, uint32_t i)
 	uint32_t n_in, n_out;
 	phx_flow_list(f, i, PHX_FLOW_INPUTS, &n_in);
 	phx_flow_list(f, i, PHX_FLOW_OUTPUTS, &n_out);
-	if (f->tasks[i].nodes != 1) {
-		snprintf(text, sizeof(text),
-			 "task \"%.60s\" wants %u nodes: a task runs on one; what needs several is "
-			 "a job (phx job submit)",
-			 id, f->tasks[i].nodes);
-		tell(t, i, text);
-	}
 	if (n_in > PHX_TASK_PATHS_MAX || n_out > PHX_TASK_PATHS_MAX) {
 		snprintf(text, sizeof(text), "task \"%.60s\" has more than %d inputs or outputs",
 			 id, PHX_TASK_PATHS_MAX);

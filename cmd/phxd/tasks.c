@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/hash.h"
+#include "base/nodeset.h"
 #include "job/job.h"
 #include "phxd/beat.h"
 
@@ -46,12 +47,15 @@ struct given {
 	uint32_t uid, gid;
 	bool looks;           /* it is the command of a trigger */
 	struct phx_list vars; /* struct phx_text: variables of a run that a trigger began */
+	bool wide;            /* it is on several nodes, of which this is number `rank` */
+	uint32_t rank;
 };
 
 /* The tasks of a node, and what holds for all of them. */
 struct view {
 	struct phx_list given; /* struct given */
 	struct phx_task_order common;
+	char *nodes; /* of a worker of several nodes: all of them, folded; NULL: it has one */
 };
 
 int tasks_new(struct daemon *d, struct tasks **ret)
@@ -114,6 +118,8 @@ static int add_given(struct view *v, const struct phx_task_given *g, bool ends)
 	PHX_STR_SET(to->re, g->run->re);
 	PHX_STR_SET(to->user, g->run->user);
 	to->looks = g->run->looks;
+	to->wide = g->wide;
+	to->rank = g->rank;
 	int r = 0;
 	for (uint32_t i = 0; r == 0 && i < g->run->vars.n; i++)
 		r = phx_text_push(&to->vars, phx_text_at(&g->run->vars, i));
@@ -128,6 +134,19 @@ static void view_fini(struct view *v)
 		phx_list_fini(&g->vars);
 	}
 	phx_list_fini(&v->given);
+	free(v->nodes);
+}
+
+/* The nodes of a worker of several. */
+static int fold_nodes(const struct phx_job *worker, char **ret)
+{
+	struct phx_nodeset set = {0};
+	int r = 0;
+	PHX_LIST_EACH(struct phx_job_part, p, &worker->parts)
+		r = r ? r : phx_nodeset_add(&set, p->node);
+	*ret = r == 0 ? phx_nodeset_fold(&set) : NULL;
+	phx_nodeset_fini(&set);
+	return r == 0 && !*ret ? -ENOMEM : r;
 }
 
 /* The heartbeat timeout is the worker's, and not the present setting: the core takes the tasks for
@@ -154,6 +173,8 @@ static int look(struct daemon *d, const char *node, struct view *ret)
 	o->since_ms = d->started_ms;
 	if (worker)
 		put_worker(worker, o);
+	if (r == 0 && all.n && phx_job_is_wide(worker))
+		r = fold_nodes(worker, &ret->nodes);
 	PHX_STR_SET(o->data, re ? re->agreement.data_directory : "");
 	PHX_LIST_EACH(struct phx_task_given, g, &all) {
 		r = r ? r : add_given(ret, g, false);
@@ -238,6 +259,17 @@ static int put_texts(const struct phx_flow *f, const struct given *g, enum phx_f
 	return r;
 }
 
+/* A task of several nodes has them alone, and its outputs are looked at on the first. */
+static int fill_nodes(const char *nodes, const struct given *g, struct phx_task *t)
+{
+	if (!g->wide)
+		return 0;
+	t->cores = 0;
+	t->rank = g->rank;
+	t->nodes = nodes ? strdup(nodes) : NULL;
+	return t->nodes ? 0 : -ENOMEM;
+}
+
 static int fill(const struct phx_flow *f, const struct given *g, struct phx_task *t)
 {
 	const struct phx_flow_task *of = &f->tasks[g->is.task];
@@ -254,6 +286,8 @@ static int fill(const struct phx_flow *f, const struct given *g, struct phx_task
 	for (uint32_t i = 0; r == 0 && i < g->vars.n; i++)
 		r = phx_text_push(&t->env, phx_text_at(&g->vars, i));
 	r = r ? r : put_texts(f, g, PHX_FLOW_INPUTS, phx_flow_file_name, &t->inputs);
+	if (g->wide && g->rank)
+		return r;
 	return r ? r : put_texts(f, g, PHX_FLOW_OUTPUTS, phx_flow_file_name, &t->outputs);
 }
 
@@ -261,7 +295,7 @@ static int fill(const struct phx_flow *f, const struct given *g, struct phx_task
 static size_t size_of(const struct phx_task *t)
 {
 	const struct phx_list *lists[] = {&t->argv, &t->env, &t->inputs, &t->outputs};
-	size_t n = 400;
+	size_t n = 400 + (t->nodes ? strlen(t->nodes) : 0);
 	for (size_t k = 0; k < PHX_ARRAY_SIZE(lists); k++)
 		for (uint32_t i = 0; i < lists[k]->n; i++)
 			n += 6 * strlen(phx_text_at(lists[k], i)) + 16;
@@ -272,6 +306,7 @@ static size_t size_of(const struct phx_task *t)
 struct making {
 	struct daemon *d;
 	struct phx_task_order o;
+	const char *nodes; /* of the tasks; borrowed, may be NULL */
 	size_t n_bytes;
 };
 
@@ -298,6 +333,7 @@ static int add_task(struct making *m, const struct given *g)
 	if (!f)
 		return -ENOENT;
 	int r = g->is.task < f->n_tasks ? fill(f, g, &t) : -ENOENT;
+	r = r ? r : fill_nodes(m->nodes, g, &t);
 	flows_unlock(m->d->flows);
 	size_t n = size_of(&t);
 	if (r == 0 && m->o.tasks.n && m->n_bytes + n > PHX_TASKS_BYTES)
@@ -355,7 +391,7 @@ static void note_order(struct task_node *n, struct given *g, uint64_t order)
 static bool put_order(struct daemon *d, struct task_node *n, struct view *v, uint64_t id,
 		      uint64_t was, struct phx_buf *b)
 {
-	struct making m = {.d = d, .o = v->common};
+	struct making m = {.d = d, .o = v->common, .nodes = v->nodes};
 	bool any = false;
 	PHX_LIST_EACH(struct given, g, &v->given) {
 		if (g->is.order != was)

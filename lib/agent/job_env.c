@@ -11,11 +11,7 @@
 #include "base/file.h"
 #include "base/nodeset.h"
 
-/* Variables that launchers of MPI programs read: ours, Hydra (MPICH, Intel MPI), Open MPI up to 4
- * and from 5 on. */
-static const char *const hostfile_names[] = {
-	"PHX_JOB_NODEFILE", "HYDRA_HOST_FILE", "I_MPI_HYDRA_HOST_FILE",
-	"OMPI_MCA_orte_default_hostfile", "PRTE_MCA_prte_default_hostfile"};
+static const char *const hostfile_names[] = {JOB_ENV_NODEFILES};
 
 static void add_word(struct job_env *e, const char *name, const char *value)
 {

@@ -9,6 +9,12 @@ struct job_env {
 	char **list;          /* pointers into it, NULL at the end */
 };
 
+/** Variables that launchers of MPI programs read, with the name of a file of nodes: ours, Hydra
+ * (MPICH, Intel MPI), Open MPI up to 4 and from 5 on. */
+#define JOB_ENV_NODEFILES \
+	"PHX_JOB_NODEFILE", "HYDRA_HOST_FILE", "I_MPI_HYDRA_HOST_FILE", \
+		"OMPI_MCA_orte_default_hostfile", "PRTE_MCA_prte_default_hostfile"
+
 /** Directories that the job is told of; both borrowed. */
 struct job_env_dirs {
 	const char *own;     /* of the run */

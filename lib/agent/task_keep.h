@@ -26,6 +26,7 @@ struct task_keep {
 	struct phx_list users;      /* struct task_user */
 	struct task_common *common; /* of the order that is being taken */
 	const char *cache_dir;
+	char *nodes_path; /* owned: site.nodes_path */
 	bool is_private;
 	int dir, contact, poll; /* STATE/tasks; the file that says when the head was heard; epoll */
 	int64_t due_ms;         /* when a task must be looked at next; INT64_MAX never */

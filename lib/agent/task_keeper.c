@@ -287,6 +287,26 @@ static void take_kept(struct task_keep *k)
 		closedir(d);
 }
 
+/* Files of nodes lie where those of jobs do, for all to read. Those of an earlier keeper go. */
+static int open_nodes(struct task_keep *k, const char *run_dir, struct phx_err *err)
+{
+	k->nodes_path = phx_path("%s/jobs", run_dir);
+	int r = k->nodes_path ? phx_dir_make(k->nodes_path, 0755, err) : -ENOMEM;
+	if (r < 0)
+		return r;
+	k->site.nodes_path = k->nodes_path;
+	k->site.nodes_dir = open(k->nodes_path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	int fd = k->site.nodes_dir < 0 ? -1 : dup(k->site.nodes_dir);
+	DIR *d = fd < 0 ? NULL : fdopendir(fd);
+	if (!d)
+		return phx_err_set(err, -errno, "%s: %s", k->nodes_path, strerror(errno));
+	for (const struct dirent *e; (e = readdir(d));)
+		if (phx_str_starts(e->d_name, TASK_NODES_PREFIX))
+			unlinkat(k->site.nodes_dir, e->d_name, 0);
+	closedir(d);
+	return 0;
+}
+
 /* -EBUSY: there is another keeper. */
 static int take_place(struct keeper *p, char **words, struct phx_err *err)
 {
@@ -305,7 +325,8 @@ static int take_place(struct keeper *p, char **words, struct phx_err *err)
 	p->k.is_private = words[4][0] != '\0';
 	p->k.contact = contact ? open(contact, O_RDONLY | O_CLOEXEC) : -1;
 	take_kept(&p->k);
-	int r = task_log_open(p->k.dir, task_life_replay, &p->k, &p->k.log, err);
+	int r = open_nodes(&p->k, words[2], err);
+	r = r ? r : task_log_open(p->k.dir, task_life_replay, &p->k, &p->k.log, err);
 	if (r == 0)
 		task_life_lost(&p->k);
 	return r;
@@ -330,6 +351,7 @@ int task_keeper_main(char **words)
 {
 	struct phx_err err = {0};
 	struct keeper p = {.k = {.log.fd = -1,
+				 .site = {.out_dir = -1, .nodes_dir = -1},
 				 .dir = -1,
 				 .contact = -1,
 				 .poll = -1,

@@ -419,6 +419,8 @@ void task_life_fini(struct task_keep *k)
 	task_log_close(&k->log);
 	phx_hash_fini(&k->pids);
 	phx_list_fini(&k->kept);
+	phx_close_fd(&k->site.nodes_dir);
+	free(k->nodes_path);
 }
 
 /* ---- the log of an earlier keeper ---- */

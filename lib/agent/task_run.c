@@ -14,9 +14,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "agent/job_env.h"
 #include "agent/job_private.h"
 #include "base/beneath.h"
 #include "base/file.h"
+#include "base/nodeset.h"
 #include "pki/pki.h"
 
 enum { NOT_STARTED = 126, BLOCK = 65536 };
@@ -171,6 +173,46 @@ static bool is_set(const struct phx_list *env, const char *word)
 	return false;
 }
 
+static void nodes_name(const struct task_body *t, char ret[80])
+{
+	snprintf(ret, 80, TASK_NODES_PREFIX "%" PRIu64 ".%u.%u.nodes", t->task.run, t->task.task,
+		 t->task.attempt);
+}
+
+/* The file with the nodes of a task of several, one name a line, as a job has it. */
+static int write_nodes(const struct task_site *site, const struct task_body *t)
+{
+	PHX_AUTO(phx_buf_fini) struct phx_buf lines = {0};
+	struct phx_nodeset set = {0};
+	char name[80];
+	nodes_name(t, name);
+	int r = phx_nodeset_parse(t->task.nodes, NULL, NULL, &set, NULL);
+	for (uint32_t i = 0; r == 0 && i < set.n; i++)
+		phx_buf_addf(&lines, "%s\n", set.names[i]);
+	phx_nodeset_fini(&set);
+	if (r < 0 || lines.failed)
+		return r < 0 ? r : -ENOMEM;
+	PHX_AUTO_CLOSE int fd = openat(site->nodes_dir, name,
+				       O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0644);
+	return fd < 0 ? -errno : phx_write_all(fd, lines.data, lines.n);
+}
+
+/* What a job of several nodes is told of them. */
+static void put_nodes(const struct task_site *site, const struct task_body *t, struct phx_buf *b)
+{
+	static const char *const files[] = {JOB_ENV_NODEFILES};
+	char name[80];
+	nodes_name(t, name);
+	phx_buf_addf(b, "PHX_JOB_NODES=%s", t->task.nodes);
+	phx_buf_add(b, "", 1);
+	phx_buf_addf(b, "PHX_JOB_RANK=%u", t->task.rank);
+	phx_buf_add(b, "", 1);
+	for (size_t i = 0; i < PHX_ARRAY_SIZE(files); i++) {
+		phx_buf_addf(b, "%s=%s/%s", files[i], site->nodes_path, name);
+		phx_buf_add(b, "", 1);
+	}
+}
+
 /* The environment of a task, as one text with NULs. Variables that its workflow sets replace
  * ours. */
 static void put_env(const struct task_body *t, struct phx_buf *b)
@@ -263,6 +305,12 @@ int task_run_start(const struct task_site *site, struct task_body *t)
 {
 	PHX_AUTO(phx_buf_fini) struct phx_buf env = {0};
 	PHX_AUTO_FREE const char **argv = calloc(t->task.argv.n + 1, sizeof(*argv));
+	if (t->task.nodes && t->stage == TASK_WORKS) {
+		int why = write_nodes(site, t);
+		if (why < 0)
+			return not_started(t, why);
+		put_nodes(site, t, &env);
+	}
 	put_env(t, &env);
 	if (t->task.sums && t->stage == TASK_WORKS && phx_sha256_new(&t->sum) < 0)
 		return not_started(t, -ENOMEM);
@@ -360,6 +408,13 @@ static uint64_t ms_of(const struct timeval *tv)
 	return (uint64_t)tv->tv_sec * 1000 + (uint64_t)tv->tv_usec / 1000;
 }
 
+static void drop_nodes(const struct task_site *site, const struct task_body *t)
+{
+	char name[80];
+	nodes_name(t, name);
+	unlinkat(site->nodes_dir, name, 0);
+}
+
 void task_run_over(const struct task_site *site, struct task_body *t, const struct rusage *used)
 {
 	struct phx_task_result *w = &t->result;
@@ -373,6 +428,8 @@ void task_run_over(const struct task_site *site, struct task_body *t, const stru
 		phx_sha256_hex(t->sum, w->printed_sha256);
 	phx_sha256_free(PHX_TAKE(t->sum));
 	if (t->stage == TASK_WORKS) {
+		if (t->task.nodes)
+			drop_nodes(site, t);
 		w->cpu_ms = ms_of(&used->ru_utime) + ms_of(&used->ru_stime);
 		w->memory_peak_bytes = (uint64_t)used->ru_maxrss * 1024;
 		job_group_usage(t->group, &w->cpu_ms, &w->memory_peak_bytes);

@@ -59,9 +59,13 @@ struct task_body {
 
 /** Where tasks live; all of it is borrowed. */
 struct task_site {
-	int out_dir;       /* output goes to RUN.TASK.ATTEMPT.out in it */
-	const char *group; /* the group of all tasks; "" none */
+	int out_dir;   /* output goes to RUN.TASK.ATTEMPT.out in it */
+	int nodes_dir; /* the nodes of a task of several: task-RUN.TASK.ATTEMPT.nodes in it */
+	const char *nodes_path; /* its path, as tasks see it */
+	const char *group;      /* the group of all tasks; "" none */
 };
+/** What the names of files of nodes begin with. */
+#define TASK_NODES_PREFIX "task-"
 
 /** Start the process of t->stage. Negative errno; t->result.text says why. */
 int task_run_start(const struct task_site *site, struct task_body *t);

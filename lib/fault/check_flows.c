@@ -34,20 +34,24 @@ static const struct phx_flowrun *run_of(const struct fault_sim *f, uint64_t id,
 
 /* ---- on machines ---- */
 
+/* It runs once or, on `nodes` machines, once on each; other attempts do not run meanwhile. */
 static void check_alone(struct fault_sim *f, const struct fault_machine *m,
-			const struct task_key *key)
+			const struct task_key *key, uint32_t nodes)
 {
-	uint32_t n = 0;
+	uint32_t n = 0, here = 0, others = 0;
 	for (const struct fault_machine *o = f->m; o < f->m + f->n; o++) {
 		const struct task_book *b = &o->keeper.book;
 		for (uint32_t i = o->keeper.up ? b->first[TASK_RUNS] : TASK_NONE; i != TASK_NONE;
 		     i = task_book_at(b, i)->next) {
 			const struct task_key *k = &task_book_at(b, i)->key;
-			n += k->run == key->run && k->submitted_ms == key->submitted_ms &&
+			bool is = k->run == key->run && k->submitted_ms == key->submitted_ms &&
 				k->task == key->task;
+			n += is;
+			here += is && o == m;
+			others += is && k->attempt != key->attempt;
 		}
 	}
-	if (n != 1)
+	if (n > nodes || here != 1 || others)
 		phx_fault_violated(f, "alone",
 				   "%s begins task %u of workflow run %llu, which runs %u times",
 				   m->node, key->task, (unsigned long long)key->run, n);
@@ -104,7 +108,7 @@ void phx_fault_flow_begins(struct fault_sim *f, const struct fault_machine *m,
 				   m->node, key->attempt, key->task, (unsigned long long)key->run);
 	t->begun = key->attempt;
 	t->log = m->keeper.log;
-	check_alone(f, m, key);
+	check_alone(f, m, key, run->live->flow.tasks[key->task].nodes);
 	check_load(f, m);
 	check_parents(f, w, run, key);
 }

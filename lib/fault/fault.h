@@ -33,6 +33,7 @@ struct phx_fault_options {
 	bool external;
 	/* with res: an RE with workflows too, whose tasks agents keep and tell of */
 	bool flows;
+	bool wide;            /* with flows: some of its tasks have several nodes */
 	uint32_t events_kept; /* lines of the event list; 0 = 200 */
 	/* events between two checks of everything (what an event touches is always checked); 0 =
 	 * 256 */

@@ -4,7 +4,7 @@
 
 #include <errno.h>
 
-enum { OPEN_MOST = 5, TASKS_MOST = 40, FAR_MOST = 8, LATEST = 6 };
+enum { OPEN_MOST = 5, TASKS_MOST = 40, FAR_MOST = 8, LATEST = 6, WIDE = 2 };
 
 static const char *re_name(void)
 {
@@ -24,6 +24,8 @@ static void put_wants(struct fault_sim *f, struct phx_buf *b)
 		 when_failed = (uint32_t)phx_rng_below(&f->rng, 3);
 	phx_buf_addf(b, "=%u,%llu,%lld,%u,%u", n_cores, (unsigned long long)memory,
 		     (long long)limit, retries, when_failed);
+	if (f->o.wide && phx_fault_chance(f, 300))
+		phx_buf_addf(b, ",%d", WIDE);
 }
 
 /* Whom the tasks of a shape wait for, as distances: a bit each. */

@@ -292,7 +292,7 @@ static void add_task(struct fault_task_order *o, const struct phx_task_given *g)
 					.task = g->task,
 					.attempt = g->attempt,
 					.argv = o->argv,
-					.cores = t->cores,
+					.cores = g->wide ? 0 : t->cores,
 					.memory_bytes = t->memory_bytes,
 					.limit_ms = t->time_ms};
 }

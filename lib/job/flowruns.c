@@ -13,7 +13,6 @@ enum {
 	TASKS_OPEN_MAX = 1000000, /* of all open runs */
 	TASKS_KEPT_MAX = 1000000, /* of runs that are over */
 	TASKS_OF_USER_MAX = 500000,
-	LOSSES_MAX = 100, /* then the task fails: a node may claim losses for ever */
 };
 
 /* ---- submission ---- */
@@ -76,9 +75,25 @@ int phx_flowrun_may(struct phx_apply *a, const char *name,
 	return 0;
 }
 
-/* Does each task fit on some node? One that does not would wait for ever. */
-int phx_flowrun_check_fit(struct phx_apply *a, const struct phx_flow *f)
+static int check_nodes(struct phx_apply *a, const char *name, const struct phx_flow *f)
 {
+	const struct phx_re *re = phx_state_re(a->s, name);
+	uint32_t widest = phx_ledger_widest(a->s->ledger, (int)re->number);
+	for (uint32_t i = 0; i < f->n_tasks; i++)
+		if (phx_flow_is_wide(&f->tasks[i]) && f->tasks[i].nodes > widest)
+			return phx_err_set(
+				a->err, -E2BIG,
+				"task %u wants %u nodes, and %s can never have more than %u", i + 1,
+				f->tasks[i].nodes, name, widest);
+	return 0;
+}
+
+/* Does each task fit on some node? One that does not would wait for ever. */
+int phx_flowrun_check_fit(struct phx_apply *a, const char *re, const struct phx_flow *f)
+{
+	int r = check_nodes(a, re, f);
+	if (r < 0)
+		return r;
 	struct phx_index_largest has = phx_index_largest(a->s);
 	for (uint32_t i = 0; has.cores && i < f->n_tasks; i++) {
 		const struct phx_flow_task *t = &f->tasks[i];
@@ -154,7 +169,7 @@ int phx_flowrun_begin(struct phx_apply *a, const char *re,
 	struct phx_flow_progress *live;
 	int r = check_room(a, p);
 	r = r ? r : phx_flow_shape_read(&p->shape, p->n_tasks, &flow, a->err);
-	r = r || c ? r : phx_flowrun_check_fit(a, &flow);
+	r = r || c ? r : phx_flowrun_check_fit(a, re, &flow);
 	if (r < 0) {
 		phx_flow_fini(&flow);
 		return phx_stick(a, r);
@@ -276,6 +291,14 @@ bool phx_flowruns_open(const struct phx_state *s, const struct phx_re *re)
 
 /* ---- what agents tell ---- */
 
+/* The worker of several nodes, this among them, that has a task; NULL: there is none. */
+static struct phx_job *wide_on(const struct phx_apply *a, const struct phx_node *n)
+{
+	const struct phx_crew_node *c = phx_crew_node(a->s, n);
+	struct phx_job *j = c && c->job ? phx_state_job(a->s, c->job) : NULL;
+	return j && j->run ? j : NULL;
+}
+
 /* The run to which a row of the node's report belongs; NULL: the node does not have this attempt of
  * the task now. */
 static struct phx_flowrun *run_of(const struct phx_apply *a, const struct phx_node *n,
@@ -286,12 +309,16 @@ static struct phx_flowrun *run_of(const struct phx_apply *a, const struct phx_no
 	    w->live->run.tasks[row->task].state != PHX_FLOW_TASK_RUNNING)
 		return NULL;
 	const struct phx_flow_place *at = &w->live->at[row->task];
-	return at->node == n->number && at->n_runs == row->attempt ? w : NULL;
+	const struct phx_job *j = wide_on(a, n);
+	bool there = phx_flow_is_wide(&w->live->flow.tasks[row->task])
+		? j && j->run == w->id && j->task == row->task
+		: at->node == n->number;
+	return there && at->n_runs == row->attempt ? w : NULL;
 }
 
 static enum phx_flow_act act_of(const struct phx_flowrun *w, const struct phx_task_result *row)
 {
-	bool often = w->live->at[row->task].n_losses >= LOSSES_MAX;
+	bool often = w->live->at[row->task].n_losses >= PHX_TASK_LOSSES_MAX;
 	switch ((enum phx_task_outcome)row->outcome) {
 	case PHX_TASK_EXITED:
 		return row->status ? PHX_FLOW_FAIL : PHX_FLOW_DONE;
@@ -309,8 +336,8 @@ static enum phx_flow_act act_of(const struct phx_flowrun *w, const struct phx_ta
 	return PHX_FLOW_FAIL;
 }
 
-/* Records the run's first permanent failure in words. */
-static void say_why(struct phx_apply *a, struct phx_flowrun *w, const struct phx_task_result *row)
+/* The failure that a row tells, in words. */
+static void say_failure(struct phx_apply *a, const struct phx_task_result *row, char **ret)
 {
 	static const char *const texts[] = {
 		[PHX_TASK_EXITED] = "exit status",
@@ -323,12 +350,31 @@ static void say_why(struct phx_apply *a, struct phx_flowrun *w, const struct phx
 	};
 	bool coded = row->outcome <= PHX_TASK_KILLED;
 	char code[16] = "";
-	if (w->why || w->live->run.tasks[row->task].state != PHX_FLOW_TASK_FAILED)
-		return;
 	if (coded)
 		snprintf(code, sizeof(code), " %u", row->status);
-	phx_put_text(a, &w->why, "task %u on %s: %s%s%s%s", row->task + 1, a->ev->node,
+	phx_put_text(a, ret, "task %u on %s: %s%s%s%s", row->task + 1, a->ev->node,
 		     texts[row->outcome], code, row->text[0] ? ": " : "", row->text);
+}
+
+/* Records the run's first permanent failure. */
+static void say_why(struct phx_apply *a, struct phx_flowrun *w, const struct phx_task_result *row)
+{
+	if (!w->why && w->live->run.tasks[row->task].state == PHX_FLOW_TASK_FAILED)
+		say_failure(a, row, &w->why);
+}
+
+static void take_wide(struct phx_apply *a, const struct phx_node *n, enum phx_flow_act act,
+		      const struct phx_task_result *row)
+{
+	struct phx_job *j = wide_on(a, n);
+	if (act == PHX_FLOW_FAIL && j->task_end != PHX_TASK_END_FAILED) {
+		free(PHX_TAKE(j->why));
+		say_failure(a, row, &j->why);
+	}
+	phx_given_answer(a, j, n,
+			 act == PHX_FLOW_DONE           ? PHX_TASK_END_GOOD
+				 : act == PHX_FLOW_LOSE ? PHX_TASK_END_LOST
+							: PHX_TASK_END_FAILED);
 }
 
 static void take_row(struct phx_apply *a, const struct phx_node *n,
@@ -341,8 +387,12 @@ static void take_row(struct phx_apply *a, const struct phx_node *n,
 	enum phx_flow_act act = act_of(w, row);
 	if (w->looks && act == PHX_FLOW_DONE)
 		phx_trigger_printed(a, w, row->printed_sha256);
-	phx_flow_run_act(&w->live->run, act, row->task);
 	w->cpu_ms += row->cpu_ms < INT64_MAX / 2 - w->cpu_ms ? row->cpu_ms : 0;
+	if (phx_flow_is_wide(&w->live->flow.tasks[row->task])) {
+		take_wide(a, n, act, row);
+		return;
+	}
+	phx_flow_run_act(&w->live->run, act, row->task);
 	if (act == PHX_FLOW_LOSE) {
 		w->live->at[row->task].n_losses++;
 		w->n_losses++;

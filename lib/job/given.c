@@ -1,6 +1,6 @@
-/* Tasks on nodes: they are given to a node, or lost with it; and how a run of a workflow follows
- * its tasks. Called by workers.c, flowruns.c, and by parts.c when a worker ends; calls none of
- * them. Pure. */
+/* Tasks on nodes: they are given to a node or several, or lost with it; and how a run of a workflow
+ * follows its tasks. Called by workers.c, wide.c, flowruns.c, and by parts.c when a worker ends;
+ * calls none of them. Pure. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -71,6 +71,88 @@ void phx_given_begin(struct phx_apply *a, struct phx_flowrun *w, uint32_t task,
 	tell(a, n);
 }
 
+/* ---- tasks of several nodes ---- */
+
+void phx_given_begin_wide(struct phx_apply *a, struct phx_flowrun *w, uint32_t task,
+			  struct phx_job *worker)
+{
+	const struct phx_node *first =
+		phx_state_node(a->s, PHX_LIST_AT(&worker->parts, struct phx_job_part, 0)->node);
+	if (!first || phx_flow_run_act(&w->live->run, PHX_FLOW_BEGIN, task) < 0)
+		return;
+	w->live->at[task].node = first->number;
+	w->live->at[task].n_runs++;
+	w->n_runs++;
+	worker->run = w->id;
+	worker->task = task;
+	worker->task_end = PHX_TASK_END_GOOD;
+	worker->idle_ms = 0;
+	PHX_LIST_EACH(struct phx_job_part, p, &worker->parts) {
+		const struct phx_node *n = phx_state_node(a->s, p->node);
+		p->answered = false;
+		if (!n)
+			continue;
+		phx_crew_give(a->s, n, (struct phx_given){w->id, task}, &w->live->flow.tasks[task]);
+		tell(a, n);
+	}
+	phx_flowrun_settle(a, w);
+}
+
+/* Records the failure of the run in words, unless it has one. */
+static void say_why(struct phx_apply *a, struct phx_flowrun *w, struct phx_job *worker)
+{
+	if (!w->why && worker->why)
+		w->why = PHX_TAKE(worker->why);
+	else if (!w->why)
+		phx_put_text(a, &w->why, "task %u: was lost too often", worker->task + 1);
+}
+
+/* All nodes have answered. */
+static void end_wide(struct phx_apply *a, struct phx_job *worker)
+{
+	struct phx_flowrun *w = phx_state_flowrun(a->s, worker->run);
+	uint32_t task = worker->task;
+	worker->run = 0;
+	if (!w || !w->live)
+		return;
+	enum phx_flow_act act = worker->task_end == PHX_TASK_END_GOOD ? PHX_FLOW_DONE
+		: worker->task_end == PHX_TASK_END_LOST &&
+			w->live->at[task].n_losses < PHX_TASK_LOSSES_MAX
+		? PHX_FLOW_LOSE
+		: PHX_FLOW_FAIL;
+	phx_flow_run_act(&w->live->run, act, task);
+	if (act == PHX_FLOW_LOSE) {
+		w->live->at[task].n_losses++;
+		w->n_losses++;
+	}
+	if (w->live->run.tasks[task].state == PHX_FLOW_TASK_FAILED)
+		say_why(a, w, worker);
+	free(PHX_TAKE(worker->why));
+	phx_flowrun_settle(a, w);
+}
+
+void phx_given_answer(struct phx_apply *a, struct phx_job *worker, const struct phx_node *n,
+		      enum phx_task_end end)
+{
+	bool over = true, told = worker->task_end != PHX_TASK_END_GOOD;
+	worker->task_end = (int)end > worker->task_end ? (int)end : worker->task_end;
+	PHX_LIST_EACH(struct phx_job_part, p, &worker->parts) {
+		p->answered = p->answered || !strcmp(p->node, n->name);
+		over = over && (p->answered || p->ended);
+	}
+	a->out->changed = true;
+	if (over)
+		end_wide(a, worker);
+	PHX_LIST_EACH(struct phx_job_part, p, &worker->parts) {
+		const struct phx_node *other =
+			p->answered || p->ended ? NULL : phx_state_node(a->s, p->node);
+		if (other && !told && end != PHX_TASK_END_GOOD)
+			tell(a, other);
+	}
+}
+
+/* ---- nodes that are lost ---- */
+
 static int by_task(const void *x, const void *y)
 {
 	const struct phx_given *a = x, *b = y;
@@ -85,6 +167,12 @@ void phx_given_lose(struct phx_apply *a, const struct phx_node *n)
 	struct phx_crew_node *c = phx_crew_node(a->s, n);
 	if (!c || !c->job)
 		return;
+	struct phx_job *worker = phx_state_job(a->s, c->job);
+	if (worker && worker->run && c->given.n) {
+		phx_crew_leave(a->s, n);
+		phx_given_answer(a, worker, n, PHX_TASK_END_LOST);
+		return;
+	}
 	if (c->given.n)
 		qsort(c->given.items, c->given.n, sizeof(struct phx_given), by_task);
 	PHX_LIST_EACH(struct phx_given, g, &c->given) {
@@ -98,8 +186,24 @@ void phx_given_lose(struct phx_apply *a, const struct phx_node *n)
 	phx_crew_leave(a->s, n);
 }
 
+static void tell_wide(struct phx_apply *a, const struct phx_flowrun *w)
+{
+	const struct phx_crew_re *re = phx_crew_re(a->s, w->re);
+	for (uint32_t i = 0; re && i < re->wide.n; i++) {
+		const struct phx_job *j = phx_state_job(a->s, *PHX_LIST_AT(&re->wide, uint64_t, i));
+		if (!j || j->run != w->id)
+			continue;
+		PHX_LIST_EACH(struct phx_job_part, p, &j->parts) {
+			const struct phx_node *n = phx_state_node(a->s, p->node);
+			if (n && !p->ended)
+				tell(a, n);
+		}
+	}
+}
+
 void phx_flowrun_tell(struct phx_apply *a, const struct phx_flowrun *w)
 {
+	tell_wide(a, w);
 	for (uint32_t i = 0; w->n_running && i < w->n_tasks; i++) {
 		if (w->live->run.tasks[i].state != PHX_FLOW_TASK_RUNNING)
 			continue;
@@ -107,6 +211,15 @@ void phx_flowrun_tell(struct phx_apply *a, const struct phx_flowrun *w)
 		if (n)
 			tell(a, n);
 	}
+}
+
+static uint32_t rank_of(const struct phx_job *j, const struct phx_node *n)
+{
+	uint32_t rank = 0;
+	while (rank < j->parts.n &&
+	       strcmp(PHX_LIST_AT(&j->parts, struct phx_job_part, rank)->node, n->name))
+		rank++;
+	return rank;
 }
 
 int phx_tasks_on(const struct phx_state *s, const struct phx_node *n, struct phx_list *ret,
@@ -117,6 +230,7 @@ int phx_tasks_on(const struct phx_state *s, const struct phx_node *n, struct phx
 	*ret_worker = worker;
 	if (!worker)
 		return 0;
+	uint32_t rank = phx_job_is_wide(worker) ? rank_of(worker, n) : 0;
 	PHX_LIST_EACH(struct phx_given, g, &c->given) {
 		const struct phx_flowrun *w = phx_state_flowrun(s, g->run);
 		struct phx_task_given *to = w && w->live ? phx_list_push(ret, sizeof(*to)) : NULL;
@@ -124,8 +238,11 @@ int phx_tasks_on(const struct phx_state *s, const struct phx_node *n, struct phx
 			continue;
 		if (!to)
 			return -ENOMEM;
-		*to = (struct phx_task_given){w, g->task, w->live->at[g->task].n_runs,
-					      w->live->run.cancelled || phx_job_is_told(worker)};
+		bool ends = w->live->run.cancelled || phx_job_is_told(worker) || worker->broken ||
+			(worker->run && worker->task_end != PHX_TASK_END_GOOD);
+		*to = (struct phx_task_given){
+			w,   g->task, w->live->at[g->task].n_runs, ends, phx_job_is_wide(worker),
+			rank};
 	}
 	return 0;
 }

@@ -3,6 +3,8 @@
 #define PHX_JOB_INTERNAL_H
 
 #include "job/job.h"
+
+#include "state/crew.h"
 #include "state/node_sets.h"
 #include "state/index.h"
 #include "state/timed.h"
@@ -58,6 +60,13 @@ void phx_job_wait_on(struct phx_apply *a, struct phx_job *j);
 /** Gives a task of run `w` to node `n`, whose worker has room for it. */
 void phx_given_begin(struct phx_apply *a, struct phx_flowrun *w, uint32_t task,
 		     const struct phx_node *n);
+/** Gives a task of several nodes to all those of `worker`, which has none. */
+void phx_given_begin_wide(struct phx_apply *a, struct phx_flowrun *w, uint32_t task,
+			  struct phx_job *worker);
+/** Node `n` of the worker is done with the worker's task (worker->run): the task ends with the last
+ * one; if it cannot end well any more, the others are told to end. */
+void phx_given_answer(struct phx_apply *a, struct phx_job *worker, const struct phx_node *n,
+		      enum phx_task_end end);
 /** The node's worker ends: its tasks become ready again, to run elsewhere. */
 void phx_given_lose(struct phx_apply *a, const struct phx_node *n);
 /** Updates the run's counts and status after its tasks have changed, and ends the run if it is
@@ -71,8 +80,9 @@ void phx_flowrun_tell(struct phx_apply *a, const struct phx_flowrun *w);
  * of phx_submit_need_re(), -EPERM, -EINVAL; with a text. */
 int phx_flowrun_may(struct phx_apply *a, const char *name,
 		    const struct phx_event_workflow_submit *p, const struct phx_re **ret);
-/** -E2BIG with a text: a task fits on no node. Goes through all nodes. */
-int phx_flowrun_check_fit(struct phx_apply *a, const struct phx_flow *f);
+/** -E2BIG with a text: a task fits on no node, or wants more nodes than the RE can have. Goes
+ * through all nodes. */
+int phx_flowrun_check_fit(struct phx_apply *a, const char *re, const struct phx_flow *f);
 /** The cause of a run that no person submitted. */
 struct phx_flowrun_cause {
 	uint64_t trigger;
@@ -105,9 +115,27 @@ int phx_submit_need_re(struct phx_apply *a, const char *name, const struct phx_m
 /** -EBUSY with a text: the RE is not running. */
 int phx_submit_re_runs(struct phx_apply *a, const struct phx_re *re);
 
+/** Then the task fails: a node may claim losses for ever. */
+enum { PHX_TASK_LOSSES_MAX = 100 };
+
+/* wide.c: tasks of several nodes */
+/** Gives ready tasks of several nodes to workers that have as many and no task. */
+void phx_wide_give(struct phx_apply *a, struct phx_crew_re *c);
+/** Asks for a worker for each of the first ready tasks of several nodes, takes those back that
+ * nobody needs, and lets workers of one node go where their nodes are missing. *ret_n: how many
+ * wait; true: for nodes. */
+bool phx_wide_ask(struct phx_apply *a, const struct phx_re *re, struct phx_crew_re *c,
+		  uint32_t *ret_n);
+/** Asks the ledger for a worker of so many nodes. */
+void phx_worker_ask(struct phx_apply *a, const struct phx_re *re, uint32_t nodes);
+/** Cancels a worker that waits. */
+void phx_worker_take_back(struct phx_apply *a, const struct phx_re *re, struct phx_job *j);
+
 /* parts.c */
-/** Ends a worker's only part with `status`: the worker has no tasks left. */
+/** Ends all parts of a worker with `status`, or the part on `n`: it has no tasks left there. */
 void phx_worker_end(struct phx_apply *a, struct phx_job *j, int64_t status);
+void phx_worker_leave(struct phx_apply *a, struct phx_job *j, const struct phx_node *n,
+		      int64_t status);
 /** Removes the oldest jobs that have ended; open jobs stay. */
 void phx_jobs_forget_old(struct phx_state *s);
 /** A part of a running job ended with `status`: a failure ends the other parts; the last part ends

@@ -118,6 +118,8 @@ struct phx_task_given {
 	const struct phx_flowrun *run; /* borrowed from the state */
 	uint32_t task, attempt;
 	bool ends; /* it is to end */
+	bool wide; /* it is on all nodes of the worker, of which this is number `rank`, from 0 */
+	uint32_t rank;
 };
 /** Appends the node's tasks to `ret` (struct phx_task_given). `ret_worker`: the node's worker,
  * whose room, heartbeat timeout and grace apply to them; NULL if the node has none, and so no

@@ -26,12 +26,16 @@ static struct phx_node *next_for(struct phx_state *s, const struct phx_job *j, u
 	return j->re[0] ? phx_index_next_idle(s, j->re, at) : phx_index_next(s, PHX_SET_TAKES, at);
 }
 
-/* The cores and memory that tasks may use on the worker's node; fixed when the worker starts. */
+/* The cores and memory that tasks may use on each of the worker's nodes, which is what the least of
+ * them has; fixed when the worker starts. */
 static void note_room(struct phx_job *j, const struct phx_node *n)
 {
 	const struct phx_facts *f = &n->facts;
-	j->cores = f->cpus ? f->cpus : f->cores ? f->cores : 1;
-	j->memory_bytes = f->memory_bytes;
+	uint32_t cores = f->cpus ? f->cpus : f->cores ? f->cores : 1;
+	bool first = j->parts.n == 1;
+	j->cores = first || cores < j->cores ? cores : j->cores;
+	j->memory_bytes =
+		first || f->memory_bytes < j->memory_bytes ? f->memory_bytes : j->memory_bytes;
 }
 
 static void start_job(struct phx_apply *a, struct phx_job *j)
@@ -171,8 +175,10 @@ void phx_job_part_end(struct phx_apply *a, struct phx_job *j, struct phx_job_par
 	j->broken = j->broken || status;
 	PHX_LIST_EACH(struct phx_job_part, o, &j->parts) {
 		struct phx_node *other = phx_state_node(a->s, o->node);
-		if (!o->ended && j->broken && other)
-			phx_act(a, PHX_ACT_ORDER, other);
+		if (o->ended || !j->broken || !other)
+			continue;
+		phx_act(a, PHX_ACT_ORDER, other);
+		phx_crew_look(a->s, other);
 	}
 	finish_job(a, j);
 	a->out->changed = true;
@@ -266,10 +272,18 @@ void phx_worker_end(struct phx_apply *a, struct phx_job *j, int64_t status)
 {
 	j->idle_ms = 0;
 	PHX_LIST_EACH(struct phx_job_part, p, &j->parts)
-		if (!p->ended) {
+		if (!p->ended)
 			phx_job_part_end(a, j, p, status);
-			return;
-		}
+}
+
+void phx_worker_leave(struct phx_apply *a, struct phx_job *j, const struct phx_node *n,
+		      int64_t status)
+{
+	struct phx_job_part *p = part_of(j, n->name);
+	if (!p || p->ended)
+		return;
+	j->idle_ms = 0;
+	phx_job_part_end(a, j, p, status);
 }
 
 static void say_limit(struct phx_apply *a, struct phx_job *j)

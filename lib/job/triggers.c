@@ -67,7 +67,7 @@ static int check_flow(struct phx_apply *a, const struct phx_trigger_flow *f)
 	if (!phx_is_sha256(f->digest))
 		return phx_err_set(a->err, -EINVAL, "digest: must be a SHA-256");
 	int r = phx_flow_shape_read(&f->shape, f->n_tasks, &flow, a->err);
-	r = r ? r : phx_flowrun_check_fit(a, &flow);
+	r = r ? r : phx_flowrun_check_fit(a, a->ev->re, &flow);
 	phx_flow_fini(&flow);
 	return r;
 }

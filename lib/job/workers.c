@@ -82,8 +82,9 @@ static bool give_run(struct phx_apply *a, const struct phx_crew_re *re, struct p
 	return true;
 }
 
-static void give(struct phx_apply *a, const struct phx_crew_re *re)
+static void give(struct phx_apply *a, struct phx_crew_re *re)
 {
+	phx_wide_give(a, re);
 	for (int ahead = 0; re->n_nodes && ahead < 2; ahead++) {
 		uint32_t n_blocked = 0;
 		for (uint32_t i = 0; i < re->runs.n && n_blocked < BLOCKED_MAX; i++) {
@@ -97,6 +98,16 @@ static void give(struct phx_apply *a, const struct phx_crew_re *re)
 
 /* ---- workers that end ---- */
 
+static bool is_ordered_away(const struct phx_state *s, const struct phx_job *j)
+{
+	PHX_LIST_EACH(struct phx_job_part, p, &j->parts) {
+		const struct phx_node *n = phx_state_node(s, p->node);
+		if (n && phx_node_step(n))
+			return true;
+	}
+	return false;
+}
+
 /* Ends a worker that was told to end, or starts its idle time. If it is idle already it ends when
  * that time is over: a head that restored a snapshot looks at all workers, and must decide as one
  * that did not. */
@@ -104,11 +115,15 @@ static void look_at(struct phx_apply *a, struct phx_node *n)
 {
 	const struct phx_crew_node *c = phx_crew_node(a->s, n);
 	struct phx_job *j = phx_state_job(a->s, c->job);
-	if (!j || c->given.n || j->idle_ms)
+	if (!j || c->given.n)
 		return;
-	if (phx_job_is_told(j)) {
+	if (phx_job_is_wide(j) && (phx_job_is_told(j) || j->broken)) {
+		phx_worker_leave(a, j, n, KILLED);
+	} else if (j->idle_ms || j->run) {
+		return;
+	} else if (phx_job_is_told(j)) {
 		phx_worker_end(a, j, KILLED);
-	} else if (phx_node_step(n)) {
+	} else if (j->leaves || is_ordered_away(a->s, j)) {
 		phx_worker_end(a, j, 0);
 	} else {
 		j->idle_ms = a->s->now_ms;
@@ -193,55 +208,33 @@ static uint32_t nodes_wanted(struct phx_state *s, const struct phx_crew_re *re, 
 	return n < widest ? (uint32_t)n : widest;
 }
 
-static void ask(struct phx_apply *a, const struct phx_re *re)
-{
-	struct phx_job *j = phx_grow(a, &a->s->jobs, sizeof(*j));
-	if (!j)
-		return;
-	j->id = a->s->last_job_id + 1;
-	j->nodes = 1;
-	j->worker = j->no_requeue = true;
-	PHX_STR_SET(j->re, re->name);
-	j->grace_ms = re->agreement.kill_grace_s * 1000;
-	j->submitted_ms = a->s->now_ms;
-	const struct phx_batch_job b = phx_job_in_queue(j);
-	if (phx_stick(a,
-		      phx_ledger_submit(a->s->ledger, (int)re->number, &b, a->s->now_ms, a->todo,
-					NULL)) < 0) {
-		a->s->jobs.n--;
-		return;
-	}
-	a->s->last_job_id++;
-	phx_index_job(a->s, j, true);
-	a->out->changed = true;
-}
-
-/* Cancels the last `n` workers that wait. */
+/* Cancels the last `n` workers of one node that wait. */
 static void take_back(struct phx_apply *a, const struct phx_re *re, uint32_t n)
 {
 	for (uint32_t i = a->s->jobs.n; n && i-- > 0;) {
 		struct phx_job *j = PHX_LIST_AT(&a->s->jobs, struct phx_job, i);
-		if (!j->worker || j->state != PHX_JOB_QUEUED || strcmp(j->re, re->name) != 0)
+		if (!j->worker || phx_job_is_wide(j) || j->state != PHX_JOB_QUEUED ||
+		    strcmp(j->re, re->name) != 0)
 			continue;
-		phx_ledger_job_cancel(a->s->ledger, (int)re->number, j->id, a->s->now_ms, a->todo);
-		phx_job_become(a, j, PHX_JOB_CANCELLED);
-		j->ended_ms = a->s->now_ms;
-		a->out->changed = true;
+		phx_worker_take_back(a, re, j);
 		n--;
 	}
 }
 
-static void ask_for(struct phx_apply *a, const struct phx_crew_re *c)
+static void ask_for(struct phx_apply *a, struct phx_crew_re *c)
 {
 	const struct phx_re *re = phx_state_re(a->s, c->name);
 	struct phx_ledger_counts counts;
 	if (!re || !re->active || re->state == PHX_RE_STATE_DEACTIVATED)
 		return;
+	uint32_t n_wide, widest = phx_ledger_widest(a->s->ledger, (int)re->number);
+	/* those of several nodes whose turn it is come first */
+	bool wait = phx_wide_ask(a, re, c, &n_wide);
+	uint32_t wanted = wait ? 0 : nodes_wanted(a->s, c, widest);
 	phx_ledger_counts(a->s->ledger, (int)re->number, &counts);
-	uint32_t wanted = nodes_wanted(a->s, c, phx_ledger_widest(a->s->ledger, (int)re->number)),
-		 waits = counts.batch.n_waiting;
+	uint32_t waits = counts.batch.n_waiting - n_wide;
 	for (; waits < wanted && !a->out->error; wanted--) {
-		ask(a, re);
+		phx_worker_ask(a, re, 1);
 		if (a->s->last_job_id % GONE_KEPT == 0)
 			forget_gone(a->s);
 	}
@@ -250,18 +243,17 @@ static void ask_for(struct phx_apply *a, const struct phx_crew_re *c)
 		take_back(a, re, waits - wanted);
 }
 
-void phx_workers_ask(struct phx_apply *a)
-{
-	for (struct phx_crew_re *re = NULL; (re = phx_crew_next(a->s, re));)
-		give(a, re);
-	for (struct phx_node *n; (n = phx_crew_looked(a->s));)
-		look_at(a, n);
-	for (struct phx_crew_re *re = NULL; a->s->ledger && (re = phx_crew_next(a->s, re));)
-		ask_for(a, re);
-}
-
 void phx_workers_fill(struct phx_apply *a)
 {
 	for (struct phx_crew_re *re = NULL; (re = phx_crew_next(a->s, re));)
 		give(a, re);
+}
+
+void phx_workers_ask(struct phx_apply *a)
+{
+	phx_workers_fill(a);
+	for (struct phx_node *n; (n = phx_crew_looked(a->s));)
+		look_at(a, n);
+	for (struct phx_crew_re *re = NULL; a->s->ledger && (re = phx_crew_next(a->s, re));)
+		ask_for(a, re);
 }

@@ -58,7 +58,8 @@ bool phx_crew_is_whole(const struct phx_state *s)
 static struct phx_room room_of(const struct phx_crew_node *c)
 {
 	struct phx_room r = {{0}, {0}, {false}};
-	for (int ahead = 0; c->job && c->given.n < GIVEN_MAX && ahead < 2; ahead++) {
+	bool takes = c->job && !c->wide && !c->leaves && c->given.n < GIVEN_MAX;
+	for (int ahead = 0; takes && ahead < 2; ahead++) {
 		uint64_t cores = ahead ? 2 * (uint64_t)c->cores : c->cores,
 			 memory = ahead ? 2 * c->memory : c->memory;
 		r.cores[ahead] = cores > c->used ? (uint32_t)(cores - c->used) : 0;
@@ -174,6 +175,18 @@ static uint64_t ahead_of(const struct phx_crew_node *c)
 	return c->used > c->cores ? c->used - c->cores : 0;
 }
 
+/* Adds (`by` 1) a node with a worker to what is counted of its RE, or subtracts it (-1). */
+static void count_node(struct phx_crew_re *re, const struct phx_crew_node *c, int by)
+{
+	if (c->leaves)
+		re->n_leaving += (uint32_t)by;
+	if (c->wide || c->leaves)
+		return;
+	re->n_nodes += (uint32_t)by;
+	re->cores += (uint64_t)by * c->cores;
+	re->memory += (uint64_t)by * c->memory;
+}
+
 void phx_crew_join(struct phx_state *s, const struct phx_node *n, const struct phx_job *worker)
 {
 	struct phx_crew *crew = s->crew;
@@ -188,9 +201,9 @@ void phx_crew_join(struct phx_state *s, const struct phx_node *n, const struct p
 	c->re = (uint32_t)(re - re_at(crew, 0));
 	c->cores = worker->cores;
 	c->memory = worker->memory_bytes;
-	re->n_nodes++;
-	re->cores += worker->cores;
-	re->memory += worker->memory_bytes;
+	c->wide = phx_job_is_wide(worker);
+	c->leaves = worker->leaves;
+	count_node(re, c, 1);
 	note_room(crew, n->number);
 	phx_crew_look(s, n);
 }
@@ -201,20 +214,66 @@ void phx_crew_leave(struct phx_state *s, const struct phx_node *n)
 	if (!c || !c->job)
 		return;
 	struct phx_crew_re *re = re_at(s->crew, c->re);
-	re->n_nodes--;
+	count_node(re, c, -1);
 	re->n_given -= c->given.n;
-	re->cores -= c->cores;
-	re->memory -= c->memory;
 	re->ahead -= ahead_of(c);
 	c->job = c->used_memory = 0;
 	c->used = 0;
+	c->wide = c->leaves = false;
 	c->given.n = 0;
 	note_room(s->crew, n->number);
 }
 
+void phx_crew_let_go(struct phx_state *s, const struct phx_node *n)
+{
+	struct phx_crew_node *c = phx_crew_node(s, n);
+	if (!c || !c->job || c->wide || c->leaves)
+		return;
+	struct phx_crew_re *re = re_at(s->crew, c->re);
+	count_node(re, c, -1);
+	c->leaves = true;
+	count_node(re, c, 1);
+	note_room(s->crew, n->number);
+}
+
+struct busy {
+	uint32_t used, number;
+};
+
+static int by_use(const void *x, const void *y)
+{
+	const struct busy *a = x, *b = y;
+	if (a->used != b->used)
+		return a->used < b->used ? -1 : 1;
+	return (a->number > b->number) - (a->number < b->number);
+}
+
+int phx_crew_least(const struct phx_state *s, const struct phx_crew_re *re, struct phx_list *ret)
+{
+	PHX_AUTO(phx_list_fini) struct phx_list all = {0};
+	for (uint32_t i = 1; i < s->crew->cap; i++) {
+		const struct phx_crew_node *c = &s->crew->nodes[i];
+		if (!c->job || c->wide || c->leaves || re_at(s->crew, c->re) != re)
+			continue;
+		struct busy *to = phx_list_push(&all, sizeof(*to));
+		if (!to)
+			return -ENOMEM;
+		*to = (struct busy){c->used, i};
+	}
+	if (all.n)
+		qsort(all.items, all.n, sizeof(struct busy), by_use);
+	PHX_LIST_EACH(struct busy, b, &all) {
+		uint32_t *to = phx_list_push(ret, sizeof(*to));
+		if (!to)
+			return -ENOMEM;
+		*to = b->number;
+	}
+	return 0;
+}
+
 static uint32_t cores_of(const struct phx_crew_node *c, const struct phx_flow_task *t)
 {
-	return t->cores ? t->cores : c->cores;
+	return t->cores && !phx_flow_is_wide(t) ? t->cores : c->cores;
 }
 
 void phx_crew_give(struct phx_state *s, const struct phx_node *n, struct phx_given g,
@@ -274,6 +333,27 @@ void phx_crew_open(struct phx_state *s, const struct phx_flowrun *w)
 	*PHX_LIST_AT(&re->runs, uint64_t, i) = w->id;
 }
 
+void phx_crew_wide(struct phx_state *s, const struct phx_job *worker)
+{
+	struct phx_crew_re *re = need_re(s, worker->re);
+	uint64_t *to = re ? phx_list_push(&re->wide, sizeof(*to)) : NULL;
+	if (to)
+		*to = worker->id;
+	else
+		s->crew->untrue = true;
+}
+
+void phx_crew_sweep_wide(struct phx_state *s, struct phx_crew_re *re)
+{
+	uint32_t kept = 0;
+	PHX_LIST_EACH(uint64_t, id, &re->wide) {
+		const struct phx_job *j = phx_state_job(s, *id);
+		if (j && phx_job_is_open(j))
+			*PHX_LIST_AT(&re->wide, uint64_t, kept++) = *id;
+	}
+	re->wide.n = kept;
+}
+
 void phx_crew_close(struct phx_state *s, const struct phx_flowrun *w)
 {
 	struct phx_crew_re *re = phx_crew_re(s, w->re);
@@ -325,6 +405,7 @@ void phx_crew_drop(struct phx_state *s)
 		phx_list_fini(&crew->nodes[i].given);
 	PHX_LIST_EACH(struct phx_crew_re, re, &crew->res) {
 		phx_list_fini(&re->runs);
+		phx_list_fini(&re->wide);
 		free(re->room);
 	}
 	phx_list_fini(&crew->res);
@@ -346,12 +427,40 @@ static void join_worker(struct phx_state *s, const struct phx_job *j)
 static void give_running(struct phx_state *s, const struct phx_flowrun *w)
 {
 	for (uint32_t i = 0; w->live && w->n_running && i < w->n_tasks; i++) {
-		const struct phx_node *n = w->live->run.tasks[i].state == PHX_FLOW_TASK_RUNNING
-			? phx_state_node_numbered(s, w->live->at[i].node)
-			: NULL;
+		bool runs = w->live->run.tasks[i].state == PHX_FLOW_TASK_RUNNING &&
+			!phx_flow_is_wide(&w->live->flow.tasks[i]);
+		const struct phx_node *n =
+			runs ? phx_state_node_numbered(s, w->live->at[i].node) : NULL;
 		const struct phx_crew_node *c = n ? phx_crew_node(s, n) : NULL;
 		if (c && c->job)
 			phx_crew_give(s, n, (struct phx_given){w->id, i}, &w->live->flow.tasks[i]);
+	}
+}
+
+/* The nodes of a worker of several have its task until they have answered. */
+static void give_wide(struct phx_state *s, const struct phx_job *j)
+{
+	const struct phx_flowrun *w = j->run ? phx_state_flowrun(s, j->run) : NULL;
+	if (!w || !w->live || j->task >= w->n_tasks || s->crew->untrue)
+		return;
+	PHX_LIST_EACH(struct phx_job_part, p, &j->parts) {
+		const struct phx_node *n =
+			p->ended || p->answered ? NULL : phx_state_node(s, p->node);
+		if (n)
+			phx_crew_give(s, n, (struct phx_given){w->id, j->task},
+				      &w->live->flow.tasks[j->task]);
+	}
+}
+
+static void take_workers(struct phx_state *s)
+{
+	PHX_LIST_EACH(struct phx_job, j, &s->jobs) {
+		if (!j->worker)
+			continue;
+		if (j->state == PHX_JOB_RUNNING)
+			join_worker(s, j);
+		if (phx_job_is_open(j) && phx_job_is_wide(j))
+			phx_crew_wide(s, j);
 	}
 }
 
@@ -363,27 +472,41 @@ int phx_crew_ready(struct phx_state *s)
 	s->crew = calloc(1, sizeof(*s->crew));
 	if (!s->crew)
 		return -ENOMEM;
-	PHX_LIST_EACH(struct phx_job, j, &s->jobs)
-		if (j->worker && j->state == PHX_JOB_RUNNING)
-			join_worker(s, j);
+	take_workers(s);
 	PHX_LIST_EACH(struct phx_flowrun, w, &s->workflows) {
 		if (phx_flowrun_is_open(w))
 			phx_crew_open(s, w);
 		give_running(s, w);
 	}
+	PHX_LIST_EACH(struct phx_job, j, &s->jobs)
+		if (j->worker && j->state == PHX_JOB_RUNNING)
+			give_wide(s, j);
 	return s->crew->untrue ? -ENOMEM : 0;
 }
 
 /* ---- checking ---- */
 
-/* Counts the run's tasks that are on nodes into *n_given, and checks that a worker of the RE keeps
- * each of these nodes. */
+/* The nodes that the worker's task is on; 0: none. */
+static uint32_t n_wide_on(const struct phx_job *j)
+{
+	uint32_t n = 0;
+	PHX_LIST_EACH(struct phx_job_part, p, &j->parts)
+		n += j->run && !p->ended && !p->answered;
+	return n;
+}
+
+/* Counts the run's tasks of one node that are on nodes into *n_given, and checks that a worker of
+ * the RE keeps each of these nodes. *n_wide: those of several nodes. */
 static int check_run(const struct phx_state *s, const struct phx_flowrun *w, uint64_t *n_given,
-		     struct phx_err *err)
+		     uint64_t *n_wide, struct phx_err *err)
 {
 	for (uint32_t i = 0; w->live && i < w->n_tasks; i++) {
 		if (w->live->run.tasks[i].state != PHX_FLOW_TASK_RUNNING)
 			continue;
+		if (phx_flow_is_wide(&w->live->flow.tasks[i])) {
+			++*n_wide;
+			continue;
+		}
 		const struct phx_node *n = phx_state_node_numbered(s, w->live->at[i].node);
 		const struct phx_crew_node *c = n ? phx_crew_node(s, n) : NULL;
 		if (!c || !c->job || strcmp(re_at(s->crew, c->re)->name, w->re))
@@ -396,18 +519,41 @@ static int check_run(const struct phx_state *s, const struct phx_flowrun *w, uin
 	return 0;
 }
 
+/* Each running task of several nodes is that of one worker. */
+static int check_wide(const struct phx_state *s, uint64_t n_wide, uint64_t *n_given,
+		      struct phx_err *err)
+{
+	uint64_t n_workers = 0;
+	PHX_LIST_EACH(struct phx_job, j, &s->jobs) {
+		if (!j->worker || j->state != PHX_JOB_RUNNING || !j->run)
+			continue;
+		n_workers++;
+		*n_given += n_wide_on(j);
+		if (!n_wide_on(j))
+			return phx_err_set(err, -EPROTO,
+					   "worker %llu has a task that none of its nodes has",
+					   (unsigned long long)j->id);
+	}
+	if (n_workers != n_wide)
+		return phx_err_set(err, -EPROTO,
+				   "%llu tasks of several nodes run, and workers have %llu",
+				   (unsigned long long)n_wide, (unsigned long long)n_workers);
+	return 0;
+}
+
 int phx_crew_check(const struct phx_state *s, struct phx_err *err)
 {
-	uint64_t n_running = 0, n_given = 0;
+	uint64_t n_running = 0, n_given = 0, n_wide = 0;
 	int r = 0;
 	if (!phx_crew_is_whole(s) || !s->crew)
 		return 0;
 	PHX_LIST_EACH(struct phx_flowrun, w, &s->workflows) {
-		r = r ? r : check_run(s, w, &n_running, err);
+		r = r ? r : check_run(s, w, &n_running, &n_wide, err);
 		if (r == 0 && w->live && w->n_running != w->live->run.n[PHX_FLOW_TASK_RUNNING])
 			r = phx_err_set(err, -EPROTO, "workflow run %llu does not count its tasks",
 					(unsigned long long)w->id);
 	}
+	r = r ? r : check_wide(s, n_wide, &n_running, err);
 	for (uint32_t i = 0; r == 0 && i < s->crew->cap; i++) {
 		const struct phx_crew_node *c = &s->crew->nodes[i];
 		n_given += c->given.n;

@@ -22,13 +22,17 @@ struct phx_crew_node {
 	uint64_t memory, used_memory; /* bytes, the same; memory 0: not counted */
 	uint64_t told_seq;            /* number of the event that last woke its agent */
 	bool look;                    /* it is in the list of phx_crew_looked() */
+	/* it takes no task beside those that it has: its worker has several nodes, or leaves */
+	bool wide, leaves;
 };
 
 /** The part of the crew that belongs to one RE with workflows. */
 struct phx_crew_re {
 	char name[PHX_NAME_MAX];
 	struct phx_list runs;   /* uint64_t: ids of open runs, ascending */
-	uint32_t n_nodes;       /* nodes with a worker */
+	struct phx_list wide;   /* uint64_t: ids of open workers of several nodes, ascending */
+	uint32_t n_leaving;     /* nodes whose workers leave */
+	uint32_t n_nodes;       /* other nodes with a worker of one node */
 	uint64_t n_given;       /* tasks that these nodes were given */
 	uint64_t ahead;         /* cores that given tasks want beyond those of their nodes */
 	uint64_t cores, memory; /* of these nodes together */
@@ -52,6 +56,15 @@ struct phx_crew_node *phx_crew_node(const struct phx_state *s, const struct phx_
 /** A worker has begun on the node, or has left it; a node without a worker is given no task. */
 void phx_crew_join(struct phx_state *s, const struct phx_node *n, const struct phx_job *worker);
 void phx_crew_leave(struct phx_state *s, const struct phx_node *n);
+/** The worker leaves: its node is given no more tasks. */
+void phx_crew_let_go(struct phx_state *s, const struct phx_node *n);
+/** Appends the numbers of the RE's nodes that take tasks (uint32_t), those that have the least to
+ * do first. -ENOMEM. Goes through all nodes. */
+int phx_crew_least(const struct phx_state *s, const struct phx_crew_re *re, struct phx_list *ret);
+/** A worker of several nodes was asked for. It stays in the list until phx_crew_sweep_wide(), once
+ * it has ended. */
+void phx_crew_wide(struct phx_state *s, const struct phx_job *worker);
+void phx_crew_sweep_wide(struct phx_state *s, struct phx_crew_re *re);
 /** The run is open from now on, or no longer. */
 void phx_crew_open(struct phx_state *s, const struct phx_flowrun *w);
 void phx_crew_close(struct phx_state *s, const struct phx_flowrun *w);

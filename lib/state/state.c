@@ -14,6 +14,8 @@ static const char *const job_states[] = {"queued", "running",   "done",
 const struct phx_enum phx_job_state_names = {"job state", job_states, PHX_ARRAY_SIZE(job_states)};
 /* in JSON, too: agents and journals have these */
 static const char *const job_ends[] = {"", "killing", "overdue", "cancel"};
+static const char *const task_ends[] = {"good", "lost", "failed"};
+const struct phx_enum phx_task_end_names = {"end of a task", task_ends, PHX_ARRAY_SIZE(task_ends)};
 const struct phx_enum phx_job_end_names = {"end of a job", job_ends, PHX_ARRAY_SIZE(job_ends)};
 
 PHX_RECORD_TABLE(phx_job_part, PHX_JOB_PART_FIELDS);

@@ -183,7 +183,9 @@ extern const struct phx_enum phx_job_state_names;
 	 * heard */ \
 	F(S, lost_ms, I64) \
 	F(S, address, STR(64))      /* address of its node; only in orders for agents */ \
-	F(S, output_cut_bytes, U64) /* output that was dropped; reported with its end */
+	F(S, output_cut_bytes, U64) /* output that was dropped; reported with its end */ \
+	/* a worker of several nodes: the node has answered for the task that the worker has */ \
+	F(S, answered, BOOL)
 PHX_RECORD_STRUCT(phx_job_part, PHX_JOB_PART_FIELDS);
 
 /** Why the run of a job is told to end, also when it has ended. A later one overrules those before
@@ -196,6 +198,14 @@ enum phx_job_end {
 	PHX_JOB_END_CANCELLED, /* it ends for good, and is cancelled however it ends */
 };
 extern const struct phx_enum phx_job_end_names;
+
+/** How a task of several nodes ends: the worst of what its nodes have answered. */
+enum phx_task_end {
+	PHX_TASK_END_GOOD,
+	PHX_TASK_END_LOST, /* a node was lost, or gave it up: it runs again */
+	PHX_TASK_END_FAILED,
+};
+extern const struct phx_enum phx_task_end_names;
 
 /** Marks of a job beside its state (job/job_life.def). */
 #define PHX_JOB_MARKS(F, S) \
@@ -277,6 +287,14 @@ extern const struct phx_enum phx_job_end_names;
 	F(S, idle_ms, I64) \
 	F(S, cores, U32)        /* a worker: cores that its tasks may use together */ \
 	F(S, memory_bytes, U64) /* the same; 0 = not known, and not counted */ \
+	/* a worker of several nodes: the task that it has, as run and place (job/wide.c); run 0 = \
+	 * none; and how that ends once all its nodes have answered */ \
+	F(S, run, U64) \
+	F(S, task, U32) \
+	F(S, task_end, ENUM(phx_task_end)) \
+	/* a worker of one node that is given no more tasks: its node is wanted for one of several \
+	 */ \
+	F(S, leaves, BOOL) \
 	F(S, parts, LIST(phx_job_part)) \
 	/* name of the job in the external engine that starts and ends it; "" = our own engine */ \
 	F(S, engine_id, STR(32)) \
@@ -540,6 +558,11 @@ static inline bool phx_flowrun_is_open(const struct phx_flowrun *w)
 static inline bool phx_job_is_open(const struct phx_job *j)
 {
 	return j->state == PHX_JOB_QUEUED || j->state == PHX_JOB_RUNNING;
+}
+/** Is it a worker of several nodes, for one task of as many? */
+static inline bool phx_job_is_wide(const struct phx_job *j)
+{
+	return j->worker && j->nodes > 1;
 }
 
 /** Check the invariants of faults.md, which hold after every event. -EPROTO with the first that

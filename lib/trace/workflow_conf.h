@@ -24,10 +24,11 @@ PHX_RECORD_STRUCT(phx_workflow_file, PHX_WORKFLOW_FILE_FIELDS);
 	  KEY(command, OTHER, "", \
 	      "What it runs: a list of a program and its arguments. No shell looks at them.")) \
 	F(S, nodes, U32, \
-	  KEY(nodes, NUMBER(1, PHX_FLOW_NODES_MAX), "1", "How many nodes it wants at once.")) \
+	  KEY(nodes, NUMBER(1, PHX_FLOW_NODES_MAX), "1", \
+	      "How many nodes it wants at once: if several, whole ones, with a program on each.")) \
 	F(S, cores, U32, \
 	  KEY(cores, NUMBER(0, PHX_FLOW_CORES_MAX), "0", \
-	      "Cores of each of its nodes; others may run beside it on what is left. 0: all.")) \
+	      "Cores of its one node; others may run beside it on what is left. 0: all.")) \
 	F(S, memory_bytes, U64, KEY(memory, SIZE, "", "Memory of each of its nodes.")) \
 	F(S, time_ms, I64, \
 	  KEY(time, SPAN, "", "How long it may run: then it is ended, and has failed.")) \

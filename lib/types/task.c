@@ -5,6 +5,8 @@
 #include <errno.h>
 #include <string.h>
 
+#include "base/nodeset.h"
+
 static const char *const outcomes[] = {"exited",  "killed",    "overdue", "unstarted",
 				       "missing", "cancelled", "lost"};
 const struct phx_enum phx_task_outcome_names = {"outcome of a task", outcomes,
@@ -48,9 +50,20 @@ static int check_words(const struct phx_task *t, struct phx_err *err)
 	return 0;
 }
 
+static int check_nodes(const struct phx_task *t, struct phx_err *err)
+{
+	struct phx_nodeset set = {0};
+	int r = t->nodes ? phx_nodeset_parse(t->nodes, NULL, NULL, &set, err) : 0;
+	if (r == 0 && t->rank >= (t->nodes ? set.n : 1))
+		r = phx_err_set(err, -EINVAL, "rank: must be less than the number of nodes");
+	phx_nodeset_fini(&set);
+	return r == -EINVAL ? phx_err_prefix(err, r, "nodes") : r;
+}
+
 int phx_task_check(const struct phx_task *t, struct phx_err *err)
 {
 	int r = check_words(t, err);
+	r = r ? r : check_nodes(t, err);
 	if (r == 0 && t->dir[0] && phx_beneath_check(t->dir, err) < 0)
 		r = phx_err_prefix(err, -EINVAL, "dir");
 	r = r ? r : check_paths(&t->outputs, "outputs", err);

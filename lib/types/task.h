@@ -43,7 +43,11 @@
 	F(S, env, LIST(phx_text)) /* "NAME=value" */ \
 	/* its working directory, and the base of all its paths; below the data directory */ \
 	F(S, dir, STR(256)) \
-	F(S, cores, U32)              /* 0: all cores of the order */ \
+	F(S, cores, U32) /* 0: all cores of the order */ \
+	/* of a task of several nodes: all of them, folded ("n[1-4]"), and which this is, from 0; \
+	 * NULL: it has one. It runs on each, and only the first looks at outputs */ \
+	F(S, nodes, TEXT) \
+	F(S, rank, U32) \
 	F(S, memory_bytes, U64)       /* 0: not counted */ \
 	F(S, limit_ms, I64)           /* it is ended after that; 0: no limit */ \
 	F(S, outputs, LIST(phx_text)) /* must exist when it has ended well */ \

@@ -70,9 +70,45 @@ the_machine_starts_anew() {
 	until_true 60 lines_are anew 4 && touch "$WORK/shared/go2" && until_true 40 run_is "$id" .status done && lines_are anew 4
 }
 
+# A task of two nodes runs on both at once, each with its number and the names of both; its output is looked at on the first.
+two_nodes() {
+	local id
+	node_init n2 2
+	phx node add n2 --mac 02:00:00:00:00:02 >/dev/null || return 1
+	agent_start n2
+	until_true 20 is n2 .state ready || return 1
+	cat >"$WORK/home/wide.conf" <<-END
+		name = "wide";
+		tasks = (
+		  { id = "both"; nodes = 2; outputs = [ "both.out" ]; command = [ "/bin/sh", "-c",
+		    "echo \$PHX_JOB_RANK \$PHX_JOB_NODES >>wide; cat \$PHX_JOB_NODEFILE >wide.\$PHX_JOB_RANK; until [ \$(wc -l <wide) = 2 ]; do sleep 0.05; done; [ \$PHX_JOB_RANK = 1 ] || echo x >both.out" ]; },
+		  { id = "small"; cores = 1; inputs = [ "both.out" ]; command = [ "/bin/sh", "-c", "echo small >>wide; ! env | grep PHX_JOB >>wide" ]; } );
+	END
+	id=$(as nobody workflow submit wide.conf --re flows) || return 1
+	until_true 60 run_is "$id" .status done || { run "$id" .; cat "$WORK/shared/wide"; return 1; }
+	[ "$(sort "$WORK/shared/wide")" = "$(printf '0 n[1-2]\n1 n[1-2]\nsmall')" ] &&
+		[ "$(cat "$WORK/shared/wide.0")" = "$(printf 'n1\nn2')" ] && cmp -s "$WORK/shared/wide.0" "$WORK/shared/wide.1" &&
+		run_is "$id" .n_runs 2 && [ -z "$(find "$WORK" -name 'task-*.nodes')" ]
+}
+
+# Only one node fails: the other is ended, though it would go on for ever, and the task has failed once.
+one_of_two_fails() {
+	local id
+	printf 'tasks = ( { id = "both"; nodes = 2; command = [ "/bin/sh", "-c", "[ $PHX_JOB_RANK = 0 ] || exit 3; sleep 600" ]; } );\n' \
+		>"$WORK/home/half.conf"
+	id=$(as nobody workflow submit half.conf --re flows) || return 1
+	until_true 40 run_is "$id" .status failed || { run "$id" .; return 1; }
+	run "$id" .why | grep -q 'exit status 3' && ! pgrep -f "^sleep 600" >/dev/null || return 1
+	printf 'tasks = ( { id = "all"; nodes = 60; command = [ "true" ]; } );\n' >"$WORK/home/many.conf"
+	as nobody workflow submit many.conf --re flows 2>"$WORK/said" && return 1
+	grep -q 'task 1 wants 60 nodes' "$WORK/said"
+}
+
 head_init "job_lease_s = 30; service_group = \"users\";"
 check "an RE for workflows has its node" flows_run
 check "hundreds of tasks run once each, as their user" hundreds
 check "tasks outlive an agent that is killed" the_agent_is_killed
 check "what a machine that starts anew took along runs again" the_machine_starts_anew
+check "a task of two nodes has them at once" two_nodes
+check "and ends on both if it fails on one" one_of_two_fails
 exit $FAILED

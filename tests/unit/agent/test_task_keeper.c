@@ -269,6 +269,35 @@ static void test_output_is_bounded(void **state)
 	assert_int_equal(row_of(1)->printed_bytes, 1000000);
 }
 
+/* A task of several nodes knows them as a job does; the file of their names goes with it. */
+static void test_knows_its_nodes(void **state)
+{
+	(void)state;
+	struct phx_task_order o = new_order();
+	struct phx_task *t =
+		add(&o, 1,
+		    "cp $PHX_JOB_NODEFILE lines; cmp lines $HYDRA_HOST_FILE || exit 1; "
+		    "echo $PHX_JOB_NODES $PHX_JOB_RANK >said");
+	t->nodes = strdup("n[8-10]");
+	t->rank = 2;
+	add(&o, 2, "test -z \"$PHX_JOB_NODES$PHX_JOB_NODEFILE\"");
+	struct phx_task *wrong = add(&o, 3, "true");
+	wrong->rank = 1;
+	give(&o);
+	hear_rows(3);
+	assert_row(1, PHX_TASK_EXITED, 0);
+	assert_row(2, PHX_TASK_EXITED, 0);
+	assert_row(3, PHX_TASK_UNSTARTED, 0);
+	assert_non_null(strstr(row_of(3)->text, "rank: must be less"));
+	PHX_AUTO_FREE char *lines = NULL, *said = NULL;
+	assert_int_equal(phx_file_read(data_path("lines"), 100, &lines, NULL, NULL), 0);
+	assert_string_equal(lines, "n8\nn9\nn10\n");
+	assert_int_equal(phx_file_read(data_path("said"), 100, &said, NULL, NULL), 0);
+	assert_string_equal(said, "n[8-10] 2\n");
+	PHX_AUTO_FREE char *file = phx_path("%s/jobs/task-7.1.0.nodes", w.run);
+	assert_true(access(file, F_OK) < 0);
+}
+
 /* ---- outputs ---- */
 
 static void test_outputs(void **state)
@@ -598,6 +627,7 @@ int main(void)
 		CASE(test_every_end),
 		CASE(test_nothing_outlives_its_task),
 		CASE(test_output_is_bounded),
+		CASE(test_knows_its_nodes),
 		CASE(test_outputs),
 		CASE(test_outputs_lead_nowhere_else),
 		CASE(test_an_order_twice_runs_once),

@@ -103,13 +103,12 @@ static void what_an_order_cannot_hold_is_told_of_its_task(void **state)
 	add_task(&b, "words", words.data);
 	phx_buf_addf(&b, "\n);\n");
 	assert_int_equal(looks_at(b.data, &j), 200);
-	assert_int_equal(phx_json_int(j, "n_findings", -1), 3);
-	assert_string_equal(phx_json_str(finding(j, 0), "task", ""), "many");
-	assert_int_equal(phx_json_int(finding(j, 0), "line", -1), 3);
-	assert_non_null(strstr(says(j, 0), "wants 2 nodes"));
-	assert_non_null(strstr(says(j, 1), "\"files\" has more than 1024 inputs or outputs"));
-	assert_non_null(strstr(says(j, 2), "\"words\" are longer than 48 KiB"));
-	assert_int_equal(phx_json_int(finding(j, 2), "line", -1), 5);
+	assert_int_equal(phx_json_int(j, "n_findings", -1), 2);
+	assert_string_equal(phx_json_str(finding(j, 0), "task", ""), "files");
+	assert_int_equal(phx_json_int(finding(j, 0), "line", -1), 4);
+	assert_non_null(strstr(says(j, 0), "\"files\" has more than 1024 inputs or outputs"));
+	assert_non_null(strstr(says(j, 1), "\"words\" are longer than 48 KiB"));
+	assert_int_equal(phx_json_int(finding(j, 1), "line", -1), 5);
 }
 
 /* As much as may be is not too much. */
@@ -135,11 +134,12 @@ static void there_are_not_any_number_of_findings(void **state)
 {
 	PHX_AUTO(phx_buf_fini) struct phx_buf b = {0};
 	PHX_AUTO_JSON json_t *j = NULL;
-	char id[16];
+	char id[16], more[64];
 	(void)state;
 	for (int i = 0; i < FINDINGS_MAX + 7; i++) {
 		snprintf(id, sizeof(id), "t%d", i);
-		add_task(&b, id, "nodes = 2;");
+		snprintf(more, sizeof(more), "outputs = [ \"f%d\" ]; inputs = [ \"f%d\" ];", i, i);
+		add_task(&b, id, more);
 	}
 	phx_buf_addf(&b, "\n);\n");
 	assert_int_equal(looks_at(b.data, &j), 200);
@@ -149,14 +149,13 @@ static void there_are_not_any_number_of_findings(void **state)
 
 static void a_submission_is_refused_for_the_first_of_them(void **state)
 {
-	static const char two[] = "tasks = (\n{ id = \"a\"; command = [ \"x\" ]; nodes = 2; },\n"
-				  "{ id = \"b\"; command = [ \"x\" ]; nodes = 3; } );\n";
+	static const char two[] = "tasks = (\n{ id = \"a\"; },\n{ id = \"b\"; } );\n";
 	PHX_AUTO(phx_flow_fini) struct phx_flow f = {0}, fine = {0};
 	struct phx_err err = {0};
 	(void)state;
 	assert_int_equal(phx_workflow_read("w", two, strlen(two), &f, &err), 0);
 	assert_int_equal(flow_check_first(&f, &err), -EINVAL);
-	assert_int_equal(strncmp(err.text, "workflow:2: task \"a\" wants 2 nodes", 34), 0);
+	assert_int_equal(strncmp(err.text, "workflow:2: task \"a\": command: missing", 38), 0);
 	phx_err_clear(&err);
 	assert_int_equal(phx_workflow_read("w", good, strlen(good), &fine, &err), 0);
 	assert_int_equal(flow_check_first(&fine, &err), 0);

@@ -73,12 +73,11 @@ static int teardown(void **state)
 	return world_teardown(state);
 }
 
-static uint64_t submits(const char *words, uint32_t uid)
+/* Submits `flow`. */
+static uint64_t submits_it(uint32_t uid)
 {
 	struct phx_event ev = {.kind = PHX_EV_workflow_submit};
 	struct phx_outcome out = {0};
-	phx_flow_fini(&flow);
-	make_flow(words, &flow);
 	ev.workflow_submit.n_tasks = flow.n_tasks;
 	ev.workflow_submit.uid = ev.workflow_submit.gid = uid;
 	snprintf(ev.workflow_submit.user, sizeof(ev.workflow_submit.user), "user%u", uid);
@@ -92,6 +91,13 @@ static uint64_t submits(const char *words, uint32_t uid)
 	tick(w, 1000);
 	settle(w);
 	return id;
+}
+
+static uint64_t submits(const char *words, uint32_t uid)
+{
+	phx_flow_fini(&flow);
+	make_flow(words, &flow);
+	return submits_it(uid);
 }
 
 /* What the agent is told: a list of orders. */
@@ -147,6 +153,37 @@ static void a_task_is_told_with_what_it_runs(void **state)
 	assert_int_equal(phx_json_int(task, "run", 0), (int64_t)run);
 	assert_string_equal(
 		phx_json_str(json_array_get(json_object_get(task, "argv"), 0), "text", ""), "true");
+}
+
+/* A task of two nodes: each is told both and which it is, the first which files there must be. */
+static void each_of_several_nodes_is_told_which_it_is(void **state)
+{
+	struct phx_flow_draft draft = {.what = "f"};
+	struct phx_err err = {0};
+	(void)state;
+	world_ready(w, "n2", true);
+	world_node(w, "n2")->facts.cpus = 2;
+	add_tasks(&draft, "a");
+	add_link(&draft, PHX_FLOW_LINK_OUTPUT, "out");
+	PHX_LIST_AT(&draft.tasks, struct phx_flow_task, 0)->nodes = 2;
+	PHX_LIST_AT(&draft.tasks, struct phx_flow_task, 0)->cores = 1;
+	assert_int_equal(phx_flow_make(&draft, &flow, &err), 0);
+	phx_flow_draft_fini(&draft);
+	submits_it(1000);
+	for (int i = 0; i < 3; i++) {
+		tick(w, 1000);
+		settle(w);
+	}
+	for (int64_t rank = 0; rank < 2; rank++) {
+		node = rank ? "n2" : "n1";
+		PHX_AUTO_JSON json_t *orders = told();
+		const json_t *task = json_array_get(list_of(orders, 0, "tasks"), 0);
+		assert_n(orders, 1, 0);
+		assert_string_equal(phx_json_str(task, "nodes", ""), "n[1-2]");
+		assert_int_equal(phx_json_int(task, "rank", 0), rank);
+		assert_int_equal(phx_json_int(task, "cores", 0), 0);
+		assert_int_equal(json_array_size(json_object_get(task, "outputs")), !rank);
+	}
 }
 
 static void an_order_is_told_again_under_its_number_until_it_is_taken(void **state)
@@ -419,6 +456,7 @@ int main(void)
 #define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 	const struct CMUnitTest tests[] = {
 		TEST(a_task_is_told_with_what_it_runs),
+		TEST(each_of_several_nodes_is_told_which_it_is),
 		TEST(an_order_is_told_again_under_its_number_until_it_is_taken),
 		TEST(each_user_has_orders_of_his_own),
 		TEST(the_end_of_a_task_is_an_order_too),
