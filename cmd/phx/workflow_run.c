@@ -199,7 +199,8 @@ int cli_workflow_of_run(struct cli *cli, uint64_t id, struct phx_flow *ret)
 
 /* ---- orders ---- */
 
-static int order(struct cli *cli, const char *name, const char *unchanged)
+/* `query`: behind the name in the request; "" for none. */
+static int order(struct cli *cli, const char *name, const char *query, const char *unchanged)
 {
 	int worst = CLI_OK;
 	for (unsigned i = 0; i < cli->args.n_args; i++) {
@@ -207,7 +208,7 @@ static int order(struct cli *cli, const char *name, const char *unchanged)
 		uint64_t id = 0;
 		PHX_AUTO_JSON json_t *answer = NULL, *body = json_object();
 		phx_u64_parse(cli_arg(cli, i), 1, INT64_MAX, &id); /* checked by its type */
-		snprintf(url, sizeof(url), "/v1/workflows/%" PRIu64 "/%s", id, name);
+		snprintf(url, sizeof(url), "/v1/workflows/%" PRIu64 "/%s%s", id, name, query);
 		int code = cli_call(cli, "POST", url, body, &answer);
 		if (!code && !phx_json_bool(answer, "changed", true))
 			fprintf(stderr, "phx: workflow run %" PRIu64 ": %s\n", id, unchanged);
@@ -218,20 +219,21 @@ static int order(struct cli *cli, const char *name, const char *unchanged)
 
 int cmd_workflow_hold(struct cli *cli)
 {
-	return order(cli, "hold", "was held already");
+	return order(cli, "hold", "", "was held already");
 }
 
 int cmd_workflow_release(struct cli *cli)
 {
-	return order(cli, "release", "was not held");
+	return order(cli, "release", "", "was not held");
 }
 
 int cmd_workflow_cancel(struct cli *cli)
 {
-	return order(cli, "cancel", "was over already");
+	return order(cli, "cancel", "", "was over already");
 }
 
 int cmd_workflow_resume(struct cli *cli)
 {
-	return order(cli, "resume", "has nothing to resume");
+	const char *query = cli_has(cli, CLI_OPT_unchecked) ? "?check=false" : "";
+	return order(cli, "resume", query, "has nothing to resume");
 }

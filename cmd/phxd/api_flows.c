@@ -454,6 +454,8 @@ static void give_order(struct daemon *d, struct phx_http_request *q, size_t i)
 	    !run_of_path(d, q, orders[i].right, false, &w))
 		return;
 	ev.workflow_order.workflow = (uint64_t)phx_json_int(w.run, "id", 0);
+	ev.workflow_order.check = ev.kind == PHX_EV_workflow_resume &&
+		!phx_str_eq(phx_http_query(q, "check"), "false");
 	person_name(phx_http_peer(q), ev.by, sizeof(ev.by));
 	int r = engine_submit(d->engine, &ev, &out, &err);
 	PHX_AUTO_JSON json_t *answer = json_pack(

@@ -49,6 +49,7 @@ struct given {
 	struct phx_list vars; /* struct phx_text: variables of a run that a trigger began */
 	bool wide;            /* it is on several nodes, of which this is number `rank` */
 	uint32_t rank;
+	char had_sha256[PHX_SHA256_HEX];
 };
 
 /* The tasks of a node, and what holds for all of them. */
@@ -120,6 +121,7 @@ static int add_given(struct view *v, const struct phx_task_given *g, bool ends)
 	to->looks = g->run->looks;
 	to->wide = g->wide;
 	to->rank = g->rank;
+	PHX_STR_SET(to->had_sha256, g->had_sha256);
 	int r = 0;
 	for (uint32_t i = 0; r == 0 && i < g->run->vars.n; i++)
 		r = phx_text_push(&to->vars, phx_text_at(&g->run->vars, i));
@@ -288,7 +290,10 @@ static int fill(const struct phx_flow *f, const struct given *g, struct phx_task
 	r = r ? r : put_texts(f, g, PHX_FLOW_INPUTS, phx_flow_file_name, &t->inputs);
 	if (g->wide && g->rank)
 		return r;
-	return r ? r : put_texts(f, g, PHX_FLOW_OUTPUTS, phx_flow_file_name, &t->outputs);
+	r = r ? r : put_texts(f, g, PHX_FLOW_OUTPUTS, phx_flow_file_name, &t->outputs);
+	if (r == 0 && t->outputs.n)
+		PHX_STR_SET(t->had_sha256, g->had_sha256);
+	return r;
 }
 
 /* How many bytes the task takes in the text of an order: an estimate that is never too low. */

@@ -77,6 +77,19 @@ static void put_ready(const struct phx_flow_progress *l, struct phx_buf *b)
 		}
 }
 
+static void put_had(const struct phx_flow_progress *l, struct phx_buf *b)
+{
+	for (uint32_t i = 0; l->run.had && i < l->flow.n_tasks; i++) {
+		const struct phx_flow_had *had = &l->run.had[i];
+		if (had->kind == PHX_FLOW_HAD_NONE)
+			continue;
+		phx_buf_addf(b, "%" PRIu32 " %u ", i, had->kind);
+		for (int k = 0; had->kind != PHX_FLOW_HAD_PASSES && k < 32; k++)
+			phx_buf_addf(b, "%02x", had->sha256[k]);
+		phx_buf_addf(b, "\n");
+	}
+}
+
 static int pieces_of(const struct phx_flow_progress *l,
 		     void (*put)(const struct phx_flow_progress *l, struct phx_buf *b),
 		     struct phx_list *ret)
@@ -95,6 +108,7 @@ int phx_flow_progress_save(const struct phx_flow_progress *l, struct phx_flow_im
 	int r = phx_flow_shape_write(&l->flow, &image.shape);
 	r = r ? r : pieces_of(l, put_tasks, &image.tasks);
 	r = r ? r : pieces_of(l, put_ready, &image.ready);
+	r = r ? r : pieces_of(l, put_had, &image.had);
 	if (r < 0)
 		phx_record_fini(&phx_flow_image_record, &image);
 	else
@@ -146,14 +160,47 @@ static int read_ready(const char *at, uint32_t *ready, uint32_t n_max, uint32_t 
 	return 0;
 }
 
+/* Two digits a byte. */
+static bool read_sum(const char **at, uint8_t ret[32])
+{
+	for (int i = 0; i < 64; i++, ++*at) {
+		bool letter = **at >= 'a' && **at <= 'f';
+		if (!letter && (**at < '0' || **at > '9'))
+			return false;
+		ret[i / 2] = (uint8_t)(ret[i / 2] << 4 | (**at - (letter ? 'a' - 10 : '0')));
+	}
+	return true;
+}
+
+static int read_had(const char *at, struct phx_flow_progress *l)
+{
+	uint32_t n = l->flow.n_tasks, v[2]; /* task, kind */
+	struct phx_flow_had *had = *at ? calloc(n, sizeof(*had)) : NULL;
+	int r = *at && !had ? -ENOMEM : 0;
+	while (*at && r == 0) {
+		bool good = numbers(&at, "  ", v) && v[0] < n && v[1] <= PHX_FLOW_HAD_PASSES;
+		bool sum = good && v[1] != PHX_FLOW_HAD_PASSES;
+		if (!good || (sum && !read_sum(&at, had[v[0]].sha256)) || *at++ != '\n')
+			r = -EINVAL;
+		else
+			had[v[0]].kind = (uint8_t)v[1];
+	}
+	if (r < 0)
+		free(had);
+	else
+		l->run.had = had;
+	return r;
+}
+
 static int read_run(const struct phx_flow_image *image, struct phx_flow_progress *l)
 {
-	PHX_AUTO(phx_buf_fini) struct phx_buf tasks_text = {0}, ready_text = {0};
+	PHX_AUTO(phx_buf_fini) struct phx_buf tasks_text = {0}, ready_text = {0}, had_text = {0};
 	PHX_AUTO_FREE uint32_t *ready = calloc(image->n_tasks, sizeof(*ready));
 	struct phx_flow_run_task *tasks = calloc((size_t)image->n_tasks + 1, sizeof(*tasks));
 	uint32_t n_ready = 0;
 	int r = ready && tasks ? phx_flow_join(&image->tasks, &tasks_text) : -ENOMEM;
 	r = r ? r : phx_flow_join(&image->ready, &ready_text);
+	r = r ? r : phx_flow_join(&image->had, &had_text);
 	r = r ? r : read_tasks(tasks_text.data, l, tasks);
 	r = r ? r : read_ready(ready_text.data, ready, image->n_tasks, &n_ready);
 	if (r < 0) {
@@ -161,6 +208,7 @@ static int read_run(const struct phx_flow_image *image, struct phx_flow_progress
 		return r;
 	}
 	r = phx_flow_run_restore(&l->flow, tasks, ready, n_ready, &l->run);
+	r = r ? r : read_had(had_text.data, l);
 	l->run.held = image->held;
 	l->run.stopped = image->stopped;
 	l->run.cancelled = image->cancelled;

@@ -32,7 +32,10 @@ void phx_flow_progress_free(struct phx_flow_progress *l);
 	/* "STATE FAILURES NODE RUNS LOSSES*TASKS" a line, for consecutive equal tasks */ \
 	F(S, tasks, LIST(phx_text)) \
 	/* in queue order, those of several nodes last, "FIRST*TASKS" a line */ \
-	F(S, ready, LIST(phx_text))
+	F(S, ready, LIST(phx_text)) \
+	/* what is known of outputs: "TASK KIND", and the digest behind it if there is one, a line \
+	 * (enum phx_flow_had_kind) */ \
+	F(S, had, LIST(phx_text))
 PHX_RECORD_STRUCT(phx_flow_image, PHX_FLOW_IMAGE_FIELDS);
 
 /** The functions of a struct phx_live: see base/record.h. */

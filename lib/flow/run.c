@@ -3,6 +3,7 @@
 
 #include <assert.h>
 #include <errno.h>
+#include <string.h>
 
 static const char *const state_names[] = {"waiting", "ready",  "running",
 					  "done",    "failed", "skipped"};
@@ -92,16 +93,45 @@ static bool is_closed(const struct phx_flow_run *run)
 	return run->stopped || run->cancelled;
 }
 
-/* Tasks that waited for this one only become ready. */
+static bool passes(const struct phx_flow_run *run, uint32_t task)
+{
+	return run->had && run->had[task].kind == PHX_FLOW_HAD_PASSES;
+}
+
+/* The task has nothing to wait for any more: it is ready, or goes before those of `top`: done
+ * by themselves, they are linked by `next`, which otherwise only ready tasks use. */
+static uint32_t come_up(struct phx_flow_run *run, uint32_t task, uint32_t top)
+{
+	if (passes(run, task)) {
+		run->tasks[task].next = top;
+		return task;
+	}
+	become(run, task, PHX_FLOW_TASK_READY);
+	return top;
+}
+
+static uint32_t pop(const struct phx_flow_run *run, uint32_t *top)
+{
+	uint32_t first = *top;
+	*top = first == PHX_FLOW_NONE ? first : run->tasks[first].next;
+	return first;
+}
+
+/* Tasks that waited for this one only come up, and then those that waited for them alone and they
+ * are done by themselves. */
 static void finish(struct phx_flow_run *run, uint32_t task)
 {
-	become(run, task, PHX_FLOW_TASK_DONE);
-	PHX_FLOW_EACH(c, run->flow, task, PHX_FLOW_CHILDREN)
-	{
-		struct phx_flow_run_task *child = &run->tasks[*c];
-		if (--child->n_left == 0 && child->state == PHX_FLOW_TASK_WAITING)
-			become(run, *c, PHX_FLOW_TASK_READY);
-	}
+	uint32_t top = PHX_FLOW_NONE, at = task;
+	do {
+		become(run, at, PHX_FLOW_TASK_DONE);
+		PHX_FLOW_EACH(c, run->flow, at, PHX_FLOW_CHILDREN)
+		{
+			struct phx_flow_run_task *child = &run->tasks[*c];
+			if (--child->n_left == 0 && child->state == PHX_FLOW_TASK_WAITING)
+				top = come_up(run, *c, top);
+		}
+		at = pop(run, &top);
+	} while (at != PHX_FLOW_NONE);
 }
 
 /* Skips all tasks that depend on this one, also indirectly, each once. Those still to be visited
@@ -252,6 +282,46 @@ static int resume(struct phx_flow_run *run, uint32_t task)
 	return 0;
 }
 
+/* All that is done is undone at once, so that no task begins before those for which it waits are
+ * known to be as they were. */
+static void undo(struct phx_flow_run *run)
+{
+	const struct phx_flow *f = run->flow;
+	for (uint32_t i = 0; i < f->n_tasks; i++) {
+		if (run->tasks[i].state != PHX_FLOW_TASK_DONE)
+			continue;
+		PHX_FLOW_EACH(c, f, i, PHX_FLOW_CHILDREN)
+		run->tasks[*c].n_left++;
+		if (run->had[i].kind != PHX_FLOW_HAD_SUM || phx_flow_is_wide(&f->tasks[i]))
+			run->had[i].kind = PHX_FLOW_HAD_PASSES;
+	}
+	for (uint32_t i = 0; i < f->n_tasks; i++)
+		if (run->tasks[i].state == PHX_FLOW_TASK_DONE ||
+		    (run->tasks[i].state == PHX_FLOW_TASK_READY && run->tasks[i].n_left))
+			become(run, i, PHX_FLOW_TASK_WAITING);
+}
+
+static int check(struct phx_flow_run *run, uint32_t task)
+{
+	(void)task;
+	if (run->n[PHX_FLOW_TASK_RUNNING])
+		return -EBUSY;
+	if (is_closed(run))
+		return -EINVAL;
+	if (!run->had)
+		return -EALREADY;
+	undo(run);
+	for (uint32_t i = 0; i < run->flow->n_tasks; i++) {
+		if (run->tasks[i].state != PHX_FLOW_TASK_WAITING || run->tasks[i].n_left)
+			continue;
+		if (passes(run, i))
+			finish(run, i);
+		else
+			become(run, i, PHX_FLOW_TASK_READY);
+	}
+	return 0;
+}
+
 int phx_flow_run_act(struct phx_flow_run *run, enum phx_flow_act act, uint32_t task)
 {
 	static const struct {
@@ -262,6 +332,7 @@ int phx_flow_run_act(struct phx_flow_run *run, enum phx_flow_act act, uint32_t t
 		[PHX_FLOW_FAIL] = {fail, false},    [PHX_FLOW_LOSE] = {lose, false},
 		[PHX_FLOW_HOLD_ALL] = {hold, true}, [PHX_FLOW_RELEASE] = {release, true},
 		[PHX_FLOW_CANCEL] = {cancel, true}, [PHX_FLOW_RESUME] = {resume, true},
+		[PHX_FLOW_CHECK] = {check, true},
 	};
 	if (!acts[act].of_all && task >= run->flow->n_tasks)
 		return -EINVAL;
@@ -281,6 +352,64 @@ enum phx_flow_status phx_flow_run_status(const struct phx_flow_run *run)
 	if (run->held)
 		return PHX_FLOW_ON_HOLD;
 	return more || n[PHX_FLOW_TASK_RUNNING] ? PHX_FLOW_ACTIVE : PHX_FLOW_BROKEN;
+}
+
+/* ---- outputs ---- */
+
+static int digit_of(char c)
+{
+	return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+}
+
+static int read_sum(const char *text, uint8_t ret[32])
+{
+	uint8_t sum[32];
+	for (int i = 0; i < 32; i++) {
+		int high = digit_of(text[2 * i]), low = high < 0 ? -1 : digit_of(text[2 * i + 1]);
+		if (low < 0)
+			return -EINVAL;
+		sum[i] = (uint8_t)(high << 4 | low);
+	}
+	memcpy(ret, sum, sizeof(sum));
+	return text[64] ? -EINVAL : 0;
+}
+
+static bool has_sum(const struct phx_flow_had *had)
+{
+	return had->kind == PHX_FLOW_HAD_SUM || had->kind == PHX_FLOW_HAD_STALE;
+}
+
+int phx_flow_run_note(struct phx_flow_run *run, uint32_t task, const char *sha256)
+{
+	const struct phx_flow *f = run->flow;
+	struct phx_flow_had now = {.kind = sha256[0] ? PHX_FLOW_HAD_SUM : PHX_FLOW_HAD_NONE};
+	int r = sha256[0] ? read_sum(sha256, now.sha256) : 0;
+	if (r < 0 || (!run->had && (!sha256[0] || f->n_tasks > PHX_FLOW_HAD_MAX)))
+		return r;
+	if (!run->had && !(run->had = calloc(f->n_tasks, sizeof(*run->had))))
+		return -ENOMEM;
+	struct phx_flow_had *had = &run->had[task];
+	bool same =
+		sha256[0] && has_sum(had) && !memcmp(had->sha256, now.sha256, sizeof(now.sha256));
+	*had = now;
+	PHX_FLOW_EACH(c, f, task, PHX_FLOW_CHILDREN)
+	if (!same)
+		run->had[*c].kind = has_sum(&run->had[*c]) ? PHX_FLOW_HAD_STALE : PHX_FLOW_HAD_NONE;
+	return 0;
+}
+
+void phx_flow_run_had(const struct phx_flow_run *run, uint32_t task, char ret[65])
+{
+	static const char digits[] = "0123456789abcdef";
+	const struct phx_flow_had *had = run->had ? &run->had[task] : NULL;
+	ret[0] = '\0';
+	if (!had || had->kind != PHX_FLOW_HAD_SUM || phx_flow_is_wide(&run->flow->tasks[task]))
+		return;
+	for (int i = 0; i < 32; i++) {
+		ret[2 * i] = digits[had->sha256[i] >> 4];
+		ret[2 * i + 1] = digits[had->sha256[i] & 15];
+	}
+	ret[64] = '\0';
 }
 
 /* ---- beginning and end ---- */
@@ -376,5 +505,6 @@ void phx_flow_run_fini(struct phx_flow_run *run)
 	if (!run)
 		return;
 	free(run->tasks);
+	free(run->had);
 	*run = (struct phx_flow_run){0};
 }

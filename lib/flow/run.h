@@ -33,6 +33,10 @@ enum phx_flow_act {
 	PHX_FLOW_RELEASE,  /* of the whole: ends a hold; skips what depends on failed tasks */
 	PHX_FLOW_CANCEL, /* of the whole: nothing begins any more; the caller ends running tasks */
 	PHX_FLOW_RESUME, /* of the whole: failed and skipped tasks are to be done after all */
+	/* of the whole, while no task runs: are the outputs of done tasks still what they were?
+	 * Each that has some is to be done again, by whoever looks first whether they are there
+	 * (phx_flow_run_had()); the others are done as soon as all for which they wait are */
+	PHX_FLOW_CHECK,
 };
 
 /** The status of a whole workflow. */
@@ -53,9 +57,26 @@ struct phx_flow_run_task {
 	uint8_t state;       /* enum phx_flow_task_state */
 };
 
+/** What is known of a task's outputs. */
+enum phx_flow_had_kind {
+	PHX_FLOW_HAD_NONE,
+	PHX_FLOW_HAD_SUM,   /* their digest when it was done */
+	PHX_FLOW_HAD_STALE, /* the same, but what they are made of is another one now */
+	/* it was done, and there is nothing to look at: it is done again by itself, unless a task
+	 * for which it waits made other outputs than before */
+	PHX_FLOW_HAD_PASSES,
+};
+struct phx_flow_had {
+	uint8_t sha256[32];
+	uint8_t kind; /* enum phx_flow_had_kind */
+};
+/** A run of more tasks does not keep digests: what is done in it stays done. */
+#define PHX_FLOW_HAD_MAX 200000
+
 struct phx_flow_run {
 	const struct phx_flow *flow; /* borrowed */
 	struct phx_flow_run_task *tasks;
+	struct phx_flow_had *had; /* of each task; NULL: nothing is known */
 	/* ready tasks in the order in which they became so, [1]: those of several nodes;
 	 * PHX_FLOW_NONE */
 	uint32_t first[2], last[2];
@@ -82,8 +103,16 @@ void phx_flow_run_fini(struct phx_flow_run *run);
 
 /** Reports an act; `task` only matters for acts on one task. 0; -EALREADY: it was so before (a
  * result reported twice, a workflow held twice); -EINVAL: impossible in this state (a task that is
- * not ready begins, one that does not run ends). On an error nothing changes. */
+ * not ready begins, one that does not run ends); -EBUSY: tasks run. On an error nothing changes. */
 int phx_flow_run_act(struct phx_flow_run *run, enum phx_flow_act act, uint32_t task);
+
+/** The digest of a task's outputs (64 hexadecimal digits; "": it has none), before PHX_FLOW_DONE is
+ * reported: if it is another one than before, those of the tasks that wait for it count no more.
+ * -ENOMEM, -EINVAL: malformed; nothing is changed then. */
+int phx_flow_run_note(struct phx_flow_run *run, uint32_t task, const char *sha256);
+/** Should whoever begins the task look first whether its outputs are there with this digest? ""
+ * if not. */
+void phx_flow_run_had(const struct phx_flow_run *run, uint32_t task, char ret[65]);
 
 /** The ready task of one node that may begin next, or, of those of several nodes, the first;
  * PHX_FLOW_NONE: none, or nothing may begin. Those of several nodes are a list of their own, so

@@ -237,7 +237,7 @@ static void begin_again(struct phx_apply *a, struct phx_flowrun *w)
 }
 
 /* An order that is already fulfilled changes nothing and is no error. */
-static int give_order(struct phx_apply *a, struct phx_flowrun *w, size_t i)
+static int give_order(struct phx_apply *a, struct phx_flowrun *w, size_t i, bool check)
 {
 	bool over = !phx_flowrun_is_open(w) && orders[i].act != PHX_FLOW_RESUME;
 	if (over && orders[i].act == PHX_FLOW_CANCEL)
@@ -252,6 +252,9 @@ static int give_order(struct phx_apply *a, struct phx_flowrun *w, size_t i)
 				   orders[i].when);
 	if (orders[i].act == PHX_FLOW_RESUME)
 		begin_again(a, w);
+	/* nothing is known of outputs, or tasks run still: what is done stays done */
+	if (orders[i].act == PHX_FLOW_RESUME && check)
+		phx_flow_run_act(&w->live->run, PHX_FLOW_CHECK, 0);
 	if (orders[i].act == PHX_FLOW_CANCEL)
 		phx_str_copy(w->cancelled_by, sizeof(w->cancelled_by), a->ev->by);
 	phx_note_re(a, NULL, w->re, NULL, "workflow run %llu of RE %s is %s by %s",
@@ -268,7 +271,7 @@ int phx_apply_workflow_order(struct phx_apply *a, const struct phx_event_workflo
 	int r = need_run(a, p->workflow, &w);
 	for (size_t i = 0; r == 0 && i < PHX_ARRAY_SIZE(orders); i++)
 		if ((int)orders[i].kind == a->ev->kind)
-			return give_order(a, w, i);
+			return give_order(a, w, i, p->check);
 	return r;
 }
 
@@ -377,6 +380,18 @@ static void take_wide(struct phx_apply *a, const struct phx_node *n, enum phx_fl
 							: PHX_TASK_END_FAILED);
 }
 
+/* What was only looked at has not run. */
+static void note_outputs(struct phx_apply *a, struct phx_flowrun *w,
+			 const struct phx_task_result *row)
+{
+	if (phx_flow_run_note(&w->live->run, row->task, row->outputs_sha256) == -ENOMEM)
+		phx_stick(a, -ENOMEM);
+	if (!row->was_there)
+		return;
+	w->n_there++;
+	w->n_runs--;
+}
+
 static void take_row(struct phx_apply *a, const struct phx_node *n,
 		     const struct phx_task_result *row)
 {
@@ -392,6 +407,8 @@ static void take_row(struct phx_apply *a, const struct phx_node *n,
 		take_wide(a, n, act, row);
 		return;
 	}
+	if (act == PHX_FLOW_DONE)
+		note_outputs(a, w, row);
 	phx_flow_run_act(&w->live->run, act, row->task);
 	if (act == PHX_FLOW_LOSE) {
 		w->live->at[row->task].n_losses++;

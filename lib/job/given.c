@@ -120,6 +120,9 @@ static void end_wide(struct phx_apply *a, struct phx_job *worker)
 			w->live->at[task].n_losses < PHX_TASK_LOSSES_MAX
 		? PHX_FLOW_LOSE
 		: PHX_FLOW_FAIL;
+	/* nobody looks at its outputs again: what is made of them is new */
+	if (act == PHX_FLOW_DONE)
+		phx_flow_run_note(&w->live->run, task, "");
 	phx_flow_run_act(&w->live->run, act, task);
 	if (act == PHX_FLOW_LOSE) {
 		w->live->at[task].n_losses++;
@@ -240,9 +243,13 @@ int phx_tasks_on(const struct phx_state *s, const struct phx_node *n, struct phx
 			return -ENOMEM;
 		bool ends = w->live->run.cancelled || phx_job_is_told(worker) || worker->broken ||
 			(worker->run && worker->task_end != PHX_TASK_END_GOOD);
-		*to = (struct phx_task_given){
-			w,   g->task, w->live->at[g->task].n_runs, ends, phx_job_is_wide(worker),
-			rank};
+		*to = (struct phx_task_given){.run = w,
+					      .task = g->task,
+					      .attempt = w->live->at[g->task].n_runs,
+					      .ends = ends,
+					      .wide = phx_job_is_wide(worker),
+					      .rank = rank};
+		phx_flow_run_had(&w->live->run, g->task, to->had_sha256);
 	}
 	return 0;
 }

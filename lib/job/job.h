@@ -120,6 +120,8 @@ struct phx_task_given {
 	bool ends; /* it is to end */
 	bool wide; /* it is on all nodes of the worker, of which this is number `rank`, from 0 */
 	uint32_t rank;
+	/* digest of its outputs: where they are there with it, it need not run; "": it runs */
+	char had_sha256[65];
 };
 /** Appends the node's tasks to `ret` (struct phx_task_given). `ret_worker`: the node's worker,
  * whose room, heartbeat timeout and grace apply to them; NULL if the node has none, and so no

@@ -345,7 +345,10 @@ PHX_RECORD_STRUCT(phx_site_failure, PHX_SITE_FAILURE_FIELDS);
 	F(S, gid, U32) \
 	F(S, user, STR(PHX_NAME_MAX))
 
-#define PHX_EVENT_FIELDS_workflow_order(F, S) F(S, workflow, U64)
+#define PHX_EVENT_FIELDS_workflow_order(F, S) \
+	F(S, workflow, U64) \
+	/* resume: are outputs still what they were? Older journals do not ask */ \
+	F(S, check, BOOL)
 
 /* counted are tasks that the node was given and that run; other rows are ignored */
 #define PHX_EVENT_FIELDS_task_results(F, S) F(S, rows, LIST(phx_task_result))

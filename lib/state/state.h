@@ -326,6 +326,8 @@ PHX_RECORD_STRUCT(phx_job, PHX_JOB_FIELDS);
 	F(S, n_skipped, U32) \
 	F(S, n_runs, U64)   /* starts of all its tasks */ \
 	F(S, n_losses, U64) /* how many of these starts were lost with their node */ \
+	/* how often a task did not run, since its outputs were there as they had been */ \
+	F(S, n_there, U64) \
 	F(S, cpu_ms, U64) \
 	F(S, n_resumes, U32) \
 	F(S, why, TEXT) /* the first failure since it began or was resumed; NULL */ \

@@ -70,6 +70,30 @@ the_machine_starts_anew() {
 	until_true 60 lines_are anew 4 && touch "$WORK/shared/go2" && until_true 40 run_is "$id" .status done && lines_are anew 4
 }
 
+# Who resumes a workflow has that done again whose outputs are not there as they were, and nothing else.
+what_is_there_is_found() {
+	local id
+	made() { (cd "$WORK/shared" && cat ran.a ran.b ran.c 2>/dev/null | sort | uniq -c | tr -s ' \n' ' '); }
+	cat >"$WORK/home/again.conf" <<-END
+		name = "again";
+		tasks = (
+		  { id = "a"; cores = 1; outputs = [ "a.out" ]; command = [ "/bin/sh", "-c", "echo a >>ran.a; echo first >a.out" ]; },
+		  { id = "b"; cores = 1; inputs = [ "a.out" ]; outputs = [ "b.out" ]; command = [ "/bin/sh", "-c", "echo b >>ran.b; cp a.out b.out" ]; },
+		  { id = "c"; cores = 1; outputs = [ "c.out" ]; command = [ "/bin/sh", "-c", "echo c >>ran.c; date +%N >c.out" ]; },
+		  { id = "z"; cores = 1; inputs = [ "b.out", "c.out" ]; command = [ "test", "-e", "go3" ]; } );
+	END
+	id=$(as nobody workflow submit again.conf --re flows) || return 1
+	until_true 20 run_is "$id" .status failed && [ "$(made)" = ' 1 a 1 b 1 c ' ] || { made; return 1; }
+	rm "$WORK/shared/c.out"
+	as nobody workflow resume "$id" && until_true 20 run_is "$id" .status failed && [ "$(made)" = ' 1 a 1 b 2 c ' ] || { made; return 1; }
+	run_is "$id" .n_there 2 || return 1
+	# b was made of what a makes once more: it is what it was
+	echo other >"$WORK/shared/a.out" && as nobody workflow resume "$id" && until_true 20 run_is "$id" .status failed &&
+		[ "$(made)" = ' 2 a 1 b 2 c ' ] || { made; return 1; }
+	rm "$WORK/shared/a.out" "$WORK/shared/b.out" && touch "$WORK/shared/go3"
+	as nobody workflow resume "$id" --unchecked && until_true 20 run_is "$id" .status done && [ "$(made)" = ' 2 a 1 b 2 c ' ]
+}
+
 # A task of two nodes runs on both at once, each with its number and the names of both; its output is looked at on the first.
 two_nodes() {
 	local id
@@ -109,6 +133,7 @@ check "an RE for workflows has its node" flows_run
 check "hundreds of tasks run once each, as their user" hundreds
 check "tasks outlive an agent that is killed" the_agent_is_killed
 check "what a machine that starts anew took along runs again" the_machine_starts_anew
+check "of a workflow that is resumed, what is not there as it was is made again" what_is_there_is_found
 check "a task of two nodes has them at once" two_nodes
 check "and ends on both if it fails on one" one_of_two_fails
 exit $FAILED

@@ -231,6 +231,71 @@ static void resume_does_the_rest(void **state)
 	assert_int_equal(order(w, PHX_EV_workflow_resume, id + 1), -ENOENT);
 }
 
+/* The node's one task ends well, with outputs of this digest: it ran, or it found them so. */
+static void end_with(struct world *w, char digit, bool there)
+{
+	const char *node = first_with_tasks(w);
+	struct phx_event ev = {.kind = PHX_EV_task_results};
+	struct phx_list l = on(w, node);
+	assert_int_equal(l.n, 1);
+	PHX_STR_SET(ev.node, node);
+	push_row(&ev, PHX_LIST_AT(&l, struct phx_task_given, 0), PHX_TASK_EXITED, 0);
+	makes(&ev, digit);
+	PHX_LIST_AT(&ev.task_results.rows, struct phx_task_result, 0)->was_there = there;
+	phx_list_fini(&l);
+	assert_int_equal(world_apply(w, &ev, NULL), 0);
+	phx_event_fini(&ev);
+}
+
+/* The digest with which a node is to look for the outputs of its one task; "0" for none. */
+static char looked_for(struct world *w)
+{
+	struct phx_list l = on(w, first_with_tasks(w));
+	char digit = PHX_LIST_AT(&l, struct phx_task_given, 0)->had_sha256[0];
+	phx_list_fini(&l);
+	return digit ? digit : '0';
+}
+
+static int resume_checked(struct world *w, uint64_t id)
+{
+	struct phx_event ev = {.kind = PHX_EV_workflow_resume,
+			       .workflow_order = {.workflow = id, .check = true}};
+	return world_apply(w, &ev, NULL);
+}
+
+/* Resumed with a look at outputs: what is there is found, what was changed is made again, and then
+ * what was made of it. */
+static void resume_looks(void **state)
+{
+	struct world *w = *state;
+	mtc_running(w, 1);
+	uint64_t id = submit_flow(w, 4, "=1,0,0,0,0\n 1\n*2\n");
+	tick(w, 1000);
+	end_with(w, '1', false);
+	end_with(w, '2', false);
+	end_with(w, '3', false);
+	end_everywhere(w, PHX_TASK_EXITED, 7);
+	assert_int_equal(run_of(w, id)->status, PHX_FLOW_BROKEN);
+	assert_int_equal(resume_checked(w, id), 0);
+	assert_int_equal(run_of(w, id)->n_done, 0);
+	tick(w, 1000);
+	assert_int_equal(looked_for(w), '1');
+	end_with(w, '1', true);
+	assert_int_equal(looked_for(w), '2');
+	end_with(w, '8', false); /* it was changed, and is made again otherwise */
+	assert_int_equal(looked_for(w), '0');
+	end_with(w, '3', false);
+	assert_int_equal(looked_for(w), '0');
+	end_everywhere(w, PHX_TASK_EXITED, 7);
+	assert_int_equal(run_of(w, id)->n_there, 1);
+	assert_int_equal(run_of(w, id)->n_runs, 4 + 3);
+	/* without a look what is done stays done */
+	assert_int_equal(order(w, PHX_EV_workflow_resume, id), 0);
+	assert_int_equal(run_of(w, id)->n_done, 3);
+	tick(w, 1000);
+	finish(w, id);
+}
+
 /* Held: what runs goes on, nothing begins. Cancelled: what runs is told to end. */
 static void held_and_cancelled(void **state)
 {
@@ -327,9 +392,11 @@ static void some_results(struct world *w, struct phx_rng *rng, const char *node)
 	struct phx_list l = on(w, node);
 	PHX_STR_SET(ev.node, node);
 	PHX_LIST_EACH(struct phx_task_given, g, &l)
-		if (phx_rng_below(rng, 2))
+		if (phx_rng_below(rng, 2)) {
 			push_row(&ev, g, outcomes[phx_rng_below(rng, PHX_ARRAY_SIZE(outcomes))],
 				 (uint32_t)(phx_rng_below(rng, 8) == 0));
+			makes(&ev, "01234567"[phx_rng_below(rng, 8)]);
+		}
 	phx_list_fini(&l);
 	both(w, &ev);
 	phx_event_fini(&ev);
@@ -374,6 +441,7 @@ static void some_event(struct world *w, struct phx_rng *rng)
 	if (what < 11 && w->s.last_workflow_id) {
 		ev.kind = kinds[phx_rng_below(rng, PHX_ARRAY_SIZE(kinds))];
 		ev.workflow_order.workflow = 1 + phx_rng_below(rng, w->s.last_workflow_id);
+		ev.workflow_order.check = phx_rng_below(rng, 2);
 	} else if (what == 11) {
 		ev.kind = world_node(w, name)->up ? PHX_EV_missing : PHX_EV_back;
 		PHX_STR_SET(ev.node, name);
@@ -436,6 +504,7 @@ int main(void)
 		TEST(lost_node_gives_back),
 		TEST(silent_node_gets_nothing),
 		TEST(resume_does_the_rest),
+		TEST(resume_looks),
 		TEST(held_and_cancelled),
 		TEST(deactivated_re_waits),
 		TEST(refused),

@@ -179,7 +179,8 @@ static void random_act(struct phx_flow_progress *l, struct phx_rng *rng)
 	static const enum phx_flow_act ends[] = {PHX_FLOW_DONE, PHX_FLOW_DONE, PHX_FLOW_FAIL,
 						 PHX_FLOW_LOSE};
 	static const enum phx_flow_act all[] = {PHX_FLOW_HOLD_ALL, PHX_FLOW_RELEASE,
-						PHX_FLOW_RELEASE, PHX_FLOW_RESUME, PHX_FLOW_CANCEL};
+						PHX_FLOW_RELEASE,  PHX_FLOW_RESUME,
+						PHX_FLOW_CANCEL,   PHX_FLOW_CHECK};
 	uint32_t next = phx_rng_chance(rng, 500) ? phx_flow_run_next(&l->run)
 						 : phx_flow_run_next_wide(&l->run),
 		 any = (uint32_t)phx_rng_below(rng, l->flow.n_tasks);
@@ -188,6 +189,10 @@ static void random_act(struct phx_flow_progress *l, struct phx_rng *rng)
 		l->at[next].node = 1 + (uint32_t)phx_rng_below(rng, 3);
 		l->at[next].n_runs++;
 	} else if (phx_rng_chance(rng, 950)) {
+		char sum[65] = "";
+		memset(sum, "0c"[phx_rng_below(rng, 2)], phx_rng_below(rng, 3) ? 64 : 0);
+		if (l->run.tasks[any].state == PHX_FLOW_TASK_RUNNING)
+			assert_int_equal(phx_flow_run_note(&l->run, any, sum), 0);
 		phx_flow_run_act(&l->run, ends[phx_rng_below(rng, PHX_ARRAY_SIZE(ends))], any);
 	} else {
 		phx_flow_run_act(&l->run, all[phx_rng_below(rng, PHX_ARRAY_SIZE(all))], 0);
@@ -221,6 +226,10 @@ static void assert_same(const struct phx_flow_progress *a, const struct phx_flow
 		assert_int_equal(a->run.tasks[i].n_left, b->run.tasks[i].n_left);
 		assert_int_equal(a->run.tasks[i].n_failures, b->run.tasks[i].n_failures);
 		assert_memory_equal(&a->at[i], &b->at[i], sizeof(a->at[i]));
+		char x[65], y[65];
+		phx_flow_run_had(&a->run, i, x);
+		phx_flow_run_had(&b->run, i, y);
+		assert_string_equal(x, y);
 	}
 }
 
@@ -244,17 +253,38 @@ static void image_goes_on(void **state)
 	}
 }
 
-static int restored(const char *tasks, const char *ready)
+static int restored_with(const char *tasks, const char *ready, const char *had)
 {
 	struct phx_flow_image image = {.n_tasks = 2};
 	struct phx_flow_progress *l = NULL;
 	assert_int_equal(phx_text_push(&image.shape, "\n 1\n"), 0);
 	assert_int_equal(phx_text_push(&image.tasks, tasks), 0);
 	assert_int_equal(phx_text_push(&image.ready, ready), 0);
+	assert_int_equal(phx_text_push(&image.had, had), 0);
 	int r = phx_flow_progress_restore(&image, &l);
 	phx_flow_progress_free(l);
 	phx_record_fini(&phx_flow_image_record, &image);
 	return r;
+}
+
+static int restored(const char *tasks, const char *ready)
+{
+	return restored_with(tasks, ready, "");
+}
+
+static void wrong_outputs(void **state)
+{
+	static const char tasks[] = "1 0 0 0 0*1\n0 0 0 0 0*1\n", ready[] = "0*1\n";
+#define SUM "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
+	(void)state;
+	assert_int_equal(restored_with(tasks, ready, "0 1 " SUM "\n1 3 \n"), 0);
+	assert_int_equal(restored_with(tasks, ready, "2 1 " SUM "\n"), -EINVAL);
+	assert_int_equal(restored_with(tasks, ready, "0 4 \n"), -EINVAL);
+	assert_int_equal(restored_with(tasks, ready, "0 1 " SUM), -EINVAL);
+	assert_int_equal(restored_with(tasks, ready, "0 1 " SUM "0\n"), -EINVAL);
+	assert_int_equal(restored_with(tasks, ready, "0 1 x\n"), -EINVAL);
+	assert_int_equal(restored_with(tasks, ready, "0 3 " SUM "\n"), -EINVAL);
+#undef SUM
 }
 
 static void wrong_images(void **state)
@@ -306,7 +336,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(shapes_are_short), cmocka_unit_test(shape_comes_back),
 		cmocka_unit_test(wrong_shapes),     cmocka_unit_test(image_goes_on),
-		cmocka_unit_test(wrong_images),     cmocka_unit_test(places_come_back),
+		cmocka_unit_test(wrong_images),     cmocka_unit_test(wrong_outputs),
+		cmocka_unit_test(places_come_back),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

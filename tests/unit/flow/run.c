@@ -228,7 +228,9 @@ static void test_life(void **state)
 	assert_true(phx_flow_task_may(PHX_FLOW_TASK_READY, PHX_FLOW_TASK_RUNNING));
 	assert_false(phx_flow_task_may(PHX_FLOW_TASK_WAITING, PHX_FLOW_TASK_RUNNING));
 	for (int to = 0; to < PHX_FLOW_TASK_STATES; to++)
-		assert_false(phx_flow_task_may(PHX_FLOW_TASK_DONE, (enum phx_flow_task_state)to));
+		assert_int_equal(
+			phx_flow_task_may(PHX_FLOW_TASK_DONE, (enum phx_flow_task_state)to),
+			to == PHX_FLOW_TASK_WAITING); /* to be looked at */
 }
 
 /* ---- a naive model ---- */
@@ -338,6 +340,8 @@ static bool model_act(struct naive *m, enum phx_flow_act what, uint32_t task)
 		return !was;
 	case PHX_FLOW_RESUME:
 		return model_resume(m);
+	case PHX_FLOW_CHECK: /* nothing is known of outputs here */
+		break;
 	}
 	return false;
 }
@@ -421,6 +425,105 @@ static void test_wide(void **state)
 	assert_int_equal(run.first[1], PHX_FLOW_NONE);
 }
 
+/* ---- are outputs still what they were? ---- */
+
+/* A digest of this digit alone. */
+static const char *sum_of(char digit)
+{
+	static char text[65];
+	memset(text, digit, 64);
+	return text;
+}
+
+static void done_with(uint32_t task, const char *sha256)
+{
+	assert_int_equal(act(PHX_FLOW_BEGIN, task), 0);
+	assert_int_equal(phx_flow_run_note(&run, task, sha256), 0);
+	assert_int_equal(act(PHX_FLOW_DONE, task), 0);
+}
+
+static void expect_had(uint32_t task, const char *sha256)
+{
+	char had[65];
+	phx_flow_run_had(&run, task, had);
+	assert_string_equal(had, sha256);
+}
+
+/* a makes 1, b and c of it 2 and nothing, d of both 3; e, which waits for d, fails. */
+static void start_checked(void)
+{
+	start("a b<a c<a d<b,c e<d");
+	done_with(0, sum_of('1'));
+	done_with(1, sum_of('2'));
+	done_with(2, "");
+	done_with(3, sum_of('3'));
+	run_task(4, PHX_FLOW_FAIL);
+	expect("ddddf");
+	assert_int_equal(act(PHX_FLOW_CHECK, 0), -EINVAL); /* it is stopped */
+	assert_int_equal(act(PHX_FLOW_RESUME, 0), 0);
+	expect("ddddr");
+	assert_int_equal(act(PHX_FLOW_CHECK, 0), 0);
+}
+
+static void test_check_finds_all(void **state)
+{
+	(void)state;
+	start_checked();
+	expect("rwwww");
+	expect_had(0, sum_of('1'));
+	expect_had(2, "");
+	done_with(0, sum_of('1'));
+	expect("drdww"); /* nothing is to be seen of c */
+	expect_had(1, sum_of('2'));
+	done_with(1, sum_of('2'));
+	expect_had(3, sum_of('3'));
+	done_with(3, sum_of('3'));
+	expect("ddddr");
+	expect_had(4, "");
+	run_task(4, PHX_FLOW_DONE);
+	assert_int_equal(phx_flow_run_status(&run), PHX_FLOW_COMPLETE);
+}
+
+/* What is made anew, and is the same, changes nothing; what is another one, has what was made of it
+ * made again, whatever is there. */
+static void test_check_finds_another(void **state)
+{
+	(void)state;
+	start_checked();
+	done_with(0, sum_of('9'));
+	expect("drrww"); /* c, too */
+	expect_had(1, "");
+	done_with(1, sum_of('2'));
+	expect("ddrww");
+	expect_had(3, sum_of('3')); /* b's are other ones: not known to be the same */
+	done_with(2, "");
+	expect_had(3, "");
+	done_with(3, sum_of('3'));
+	expect("ddddr");
+}
+
+/* Nobody looks while tasks run, or when nothing is known; a task of several nodes stays done. */
+static void test_check_of_what(void **state)
+{
+	(void)state;
+	start("a b");
+	assert_int_equal(act(PHX_FLOW_CHECK, 0), -EALREADY);
+	done_with(0, "");
+	assert_int_equal(act(PHX_FLOW_CHECK, 0), -EALREADY);
+	start("a b c<a");
+	f.tasks[0].nodes = 2;
+	done_with(0, sum_of('1'));
+	assert_int_equal(act(PHX_FLOW_BEGIN, 1), 0);
+	assert_int_equal(act(PHX_FLOW_CHECK, 0), -EBUSY);
+	assert_int_equal(act(PHX_FLOW_FAIL, 1), 0);
+	assert_int_equal(act(PHX_FLOW_RESUME, 0), 0);
+	assert_int_equal(act(PHX_FLOW_CHECK, 0), 0);
+	expect("drr");
+	assert_int_equal(phx_flow_run_note(&run, 1, "12"), -EINVAL);
+	assert_int_equal(phx_flow_run_note(&run, 1, "X"), -EINVAL);
+	expect_had(0, "");
+}
+
 /* 200,000 tasks that wait cost less than 100 MB: what they are and how they stand. */
 static void test_memory(void **state)
 {
@@ -459,12 +562,21 @@ static void test_memory(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_order),   cmocka_unit_test(test_twice),
-		cmocka_unit_test(test_retries), cmocka_unit_test(test_stop),
-		cmocka_unit_test(test_go_on),   cmocka_unit_test(test_hold),
-		cmocka_unit_test(test_cancel),  cmocka_unit_test(test_restart),
-		cmocka_unit_test(test_life),    cmocka_unit_test(test_random),
-		cmocka_unit_test(test_wide),    cmocka_unit_test(test_memory),
+		cmocka_unit_test(test_order),
+		cmocka_unit_test(test_twice),
+		cmocka_unit_test(test_retries),
+		cmocka_unit_test(test_stop),
+		cmocka_unit_test(test_go_on),
+		cmocka_unit_test(test_hold),
+		cmocka_unit_test(test_cancel),
+		cmocka_unit_test(test_restart),
+		cmocka_unit_test(test_life),
+		cmocka_unit_test(test_random),
+		cmocka_unit_test(test_wide),
+		cmocka_unit_test(test_check_finds_all),
+		cmocka_unit_test(test_check_finds_another),
+		cmocka_unit_test(test_check_of_what),
+		cmocka_unit_test(test_memory),
 	};
 	return cmocka_run_group_tests(tests, NULL, teardown);
 }

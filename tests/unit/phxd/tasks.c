@@ -186,6 +186,30 @@ static void each_of_several_nodes_is_told_which_it_is(void **state)
 	}
 }
 
+/* The digest that outputs had goes along, for a run that is resumed. */
+static void outputs_are_looked_for(void **state)
+{
+	struct phx_flow_draft draft = {.what = "f"};
+	struct phx_err err = {0};
+	char sum[65] = "";
+	(void)state;
+	memset(sum, 'a', 64);
+	add_tasks(&draft, "a");
+	add_link(&draft, PHX_FLOW_LINK_OUTPUT, "out");
+	add_tasks(&draft, "b");
+	assert_int_equal(phx_flow_make(&draft, &flow, &err), 0);
+	phx_flow_draft_fini(&draft);
+	struct phx_flowrun *run = phx_state_flowrun(&w->s, submits_it(1000));
+	/* as it is after a look was asked for */
+	for (uint32_t i = 0; i < 2; i++)
+		assert_int_equal(phx_flow_run_note(&run->live->run, i, sum), 0);
+	PHX_AUTO_JSON json_t *orders = told();
+	const json_t *a = json_array_get(list_of(orders, 0, "tasks"), 0),
+		     *b = json_array_get(list_of(orders, 0, "tasks"), 1);
+	assert_string_equal(phx_json_str(a, "had_sha256", ""), sum);
+	assert_string_equal(phx_json_str(b, "had_sha256", ""), ""); /* it has none */
+}
+
 static void an_order_is_told_again_under_its_number_until_it_is_taken(void **state)
 {
 	(void)state;
@@ -457,6 +481,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(a_task_is_told_with_what_it_runs),
 		TEST(each_of_several_nodes_is_told_which_it_is),
+		TEST(outputs_are_looked_for),
 		TEST(an_order_is_told_again_under_its_number_until_it_is_taken),
 		TEST(each_user_has_orders_of_his_own),
 		TEST(the_end_of_a_task_is_an_order_too),
