@@ -5,7 +5,9 @@
 
 #include <fcntl.h>
 #include <poll.h>
+#include <sched.h>
 #include <signal.h>
+#include <sys/mount.h>
 #include <sys/wait.h>
 
 #include "agent/task_keeper.h"
@@ -335,6 +337,37 @@ static void test_outputs(void **state)
 	assert_string_not_equal(row_of(3)->outputs_sha256, all);
 }
 
+/* The data directory is full: what could not write says so in its last words, and has failed; who
+ * said that all is well, though its output is not there, has too; and the keeper goes on. */
+static void test_a_full_disk(void **state)
+{
+	struct phx_task_order o = new_order();
+	(void)state;
+	end_keeper(SIGTERM);
+	/* of this process alone: it goes with it */
+	assert_int_equal(unshare(CLONE_NEWNS), 0);
+	assert_int_equal(mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL), 0);
+	PHX_AUTO_FREE char *data = phx_path("%s/small", w.s->dir);
+	assert_int_equal(mkdir(data, 0755), 0);
+	assert_int_equal(mount("none", data, "tmpfs", 0, "size=64k,mode=1777"), 0);
+	start_keeper();
+	PHX_STR_SET(o.data, data);
+	o.cores = 1; /* one after the other */
+	phx_text_push(&add(&o, 1, "head -c 1000000 /dev/zero >big")->outputs, "big");
+	phx_text_push(&add(&o, 2, "cp big copy 2>/dev/null; rm -f copy; exit 0")->outputs, "copy");
+	phx_text_push(&add(&o, 3, "rm big; echo x >little")->outputs, "little");
+	give(&o);
+	hear_rows(3);
+	assert_row(1, PHX_TASK_EXITED, 1);
+	assert_non_null(strstr(row_of(1)->text, "No space left on device"));
+	assert_string_equal(row_of(1)->outputs_sha256, "");
+	assert_row(2, PHX_TASK_MISSING, 0);
+	assert_non_null(strstr(row_of(2)->text, "copy"));
+	assert_row(3, PHX_TASK_EXITED, 0);
+	assert_int_equal(row_of(3)->n_outputs, 1);
+	assert_int_equal(umount2(data, MNT_DETACH), 0);
+}
+
 /* An output behind a link is none, and what only root may read is not read. */
 static void test_outputs_lead_nowhere_else(void **state)
 {
@@ -628,6 +661,7 @@ int main(void)
 		CASE(test_nothing_outlives_its_task),
 		CASE(test_output_is_bounded),
 		CASE(test_knows_its_nodes),
+		CASE(test_a_full_disk),
 		CASE(test_outputs),
 		CASE(test_outputs_lead_nowhere_else),
 		CASE(test_an_order_twice_runs_once),

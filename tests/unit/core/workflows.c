@@ -195,6 +195,26 @@ static void lost_node_gives_back(void **state)
 	assert_int_equal(run_of(w, id)->n_runs, 2 + had);
 }
 
+/* What is lost again and again, or fails again and again, has failed at last: a node may claim what
+ * it likes. */
+static void nothing_goes_on_for_ever(void **state)
+{
+	struct world *w = *state;
+	uint32_t n = 0;
+	mtc_running(w, 1);
+	uint64_t id = submit_flow(w, 1, "=1,0,0,0,0\n");
+	for (tick(w, 1000); n < 1000 && !run_of(w, id)->ended_ms; n++)
+		assert_int_equal(end_everywhere(w, PHX_TASK_LOST, 0), 1);
+	assert_int_equal(n, 101);
+	assert_non_null(strstr(run_of(w, id)->why, "was lost too often"));
+	id = submit_flow(w, 1, "=1,0,0,1000,0\n");
+	tick(w, 1000);
+	for (n = 0; n < 2000 && !run_of(w, id)->ended_ms; n++)
+		assert_int_equal(end_everywhere(w, PHX_TASK_EXITED, 1), 1);
+	assert_int_equal(n, 1001);
+	assert_int_equal(run_of(w, id)->status, PHX_FLOW_BROKEN);
+}
+
 /* A node that is not heard gets nothing, however much room it has. */
 static void silent_node_gets_nothing(void **state)
 {
@@ -502,6 +522,7 @@ int main(void)
 		TEST(results_count_once),
 		TEST(places_stay),
 		TEST(lost_node_gives_back),
+		TEST(nothing_goes_on_for_ever),
 		TEST(silent_node_gets_nothing),
 		TEST(resume_does_the_rest),
 		TEST(resume_looks),
