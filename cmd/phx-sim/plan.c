@@ -310,6 +310,10 @@ int cmd_sim_plan(struct cli *cli)
 	struct plan_run p = {.cli = cli};
 	struct phx_err err = {0};
 	sim_prepare_heap();
+	if (cli_has(cli, CLI_OPT_journal))
+		return sim_plan_past(cli);
+	if (cli_has(cli, CLI_OPT_more_nodes) || cli_has(cli, CLI_OPT_setup))
+		return cli_fail(CLI_USAGE, "sim plan: --more-nodes and --setup go with --journal");
 	int code = read_options(&p, &err) < 0 ? cli_fail(CLI_USAGE, "sim plan: %s", err.text)
 					      : run_plan(&p);
 	phx_trace_workload_fini(&p.jobs);

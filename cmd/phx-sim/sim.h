@@ -31,4 +31,7 @@ int sim_write_svg(struct cli *cli, const struct phx_buf *svg);
  * line. */
 void sim_progress(const struct cli *cli, const char *what, double done);
 
+/** phx sim plan --journal. */
+int sim_plan_past(struct cli *cli);
+
 #endif

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "phxd/parse.h"
+#include "series/pool_json.h"
 
 enum {
 	HOUR_MS = 3600000,
@@ -92,47 +93,11 @@ static bool begin(struct daemon *d, struct phx_http_request *q, struct asked *re
 
 /* ---- series ---- */
 
-/* One pool: {pool, at_ms: [], covered_ms: [], values: {NAME: []}, most: {NAME: []}}. */
-static json_t *new_pool(const char *pool)
-{
-	json_t *values = json_object(), *most = json_object();
-	for (size_t i = 0; i < PHX_SERIES_QUANTITIES; i++) {
-		const struct phx_series_quantity *q = &phx_series_quantities[i];
-		json_object_set_new(values, q->name, json_array());
-		if (q->lasts)
-			json_object_set_new(most, q->name, json_array());
-	}
-	return json_pack("{s:s,s:[],s:[],s:o,s:o}", "pool", pool, "at_ms", "covered_ms", "values",
-			 values, "most", most);
-}
-
 struct rows {
 	const struct asked *asked;
 	json_t *by_pool; /* object */
 	uint32_t n;
 };
-
-static void insert(json_t *pool, const char *group, const char *name, size_t at, json_t *value)
-{
-	json_array_insert_new(json_object_get(json_object_get(pool, group), name), at, value);
-}
-
-static void insert_row(json_t *pool, size_t at, const struct phx_series_row *row)
-{
-	json_array_insert_new(json_object_get(pool, "at_ms"), at, json_integer(row->at_ms));
-	json_array_insert_new(json_object_get(pool, "covered_ms"), at,
-			      json_integer(row->covered_ms));
-	for (int i = 0; i < PHX_SERIES_QUANTITIES; i++) {
-		const struct phx_series_quantity *q = &phx_series_quantities[i];
-		double value = phx_series_value(row, (enum phx_series_quantity_id)i);
-		insert(pool, "values", q->name, at,
-		       value < 0          ? json_null()
-			       : q->lasts ? json_real(value)
-					  : json_integer(row->sum[i]));
-		if (q->lasts)
-			insert(pool, "most", q->name, at, json_integer(row->most[i]));
-	}
-}
 
 static int64_t number_at(const json_t *pool, const char *what, size_t at)
 {
@@ -157,9 +122,10 @@ static int add_row(void *arg, const struct phx_series_row *row)
 	if (row->at_ms < known_since(to->asked, row->pool) ||
 	    row->at_ms + row->covered_ms < (int64_t)to->asked->from_ms)
 		return 0;
-	if (!pool && json_object_set_new(to->by_pool, row->pool, pool = new_pool(row->pool)))
+	if (!pool &&
+	    json_object_set_new(to->by_pool, row->pool, pool = phx_series_pool_json(row->pool)))
 		return -ENOMEM;
-	insert_row(pool, n_before(pool, row->at_ms), row);
+	phx_series_pool_put(pool, n_before(pool, row->at_ms), row);
 	return 0;
 }
 

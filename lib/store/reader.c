@@ -118,6 +118,28 @@ int phx_store_reader_about(struct phx_store_reader *r, uint64_t after, uint32_t 
 	return walk(r, ABOUT, after, limit, name, fn, arg, err);
 }
 
+int phx_store_reader_snapshot(struct phx_store_reader *r, uint64_t before, uint64_t *ret_seq,
+			      char **ret_json, struct phx_err *err)
+{
+	static const char sql[] =
+		"SELECT seq,state FROM snapshots WHERE seq<?1 ORDER BY seq DESC LIMIT 1";
+	sqlite3_stmt *st = NULL;
+	*ret_seq = 0;
+	*ret_json = NULL;
+	int rc = sqlite3_prepare_v2(r->db, sql, -1, &st, NULL);
+	if (rc == SQLITE_OK) {
+		sqlite3_bind_int64(st, 1, before > INT64_MAX ? INT64_MAX : (sqlite3_int64)before);
+		rc = sqlite3_step(st);
+	}
+	int code = rc == SQLITE_ROW ? phx_store_unpack(st, 1, ret_json, err)
+		: rc == SQLITE_DONE ? 0
+				    : phx_store_reader_failed(r, rc, err);
+	if (code == 0 && *ret_json)
+		*ret_seq = (uint64_t)sqlite3_column_int64(st, 0);
+	sqlite3_finalize(st);
+	return code;
+}
+
 uint64_t phx_store_reader_unsaid(const struct phx_store_reader *r)
 {
 	return r->unsaid;

@@ -186,6 +186,10 @@ int phx_store_search(struct phx_store_reader *r, const struct phx_store_search *
 /** The first event at or after that time; one past the last event if there is none. */
 int phx_store_search_time(struct phx_store_reader *r, int64_t time_ms, uint64_t *ret_seq,
 			  struct phx_err *err);
+/** The newest snapshot before event `before`, malloc'd; *ret_seq 0 and *ret_json NULL: there is
+ * none. -EBADMSG: it cannot be unpacked. Whether it is as it was written nobody looks here. */
+int phx_store_reader_snapshot(struct phx_store_reader *r, uint64_t before, uint64_t *ret_seq,
+			      char **ret_json, struct phx_err *err);
 /** Up to this event it is not recorded whom events are about: an older Phoenix wrote them. */
 uint64_t phx_store_reader_unsaid(const struct phx_store_reader *r);
 

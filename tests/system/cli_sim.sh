@@ -207,6 +207,30 @@ head_works() {
 	run phx node assign 'n[1-3]' batch --wait --timeout 60 && [ "$status" = 0 ] || return 1
 	run phx node assign n1 web --wait --timeout 60 && [ "$status" = 0 ]
 }
+# one node, a job that has ended: what the cluster's own journal says would have been
+a_job_ends() {
+	announce n4 4 && fake_start n4 4 && until_true 20 idle n4 ready "" || return 1
+	printf 'name = "queue"; relationship = "same"; type = "parallel_batch_jobs"; role = "batch"; resource_coordination_model = "fb";
+		lower_bound_size = 1; upper_bound_size = 1; setup_policy = "noop";\n' >"$WORK/queue.conf"
+	run phx re create "$WORK/queue.conf" && run phx re activate queue --wait --timeout 60 && [ "$status" = 0 ] || return 1
+	post /v1/jobs '{"argv": ["work"], "re": "queue", "user": "daemon"}' >/dev/null
+	until_true 20 eval '[ "$(api /v1/jobs | jq -r ".jobs[0].state")" = done ]'
+}
+what_would_have_been() {
+	a_job_ends || return 1
+	sim plan --journal "$WORK/head/journal.db" --more-nodes 2 -o json
+	[ "$status" = 0 ] && [ "$(value '[.nodes_changed - .nodes, .jobs, .left_out, .agreed.total.completed, .changed.total.completed] | @csv')" = 2,1,0,1,1 ] || return 1
+	[ "$(value '.agreed.pools[0] | "\(.pool) \(.values.nodes | max)"')" = 'queue 1' ] || return 1
+	sim plan --journal "$WORK/head/journal.db" --model dr --setup wipe
+	said 0 out 'AS AGREED' && said 0 out completed || return 1
+	sim plan --journal "$WORK/head/journal.db" --more-nodes -9
+	said 1 err 'the cluster could not have been so: there were' || return 1
+	sim plan --journal "$WORK/head/journal.db" --begin 1990-01-01 && said 64 err 'the journal begins after that time' || return 1
+	sim plan --journal "$WORK/head/journal.db" --more-nodes many && said 64 err 'a number is wanted' || return 1
+	sim plan --journal "$WORK/head/journal.db" --swf $LOG && said 64 err '--swf is for logs' || return 1
+	sim plan --swf $LOG --more-nodes 3 && said 64 err 'go with --journal' || return 1
+	sim plan --journal /nonexistent && said 64 err '/nonexistent'
+}
 a_running_head_keeps_its_journal() {
 	sim replay "$WORK/head/journal.db"
 	said 75 err 'phxd has it open'
@@ -273,6 +297,7 @@ else
 	echo "skip nasa_is_exact: there are no archives" && echo "skip plan_on_the_archives: there are no archives"
 fi
 check head_works head_works
+check what_would_have_been what_would_have_been
 check a_running_head_keeps_its_journal a_running_head_keeps_its_journal
 check its_journal_is_identical its_journal_is_identical
 check a_changed_journal_is_not a_changed_journal_is_not
