@@ -141,6 +141,12 @@ int launch_door(struct launch *l, int *ret_fd, struct phx_err *err)
 	return ask_fd(l, LAUNCH_door, 0, ret_fd, &none, err);
 }
 
+int launch_planner(struct launch *l, int *ret_fd, struct phx_err *err)
+{
+	pid_t none;
+	return ask_fd(l, LAUNCH_planner, 0, ret_fd, &none, err);
+}
+
 int launch_sweep(struct launch *l, struct phx_err *err)
 {
 	return ask_plain(l, LAUNCH_sweep, 0, err);

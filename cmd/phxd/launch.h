@@ -126,6 +126,10 @@ int launch_runner(struct launch *l, int *ret_fd, struct phx_err *err);
  * is off; -EBUSY: LAUNCH_DOORS_MAX of them run. */
 int launch_door(struct launch *l, int *ret_fd, struct phx_err *err);
 
+/** A process that simulates (planner.h), in place of a former one: its socket, owned by the
+ * caller. */
+int launch_planner(struct launch *l, int *ret_fd, struct phx_err *err);
+
 /* As the functions of re_place.h; each may also fail because the launcher does not answer. */
 int launch_re_look(struct launch *l, const char *re, struct launch_re *ret, struct phx_err *err);
 int launch_re_list(struct launch *l, struct phx_list *ret);

@@ -187,6 +187,7 @@ static void end_all(struct launcher *l)
 	phx_children_free(l->children);
 	launcher_collect(&l->vault);
 	launcher_collect(&l->hands);
+	launcher_end_planner(l);
 	for (size_t i = 0; i < PHX_ARRAY_SIZE(l->doors); i++)
 		if (l->doors[i].pid)
 			launcher_collect(&l->doors[i]);
@@ -206,7 +207,8 @@ int launcher_run(const struct phx_config *cfg, char **argv, bool new_journal, bo
 			     .serves = serves,
 			     .head.pidfd = -1,
 			     .vault.pidfd = -1,
-			     .hands.pidfd = -1};
+			     .hands.pidfd = -1,
+			     .planner.pidfd = -1};
 	struct phx_err err = {0};
 	l.server = (struct phx_apart_server){.body_max = LAUNCH_BODY_MAX,
 					     .threads = THREADS,

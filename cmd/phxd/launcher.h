@@ -20,7 +20,7 @@ struct launcher {
 	bool ending;
 	/* of what follows, which the threads use that answer the head */
 	pthread_mutex_t lock;
-	struct phx_process head, vault, hands;
+	struct phx_process head, vault, hands, planner;
 	struct phx_process doors[LAUNCH_DOORS_MAX];
 	int64_t doors_ms[LAUNCH_DOORS_MAX]; /* when they were started */
 	bool ready;                         /* the head serves */
@@ -42,6 +42,8 @@ int launcher_refresh(struct launcher *l, uint32_t n_nodes, bool again, struct ph
 
 /** Waits for a child that is no longer used or has ended; kills it if it hangs. */
 void launcher_collect(struct phx_process *p);
+/** Kills the planner, if there is one. Under the lock. */
+void launcher_end_planner(struct launcher *l);
 /** The `answer` of `server`. On the threads that answer the head. */
 int launcher_answer(void *arg, const struct phx_apart_question *q, struct phx_apart_reply *ret,
 		    struct phx_err *err);

@@ -18,6 +18,7 @@
 #include "phxd/head_user.h"
 #include "phxd/helper.h"
 #include "phxd/launcher.h"
+#include "phxd/planner.h"
 #include "phxd/runner.h"
 #include "phxd/watcher.h"
 
@@ -260,6 +261,30 @@ static int op_door(struct launcher *l, const struct phx_apart_question *q,
 		return phx_err_set(err, -EBUSY, "%d others are signing in just now",
 				   LAUNCH_DOORS_MAX);
 	return phx_door_spawn(p, &ret->fd, err);
+}
+
+void launcher_end_planner(struct launcher *l)
+{
+	if (l->planner.pidfd >= 0)
+		phx_process_signal(l->planner.pidfd, SIGKILL);
+	phx_close_fd(&l->planner.pidfd);
+}
+
+/* One at a time, whatever the head asks for. It ends with its socket, so its end is collected by
+ * another than who kills it. */
+static int op_planner(struct launcher *l, const struct phx_apart_question *q,
+		      struct phx_apart_reply *ret, struct phx_err *err)
+{
+	struct phx_process p;
+	(void)q;
+	launcher_end_planner(l);
+	int r = planner_spawn(&p, &ret->fd, err);
+	if (r < 0)
+		return r;
+	l->planner = p;
+	l->planner.pidfd = fcntl(p.pidfd, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+	phx_apart_collect_later(&p);
+	return 0;
 }
 
 /* ---- data of REs ---- */

@@ -24,9 +24,11 @@
 #include "phxd/data_use.h"
 #include "phxd/head_user.h"
 #include "phxd/helper.h"
+#include "phxd/planner.h"
 #include "phxd/runner.h"
 #include "phxd/timeline.h"
 #include "phxd/watcher.h"
+#include "phxd/whatif.h"
 #include "phxd/site.h"
 
 enum { EXIT_USAGE_ = 64, EXIT_CONFIG_ = 78 };
@@ -301,6 +303,7 @@ static int start(struct daemon *d, struct phx_err *err)
 	r = r ? r : hooks_new(d, &d->hooks);
 	r = r ? r : refused_new(d, &d->refused);
 	r = r ? r : timeline_new(d, &d->timeline);
+	r = r ? r : whatif_new(d, &d->whatif);
 	r = r ? r : directors_new(d, &d->directors);
 	r = r ? r : slurm_new(d, &d->slurm);
 	r = r ? r : exec_new(d, &d->exec, err);
@@ -339,6 +342,7 @@ static void stop(struct daemon *d)
 	slurm_free(d->slurm);
 	exec_free(d->exec);
 	directors_free(d->directors);
+	whatif_free(d->whatif);
 	/* these may still journal something, which wakes waiting requests */
 	timeline_free(PHX_TAKE(d->timeline));
 	anchors_free(PHX_TAKE(d->anchors));
@@ -530,6 +534,8 @@ int main(int argc, char **argv)
 		be_vault(argv);
 	if (argc == 2 && !strcmp(argv[1], "--door"))
 		phx_door_serve(STDIN_FILENO);
+	if (argc == 2 && !strcmp(argv[1], "--planner"))
+		planner_run();
 	if (argc == 2 && !strcmp(argv[1], "--helper"))
 		return helper_run();
 	if (argc == 2 && !strcmp(argv[1], "--watcher"))

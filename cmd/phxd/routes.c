@@ -4,6 +4,7 @@
 #include "phxd/api_journal.h"
 #include "phxd/site.h"
 #include "phxd/timeline.h"
+#include "phxd/whatif.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -109,7 +109,7 @@ static void on_end(void *arg, unsigned re, const struct phx_trace_job *job,
 	count_waiting(d, re, end->end_ms);
 }
 
-/* All REs are of one cluster, and were activated in their order: the ledger's numbers are theirs. */
+/* All REs are of one cluster and were activated in their order: the ledger's numbers are theirs. */
 static void on_action(void *arg, int64_t now_ms, unsigned cluster,
 		      const struct phx_ledger_action *a)
 {

@@ -57,9 +57,9 @@ ask() {
 }
 # let in: done, or refused for what he asks (000: the answer is held back until there is news)
 LET_IN='000|2..|30.|40[059]|41.|42.|50[37]'
-# of these there is none here, whoever asks: what is public, settings of the site, what a task printed. Sessions are a person's, whatever his
+# of these there is none here, whoever asks: what is public, settings of the site, what a task printed. Sessions and what somebody asked (what_if.sh) are a person's, whatever his
 # rights (trust/user/session.sh); the key of a disk takes more than a request (trust/owner/other_nodes.sh)
-ABSENT='^(/ipxe/\*|/hook/\*|/images/.*|/boot/\*|/v1/sessions/\*/end|/v1/agent/disk-key/\*|/v1/agent/site|/v1/workflows/\*/output)$'
+ABSENT='^(/ipxe/\*|/hook/\*|/images/.*|/boot/\*|/v1/sessions/\*/end|/v1/agent/disk-key/\*|/v1/agent/site|/v1/workflows/\*/output|/v1/what-if/\*.*)$'
 # a path of the table with its stars filled: of RE mine, or other, or of ours, which is the resource provider's own. Runs and triggers are
 # of the REs of many tasks of the same owners; "other" of a node's route is the node that is nobody's
 path_of() { # ROUTE RE METHOD

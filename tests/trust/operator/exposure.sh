@@ -39,7 +39,7 @@ the_hands() { exposed hands 2.5 "$(pgrep -P "$HEAD" -f -- --hands)"; }
 # there for a moment; that they are users without capabilities: user/links.sh, system/slurm.sh
 helper_and_runner() {
 	local process
-	for process in helper runner; do at_most "$(exposure "$(as_unit $process nobody '')")" 2.5 || { echo "$process: $(exposure "$(as_unit $process nobody '')")"; return 1; }; done
+	for process in helper runner planner; do at_most "$(exposure "$(as_unit $process nobody '')")" 2.5 || { echo "$process: $(exposure "$(as_unit $process nobody '')")"; return 1; }; done
 }
 # root, for what it starts: what is left to it is said in phxd(8)
 the_unit_as_a_whole() { at_most "$(exposure "$UNIT")" 3.3 || { exposure "$UNIT"; return 1; }; }

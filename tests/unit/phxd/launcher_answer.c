@@ -66,6 +66,11 @@ int runner_spawn(const struct phx_config *of, int *ret_fd, struct phx_err *e)
 	(void)of, (void)ret_fd;
 	return phx_err_set(e, -ENOENT, "no engine_user");
 }
+int planner_spawn(struct phx_process *ret, int *ret_fd, struct phx_err *e)
+{
+	(void)ret, (void)ret_fd;
+	return phx_err_set(e, -ENOENT, "no planner here");
+}
 void head_user_find(const struct phx_config *of, uid_t *ret_uid, gid_t *ret_gid)
 {
 	(void)of;
