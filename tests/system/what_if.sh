@@ -46,6 +46,8 @@ of_ones_own_re() {
 	ask games '{"re": "grid", "from_ms": 5}' | head -n 1 | jq -e --argjson asked "$(api /v1/res/grid | jq .asked_ms)" '.question.wish.from_ms == $asked' >/dev/null
 }
 who_may_ask_what() {
+	sed 's/"grid"/"other"/; s/"games"/"sync"/' "$WORK/grid.conf" >"$WORK/other.conf" && phx re create "$WORK/other.conf" >/dev/null || return 1
+	[ "$(ask games '{"re": "other"}' | status)" = 404 ] || return 1
 	[ "$(ask games '{}' | status)" = 403 ] && [ "$(ask games '{"re": "nonesuch"}' | status)" = 404 ] && [ "$(ask lp '{"re": "grid"}' | status)" = 403 ] || return 1
 	# an operator does not search the journal, and knows what REs hold
 	[ "$(ask daemon '{}' | status)" = 403 ] && [ "$(ask daemon '{"re": "grid"}' | status)" = 200 ] && [ "$(ask bin '{}' | status)" = 200 ]
