@@ -209,7 +209,7 @@ static void answer(struct whatif *w, struct question *q)
 	q->state = r == 0 ? WHATIF_DONE : r == -ECANCELED ? WHATIF_CANCELLED : WHATIF_FAILED;
 	q->milli = r == 0 ? 1000 : q->milli;
 	q->answer = answer;
-	if (r < 0)
+	if (r < 0 && r != -ECANCELED)
 		PHX_STR_SET(q->error, err.text[0] ? err.text : strerror(-r));
 	pthread_mutex_unlock(&w->lock);
 }

@@ -109,13 +109,26 @@ static void on_end(void *arg, unsigned re, const struct phx_trace_job *job,
 	count_waiting(d, re, end->end_ms);
 }
 
+static void hold(struct past_drawing *d, int re, int64_t at_ms, int64_t more)
+{
+	if (re < 0 || re >= (int)d->n_res)
+		return;
+	go_on(d, (unsigned)re, at_ms);
+	d->now[re].values[PHX_SERIES_Q_nodes] += more;
+}
+
 /* All REs are of one cluster and were activated in their order: the ledger's numbers are theirs. */
 static void on_action(void *arg, int64_t now_ms, unsigned cluster,
 		      const struct phx_ledger_action *a)
 {
 	struct past_drawing *d = arg;
 	(void)cluster;
-	if (a->kind == PHX_LEDGER_MOVE || a->re < 0 || a->re >= (int)d->n_res)
+	if (a->kind == PHX_LEDGER_MOVE) { /* also before the first instant, by activations */
+		hold(d, a->re, now_ms, -(int64_t)a->nodes);
+		hold(d, a->to, now_ms, a->nodes);
+		return;
+	}
+	if (a->re < 0 || a->re >= (int)d->n_res)
 		return;
 	unsigned re = (unsigned)a->re;
 	go_on(d, re, now_ms);

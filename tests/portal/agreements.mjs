@@ -163,6 +163,26 @@ export const tests = {
 		assert.equal(re('grid').state, 'running');
 	},
 
+	async 'an agreement that is written shows what it would have meant last week'(browser) {
+		const page = await open(browser, 'games');
+		await write(page, conf('grid2').replaceAll('= 2;', '= 1;'));
+		const week = page.getByRole('region', { name: 'Last week' });
+		assert.equal(await week.getByLabel('The demand of').inputValue(), 'grid');
+		await week.getByRole('button', { name: 'Simulate last week' }).dblclick();
+		await week.getByRole('table', { name: /^Simulated/ }).waitFor();
+		const peak = await week.getByRole('row', { name: /^Most nodes at once/ }).getByRole('cell').allTextContents();
+		assert.deepEqual(peak, ['2', '1']);
+		await week.locator('.pair canvas').first().waitFor();
+		await accessible(page);
+		await week.scrollIntoViewIfNeeded();
+		await picture(page, 'agreement-last-week');
+		// what is wrong with it is told first
+		await page.getByLabel('Agreement', { exact: true }).fill('name = ;');
+		await week.getByText('Nothing may be wrong with it first.').waitFor();
+		await page.getByRole('button', { name: 'Leave it' }).click();
+		assert.deepEqual(page.wrong, []);
+	},
+
 	async 'files are put, fetched and removed, members named and struck out'(browser) {
 		const page = await open(browser, 'games', 'grid');
 		const files = page.getByRole('region', { name: 'Files' });

@@ -184,6 +184,61 @@ export const tests = {
 		assert.deepEqual(heights.map((y) => Math.round((Number(base) - y) / 160 * most)), steps);
 	},
 
+	async 'what would have been is simulated as a job, and drawn beside what was'(browser) {
+		const page = await open(browser, 'root', `${from}-${Date.now()}`);
+		const asked = page.getByRole('region', { name: 'What if' });
+		await asked.getByLabel('More nodes').fill('2');
+		await asked.getByLabel('Model').selectOption('dr');
+		await asked.getByLabel('Nodes are erased').check();
+		const sent = [];
+		page.on('request', (r) => r.method() === 'POST' && sent.push(r.url()));
+		await asked.getByRole('button', { name: 'Simulate it' }).dblclick();
+		const table = asked.getByRole('table', { name: /^Simulated, 3 jobs/ });
+		await table.waitFor();
+		assert.equal(sent.length, 1); // a form sent twice is sent once
+		await table.getByRole('columnheader', { name: 'with 2 more nodes, dr, wipe' }).waitFor();
+		const { questions } = api('/v1/what-if'), { answer } = api(`/v1/what-if/${questions[0].id}`);
+		assert.deepEqual([answer.nodes_changed - answer.nodes, questions[0].wish.model, questions[0].wish.wipes], [2, 'dr', true]);
+		const row = (await table.getByRole('row', { name: /^Mean wait/ }).getByRole('cell').allTextContents()).map(Number);
+		assert.deepEqual(row, ['agreed', 'changed'].map((s) => Number((answer[s].total.mean_wait_s ?? 0).toFixed(1))));
+		// side by side, by the same drawing: its numbers are those of the answer
+		for (const [title, most] of [['as it was', 3], ['with 2 more nodes, dr, wipe', Math.max(...answer.changed.pools.find((p) => p.pool === 'queue').values.nodes)]]) {
+			const shown = (await numbers(page, `Nodes of each pool, ${title}`, 'queue')).most;
+			assert.ok(Math.abs(shown - most) <= 0.01, `${title}: ${shown} is not ${most}`);
+		}
+		const csv = (await saved(page, 'Save the simulation as CSV')).trim().split('\n');
+		assert.equal(csv.length, 1 + sum(answer.changed.pools.map((p) => p.at_ms.length)));
+		assert.match(await saved(page, 'Save the simulation as SVG'), /data-pool="queue"/);
+		await accessible(page);
+		await asked.scrollIntoViewIfNeeded();
+		await picture(page, 'timeline-what-if');
+		await page.reload(); // the address names the question
+		await table.waitFor();
+		assert.deepEqual(page.wrong, []);
+		// fewer nodes than are promised
+		await asked.getByRole('spinbutton', { name: 'More nodes' }).fill('-3');
+		await asked.getByRole('button', { name: 'Simulate it' }).click();
+		await asked.getByRole('alert').getByText(/The cluster could not have been so: /).waitFor();
+	},
+
+	async 'a simulation shows how far it is, and is cancelled by the keyboard'(browser) {
+		const page = await open(browser, 'root', `0-${Date.now()}`); // checks once a minute for half a century
+		const asked = page.getByRole('region', { name: 'What if' });
+		await asked.getByLabel('Model').selectOption('dr');
+		await asked.getByRole('button', { name: 'Simulate it' }).focus();
+		await page.keyboard.press('Enter');
+		await asked.getByRole('progressbar', { name: 'Simulates' }).waitFor();
+		await page.waitForFunction(() => Number(document.querySelector('progress')?.value) >= 50);
+		await accessible(page);
+		await picture(page, 'timeline-what-if-progress');
+		await asked.getByRole('button', { name: 'Cancel it' }).focus();
+		await page.keyboard.press('Enter');
+		await asked.getByText('Cancelled.').waitFor();
+		await asked.getByRole('button', { name: 'Close' }).click();
+		await page.waitForFunction(() => !location.hash.includes('what-if'));
+		assert.deepEqual(page.wrong, []);
+	},
+
 	async 'who may not know of it sees no page, and is told nothing'(browser) {
 		const page = await open(browser, 'nobody', '1h');
 		await page.getByRole('heading', { name: 'Cluster' }).waitFor();
@@ -193,6 +248,7 @@ export const tests = {
 		// one who has runtime environments of his own is told of those: he has none
 		const owner = await open(browser, 'games', '1h');
 		await owner.getByText('Nothing is known of this time').waitFor();
+		assert.equal(await owner.getByRole('region', { name: 'What if' }).count(), 0); // that is for who may search the journal
 		const told = await owner.evaluate(async () => Promise.all(['', '/kills', '/nodes'].map(async (p) => (await fetch(`/v1/timeline${p}`)).json())));
 		assert.deepEqual([told[0].pools, told[1].kills, told[2].holdings], [[], [], []]);
 	},

@@ -7,6 +7,7 @@ import { Field, has } from './field.js';
 import { html } from './html.js';
 import { scope } from './session.js';
 import { useSubject } from './subject.js';
+import { LastWeek } from './whatif_agreement.js';
 
 function useFields() {
 	const [fields, setFields] = useState([]);
@@ -100,12 +101,13 @@ export function AgreementForm({ onDone, onLeave }) {
 		ask(state.checked.agreement, create).then(() => { draft.forget(); onDone(state.checked.agreement.name); },
 			(problem) => setSaid(problem.message)).finally(() => { sent.current = false; setBusy(false); });
 	};
-	return html`<form class="sheet" onSubmit=${submit} aria-label="Ask for an RE"><div class="bar"><h2>${create ? 'Create an RE' : 'Ask for an RE'}</h2><${Modes} state=${state} draft=${draft} /></div>
+	return html`<div class="ask"><form class="sheet" onSubmit=${submit} aria-label="Ask for an RE"><div class="bar"><h2>${create ? 'Create an RE' : 'Ask for an RE'}</h2><${Modes} state=${state} draft=${draft} /></div>
 		${(error || state.error) && html`<p class="trouble" role="alert">${error || state.error}</p>`}
 		${state.mode === 'text' ? html`<${Text} state=${state} draft=${draft} area=${area} />` : html`<${Fields} fields=${fields} state=${state} draft=${draft} />`}
 		<p class="quiet">phoenix-agreement(5) says more of each. Lines are those of the text.</p>
 		<${Findings} state=${state} area=${area} />
 		${said && html`<p class="trouble" role="alert">${said}</p>`}
 		<p class="acts"><button type="button" onClick=${() => { draft.forget(); onLeave(); }}>Leave it</button>
-			<button type="submit" class="main" disabled=${!good || busy}>${create ? 'Create it' : 'Ask for it'}</button></p></form>`;
+			<button type="submit" class="main" disabled=${!good || busy}>${create ? 'Create it' : 'Ask for it'}</button></p></form>
+		<${LastWeek} agreement=${good ? state.checked.agreement : null} /></div>`;
 }

@@ -9,12 +9,12 @@ function colours(element, n) {
 	return { ink: take('--ink'), quiet: take('--quiet'), line: take('--line'), of: (i) => take(`--chart-${i % n + 1}`) };
 }
 
-function optionsOf(box, { lines, from, until, onPick }, width) {
+function optionsOf(box, { lines, from, until, onPick, top }, width) {
 	const c = colours(box, 8), font = '12px system-ui, "DejaVu Sans", sans-serif';
 	const axis = { stroke: c.quiet, font, grid: { stroke: c.line, width: 1 }, ticks: { stroke: c.line, width: 1 } };
 	return {
 		width, height: HEIGHT, legend: { show: false }, cursor: { sync: { key: 'timeline' }, drag: { x: true, y: false, setScale: false } },
-		scales: { x: { time: true, range: [from / 1000, until / 1000] }, y: { range: (u, least, most) => [0, Math.max(1, (most ?? 1) * 1.08)] } },
+		scales: { x: { time: true, range: [from / 1000, until / 1000] }, y: { range: (u, least, most) => [0, Math.max(1, (top || (most ?? 1)) * 1.08)] } },
 		axes: [{ ...axis }, { ...axis, size: 60 }],
 		series: [{}, ...lines.map((l) => ({ label: l.pool, stroke: c.of(l.colour), width: 2, points: { show: false }, spanGaps: false, paths: uPlot.paths.stepped({ align: 1 }) }))],
 		hooks: { setSelect: [(u) => u.select.width > 3 && onPick(1000 * u.posToVal(u.select.left, 'x'), 1000 * u.posToVal(u.select.left + u.select.width, 'x'))] },

@@ -5,10 +5,10 @@ import { aligned, summary } from './series.js';
 
 const number = (v) => (v === null || !Number.isFinite(v) ? '' : String(Math.round(v * 100) / 100));
 
-function Canvas({ lines, span, onPick, label }) {
+function Canvas({ lines, span, onPick, label, top }) {
 	const box = useRef(null), drawn = useRef(null);
 	const [failed, setFailed] = useState(false);
-	const what = { lines, data: aligned(lines), from: span.from, until: span.until, onPick };
+	const what = { lines, data: aligned(lines), from: span.from, until: span.until, onPick, top };
 	const latest = useRef(what);
 	latest.current = what;
 	useEffect(() => {
@@ -37,9 +37,9 @@ function Numbers({ panel, lines, span }) {
 		})}</tbody></table>`;
 }
 
-// lines: of series.js, each with its colour's number
-export function Panel({ panel, lines, span, onPick }) {
+// lines: of series.js, each with its colour's number; top: how high it is drawn, where another drawing stands beside it
+export function Panel({ panel, lines, span, onPick = () => {}, top }) {
 	return html`<section class="panel sheet" aria-label=${panel.title}><h2>${panel.title} <span class="quiet">${panel.unit}</span></h2>
-		<div class="beside-numbers"><div><${Canvas} lines=${lines} span=${span} onPick=${onPick} label=${`${panel.title} over time; the table has its numbers`} /></div>
+		<div class="beside-numbers"><div><${Canvas} lines=${lines} span=${span} onPick=${onPick} top=${top} label=${`${panel.title} over time; the table has its numbers`} /></div>
 		<${Numbers} panel=${panel} lines=${lines} span=${span} /></div></section>`;
 }

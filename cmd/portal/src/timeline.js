@@ -6,9 +6,12 @@ import { csvOf, save, svgOf } from './export.js';
 import { Holdings } from './holdings.js';
 import { html } from './html.js';
 import { Panel } from './panel.js';
-import { go, whereNow } from './route.js';
+import { address, go, route, whereNow } from './route.js';
 import { panels, stepsOfPanel } from './series.js';
 import { moved, parseSpan, spans, zoomed } from './span.js';
+import { may } from './session.js';
+import { useSubject } from './subject.js';
+import { WhatIf } from './whatif_cluster.js';
 import { moment } from './words.js';
 
 const POINTS = 800; // more than that no chart shows; a month has 720 hours
@@ -90,6 +93,16 @@ function Drawings({ shown, to }) {
 		<${Kills} kills=${kills} /><${Holdings} span=${span} colourOf=${colourOf} tick=${tick} />`;
 }
 
+// What would have been in the time that is shown; the address names the question, so that it is there after a reload.
+function Question({ shown, span, to }) {
+	const id = useSubject(route).query.get('what-if') ?? '';
+	if (!may('journal') || !shown)
+		return null;
+	const onAsked = (n, { from, until }) => { location.hash = `${address('timeline', `${Math.round(from)}-${Math.round(until)}`)}?what-if=${n}`; };
+	const onPick = (from, until) => to(`${Math.round(from)}-${Math.round(Math.max(from + 60_000, until))}`);
+	return html`<${WhatIf} id=${id} span=${span} real=${shown.answer} colourOf=${colours(shown.answer)} onAsked=${onAsked} onLeave=${() => to(whereNow().item)} onPick=${onPick} />`;
+}
+
 export function Timeline({ item }) {
 	const { shown, error } = useSeries(item);
 	const latest = useRef(null);
@@ -114,5 +127,6 @@ export function Timeline({ item }) {
 		<div class="bar"><h1>Time-line</h1><span class="quiet" role="status">${shown ? `${moment(shown.span.from)} to ${shown.span.follows ? 'now' : moment(shown.span.until)}, by ${shown.answer.level}s` : 'reading …'}</span></div>
 		<div class="sight" tabindex="0" role="region" aria-label="Time: the arrows move, plus and minus zoom, Home shows the last hour"><${Controls} span=${span} to=${to} step=${step} onSave=${onSave} /></div>
 		${error && html`<p class="warning" role="alert">${error}</p>`}
+		<${Question} shown=${shown} span=${span} to=${to} />
 		${shown && html`<${Drawings} shown=${shown} to=${to} />`}</div>`;
 }

@@ -242,6 +242,24 @@ static void test_it_is_drawn(void **state)
 	}
 }
 
+/* Nothing happens: what is held from the beginning is drawn all the same. */
+static void test_a_quiet_time_is_drawn(void **state)
+{
+	struct world *w = *state;
+	queue_alone(w);
+	struct phx_past_wish wish = {.from_ms = w->now};
+	w->now += 1000 * SECOND;
+	tick(w, 0);
+	wish.until_ms = w->now;
+	PHX_AUTO_JSON json_t *answer = answer_of(&wish);
+	const json_t *pool = json_array_get(
+			     json_object_get(json_object_get(answer, "agreed"), "pools"), 0),
+		     *nodes = json_object_get(json_object_get(pool, "values"), "nodes");
+	assert_int_equal(json_array_size(nodes), PHX_PAST_STEPS);
+	for (size_t i = 0; i < PHX_PAST_STEPS; i++)
+		assert_near(json_number_value(json_array_get(nodes, i)), NODES, 0);
+}
+
 /* Of one RE alone, with other bounds; and the demand of a web service is what it was. */
 static void test_one_re_with_another_agreement(void **state)
 {
@@ -373,6 +391,7 @@ int main(void)
 		TEST(what_cannot_be),
 		TEST(a_part_of_it),
 		TEST(it_is_drawn),
+		TEST(a_quiet_time_is_drawn),
 		TEST(one_re_with_another_agreement),
 		TEST(bad_input),
 		TEST(it_is_cancelled),
