@@ -58,6 +58,26 @@ export const tests = {
 		await here.getByRole('heading', { name: 'Sign in' }).waitFor();
 	},
 
+	async 'a session that is stolen and used from elsewhere is told, and ended by whose it is'(browser) {
+		const page = await withPassword(browser);
+		const { value } = (await page.context().cookies()).find((c) => c.name === '__Host-phoenix');
+		const thief = (path, ...more) => execFileSync('curl', ['-sk', '-o', '/dev/null', '-w', '%{http_code}', '--interface', '127.0.0.77', '-H', `Cookie: __Host-phoenix=${value}`, ...more,
+			`https://127.0.0.1:${process.env.HTTPS}${path}`], { encoding: 'utf8' });
+		assert.equal(thief('/v1/whoami'), '200');
+		assert.equal(thief('/v1/jobs', '-d', '{"argv": ["stolen"]}'), '403'); // he has not the token of the page
+		const mine = await withPassword(browser);
+		await mine.getByRole('link', { name: 'You' }).click();
+		const row = mine.getByRole('region', { name: 'Sessions' }).getByRole('row').filter({ hasText: 'used from 127.0.0.77' });
+		await row.waitFor();
+		await accessible(mine);
+		await picture(mine, 'session-stolen');
+		await row.getByRole('button').click();
+		await row.waitFor({ state: 'detached' });
+		assert.equal(thief('/v1/whoami'), '401');
+		await page.getByText('Your session has ended').waitFor();
+		await navigation(mine);
+	},
+
 	async 'a browser that goes away is no reader any more'(browser) {
 		const count = () => Number(sh('ss -Htn state established "( sport = :$HTTPS )" | wc -l'));
 		const page = await signIn(browser, 'root');
@@ -89,8 +109,15 @@ export const tests = {
 		await page.getByText('phx portal', { exact: false }).first().waitFor();
 	},
 
-	async 'a page of before an update says so, and loads the new one'(browser) {
+	async 'a page of before an update says so, loads the new one, and keeps what was typed'(browser) {
 		const old = await signIn(browser, 'daemon');
+		const writes = async () => {
+			await old.getByRole('link', { name: 'Jobs' }).click();
+			await old.getByRole('button', { name: 'Submit a job' }).click();
+			return old.getByLabel('Program');
+		};
+		await (await writes()).fill('#!/bin/sh\necho kept\n');
+		await old.getByLabel('Nodes').fill('3');
 		sh(`cd "$PORTAL_WORK/portal" && app=$(ls app-*.js) && mv "$app" app-0000000000000000.js && rm -f ./*.gz && sed -i "s/$app/app-0000000000000000.js/" index.html
 			kill -TERM -- "$HEAD_PID"; while kill -0 "$HEAD_PID" 2>/dev/null; do sleep 0.1; done
 			setsid "$BUILD/bin/phxd" -c "$PHX_CONFIG" >>"$PORTAL_WORK/again.log" 2>&1 & echo $! >"$PORTAL_WORK/again.pid"`);
@@ -108,6 +135,10 @@ export const tests = {
 		await old.getByRole('button', { name: 'Load the new pages' }).click();
 		await old.waitForFunction(() => document.querySelector('script').src.endsWith('app-0000000000000000.js'));
 		await navigation(old);
+		assert.equal(await (await writes()).inputValue(), '#!/bin/sh\necho kept\n');
+		assert.equal(await old.getByLabel('Nodes').inputValue(), '3');
+		await old.getByRole('button', { name: 'Leave it' }).click();
+		assert.equal(await (await writes()).inputValue(), '#!/bin/sh\n'); // left: it is kept no longer
 		assert.equal(await old.getByText('newer pages').count(), 0);
 	},
 };

@@ -109,8 +109,10 @@ export const conf = `name = "six"; tasks = (
 { id = "f"; cores = 1; command = [ "true" ]; parents = [ "d", "e" ]; } );\n`;
 
 export async function submit(page) {
+	const before = api('/v1/workflows').workflows.length;
 	await page.getByRole('button', { name: 'Submit …' }).click();
-	await page.getByRole('dialog').getByRole('button', { name: 'Submit' }).click();
+	await page.getByRole('dialog').getByRole('button', { name: 'Submit' }).dblclick();
 	await page.getByRole('heading', { name: /^Workflow \d+/ }).waitFor();
+	assert.equal(api('/v1/workflows').workflows.length, before + 1); // twice is once
 	return Number(/\d+$/.exec(page.url())[0]);
 }

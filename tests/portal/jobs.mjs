@@ -22,11 +22,12 @@ export const tests = {
 		await page.getByLabel('hold it back').check();
 		await accessible(page);
 		await picture(page, 'job-form');
-		await page.getByRole('button', { name: 'Submit', exact: true }).click();
+		await page.getByRole('button', { name: 'Submit', exact: true }).dblclick();
 		const job = page.getByRole('complementary');
 		await job.getByText('queued').first().waitFor();
 		const id = Number((await job.getByRole('heading', { level: 2 }).textContent()).replace('Job ', ''));
 		assert.equal(api(`/v1/jobs/${id}`).user, 'daemon');
+		assert.equal(api('/v1/jobs').jobs.filter((j) => j.user === 'daemon').length, 1); // twice is once
 		await page.getByRole('cell', { name: 'queued' }).waitFor();
 		await accessible(page);
 		await picture(page, 'jobs');

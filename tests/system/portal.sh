@@ -24,7 +24,7 @@ for i in $(seq $nodes); do until_true 30 idle "n$i" ready "" || { not_ok "n$i is
 in_browser() { HEAD_PID=$HEAD AGENT_PID=${AGENT[n4]} HOME=$WORK PORTAL_WORK=$WORK timeout 400 node tests/portal/run.mjs "tests/portal/$1.mjs" || FAILED=1; }
 wire=$(cat "$BUILD"/portal/*.gz | wc -c)
 check "portal the first page is at most 300 kB on the wire ($wire)" [ "$wire" -le 300000 ]
-[ $# -gt 0 ] || set -- sign_in jobs timeline audit
+[ $# -gt 0 ] || set -- sign_in jobs timeline audit pages
 for tests; do in_browser "$tests"; done
 # the last of the cluster's tests has started another head
 [ ! -s "$WORK/again.pid" ] || { HEAD=$(cat "$WORK/again.pid"); kill "$HEAD"; until_true 20 eval '! kill -0 $HEAD'; HEAD=; }

@@ -5,6 +5,7 @@ import { toFlow } from './flow_doc.js';
 import { ChooseRe, NoRe, useFlowRes } from './flow_res.js';
 import { writeWfFormat } from './flow_wfformat.js';
 import { html } from './html.js';
+import { useOnce } from './once.js';
 import { go } from './route.js';
 
 const units = [['s', 1000], ['min', 60000], ['h', 3600000], ['days', 86400000]];
@@ -35,12 +36,13 @@ export function SetTrigger({ doc, onClose }) {
 	const [kind, setKind] = useState(kinds[0]);
 	const [said, setSaid] = useState('');
 	const [made, setMade] = useState(null);
+	const [busy, once] = useOnce();
 	useEffect(() => dialog.current.showModal(), []);
 	const send = (e) => {
 		const data = new FormData(e.target), spec = { name: data.get('name'), when: kind.when(data), when_busy: data.get('busy') };
 		e.preventDefault();
-		call('PUT', `/v1/triggers?re=${encodeURIComponent(data.get('re'))}`, { body: `${JSON.stringify(spec)}\n${writeWfFormat(toFlow(doc)).text}` })
-			.then(setMade, (error) => setSaid(error.message));
+		once(() => call('PUT', `/v1/triggers?re=${encodeURIComponent(data.get('re'))}`, { body: `${JSON.stringify(spec)}\n${writeWfFormat(toFlow(doc)).text}` })
+			.then(setMade, (error) => setSaid(error.message)));
 	};
 	const leave = () => dialog.current.close();
 	return html`<dialog ref=${dialog} onClose=${() => { onClose(); if (made) go('workflows'); }} aria-labelledby="trigger-title"><h2 id="trigger-title">Have ${doc.name || 'the workflow'} submitted by itself</h2>
@@ -51,5 +53,5 @@ export function SetTrigger({ doc, onClose }) {
 				<label>While a run of it goes on <select name="busy"><option value="coalesce">one run for all that comes</option><option value="queue">a run each, one after the other</option><option value="skip">nothing</option></select></label></div>
 			${kind.hint && html`<p class="quiet" id="when-hint">${kind.hint}</p>`}
 			${said && html`<p class="trouble" role="alert">${said}</p>`}
-			<p class="acts"><button type="button" onClick=${leave}>Leave it</button><button type="submit" class="main" disabled=${!res?.length}>Set it</button></p></form>`}</dialog>`;
+			<p class="acts"><button type="button" onClick=${leave}>Leave it</button><button type="submit" class="main" disabled=${!res?.length || busy}>Set it</button></p></form>`}</dialog>`;
 }

@@ -4,6 +4,7 @@ import { post } from './api.js';
 import { isAbout } from './flow_states.js';
 import { Follow } from './follow.js';
 import { html } from './html.js';
+import { first, useOnce } from './once.js';
 import { address } from './route.js';
 import { may } from './session.js';
 import { useSubject } from './subject.js';
@@ -20,18 +21,19 @@ const acts = [
 
 const whenOf = ({ kind, when }) => (kind === 'file' ? when.file : kind === 'http' ? when.http : `every ${took(when.every_ms)}`);
 
-function Row({ trigger, onAct }) {
+function Row({ trigger, busy, onAct }) {
 	const run = trigger.last?.at(-1)?.run;
 	return html`<tr><td>${trigger.name}</td><td>${whenOf(trigger)}</td><td><span class=${`state ${looks[trigger.state] ?? ''}`}>${trigger.state}</span></td>
 		<td>${trigger.n_fired}</td><td>${trigger.n_begun}</td><td>${trigger.n_waiting}</td><td>${run ? html`<a href=${address('workflows', String(run))}>${run}</a>` : ''}</td>
 		<td>${trigger.user}</td><td>${trigger.re}</td><td>${trigger.why}</td>
 		<td class="row-acts">${acts.filter((a) => may(a.right) && a.when(trigger)).map((a) => html`<button key=${a.name} type="button" aria-label=${`${a.title} ${trigger.name}`}
-			onClick=${() => onAct(trigger.name, a.name)}>${a.title}</button>`)}</td></tr>`;
+			disabled=${busy} onClick=${first(() => onAct(trigger.name, a.name))}>${a.title}</button>`)}</td></tr>`;
 }
 
 export function Triggers() {
 	const list = useMemo(() => new Follow(async (ask) => (await ask('/v1/triggers')).triggers, isAbout, () => LOOK_S), []);
 	const [said, setSaid] = useState('');
+	const [busy, once] = useOnce();
 	useEffect(() => {
 		list.run();
 		return () => list.stop();
@@ -39,12 +41,12 @@ export function Triggers() {
 	const triggers = useSubject(list.value) ?? [];
 	const act = (name, what) => {
 		setSaid('');
-		post(`/v1/triggers/${encodeURIComponent(name)}/${what}`, {}).catch((e) => setSaid(e.message)).finally(() => list.read().catch(() => {}));
+		once(() => post(`/v1/triggers/${encodeURIComponent(name)}/${what}`, {}).catch((e) => setSaid(e.message)).finally(() => list.read().catch(() => {})));
 	};
 	if (!triggers.length)
 		return null;
 	return html`<div><h2>Triggers</h2>${said && html`<p class="trouble" role="alert">${said}</p>`}
 		<div class="wide" tabindex="0" role="region" aria-label="Triggers"><table class="jobs"><thead><tr>
 			${['Trigger', 'When', 'State', 'Fired', 'Runs', 'Waiting', 'Last run', 'User', 'RE', 'Why', 'Acts'].map((t) => html`<th scope="col" key=${t}>${t}</th>`)}</tr></thead>
-			<tbody>${triggers.map((t) => html`<${Row} key=${t.name} trigger=${t} onAct=${act} />`)}</tbody></table></div></div>`;
+			<tbody>${triggers.map((t) => html`<${Row} key=${t.name} trigger=${t} busy=${busy} onAct=${act} />`)}</tbody></table></div></div>`;
 }

@@ -1,6 +1,7 @@
 // Under an agreement that is written: what its bounds and its policy would have meant last week, by the demand that an RE of its type had then.
-import { useRef, useState } from 'preact/hooks';
+import { useState } from 'preact/hooks';
 import { html } from './html.js';
+import { useOnce } from './once.js';
 import { useRes } from './use_res.js';
 import { ask, Compared, Progress, Sides, timelineOf, useWhatIf } from './whatif.js';
 
@@ -21,19 +22,13 @@ export function LastWeek({ agreement }) {
 	const [chosen, setChosen] = useState('');
 	const [id, setId] = useState('');
 	const [said, setSaid] = useState('');
-	const [busy, setBusy] = useState(false);
-	const sent = useRef(false);
+	const [busy, once] = useOnce();
 	const { shown, error } = useWhatIf(id);
 	const res = (all?.res ?? []).filter((r) => r.agreement && r.agreement.type === agreement?.type);
 	const re = res.find((r) => r.name === chosen) ?? res.find((r) => r.name === agreement?.name) ?? res[0];
 	const simulate = () => {
-		if (sent.current) // twice is once
-			return;
-		sent.current = true;
-		setBusy(true);
 		const now = Date.now();
-		ask({ re: re.name, agreement, from_ms: now - WEEK_MS, until_ms: now }).then((n) => { setSaid(''); setId(n); }, (problem) => setSaid(problem.message))
-			.finally(() => { sent.current = false; setBusy(false); });
+		once(() => ask({ re: re.name, agreement, from_ms: now - WEEK_MS, until_ms: now }).then((n) => { setSaid(''); setId(n); }, (problem) => setSaid(problem.message)));
 	};
 	return html`<section class="sheet" aria-label="Last week"><h3>What would it have meant last week?</h3>
 		<p class="quiet">The demand of an RE of this type is taken, of the last seven days, and simulated with its own agreement and with this one, on nodes enough for both.</p>

@@ -1,7 +1,8 @@
 // On the time-line: what would have been in the time that is shown, with more nodes, another model, or nodes that are erased.
-import { useRef, useState } from 'preact/hooks';
+import { useState } from 'preact/hooks';
 import { csvOf, save, svgOf } from './export.js';
 import { html } from './html.js';
+import { useOnce } from './once.js';
 import { ask, Compared, Progress, Sides, timelineOf, useWhatIf } from './whatif.js';
 
 const models = [['', 'as agreed'], ['fb', 'fb: fixed bounds'], ['flb-nub', 'flb-nub: a fixed lower bound'], ['dr', 'dr: DawningCloud'], ['coop2008', 'coop2008']];
@@ -15,22 +16,17 @@ function nameOf(wish) {
 function Form({ span, onAsked }) {
 	const [wish, setWish] = useState({ nodes: '10', model: '', wipes: false });
 	const [said, setSaid] = useState('');
-	const [busy, setBusy] = useState(false);
-	const sent = useRef(false);
+	const [busy, once] = useOnce();
 	const put = (more) => setWish({ ...wish, ...more });
 	const submit = (e) => {
 		e.preventDefault();
-		if (sent.current) // twice is once
-			return;
-		sent.current = true;
-		setBusy(true);
-		ask({ from_ms: Math.round(span.from), until_ms: Math.round(span.until), nodes: Number(wish.nodes) || 0, wipes: wish.wipes, ...(wish.model && { model: wish.model }) })
-			.then((id) => { setSaid(''); onAsked(id, span); }, (problem) => setSaid(problem.message)).finally(() => { sent.current = false; setBusy(false); });
+		once(() => ask({ from_ms: Math.round(span.from), until_ms: Math.round(span.until), nodes: Number(wish.nodes) || 0, wipes: wish.wipes, ...(wish.model && { model: wish.model }) })
+			.then((id) => { setSaid(''); onAsked(id, span); }, (problem) => setSaid(problem.message)));
 	};
 	return html`<form class="controls" onSubmit=${submit} aria-label="What would have been">
 		<label>More nodes <input type="number" min="-100000" max="100000" step="1" value=${wish.nodes} onInput=${(e) => put({ nodes: e.target.value })} /></label>
 		<label>Model <select value=${wish.model} onChange=${(e) => put({ model: e.target.value })}>${models.map(([v, t]) => html`<option key=${v} value=${v}>${t}</option>`)}</select></label>
-		<label class="tick"><input type="checkbox" checked=${wish.wipes} onChange=${(e) => put({ wipes: e.target.checked })} /> Nodes are erased when they leave</label>
+		<label class="check"><input type="checkbox" checked=${wish.wipes} onChange=${(e) => put({ wipes: e.target.checked })} /> Nodes are erased when they leave</label>
 		<button type="submit" class="main" disabled=${busy}>Simulate it</button></form>${said && html`<p class="trouble" role="alert">${said}</p>`}`;
 }
 
