@@ -250,6 +250,8 @@ static json_t *role_wanted(const struct phx_state *s, const struct phx_node *n)
 		json_object_del(j, "image_kernel");
 		json_object_del(j, "kernel_args");
 	}
+	if (n && !n->shares)
+		json_object_del(json_object_get(j, "web"), "more");
 	return j;
 }
 

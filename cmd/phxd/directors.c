@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/mix.h"
 #include "node/director.h"
 #include "phxd/beat.h"
 
@@ -47,7 +48,7 @@ struct directors {
 	/* of the loop's thread alone */
 	uint64_t seq; /* the state whose table was last looked at */
 	uint64_t table_id;
-	char acting[PHX_NAME_MAX];
+	uint64_t share_id;     /* who had which address then */
 	int64_t rest_until_us; /* no look at the table before that */
 	bool waited;       /* a step waited for a director at the last look, at state wait_seq */
 	uint64_t wait_seq; /* the state at that look */
@@ -163,7 +164,18 @@ static void rest(struct directors *b, int64_t begin_us)
 	b->rest_until_us = now_us + (rest_us < REST_MOST_US ? rest_us : REST_MOST_US);
 }
 
-/* Have the table or the acting director changed since the last call? *ret_ms: when to ask again,
+/* A number for who has which address, and which directors there are: equal ones are equal. */
+static uint64_t share_id(const struct phx_state *s)
+{
+	uint64_t h = PHX_MIX_NONE;
+	PHX_LIST_EACH(struct phx_held, held, &s->held)
+		h = phx_mix_text(phx_mix_text(h, held->address), held->director);
+	for (const struct phx_node *n = NULL; (n = phx_director_next(s, n));)
+		h = phx_mix_number(phx_mix_text(h, n->name), phx_director_acts(s, n));
+	return h;
+}
+
+/* Have the table or who has which address changed since the last call? *ret_ms: when to ask again,
  * because that cannot be said yet; WAKE_NEVER: after the next event. */
 static bool changed(struct directors *b, const struct phx_state *s, int *ret_ms)
 {
@@ -173,16 +185,14 @@ static bool changed(struct directors *b, const struct phx_state *s, int *ret_ms)
 	*ret_ms = news && rests ? (int)((b->rest_until_us - begin_us) / 1000) + 1 : WAKE_NEVER;
 	if (!news || rests)
 		return false;
-	const struct phx_node *n = phx_director_acting(s);
-	const char *acting = n ? n->name : "";
 	if (phx_director_table(s, &t) < 0)
 		return false;
 	rest(b, begin_us);
-	uint64_t id = phx_web_table_id(&t);
-	bool is = id != b->table_id || strcmp(acting, b->acting) != 0;
+	uint64_t id = phx_web_table_id(&t), shares = share_id(s);
+	bool is = id != b->table_id || shares != b->share_id;
 	b->seq = s->seq;
 	b->table_id = id;
-	PHX_STR_SET(b->acting, acting);
+	b->share_id = shares;
 	return is;
 }
 
@@ -265,7 +275,13 @@ void directors_heard(struct directors *b, const char *node, const struct beat *b
 		wake_in(b->d->wake, 0);
 }
 
-/* A node whose step waits for the acting director. */
+/* A director that has addresses, and the order that must be in force on it. */
+struct acting {
+	char node[PHX_NAME_MAX];
+	uint64_t order_id;
+};
+
+/* A node whose step waits for the directors that have addresses. */
 struct wait {
 	char node[PHX_NAME_MAX];
 	char address[PHX_WEB_ADDRESS_MAX];
@@ -288,23 +304,35 @@ static void add_wait(const struct phx_node *n, struct phx_list *waits)
 	snprintf(w->address, sizeof(w->address), "%s", phx_director_address(n));
 }
 
-/* Finds the nodes that wait, the acting director, and the table that it must have; nothing if no
- * node waits. */
-static void find_waits(struct directors *b, struct phx_list *waits, char ret_acting[PHX_NAME_MAX],
-		       uint64_t *ret_table)
+/* The directors that have addresses; none if one of them could not be looked at. */
+static void find_acting(const struct phx_state *s, struct phx_list *ret)
 {
-	PHX_AUTO(phx_web_table_fini) struct phx_web_table t = {0};
+	for (const struct phx_node *n = NULL; (n = phx_director_next_acting(s, n));) {
+		struct phx_web_table t = {0};
+		struct phx_web_share share = {0};
+		struct acting *to = phx_list_push(ret, sizeof(*to));
+		if (!to || phx_director_order(s, n, &t, &share) < 0) {
+			ret->n = 0;
+			return;
+		}
+		PHX_STR_SET(to->node, n->name);
+		to->order_id = phx_web_order_id(&t, &share);
+		phx_web_table_fini(&t);
+		phx_list_fini(&share.held);
+	}
+}
+
+/* Finds the nodes that wait, and the directors that have addresses; nothing if no node waits. */
+static void find_waits(struct directors *b, struct phx_list *waits, struct phx_list *ret_acting)
+{
 	const struct phx_state *s = engine_lock(b->d->engine);
 	if (b->waited || s->seq != b->wait_seq)
 		for (const struct phx_node *n = NULL; (n = phx_director_next_leaving(s, n));)
 			add_wait(n, waits);
 	b->waited = waits->n;
 	b->wait_seq = s->seq;
-	const struct phx_node *acting = waits->n ? phx_director_acting(s) : NULL;
-	if (acting && phx_director_table(s, &t) == 0) {
-		phx_str_copy(ret_acting, PHX_NAME_MAX, acting->name);
-		*ret_table = phx_web_table_id(&t);
-	}
+	if (waits->n)
+		find_acting(s, ret_acting);
 	engine_unlock(b->d->engine);
 }
 
@@ -321,43 +349,56 @@ static bool is_met(const struct wait *w, const struct director *d, uint64_t tabl
 	return true;
 }
 
-static void tell_balanced(struct directors *b, const struct wait *w, const char *director)
+/* By each of the directors? */
+static bool is_met_by_all(struct directors *b, const struct wait *w, const struct phx_list *acting)
 {
+	bool met = true;
+	pthread_mutex_lock(&b->lock);
+	PHX_LIST_EACH(struct acting, it, acting) {
+		const struct director *d = director_of(b, it->node, false);
+		met = met && d && is_met(w, d, it->order_id);
+	}
+	pthread_mutex_unlock(&b->lock);
+	return met;
+}
+
+static void tell_balanced(struct directors *b, const struct wait *w, const struct phx_list *acting)
+{
+	const char *director = PHX_LIST_AT(acting, struct acting, 0)->node;
+	char others[48] = "";
+	if (acting->n > 1)
+		snprintf(others, sizeof(others), "; %u other directors neither", acting->n - 1);
 	struct phx_event ev = {.kind = PHX_EV_balanced,
 			       .answer = {.step_id = w->step_id, .epoch = w->epoch}};
 	PHX_STR_SET(ev.by, "phxd");
 	PHX_STR_SET(ev.node, w->node);
-	snprintf(ev.text, sizeof(ev.text), "%s %s", director,
-		 w->kind == PHX_STEP_settle ? "counts no connection to it"
-					    : "sends it nothing new");
+	snprintf(ev.text, sizeof(ev.text), "%s %s%s", director,
+		 w->kind == PHX_STEP_settle ? "counts no connection to it" : "sends it nothing new",
+		 others);
 	engine_submit(b->d->engine, &ev, NULL, NULL);
 }
 
-/* Lets leaving nodes go on that their director has confirmed, and asks it for the others. Returns
- * ms until the next look. */
+/* Lets leaving nodes go on that all directors which have addresses have confirmed, and asks these
+ * for the others. Returns ms until the next look. */
 static int serve_waits(struct directors *b, int64_t now)
 {
-	PHX_AUTO(phx_list_fini) struct phx_list waits = {0};
-	char acting[PHX_NAME_MAX] = "";
-	uint64_t table = 0;
+	PHX_AUTO(phx_list_fini) struct phx_list waits = {0}, acting = {0};
 	uint32_t n_met = 0;
-	find_waits(b, &waits, acting, &table);
-	if (!acting[0])
+	find_waits(b, &waits, &acting);
+	if (!acting.n)
 		return WAKE_NEVER;
 	PHX_LIST_EACH(struct wait, w, &waits) {
-		pthread_mutex_lock(&b->lock);
-		const struct director *d = director_of(b, acting, false);
-		bool met = d && is_met(w, d, table);
-		pthread_mutex_unlock(&b->lock);
+		bool met = is_met_by_all(b, w, &acting);
 		if (met)
-			tell_balanced(b, w, acting);
+			tell_balanced(b, w, &acting);
 		n_met += met;
 	}
 	if (n_met == waits.n)
 		return WAKE_NEVER;
 	if (now >= b->ask_ms) {
 		b->ask_ms = now + ASK_AGAIN_MS;
-		live_wake(b->d->live, acting);
+		PHX_LIST_EACH(struct acting, it, &acting)
+			live_wake(b->d->live, it->node);
 	}
 	return (int)(b->ask_ms - now);
 }

@@ -79,6 +79,13 @@ static void find_layout(const struct phx_state *s, const char *node, struct orde
 		ret->layout = (struct phx_layout){0}; /* it is told at its next beat */
 }
 
+/* Nor of addresses beside the first one. */
+static void forget_more(struct phx_list *orders)
+{
+	PHX_LIST_EACH(struct phx_order, o, orders)
+		o->role.web.more[0] = '\0';
+}
+
 static void forget_layout(struct phx_list *orders)
 {
 	PHX_LIST_EACH(struct phx_order, o, orders) {
@@ -125,6 +132,9 @@ void orders_put(struct daemon *d, const char *node, const char *key_fp,
 	if (!beside.kernels)
 		forget_kernel(&orders);
 	const struct phx_node *n = phx_state_node(s, node);
+	beside.shares = n && n->shares;
+	if (!beside.shares)
+		forget_more(&orders);
 	bool sited = holds && site_facts_of(s, n, &facts);
 	PHX_STR_SET(address, n ? n->address : "");
 	engine_unlock(d->engine);

@@ -12,6 +12,7 @@ struct order_beside {
 	char head[PHX_IPV4_MAX]; /* its address as the node reaches it */
 	bool protects;
 	struct phx_protect protect;       /* with a step that writes to a disk, if `protects` */
+	bool shares;                      /* and of shared addresses */
 	bool layouts;                     /* it knows of layouts of disks */
 	struct phx_layout layout;         /* with a step layout; owned by who fills it in */
 	bool keeps_layout, layout_erased; /* all its disks were, in the same hand-over */

@@ -177,7 +177,8 @@ void view_order_put(struct daemon *d, const char *node, const struct phx_order *
 	struct phx_err why = {0};
 	int kind = o->kind == PHX_ORDER_step ? o->step.kind : -1;
 	/* an older agent, which gets no number, refuses members that it does not know */
-	PHX_AUTO_FREE char *text = (kind >= 0 && !o->step.nonce) || !beside->layouts
+	PHX_AUTO_FREE char *text =
+		(kind >= 0 && !o->step.nonce) || !beside->layouts || !beside->shares
 		? phx_json_record_text_sparse(&phx_order_record, o)
 		: phx_json_record_text(&phx_order_record, o);
 	b->failed = b->failed || !text;

@@ -1,6 +1,6 @@
 /* Shows web services: the wanted table with the node behind each address, and beside it what the
- * acting director told last. By which address an instance is reached, who may see its hardware is
- * shown alone. Called by the API. Reads only. */
+ * director that has the address told last. By which address an instance is reached, who may see its
+ * hardware is shown alone. Called by the API. Reads only. */
 #include <errno.h>
 #include <string.h>
 
@@ -22,6 +22,12 @@ static void told_table(struct daemon *d, const char *director, struct phx_web_ta
 		*ret = (struct phx_web_table){0};
 }
 
+/* The table that a director told last. */
+struct its_table {
+	char director[PHX_NAME_MAX];
+	struct phx_web_table table;
+};
+
 /* A server of a table, and its service. */
 struct told {
 	const struct phx_web_service *service;
@@ -33,11 +39,23 @@ static uint32_t hash_server(const struct phx_web_service *service, const char *a
 	return phx_hash_text(address) + 31 * phx_hash_text(service->address) + service->port;
 }
 
-/* Makes the servers of a table that a director told findable by service and address. */
-static void find_told(const struct phx_web_table *t, struct phx_list *ret, struct phx_hash *ret_at)
+/* Has the director this service now, so that it is believed what it told of it? */
+static bool has_service(const struct phx_state *s, const char *director,
+			const struct phx_web_service *service)
 {
-	PHX_LIST_EACH(struct phx_web_service, s, &t->services)
+	int64_t since_ms;
+	const struct phx_node *n = phx_director_of(s, service->address, &since_ms);
+	return n && !strcmp(n->name, director);
+}
+
+/* Makes the servers of a table that a director told findable by service and address. */
+static void find_told(const struct phx_state *state, const struct its_table *its,
+		      struct phx_list *ret, struct phx_hash *ret_at)
+{
+	PHX_LIST_EACH(struct phx_web_service, s, &its->table.services)
 		PHX_LIST_EACH(struct phx_web_server, v, &s->servers) {
+			if (!has_service(state, its->director, s))
+				break;
 			struct told *to = phx_list_push(ret, sizeof(*to));
 			if (!to)
 				return; /* the answer then lacks what the director told of it */
@@ -140,18 +158,21 @@ static json_t *service_json(const struct shown *of, const struct phx_web_service
 		json_array_append_new(servers,
 				      server_json(of, v, told_of(of, service, v->address)));
 	json_object_set_new(j, "servers", servers);
+	int64_t since_ms;
+	const struct phx_node *n = phx_director_of(of->s, service->address, &since_ms);
+	json_object_set_new(j, "director", json_string(n ? n->name : ""));
+	json_object_set_new(j, "since_ms", since_ms ? json_integer(since_ms) : json_null());
 	return j;
 }
 
-/* All directors, in the order in which they would take the addresses; the acting one has them. */
+/* All directors, in the order in which they would take addresses; an acting one has some. */
 static json_t *directors_json(const struct phx_state *s)
 {
-	const struct phx_node *acting = phx_director_acting(s);
 	json_t *list = json_array();
 	for (const struct phx_node *n = NULL; (n = phx_director_next(s, n));)
 		json_array_append_new(list,
 				      json_pack("{s:s,s:b,s:b}", "node", n->name, "up", n->up,
-						"acting", n == acting));
+						"acting", phx_director_acts(s, n)));
 	return list;
 }
 
@@ -176,26 +197,61 @@ json_t *view_manager(const struct phx_state *s, const struct phx_re *re)
 			 (json_int_t)above, "below_ppm", (json_int_t)below, "decisions", decisions);
 }
 
-static void acting_director(struct daemon *d, char ret[PHX_NAME_MAX])
+static void free_tables(struct phx_list *tables)
 {
-	const struct phx_node *n = phx_director_acting(engine_lock(d->engine));
-	phx_str_copy(ret, PHX_NAME_MAX, n ? n->name : "");
-	engine_unlock(d->engine);
+	PHX_LIST_EACH(struct its_table, its, tables)
+		phx_web_table_fini(&its->table);
+	phx_list_fini(tables);
 }
 
-/* `told` is the table of `director`, which was the acting one when it was asked for. */
+/* The directors that have addresses, with the tables that they told. */
+static void find_tables(struct daemon *d, struct phx_list *ret)
+{
+	const struct phx_state *s = engine_lock(d->engine);
+	for (const struct phx_node *n = NULL; (n = phx_director_next_acting(s, n));) {
+		struct its_table *its = phx_list_push(ret, sizeof(*its));
+		if (!its)
+			break;
+		PHX_STR_SET(its->director, n->name);
+	}
+	engine_unlock(d->engine);
+	PHX_LIST_EACH(struct its_table, its, ret)
+		told_table(d, its->director, &its->table);
+}
+
+static const struct its_table *table_of(const struct phx_list *tables, const char *director)
+{
+	PHX_LIST_EACH(struct its_table, its, tables)
+		if (!strcmp(its->director, director))
+			return its;
+	return NULL;
+}
+
+/* Has each director that has addresses the wanted table in its kernel? */
+static bool in_force(const struct phx_state *s, const struct phx_web_table *wanted,
+		     const struct phx_list *tables)
+{
+	uint64_t id = phx_web_table_id(wanted);
+	bool is = phx_director_acting(s);
+	for (const struct phx_node *n = NULL; (n = phx_director_next_acting(s, n));) {
+		const struct its_table *its = table_of(tables, n->name);
+		is = is && its && (phx_web_table_id(&its->table) == id || !n->shares);
+	}
+	return is;
+}
+
+/* `tables`: of the directors that had addresses when they were asked for. */
 static json_t *table_json(struct daemon *d, const struct phx_state *s, const struct reader *reader,
-			  const char *director, const struct phx_web_table *told)
+			  const struct phx_list *tables)
 {
 	PHX_AUTO(phx_web_table_fini) struct phx_web_table wanted = {0};
 	const struct phx_node *acting = phx_director_acting(s);
 	if (phx_director_table(s, &wanted) < 0)
 		return NULL;
-	bool is_told = acting && !strcmp(acting->name, director);
 	struct shown of = {.d = d, .s = s, .reader = reader};
 	find_instances(s, &of.instances);
-	if (is_told)
-		find_told(told, &of.told, &of.told_at);
+	PHX_LIST_EACH(struct its_table, its, tables)
+		find_told(s, its, &of.told, &of.told_at);
 	json_t *services = json_array();
 	PHX_LIST_EACH(struct phx_web_service, service, &wanted.services)
 		json_array_append_new(services, service_json(&of, service));
@@ -203,20 +259,18 @@ static json_t *table_json(struct daemon *d, const struct phx_state *s, const str
 	phx_hash_fini(&of.told_at);
 	phx_list_fini(&of.told);
 	return json_pack("{s:s,s:b,s:o,s:o}", "director", acting ? acting->name : "", "in_force",
-			 is_told && phx_web_table_id(told) == phx_web_table_id(&wanted),
-			 "directors", directors_json(s), "services", services);
+			 in_force(s, &wanted, tables), "directors", directors_json(s), "services",
+			 services);
 }
 
 void api_balance(struct phx_http_request *q, void *arg)
 {
 	struct daemon *d = arg;
-	PHX_AUTO(phx_web_table_fini) struct phx_web_table told = {0};
-	char director[PHX_NAME_MAX];
+	PHX_AUTO(free_tables) struct phx_list tables = {0};
 	struct reader reader = {.hardware = person_scope(d, phx_http_peer(q), PHX_RIGHT_hardware)};
 	person_of(d, phx_http_peer(q), &reader.person);
-	acting_director(d, director);
-	told_table(d, director, &told);
-	PHX_AUTO_JSON json_t *j = table_json(d, engine_lock(d->engine), &reader, director, &told);
+	find_tables(d, &tables);
+	PHX_AUTO_JSON json_t *j = table_json(d, engine_lock(d->engine), &reader, &tables);
 	engine_unlock(d->engine);
 	if (j)
 		phx_http_reply_json(q, 200, j);

@@ -129,7 +129,8 @@ static json_t *hello_body(struct link *l)
 				   .checker = true,
 				   .protects = true,
 				   .kernels = true,
-				   .layouts = true};
+				   .layouts = true,
+				   .shares = true};
 	/* the role of an earlier boot is known from its file before its services run */
 	if (!l->resumed && report.actual_role[0]) {
 		report.healthy = false;

@@ -235,6 +235,8 @@ void phx_config_settings(const struct phx_config *cfg, struct phx_settings *ret)
 		.serves_late = true,
 		.doubts_uuids = true,
 		.redoes_role = true,
+		.shares_addresses = true,
+		.address_back_s = cfg->address_back_s,
 		.restart_silent_s = cfg->restart_silent_s,
 		.soft_off_s = cfg->soft_off_s,
 	};

@@ -262,6 +262,12 @@ extern const struct phx_enum phx_tftp_mode_names;
 	      "How long the system of a node may take to end after phx node power NODES off has " \
 	      "asked it to. A node that is still on then is left so, and told of: only " \
 	      "phx node power NODES off --hard cuts its power.")) \
+	F(S, address_back_s, U32, \
+	  KEY(address_back_s, NUMBER(0, 604800, "s"), "960", \
+	      "After what time as a director that is heard a node is given virtual addresses of " \
+	      "directors that have at least two more; 0: never, addresses then move only when " \
+	      "their director is lost. The kernel forgets a connection that is silent for 900 s: " \
+	      "after less, a silent one may be unknown to the director that gets its address.")) \
 	F(S, measure_web_use, BOOL, \
 	  KEY(measure_web_use, YES, "true", \
 	      "Whether the use of a web RE is what its nodes measure. false: only what POST " \

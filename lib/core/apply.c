@@ -28,6 +28,8 @@ int phx_apply_tick(struct phx_apply *a, const struct phx_event_none *p)
 	phx_jobs_tick(a);
 	phx_silence_tick(a);
 	phx_triggers_tick(a);
+	if (phx_director_due_ms(a->s) <= a->s->now_ms)
+		a->out->changed = true; /* addresses are shared anew at the end of the event */
 	if (a->s->ledger && phx_ledger_next_ms(a->s->ledger) <= a->s->now_ms) {
 		a->out->changed = true; /* the ledger's timers go on, even if no node moves */
 		phx_ledger_tick(a->s->ledger, a->s->now_ms, a->todo);

@@ -105,12 +105,11 @@ static int add_table_order(const struct phx_state *s, const struct phx_node *n,
 			   struct phx_list *ret)
 {
 	struct phx_order *o = phx_list_push(ret, sizeof(*o));
-	bool acts = phx_director_acting(s) == n;
-	int r = !o ? -ENOMEM : acts ? phx_director_table(s, &o->table) : 0;
+	int r = o ? phx_director_order(s, n, &o->table, &o->share) : -ENOMEM;
 	if (r < 0)
 		return r;
 	o->kind = PHX_ORDER_table;
-	o->id = phx_web_table_id(&o->table);
+	o->id = phx_web_order_id(&o->table, &o->share);
 	return 0;
 }
 
@@ -302,6 +301,8 @@ int64_t phx_core_next_deadline(const struct phx_state *s)
 	next = job < next ? job : next;
 	if (s->ledger && phx_ledger_next_ms(s->ledger) < next)
 		next = phx_ledger_next_ms(s->ledger);
+	int64_t shared = phx_director_due_ms(s);
+	next = shared < next ? shared : next;
 	for (int list = 0; list < PHX_TIMED_COUNT_; list++) {
 		int64_t first = phx_timed_first(s, (enum phx_timed)list);
 		next = first < next ? first : next;

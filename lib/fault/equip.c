@@ -59,6 +59,7 @@ static int configure(struct fault_sim *f)
 	ev.site.settings.serves_late = true;
 	ev.site.settings.doubts_uuids = true;
 	ev.site.settings.redoes_role = true;
+	ev.site.settings.shares_addresses = true;
 	ev.site.settings.protects = ev.site.settings.protect.remote = true;
 	/* half of the worlds wait for people */
 	ev.site.settings.restart_silent_s = f->o.seed % 2 ? RESTART_SILENT_S : 0;

@@ -122,7 +122,8 @@ void phx_fault_hello(struct fault_sim *f, struct fault_machine *m)
 	PHX_STR_SET(ev.node, m->node);
 	make_hello(f, m, &ev.hello);
 	ev.hello.echoes = ev.hello.rekeys = true;
-	ev.hello.scratches = ev.hello.protects = ev.hello.kernels = ev.hello.layouts = true;
+	ev.hello.scratches = ev.hello.protects = ev.hello.kernels = ev.hello.layouts =
+		ev.hello.shares = true;
 	ev.hello.checker = true;
 	PHX_STR_SET(ev.hello.kernel_word, m->kernel.word);
 	m->fresh = m->missing_told = false;

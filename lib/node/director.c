@@ -40,34 +40,55 @@ static struct phx_node *last_director(const struct phx_state *s)
 
 /* Is the last director silent, so that it may still have the addresses? If its role has a fence, no
  * other director gets them before it is seen off. */
-static bool is_in_the_way(const struct phx_state *s, const struct phx_node *n)
+bool phx_director_in_the_way(const struct phx_state *s, const struct phx_node *n)
 {
 	const struct phx_role *role = n && !n->up ? phx_state_role(s, n->role) : NULL;
 	return role && role->fence == PHX_ROLE_FENCE_POWER && phx_node_has_bmc(n) &&
 		n->power != PHX_POWER_IS_OFF;
 }
 
-static const struct phx_node *first_heard(const struct phx_state *s)
+const struct phx_node *phx_director_heard(const struct phx_state *s, const struct phx_node *after)
 {
-	const struct phx_node *n = NULL;
+	const struct phx_node *n = after;
 	while ((n = phx_director_next(s, n)) && !n->up)
+		;
+	return n;
+}
+
+/* The one that acts, where one has all addresses. */
+static const struct phx_node *acting_alone(const struct phx_state *s)
+{
+	const struct phx_node *last = last_director(s);
+	if (last && last->up)
+		return last;
+	return phx_director_in_the_way(s, last) ? NULL : phx_director_heard(s, NULL);
+}
+
+bool phx_director_acts(const struct phx_state *s, const struct phx_node *n)
+{
+	if (s->settings.shares_addresses && s->held.n)
+		return phx_share_has_any(s, n);
+	return acting_alone(s) == n;
+}
+
+const struct phx_node *phx_director_next_acting(const struct phx_state *s,
+						const struct phx_node *after)
+{
+	const struct phx_node *n = after;
+	while ((n = phx_director_heard(s, n)) && !phx_director_acts(s, n))
 		;
 	return n;
 }
 
 const struct phx_node *phx_director_acting(const struct phx_state *s)
 {
-	const struct phx_node *last = last_director(s);
-	if (last && last->up)
-		return last;
-	return is_in_the_way(s, last) ? NULL : first_heard(s);
+	return phx_director_next_acting(s, NULL);
 }
 
-/* Switches the last director off if another one is up to take its place. */
-static void fence(struct phx_apply *a)
+void phx_director_fence(struct phx_apply *a, const struct phx_node *silent)
 {
-	struct phx_node *last = last_director(a->s);
-	const struct phx_node *next = first_heard(a->s);
+	struct phx_node *last = phx_state_node(a->s, silent->name);
+	const struct phx_node *next = phx_director_heard(a->s, NULL);
 	if (!next || last->off_wanted)
 		return;
 	phx_touch(a->s, last);
@@ -78,11 +99,15 @@ static void fence(struct phx_apply *a)
 
 void phx_director_settle(struct phx_apply *a)
 {
-	const struct phx_node *acts = phx_director_acting(a->s);
+	if (a->s->settings.shares_addresses) {
+		phx_share_settle(a);
+		return;
+	}
+	const struct phx_node *acts = acting_alone(a->s), *last = last_director(a->s);
 	if (acts)
 		PHX_STR_SET(a->s->director, acts->name);
-	else if (is_in_the_way(a->s, last_director(a->s)))
-		fence(a);
+	else if (phx_director_in_the_way(a->s, last))
+		phx_director_fence(a, last);
 }
 
 void phx_fence_over(struct phx_apply *a, struct phx_node *n)
@@ -125,9 +150,32 @@ const char *phx_director_address(const struct phx_node *n)
 	return phx_web_address_parse(n->address, bytes) == 0 ? n->address : n->ip;
 }
 
-static struct phx_web_service *service_of(struct phx_web_table *t, const struct phx_role_web *web)
+/* The services of all addresses of `web`, made where they are new. */
+static int put_service(struct phx_web_table *t, const struct phx_role_web *web)
 {
-	return phx_web_table_service(t, web->address, web->port, web->scheduler);
+	char address[PHX_WEB_ADDRESS_MAX];
+	for (uint32_t i = 0; phx_role_web_address(web, i, address); i++)
+		if (!phx_web_table_service(t, address, web->port, web->scheduler))
+			return -ENOMEM;
+	return 0;
+}
+
+/* An older agent has its first address only. */
+static int put_server(struct phx_web_table *t, const struct phx_node *n,
+		      const struct phx_role_web *web, int weight)
+{
+	char address[PHX_WEB_ADDRESS_MAX];
+	uint8_t bytes[4];
+	int r = 0;
+	if (weight < 0 || phx_web_address_parse(phx_director_address(n), bytes) < 0)
+		return 0;
+	for (uint32_t i = 0; r == 0 && (!i || n->shares) && phx_role_web_address(web, i, address);
+	     i++) {
+		struct phx_web_service *s =
+			phx_web_table_service(t, address, web->port, web->scheduler);
+		r = s ? phx_web_table_put(s, phx_director_address(n), (uint32_t)weight) : -ENOMEM;
+	}
+	return r;
 }
 
 /* How silent a node is. A service uses nodes of the least silence at which it has any server. */
@@ -157,34 +205,24 @@ static int put(struct phx_web_table *t, const struct phx_state *s, const struct 
 		.stopping = stops(step, role),
 		.resting = silence > allowed,
 	};
-	uint8_t bytes[4];
-	int weight = phx_web_weight(&i);
-	const char *address = phx_director_address(n);
-	struct phx_web_service *service = service_of(t, &web);
-	if (!service)
-		return -ENOMEM;
-	if (weight < 0 || phx_web_address_parse(address, bytes) < 0)
-		return 0;
-	return phx_web_table_put(service, address, (uint32_t)weight);
+	int r = put_service(t, &web);
+	return r ? r : put_server(t, n, &web, phx_web_weight(&i));
 }
 
 /* Puts services into the table, also those without an instance. */
 static int put_services(struct phx_web_table *t, const struct phx_state *s)
 {
+	int r = 0;
 	PHX_LIST_EACH(struct phx_role, role, &s->roles)
-		if (role->web.address[0] && !service_of(t, &role->web))
-			return -ENOMEM;
+		r = r ? r : put_service(t, &role->web);
 	PHX_LIST_EACH(struct phx_re, re, &s->res) {
-		bool has_address = re->active && phx_re_kind(&re->agreement)->has_demand &&
-			re->agreement.address[0];
 		const struct phx_role *role =
-			has_address ? phx_state_role(s, re->agreement.role) : NULL;
+			phx_share_re_has(re) ? phx_state_role(s, re->agreement.role) : NULL;
 		struct phx_role_web web =
 			role ? phx_web_of_pool(s, re->name, role) : (struct phx_role_web){0};
-		if (role && !service_of(t, &web))
-			return -ENOMEM;
+		r = r ? r : put_service(t, &web);
 	}
-	return 0;
+	return r;
 }
 
 static int make_table(const struct phx_state *s, enum silence allowed, struct phx_web_table *ret)

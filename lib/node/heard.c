@@ -120,9 +120,9 @@ static bool tells_news(const struct phx_node *n, const struct phx_event_hello *p
 {
 	return !n->up || n->inspect || n->echoes != p->echoes || n->rekeys != p->rekeys ||
 		n->scratches != p->scratches || n->protects != p->protects ||
-		n->kernels != p->kernels || n->layouts != p->layouts || n->checker != p->checker ||
-		n->power != PHX_POWER_IS_ON || n->env != p->env || n->healthy != p->healthy ||
-		strcmp(n->boot_id, p->boot_id) ||
+		n->kernels != p->kernels || n->layouts != p->layouts || n->shares != p->shares ||
+		n->checker != p->checker || n->power != PHX_POWER_IS_ON || n->env != p->env ||
+		n->healthy != p->healthy || strcmp(n->boot_id, p->boot_id) ||
 		strcmp(phx_text(n->kernel_word), p->kernel_word) ||
 		strcmp(n->address, p->address) || strcmp(n->actual_role, p->actual_role) ||
 		strcmp(n->actual_identity, p->actual_identity) ||

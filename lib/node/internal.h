@@ -233,6 +233,20 @@ int phx_key_gone(struct phx_apply *a, const struct phx_event_answer *p);
 /* director.c */
 /** Does a director serve, up or not? */
 bool phx_director_there(const struct phx_state *s);
+/** The next director behind `after` that is up. */
+const struct phx_node *phx_director_heard(const struct phx_state *s, const struct phx_node *after);
+/** Is this director silent, so that it may still have its addresses? If its role has a fence, no
+ * other one gets them before it is seen off. False for NULL. */
+bool phx_director_in_the_way(const struct phx_state *s, const struct phx_node *n);
+/** Switches such a director off if another one is up to take its place. */
+void phx_director_fence(struct phx_apply *a, const struct phx_node *silent);
+/* share.c */
+/** Has the RE virtual addresses now? */
+bool phx_share_re_has(const struct phx_re *re);
+/** Does the node have an address now, where they are shared? */
+bool phx_share_has_any(const struct phx_state *s, const struct phx_node *n);
+/** Shares the addresses. */
+void phx_share_settle(struct phx_apply *a);
 /** A node is heard: if it is a director that was to be switched off, it need not be any more. */
 void phx_fence_over(struct phx_apply *a, struct phx_node *n);
 

@@ -139,6 +139,7 @@ static uint64_t mix_check(uint64_t h, const struct phx_health *c)
 static uint64_t mix_web(uint64_t h, const struct phx_role_web *web)
 {
 	h = phx_mix_text(phx_mix_text(h, web->address), web->scheduler);
+	h = web->more[0] ? phx_mix_text(h, web->more) : h;
 	return phx_mix_number(phx_mix_number(h, web->port), web->cpu_milli);
 }
 

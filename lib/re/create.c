@@ -247,16 +247,29 @@ static int find_agreement(struct phx_apply *a, const struct phx_agreement *of_ev
 	return 0;
 }
 
+/* An address that both agreements have. */
+static bool common_address(const struct phx_agreement *a, const struct phx_agreement *b,
+			   char ret[PHX_WEB_ADDRESS_MAX])
+{
+	char other[PHX_WEB_ADDRESS_MAX];
+	for (uint32_t i = 0; phx_agreement_address(a, i, ret); i++)
+		for (uint32_t k = 0; phx_agreement_address(b, k, other); k++)
+			if (!strcmp(ret, other))
+				return true;
+	return false;
+}
+
 /* Two services cannot share a virtual address and port. */
 static int check_address_free(const struct phx_state *s, const struct phx_agreement *g,
 			      struct phx_err *err)
 {
+	char address[PHX_WEB_ADDRESS_MAX];
 	PHX_LIST_EACH(struct phx_re, re, &s->res) {
 		bool there = re->state != PHX_RE_STATE_NONE && re->state != PHX_RE_STATE_DESTROYED;
-		if (there && g->address[0] && !strcmp(re->agreement.address, g->address) &&
+		if (there && common_address(g, &re->agreement, address) &&
 		    phx_agreement_port(&re->agreement) == phx_agreement_port(g))
 			return phx_err_set(err, -EEXIST, "address %s, port %u is that of RE '%s'",
-					   g->address, phx_agreement_port(g), re->name);
+					   address, phx_agreement_port(g), re->name);
 	}
 	return 0;
 }

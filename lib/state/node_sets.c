@@ -2,6 +2,7 @@
  * above for single nodes. Changes nothing. Pure. */
 #include "state/node_sets.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "state/event.h"
@@ -91,15 +92,27 @@ bool phx_node_could_take_jobs(const struct phx_state *s, const struct phx_node *
 
 /* ---- behind a balancer ---- */
 
+/* The addresses of the RE behind its first one. */
+static void put_more(const struct phx_agreement *g, char ret[PHX_WEB_ADDRESSES_TEXT_MAX])
+{
+	char address[PHX_WEB_ADDRESS_MAX];
+	size_t n = 0;
+	ret[0] = '\0';
+	for (uint32_t i = 1; phx_agreement_address(g, i, address); i++)
+		n += (size_t)snprintf(ret + n, PHX_WEB_ADDRESSES_TEXT_MAX - n, "%s%s", n ? " " : "",
+				      address);
+}
+
 struct phx_role_web phx_web_of_pool(const struct phx_state *s, const char *pool,
 				    const struct phx_role *role)
 {
 	const struct phx_re *re = phx_state_re(s, pool);
 	const struct phx_agreement *g = re ? &re->agreement : NULL;
 	struct phx_role_web web = role->web;
-	if (!g || !phx_re_kind(g)->has_demand || !g->address[0] || strcmp(g->role, role->name))
-		return web;
-	PHX_STR_SET(web.address, g->address);
+	if (!g || !phx_re_kind(g)->has_demand || !phx_agreement_address(g, 0, web.address) ||
+	    strcmp(g->role, role->name))
+		return role->web;
+	put_more(g, web.more);
 	web.port = phx_agreement_port(g);
 	if (!web.scheduler[0])
 		PHX_STR_SET(web.scheduler, "wlc");

@@ -18,8 +18,9 @@
 	F(S, role, REC(phx_role))        /* step, ahead: the whole role; prefetch: its packages */ \
 	F(S, job, REC(phx_job))          /* job, kill */ \
 	F(S, request, ENUM(phx_request)) /* of the plan */ \
-	/* table: the director's table; id: phx_web_table_id() */ \
-	F(S, table, REC(phx_web_table))
+	/* table: the director's table, and its share; id: phx_web_order_id() */ \
+	F(S, table, REC(phx_web_table)) \
+	F(S, share, REC(phx_web_share))
 PHX_RECORD_STRUCT(phx_order, PHX_ORDER_FIELDS);
 
 /** Orders for an external engine. */

@@ -57,6 +57,8 @@ PHX_RECORD_TABLE(phx_trusted_key, PHX_TRUSTED_KEY_FIELDS);
 PHX_RECORD_TABLE(phx_site_version, PHX_SITE_VERSION_FIELDS);
 PHX_RECORD_TABLE(phx_used_image, PHX_USED_IMAGE_FIELDS);
 PHX_RECORD_TABLE(phx_grant, PHX_GRANT_FIELDS);
+PHX_RECORD_TABLE(phx_held, PHX_HELD_FIELDS);
+PHX_RECORD_TABLE(phx_sharer, PHX_SHARER_FIELDS);
 
 static int ledger_save(const void *live, void *ret_image)
 {

@@ -104,7 +104,13 @@ PHX_RECORD_STRUCT(phx_pool, PHX_POOL_FIELDS);
 	F(S, doubts_uuids, BOOL) \
 	/* what was done in a system in memory is done again in the one that is fetched after a \
 	 * reset (node/ram_system.c); false in older journals, where that hand-over failed */ \
-	F(S, redoes_role, BOOL)
+	F(S, redoes_role, BOOL) \
+	/* virtual addresses are shared by all directors (node/share.c); false in older journals, \
+	 * where one director has all of them */ \
+	F(S, shares_addresses, BOOL) \
+	/* a director that is one for so long is given addresses of those that have more; 0: it \
+	 * is not */ \
+	F(S, address_back_s, U32)
 PHX_RECORD_STRUCT(phx_settings, PHX_SETTINGS_FIELDS);
 
 /** A runtime environment: its agreement and its state. The ledger counts the nodes it holds; its
@@ -444,6 +450,19 @@ struct phx_index; /* state/index.h */
 struct phx_crew;  /* state/crew.h */
 struct phx_named; /* state/named.h */
 
+/** A virtual address, and the director that has it as long as it is heard. */
+#define PHX_HELD_FIELDS(F, S) \
+	F(S, address, STR(PHX_WEB_ADDRESS_MAX)) \
+	F(S, director, STR(PHX_NAME_MAX)) /* "": none has had it */ \
+	F(S, since_ms, I64)               /* when it got it */
+PHX_RECORD_STRUCT(phx_held, PHX_HELD_FIELDS);
+
+/** A director among which addresses are shared, and since when it is one that is heard. */
+#define PHX_SHARER_FIELDS(F, S) \
+	F(S, director, STR(PHX_NAME_MAX)) \
+	F(S, since_ms, I64)
+PHX_RECORD_STRUCT(phx_sharer, PHX_SHARER_FIELDS);
+
 #define PHX_STATE_FIELDS(F, S) \
 	F(S, seq, U64)    /* number of the last applied event */ \
 	F(S, now_ms, I64) /* time of the last applied event: never goes back */ \
@@ -475,6 +494,9 @@ struct phx_named; /* state/named.h */
 	F(S, refused_ms, I64)                   /* when a refused enrolment was last noted */ \
 	/* the director that keeps the virtual addresses as long as it is heard */ \
 	F(S, director, STR(PHX_NAME_MAX)) \
+	/* where they share them: who has which, by address */ \
+	F(S, held, LIST(phx_held)) \
+	F(S, sharers, LIST(phx_sharer))   /* in the order of the nodes */ \
 	F(S, site, REC(phx_site_version)) /* none in older journals */ \
 	/* which disks the settings of the site protect besides, by node; also of nodes that are \
 	 * yet to come; none in older journals */ \

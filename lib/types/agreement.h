@@ -8,6 +8,7 @@
 #include "base/key.h"
 #include "types/setup.h"
 #include "policy/policy.h"
+#include "web/table.h"
 
 enum phx_re_relationship {
 #define RELATIONSHIP(id, name, one_person, apart) PHX_RE_##id,
@@ -201,6 +202,11 @@ enum { PHX_MEMBERS_MAX = 1024 };
 	      "each of its nodes, whatever their role says (web in phoenix-role(5)): so that " \
 	      "several web REs share roles and one director. No two REs have the same address " \
 	      "and port. Default: the role's.")) \
+	F(S, addresses, STR(PHX_WEB_ADDRESSES_TEXT_MAX), \
+	  KEY(addresses, TEXT(1, 127), "", \
+	      "Of a web RE: instead of address several of them, at most 8, with blanks or commas " \
+	      "between them. Each is held by another director, as far as there are so many, and " \
+	      "the name of the RE stands for all of them. See DIRECTORS.")) \
 	/* 0: 80; an agreement without an address uses its role's port */ \
 	F(S, port, U32, \
 	  KEY(port, NUMBER(1, 65535), "", \
@@ -243,7 +249,10 @@ bool phx_agreement_names(const struct phx_agreement *a, const char *identity);
 /** Is the image `image` of the requested operating system (debian, "debian 12")? Names of images
  * begin with both parts: debian-12, debian-12-gpu. "": any image is. */
 bool phx_agreement_is_system(const char *operating_system, const char *image);
-/** Port of the RE's virtual address. */
+/** Virtual address `i` of the RE; false: it has no such. */
+bool phx_agreement_address(const struct phx_agreement *a, uint32_t i,
+			   char ret[PHX_WEB_ADDRESS_MAX]);
+/** Port of the RE's virtual addresses. */
 uint32_t phx_agreement_port(const struct phx_agreement *a);
 /** The least number of instances of a web RE, whatever is measured; and the number that it begins
  * with. */

@@ -294,6 +294,7 @@ PHX_RECORD_STRUCT(phx_node_note, PHX_NODE_NOTE_FIELDS);
 	F(S, protects, BOOL)  /* the same of protected disks */ \
 	F(S, kernels, BOOL)   /* the same of kernels of images */ \
 	F(S, layouts, BOOL)   /* the same of layouts of disks */ \
+	F(S, shares, BOOL)    /* the same of addresses that several directors share */ \
 	F(S, checker, BOOL)   /* the same of the steps of a check */ \
 	F(S, address, STR(64)) \
 	F(S, power, ENUM(phx_power_state)) /* as last observed */ \

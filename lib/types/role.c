@@ -242,6 +242,11 @@ static int check_health(const struct phx_health *h, struct phx_err *err)
 	return phx_err_set(err, -EINVAL, "health.kind: %d is no health check", h->kind);
 }
 
+bool phx_role_web_address(const struct phx_role_web *w, uint32_t i, char ret[PHX_WEB_ADDRESS_MAX])
+{
+	return i ? phx_web_address_at(w->more, i - 1, ret) : phx_web_address_at(w->address, 0, ret);
+}
+
 static int check_web(const struct phx_role *r, struct phx_err *err)
 {
 	struct phx_web_service s = {.port = r->web.port};

@@ -7,6 +7,7 @@
 #include "types/facts.h"
 #include "types/layout.h"
 #include "types/setup.h"
+#include "web/table.h"
 
 /** A package as a role wants it; version and digest are resolved against the
  * repository when the role is loaded, so that a node's state can be compared. */
@@ -120,6 +121,8 @@ struct phx_role_boot_kind {
 	F(S, address, STR(16), \
 	  KEY(address, LINE, "", \
 	      "The virtual address, IPv4, unless the agreement of its RE has one.")) \
+	/* and further ones, by its agreement: phx_role_web_address() */ \
+	F(S, more, STR(PHX_WEB_ADDRESSES_TEXT_MAX)) \
 	F(S, port, U32, KEY(port, NUMBER(1, 65535), "80", "Its port.")) \
 	F(S, scheduler, STR(16), \
 	  KEY(scheduler, LINE, "wlc", \
@@ -130,6 +133,8 @@ struct phx_role_boot_kind {
 	      "check on (where systemd runs them; elsewhere it limits nothing), and the whole " \
 	      "against which a web RE measures their use. Default: all CPUs of the node."))
 PHX_RECORD_STRUCT(phx_role_web, PHX_ROLE_WEB_FIELDS);
+/** Its virtual address `i`; false: it has no such. */
+bool phx_role_web_address(const struct phx_role_web *w, uint32_t i, char ret[PHX_WEB_ADDRESS_MAX]);
 
 /** What is done to a director that is silent before another one takes its place: nothing, or power
  * off by its BMC. */

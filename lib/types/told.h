@@ -44,7 +44,8 @@ struct phx_told_report {
 	F(S, checker, BOOL)   /* and those of a check */ \
 	F(S, protects, BOOL)  /* it says how disks are reached, and leaves protected ones alone */ \
 	F(S, kernels, BOOL)   /* it starts kernels of images */ \
-	F(S, layouts, BOOL)   /* it knows the step layout */
+	F(S, layouts, BOOL)   /* it knows the step layout */ \
+	F(S, shares, BOOL)    /* it takes some of the addresses of a table, and has several */
 
 /** What of a hello is journalled, beside this start and the facts. */
 #define PHX_TOLD_HELLO_RUN_FIELDS(F, S) \

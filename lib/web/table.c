@@ -11,6 +11,8 @@
 PHX_RECORD_TABLE(phx_web_server, PHX_WEB_SERVER_FIELDS);
 PHX_RECORD_TABLE(phx_web_service, PHX_WEB_SERVICE_FIELDS);
 PHX_RECORD_TABLE(phx_web_table, PHX_WEB_TABLE_FIELDS);
+PHX_RECORD_TABLE(phx_web_held, PHX_WEB_HELD_FIELDS);
+PHX_RECORD_TABLE(phx_web_share, PHX_WEB_SHARE_FIELDS);
 
 static const char *const change_names[] = {"service_add", "service_edit",  "server_add",
 					   "server_edit", "server_remove", "service_remove"};
@@ -49,6 +51,52 @@ int phx_web_address_parse(const char *text, uint8_t ret[4])
 		text += n + 1;
 	}
 	memcpy(ret, bytes, sizeof(bytes));
+	return 0;
+}
+
+bool phx_web_address_at(const char *text, uint32_t i, char ret[PHX_WEB_ADDRESS_MAX])
+{
+	static const char between[] = " ,\t";
+	const char *word = text + strspn(text, between);
+	for (; *word && i; i--) {
+		word += strcspn(word, between);
+		word += strspn(word, between);
+	}
+	size_t n = strcspn(word, between);
+	if (!n)
+		return false;
+	n = n < PHX_WEB_ADDRESS_MAX ? n : PHX_WEB_ADDRESS_MAX - 1;
+	memcpy(ret, word, n);
+	ret[n] = '\0';
+	return true;
+}
+
+bool phx_web_share_holds(const struct phx_web_share *s, const char *address)
+{
+	PHX_LIST_EACH(struct phx_web_held, h, &s->held)
+		if (!strcmp(h->address, address))
+			return true;
+	return false;
+}
+
+int phx_web_share_check(const struct phx_web_share *s, struct phx_err *err)
+{
+	const char *before = "";
+	uint8_t bytes[4];
+	if (s->held.n > PHX_WEB_SERVICES_MAX)
+		return phx_err_set(err, -E2BIG, "more than %d addresses", PHX_WEB_SERVICES_MAX);
+	PHX_LIST_EACH(struct phx_web_held, h, &s->held) {
+		if (phx_web_address_parse(h->address, bytes) < 0)
+			return phx_err_set(err, -EINVAL, "address '%.40s' must be an IPv4 address",
+					   h->address);
+		if (strcmp(before, h->address) >= 0)
+			return phx_err_set(err, -EINVAL,
+					   "address %s is there twice, or out of order",
+					   h->address);
+		before = h->address;
+	}
+	if (s->sync_id > 255)
+		return phx_err_set(err, -EINVAL, "sync_id: %u must be at most 255", s->sync_id);
 	return 0;
 }
 
@@ -185,7 +233,7 @@ int phx_web_table_put(struct phx_web_service *s, const char *address, uint32_t w
 	return 0;
 }
 
-uint64_t phx_web_table_id(const struct phx_web_table *t)
+static uint64_t mix_table(const struct phx_web_table *t)
 {
 	uint64_t h = PHX_MIX_NONE;
 	PHX_LIST_EACH(struct phx_web_service, s, &t->services) {
@@ -197,7 +245,22 @@ uint64_t phx_web_table_id(const struct phx_web_table *t)
 			h = phx_mix(h, &v->weight, sizeof(v->weight));
 		}
 	}
-	return phx_mix_id(h);
+	return h;
+}
+
+uint64_t phx_web_table_id(const struct phx_web_table *t)
+{
+	return phx_mix_id(mix_table(t));
+}
+
+uint64_t phx_web_order_id(const struct phx_web_table *t, const struct phx_web_share *s)
+{
+	uint64_t h = mix_table(t);
+	if (!s->on)
+		return phx_mix_id(h);
+	PHX_LIST_EACH(struct phx_web_held, held, &s->held)
+		h = phx_mix_text(h, held->address);
+	return phx_mix_id(phx_mix(h, &s->sync_id, sizeof(s->sync_id)));
 }
 
 /* ---- comparing ---- */

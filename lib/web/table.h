@@ -32,8 +32,34 @@ PHX_RECORD_STRUCT(phx_web_service, PHX_WEB_SERVICE_FIELDS);
 PHX_RECORD_STRUCT(phx_web_table, PHX_WEB_TABLE_FIELDS);
 void phx_web_table_fini(struct phx_web_table *t);
 
+/** Addresses of one service, as a text with blanks or commas between them. */
+enum { PHX_WEB_ADDRESSES_MAX = 8, PHX_WEB_ADDRESSES_TEXT_MAX = 8 * PHX_WEB_ADDRESS_MAX };
+
+/** An address that a director is to have. */
+#define PHX_WEB_HELD_FIELDS(F, S) F(S, address, STR(PHX_WEB_ADDRESS_MAX))
+PHX_RECORD_STRUCT(phx_web_held, PHX_WEB_HELD_FIELDS);
+
+/** Which of a table's addresses a director takes: one of several that balance by the same table.
+ * Off: all of them, and no other director balances. */
+#define PHX_WEB_SHARE_FIELDS(F, S) \
+	F(S, on, BOOL) \
+	F(S, held, LIST(phx_web_held)) /* the addresses, in order */ \
+	/* connections are told to the other directors, and theirs are heard, under this \
+	 * number from 1 to 255; 0: there is no other */ \
+	F(S, sync_id, U32)
+PHX_RECORD_STRUCT(phx_web_share, PHX_WEB_SHARE_FIELDS);
+extern const struct phx_record phx_web_share_record;
+/** Is it taken by this director? */
+bool phx_web_share_holds(const struct phx_web_share *s, const char *address);
+/** The share as it came from elsewhere: addresses in order, none twice; a number in its range.
+ * -EINVAL, -E2BIG. */
+int phx_web_share_check(const struct phx_web_share *s, struct phx_err *err);
+
 /** "10.77.0.250" into its four bytes. -EINVAL for anything else, leading zeros too. */
 int phx_web_address_parse(const char *text, uint8_t ret[4]);
+/** Word `i` of a text of addresses; false: it has no such word. A word that is too long for an
+ * address is cut, and is none then. */
+bool phx_web_address_at(const char *text, uint32_t i, char ret[PHX_WEB_ADDRESS_MAX]);
 /** ADDRESS, port and scheduler of a virtual service; -EINVAL with a text that names the field. */
 int phx_web_service_check(const struct phx_web_service *s, struct phx_err *err);
 /** A whole table as it came from elsewhere: every service, address, weight; order, and nothing
@@ -64,6 +90,8 @@ int phx_web_table_put(struct phx_web_service *s, const char *address, uint32_t w
 /** Equal tables have equal ids; unequal ones differ but by accident (FNV-1a folded to 53 bits,
  * which every reader of JSON keeps whole; never 0). */
 uint64_t phx_web_table_id(const struct phx_web_table *t);
+/** The same of a table with the share of one director. Without a share: that of the table. */
+uint64_t phx_web_order_id(const struct phx_web_table *t, const struct phx_web_share *s);
 
 enum phx_web_change_kind {
 	PHX_WEB_SERVICE_ADD,

@@ -252,6 +252,16 @@ static void test_refused(void **state)
 		{"no_requeue = \"perhaps\";", "a:1: no_requeue: ", "true or false"},
 		{"type = \"web_service\";\naddress = \"10.0.0\";", "a:2: address: ", "IPv4"},
 		{"address = \"10.0.0.1\";", "a:1: address: ", "web service"},
+		{"addresses = \"10.0.0.1\";", "a:1: addresses: ", "web service"},
+		{"type = \"web_service\";\naddresses = \"10.0.0.1 10.0.0\";",
+		 "a:2: addresses: ", "must be IPv4"},
+		{"type = \"web_service\";\naddresses = \"10.0.0.1 10.0.0.2, 10.0.0.1\";",
+		 "a:2: addresses: ", "twice"},
+		{"type = \"web_service\";\naddresses = \"1.0.0.1 1.0.0.2 1.0.0.3 1.0.0.4 1.0.0.5 "
+		 "1.0.0.6 1.0.0.7 1.0.0.8 1.0.0.9\";",
+		 "a:2: addresses: ", "more than 8"},
+		{"type = \"web_service\"; address = \"10.0.0.1\";\naddresses = \"10.0.0.2\";",
+		 "a:2: addresses: ", "beside address"},
 		{"engine = \"pbs\";", "a:1: engine: ", "builtin, slurm"},
 		{"engine = \"slurm\";\nscheduler = \"easy\";",
 		 "a:2: scheduler: ", "slurm.conf says it"},
@@ -370,7 +380,7 @@ static void test_files(void **state)
 /* What is shipped is right, and reads back. */
 static void test_examples(void **state)
 {
-	static const char *const files[] = {"queue.conf", "pages.conf", "night.xml"};
+	static const char *const files[] = {"queue.conf", "pages.conf", "shop.conf", "night.xml"};
 	(void)state;
 	for (size_t i = 0; i < PHX_ARRAY_SIZE(files); i++) {
 		char path[512];

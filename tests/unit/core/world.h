@@ -100,6 +100,7 @@ static inline int world_setup(void **state)
 	w->s.settings.keeps_left = true;
 	w->s.settings.serves_late = true;
 	w->s.settings.redoes_role = true;
+	w->s.settings.shares_addresses = true;
 	w->s.settings.doubts_uuids = true;
 	w->s.settings.protects = w->s.settings.protect.remote = true;
 	struct phx_setup noop = {0};
@@ -212,6 +213,7 @@ static inline int world_hello(struct world *w, const char *node, int env, bool n
 					 .scratches = true,
 					 .protects = true,
 					 .layouts = true,
+					 .shares = true,
 					 .checker = true}};
 	struct phx_node *n = world_node(w, node);
 	PHX_STR_SET(ev.node, node);

@@ -472,7 +472,9 @@ static void directors_have_the_table_as_an_order(void **state)
 	struct phx_order *o = PHX_LIST_AT(&orders, struct phx_order, 0);
 	assert_int_equal(o->kind, PHX_ORDER_table);
 	assert_int_equal(o->table.services.n, 1);
-	assert_true(o->id == phx_web_table_id(&o->table));
+	assert_true(o->id == phx_web_order_id(&o->table, &o->share));
+	assert_true(phx_web_share_holds(&o->share, "10.0.0.250"));
+	assert_int_equal(o->share.sync_id, 0);
 	phx_record_fini(&phx_order_record, o);
 	orders.n = 0;
 	/* on its way out it has none */
@@ -481,13 +483,14 @@ static void directors_have_the_table_as_an_order(void **state)
 	assert_false(phx_director_is(&w->s, world_node(w, "n2")));
 }
 
-static uint32_t services_of(struct world *w, const char *node)
+/* How many addresses it is to have. */
+static uint32_t addresses_of(struct world *w, const char *node)
 {
 	PHX_AUTO(phx_list_fini) struct phx_list orders = {0};
 	world_orders(w, node, &orders);
 	assert_int_equal(orders.n, 1);
 	struct phx_order *o = PHX_LIST_AT(&orders, struct phx_order, 0);
-	uint32_t n = o->table.services.n;
+	uint32_t n = w->s.settings.shares_addresses ? o->share.held.n : o->table.services.n;
 	phx_record_fini(&phx_order_record, o);
 	return n;
 }
@@ -501,16 +504,16 @@ static void one_director_acts(void **state)
 	world_serving(w, "n1", "balance", true);
 	world_serving(w, "n2", "balance", true);
 	assert_string_equal(phx_director_acting(&w->s)->name, "n1");
-	assert_int_equal(services_of(w, "n1"), 1);
-	assert_int_equal(services_of(w, "n2"), 0);
+	assert_int_equal(addresses_of(w, "n1"), 1);
+	assert_int_equal(addresses_of(w, "n2"), 0);
 	event(w, PHX_EV_missing, "n1");
 	assert_string_equal(phx_director_acting(&w->s)->name, "n2");
-	assert_int_equal(services_of(w, "n2"), 1);
-	assert_int_equal(services_of(w, "n1"), 0);
+	assert_int_equal(addresses_of(w, "n2"), 1);
+	assert_int_equal(addresses_of(w, "n1"), 0);
 	event(w, PHX_EV_missing, "n2");
 	assert_null(phx_director_acting(&w->s));
 	event(w, PHX_EV_back, "n1");
-	assert_int_equal(services_of(w, "n1"), 1);
+	assert_int_equal(addresses_of(w, "n1"), 1);
 }
 
 /* Connections go through the one that acts: who comes back does not take the address away again. */
@@ -524,8 +527,8 @@ static void a_director_that_comes_back_waits(void **state)
 	event(w, PHX_EV_missing, "n1");
 	event(w, PHX_EV_back, "n1");
 	assert_string_equal(phx_director_acting(&w->s)->name, "n2");
-	assert_int_equal(services_of(w, "n1"), 0);
-	assert_int_equal(services_of(w, "n2"), 1);
+	assert_int_equal(addresses_of(w, "n1"), 0);
+	assert_int_equal(addresses_of(w, "n2"), 1);
 	/* also where the head was started anew */
 	struct phx_state copy;
 	assert_int_equal(phx_record_copy(&phx_state_record, &copy, &w->s), 0);
@@ -536,6 +539,33 @@ static void a_director_that_comes_back_waits(void **state)
 	assert_string_equal(phx_director_acting(&w->s)->name, "n1");
 	world_run(w, "n2");
 	assert_string_equal(phx_director_acting(&w->s)->name, "n1");
+}
+
+/* In older journals one director has all addresses, and others have no table. */
+static void one_director_has_all_where_they_are_not_shared(void **state)
+{
+	struct world *w = *state;
+	w->s.settings.shares_addresses = false;
+	add_web_role(w, "pages", "10.0.0.250", false);
+	add_web_role(w, "more", "10.0.0.251", false);
+	add_web_role(w, "balance", "", true);
+	world_serving(w, "n1", "balance", true);
+	world_serving(w, "n2", "balance", true);
+	assert_int_equal(addresses_of(w, "n1"), 2);
+	assert_int_equal(addresses_of(w, "n2"), 0);
+	assert_string_equal(w->s.director, "n1");
+	assert_int_equal(w->s.held.n, 0);
+	event(w, PHX_EV_missing, "n1");
+	assert_int_equal(addresses_of(w, "n2"), 2);
+	event(w, PHX_EV_back, "n1");
+	assert_int_equal(addresses_of(w, "n1"), 0);
+	/* from now on they are: nothing moves at that moment */
+	struct phx_event ev = {.kind = PHX_EV_settings, .site.settings = w->s.settings};
+	ev.site.settings.shares_addresses = true;
+	assert_int_equal(world_apply(w, &ev, NULL), 0);
+	assert_int_equal(addresses_of(w, "n1"), 0);
+	assert_int_equal(addresses_of(w, "n2"), 2);
+	assert_string_equal(w->s.director, "");
 }
 
 /* How often a director was told to go off by the event. */
@@ -571,7 +601,7 @@ static void a_fenced_director_is_off_before_another_acts(void **state)
 	two_fenced_directors(w);
 	assert_int_equal(offs(w, PHX_EV_missing, "n1"), 1);
 	assert_null(phx_director_acting(&w->s));
-	assert_int_equal(services_of(w, "n2"), 0);
+	assert_int_equal(addresses_of(w, "n2"), 0);
 	/* once, until it was told to no avail for a while */
 	assert_int_equal(offs(w, PHX_EV_report, "n2"), 0);
 	assert_int_equal(world_apply(w, &fails, NULL), 0);
@@ -580,7 +610,7 @@ static void a_fenced_director_is_off_before_another_acts(void **state)
 	assert_int_equal(offs(w, PHX_EV_tick, ""), 1);
 	assert_int_equal(world_apply(w, &off, NULL), 0);
 	assert_string_equal(phx_director_acting(&w->s)->name, "n2");
-	assert_int_equal(services_of(w, "n2"), 1);
+	assert_int_equal(addresses_of(w, "n2"), 1);
 	assert_true(phx_core_next_deadline(&w->s) == INT64_MAX);
 }
 
@@ -634,8 +664,8 @@ static void a_director_that_is_none_any_more_is_told(void **state)
 	report(w, "n1", "balance", true);
 	event(w, PHX_EV_quarantine, "n1");
 	assert_string_equal(phx_director_acting(&w->s)->name, "n2");
-	assert_int_equal(services_of(w, "n1"), 0);
-	assert_int_equal(services_of(w, "n2"), 1);
+	assert_int_equal(addresses_of(w, "n1"), 0);
+	assert_int_equal(addresses_of(w, "n2"), 1);
 	/* until it says that it has ended */
 	report(w, "n1", "", false);
 	world_orders(w, "n1", &orders);
@@ -661,6 +691,7 @@ int main(void)
 		WORLD_TEST(directors_have_the_table_as_an_order),
 		WORLD_TEST(one_director_acts),
 		WORLD_TEST(a_director_that_comes_back_waits),
+		WORLD_TEST(one_director_has_all_where_they_are_not_shared),
 		WORLD_TEST(a_director_that_is_none_any_more_is_told),
 		WORLD_TEST(a_fenced_director_is_off_before_another_acts),
 		WORLD_TEST(a_fenced_director_may_come_back),

@@ -115,6 +115,18 @@ static uint64_t table_now(void)
 	return phx_web_table_id(&t);
 }
 
+/* What the director is ordered now. */
+static uint64_t order_of(const char *director)
+{
+	struct phx_web_table t = {0};
+	struct phx_web_share share = {0};
+	assert_int_equal(phx_director_order(&w->s, world_node(w, director), &t, &share), 0);
+	uint64_t id = phx_web_order_id(&t, &share);
+	phx_web_table_fini(&t);
+	phx_list_fini(&share.held);
+	return id;
+}
+
 /* ---- who is told of a table ---- */
 
 static void all_directors_are_woken_when_the_table_changes_and_nobody_else(void **state)
@@ -126,10 +138,13 @@ static void all_directors_are_woken_when_the_table_changes_and_nobody_else(void 
 	turn();
 	assert_woken("");
 	/* an event that changes no table */
-	assert_int_equal(world_order(w, PHX_EV_drain, "n9", NULL), 0);
 	world_ready(w, "n3", true);
 	turn();
 	assert_woken("");
+	/* n8 is the only one now, and tells nobody of connections any more */
+	assert_int_equal(world_order(w, PHX_EV_drain, "n9", NULL), 0);
+	turn();
+	assert_woken("n8 ");
 	struct phx_event ev = {.kind = PHX_EV_missing};
 	PHX_STR_SET(ev.node, "n2");
 	assert_int_equal(world_apply(w, &ev, NULL), 0);
@@ -208,7 +223,7 @@ static void a_node_leaves_when_the_acting_director_has_the_table_without_it(void
 	(void)state;
 	cluster();
 	const struct phx_step *step = leaves(PHX_STEP_divert);
-	says("n8", table_now(), NULL);
+	says("n8", order_of("n8"), NULL);
 	assert_int_equal(fake_wake_ms, 0); /* and the loop looks at once */
 	assert_int_equal(turn(), WAKE_NEVER);
 	assert_int_equal(fake_events.n, 1);
@@ -224,14 +239,14 @@ static void no_other_word_lets_it_go(void **state)
 	(void)state;
 	cluster();
 	leaves(PHX_STEP_divert);
-	says("n8", table_now() + 1, NULL); /* the table of before */
+	says("n8", order_of("n8") + 1, NULL); /* the table of before */
 	turn();
-	says("n9", table_now(), NULL); /* who does not act has no connections to end */
+	says("n9", order_of("n9"), NULL); /* who does not act has no connections to end */
 	turn();
 	says("n2", 0, NULL); /* is no director */
 	turn();
 	fake_now_ms = w->now - 5000; /* it said so before the step began */
-	says("n8", table_now(), NULL);
+	says("n8", order_of("n8"), NULL);
 	fake_now_ms = w->now + 2000;
 	turn();
 	assert_int_equal(fake_events.n, 0);
@@ -243,15 +258,55 @@ static void a_node_with_connections_stays_until_they_end(void **state)
 	(void)state;
 	cluster();
 	leaves(PHX_STEP_settle);
-	says("n8", table_now(),
+	says("n8", order_of("n8"),
 	     "{\"address\":\"10.0.0.12\",\"active\":7},{\"address\":\"10.0.0.11\",\"active\":1}");
 	turn();
 	assert_int_equal(fake_events.n, 0);
-	says("n8", table_now(),
+	says("n8", order_of("n8"),
 	     "{\"address\":\"10.0.0.12\",\"active\":7},{\"address\":\"10.0.0.11\",\"active\":0}");
 	turn();
 	assert_int_equal(fake_events.n, 1);
 	assert_non_null(strstr(fake_event(0)->text, "n8 counts no connection to it"));
+}
+
+/* Two have addresses: each of them must have said so. */
+static void all_that_have_addresses_let_it_go(void **state)
+{
+	(void)state;
+	cluster();
+	add_role("more", "10.0.0.251", false);
+	leaves(PHX_STEP_divert);
+	says("n9", order_of("n9"), NULL);
+	turn();
+	assert_int_equal(fake_events.n, 0);
+	says("n8", order_of("n8"), NULL);
+	says("n9", order_of("n8"), NULL); /* that is not its share */
+	turn();
+	assert_int_equal(fake_events.n, 0);
+	forget_woken();
+	b->ask_ms = 0;
+	turn();
+	assert_woken("n8 n9 ");
+	says("n9", order_of("n9"), NULL);
+	turn();
+	assert_int_equal(fake_events.n, 1);
+	assert_non_null(strstr(fake_event(0)->text, "n8 sends it nothing new; 1 other"));
+}
+
+/* Another one has an address now, and the table is as it was. */
+static void a_moved_address_is_told(void **state)
+{
+	(void)state;
+	cluster();
+	add_role("more", "10.0.0.251", false);
+	turn();
+	forget_woken();
+	struct phx_held *h = PHX_LIST_AT(&w->s.held, struct phx_held, 1);
+	assert_string_equal(h->director, "n9");
+	PHX_STR_SET(h->director, "n8");
+	w->s.seq++;
+	turn();
+	assert_woken("n8 n9 ");
 }
 
 /* So often, and no more often, while somebody waits. */
@@ -277,7 +332,7 @@ static void nobody_is_asked_where_nobody_waits(void **state)
 	cluster();
 	turn();
 	forget_woken();
-	says("n8", table_now(), NULL);
+	says("n8", order_of("n8"), NULL);
 	assert_int_equal(turn(), WAKE_NEVER);
 	assert_woken("");
 	assert_int_equal(fake_events.n, 0);
@@ -290,7 +345,7 @@ static void a_director_without_a_table_is_heard_too(void **state)
 	(void)state;
 	cluster();
 	leaves(PHX_STEP_divert);
-	says("n8", table_now(), NULL);
+	says("n8", order_of("n8"), NULL);
 	says("n8", 0, NULL);
 	turn();
 	assert_int_equal(fake_events.n, 0);
@@ -388,6 +443,8 @@ int main(void)
 		TEST(a_node_leaves_when_the_acting_director_has_the_table_without_it),
 		TEST(no_other_word_lets_it_go),
 		TEST(a_node_with_connections_stays_until_they_end),
+		TEST(all_that_have_addresses_let_it_go),
+		TEST(a_moved_address_is_told),
 		TEST(the_acting_director_is_asked_again_for_who_waits),
 		TEST(nobody_is_asked_where_nobody_waits),
 		TEST(a_director_without_a_table_is_heard_too),

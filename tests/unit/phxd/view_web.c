@@ -169,6 +169,11 @@ static void how_an_instance_is_reached_is_hardware(void **state)
 
 /* ---- what the director told ---- */
 
+static const char *service_member(const json_t *answer, const char *member)
+{
+	return phx_json_str(json_array_get(json_object_get(answer, "services"), 0), member, "?");
+}
+
 #define TABLE(weight, of_n2) \
 	"{\"id\":5,\"services\":[{\"address\":\"" VIP "\",\"port\":80,\"scheduler\":\"wlc\"," \
 	"\"servers\":[{\"address\":\"10.0.1.1\",\"weight\":" weight \
@@ -232,6 +237,13 @@ static void what_is_no_table_tells_nothing(void **state)
 	}
 }
 
+static void is_missing(const char *node)
+{
+	struct phx_event ev = {.kind = PHX_EV_missing};
+	PHX_STR_SET(ev.node, node);
+	assert_int_equal(world_apply(world, &ev, NULL), 0);
+}
+
 static void only_the_acting_director_is_believed(void **state)
 {
 	(void)state;
@@ -240,30 +252,33 @@ static void only_the_acting_director_is_believed(void **state)
 	assert_told(false, -1, -1);
 	PHX_AUTO_JSON json_t *before = balance();
 	assert_string_equal(phx_json_str(before, "director", ""), "n3");
-	struct phx_node *n3 = world_node(world, "n3");
-	n3->up = false;
-	phx_touch(&world->s, n3);
-	phx_index_settle(&world->s);
+	assert_string_equal(service_member(before, "director"), "n3");
+	world->now += 5000;
+	is_missing("n3");
 	assert_told(true, 3, 4);
 	PHX_AUTO_JSON json_t *after = balance(),
 			     *want = json_loads("[{\"node\":\"n3\",\"up\":false,\"acting\":false},"
 						"{\"node\":\"n4\",\"up\":true,\"acting\":true}]",
 						0, NULL);
 	assert_string_equal(phx_json_str(after, "director", ""), "n4");
+	assert_string_equal(service_member(after, "director"), "n4");
+	const json_t *service = json_array_get(json_object_get(after, "services"), 0);
+	assert_int_equal(phx_json_int(service, "since_ms", 0), world->now);
 	assert_true(json_equal(json_object_get(after, "directors"), want));
 }
 
 /* It was the acting one when it was asked what it had, and is it no more. */
 static void what_a_former_director_told_is_forgotten(void **state)
 {
-	PHX_AUTO(phx_web_table_fini) struct phx_web_table table = {0};
+	PHX_AUTO(free_tables) struct phx_list tables = {0};
 	const struct reader reader = {.hardware = PHX_SCOPE_ALL};
 	(void)state;
 	told = TABLE("1", OF_N2);
-	told_table(&head, "n3", &table);
-	assert_int_equal(table.services.n, 1);
-	PHX_AUTO_JSON json_t *was = table_json(&head, &world->s, &reader, "n4", &table),
-			     *is = table_json(&head, &world->s, &reader, "n3", &table);
+	find_tables(&head, &tables);
+	assert_int_equal(tables.n, 1);
+	PHX_AUTO_JSON json_t *is = table_json(&head, &world->s, &reader, &tables);
+	is_missing("n3");
+	PHX_AUTO_JSON json_t *was = table_json(&head, &world->s, &reader, &tables);
 	assert_false(phx_json_bool(was, "in_force", true));
 	assert_true(json_is_null(json_object_get(server(was, 0), "active")));
 	assert_true(phx_json_bool(is, "in_force", false));
@@ -273,12 +288,8 @@ static void without_a_director_nobody_is_served(void **state)
 {
 	(void)state;
 	told = TABLE("1", OF_N2);
-	for (int i = 3; i <= 4; i++) {
-		struct phx_node *n = world_node(world, i == 3 ? "n3" : "n4");
-		n->up = false;
-		phx_touch(&world->s, n);
-	}
-	phx_index_settle(&world->s);
+	is_missing("n3");
+	is_missing("n4");
 	assert_told(false, -1, -1);
 	PHX_AUTO_JSON json_t *answer = balance();
 	assert_string_equal(phx_json_str(answer, "director", "none"), "");

@@ -1,0 +1,422 @@
+/* Who of several directors has which virtual address. Called by director.c at the end of an event.
+ * Pure. The rule:
+ *
+ *	a new address     is given to the director that is heard and has the fewest: of the same
+ *			  service first, of all then
+ *	a lost director   (silent, off, in another state or role) loses all that it had to the
+ *			  others in the same way; is it to be seen off first, nobody has them until
+ *			  then
+ *	a director        that comes, or comes back, takes nothing that another one keeps up,
+ *			  before address_back_s have passed: until then it may not know of
+ *			  every connection. Then it is given one address after another of who has
+ *			  two more than it
+ */
+#include "node/internal.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "base/hash.h"
+#include "state/members.h"
+
+/* An address that some service has. Those of one service have one group. */
+struct wanted {
+	char address[PHX_WEB_ADDRESS_MAX];
+	const char *group;
+};
+
+struct wants {
+	struct wanted of[PHX_WEB_SERVICES_MAX];
+	uint32_t n;
+};
+
+/* ---- which addresses there are ---- */
+
+/* Puts it in by its address; one that is there stays. What is too many is in no table either. */
+static void want(struct wants *w, const char *address, const char *group)
+{
+	uint32_t at = 0;
+	while (at < w->n && strcmp(w->of[at].address, address) < 0)
+		at++;
+	if (w->n == PHX_WEB_SERVICES_MAX || (at < w->n && !strcmp(w->of[at].address, address)))
+		return;
+	memmove(&w->of[at + 1], &w->of[at], (w->n++ - at) * sizeof(w->of[0]));
+	w->of[at].group = group;
+	PHX_STR_SET(w->of[at].address, address);
+}
+
+bool phx_share_re_has(const struct phx_re *re)
+{
+	char address[PHX_WEB_ADDRESS_MAX];
+	return re->active && phx_re_kind(&re->agreement)->has_demand &&
+		phx_agreement_address(&re->agreement, 0, address);
+}
+
+/* An RE that ends keeps its addresses until its last node has left: requests are under way. */
+static bool needs(const struct phx_state *s, const struct phx_re *re)
+{
+	return phx_share_re_has(re) ||
+		(phx_re_kind(&re->agreement)->has_demand &&
+		 phx_members_count(s, PHX_MEMBERS_POOL, re->name));
+}
+
+static void find_wants(const struct phx_state *s, struct wants *w)
+{
+	char address[PHX_WEB_ADDRESS_MAX];
+	w->n = 0;
+	PHX_LIST_EACH(struct phx_role, role, &s->roles)
+		if (role->web.address[0])
+			want(w, role->web.address, role->name);
+	PHX_LIST_EACH(struct phx_re, re, &s->res) {
+		if (!needs(s, re) || !phx_state_role(s, re->agreement.role))
+			continue;
+		for (uint32_t i = 0; phx_agreement_address(&re->agreement, i, address); i++)
+			want(w, address, re->name);
+	}
+}
+
+static struct phx_held *held_at(const struct phx_state *s, uint32_t i)
+{
+	return PHX_LIST_AT(&s->held, struct phx_held, i);
+}
+
+static bool are_held(const struct phx_state *s, const struct wants *w)
+{
+	if (s->held.n != w->n)
+		return false;
+	for (uint32_t i = 0; i < w->n; i++)
+		if (strcmp(held_at(s, i)->address, w->of[i].address))
+			return false;
+	return true;
+}
+
+/* Makes the list that of the wanted addresses; those that stay keep their director. One may
+ * have had all of them, before they were shared. */
+static int hold(struct phx_state *s, const struct wants *w)
+{
+	struct phx_list list = {0};
+	for (uint32_t i = 0; i < w->n; i++) {
+		struct phx_held *h = phx_list_push(&list, sizeof(*h));
+		if (!h) {
+			phx_list_fini(&list);
+			return -ENOMEM;
+		}
+		PHX_STR_SET(h->address, w->of[i].address);
+		PHX_STR_SET(h->director, s->director);
+		PHX_LIST_EACH(struct phx_held, had, &s->held)
+			if (!strcmp(had->address, h->address))
+				*h = *had;
+	}
+	phx_list_fini(&s->held);
+	s->held = list;
+	return 0;
+}
+
+/* ---- who has them ---- */
+
+/* The director that had the address last, if it still is one; it need not be up. */
+static struct phx_node *last_of(const struct phx_state *s, const struct phx_held *h)
+{
+	struct phx_node *n = h->director[0] ? phx_state_node(s, h->director) : NULL;
+	return n && phx_director_is(s, n) ? n : NULL;
+}
+
+static bool is_of(const struct phx_held *h, const struct phx_node *n)
+{
+	return !strcmp(h->director, n->name);
+}
+
+/* How many addresses a director has: of a group, and of all. */
+struct load {
+	uint32_t group, all;
+};
+
+static struct load load_of(const struct phx_state *s, const struct wants *w,
+			   const struct phx_node *n, const char *group)
+{
+	struct load load = {0, 0};
+	for (uint32_t i = 0; i < s->held.n; i++) {
+		if (!is_of(held_at(s, i), n))
+			continue;
+		load.all++;
+		load.group += !strcmp(w->of[i].group, group);
+	}
+	return load;
+}
+
+static const struct phx_node *least_loaded(const struct phx_state *s, const struct wants *w,
+					   const char *group)
+{
+	const struct phx_node *best = NULL;
+	struct load least = {0, 0};
+	for (const struct phx_node *n = NULL; (n = phx_director_heard(s, n));) {
+		struct load load = load_of(s, w, n, group);
+		if (best &&
+		    (load.group > least.group ||
+		     (load.group == least.group && load.all >= least.all)))
+			continue;
+		best = n;
+		least = load;
+	}
+	return best;
+}
+
+static void give(struct phx_apply *a, struct phx_held *h, const struct phx_node *to)
+{
+	if (h->director[0])
+		phx_note(a, to, "%s has the virtual address %s now, which %s had", to->name,
+			 h->address, h->director);
+	PHX_STR_SET(h->director, to->name);
+	h->since_ms = a->s->now_ms;
+	a->out->changed = true;
+}
+
+/* Sees to it that somebody has the address. */
+static void settle_one(struct phx_apply *a, const struct wants *w, uint32_t i)
+{
+	struct phx_held *h = held_at(a->s, i);
+	const struct phx_node *last = last_of(a->s, h);
+	if (last && last->up)
+		return;
+	if (phx_director_in_the_way(a->s, last)) {
+		phx_director_fence(a, last);
+		return;
+	}
+	const struct phx_node *next = least_loaded(a->s, w, w->of[i].group);
+	if (next)
+		give(a, h, next);
+}
+
+/* ---- who comes back ---- */
+
+static int64_t heard_since(const struct phx_state *s, const char *director)
+{
+	PHX_LIST_EACH(struct phx_sharer, d, &s->sharers)
+		if (!strcmp(d->director, director))
+			return d->since_ms;
+	return 0;
+}
+
+/* Are the directors that are heard those of the list? */
+static bool are_sharers(const struct phx_state *s)
+{
+	uint32_t i = 0;
+	for (const struct phx_node *n = NULL; (n = phx_director_heard(s, n)); i++)
+		if (i >= s->sharers.n ||
+		    strcmp(PHX_LIST_AT(&s->sharers, struct phx_sharer, i)->director, n->name))
+			return false;
+	return i == s->sharers.n;
+}
+
+static int note_sharers(struct phx_state *s)
+{
+	struct phx_list list = {0};
+	for (const struct phx_node *n = NULL; (n = phx_director_heard(s, n));) {
+		struct phx_sharer *d = phx_list_push(&list, sizeof(*d));
+		if (!d) {
+			phx_list_fini(&list);
+			return -ENOMEM;
+		}
+		int64_t since_ms = heard_since(s, n->name);
+		PHX_STR_SET(d->director, n->name);
+		d->since_ms = since_ms ? since_ms : s->now_ms;
+	}
+	phx_list_fini(&s->sharers);
+	s->sharers = list;
+	return 0;
+}
+
+static uint32_t count_of(const struct phx_state *s, const char *director)
+{
+	uint32_t n = 0;
+	PHX_LIST_EACH(struct phx_held, h, &s->held)
+		n += !strcmp(h->director, director);
+	return n;
+}
+
+/* The most addresses that a director has which is heard. */
+static uint32_t most_of_all(const struct phx_state *s)
+{
+	uint32_t most = 0;
+	PHX_LIST_EACH(struct phx_sharer, d, &s->sharers) {
+		uint32_t n = count_of(s, d->director);
+		most = n > most ? n : most;
+	}
+	return most;
+}
+
+/* When the director may be given addresses of others; INT64_MAX: it has its share. */
+static int64_t due_of(const struct phx_state *s, const struct phx_sharer *d, uint32_t most)
+{
+	if (!s->settings.address_back_s || count_of(s, d->director) + 2 > most)
+		return INT64_MAX;
+	return d->since_ms + (int64_t)s->settings.address_back_s * 1000;
+}
+
+int64_t phx_director_due_ms(const struct phx_state *s)
+{
+	int64_t due_ms = INT64_MAX;
+	uint32_t most = s->sharers.n > 1 ? most_of_all(s) : 0;
+	if (most < 2)
+		return INT64_MAX;
+	PHX_LIST_EACH(struct phx_sharer, d, &s->sharers) {
+		int64_t at_ms = due_of(s, d, most);
+		due_ms = at_ms < due_ms ? at_ms : due_ms;
+	}
+	return due_ms;
+}
+
+/* An address of one that has the most: of a service of which `to` has the fewest. */
+static struct phx_held *to_pass_on(const struct phx_state *s, const struct wants *w,
+				   const struct phx_node *to, uint32_t most)
+{
+	struct phx_held *best = NULL;
+	uint32_t least = UINT32_MAX;
+	for (uint32_t i = 0; i < s->held.n; i++) {
+		struct phx_held *h = held_at(s, i);
+		uint32_t group = load_of(s, w, to, w->of[i].group).group;
+		const struct phx_node *has = last_of(s, h);
+		if (!has || !has->up || count_of(s, h->director) != most || group >= least)
+			continue;
+		best = h;
+		least = group;
+	}
+	return best;
+}
+
+/* Gives one address to a director that is due; false: none is. */
+static bool pass_one_on(struct phx_apply *a, const struct wants *w)
+{
+	uint32_t most = most_of_all(a->s);
+	PHX_LIST_EACH(struct phx_sharer, d, &a->s->sharers) {
+		if (due_of(a->s, d, most) > a->s->now_ms)
+			continue;
+		const struct phx_node *to = phx_state_node(a->s, d->director);
+		struct phx_held *h = to_pass_on(a->s, w, to, most);
+		if (h)
+			give(a, h, to);
+		return h;
+	}
+	return false;
+}
+
+/* ---- all of it ---- */
+
+static int keep_lists(struct phx_state *s, const struct wants *w)
+{
+	int r = are_held(s, w) ? 0 : hold(s, w);
+	s->director[0] = '\0';
+	return r < 0 || are_sharers(s) ? r : note_sharers(s);
+}
+
+void phx_share_settle(struct phx_apply *a)
+{
+	struct wants w;
+	if (!a->s->held.n && !phx_director_there(a->s))
+		return;
+	find_wants(a->s, &w);
+	int r = keep_lists(a->s, &w);
+	if (r < 0) {
+		a->out->error = r;
+		return;
+	}
+	for (uint32_t i = 0; i < w.n; i++)
+		settle_one(a, &w, i);
+	while (pass_one_on(a, &w))
+		;
+}
+
+const struct phx_node *phx_director_of(const struct phx_state *s, const char *address,
+				       int64_t *ret_since_ms)
+{
+	const struct phx_node *n = NULL;
+	*ret_since_ms = 0;
+	if (!s->settings.shares_addresses)
+		return phx_director_acting(s);
+	PHX_LIST_EACH(struct phx_held, h, &s->held)
+		if (!strcmp(h->address, address) && (n = last_of(s, h)))
+			*ret_since_ms = h->since_ms;
+	return n && n->up ? n : NULL;
+}
+
+bool phx_share_has_any(const struct phx_state *s, const struct phx_node *n)
+{
+	if (!n->up || !phx_director_is(s, n))
+		return false;
+	PHX_LIST_EACH(struct phx_held, h, &s->held)
+		if (is_of(h, n))
+			return true;
+	return false;
+}
+
+/* ---- what a director is ordered ---- */
+
+static int put_held(const struct phx_state *s, const struct phx_node *n, struct phx_list *ret)
+{
+	PHX_LIST_EACH(struct phx_held, h, &s->held) {
+		struct phx_web_held *to = is_of(h, n) ? phx_list_push(ret, sizeof(*to)) : NULL;
+		if (is_of(h, n) && !to)
+			return -ENOMEM;
+		if (to)
+			PHX_STR_SET(to->address, h->address);
+	}
+	return 0;
+}
+
+/* The number under which directors of this table tell each other of connections. */
+static uint32_t sync_id_of(const struct phx_state *s)
+{
+	const struct phx_node *first = phx_director_next(s, NULL);
+	bool several = first && phx_director_next(s, first);
+	return several && s->held.n ? 1 + phx_hash_text(held_at(s, 0)->address) % 255 : 0;
+}
+
+/* Leaves services out whose address is another's: an older agent takes all that are there. */
+static void leave_own(struct phx_web_table *t, const struct phx_web_share *share)
+{
+	for (uint32_t i = t->services.n; i > 0; i--) {
+		struct phx_web_service *s =
+			PHX_LIST_AT(&t->services, struct phx_web_service, i - 1);
+		if (phx_web_share_holds(share, s->address))
+			continue;
+		phx_list_fini(&s->servers);
+		phx_list_remove(&t->services, sizeof(*s), i - 1);
+	}
+}
+
+static int make_order(const struct phx_state *s, const struct phx_node *n, struct phx_web_table *t,
+		      struct phx_web_share *share)
+{
+	int r = phx_director_table(s, t);
+	r = r ? r : put_held(s, n, &share->held);
+	share->on = n->shares;
+	share->sync_id = sync_id_of(s);
+	if (r < 0 || n->shares)
+		return r;
+	leave_own(t, share);
+	phx_list_fini(&share->held);
+	*share = (struct phx_web_share){0};
+	return 0;
+}
+
+int phx_director_order(const struct phx_state *s, const struct phx_node *n,
+		       struct phx_web_table *ret_table, struct phx_web_share *ret_share)
+{
+	struct phx_web_table t = {0};
+	struct phx_web_share share = {0};
+	int r = 0;
+	if (!phx_director_is(s, n))
+		; /* it is to have nothing */
+	else if (s->settings.shares_addresses)
+		r = make_order(s, n, &t, &share);
+	else if (phx_director_acting(s) == n)
+		r = phx_director_table(s, &t);
+	if (r < 0) {
+		phx_web_table_fini(&t);
+		phx_list_fini(&share.held);
+		return r;
+	}
+	*ret_table = t;
+	*ret_share = share;
+	return 0;
+}
