@@ -27,15 +27,63 @@ static int open_balancer(struct phx_ipvs **ret, struct phx_err *err)
 	return r;
 }
 
-static int put_table(struct web *w, const struct phx_web_table *table, struct phx_err *err)
+static bool takes(const struct phx_web_share *share, const char *address)
 {
+	return !share->on || phx_web_share_holds(share, address);
+}
+
+/* Takes addresses off the network cards that are not this director's: those of the table, and those
+ * that the kernel's table has, which an agent of before may have taken. Before the kernel's table
+ * changes: as long as the address is here, what has no connection there would be reset. */
+static int leave_others(struct web *w, const struct phx_web_table *had,
+			const struct phx_web_table *table, const struct phx_web_share *share,
+			struct phx_err *err)
+{
+	int r = vip_keep_only(w->vips, table, share, err);
+	PHX_LIST_EACH(struct phx_web_service, s, &table->services)
+		if (r == 0 && !takes(share, s->address))
+			r = vip_leave(w->vips, s->address, err);
+	PHX_LIST_EACH(struct phx_web_service, s, &had->services) {
+		bool stays = false;
+		PHX_LIST_EACH(struct phx_web_service, t, &table->services)
+			stays = stays || phx_str_eq(t->address, s->address);
+		r = r || stays ? r : vip_leave(w->vips, s->address, err);
+	}
+	return r;
+}
+
+/* Connections are told as soon as they are there, and again every few seconds while something comes
+ * over them. A packet of one that is not known, because it was not told in time, is given to a
+ * server as if it were new: where the scheduler goes by the client (sh, mh), it is the same one. */
+static int set_sync(struct phx_ipvs *v, const struct phx_web_table *table,
+		    const struct phx_web_share *share, struct phx_err *err)
+{
+	char card[16] = "";
+	if (!share->on || !share->sync_id || !table->services.n)
+		return phx_ipvs_sync(v, "", 0, err);
+	int r = vip_card(PHX_LIST_AT(&table->services, struct phx_web_service, 0)->address, card,
+			 err);
+	r = r ? r : sysctl_write("net/ipv4/vs/sync_threshold", "0 0", err);
+	r = r ? r : sysctl_write("net/ipv4/vs/sync_refresh_period", "4", err);
+	r = r ? r : sysctl_write("net/ipv4/vs/sync_retries", "2", err);
+	r = r ? r : sysctl_write("net/ipv4/vs/sloppy_tcp", "1", err);
+	return r ? r : phx_ipvs_sync(v, card, share->sync_id, err);
+}
+
+static int put_table(struct web *w, const struct phx_web_table *table,
+		     const struct phx_web_share *share, struct phx_err *err)
+{
+	PHX_AUTO(phx_web_table_fini) struct phx_web_table had = {0};
 	struct phx_ipvs *v = NULL;
 	uint32_t changes = 0;
 	int r = open_balancer(&v, err);
+	r = r ? r : phx_ipvs_read(v, &had, err);
+	r = r ? r : leave_others(w, &had, table, share, err);
 	r = r ? r : phx_ipvs_apply(v, table, &changes, err);
+	r = r ? r : set_sync(v, table, share, err);
 	PHX_LIST_EACH(struct phx_web_service, s, &table->services)
-		r = r ? r : vip_take(w->vips, s->address, err);
-	r = r ? r : vip_keep_only(w->vips, table, err);
+		if (r == 0 && takes(share, s->address))
+			r = vip_take(w->vips, s->address, err);
 	phx_ipvs_close(v);
 	if (changes)
 		agent_log("balancer: %u changes", changes);
@@ -43,15 +91,15 @@ static int put_table(struct web *w, const struct phx_web_table *table, struct ph
 }
 
 int director_apply(struct web *w, uint64_t id, const struct phx_web_table *table,
-		   struct phx_err *err)
+		   const struct phx_web_share *share, struct phx_err *err)
 {
 	int r = phx_web_table_check(table, err);
+	r = r ? r : phx_web_share_check(share, err);
 	if (r < 0)
 		return r;
 	LOOP_TAKEN(w->loop, &w->busy);
 	w->table_id = 0;
-	w->balances = true;
-	r = w->touch ? put_table(w, table, err) : 0;
+	r = w->touch ? put_table(w, table, share, err) : 0;
 	if (r == 0)
 		w->table_id = id;
 	if (r == 0 && w->touch)
@@ -59,15 +107,23 @@ int director_apply(struct web *w, uint64_t id, const struct phx_web_table *table
 	return r;
 }
 
+/* Does the kernel have a balancer? Whatever is in it, an agent of before may have put there. */
+static bool balances(void)
+{
+	struct phx_ipvs *v = NULL;
+	int r = phx_ipvs_open(&v, NULL);
+	phx_ipvs_close(v);
+	return r == 0;
+}
+
 int director_clear(struct web *w, struct phx_err *err)
 {
 	static const struct phx_web_table none;
+	static const struct phx_web_share nothing;
 	int r = 0;
 	LOOP_TAKEN(w->loop, &w->busy);
-	if (w->touch && w->balances)
-		r = put_table(w, &none, err);
-	if (r == 0)
-		w->balances = false;
+	if (w->touch && balances())
+		r = put_table(w, &none, &nothing, err);
 	if (r == 0)
 		w->table_id = 0;
 	return r;

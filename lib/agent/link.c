@@ -349,7 +349,7 @@ static int take_inspect(struct link *l, struct phx_order *o, const json_t *extra
 static int take_table(struct link *l, struct phx_order *o, const json_t *extra, struct phx_err *err)
 {
 	(void)extra;
-	return director_apply(l->agent->web, o->id, &o->table, err);
+	return director_apply(l->agent->web, o->id, &o->table, &o->share, err);
 }
 
 static int take_prefetch(struct link *l, struct phx_order *o, const json_t *extra,

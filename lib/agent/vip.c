@@ -140,7 +140,7 @@ static uint32_t ipv4_of(const struct sockaddr *a)
 }
 
 /* Finds the network card in whose network the address is. */
-static int find_interface(const char *address, char ret[16], struct phx_err *err)
+int vip_card(const char *address, char ret[16], struct phx_err *err)
 {
 	struct ifaddrs *all;
 	uint32_t wanted = 0;
@@ -182,7 +182,7 @@ static int take(struct vips *v, const char *address, struct phx_err *err)
 	struct held *h = phx_list_push(&v->held, sizeof(*h));
 	if (!h)
 		return -ENOMEM;
-	int r = find_interface(address, h->interface, err);
+	int r = vip_card(address, h->interface, err);
 	r = r ? r : watch(v, h, address, err);
 	r = r ? r : phx_ipvs_address_add(h->interface, address, err);
 	PHX_STR_SET(h->address, address);
@@ -208,19 +208,38 @@ static bool in_table(const struct phx_web_table *t, const char *address)
 	return false;
 }
 
-int vip_keep_only(struct vips *v, const struct phx_web_table *keep, struct phx_err *err)
+int vip_keep_only(struct vips *v, const struct phx_web_table *keep,
+		  const struct phx_web_share *share, struct phx_err *err)
 {
 	int r = 0;
 	LOOP_HELD(v->loop);
 	for (uint32_t i = v->held.n; r == 0 && i > 0; i--) {
 		const struct held *h = held_at(v, i - 1);
-		if (in_table(keep, h->address))
+		bool mine = !share->on || phx_web_share_holds(share, h->address);
+		if (mine && in_table(keep, h->address))
 			continue;
 		r = phx_ipvs_address_remove(h->interface, h->address, err);
 		if (r == 0)
 			forget(v, i - 1);
 	}
 	return r;
+}
+
+int vip_leave(struct vips *v, const char *address, struct phx_err *err)
+{
+	char card[16];
+	LOOP_HELD(v->loop);
+	for (uint32_t i = v->held.n; i > 0; i--) {
+		const struct held *h = held_at(v, i - 1);
+		if (!phx_str_eq(h->address, address))
+			continue;
+		int r = phx_ipvs_address_remove(h->interface, address, err);
+		if (r == 0)
+			forget(v, i - 1);
+		return r;
+	}
+	/* without a card in its network nobody has put it there */
+	return vip_card(address, card, NULL) < 0 ? 0 : phx_ipvs_address_remove(card, address, err);
 }
 
 /* ---- the head ---- */

@@ -17,8 +17,14 @@ void vip_free(struct vips *v);
 /** Put the address on the network card in whose network it is, and announce it there. Does nothing
  * if it is held already. */
 int vip_take(struct vips *v, const char *address, struct phx_err *err);
-/** Remove all held addresses that are not of a service in `keep`. */
-int vip_keep_only(struct vips *v, const struct phx_web_table *keep, struct phx_err *err);
+/** Take the address off its network card, whoever put it there: an agent of before may have. */
+int vip_leave(struct vips *v, const char *address, struct phx_err *err);
+/** Remove all held addresses that are not of a service in `keep`, or are another director's
+ * share. */
+int vip_keep_only(struct vips *v, const struct phx_web_table *keep,
+		  const struct phx_web_share *share, struct phx_err *err);
+/** The network card in whose network the address is. -ENODEV. */
+int vip_card(const char *address, char ret[16], struct phx_err *err);
 
 /** The head has just answered; it answers every beat_ms. */
 void vip_heard(struct vips *v, uint32_t beat_ms);

@@ -56,10 +56,13 @@ int web_enter(struct web *w, const struct phx_role *role, struct phx_err *err)
 {
 	if (!role->web.address[0] || !w->touch)
 		return 0;
-	/* the address is the director's: this node must not answer ARP for it */
+	char address[PHX_WEB_ADDRESS_MAX];
+	/* the addresses are directors': this node must not answer ARP for them */
 	int r = sysctl_write("net/ipv4/conf/all/arp_ignore", "1", err);
 	r = r ? r : sysctl_write("net/ipv4/conf/all/arp_announce", "2", err);
-	return r ? r : phx_ipvs_address_add("lo", role->web.address, err);
+	for (uint32_t i = 0; r == 0 && phx_role_web_address(&role->web, i, address); i++)
+		r = phx_ipvs_address_add("lo", address, err);
+	return r;
 }
 
 void web_measure(struct web *w, uint32_t whole_milli)
@@ -78,7 +81,10 @@ int web_leave(struct web *w, const struct phx_role *role, struct phx_err *err)
 	measure_against(w, 0);
 	if (!role->web.address[0] || !w->touch)
 		return 0;
-	int r = phx_ipvs_address_remove("lo", role->web.address, err);
+	char address[PHX_WEB_ADDRESS_MAX];
+	int r = 0;
+	for (uint32_t i = 0; r == 0 && phx_role_web_address(&role->web, i, address); i++)
+		r = phx_ipvs_address_remove("lo", address, err);
 	r = r ? r : sysctl_write("net/ipv4/conf/all/arp_ignore", "0", err);
 	return r ? r : sysctl_write("net/ipv4/conf/all/arp_announce", "0", err);
 }
@@ -115,12 +121,26 @@ void web_connections(const char *proc_net_tcp, const char *address, uint32_t por
 	}
 }
 
+/* Connections to all addresses of the role. */
+static void count_all(const char *text, const struct phx_role_web *web, struct web_connections *ret)
+{
+	char address[PHX_WEB_ADDRESS_MAX];
+	*ret = (struct web_connections){.closed_ms = UINT32_MAX};
+	for (uint32_t i = 0; phx_role_web_address(web, i, address); i++) {
+		struct web_connections c;
+		web_connections(text, address, web->port, &c);
+		ret->open += c.open;
+		ret->unaccepted = c.unaccepted; /* of all addresses */
+		ret->closed_ms = c.closed_ms < ret->closed_ms ? c.closed_ms : ret->closed_ms;
+	}
+}
+
 static int look(const struct phx_role *role, struct web_connections *ret, struct phx_err *err)
 {
 	PHX_AUTO_FREE char *text = NULL;
 	int r = phx_file_read("/proc/net/tcp", TCP_TEXT_MAX, &text, NULL, err);
 	if (r == 0)
-		web_connections(text, role->web.address, role->web.port, ret);
+		count_all(text, &role->web, ret);
 	return r;
 }
 
@@ -145,7 +165,7 @@ static int let_go(struct draining *d, const struct web_connections *c, int64_t n
 static int look_again(struct draining *d, const struct phx_role *role,
 		      const struct web_drain_calls *calls, int64_t now, struct phx_err *err)
 {
-	struct web_connections c;
+	struct web_connections c = {0};
 	int r = look(role, &c, err);
 	if (r < 0)
 		return r;

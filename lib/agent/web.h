@@ -20,8 +20,8 @@ void web_free(struct web *w);
 
 /* ---- web.c: an instance ---- */
 
-/** Called before the services of `role` start: puts its virtual address on lo, where ARP does not
- * answer for it. Does nothing for a role without an address. Safe twice. */
+/** Called before the services of `role` start: puts its virtual addresses on lo, where ARP does not
+ * answer for them. Does nothing for a role without an address. Safe twice. */
 int web_enter(struct web *w, const struct phx_role *role, struct phx_err *err);
 /** Called after the services have stopped, or when their start failed: removes the address and ends
  * the measurement. Safe for a role that was not entered. */
@@ -71,11 +71,11 @@ uint32_t web_share_ppm(uint64_t used_us, uint64_t passed_us, uint32_t whole_mill
 
 /* ---- director.c: the balancer ---- */
 
-/** Make this node balance by the table: loads the module, takes virtual addresses, sets the
- * kernel's table. Called again with every order; changes only differences. After a failure the
- * table is not in force. */
+/** Make this node balance by the table: loads the module, takes its share of the virtual addresses,
+ * sets the kernel's table, tells the other directors of connections and hears of theirs. Called
+ * again with every order; changes only differences. After a failure the table is not in force. */
 int director_apply(struct web *w, uint64_t id, const struct phx_web_table *table,
-		   struct phx_err *err);
+		   const struct phx_web_share *share, struct phx_err *err);
 /** The head has answered; it answers every beat_ms. */
 void director_heard(struct web *w, uint32_t beat_ms);
 /** Why an address was given up, for the next report; "" if none was, or the head got the report and
@@ -85,8 +85,8 @@ void director_note(struct web *w, char ret[DIRECTOR_NOTE_MAX]);
 /** A report with this text has arrived. (A report that was on its way when the address was given up
  * has another text.) */
 void director_told(struct web *w, const char *text);
-/** Stop balancing: empty table, no virtual address. Does nothing on a node that does not balance.
- */
+/** Stop balancing: empty table, no virtual address of it, nothing told and nothing heard of
+ * connections. Also what an agent of before began. */
 int director_clear(struct web *w, struct phx_err *err);
 /** Id of the table in force; 0 none. */
 uint64_t director_id(struct web *w);

@@ -17,7 +17,6 @@ struct web {
 	int64_t read_us;  /* when it was read; 0 never */
 	/* a director */
 	uint64_t table_id; /* the table in force; 0 none */
-	bool balances;     /* the node was given a table */
 	struct vips *vips;
 };
 

@@ -12,11 +12,6 @@
 
 enum { ANSWER_S = 5 };
 
-struct phx_ipvs {
-	struct nl_sock *sock;
-	int family;
-};
-
 /* libnl's codes to errno, as far as they matter here. */
 static int code_of(int nle)
 {
@@ -85,7 +80,6 @@ int phx_ipvs_open(struct phx_ipvs **ret, struct phx_err *err)
 struct listing {
 	struct phx_web_table *table;
 	struct phx_web_service *service; /* whose servers are read; NULL: services are */
-	int r;
 };
 
 static int add_service(struct listing *l, struct nlmsghdr *h)
@@ -110,36 +104,47 @@ static int add_server(struct listing *l, struct nlmsghdr *h)
 	return 0;
 }
 
-static int on_item(struct nl_msg *m, void *arg)
+static int on_item(void *arg, struct nlmsghdr *h)
 {
 	struct listing *l = arg;
-	int r = l->service ? add_server(l, nlmsg_hdr(m)) : add_service(l, nlmsg_hdr(m));
-	if (l->r == 0)
-		l->r = r;
+	return l->service ? add_server(l, h) : add_service(l, h);
+}
+
+static int on_answer(struct nl_msg *m, void *arg)
+{
+	struct ipvs_list_calls *calls = arg;
+	int r = calls->item(calls->arg, nlmsg_hdr(m));
+	if (calls->r == 0 && r < 0)
+		calls->r = r;
 	return NL_OK;
 }
 
-static int list(struct phx_ipvs *v, struct listing *l, struct phx_err *err)
+int ipvs_list(struct phx_ipvs *v, struct nl_msg *m, struct ipvs_list_calls *calls,
+	      struct phx_err *err)
 {
-	struct nl_msg *m;
-	int r = ipvs_build_list(v->family, l->service, &m);
-	if (r < 0)
-		return r;
 	struct nl_cb *cb = nl_cb_alloc(NL_CB_DEFAULT);
 	if (!cb) {
 		nlmsg_free(m);
 		return -ENOMEM;
 	}
-	nl_cb_set(cb, NL_CB_VALID, NL_CB_CUSTOM, on_item, l);
-	r = nl_send_auto(v->sock, m);
+	nl_cb_set(cb, NL_CB_VALID, NL_CB_CUSTOM, on_answer, calls);
+	int r = nl_send_auto(v->sock, m);
 	nlmsg_free(m);
 	r = r < 0 ? r : nl_recvmsgs(v->sock, cb);
 	nl_cb_put(cb);
 	if (r < 0)
 		return fail(r, "reading the balancer's table", err);
-	return l->r < 0
-		? phx_err_set(err, l->r, "reading the balancer's table: %s", strerror(-l->r))
-		: 0;
+	return calls->r < 0 ? phx_err_set(err, calls->r, "reading the balancer's table: %s",
+					  strerror(-calls->r))
+			    : 0;
+}
+
+static int list(struct phx_ipvs *v, struct listing *l, struct phx_err *err)
+{
+	struct ipvs_list_calls calls = {.item = on_item, .arg = l};
+	struct nl_msg *m;
+	int r = ipvs_build_list(v->family, l->service, &m);
+	return r < 0 ? r : ipvs_list(v, m, &calls, err);
 }
 
 int phx_ipvs_read(struct phx_ipvs *v, struct phx_web_table *ret, struct phx_err *err)
@@ -159,6 +164,12 @@ int phx_ipvs_read(struct phx_ipvs *v, struct phx_web_table *ret, struct phx_err 
 }
 
 /* ---- changing ---- */
+
+int ipvs_send(struct phx_ipvs *v, struct nl_msg *m)
+{
+	int r = nl_send_sync(v->sock, m); /* frees it */
+	return r < 0 ? code_of(r) : 0;
+}
 
 /* What an earlier try has done already. */
 static bool is_so(const struct phx_web_change *c, int code)

@@ -30,6 +30,11 @@ int phx_ipvs_read(struct phx_ipvs *v, struct phx_web_table *ret, struct phx_err 
 int phx_ipvs_apply(struct phx_ipvs *v, const struct phx_web_table *want, uint32_t *ret_changes,
 		   struct phx_err *err);
 
+/** Tell other directors of connections, and hear of theirs, by multicast on the network of
+ * `interface` under a number from 1 to 255; 0: neither. What runs already under that number stays,
+ * and what runs under another one, or elsewhere, ends. */
+int phx_ipvs_sync(struct phx_ipvs *v, const char *interface, uint32_t sync_id, struct phx_err *err);
+
 /* ---- local addresses (rtnetlink) ---- */
 
 /** Give the interface an address as a host address (/32); it being there already is success.

@@ -111,6 +111,28 @@ int ipvs_build_list(int family, const struct phx_web_service *service, struct nl
 	return finish(m, service ? put_service(m, service->address, service->port, NULL) : 0, ret);
 }
 
+int ipvs_build_daemon(int family, const struct ipvs_daemon *d, bool begins, struct nl_msg **ret)
+{
+	struct nl_msg *m =
+		begin(family, NLM_F_ACK, begins ? IPVS_CMD_NEW_DAEMON : IPVS_CMD_DEL_DAEMON);
+	if (!m)
+		return -ENOMEM;
+	struct nlattr *nest = nla_nest_start(m, IPVS_CMD_ATTR_DAEMON);
+	int r = nest ? 0 : -ENOMEM;
+	r = r ? r : nla_put_u32(m, IPVS_DAEMON_ATTR_STATE, d->state);
+	r = r ? r : nla_put_string(m, IPVS_DAEMON_ATTR_MCAST_IFN, d->interface);
+	r = r ? r : nla_put_u32(m, IPVS_DAEMON_ATTR_SYNC_ID, d->sync_id);
+	if (r == 0)
+		nla_nest_end(m, nest);
+	return finish(m, r, ret);
+}
+
+int ipvs_build_daemons(int family, struct nl_msg **ret)
+{
+	struct nl_msg *m = begin(family, NLM_F_DUMP, IPVS_CMD_GET_DAEMON);
+	return m ? finish(m, 0, ret) : -ENOMEM;
+}
+
 /* ---- taking apart ---- */
 
 static int open_nest(struct nlmsghdr *h, int attr, struct nlattr **ret, int max,
@@ -182,4 +204,25 @@ int ipvs_parse_server(struct nlmsghdr *h, struct phx_web_server *ret)
 	s.inactive = a[IPVS_DEST_ATTR_INACT_CONNS] ? nla_get_u32(a[IPVS_DEST_ATTR_INACT_CONNS]) : 0;
 	*ret = s;
 	return 1;
+}
+
+int ipvs_parse_daemon(struct nlmsghdr *h, struct ipvs_daemon *ret)
+{
+	static const struct nla_policy policy[IPVS_DAEMON_ATTR_MAX + 1] = {
+		[IPVS_DAEMON_ATTR_STATE] = {.type = NLA_U32},
+		[IPVS_DAEMON_ATTR_MCAST_IFN] = {.type = NLA_STRING,
+						.maxlen = sizeof(ret->interface)},
+		[IPVS_DAEMON_ATTR_SYNC_ID] = {.type = NLA_U32},
+	};
+	struct nlattr *a[IPVS_DAEMON_ATTR_MAX + 1];
+	struct ipvs_daemon d = {0};
+	int r = open_nest(h, IPVS_CMD_ATTR_DAEMON, a, IPVS_DAEMON_ATTR_MAX, policy);
+	if (r < 0 || !a[IPVS_DAEMON_ATTR_STATE] || !a[IPVS_DAEMON_ATTR_MCAST_IFN] ||
+	    !a[IPVS_DAEMON_ATTR_SYNC_ID])
+		return -EBADMSG;
+	d.state = nla_get_u32(a[IPVS_DAEMON_ATTR_STATE]);
+	d.sync_id = nla_get_u32(a[IPVS_DAEMON_ATTR_SYNC_ID]);
+	nla_strlcpy(d.interface, a[IPVS_DAEMON_ATTR_MCAST_IFN], sizeof(d.interface));
+	*ret = d;
+	return 0;
 }

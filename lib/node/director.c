@@ -32,12 +32,6 @@ bool phx_director_there(const struct phx_state *s)
 	return phx_director_next(s, NULL);
 }
 
-static struct phx_node *last_director(const struct phx_state *s)
-{
-	struct phx_node *n = s->director[0] ? phx_state_node(s, s->director) : NULL;
-	return n && phx_director_is(s, n) ? n : NULL;
-}
-
 /* Is the last director silent, so that it may still have the addresses? If its role has a fence, no
  * other director gets them before it is seen off. */
 bool phx_director_in_the_way(const struct phx_state *s, const struct phx_node *n)
@@ -55,36 +49,6 @@ const struct phx_node *phx_director_heard(const struct phx_state *s, const struc
 	return n;
 }
 
-/* The one that acts, where one has all addresses. */
-static const struct phx_node *acting_alone(const struct phx_state *s)
-{
-	const struct phx_node *last = last_director(s);
-	if (last && last->up)
-		return last;
-	return phx_director_in_the_way(s, last) ? NULL : phx_director_heard(s, NULL);
-}
-
-bool phx_director_acts(const struct phx_state *s, const struct phx_node *n)
-{
-	if (s->settings.shares_addresses && s->held.n)
-		return phx_share_has_any(s, n);
-	return acting_alone(s) == n;
-}
-
-const struct phx_node *phx_director_next_acting(const struct phx_state *s,
-						const struct phx_node *after)
-{
-	const struct phx_node *n = after;
-	while ((n = phx_director_heard(s, n)) && !phx_director_acts(s, n))
-		;
-	return n;
-}
-
-const struct phx_node *phx_director_acting(const struct phx_state *s)
-{
-	return phx_director_next_acting(s, NULL);
-}
-
 void phx_director_fence(struct phx_apply *a, const struct phx_node *silent)
 {
 	struct phx_node *last = phx_state_node(a->s, silent->name);
@@ -95,19 +59,6 @@ void phx_director_fence(struct phx_apply *a, const struct phx_node *silent)
 	phx_power_off(a, last);
 	phx_note(a, last, "%s is not heard: it is switched off before %s takes its place",
 		 last->name, next->name);
-}
-
-void phx_director_settle(struct phx_apply *a)
-{
-	if (a->s->settings.shares_addresses) {
-		phx_share_settle(a);
-		return;
-	}
-	const struct phx_node *acts = acting_alone(a->s), *last = last_director(a->s);
-	if (acts)
-		PHX_STR_SET(a->s->director, acts->name);
-	else if (phx_director_in_the_way(a->s, last))
-		phx_director_fence(a, last);
 }
 
 void phx_fence_over(struct phx_apply *a, struct phx_node *n)
@@ -209,6 +160,13 @@ static int put(struct phx_web_table *t, const struct phx_state *s, const struct 
 	return r ? r : put_server(t, n, &web, phx_web_weight(&i));
 }
 
+bool phx_director_serves_re(const struct phx_re *re)
+{
+	char address[PHX_WEB_ADDRESS_MAX];
+	return re->active && phx_re_kind(&re->agreement)->has_demand &&
+		phx_agreement_address(&re->agreement, 0, address);
+}
+
 /* Puts services into the table, also those without an instance. */
 static int put_services(struct phx_web_table *t, const struct phx_state *s)
 {
@@ -217,7 +175,7 @@ static int put_services(struct phx_web_table *t, const struct phx_state *s)
 		r = r ? r : put_service(t, &role->web);
 	PHX_LIST_EACH(struct phx_re, re, &s->res) {
 		const struct phx_role *role =
-			phx_share_re_has(re) ? phx_state_role(s, re->agreement.role) : NULL;
+			phx_director_serves_re(re) ? phx_state_role(s, re->agreement.role) : NULL;
 		struct phx_role_web web =
 			role ? phx_web_of_pool(s, re->name, role) : (struct phx_role_web){0};
 		r = r ? r : put_service(t, &web);

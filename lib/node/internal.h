@@ -240,9 +240,9 @@ const struct phx_node *phx_director_heard(const struct phx_state *s, const struc
 bool phx_director_in_the_way(const struct phx_state *s, const struct phx_node *n);
 /** Switches such a director off if another one is up to take its place. */
 void phx_director_fence(struct phx_apply *a, const struct phx_node *silent);
-/* share.c */
 /** Has the RE virtual addresses now? */
-bool phx_share_re_has(const struct phx_re *re);
+bool phx_director_serves_re(const struct phx_re *re);
+/* share.c */
 /** Does the node have an address now, where they are shared? */
 bool phx_share_has_any(const struct phx_state *s, const struct phx_node *n);
 /** Shares the addresses. */

@@ -1,4 +1,4 @@
-/* Who of several directors has which virtual address. Called by director.c at the end of an event.
+/* Who of several directors has which virtual address. Called by acting.c at the end of an event.
  * Pure. The rule:
  *
  *	a new address     is given to the director that is heard and has the fewest: of the same
@@ -16,7 +16,6 @@
 #include <errno.h>
 #include <string.h>
 
-#include "base/hash.h"
 #include "state/members.h"
 
 /* An address that some service has. Those of one service have one group. */
@@ -45,17 +44,10 @@ static void want(struct wants *w, const char *address, const char *group)
 	PHX_STR_SET(w->of[at].address, address);
 }
 
-bool phx_share_re_has(const struct phx_re *re)
-{
-	char address[PHX_WEB_ADDRESS_MAX];
-	return re->active && phx_re_kind(&re->agreement)->has_demand &&
-		phx_agreement_address(&re->agreement, 0, address);
-}
-
 /* An RE that ends keeps its addresses until its last node has left: requests are under way. */
 static bool needs(const struct phx_state *s, const struct phx_re *re)
 {
-	return phx_share_re_has(re) ||
+	return phx_director_serves_re(re) ||
 		(phx_re_kind(&re->agreement)->has_demand &&
 		 phx_members_count(s, PHX_MEMBERS_POOL, re->name));
 }
@@ -326,19 +318,6 @@ void phx_share_settle(struct phx_apply *a)
 		;
 }
 
-const struct phx_node *phx_director_of(const struct phx_state *s, const char *address,
-				       int64_t *ret_since_ms)
-{
-	const struct phx_node *n = NULL;
-	*ret_since_ms = 0;
-	if (!s->settings.shares_addresses)
-		return phx_director_acting(s);
-	PHX_LIST_EACH(struct phx_held, h, &s->held)
-		if (!strcmp(h->address, address) && (n = last_of(s, h)))
-			*ret_since_ms = h->since_ms;
-	return n && n->up ? n : NULL;
-}
-
 bool phx_share_has_any(const struct phx_state *s, const struct phx_node *n)
 {
 	if (!n->up || !phx_director_is(s, n))
@@ -347,76 +326,4 @@ bool phx_share_has_any(const struct phx_state *s, const struct phx_node *n)
 		if (is_of(h, n))
 			return true;
 	return false;
-}
-
-/* ---- what a director is ordered ---- */
-
-static int put_held(const struct phx_state *s, const struct phx_node *n, struct phx_list *ret)
-{
-	PHX_LIST_EACH(struct phx_held, h, &s->held) {
-		struct phx_web_held *to = is_of(h, n) ? phx_list_push(ret, sizeof(*to)) : NULL;
-		if (is_of(h, n) && !to)
-			return -ENOMEM;
-		if (to)
-			PHX_STR_SET(to->address, h->address);
-	}
-	return 0;
-}
-
-/* The number under which directors of this table tell each other of connections. */
-static uint32_t sync_id_of(const struct phx_state *s)
-{
-	const struct phx_node *first = phx_director_next(s, NULL);
-	bool several = first && phx_director_next(s, first);
-	return several && s->held.n ? 1 + phx_hash_text(held_at(s, 0)->address) % 255 : 0;
-}
-
-/* Leaves services out whose address is another's: an older agent takes all that are there. */
-static void leave_own(struct phx_web_table *t, const struct phx_web_share *share)
-{
-	for (uint32_t i = t->services.n; i > 0; i--) {
-		struct phx_web_service *s =
-			PHX_LIST_AT(&t->services, struct phx_web_service, i - 1);
-		if (phx_web_share_holds(share, s->address))
-			continue;
-		phx_list_fini(&s->servers);
-		phx_list_remove(&t->services, sizeof(*s), i - 1);
-	}
-}
-
-static int make_order(const struct phx_state *s, const struct phx_node *n, struct phx_web_table *t,
-		      struct phx_web_share *share)
-{
-	int r = phx_director_table(s, t);
-	r = r ? r : put_held(s, n, &share->held);
-	share->on = n->shares;
-	share->sync_id = sync_id_of(s);
-	if (r < 0 || n->shares)
-		return r;
-	leave_own(t, share);
-	phx_list_fini(&share->held);
-	*share = (struct phx_web_share){0};
-	return 0;
-}
-
-int phx_director_order(const struct phx_state *s, const struct phx_node *n,
-		       struct phx_web_table *ret_table, struct phx_web_share *ret_share)
-{
-	struct phx_web_table t = {0};
-	struct phx_web_share share = {0};
-	int r = 0;
-	if (!phx_director_is(s, n))
-		; /* it is to have nothing */
-	else if (s->settings.shares_addresses)
-		r = make_order(s, n, &t, &share);
-	else if (phx_director_acting(s) == n)
-		r = phx_director_table(s, &t);
-	if (r < 0) {
-		phx_web_table_fini(&t);
-		phx_list_fini(&share.held);
-		return r;
-	}
-	*ret_table = t;
-	*ret_share = share;
-	return 0;
 }

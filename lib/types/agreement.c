@@ -65,12 +65,6 @@ bool phx_agreement_is_system(const char *operating_system, const char *image)
 	return !*image || *image == '-';
 }
 
-bool phx_agreement_address(const struct phx_agreement *a, uint32_t i, char ret[PHX_WEB_ADDRESS_MAX])
-{
-	return a->addresses[0] ? phx_web_address_at(a->addresses, i, ret)
-			       : !i && phx_web_address_at(a->address, 0, ret);
-}
-
 uint32_t phx_agreement_port(const struct phx_agreement *a)
 {
 	enum { HTTP = 80 };

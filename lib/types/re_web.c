@@ -5,6 +5,12 @@
 
 #include <string.h>
 
+bool phx_agreement_address(const struct phx_agreement *a, uint32_t i, char ret[PHX_WEB_ADDRESS_MAX])
+{
+	return a->addresses[0] ? phx_web_address_at(a->addresses, i, ret)
+			       : !i && phx_web_address_at(a->address, 0, ret);
+}
+
 /* Is address `i` also one of those before it? */
 static bool is_there(const struct phx_agreement *a, uint32_t i, const char *address)
 {

@@ -25,12 +25,13 @@ static void say(const char *what, const struct phx_err *err)
 static void obey(struct vips *v, const char *address, char *line)
 {
 	static const struct phx_web_table none;
+	static const struct phx_web_share all;
 	struct phx_err err = {0};
 	uint64_t ms;
 	line[strcspn(line, "\n")] = '\0';
 	if (!strcmp(line, "take") && vip_take(v, address, &err) == 0)
 		vip_settled(v);
-	else if (!strcmp(line, "drop") && vip_keep_only(v, &none, &err) == 0)
+	else if (!strcmp(line, "drop") && vip_keep_only(v, &none, &all, &err) == 0)
 		vip_settled(v);
 	else if (!strncmp(line, "heard ", 6) && phx_u64_parse(line + 6, 1, UINT32_MAX, &ms) == 0)
 		vip_heard(v, (uint32_t)ms);

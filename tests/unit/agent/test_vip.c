@@ -22,6 +22,9 @@
 #define MAC "02:00:00:00:00:50"
 static const uint8_t high_mac[ETH_ALEN] = {2, 0, 0, 0, 0, 0x60};
 
+/* without others: all addresses are this director's */
+static const struct phx_web_share alone;
+
 struct stand {
 	struct loop *loop;
 	struct vips *vips;
@@ -166,7 +169,7 @@ static void test_an_agent_after_another(void **state)
 	assert_int_equal(vip_take(t->vips, VIP, &err), 0);
 	assert_int_equal(n_on_card(VIP), 1);
 	WAIT_FOR(heard(t, VIP));
-	assert_int_equal(vip_keep_only(t->vips, &none, &err), 0);
+	assert_int_equal(vip_keep_only(t->vips, &none, &alone, &err), 0);
 	assert_int_equal(n_on_card(VIP), 0);
 }
 
@@ -206,7 +209,7 @@ static void test_keep_only(void **state)
 	assert_int_equal(vip_take(t->vips, OTHER_VIP, &err), 0);
 	assert_non_null(phx_web_table_service(&keep, OTHER_VIP, 80, "wlc"));
 	for (int i = 0; i < 2; i++) {
-		assert_int_equal(vip_keep_only(t->vips, &keep, &err), 0);
+		assert_int_equal(vip_keep_only(t->vips, &keep, &alone, &err), 0);
 		assert_int_equal(n_on_card(VIP), 0);
 		assert_int_equal(n_on_card(OTHER_VIP), 1);
 		assert_int_equal(n_on_card("10.9.0.240"), 1);
@@ -214,6 +217,48 @@ static void test_keep_only(void **state)
 	phx_web_table_fini(&keep);
 	assert_int_equal(vip_take(t->vips, VIP, &err), 0);
 	assert_int_equal(n_on_card(VIP), 1);
+}
+
+/* Of the addresses of one table those of its share are kept, and no others. */
+static void test_keep_share(void **state)
+{
+	struct stand *t = *state;
+	struct phx_err err = {0};
+	struct phx_web_table keep = {0};
+	struct phx_web_share share = {.on = true};
+	struct phx_web_held *h = phx_list_push(&share.held, sizeof(*h));
+	PHX_STR_SET(h->address, OTHER_VIP);
+	assert_int_equal(vip_take(t->vips, VIP, &err), 0);
+	assert_int_equal(vip_take(t->vips, OTHER_VIP, &err), 0);
+	assert_non_null(phx_web_table_service(&keep, VIP, 80, "wlc"));
+	assert_non_null(phx_web_table_service(&keep, OTHER_VIP, 80, "wlc"));
+	assert_int_equal(vip_keep_only(t->vips, &keep, &share, &err), 0);
+	assert_int_equal(n_on_card(VIP), 0);
+	assert_int_equal(n_on_card(OTHER_VIP), 1);
+	phx_list_fini(&share.held);
+	phx_web_table_fini(&keep);
+}
+
+/* An agent of before put it there, and this one does not know of it. */
+static void test_leave(void **state)
+{
+	struct stand *t = *state;
+	struct phx_err err = {0};
+	IP("addr", "add", VIP "/32", "dev", CARD);
+	assert_int_equal(vip_take(t->vips, OTHER_VIP, &err), 0);
+	for (int i = 0; i < 2; i++) {
+		assert_int_equal(vip_leave(t->vips, VIP, &err), 0);
+		assert_int_equal(n_on_card(VIP), 0);
+		assert_int_equal(n_on_card(OTHER_VIP), 1);
+	}
+	assert_int_equal(vip_leave(t->vips, OTHER_VIP, &err), 0);
+	assert_int_equal(n_on_card(OTHER_VIP), 0);
+	/* forgotten, too: it is taken anew */
+	assert_int_equal(vip_take(t->vips, OTHER_VIP, &err), 0);
+	assert_int_equal(n_on_card(OTHER_VIP), 1);
+	assert_int_equal(vip_leave(t->vips, "192.0.2.1", &err), 0); /* of no network here */
+	assert_int_equal(vip_card(VIP, (char[16]){0}, &err), 0);
+	assert_int_equal(vip_card("192.0.2.1", (char[16]){0}, &err), -ENODEV);
 }
 
 /* Somebody took it off by hand: that is what was wanted. */
@@ -224,11 +269,11 @@ static void test_gone_already(void **state)
 	struct phx_web_table none = {0};
 	assert_int_equal(vip_take(t->vips, VIP, &err), 0);
 	IP("addr", "del", VIP "/32", "dev", CARD);
-	assert_int_equal(vip_keep_only(t->vips, &none, &err), 0);
+	assert_int_equal(vip_keep_only(t->vips, &none, &alone, &err), 0);
 	/* the card itself: its addresses went with it, and the table must get on */
 	assert_int_equal(vip_take(t->vips, VIP, &err), 0);
 	IP("link", "del", CARD);
-	assert_int_equal(vip_keep_only(t->vips, &none, &err), 0);
+	assert_int_equal(vip_keep_only(t->vips, &none, &alone, &err), 0);
 	assert_int_equal(vip_take(t->vips, VIP, &err), -ENODEV);
 }
 
@@ -289,6 +334,8 @@ int main(void)
 		TEST(test_an_agent_after_another),
 		TEST(test_refused),
 		TEST(test_keep_only),
+		TEST(test_keep_share),
+		TEST(test_leave),
 		TEST(test_gone_already),
 		TEST(test_kept_while_the_head_is_heard),
 		TEST(test_given_up_without_the_head),

@@ -93,6 +93,7 @@ static void test_nothing_is_touched(void **state)
 	struct web *w;
 	struct loop *loop = loop_started();
 	PHX_AUTO_JSON json_t *monitor = json_object();
+	struct phx_web_share share = {0};
 	(void)state;
 	PHX_STR_SET(role.web.address, "10.77.0.250");
 	assert_int_equal(web_new(loop, false, &w), 0);
@@ -103,12 +104,17 @@ static void test_nothing_is_touched(void **state)
 	web_monitor(w, NULL, monitor); /* what is not measured is not asked for */
 	assert_int_equal(json_object_size(monitor), 0);
 	assert_int_equal(web_leave(w, &role, &err), 0);
-	assert_int_equal(director_apply(w, 7, &t, &err), 0);
+	assert_int_equal(director_apply(w, 7, &t, &share, &err), 0);
 	assert_int_equal(director_id(w), 7);
 	struct phx_web_service *s = phx_web_table_service(&t, "10.77.0.250", 80, "fast");
 	assert_non_null(s);
-	assert_int_equal(director_apply(w, 8, &t, &err), -EINVAL);
+	assert_int_equal(director_apply(w, 8, &t, &share, &err), -EINVAL);
 	assert_non_null(strstr(err.text, "scheduler"));
+	PHX_STR_SET(s->scheduler, "wlc");
+	phx_err_clear(&err);
+	share = (struct phx_web_share){.on = true, .sync_id = 256};
+	assert_int_equal(director_apply(w, 8, &t, &share, &err), -EINVAL);
+	assert_non_null(strstr(err.text, "sync_id"));
 	assert_int_equal(director_id(w), 7); /* what is in force stays */
 	assert_int_equal(director_clear(w, &err), 0);
 	assert_int_equal(director_id(w), 0);

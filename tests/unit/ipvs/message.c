@@ -96,6 +96,30 @@ static void tables_are_asked_for(void **state)
 	CHECK_BYTES(m, "\x08\x01\0\0" KEY);
 }
 
+/* STATE, MCAST_IFN "eth0", SYNC_ID 7 */
+#define DAEMON_BODY(state) \
+	"\x20\0\x03\x80" \
+	"\x08\0\x01\0" state "\0\0\0" \
+	"\x09\0\x02\0" \
+	"eth0\0\0\0\0" \
+	"\x08\0\x03\0\x07\0\0\0"
+
+static void connections_are_told_and_heard(void **state)
+{
+	struct ipvs_daemon d = {.state = 1, .sync_id = 7, .interface = "eth0"};
+	struct nl_msg *m;
+	(void)state;
+	assert_int_equal(ipvs_build_daemon(31, &d, true, &m), 0);
+	assert_int_equal(nlmsg_hdr(m)->nlmsg_flags & NLM_F_ACK, NLM_F_ACK);
+	CHECK_BYTES(m, "\x09\x01\0\0" DAEMON_BODY("\x01"));
+	d.state = 2;
+	assert_int_equal(ipvs_build_daemon(31, &d, false, &m), 0);
+	CHECK_BYTES(m, "\x0a\x01\0\0" DAEMON_BODY("\x02"));
+	assert_int_equal(ipvs_build_daemons(31, &m), 0);
+	assert_int_equal(nlmsg_hdr(m)->nlmsg_flags & 0x300, 0x300);
+	CHECK_BYTES(m, "\x0b\x01\0\0");
+}
+
 static void a_bad_address_builds_nothing(void **state)
 {
 	struct phx_web_change c = change(PHX_WEB_SERVER_ADD);
@@ -118,6 +142,27 @@ static struct nlmsghdr *answer(char buf[512], const char *body, size_t n)
 	return h;
 }
 #define ANSWER(body) answer(buf, body, sizeof(body) - 1)
+
+static void what_is_told_and_heard_is_read(void **state)
+{
+	char buf[512];
+	struct ipvs_daemon d = {.state = 9};
+	(void)state;
+	assert_int_equal(ipvs_parse_daemon(ANSWER("\x09\x01\0\0" DAEMON_BODY("\x02")), &d), 0);
+	assert_int_equal(d.state, 2);
+	assert_int_equal(d.sync_id, 7);
+	assert_string_equal(d.interface, "eth0");
+	/* without its number; empty; nothing of it */
+	d.state = 9;
+	assert_int_equal(ipvs_parse_daemon(ANSWER("\x09\x01\0\0\x18\0\x03\x80\x08\0\x01\0\x02\0"
+						  "\0\0\x09\0\x02\0"
+						  "eth0\0\0\0\0"),
+					   &d),
+			 -EBADMSG);
+	assert_int_equal(ipvs_parse_daemon(ANSWER("\x09\x01\0\0\x04\0\x03\x80"), &d), -EBADMSG);
+	assert_int_equal(ipvs_parse_daemon(ANSWER("\x09\x01\0\0"), &d), -EBADMSG);
+	assert_int_equal(d.state, 9);
+}
 
 static void services_are_read(void **state)
 {
@@ -284,6 +329,8 @@ int main(void)
 		cmocka_unit_test(services_are_put_and_removed),
 		cmocka_unit_test(servers_are_put_and_removed),
 		cmocka_unit_test(tables_are_asked_for),
+		cmocka_unit_test(connections_are_told_and_heard),
+		cmocka_unit_test(what_is_told_and_heard_is_read),
 		cmocka_unit_test(a_bad_address_builds_nothing),
 		cmocka_unit_test(services_are_read),
 		cmocka_unit_test(servers_are_read),

@@ -216,6 +216,80 @@ static void addresses(void **state)
 	assert_int_equal(phx_web_address_parse("0.0.0.0", b), 0);
 }
 
+static void words_of_a_text_are_addresses(void **state)
+{
+	char a[PHX_WEB_ADDRESS_MAX];
+	static const char *const want[] = {"10.0.0.1", "10.0.0.2", "10.0.0.3"};
+	(void)state;
+	for (uint32_t i = 0; i < 3; i++) {
+		assert_true(phx_web_address_at(" 10.0.0.1 10.0.0.2,\t10.0.0.3 ,", i, a));
+		assert_string_equal(a, want[i]);
+	}
+	assert_false(phx_web_address_at(" 10.0.0.1 10.0.0.2,\t10.0.0.3 ,", 3, a));
+	assert_false(phx_web_address_at("", 0, a));
+	assert_false(phx_web_address_at(" , ", 0, a));
+	uint8_t bytes[4];
+	assert_true(phx_web_address_at("10.100.100.100000", 0, a));
+	assert_int_equal(phx_web_address_parse(a, bytes), -EINVAL);
+}
+
+static struct phx_web_share share_of(const char *addresses, uint32_t sync_id)
+{
+	struct phx_web_share s = {.on = true, .sync_id = sync_id};
+	char address[PHX_WEB_ADDRESS_MAX];
+	for (uint32_t i = 0; phx_web_address_at(addresses, i, address); i++) {
+		struct phx_web_held *h = phx_list_push(&s.held, sizeof(*h));
+		PHX_STR_SET(h->address, address);
+	}
+	return s;
+}
+
+static void shares_are_checked(void **state)
+{
+	static const struct {
+		const char *addresses;
+		uint32_t sync_id;
+		const char *finding; /* NULL: none */
+	} rows[] = {
+		{"", 0, NULL},
+		{"10.0.0.1 10.0.0.2", 255, NULL},
+		{"10.0.0.2 10.0.0.1", 1, "out of order"},
+		{"10.0.0.2 10.0.0.2", 1, "twice"},
+		{"10.0.0", 1, "IPv4"},
+		{"10.0.0.1", 256, "255"},
+	};
+	(void)state;
+	for (size_t i = 0; i < PHX_ARRAY_SIZE(rows); i++) {
+		struct phx_web_share s = share_of(rows[i].addresses, rows[i].sync_id);
+		struct phx_err err = {0};
+		assert_int_equal(phx_web_share_check(&s, &err), rows[i].finding ? -EINVAL : 0);
+		assert_true(!rows[i].finding || strstr(err.text, rows[i].finding));
+		phx_list_fini(&s.held);
+	}
+}
+
+/* Whatever differs makes another order. */
+static void orders_have_ids(void **state)
+{
+	struct phx_web_table t = {0};
+	struct phx_web_share s[] = {{0},
+				    share_of("", 0),
+				    share_of("10.0.0.1", 0),
+				    share_of("10.0.0.1", 7),
+				    share_of("10.0.0.1 10.0.0.2", 7)};
+	(void)state;
+	assert_non_null(phx_web_table_service(&t, "10.0.0.1", 80, "wlc"));
+	assert_true(phx_web_order_id(&t, &s[0]) == phx_web_table_id(&t));
+	for (size_t i = 0; i < PHX_ARRAY_SIZE(s); i++)
+		for (size_t k = 0; k < i; k++)
+			assert_true(phx_web_order_id(&t, &s[i]) != phx_web_order_id(&t, &s[k]));
+	assert_true(phx_web_share_holds(&s[4], "10.0.0.2"));
+	assert_false(phx_web_share_holds(&s[3], "10.0.0.2"));
+	for (size_t i = 0; i < PHX_ARRAY_SIZE(s); i++)
+		phx_list_fini(&s[i].held);
+	phx_web_table_fini(&t);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -226,6 +300,9 @@ int main(void)
 		cmocka_unit_test(bad_tables_are_refused),
 		cmocka_unit_test(services_twice_or_too_many),
 		cmocka_unit_test(addresses),
+		cmocka_unit_test(words_of_a_text_are_addresses),
+		cmocka_unit_test(shares_are_checked),
+		cmocka_unit_test(orders_have_ids),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
