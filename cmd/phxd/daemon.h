@@ -374,6 +374,8 @@ int net_start(struct daemon *d, struct phx_err *err);
 int net_sync_host(struct daemon *d, const char *name);
 /** Makes the names of nodes that dnsmasq serves follow the settings of the site and the state. */
 void net_sync_names(struct daemon *d);
+/** The same of names of web services: that of an active RE stands for all its virtual addresses. */
+void net_sync_services(struct daemon *d);
 /** Host files have changed by `change`, and there may be more nodes than dnsmasq's limits allow:
  * tells or restarts dnsmasq. */
 void net_hosts_changed(struct daemon *d, int change);

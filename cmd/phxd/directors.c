@@ -49,6 +49,8 @@ struct directors {
 	uint64_t seq; /* the state whose table was last looked at */
 	uint64_t table_id;
 	uint64_t share_id;     /* who had which address then */
+	uint64_t names_id;     /* which names stood for which addresses then */
+	bool renamed;          /* others do now, and dnsmasq is not told yet */
 	int64_t rest_until_us; /* no look at the table before that */
 	bool waited;       /* a step waited for a director at the last look, at state wait_seq */
 	uint64_t wait_seq; /* the state at that look */
@@ -175,6 +177,19 @@ static uint64_t share_id(const struct phx_state *s)
 	return h;
 }
 
+/* A number for which names stand for which addresses. */
+static uint64_t names_id(const struct phx_state *s)
+{
+	uint64_t h = PHX_MIX_NONE;
+	PHX_LIST_EACH(struct phx_re, re, &s->res) {
+		if (!re->active || !phx_re_kind(&re->agreement)->has_demand)
+			continue;
+		h = phx_mix_text(phx_mix_text(h, re->name), re->agreement.address);
+		h = phx_mix_text(h, re->agreement.addresses);
+	}
+	return h;
+}
+
 /* Have the table or who has which address changed since the last call? *ret_ms: when to ask again,
  * because that cannot be said yet; WAKE_NEVER: after the next event. */
 static bool changed(struct directors *b, const struct phx_state *s, int *ret_ms)
@@ -190,6 +205,8 @@ static bool changed(struct directors *b, const struct phx_state *s, int *ret_ms)
 	rest(b, begin_us);
 	uint64_t id = phx_web_table_id(&t), shares = share_id(s);
 	bool is = id != b->table_id || shares != b->share_id;
+	b->renamed = b->renamed || names_id(s) != b->names_id;
+	b->names_id = names_id(s);
 	b->seq = s->seq;
 	b->table_id = id;
 	b->share_id = shares;
@@ -215,6 +232,9 @@ static int wake_directors(struct directors *b)
 	PHX_AUTO(phx_list_fini) struct phx_list names = {0};
 	int ms;
 	changed_for(b, &names, &ms);
+	if (b->renamed)
+		net_sync_services(b->d);
+	b->renamed = false;
 	PHX_LIST_EACH(struct phx_word, w, &names)
 		live_wake(b->d->live, w->text);
 	return ms;

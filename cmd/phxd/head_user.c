@@ -191,8 +191,9 @@ static int give_written(const struct phx_config *cfg, const struct passwd *pw, s
 	static const char *const published[] = {"site.cpio", "site.pub", "attest.pub"};
 	PHX_AUTO_FREE char *hosts = phx_path("%s/dnsmasq/hosts", cfg->run_dir);
 	PHX_AUTO_FREE char *names = phx_path("%s/dnsmasq/names", cfg->run_dir);
+	PHX_AUTO_FREE char *services = phx_path("%s/dnsmasq/services", cfg->run_dir);
 	PHX_AUTO_FREE char *anchors = phx_path("%s/anchors", cfg->state_dir);
-	int r = hosts && names && anchors ? give_journal(cfg, pw, err) : -ENOMEM;
+	int r = hosts && names && services && anchors ? give_journal(cfg, pw, err) : -ENOMEM;
 	for (size_t i = 0; r == 0 && i < PHX_ARRAY_SIZE(published); i++) {
 		PHX_AUTO_FREE char *path = phx_path("%s/%s", cfg->run_dir, published[i]);
 		r = path ? give_file(path, pw, err) : -ENOMEM;
@@ -202,7 +203,8 @@ static int give_written(const struct phx_config *cfg, const struct passwd *pw, s
 	if (r || access(hosts, F_OK) < 0)
 		return r;
 	r = phx_confine_give_dir(hosts, pw, err);
-	return r ? r : phx_confine_give_dir(names, pw, err);
+	r = r ? r : phx_confine_give_dir(names, pw, err);
+	return r ? r : phx_confine_give_dir(services, pw, err);
 }
 
 static int give_all(const struct phx_config *cfg, const struct passwd *pw, struct phx_err *err)

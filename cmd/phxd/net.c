@@ -55,6 +55,42 @@ void net_sync_names(struct daemon *d)
 	engine_unlock(d->engine);
 	if (phx_dhcp_names_sync(&d->cfg, names.items, names.n, &err) < 0)
 		fprintf(stderr, "phxd: names of nodes: %s\n", err.text);
+	net_sync_services(d);
+}
+
+/* The name of an RE and its virtual addresses; false: it has none now, or a node has its name. */
+static bool service_of(struct daemon *d, const struct phx_state *s, const struct phx_re *re,
+		       struct phx_dhcp_service *ret)
+{
+	char address[PHX_WEB_ADDRESS_MAX];
+	const struct phx_agreement *g = &re->agreement;
+	bool has = re->active && phx_re_kind(g)->has_demand && phx_agreement_address(g, 0, address);
+	*ret = (struct phx_dhcp_service){0};
+	if (!has || phx_state_node(s, re->name) || !site_serves(d, address, ret->domain))
+		return false;
+	PHX_STR_SET(ret->name, re->name);
+	PHX_STR_SET(ret->addresses, g->addresses[0] ? g->addresses : g->address);
+	return true;
+}
+
+void net_sync_services(struct daemon *d)
+{
+	PHX_AUTO(phx_list_fini) struct phx_list services = {0};
+	struct phx_dhcp_service service;
+	struct phx_err err = {0};
+	if (d->cfg.dhcp_mode != PHX_DHCP_SERVE)
+		return;
+	const struct phx_state *s = engine_lock(d->engine);
+	PHX_LIST_EACH(struct phx_re, re, &s->res) {
+		struct phx_dhcp_service *to = service_of(d, s, re, &service)
+			? phx_list_push(&services, sizeof(*to))
+			: NULL;
+		if (to)
+			*to = service;
+	}
+	engine_unlock(d->engine);
+	if (phx_dhcp_services_sync(&d->cfg, services.items, services.n, &err) < 0)
+		fprintf(stderr, "phxd: names of services: %s\n", err.text);
 }
 
 static int sync_one(struct daemon *d, const char *name, struct phx_err *err)

@@ -65,6 +65,8 @@ void site_head(struct daemon *d, const char *address, char ret[PHX_IPV4_MAX]);
 /** The name of the node in our DNS. False: names are not served, or it has no reserved address.
  * Under the engine's lock. */
 bool site_name(struct daemon *d, const struct phx_node *n, struct phx_dhcp_name *ret);
+/** Are names served? With the domain that a service at this address has, or "". */
+bool site_serves(struct daemon *d, const char *address, char ret_domain[128]);
 /** Tells the launcher the networks in force, of so many nodes; complains on stderr if dnsmasq does
  * not take them any more. */
 void site_tell_networks(struct daemon *d, uint32_t n_nodes);

@@ -65,6 +65,17 @@ bool site_name(struct daemon *d, const struct phx_node *n, struct phx_dhcp_name 
 	return has;
 }
 
+bool site_serves(struct daemon *d, const char *address, char ret_domain[128])
+{
+	const struct phx_site *settings = site_borrow(d->site);
+	const struct phx_dhcp_site dhcp = site_dhcp(settings);
+	bool serves = settings->serve_names;
+	if (serves)
+		phx_str_copy(ret_domain, 128, phx_dhcp_domain(&d->cfg, &dhcp, address));
+	site_return(d->site);
+	return serves;
+}
+
 /* ---- checks of settings that are to be applied ---- */
 
 static void add_error(json_t *errors, const char *text)

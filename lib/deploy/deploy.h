@@ -82,6 +82,14 @@ struct phx_dhcp_name {
  * how many more there are. */
 int phx_dhcp_names_sync(const struct phx_config *cfg, struct phx_dhcp_name *names, size_t n,
 			struct phx_err *err);
+/** A name that stands for all of several addresses, which dnsmasq tells by turns
+ * (RUN_DIR/dnsmasq/services/); addresses as phx_web_address_at() reads them. */
+struct phx_dhcp_service {
+	char name[PHX_NAME_MAX], domain[128], addresses[PHX_WEB_ADDRESSES_TEXT_MAX];
+};
+/** Make the files say these services and no others. -EINVAL with nothing touched. */
+int phx_dhcp_services_sync(const struct phx_config *cfg, const struct phx_dhcp_service *services,
+			   size_t n, struct phx_err *err);
 /** Make that of one node say `name`; NULL: it has none. */
 int phx_dhcp_name_sync(const struct phx_config *cfg, const char *node,
 		       const struct phx_dhcp_name *name, struct phx_err *err);

@@ -242,14 +242,17 @@ int phx_dnsmasq_write(const struct phx_config *cfg, const struct phx_dhcp_site *
 	PHX_AUTO_FREE char *text = NULL;
 	PHX_AUTO_FREE char *hosts = phx_path("%s/dnsmasq/hosts", cfg->run_dir);
 	PHX_AUTO_FREE char *names = phx_path("%s/dnsmasq/names", cfg->run_dir);
+	PHX_AUTO_FREE char *services = phx_path("%s/dnsmasq/services", cfg->run_dir);
 	PHX_AUTO_FREE char *path = phx_path("%s/dnsmasq/dnsmasq.conf", cfg->run_dir);
-	if (!hosts || !names || !path)
+	if (!hosts || !names || !services || !path)
 		return -ENOMEM;
 	int r = phx_dnsmasq_conf(cfg, site, n_nodes, &text, err);
 	if (r == 0)
 		r = phx_dir_make(hosts, 0755, err);
 	if (r == 0)
 		r = phx_dir_make(names, 0755, err);
+	if (r == 0)
+		r = phx_dir_make(services, 0755, err);
 	if (r == 0)
 		r = phx_dir_make(cfg->state_dir, 0755, err);
 	if (r < 0 || same_text(path, text))

@@ -241,7 +241,9 @@ void dnsmasq_add_names(struct phx_buf *b, const struct phx_config *cfg,
 {
 	if (!site || !site->serve_names)
 		return;
-	phx_buf_addf(b, "hostsdir=%s/dnsmasq/names\ndhcp-ignore-names\n", cfg->run_dir);
+	phx_buf_addf(b, "hostsdir=%s/dnsmasq/names\nhostsdir=%s/dnsmasq/services\n", cfg->run_dir,
+		     cfg->run_dir);
+	phx_buf_addf(b, "dhcp-ignore-names\n");
 	phx_buf_addf(b, "domain-needed\nbogus-priv\n");
 	if (cfg->domain[0])
 		phx_buf_addf(b, "local=/%s/\n", cfg->domain);

@@ -545,6 +545,32 @@ static void test_a_wrong_name_holds_up_no_other(void **state)
 	assert_int_equal(phx_dhcp_names_sync(&h->cfg, NULL, 0, NULL), 0);
 }
 
+/* A line for each address of a service: its name stands for all of them. */
+static void test_files_of_services(void **state)
+{
+	struct head *h = *state;
+	char path[600];
+	struct phx_err err = {0};
+	struct phx_dhcp_service services[] = {{"shop", "a.b", "10.9.0.11, 10.9.0.12"},
+					      {"news", "", "10.9.0.13"}};
+	struct phx_dhcp_name node = {"n1", "10.9.0.1", ""};
+	assert_int_equal(phx_dhcp_names_sync(&h->cfg, &node, 1, &err), 0);
+	assert_int_equal(phx_dhcp_services_sync(&h->cfg, services, 2, &err), 0);
+	snprintf(path, sizeof(path), "%s/dnsmasq/services/shop", h->cfg.run_dir);
+	PHX_AUTO_FREE char *text = NULL;
+	assert_int_equal(phx_file_read(path, 4096, &text, NULL, NULL), 0);
+	assert_string_equal(text, "10.9.0.11 shop.a.b shop\n10.9.0.12 shop.a.b shop\n");
+	PHX_STR_SET(services[1].addresses, "10.9.0.13 10.9.0");
+	assert_int_equal(phx_dhcp_services_sync(&h->cfg, services, 2, NULL), -EINVAL);
+	assert_int_equal(access(path, F_OK), 0);
+	assert_int_equal(phx_dhcp_services_sync(&h->cfg, &services[0], 0, &err), 0);
+	assert_int_not_equal(access(path, F_OK), 0);
+	/* names of nodes are others */
+	snprintf(path, sizeof(path), "%s/dnsmasq/names/n1", h->cfg.run_dir);
+	assert_int_equal(access(path, F_OK), 0);
+	assert_string_equal(err.text, "");
+}
+
 int main(void)
 {
 	const struct CMUnitTest texts[] = {
@@ -559,6 +585,7 @@ int main(void)
 		RUN_HEAD(test_names_in_the_text),
 		RUN_HEAD(test_files_of_names),
 		RUN_HEAD(test_a_wrong_name_holds_up_no_other),
+		RUN_HEAD(test_files_of_services),
 	};
 	const struct CMUnitTest worlds[] = {
 		RUN_WORLD(test_who_comes_by_a_relay),

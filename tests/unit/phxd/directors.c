@@ -28,6 +28,14 @@ void wake_in(struct wake *of, int ms)
 	fake_wake_ms = ms;
 }
 
+static unsigned fake_renamed; /* how often names of services were written */
+void net_sync_services(struct daemon *of)
+{
+	assert_ptr_equal(of, &d);
+	assert_false(fake_engine_held);
+	fake_renamed++;
+}
+
 static int setup(void **state)
 {
 	fake_engine_begin();
@@ -293,6 +301,36 @@ static void all_that_have_addresses_let_it_go(void **state)
 	assert_non_null(strstr(fake_event(0)->text, "n8 sends it nothing new; 1 other"));
 }
 
+/* dnsmasq is told of an RE that has addresses, once. */
+static void names_of_services_are_told(void **state)
+{
+	(void)state;
+	cluster();
+	turn();
+	fake_renamed = 0;
+	struct phx_event ev = {.kind = PHX_EV_re_create, .ask.who = PHX_RE_WHO_PROVIDER};
+	struct phx_agreement *g = &ev.ask.agreement;
+	phx_agreement_init(g);
+	PHX_STR_SET(g->name, "shop");
+	PHX_STR_SET(g->owner, "shop");
+	PHX_STR_SET(g->role, "pages");
+	PHX_STR_SET(g->addresses, "10.0.0.1 10.0.0.2");
+	g->type = PHX_RE_WEB;
+	g->model = PHX_POLICY_fb;
+	g->lower = g->upper = 1;
+	world_ready(w, "n3", true);
+	assert_int_equal(world_apply(w, &ev, NULL), 0);
+	turn();
+	assert_int_equal(fake_renamed, 0);
+	struct phx_event on = {.kind = PHX_EV_re_activate, .re_order.who = PHX_RE_WHO_SERVICE};
+	PHX_STR_SET(on.re, "shop");
+	assert_int_equal(world_apply(w, &on, NULL), 0);
+	turn();
+	assert_int_equal(fake_renamed, 1);
+	turn();
+	assert_int_equal(fake_renamed, 1);
+}
+
 /* Another one has an address now, and the table is as it was. */
 static void a_moved_address_is_told(void **state)
 {
@@ -445,6 +483,7 @@ int main(void)
 		TEST(a_node_with_connections_stays_until_they_end),
 		TEST(all_that_have_addresses_let_it_go),
 		TEST(a_moved_address_is_told),
+		TEST(names_of_services_are_told),
 		TEST(the_acting_director_is_asked_again_for_who_waits),
 		TEST(nobody_is_asked_where_nobody_waits),
 		TEST(a_director_without_a_table_is_heard_too),

@@ -61,6 +61,13 @@ bool site_name(struct daemon *of, const struct phx_node *n, struct phx_dhcp_name
 	PHX_STR_SET(ret->ip, n->ip);
 	return fake_serves_names && n->ip[0];
 }
+bool site_serves(struct daemon *of, const char *address, char ret_domain[128])
+{
+	assert_ptr_equal(of, &d);
+	assert_true(fake_engine_held);
+	phx_str_copy(ret_domain, 128, strcmp(address, "10.0.9.1") ? "example.org" : "far.org");
+	return fake_serves_names;
+}
 
 /* ---- the state ---- */
 
@@ -322,6 +329,40 @@ static void the_site_is_in_its_archive(void **state)
 	assert_true(err.text[0]);
 }
 
+/* An active web RE is named for its addresses, unless a node has that name. */
+static void a_service_is_named_for_its_addresses(void **state)
+{
+	static const struct {
+		const char *name, *address, *addresses;
+		bool active;
+		int type;
+	} rows[] = {
+		{"shop", "", "10.0.9.1 10.0.9.2", true, PHX_RE_WEB},
+		{"news", "10.0.8.1", "", true, PHX_RE_WEB},
+		{"role", "", "", true, PHX_RE_WEB},
+		{"past", "10.0.8.2", "", false, PHX_RE_WEB},
+		{"jobs", "10.0.8.3", "", true, PHX_RE_BATCH},
+		{"n1", "10.0.8.4", "", true, PHX_RE_WEB},
+	};
+	(void)state;
+	for (size_t i = 0; i < PHX_ARRAY_SIZE(rows); i++) {
+		struct phx_re *re = phx_list_push(&s.res, sizeof(*re));
+		phx_agreement_init(&re->agreement);
+		PHX_STR_SET(re->name, rows[i].name);
+		PHX_STR_SET(re->agreement.address, rows[i].address);
+		PHX_STR_SET(re->agreement.addresses, rows[i].addresses);
+		re->agreement.type = rows[i].type;
+		re->active = rows[i].active;
+	}
+	net_sync_names(&d);
+	assert_int_equal(count_files("services"), 2);
+	assert_holds("services/shop", "10.0.9.1 shop.far.org shop\n10.0.9.2 shop.far.org shop\n");
+	assert_holds("services/news", "10.0.8.1 news.example.org news\n");
+	fake_serves_names = false;
+	net_sync_services(&d);
+	assert_int_equal(count_files("services"), 0);
+}
+
 int main(void)
 {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
@@ -334,6 +375,7 @@ int main(void)
 		TEST(what_does_not_fit_leaves_all_as_it_was),
 		TEST(names_follow_the_settings),
 		TEST(a_name_that_cannot_be_written_keeps_no_address),
+		TEST(a_service_is_named_for_its_addresses),
 		TEST(dnsmasq_reads_all_again_only_where_it_must),
 		TEST(the_site_is_in_its_archive),
 	};
