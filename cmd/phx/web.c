@@ -1,4 +1,4 @@
-/* phx web: who is behind the balancers. Changes nothing. */
+/* phx web: who is behind the balancers, and which of these has which address. Changes nothing. */
 #include "base/json.h"
 #include "phx/cli.h"
 
@@ -40,11 +40,24 @@ static void add_rows(json_t *rows, const json_t *service)
 	}
 }
 
-/* A line below the table, for people: whether the kernel of the director has it. */
+/* The directors that have addresses: "n1", "n1 and n2". */
+static void put_acting(struct phx_buf *b, const json_t *answer)
+{
+	size_t i;
+	json_t *director;
+	json_array_foreach(json_object_get(answer, "directors"), i, director) {
+		if (!phx_json_bool(director, "acting", false))
+			continue;
+		phx_buf_addf(b, "%s", b->n ? " and " : "");
+		cli_put_clean(b, phx_json_str(director, "node", ""));
+	}
+}
+
+/* A line below the table, for people: whether the kernels of the directors have it. */
 static void print_director(const json_t *answer)
 {
 	PHX_AUTO(phx_buf_fini) struct phx_buf b = {0};
-	cli_put_clean(&b, phx_json_str(answer, "director", ""));
+	put_acting(&b, answer);
 	if (!b.n)
 		fprintf(stderr, "no director is up: nobody forwards requests\n");
 	else if (phx_json_bool(answer, "in_force", false))
@@ -84,5 +97,78 @@ int cmd_web_list(struct cli *cli)
 		print_director(answer);
 	if (cli->format == CLI_TABLE)
 		print_unknown(rows);
+	return code;
+}
+
+/* ---- who has which address ---- */
+
+static void put_director(struct phx_buf *b, const json_t *value, const json_t *row)
+{
+	const char *name = json_string_value(value);
+	(void)row;
+	if (name && name[0])
+		cli_put_clean(b, name);
+	else if (!cli_plain())
+		phx_buf_addf(b, "nobody");
+}
+
+static const struct cli_column addresses[] = {
+	{.head = "SERVICE", .path = "service"},
+	{.head = "DIRECTOR", .path = "director", .put = put_director},
+	{.head = "SINCE", .path = "since_ms", .put = cli_put_when},
+	{.head = "INSTANCES", .path = "instances", .right = true},
+	{.head = "ACTIVE", .path = "active", .right = true},
+};
+
+/* A row a service; its connections are unknown (null) where those of one server are. */
+static void add_address(json_t *rows, const json_t *service)
+{
+	json_int_t active = 0;
+	bool known = true;
+	size_t i;
+	json_t *server, *row = json_object();
+	json_array_foreach(json_object_get(service, "servers"), i, server) {
+		const json_t *its = json_object_get(server, "active");
+		known = known && json_is_integer(its);
+		active += json_integer_value(its);
+	}
+	json_object_set_new(row, "service",
+			    json_sprintf("%s:%d", phx_json_str(service, "address", "?"),
+					 (int)phx_json_int(service, "port", 0)));
+	json_object_set(row, "director", json_object_get(service, "director"));
+	json_object_set(row, "since_ms", json_object_get(service, "since_ms"));
+	json_object_set_new(row, "instances", json_integer((json_int_t)i));
+	json_object_set_new(row, "active", known ? json_integer(active) : json_null());
+	json_array_append_new(rows, row);
+}
+
+/* Lines below the table, for people: the directors that have no address. */
+static void print_others(const json_t *answer)
+{
+	size_t i;
+	json_t *director;
+	json_array_foreach(json_object_get(answer, "directors"), i, director) {
+		PHX_AUTO(phx_buf_fini) struct phx_buf b = {0};
+		if (phx_json_bool(director, "acting", false))
+			continue;
+		cli_put_clean(&b, phx_json_str(director, "node", "?"));
+		fprintf(stderr, "%s %s\n", b.data ? b.data : "?",
+			phx_json_bool(director, "up", false) ? "stands by" : "is not heard");
+	}
+}
+
+int cmd_web_show(struct cli *cli)
+{
+	PHX_AUTO_JSON json_t *answer = NULL, *rows = json_array();
+	size_t i;
+	json_t *service;
+	int code = cli_get(cli, "/v1/balance", &answer);
+	if (code)
+		return code;
+	json_array_foreach(json_object_get(answer, "services"), i, service)
+		add_address(rows, service);
+	code = cli_print_rows(cli, addresses, PHX_ARRAY_SIZE(addresses), rows, answer);
+	if (cli->format == CLI_TABLE)
+		print_others(answer);
 	return code;
 }

@@ -33,6 +33,12 @@ follows_health() {
 	touch "$WORK/ill" && until_true 8 table_is "127.9.9.9 lc 127.0.0.1=0" || return 1
 	rm "$WORK/ill" && until_true 8 table_is "127.9.9.9 lc 127.0.0.1=1"
 }
+# n2 is a director, and has the address; as people, and as programs read it
+show_says_who() {
+	phx web show >"$WORK/out" 2>&1 && grep -q "^127.9.9.9:$WEB_PORT  *n2  *20" "$WORK/out" || { cat "$WORK/out"; return 1; }
+	[ "$(phx web show -o tsv --no-header | cut -f1,2,4)" = "127.9.9.9:$WEB_PORT	n2	1" ] &&
+		[ "$(phx web show -o json | jq -r '.services[0] | .director + " " + (.since_ms > 0 | tostring)')" = 'n2 true' ]
+}
 # The last one of a service stays while it is only quiet; when it is missing it is out.
 follows_silence() {
 	local before kinds
@@ -141,6 +147,7 @@ check "an instance is in the table when it serves" serves
 check "the weight follows the health check" follows_health
 check "a silent node is taken out, and comes back" follows_silence
 check "a director is told the table until it has it" director_is_ordered
+check "phx web show says who has which address" show_says_who
 check "a leaving node waits for what its director says" leaving_waits_for_the_director
 check "use of an instance reaches its web RE" use_reaches_the_re
 check "why a use is not known is told" why_there_is_none_is_told

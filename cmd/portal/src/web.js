@@ -21,7 +21,9 @@ const percent = (ppm) => (Number.isInteger(ppm) && ppm >= 0 ? `${(ppm / 10000).t
 function Directors({ of }) {
 	if (!of.directors.length)
 		return html`<p class="notice">There is no director: give a node the role of one (phoenix-role(5), director), and it takes the addresses.</p>`;
-	return html`<p role="status">${of.director ? html`<b>${of.director}</b> directs; ${of.in_force ? 'what is shown is in force there.' : 'what is shown is not in force there yet.'}` : 'No director is up: nobody is served.'}
+	const acting = of.directors.filter((d) => d.acting).map((d) => d.node);
+	const names = acting.length > 1 ? `${acting.slice(0, -1).join(', ')} and ${acting.at(-1)}` : acting[0];
+	return html`<p role="status">${names ? html`<b>${names}</b> ${acting.length > 1 ? 'direct' : 'directs'}; ${of.in_force ? 'what is shown is in force there.' : 'what is shown is not in force there yet.'}` : 'No director is up: nobody is served.'}
 		${' '}${of.directors.map((d) => html`<span key=${d.node} class=${`state ${d.up ? d.acting ? 'running' : 'queued' : 'failed'}`}>${d.node}: ${d.up ? d.acting ? 'acts' : 'stands by' : 'is down'}</span> `)}</p>`;
 }
 
@@ -34,7 +36,7 @@ function Server({ server }) {
 
 function Service({ service }) {
 	const id = `web-${service.address}-${service.port}`;
-	return html`<section aria-labelledby=${id}><h2 id=${id}>${service.address}, port ${service.port}</h2><p class="quiet">Connections go by ${service.scheduler}.</p>
+	return html`<section aria-labelledby=${id}><h2 id=${id}>${service.address}, port ${service.port}</h2><p class="quiet">${service.director ? html`<b>${service.director}</b> has the address${service.since_ms ? ` since ${moment(service.since_ms)}` : ''}; connections` : 'Nobody has the address; connections'} go by ${service.scheduler}.</p>
 		${service.servers.length ? html`<div class="wide" tabindex="0" role="region" aria-label=${`Instances of ${service.address}, port ${service.port}`}><table class="jobs"><thead><tr>
 			${['Node', 'Address', 'Pool', 'Weight', 'Active', 'Inactive', 'CPU use', 'Why'].map((t) => html`<th scope="col" key=${t}>${t}</th>`)}</tr></thead>
 			<tbody>${service.servers.map((s) => html`<${Server} key=${s.node || s.address} server=${s} />`)}</tbody></table></div>` : html`<p class="notice">No instance serves it now.</p>`}</section>`;

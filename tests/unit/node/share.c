@@ -241,6 +241,88 @@ static void a_fenced_director_is_seen_off_first(void **state)
 	check_held(w, "1=n2 2=n2 3=n3 8=n3");
 }
 
+/* ---- whatever happens ---- */
+
+/* How many of the directors are heard, and how many addresses each of them is told to hold. An
+ * address is held by one of them, and by nobody only if none is heard. */
+static void check_promises(struct world *w)
+{
+	uint32_t n_heard = 0, n_told = 0;
+	int64_t since_ms;
+	for (const struct phx_node *n = NULL; (n = phx_director_next(&w->s, n));) {
+		struct phx_web_table t = {0};
+		struct phx_web_share share = {0};
+		assert_int_equal(phx_director_order(&w->s, n, &t, &share), 0);
+		n_heard += n->up;
+		n_told += n->up ? share.held.n : 0;
+		assert_true(n->up || !phx_director_acts(&w->s, n));
+		PHX_LIST_EACH(struct phx_web_held, h, &share.held)
+			assert_true(!n->up || phx_director_of(&w->s, h->address, &since_ms) == n);
+		phx_web_table_fini(&t);
+		phx_list_fini(&share.held);
+	}
+	assert_int_equal(n_told, n_heard ? w->s.held.n : 0);
+	PHX_LIST_EACH(struct phx_held, h, &w->s.held) {
+		const struct phx_node *n = phx_director_of(&w->s, h->address, &since_ms);
+		assert_int_equal(n != NULL, n_heard > 0);
+		assert_true(!n || since_ms);
+	}
+}
+
+static void happens(struct world *w, uint64_t random)
+{
+	char node[3] = {'n', (char)('1' + (random >> 8) % 4), 0};
+	struct phx_event ev = {.kind = PHX_EV_tick};
+	PHX_STR_SET(ev.node, node);
+	w->now += (int64_t)((random >> 32) % 400000);
+	switch (random % 8) {
+	case 0:
+	case 1:
+		ev.kind = PHX_EV_missing;
+		break;
+	case 2:
+	case 3:
+	case 4:
+		ev.kind = PHX_EV_back;
+		break;
+	case 5:
+		world_order(w, PHX_EV_drain, node, NULL);
+		return;
+	case 6:
+		world_order(w, PHX_EV_resume, node, NULL);
+		return;
+	default:
+		break;
+	}
+	world_apply(w, &ev, NULL);
+}
+
+/* Directors come and go in any order: each address is held by one that is heard, at once. */
+static void each_address_is_served_whatever_happens(void **state)
+{
+	struct world *w = *state;
+	uint64_t random = 42, n_moved = 0, n_none = 0;
+	add_role(w, "pages", "10.0.0.7", false);
+	add_role(w, "more", "10.0.0.6", false);
+	add_role(w, "wiki", "10.0.0.5", false);
+	add_role(w, "balance", "", true);
+	set_back(w, BACK_S);
+	for (char name[] = "n1"; name[1] <= '4'; name[1]++)
+		world_serving(w, name, "balance", true);
+	for (unsigned i = 0; i < 3000; i++) {
+		char before[PHX_NAME_MAX];
+		PHX_STR_SET(before, PHX_LIST_AT(&w->s.held, struct phx_held, 0)->director);
+		random = random * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+		happens(w, random >> 7);
+		check_promises(w);
+		n_moved +=
+			strcmp(before, PHX_LIST_AT(&w->s.held, struct phx_held, 0)->director) != 0;
+		n_none += !phx_director_acting(&w->s);
+	}
+	/* it did happen */
+	assert_true(n_moved > 100 && n_none > 20);
+}
+
 /* ---- orders ---- */
 
 struct told {
@@ -389,6 +471,7 @@ int main(void)
 		WORLD_TEST(who_comes_back_waits_for_its_share),
 		WORLD_TEST(a_single_address_stays_where_it_is),
 		WORLD_TEST(a_fenced_director_is_seen_off_first),
+		WORLD_TEST(each_address_is_served_whatever_happens),
 		WORLD_TEST(each_has_the_table_and_its_share),
 		WORLD_TEST(who_is_none_any_more_has_nothing),
 		WORLD_TEST(an_older_agent_has_its_services_alone),
