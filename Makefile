@@ -296,11 +296,12 @@ check-import: deps
 	$(Q)$(BUILD_MAKE) all agent-bundle images
 	$(Q)BUILD=$(BUILD) PHX_TEST_TIMEOUT=1500 tests/run tests/lab/import.sh
 
-# a balancer and two web nodes: nodes leave and die under load; five minutes
+# directors that share addresses: nothing breaks when one dies; and a balancer and two web nodes: nodes leave and die
+# under load; five minutes
 .PHONY: check-web
 check-web: deps
-	$(Q)$(BUILD_MAKE) all agent-bundle images packages
-	$(Q)BUILD=$(BUILD) PHX_TEST_TIMEOUT=1500 tests/run tests/lab/web.sh
+	$(Q)$(BUILD_MAKE) all agent-bundle images packages $(LAB_BIN)
+	$(Q)BUILD=$(BUILD) PHX_TEST_TIMEOUT=1500 tests/run tests/lab/directors.sh tests/lab/web.sh
 
 # the main job of lab-share, shortened; also part of check
 .PHONY: check-share
