@@ -87,7 +87,8 @@ int phx_dhcp_names_sync(const struct phx_config *cfg, struct phx_dhcp_name *name
 struct phx_dhcp_service {
 	char name[PHX_NAME_MAX], domain[128], addresses[PHX_WEB_ADDRESSES_TEXT_MAX];
 };
-/** Make the files say these services and no others. -EINVAL with nothing touched. */
+/** Make the files say these services and no others; one that is wrong keeps what it had, and holds
+ * up no other. The first error. */
 int phx_dhcp_services_sync(const struct phx_config *cfg, const struct phx_dhcp_service *services,
 			   size_t n, struct phx_err *err);
 /** Make that of one node say `name`; NULL: it has none. */

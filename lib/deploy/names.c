@@ -25,15 +25,16 @@ static int format(const struct phx_dhcp_name *n, char *text, size_t size)
 			n->domain, n->domain[0] ? " " : "", n->domain[0] ? n->name : "");
 }
 
-static int check(const struct phx_dhcp_name *n, struct phx_err *err)
+/* `what`: whose name it is, a node's or a service's. */
+static int check(const struct phx_dhcp_name *n, const char *what, struct phx_err *err)
 {
 	uint32_t address;
 	return !phx_name_valid(n->name)
-		? phx_err_set(err, -EINVAL, "'%s' is no name for a node", n->name)
+		? phx_err_set(err, -EINVAL, "'%s' is no name for a %s", n->name, what)
 		: !phx_ipv4_parse(n->ip, &address)
-		? phx_err_set(err, -EINVAL, "node %s: '%s' is no IPv4 address", n->name, n->ip)
+		? phx_err_set(err, -EINVAL, "%s %s: '%s' is no IPv4 address", what, n->name, n->ip)
 		: strpbrk(n->domain, " \n\t#")
-		? phx_err_set(err, -EINVAL, "node %s: '%s' is no name of a domain", n->name,
+		? phx_err_set(err, -EINVAL, "%s %s: '%s' is no name of a domain", what, n->name,
 			      n->domain)
 		: 0;
 }
@@ -59,7 +60,7 @@ int phx_dhcp_name_sync(const struct phx_config *cfg, const char *node,
 {
 	if (!phx_name_valid(node))
 		return phx_err_set(err, -EINVAL, "'%s' is no name for a node", node);
-	int r = name ? check(name, err) : 0;
+	int r = name ? check(name, "node", err) : 0;
 	if (r < 0)
 		return r;
 	PHX_AUTO_CLOSE int dir = open_dir(cfg, NODES, err);
@@ -120,7 +121,7 @@ static int remove_others(int dir, bool (*wanted)(const char *name, const void *l
 
 static int put_right(int dir, const struct phx_dhcp_name *n, struct phx_err *err)
 {
-	int r = check(n, err);
+	int r = check(n, "node", err);
 	if (r < 0)
 		return r;
 	r = put(dir, n);
@@ -176,7 +177,7 @@ static int check_service(const struct phx_dhcp_service *s, struct phx_err *err)
 	struct phx_dhcp_name line;
 	int r = 0;
 	for (uint32_t i = 0; r == 0 && line_of(s, i, &line); i++)
-		r = check(&line, err);
+		r = check(&line, "service", err);
 	return r;
 }
 
@@ -204,10 +205,11 @@ int phx_dhcp_services_sync(const struct phx_config *cfg, const struct phx_dhcp_s
 	for (size_t i = 0; i < n; i++) {
 		struct phx_err why = {0};
 		int r = check_service(&services[i], &why);
-		r = r ? r : put_service(dir, &services[i]);
+		if (r == 0 && (r = put_service(dir, &services[i])) < 0)
+			phx_err_set(&why, r, "name of the service %s: %s", services[i].name,
+				    strerror(-r));
 		if (r < 0 && first == 0)
-			phx_err_set(err, r, "name of the service %s: %s", services[i].name,
-				    why.text[0] ? why.text : strerror(-r));
+			phx_err_set(err, r, "%s", why.text);
 		first = first ? first : r;
 	}
 	return first;

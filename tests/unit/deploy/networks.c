@@ -561,8 +561,14 @@ static void test_files_of_services(void **state)
 	assert_int_equal(phx_file_read(path, 4096, &text, NULL, NULL), 0);
 	assert_string_equal(text, "10.9.0.11 shop.a.b shop\n10.9.0.12 shop.a.b shop\n");
 	PHX_STR_SET(services[1].addresses, "10.9.0.13 10.9.0");
-	assert_int_equal(phx_dhcp_services_sync(&h->cfg, services, 2, NULL), -EINVAL);
-	assert_int_equal(access(path, F_OK), 0);
+	PHX_STR_SET(services[0].addresses, "10.9.0.12");
+	struct phx_dhcp_service turned[] = {services[1], services[0]};
+	assert_int_equal(phx_dhcp_services_sync(&h->cfg, turned, 2, &err), -EINVAL);
+	assert_string_equal(err.text, "service news: '10.9.0' is no IPv4 address");
+	PHX_AUTO_FREE char *follows = NULL;
+	assert_int_equal(phx_file_read(path, 4096, &follows, NULL, NULL), 0);
+	assert_string_equal(follows, "10.9.0.12 shop.a.b shop\n");
+	phx_err_clear(&err);
 	assert_int_equal(phx_dhcp_services_sync(&h->cfg, &services[0], 0, &err), 0);
 	assert_int_not_equal(access(path, F_OK), 0);
 	/* names of nodes are others */
