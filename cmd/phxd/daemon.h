@@ -33,7 +33,6 @@ struct timeline;  /* timeline.c: the past, for charts */
 struct whatif;    /* whatif.c: what would have been */
 struct anchors;   /* anchors.c: anchors of the journal */
 struct accounts;  /* accounts.c: accounts of members on nodes */
-struct data_use;  /* data_use.c: how much the data of REs holds */
 struct quota;     /* quota.c: how much people may write into the journal */
 struct seldom;    /* seldom.c: notices that are journalled at most once a minute */
 struct refused;   /* refused.c: connections and requests that a limit refused */
@@ -63,7 +62,7 @@ struct daemon {
 	struct reads *reads;
 	struct phx_list hosts; /* hosts.c */
 	struct quota *quota;
-	struct data_use *data_use;
+	struct data_use *data_use; /* data_use.c */
 	struct anchors *anchors;
 	struct timeline *timeline;
 	struct whatif *whatif;
