@@ -11,6 +11,7 @@
 #include "phxd/accounts.h"
 #include "phxd/ends.h"
 #include "phxd/parse.h"
+#include "phxd/view.h"
 
 static void reply_no_re(struct phx_http_request *q, const char *name)
 {

@@ -9,6 +9,7 @@
 #include "base/utf8.h"
 #include "phxd/names.h"
 #include "phxd/parse.h"
+#include "phxd/view.h"
 #include "phxd/view_metrics.h"
 
 enum { EVENTS_MAX = 1000, WAIT_MAX_S = 60, PORTION_US = 1000 };

@@ -3,6 +3,7 @@
  * follows from the journal's events; all nodes are never walked, and without readers nothing is
  * done. Called by the API and when events are committed. Decides nothing. */
 #include "phxd/daemon.h"
+#include "phxd/view.h"
 
 #include <errno.h>
 #include <pthread.h>

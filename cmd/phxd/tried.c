@@ -9,6 +9,7 @@
 #include "node/order.h"
 #include "node/plan.h"
 #include "phxd/ends.h"
+#include "phxd/view.h"
 #include "power/power.h"
 
 void tried_fini(struct tried *rq)

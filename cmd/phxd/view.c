@@ -9,6 +9,7 @@
 #include "deploy/child.h"
 #include "deploy/store.h"
 #include "phxd/orders.h"
+#include "phxd/view.h"
 #include "pki/token.h"
 
 json_t *view_plan(const struct phx_plan *p)

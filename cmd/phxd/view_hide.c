@@ -1,6 +1,7 @@
 /* Cuts out of sentences what the person who asks may not know: ids of disks, selectors that name
- * disks, and addresses; what services and health checks wrote; and which versions nodes run. Called by the requests that
- * read, with each sentence of a node and each note of an event. Reads and changes nothing else. */
+ * disks, and addresses; what services and health checks wrote; and which versions nodes run.
+ * Called by the requests that read, with each sentence of a node and each note of an event. Reads
+ * and changes nothing else. */
 #include "phxd/view_hide.h"
 
 #include <string.h>

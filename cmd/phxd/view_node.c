@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "phxd/site.h"
+#include "phxd/view.h"
 #include "phxd/view_hide.h"
 
 /* Members by which a machine is known: somebody who knows them can claim to be the machine, or look

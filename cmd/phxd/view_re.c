@@ -1,6 +1,7 @@
 /* Shows runtime environments. Called by the API. Reads only. */
 
 #include "phxd/view_metrics.h"
+#include "phxd/view.h"
 
 /* Counts the nodes in the RE's pool, also those on their way out; but not those that the RE gave up
  * while they are away, because nobody knows when these come. */

@@ -4,6 +4,7 @@
 #include <stdio.h>
 
 #include "phxd/daemon.h"
+#include "phxd/view.h"
 
 /* The use of a node in ppm, or -1 with a reason. *ret_waits: it is not measured yet, which is no
  * reason to worry. */

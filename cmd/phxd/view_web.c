@@ -7,6 +7,7 @@
 #include "base/hash.h"
 #include "node/director.h"
 #include "phxd/daemon.h"
+#include "phxd/view.h"
 #include "phxd/view_hide.h"
 #include "state/index.h"
 

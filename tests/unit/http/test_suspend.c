@@ -323,9 +323,10 @@ static void test_bad_starts(void **state)
 								     .plain_port = port},
 				    "cannot listen on 127.0.0.1"),
 			 -EADDRINUSE);
-	assert_int_equal(start_with(&(struct phx_http_server_config){.plain_address = "198.51.100.1"},
-				    "cannot listen on 198.51.100.1"),
-			 -EADDRNOTAVAIL);
+	assert_int_equal(
+		start_with(&(struct phx_http_server_config){.plain_address = "198.51.100.1"},
+			   "cannot listen on 198.51.100.1"),
+		-EADDRNOTAVAIL);
 	assert_int_equal(start_with(&(struct phx_http_server_config){.tls_address = "127.0.0.1"},
 				    "needs a server certificate"),
 			 -EINVAL);
