@@ -19,6 +19,7 @@
 #   make check-asan the unit and system tests under the sanitizers; all unit tests but three long ones, and some of the system, are part of make check
 #   make check-unit all unit tests without them, as part of make check those alone that test more then
 #   make check-tsan the daemon under many clients, watched by ThreadSanitizer; part of make check
+#   make tutorial   phoenix-tutorial(7) carried out in a browser, with its pictures
 #   make portal     the web pages, into $(BUILD)/portal (npm, as cmd/portal/package-lock.json has it)
 #   make install    programs, pages, manual, units, examples (DESTDIR, PREFIX)
 

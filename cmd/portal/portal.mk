@@ -2,9 +2,15 @@
 NPM_DIR := $(BUILD)/npm
 PORTAL_SRC := $(wildcard cmd/portal/*.* cmd/portal/src/*.js cmd/portal/style/*.css)
 
-.PHONY: portal npm
+.PHONY: portal npm tutorial
 portal: $(BUILD)/portal/index.html
 npm: $(NPM_DIR)/done
+
+# phoenix-tutorial(7) with pictures, which its test makes
+tutorial:
+	$(Q)$(BUILD_MAKE) all portal
+	$(Q)BUILD=$(BUILD) PHX=$(BUILD)/bin/phx tests/run tests/system/portal_tutorial.sh
+	@echo "  PAGE  $(BUILD)/portal/pictures/tutorial.md"
 
 # no script of a package is run
 $(NPM_DIR)/done: cmd/portal/package.json cmd/portal/package-lock.json
