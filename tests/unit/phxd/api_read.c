@@ -293,6 +293,9 @@ static void pages_leave_no_node_out(void **state)
 	assert_page(Q(NAMES, {"limit", "0"}), "0+");
 	assert_page(Q(NAMES, {"names", "n[3,1,9]"}), "n1 n3 ");
 	assert_page(Q(NAMES, {"names", "n[1-3]"}, {"limit", "1"}, {"after", "1"}), "n2 2+");
+	PHX_LIST_AT(&core.nodes, struct phx_node, 2)->number = 7; /* others were removed */
+	assert_page(Q(NAMES, {"limit", "3"}), "n1 n2 n3 7+");
+	assert_page(Q(NAMES, {"limit", "3"}, {"after", "2"}), "n3 7");
 	core.nodes.n = 0;
 	for (int i = 1; i <= 20000; i++) {
 		char name[16];
@@ -463,16 +466,17 @@ static void erases_are_told_to_whose_the_node_was(void **state)
 	erased("n1", "unix:web", "");         /* he has it now */
 	erased("n2", "unix:hpc", "unix:web"); /* it was his */
 	erased("n2", "unix:web", "");
+	erased("n2", "unix:web", "unix:hpc"); /* it was to be his */
 	erased("n3", "unix:web", "unix:other");
 	erased("n7", "", "unix:web"); /* it is gone */
 	OWNER;
 	assert_erasures("n1", 1, true);
-	assert_erasures("n2", 1, false);
+	assert_erasures("n2", 2, false);
 	assert_erasures("n3", -ENOENT, false);
 	assert_string_equal(error, "there is no erase of 'n3' that is yours");
 	assert_erasures("n9", -ENOENT, false);
 	AUDITOR;
-	assert_erasures("n2", 2, true);
+	assert_erasures("n2", 3, true);
 	assert_erasures("n7", 1, true);
 	ADMIN;
 	assert_erasures("n9", -ENOENT, false);
