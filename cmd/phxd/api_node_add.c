@@ -89,6 +89,10 @@ static bool take_all(struct daemon *d, struct phx_http_request *q, const json_t 
 		return false;
 	}
 	json_array_foreach((json_t *)nodes, i, node) {
+		if (!json_is_object(node)) {
+			phx_http_reply_error(q, -EINVAL, "nodes: each must be an object");
+			return false;
+		}
 		struct phx_event *ev = &m->events[m->n];
 		m->each[m->n++] = (struct phx_each){.node = ev->node, .ev = ev};
 		ev->kind = PHX_EV_node_add;
