@@ -19,7 +19,7 @@ static int refusal;
 static const char *cannot_begin; /* the node on which the order cannot even begin */
 static char forgotten[200];      /* whose keys */
 static int tried_code;
-static unsigned n_tried, n_planned, n_looked;
+static unsigned n_tried, n_planned, n_looked, n_refused;
 static int load_result, check_ip;
 static json_t *answer;
 static char error[FAKE_TEXT];
@@ -101,6 +101,19 @@ int site_check_ip(struct daemon *d, const char *ip, struct phx_err *err)
 	return check_ip < 0 ? phx_err_set(err, check_ip, "ip: %s is in no network", ip) : 0;
 }
 
+bool site_goes_by_label(struct site *s, const char *key)
+{
+	(void)s;
+	return !strcmp(key, "login");
+}
+
+void person_refused(struct daemon *d, const struct phx_http_peer *peer, enum phx_right right)
+{
+	(void)d, (void)peer;
+	assert_int_equal(right, PHX_RIGHT_site);
+	n_refused++;
+}
+
 void keys_forget(struct keys *k, const char *node)
 {
 	(void)k;
@@ -162,7 +175,7 @@ static int setup(void **state)
 	refused = cannot_begin = NULL;
 	forgotten[0] = '\0';
 	tried_code = load_result = check_ip = 0;
-	n_tried = n_planned = n_looked = 0;
+	n_tried = n_planned = n_looked = n_refused = 0;
 	answer = NULL;
 	return 0;
 }
@@ -292,6 +305,23 @@ static void labels_are_put_on_and_taken_off(void **state)
 		phx_buf_addf(&many, "%s\"k%d\":\"v\"", i ? "," : "", i);
 	PHX_AUTO_FREE char *text = phx_path("{\"nodes\":\"n1\",\"labels\":{%s}}", many.data);
 	assert_refused("label", text, -EINVAL, "labels: expected");
+}
+
+/* By it somebody may log in as root: an operator may not let himself in. */
+static void what_settings_go_by_is_an_administrators_to_label(void **state)
+{
+	(void)state;
+	fake_roles = FAKE_OPERATOR;
+	assert_refused("label", "{\"nodes\":\"n1\",\"labels\":{\"a\":\"1\",\"login\":\"all\"}}",
+		       -EPERM, "label login: settings of the site go by it");
+	assert_refused("label", "{\"nodes\":\"n1\",\"labels\":{\"login\":null}}", -EPERM,
+		       "label login: ");
+	assert_int_equal(n_refused, 2);
+	assert_int_equal(orders("label", "{\"nodes\":\"n1\",\"labels\":{\"a\":\"1\"}}"), 200);
+	fake_roles = FAKE_ADMIN;
+	assert_int_equal(orders("label", "{\"nodes\":\"n1\",\"labels\":{\"login\":\"all\"}}"), 200);
+	assert_string_equal(labels, "login=all ");
+	assert_int_equal(n_refused, 2);
 }
 
 /* ---- before any node is touched ---- */
@@ -476,6 +506,7 @@ int main(void)
 		T(each_action_is_its_event),
 		T(an_order_goes_as_it_was_given),
 		T(labels_are_put_on_and_taken_off),
+		T(what_settings_go_by_is_an_administrators_to_label),
 		T(what_is_wrong_with_all_touches_none),
 		T(turns_are_one_line),
 		T(what_is_wrong_with_one_node_is_told_of_it),
