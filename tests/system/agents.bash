@@ -31,7 +31,10 @@ not_ok() {
 check() {
 	local name=$1
 	shift
-	if "$@"; then ok "$name"; else not_ok "$name"; fi
+	if "$@"; then ok "$name"; else
+		echo # what it said may end in the middle of a line
+		not_ok "$name"
+	fi
 }
 phx() { "$BUILD/bin/phx" "$@"; }
 api() { curl -sS -m 20 --unix-socket "$PHX_SOCKET" "http://unix$1" "${@:2}"; }

@@ -37,16 +37,35 @@ it_dies_before_it_signs() {
 	kill -9 "$(vault_of)"
 	until_true 60 idle n3 ready "" && is_attested n3 $((n + 1))
 }
-# each that is started is killed: whatever the head does meanwhile, the node is not ready without the attestation
-it_dies_again_and_again() {
-	local n end vault state
-	serves n3 batch && n=$(attested n3) && released n3 || return 1
-	end=$((SECONDS + 8))
-	while [ $SECONDS -lt $end ]; do
-		for vault in $(vault_of); do kill -9 "$vault" 2>/dev/null; done
-		state=$(field n3 '"\(.state) \(.role)"' 2>/dev/null)
-		[ "$state" != "ready " ] || [ "$(attested n3)" = $((n + 1)) ] || { echo "n3 is ready, and its erase is not attested"; return 1; }
+# as fast as it can: without a program of its own
+kills_each() {
+	local pids pid word
+	while :; do
+		read -r -a pids <"/proc/$HEAD/task/$HEAD/children" # without a line's end
+		for pid in "${pids[@]}"; do
+			{ read -r -d '' word && read -r -d '' word; } <"/proc/$pid/cmdline" && [ "$word" = --vault ] && kill -9 "$pid"
+		done
 	done
+}
+# each that is started is killed, from when the node is to erase: whatever the head does meanwhile, the node is not ready without the attestation
+it_dies_again_and_again() {
+	local n end killer state code=0
+	agent_kill n3
+	fake_start n3 3 --hang wipe
+	until_true 20 is n3 .up true && serves n3 batch && n=$(attested n3) && released n3 || return 1
+	until_true 30 is n3 '.plan.steps[.plan.cursor] | "\(.kind) \(.status)"' 'wipe issued' || { field n3 .plan; return 1; }
+	agent_kill n3
+	kills_each 2>/dev/null &
+	killer=$!
+	fake_start n3 3
+	end=$((SECONDS + 8))
+	while [ $code = 0 ] && [ $SECONDS -lt $end ]; do
+		state=$(field n3 '"\(.state) \(.role)"' 2>/dev/null)
+		[ "$state" != "ready " ] || [ "$(attested n3)" = $((n + 1)) ] || code=1
+	done
+	kill $killer
+	wait $killer 2>/dev/null
+	[ $code = 0 ] || { echo "n3 is ready, and its erase is not attested"; return 1; }
 	until_true 60 idle n3 ready "" && is_attested n3 $((n + 1))
 }
 # the erase of an encrypted disk is that its key is gone
