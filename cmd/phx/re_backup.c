@@ -1,5 +1,6 @@
-/* phx re backup: the files of the data directory of an RE as one archive, by what phx re ls and get
- * use: whoever may read them may take them along. Whole or not at all. */
+/* phx re backup: the data directory of an RE as one archive, with directories, modes, links and
+ * names that begin with a dot, by what phx re ls and get use: whoever may read it may take it.
+ * Whole or not at all; no link is followed. re_restore.c puts it back. */
 #include <archive.h>
 #include <archive_entry.h>
 #include <errno.h>
@@ -18,7 +19,7 @@ struct backup {
 	const char *re;
 	struct archive *a;
 	int file; /* what is fetched, before its size is known */
-	uint64_t n_files, n_bytes;
+	uint64_t n_files, n_links, n_bytes;
 };
 
 static int not_packed(struct backup *b, const char *path)
@@ -35,13 +36,22 @@ static bool open_archive(struct backup *b, int fd)
 		archive_write_open_fd(b->a, fd) >= ARCHIVE_WARN;
 }
 
+/* An older phxd tells of files alone, and not of their modes. */
 static int put_header(struct backup *b, const json_t *row, const char *path, off_t size)
 {
 	struct archive_entry *e = archive_entry_new();
+	const char *type = phx_json_str(row, "type", "file");
+	mode_t mode = (mode_t)phx_json_int(row, "mode", 0644) & 0777;
 	if (!e)
 		return cli_fail(CLI_PARTIAL, "out of memory");
 	archive_entry_copy_pathname(e, path);
-	archive_entry_set_mode(e, S_IFREG | 0644);
+	if (!strcmp(type, "link"))
+		archive_entry_copy_symlink(e, phx_json_str(row, "target", ""));
+	archive_entry_set_mode(e,
+			       (!strcmp(type, "dir")            ? S_IFDIR
+					: !strcmp(type, "link") ? S_IFLNK
+								: S_IFREG) |
+				       mode);
 	archive_entry_set_size(e, size);
 	archive_entry_set_mtime(e, phx_json_int(row, "modified_ms", 0) / 1000, 0);
 	int r = archive_write_header(b->a, e);
@@ -60,7 +70,7 @@ static int put_content(struct backup *b, const char *path)
 }
 
 /* One that was removed since it was listed is told, and is no error. */
-static int add_file(struct backup *b, const json_t *row)
+static int add_content(struct backup *b, const json_t *row)
 {
 	const char *path = phx_json_str(row, "path", "");
 	struct phx_err err = {0};
@@ -83,9 +93,23 @@ static int add_file(struct backup *b, const json_t *row)
 	return code ? code : put_content(b, path);
 }
 
+static int add_file(struct backup *b, const json_t *row)
+{
+	const char *path = phx_json_str(row, "path", ""), *type = phx_json_str(row, "type", "file");
+	if (!strcmp(type, "file"))
+		return add_content(b, row);
+	if (!strcmp(type, "other")) {
+		fprintf(stderr, "phx: %s: is neither file, directory nor link: left out\n", path);
+		return CLI_OK;
+	}
+	b->n_links += !strcmp(type, "link");
+	return put_header(b, row, path, 0);
+}
+
 static int list_all(struct backup *b, json_t **ret)
 {
-	PHX_AUTO_FREE char *url = cli_re_data_url(b->re, "");
+	PHX_AUTO_FREE char *base = cli_re_data_url(b->re, "");
+	PHX_AUTO_FREE char *url = base ? phx_path("%s?whole=true", base) : NULL;
 	int code = url ? cli_get(b->cli, url, ret) : cli_fail(CLI_PARTIAL, "out of memory");
 	if (code)
 		return code;
@@ -147,7 +171,10 @@ int cmd_re_backup(struct cli *cli)
 		return code;
 	PHX_AUTO_JSON json_t *bytes = json_integer((json_int_t)b.n_bytes);
 	cli_put_size(&size, bytes, NULL);
-	fprintf(stderr, "phx: %s: %llu files, %s\n", to, (unsigned long long)b.n_files,
+	fprintf(stderr, "phx: %s: %llu files, %s", to, (unsigned long long)b.n_files,
 		size.data ? size.data : "");
+	if (b.n_links)
+		fprintf(stderr, ", %llu links", (unsigned long long)b.n_links);
+	fprintf(stderr, "\n");
 	return CLI_OK;
 }

@@ -22,7 +22,9 @@ enum {
 	BODY_MAX = 16 << 20,
 	ANSWER_MS = 3600 * 1000 /* a large file on a slow disk */
 };
-enum { OPEN, PUBLISH, LIST, REMOVE, SUM };
+/* PUBLISH and DIR say the mode before the path, in octal digits and a blank; LINK the target behind
+ * the path, of as many bytes as `number` says */
+enum { OPEN, PUBLISH, LIST, REMOVE, SUM, DIR_MAKE, LINK };
 
 /* ---- lists ---- */
 
@@ -32,54 +34,97 @@ static int open_dir(int at, const char *name)
 	return fd < 0 ? -errno : fd;
 }
 
-static bool list_dir(int dir, const char *prefix, unsigned depth, json_t *ret);
+/* What is listed, and whither. */
+struct listing {
+	bool whole;
+	json_t *ret;
+};
+
+static bool list_dir(int dir, const char *prefix, unsigned depth, const struct listing *l);
+
+static bool is_shown(const struct listing *l, const char *name)
+{
+	if (name[0] != '.')
+		return true;
+	/* what phx_beneath_publish() has not given its name yet */
+	return l->whole && strcmp(name, ".") != 0 && strcmp(name, "..") != 0 &&
+		!phx_beneath_is_temporary(name);
+}
+
+static const char *type_of(const struct stat *st)
+{
+	return S_ISREG(st->st_mode)    ? "file"
+		: S_ISDIR(st->st_mode) ? "dir"
+		: S_ISLNK(st->st_mode) ? "link"
+				       : "other";
+}
+
+/* False: its name cannot be told. */
+static bool add_row(int dir, const char *path, const char *name, const struct stat *st,
+		    const struct listing *l)
+{
+	char target[PATH_TEXT] = "";
+	json_t *row =
+		json_pack("{s:s,s:I,s:I}", "path", path, "size_bytes", (json_int_t)st->st_size,
+			  "modified_ms", (json_int_t)st->st_mtime * 1000);
+	if (row && l->whole) {
+		ssize_t n =
+			S_ISLNK(st->st_mode) ? readlinkat(dir, name, target, sizeof(target)) : 0;
+		json_object_set_new(row, "type", json_string(type_of(st)));
+		json_object_set_new(row, "mode", json_integer(st->st_mode & 07777));
+		if (n < 0 || n == (ssize_t)sizeof(target) ||
+		    json_object_set_new(row, "target", json_stringn(target, (size_t)n)) < 0) {
+			json_decref(row);
+			return false;
+		}
+	}
+	return json_array_append_new(l->ret, row) == 0 || !l->whole;
+}
 
 /* False: it, or what is below it, is not listed. */
-static bool list_entry(int dir, const char *prefix, const char *name, unsigned depth, json_t *ret)
+static bool list_entry(int dir, const char *prefix, const char *name, unsigned depth,
+		       const struct listing *l)
 {
 	char path[PATH_TEXT];
 	struct stat st;
-	if (name[0] == '.' || fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
+	if (!is_shown(l, name) || fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
 		return true; /* it is gone, or is not to be shown */
 	if (snprintf(path, sizeof(path), "%s%s", prefix, name) >= (int)sizeof(path) - 1)
 		return false;
-	if (S_ISREG(st.st_mode)) {
-		json_array_append_new(ret,
-				      json_pack("{s:s,s:I,s:I}", "path", path, "size_bytes",
-						(json_int_t)st.st_size, "modified_ms",
-						(json_int_t)st.st_mtime * 1000));
+	if (!strcmp(path, RE_USERS))
 		return true;
-	}
-	if (!S_ISDIR(st.st_mode) || !strcmp(path, RE_USERS))
+	if ((l->whole || S_ISREG(st.st_mode)) && !add_row(dir, path, name, &st, l))
+		return false;
+	if (!S_ISDIR(st.st_mode))
 		return true;
 	int below = open_dir(dir, name);
 	strcat(path, "/");
-	return below >= 0 && list_dir(below, path, depth + 1, ret);
+	return below >= 0 && list_dir(below, path, depth + 1, l);
 }
 
 /* Takes `dir`. */
-static bool list_dir(int dir, const char *prefix, unsigned depth, json_t *ret)
+static bool list_dir(int dir, const char *prefix, unsigned depth, const struct listing *l)
 {
 	DIR *d = depth < DEPTH_MAX ? fdopendir(dir) : NULL;
 	bool all = d;
 	if (!d)
 		close(dir);
 	for (struct dirent *e; d && (e = readdir(d));) {
-		if (json_array_size(ret) == LIST_MAX) {
+		if (json_array_size(l->ret) == LIST_MAX) {
 			all = false;
 			break;
 		}
-		all = list_entry(dirfd(d), prefix, e->d_name, depth, ret) && all;
+		all = list_entry(dirfd(d), prefix, e->d_name, depth, l) && all;
 	}
 	if (d)
 		closedir(d);
 	return all;
 }
 
-bool files_list(int dir, const char *prefix, json_t *ret)
+bool files_list(int dir, const char *prefix, bool whole, json_t *ret)
 {
 	int fd = open_dir(dir, ".");
-	return fd >= 0 && list_dir(fd, prefix, 0, ret);
+	return fd >= 0 && list_dir(fd, prefix, 0, &(struct listing){whole, ret});
 }
 
 /* ---- their sum ---- */
@@ -174,14 +219,44 @@ static int answer_open(const struct phx_apart_question *q, struct phx_apart_repl
 	return fd < 0 ? fd : 0;
 }
 
+/* The path behind the mode; NULL: there is none. */
+static const char *read_mode(const struct phx_apart_question *q, struct phx_beneath_owner *ret)
+{
+	char *end = NULL;
+	unsigned long mode = q->n ? strtoul(q->body, &end, 8) : 0;
+	*ret = (struct phx_beneath_owner){.uid = geteuid(), .gid = getegid(), .mode = mode & 0777};
+	return q->n && end != q->body && *end == ' ' ? end + 1 : NULL;
+}
+
 static int answer_publish(const struct phx_apart_question *q, struct phx_err *err)
 {
-	const struct phx_beneath_owner me = {geteuid(), getegid()};
+	struct phx_beneath_owner me;
+	const char *path = read_mode(q, &me);
 	PHX_AUTO_CLOSE int dir = open_dir(AT_FDCWD, ".");
-	if (dir < 0 || !q->fd)
+	if (dir < 0 || !q->fd || !path)
 		return phx_err_set(err, dir < 0 ? dir : -EPROTO, "%s: %s", q->body,
 				   strerror(dir < 0 ? -dir : EPROTO));
-	return phx_beneath_publish(dir, q->body, q->fd, q->number, me, err);
+	return phx_beneath_publish(dir, path, q->fd, q->number, me, err);
+}
+
+static int answer_dir(const struct phx_apart_question *q, struct phx_err *err)
+{
+	struct phx_beneath_owner me;
+	const char *path = read_mode(q, &me);
+	PHX_AUTO_CLOSE int dir = open_dir(AT_FDCWD, ".");
+	if (dir < 0 || !path)
+		return dir < 0 ? dir : -EPROTO;
+	return phx_beneath_dir(dir, path, me, err);
+}
+
+static int answer_link(const struct phx_apart_question *q, struct phx_err *err)
+{
+	const struct phx_beneath_owner me = {.uid = geteuid(), .gid = getegid()};
+	PHX_AUTO_CLOSE int dir = open_dir(AT_FDCWD, ".");
+	if (dir < 0 || !q->number || q->number >= q->n)
+		return dir < 0 ? dir : -EPROTO;
+	PHX_AUTO_FREE char *path = strndup(q->body, (size_t)q->number);
+	return path ? phx_beneath_link(dir, path, q->body + q->number, me, err) : -ENOMEM;
 }
 
 static int answer_remove(const struct phx_apart_question *q, struct phx_err *err)
@@ -194,7 +269,7 @@ static int answer_remove(const struct phx_apart_question *q, struct phx_err *err
 static int answer_list(const struct phx_apart_question *q, struct phx_apart_reply *ret)
 {
 	PHX_AUTO_JSON json_t *list = json_array();
-	bool all = files_list(AT_FDCWD, q->n ? q->body : "", list);
+	bool all = files_list(AT_FDCWD, q->n ? q->body : "", q->number != 0, list);
 	PHX_AUTO_JSON json_t *j = json_pack("{s:O,s:b}", "files", list, "more", !all);
 	PHX_AUTO_FREE char *text = j ? json_dumps(j, JSON_COMPACT) : NULL;
 	if (!text)
@@ -230,6 +305,10 @@ static int answer(void *arg, const struct phx_apart_question *q, struct phx_apar
 		return answer_remove(q, err);
 	case SUM:
 		return answer_sum(arg, ret);
+	case DIR_MAKE:
+		return answer_dir(q, err);
+	case LINK:
+		return answer_link(q, err);
 	default:
 		return -ENOSYS;
 	}
@@ -285,14 +364,39 @@ int helper_open(struct phx_apart *h, const char *path, uint64_t max, struct phx_
 	return fd;
 }
 
-int helper_publish(struct phx_apart *h, const char *path, int from, uint64_t max,
+int helper_publish(struct phx_apart *h, const char *path, int from, uint64_t max, mode_t mode,
 		   struct phx_err *err)
 {
+	PHX_AUTO_FREE char *body = phx_path("%o %s", (unsigned)mode, path);
+	if (!body)
+		return -ENOMEM;
 	const struct phx_apart_question q = {.op = PUBLISH,
 					     .number = max,
-					     .body = path,
-					     .n = (uint32_t)strlen(path),
+					     .body = body,
+					     .n = (uint32_t)strlen(body),
 					     .fd = from};
+	PHX_AUTO_REPLY struct phx_apart_reply reply = {0};
+	return phx_apart_ask(h, &q, 0, &reply, err);
+}
+
+int helper_dir(struct phx_apart *h, const char *path, mode_t mode, struct phx_err *err)
+{
+	PHX_AUTO_FREE char *body = phx_path("%o %s", (unsigned)mode, path);
+	if (!body)
+		return -ENOMEM;
+	const struct phx_apart_question q = {
+		.op = DIR_MAKE, .body = body, .n = (uint32_t)strlen(body)};
+	PHX_AUTO_REPLY struct phx_apart_reply reply = {0};
+	return phx_apart_ask(h, &q, 0, &reply, err);
+}
+
+int helper_link(struct phx_apart *h, const char *path, const char *target, struct phx_err *err)
+{
+	PHX_AUTO_FREE char *body = phx_path("%s%s", path, target);
+	if (!body)
+		return -ENOMEM;
+	const struct phx_apart_question q = {
+		.op = LINK, .number = strlen(path), .body = body, .n = (uint32_t)strlen(body)};
 	PHX_AUTO_REPLY struct phx_apart_reply reply = {0};
 	return phx_apart_ask(h, &q, 0, &reply, err);
 }
@@ -305,10 +409,10 @@ int helper_remove(struct phx_apart *h, const char *path, struct phx_err *err)
 	return phx_apart_ask(h, &q, 0, &reply, err);
 }
 
-int helper_list(struct phx_apart *h, const char *prefix, json_t *ret)
+int helper_list(struct phx_apart *h, const char *prefix, bool whole, json_t *ret)
 {
 	const struct phx_apart_question q = {
-		.op = LIST, .body = prefix, .n = (uint32_t)strlen(prefix)};
+		.op = LIST, .number = whole, .body = prefix, .n = (uint32_t)strlen(prefix)};
 	PHX_AUTO_REPLY struct phx_apart_reply reply = {0};
 	PHX_AUTO_JSON json_t *j = NULL;
 	int r = phx_apart_ask(h, &q, 0, &reply, NULL);

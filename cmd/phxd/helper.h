@@ -22,20 +22,26 @@ int helper_run(void);
 int helper_new(int fd, struct phx_apart **ret);
 /** Has the helper do phx_beneath_open() in its directory: the file's descriptor. */
 int helper_open(struct phx_apart *h, const char *path, uint64_t max, struct phx_err *err);
-/** Likewise phx_beneath_publish(); the file belongs to the helper's user. */
-int helper_publish(struct phx_apart *h, const char *path, int from, uint64_t max,
+/** Likewise phx_beneath_publish(); the file belongs to the helper's user. mode 0: 0644. */
+int helper_publish(struct phx_apart *h, const char *path, int from, uint64_t max, mode_t mode,
 		   struct phx_err *err);
+/** Likewise phx_beneath_dir() and phx_beneath_link(). */
+int helper_dir(struct phx_apart *h, const char *path, mode_t mode, struct phx_err *err);
+int helper_link(struct phx_apart *h, const char *path, const char *target, struct phx_err *err);
 /** Likewise phx_beneath_remove(). */
 int helper_remove(struct phx_apart *h, const char *path, struct phx_err *err);
 /** Likewise files_sum_go_on(), for the whole directory: *ret_bytes so far; 1: there is more. */
 int helper_sum(struct phx_apart *h, uint64_t *ret_bytes);
 /** Likewise files_list(): 0 all, 1 some are missing. */
-int helper_list(struct phx_apart *h, const char *prefix, json_t *ret);
+int helper_list(struct phx_apart *h, const char *prefix, bool whole, json_t *ret);
 
 /** Appends the files below the directory as {path, size_bytes, modified_ms}, with `prefix` before
- * each path; leaves out names that begin with a dot, and all below RE_USERS. False: there are more,
- * which are too many, too deep, or in a directory that cannot be read. */
-bool files_list(int dir, const char *prefix, json_t *ret);
+ * each path; leaves out names that begin with a dot, and all below RE_USERS. `whole`: also names
+ * that begin with a dot, but those of files that are just put there, directories, each before what
+ * is in it, and links, with {type, mode, target}: "file", "dir", "link", or "other"; no link is
+ * followed. False: there are more, which are too many, too deep, in a directory that cannot be
+ * read, or, with `whole`, of names that are not UTF-8. */
+bool files_list(int dir, const char *prefix, bool whole, json_t *ret);
 /** Bytes on the disk of all that is below a directory, of a file with several names its part; no
  * other file system is entered, nor what cannot be read, or lies deeper than any path that phxd
  * takes. Looks at each file, a few thousand at a time. */

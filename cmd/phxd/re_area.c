@@ -96,12 +96,26 @@ int re_area_open_file(const struct re_area *a, const char *path, uint64_t max, s
 			 : phx_beneath_open(a->dir, path, max, &size, err);
 }
 
-int re_area_publish(const struct re_area *a, const char *path, int from, uint64_t max,
+int re_area_publish(const struct re_area *a, const char *path, int from, uint64_t max, mode_t mode,
 		    struct phx_err *err)
 {
-	return a->helper ? helper_publish(a->helper, path, from, max, err)
-			 : phx_beneath_publish(a->dir, path, from, max,
-					       (struct phx_beneath_owner){a->uid, a->gid}, err);
+	const struct phx_beneath_owner owner = {.uid = a->uid, .gid = a->gid, .mode = mode};
+	return a->helper ? helper_publish(a->helper, path, from, max, mode, err)
+			 : phx_beneath_publish(a->dir, path, from, max, owner, err);
+}
+
+int re_area_dir(const struct re_area *a, const char *path, mode_t mode, struct phx_err *err)
+{
+	const struct phx_beneath_owner owner = {.uid = a->uid, .gid = a->gid, .mode = mode};
+	return a->helper ? helper_dir(a->helper, path, mode, err)
+			 : phx_beneath_dir(a->dir, path, owner, err);
+}
+
+int re_area_link(const struct re_area *a, const char *path, const char *target, struct phx_err *err)
+{
+	const struct phx_beneath_owner owner = {.uid = a->uid, .gid = a->gid};
+	return a->helper ? helper_link(a->helper, path, target, err)
+			 : phx_beneath_link(a->dir, path, target, owner, err);
 }
 
 int re_area_remove(const struct re_area *a, const char *path, struct phx_err *err)
@@ -110,10 +124,10 @@ int re_area_remove(const struct re_area *a, const char *path, struct phx_err *er
 			 : phx_beneath_remove(a->dir, path, err);
 }
 
-bool re_area_list(const struct re_area *a, const char *prefix, json_t *ret)
+bool re_area_list(const struct re_area *a, const char *prefix, bool whole, json_t *ret)
 {
-	return a->helper ? helper_list(a->helper, prefix, ret) == 0
-			 : files_list(a->dir, prefix, ret);
+	return a->helper ? helper_list(a->helper, prefix, whole, ret) == 0
+			 : files_list(a->dir, prefix, whole, ret);
 }
 
 /* Opens the area of each user of the RE; false after one that could not be, or act() was false,
@@ -190,14 +204,20 @@ int re_area_sum(const struct daemon *d, const char *re, bool (*goes_on)(void *ar
 	return 0;
 }
 
+struct listed {
+	bool whole;
+	json_t *list;
+};
+
 static bool list_user(const struct re_area *own, const char *name, void *arg)
 {
+	const struct listed *l = arg;
 	char prefix[PATH_TEXT];
 	snprintf(prefix, sizeof(prefix), RE_USERS "/%s/", name);
-	return re_area_list(own, prefix, arg);
+	return re_area_list(own, prefix, l->whole, l->list);
 }
 
-bool re_area_list_users(const struct daemon *d, const char *re, json_t *ret)
+bool re_area_list_users(const struct daemon *d, const char *re, bool whole, json_t *ret)
 {
-	return each_user(d, re, list_user, ret);
+	return each_user(d, re, list_user, &(struct listed){whole, ret});
 }

@@ -32,13 +32,17 @@ bool re_area_is_users(const char *path);
 /** phx_beneath_open() by the area's owner. */
 int re_area_open_file(const struct re_area *a, const char *path, uint64_t max, struct phx_err *err);
 /** Likewise phx_beneath_publish() of what `from` has to read; the file belongs to the owner. */
-int re_area_publish(const struct re_area *a, const char *path, int from, uint64_t max,
+int re_area_publish(const struct re_area *a, const char *path, int from, uint64_t max, mode_t mode,
 		    struct phx_err *err);
+/** Likewise phx_beneath_dir() and phx_beneath_link(). */
+int re_area_dir(const struct re_area *a, const char *path, mode_t mode, struct phx_err *err);
+int re_area_link(const struct re_area *a, const char *path, const char *target,
+		 struct phx_err *err);
 /** Likewise phx_beneath_remove(). */
 int re_area_remove(const struct re_area *a, const char *path, struct phx_err *err);
 /** Likewise files_list() (helper.h): appends {path, size_bytes, modified_ms} of each file that the
- * owner can see. False: there may be more. */
-bool re_area_list(const struct re_area *a, const char *prefix, json_t *ret);
+ * owner can see, or of all with `whole`. False: there may be more. */
+bool re_area_list(const struct re_area *a, const char *prefix, bool whole, json_t *ret);
 /** Bytes on the disk of all data of an RE, with the directories of all users (files_sum, helper.h):
  * a long walk, during which goes_on() is asked; false ends it. -ECANCELED then;
  * as re_area_open(). */
@@ -46,6 +50,6 @@ int re_area_sum(const struct daemon *d, const char *re, bool (*goes_on)(void *ar
 		uint64_t *ret_bytes);
 /** re_area_list() for the directories of all users in an RE, with "users/NAME/" before each path.
  */
-bool re_area_list_users(const struct daemon *d, const char *re, json_t *ret);
+bool re_area_list_users(const struct daemon *d, const char *re, bool whole, json_t *ret);
 
 #endif

@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -32,13 +33,11 @@ static int plain(int r)
 /* `fd`: a file, or a negative errno with the reason. Takes it. */
 static void reply_file(struct phx_http_request *q, int fd, const struct phx_err *err)
 {
-	char opened[64];
-	snprintf(opened, sizeof(opened), "/proc/self/fd/%d", fd);
+	/* as it was opened by its owner: the head itself may have no right to */
 	if (fd >= 0)
-		phx_http_reply_file(q, opened, NULL, "application/octet-stream");
+		phx_http_reply_fd(q, fd, "application/octet-stream");
 	else
 		phx_http_reply_error(q, plain(fd), err->text);
-	phx_close_fd(&fd);
 }
 
 static int open_file_in(struct daemon *d, const char *re, const char *path, struct phx_err *err)
@@ -65,6 +64,13 @@ static int open_file_of(struct daemon *d, const char *re, const struct person_lo
 	return fd;
 }
 
+/* What is put: a file with this content, a directory, or a link, whose content is its target. */
+struct put {
+	const char *body; /* path of the file with the content */
+	const char *kind; /* "", "file"; "dir"; "link" */
+	mode_t mode;      /* 0: as usual */
+};
+
 /* What a file has on the disk now, where anybody needs to know; 0: there is none. */
 static uint64_t bytes_there(const struct daemon *d, const struct re_area *area, const char *path)
 {
@@ -74,8 +80,20 @@ static uint64_t bytes_there(const struct daemon *d, const struct re_area *area, 
 	return fd >= 0 && fstat(fd, &st) == 0 ? (uint64_t)st.st_blocks * 512 : 0;
 }
 
-static int publish_counted(struct daemon *d, const char *re, const struct re_area *area,
-			   const char *path, int from, struct phx_err *err)
+static int publish_link(const struct put *p, const struct re_area *area, const char *path,
+			struct phx_err *err)
+{
+	PHX_AUTO_FREE char *target = NULL;
+	size_t n = 0;
+	int r = phx_file_read(p->body, 4096, &target, &n, err);
+	if (r == 0 && strlen(target) != n)
+		r = phx_err_set(err, -EINVAL, "%s: the target of a link has no NUL", path);
+	return r ? r : re_area_link(area, path, target, err);
+}
+
+static int publish_counted(struct daemon *d, const char *re, const struct put *p,
+			   const struct re_area *area, const char *path, int from,
+			   struct phx_err *err)
 {
 	struct stat st;
 	struct data_use_file f = {.re = re, .n_had = bytes_there(d, area, path)};
@@ -85,18 +103,29 @@ static int publish_counted(struct daemon *d, const char *re, const struct re_are
 	int r = data_use_take(d->data_use, &f, err);
 	if (r < 0)
 		return r;
-	r = re_area_publish(area, path, from, size_limit(d), err);
+	r = re_area_publish(area, path, from, size_limit(d), p->mode, err);
 	data_use_settle(d->data_use, &f, r == 0);
 	return r;
 }
 
+/* Directories and links are not counted one by one: what they take is found by the next sum. */
+static int publish_in_area(struct daemon *d, const struct put *p, const char *re,
+			   const struct re_area *area, const char *path, struct phx_err *err)
+{
+	if (phx_str_eq(p->kind, "dir"))
+		return re_area_dir(area, path, p->mode, err);
+	PHX_AUTO_CLOSE int from = p->body ? open(p->body, O_RDONLY | O_CLOEXEC) : -1;
+	if (from < 0)
+		return phx_err_set(err, -EIO, "%s: the upload cannot be read", path);
+	return phx_str_eq(p->kind, "link") ? publish_link(p, area, path, err)
+					   : publish_counted(d, re, p, area, path, from, err);
+}
+
 /* Takes `area`. */
-static int publish(struct daemon *d, const char *body, const char *re, struct re_area *area,
+static int publish(struct daemon *d, const struct put *p, const char *re, struct re_area *area,
 		   const char *path, struct phx_err *err)
 {
-	PHX_AUTO_CLOSE int from = body ? open(body, O_RDONLY | O_CLOEXEC) : -1;
-	int r = from < 0 ? phx_err_set(err, -EIO, "%s: the upload cannot be read", path)
-			 : publish_counted(d, re, area, path, from, err);
+	int r = publish_in_area(d, p, re, area, path, err);
 	re_area_fini(area);
 	return r;
 }
@@ -113,21 +142,21 @@ static int not_users(const char *path, struct phx_err *err)
 }
 
 /* Publishes a file of the RE's owner; paths below users/ are refused. */
-static int publish_in(struct daemon *d, const char *body, const char *re, const char *path,
+static int publish_in(struct daemon *d, const struct put *p, const char *re, const char *path,
 		      struct phx_err *err)
 {
 	struct re_area area;
 	int r = not_users(path, err);
 	r = r ? r : re_area_open(d, re, &area, err);
-	return r ? r : publish(d, body, re, &area, path, err);
+	return r ? r : publish(d, p, re, &area, path, err);
 }
 
-static int publish_of(struct daemon *d, const char *body, const char *re,
+static int publish_of(struct daemon *d, const struct put *p, const char *re,
 		      const struct person_login *who, const char *path, struct phx_err *err)
 {
 	struct re_area own;
 	int r = re_area_open_user(d, re, who, true, &own, err);
-	return r ? r : publish(d, body, re, &own, path, err);
+	return r ? r : publish(d, p, re, &own, path, err);
 }
 
 /* `full`: as what is told that there is no room (-EDQUOT): people may make some, and a job that
@@ -237,13 +266,13 @@ void api_stage_out(struct phx_http_request *q, void *arg)
 {
 	struct staged s;
 	struct phx_err err = {0};
-	const char *body = phx_http_body_path(q);
+	const struct put put = {.body = phx_http_body_path(q)};
 	if (!find_staged(arg, q, true, &s))
 		return;
 	tell_staged(arg, &s, "writes");
 	reply_done(q,
-		   s.owns ? publish_in(arg, body, s.re, s.path.text, &err)
-			  : publish_of(arg, body, s.re, &s.user, s.path.text, &err),
+		   s.owns ? publish_in(arg, &put, s.re, s.path.text, &err)
+			  : publish_of(arg, &put, s.re, &s.user, s.path.text, &err),
 		   -EFBIG, &err);
 }
 
@@ -324,16 +353,33 @@ bool re_data_may_put(struct phx_http_request *q, void *arg)
 	return find_asked(arg, q, true, &a) && may_come(arg, q, -ENOSPC);
 }
 
+/* -EINVAL: a malformed query. */
+static int read_put(struct phx_http_request *q, struct put *ret, struct phx_err *err)
+{
+	const char *kind = phx_http_query(q, "kind"), *mode = phx_http_query(q, "mode");
+	char *end = NULL;
+	*ret = (struct put){.body = phx_http_body_path(q), .kind = kind};
+	if (kind && strcmp(kind, "file") && strcmp(kind, "dir") && strcmp(kind, "link"))
+		return phx_err_set(err, -EINVAL, "kind: must be file, dir or link");
+	unsigned long bits = mode && mode[0] ? strtoul(mode, &end, 8) : 0;
+	if (mode && (!end || *end || !bits || bits > 0777))
+		return phx_err_set(err, -EINVAL, "mode: must be from 1 to 777, in octal digits");
+	ret->mode = (mode_t)bits;
+	return 0;
+}
+
 void api_re_data_put(struct phx_http_request *q, void *arg)
 {
 	struct asked a;
+	struct put put;
 	struct phx_err err = {0};
-	const char *body = phx_http_body_path(q);
-	if (begin_access(arg, q, "writes", &a))
-		reply_done(q,
-			   a.all ? publish_in(arg, body, a.re, path_of(q), &err)
-				 : publish_of(arg, body, a.re, &a.who, path_of(q), &err),
-			   -ENOSPC, &err);
+	int r = read_put(q, &put, &err);
+	if (!begin_access(arg, q, "writes", &a))
+		return;
+	if (r == 0)
+		r = a.all ? publish_in(arg, &put, a.re, path_of(q), &err)
+			  : publish_of(arg, &put, a.re, &a.who, path_of(q), &err);
+	reply_done(q, r, -ENOSPC, &err);
 }
 
 static int remove_file(struct daemon *d, const struct asked *a, const char *path,
@@ -364,17 +410,18 @@ void api_re_data_delete(struct phx_http_request *q, void *arg)
 }
 
 /* 0: all, also where a user has no directory yet; 1: there may be more. */
-static int list_files(struct daemon *d, const struct asked *a, json_t *files, struct phx_err *err)
+static int list_files(struct daemon *d, const struct asked *a, bool whole, json_t *files,
+		      struct phx_err *err)
 {
 	struct re_area area;
 	int r = a->all ? re_area_open(d, a->re, &area, err)
 		       : re_area_open_user(d, a->re, &a->who, false, &area, err);
 	if (r < 0)
 		return r == -ENOENT && !a->all ? 0 : r;
-	bool all = re_area_list(&area, "", files);
+	bool all = re_area_list(&area, "", whole, files);
 	re_area_fini(&area);
 	if (a->all)
-		all = re_area_list_users(d, a->re, files) && all;
+		all = re_area_list_users(d, a->re, whole, files) && all;
 	return !all;
 }
 
@@ -385,7 +432,8 @@ void api_re_data_list(struct phx_http_request *q, void *arg)
 	PHX_AUTO_JSON json_t *files = json_array();
 	if (!begin_access(arg, q, "lists", &a))
 		return;
-	int r = list_files(arg, &a, files, &err);
+	bool whole = phx_str_eq(phx_http_query(q, "whole"), "true");
+	int r = list_files(arg, &a, whole, files, &err);
 	PHX_AUTO_JSON json_t *j = json_pack("{s:O,s:b}", "files", files, "more", r > 0);
 	if (r < 0)
 		phx_http_reply_error(q, r, err.text);

@@ -122,10 +122,11 @@ static int fetch_one(const char *stage, int dir, struct phx_http_client *c,
 	int r = fetch_file(c, url, temp, 0, JOB_STAGE_MAX, "", NULL, err);
 	PHX_AUTO_CLOSE int from = r == 0 ? open(temp, O_RDONLY | O_CLOEXEC) : -1;
 	if (r == 0)
-		r = from < 0
-			? -errno
-			: phx_beneath_publish(dir, path->text, from, JOB_STAGE_MAX,
-					      (struct phx_beneath_owner){job->uid, job->gid}, err);
+		r = from < 0 ? -errno
+			     : phx_beneath_publish(
+				       dir, path->text, from, JOB_STAGE_MAX,
+				       (struct phx_beneath_owner){.uid = job->uid, .gid = job->gid},
+				       err);
 	unlink(temp);
 	return r < 0 ? phx_err_prefix(err, r, "stage-in %s", path->text) : 0;
 }

@@ -138,7 +138,8 @@ static int fill(int to, int from, uint64_t max, struct phx_beneath_owner owner)
 {
 	int r = copy(from, to, max);
 	r = r ? r : give(to, owner);
-	return r == 0 && (fchmod(to, 0644) < 0 || fsync(to) < 0) ? -errno : r;
+	mode_t mode = owner.mode ? owner.mode & 0777 : 0644;
+	return r == 0 && (fchmod(to, mode) < 0 || fsync(to) < 0) ? -errno : r;
 }
 
 /* Opens a file without a name if the file system supports it, so that a killed process leaves
@@ -169,12 +170,81 @@ static int take_name(int fd, int parent, const char *temp, const char *name, boo
 	return r == 0 && renameat(parent, temp, parent, name) < 0 ? -errno : r;
 }
 
+static const char temporary[] = ".phx-";
+
+bool phx_beneath_is_temporary(const char *name)
+{
+	size_t n = sizeof(temporary) - 1;
+	return !strncmp(name, temporary, n) && strlen(name) == n + 16 &&
+		strspn(name + n, "0123456789abcdef") == 16;
+}
+
+static void name_temporary(char ret[TEMP_MAX])
+{
+	uint64_t draw = 0;
+	(void)!getrandom(&draw, sizeof(draw), 0);
+	snprintf(ret, TEMP_MAX, "%s%016llx", temporary, (unsigned long long)draw);
+}
+
+/* Made beside it and renamed, so that a link is there before and after. */
+static int replace_link(int parent, const char *name, const char *target,
+			struct phx_beneath_owner owner)
+{
+	char temp[TEMP_MAX];
+	struct stat st;
+	if (fstatat(parent, name, &st, AT_SYMLINK_NOFOLLOW) == 0 && !S_ISLNK(st.st_mode))
+		return -EEXIST;
+	name_temporary(temp);
+	if (symlinkat(target, parent, temp) < 0)
+		return -errno;
+	bool his = fstatat(parent, temp, &st, AT_SYMLINK_NOFOLLOW) == 0 && st.st_uid == owner.uid &&
+		st.st_gid == owner.gid;
+	int r = his || fchownat(parent, temp, owner.uid, owner.gid, AT_SYMLINK_NOFOLLOW) == 0
+		? 0
+		: -errno;
+	if (r == 0 && (renameat(parent, temp, parent, name) < 0 || fsync(parent) < 0))
+		r = -errno;
+	if (r < 0)
+		unlinkat(parent, temp, 0);
+	return r;
+}
+
+int phx_beneath_link(int dir, const char *path, const char *target, struct phx_beneath_owner owner,
+		     struct phx_err *err)
+{
+	const char *name;
+	const struct phx_beneath_owner above = {.uid = owner.uid, .gid = owner.gid};
+	if (!target[0] || strlen(target) > PATH_BYTES_MAX)
+		return phx_err_set(err, -EINVAL, "%s: a link leads somewhere, in %d bytes at most",
+				   path, PATH_BYTES_MAX);
+	PHX_AUTO_CLOSE int parent = open_parent(dir, path, &above, &name, err);
+	int r = parent < 0 ? 0 : replace_link(parent, name, target, owner);
+	if (parent < 0)
+		return parent;
+	return r < 0 ? phx_err_set(err, r, "%s: %s", path, strerror(-r)) : 0;
+}
+
+int phx_beneath_dir(int dir, const char *path, struct phx_beneath_owner owner, struct phx_err *err)
+{
+	const char *name;
+	const struct phx_beneath_owner above = {.uid = owner.uid, .gid = owner.gid};
+	PHX_AUTO_CLOSE int parent = open_parent(dir, path, &above, &name, err);
+	if (parent < 0)
+		return parent;
+	PHX_AUTO_CLOSE int fd = enter(parent, name, &above);
+	int r = fd < 0 ? fd : 0;
+	if (r == 0 && owner.mode && fchmod(fd, owner.mode & 0777) < 0)
+		r = -errno;
+	if (r == 0 && fsync(parent) < 0)
+		r = -errno;
+	return r < 0 ? phx_err_set(err, r, "%s: %s", path, strerror(-r)) : 0;
+}
+
 int phx_beneath_publish(int dir, const char *path, int from, uint64_t max,
 			struct phx_beneath_owner owner, struct phx_err *err)
 {
 	const char *name;
 	char temp[TEMP_MAX];
-	uint64_t draw = 0;
 	bool named = false;
 	if (!phx_id_valid(owner.uid) || !phx_id_valid(owner.gid))
 		return phx_err_set(err, -EINVAL, "%s: %u is no number of a user or group", path,
@@ -182,8 +252,7 @@ int phx_beneath_publish(int dir, const char *path, int from, uint64_t max,
 	PHX_AUTO_CLOSE int parent = open_parent(dir, path, &owner, &name, err);
 	if (parent < 0)
 		return parent;
-	(void)!getrandom(&draw, sizeof(draw), 0);
-	snprintf(temp, sizeof(temp), ".phx-%016llx", (unsigned long long)draw);
+	name_temporary(temp);
 	PHX_AUTO_CLOSE int to = open_temporary(parent, temp, &named);
 	int r = to < 0 ? to : fill(to, from, max, owner);
 	if (r == 0)

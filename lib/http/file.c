@@ -157,6 +157,19 @@ static void give_file(struct phx_http_request *q, int fd, const struct stat *st,
 	phx_http_give(q, status, r);
 }
 
+void phx_http_reply_fd(struct phx_http_request *q, int fd, const char *type)
+{
+	struct stat st;
+	char tag[ETAG_MAX];
+	if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode)) {
+		close(fd);
+		phx_http_refuse(q, 404, -ENOENT, "no such file", NULL);
+		return;
+	}
+	format_etag(NULL, &st, tag, sizeof(tag));
+	give_file(q, fd, &st, tag, type);
+}
+
 void phx_http_reply_file(struct phx_http_request *q, const char *path, const char *etag,
 			 const char *type)
 {

@@ -76,6 +76,8 @@ void phx_http_reply_error(struct phx_http_request *q, int code, const char *text
  * and time), If-None-Match, If-Range, HEAD. 404 when it cannot be opened. */
 void phx_http_reply_file(struct phx_http_request *q, const char *path, const char *etag,
 			 const char *type);
+/** The same of a file that is open for reading, whoever may open it: takes `fd`. */
+void phx_http_reply_fd(struct phx_http_request *q, int fd, const char *type);
 /** A page, or a part of one, from memory, which is borrowed until the server's end; with what
  * browsers are told of pages: no script but our own, no frame, nothing from elsewhere. */
 struct phx_http_page {

@@ -14,6 +14,7 @@
 #include <semaphore.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/file.h"
 #include "base/json.h"
@@ -193,6 +194,13 @@ void phx_http_reply_file(struct phx_http_request *q, const char *path, const cha
 		fake_answer_with(q, 200, "...");
 	else
 		fake_answer_with(q, r < 0 ? r : 200, r < 0 ? "" : data);
+}
+void phx_http_reply_fd(struct phx_http_request *q, int fd, const char *type)
+{
+	char opened[64];
+	snprintf(opened, sizeof(opened), "/proc/self/fd/%d", fd);
+	phx_http_reply_file(q, opened, NULL, type);
+	close(fd);
 }
 
 #endif

@@ -44,7 +44,20 @@ owner_puts_and_gets() {
 	[ "$(owner re ls queue -o json | jq -r '.files[].path' | sort | tr '\n' ' ')" = "in/words words " ] || return 1
 	owner re get queue in/words copy && cmp "$WORK/home/words" "$WORK/home/copy" || return 1
 	owner re backup queue 2>"$WORK/out" && grep -q 'queue.tar.zst: 2 files, ' "$WORK/out" && [ ! -e "$WORK/home/queue.tar.zst.phx-part" ] || { cat "$WORK/out"; return 1; }
-	[ "$(tar -tf "$WORK/home/queue.tar.zst" | sort | tr '\n' ' ')" = "in/words words " ] && tar -xOf "$WORK/home/queue.tar.zst" in/words | cmp - "$WORK/home/words" || return 1
+	[ "$(tar -tf "$WORK/home/queue.tar.zst" | sort | tr "\n" " ")" = "in/ in/words words " ] && tar -xOf "$WORK/home/queue.tar.zst" in/words | cmp - "$WORK/home/words" || return 1
+	mkdir -p "$DATA/.d/closed" && echo hidden >"$DATA/.d/.f" && echo run >"$DATA/.d/closed/x" && ln -s /etc/passwd "$DATA/.d/out" && ln -s .f "$DATA/.d/in" &&
+		chmod 750 "$DATA/.d/closed/x" && chmod 600 "$DATA/.d/.f" && chown -hR games "$DATA/.d" && chmod 550 "$DATA/.d/closed" && chmod 2700 "$DATA/.d" || return 1
+	whole() { (cd "$1" && find . -path ./users -prune -o -mindepth 1 -printf '%P %y %m %l\n' | sed 's/ 2700 / 700 /' | sort); }
+	whole "$DATA" >"$WORK/before"
+	owner re backup queue all.tar.zst 2>"$WORK/out" && grep -q ': 4 files, .*, 2 links' "$WORK/out" || { cat "$WORK/out"; return 1; }
+	mkdir -p "$WORK/unpacked" && tar -xpf "$WORK/home/all.tar.zst" -C "$WORK/unpacked" && whole "$WORK/unpacked" | cmp - "$WORK/before" || { whole "$WORK/unpacked"; return 1; }
+	# what was removed and what was changed is put back, and what leads out leads nowhere
+	chmod -R u+w "$DATA/.d" && rm -r "$DATA/.d" && echo changed >"$DATA/words" && owner re restore queue all.tar.zst 2>"$WORK/out" || { cat "$WORK/out"; return 1; }
+	whole "$DATA" | cmp - "$WORK/before" && [ "$(cat "$DATA/words" "$DATA/.d/.f" "$DATA/.d/closed/x" | tr '\n' ' ')" = "some words hidden run " ] || { whole "$DATA"; return 1; }
+	rm -r "$WORK/unpacked" && mkdir "$WORK/unpacked" && echo bad >"$WORK/unpacked/bad" && mkdir "$WORK/unpacked/.d" && echo x >"$WORK/unpacked/.d/y" && chmod -R a+rX "$WORK/unpacked"
+	tar -cf "$WORK/home/bad.tar" -C "$WORK/unpacked" --transform 's,^\./bad,../bad,;s,^\./.d/y,.d/out/y,' -P ./bad ./.d/y && chmod 644 "$WORK/home/bad.tar"
+	owner re restore queue bad.tar 2>"$WORK/out" && return 1
+	grep -q 'bad.tar: 0 put' "$WORK/out" && [ ! -e "$WORK/head/re/bad" ] && chmod -R u+w "$DATA/.d" && rm -r "$DATA/.d" || { cat "$WORK/out"; return 1; }
 	# one that would lack something is none
 	mkdir -p "$DATA/$(printf 'd/%.0s' {1..18})" && chown -R games "$DATA/d" && ! owner re backup queue less 2>"$WORK/out" &&
 		grep -q 'more files than phxd lists' "$WORK/out" && [ ! -e "$WORK/home/less" ] && rm -r "$DATA/d"

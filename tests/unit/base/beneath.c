@@ -74,7 +74,8 @@ static int publish(struct place *p, const char *path, const char *from, uint64_t
 	struct phx_err err = {0};
 	int fd = open(from, O_RDONLY);
 	int r = phx_beneath_publish(p->dir, path, fd, max,
-				    (struct phx_beneath_owner){getuid(), getgid()}, &err);
+				    (struct phx_beneath_owner){.uid = getuid(), .gid = getgid()},
+				    &err);
 	close(fd);
 	if (r < 0)
 		assert_true(err.text[0]);
@@ -145,7 +146,7 @@ static void published_is_told_as_whole(void **state)
 static void published_for_its_owner(void **state)
 {
 	struct place *p = *state;
-	struct phx_beneath_owner owner = {65534, 65533};
+	struct phx_beneath_owner owner = {.uid = 65534, .gid = 65533};
 	struct stat st;
 	if (getuid() != 0)
 		skip();
@@ -210,7 +211,8 @@ static void a_killed_writer_leaves_nothing(void **state)
 		struct phx_err err = {0};
 		close(pipe_fds[1]);
 		phx_beneath_publish(p->dir, "big", pipe_fds[0], 1 << 30,
-				    (struct phx_beneath_owner){getuid(), getgid()}, &err);
+				    (struct phx_beneath_owner){.uid = getuid(), .gid = getgid()},
+				    &err);
 		_exit(0);
 	}
 	close(pipe_fds[0]);

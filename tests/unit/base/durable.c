@@ -80,7 +80,8 @@ static void a_file_beneath_is_whole_before_it_has_its_name(void **state)
 		assert_int_equal(lseek(fd, 0, SEEK_SET), 0);
 		fake_disk_begin();
 		assert_int_equal(phx_beneath_publish(at, "sub/to", fd, 100,
-						     (struct phx_beneath_owner){getuid(), getgid()},
+						     (struct phx_beneath_owner){.uid = getuid(),
+										.gid = getgid()},
 						     &err),
 				 0);
 		published_in_order(inode(path), inode(sub));

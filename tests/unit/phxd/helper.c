@@ -109,10 +109,13 @@ static void a_file_is_published_read_and_removed(void **state)
 	(void)state;
 	write_file("from", "content");
 	int from = open("from", O_RDONLY | O_CLOEXEC);
-	assert_int_equal(helper_publish(helper, "a/b", from, 100, &err), 0);
+	assert_int_equal(helper_publish(helper, "a/b", from, 100, 0640, &err), 0);
 	assert_opens("a/b", "content");
+	struct stat st;
+	assert_int_equal(stat("a/b", &st), 0);
+	assert_int_equal(st.st_mode & 07777, 0640);
 	lseek(from, 0, SEEK_SET);
-	assert_int_equal(helper_publish(helper, "a/c", from, 3, &err), -EFBIG);
+	assert_int_equal(helper_publish(helper, "a/c", from, 3, 0, &err), -EFBIG);
 	close(from);
 	assert_int_equal(helper_remove(helper, "a/b", &err), 0);
 	assert_int_equal(opens("a/b", 100), -ENOENT);
@@ -191,7 +194,7 @@ static void nothing_is_published_without_what_is_to_be(void **state)
 
 static void what_is_no_question_is_not_answered(void **state)
 {
-	const struct phx_apart_question q = {.op = SUM + 1};
+	const struct phx_apart_question q = {.op = LINK + 1};
 	PHX_AUTO_REPLY struct phx_apart_reply reply = {0};
 	(void)state;
 	assert_int_equal(phx_apart_ask(helper, &q, 0, &reply, &err), -ENOSYS);
@@ -220,12 +223,73 @@ static void a_list_has_the_files_below(void **state)
 	write_file(RE_USERS "/secret", "");
 	write_file(".hidden", "");
 	assert_int_equal(symlink("a", "link") | symlink("/etc", "etc") | mkfifo("fifo", 0600), 0);
-	assert_int_equal(helper_list(helper, "", list), 0);
+	assert_int_equal(helper_list(helper, "", false, list), 0);
 	assert_int_equal(json_array_size(list), 3);
 	assert_true(lists(list, "a") && lists(list, "d/b") && lists(list, "d/" RE_USERS "/c"));
 	PHX_AUTO_JSON json_t *below = json_array();
-	assert_int_equal(helper_list(helper, "users/alice/", below), 0);
+	assert_int_equal(helper_list(helper, "users/alice/", false, below), 0);
 	assert_true(lists(below, "users/alice/a"));
+}
+
+static const json_t *row_of(const json_t *list, const char *path)
+{
+	size_t i;
+	json_t *row;
+	json_array_foreach((json_t *)list, i, row) {
+		if (!strcmp(phx_json_str(row, "path", ""), path))
+			return row;
+	}
+	fail_msg("%s is not listed", path);
+	return NULL;
+}
+
+/* All that a backup has: each name, with its mode; links as links, and nothing behind them. */
+static void a_whole_list_has_all(void **state)
+{
+	PHX_AUTO_JSON json_t *list = json_array();
+	(void)state;
+	assert_int_equal(helper_dir(helper, "d/.e", 0700, &err), 0);
+	write_file("d/.e/.f", "12");
+	assert_int_equal(chmod("d/.e/.f", 0750), 0);
+	write_file(".phx-0123456789abcdef", "half");
+	write_file(".phx-0123", "a name of somebody's");
+	assert_int_equal(mkdir(RE_USERS, 0755), 0);
+	write_file(RE_USERS "/secret", "");
+	assert_int_equal(helper_link(helper, "out", "/etc", &err), 0);
+	assert_int_equal(mkfifo("fifo", 0600), 0);
+	assert_int_equal(helper_list(helper, "", true, list), 0);
+	assert_int_equal(json_array_size(list), 6);
+	assert_string_equal(phx_json_str(row_of(list, "d/.e"), "type", ""), "dir");
+	assert_int_equal(phx_json_int(row_of(list, "d/.e"), "mode", 0), 0700);
+	assert_int_equal(phx_json_int(row_of(list, "d/.e/.f"), "mode", 0), 0750);
+	assert_string_equal(phx_json_str(row_of(list, "d/.e/.f"), "type", ""), "file");
+	assert_string_equal(phx_json_str(row_of(list, "out"), "type", ""), "link");
+	assert_string_equal(phx_json_str(row_of(list, "out"), "target", ""), "/etc");
+	assert_string_equal(phx_json_str(row_of(list, "fifo"), "type", ""), "other");
+	assert_true(lists(list, "d") && lists(list, ".phx-0123"));
+	/* a name that JSON cannot tell: the list is not whole */
+	PHX_AUTO_JSON json_t *less = json_array();
+	write_file("\xff", "");
+	assert_int_equal(helper_list(helper, "", true, less), 1);
+}
+
+/* A link is replaced and nothing else is; nothing is put through one. */
+static void links_lead_nowhere(void **state)
+{
+	char target[16] = "";
+	(void)state;
+	assert_int_equal(helper_link(helper, "a/l", "first", &err), 0);
+	assert_int_equal(helper_link(helper, "a/l", "../..", &err), 0);
+	assert_int_equal(readlink("a/l", target, sizeof(target) - 1), 5);
+	assert_string_equal(target, "../..");
+	assert_int_equal(helper_link(helper, "a/l/x", "y", &err), -ELOOP);
+	assert_int_equal(helper_dir(helper, "a/l", 0755, &err), -ELOOP);
+	assert_int_equal(helper_dir(helper, "a/l/d", 0755, &err), -ELOOP);
+	assert_int_equal(helper_link(helper, "../x", "y", &err), -EINVAL);
+	write_file("f", "kept");
+	assert_int_equal(helper_link(helper, "f", "y", &err), -EEXIST);
+	assert_opens("f", "kept");
+	assert_true(helper_link(helper, "empty", "", &err) < 0);
 }
 
 static void a_tree_without_end_is_listed_so_deep(void **state)
@@ -240,7 +304,7 @@ static void a_tree_without_end_is_listed_so_deep(void **state)
 		snprintf(file, sizeof(file), "%sf", path);
 		write_file(file, "");
 	}
-	assert_int_equal(helper_list(helper, "", list), 1);
+	assert_int_equal(helper_list(helper, "", false, list), 1);
 	assert_int_equal(json_array_size(list), DEPTH_MAX - 1);
 }
 
@@ -282,7 +346,7 @@ static void what_is_no_list_is_not_taken(void **state)
 	fake_answer.bad = true;
 	for (size_t i = 0; i < PHX_ARRAY_SIZE(texts); i++) {
 		fake_answer.text = texts[i];
-		assert_int_equal(helper_list(helper, "", list), -EPROTO);
+		assert_int_equal(helper_list(helper, "", false, list), -EPROTO);
 	}
 	assert_int_equal(json_array_size(list), 0);
 }
@@ -297,6 +361,8 @@ int main(void)
 		TEST(nothing_is_published_without_what_is_to_be),
 		TEST(what_is_no_question_is_not_answered),
 		TEST(a_list_has_the_files_below),
+		TEST(a_whole_list_has_all),
+		TEST(links_lead_nowhere),
 		TEST(a_tree_without_end_is_listed_so_deep),
 		TEST(nobody_helps_as_root),
 		TEST(what_is_no_file_of_that_size_is_not_taken),

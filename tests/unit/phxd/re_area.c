@@ -165,7 +165,7 @@ static int publishes(const char *path, const char *text)
 	int r = re_area_open_user(&d, "hpc", &carl, true, &area, &err);
 	if (r < 0)
 		return r;
-	r = re_area_publish(&area, path, from, 10, &err);
+	r = re_area_publish(&area, path, from, 10, 0, &err);
 	re_area_fini(&area);
 	return r;
 }
@@ -202,16 +202,16 @@ static void what_is_listed_is_what_the_owner_sees(void **state)
 	put_text("re/hpc/.hidden", "hidden");
 	assert_int_equal(symlink("a", in_top("re/hpc/link")), 0);
 	assert_int_equal(re_area_open(&d, "hpc", &area, &err), 0);
-	re_area_list(&area, "", list);
+	re_area_list(&area, "", false, list);
 	re_area_fini(&area);
 	assert_int_equal(json_array_size(list), 1);
 	const json_t *one = json_array_get(list, 0);
 	assert_string_equal(phx_json_str(one, "path", ""), "a");
 	assert_int_equal(phx_json_int(one, "size_bytes", 0), 9);
-	re_area_list_users(&d, "hpc", users);
+	re_area_list_users(&d, "hpc", false, users);
 	assert_int_equal(json_array_size(users), 1);
 	assert_string_equal(phx_json_str(json_array_get(users, 0), "path", ""), RE_USERS "/carl/a");
-	re_area_list_users(&d, "none", none);
+	re_area_list_users(&d, "none", false, none);
 	assert_int_equal(json_array_size(none), 0);
 }
 
