@@ -132,6 +132,27 @@ static void test_places(void **state)
 	phx_flow_slots_fini(&s);
 }
 
+/* What ends at one instant is free at once: c goes where its input is, though another node was given
+ * back first. */
+static void test_instants(void **state)
+{
+	struct phx_flow_draft d = {.what = "f", .by_files = true};
+	(void)state;
+	teardown(NULL);
+	add_tasks(&d, "x w");
+	add_link(&d, PHX_FLOW_LINK_OUTPUT, "file");
+	add_tasks(&d, "a b c");
+	add_link(&d, PHX_FLOW_LINK_INPUT, "file");
+	assert_int_equal(phx_flow_make(&d, &f, &err), 0);
+	phx_flow_draft_fini(&d);
+	for (uint32_t i = 0; i < f.n_tasks; i++)
+		f.tasks[i].run_ms = 1000;
+	assert_int_equal(plan_on(2, 1, 0), 0);
+	assert_int_equal(plan.tasks[1].node, 1);
+	assert_int_equal(plan.tasks[4].begin_ms, 2000);
+	assert_int_equal(plan.tasks[4].node, 1);
+}
+
 /* ---- what fails, what is there ---- */
 
 static bool is_b(void *arg, uint32_t task)
@@ -227,8 +248,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_side_by_side), cmocka_unit_test(test_memory),
 		cmocka_unit_test(test_wide),         cmocka_unit_test(test_places),
-		cmocka_unit_test(test_fails),        cmocka_unit_test(test_long),
-		cmocka_unit_test(test_random),
+		cmocka_unit_test(test_instants),     cmocka_unit_test(test_fails),
+		cmocka_unit_test(test_long),         cmocka_unit_test(test_random),
 	};
 	return cmocka_run_group_tests(tests, NULL, teardown);
 }

@@ -425,6 +425,35 @@ static void test_wide(void **state)
 	assert_int_equal(run.first[1], PHX_FLOW_NONE);
 }
 
+/* Whole nodes are counted one by one, and an act on a task that there is not changes nothing. */
+static void test_numbers(void **state)
+{
+	static const enum phx_flow_act acts[] = {PHX_FLOW_BEGIN, PHX_FLOW_DONE, PHX_FLOW_FAIL,
+						 PHX_FLOW_LOSE};
+	(void)state;
+	start("a b c");
+	assert_int_equal(run.n_whole, 3);
+	assert_int_equal(act(PHX_FLOW_BEGIN, 0), 0);
+	assert_int_equal(run.n_whole, 2);
+	assert_int_equal(act(PHX_FLOW_LOSE, 0), 0);
+	assert_int_equal(run.n_whole, 3);
+	for (size_t i = 0; i < PHX_ARRAY_SIZE(acts); i++) {
+		assert_int_equal(act(acts[i], f.n_tasks), -EINVAL);
+		assert_int_equal(act(acts[i], 50000000), -EINVAL);
+	}
+	/* digests of so many tasks are kept, and of no more */
+	for (uint32_t more = 0; more < 2; more++) {
+		struct phx_flow large = f;
+		struct phx_flow_run of = {.flow = &large};
+		large.n_tasks = PHX_FLOW_HAD_MAX + more;
+		char sum[65] = "";
+		memset(sum, '1', 64);
+		assert_int_equal(phx_flow_run_note(&of, 0, sum), 0);
+		assert_int_equal(of.had == NULL, more);
+		free(of.had);
+	}
+}
+
 /* ---- are outputs still what they were? ---- */
 
 /* A digest of this digit alone. */
@@ -521,6 +550,8 @@ static void test_check_of_what(void **state)
 	expect("drr");
 	assert_int_equal(phx_flow_run_note(&run, 1, "12"), -EINVAL);
 	assert_int_equal(phx_flow_run_note(&run, 1, "X"), -EINVAL);
+	for (const char *no = "/:Ag`\x7f"; *no; no++)
+		assert_int_equal(phx_flow_run_note(&run, 1, sum_of(*no)), -EINVAL);
 	expect_had(0, "");
 }
 
@@ -576,6 +607,7 @@ int main(void)
 		cmocka_unit_test(test_check_finds_all),
 		cmocka_unit_test(test_check_finds_another),
 		cmocka_unit_test(test_check_of_what),
+		cmocka_unit_test(test_numbers),
 		cmocka_unit_test(test_memory),
 	};
 	return cmocka_run_group_tests(tests, NULL, teardown);
