@@ -477,7 +477,7 @@ static void saved_goes_on_alike(void **state)
 	struct phx_rng rng = {7};
 	mtc_running(w, 2);
 	uint64_t n_runs = 0, n_losses = 0;
-	for (unsigned i = 0; i < 3000; i++) {
+	for (unsigned i = 0; i < 1500; i++) {
 		some_event(w, &rng);
 		if (i % 10 == 0)
 			settle(w);
