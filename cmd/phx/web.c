@@ -51,6 +51,8 @@ static void put_acting(struct phx_buf *b, const json_t *answer)
 		phx_buf_addf(b, "%s", b->n ? " and " : "");
 		cli_put_clean(b, phx_json_str(director, "node", ""));
 	}
+	if (!b->n) /* an older head names one only */
+		cli_put_clean(b, phx_json_str(answer, "director", ""));
 }
 
 /* A line below the table, for people: whether the kernels of the directors have it. */

@@ -186,6 +186,7 @@ static uint64_t names_id(const struct phx_state *s)
 			continue;
 		h = phx_mix_text(phx_mix_text(h, re->name), re->agreement.address);
 		h = phx_mix_text(h, re->agreement.addresses);
+		h = phx_mix_number(h, phx_state_node(s, re->name) != NULL); /* has the name */
 	}
 	return h;
 }

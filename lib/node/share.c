@@ -16,7 +16,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "state/members.h"
+enum { LINGER_S = 60 }; /* beside grace times */
 
 /* An address that some service has. Those of one service have one group. */
 struct wanted {
@@ -44,14 +44,6 @@ static void want(struct wants *w, const char *address, const char *group)
 	PHX_STR_SET(w->of[at].address, address);
 }
 
-/* An RE that ends keeps its addresses until its last node has left: requests are under way. */
-static bool needs(const struct phx_state *s, const struct phx_re *re)
-{
-	return phx_director_serves_re(re) ||
-		(phx_re_kind(&re->agreement)->has_demand &&
-		 phx_members_count(s, PHX_MEMBERS_POOL, re->name));
-}
-
 static void find_wants(const struct phx_state *s, struct wants *w)
 {
 	char address[PHX_WEB_ADDRESS_MAX];
@@ -60,7 +52,7 @@ static void find_wants(const struct phx_state *s, struct wants *w)
 		if (role->web.address[0])
 			want(w, role->web.address, role->name);
 	PHX_LIST_EACH(struct phx_re, re, &s->res) {
-		if (!needs(s, re) || !phx_state_role(s, re->agreement.role))
+		if (!phx_director_serves_re(re) || !phx_state_role(s, re->agreement.role))
 			continue;
 		for (uint32_t i = 0; phx_agreement_address(&re->agreement, i, address); i++)
 			want(w, address, re->name);
@@ -70,6 +62,38 @@ static void find_wants(const struct phx_state *s, struct wants *w)
 static struct phx_held *held_at(const struct phx_state *s, uint32_t i)
 {
 	return PHX_LIST_AT(&s->held, struct phx_held, i);
+}
+
+/* How long instances of a service that ended may serve: their requests end, and what leads to them
+ * is taken away before and after, for the grace time of their role each. */
+static int64_t linger_ms(const struct phx_state *s)
+{
+	uint32_t most_s = 0;
+	PHX_LIST_EACH(struct phx_role, role, &s->roles)
+		most_s = role->drain_grace_s > most_s ? role->drain_grace_s : most_s;
+	return (3 * (int64_t)most_s + LINGER_S) * 1000;
+}
+
+static bool is_wanted(const struct wants *w, const char *address)
+{
+	for (uint32_t i = 0; i < w->n; i++)
+		if (!strcmp(w->of[i].address, address))
+			return true;
+	return false;
+}
+
+/* Addresses of services that ended stay for a while: requests are under way. */
+static void add_lingering(struct phx_state *s, struct wants *w)
+{
+	PHX_LIST_EACH(struct phx_held, h, &s->held) {
+		if (is_wanted(w, h->address)) {
+			h->until_ms = 0;
+			continue;
+		}
+		h->until_ms = h->until_ms ? h->until_ms : s->now_ms + linger_ms(s);
+		if (s->now_ms < h->until_ms)
+			want(w, h->address, "");
+	}
 }
 
 static bool are_held(const struct phx_state *s, const struct wants *w)
@@ -307,6 +331,7 @@ void phx_share_settle(struct phx_apply *a)
 	if (!a->s->held.n && !phx_director_there(a->s))
 		return;
 	find_wants(a->s, &w);
+	add_lingering(a->s, &w);
 	int r = keep_lists(a->s, &w);
 	if (r < 0) {
 		a->out->error = r;

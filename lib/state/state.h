@@ -454,7 +454,9 @@ struct phx_named; /* state/named.h */
 #define PHX_HELD_FIELDS(F, S) \
 	F(S, address, STR(PHX_WEB_ADDRESS_MAX)) \
 	F(S, director, STR(PHX_NAME_MAX)) /* "": none has had it */ \
-	F(S, since_ms, I64)               /* when it got it */
+	F(S, since_ms, I64)               /* when it got it */ \
+	/* its service has ended: when the address is forgotten; 0: it has not */ \
+	F(S, until_ms, I64)
 PHX_RECORD_STRUCT(phx_held, PHX_HELD_FIELDS);
 
 /** A director among which addresses are shared, and since when it is one that is heard. */

@@ -224,6 +224,28 @@ static void jobs_for_an_re(void **state)
 	assert_has(list.out, "6  ending");
 }
 
+static void web_show_tells_who_has_an_address(void **state)
+{
+	struct fake_phxd *f = *state;
+	fake_answer(
+		f, "GET /v1/balance",
+		"{'director':'lb1','in_force':true,'directors':["
+		"{'node':'lb1','up':true,'acting':true},{'node':'lb2','up':true,'acting':true},"
+		"{'node':'lb3','up':true,'acting':false},{'node':'lb4','up':false,'acting':false}],"
+		"'services':[{'address':'10.0.0.8','port':80,'director':'lb2','since_ms':1000,"
+		"'servers':[{'active':3},{'active':4}]},"
+		"{'address':'10.0.0.9','port':443,'director':'','since_ms':null,"
+		"'servers':[{'active':null}]}]}");
+	PHX_SAID show = phx(f, "web show -o tsv --no-header");
+	assert_has(show.out, "10.0.0.8:80\tlb2\t");
+	assert_has(show.out, "\t2\t7\n10.0.0.9:443\t\t\t1\t\n");
+	PHX_SAID table = phx(f, "web show");
+	assert_has(table.out, "10.0.0.9:443  nobody");
+	assert_has(table.errout, "lb3 stands by\nlb4 is not heard\n");
+	PHX_SAID list = phx(f, "web list");
+	assert_has(list.errout, "in force on lb1 and lb2\n");
+}
+
 static void web_list_tells_who_serves(void **state)
 {
 	struct fake_phxd *f = *state;
@@ -266,6 +288,7 @@ int main(void)
 		TEST(list_and_show),
 		TEST(history_is_sentences),
 		TEST(jobs_for_an_re),
+		TEST(web_show_tells_who_has_an_address),
 		TEST(web_list_tells_who_serves),
 	};
 	return cmocka_run_group_tests(tests, fake_setup, fake_teardown);

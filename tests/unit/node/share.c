@@ -113,12 +113,16 @@ static void addresses_are_shared(void **state)
 	check_held(w, "1=n1 2=n2 3=n3 8=n1 9=n2");
 	serve(w, "wiki", "10.0.0.5");
 	check_held(w, "1=n1 2=n2 3=n3 5=n3 8=n1 9=n2");
-	/* until its last node has left */
-	world_run(w, "n4");
+	/* while requests end: three times the grace of the role, and a minute */
+	phx_state_role(&w->s, "pages")->drain_grace_s = 20;
 	operate(w, PHX_EV_re_deactivate, "shop");
 	check_held(w, "1=n1 2=n2 3=n3 5=n3 8=n1 9=n2");
-	world_run(w, "n4");
-	check_held(w, "5=n3 8=n1 9=n2");
+	w->now += 119999;
+	event(w, PHX_EV_missing, "n3");
+	check_held(w, "1=n1 2=n2 3=n1 5=n1 8=n1 9=n2");
+	w->now += 1;
+	event(w, PHX_EV_back, "n3");
+	check_held(w, "5=n1 8=n1 9=n2");
 }
 
 static void a_lost_director_loses_all(void **state)
