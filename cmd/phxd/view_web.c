@@ -53,16 +53,17 @@ static bool has_service(const struct phx_state *s, const char *director,
 static void find_told(const struct phx_state *state, const struct its_table *its,
 		      struct phx_list *ret, struct phx_hash *ret_at)
 {
-	PHX_LIST_EACH(struct phx_web_service, s, &its->table.services)
+	PHX_LIST_EACH(struct phx_web_service, s, &its->table.services) {
+		if (!has_service(state, its->director, s))
+			continue;
 		PHX_LIST_EACH(struct phx_web_server, v, &s->servers) {
-			if (!has_service(state, its->director, s))
-				break;
 			struct told *to = phx_list_push(ret, sizeof(*to));
 			if (!to)
 				return; /* the answer then lacks what the director told of it */
 			*to = (struct told){s, v};
 			phx_hash_put(ret_at, hash_server(s, v->address), ret->n - 1);
 		}
+	}
 }
 
 /* Makes the instances findable by their addresses: the hash has their places in the list of nodes.

@@ -92,6 +92,10 @@ int launcher_answer(void *arg, const struct phx_apart_question *q, struct phx_ap
 	(void)arg, (void)q, (void)ret, (void)err;
 	return -ENOSYS;
 }
+void launcher_end_planner(struct launcher *l)
+{
+	(void)l;
+}
 void launcher_collect(struct phx_process *p)
 {
 	if (p->pid)

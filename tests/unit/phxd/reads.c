@@ -3,6 +3,7 @@
  * nevertheless is counted. And what is kept of it between two requests follows what happens. */
 #include "unit/core/hidden.h"
 
+#include "node/director.h"
 #include "state/index.h"
 
 #include "phxd/hosts.c" /* parts of a program, not of the library */
@@ -18,8 +19,17 @@ static int counted_strcmp(const char *a, const char *b)
 	n_compared++;
 	return strcmp(a, b);
 }
+/* The node that has a virtual address: the one whose table is looked at, while one is. */
+static const struct phx_node *tells;
+static const struct phx_node *director_of(const struct phx_state *s, const char *address,
+					  int64_t *ret_since_ms)
+{
+	return tells ? tells : phx_director_of(s, address, ret_since_ms);
+}
 #define strcmp counted_strcmp
+#define phx_director_of director_of
 #include "phxd/view_web.c"
+#undef phx_director_of
 #undef strcmp
 
 enum { FEW = 100, MANY = 10000, RE_NODES = 5, INSTANCES = 3 };
@@ -187,9 +197,9 @@ static json_t *ask_node(void)
 
 static json_t *ask_balance(void)
 {
-	struct phx_web_table none = {0};
+	const struct phx_list none = {0};
 	const struct reader reader = {.hardware = PHX_SCOPE_OWN};
-	json_t *answer = table_json(&d, shown, &reader, "", &none);
+	json_t *answer = table_json(&d, shown, &reader, &none);
 	const json_t *service = json_array_get(json_object_get(answer, "services"), 0),
 		     *servers = json_object_get(service, "servers");
 	assert_int_equal(json_array_size(servers), INSTANCES);
@@ -305,10 +315,13 @@ static void pages_do_not_grow_with_the_cluster(void **state)
 /* Comparisons until each of `n` servers of two services is found. */
 static unsigned compared(uint32_t n)
 {
-	PHX_AUTO(phx_web_table_fini) struct phx_web_table table = {0};
+	struct its_table its = {.director = "d1"};
+	const struct phx_node director = {.name = "d1"};
+	struct phx_web_table *table = &its.table;
 	struct shown of = {.d = &d};
+	tells = &director;
 	for (int i = 0; i < 2; i++) {
-		struct phx_web_service *s = phx_list_push(&table.services, sizeof(*s));
+		struct phx_web_service *s = phx_list_push(&table->services, sizeof(*s));
 		PHX_STR_SET(s->address, "10.0.0.250");
 		s->port = i ? 443 : 80;
 		for (uint32_t k = 0; k < n; k++) {
@@ -317,15 +330,22 @@ static unsigned compared(uint32_t n)
 		}
 	}
 	n_compared = 0;
-	find_told(&table, &of.told, &of.told_at);
-	PHX_LIST_EACH(struct phx_web_service, s, &table.services)
+	find_told(shown, &its, &of.told, &of.told_at);
+	PHX_LIST_EACH(struct phx_web_service, s, &table->services)
 		PHX_LIST_EACH(struct phx_web_server, v, &s->servers)
 			assert_ptr_equal(told_of(&of, s, v->address), v);
 	struct phx_web_service other = {.port = 8080};
 	PHX_STR_SET(other.address, "10.0.0.250");
 	assert_null(told_of(&of, &other, "10.1.0.1"));
+	/* what another one tells of the address counts for nothing */
+	struct phx_list none = {0};
+	PHX_STR_SET(its.director, "d2");
+	find_told(shown, &its, &none, &of.told_at);
+	assert_int_equal(none.n, 0);
+	tells = NULL;
 	phx_hash_fini(&of.told_at);
 	phx_list_fini(&of.told);
+	phx_web_table_fini(table);
 	return n_compared;
 }
 
