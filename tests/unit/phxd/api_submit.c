@@ -58,24 +58,27 @@ void member_fini(struct member *m)
 
 /* ---- requests ---- */
 
-static void note_texts(const char *what, const struct phx_list *list)
+/* Of many or long ones it keeps the first. */
+static void note(const char *before, const char *text)
 {
 	size_t n = strlen(seen);
-	n += (size_t)snprintf(seen + n, sizeof(seen) - n, "%s", what);
-	for (uint32_t i = 0; i < list->n && i < 4; i++)
-		n += (size_t)snprintf(seen + n, sizeof(seen) - n, " %s", phx_text_at(list, i));
-	snprintf(seen + n, sizeof(seen) - n, "|");
+	snprintf(seen + n, sizeof(seen) - n, "%s%s", before, text);
+}
+
+static void note_texts(const char *what, const struct phx_list *list)
+{
+	note("", what);
+	for (uint32_t i = 0; i < list->n; i++)
+		note(" ", phx_text_at(list, i));
+	note("|", "");
 }
 
 static void note_words(const char *what, const struct phx_list *list)
 {
-	size_t n = strlen(seen);
-	n += (size_t)snprintf(seen + n, sizeof(seen) - n, "%s", what);
+	note("", what);
 	PHX_LIST_EACH(struct phx_word, w, list)
-		if (n < sizeof(seen))
-			n += (size_t)snprintf(seen + n, sizeof(seen) - n, " %s", w->text);
-	if (n < sizeof(seen))
-		snprintf(seen + n, sizeof(seen) - n, "|");
+		note(" ", w->text);
+	note("|", "");
 }
 
 static void looks(const struct phx_event *ev, struct phx_outcome *ret)
