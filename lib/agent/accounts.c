@@ -37,7 +37,7 @@ struct accounts {
 	char file[AGENT_PATH_MAX + 32];
 	accounts_works_fn works;
 	void *arg;
-	/* the file was damaged: what the head is told while nothing else is wrong; "": it was not */
+	/* the file was damaged: what the head is told while nothing else is wrong; "": no */
 	char lost[ACCOUNTS_NOTE_MAX];
 	bool busy; /* whoever takes it (loop_take()) owns the state */
 	struct accounts_state state;

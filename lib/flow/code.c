@@ -9,7 +9,7 @@
 
 /* How options are read. */
 enum {
-	SHELL = 1, /* the option says only that the first operand is code; '+' begins options, too */
+	SHELL = 1, /* the option says only that the first operand is code; '+' begins some, too */
 	FIRST = 2, /* the first operand is code, unless an option had some, or a file with some */
 	PERMUTES = 4, /* options count behind operands, too */
 	SPLIT = 8,    /* nothing is attached to a letter */

@@ -143,8 +143,9 @@ int phx_site_check(const struct phx_site *s, phx_site_say_fn say, void *arg);
 /** The same of networks alone, which phx_site_check() checks too. Returns how much is wrong. */
 int phx_site_networks_check(const struct phx_list *networks, phx_site_say_fn say, void *arg);
 
-/** Is it the name of a host or of a domain (RFC 1123: labels of letters, digits and hyphens, none of
- * which begins or ends with a hyphen; a dot may end it), or has it only characters of addresses? */
+/** Is it the name of a host or of a domain (RFC 1123: labels of letters, digits and hyphens, none
+ * of which begins or ends with a hyphen; a dot may end it), or has it only characters of addresses?
+ */
 bool phx_site_is_host(const char *s);
 
 /** Is it an SSH public key, "TYPE BASE64 [COMMENT]", without options? -EINVAL with a text that

@@ -132,8 +132,8 @@ static void test_places(void **state)
 	phx_flow_slots_fini(&s);
 }
 
-/* What ends at one instant is free at once: c goes where its input is, though another node was given
- * back first. */
+/* What ends at one instant is free at once: c goes where its input is, though another node was
+ * given back first. */
 static void test_instants(void **state)
 {
 	struct phx_flow_draft d = {.what = "f", .by_files = true};

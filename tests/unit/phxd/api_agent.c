@@ -1,7 +1,7 @@
 /* What agents say (cmd/phxd/api_agent.c): each speaks for its own node alone; who is given a
  * certificate and a disk key, and that it is told; from where a machine asks is what the connection
- * says; what is wrong is refused before the core hears of it; a text that people read has no control
- * characters. The vault, the live nodes and the engine are fakes. */
+ * says; what is wrong is refused before the core hears of it; a text that people read has no
+ * control characters. The vault, the live nodes and the engine are fakes. */
 #include <ifaddrs.h>
 
 #include "fake/submitted.h"

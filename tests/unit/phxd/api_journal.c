@@ -1,6 +1,6 @@
-/* Searching the journal (cmd/phxd/api_journal.c): by node or RE, by person, kind and time, backwards
- * in pages that leave nothing out; a request looks at so many events and says how far it got. The
- * journal is a real one. */
+/* Searching the journal (cmd/phxd/api_journal.c): by node or RE, by person, kind and time,
+ * backwards in pages that leave nothing out; a request looks at so many events and says how far it
+ * got. The journal is a real one. */
 #include "fake/journal.h"
 #include "fake/person.h"
 

@@ -1,6 +1,6 @@
-/* Machines announced (cmd/phxd/api_node_add.c): of a list all is read before the first is announced,
- * and what the core refuses then is told of each; a name's former keys are forgotten with a new
- * machine, and with no other. The engine is a fake. */
+/* Machines announced (cmd/phxd/api_node_add.c): of a list all is read before the first is
+ * announced, and what the core refuses then is told of each; a name's former keys are forgotten
+ * with a new machine, and with no other. The engine is a fake. */
 #include "fake/submitted.h"
 #include "fake/person.h"
 

@@ -1,6 +1,6 @@
-/* The site's CA and its change (cmd/phxd/api_pki.c): who would be shut out with the former CA, that
- * nobody is without force, and that each change is journalled before it is made and after. The vault
- * and the keys are fakes; nodes and revocations are the state's. */
+/* The site's CA and its change (cmd/phxd/api_pki.c): who would be shut out with the former CA,
+ * that nobody is without force, and that each change is journalled before it is made and after. The
+ * vault and the keys are fakes; nodes and revocations are the state's. */
 #include "fake/submitted.h"
 #include "fake/person.h"
 
