@@ -53,8 +53,10 @@ export const tests = {
 		assert.equal(task(await kept(page), 'two').memory_bytes, 0);
 		await fill(page, 'memory', '2 GiB');
 		await fill(page, 'nodes', '3');
-		await page.getByRole('region', { name: 'Check' }).getByText('task "two" wants 3 nodes').waitFor();
+		while (task(await kept(page), 'two').nodes !== 3)
+			await page.waitForTimeout(50);
 		assert.equal(task(await kept(page), 'two').memory_bytes, 2 ** 31);
+		await right(page, 'Nothing is wrong: 2 tasks');
 		await fill(page, 'id', 'one');
 		await fields(page).getByText('A name is wanted that no other task has.').waitFor();
 	},

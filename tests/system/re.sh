@@ -129,7 +129,9 @@ image_by_agreement() {
 		phx package build "$WORK/src/odd" --out "$WORK/head/packages" --sign-key "$WORK/package.key" >/dev/null || return 1
 	sed 's/"tools"/"odd"/' "$WORK/etc/roles/batch-compute.conf" >"$WORK/etc/roles/odd.conf" && phx reload >/dev/null
 	sed -i 's/^name/role = "odd"; name/' "$WORK/nine.conf"
-	says 64 "nine.conf:3: operating_system: package odd-1.0 of role 'odd' is for debian 12, and image plan-9 is not" $asks || return 1
+	says 64 "nine.conf:3: operating_system: a package of role 'odd' is not there for image plan-9" $asks && ! grep -q odd-1.0 "$WORK/out" || return 1
+	# who may know of packages is told which
+	says 64 "nine.conf:3: operating_system: package odd-1.0 of role 'odd' is for debian 12, and image plan-9 is not" phx re create "$WORK/nine.conf" || return 1
 	rm "$WORK/etc/roles/odd.conf" && phx reload >/dev/null
 }
 

@@ -30,8 +30,8 @@ what_would_have_been() {
 	as root "/v1/what-if/$id" | head -n 1 >"$WORK/answer"
 	jq -e '.question.progress == 1 and .question.wish.nodes == 3 and .answer.nodes == 4 and .answer.nodes_changed == 7 and .answer.jobs == 1 and
 		.answer.agreed.total.completed == 1 and .answer.changed.total.completed == 1' "$WORK/answer" >/dev/null || return 1
-	# as the series of the time-line: the same members, and in each as many values as there are times
-	diff <(api /v1/timeline | jq -c '.pools[0] | [keys, (.values | keys), (.most | keys)]') <(jq -c '.answer.changed.pools[0] | [keys, (.values | keys), (.most | keys)]' "$WORK/answer") &&
+	# as the series of the time-line, once it has some: the same members, and in each as many values as there are times
+	until_true 30 eval 'api /v1/timeline | jq -e ".pools[0].at_ms | length > 0" >/dev/null' && diff <(api /v1/timeline | jq -c '.pools[0] | [keys, (.values | keys), (.most | keys)]') <(jq -c '.answer.changed.pools[0] | [keys, (.values | keys), (.most | keys)]' "$WORK/answer") &&
 		jq -e '.answer.changed.pools[0] | .pool == "grid" and (.values.nodes | max) == 2 and ([.at_ms, .values[]] | map(length) | unique | length == 1)' "$WORK/answer" >/dev/null
 }
 of_ones_own_re() {

@@ -22,19 +22,18 @@ async function enter(s) {
 	session.set({ phase: 'in', who, byCertificate: !s.token });
 }
 
-// Why: by what the head says of itself; a start anew has forgotten everybody.
-function whyOut(was, s) {
-	if (was !== 'in')
+// Why: by what the head says of itself; a start anew has forgotten everybody. Of several that ask at once, the first one knows.
+function whyOut(s) {
+	if (session.value.phase !== 'in')
 		return session.value.why ?? '';
 	return startedMs && s.started_ms !== startedMs ? 'restarted' : 'ended';
 }
 
 export async function look() {
-	const was = session.value.phase;
 	try {
 		const s = await get('/v1/session', { watch: true });
 		outdated.set(s.pages.length > 0 && !s.pages.includes(ours));
-		const why = whyOut(was, s);
+		const why = whyOut(s);
 		startedMs = s.started_ms;
 		if (s.signed_in)
 			await enter(s);
