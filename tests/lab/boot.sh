@@ -105,10 +105,11 @@ others_do_not() {
 removed_is_locked_out() {
 	ssh_as bob 'nohup sleep 9999 >/dev/null 2>&1 & exec sleep 9998' &
 	local session=$!
-	wait_for 30 "bob works" ssh_as ada 'test "$(pgrep -c -u bob sleep)" = 2'
+	# who shares the node does not see what others run
+	wait_for 30 "bob works" ssh_as ada 'test "$(sudo -n pgrep -c -u bob sleep)" = 2' && [ "$(ssh_as ada 'pgrep -c -u bob .')" = 0 ] || return 1
 	site_users ada && wait "$session"
 	# sshd reads its settings again: while it does, it refuses everybody
-	[ $? != 0 ] && wait_for 60 "sshd of node1" ssh_as ada true && ! ssh_as bob true 2>/dev/null && [ "$(ssh_as ada 'pgrep -c -u 5002 .; getent passwd bob; ls /etc/ssh/phoenix')" = "$(printf '0\nada')" ]
+	[ $? != 0 ] && wait_for 60 "sshd of node1" ssh_as ada true && ! ssh_as bob true 2>/dev/null && [ "$(ssh_as ada 'sudo -n pgrep -c -u 5002 .; getent passwd bob; ls /etc/ssh/phoenix')" = "$(printf '0\nada')" ]
 }
 # as the manual prints them, but for where files are before an installation
 manuals_examples_run() {
