@@ -12,21 +12,16 @@
 /* More than any agent keeps of one task: who goes on for ever is not listened to. */
 enum { OUTPUT_MAX = 256 << 20 };
 
-static int digit(char c)
-{
-	return c >= 'a' ? c - 'a' + 10 : c - '0';
-}
-
 /* The bytes of a piece; -EPROTO: it is none. */
 static int add_piece(struct phx_buf *b, const char *hex)
 {
-	size_t n = strlen(hex);
-	if (n % 2 || strspn(hex, "0123456789abcdef") != n)
+	size_t n = strlen(hex) / 2;
+	PHX_AUTO_FREE char *bytes = malloc(n + 1);
+	if (!phx_is_hex(hex, 2 * n))
 		return -EPROTO;
-	for (size_t i = 0; i < n; i += 2) {
-		char byte = (char)(digit(hex[i]) << 4 | digit(hex[i + 1]));
-		phx_buf_add(b, &byte, 1);
-	}
+	b->failed = b->failed || !bytes;
+	if (bytes && phx_unhex(hex, n, bytes))
+		phx_buf_add(b, bytes, n);
 	return 0;
 }
 

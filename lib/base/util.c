@@ -205,6 +205,21 @@ void phx_hex(const void *bytes, size_t n, char *ret)
 	ret[2 * n] = '\0';
 }
 
+static uint8_t digit_of(char c)
+{
+	return (uint8_t)(c >= 'a' ? c - 'a' + 10 : c - '0');
+}
+
+bool phx_unhex(const char *text, size_t n, void *ret)
+{
+	uint8_t *b = ret;
+	if (strspn(text, "0123456789abcdef") < 2 * n)
+		return false;
+	for (size_t i = 0; i < n; i++)
+		b[i] = (uint8_t)(digit_of(text[2 * i]) << 4 | digit_of(text[2 * i + 1]));
+	return true;
+}
+
 const char *phx_enum_name(const struct phx_enum *e, int value)
 {
 	return value >= 0 && value < e->n_names ? e->names[value] : "?";

@@ -80,6 +80,9 @@ bool phx_is_hex(const char *text, size_t digits);
 bool phx_is_sha256(const char *text);
 /** `n` bytes as 2 n lower-case hexadecimal digits and a '\0'; `ret` has room for 2 n + 1. */
 void phx_hex(const void *bytes, size_t n, char *ret);
+/** `n` bytes out of 2 n such digits, whatever follows. False: they are none, and `ret` is as it
+ * was. */
+bool phx_unhex(const char *text, size_t n, void *ret);
 
 /** A table of an enum's names, index = value. */
 struct phx_enum {

@@ -81,12 +81,12 @@ static void put_had(const struct phx_flow_progress *l, struct phx_buf *b)
 {
 	for (uint32_t i = 0; l->run.had && i < l->flow.n_tasks; i++) {
 		const struct phx_flow_had *had = &l->run.had[i];
+		char sum[65] = "";
 		if (had->kind == PHX_FLOW_HAD_NONE)
 			continue;
-		phx_buf_addf(b, "%" PRIu32 " %u ", i, had->kind);
-		for (int k = 0; had->kind != PHX_FLOW_HAD_PASSES && k < 32; k++)
-			phx_buf_addf(b, "%02x", had->sha256[k]);
-		phx_buf_addf(b, "\n");
+		if (had->kind != PHX_FLOW_HAD_PASSES)
+			phx_hex(had->sha256, sizeof(had->sha256), sum);
+		phx_buf_addf(b, "%" PRIu32 " %u %s\n", i, had->kind, sum);
 	}
 }
 
@@ -160,16 +160,12 @@ static int read_ready(const char *at, uint32_t *ready, uint32_t n_max, uint32_t 
 	return 0;
 }
 
-/* Two digits a byte. */
+/* Reads the digits of a digest. */
 static bool read_sum(const char **at, uint8_t ret[32])
 {
-	for (int i = 0; i < 64; i++, ++*at) {
-		bool letter = **at >= 'a' && **at <= 'f';
-		if (!letter && (**at < '0' || **at > '9'))
-			return false;
-		ret[i / 2] = (uint8_t)(ret[i / 2] << 4 | (**at - (letter ? 'a' - 10 : '0')));
-	}
-	return true;
+	bool is = phx_unhex(*at, 32, ret);
+	*at += is ? 64 : 0;
+	return is;
 }
 
 static int read_had(const char *at, struct phx_flow_progress *l)

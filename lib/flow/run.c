@@ -356,24 +356,6 @@ enum phx_flow_status phx_flow_run_status(const struct phx_flow_run *run)
 
 /* ---- outputs ---- */
 
-static int digit_of(char c)
-{
-	return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
-}
-
-static int read_sum(const char *text, uint8_t ret[32])
-{
-	uint8_t sum[32];
-	for (int i = 0; i < 32; i++) {
-		int high = digit_of(text[2 * i]), low = high < 0 ? -1 : digit_of(text[2 * i + 1]);
-		if (low < 0)
-			return -EINVAL;
-		sum[i] = (uint8_t)(high << 4 | low);
-	}
-	memcpy(ret, sum, sizeof(sum));
-	return text[64] ? -EINVAL : 0;
-}
-
 static bool has_sum(const struct phx_flow_had *had)
 {
 	return had->kind == PHX_FLOW_HAD_SUM || had->kind == PHX_FLOW_HAD_STALE;
@@ -383,9 +365,10 @@ int phx_flow_run_note(struct phx_flow_run *run, uint32_t task, const char *sha25
 {
 	const struct phx_flow *f = run->flow;
 	struct phx_flow_had now = {.kind = sha256[0] ? PHX_FLOW_HAD_SUM : PHX_FLOW_HAD_NONE};
-	int r = sha256[0] ? read_sum(sha256, now.sha256) : 0;
-	if (r < 0 || (!run->had && (!sha256[0] || f->n_tasks > PHX_FLOW_HAD_MAX)))
-		return r;
+	if (sha256[0] && (!phx_is_sha256(sha256) || !phx_unhex(sha256, 32, now.sha256)))
+		return -EINVAL;
+	if (!run->had && (!sha256[0] || f->n_tasks > PHX_FLOW_HAD_MAX))
+		return 0;
 	if (!run->had && !(run->had = calloc(f->n_tasks, sizeof(*run->had))))
 		return -ENOMEM;
 	struct phx_flow_had *had = &run->had[task];
@@ -400,16 +383,10 @@ int phx_flow_run_note(struct phx_flow_run *run, uint32_t task, const char *sha25
 
 void phx_flow_run_had(const struct phx_flow_run *run, uint32_t task, char ret[65])
 {
-	static const char digits[] = "0123456789abcdef";
 	const struct phx_flow_had *had = run->had ? &run->had[task] : NULL;
 	ret[0] = '\0';
-	if (!had || had->kind != PHX_FLOW_HAD_SUM || phx_flow_is_wide(&run->flow->tasks[task]))
-		return;
-	for (int i = 0; i < 32; i++) {
-		ret[2 * i] = digits[had->sha256[i] >> 4];
-		ret[2 * i + 1] = digits[had->sha256[i] & 15];
-	}
-	ret[64] = '\0';
+	if (had && had->kind == PHX_FLOW_HAD_SUM && !phx_flow_is_wide(&run->flow->tasks[task]))
+		phx_hex(had->sha256, sizeof(had->sha256), ret);
 }
 
 /* ---- beginning and end ---- */

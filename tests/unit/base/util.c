@@ -214,6 +214,21 @@ static void test_hex(void **state)
 	assert_string_equal(text, "");
 }
 
+static void test_unhex(void **state)
+{
+	(void)state;
+	uint8_t bytes[4] = "????";
+	assert_true(phx_unhex("0009aff0", 4, bytes));
+	assert_memory_equal(bytes, "\x00\x09\xaf\xf0", 4);
+	assert_true(phx_unhex("7f\n", 1, bytes)); /* what follows is not looked at */
+	assert_memory_equal(bytes, "\x7f\x09", 2);
+	assert_false(phx_unhex("7", 1, bytes));
+	assert_false(phx_unhex("ffF0", 2, bytes));
+	assert_false(phx_unhex("ff g", 2, bytes));
+	assert_memory_equal(bytes, "\x7f\x09\xaf\xf0", 4);
+	assert_true(phx_unhex("", 0, bytes));
+}
+
 static void test_enum(void **state)
 {
 	(void)state;
@@ -421,6 +436,7 @@ int main(void)
 		cmocka_unit_test(test_duration),
 		cmocka_unit_test(test_mac),
 		cmocka_unit_test(test_hex),
+		cmocka_unit_test(test_unhex),
 		cmocka_unit_test(test_enum),
 		cmocka_unit_test(test_list),
 		cmocka_unit_test(test_list_gives_zeroed_items_again),
