@@ -182,7 +182,7 @@ static uint64_t names_id(const struct phx_state *s)
 {
 	uint64_t h = PHX_MIX_NONE;
 	PHX_LIST_EACH(struct phx_re, re, &s->res) {
-		if (!re->active || !phx_re_kind(&re->agreement)->has_demand)
+		if (!phx_director_serves_re(re))
 			continue;
 		h = phx_mix_text(phx_mix_text(h, re->name), re->agreement.address);
 		h = phx_mix_text(h, re->agreement.addresses);
@@ -204,10 +204,10 @@ static bool changed(struct directors *b, const struct phx_state *s, int *ret_ms)
 	if (phx_director_table(s, &t) < 0)
 		return false;
 	rest(b, begin_us);
-	uint64_t id = phx_web_table_id(&t), shares = share_id(s);
+	uint64_t id = phx_web_table_id(&t), shares = share_id(s), names = names_id(s);
 	bool is = id != b->table_id || shares != b->share_id;
-	b->renamed = b->renamed || names_id(s) != b->names_id;
-	b->names_id = names_id(s);
+	b->renamed = b->renamed || names != b->names_id;
+	b->names_id = names;
 	b->seq = s->seq;
 	b->table_id = id;
 	b->share_id = shares;

@@ -7,6 +7,7 @@
 #include <stdio.h>
 
 #include "base/file.h"
+#include "node/director.h"
 #include "phxd/site.h"
 
 /* ---- host files ---- */
@@ -64,9 +65,9 @@ static bool service_of(struct daemon *d, const struct phx_state *s, const struct
 {
 	char address[PHX_WEB_ADDRESS_MAX];
 	const struct phx_agreement *g = &re->agreement;
-	bool has = re->active && phx_re_kind(g)->has_demand && phx_agreement_address(g, 0, address);
 	*ret = (struct phx_dhcp_service){0};
-	if (!has || phx_state_node(s, re->name) || !site_serves(d, address, ret->domain))
+	if (!phx_director_serves_re(re) || phx_state_node(s, re->name) ||
+	    !phx_agreement_address(g, 0, address) || !site_serves(d, address, ret->domain))
 		return false;
 	PHX_STR_SET(ret->name, re->name);
 	PHX_STR_SET(ret->addresses, g->addresses[0] ? g->addresses : g->address);

@@ -27,11 +27,6 @@ static int open_balancer(struct phx_ipvs **ret, struct phx_err *err)
 	return r;
 }
 
-static bool takes(const struct phx_web_share *share, const char *address)
-{
-	return !share->on || phx_web_share_holds(share, address);
-}
-
 /* Takes addresses off the network cards that are not this director's: those of the table, and those
  * that the kernel's table has, which an agent of before may have taken. Before the kernel's table
  * changes: as long as the address is here, what has no connection there would be reset. */
@@ -41,14 +36,11 @@ static int leave_others(struct web *w, const struct phx_web_table *had,
 {
 	int r = vip_keep_only(w->vips, table, share, err);
 	PHX_LIST_EACH(struct phx_web_service, s, &table->services)
-		if (r == 0 && !takes(share, s->address))
+		if (r == 0 && !phx_web_share_takes(share, s->address))
 			r = vip_leave(w->vips, s->address, err);
-	PHX_LIST_EACH(struct phx_web_service, s, &had->services) {
-		bool stays = false;
-		PHX_LIST_EACH(struct phx_web_service, t, &table->services)
-			stays = stays || phx_str_eq(t->address, s->address);
-		r = r || stays ? r : vip_leave(w->vips, s->address, err);
-	}
+	PHX_LIST_EACH(struct phx_web_service, s, &had->services)
+		if (r == 0 && !phx_web_table_has(table, s->address))
+			r = vip_leave(w->vips, s->address, err);
 	return r;
 }
 
@@ -82,7 +74,7 @@ static int put_table(struct web *w, const struct phx_web_table *table,
 	r = r ? r : phx_ipvs_apply(v, table, &changes, err);
 	r = r ? r : set_sync(v, table, share, err);
 	PHX_LIST_EACH(struct phx_web_service, s, &table->services)
-		if (r == 0 && takes(share, s->address))
+		if (r == 0 && phx_web_share_takes(share, s->address))
 			r = vip_take(w->vips, s->address, err);
 	phx_ipvs_close(v);
 	if (changes)

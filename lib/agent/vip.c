@@ -200,14 +200,6 @@ int vip_take(struct vips *v, const char *address, struct phx_err *err)
 	return take(v, address, err);
 }
 
-static bool in_table(const struct phx_web_table *t, const char *address)
-{
-	PHX_LIST_EACH(struct phx_web_service, s, &t->services)
-		if (phx_str_eq(s->address, address))
-			return true;
-	return false;
-}
-
 int vip_keep_only(struct vips *v, const struct phx_web_table *keep,
 		  const struct phx_web_share *share, struct phx_err *err)
 {
@@ -215,8 +207,7 @@ int vip_keep_only(struct vips *v, const struct phx_web_table *keep,
 	LOOP_HELD(v->loop);
 	for (uint32_t i = v->held.n; r == 0 && i > 0; i--) {
 		const struct held *h = held_at(v, i - 1);
-		bool mine = !share->on || phx_web_share_holds(share, h->address);
-		if (mine && in_table(keep, h->address))
+		if (phx_web_share_takes(share, h->address) && phx_web_table_has(keep, h->address))
 			continue;
 		r = phx_ipvs_address_remove(h->interface, h->address, err);
 		if (r == 0)

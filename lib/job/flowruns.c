@@ -409,11 +409,7 @@ static void take_row(struct phx_apply *a, const struct phx_node *n,
 	}
 	if (act == PHX_FLOW_DONE)
 		note_outputs(a, w, row);
-	phx_flow_run_act(&w->live->run, act, row->task);
-	if (act == PHX_FLOW_LOSE) {
-		w->live->at[row->task].n_losses++;
-		w->n_losses++;
-	}
+	phx_given_end(w, act, row->task);
 	if (act == PHX_FLOW_FAIL)
 		say_why(a, w, row);
 	phx_flowrun_settle(a, w);

@@ -71,6 +71,16 @@ void phx_given_begin(struct phx_apply *a, struct phx_flowrun *w, uint32_t task,
 	tell(a, n);
 }
 
+int phx_given_end(struct phx_flowrun *w, enum phx_flow_act act, uint32_t task)
+{
+	int r = phx_flow_run_act(&w->live->run, act, task);
+	if (r == 0 && act == PHX_FLOW_LOSE) {
+		w->live->at[task].n_losses++;
+		w->n_losses++;
+	}
+	return r;
+}
+
 /* ---- tasks of several nodes ---- */
 
 void phx_given_begin_wide(struct phx_apply *a, struct phx_flowrun *w, uint32_t task,
@@ -123,11 +133,7 @@ static void end_wide(struct phx_apply *a, struct phx_job *worker)
 	/* nobody looks at its outputs again: what is made of them is new */
 	if (act == PHX_FLOW_DONE)
 		phx_flow_run_note(&w->live->run, task, "");
-	phx_flow_run_act(&w->live->run, act, task);
-	if (act == PHX_FLOW_LOSE) {
-		w->live->at[task].n_losses++;
-		w->n_losses++;
-	}
+	phx_given_end(w, act, task);
 	if (w->live->run.tasks[task].state == PHX_FLOW_TASK_FAILED)
 		say_why(a, w, worker);
 	free(PHX_TAKE(worker->why));
@@ -180,11 +186,8 @@ void phx_given_lose(struct phx_apply *a, const struct phx_node *n)
 		qsort(c->given.items, c->given.n, sizeof(struct phx_given), by_task);
 	PHX_LIST_EACH(struct phx_given, g, &c->given) {
 		struct phx_flowrun *w = phx_state_flowrun(a->s, g->run);
-		if (!w || !w->live || phx_flow_run_act(&w->live->run, PHX_FLOW_LOSE, g->task) < 0)
-			continue;
-		w->live->at[g->task].n_losses++;
-		w->n_losses++;
-		phx_flowrun_settle(a, w);
+		if (w && w->live && phx_given_end(w, PHX_FLOW_LOSE, g->task) == 0)
+			phx_flowrun_settle(a, w);
 	}
 	phx_crew_leave(a->s, n);
 }

@@ -60,6 +60,9 @@ void phx_job_wait_on(struct phx_apply *a, struct phx_job *j);
 /** Gives a task of run `w` to node `n`, whose worker has room for it. */
 void phx_given_begin(struct phx_apply *a, struct phx_flowrun *w, uint32_t task,
 		     const struct phx_node *n);
+/** Reports to the run how a task has ended (PHX_FLOW_DONE, FAIL or LOSE), and counts losses. As
+ * phx_flow_run_act(). */
+int phx_given_end(struct phx_flowrun *w, enum phx_flow_act act, uint32_t task);
 /** Gives a task of several nodes to all those of `worker`, which has none. */
 void phx_given_begin_wide(struct phx_apply *a, struct phx_flowrun *w, uint32_t task,
 			  struct phx_job *worker);

@@ -8,16 +8,10 @@
 
 #include "base/hash.h"
 
-static struct phx_node *last_director(const struct phx_state *s)
-{
-	struct phx_node *n = s->director[0] ? phx_state_node(s, s->director) : NULL;
-	return n && phx_director_is(s, n) ? n : NULL;
-}
-
 /* The one that acts, where one has all addresses. */
 static const struct phx_node *acting_alone(const struct phx_state *s)
 {
-	const struct phx_node *last = last_director(s);
+	const struct phx_node *last = phx_director_named(s, s->director);
 	if (last && last->up)
 		return last;
 	return phx_director_in_the_way(s, last) ? NULL : phx_director_heard(s, NULL);
@@ -50,7 +44,8 @@ void phx_director_settle(struct phx_apply *a)
 		phx_share_settle(a);
 		return;
 	}
-	const struct phx_node *acts = acting_alone(a->s), *last = last_director(a->s);
+	const struct phx_node *acts = acting_alone(a->s);
+	struct phx_node *last = phx_director_named(a->s, a->s->director);
 	if (acts)
 		PHX_STR_SET(a->s->director, acts->name);
 	else if (phx_director_in_the_way(a->s, last))
@@ -65,9 +60,9 @@ const struct phx_node *phx_director_of(const struct phx_state *s, const char *ad
 	if (!s->settings.shares_addresses)
 		return phx_director_acting(s);
 	PHX_LIST_EACH(struct phx_held, h, &s->held)
-		if (!strcmp(h->address, address) && (n = phx_state_node(s, h->director)))
+		if (!strcmp(h->address, address) && (n = phx_director_named(s, h->director)))
 			*ret_since_ms = h->since_ms;
-	return n && n->up && phx_director_is(s, n) ? n : NULL;
+	return n && n->up ? n : NULL;
 }
 
 /* ---- what a director is ordered ---- */

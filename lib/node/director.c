@@ -32,6 +32,12 @@ bool phx_director_there(const struct phx_state *s)
 	return phx_director_next(s, NULL);
 }
 
+struct phx_node *phx_director_named(const struct phx_state *s, const char *name)
+{
+	struct phx_node *n = name[0] ? phx_state_node(s, name) : NULL;
+	return n && phx_director_is(s, n) ? n : NULL;
+}
+
 /* Is the last director silent, so that it may still have the addresses? If its role has a fence, no
  * other director gets them before it is seen off. */
 bool phx_director_in_the_way(const struct phx_state *s, const struct phx_node *n)
@@ -49,16 +55,15 @@ const struct phx_node *phx_director_heard(const struct phx_state *s, const struc
 	return n;
 }
 
-void phx_director_fence(struct phx_apply *a, const struct phx_node *silent)
+void phx_director_fence(struct phx_apply *a, struct phx_node *silent)
 {
-	struct phx_node *last = phx_state_node(a->s, silent->name);
 	const struct phx_node *next = phx_director_heard(a->s, NULL);
-	if (!next || last->off_wanted)
+	if (!next || silent->off_wanted)
 		return;
-	phx_touch(a->s, last);
-	phx_power_off(a, last);
-	phx_note(a, last, "%s is not heard: it is switched off before %s takes its place",
-		 last->name, next->name);
+	phx_touch(a->s, silent);
+	phx_power_off(a, silent);
+	phx_note(a, silent, "%s is not heard: it is switched off before %s takes its place",
+		 silent->name, next->name);
 }
 
 void phx_fence_over(struct phx_apply *a, struct phx_node *n)

@@ -34,6 +34,8 @@ int phx_director_order(const struct phx_state *s, const struct phx_node *n,
 		       struct phx_web_table *ret_table, struct phx_web_share *ret_share);
 /** When addresses are shared anew although nothing happens; INT64_MAX: never. */
 int64_t phx_director_due_ms(const struct phx_state *s);
+/** Has the RE virtual addresses now? */
+bool phx_director_serves_re(const struct phx_re *re);
 /** The table that the balancers should have: every virtual address of a role or an active web RE,
  * with the instances that serve or are leaving (web/table.h). The caller frees it by
  * phx_web_table_fini(). -ENOMEM. */

@@ -238,10 +238,10 @@ const struct phx_node *phx_director_heard(const struct phx_state *s, const struc
 /** Is this director silent, so that it may still have its addresses? If its role has a fence, no
  * other one gets them before it is seen off. False for NULL. */
 bool phx_director_in_the_way(const struct phx_state *s, const struct phx_node *n);
+/** The node of that name, if it is a director; it need not be up. NULL: it is none, or "". */
+struct phx_node *phx_director_named(const struct phx_state *s, const char *name);
 /** Switches such a director off if another one is up to take its place. */
-void phx_director_fence(struct phx_apply *a, const struct phx_node *silent);
-/** Has the RE virtual addresses now? */
-bool phx_director_serves_re(const struct phx_re *re);
+void phx_director_fence(struct phx_apply *a, struct phx_node *silent);
 /* share.c */
 /** Does the node have an address now, where they are shared? */
 bool phx_share_has_any(const struct phx_state *s, const struct phx_node *n);

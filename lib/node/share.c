@@ -49,8 +49,8 @@ static void find_wants(const struct phx_state *s, struct wants *w)
 	char address[PHX_WEB_ADDRESS_MAX];
 	w->n = 0;
 	PHX_LIST_EACH(struct phx_role, role, &s->roles)
-		if (role->web.address[0])
-			want(w, role->web.address, role->name);
+		for (uint32_t i = 0; phx_role_web_address(&role->web, i, address); i++)
+			want(w, address, role->name);
 	PHX_LIST_EACH(struct phx_re, re, &s->res) {
 		if (!phx_director_serves_re(re) || !phx_state_role(s, re->agreement.role))
 			continue;
@@ -130,13 +130,6 @@ static int hold(struct phx_state *s, const struct wants *w)
 
 /* ---- who has them ---- */
 
-/* The director that had the address last, if it still is one; it need not be up. */
-static struct phx_node *last_of(const struct phx_state *s, const struct phx_held *h)
-{
-	struct phx_node *n = h->director[0] ? phx_state_node(s, h->director) : NULL;
-	return n && phx_director_is(s, n) ? n : NULL;
-}
-
 static bool is_of(const struct phx_held *h, const struct phx_node *n)
 {
 	return !strcmp(h->director, n->name);
@@ -191,7 +184,7 @@ static void give(struct phx_apply *a, struct phx_held *h, const struct phx_node 
 static void settle_one(struct phx_apply *a, const struct wants *w, uint32_t i)
 {
 	struct phx_held *h = held_at(a->s, i);
-	const struct phx_node *last = last_of(a->s, h);
+	struct phx_node *last = phx_director_named(a->s, h->director);
 	if (last && last->up)
 		return;
 	if (phx_director_in_the_way(a->s, last)) {
@@ -291,7 +284,7 @@ static struct phx_held *to_pass_on(const struct phx_state *s, const struct wants
 	for (uint32_t i = 0; i < s->held.n; i++) {
 		struct phx_held *h = held_at(s, i);
 		uint32_t group = load_of(s, w, to, w->of[i].group).group;
-		const struct phx_node *has = last_of(s, h);
+		const struct phx_node *has = phx_director_named(s, h->director);
 		if (!has || !has->up || count_of(s, h->director) != most || group >= least)
 			continue;
 		best = h;

@@ -71,6 +71,14 @@ bool phx_web_address_at(const char *text, uint32_t i, char ret[PHX_WEB_ADDRESS_M
 	return true;
 }
 
+bool phx_web_table_has(const struct phx_web_table *t, const char *address)
+{
+	PHX_LIST_EACH(struct phx_web_service, s, &t->services)
+		if (!strcmp(s->address, address))
+			return true;
+	return false;
+}
+
 bool phx_web_share_holds(const struct phx_web_share *s, const char *address)
 {
 	PHX_LIST_EACH(struct phx_web_held, h, &s->held)

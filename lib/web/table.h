@@ -49,8 +49,13 @@ PHX_RECORD_STRUCT(phx_web_held, PHX_WEB_HELD_FIELDS);
 	F(S, sync_id, U32)
 PHX_RECORD_STRUCT(phx_web_share, PHX_WEB_SHARE_FIELDS);
 extern const struct phx_record phx_web_share_record;
-/** Is it taken by this director? */
+/** Is the address one of `held`? */
 bool phx_web_share_holds(const struct phx_web_share *s, const char *address);
+/** Does this director take the address of a service in its table? */
+static inline bool phx_web_share_takes(const struct phx_web_share *s, const char *address)
+{
+	return !s->on || phx_web_share_holds(s, address);
+}
 /** The share as it came from elsewhere: addresses in order, none twice; a number in its range.
  * -EINVAL, -E2BIG. */
 int phx_web_share_check(const struct phx_web_share *s, struct phx_err *err);
@@ -60,6 +65,8 @@ int phx_web_address_parse(const char *text, uint8_t ret[4]);
 /** Word `i` of a text of addresses; false: it has no such word. A word that is too long for an
  * address is cut, and is none then. */
 bool phx_web_address_at(const char *text, uint32_t i, char ret[PHX_WEB_ADDRESS_MAX]);
+/** Has any service of the table that address? */
+bool phx_web_table_has(const struct phx_web_table *t, const char *address);
 /** ADDRESS, port and scheduler of a virtual service; -EINVAL with a text that names the field. */
 int phx_web_service_check(const struct phx_web_service *s, struct phx_err *err);
 /** A whole table as it came from elsewhere: every service, address, weight; order, and nothing
