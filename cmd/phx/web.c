@@ -84,7 +84,15 @@ static void print_unknown(const json_t *rows)
 	}
 }
 
-int cmd_web_list(struct cli *cli)
+/* What a command shows of the services. */
+struct listing {
+	void (*add)(json_t *rows, const json_t *service);
+	const struct cli_column *columns;
+	size_t n_columns;
+	void (*below)(const json_t *answer, const json_t *rows); /* the table, for people */
+};
+
+static int print_services(struct cli *cli, const struct listing *l)
 {
 	PHX_AUTO_JSON json_t *answer = NULL, *rows = json_array();
 	size_t i;
@@ -93,13 +101,24 @@ int cmd_web_list(struct cli *cli)
 	if (code)
 		return code;
 	json_array_foreach(json_object_get(answer, "services"), i, service)
-		add_rows(rows, service);
-	code = cli_print_rows(cli, columns, PHX_ARRAY_SIZE(columns), rows, answer);
-	if (cli->format == CLI_TABLE && json_array_size(rows))
-		print_director(answer);
+		l->add(rows, service);
+	code = cli_print_rows(cli, l->columns, l->n_columns, rows, answer);
 	if (cli->format == CLI_TABLE)
-		print_unknown(rows);
+		l->below(answer, rows);
 	return code;
+}
+
+static void print_below(const json_t *answer, const json_t *rows)
+{
+	if (json_array_size(rows))
+		print_director(answer);
+	print_unknown(rows);
+}
+
+int cmd_web_list(struct cli *cli)
+{
+	const struct listing l = {add_rows, columns, PHX_ARRAY_SIZE(columns), print_below};
+	return print_services(cli, &l);
 }
 
 /* ---- who has which address ---- */
@@ -145,10 +164,11 @@ static void add_address(json_t *rows, const json_t *service)
 }
 
 /* Lines below the table, for people: the directors that have no address. */
-static void print_others(const json_t *answer)
+static void print_others(const json_t *answer, const json_t *rows)
 {
 	size_t i;
 	json_t *director;
+	(void)rows;
 	json_array_foreach(json_object_get(answer, "directors"), i, director) {
 		PHX_AUTO(phx_buf_fini) struct phx_buf b = {0};
 		if (phx_json_bool(director, "acting", false))
@@ -161,16 +181,6 @@ static void print_others(const json_t *answer)
 
 int cmd_web_show(struct cli *cli)
 {
-	PHX_AUTO_JSON json_t *answer = NULL, *rows = json_array();
-	size_t i;
-	json_t *service;
-	int code = cli_get(cli, "/v1/balance", &answer);
-	if (code)
-		return code;
-	json_array_foreach(json_object_get(answer, "services"), i, service)
-		add_address(rows, service);
-	code = cli_print_rows(cli, addresses, PHX_ARRAY_SIZE(addresses), rows, answer);
-	if (cli->format == CLI_TABLE)
-		print_others(answer);
-	return code;
+	const struct listing l = {add_address, addresses, PHX_ARRAY_SIZE(addresses), print_others};
+	return print_services(cli, &l);
 }

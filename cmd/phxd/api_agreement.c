@@ -286,7 +286,7 @@ static void add_finding(json_t *findings, const struct draft *t, int code, const
 static int would_refuse(struct daemon *d, const struct asker *asker, struct phx_agreement *g,
 			bool create, struct phx_err *err)
 {
-	int r = settle(d, g, asker->provider, err);
+	int r = settle(d, g, asker->packages, err);
 	r = r ? r : agreement_settle_owner(asker, g, err);
 	if (r < 0)
 		return r;

@@ -80,7 +80,7 @@ static bool parse_labels(struct daemon *d, struct phx_http_request *q, const jso
 	const char *key;
 	bool ok = !labels || (json_is_object(labels) && json_object_size(labels) <= PHX_LABELS_MAX);
 	json_object_foreach(labels, key, value) {
-		if (!may_label(d, q, key))
+		if (ok && !may_label(d, q, key))
 			return false;
 		struct phx_label *l =
 			ok && json_is_string(value) ? phx_list_push(&p->labels, sizeof(*l)) : NULL;

@@ -6,7 +6,8 @@ struct asker asker_of(struct daemon *d, const struct phx_http_request *q, enum p
 	const struct phx_http_peer *peer = phx_http_peer(q);
 	unsigned roles = person_roles(d, peer);
 	struct asker a = {.all = phx_right_scope(right, roles) == PHX_SCOPE_ALL,
-			  .provider = phx_right_as_provider(right, roles)};
+			  .provider = phx_right_as_provider(right, roles),
+			  .packages = phx_right_scope(PHX_RIGHT_packages, roles) == PHX_SCOPE_ALL};
 	person_of(d, peer, &a.person);
 	return a;
 }

@@ -8,6 +8,7 @@
 struct asker {
 	bool all;      /* has the right for all REs */
 	bool provider; /* has the right where the resource provider is the service provider, too */
+	bool packages; /* may read of packages, whatever `right` is */
 	struct person person;
 };
 

@@ -185,26 +185,33 @@ static int show_dirs(const struct phx_config *cfg, struct phx_err *err)
 	return r;
 }
 
+/* Gives the directories of what dnsmasq is told; where there is none of hosts it serves nobody. */
+static int give_dnsmasq(const struct phx_config *cfg, const struct passwd *pw, struct phx_err *err)
+{
+	static const char *const dirs[] = {"hosts", "names", "services"};
+	int r = 0;
+	for (size_t i = 0; r == 0 && i < PHX_ARRAY_SIZE(dirs); i++) {
+		PHX_AUTO_FREE char *path = phx_path("%s/dnsmasq/%s", cfg->run_dir, dirs[i]);
+		if (path && !i && access(path, F_OK) < 0)
+			return 0;
+		r = path ? phx_confine_give_dir(path, pw, err) : -ENOMEM;
+	}
+	return r;
+}
+
 /* Gives the files that the head writes. */
 static int give_written(const struct phx_config *cfg, const struct passwd *pw, struct phx_err *err)
 {
 	static const char *const published[] = {"site.cpio", "site.pub", "attest.pub"};
-	PHX_AUTO_FREE char *hosts = phx_path("%s/dnsmasq/hosts", cfg->run_dir);
-	PHX_AUTO_FREE char *names = phx_path("%s/dnsmasq/names", cfg->run_dir);
-	PHX_AUTO_FREE char *services = phx_path("%s/dnsmasq/services", cfg->run_dir);
 	PHX_AUTO_FREE char *anchors = phx_path("%s/anchors", cfg->state_dir);
-	int r = hosts && names && services && anchors ? give_journal(cfg, pw, err) : -ENOMEM;
+	int r = anchors ? give_journal(cfg, pw, err) : -ENOMEM;
 	for (size_t i = 0; r == 0 && i < PHX_ARRAY_SIZE(published); i++) {
 		PHX_AUTO_FREE char *path = phx_path("%s/%s", cfg->run_dir, published[i]);
 		r = path ? give_file(path, pw, err) : -ENOMEM;
 	}
 	r = r ? r : give_file(anchors, pw, err);
 	r = r ? r : phx_confine_give_dir(cfg->output_dir, pw, err);
-	if (r || access(hosts, F_OK) < 0)
-		return r;
-	r = phx_confine_give_dir(hosts, pw, err);
-	r = r ? r : phx_confine_give_dir(names, pw, err);
-	return r ? r : phx_confine_give_dir(services, pw, err);
+	return r ? r : give_dnsmasq(cfg, pw, err);
 }
 
 static int give_all(const struct phx_config *cfg, const struct passwd *pw, struct phx_err *err)

@@ -364,49 +364,42 @@ int helper_open(struct phx_apart *h, const char *path, uint64_t max, struct phx_
 	return fd;
 }
 
+/* Asks what has no answer but whether it was done. `body`: NULL for want of memory. */
+static int ask_plain(struct phx_apart *h, struct phx_apart_question q, const char *body,
+		     struct phx_err *err)
+{
+	PHX_AUTO_REPLY struct phx_apart_reply reply = {0};
+	if (!body)
+		return -ENOMEM;
+	q.body = body;
+	q.n = (uint32_t)strlen(body);
+	return phx_apart_ask(h, &q, 0, &reply, err);
+}
+
 int helper_publish(struct phx_apart *h, const char *path, int from, uint64_t max, mode_t mode,
 		   struct phx_err *err)
 {
 	PHX_AUTO_FREE char *body = phx_path("%o %s", (unsigned)mode, path);
-	if (!body)
-		return -ENOMEM;
-	const struct phx_apart_question q = {.op = PUBLISH,
-					     .number = max,
-					     .body = body,
-					     .n = (uint32_t)strlen(body),
-					     .fd = from};
-	PHX_AUTO_REPLY struct phx_apart_reply reply = {0};
-	return phx_apart_ask(h, &q, 0, &reply, err);
+	return ask_plain(h, (struct phx_apart_question){.op = PUBLISH, .number = max, .fd = from},
+			 body, err);
 }
 
 int helper_dir(struct phx_apart *h, const char *path, mode_t mode, struct phx_err *err)
 {
 	PHX_AUTO_FREE char *body = phx_path("%o %s", (unsigned)mode, path);
-	if (!body)
-		return -ENOMEM;
-	const struct phx_apart_question q = {
-		.op = DIR_MAKE, .body = body, .n = (uint32_t)strlen(body)};
-	PHX_AUTO_REPLY struct phx_apart_reply reply = {0};
-	return phx_apart_ask(h, &q, 0, &reply, err);
+	return ask_plain(h, (struct phx_apart_question){.op = DIR_MAKE}, body, err);
 }
 
 int helper_link(struct phx_apart *h, const char *path, const char *target, struct phx_err *err)
 {
 	PHX_AUTO_FREE char *body = phx_path("%s%s", path, target);
-	if (!body)
-		return -ENOMEM;
-	const struct phx_apart_question q = {
-		.op = LINK, .number = strlen(path), .body = body, .n = (uint32_t)strlen(body)};
-	PHX_AUTO_REPLY struct phx_apart_reply reply = {0};
-	return phx_apart_ask(h, &q, 0, &reply, err);
+	return ask_plain(h, (struct phx_apart_question){.op = LINK, .number = strlen(path)}, body,
+			 err);
 }
 
 int helper_remove(struct phx_apart *h, const char *path, struct phx_err *err)
 {
-	const struct phx_apart_question q = {
-		.op = REMOVE, .body = path, .n = (uint32_t)strlen(path)};
-	PHX_AUTO_REPLY struct phx_apart_reply reply = {0};
-	return phx_apart_ask(h, &q, 0, &reply, err);
+	return ask_plain(h, (struct phx_apart_question){.op = REMOVE}, path, err);
 }
 
 int helper_list(struct phx_apart *h, const char *prefix, bool whole, json_t *ret)

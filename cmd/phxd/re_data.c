@@ -65,9 +65,12 @@ static int open_file_of(struct daemon *d, const char *re, const struct person_lo
 }
 
 /* What is put: a file with this content, a directory, or a link, whose content is its target. */
+enum put_kind { PUT_FILE, PUT_DIR, PUT_LINK };
+static const char *const put_names[] = {"file", "dir", "link"};
+static const struct phx_enum put_kinds = {"kind", put_names, PHX_ARRAY_SIZE(put_names)};
 struct put {
 	const char *body; /* path of the file with the content */
-	const char *kind; /* "", "file"; "dir"; "link" */
+	int kind;         /* enum put_kind */
 	mode_t mode;      /* 0: as usual */
 };
 
@@ -112,13 +115,13 @@ static int publish_counted(struct daemon *d, const char *re, const struct put *p
 static int publish_in_area(struct daemon *d, const struct put *p, const char *re,
 			   const struct re_area *area, const char *path, struct phx_err *err)
 {
-	if (phx_str_eq(p->kind, "dir"))
+	if (p->kind == PUT_DIR)
 		return re_area_dir(area, path, p->mode, err);
 	PHX_AUTO_CLOSE int from = p->body ? open(p->body, O_RDONLY | O_CLOEXEC) : -1;
 	if (from < 0)
 		return phx_err_set(err, -EIO, "%s: the upload cannot be read", path);
-	return phx_str_eq(p->kind, "link") ? publish_link(p, area, path, err)
-					   : publish_counted(d, re, p, area, path, from, err);
+	return p->kind == PUT_LINK ? publish_link(p, area, path, err)
+				   : publish_counted(d, re, p, area, path, from, err);
 }
 
 /* Takes `area`. */
@@ -358,8 +361,8 @@ static int read_put(struct phx_http_request *q, struct put *ret, struct phx_err 
 {
 	const char *kind = phx_http_query(q, "kind"), *mode = phx_http_query(q, "mode");
 	char *end = NULL;
-	*ret = (struct put){.body = phx_http_body_path(q), .kind = kind};
-	if (kind && strcmp(kind, "file") && strcmp(kind, "dir") && strcmp(kind, "link"))
+	*ret = (struct put){.body = phx_http_body_path(q)};
+	if (kind && phx_enum_parse(&put_kinds, kind, &ret->kind, NULL) < 0)
 		return phx_err_set(err, -EINVAL, "kind: must be file, dir or link");
 	unsigned long bits = mode && mode[0] ? strtoul(mode, &end, 8) : 0;
 	if (mode && (!end || *end || !bits || bits > 0777))

@@ -413,7 +413,8 @@ static void take_what_is_left(struct accounts *a, const struct phx_err *damage)
 	if (take_from_files(a, &err) < 0) {
 		agent_log("accounts: which there are is not known: %s", err.text);
 		phx_record_fini(&accounts_state_record, &a->state);
-		a->state = (struct accounts_state){.made.re = "?"};
+		a->state = (struct accounts_state){0};
+		PHX_STR_SET(a->state.made.re, unknown_re);
 	}
 }
 

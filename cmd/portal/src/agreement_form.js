@@ -5,6 +5,7 @@ import { get, post } from './api.js';
 import { Draft } from './draft.js';
 import { Field, has } from './field.js';
 import { html } from './html.js';
+import { useOnce } from './once.js';
 import { scope } from './session.js';
 import { useSubject } from './subject.js';
 import { LastWeek } from './whatif_agreement.js';
@@ -88,18 +89,13 @@ export function AgreementForm({ onDone, onLeave }) {
 	const [fields, error] = useFields();
 	const [draft, state] = useDraft(create);
 	const [said, setSaid] = useState('');
-	const [busy, setBusy] = useState(false);
-	const sent = useRef(false);
+	const [busy, once] = useOnce();
 	const area = useRef(null);
 	const good = state.current && state.checked?.agreement && !state.checked.findings.length;
 	const submit = (e) => {
 		e.preventDefault();
-		if (!good || sent.current) // twice is once
-			return;
-		sent.current = true;
-		setBusy(true);
-		ask(state.checked.agreement, create).then(() => { draft.forget(); onDone(state.checked.agreement.name); },
-			(problem) => setSaid(problem.message)).finally(() => { sent.current = false; setBusy(false); });
+		if (good)
+			once(() => ask(state.checked.agreement, create).then(() => { draft.forget(); onDone(state.checked.agreement.name); }, (problem) => setSaid(problem.message)));
 	};
 	return html`<div class="ask"><form class="sheet" onSubmit=${submit} aria-label="Ask for an RE"><div class="bar"><h2>${create ? 'Create an RE' : 'Ask for an RE'}</h2><${Modes} state=${state} draft=${draft} /></div>
 		${(error || state.error) && html`<p class="trouble" role="alert">${error || state.error}</p>`}
