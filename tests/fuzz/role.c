@@ -65,7 +65,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 	struct phx_role role;
 	struct phx_list roles = {0}, bad = {0};
 	struct phx_err err = {0};
-	char identity[200];
+	char identity[200], address[PHX_WEB_ADDRESS_MAX];
 	uint32_t order[64];
 	const char *path = fuzz_file("batch.conf", data, n);
 	int r = phx_role_load(path, n & 1 ? &lookup : NULL, &role, &err);
@@ -73,6 +73,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 		fuzz_never(phx_role_check(&role, NULL) < 0 || role.services.n > 64);
 		fuzz_never(phx_role_order(&role, order, NULL) < 0);
 		phx_role_identity(&role, identity, sizeof(identity));
+		fuzz_never(phx_role_web_address(&role.web, 0, address) != !!role.web.address[0]);
 		go_back(&role);
 		phx_record_fini(&phx_role_record, &role);
 	} else {

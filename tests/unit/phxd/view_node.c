@@ -307,6 +307,22 @@ static void each_right_shows_its_own(void **state)
 	}
 }
 
+/* Who may know what is in roles sees how the disks are used, and not which disks they are. */
+static void a_layout_is_shown_without_its_disks(void **state)
+{
+	const struct view_scopes auditor = {.catalog = PHX_SCOPE_ALL};
+	PHX_AUTO_JSON json_t *some = shown_to("layout", &auditor);
+	PHX_AUTO_JSON json_t *all = shown_to("layout", &provider);
+	(void)state;
+	const json_t *part =
+		json_array_get(json_object_get(json_object_get(some, "layout"), "parts"), 0);
+	const json_t *whole =
+		json_array_get(json_object_get(json_object_get(all, "layout"), "parts"), 0);
+	assert_string_equal(phx_json_str(whole, "disk", ""), MARK);
+	assert_int_equal(json_object_size(part) + 1, json_object_size(whole));
+	assert_null(json_object_get(part, "disk"));
+}
+
 /* ---- members that are added ---- */
 
 static bool drifts(void)
@@ -408,6 +424,7 @@ int main(void)
 		T(what_is_asked_for_is_shown_as_far_as_it_may_be_seen),
 		T(all_members_may_be_named),
 		T(each_right_shows_its_own),
+		T(a_layout_is_shown_without_its_disks),
 		T(a_node_drifts_that_runs_something_else),
 		T(the_settings_of_the_site_are_told_in_words),
 		T(a_turn_is_told_while_the_node_waits_for_it),
