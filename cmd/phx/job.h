@@ -16,6 +16,10 @@ bool cli_job_ended(const json_t *job);
  * with the reason printed. */
 int cli_jobs(struct cli *cli, const char *re, json_t *jobs);
 
+/** A job that wants --cores of a node, made of what phx job submit sends for one that has whole
+ * nodes: as a workflow, which is submitted. An exit status. */
+int cli_job_submit_cores(struct cli *cli, const json_t *body);
+
 /** A program text on this machine that is sent with the job; cli_script_fini(). */
 struct cli_script {
 	char *text;

@@ -134,6 +134,10 @@ int cmd_job_submit(struct cli *cli)
 	PHX_AUTO_JSON json_t *body = NULL, *answer = NULL;
 	int code = cli->args.foreign ? CLI_OK : cli_script_read(cli, cli_arg(cli, 0), &script);
 	code = code ? code : make_body(cli, &script, &body);
+	if (!code && cli_has(cli, CLI_OPT_cores))
+		return cli_job_submit_cores(cli, body);
+	if (!code && cli_has(cli, CLI_OPT_memory))
+		return cli_fail(CLI_USAGE, "job submit: --memory goes with --cores");
 	code = code ? code : cli_call(cli, "POST", "/v1/jobs", body, &answer);
 	return code ? code : print_submitted(cli, answer);
 }

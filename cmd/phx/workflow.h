@@ -15,6 +15,13 @@ int cli_workflow_of_run(struct cli *cli, uint64_t id, struct phx_flow *ret);
 /** Prints a run: itself and its levels, in JSON and YAML its tasks, too. */
 int cli_workflow_run(struct cli *cli, uint64_t id);
 
+/** Submits a workflow by the options --re, --hold and --user; *ret is the answer (new reference).
+ * An exit status. */
+int cli_workflow_send(struct cli *cli, const struct phx_flow *f, json_t **ret);
+/** Prints what a task of a run printed when it began last, if it printed anything. An exit
+ * status. */
+int cli_workflow_print_output(struct cli *cli, const char *run, const char *task);
+
 /** PUT a text, a `what` for messages, at `url`; *ret is the answer (new reference). An exit
  * status. */
 int cli_upload_text(struct cli *cli, const char *url, const char *what, const struct phx_buf *text,

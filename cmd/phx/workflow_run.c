@@ -58,7 +58,7 @@ static char *submit_url(struct cli *cli)
 	return phx_buf_take(&b);
 }
 
-static int send(struct cli *cli, const struct phx_flow *f, json_t **ret)
+int cli_workflow_send(struct cli *cli, const struct phx_flow *f, json_t **ret)
 {
 	PHX_AUTO(phx_buf_fini) struct phx_buf text = {0};
 	PHX_AUTO_FREE char *url = submit_url(cli);
@@ -82,7 +82,7 @@ int cmd_workflow_submit(struct cli *cli)
 		return code;
 	if (phx_flow_check(&f, told, (void *)(uintptr_t)path))
 		return CLI_CONFIG;
-	code = send(cli, &f, &answer);
+	code = cli_workflow_send(cli, &f, &answer);
 	if (code)
 		return code;
 	if (cli_structured(cli))

@@ -23,9 +23,10 @@ struct phx_flow_link {
 
 /** Zero-initialise, then set `what`. */
 struct phx_flow_draft {
-	const char *what;      /* names the file in errors; borrowed */
-	struct phx_buf text;   /* begins with a NUL: offset 0 is "" */
-	struct phx_list tasks; /* struct phx_flow_task; id, name: offsets in `text` */
+	const char *what;    /* names the file in errors; borrowed */
+	struct phx_buf text; /* begins with a NUL: offset 0 is "" */
+	/* struct phx_flow_task; id, name: offsets in `text`, each of a text of its own */
+	struct phx_list tasks;
 	struct phx_list links; /* struct phx_flow_link */
 	struct phx_list files; /* struct phx_flow_file, those declared by themselves */
 	uint32_t name;

@@ -70,7 +70,8 @@ static int need_re(struct phx_apply *a, const struct phx_event_job_submit *p,
 		return r;
 	if (phx_re_kind(&(*ret)->agreement)->has_tasks)
 		return phx_err_set(a->err, -EINVAL,
-				   "RE '%s' runs workflows (phx workflow submit): jobs are for a "
+				   "RE '%s' runs workflows (phx workflow submit) and jobs that "
+				   "want --cores: jobs on whole nodes are for a "
 				   "batch RE",
 				   a->ev->re);
 	if (!phx_re_kind(&(*ret)->agreement)->has_jobs)

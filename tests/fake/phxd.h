@@ -100,9 +100,15 @@ static void fake_post(struct phx_http_request *q, void *arg)
 	fake_handle(q, arg, "POST");
 }
 
+static void fake_put(struct phx_http_request *q, void *arg)
+{
+	fake_handle(q, arg, "PUT");
+}
+
 static const struct phx_http_route fake_routes[] = {
 	{"GET", "/v1/**", 1u << PHX_HTTP_UNIX, fake_get, 0, false, NULL},
 	{"POST", "/v1/**", 1u << PHX_HTTP_UNIX, fake_post, 1 << 20, false, NULL},
+	{"PUT", "/v1/**", 1u << PHX_HTTP_UNIX, fake_put, 1 << 20, false, NULL},
 };
 
 static void fake_start(struct fake_phxd *f)

@@ -37,7 +37,8 @@ static void check(const struct phx_record *rec, const void *obj)
 	read_back(rec, obj, phx_json_record_text_least(rec, obj));
 }
 
-/* Has the field a name in JSON? A union has those of its cases, one of several those of its values. */
+/* Has the field a name in JSON? A union has those of its cases, a PHX_F_ONEOF those of its
+ * values. */
 static bool has_name(const struct phx_field *f)
 {
 	return f->type != PHX_F_CASE && f->type != PHX_F_ONEOF;

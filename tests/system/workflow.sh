@@ -78,6 +78,18 @@ cancelled_ends_what_runs() {
 	until_true 30 test -e "$WORK/shared/ran.i" && user workflow cancel "$id" || return 1
 	until_true 30 run_is "$id" .status cancelled && [ ! -e "$WORK/shared/ran.j" ] && [ "$(run "$id" .n_running)" = 0 ]
 }
+# A job that wants a core leaves the others of its node: it is a workflow of one task, or of one for each index
+jobs_that_want_cores() {
+	local said
+	said=$(user job submit --re flows --cores 1 --memory 1M --env A=b --wait -- sh -c 'echo $A; pwd') || return 1
+	[ "$said" = "b"$'\n'"$WORK/shared" ] || { echo "$said"; return 1; }
+	printf '#!/bin/sh\n#PHX --re flows --cores 1\necho "$1" >"got.$PHX_ARRAY_INDEX"\n' >"$WORK/home/part"
+	user job submit --array 3-5 --wait "$WORK/home/part" "x y" && [ "$(cat "$WORK"/shared/got.[345] | tr '\n' ,)" = "x y,x y,x y," ] || return 1
+	said=$(user job submit --re flows --cores 1 --wait -- false 2>&1)
+	[ $? = 1 ] && grep -q 'failed: task 1 on n[12]: exit status 1' <<<"$said" || { echo "$said"; return 1; }
+	said=$(user job submit --re flows --cores 1000 -- true 2>&1)
+	[ $? != 0 ] || user workflow cancel "${said#workflow }"
+}
 # Longer than a piece of what is fetched at once, with bytes that are no text; also while it runs, and by who may alone
 output_is_fetched() {
 	local id get="user workflow output"
@@ -184,6 +196,7 @@ check "an RE for workflows has its node" flows_run
 check "six tasks have the right outputs, each runs once, though the head is killed" right_in_spite_of_a_crash
 check "a workflow that failed is resumed from what is done" resumed_from_what_is_done
 check "what a task printed is fetched from its node, by who may" output_is_fetched
+check "jobs that want cores run side by side on nodes" jobs_that_want_cores
 check "a cancelled workflow ends what runs" cancelled_ends_what_runs
 check "a workflow is checked and converted without being submitted" looked_at_alone
 check "what cannot be carried out, or is not his, is refused" wrong_ones_are_refused
