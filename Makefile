@@ -2,7 +2,7 @@
 #
 #   make            build everything into $(BUILD)/bin
 #   make deps       install what is missing (Debian 12, root)
-#   make check      what every change must pass: all tests, a real lab boot included, planted bugs that they must find, fuzzers of all parsers
+#   make check      what every change must pass: all tests, a real lab boot included, planted bugs that they must find (by turns), fuzzers of all parsers
 #   make check-all  that and most of what follows, for a release; hours
 #   make lab        the emulated cluster and its main job; make lab-down ends it
 #   make lab-share  two departments share emulated machines for a day of web load; time-lines in $(BUILD)
@@ -13,7 +13,8 @@
 #   make check-import  a tar of another Debian release becomes an image, deployed to memory and disk
 #   make check-share  lab-share, shortened: three shared machines, one exchange with a wipe
 #   make check-web  a load balancer and two web nodes in the emulated lab, under load
-#   make check-sim  the fault simulation alone; make check-planted: bugs of others that it must find
+#   make check-sim  the fault simulation alone; make check-planted: bugs of others that it must find; those of one turn (tests/planted/turn)
+#                   are part of make check, all of make check-all
 #   make fuzz FUZZ_SECONDS=60  every fuzzer for so long; make fuzz-coverage: what their corpora reach
 #   make check-mutants  single faults planted into the source, which the tests must find; hours
 #   make check-asan the unit and system tests under the sanitizers; all unit tests but three long ones, and some of the system, are part of make check
@@ -239,18 +240,18 @@ check-hardening: $(PROGRAMS:%=$(BUILD)/bin/%)
 
 # what every change must pass; one that fails does not hide the others
 check: deps
-	+$(Q)tests/each "$(MAKE)" check-tests check-planted check-fuzz check-asan-unit check-asan-system check-tsan
+	+$(Q)tests/each "$(MAKE)" check-tests check-planted-turn check-fuzz check-asan-unit check-asan-system check-tsan
 .PHONY: check-tests check-unit check-all
 check-tests:
 	$(Q)$(BUILD_MAKE) all agent-bundle images packages portal $(UNIT_PLAIN) $(SYSTEM_BIN) $(LAB_BIN) $(SIM_BIN)
-	$(Q)BUILD=$(BUILD) PHX=$(BUILD)/bin/phx IMAGES=$(BUILD)/images PHX_TEST_TRIES=2 PHX_TEST_PASSED=$(BUILD)/passed tests/run tests/check-layers tests/check-pure tests/check-sleeps tests/check-size tests/check-layout tests/check-hardening tests/check-walks tests/check-mutants $(SIM_BIN) $(UNIT_PLAIN) $(LAB_TESTS) $(SYSTEM_TESTS) $(LAB_LATER) $(TRUST_TESTS)
+	$(Q)BUILD=$(BUILD) PHX=$(BUILD)/bin/phx IMAGES=$(BUILD)/images PHX_TEST_TRIES=2 PHX_TEST_PASSED=$(BUILD)/passed tests/run tests/check-layers tests/check-pure tests/check-sleeps tests/check-size tests/check-layout tests/check-hardening tests/check-walks tests/check-mutants tests/check-turns $(SIM_BIN) $(UNIT_PLAIN) $(LAB_TESTS) $(SYSTEM_TESTS) $(LAB_LATER) $(TRUST_TESTS)
 check-unit:
 	$(Q)$(BUILD_MAKE) all packages $(UNIT_BIN)
 	$(Q)BUILD=$(BUILD) tests/run $(UNIT_BIN)
 # what is too long for every change; its last line stands in CHANGES.md at a release. What has passed of a commit is not made
 # again, so that it may be made in parts
 check-all:
-	+$(Q)tests/each --keep $(BUILD)/check-all "$(MAKE)" check check-planted-long check-unit fuzz check-lab lab-site check-lab-share check-import check-web check-asan check-alloc check-mutants lint
+	+$(Q)tests/each --keep $(BUILD)/check-all "$(MAKE)" check check-planted check-planted-long check-unit fuzz check-lab lab-site check-lab-share check-import check-web check-asan check-alloc check-mutants lint
 
 # what people whom the head separates would do to each other, a script an attack, and all else that the table of tests/trust/README.md
 # says is proven; parts of check
