@@ -10,7 +10,7 @@ check-sim: $(SIM_BIN)
 PLANTED_BIN = $(sort $(shell sed -ns '1s,^unit \([^:]*\):.*,$(BUILD)/tests/unit/\1,p; 1s,^fault .*,$(BUILD)/tests/sim/faults,p' $(strip $(or $(PLANTED),$(wildcard tests/planted/*.patch)))))
 check-planted:
 	$(Q)$(BUILD_MAKE) -s $(BUILD)/libphx.a $(PROGRAMS:%=$(BUILD)/bin/%) $(SYSTEM_BIN) $(PLANTED_BIN) $(PLANTED_BIN:%=%.o)
-	$(Q)BUILD=$(BUILD) PHX_TEST_TIMEOUT=6000 CC="$(CC)" FLAGS="$(filter-out -DPHX_VERSION=%,$(CPPFLAGS)) -DPHX_VERSION=\"planted\" -std=gnu17 $(OPT) -D_GNU_SOURCE -Wl,--gc-sections -Wl,--as-needed" LIBS="$(LIBS)" \
+	$(Q)BUILD=$(BUILD) PHX_TEST_TIMEOUT=6000 CC="$(CC)" FLAGS="$(filter-out -DPHX_VERSION=%,$(CPPFLAGS)) -DPHX_VERSION=\"planted\" -std=gnu17 $(filter-out -g,$(OPT)) -D_GNU_SOURCE -Wl,--gc-sections -Wl,--as-needed" TEST_FLAGS="$(TEST_OPT)" TEST_LD="$(TEST_LD)" LIBS="$(LIBS)" \
 		tests/run tests/planted/run
 # what every change must pass: those that guard trust, those of which something has changed, and a third of the others
 check-planted-turn:
