@@ -183,6 +183,23 @@ static void add_advice(const struct engine *e, int code, const char *advice, str
 	phx_err_set(err, code, "%s: %s; %s", e->config.journal, why.text, advice);
 }
 
+static void add_replay_advice(const struct engine *e, struct phx_err *err)
+{
+	char advice[400], version[PHX_STORE_VERSION_MAX];
+	phx_store_version_of(e->store, INT64_MAX, version);
+	snprintf(advice, sizeof(advice), "%s%s%s", replay_advice,
+		 version[0] ? "; this is " PHX_VERSION ", and it was written by " : "", version);
+	add_advice(e, -EPROTO, advice, err);
+}
+
+/* A disk that is full now will tell by itself. */
+static void note_version(struct engine *e)
+{
+	struct phx_err err = {0};
+	if (phx_store_started(e->store, PHX_VERSION, &err) < 0)
+		notice(e, "", 0, "which version decides is not recorded: %.150s", err.text);
+}
+
 /* ---- what the journal calls ---- */
 
 static uint64_t draw(void *arg)
@@ -309,11 +326,13 @@ static int open_journal(struct engine *e, struct phx_err *err)
 	e->uncovered = found.uncovered;
 	r = bring_back(e, &damage, err);
 	if (r == -EPROTO)
-		add_advice(e, r, replay_advice, err);
+		add_replay_advice(e, err);
 	if (r == 0)
 		tell_findings(e, &found, &damage);
 	if (r == 0)
 		seal(e, e->config.accept_journal ? PHX_ANCHOR_ACCEPTED : PHX_ANCHOR_BEGUN, &found);
+	if (r == 0)
+		note_version(e);
 	return r;
 }
 

@@ -152,6 +152,24 @@ int phx_store_events_of(struct phx_store *s, const char *kind, phx_store_event_f
 			struct phx_err *err);
 uint64_t phx_store_last(struct phx_store *s);
 
+enum { PHX_STORE_VERSION_MAX = 64 };
+/** The head has started as this version of Phoenix, which decides all events from here on. */
+int phx_store_started(struct phx_store *s, const char *version, struct phx_err *err);
+/** Which version decided event `seq`. -ENOENT, and "": it is not recorded, as in journals of
+ * before. */
+int phx_store_version_of(struct phx_store *s, uint64_t seq, char ret[PHX_STORE_VERSION_MAX]);
+
+/** What a copy of a journal holds. */
+struct phx_store_copied {
+	uint64_t seq; /* its last event; 0: none */
+	char id[64];  /* phx_store_id() */
+};
+/** Copies the journal at `path`, which another process may be writing and is not held up, into the
+ * new file `to`, as it is at one event. -ENOENT; -EBADMSG: it is none, or damaged. On an error
+ * there is no file `to`. */
+int phx_store_copy(const char *path, const char *to, struct phx_store_copied *ret,
+		   struct phx_err *err);
+
 /** A reader of events beside the daemon's writing, with a connection of its own, so that neither
  * waits for the other. Used by one thread at a time. */
 struct phx_store_reader;
