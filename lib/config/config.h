@@ -77,7 +77,7 @@ extern const struct phx_enum phx_tftp_mode_names;
 	      "Certificates and keys of the site; mode 0700.")) \
 	F(S, key_dir, STR(256), \
 	  KEY(key_dir, PLACE(1, 255), "{state_dir}/keys", \
-	      "Disk keys, outside the journal; never back it up.")) \
+	      "Disk keys, outside the journal; only a sealed phx backup may hold them.")) \
 	F(S, image_dir, STR(256), \
 	  KEY(image_dir, PLACE(1, 255), "{state_dir}/images", "Images, as NAME/VERSION/.")) \
 	F(S, bmc_dir, STR(256), \
