@@ -55,10 +55,14 @@ static int find_certs(struct daemon *d, const char *signs, struct phx_list *ret,
 	PHX_AUTO(phx_list_fini) struct phx_list all = {0};
 	int r = phx_vault_people(keys_vault(d->keys), &all, err);
 	PHX_LIST_EACH(struct phx_issued, i, &all) {
-		struct phx_issued *to =
-			r || !counts(d, i, signs) ? NULL : phx_list_push(ret, sizeof(*i));
+		struct phx_issued *to;
+		if (r || !counts(d, i, signs))
+			continue;
+		to = phx_list_push(ret, sizeof(*to));
 		if (to)
 			*to = *i;
+		else
+			r = phx_err_set(err, -ENOMEM, "out of memory");
 	}
 	return r;
 }

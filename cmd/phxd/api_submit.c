@@ -87,7 +87,8 @@ static bool parse_words_of(struct phx_http_request *q, const json_t *j, const ch
 	json_t *v;
 	char text[160];
 	const json_t *list = json_object_get(j, key);
-	bool good = (!list || json_is_array(list)) && json_array_size(list) <= of->max;
+	bool good = (!list || json_is_null(list) || json_is_array(list)) &&
+		json_array_size(list) <= of->max;
 	json_array_foreach((json_t *)list, i, v)
 		good = good && json_is_string(v) && of->push(ret, json_string_value(v)) == 0;
 	snprintf(text, sizeof(text), "%s: must be a list of at most %zu %s", key, of->max,

@@ -17,6 +17,7 @@
 
 #include "base/account.h"
 #include "base/file.h"
+#include "disk/disk.h"
 #include "door/door.h"
 #include "pki/tls_key.h"
 #include "phxd/accounts.h"
@@ -470,8 +471,24 @@ static int read_options(int argc, char **argv, const char **ret_config, enum tas
 	return 0;
 }
 
+/* What this process has of secrets may lie there when the machine is long gone. */
+static int tell_swap(void *arg, const char *path)
+{
+	struct stat st;
+	(void)arg;
+	if (stat(path, &st) < 0 ||
+	    phx_swap_keeps_secret("", S_ISBLK(st.st_mode) ? st.st_rdev : st.st_dev))
+		return 0;
+	fprintf(stderr,
+		"phxd: the swap space %s is not encrypted: what requests hold may be read from it "
+		"later; encrypt it, or switch it off\n",
+		path);
+	return 0;
+}
+
 static void prepare_process(const struct daemon *d)
 {
+	phx_swaps_each(tell_swap, NULL);
 	if (phx_pki_lock_keys() != 0)
 		fprintf(stderr,
 			"phxd: the key that it serves TLS with may be swapped: raise "

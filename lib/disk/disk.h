@@ -30,6 +30,11 @@ int phx_disk_check_free(const char *path, struct phx_err *err);
  * which is returned. A machine that cannot tell has none. */
 int phx_swaps_each(int (*fn)(void *arg, const char *path), void *arg);
 
+/** Is what is swapped to the block device, or to a file of a file system on it, of no use to who
+ * has the disk later? So it is where the device, or each that it lies on, is encrypted by the
+ * kernel, or is memory. Asks sysfs below `root`; false where that does not say so. */
+bool phx_swap_keeps_secret(const char *root, dev_t dev);
+
 /** phx_disk_check_free() of every path to the disk. */
 int phx_disk_check_paths(const struct phx_disk_facts *facts, struct phx_err *err);
 

@@ -226,7 +226,8 @@ static void all_of_a_request_goes_to_the_core(void **state)
 	assert_int_equal(phx_json_int(answer, "id", 0), 7);
 	assert_null(json_object_get(answer, "last"));
 	/* what is not given, or is null, is as nothing */
-	assert_int_equal(submits("{\"nodes\":null,\"script\":null,\"array\":null,\"re\":null}"),
+	assert_int_equal(submits("{\"nodes\":null,\"script\":null,\"array\":null,\"re\":null,"
+				 "\"stage_in\":null}"),
 			 200);
 	assert_int_equal(last()->job_nodes, 1);
 	assert_false(last()->hold || last()->must_be_member);
@@ -269,7 +270,7 @@ static void what_is_wrong_is_named_with_its_limit(void **state)
 		{"{\"env\":{}}", "env: must be a list of at most 4096 words"},
 		{"{\"stage_in\":[[]]}",
 		 "stage_in: must be a list of at most 256 words of at most 255 characters"},
-		{"{\"stage_out\":null}", "stage_out: must be a list of at most 256"},
+		{"{\"stage_out\":7}", "stage_out: must be a list of at most 256"},
 		{"{\"script\":[\"a\"]}", "script: must be a text"},
 		{"{\"array\":5}", "array: must be a text"},
 		{"{\"array\":\"5-\"}", "array"},
