@@ -30,6 +30,7 @@ struct waits;     /* waits.c: clients that wait for events */
 struct holds;     /* holds.c: clients that wait for a state */
 struct reads;     /* reads.c: expensive reading requests */
 struct timeline;  /* timeline.c: the past, for charts */
+struct starts;    /* starts.h: what is seen of the starts of nodes */
 struct whatif;    /* whatif.c: what would have been */
 struct anchors;   /* anchors.c: anchors of the journal */
 struct accounts;  /* accounts.c: accounts of members on nodes */
@@ -65,6 +66,7 @@ struct daemon {
 	struct data_use *data_use; /* data_use.c */
 	struct anchors *anchors;
 	struct timeline *timeline;
+	struct starts *starts;
 	struct whatif *whatif;
 	struct accounts *accounts;
 	struct site *site; /* site.c: users and files of nodes */

@@ -353,6 +353,10 @@ extern const struct phx_enum phx_tftp_mode_names;
 	  KEY(journal_keep_days, NUMBER(0, 36500, "days"), "0", \
 	      "Events older than this are forgotten after a snapshot; 0: all are kept. Erase " \
 	      "records are kept in any case.")) \
+	F(S, starts_max_mb, U32, \
+	  KEY(starts_max_mb, NUMBER(1, 65536, "MiB"), "256", \
+	      "How large {state_dir}/starts.db may become, what was seen of the starts of nodes " \
+	      "(phx node why): the oldest starts go first.")) \
 	F(S, vault_log_keep, U32, \
 	  KEY(vault_log_keep, NUMBER(0, 100000, "files"), "0", \
 	      "How many files of the vault's log are kept beside the present one, of 64 MiB " \

@@ -1,0 +1,34 @@
+/* The starts of nodes, for `phx node why`, `phx node log` and `phx node report`: all parts of phxd
+ * tell what they see of a machine, and a thread of its own writes it beside the journal
+ * (lib/starts). No commit, beat or transfer waits for it, and what goes wrong with it ends
+ * nothing. */
+#ifndef PHXD_STARTS_H
+#define PHXD_STARTS_H
+
+#include "phxd/daemon.h"
+#include "starts/starts.h"
+
+struct starts;
+
+/** Starts the thread. Trouble with the database becomes a message and is no error. */
+int starts_new(struct daemon *d, struct starts **ret);
+/** Writes what was told, and ends the thread. Safe on NULL. */
+void starts_free(struct starts *s);
+/** What is seen of a node: `row` is copied. row->node is its name, a MAC of it, or the address
+ * that it has (starts_at()), of which the thread finds the name; row->at_us 0: now; row->start is not looked at. On any thread, whatever
+ * it has locked; waits for no disk. When more comes than can be written, rows are dropped, and a row
+ * of kind `lost` says how many. Safe on NULL. */
+void starts_tell(struct starts *s, const struct phx_start_row *row);
+/** That machine has that address: rows that name the address are its own from then on. On any
+ * thread. Safe on NULL. */
+void starts_at(struct starts *s, const char *address, const char *mac);
+/** The same as starts_tell() for what the head itself has seen (proven): a kind and a text. */
+void starts_say(struct starts *s, const char *node, enum phx_start_kind kind, const char *fmt, ...)
+	__attribute__((format(printf, 4, 5)));
+/** Returns when all that was told until now is written, or after `ms`: whoever asks why wants what
+ * happened just now, too. */
+void starts_settle(struct starts *s, int64_t ms);
+/** The path of the database, for phx_starts_reader_open(); borrowed. */
+const char *starts_path(const struct starts *s);
+
+#endif
