@@ -31,6 +31,7 @@ struct holds;     /* holds.c: clients that wait for a state */
 struct reads;     /* reads.c: expensive reading requests */
 struct timeline;  /* timeline.c: the past, for charts */
 struct starts;    /* starts.h: what is seen of the starts of nodes */
+struct beacons;   /* beacons.h: what machines say before they can prove who they are */
 struct whatif;    /* whatif.c: what would have been */
 struct anchors;   /* anchors.c: anchors of the journal */
 struct accounts;  /* accounts.c: accounts of members on nodes */
@@ -67,6 +68,7 @@ struct daemon {
 	struct anchors *anchors;
 	struct timeline *timeline;
 	struct starts *starts;
+	struct beacons *beacons;
 	struct whatif *whatif;
 	struct accounts *accounts;
 	struct site *site; /* site.c: users and files of nodes */
@@ -539,5 +541,7 @@ HANDLER(api_image_file);
 HANDLER(api_site_cpio);
 HANDLER(api_package_file);
 HANDLER(api_ipxe_file);
+/* beacons.c */
+HANDLER(api_beacon);
 
 #endif

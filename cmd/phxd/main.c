@@ -27,6 +27,7 @@
 #include "phxd/helper.h"
 #include "phxd/planner.h"
 #include "phxd/runner.h"
+#include "phxd/beacons.h"
 #include "phxd/starts.h"
 #include "phxd/timeline.h"
 #include "phxd/watcher.h"
@@ -288,6 +289,7 @@ static int start(struct daemon *d, struct phx_err *err)
 	r = r ? r : begin_anew(d, err);
 	r = r ? r : wake_new(&d->wake);
 	r = r ? r : starts_new(d, &d->starts);
+	r = r ? r : beacons_new(d, &d->beacons);
 	r = r ? r : hands_new(d, &d->hands, err);
 	r = r ? r : anchors_new(d, &d->anchors);
 	r = r ? r : accounts_new(d, &d->accounts);
@@ -369,6 +371,7 @@ static void stop(struct daemon *d)
 	flows_free(d->flows);
 	engine_close(d->engine);
 	starts_free(PHX_TAKE(d->starts));
+	beacons_free(d->beacons);
 	keys_free(d->keys); /* engine_close() needed signatures */
 	json_decref(d->mistakes);
 	wake_free(d->wake);

@@ -5,6 +5,7 @@
 #include "phxd/site.h"
 #include "phxd/timeline.h"
 #include "phxd/whatif.h"
+#include "types/beacon.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -16,7 +17,13 @@ enum {
 	R = 1u << 16,
 	B = PHX_HTTP_UNCOUNTED
 };
-enum { SMALL = 64 << 10, LARGE = 1 << 20, SITE = 16 << 20, STAGE_MAX_MB = 16384 };
+enum {
+	BEACON = PHX_BEACON_MAX,
+	SMALL = 64 << 10,
+	LARGE = 1 << 20,
+	SITE = 16 << 20,
+	STAGE_MAX_MB = 16384
+};
 
 /* The handlers whose bodies are spooled to a file, each with the function that says whether the
  * body may come. */

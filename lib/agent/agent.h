@@ -56,6 +56,7 @@ struct agent {
 	/* how many new keys the node got while this agent ran: connections under an older key must
 	 * be made anew */
 	atomic_uint keys;
+	int64_t beacon_due_ms; /* of the link: not before then comes the next beacon */
 	/* guarded by the loop: */
 	char node[PHX_NAME_MAX]; /* the node's name, from the head; "" before hello */
 	struct phx_facts facts;  /* as last read */

@@ -10,6 +10,7 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/json.h"
+#include "agent/beacon.h"
 #include "agent/decide.h"
 #include "agent/log.h"
 #include "agent/root.h"
@@ -338,6 +339,8 @@ static int ask_until_certified(struct agent *a, struct attempt *t)
 		if (!phx_str_eq(err.text, last.text))
 			trust_log(a, &err);
 		last = err;
+		if (r != -EAGAIN && r != -EPERM && r != -EIO && r != -EBADMSG)
+			beacon_trouble(a, &err); /* the head did not answer */
 		agent_wait_ms(a, r == -EPERM ? REFUSED_WAIT_MS : wait_ms);
 		wait_ms = next_wait(wait_ms, r == -EBADMSG ? REFUSED_WAIT_MS : WAIT_MAX_MS);
 	}

@@ -21,6 +21,7 @@
 #include "inventory/inventory.h"
 #include "agent/agent.h"
 #include "agent/anchors.h"
+#include "agent/beacon.h"
 #include "agent/enrol.h"
 #include "agent/log.h"
 #include "agent/order.h"
@@ -203,6 +204,8 @@ static void recover(struct link *l, long status, const struct phx_err *err)
 	    (l->keys != atomic_load(&l->agent->keys) || rekey_take_up(l->agent)))
 		return;
 	trust_log(l->agent, err);
+	if (!status)
+		beacon_trouble(l->agent, err);
 	/* the head is new, or has certified this node anew: enrol again with the same key */
 	if ((status == 401 || status == 403) && ++l->refusals >= REFUSALS_MAX) {
 		enrol_forget(l->agent);

@@ -361,17 +361,15 @@ static void free_secret(char **text)
 	free(*text);
 }
 
-static int call(struct phx_http_client *c, const char *method, const char *path, const json_t *json,
-		uint32_t timeout_ms, bool brief, struct phx_http_response *ret, struct phx_err *err)
+static int call_with(struct phx_http_client *c, const char *method, const char *path,
+		     const char *type, const char *text, uint32_t timeout_ms, bool brief,
+		     struct phx_http_response *ret, struct phx_err *err)
 {
-	PHX_AUTO(free_secret) char *text = json ? phx_json_text(json) : NULL;
-	if (json && !text)
-		return -ENOMEM;
 	CURL *easy = phx_http_client_begin(c, path, err);
 	if (!easy)
 		return -EINVAL;
 	if (text) {
-		phx_http_client_header(c, "Content-Type", "application/json");
+		phx_http_client_header(c, "Content-Type", type);
 		phx_http_client_header(c, "Expect", ""); /* no round trip before the body */
 	}
 	if (brief)
@@ -380,6 +378,21 @@ static int call(struct phx_http_client *c, const char *method, const char *path,
 	curl_easy_setopt(easy, CURLOPT_TIMEOUT_MS,
 			 (long)(timeout_ms ? timeout_ms : CALL_TIMEOUT_MS));
 	return phx_http_client_receive(c, path, ret, err);
+}
+
+static int call(struct phx_http_client *c, const char *method, const char *path, const json_t *json,
+		uint32_t timeout_ms, bool brief, struct phx_http_response *ret, struct phx_err *err)
+{
+	PHX_AUTO(free_secret) char *text = json ? phx_json_text(json) : NULL;
+	if (json && !text)
+		return -ENOMEM;
+	return call_with(c, method, path, "application/json", text, timeout_ms, brief, ret, err);
+}
+
+int phx_http_call_text(struct phx_http_client *c, const char *path, const char *text,
+		       uint32_t timeout_ms, struct phx_http_response *ret, struct phx_err *err)
+{
+	return call_with(c, "POST", path, "text/plain", text, timeout_ms, false, ret, err);
 }
 
 int phx_http_call(struct phx_http_client *c, const char *method, const char *path,

@@ -279,6 +279,9 @@ int phx_http_call(struct phx_http_client *c, const char *method, const char *pat
 int phx_http_call_brief(struct phx_http_client *c, const char *method, const char *path,
 			const json_t *json, uint32_t timeout_ms, struct phx_http_response *ret,
 			struct phx_err *err);
+/** POST of a text, else as phx_http_call(). */
+int phx_http_call_text(struct phx_http_client *c, const char *path, const char *text,
+		       uint32_t timeout_ms, struct phx_http_response *ret, struct phx_err *err);
 /** As phx_http_call(), and a status of 2xx is parsed as JSON into *ret_json (may be NULL when there
  * is no body); other statuses: the server's {"error"} becomes err text and the code is the inverse
  * of phx_http_reply_error(). 405 is -EOPNOTSUPP, an answer that is not JSON -EBADMSG. */

@@ -11,7 +11,7 @@ knock() { curl -sS -k -m 20 --path-as-is -X "$1" "$2" -w '\n%{http_code}' "${@:3
 nodes_now() { api /v1/nodes | jq -S 'del(.nodes[].monitor)'; }
 # what the head measures by itself grows meanwhile, and once a minute an anchor is kept, which the vault's log names
 kept_now() {
-	(cd "$WORK/head" && find . -type f ! -name 'journal.*' ! -name 'timeline.*' ! -name anchors ! -name vault.log -printf '%p %s\n' | sort && grep -vc ' sign anchor' pki/vault.log)
+	(cd "$WORK/head" && find . -type f ! -name 'journal.*' ! -name 'timeline.*' ! -name 'starts.*' ! -name anchors ! -name vault.log -printf '%p %s\n' | sort && grep -vc ' sign anchor' pki/vault.log)
 }
 # nothing_changes COMMAND...: not a node, not a file, not an event
 nothing_changes() {
