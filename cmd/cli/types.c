@@ -90,6 +90,14 @@ static int check_count(const char *text, struct phx_err *err)
 	return phx_err_set(err, -EINVAL, "\"%s\" is not a number", text);
 }
 
+static int check_step(const char *text, struct phx_err *err)
+{
+	uint64_t value;
+	if (phx_u64_parse(text, 1, INT64_MAX, &value) == 0)
+		return 0;
+	return phx_err_set(err, -EINVAL, "\"%s\" is no step: 1 is the first of the plan", text);
+}
+
 static int check_time(const char *text, struct phx_err *err)
 {
 	uint64_t seconds;
@@ -278,6 +286,7 @@ static const struct cli_type types[] = {
 	{"JOBS", "numbers of jobs", "jobs", check_jobs},
 	{"ARRAY", "indices (1,5,9, FROM-TO[:STEP]), maybe with %COUNT", "", NULL},
 	{"COUNT", "a number", "", check_count},
+	{"STEP", "a step's place in the plan, or its id", "", check_step},
 	{"TIME", "a time", "", check_time},
 	{"SIGNAL", "a signal", "(HUP INT USR1 USR2 TERM)", check_signal},
 	{"SIZE", "a size", "", check_size},

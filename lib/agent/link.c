@@ -41,6 +41,7 @@ enum {
 	RETRY_MAX_MS = 2000,
 	BRAKE_MS = 250, /* between beats when the head repeats itself */
 	REFUSALS_MAX = 3,
+	FAILED_MAX = 4, /* services whose output is told when the role is not healthy any more */
 };
 
 struct link {
@@ -51,6 +52,7 @@ struct link {
 	bool has_sample;
 	bool registered;
 	bool boot_local;
+	bool was_healthy;                     /* when it was looked at last */
 	char kernel_release[PHX_RELEASE_MAX]; /* that the head promises for that; "": any */
 	bool resumed;    /* services of an earlier boot's role were started, or need not be */
 	uint64_t anchor; /* event of the last anchor that is kept */
@@ -115,6 +117,18 @@ static void limit_when_healthy(struct link *l, bool healthy)
 	const struct role_state *role = read_role(l);
 	if (role->run && agent_limit(l->agent, &role->role, &err) < 0)
 		agent_log("quota: %s", err.text);
+}
+
+/* What services wrote before they failed would be gone when somebody asks. */
+static void tell_unhealthy(struct link *l, bool healthy)
+{
+	const struct role_state *role = read_role(l);
+	uint32_t n = 0;
+	if (l->was_healthy && !healthy && role->run)
+		PHX_LIST_EACH(struct phx_service, s, &role->role.services)
+			if (n++ < FAILED_MAX)
+				logs_tell_failed(l->agent->logs, s->name, 0);
+	l->was_healthy = healthy;
 }
 
 /* This agent can do all that there is. */
@@ -466,6 +480,7 @@ static void beat(struct link *l)
 	PHX_AUTO_JSON json_t *answer = NULL;
 	const struct phx_told_report report = report_of(l);
 	limit_when_healthy(l, report.healthy);
+	tell_unhealthy(l, report.healthy);
 	PHX_AUTO_JSON json_t *body = beat_body(l, &report);
 	int r = post(l, "/v1/agent/beat", body, l->beat_ms + CALL_TIMEOUT_MS, &status, &answer,
 		     &err);

@@ -11,11 +11,18 @@
 #include "http/http.h"
 #include "agent/log.h"
 #include "agent/order.h"
+#include "agent/own_log.h"
 #include "agent/service_backend.h"
 #include "agent/task_output.h"
 #include "types/logs.h"
 
-enum { QUESTIONS_MAX = 24, LINES_MAX = 10000, WAIT_MAX_MS = 30000, CALL_MS = 10000 };
+enum {
+	QUESTIONS_MAX = 24,
+	LINES_MAX = 10000,
+	WAIT_MAX_MS = 30000,
+	CALL_MS = 10000,
+	TAIL_LINES = 100
+};
 
 struct question {
 	struct logs *logs;
@@ -25,12 +32,14 @@ struct question {
 	struct phx_task_ask task;
 	char service[PHX_NAME_MAX];
 	struct service_log_ask ask;
+	enum phx_logs_of of;
+	uint64_t step;
 };
 
 struct logs {
 	struct loop *loop;
 	struct services *services;
-	const char *cache_dir;
+	const struct agent_config *cfg;
 	logs_client_fn client;
 	void *arg;
 	uint32_t n_questions; /* under way */
@@ -40,7 +49,7 @@ static json_t *answer_task(struct logs *l, struct question *q)
 {
 	struct phx_task_output o;
 	struct phx_err err = {0};
-	int r = task_output_read(l->cache_dir, &q->task, &o, &err);
+	int r = task_output_read(l->cfg->cache_dir, &q->task, &o, &err);
 	o.id = q->id;
 	if (r < 0)
 		phx_str_copy(o.error, sizeof(o.error), err.text[0] ? err.text : strerror(-r));
@@ -54,10 +63,13 @@ static json_t *answer_log(struct logs *l, struct question *q)
 	PHX_AUTO(phx_buf_fini) struct phx_buf text = {0};
 	char cursor[SERVICE_CURSOR_MAX] = "";
 	struct phx_err err = {0};
-	int r = services_log(l->services, q->service, &q->ask, &text, cursor, &err);
+	const struct own_log_ask own = {q->of, q->step, &q->ask};
+	int r = q->of == PHX_LOGS_SERVICE
+		? services_log(l->services, q->service, &q->ask, &text, cursor, &err)
+		: own_log_read(l->cfg, &own, &text, cursor, &err);
 	if (r == 0 && text.failed)
 		r = phx_err_set(&err, -ENOMEM, "out of memory");
-	struct phx_logs_told told = {.id = q->id};
+	struct phx_logs_told told = {.id = q->id, .step = q->step};
 	PHX_STR_SET(told.service, q->service);
 	PHX_STR_SET(told.cursor, r < 0 ? "" : cursor);
 	if (r < 0)
@@ -94,17 +106,14 @@ static void answer(void *arg)
 	free(q);
 }
 
-int logs_new(struct loop *loop, struct services *services, const char *cache_dir,
+int logs_new(struct loop *loop, struct services *services, const struct agent_config *cfg,
 	     logs_client_fn client, void *arg, struct logs **ret)
 {
 	struct logs *l = calloc(1, sizeof(*l));
 	if (!l)
 		return -ENOMEM;
-	*l = (struct logs){.loop = loop,
-			   .services = services,
-			   .cache_dir = cache_dir,
-			   .client = client,
-			   .arg = arg};
+	*l = (struct logs){
+		.loop = loop, .services = services, .cfg = cfg, .client = client, .arg = arg};
 	*ret = l;
 	return 0;
 }
@@ -144,6 +153,8 @@ static int read_log(const json_t *order, struct question *q, struct phx_err *err
 	PHX_STR_SET(q->ask.cursor, a.cursor);
 	q->path = "/v1/agent/logs";
 	q->answer = answer_log;
+	q->of = (enum phx_logs_of)a.of;
+	q->step = a.step;
 	q->ask.lines = a.lines > 0 && a.lines < LINES_MAX ? (uint32_t)a.lines : LINES_MAX;
 	q->ask.wait_ms = a.wait_ms > 0 && a.wait_ms < WAIT_MAX_MS ? (uint32_t)a.wait_ms : 0;
 	return 0;
@@ -161,4 +172,18 @@ int logs_ask_output(struct logs *l, uint64_t id, const json_t *order, struct phx
 	struct question q = {.logs = l, .id = id};
 	int r = read_task(order, &q, err);
 	return r ? r : hand_over(l, &q, err);
+}
+
+void logs_tell_failed(struct logs *l, const char *service, uint64_t step)
+{
+	struct phx_err err = {0};
+	struct question q = {.logs = l,
+			     .path = "/v1/agent/logs",
+			     .answer = answer_log,
+			     .of = step ? PHX_LOGS_AGENT : PHX_LOGS_SERVICE,
+			     .step = step,
+			     .ask = {.lines = TAIL_LINES}};
+	PHX_STR_SET(q.service, service);
+	if (l && hand_over(l, &q, &err) < 0)
+		agent_log("what it wrote is not told: %s", err.text);
 }

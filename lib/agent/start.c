@@ -165,7 +165,7 @@ static int start_parts(struct agent *a, struct phx_err *err)
 	r = r ? r : web_new(a->loop, a->cfg.whole_machine, &a->web);
 	r = r ? r : health_new(a->loop, a->cfg.pkg_root, &a->health, err);
 	r = r ? r : outbox_new(a->loop, agent_client, a, &a->outbox, err);
-	r = r ? r : logs_new(a->loop, a->services, a->cfg.cache_dir, agent_client, a, &a->logs);
+	r = r ? r : logs_new(a->loop, a->services, &a->cfg, agent_client, a, &a->logs);
 	r = r ? r : jobs_new(&jobs, &a->jobs, err);
 	tasks.outbox = a->outbox;
 	if (r == 0 && a->env == PHX_ENV_OS)

@@ -109,6 +109,8 @@ static void write_down(struct worker *w, struct ending *end)
 		snprintf(e->text, sizeof(e->text), "result cannot be kept: %.200s", disk.text);
 	}
 	agent_log("step %" PRIu64 " %s: %s", e->id, e->kind, e->result < 0 ? e->text : "done");
+	if (e->result < 0)
+		logs_tell_failed(w->agent->logs, "", e->id);
 }
 
 static void tell(struct worker *w, struct ending *end)

@@ -76,6 +76,34 @@ void asks_told(struct asks *k, const struct asks_kind *of, const char *node, uin
 	answer = json_deep_copy(j);
 }
 
+static bool fake_room;
+static unsigned n_rows;
+static struct phx_start_row rows[512];
+static char starts_db[64];
+bool live_may_tell(struct live *l, const char *node, size_t bytes)
+{
+	(void)l;
+	assert_string_equal(node, "n1");
+	return fake_room && bytes < 100000;
+}
+void starts_tell(struct starts *s, const struct phx_start_row *row)
+{
+	(void)s;
+	assert_true(n_rows < PHX_ARRAY_SIZE(rows));
+	rows[n_rows++] = *row;
+}
+void starts_settle(struct starts *s, int64_t ms)
+{
+	(void)s;
+	(void)ms;
+	fake_engine_is_free();
+}
+const char *starts_path(const struct starts *s)
+{
+	(void)s;
+	return starts_db;
+}
+
 static int setup(void **state)
 {
 	world_setup((void **)&w);
@@ -87,13 +115,16 @@ static int setup(void **state)
 	fake_all = true;
 	fake_holds = false;
 	fake_agent = "n1";
-	n_put = n_told = 0;
-	return 0;
+	n_put = n_told = n_rows = 0;
+	fake_room = true;
+	snprintf(starts_db, sizeof(starts_db), "/tmp/phx-logs-XXXXXX");
+	return close(mkstemp(starts_db));
 }
 
 static int teardown(void **state)
 {
 	fake_engine_is_free();
+	unlink(starts_db);
 	json_decref(PHX_TAKE(words));
 	json_decref(PHX_TAKE(answer));
 	return world_teardown(state);
@@ -201,6 +232,87 @@ static void an_agent_answers_for_its_own_node(void **state)
 	assert_string_equal(told_error, "no such service");
 }
 
+/* What nobody asked for is kept, line by line, cleaned; of very much the end. */
+static void what_failed_is_kept(void **state)
+{
+	PHX_AUTO(phx_buf_fini) struct phx_buf many = {0};
+	(void)state;
+	assert_int_equal(answers("{\"id\":0,\"step\":12,\"text\":\"one\\ntwo\\u001b[2J\\n\"}"),
+			 200);
+	assert_int_equal(n_told, 0);
+	assert_int_equal(n_rows, 2);
+	assert_int_equal(rows[0].kind, PHX_START_log);
+	assert_true(rows[0].proven);
+	assert_string_equal(rows[0].node, "n1");
+	assert_string_equal(rows[0].text, "step 12: one");
+	assert_string_equal(rows[1].text, "step 12: two [2J");
+	assert_int_equal(answers("{\"id\":0,\"service\":\"web\",\"text\":\"down\"}"), 200);
+	assert_string_equal(rows[2].text, "service web: down");
+	n_rows = 0;
+	phx_buf_addf(&many, "{\"id\":0,\"step\":1,\"text\":\"");
+	for (int i = 1; i <= 300; i++)
+		phx_buf_addf(&many, "%d\\n", i);
+	phx_buf_addf(&many, "\"}");
+	assert_int_equal(answers(many.data), 200);
+	assert_int_equal(n_rows, KEPT_LINES);
+	assert_string_equal(rows[0].text, "step 1: 101");
+	assert_string_equal(rows[n_rows - 1].text, "step 1: 300");
+	fake_room = false; /* it sends more than is kept of one node */
+	n_rows = 0;
+	assert_int_equal(answers("{\"id\":0,\"step\":12,\"text\":\"one\"}"), 200);
+	assert_int_equal(n_rows, 0);
+}
+
+/* The words of agent and kernel are the provider's alone, and a silent node's are what was kept. */
+static void kept_ones_are_shown(void **state)
+{
+	static const struct phx_start_row put_rows[] = {
+		{.node = "n1", .kind = PHX_START_log, .proven = true, .text = "step 1: one"},
+		{.node = "n1", .kind = PHX_START_log, .proven = true, .text = "step 12: two"},
+		{.node = "n1", .kind = PHX_START_beacon, .text = "step 1: of a stranger"},
+	};
+	struct phx_starts *db = NULL;
+	(void)state;
+	unlink(starts_db);
+	assert_int_equal(phx_starts_open(starts_db, 1 << 20, &db, NULL), 0);
+	assert_int_equal(phx_starts_put(db, put_rows, PHX_ARRAY_SIZE(put_rows), NULL), 0);
+	phx_starts_close(db);
+	world_node(w, "n1")->up = false;
+	FAKE_REQUEST q = {.params = {"n1"}, .query = {{"of", "kept"}, {"step", "1"}}};
+	api_node_logs(&q, &d);
+	assert_int_equal(q.code, 200);
+	assert_string_equal(phx_json_str(q.json, "text", ""), "one\n");
+	FAKE_REQUEST all = {.params = {"n1"}, .query = {{"of", "kept"}}};
+	api_node_logs(&all, &d);
+	assert_string_equal(phx_json_str(all.json, "text", ""), "step 1: one\nstep 12: two\n");
+	fake_all = false;
+	fake_holds = true;
+	static const char *const of[] = {"kept", "agent", "kernel"};
+	for (size_t i = 0; i < PHX_ARRAY_SIZE(of); i++) {
+		FAKE_REQUEST his = {.params = {"n1"}, .query = {{"of", of[i]}}};
+		api_node_logs(&his, &d);
+		assert_int_equal(his.code, -EACCES);
+	}
+	FAKE_REQUEST none = {.params = {"n1"}, .query = {{"of", "disks"}}};
+	api_node_logs(&none, &d);
+	assert_int_equal(none.code, -EINVAL);
+}
+
+/* In the deploy environment run no services, and the agent answers. */
+static void the_agent_answers_where_no_services_run(void **state)
+{
+	(void)state;
+	world_node(w, "n1")->env = PHX_ENV_DEPLOY;
+	FAKE_REQUEST q = {.params = {"n1"}, .query = {{"of", "agent"}, {"step", "7"}}};
+	api_node_logs(&q, &d);
+	assert_int_equal(n_put, 1);
+	assert_string_equal(phx_json_str(words, "of", ""), "agent");
+	assert_int_equal(phx_json_int(words, "step", 0), 7);
+	FAKE_REQUEST none = {.params = {"n1"}};
+	api_node_logs(&none, &d);
+	assert_int_equal(none.code, -EBUSY);
+}
+
 static void who_is_no_agent_answers_nothing(void **state)
 {
 	(void)state;
@@ -227,6 +339,9 @@ int main(void)
 		T(a_node_that_cannot_answer_is_not_asked),
 		T(a_question_is_bounded),
 		T(an_agent_answers_for_its_own_node),
+		T(what_failed_is_kept),
+		T(kept_ones_are_shown),
+		T(the_agent_answers_where_no_services_run),
 		T(who_is_no_agent_answers_nothing),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
