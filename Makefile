@@ -9,6 +9,7 @@
 #   make bench      the measurements of the README
 #   make check-lab  lab, and more of it: RAM boot, proxyDHCP, lost keys, damaged images, erases
 #   make lab-site   a real site, part by part: networks and bonds, kernels and containers, layouts of disks, a burn-in
+#   make lab-deb    Debian packages on an emulated machine with systemd, from which a second one boots
 #   make check-lab-share  lab-share, as a test
 #   make check-import  a tar of another Debian release becomes an image, deployed to memory and disk
 #   make check-share  lab-share, shortened: three shared machines, one exchange with a wipe
@@ -23,6 +24,7 @@
 #   make tutorial   phoenix-tutorial(7) carried out in a browser, with its pictures
 #   make portal     the web pages, into $(BUILD)/portal (npm, as cmd/portal/package-lock.json has it)
 #   make install    programs, pages, manual, units, examples (DESTDIR, PREFIX)
+#   make deb        the same as Debian packages, into $(BUILD)/deb
 
 BUILD ?= build
 CC ?= gcc
@@ -46,6 +48,9 @@ OPT ?= -O2 -g
 HARDEN := -fstack-protector-strong -fstack-clash-protection
 HARDEN += $(if $(findstring x86_64,$(shell $(CC) -dumpmachine 2>/dev/null)),-fcf-protection)
 HARDEN += $(if $(findstring Free Software,$(shell $(CC) --version 2>/dev/null)),-ftrivial-auto-var-init=zero)# clang 14 calls that an experiment
+# two builds of one commit are equal, byte by byte, wherever they were made (tests/system/reproducible.sh): objects of one tree are
+# those of another, so that this is none of FLAGS. What clang measures wants the paths
+PATHS := $(if $(findstring Free Software,$(shell $(CC) --version 2>/dev/null)),-ffile-prefix-map=$(CURDIR)=.)
 CFLAGS += -std=gnu17 -D_GNU_SOURCE $(OPT) $(WARN) $(WERROR) $(HARDEN) $(if $(SHARED),-fPIC,-fPIE) -ffunction-sections -fdata-sections
 PKG_CFLAGS := $(shell pkg-config --cflags $(PKGS))
 PKG_LIBS := $(shell pkg-config --libs $(PKGS))
@@ -56,7 +61,7 @@ VERSION := 0.1.0
 # for what is only compiled: all cores, also where somebody types "make check"
 BUILD_MAKE = $(MAKE) -j$(shell nproc)
 
-LIB_SRC := $(wildcard lib/*/*.c)
+LIB_SRC := $(sort $(wildcard lib/*/*.c))
 LIB_OBJ := $(LIB_SRC:%.c=$(BUILD)/obj/%.o)
 # what takes longest stands first: two programs run at a time
 UNIT_SRC := $(wildcard tests/golden/*.c) $(wildcard tests/unit/*/*.c)
@@ -80,11 +85,11 @@ endif
 $(BUILD)/obj/%.o: %.c $(FLAGS_FILE)
 	@mkdir -p $(@D)
 	@echo "  CC    $<"
-	$(Q)$(CC) $(CPPFLAGS) $(CFLAGS) $(if $(filter $(PURE:%=lib/%/),$(dir $<)),-Wconversion -Wsign-conversion) -MMD -MP -c $< -o $@
+	$(Q)$(CC) $(CPPFLAGS) $(CFLAGS) $(PATHS) $(if $(filter $(PURE:%=lib/%/),$(dir $<)),-Wconversion -Wsign-conversion) -MMD -MP -c $< -o $@
 
 $(BUILD)/libphx.a: $(LIB_OBJ)
 	@echo "  AR    $@"
-	$(Q)rm -f $@ && ar rcs $@ $^
+	$(Q)rm -f $@ && ar rcsD $@ $^
 
 # SHARED=yes: unit tests load it, so that a change of the library compiles no test again (tests/mutants/run)
 $(BUILD)/libphx.so: $(LIB_OBJ)
@@ -93,15 +98,15 @@ $(BUILD)/libphx.so: $(LIB_OBJ)
 TEST_LIB := $(BUILD)/libphx.$(if $(SHARED),so,a)
 TEST_RPATH := -Wl,-rpath,$(abspath $(BUILD))
 
-CLI_OBJ := $(patsubst %.c,$(BUILD)/obj/%.o,$(wildcard cmd/cli/*.c))
+CLI_OBJ := $(patsubst %.c,$(BUILD)/obj/%.o,$(sort $(wildcard cmd/cli/*.c)))
 DEPS_FILES += $(CLI_OBJ:.o=.d)
 $(BUILD)/libcli.a: $(CLI_OBJ)
 	@echo "  AR    $@"
-	$(Q)rm -f $@ && ar rcs $@ $^
+	$(Q)rm -f $@ && ar rcsD $@ $^
 
 # one program a folder of cmd/, made of all that is in it
 define program
-$(BUILD)/bin/$(1): $$(patsubst %.c,$(BUILD)/obj/%.o,$$(wildcard cmd/$(1)/*.c)) $(if $(filter $(1),$(WORDS)),$(BUILD)/libcli.a) $(BUILD)/libphx.a
+$(BUILD)/bin/$(1): $$(patsubst %.c,$(BUILD)/obj/%.o,$$(sort $$(wildcard cmd/$(1)/*.c))) $(if $(filter $(1),$(WORDS)),$(BUILD)/libcli.a) $(BUILD)/libphx.a
 	@mkdir -p $$(@D)
 	@echo "  LD    $$@"
 	$$(Q)$$(CC) $$(CFLAGS) $$(LDFLAGS) -o $$@ $$^ $$(LIBS)
@@ -189,8 +194,9 @@ DEPS_BUILD := gcc make pkg-config libmicrohttpd-dev libgnutls28-dev libcurl4-ope
 	libsqlite3-dev libconfig-dev libyaml-dev libarchive-dev libssh2-1-dev libhwloc-dev libfdisk-dev libblkid-dev libmount-dev \
 	libcryptsetup-dev libkmod-dev libsystemd-dev libsmartcols-dev libcmocka-dev libacl1-dev liblzma-dev \
 	libzstd-dev libbz2-dev liblz4-dev zlib1g-dev nettle-dev libxml2-dev libnl-3-dev libnl-genl-3-dev libseccomp-dev libtss2-dev libpam0g-dev scdoc
-DEPS_RUN := dnsmasq-base tftpd-hpa ipxe pci.ids ipmitool freeipmi-tools zstd e2fsprogs squashfs-tools dosfstools skopeo umoci cpio kmod xz-utils gzip
-DEPS_LAB := mmdebstrap fakeroot arch-test busybox-static cpio kmod qemu-system-x86 qemu-utils ovmf openipmi swtpm isc-dhcp-relay \
+DEPS_RUN := dnsmasq-base tftpd-hpa ipxe pci.ids ipmitool freeipmi-tools zstd e2fsprogs squashfs-tools dosfstools skopeo umoci cpio kmod xz-utils
+DEPS_IMAGE := mmdebstrap arch-test # phx image build
+DEPS_LAB := fakeroot busybox-static cpio kmod qemu-system-x86 qemu-utils ovmf openipmi swtpm isc-dhcp-relay \
 	iproute2 jq curl xz-utils wrk
 DEPS_TEST := stress-ng memtester fio clang llvm clang-format clang-tidy cppcheck libclang-rt-14-dev universal-ctags openssh-server openssh-client \
 	tftp-hpa nftables gdisk strace systemd socat sqlite3 valgrind zsh clustershell ansible-core sudo openssl \
@@ -200,7 +206,8 @@ DEPS_PORTAL := $(if $(shell command -v node),,nodejs) $(if $(shell command -v np
 # what make bench compares with
 # (makeflow is linked with MPI, and does not start without orted)
 DEPS_BENCH := coop-computing-tools openmpi-bin parallel
-DEPS := $(DEPS_BUILD) $(DEPS_RUN) $(DEPS_LAB) $(DEPS_TEST) $(DEPS_PORTAL)
+DEPS_DEB := debhelper dpkg-dev lintian
+DEPS := $(DEPS_BUILD) $(DEPS_RUN) $(DEPS_IMAGE) $(DEPS_DEB) $(DEPS_LAB) $(DEPS_TEST) $(DEPS_PORTAL)
 
 .PHONY: deps check lab lab-share lab-down bench check-layers check-pure check-sleeps check-size check-layout check-hardening check-asan check-asan-unit check-asan-system check-tsan lint packages images agent-bundle
 deps:
@@ -246,6 +253,7 @@ check: deps
 .PHONY: check-tests check-unit check-all
 check-tests:
 	$(Q)$(BUILD_MAKE) all agent-bundle images packages portal $(UNIT_PLAIN) $(SYSTEM_BIN) $(LAB_BIN) $(SIM_BIN)
+	$(Q)$(MAKE) deb-root DEB_SEED=$(BUILD)
 	$(Q)BUILD=$(BUILD) PHX=$(BUILD)/bin/phx IMAGES=$(BUILD)/images PHX_TEST_TRIES=2 PHX_TEST_PASSED=$(BUILD)/passed tests/run tests/check-layers tests/check-pure tests/check-sleeps tests/check-size tests/check-layout tests/check-hardening tests/check-walks tests/check-mutants tests/check-turns $(SIM_BIN) $(UNIT_PLAIN) $(LAB_TESTS) $(SYSTEM_TESTS) $(LAB_LATER) $(TRUST_TESTS)
 check-unit:
 	$(Q)$(BUILD_MAKE) all packages $(UNIT_BIN)
@@ -253,7 +261,13 @@ check-unit:
 # what is too long for every change; its last line stands in CHANGES.md at a release. What has passed of a commit is not made
 # again, so that it may be made in parts
 check-all:
-	+$(Q)tests/each --keep $(BUILD)/check-all "$(MAKE)" check check-planted check-planted-long check-unit fuzz check-lab lab-site check-lab-share check-import check-web check-asan check-alloc check-mutants lint
+	+$(Q)tests/each --keep $(BUILD)/check-all "$(MAKE)" check check-planted check-reproducible check-planted-long check-unit fuzz check-lab lab-site lab-deb check-lab-share check-import check-web check-asan check-alloc check-mutants lint
+
+# two builds of the commit, at two paths, are equal byte by byte: programs, Debian packages, an image
+.PHONY: check-reproducible
+check-reproducible: deps
+	$(Q)$(BUILD_MAKE) all agent-bundle portal
+	$(Q)BUILD=$(BUILD) PHX_REPRODUCIBLE=all PHX_TEST_TIMEOUT=7200 tests/run tests/system/reproducible.sh
 
 # what people whom the head separates would do to each other, a script an attack, and all else that the table of tests/trust/README.md
 # says is proven; parts of check
@@ -287,6 +301,14 @@ check-lab: deps
 lab-site: deps
 	$(Q)$(BUILD_MAKE) all agent-bundle images packages
 	$(Q)BUILD=$(BUILD) PHX_TEST_TIMEOUT=3600 PHX_TEST_SCRIPTS=1 tests/run $(addprefix tests/lab/,networks.sh bond.sh kernels.sh containers.sh layout.sh burnin.sh)
+
+# the Debian packages on an emulated machine with systemd: installed, edited, a second machine boots from it and is handed over, an upgrade
+# under that, removal; ten minutes
+.PHONY: lab-deb
+lab-deb: deps
+	$(Q)$(BUILD_MAKE) all agent-bundle portal image-deploy image-debian-12
+	$(Q)$(MAKE) deb-root DEB_SEED=$(BUILD)
+	$(Q)BUILD=$(BUILD) PHX_TEST_TIMEOUT=3600 tests/run tests/lab/deb.sh
 
 # lab-share, whole: a day of web load, with and without erases; half an hour
 .PHONY: check-lab-share
@@ -331,7 +353,7 @@ check-asan-system:
 	$(Q)BUILD=$(ASAN) PHX_TEST_TRIES=2 tests/sanitized $(ASAN_SYSTEM)
 check-asan:
 	$(Q)$(ASAN_MAKE) all $(ASAN_UNIT) $(SYSTEM_BIN:$(BUILD)/%=$(ASAN)/%)
-	$(Q)BUILD=$(ASAN) tests/sanitized $(ASAN_UNIT) $(SYSTEM_TESTS)
+	$(Q)BUILD=$(ASAN) tests/sanitized $(ASAN_UNIT) $(filter-out %/deb.sh %/reproducible.sh,$(SYSTEM_TESTS))
 
 # as tests/golden/alloc, but each allocation fails: of all events of the golden programs, and of fifty events of a kind and size of
 # the others, within a bound for each of those: some 7 minutes of processor time, and 2 for the golden ones
@@ -369,11 +391,13 @@ bench: deps
 	$(Q)$(BUILD_MAKE) all agent-bundle images packages bench-programs
 	$(Q)BUILD=$(BUILD) tests/bench/run $(BENCH)
 
-# ---- manual, installation ----
+# ---- manual ----
 
-MAN_SRC := $(wildcard cmd/*/*.scd etc/*.scd)
+MAN_SRC := $(sort $(wildcard cmd/*/*.scd etc/*.scd))
+# the day that stands on a page is that of the commit, not that of the build
+EPOCH := $(or $(SOURCE_DATE_EPOCH),$(shell git log -1 --format=%ct 2>/dev/null || stat -c %Y Makefile))
 MAN := $(addprefix $(BUILD)/man/,$(notdir $(MAN_SRC:.scd=)))
-.PHONY: man install
+.PHONY: man
 all: man
 man: $(MAN)
 vpath %.scd $(sort $(dir $(MAN_SRC)))
@@ -381,32 +405,10 @@ vpath %.scd $(sort $(dir $(MAN_SRC)))
 $(BUILD)/man/%: %.scd $(BUILD)/bin/phx
 	@mkdir -p $(@D)
 	$(Q)awk '/^@ / { if (system("$(BUILD)/bin/phx completion manual " $$2)) exit 1; next } { print; fflush() }' $< >$@.scd
-	$(Q)scdoc <$@.scd >$@
+	$(Q)SOURCE_DATE_EPOCH=$(EPOCH) scdoc <$@.scd >$@
 
-PREFIX ?= /usr
-SYSCONFDIR ?= /etc
-install: all man portal
-	install -D -m 755 -t $(DESTDIR)$(PREFIX)/bin $(BUILD)/bin/phx
-	install -D -m 755 -t $(DESTDIR)$(PREFIX)/libexec/phoenix $(BUILD)/bin/phx-sim $(BUILD)/bin/phx-lab
-	install -D -m 755 -t $(DESTDIR)$(PREFIX)/sbin $(BUILD)/bin/phxd
-	install -D -m 644 -t $(DESTDIR)$(PREFIX)/share/phoenix/pxe pxe/*.ipxe
-	for f in $(IMAGE_TOOLS); do install -D images/$$f $(DESTDIR)$(PREFIX)/share/phoenix/images/$$f -m $$([ -x images/$$f ] && echo 755 || echo 644) || exit 1; done
-	install -D -m 644 -t $(DESTDIR)$(PREFIX)/share/phoenix/portal $(BUILD)/portal/*.*
-	install -D -m 644 -t $(DESTDIR)$(PREFIX)/lib/systemd/system etc/systemd/phxd.service
-	test -e $(DESTDIR)$(SYSCONFDIR)/pam.d/phoenix || install -D -m 644 -t $(DESTDIR)$(SYSCONFDIR)/pam.d etc/pam.d/phoenix
-	install -D -m 644 etc/phoenix.sysusers $(DESTDIR)$(PREFIX)/lib/sysusers.d/phoenix.conf
-	install -D -m 644 -t $(DESTDIR)$(PREFIX)/share/phoenix/sim etc/sim/*.conf
-	install -D -m 644 -t $(DESTDIR)$(PREFIX)/share/phoenix/sim/samples etc/sim/samples/*
-	for page in $(MAN); do install -D -m 644 -t $(DESTDIR)$(PREFIX)/share/man/man$${page##*.} $$page || exit 1; done
-	install -D -m 644 -t $(DESTDIR)$(PREFIX)/share/phoenix/clustershell etc/clustershell/phoenix.conf
-	install -D -m 755 -t $(DESTDIR)$(PREFIX)/share/phoenix/ansible etc/ansible/phoenix
-	install -D -m 644 -t $(DESTDIR)$(PREFIX)/share/phoenix/re etc/re/*.conf etc/re/*.xml
-	test -e $(DESTDIR)$(SYSCONFDIR)/phoenix/phoenix.conf || \
-		install -D -m 644 -t $(DESTDIR)$(SYSCONFDIR)/phoenix etc/phoenix.conf
-	install -d -m 755 $(DESTDIR)$(SYSCONFDIR)/phoenix/slurm
-	install -d -m 711 $(DESTDIR)$(SYSCONFDIR)/phoenix/bmc
-	for role in roles/*.conf; do test -e $(DESTDIR)$(SYSCONFDIR)/phoenix/$$role || \
-		install -D -m 644 -t $(DESTDIR)$(SYSCONFDIR)/phoenix/roles $$role || exit 1; done
+-include etc/install.mk
+-include etc/debian/debian.mk
 
 clean:
 	rm -rf $(BUILD)
