@@ -40,7 +40,7 @@ enum { PHX_START_TEXT_MAX = 400 };
 	F(S, at_us, I64)              /* since 1970 */ \
 	F(S, kind, ENUM(phx_start_kind)) \
 	F(S, proven, BOOL) /* seen by the head, or told over the node's certificate */ \
-	F(S, bytes, U64)   /* of a file: sent */ \
+	F(S, bytes, U64)   /* of a file: sent; of what failed: its errno, as a positive number */ \
 	F(S, total, U64)   /* of how many */ \
 	F(S, text, STR(PHX_START_TEXT_MAX))
 PHX_RECORD_STRUCT(phx_start_row, PHX_START_ROW_FIELDS);
