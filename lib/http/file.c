@@ -154,6 +154,8 @@ static void give_file(struct phx_http_request *q, int fd, const struct stat *st,
 	add_headers(r, etag, type);
 	if (kind != PHX_HTTP_RANGE_NONE)
 		add_content_range(r, kind, from, n, size);
+	if (n && strcmp(q->method, "HEAD") != 0)
+		phx_http_sent_begin(q, n);
 	phx_http_give(q, status, r);
 }
 

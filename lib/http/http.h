@@ -157,6 +157,15 @@ enum phx_http_rank {
 	PHX_HTTP_ADMIN,    /* limited by the reserve alone */
 };
 
+/** How the sending of a file ended, as the kernel counts it. */
+struct phx_http_sent {
+	const struct phx_http_peer *peer;
+	const char *path;
+	bool whole;               /* all of it was given to the kernel; else the peer has gone */
+	uint64_t bytes, total;    /* what the peer has acknowledged, of how many */
+	uint32_t segments, again; /* how many segments left, and how many of these more than once */
+};
+
 struct phx_http_server_config {
 	const struct phx_http_route *routes;
 	size_t n_routes;
@@ -190,6 +199,9 @@ struct phx_http_server_config {
 	/** The session with which `peer` asks was used elsewhere before, at `from`: called on any
 	 * thread. May be NULL. */
 	void (*moved)(void *arg, const struct phx_http_peer *peer, const char *from);
+	/** A file was sent, or so much of it: called on a thread of the listener, must return at
+	 * once. May be NULL. */
+	void (*sent)(void *arg, const struct phx_http_sent *sent);
 	/** Somebody was refused because of a limit: called on any thread, must return at once. May
 	 * be NULL. */
 	void (*refused)(void *arg);

@@ -91,6 +91,10 @@ struct phx_http_request {
 	/* under server->lock: */
 	struct MHD_Response *response;
 	bool constant; /* it is the server's */
+	/* sent.c: of a file that is the answer: its bytes, and what was counted before them */
+	bool sends;
+	uint64_t sends_bytes, acked_before;
+	uint32_t segments_before, again_before;
 	unsigned status;
 	bool suspended;
 	bool brief; /* no news may be told without a body; known once it is suspended */
@@ -126,6 +130,7 @@ struct phx_http_server {
 	gid_t admin_gid;
 	enum phx_http_rank (*rank)(void *arg, const struct phx_http_peer *peer);
 	void (*moved)(void *arg, const struct phx_http_peer *peer, const char *from);
+	void (*sent)(void *arg, const struct phx_http_sent *sent);
 	struct phx_http_listener_state listeners[PHX_HTTP_LISTENERS];
 	struct phx_http_credential *_Atomic credential; /* credential.c: the newest */
 	/* the hand-over of answers between threads, and the list of requests */
@@ -223,5 +228,12 @@ void phx_http_reply_json_with(struct phx_http_request *q, int status, const json
 /** {"error": text, "code": name of code} with this status. `allow` is for 405, else NULL. */
 void phx_http_refuse(struct phx_http_request *q, int status, int code, const char *text,
 		     const char *allow);
+
+/* ---- sent.c ---- */
+
+/** The answer is so many bytes of a file: counting begins. */
+void phx_http_sent_begin(struct phx_http_request *q, uint64_t bytes);
+/** The request has ended: tells of the file, if its answer was one. */
+void phx_http_sent_end(struct phx_http_request *q, bool whole);
 
 #endif

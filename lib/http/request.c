@@ -153,10 +153,11 @@ void phx_http_on_completed(void *cls, struct MHD_Connection *mhd, void **request
 	struct phx_http_listener_state *l = cls;
 	struct phx_http_server *s = l->server;
 	struct phx_http_request *q = *request_context;
-	(void)mhd, (void)code;
+	(void)mhd;
 	if (!q)
 		return;
 	*request_context = NULL;
+	phx_http_sent_end(q, code == MHD_REQUEST_TERMINATED_COMPLETED_OK);
 	pthread_mutex_lock(&s->lock);
 	*(q->prev ? &q->prev->next : &s->requests) = q->next;
 	if (q->next)
