@@ -65,6 +65,10 @@ static void add_general(struct phx_buf *b, const struct phx_config *cfg,
 	phx_buf_addf(b, "interface=%s\n", cfg->interface);
 	dnsmasq_add_cards(b, cfg, site);
 	phx_buf_addf(b, "except-interface=lo\nbind-dynamic\n");
+	/* who asked, whether it is firmware or iPXE, what it was told: deploy/dhcp_log.h. It never
+	 * waits for whoever reads its log */
+	if (cfg->dhcp_mode != PHX_DHCP_NONE)
+		phx_buf_addf(b, "log-dhcp\nlog-async=100\n");
 	phx_buf_addf(b, "user=%s\npid-file=%s/dnsmasq/dnsmasq.pid\nlog-facility=-\n",
 		     cfg->dnsmasq_user, cfg->run_dir);
 	if (cfg->tftp == PHX_TFTP_DNSMASQ)

@@ -43,6 +43,7 @@ static char *conf_of(struct head *h, const struct phx_dhcp_site *site)
 static const char as_it_was[] =
 	"# made by phxd, which replaces it: change phoenix.conf instead\n"
 	"port=0\nno-resolv\nno-hosts\ninterface=v0\nexcept-interface=lo\nbind-dynamic\n"
+	"log-dhcp\nlog-async=100\n"
 	"user=dnsmasq\npid-file=/r/dnsmasq/dnsmasq.pid\nlog-facility=-\n"
 	"dhcp-match=set:ipxe,175\ndhcp-match=set:efi,option:client-arch,7\n"
 	"dhcp-match=set:efi,option:client-arch,9\ndhcp-match=set:efihttp,option:client-arch,16\n"
