@@ -122,6 +122,11 @@ static int check_mac(const char *text, struct phx_err *err)
 	return phx_err_set(err, -EINVAL, "\"%s\" is not a MAC address; 52:54:00:12:34:56 is", text);
 }
 
+static int check_machine(const char *text, struct phx_err *err)
+{
+	return strchr(text, ':') ? check_mac(text, err) : check_name(text, err);
+}
+
 static int check_assignment(const char *text, struct phx_err *err)
 {
 	const char *eq = strchr(text, '=');
@@ -265,6 +270,7 @@ static const struct cli_type types[] = {
 	{"NODES", "a node list", "nodes", check_nodes},
 	{"HOSTS", "a list of hosts", "nodes", check_nodes},
 	{"NODE", "a node name", "nodes", check_name},
+	{"MACHINE", "a node name, or the MAC address of a machine", "nodes", check_machine},
 	{"SERVICE", "a service name", "", check_name},
 	{"ROLE", "a role name", "roles", check_name},
 	{"POOL", "a pool name", "", check_name},

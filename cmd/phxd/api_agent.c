@@ -15,6 +15,7 @@
 #include "pki/token.h"
 #include "phxd/parse.h"
 #include "phxd/site.h"
+#include "phxd/starts.h"
 #include "state/node_sets.h"
 
 enum { WAIT_MAX_MS = 60000, MONITOR_MAX = 32 << 10 };
@@ -158,6 +159,21 @@ static bool take_enrol(struct daemon *d, struct phx_http_request *q, const json_
 	return true;
 }
 
+/* By its MAC while it has no name. */
+static void tell_enrol(struct daemon *d, const struct phx_event_enrol *p,
+		       const struct phx_outcome *out, const char *failed)
+{
+	const char *mac = p->macs.n ? PHX_LIST_AT(&p->macs, struct phx_mac, 0)->mac : "";
+	const char *who = out->node[0] ? out->node : mac;
+	bool refused = failed || out->enrol == PHX_ENROL_REFUSED;
+	if (p->macs.n)
+		starts_at(d->starts, p->address, mac);
+	starts_say(d->starts, who, PHX_START_enrol_asked, "from %s", p->address);
+	if (refused)
+		starts_say(d->starts, who, PHX_START_enrol_refused, "%s",
+			   failed ? failed : out->text);
+}
+
 void api_enrol(struct phx_http_request *q, void *arg)
 {
 	struct daemon *d = arg;
@@ -172,6 +188,7 @@ void api_enrol(struct phx_http_request *q, void *arg)
 	if (take_enrol(d, q, j, &told, &ev.enrol)) {
 		struct phx_cert_ask ask = ASK_OF(&told);
 		int r = engine_submit(d->engine, &ev, &out, &err);
+		tell_enrol(d, &ev.enrol, &out, r < 0 ? err.text : NULL);
 		if (r < 0)
 			phx_http_reply_error(q, r, err.text);
 		else
@@ -307,6 +324,8 @@ void api_hello(struct phx_http_request *q, void *arg)
 		/* what it reported before is outdated: its next beat is told in full */
 		live_untold(d->live, ev.node);
 		int r = engine_submit(d->engine, &ev, NULL, &err);
+		starts_say(d->starts, ev.node, PHX_START_hello, "%s, from %s",
+			   phx_enum_name(&phx_node_env_names, ev.hello.env), ev.hello.address);
 		live_wake(d->live, ev.node);
 		if (r < 0)
 			phx_http_reply_error(q, r, err.text);
@@ -340,6 +359,7 @@ static void tell_report(struct daemon *d, const char *node, const struct beat_re
 	PHX_MEMBERS_COPY(PHX_TOLD_RUNS_FIELDS, &ev.report, r);
 	PHX_STR_SET(ev.report.ca, r->ca);
 	parse_words(ev.text, sizeof(ev.text), r->health_text);
+	starts_report(d, node, r->healthy, r->actual_role, ev.text);
 	if (engine_submit(d->engine, &ev, NULL, NULL) < 0)
 		live_untold(d->live, node);
 }
@@ -476,6 +496,8 @@ void api_result(struct phx_http_request *q, void *arg)
 		return;
 	snprintf(ev.by, sizeof(ev.by), "node:%.50s", ev.node);
 	live_heard(d->live, ev.node);
+	if (ev.kind == PHX_EV_step_result)
+		starts_step(d, ev.node, ev.answer.step_id, ev.answer.result, ev.text);
 	int r = engine_submit(d->engine, &ev, NULL, &err);
 	if (r < 0) {
 		phx_http_reply_error(q, r, err.text);

@@ -9,6 +9,7 @@
 #include "base/file.h"
 #include "deploy/store.h"
 #include "phxd/site.h"
+#include "phxd/starts.h"
 #include "phxd/view_hide.h"
 #include "pki/token.h"
 
@@ -63,6 +64,7 @@ void api_boot(struct phx_http_request *q, void *arg)
 	site_head(d, phx_http_peer(q)->address, head);
 	if (its.choice == PHX_BOOT_REFUSE) {
 		int r = phx_ipxe_refuse_script(&d->cfg, head, mac, reason, &text, &err);
+		starts_script(d, q, mac, "", reason[0] ? reason : "this machine is not to boot");
 		reply_script(q, r, text, &err);
 		return;
 	}
@@ -79,6 +81,8 @@ void api_boot(struct phx_http_request *q, void *arg)
 		phx_record_fini(&phx_image_record, &im);
 		phx_record_fini(&phx_image_record, &system);
 	}
+	starts_script(d, q, mac, boot.image && r == 0 ? "the deploy image" : "",
+		      r < 0 ? err.text : NULL);
 	if (r < 0) {
 		/* the script shows the reason and asks again, so the machine boots as soon as the
 		 * image is there */
@@ -105,10 +109,12 @@ static void reply_image_file(struct daemon *d, struct phx_http_request *q)
 	r = r ? r
 	      : phx_images_file(d->cfg.image_dir, phx_http_param(q, 0), phx_http_param(q, 1),
 				last_word(q), &path, digest, &err);
-	if (r < 0)
+	if (r < 0) {
+		starts_no_file(d, q, err.text);
 		phx_http_reply_error(q, r, err.text);
-	else
+	} else {
 		phx_http_reply_file(q, path, digest, "application/octet-stream");
+	}
 }
 
 /* Images to boot must be public: firmware fetches them, without any identity. Of a system these are
@@ -131,10 +137,11 @@ static bool is_ordered(struct daemon *d, struct phx_http_request *q)
 {
 	char node[PHX_NAME_MAX];
 	if (!phx_http_peer(q)->has_cert) {
-		phx_http_reply_error(
-			q, -ENOENT,
-			"there is no such image that boots: a node fetches others by "
-			"HTTPS when it is ordered to deploy them (open_images is off)");
+		static const char why[] =
+			"there is no such image that boots: a node fetches others by HTTPS when it "
+			"is ordered to deploy them (open_images is off)";
+		starts_no_file(d, q, why);
+		phx_http_reply_error(q, -ENOENT, why);
 		return false;
 	}
 	if (!person_agent(d, q, node))

@@ -22,24 +22,25 @@
 #include "types/rights.h"
 #include "vault/vault.h"
 
-struct hands;     /* hands.c: the process that talks to BMCs and runs programs */
-struct wake;      /* wake.c: when the loop turns next */
-struct live;      /* live.c: liveness of nodes, long polls of agents */
-struct exec;      /* exec.c: actions to drivers */
-struct waits;     /* waits.c: clients that wait for events */
-struct holds;     /* holds.c: clients that wait for a state */
-struct reads;     /* reads.c: expensive reading requests */
-struct timeline;  /* timeline.c: the past, for charts */
-struct starts;    /* starts.h: what is seen of the starts of nodes */
-struct beacons;   /* beacons.h: what machines say before they can prove who they are */
-struct whatif;    /* whatif.c: what would have been */
-struct anchors;   /* anchors.c: anchors of the journal */
-struct accounts;  /* accounts.c: accounts of members on nodes */
-struct quota;     /* quota.c: how much people may write into the journal */
-struct seldom;    /* seldom.c: notices that are journalled at most once a minute */
-struct refused;   /* refused.c: connections and requests that a limit refused */
-struct slurm;     /* slurm.c: REs whose jobs Slurm starts */
-struct directors; /* directors.c: use of instances, tables of directors */
+struct hands;       /* hands.c: the process that talks to BMCs and runs programs */
+struct wake;        /* wake.c: when the loop turns next */
+struct live;        /* live.c: liveness of nodes, long polls of agents */
+struct exec;        /* exec.c: actions to drivers */
+struct waits;       /* waits.c: clients that wait for events */
+struct holds;       /* holds.c: clients that wait for a state */
+struct reads;       /* reads.c: expensive reading requests */
+struct timeline;    /* timeline.c: the past, for charts */
+struct starts;      /* starts.h: what is seen of the starts of nodes */
+struct beacons;     /* beacons.h: what machines say before they can prove who they are */
+struct whatif;      /* whatif.c: what would have been */
+struct anchors;     /* anchors.c: anchors of the journal */
+struct accounts;    /* accounts.c: accounts of members on nodes */
+struct quota;       /* quota.c: how much people may write into the journal */
+struct seldom;      /* seldom.c: notices that are journalled at most once a minute */
+struct refused;     /* refused.c: connections and requests that a limit refused */
+struct slurm;       /* slurm.c: REs whose jobs Slurm starts */
+struct directors;   /* directors.c: use of instances, tables of directors */
+struct starts_dhcp; /* starts.h */
 
 /* site_portions.c: when the next nodes are told the settings of the site */
 struct site_portions;
@@ -69,6 +70,7 @@ struct daemon {
 	struct timeline *timeline;
 	struct starts *starts;
 	struct beacons *beacons;
+	struct starts_dhcp *starts_dhcp;
 	struct whatif *whatif;
 	struct accounts *accounts;
 	struct site *site; /* site.c: users and files of nodes */
@@ -487,6 +489,8 @@ HANDLER(api_config);
 HANDLER(api_metrics);
 /* directors.c */
 HANDLER(api_balance);
+/* api_why.c */
+HANDLER(api_node_why);
 /* logs.c */
 HANDLER(api_node_logs);
 HANDLER(api_agent_logs);

@@ -2,7 +2,7 @@
  * to the hands; work on files (disk keys, DHCP host files) to one worker thread; orders wake the
  * agent's long poll. Results come back as events. Called by the engine, through main.c. Decides
  * nothing. */
-#include "phxd/daemon.h"
+#include "phxd/starts.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -97,6 +97,7 @@ static void tell_power(struct exec *x, const struct ticket *t)
 		.kind = PHX_EV_power_result,
 		.answer = {.step_id = t->step_id, .epoch = t->epoch, .result = t->came.result}};
 	PHX_STR_SET(ev.node, t->node);
+	starts_power(x->d, t->node, t->op, t->came.result, t->came.text);
 	ev.answer.op = (int)t->op;
 	ev.answer.power = (int)t->came.state;
 	snprintf(ev.text, sizeof(ev.text), "%s", t->came.text);
@@ -174,9 +175,10 @@ static int start_power(struct exec *x, const struct phx_action *act)
 	struct ticket t;
 	bool there;
 	int r = make_ticket(x, act, &t, &there);
-	if (r == 0 && !there)
+	if (r == 0 && !there) {
+		starts_power_asked(x->d, t.node, t.op);
 		queue_power(x, &t);
-	else if (r == 0 && t.over)
+	} else if (r == 0 && t.over)
 		tell_power(x, &t);
 	return r;
 }
@@ -305,6 +307,8 @@ int exec_action(struct exec *x, const struct phx_action *act)
 	switch ((enum phx_action_kind)act->kind) {
 	case PHX_ACT_ORDER:
 		live_wake(x->d->live, act->node);
+		if (act->step_id)
+			starts_step_begins(x->d, act->node);
 		return 0;
 	case PHX_ACT_POWER:
 		return start_power(x, act);

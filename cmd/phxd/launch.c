@@ -129,6 +129,12 @@ int launch_listen(struct launch *l, enum phx_http_listener which, int *ret_fd, s
 	return ask_fd(l, LAUNCH_listen, which, ret_fd, &none, err);
 }
 
+int launch_dhcp_log(struct launch *l, int *ret_fd, struct phx_err *err)
+{
+	pid_t none;
+	return ask_fd(l, LAUNCH_dhcp_log, 0, ret_fd, &none, err);
+}
+
 int launch_runner(struct launch *l, int *ret_fd, struct phx_err *err)
 {
 	pid_t none;

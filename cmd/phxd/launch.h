@@ -112,6 +112,9 @@ int launch_networks(struct launch *l, const struct phx_site *site, uint32_t n_no
 int launch_hosts(struct launch *l, uint32_t n_nodes, bool again, struct phx_err *err);
 /** As phx_children_status(). */
 int launch_children(struct launch *l, struct phx_list *ret);
+/** What dnsmasq has written and writes, open for reading; owned by the caller. -ENOENT: it was not
+ * started. */
+int launch_dhcp_log(struct launch *l, int *ret_fd, struct phx_err *err);
 void launch_say(struct launch *l, enum launch_saying what);
 
 /** Has an anchor of the journal appended to the file that is number `which` of anchor_file. */

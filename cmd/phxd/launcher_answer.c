@@ -179,6 +179,18 @@ static int op_children(struct launcher *l, const struct phx_apart_question *q,
 	return r;
 }
 
+/* The head may not read in that directory. */
+static int op_dhcp_log(struct launcher *l, const struct phx_apart_question *q,
+		       struct phx_apart_reply *ret, struct phx_err *err)
+{
+	PHX_AUTO_FREE char *log = phx_path("%s/boot/dnsmasq.log", l->cfg->run_dir);
+	(void)q;
+	if (!log)
+		return -ENOMEM;
+	ret->fd = open(log, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+	return ret->fd < 0 ? phx_err_set(err, -errno, "%s: %s", log, strerror(errno)) : 0;
+}
+
 static int op_say(struct launcher *l, const struct phx_apart_question *q,
 		  struct phx_apart_reply *ret, struct phx_err *err)
 {

@@ -256,6 +256,7 @@ static int start_http(struct daemon *d, struct phx_err *err)
 	config.sessions = d->sessions;
 	config.moved = session_moved;
 	config.refused = on_refused;
+	config.sent = starts_sent;
 	for (int i = 0; r == 0 && i < PHX_HTTP_LISTENERS; i++)
 		r = launch_listen(d->launch, (enum phx_http_listener)i, &config.listening[i], err);
 	return r ? r : phx_http_server_start(&config, &d->http, err);
@@ -321,6 +322,7 @@ static int start(struct daemon *d, struct phx_err *err)
 	accounts_look(d->accounts);
 	r = r ? r : data_use_new(d, &d->data_use);
 	r = r ? r : net_start(d, err);
+	r = r ? r : starts_dhcp_new(d, &d->starts_dhcp);
 	r = r ? r : phx_http_sessions_new(&d->sessions);
 	r = r ? r : passwords_new(d, session_begin_as, &d->passwords);
 	r = r ? r : start_http(d, err);
@@ -333,6 +335,7 @@ static void stop(struct daemon *d)
 {
 	/* answer held requests, end the server, end the workers, then free the rest */
 	watches_free(d->watches);
+	starts_dhcp_free(d->starts_dhcp);
 	live_stop(d->live);
 	waits_stop(d->waits);
 	holds_stop(d->holds);

@@ -2,6 +2,7 @@
  * come from the user that the kernel reports and the configured groups, from the kind of a
  * certificate, or from a grant. Called by routes.c and by the handlers of requests. Changes
  * nothing. */
+#include "phxd/starts.h"
 #include "phxd/beat.h"
 #include "phxd/daemon.h"
 
@@ -337,6 +338,7 @@ bool person_agent(struct daemon *d, struct phx_http_request *q, char ret_node[PH
 	bool known = phx_core_key_holds(s, peer->cert.name, peer->cert.fingerprint);
 	engine_unlock(d->engine);
 	if (!known) {
+		starts_no_cert(d, q, "this certificate is not the node's present one");
 		phx_http_reply_error(q, -EACCES, "this certificate is not the node's present one");
 		return false;
 	}

@@ -124,8 +124,8 @@ static bool name_of(struct starts *s, const char *mac, char ret[PHX_NAME_MAX])
 	return n != NULL;
 }
 
-/* The name of the node, if there is one; what was kept by its MAC is the node's from then on. False:
- * an address of which nothing is known. */
+/* The name of the node, if there is one; what was kept by its MAC is the node's from then on.
+ * False: an address of which nothing is known. */
 static bool settle_node(struct starts *s, struct phx_start_row *row)
 {
 	char mac[PHX_MAC_MAX], name[PHX_NAME_MAX];

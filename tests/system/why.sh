@@ -1,0 +1,150 @@
+#!/bin/bash
+# phx node why: a head, curl as the firmware of machines, ipmi_sim as a BMC, fake agents. Each planted failure is named, and no
+# other cause; what is mended is said no more; what strangers say decides nothing.
+. "$(dirname "$0")/phxd.bash"
+
+MAC=52:54:00:00:00:0
+head_conf "bmc_dir = \"$WORK/bmc\";"
+roles_init
+head -c 40M /dev/urandom >"$WORK/head/images/deploy/1/initrd.zst"
+DEPLOY_SHA256=$(manifest_of "$WORK/head/images/deploy/1" initramfs vmlinuz initrd.zst)
+mkdir -p "$WORK/bmc"
+SIM=
+end_sim() { [ -z "$SIM" ] || { kill "$SIM" && wait "$SIM"; } 2>/dev/null; SIM=; }
+trap 'end_sim; finish' EXIT
+package tools 1.0 true
+head_start
+
+# why NODE CAUSE [TEXT]: is it that, and does the sentence have the text?
+why() {
+	api "/v1/nodes/$1/why" >"$WORK/why.json"
+	jq -e --arg cause "$2" --arg text "${3:-}" '.cause == $cause and (.text | contains($text))' "$WORK/why.json" >/dev/null ||
+		{ jq -c . "$WORK/why.json"; return 1; }
+}
+firmware() { curl -sS -m 20 -o "$WORK/got" -w '%{http_code}' "http://127.0.0.1:$HTTP/$1" "${@:2}"; }
+
+nothing_is_known_at_first() {
+	phx node add n1 --mac ${MAC}1 >/dev/null 2>&1 && why n1 unknown &&
+		phx node why n1 | grep -q 'n1: no start of it was seen' && phx node why n1 | grep -q 'next: switch it on: phx node power n1 on'
+}
+a_boot_script_without_its_image() {
+	mv "$WORK/head/images/deploy" "$WORK/away"
+	firmware boot/${MAC}1 >/dev/null && why n1 script_refused deploy && phx node why n1 -v | grep -q 'boot script refused: ' || return 1
+	mv "$WORK/away" "$WORK/head/images/deploy"
+	firmware boot/${MAC}1 >/dev/null && why n1 within 'fetches kernel and initrd'
+}
+a_file_that_is_not_there() {
+	[ "$(firmware images/deploy/7/initrd.zst)" = 404 ] && why n1 file_refused images/deploy/7/initrd.zst
+}
+# the peer goes after some of it: curl is killed by its own time limit
+a_transfer_cut_short() {
+	local bytes
+	curl -sS -m 1.5 --limit-rate 2M -o "$WORK/got" "http://127.0.0.1:$HTTP/images/deploy/1/initrd.zst" 2>/dev/null
+	until_true 10 why n1 file_cut 'images/deploy/1/initrd.zst was cut short at' || { why n1 file_cut; return 1; }
+	phx node why n1 -o json >"$WORK/why.json" && jq -e '.text | contains("of 41943040 bytes")' "$WORK/why.json" >/dev/null || return 1
+	bytes=$(jq -r '.text | capture("at (?<n>[0-9]+) of").n' "$WORK/why.json")
+	[ "$bytes" -ge 1000000 ] && [ "$bytes" -lt 41943040 ] || { echo "$bytes bytes"; return 1; }
+}
+then_all_of_it() {
+	local file
+	for file in images/deploy/1/vmlinuz images/deploy/1/initrd.zst site.cpio; do [ "$(firmware $file)" = 200 ] || return 1; done
+	until_true 10 why n1 within 'its kernel starts and finds the network' || { why n1 within; return 1; }
+}
+# a machine that nobody announced is asked for by its MAC, and has its starts when it gets a name
+a_machine_without_a_name() {
+	[ "$(firmware boot/${MAC}8)" = 200 ] && phx node why ${MAC}8 -v | grep -q "boot script asked for" || return 1
+	phx node add n8 --mac ${MAC}8 >/dev/null 2>&1 && firmware boot/${MAC}8 >/dev/null && phx node why n8 -v >"$WORK/out" &&
+		[ "$(grep -c "boot script asked for" "$WORK/out")" = 2 ]
+}
+
+bmc_conf() {
+	cat >"$WORK/bmc/lan.conf" <<-END
+		name "bmc"
+		set_working_mc 0x20
+		  startlan 1
+		    addr 127.0.0.1 $1
+		    priv_limit admin
+		    allowed_auths_admin md5
+		    guid "phoenix-test-01"
+		  endlan
+		  startnow false
+		  user 1 false "" "" user 10 none
+		  user 2 true "phoenix" "right" admin 10 md5
+	END
+	printf 'mc_setbmc 0x20\nmc_add 0x20 0 no-device-sdrs 0x23 9 8 0x9f 0x1291 0xf02\nsel_enable 0x20 1000 0x0a\nmc_enable 0x20\n' >"$WORK/bmc/sim.emu"
+	ipmi_sim -c "$WORK/bmc/lan.conf" -f "$WORK/bmc/sim.emu" -s "$WORK/bmc" -n >"$WORK/sim.log" 2>&1 &
+	SIM=$!
+}
+a_bmc_that_refuses_the_password() {
+	local port=$((HTTPS + 2))
+	bmc_conf $port
+	(umask 077; echo wrong >"$WORK/bmc/pw")
+	for_hands "$WORK/bmc/pw"
+	phx node add n2 --mac ${MAC}2 >/dev/null 2>&1 && phx node bmc n2 driver=ipmi address=127.0.0.1:$port user=phoenix \
+		password_file="$WORK/bmc/pw" >/dev/null || return 1
+	phx node power n2 on --yes >"$WORK/out" 2>&1
+	until_true 20 why n2 bmc_password refuses || { cat "$WORK/out" "$WORK/sim.log"; why n2 bmc_password; return 1; }
+	phx node why n2 | grep -q 'phx node bmc n2'
+}
+a_bmc_that_does_not_answer() {
+	end_sim
+	phx node power n2 on --yes >"$WORK/out" 2>&1
+	until_true 40 why n2 bmc_silent || { cat "$WORK/out"; why n2 bmc_silent; return 1; }
+}
+
+a_step_that_fails() {
+	phx node add n3 --mac 02:00:00:00:00:03 >/dev/null 2>&1
+	fake_start n3 3 --fail activate --times 9
+	until_true 20 is n3 .state ready || return 1
+	why n3 nothing || return 1
+	phx node assign n3 batch --yes >/dev/null 2>&1
+	until_true 60 is n3 .state quarantined || return 1
+	why n3 step_failed activate: && phx node why n3 | grep -q 'phx node resume n3'
+}
+a_service_that_fails() {
+	phx node add n5 --mac 02:00:00:00:00:05 >/dev/null 2>&1
+	fake_start n5 5 --fail health --times 9
+	until_true 20 is n5 .state ready && phx node assign n5 batch --yes >/dev/null 2>&1 && until_true 60 is n5 .state quarantined || return 1
+	why n5 service health: && phx node why n5 | grep -q 'phx node logs n5'
+}
+# forged: whoever asks for the boot script of a node that serves changes nothing that is said of it
+strangers_decide_nothing() {
+	phx node add n4 --mac 02:00:00:00:00:04 >/dev/null 2>&1
+	fake_start n4 4
+	until_true 20 is n4 .state ready && why n4 nothing || return 1
+	firmware boot/02:00:00:00:00:04 >/dev/null
+	firmware images/deploy/9/initrd.zst >/dev/null
+	why n4 nothing
+}
+# the key of a former certificate is the node's no more
+a_certificate_that_counts_no_more() {
+	agent_stop n4
+	cp "$WORK/n4/key.pem" "$WORK/old.key" && cp "$WORK/n4/cert.pem" "$WORK/old.pem" && phx node rm n4 --yes >/dev/null 2>&1 || return 1
+	phx node add n4 --mac 02:00:00:00:00:04 >/dev/null 2>&1
+	[ "$(curl -sS -m 20 --cacert "$WORK/head/pki/ca.pem" --key "$WORK/old.key" --cert "$WORK/old.pem" -o "$WORK/got" -w '%{http_code}' \
+		"https://127.0.0.1:$HTTPS/v1/agent/beat" -d '{}')" = 403 ] || { cat "$WORK/got"; return 1; }
+	why n4 cert_revoked 'not the node'
+}
+who_may_ask() {
+	phx node why n9 >"$WORK/out" 2>&1
+	[ $? = 64 ] && grep -q "there is no node 'n9'" "$WORK/out" || { cat "$WORK/out"; return 1; }
+	install -m 755 "$BUILD/bin/phx" "$WORK/phx"
+	setpriv --reuid nobody --regid nogroup --clear-groups "$WORK/phx" node why n1 >"$WORK/out" 2>&1
+	[ $? = 77 ] || { cat "$WORK/out"; return 1; }
+}
+# the file is damaged while phxd runs, and is nothing at all when it starts
+a_damaged_file_ends_nothing() {
+	head_stop
+	echo 'this is no database, and longer than the head of one would be' >"$WORK/head/starts.db"
+	rm -f "$WORK/head/starts.db-wal" "$WORK/head/starts.db-shm"
+	head_start
+	firmware boot/${MAC}1 >/dev/null && why n1 within && grep -q 'starts.db is damaged' "$WORK/phxd.log" && [ -s "$WORK/head/starts.db.damaged" ]
+}
+
+for test in nothing_is_known_at_first a_boot_script_without_its_image a_file_that_is_not_there a_transfer_cut_short then_all_of_it \
+	a_machine_without_a_name a_bmc_that_refuses_the_password a_bmc_that_does_not_answer a_step_that_fails a_service_that_fails \
+	strangers_decide_nothing \
+	a_certificate_that_counts_no_more who_may_ask a_damaged_file_ends_nothing; do
+	check "$test" "$test"
+done
+exit $FAILED
