@@ -160,6 +160,13 @@ static const char *check_engine_user(const struct phx_config *cfg)
 	return only(cfg->engine_user, "-_.") ? NULL : "must be the name of a user";
 }
 
+static const char *check_event_user(const struct phx_config *cfg)
+{
+	if (!strcmp(cfg->event_user, "root"))
+		return "must not be root: programs that are told events run as a user";
+	return only(cfg->event_user, "-_.") ? NULL : "must be the name of a user";
+}
+
 static const char *check_tftp_user(const struct phx_config *cfg)
 {
 	if (!strcmp(cfg->tftp_user, "root"))
@@ -193,6 +200,7 @@ static const struct check {
 	{PHX_OPT_dnsmasq_user, check_dnsmasq_user, PHX_OPT_dnsmasq_user},
 	{PHX_OPT_tftp_user, check_tftp_user, PHX_OPT_tftp_user},
 	{PHX_OPT_engine_user, check_engine_user, PHX_OPT_engine_user},
+	{PHX_OPT_event_user, check_event_user, PHX_OPT_event_user},
 	{PHX_OPT_tftp, check_tftp, PHX_OPT_dhcp_mode},
 	{PHX_OPT_listen, check_listen, PHX_OPT_address},
 };

@@ -19,6 +19,7 @@ void phx_config_fini(struct phx_config *cfg)
 {
 	phx_list_fini(&cfg->pools);
 	phx_list_fini(&cfg->pool_origins);
+	phx_webhooks_fini(cfg);
 	phx_record_fini(&phx_options_record, cfg);
 }
 
@@ -107,14 +108,16 @@ static int merge_file(void *into, const char *path, struct phx_err *err)
 		const config_setting_t *s = config_setting_get_elem(root, (unsigned)i);
 		const struct phx_field *o =
 			phx_key_find(&phx_options_record, config_setting_name(s));
-		if (!o && strcmp(config_setting_name(s), "pools"))
+		if (!o && strcmp(config_setting_name(s), "pools") &&
+		    strcmp(config_setting_name(s), "webhooks"))
 			return unknown_option(&c, s, err);
 		if (!o)
 			continue;
 		r = phx_conf_value(&c, s, o, (char *)cfg + o->offset, err);
 		set_origin(&cfg->origins[o - phx_options_record.fields], &c, s);
 	}
-	return r < 0 ? r : read_pools(&c, cfg, err);
+	r = r < 0 ? r : read_pools(&c, cfg, err);
+	return r < 0 ? r : phx_webhooks_read(&c, cfg, err);
 }
 
 /* ---- paths that begin with another ---- */
@@ -171,6 +174,9 @@ int phx_config_load(const char *path, struct phx_config *ret, struct phx_err *er
 	PHX_AUTO_FREE char *copy = realpath(path, NULL);
 	if (!copy)
 		return phx_err_set(err, -errno, "%s: %s", path, strerror(errno));
+	char file[PHX_CONFIG_TEXT_MAX];
+	if (PHX_STR_SET(file, copy) < 0)
+		return phx_err_set(err, -ENAMETOOLONG, "%s: too long a path", path);
 	const char *dir = dirname(copy);
 	PHX_AUTO_FREE char *conf_d = phx_path("%s/conf.d", dir);
 	struct phx_config cfg = {0};
@@ -184,6 +190,7 @@ int phx_config_load(const char *path, struct phx_config *ret, struct phx_err *er
 		r = expand_paths(dir, &cfg, err);
 	if (r == 0)
 		r = phx_config_check(&cfg, path, err);
+	PHX_STR_SET(cfg.file, file);
 	if (r < 0)
 		phx_config_fini(&cfg);
 	else
@@ -292,7 +299,7 @@ int phx_config_show(const struct phx_config *cfg, struct phx_list *ret_lines)
 		phx_key_format(o, (const char *)cfg + o->offset, l->value, sizeof(l->value));
 		format_origin(&cfg->origins[i], l->origin, sizeof(l->origin));
 	}
-	if (show_pools(cfg, &lines) < 0) {
+	if (show_pools(cfg, &lines) < 0 || phx_webhooks_show(cfg, &lines) < 0) {
 		phx_list_fini(&lines);
 		return -ENOMEM;
 	}

@@ -4,7 +4,8 @@
 #define PHX_CONFIG_CONFIG_H
 
 #include "base/key.h"
-#include "state/state.h"
+#include "config/webhook.h"
+#include "state/event.h"
 
 #define PHX_CONFIG_PATH "/etc/phoenix/phoenix.conf"
 #define PHX_CONFIG_TEXT_MAX 256
@@ -377,6 +378,26 @@ extern const struct phx_enum phx_tftp_mode_names;
 	F(S, anchor_syslog, BOOL, \
 	  KEY(anchor_syslog, YES, "true", \
 	      "Whether anchors go to the system's log, too (authpriv.notice).")) \
+	F(S, event_dir, STR(256), \
+	  KEY(event_dir, PLACE(1, 255), "{config_dir}/on_event.d", \
+	      "Programs that are told events: each is run with one as JSON on its standard " \
+	      "input. " \
+	      "They, and the directory, must belong to root, and nobody else may be able to " \
+	      "change them (EVENTS below).")) \
+	F(S, event_user, STR(256), \
+	  KEY(event_user, TEXT(1, 31), "phx-events", \
+	      "The user that these programs run as, and the process that sends to webhooks; " \
+	      "never " \
+	      "root.")) \
+	F(S, event_paths, LIST(phx_word), \
+	  KEY(event_paths, WORDS(16), "", \
+	      "Files and directories that these programs see, and may change where event_user " \
+	      "may: without them they see programs and configuration of the system (/usr, /opt, " \
+	      "/etc, /run) and event_dir, and write nowhere.")) \
+	F(S, event_keep_h, U32, \
+	  KEY(event_keep_h, NUMBER(1, 87600, "h"), "72", \
+	      "How long an event waits for a program or webhook that fails; then it is dropped " \
+	      "for that one, and phxd says how many were.")) \
 	F(S, snapshot_every, U32, \
 	  KEY(snapshot_every, NUMBER(100, 10000000, "events"), "10000", \
 	      "A snapshot of the state after so many events.")) \
@@ -402,12 +423,15 @@ struct phx_origin {
 	uint32_t line;
 };
 
-/** All there is to configure: the options (cfg.http_port, cfg.state_dir ...), pools beside.
- * Zero-initialise; owned lists: phx_config_fini(). */
+/** All there is to configure: the options (cfg.http_port, cfg.state_dir ...), pools and webhooks
+ * beside. Zero-initialise; owned lists: phx_config_fini(). */
 struct phx_config {
 	PHX_MEMBERS(phx_config, PHX_CONFIG_FIELDS)
 	struct phx_list pools;        /* struct phx_pool */
 	struct phx_list pool_origins; /* struct phx_origin, one a pool */
+	struct phx_list webhooks;     /* struct phx_webhook */
+	struct phx_list webhook_origins;
+	char file[PHX_CONFIG_TEXT_MAX]; /* that was read; "": the defaults alone */
 	struct phx_origin origins[PHX_OPT_COUNT_];
 };
 
