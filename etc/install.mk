@@ -58,6 +58,9 @@ install-head: $(BUILD)/bin/phxd man portal
 	$(call config,$(ETC)/pam.d,etc/pam.d/phoenix)
 	$(call config,$(ETC)/phoenix,etc/phoenix.conf)
 	$(call config,$(ETC)/phoenix/conf.d,etc/conf.d/README)
+	install -d -m 755 $(ETC)/phoenix/on_event.d
+	install -D -m 755 -t $(SHARE)/on_event etc/on_event/mail
+	install -D -m 644 -t $(SHARE)/on_event etc/on_event/mail.conf
 	$(call config,$(ETC)/phoenix/roles,roles/*.conf)
 	install -d -m 755 $(ETC)/phoenix/slurm
 	install -d -m 711 $(ETC)/phoenix/bmc

@@ -9,6 +9,7 @@
 #include "config/lab.h"
 #include "config/option.h"
 #include "flow/trigger.h"
+#include "outlet/outlet.h"
 #include "phx/cli.h"
 #include "types/rights.h"
 #include "repo/repo.h"
@@ -151,6 +152,8 @@ static const struct {
 	{"sim", sim_manual, NULL},
 	{"phoenix.conf", NULL, &phx_options_record},
 	{"pool", NULL, &phx_pool_record},
+	{"webhook", NULL, &phx_webhook_record},
+	{"program", NULL, &phx_program_record},
 	{"setup", NULL, &phx_setup_record},
 	{"rights", put_rights, NULL},
 	{"agreement", put_agreement, NULL},

@@ -360,6 +360,7 @@ void api_reload(struct phx_http_request *q, void *arg)
 		phx_http_reply_error(q, r, err.text);
 		return;
 	}
+	outlets_reload(d->outlets);
 	accounts_look(d->accounts); /* the name service may have news, too */
 	PHX_AUTO_JSON json_t *images = catalog_images(d);
 	PHX_AUTO_JSON json_t *packages = catalog_packages(d);

@@ -15,6 +15,7 @@
 #include "phxd/flows.h"
 #include "phxd/keys.h"
 #include "phxd/launch.h"
+#include "phxd/outlets.h"
 #include "phxd/people.h"
 #include "phxd/portal.h"
 #include "phxd/triggers.h"
@@ -82,6 +83,7 @@ struct daemon {
 	struct tasks *tasks;
 	struct asks *asks;
 	struct hooks *hooks;
+	struct outlets *outlets;
 	struct watches *watches;
 	struct slurm *slurm;
 	struct portal *portal;
@@ -485,6 +487,7 @@ HANDLER(api_erasure);
 HANDLER(api_erasure_key);
 /* anchors.c */
 HANDLER(api_anchors);
+HANDLER(api_outlets);
 HANDLER(api_config);
 HANDLER(api_metrics);
 /* directors.c */

@@ -141,6 +141,18 @@ int launch_runner(struct launch *l, int *ret_fd, struct phx_err *err)
 	return ask_fd(l, LAUNCH_runner, 0, ret_fd, &none, err);
 }
 
+int launch_programs(struct launch *l, int *ret_fd, struct phx_err *err)
+{
+	pid_t none;
+	return ask_fd(l, LAUNCH_programs, 0, ret_fd, &none, err);
+}
+
+int launch_webhooks(struct launch *l, int *ret_fd, struct phx_err *err)
+{
+	pid_t none;
+	return ask_fd(l, LAUNCH_webhooks, 0, ret_fd, &none, err);
+}
+
 int launch_door(struct launch *l, int *ret_fd, struct phx_err *err)
 {
 	pid_t none;

@@ -125,6 +125,10 @@ bool launch_clock_is_kept(struct launch *l);
 
 /** A new runner (runner.h): its socket, owned by the caller. */
 int launch_runner(struct launch *l, int *ret_fd, struct phx_err *err);
+/** A process that runs programs of event_dir, or one that sends to webhooks (outlets.h): its
+ * socket, owned by the caller. */
+int launch_programs(struct launch *l, int *ret_fd, struct phx_err *err);
+int launch_webhooks(struct launch *l, int *ret_fd, struct phx_err *err);
 /** A process that asks PAM once (door/door.h): its socket, owned by the caller. -EPERM: portal_pam
  * is off; -EBUSY: LAUNCH_DOORS_MAX of them run. */
 int launch_door(struct launch *l, int *ret_fd, struct phx_err *err);

@@ -18,6 +18,7 @@
 #include "phxd/head_user.h"
 #include "phxd/helper.h"
 #include "phxd/launcher.h"
+#include "phxd/outlets.h"
 #include "phxd/planner.h"
 #include "phxd/runner.h"
 #include "phxd/watcher.h"
@@ -240,6 +241,20 @@ static int op_runner(struct launcher *l, const struct phx_apart_question *q,
 {
 	(void)q;
 	return runner_spawn(l->cfg, &ret->fd, err);
+}
+
+static int op_programs(struct launcher *l, const struct phx_apart_question *q,
+		       struct phx_apart_reply *ret, struct phx_err *err)
+{
+	(void)q;
+	return outlet_spawn(l->cfg, OUTLET_PROGRAMS, &ret->fd, err);
+}
+
+static int op_webhooks(struct launcher *l, const struct phx_apart_question *q,
+		       struct phx_apart_reply *ret, struct phx_err *err)
+{
+	(void)q;
+	return outlet_spawn(l->cfg, OUTLET_WEBHOOKS, &ret->fd, err);
 }
 
 /* An unused place, or that of a process that has ended. Kills one that hangs in a PAM module when

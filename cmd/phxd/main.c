@@ -19,6 +19,7 @@
 #include "base/file.h"
 #include "disk/disk.h"
 #include "door/door.h"
+#include "outlet/outlet.h"
 #include "pki/tls_key.h"
 #include "phxd/accounts.h"
 #include "phxd/apart.h"
@@ -68,6 +69,8 @@ static void committed(void *arg, uint64_t seq)
 		anchors_committed(d->anchors, seq);
 	if (d->timeline)
 		timeline_committed(d->timeline, seq);
+	if (d->outlets)
+		outlets_committed(d->outlets, seq);
 	if (d->wake)
 		wake_in(d->wake, GATHER_MS);
 }
@@ -138,6 +141,7 @@ static int on_signal(sd_event_source *s, const struct signalfd_siginfo *si, void
 	if (si->ssi_signo != SIGHUP)
 		return sd_event_exit(l->event, 0);
 	launch_say(l->d->launch, LAUNCH_RELOADING);
+	outlets_reload(l->d->outlets);
 	if (catalog_load(l->d, "phxd", NULL, NULL, &err) < 0)
 		fprintf(stderr, "phxd: reload: %s\n", err.text);
 	launch_say(l->d->launch, LAUNCH_READY);
@@ -307,6 +311,7 @@ static int start(struct daemon *d, struct phx_err *err)
 	r = r ? r : quota_new(d, &d->quota);
 	r = r ? r : seldom_new(d, &d->seldom);
 	r = r ? r : hooks_new(d, &d->hooks);
+	r = r ? r : outlets_new(d, &d->outlets, err);
 	r = r ? r : refused_new(d, &d->refused);
 	r = r ? r : timeline_new(d, &d->timeline);
 	r = r ? r : whatif_new(d, &d->whatif);
@@ -341,6 +346,7 @@ static void stop(struct daemon *d)
 	holds_stop(d->holds);
 	feed_stop(d->feed);
 	reads_stop(d->reads);
+	outlets_stop(d->outlets);
 	asks_stop(d->asks);
 	passwords_stop(d->passwords);
 	phx_http_server_free(d->http);
@@ -359,6 +365,7 @@ static void stop(struct daemon *d)
 	hands_free(d->hands);
 	waits_free(d->waits);
 	holds_free(d->holds);
+	outlets_free(PHX_TAKE(d->outlets));
 	feed_free(PHX_TAKE(d->feed)); /* later events are sent to nobody */
 	reads_free(d->reads);
 	hosts_fini(&d->hosts);
@@ -570,6 +577,10 @@ int main(int argc, char **argv)
 		return phx_tftpd_become(argv);
 	if (argc >= RUNNER_ARGS_MIN && argc <= RUNNER_ARGS_MAX && !strcmp(argv[1], "--runner"))
 		return runner_run(argv);
+	if (argc > 2 && !strcmp(argv[1], "--programs"))
+		phx_programs_serve(STDIN_FILENO, argc, argv);
+	if (argc > 2 && !strcmp(argv[1], "--webhooks"))
+		phx_webhooks_serve(STDIN_FILENO, argc, argv);
 	if (argc > 5 && !strcmp(argv[1], "--hands"))
 		phx_hands_serve(STDIN_FILENO, argc, argv);
 	struct daemon d = {.config_path = PHX_CONFIG_PATH, .act = act, .committed = committed};

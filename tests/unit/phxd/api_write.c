@@ -19,7 +19,7 @@ static int refusal;
 static const char *cannot_begin; /* the node on which the order cannot even begin */
 static char forgotten[200];      /* whose keys */
 static int tried_code;
-static unsigned n_tried, n_planned, n_looked, n_refused;
+static unsigned n_tried, n_planned, n_looked, n_refused, n_outlets_looked;
 static int load_result, check_ip;
 static json_t *answer;
 static char error[FAKE_TEXT];
@@ -93,6 +93,12 @@ void accounts_look(struct accounts *a)
 {
 	(void)a;
 	n_looked++;
+}
+
+void outlets_reload(struct outlets *o)
+{
+	(void)o;
+	n_outlets_looked++;
 }
 
 int site_check_ip(struct daemon *d, const char *ip, struct phx_err *err)
@@ -175,7 +181,7 @@ static int setup(void **state)
 	refused = cannot_begin = NULL;
 	forgotten[0] = '\0';
 	tried_code = load_result = check_ip = 0;
-	n_tried = n_planned = n_looked = n_refused = 0;
+	n_tried = n_planned = n_looked = n_refused = n_outlets_looked = 0;
 	answer = NULL;
 	return 0;
 }
@@ -489,6 +495,7 @@ static void what_is_read_again_is_counted(void **state)
 	assert_int_equal(json_array_size(json_object_get(answer, "errors")), 1);
 	assert_int_equal(json_array_size(json_object_get(answer, "warnings")), 1);
 	assert_int_equal(n_looked, 1);
+	assert_int_equal(n_outlets_looked, 1);
 	load_result = -ENOENT;
 	assert_int_equal(reloads(), -ENOENT);
 	assert_string_equal(error, "no directory");

@@ -339,6 +339,10 @@ static int ask_for_fd(unsigned which, int *ret_fd, pid_t *ret_pid)
 	case 3:
 		return launch_runner(l, ret_fd, &err);
 	case 4:
+		return launch_programs(l, ret_fd, &err);
+	case 5:
+		return launch_webhooks(l, ret_fd, &err);
+	case 6:
 		return launch_door(l, ret_fd, &err);
 	}
 	return launch_re_watch(l, &(struct re_place_whose){.re = "hpc", .uid = 9}, ret_fd, &err);
@@ -349,8 +353,9 @@ static void what_comes_is_the_callers_and_what_does_not_is_an_error(void **state
 	static const struct {
 		enum launch_op op;
 		uint64_t number;
-	} questions[] = {{LAUNCH_vault, 0},  {LAUNCH_hands, 0}, {LAUNCH_listen, PHX_HTTP_TLS},
-			 {LAUNCH_runner, 0}, {LAUNCH_door, 0},  {LAUNCH_re_watch, 0}};
+	} questions[] = {{LAUNCH_vault, 0},  {LAUNCH_hands, 0},    {LAUNCH_listen, PHX_HTTP_TLS},
+			 {LAUNCH_runner, 0}, {LAUNCH_programs, 0}, {LAUNCH_webhooks, 0},
+			 {LAUNCH_door, 0},   {LAUNCH_re_watch, 0}};
 	const struct re_place_whose w = {.re = "hpc", .uid = 9};
 	(void)state;
 	fake.number = 4711;

@@ -66,6 +66,12 @@ int runner_spawn(const struct phx_config *of, int *ret_fd, struct phx_err *e)
 	(void)of, (void)ret_fd;
 	return phx_err_set(e, -ENOENT, "no engine_user");
 }
+int outlet_spawn(const struct phx_config *of, enum outlet_process which, int *ret_fd,
+		 struct phx_err *e)
+{
+	(void)of, (void)ret_fd;
+	return phx_err_set(e, -ENOENT, "no event_user for %d", (int)which);
+}
 int planner_spawn(struct phx_process *ret, int *ret_fd, struct phx_err *e)
 {
 	(void)ret, (void)ret_fd;
@@ -231,6 +237,15 @@ static void what_is_no_question_is_not_answered(void **state)
 	assert_int_equal(ask(UINT32_MAX, 0, NULL, 0), -ENOSYS);
 	assert_int_equal(ask(LAUNCH_clock, 0, NULL, 0), 0);
 	assert_int_equal(reply.number, 1);
+}
+
+static void each_kind_of_outlet_has_its_process(void **state)
+{
+	(void)state;
+	assert_int_equal(ask(LAUNCH_programs, 0, NULL, 0), -ENOENT);
+	assert_string_equal(err.text, "no event_user for 0");
+	assert_int_equal(ask(LAUNCH_webhooks, 0, NULL, 0), -ENOENT);
+	assert_string_equal(err.text, "no event_user for 1");
 }
 
 static void a_number_that_is_none_of_the_table_is_refused(void **state)
@@ -654,6 +669,7 @@ int main(void)
 #define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 	const struct CMUnitTest tests[] = {
 		TEST(what_is_no_question_is_not_answered),
+		TEST(each_kind_of_outlet_has_its_process),
 		TEST(a_number_that_is_none_of_the_table_is_refused),
 		TEST(each_head_gets_the_same_socket),
 		TEST(files_are_swept_only_before_the_head_serves),
