@@ -31,7 +31,7 @@ CC ?= gcc
 V ?= 0
 Q := $(if $(filter 0,$(V)),@,)
 
-PURE := policy batch web flow types ledger state job node re core site why
+PURE := policy batch web flow types ledger state job node re core site why metrics
 ROOMS := $(notdir $(patsubst %/,%,$(wildcard lib/*/)))
 PROGRAMS := phx phx-sim phx-lab phxd phx-agent
 WORDS := phx phx-sim # of these, what they share is cmd/cli
