@@ -421,6 +421,7 @@ static void complete(struct phx_apply *a, struct phx_node *n, struct phx_step *s
 	step->status = PHX_STEP_DONE;
 	step->ended_ms = a->s->now_ms;
 	n->plan.cursor++;
+	phx_step_over(a, n, step, false);
 	a->out->changed = true;
 }
 
@@ -585,6 +586,7 @@ void phx_handover_failed(struct phx_apply *a, struct phx_node *n, const char *wh
 {
 	struct phx_step *step = phx_node_step(n);
 	snprintf(step->error, sizeof(step->error), "%s", why);
+	phx_step_over(a, n, step, true);
 	a->out->changed = true;
 	phx_note(a, n, "%s: step %s, attempt %u: %.180s", n->name, info_of(step)->name,
 		 step->attempt, why);

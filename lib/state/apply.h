@@ -84,6 +84,11 @@ void phx_note(struct phx_apply *a, const struct phx_node *n, const char *fmt, ..
 void phx_note_re(struct phx_apply *a, const struct phx_node *n, const char *re,
 		 const char *other_re, const char *fmt, ...) __attribute__((format(printf, 5, 6)));
 
+/** The present step of `n` ended now: leaves that for metrics. `failed`: an attempt of it; else
+ * call it once the step is done, and the plan has gone on. */
+void phx_step_over(struct phx_apply *a, const struct phx_node *n, const struct phx_step *step,
+		   bool failed);
+
 /* worklist.c */
 /** Add an entry for `n` (may be NULL if the kind needs no node) to the worklist. */
 void phx_work_add(struct phx_apply *a, enum phx_work_kind kind, const struct phx_node *n);

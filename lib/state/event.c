@@ -92,6 +92,7 @@ const struct phx_record phx_action_record = {.size = sizeof(struct phx_action),
 void phx_outcome_fini(struct phx_outcome *o)
 {
 	phx_list_fini(&o->actions);
+	phx_list_fini(&o->ended);
 	*o = (struct phx_outcome){0};
 }
 

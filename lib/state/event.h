@@ -494,8 +494,23 @@ extern const struct phx_record phx_action_record;
 /** The answer to an enrolment. */
 enum phx_enrol_answer { PHX_ENROL_PENDING, PHX_ENROL_CERTIFY, PHX_ENROL_REFUSED };
 
+/** A step of a hand-over that ended within an event: for metrics, and in no record. */
+struct phx_step_end {
+	char node[PHX_NAME_MAX];
+	int kind;        /* enum phx_step_kind */
+	int method;      /* wipe: enum phx_wipe_method, as ordered */
+	bool failed;     /* an attempt of it; else it is done */
+	int64_t took_ms; /* this attempt */
+	/* the plan is done with it: its setup policy (enum phx_setup_mode), how long all took, and
+	 * each kind of step in it */
+	bool last;
+	int mode;
+	int64_t plan_ms, took_of_ms[PHX_STEP_COUNT_];
+};
+
 struct phx_outcome {
 	struct phx_list actions; /* struct phx_action */
+	struct phx_list ended;   /* struct phx_step_end; what had no memory is missing */
 	char node[PHX_NAME_MAX]; /* enrol: the node that the machine is; node_add: the new node */
 	int enrol;               /* enum phx_enrol_answer */
 	uint64_t job;            /* job_submit: its id */

@@ -98,3 +98,24 @@ void phx_note_re(struct phx_apply *a, const struct phx_node *n, const char *re,
 	vsnprintf(act->text, sizeof(act->text), fmt, ap);
 	va_end(ap);
 }
+
+void phx_step_over(struct phx_apply *a, const struct phx_node *n, const struct phx_step *step,
+		   bool failed)
+{
+	struct phx_step_end *e = phx_list_push(&a->out->ended, sizeof(*e));
+	if (!e) /* it decides nothing: the event goes on */
+		return;
+	PHX_STR_SET(e->node, n->name);
+	e->kind = step->kind;
+	e->method = step->method;
+	e->failed = failed;
+	e->took_ms = step->issued_ms ? a->s->now_ms - step->issued_ms : 0;
+	e->last = !failed && n->plan.cursor == n->plan.steps.n;
+	if (!e->last)
+		return;
+	e->mode = n->plan.erase.mode;
+	e->plan_ms = a->s->now_ms - n->plan.started_ms;
+	PHX_LIST_EACH(const struct phx_step, s, &n->plan.steps)
+		if (s->status == PHX_STEP_DONE && s->issued_ms)
+			e->took_of_ms[s->kind] += s->ended_ms - s->issued_ms;
+}
