@@ -87,6 +87,18 @@ struct phx_http_page {
 	bool immutable;          /* another content has another name */
 };
 void phx_http_reply_page(struct phx_http_request *q, const struct phx_http_page *page);
+/** A text that others read, too: it is borrowed until `done` is called with `arg`, on any thread,
+ * perhaps at once. */
+struct phx_http_shared {
+	const void *data;
+	size_t n;
+	bool gzip; /* it is compressed so; ask phx_http_takes_gzip() before */
+	const char *type;
+	void (*done)(void *arg);
+	void *arg;
+};
+void phx_http_reply_shared(struct phx_http_request *q, const struct phx_http_shared *text);
+bool phx_http_takes_gzip(const struct phx_http_request *q);
 /** JSON, and the cookie of a session with this secret; NULL: the cookie goes. */
 void phx_http_reply_session(struct phx_http_request *q, const json_t *j, const char *secret);
 /** Of who is signed in: what his pages show when they change something; "" else. */
@@ -205,6 +217,11 @@ struct phx_http_server_config {
 	/** Somebody was refused because of a limit: called on any thread, must return at once. May
 	 * be NULL. */
 	void (*refused)(void *arg);
+	/** A request was answered, `us` after its head had come; `held`: it had been held for a
+	 * time that says nothing of the server. `route` NULL: it was refused before one was found.
+	 * Called on any thread, must return at once. May be NULL. */
+	void (*answered)(void *arg, const struct phx_http_route *route, unsigned status, int64_t us,
+			 bool held);
 	unsigned idle_timeout_s; /* for a request's head to come, and for any silence; 0 = 60 */
 	/* by enum phx_http_listener: of phx_http_listen(), taken; 0 = to be made. A socket that was
 	 * given leaves its file when the server ends */

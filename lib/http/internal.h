@@ -86,6 +86,7 @@ struct phx_http_request {
 	int spool_fd;
 	char *spool_path;
 	bool handled; /* the handler was called */
+	int64_t began_us;
 	unsigned claims[PHX_HTTP_CLAIMS];
 	uint64_t spool_claim; /* bytes */
 	/* under server->lock: */
@@ -131,6 +132,8 @@ struct phx_http_server {
 	enum phx_http_rank (*rank)(void *arg, const struct phx_http_peer *peer);
 	void (*moved)(void *arg, const struct phx_http_peer *peer, const char *from);
 	void (*sent)(void *arg, const struct phx_http_sent *sent);
+	void (*answered)(void *arg, const struct phx_http_route *route, unsigned status, int64_t us,
+			 bool held);
 	struct phx_http_listener_state listeners[PHX_HTTP_LISTENERS];
 	struct phx_http_credential *_Atomic credential; /* credential.c: the newest */
 	/* the hand-over of answers between threads, and the list of requests */

@@ -1,5 +1,5 @@
-/* Pages from memory, with what browsers are told of them. Called by handlers on the threads of a
- * listener. */
+/* Pages and shared texts from memory, with what browsers are told of them. Called by handlers, of
+ * pages on the threads of a listener. */
 #include "http/internal.h"
 
 #include <errno.h>
@@ -27,7 +27,7 @@ static const char *header(const struct phx_http_request *q, const char *name)
 	return MHD_lookup_connection_value(q->mhd, MHD_HEADER_KIND, name);
 }
 
-static bool takes_gzip(const struct phx_http_request *q)
+bool phx_http_takes_gzip(const struct phx_http_request *q)
 {
 	const char *list = header(q, MHD_HTTP_HEADER_ACCEPT_ENCODING);
 	const char *at = list ? strcasestr(list, "gzip") : NULL;
@@ -49,7 +49,7 @@ static void add_headers(struct MHD_Response *r, const struct phx_http_page *page
 
 void phx_http_reply_page(struct phx_http_request *q, const struct phx_http_page *page)
 {
-	bool gzip = page->gzip && takes_gzip(q);
+	bool gzip = page->gzip && phx_http_takes_gzip(q);
 	char etag[96];
 	snprintf(etag, sizeof(etag), "\"%.80s%s\"", page->etag, gzip ? "-gz" : "");
 	const char *known = header(q, MHD_HTTP_HEADER_IF_NONE_MATCH);
@@ -64,4 +64,21 @@ void phx_http_reply_page(struct phx_http_request *q, const struct phx_http_page 
 	}
 	add_headers(r, page, etag, gzip);
 	phx_http_give(q, same ? 304 : 200, r);
+}
+
+void phx_http_reply_shared(struct phx_http_request *q, const struct phx_http_shared *text)
+{
+	struct MHD_Response *r = MHD_create_response_from_buffer_with_free_callback_cls(
+		text->n, (void *)(uintptr_t)text->data, text->done, text->arg);
+	if (!r) {
+		text->done(text->arg);
+		phx_http_reply_error(q, -ENOMEM, "out of memory");
+		return;
+	}
+	MHD_add_response_header(r, MHD_HTTP_HEADER_CONTENT_TYPE, text->type);
+	MHD_add_response_header(r, "X-Content-Type-Options", "nosniff");
+	MHD_add_response_header(r, "Vary", MHD_HTTP_HEADER_ACCEPT_ENCODING);
+	if (text->gzip)
+		MHD_add_response_header(r, MHD_HTTP_HEADER_CONTENT_ENCODING, "gzip");
+	phx_http_give(q, 200, r);
 }

@@ -177,6 +177,7 @@ static struct phx_http_request *new_request(struct phx_http_server *s, struct MH
 	if (!q)
 		return NULL;
 	q->server = s;
+	q->began_us = phx_clock_us();
 	q->mhd = mhd;
 	q->connection = info->socket_context;
 	q->spool_fd = -1;
@@ -351,6 +352,15 @@ static void admit(struct phx_http_request *q)
 
 /* ---- libmicrohttpd's callback ---- */
 
+/* A beat is held until there is an order, as who polls is until something happens. */
+static void tell_answered(const struct phx_http_request *q)
+{
+	const struct phx_http_server *s = q->server;
+	bool held = q->claims[PHX_HTTP_POLL] || (q->route && (q->route->via & PHX_HTTP_UNCOUNTED));
+	if (s->answered)
+		s->answered(s->arg, q->route, q->status, phx_clock_us() - q->began_us, held);
+}
+
 static enum MHD_Result queue(struct phx_http_request *q)
 {
 	pthread_mutex_lock(&q->server->lock);
@@ -363,6 +373,7 @@ static enum MHD_Result queue(struct phx_http_request *q)
 	/* what a person is told stays in no browser */
 	if (q->signed_in && !constant && q->route && (q->route->via & PHX_HTTP_CERT))
 		MHD_add_response_header(response, MHD_HTTP_HEADER_CACHE_CONTROL, "no-store");
+	tell_answered(q);
 	enum MHD_Result r = MHD_queue_response(q->mhd, q->status, response);
 	if (!constant)
 		MHD_destroy_response(response);

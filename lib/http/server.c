@@ -188,6 +188,7 @@ int phx_http_server_start(const struct phx_http_server_config *config, struct ph
 	s->rank = config->rank;
 	s->moved = config->moved;
 	s->sent = config->sent;
+	s->answered = config->answered;
 	s->sessions = config->sessions;
 	pthread_mutex_init(&s->lock, NULL);
 	phx_cond_init(&s->drained);
