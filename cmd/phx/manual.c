@@ -10,6 +10,7 @@
 #include "config/option.h"
 #include "flow/trigger.h"
 #include "outlet/outlet.h"
+#include "metrics/metrics.h"
 #include "phx/cli.h"
 #include "types/rights.h"
 #include "repo/repo.h"
@@ -143,6 +144,24 @@ static void put_rights(FILE *out)
 	fputc('\n', out);
 }
 
+/* A table: a row a family of metrics. */
+static void put_metrics(FILE *out)
+{
+	static const char *const types[] = {"gauge", "counter", "histogram"};
+	fputs("[[ *Metric*\n:[ *Type*\n:[ *Labels*\n:[ *Meaning*\n", out);
+	for (int i = 0; i < PHX_METRICS; i++) {
+		const struct phx_metric_info *m = &phx_metric_infos[i];
+		fputs("|[ _", out);
+		cli_scd(out, m->name);
+		fprintf(out, "_\n:[ %s\n:[ ", types[m->type]);
+		cli_scd(out, m->labels);
+		fputs("\n:[ ", out);
+		cli_scd(out, m->help);
+		fputc('\n', out);
+	}
+	fputc('\n', out);
+}
+
 static const struct {
 	const char *name;
 	void (*print)(FILE *out);
@@ -156,6 +175,7 @@ static const struct {
 	{"program", NULL, &phx_program_record},
 	{"setup", NULL, &phx_setup_record},
 	{"rights", put_rights, NULL},
+	{"metrics", put_metrics, NULL},
 	{"agreement", put_agreement, NULL},
 	{"role", NULL, &phx_role_record},
 	{"web", NULL, &phx_role_web_record},

@@ -1,6 +1,7 @@
 /* The requests of agents: certificates, registration, beats, results, disk keys. An agent speaks
  * only for its own node, which its certificate names. Called by way of routes.def. */
 #include "phxd/daemon.h"
+#include "phxd/metrics.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
@@ -8,8 +9,10 @@
 #include <netinet/in.h>
 #include <stdio.h>
 #include <string.h>
+
 #include <sys/random.h>
 
+#include "base/clock.h"
 #include "disk/disk.h"
 #include "node/node.h"
 #include "pki/token.h"
@@ -387,6 +390,7 @@ static void take_beat(struct daemon *d, struct phx_http_request *q, const char *
 		phx_http_reply_error(q, -ESTALE, "say hello first");
 		return;
 	}
+	int64_t began_us = phx_clock_us();
 	PHX_STR_SET(b->report.ca, phx_http_peer(q)->cert.ca);
 	directors_sample(d->directors, node, b);
 	directors_heard(d->directors, node, b);
@@ -397,6 +401,7 @@ static void take_beat(struct daemon *d, struct phx_http_request *q, const char *
 		tell_report(d, node, &b->report);
 	if (news.site)
 		site_portions_heard(d->site_portions);
+	metrics_beat(d->metrics, node, &b->figures, phx_clock_us() - began_us);
 	live_hold(d->live, node, q, &b->running, news.look,
 		  b->wait_ms < WAIT_MAX_MS ? b->wait_ms : WAIT_MAX_MS);
 }

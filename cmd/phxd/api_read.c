@@ -10,6 +10,7 @@
 #include "phxd/names.h"
 #include "phxd/parse.h"
 #include "phxd/view.h"
+#include "phxd/metrics.h"
 #include "phxd/view_metrics.h"
 
 enum { EVENTS_MAX = 1000, WAIT_MAX_S = 60, PORTION_US = 1000 };
@@ -524,6 +525,16 @@ static bool reads_metrics_of(const void *arg, const struct phx_re *re)
 void api_metrics(struct phx_http_request *q, void *arg)
 {
 	struct daemon *d = arg;
+	uint64_t page = 1;
+	const char *asked = phx_http_query(q, "page");
+	if (asked && phx_u64_parse(asked, 1, UINT32_MAX, &page) < 0) {
+		phx_http_reply_error(q, -EINVAL, "page: a number from 1 is wanted");
+		return;
+	}
+	if (person_has_all(d, phx_http_peer(q), PHX_RIGHT_metrics)) {
+		metrics_reply(d->metrics, q, (uint32_t)page);
+		return;
+	}
 	struct metrics_reader r = {.asker = asker_of(d, q, PHX_RIGHT_re_see)};
 	member_of(d, q, PHX_RIGHT_re_know, &r.member);
 	const struct view_reader reader = {reads_metrics_of, &r};

@@ -93,6 +93,23 @@ static int take_text(struct phx_scan *s, char **ret)
 	return *ret ? 0 : -ENOMEM;
 }
 
+/* Is it one of the figures? Then it is taken; one of another type, or below 0, counts as absent. */
+static bool take_figure(struct phx_scan *s, const char *name, struct beat_figures *f)
+{
+	static const char *const names[] = {
+#define F(figure) #figure,
+		BEAT_FIGURES(F)
+#undef F
+	};
+	for (int i = 0; i < BEAT_N_FIGURES; i++)
+		if (name[0] == names[i][0] && !strcmp(name, names[i])) {
+			int64_t v = take_integer(s, -1);
+			f->of[i] = v < 0 ? -1 : v;
+			return true;
+		}
+	return false;
+}
+
 /* One member, which is kept with the monitor unless it is for other eyes. */
 static int take_measure(struct phx_scan *s, const char *name, struct beat *b, bool *ret_apart)
 {
@@ -105,7 +122,7 @@ static int take_measure(struct phx_scan *s, const char *name, struct beat *b, bo
 		TAKE_STRING(s, b->use_error);
 	else if (!strcmp(name, "site_error"))
 		TAKE_STRING(s, b->site_error);
-	else
+	else if (!take_figure(s, name, &b->figures))
 		phx_scan_skip(s);
 	b->balancer = b->balancer || !strcmp(name, "balancer");
 	return 0;
@@ -176,6 +193,7 @@ int beat_parse(const char *text, struct beat *ret, struct phx_err *err)
 	char name[PHX_SCAN_NAME_MAX];
 	struct phx_told_beat told = {0};
 	*ret = (struct beat){.use_ppm = -1};
+	beat_figures_none(&ret->figures);
 	int r = phx_json_check_shape(text, strlen(text), BODY_SHAPE, err);
 	for (bool began = false; r == 0 && phx_scan_member(&s, &began, name);)
 		r = take_member(&s, name, &told, ret);

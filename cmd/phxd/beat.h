@@ -35,6 +35,35 @@ struct beat_report {
 	char ca[72]; /* not reported: the CA of the agent's certificate */
 };
 
+/** What the node claims of its machine, for metrics: members of its monitor (phx_monitor). */
+#define BEAT_FIGURES(F) \
+	F(cpu_permille) \
+	F(load1_centi) \
+	F(memory_total_bytes) \
+	F(memory_available_bytes) \
+	F(swap_total_bytes) \
+	F(swap_used_bytes) \
+	F(disk_read_bytes) \
+	F(disk_written_bytes) \
+	F(net_rx_bytes) \
+	F(net_tx_bytes) \
+	F(uptime_s)
+enum {
+#define F(name) BEAT_FIGURE_##name,
+	BEAT_FIGURES(F)
+#undef F
+		BEAT_N_FIGURES
+};
+/** Each 0 or more, or -1: not told, or no such number. */
+struct beat_figures {
+	int64_t of[BEAT_N_FIGURES];
+};
+static inline void beat_figures_none(struct beat_figures *f)
+{
+	for (int i = 0; i < BEAT_N_FIGURES; i++)
+		f->of[i] = -1;
+}
+
 struct beat {
 	struct beat_report report;
 	int64_t wait_ms;
@@ -45,6 +74,7 @@ struct beat {
 	 * balancer */
 	int64_t use_ppm;
 	char use_error[BEAT_ERROR_MAX];
+	struct beat_figures figures;
 	char site_error[BEAT_ERROR_MAX]; /* why the bundle of the site's settings failed */
 	bool balancer;
 };

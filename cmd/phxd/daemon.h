@@ -42,6 +42,7 @@ struct refused;     /* refused.c: connections and requests that a limit refused 
 struct slurm;       /* slurm.c: REs whose jobs Slurm starts */
 struct directors;   /* directors.c: use of instances, tables of directors */
 struct starts_dhcp; /* starts.h */
+struct metrics;     /* metrics.c: what Prometheus is told */
 
 /* site_portions.c: when the next nodes are told the settings of the site */
 struct site_portions;
@@ -79,6 +80,7 @@ struct daemon {
 	struct site_portions *site_portions;
 	struct refused *refused;
 	struct directors *directors;
+	struct metrics *metrics;
 	struct flows *flows;
 	struct tasks *tasks;
 	struct asks *asks;
@@ -197,6 +199,8 @@ void exec_free(struct exec *x);
 /** Carries out an action, for engine_act_fn; returns at once. -ENOMEM: it is not queued, and
  * nothing of it is done. */
 int exec_action(struct exec *x, const struct phx_action *act);
+/** Power acts that are not over. */
+uint32_t exec_power_waiting(struct exec *x);
 
 /* ---- reads.c ---- */
 

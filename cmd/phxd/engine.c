@@ -396,10 +396,22 @@ static int tell_trouble(struct engine *e)
 	return trouble;
 }
 
+static void tell_ended(struct engine *e, int r, const struct phx_outcome *out)
+{
+	if (r == 0 && out->ended.n && e->config.ended)
+		e->config.ended(e->config.arg, &out->ended);
+}
+
 int engine_submit(struct engine *e, struct phx_event *ev, struct phx_outcome *ret,
 		  struct phx_err *err)
 {
-	int r = phx_journal_submit(e->journal, ev, ret, err);
+	struct phx_outcome out = {0};
+	int r = phx_journal_submit(e->journal, ev, &out, err);
+	tell_ended(e, r, &out);
+	if (r == 0 && ret)
+		*ret = out;
+	else
+		phx_outcome_fini(&out);
 	if (r < 0)
 		tell_trouble(e);
 	return r;
@@ -408,6 +420,8 @@ int engine_submit(struct engine *e, struct phx_event *ev, struct phx_outcome *re
 void engine_submit_each(struct engine *e, struct phx_event *ev, struct phx_each *each, uint32_t n)
 {
 	phx_journal_submit_each(e->journal, ev, each, n);
+	for (uint32_t i = 0; i < n; i++)
+		tell_ended(e, each[i].result, &each[i].out);
 	tell_trouble(e);
 }
 

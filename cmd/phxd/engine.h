@@ -15,6 +15,9 @@ struct engine;
 typedef int (*engine_act_fn)(void *arg, const struct phx_action *act);
 /** Called after each commit; `seq` is the number of the last event. */
 typedef void (*engine_commit_fn)(void *arg, uint64_t seq);
+/** Called with the steps that ended in a committed event (struct phx_step_end), for metrics; must
+ * return at once. */
+typedef void (*engine_ended_fn)(void *arg, const struct phx_list *ended);
 
 struct engine_config {
 	const char *journal;
@@ -28,6 +31,7 @@ struct engine_config {
 	uint32_t attestation_days;
 	engine_act_fn act;
 	engine_commit_fn committed;
+	engine_ended_fn ended; /* may be NULL */
 	void *arg;
 	bool accept_journal; /* accept it as it is, whatever is missing or changed in it */
 	struct phx_clock_source clock;

@@ -3,6 +3,8 @@
  * agent's long poll. Results come back as events. Called by the engine, through main.c. Decides
  * nothing. */
 #include "phxd/starts.h"
+#include "phxd/daemon.h"
+#include "phxd/metrics.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -199,6 +201,7 @@ static void power_done(void *arg, uint64_t id, int result, enum phx_power_state 
 	struct power_result came = {.result = result, .state = state};
 	if (!get_ticket(x, id, &t))
 		return;
+	metrics_power(x->d->metrics, t.op, result < 0);
 	snprintf(came.text, sizeof(came.text), "%s: %s",
 		 phx_enum_name(&phx_power_op_names, (int)t.op), text && text[0] ? text : "done");
 	power_is_over(x, id, &came);
@@ -300,6 +303,16 @@ static int enqueue(struct exec *x, const struct phx_action *act)
 	pthread_cond_signal(&x->more);
 	pthread_mutex_unlock(&x->lock);
 	return to ? 0 : -ENOMEM;
+}
+
+uint32_t exec_power_waiting(struct exec *x)
+{
+	uint32_t n = 0;
+	pthread_mutex_lock(&x->lock);
+	PHX_LIST_EACH(const struct ticket, t, &x->tickets)
+		n += !t->over;
+	pthread_mutex_unlock(&x->lock);
+	return n;
 }
 
 int exec_action(struct exec *x, const struct phx_action *act)

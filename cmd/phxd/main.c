@@ -1,6 +1,7 @@
 /* phxd: the common service framework of the resource provider. Connects core and drivers, then runs
  * the loop: deadlines, silence, signals, watchdog. */
 #include "phxd/daemon.h"
+#include "phxd/metrics.h"
 
 #include <errno.h>
 #include <getopt.h>
@@ -53,7 +54,14 @@ enum {
 static int act(void *arg, const struct phx_action *action)
 {
 	struct daemon *d = arg;
+	metrics_action(d->metrics, action);
 	return exec_action(d->exec, action);
+}
+
+static void ended(void *arg, const struct phx_list *steps)
+{
+	const struct daemon *d = arg;
+	metrics_ended(d->metrics, steps);
 }
 
 static void committed(void *arg, uint64_t seq)
@@ -194,6 +202,7 @@ static int open_engine(struct daemon *d, enum task task, struct phx_err *err)
 				       .attestation_days = d->cfg.attestation_days,
 				       .act = d->act,
 				       .committed = d->committed,
+				       .ended = ended,
 				       .arg = d,
 				       .accept_journal =
 					       task == NEW_JOURNAL || task == ACCEPT_JOURNAL,
@@ -240,6 +249,13 @@ static void on_refused(void *arg)
 	wake_in(d->wake, REFUSED_MS);
 }
 
+static void on_answered(void *arg, const struct phx_http_route *route, unsigned status, int64_t us,
+			bool held)
+{
+	const struct daemon *d = arg;
+	metrics_answered(d->metrics, routes_class(route), status, us, held);
+}
+
 static int start_http(struct daemon *d, struct phx_err *err)
 {
 	struct phx_http_server_config config = launch_listeners(&d->cfg);
@@ -261,6 +277,7 @@ static int start_http(struct daemon *d, struct phx_err *err)
 	config.moved = session_moved;
 	config.refused = on_refused;
 	config.sent = starts_sent;
+	config.answered = on_answered;
 	for (int i = 0; r == 0 && i < PHX_HTTP_LISTENERS; i++)
 		r = launch_listen(d->launch, (enum phx_http_listener)i, &config.listening[i], err);
 	return r ? r : phx_http_server_start(&config, &d->http, err);
@@ -295,6 +312,7 @@ static int start(struct daemon *d, struct phx_err *err)
 	r = r ? r : wake_new(&d->wake);
 	r = r ? r : starts_new(d, &d->starts);
 	r = r ? r : beacons_new(d, &d->beacons);
+	r = r ? r : metrics_new(d, &d->metrics);
 	r = r ? r : hands_new(d, &d->hands, err);
 	r = r ? r : anchors_new(d, &d->anchors);
 	r = r ? r : accounts_new(d, &d->accounts);

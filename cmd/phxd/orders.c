@@ -2,6 +2,7 @@
  * journal's last anchor. Called by live.c, through a callback: it holds the beats and does not know
  * what is in an answer. Reads only. */
 #include "phxd/daemon.h"
+#include "phxd/metrics.h"
 
 #include "node/protect.h"
 #include "phxd/accounts.h"
@@ -151,8 +152,10 @@ void orders_put(struct daemon *d, const char *node, const char *key_fp,
 	beside.re = knows ? re : NULL;
 	site_head(d, address, beside.head);
 	PHX_LIST_EACH(struct phx_order, o, &orders) {
-		if (goes_out(running, o))
+		if (goes_out(running, o)) {
 			view_order_put(d, node, o, &beside, b);
+			metrics_order(d->metrics, o->kind);
+		}
 		phx_record_fini(&phx_order_record, o);
 	}
 	phx_list_fini(&orders);

@@ -2,6 +2,7 @@
  * the head of a request has arrived and nothing of its body has: so no handler can forget it. For
  * an upload the conditions of its handler are checked then, too. */
 #include "phxd/api_journal.h"
+#include "phxd/metrics.h"
 #include "phxd/site.h"
 #include "phxd/timeline.h"
 #include "phxd/whatif.h"
@@ -86,6 +87,28 @@ const struct phx_http_route routes[] = {
 #undef ROUTE
 };
 const size_t n_routes = PHX_ARRAY_SIZE(routes);
+
+/* By what the row says: a handler that reads much, one that changes something, files for nodes. */
+static enum metrics_class class_of(const char *method, const char *path, unsigned via)
+{
+	if (phx_str_starts(path, "/v1/agent/"))
+		return via & B ? METRICS_beat : METRICS_agent;
+	if (method[0] != 'G')
+		return METRICS_write;
+	if (!phx_str_starts(path, "/v1/"))
+		return METRICS_file;
+	return via & R ? METRICS_read : METRICS_look;
+}
+
+enum metrics_class routes_class(const struct phx_http_route *route)
+{
+	static const unsigned via[] = {
+#define ROUTE(method, path, via, ...) via,
+#include "phxd/routes.def"
+#undef ROUTE
+	};
+	return route ? class_of(route->method, route->path, via[route - routes]) : METRICS_none;
+}
 
 static void print_scope(enum phx_scope scope)
 {

@@ -1,5 +1,6 @@
 /* Shows plans, the status, orders (with what an agent needs beside them) and metrics. Called by the
  * API. Reads only. */
+#include "metrics/metrics.h"
 #include "phxd/view_metrics.h"
 #include "phxd/site.h"
 
@@ -216,11 +217,6 @@ void view_order_put(struct daemon *d, const char *node, const struct phx_order *
 
 /* ---- metrics (Prometheus text, base units) ---- */
 
-static void metric(struct phx_buf *b, const char *name, const char *help, const char *type)
-{
-	phx_buf_addf(b, "# HELP %s %s\n# TYPE %s %s\n", name, help, name, type);
-}
-
 /* The pool of an RE has its name. */
 static bool sees_pool(const struct phx_state *s, const struct phx_pool *p,
 		      const struct view_reader *reader)
@@ -229,28 +225,32 @@ static bool sees_pool(const struct phx_state *s, const struct phx_pool *p,
 	return !re || reader->sees(reader->arg, re);
 }
 
+static void put_one(struct phx_buf *b, enum phx_metric m, int64_t value)
+{
+	phx_metric_head(b, m);
+	phx_metric_put(b, m, NULL, value, 0);
+}
+
 char *view_metrics(struct daemon *d, const struct view_reader *reader)
 {
 	struct phx_buf b = {0};
 	struct phx_err readonly;
 	bool ro = engine_readonly(d->engine, &readonly);
 	const struct phx_state *s = engine_lock(d->engine);
-	metric(&b, "phx_pool_nodes", "Nodes a pool holds.", "gauge");
+	phx_metric_head(&b, PHX_METRIC_pool_nodes);
 	PHX_LIST_EACH(struct phx_pool, p, &s->pools)
 		if (sees_pool(s, p, reader))
-			phx_buf_addf(&b, "phx_pool_nodes{pool=\"%s\",owner=\"%s\"} %u\n", p->name,
-				     p->owner, phx_members_count(s, PHX_MEMBERS_POOL, p->name));
+			phx_metric_put(&b, PHX_METRIC_pool_nodes,
+				       (const char *[]){p->name, p->owner},
+				       phx_members_count(s, PHX_MEMBERS_POOL, p->name), 0);
 	view_re_metrics(&b, s, reader);
-	metric(&b, "phx_nodes", "Nodes by state.", "gauge");
+	phx_metric_head(&b, PHX_METRIC_nodes);
 	for (int i = 0; i < phx_node_state_names.n_names; i++)
-		phx_buf_addf(&b, "phx_nodes{state=\"%s\"} %u\n", phx_node_state_names.names[i],
-			     count_state(s, i));
-	metric(&b, "phx_nodes_up", "Nodes heard of lately.", "gauge");
-	phx_buf_addf(&b, "phx_nodes_up %u\n", phx_members_count(s, PHX_MEMBERS_UP, ""));
-	metric(&b, "phx_journal_events_total", "Events journalled.", "counter");
-	phx_buf_addf(&b, "phx_journal_events_total %llu\n", (unsigned long long)s->seq);
+		phx_metric_put(&b, PHX_METRIC_nodes, &phx_node_state_names.names[i],
+			       count_state(s, i), 0);
+	put_one(&b, PHX_METRIC_nodes_up, phx_members_count(s, PHX_MEMBERS_UP, ""));
+	put_one(&b, PHX_METRIC_journal_events_total, (int64_t)s->seq);
 	engine_unlock(d->engine);
-	metric(&b, "phx_readonly", "1 while the journal cannot be written.", "gauge");
-	phx_buf_addf(&b, "phx_readonly %d\n", ro);
+	put_one(&b, PHX_METRIC_readonly, ro);
 	return phx_buf_take(&b);
 }

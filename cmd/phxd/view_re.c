@@ -1,5 +1,6 @@
 /* Shows runtime environments. Called by the API. Reads only. */
 
+#include "metrics/metrics.h"
 #include "phxd/view_metrics.h"
 #include "phxd/view.h"
 
@@ -97,33 +98,44 @@ json_t *view_re(struct daemon *d, const struct phx_state *s, const struct phx_re
 	return j;
 }
 
+static void put_re_nodes(struct phx_buf *b, const struct phx_state *s, const struct phx_re *re)
+{
+	struct phx_ledger_counts c;
+	phx_ledger_counts(s->ledger, (int)re->number, &c);
+	const struct {
+		const char *kind;
+		uint32_t n;
+	} rows[] = {{"idle", c.idle},     {"busy", c.busy}, {"away", c.away},
+		    {"coming", c.coming}, {"owed", c.owed}, {"want", c.want}};
+	for (size_t i = 0; i < PHX_ARRAY_SIZE(rows); i++)
+		phx_metric_put(b, PHX_METRIC_re_nodes, (const char *[]){re->name, rows[i].kind},
+			       rows[i].n, 0);
+}
+
+static void put_re_jobs(struct phx_buf *b, const struct phx_state *s, const struct phx_re *re)
+{
+	struct phx_ledger_counts c;
+	phx_ledger_counts(s->ledger, (int)re->number, &c);
+	const struct {
+		const char *state;
+		uint32_t n;
+	} rows[] = {{"running", c.batch.n_running},
+		    {"waiting", c.batch.n_waiting},
+		    {"held", c.batch.n_held}};
+	for (size_t i = 0; i < PHX_ARRAY_SIZE(rows); i++)
+		phx_metric_put(b, PHX_METRIC_re_jobs, (const char *[]){re->name, rows[i].state},
+			       rows[i].n, 0);
+}
+
 void view_re_metrics(struct phx_buf *b, const struct phx_state *s, const struct view_reader *reader)
 {
-	phx_buf_addf(b, "# HELP phx_re_nodes Nodes of an RE.\n# TYPE phx_re_nodes gauge\n");
-	PHX_LIST_EACH(struct phx_re, re, &s->res) {
-		struct phx_ledger_counts c;
-		if (!re->active || !reader->sees(reader->arg, re))
-			continue;
-		phx_ledger_counts(s->ledger, (int)re->number, &c);
-		const struct {
-			const char *kind;
-			uint32_t n;
-		} rows[] = {{"idle", c.idle},     {"busy", c.busy}, {"away", c.away},
-			    {"coming", c.coming}, {"owed", c.owed}, {"want", c.want}};
-		for (size_t i = 0; i < PHX_ARRAY_SIZE(rows); i++)
-			phx_buf_addf(b, "phx_re_nodes{re=\"%s\",kind=\"%s\"} %u\n", re->name,
-				     rows[i].kind, rows[i].n);
-	}
-	phx_buf_addf(b, "# HELP phx_re_jobs Jobs of an RE.\n# TYPE phx_re_jobs gauge\n");
-	PHX_LIST_EACH(struct phx_re, re, &s->res) {
-		struct phx_ledger_counts c;
-		if (!re->active || !phx_re_kind(&re->agreement)->has_jobs ||
-		    !reader->sees(reader->arg, re))
-			continue;
-		phx_ledger_counts(s->ledger, (int)re->number, &c);
-		phx_buf_addf(b, "phx_re_jobs{re=\"%s\",state=\"running\"} %u\n", re->name,
-			     c.batch.n_running);
-		phx_buf_addf(b, "phx_re_jobs{re=\"%s\",state=\"waiting\"} %u\n", re->name,
-			     c.batch.n_waiting);
-	}
+	phx_metric_head(b, PHX_METRIC_re_nodes);
+	PHX_LIST_EACH(struct phx_re, re, &s->res)
+		if (re->active && reader->sees(reader->arg, re))
+			put_re_nodes(b, s, re);
+	phx_metric_head(b, PHX_METRIC_re_jobs);
+	PHX_LIST_EACH(struct phx_re, re, &s->res)
+		if (re->active && phx_re_kind(&re->agreement)->has_jobs &&
+		    reader->sees(reader->arg, re))
+			put_re_jobs(b, s, re);
 }

@@ -269,6 +269,14 @@ extern const struct phx_enum phx_tftp_mode_names;
 	      "directors that have at least two more; 0: never, addresses then move only when " \
 	      "their director is lost. The kernel forgets a connection that is silent for 900 s: " \
 	      "after less, a silent one may be unknown to the director that gets its address.")) \
+	F(S, metrics_nodes, U32, \
+	  KEY(metrics_nodes, NUMBER(0, 100000), "20000", \
+	      "How many nodes have rows of their own in one answer of /v1/metrics; 0: none has. " \
+	      "Where there are more nodes, ?page=2 has the next, and so on (phx_node_pages).")) \
+	F(S, metrics_keep_s, U32, \
+	  KEY(metrics_keep_s, NUMBER(0, 300, "s"), "5", \
+	      "For how long one rendering of metrics serves all who scrape; 0: each has his " \
+	      "own.")) \
 	F(S, measure_web_use, BOOL, \
 	  KEY(measure_web_use, YES, "true", \
 	      "Whether the use of a web RE is what its nodes measure. false: only what POST " \

@@ -98,6 +98,13 @@ char *view_metrics(struct daemon *d, const struct view_reader *reader)
 	return strdup("metrics");
 }
 
+void metrics_reply(struct metrics *m, struct phx_http_request *q, uint32_t page)
+{
+	(void)m;
+	phx_buf_addf(&seen, "everything, page %u", page);
+	phx_http_reply_text(q, 200, "text/plain", "metrics");
+}
+
 void waits_hold(struct waits *w, struct phx_http_request *q, uint64_t after, uint32_t limit,
 		const char *node, int64_t wait_ms)
 {
@@ -522,13 +529,15 @@ static void metrics_are_of_res_that_one_knows(void **state)
 {
 	(void)state;
 	ADMIN;
-	assert_metrics("hpc web ");
+	assert_metrics("everything, page 1");
 	OWNER;
 	assert_metrics("hpc ");
 	USER;
 	assert_metrics("");
 	member_in = "web";
 	assert_metrics("web ");
+	assert_int_equal(asks(api_metrics, NULL, Q({"page", "0"})), -EINVAL);
+	assert_int_equal(asks(api_metrics, NULL, Q({"page", "2 OR 1"})), -EINVAL);
 }
 
 int main(void)

@@ -40,6 +40,27 @@ static void a_beat_is_read(void **state)
 	assert_false(b.balancer);
 }
 
+/* What a node claims of its machine: a number from 0 on, or nothing. */
+static void figures_are_numbers_or_absent(void **state)
+{
+	AUTO_BEAT b = {0};
+	(void)state;
+	parsed("{\"monitor\":{\"cpu_permille\":17,\"memory_total_bytes\":\"much\",\"net_rx_bytes\":"
+	       "-5,"
+	       "\"net_tx_bytes\":1.5,\"swap_used_bytes\":0,\"disk_read_bytes\":9223372036854775807,"
+	       "\"uptime_s\":{\"a\":[1]},\"cpu_permilles\":3}}",
+	       &b);
+	assert_int_equal(b.figures.of[BEAT_FIGURE_cpu_permille], 17);
+	assert_int_equal(b.figures.of[BEAT_FIGURE_memory_total_bytes], -1);
+	assert_int_equal(b.figures.of[BEAT_FIGURE_net_rx_bytes], -1);
+	assert_int_equal(b.figures.of[BEAT_FIGURE_net_tx_bytes], -1);
+	assert_int_equal(b.figures.of[BEAT_FIGURE_swap_used_bytes], 0);
+	assert_true(b.figures.of[BEAT_FIGURE_disk_read_bytes] == INT64_MAX);
+	assert_int_equal(b.figures.of[BEAT_FIGURE_uptime_s], -1);
+	assert_int_equal(b.figures.of[BEAT_FIGURE_load1_centi], -1);
+	assert_non_null(strstr(b.monitor, "\"cpu_permille\":17")); /* it is kept as well */
+}
+
 static void what_runs_is_of_three_forms(void **state)
 {
 	static const struct beat_running wanted[] = {
@@ -163,6 +184,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_beat_is_read),
+		cmocka_unit_test(figures_are_numbers_or_absent),
 		cmocka_unit_test(what_runs_is_of_three_forms),
 		cmocka_unit_test(sessions_stand_apart),
 		cmocka_unit_test(what_the_head_wants_of_a_monitor_is_read),

@@ -3,6 +3,7 @@
  * add is a word of a fake each. */
 #include "unit/core/pair.h"
 
+#include "fake/metrics.h"
 #include "phxd/orders.c" /* a part of a program, not of the library */
 #include "fake/submitted.h"
 

@@ -5,6 +5,7 @@
 #include "fake/request.h"
 
 /* parts of a program, not of the library */
+#include "fake/metrics.h"
 #include "phxd/api_agent.c"
 #include "phxd/beat.c"
 #include "phxd/parse.c"

@@ -269,21 +269,26 @@ static void metrics_have_no_re_that_their_reader_does_not_see(void **state)
 	(void)state;
 	pair_running(w, 3, 1);
 	submit(w, 2);
-	assert_string_equal(metrics_for("shop"),
-			    "# HELP phx_re_nodes Nodes of an RE.\n# TYPE phx_re_nodes gauge\n"
-			    "phx_re_nodes{re=\"shop\",kind=\"idle\"} 0\n"
-			    "phx_re_nodes{re=\"shop\",kind=\"busy\"} 1\n"
-			    "phx_re_nodes{re=\"shop\",kind=\"away\"} 0\n"
-			    "phx_re_nodes{re=\"shop\",kind=\"coming\"} 0\n"
-			    "phx_re_nodes{re=\"shop\",kind=\"owed\"} 0\n"
-			    "phx_re_nodes{re=\"shop\",kind=\"want\"} 1\n"
-			    "# HELP phx_re_jobs Jobs of an RE.\n# TYPE phx_re_jobs gauge\n");
+	assert_string_equal(
+		metrics_for("shop"),
+		"# HELP phx_re_nodes Nodes of an RE: idle, busy, away (its own, but not "
+		"heard), coming, owed to it, and how many it wants.\n"
+		"# TYPE phx_re_nodes gauge\n"
+		"phx_re_nodes{re=\"shop\",kind=\"idle\"} 0\n"
+		"phx_re_nodes{re=\"shop\",kind=\"busy\"} 1\n"
+		"phx_re_nodes{re=\"shop\",kind=\"away\"} 0\n"
+		"phx_re_nodes{re=\"shop\",kind=\"coming\"} 0\n"
+		"phx_re_nodes{re=\"shop\",kind=\"owed\"} 0\n"
+		"phx_re_nodes{re=\"shop\",kind=\"want\"} 1\n"
+		"# HELP phx_re_jobs Jobs of an RE that run, wait, or are held back.\n"
+		"# TYPE phx_re_jobs gauge\n");
 	assert_null(strstr(metrics_for("queue"), "shop"));
 	assert_non_null(
 		strstr(metrics_for("queue"), "phx_re_nodes{re=\"queue\",kind=\"busy\"} 2\n"));
 	assert_non_null(strstr(metrics_for("queue"),
 			       "phx_re_jobs{re=\"queue\",state=\"running\"} 1\n"
-			       "phx_re_jobs{re=\"queue\",state=\"waiting\"} 0\n"));
+			       "phx_re_jobs{re=\"queue\",state=\"waiting\"} 0\n"
+			       "phx_re_jobs{re=\"queue\",state=\"held\"} 0\n"));
 	assert_null(strstr(metrics_for(""), "re=\""));
 }
 

@@ -31,6 +31,8 @@ static const struct {
 	/* a node fetches those of its roles, which is the agent's right */
 	{"packages, configuration", {A, A, N, N, N, N, N}, ROW(R(packages))},
 	{"names of what there is", {A, A, A, A, A, A, N}, ROW(R(look))},
+	/* everybody else is told of his own REs, by other rights */
+	{"metrics of everything", {A, A, A, N, N, N, N}, ROW(R(metrics))},
 	/* a member and a user are told of their own jobs */
 	{"journal, attestations, events",
 	 {A, A, A, O, O, O, N},
