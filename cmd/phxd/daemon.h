@@ -555,4 +555,9 @@ HANDLER(api_ipxe_file);
 /* beacons.c */
 HANDLER(api_beacon);
 
+/* ---- prepare.c ---- */
+
+/** What this process wants of its machine; what it does not get it says. Before any thread. */
+void prepare_process(const struct daemon *d);
+
 #endif

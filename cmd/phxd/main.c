@@ -5,23 +5,18 @@
 
 #include <errno.h>
 #include <getopt.h>
-#include <malloc.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/epoll.h>
-#include <sys/resource.h>
-#include <sys/stat.h>
 #include <systemd/sd-daemon.h>
 #include <systemd/sd-event.h>
 #include <unistd.h>
 
 #include "base/account.h"
 #include "base/file.h"
-#include "disk/disk.h"
 #include "door/door.h"
 #include "outlet/outlet.h"
-#include "pki/tls_key.h"
 #include "phxd/accounts.h"
 #include "phxd/apart.h"
 #include "phxd/data_use.h"
@@ -33,20 +28,17 @@
 #include "phxd/starts.h"
 #include "phxd/timeline.h"
 #include "phxd/watcher.h"
-#include "phxd/whatif.h"
 #include "phxd/site.h"
+#include "phxd/whatif.h"
 
 enum { EXIT_USAGE_ = 64, EXIT_CONFIG_ = 78 };
 
 /* Tasks other than serving are started by hand, and end. */
 enum task { SERVE, CHECK, NEW_JOURNAL, ACCEPT_JOURNAL, ACCEPT_CLOCK };
-enum { LARGE_TEXT = 256 << 10 };
 enum {
 	MAX_WAIT_MS = 2000 /* how often the journal is checked at least */,
 	REFUSED_MS = 1000,
-	GATHER_MS = 10 /* events that come together share one turn */,
-	FILES_BESIDE = 1024,
-	N_LISTENERS = 3
+	GATHER_MS = 10 /* events that come together share one turn */
 };
 
 /* ---- callbacks of the engine ---- */
@@ -437,22 +429,6 @@ static void untold(void *arg, uint64_t seq)
 	(void)seq;
 }
 
-/* A connection is a descriptor, and an agent has one or two; the usual soft limit is 1024. */
-static void allow_files(rlim_t n)
-{
-	struct rlimit files;
-	if (getrlimit(RLIMIT_NOFILE, &files) < 0 || files.rlim_cur >= n)
-		return;
-	files.rlim_cur = n < files.rlim_max ? n : files.rlim_max;
-	setrlimit(RLIMIT_NOFILE, &files);
-	if (files.rlim_cur < n)
-		fprintf(stderr,
-			"phxd: it may open %llu files, and connections_max wants %llu: raise "
-			"LimitNOFILE of its unit, or lower "
-			"connections_max\n",
-			(unsigned long long)files.rlim_cur, (unsigned long long)n);
-}
-
 static void usage(FILE *to)
 {
 	fprintf(to,
@@ -503,36 +479,6 @@ static int read_options(int argc, char **argv, const char **ret_config, enum tas
 		}
 	}
 	return 0;
-}
-
-/* What this process has of secrets may lie there when the machine is long gone. */
-static int tell_swap(void *arg, const char *path)
-{
-	struct stat st;
-	(void)arg;
-	if (stat(path, &st) < 0 ||
-	    phx_swap_keeps_secret("", S_ISBLK(st.st_mode) ? st.st_rdev : st.st_dev))
-		return 0;
-	fprintf(stderr,
-		"phxd: the swap space %s is not encrypted: what requests hold may be read from it "
-		"later; encrypt it, or switch it off\n",
-		path);
-	return 0;
-}
-
-static void prepare_process(const struct daemon *d)
-{
-	phx_swaps_each(tell_swap, NULL);
-	if (phx_pki_lock_keys() != 0)
-		fprintf(stderr,
-			"phxd: the key that it serves TLS with may be swapped: raise "
-			"LimitMEMLOCK of its unit\n");
-	phx_signals_hold(NULL);
-	/* large texts (a list of all nodes, a snapshot) are returned to the system, and leave no
-	 * holes in the heap */
-	mallopt(M_MMAP_THRESHOLD, LARGE_TEXT);
-	/* a tenth more while others are cut (lib/http/guard.c) */
-	allow_files((rlim_t)d->cfg.connections_max * N_LISTENERS * 11 / 10 + FILES_BESIDE);
 }
 
 /* For a start by hand: journals what is accepted, and ends. */
