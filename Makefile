@@ -200,7 +200,7 @@ DEPS_LAB := fakeroot busybox-static cpio kmod qemu-system-x86 qemu-utils ovmf op
 	iproute2 jq curl xz-utils wrk
 DEPS_TEST := stress-ng memtester fio clang llvm clang-format clang-tidy cppcheck libclang-rt-14-dev universal-ctags openssh-server openssh-client \
 	tftp-hpa nftables gdisk strace systemd socat sqlite3 valgrind zsh clustershell ansible-core sudo openssl \
-	slurmctld slurmd slurm-client munge
+	slurmctld slurmd slurm-client munge prometheus
 # whoever has node and npm from elsewhere keeps them
 DEPS_PORTAL := $(if $(shell command -v node),,nodejs) $(if $(shell command -v npm),,npm) chromium fonts-dejavu-core
 # what make bench compares with

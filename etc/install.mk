@@ -37,6 +37,7 @@ install-cli: $(BUILD)/bin/phx $(BUILD)/bin/phx-sim man
 	install -D -m 644 -t $(SHARE)/sim/samples etc/sim/samples/*
 	install -D -m 644 -t $(SHARE)/clustershell etc/clustershell/phoenix.conf
 	install -D -m 755 -t $(SHARE)/ansible etc/ansible/phoenix
+	install -D -m 644 -t $(SHARE)/prometheus etc/prometheus/*.yml etc/grafana/phoenix.json
 	install -D -m 644 -t $(SHARE)/re etc/re/*.conf etc/re/*.xml
 	install -d -m 755 $(TO)/share/bash-completion/completions $(DESTDIR)$(ZSHDIR)
 	$(BUILD)/bin/phx completion bash >$(TO)/share/bash-completion/completions/phx
