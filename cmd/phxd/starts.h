@@ -36,8 +36,8 @@ void starts_dhcp_free(struct starts_dhcp *s);
 
 /* ---- starts_seen.c: what the parts of phxd see, in rows ---- */
 
-/** The `sent` of the listeners: of files that machines boot, how much of them went out. `arg` is the
- * daemon. */
+/** The `sent` of the listeners: of files that machines boot, how much of them went out. `arg` is
+ * the daemon. */
 void starts_sent(void *arg, const struct phx_http_sent *sent);
 /** A boot script was asked for and answered, with what it boots, or refused: `refused` says why. */
 void starts_script(struct daemon *d, const struct phx_http_request *q, const char *mac,

@@ -1,5 +1,5 @@
-/* What dnsmasq writes of machines that boot: a thread follows its log and tells rows (starts.h). The
- * launcher owns the file, cuts it, and gives the descriptor; a file that can only be read says
+/* What dnsmasq writes of machines that boot: a thread follows its log and tells rows (starts.h).
+ * The launcher owns the file, cuts it, and gives the descriptor; a file that can only be read says
  * nothing by itself when it grows, so it is looked at every so often. Called by main.c. */
 #include "phxd/starts.h"
 

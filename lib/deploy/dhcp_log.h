@@ -1,6 +1,6 @@
 /* What dnsmasq writes of machines that ask for an address or a file (log-dhcp): lines into rows of
- * their starts. Reads no file. What stands in a line comes from machines: only the form that dnsmasq
- * itself writes is taken, and MACs and addresses are checked. */
+ * their starts. Reads no file. What stands in a line comes from machines: only the form that
+ * dnsmasq itself writes is taken, and MACs and addresses are checked. */
 #ifndef PHX_DEPLOY_DHCP_LOG_H
 #define PHX_DEPLOY_DHCP_LOG_H
 
@@ -24,8 +24,8 @@ struct phx_dhcp_log {
 };
 
 /** Does the line say something of a start? Then `ret_row` has whose (its MAC; of a file the address
- * that asked), of what kind, and a text, but no time; ret_address ("": none) is the address that the
- * machine has from now on. */
+ * that asked), of what kind, and a text, but no time; ret_address ("": none) is the address that
+ * the machine has from now on. */
 bool phx_dhcp_log_take(struct phx_dhcp_log *l, const char *line, struct phx_start_row *ret_row,
 		       char ret_address[PHX_IPV4_MAX]);
 

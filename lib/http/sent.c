@@ -1,5 +1,5 @@
-/* How much of a file has reached its peer: by what the kernel counts of the connection, since a file
- * that the kernel sends by itself is seen by nobody else. Called by file.c and request.c. */
+/* How much of a file has reached its peer: by what the kernel counts of the connection, since a
+ * file that the kernel sends by itself is seen by nobody else. Called by file.c and request.c. */
 #include "http/internal.h"
 
 #include <linux/tcp.h>
@@ -26,8 +26,8 @@ void phx_http_sent_begin(struct phx_http_request *q, uint64_t bytes)
 	q->again_before = i.tcpi_total_retrans;
 }
 
-/* What is acknowledged has heads of the answer, and over TLS more than the file: it is never said to
- * be more than the file, and of one that was not sent whole less. */
+/* What is acknowledged has heads of the answer, and over TLS more than the file: it is never said
+ * to be more than the file, and of one that was not sent whole less. */
 void phx_http_sent_end(struct phx_http_request *q, bool whole)
 {
 	struct tcp_info i;

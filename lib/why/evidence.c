@@ -106,9 +106,10 @@ static const struct phx_start_row *show_power_failed(struct phx_why *w)
 
 static const struct phx_start_row *show_dhcp_down(struct phx_why *w)
 {
-	bool wants = w->reached == PHX_PHASE_power || w->reached == PHX_PHASE_dhcp;
-	return wants && w->node.dhcp_down[0] && !power_failure(w) ? say(w, w->node.dhcp_down)
-								  : NULL;
+	/* a machine that somebody has switched on by hand is not seen before it has an address */
+	return w->reached <= PHX_PHASE_dhcp && w->node.dhcp_down[0] && !power_failure(w)
+		? say(w, w->node.dhcp_down)
+		: NULL;
 }
 
 static const struct phx_start_row *show_dhcp_other(struct phx_why *w)

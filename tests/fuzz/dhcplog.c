@@ -1,5 +1,5 @@
-/* Lines of dnsmasq's log, in which stands what machines call themselves. What is taken is a row of a
- * MAC or an address, of a known kind, with no control character; an address is one.
+/* Lines of dnsmasq's log, in which stands what machines call themselves. What is taken is a row of
+ * a MAC or an address, of a known kind, with no control character; an address is one.
  * Parsers: lib/deploy/dhcp_log.c */
 #include "deploy/dhcp_log.h"
 #include "fuzz/fuzz.h"

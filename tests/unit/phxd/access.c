@@ -10,6 +10,7 @@
 #include "phxd/access.c" /* parts of a program, not of the library */
 #include "phxd/identity.c"
 #include "phxd/parse.c"
+#include "fake/starts.h"
 #include "phxd/people.c"
 #include "fake/submitted.h"
 

@@ -36,6 +36,7 @@ static int fake_key_give(struct phx_vault *v, const char *key_id, const struct p
 #define phx_csr_fingerprint fake_fingerprint
 #define phx_vault_key_give fake_key_give
 #include "fake/metrics.h"
+#include "fake/starts.h"
 #include "phxd/api_agent.c" /* parts of a program, not of the library */
 #undef phx_csr_fingerprint
 #undef phx_vault_key_give

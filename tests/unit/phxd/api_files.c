@@ -42,6 +42,7 @@ static bool fake_gives_package(const struct phx_state *s, const char *node, cons
 #define phx_core_boot fake_boot
 #define phx_core_gives_image fake_gives_image
 #define phx_core_gives_package fake_gives_package
+#include "fake/starts.h"
 #include "phxd/api_files.c" /* parts of a program, not of the library */
 #include "phxd/view_hide.c"
 

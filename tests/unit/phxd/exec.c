@@ -20,6 +20,7 @@ static void *list_push(struct phx_list *l, size_t size)
 
 #define phx_list_push list_push
 #include "fake/metrics.h"
+#include "fake/starts.h"
 #include "phxd/exec.c" /* parts of a program, not of the library */
 #undef phx_list_push
 

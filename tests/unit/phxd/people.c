@@ -101,6 +101,7 @@ static bool fake_pki_has_ca(const struct phx_pki *p, const char *id)
 #define phx_user_groups fake_user_groups
 #define phx_http_sessions_has fake_sessions_has
 #define phx_pki_has_ca fake_pki_has_ca
+#include "fake/starts.h"
 #include "phxd/people.c" /* a part of a program, not of the library */
 
 static struct world *w;

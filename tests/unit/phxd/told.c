@@ -6,6 +6,7 @@
 
 /* parts of a program, not of the library */
 #include "fake/metrics.h"
+#include "fake/starts.h"
 #include "phxd/api_agent.c"
 #include "phxd/beat.c"
 #include "phxd/parse.c"

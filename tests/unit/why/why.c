@@ -107,6 +107,7 @@ static const struct golden cases[] = {
 	 "firmware starts"},
 	{PHX_WHY_dhcp_silent, 200, NODE(), {ON}, "no DHCP request of it reached the head"},
 	{PHX_WHY_within, 20, NODE(), {ON}, "for 160 s more"},
+	{PHX_WHY_dhcp_down, 20, NODE(.dhcp_down = "exit status 2"), {{0}}, "exit status 2"},
 	{PHX_WHY_dhcp_down, 20, NODE(.dhcp_down = "exit status 2"), {ON}, "exit status 2"},
 	{PHX_WHY_dhcp_other,
 	 5,
@@ -369,7 +370,8 @@ static const struct golden cases[] = {
 	 NODE(.state = PHX_NODE_ACTIVE, .up = true),
 	 {HELLO, {.at_s = 40, .kind = PHX_START_active, .text = ""}},
 	 "it is active"},
-	/* what went wrong on the way and was mended is past; and nobody forges a cause of a node that serves */
+	/* what went wrong on the way and was mended is past; and nobody forges a cause of a node that
+	 * serves */
 	{PHX_WHY_nothing,
 	 60,
 	 NODE(.state = PHX_NODE_ACTIVE, .up = true),
