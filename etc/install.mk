@@ -55,6 +55,9 @@ install-head: $(BUILD)/bin/phxd man portal
 	install -d -m 755 $(DESTDIR)$(UNITDIR)
 	sed 's,/usr/sbin/phxd,$(PREFIX)/sbin/phxd,' etc/systemd/phxd.service >$(DESTDIR)$(UNITDIR)/phxd.service
 	chmod 644 $(DESTDIR)$(UNITDIR)/phxd.service
+	install -d -m 755 $(TO)/lib/systemd/catalog
+	awk -f etc/catalog.awk lib/state/event.def lib/outlet/news.def >$(TO)/lib/systemd/catalog/phoenix.catalog
+	chmod 644 $(TO)/lib/systemd/catalog/phoenix.catalog
 	install -D -m 644 etc/phoenix.sysusers $(TO)/lib/sysusers.d/phoenix.conf
 	$(call config,$(ETC)/pam.d,etc/pam.d/phoenix)
 	$(call config,$(ETC)/phoenix,etc/phoenix.conf)

@@ -204,12 +204,15 @@ static int give_written(const struct phx_config *cfg, const struct passwd *pw, s
 {
 	static const char *const published[] = {"site.cpio", "site.pub", "attest.pub"};
 	PHX_AUTO_FREE char *anchors = phx_path("%s/anchors", cfg->state_dir);
-	int r = anchors ? give_journal(cfg, pw, err) : -ENOMEM;
+	PHX_AUTO_FREE char *outlets = phx_path("%s/outlets", cfg->state_dir);
+	int r = anchors && outlets ? give_journal(cfg, pw, err) : -ENOMEM;
 	for (size_t i = 0; r == 0 && i < PHX_ARRAY_SIZE(published); i++) {
 		PHX_AUTO_FREE char *path = phx_path("%s/%s", cfg->run_dir, published[i]);
 		r = path ? give_file(path, pw, err) : -ENOMEM;
 	}
 	r = r ? r : give_file(anchors, pw, err);
+	if (r == 0 && access(outlets, F_OK) == 0)
+		r = phx_confine_give_dir(outlets, pw, err);
 	r = r ? r : phx_confine_give_dir(cfg->output_dir, pw, err);
 	return r ? r : give_dnsmasq(cfg, pw, err);
 }

@@ -236,6 +236,16 @@ no_note_forges_a_field() {
 		! log_has PHX_EVENT=node_note PRIORITY=0
 }
 
+# journalctl -x explains each kind
+the_catalogue_explains_each_kind() {
+	local root=$WORK/catalog n
+	mkdir -p "$root/usr/lib/systemd/catalog" "$root/var/lib/systemd/catalog" &&
+		awk -f etc/catalog.awk lib/state/event.def lib/outlet/news.def >"$root/usr/lib/systemd/catalog/phoenix.catalog" &&
+		journalctl --root "$root" --update-catalog >"$WORK/out" 2>&1 || { cat "$WORK/out"; return 1; }
+	n=$(journalctl --root "$root" --list-catalog | grep -c ' Phoenix: ')
+	[ "$n" = "$(grep -c '^NEWS(' lib/outlet/news.def)" ] && journalctl --root "$root" --list-catalog | grep -q 'Phoenix: node went silent'
+}
+
 mount -t tmpfs none /run && mkdir -p /run/systemd/journal && [ -s /etc/machine-id ] || head -c 16 /dev/urandom | od -An -tx1 | tr -d ' \n' >/run/machine-id
 [ -s /etc/machine-id ] || { touch /etc/machine-id && mount --bind /run/machine-id /etc/machine-id; }
 /usr/lib/systemd/systemd-journald >/dev/null 2>&1 &
@@ -243,7 +253,7 @@ JOURNALD=$!
 until_true 10 test -S /run/systemd/journal/socket || { echo "not ok journald: it does not start"; exit 1; }
 check outlets_head outlets_head || exit 1
 for test in programs_are_told_in_order webhooks_are_told_and_signed bad_servers_are_told_of what_failed_is_sent_again the_log_has_fields \
-	no_note_forges_a_field one_that_hangs_costs_nothing what_hangs_ends_with_its_file what_dies_is_told_again \
+	no_note_forges_a_field the_catalogue_explains_each_kind one_that_hangs_costs_nothing what_hangs_ends_with_its_file what_dies_is_told_again \
 	what_writes_without_end_is_ended what_is_replaced_goes_on what_others_can_change_is_refused the_example_mails killed_before_its_cursor \
 	nothing_is_lost_by_kills a_restart_goes_on; do
 	check $test $test
