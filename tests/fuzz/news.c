@@ -2,7 +2,7 @@
  * the rest what came of it. Texts in both were written by nodes and services, too. Whatever they
  * are, fields of the system's log have the names of the table, one value each and on one line, and
  * the JSON of programs is one line that can be read.
- * Parsers: lib/outlet/news.c lib/outlet/news_log.c lib/outlet/clean.c */
+ * Parsers: lib/outlet/news.c lib/outlet/clean.c */
 #include <jansson.h>
 
 #include "fuzz/fuzz.h"
@@ -37,8 +37,9 @@ static void check(const struct phx_news *n)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 {
-	static const bool asked[PHX_EV_COUNT_] = {[PHX_EV_re_use] = true, [PHX_EV_tick] = true};
-	static const struct phx_list none;
+	struct phx_word words[] = {{"re_use"}, {"tick"}};
+	const struct phx_list kinds = {words, 2, 2}, none = {0};
+	bool asked[PHX_EV_COUNT_] = {false};
 	PHX_AUTO_FREE char *text = strndup((const char *)data, n);
 	char *rest = text, *kind = strsep(&rest, "\n"), *event = rest ? strsep(&rest, "\n") : NULL;
 	const struct phx_store_event ev = {.seq = 42,
@@ -49,13 +50,15 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 					   .actions = rest ? rest : ""};
 	struct phx_news news = {0};
 	struct phx_err err = {0};
+	phx_news_ask(&kinds, asked);
 	if (!phx_news_may_be(&ev, asked))
 		return 0;
 	if (phx_news_of(&ev, &news, &err) < 0) {
 		fuzz_never(!err.text[0]);
 		return 0;
 	}
-	phx_news_wanted(&news, &none);
+	fuzz_never(phx_news_wanted(&news, &none) == news.asked);
+	phx_news_wanted(&news, &kinds);
 	check(&news);
 	phx_news_fini(&news);
 	return 0;
