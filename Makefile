@@ -342,7 +342,8 @@ ASAN_LONG := %/core/replay %/node/patience %/study/papers
 # make check runs these without the sanitizers, too, for they test less with them, or a script runs them (runner.sh); the others
 # once, with them
 UNIT_PLAIN := $(filter $(ASAN_LONG) $(BUILD)/tests/golden/% %/job/external %/apart/calls %/repo/test_role_packages,$(UNIT_BIN))
-ASAN_MAKE = $(BUILD_MAKE) BUILD=$(ASAN) SHARED=yes OPT="-O1 -g -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer"
+# what a report says of a place needs lines, and no more of what a debugger wants
+ASAN_MAKE = $(BUILD_MAKE) BUILD=$(ASAN) SHARED=yes OPT="-O1 -g1 -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer"
 check-asan-unit:
 	$(Q)$(ASAN_MAKE) all $(filter-out $(ASAN_LONG),$(ASAN_UNIT))
 	$(Q)BUILD=$(ASAN) tests/sanitized $(filter-out $(ASAN_LONG),$(ASAN_UNIT))
@@ -363,8 +364,10 @@ check-alloc:
 	$(Q)PHX_ALLOC_ALL=50 PHX_TEST_TIMEOUT=40000 tests/run $(BUILD)/tests/golden/alloc
 
 TSAN := $(BUILD)/tsan
+# rooms of which neither phxd nor phx has anything
+TSAN_WITHOUT := fault study
 check-tsan:
-	$(Q)$(BUILD_MAKE) BUILD=$(TSAN) OPT="-O1 -g -fsanitize=thread" $(TSAN)/bin/phxd $(TSAN)/bin/phx $(TSAN)/tests/system/stress
+	$(Q)$(BUILD_MAKE) BUILD=$(TSAN) OPT="-O1 -g1 -fsanitize=thread" LIB_SRC="$(filter-out $(TSAN_WITHOUT:%=lib/%/%),$(LIB_SRC))" $(TSAN)/bin/phxd $(TSAN)/bin/phx $(TSAN)/tests/system/stress
 	$(Q)BUILD=$(TSAN) tests/run tests/system/phxd_stress.sh
 
 # it knows neither the attribute cleanup nor that a function fills what it is given; the sanitizers look for both
