@@ -23,8 +23,9 @@ fuzz: fuzz-programs
 	$(Q)BUILD=$(FUZZ_BUILD) FUZZ_SECONDS=$(FUZZ_SECONDS) tests/fuzz/run $(FUZZ)
 fuzz-coverage: fuzz-programs
 	$(Q)BUILD=$(FUZZ_BUILD) FUZZ_SECONDS=0 tests/fuzz/run $(FUZZ)
+# by the random numbers of the commit: one that is tested again tries the same inputs, the next one others
 check-fuzz: fuzz-programs
-	$(Q)BUILD=$(FUZZ_BUILD) FUZZ_SECONDS=7 FUZZ_SEED=1 tests/run tests/fuzz/run
+	$(Q)BUILD=$(FUZZ_BUILD) FUZZ_SECONDS=3 FUZZ_SEED=1$$(tests/turn 1000 | tr -d a-z) tests/run tests/fuzz/run
 
 # parts of a program that cannot be included together
 $(BUILD)/tests/fuzz/import: $(patsubst %.c,$(BUILD)/obj/%.o,$(wildcard cmd/phx/import*.c) cmd/phx/node_csv.c cmd/phx/node_words.c cmd/cli/clean.c cmd/cli/fail.c)
