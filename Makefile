@@ -14,8 +14,8 @@
 #   make check-import  a tar of another Debian release becomes an image, deployed to memory and disk
 #   make check-share  lab-share, shortened: three shared machines, one exchange with a wipe
 #   make check-web  a load balancer and two web nodes in the emulated lab, under load
-#   make check-sim  the fault simulation alone; make check-planted: bugs of others that it must find; those of one turn (tests/planted/turn)
-#                   are part of make check, all of make check-all
+#   make check-sim  the fault simulation alone; make check-planted: bugs of others that it must find; of both a part is in make check,
+#                   by turns (tests/turn), and all in make check-all
 #   make fuzz FUZZ_SECONDS=60  every fuzzer for so long; make fuzz-coverage: what their corpora reach
 #   make check-mutants  single faults planted into the source, which the tests must find; hours
 #   make check-asan the unit and system tests under the sanitizers; all unit tests but three long ones, and some of the system, are part of make check
@@ -254,14 +254,14 @@ check: deps
 check-tests:
 	$(Q)$(BUILD_MAKE) all agent-bundle images packages portal $(UNIT_PLAIN) $(SYSTEM_BIN) $(LAB_BIN) $(SIM_BIN)
 	$(Q)$(MAKE) deb-root DEB_SEED=$(BUILD)
-	$(Q)BUILD=$(BUILD) PHX=$(BUILD)/bin/phx IMAGES=$(BUILD)/images PHX_TEST_TRIES=2 PHX_TEST_PASSED=$(BUILD)/passed tests/run tests/check-layers tests/check-pure tests/check-sleeps tests/check-size tests/check-layout tests/check-hardening tests/check-walks tests/check-mutants tests/check-turns $(SIM_BIN) $(UNIT_PLAIN) $(LAB_TESTS) $(SYSTEM_TESTS) $(LAB_LATER) $(TRUST_TESTS)
+	$(Q)BUILD=$(BUILD) PHX=$(BUILD)/bin/phx IMAGES=$(BUILD)/images PHX_TEST_TRIES=2 PHX_TEST_PASSED=$(BUILD)/passed PHX_FAULTS_TURN=$$(tests/turn 2) tests/run tests/check-layers tests/check-pure tests/check-sleeps tests/check-size tests/check-layout tests/check-hardening tests/check-walks tests/check-mutants tests/check-turns $(SIM_BIN) $(UNIT_PLAIN) $(LAB_TESTS) $(SYSTEM_TESTS) $(LAB_LATER) $(TRUST_TESTS)
 check-unit:
 	$(Q)$(BUILD_MAKE) all packages $(UNIT_BIN)
 	$(Q)BUILD=$(BUILD) tests/run $(UNIT_BIN)
 # what is too long for every change; its last line stands in CHANGES.md at a release. What has passed of a commit is not made
 # again, so that it may be made in parts
 check-all:
-	+$(Q)tests/each --keep $(BUILD)/check-all "$(MAKE)" check check-planted check-reproducible check-planted-long check-unit fuzz check-lab lab-site lab-deb check-lab-share check-import check-web check-asan check-alloc check-mutants lint
+	+$(Q)tests/each --keep $(BUILD)/check-all "$(MAKE)" check check-sim check-planted check-reproducible check-planted-long check-unit fuzz check-lab lab-site lab-deb check-lab-share check-import check-web check-asan check-alloc check-mutants lint
 
 # two builds of the commit, at two paths, are equal byte by byte: programs, Debian packages, an image
 .PHONY: check-reproducible

@@ -2,7 +2,8 @@
  * same seed lives the same life; a life ends in the invariant that does not hold with its seed and
  * its event list.
  *
- *   faults                       what make check runs
+ *   faults                       what make check-sim runs; with PHX_FAULTS_TURN=0 or 1 each other
+ *                                life of the 200, of each kind: make check's, by turns (tests/turn)
  *   faults SEED [HOURS [NODES]]  one life, with its whole event list when an invariant does not
  *                                hold
  *   faults FIRST-LAST [HOURS]    many; exit status 1 when one is not ok (tests/planted)
@@ -10,6 +11,7 @@
  * started by a fake of Slurm; "flows": those, and one with workflows; "wide": the same, some of
  * whose tasks have several nodes; with "only N": no fault but number N of the table, often */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
@@ -18,6 +20,7 @@
 enum {
 	SEEDS = 200,
 	BATCH = 20,
+	TURNS = 2,
 	HOURS = 24,
 	NODES = 64,
 	WHOLE = 1000000,
@@ -109,9 +112,10 @@ static int many(uint64_t first, uint64_t last, struct phx_fault_options *o)
 /* ---- what make check runs ---- */
 
 struct sum {
-	uint64_t injected[PHX_FAULTS_MAX], events, crashes, checks, flows, tasks, losses;
+	uint64_t injected[PHX_FAULTS_MAX], lives, events, crashes, checks, flows, tasks, losses;
 	double hours, seconds;
 	bool ok;
+	int turn; /* -1: all */
 };
 
 /* Every fourth batch has runtime environments too: their ledger, grants and reclaims under the same
@@ -126,7 +130,10 @@ static void batch(uint64_t first, struct sum *s)
 	double t = cpu_seconds();
 	for (o.seed = first; o.seed < first + BATCH; o.seed++) {
 		struct phx_fault_result r;
+		if (s->turn >= 0 && o.seed % TURNS != (unsigned)s->turn)
+			continue;
 		ok = live(&o, &r) && ok;
+		s->lives++;
 		for (int i = 0; i < PHX_FAULTS_MAX; i++)
 			s->injected[i] += r.injected[i];
 		s->events += r.events;
@@ -137,8 +144,11 @@ static void batch(uint64_t first, struct sum *s)
 	}
 	s->seconds += cpu_seconds() - t;
 	s->ok = s->ok && ok;
-	printf("%s seeds %llu to %llu%s\n", ok ? "ok" : "not ok", (unsigned long long)first,
-	       (unsigned long long)first + BATCH - 1,
+	printf("%s %sseeds %llu to %llu%s\n", ok ? "ok" : "not ok",
+	       s->turn < 0       ? ""
+		       : s->turn ? "odd "
+				 : "even ",
+	       (unsigned long long)first, (unsigned long long)first + BATCH - 1,
 	       o.external      ? ", with runtime environments, one with a fake of Slurm"
 		       : o.res ? ", with runtime environments"
 			       : "");
@@ -190,7 +200,9 @@ static bool all_injected(const struct sum *s)
 		       (unsigned long long)s->injected[i]);
 		ok = ok && s->injected[i] >= (infos[i].of_flows ? FLOW_SEEDS : SEEDS);
 	}
-	printf("%s every fault was injected\n", ok ? "ok" : "not ok");
+	ok = ok && s->lives == (s->turn < 0 ? SEEDS : SEEDS / TURNS);
+	printf("%s every fault was injected, in %llu lives\n", ok ? "ok" : "not ok",
+	       (unsigned long long)s->lives);
 	return ok;
 }
 
@@ -268,9 +280,15 @@ static bool refuses_nonsense(void)
 	return ok;
 }
 
+/* Whose turn it is; -1: that of all. */
+static int turn_of(const char *word)
+{
+	return word && word[0] >= '0' && word[0] < '0' + TURNS && !word[1] ? word[0] - '0' : -1;
+}
+
 static int all(void)
 {
-	struct sum s = {.ok = true};
+	struct sum s = {.ok = true, .turn = turn_of(getenv("PHX_FAULTS_TURN"))};
 	for (uint64_t first = 1; first <= SEEDS; first += BATCH)
 		batch(first, &s);
 	printf("  %.0f cluster-hours of %d nodes, %llu events, %llu checks, %llu crashes in %.1f "

@@ -1,4 +1,4 @@
-# The fault simulation: 200 seeds (part of make check), and planted bugs that it, or a unit program, must find (tests/planted/README.md).
+# The fault simulation: 200 seeds (make check: 100 of them, by turns), and planted bugs that it, or a unit program, must find (tests/planted/README.md).
 
 SIM_BIN := $(patsubst %.c,$(BUILD)/%,$(wildcard tests/sim/*.c))
 DEPS_FILES += $(SIM_BIN:%=%.d)
