@@ -118,6 +118,7 @@ static const struct cli_column list_columns[] = {
 	{.head = "LABELS", .path = "labels", .put = cli_put_labels, .wide = true},
 	{.head = "PINNED", .path = "pinned", .put = cli_put_yes, .wide = true},
 	{.head = "SITE", .path = "site", .wide = true},
+	{.head = "AGENT", .path = "agent_version", .wide = true},
 	{.head = "CHECK", .path = "checks", .put = cli_put_checked, .wide = true},
 	{.head = "NOTE", .path = "", .put = put_note},
 };

@@ -221,6 +221,7 @@ static const struct cli_column lines[] = {
 	{.head = "Address", .path = "address"},
 	{.head = "Key", .path = "key_fp"},
 	{.head = "Boot id", .path = "boot_id"},
+	{.head = "Agent", .path = "agent_version"},
 	{.head = "Installed", .path = "system_image", .put = put_disk_system},
 	{.head = "  on disk", .path = "system_disk"},
 	{.head = "Data of", .path = "tenant", .put = put_tenant},

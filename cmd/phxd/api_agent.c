@@ -13,6 +13,7 @@
 #include <sys/random.h>
 
 #include "base/clock.h"
+#include "base/version.h"
 #include "disk/disk.h"
 #include "node/node.h"
 #include "pki/token.h"
@@ -296,12 +297,32 @@ static void reply_hello(struct daemon *d, struct phx_http_request *q, const char
 	phx_http_reply_json(q, 200, j);
 }
 
+/* Head and agent work together one minor version apart. Whose version is not told is of before. */
+static bool fits_version(struct daemon *d, struct phx_http_request *q, const char *node,
+			 const char *version)
+{
+	struct phx_err err = {0};
+	int ahead = version[0] ? phx_version_ahead(version, PHX_VERSION) : 0;
+	live_told_version(d->live, node, version);
+	if (ahead >= -1 && ahead <= 1)
+		return true;
+	phx_err_set(&err, -EAGAIN,
+		    "the agent is version %s and this head " PHX_VERSION
+		    ": they work together one minor version apart; upgrade the %s first "
+		    "(phoenix-upgrade(7))",
+		    version, ahead > 0 ? "head" : "agent");
+	phx_http_reply_error(q, -EAGAIN, err.text);
+	return false;
+}
+
 /* False after answering. */
-static bool parse_hello(struct phx_http_request *q, const json_t *j, struct phx_event_hello *p)
+static bool parse_hello(struct phx_http_request *q, const json_t *j, struct phx_event_hello *p,
+			char ret_version[PHX_TOLD_VERSION_MAX])
 {
 	struct phx_told_hello h;
 	if (!parse_message(q, j, &phx_told_hello_record, &h))
 		return false;
+	phx_str_copy(ret_version, PHX_TOLD_VERSION_MAX, h.version);
 	PHX_MEMBERS_COPY(PHX_TOLD_BOOT_FIELDS, p, &h);
 	PHX_MEMBERS_COPY(PHX_TOLD_HELLO_RUN_FIELDS, p, &h);
 	p->facts = h.facts;
@@ -314,6 +335,7 @@ void api_hello(struct phx_http_request *q, void *arg)
 {
 	struct daemon *d = arg;
 	struct phx_event ev = {.kind = PHX_EV_hello};
+	char version[PHX_TOLD_VERSION_MAX];
 	struct phx_err err = {0};
 	if (!person_agent(d, q, ev.node))
 		return;
@@ -322,7 +344,8 @@ void api_hello(struct phx_http_request *q, void *arg)
 		return;
 	snprintf(ev.by, sizeof(ev.by), "node:%.50s", ev.node);
 	PHX_STR_SET(ev.hello.address, phx_http_peer(q)->address);
-	if (parse_hello(q, j, &ev.hello) && parse_told(d, q, ev.node)) {
+	if (parse_hello(q, j, &ev.hello, version) && parse_told(d, q, ev.node) &&
+	    fits_version(d, q, ev.node, version)) {
 		live_heard(d->live, ev.node);
 		/* what it reported before is outdated: its next beat is told in full */
 		live_untold(d->live, ev.node);
@@ -523,7 +546,7 @@ void api_inventory(struct phx_http_request *q, void *arg)
 	if (!j || !parse_told(d, q, ev.node))
 		return;
 	snprintf(ev.by, sizeof(ev.by), "node:%.50s", ev.node);
-	int r = phx_json_to_record(&phx_facts_record, j, &ev.inventory.facts, &err);
+	int r = phx_json_to_message(&phx_facts_record, j, &ev.inventory.facts, &err);
 	r = r ? r : engine_submit(d->engine, &ev, NULL, &err);
 	PHX_AUTO_JSON json_t *empty = json_object();
 	if (r < 0)

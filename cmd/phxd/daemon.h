@@ -143,6 +143,10 @@ void live_forget_gone(struct live *l, const char *node);
 /** A node was heard. Returns true if the core must be told: the node had been missing or quiet, or
  * was not heard before. */
 bool live_heard(struct live *l, const char *node);
+/** Which version its agent said that it is, cut to printable text; "" until it says it. Also under
+ * the engine's lock. */
+void live_told_version(struct live *l, const char *node, const char *version);
+void live_version(struct live *l, const char *node, char ret[PHX_TOLD_VERSION_MAX]);
 /** What a node last measured: a new reference, or NULL. Not under the engine's lock: the node
  * decides how long the text is, and so how long parsing takes. */
 json_t *live_monitor(struct live *l, const char *node);

@@ -44,8 +44,9 @@ struct contact {
 	bool wake;       /* orders may have changed since the last answer */
 	int64_t looked_ms, again_ms; /* again_ms: no silence is told before; the last was not */
 	char *monitor, *sessions;
-	int64_t use_ppm;  /* of the monitor; -1: none */
-	char *use_error;  /* why; NULL: no reason */
+	char version[PHX_TOLD_VERSION_MAX]; /* of its agent */
+	int64_t use_ppm;                    /* of the monitor; -1: none */
+	char *use_error;                    /* why; NULL: no reason */
 	int64_t site;     /* its bundle of the site's settings, by its id; or enum live_site */
 	char *site_error; /* why that failed; NULL: it did not */
 	bool reported;    /* to the core, since the last hello: */
@@ -204,6 +205,23 @@ bool live_heard(struct live *l, const char *node)
 	bool tell = c && hear(l, c, now);
 	pthread_mutex_unlock(&l->lock);
 	return tell;
+}
+
+void live_told_version(struct live *l, const char *node, const char *version)
+{
+	pthread_mutex_lock(&l->lock);
+	struct contact *c = contact_of(l, node, phx_clock_ms());
+	if (c)
+		PHX_STR_SET(c->version, version);
+	pthread_mutex_unlock(&l->lock);
+}
+
+void live_version(struct live *l, const char *node, char ret[PHX_TOLD_VERSION_MAX])
+{
+	pthread_mutex_lock(&l->lock);
+	const struct contact *c = find(l, node);
+	phx_str_copy(ret, PHX_TOLD_VERSION_MAX, c ? c->version : "");
+	pthread_mutex_unlock(&l->lock);
 }
 
 void live_put_monitor(struct live *l, const char *node, struct phx_buf *b)

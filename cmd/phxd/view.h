@@ -7,7 +7,7 @@
 
 /* ---- view_node.c ---- */
 
-enum { VIEW_IDENTITY_MAX = 200, VIEW_EXTRAS = 6, VIEW_MEMBERS_MAX = 128 };
+enum { VIEW_IDENTITY_MAX = 200, VIEW_EXTRAS = 7, VIEW_MEMBERS_MAX = 128 };
 
 /** How much of nodes somebody sees, by each of these rights; OWN where the nodes are his. */
 struct view_scopes {

@@ -155,6 +155,16 @@ static void put_turn(struct daemon *d, const struct phx_state *s, const struct p
 	phx_buf_addf(b, "}");
 }
 
+/* "": not heard since phxd started, or an agent that does not tell. */
+static void put_agent_version(struct daemon *d, const struct phx_state *s, const struct phx_node *n,
+			      struct phx_buf *b)
+{
+	char version[PHX_TOLD_VERSION_MAX];
+	(void)s;
+	live_version(d->live, n->name, version);
+	phx_json_put_text(b, version);
+}
+
 static const struct {
 	const char *name;
 	void (*put)(struct daemon *d, const struct phx_state *s, const struct phx_node *n,
@@ -167,6 +177,7 @@ static const struct {
 	{"monitor", put_monitor, 0},
 	{"site", put_site, 0},
 	{"turn", put_turn, 0},
+	{"agent_version", put_agent_version, VIEW_HIDE_SOFTWARE},
 };
 _Static_assert(PHX_ARRAY_SIZE(extras) == VIEW_EXTRAS, "one flag each");
 

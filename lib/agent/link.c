@@ -153,6 +153,7 @@ static json_t *hello_body(struct link *l)
 	}
 	PHX_MEMBERS_COPY(PHX_TOLD_REPORT_FIELDS, &h, &report);
 	PHX_STR_SET(h.kernel_word, a->cfg.kernel_word);
+	PHX_STR_SET(h.version, PHX_VERSION);
 	if (system_state_read(a->cfg.state_dir, &sys, NULL) == 0) {
 		PHX_STR_SET(h.system_image, sys.image);
 		PHX_STR_SET(h.system_digest, sys.digest);

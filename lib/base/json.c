@@ -505,7 +505,7 @@ static bool is_known(const struct phx_record *rec, const char *name)
 
 /* Reads the members of `rec`. Unknown ones are skipped if `later` (they may belong to the union,
  * which is read later), if they are known to `whole`, the record with the union, and in a message,
- * in which null is as unknown. */
+ * whose own members are as unknown where they are null. */
 static int read_members(struct reader *r, const struct phx_record *rec,
 			const struct phx_record *whole, bool later, void *obj,
 			const struct path *up)
@@ -518,8 +518,9 @@ static int read_members(struct reader *r, const struct phx_record *rec,
 	for (bool began = false; phx_scan_member(&r->s, &began, name);) {
 		struct path here = {up, name, 0};
 		size_t i = find_field(rec, next, name, strlen(name));
-		bool skips = r->message && !up;
-		bool found = i < rec->n_fields && !(skips && phx_scan_peek(&r->s) == 'n');
+		bool skips = r->message;
+		bool none = r->message && !up && phx_scan_peek(&r->s) == 'n';
+		bool found = i < rec->n_fields && !none;
 		if (!found && !later && !skips && !(whole && is_known(whole, name)))
 			return bad(&here, r->err, "is not known here");
 		if (found && seen[i / 64] >> i % 64 & 1 && rec->fields[i].type != PHX_F_ONEOF)

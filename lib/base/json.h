@@ -62,8 +62,8 @@ int phx_json_to_record(const struct phx_record *rec, const json_t *j, void *ret_
 		       struct phx_err *err);
 
 /** The same of a message of another program, which may be newer or older than this one: members
- * that `rec` does not have are skipped, and null is as no member. What is within a member is read
- * as strictly as above. */
+ * that their records do not have are skipped at any depth, and null is as no member. What is known
+ * is read as strictly as above. For what is told: what orders something is read by the above. */
 int phx_json_to_message(const struct phx_record *rec, const json_t *j, void *ret_obj,
 			struct phx_err *err);
 

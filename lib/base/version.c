@@ -2,6 +2,7 @@
 #include "base/version.h"
 
 #include <ctype.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* Weight of a character outside digit runs: '~' before the end, the end before
@@ -42,4 +43,27 @@ int phx_version_compare(const char *a, const char *b)
 			return r;
 	}
 	return 0;
+}
+
+/* "MAJOR.MINOR" at the beginning; -1: it is none. */
+static long minor_of(const char *text, long *ret_major)
+{
+	char *end;
+	if (!isdigit((unsigned char)*text))
+		return -1;
+	*ret_major = strtol(text, &end, 10);
+	if (*end != '.' || !isdigit((unsigned char)end[1]))
+		return -1;
+	long minor = strtol(end + 1, &end, 10);
+	return minor < PHX_VERSION_FAR && (!*end || strchr(".~+-", *end)) ? minor : -1;
+}
+
+int phx_version_ahead(const char *a, const char *b)
+{
+	long major_a = -1, major_b = -1;
+	long minor_a = minor_of(a, &major_a), minor_b = minor_of(b, &major_b);
+	if (minor_a >= 0 && minor_b >= 0 && major_a == major_b)
+		return (int)(minor_a - minor_b);
+	return minor_a < 0 || (minor_b >= 0 && major_a < major_b) ? -PHX_VERSION_FAR
+								  : PHX_VERSION_FAR;
 }

@@ -55,12 +55,16 @@ struct phx_told_report {
 	PHX_TOLD_SKILLS_FIELDS(F, S) /* `rekeys`: and proves, see below */ \
 	F(S, kernel_word, STR(112))  /* phx.kernel of its command line */
 
+enum { PHX_TOLD_VERSION_MAX = 32 };
+
 /** The first message of an agent to a head: POST /v1/agent/hello. */
 #define PHX_TOLD_HELLO_FIELDS(F, S) \
 	PHX_TOLD_BOOT_FIELDS(F, S) \
 	PHX_TOLD_HELLO_RUN_FIELDS(F, S) \
 	F(S, health_text, STR(160)) \
 	F(S, proves, BOOL) /* in the step rekey its key signs for the next one */ \
+	/* of the agent; "": of before versions were told. No start of a system changes with it */ \
+	F(S, version, STR(PHX_TOLD_VERSION_MAX)) \
 	F(S, facts, REC(phx_facts))
 PHX_RECORD_STRUCT(phx_told_hello, PHX_TOLD_HELLO_FIELDS);
 

@@ -21,6 +21,12 @@ static char error[FAKE_TEXT];
 
 /* ---- what is behind ---- */
 
+void live_version(struct live *l, const char *name, char ret[PHX_TOLD_VERSION_MAX])
+{
+	(void)l, (void)name;
+	phx_str_copy(ret, PHX_TOLD_VERSION_MAX, "0.1.0");
+}
+
 void live_put_monitor(struct live *l, const char *name, struct phx_buf *b)
 {
 	(void)l, (void)name;

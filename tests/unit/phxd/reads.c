@@ -84,6 +84,12 @@ struct phx_store *engine_store(struct engine *e)
 	return store;
 }
 
+void live_version(struct live *l, const char *name, char ret[PHX_TOLD_VERSION_MAX])
+{
+	(void)l, (void)name;
+	phx_str_copy(ret, PHX_TOLD_VERSION_MAX, "0.1.0");
+}
+
 void live_put_monitor(struct live *l, const char *node, struct phx_buf *b)
 {
 	(void)l;

@@ -85,6 +85,11 @@ bool live_may_tell(struct live *l, const char *name, size_t bytes)
 	return true;
 }
 
+void live_told_version(struct live *l, const char *name, const char *version)
+{
+	(void)l, (void)name, (void)version;
+}
+
 void live_untold(struct live *l, const char *name)
 {
 	(void)l, (void)name;
@@ -297,7 +302,6 @@ static void what_is_wrong_is_named(void **unused)
 		{"hello", "{\"echoes\":\"yes\"}", "echoes: must be true or false"},
 		{"hello", "{\"facts\":{\"disks\":[{},{\"size_bytes\":-1}]}}",
 		 "facts.disks[1].size_bytes: must not be negative"},
-		{"hello", "{\"facts\":{\"moons\":1}}", "facts.moons: is not known here"},
 		{"hello", "{\"boot_id\":\"1234567890123456789012345678901234567890\"}",
 		 "boot_id: is too long"},
 		{"enrol", "{\"csr\":7}", "csr: must be a string"},
@@ -312,7 +316,6 @@ static void what_is_wrong_is_named(void **unused)
 		{"result", "{\"id\":1,\"epoch\":\"1\"}", "epoch: must be a whole number"},
 		{"result", "{\"id\":1,\"wipe\":{\"method\":\"x\"}}", "wipe.method: "},
 		{"result", "{\"id\":1,\"seal\":\"x\"}", "seal: must be an object"},
-		{"result", "{\"id\":1,\"seal\":{\"other\":\"\"}}", "seal.other: is not known"},
 		{"result", "{\"id\":1,\"quote\":[]}", "quote: must be an object"},
 		{"result", "{\"id\":1,\"kind\":\"party\"}", "kind: "},
 		{"result", "{\"id\":1,\"kind\":\"job\",\"run\":4294967296}", "run: is too large"},

@@ -32,6 +32,12 @@ static const char *site_error;
 
 /* ---- what agents told ---- */
 
+void live_version(struct live *l, const char *name, char ret[PHX_TOLD_VERSION_MAX])
+{
+	(void)l, (void)name;
+	phx_str_copy(ret, PHX_TOLD_VERSION_MAX, "0.1.0");
+}
+
 void live_put_monitor(struct live *l, const char *name, struct phx_buf *b)
 {
 	(void)l;
