@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "backup/internal.h"
+#include "base/clock.h"
 #include "base/file.h"
 
 static bool holds_something(const char *path)
@@ -143,7 +144,7 @@ static void old_name(const char *dir, char *ret, size_t size)
 {
 	char when[32];
 	struct tm tm;
-	time_t now = time(NULL);
+	time_t now = (time_t)(phx_wall_ms() / 1000);
 	gmtime_r(&now, &tm);
 	strftime(when, sizeof(when), "%Y%m%dT%H%M%SZ", &tm);
 	snprintf(ret, size, "%s.before-%s", dir, when);
