@@ -9,7 +9,7 @@
  *
  * Lock order: the engine's, then this one's (the API shows monitors under the engine's lock). So
  * nothing asks the engine while it holds this lock. */
-#include "phxd/daemon.h"
+#include "phxd/live_internal.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -18,9 +18,6 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "base/hash.h"
-#include "base/wheel.h"
-#include "node/lateness.h"
 #include "phxd/site.h"
 
 enum {
@@ -31,45 +28,6 @@ enum {
 /* What one agent may have journalled at once; a byte a millisecond is forgotten. The journal keeps
  * everything, and a node gone mad (or bad) must not fill the head's disk. */
 enum { TELL_BYTES_MAX = 4 << 20, REPORT_BYTES = 1024 };
-
-/* What is known of one node. */
-struct contact {
-	char node[PHX_NAME_MAX];
-	uint32_t place;            /* index in `contacts` */
-	int64_t heard_ms, away_ms; /* and late.away_ms then */
-	int64_t free_ms; /* when its last poll was answered; 0: unknown, or a beat came since */
-	bool missing;    /* told to the core */
-	bool quiet;      /* told to the core as quiet; until it is heard */
-	bool fresh;      /* not heard yet, or the core is to be told again */
-	bool wake;       /* orders may have changed since the last answer */
-	int64_t looked_ms, again_ms; /* again_ms: no silence is told before; the last was not */
-	char *monitor, *sessions;
-	char version[PHX_TOLD_VERSION_MAX]; /* of its agent */
-	int64_t use_ppm;                    /* of the monitor; -1: none */
-	char *use_error;                    /* why; NULL: no reason */
-	int64_t site;     /* its bundle of the site's settings, by its id; or enum live_site */
-	char *site_error; /* why that failed; NULL: it did not */
-	bool reported;    /* to the core, since the last hello: */
-	struct beat_report report;
-	struct phx_http_request *held;
-	int64_t held_until_ms;
-	struct phx_list running;     /* struct beat_running: what its agent runs that is held */
-	int64_t told_bytes, told_ms; /* bytes journalled lately, and as of when */
-	struct phx_wheel_entry due;
-};
-
-struct live {
-	struct daemon *d;
-	live_orders_fn orders;
-	pthread_mutex_t lock;
-	struct phx_list contacts; /* struct contact * */
-	struct phx_hash places;   /* of contacts, by their names */
-	struct phx_wheel wheel;
-	struct phx_lateness late;
-	struct phx_list back; /* struct phx_word: nodes that are back */
-	bool adopted;         /* used by the loop's thread alone */
-	bool stopped;         /* nothing is held any more */
-};
 
 int live_new(struct daemon *d, live_orders_fn orders, struct live **ret)
 {
@@ -89,8 +47,7 @@ static struct contact *contact_at(const struct live *l, uint32_t i)
 	return *PHX_LIST_AT(&l->contacts, struct contact *, i);
 }
 
-/* The contact of `node`; NULL: there is none. */
-static struct contact *find(const struct live *l, const char *node)
+struct contact *live_find(const struct live *l, const char *node)
 {
 	uint32_t hash = phx_hash_text(node), i;
 	for (uint32_t at = hash; phx_hash_next(&l->places, hash, &at, &i);)
@@ -132,10 +89,9 @@ static void put_in(struct live *l, struct contact *c)
 
 /* ---- contacts ---- */
 
-/* The contact of `node`, made when it is new; NULL on ENOMEM. */
-static struct contact *contact_of(struct live *l, const char *node, int64_t now)
+struct contact *live_contact(struct live *l, const char *node, int64_t now)
 {
-	struct contact *c = find(l, node);
+	struct contact *c = live_find(l, node);
 	bool room = c || phx_hash_reserve(&l->places, l->contacts.n + 1) == 0;
 	if (c || !room || !(c = calloc(1, sizeof(*c))))
 		return c;
@@ -201,75 +157,10 @@ bool live_heard(struct live *l, const char *node)
 {
 	int64_t now = phx_clock_ms();
 	pthread_mutex_lock(&l->lock);
-	struct contact *c = contact_of(l, node, now);
+	struct contact *c = live_contact(l, node, now);
 	bool tell = c && hear(l, c, now);
 	pthread_mutex_unlock(&l->lock);
 	return tell;
-}
-
-void live_told_version(struct live *l, const char *node, const char *version)
-{
-	pthread_mutex_lock(&l->lock);
-	struct contact *c = contact_of(l, node, phx_clock_ms());
-	if (c)
-		PHX_STR_SET(c->version, version);
-	pthread_mutex_unlock(&l->lock);
-}
-
-void live_version(struct live *l, const char *node, char ret[PHX_TOLD_VERSION_MAX])
-{
-	pthread_mutex_lock(&l->lock);
-	const struct contact *c = find(l, node);
-	phx_str_copy(ret, PHX_TOLD_VERSION_MAX, c ? c->version : "");
-	pthread_mutex_unlock(&l->lock);
-}
-
-void live_put_monitor(struct live *l, const char *node, struct phx_buf *b)
-{
-	pthread_mutex_lock(&l->lock);
-	const struct contact *c = find(l, node);
-	const char *text = c && c->monitor ? c->monitor : "null";
-	phx_buf_add(b, text, strlen(text));
-	pthread_mutex_unlock(&l->lock);
-}
-
-/* The node decides how long parsing takes. */
-json_t *live_monitor(struct live *l, const char *node)
-{
-	PHX_AUTO(phx_buf_fini) struct phx_buf b = {0};
-	assert(!engine_is_locked(l->d->engine));
-	live_put_monitor(l, node, &b);
-	return b.failed ? NULL : json_loads(b.data, 0, NULL);
-}
-
-json_t *live_sessions(struct live *l, const char *node)
-{
-	assert(!engine_is_locked(l->d->engine));
-	pthread_mutex_lock(&l->lock);
-	const struct contact *c = find(l, node);
-	PHX_AUTO_FREE char *text = c && c->sessions ? strdup(c->sessions) : NULL;
-	pthread_mutex_unlock(&l->lock);
-	return text ? json_loads(text, 0, NULL) : NULL;
-}
-
-int64_t live_use(struct live *l, const char *node, char ret_error[BEAT_ERROR_MAX])
-{
-	pthread_mutex_lock(&l->lock);
-	const struct contact *c = find(l, node);
-	int64_t ppm = c ? c->use_ppm : -1;
-	phx_str_copy(ret_error, BEAT_ERROR_MAX, c && c->use_error ? c->use_error : "");
-	pthread_mutex_unlock(&l->lock);
-	return ppm;
-}
-
-int64_t live_site(struct live *l, const char *node, char ret_error[BEAT_ERROR_MAX])
-{
-	pthread_mutex_lock(&l->lock);
-	const struct contact *c = find(l, node);
-	int64_t id = c ? c->site : LIVE_SITE_UNHEARD;
-	phx_str_copy(ret_error, BEAT_ERROR_MAX, c && c->site_error ? c->site_error : "");
-	pthread_mutex_unlock(&l->lock);
-	return id;
 }
 
 /* Under the lock. */
@@ -288,7 +179,7 @@ bool live_may_tell(struct live *l, const char *node, size_t bytes)
 {
 	int64_t now = phx_clock_ms();
 	pthread_mutex_lock(&l->lock);
-	struct contact *c = contact_of(l, node, now);
+	struct contact *c = live_contact(l, node, now);
 	bool may = !c || may_tell(c, bytes, now);
 	pthread_mutex_unlock(&l->lock);
 	return may;
@@ -333,7 +224,7 @@ struct live_news live_beat(struct live *l, const char *node, struct beat *b)
 	int64_t now = phx_clock_ms();
 	struct live_news news = {0};
 	pthread_mutex_lock(&l->lock);
-	struct contact *c = contact_of(l, node, now);
+	struct contact *c = live_contact(l, node, now);
 	if (c) {
 		news.site = measure(c, b);
 		news.back = hear(l, c, now);
@@ -350,7 +241,7 @@ struct live_news live_beat(struct live *l, const char *node, struct beat *b)
 static void untold(struct live *l, const char *node, int64_t again_ms)
 {
 	pthread_mutex_lock(&l->lock);
-	struct contact *c = find(l, node);
+	struct contact *c = live_find(l, node);
 	if (c) {
 		c->again_ms = again_ms;
 		c->fresh = true;
@@ -413,7 +304,7 @@ static struct release hold(struct live *l, const char *node, struct release new,
 	int64_t now = phx_clock_ms();
 	*ret_again = false;
 	pthread_mutex_lock(&l->lock);
-	struct contact *c = l->stopped ? NULL : contact_of(l, node, now);
+	struct contact *c = l->stopped ? NULL : live_contact(l, node, now);
 	struct release old = new;
 	if (c) {
 		old = take_held(c);
@@ -450,7 +341,7 @@ void live_wake(struct live *l, const char *node)
 {
 	int64_t now = phx_clock_ms();
 	pthread_mutex_lock(&l->lock);
-	struct contact *c = contact_of(l, node, now);
+	struct contact *c = live_contact(l, node, now);
 	struct release r = {0};
 	if (c) {
 		r = take_held(c);
@@ -473,7 +364,7 @@ void live_forget_gone(struct live *l, const char *node)
 	if (there)
 		return;
 	pthread_mutex_lock(&l->lock);
-	struct contact *gone = find(l, node);
+	struct contact *gone = live_find(l, node);
 	if (gone) {
 		r = take_held(gone);
 		phx_wheel_out(&l->wheel, &gone->due);
@@ -518,7 +409,7 @@ static void adopt_nodes(struct live *l)
 	int64_t now = phx_clock_ms();
 	pthread_mutex_lock(&l->lock);
 	PHX_LIST_EACH(struct phx_word, w, &names)
-		contact_of(l, w->text, now);
+		live_contact(l, w->text, now);
 	pthread_mutex_unlock(&l->lock);
 }
 

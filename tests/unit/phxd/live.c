@@ -17,6 +17,7 @@ static int64_t fake_clock_ms(void)
 
 #define phx_clock_ms fake_clock_ms
 #include "phxd/live.c" /* parts of a program, not of the library */
+#include "phxd/live_told.c"
 #undef phx_clock_ms
 #include "phxd/beat.c"
 #include "phxd/tell.c"
