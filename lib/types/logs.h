@@ -1,7 +1,7 @@
 /* What a service of a node, its agent or its kernel wrote, which people ask for: the question goes
- * to the agent within an order {"kind": "logs", "id": ID, "logs": {phx_logs_ask}}, and is answered by POST /v1/agent/logs
- * with a phx_logs_told. Both are read by phx_json_to_message(): the other side may be of another
- * version. Pure: tables. */
+ * to the agent within an order {"kind": "logs", "id": ID, "logs": {phx_logs_ask}}, and is answered
+ * by POST /v1/agent/logs with a phx_logs_told. Both are read by phx_json_to_message(): the other
+ * side may be of another version. Pure: tables. */
 #ifndef PHX_TYPES_LOGS_H
 #define PHX_TYPES_LOGS_H
 
