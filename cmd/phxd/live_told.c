@@ -1,12 +1,13 @@
-/* What nodes told last, as the API shows it and the loop asks for it: monitor, sessions, version, use
- * of instances, settings of the site. Called by the API's threads and the loop. Changes nothing but
- * the version of an agent. */
+/* What nodes told last, as the API shows it and the loop asks for it: monitor, sessions, version,
+ * use of instances, settings of the site. Called by the API's threads and the loop. Changes nothing
+ * but the version of an agent. */
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/clock.h"
 #include "phxd/live_internal.h"
+#include "phxd/site.h"
 
 void live_told_version(struct live *l, const char *node, const char *version)
 {

@@ -4,7 +4,7 @@
 #   DEB_MAINTAINER  who answers for them: NAME <ADDRESS>
 #   DEB_SEED        a BUILD of this tree, of which objects are taken that need not be made again
 DEB_VERSION ?= $(VERSION)
-DEB_MAINTAINER ?= Phoenix maintainers <phoenix@packages.debian.org>
+DEB_MAINTAINER ?= Phoenix maintainers <phoenix@phoenix.example>
 
 # the lists of the Makefile are the only ones: etc/debian/control has their names
 DEB_ENV = CC="$(CC)" DEB_VERSION="$(DEB_VERSION)" DEB_MAINTAINER="$(DEB_MAINTAINER)" NPM_DIR="$(NPM_DIR)" DEB_SEED="$(DEB_SEED)" \

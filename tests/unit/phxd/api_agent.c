@@ -38,6 +38,7 @@ static int fake_key_give(struct phx_vault *v, const char *key_id, const struct p
 #include "fake/metrics.h"
 #include "fake/starts.h"
 #include "phxd/api_agent.c" /* parts of a program, not of the library */
+#include "phxd/api_hello.c"
 #undef phx_csr_fingerprint
 #undef phx_vault_key_give
 #include "phxd/beat.c"
@@ -116,6 +117,14 @@ bool live_heard(struct live *l, const char *node)
 	(void)l;
 	phx_buf_addf(&live, "heard %s;", node);
 	return false;
+}
+
+static char told_version[PHX_TOLD_VERSION_MAX];
+void live_told_version(struct live *l, const char *node, const char *version)
+{
+	(void)l;
+	assert_string_equal(node, "n1");
+	PHX_STR_SET(told_version, version);
 }
 
 bool live_may_tell(struct live *l, const char *node, size_t bytes)
@@ -418,6 +427,31 @@ static void who_registers_is_told_what_it_is_to_be(void **state)
 	assert_live("");
 }
 
+/* One minor version apart is near enough; what the agent is told says which side is to follow. */
+static void a_version_far_away_is_put_off(void **state)
+{
+	static const struct {
+		const char *version, *says; /* NULL: it fits */
+	} rows[] = {
+		{"", NULL},
+		{PHX_VERSION, NULL},
+		{"0.2.9", NULL},
+		{"0.0.1", NULL},
+		{"0.3.0", "upgrade the head first"},
+		{"1.0.0", "upgrade the head first"},
+		{"none", "upgrade the"},
+	};
+	(void)state;
+	for (size_t i = 0; i < PHX_ARRAY_SIZE(rows); i++) {
+		char hello[80];
+		snprintf(hello, sizeof(hello), "{\"version\":\"%s\"}", rows[i].version);
+		assert_int_equal(says(api_hello, NULL, hello), rows[i].says ? -EAGAIN : 200);
+		assert_string_equal(told_version, rows[i].version);
+		assert_true(!rows[i].says || strstr(error, rows[i].says));
+		assert_live(rows[i].says ? "" : "heard n1;untold n1;wake n1;");
+	}
+}
+
 static void who_sends_too_much_is_put_off(void **state)
 {
 	(void)state;
@@ -610,6 +644,7 @@ int main(void)
 		T(a_start_is_shown_by_its_own_node),
 		T(another_key_is_journalled_before_it_is_certified),
 		T(who_registers_is_told_what_it_is_to_be),
+		T(a_version_far_away_is_put_off),
 		T(who_sends_too_much_is_put_off),
 		T(an_inventory_is_of_facts_alone),
 		T(a_beat_is_of_the_start_that_is_known),

@@ -8,6 +8,7 @@
 #include "fake/metrics.h"
 #include "fake/starts.h"
 #include "phxd/api_agent.c"
+#include "phxd/api_hello.c"
 #include "phxd/beat.c"
 #include "phxd/parse.c"
 

@@ -370,8 +370,8 @@ static const struct golden cases[] = {
 	 NODE(.state = PHX_NODE_ACTIVE, .up = true),
 	 {HELLO, {.at_s = 40, .kind = PHX_START_active, .text = ""}},
 	 "it is active"},
-	/* what went wrong on the way and was mended is past; and nobody forges a cause of a node that
-	 * serves */
+	/* what went wrong on the way and was mended is past; and nobody forges a cause of a node
+	 * that serves */
 	{PHX_WHY_nothing,
 	 60,
 	 NODE(.state = PHX_NODE_ACTIVE, .up = true),
