@@ -25,6 +25,12 @@ int cli_re_order(struct cli *cli, const char *what, const char *name, const char
 /** Print the answer to one: the sentences of the core. */
 int cli_re_done(struct cli *cli, const json_t *answer);
 
+/* ---- why.c ---- */
+
+/** Appends why a node did not boot, with what was seen where `answer` has it, as text for people.
+ */
+void cli_why_put(struct phx_buf *b, const json_t *answer);
+
 /* ---- client.c ---- */
 
 /** One call to phxd. Returns an exit code; other than 0 leaves the reason in err (never printed

@@ -108,6 +108,18 @@ static int add_text(struct report *r, const char *name, const char *path)
 	return j ? put_text(r, name, phx_json_str(j, "text", "")) : CLI_OK;
 }
 
+/* As phx node why --verbose shows it: a text is cleaned as a whole of what is in several rows, such
+ * as a key. */
+static int add_why(struct report *r, const char *name, const char *path)
+{
+	PHX_AUTO(phx_buf_fini) struct phx_buf b = {0};
+	PHX_AUTO_JSON json_t *j = ask(r, name, path);
+	if (!j)
+		return CLI_OK;
+	cli_why_put(&b, j);
+	return b.failed ? cli_fail(CLI_PARTIAL, "out of memory") : put_text(r, name, b.data);
+}
+
 /* The last events about a node: they are told from a number on. */
 static int add_events(struct report *r, const char *node, const char *name)
 {
@@ -136,7 +148,7 @@ static int add_node(struct report *r, const char *node)
 		int (*add)(struct report *r, const char *name, const char *path);
 	} parts[] = {
 		{"node.json", "/v1/nodes/%s", add},
-		{"why.json", "/v1/nodes/%s/why", add},
+		{"why.txt", "/v1/nodes/%s/why?rows=yes", add_why},
 		{"agent.log", "/v1/nodes/%s/logs?of=agent&lines=10000", add_text},
 		{"kernel.log", "/v1/nodes/%s/logs?of=kernel&lines=10000", add_text},
 		{"kept.log", "/v1/nodes/%s/logs?of=kept", add_text},

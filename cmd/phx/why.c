@@ -51,7 +51,7 @@ static void put_verdict(struct phx_buf *b, const json_t *v)
 	}
 }
 
-static void put_answer(struct phx_buf *b, const json_t *answer)
+void cli_why_put(struct phx_buf *b, const json_t *answer)
 {
 	const json_t *before = json_object_get(answer, "before");
 	const json_t *rows = json_object_get(answer, "rows");
@@ -88,7 +88,7 @@ int cmd_node_why(struct cli *cli)
 		return err.text[0] ? cli_fail(code, "%s", err.text) : code;
 	if (cli_structured(cli))
 		return cli_print_value(cli, answer);
-	put_answer(&b, answer);
+	cli_why_put(&b, answer);
 	if (b.n)
 		printf("%s", b.data);
 	return CLI_OK;

@@ -196,7 +196,7 @@ static void add_replay_advice(const struct engine *e, struct phx_err *err)
 static void note_version(struct engine *e)
 {
 	struct phx_err err = {0};
-	if (phx_store_started(e->store, PHX_VERSION, &err) < 0)
+	if (phx_store_note_version(e->store, PHX_VERSION, &err) < 0)
 		notice(e, "", 0, "which version decides is not recorded: %.150s", err.text);
 }
 

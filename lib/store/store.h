@@ -154,7 +154,7 @@ uint64_t phx_store_last(struct phx_store *s);
 
 enum { PHX_STORE_VERSION_MAX = 64 };
 /** The head has started as this version of Phoenix, which decides all events from here on. */
-int phx_store_started(struct phx_store *s, const char *version, struct phx_err *err);
+int phx_store_note_version(struct phx_store *s, const char *version, struct phx_err *err);
 /** Which version decided event `seq`. -ENOENT, and "": it is not recorded, as in journals of
  * before. */
 int phx_store_version_of(struct phx_store *s, uint64_t seq, char ret[PHX_STORE_VERSION_MAX]);

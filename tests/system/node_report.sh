@@ -31,6 +31,7 @@ it_has_what_it_says() {
 		[ -s "$TOP/$file" ] || { echo "$file is not in it"; find "$TOP"; cat "$WORK/err"; return 1; }
 	done
 	jq -e '.name == "n1" and .facts.serial == "SN1" and (.plan.steps | length) > 0' "$TOP/n1/node.json" >/dev/null && jq -e 'length > 3 and .[-1].seq > 0' "$TOP/n1/events.json" >/dev/null &&
+		grep -q 'what was seen' "$TOP/n1/why.txt" && grep -q 'step failed: start' "$TOP/n1/why.txt" &&
 		grep -q 'registered as n1' "$TOP/n1/agent.log" && [ "$(stat -c %a "$WORK/report.tar.zst")" = 600 ] && grep -q 'report.tar.zst: [0-9]* files of 1 node' "$WORK/out"
 }
 # what could not be had is named, with the reason, and nothing else is; what the head kept is there

@@ -10,16 +10,16 @@
 
 /* A head that starts again and again does not fill the disk. */
 static const char table[] =
-	"CREATE TABLE IF NOT EXISTS starts(seq INTEGER NOT NULL, time_ms INTEGER NOT NULL, version "
-	"TEXT NOT NULL);"
-	"DELETE FROM starts WHERE rowid <= (SELECT MAX(rowid) FROM starts) - 4096;";
+	"CREATE TABLE IF NOT EXISTS versions(seq INTEGER NOT NULL, time_ms INTEGER NOT NULL, "
+	"version TEXT NOT NULL);"
+	"DELETE FROM versions WHERE rowid <= (SELECT MAX(rowid) FROM versions) - 4096;";
 
 /* 0; -errno with the text of SQLite. */
 static int insert(struct phx_store *s, const char *version, struct phx_err *err)
 {
 	sqlite3_stmt *st = NULL;
-	int rc = sqlite3_prepare_v2(s->db, "INSERT INTO starts(seq,time_ms,version) VALUES(?,?,?)",
-				    -1, &st, NULL);
+	int rc = sqlite3_prepare_v2(
+		s->db, "INSERT INTO versions(seq,time_ms,version) VALUES(?,?,?)", -1, &st, NULL);
 	if (rc == SQLITE_OK) {
 		sqlite3_bind_int64(st, 1, (sqlite3_int64)s->last + 1);
 		sqlite3_bind_int64(st, 2, phx_wall_ms());
@@ -31,7 +31,7 @@ static int insert(struct phx_store *s, const char *version, struct phx_err *err)
 	return r;
 }
 
-int phx_store_started(struct phx_store *s, const char *version, struct phx_err *err)
+int phx_store_note_version(struct phx_store *s, const char *version, struct phx_err *err)
 {
 	pthread_mutex_lock(&s->lock);
 	int r = phx_store_execute(s, table, err);
@@ -42,7 +42,7 @@ int phx_store_started(struct phx_store *s, const char *version, struct phx_err *
 
 int phx_store_version_of(struct phx_store *s, uint64_t seq, char ret[PHX_STORE_VERSION_MAX])
 {
-	static const char sql[] = "SELECT version FROM starts WHERE seq<=?1 ORDER BY rowid DESC "
+	static const char sql[] = "SELECT version FROM versions WHERE seq<=?1 ORDER BY rowid DESC "
 				  "LIMIT 1";
 	sqlite3_stmt *st = NULL;
 	int r = -ENOENT;
