@@ -389,9 +389,10 @@ static void stop(struct daemon *d)
 	site_portions_free(d->site_portions);
 	tasks_free(d->tasks);
 	flows_free(d->flows);
-	engine_close(d->engine);
-	starts_free(PHX_TAKE(d->starts));
 	beacons_free(d->beacons);
+	starts_free(PHX_TAKE(d->starts)); /* its thread asks the engine for names */
+	engine_close(d->engine);
+	metrics_free(d->metrics);
 	keys_free(d->keys); /* engine_close() needed signatures */
 	json_decref(d->mistakes);
 	wake_free(d->wake);

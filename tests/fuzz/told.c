@@ -7,7 +7,9 @@
 
 /* parts of a program, not of the library */
 #include "fake/metrics.h"
+#include "fake/starts.h"
 #include "phxd/api_agent.c"
+#include "phxd/api_hello.c"
 #include "phxd/beat.c"
 #include "phxd/parse.c"
 #include "phxd/seal.c"

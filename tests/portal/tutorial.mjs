@@ -43,7 +43,8 @@ const verb = (pattern, act) => ({ pattern: new RegExp(pattern.replaceAll(' ', '\
 const verbs = [
 	verb(`open ${BOLD}`, (page, user, name) => open(page, plain(name))),
 	verb(`press ${BOLD}`, async (page, user, name) => (await within(page)).getByRole('button', { name: plain(name), exact: true }).click()),
-	verb(`see ${BOLD}`, (page, user, words) => page.getByText(plain(words)).first().waitFor({ timeout: 60000 })),
+	// the time-line has a minute when it is over, and an RE its first whole one
+	verb(`see ${BOLD}`, (page, user, words) => page.getByText(plain(words)).first().waitFor({ timeout: 150000 })),
 	verb(`type ${UNDER} into ${BOLD}`, (page, user, value, label) => fill(page, plain(value), plain(label))),
 	verb(`type this into ${BOLD}:\\s+${BLOCK}`, (page, user, label, block) => fill(page, block, plain(label))),
 	verb(`draw the task ${UNDER} \\(${UNDER}\\)`, (page, user, id, command) => taskByKey(page, plain(id), plain(command))),

@@ -1,4 +1,5 @@
 #!/bin/bash
+# alone: packages of the archive are fetched, and a system is made of them.
 # The Debian packages: lintian, one list of files with `make install`, and what dpkg does with them in a Debian 12 without a network:
 # installed, changed by a person, upgraded from an older version, removed, purged. systemctl is a fake there that writes down what it is
 # told, for no systemd runs. As root; `make deb-root` makes packages and system.
@@ -32,7 +33,7 @@ mode() { stat -c '%a %U:%G' "$ROOT$1"; }
 
 # ---- what is in them ----
 
-no_tag_of_lintian() { lintian --no-cfg --allow-root --fail-on error,warning --info=no "$DEBS"/phoenix-*.deb 2>&1 || { cat; return 1; } </dev/null; }
+no_tag_of_lintian() { lintian --no-cfg --allow-root --fail-on error,warning "$DEBS"/phoenix-*.deb 2>&1 || { cat; return 1; } </dev/null; }
 a_mistake_is_told() {
 	dpkg-deb -R "$(deb cli)" "$WORK/wrong" && install -D /bin/true "$WORK/wrong/usr/local/bin/phx" &&
 		dpkg-deb -Znone --root-owner-group -b "$WORK/wrong" "$WORK/wrong.deb" >/dev/null && ! lintian --no-cfg --allow-root --fail-on error "$WORK/wrong.deb" >/dev/null

@@ -100,7 +100,7 @@ members_that_are_asked_for() {
 	[ "$(api '/v1/nodes?fields=state,name&names=c1,nobody')" = '{"nodes":[{"name":"c1","state":"'"$(api /v1/nodes/c1 | jq -r .state)"'"}]}' ] &&
 		[ "$(api '/v1/nodes/c1?fields=name')" = '{"name":"c1"}' ] &&
 		[ "$(api '/v1/nodes?names=c1&fields=name,pinned,power,unfit_for,drift&sparse=yes' | jq -c '.nodes[0] | keys')" = '["name","power"]' ] &&
-		api /v1/nodes/c1 | jq -e 'keys_unsorted | .[-6:] == ["expected", "drift", "by_mac_alone", "monitor", "site", "turn"]' >/dev/null &&
+		api /v1/nodes/c1 | jq -e 'keys_unsorted | .[-7:] == ["expected", "drift", "by_mac_alone", "monitor", "site", "turn", "agent_version"]' >/dev/null &&
 		refused 400 "a node has no member 'nam'" GET '/v1/nodes?fields=state,nam' &&
 		refused 400 "no member 'token'" GET '/v1/nodes/c1?fields=token' || return 1
 	# nobody is shown it, whoever asks for it

@@ -25,5 +25,5 @@ printf 'summary = "jobs"; pool = "batch"; image = "test"; boot = "ram"; runs_job
 	>"$WORK/etc/roles/batch-compute.conf"
 phx reload >/dev/null
 check "portal two nodes are ready" two_nodes_are_ready
-HOME=$WORK/home PORTAL_WORK=$WORK timeout 400 node tests/portal/run.mjs tests/portal/tutorial.mjs || FAILED=1
+HOME=$WORK/home PORTAL_WORK=$WORK timeout 600 node tests/portal/run.mjs tests/portal/tutorial.mjs || FAILED=1
 exit $FAILED

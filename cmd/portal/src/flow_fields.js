@@ -1,5 +1,5 @@
 // The fields of the box where one is: what a task runs and wants, whom it waits for, what it reads and writes; the name and size of a file.
-import { useEffect, useState } from 'preact/hooks';
+import { useState } from 'preact/hooks';
 import { addFile, boxOf, change, connect, disconnect, isFile, remove, titleOf, writersOf } from './flow_doc.js';
 import { when } from './flow_wfformat.js';
 import { html } from './html.js';
@@ -7,16 +7,16 @@ import { readSize, readTime, writeSize, writeTime } from './quantity.js';
 
 // What is typed counts when the field is left. read(text): the value, or undefined, which is told by `wrong` and not taken.
 function Field({ label, value, read = (t) => t, wrong, commit, lines, name, ...more }) {
-	const [text, setText] = useState(value);
-	const [bad, setBad] = useState(false);
-	useEffect(() => { setText(value); setBad(false); }, [value]);
+	// by an effect, which runs later, the first key that is typed into a new field would be lost
+	const [kept, setKept] = useState(null);
+	const { text, bad } = kept?.of === value ? kept : { text: value, bad: false };
 	const leave = (e) => {
 		const got = read(e.target.value);
-		setBad(got === undefined);
+		setKept({ of: value, text: e.target.value, bad: got === undefined });
 		if (got !== undefined && e.target.value !== value)
 			commit(got);
 	};
-	const shared = { value: text, onInput: (e) => setText(e.target.value), onChange: leave, 'aria-invalid': bad ? 'true' : undefined, autocomplete: 'off', spellcheck: false, name, ...more };
+	const shared = { value: text, onInput: (e) => setKept({ of: value, text: e.target.value, bad }), onChange: leave, 'aria-invalid': bad ? 'true' : undefined, autocomplete: 'off', spellcheck: false, name, ...more };
 	return html`<label>${label}${lines ? html`<textarea rows=${lines} ...${shared}></textarea>` : html`<input ...${shared} />`}
 		${bad && html`<span class="bad" role="alert">${wrong}</span>`}</label>`;
 }

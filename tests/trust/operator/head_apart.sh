@@ -152,7 +152,7 @@ only_directories_of_its_own_are_given() {
 }
 the_file_makes_the_users() {
 	mkdir -p "$WORK/made/etc" && systemd-sysusers --root="$WORK/made" "$PWD/etc/phoenix.sysusers" >"$WORK/out" 2>&1 &&
-		[ "$(cut -d: -f1 "$WORK/made/etc/passwd" | sort | xargs)" = 'phoenix phx-hands phx-vault' ] || { cat "$WORK/out"; return 1; }
+		[ "$(cut -d: -f1 "$WORK/made/etc/passwd" | sort | xargs)" = 'phoenix phx-events phx-hands phx-vault' ] || { cat "$WORK/out"; return 1; }
 }
 check_tells() {
 	sed -i '/^head_user/d' "$PHX_CONFIG"

@@ -239,7 +239,7 @@ static bool same_words(const char *path, const char *text)
 {
 	size_t n = strlen(path), m = strlen(text);
 	return !strncmp(path, text, n < m ? n : m) &&
-		(n == m || strchr(" [.:,", n < m ? text[n] : path[m]) != NULL);
+		(n == m || strchr(" [.:,;)", n < m ? text[n] : path[m]) != NULL);
 }
 
 static bool is_command(const char *text)
@@ -273,6 +273,23 @@ static void every_command_that_a_page_names_is_there(void **state)
 		}
 	}
 	assert_in_range(n, 100, UINT32_MAX);
+}
+
+/* phx node why proposes none either. */
+static void every_command_that_is_proposed_is_there(void **state)
+{
+	(void)state;
+	static const char *const acts[] = {
+#define WHY(name, phase, wrong, proven, text, act) act,
+#include "why/why.def"
+#undef WHY
+	};
+	unsigned n = 0;
+	for (size_t i = 0; i < PHX_ARRAY_SIZE(acts); i++)
+		for (const char *p = acts[i]; (p = strstr(p, "phx ")); n++)
+			if (!is_command(p += 4))
+				fail_msg("why.def proposes 'phx %s', which there is not", p);
+	assert_in_range(n, 20, UINT32_MAX);
 }
 
 /* Each row of the comparison has the command that shows it. */
@@ -357,6 +374,7 @@ int main(void)
 		cmocka_unit_test(every_key_is_in_its_page),
 		cmocka_unit_test(every_key_that_a_page_names_is_there),
 		cmocka_unit_test(every_command_that_a_page_names_is_there),
+		cmocka_unit_test(every_command_that_is_proposed_is_there),
 		cmocka_unit_test(every_row_of_the_comparison_has_a_command),
 		cmocka_unit_test(every_page_becomes_roff),
 		cmocka_unit_test(pages_have_the_parts_that_phx_prints),
