@@ -121,10 +121,19 @@ static int setup(void **state)
 	return close(mkstemp(starts_db));
 }
 
+static void remove_starts(void)
+{
+	static const char *const ends[] = {"", "-wal", "-shm"};
+	for (size_t i = 0; i < PHX_ARRAY_SIZE(ends); i++) {
+		PHX_AUTO_FREE char *path = phx_path("%s%s", starts_db, ends[i]);
+		unlink(path);
+	}
+}
+
 static int teardown(void **state)
 {
 	fake_engine_is_free();
-	unlink(starts_db);
+	remove_starts();
 	json_decref(PHX_TAKE(words));
 	json_decref(PHX_TAKE(answer));
 	return world_teardown(state);
@@ -273,7 +282,7 @@ static void kept_ones_are_shown(void **state)
 	};
 	struct phx_starts *db = NULL;
 	(void)state;
-	unlink(starts_db);
+	remove_starts();
 	assert_int_equal(phx_starts_open(starts_db, 1 << 20, &db, NULL), 0);
 	assert_int_equal(phx_starts_put(db, put_rows, PHX_ARRAY_SIZE(put_rows), NULL), 0);
 	phx_starts_close(db);
