@@ -55,7 +55,7 @@ PKG_CFLAGS := $(shell pkg-config --cflags $(PKGS))
 PKG_LIBS := $(shell pkg-config --libs $(PKGS))
 CPPFLAGS += -Ilib -Icmd -I$(BUILD)/gen -D_FORTIFY_SOURCE=3 -DPHX_VERSION='"$(VERSION)"' $(PKG_CFLAGS)
 LDFLAGS += -pie -Wl,-z,relro,-z,now,-z,noexecstack -Wl,--gc-sections -Wl,--as-needed
-LIBS = -Wl,-Bstatic -larchive -Wl,-Bdynamic $(PKG_LIBS) -lgnutls -lpam -lnettle -lacl -llzma -lzstd -lbz2 -llz4 -lz -lpthread -lm
+LIBS = -Wl,-Bstatic -larchive -Wl,-Bdynamic $(PKG_LIBS) -lgnutls -lcrypt -lpam -lnettle -lacl -llzma -lzstd -lbz2 -llz4 -lz -lpthread -lm
 VERSION := 0.1.0
 # for what is only compiled: all cores, also where somebody types "make check"
 BUILD_MAKE = $(MAKE) -j$(shell nproc)
@@ -192,8 +192,8 @@ unit: $(ROOM_UNIT)
 DEPS_BUILD := gcc make pkg-config libmicrohttpd-dev libgnutls28-dev libcurl4-openssl-dev libjansson-dev libssl-dev \
 	libsqlite3-dev libconfig-dev libyaml-dev libarchive-dev libssh2-1-dev libhwloc-dev libfdisk-dev libblkid-dev libmount-dev \
 	libcryptsetup-dev libkmod-dev libsystemd-dev libsmartcols-dev libcmocka-dev libacl1-dev liblzma-dev \
-	libzstd-dev libbz2-dev liblz4-dev zlib1g-dev nettle-dev libxml2-dev libnl-3-dev libnl-genl-3-dev libseccomp-dev libtss2-dev libpam0g-dev scdoc
-DEPS_RUN := dnsmasq-base tftpd-hpa ipxe pci.ids ipmitool freeipmi-tools zstd e2fsprogs squashfs-tools dosfstools skopeo umoci cpio kmod xz-utils
+	libzstd-dev libbz2-dev liblz4-dev zlib1g-dev nettle-dev libxml2-dev libnl-3-dev libnl-genl-3-dev libseccomp-dev libtss2-dev libpam0g-dev libcrypt-dev scdoc
+DEPS_RUN := dnsmasq-base tftpd-hpa ipxe pci.ids ipmitool freeipmi-tools conserver-server zstd e2fsprogs squashfs-tools dosfstools skopeo umoci cpio kmod xz-utils
 DEPS_IMAGE := mmdebstrap arch-test # phx image build
 DEPS_LAB := fakeroot busybox-static cpio kmod qemu-system-x86 qemu-utils ovmf openipmi swtpm isc-dhcp-relay \
 	iproute2 jq curl xz-utils wrk

@@ -15,6 +15,7 @@
 
 #include "base/account.h"
 #include "base/file.h"
+#include "console/consoles.h"
 #include "door/door.h"
 #include "outlet/outlet.h"
 #include "phxd/accounts.h"
@@ -548,6 +549,8 @@ int main(int argc, char **argv)
 		phx_webhooks_serve(STDIN_FILENO, argc, argv);
 	if (argc > 5 && !strcmp(argv[1], "--hands"))
 		phx_hands_serve(STDIN_FILENO, argc, argv);
+	if (argc > 8 && !strcmp(argv[1], "--consoles"))
+		phx_consoles_serve(STDIN_FILENO, argc, argv);
 	struct daemon d = {.config_path = PHX_CONFIG_PATH, .act = act, .committed = committed};
 	struct phx_err err = {0};
 	enum task task = SERVE;

@@ -9,10 +9,11 @@
 
 #include "base/file.h"
 #include "base/spawn.h"
+#include "power/freeipmi.h"
 
 enum {
-	IPMI_PORT = 623,
-	PASSWORD_MAX = 20, /* IPMI 2.0 */
+	IPMI_PORT = PHX_FREEIPMI_PORT,
+	PASSWORD_MAX = PHX_FREEIPMI_PASSWORD_MAX,
 	ARGS_MAX = 40,
 	FREEIPMI_SESSION_MS = 6000,
 };
@@ -142,39 +143,6 @@ static const char *const free_boot[] = {
 	[PHX_POWER_BOOT_DISK] = "0x08",
 };
 
-/* The workarounds that are FreeIPMI's: all but our own word. */
-static void free_workarounds(const struct phx_bmc *bmc, char *ret, size_t size)
-{
-	char copy[sizeof(bmc->workarounds)];
-	PHX_STR_SET(copy, bmc->workarounds);
-	char *save = NULL;
-	size_t n = 0;
-	ret[0] = '\0';
-	for (char *word = strtok_r(copy, ",", &save); word; word = strtok_r(NULL, ",", &save))
-		if (strcmp(word, "efiboot") && n < size)
-			n += (size_t)snprintf(ret + n, size - n, "%s%s", n ? "," : "", word);
-}
-
-/* The configuration file that carries the password. Its format has quotes, but
- * no way to write the characters refused here. */
-static int free_config(const struct phx_bmc *bmc, char **ret_text, struct phx_err *err)
-{
-	PHX_AUTO_SECRET char *secret = NULL;
-	int r = phx_power_secret_read(bmc->password_file, PASSWORD_MAX, &secret, err);
-	if (r < 0)
-		return r;
-	if (strpbrk(secret, "#\"'\\"))
-		return phx_err_set(err, -EINVAL,
-				   "password_file %s: FreeIPMI takes no password with # \" ' or "
-				   "\\; use tool = \"ipmitool\"",
-				   bmc->password_file);
-	char *text = phx_path("password \"%s\"\n", secret);
-	if (!text)
-		return -ENOMEM;
-	*ret_text = text;
-	return 0;
-}
-
 /* What every FreeIPMI program is told; returns how many arguments. */
 static size_t free_arguments(const char **argv, const struct phx_bmc *bmc, const char *host,
 			     const char *session, const char *workarounds)
@@ -191,21 +159,19 @@ static int call_freeipmi(const struct phx_bmc *bmc, const struct phx_power_host 
 			 enum phx_power_op op, uint32_t timeout_ms, struct phx_run_result *ret,
 			 struct phx_err *err)
 {
-	PHX_AUTO_SECRET char *config = NULL;
-	int r = free_config(bmc, &config, err);
+	PHX_AUTO(phx_freeipmi_fini) struct phx_freeipmi f = {0};
+	(void)host;
+	int r = phx_freeipmi_make(bmc, &f, err);
 	if (r < 0)
 		return r;
-	char where[160], session[48], workarounds[sizeof(bmc->workarounds)];
-	snprintf(where, sizeof(where), strchr(host->name, ':') ? "[%s]:%u" : "%s:%u", host->name,
-		 host->port);
+	char session[48];
 	/* it ends by itself, and says why, before it is killed */
 	uint32_t session_ms = timeout_ms / 4 * 3;
 	snprintf(session, sizeof(session), "--session-timeout=%u",
 		 session_ms < FREEIPMI_SESSION_MS ? session_ms : FREEIPMI_SESSION_MS);
-	free_workarounds(bmc, workarounds, sizeof(workarounds));
 	bool boot = op == PHX_POWER_BOOT_PXE || op == PHX_POWER_BOOT_DISK;
 	const char *argv[ARGS_MAX] = {boot ? "ipmi-raw" : "ipmipower"};
-	size_t n = 1 + free_arguments(argv + 1, bmc, where, session, workarounds);
+	size_t n = 1 + free_arguments(argv + 1, bmc, f.host, session, f.workarounds);
 	if (!boot) {
 		argv[n] = free_power[op];
 	} else {
@@ -213,7 +179,7 @@ static int call_freeipmi(const struct phx_bmc *bmc, const struct phx_power_host 
 		const char *const raw[] = {"0", "0", "8", "5", flags, free_boot[op], "0", "0", "0"};
 		memcpy(argv + n, raw, sizeof(raw));
 	}
-	return run_tool(argv, config, timeout_ms, ret, err);
+	return run_tool(argv, f.config, timeout_ms, ret, err);
 }
 
 /* ---- the driver ---- */

@@ -21,7 +21,10 @@
 	F(S, node, STR(PHX_NAME_MAX)) \
 	F(S, insecure, BOOL) /* redfish: do not verify the certificate */ \
 	/* redfish: path of the system; "" = the only member of /redfish/v1/Systems */ \
-	F(S, system, STR(128))
+	F(S, system, STR(128)) \
+	F(S, console, STR(16)) /* a row of console/drivers.h; "": ipmi if driver is that */ \
+	/* console script: program called as SCRIPT NODE; its terminal is the console */ \
+	F(S, console_script, STR(256))
 PHX_RECORD_STRUCT(phx_bmc, PHX_BMC_FIELDS);
 
 /** Copies the members of `from` that are named (struct phx_word) into `to`; all of them if none
