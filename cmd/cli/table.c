@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "cli/cli.h"
+#include "console/drivers.h"
 #include "power/drivers.h"
 
 static const struct cli_option options[] = {

@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "phxd/consoles.h"
 #include "phxd/parse.h"
 #include "phxd/site.h"
 
@@ -47,6 +48,7 @@ static void add_one(struct daemon *d, struct phx_http_request *q, const json_t *
 		return;
 	}
 	int r = engine_submit(d->engine, &ev, &out, &err);
+	consoles_changed(d->consoles);
 	if (r == 0 && out.changed)
 		keys_forget(d->keys, ev.node); /* that of another machine which had the name */
 	PHX_AUTO_JSON json_t *answer =
@@ -114,6 +116,7 @@ static void add_all(struct daemon *d, const struct many *m, json_t *results)
 		uint32_t left = m->n - at,
 			 n = left < PHX_JOURNAL_PORTION ? left : PHX_JOURNAL_PORTION;
 		engine_submit_each(d->engine, NULL, &m->each[at], n);
+		consoles_changed(d->consoles);
 		for (uint32_t i = at; i < at + n; i++) {
 			const struct phx_each *e = &m->each[i];
 			if (e->result == 0 && e->out.changed)

@@ -11,6 +11,7 @@
 #include "phxd/accounts.h"
 #include "phxd/ends.h"
 #include "phxd/names.h"
+#include "phxd/consoles.h"
 #include "phxd/parse.h"
 #include "phxd/site.h"
 #include "phxd/tried.h"
@@ -227,6 +228,7 @@ static void act_on_portion(struct tried *rq, char *const *names, uint32_t n, jso
 		engine_submit_each(rq->d->engine, rq->ev, each, n);
 	for (uint32_t i = 0; each && i < n; i++)
 		forget_keys(rq->d, rq->ev, &each[i]);
+	consoles_changed(rq->d->consoles);
 	const struct phx_state *s = engine_lock(rq->d->engine);
 	for (uint32_t i = 0; i < n; i++) {
 		struct phx_each lacking = {.node = names[i], .result = -ENOMEM};

@@ -43,6 +43,8 @@ struct slurm;       /* slurm.c: REs whose jobs Slurm starts */
 struct directors;   /* directors.c: use of instances, tables of directors */
 struct starts_dhcp; /* starts.h */
 struct metrics;     /* metrics.c: what Prometheus is told */
+struct consoles;    /* consoles.c: consoles of nodes */
+struct sessions;    /* console_sessions.c: people who are attached to them */
 
 /* site_portions.c: when the next nodes are told the settings of the site */
 struct site_portions;
@@ -56,6 +58,7 @@ struct daemon {
 	struct launch *launch;
 	struct keys *keys;
 	struct hands *hands;
+	struct consoles *consoles; /* NULL: this head has none */
 	/* CAs and certificate to serve with; issues nothing. keys.c keeps former ones */
 	struct phx_pki *_Atomic pki;
 	struct engine *engine;
@@ -504,6 +507,10 @@ HANDLER(api_balance);
 HANDLER(api_node_why);
 /* logs.c */
 HANDLER(api_node_logs);
+HANDLER(api_console_attach);
+HANDLER(api_console_log);
+HANDLER(api_console_read);
+HANDLER(api_console_type);
 HANDLER(api_agent_logs);
 /* api_write.c */
 HANDLER(api_node_add);

@@ -123,6 +123,11 @@ int launch_hands(void *launch, int *ret_fd, pid_t *ret_pid, struct phx_err *err)
 	return ask_fd(launch, LAUNCH_hands, 0, ret_fd, ret_pid, err);
 }
 
+int launch_consoles(void *launch, int *ret_fd, pid_t *ret_pid, struct phx_err *err)
+{
+	return ask_fd(launch, LAUNCH_consoles, 0, ret_fd, ret_pid, err);
+}
+
 int launch_listen(struct launch *l, enum phx_http_listener which, int *ret_fd, struct phx_err *err)
 {
 	pid_t none;

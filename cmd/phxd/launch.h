@@ -90,6 +90,8 @@ void launch_free(struct launch *l);
 int launch_vault(void *launch, int *ret_fd, pid_t *ret_pid, struct phx_err *err);
 /** Likewise the hands, for phx_hands_config.start. */
 int launch_hands(void *launch, int *ret_fd, pid_t *ret_pid, struct phx_err *err);
+/** Likewise the process that has the consoles, for phx_consoles_config.start. */
+int launch_consoles(void *launch, int *ret_fd, pid_t *ret_pid, struct phx_err *err);
 /** A listening socket, owned by the caller. */
 int launch_listen(struct launch *l, enum phx_http_listener which, int *ret_fd, struct phx_err *err);
 /** Has unfinished files of a killed phxd removed. Call it when the journal is open, before anything

@@ -187,6 +187,7 @@ static void end_all(struct launcher *l)
 	phx_children_free(l->children);
 	launcher_collect(&l->vault);
 	launcher_collect(&l->hands);
+	launcher_collect(&l->consoles);
 	launcher_end_planner(l);
 	for (size_t i = 0; i < PHX_ARRAY_SIZE(l->doors); i++)
 		if (l->doors[i].pid)
@@ -208,6 +209,7 @@ int launcher_run(const struct phx_config *cfg, char **argv, bool new_journal, bo
 			     .head.pidfd = -1,
 			     .vault.pidfd = -1,
 			     .hands.pidfd = -1,
+			     .consoles.pidfd = -1,
 			     .planner.pidfd = -1};
 	struct phx_err err = {0};
 	l.server = (struct phx_apart_server){.body_max = LAUNCH_BODY_MAX,

@@ -20,7 +20,7 @@ struct launcher {
 	bool ending;
 	/* of what follows, which the threads use that answer the head */
 	pthread_mutex_t lock;
-	struct phx_process head, vault, hands, planner;
+	struct phx_process head, vault, hands, consoles, planner;
 	struct phx_process doors[LAUNCH_DOORS_MAX];
 	int64_t doors_ms[LAUNCH_DOORS_MAX]; /* when they were started */
 	bool ready;                         /* the head serves */

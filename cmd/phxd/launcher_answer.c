@@ -14,6 +14,7 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "door/door.h"
+#include "phxd/consoles.h"
 #include "phxd/daemon.h"
 #include "phxd/head_user.h"
 #include "phxd/helper.h"
@@ -100,6 +101,20 @@ static int op_hands(struct launcher *l, const struct phx_apart_question *q,
 	int r = phx_hands_spawn(&config, &l->hands, &ret->fd, err);
 	if (r == 0)
 		ret->number = (uint64_t)l->hands.pid;
+	return r;
+}
+
+static int op_consoles(struct launcher *l, const struct phx_apart_question *q,
+		       struct phx_apart_reply *ret, struct phx_err *err)
+{
+	const struct phx_consoles_config config = consoles_config(l->cfg);
+	(void)q;
+	if (!l->cfg->consoles)
+		return phx_err_set(err, -EPERM, "consoles is off");
+	launcher_collect(&l->consoles);
+	int r = phx_consoles_spawn(&config, &l->consoles, &ret->fd, err);
+	if (r == 0)
+		ret->number = (uint64_t)l->consoles.pid;
 	return r;
 }
 

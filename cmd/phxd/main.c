@@ -15,11 +15,11 @@
 
 #include "base/account.h"
 #include "base/file.h"
-#include "console/consoles.h"
 #include "door/door.h"
 #include "outlet/outlet.h"
 #include "phxd/accounts.h"
 #include "phxd/apart.h"
+#include "phxd/consoles.h"
 #include "phxd/data_use.h"
 #include "phxd/head_user.h"
 #include "phxd/helper.h"
@@ -109,6 +109,7 @@ static int turn(sd_event_source *s, int fd, uint32_t revents, void *arg)
 	ms = min(ms, keys_tick(d->keys));
 	ms = min(ms, site_portions_tick(d->site_portions));
 	ms = min(ms, hands_tick(d->hands));
+	ms = min(ms, consoles_tick(d->consoles));
 	watches_tick(d->watches);
 	wake_in(d->wake, ms);
 	return 0;
@@ -339,6 +340,7 @@ static int start(struct daemon *d, struct phx_err *err)
 	r = r ? r : data_use_new(d, &d->data_use);
 	r = r ? r : net_start(d, err);
 	r = r ? r : starts_dhcp_new(d, &d->starts_dhcp);
+	r = r ? r : consoles_new(d, &d->consoles, err);
 	r = r ? r : phx_http_sessions_new(&d->sessions);
 	r = r ? r : passwords_new(d, session_begin_as, &d->passwords);
 	r = r ? r : start_http(d, err);
@@ -359,6 +361,7 @@ static void stop(struct daemon *d)
 	reads_stop(d->reads);
 	outlets_stop(d->outlets);
 	asks_stop(d->asks);
+	consoles_stop(d->consoles);
 	passwords_stop(d->passwords);
 	phx_http_server_free(d->http);
 	passwords_free(d->passwords);
@@ -374,6 +377,7 @@ static void stop(struct daemon *d)
 	accounts_free(PHX_TAKE(d->accounts));
 	site_free(PHX_TAKE(d->site));
 	hands_free(d->hands);
+	consoles_free(PHX_TAKE(d->consoles));
 	waits_free(d->waits);
 	holds_free(d->holds);
 	outlets_free(PHX_TAKE(d->outlets));

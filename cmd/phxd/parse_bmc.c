@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "console/console.h"
 #include "phxd/parse.h"
 #include "power/power.h"
 
@@ -25,6 +26,7 @@ static int check_bmc_files(const struct daemon *d, const struct phx_http_peer *p
 	if (peer->via == PHX_HTTP_UNIX && peer->uid == 0)
 		return 0;
 	int r = check_bmc_file(d, "script", bmc->script, err);
+	r = r ? r : check_bmc_file(d, "console_script", bmc->console_script, err);
 	return r ? r : check_bmc_file(d, "password_file", bmc->password_file, err);
 }
 
@@ -41,6 +43,7 @@ bool parse_bmc(struct daemon *d, struct phx_http_request *q, const json_t *j, st
 	int r = json_object_size(bmc) && !ret->driver[0]
 		? phx_err_set(&err, -EINVAL, "driver: is missing")
 		: phx_power_check(&whole, &err);
+	r = r ? r : phx_console_check(&whole, &err);
 	r = r < 0 ? -EINVAL : check_bmc_files(d, phx_http_peer(q), ret, &err);
 	if (r < 0) {
 		phx_err_prefix(&err, r, "bmc");

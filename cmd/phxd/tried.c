@@ -2,6 +2,8 @@
  * Reads the state, images and the files of BMCs; orders nothing. */
 #include "phxd/tried.h"
 
+#include "console/console.h"
+
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -135,6 +137,7 @@ static int check_changed(const struct phx_state *s, const struct phx_event *ev, 
 	PHX_STR_SET(bmc.node, n->name);
 	int r = bmc.driver[0] ? phx_power_check(&bmc, err)
 			      : phx_err_set(err, -EINVAL, "driver: is missing");
+	r = r ? r : phx_console_check(&bmc, err);
 	return r < 0 ? phx_err_prefix(err, -EINVAL, "bmc") : 0;
 }
 

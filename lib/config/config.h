@@ -146,6 +146,18 @@ extern const struct phx_enum phx_tftp_mode_names;
 	      "and " \
 	      "may change where their user may: without them it sees programs and libraries " \
 	      "of the system.")) \
+	F(S, consoles, BOOL, \
+	  KEY(consoles, YES, "false", \
+	      "Whether this head has the consoles of nodes (phx node console): conserver runs, and " \
+	      "what they print is kept.")) \
+	F(S, conserver, STR(256), \
+	  KEY(conserver, PLACE(1, 255), "/usr/sbin/conserver", "The program conserver.")) \
+	F(S, console_port, U32, \
+	  KEY(console_port, NUMBER(1024, 65535), "7782", \
+	      "Where conserver listens, on 127.0.0.1 alone; only phxd knows its password.")) \
+	F(S, console_log_mb, U32, \
+	  KEY(console_log_mb, NUMBER(1, 1024, "MiB"), "8", \
+	      "What is kept of one console, in {state_dir}/console-logs, at most.")) \
 	F(S, socket_group, STR(256), \
 	  KEY(socket_group, TEXT(0, 31), "", \
 	      "Members of this group are resource providers beside root.")) \

@@ -21,7 +21,7 @@ struct phx_consoles_config {
 	const char *program; /* which is it when its first argument is --consoles */
 	const char *user;    /* whom it becomes; "": nobody else */
 	const char *bmc_dir;
-	const char *run_dir, *state_dir; /* below them it has consoles/ */
+	const char *run_dir, *state_dir; /* run_dir/consoles, state_dir/console-logs */
 	const char *conserver;
 	uint32_t port;                /* of conserver, on 127.0.0.1 */
 	uint32_t log_mb;              /* of one node's log */

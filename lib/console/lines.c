@@ -371,7 +371,7 @@ void consoles_line_due(struct consoles *c, uint32_t at, int64_t now_ms)
 		begin_batch(&b, c, l);
 		phx_console_cut_flush(&l->cut, put_line, &b);
 		end_batch(&b);
-		if (!l->up && now_ms - l->started_ms >= UP_MS)
+		if (!l->up && l->driver != PHX_CONSOLE_ipmi && now_ms - l->started_ms >= UP_MS)
 			told_up(c, l);
 		return;
 	}

@@ -110,7 +110,7 @@ static int make_paths(struct consoles *c, struct phx_err *err)
 	} rows[] = {
 		{c->sockets, c->config->run_dir, "consoles/s", true},
 		{c->secrets, c->config->run_dir, "consoles/secrets", true},
-		{c->logs, c->config->state_dir, "consoles", true},
+		{c->logs, c->config->state_dir, "console-logs", true},
 		{c->conf, c->config->run_dir, "consoles/conserver.cf", false},
 		{c->passwd, c->config->run_dir, "consoles/conserver.passwd", false},
 		{c->conserver_log, c->config->run_dir, "consoles/conserver.log", false},
