@@ -148,7 +148,8 @@ extern const struct phx_enum phx_tftp_mode_names;
 	      "of the system.")) \
 	F(S, consoles, BOOL, \
 	  KEY(consoles, YES, "false", \
-	      "Whether this head has the consoles of nodes (phx node console): conserver runs, and " \
+	      "Whether this head has the consoles of nodes (phx node console): conserver runs, " \
+	      "and " \
 	      "what they print is kept.")) \
 	F(S, conserver, STR(256), \
 	  KEY(conserver, PLACE(1, 255), "/usr/sbin/conserver", "The program conserver.")) \

@@ -19,6 +19,7 @@
 
 enum {
 	GATHER_MS = 200, /* nodes that come together are one change */
+	BEGIN_MS = 5000, /* it looks for its groups and signals by then */
 	STEADY_MS = 10000,
 	BACKOFF_MIN_MS = 100,
 	BACKOFF_MAX_MS = 30000,
@@ -139,6 +140,10 @@ void consoles_keep_ended(struct consoles *c)
 
 int64_t consoles_keep_due(struct consoles *c, int64_t now_ms)
 {
+	/* one that has just started would be ended by SIGHUP */
+	if (c->conf_due_ms <= now_ms && c->conserver.pidfd >= 0 &&
+	    now_ms - c->conserver_ms < BEGIN_MS)
+		c->conf_due_ms = c->conserver_ms + BEGIN_MS;
 	if (c->conf_due_ms <= now_ms) {
 		int r = write_conf(c);
 		c->conf_due_ms = r < 0 ? now_ms + BACKOFF_MAX_MS : INT64_MAX;

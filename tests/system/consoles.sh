@@ -17,7 +17,7 @@ trap consoles_end EXIT
 machine_start() {
 	: >"$WORK/says"
 	: >"$WORK/typed"
-	printf '#!/bin/bash\ncat >>%q &\nexec tail -n 0 -F %q 2>/dev/null\n' "$WORK/typed" "$WORK/says" >"$WORK/machine"
+	printf '#!/bin/bash\nexec 3<&0\ncat <&3 >>%q &\nexec tail -n 0 -F %q 2>/dev/null\n' "$WORK/typed" "$WORK/says" >"$WORK/machine"
 	chmod 755 "$WORK/machine"
 	setsid socat "TCP-LISTEN:$SERIAL,bind=127.0.0.1,reuseaddr,fork" "EXEC:$WORK/machine" >>"$WORK/machine.log" 2>&1 &
 	MACHINE=$!
