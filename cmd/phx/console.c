@@ -16,12 +16,13 @@
 
 #include <openssl/evp.h>
 
+#include "base/clock.h"
 #include "base/file.h"
 #include "base/json.h"
 #include "http/http.h"
 #include "phx/cli.h"
 
-enum { HOLD_S = 20, CALL_MS = 60000, READ_BYTES = 1024, BASE64_MAX = 3000 };
+enum { HOLD_S = 20, CALL_MS = 60000, ATTACH_MS = 30000, READ_BYTES = 1024, BASE64_MAX = 3000 };
 
 struct terminal {
 	struct cli *cli;   /* asks for what the console says */
@@ -173,12 +174,28 @@ static bool begin_raw(struct termios *ret_was)
 	return tcsetattr(STDIN_FILENO, TCSADRAIN, &raw) == 0;
 }
 
+/* Conserver may have to be told of the console first: of a node that has just come, or after a
+ * start of its own. */
 static int attach(struct cli *cli, const char *node, json_t **ret)
 {
 	PHX_AUTO_FREE char *path = phx_path("/v1/nodes/%s/console", node);
 	PHX_AUTO_JSON json_t *body = json_pack("{s:b,s:b}", "read", cli_has(cli, CLI_OPT_read),
 					       "steal", cli_has(cli, CLI_OPT_steal));
-	return path && body ? cli_call(cli, "POST", path, body, ret) : CLI_PARTIAL;
+	struct phx_again again = {.first_ms = 200, .most_ms = 2000};
+	const int64_t end_ms = phx_clock_ms() + ATTACH_MS;
+	for (;;) {
+		PHX_AUTO_JSON json_t *j = NULL;
+		int code = path && body ? cli_call(cli, "POST", path, body, &j) : CLI_PARTIAL;
+		const bool is = !code && phx_json_str(j, "session", "")[0];
+		if (is)
+			*ret = PHX_TAKE(j);
+		if (code || is)
+			return code;
+		if (!again.last_ms)
+			fprintf(stderr, "%s: %s\n", node, phx_json_str(j, "said", ""));
+		if (!phx_again(&again, end_ms))
+			return cli_fail(CLI_TRY_AGAIN, "%s", phx_json_str(j, "said", ""));
+	}
 }
 
 static void tell_begin(const char *node, const json_t *j, bool reads)

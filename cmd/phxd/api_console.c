@@ -69,12 +69,17 @@ void api_console_attach(struct phx_http_request *q, void *arg)
 	struct sessions_wish wish = {.node = phx_http_param(q, 0), .identity = identity};
 	wish.flags = (reads ? 0 : PHX_CONSOLES_WRITE) | (steals && !reads ? PHX_CONSOLES_STEAL : 0);
 	int r = sessions_attach(consoles_sessions(d->consoles), process, &wish, id, before, &err);
-	if (r < 0) {
+	if (r < 0 && r != -EAGAIN) {
 		phx_http_reply_error(q, r, err.text);
 		return;
 	}
-	journal(d, q, before, wish.flags);
-	(void)phx_consoles_state(process, wish.node, &state, NULL);
+	if (r == -EAGAIN) {
+		id[0] = '\0';
+		PHX_STR_SET(state.said, err.text);
+	} else {
+		journal(d, q, before, wish.flags);
+		(void)phx_consoles_state(process, wish.node, &state, NULL);
+	}
 	PHX_AUTO_JSON json_t *j = json_pack("{s:s,s:s,s:b,s:s}", "session", id, "before", before,
 					    "up", state.up, "said", state.said);
 	phx_http_reply_json(q, 200, j);

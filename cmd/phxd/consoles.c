@@ -1,6 +1,7 @@
 /* The process that has the consoles (lib/console/consoles.h), and which nodes it is told of: a
- * thread compares what BMCs nodes have with what was told, when somebody has changed some. Called
- * by main.c, and by handlers that changed nodes. */
+ * thread compares what BMCs nodes have with what was told, when somebody has changed some. Another
+ * takes what consoles say of why a machine does not start, for phx node why. Called by main.c, and
+ * by handlers that changed nodes. */
 #include "phxd/consoles.h"
 
 #include <errno.h>
@@ -10,6 +11,7 @@
 
 #include "base/clock.h"
 #include "phxd/apart.h"
+#include "phxd/starts.h"
 
 #define WHAT "the process that has the consoles"
 
@@ -24,11 +26,11 @@ struct consoles {
 	struct apart_watch watch;
 	struct phx_consoles *process;
 	struct sessions *sessions;
-	pthread_t thread;
-	bool running;
+	pthread_t thread, hears;
+	bool running, hearing;
 	struct phx_list told; /* struct told, by name; of the thread alone */
 	pthread_mutex_t lock;
-	pthread_cond_t news;
+	pthread_cond_t news, ends;
 	bool changed, forgot, stopped;
 };
 
@@ -151,6 +153,47 @@ static void *follow(void *arg)
 	return NULL;
 }
 
+/* ---- what consoles say ---- */
+
+/* A claim of the machine, and kept as one. */
+static void tell_start(struct daemon *d, const struct phx_console_marked *m)
+{
+	struct phx_start_row row = {.kind = PHX_START_console};
+	char text[sizeof(m->meaning) + sizeof(m->line) + 2];
+	snprintf(text, sizeof(text), "%s: %s", m->meaning, m->line);
+	phx_start_clean(row.text, sizeof(row.text), text);
+	if (phx_name_valid(m->node) && PHX_STR_SET(row.node, m->node) == 0)
+		starts_tell(d->starts, &row);
+}
+
+/* False: phxd ends. A process that cannot be asked is asked again after a while. */
+static bool goes_on(struct consoles *c, bool failed)
+{
+	pthread_mutex_lock(&c->lock);
+	const int64_t until = phx_clock_ms() + AGAIN_MS;
+	while (failed && !c->stopped && phx_cond_until(&c->ends, &c->lock, until))
+		;
+	const bool ret = !c->stopped;
+	pthread_mutex_unlock(&c->lock);
+	return ret;
+}
+
+static void *hear(void *arg)
+{
+	struct consoles *c = arg;
+	uint64_t after = 0;
+	int r;
+	do {
+		PHX_AUTO(phx_list_fini) struct phx_list marks = {0};
+		r = phx_consoles_marks(c->process, after, &marks, NULL);
+		PHX_LIST_EACH(struct phx_console_marked, m, &marks) {
+			tell_start(c->watch.d, m);
+			after = m->seq;
+		}
+	} while (goes_on(c, r < 0));
+	return NULL;
+}
+
 /* ---- start and end ---- */
 
 static int begin(struct consoles *c, struct phx_err *err)
@@ -164,6 +207,8 @@ static int begin(struct consoles *c, struct phx_err *err)
 	r = r ? r : sessions_new(c->watch.d, &c->sessions);
 	r = r ? r : -pthread_create(&c->thread, NULL, follow, c);
 	c->running = r == 0;
+	r = r ? r : -pthread_create(&c->hears, NULL, hear, c);
+	c->hearing = r == 0;
 	return r;
 }
 
@@ -176,6 +221,7 @@ int consoles_new(struct daemon *d, struct consoles **ret, struct phx_err *err)
 	c->watch.what = WHAT;
 	pthread_mutex_init(&c->lock, NULL);
 	phx_cond_init(&c->news);
+	phx_cond_init(&c->ends);
 	c->changed = true;
 	int r = begin(c, err);
 	if (r < 0)
@@ -193,10 +239,16 @@ void consoles_stop(struct consoles *c)
 	pthread_mutex_lock(&c->lock);
 	c->stopped = true;
 	pthread_cond_signal(&c->news);
+	pthread_cond_signal(&c->ends);
 	pthread_mutex_unlock(&c->lock);
 	if (c->running)
 		pthread_join(c->thread, NULL);
 	c->running = false;
+	if (c->hearing) {
+		phx_consoles_hush(c->process);
+		pthread_join(c->hears, NULL);
+	}
+	c->hearing = false;
 }
 
 void consoles_free(struct consoles *c)
@@ -209,6 +261,7 @@ void consoles_free(struct consoles *c)
 	phx_list_fini(&c->told);
 	pthread_mutex_destroy(&c->lock);
 	pthread_cond_destroy(&c->news);
+	pthread_cond_destroy(&c->ends);
 	free(c);
 }
 

@@ -59,11 +59,17 @@ static int op_attach(struct consoles *c, const struct phx_apart_question *q,
 		return r;
 	pthread_mutex_lock(&c->lock);
 	struct node_line *l = consoles_line_find(c, q->name, &at);
+	/* conserver connects to each console that it knows */
+	const bool known = l && l->client >= 0;
 	if (l)
 		consoles_line_attach(c, l, at, flags & PHX_CONSOLES_STEAL);
 	pthread_mutex_unlock(&c->lock);
-	return l ? consoles_attach_to(c, q->name, flags, &ret->fd, err)
-		 : phx_err_set(err, -ENOENT, "%s has no console (phx node bmc)", q->name);
+	return !l       ? phx_err_set(err, -ENOENT, "%s has no console (phx node bmc)", q->name)
+		: known ? consoles_attach_to(c, q->name, flags, &ret->fd, err)
+			: phx_err_set(err, -EAGAIN,
+				      "conserver is just told of the console of %s: ask again in "
+				      "a moment",
+				      q->name);
 }
 
 static int op_read(struct consoles *c, const struct phx_apart_question *q,
@@ -103,11 +109,26 @@ static int op_marks(struct consoles *c, const struct phx_apart_question *q,
 	const int64_t until = phx_clock_ms() + MARKS_WAIT_MS;
 	(void)err;
 	pthread_mutex_lock(&c->lock);
-	while (c->last_mark <= q->number && phx_cond_until(&c->marked, &c->lock, until))
+	/* who had more of them than there were had them of a former process */
+	const uint64_t after = q->number <= c->last_mark ? q->number : 0;
+	while (c->last_mark <= after && !c->hushed && phx_cond_until(&c->marked, &c->lock, until))
 		;
-	uint64_t from = q->number + MARKS_MAX < c->last_mark ? c->last_mark - MARKS_MAX : q->number;
+	uint64_t from = after + MARKS_MAX < c->last_mark ? c->last_mark - MARKS_MAX : after;
 	for (uint64_t seq = from + 1; seq <= c->last_mark; seq++)
 		phx_buf_add(&ret->body, &c->marks[seq % MARKS_MAX], sizeof(c->marks[0]));
+	pthread_mutex_unlock(&c->lock);
+	return 0;
+}
+
+static int op_hush(struct consoles *c, const struct phx_apart_question *q,
+		   struct phx_apart_reply *ret, struct phx_err *err)
+{
+	(void)q;
+	(void)ret;
+	(void)err;
+	pthread_mutex_lock(&c->lock);
+	c->hushed = true;
+	pthread_cond_broadcast(&c->marked);
 	pthread_mutex_unlock(&c->lock);
 	return 0;
 }

@@ -100,8 +100,9 @@ static int order(int fd, const char *sequence, const char *end)
 	return r ? r : hear_until(fd, end);
 }
 
-/* "^Ec" is its sequence until we have made it two bytes that nobody types. */
-static int take_mode(int fd, const char *reply, unsigned flags, struct phx_err *err)
+/* "^Ec" is its sequence until we have made it two bytes that nobody types. Who writes, the head
+ * says: to conserver the next best of those who read would be one when the writer leaves. */
+static int take_mode(int fd, const char *reply, unsigned flags)
 {
 	static const char no_sequence[] = {
 		5, 'c', 'e', (char)PHX_CONSOLE_BREAK, (char)PHX_CONSOLE_ORDER, 0};
@@ -109,15 +110,14 @@ static int take_mode(int fd, const char *reply, unsigned flags, struct phx_err *
 	int r = 0;
 	if (!(flags & PHX_CONSOLES_WRITE))
 		r = spies ? 0 : order(fd, "\005cs", "]");
-	else if (spies && flags & PHX_CONSOLES_STEAL)
-		r = order(fd, "\005cf", "]");
 	else if (spies)
-		return phx_err_set(err, -EBUSY, "somebody else writes on this console");
+		r = order(fd, "\005cf", "]");
+	/* until it is asked for, conserver sends nothing of what the console says */
+	r = r ? r : order(fd, "\005c;", "connected]\r\n");
 	return r ? r : order(fd, no_sequence, "ok]\r\n");
 }
 
-static int call_node(const struct consoles *c, const char *node, unsigned flags, int *ret_fd,
-		     struct phx_err *err)
+static int call_node(const struct consoles *c, const char *node, unsigned flags, int *ret_fd)
 {
 	PHX_AUTO_CLOSE int master = -1;
 	PHX_AUTO_CLOSE int fd = -1;
@@ -132,7 +132,7 @@ static int call_node(const struct consoles *c, const char *node, unsigned flags,
 	r = r ? r : ask(fd, "call %s\n", node, reply);
 	if (r == 0 && reply[0] != '[')
 		r = -EAGAIN;
-	r = r ? r : take_mode(fd, reply, flags, err);
+	r = r ? r : take_mode(fd, reply, flags);
 	if (r < 0)
 		return r;
 	*ret_fd = fd;
@@ -143,9 +143,9 @@ static int call_node(const struct consoles *c, const char *node, unsigned flags,
 int consoles_attach_to(const struct consoles *c, const char *node, unsigned flags, int *ret_fd,
 		       struct phx_err *err)
 {
-	int r = call_node(c, node, flags, ret_fd, err);
-	if (r == 0 || r == -EBUSY)
-		return r;
+	int r = call_node(c, node, flags, ret_fd);
+	if (r == 0)
+		return 0;
 	return phx_err_set(err, -EAGAIN,
 			   "conserver does not serve the console of %s just now (%s): it is "
 			   "started again by itself",

@@ -99,6 +99,17 @@ struct phx_console_mark {
 /** The row of mark.def that the line has, the first that does; NULL: none. */
 const struct phx_console_mark *phx_console_mark_of(const char *line);
 
+enum { PHX_CONSOLE_MARK_AGAIN_MS = 10000 };
+/** Which marks of a console were told lately; zero at first. */
+struct phx_console_marked_of {
+	int64_t since_ms;
+	uint32_t told;
+};
+/** Is this one to be told? Each is, once in PHX_CONSOLE_MARK_AGAIN_MS, so that a console that says
+ * one thing without end costs little and keeps no other mark out. */
+bool phx_console_mark_news(struct phx_console_marked_of *of, const struct phx_console_mark *m,
+			   int64_t now_ms);
+
 /* ---- rate.c ---- */
 
 /** So many bytes a second, and at first or after a pause so many at once. */

@@ -102,6 +102,13 @@ int phx_consoles_marks(struct phx_consoles *c, uint64_t after, struct phx_list *
 	return r;
 }
 
+void phx_consoles_hush(struct phx_consoles *c)
+{
+	const struct phx_apart_question q = {.op = CONSOLES_hush};
+	PHX_AUTO_REPLY struct phx_apart_reply reply = {0};
+	(void)phx_apart_ask(c->process, &q, 0, &reply, NULL);
+}
+
 /* ---- start and end ---- */
 
 int phx_consoles_spawn(const struct phx_consoles_config *c, struct phx_process *ret, int *ret_fd,

@@ -68,8 +68,10 @@ int phx_consoles_put(struct phx_consoles *c, const char *node, const struct phx_
 		     struct phx_err *err);
 int phx_consoles_drop(struct phx_consoles *c, const char *node, struct phx_err *err);
 /** Attaches to a console: a socket, owned by the caller, on which phx_console_wire_in() and _out()
- * hold. -ENOENT: the node has no console; -EBUSY: somebody else writes, and `flags` are without
- * PHX_CONSOLES_STEAL; -EAGAIN: conserver does not answer just now. */
+ * hold. Who writes there until now only reads from then on, if `flags` have PHX_CONSOLES_WRITE: the
+ * caller knows whether that may be. PHX_CONSOLES_STEAL: its line is taken from whoever has it
+ * outside of Phoenix, too. -ENOENT: the node has no console; -EAGAIN: conserver does not have it
+ * yet, or does not answer: it will. */
 int phx_consoles_attach(struct phx_consoles *c, const char *node, unsigned flags, int *ret_fd,
 			struct phx_err *err);
 /** As phx_console_log_read(), at most 1 MiB. */
@@ -78,9 +80,11 @@ int phx_consoles_read(struct phx_consoles *c, const char *node, uint32_t lines, 
 int phx_consoles_state(struct phx_consoles *c, const char *node, struct phx_console_state *ret,
 		       struct phx_err *err);
 /** Marked lines after number `after` (struct phx_console_marked, appended); waits until there is
- * one, some seconds at most. */
+ * one, some seconds at most. Of those that nobody asked for the last are kept. */
 int phx_consoles_marks(struct phx_consoles *c, uint64_t after, struct phx_list *ret,
 		       struct phx_err *err);
+/** Whoever waits for marks does so no more, from now on: before the end. */
+void phx_consoles_hush(struct phx_consoles *c);
 
 /* ---- the process ---- */
 

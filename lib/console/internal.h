@@ -42,6 +42,7 @@ struct node_line {
 	char said[160];
 	struct phx_console_rate rate;
 	struct phx_console_cut cut;
+	struct phx_console_marked_of marked;
 	struct phx_console_log log;
 	size_t n_tail;
 	char tail[TAIL_MAX];
@@ -72,6 +73,7 @@ struct consoles {
 	int64_t conserver_ms, conserver_due_ms, conf_due_ms;
 	uint32_t conserver_backoff_ms;
 	/* marks */
+	bool hushed; /* the head ends: nobody waits for one */
 	uint64_t last_mark;
 	struct phx_console_marked marks[MARKS_MAX];
 };

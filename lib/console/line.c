@@ -68,7 +68,7 @@ static uint8_t after_escape(uint8_t ch)
 {
 	if (ch == '[')
 		return SEQUENCE;
-	if (strchr("]PX^_", ch))
+	if (ch && strchr("]PX^_", ch))
 		return STRING;
 	return ch >= ' ' && ch < '0' ? ESCAPE : TEXT; /* "ESC ( B" has one more */
 }

@@ -77,7 +77,7 @@ static void put_line(void *arg, const char *line)
 	struct batch *b = arg;
 	const struct phx_console_mark *m = phx_console_mark_of(line);
 	phx_buf_addf(&b->text, "%s %s\n", b->time, line);
-	if (m)
+	if (m && phx_console_mark_news(&b->l->marked, m, phx_clock_ms()))
 		put_mark(b, line, m);
 }
 

@@ -36,12 +36,13 @@ attach() {
 	PERSON[$name]=$!
 	exec {fd}>"$WORK/$name.keys"
 	KEYS[$name]=$fd
-	until_true 15 grep -qE 'attached|writes|not' "$WORK/$name.told"
+	until_true 10 sh -c "grep -qE ': attached|^phx: ' '$WORK/$name.told'" && grep -q ': attached' "$WORK/$name.told"
 }
-keys() { printf "$2" >&"${KEYS[$1]}"; }
+# the reader of it may have ended, which ends nobody else
+keys() { (trap '' PIPE; printf "$2" >&"${KEYS[$1]}") 2>/dev/null; }
+# by what is typed: others, started later, have what this one reads open, too
 leave() {
-	local fd=${KEYS[$1]}
-	exec {fd}>&-
+	keys "$1" '\r~.'
 	wait "${PERSON[$1]}"
 }
 sees() { grep -qF -- "$2" "$WORK/$1.sees"; }
@@ -66,6 +67,18 @@ a_line_is_a_console() {
 what_it_says_is_in_its_log_without_control() {
 	says 'Linux version 6.1\r\n\033[31mred\033[0m\007\r\nKernel panic - not syncing\r\n'
 	until_true 10 logged n1 'Kernel panic - not syncing' && logged n1 ' red' && ! phx node console n1 --log | grep -q "$(printf '[\033\007]')"
+}
+rows() { api "/v1/nodes/$1/why?rows=yes" | jq -c '.rows[] | select(.kind == "console")'; }
+row_says() { rows "$1" | grep -qF -- "$2"; }
+a_panic_is_seen_of_its_start() {
+	until_true 10 row_says n1 'Kernel panic - not syncing' || { api '/v1/nodes/n1/why?rows=yes'; return 1; }
+	for _ in 1 2 3 4 5 6 7 8; do
+		says 'Kernel panic - once more\r\nplain words\r\nOut of memory: Killed process 7 (x\033[31m)\r\n'
+	done
+	until_true 10 row_says n1 'Killed process 7' || return 1
+	# each is told once in a while, and as the machine's own word
+	rows n1 >"$WORK/rows"
+	[ "$(wc -l <"$WORK/rows")" -le 6 ] && ! grep -q 'plain words' "$WORK/rows" && ! grep -q '"proven":true' "$WORK/rows" || { cat "$WORK/rows"; return 1; }
 }
 a_log_is_searched() {
 	[ "$(phx node console n1 --log --grep panic | wc -l)" = 1 ] && phx node console n1 --log -n 1 | grep -q panic
@@ -100,7 +113,7 @@ each_attach_is_journalled() {
 	api '/v1/events?limit=1000' >"$WORK/events.json"
 	[ "$(grep -o 'console of n1: attached' "$WORK/events.json" | wc -l)" -ge 3 ] && grep -q 'attached, taken from unix:' "$WORK/events.json"
 }
-who_leaves_leaves() { leave anna; keys carl '\r~.'; wait "${PERSON[carl]}" && leave bert && grep -q 'left the console' "$WORK/carl.told"; }
+who_leaves_leaves() { leave anna && leave carl && leave bert && grep -q 'left the console' "$WORK/carl.told"; }
 
 # ---- what ends ----
 
@@ -118,7 +131,7 @@ a_bmc_that_is_down_is_told() {
 	until_true 30 logged n4 'the console is not open: the BMC does not answer; it is tried again by itself' && ! is_up n4 >/dev/null && is_up n2
 }
 what_has_ended_is_started_again() {
-	pkill -P "$(pgrep -f -- "--consoles .*$WORK" -o)" -f "$BMCS/plain"
+	pkill -P "$(pgrep -o -f -- "--consoles .*$WORK")" -f "$BMCS/plain"
 	until_true 10 logged n2 'the console is not open: its program has ended' && until_true 20 logged n2 'the console is open again'
 }
 
@@ -139,11 +152,11 @@ a_flood_has_bounds() {
 }
 cpu_of_consoles() {
 	local pid
-	pid=$(pgrep -f -- "--consoles .*$WORK" -o)
+	pid=$(pgrep -o -f -- "--consoles .*$WORK")
 	awk '{ print $14 + $15 }' "/proc/$pid/stat"
 }
 a_console_goes_with_its_node() {
-	phx node bmc n3 console=none && until_true 10 sh -c "! pgrep -f 'yes a line of a flood'" && [ ! -e "$WORK/head/consoles/s/n3" ]
+	phx node bmc n3 console=none && until_true 10 sh -c "! pgrep -f '[y]es a line of a flood'" && [ ! -e "$WORK/head/consoles/s/n3" ]
 }
 others_may_not() {
 	local who
@@ -154,7 +167,7 @@ others_may_not() {
 }
 nothing_stays_when_phxd_ends() {
 	head_stop
-	until_true 10 sh -c "! pgrep -f 'conserver -M 127.0.0.1 -p $CONSERVER ' && ! pgrep -f 'config-file=$WORK/head'" && [ ! -s "$WORK/head/consoles/secrets/n4" ]
+	until_true 10 sh -c "! pgrep -f '[c]onserver -M 127.0.0.1 -p $CONSERVER ' && ! pgrep -f '[c]onfig-file=$WORK/head'" && [ ! -s "$WORK/head/consoles/secrets/n4" ]
 }
 
 head_conf "consoles = true; console_port = $CONSERVER; console_log_mb = 1; bmc_dir = \"$BMCS\";"
@@ -164,6 +177,7 @@ check 'a program of the site is a console' a_program_is_a_console
 check 'a line to a machine is one' a_line_is_a_console
 check 'what it says is in its log, without control characters' what_it_says_is_in_its_log_without_control
 check 'a log is searched' a_log_is_searched
+check 'what it says of its end is a row of its start, unproven, and bounded' a_panic_is_seen_of_its_start
 check 'a password is in a file of mode 0600 and on no command line' a_password_is_on_no_command_line
 check 'people type and see, and give conserver and ipmiconsole no orders' people_type_and_see
 check 'one writes, others read' one_writes_and_others_read

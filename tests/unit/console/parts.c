@@ -56,6 +56,7 @@ static void nothing_keeps_the_rest_out(void **state)
 	struct phx_console_cut c = {0};
 	(void)state;
 	CUT("\033]never ends\nKernel panic\n", "Kernel panic|");
+	CUT("\033\000Kernel panic\n", "Kernel panic|");
 	memset(text, 'x', sizeof(text));
 	text[0] = '\033';
 	text[1] = ']';
@@ -87,6 +88,21 @@ static void marks_are_found(void **state)
 			->meaning,
 		"the kernel found no root file system");
 	assert_non_null(phx_console_mark_of("Out of memory: Killed process 1 (x)"));
+}
+
+/* One that says the same without end is told now and then, and keeps no other out. */
+static void marks_are_told_once_in_a_while(void **state)
+{
+	const struct phx_console_mark *panic = phx_console_mark_of("Kernel panic");
+	const struct phx_console_mark *memory = phx_console_mark_of("Out of memory");
+	struct phx_console_marked_of of = {0};
+	unsigned n = 0;
+	(void)state;
+	for (int64_t ms = 5; ms < 5 + 3 * PHX_CONSOLE_MARK_AGAIN_MS; ms += 10)
+		n += phx_console_mark_news(&of, panic, ms);
+	assert_int_equal(n, 3);
+	assert_true(phx_console_mark_news(&of, memory, 3 * PHX_CONSOLE_MARK_AGAIN_MS));
+	assert_false(phx_console_mark_news(&of, memory, 3 * PHX_CONSOLE_MARK_AGAIN_MS));
 }
 
 /* ---- what goes between conserver and people ---- */
@@ -295,6 +311,7 @@ int main(void)
 		cmocka_unit_test(nothing_keeps_the_rest_out),
 		cmocka_unit_test(long_lines_go_on),
 		cmocka_unit_test(marks_are_found),
+		cmocka_unit_test(marks_are_told_once_in_a_while),
 		cmocka_unit_test(orders_of_conserver_are_left_out),
 		cmocka_unit_test(nobody_types_an_order),
 		cmocka_unit_test(ipmiconsole_takes_no_orders_but_a_break),
