@@ -1,7 +1,7 @@
-/* What a console prints, in parts as they come: the first byte says how long a part is. Lines that are
- * stored and shown steer no terminal, are UTF-8 and have a bound, and where a part ends changes none of
- * them; no text of the console is lost for good. Then the same bytes as conserver sends them, and as a
- * person types them.
+/* What a console prints, in parts as they come: the first byte says how long a part is. Lines
+ * that are stored and shown steer no terminal, are UTF-8 and have a bound; where a part ends
+ * changes none of them; and what comes after the end of a line is never lost. Then the same bytes
+ * as conserver sends them, and as a person types them.
  * Parsers: lib/console/line.c lib/console/wire.c lib/console/mark.c */
 #include "base/utf8.h"
 #include "console/console.h"
