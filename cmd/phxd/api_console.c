@@ -50,7 +50,7 @@ static void journal(struct daemon *d, struct phx_http_request *q, const char *be
 	(void)engine_submit(d->engine, &ev, NULL, NULL);
 }
 
-void api_console_attach(struct phx_http_request *q, void *arg)
+static void attach(struct phx_http_request *q, void *arg)
 {
 	static const char *const members[] = {"read", "steal"};
 	struct daemon *d = arg;
@@ -83,6 +83,13 @@ void api_console_attach(struct phx_http_request *q, void *arg)
 	PHX_AUTO_JSON json_t *j = json_pack("{s:s,s:s,s:b,s:s}", "session", id, "before", before,
 					    "up", state.up, "said", state.said);
 	phx_http_reply_json(q, 200, j);
+}
+
+/* Beside, because conserver may take seconds to answer; but it counts as what people order. */
+void api_console_attach(struct phx_http_request *q, void *arg)
+{
+	struct daemon *d = arg;
+	reads_take(d->reads, q, attach);
 }
 
 void api_console_log(struct phx_http_request *q, void *arg)

@@ -44,6 +44,11 @@ struct phx_hands_config hands_config(const struct phx_config *of)
 	(void)of;
 	return (struct phx_hands_config){0};
 }
+struct phx_consoles_config consoles_config(const struct phx_config *of)
+{
+	(void)of;
+	return (struct phx_consoles_config){0};
+}
 struct phx_http_server_config launch_listeners(const struct phx_config *of)
 {
 	return (struct phx_http_server_config){.unix_path = of->socket, .unix_gid = getegid()};
