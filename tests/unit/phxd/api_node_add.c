@@ -46,6 +46,14 @@ void engine_submit_each(struct engine *e, struct phx_event *ev, struct phx_each 
 	phx_buf_addf(&added, "|");
 }
 
+static uint32_t told_at; /* how much was added when the consoles were told last */
+
+void consoles_changed(struct consoles *c)
+{
+	(void)c;
+	told_at = (uint32_t)added.n;
+}
+
 void keys_forget(struct keys *k, const char *node)
 {
 	(void)k;
@@ -94,6 +102,7 @@ static int announces(const char *body)
 	phx_buf_fini(&added);
 	added = (struct phx_buf){0};
 	forgotten[0] = '\0';
+	told_at = 0;
 	api_node_add(&q, &head);
 	PHX_STR_SET(error, q.text);
 	answer = json_incref(q.json);
@@ -103,6 +112,7 @@ static int announces(const char *body)
 static void assert_added(const char *want)
 {
 	assert_string_equal(added.n ? added.data : "", want);
+	assert_int_equal(told_at, added.n);
 }
 
 #define MAC "\"macs\":[\"52-54-00-00-00-0A\"]"

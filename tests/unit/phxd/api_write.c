@@ -120,6 +120,12 @@ void person_refused(struct daemon *d, const struct phx_http_peer *peer, enum phx
 	n_refused++;
 }
 
+void consoles_changed(struct consoles *c)
+{
+	(void)c;
+	assert_false(fake_engine_held);
+}
+
 void keys_forget(struct keys *k, const char *node)
 {
 	(void)k;
