@@ -61,7 +61,7 @@ void engine_unlock(struct engine *e)
 }
 
 /* The journal gives it back as it was. */
-static void check_journal(const struct phx_event *ev)
+static inline void check_journal(const struct phx_event *ev)
 {
 	struct phx_event again = {0};
 	PHX_AUTO_FREE char *text = phx_json_record_text_sparse(&phx_event_record, ev);
