@@ -18,7 +18,7 @@ static struct phx_consoles *process_of(struct daemon *d, struct phx_http_request
 	struct phx_consoles *c = consoles_process(d->consoles);
 	char text[200];
 	if (!c) {
-		phx_http_reply_error(q, -ENOENT,
+		phx_http_reply_error(q, -EOPNOTSUPP,
 				     "this head has no consoles: consoles = true of phoenix.conf");
 		return NULL;
 	}
