@@ -2,7 +2,7 @@
 #
 #   make            build everything into $(BUILD)/bin
 #   make deps       install what is missing (Debian 12, root)
-#   make check      what every change must pass: all tests, a real lab boot included, planted bugs that they must find (by turns), fuzzers of all parsers
+#   make check      what every change must pass: all tests, a real lab boot included, planted bugs that they must find and what takes minutes (by turns), fuzzers of all parsers
 #   make check-all  that and most of what follows, for a release; hours
 #   make lab        the emulated cluster and its main job; make lab-down ends it
 #   make lab-share  two departments share emulated machines for a day of web load; time-lines in $(BUILD)
@@ -250,17 +250,18 @@ check-hardening: $(PROGRAMS:%=$(BUILD)/bin/%)
 check: deps
 	+$(Q)tests/each "$(MAKE)" check-tests check-planted-turn check-fuzz check-asan-unit check-asan-system check-tsan
 .PHONY: check-tests check-unit check-all
+SCRIPTS_TURN ?= $$(tests/turn 2)
 check-tests:
 	$(Q)$(BUILD_MAKE) all agent-bundle images packages portal $(UNIT_PLAIN) $(SYSTEM_BIN) $(LAB_BIN) $(SIM_BIN)
 	$(Q)$(MAKE) deb-root DEB_SEED=$(BUILD)
-	$(Q)BUILD=$(BUILD) PHX=$(BUILD)/bin/phx IMAGES=$(BUILD)/images PHX_TEST_TRIES=2 PHX_TEST_PASSED=$(BUILD)/passed PHX_FAULTS_TURN=$$(tests/turn 2) tests/run tests/check-layers tests/check-pure tests/check-sleeps tests/check-size tests/check-layout tests/check-hardening tests/check-walks tests/check-mutants tests/check-turns $(SIM_BIN) $(UNIT_PLAIN) $(LAB_TESTS) $(SYSTEM_TESTS) $(LAB_LATER) $(TRUST_TESTS)
+	$(Q)BUILD=$(BUILD) PHX=$(BUILD)/bin/phx IMAGES=$(BUILD)/images PHX_TEST_TRIES=2 PHX_TEST_PASSED=$(BUILD)/passed PHX_FAULTS_TURN=$$(tests/turn 4) tests/run tests/check-layers tests/check-pure tests/check-sleeps tests/check-size tests/check-layout tests/check-hardening tests/check-walks tests/check-mutants tests/check-turns $(SIM_BIN) $(UNIT_PLAIN) $(LAB_TESTS) $$(tests/by-turns $(SCRIPTS_TURN) $(SYSTEM_TESTS) $(LAB_LATER)) $(TRUST_TESTS)
 check-unit:
 	$(Q)$(BUILD_MAKE) all packages $(UNIT_BIN)
 	$(Q)BUILD=$(BUILD) tests/run $(UNIT_BIN)
 # what is too long for every change; its last line stands in CHANGES.md at a release. What has passed of a commit is not made
 # again, so that it may be made in parts
 check-all:
-	+$(Q)tests/each --keep $(BUILD)/check-all "$(MAKE)" check check-sim check-planted check-reproducible check-planted-long check-unit fuzz check-lab lab-site check-lab-share check-import check-web check-asan check-alloc check-mutants lint
+	+$(Q)tests/each --keep $(BUILD)/check-all "$(MAKE) SCRIPTS_TURN=all" check check-sim check-planted check-reproducible check-planted-long check-unit fuzz check-lab lab-site check-lab-share check-import check-web check-asan check-alloc check-mutants lint
 
 # two builds of the commit, at two paths, are equal byte by byte: programs, Debian packages, an image
 .PHONY: check-reproducible

@@ -1,4 +1,5 @@
 #!/bin/bash
+# by turns: a browser, minutes.
 # The door of the portal in a real browser: passwords by real PAM, one's sessions, pages that are older than the head. The tests are
 # tests/portal/door.mjs.
 . "$(dirname "$0")/passwords.bash"
