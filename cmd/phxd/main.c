@@ -120,7 +120,9 @@ static int say_alive(sd_event_source *s, uint64_t usec, void *arg)
 {
 	struct loop *l = arg;
 	launch_say(l->d->launch, LAUNCH_ALIVE);
-	return sd_event_source_set_time(s, usec + l->alive_us);
+	int r = sd_event_source_set_time(s, usec + l->alive_us);
+	/* a source of time is called once, and off then */
+	return r < 0 ? r : sd_event_source_set_enabled(s, SD_EVENT_ONESHOT);
 }
 
 static int watch_us(struct loop *l)

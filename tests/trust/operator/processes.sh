@@ -27,9 +27,14 @@ signals_reach_the_head() {
 	until_true 10 eval "api /v1/roles | grep -q '\"new\"'"
 }
 # the launcher is told what the head says of itself, and tells its manager; one text comes right behind the other
+alive() { grep -ao WATCHDOG=1 "$WORK/notified" | wc -l; }
 its_manager_is_told() {
 	local word
 	for word in READY=1 RELOADING=1 WATCHDOG=1; do until_true 20 grep -q "$word" "$WORK/notified" || { echo "no $word"; return 1; }; done
+	# again and again, by a head that serves
+	local had
+	had=$(alive)
+	until_true 20 eval '[ "$(alive)" -ge '$((had + 3))' ]' || { echo "said to be alive $(alive) times, after $had"; return 1; }
 }
 the_head_has_no_way_to_the_manager() {
 	! tr '\0' '\n' <"/proc/$SERVES/environ" | grep -q '^NOTIFY_SOCKET=' && tr '\0' '\n' <"/proc/$HEAD/environ" | grep -q '^NOTIFY_SOCKET='
