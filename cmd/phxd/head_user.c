@@ -179,9 +179,15 @@ static int show_dirs(const struct phx_config *cfg, struct phx_err *err)
 {
 	const char *const seen[] = {cfg->image_dir, cfg->package_dir, cfg->package_key_dir,
 				    cfg->re_dir, cfg->tftp_dir};
+	static const char *const running[] = {"dnsmasq", "dnsmasq/hosts", "dnsmasq/names",
+					      "dnsmasq/services", "boot"};
 	int r = 0;
 	for (size_t i = 0; r == 0 && i < PHX_ARRAY_SIZE(seen); i++)
 		r = show_dir(seen[i], err);
+	for (size_t i = 0; r == 0 && i < PHX_ARRAY_SIZE(running); i++) {
+		PHX_AUTO_FREE char *path = phx_path("%s/%s", cfg->run_dir, running[i]);
+		r = path ? show_dir(path, err) : -ENOMEM;
+	}
 	return r;
 }
 
@@ -199,6 +205,22 @@ static int give_dnsmasq(const struct phx_config *cfg, const struct passwd *pw, s
 	return r;
 }
 
+/* Gives the databases beside the journal. */
+static int give_databases(const struct phx_config *cfg, const struct passwd *pw,
+			  struct phx_err *err)
+{
+	static const char *const names[] = {"timeline.db", "starts.db"};
+	static const char *const beside[] = {"", "-wal", "-shm", "-journal"};
+	int r = 0;
+	for (size_t i = 0; r == 0 && i < PHX_ARRAY_SIZE(names) * PHX_ARRAY_SIZE(beside); i++) {
+		PHX_AUTO_FREE char *path =
+			phx_path("%s/%s%s", cfg->state_dir, names[i / PHX_ARRAY_SIZE(beside)],
+				 beside[i % PHX_ARRAY_SIZE(beside)]);
+		r = path ? give_file(path, pw, err) : -ENOMEM;
+	}
+	return r;
+}
+
 /* Gives the files that the head writes. */
 static int give_written(const struct phx_config *cfg, const struct passwd *pw, struct phx_err *err)
 {
@@ -211,6 +233,7 @@ static int give_written(const struct phx_config *cfg, const struct passwd *pw, s
 		r = path ? give_file(path, pw, err) : -ENOMEM;
 	}
 	r = r ? r : give_file(anchors, pw, err);
+	r = r ? r : give_databases(cfg, pw, err);
 	if (r == 0 && access(outlets, F_OK) == 0)
 		r = phx_confine_give_dir(outlets, pw, err);
 	r = r ? r : phx_confine_give_dir(cfg->output_dir, pw, err);

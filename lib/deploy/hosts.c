@@ -8,6 +8,7 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/file.h"
@@ -137,7 +138,8 @@ int dnsmasq_entry_write(int dir, const char *name, const char *line)
 			openat(dir, TEMPORARY, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
 		if (fd < 0)
 			return -errno;
-		r = phx_write_all(fd, line, strlen(line));
+		/* dnsmasq, another user, reads it, whatever our umask is */
+		r = fchmod(fd, 0644) < 0 ? -errno : phx_write_all(fd, line, strlen(line));
 	}
 	if (r == 0 && renameat(dir, TEMPORARY, dir, name) < 0)
 		r = -errno;

@@ -13,6 +13,7 @@
 #include <sys/wait.h>
 
 #include "base/tree.h"
+#include "deploy/internal.h"
 #include "phxd/head_user.c" /* a part of a program, not of the library */
 
 #define NOBODYS "phx-no-such-user"
@@ -148,6 +149,9 @@ static void the_head_gets_what_it_writes_and_root_keeps_the_directories(void **s
 	write_file("state/journal.db-wal", 0640);
 	write_file("state/journal.db.lock", 0640);
 	write_file("state/anchors", 0640);
+	write_file("state/timeline.db", 0640);
+	write_file("state/timeline.db-shm", 0640);
+	write_file("state/starts.db-wal", 0640);
 	write_file("state/other", 0600);
 	write_file("run/site.pub", 0644);
 	write_file("state/output/1.out", 0600);
@@ -159,6 +163,9 @@ static void the_head_gets_what_it_writes_and_root_keeps_the_directories(void **s
 	assert_owner("state/journal.db-wal", uid, gid);
 	assert_owner("state/journal.db.lock", uid, gid);
 	assert_owner("state/anchors", uid, gid);
+	assert_owner("state/timeline.db", uid, gid);
+	assert_owner("state/timeline.db-shm", uid, gid);
+	assert_owner("state/starts.db-wal", uid, gid);
 	assert_owner("run/site.pub", uid, gid);
 	assert_owner("state/output", uid, gid);
 	assert_owner("state/output/1.out", uid, gid);
@@ -172,6 +179,32 @@ static void the_head_gets_what_it_writes_and_root_keeps_the_directories(void **s
 	assert_owner("run/hands", 0, 0);
 	assert_owner("run/dnsmasq", 0, 0);
 	give(0); /* twice is once */
+}
+
+/* The unit has UMask=0027, and dnsmasq is neither root nor the head. */
+static void dnsmasq_may_read_what_it_is_told(void **state)
+{
+	static const char *const dirs[] = {"run/dnsmasq", "run/dnsmasq/hosts", "run/dnsmasq/names",
+					   "run/dnsmasq/services"};
+	struct stat st;
+	(void)state;
+	mode_t mask = umask(027);
+	int made = phx_dir_make(path_of("run/dnsmasq/hosts"), OWN, NULL);
+	made = made ? made : phx_dir_make(path_of("run/dnsmasq/names"), OWN, NULL);
+	made = made ? made : phx_dir_make(path_of("run/dnsmasq/services"), OWN, NULL);
+	made = made ? made : head_user_give(&cfg, &err);
+	int fd = open(path_of("run/dnsmasq/hosts"), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	int written = dnsmasq_entry_write(fd, "n1", "x");
+	close(fd);
+	umask(mask);
+	assert_int_equal(made, 0);
+	assert_int_equal(written, 0);
+	for (size_t i = 0; i < PHX_ARRAY_SIZE(dirs); i++) {
+		assert_int_equal(stat(path_of(dirs[i]), &st), 0);
+		assert_int_equal(st.st_mode & 0777, OWN);
+	}
+	assert_int_equal(stat(path_of("run/dnsmasq/hosts/n1"), &st), 0);
+	assert_int_equal(st.st_mode & 0777, 0644);
 }
 
 static void all_may_read_what_nodes_fetch(void **state)
@@ -439,6 +472,7 @@ int main(void)
 		TEST(nothing_else_runs_as_a_user_of_our_processes),
 		TEST(the_head_gets_what_it_writes_and_root_keeps_the_directories),
 		TEST(all_may_read_what_nodes_fetch),
+		TEST(dnsmasq_may_read_what_it_is_told),
 		TEST(what_is_no_file_of_its_own_is_not_given),
 		TEST(a_directory_that_all_may_write_in_is_refused),
 		TEST(a_journal_elsewhere_needs_a_directory_of_its_own),
