@@ -1,0 +1,84 @@
+#!/bin/bash
+# The Debian packages on machines: an emulated one with Debian 12 and systemd, in which apt installs them; two lines of the configuration
+# are edited and phxd is enabled, under its own unit. A second, blank one beside it boots from the first by the network. Then removal and
+# purge. What the first machine does is deb.guest. Prints "ok NAME" or "not ok NAME" a step. As root; `make lab-deb`.
+. "$(dirname "$0")/lib.sh"
+. "$(dirname "$0")/../system/deb.bash"
+WORK=$(mktemp -d "$BUILD/deb/lab.XXXXXX")
+MACHINES=()
+trap '[ ${#MACHINES[@]} = 0 ] || kill "${MACHINES[@]}" 2>/dev/null; rm -rf --one-file-system "$WORK"' EXIT
+PORT=$((20000 + $$ % 20000))
+for f in images/deploy/initrd.zst images/debian-12/root.ext4.zst deb/root.tar; do [ -s "$BUILD/$f" ] || die "there is no $BUILD/$f: make lab-deb"; done
+
+# the head's disk: the system, packages, images, and what it does with them
+make_disk() {
+	local root=$WORK/root image
+	mkdir -p "$root" && tar -xf "$BUILD/deb/root.tar" -C "$root" || return 1
+	mkdir -p "$root/root/debs" "$root/root/images" && cp "$DEBS"/phoenix-{head,agent,cli}_*.deb "$root/root/debs/" || return 1
+	for image in deploy debian-12; do
+		mkdir "$root/root/images/$image" && cp "$BUILD/images/$image/manifest.conf" "$root/root/images/$image/" || return 1
+		sed -n 's/.*{ name = "\([^"]*\)"; size.*/\1/p' "$BUILD/images/$image/manifest.conf" |
+			while read -r f; do cp "$BUILD/images/$image/$f" "$root/root/images/$image/" || exit 1; done || return 1
+	done
+	install -m 755 tests/lab/deb.guest "$root/root/guest"
+	echo head >"$root/etc/hostname" && printf '127.0.0.1 localhost head\n' >"$root/etc/hosts"
+	# a first start would ask a person, and enable what it finds
+	echo 0123456789abcdef0123456789abcdef >"$root/etc/machine-id"
+	printf '[Match]\nName=e*\n[Network]\nAddress=192.168.100.1/24\nConfigureWithoutCarrier=yes\n' >"$root/etc/systemd/network/10-head.network"
+	cat >"$root/etc/systemd/system/guest.service" <<-'END'
+		[Unit]
+		After=multi-user.target systemd-networkd.service
+		[Service]
+		Type=simple
+		ExecStart=/root/guest
+		StandardOutput=tty
+		StandardError=tty
+		TTYPath=/dev/ttyS0
+	END
+	mkdir -p "$root/etc/systemd/system/multi-user.target.wants" "$root/etc/systemd/system/sockets.target.wants"
+	ln -s ../guest.service "$root/etc/systemd/system/multi-user.target.wants/" || return 1
+	ln -s /lib/systemd/system/systemd-networkd.service "$root/etc/systemd/system/multi-user.target.wants/" || return 1
+	local unit
+	for unit in serial-getty@.service e2scrub_reap.service apt-daily.timer apt-daily-upgrade.timer; do ln -sf /dev/null "$root/etc/systemd/system/$unit"; done
+	truncate -s 5G "$WORK/head.raw" && mke2fs -q -F -t ext4 -d "$root" "$WORK/head.raw" || return 1
+	rm -rf --one-file-system "$root"
+}
+# the deploy image's kernel and modules, and an /init that does nothing but enter the disk
+make_initrd() {
+	local over=$WORK/over
+	mkdir -p "$over/head"
+	cat >"$over/init" <<-'END'
+		#!/bin/sh
+		PATH=/sbin:/bin:/usr/sbin:/usr/bin
+		export PATH
+		mount -t proc proc /proc && mount -t sysfs sysfs /sys && mount -t devtmpfs dev /dev
+		modprobe -a -b virtio_pci virtio_blk virtio_net ext4 autofs4
+		until mount -t ext4 /dev/vda /head; do sleep 0.2; done
+		for dir in dev proc sys; do mount -o move /$dir /head/$dir; done
+		exec switch_root /head /sbin/init
+	END
+	chmod 755 "$over/init"
+	(cd "$over" && find . | cpio --quiet -o -H newc | gzip -n) >"$WORK/over.gz" && cat "$BUILD/images/deploy/initrd.zst" "$WORK/over.gz" >"$WORK/initrd"
+}
+machine() { # NAME MEMORY OPTION...
+	qemu-system-x86_64 -accel tcg,tb-size=64 -m "$2" -smp 1 -display none -serial "file:$WORK/$1.console" \
+		-drive "file=$WORK/$1.raw,if=none,id=d,format=raw" -device "virtio-blk-pci,drive=d,serial=DEB-$1" "${@:3}" 2>"$WORK/$1.log" &
+	MACHINES+=($!)
+}
+said() { grep -qa "^$1" "$WORK/head.console"; }
+# so long as both run
+ends() { said 'end [01]' || { kill -0 "${MACHINES[0]}" || die "the head's machine has ended"; false; }; }
+
+make_disk || die "the head's disk"
+make_initrd || die "the head's initrd"
+machine head 1024 -kernel "$BUILD/images/deploy/vmlinuz" -initrd "$WORK/initrd" -append "console=ttyS0,115200 quiet no_timer_check" \
+	-netdev "socket,id=n,listen=127.0.0.1:$PORT" -device virtio-net-pci,netdev=n,mac=52:54:00:de:b0:01,romfile= -no-reboot
+serves() { said 'ok it is on its network' || ends; }
+wait_for 900 "the head serves" serves
+truncate -s 3G "$WORK/node.raw"
+machine node 512 -netdev "socket,id=n,connect=127.0.0.1:$PORT" -device virtio-net-pci,netdev=n,mac=52:54:00:de:b0:02 -boot n \
+	-smbios type=1,serial=DEB-NODE-1
+wait_for 2400 "the head's machine is done" ends
+tr -d '\r' <"$WORK/head.console" | sed -n '/^\(not \)\?ok /,$p'
+said 'end 0' || { echo "--- the node:" && tail -n 20 "$WORK/node.console"; }
+said 'end 0'
