@@ -203,6 +203,7 @@ void api_node_why(struct phx_http_request *q, void *arg)
 	if (!parse_query_number(q, "start", UINT32_MAX, 0, &a.start))
 		return;
 	int r = find_node(&a, q);
+	a.node.patience_percent = a.d->cfg.start_patience_percent;
 	if (r == 0)
 		look_at_dhcp(&a);
 	r = r ? r : open_reader(&a);

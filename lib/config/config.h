@@ -159,6 +159,11 @@ extern const struct phx_enum phx_tftp_mode_names;
 	F(S, console_log_mb, U32, \
 	  KEY(console_log_mb, NUMBER(1, 1024, "MiB"), "8", \
 	      "What is kept of one console, in {state_dir}/console-logs, at most.")) \
+	F(S, start_patience_percent, U32, \
+	  KEY(start_patience_percent, NUMBER(5, 10000, "%"), "100", \
+	      "How long machines may take for each part of their start before phx node why says " \
+	      "that it is overdue, in percent: 100 is 3 minutes of firmware, 1 for iPXE, 3 for " \
+	      "kernel and initrd.")) \
 	F(S, socket_group, STR(256), \
 	  KEY(socket_group, TEXT(0, 31), "", \
 	      "Members of this group are resource providers beside root.")) \

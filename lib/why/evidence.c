@@ -21,7 +21,8 @@ int64_t why_deadline_us(const struct phx_why *w)
 	uint32_t s = phx_start_deadline_s(why_next(w));
 	if (w->reached >= PHX_PHASE_enrol)
 		return w->node.step[0] ? w->node.step_deadline_us : 0;
-	return w->reached && s ? w->reached_us + (int64_t)s * 1000000 : 0;
+	int64_t percent = w->node.patience_percent ? w->node.patience_percent : 100;
+	return w->reached && s ? w->reached_us + s * percent * 10000 : 0;
 }
 
 static bool is_due(const struct phx_why *w)
@@ -236,8 +237,16 @@ static const struct phx_start_row *show_nic_driver(struct phx_why *w)
 		: NULL;
 }
 
+/* A kernel that finds no room even for its initrd says so, and no more. */
+static bool is_out_of_memory(const struct phx_why *w)
+{
+	return strstr(w->claim.panic, "memory") != NULL;
+}
+
 static const struct phx_start_row *show_memory(struct phx_why *w)
 {
+	if (is_claiming(w) && is_out_of_memory(w))
+		return say(w, w->claim.panic);
 	return is_claiming(w) && w->claim.wants_mb > w->claim.memory_mb && w->claim.memory_mb > 0
 		? &w->last[PHX_START_beacon]
 		: NULL;
@@ -259,7 +268,9 @@ static const struct phx_start_row *show_init_dies(struct phx_why *w)
 {
 	bool late = w->reached >= PHX_PHASE_enrol && is_entering(w) &&
 		w->claim_place > w->place[PHX_START_hello];
-	return w->claim.panic[0] && (is_claiming(w) || late) ? say(w, w->claim.panic) : NULL;
+	return w->claim.panic[0] && !show_memory(w) && (is_claiming(w) || late)
+		? say(w, w->claim.panic)
+		: NULL;
 }
 
 /* Does what it says of itself tell why its agent does not come? */

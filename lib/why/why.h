@@ -31,7 +31,8 @@ struct phx_why_node {
 	int64_t missing_since_us;
 	char step[PHX_NAME_MAX]; /* that it is at; "" none */
 	int64_t step_deadline_us;
-	char dhcp_down[160]; /* why dnsmasq does not run; "" it does, or is the site's */
+	uint32_t patience_percent; /* of the time that each phase has; 0: 100 */
+	char dhcp_down[160];       /* why dnsmasq does not run; "" it does, or is the site's */
 };
 
 enum { PHX_WHY_TEXT_MAX = 700 };

@@ -107,6 +107,9 @@ static const struct golden cases[] = {
 	 "firmware starts"},
 	{PHX_WHY_dhcp_silent, 200, NODE(), {ON}, "no DHCP request of it reached the head"},
 	{PHX_WHY_within, 20, NODE(), {ON}, "for 160 s more"},
+	/* the site may have slow firmware, or a fast lab */
+	{PHX_WHY_dhcp_silent, 20, NODE(.patience_percent = 10), {ON}, "no DHCP request"},
+	{PHX_WHY_within, 200, NODE(.patience_percent = 300), {ON}, "for 340 s more"},
 	{PHX_WHY_dhcp_down, 20, NODE(.dhcp_down = "exit status 2"), {{0}}, "exit status 2"},
 	{PHX_WHY_dhcp_down, 20, NODE(.dhcp_down = "exit status 2"), {ON}, "exit status 2"},
 	{PHX_WHY_dhcp_other,
@@ -211,6 +214,23 @@ static const struct golden cases[] = {
 	 NODE(),
 	 {BOOTED, CLAIM(12, beacon, "reached=head memory_mb=384 wants_mb=1024")},
 	 "memory_mb=384 wants_mb=1024"},
+	/* as a real kernel in 96 MiB says it, by way of the marks of consoles */
+	{PHX_WHY_memory,
+	 40,
+	 NODE(),
+	 {BOOTED,
+	  CLAIM(8, console,
+		"the kernel stopped: [    1.946974] Kernel panic - not syncing: System is "
+		"deadlocked on memory")},
+	 "deadlocked on memory"},
+	{PHX_WHY_nic_driver,
+	 40,
+	 NODE(),
+	 {BOOTED,
+	  CLAIM(35, console,
+		"a network card has no driver: phoenix: [28.72] reached=none "
+		"nic_without=8086:100e")},
+	 "8086:100e"},
 	{PHX_WHY_init_dies,
 	 40,
 	 NODE(),
