@@ -106,7 +106,7 @@ void beacon_trouble(struct agent *a, const struct phx_err *err)
 	char mac[PHX_MAC_MAX] = "";
 	struct utsname u;
 	int64_t now = phx_clock_boot_ms();
-	if (!a->cfg.http[0] || now < a->beacon_due_ms)
+	if (!a->cfg.beacon[0] || now < a->beacon_due_ms)
 		return;
 	a->beacon_due_ms = now + EVERY_MS;
 	b.up_s = (uint64_t)now / 1000;
@@ -116,6 +116,6 @@ void beacon_trouble(struct agent *a, const struct phx_err *err)
 	add_facts(a, &b, mac);
 	set_head(&b, err->text);
 	if (mac[0])
-		send_to(a->cfg.http, mac, &b);
+		send_to(a->cfg.beacon, mac, &b);
 	phx_record_fini(&phx_beacon_record, &b);
 }

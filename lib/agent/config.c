@@ -82,7 +82,9 @@ int agent_config_cmdline(struct agent_config *c, const char *cmdline, struct phx
 	static const struct {
 		const char *word, *key;
 		bool needed;
-	} words[] = {{"phx.server", "server", true}, {"phx.http", "http", false}};
+	} words[] = {{"phx.server", "server", true},
+		     {"phx.http", "http", false},
+		     {"phx.beacon", "beacon", false}};
 	struct agent_config copy = *c;
 	for (size_t i = 0; i < PHX_ARRAY_SIZE(words); i++) {
 		PHX_AUTO_FREE char *value = find_word(cmdline, words[i].word);

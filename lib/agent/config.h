@@ -23,6 +23,10 @@ extern const struct phx_enum agent_supervisor_names, agent_yes_names, agent_priv
 	F(S, http, STR(128), \
 	  KEY(http, PEER, "", \
 	      "\"ADDRESS:PORT\" of its plain HTTP, for images. Default: they come by HTTPS too.")) \
+	F(S, beacon, STR(128), \
+	  KEY(beacon, PEER, "", \
+	      "\"ADDRESS:PORT\" of its plain HTTP, for what keeps this agent from its head. " \
+	      "Default: that is told to nobody.")) \
 	F(S, root, \
 	  STR(AGENT_PATH_MAX)) /* "" or the directory below which this agent lives (tests) */ \
 	F(S, config, STR(AGENT_PATH_MAX)) \
@@ -115,7 +119,8 @@ bool agent_config_private(const struct agent_config *c);
 /** Read agent.conf into `c`; its keys override. -EINVAL "FILE:LINE: reason", -ENOENT. */
 int agent_config_read(struct agent_config *c, const char *path, struct phx_err *err);
 
-/** Read phx.server=, phx.http=, phx.start= and phx.image= of a kernel command line into `c`.
+/** Read phx.server=, phx.http=, phx.beacon=, phx.start= and phx.image= of a kernel command line
+ * into `c`.
  * -EINVAL: the text names the missing or wrong word. */
 int agent_config_cmdline(struct agent_config *c, const char *cmdline, struct phx_err *err);
 /** Store the value of the word phx.start= among `words` in `c`. False: there is none, or `c` has it

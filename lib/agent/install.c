@@ -59,6 +59,8 @@ static int write_config(struct agent *a, const char *root, struct phx_err *err)
 		     a->cfg.server);
 	if (a->cfg.http[0])
 		phx_buf_addf(&b, "http = \"%s\";\n", a->cfg.http);
+	if (a->cfg.beacon[0])
+		phx_buf_addf(&b, "beacon = \"%s\";\n", a->cfg.beacon);
 	return b.failed ? -ENOMEM : write_text(root, "/etc/phoenix/agent.conf", b.data, err);
 }
 

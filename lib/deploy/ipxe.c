@@ -97,12 +97,13 @@ static void url_of(const struct phx_config *cfg, const char *head, char *buf, si
 }
 
 /* phx.http is where images are that anybody may have: an agent fetches its own there, if it knows
- * the place, without TLS. */
+ * the place, without TLS. phx.beacon is the same place, for who says how far it got, and is always
+ * told: what the machine says there is a claim in any case. */
 void phx_boot_words(const struct phx_config *cfg, const char *head, const struct phx_image *image,
 		    const char *token, const char *word, char ret[PHX_BOOT_WORDS_MAX])
 {
-	int n = snprintf(ret, PHX_BOOT_WORDS_MAX, "phx.server=%s:%u phx.image=%s", head,
-			 cfg->https_port, image->digest);
+	int n = snprintf(ret, PHX_BOOT_WORDS_MAX, "phx.server=%s:%u phx.image=%s phx.beacon=%s:%u",
+			 head, cfg->https_port, image->digest, head, cfg->http_port);
 	if (cfg->open_images && n > 0 && n < PHX_BOOT_WORDS_MAX)
 		n += snprintf(ret + n, (size_t)(PHX_BOOT_WORDS_MAX - n), " phx.http=%s:%u", head,
 			      cfg->http_port);

@@ -14,7 +14,7 @@ machine() {
 	local dev=$ROOT/sys/devices
 	mkdir -p "$ROOT"/{proc,run/phoenix,etc/phoenix,sys/class/net,sys/block,sys/bus/pci/devices,sys/bus/virtio/devices,bin}
 	busybox --install -s "$ROOT/bin"
-	echo "phx.server=127.0.0.1:$HTTPS phx.http=127.0.0.1:$HTTP BOOTIF=01-02-00-00-00-00-0A quiet" >"$ROOT/proc/cmdline"
+	echo "phx.server=127.0.0.1:$HTTPS phx.beacon=127.0.0.1:$HTTP BOOTIF=01-02-00-00-00-00-0A quiet" >"$ROOT/proc/cmdline"
 	echo "77.12 100.00" >"$ROOT/proc/uptime"
 	printf 'MemTotal:        2097152 kB\nMemFree: 1 kB\n' >"$ROOT/proc/meminfo"
 	echo network >"$ROOT/run/phoenix/stage"

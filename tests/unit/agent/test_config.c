@@ -65,11 +65,13 @@ static void test_kernel_command_line(void **state)
 	struct phx_err err = {0};
 	assert_int_equal(agent_config_cmdline(&c,
 					      "quiet phx.server=10.0.0.1:443 xphx.http=no "
-					      "phx.http=10.0.0.1:80 phx.image=abc\n",
+					      "phx.http=10.0.0.1:80 phx.beacon=10.0.0.1:81 "
+					      "phx.image=abc\n",
 					      &err),
 			 0);
 	assert_string_equal(c.server, "10.0.0.1:443");
 	assert_string_equal(c.http, "10.0.0.1:80");
+	assert_string_equal(c.beacon, "10.0.0.1:81");
 	assert_string_equal(c.image_sha256, "abc");
 	/* the last one counts, as for the kernel */
 	assert_int_equal(agent_config_cmdline(&c, "phx.server=a:1 phx.server=b:2", &err), 0);

@@ -28,7 +28,7 @@ static void test_boot_script(void **state)
 	assert_contains(text, "initrd=initrd.zst initrd=site.cpio ");
 	assert_contains(text,
 			" console=ttyS0 quiet phx.server=10.9.0.1:8443 phx.image=abc "
-			"BOOTIF=01-52-54-00-00-00-0a || goto again");
+			"phx.beacon=10.9.0.1:81 BOOTIF=01-52-54-00-00-00-0a || goto again");
 	assert_contains(text, "chain --replace http://10.9.0.1:81/boot/52-54-00-00-00-0a");
 	assert_contains(text, "node n1 ");
 	assert_null(strchr(text, '@'));
@@ -65,7 +65,9 @@ static void test_kernel_of_a_system(void **state)
 	assert_contains(text,
 			"${system}/vmlinuz-6.1-rt initrd=initrd.zst initrd=modules-6.1-rt.zst "
 			"initrd=site.cpio quiet isolcpus=1 phx.server=");
-	assert_contains(text, " phx.image=abc phx.kernel=6.1-rt,01234567 phx.start=tok BOOTIF=");
+	assert_contains(text,
+			" phx.image=abc phx.beacon=10.9.0.1:81 phx.kernel=6.1-rt,01234567 "
+			"phx.start=tok BOOTIF=");
 	const char *archive = strstr(text, "${image}/initrd.zst || goto again");
 	const char *modules = strstr(text, "${system}/modules-6.1-rt.zst || goto again");
 	assert_true(archive && modules && archive < modules);
@@ -88,7 +90,8 @@ static void test_open_images(void **state)
 	head_configure(h, "http_port = 81;\nopen_images = true;\n");
 	assert_int_equal(boot(h, "n1", &text, NULL), 0);
 	assert_contains(text,
-			" phx.server=10.9.0.1:8443 phx.image=abc phx.http=10.9.0.1:81 BOOTIF=");
+			" phx.server=10.9.0.1:8443 phx.image=abc phx.beacon=10.9.0.1:81 "
+			"phx.http=10.9.0.1:81 BOOTIF=");
 	free(text);
 }
 

@@ -70,7 +70,7 @@ beacon_text() {
 # beacon [WHY]: at most one in five seconds; one that is not taken is not sent again, since the next says more
 beacon() {
 	mac=$(argument BOOTIF | tr 'A-Z-' 'a-z:')
-	http=$(argument phx.http)
+	http=$(argument phx.beacon)
 	[ -n "$mac" ] && [ -n "$http" ] && [ -s "$ROOT/run/phoenix/lease" ] || return 0
 	read -r now <"$ROOT/proc/uptime"
 	now=${now%%.*} last=
