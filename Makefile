@@ -10,6 +10,7 @@
 #   make check-lab  lab, and more of it: RAM boot, proxyDHCP, lost keys, damaged images, erases
 #   make lab-site   a real site, part by part: networks and bonds, kernels and containers, layouts of disks, a burn-in
 #   make lab-deb    the Debian packages on an emulated machine with systemd, from which a second one boots
+#   make lab-why    boot failures planted on an emulated machine: phx node why names each, and the machine goes on
 #   make check-lab-share  lab-share, as a test
 #   make check-import  a tar of another Debian release becomes an image, deployed to memory and disk
 #   make check-share  lab-share, shortened: three shared machines, one exchange with a wipe
@@ -262,7 +263,7 @@ check-unit:
 # what is too long for every change; its last line stands in CHANGES.md at a release. What has passed of a commit is not made
 # again, so that it may be made in parts
 check-all:
-	+$(Q)tests/each --keep $(BUILD)/check-all "$(MAKE) SCRIPTS_TURN=all" check check-sim check-planted check-reproducible check-planted-long check-unit fuzz check-lab lab-site lab-deb check-lab-share check-import check-web check-asan check-alloc check-mutants lint
+	+$(Q)tests/each --keep $(BUILD)/check-all "$(MAKE) SCRIPTS_TURN=all" check check-sim check-planted check-reproducible check-planted-long check-unit fuzz check-lab lab-site lab-deb lab-why check-lab-share check-import check-web check-asan check-alloc check-mutants lint
 
 # two builds of the commit, at two paths, are equal byte by byte: programs, Debian packages, an image
 .PHONY: check-reproducible
@@ -309,6 +310,12 @@ lab-deb: deps
 	$(Q)$(BUILD_MAKE) all agent-bundle portal image-deploy image-debian-12
 	$(Q)$(MAKE) deb-root DEB_SEED=$(BUILD)
 	$(Q)BUILD=$(BUILD) PHX_TEST_TIMEOUT=3600 tests/run tests/lab/deb.sh
+# boot failures planted one after the other: phx node why names each and no other cause, then the machine is mended and goes on;
+# a quarter of an hour. Some of them: tests/lab/why.sh CASE...
+.PHONY: lab-why
+lab-why: deps
+	$(Q)$(BUILD_MAKE) all agent-bundle images packages
+	$(Q)BUILD=$(BUILD) PHX_TEST_TIMEOUT=3600 PHX_TEST_SCRIPTS=1 tests/run tests/lab/why.sh
 
 # lab-share, whole: a day of web load, with and without erases; half an hour
 .PHONY: check-lab-share

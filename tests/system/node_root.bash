@@ -8,7 +8,7 @@ node_root() {
 	chmod 755 "$root"
 	cp "$5/ca.pem" "$5/site.pub" "$root/etc/phoenix/"
 	cp "$6" "$root/etc/phoenix/packages.pub"
-	printf 'server = "%s"; http = "%s"; supervisor = "own";\n' "$3" "$4" >"$root/etc/phoenix/agent.conf"
+	printf 'server = "%s"; http = "%s"; beacon = "%s"; supervisor = "own";\n' "$3" "$4" "$4" >"$root/etc/phoenix/agent.conf"
 	cat >"$root/facts.json" <<-END
 		{"arch": "x86_64", "cpus": 2, "memory_bytes": 1073741824, "serial": "SN$2",
 		 "uuid": "00000000-0000-4000-8000-00000000000$2", "boot_mode": "uefi",

@@ -1,0 +1,251 @@
+#!/bin/bash
+# Why a machine does not boot, on an emulated one: failures are planted one after the other, phx node why names each, and no other
+# cause, within ten seconds of the deadline of its phase; then the plant is taken away, the node is helped as why has proposed, and
+# goes on. Prints "ok CASE" or "not ok CASE" a case.
+# usage: why.sh [CASE...]; the cases: see CASES, all of them without an argument
+export LAB=${LAB:-why$$}
+. "$(dirname "$0")/lib.sh"
+MADE=$BUILD/lab-$LAB
+FAILED=0
+OTHER= # the pid of a DHCP server of others
+PATIENCE=${PATIENCE:-50} # percent of what machines have; a slow host needs more
+trap 'clean' EXIT
+trap 'exit 1' INT TERM
+clean() {
+	trap - EXIT
+	[ -z "$(jobs -p)" ] || kill $(jobs -p) 2>/dev/null
+	mend_dhcp_other 2>/dev/null
+	lab down >/dev/null 2>&1
+	[ -n "${KEEP:-}" ] || rm -rf "$DIR" "$MADE"
+}
+
+# ---- the cases: name | cause | how far it has come when it goes on | what it starts from ----
+# For each there are plant_NAME and mend_NAME. What it starts from: new (any state: its start is looked at), ready.
+# A mended machine has come far enough when why says that it is to reach that phase, or a later one, and nothing wrong.
+CASES='
+bmc_password     bmc_password    dhcp    new
+bmc_unreachable  bmc_silent      dhcp    new
+dhcp_silent      dhcp_silent     files   new
+dhcp_untaken     dhcp_untaken    files   new
+dhcp_other       dhcp_other      files   new
+script_404       script_refused  beacon  new
+initrd_short     script_refused  beacon  new
+initrd_cut       file_cut        beacon  new
+firewall_http    head_blocked    beacon  new
+nic_driver       nic_driver      beacon  new
+memory           memory          beacon  new
+firewall_https   enrol_blocked   enrol   new
+unaccepted       unaccepted      steps   new
+clock            nothing         steps   ready
+service          service         steps   ready
+'
+
+# ---- the lab ----
+
+# QEMU by way of a program that reads what is planted: words that are added, and words that stand for others
+make_qemu() {
+	mkdir -p "$MADE/bin"
+	: >"$MADE/words"
+	: >"$MADE/instead"
+	: >"$MADE/before"
+	cat >"$MADE/bin/qemu-system-x86_64" <<-END
+		#!/bin/bash
+		words=()
+		for word; do
+			# what writes the serial line into a file is a socket, too, for the console (below)
+			word=\${word/file,id=console,append=on,path=/socket,id=console,host=127.0.0.1,port=9100,server=on,wait=off,logappend=on,logfile=}
+			while read -r from to; do [ -z "\$from" ] || word=\${word//"\$from"/\$to}; done <"$MADE/instead"
+			words+=("\$word")
+		done
+		exec "$(command -v qemu-system-x86_64)" \$(cat "$MADE/before") "\${words[@]}" \$(cat "$MADE/words")
+	END
+	chmod 755 "$MADE/bin/qemu-system-x86_64"
+	PATH=$MADE/bin:$PATH
+}
+make_conf() {
+	mkdir -p "$MADE/roles" && cp roles/*.conf "$MADE/roles/"
+	cat >"$MADE/roles/broken.conf" <<-'END'
+		summary = "does not live"; pool = "web"; image = "debian-12"; boot = "ram";
+		services = ( { name = "broken"; exec = [ "/bin/sh", "-c", "echo cannot listen on port 80 >&2; exit 3" ]; } );
+	END
+	cp etc/lab-head.conf "$MADE/head.conf"
+	printf '%s;\n' "role_dir = \"$MADE/roles\"" 'consoles = true' "start_patience_percent = $PATIENCE" >>"$MADE/head.conf"
+	cat >"$MADE/lab.conf" <<-END
+		name = "why"; subnet = "10.77.0.0/24"; deploy_image = "deploy-cloud"; head_conf = "$MADE/head.conf";
+		machines = ( { name = "node1"; memory = "768 MiB"; cpus = 1; nic = "virtio";
+			       disks = ( { bus = "virtio"; size = "2 GiB"; serial = "WHY-1"; } ); } );
+	END
+}
+# what is on its serial line is its console: over TCP, since who has the consoles may read no file of the machine
+give_console() {
+	cat >"$DIR/etc/console" <<-'END'
+		#!/bin/bash
+		while sleep 0.2; do
+			exec 3<>/dev/tcp/127.0.0.1/9100 && cat <&3
+		done 2>/dev/null
+	END
+	chmod 755 "$DIR/etc/console" && phx node bmc node1 console=script "console_script=$DIR/etc/console"
+}
+up() { make_qemu && make_conf && lab up -f "$MADE/lab.conf" && push_packages && give_console; }
+
+# ---- what why says ----
+
+WHY=$MADE/why.json
+why() { phx node why node1 -o json >"$WHY" 2>/dev/null; }
+said() { jq -r ".$1" "$WHY"; }
+say_why() { say "$(jq -r '"why: \(.cause) (\(.phase)): \(.text); next: \(.act)"' "$WHY")"; }
+phase_number() { grep -n "^START_PHASE($1," lib/types/start_phase.def | cut -d: -f1; }
+
+# names CAUSE: it comes to be said, no other failure is said before it, and it is not later than it may be
+names() {
+	local cause=$1 begin=$SECONDS last=0 now
+	while [ $((SECONDS - begin)) -lt 400 ]; do
+		why || { sleep 0.5; continue; }
+		now=$(date +%s)
+		if [ "$(said cause)" = "$cause" ]; then
+			say_why
+			[ "$last" = 0 ] || [ $((now - last)) -le 10 ] || { say "it came $((now - last)) s after the deadline of its phase"; return 1; }
+			return 0
+		fi
+		[ "$(said wrong)" != true ] || { say_why; say "that is another cause than $cause"; return 1; }
+		last=$(($(said deadline_us) / 1000000))
+		sleep 0.5
+	done
+	say_why
+	return 1
+}
+# stays CAUSE: a while later it is still that
+stays() { sleep 2 && why && [ "$(said cause)" = "$1" ] || { say_why; return 1; }; }
+# the act that is a command of phx is done; what it says beside that is the plant, which is taken away
+does_act() {
+	case $(said act) in
+	*'phx node power node1 cycle'* | *'phx node power node1 on'*) start_it ;;
+	*'phx node resume node1'*) phx node resume node1 --yes ;;
+	*'phx node accept node1'*) phx node accept node1 ;;
+	esac
+}
+has_come_to() {
+	why || return 1
+	[ "$(said wrong)" = false ] && [ "$(phase_number "$(said phase)")" -ge "$(phase_number "$1")" ]
+}
+goes_on() {
+	local end=$((SECONDS + 240))
+	until has_come_to "$1"; do
+		[ $SECONDS -lt $end ] || { say "it does not come to $1"; tell; return 1; }
+		sleep 0.5
+	done
+}
+
+# ---- plants ----
+
+nft_plant() { in_lab nft "add table inet plant; add chain inet plant in { type filter hook input priority 0; }; add chain inet plant out { type filter hook output priority 0; }; $1"; }
+nft_mend() { in_lab nft 'delete table inet plant'; }
+image_dir() { echo "$DIR"/state/images/deploy-cloud/*; }
+
+# a wrong password is in the file that the head reads
+bmc_password() { lab status --json | jq -r .bmc_password_file; }
+plant_bmc_password() { cp -p "$(bmc_password)" "$MADE/password" && echo wrong >"$(bmc_password)" && { start_it; true; }; }
+mend_bmc_password() { cat "$MADE/password" >"$(bmc_password)"; }
+plant_bmc_unreachable() { nft_plant "add rule inet plant in ip daddr $(machine_field node1 .bmc_ip) udp dport 623 drop" && { start_it; true; }; }
+mend_bmc_unreachable() { nft_mend; }
+
+plant_dhcp_silent() { nft_plant 'add rule inet plant in udp dport 67 drop' && start_it; }
+mend_dhcp_silent() { nft_mend; }
+plant_dhcp_untaken() { nft_plant 'add rule inet plant out udp dport 68 drop' && start_it; }
+mend_dhcp_untaken() { nft_mend; }
+# a server in a namespace of its own at the same bridge; its offers come first, since those of the head do not come
+plant_dhcp_other() {
+	local ns=phx-$LAB-other
+	ip netns add "$ns" && ip -n "$ns" link set lo up && ip -n "phx-$LAB" link add other0 type veth peer name other1 netns "$ns" &&
+		ip -n "phx-$LAB" link set other0 master phxbr0 up && ip -n "$ns" addr add 10.77.0.2/24 dev other1 && ip -n "$ns" link set other1 up || return 1
+	ip netns exec "$ns" dnsmasq --conf-file=/dev/null --port=0 --keep-in-foreground --no-ping --interface=other1 --leasefile-ro \
+		--dhcp-range=10.77.0.50,10.77.0.60,255.255.255.0,2m --pid-file= --user=root >"$MADE/other.log" 2>&1 &
+	OTHER=$!
+	nft_plant 'add rule inet plant out udp dport 68 drop' && start_it
+}
+mend_dhcp_other() {
+	[ -z "$OTHER" ] || { kill "$OTHER" && wait "$OTHER"; }
+	OTHER=
+	nft_mend
+	ip netns del "phx-$LAB-other"
+}
+
+plant_script_404() { mv "$DIR/state/images/deploy-cloud" "$MADE/away" && start_it; }
+mend_script_404() { mv "$MADE/away" "$DIR/state/images/deploy-cloud"; }
+plant_initrd_short() { cp "$(image_dir)/initrd.zst" "$MADE/initrd" && truncate -s 5M "$(image_dir)/initrd.zst" && start_it; }
+mend_initrd_short() { cat "$MADE/initrd" >"$(image_dir)/initrd.zst"; }
+# whoever is between the two ends the connection, behind the kernel
+plant_initrd_cut() { nft_plant 'add rule inet plant out tcp sport 8080 quota over 18 mbytes reject with tcp reset' && start_it; }
+mend_initrd_cut() { nft_mend; }
+plant_firewall_http() { nft_plant 'add rule inet plant in tcp dport 8080 drop' && start_it; }
+mend_firewall_http() { nft_mend; }
+
+plant_nic_driver() { echo virtio-net-pci e1000 >"$MADE/instead" && start_it; }
+mend_nic_driver() { : >"$MADE/instead"; }
+plant_memory() { echo '-m 96' >"$MADE/words" && start_it; }
+mend_memory() { : >"$MADE/words"; }
+# ten years back: it takes the time of its head, so that nothing is wrong with its start
+plant_clock() {
+	local boot
+	boot=$(node_field node1 .boot_id)
+	echo "-rtc base=$(date -u -d '10 years ago' +%FT%T)" >"$MADE/words" && start_it && wait_for 200 "it starts" another_boot "$boot"
+}
+another_boot() { [ "$(node_field node1 .boot_id)" != "$1" ]; }
+mend_clock() { : >"$MADE/words"; }
+plant_firewall_https() { nft_plant 'add rule inet plant in tcp dport 8443 drop' && start_it; }
+mend_firewall_https() { nft_mend; }
+plant_unaccepted() { start_it; }
+mend_unaccepted() { :; }
+plant_service() { phx node assign node1 broken --yes; }
+mend_service() { :; }
+
+start_it() { phx node power node1 cycle --yes --wait --timeout 1m >"$MADE/power" 2>&1 || { cat "$MADE/power"; false; }; }
+
+# ---- a case ----
+
+# what was planted is taken away whatever came of it, so that the next case has its own plant alone
+run_case() { # NAME CAUSE THEN FROM
+	from_"$4" || return 1
+	if plant_"$1" && names "$2" && stays "$2"; then
+		mend_"$1" && does_act && goes_on "$3" && return 0
+	else
+		tell
+		mend_"$1"
+	fi
+	return 1
+}
+from_new() { lab kill node1; }
+from_ready() {
+	is_ready && return 0
+	start_it && wait_for 200 "node1 is known" known || return 1
+	! asked node1 || phx node accept node1 || return 1
+	wait_for 120 "node1 is ready" is_ready
+}
+known() { asked node1 || is_ready; }
+is_ready() { state_is node1 ready && [ "$(node_field node1 .up)" = true ]; }
+
+tell() {
+	phx node why node1 -v
+	phx node show node1
+	tail -n 5 "$DIR/phxd.log"
+	tail -n 20 "$DIR/run/boot/dnsmasq.log"
+	tail -n 20 "$DIR/machines/node1/console.log"
+}
+check() {
+	local name=$1 begin=$SECONDS
+	shift
+	if "$@"; then
+		echo "ok $name ($((SECONDS - begin)) s)"
+	else
+		echo "not ok $name ($((SECONDS - begin)) s)"
+		FAILED=1
+		return 1
+	fi
+}
+
+check lab_up up || exit 1
+while read -r name cause then from; do
+	[ -n "$name" ] && { [ $# = 0 ] || [[ " $* " == *" $name "* ]]; } || continue
+	check "$name" run_case "$name" "$cause" "$then" "$from"
+done <<<"$CASES"
+exit $FAILED
