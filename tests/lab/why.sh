@@ -34,10 +34,9 @@ initrd_cut       file_cut        beacon  new
 firewall_http    head_blocked    beacon  new
 nic_driver       nic_driver      beacon  new
 memory           memory          beacon  new
-firewall_https   enrol_blocked   enrol   new
 unaccepted       unaccepted      steps   new
 clock            nothing         steps   ready
-service          service         steps   ready
+firewall_https   enrol_blocked   steps   ready
 '
 
 # ---- the lab ----
@@ -64,10 +63,6 @@ make_qemu() {
 }
 make_conf() {
 	mkdir -p "$MADE/roles" && cp roles/*.conf "$MADE/roles/"
-	cat >"$MADE/roles/broken.conf" <<-'END'
-		summary = "does not live"; pool = "web"; image = "debian-12"; boot = "ram";
-		services = ( { name = "broken"; exec = [ "/bin/sh", "-c", "echo cannot listen on port 80 >&2; exit 3" ]; } );
-	END
 	cp etc/lab-head.conf "$MADE/head.conf"
 	printf '%s;\n' "role_dir = \"$MADE/roles\"" 'consoles = true' "start_patience_percent = $PATIENCE" >>"$MADE/head.conf"
 	cat >"$MADE/lab.conf" <<-END
@@ -196,8 +191,6 @@ plant_firewall_https() { nft_plant 'add rule inet plant in tcp dport 8443 drop' 
 mend_firewall_https() { nft_mend; }
 plant_unaccepted() { start_it; }
 mend_unaccepted() { :; }
-plant_service() { phx node assign node1 broken --yes; }
-mend_service() { :; }
 
 start_it() { phx node power node1 cycle --yes --wait --timeout 1m >"$MADE/power" 2>&1 || { cat "$MADE/power"; false; }; }
 
