@@ -21,6 +21,19 @@ static void put_since(struct phx_buf *b, const json_t *value, const json_t *row)
 		cli_put_when(b, value, row);
 }
 
+/* Why it fails; while it does not, why it refused the last event that was put aside. */
+static void put_error(struct phx_buf *b, const json_t *value, const json_t *row)
+{
+	const char *error = phx_json_str(row, "error", "");
+	int64_t seq = phx_json_int(row, "aside_seq", 0);
+	(void)value;
+	if (*error || !seq)
+		phx_buf_addf(b, "%s", error);
+	else
+		phx_buf_addf(b, "event %lld was put aside: %s", (long long)seq,
+			     phx_json_str(row, "aside_error", ""));
+}
+
 static const struct cli_column columns[] = {
 	{.head = "NAME", .path = "name"},
 	{.head = "KIND", .path = "kind"},
@@ -28,8 +41,9 @@ static const struct cli_column columns[] = {
 	{.head = "CURSOR", .path = "cursor", .right = true},
 	{.head = "BEHIND", .path = "behind", .right = true},
 	{.head = "DROPPED", .path = "dropped", .right = true},
+	{.head = "ASIDE", .path = "aside", .right = true},
 	{.head = "SINCE", .path = "since_ms", .put = put_since},
-	{.head = "ERROR", .path = "error"},
+	{.head = "ERROR", .path = "error", .put = put_error},
 };
 
 int cmd_events_outlets(struct cli *cli)

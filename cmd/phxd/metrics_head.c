@@ -226,6 +226,7 @@ void metrics_put_head(struct metrics *m, uint32_t n_pages, struct phx_buf *b)
 	put_requests(b, &c);
 	put_power(d, b, &c);
 	put_refused(d, b);
+	outlets_put_metrics(d->outlets, b);
 	put_stores(&d->cfg, b);
 	put_certificates(d->pki, b);
 	put_one(b, PHX_METRIC_node_pages, n_pages, 0);

@@ -3,7 +3,8 @@
  *
  *   read some ──▶ tell one ──ok──▶ the cursor moves ──▶ the next
  *                   │  ▲
- *             failed│  │ after 1 s, later up to 5 min; older than event_keep_h: dropped, and said
+ *             failed│  │ after 1 s, later up to 5 min; older than event_keep_h: dropped, and said;
+ *                   │  │ refused event_tries times and for event_refused_s: put aside, and said
  *                   ▼  │
  *                  waits
  *
@@ -131,18 +132,18 @@ static int tell(struct outlet *x, const struct phx_news *n, struct phx_err *err)
 }
 
 /* Journals what people must know, at most once an hour: such an event is told, too. */
-static bool may_say(struct outlet *x)
+static bool may_say(int64_t *said_ms)
 {
 	int64_t now = phx_clock_ms();
-	bool may = !x->said_ms || now - x->said_ms >= HOUR_MS;
+	bool may = !*said_ms || now - *said_ms >= HOUR_MS;
 	if (may)
-		x->said_ms = now;
+		*said_ms = now;
 	return may;
 }
 
 static void say(struct outlet *x, const char *text)
 {
-	if (may_say(x))
+	if (may_say(&x->said_ms))
 		engine_notice(x->o->d->engine, "", text);
 }
 
@@ -187,6 +188,30 @@ static void note_dropped(struct outlet *x, uint64_t n, const char *why)
 	say(x, text);
 }
 
+/* Each is said in phxd's own log, and once an hour how many they are: an outlet that refuses
+ * everything is told of that, too. */
+static void note_aside(struct outlet *x, uint64_t seq)
+{
+	char text[600];
+	pthread_mutex_lock(&x->o->lock);
+	x->aside++;
+	x->aside_seq = seq;
+	memcpy(x->aside_error, x->error, sizeof(x->aside_error));
+	x->error[0] = '\0';
+	x->since_ms = 0;
+	x->attempts = 0;
+	snprintf(text, sizeof(text),
+		 "%s %s refuses events again and again, and is told the next ones: %llu were put "
+		 "aside since phxd started, the last is number %llu: %s",
+		 what_of(x), x->name, (unsigned long long)x->aside, (unsigned long long)seq,
+		 x->aside_error);
+	pthread_mutex_unlock(&x->o->lock);
+	if (may_say(&x->aside_said_ms))
+		engine_notice(x->o->d->engine, "", text);
+	else
+		fprintf(stderr, "phxd: %s\n", text);
+}
+
 /* Waits for `ms`; false: it was ended. */
 static bool rest(struct outlet *x, uint32_t ms)
 {
@@ -213,20 +238,43 @@ static bool is_too_old(const struct outlet *x, int64_t time_ms)
 	return phx_wall_ms() - time_ms > (int64_t)x->o->d->cfg.event_keep_h * HOUR_MS;
 }
 
-/* 0: told; 1: too old by now; -ECANCELED: ended before. */
+/* How an event was refused so far. */
+struct refusals {
+	uint32_t n;
+	int64_t first_ms;
+};
+
+/* Was it refused so often and so long that it is put aside? An outlet that cannot be reached does
+ * not say anything about the event. */
+static bool is_refused(const struct outlet *x, int r, struct refusals *f)
+{
+	const struct phx_config *cfg = &x->o->d->cfg;
+	int64_t now = phx_clock_ms();
+	if (r != -EBADMSG || x->kind == OUTLET_LOG)
+		return false;
+	f->first_ms = f->n++ ? f->first_ms : now;
+	return f->n >= cfg->event_tries && now - f->first_ms >= cfg->event_refused_s * 1000ll;
+}
+
+enum { TOLD, TOO_OLD, REFUSED };
+
+/* One of these; -ECANCELED: ended before. */
 static int tell_until_told(struct outlet *x, const struct phx_news *n)
 {
 	struct phx_again again = {AGAIN_MS, AGAIN_MOST_MS, 0};
+	struct refusals refusals = {0};
 	for (;;) {
 		struct phx_err err = {0};
 		if (is_too_old(x, n->time_ms))
-			return 1;
+			return TOO_OLD;
 		int r = tell(x, n, &err);
 		if (r == 0)
-			return 0;
+			return TOLD;
 		if (is_over(x))
 			return -ECANCELED;
 		note_failure(x, r, &err);
+		if (is_refused(x, r, &refusals))
+			return REFUSED;
 		if (!rest(x, phx_again_ms(&again)))
 			return -ECANCELED;
 	}
@@ -337,8 +385,10 @@ static bool tell_batch(struct outlet *x, const struct batch *b)
 		int r = tell_until_told(x, &b->news[i]);
 		if (r < 0)
 			return false;
-		if (r == 0)
+		if (r == TOLD)
 			note_success(x);
+		else if (r == REFUSED)
+			note_aside(x, b->news[i].seq);
 		else
 			note_dropped(x, 1, "it is older than event_keep_h");
 		move_to(x, b->news[i].seq);

@@ -11,6 +11,7 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/utf8.h"
+#include "metrics/metrics.h"
 
 enum { LIST_MS = 30000 };
 
@@ -295,18 +296,40 @@ void outlets_free(struct outlets *o)
 
 /* ---- to people ---- */
 
+void outlets_put_metrics(struct outlets *o, struct phx_buf *b)
+{
+	phx_metric_head(b, PHX_METRIC_outlet_events_total);
+	if (!o)
+		return;
+	pthread_mutex_lock(&o->lock);
+	for (uint32_t i = 0; i < o->n; i++) {
+		const struct outlet *x = o->all[i];
+		const struct {
+			const char *result;
+			uint64_t n;
+		} rows[] = {{"told", x->told}, {"dropped", x->dropped}, {"aside", x->aside}};
+		for (size_t k = 0; k < PHX_ARRAY_SIZE(rows); k++) {
+			const char *labels[] = {kind_names[x->kind], x->name, rows[k].result};
+			phx_metric_put(b, PHX_METRIC_outlet_events_total, labels,
+				       (int64_t)rows[k].n, 0);
+		}
+	}
+	pthread_mutex_unlock(&o->lock);
+}
+
 static json_t *view(const struct outlet *x, uint64_t last)
 {
 	json_t *kinds = json_array();
 	PHX_LIST_EACH(struct phx_word, w, &x->kinds)
 		json_array_append_new(kinds, json_string(w->text));
 	uint64_t behind = x->started && last > x->cursor ? last - x->cursor : 0;
-	return json_pack("{s:s,s:s,s:o,s:b,s:I,s:I,s:I,s:I,s:I,s:s,s:I}", "name", x->name, "kind",
-			 kind_names[x->kind], "kinds", kinds, "refused", !x->started, "cursor",
-			 (json_int_t)x->cursor, "behind", (json_int_t)behind, "told",
-			 (json_int_t)x->told, "dropped", (json_int_t)x->dropped, "attempts",
-			 (json_int_t)x->attempts, "error", x->error, "since_ms",
-			 (json_int_t)x->since_ms);
+	return json_pack("{s:s,s:s,s:o,s:b,s:I,s:I,s:I,s:I,s:I,s:I,s:s,s:I,s:I,s:s}", "name",
+			 x->name, "kind", kind_names[x->kind], "kinds", kinds, "refused",
+			 !x->started, "cursor", (json_int_t)x->cursor, "behind", (json_int_t)behind,
+			 "told", (json_int_t)x->told, "dropped", (json_int_t)x->dropped, "attempts",
+			 (json_int_t)x->attempts, "aside", (json_int_t)x->aside, "error", x->error,
+			 "since_ms", (json_int_t)x->since_ms, "aside_seq", (json_int_t)x->aside_seq,
+			 "aside_error", x->aside_error);
 }
 
 void api_outlets(struct phx_http_request *q, void *arg)

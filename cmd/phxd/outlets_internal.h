@@ -24,15 +24,17 @@ struct outlet {
 	int stop_fd;           /* of the socket to its process; 0: it has none */
 	struct phx_list kinds; /* struct phx_word */
 	uint32_t timeout_ms;
-	uint64_t cursor;                  /* told up to this event, or it is none for this outlet */
-	uint64_t told, dropped;           /* since phxd started */
+	uint64_t cursor;               /* told up to this event, or it is none for this outlet */
+	uint64_t told, dropped, aside; /* since phxd started; aside: it refused them */
+	uint64_t aside_seq;            /* the last of those */
+	char aside_error[PHX_OUTLET_ERROR_MAX];
 	char error[PHX_OUTLET_ERROR_MAX]; /* "": the last attempt went well */
 	int64_t since_ms;                 /* that it fails */
 	uint32_t attempts;                /* that failed, of the present event */
 	/* of the thread alone */
 	bool asked[PHX_EV_COUNT_];
 	uint64_t saved; /* the cursor in the file */
-	int64_t saved_ms, said_ms;
+	int64_t saved_ms, said_ms, aside_said_ms;
 	struct phx_apart *process;
 	struct phx_store_reader *reader;
 };

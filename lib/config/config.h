@@ -424,6 +424,14 @@ extern const struct phx_enum phx_tftp_mode_names;
 	  KEY(event_keep_h, NUMBER(1, 87600, "h"), "72", \
 	      "How long an event waits for a program or webhook that fails; then it is dropped " \
 	      "for that one, and phxd says how many were.")) \
+	F(S, event_tries, U32, \
+	  KEY(event_tries, NUMBER(1, 1000, "times"), "10", \
+	      "An event that a program or webhook refuses so many times (EVENTS says what counts " \
+	      "as that), and for event_refused_s, is put aside for that one, which is told the " \
+	      "next ones then. Whoever is out of reach is waited for.")) \
+	F(S, event_refused_s, U32, \
+	  KEY(event_refused_s, NUMBER(0, 604800, "s"), "900", \
+	      "For how long it refuses an event at least before that is put aside.")) \
 	F(S, snapshot_every, U32, \
 	  KEY(snapshot_every, NUMBER(100, 10000000, "events"), "10000", \
 	      "A snapshot of the state after so many events.")) \

@@ -17,6 +17,8 @@ enum {
 	PHX_OUTLET_BODY_MAX = 1 << 20,
 	PHX_OUTLET_ERROR_MAX = 256,
 	PHX_OUTLET_TIMEOUT_MAX_S = 300,
+	/* a program has nothing against the event, but cannot do its work now: EX_TEMPFAIL */
+	PHX_PROGRAM_LATER = 75,
 	/* an answer may come so much later than the outlet's own time is over */
 	PHX_OUTLET_SLACK_MS = 30000,
 };
@@ -47,8 +49,9 @@ PHX_RECORD_STRUCT(phx_program, PHX_PROGRAM_FIELDS);
  * directory; -EPERM: others can change it. */
 int phx_programs_list(const char *dir, uid_t owner, struct phx_list *ret, struct phx_err *err);
 /** Runs one with `text` on its standard input; looks first whether it is still safe to. 0: it ended
- * with status 0. Otherwise -EPERM, -ENOENT, -ETIMEDOUT, -EIO with the first line that it wrote to
- * standard error. */
+ * with status 0. -EBADMSG: it refuses this event: it ended with another status, or by a signal;
+ * with the first line that it wrote to standard error. Otherwise -EPERM, -ENOENT, -ETIMEDOUT, and
+ * -EIO where the status is PHX_PROGRAM_LATER, or a shell's for what cannot be run (126, 127). */
 int phx_program_run(const char *dir, uid_t owner, const char *name, const char *text,
 		    uint32_t timeout_ms, struct phx_err *err);
 
@@ -62,8 +65,9 @@ int phx_webhook_sign(const char *secret, int64_t time_s, const char *body,
 struct sockaddr;
 bool phx_webhook_is_metadata(const struct sockaddr *a);
 /** Sends `body`, signed with `secret` ("": not), to a webhook. 0: the answer's status is one of 200
- * to 299. -EPERM: its address is refused; -EPROTO: another status, or a redirect; -ETIMEDOUT; -EIO:
- * there is no whole answer. */
+ * to 299. -EBADMSG: it refuses this event: one of 400 to 499 but 408, 425 and 429, which say
+ * "later". -EPERM: its address is refused; -EPROTO: another status, or a redirect; -ETIMEDOUT;
+ * -EIO: there is no whole answer. */
 int phx_webhook_post(const struct phx_webhook *w, const char *secret, uint64_t seq,
 		     const char *body, struct phx_err *err);
 

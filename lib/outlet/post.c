@@ -95,6 +95,12 @@ static size_t count(char *data, size_t size, size_t n, void *arg)
 	return p->full ? 0 : size * n;
 }
 
+/* It says of this event that it does not take it; no matter how often it is sent. */
+static bool is_refusal(long status)
+{
+	return status >= 400 && status < 500 && status != 408 && status != 425 && status != 429;
+}
+
 /* A status with more behind it than anybody reads counts all the same. */
 static int judge(const struct post *p, CURL *easy, CURLcode code, const char *text,
 		 struct phx_err *err)
@@ -120,7 +126,8 @@ static int judge(const struct post *p, CURL *easy, CURLcode code, const char *te
 				   name, status);
 	return status >= 200 && status < 300
 		? 0
-		: phx_err_set(err, -EPROTO, "%s: it answers with status %ld", name, status);
+		: phx_err_set(err, is_refusal(status) ? -EBADMSG : -EPROTO,
+			      "%s: it answers with status %ld", name, status);
 }
 
 /* ---- one attempt ---- */

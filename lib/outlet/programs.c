@@ -141,14 +141,21 @@ int phx_programs_list(const char *dir, uid_t owner, struct phx_list *ret, struct
 
 /* ---- one run ---- */
 
+/* Nothing that it has against this event: it wants it later, or was not run at all. */
+static bool is_later(int status)
+{
+	return status == PHX_PROGRAM_LATER || status == 126 || status == 127;
+}
+
 /* What it wrote last is its reason: one clean line of it. */
 static int failed(const char *name, const struct phx_run_result *out, struct phx_err *err)
 {
 	PHX_AUTO(phx_buf_fini) struct phx_buf words = {0};
 	out->errout[strcspn(out->errout, "\n")] = '\0';
 	outlet_put_clean(&words, out->errout);
-	return phx_err_set(err, -EIO, "%s ended with status %d%s%.*s", name, out->status,
-			   words.n ? ": " : "", WORDS_MAX, words.data ? words.data : "");
+	return phx_err_set(err, is_later(out->status) ? -EIO : -EBADMSG,
+			   "%s ended with status %d%s%.*s", name, out->status, words.n ? ": " : "",
+			   WORDS_MAX, words.data ? words.data : "");
 }
 
 int phx_program_run(const char *dir, uid_t owner, const char *name, const char *text,

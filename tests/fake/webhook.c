@@ -4,6 +4,7 @@
  *
  *   /ok        200                        /redirect  302 to /ok
  *   /failing   500 until LOG.well exists  /never     nothing, as long as it runs
+ *   /picky     422 if the body has "poison"; otherwise 200
  *   /slow      200, and then a byte each 200 ms
  *   /flood     200, and a body without an end */
 #include <fcntl.h>
@@ -77,6 +78,8 @@ static enum MHD_Result answer(struct MHD_Connection *c, const char *path, const 
 		return reply(c, 302, "/ok");
 	if (!strcmp(path, "/failing"))
 		return reply(c, access(well, F_OK) == 0 ? 200 : 500, NULL);
+	if (!strcmp(path, "/picky"))
+		return reply(c, strstr(body, "poison") ? 422 : 200, NULL);
 	if (!strcmp(path, "/slow"))
 		return reply_by(c, drip);
 	if (!strcmp(path, "/flood"))

@@ -31,6 +31,7 @@ in_order() { jq -r .seq "$TOLD/$1" | sort -nc; }
 outlets_head() {
 	cat >"$WORK/etc/conf" <<-END
 		event_dir = "$DIR"; event_paths = [ "$TOLD" ];
+		event_tries = 3; event_refused_s = 2;
 		webhooks = (
 			{ name = "ok"; url = "https://localhost:$HOOKS/ok"; ca_file = "$WORK/etc/ca.pem"; secret_file = "$WORK/etc/secret/good"; kinds = [ "node_note" ]; },
 			{ name = "plain"; url = "http://127.0.0.1:$PLAIN/ok"; kinds = [ "node_note" ]; },
@@ -38,6 +39,7 @@ outlets_head() {
 			{ name = "open"; url = "http://127.0.0.1:$PLAIN/ok"; secret_file = "$WORK/etc/secret/open"; kinds = [ "node_note" ]; },
 			{ name = "redirect"; url = "http://127.0.0.1:$PLAIN/redirect"; kinds = [ "node_note" ]; },
 			{ name = "failing"; url = "http://127.0.0.1:$PLAIN/failing"; kinds = [ "node_note" ]; },
+			{ name = "picky"; url = "http://127.0.0.1:$PLAIN/picky"; kinds = [ "node_note" ]; },
 			{ name = "slow"; url = "http://127.0.0.1:$PLAIN/slow"; timeout_s = 2; kinds = [ "node_note" ]; },
 			{ name = "never"; url = "http://127.0.0.1:$PLAIN/never"; timeout_s = 2; kinds = [ "node_note" ]; },
 			{ name = "flood"; url = "http://127.0.0.1:$PLAIN/flood"; kinds = [ "node_note" ]; },
@@ -109,10 +111,10 @@ what_hangs_ends_with_its_file() {
 }
 
 what_dies_is_told_again() {
-	program dies "[ -e $TOLD/well ] || { echo 'no mail today' >&2; exit 3; }; cat >>$TOLD/dies; echo >>$TOLD/dies" && look_again
+	program dies "[ -e $TOLD/well ] || { echo 'no mail today' >&2; exit 75; }; cat >>$TOLD/dies; echo >>$TOLD/dies" && look_again
 	until_true 10 outlet_is dies .refused false || return 1
 	note d1 && note d2
-	until_true 10 outlet_says dies 'dies ended with status 3: no mail today' && [ "$(outlet dies .since_ms)" -gt 0 ] || return 1
+	until_true 10 outlet_says dies 'dies ended with status 75: no mail today' && [ "$(outlet dies .since_ms)" -gt 0 ] || return 1
 	phx events outlets >"$WORK/out"
 	[ $? = 1 ] && grep -qE '^dies .*fails' "$WORK/out" && [ ! -e "$TOLD/dies" ] && until_true 20 has_text good d2 || return 1
 	touch "$TOLD/well" && look_again
@@ -184,7 +186,7 @@ nothing_is_lost_by_kills() {
 	[ "$(texts good | grep -c '^k[123][.][1-5]$')" -ge 15 ] && for k in 1 2 3; do for i in 1 2 3 4 5; do has_text good k$k.$i || return 1; done; done
 }
 a_restart_goes_on() {
-	program later "[ -e $TOLD/later.go ] && cat >>$TOLD/later && echo >>$TOLD/later" && look_again
+	program later "[ -e $TOLD/later.go ] || exit 75; cat >>$TOLD/later && echo >>$TOLD/later" && look_again
 	until_true 10 outlet_is later .refused false || return 1
 	note i1 && note i2 && until_true 10 outlet_is later '.attempts > 0' true || return 1
 	head_stop
@@ -195,6 +197,9 @@ a_restart_goes_on() {
 
 # ---- webhooks ----
 
+picky() { api /v1/outlets | jq -r --arg k "$1" ".outlets[] | select(.name == \"picky\" and .kind == \$k) | $2"; }
+picky_is() { [ "$(picky "$1" "$2")" = "$3" ]; }
+picky_says() { picky "$1" .aside_error | grep -qxF -- "$2"; }
 posts() { grep -c "^$2 .*\"text\": *\"$3\"" "$WORK/$1" 2>/dev/null; }
 posted() { [ "$(posts "$@")" -ge 1 ]; }
 webhooks_are_told_and_signed() {
@@ -221,6 +226,29 @@ what_failed_is_sent_again() {
 	[ "$(posts plain /failing w2)" = 0 ] && note w2 && touch "$WORK/plain.well" && look_again || return 1
 	until_true 30 posted plain /failing w2 && [ "$(posts plain /failing w1)" -gt "$n" ] && until_true 10 outlet_is failing '"\(.behind) \(.error)"' "0 "
 }
+
+# ---- what is refused ----
+
+# Each is refused one event, by its status: it is told the next ones, and what was put aside is counted and said.
+what_is_refused_is_put_aside() {
+	program picky "cat >$TOLD/picky.now; ! grep -q poison $TOLD/picky.now || { echo 'that I take not' >&2; exit 1; }
+		cat $TOLD/picky.now >>$TOLD/picky; echo >>$TOLD/picky" && look_again
+	until_true 10 picky_is program .refused false || return 1
+	local kind
+	note p1 && note poison && note p2 && note p3
+	until_true 30 texts_are picky "p1 p2 p3" && until_true 30 posted plain /picky p3 || return 1
+	[ "$(posts plain /picky poison)" -ge 3 ] && posted plain /picky p2 && in_order picky || return 1
+	for kind in program webhook; do
+		until_true 10 picky_is $kind '"\(.aside) \(.error) \(.attempts) \(.dropped)"' "1  0 0" || return 1
+	done
+	picky_says program 'picky ended with status 1: that I take not' && picky_says webhook 'picky: it answers with status 422' || return 1
+	[ "$(picky webhook .aside_seq)" = "$(api '/v1/events?limit=1000' | jq -r '.events[] | select(.kind == "node_note" and .event.text == "poison") | .seq')" ] || return 1
+	phx events outlets | grep -qE '^picky +webhook +ok .* event [0-9]+ was put aside: picky: it answers with status 422' &&
+		phx events | grep -q 'the webhook picky refuses events again and again' && grep -q 'the program of event_dir picky refuses' "$WORK/phxd.log" &&
+		api /v1/metrics | grep -qx 'phx_outlet_events_total{kind="webhook",outlet="picky",result="aside"} 1'
+}
+# a server that is ill says nothing about the event: tries and time are over, and it waits
+who_is_ill_is_waited_for() { until_true 20 outlet_is failing '.attempts > 3' true && outlet_is failing '"\(.aside) \(.told)"' "0 0"; }
 
 # ---- the system's log ----
 
@@ -252,7 +280,8 @@ mount -t tmpfs none /run && mkdir -p /run/systemd/journal && [ -s /etc/machine-i
 JOURNALD=$!
 until_true 10 test -S /run/systemd/journal/socket || { echo "not ok journald: it does not start"; exit 1; }
 check outlets_head outlets_head || exit 1
-for test in programs_are_told_in_order webhooks_are_told_and_signed bad_servers_are_told_of what_failed_is_sent_again the_log_has_fields \
+for test in programs_are_told_in_order webhooks_are_told_and_signed bad_servers_are_told_of who_is_ill_is_waited_for \
+	what_failed_is_sent_again what_is_refused_is_put_aside the_log_has_fields \
 	no_note_forges_a_field the_catalogue_explains_each_kind one_that_hangs_costs_nothing what_hangs_ends_with_its_file what_dies_is_told_again \
 	what_writes_without_end_is_ended what_is_replaced_goes_on what_others_can_change_is_refused the_example_mails killed_before_its_cursor \
 	nothing_is_lost_by_kills a_restart_goes_on; do

@@ -160,11 +160,11 @@ static void failures_have_words(void **state)
 {
 	(void)state;
 	put("it", 0755, "#!/bin/sh\nprintf 'no \\033[2Jmail\\nmore\\n' >&2; exit 3\n");
-	assert_int_equal(phx_program_run(dir, geteuid(), "it", "{}", 5000, &err), -EIO);
+	assert_int_equal(phx_program_run(dir, geteuid(), "it", "{}", 5000, &err), -EBADMSG);
 	assert_string_equal(err.text, "it ended with status 3: no ?[2Jmail");
 	phx_err_clear(&err);
 	put("it", 0755, "#!/bin/sh\nkill -9 $$\n");
-	assert_int_equal(phx_program_run(dir, geteuid(), "it", "{}", 5000, &err), -EIO);
+	assert_int_equal(phx_program_run(dir, geteuid(), "it", "{}", 5000, &err), -EBADMSG);
 	assert_string_equal(err.text, "it ended with status 137");
 	phx_err_clear(&err);
 	assert_int_equal(phx_program_run(dir, geteuid(), "gone", "{}", 5000, &err), -ENOENT);
@@ -172,6 +172,23 @@ static void failures_have_words(void **state)
 	assert_int_equal(phx_program_run(dir, geteuid(), "../bin/sh", "{}", 5000, &err), -EINVAL);
 	phx_err_clear(&err);
 	assert_int_equal(phx_program_run(dir, geteuid(), "it.conf", "{}", 5000, &err), -EINVAL);
+}
+
+/* It has nothing against the event: it wants it later, or cannot be run. */
+static void later_is_no_refusal(void **state)
+{
+	static const char *const scripts[] = {"#!/bin/sh\nexit 75\n",
+					      "#!/bin/sh\nexec no-such-program\n",
+					      "#!/bin/sh\nexec /etc/passwd\n"};
+	(void)state;
+	for (size_t i = 0; i < PHX_ARRAY_SIZE(scripts); i++) {
+		phx_err_clear(&err);
+		put("it", 0755, scripts[i]);
+		assert_int_equal(phx_program_run(dir, geteuid(), "it", "{}", 5000, &err), -EIO);
+	}
+	phx_err_clear(&err);
+	put("it", 0755, "#!/bin/no-such-shell\n");
+	assert_int_not_equal(phx_program_run(dir, geteuid(), "it", "{}", 5000, &err), -EBADMSG);
 }
 
 /* One that hangs, or never stops writing, is ended with what it started. */
@@ -237,6 +254,7 @@ int main(void)
 		T(too_many_are_refused),
 		T(it_gets_the_event),
 		T(failures_have_words),
+		T(later_is_no_refusal),
 		T(time_is_limited),
 		T(one_may_not_read),
 		T(cursors_are_read_again),

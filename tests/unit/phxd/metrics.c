@@ -70,6 +70,12 @@ void phx_http_server_refused(struct phx_http_server *s, enum phx_http_listener w
 	*ret = (struct phx_http_refused){.n = 1};
 }
 
+void outlets_put_metrics(struct outlets *o, struct phx_buf *b)
+{
+	(void)o;
+	phx_metric_head(b, PHX_METRIC_outlet_events_total);
+}
+
 void reads_breathe(int64_t since_us)
 {
 	(void)since_us;

@@ -31,6 +31,7 @@ static char notices[4096];
 static struct {
 	const char *programs; /* what the list says */
 	int result;           /* of each event */
+	int64_t refuses;      /* that event alone, with that result; 0: all */
 	const char *hangs;    /* the name of one that is not answered until it is cut off */
 	unsigned n_ended;     /* processes */
 	char told[1024];      /* "NAME:SEQ " each */
@@ -56,7 +57,8 @@ static int fake_tell(const struct phx_apart_question *q, struct phx_err *e)
 	PHX_AUTO_JSON json_t *j = json_loads(q->body, 0, NULL);
 	size_t n;
 	pthread_mutex_lock(&lock);
-	int r = fake.result;
+	bool all = !fake.refuses || fake.refuses == phx_json_int(j, "seq", 0);
+	int r = all ? fake.result : 0;
 	bool hangs = fake.hangs && !strcmp(fake.hangs, q->name);
 	unsigned n_ended = fake.n_ended;
 	n = strlen(fake.told);
@@ -161,7 +163,7 @@ static int setup(void **state)
 	strcpy(dir, "/tmp/phx-outlets.XXXXXX");
 	if (!mkdtemp(dir))
 		return -1;
-	d = (struct daemon){.cfg.event_keep_h = 72};
+	d = (struct daemon){.cfg.event_keep_h = 72, .cfg.event_tries = 2};
 	PHX_STR_SET(d.cfg.state_dir, dir);
 	PHX_STR_SET(d.cfg.event_dir, dir); /* it is there */
 	snprintf(path, sizeof(path), "%s/journal.db", dir);
@@ -289,6 +291,116 @@ static void what_failed_is_told_again(void **state)
 	UNTIL(!seen("a").error[0] && seen("a").cursor == 2);
 }
 
+static void set_result(int result)
+{
+	pthread_mutex_lock(&lock);
+	fake.result = result;
+	pthread_mutex_unlock(&lock);
+}
+
+/* Tries again at once, until it was tried so often. */
+static void try_until(const char *name, uint32_t n)
+{
+	struct phx_again again = {5, 50, 0};
+	int64_t until = phx_clock_ms() + 20000;
+	do
+		outlets_reload(o);
+	while (seen(name).attempts < n && phx_again(&again, until));
+	assert_true(seen(name).attempts >= n);
+}
+
+static void what_is_refused_is_put_aside_and_said(void **state)
+{
+	(void)state;
+	fake.programs = ONE;
+	fake.result = -EBADMSG;
+	fake.refuses = 2;
+	begin();
+	UNTIL(seen("a").started);
+	for (int i = 0; i < 4; i++)
+		happens("missing");
+	assert_true(is_told("a:1 a:3 a:4 "));
+	UNTIL(seen("a").cursor == 4);
+	struct outlet x = seen("a");
+	assert_true(x.aside == 1 && x.aside_seq == 2 && x.told == 3 && x.dropped == 0);
+	assert_string_equal(x.aside_error, "it says no");
+	assert_true(!x.error[0] && !x.since_ms && !x.attempts);
+	UNTIL(strstr(notices,
+		     "the program of event_dir a refuses events again and again, and is "
+		     "told the next ones: 1 were put aside since phxd started, the last "
+		     "is number 2: it says no\n"));
+	/* it stays aside */
+	stop();
+	happens("missing");
+	begin();
+	assert_true(is_told("a:1 a:3 a:4 a:5 "));
+}
+
+static void who_is_out_of_reach_is_waited_for(void **state)
+{
+	static const int results[] = {-EIO, -EPROTO, -ETIMEDOUT, -EPERM};
+	(void)state;
+	fake.programs = ONE;
+	fake.refuses = 1;
+	d.cfg.event_tries = 1;
+	begin();
+	UNTIL(seen("a").started);
+	for (size_t i = 0; i < PHX_ARRAY_SIZE(results); i++) {
+		set_result(results[i]);
+		if (!i)
+			happens("missing");
+		try_until("a", seen("a").attempts + 2);
+	}
+	happens("missing");
+	assert_true(seen("a").cursor == 0 && !seen("a").aside);
+	set_result(0);
+	outlets_reload(o);
+	assert_true(is_told("a:1 a:2 "));
+}
+
+/* Neither so many attempts nor so long alone is enough. */
+static void both_bounds_hold(void **state)
+{
+	(void)state;
+	fake.programs = ONE;
+	fake.result = -EBADMSG;
+	d.cfg.event_tries = 2;
+	d.cfg.event_refused_s = 600;
+	begin();
+	UNTIL(seen("a").started);
+	happens("missing");
+	UNTIL(seen("a").attempts);
+	try_until("a", 6);
+	assert_true(seen("a").cursor == 0 && !seen("a").aside);
+	stop();
+	d.cfg.event_tries = 1000;
+	d.cfg.event_refused_s = 0;
+	begin();
+	UNTIL(seen("a").attempts);
+	try_until("a", 6);
+	assert_true(seen("a").cursor == 0 && !seen("a").aside);
+}
+
+static void metrics_count_them(void **state)
+{
+	PHX_AUTO(phx_buf_fini) struct phx_buf b = {0};
+	(void)state;
+	fake.programs = ONE;
+	fake.result = -EBADMSG;
+	fake.refuses = 1;
+	begin();
+	UNTIL(seen("a").started);
+	happens("missing");
+	happens("missing");
+	UNTIL(seen("a").cursor == 2);
+	outlets_put_metrics(o, &b);
+	assert_non_null(strstr(
+		b.data,
+		"phx_outlet_events_total{kind=\"program\",outlet=\"a\",result=\"told\"} 1\n"));
+	assert_non_null(strstr(b.data, "outlet=\"a\",result=\"dropped\"} 0\n"));
+	assert_non_null(strstr(b.data, "outlet=\"a\",result=\"aside\"} 1\n"));
+}
+
 static void one_that_hangs_keeps_no_other(void **state)
 {
 	int64_t begun;
@@ -372,10 +484,18 @@ int main(void)
 {
 #define T(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
 	const struct CMUnitTest tests[] = {
-		T(a_new_one_is_told_from_now_on),  T(kinds_choose),
-		T(a_restart_goes_on_where_it_was), T(what_failed_is_told_again),
-		T(one_that_hangs_keeps_no_other),  T(what_is_too_old_is_dropped_and_said),
-		T(another_journal_is_told_whole),  T(programs_come_and_go),
+		T(a_new_one_is_told_from_now_on),
+		T(kinds_choose),
+		T(a_restart_goes_on_where_it_was),
+		T(what_failed_is_told_again),
+		T(one_that_hangs_keeps_no_other),
+		T(what_is_too_old_is_dropped_and_said),
+		T(what_is_refused_is_put_aside_and_said),
+		T(who_is_out_of_reach_is_waited_for),
+		T(both_bounds_hold),
+		T(metrics_count_them),
+		T(another_journal_is_told_whole),
+		T(programs_come_and_go),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
