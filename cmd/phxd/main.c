@@ -272,6 +272,7 @@ static int start_http(struct daemon *d, struct phx_err *err)
 	config.sessions = d->sessions;
 	config.moved = session_moved;
 	config.refused = on_refused;
+	config.undated = starts_undated;
 	config.sent = starts_sent;
 	config.answered = on_answered;
 	for (int i = 0; r == 0 && i < PHX_HTTP_LISTENERS; i++)

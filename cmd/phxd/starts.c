@@ -25,12 +25,20 @@ enum {
 	WAITING_MAX = 8192, /* rows that wait, of half a KiB each */
 	GATHER_MS = 200,    /* rows that come together are one transaction */
 	TELL_AGAIN_MS = 60000 /* a message of the same kind */,
-	PLACES = 1 << 14 /* addresses of which the MAC is known */
+	SELDOM_MS = 60000,
+	SELDOM = 1 << 10, /* nodes that are told of seldom, at once */
+	PLACES = 1 << 14  /* addresses of which the MAC is known */
 };
 
 /* Which MAC had that address last. One a place: who has the same place takes it. */
 struct place {
 	char address[PHX_IPV4_MAX], mac[PHX_MAC_MAX];
+};
+
+/* When a node was told of last. One a place, likewise. */
+struct seldom {
+	char node[PHX_NAME_MAX];
+	int64_t at_ms;
 };
 
 struct starts {
@@ -41,6 +49,7 @@ struct starts {
 	pthread_mutex_t lock;
 	pthread_cond_t wanted, written;
 	struct phx_list waiting; /* struct phx_start_row */
+	struct seldom seldom[SELDOM];
 	struct place *places;
 	uint64_t n_told, n_done; /* rows that came, and those of them that are done with */
 	uint64_t n_dropped;
@@ -76,6 +85,23 @@ void starts_tell(struct starts *s, const struct phx_start_row *row)
 	} else
 		s->n_dropped++;
 	pthread_mutex_unlock(&s->lock);
+}
+
+void starts_tell_seldom(struct starts *s, const struct phx_start_row *row)
+{
+	int64_t now = phx_clock_ms();
+	if (!s)
+		return;
+	pthread_mutex_lock(&s->lock);
+	struct seldom *last = &s->seldom[phx_hash_text(row->node) % SELDOM];
+	bool soon = last->at_ms && now - last->at_ms < SELDOM_MS && !strcmp(last->node, row->node);
+	if (!soon) {
+		phx_str_copy(last->node, sizeof(last->node), row->node);
+		last->at_ms = now;
+	}
+	pthread_mutex_unlock(&s->lock);
+	if (!soon)
+		starts_tell(s, row);
 }
 
 void starts_say(struct starts *s, const char *node, enum phx_start_kind kind, const char *fmt, ...)

@@ -22,6 +22,9 @@ void starts_tell(struct starts *s, const struct phx_start_row *row);
 /** That machine has that address: rows that name the address are its own from then on. On any
  * thread. Safe on NULL. */
 void starts_at(struct starts *s, const char *address, const char *mac);
+/** The same as starts_tell(), but of each node one row a minute: what a machine may bring about as
+ * often as it likes. One that is told too soon is left out. */
+void starts_tell_seldom(struct starts *s, const struct phx_start_row *row);
 /** The same as starts_tell() for what the head itself has seen (proven): a kind and a text. */
 void starts_say(struct starts *s, const char *node, enum phx_start_kind kind, const char *fmt, ...)
 	__attribute__((format(printf, 4, 5)));
@@ -46,6 +49,9 @@ void starts_script(struct daemon *d, const struct phx_http_request *q, const cha
 void starts_no_file(struct daemon *d, const struct phx_http_request *q, const char *why);
 /** A node showed a certificate that does not count, and why. */
 void starts_no_cert(struct daemon *d, const struct phx_http_request *q, const char *why);
+/** The `undated` of the listeners: a node showed its present certificate, whose dates are not of
+ * now by the head's clock, and why. `arg` is the daemon. */
+void starts_undated(void *arg, const struct phx_http_peer *peer, const char *why);
 /** A step of the node ended as its agent says: `result` 0 or negative errno. */
 void starts_step(struct daemon *d, const char *node, uint64_t step_id, int64_t result,
 		 const char *text);

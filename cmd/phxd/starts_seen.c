@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "core/core.h"
 #include "state/known.h"
 
 enum {
@@ -111,6 +112,25 @@ void starts_no_cert(struct daemon *d, const struct phx_http_request *q, const ch
 	if (peer->has_cert && peer->cert.kind == PHX_CERT_NODE)
 		starts_say(d->starts, peer->cert.name, PHX_START_tls_refused, "from %s: %s",
 			   peer->address, why);
+}
+
+/* Who made itself a certificate is not here: the site's CA has signed this one, and who shows it
+ * has its key. One of a former key says nothing of the node, whose name others may have now. */
+void starts_undated(void *arg, const struct phx_http_peer *peer, const char *why)
+{
+	struct daemon *d = arg;
+	struct phx_start_row row = {.kind = PHX_START_tls_refused, .proven = true};
+	if (peer->cert.kind != PHX_CERT_NODE)
+		return;
+	const struct phx_state *s = engine_lock(d->engine);
+	bool its = phx_core_key_holds(s, peer->cert.name, peer->cert.fingerprint);
+	engine_unlock(d->engine);
+	if (!its)
+		return;
+	PHX_STR_SET(row.node, peer->cert.name);
+	snprintf(row.text, sizeof(row.text), "from %s: %s, by the head's clock", peer->address,
+		 why);
+	starts_tell_seldom(d->starts, &row);
 }
 
 /* ---- steps ---- */

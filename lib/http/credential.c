@@ -141,3 +141,10 @@ int phx_http_credential_check(const struct phx_http_server *s, const gnutls_datu
 	const struct phx_http_credential *c = atomic_load(&s->credential);
 	return phx_pki_believe(c->pki, cert->data, cert->size, ret, NULL);
 }
+
+int phx_http_credential_undated(const struct phx_http_server *s, const gnutls_datum_t *cert,
+				struct phx_cert_info *ret, struct phx_err *err)
+{
+	const struct phx_http_credential *c = atomic_load(&s->credential);
+	return phx_pki_undated(c->pki, cert->data, cert->size, ret, err);
+}

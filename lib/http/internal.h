@@ -131,6 +131,7 @@ struct phx_http_server {
 	gid_t admin_gid;
 	enum phx_http_rank (*rank)(void *arg, const struct phx_http_peer *peer);
 	void (*moved)(void *arg, const struct phx_http_peer *peer, const char *from);
+	void (*undated)(void *arg, const struct phx_http_peer *peer, const char *why);
 	void (*sent)(void *arg, const struct phx_http_sent *sent);
 	void (*answered)(void *arg, const struct phx_http_route *route, unsigned status, int64_t us,
 			 bool held);
@@ -158,6 +159,9 @@ int phx_http_credential_retrieve(gnutls_session_t session, const gnutls_datum_t 
 /** The certificate that a client shows: as phx_pki_believe(). */
 int phx_http_credential_check(const struct phx_http_server *s, const gnutls_datum_t *cert,
 			      struct phx_cert_info *ret);
+/** The same, of one that is not believed: as phx_pki_undated(). */
+int phx_http_credential_undated(const struct phx_http_server *s, const gnutls_datum_t *cert,
+				struct phx_cert_info *ret, struct phx_err *err);
 /** When nobody asks any more. */
 void phx_http_credential_free(struct phx_http_server *s);
 

@@ -108,6 +108,16 @@ void phx_http_on_connection(void *cls, struct MHD_Connection *mhd, void **socket
 	}
 }
 
+/* It counts as none all the same. */
+static void tell_undated(const struct phx_http_connection *c, const gnutls_datum_t *cert)
+{
+	const struct phx_http_server *s = c->listener->server;
+	struct phx_http_peer peer = c->peer;
+	struct phx_err err = {0};
+	if (s->undated && phx_http_credential_undated(s, cert, &peer.cert, &err) == 0)
+		s->undated(s->arg, &peer, err.text);
+}
+
 void phx_http_peer_check(struct phx_http_connection *c, struct MHD_Connection *mhd)
 {
 	if (c->cert_checked || c->peer.via != PHX_HTTP_TLS)
@@ -122,8 +132,10 @@ void phx_http_peer_check(struct phx_http_connection *c, struct MHD_Connection *m
 		return;
 	c->peer.has_cert =
 		phx_http_credential_check(c->listener->server, &certs[0], &c->peer.cert) == 0;
-	if (!c->peer.has_cert)
+	if (!c->peer.has_cert) {
+		tell_undated(c, &certs[0]);
 		return;
+	}
 	char key[PHX_HTTP_KEY_MAX];
 	enum phx_http_rank rank = phx_http_peer_rank(c, key);
 	c->refused = phx_http_guard_know(c->listener->guard, &c->entry, key, rank);

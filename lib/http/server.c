@@ -187,6 +187,7 @@ int phx_http_server_start(const struct phx_http_server_config *config, struct ph
 	s->admin_gid = config->admin_gid;
 	s->rank = config->rank;
 	s->moved = config->moved;
+	s->undated = config->undated;
 	s->sent = config->sent;
 	s->answered = config->answered;
 	s->sessions = config->sessions;

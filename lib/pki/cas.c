@@ -180,8 +180,8 @@ int phx_cert_of_node(const char *pem, const char *ca_pem, struct phx_cert_info *
 	return x ? phx_cas_check_node(x, ca_pem, ret, err) : -EINVAL;
 }
 
-/* Signed by this CA, in time, both of them, and meant for clients. */
-static bool serves(X509 *ca, X509 *x)
+/* Signed by this CA, in time, both of them, and meant for clients; `flags`: X509_V_FLAG_... */
+static bool serves(X509 *ca, X509 *x, unsigned long flags)
 {
 	X509_STORE *store = X509_STORE_new();
 	X509_STORE_CTX *ctx = X509_STORE_CTX_new();
@@ -189,7 +189,7 @@ static bool serves(X509 *ca, X509 *x)
 		X509_STORE_CTX_init(ctx, store, x, NULL) == 1 &&
 		X509_STORE_CTX_set_purpose(ctx, X509_PURPOSE_SSL_CLIENT) == 1;
 	if (ok)
-		X509_STORE_CTX_set_flags(ctx, X509_V_FLAG_PARTIAL_CHAIN);
+		X509_STORE_CTX_set_flags(ctx, X509_V_FLAG_PARTIAL_CHAIN | flags);
 	ok = ok && X509_verify_cert(ctx) == 1;
 	X509_STORE_CTX_free(ctx);
 	X509_STORE_free(store);
@@ -197,17 +197,61 @@ static bool serves(X509 *ca, X509 *x)
 	return ok;
 }
 
+/* The place of the CA that it is believed for; that of none: p->cas.n. */
+static size_t who_serves(const struct phx_pki *p, X509 *x, unsigned long flags)
+{
+	size_t i = 0;
+	while (i < p->cas.n && !serves(p->cas.certs[i], x, flags))
+		i++;
+	return i;
+}
+
+static X509 *read_shown(const void *der, size_t n)
+{
+	const unsigned char *at = der;
+	return n <= PHX_PEM_MAX ? d2i_X509(NULL, &at, (long)n) : NULL;
+}
+
+/* When it begins, or ends, in words. */
+static int say_dates(const X509 *x, struct phx_err *err)
+{
+	char text[32];
+	struct tm tm;
+	bool early = X509_cmp_current_time(X509_get0_notBefore(x)) > 0;
+	bool late = X509_cmp_current_time(X509_get0_notAfter(x)) < 0;
+	if ((!early && !late) ||
+	    ASN1_TIME_to_tm(early ? X509_get0_notBefore(x) : X509_get0_notAfter(x), &tm) != 1 ||
+	    !strftime(text, sizeof(text), "%Y-%m-%d %H:%M:%S UTC", &tm))
+		return phx_err_set(err, -EKEYREJECTED, "its dates say nothing against it");
+	phx_err_set(err, 0, "it is valid %s %s", early ? "only from" : "no more since", text);
+	return 0;
+}
+
+int phx_pki_undated(const struct phx_pki *p, const void *der, size_t n, struct phx_cert_info *ret,
+		    struct phx_err *err)
+{
+	struct phx_cert_info info;
+	PHX_AUTO_CERT X509 *x = read_shown(der, n);
+	size_t i = x ? who_serves(p, x, X509_V_FLAG_NO_CHECK_TIME) : p->cas.n;
+	if (i == p->cas.n)
+		return phx_pki_fail(err, -EKEYREJECTED, "more is wrong with it than its dates");
+	int r = phx_cert_info_of(x, &info, err);
+	r = r ? r : say_dates(x, err);
+	if (r < 0)
+		return r;
+	PHX_STR_SET(info.ca, p->cas.ids[i]);
+	*ret = info;
+	return 0;
+}
+
 int phx_pki_believe(const struct phx_pki *p, const void *der, size_t n, struct phx_cert_info *ret,
 		    struct phx_err *err)
 {
-	const unsigned char *at = der;
 	struct phx_cert_info info;
-	PHX_AUTO_CERT X509 *x = n <= PHX_PEM_MAX ? d2i_X509(NULL, &at, (long)n) : NULL;
+	PHX_AUTO_CERT X509 *x = read_shown(der, n);
 	if (!x)
 		return phx_pki_fail(err, -EINVAL, "not a certificate");
-	size_t i = 0;
-	while (i < p->cas.n && !serves(p->cas.certs[i], x))
-		i++;
+	size_t i = who_serves(p, x, 0);
 	if (i == p->cas.n)
 		return phx_err_set(err, -EKEYREJECTED,
 				   "no certificate of a client that this site's CA has signed");

@@ -136,6 +136,10 @@ bool phx_pki_has_ca(const struct phx_pki *p, const char *id);
  * in time, and meant for clients: -EKEYREJECTED. Thread-safe. */
 int phx_pki_believe(const struct phx_pki *p, const void *der, size_t n, struct phx_cert_info *ret,
 		    struct phx_err *err);
+/** Read a certificate (DER) that phx_pki_believe() refuses for its dates alone; the text of `err`
+ * says which of them it is then. -EKEYREJECTED: for anything else, or not at all. Thread-safe. */
+int phx_pki_undated(const struct phx_pki *p, const void *der, size_t n, struct phx_cert_info *ret,
+		    struct phx_err *err);
 
 /** A number for the CAs of a text and their order, the same on the head and on its nodes; 0: it is
  * none. Reads the certificates, which takes half a millisecond. */

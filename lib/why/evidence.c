@@ -296,13 +296,13 @@ static const struct phx_start_row *tls_refusal(const struct phx_why *w)
 static const struct phx_start_row *show_cert_dates(struct phx_why *w)
 {
 	const struct phx_start_row *row = tls_refusal(w);
-	return says(row, "valid") ? row : NULL;
+	return says(row, "it is valid") ? row : NULL;
 }
 
 static const struct phx_start_row *show_cert_revoked(struct phx_why *w)
 {
 	const struct phx_start_row *row = tls_refusal(w);
-	return row && !says(row, "valid") ? row : NULL;
+	return row && !says(row, "it is valid") ? row : NULL;
 }
 
 static const struct phx_start_row *show_enrol_refused(struct phx_why *w)

@@ -125,6 +125,45 @@ a_certificate_that_counts_no_more() {
 		"https://127.0.0.1:$HTTPS/v1/agent/beat" -d '{}')" = 403 ] || { cat "$WORK/got"; return 1; }
 	why n4 cert_revoked 'not the node'
 }
+# certificate KEY BEGIN END CA_CERT CA_KEY: of n4, into dated.pem
+certificate() {
+	local ca=$WORK/ca
+	rm -rf "$ca" && mkdir "$ca" && : >"$ca/index.txt" && openssl rand -hex 8 >"$ca/serial" &&
+		printf 'extendedKeyUsage = clientAuth\nkeyUsage = critical, digitalSignature\n' >"$ca/ext" &&
+		printf '[ca]\ndefault_ca = c\n[c]\ndatabase = %s/index.txt\nserial = %s/serial\nnew_certs_dir = %s\ndefault_md = sha256\npolicy = p\n[p]\norganizationName = supplied\norganizationalUnitName = supplied\ncommonName = supplied\n' \
+			"$ca" "$ca" "$ca" >"$ca/conf" &&
+		openssl req -new -key "$1" -subj "/O=phoenix/OU=node/CN=n4" -out "$ca/csr" &&
+		openssl ca -batch -notext -preserveDN -config "$ca/conf" -cert "$4" -keyfile "$5" -extfile "$ca/ext" \
+			-startdate "$2" -enddate "$3" -in "$ca/csr" -out "$WORK/dated.pem" 2>"$ca/err" || { cat "$ca/err"; return 1; }
+}
+# shows KEY: asks with that certificate, which does not count
+shows() {
+	[ "$(curl -sS -m 20 --cacert "$WORK/head/pki/ca.pem" --key "$1" --cert "$WORK/dated.pem" -o "$WORK/got" -w '%{http_code}' \
+		"https://127.0.0.1:$HTTPS/v1/agent/beat" -d '{}')" = 403 ] || { cat "$WORK/got"; return 1; }
+}
+n_refused() { phx node why n4 -v | grep -c 'certificate refused: '; }
+in_days() { date -u -d "$1 days" +%Y%m%d%H%M%SZ; }
+# a clock that is off: the node's own key, a certificate of the site's CA, and another time. What strangers show is none of the node's
+a_certificate_of_another_time() {
+	local pki=$WORK/head/pki
+	agent_stop n4
+	openssl ecparam -name prime256v1 -genkey -noout -out "$WORK/other.key" &&
+		openssl req -x509 -new -key "$WORK/other.key" -subj "$(openssl x509 -in "$pki/ca.pem" -noout -subject -nameopt compat | cut -d= -f2-)" -days 99 -out "$WORK/other.pem" || return 1
+	# its own key and a CA of its own; the site's CA and a key that is not the node's
+	certificate "$WORK/n4/key.pem" 19700101000000Z "$(in_days -1)" "$WORK/other.pem" "$WORK/other.key" && shows "$WORK/n4/key.pem" || return 1
+	certificate "$WORK/other.key" 19700101000000Z "$(in_days -1)" "$pki/ca.pem" "$pki/ca.key" && shows "$WORK/other.key" || return 1
+	until_true 20 is n4 .up false && [ "$(n_refused)" = 0 ] && ! why n4 cert_dates >/dev/null || { why n4 none; return 1; }
+	certificate "$WORK/n4/key.pem" 19700101000000Z 20260102030405Z "$pki/ca.pem" "$pki/ca.key" && shows "$WORK/n4/key.pem" &&
+		why n4 cert_dates 'it is valid no more since 2026-01-02 03:04:05 UTC' && phx node why n4 | grep -q 'compare the clocks' || return 1
+	# as often as it likes: a row a minute
+	shows "$WORK/n4/key.pem" && shows "$WORK/n4/key.pem" && [ "$(n_refused)" = 1 ] || { n_refused; return 1; }
+	head_stop
+	head_start
+	certificate "$WORK/n4/key.pem" 20900101000000Z 20910101000000Z "$pki/ca.pem" "$pki/ca.key" && shows "$WORK/n4/key.pem" &&
+		why n4 cert_dates 'it is valid only from 2090-01-01 00:00:00 UTC' || return 1
+	fake_start n4 4
+	until_true 30 why n4 nothing >/dev/null || why n4 nothing
+}
 who_may_ask() {
 	phx node why n9 >"$WORK/out" 2>&1
 	[ $? = 64 ] && grep -q "there is no node 'n9'" "$WORK/out" || { cat "$WORK/out"; return 1; }
@@ -144,7 +183,7 @@ a_damaged_file_ends_nothing() {
 for test in nothing_is_known_at_first a_boot_script_without_its_image a_file_that_is_not_there a_transfer_cut_short then_all_of_it \
 	a_machine_without_a_name a_bmc_that_refuses_the_password a_bmc_that_does_not_answer a_step_that_fails a_service_that_fails \
 	strangers_decide_nothing \
-	a_certificate_that_counts_no_more who_may_ask a_damaged_file_ends_nothing; do
+	a_certificate_of_another_time a_certificate_that_counts_no_more who_may_ask a_damaged_file_ends_nothing; do
 	check "$test" "$test"
 done
 exit $FAILED

@@ -16,7 +16,7 @@
 
 #include "base/file.h"
 #include "base/tree.h"
-#include "pki/pki.h"
+#include "pki/internal.h"
 
 static const char *const names[] = {"10.77.0.1", "head.example"};
 
@@ -210,6 +210,67 @@ static void test_other_names_meanwhile(void **state)
 	assert_int_equal(phx_pki_open(t->dir, more, 3, &t->pki, NULL), 0);
 	assert_string_not_equal(server, phx_pki_server_pem(t->pki));
 	assert_true(shows(t, 1));
+}
+
+/* What is signed by `ca_key` for a client, from then to then, in seconds from now. */
+static int undated(const struct place *t, EVP_PKEY *ca_key, const char *usage, long from_s,
+		   long to_s, struct phx_cert_info *ret, struct phx_err *err)
+{
+	X509 *ca = parse(phx_pki_ca_pem(t->pki));
+	PHX_AUTO_KEY EVP_PKEY *key = EVP_EC_gen("P-256");
+	const struct phx_cert_spec spec = {.name = "n1",
+					   .unit = "node",
+					   .subject_key = key,
+					   .issuer = ca,
+					   .issuer_key = ca_key,
+					   .usage = usage,
+					   .days = 1};
+	X509 *x = phx_cert_make(&spec, err);
+	struct phx_cert_info other;
+	unsigned char *der = NULL;
+	assert_non_null(x);
+	assert_non_null(X509_gmtime_adj(X509_getm_notBefore(x), from_s));
+	assert_non_null(X509_gmtime_adj(X509_getm_notAfter(x), to_s));
+	assert_true(X509_sign(x, ca_key, phx_pki_digest_of(ca_key)) > 0);
+	int n = i2d_X509(x, &der);
+	int believed = phx_pki_believe(t->pki, der, (size_t)n, &other, NULL);
+	phx_err_clear(err);
+	int r = phx_pki_undated(t->pki, der, (size_t)n, ret, err);
+	assert_true(believed == 0 || believed == -EKEYREJECTED);
+	assert_true(believed != 0 || r != 0);
+	OPENSSL_free(der);
+	X509_free(x);
+	X509_free(ca);
+	return r;
+}
+
+static void test_dates_alone(void **state)
+{
+	struct place *t = *state;
+	char path[200];
+	PHX_AUTO_FREE char *pem = NULL;
+	size_t n;
+	struct phx_cert_info info = {0};
+	struct phx_err err = {0};
+	snprintf(path, sizeof(path), "%s/ca.key", t->dir);
+	assert_int_equal(phx_file_read(path, 1 << 16, &pem, &n, NULL), 0);
+	PHX_AUTO_KEY EVP_PKEY *ca = phx_pki_key_parse(pem, "the CA's key", NULL);
+	PHX_AUTO_KEY EVP_PKEY *other = EVP_EC_gen("P-256");
+	assert_non_null(ca);
+	assert_int_equal(undated(t, ca, "clientAuth", -9000, -3600, &info, &err), 0);
+	assert_non_null(strstr(err.text, "it is valid no more since 20"));
+	assert_string_equal(info.name, "n1");
+	assert_int_equal(info.kind, PHX_CERT_NODE);
+	assert_string_equal(info.ca, phx_pki_ca_id(t->pki));
+	assert_int_equal(undated(t, ca, "clientAuth", 3600, 9000, &info, &err), 0);
+	assert_non_null(strstr(err.text, "it is valid only from 20"));
+	/* nothing is wrong with it; or more than its dates */
+	info = (struct phx_cert_info){0};
+	assert_int_equal(undated(t, ca, "clientAuth", -60, 3600, &info, &err), -EKEYREJECTED);
+	assert_int_equal(undated(t, other, "clientAuth", -9000, -60, &info, &err), -EKEYREJECTED);
+	assert_string_equal(info.name, "");
+	assert_int_equal(undated(t, ca, "serverAuth", -9000, -60, &info, &err), -EKEYREJECTED);
+	assert_int_equal(phx_pki_undated(t->pki, "x", 1, &info, &err), -EKEYREJECTED);
 }
 
 static void test_only_clients_are_believed(void **state)
@@ -458,6 +519,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_the_former_is_retired, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_other_names_meanwhile, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_only_clients_are_believed, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_dates_alone, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_check_tells_the_former, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_numbers_tell_cas_apart, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_too_many_are_refused, setup, teardown),
