@@ -310,6 +310,7 @@ lab-deb: deps
 	$(Q)$(BUILD_MAKE) all agent-bundle portal image-deploy image-debian-12
 	$(Q)$(MAKE) deb-root DEB_SEED=$(BUILD)
 	$(Q)BUILD=$(BUILD) PHX_TEST_TIMEOUT=3600 tests/run tests/lab/deb.sh
+
 # boot failures planted one after the other: phx node why names each and no other cause, then the machine is mended and goes on;
 # a quarter of an hour. Some of them: tests/lab/why.sh CASE...
 .PHONY: lab-why

@@ -120,6 +120,13 @@ void wake_in(struct wake *w, int ms);
  * asked, in ms of the monotonic clock; INT64_MAX: nobody asked. */
 int64_t wake_begin(struct wake *w);
 
+/* ---- loop.c ---- */
+
+/** Until SIGTERM or SIGINT, says to the launcher that the head is ready, then that it stops; each part
+ *  does in turn what is due. SIGHUP reads roles, images and packages anew. 0, or the error of the engine
+ *  or of systemd's event loop. */
+int loop_run(struct daemon *d);
+
 /* ---- orders.c ---- */
 
 /** Appends the orders of `node` that its agent does not run yet (`running`: struct beat_running),

@@ -1,16 +1,11 @@
 /* phxd: the common service framework of the resource provider. Connects core and drivers, then runs
- * the loop: deadlines, silence, signals, watchdog. */
+ * the loop. */
 #include "phxd/daemon.h"
 #include "phxd/metrics.h"
 
 #include <errno.h>
-#include <getopt.h>
-#include <signal.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/epoll.h>
-#include <systemd/sd-daemon.h>
-#include <systemd/sd-event.h>
 #include <unistd.h>
 
 #include "base/account.h"
@@ -23,6 +18,7 @@
 #include "phxd/data_use.h"
 #include "phxd/head_user.h"
 #include "phxd/helper.h"
+#include "phxd/options.h"
 #include "phxd/planner.h"
 #include "phxd/runner.h"
 #include "phxd/beacons.h"
@@ -32,12 +28,9 @@
 #include "phxd/site.h"
 #include "phxd/whatif.h"
 
-enum { EXIT_USAGE_ = 64, EXIT_CONFIG_ = 78 };
+enum { EXIT_CONFIG_ = 78 };
 
-/* Tasks other than serving are started by hand, and end. */
-enum task { SERVE, CHECK, NEW_JOURNAL, ACCEPT_JOURNAL, ACCEPT_CLOCK };
 enum {
-	MAX_WAIT_MS = 2000 /* how often the journal is checked at least */,
 	REFUSED_MS = 1000,
 	GATHER_MS = 10 /* events that come together share one turn */
 };
@@ -74,102 +67,6 @@ static void committed(void *arg, uint64_t seq)
 		outlets_committed(d->outlets, seq);
 	if (d->wake)
 		wake_in(d->wake, GATHER_MS);
-}
-
-/* ---- the loop ---- */
-
-struct loop {
-	struct daemon *d;
-	sd_event *event;
-	sd_event_source *wake;
-	uint64_t alive_us;
-};
-
-static int min(int a, int b)
-{
-	return a < b ? a : b;
-}
-
-/* A turn of the loop: each part does what is due and says when it wants the next turn. */
-static int turn(sd_event_source *s, int fd, uint32_t revents, void *arg)
-{
-	struct loop *l = arg;
-	struct daemon *d = l->d;
-	(void)s;
-	(void)fd;
-	(void)revents;
-	int64_t due_ms = wake_begin(d->wake);
-	int ms = engine_tick(d->engine, MAX_WAIT_MS);
-	if (ms < 0)
-		return sd_event_exit(l->event, ms);
-	ms = min(ms, live_tick(d->live, due_ms));
-	ms = min(ms, directors_tick(d->directors));
-	ms = min(ms, slurm_tick(d->slurm));
-	ms = min(ms, refused_tick(d->refused));
-	ms = min(ms, keys_tick(d->keys));
-	ms = min(ms, site_portions_tick(d->site_portions));
-	ms = min(ms, hands_tick(d->hands));
-	ms = min(ms, consoles_tick(d->consoles));
-	watches_tick(d->watches);
-	wake_in(d->wake, ms);
-	return 0;
-}
-
-/* The service manager watches the launcher, which passes on that we are alive. */
-static int say_alive(sd_event_source *s, uint64_t usec, void *arg)
-{
-	struct loop *l = arg;
-	launch_say(l->d->launch, LAUNCH_ALIVE);
-	int r = sd_event_source_set_time(s, usec + l->alive_us);
-	/* a source of time is called once, and off then */
-	return r < 0 ? r : sd_event_source_set_enabled(s, SD_EVENT_ONESHOT);
-}
-
-static int watch_us(struct loop *l)
-{
-	uint64_t now, period = 0;
-	/* WATCHDOG_PID, the launcher, is not in our environment */
-	int r = sd_watchdog_enabled(0, &period);
-	if (r <= 0)
-		return r;
-	l->alive_us = period / 2;
-	r = sd_event_now(l->event, CLOCK_MONOTONIC, &now);
-	return r < 0 ? r : sd_event_add_time(l->event, NULL, CLOCK_MONOTONIC, now, 0, say_alive, l);
-}
-
-static int on_signal(sd_event_source *s, const struct signalfd_siginfo *si, void *arg)
-{
-	struct loop *l = arg;
-	struct phx_err err = {0};
-	(void)s;
-	if (si->ssi_signo != SIGHUP)
-		return sd_event_exit(l->event, 0);
-	launch_say(l->d->launch, LAUNCH_RELOADING);
-	outlets_reload(l->d->outlets);
-	if (catalog_load(l->d, "phxd", NULL, NULL, &err) < 0)
-		fprintf(stderr, "phxd: reload: %s\n", err.text);
-	launch_say(l->d->launch, LAUNCH_READY);
-	return 0;
-}
-
-static int run_loop(struct daemon *d)
-{
-	struct loop l = {.d = d};
-	int r = sd_event_default(&l.event);
-	r = r < 0 ? r : sd_event_add_io(l.event, &l.wake, wake_fd(d->wake), EPOLLIN, turn, &l);
-	r = r < 0 ? r : sd_event_add_signal(l.event, NULL, SIGTERM, on_signal, &l);
-	r = r < 0 ? r : sd_event_add_signal(l.event, NULL, SIGINT, on_signal, &l);
-	r = r < 0 ? r : sd_event_add_signal(l.event, NULL, SIGHUP, on_signal, &l);
-	r = r < 0 ? r : watch_us(&l);
-	if (r >= 0) {
-		wake_in(d->wake, 0);
-		launch_say(d->launch, LAUNCH_READY);
-		r = sd_event_loop(l.event);
-		launch_say(d->launch, LAUNCH_STOPPING);
-	}
-	sd_event_source_unref(l.wake);
-	sd_event_unref(l.event);
-	return r;
 }
 
 /* ---- start and stop ---- */
@@ -438,58 +335,6 @@ static void untold(void *arg, uint64_t seq)
 	(void)seq;
 }
 
-static void usage(FILE *to)
-{
-	fprintf(to,
-		"usage: phxd [-c FILE] [--check | --new-journal | --accept-journal | "
-		"--accept-clock] [--rights] [--version]\n"
-		"  -c, --config FILE     configuration (default %s)\n"
-		"      --check           read the configuration, say what is wrong or not there, "
-		"and end\n"
-		"      --new-journal     begin a new journal where one is missing, and end\n"
-		"      --accept-journal  take the journal as it is, whatever is missing in it, and "
-		"end\n"
-		"      --accept-clock    take the clock as it is, however far it is ahead, and "
-		"end\n"
-		"      --rights          print which role may ask which route, and end\n",
-		PHX_CONFIG_PATH);
-}
-
-/* 0, or how to end at once: -1: with a good exit status. */
-static int read_options(int argc, char **argv, const char **ret_config, enum task *ret_task,
-			bool *ret_head)
-{
-	static const struct option options[] = {
-		{"config", required_argument, NULL, 'c'},
-		{"check", no_argument, NULL, CHECK},
-		{"new-journal", no_argument, NULL, NEW_JOURNAL},
-		{"accept-journal", no_argument, NULL, ACCEPT_JOURNAL},
-		{"accept-clock", no_argument, NULL, ACCEPT_CLOCK},
-		{"head", no_argument, NULL, 'H'}, /* only the launcher uses it */
-		{"rights", no_argument, NULL, 'r'},
-		{"version", no_argument, NULL, 'v'},
-		{"help", no_argument, NULL, 'h'},
-		{0}};
-	for (int c; (c = getopt_long(argc, argv, "c:h", options, NULL)) != -1;) {
-		if (c == 'c') {
-			*ret_config = optarg;
-		} else if (c == 'H') {
-			*ret_head = true;
-		} else if (c == 'v') {
-			return puts("phxd " PHX_VERSION) < 0 ? 1 : -1;
-		} else if (c == 'r') {
-			routes_print();
-			return -1;
-		} else if (c >= CHECK && c <= ACCEPT_CLOCK) {
-			*ret_task = (enum task)c;
-		} else {
-			usage(c == 'h' ? stdout : stderr);
-			return c == 'h' ? -1 : EXIT_USAGE_;
-		}
-	}
-	return 0;
-}
-
 /* For a start by hand: journals what is accepted, and ends. */
 static int accept_and_end(struct daemon *d, enum task task)
 {
@@ -516,7 +361,7 @@ static int serve(struct daemon *d)
 	int r = begin(d, SERVE, &err);
 	int code = r < 0 ? begin_status(r) : EXIT_FAILURE;
 	r = r ? r : start(d, &err);
-	r = r < 0 ? r : run_loop(d);
+	r = r < 0 ? r : loop_run(d);
 	if (r < 0)
 		fprintf(stderr, "phxd: %s\n", err.text[0] ? err.text : strerror(-r));
 	stop(d);
@@ -558,24 +403,24 @@ int main(int argc, char **argv)
 		phx_hands_serve(STDIN_FILENO, argc, argv);
 	if (argc > 8 && !strcmp(argv[1], "--consoles"))
 		phx_consoles_serve(STDIN_FILENO, argc, argv);
-	struct daemon d = {.config_path = PHX_CONFIG_PATH, .act = act, .committed = committed};
+	struct options o;
 	struct phx_err err = {0};
-	enum task task = SERVE;
-	bool head = false;
-	int code = read_options(argc, argv, &d.config_path, &task, &head);
+	int code = options_read(argc, argv, &o);
 	if (code)
-		return code < 0 ? 0 : code;
+		return code == OPTIONS_SAID ? 0 : code;
+	struct daemon d = {.config_path = o.config, .act = act, .committed = committed};
 	int r = phx_config_load(d.config_path, &d.cfg, &err);
 	if (r < 0)
 		fprintf(stderr, "phxd: %s\n", err.text);
-	if (r == 0 && head)
-		return task == SERVE ? serve(&d) : accept_and_end(&d, task);
-	unsigned n_missing = r < 0 || task > CHECK ? 0 : tell_missing(&d);
-	if (r == 0 && task == CHECK)
+	if (r == 0 && o.head)
+		return o.task == SERVE ? serve(&d) : accept_and_end(&d, o.task);
+	unsigned n_missing = r < 0 || o.task > CHECK ? 0 : tell_missing(&d);
+	if (r == 0 && o.task == CHECK)
 		apart_print(&d.cfg);
-	code = r < 0 || (n_missing && task == CHECK) ? EXIT_CONFIG_
-		: task == CHECK                      ? 0
-				: launcher_run(&d.cfg, argv, task == NEW_JOURNAL, task == SERVE);
+	code = r < 0 || (n_missing && o.task == CHECK) ? EXIT_CONFIG_
+		: o.task == CHECK
+		? 0
+		: launcher_run(&d.cfg, argv, o.task == NEW_JOURNAL, o.task == SERVE);
 	phx_config_fini(&d.cfg);
 	return code;
 }
