@@ -122,10 +122,10 @@ int64_t wake_begin(struct wake *w);
 
 /* ---- loop.c ---- */
 
-/** Until SIGTERM or SIGINT, says to the launcher that the head is ready, then that it stops; each part
- *  does in turn what is due. SIGHUP reads roles, images and packages anew. 0, or the error of the engine
- *  or of systemd's event loop. */
-int loop_run(struct daemon *d);
+/** Until SIGTERM or SIGINT. Says to the launcher that the head is ready, and at the end that it
+ * stops; each part does in turn what is due. SIGHUP reads roles, images and packages anew. 0, or
+ * the error of the engine or of systemd's event loop. */
+int loop_serve(struct daemon *d);
 
 /* ---- orders.c ---- */
 

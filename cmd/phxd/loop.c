@@ -85,7 +85,7 @@ static int on_signal(sd_event_source *s, const struct signalfd_siginfo *si, void
 	return 0;
 }
 
-int loop_run(struct daemon *d)
+int loop_serve(struct daemon *d)
 {
 	struct loop l = {.d = d};
 	int r = sd_event_default(&l.event);

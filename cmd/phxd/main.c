@@ -361,7 +361,7 @@ static int serve(struct daemon *d)
 	int r = begin(d, SERVE, &err);
 	int code = r < 0 ? begin_status(r) : EXIT_FAILURE;
 	r = r ? r : start(d, &err);
-	r = r < 0 ? r : loop_run(d);
+	r = r < 0 ? r : loop_serve(d);
 	if (r < 0)
 		fprintf(stderr, "phxd: %s\n", err.text[0] ? err.text : strerror(-r));
 	stop(d);

@@ -211,10 +211,10 @@ struct phx_http_server_config {
 	/** The session with which `peer` asks was used elsewhere before, at `from`: called on any
 	 * thread. May be NULL. */
 	void (*moved)(void *arg, const struct phx_http_peer *peer, const char *from);
-	/** A client showed a certificate that this site's CA has signed, whose key it has, and which
-	 * only its dates keep from being believed: `peer` has it (cert), though has_cert is false;
-	 * `why` says which. Called once a connection, on a thread of the listener, must return soon.
-	 * May be NULL. */
+	/** A client showed a certificate that this site's CA has signed, whose key it has, and
+	 * which only its dates keep from being believed: `peer` has it (cert), though has_cert is
+	 * false; `why` says which. Called once a connection, on a thread of the listener, must
+	 * return soon. May be NULL. */
 	void (*undated)(void *arg, const struct phx_http_peer *peer, const char *why);
 	/** A file was sent, or so much of it: called on a thread of the listener, must return at
 	 * once. May be NULL. */

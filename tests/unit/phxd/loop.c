@@ -1,6 +1,6 @@
-/* The loop of phxd (cmd/phxd/loop.c): it turns when the nearest of its parts wants, ends by a signal or by an
- * error of the engine, and tells the launcher what it does. The parts are fakes; systemd's event loop, the
- * signals and the watchdog's time are real. */
+/* The loop of phxd (cmd/phxd/loop.c): it turns when the nearest of its parts wants, ends by a
+ * signal or by an error of the engine, and tells the launcher what it does. The parts are fakes;
+ * systemd's event loop, the signals and the watchdog's time are real. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -110,8 +110,8 @@ int64_t wake_begin(struct wake *w)
 	return 77;
 }
 
-/* The first request is the loop's own, before its first turn; what a turn asks for is not waited for: the
- * next thing is the signal. */
+/* The first request is the loop's own, before its first turn; what a turn asks for is not waited
+ * for: the next thing is the signal. */
 void wake_in(struct wake *w, int ms)
 {
 	if (!turns && !turns_of[ENGINE]) {
@@ -193,7 +193,7 @@ static void the_nearest_is_waited_for(void **state)
 		teardown(state);
 		assert_int_equal(setup(state), 0);
 		wants_ms[p] = 10 + p;
-		assert_int_equal(loop_run(&d), 0);
+		assert_int_equal(loop_serve(&d), 0);
 		assert_int_equal(asked_ms, 10 + p);
 		for (int other = 0; other < PARTS; other++)
 			assert_int_equal(turns_of[other], 1);
@@ -204,12 +204,12 @@ static void the_nearest_is_waited_for(void **state)
 static void signals_end_it_well(void **state)
 {
 	(void)state;
-	assert_int_equal(loop_run(&d), 0);
+	assert_int_equal(loop_serve(&d), 0);
 	assert_string_equal(said, "rs");
 	teardown(state);
 	assert_int_equal(setup(state), 0);
 	signal_next = SIGINT;
-	assert_int_equal(loop_run(&d), 0);
+	assert_int_equal(loop_serve(&d), 0);
 	assert_string_equal(said, "rs");
 }
 
@@ -218,7 +218,7 @@ static void an_error_of_the_engine_ends_it(void **state)
 {
 	(void)state;
 	wants_ms[ENGINE] = -EIO;
-	assert_int_equal(loop_run(&d), -EIO);
+	assert_int_equal(loop_serve(&d), -EIO);
 	assert_string_equal(said, "rs");
 	assert_int_equal(turns_of[LIVE], 0);
 	assert_int_equal(turns, 0);
@@ -228,7 +228,7 @@ static void sighup_reads_anew(void **state)
 {
 	(void)state;
 	signal_next = SIGHUP;
-	assert_int_equal(loop_run(&d), 0);
+	assert_int_equal(loop_serve(&d), 0);
 	assert_int_equal(reloads, 1);
 	assert_string_equal(said, "rlrs");
 }
@@ -239,7 +239,7 @@ static void a_catalogue_with_mistakes_does_not_end_it(void **state)
 	(void)state;
 	signal_next = SIGHUP;
 	catalogue = -EINVAL;
-	assert_int_equal(loop_run(&d), 0);
+	assert_int_equal(loop_serve(&d), 0);
 	assert_string_equal(said, "rlrs");
 }
 
@@ -252,7 +252,7 @@ static void the_watchdog_hears(void **state)
 	setenv("WATCHDOG_USEC", "40000", 1);
 	alarm(20); /* a head that falls silent is not waited for */
 	clock_gettime(CLOCK_MONOTONIC, &a);
-	assert_int_equal(loop_run(&d), 0);
+	assert_int_equal(loop_serve(&d), 0);
 	clock_gettime(CLOCK_MONOTONIC, &b);
 	alarm(0);
 	assert_string_equal(said, "raaaas");
@@ -263,7 +263,7 @@ static void the_watchdog_hears(void **state)
 static void without_a_watchdog_nothing_is_said(void **state)
 {
 	(void)state;
-	assert_int_equal(loop_run(&d), 0);
+	assert_int_equal(loop_serve(&d), 0);
 	assert_null(strchr(said, 'a'));
 }
 

@@ -1,4 +1,5 @@
-/* Options of phxd (cmd/phxd/options.c). getopt, and what is printed, are real; the table of rights is a fake. */
+/* Options of phxd (cmd/phxd/options.c). getopt, and what is printed, are real; the table of rights
+ * is a fake. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
