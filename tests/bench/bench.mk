@@ -1,5 +1,5 @@
 # Programs of the measurements: what agents do, without the node. Used by tests/bench/run.
-BENCH_BIN := $(addprefix $(BUILD)/tests/bench/,swarm share batch reclaim fill journal site)
+BENCH_BIN := $(addprefix $(BUILD)/tests/bench/,swarm share batch reclaim fill journal site starts)
 BENCH_OBJ := $(BUILD)/obj/tests/bench/machine.o
 
 $(BUILD)/obj/tests/bench/%.o: CPPFLAGS += -Itests
