@@ -91,7 +91,8 @@ static int fake_answer(void *arg, const struct phx_apart_question *q, struct phx
 /* Its questions are answered by threads, so that its end is seen while one hangs. */
 static void *fake_process(void *arg)
 {
-	const struct phx_apart_server server = {
+	/* those who answer outlive this thread */
+	static const struct phx_apart_server server = {
 		.body_max = PHX_OUTLET_BODY_MAX, .threads = 2, .answer = fake_answer};
 	int fd = *(int *)arg;
 	free(arg);
