@@ -188,6 +188,7 @@ static int answer(struct asked *a, bool wants_rows, json_t **ret)
 /* Before the first row there is no database. */
 static int open_reader(struct asked *a)
 {
+	starts_look(a->d, a->node.node);
 	starts_settle(a->d->starts, SETTLE_MS);
 	int r = phx_starts_reader_open(starts_path(a->d->starts), &a->reader, &a->err);
 	if (r == -ENOENT)

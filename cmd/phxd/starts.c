@@ -35,9 +35,10 @@ struct place {
 	char address[PHX_IPV4_MAX], mac[PHX_MAC_MAX];
 };
 
-/* When a node was told of last. One a place, likewise. */
+/* When a node was told of last, and what. One a place, likewise. */
 struct seldom {
 	char node[PHX_NAME_MAX];
+	int kind;
 	int64_t at_ms;
 };
 
@@ -93,10 +94,13 @@ void starts_tell_seldom(struct starts *s, const struct phx_start_row *row)
 	if (!s)
 		return;
 	pthread_mutex_lock(&s->lock);
-	struct seldom *last = &s->seldom[phx_hash_text(row->node) % SELDOM];
-	bool soon = last->at_ms && now - last->at_ms < SELDOM_MS && !strcmp(last->node, row->node);
+	size_t place = phx_hash_text(row->node) + (size_t)row->kind;
+	struct seldom *last = &s->seldom[place % SELDOM];
+	bool soon = last->at_ms && now - last->at_ms < SELDOM_MS && last->kind == (int)row->kind &&
+		!strcmp(last->node, row->node);
 	if (!soon) {
 		phx_str_copy(last->node, sizeof(last->node), row->node);
+		last->kind = (int)row->kind;
 		last->at_ms = now;
 	}
 	pthread_mutex_unlock(&s->lock);
@@ -182,6 +186,20 @@ void starts_at(struct starts *s, const char *address, const char *mac)
 	PHX_STR_SET(p->address, address);
 	PHX_STR_SET(p->mac, mac);
 	pthread_mutex_unlock(&s->lock);
+}
+
+bool starts_is_at(struct starts *s, const char *address, const struct phx_list *macs)
+{
+	bool is = false;
+	if (!s || !is_address(address))
+		return false;
+	pthread_mutex_lock(&s->lock);
+	const struct place *p = place_of(s, address);
+	if (!strcmp(p->address, address))
+		PHX_LIST_EACH(const struct phx_mac, mac, macs)
+			is = is || !strcmp(mac->mac, p->mac);
+	pthread_mutex_unlock(&s->lock);
+	return is;
 }
 
 /* ---- the thread ---- */

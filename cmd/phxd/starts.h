@@ -22,8 +22,11 @@ void starts_tell(struct starts *s, const struct phx_start_row *row);
 /** That machine has that address: rows that name the address are its own from then on. On any
  * thread. Safe on NULL. */
 void starts_at(struct starts *s, const char *address, const char *mac);
-/** The same as starts_tell(), but of each node one row a minute: what a machine may bring about as
- * often as it likes. One that is told too soon is left out. */
+/** Is it one of the machines with these MACs (struct phx_mac) that has that address, by what
+ * starts_at() was told? On any thread. Safe on NULL. */
+bool starts_is_at(struct starts *s, const char *address, const struct phx_list *macs);
+/** The same as starts_tell(), but of each node one row of a kind a minute: what can be brought
+ * about as often as somebody likes. One that is told too soon is left out. */
 void starts_tell_seldom(struct starts *s, const struct phx_start_row *row);
 /** The same as starts_tell() for what the head itself has seen (proven): a kind and a text. */
 void starts_say(struct starts *s, const char *node, enum phx_start_kind kind, const char *fmt, ...)
@@ -47,6 +50,9 @@ void starts_script(struct daemon *d, const struct phx_http_request *q, const cha
 		   const char *what, const char *refused);
 /** A machine asked for a file and was not given it. */
 void starts_no_file(struct daemon *d, const struct phx_http_request *q, const char *why);
+/** Tells what is lost of files that are on their way to the node (a name, or the MAC of a machine
+ * that has none) at this moment: one that does not get on does not end, either. */
+void starts_look(struct daemon *d, const char *node);
 /** A node showed a certificate that does not count, and why. */
 void starts_no_cert(struct daemon *d, const struct phx_http_request *q, const char *why);
 /** The `undated` of the listeners: a node showed its present certificate, whose dates are not of

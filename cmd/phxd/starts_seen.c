@@ -66,35 +66,86 @@ static bool is_of_start(const char *path)
 		phx_str_starts(path, "/ipxe/");
 }
 
-static void tell_loss(struct daemon *d, const char *node, const struct phx_http_sent *sent)
+/* False: nothing that counts was lost. */
+static bool loss_of(const struct phx_http_sent *sent, const char *node, struct phx_start_row *ret)
 {
-	char text[120];
 	if (sent->segments < LOSS_SEGMENTS || sent->again * 100 / sent->segments < LOSS_SHARE)
-		return;
-	snprintf(text, sizeof(text), "%u of %u segments were sent again", sent->again,
+		return false;
+	*ret = (struct phx_start_row){.kind = PHX_START_loss, .proven = true};
+	PHX_STR_SET(ret->node, node);
+	snprintf(ret->text, sizeof(ret->text), "%u of %u segments were sent again", sent->again,
 		 sent->segments);
-	tell(d, node, PHX_START_loss, 0, text);
+	return true;
+}
+
+/* Before it has a certificate it has an address alone. */
+static const char *receiver_of(const struct phx_http_sent *sent)
+{
+	const struct phx_http_peer *peer = sent->peer;
+	bool known = peer->via != PHX_HTTP_PLAIN && peer->has_cert;
+	return known ? peer->cert.name : peer->address;
 }
 
 void starts_sent(void *arg, const struct phx_http_sent *sent)
 {
 	struct daemon *d = arg;
-	const struct phx_http_peer *peer = sent->peer;
-	bool plain = peer->via == PHX_HTTP_PLAIN;
-	const char *node = plain || !peer->has_cert ? peer->address : peer->cert.name;
-	struct phx_start_row row = {.kind = sent->whole ? PHX_START_file_sent : PHX_START_file_cut,
-				    .proven = true,
-				    .bytes = sent->bytes,
-				    .total = sent->total};
+	const char *node = receiver_of(sent);
+	struct phx_start_row lost,
+		row = {.kind = sent->whole ? PHX_START_file_sent : PHX_START_file_cut,
+		       .proven = true,
+		       .bytes = sent->bytes,
+		       .total = sent->total};
 	if (!is_of_start(sent->path))
 		return;
 	PHX_STR_SET(row.node, node);
 	phx_start_clean(row.text, sizeof(row.text), sent->path + 1);
 	starts_tell(d->starts, &row);
-	tell_loss(d, node, sent);
+	if (loss_of(sent, node, &lost))
+		starts_tell(d->starts, &lost);
 	/* the last that the boot script wants */
-	if (plain && sent->whole && !strcmp(sent->path, "/site.cpio"))
+	if (sent->peer->via == PHX_HTTP_PLAIN && sent->whole && !strcmp(sent->path, "/site.cpio"))
 		tell(d, node, PHX_START_files_whole, 0, "kernel and initrd");
+}
+
+struct looked_at {
+	struct daemon *d;
+	const char *node;
+	struct phx_list macs; /* struct phx_mac */
+};
+
+static void on_sending(void *arg, const struct phx_http_sent *sent)
+{
+	const struct looked_at *look = arg;
+	const char *to = receiver_of(sent);
+	struct phx_start_row row;
+	if (!is_of_start(sent->path) ||
+	    (strcmp(to, look->node) != 0 && !starts_is_at(look->d->starts, to, &look->macs)))
+		return;
+	if (loss_of(sent, to, &row))
+		starts_tell_seldom(look->d->starts, &row);
+}
+
+static void add_mac(struct phx_list *macs, const char *text)
+{
+	struct phx_mac *mac = phx_list_push(macs, sizeof(*mac));
+	if (mac)
+		PHX_STR_SET(mac->mac, text);
+}
+
+void starts_look(struct daemon *d, const char *node)
+{
+	struct looked_at look = {.d = d, .node = node};
+	const struct phx_state *s = engine_lock(d->engine);
+	const struct phx_node *n = phx_state_node(s, node);
+	if (n)
+		PHX_LIST_EACH(const struct phx_mac, mac, &n->macs)
+			add_mac(&look.macs, mac->mac);
+	else
+		add_mac(&look.macs, node);
+	engine_unlock(d->engine);
+	if (d->http) /* where somebody asks at once when it starts, it is not there yet */
+	phx_http_server_sending(d->http, on_sending, &look);
+	phx_list_fini(&look.macs);
 }
 
 void starts_no_file(struct daemon *d, const struct phx_http_request *q, const char *why)

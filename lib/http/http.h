@@ -177,6 +177,7 @@ struct phx_http_sent {
 	uint64_t bytes, total;    /* what the peer has acknowledged, of how many */
 	uint32_t segments, again; /* how many segments left, and how many of these more than once */
 };
+typedef void (*phx_http_sent_fn)(void *arg, const struct phx_http_sent *sent);
 
 struct phx_http_server_config {
 	const struct phx_http_route *routes;
@@ -218,7 +219,7 @@ struct phx_http_server_config {
 	void (*undated)(void *arg, const struct phx_http_peer *peer, const char *why);
 	/** A file was sent, or so much of it: called on a thread of the listener, must return at
 	 * once. May be NULL. */
-	void (*sent)(void *arg, const struct phx_http_sent *sent);
+	phx_http_sent_fn sent;
 	/** Somebody was refused because of a limit: called on any thread, must return at once. May
 	 * be NULL. */
 	void (*refused)(void *arg);
@@ -252,6 +253,10 @@ struct phx_http_refused {
 };
 void phx_http_server_refused(struct phx_http_server *s, enum phx_http_listener which,
 			     enum phx_http_limit limit, struct phx_http_refused *ret);
+/** Calls `fn` for each file that is being sent at this moment, as far as it has come (never whole):
+ * a transfer that does not get on has no end that could be told. With a lock of the server, so that
+ * it must return at once and ask the server for nothing. Costs what is being sent. */
+void phx_http_server_sending(struct phx_http_server *s, phx_http_sent_fn fn, void *arg);
 
 /** A listening socket for that listener of a server to be, made from its addresses alone: for one
  * who may bind it, and hands it to the process that serves. A descriptor, or a negative errno. */

@@ -96,6 +96,7 @@ struct phx_http_request {
 	bool sends;
 	uint64_t sends_bytes, acked_before;
 	uint32_t segments_before, again_before;
+	struct phx_http_request *sends_prev, *sends_next; /* of the server's list */
 	unsigned status;
 	bool suspended;
 	bool brief; /* no news may be told without a body; known once it is suspended */
@@ -132,7 +133,7 @@ struct phx_http_server {
 	enum phx_http_rank (*rank)(void *arg, const struct phx_http_peer *peer);
 	void (*moved)(void *arg, const struct phx_http_peer *peer, const char *from);
 	void (*undated)(void *arg, const struct phx_http_peer *peer, const char *why);
-	void (*sent)(void *arg, const struct phx_http_sent *sent);
+	phx_http_sent_fn sent;
 	void (*answered)(void *arg, const struct phx_http_route *route, unsigned status, int64_t us,
 			 bool held);
 	struct phx_http_listener_state listeners[PHX_HTTP_LISTENERS];
@@ -140,7 +141,7 @@ struct phx_http_server {
 	/* the hand-over of answers between threads, and the list of requests */
 	pthread_mutex_t lock;
 	pthread_cond_t drained;
-	struct phx_http_request *requests;
+	struct phx_http_request *requests, *sending;
 	/* of phx_http_reply_all(), the second without a body */
 	struct MHD_Response *constant, *constant_none;
 	const char *constant_text;

@@ -45,6 +45,24 @@ a_transfer_cut_short() {
 	bytes=$(jq -r '.text | capture("at (?<n>[0-9]+) of").n' "$WORK/why.json")
 	[ "$bytes" -ge 1000000 ] && [ "$bytes" -lt 41943040 ] || { echo "$bytes bytes"; return 1; }
 }
+# every third packet of the head's is lost: the transfer crawls, does not end, and is looked at while it is under way
+a_cable_that_loses_packets() {
+	local curl ok=0
+	[ -e /sys/class/net/own0 ] || { echo "this network is not the script's own: run it by tests/run"; return 1; }
+	ip link set lo mtu 1500
+	nft "add table inet plant; add chain inet plant in { type filter hook input priority 0; }; add rule inet plant in tcp sport $HTTP numgen inc mod 3 == 0 drop" || return 1
+	curl -sS -m 60 -o "$WORK/got" "http://127.0.0.1:$HTTP/images/deploy/1/initrd.zst" 2>/dev/null &
+	curl=$!
+	until_true 10 why n1 loss 'segments were sent again' || { why n1 loss; ok=1; }
+	kill -0 $curl || { echo "it has ended"; ok=1; }
+	# of the same node it is told once a minute, however often one asks
+	why n1 loss >/dev/null; why n1 loss >/dev/null
+	[ "$(phx node why n1 -v | grep -c 'packets were lost: ')" = 1 ] || { phx node why n1 -v; ok=1; }
+	nft delete table inet plant
+	ip link set lo mtu 65536
+	kill $curl 2>/dev/null
+	return $ok
+}
 then_all_of_it() {
 	local file
 	for file in images/deploy/1/vmlinuz images/deploy/1/initrd.zst site.cpio; do [ "$(firmware $file)" = 200 ] || return 1; done
@@ -180,7 +198,7 @@ a_damaged_file_ends_nothing() {
 	firmware boot/${MAC}1 >/dev/null && why n1 within && grep -q 'starts.db is damaged' "$WORK/phxd.log" && [ -s "$WORK/head/starts.db.damaged" ]
 }
 
-for test in nothing_is_known_at_first a_boot_script_without_its_image a_file_that_is_not_there a_transfer_cut_short then_all_of_it \
+for test in nothing_is_known_at_first a_boot_script_without_its_image a_file_that_is_not_there a_transfer_cut_short a_cable_that_loses_packets then_all_of_it \
 	a_machine_without_a_name a_bmc_that_refuses_the_password a_bmc_that_does_not_answer a_step_that_fails a_service_that_fails \
 	strangers_decide_nothing \
 	a_certificate_of_another_time a_certificate_that_counts_no_more who_may_ask a_damaged_file_ends_nothing; do
