@@ -143,8 +143,8 @@ void starts_look(struct daemon *d, const char *node)
 	else
 		add_mac(&look.macs, node);
 	engine_unlock(d->engine);
-	if (d->http) /* where somebody asks at once when it starts, it is not there yet */
-	phx_http_server_sending(d->http, on_sending, &look);
+	if (d->http) /* who asks at once when phxd starts finds none */
+		phx_http_server_sending(d->http, on_sending, &look);
 	phx_list_fini(&look.macs);
 }
 

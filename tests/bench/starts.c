@@ -1,6 +1,6 @@
-/* starts: fills a database of starts. Appends N rows to the file of a phxd that is not running, as they
- * come of starts of the nodes swarm1 to swarmM, a hundred rows a start: the last one of each node waits
- * for its kernel, so that there is something to find.
+/* starts: fills a database of starts. Appends N rows to the file of a phxd that is not running, as
+ * they come of starts of the nodes swarm1 to swarmM, a hundred rows a start: the last one of each
+ * node waits for its kernel, so that there is something to find.
  *
  *	starts --rows N --nodes M FILE */
 #include <getopt.h>
