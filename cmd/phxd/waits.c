@@ -297,6 +297,25 @@ static int look(struct lane *l, struct collector *c, bool *ret_more, struct phx_
 	return 0;
 }
 
+/* Looks at the sender's rights again if rights were given or taken since. False: he may know less
+ * than when he asked, and the request is answered. */
+static bool may_go_on(struct lane *l, struct wait *x)
+{
+	struct daemon *d = l->waits->d;
+	unsigned now = d->rights;
+	if (x->rights == now || x->gone)
+		return true;
+	x->rights = now;
+	if (!person_require(d, x->q, PHX_RIGHT_events))
+		return false;
+	x->sees_res = person_scope(d, phx_http_peer(x->q), PHX_RIGHT_re_history) != PHX_SCOPE_NONE;
+	x->viewer = viewer_of(d, phx_http_peer(x->q), PHX_RIGHT_job_see);
+	if (!x->all || person_has_all(d, phx_http_peer(x->q), PHX_RIGHT_events))
+		return true;
+	phx_http_reply_error(x->q, -EPERM, "you may know less than when you asked: ask again");
+	return false;
+}
+
 /* Answers the request if there are events for it, or if `at_last`; else remembers how far it has
  * looked, and returns false. */
 static bool answer(struct lane *l, struct wait *x, uint64_t last, bool at_last)
@@ -311,6 +330,9 @@ static bool answer(struct lane *l, struct wait *x, uint64_t last, bool at_last)
 		phx_http_reply_error(x->q, r, err.text);
 		return true;
 	}
+	/* rights were taken while it looked: what it has read is not for him, perhaps */
+	if (x->rights != c.d->rights && !x->gone)
+		return !may_go_on(l, x) || answer(l, x, last, at_last);
 	uint64_t told = more || c.looked > last ? c.looked : last;
 	x->after = told > x->after ? told : x->after;
 	if (!json_array_size(list) && !more && !at_last)
@@ -354,25 +376,6 @@ static bool keep(struct lane *l, const struct wait *x)
 		*to = *x;
 	pthread_mutex_unlock(&w->lock);
 	return to;
-}
-
-/* Looks at the sender's rights again if rights were given or taken since. False: he may know less
- * than when he asked, and the request is answered. */
-static bool may_go_on(struct lane *l, struct wait *x)
-{
-	struct daemon *d = l->waits->d;
-	unsigned now = d->rights;
-	if (x->rights == now || x->gone)
-		return true;
-	x->rights = now;
-	if (!person_require(d, x->q, PHX_RIGHT_events))
-		return false;
-	x->sees_res = person_scope(d, phx_http_peer(x->q), PHX_RIGHT_re_history) != PHX_SCOPE_NONE;
-	x->viewer = viewer_of(d, phx_http_peer(x->q), PHX_RIGHT_job_see);
-	if (!x->all || person_has_all(d, phx_http_peer(x->q), PHX_RIGHT_events))
-		return true;
-	phx_http_reply_error(x->q, -EPERM, "you may know less than when you asked: ask again");
-	return false;
 }
 
 static void answer_all(struct lane *l, struct phx_list *due, uint64_t last, int64_t now)
