@@ -125,14 +125,27 @@ static int check_alone(const struct phx_config *cfg, const char *path, struct ph
 	return r;
 }
 
+/* Gives a database and what SQLite has beside it. */
+static int give_database(const char *database, const struct passwd *pw, struct phx_err *err)
+{
+	static const char *const beside[] = {"", "-wal", "-shm", "-journal"};
+	int r = 0;
+	for (size_t i = 0; r == 0 && i < PHX_ARRAY_SIZE(beside); i++) {
+		PHX_AUTO_FREE char *path = phx_path("%s%s", database, beside[i]);
+		r = path ? give_file(path, pw, err) : -ENOMEM;
+	}
+	return r;
+}
+
 /* Gives the database and the files beside it. */
 static int give_journal(const struct phx_config *cfg, const struct passwd *pw, struct phx_err *err)
 {
-	static const char *const beside[] = {"", "-wal", "-shm", "-journal", ".mark", ".lock"};
+	static const char *const beside[] = {".mark", ".lock"};
 	PHX_AUTO_FREE char *copy = strdup(cfg->journal);
 	const char *dir = copy ? dirname(copy) : NULL;
 	int r = !dir ? -ENOMEM : pw->pw_uid ? check_alone(cfg, dir, err) : 0;
 	r = r ? r : share_dir(dir, pw, err);
+	r = r ? r : give_database(cfg->journal, pw, err);
 	for (size_t i = 0; r == 0 && i < PHX_ARRAY_SIZE(beside); i++) {
 		PHX_AUTO_FREE char *path = phx_path("%s%s", cfg->journal, beside[i]);
 		r = path ? give_file(path, pw, err) : -ENOMEM;
@@ -162,6 +175,9 @@ static int make_roots(const struct phx_config *cfg, struct phx_err *err)
 	return r < 0 ? r : 0;
 }
 
+/* Of run_dir: what dnsmasq is told. */
+static const char *const told_dirs[] = {"dnsmasq/hosts", "dnsmasq/names", "dnsmasq/services"};
+
 /* Makes a directory of root readable for all. Ignores anything else that the head may have put in
  * its place. */
 static int show_dir(const char *path, struct phx_err *err)
@@ -174,49 +190,39 @@ static int show_dir(const char *path, struct phx_err *err)
 	return shown ? 0 : phx_err_set(err, -errno, "%s: %s", path, strerror(errno));
 }
 
-/* Directories that all may read, in spite of the umask of phxd's unit. */
-static int show_dirs(const struct phx_config *cfg, struct phx_err *err)
+static int show_running(const struct phx_config *cfg, const char *const *names, size_t n,
+			struct phx_err *err)
 {
-	const char *const seen[] = {cfg->image_dir, cfg->package_dir, cfg->package_key_dir,
-				    cfg->re_dir, cfg->tftp_dir};
-	static const char *const running[] = {"dnsmasq", "dnsmasq/hosts", "dnsmasq/names",
-					      "dnsmasq/services", "boot"};
 	int r = 0;
-	for (size_t i = 0; r == 0 && i < PHX_ARRAY_SIZE(seen); i++)
-		r = show_dir(seen[i], err);
-	for (size_t i = 0; r == 0 && i < PHX_ARRAY_SIZE(running); i++) {
-		PHX_AUTO_FREE char *path = phx_path("%s/%s", cfg->run_dir, running[i]);
+	for (size_t i = 0; r == 0 && i < n; i++) {
+		PHX_AUTO_FREE char *path = phx_path("%s/%s", cfg->run_dir, names[i]);
 		r = path ? show_dir(path, err) : -ENOMEM;
 	}
 	return r;
 }
 
+/* Directories that all may read, in spite of the umask of phxd's unit. */
+static int show_dirs(const struct phx_config *cfg, struct phx_err *err)
+{
+	const char *const seen[] = {cfg->image_dir, cfg->package_dir, cfg->package_key_dir,
+				    cfg->re_dir, cfg->tftp_dir};
+	static const char *const running[] = {"dnsmasq", "boot"};
+	int r = 0;
+	for (size_t i = 0; r == 0 && i < PHX_ARRAY_SIZE(seen); i++)
+		r = show_dir(seen[i], err);
+	r = r ? r : show_running(cfg, running, PHX_ARRAY_SIZE(running), err);
+	return r ? r : show_running(cfg, told_dirs, PHX_ARRAY_SIZE(told_dirs), err);
+}
+
 /* Gives the directories of what dnsmasq is told; where there is none of hosts it serves nobody. */
 static int give_dnsmasq(const struct phx_config *cfg, const struct passwd *pw, struct phx_err *err)
 {
-	static const char *const dirs[] = {"hosts", "names", "services"};
 	int r = 0;
-	for (size_t i = 0; r == 0 && i < PHX_ARRAY_SIZE(dirs); i++) {
-		PHX_AUTO_FREE char *path = phx_path("%s/dnsmasq/%s", cfg->run_dir, dirs[i]);
+	for (size_t i = 0; r == 0 && i < PHX_ARRAY_SIZE(told_dirs); i++) {
+		PHX_AUTO_FREE char *path = phx_path("%s/%s", cfg->run_dir, told_dirs[i]);
 		if (path && !i && access(path, F_OK) < 0)
 			return 0;
 		r = path ? phx_confine_give_dir(path, pw, err) : -ENOMEM;
-	}
-	return r;
-}
-
-/* Gives the databases beside the journal. */
-static int give_databases(const struct phx_config *cfg, const struct passwd *pw,
-			  struct phx_err *err)
-{
-	static const char *const names[] = {"timeline.db", "starts.db"};
-	static const char *const beside[] = {"", "-wal", "-shm", "-journal"};
-	int r = 0;
-	for (size_t i = 0; r == 0 && i < PHX_ARRAY_SIZE(names) * PHX_ARRAY_SIZE(beside); i++) {
-		PHX_AUTO_FREE char *path =
-			phx_path("%s/%s%s", cfg->state_dir, names[i / PHX_ARRAY_SIZE(beside)],
-				 beside[i % PHX_ARRAY_SIZE(beside)]);
-		r = path ? give_file(path, pw, err) : -ENOMEM;
 	}
 	return r;
 }
@@ -225,6 +231,7 @@ static int give_databases(const struct phx_config *cfg, const struct passwd *pw,
 static int give_written(const struct phx_config *cfg, const struct passwd *pw, struct phx_err *err)
 {
 	static const char *const published[] = {"site.cpio", "site.pub", "attest.pub"};
+	static const char *const databases[] = {"timeline.db", "starts.db"};
 	PHX_AUTO_FREE char *anchors = phx_path("%s/anchors", cfg->state_dir);
 	PHX_AUTO_FREE char *outlets = phx_path("%s/outlets", cfg->state_dir);
 	int r = anchors && outlets ? give_journal(cfg, pw, err) : -ENOMEM;
@@ -233,7 +240,10 @@ static int give_written(const struct phx_config *cfg, const struct passwd *pw, s
 		r = path ? give_file(path, pw, err) : -ENOMEM;
 	}
 	r = r ? r : give_file(anchors, pw, err);
-	r = r ? r : give_databases(cfg, pw, err);
+	for (size_t i = 0; r == 0 && i < PHX_ARRAY_SIZE(databases); i++) {
+		PHX_AUTO_FREE char *path = phx_path("%s/%s", cfg->state_dir, databases[i]);
+		r = path ? give_database(path, pw, err) : -ENOMEM;
+	}
 	if (r == 0 && access(outlets, F_OK) == 0)
 		r = phx_confine_give_dir(outlets, pw, err);
 	r = r ? r : phx_confine_give_dir(cfg->output_dir, pw, err);
