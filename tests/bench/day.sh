@@ -14,13 +14,8 @@ day_down() {
 
 # day_scrape NAME TARGET RUNS PAUSE_S
 day_scrape() {
-	local i times=()
-	for ((i = 0; i < $3; i++)); do
-		sleep "$4"
-		times+=("$(curl -sS -f -m 60 -o "$WORK/answer" -w '%{time_total}' --unix-socket "$PHX_SOCKET" http://unix/v1/metrics | awk '{ print $1 * 1000 }')")
-	done
-	grep -q '^phx_node_up{node="swarm'"$SCALE_NODES"'"' "$WORK/answer" || { missed "$1" "the last node is not in it"; return; }
-	row "$1" "$2" ms - "${times[@]}"
+	scale_asks "$1" "$2" "$3" /v1/metrics "$4"
+	grep -q '^phx_node_up{node="swarm'"$SCALE_NODES"'"' "$WORK/answer" || missed "$1" "the last node is not in it"
 }
 
 day_backup() {
@@ -40,18 +35,14 @@ day_backup() {
 
 # the head has begun anew, with a database that was filled meanwhile
 day_why() {
-	local i times=()
+	local times
 	head_stop
 	"$BUILD/tests/bench/starts" --rows "$DAY_ROWS" --nodes "$SCALE_NODES" "$WORK/head/starts.db" || { missed "why" "starts.db is not filled"; return; }
 	chown --reference="$WORK/head/journal.db" "$WORK/head"/starts.db*
 	head_start || { missed "why" "phxd does not come back"; return; }
-	for ((i = 1; i <= 300; i++)); do
-		times+=("$(curl -sS -f -m 60 -o "$WORK/answer" -w '%{time_total}' --unix-socket "$PHX_SOCKET" \
-			"http://unix/v1/nodes/swarm$((i * 31 % SCALE_NODES + 1))/why" | awk '{ print $1 * 1000 }')")
-	done
-	api "/v1/nodes/swarm77/why?rows=yes" >"$WORK/answer"
+	mapfile -t times < <(scale_of_nodes /why)
+	api "/v1/nodes/swarm$SCALE_NODES/why?rows=yes" >"$WORK/answer"
 	[ "$(jq '.rows | length' "$WORK/answer")" -ge 100 ] || { missed "why" "no hundred rows: $(head -c 300 "$WORK/answer")"; return; }
-	mapfile -t times < <(printf '%s\n' "${times[@]}" | sort -g)
 	row "phx node why's answer, $DAY_ROWS rows of $SCALE_NODES nodes, median of 300" 100 ms - "${times[150]}"
 	row "the same, the slowest" 100 ms - "${times[299]}"
 	note "$DAY_ROWS rows of starts: $(stat -c %s "$WORK/head/starts.db") bytes"

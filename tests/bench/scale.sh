@@ -48,13 +48,13 @@ scale_missed() {
 	api "/v1/events?after=$1" | jq '[.events[] | select(.kind == "quiet" or .kind == "missing")] | length'
 }
 
-# scale_asks NAME TARGET RUNS PATH: answers through the socket, in ms
+# scale_asks NAME TARGET RUNS PATH [SECONDS]: answers through the socket, in ms, with a pause before each
 scale_asks() {
 	local i s times=()
 	for ((i = 0; i < $3; i++)); do
+		sleep "${5:-0.1}"
 		s=$(curl -sS -f -m 60 -o "$WORK/answer" -w '%{time_total}' --unix-socket "$PHX_SOCKET" "http://unix$4") || { missed "$1" "$4 was refused"; return; }
 		times+=("$(awk '{ print $1 * 1000 }' <<<"$s")")
-		sleep 0.1
 	done
 	row "$1" "$2" ms - "${times[@]}"
 }
@@ -70,13 +70,17 @@ scale_runs() {
 	row "$1" "$2" ms - "${times[@]}"
 }
 
-scale_one() {
-	local i times=()
+# scale_of_nodes [SUFFIX]: the answers about 300 nodes, in ms, the shortest first
+scale_of_nodes() {
+	local i
 	for ((i = 1; i <= 300; i++)); do
-		times+=("$(curl -s -m 60 -o "$WORK/answer" -w '%{time_total}' --unix-socket "$PHX_SOCKET" \
-			"http://unix/v1/nodes/swarm$((i * 31 % SCALE_NODES + 1))" | awk '{ print $1 * 1000 }')")
-	done
-	mapfile -t times < <(printf '%s\n' "${times[@]}" | sort -g)
+		curl -sS -f -m 60 -o "$WORK/answer" -w '%{time_total}\n' --unix-socket "$PHX_SOCKET" \
+			"http://unix/v1/nodes/swarm$((i * 31 % SCALE_NODES + 1))${1:-}" | awk '{ print $1 * 1000 }'
+	done | sort -g
+}
+scale_one() {
+	local times
+	mapfile -t times < <(scale_of_nodes)
 	row "one node by the API, median of 300 ($SCALE_NODES nodes)" 10 ms - "${times[150]}"
 	row "the same, 99 of 100" 10 ms - "${times[297]}"
 }
