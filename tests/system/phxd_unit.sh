@@ -170,6 +170,10 @@ what_passes_is_tried_again() {
 }
 
 # as phxd asks for by itself, where it may: main.c; and the default is for 10,000 agents, each with one or two connections
+# StateDirectory= would give all below it to root where the group is head_user's (tests/lab/deb.guest shows it on a real systemd)
+no_file_is_given_to_root() {
+	[ -z "$(unit_value phxd.service StateDirectory)" ] && unit_value phxd.service ReadWritePaths | grep -qx /var/lib/phoenix
+}
 files_are_enough_for_the_default() {
 	local max
 	max=$(phx config show -o json | jq -r '.. | objects | select(.key == "connections_max") | .value')
@@ -185,5 +189,6 @@ check "phxd.service allows every system call that was made" every_call_is_allowe
 check "phx-agent.service has no filter" the_agent_has_no_filter
 check "what needs a person ends with a status that ends the restarts" a_person_must_look
 check "what passes by itself does not" what_passes_is_tried_again
+check "phxd.service has systemd give no file to root" no_file_is_given_to_root
 check "LimitNOFILE is enough for connections_max" files_are_enough_for_the_default
 exit $FAILED
