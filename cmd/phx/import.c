@@ -16,6 +16,7 @@
 #include "base/file.h"
 #include "base/json.h"
 #include "base/tree.h"
+#include "base/utf8.h"
 #include "config/site.h"
 #include "phx/node_add.h"
 
@@ -80,15 +81,24 @@ static int write_conf(const char *dir, const char *name, const json_t *groups)
 
 /* ---- machines ---- */
 
+/* As the readers of these files take it. */
+static bool is_line(const char *text)
+{
+	for (; *text; text += phx_utf8_length(text))
+		if (*text != '\t' && phx_utf8_steering(text))
+			return false;
+	return true;
+}
+
 /* Each of these texts is one line of a file, or a part of one. */
 static void check_texts(struct import *im, const json_t *machine, const json_t *texts)
 {
 	const char *key;
 	json_t *value;
 	json_object_foreach((json_t *)texts, key, value) {
-		if (strpbrk(phx_text(json_string_value(value)), "\r\n"))
+		if (!is_line(phx_text(json_string_value(value))))
 			import_wrong(im, (unsigned)phx_json_int(machine, "line", 0),
-				     "%s: its %s must be one line",
+				     "%s: its %s must be one line without control characters",
 				     phx_json_str(machine, "name", "?"), key);
 	}
 }

@@ -23,8 +23,9 @@ struct engine {
 	/* of what follows; the journal's own lock may be taken before this one */
 	pthread_mutex_t lock;
 	struct phx_list notices; /* struct notice: to be journalled when possible */
-	bool telling, resumed;
-	pthread_t snapshots; /* takes snapshots, so that nobody waits for them */
+	bool telling;
+	_Atomic bool resumed; /* looked at by any thread */
+	pthread_t snapshots;  /* takes snapshots, so that nobody waits for them */
 	bool taking, closed;
 	unsigned n_due, n_taken; /* snapshots requested, and taken */
 	pthread_cond_t wanted;

@@ -243,16 +243,16 @@ static int start(struct daemon *d, struct phx_err *err)
 	r = r ? r : consoles_new(d, &d->consoles, err);
 	r = r ? r : phx_http_sessions_new(&d->sessions);
 	r = r ? r : passwords_new(d, session_begin_as, &d->passwords);
-	r = r ? r : start_http(d, err);
+	r = r ? r : watches_new(d, &d->watches);
+	r = r ? r : start_http(d, err); /* answers from here on: all that it asks is there */
 	if (r == 0)
 		engine_resume(d->engine);
-	return r ? r : watches_new(d, &d->watches);
+	return r;
 }
 
 static void stop(struct daemon *d)
 {
 	/* answer held requests, end the server, end the workers, then free the rest */
-	watches_free(d->watches);
 	starts_dhcp_free(d->starts_dhcp);
 	live_stop(d->live);
 	waits_stop(d->waits);
@@ -264,6 +264,7 @@ static void stop(struct daemon *d)
 	consoles_stop(d->consoles);
 	passwords_stop(d->passwords);
 	phx_http_server_free(d->http);
+	watches_free(d->watches);
 	passwords_free(d->passwords);
 	phx_http_sessions_free(d->sessions);
 	portal_free(d->portal);

@@ -122,10 +122,9 @@ static void put_refused(struct daemon *d, struct phx_buf *b)
 	for (int l = 0; l < PHX_HTTP_LISTENERS; l++)
 		for (int k = 0; k < PHX_HTTP_LIMITS; k++) {
 			const char *labels[] = {listeners[l], limits[k]};
-			struct phx_http_refused r = {0};
-			if (d->http)
-				phx_http_server_refused(d->http, (enum phx_http_listener)l,
-							(enum phx_http_limit)k, &r);
+			struct phx_http_refused r;
+			phx_http_server_refused(d->http, (enum phx_http_listener)l,
+						(enum phx_http_limit)k, &r);
 			phx_metric_put(b, PHX_METRIC_refused_total, labels, (int64_t)r.n, 0);
 		}
 }

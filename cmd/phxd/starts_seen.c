@@ -143,8 +143,7 @@ void starts_look(struct daemon *d, const char *node)
 	else
 		add_mac(&look.macs, node);
 	engine_unlock(d->engine);
-	if (d->http) /* who asks at once when phxd starts finds none */
-		phx_http_server_sending(d->http, on_sending, &look);
+	phx_http_server_sending(d->http, on_sending, &look);
 	phx_list_fini(&look.macs);
 }
 

@@ -263,6 +263,8 @@ void phx_http_server_sending(struct phx_http_server *s, phx_http_sent_fn fn, voi
 int phx_http_listen(const struct phx_http_server_config *config, enum phx_http_listener which,
 		    struct phx_err *err);
 
+/** Begins to answer. `*ret`, which the caller frees, is there before the first request is; it is
+ * NULL after an error. */
 int phx_http_server_start(const struct phx_http_server_config *config, struct phx_http_server **ret,
 			  struct phx_err *err);
 /** From the next handshake on the TLS listener shows the certificate of this PKI and believes its

@@ -130,8 +130,7 @@ static int open_listener(const struct phx_http_server_config *config,
 		return l->fd;
 	l->port = l->which == PHX_HTTP_UNIX ? 0 : phx_http_listen_port(l->fd);
 	l->guard = new_guard(config);
-	r = l->guard ? start_daemons(config, l, err) : -ENOMEM;
-	return r < 0 ? r : phx_http_accept_start(l, err);
+	return l->guard ? start_daemons(config, l, err) : -ENOMEM;
 }
 
 static int open_listeners(const struct phx_http_server_config *config, struct phx_http_server *s,
@@ -147,6 +146,15 @@ static int open_listeners(const struct phx_http_server_config *config, struct ph
 			s->unix_path = strdup(config->unix_path);
 	}
 	return 0;
+}
+
+static int accept_all(struct phx_http_server *s, struct phx_err *err)
+{
+	int r = 0;
+	for (size_t i = 0; i < PHX_HTTP_LISTENERS && r == 0; i++)
+		if (s->listeners[i].fd >= 0)
+			r = phx_http_accept_start(&s->listeners[i], err);
+	return r;
 }
 
 static int check_routes(const struct phx_http_server_config *config, struct phx_err *err)
@@ -200,8 +208,15 @@ int phx_http_server_start(const struct phx_http_server_config *config, struct ph
 		phx_http_spool_clean(config->spool_dir);
 	}
 	r = open_listeners(config, s, err);
-	if (r == 0)
-		*ret = PHX_TAKE(s);
+	if (r < 0)
+		return r;
+	/* what answers the first request may ask *ret for something */
+	*ret = PHX_TAKE(s);
+	r = accept_all(*ret, err);
+	if (r < 0) {
+		phx_http_server_free(*ret);
+		*ret = NULL;
+	}
 	return r;
 }
 

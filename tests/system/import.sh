@@ -63,6 +63,7 @@ nothing_is_half_done() {
 	refuses warewulf 'nodes:\n  n1:\n    network devices:\n      default: {ipaddr: 10.1.0.1, netmask: 255.0.0.1}\n' 'are no subnet' || return 1
 	# what no file of a line each can hold, and what is no text
 	refuses warewulf 'nodes:\n  n1:\n    ipmi: {ipaddr: 10.2.0.1, password: "a\\nb"}\n' 'bad:2: n1: its password must be one line' &&
+		refuses xcat 'n1:\n    objtype=node\n    mac=52:54:00:00:00:01\n    mgt=ipmi\n    bmc=10.2.0.1\n    bmcusername=root\x14\n' 'n1: its user must be one line without control' &&
 		refuses xcat 'n1:\n    objtype=node\n    gr\xffoups=all\n' 'bad:3: is no text in UTF-8' || return 1
 	# a directory that is there already is not touched
 	mkdir "$WORK/mine" && ! "$BUILD/bin/phx" import xcat $SAMPLES/xcat.txt "$WORK/mine" 2>"$WORK/why" && grep -q 'is there already' "$WORK/why" && [ -z "$(ls "$WORK/mine")" ]
