@@ -292,7 +292,7 @@ static void read_it(struct import *im, bool xcat, char *text)
 	free(heard(&h));
 }
 
-/* As many lines as the reader can name: to YAML, \r alone, U+0085, U+2028 and U+2029 end one, too. */
+/* As many lines as its reader can name: YAML ends one at \r, U+0085, U+2028 and U+2029, too. */
 static unsigned lines_of(const uint8_t *data, size_t n, bool yaml)
 {
 	unsigned lines = 1;
