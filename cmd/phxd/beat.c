@@ -202,6 +202,7 @@ int beat_parse(const char *text, struct beat *ret, struct phx_err *err)
 				s.want);
 	PHX_MEMBERS_COPY(PHX_TOLD_REPORT_FIELDS, &ret->report, &told);
 	ret->wait_ms = told.wait_ms;
+	PHX_STR_SET(ret->version, told.version);
 	return r;
 }
 

@@ -67,7 +67,8 @@ static inline void beat_figures_none(struct beat_figures *f)
 struct beat {
 	struct beat_report report;
 	int64_t wait_ms;
-	struct phx_list running; /* struct beat_running */
+	char version[PHX_TOLD_VERSION_MAX]; /* "": an older agent, which says it in its hello */
+	struct phx_list running;            /* struct beat_running */
 	/* JSON texts; NULL: not reported. Logins are shown to fewer people than the rest */
 	char *monitor, *sessions;
 	/* of the monitor: the use of a web RE's instance (-1: none) and why; whether there is a

@@ -226,6 +226,8 @@ struct live_news live_beat(struct live *l, const char *node, struct beat *b)
 	pthread_mutex_lock(&l->lock);
 	struct contact *c = live_contact(l, node, now);
 	if (c) {
+		if (b->version[0])
+			PHX_STR_SET(c->version, b->version);
 		news.site = measure(c, b);
 		news.back = hear(l, c, now);
 		news.report = changes(c, &b->report, now);

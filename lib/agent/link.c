@@ -166,6 +166,7 @@ static json_t *hello_body(struct link *l)
 static json_t *beat_body(struct link *l, const struct phx_told_report *report)
 {
 	struct phx_told_beat b = {.wait_ms = l->beat_ms};
+	PHX_STR_SET(b.version, PHX_VERSION);
 	PHX_MEMBERS_COPY(PHX_TOLD_REPORT_FIELDS, &b, report);
 	json_t *j = phx_json_from_record(&phx_told_beat_record, &b);
 	report_running(l->agent, (struct report_kept){l->anchor, l->renewal.ca}, j);

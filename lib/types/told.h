@@ -72,7 +72,9 @@ PHX_RECORD_STRUCT(phx_told_hello, PHX_TOLD_HELLO_FIELDS);
  * orders that the node has (agent/report.h), and "monitor", measurements of many makers. */
 #define PHX_TOLD_BEAT_FIELDS(F, S) \
 	PHX_TOLD_REPORT_FIELDS(F, S) \
-	F(S, wait_ms, I64) /* how long the head may hold the answer */
+	F(S, wait_ms, I64) /* how long the head may hold the answer */ \
+	/* of the agent, as in its hello: a head that was started again hears no other one */ \
+	F(S, version, STR(PHX_TOLD_VERSION_MAX))
 PHX_RECORD_STRUCT(phx_told_beat, PHX_TOLD_BEAT_FIELDS);
 
 /** The head's answer to a hello. Its words are texts, since a newer head may have others. Besides

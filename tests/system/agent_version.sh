@@ -28,9 +28,11 @@ two_versions_ahead_is_refused() {
 		hello '"version": "1.0.0",' '{}' 503
 }
 it_comes_back() { agent_start n1 && until_true 30 agent_is "$OWN"; }
+# who upgrades has just restarted the head, and asks which agents are left
+a_head_that_was_restarted_knows_it() { head_stop && head_start && until_true 10 agent_is "$OWN"; }
 
 head_init
-for test in enrols its_version_is_shown what_newer_ones_tell_is_passed_over one_of_before_is_taken two_versions_ahead_is_refused it_comes_back; do
+for test in enrols its_version_is_shown what_newer_ones_tell_is_passed_over one_of_before_is_taken two_versions_ahead_is_refused it_comes_back a_head_that_was_restarted_knows_it; do
 	check "$test" "$test"
 done
 exit $FAILED

@@ -24,7 +24,7 @@ static void a_beat_is_read(void **state)
 	(void)state;
 	parsed("{\"boot_id\":\"b1\",\"env\":\"os\",\"actual_role\":\"web\",\"actual_identity\":"
 	       "\"i1\",\"healthy\":true,\"health_text\":\"all \\u00e4 well\",\"running\":[],"
-	       "\"monitor\":{\"load\":1.5},\"wait_ms\":2000}",
+	       "\"monitor\":{\"load\":1.5},\"wait_ms\":2000,\"version\":\"0.2.0\"}",
 	       &b);
 	assert_string_equal(b.report.boot_id, "b1");
 	assert_int_equal(b.report.env, PHX_ENV_OS);
@@ -33,6 +33,7 @@ static void a_beat_is_read(void **state)
 	assert_string_equal(b.report.health_text, "all \u00e4 well");
 	assert_true(b.report.healthy);
 	assert_int_equal(b.wait_ms, 2000);
+	assert_string_equal(b.version, "0.2.0");
 	assert_int_equal(b.running.n, 0);
 	assert_string_equal(b.monitor, "{\"load\":1.5}");
 	assert_null(b.sessions);
