@@ -213,13 +213,10 @@ static bool has_ended(const struct phx_state *s, const struct phx_http_request *
 	return !job || !phx_job_is_open(job);
 }
 
-static void show_job(struct phx_http_request *q, void *arg)
+static json_t *show_job(struct phx_http_request *q, struct daemon *d)
 {
-	struct daemon *d = arg;
 	uint64_t id;
-	PHX_AUTO_JSON json_t *j = job_of_path(d, q, PHX_RIGHT_job_see, &id);
-	if (j)
-		phx_http_reply_json(q, 200, j);
+	return job_of_path(d, q, PHX_RIGHT_job_see, &id);
 }
 
 static const struct holds_wish until_end = {has_ended, show_job, PHX_RIGHT_job_see};
@@ -227,15 +224,16 @@ static const struct holds_wish until_end = {has_ended, show_job, PHX_RIGHT_job_s
 void api_job(struct phx_http_request *q, void *arg)
 {
 	struct daemon *d = arg;
-	uint64_t id, wait_s;
+	uint64_t wait_s;
+	unsigned rights = d->rights;
 	if (!parse_query_number(q, "wait", HOLD_MAX_S, 0, &wait_s))
 		return;
 	/* check first: when a refusal comes must not tell when another's job ends */
-	PHX_AUTO_JSON json_t *may = wait_s ? job_of_path(d, q, PHX_RIGHT_job_see, &id) : NULL;
-	if (may)
-		holds_take(d->holds, q, &until_end, (int64_t)wait_s * 1000);
-	else if (!wait_s)
-		show_job(q, d);
+	PHX_AUTO_JSON json_t *j = show_job(q, d);
+	if (j && wait_s)
+		holds_take(d->holds, q, &until_end, rights, (int64_t)wait_s * 1000);
+	else if (j)
+		phx_http_reply_json(q, 200, j);
 }
 
 static enum phx_right right_of(const struct phx_event *ev)

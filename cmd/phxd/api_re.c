@@ -270,15 +270,15 @@ static json_t *re_of_member(const struct phx_state *s, const struct phx_re *re)
 	return j;
 }
 
-static void show_re(struct phx_http_request *q, void *arg)
+/* NULL: there is none for him, as he was told. */
+static json_t *show_re(struct phx_http_request *q, struct daemon *d)
 {
-	struct daemon *d = arg;
 	struct asker asker = asker_of(d, q, PHX_RIGHT_re_see);
 	int64_t now_ms = engine_now(d->engine);
 	const char *name = phx_http_param(q, 0);
 	struct powers powers = powers_of(d, q);
 	struct member member = {0};
-	PHX_AUTO_JSON json_t *j = NULL;
+	json_t *j = NULL;
 	if (!asker.all) /* it asks the user database */
 		member_of(d, q, PHX_RIGHT_re_see, &member);
 	const struct phx_state *s = engine_lock(d->engine);
@@ -294,10 +294,9 @@ static void show_re(struct phx_http_request *q, void *arg)
 	engine_unlock(d->engine);
 	member_fini(&member);
 	name_owner(j);
-	if (j)
-		phx_http_reply_json(q, 200, j);
-	else
+	if (!j)
 		reply_no_re(q, name);
+	return j;
 }
 
 static const struct holds_wish goal = {goal_reached, show_re, PHX_RIGHT_re_see};
@@ -306,12 +305,16 @@ void api_re(struct phx_http_request *q, void *arg)
 {
 	struct daemon *d = arg;
 	uint64_t wait_s;
+	unsigned rights = d->rights;
 	if (!parse_goal(q, &wait_s))
 		return;
-	if (wait_s && is_for(d, q))
-		holds_take(d->holds, q, &goal, (int64_t)wait_s * 1000);
-	else
-		show_re(q, d);
+	if (wait_s && is_for(d, q)) {
+		holds_take(d->holds, q, &goal, rights, (int64_t)wait_s * 1000);
+		return;
+	}
+	PHX_AUTO_JSON json_t *j = show_re(q, d);
+	if (j)
+		phx_http_reply_json(q, 200, j);
 }
 
 /* ---- doing ---- */

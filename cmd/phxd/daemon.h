@@ -295,7 +295,9 @@ typedef bool (*holds_reached_fn)(const struct phx_state *s, const struct phx_htt
 /** What a held request waits for. */
 struct holds_wish {
 	holds_reached_fn reached;
-	phx_http_handler answer;
+	/* What the sender is answered, by the rights that he has now; owned by the caller. NULL: it
+	 * was answered with an error. Is called again where rights change meanwhile. */
+	json_t *(*show)(struct phx_http_request *q, struct daemon *d);
 	enum phx_right right; /* must be held until the answer */
 };
 
@@ -304,11 +306,12 @@ int holds_new(struct daemon *d, struct holds **ret);
 void holds_stop(struct holds *h);
 /** After holds_stop() and when nobody asks any more. Safe on NULL. */
 void holds_free(struct holds *h);
-/** Lets `wish->answer` answer `q` once the wish is reached, or after `wait_ms`; on another thread.
- * The caller has checked the sender's right. A sender who loses it meanwhile, or a part of it, is
- * answered at once, by the right that remains. */
+/** Answers `q` with what `wish->show` says once the wish is reached, or after `wait_ms`; on another
+ * thread. The caller has checked the sender's right; `rights` is daemon.rights from before that. A
+ * sender who loses it meanwhile, or a part of it, is answered at once, by the right that remains.
+ */
 void holds_take(struct holds *h, struct phx_http_request *q, const struct holds_wish *wish,
-		int64_t wait_ms);
+		unsigned rights, int64_t wait_ms);
 /** The state has changed. Returns at once. */
 void holds_wake(struct holds *h);
 

@@ -1,7 +1,7 @@
 /* Requests that are held until a state is reached: the end of a job, an RE that has its nodes. Each
- * is answered by its handler when that is so, or when its time is up. A thread of its own checks
- * all of them when the journal has grown, rights have changed, a client has hung up, or the time of
- * one is up. */
+ * is answered with what its wish shows when that is so, or when its time is up. A thread of its own
+ * checks all of them when the journal has grown, rights have changed, a client has hung up, or the
+ * time of one is up. */
 #include "phxd/daemon.h"
 
 #include <errno.h>
@@ -62,18 +62,21 @@ static bool await_news(struct holds *h)
 	return goes_on;
 }
 
-/* Marks requests whose sender has a smaller right than at first. Call it before the engine is
- * locked: it may ask the user database. */
+/* Looks at the sender's right again if rights were given or taken since: it is lost if it is
+ * smaller than at first. Call it before the engine is locked: it may ask the user database. */
+static void look_at_right(const struct holds *h, struct held *x)
+{
+	unsigned now = h->d->rights;
+	if (x->rights == now || x->gone)
+		return;
+	x->rights = now;
+	x->lost = x->lost || person_scope(h->d, phx_http_peer(x->q), x->wish.right) < x->scope;
+}
+
 static void look_at_rights(struct holds *h)
 {
-	for (uint32_t i = 0; i < h->list.n; i++) {
-		struct held *x = PHX_LIST_AT(&h->list, struct held, i);
-		unsigned now = h->d->rights;
-		if (x->rights == now || x->gone)
-			continue;
-		x->rights = now;
-		x->lost = person_scope(h->d, phx_http_peer(x->q), x->wish.right) < x->scope;
-	}
+	for (uint32_t i = 0; i < h->list.n; i++)
+		look_at_right(h, PHX_LIST_AT(&h->list, struct held, i));
 }
 
 /* Takes out the requests to answer now. */
@@ -97,12 +100,24 @@ static struct phx_list take_due(struct holds *h, bool all)
 	return due;
 }
 
-static void answer(struct holds *h, const struct held *x)
+/* Rights that are taken while the answer is made may make it another. */
+static void answer(struct holds *h, struct held *x)
 {
-	if (x->gone)
+	if (x->gone) {
 		phx_http_reply_error(x->q, -EAGAIN, "nobody waits for this answer");
-	else if (!x->lost || person_require(h->d, x->q, x->wish.right))
-		x->wish.answer(x->q, h->d);
+		return;
+	}
+	for (;;) {
+		look_at_right(h, x);
+		if (x->lost && !person_require(h->d, x->q, x->wish.right))
+			return;
+		PHX_AUTO_JSON json_t *j = x->wish.show(x->q, h->d);
+		if (j && x->rights != h->d->rights)
+			continue;
+		if (j)
+			phx_http_reply_json(x->q, 200, j);
+		return;
+	}
 }
 
 static void *run(void *arg)
@@ -137,11 +152,12 @@ int holds_new(struct daemon *d, struct holds **ret)
 }
 
 void holds_take(struct holds *h, struct phx_http_request *q, const struct holds_wish *wish,
-		int64_t wait_ms)
+		unsigned rights, int64_t wait_ms)
 {
-	struct held held = {.q = q, .wish = *wish, .rights = h->d->rights};
+	struct held held = {.q = q, .wish = *wish, .rights = rights};
 	held.until_ms = phx_clock_ms() + wait_ms;
 	held.scope = person_scope(h->d, phx_http_peer(q), wish->right);
+	held.lost = h->d->rights != rights; /* perhaps: the scope may be a smaller one already */
 	if (!phx_http_claim(q, PHX_HTTP_POLL, h->d->cfg.polls_per_user))
 		return;
 	phx_http_suspend(q);

@@ -56,9 +56,10 @@ void reads_breathe(int64_t since_us)
 }
 
 void holds_take(struct holds *h, struct phx_http_request *q, const struct holds_wish *wish,
-		int64_t wait_ms)
+		unsigned rights, int64_t wait_ms)
 {
 	(void)h;
+	assert_int_equal(rights, head.rights);
 	phx_http_suspend(q);
 	held = wish;
 	held_ms = wait_ms;
@@ -110,7 +111,7 @@ static int setup(void **state)
 	strcpy(top, "/tmp/phx-jobs.XXXXXX");
 	if (!mkdtemp(top) || phx_state_init(&core) < 0)
 		return -1;
-	head = (struct daemon){0};
+	head = (struct daemon){.rights = 3};
 	PHX_STR_SET(head.cfg.output_dir, top);
 	fake_state = &core;
 	struct phx_re *re = phx_list_push(&core.res, sizeof(*re));
@@ -291,7 +292,7 @@ static void what_is_anothers_is_as_what_is_not_there(void **state)
 
 static void who_waits_is_answered_at_its_end(void **state)
 {
-	FAKE_REQUEST q = {.params = {"1"}}, gone = {.params = {"77"}};
+	FAKE_REQUEST q = {.peer.uid = ALICE, .params = {"1"}}, gone = {.params = {"77"}};
 	(void)state;
 	assert_int_equal(asks(api_job, ALICE, "1", Q({"wait", "61"}), NULL), -EINVAL);
 	assert_int_equal(asks(api_job, ALICE, "1", Q({"wait", "60"}), NULL), -EINPROGRESS);
@@ -302,8 +303,14 @@ static void who_waits_is_answered_at_its_end(void **state)
 	job_at(0)->state = PHX_JOB_DONE;
 	assert_true(held->reached(&core, &q));
 	job_at(0)->why = strdup("it was told to");
-	assert_int_equal(asks(held->answer, ALICE, "1", NULL, NULL), 200);
-	assert_string_equal(phx_json_str(answer, "reason", ""), "it was told to");
+	/* what she is shown then, by the rights that she has then */
+	PHX_AUTO_JSON json_t *shown = held->show(&q, &head);
+	assert_string_equal(phx_json_str(shown, "reason", ""), "it was told to");
+	assert_int_equal(q.code, 0);
+	fake_identity = "unix:bob";
+	q.peer.uid = BOB;
+	assert_null(held->show(&q, &head));
+	assert_int_equal(q.code, -ENOENT);
 }
 
 /* ---- orders ---- */

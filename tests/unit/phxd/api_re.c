@@ -136,10 +136,11 @@ void accounts_look(struct accounts *a)
 }
 
 void holds_take(struct holds *h, struct phx_http_request *q, const struct holds_wish *wish,
-		int64_t wait_ms)
+		unsigned rights, int64_t wait_ms)
 {
 	(void)h;
 	assert_int_equal(wait_ms, 9000);
+	assert_int_equal(rights, head.rights);
 	phx_http_suspend(q);
 	held_wish = wish;
 }
@@ -353,9 +354,14 @@ static void who_may_not_see_it_does_not_wait_for_it(void **state)
 	assert_false(held_wish->reached(&w->s, &q));
 	serves = true;
 	assert_true(held_wish->reached(&w->s, &q));
+	PHX_AUTO_JSON json_t *shown = held_wish->show(&q, &head);
+	assert_true(phx_json_bool(shown, "reached", false));
+	assert_int_equal(q.code, 0);
 	q.params[0] = "gone"; /* there is nothing left to wait for */
 	serves = false;
 	assert_true(held_wish->reached(&w->s, &q));
+	assert_null(held_wish->show(&q, &head));
+	assert_int_equal(q.code, -ENOENT);
 }
 
 /* ---- orders ---- */

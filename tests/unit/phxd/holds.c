@@ -12,7 +12,8 @@
 enum { LONG_MS = HOLD_MAX_S * 1000 };
 
 static struct daemon d;
-static _Atomic int scope; /* that of whoever asks */
+static _Atomic int scope;                   /* that of whoever asks */
+static enum { NEVER, LOOKED, SHOWN } taken; /* when the right is taken: between look and answer */
 
 enum phx_scope person_scope(struct daemon *of, const struct phx_http_peer *peer,
 			    enum phx_right right)
@@ -38,21 +39,34 @@ void reads_breathe(int64_t since_us)
 	(void)since_us;
 }
 
+static void take_at(int now)
+{
+	if ((int)taken != now)
+		return;
+	taken = NEVER;
+	scope = PHX_SCOPE_NONE;
+	d.rights++;
+}
+
 /* A request waits for the number in its path: that of the state is the last event's. */
 static bool is_reached(const struct phx_state *s, const struct phx_http_request *q)
 {
+	take_at(LOOKED);
 	return s->seq >= strtoull(phx_http_param(q, 0), NULL, 10);
 }
 
-static void answer_it(struct phx_http_request *q, void *arg)
+static json_t *show_it(struct phx_http_request *q, struct daemon *of)
 {
 	fake_engine_is_free();
-	assert_ptr_equal(arg, &d);
-	PHX_AUTO_JSON json_t *j = json_object();
-	phx_http_reply_json(q, 200, j);
+	assert_ptr_equal(of, &d);
+	take_at(SHOWN);
+	if (strcmp(phx_http_param(q, 0), "gone") != 0)
+		return json_pack("{s:i}", "scope", scope);
+	phx_http_reply_error(q, -ENOENT, "there is none");
+	return NULL;
 }
 
-static const struct holds_wish wish = {is_reached, answer_it, PHX_RIGHT_job_see};
+static const struct holds_wish wish = {is_reached, show_it, PHX_RIGHT_job_see};
 static struct phx_state s;
 
 static int setup(void **state)
@@ -61,6 +75,7 @@ static int setup(void **state)
 	s = (struct phx_state){.seq = 5};
 	fake_state = &s;
 	scope = PHX_SCOPE_ALL;
+	taken = NEVER;
 	d = (struct daemon){.cfg.polls_per_user = 1};
 	fake_requests_begin();
 	return holds_new(&d, &d.holds);
@@ -76,7 +91,7 @@ static int teardown(void **state)
 static void hold(struct phx_http_request *q, const char *seq, int64_t wait_ms)
 {
 	*q = (struct phx_http_request){.params = {seq}};
-	holds_take(d.holds, q, &wish, wait_ms);
+	holds_take(d.holds, q, &wish, d.rights, wait_ms);
 }
 
 /* All that wait have been looked at since: one that waits for nothing was answered. */
@@ -148,7 +163,7 @@ static void who_hangs_up_waits_no_longer(void **state)
 	(void)state;
 	assert_int_equal(pipe(ends), 0);
 	q.hang_up = ends[0];
-	holds_take(d.holds, &q, &wish, LONG_MS);
+	holds_take(d.holds, &q, &wish, d.rights, LONG_MS);
 	all_are_looked_at();
 	assert_int_equal(q.code, 0);
 	close(ends[1]);
@@ -208,13 +223,71 @@ static void who_keeps_the_right_or_gains_one_waits_on(void **state)
 	assert_int_equal(q.code, 200);
 }
 
+/* It is taken when what he waits for was found to be so: he is told neither that nor how. */
+static void who_loses_the_right_before_the_answer_is_refused(void **state)
+{
+	FAKE_REQUEST q;
+	(void)state;
+	taken = LOOKED;
+	hold(&q, "0", LONG_MS);
+	fake_await();
+	assert_int_equal(q.code, -EPERM);
+	assert_null(q.json);
+}
+
+static void who_loses_the_right_while_the_answer_is_made_is_refused(void **state)
+{
+	FAKE_REQUEST q;
+	(void)state;
+	taken = SHOWN;
+	hold(&q, "0", LONG_MS);
+	fake_await();
+	assert_int_equal(q.code, -EPERM);
+	assert_null(q.json);
+}
+
+/* Others lost one: what he is told was made after that, and he is told once. */
+static void an_answer_is_made_again_when_rights_have_changed(void **state)
+{
+	FAKE_REQUEST q;
+	(void)state;
+	hold(&q, "7", LONG_MS);
+	all_are_looked_at();
+	scope = PHX_SCOPE_OWN;
+	d.rights++;
+	comes_to(7);
+	fake_await();
+	assert_int_equal(q.code, 200);
+	assert_int_equal(phx_json_int(q.json, "scope", -1), PHX_SCOPE_OWN);
+}
+
+static void who_lost_a_right_before_he_was_held_does_not_wait(void **state)
+{
+	FAKE_REQUEST q = {.params = {"9"}};
+	(void)state;
+	unsigned before = d.rights++; /* he was looked at before that */
+	scope = PHX_SCOPE_OWN;
+	holds_take(d.holds, &q, &wish, before, LONG_MS);
+	fake_await();
+	assert_int_equal(q.code, 200);
+}
+
+static void what_there_is_not_any_more_is_not_shown(void **state)
+{
+	FAKE_REQUEST q;
+	(void)state;
+	hold(&q, "gone", LONG_MS);
+	fake_await();
+	assert_int_equal(q.code, -ENOENT);
+}
+
 /* ---- how many, and the end ---- */
 
 static void who_waits_for_enough_already_is_not_held(void **state)
 {
 	FAKE_REQUEST q = {.params = {"9"}, .busy = true};
 	(void)state;
-	holds_take(d.holds, &q, &wish, LONG_MS);
+	holds_take(d.holds, &q, &wish, d.rights, LONG_MS);
 	fake_await();
 	assert_int_equal(q.code, FAKE_LATER);
 	assert_false(q.held);
@@ -247,6 +320,11 @@ int main(void)
 		T(who_loses_the_right_is_refused_at_once),
 		T(who_loses_a_part_of_it_is_answered_at_once),
 		T(who_keeps_the_right_or_gains_one_waits_on),
+		T(who_loses_the_right_before_the_answer_is_refused),
+		T(who_loses_the_right_while_the_answer_is_made_is_refused),
+		T(an_answer_is_made_again_when_rights_have_changed),
+		T(who_lost_a_right_before_he_was_held_does_not_wait),
+		T(what_there_is_not_any_more_is_not_shown),
 		T(who_waits_for_enough_already_is_not_held),
 		T(at_the_end_all_are_answered_and_none_is_held),
 	};
