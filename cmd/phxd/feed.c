@@ -38,9 +38,10 @@ struct feed {
 	_Atomic bool stopped;
 	pthread_t thread;
 	bool running;
-	pthread_mutex_t joining; /* readers begin one at a time */
-	_Atomic uint64_t told;   /* event up to which readers were told */
-	bool failed;             /* reading the changes failed */
+	/* from the look at somebody's rights until he reads, or is sent what was made for him */
+	pthread_mutex_t joining;
+	_Atomic uint64_t told; /* event up to which readers were told */
+	bool failed;           /* reading the changes failed */
 	/* the rest is used by the thread alone */
 	unsigned rights;           /* daemon.rights when readers were checked last */
 	int64_t said_ms, frame_ms; /* when anything was published last, and when nodes were */
@@ -107,6 +108,42 @@ static int read_changed(struct feed *f, uint64_t last, struct changed *ret, stru
 	return 0;
 }
 
+/* ---- who reads ---- */
+
+static unsigned n_readers(struct feed *f)
+{
+	unsigned n = 0;
+	for (unsigned i = 0; i < CHANNELS; i++)
+		n += phx_http_hub_readers(f->hub, i);
+	return n;
+}
+
+/* The auditor, who sees hardware and not what services write, is told names. */
+static bool sees_all(struct daemon *d, const struct phx_http_peer *peer)
+{
+	return person_has_all(d, peer, PHX_RIGHT_hardware) &&
+		person_has_all(d, peer, PHX_RIGHT_logs) &&
+		person_has_all(d, peer, PHX_RIGHT_catalog);
+}
+
+static bool may_read(void *arg, const struct phx_http_peer *peer, unsigned channel)
+{
+	struct feed *f = arg;
+	return channel == ALL ? sees_all(f->d, peer)
+			      : person_scope(f->d, peer, PHX_RIGHT_look) != PHX_SCOPE_NONE;
+}
+
+/* Checks the readers again: rights have changed, or (`quiet`) a session may have ended. With the
+ * lock `joining`. */
+static void look_at_readers(struct feed *f, bool quiet)
+{
+	unsigned rights = f->d->rights;
+	if (rights == f->rights && !quiet)
+		return;
+	f->rights = rights;
+	phx_http_hub_end(f->hub, may_read, f);
+}
+
 /* ---- a frame ---- */
 
 static void put_node(struct feed *f, const struct phx_state *s, const char *name, int channel,
@@ -139,6 +176,15 @@ static void put_nodes(struct feed *f, const struct changed *c, int channel, stru
 	}
 }
 
+/* What was made while rights were taken is not for all who read before. */
+static void send_frame(struct feed *f, int channel, char *text, size_t n)
+{
+	pthread_mutex_lock(&f->joining);
+	look_at_readers(f, false);
+	phx_http_hub_publish(f->hub, (unsigned)channel, text, n);
+	pthread_mutex_unlock(&f->joining);
+}
+
 static void publish(struct feed *f, const struct changed *c, int channel)
 {
 	PHX_AUTO(phx_buf_fini) struct phx_buf nodes = {0}, gone = {0};
@@ -160,7 +206,7 @@ static void publish(struct feed *f, const struct changed *c, int channel)
 	size_t n = frame.n;
 	char *text = failed ? NULL : phx_buf_take(&frame);
 	phx_buf_fini(&frame);
-	phx_http_hub_publish(f->hub, (unsigned)channel, text, n);
+	send_frame(f, channel, text, n);
 }
 
 static void publish_all(struct feed *f, const struct changed *c)
@@ -179,41 +225,6 @@ static void tell_all(struct feed *f, const char *text)
 			phx_http_hub_publish(f->hub, i, text ? strdup(text) : NULL,
 					     text ? strlen(text) : 0);
 	f->said_ms = phx_clock_ms();
-}
-
-/* ---- who reads ---- */
-
-static unsigned n_readers(struct feed *f)
-{
-	unsigned n = 0;
-	for (unsigned i = 0; i < CHANNELS; i++)
-		n += phx_http_hub_readers(f->hub, i);
-	return n;
-}
-
-/* The auditor, who sees hardware and not what services write, is told names. */
-static bool sees_all(struct daemon *d, const struct phx_http_peer *peer)
-{
-	return person_has_all(d, peer, PHX_RIGHT_hardware) &&
-		person_has_all(d, peer, PHX_RIGHT_logs) &&
-		person_has_all(d, peer, PHX_RIGHT_catalog);
-}
-
-static bool may_read(void *arg, const struct phx_http_peer *peer, unsigned channel)
-{
-	struct feed *f = arg;
-	return channel == ALL ? sees_all(f->d, peer)
-			      : person_scope(f->d, peer, PHX_RIGHT_look) != PHX_SCOPE_NONE;
-}
-
-/* Checks the readers again: rights have changed, or a session may have ended. */
-static void look_at_readers(struct feed *f, bool quiet)
-{
-	unsigned rights = f->d->rights;
-	if (rights == f->rights && !quiet)
-		return;
-	f->rights = rights;
-	phx_http_hub_end(f->hub, may_read, f);
 }
 
 /* ---- the thread ---- */
@@ -260,7 +271,9 @@ static void *run(void *arg)
 			continue;
 		}
 		bool quiet = now - f->said_ms >= QUIET_MS;
+		pthread_mutex_lock(&f->joining);
 		look_at_readers(f, quiet);
+		pthread_mutex_unlock(&f->joining);
 		if (f->told < last)
 			tell_news(f, last);
 		if (quiet)
@@ -336,12 +349,13 @@ void api_feed(struct phx_http_request *q, void *arg)
 {
 	struct daemon *d = arg;
 	struct feed *f = d->feed;
-	bool all = sees_all(d, phx_http_peer(q));
 	if (!phx_http_claim(q, PHX_HTTP_POLL, d->cfg.polls_per_user))
 		return;
 	pthread_mutex_lock(&f->joining);
-	if (!n_readers(f))
-		f->told = f->last;
-	phx_http_hub_read(f->hub, q, all ? ALL : NAMES);
+	if (person_require(d, q, PHX_RIGHT_look)) {
+		if (!n_readers(f))
+			f->told = f->last;
+		phx_http_hub_read(f->hub, q, sees_all(d, phx_http_peer(q)) ? ALL : NAMES);
+	}
 	pthread_mutex_unlock(&f->joining);
 }

@@ -41,8 +41,8 @@ struct phx_http_hub {
 	} readers[READERS_MAX];
 	unsigned n_readers;
 	struct {
-		unsigned channel;
-		char *text; /* NULL: what was published is lost */
+		unsigned channel, n_readers; /* of it, when it was published */
+		char *text;                  /* NULL: what was published is lost */
 	} frames[FRAMES_MAX];
 	unsigned n_frames, n_tells;
 	bool ends;   /* the last turn */
@@ -77,6 +77,7 @@ unsigned phx_http_hub_readers(struct phx_http_hub *h, unsigned channel)
 void phx_http_hub_read(struct phx_http_hub *h, struct phx_http_request *q, unsigned channel)
 {
 	assert_true(h->n_readers < READERS_MAX);
+	assert_int_equal(pthread_mutex_trylock(&d.feed->joining), EBUSY);
 	h->readers[h->n_readers].peer = q->peer;
 	h->readers[h->n_readers++].channel = channel;
 }
@@ -85,12 +86,15 @@ void phx_http_hub_publish(struct phx_http_hub *h, unsigned channel, char *event,
 	assert_true(h->n_frames < FRAMES_MAX);
 	assert_int_equal(n, event ? strlen(event) : 0);
 	h->frames[h->n_frames].channel = channel;
+	h->frames[h->n_frames].n_readers = phx_http_hub_readers(h, channel);
 	h->frames[h->n_frames++].text = event;
 }
 void phx_http_hub_end(struct phx_http_hub *h,
 		      bool (*may)(void *arg, const struct phx_http_peer *peer, unsigned channel),
 		      void *arg)
 {
+	if (may) /* nobody begins to read meanwhile */
+		assert_int_equal(pthread_mutex_trylock(&d.feed->joining), EBUSY);
 	for (unsigned i = 0; i < h->n_readers; i++)
 		if (!may || !may(arg, &h->readers[i].peer, h->readers[i].channel))
 			h->readers[i].ended = true;
@@ -112,12 +116,16 @@ void phx_http_hub_wait(struct phx_http_hub *h, int ms)
 /* ---- what else of the daemon it calls ---- */
 
 static bool fake_less; /* a right was taken of everybody */
+static bool fake_none; /* all were */
+static bool fake_take; /* it is taken while the next frame is made */
 
 bool person_has_all(struct daemon *of, const struct phx_http_peer *peer, enum phx_right right)
 {
 	(void)of;
 	assert_true(right == PHX_RIGHT_hardware || right == PHX_RIGHT_logs ||
 		    right == PHX_RIGHT_catalog);
+	/* what he may is so until he reads */
+	assert_int_equal(pthread_mutex_trylock(&d.feed->joining), EBUSY);
 	return peer->uid == ROOT && !fake_less;
 }
 enum phx_scope person_scope(struct daemon *of, const struct phx_http_peer *peer,
@@ -125,7 +133,13 @@ enum phx_scope person_scope(struct daemon *of, const struct phx_http_peer *peer,
 {
 	(void)of, (void)peer;
 	assert_int_equal(right, PHX_RIGHT_look);
-	return PHX_SCOPE_ALL;
+	return fake_none ? PHX_SCOPE_NONE : PHX_SCOPE_ALL;
+}
+bool person_require(struct daemon *of, struct phx_http_request *q, enum phx_right right)
+{
+	if (person_scope(of, phx_http_peer(q), right) == PHX_SCOPE_NONE)
+		phx_http_reply_error(q, -EPERM, "not permitted");
+	return !fake_none;
 }
 void reads_breathe(int64_t since_us)
 {
@@ -149,6 +163,11 @@ void view_node_put(struct daemon *of, const struct phx_state *s, const struct ph
 {
 	(void)of, (void)s;
 	assert_true(m->less.empty);
+	if (fake_take) {
+		fake_less = true;
+		d.rights++;
+	}
+	fake_take = false;
 	phx_buf_addf(b, "\"%s%s%s\"", n->name, m->shown[0] ? " all" : "",
 		     m->shown[1] ? " plan" : "");
 }
@@ -170,7 +189,7 @@ static int setup(void **state)
 {
 	fake_engine_begin();
 	fake_requests_begin();
-	fake_less = false;
+	fake_less = fake_none = fake_take = false;
 	fake_ahead_ms = 0;
 	world_setup(state);
 	world = *state;
@@ -424,6 +443,33 @@ static void who_loses_the_right_is_ended_at_once(void **state)
 	assert_int_equal(hub.n_frames, 0);
 }
 
+static void who_loses_the_right_while_a_frame_is_made_is_not_sent_it(void **state)
+{
+	(void)state;
+	joins(ROOT);
+	joins(ALICE);
+	begins();
+	fake_take = true;
+	wake(happens("assign", "n1", "{}", "[]"));
+	turns();
+	assert_true(hub.readers[0].ended);
+	assert_false(hub.readers[1].ended);
+	for (unsigned i = 0; i < hub.n_frames; i++)
+		assert_int_equal(hub.frames[i].n_readers, hub.frames[i].channel == NAMES);
+	assert_frame(hub.n_frames - 1, NAMES,
+		     "data: {\"seq\":2,\"nodes\":[\"n1\"],\"gone\":[]}\n\n");
+}
+
+static void who_has_lost_the_right_does_not_join(void **state)
+{
+	struct phx_http_request q = {.peer.uid = ROOT};
+	(void)state;
+	fake_none = true;
+	api_feed(&q, &d);
+	assert_int_equal(q.code, -EPERM);
+	assert_int_equal(hub.n_readers, 0);
+}
+
 static void whoever_has_too_many_does_not_join(void **state)
 {
 	struct phx_http_request q = {.busy = true};
@@ -459,6 +505,8 @@ int main(void)
 		TEST(a_quiet_feed_says_so_and_looks_who_reads),
 		TEST(who_loses_the_right_is_ended_before_the_next_frame),
 		TEST(who_loses_the_right_is_ended_at_once),
+		TEST(who_loses_the_right_while_a_frame_is_made_is_not_sent_it),
+		TEST(who_has_lost_the_right_does_not_join),
 		TEST(whoever_has_too_many_does_not_join),
 		TEST(the_end_ends_all_feeds),
 	};
