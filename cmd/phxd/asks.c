@@ -131,12 +131,30 @@ static bool take(struct asks *k, const struct asks_kind *kind, const char *node,
 	return found;
 }
 
+/* Looks again what the sender may if rights were given or taken since. False: he was refused. */
+static bool may_be_told(struct asks *k, struct ask *a)
+{
+	struct phx_err err = {0};
+	while (a->rights != k->d->rights) {
+		a->rights = k->d->rights;
+		bool may = person_require(k->d, a->q, a->kind->right);
+		int r = may ? a->kind->may(k->d, a->q, a->node, &err) : 0;
+		if (r < 0)
+			phx_http_reply_error(a->q, r, err.text);
+		if (!may || r < 0) {
+			ask_fini(a);
+			return false;
+		}
+	}
+	return true;
+}
+
 void asks_told(struct asks *k, const struct asks_kind *kind, const char *node, uint64_t id,
 	       const char *error, json_t *answer)
 {
 	struct ask asked;
 	char text[400];
-	if (!take(k, kind, node, id, &asked))
+	if (!take(k, kind, node, id, &asked) || !may_be_told(k, &asked))
 		return;
 	snprintf(text, sizeof(text), "%s: %.300s", node, error);
 	phx_utf8_repair(text);
@@ -170,22 +188,17 @@ static bool take_due(struct asks *k, int64_t now, struct ask *ret)
 /* Rights were given or taken since it was looked at: it waits on, or its sender is refused. */
 static void look_again(struct asks *k, struct ask *a)
 {
-	struct phx_err err = {0};
-	a->rights = k->d->rights;
-	if (!person_require(k->d, a->q, a->kind->right)) {
-		ask_fini(a);
+	if (!may_be_told(k, a))
 		return;
-	}
-	int r = a->kind->may(k->d, a->q, a->node, &err);
 	pthread_mutex_lock(&k->lock);
-	struct ask *to = r || k->stopped ? NULL : phx_list_push(&k->asks, sizeof(*to));
+	struct ask *to = k->stopped ? NULL : phx_list_push(&k->asks, sizeof(*to));
 	if (to)
 		*to = *a;
 	pthread_mutex_unlock(&k->lock);
 	if (to)
 		return;
 	ask_fini(a);
-	phx_http_reply_error(a->q, r ? r : -EAGAIN, r ? err.text : "phxd is ending");
+	phx_http_reply_error(a->q, -EAGAIN, "phxd is ending");
 }
 
 static void answer_due(struct asks *k, int64_t now)

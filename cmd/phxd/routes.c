@@ -61,13 +61,19 @@ static bool may_write(const char *method, enum phx_right right, struct phx_http_
 		return person_require(arg, q, PHX_RIGHT_##right) && \
 			(!(body_file) || may_spool(handler, q, arg)); \
 	} \
+	/* reads stand in a line: when its turn comes, the right may be gone */ \
+	static void late_##handler(struct phx_http_request *q, void *arg) \
+	{ \
+		if (person_require(arg, q, PHX_RIGHT_##right)) \
+			handler(q, arg); \
+	} \
 	static void guarded_##handler(struct phx_http_request *q, void *arg) \
 	{ \
 		if ((body_file) && /* the upload may have taken long */ \
 		    !person_require(arg, q, PHX_RIGHT_##right)) \
 			return; \
 		if (((via)&R) != 0) \
-			reads_take(((struct daemon *)arg)->reads, q, handler); \
+			reads_take(((struct daemon *)arg)->reads, q, late_##handler); \
 		else if (may_write(method, PHX_RIGHT_##right, q, arg)) \
 			handler(q, arg); \
 	}

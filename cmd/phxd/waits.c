@@ -479,6 +479,8 @@ void waits_hold(struct waits *w, struct phx_http_request *q, uint64_t after, uin
 	x.until_ms = wait_ms > 0 ? phx_clock_ms() + wait_ms : 0;
 	PHX_STR_SET(x.node, node);
 	x.rights = w->d->rights; /* read before the rights: a later change is noticed */
+	if (!person_require(w->d, q, PHX_RIGHT_events))
+		return;
 	x.all = person_has_all(w->d, peer, PHX_RIGHT_events);
 	x.sees_res = person_scope(w->d, peer, PHX_RIGHT_re_history) != PHX_SCOPE_NONE;
 	person_name(peer, x.by, sizeof(x.by));

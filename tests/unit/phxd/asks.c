@@ -189,6 +189,20 @@ static void who_loses_the_right_is_refused(void **state)
 	answers(&kind, "n1", 101, "");
 }
 
+/* The agent answers before the loss is noticed. */
+static void who_has_lost_the_right_is_not_told_what_comes_then(void **state)
+{
+	struct phx_http_request q;
+	(void)state;
+	ask("n1", &q);
+	PHX_AUTO_FREE char *text = told("n1");
+	may_code = -EACCES;
+	d.rights++;
+	answers(&kind, "n1", 101, "");
+	assert_int_equal(q.code, -EACCES);
+	assert_null(q.answer);
+}
+
 /* Others got a right, or lost one: he waits on, and is answered. */
 static void who_keeps_the_right_waits_on(void **state)
 {
@@ -207,9 +221,12 @@ int main(void)
 {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 	const struct CMUnitTest tests[] = {
-		TEST(an_answer_reaches_who_asked),  TEST(an_error_is_told_of_its_node),
-		TEST(there_is_room_for_few),        TEST(who_loses_the_right_is_refused),
+		TEST(an_answer_reaches_who_asked),
+		TEST(an_error_is_told_of_its_node),
+		TEST(there_is_room_for_few),
+		TEST(who_loses_the_right_is_refused),
 		TEST(who_keeps_the_right_waits_on),
+		TEST(who_has_lost_the_right_is_not_told_what_comes_then),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

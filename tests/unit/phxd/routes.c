@@ -166,6 +166,20 @@ static void an_upload_is_permitted_twice(void **state)
 	}
 }
 
+/* A read stands in a line behind others. */
+static void a_read_is_permitted_again_when_its_turn_comes(void **state)
+{
+	(void)state;
+	EACH(row)
+	{
+		if (!(rows[row].via & R))
+			continue;
+		begin(false, true, true);
+		ROW_SAYS(row, !is_handled(row));
+		ROW_SAYS(row, n_reads == !rows[row].body_file && n_asked[rows[row].right] == 1);
+	}
+}
+
 /* Who looks, and what agents say, is counted elsewhere. */
 static void what_people_order_has_a_limit(void **state)
 {
@@ -259,6 +273,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(each_row_has_a_gate_that_asks_for_its_right),
 		cmocka_unit_test(an_upload_is_permitted_twice),
+		cmocka_unit_test(a_read_is_permitted_again_when_its_turn_comes),
 		cmocka_unit_test(what_people_order_has_a_limit),
 		cmocka_unit_test(only_reads_are_carried_out_beside),
 		cmocka_unit_test(without_a_certificate_only_public_rows_are_reached),

@@ -396,6 +396,18 @@ static void who_loses_the_right_is_answered_at_once(void **state)
 	assert_string_equal(q.text, "not permitted");
 }
 
+static void who_lost_the_right_before_he_was_held_is_refused(void **state)
+{
+	struct phx_http_request q = {0};
+	(void)state;
+	happens("tick", "", "{}", "[]");
+	fake_refuses = true;
+	holds(&q, ALICE, "", LONG_MS);
+	fake_await();
+	assert_int_equal(q.code, -EPERM);
+	assert_false(q.held);
+}
+
 static void a_journal_that_cannot_be_read_is_told(void **state)
 {
 	struct phx_http_request q = {0};
@@ -453,6 +465,7 @@ int main(void)
 		TEST(a_client_that_hangs_up_is_held_no_longer),
 		TEST(who_waits_in_vain_is_answered_when_his_time_is_over),
 		TEST(who_loses_the_right_is_answered_at_once),
+		TEST(who_lost_the_right_before_he_was_held_is_refused),
 		TEST(a_journal_that_cannot_be_read_is_told),
 		TEST(whoever_has_too_many_is_not_held),
 		TEST(after_the_end_nobody_is_held),
