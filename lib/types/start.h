@@ -31,7 +31,7 @@ enum { PHX_START_TEXT_MAX = 400 };
  *   nic_without=PCI_ID             a network card that no driver of the image fits
  *   disk_without=PCI_ID            the same of a controller of disks
  *   clock_s=SECONDS                its clock, in seconds since 1970
- *   memory_mb=N, wants_mb=N        what it has, and what the image wants
+ *   memory_mb=N                    what it has: for people, nothing follows from it
  *   loss=N/M                       so many of so many trials of the head were lost
  *   panic=TEXT                     the last word of a kernel that gave up */
 #define PHX_START_ROW_FIELDS(F, S) \

@@ -245,11 +245,7 @@ static bool is_out_of_memory(const struct phx_why *w)
 
 static const struct phx_start_row *show_memory(struct phx_why *w)
 {
-	if (is_claiming(w) && is_out_of_memory(w))
-		return say(w, w->claim.panic);
-	return is_claiming(w) && w->claim.wants_mb > w->claim.memory_mb && w->claim.memory_mb > 0
-		? &w->last[PHX_START_beacon]
-		: NULL;
+	return is_claiming(w) && is_out_of_memory(w) ? say(w, w->claim.panic) : NULL;
 }
 
 /* The system of its role begins in these steps. */

@@ -63,8 +63,6 @@ static void take_claim(struct phx_why *w, const struct phx_start_row *row)
 	if (says)
 		snprintf(c->panic, sizeof(c->panic), "%.150s", says);
 	find_number(text, "clock_s", &c->clock_s);
-	find_number(text, "memory_mb", &c->memory_mb);
-	find_number(text, "wants_mb", &c->wants_mb);
 	w->claim_place = w->n;
 }
 
@@ -111,10 +109,9 @@ void phx_why_take(struct phx_why *w, const struct phx_start_row *row)
 	if (row->kind < 0 || row->kind >= PHX_START_KIND_COUNT_)
 		return;
 	w->n++;
-	if (is_claim(row)) {
+	if (is_claim(row))
 		take_claim(w, row);
-		w->last[row->kind] = *row;
-	} else if (row->proven)
+	else if (row->proven)
 		take_proven(w, row);
 }
 

@@ -53,7 +53,7 @@ PHX_RECORD_STRUCT(phx_why_verdict, PHX_WHY_VERDICT_FIELDS);
 struct phx_why_claim {
 	char reached[16], head[32]; /* head: how it did not answer */
 	char nic_without[32], disk_without[32], panic[160];
-	int64_t clock_s, memory_mb, wants_mb;
+	int64_t clock_s;
 };
 
 /** The evidence, gathered row by row. */
