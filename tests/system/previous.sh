@@ -74,7 +74,7 @@ is_upgraded_in_a_hand_over() {
 }
 are() { # JOBS STATE
 	local job
-	for job in $1; do [ "$(api "/v1/jobs/$job" | jq -r '"\(.state) \(.tries // 1)"')" = "$2 1" ] || return 1; done
+	for job in $1; do [ "$(api "/v1/jobs/$job" | jq -r '"\(.state) \(.run) \(.kills)"')" = "$2 0 0" ] || return 1; done
 }
 # nothing of what the one before decided is decided otherwise
 its_journal_is_replayed() { replays_the_same 20 5; }
