@@ -312,11 +312,11 @@ lab-deb: deps
 	$(Q)BUILD=$(BUILD) PHX_TEST_TIMEOUT=3600 tests/run tests/lab/deb.sh
 
 # boot failures planted one after the other: phx node why names each and no other cause, then the machine is mended and goes on;
-# a quarter of an hour. Some of them: tests/lab/why.sh CASE...
+# then the head is lost, and comes back from a backup; half an hour. Some of them: tests/lab/why.sh CASE...
 .PHONY: lab-why
 lab-why: deps
 	$(Q)$(BUILD_MAKE) all agent-bundle images packages
-	$(Q)BUILD=$(BUILD) PHX_TEST_TIMEOUT=3600 PHX_TEST_SCRIPTS=1 tests/run tests/lab/why.sh
+	$(Q)BUILD=$(BUILD) PHX_TEST_TIMEOUT=3600 PHX_TEST_SCRIPTS=1 tests/run tests/lab/why.sh tests/lab/moved.sh
 
 # lab-share, whole: a day of web load, with and without erases; half an hour
 .PHONY: check-lab-share
