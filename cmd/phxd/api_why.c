@@ -3,6 +3,7 @@
 #include "phxd/daemon.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/clock.h"
@@ -10,6 +11,7 @@
 #include "phxd/parse.h"
 #include "phxd/starts.h"
 #include "phxd/view_hide.h"
+#include "types/pci.h"
 #include "why/why.h"
 
 enum { SETTLE_MS = 500, STARTS_MAX = 20 };
@@ -26,6 +28,21 @@ struct asked {
 
 /* ---- what the head knows ---- */
 
+/* A node that reports no disk, and a controller of disks that it has no driver for. */
+static void find_disk_without(const struct phx_facts *f, struct phx_why_node *ret)
+{
+	if (f->disks.n)
+		return;
+	PHX_LIST_EACH(const struct phx_pci_facts, d, &f->pci) {
+		const char *kind = phx_pci_kind(d);
+		bool has_disks =
+			kind && (!strcmp(kind, "storage") || !strcmp(kind, "Fibre Channel"));
+		if (has_disks && !d->driver[0])
+			snprintf(ret->disk_without, sizeof(ret->disk_without), "%04x:%04x",
+				 d->vendor, d->device);
+	}
+}
+
 static void node_of(const struct phx_node *n, struct phx_why_node *ret)
 {
 	const struct phx_step *step = phx_node_step(n);
@@ -33,6 +50,7 @@ static void node_of(const struct phx_node *n, struct phx_why_node *ret)
 		.state = n->state, .up = n->up, .missing_since_us = n->missing_since_ms * 1000};
 	PHX_STR_SET(ret->node, n->name);
 	PHX_STR_SET(ret->reason, n->reason);
+	find_disk_without(&n->facts, ret);
 	if (!step)
 		return;
 	PHX_STR_SET(ret->step, phx_enum_name(&phx_step_kind_names, step->kind));

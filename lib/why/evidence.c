@@ -213,11 +213,13 @@ static bool is_claiming(const struct phx_why *w)
 		w->claim_place > w->place[PHX_START_files_whole];
 }
 
+/* A wrong clock keeps a machine from the head only where a certificate has ended by it. */
 static const struct phx_start_row *show_clock(struct phx_why *w)
 {
 	int64_t off_us = w->claim.clock_s * 1000000 - w->now_us;
 	char text[64];
-	if (!is_claiming(w) || !w->claim.clock_s || (off_us < DAY_US && off_us > -DAY_US))
+	if (!is_claiming(w) || !w->claim.clock_s || (off_us < DAY_US && off_us > -DAY_US) ||
+	    (!w->claim.head[0] && !is_due(w)))
 		return NULL;
 	char *to = stpcpy(text, off_us < 0 ? "it is " : "it will be ");
 	int64_t days = (off_us < 0 ? -off_us : off_us) / DAY_US, scale = 1;
@@ -364,10 +366,15 @@ static const struct phx_start_row *show_service(struct phx_why *w)
 		: NULL;
 }
 
-/* That it has no disk is proven by the step; why it has none is what it says. */
+/* That it has no disk is proven by the step; why it has none is what it says. Whoever has no disk
+ * is given no step that wants one: then it is what it reports. A machine that is in service needs
+ * none. */
 static const struct phx_start_row *show_disk_driver(struct phx_why *w)
 {
 	const struct phx_start_row *row = step_failure(w);
+	if (w->node.disk_without[0] && w->node.up && w->node.state != PHX_NODE_ACTIVE &&
+	    !w->node.step[0])
+		return say(w, w->node.disk_without);
 	bool none = row && (row->bytes == ENODEV || row->bytes == ENXIO || says(row, "no disk"));
 	return none && w->claim.disk_without[0] ? say(w, w->claim.disk_without) : NULL;
 }
@@ -449,11 +456,11 @@ static show_fn *const shows[PHX_WHY_COUNT_] = {
 };
 
 /* The rows from `quarantined` on are for where nothing before them is shown; and of a machine that
- * serves only a service can be wrong. */
+ * serves only a service can be wrong, or that it has no disk for any other role. */
 const struct phx_start_row *why_show(struct phx_why *w, enum phx_why_cause cause)
 {
 	if (is_served(w) && !w->node.step[0] && cause != PHX_WHY_service &&
-	    cause < PHX_WHY_quarantined)
+	    cause != PHX_WHY_disk_driver && cause < PHX_WHY_quarantined)
 		return NULL;
 	for (int i = 0; cause >= PHX_WHY_quarantined && i < PHX_WHY_quarantined; i++)
 		if (why_show(w, (enum phx_why_cause)i))

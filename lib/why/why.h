@@ -33,6 +33,8 @@ struct phx_why_node {
 	int64_t step_deadline_us;
 	uint32_t patience_percent; /* of the time that each phase has; 0: 100 */
 	char dhcp_down[160];       /* why dnsmasq does not run; "" it does, or is the site's */
+	char disk_without[32];     /* where it reports no disk: PCI id of a controller of disks
+				    * that it has no driver for; "" none */
 };
 
 enum { PHX_WHY_TEXT_MAX = 700 };
