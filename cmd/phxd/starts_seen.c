@@ -45,6 +45,9 @@ void starts_script(struct daemon *d, const struct phx_http_request *q, const cha
 		   const char *what, const char *refused)
 {
 	const char *address = phx_http_peer(q)->address;
+	/* an agent asks for the token of its start anew: the machine runs */
+	if (phx_http_peer(q)->via != PHX_HTTP_PLAIN)
+		return;
 	if (!is_from_it(d, mac, address)) {
 		struct phx_start_row row = {.kind = PHX_START_script_asked};
 		PHX_STR_SET(row.node, mac);

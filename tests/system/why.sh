@@ -68,6 +68,13 @@ then_all_of_it() {
 	for file in images/deploy/1/vmlinuz images/deploy/1/initrd.zst site.cpio; do [ "$(firmware $file)" = 200 ] || return 1; done
 	until_true 10 why n1 within 'its kernel starts and finds the network' || { why n1 within; return 1; }
 }
+# its agent asks for the token of its start by HTTPS: that is no start of a machine
+an_agent_begins_no_start() {
+	local before
+	before=$(api /v1/nodes/n1/why | jq .start)
+	[ "$(curl -sS -m 20 --cacert "$WORK/head/pki/ca.pem" -o "$WORK/got" -w '%{http_code}' "https://127.0.0.1:$HTTPS/boot/${MAC}1")" = 200 ] &&
+		why n1 within 'its kernel starts and finds the network' && [ "$(jq .start "$WORK/why.json")" = "$before" ]
+}
 # a machine that nobody announced is asked for by its MAC, and has its starts when it gets a name
 a_machine_without_a_name() {
 	[ "$(firmware boot/${MAC}8)" = 200 ] && phx node why ${MAC}8 -v | grep -q "boot script asked for" || return 1
@@ -198,7 +205,7 @@ a_damaged_file_ends_nothing() {
 	firmware boot/${MAC}1 >/dev/null && why n1 within && grep -q 'starts.db is damaged' "$WORK/phxd.log" && [ -s "$WORK/head/starts.db.damaged" ]
 }
 
-for test in nothing_is_known_at_first a_boot_script_without_its_image a_file_that_is_not_there a_transfer_cut_short a_cable_that_loses_packets then_all_of_it \
+for test in nothing_is_known_at_first a_boot_script_without_its_image a_file_that_is_not_there a_transfer_cut_short a_cable_that_loses_packets then_all_of_it an_agent_begins_no_start \
 	a_machine_without_a_name a_bmc_that_refuses_the_password a_bmc_that_does_not_answer a_step_that_fails a_service_that_fails \
 	strangers_decide_nothing \
 	a_certificate_of_another_time a_certificate_that_counts_no_more who_may_ask a_damaged_file_ends_nothing; do
