@@ -8,6 +8,7 @@ export LAB=${LAB:-why$$}
 MADE=$BUILD/lab-$LAB
 FAILED=0
 OTHER= # the pid of a DHCP server of others
+ACT=   # what why has proposed
 PATIENCE=${PATIENCE:-50} # percent of what machines have; a slow host needs more
 trap 'clean' EXIT
 trap 'exit 1' INT TERM
@@ -32,11 +33,17 @@ script_404       script_refused  beacon  new
 initrd_short     script_refused  beacon  new
 initrd_cut       file_cut        beacon  new
 firewall_http    head_blocked    beacon  new
+loss             loss            beacon  new
 nic_driver       nic_driver      beacon  new
 memory           memory          beacon  new
+init_dies        init_dies       beacon  new
 unaccepted       unaccepted      steps   new
-clock            nothing         steps   ready
+clock_back       nothing         steps   ready
+clock_ahead      clock           steps   ready
 firewall_https   enrol_blocked   steps   ready
+cert_revoked     cert_revoked    steps   ready
+disk_driver      disk_driver     steps   ready
+service          service         steps   ready
 '
 
 # ---- the lab ----
@@ -61,8 +68,14 @@ make_qemu() {
 	chmod 755 "$MADE/bin/qemu-system-x86_64"
 	PATH=$MADE/bin:$PATH
 }
+# role NAME LINE...: a system on disk, with these lines
+role() {
+	printf '%s\n' "summary = \"$1\";" 'pool = "web";' 'image = "debian-12";' 'boot = "disk";' "${@:2}" >"$MADE/roles/$1.conf"
+}
+lives() { role "$1" "services = ( { name = \"$1\"; exec = [ \"/bin/sleep\", \"infinity\" ]; } );"; }
 make_conf() {
 	mkdir -p "$MADE/roles" && cp roles/*.conf "$MADE/roles/"
+	role broken 'services = ( { name = "broken"; exec = [ "/bin/sh", "-c", "echo cannot listen on port 80 >&2; exit 1" ]; } );'
 	cp etc/lab-head.conf "$MADE/head.conf"
 	printf '%s;\n' "role_dir = \"$MADE/roles\"" 'consoles = true' "start_patience_percent = $PATIENCE" >>"$MADE/head.conf"
 	cat >"$MADE/lab.conf" <<-END
@@ -119,6 +132,12 @@ does_act() {
 	*'phx node accept node1'*) phx node accept node1 ;;
 	esac
 }
+# of an act that is done only when the machine has asked for it
+does_rest() {
+	case $ACT in
+	*'phx node accept node1'*) asked node1 && phx node accept node1 2>/dev/null ;;
+	esac
+}
 has_come_to() {
 	why || return 1
 	[ "$(said wrong)" = false ] && [ "$(phase_number "$(said phase)")" -ge "$(phase_number "$1")" ]
@@ -126,6 +145,7 @@ has_come_to() {
 goes_on() {
 	local end=$((SECONDS + 240))
 	until has_come_to "$1"; do
+		does_rest
 		[ $SECONDS -lt $end ] || { say "it does not come to $1"; tell; return 1; }
 		sleep 0.5
 	done
@@ -179,16 +199,62 @@ plant_nic_driver() { echo virtio-net-pci e1000 >"$MADE/instead" && start_it; }
 mend_nic_driver() { : >"$MADE/instead"; }
 plant_memory() { echo '-m 96' >"$MADE/words" && start_it; }
 mend_memory() { : >"$MADE/words"; }
-# ten years back: it takes the time of its head, so that nothing is wrong with its start
-plant_clock() {
+# Certificates have no beginning: of a clock ten years back nothing is wrong, neither on the way nor then; it is told as what it says.
+plant_clock_back() {
 	local boot
 	boot=$(node_field node1 .boot_id)
-	echo "-rtc base=$(date -u -d '10 years ago' +%FT%T)" >"$MADE/words" && start_it && wait_for 200 "it starts" another_boot "$boot"
+	clock_of '10 years ago' && start_it && names within || return 1
+	until another_boot "$boot"; do
+		why && [ "$(said wrong)" = false ] || { say_why; return 1; }
+		sleep 0.5
+	done
+	phx node why node1 -v | grep -q "clock_s=$(($(date +%Y) - 10 < 2026 ? 14 : 15))"
 }
+clock_of() { echo "-rtc base=$(date -u -d "$1" +%FT%T)" >"$MADE/words"; }
 another_boot() { [ "$(node_field node1 .boot_id)" != "$1" ]; }
-mend_clock() { : >"$MADE/words"; }
+mend_clock_back() { : >"$MADE/words"; }
+# by its clock the head's certificate has ended
+plant_clock_ahead() { clock_of '20 years' && start_it; }
+mend_clock_ahead() { : >"$MADE/words"; }
 plant_firewall_https() { nft_plant 'add rule inet plant in tcp dport 8443 drop' && start_it; }
 mend_firewall_https() { nft_mend; }
+# every third packet that the head sends it, on the way out of the bridge: TCP would know of one that is dropped before
+plant_loss() { in_lab nft 'add table bridge plant; add chain bridge plant out { type filter hook output priority 0; }; add rule bridge plant out tcp sport 8080 numgen inc mod 3 == 0 drop' && start_it; }
+mend_loss() { in_lab nft 'delete table bridge plant'; }
+# add_version N: of the deploy image, as it is; with a file $MADE/init that is its init
+add_version() {
+	local to=$MADE/version tree=$MADE/tree
+	rm -rf "$to" "$tree" && mkdir -p "$to" "$tree" && cp "$BUILD"/images/deploy-cloud/{vmlinuz,initrd.zst} "$to/" || return 1
+	if [ -e "$MADE/init" ]; then
+		install -m 755 "$MADE/init" "$tree/init" && (cd "$tree" && echo init | cpio --quiet -o -H newc -R 0:0) | zstd -q >>"$to/initrd.zst" &&
+			truncate -s %512 "$to/initrd.zst" || return 1
+	fi
+	{
+		sed -n "/^files = /q; s/^version = .*/version = \"$1\";/; p" "$BUILD/images/deploy-cloud/manifest.conf"
+		printf 'files = (\n\t{ name = "vmlinuz"; size = %sL; sha256 = "%s"; },\n\t{ name = "initrd.zst"; size = %sL; sha256 = "%s"; }\n);\n' \
+			$(for file in vmlinuz initrd.zst; do stat -c %s "$to/$file" && sha256sum <"$to/$file" | cut -d' ' -f1; done)
+	} >"$to/manifest.conf"
+	phx image sign "$to" --sign-key "$DIR/package.key" && phx image add "$to" 2>/dev/null
+}
+# a version of the image whose init ends at once; no head goes back to the one before by itself, so the mended one has a number of its own
+plant_init_dies() { printf '#!/bin/sh\nexit 1\n' >"$MADE/init" && add_version 2 && start_it; }
+mend_init_dies() { rm "$MADE/init" && add_version 3 && phx image rm deploy-cloud --image-version 1 --yes 2>/dev/null && phx image rm deploy-cloud --image-version 2 --yes 2>/dev/null; }
+# a controller that the kernel of the image has no driver for
+plant_disk_driver() {
+	echo '-device ich9-ahci,id=plant0' >"$MADE/before"
+	echo 'virtio-blk-pci,drive=disk0 ide-hd,bus=plant0.0,drive=disk0' >"$MADE/instead" && start_it
+}
+mend_disk_driver() { : >"$MADE/before" && : >"$MADE/instead"; }
+# a machine whose key is the node's no more: the node was removed, and announced anew
+plant_cert_revoked() {
+	local mac ip bmc
+	mac=$(machine_field node1 .mac) ip=$(machine_field node1 .ip)
+	phx node rm node1 --yes && phx node add node1 --mac "$mac" --ip "$ip" && phx node bmc node1 driver=ipmi address="$(machine_field node1 .bmc_ip)" \
+		user=phoenix password_file="$(bmc_password)" workarounds=opensesspriv && give_console
+}
+mend_cert_revoked() { :; }
+plant_service() { phx node assign node1 broken --yes; }
+mend_service() { lives broken && phx reload 2>/dev/null; }
 plant_unaccepted() { start_it; }
 mend_unaccepted() { :; }
 
@@ -200,6 +266,7 @@ start_it() { phx node power node1 cycle --yes --wait --timeout 1m >"$MADE/power"
 run_case() { # NAME CAUSE THEN FROM
 	from_"$4" || return 1
 	if plant_"$1" && names "$2" && stays "$2"; then
+		ACT=$(said act)
 		mend_"$1" && does_act && goes_on "$3" && return 0
 	else
 		tell
@@ -208,12 +275,15 @@ run_case() { # NAME CAUSE THEN FROM
 	return 1
 }
 from_new() { lab kill node1; }
+# what the case before has begun comes to its end
 from_ready() {
+	case $(node_field node1 .state) in draining | cleaning | deploying) wait_for 400 "node1 is at no step" is_idle ;; esac
 	is_ready && return 0
 	start_it && wait_for 200 "node1 is known" known || return 1
 	! asked node1 || phx node accept node1 || return 1
-	wait_for 120 "node1 is ready" is_ready
+	wait_for 240 "node1 is ready" is_ready
 }
+is_idle() { state_is node1 ready || state_is node1 quarantined; }
 known() { asked node1 || is_ready; }
 is_ready() { state_is node1 ready && [ "$(node_field node1 .up)" = true ]; }
 
