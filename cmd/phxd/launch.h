@@ -9,6 +9,7 @@
 
 #include "config/config.h"
 #include "http/http.h"
+#include "phxd/re_owners.h"
 #include "phxd/re_place.h"
 #include "site/site.h"
 
@@ -36,6 +37,7 @@ enum launch_saying {
 struct launch_re {
 	bool there, marked; /* does its data exist; does its marker, `marker` */
 	struct re_marker marker;
+	struct re_owners owners;
 };
 
 struct launch_re_make {

@@ -356,6 +356,7 @@ static int op_re_look(struct launcher *l, const struct phx_apart_question *q,
 	if (r < 0)
 		return r;
 	re.there = re_place_look(l->cfg, name, &re.marked, &re.marker);
+	re_owners_look(l->cfg, name, &re.owners);
 	phx_buf_add(&ret->body, &re, sizeof(re));
 	return 0;
 }

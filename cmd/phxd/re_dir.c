@@ -11,6 +11,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/account.h"
+
 /* A directory that must exist. */
 struct dir {
 	struct re_marker marker;
@@ -123,6 +125,36 @@ static void tell_missing(struct daemon *d, const struct re_marker *dir)
 	engine_notice(d->engine, dir->name, text);
 }
 
+/* An older phxd.service gave all below /var/lib/phoenix to root. The data of an RE is its owner's,
+ * and is mended; whose the files of users in it were, nobody knows. */
+static void tell_lost(struct daemon *d, const char *re, const struct re_owners *owners)
+{
+	char text[512];
+	if (!owners->n_lost)
+		return;
+	snprintf(text, sizeof(text),
+		 "data of RE %.40s: %u of the directories of users are root's, and maybe what is "
+		 "in them (phoenix-upgrade(7)): chown -hR %.40s: %.120s/%.40s/" RE_USERS "/%.40s",
+		 re, owners->n_lost, owners->lost, d->cfg.re_dir, re, owners->lost);
+	engine_notice(d->engine, re, text);
+}
+
+static bool is_user(const char *login)
+{
+	PHX_AUTO_FREE char *texts = NULL;
+	struct passwd pw;
+	return phx_user_named(login, &pw, &texts) == 0 && pw.pw_uid != 0;
+}
+
+static void tell_mended(struct daemon *d, const char *re, const char *login)
+{
+	char text[256];
+	snprintf(text, sizeof(text),
+		 "data of RE %.40s was root's or the head's, and is %.40s's again, its owner's", re,
+		 login);
+	engine_notice(d->engine, re, text);
+}
+
 /* Makes sure that the directory exists and belongs to this creation of the RE: one whose name is
  * reused begins empty. */
 static void have_dir(struct daemon *d, const struct dir *dir, bool starting)
@@ -133,7 +165,10 @@ static void have_dir(struct daemon *d, const struct dir *dir, bool starting)
 	int r = launch_re_look(d->launch, want->name, &is, &err);
 	bool of_this = r == 0 && is.marked && is.marker.created_ms == want->created_ms &&
 		re_marker_is_of(&is.marker, want->site);
-	if (r == 0 && is.there && of_this && is.marker.site[0])
+	bool taken = r == 0 && starting && of_this && is.owners.head_s && is_user(dir->login);
+	if (r == 0 && starting && of_this)
+		tell_lost(d, want->name, &is.owners);
+	if (r == 0 && is.there && of_this && is.marker.site[0] && !taken)
 		return;
 	if (r == 0 && is.there && !is.marked)
 		r = phx_err_set(&err, -EEXIST, "is there and was not made by phxd: move it away");
@@ -144,6 +179,8 @@ static void have_dir(struct daemon *d, const struct dir *dir, bool starting)
 	r = r ? r : launch_re_make(d->launch, want, dir->login, &err);
 	if (r < 0)
 		complain(d, want->name, &err);
+	else if (taken)
+		tell_mended(d, want->name, dir->login);
 }
 
 static bool is_wanted(const struct phx_list *dirs, const char *name)

@@ -17,6 +17,7 @@
 #include "base/file.h"
 #include "base/tree.h"
 #include "phxd/head_user.h"
+#include "phxd/re_owners.h"
 
 enum { MARKER_MAX = 300, TRIES = 1000 };
 
@@ -94,13 +95,13 @@ static int make_dir(const struct phx_config *cfg, const char *path, const char *
 	uid_t uid;
 	gid_t gid;
 	head_user_find(cfg, &uid, &gid);
-	/* data of root's is served by the head itself, so it belongs to the head's user */
-	if (phx_user_named(login, &pw, &texts) == 0 && pw.pw_uid != 0) {
-		uid = pw.pw_uid;
-		gid = pw.pw_gid;
-	}
 	int r = phx_dir_make(path, 0750, err);
-	if (r == 0 && chown(path, uid, gid) < 0)
+	if (r < 0)
+		return r;
+	if (phx_user_named(login, &pw, &texts) == 0 && pw.pw_uid != 0)
+		return re_owners_mend(cfg, path, pw.pw_uid, pw.pw_gid, err);
+	/* data of root's is served by the head itself, so it belongs to the head's user */
+	if (chown(path, uid, gid) < 0)
 		r = phx_err_set(err, -errno, "%s", strerror(errno));
 	return r;
 }

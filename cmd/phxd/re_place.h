@@ -30,8 +30,9 @@ bool re_place_look(const struct phx_config *cfg, const char *re, bool *ret_marke
 		   struct re_marker *ret);
 /** Appends the markers of all REs (struct re_marker). */
 void re_place_list(const struct phx_config *cfg, struct phx_list *ret);
-/** Writes the marker, and makes the directory if there is none, owned by user `login`; by the
- * head's user if `login` is "", root, or no user. */
+/** Writes the marker, and makes the directory if there is none, owned by user `login`, to
+ * whom is given what there is of root's or the head's user's (re_owners_mend()); by the head's user
+ * if `login` is "", root, or no user. */
 int re_place_make(const struct phx_config *cfg, const struct re_marker *m, const char *login,
 		  struct phx_err *err);
 /** Called before a head starts: gives the directories of REs without a user, which were made while

@@ -117,6 +117,12 @@ bool re_place_look(const struct phx_config *of, const char *re, bool *ret_marked
 	phx_buf_addf(&fake_done, "look(%s) ", re);
 	return true;
 }
+void re_owners_look(const struct phx_config *of, const char *re, struct re_owners *ret)
+{
+	(void)of;
+	phx_buf_addf(&fake_done, "owners(%s) ", re);
+	ret->n_lost = 2;
+}
 void re_place_list(const struct phx_config *of, struct phx_list *ret)
 {
 	(void)of;
@@ -398,7 +404,7 @@ static void a_name_that_leads_elsewhere_is_none(void **state)
 	assert_int_equal(ask_text(LAUNCH_re_look, 0, "hpc"), 0);
 	assert_int_equal(reply.body.n, sizeof(struct launch_re));
 	assert_int_equal(ask_text(LAUNCH_re_remove, 0, "hpc"), 0);
-	assert_done("look(hpc) remove(hpc) ");
+	assert_done("look(hpc) owners(hpc) remove(hpc) ");
 }
 
 static struct launch_re_make wish(const char *name, const char *site, const char *login)

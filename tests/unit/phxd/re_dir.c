@@ -5,6 +5,7 @@
 #include "fake/engine.h"
 
 #include "phxd/re_dir.c" /* parts of a program, not of the library */
+#include "phxd/re_owners.c"
 #include "phxd/re_place.c"
 
 #include <sys/mount.h>
@@ -16,7 +17,7 @@ static struct phx_state s;
 static struct phx_store *store;
 static uint64_t seq;
 static unsigned n_notices;
-static char notice[256];
+static char notice[512];
 
 /* ---- what of the daemon it calls ---- */
 
@@ -40,6 +41,7 @@ int launch_re_look(struct launch *l, const char *re, struct launch_re *ret, stru
 	fake_engine_is_free();
 	*ret = (struct launch_re){0};
 	ret->there = re_place_look(&cfg, re, &ret->marked, &ret->marker);
+	re_owners_look(&cfg, re, &ret->owners);
 	return 0;
 }
 int launch_re_list(struct launch *l, struct phx_list *ret)
@@ -332,6 +334,64 @@ static void what_cannot_be_set_aside_stays(void **state)
 	assert_int_equal(n_notices, 0);
 }
 
+/* ---- whose they are ---- */
+
+static void at_the_start_data_is_its_owners_again(void **state)
+{
+	(void)state;
+	fake_head_uid = HEAD;
+	re_is("hpc", "unix:nobody", 5);
+	data_of("hpc", 5, NULL);
+	assert_int_equal(chown(in_top("re/hpc"), HEAD, HEAD), 0);
+	re_dirs_sync(&d); /* not at each change of an RE */
+	assert_int_equal(owner_of("re/hpc"), HEAD);
+	re_dirs_begin(&d);
+	assert_int_equal(owner_of("re/hpc"), NOBODY);
+	assert_int_equal(owner_of("re/hpc/a"), NOBODY);
+	assert_int_equal(n_notices, 1);
+	assert_string_equal(
+		notice,
+		"data of RE hpc was root's or the head's, and is nobody's again, its owner's");
+	re_dirs_begin(&d);
+	assert_int_equal(n_notices, 1);
+}
+
+/* Of an RE without a user the head has the data itself; that of another user stays. */
+static void what_is_nobody_elses_stays(void **state)
+{
+	(void)state;
+	fake_head_uid = HEAD;
+	re_is("web", "cert:campus", 6);
+	re_is("hpc", "unix:nobody", 5);
+	data_of("hpc", 5, NULL);
+	re_dirs_sync(&d);
+	assert_int_equal(chown(in_top("re/hpc"), OTHER, OTHER), 0);
+	re_dirs_begin(&d);
+	assert_int_equal(owner_of("re/web"), HEAD);
+	assert_int_equal(owner_of("re/hpc"), OTHER);
+	assert_int_equal(n_notices, 0);
+}
+
+static void directories_of_users_that_are_roots_are_told(void **state)
+{
+	char want[256];
+	(void)state;
+	re_is("hpc", "unix:nobody", 5);
+	data_of("hpc", 5, NULL);
+	make_dir_of("re/hpc/" RE_USERS, 0, 0711);
+	make_dir_of("re/hpc/" RE_USERS "/bob", 0, 0700);
+	make_dir_of("re/hpc/" RE_USERS "/alice", NOBODY, 0700);
+	re_dirs_begin(&d);
+	assert_int_equal(n_notices, 1);
+	snprintf(want, sizeof(want), "(phoenix-upgrade(7)): chown -hR bob: %s",
+		 in_top("re/hpc/" RE_USERS "/bob"));
+	assert_non_null(strstr(notice, want));
+	assert_non_null(strstr(notice, "hpc: 1 of the directories of users are root's"));
+	assert_int_equal(owner_of("re/hpc/" RE_USERS "/bob"), 0);
+	re_dirs_sync(&d);
+	assert_int_equal(n_notices, 1);
+}
+
 #define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 
 int main(void)
@@ -350,6 +410,9 @@ int main(void)
 		T(a_name_that_is_used_again_begins_empty),
 		T(what_cannot_be_removed_reaches_nobody),
 		T(what_cannot_be_set_aside_stays),
+		T(at_the_start_data_is_its_owners_again),
+		T(what_is_nobody_elses_stays),
+		T(directories_of_users_that_are_roots_are_told),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

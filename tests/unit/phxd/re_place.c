@@ -1,7 +1,8 @@
 /* The directories of REs (cmd/phxd/re_place.c), in a real file system, as root: whose they
  * become, what is opened for whom, and that nothing that an RE's owner or a user puts there
  * leads elsewhere. */
-#include "phxd/re_place.c" /* a part of a program, not of the library */
+#include "phxd/re_owners.c" /* parts of a program, not of the library */
+#include "phxd/re_place.c"
 
 #include <sys/mount.h>
 
@@ -215,6 +216,95 @@ static void while_the_head_is_root_nothing_is_given(void **state)
 	re_made("hpc", "");
 	assert_int_equal(re_place_give(&cfg, &err), 0);
 	assert_int_equal(owner_of("re/hpc"), 0);
+}
+
+/* ---- whose they were ---- */
+
+/* As an older phxd.service left it: all is root's, and then the head's what re_place_give() took.
+ */
+static void taken(void)
+{
+	re_made("hpc", "nobody");
+	make_dir_of("re/hpc/sub", 0, 0755);
+	put_text("re/hpc/sub/a", "data");
+	make_dir_of("re/hpc/" RE_USERS, 0, 0711);
+	make_dir_of("re/hpc/" RE_USERS "/bob", 0, 0700);
+	put_text("re/hpc/" RE_USERS "/bob/a", "data");
+	assert_int_equal(chown(in_top("re/hpc"), HEAD, HEAD), 0);
+	assert_int_equal(chown(in_top("re/hpc/sub/a"), HEAD, HEAD), 0);
+}
+
+static void what_was_the_re_s_is_its_owner_s_again(void **state)
+{
+	(void)state;
+	fake_head_uid = HEAD;
+	taken();
+	put_text("re/hpc/other", "put there");
+	assert_int_equal(chown(in_top("re/hpc/other"), OTHER, OTHER), 0);
+	put_text("secret", "root's");
+	assert_int_equal(link(in_top("secret"), in_top("re/hpc/name")), 0);
+	assert_int_equal(symlink(in_top("state"), in_top("re/hpc/link")), 0);
+	re_made("hpc", "nobody");
+	assert_int_equal(owner_of("re/hpc"), NOBODY);
+	assert_int_equal(owner_of("re/hpc/sub"), NOBODY);
+	assert_int_equal(owner_of("re/hpc/sub/a"), NOBODY);
+	/* whose these were nobody knows */
+	assert_int_equal(owner_of("re/hpc/" RE_USERS), 0);
+	assert_int_equal(owner_of("re/hpc/" RE_USERS "/bob"), 0);
+	assert_int_equal(owner_of("re/hpc/" RE_USERS "/bob/a"), 0);
+	assert_int_equal(owner_of("re/hpc/other"), OTHER);
+	/* a file that has another name is of elsewhere, and so is what a link names */
+	assert_int_equal(owner_of("secret"), 0);
+	assert_int_equal(owner_of("re/hpc/link"), 0);
+	assert_int_equal(owner_of("state"), 0);
+}
+
+static void what_is_mounted_in_it_stays_whose_it_is(void **state)
+{
+	(void)state;
+	taken();
+	if (mount("none", in_top("re/hpc/sub"), "tmpfs", 0, NULL) < 0)
+		skip();
+	put_text("re/hpc/sub/b", "elsewhere");
+	re_made("hpc", "nobody");
+	assert_int_equal(owner_of("re/hpc"), NOBODY);
+	assert_int_equal(owner_of("re/hpc/sub/b"), 0);
+	assert_int_equal(umount(in_top("re/hpc/sub")), 0);
+}
+
+static void one_that_is_too_deep_is_told_and_left(void **state)
+{
+	char path[PATH_MAX] = "re/hpc";
+	(void)state;
+	taken();
+	for (int i = 0; i < DEPTH_MAX + 2; i++) {
+		strcat(path, "/d");
+		assert_int_equal(mkdir(in_top(path), 0755), 0);
+	}
+	assert_int_equal(re_owners_mend(&cfg, in_top("re/hpc"), NOBODY, NOBODY, &err), -ELOOP);
+	assert_non_null(strstr(err.text, "cannot be given to the user with uid 65534"));
+	assert_int_equal(owner_of("re/hpc"), HEAD);
+}
+
+static void whose_they_are_is_looked_at(void **state)
+{
+	struct re_owners o = {.n_lost = 7};
+	(void)state;
+	re_owners_look(&cfg, "hpc", &o);
+	assert_false(o.head_s || o.n_lost || o.lost[0]);
+	re_made("hpc", "nobody");
+	re_owners_look(&cfg, "hpc", &o);
+	assert_false(o.head_s || o.n_lost);
+	fake_head_uid = HEAD;
+	re_made("free", "");
+	re_owners_look(&cfg, "free", &o);
+	assert_true(o.head_s);
+	taken();
+	make_dir_of("re/hpc/" RE_USERS "/nobody", NOBODY, 0700);
+	re_owners_look(&cfg, "hpc", &o);
+	assert_true(o.head_s);
+	assert_int_equal(o.n_lost, 1);
+	assert_string_equal(o.lost, "bob");
 }
 
 /* ---- opened ---- */
@@ -445,6 +535,10 @@ int main(void)
 		T(what_cannot_be_set_aside_keeps_its_marker),
 		T(what_root_made_is_given_to_the_heads_user),
 		T(while_the_head_is_root_nothing_is_given),
+		T(what_was_the_re_s_is_its_owner_s_again),
+		T(what_is_mounted_in_it_stays_whose_it_is),
+		T(one_that_is_too_deep_is_told_and_left),
+		T(whose_they_are_is_looked_at),
 		T(the_directory_of_an_re_is_opened),
 		T(one_that_is_not_of_this_re_is_refused),
 		T(a_name_that_leads_out_is_refused),
