@@ -81,7 +81,6 @@ add_files() {
 	ln -sf /run/phoenix/resolv.conf "$TREE/etc/resolv.conf"
 	ln -sf /proc/mounts "$TREE/etc/mtab"
 	[ -c "$TREE/dev/console" ] || mknod -m 600 "$TREE/dev/console" c 5 1
-	echo "$(conf name) $(conf version)" >"$TREE/etc/phoenix/image"
 }
 
 # pack DIR FILE: padded to whole blocks, since archives are put one behind
@@ -130,8 +129,9 @@ make_base() {
 
 # the agent's archive comes behind the base
 add_agent() {
-	mkdir -p "$WORK/agent/opt/phoenix"
+	mkdir -p "$WORK/agent/opt/phoenix" "$WORK/agent/etc/phoenix"
 	cp -a "$AGENT" "$WORK/agent/opt/phoenix/agent"
+	echo "$(conf name) $(conf version)" >"$WORK/agent/etc/phoenix/image"
 	pack "$WORK/agent" "$WORK/agent.zst"
 	cat "$WORK/agent.zst" >>"$WORK/out/initrd.zst"
 }
@@ -141,7 +141,7 @@ ROOT=$WORK/root
 TREE=$WORK/tree
 agent_digest=${AGENT:+$(digest_of "$AGENT")}
 agent_digest=${agent_digest:-none}
-if built_from base "$DIGEST" && built_from agent "$agent_digest"; then
+if built_from base "$DIGEST" && built_from agent "$agent_digest" && built_from version "$(conf_required version)"; then
 	exit 0
 fi
 echo "image $(conf name)" >&2
@@ -155,5 +155,5 @@ cp "$WORK/out/base.zst" "$WORK/out/initrd.zst"
 [ -z "$AGENT" ] || add_agent
 manifest "$WORK/out" "$(cat "$WORK/out/release")" vmlinuz initrd.zst \
 	$([ ! -e "$WORK/out/check.squashfs" ] || echo check.squashfs)
-printf 'base %s\nagent %s\n' "$DIGEST" "$agent_digest" >"$WORK/out/recipe"
+printf 'base %s\nagent %s\nversion %s\n' "$DIGEST" "$agent_digest" "$(conf version)" >"$WORK/out/recipe"
 recipe_end

@@ -11,8 +11,9 @@ die() {
 	exit 1
 }
 
-# conf KEY: a string of image.conf, "" when absent. One key a line.
+# conf KEY: a string of image.conf, "" when absent. One key a line. Who builds may say another version (phx image build --image-version).
 conf() {
+	[ "$1" != version ] || [ -z "${PHX_IMAGE_VERSION:-}" ] || { echo "$PHX_IMAGE_VERSION" && return; }
 	sed -n "s/^[[:space:]]*$1[[:space:]]*=[[:space:]]*\"\\(.*\\)\"[[:space:]]*;.*/\\1/p" "$IMAGE_DIR/image.conf"
 }
 

@@ -87,7 +87,7 @@ make_squashfs() {
 
 recipe_begin "$@"
 ROOT=$WORK/root
-if built_from base "$DIGEST"; then
+if built_from base "$DIGEST" && built_from version "$(conf_required version)"; then
 	exit 0
 fi
 echo "image $(conf name)" >&2
@@ -106,5 +106,5 @@ own=$(conf modules)
 own=${own:+modules.zst}
 manifest "$WORK/out" "$(kernel_release "$WORK/kernel")" vmlinuz ${own:+"$own"} root.squashfs \
 	"root.ext4.zst:$(stat -c %s "$WORK/root.ext4")"
-echo "base $DIGEST" >"$WORK/out/recipe"
+printf 'base %s\nversion %s\n' "$DIGEST" "$(conf version)" >"$WORK/out/recipe"
 recipe_end

@@ -11,10 +11,13 @@
 #include "base/spawn.h"
 #include "base/tree.h"
 #include "deploy/catalog.h"
+#include "deploy/publish.h"
 #include "phx/cli.h"
 #include "phx/image.h"
 
 enum { IMAGES_TIMEOUT_MS = 30000 };
+
+#define VERSION_ENV "PHX_IMAGE_VERSION"
 
 const char *cli_image_store(struct cli *cli)
 {
@@ -365,6 +368,36 @@ int cmd_image_add(struct cli *cli)
 	return add_built(cli, cli_arg(cli, 0));
 }
 
+/* Tells the recipe which version it is to make, in place of that of image.conf. */
+static int ask_version(struct cli *cli, const char *name)
+{
+	const char *version = cli_opt(cli, CLI_OPT_image_version, NULL);
+	struct phx_err err = {0};
+	if (!version)
+		return unsetenv(VERSION_ENV) < 0 ? CLI_PARTIAL : CLI_OK;
+	int r = phx_image_names_check(name, version, &err);
+	r = r ? r : setenv(VERSION_ENV, version, 1) < 0 ? -ENOMEM : 0;
+	return r < 0 ? cli_fail_err(r, &err) : CLI_OK;
+}
+
+/* A recipe that is not of Phoenix may not know of it. */
+static int check_version(struct cli *cli, const char *recipe, const char *made)
+{
+	const char *version = cli_opt(cli, CLI_OPT_image_version, NULL);
+	struct phx_err err = {0};
+	struct phx_image im;
+	int r = version ? phx_image_dir_read(made, &im, &err) : 0;
+	if (r < 0)
+		return cli_fail_err(r, &err);
+	int code = !version || phx_str_eq(im.version, version)
+		? CLI_OK
+		: cli_fail(CLI_CONFIG, "%s made version %s: it does not ask " VERSION_ENV, recipe,
+			   im.version);
+	if (version)
+		phx_record_fini(&phx_image_record, &im);
+	return code;
+}
+
 int cmd_image_build(struct cli *cli)
 {
 	const char *src = cli_arg(cli, 0), *out = cli_opt(cli, CLI_OPT_out, NULL);
@@ -378,10 +411,14 @@ int cmd_image_build(struct cli *cli)
 		return cli_fail(CLI_CONFIG, "%s", err.text);
 	if (access(recipe, X_OK) < 0)
 		return cli_fail(CLI_CONFIG, "%s: %s", recipe, strerror(errno));
+	int code = ask_version(cli, conf.name);
+	if (code)
+		return code;
 	if (!out && !mkdtemp(temporary))
 		return cli_fail(CLI_TRY_AGAIN, "%s: %s", temporary, strerror(errno));
-	int code =
-		run_recipe(recipe, out ? out : temporary, cli_opt(cli, CLI_OPT_agent_bundle, NULL));
+	code = run_recipe(recipe, out ? out : temporary, cli_opt(cli, CLI_OPT_agent_bundle, NULL));
+	if (!code)
+		code = check_version(cli, recipe, out ? out : temporary);
 	if (!code)
 		code = sign_made(cli, out ? out : temporary);
 	if (out)

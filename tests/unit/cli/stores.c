@@ -352,6 +352,29 @@ static void an_image_from_recipe_to_store(void **state)
 	assert_has(verify.out, "tiny 1: every digest is right\n");
 }
 
+static void a_version_may_be_given_to_a_recipe(void **state)
+{
+	struct fake_phxd *f = *state;
+	fake_answer(f, "POST /v1/reload", RELOADED);
+	recipe(f, good_recipe);
+	PHX_SAID deaf = run(f, "image build %s/tiny --image-version 2", f->dir);
+	assert_int_equal(deaf.status, 78);
+	assert_has(deaf.errout, "tiny/build made version 1: it does not ask PHX_IMAGE_VERSION");
+	assert_string_equal(deaf.out, "");
+	PHX_AUTO_FREE char *script =
+		phx_path("%s\nsed -i \"s/version = .1./version = \\\"$PHX_IMAGE_VERSION\\\"/\" "
+			 "manifest.conf\n",
+			 good_recipe);
+	recipe(f, script);
+	PHX_SAID newer = run(f, "image build %s/tiny --image-version 0.2.0", f->dir);
+	if (newer.status != 0)
+		fail_msg("%s", newer.errout);
+	assert_string_equal(newer.out, "tiny 0.2.0\n");
+	PHX_SAID odd = run(f, "image build %s/tiny --image-version ../x", f->dir);
+	assert_int_not_equal(odd.status, 0);
+	assert_has(odd.errout, "../x");
+}
+
 static void a_recipe_that_fails_adds_nothing(void **state)
 {
 	struct fake_phxd *f = *state;
@@ -440,6 +463,7 @@ int main(void)
 		TEST(a_package_is_removed_only_when_no_role_has_it),
 		TEST(push_over_ssh_wants_the_agents_package),
 		TEST(an_image_from_recipe_to_store),
+		TEST(a_version_may_be_given_to_a_recipe),
 		TEST(a_recipe_that_fails_adds_nothing),
 		TEST(a_changed_image_is_found),
 		TEST(an_image_is_removed_only_when_no_role_has_it),
