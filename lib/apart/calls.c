@@ -1,9 +1,12 @@
 /* See calls.h. Called by confine.c, and by processes that give up nothing else. Two filters: of
- * both answers the kernel takes the stricter, of two errors that of the second.
+ * both answers the kernel takes the stricter, of two errors that of the second. Who says something
+ * in the log of the system has a third one before that.
  *
  *   what libraries try and do without ─▶ ENOSYS, which nobody is told: as on an older kernel
  *   what is in no group               ─▶ EPERM, which the kernel tells
  *   what stays as it is               ─▶ 0, and nothing is done
+ *   the socket of syslog(3)           ─▶ descriptor 0, which is open; to connect and to close it
+ *                                        is answered as done
  */
 #include "apart/calls.h"
 
@@ -94,6 +97,20 @@ static int as_on_an_older_kernel(void)
 	return load(filter, r ? r : no_audit(filter));
 }
 
+/* A program that knows syslog(3) alone says what it says to the socket that it was given as its
+ * descriptor 0: the C library opens one of its own, of this domain and type, connects it to
+ * /dev/log, and closes it where it cannot send. 0, the answer of what is done, is descriptor 0. */
+static int log_is_given(void)
+{
+	scmp_filter_ctx filter = seccomp_init(SCMP_ACT_ALLOW);
+	int r = filter ? 0 : -ENOMEM;
+	for (size_t i = 0; r == 0 && i < PHX_ARRAY_SIZE(rows); i++)
+		if (rows[i].group == PHX_CALLS_log)
+			r = seccomp_rule_add_array(filter, SCMP_ACT_ERRNO(0), rows[i].call,
+						   rows[i].n_args, rows[i].args);
+	return load(filter, r);
+}
+
 /* One row without a condition is the call as a whole: what conditions it has elsewhere adds
  * nothing. */
 static bool is_whole(uint32_t groups, int call)
@@ -126,6 +143,7 @@ static int these_alone(uint32_t groups)
 int phx_calls_keep(uint32_t groups, const char *what, struct phx_err *err)
 {
 	int r = prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0 ? -errno : as_on_an_older_kernel();
+	r = r || !(groups & PHX_CALLS_log) ? r : log_is_given();
 	r = r ? r : these_alone(groups);
 	return r ? phx_err_set(err, r, "%s cannot give up its system calls: %s", what, strerror(-r))
 		 : 0;

@@ -8,6 +8,7 @@
  *
  * That a machine asked is told at the line of its tags, which says whether it is iPXE. */
 #include "deploy/dhcp_log.h"
+#include "deploy/tftp_log.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -126,44 +127,6 @@ static bool take_dhcp(struct phx_dhcp_log *l, const char *text, struct phx_start
 	return false;
 }
 
-/* ---- TFTP ---- */
-
-/* The address behind the last `before`, at the end of the line. */
-static bool find_address(const char *text, const char *before, char ret[PHX_IPV4_MAX])
-{
-	char word[WORD_MAX];
-	uint32_t ip;
-	const char *at = NULL;
-	for (const char *p = text; (p = strstr(p, before)); p++)
-		at = p + strlen(before);
-	if (!at || !next_word(&at, word) || at[strspn(at, " \r\n")] || !phx_ipv4_parse(word, &ip))
-		return false;
-	phx_str_copy(ret, PHX_IPV4_MAX, word);
-	return true;
-}
-
-static bool take_tftp(const char *text, struct phx_start_row *ret)
-{
-	static const struct {
-		const char *begins, *before;
-		enum phx_start_kind kind;
-	} lines[] = {
-		{"sent ", " to ", PHX_START_tftp_sent},
-		{"failed sending ", " to ", PHX_START_tftp_failed},
-		{"file ", " not found for ", PHX_START_tftp_failed},
-		{"error ", " received from ", PHX_START_tftp_failed},
-	};
-	char address[PHX_IPV4_MAX];
-	for (size_t i = 0; i < PHX_ARRAY_SIZE(lines); i++) {
-		if (!phx_str_starts(text, lines[i].begins) ||
-		    !find_address(text, lines[i].before, address))
-			continue;
-		set(ret, lines[i].kind, address, text);
-		return true;
-	}
-	return false;
-}
-
 bool phx_dhcp_log_take(struct phx_dhcp_log *l, const char *line, struct phx_start_row *ret_row,
 		       char ret_address[PHX_IPV4_MAX])
 {
@@ -173,5 +136,5 @@ bool phx_dhcp_log_take(struct phx_dhcp_log *l, const char *line, struct phx_star
 		return false;
 	if (phx_str_starts(line, "dnsmasq-dhcp["))
 		return take_dhcp(l, text + 3, ret_row, ret_address);
-	return phx_str_starts(line, "dnsmasq-tftp[") && take_tftp(text + 3, ret_row);
+	return phx_str_starts(line, "dnsmasq-tftp[") && phx_tftp_log_dnsmasq(text + 3, ret_row);
 }

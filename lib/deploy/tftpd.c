@@ -2,23 +2,31 @@
  * which gives up what root may and becomes in.tftpd.
  *
  *   enters the directory ─▶ becomes the user (apart/confine.h) ─▶ in.tftpd
+ *                    │                                             │ what it says, by syslog(3)
+ *                    └──────▶ a process of that user, too ◀────────┘
+ *                                    └─▶ standard output: its log
  *
  * in.tftpd by itself is root as long as it runs, for its chroot and to become the user for each
  * request. Here it has one capability, for its port, and the kernel bounds it to the directory:
  * without a chroot it looks there by the path of its own working directory, which needs no right
- * to the directories above. What it asks for to become the user is answered as done. */
+ * to the directories above. What it asks for to become the user is answered as done. In
+ * the log of the system nobody who boots a node looks, nor may phxd read it: what it says goes to a
+ * process beside it instead, which ends when it and all that it has started have ended. */
 #include <errno.h>
+#include <fcntl.h>
 #include <linux/capability.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include "apart/confine.h"
 #include "base/file.h"
 #include "deploy/internal.h"
+#include "deploy/tftp_log.h"
 
 #define HERE "/proc/self/cwd"
 
@@ -74,6 +82,55 @@ static int confine(char **argv, struct phx_err *err)
 	return phx_confine_self(&c, err);
 }
 
+/* ---- what it says ---- */
+
+/* Until nobody is left who could say something. A name that a machine asks for is in it. */
+static int write_log(char **argv, int said)
+{
+	struct phx_err err = {0};
+	char text[PHX_TFTP_LINE_MAX], line[PHX_TFTP_LINE_MAX + 1];
+	const struct phx_confine c = {
+		.what = "the log of in.tftpd", .user = argv[USER], .calls = PHX_CALLS_tftpd_log};
+	if (phx_confine_self(&c, &err) < 0) {
+		fprintf(stderr, "phxd: %s\n", err.text);
+		return 1;
+	}
+	for (ssize_t n; (n = recv(said, text, sizeof(text), 0)) != 0;) {
+		if (n < 0 && errno != EINTR)
+			return 1;
+		if (n < 0)
+			continue;
+		phx_tftp_log_line(text, (size_t)n, line);
+		size_t end = strlen(line);
+		line[end] = '\n';
+		(void)!write(STDOUT_FILENO, line, end + 1);
+	}
+	return 0;
+}
+
+/* Standard input is its log from now on. It never waits for who writes it: where that is too slow,
+ * what it says is lost. */
+static int begin_log(char **argv, struct phx_err *err)
+{
+	enum { LOG, SAYS };
+	int ends[2];
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) < 0)
+		return phx_err_set(err, -errno, "no socket for its log: %s", strerror(errno));
+	pid_t pid = fork();
+	if (pid == 0) {
+		close(ends[SAYS]);
+		_exit(write_log(argv, ends[LOG]));
+	}
+	int r = pid < 0 || fcntl(ends[SAYS], F_SETFL, O_NONBLOCK) < 0 ||
+			dup2(ends[SAYS], STDIN_FILENO) < 0
+		? phx_err_set(err, -errno, "no process for its log: %s", strerror(errno))
+		: 0;
+	close(ends[LOG]);
+	if (ends[SAYS] != STDIN_FILENO)
+		close(ends[SAYS]);
+	return r;
+}
+
 static int become(char **argv, struct phx_err *err)
 {
 	char names[64];
@@ -81,16 +138,18 @@ static int become(char **argv, struct phx_err *err)
 	if (chdir(argv[DIR_PATH]) < 0)
 		return phx_err_set(err, -errno, "%s: %s", argv[DIR_PATH], strerror(errno));
 	int fd = make_map(err);
-	int r = fd < 0 ? fd : confine(argv, err);
+	int r = fd < 0 ? fd : begin_log(argv, err);
+	r = r ? r : confine(argv, err);
 	if (r < 0)
 		return r;
 	/* the change of user has cleared the signal */
 	if (prctl(PR_SET_PDEATHSIG, SIGTERM) < 0 || getppid() != launcher)
 		return phx_err_set(err, -EPIPE, "the launcher has ended");
 	snprintf(names, sizeof(names), "/proc/self/fd/%d", fd);
-	const char *const words[] = {argv[PROGRAM], "--foreground", "--address", argv[ADDRESS],
-				     "--user",      argv[USER],     "--verbose", "--map-file",
-				     names,         HERE,           NULL};
+	const char *const words[] = {
+		argv[PROGRAM], "--foreground", "--address", argv[ADDRESS],
+		"--user",      argv[USER],     "--verbose", "--verbose", /* refusals, too */
+		"--map-file",  names,          HERE,        NULL};
 	execv(argv[PROGRAM], (char *const *)(uintptr_t)words);
 	return phx_err_set(err, -errno, "%s: %s", argv[PROGRAM], strerror(errno));
 }

@@ -26,6 +26,7 @@
 #include <sys/syscall.h>
 #include <sys/timex.h>
 #include <sys/wait.h>
+#include <syslog.h>
 #include <termios.h>
 #include <unistd.h>
 
@@ -303,6 +304,48 @@ static void groups_stay_and_that_is_no_failure(void **state)
 	assert_int_equal(WEXITSTATUS(status), 0);
 }
 
+/* ---- the log of the system ---- */
+
+/* As in.tftpd has it: descriptor 0 is a socket that was given, and syslog(3) sends into it, also
+ * after it could not; other sockets are what they were. */
+static int say(int given)
+{
+	if (dup2(given, 0) < 0 || phx_calls_keep(PHX_CALLS_tftpd, "it", NULL) < 0)
+		return 255;
+	openlog("it", LOG_NDELAY, LOG_DAEMON);
+	syslog(LOG_NOTICE, "first");
+	closelog();
+	syslog(LOG_NOTICE, "second");
+	int other = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	return (other > 0 ? 0 : 1) | (close(other) == 0 ? 0 : 2) |
+		(fcntl(other, F_GETFD) < 0 ? 0 : 4);
+}
+
+static void what_goes_to_the_log_of_the_system_goes_to_whom_it_was_given(void **state)
+{
+	static const char *const words[] = {"first", "second"};
+	int ends[2], status;
+	char text[200];
+	(void)state;
+	assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends), 0);
+	pid_t pid = fork();
+	if (pid == 0)
+		_exit(say(ends[1]));
+	close(ends[1]);
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_true(WIFEXITED(status));
+	assert_int_equal(WEXITSTATUS(status), 0);
+	for (size_t i = 0; i < PHX_ARRAY_SIZE(words); i++) {
+		ssize_t n = recv(ends[0], text, sizeof(text) - 1, 0);
+		assert_true(n > 0);
+		text[n] = '\0';
+		assert_int_equal(text[0], '<');
+		assert_non_null(strstr(text, words[i]));
+	}
+	assert_int_equal(recv(ends[0], text, sizeof(text), 0), 0);
+	close(ends[0]);
+}
+
 /* ---- who is told ---- */
 
 /* Whether a filter of a process makes the kernel tell what it refuses; `n`: 0 is the first. */
@@ -351,6 +394,7 @@ int main(void)
 		cmocka_unit_test(a_process_makes_the_calls_of_its_row),
 		cmocka_unit_test(what_is_refused_is_told_by_the_kernel),
 		cmocka_unit_test(groups_stay_and_that_is_no_failure),
+		cmocka_unit_test(what_goes_to_the_log_of_the_system_goes_to_whom_it_was_given),
 		cmocka_unit_test(rows_hold_beneath_the_launchers),
 	};
 	return cmocka_run_group_tests(tests, look_before, NULL);

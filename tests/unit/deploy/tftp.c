@@ -3,6 +3,7 @@
 #include "unit/deploy/net.h"
 
 #include "deploy/child.h"
+#include "deploy/tftp_log.h"
 
 static void test_prepare(void **state)
 {
@@ -101,6 +102,31 @@ static void serve_and_fetch(struct head *h, struct net *net, struct phx_children
 	phx_argv_fini(argv);
 }
 
+/* Its log has a line that is a row of the client. */
+static bool has_said(const char *log, enum phx_start_kind kind, const char *text)
+{
+	PHX_AUTO_FREE char *lines = NULL;
+	struct phx_start_row row;
+	struct phx_tftp_log seen = {0};
+	bool said = false;
+	assert_int_equal(phx_file_read(log, 1 << 20, &lines, NULL, NULL), 0);
+	char *rest = lines;
+	for (char *line; (line = strsep(&rest, "\n"));)
+		said = said ||
+			(phx_tftp_log_take(&seen, line, &row) && row.kind == (int)kind &&
+			 !strcmp(row.node, "10.9.0.20") && !strcmp(row.text, text));
+	return said;
+}
+
+static void says(struct head *h, enum phx_start_kind kind, const char *text)
+{
+	char log[256];
+	place_path(&h->place, "log", log);
+	for (int i = 0; i < 50 && !has_said(log, kind, text); i++)
+		sleep_ms(100);
+	assert_true(has_said(log, kind, text));
+}
+
 static void give_client_an_address(struct net *net)
 {
 	net_make(net);
@@ -120,6 +146,9 @@ static void test_in_tftpd_serves(void **state)
 	assert_int_equal(phx_tftp_prepare(&h->cfg, NULL), 0);
 	assert_int_equal(phx_tftpd_argv(&h->cfg, &argv), 0);
 	serve_and_fetch(h, &net, children, "in.tftpd", &argv);
+	/* what it says by syslog(3) */
+	says(h, PHX_START_tftp_asked, "snponly.efi");
+	says(h, PHX_START_tftp_failed, "../phoenix.conf: Reverse path not allowed");
 	phx_children_free(children);
 	net_remove(&net);
 }
