@@ -134,10 +134,10 @@ int launch_listen(struct launch *l, enum phx_http_listener which, int *ret_fd, s
 	return ask_fd(l, LAUNCH_listen, which, ret_fd, &none, err);
 }
 
-int launch_dhcp_log(struct launch *l, int *ret_fd, struct phx_err *err)
+int launch_boot_log(struct launch *l, enum launch_log which, int *ret_fd, struct phx_err *err)
 {
 	pid_t none;
-	return ask_fd(l, LAUNCH_dhcp_log, 0, ret_fd, &none, err);
+	return ask_fd(l, LAUNCH_boot_log, which, ret_fd, &none, err);
 }
 
 int launch_runner(struct launch *l, int *ret_fd, struct phx_err *err)

@@ -25,6 +25,9 @@ enum { LAUNCH_DOORS_MAX = 8 };
 /* removing a large directory takes long */
 enum { LAUNCH_ANSWER_MS = 3600 * 1000, LAUNCH_BODY_MAX = 4 << 20 };
 
+/** Programs that answer machines which boot, whose logs the head reads. */
+enum launch_log { LAUNCH_LOG_DHCP, LAUNCH_LOG_TFTP, LAUNCH_LOGS };
+
 /** States of the head that the launcher passes on to the service manager. */
 enum launch_saying {
 	LAUNCH_READY,
@@ -116,9 +119,9 @@ int launch_networks(struct launch *l, const struct phx_site *site, uint32_t n_no
 int launch_hosts(struct launch *l, uint32_t n_nodes, bool again, struct phx_err *err);
 /** As phx_children_status(). */
 int launch_children(struct launch *l, struct phx_list *ret);
-/** What dnsmasq has written and writes, open for reading; owned by the caller. -ENOENT: it was not
- * started. */
-int launch_dhcp_log(struct launch *l, int *ret_fd, struct phx_err *err);
+/** What that program has written and writes, open for reading; owned by the caller. -ENOENT: it was
+ * not started. */
+int launch_boot_log(struct launch *l, enum launch_log which, int *ret_fd, struct phx_err *err);
 void launch_say(struct launch *l, enum launch_saying what);
 
 /** Has an anchor of the journal appended to the file that is number `which` of anchor_file. */

@@ -196,11 +196,14 @@ static int op_children(struct launcher *l, const struct phx_apart_question *q,
 }
 
 /* The head may not read in that directory. */
-static int op_dhcp_log(struct launcher *l, const struct phx_apart_question *q,
+static int op_boot_log(struct launcher *l, const struct phx_apart_question *q,
 		       struct phx_apart_reply *ret, struct phx_err *err)
 {
-	PHX_AUTO_FREE char *log = phx_path("%s/boot/dnsmasq.log", l->cfg->run_dir);
-	(void)q;
+	static const char *const names[] = {
+		[LAUNCH_LOG_DHCP] = "dnsmasq", [LAUNCH_LOG_TFTP] = "in.tftpd"};
+	if (q->number >= PHX_ARRAY_SIZE(names))
+		return -EINVAL;
+	PHX_AUTO_FREE char *log = phx_path("%s/boot/%s.log", l->cfg->run_dir, names[q->number]);
 	if (!log)
 		return -ENOMEM;
 	ret->fd = open(log, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);

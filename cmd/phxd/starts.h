@@ -35,7 +35,7 @@ void starts_say(struct starts *s, const char *node, enum phx_start_kind kind, co
 
 struct starts_dhcp;
 
-/** Starts a thread that follows what dnsmasq writes, where phxd runs it. */
+/** Starts a thread that follows what dnsmasq and in.tftpd write, where phxd runs them. */
 int starts_dhcp_new(struct daemon *d, struct starts_dhcp **ret);
 /** Ends it. Safe on NULL. */
 void starts_dhcp_free(struct starts_dhcp *s);

@@ -144,11 +144,29 @@ static const struct phx_start_row *show_dhcp_untaken(struct phx_why *w)
 
 /* ---- iPXE and its script ---- */
 
+static bool is_without_ipxe(const struct phx_why *w)
+{
+	return is_stuck(w, PHX_PHASE_address) && w->network && !w->ipxe;
+}
+
+/* Firmware may break off what it asks for, and ask again: that has no errno, and is no refusal. */
+static const struct phx_start_row *show_tftp_refused(struct phx_why *w)
+{
+	return is_without_ipxe(w) && later(w, PHX_START_tftp_failed, PHX_START_tftp_sent) &&
+			later(w, PHX_START_tftp_failed, PHX_START_tftp_asked) &&
+			w->last[PHX_START_tftp_failed].bytes && !show_dhcp_other(w)
+		? &w->last[PHX_START_tftp_failed]
+		: NULL;
+}
+
 static const struct phx_start_row *show_tftp_blocked(struct phx_why *w)
 {
-	return is_stuck(w, PHX_PHASE_address) && w->network && !w->ipxe && !show_dhcp_other(w)
-		? say(w, "")
-		: NULL;
+	if (!is_without_ipxe(w) || show_dhcp_other(w) || show_tftp_refused(w))
+		return NULL;
+	return say(w,
+		   w->place[PHX_START_tftp_asked]
+			   ? "; its request came, and what is sent to it does not reach it"
+			   : "");
 }
 
 static const struct phx_start_row *show_script_refused(struct phx_why *w)

@@ -266,6 +266,9 @@ static void a_number_that_is_none_of_the_table_is_refused(void **state)
 	assert_int_equal(ask(LAUNCH_listen, UINT64_MAX, NULL, 0), -EINVAL);
 	assert_int_equal(ask(LAUNCH_say, LAUNCH_ALIVE + 1, NULL, 0), -EINVAL);
 	assert_int_equal(ask(LAUNCH_say, UINT64_MAX, NULL, 0), -EINVAL);
+	assert_int_equal(ask(LAUNCH_boot_log, LAUNCH_LOGS, NULL, 0), -EINVAL);
+	assert_int_equal(ask(LAUNCH_boot_log, UINT64_MAX, NULL, 0), -EINVAL);
+	assert_int_equal(ask(LAUNCH_boot_log, LAUNCH_LOG_TFTP, NULL, 0), -ENOENT);
 	assert_false(l.ready);
 }
 
