@@ -232,7 +232,7 @@ deps:
 SYSTEM_TESTS := tests/system/slurm.sh $(filter-out tests/system/slurm.sh,$(sort $(wildcard tests/system/*.sh)))
 LAB_TESTS := tests/lab/share-short.sh tests/lab/boot.sh tests/lab/images tests/lab/power
 # not beside share-short: the emulated machines of both are more than two cores bear
-LAB_LATER := tests/lab/attacks.sh
+LAB_LATER := tests/lab/attacks.sh tests/lab/why-short.sh
 TRUST_TESTS := $(sort $(wildcard tests/trust/*/*.sh))
 
 check-layers: $(PROGRAMS:%=$(BUILD)/bin/%)
