@@ -68,14 +68,15 @@ make_qemu() {
 	chmod 755 "$MADE/bin/qemu-system-x86_64"
 	PATH=$MADE/bin:$PATH
 }
-# role NAME LINE...: a system on disk, with these lines
+# role NAME IMAGE LINE...: a system on disk, with these lines
 role() {
-	printf '%s\n' "summary = \"$1\";" 'pool = "web";' 'image = "debian-12";' 'boot = "disk";' "${@:2}" >"$MADE/roles/$1.conf"
+	printf '%s\n' "summary = \"$1\";" 'pool = "web";' "image = \"$2\";" 'boot = "disk";' "${@:3}" >"$MADE/roles/$1.conf"
 }
-lives() { role "$1" "services = ( { name = \"$1\"; exec = [ \"/bin/sleep\", \"infinity\" ]; } );"; }
+# lives ROLE [IMAGE]
+lives() { role "$1" "${2:-debian-12}" "services = ( { name = \"$1\"; exec = [ \"/bin/sleep\", \"infinity\" ]; } );"; }
 make_conf() {
 	mkdir -p "$MADE/roles" && cp roles/*.conf "$MADE/roles/"
-	role broken 'services = ( { name = "broken"; exec = [ "/bin/sh", "-c", "echo cannot listen on port 80 >&2; exit 1" ]; } );'
+	role broken debian-12 'services = ( { name = "broken"; exec = [ "/bin/sh", "-c", "echo cannot listen on port 80 >&2; exit 1" ]; } );'
 	cp etc/lab-head.conf "$MADE/head.conf"
 	printf '%s;\n' "role_dir = \"$MADE/roles\"" 'consoles = true' "start_patience_percent = $PATIENCE" >>"$MADE/head.conf"
 	cat >"$MADE/lab.conf" <<-END
@@ -107,7 +108,7 @@ phase_number() { grep -n "^START_PHASE($1," lib/types/start_phase.def | cut -d: 
 # names CAUSE: it comes to be said, no other failure is said before it, and it is not later than it may be
 names() {
 	local cause=$1 begin=$SECONDS last=0 now
-	while [ $((SECONDS - begin)) -lt 400 ]; do
+	while [ $((SECONDS - begin)) -lt 600 ]; do
 		why || { sleep 0.5; continue; }
 		now=$(date +%s)
 		if [ "$(said cause)" = "$cause" ]; then
@@ -254,7 +255,8 @@ plant_cert_revoked() {
 }
 mend_cert_revoked() { :; }
 plant_service() { phx node assign node1 broken --yes; }
-mend_service() { lives broken && phx reload 2>/dev/null; }
+# what it tries again by itself comes to its end first, so that the act does it
+mend_service() { wait_for 300 "the head gives up" state_is node1 quarantined && lives broken && phx reload 2>/dev/null; }
 plant_unaccepted() { start_it; }
 mend_unaccepted() { :; }
 
