@@ -44,6 +44,7 @@ firewall_https   enrol_blocked   steps   ready
 cert_revoked     cert_revoked    steps   ready
 disk_driver      disk_driver     steps   ready
 service          service         steps   ready
+disk_full        disk_full       steps   ready
 '
 
 # ---- the lab ----
@@ -257,6 +258,21 @@ mend_cert_revoked() { :; }
 plant_service() { phx node assign node1 broken --yes; }
 # what it tries again by itself comes to its end first, so that the act does it
 mend_service() { wait_for 300 "the head gives up" state_is node1 quarantined && lives broken && phx reload 2>/dev/null; }
+# an image that is larger than the disk
+plant_disk_full() {
+	local to=$MADE/large release
+	release=$(sed -n 's/^kernel_release = //p' "$BUILD/images/debian-12/manifest.conf")
+	mkdir -p "$to" && cp "$BUILD/images/debian-12/vmlinuz" "$to/" && truncate -s 2500M "$MADE/root.ext4" && mkfs.ext4 -q "$MADE/root.ext4" &&
+		zstd -q -1 --rm "$MADE/root.ext4" -o "$to/root.ext4.zst" || return 1
+	{
+		printf '%s\n' 'name = "large";' 'version = "1";' 'kind = "rootfs";' 'architecture = "amd64";' "kernel_release = $release"
+		printf 'files = (\n\t{ name = "vmlinuz"; size = %sL; sha256 = "%s"; },\n\t{ name = "root.ext4.zst"; size = %sL; sha256 = "%s"; raw_size = 2621440000L; }\n);\n' \
+			$(for file in vmlinuz root.ext4.zst; do stat -c %s "$to/$file" && sha256sum <"$to/$file" | cut -d' ' -f1; done)
+	} >"$to/manifest.conf"
+	phx image sign "$to" --sign-key "$DIR/package.key" && phx image add "$to" 2>/dev/null || return 1
+	lives large large && phx reload 2>/dev/null && phx node assign node1 large --yes
+}
+mend_disk_full() { wait_for 300 "the head gives up" state_is node1 quarantined && lives large && phx reload 2>/dev/null; }
 plant_unaccepted() { start_it; }
 mend_unaccepted() { :; }
 
