@@ -59,6 +59,24 @@ files_come_and_go() {
 	[ "$(ask nobody GET /v1/res/named/data/mine)" = 200 ] && grep -q words "$WORK/answer" && [ "$(ask nobody PUT /v1/res/named/data/in/more --data-binary more)" = 200 ] &&
 		[ "$(owner_of re/named/users) $(owner_of re/named/users/nobody/in/more)" = 'root nobody' ] || { wrong; return 1; }
 }
+# StateDirectory= of an older phxd.service gave all to root at each start. phxd takes its own back, and gives an RE's data to its owner; what was
+# users' is named, and nobody else's when a person has done what is said
+what_an_older_unit_took_is_given_back() {
+	local told act="chown -hR nobody: $WORK/head/re/named/users/nobody"
+	[ "$(ask games PUT /v1/res/named/data/in/his --data-binary his)" = 200 ] && [ "$(owner_of re/named) $(owner_of re/named/in/his)" = 'games games' ] || { wrong; return 1; }
+	head_stop
+	chown -R root:root "$WORK/head"
+	began
+	what_it_writes_is_its && [ "$(owner_of re/own) $(owner_of re/named) $(owner_of re/named/in/his) $(owner_of re/named/users)" = "$ONE games games root" ] &&
+		[ "$(owner_of pki/site.key) $(owner_of re/.named)" = "phx-vault root" ] || { ls -lR "$WORK/head" | head -n 60; return 1; }
+	[ "$(ask games GET /v1/res/named/data/in/his)" = 200 ] && grep -q his "$WORK/answer" || { wrong; return 1; }
+	told=$(grep -cF "$act" "$WORK/phxd.log")
+	[ "$told" = 1 ] && grep -q "data of RE named was root's or the head's, and is games's again, its owner's" "$WORK/phxd.log" || { cat "$WORK/phxd.log"; return 1; }
+	$act
+	[ "$(ask nobody GET /v1/res/named/data/in/more)" = 200 ] && grep -q more "$WORK/answer" || { wrong; return 1; }
+	head_stop && began
+	[ "$(grep -cF "$act" "$WORK/phxd.log")" = 1 ]
+}
 # a hand-over with an erase, whose attestation counts
 a_node_is_erased() {
 	action assign '{"nodes": "n4", "role": "web"}' >/dev/null && until_true 30 idle n4 active web || { field n4 .; return 1; }
@@ -168,7 +186,7 @@ for i in 3 4; do
 	fake_start n$i $i
 done
 for i in 3 4; do until_true 20 idle n$i ready "" || { not_ok "n$i is not ready"; exit 1; }; done
-for t in root_serves_first it_is_a_user_of_its_own what_is_roots_stays_roots what_it_writes_is_its it_was_told_once files_come_and_go a_node_is_erased a_new_re_has_its_data \
+for t in root_serves_first it_is_a_user_of_its_own what_is_roots_stays_roots what_it_writes_is_its it_was_told_once files_come_and_go what_an_older_unit_took_is_given_back a_node_is_erased a_new_re_has_its_data \
 	packages_and_images_are_taken one_that_was_killed_is_started_again links_give_it_nothing anchors_are_written going_back_works nothing_else_has_its_user one_who_is_missing_is_no_root \
 	only_directories_of_its_own_are_given the_file_makes_the_users check_tells; do
 	check $t $t
