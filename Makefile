@@ -304,11 +304,14 @@ lab-site: deps
 	$(Q)$(BUILD_MAKE) all agent-bundle images packages
 	$(Q)BUILD=$(BUILD) PHX_TEST_TIMEOUT=3600 PHX_TEST_SCRIPTS=1 tests/run $(addprefix tests/lab/,networks.sh bond.sh kernels.sh containers.sh layout.sh burnin.sh)
 
-# the Debian packages on an emulated machine with systemd: installed, two lines edited, served from; ten minutes
+# the Debian packages on an emulated machine with systemd: installed, two lines edited, served from; upgraded to those of the next version
+# under a hand-over; half an hour
+NEXT_VERSION = $(shell echo $(VERSION) | awk -F. '{ print $$1 "." $$2 + 1 ".0" }')
 .PHONY: lab-deb
 lab-deb: deps
 	$(Q)$(BUILD_MAKE) all agent-bundle portal image-deploy image-debian-12
 	$(Q)$(MAKE) deb-root DEB_SEED=$(BUILD)
+	$(Q)$(MAKE) deb BUILD=$(BUILD)/next DEB_SEED=$(BUILD) NPM_DIR=$(BUILD)/npm VERSION=$(NEXT_VERSION)
 	$(Q)BUILD=$(BUILD) PHX_TEST_TIMEOUT=3600 tests/run tests/lab/deb.sh
 
 # boot failures planted one after the other: phx node why names each and no other cause, then the machine is mended and goes on;

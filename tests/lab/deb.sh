@@ -1,25 +1,35 @@
 #!/bin/bash
 # The Debian packages on machines: an emulated one with Debian 12 and systemd, in which apt installs them; two lines of the configuration
-# are edited and phxd is enabled, under its own unit. A second, blank one beside it boots from the first by the network. Then removal and
-# purge. What the first machine does is deb.guest. Prints "ok NAME" or "not ok NAME" a step. As root; `make lab-deb`.
+# are edited and phxd is enabled, under its own unit. A second, blank one beside it boots from the first by the network, runs a job, and is
+# handed over with an erase, which this script looks for on its disk. The packages of the next version come while it is handed over once
+# more; then its agent is upgraded. Then removal and purge. What the first machine does is deb.guest. Prints "ok NAME" or "not ok NAME" a
+# step, with the seconds that it took there. As root; `make lab-deb`.
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/../system/deb.bash"
 WORK=$(mktemp -d "$BUILD/deb/lab.XXXXXX")
 MACHINES=()
 trap '[ ${#MACHINES[@]} = 0 ] || kill "${MACHINES[@]}" 2>/dev/null; rm -rf --one-file-system "$WORK"' EXIT
 PORT=$((20000 + $$ % 20000))
-for f in images/deploy/initrd.zst images/debian-12/root.ext4.zst deb/root.tar; do [ -s "$BUILD/$f" ] || die "there is no $BUILD/$f: make lab-deb"; done
+CANARY="phoenix-canary-$$-$RANDOM$RANDOM"
+for f in images/deploy/initrd.zst images/debian-12/root.ext4.zst deb/root.tar next/deb/built; do [ -s "$BUILD/$f" ] || die "there is no $BUILD/$f: make lab-deb"; done
 
+# next_deploy_image DIR: the deploy image with the next version's agent, as a newer version of it
+next_deploy_image() {
+	cp -r "$BUILD/images/deploy" "$1" && dpkg-deb -x "$BUILD"/next/deb/phoenix-agent_*.deb "$WORK/agent" || return 1
+	HOME=$WORK "$PHX" image build images/deploy --agent-bundle "$WORK/agent/usr/lib/phoenix/agent" --image-version 2 --out "$1" && rm -rf "$WORK/agent"
+}
 # the head's disk: the system, packages, images, and what it does with them
 make_disk() {
 	local root=$WORK/root image
 	mkdir -p "$root" && tar -xf "$BUILD/deb/root.tar" -C "$root" || return 1
-	mkdir -p "$root/root/debs" "$root/root/images" && cp "$DEBS"/phoenix-{head,agent,cli}_*.deb "$root/root/debs/" || return 1
+	mkdir -p "$root/root/debs" "$root/root/next" "$root/root/images" && cp "$DEBS"/phoenix-{head,agent,cli}_*.deb "$root/root/debs/" &&
+		cp "$BUILD"/next/deb/phoenix-{head,agent,cli}_*.deb "$root/root/next/" && echo "$CANARY" >"$root/root/canary" || return 1
 	for image in deploy debian-12; do
 		mkdir "$root/root/images/$image" && cp "$BUILD/images/$image/manifest.conf" "$root/root/images/$image/" || return 1
 		sed -n 's/.*{ name = "\([^"]*\)"; size.*/\1/p' "$BUILD/images/$image/manifest.conf" |
 			while read -r f; do cp "$BUILD/images/$image/$f" "$root/root/images/$image/" || exit 1; done || return 1
 	done
+	next_deploy_image "$root/root/images/next" || return 1
 	install -m 755 tests/lab/deb.guest "$root/root/guest"
 	echo head >"$root/etc/hostname" && printf '127.0.0.1 localhost head\n' >"$root/etc/hosts"
 	# a first start would ask a person, and enable what it finds
@@ -40,7 +50,7 @@ make_disk() {
 	ln -s /lib/systemd/system/systemd-networkd.service "$root/etc/systemd/system/multi-user.target.wants/" || return 1
 	local unit
 	for unit in serial-getty@.service e2scrub_reap.service apt-daily.timer apt-daily-upgrade.timer; do ln -sf /dev/null "$root/etc/systemd/system/$unit"; done
-	truncate -s 5G "$WORK/head.raw" && mke2fs -q -F -t ext4 -d "$root" "$WORK/head.raw" || return 1
+	truncate -s 6G "$WORK/head.raw" && mke2fs -q -F -t ext4 -d "$root" "$WORK/head.raw" || return 1
 	rm -rf --one-file-system "$root"
 }
 # the deploy image's kernel and modules, and an /init that does nothing but enter the disk
@@ -78,7 +88,12 @@ wait_for 900 "the head serves" serves
 truncate -s 3G "$WORK/node.raw"
 machine node 512 -netdev "socket,id=n,connect=127.0.0.1:$PORT" -device virtio-net-pci,netdev=n,mac=52:54:00:de:b0:02 -boot n \
 	-smbios type=1,serial=DEB-NODE-1
+# a job writes there what an erase must take; then that is looked for from outside
+has_canary() { [ "$(grep -azcF "$CANARY" "$WORK/node.raw")" != 0 ]; }
+job_ran() { said 'ok a job runs' || ends; }
+wait_for 1500 "a job runs" job_ran
+CANARY_WAS=$(has_canary && echo yes)
 wait_for 2400 "the head's machine is done" ends
 tr -d '\r' <"$WORK/head.console" | sed -n '/^\(not \)\?ok /,$p'
-said 'end 0' || { echo "--- the node:" && tail -n 20 "$WORK/node.console"; }
-said 'end 0'
+said 'end 0' || { echo "--- the node:" && tail -n 20 "$WORK/node.console"; exit 1; }
+[ "$CANARY_WAS" = yes ] && ! has_canary && echo "ok what a job wrote on the disk is not there" || { echo "not ok what a job wrote on the disk is not there"; exit 1; }
