@@ -205,10 +205,20 @@ static int leave_members(struct step_run *s, struct phx_err *err)
 	return accounts_leave(s->agent->accounts, phx_json_str(s->extra, "re", ""), err);
 }
 
+/* What the agent starts by itself when the node has started again. */
+static int keep_role(const struct step_run *s, bool run, struct phx_err *err)
+{
+	struct role_state state = {.run = run};
+	if (phx_record_copy(&phx_role_record, &state.role, &s->order->role) < 0)
+		return -ENOMEM;
+	int r = role_state_write(s->agent->cfg.state_dir, &state, err);
+	phx_record_fini(&role_state_record, &state);
+	return r;
+}
+
 int step_activate(struct step_run *s, struct phx_err *err)
 {
 	struct agent *a = s->agent;
-	struct role_state state = {.run = false};
 	/* a node that was silent comes here without a step stop */
 	int r = leave_members(s, err);
 	/* a hand-over with a wipe comes here without a step prefetch */
@@ -218,11 +228,7 @@ int step_activate(struct step_run *s, struct phx_err *err)
 		r = switch_all(a, &s->order->role, err);
 	if (r == 0)
 		r = remove_previous(a, &s->order->role, err);
-	if (r < 0 || phx_record_copy(&phx_role_record, &state.role, &s->order->role) < 0)
-		return r < 0 ? r : -ENOMEM;
-	r = role_state_write(a->cfg.state_dir, &state, err);
-	phx_record_fini(&role_state_record, &state);
-	return r;
+	return r ? r : keep_role(s, false, err);
 }
 
 /* ---- jobs and services ---- */
@@ -312,8 +318,8 @@ int step_start(struct step_run *s, struct phx_err *err)
 	r = r ? r : services_settle(a->services, &stop, err);
 	if (r < 0)
 		web_leave(a->web, &s->order->role, NULL);
-	if (r == 0)
-		r = role_state_set_run(a->cfg.state_dir, true, err);
+	if (r == 0) /* it may have been mended since it was activated */
+		r = keep_role(s, true, err);
 	return r ? r : health_watch(a->health, &s->order->role, err);
 }
 

@@ -437,6 +437,26 @@ static void test_start_that_fails(void **state)
 	}
 }
 
+/* A role that was mended since it was activated: the next start of the node is by what was started,
+ * not by what failed. */
+static void test_what_was_started_is_kept(void **state)
+{
+	struct bench *b = *state;
+	struct role_state now;
+	struct phx_service *s = add_service(role_of(b), "one", "exit 3", NULL);
+	s->restart = false;
+	s->settle_s = 1;
+	assert_step(b, PHX_STEP_activate, 0);
+	assert_true(bench_step(b, PHX_STEP_start) < 0);
+	order_role(b, "web");
+	add_living(b);
+	assert_step(b, PHX_STEP_start, 0);
+	assert_role(b, "web", true);
+	assert_int_equal(role_state_read(b->a.cfg.state_dir, &now, NULL), 0);
+	assert_true(phx_record_equal(&phx_role_record, &now.role, role_of(b)));
+	phx_record_fini(&role_state_record, &now);
+}
+
 static void test_stop_without_a_role(void **state)
 {
 	struct bench *b = *state;
@@ -619,6 +639,7 @@ int main(void)
 		TEST(test_the_role_before),
 		TEST(test_start_and_stop),
 		cmocka_unit_test(test_start_that_fails),
+		TEST(test_what_was_started_is_kept),
 		TEST(test_stop_without_a_role),
 		TEST(test_stop_with_a_port_open),
 		TEST(test_health),
