@@ -132,6 +132,21 @@ a_service_that_fails() {
 	until_true 20 is n5 .state ready && phx node assign n5 batch --yes >/dev/null 2>&1 && until_true 60 is n5 .state quarantined || return 1
 	why n5 service health: && phx node why n5 | grep -q 'phx node logs n5'
 }
+# hello ROLE DISKS: of n6, which stands still meanwhile, with a controller of disks that no driver of its kernel has
+hello_of_n6() {
+	[ "$(curl -sS -m 20 --cacert "$WORK/head/pki/ca.pem" --key "$WORK/n6/key.pem" --cert "$WORK/n6/cert.pem" -o "$WORK/got" -w '%{http_code}' \
+		"https://127.0.0.1:$HTTPS/v1/agent/hello" -d "{\"env\": \"deploy\", \"boot_id\": \"$1\", \"facts\": {\"arch\": \"x86_64\", \"disks\": [$2], \"pci\": [
+			{\"address\": \"0000:00:02.0\", \"class_code\": 131072, \"vendor\": 32902, \"device\": 4110, \"driver\": \"e1000\"},
+			{\"address\": \"0000:00:1f.2\", \"class_code\": 67073, \"vendor\": 32902, \"device\": 10530, \"driver\": \"\"}]}}")" = 200 ] || { cat "$WORK/got"; return 1; }
+}
+# nobody orders a node without disks a step that wants one: it is told of what is ready
+a_controller_without_driver() {
+	phx node add n6 --mac 02:00:00:00:00:06 >/dev/null 2>&1
+	fake_start n6 6 --env deploy
+	until_true 20 is n6 .state ready || return 1
+	agent_stop n6
+	hello_of_n6 one '' && why n6 disk_driver 8086:2922 && hello_of_n6 two '{"id": "d1", "size_bytes": 1000}' && why n6 nothing
+}
 # forged: whoever asks for the boot script of a node that serves changes nothing that is said of it
 strangers_decide_nothing() {
 	phx node add n4 --mac 02:00:00:00:00:04 >/dev/null 2>&1
@@ -206,7 +221,7 @@ a_damaged_file_ends_nothing() {
 }
 
 for test in nothing_is_known_at_first a_boot_script_without_its_image a_file_that_is_not_there a_transfer_cut_short a_cable_that_loses_packets then_all_of_it an_agent_begins_no_start \
-	a_machine_without_a_name a_bmc_that_refuses_the_password a_bmc_that_does_not_answer a_step_that_fails a_service_that_fails \
+	a_machine_without_a_name a_bmc_that_refuses_the_password a_bmc_that_does_not_answer a_step_that_fails a_service_that_fails a_controller_without_driver \
 	strangers_decide_nothing \
 	a_certificate_of_another_time a_certificate_that_counts_no_more who_may_ask a_damaged_file_ends_nothing; do
 	check "$test" "$test"
