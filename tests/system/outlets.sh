@@ -131,7 +131,7 @@ what_writes_without_end_is_ended() {
 }
 
 what_is_replaced_goes_on() {
-	program new "cat >>$TOLD/new; echo >>$TOLD/new; echo old >>$TOLD/which; until [ -e $TOLD/go ]; do sleep 0.1; done" && look_again
+	program new "cat >>$TOLD/new; echo >>$TOLD/new; echo old >>$TOLD/which; until [ -e $TOLD/go ]; do sleep 0.1; done" && echo 'timeout_s = 300;' >"$DIR/new.conf" && look_again
 	until_true 10 outlet_is new .refused false || return 1
 	note f1 && note f2
 	until_true 20 has_text new f1 || return 1
