@@ -16,7 +16,7 @@
 #include "phxd/re_place.h"
 
 /* Each level has a descriptor open. */
-enum { DEPTH_MAX = 100 };
+enum { LEVELS_MAX = 100 };
 
 struct mend {
 	uid_t head, uid;
@@ -92,7 +92,7 @@ static int mend_one(int at, const char *name, const struct mend *m, int depth)
 
 static int mend_all(int fd, const struct mend *m, int depth)
 {
-	if (depth == DEPTH_MAX)
+	if (depth == LEVELS_MAX)
 		return -ELOOP;
 	int again = openat(fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	DIR *dir = again < 0 ? NULL : fdopendir(again);

@@ -9,6 +9,7 @@
 #undef open_dir
 #undef PATH_TEXT
 #include "phxd/re_area.c"
+#include "phxd/re_owners.c"
 #include "phxd/re_place.c"
 
 #include "unit/phxd/places.h"

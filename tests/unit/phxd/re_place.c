@@ -277,7 +277,7 @@ static void one_that_is_too_deep_is_told_and_left(void **state)
 	char path[PATH_MAX] = "re/hpc";
 	(void)state;
 	taken();
-	for (int i = 0; i < DEPTH_MAX + 2; i++) {
+	for (int i = 0; i < LEVELS_MAX + 2; i++) {
 		strcat(path, "/d");
 		assert_int_equal(mkdir(in_top(path), 0755), 0);
 	}
