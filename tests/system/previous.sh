@@ -103,7 +103,7 @@ the_agent_is_upgraded() {
 before_takes_it_back_or_says_why() {
 	local code=0
 	head_stop
-	by BEFORE "${BEFORE}/bin/phxd" --config "$PHX_CONFIG" >"$WORK/said" 2>&1 &
+	"$BEFORE/bin/phxd" --config "$PHX_CONFIG" >"$WORK/said" 2>&1 &
 	HEAD=$!
 	if until_true 15 api /v1/status; then
 		echo "    it serves"
