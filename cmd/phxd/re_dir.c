@@ -11,8 +11,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/account.h"
-
 /* A directory that must exist. */
 struct dir {
 	struct re_marker marker;
@@ -139,13 +137,6 @@ static void tell_lost(struct daemon *d, const char *re, const struct re_owners *
 	engine_notice(d->engine, re, text);
 }
 
-static bool is_user(const char *login)
-{
-	PHX_AUTO_FREE char *texts = NULL;
-	struct passwd pw;
-	return phx_user_named(login, &pw, &texts) == 0 && pw.pw_uid != 0;
-}
-
 static void tell_mended(struct daemon *d, const char *re, const char *login)
 {
 	char text[256];
@@ -162,10 +153,13 @@ static void have_dir(struct daemon *d, const struct dir *dir, bool starting)
 	struct phx_err err = {0};
 	struct launch_re is;
 	const struct re_marker *want = &dir->marker;
+	uid_t uid;
+	gid_t gid;
 	int r = launch_re_look(d->launch, want->name, &is, &err);
 	bool of_this = r == 0 && is.marked && is.marker.created_ms == want->created_ms &&
 		re_marker_is_of(&is.marker, want->site);
-	bool taken = r == 0 && starting && of_this && is.owners.head_s && is_user(dir->login);
+	bool taken = r == 0 && starting && of_this && is.owners.head_s &&
+		re_owners_find(dir->login, &uid, &gid);
 	if (r == 0 && starting && of_this)
 		tell_lost(d, want->name, &is.owners);
 	if (r == 0 && is.there && of_this && is.marker.site[0] && !taken)

@@ -11,6 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/account.h"
 #include "base/file.h"
 #include "phxd/head_user.h"
 #include "phxd/re_place.h"
@@ -27,6 +28,17 @@ struct mend {
 static bool is_self(const char *name)
 {
 	return !strcmp(name, ".") || !strcmp(name, "..");
+}
+
+bool re_owners_find(const char *login, uid_t *ret_uid, gid_t *ret_gid)
+{
+	PHX_AUTO_FREE char *texts = NULL;
+	struct passwd pw;
+	if (phx_user_named(login, &pw, &texts) != 0 || !pw.pw_uid)
+		return false;
+	*ret_uid = pw.pw_uid;
+	*ret_gid = pw.pw_gid;
+	return true;
 }
 
 /* ---- looked at ---- */

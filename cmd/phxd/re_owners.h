@@ -12,6 +12,9 @@ struct re_owners {
 	char lost[PHX_NAME_MAX]; /* one of them */
 };
 
+/** Whose the data of an RE with that owner is. False: the head's user's, for `login` is "", root,
+ * or no user. */
+bool re_owners_find(const char *login, uid_t *ret_uid, gid_t *ret_gid);
 /** Looks at the directory of the RE and at those of users in it, not at what is in these. */
 void re_owners_look(const struct phx_config *cfg, const char *re, struct re_owners *ret);
 /** Gives the directory of an RE, and what in it is root's or the head's user's, to the user who

@@ -12,7 +12,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/account.h"
 #include "base/beneath.h"
 #include "base/file.h"
 #include "base/tree.h"
@@ -90,16 +89,14 @@ void re_place_list(const struct phx_config *cfg, struct phx_list *ret)
 static int make_dir(const struct phx_config *cfg, const char *path, const char *login,
 		    struct phx_err *err)
 {
-	PHX_AUTO_FREE char *texts = NULL;
-	struct passwd pw;
 	uid_t uid;
 	gid_t gid;
-	head_user_find(cfg, &uid, &gid);
 	int r = phx_dir_make(path, 0750, err);
 	if (r < 0)
 		return r;
-	if (phx_user_named(login, &pw, &texts) == 0 && pw.pw_uid != 0)
-		return re_owners_mend(cfg, path, pw.pw_uid, pw.pw_gid, err);
+	if (re_owners_find(login, &uid, &gid))
+		return re_owners_mend(cfg, path, uid, gid, err);
+	head_user_find(cfg, &uid, &gid);
 	/* data of root's is served by the head itself, so it belongs to the head's user */
 	if (chown(path, uid, gid) < 0)
 		r = phx_err_set(err, -errno, "%s", strerror(errno));
