@@ -252,11 +252,13 @@ check-hardening: $(PROGRAMS:%=$(BUILD)/bin/%)
 check: deps
 	+$(Q)tests/each "$(MAKE)" check-tests check-planted-turn check-fuzz check-asan-unit check-asan-system check-tsan
 .PHONY: check-tests check-unit check-all
-SCRIPTS_TURN ?= $$(tests/turn 3)
+SCRIPTS_TURN ?= $$(tests/turn 4)
+# what check-asan-system runs under the sanitizers check-all alone runs without them, too
+SYSTEM_ONCE = $(filter-out $(if $(filter all,$(SCRIPTS_TURN)),,$(ASAN_SYSTEM)),$(SYSTEM_TESTS))
 check-tests:
 	$(Q)$(BUILD_MAKE) all agent-bundle images packages portal $(UNIT_PLAIN) $(SYSTEM_BIN) $(LAB_BIN) $(SIM_BIN)
 	$(Q)$(MAKE) deb-root DEB_SEED=$(BUILD)
-	$(Q)BUILD=$(BUILD) PHX=$(BUILD)/bin/phx IMAGES=$(BUILD)/images PHX_TEST_TRIES=2 PHX_TEST_PASSED=$(BUILD)/passed PHX_FAULTS_TURN=$$(tests/turn 4) tests/run tests/check-layers tests/check-pure tests/check-sleeps tests/check-size tests/check-layout tests/check-hardening tests/check-walks tests/check-mutants tests/check-turns $(SIM_BIN) $(UNIT_PLAIN) $$(tests/by-turns $(SCRIPTS_TURN) $(LAB_TESTS) $(SYSTEM_TESTS) $(LAB_LATER)) $(TRUST_TESTS)
+	$(Q)BUILD=$(BUILD) PHX=$(BUILD)/bin/phx IMAGES=$(BUILD)/images PHX_TEST_TRIES=2 PHX_TEST_PASSED=$(BUILD)/passed PHX_FAULTS_TURN=$$(tests/turn 4) tests/run tests/check-layers tests/check-pure tests/check-sleeps tests/check-size tests/check-layout tests/check-hardening tests/check-walks tests/check-mutants tests/check-turns $(SIM_BIN) $(UNIT_PLAIN) $$(tests/by-turns $(SCRIPTS_TURN) $(LAB_TESTS) $(SYSTEM_ONCE) $(LAB_LATER)) $(TRUST_TESTS)
 check-unit:
 	$(Q)$(BUILD_MAKE) all packages $(UNIT_BIN)
 	$(Q)BUILD=$(BUILD) tests/run $(UNIT_BIN)

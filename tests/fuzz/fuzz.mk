@@ -1,7 +1,7 @@
 # Fuzzing with clang's libFuzzer: tests/fuzz/README.md. Targets are linked to a library of their own, made once by clang with
 # the sanitizers and with counters of what was reached.
-#   make check-fuzz                          every target: all of its corpus, whose reach is measured, and some seconds of fuzzing
-#                                            (a part of make check)
+#   make check-fuzz                          half of the targets, by turns (turn), and those of which something has changed: all of
+#                                            its corpus, whose reach is measured, and some seconds of fuzzing (a part of make check)
 #   make fuzz FUZZ=package FUZZ_SECONDS=600  one of them, or all ("FUZZ="), for so long; what it found worth keeping stays in
 #                                            the build folder
 #   make fuzz-coverage                       the report of what the corpora reach; nothing else
@@ -24,8 +24,9 @@ fuzz: fuzz-programs
 fuzz-coverage: fuzz-programs
 	$(Q)BUILD=$(FUZZ_BUILD) FUZZ_SECONDS=0 tests/fuzz/run $(FUZZ)
 # by the random numbers of the commit: one that is tested again tries the same inputs, the next one others
-check-fuzz: fuzz-programs
-	$(Q)BUILD=$(FUZZ_BUILD) FUZZ_SECONDS=3 FUZZ_SEED=1$$(tests/turn 1000 | tr -d a-z) tests/run tests/fuzz/run
+check-fuzz:
+	$(Q)turn=$$(tests/fuzz/turn | paste -sd ' ') && $(MAKE) fuzz-programs FUZZ_TARGETS="$$turn" && \
+		BUILD=$(FUZZ_BUILD) FUZZ="$$turn" FUZZ_SECONDS=3 FUZZ_SEED=1$$(tests/turn 1000 | tr -d a-z) tests/run tests/fuzz/run
 
 # parts of a program that cannot be included together
 $(BUILD)/tests/fuzz/import: $(patsubst %.c,$(BUILD)/obj/%.o,$(wildcard cmd/phx/import*.c) cmd/phx/node_csv.c cmd/phx/node_words.c cmd/cli/clean.c cmd/cli/fail.c)

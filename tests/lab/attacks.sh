@@ -1,5 +1,5 @@
 #!/bin/bash
-# by turns: emulated machines, minutes.
+# by turns: 400 s: emulated machines, minutes.
 # What the owner of a node, root on it, does before it goes to the next owner, on emulated machines: a canary on a disk that he takes off
 # the bus (sysfs), which the next start puts back; a copy of the agent's key; the answer of the coming erase, and an epoch of years
 # to come, written into the state partition of the machine that is off; from his other node, enrolment in the name of the one

@@ -1,4 +1,5 @@
 #!/bin/bash
+# by turns: 450 s: an emulated machine, minutes.
 # One real lab boot for `make check`: a blank machine powers on, boots over the network, enrols, is accepted, is given
 # a role and serves a page, what its services write and use is told, and why one fails; then everything is gone again.
 # Prints "ok NAME" or "not ok NAME" a step.

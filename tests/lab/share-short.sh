@@ -1,7 +1,7 @@
 #!/bin/bash
 # The main job of `make lab-share`, shortened (`make check-share`): three shared machines, one node out of the queue to the
 # web with a wipe, and back. Prints "ok NAME" or "not ok NAME" a step. KEEP=1 leaves the lab.
-# by turns: emulated machines, a quarter of an hour.
+# by turns: 930 s: emulated machines, a quarter of an hour.
 export LAB=${LAB:-share$$}
 . "$(dirname "$0")/lib.sh"
 N_SHARED=3 SIZES=(2 1 1 1 1 1 1 2)

@@ -12,7 +12,7 @@ check-planted:
 	$(Q)$(BUILD_MAKE) -s $(BUILD)/libphx.a $(PROGRAMS:%=$(BUILD)/bin/%) $(SYSTEM_BIN) $(PLANTED_BIN) $(PLANTED_BIN:%=%.o)
 	$(Q)BUILD=$(BUILD) PHX_TEST_TIMEOUT=6000 CC="$(CC)" FLAGS="$(filter-out -DPHX_VERSION=%,$(CPPFLAGS)) -DPHX_VERSION=\"planted\" -std=gnu17 $(filter-out -g,$(OPT)) -D_GNU_SOURCE -Wl,--gc-sections -Wl,--as-needed" TEST_FLAGS="$(TEST_OPT)" TEST_LD="$(TEST_LD)" LIBS="$(LIBS)" \
 		tests/run tests/planted/run
-# what every change must pass: those that guard trust, those of which something has changed, and a third of the others
+# what every change must pass: those of which something has changed, and those whose turn it is
 check-planted-turn:
 	$(Q)PLANTED_TABLE=yes PLANTED="$$(tests/planted/turn | paste -sd ' ')" $(MAKE) check-planted
 # those whose finders take too long for every change

@@ -1,5 +1,5 @@
 #!/bin/bash
-# by turns: it takes long.
+# by turns: 105 s: it takes long.
 # Services of the web role run ahead on nodes of the queue: idle, beside the jobs, where both agreements say so. A hand-over takes
 # them over as they are, so that a service which takes long to start serves at once; what is not wanted any more is gone.
 . "$(dirname "$0")/agents.bash"

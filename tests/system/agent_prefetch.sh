@@ -1,5 +1,5 @@
 #!/bin/bash
-# by turns: it takes long.
+# by turns: 80 s: it takes long.
 # Packages are on a node before it is decided that it needs them: nodes of a pair of REs have those of both roles at hand,
 # a hand-over fetches nothing, and what is wanted no more goes.
 . "$(dirname "$0")/agents.bash"

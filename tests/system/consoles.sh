@@ -1,4 +1,5 @@
 #!/bin/bash
+# by turns: 65 s: it takes long.
 # Consoles: a real conserver, programs of the site as consoles, one of which is a line to a program as the machine, and a real
 # ipmiconsole whose BMC is not there. People attach, read, steal; what comes from a node has bounds; what ends is started again.
 . "$(dirname "$0")/phxd.bash"

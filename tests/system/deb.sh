@@ -1,6 +1,6 @@
 #!/bin/bash
 # alone: packages of the archive are fetched, and a system is made of them.
-# by turns: it takes long.
+# by turns: 50 s: it takes long.
 # The Debian packages: lintian, one list of files with `make install`, and what dpkg does with them in a Debian 12 without a network:
 # installed, changed by a person, upgraded from an older version, removed, purged. systemctl is a fake there that writes down what it is
 # told, for no systemd runs. As root; `make deb-root` makes packages and system.

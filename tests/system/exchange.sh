@@ -1,5 +1,5 @@
 #!/bin/bash
-# by turns: it takes long.
+# by turns: 60 s: it takes long.
 # A batch RE and a web RE exchange nodes, jobs started by our agents: exchange.bash, as slurm.sh has it for Slurm.
 . "$(dirname "$0")/agents.bash"
 . tests/system/exchange.bash

@@ -1,5 +1,5 @@
 #!/bin/bash
-# by turns: it takes long.
+# by turns: 56 s: it takes long.
 # Nothing asks again and again whether there is something to do: each process of a head without agents, and a registered agent
 # beside its beat, wakes so seldom that no timer can be behind it. Wake-ups are counted, not timed.
 . "$(dirname "$0")/agents.bash"

@@ -1,5 +1,5 @@
 #!/bin/bash
-# by turns: it takes long.
+# by turns: 60 s: it takes long.
 # phx image exec and diff: a command in a copy of an image makes a new version, or none; it reaches nothing of the machine. The system
 # is a fake: nothing boots here. As root.
 set -u

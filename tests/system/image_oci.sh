@@ -1,5 +1,5 @@
 #!/bin/bash
-# by turns: it takes long.
+# by turns: 45 s: it takes long.
 # Images from containers: what is taken of one, and every way in which one may be wrong. Layouts are made by hand (their
 # systems are fakes: nothing boots here), and one by umoci. As root.
 set -u

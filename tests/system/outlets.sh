@@ -1,4 +1,5 @@
 #!/bin/bash
+# by turns: 60 s: it takes long.
 # Events that leave a real head: by the system's log (a real journald with a /run of its own), by programs of event_dir and by
 # webhooks (a fake server, with TLS), in order and each at least once, over restarts and a kill; programs that hang, die, write
 # without end or are replaced, and servers that redirect, fail, drip or say nothing, keep nobody else.

@@ -1,5 +1,5 @@
 #!/bin/bash
-# by turns: it takes long.
+# by turns: 90 s: it takes long.
 # The papers' policies on a real head with agents as processes. dr: table 5 of 003, whose 100 synthetic jobs a dedicated cluster
 # and DawningCloud ran for real and emulated: the same jobs here through phxd and through the simulator, in compressed time.
 # coop2008 (001 II-B) and flb-nub (000 5.2): who gets which nodes, when, and whose jobs are killed.

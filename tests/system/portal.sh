@@ -1,4 +1,5 @@
 #!/bin/bash
+# by turns: 250 s: a browser, minutes.
 # The portal in a real browser, against a real head with fake agents. The tests are tests/portal/*.mjs; pictures of the pages lie in
 # $BUILD/portal/pictures afterwards.
 . "$(dirname "$0")/phxd.bash"

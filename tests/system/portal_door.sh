@@ -1,5 +1,5 @@
 #!/bin/bash
-# by turns: a browser, minutes.
+# by turns: 80 s: a browser, minutes.
 # The door of the portal in a real browser: passwords by real PAM, one's sessions, pages that are older than the head. The tests are
 # tests/portal/door.mjs.
 . "$(dirname "$0")/passwords.bash"

@@ -1,5 +1,5 @@
 #!/bin/bash
-# by turns: a browser, minutes.
+# by turns: 90 s: a browser, minutes.
 # phoenix-tutorial(7) carried out in a real browser, against a real head with two nodes that are processes: tests/portal/tutorial.mjs. It leaves
 # the tutorial with its pictures as $BUILD/portal/pictures/tutorial.md.
 . "$(dirname "$0")/agents.bash"

@@ -1,5 +1,5 @@
 #!/bin/bash
-# by turns: a browser, minutes.
+# by turns: 115 s: a browser, minutes.
 # The workflows' page of the portal in a real browser, against a real head whose agents run what is drawn. The tests are
 # tests/portal/{drawing,workflows,triggers}.mjs; pictures lie in $BUILD/portal/pictures afterwards.
 . "$(dirname "$0")/agents.bash"

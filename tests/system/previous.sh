@@ -1,7 +1,7 @@
 #!/bin/bash
 # One version apart, both ways: the programs of the version before this one (tests/previous) and those of this tree. A head and
 # agents of either, an upgrade under a hand-over, the way back, and the command of either.
-# by turns: it builds another version.
+# by turns: 180 s: it builds another version.
 . "$(dirname "$0")/agents.bash"
 
 THIS=$BUILD

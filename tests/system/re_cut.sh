@@ -1,5 +1,5 @@
 #!/bin/bash
-# by turns: it takes long.
+# by turns: 60 s: it takes long.
 # Bad luck of a pair of REs, with real agents: a web node that stops reporting is replaced from the free pool; a reclaim whose
 # node is cut off waits until its job has surely ended; the same with the head killed in the middle of it.
 . "$(dirname "$0")/agents.bash"

@@ -1,6 +1,6 @@
 #!/bin/bash
 # alone: it compiles, which takes what the others wait for
-# by turns: it takes long.
+# by turns: 30 s: it takes long.
 # Two builds of the same files are equal, byte by byte, wherever, when and by whom they are made. A part of what BUILD has is made again at
 # another path, on another day, with another umask, time zone and locale: each eighth object, by turns, and all that is linked or made of objects.
 # PHX_REPRODUCIBLE=all clones the commit to two paths and builds all of it, the Debian packages too, in each: ten minutes and more (make check-reproducible).

@@ -1,4 +1,5 @@
 #!/bin/bash
+# by turns: 80 s: it takes long.
 # Settings of the site: all mistakes are told before anything is touched; users, keys, rules of sudo and files come to the nodes that
 # they are for, change while these serve, and go; who is removed loses account, key and processes; secrets are nowhere else.
 # Agents live below roots of their own.

@@ -1,5 +1,5 @@
 #!/bin/bash
-# by turns: it takes long.
+# by turns: 190 s: it takes long.
 # A batch RE whose jobs Slurm starts, and a web RE, exchange nodes: a real slurmctld, real slurmd as the service of each node,
 # jobs submitted with sbatch; the head and slurmctld killed at many moments of a return.
 . "$(dirname "$0")/agents.bash"

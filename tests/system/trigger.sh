@@ -1,5 +1,5 @@
 #!/bin/bash
-# by turns: it takes long.
+# by turns: 60 s: it takes long.
 # Triggers on a real head with an agent as a process: by a call, by time, by hand, by files and by what a command prints; each
 # firing begins its run once, though the head is killed in between; ten thousand files each fire once.
 . "$(dirname "$0")/agents.bash"
