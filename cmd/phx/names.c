@@ -7,7 +7,7 @@
 #include "base/json.h"
 #include "phx/cli.h"
 
-enum { NAMES_TIMEOUT_MS = 10000, NODES_TIMEOUT_MS = 60000, NAMES_URL_MAX = 2500 };
+enum { NAMES_TIMEOUT_MS = 10000, NODES_TIMEOUT_MS = 60000, NAMES_URL_MAX = 2000 };
 
 static int unknown(const char *what, const char *name, const char *nearest)
 {

@@ -12,9 +12,10 @@
 #include "base/file.h"
 
 /* Request line and headers must fit, and bodies pass through it. Of TLS connections there are as
- * many as agents: 10,000 that are held should cost little; phx asks with at most 2,500 bytes. */
+ * many as agents: 10,000 that are held should cost little; phx asks with some 2,500 bytes at most
+ * (cmd/phx/names.c), a browser with less in more headers. */
 #define CONNECTION_MEMORY (16u * 1024)
-#define TLS_CONNECTION_MEMORY (4u * 1024)
+#define TLS_CONNECTION_MEMORY (7u * 512)
 #define DRAIN_SECONDS 5
 #define CONNECTIONS 4096
 #define RESERVE 64
