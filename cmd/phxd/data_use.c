@@ -35,24 +35,31 @@ struct data_use {
 	int64_t n_coming;     /* bytes that are taken and not published yet */
 };
 
-bool data_use_bounds(const struct data_use *u)
+/* How much an RE may hold, and which of that name it is. */
+struct bound {
+	int64_t created_ms; /* -1: there is no such RE */
+	uint32_t most_mb;   /* 0: it is not bounded */
+	bool agreed;        /* its agreement says so, not phoenix.conf */
+};
+
+static struct bound bound_of(const struct data_use *u, const struct phx_re *re)
 {
-	return u->d->cfg.data_max_mb;
+	uint32_t agreed_mb = re ? re->agreement.data_max_mb : 0;
+	return (struct bound){re ? re->created_ms : -1,
+			      agreed_mb ? agreed_mb : u->d->cfg.data_max_mb, agreed_mb};
 }
 
-static int64_t most(const struct data_use *u)
-{
-	return (int64_t)u->d->cfg.data_max_mb * MIB;
-}
-
-/* -1: there is no such RE. */
-static int64_t created(const struct data_use *u, const char *re)
+static struct bound look_up(const struct data_use *u, const char *re)
 {
 	const struct phx_state *s = engine_lock(u->d->engine);
-	const struct phx_re *is = phx_state_re(s, re);
-	int64_t ms = is ? is->created_ms : -1;
+	struct bound b = bound_of(u, phx_state_re(s, re));
 	engine_unlock(u->d->engine);
-	return ms;
+	return b;
+}
+
+bool data_use_bounds(const struct data_use *u, const char *re)
+{
+	return look_up(u, re).most_mb;
 }
 
 /* ---- under the lock ---- */
@@ -191,28 +198,29 @@ int data_use_room(const struct data_use *u, uint64_t n_bytes, struct phx_err *er
 
 /* ---- what is put, and goes ---- */
 
-static int check_most(struct data_use *u, struct used *x, int64_t n_more, struct phx_err *err)
+static int check_most(struct data_use *u, struct used *x, const struct bound *b, int64_t n_more,
+		      struct phx_err *err)
 {
-	if (!x->known || n_more <= 0 || x->n_bytes + n_more <= most(u))
+	if (!x->known || n_more <= 0 || x->n_bytes + n_more <= (int64_t)b->most_mb * MIB)
 		return 0;
 	want(u, x, COUNT_SOON_MS);
 	return phx_err_set(err, -EDQUOT,
-			   "the data of RE %s would hold %lld MiB, and may hold %u MiB "
-			   "(data_max_mb): files that nobody needs must go before (phx re rm)",
-			   x->re, (long long)((x->n_bytes + n_more + MIB - 1) / MIB),
-			   u->d->cfg.data_max_mb);
+			   "the data of RE %s would hold %lld MiB, and may hold %u MiB (%s): files "
+			   "that nobody needs must go before (phx re rm)",
+			   x->re, (long long)((x->n_bytes + n_more + MIB - 1) / MIB), b->most_mb,
+			   b->agreed ? "data_max_mb of its agreement" : "data_max_mb");
 }
 
 int data_use_take(struct data_use *u, const struct data_use_file *f, struct phx_err *err)
 {
-	int64_t created_ms = data_use_bounds(u) ? created(u, f->re) : 0;
+	const struct bound b = look_up(u, f->re);
 	int64_t n_more = (int64_t)f->n_bytes - (int64_t)f->n_had;
 	pthread_mutex_lock(&u->lock);
-	struct used *x = data_use_bounds(u) ? used_of(u, f->re, created_ms) : NULL;
-	int r = data_use_bounds(u) && !x
+	struct used *x = b.most_mb ? used_of(u, f->re, b.created_ms) : NULL;
+	int r = b.most_mb && !x
 		? -ENOMEM
 		: check_disk(u, u->d->cfg.re_dir, f->n_bytes + (uint64_t)u->n_coming, err);
-	r = r || !x ? r : check_most(u, x, n_more, err);
+	r = r || !x ? r : check_most(u, x, &b, n_more, err);
 	if (r == 0)
 		u->n_coming += (int64_t)f->n_bytes;
 	if (r == 0 && x) {
@@ -248,13 +256,14 @@ void data_use_gone(struct data_use *u, const char *re, uint64_t n_bytes)
 
 /* ---- start and end ---- */
 
-/* All that are there are counted. */
+/* All that are bounded are counted. */
 static int want_all(struct data_use *u)
 {
 	const struct phx_state *s = engine_lock(u->d->engine);
 	int r = 0;
 	PHX_LIST_EACH(struct phx_re, re, &s->res)
-		if (re->state != PHX_RE_STATE_NONE && !used_of(u, re->name, re->created_ms))
+		if (re->state != PHX_RE_STATE_NONE && bound_of(u, re).most_mb &&
+		    !used_of(u, re->name, re->created_ms))
 			r = -ENOMEM;
 	engine_unlock(u->d->engine);
 	return r;
@@ -269,11 +278,10 @@ int data_use_new(struct daemon *d, struct data_use **ret)
 	pthread_mutex_init(&u->lock, NULL);
 	pthread_cond_init(&u->news, NULL);
 	*ret = u;
-	int r = data_use_bounds(u) ? want_all(u) : 0;
-	if (r == 0 && data_use_bounds(u)) {
+	int r = want_all(u);
+	if (r == 0)
 		r = -pthread_create(&u->thread, NULL, run, u);
-		u->running = r == 0;
-	}
+	u->running = r == 0;
 	return r;
 }
 

@@ -75,11 +75,13 @@ struct put {
 };
 
 /* What a file has on the disk now, where anybody needs to know; 0: there is none. */
-static uint64_t bytes_there(const struct daemon *d, const struct re_area *area, const char *path)
+static uint64_t bytes_there(const struct daemon *d, const char *re, const struct re_area *area,
+			    const char *path)
 {
 	struct stat st;
-	PHX_AUTO_CLOSE int fd =
-		data_use_bounds(d->data_use) ? re_area_open_file(area, path, INT64_MAX, NULL) : -1;
+	PHX_AUTO_CLOSE int fd = data_use_bounds(d->data_use, re)
+		? re_area_open_file(area, path, INT64_MAX, NULL)
+		: -1;
 	return fd >= 0 && fstat(fd, &st) == 0 ? (uint64_t)st.st_blocks * 512 : 0;
 }
 
@@ -99,7 +101,7 @@ static int publish_counted(struct daemon *d, const char *re, const struct put *p
 			   struct phx_err *err)
 {
 	struct stat st;
-	struct data_use_file f = {.re = re, .n_had = bytes_there(d, area, path)};
+	struct data_use_file f = {.re = re, .n_had = bytes_there(d, re, area, path)};
 	if (fstat(from, &st) < 0)
 		return phx_err_set(err, -errno, "%s: %s", path, strerror(errno));
 	f.n_bytes = (uint64_t)st.st_size;
@@ -395,7 +397,7 @@ static int remove_file(struct daemon *d, const struct asked *a, const char *path
 			   : re_area_open_user(d, a->re, &a->who, false, &area, err);
 	if (r < 0)
 		return r;
-	uint64_t had = bytes_there(d, &area, path);
+	uint64_t had = bytes_there(d, a->re, &area, path);
 	r = re_area_remove(&area, path, err);
 	if (r == 0)
 		data_use_gone(d->data_use, a->re, had);

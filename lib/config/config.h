@@ -321,10 +321,11 @@ extern const struct phx_enum phx_tftp_mode_names;
 	      "put into the data directory of an RE.")) \
 	F(S, data_max_mb, U32, \
 	  KEY(data_max_mb, NUMBER(0, 1073741824, "MiB"), "0", \
-	      "So much the data directory of each RE may hold, directories of its users " \
-	      "included: a file that is beyond it is refused, and a job that brings one back " \
-	      "fails with that reason; 0: as much as there is. What somebody with a login on the " \
-	      "head writes there himself is counted, and not stopped (phxd(8), LIMITS).")) \
+	      "So much the data directory of an RE may hold whose agreement has no data_max_mb, " \
+	      "directories of its users included: a file that is beyond it is refused, and a job " \
+	      "that brings one back fails with that reason; 0: as much as there is. What " \
+	      "somebody with a login on the head writes there himself is counted, and not " \
+	      "stopped (phxd(8), LIMITS).")) \
 	F(S, data_reserve_mb, U32, \
 	  KEY(data_reserve_mb, NUMBER(0, 16777216, "MiB"), "512", \
 	      "So much of the file system of re_dir, and of the one on which files that come are " \

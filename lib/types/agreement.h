@@ -179,6 +179,10 @@ enum { PHX_MEMBERS_MAX = 1024 };
 	      "which tasks find their files. Default: one of each node by itself, which is " \
 	      "enough " \
 	      "where an RE has one node, or tasks have no files.")) \
+	F(S, data_max_mb, U32, \
+	  KEY(data_max_mb, NUMBER(0, 1073741824, "MiB"), "0", \
+	      "So much its data directory on the head may hold, directories of its users " \
+	      "included; 0: data_max_mb of phoenix.conf(5).")) \
 	/* web */ \
 	F(S, window_s, U32, \
 	  KEY(window, TIME(0, UINT32_MAX), "20s", \

@@ -32,7 +32,7 @@ queue_runs() {
 	cat >"$WORK/queue.conf" <<-END
 		name = "queue"; owner = "games"; type = "parallel_batch_jobs"; relationship = "affiliated"; granularity = "node";
 		role = "batch-compute"; coordinated_RE = "none"; resource_coordination_model = "fb"; lower_bound_size = 2; upper_bound_size = 2;
-		lease = "2s"; scheduler = "first-fit"; setup_policy = "noop"; users = "nobody, daemon";
+		lease = "2s"; scheduler = "first-fit"; setup_policy = "noop"; users = "nobody, daemon"; data_max_mb = 8;
 	END
 	phx re create "$WORK/queue.conf" && owner re activate queue --wait --timeout 60
 }
@@ -249,12 +249,12 @@ too_large_ones_are_refused() {
 	dd if=/dev/zero of="$WORK/home/big" bs=1M count=3 2>/dev/null && ! user re put queue big 2>"$WORK/out" && grep -q stage_max_mb "$WORK/out" &&
 		[ ! -e "$OWN/big" ]
 }
-# the data of an RE has a bound: the job ends, says why, and holds up nothing
+# the data of an RE has a bound, that of its agreement where it has one: the job ends, says why, and holds up nothing
 what_does_not_fit_is_told() {
 	local i id
 	rm "$DATA/large" && head -c 2M /dev/zero >"$WORK/home/two"
 	for i in 1 2 3; do owner re put queue two two$i || return 1; done
-	id=$(submit --stage-out fits -- sh -c 'head -c 2M /dev/zero >fits') && until_true 20 job_is "$id" .state failed && told "$id" | grep -q 'stage-out fits: .*may hold 8 MiB (data_max_mb)' ||
+	id=$(submit --stage-out fits -- sh -c 'head -c 2M /dev/zero >fits') && until_true 20 job_is "$id" .state failed && told "$id" | grep -q 'stage-out fits: .*may hold 8 MiB (data_max_mb of its agreement)' ||
 		{ told "$id"; return 1; }
 	[ ! -e "$OWN/fits" ] && owner re rm queue two1 && owner re rm queue two2 && owner re rm queue two3 || return 1
 	id=$(submit --stage-out fits -- sh -c 'head -c 2M /dev/zero >fits') && until_true 20 job_is "$id" .state done && [ "$(stat -c %s "$OWN/fits")" = 2097152 ] && user re rm queue fits
@@ -282,7 +282,7 @@ kept_and_removed() {
 	phx re destroy queue --yes >/dev/null && until_true 10 sh -c "! [ -e $DATA ]"
 }
 
-head_init "job_lease_s = 10; service_group = \"users\"; stage_max_mb = 2; data_max_mb = 8;"
+head_init "job_lease_s = 10; service_group = \"users\"; stage_max_mb = 2; data_max_mb = 7;"
 roles_init
 for test in queue_runs owner_puts_and_gets users_have_their_own each_removes_his_own nobody_is_more_than_himself what_is_not_his_is_refused names_are_exchanged owner_asks_for_logs nothing_leads_out there_and_back own_ones_come_first each_node_has_its_own own_directory_without_files starts_where_it_is_told missing_ones_are_told \
 	links_are_not_carried too_large_ones_are_refused what_does_not_fit_is_told much_is_printed killed_ones_bring_nothing nothing_is_left kept_and_removed; do

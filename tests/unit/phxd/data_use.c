@@ -102,7 +102,7 @@ static void wait_until_counted(void)
 static void begin(void)
 {
 	assert_int_equal(data_use_new(&d, &use), 0);
-	if (data_use_bounds(use))
+	if (data_use_bounds(use, "hpc"))
 		wait_until_counted();
 }
 
@@ -234,6 +234,43 @@ static void without_a_bound_nobody_counts(void **state)
 	assert_int_equal(use->list.n, 0);
 }
 
+/* What its agreement says counts, more or less than others may, and from the next file on. */
+static void an_agreement_has_its_own_bound(void **state)
+{
+	(void)state;
+	struct phx_agreement *g = &PHX_LIST_AT(&s.res, struct phx_re, 0)->agreement;
+	g->data_max_mb = 8;
+	begin();
+	assert_int_equal(takes(4, 0), 0);
+	settles(4, 0, false);
+	assert_int_equal(takes(5, 0), -EDQUOT);
+	assert_non_null(strstr(err.text, "may hold 8 MiB (data_max_mb of its agreement)"));
+	g->data_max_mb = 4;
+	assert_int_equal(takes(1, 0), -EDQUOT);
+	g->data_max_mb = 0;
+	assert_int_equal(takes(1, 0), 0);
+	settles(1, 0, false);
+	assert_int_equal(takes(2, 0), -EDQUOT);
+	assert_non_null(strstr(err.text, "may hold 5 MiB (data_max_mb)"));
+	assert_true(data_use_bounds(use, "none"));
+}
+
+/* One that gets a bound while phxd runs is counted then; others are not. */
+static void a_bound_that_comes_later_is_looked_at(void **state)
+{
+	(void)state;
+	d.cfg.data_max_mb = 0;
+	begin();
+	assert_false(data_use_bounds(use, "hpc"));
+	PHX_LIST_AT(&s.res, struct phx_re, 0)->agreement.data_max_mb = 4;
+	assert_true(data_use_bounds(use, "hpc"));
+	assert_false(data_use_bounds(use, "none"));
+	assert_int_equal(takes(1, 0), 0); /* before it has been counted */
+	settles(1, 0, false);
+	wait_until_counted();
+	assert_int_equal(takes(2, 0), -EDQUOT);
+}
+
 static bool never(void *arg)
 {
 	(void)arg;
@@ -304,7 +341,8 @@ int main(void)
 		T(what_is_there_counts_of_all_users),      T(what_did_not_come_counts_no_more),
 		T(what_is_replaced_or_removed_makes_room), T(what_comes_while_it_is_counted_counts),
 		T(what_others_did_is_seen_soon),           T(an_re_of_a_former_name_begins_anew),
-		T(without_a_bound_nobody_counts),          T(a_count_can_be_ended),
+		T(without_a_bound_nobody_counts),          T(an_agreement_has_its_own_bound),
+		T(a_bound_that_comes_later_is_looked_at),  T(a_count_can_be_ended),
 		T(what_is_to_stay_free_stays_free),        T(before_it_comes_both_disks_are_asked),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
