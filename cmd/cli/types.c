@@ -171,6 +171,15 @@ static int check_label(const char *text, struct phx_err *err)
 			   text);
 }
 
+/* "KEY=VALUE" of a node that is looked for: ports of switches ("Ethernet1/7") are values, too. */
+static bool is_wanted_label(char *term)
+{
+	char *value = strchr(term, '=');
+	for (char *c = value; c && *++c;)
+		*c = strchr("/:", *c) ? '-' : *c;
+	return value && check_label(term, NULL) == 0;
+}
+
 /* "KEY=VALUE" and "KEY!=VALUE", with commas between. */
 static int check_labels(const char *text, struct phx_err *err)
 {
@@ -180,7 +189,7 @@ static int check_labels(const char *text, struct phx_err *err)
 		bool not = p[n_key] == '!';
 		snprintf(term, sizeof(term), "%.*s%.*s", (int)n_key, p, (int)(n - n_key - not ),
 			 p + n_key + not );
-		if (!strchr(term, '=') || check_label(term, NULL) < 0)
+		if (!is_wanted_label(term))
 			return phx_err_set(err, -EINVAL,
 					   "\"%s\": expected labels, such as rack=3,zone!=a", text);
 		p += n;

@@ -161,7 +161,7 @@ static bool parse_node_list(struct phx_http_request *q, struct daemon *d, struct
 		return false;
 	ret->left = (uint32_t)limit;
 	ret->all = !filter;
-	int r = filter ? names_parse(d, filter, &names, &err) : 0;
+	int r = filter ? names_parse(d, phx_http_peer(q), filter, &names, &err) : 0;
 	r = r ? r : node_view_init(d, q, phx_http_query(q, "sparse"), &ret->view, &err);
 	if (r < 0)
 		phx_http_reply_error(q, r, err.text);
@@ -318,7 +318,7 @@ void api_rules_match(struct phx_http_request *q, void *arg)
 	PHX_AUTO(phx_nodeset_fini) struct phx_nodeset names = {0};
 	struct node_list of = {0};
 	const char *filter = phx_http_query(q, "nodes");
-	int r = names_parse(d, filter ? filter : "@all", &names, &err);
+	int r = names_parse(d, phx_http_peer(q), filter ? filter : "@all", &names, &err);
 	if (r < 0) {
 		phx_http_reply_error(q, r, err.text);
 		return;

@@ -334,7 +334,7 @@ void api_action(struct phx_http_request *q, void *arg)
 	}
 	const char *list = phx_json_str(j, "nodes", "");
 	int r = list[0]
-		? names_parse(d, list, &names, &err)
+		? names_parse(d, phx_http_peer(q), list, &names, &err)
 		: phx_err_set(&err, -EINVAL, "nodes: must be a list of nodes, such as \"n[1-4]\"");
 	r = r ? r : check_request(d, &ev, &names, &err);
 	r = r ? r : take_rolling(&ev, j, names.n, &err);

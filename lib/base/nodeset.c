@@ -355,12 +355,25 @@ static int add_group(struct parse *p, const char *name, struct work *ret)
 	return r;
 }
 
+/* Of "rack=3" the "3"; a port of a switch, too: "Ethernet1/7", "1:7". */
+static bool value_valid(const char *value)
+{
+	char name[PHX_NAME_MAX];
+	if (phx_str_copy(name, sizeof(name), value) < 0)
+		return false;
+	for (char *c = name; *c; c++)
+		*c = c > name && one_of(*c, "/:") ? '-' : *c;
+	return phx_name_valid(name);
+}
+
 static bool group_valid(const char *name)
 {
 	const char *colon = strpbrk(name, ":="); /* as in "role:web-server", "rack=3" */
 	PHX_AUTO_FREE char *key = colon ? strndup(name, (size_t)(colon - name)) : NULL;
-	return colon ? key && phx_name_valid(key) && phx_name_valid(colon + 1)
-		     : phx_name_valid(name);
+	if (!colon)
+		return phx_name_valid(name);
+	return key && phx_name_valid(key) &&
+		(*colon == '=' ? value_valid(colon + 1) : phx_name_valid(colon + 1));
 }
 
 static int add_expanded(struct parse *p, const char *name, struct work *ret)

@@ -73,7 +73,8 @@ switch_is_heard() {
 	phx node inspect n2 && until_true 5 is n2 .inspect false || return 1
 	until_true 10 eval 'speak tor-7; is n2 ".facts.nics[0].neighbor" tor-7' && is n2 '.facts.nics[0].neighbor_port' swp12 || return 1
 	# another one, and what it says in between does not stay
-	until_true 10 eval 'speak tor-8; is n2 ".facts.nics[0].neighbor" tor-8' && phx node show n2 | grep -q 'tor-8 *swp12'
+	until_true 10 eval 'speak tor-8; is n2 ".facts.nics[0].neighbor" tor-8' && phx node show n2 | grep -q 'tor-8 *swp12' &&
+		[ "$(phx node list -o name -l switch=tor-8,port=swp12)" = n2 ] && [ -z "$(phx node list -o name @switch=tor-7)" ] && ! phx node list @swich=tor-8 >"$WORK/out" 2>&1
 }
 
 key_is_kept() {

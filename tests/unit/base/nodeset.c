@@ -169,7 +169,13 @@ static void test_group_failures(void **state)
 	assert_int_equal(phx_nodeset_parse("@role:", find_group, &calls, &s, NULL), -EINVAL);
 	assert_int_equal(phx_nodeset_parse("@:x", find_group, &calls, &s, NULL), -EINVAL);
 	assert_int_equal(phx_nodeset_parse("@a:b:c", find_group, &calls, &s, NULL), -EINVAL);
-	assert_int_equal(calls, 2);
+	/* of a label the value may be a port of a switch; nothing else may */
+	assert_int_equal(phx_nodeset_parse("@port=Eth1/7:2", find_group, &calls, &s, NULL),
+			 -ENOENT);
+	assert_int_equal(phx_nodeset_parse("@port=/7", find_group, &calls, &s, NULL), -EINVAL);
+	assert_int_equal(phx_nodeset_parse("@po/rt=7", find_group, &calls, &s, NULL), -EINVAL);
+	assert_int_equal(phx_nodeset_parse("@role:a/b", find_group, &calls, &s, NULL), -EINVAL);
+	assert_int_equal(calls, 3);
 	assert_int_equal(s.n, 0);
 }
 

@@ -41,9 +41,10 @@ enum site_standing site_standing(struct daemon *d, const struct phx_state *s,
 	return SITE_NONE;
 }
 
-int names_parse(struct daemon *d, const char *text, struct phx_nodeset *ret, struct phx_err *err)
+int names_parse(struct daemon *d, const struct phx_http_peer *peer, const char *text,
+		struct phx_nodeset *ret, struct phx_err *err)
 {
-	(void)d;
+	(void)d, (void)peer;
 	assert_false(fake_engine_held);
 	return phx_nodeset_parse(strcmp(text, "@all") ? text : "n[1-3]", NULL, NULL, ret, err);
 }

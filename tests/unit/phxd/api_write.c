@@ -52,9 +52,10 @@ void engine_submit_each(struct engine *e, struct phx_event *ev, struct phx_each 
 	phx_buf_addf(&done, "|");
 }
 
-int names_parse(struct daemon *d, const char *text, struct phx_nodeset *ret, struct phx_err *err)
+int names_parse(struct daemon *d, const struct phx_http_peer *peer, const char *text,
+		struct phx_nodeset *ret, struct phx_err *err)
 {
-	(void)d;
+	(void)d, (void)peer;
 	assert_false(fake_engine_held);
 	return phx_nodeset_parse(text, NULL, NULL, ret, err);
 }
