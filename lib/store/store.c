@@ -107,9 +107,8 @@ static int upgrade(struct phx_store *s, int64_t version, struct phx_err *err)
 static int make_schema(struct phx_store *s, struct phx_err *err)
 {
 	int64_t version = 0;
-	int r = phx_store_execute(
-		s, "PRAGMA synchronous=FULL; PRAGMA secure_delete=ON; PRAGMA cache_size=-256;",
-		err);
+	int r = phx_store_execute(s, "PRAGMA synchronous=FULL; PRAGMA secure_delete=ON;", err);
+	r = r ? r : phx_store_execute(s, "PRAGMA cache_size=-256", err); /* kB, not 2000 */
 	r = r ? r : phx_store_number(s, "PRAGMA user_version", &version, err);
 	if (r == 0 && version > SCHEMA)
 		r = phx_err_set(err, -EPROTONOSUPPORT,
