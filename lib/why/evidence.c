@@ -268,25 +268,40 @@ static const struct phx_start_row *show_memory(struct phx_why *w)
 	return is_claiming(w) && is_out_of_memory(w) ? say(w, w->claim.panic) : NULL;
 }
 
-/* The system of its role begins in these steps. */
-static bool is_entering(const struct phx_why *w)
+/* It is at one of these steps, or that is the one that failed. */
+static bool is_at(const struct phx_why *w, const char *const *steps, size_t n)
 {
-	const char *const steps[] = {"enter", "kexec", "boot"};
+	bool failed = later(w, PHX_START_step_failed, PHX_START_step_ended);
 	bool found = false;
-	for (size_t i = 0; i < PHX_ARRAY_SIZE(steps); i++)
+	for (size_t i = 0; i < n; i++)
 		found = found || !strcmp(w->node.step, steps[i]) ||
-			(later(w, PHX_START_step_failed, PHX_START_step_ended) &&
-			 phx_str_starts(w->last[PHX_START_step_failed].text, steps[i]));
+			(failed && phx_str_starts(w->last[PHX_START_step_failed].text, steps[i]));
 	return found;
 }
 
+/* A kernel that gave up after its agent had reached the head. */
+static bool is_ended_late(const struct phx_why *w)
+{
+	return w->claim.panic[0] && w->reached >= PHX_PHASE_enrol &&
+		w->claim_place > w->place[PHX_START_hello];
+}
+
+/* The deploy environment begins in these steps. */
 static const struct phx_start_row *show_init_dies(struct phx_why *w)
 {
-	bool late = w->reached >= PHX_PHASE_enrol && is_entering(w) &&
-		w->claim_place > w->place[PHX_START_hello];
+	static const char *const steps[] = {"kexec", "boot"};
+	bool late = is_ended_late(w) && is_at(w, steps, PHX_ARRAY_SIZE(steps));
 	return w->claim.panic[0] && !show_memory(w) && (is_claiming(w) || late)
 		? say(w, w->claim.panic)
 		: NULL;
+}
+
+/* The system of its role begins in this one: it is entered, and has to bring the agent back. */
+static const struct phx_start_row *show_role_init_dies(struct phx_why *w)
+{
+	static const char *const steps[] = {"enter"};
+	return is_ended_late(w) && is_at(w, steps, PHX_ARRAY_SIZE(steps)) ? say(w, w->claim.panic)
+									  : NULL;
 }
 
 /* Does what it says of itself tell why its agent does not come? */
@@ -401,7 +416,7 @@ static const struct phx_start_row *show_step_failed(struct phx_why *w)
 {
 	const struct phx_start_row *row = step_failure(w);
 	return row && row->bytes != ENOSPC && row->bytes != ENOMEM && !is_of_service(row) &&
-			!show_disk_driver(w) && !show_init_dies(w)
+			!show_disk_driver(w) && !show_init_dies(w) && !show_role_init_dies(w)
 		? row
 		: NULL;
 }
