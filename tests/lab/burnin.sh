@@ -5,23 +5,10 @@
 export LAB=burnin$$
 . "$(dirname "$0")/lib.sh"
 MADE=$BUILD/lab-$LAB
+OUT=$MADE/out
 trap 'lab down >/dev/null 2>&1; rm -rf "$DIR" "$MADE"' EXIT
 trap 'exit 1' INT TERM
 
-check() {
-	local name=$1 begin=$SECONDS
-	shift
-	if ("$@") >"$MADE/out" 2>&1; then
-		echo "ok $name ($((SECONDS - begin)) s)"
-		return
-	fi
-	echo "not ok $name ($((SECONDS - begin)) s)"
-	cat "$MADE/out"
-	phx events -n 40
-	phx node show '@all'
-	tail -n 40 "$DIR"/machines/node1/console.log
-	exit 1
-}
 disk_named() { find "$DIR/machines/node1" -name 'disk*' | sort | sed -n "$1p"; }
 is_blank() { ! LC_ALL=C grep -aqP '[^\x00]' "$1"; }
 up() {

@@ -8,25 +8,10 @@ export LAB=import$$
 . "$(dirname "$0")/lib.sh"
 SUITE=${SUITE:-trixie}
 SCRATCH=$(mktemp -d)
+OUT=$SCRATCH/out
 TAR=${TAR:-$SCRATCH/$SUITE.tar}
 trap 'lab down >/dev/null 2>&1; [ -n "${KEEP:-}" ] || rm -rf "$DIR" "$SCRATCH"' EXIT
 trap 'exit 1' INT TERM
-
-check() {
-	local name=$1 begin=$SECONDS
-	shift
-	if ("$@") >"$SCRATCH/out" 2>&1; then
-		echo "ok $name ($((SECONDS - begin)) s)"
-		return
-	fi
-	echo "not ok $name ($((SECONDS - begin)) s)"
-	cat "$SCRATCH/out"
-	phx events -n 40
-	phx node show '@all'
-	tail -n 10 "$DIR/phxd.log"
-	tail -n 60 "$DIR"/machines/*/console.log
-	exit 1
-}
 
 # ---- the foreign system ----
 

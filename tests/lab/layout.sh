@@ -6,24 +6,9 @@
 export LAB=layout$$
 . "$(dirname "$0")/lib.sh"
 SCRATCH=$(mktemp -d)
+OUT=$SCRATCH/out
 trap 'lab down >/dev/null 2>&1; [ -n "${KEEP:-}" ] || rm -rf "$DIR" "$SCRATCH"' EXIT
 trap 'exit 1' INT TERM
-
-check() {
-	local name=$1 begin=$SECONDS
-	shift
-	if ("$@") >"$SCRATCH/out" 2>&1; then
-		echo "ok $name ($((SECONDS - begin)) s)"
-		return
-	fi
-	echo "not ok $name ($((SECONDS - begin)) s)"
-	cat "$SCRATCH/out"
-	phx events -n 60
-	phx node show '@all'
-	tail -n 10 "$DIR/phxd.log"
-	tail -n 80 "$DIR"/machines/*/console.log
-	exit 1
-}
 
 # write_role NAME SIZE_OF_THE_MIRROR
 write_role() {

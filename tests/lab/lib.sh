@@ -84,6 +84,27 @@ check_inventory() {
 	[ "$(node_field "$n" '[.facts.modules[].size_bytes] | add')" = "$told" ] || die "$n: $(phx node hardware "$n")"
 }
 
+# ---- checks of a script that ends with the first that fails ----
+
+# check NAME COMMAND...: what it prints is kept in $OUT, a file of the script; of one that passes only what it says is shown. Of one
+# that fails all is, with what head and machines have to say, and the script ends.
+check() {
+	local name=$1 begin=$SECONDS
+	shift
+	if ("$@") >"$OUT" 2>&1; then
+		grep '^    ' "$OUT"
+		echo "ok $name ($((SECONDS - begin)) s)"
+		return
+	fi
+	echo "not ok $name ($((SECONDS - begin)) s)"
+	cat "$OUT"
+	phx events -n 60
+	phx node show '@all'
+	tail -n 30 "$DIR/phxd.log"
+	tail -n 80 "$DIR"/machines/*/console.log
+	exit 1
+}
+
 # ---- parts: what lab-report.json is made of ----
 
 PARTS=()

@@ -5,24 +5,10 @@
 export LAB=moved$$
 . "$(dirname "$0")/lib.sh"
 MADE=$BUILD/lab-$LAB
+OUT=$MADE/out
 trap 'lab down >/dev/null 2>&1; rm -rf "$DIR" "$MADE"' EXIT
 trap 'exit 1' INT TERM
 
-check() {
-	local name=$1 begin=$SECONDS
-	shift
-	if ("$@") >"$MADE/out" 2>&1; then
-		grep '^    ' "$MADE/out"
-		echo "ok $name ($((SECONDS - begin)) s)"
-		return
-	fi
-	echo "not ok $name ($((SECONDS - begin)) s)"
-	cat "$MADE/out"
-	phx events -n 40
-	phx node show '@all'
-	tail -n 30 "$DIR"/phxd.log "$DIR"/machines/node1/console.log
-	exit 1
-}
 up() { lab up -f tests/lab/one.conf && push_packages; }
 boots() {
 	phx node power node1 on --wait --timeout 2m && wait_for 180 "node1 enrols" asked node1 &&
