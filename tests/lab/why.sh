@@ -2,13 +2,16 @@
 # Why a machine does not boot, on an emulated one: failures are planted one after the other, phx node why names each, and no other
 # cause, within ten seconds of the deadline of its phase; then the plant is taken away, the node is helped as why has proposed, and
 # goes on. Prints "ok CASE" or "not ok CASE" a case.
-# usage: why.sh [CASE...]; the cases: see CASES, all of them without an argument
+# usage: why.sh [CASE...]; the cases: see CASES, all of them without an argument. WHYS names a directory that gets what phx node why
+# has said in each case, as a user sees it: CASE.txt
 export LAB=${LAB:-why$$}
 . "$(dirname "$0")/lib.sh"
 MADE=$BUILD/lab-$LAB
 FAILED=0
+NODE=node1 # the machine of the case
 OTHER= # the pid of a DHCP server of others
 ACT=   # what why has proposed
+ROLE=  # that the case has deployed
 PATIENCE=${PATIENCE:-50} # percent of what machines have; a slow host needs more
 trap 'clean' EXIT
 trap 'exit 1' INT TERM
@@ -20,15 +23,18 @@ clean() {
 	[ -n "${KEEP:-}" ] || rm -rf "$DIR" "$MADE"
 }
 
-# ---- the cases: name | cause | how far it has come when it goes on | what it starts from ----
+# ---- the cases: name | cause | how far it has come when it goes on | what it starts from | the machine, if not node1 ----
 # For each there are plant_NAME and mend_NAME. What it starts from: new (any state: its start is looked at), ready.
-# A mended machine has come far enough when why says that it is to reach that phase, or a later one, and nothing wrong.
+# A mended machine has come far enough when why says that it is to reach that phase, or a later one, and nothing wrong; or, for
+# "serves", that nothing is wrong and it is in service, which is the end of that machine. The firmware of node1 is iPXE; that of
+# node2 fetches iPXE by TFTP.
 CASES='
 bmc_password     bmc_password    dhcp    new
 bmc_unreachable  bmc_silent      dhcp    new
 dhcp_silent      dhcp_silent     files   new
 dhcp_untaken     dhcp_untaken    files   new
 dhcp_other       dhcp_other      files   new
+tftp_blocked     tftp_blocked    steps   new    node2
 script_404       script_refused  beacon  new
 initrd_short     script_refused  beacon  new
 initrd_cut       file_cut        beacon  new
@@ -45,6 +51,7 @@ cert_revoked     cert_revoked    steps   ready
 disk_driver      disk_driver     steps   ready
 service          service         steps   ready
 disk_full        disk_full       steps   ready
+role_init_dies   role_init_dies  serves  ready
 '
 
 # ---- the lab ----
@@ -60,7 +67,8 @@ make_qemu() {
 		words=()
 		for word; do
 			# what writes the serial line into a file is a socket, too, for the console (below)
-			word=\${word/file,id=console,append=on,path=/socket,id=console,host=127.0.0.1,port=9100,server=on,wait=off,logappend=on,logfile=}
+			[[ \$word =~ ^file,id=console,.*/machines/node([0-9]+)/ ]] && port=910\${BASH_REMATCH[1]}
+			word=\${word/file,id=console,append=on,path=/socket,id=console,host=127.0.0.1,port=\$port,server=on,wait=off,logappend=on,logfile=}
 			while read -r from to; do [ -z "\$from" ] || word=\${word//"\$from"/\$to}; done <"$MADE/instead"
 			words+=("\$word")
 		done
@@ -83,25 +91,27 @@ make_conf() {
 	cat >"$MADE/lab.conf" <<-END
 		name = "why"; subnet = "10.77.0.0/24"; deploy_image = "deploy-cloud"; head_conf = "$MADE/head.conf";
 		machines = ( { name = "node1"; memory = "768 MiB"; cpus = 1; nic = "virtio";
-			       disks = ( { bus = "virtio"; size = "2 GiB"; serial = "WHY-1"; } ); } );
+			       disks = ( { bus = "virtio"; size = "2 GiB"; serial = "WHY-1"; } ); },
+			     { name = "node2"; firmware = "uefi"; memory = "512 MiB"; cpus = 1; nic = "virtio";
+			       disks = ( { bus = "virtio"; size = "1 GiB"; serial = "WHY-2"; } ); } );
 	END
 }
 # what is on its serial line is its console: over TCP, since who has the consoles may read no file of the machine
-give_console() {
-	cat >"$DIR/etc/console" <<-'END'
+give_console() { # NODE
+	cat >"$DIR/etc/console-$1" <<-END
 		#!/bin/bash
 		while sleep 0.2; do
-			exec 3<>/dev/tcp/127.0.0.1/9100 && cat <&3
+			exec 3<>/dev/tcp/127.0.0.1/910${1#node} && cat <&3
 		done 2>/dev/null
 	END
-	chmod 755 "$DIR/etc/console" && phx node bmc node1 console=script "console_script=$DIR/etc/console"
+	chmod 755 "$DIR/etc/console-$1" && phx node bmc "$1" console=script "console_script=$DIR/etc/console-$1"
 }
-up() { make_qemu && make_conf && lab up -f "$MADE/lab.conf" && push_packages && give_console; }
+up() { make_qemu && make_conf && lab up -f "$MADE/lab.conf" && push_packages && give_console node1 && give_console node2; }
 
 # ---- what why says ----
 
 WHY=$MADE/why.json
-why() { phx node why node1 -o json >"$WHY" 2>/dev/null; }
+why() { phx node why "$NODE" -o json >"$WHY" 2>/dev/null; }
 said() { jq -r ".$1" "$WHY"; }
 say_why() { say "$(jq -r '"why: \(.cause) (\(.phase)): \(.text); next: \(.act)"' "$WHY")"; }
 phase_number() { grep -n "^START_PHASE($1," lib/types/start_phase.def | cut -d: -f1; }
@@ -128,24 +138,29 @@ names() {
 stays() { sleep 2 && why && [ "$(said cause)" = "$1" ] || { say_why; return 1; }; }
 # the act that is a command of phx is done; what it says beside that is the plant, which is taken away
 does_act() {
-	case $(said act) in
-	*'phx node power node1 cycle'* | *'phx node power node1 on'*) start_it ;;
-	*'phx node resume node1'*) phx node resume node1 --yes ;;
-	*'phx node accept node1'*) phx node accept node1 ;;
+	case $ACT in
+	*'phx node power '$NODE' cycle'* | *'phx node power '$NODE' on'*) start_it ;;
+	*'phx node quarantine '$NODE', phx node resume '$NODE', and phx node assign '$NODE' ROLE'*)
+		phx node quarantine "$NODE" --yes && phx node resume "$NODE" --yes && wait_for 240 "$NODE is ready" is_ready &&
+			phx node assign "$NODE" "$ROLE" --yes
+		;;
+	*'phx node resume '$NODE*) phx node resume "$NODE" --yes ;;
+	*'phx node accept '$NODE*) phx node accept "$NODE" ;;
 	esac
 }
-# of an act that is done only when the machine has asked for it
+# of an act that is done only when the machine has asked for it; node2 has never been let in
 does_rest() {
-	case $ACT in
-	*'phx node accept node1'*) asked node1 && phx node accept node1 2>/dev/null ;;
+	case $NODE:$ACT in
+	*'phx node accept '$NODE* | node2:*) asked "$NODE" && phx node accept "$NODE" 2>/dev/null ;;
 	esac
 }
 has_come_to() {
 	why || return 1
+	[ "$1" != serves ] || { [ "$(said cause)" = nothing ] && state_is "$NODE" active; return; }
 	[ "$(said wrong)" = false ] && [ "$(phase_number "$(said phase)")" -ge "$(phase_number "$1")" ]
 }
 goes_on() {
-	local end=$((SECONDS + 240))
+	local end=$((SECONDS + 300))
 	until has_come_to "$1"; do
 		does_rest
 		[ $SECONDS -lt $end ] || { say "it does not come to $1"; tell; return 1; }
@@ -187,6 +202,8 @@ mend_dhcp_other() {
 	ip netns del "phx-$LAB-other"
 }
 
+plant_tftp_blocked() { nft_plant 'add rule inet plant in udp dport 69 drop' && start_it; }
+mend_tftp_blocked() { nft_mend; }
 plant_script_404() { mv "$DIR/state/images/deploy-cloud" "$MADE/away" && start_it; }
 mend_script_404() { mv "$MADE/away" "$DIR/state/images/deploy-cloud"; }
 plant_initrd_short() { cp "$(image_dir)/initrd.zst" "$MADE/initrd" && truncate -s 5M "$(image_dir)/initrd.zst" && start_it; }
@@ -252,7 +269,7 @@ plant_cert_revoked() {
 	local mac ip bmc
 	mac=$(machine_field node1 .mac) ip=$(machine_field node1 .ip)
 	phx node rm node1 --yes && phx node add node1 --mac "$mac" --ip "$ip" && phx node bmc node1 driver=ipmi address="$(machine_field node1 .bmc_ip)" \
-		user=phoenix password_file="$(bmc_password)" workarounds=opensesspriv && give_console
+		user=phoenix password_file="$(bmc_password)" workarounds=opensesspriv && give_console node1
 }
 mend_cert_revoked() { :; }
 plant_service() { phx node assign node1 broken --yes; }
@@ -273,10 +290,17 @@ plant_disk_full() {
 	lives large large && phx reload 2>/dev/null && phx node assign node1 large --yes
 }
 mend_disk_full() { wait_for 300 "the head gives up" state_is node1 quarantined && lives large && phx reload 2>/dev/null; }
+# image_exec COMMAND...: what it makes is the next version of the role's image, and what is deployed from then on
+image_exec() { phx image exec debian-12 --sign-key "$DIR/package.key" --no-network -- "$@" >"$MADE/exec" 2>&1 || { cat "$MADE/exec"; false; }; }
+# the first program of the role's image ends at once
+plant_role_init_dies() {
+	ROLE=quits && lives quits && phx reload 2>/dev/null && image_exec ln -sf /bin/false /sbin/init && phx node assign node1 quits --yes
+}
+mend_role_init_dies() { image_exec ln -sf /lib/systemd/systemd /sbin/init; }
 plant_unaccepted() { start_it; }
 mend_unaccepted() { :; }
 
-start_it() { phx node power node1 cycle --yes --wait --timeout 1m >"$MADE/power" 2>&1 || { cat "$MADE/power"; false; }; }
+start_it() { phx node power "$NODE" cycle --yes --wait --timeout 1m >"$MADE/power" 2>&1 || { cat "$MADE/power"; false; }; }
 
 # ---- a case ----
 
@@ -285,6 +309,7 @@ run_case() { # NAME CAUSE THEN FROM
 	from_"$4" || return 1
 	if plant_"$1" && names "$2" && stays "$2"; then
 		ACT=$(said act)
+		[ -z "${WHYS:-}" ] || { mkdir -p "$WHYS" && phx node why "$NODE" >"$WHYS/$1.txt"; }
 		mend_"$1" && does_act && goes_on "$3" && return 0
 	else
 		tell
@@ -292,7 +317,7 @@ run_case() { # NAME CAUSE THEN FROM
 	fi
 	return 1
 }
-from_new() { lab kill node1; }
+from_new() { lab kill node1 && lab kill node2; }
 # what the case before has begun comes to its end
 from_ready() {
 	case $(node_field node1 .state) in draining | cleaning | deploying) wait_for 400 "node1 is at no step" is_idle ;; esac
@@ -306,11 +331,11 @@ known() { asked node1 || is_ready; }
 is_ready() { state_is node1 ready && [ "$(node_field node1 .up)" = true ]; }
 
 tell() {
-	phx node why node1 -v
-	phx node show node1
+	phx node why "$NODE" -v
+	phx node show "$NODE"
 	tail -n 5 "$DIR/phxd.log"
 	tail -n 20 "$DIR/run/boot/dnsmasq.log"
-	tail -n 20 "$DIR/machines/node1/console.log"
+	tail -n 20 "$DIR/machines/$NODE/console.log"
 }
 check() {
 	local name=$1 begin=$SECONDS
@@ -325,8 +350,9 @@ check() {
 }
 
 check lab_up up || exit 1
-while read -r name cause then from; do
+while read -r name cause then from NODE; do
 	[ -n "$name" ] && { [ $# = 0 ] || [[ " $* " == *" $name "* ]]; } || continue
+	NODE=${NODE:-node1}
 	check "$name" run_case "$name" "$cause" "$then" "$from"
 done <<<"$CASES"
 exit $FAILED
