@@ -83,7 +83,9 @@ void phx_why_begin(struct phx_why *w, const struct phx_why_node *node, int64_t n
 
 static void reach(struct phx_why *w, enum phx_start_phase phase, const struct phx_start_row *row)
 {
-	if (phase < w->reached || (phase == w->reached && phase != PHX_PHASE_steps))
+	/* a machine may be switched on again, and go through one step after the other */
+	bool again = phase == PHX_PHASE_power || phase == PHX_PHASE_steps;
+	if (phase < w->reached || (phase == w->reached && !again))
 		return;
 	w->reached = phase;
 	w->reached_place = w->n;
