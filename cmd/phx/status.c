@@ -218,10 +218,34 @@ static int print_config(struct cli *cli, const json_t *whole)
 	return cli_print_rows(cli, config_columns, n, json_object_get(whole, "config"), whole);
 }
 
+/* Leaves the keys that are asked for, in the order of the words. */
+static int pick_keys(const struct cli *cli, json_t *whole)
+{
+	json_t *lines = json_object_get(whole, "config"), *picked = json_array();
+	for (unsigned i = 0; i < cli->args.n_args; i++) {
+		const char *key = cli_arg(cli, i), *nearest = cli_nearest(lines, "key", key);
+		size_t at = 0;
+		while (at < json_array_size(lines) &&
+		       strcmp(phx_json_str(json_array_get(lines, at), "key", ""), key))
+			at++;
+		if (at == json_array_size(lines)) {
+			json_decref(picked);
+			return cli_fail(CLI_USAGE, "config show: there is no key '%s'%s%s%s", key,
+					nearest ? "; did you mean '" : "", nearest ? nearest : "",
+					nearest ? "'?" : "");
+		}
+		json_array_append(picked, json_array_get(lines, at));
+	}
+	json_object_set_new(whole, "config", picked);
+	return CLI_OK;
+}
+
 int cmd_config_show(struct cli *cli)
 {
 	PHX_AUTO_JSON json_t *whole = NULL;
 	int code = cli_get(cli, "/v1/config", &whole);
+	if (code == CLI_OK && cli->args.n_args)
+		code = pick_keys(cli, whole);
 	return code ? code : print_config(cli, whole);
 }
 

@@ -76,7 +76,7 @@ static bool loss_of(const struct phx_http_sent *sent, const char *node, struct p
 		return false;
 	*ret = (struct phx_start_row){.kind = PHX_START_loss, .proven = true};
 	PHX_STR_SET(ret->node, node);
-	snprintf(ret->text, sizeof(ret->text), "%u of %u segments were sent again", sent->again,
+	snprintf(ret->text, sizeof(ret->text), "%u of %u packets had to be sent again", sent->again,
 		 sent->segments);
 	return true;
 }

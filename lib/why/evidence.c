@@ -239,7 +239,7 @@ static const struct phx_start_row *show_clock(struct phx_why *w)
 	if (!is_claiming(w) || !w->claim.clock_s || (off_us < DAY_US && off_us > -DAY_US) ||
 	    (!w->claim.head[0] && !is_due(w)))
 		return NULL;
-	char *to = stpcpy(text, off_us < 0 ? "it is " : "it will be ");
+	char *to = stpcpy(text, "it is ");
 	int64_t days = (off_us < 0 ? -off_us : off_us) / DAY_US, scale = 1;
 	while (days / scale >= 10)
 		scale *= 10;

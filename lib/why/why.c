@@ -133,11 +133,16 @@ static void put_number(char *to, size_t size, size_t *n, uint64_t value)
 	put(to, size, n, text);
 }
 
-static void put_time(char *to, size_t size, size_t *n, int64_t us)
+/* Where that is not today, how many days ago it was, too. */
+static void put_time(char *to, size_t size, size_t *n, int64_t us, int64_t now_us)
 {
-	char text[40];
-	unsigned s = (unsigned)(us / 1000000 % 86400);
-	snprintf(text, sizeof(text), "%02u:%02u:%02u UTC", s / 3600 % 24, s / 60 % 60, s % 60);
+	char text[64];
+	int64_t s = us / 1000000, days = now_us / 1000000 / 86400 - s / 86400;
+	int w = snprintf(text, sizeof(text), "%02d:%02d:%02d UTC", (int)(s / 3600 % 24),
+			 (int)(s / 60 % 60), (int)(s % 60));
+	if (days > 0)
+		snprintf(text + w, sizeof(text) - (size_t)w, ", %lld day%s ago", (long long)days,
+			 days > 1 ? "s" : "");
 	put(to, size, n, text);
 }
 
@@ -170,10 +175,10 @@ static size_t put_word(const struct words *of, const char *at, char *to, size_t 
 		put_number(to, size, n, row->total);
 		break;
 	case 4:
-		put_time(to, size, n, row->at_us);
+		put_time(to, size, n, row->at_us, of->w->now_us);
 		break;
 	case 5:
-		put_time(to, size, n, of->w->reached_us);
+		put_time(to, size, n, of->w->reached_us, of->w->now_us);
 		break;
 	case 6:
 		put_number(to, size, n, (uint64_t)(of->left_us / 1000000));

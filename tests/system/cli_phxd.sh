@@ -253,7 +253,10 @@ status_counts() {
 }
 config_has_origins() {
 	run phx config show --origin -o tsv
-	grep -q "^https_port	$HTTPS	$WORK/etc/phoenix.conf:2\$" "$WORK/out"
+	grep -q "^https_port	$HTTPS	$WORK/etc/phoenix.conf:2\$" "$WORK/out" || return 1
+	[ "$(phx config show https_port -o tsv --no-header)" = "https_port	$HTTPS" ] || return 1
+	run phx config show https_port htps_port
+	said 64 err "config show: there is no key 'htps_port'; did you mean 'https_port'?"
 }
 
 # ---- what goes wrong ----

@@ -40,7 +40,7 @@ a_file_that_is_not_there() {
 a_transfer_cut_short() {
 	local bytes
 	curl -sS -m 1.5 --limit-rate 2M -o "$WORK/got" "http://127.0.0.1:$HTTP/images/deploy/1/initrd.zst" 2>/dev/null
-	until_true 10 why n1 file_cut 'images/deploy/1/initrd.zst was cut short at' || { why n1 file_cut; return 1; }
+	until_true 10 why n1 file_cut 'the fetch of images/deploy/1/initrd.zst broke off at' || { why n1 file_cut; return 1; }
 	phx node why n1 -o json >"$WORK/why.json" && jq -e '.text | contains("of 41943040 bytes")' "$WORK/why.json" >/dev/null || return 1
 	bytes=$(jq -r '.text | capture("at (?<n>[0-9]+) of").n' "$WORK/why.json")
 	[ "$bytes" -ge 1000000 ] && [ "$bytes" -lt 41943040 ] || { echo "$bytes bytes"; return 1; }
@@ -53,7 +53,7 @@ a_cable_that_loses_packets() {
 	nft "add table inet plant; add chain inet plant in { type filter hook input priority 0; }; add rule inet plant in tcp sport $HTTP numgen inc mod 3 == 0 drop" || return 1
 	curl -sS -m 60 --limit-rate 1M -o "$WORK/got" "http://127.0.0.1:$HTTP/images/deploy/1/initrd.zst" 2>/dev/null &
 	curl=$!
-	until_true 10 why n1 loss 'segments were sent again' || { why n1 loss; ok=1; }
+	until_true 10 why n1 loss 'packets had to be sent again' || { why n1 loss; ok=1; }
 	kill -0 $curl || { echo "it has ended"; ok=1; }
 	# of the same node it is told once a minute, however often one asks
 	why n1 loss >/dev/null; why n1 loss >/dev/null

@@ -142,7 +142,7 @@ static const struct golden cases[] = {
 	 {ON,
 	  {.at_s = 2, .kind = PHX_START_pxe_asked, .text = ""},
 	  {.at_s = 2, .kind = PHX_START_dhcp_offered, .text = "10.0.0.9"}},
-	 "took none"},
+	 "did not take it"},
 	{PHX_WHY_tftp_blocked,
 	 80,
 	 NODE(),
@@ -221,7 +221,7 @@ static const struct golden cases[] = {
 	   .text = "images/deploy/1/initrd.zst",
 	   1048576,
 	   44000000}},
-	 "initrd.zst was cut short at 1048576 of 44000000 bytes (12:00:06 UTC)"},
+	 "initrd.zst broke off at 1048576 of 44000000 bytes (12:00:06 UTC)"},
 	{PHX_WHY_files_unasked, 300, NODE(), {ON, SCRIPT}, "12:00:04 UTC"},
 	{PHX_WHY_loss,
 	 100,
@@ -229,7 +229,7 @@ static const struct golden cases[] = {
 	 {ON,
 	  SCRIPT,
 	  {.at_s = 60, .kind = PHX_START_file_cut, .text = "initrd.zst", 7, 44},
-	  {.at_s = 60, .kind = PHX_START_loss, .text = "912 of 1840 segments were sent again"}},
+	  {.at_s = 60, .kind = PHX_START_loss, .text = "912 of 1840 packets had to be sent again"}},
 	 "912 of 1840"},
 	{PHX_WHY_clock,
 	 40,
@@ -573,12 +573,36 @@ static void claims_alone_prove_nothing(void **state)
 		}
 }
 
+/* Of what was not today it is told how long ago it was. */
+static void days_are_told_where_they_differ(void **state)
+{
+	static const struct {
+		int now_s;
+		const char *says;
+	} rows[] = {{43199, "(12:00:02 UTC)"},
+		    {43200, "(12:00:02 UTC, 1 day ago)"},
+		    {3 * 86400, "(12:00:02 UTC, 3 days ago)"}};
+	struct phx_why w;
+	struct phx_why_verdict v;
+	(void)state;
+	for (size_t i = 0; i < PHX_ARRAY_SIZE(rows); i++) {
+		struct golden g = cases[1]; /* of a BMC that is silent */
+		g.now_s = rows[i].now_s;
+		gather(&w, &g);
+		phx_why_judge(&w, &v);
+		assert_int_equal(v.cause, PHX_WHY_bmc_silent);
+		if (!strstr(v.text, rows[i].says))
+			fail_msg("%s: %s", rows[i].says, v.text);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(each_names_its_cause_and_no_other),
 		cmocka_unit_test(each_row_has_a_case),
 		cmocka_unit_test(claims_alone_prove_nothing),
+		cmocka_unit_test(days_are_told_where_they_differ),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
