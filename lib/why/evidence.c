@@ -8,6 +8,8 @@
 #include <errno.h>
 
 #define DAY_US (INT64_C(86400) * 1000000)
+/* Who was refused a certificate asks again after 10 s: lib/agent/enrol.c. */
+#define ASKS_AGAIN_US (INT64_C(20) * 1000000)
 
 typedef const struct phx_start_row *show_fn(struct phx_why *w);
 
@@ -336,16 +338,29 @@ static const struct phx_start_row *show_cert_revoked(struct phx_why *w)
 	return row && !says(row, "it is valid") ? row : NULL;
 }
 
+static bool is_enrol_refused(const struct phx_why *w)
+{
+	return !tls_refusal(w) && later(w, PHX_START_enrol_refused, PHX_START_hello);
+}
+
+/* Firmware that is faster than the head, which has yet to learn that the machine went down, is
+ * given no token. The agent fetches it then, and asks once more. */
+static bool is_without_token_yet(const struct phx_why *w)
+{
+	const struct phx_start_row *row = &w->last[PHX_START_enrol_refused];
+	return says(row, "does not show the token") && w->count[PHX_START_enrol_refused] == 1 &&
+		w->now_us < row->at_us + ASKS_AGAIN_US;
+}
+
 static const struct phx_start_row *show_enrol_refused(struct phx_why *w)
 {
-	return !tls_refusal(w) && later(w, PHX_START_enrol_refused, PHX_START_hello)
-		? &w->last[PHX_START_enrol_refused]
-		: NULL;
+	return is_enrol_refused(w) && !is_without_token_yet(w) ? &w->last[PHX_START_enrol_refused]
+							       : NULL;
 }
 
 static const struct phx_start_row *show_unaccepted(struct phx_why *w)
 {
-	return w->node.state == PHX_NODE_NEW && !show_enrol_refused(w) && !tls_refusal(w) &&
+	return w->node.state == PHX_NODE_NEW && !is_enrol_refused(w) && !tls_refusal(w) &&
 			later(w, PHX_START_enrol_asked, PHX_START_hello)
 		? &w->last[PHX_START_enrol_asked]
 		: NULL;
@@ -354,7 +369,7 @@ static const struct phx_start_row *show_unaccepted(struct phx_why *w)
 static const struct phx_start_row *show_enrol_blocked(struct phx_why *w)
 {
 	return is_claiming(w) && (w->claim.head[0] || is_due(w)) && !is_explained(w) &&
-			!tls_refusal(w) && !show_enrol_refused(w) && !show_unaccepted(w)
+			!tls_refusal(w) && !is_enrol_refused(w) && !show_unaccepted(w)
 		? say(w, w->claim.head[0] ? w->claim.head : "no answer")
 		: NULL;
 }
