@@ -169,7 +169,7 @@ has_come_to() {
 	[ "$(said wrong)" = false ] && [ "$(phase_number "$(said phase)")" -ge "$(phase_number "$1")" ]
 }
 goes_on() {
-	local end=$((SECONDS + 300))
+	local end=$((SECONDS + 600)) # a busy machine deploys for minutes
 	until has_come_to "$1"; do
 		does_rest
 		[ $SECONDS -lt $end ] || { say "it does not come to $1"; tell; return 1; }
