@@ -66,6 +66,12 @@ what_is_linked_is_equal() {
 	DAY=$(git log -1 --format=%ct) made "$OTHER" all agent-bundle portal || return 1
 	equal $(cd "$BUILD" && find bin agent-bundle portal libphx.a libcli.a -type f ! -path 'portal/pictures/*' | LC_ALL=C sort)
 }
+# with itself, or not, as the shell was fast or slow, it would be another each time
+id_of_the_bundle_is_that_of_its_files() {
+	local dir=$BUILD/agent-bundle id
+	id=$(cd "$dir" && find . -type f ! -path ./share/bundle.id | LC_ALL=C sort | xargs sha256sum | sha256sum | cut -d' ' -f1)
+	echo "$id of the files" && cat "$dir/share/bundle.id" && [ "$(cat "$dir/share/bundle.id")" = "$id" ]
+}
 # in what is installed, no path of the one who built it
 no_path_is_in_them() {
 	local f
@@ -104,6 +110,7 @@ images_are_equal() {
 		diff -r "$WORK/image-1" "$WORK/image-2"
 }
 
+check "the id of the agent's bundle is that of its files" id_of_the_bundle_is_that_of_its_files
 check "no path of the build is in what is installed" no_path_is_in_them
 if [ "${PHX_REPRODUCIBLE:-}" = all ]; then
 	check "two whole builds are equal: programs, manual, portal, bundle, Debian packages" two_whole_builds_are_equal
