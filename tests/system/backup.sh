@@ -2,6 +2,7 @@
 # A head is backed up while it takes orders, restored elsewhere, and its nodes go on, by the words of phoenix-upgrade(7): each
 # command that stands there is done as it stands, with the directories and the service of the test in the place of a machine's.
 . "$(dirname "$0")/agents.bash"
+. tests/system/words.bash
 
 PAGE=cmd/phx/phoenix-upgrade.7.scd
 KEY=$WORK/backup.key
@@ -27,22 +28,19 @@ systemctl() {
 	esac
 }
 apt() { echo "installed $2" >>"$WORK/installed"; }
-# words SECTION: its commands, of which the paths are those of this test
-words() {
-	awk -v of="# $1" '/^# / { in_it = $0 == of } /^```/ { code = !code; next } in_it && code' "$PAGE" |
-		sed -e "s,/etc/phoenix-backup.key,$KEY,g" -e "s,/srv/backup,$WORK/backups,g" -e "s,/var/lib/phoenix,$WORK/head,g" \
-			-e "s,/etc/phoenix,$WORK/etc,g"
+# of_this_test: with its directories in the place of a machine's
+of_this_test() {
+	sed -e "s,/etc/phoenix-backup.key,$KEY,g" -e "s,/srv/backup,$WORK/backups,g" -e "s,/var/lib/phoenix,$WORK/head,g" -e "s,/etc/phoenix,$WORK/etc,g"
 }
-# follow SECTION: all of them, each of which must do what it says
+# follow SECTION N: its commands, N or more, each of which must do what it says
 follow() {
-	local line n=0
-	words "$1" >"$WORK/words"
+	local line
+	words "$PAGE" "$1" "$2" >"$WORK/of-the-page" || return 1
+	of_this_test <"$WORK/of-the-page" >"$WORK/words"
 	: >"$WORK/followed"
 	while read -r line <&4; do
-		n=$((n + 1))
 		eval "$line" >>"$WORK/followed" 2>&1 || { echo "$line: exit $?"; cat "$WORK/followed"; return 1; }
 	done 4<"$WORK/words"
-	[ $n -ge "$2" ] || { echo "only $n commands in $1"; return 1; }
 }
 
 # ---- the head ----
@@ -69,12 +67,10 @@ job_runs() {
 # Orders are taken all the time; the copy is of one event, and nothing of before it is missing.
 made_while_it_serves() {
 	local before after event
-	mkdir -p "$WORK/backups"
-	(umask 077 && echo 'correct horse battery staple' >"$KEY")
 	(while [ ! -e "$WORK/enough" ]; do phx node note n2 "another" || touch "$WORK/not-taken"; done) >/dev/null 2>&1 &
 	local notes=$!
 	before=$(api /v1/status | jq .seq)
-	follow 'BACK UP' 2
+	follow 'BACK UP' 4
 	local code=$?
 	touch "$WORK/enough"
 	wait $notes
@@ -106,7 +102,7 @@ broken_it_is_refused() {
 		[ ! -e "$WORK/other" ] && [ ! -e "$WORK/other.restoring" ]
 }
 upgraded_by_the_page() {
-	follow UPGRADE 5 && grep -q phoenix-head.deb "$WORK/installed" && until_true 30 is_serving n1 && job_runs
+	follow UPGRADE 6 && grep -q phoenix-head.deb "$WORK/installed" && until_true 30 is_serving n1 && job_runs
 }
 
 # The machine is lost: nothing of it is there. Its nodes run, and find another head at its address.
