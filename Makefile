@@ -314,7 +314,7 @@ lab-deb: deps
 	$(Q)$(BUILD_MAKE) all agent-bundle portal image-deploy image-debian-12
 	$(Q)$(MAKE) deb-root DEB_SEED=$(BUILD)
 	$(Q)$(MAKE) deb BUILD=$(BUILD)/next DEB_SEED=$(BUILD) NPM_DIR=$(BUILD)/npm VERSION=$(NEXT_VERSION)
-	$(Q)BUILD=$(BUILD) PHX_TEST_TIMEOUT=3600 tests/run tests/lab/deb.sh
+	$(Q)BUILD=$(BUILD) PHX_TEST_TIMEOUT=5400 tests/run tests/lab/deb.sh
 
 # boot failures planted one after the other: phx node why names each and no other cause, then the machine is mended and goes on;
 # then the head is lost, and comes back from a backup; half an hour. Some of them: tests/lab/why.sh CASE...
