@@ -4,7 +4,8 @@
 # handed over with an erase, which this script looks for on its disk. The packages of the next version come while it is handed over once
 # more; then its agent is upgraded; all by the commands of phoenix-upgrade(7), as they stand there. Then removal and purge. What the first
 # machine does is deb.guest. Prints "ok NAME" or "not ok NAME" a step, with the seconds that it took there. As root; `make lab-deb`.
-# KEPT=DIR: disks and consoles of the machines stay there; where they are there, both go on behind the last step that passed.
+# KEPT=DIR: disks and consoles of the machines stay there; where they are there, both go on behind the last step that passed. One that was cut
+# off in its midst may refuse to be begun once more: keep a copy.
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/../system/deb.bash"
 . "$(dirname "$0")/../system/words.bash"
