@@ -18,7 +18,8 @@ the_head_has_no_password_while_it_is_used() {
 	socat -u "UDP4-RECV:$((HTTP + 7)),bind=127.0.0.1" /dev/null &
 	SOCAT=$!
 	set_bmc n2 "{\"driver\": \"ipmi\", \"address\": \"127.0.0.1:$((HTTP + 7))\", \"user\": \"root\", \"password_file\": \"$WORK/bmc/rack1\"}" || return 1
-	phx node power n2 status >"$WORK/out" 2>&1 &
+	"$PHX" node power n2 status >"$WORK/out" 2>&1 & # it waits for a head that has ended, too
+	ASKS=$!
 	until_true 20 pgrep -P "$HANDS" -x ipmitool || { echo "no ipmitool of the hands runs: $(cat "$WORK/out")"; return 1; }
 	# the search finds what is there: in the process that has it, and in the head the name of the file
 	local found
@@ -74,5 +75,5 @@ HANDS=$(hands_of "$HEAD") SERVES=$(head_pid)
 [ -n "$HANDS" ] || { echo "not ok hands_apart: no process of the head $HEAD talks to BMCs"; exit 1; }
 for t in the_head_has_no_password_while_it_is_used the_file_stays_roots the_hands_are_shut_in they_see_neither_journal_nor_keys \
 	their_death_is_survived_and_told they_end_with_the_head; do check $t $t; done
-kill "$SOCAT" 2>/dev/null
+kill "$SOCAT" "$ASKS" 2>/dev/null
 exit $FAILED
