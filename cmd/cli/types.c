@@ -171,13 +171,14 @@ static int check_label(const char *text, struct phx_err *err)
 			   text);
 }
 
-/* "KEY=VALUE" of a node that is looked for: ports of switches ("Ethernet1/7") are values, too. */
+/* "KEY=VALUE" of nodes that are looked for, as phxd takes it for a group. */
 static bool is_wanted_label(char *term)
 {
 	char *value = strchr(term, '=');
-	for (char *c = value; c && *++c;)
-		*c = strchr("/:", *c) ? '-' : *c;
-	return value && check_label(term, NULL) == 0;
+	if (!value)
+		return false;
+	*value++ = '\0';
+	return phx_name_valid(term) && phx_nodeset_value_valid(value);
 }
 
 /* "KEY=VALUE" and "KEY!=VALUE", with commas between. */

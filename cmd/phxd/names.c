@@ -7,9 +7,11 @@
 
 #include "phxd/people.h"
 
-/* Who asks, and of which nodes he sees the hardware. */
+/* Who asks, and, once a label is looked for, of which nodes he sees the hardware. */
 struct asker {
 	struct daemon *d;
+	const struct phx_http_peer *peer;
+	bool known;
 	struct person person;
 	enum phx_scope hardware;
 	const struct phx_state *s; /* while it is looked at */
@@ -172,9 +174,19 @@ static const struct group *find_group(const struct phx_state *s, const char *nam
 	return phx_state_role(s, name) ? &of_bare_role : NULL;
 }
 
+/* It asks the user database: not where nobody wants to know. */
+static void know(struct asker *a)
+{
+	a->known = true;
+	a->hardware = person_scope(a->d, a->peer, PHX_RIGHT_hardware);
+	person_of(a->d, a->peer, &a->person);
+}
+
 static int expand(void *arg, const char *name, struct phx_nodeset *ret)
 {
 	struct asker *a = arg;
+	if (!a->known && strchr(name, '='))
+		know(a);
 	a->s = engine_lock(a->d->engine);
 	const struct group *g = find_group(a->s, name);
 	const char *value = g ? name + strlen(g->prefix) : "";
@@ -190,7 +202,6 @@ static int expand(void *arg, const char *name, struct phx_nodeset *ret)
 int names_parse(struct daemon *d, const struct phx_http_peer *peer, const char *text,
 		struct phx_nodeset *ret, struct phx_err *err)
 {
-	struct asker a = {.d = d, .hardware = person_scope(d, peer, PHX_RIGHT_hardware)};
-	person_of(d, peer, &a.person);
+	struct asker a = {.d = d, .peer = peer, .hardware = PHX_SCOPE_NONE};
 	return phx_nodeset_parse(text, expand, &a, ret, err);
 }

@@ -355,8 +355,7 @@ static int add_group(struct parse *p, const char *name, struct work *ret)
 	return r;
 }
 
-/* Of "rack=3" the "3"; a port of a switch, too: "Ethernet1/7", "1:7". */
-static bool value_valid(const char *value)
+bool phx_nodeset_value_valid(const char *value)
 {
 	char name[PHX_NAME_MAX];
 	if (phx_str_copy(name, sizeof(name), value) < 0)
@@ -373,7 +372,7 @@ static bool group_valid(const char *name)
 	if (!colon)
 		return phx_name_valid(name);
 	return key && phx_name_valid(key) &&
-		(*colon == '=' ? value_valid(colon + 1) : phx_name_valid(colon + 1));
+		(*colon == '=' ? phx_nodeset_value_valid(colon + 1) : phx_name_valid(colon + 1));
 }
 
 static int add_expanded(struct parse *p, const char *name, struct work *ret)

@@ -17,6 +17,10 @@ struct phx_nodeset {
 	struct phx_hash index; /* of names */
 };
 
+/** May this be the VALUE of a group "@KEY=VALUE"? A name; or a port of a switch, which is none:
+ * "Ethernet1/7", "1:7". */
+bool phx_nodeset_value_valid(const char *value);
+
 /** Appends the names of a group "@NAME", "@KEY:VALUE" or "@KEY=VALUE" to `ret`; -ENOENT: there is
  * no such group. */
 typedef int (*phx_nodeset_group_fn)(void *arg, const char *group, struct phx_nodeset *ret);
